@@ -1,0 +1,351 @@
+package engine
+
+import (
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// MaxPermits is the largest size. Larger ones act as this one.
+const MaxPermits = 1 << 60
+
+// The word:
+//
+//	63                                    2   1   0
+//	+--------------------------------------+---+---+
+//	|  permits, signed, counted from base  | C | W |
+//	+--------------------------------------+---+---+
+//
+//	permits    W  C   meaning
+//	> 0        0  0   that many are free
+//	0          0  0   all are held, nobody waits
+//	any        1  0   somebody is, or was, queued; what is free is the oldest waiter's
+//	< 0        .  0   debt: the size was reduced below what is held; releases pay it first
+//	any        0  1   closed; releases still count
+const (
+	flagWaiters = 1 << 0
+	flagClosed  = 1 << 1
+	flags       = flagWaiters | flagClosed
+	permitShift = 2
+)
+
+// Engine counts permits and queues those who wait for them. It is the one mechanism under the semaphore, and made to
+// be the one under the mutex and the read-write lock.
+//
+// The façade says from which number its permits count: base is the size of a type's zero value and must be the same in
+// every call. Available permits are base plus the word's permits; the size is base plus what Resize has added. So the
+// zero Engine is ready, and the word is the truth about what is available whatever has happened to the size meanwhile.
+//
+// Acquire and release are one atomic read-modify-write each as long as nobody waits. Where somebody waits,
+// Release(1) hands its permit to the oldest waiter through the slot, by one exchange and without the mutex. Everything
+// else happens under mu.
+//
+// Invariants, each with a test that fails without it:
+//
+//  1. Permits are conserved: available plus held is the size in every state. (TestPermitsAreConserved)
+//  2. When mu is free and somebody is queued, W is set and fewer permits are available than the oldest waiter needs: a
+//     newcomer cannot barge, and no permit floats beside a waiter. (TestTryNeverOvertakesAWaiter)
+//  3. The slot's waiter is older than the whole list, and needs exactly one permit; claims are FIFO. With a debt the
+//     slot is empty. (TestGrantsAreFIFO, TestResizeDebtIsPaidFirst)
+//  4. Unlinking a waiter (swap or compare-and-swap of the slot, removal from the list under mu) is the single decision
+//     between grant, cancel, close and too-large. (TestCancelAgainstGrantConservesPermits)
+//  5. No waiter is touched after its owner has been told the outcome. (the race detector, in every stress test)
+//  6. While W is set the word changes only under mu. (TestContendedReleaseGoesThroughTheSlot)
+//
+// Why no wake-up is lost: whoever wants to wait sets W on the exact word in which it saw too few permits, under mu. A
+// release that came before changed the word, and the compare-and-swap fails; one that comes after sees W, and finds
+// the waiter in the slot or, once it has mu, in the list.
+//
+// Source: Volt's semaphore. Its published algorithm loses wake-ups; docs/design/semaphore.md lists the differences.
+type Engine struct {
+	word  xsync.Int64 // written by CAS while W is clear, under mu while W is set
+	grown xsync.Int64 // size − base; written under mu
+
+	slot xsync.Pointer[waiter.Waiter] // filled under mu; emptied by swap (release) or under mu
+
+	mu         xsync.Mutex
+	list       waiter.Queue // guarded by mu
+	maxWaiting int          // 0: no limit; set before first use
+}
+
+// Init sets the size of an engine that counts from base, and how many may wait (0: any number), before its first use.
+func (e *Engine) Init(base, size int64, maxWaiting int) {
+	e.grown.Store(size - base)
+	e.word.Store((size - base) << permitShift)
+	e.maxWaiting = maxWaiting
+}
+
+// Size returns the number of permits that there are in all.
+func (e *Engine) Size(base int64) int64 { return base + e.grown.Load() }
+
+// Available returns how many permits the word counts as not held: negative while there is a debt. Those that a waiter
+// is waiting to complete are counted, although nobody else can have them.
+func (e *Engine) Available(base int64) int64 { return base + e.word.Load()>>permitShift }
+
+// Waiting returns how many requests are queued.
+func (e *Engine) Waiting() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.waitingLocked()
+}
+
+func (e *Engine) waitingLocked() int {
+	n := e.list.Len()
+	if e.slot.Load() != nil {
+		n++
+	}
+	return n
+}
+
+// The fast path in two steps, each small enough to be inlined where the pair is not: Look, then Take or Give.
+
+// A State is what the word said at some time.
+type State int64
+
+// Look returns the present state.
+func (e *Engine) Look() State { return State(e.word.Load()) }
+
+// Fits reports whether n permits, n > 0, could be taken: that many are free and nobody waits for them.
+func (o State) Fits(base, n int64) bool { return o&flags == 0 && base+int64(o>>permitShift) >= n }
+
+// Take takes n permits, which fit, if the state is still o.
+func (e *Engine) Take(o State, n int64) bool {
+	return e.word.CompareAndSwap(int64(o), int64(o)-n<<permitShift)
+}
+
+// Returns reports whether n permits, n > 0, could be given back with nobody to hand them to: nobody waits, and that
+// many are held. Both must hold in one state, so o was looked at before: a Resize changes the word last when it
+// shrinks and first when it grows, and a size that is not the one of o makes n look too large or Give fail.
+func (e *Engine) Returns(o State, n int64) bool {
+	return o&flagWaiters == 0 && n <= e.grown.Load()-int64(o>>permitShift)
+}
+
+// Give adds n permits if the state is still o, of which Returns(o, n) was true.
+func (e *Engine) Give(o State, n int64) bool {
+	return e.word.CompareAndSwap(int64(o), int64(o)+n<<permitShift)
+}
+
+// TryAcquire takes n permits, n > 0, if that many are free and nobody waits for them. It does not fail because of
+// other acquires that run at the same time and leave enough.
+func (e *Engine) TryAcquire(base, n int64) bool {
+	for o := e.Look(); o.Fits(base, n); o = e.Look() { // A turn is lost only to another's success.
+		if e.Take(o, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// Enqueue is the second half of an acquire, after TryAcquire has failed. It returns [waiter.Granted] or an error's
+// outcome at once, or queues w, which is armed, and returns [waiter.Pending].
+func (e *Engine) Enqueue(base int64, w *waiter.Waiter) waiter.Outcome {
+	e.mu.Lock()
+	o := e.enqueueLocked(base, w)
+	e.mu.Unlock()
+	return o
+}
+
+func (e *Engine) enqueueLocked(base int64, w *waiter.Waiter) waiter.Outcome {
+	o := e.word.Load()
+	if o&flagClosed != 0 {
+		return waiter.Closed
+	}
+	if w.N > e.Size(base) { // here, and not before, because of a Resize that we raced with
+		return waiter.TooLarge
+	}
+	if e.list.Front() == nil && e.slot.Load() == nil {
+		for { // A turn is lost only to another's success.
+			if base+o>>permitShift >= w.N {
+				if e.word.CompareAndSwap(o, (o-w.N<<permitShift)&^flagWaiters) { // also clears a stale W
+					return waiter.Granted
+				}
+			} else if o&flagWaiters != 0 || e.word.CompareAndSwap(o, o|flagWaiters) {
+				break // from here on the word is ours: no permit can slip in between
+			}
+			o = e.word.Load()
+		}
+	} else if e.maxWaiting > 0 && e.waitingLocked() >= e.maxWaiting {
+		return waiter.QueueFull
+	}
+	e.list.PushBack(w)
+	e.refillLocked(base)
+	return waiter.Pending
+}
+
+// refillLocked moves the oldest waiter of the list into the empty slot, where a release finds it without the mutex.
+func (e *Engine) refillLocked(base int64) {
+	w := e.list.Front()
+	if w == nil || w.N != 1 || e.slot.Load() != nil || e.Available(base) < 0 {
+		return
+	}
+	e.slot.Store(e.list.PopFront())
+}
+
+// Release returns n permits, n > 0, to whoever has waited longest, or to the word. It reports false, and changes
+// nothing, if fewer are held.
+func (e *Engine) Release(base, n int64) bool {
+	for {
+		o := e.Look()
+		if e.Returns(o, n) {
+			if e.Give(o, n) {
+				return true
+			}
+			continue // lost a turn to another's success
+		}
+		if n != 1 || o&flagWaiters == 0 || int64(o>>permitShift) >= e.grown.Load() {
+			break // in the last case nothing is held, or so it looked during a Resize: mu will tell
+		}
+		w := e.slot.Swap(nil)
+		if w == nil {
+			break
+		}
+		if w.Deliver(waiter.Granted) {
+			return true
+		}
+		// Its owner had gone: the permit is ours again. Each turn uses up a waiter.
+	}
+	return e.releaseSlow(base, n)
+}
+
+func (e *Engine) releaseSlow(base, n int64) bool {
+	for n > 0 { // Each further turn gives back what abandoned waiters had been granted; they are gone then.
+		var wake waiter.WakeList
+		e.mu.Lock()
+		if !e.addLocked(n) {
+			e.mu.Unlock()
+			return false
+		}
+		e.serveLocked(base, &wake)
+		e.mu.Unlock()
+		n = wake.Wake()
+	}
+	return true
+}
+
+// addLocked adds n permits to the word, unless that makes more than there are.
+func (e *Engine) addLocked(n int64) bool {
+	for { // W may be clear: a turn is lost only to another's success.
+		o := e.word.Load()
+		if n > e.grown.Load()-o>>permitShift {
+			return false
+		}
+		if e.word.CompareAndSwap(o, o+n<<permitShift) {
+			return true
+		}
+	}
+}
+
+// takeSlotLocked claims the slot's waiter, unless a release is faster or there is none.
+func (e *Engine) takeSlotLocked() *waiter.Waiter {
+	if e.slot.Load() == nil { // under mu nobody else fills it
+		return nil
+	}
+	return e.slot.Swap(nil)
+}
+
+// serveLocked claims waiters, oldest first, as far as the permits go, and restores invariants 2 and 3.
+func (e *Engine) serveLocked(base int64, wake *waiter.WakeList) {
+	o := e.word.Load()
+	if o&flagWaiters == 0 {
+		return
+	}
+	for base+o>>permitShift > 0 {
+		w := e.takeSlotLocked()
+		if w == nil {
+			if w = e.list.Front(); w == nil || w.N > base+o>>permitShift {
+				break
+			}
+			e.list.PopFront()
+		}
+		o -= w.N << permitShift
+		wake.Add(w, waiter.Granted)
+	}
+	if e.list.Front() == nil && e.slot.Load() == nil {
+		o &^= flagWaiters
+	}
+	e.word.Store(o)
+	e.refillLocked(base)
+}
+
+// Cancel takes w out of the queue and reports whether it was there; otherwise a claimer was faster, and the outcome is
+// on its way to w. A cancelled head lets its followers pass if they can.
+func (e *Engine) Cancel(base int64, w *waiter.Waiter) bool {
+	var wake waiter.WakeList
+	e.mu.Lock()
+	ok := e.slot.CompareAndSwap(w, nil) || e.list.Remove(w)
+	if ok {
+		e.serveLocked(base, &wake)
+	}
+	e.mu.Unlock()
+	e.giveBack(base, wake.Wake())
+	return ok
+}
+
+// giveBack returns permits that were granted and refused. They are held, so it cannot fail.
+func (e *Engine) giveBack(base, n int64) {
+	if n > 0 && !e.Release(base, n) {
+		panic("engine: permits lost")
+	}
+}
+
+// Resize sets the size. Growth serves the queue; shrinking below what is held leaves a debt. Queued requests that are
+// larger than the new size end with [waiter.TooLarge].
+func (e *Engine) Resize(base, size int64) {
+	var wake waiter.WakeList
+	e.mu.Lock()
+	d := size - e.Size(base)
+	if d < 0 { // the order is explained at Returns
+		e.grown.Add(d)
+		e.word.Add(d << permitShift)
+	} else {
+		e.word.Add(d << permitShift)
+		e.grown.Add(d)
+	}
+	if e.word.Load()&flagWaiters != 0 {
+		if d < 0 {
+			e.shrinkQueueLocked(base, size, &wake)
+		}
+		e.serveLocked(base, &wake)
+	}
+	e.mu.Unlock()
+	e.giveBack(base, wake.Wake())
+}
+
+func (e *Engine) shrinkQueueLocked(base, size int64, wake *waiter.WakeList) {
+	// A release must not hand over a permit that no longer exists.
+	if e.Available(base) < 0 || size < 1 {
+		if w := e.takeSlotLocked(); w != nil {
+			e.list.PushFront(w)
+		}
+	}
+	for w := e.list.Front(); w != nil; {
+		next := e.list.Next(w)
+		if w.N > size {
+			e.list.Remove(w)
+			wake.Add(w, waiter.TooLarge)
+		}
+		w = next
+	}
+}
+
+// Close ends every queued request with [waiter.Closed], and so all later ones. Releases stay legal.
+func (e *Engine) Close() {
+	var wake waiter.WakeList
+	e.mu.Lock()
+	for { // W may be clear: a turn is lost only to another's success.
+		o := e.word.Load()
+		if e.word.CompareAndSwap(o, (o|flagClosed)&^flagWaiters) {
+			break
+		}
+	}
+	if w := e.takeSlotLocked(); w != nil {
+		wake.Add(w, waiter.Closed)
+	}
+	for w := e.list.PopFront(); w != nil; w = e.list.PopFront() {
+		wake.Add(w, waiter.Closed)
+	}
+	e.mu.Unlock()
+	wake.Wake()
+}
+
+// IsClosed reports whether Close has been called.
+func (e *Engine) IsClosed() bool { return e.word.Load()&flagClosed != 0 }

@@ -1,0 +1,7 @@
+// Package xsync is the only door through which the core of this module reaches atomics, mutexes, pools and the look
+// at a done channel.
+//
+// In a normal build every name is an alias of the standard library's, so that the compiler emits the very code that
+// it would emit without the package. The indirection exists for model checking: an explorer of interleavings can put
+// its own types behind the same names and run the shipped source under them.
+package xsync

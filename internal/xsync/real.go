@@ -1,0 +1,35 @@
+package xsync
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Atomics. The 64-bit ones are aligned on 32-bit machines too, as sync/atomic promises for its types.
+type (
+	Int64          = atomic.Int64
+	Uint32         = atomic.Uint32
+	Uintptr        = atomic.Uintptr
+	Pointer[T any] = atomic.Pointer[T]
+)
+
+// Locks and pools.
+type (
+	Mutex  = sync.Mutex
+	Locker = sync.Locker
+	Pool   = sync.Pool
+)
+
+// IsDone reports whether done is closed. A nil channel is never done.
+func IsDone(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Yield lets others run. It stands in loops that wait for another goroutine's next few instructions.
+func Yield() { runtime.Gosched() }

@@ -1,0 +1,91 @@
+package semaphore
+
+import (
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/waiter"
+)
+
+// AcquireFuture is a request for permits that does not block anybody: it waits in the same line as Acquire, but what
+// waits is a task that polls it or a goroutine that selects on it.
+//
+//	var f semaphore.AcquireFuture
+//	f.Init(sem, 1)
+//	defer f.Cancel()
+//	select {
+//	case <-f.Done():
+//		if err := f.Err(); err != nil {
+//			return err
+//		}
+//		defer sem.Release(1)
+//		...
+//	case <-other:
+//	}
+//
+// The request starts with the first Poll or Done. It is complete when Poll returns true or Done delivers its value.
+// From the moment at which Poll has returned true, or Err anything but ErrPending, the outcome is the owner's, and so
+// are the permits if Err returns nil: the owner releases them. Before that the permits belong to the future, and
+// Cancel gives them back. So a Cancel is right on every path out of a wait, however it ended, and harmless when called
+// again. Whoever drops a future without Cancel while its request waits leaves a waiter in the queue that nobody polls,
+// and blocks everybody behind it.
+//
+// A future is meant to be embedded, and to be used for any number of requests: Init or Cancel begins a new round.
+// Waiting allocates nothing after the first Done, which makes a channel. The methods are for one goroutine at a time;
+// what the semaphore does to a future it may do at any time. An AcquireFuture must not be copied after Init.
+//
+// Memory model: as for Acquire, with the true from Poll, the value from Done, or the outcome from Err in the place of
+// Acquire's return.
+type AcquireFuture struct {
+	_ noCopy
+	f engine.Future
+}
+
+// Init makes f a request for n permits of s, not yet started. It panics if n is negative, s is nil, or the last
+// request has not ended: then Cancel comes first.
+func (f *AcquireFuture) Init(s *Semaphore, n int64) {
+	if n < 0 {
+		badAcquire(n)
+	}
+	if s == nil {
+		panic("semaphore: future of a nil semaphore")
+	}
+	if !f.f.Init(&s.e, base, n) {
+		panic("semaphore: Init of a future whose request has not ended")
+	}
+}
+
+// Poll reports whether the request is complete, and starts it if it was not started. If it is not complete, w will be
+// woken when it is worth polling again, and no waker of an earlier Poll will be needed any more. A nil w is for an
+// owner who will come back without being woken. Wakers may be called spuriously.
+func (f *AcquireFuture) Poll(w waiter.Waker) bool {
+	f.check()
+	return f.f.Poll(w)
+}
+
+// Done starts the request if it was not started, and returns a channel that carries one value when it is complete,
+// and one value only. The channel is the same in every round, is made by the first Done, and is never closed. In the
+// next round it starts empty.
+func (f *AcquireFuture) Done() <-chan struct{} {
+	f.check()
+	return f.f.Done()
+}
+
+// Err returns nil if the request has been granted: the permits are the caller's then. It returns ErrPending if there
+// is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire does.
+func (f *AcquireFuture) Err() error {
+	f.check()
+	return f.f.Err()
+}
+
+// Cancel ends the round, and gives back what was granted but not taken. If a release is just about to grant the
+// request, Cancel does not wait for it: the later of the two passes the permits on, once.
+func (f *AcquireFuture) Cancel() {
+	if f.f.Engine() != nil {
+		f.f.Cancel()
+	}
+}
+
+func (f *AcquireFuture) check() {
+	if f.f.Engine() == nil {
+		panic("semaphore: future without Init")
+	}
+}

@@ -1,0 +1,98 @@
+package semaphore
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// Permit is a handle to permits that are held. Its Release is idempotent, so a deferred Release is right whatever has
+// happened to the handle in between, and a handle that came with an error releases nothing.
+//
+// A nil *Permit holds nothing. The methods may be called from several goroutines at a time; each permit is released
+// once. A Permit must not be copied.
+type Permit struct {
+	_ noCopy
+	s *Semaphore
+	n atomic.Int64 // how many it holds
+}
+
+// AcquirePermit is Acquire with a handle for a result. It allocates the handle; with an error there is none, and the
+// result is nil, which is a handle that holds nothing.
+func (s *Semaphore) AcquirePermit(ctx context.Context, n int64) (*Permit, error) {
+	if err := s.Acquire(ctx, n); err != nil {
+		return nil, err
+	}
+	return s.permit(n), nil
+}
+
+// TryAcquirePermit is TryAcquire with a handle for a result, nil if there is none.
+func (s *Semaphore) TryAcquirePermit(n int64) (*Permit, bool) {
+	if !s.TryAcquire(n) {
+		return nil, false
+	}
+	return s.permit(n), true
+}
+
+func (s *Semaphore) permit(n int64) *Permit {
+	p := &Permit{s: s}
+	p.n.Store(n)
+	return p
+}
+
+// N returns how many permits the handle holds.
+func (p *Permit) N() int64 {
+	if p == nil {
+		return 0
+	}
+	return p.n.Load()
+}
+
+// Release returns all permits that the handle holds. A second Release does nothing.
+func (p *Permit) Release() {
+	if n := p.Forget(); n > 0 {
+		p.s.Release(n)
+	}
+}
+
+// Forget empties the handle without returning the permits, and tells how many there were. They stay held: whoever
+// forgets them answers for them, by a Release of the semaphore, or never, which makes the semaphore smaller.
+func (p *Permit) Forget() int64 {
+	if p == nil {
+		return 0
+	}
+	return p.n.Swap(0)
+}
+
+// Split moves n permits to a new handle. It panics, and moves nothing, if n is negative or more than the handle holds.
+func (p *Permit) Split(n int64) *Permit {
+	if n < 0 {
+		panic("semaphore: split of a negative number of permits")
+	}
+	if p == nil {
+		if n > 0 {
+			panic("semaphore: split of more than the permit holds")
+		}
+		return nil
+	}
+	for { // A turn is lost only to another's success.
+		o := p.n.Load()
+		if n > o {
+			panic("semaphore: split of more than the permit holds")
+		}
+		if p.n.CompareAndSwap(o, o-n) {
+			return p.s.permit(n)
+		}
+	}
+}
+
+// Merge moves all permits of q, which may be nil, into p, and leaves q empty. It panics, and moves nothing, if they
+// are of different semaphores or p is nil. Merging a handle into itself does nothing.
+func (p *Permit) Merge(q *Permit) {
+	if q == nil || p == q {
+		return
+	}
+	if p == nil || p.s != q.s {
+		panic("semaphore: merge of permits of different semaphores")
+	}
+	p.n.Add(q.Forget())
+}

@@ -1,0 +1,219 @@
+package semaphore
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/waiter"
+)
+
+// MaxPermits is the largest size of a semaphore. Larger sizes act as this one, so that New(math.MaxInt64) works.
+const MaxPermits = engine.MaxPermits
+
+// The errors of an acquire, besides the context's. They are the ones that all locks of the module share.
+var (
+	ErrClosed    = waiter.ErrClosed    // the semaphore is or has been closed
+	ErrTooLarge  = waiter.ErrTooLarge  // more permits than the semaphore has in all
+	ErrQueueFull = waiter.ErrQueueFull // as many as WithMaxWaiting allows wait already
+	ErrPending   = waiter.ErrPending   // a future's request has no outcome yet
+)
+
+// base: a semaphore's permits count from zero, so the zero Semaphore has size 0.
+const base = 0
+
+// Semaphore is a counting semaphore: at any time at most Size permits are held, and whoever asks for more than are
+// free waits in line.
+//
+// Order: strict FIFO, over goroutines that block, goroutines that select on a future, and tasks that poll one. A
+// request waits until all older ones have been granted or have given up, even if fewer permits than are free would do
+// for it; TryAcquire fails where it would overtake.
+//
+// Memory model: everything before a Release happens before the return of every acquire that the permits it returned
+// serve, and everything before a Close or Resize before the return of the acquires that it ends or serves.
+//
+// Cost: without contention one atomic operation to acquire and one to release. With contention a release hands its
+// permit to the oldest waiter without taking a lock. Waiting allocates nothing in the steady state.
+//
+// The zero Semaphore has size 0 and can be resized. A Semaphore must not be copied after first use.
+type Semaphore struct {
+	_ noCopy
+	e engine.Engine
+	_ cpu.CacheLinePad // two semaphores side by side do not slow each other down
+}
+
+// noCopy makes go vet report copies.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
+
+// An Option changes how New makes a semaphore.
+type Option func(*options)
+
+type options struct{ maxWaiting int }
+
+// WithMaxWaiting lets at most n requests wait, n > 0. An acquire that would be one more fails at once with
+// ErrQueueFull: under overload a queue that only grows helps nobody. WithMaxWaiting panics if n is not positive; for
+// no waiting at all there is TryAcquire.
+func WithMaxWaiting(n int) Option {
+	if n <= 0 {
+		panic("semaphore: WithMaxWaiting of a number that is not positive")
+	}
+	return func(o *options) { o.maxWaiting = n }
+}
+
+// New returns a semaphore of n permits, all free. It panics if n is negative.
+func New(n int64, opts ...Option) *Semaphore {
+	if n < 0 {
+		panic("semaphore: negative size")
+	}
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	s := new(Semaphore)
+	s.e.Init(base, min(n, MaxPermits), o.maxWaiting)
+	return s
+}
+
+// Acquire takes n permits, and waits for them if need be until ctx is done or the semaphore is closed. It returns nil
+// if and only if the permits are the caller's.
+//
+// A context that is already done never acquires, even if permits are free; and when a wait ends, a cancel that
+// happened before the grant wins. The error is then ctx.Err() itself. A request that is larger than the semaphore
+// fails at once with ErrTooLarge, a request to a closed semaphore with ErrClosed. A request for 0 permits does not
+// wait. Acquire panics if n is negative or ctx is nil.
+//
+// A cancel takes the request out of the queue in constant time, and lets those behind it pass if they can. Acquire
+// allocates nothing in the steady state, whatever the context; the ninth wait on one cancellable context pays for a
+// registration with it, which all further waits use.
+func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
+	if n < 0 || ctx == nil {
+		badAcquire(n)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if o := s.e.Look(); n > 0 && o.Fits(base, n) && s.e.Take(o, n) {
+		return nil
+	}
+	return s.acquireSlow(ctx, n)
+}
+
+//go:noinline
+func (s *Semaphore) acquireSlow(ctx context.Context, n int64) error {
+	switch {
+	case n == 0:
+		return s.acquireNothing()
+	case s.e.TryAcquire(base, n): // the state may just have changed under us
+		return nil
+	}
+	return s.e.Acquire(ctx, base, n)
+}
+
+func (s *Semaphore) acquireNothing() error {
+	if s.e.IsClosed() {
+		return ErrClosed
+	}
+	return nil
+}
+
+// AcquireTimeout is Acquire with a context that ends d from now, whose error is [context.DeadlineExceeded], but it
+// makes no context and allocates nothing in the steady state. As with a context that is done, nothing is acquired if
+// d <= 0; to take what is free without waiting there is TryAcquire.
+func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
+	switch {
+	case n < 0:
+		badAcquire(n)
+	case d <= 0:
+		return context.DeadlineExceeded
+	case n == 0:
+		return s.acquireNothing()
+	case s.e.TryAcquire(base, n):
+		return nil
+	}
+	return s.e.AcquireTimeout(d, base, n)
+}
+
+// TryAcquire takes n permits if that many are free and nobody waits, and reports whether it did. It never waits and
+// never overtakes a waiter; it reports false on a closed semaphore. It panics if n is negative.
+func (s *Semaphore) TryAcquire(n int64) bool {
+	if o := s.e.Look(); n > 0 && o.Fits(base, n) && s.e.Take(o, n) {
+		return true
+	}
+	return s.tryAcquireSlow(n)
+}
+
+//go:noinline
+func (s *Semaphore) tryAcquireSlow(n int64) bool {
+	switch {
+	case n < 0:
+		badAcquire(n)
+	case n == 0:
+		return !s.e.IsClosed()
+	}
+	return s.e.TryAcquire(base, n)
+}
+
+// Release returns n permits. They go to those who wait, in order, and what is left becomes free. Any goroutine may
+// release what another has acquired. Releasing 0 permits does nothing.
+//
+// Release panics if n is negative or more than is held; the semaphore then is as if it had not been called, and
+// remains usable after a recover.
+func (s *Semaphore) Release(n int64) {
+	if o := s.e.Look(); n > 0 && s.e.Returns(o, n) && s.e.Give(o, n) {
+		return
+	}
+	s.releaseSlow(n)
+}
+
+//go:noinline
+func (s *Semaphore) releaseSlow(n int64) {
+	if n < 0 {
+		panic("semaphore: release of a negative number of permits")
+	}
+	if n > 0 && !s.e.Release(base, n) {
+		panic("semaphore: released more than held")
+	}
+}
+
+// Size returns how many permits there are in all, free or held.
+func (s *Semaphore) Size() int64 { return s.e.Size(base) }
+
+// Available returns how many permits are not held, which others may already be waiting for. It is negative while
+// Resize has left more held than there are. The number may be out of date when the caller looks at it.
+func (s *Semaphore) Available() int64 { return s.e.Available(base) }
+
+// Waiting returns how many requests wait. The number may be out of date when the caller looks at it.
+func (s *Semaphore) Waiting() int64 { return int64(s.e.Waiting()) }
+
+// Resize changes the number of permits to n. New permits go to those who wait first. If more than n are held, nothing
+// is taken from anybody: the next releases make up for the difference before anyone is served again. Requests that
+// wait for more than n end with ErrTooLarge. Resize panics if n is negative.
+func (s *Semaphore) Resize(n int64) {
+	if n < 0 {
+		panic("semaphore: negative size")
+	}
+	s.e.Resize(base, min(n, MaxPermits))
+}
+
+// Close ends all waiting requests, and all later ones, with ErrClosed. What is held stays held until it is released.
+// Closing twice is harmless.
+func (s *Semaphore) Close() { s.e.Close() }
+
+func badAcquire(n int64) {
+	if n < 0 {
+		panic("semaphore: acquire of a negative number of permits")
+	}
+	panic("semaphore: nil context")
+}
+
+// Weighted is the name under which users of golang.org/x/sync/semaphore know this type. See the package documentation
+// for the differences.
+type Weighted = Semaphore
+
+// NewWeighted is New under the name that users of golang.org/x/sync/semaphore know.
+func NewWeighted(n int64) *Weighted { return New(n) }

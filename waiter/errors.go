@@ -1,0 +1,19 @@
+package waiter
+
+import "errors"
+
+// The errors that all locks of this module share. On every error path the caller holds nothing.
+var (
+	// ErrClosed is the outcome of a request to a lock that has been closed, before or during the wait.
+	ErrClosed = errors.New("farad: closed")
+
+	// ErrTooLarge is the outcome of a request for more permits than there are in all, at the time of the request or
+	// after a resize during the wait. No release could ever satisfy it, so it does not wait.
+	ErrTooLarge = errors.New("farad: request exceeds size")
+
+	// ErrQueueFull is the outcome of a request that would have had to wait where no more waiters are allowed.
+	ErrQueueFull = errors.New("farad: too many waiters")
+
+	// ErrPending is what a future reports while its request has no outcome yet.
+	ErrPending = errors.New("farad: request is pending")
+)

@@ -1,0 +1,116 @@
+package waiter
+
+// A Queue is a FIFO of waiters, doubly linked through the nodes themselves: every operation is O(1), touches at most
+// the node and its two neighbours, and allocates nothing. The zero Queue is empty. Whoever uses a Queue guards it with
+// a lock.
+type Queue struct {
+	head, tail *Waiter
+	size       int
+}
+
+// Len returns how many waiters are queued.
+func (q *Queue) Len() int { return q.size }
+
+// Front returns the oldest waiter, nil if there is none.
+func (q *Queue) Front() *Waiter { return q.head }
+
+// Next returns the waiter behind w, which is in the queue, nil if there is none.
+func (q *Queue) Next(w *Waiter) *Waiter { return w.next }
+
+// PushBack queues w behind all others.
+func (q *Queue) PushBack(w *Waiter) {
+	w.next, w.prev, w.queued = nil, q.tail, true
+	if q.tail == nil {
+		q.head = w
+	} else {
+		q.tail.next = w
+	}
+	q.tail = w
+	q.size++
+}
+
+// PushFront puts w before all others: it was, and is again, the oldest.
+func (q *Queue) PushFront(w *Waiter) {
+	w.next, w.prev, w.queued = q.head, nil, true
+	if q.head == nil {
+		q.tail = w
+	} else {
+		q.head.prev = w
+	}
+	q.head = w
+	q.size++
+}
+
+// PopFront unlinks and returns the oldest waiter, nil if there is none.
+func (q *Queue) PopFront() *Waiter {
+	w := q.head
+	if w == nil {
+		return nil
+	}
+	q.head = w.next
+	if q.head == nil {
+		q.tail = nil
+	} else {
+		q.head.prev = nil
+	}
+	w.next, w.queued = nil, false
+	q.size--
+	return w
+}
+
+// Remove unlinks w, wherever it stands, and reports whether it was queued. A waiter must not be in another queue.
+func (q *Queue) Remove(w *Waiter) bool {
+	if !w.queued {
+		return false
+	}
+	if w.prev == nil {
+		q.head = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		q.tail = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.next, w.prev, w.queued = nil, nil, false
+	q.size--
+	return true
+}
+
+// A WakeList collects the waiters that one critical section has claimed, so that they are woken in one batch after the
+// lock is released. It is linked through the nodes, whose queue links are free after the claim: a batch may be of any
+// size and allocates nothing. The zero WakeList is empty.
+type WakeList struct {
+	head, tail *Waiter
+}
+
+// Add puts a claimed waiter at the end, with the outcome that it will be told.
+func (l *WakeList) Add(w *Waiter, o Outcome) {
+	w.outcome = o
+	w.next = nil
+	if l.tail == nil {
+		l.head = w
+	} else {
+		l.tail.next = w
+	}
+	l.tail = w
+}
+
+// Wake empties the list and tells each waiter its outcome, in the order of the claims. It returns how many permits
+// were granted to waiters that had been abandoned meanwhile: they are the caller's to give back. The caller holds no
+// lock.
+func (l *WakeList) Wake() (refused int64) {
+	w := l.head
+	l.head, l.tail = nil, nil
+	for w != nil {
+		// Read first: after Deliver the node is its owner's.
+		next, n, o := w.next, w.N, w.outcome
+		w.next = nil
+		if !w.Deliver(o) && o == Granted {
+			refused += n
+		}
+		w = next
+	}
+	return refused
+}

@@ -1,0 +1,16 @@
+package waiter
+
+// A Waker tells a waiting task that it is worth polling its future again.
+//
+// Wake may be called from any goroutine, is never called with a lock of this module held, and must not block. Spurious
+// calls are legal everywhere: a task that is woken polls again and may find that it still has to wait. An executor
+// queues the task; a test may count.
+type Waker interface {
+	Wake()
+}
+
+// WakerFunc is a function that serves as a [Waker].
+type WakerFunc func()
+
+// Wake calls f.
+func (f WakerFunc) Wake() { f() }

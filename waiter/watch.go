@@ -1,0 +1,204 @@
+package waiter
+
+import (
+	"context"
+	"reflect"
+	"runtime"
+
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// A wait that a context may end needs a second source of wake-ups. A select on the token and the context's done
+// channel is one, at about twice the price of a plain receive, and with contention on the channel where many share it.
+// context.AfterFunc is another, at the price of several selects for each registration.
+//
+// A watch pays for one registration and uses it for all further waits on the same done channel. When the context ends
+// it sends every parker that is registered with it a nudge; a parker with a watch therefore waits by a plain receive.
+// A registration costs about as much as watchAfter selects, so a done channel gets its watch after that many waits:
+// whatever the pattern of use, the cost stays below twice the optimum.
+//
+// Life: a watch lives as long as its context. It is held by the context (as its AfterFunc), by the parkers that wait,
+// and by its slot in the table, which it leaves when the context is cancelled or collected. It holds no reference to
+// the context. It runs no goroutine, except for the moment of the cancel: contexts for which context.AfterFunc would
+// start a goroutine (foreign implementations) get no watch and stay with select. So do those that find their slot
+// taken.
+//
+// Invariants:
+//
+//  1. A parker is linked in the list from the moment it gets its watch until the watch fires or the parker leaves it;
+//     the idle one is linked too. (TestWatchNudgesEveryWaiterOnce)
+//  2. The watch fires once, and sends each linked parker one nudge under mu. So a parker that leaves under mu knows
+//     whether a nudge was sent. (TestParkerIsCleanAfterPut)
+//  3. Waits that begin after the fire get no parker from the watch, or one that was nudged. (TestWatchNudgesEveryWaiterOnce)
+type watch struct {
+	done <-chan struct{} // identity; immutable
+
+	idle xsync.Pointer[Parker] // a linked parker that nobody uses: the next wait takes it without the lock
+
+	mu    xsync.Mutex
+	fired bool    // guarded by mu
+	list  *Parker // all linked parkers; guarded by mu
+}
+
+// watchAfter is how many waits on a done channel pass before a watch is made for it.
+const watchAfter = 8
+
+// watchTable finds the watch of a done channel. A channel has one slot, given by its address; a slot that serves a
+// living context is not taken from it.
+var watchTable [1024]watchSlot
+
+type watchSlot struct {
+	watch xsync.Pointer[watch]
+	key   xsync.Uintptr // the done channel that was seen here last: a hint, it keeps nothing alive
+	hits  xsync.Uint32  // how often in a row
+}
+
+func slotFor(key uintptr) *watchSlot {
+	const golden = 0x9E3779B9
+	return &watchTable[uint32(key>>5)*golden>>22]
+}
+
+// watchFor returns the watch of done, nil if there is none (yet).
+func watchFor(ctx context.Context, done <-chan struct{}) *watch {
+	key := reflect.ValueOf(done).Pointer()
+	s := slotFor(key)
+	if w := s.watch.Load(); w != nil {
+		if w.done == done {
+			return w
+		}
+		return nil
+	}
+	if s.key.Load() != key {
+		s.key.Store(key)
+		s.hits.Store(0)
+		return nil
+	}
+	if s.hits.Load() >= watchAfter || s.hits.Add(1) != watchAfter || !cheaplyWatched(ctx) {
+		return nil
+	}
+	return newWatch(ctx, done, s)
+}
+
+// newWatch registers a watch with ctx and publishes it in s.
+func newWatch(ctx context.Context, done <-chan struct{}, s *watchSlot) *watch {
+	w := &watch{done: done}
+	if !s.watch.CompareAndSwap(nil, w) {
+		return nil
+	}
+	vacate := func(w *watch) {
+		if s.watch.CompareAndSwap(w, nil) {
+			s.key.Store(0) // the channel's address may serve another one
+		}
+	}
+	// A context that is dropped without a cancel takes its AfterFunc with it, and so the anchor.
+	anchor := new(*watch)
+	runtime.AddCleanup(anchor, vacate, w)
+	context.AfterFunc(ctx, func() {
+		w.fire()
+		vacate(w)
+		runtime.KeepAlive(anchor)
+	})
+	return w
+}
+
+// fire nudges everybody who waits with this watch.
+func (w *watch) fire() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fired = true
+	for p := w.list; p != nil; {
+		next := p.wnx
+		p.wnx, p.wpv = nil, nil
+		p.token <- nudge // never blocks: there is room for one nudge
+		p = next
+	}
+	w.list = nil
+}
+
+// get returns a parker that the watch will nudge, nil if it is too late for that.
+func (w *watch) get() *Parker {
+	if w.idle.Load() != nil {
+		if p := w.idle.Swap(nil); p != nil {
+			return p
+		}
+	}
+	p := parkers.Get().(*Parker)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fired {
+		parkers.Put(p)
+		return nil
+	}
+	p.watch = w
+	p.wnx, p.wpv = w.list, nil
+	if w.list != nil {
+		w.list.wpv = p
+	}
+	w.list = p
+	return p
+}
+
+// put keeps p for the next wait with this watch, or sends it back to the pool.
+func (w *watch) put(p *Parker) {
+	if w.idle.Load() == nil && w.idle.CompareAndSwap(nil, p) {
+		return
+	}
+	w.mu.Lock()
+	fired := w.fired
+	if !fired {
+		if p.wpv == nil {
+			w.list = p.wnx
+		} else {
+			p.wpv.wnx = p.wnx
+		}
+		if p.wnx != nil {
+			p.wnx.wpv = p.wpv
+		}
+		p.wnx, p.wpv = nil, nil
+	}
+	w.mu.Unlock()
+	if fired {
+		select { // the nudge, unless Park has consumed it
+		case <-p.token:
+		default:
+		}
+	}
+	p.watch = nil
+	parkers.Put(p)
+}
+
+// cheaplyWatched reports whether context.AfterFunc(ctx, f) makes an entry in an existing context and starts no
+// goroutine that would live as long as ctx. That is so for the cancellable contexts of package context, also under
+// values, and for contexts that bring an AfterFunc method of their own.
+func cheaplyWatched(ctx context.Context) bool {
+	for {
+		if _, ok := ctx.(interface{ AfterFunc(f func()) func() bool }); ok {
+			return true
+		}
+		switch reflect.TypeOf(ctx) {
+		case cancelCtxType, timerCtxType:
+			return true
+		case valueCtxType:
+			embedded := reflect.ValueOf(ctx).Elem().FieldByName("Context")
+			if !embedded.IsValid() || !embedded.CanInterface() {
+				return false
+			}
+			parent, ok := embedded.Interface().(context.Context)
+			if !ok {
+				return false
+			}
+			ctx = parent
+		default:
+			return false
+		}
+	}
+}
+
+var cancelCtxType, timerCtxType, valueCtxType = func() (_, _, _ reflect.Type) {
+	type key struct{}
+	c, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	t, stop := context.WithTimeout(context.Background(), 1<<62)
+	defer stop()
+	return reflect.TypeOf(c), reflect.TypeOf(t), reflect.TypeOf(context.WithValue(c, key{}, 0))
+}()
