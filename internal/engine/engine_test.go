@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/waiter"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newEngine(size int64) *Engine {
+	e := new(Engine)
+	e.Init(0, size, 0)
+	return e
+}
+
+func acquire(e *Engine, n int64) {
+	if !e.TryAcquire(0, n) {
+		if err := e.Acquire(context.Background(), 0, n); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// awaitWaiting waits until n requests are queued.
+func awaitWaiting(t *testing.T, e *Engine, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); e.Waiting() != n; runtime.Gosched() {
+		require.True(t, time.Now().Before(deadline), "%d wait, not %d", e.Waiting(), n)
+	}
+}
+
+// requireInvariants checks the numbered invariants of the file in whatever state the engine is.
+func requireInvariants(t *testing.T, e *Engine) {
+	t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	o := e.Look()
+	avail := e.Available(0)
+	head := e.list.Front()
+	slot := e.slot.Load() // may leave while we look, but not come
+	if slot == nil && head == nil {
+		return
+	}
+	assert.NotZero(t, o&flagWaiters, "2: somebody waits and W is clear")
+	if slot != nil {
+		assert.EqualValues(t, 1, slot.N, "3: the slot is for one permit")
+		assert.Less(t, avail, int64(1), "2: a permit floats beside the slot's waiter")
+		assert.GreaterOrEqual(t, avail, int64(0), "3: a slot in spite of a debt")
+	} else {
+		assert.Less(t, avail, head.N, "2: the oldest waiter fits")
+	}
+}
+
+// With the mutex in the test's hands, whatever completes has not taken it.
+func TestUncontendedNeverTakesTheMutex(t *testing.T) {
+	e := newEngine(3)
+	e.mu.Lock()
+	for range 100 {
+		require.True(t, e.TryAcquire(0, 1))
+		require.True(t, e.TryAcquire(0, 2))
+		require.False(t, e.TryAcquire(0, 1))
+		require.True(t, e.Release(0, 2))
+		require.True(t, e.Release(0, 1))
+	}
+	e.mu.Unlock()
+
+	// And again after contention has come and gone.
+	acquire(e, 3)
+	done := make(chan struct{})
+	go func() { acquire(e, 1); close(done) }()
+	awaitWaiting(t, e, 1)
+	e.Release(0, 3)
+	<-done
+	e.Release(0, 1)
+	e.mu.Lock()
+	require.True(t, e.TryAcquire(0, 3))
+	require.True(t, e.Release(0, 3))
+	e.mu.Unlock()
+}
+
+func TestHandOffThroughTheSlotTakesNoMutex(t *testing.T) {
+	e := newEngine(1)
+	acquire(e, 1)
+	done := make(chan struct{})
+	go func() { acquire(e, 1); close(done) }()
+	awaitWaiting(t, e, 1)
+	e.mu.Lock()
+	require.True(t, e.Release(0, 1))
+	<-done
+	require.EqualValues(t, 0, e.Available(0), "the permit went straight to the waiter")
+	e.mu.Unlock()
+	require.True(t, e.Release(0, 1))
+	require.EqualValues(t, 1, e.Available(0))
+}
+
+// Under contention most releases find a waiter in the slot, which is all it takes not to need the mutex.
+func TestContendedReleaseGoesThroughTheSlot(t *testing.T) {
+	for _, procs := range []int{1, 2, 4, 16} {
+		old := runtime.GOMAXPROCS(procs)
+		e := newEngine(2)
+		var slots, all atomic.Int64
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for range 2000 {
+					acquire(e, 1)
+					runtime.Gosched()
+					if e.Look()&flagWaiters != 0 {
+						all.Add(1)
+						if e.slot.Load() != nil {
+							slots.Add(1)
+						}
+					}
+					e.Release(0, 1)
+				}
+			})
+		}
+		wg.Wait()
+		runtime.GOMAXPROCS(old)
+		require.Greater(t, all.Load(), int64(1000), "hardly any contention")
+		require.Greater(t, float64(slots.Load()), 0.8*float64(all.Load()), "of %d releases at %d procs", all.Load(), procs)
+	}
+}
+
+// A random mixture of everything, looked at from inside all the time.
+func TestPermitsAreConserved(t *testing.T) {
+	rounds := 20000
+	if testing.Short() {
+		rounds = 3000
+	}
+	for _, procs := range []int{1, 2, 4, 16} {
+		old := runtime.GOMAXPROCS(procs)
+		e := newEngine(3)
+		var held atomic.Int64
+		var wg sync.WaitGroup
+		stop := make(chan struct{})
+		for g := range 5 {
+			wg.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(g), uint64(procs)))
+				var f Future
+				for range rounds {
+					n := 1 + rng.Int64N(3)
+					got := false
+					switch rng.IntN(4) {
+					case 0:
+						got = e.TryAcquire(0, n)
+					case 1:
+						got = e.AcquireTimeout(time.Duration(1+rng.IntN(2000)), 0, n) == nil
+					case 2:
+						ctx, cancel := context.WithCancel(context.Background())
+						go cancel()
+						got = e.Acquire(ctx, 0, n) == nil
+					case 3:
+						assert.True(t, f.Init(e, 0, n))
+						got = f.Poll(nil) && f.Err() == nil
+						f.Cancel()
+					}
+					if got {
+						assert.LessOrEqual(t, held.Add(n), int64(3))
+						held.Add(-n)
+						for ; n > 0; n-- {
+							assert.True(t, e.Release(0, 1))
+						}
+					}
+				}
+			})
+		}
+		var watcher sync.WaitGroup
+		watcher.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					requireInvariants(t, e)
+					runtime.Gosched()
+				}
+			}
+		})
+		wg.Wait()
+		close(stop)
+		watcher.Wait()
+		runtime.GOMAXPROCS(old)
+		// A permit refused by a future that was cancelled during its grant may still be on its way back.
+		for deadline := time.Now().Add(20 * time.Second); e.Available(0) != 3 && time.Now().Before(deadline); {
+			runtime.Gosched()
+		}
+		require.EqualValues(t, 3, e.Available(0))
+		require.Zero(t, e.Waiting())
+		require.Zero(t, e.Look()&flagWaiters, "W stays behind")
+	}
+}
+
+// Types whose zero value has permits count from a base.
+func TestZeroEngineCountsFromItsBase(t *testing.T) {
+	const base = 1
+	var e Engine
+	require.EqualValues(t, 1, e.Size(base))
+	require.True(t, e.TryAcquire(base, 1))
+	require.EqualValues(t, 0, e.Available(base))
+	require.False(t, e.TryAcquire(base, 1))
+	var f Future
+	require.True(t, f.Init(&e, base, 1))
+	require.False(t, f.Poll(nil))
+	require.True(t, e.Release(base, 1))
+	require.True(t, f.Poll(nil))
+	require.True(t, e.Release(base, 1))
+	require.False(t, e.Release(base, 1))
+	e.Resize(base, 3)
+	require.EqualValues(t, 3, e.Available(base))
+	require.True(t, e.TryAcquire(base, 3))
+	e.Resize(base, 1)
+	require.EqualValues(t, -2, e.Available(base))
+	require.True(t, e.Release(base, 3))
+	require.False(t, e.Release(base, 1))
+	require.EqualValues(t, 1, e.Available(base))
+}
+
+// A grant that meets an abandoned future comes back to the engine, through the slot and through the list.
+func TestRefusedGrantIsPassedOn(t *testing.T) {
+	for _, n := range []int64{1, 2} {
+		e := newEngine(2)
+		require.True(t, e.TryAcquire(0, 2))
+		var f Future
+		require.True(t, f.Init(e, 0, n))
+		require.False(t, f.Poll(nil))
+		// The claim, as Release and serve make it, with the owner's Cancel before the delivery.
+		if n == 1 {
+			w := e.slot.Swap(nil)
+			f.Cancel()
+			require.Equal(t, waiter.StatusBusy, f.w.Status())
+			require.False(t, w.Deliver(waiter.Granted))
+			require.True(t, e.Release(0, 2))
+		} else {
+			var wake waiter.WakeList
+			e.mu.Lock()
+			require.True(t, e.addLocked(2))
+			e.serveLocked(0, &wake)
+			e.mu.Unlock()
+			require.EqualValues(t, 0, e.Available(0))
+			f.Cancel()
+			f.Cancel() // twice
+			e.giveBack(0, wake.Wake())
+		}
+		require.Equal(t, waiter.StatusIdle, f.w.Status())
+		require.EqualValues(t, 2, e.Available(0))
+		require.Zero(t, e.Waiting())
+		require.True(t, f.Init(e, 0, 1))
+		require.True(t, f.Poll(nil))
+		f.Cancel()
+	}
+}
+
+// image is a node's memory.
+type image [unsafe.Sizeof(waiter.Waiter{})]byte
+
+func snapshot(fs []Future) []image {
+	out := make([]image, len(fs))
+	for i := range fs {
+		out[i] = *(*image)(unsafe.Pointer(&fs[i].w))
+	}
+	return out
+}
+
+// A cancel writes to the node and to its neighbours, however many wait.
+func TestCancelTouchesThreeNodes(t *testing.T) {
+	for _, n := range []int{10, 1000, 30000} {
+		e := newEngine(1)
+		require.True(t, e.TryAcquire(0, 1))
+		fs := make([]Future, n)
+		for i := range fs {
+			require.True(t, fs[i].Init(e, 0, 1))
+			require.False(t, fs[i].Poll(nil))
+		}
+		for _, victim := range []int{n / 2, 1, n - 1} {
+			before := snapshot(fs)
+			fs[victim].Cancel()
+			touched := 0
+			for i, after := range snapshot(fs) {
+				if before[i] != after {
+					touched++
+				}
+			}
+			require.LessOrEqual(t, touched, 3, "with %d waiters", n)
+			require.GreaterOrEqual(t, touched, 2)
+		}
+		for i := range fs {
+			fs[i].Cancel()
+		}
+		require.True(t, e.Release(0, 1))
+	}
+}

@@ -1,0 +1,212 @@
+package semaphore_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// TestWaitingAllocatesNothing counts the allocations of waits that really wait, in the steady state.
+func TestWaitingAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool forget things at random")
+	}
+	shared, cancel := context.WithCancel(bg)
+	defer cancel()
+	deadline, stop := context.WithTimeout(bg, time.Hour)
+	defer stop()
+	under := context.WithValue(shared, ctxKey{}, 1)
+	foreign := &foreignContext{Context: bg, done: make(chan struct{})}
+	for name, acquire := range map[string]func(*semaphore.Semaphore) error{
+		"background":  func(s *semaphore.Semaphore) error { return s.Acquire(bg, 1) },
+		"cancellable": func(s *semaphore.Semaphore) error { return s.Acquire(shared, 1) },
+		"deadline":    func(s *semaphore.Semaphore) error { return s.Acquire(deadline, 1) },
+		"value":       func(s *semaphore.Semaphore) error { return s.Acquire(under, 1) },
+		"foreign":     func(s *semaphore.Semaphore) error { return s.Acquire(foreign, 1) },
+		"timeout":     func(s *semaphore.Semaphore) error { return s.AcquireTimeout(time.Hour, 1) },
+		"two":         func(s *semaphore.Semaphore) error { s.Release(1); return s.Acquire(bg, 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			size := int64(1)
+			if name == "two" {
+				size = 2
+			}
+			s := semaphore.New(size)
+			start, done := make(chan struct{}), make(chan error)
+			go func() {
+				for range start {
+					err := acquire(s)
+					s.Release(size)
+					done <- err
+				}
+			}()
+			round := func() {
+				require.True(t, s.TryAcquire(size))
+				start <- struct{}{}
+				for s.Waiting() == 0 {
+					runtime.Gosched()
+				}
+				s.Release(1)
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}
+			if name == "two" {
+				// The waiter gives one permit back itself before it asks for two.
+				round = func() {
+					require.True(t, s.TryAcquire(2))
+					start <- struct{}{}
+					for s.Waiting() == 0 {
+						runtime.Gosched()
+					}
+					s.Release(1)
+					if err := <-done; err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			for range 50 {
+				round()
+			}
+			require.Less(t, testing.AllocsPerRun(500, round), 0.05)
+			close(start)
+		})
+	}
+}
+
+type ctxKey struct{}
+
+func TestFutureAllocatesNothing(t *testing.T) {
+	s := semaphore.New(1)
+	var f semaphore.AcquireFuture
+	var w counter
+	f.Init(s, 1)
+	f.Done() // makes the channel
+	s.Release(1)
+	round := func() {
+		_ = s.TryAcquire(1)
+		f.Cancel()
+		f.Init(s, 1)
+		f.Poll(&w)
+		f.Poll(&w)
+		done := f.Done()
+		s.Release(1)
+		<-done
+		if f.Err() != nil {
+			t.Error("not granted")
+		}
+		s.Release(1)
+	}
+	require.NoError(t, f.Err())
+	require.Zero(t, testing.AllocsPerRun(200, round))
+	requireIdle(t, s)
+}
+
+func TestUncontendedAllocatesNothing(t *testing.T) {
+	s := semaphore.New(2)
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	require.Zero(t, testing.AllocsPerRun(200, func() {
+		_ = s.Acquire(ctx, 1)
+		_ = s.TryAcquire(1)
+		s.Release(2)
+	}))
+	require.EqualValues(t, 1, testing.AllocsPerRun(200, func() {
+		p, _ := s.AcquirePermit(bg, 1)
+		p.Release()
+	}), "a permit handle is one allocation")
+}
+
+func TestWaitersAreSmall(t *testing.T) {
+	require.LessOrEqual(t, unsafe.Sizeof(semaphore.AcquireFuture{}), uintptr(128))
+}
+
+// TestPermitWordHasItsOwnCacheLine: nothing that lies behind a semaphore in memory shares a line with its permit word.
+func TestPermitWordHasItsOwnCacheLine(t *testing.T) {
+	line := uintptr(64)
+	require.GreaterOrEqual(t, unsafe.Sizeof(semaphore.Semaphore{}), line)
+	s := make([]*semaphore.Semaphore, 64)
+	for i := range s {
+		s[i] = semaphore.New(1)
+	}
+	for i := range s {
+		for j := range i {
+			a, b := uintptr(unsafe.Pointer(s[i])), uintptr(unsafe.Pointer(s[j]))
+			require.NotEqual(t, a/line, b/line)
+		}
+	}
+}
+
+// goTool runs the go command in the module's root.
+func goTool(t *testing.T, args ...string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
+	goCmd := filepath.Join(runtime.GOROOT(), "bin", "go")
+	if _, err := os.Stat(goCmd); err != nil {
+		if goCmd, err = exec.LookPath("go"); err != nil {
+			t.Skip("no go command")
+		}
+	}
+	cmd := exec.Command(goCmd, args...)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
+	cmd.Dir = "../.."
+	out, _ := cmd.CombinedOutput() // vet fails where the test wants it to
+	return string(out)
+}
+
+// The fast paths make no call: their atomic steps are inlined, their slow halves are not.
+func TestFastPathsInline(t *testing.T) {
+	engine := goTool(t, "build", "-gcflags=-m", "./internal/engine")
+	for _, f := range []string{"(*Engine).Look", "State.Fits", "(*Engine).Take", "(*Engine).Returns", "(*Engine).Give"} {
+		require.Contains(t, engine, "can inline "+f)
+	}
+	sem := goTool(t, "build", "-gcflags=-m", "./sync/semaphore")
+	for _, call := range []string{"engine.(*Engine).Look", "engine.(*Engine).Take", "engine.(*Engine).Give", "engine.(*Engine).Returns"} {
+		require.Contains(t, sem, "inlining call to "+call)
+	}
+	for _, f := range []string{"acquireSlow", "tryAcquireSlow", "releaseSlow"} {
+		require.NotContains(t, sem, "can inline (*Semaphore)."+f)
+	}
+}
+
+func TestVetSeesCopies(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "copies.go")
+	require.NoError(t, os.WriteFile(file, []byte(`package copies
+
+import "github.com/farad-go/farad/sync/semaphore"
+
+func a(s semaphore.Semaphore) {}
+func b(f semaphore.AcquireFuture) {}
+func c(p semaphore.Permit) {}
+`), 0o600))
+	out := goTool(t, "vet", file)
+	require.Len(t, regexp.MustCompile(`passes lock by value`).FindAllString(out, -1), 3, out)
+}
+
+// Importing the locks pulls in no module but x/sys, and neither the executor nor the testing package.
+func TestDependencies(t *testing.T) {
+	out := goTool(t, "list", "-deps", "-f", "{{.ImportPath}}", "./sync/...", "./waiter/...")
+	for _, p := range strings.Fields(out) {
+		first, _, _ := strings.Cut(p, "/")
+		if strings.Contains(first, ".") && !strings.HasPrefix(p, "github.com/farad-go/farad/") {
+			require.True(t, strings.HasPrefix(p, "golang.org/x/sys/"), "depends on %s", p)
+		}
+		require.NotEqual(t, "testing", p)
+		require.NotEqual(t, "github.com/farad-go/farad/runtime", p)
+	}
+	require.Contains(t, out, "github.com/farad-go/farad/internal/engine")
+}
