@@ -26,8 +26,9 @@ type Parker struct {
 	timer *time.Timer // made at the first ParkTimeout
 	keep  bool        // may be kept for reuse (invariant 3)
 
-	watch    *watch // cancellation comes through this watch, otherwise by select
-	wnx, wpv *Parker
+	watch    *watch  // cancellation comes through this watch, otherwise by select
+	wnx, wpv *Parker // the watch's list
+	nudged   bool    // the watch's nudge has been consumed
 }
 
 // nudge is what a watch sends in place of an outcome: the context is done.
@@ -69,7 +70,9 @@ func (p *Parker) Put() {
 // Park waits for the outcome. It returns [Pending] when done is closed first; done is the channel that GetParker got.
 func (p *Parker) Park(done <-chan struct{}) Outcome {
 	if done == nil || p.watch != nil {
-		return <-p.token
+		o := <-p.token
+		p.nudged = o == nudge
+		return o
 	}
 	select {
 	case o := <-p.token:

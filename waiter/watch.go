@@ -29,7 +29,8 @@ import (
 //     the idle one is linked too. (TestWatchNudgesEveryWaiterOnce)
 //  2. The watch fires once, and sends each linked parker one nudge under mu. So a parker that leaves under mu knows
 //     whether a nudge was sent. (TestParkerIsCleanAfterPut)
-//  3. Waits that begin after the fire get no parker from the watch, or one that was nudged. (TestWatchNudgesEveryWaiterOnce)
+//  3. The idle parker has not consumed its nudge. So a wait that begins after the fire gets no parker from the watch, or
+//     one whose nudge is there: it cannot miss the cancel. (TestConsumedNudgeHidesNoCancel)
 type watch struct {
 	done <-chan struct{} // identity; immutable
 
@@ -58,9 +59,12 @@ func slotFor(key uintptr) *watchSlot {
 	return &watchTable[uint32(key>>5)*golden>>22]
 }
 
+// keyOf returns the channel's address, which tells channels apart as long as they live.
+func keyOf(done <-chan struct{}) uintptr { return reflect.ValueOf(done).Pointer() }
+
 // watchFor returns the watch of done, nil if there is none (yet).
 func watchFor(ctx context.Context, done <-chan struct{}) *watch {
-	key := reflect.ValueOf(done).Pointer()
+	key := keyOf(done)
 	s := slotFor(key)
 	if w := s.watch.Load(); w != nil {
 		if w.done == done {
@@ -140,7 +144,7 @@ func (w *watch) get() *Parker {
 
 // put keeps p for the next wait with this watch, or sends it back to the pool.
 func (w *watch) put(p *Parker) {
-	if w.idle.Load() == nil && w.idle.CompareAndSwap(nil, p) {
+	if !p.nudged && w.idle.Load() == nil && w.idle.CompareAndSwap(nil, p) {
 		return
 	}
 	w.mu.Lock()
@@ -163,7 +167,7 @@ func (w *watch) put(p *Parker) {
 		default:
 		}
 	}
-	p.watch = nil
+	p.watch, p.nudged = nil, false
 	parkers.Put(p)
 }
 

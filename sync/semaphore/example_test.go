@@ -1,0 +1,162 @@
+package semaphore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
+)
+
+// At most two of eight workers are at it at any time.
+func ExampleSemaphore() {
+	sem := semaphore.New(2)
+	var now, most atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := sem.Acquire(context.Background(), 1); err != nil {
+				return
+			}
+			defer sem.Release(1)
+			n := now.Add(1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			time.Sleep(time.Millisecond)
+			now.Add(-1)
+		})
+	}
+	wg.Wait()
+	fmt.Println(most.Load() <= 2, sem.Available())
+	// Output: true 2
+}
+
+// A weighted request: the semaphore counts bytes.
+func ExampleSemaphore_Acquire() {
+	memory := semaphore.New(1 << 20)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+
+	fmt.Println(memory.Acquire(ctx, 900<<10))
+	fmt.Println(memory.Acquire(ctx, 200<<10)) // waits in vain
+	fmt.Println(memory.Acquire(ctx, 2<<20))   // done context
+	fmt.Println(memory.Acquire(context.Background(), 2<<20))
+	memory.Release(900 << 10)
+	// Output:
+	// <nil>
+	// context deadline exceeded
+	// context deadline exceeded
+	// farad: request exceeds size
+}
+
+func ExampleSemaphore_AcquireTimeout() {
+	sem := semaphore.New(1)
+	fmt.Println(sem.AcquireTimeout(time.Second, 1))
+	fmt.Println(sem.AcquireTimeout(time.Millisecond, 1))
+	// Output:
+	// <nil>
+	// context deadline exceeded
+}
+
+func ExampleSemaphore_Resize() {
+	sem := semaphore.New(4)
+	sem.TryAcquire(4)
+	sem.Resize(2) // two too many are held now
+	fmt.Println(sem.Available())
+	sem.Release(3)
+	fmt.Println(sem.Available())
+	// Output:
+	// -2
+	// 1
+}
+
+// Under overload a request that could only queue is told at once.
+func ExampleOption() {
+	sem := semaphore.New(1, semaphore.WithMaxWaiting(1))
+	sem.TryAcquire(1)
+	var first, second semaphore.AcquireFuture
+	first.Init(sem, 1)
+	second.Init(sem, 1)
+	fmt.Println(first.Poll(nil), second.Poll(nil), second.Err())
+	first.Cancel()
+	// Output: false true farad: too many waiters
+}
+
+// A goroutine waits for a permit and for something else.
+func ExampleAcquireFuture() {
+	sem := semaphore.New(1)
+	sem.TryAcquire(1)
+
+	var f semaphore.AcquireFuture
+	f.Init(sem, 1)
+	defer f.Cancel() // right on every path
+	select {
+	case <-f.Done():
+		fmt.Println("acquired")
+	case <-time.After(time.Millisecond):
+		fmt.Println("gave up")
+	}
+
+	sem.Release(1)
+	select {
+	case <-f.Done(): // it is still in the queue, and now granted
+		if f.Err() == nil {
+			fmt.Println("acquired")
+			sem.Release(1)
+		}
+	case <-time.After(time.Minute):
+		fmt.Println("gave up")
+	}
+	// Output:
+	// gave up
+	// acquired
+}
+
+// A task polls, and is woken when it is worth polling again.
+func ExampleAcquireFuture_Poll() {
+	sem := semaphore.New(1)
+	sem.TryAcquire(1)
+	runQueue := make(chan string, 1)
+
+	var f semaphore.AcquireFuture
+	f.Init(sem, 1)
+	fmt.Println(f.Poll(waiter.WakerFunc(func() { runQueue <- "the task" })))
+	sem.Release(1)
+	fmt.Println(<-runQueue, f.Poll(nil), f.Err())
+	sem.Release(1)
+	// Output:
+	// false
+	// the task true <nil>
+}
+
+func ExamplePermit() {
+	sem := semaphore.New(3)
+	p, err := sem.AcquirePermit(context.Background(), 3)
+	if err != nil {
+		return
+	}
+	defer p.Release() // whatever is left of it
+	part := p.Split(2)
+	part.Release()
+	part.Release() // does nothing
+	fmt.Println(sem.Available(), p.N())
+
+	none, err := sem.AcquirePermit(context.Background(), 4)
+	none.Release() // a permit that was not acquired releases nothing
+	fmt.Println(errors.Is(err, semaphore.ErrTooLarge), sem.Available())
+	// Output:
+	// 2 1
+	// true 2
+}
+
+// Users of golang.org/x/sync/semaphore change the import path.
+func ExampleNewWeighted() {
+	var sem *semaphore.Weighted = semaphore.NewWeighted(10)
+	fmt.Println(sem.TryAcquire(7), sem.TryAcquire(7))
+	sem.Release(7)
+	// Output: true false
+}

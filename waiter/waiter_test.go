@@ -1,0 +1,179 @@
+package waiter
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWaiterFillsOneCacheLine(t *testing.T) {
+	require.LessOrEqual(t, unsafe.Sizeof(Waiter{}), uintptr(64))
+}
+
+func TestOutcomesHaveErrors(t *testing.T) {
+	require.NoError(t, Granted.Err())
+	require.Equal(t, ErrPending, Pending.Err())
+	require.Equal(t, ErrClosed, Closed.Err())
+	require.Equal(t, ErrTooLarge, TooLarge.Err())
+	require.Equal(t, ErrQueueFull, QueueFull.Err())
+}
+
+// Every arrow of the state diagram, the ones in the middle of a claim by hand.
+func TestEveryTransition(t *testing.T) {
+	var w Waiter
+	woken := 0
+	waker := WakerFunc(func() { woken++ })
+
+	// armed -> complete: the waker is called.
+	w.Arm(waker)
+	require.Equal(t, StatusWaiting, w.Status())
+	require.True(t, w.Deliver(Granted))
+	require.Equal(t, 1, woken)
+	require.Equal(t, StatusComplete, w.Status())
+	require.False(t, w.Abandon(), "complete: there is an outcome to deal with")
+	require.Equal(t, StatusComplete, w.Rearm(waker))
+	w.Reset()
+	require.True(t, w.Idle())
+	require.Nil(t, w.waker, "an idle node keeps no task alive")
+
+	// registering -> complete: the owner sees it, the waker is not called.
+	w.Arm(waker)
+	require.True(t, w.state.CompareAndSwap(stateArmed, stateRegistering))
+	require.True(t, w.Deliver(Closed))
+	require.Equal(t, StatusComplete, w.endRegistering())
+	require.Equal(t, Closed, w.Outcome())
+	require.Equal(t, 1, woken)
+	w.Reset()
+
+	// claiming: a re-poll is told to come back; an abandon is left to the claimer.
+	w.Arm(waker)
+	require.True(t, w.state.CompareAndSwap(stateArmed, stateClaiming))
+	require.Equal(t, StatusBusy, w.Rearm(WakerFunc(func() { t.Error("never registered") })))
+	ch, s := w.Chan()
+	require.Nil(t, ch)
+	require.Equal(t, StatusBusy, s)
+	require.True(t, w.Abandon())
+	require.False(t, w.Abandon(), "twice")
+	require.Equal(t, StatusBusy, w.Status())
+	w.state.Store(stateIdle)
+
+	// abandoned -> idle.
+	w.Arm(waker)
+	require.True(t, w.Abandon())
+	require.Equal(t, StatusBusy, w.Status())
+	require.False(t, w.Deliver(Granted))
+	require.True(t, w.Idle())
+	require.Equal(t, 1, woken)
+
+	// idle: nothing to deliver to.
+	require.Panics(t, func() { w.Deliver(Granted) })
+}
+
+func TestDoneCarriesOneValuePerRound(t *testing.T) {
+	var w Waiter
+	ch, s := w.Chan()
+	require.Equal(t, StatusIdle, s)
+	for range 3 {
+		w.Arm(nil)
+		require.Empty(t, ch, "the last round's value is gone")
+		same, s := w.Chan()
+		require.True(t, ch == same)
+		require.Equal(t, StatusWaiting, s)
+		require.True(t, w.Deliver(Granted))
+		require.Len(t, ch, 1)
+		w.Reset()
+		require.Empty(t, ch)
+		w.Finish(TooLarge)
+		require.Len(t, ch, 1)
+		w.Reset()
+	}
+
+	// Made while waiting, made when complete, made while a claimer comes by.
+	var v Waiter
+	v.Arm(nil)
+	ch, s = v.Chan()
+	require.Equal(t, StatusWaiting, s)
+	require.True(t, v.Deliver(Granted))
+	require.Len(t, ch, 1)
+
+	var u Waiter
+	u.Finish(Granted)
+	ch, s = u.Chan()
+	require.Equal(t, StatusComplete, s)
+	require.Len(t, ch, 1)
+
+	var x Waiter
+	x.Arm(nil)
+	require.True(t, x.state.CompareAndSwap(stateArmed, stateRegistering))
+	x.done = make(chan struct{}, 1)
+	require.True(t, x.Deliver(Granted))
+	require.Equal(t, StatusComplete, x.endRegistering())
+	require.Len(t, x.done, 1)
+}
+
+// A claimer against an owner who re-arms, asks for the channel, or abandons: exactly one of them deals with the
+// outcome, and the last waker is woken or the owner sees the outcome itself.
+func TestHandshakeUnderStress(t *testing.T) {
+	rounds := 50000
+	if testing.Short() {
+		rounds = 5000
+	}
+	for _, procs := range []int{1, 2, 4, 16} {
+		old := runtime.GOMAXPROCS(procs)
+		claims, answers := make(chan *Waiter), make(chan bool)
+		go func() {
+			for w := range claims {
+				answers <- w.Deliver(Granted)
+			}
+		}()
+		var w Waiter
+		for i := range rounds {
+			woken := make(chan struct{}, 4)
+			w.Arm(WakerFunc(func() {}))
+			claims <- &w
+			taken := false
+			switch i % 3 {
+			case 0:
+				for w.Rearm(WakerFunc(func() { woken <- struct{}{} })) == StatusWaiting {
+					<-woken // hangs if the wake-up was lost
+				}
+				taken = true
+			case 1:
+				if ch, s := w.Chan(); ch != nil && s != StatusIdle {
+					<-ch
+				}
+				taken = true
+			case 2:
+				taken = !w.Abandon()
+			}
+			for w.Status() == StatusBusy {
+				runtime.Gosched()
+			}
+			require.Equal(t, taken, <-answers, "either the owner has the outcome or the claimer has it back")
+			if taken {
+				require.Equal(t, StatusComplete, w.Status())
+				require.Equal(t, Granted, w.Outcome())
+				w.Reset()
+			}
+			require.True(t, w.Idle())
+			w.done = nil
+		}
+		close(claims)
+		runtime.GOMAXPROCS(old)
+	}
+}
+
+func TestWakersMayBeCalledFromAnywhere(t *testing.T) {
+	var n int
+	var mu sync.Mutex
+	w := WakerFunc(func() { mu.Lock(); n++; mu.Unlock() })
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(w.Wake)
+	}
+	wg.Wait()
+	require.Equal(t, 4, n)
+}

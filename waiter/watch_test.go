@@ -1,0 +1,137 @@
+package waiter
+
+import (
+	"context"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWatchNudgesEveryWaiterOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := watched(t, ctx)
+	var ps []*Parker
+	for range 10 {
+		p := GetParker(ctx, ctx.Done())
+		require.True(t, p.watch == w)
+		ps = append(ps, p)
+	}
+	require.Nil(t, w.idle.Load())
+	early := GetParker(ctx, ctx.Done())
+	early.Put() // the idle one
+	require.True(t, w.idle.Load() == early)
+	cancel()
+	awaitFire(t, w)
+	for _, p := range ps {
+		require.Equal(t, Pending, p.Park(ctx.Done()))
+		require.Empty(t, p.token, "once")
+	}
+	late := GetParker(ctx, ctx.Done())
+	require.True(t, late.watch == nil || late == early)
+	require.Equal(t, Pending, late.Park(ctx.Done()), "too late for the nudge, or nudged while idle")
+	late.Put()
+	for _, p := range ps {
+		p.Put()
+	}
+}
+
+// A wait that has seen its context alive may get to the watch only after the cancel, and after others have heard of it.
+func TestConsumedNudgeHidesNoCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := watched(t, ctx)
+	p := GetParker(ctx, ctx.Done())
+	require.True(t, p.watch == w)
+	cancel()
+	require.Equal(t, Pending, p.Park(ctx.Done()))
+	p.Put()
+	awaitFire(t, w)
+	require.Nil(t, w.get(), "a parker without a nudge, from a watch that has fired")
+}
+
+func TestWatchLeavesTheTableWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := watched(t, ctx)
+	s := slotOf(ctx)
+	require.True(t, s.watch.Load() == w)
+	cancel()
+	eventually(t, func() bool { return s.watch.Load() == nil })
+
+	// The same for a context that is dropped without a cancel.
+	s = func() *watchSlot {
+		ctx, cancel := context.WithCancel(context.Background())
+		_ = cancel
+		watched(t, ctx)
+		return slotOf(ctx)
+	}()
+	eventually(t, func() bool { runtime.GC(); return s.watch.Load() == nil })
+}
+
+func slotOf(ctx context.Context) *watchSlot { return slotFor(keyOf(ctx.Done())) }
+
+func eventually(t *testing.T, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), "never")
+	}
+}
+
+type foreign struct{ context.Context }
+
+func (f foreign) Done() <-chan struct{} { return f.Context.Done() }
+
+type ownAfterFunc struct{ context.Context }
+
+func (ownAfterFunc) AfterFunc(func()) func() bool { return func() bool { return true } }
+
+// A watch must not cost a goroutine, so only contexts get one that register a function without.
+func TestOnlyCheapContextsAreWatched(t *testing.T) {
+	type key struct{}
+	parent, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	deadline, stop := context.WithTimeout(parent, time.Hour)
+	defer stop()
+	signals, stopSignals := signal.NotifyContext(context.Background(), syscall.SIGUSR1)
+	defer stopSignals()
+	for name, c := range map[string]struct {
+		ctx   context.Context
+		cheap bool
+	}{
+		"cancel":                  {parent, true},
+		"timeout":                 {deadline, true},
+		"value":                   {context.WithValue(context.WithValue(deadline, key{}, 1), key{}, 2), true},
+		"its own method":          {ownAfterFunc{parent}, true},
+		"value over its own":      {context.WithValue(ownAfterFunc{parent}, key{}, 1), true},
+		"foreign":                 {foreign{parent}, false},
+		"foreign under a value":   {context.WithValue(foreign{parent}, key{}, 1), false},
+		"a type that embeds one":  {signals, false},
+		"foreign by its pointer":  {&foreign{parent}, false},
+		"nothing to be cancelled": {context.WithoutCancel(parent), false},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.cheap, cheaplyWatched(c.ctx)) })
+	}
+	before := runtime.NumGoroutine()
+	for _, ctx := range []context.Context{parent, deadline, foreign{parent}, signals} {
+		for range 3 * watchAfter {
+			p := GetParker(ctx, ctx.Done())
+			p.Put()
+		}
+	}
+	require.Equal(t, before, runtime.NumGoroutine())
+}
+
+// Before a context has proved that it is used again and again nothing is registered with it.
+func TestShortLivedContextsAreNotWatched(t *testing.T) {
+	for range 2000 {
+		ctx, cancel := context.WithCancel(context.Background())
+		for range 3 {
+			p := GetParker(ctx, ctx.Done())
+			require.Nil(t, p.watch)
+			p.Put()
+		}
+		cancel()
+	}
+}
