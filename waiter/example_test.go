@@ -28,23 +28,22 @@ func (g *gate) Open() {
 
 func (g *gate) Wait(ctx context.Context) error {
 	p := waiter.GetParker(ctx, ctx.Done())
-	defer p.Put()
 	g.mu.Lock()
 	if g.open {
 		g.mu.Unlock()
+		p.Put()
 		return nil
 	}
 	g.queue.PushBack(&p.Waiter)
 	g.mu.Unlock()
-	if p.Park(ctx.Done()) != waiter.Pending {
+	if p.Park(ctx.Done()) {
+		p.Put()
 		return nil
 	}
 	g.mu.Lock()
 	removed := g.queue.Remove(&p.Waiter)
 	g.mu.Unlock()
-	if !removed { // Open was faster
-		p.Take()
-	}
+	p.Withdraw(!removed) // if Open was faster, its token is taken
 	return ctx.Err()
 }
 

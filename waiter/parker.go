@@ -9,41 +9,41 @@ import (
 
 // A Parker is a goroutine's waiter: a node and the means to sleep until it is told an outcome.
 //
-// Use: GetParker, queue the embedded Waiter, Park or ParkTimeout; if that returns [Pending], unlink the node, or, if
-// a claimer was faster, Take the outcome that is on its way; Put. A waiting goroutine is durably blocked in the sense
-// of testing/synctest.
+// Use: GetParker, queue the embedded Waiter, Park or ParkTimeout. After true the outcome is there: Put. After false,
+// unlink the node and Withdraw. A waiting goroutine is durably blocked in the sense of testing/synctest.
+//
+// The owner sleeps in a receive from the signal channel. Up to two signals come in one use: the token, which says that
+// the outcome is there, and the nudge of a watch, which says that the context is done. They look alike, which saves
+// the runtime copying a value: only where the context is done can it have been a nudge, and Withdraw then counts.
 //
 // Invariants:
 //
-//  1. The token channel holds at most one outcome and at most one nudge, so neither the claimer nor the watch that
-//     sends it ever blocks. (TestParkerTakesTokenAfterNudge)
-//  2. A parker goes back to the pool, or to its watch, only when its owner has consumed every outcome that was sent:
-//     whoever loses the race to unlink takes the outcome before Put. (TestParkerIsCleanAfterPut)
+//  1. In one use at most one token and one nudge are sent, and the channel has room for both, so neither the claimer
+//     nor the watch, which sends under its lock, ever blocks. (TestParkerTakesTokenAndNudge)
+//  2. A parker goes back to the pool only when every signal that was or will be sent has been received, and to its
+//     watch only if no nudge has. (TestParkerIsCleanAfterUse, TestConsumedNudgeHidesNoCancel)
 //  3. A parker made in a synctest bubble is never kept, and one made outside never used inside.
-//     (TestParkersDoNotCrossBubbles)
+//     (TestParkersAreNotKeptFromBubbles)
 type Parker struct {
 	Waiter
 	timer *time.Timer // made at the first ParkTimeout
 	keep  bool        // may be kept for reuse (invariant 3)
+	got   int8        // signals received in this use
 
-	watch    *watch  // cancellation comes through this watch, otherwise by select
+	watch    *watch  // nudges this parker; nil: Park selects
 	wnx, wpv *Parker // the watch's list
-	nudged   bool    // the watch's nudge has been consumed
 }
-
-// nudge is what a watch sends in place of an outcome: the context is done.
-const nudge = Pending
 
 var parkers = xsync.Pool{New: func() any { return newParker(true) }}
 
 func newParker(keep bool) *Parker {
-	return &Parker{Waiter: Waiter{token: make(chan Outcome, 2)}, keep: keep}
+	return &Parker{Waiter: Waiter{signal: make(chan struct{}, 2)}, keep: keep}
 }
 
 // GetParker returns a parker for a wait that ends early when ctx, whose done channel is given with it, is done; a nil
 // channel stands for a wait that nothing ends early. In the steady state it allocates nothing.
 func GetParker(ctx context.Context, done <-chan struct{}) *Parker {
-	if inBubble() {
+	if bubbles.Load() != bubblesNever && inBubble() {
 		return newParker(false)
 	}
 	if done != nil {
@@ -56,48 +56,75 @@ func GetParker(ctx context.Context, done <-chan struct{}) *Parker {
 	return parkers.Get().(*Parker)
 }
 
-// Put ends the use of p. Its node is unlinked and its outcome consumed.
+// Put ends the use of p, whose node is in no queue: it was never queued, or Park or ParkTimeout has returned true.
 func (p *Parker) Put() {
+	p.got = 0
 	switch {
-	case !p.keep:
 	case p.watch != nil:
 		p.watch.put(p)
-	default:
+	case p.keep:
 		parkers.Put(p)
 	}
 }
 
-// Park waits for the outcome. It returns [Pending] when done is closed first; done is the channel that GetParker got.
-func (p *Parker) Park(done <-chan struct{}) Outcome {
-	if done == nil || p.watch != nil {
-		o := <-p.token
-		p.nudged = o == nudge
-		return o
+// Park waits until the outcome is there, and returns true; or until done is closed, and returns false. If both have
+// happened it returns false. done is the channel that GetParker got.
+func (p *Parker) Park(done <-chan struct{}) bool {
+	if done == nil {
+		<-p.signal
+		return true
 	}
-	select {
-	case o := <-p.token:
-		return o
-	case <-done:
-		return nudge
-	}
+	return p.parkUntil(done)
 }
 
-// ParkTimeout waits for the outcome, and returns [Pending] when d has passed without one.
-func (p *Parker) ParkTimeout(d time.Duration) Outcome {
+func (p *Parker) parkUntil(done <-chan struct{}) bool {
+	if p.watch != nil {
+		<-p.signal
+	} else {
+		select {
+		case <-p.signal:
+		case <-done:
+			return false
+		}
+	}
+	p.got++
+	return !xsync.IsDone(done)
+}
+
+// ParkTimeout waits until the outcome is there, and returns true; or until d has passed, and returns false.
+func (p *Parker) ParkTimeout(d time.Duration) bool {
 	if p.timer == nil {
 		p.timer = time.NewTimer(d)
 	} else {
 		p.timer.Reset(d)
 	}
 	select {
-	case o := <-p.token:
+	case <-p.signal:
 		p.timer.Stop()
-		return o
+		return true
 	case <-p.timer.C:
-		return Pending
+		return false
 	}
 }
 
-// Take waits for an outcome that is certain to come: a claimer has unlinked the node. It is called after Park or
-// ParkTimeout has returned [Pending].
-func (p *Parker) Take() Outcome { return <-p.token }
+// Withdraw ends the use of p after Park or ParkTimeout has returned false. The caller has tried to unlink the node; if
+// it was not queued any more, claimed is true, the outcome is here or on its way, and Withdraw waits for it and returns
+// it. Otherwise it returns [Pending].
+func (p *Parker) Withdraw(claimed bool) Outcome {
+	var sent int8
+	if claimed {
+		sent++
+	}
+	if p.watch != nil && p.watch.remove(p) {
+		sent++
+	}
+	for ; p.got < sent; p.got++ {
+		<-p.signal
+	}
+	o := Pending
+	if claimed {
+		o = p.Outcome()
+	}
+	p.Put()
+	return o
+}

@@ -17,29 +17,33 @@ func TestParkerIsToldItsOutcome(t *testing.T) {
 	for range 30 { // beyond the point where ctx gets a watch
 		p := GetParker(ctx, ctx.Done())
 		go p.Deliver(TooLarge)
-		require.Equal(t, TooLarge, p.Park(ctx.Done()))
+		require.True(t, p.Park(ctx.Done()))
+		require.Equal(t, TooLarge, p.Outcome())
 		p.Put()
 		p = GetParker(context.Background(), nil)
 		require.True(t, p.Deliver(Granted), "before it parks")
-		require.Equal(t, Granted, p.Park(nil))
+		require.True(t, p.Park(nil))
+		require.Equal(t, Granted, p.Outcome())
 		p.Put()
 	}
 }
 
 func TestParkTimeout(t *testing.T) {
-	p := GetParker(context.Background(), nil)
+	p := newParker(false)
 	for range 3 {
-		start := time.Now()
-		require.Equal(t, Pending, p.ParkTimeout(5*time.Millisecond))
-		require.GreaterOrEqual(t, time.Since(start), 5*time.Millisecond)
 		go p.Deliver(Granted)
-		require.Equal(t, Granted, p.ParkTimeout(time.Hour))
+		require.True(t, p.ParkTimeout(time.Hour))
+		p.Put()
+		start := time.Now()
+		require.False(t, p.ParkTimeout(5*time.Millisecond))
+		require.GreaterOrEqual(t, time.Since(start), 5*time.Millisecond)
+		require.Equal(t, Pending, p.Withdraw(false))
 	}
-	require.Equal(t, Pending, p.ParkTimeout(1))
+	require.False(t, p.ParkTimeout(1))
 	go p.Deliver(Closed)
-	require.Equal(t, Closed, p.Take())
+	require.Equal(t, Closed, p.Withdraw(true))
 	require.False(t, p.timer.Stop(), "no timer is left running")
-	p.Put()
+	require.Empty(t, p.signal)
 }
 
 // watched makes enough waits with ctx for it to be watched.
@@ -48,7 +52,7 @@ func watched(t *testing.T, ctx context.Context) *watch {
 	for range 10 * watchAfter {
 		p := GetParker(ctx, ctx.Done())
 		require.True(t, p.Deliver(Granted))
-		require.Equal(t, Granted, p.Park(ctx.Done()))
+		require.True(t, p.Park(ctx.Done()))
 		w := p.watch
 		p.Put()
 		if w != nil {
@@ -59,15 +63,15 @@ func watched(t *testing.T, ctx context.Context) *watch {
 	return nil
 }
 
-func TestParkerTakesTokenAfterNudge(t *testing.T) {
+func TestParkerTakesTokenAndNudge(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	watched(t, ctx)
 	p := GetParker(ctx, ctx.Done())
 	cancel()
-	require.Equal(t, Pending, p.Park(ctx.Done()), "nudged")
-	require.True(t, p.Deliver(Granted), "the claimer was faster")
-	require.Equal(t, Granted, p.Take())
-	p.Put()
+	require.False(t, p.Park(ctx.Done()), "nudged")
+	go p.Deliver(Granted) // the claimer was faster than the cancel
+	require.Equal(t, Granted, p.Withdraw(true))
+	require.Empty(t, p.signal)
 
 	// Both at once: neither sender blocks.
 	ctx, cancel = context.WithCancel(context.Background())
@@ -76,8 +80,10 @@ func TestParkerTakesTokenAfterNudge(t *testing.T) {
 	require.True(t, p.Deliver(Granted))
 	cancel()
 	awaitFire(t, w)
-	require.Equal(t, Granted, p.Park(ctx.Done()))
-	p.Put()
+	require.Len(t, p.signal, 2)
+	require.False(t, p.Park(ctx.Done()), "the context is done, whatever the signal was")
+	require.Equal(t, Granted, p.Withdraw(true))
+	require.Empty(t, p.signal)
 }
 
 func awaitFire(t *testing.T, w *watch) {
@@ -94,24 +100,39 @@ func awaitFire(t *testing.T, w *watch) {
 }
 
 // A parker that comes back to the pool is empty, whatever crossed its way.
-func TestParkerIsCleanAfterPut(t *testing.T) {
-	for range 200 {
+func TestParkerIsCleanAfterUse(t *testing.T) {
+	for i := range 400 {
 		ctx, cancel := context.WithCancel(context.Background())
 		w := watched(t, ctx)
 		a, b := GetParker(ctx, ctx.Done()), GetParker(ctx, ctx.Done())
 		require.True(t, a.watch == w && b.watch == w)
+		require.True(t, w.idle.CompareAndSwap(nil, new(Parker)), "the place is taken")
+		require.True(t, b.Deliver(Granted))
+		require.True(t, b.Park(ctx.Done()))
 		go cancel()
-		if a.Park(ctx.Done()) != Pending {
-			t.Error("nobody delivered anything")
+		require.False(t, a.Park(ctx.Done()))
+		switch i % 4 {
+		case 0:
+			require.Equal(t, Pending, a.Withdraw(false))
+		case 1:
+			go a.Deliver(Closed)
+			require.Equal(t, Closed, a.Withdraw(true))
+		case 2:
+			require.True(t, a.Deliver(Closed))
+			require.Equal(t, Closed, a.Withdraw(true))
+		case 3:
+			awaitFire(t, w)
+			require.Equal(t, Pending, a.Withdraw(false))
 		}
+		if i%2 == 0 {
+			awaitFire(t, w)
+		}
+		b.Put() // with its nudge unread, or not yet sent
 		awaitFire(t, w)
-		require.True(t, w.idle.CompareAndSwap(nil, new(Parker))) // occupied
-		a.Put()
-		b.Put() // with its nudge unread
 		for _, p := range []*Parker{a, b} {
 			require.Nil(t, p.watch)
-			require.Empty(t, p.token)
-			require.False(t, p.nudged)
+			require.Empty(t, p.signal)
+			require.Zero(t, p.got)
 			require.Nil(t, p.wnx)
 			require.Nil(t, p.wpv)
 		}
@@ -139,17 +160,18 @@ func TestParkersAreNotKeptFromBubbles(t *testing.T) {
 func TestParkingAllocatesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	p := GetParker(context.Background(), nil)
-	p.ParkTimeout(1)
+	p := newParker(false)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		p.Deliver(Granted)
 		p.ParkTimeout(time.Hour)
+		p.Put()
 		p.Deliver(Granted)
 		p.Park(nil)
+		p.Put()
 		p.Deliver(Granted)
 		p.Park(ctx.Done())
+		p.Put()
 	}))
-	p.Put()
 }
 
 // Many goroutines on one context: each is told, by its claimer or by the watch, and none twice.
@@ -167,15 +189,21 @@ func TestWatchUnderStress(t *testing.T) {
 				wg.Go(func() {
 					for i := 0; ctx.Err() == nil; i++ {
 						p := GetParker(ctx, ctx.Done())
-						if (i+g)%5 != 4 {
-							go p.Deliver(Granted)
-							if p.Park(ctx.Done()) == Pending && p.Take() != Granted {
+						if (i+g)%5 == 4 && i > 20 { // wait for the cancel
+							if p.Park(ctx.Done()) || p.Withdraw(false) != Pending {
+								t.Error("a token that nobody sent")
+							}
+							continue
+						}
+						go p.Deliver(Granted)
+						if p.Park(ctx.Done()) {
+							if p.Outcome() != Granted {
 								t.Error("a token got lost")
 							}
-						} else if i > 20 && p.Park(ctx.Done()) != Pending { // until the cancel
-							t.Error("a token that nobody sent")
+							p.Put()
+						} else if p.Withdraw(true) != Granted {
+							t.Error("a token got lost")
 						}
-						p.Put()
 					}
 				})
 			}

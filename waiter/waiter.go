@@ -29,7 +29,7 @@ func (o Outcome) Err() error { return outcomeErrors[o] }
 // [Parker] for a goroutine, a future for a task or a select), so that queueing allocates nothing.
 //
 // A node has an owner, who waits, and at most one claimer, who has unlinked it and thereby alone decides that the
-// request ends, and how. A goroutine's node is told through its token channel. A future's node is told through its
+// request ends, and how. A goroutine's node is told through its signal channel. A future's node is told through its
 // state word:
 //
 //	state        who may move it, and to what                    waker, done are
@@ -73,9 +73,9 @@ type Waiter struct {
 	// N is how many permits the request is for. The owner sets it while the node is idle.
 	N int64
 
-	token chan Outcome  // a goroutine's node: how its parker is told; nil in a future
-	waker Waker         // a future's node: invariant 1
-	done  chan struct{} // a future's node: invariant 1; capacity 1, nil until somebody selects on it
+	signal chan struct{} // a goroutine's node: how its parker is told; nil in a future
+	waker  Waker         // a future's node: invariant 1
+	done   chan struct{} // a future's node: invariant 1; capacity 1, nil until somebody selects on it
 }
 
 const (
@@ -94,15 +94,16 @@ const (
 //
 // What happened before Deliver happens before the owner's return from its wait.
 func (w *Waiter) Deliver(o Outcome) bool {
-	if w.token != nil {
-		w.token <- o // never blocks: there is room for one token
+	w.outcome = o
+	if w.signal != nil {
+		w.signal <- struct{}{} // the token; never blocks: there is room for it
 		return true
 	}
-	return w.complete(o)
+	return w.complete()
 }
 
-func (w *Waiter) complete(o Outcome) bool {
-	w.outcome = o
+// complete tells a future's owner the outcome.
+func (w *Waiter) complete() bool {
 	for { // Each turn follows a step of the owner; an owner that re-polls for ever is stopped by invariant 2.
 		switch w.state.Load() {
 		case stateRegistering:
@@ -237,7 +238,7 @@ func (w *Waiter) endRegistering() Status {
 	return StatusComplete
 }
 
-// Outcome returns how a complete request ended.
+// Outcome returns how the request ended. Its owner may ask when it has been told.
 func (w *Waiter) Outcome() Outcome { return w.outcome }
 
 // Abandon leaves a node to its claimer: the owner wants nothing more of it and must not touch it until it is idle

@@ -28,8 +28,8 @@ import (
 //  1. A parker is linked in the list from the moment it gets its watch until the watch fires or the parker leaves it;
 //     the idle one is linked too. (TestWatchNudgesEveryWaiterOnce)
 //  2. The watch fires once, and sends each linked parker one nudge under mu. So a parker that leaves under mu knows
-//     whether a nudge was sent. (TestParkerIsCleanAfterPut)
-//  3. The idle parker has not consumed its nudge. So a wait that begins after the fire gets no parker from the watch, or
+//     whether a nudge was sent. (TestParkerIsCleanAfterUse)
+//  3. The idle parker has not received its nudge. So a wait that begins after the fire gets no parker from the watch, or
 //     one whose nudge is there: it cannot miss the cancel. (TestConsumedNudgeHidesNoCancel)
 type watch struct {
 	done <-chan struct{} // identity; immutable
@@ -113,7 +113,7 @@ func (w *watch) fire() {
 	for p := w.list; p != nil; {
 		next := p.wnx
 		p.wnx, p.wpv = nil, nil
-		p.token <- nudge // never blocks: there is room for one nudge
+		p.signal <- struct{}{} // the nudge; never blocks: there is room for it
 		p = next
 	}
 	w.list = nil
@@ -142,33 +142,35 @@ func (w *watch) get() *Parker {
 	return p
 }
 
-// put keeps p for the next wait with this watch, or sends it back to the pool.
+// put keeps p, which has not received a nudge, for the next wait with this watch, or sends it back to the pool.
 func (w *watch) put(p *Parker) {
-	if !p.nudged && w.idle.Load() == nil && w.idle.CompareAndSwap(nil, p) {
+	if w.idle.Load() == nil && w.idle.CompareAndSwap(nil, p) {
 		return
 	}
-	w.mu.Lock()
-	fired := w.fired
-	if !fired {
-		if p.wpv == nil {
-			w.list = p.wnx
-		} else {
-			p.wpv.wnx = p.wnx
-		}
-		if p.wnx != nil {
-			p.wnx.wpv = p.wpv
-		}
-		p.wnx, p.wpv = nil, nil
+	if w.remove(p) {
+		<-p.signal
 	}
-	w.mu.Unlock()
-	if fired {
-		select { // the nudge, unless Park has consumed it
-		case <-p.token:
-		default:
-		}
-	}
-	p.watch, p.nudged = nil, false
 	parkers.Put(p)
+}
+
+// remove parts p from the watch, and reports whether it was sent a nudge.
+func (w *watch) remove(p *Parker) (nudged bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p.watch = nil
+	if w.fired {
+		return true
+	}
+	if p.wpv == nil {
+		w.list = p.wnx
+	} else {
+		p.wpv.wnx = p.wnx
+	}
+	if p.wnx != nil {
+		p.wnx.wpv = p.wpv
+	}
+	p.wnx, p.wpv = nil, nil
+	return false
 }
 
 // cheaplyWatched reports whether context.AfterFunc(ctx, f) makes an entry in an existing context and starts no

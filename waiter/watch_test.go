@@ -2,9 +2,9 @@ package waiter
 
 import (
 	"context"
+	"os"
 	"os/signal"
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
@@ -27,15 +27,14 @@ func TestWatchNudgesEveryWaiterOnce(t *testing.T) {
 	cancel()
 	awaitFire(t, w)
 	for _, p := range ps {
-		require.Equal(t, Pending, p.Park(ctx.Done()))
-		require.Empty(t, p.token, "once")
+		require.False(t, p.Park(ctx.Done()))
+		require.Empty(t, p.signal, "once")
 	}
 	late := GetParker(ctx, ctx.Done())
 	require.True(t, late.watch == nil || late == early)
-	require.Equal(t, Pending, late.Park(ctx.Done()), "too late for the nudge, or nudged while idle")
-	late.Put()
-	for _, p := range ps {
-		p.Put()
+	require.False(t, late.Park(ctx.Done()), "too late for the nudge, or nudged while idle")
+	for _, p := range append(ps, late) {
+		require.Equal(t, Pending, p.Withdraw(false))
 	}
 }
 
@@ -46,8 +45,8 @@ func TestConsumedNudgeHidesNoCancel(t *testing.T) {
 	p := GetParker(ctx, ctx.Done())
 	require.True(t, p.watch == w)
 	cancel()
-	require.Equal(t, Pending, p.Park(ctx.Done()))
-	p.Put()
+	require.False(t, p.Park(ctx.Done()))
+	require.Equal(t, Pending, p.Withdraw(false))
 	awaitFire(t, w)
 	require.Nil(t, w.get(), "a parker without a nudge, from a watch that has fired")
 }
@@ -94,7 +93,7 @@ func TestOnlyCheapContextsAreWatched(t *testing.T) {
 	defer cancel()
 	deadline, stop := context.WithTimeout(parent, time.Hour)
 	defer stop()
-	signals, stopSignals := signal.NotifyContext(context.Background(), syscall.SIGUSR1)
+	signals, stopSignals := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stopSignals()
 	for name, c := range map[string]struct {
 		ctx   context.Context
@@ -123,15 +122,20 @@ func TestOnlyCheapContextsAreWatched(t *testing.T) {
 	require.Equal(t, before, runtime.NumGoroutine())
 }
 
-// Before a context has proved that it is used again and again nothing is registered with it.
+// Before a context has proved that it is used again and again nothing is registered with it. The proof is by the
+// address of its channel, which the collector may give to the next one, so a few may be taken for their predecessors.
 func TestShortLivedContextsAreNotWatched(t *testing.T) {
+	got := 0
 	for range 2000 {
 		ctx, cancel := context.WithCancel(context.Background())
 		for range 3 {
 			p := GetParker(ctx, ctx.Done())
-			require.Nil(t, p.watch)
+			if p.watch != nil {
+				got++
+			}
 			p.Put()
 		}
 		cancel()
 	}
+	require.Less(t, got, 100)
 }

@@ -4,29 +4,26 @@ import (
 	"context"
 	"time"
 
-	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
-// Acquire waits for n permits, n > 0, after TryAcquire has failed. It returns nil, ctx.Err(), or an outcome's error;
-// with any error the caller holds nothing. It allocates nothing in the steady state.
+// Acquire waits for n permits, n > 0, after a try has failed. It returns nil, ctx.Err(), or an outcome's error; with
+// any error the caller holds nothing. It allocates nothing in the steady state.
+//
+// A cancel that happened before the grant wins: Park reports a context that is done even if the grant is there.
 func (e *Engine) Acquire(ctx context.Context, base, n int64) error {
 	done := ctx.Done()
 	p := waiter.GetParker(ctx, done)
 	p.N = n
 	o := e.Enqueue(base, &p.Waiter)
 	if o == waiter.Pending {
-		if o = p.Park(done); o == waiter.Pending {
+		if !p.Park(done) {
 			e.withdraw(base, p)
 			return ctx.Err()
 		}
+		o = p.Outcome()
 	}
 	p.Put()
-	// The cancel wins if it happened before the grant. What happened before the grant is visible here.
-	if o == waiter.Granted && done != nil && xsync.IsDone(done) {
-		e.giveBack(base, n)
-		return ctx.Err()
-	}
 	return o.Err()
 }
 
@@ -36,23 +33,20 @@ func (e *Engine) AcquireTimeout(d time.Duration, base, n int64) error {
 	p.N = n
 	o := e.Enqueue(base, &p.Waiter)
 	if o == waiter.Pending {
-		if o = p.ParkTimeout(d); o == waiter.Pending {
+		if !p.ParkTimeout(d) {
 			e.withdraw(base, p)
 			return context.DeadlineExceeded
 		}
+		o = p.Outcome()
 	}
 	p.Put()
 	return o.Err()
 }
 
-// withdraw ends a wait that was given up. If a claimer was faster, its outcome is consumed, and a grant passed on.
+// withdraw ends a wait that was given up. If a claimer was faster and granted the request, the grant is passed on.
 func (e *Engine) withdraw(base int64, p *waiter.Parker) {
-	n, granted := p.N, false
-	if !e.Cancel(base, &p.Waiter) {
-		granted = p.Take() == waiter.Granted
-	}
-	p.Put()
-	if granted {
+	n := p.N
+	if p.Withdraw(!e.Cancel(base, &p.Waiter)) == waiter.Granted {
 		e.giveBack(base, n)
 	}
 }

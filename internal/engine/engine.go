@@ -79,7 +79,7 @@ func (e *Engine) Size(base int64) int64 { return base + e.grown.Load() }
 
 // Available returns how many permits the word counts as not held: negative while there is a debt. Those that a waiter
 // is waiting to complete are counted, although nobody else can have them.
-func (e *Engine) Available(base int64) int64 { return base + e.word.Load()>>permitShift }
+func (e *Engine) Available(base int64) int64 { return e.Look().free(base) }
 
 // Waiting returns how many requests are queued.
 func (e *Engine) Waiting() int {
@@ -104,8 +104,11 @@ type State int64
 // Look returns the present state.
 func (e *Engine) Look() State { return State(e.word.Load()) }
 
+// free returns how many permits are available.
+func (o State) free(base int64) int64 { return base + int64(o>>permitShift) }
+
 // Fits reports whether n permits, n > 0, could be taken: that many are free and nobody waits for them.
-func (o State) Fits(base, n int64) bool { return o&flags == 0 && base+int64(o>>permitShift) >= n }
+func (o State) Fits(base, n int64) bool { return o&flags == 0 && o.free(base) >= n }
 
 // Take takes n permits, which fit, if the state is still o.
 func (e *Engine) Take(o State, n int64) bool {
@@ -139,45 +142,43 @@ func (e *Engine) TryAcquire(base, n int64) bool {
 // outcome at once, or queues w, which is armed, and returns [waiter.Pending].
 func (e *Engine) Enqueue(base int64, w *waiter.Waiter) waiter.Outcome {
 	e.mu.Lock()
-	o := e.enqueueLocked(base, w)
-	e.mu.Unlock()
-	return o
-}
-
-func (e *Engine) enqueueLocked(base int64, w *waiter.Waiter) waiter.Outcome {
-	o := e.word.Load()
+	o := e.Look()
 	if o&flagClosed != 0 {
+		e.mu.Unlock()
 		return waiter.Closed
 	}
 	if w.N > e.Size(base) { // here, and not before, because of a Resize that we raced with
+		e.mu.Unlock()
 		return waiter.TooLarge
 	}
 	if e.list.Front() == nil && e.slot.Load() == nil {
 		for { // A turn is lost only to another's success.
-			if base+o>>permitShift >= w.N {
-				if e.word.CompareAndSwap(o, (o-w.N<<permitShift)&^flagWaiters) { // also clears a stale W
+			if o.free(base) >= w.N {
+				if e.word.CompareAndSwap(int64(o), int64(o&^flagWaiters)-w.N<<permitShift) { // also clears a stale W
+					e.mu.Unlock()
 					return waiter.Granted
 				}
-			} else if o&flagWaiters != 0 || e.word.CompareAndSwap(o, o|flagWaiters) {
+			} else if o&flagWaiters != 0 || e.word.CompareAndSwap(int64(o), int64(o|flagWaiters)) {
 				break // from here on the word is ours: no permit can slip in between
 			}
-			o = e.word.Load()
+			o = e.Look()
 		}
 	} else if e.maxWaiting > 0 && e.waitingLocked() >= e.maxWaiting {
+		e.mu.Unlock()
 		return waiter.QueueFull
 	}
 	e.list.PushBack(w)
-	e.refillLocked(base)
+	e.refillLocked(o.free(base))
+	e.mu.Unlock()
 	return waiter.Pending
 }
 
 // refillLocked moves the oldest waiter of the list into the empty slot, where a release finds it without the mutex.
-func (e *Engine) refillLocked(base int64) {
-	w := e.list.Front()
-	if w == nil || w.N != 1 || e.slot.Load() != nil || e.Available(base) < 0 {
-		return
+// free is how many permits are available: with a debt nobody may stand in the slot.
+func (e *Engine) refillLocked(free int64) {
+	if w := e.list.Front(); w != nil && w.N == 1 && free >= 0 && e.slot.Load() == nil {
+		e.slot.Store(e.list.PopFront())
 	}
-	e.slot.Store(e.list.PopFront())
 }
 
 // Release returns n permits, n > 0, to whoever has waited longest, or to the word. It reports false, and changes
@@ -185,13 +186,16 @@ func (e *Engine) refillLocked(base int64) {
 func (e *Engine) Release(base, n int64) bool {
 	for {
 		o := e.Look()
-		if e.Returns(o, n) {
+		if o&flagWaiters == 0 {
+			if !e.Returns(o, n) {
+				break
+			}
 			if e.Give(o, n) {
 				return true
 			}
 			continue // lost a turn to another's success
 		}
-		if n != 1 || o&flagWaiters == 0 || int64(o>>permitShift) >= e.grown.Load() {
+		if n != 1 || int64(o>>permitShift) >= e.grown.Load() {
 			break // in the last case nothing is held, or so it looked during a Resize: mu will tell
 		}
 		w := e.slot.Swap(nil)
@@ -206,6 +210,9 @@ func (e *Engine) Release(base, n int64) bool {
 	return e.releaseSlow(base, n)
 }
 
+// releaseSlow releases under mu.
+//
+//go:noinline
 func (e *Engine) releaseSlow(base, n int64) bool {
 	for n > 0 { // Each further turn gives back what abandoned waiters had been granted; they are gone then.
 		var wake waiter.WakeList
@@ -244,26 +251,26 @@ func (e *Engine) takeSlotLocked() *waiter.Waiter {
 
 // serveLocked claims waiters, oldest first, as far as the permits go, and restores invariants 2 and 3.
 func (e *Engine) serveLocked(base int64, wake *waiter.WakeList) {
-	o := e.word.Load()
+	o := e.Look()
 	if o&flagWaiters == 0 {
 		return
 	}
-	for base+o>>permitShift > 0 {
+	for o.free(base) > 0 {
 		w := e.takeSlotLocked()
 		if w == nil {
-			if w = e.list.Front(); w == nil || w.N > base+o>>permitShift {
+			if w = e.list.Front(); w == nil || w.N > o.free(base) {
 				break
 			}
 			e.list.PopFront()
 		}
-		o -= w.N << permitShift
+		o -= State(w.N << permitShift)
 		wake.Add(w, waiter.Granted)
 	}
 	if e.list.Front() == nil && e.slot.Load() == nil {
 		o &^= flagWaiters
 	}
-	e.word.Store(o)
-	e.refillLocked(base)
+	e.word.Store(int64(o))
+	e.refillLocked(o.free(base))
 }
 
 // Cancel takes w out of the queue and reports whether it was there; otherwise a claimer was faster, and the outcome is

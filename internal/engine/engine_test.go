@@ -49,13 +49,12 @@ func requireInvariants(t *testing.T, e *Engine) {
 	o := e.Look()
 	avail := e.Available(0)
 	head := e.list.Front()
-	slot := e.slot.Load() // may leave while we look, but not come
+	slot := e.slot.Load() // its waiter may leave while we look, but none comes
 	if slot == nil && head == nil {
 		return
 	}
 	assert.NotZero(t, o&flagWaiters, "2: somebody waits and W is clear")
-	if slot != nil {
-		assert.EqualValues(t, 1, slot.N, "3: the slot is for one permit")
+	if slot != nil { // not to be touched: it may have been claimed, and used again
 		assert.Less(t, avail, int64(1), "2: a permit floats beside the slot's waiter")
 		assert.GreaterOrEqual(t, avail, int64(0), "3: a slot in spite of a debt")
 	} else {
@@ -112,6 +111,7 @@ func TestContendedReleaseGoesThroughTheSlot(t *testing.T) {
 		e := newEngine(2)
 		var slots, all atomic.Int64
 		var wg sync.WaitGroup
+		acquire(e, 2) // until all are there: from then on the order keeps them queueing
 		for range 8 {
 			wg.Go(func() {
 				for range 2000 {
@@ -127,9 +127,11 @@ func TestContendedReleaseGoesThroughTheSlot(t *testing.T) {
 				}
 			})
 		}
+		awaitWaiting(t, e, 8)
+		e.Release(0, 2)
 		wg.Wait()
 		runtime.GOMAXPROCS(old)
-		require.Greater(t, all.Load(), int64(1000), "hardly any contention")
+		require.Greater(t, all.Load(), int64(10000), "hardly any contention")
 		require.Greater(t, float64(slots.Load()), 0.8*float64(all.Load()), "of %d releases at %d procs", all.Load(), procs)
 	}
 }

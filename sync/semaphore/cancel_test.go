@@ -19,8 +19,8 @@ func TestCancelledHeadLetsFollowersPass(t *testing.T) {
 	s := semaphore.New(2)
 	require.NoError(t, s.Acquire(bg, 1))
 	ctx, cancel := context.WithCancel(bg)
-	large := queued(t, s, ctx, 2)
-	small := queued(t, s, bg, 1)
+	large := queued(t, ctx, s, 2)
+	small := queued(t, bg, s, 1)
 	requireBlocked(t, small)
 	cancel()
 	require.ErrorIs(t, receive(t, large), context.Canceled)
@@ -33,9 +33,9 @@ func TestCancelInTheMiddleKeepsTheOrder(t *testing.T) {
 	s := semaphore.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
 	ctx, cancel := context.WithCancel(bg)
-	a := queued(t, s, bg, 1)
-	b := queued(t, s, ctx, 1)
-	c := queued(t, s, bg, 1)
+	a := queued(t, bg, s, 1)
+	b := queued(t, ctx, s, 1)
+	c := queued(t, bg, s, 1)
 	cancel()
 	require.ErrorIs(t, receive(t, b), context.Canceled)
 	s.Release(1)
@@ -55,11 +55,11 @@ func TestCancelBeforeGrantWins(t *testing.T) {
 			ctx, cancel := context.WithCancel(bg)
 			if watched { // enough waits to have the context watched
 				for range 20 {
-					waitOnce(t, s, ctx)
+					waitOnce(t, ctx, s)
 				}
 			}
 			require.NoError(t, s.Acquire(bg, 1))
-			c := queued(t, s, ctx, 1)
+			c := queued(t, ctx, s, 1)
 			cancel()
 			s.Release(1)
 			require.ErrorIs(t, receive(t, c), context.Canceled)
@@ -69,10 +69,10 @@ func TestCancelBeforeGrantWins(t *testing.T) {
 }
 
 // waitOnce makes a wait with ctx that is served.
-func waitOnce(t *testing.T, s *semaphore.Semaphore, ctx context.Context) {
+func waitOnce(t *testing.T, ctx context.Context, s *semaphore.Semaphore) {
 	t.Helper()
 	require.NoError(t, s.Acquire(bg, 1))
-	c := queued(t, s, ctx, 1)
+	c := queued(t, ctx, s, 1)
 	s.Release(1)
 	require.NoError(t, receive(t, c))
 	s.Release(1)
@@ -84,7 +84,7 @@ func TestErrorIsTheContexts(t *testing.T) {
 	require.NoError(t, s.Acquire(bg, 1))
 	cause := errors.New("because")
 	ctx, cancel := context.WithCancelCause(bg)
-	c := queued(t, s, ctx, 1)
+	c := queued(t, ctx, s, 1)
 	cancel(cause)
 	err := receive(t, c)
 	require.True(t, err == ctx.Err(), "no wrapping") //nolint:errorlint // that is the point
@@ -97,7 +97,7 @@ func TestOneContextSharedByManyWaitersCancelsAll(t *testing.T) {
 		s := semaphore.New(1)
 		ctx, cancel := context.WithCancel(bg)
 		for range 20 {
-			waitOnce(t, s, ctx)
+			waitOnce(t, ctx, s)
 		}
 		require.NoError(t, s.Acquire(bg, 1))
 		const n = 100
@@ -106,7 +106,7 @@ func TestOneContextSharedByManyWaitersCancelsAll(t *testing.T) {
 			wg.Go(func() { assert.ErrorIs(t, s.Acquire(ctx, 1), context.Canceled) })
 		}
 		awaitWaiting(t, s, n)
-		behind := queued(t, s, bg, 1)
+		behind := queued(t, bg, s, 1)
 		cancel()
 		wg.Wait()
 		s.Release(1)
@@ -136,10 +136,10 @@ func TestForeignContextsCancelToo(t *testing.T) {
 	s := semaphore.New(1)
 	ctx := &foreignContext{Context: bg, done: make(chan struct{})}
 	for range 20 {
-		waitOnce(t, s, ctx)
+		waitOnce(t, ctx, s)
 	}
 	require.NoError(t, s.Acquire(bg, 1))
-	c := queued(t, s, ctx, 1)
+	c := queued(t, ctx, s, 1)
 	why := errors.New("foreign")
 	ctx.err.Store(&why)
 	close(ctx.done)
@@ -230,7 +230,7 @@ func TestCloseAgainstCancel(t *testing.T) {
 		s := semaphore.New(1)
 		require.NoError(t, s.Acquire(bg, 1))
 		ctx, cancel := context.WithCancel(bg)
-		a, b := queued(t, s, ctx, 1), queued(t, s, ctx, 1)
+		a, b := queued(t, ctx, s, 1), queued(t, ctx, s, 1)
 		go s.Close()
 		go cancel()
 		for _, c := range []<-chan error{a, b} {

@@ -43,7 +43,7 @@ type AcquireFuture struct {
 // request has not ended: then Cancel comes first.
 func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	if n < 0 {
-		badAcquire(n)
+		panic("semaphore: future of a negative number of permits")
 	}
 	if s == nil {
 		panic("semaphore: future of a nil semaphore")

@@ -46,7 +46,7 @@ func TestFutureCancelGivesBackWhatWasNotTaken(t *testing.T) {
 	var f semaphore.AcquireFuture
 	f.Init(s, 2)
 	require.False(t, f.Poll(nil))
-	behind := queued(t, s, bg, 1)
+	behind := queued(t, bg, s, 1)
 	s.Release(2) // granted to f, who has not noticed
 	requireBlocked(t, behind)
 	f.Cancel()
@@ -68,7 +68,7 @@ func TestFutureCancelGivesBackWhatWasNotTaken(t *testing.T) {
 	// Cancelled while it waits.
 	require.NoError(t, s.Acquire(bg, 2))
 	require.False(t, f.Poll(nil), "a cancelled future starts again")
-	behind = queued(t, s, bg, 1)
+	behind = queued(t, bg, s, 1)
 	s.Release(1)
 	requireBlocked(t, behind)
 	f.Cancel()

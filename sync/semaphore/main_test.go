@@ -73,7 +73,7 @@ func receive[T any](t *testing.T, c <-chan T) T {
 }
 
 // queued starts an acquire of n in a goroutine of its own and returns when it waits.
-func queued(t *testing.T, s *semaphore.Semaphore, ctx context.Context, n int64) <-chan error {
+func queued(t *testing.T, ctx context.Context, s *semaphore.Semaphore, n int64) <-chan error {
 	t.Helper()
 	before := s.Waiting()
 	c := make(chan error, 1)

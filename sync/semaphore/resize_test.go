@@ -14,7 +14,7 @@ import (
 func TestResizeGrowthServesTheQueue(t *testing.T) {
 	s := semaphore.New(2)
 	require.NoError(t, s.Acquire(bg, 2))
-	a, b := queued(t, s, bg, 1), queued(t, s, bg, 2)
+	a, b := queued(t, bg, s, 1), queued(t, bg, s, 2)
 	s.Resize(4)
 	require.NoError(t, receive(t, a))
 	requireBlocked(t, b)
@@ -29,10 +29,10 @@ func TestResizeGrowthServesTheQueue(t *testing.T) {
 func TestResizeDebtIsPaidFirst(t *testing.T) {
 	s := semaphore.New(3)
 	require.NoError(t, s.Acquire(bg, 3))
-	first := queued(t, s, bg, 1) // stands in the slot
+	first := queued(t, bg, s, 1) // stands in the slot
 	s.Resize(1)
 	require.EqualValues(t, -2, s.Available())
-	second := queued(t, s, bg, 1)
+	second := queued(t, bg, s, 1)
 	s.Release(1)
 	s.Release(1)
 	requireBlocked(t, first)
@@ -50,9 +50,9 @@ func TestResizeDebtIsPaidFirst(t *testing.T) {
 func TestResizeEndsRequestsThatBecameTooLarge(t *testing.T) {
 	s := semaphore.New(4)
 	require.NoError(t, s.Acquire(bg, 2))
-	large := queued(t, s, bg, 4)
-	small := queued(t, s, bg, 1)
-	middle := queued(t, s, bg, 3)
+	large := queued(t, bg, s, 4)
+	small := queued(t, bg, s, 1)
+	middle := queued(t, bg, s, 3)
 	s.Resize(3)
 	require.ErrorIs(t, receive(t, large), semaphore.ErrTooLarge)
 	require.NoError(t, receive(t, small), "its head has gone, and one permit is free")
@@ -67,7 +67,7 @@ func TestResizeEndsRequestsThatBecameTooLarge(t *testing.T) {
 func TestResizeToNothing(t *testing.T) {
 	s := semaphore.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
-	a, b := queued(t, s, bg, 1), queued(t, s, bg, 1)
+	a, b := queued(t, bg, s, 1), queued(t, bg, s, 1)
 	s.Resize(0)
 	require.ErrorIs(t, receive(t, a), semaphore.ErrTooLarge)
 	require.ErrorIs(t, receive(t, b), semaphore.ErrTooLarge)
@@ -121,7 +121,7 @@ func TestResizeAgainstEverything(t *testing.T) {
 func TestCloseWakesAll(t *testing.T) {
 	s := semaphore.New(2)
 	require.NoError(t, s.Acquire(bg, 1))
-	a, b, c := queued(t, s, bg, 2), queued(t, s, bg, 1), queued(t, s, bg, 1)
+	a, b, c := queued(t, bg, s, 2), queued(t, bg, s, 1), queued(t, bg, s, 1)
 	var f semaphore.AcquireFuture
 	f.Init(s, 1)
 	done := f.Done()

@@ -91,31 +91,32 @@ func New(n int64, opts ...Option) *Semaphore {
 // allocates nothing in the steady state, whatever the context; the ninth wait on one cancellable context pays for a
 // registration with it, which all further waits use.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
-	if n < 0 || ctx == nil {
-		badAcquire(n)
+	if n <= 0 || ctx == nil {
+		return s.acquireNothing(ctx, n)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if o := s.e.Look(); n > 0 && o.Fits(base, n) && s.e.Take(o, n) {
-		return nil
-	}
-	return s.acquireSlow(ctx, n)
-}
-
-//go:noinline
-func (s *Semaphore) acquireSlow(ctx context.Context, n int64) error {
-	switch {
-	case n == 0:
-		return s.acquireNothing()
-	case s.e.TryAcquire(base, n): // the state may just have changed under us
-		return nil
+	for o := s.e.Look(); o.Fits(base, n); o = s.e.Look() { // A turn is lost only to another's success.
+		if s.e.Take(o, n) {
+			return nil
+		}
 	}
 	return s.e.Acquire(ctx, base, n)
 }
 
-func (s *Semaphore) acquireNothing() error {
-	if s.e.IsClosed() {
+// acquireNothing is Acquire for the requests that need no permits or are none.
+//
+//go:noinline
+func (s *Semaphore) acquireNothing(ctx context.Context, n int64) error {
+	switch {
+	case n < 0:
+		panic("semaphore: acquire of a negative number of permits")
+	case ctx == nil:
+		panic("semaphore: nil context")
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case s.e.IsClosed():
 		return ErrClosed
 	}
 	return nil
@@ -126,12 +127,10 @@ func (s *Semaphore) acquireNothing() error {
 // d <= 0; to take what is free without waiting there is TryAcquire.
 func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	switch {
-	case n < 0:
-		badAcquire(n)
-	case d <= 0:
+	case d <= 0 && n >= 0:
 		return context.DeadlineExceeded
-	case n == 0:
-		return s.acquireNothing()
+	case n <= 0:
+		return s.acquireNothing(context.Background(), n)
 	case s.e.TryAcquire(base, n):
 		return nil
 	}
@@ -141,21 +140,15 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 // TryAcquire takes n permits if that many are free and nobody waits, and reports whether it did. It never waits and
 // never overtakes a waiter; it reports false on a closed semaphore. It panics if n is negative.
 func (s *Semaphore) TryAcquire(n int64) bool {
-	if o := s.e.Look(); n > 0 && o.Fits(base, n) && s.e.Take(o, n) {
-		return true
+	if n <= 0 {
+		return s.acquireNothing(context.Background(), n) == nil
 	}
-	return s.tryAcquireSlow(n)
-}
-
-//go:noinline
-func (s *Semaphore) tryAcquireSlow(n int64) bool {
-	switch {
-	case n < 0:
-		badAcquire(n)
-	case n == 0:
-		return !s.e.IsClosed()
+	for o := s.e.Look(); o.Fits(base, n); o = s.e.Look() { // A turn is lost only to another's success.
+		if s.e.Take(o, n) {
+			return true
+		}
 	}
-	return s.e.TryAcquire(base, n)
+	return false
 }
 
 // Release returns n permits. They go to those who wait, in order, and what is left becomes free. Any goroutine may
@@ -203,13 +196,6 @@ func (s *Semaphore) Resize(n int64) {
 // Close ends all waiting requests, and all later ones, with ErrClosed. What is held stays held until it is released.
 // Closing twice is harmless.
 func (s *Semaphore) Close() { s.e.Close() }
-
-func badAcquire(n int64) {
-	if n < 0 {
-		panic("semaphore: acquire of a negative number of permits")
-	}
-	panic("semaphore: nil context")
-}
 
 // Weighted is the name under which users of golang.org/x/sync/semaphore know this type. See the package documentation
 // for the differences.

@@ -37,11 +37,11 @@ func TestAcquireTakesAndReleaseReturns(t *testing.T) {
 func TestTryNeverOvertakesAWaiter(t *testing.T) {
 	s := semaphore.New(3)
 	require.NoError(t, s.Acquire(bg, 2))
-	large := queued(t, s, bg, 3)
+	large := queued(t, bg, s, 3)
 	require.EqualValues(t, 1, s.Available(), "the large request must not take less than it asked for")
 	require.False(t, s.TryAcquire(1), "one permit is free, but it is the waiter's")
 	require.False(t, s.TryAcquire(0) && s.TryAcquire(1))
-	small := queued(t, s, bg, 1)
+	small := queued(t, bg, s, 1)
 	requireBlocked(t, small)
 	s.Release(2)
 	require.NoError(t, receive(t, large))
@@ -99,7 +99,7 @@ func TestOrderOfChecks(t *testing.T) {
 func TestNothingNeverWaits(t *testing.T) {
 	s := semaphore.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
-	waiting := queued(t, s, bg, 1)
+	waiting := queued(t, bg, s, 1)
 	require.NoError(t, s.Acquire(bg, 0))
 	require.True(t, s.TryAcquire(0))
 	require.NoError(t, s.AcquireTimeout(time.Second, 0))
@@ -153,7 +153,7 @@ func TestOverReleasePanicsAndCorruptsNothing(t *testing.T) {
 	require.PanicsWithValue(t, msg, func() { s.Release(3) })
 
 	// A waiter in the slot and one in the list hide nothing.
-	a, b := queued(t, s, bg, 1), queued(t, s, bg, 2)
+	a, b := queued(t, bg, s, 1), queued(t, bg, s, 2)
 	require.PanicsWithValue(t, msg, func() { s.Release(3) })
 	requireBlocked(t, a)
 	requireBlocked(t, b)
@@ -171,7 +171,7 @@ func TestOverReleasePanicsAndCorruptsNothing(t *testing.T) {
 	// Nothing is held, and somebody waits all the same: for a semaphore without permits.
 	empty := semaphore.New(1)
 	require.NoError(t, empty.Acquire(bg, 1))
-	w := queued(t, empty, bg, 1)
+	w := queued(t, bg, empty, 1)
 	empty.Release(1)
 	require.NoError(t, receive(t, w))
 	empty.Release(1)
@@ -308,13 +308,13 @@ func TestZeroSemaphoreCanBeResized(t *testing.T) {
 
 func TestHugeSizesActAsMaxPermits(t *testing.T) {
 	s := semaphore.New(math.MaxInt64)
-	require.EqualValues(t, semaphore.MaxPermits, s.Size())
+	require.Equal(t, int64(semaphore.MaxPermits), s.Size())
 	require.NoError(t, s.Acquire(bg, semaphore.MaxPermits))
 	require.ErrorIs(t, s.Acquire(bg, semaphore.MaxPermits+1), semaphore.ErrTooLarge)
 	require.ErrorIs(t, s.Acquire(bg, math.MaxInt64), semaphore.ErrTooLarge)
 	require.False(t, s.TryAcquire(math.MaxInt64))
 	s.Resize(0)
-	require.EqualValues(t, -semaphore.MaxPermits, s.Available())
+	require.Equal(t, int64(-semaphore.MaxPermits), s.Available())
 	require.Panics(t, func() { s.Release(math.MaxInt64) })
 	s.Resize(math.MaxInt64)
 	require.EqualValues(t, 0, s.Available())
@@ -325,7 +325,7 @@ func TestHugeSizesActAsMaxPermits(t *testing.T) {
 func TestMaxWaitingShedsLoad(t *testing.T) {
 	s := semaphore.New(1, semaphore.WithMaxWaiting(2))
 	require.NoError(t, s.Acquire(bg, 1))
-	a, b := queued(t, s, bg, 1), queued(t, s, bg, 1)
+	a, b := queued(t, bg, s, 1), queued(t, bg, s, 1)
 	require.ErrorIs(t, s.Acquire(bg, 1), semaphore.ErrQueueFull)
 	require.ErrorIs(t, s.AcquireTimeout(time.Hour, 1), semaphore.ErrQueueFull)
 	var f semaphore.AcquireFuture
@@ -334,7 +334,7 @@ func TestMaxWaitingShedsLoad(t *testing.T) {
 	require.ErrorIs(t, f.Err(), semaphore.ErrQueueFull)
 	s.Release(1)
 	require.NoError(t, receive(t, a))
-	c := queued(t, s, bg, 1)
+	c := queued(t, bg, s, 1)
 	s.Release(1)
 	require.NoError(t, receive(t, b))
 	s.Release(1)
