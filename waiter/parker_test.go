@@ -12,7 +12,7 @@ import (
 )
 
 func TestParkerIsToldItsOutcome(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range 30 { // beyond the point where ctx gets a watch
 		p := GetParker(ctx, ctx.Done())
@@ -158,7 +158,7 @@ func TestParkersAreNotKeptFromBubbles(t *testing.T) {
 }
 
 func TestParkingAllocatesNothing(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	p := newParker(false)
 	require.Zero(t, testing.AllocsPerRun(100, func() {

@@ -186,10 +186,10 @@ func cheaplyWatched(ctx context.Context) bool {
 			return true
 		case valueCtxType:
 			embedded := reflect.ValueOf(ctx).Elem().FieldByName("Context")
-			if !embedded.IsValid() || !embedded.CanInterface() {
+			if !embedded.IsValid() {
 				return false
 			}
-			parent, ok := embedded.Interface().(context.Context)
+			parent, ok := reflect.TypeAssert[context.Context](embedded)
 			if !ok {
 				return false
 			}

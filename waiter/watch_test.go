@@ -89,7 +89,7 @@ func (ownAfterFunc) AfterFunc(func()) func() bool { return func() bool { return 
 // A watch must not cost a goroutine, so only contexts get one that register a function without.
 func TestOnlyCheapContextsAreWatched(t *testing.T) {
 	type key struct{}
-	parent, cancel := context.WithCancel(context.Background())
+	parent, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	deadline, stop := context.WithTimeout(parent, time.Hour)
 	defer stop()

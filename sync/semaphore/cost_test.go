@@ -154,13 +154,10 @@ func goTool(t *testing.T, args ...string) string {
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
-	goCmd := filepath.Join(runtime.GOROOT(), "bin", "go")
-	if _, err := os.Stat(goCmd); err != nil {
-		if goCmd, err = exec.LookPath("go"); err != nil {
-			t.Skip("no go command")
-		}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no go command")
 	}
-	cmd := exec.Command(goCmd, args...)
+	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
 	cmd.Dir = "../.."
 	out, _ := cmd.CombinedOutput() // vet fails where the test wants it to
@@ -177,7 +174,6 @@ func TestFastPathsInline(t *testing.T) {
 	for _, call := range []string{"engine.(*Engine).Look", "engine.(*Engine).Take", "engine.(*Engine).Give", "engine.(*Engine).Returns"} {
 		require.Contains(t, sem, "inlining call to "+call)
 	}
-	require.NotContains(t, sem, "can inline (*Semaphore).releaseSlow")
 }
 
 func TestVetSeesCopies(t *testing.T) {
@@ -198,7 +194,7 @@ func c(p semaphore.Permit) {}
 // Importing the locks pulls in no module but x/sys, and neither the executor nor the testing package.
 func TestDependencies(t *testing.T) {
 	out := goTool(t, "list", "-deps", "-f", "{{.ImportPath}}", "./sync/...", "./waiter/...")
-	for _, p := range strings.Fields(out) {
+	for p := range strings.FieldsSeq(out) {
 		first, _, _ := strings.Cut(p, "/")
 		if strings.Contains(first, ".") && !strings.HasPrefix(p, "github.com/farad-go/farad/") {
 			require.True(t, strings.HasPrefix(p, "golang.org/x/sys/"), "depends on %s", p)

@@ -160,15 +160,17 @@ func (s *Semaphore) Release(n int64) {
 	if o := s.e.Look(); n > 0 && s.e.Returns(o, n) && s.e.Give(o, n) {
 		return
 	}
-	s.releaseSlow(n)
+	if n <= 0 || !s.e.Release(base, n) {
+		releaseNothing(n)
+	}
 }
 
-//go:noinline
-func (s *Semaphore) releaseSlow(n int64) {
-	if n < 0 {
+// releaseNothing is Release for the calls that return no permits: none, or too many, or a negative number.
+func releaseNothing(n int64) {
+	switch {
+	case n < 0:
 		panic("semaphore: release of a negative number of permits")
-	}
-	if n > 0 && !s.e.Release(base, n) {
+	case n > 0:
 		panic("semaphore: released more than held")
 	}
 }
