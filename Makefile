@@ -1,0 +1,58 @@
+# Every check lives in .ci/run, which takes the names of the checks to run; the targets here are shorthand.
+
+.DEFAULT_GOAL := help
+CHECK := bash .ci/run
+TOOL := go tool -modfile=tools/go.mod
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: check
+check: ## all that CI does
+	@$(CHECK)
+
+.PHONY: test
+test: ## all tests of the module
+	go test ./...
+
+.PHONY: race
+race: ## the race detector: all tests, then the concurrent packages on 1, 2, 4 and 16 processors
+	@$(CHECK) race
+
+.PHONY: vet
+vet: ## go vet, all modules
+	@$(CHECK) vet
+
+.PHONY: lint
+lint: ## golangci-lint, all modules
+	@$(CHECK) lint
+
+.PHONY: fmt
+fmt: ## format the code: gofumpt and gci
+	$(TOOL) golangci-lint fmt ./...
+
+.PHONY: cross
+cross: ## build and vet for the other platforms, test on 386
+	@$(CHECK) cross 386
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (default 1m) each
+	@FUZZTIME=$(or $(FUZZTIME),1m) $(CHECK) fuzz
+
+.PHONY: bench-smoke
+bench-smoke: ## the benchmarks' tests and a run too short for figures
+	@$(CHECK) bench
+
+.PHONY: bench
+bench: ## the benchmarks; flags in ARGS, as in: make bench ARGS=-help
+	cd bench && go run . $(ARGS)
+
+# Not part of check: it asks a vulnerability database on the network, which CI machines behind a module mirror cannot reach.
+.PHONY: vuln
+vuln: ## known vulnerabilities in what the module imports (needs the network)
+	$(TOOL) govulncheck ./...
+
+.PHONY: tools
+tools: ## install the tools that tools/go.mod pins (go env GOBIN)
+	go -C tools install tool
