@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// A metric is what a target bounds.
+type metric string
+
+// The metrics: the first three belong to cells, the others to the memory report.
+const (
+	ratioTo        metric = "time ÷"
+	minFairness    metric = "fairness"
+	allocations    metric = "allocs/op"
+	futureBytes    metric = "bytes per waiting future"
+	goroutineBytes metric = "bytes per waiting goroutine"
+)
+
+// A target is a bound that farad is held to.
+type target struct {
+	workloads []string // nil: all
+	forms     []form   // nil: all
+	metric    metric
+	peer      string // of a ratio: farad divided by whom
+	bound     float64
+	// aim marks what is worked towards, in contrast to what is promised.
+	aim bool
+}
+
+var (
+	targetedContended = []string{"contended-8x1", "contended-64x1"}
+	yieldHelds        = []string{"yield-held-8x2", "yield-held-64x2", "yield-held-1000x2"}
+)
+
+// The targets, all of them.
+var targets = []target{
+	{workloads: []string{"uncontended"}, metric: ratioTo, peer: nameFloor, bound: 1.25},
+	{workloads: []string{"uncontended"}, metric: ratioTo, peer: nameXSync, bound: 0.65},
+	{workloads: []string{"uncontended"}, forms: cancellable, metric: ratioTo, peer: nameChannel, bound: 0.35},
+
+	{workloads: targetedContended, forms: []form{background}, metric: ratioTo, peer: nameXSync, bound: 0.62},
+	{workloads: targetedContended, forms: []form{background}, metric: ratioTo, peer: nameChannel, bound: 1.2},
+	{workloads: targetedContended, forms: []form{background}, metric: minFairness, bound: 0.9},
+	{workloads: targetedContended, forms: cancellable, metric: ratioTo, peer: nameXSync, bound: 0.65},
+	{workloads: targetedContended, forms: cancellable, metric: ratioTo, peer: nameChannel, bound: 1.0},
+
+	{workloads: yieldHelds, metric: ratioTo, peer: nameXSync, bound: 0.9},
+	{workloads: yieldHelds, metric: ratioTo, peer: nameChannel, bound: 0.9},
+	{workloads: yieldHelds, metric: ratioTo, peer: nameRing, bound: 1.5, aim: true},
+
+	{metric: allocations, bound: 0.01},
+
+	{metric: futureBytes, bound: 128},
+	{metric: goroutineBytes, bound: 256},
+}
+
+// targetFor returns the target for a metric of a cell, nil if there is none.
+func targetFor(c cell, m metric, peer string) *target {
+	for i := range targets {
+		t := &targets[i]
+		if t.metric == m && t.peer == peer &&
+			(t.workloads == nil || slices.Contains(t.workloads, c.name)) &&
+			(t.forms == nil || slices.Contains(t.forms, c.form)) {
+			return t
+		}
+	}
+	return nil
+}
+
+// met reports whether v keeps to the target: fairness is bounded from below, all else from above.
+func (t *target) met(v float64) bool {
+	if t.metric == minFairness {
+		return v >= t.bound
+	}
+	return v <= t.bound
+}
+
+// verdict formats the bound and whether v keeps to it.
+func (t *target) verdict(v float64) string {
+	sign, word := "≤", "met"
+	if t.metric == minFairness {
+		sign = "≥"
+	}
+	switch {
+	case !t.met(v):
+		word = "missed"
+	case t.aim:
+		word = "reached"
+	}
+	if t.aim {
+		word = "aim " + word
+	}
+	return fmt.Sprintf("%s %v %s", sign, t.bound, word)
+}
+
+// figure formats v with two decimals, or with more where rounding would put it on the other side of the bound.
+func (t *target) figure(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 2, 64)
+	for decimals := 3; t != nil && decimals <= 6; decimals++ {
+		if rounded, _ := strconv.ParseFloat(s, 64); t.met(rounded) == t.met(v) {
+			break
+		}
+		s = strconv.FormatFloat(v, 'f', decimals, 64)
+	}
+	return s
+}
+
+// A tally counts the verdicts of one report.
+type tally struct {
+	// void: the figures mean nothing, and there are no verdicts.
+	void                           bool
+	met, missed, aimsReached, aims int
+}
+
+// judge returns the verdict on v, nothing without a target, and counts it.
+func (n *tally) judge(t *target, v float64) string {
+	if t == nil || n.void {
+		return ""
+	}
+	met := t.met(v)
+	switch {
+	case t.aim:
+		n.aims++
+		if met {
+			n.aimsReached++
+		}
+	case met:
+		n.met++
+	default:
+		n.missed++
+	}
+	return t.verdict(v)
+}
+
+func (n *tally) String() string {
+	if n.void {
+		return "smoke run: everything works; the figures are void"
+	}
+	return fmt.Sprintf("targets: %d met, %d missed; aims: %d of %d reached", n.met, n.missed, n.aimsReached, n.aims)
+}
