@@ -43,7 +43,7 @@ func newParker(keep bool) *Parker {
 // GetParker returns a parker for a wait that ends early when ctx, whose done channel is given with it, is done; a nil
 // channel stands for a wait that nothing ends early. In the steady state it allocates nothing.
 func GetParker(ctx context.Context, done <-chan struct{}) *Parker {
-	if bubbles.Load() != bubblesNever && inBubble() {
+	if mayBubble && inBubble() {
 		return newParker(false)
 	}
 	if done != nil {

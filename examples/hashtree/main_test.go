@@ -1,0 +1,392 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// runAsMain makes the test binary behave as the program, for the tests that need a process of their own.
+const runAsMain = "HASHTREE_TEST_RUN_AS_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(runAsMain) != "" {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// writeTree makes the files below a new directory, which it returns.
+func writeTree(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, content, 0o644))
+	}
+	return dir
+}
+
+func randomBytes(seed uint64, n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}).Read(b)
+	return b
+}
+
+// variedFiles has files of sizes around the limits of the program, and odd names where the system allows them.
+func variedFiles() map[string][]byte {
+	files := map[string][]byte{
+		"empty":              nil,
+		"1":                  randomBytes(1, 1),
+		"4095":               randomBytes(2, 4095),
+		"a/64KiB":            randomBytes(3, 64<<10),
+		"a/b/c/d/e/300KiB":   randomBytes(4, 300<<10),
+		"a/b/chunk":          randomBytes(5, chunkSize),
+		"a/b/chunks":         randomBytes(6, 5*chunkSize/2),
+		"a-b":                randomBytes(7, 10), // sorts between a and a/b as a path, but not in a walk
+		"name with spaces":   randomBytes(8, 20),
+		"ünïcödé":            randomBytes(9, 30),
+		"-looks-like-a-flag": randomBytes(10, 40),
+	}
+	if runtime.GOOS != "windows" {
+		files["line\nbreak/back\\slash\n"] = randomBytes(11, 50)
+	}
+	return files
+}
+
+// paths returns the paths of the files in the order of a walk.
+func paths(dir string, files map[string][]byte) []string {
+	names := slices.SortedFunc(maps.Keys(files), func(a, b string) int {
+		return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
+	})
+	for i, name := range names {
+		names[i] = filepath.Join(dir, filepath.FromSlash(name))
+	}
+	return names
+}
+
+// checksums returns what sha256sum would print for the files, in the order of the walk.
+func checksums(dir string, files map[string][]byte) string {
+	var b strings.Builder
+	for _, path := range paths(dir, files) {
+		rel, _ := filepath.Rel(dir, path)
+		sum := sha256.Sum256(files[filepath.ToSlash(rel)])
+		path = filepath.ToSlash(path)
+		escaped := strings.ReplaceAll(strings.ReplaceAll(path, `\`, `\\`), "\n", `\n`)
+		if escaped != path {
+			b.WriteByte('\\')
+		}
+		fmt.Fprintf(&b, "%x  %s\n", sum, escaped)
+	}
+	return b.String()
+}
+
+// requireSameText is require.Equal without the page of output for a long difference.
+func requireSameText(t *testing.T, want, got string) {
+	t.Helper()
+	require.Equal(t, strings.Split(want, "\n"), strings.Split(got, "\n"))
+}
+
+func TestDigestsAreThoseOfTheContents(t *testing.T) {
+	files := variedFiles()
+	dir := writeTree(t, files)
+	want := checksums(dir, files)
+	for _, procs := range []int{1, 2, 4} {
+		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+			for _, flags := range [][]string{
+				nil,
+				{"-workers=1"},
+				{"-open=1", "-workers=16"},
+				{"-mem=128KiB"},          // some files are larger
+				{"-mem=1000"},            // most files are larger
+				{"-mem=1", "-open=1"},    // the least possible
+				{"-timeout=1h"},          // no effect
+				{"-progress", "-open=2"}, // no effect on standard output
+			} {
+				var stdout, stderr bytes.Buffer
+				code := run(t.Context(), append(flags, dir), &stdout, &stderr)
+				require.Equal(t, exitOK, code, "%v: %s", flags, &stderr)
+				requireSameText(t, want, stdout.String())
+			}
+		})
+	}
+}
+
+func TestOutputIsThatOfSHA256Sum(t *testing.T) {
+	version, err := exec.Command("sha256sum", "--version").Output()
+	if err != nil || !bytes.Contains(version, []byte("GNU coreutils")) {
+		t.Skip("no GNU sha256sum here")
+	}
+	files := variedFiles()
+	files["-"] = []byte("not the standard input")
+	t.Chdir(writeTree(t, files))
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"."}, &stdout, &stderr), "%s", &stderr)
+
+	names := paths("", files)
+	names[slices.Index(names, "-")] = "./-"
+	want, err := exec.Command("sha256sum", append([]string{"--"}, names...)...).Output()
+	require.NoError(t, err)
+	requireSameText(t, string(want), stdout.String())
+
+	check := exec.Command("sha256sum", "--check", "--strict", "--quiet")
+	check.Stdin = bytes.NewReader(stdout.Bytes())
+	out, err := check.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Empty(t, string(out))
+}
+
+// parseJSON reads the output of -json and checks that it ends with a summary.
+func parseJSON(t *testing.T, out []byte) (files []fileObject, sum summaryObject) {
+	t.Helper()
+	lines := bytes.Split(bytes.TrimSuffix(out, []byte("\n")), []byte("\n"))
+	strict := func(line []byte, v any) {
+		dec := json.NewDecoder(bytes.NewReader(line))
+		dec.DisallowUnknownFields()
+		require.NoError(t, dec.Decode(v), "%s", line)
+	}
+	for _, line := range lines[:len(lines)-1] {
+		var o fileObject
+		strict(line, &o)
+		files = append(files, o)
+	}
+	strict(lines[len(lines)-1], &sum)
+	require.Equal(t, "summary", sum.Type)
+	return files, sum
+}
+
+// summaryObject is the documented form of the last line of -json.
+type summaryObject struct {
+	Type                         string
+	Files, Bytes                 int64
+	Failed, Changed, Skipped     int64
+	Stopped                      string
+	Seconds                      float64
+	MiBPerSecond, FilesPerSecond float64
+	OpenFiles, Memory            limitObject
+}
+
+type limitObject struct {
+	Limit, Peak, Waits int64
+	LongestWaitSeconds float64
+}
+
+func TestJSONHasEveryFileAndASummary(t *testing.T) {
+	files := variedFiles()
+	dir := writeTree(t, files)
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"-json", "-mem=128KiB", "-open=3", dir}, &stdout, &stderr))
+	got, sum := parseJSON(t, stdout.Bytes())
+
+	var want []fileObject
+	var total int64
+	for _, path := range paths(dir, files) {
+		rel, _ := filepath.Rel(dir, path)
+		content := files[filepath.ToSlash(rel)]
+		size := int64(len(content))
+		total += size
+		want = append(want, fileObject{
+			Type: "file", Path: path, Size: &size,
+			SHA256: fmt.Sprintf("%x", sha256.Sum256(content)),
+		})
+	}
+	require.Equal(t, want, got)
+	require.EqualValues(t, len(files), sum.Files)
+	require.Equal(t, total, sum.Bytes)
+	require.Zero(t, sum.Failed+sum.Changed+sum.Skipped)
+	require.Empty(t, sum.Stopped)
+	require.Positive(t, sum.Seconds)
+	require.InEpsilon(t, float64(total)/(1<<20)/sum.Seconds, sum.MiBPerSecond, 1e-6)
+	require.InEpsilon(t, float64(len(files))/sum.Seconds, sum.FilesPerSecond, 1e-6)
+	require.EqualValues(t, 3, sum.OpenFiles.Limit)
+	require.EqualValues(t, 128<<10, sum.Memory.Limit)
+	require.EqualValues(t, 128<<10, sum.Memory.Peak, "a file larger than the budget takes all of it")
+	require.Equal(t, sum.Memory.Waits > 0, sum.Memory.LongestWaitSeconds > 0)
+	require.Contains(t, stderr.String(), "memory: peak 128 KiB of 128 KiB", "the summary is on standard error too")
+}
+
+func TestJSONKeepsPathsThatAreNotUTF8(t *testing.T) {
+	got := newFileObject(result{path: "a\xffb"})
+	require.Equal(t, []byte("a\xffb"), got.PathBytes)
+	require.Nil(t, newFileObject(result{path: "aÿb"}).PathBytes)
+}
+
+func TestEmptyTreeIsNoFailure(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{t.TempDir()}, &stdout, &stderr))
+	require.Empty(t, stdout.String())
+	require.Contains(t, stderr.String(), "0 files, 0 B")
+}
+
+func TestMissingDirectoryIsReported(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitFailed, run(t.Context(), []string{missing}, &stdout, &stderr))
+	require.Empty(t, stdout.String())
+	require.Contains(t, stderr.String(), "hashtree: "+escape(missing)+": ")
+
+	stdout.Reset()
+	require.Equal(t, exitFailed, run(t.Context(), []string{"-json", missing}, &stdout, &stderr))
+	got, sum := parseJSON(t, stdout.Bytes())
+	require.Len(t, got, 1)
+	require.Equal(t, "error", got[0].Type)
+	require.Equal(t, missing, got[0].Path)
+	require.NotEmpty(t, got[0].Error)
+	require.EqualValues(t, 1, sum.Failed)
+}
+
+func TestWrongUsageIsExplained(t *testing.T) {
+	for _, args := range [][]string{
+		{},
+		{"a", "b"},
+		{"-unknown", "."},
+		{"-workers=0", "."},
+		{"-open=0", "."},
+		{"-mem=0", "."},
+		{"-mem=-1", "."},
+		{"-mem=64 parsecs", "."},
+		{"-mem=10EB", "."},
+		{"-mem=20EB", "."},
+		{"-timeout=-1s", "."},
+	} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitUsage, run(t.Context(), args, &stdout, &stderr), "%v", args)
+		require.Empty(t, stdout.String(), "%v", args)
+		require.Contains(t, stderr.String(), "usage: hashtree [flags] DIR", "%v", args)
+	}
+}
+
+func TestHelpIsNoFailure(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"-help"}, &stdout, &stderr))
+	for _, flag := range []string{"-workers", "-open", "-mem", "64 MiB", "-timeout", "-json", "-progress"} {
+		require.Contains(t, stderr.String(), flag)
+	}
+}
+
+func TestExitCodesAreTheDocumentedOnes(t *testing.T) {
+	done := summary{Files: 1}
+	failed := summary{Files: 1, Failed: 1}
+	require.Equal(t, 0, exitCode(done, nil))
+	require.Equal(t, 1, exitCode(failed, nil))
+	require.Equal(t, 1, exitCode(summary{Files: 1, Changed: 1}, nil))
+	for _, sum := range []summary{done, failed} { // That it was stopped is the more important news.
+		require.Equal(t, 124, exitCode(sum, errTimeout))
+		require.Equal(t, 130, exitCode(sum, errInterrupted))
+		require.Equal(t, 130, exitCode(sum, context.Canceled))
+		require.Equal(t, 143, exitCode(sum, errTerminated))
+	}
+	require.Equal(t, 2, run(t.Context(), nil, io.Discard, io.Discard))
+}
+
+func TestTimeoutHasItsExitCode(t *testing.T) {
+	dir := writeTree(t, variedFiles())
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitTimeout, run(t.Context(), []string{"-json", "-timeout=1ns", dir}, &stdout, &stderr))
+	files, sum := parseJSON(t, stdout.Bytes())
+	require.Empty(t, files, "nothing can be done in a nanosecond, and what is not done is not a failure")
+	require.Zero(t, sum.Failed)
+	require.Equal(t, "timeout", sum.Stopped)
+	require.Contains(t, stderr.String(), "stopped early: timeout")
+}
+
+// writerFunc is a function as an io.Writer.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestCancelReportsWhatWasDone(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	files := make(map[string][]byte)
+	for i := range 500 {
+		files[fmt.Sprintf("%03d", i)] = randomBytes(uint64(i), 100)
+	}
+	dir := writeTree(t, files)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var stdout, stderr bytes.Buffer
+	cancelling := writerFunc(func(p []byte) (int, error) {
+		cancel(errInterrupted)
+		return stdout.Write(p)
+	})
+	code := run(ctx, []string{"-workers=2", "-open=1", dir}, cancelling, &stderr)
+	require.Equal(t, exitInterrupted, code)
+
+	lines := strings.SplitAfter(stdout.String(), "\n")
+	n := len(lines) - 1
+	require.Positive(t, n)
+	requireSameText(t, strings.Join(lines[:n], ""), strings.Join(inOrder(checksums(dir, files), lines[:n]), ""))
+	require.Contains(t, stderr.String(), fmt.Sprintf("%d file", n))
+	require.Contains(t, stderr.String(), "\n0 failed")
+	require.Contains(t, stderr.String(), "stopped early: interrupted")
+}
+
+// inOrder returns those lines of text that are in some, in the order of text.
+func inOrder(text string, some []string) []string {
+	var found []string
+	for line := range strings.Lines(text) {
+		if slices.Contains(some, line) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+func TestUnwritableOutputStopsTheRun(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	dir := writeTree(t, variedFiles())
+	for _, flags := range [][]string{nil, {"-json"}} {
+		writes := 0
+		var stderr bytes.Buffer
+		code := run(t.Context(), append(flags, dir), writerFunc(func(p []byte) (int, error) {
+			if writes++; writes == 2 {
+				return 0, errors.New("disk full")
+			}
+			return len(p), nil
+		}), &stderr)
+		require.Equal(t, exitFailed, code)
+		require.Equal(t, 2, writes, "after an error nothing more is written")
+		require.Contains(t, stderr.String(), "cannot write the output: disk full")
+		require.Contains(t, stderr.String(), "2 files, ")
+	}
+}
+
+func TestProgressIsDrawnOnlyOnRequest(t *testing.T) {
+	files := map[string][]byte{"a": randomBytes(1, 3<<20), "b": randomBytes(2, 1<<20)}
+	dir := writeTree(t, files)
+	slow := func(w io.Writer) io.Writer { // The bar needs time to appear.
+		return writerFunc(func(p []byte) (int, error) {
+			time.Sleep(150 * time.Millisecond)
+			return w.Write(p)
+		})
+	}
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"-progress", dir}, slow(&stdout), &stderr))
+	requireSameText(t, checksums(dir, files), stdout.String())
+	require.Regexp(t, `\r2 files +\d+% \|█+ *\| \(4\.0/4\.0 MiB`, stderr.String())
+	last := stderr.String()[strings.LastIndexByte(stderr.String(), '\r')+1:]
+	require.Regexp(t, `^2 files, 4\.0 MiB in `, last, "the bar is gone when the summary is printed")
+
+	stderr.Reset()
+	require.Equal(t, exitOK, run(t.Context(), []string{dir}, slow(&stdout), &stderr))
+	require.NotContains(t, stderr.String(), "\r", "a buffer is not a terminal")
+}
