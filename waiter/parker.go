@@ -28,7 +28,7 @@ type Parker struct {
 	Waiter
 	timer *time.Timer // made at the first ParkTimeout
 	keep  bool        // may be kept for reuse (invariant 3)
-	got   int8        // signals received in this use
+	got   int8        // signals received before a Withdraw
 
 	watch    *watch  // nudges this parker; nil: Park selects
 	wnx, wpv *Parker // the watch's list
@@ -58,11 +58,9 @@ func GetParker(ctx context.Context, done <-chan struct{}) *Parker {
 
 // Put ends the use of p, whose node is in no queue: it was never queued, or Park or ParkTimeout has returned true.
 func (p *Parker) Put() {
-	p.got = 0
-	switch {
-	case p.watch != nil:
+	if p.watch != nil {
 		p.watch.put(p)
-	case p.keep:
+	} else if p.keep {
 		parkers.Put(p)
 	}
 }
@@ -87,8 +85,11 @@ func (p *Parker) parkUntil(done <-chan struct{}) bool {
 			return false
 		}
 	}
-	p.got++
-	return !xsync.IsDone(done)
+	if xsync.IsDone(done) {
+		p.got = 1
+		return false
+	}
+	return true
 }
 
 // ParkTimeout waits until the outcome is there, and returns true; or until d has passed, and returns false.
@@ -121,6 +122,7 @@ func (p *Parker) Withdraw(claimed bool) Outcome {
 	for ; p.got < sent; p.got++ {
 		<-p.signal
 	}
+	p.got = 0
 	o := Pending
 	if claimed {
 		o = p.Outcome()
