@@ -37,7 +37,7 @@ type Parker struct {
 var parkers = xsync.Pool{New: func() any { return newParker(true) }}
 
 func newParker(keep bool) *Parker {
-	return &Parker{Waiter: Waiter{signal: make(chan struct{}, 2)}, keep: keep}
+	return &Parker{Waiter: Waiter{signal: newSignal(2)}, keep: keep}
 }
 
 // GetParker returns a parker for a wait that ends early when ctx, whose done channel is given with it, is done; a nil
@@ -69,7 +69,7 @@ func (p *Parker) Put() {
 // happened it returns false. done is the channel that GetParker got.
 func (p *Parker) Park(done <-chan struct{}) bool {
 	if done == nil {
-		<-p.signal
+		p.signal.receive()
 		return true
 	}
 	return p.parkUntil(done)
@@ -77,13 +77,9 @@ func (p *Parker) Park(done <-chan struct{}) bool {
 
 func (p *Parker) parkUntil(done <-chan struct{}) bool {
 	if p.watch != nil {
-		<-p.signal
-	} else {
-		select {
-		case <-p.signal:
-		case <-done:
-			return false
-		}
+		p.signal.receive()
+	} else if !p.signal.receiveOr(done) {
+		return false
 	}
 	if xsync.IsDone(done) {
 		p.got = 1
@@ -99,13 +95,7 @@ func (p *Parker) ParkTimeout(d time.Duration) bool {
 	} else {
 		p.timer.Reset(d)
 	}
-	select {
-	case <-p.signal:
-		p.timer.Stop()
-		return true
-	case <-p.timer.C:
-		return false
-	}
+	return p.signal.receiveBefore(p.timer)
 }
 
 // Withdraw ends the use of p after Park or ParkTimeout has returned false. The caller has tried to unlink the node; if
@@ -120,7 +110,7 @@ func (p *Parker) Withdraw(claimed bool) Outcome {
 		sent++
 	}
 	for ; p.got < sent; p.got++ {
-		<-p.signal
+		p.signal.receive()
 	}
 	p.got = 0
 	o := Pending

@@ -73,9 +73,9 @@ type Waiter struct {
 	// N is how many permits the request is for. The owner sets it while the node is idle.
 	N int64
 
-	signal chan struct{} // a goroutine's node: how its parker is told; nil in a future
-	waker  Waker         // a future's node: invariant 1
-	done   chan struct{} // a future's node: invariant 1; capacity 1, nil until somebody selects on it
+	signal signal // a goroutine's node: how its parker is told; nil in a future
+	waker  Waker  // a future's node: invariant 1
+	done   signal // a future's node: invariant 1; capacity 1, nil until somebody selects on it
 }
 
 const (
@@ -96,7 +96,7 @@ const (
 func (w *Waiter) Deliver(o Outcome) bool {
 	w.outcome = o
 	if w.signal != nil {
-		w.signal <- struct{}{} // the token; never blocks: there is room for it
+		w.signal.send() // the token
 		return true
 	}
 	return w.complete()
@@ -116,7 +116,7 @@ func (w *Waiter) complete() bool {
 			}
 			waker := w.waker
 			// Before publishing: a value that came later could reach the channel's next round.
-			w.signalDone()
+			w.done.trySend()
 			if w.state.CompareAndSwap(stateClaiming, stateComplete) {
 				if waker != nil {
 					waker.Wake()
@@ -134,22 +134,12 @@ func (w *Waiter) complete() bool {
 	}
 }
 
-func (w *Waiter) signalDone() {
-	if w.done == nil {
-		return
-	}
-	select {
-	case w.done <- struct{}{}:
-	default:
-	}
-}
-
 // Idle reports whether the node takes part in nothing, so that its owner may arm it.
 func (w *Waiter) Idle() bool { return w.state.Load() == stateIdle }
 
 // Arm readies an idle node for a queue: waker will be woken, unless nil, when the request ends.
 func (w *Waiter) Arm(waker Waker) {
-	w.drainDone()
+	w.done.tryReceive()
 	w.waker = waker
 	w.state.Store(stateArmed)
 }
@@ -157,10 +147,10 @@ func (w *Waiter) Arm(waker Waker) {
 // Finish completes a node with an outcome that its owner has found itself, without any claimer: the request did not
 // have to wait. The node is idle, or armed but in no queue.
 func (w *Waiter) Finish(o Outcome) {
-	w.drainDone()
+	w.done.tryReceive()
 	w.outcome = o
 	w.waker = nil
-	w.signalDone()
+	w.done.trySend()
 	w.state.Store(stateComplete)
 }
 
@@ -211,17 +201,17 @@ func (w *Waiter) Chan() (<-chan struct{}, Status) {
 	}
 	switch s := w.Status(); s {
 	case StatusIdle:
-		w.done = make(chan struct{}, 1)
+		w.done = newSignal(1)
 		return w.done, s
 	case StatusComplete:
-		w.done = make(chan struct{}, 1)
-		w.signalDone()
+		w.done = newSignal(1)
+		w.done.trySend()
 		return w.done, s
 	case StatusWaiting:
 		if !w.state.CompareAndSwap(stateArmed, stateRegistering) {
 			return nil, w.Status()
 		}
-		w.done = make(chan struct{}, 1)
+		w.done = newSignal(1)
 		return w.done, w.endRegistering()
 	default:
 		return nil, s
@@ -234,7 +224,7 @@ func (w *Waiter) endRegistering() Status {
 	if w.state.CompareAndSwap(stateRegistering, stateArmed) {
 		return StatusWaiting
 	}
-	w.signalDone()
+	w.done.trySend()
 	return StatusComplete
 }
 
@@ -264,16 +254,6 @@ func (w *Waiter) Abandon() bool {
 // Reset returns a complete node, or one that its owner has unlinked itself, to idle.
 func (w *Waiter) Reset() {
 	w.waker = nil
-	w.drainDone()
+	w.done.tryReceive()
 	w.state.Store(stateIdle)
-}
-
-func (w *Waiter) drainDone() {
-	if w.done == nil {
-		return
-	}
-	select {
-	case <-w.done:
-	default:
-	}
 }

@@ -108,7 +108,7 @@ func TestDoneCarriesOneValuePerRound(t *testing.T) {
 	var x Waiter
 	x.Arm(nil)
 	require.True(t, x.state.CompareAndSwap(stateArmed, stateRegistering))
-	x.done = make(chan struct{}, 1)
+	x.done = newSignal(1)
 	require.True(t, x.Deliver(Granted))
 	require.Equal(t, StatusComplete, x.endRegistering())
 	require.Len(t, x.done, 1)

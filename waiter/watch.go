@@ -113,7 +113,7 @@ func (w *watch) fire() {
 	for p := w.list; p != nil; {
 		next := p.wnx
 		p.wnx, p.wpv = nil, nil
-		p.signal <- struct{}{} // the nudge; never blocks: there is room for it
+		p.signal.send() // the nudge
 		p = next
 	}
 	w.list = nil
@@ -148,7 +148,7 @@ func (w *watch) put(p *Parker) {
 		return
 	}
 	if w.remove(p) {
-		<-p.signal
+		p.signal.receive()
 	}
 	parkers.Put(p)
 }

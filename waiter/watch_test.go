@@ -3,7 +3,7 @@ package waiter
 import (
 	"context"
 	"os"
-	"os/signal"
+	ossignal "os/signal"
 	"runtime"
 	"testing"
 	"time"
@@ -93,7 +93,7 @@ func TestOnlyCheapContextsAreWatched(t *testing.T) {
 	defer cancel()
 	deadline, stop := context.WithTimeout(parent, time.Hour)
 	defer stop()
-	signals, stopSignals := signal.NotifyContext(context.Background(), os.Interrupt)
+	signals, stopSignals := ossignal.NotifyContext(context.Background(), os.Interrupt)
 	defer stopSignals()
 	for name, c := range map[string]struct {
 		ctx   context.Context
