@@ -36,7 +36,7 @@ func (g *gate) Wait(ctx context.Context) error {
 	}
 	g.queue.PushBack(&p.Waiter)
 	g.mu.Unlock()
-	if p.Park(ctx.Done()) {
+	if p.Park(ctx, ctx.Done()) {
 		p.Put()
 		return nil
 	}

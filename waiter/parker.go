@@ -65,23 +65,19 @@ func (p *Parker) Put() {
 	}
 }
 
-// Park waits until the outcome is there, and returns true; or until done is closed, and returns false. If both have
-// happened it returns false. done is the channel that GetParker got.
-func (p *Parker) Park(done <-chan struct{}) bool {
+// Park waits until the outcome is there, and returns true; or until ctx is done, and returns false. If both have
+// happened it returns false. ctx and done are what GetParker got.
+func (p *Parker) Park(ctx context.Context, done <-chan struct{}) bool {
 	if done == nil {
 		p.signal.receive()
 		return true
 	}
-	return p.parkUntil(done)
-}
-
-func (p *Parker) parkUntil(done <-chan struct{}) bool {
 	if p.watch != nil {
 		p.signal.receive()
 	} else if !p.signal.receiveOr(done) {
 		return false
 	}
-	if xsync.IsDone(done) {
+	if ctx.Err() != nil {
 		p.got = 1
 		return false
 	}

@@ -17,12 +17,12 @@ func TestParkerIsToldItsOutcome(t *testing.T) {
 	for range 30 { // beyond the point where ctx gets a watch
 		p := GetParker(ctx, ctx.Done())
 		go p.Deliver(TooLarge)
-		require.True(t, p.Park(ctx.Done()))
+		require.True(t, p.Park(ctx, ctx.Done()))
 		require.Equal(t, TooLarge, p.Outcome())
 		p.Put()
 		p = GetParker(context.Background(), nil)
 		require.True(t, p.Deliver(Granted), "before it parks")
-		require.True(t, p.Park(nil))
+		require.True(t, p.Park(context.Background(), nil))
 		require.Equal(t, Granted, p.Outcome())
 		p.Put()
 	}
@@ -52,7 +52,7 @@ func watched(t *testing.T, ctx context.Context) *watch {
 	for range 10 * watchAfter {
 		p := GetParker(ctx, ctx.Done())
 		require.True(t, p.Deliver(Granted))
-		require.True(t, p.Park(ctx.Done()))
+		require.True(t, p.Park(ctx, ctx.Done()))
 		w := p.watch
 		p.Put()
 		if w != nil {
@@ -68,7 +68,7 @@ func TestParkerTakesTokenAndNudge(t *testing.T) {
 	watched(t, ctx)
 	p := GetParker(ctx, ctx.Done())
 	cancel()
-	require.False(t, p.Park(ctx.Done()), "nudged")
+	require.False(t, p.Park(ctx, ctx.Done()), "nudged")
 	go p.Deliver(Granted) // the claimer was faster than the cancel
 	require.Equal(t, Granted, p.Withdraw(true))
 	require.Empty(t, p.signal)
@@ -81,7 +81,7 @@ func TestParkerTakesTokenAndNudge(t *testing.T) {
 	cancel()
 	awaitFire(t, w)
 	require.Len(t, p.signal, 2)
-	require.False(t, p.Park(ctx.Done()), "the context is done, whatever the signal was")
+	require.False(t, p.Park(ctx, ctx.Done()), "the context is done, whatever the signal was")
 	require.Equal(t, Granted, p.Withdraw(true))
 	require.Empty(t, p.signal)
 }
@@ -108,9 +108,9 @@ func TestParkerIsCleanAfterUse(t *testing.T) {
 		require.True(t, a.watch == w && b.watch == w)
 		require.True(t, w.idle.CompareAndSwap(nil, new(Parker)), "the place is taken")
 		require.True(t, b.Deliver(Granted))
-		require.True(t, b.Park(ctx.Done()))
+		require.True(t, b.Park(ctx, ctx.Done()))
 		go cancel()
-		require.False(t, a.Park(ctx.Done()))
+		require.False(t, a.Park(ctx, ctx.Done()))
 		switch i % 4 {
 		case 0:
 			require.Equal(t, Pending, a.Withdraw(false))
@@ -166,10 +166,10 @@ func TestParkingAllocatesNothing(t *testing.T) {
 		p.ParkTimeout(time.Hour)
 		p.Put()
 		p.Deliver(Granted)
-		p.Park(nil)
+		p.Park(context.Background(), nil)
 		p.Put()
 		p.Deliver(Granted)
-		p.Park(ctx.Done())
+		p.Park(ctx, ctx.Done())
 		p.Put()
 	}))
 }
@@ -190,13 +190,13 @@ func TestWatchUnderStress(t *testing.T) {
 					for i := 0; ctx.Err() == nil; i++ {
 						p := GetParker(ctx, ctx.Done())
 						if (i+g)%5 == 4 && i > 20 { // wait for the cancel
-							if p.Park(ctx.Done()) || p.Withdraw(false) != Pending {
+							if p.Park(ctx, ctx.Done()) || p.Withdraw(false) != Pending {
 								t.Error("a token that nobody sent")
 							}
 							continue
 						}
 						go p.Deliver(Granted)
-						if p.Park(ctx.Done()) {
+						if p.Park(ctx, ctx.Done()) {
 							if p.Outcome() != Granted {
 								t.Error("a token got lost")
 							}

@@ -27,12 +27,12 @@ func TestWatchNudgesEveryWaiterOnce(t *testing.T) {
 	cancel()
 	awaitFire(t, w)
 	for _, p := range ps {
-		require.False(t, p.Park(ctx.Done()))
+		require.False(t, p.Park(ctx, ctx.Done()))
 		require.Empty(t, p.signal, "once")
 	}
 	late := GetParker(ctx, ctx.Done())
 	require.True(t, late.watch == nil || late == early)
-	require.False(t, late.Park(ctx.Done()), "too late for the nudge, or nudged while idle")
+	require.False(t, late.Park(ctx, ctx.Done()), "too late for the nudge, or nudged while idle")
 	for _, p := range append(ps, late) {
 		require.Equal(t, Pending, p.Withdraw(false))
 	}
@@ -45,7 +45,7 @@ func TestConsumedNudgeHidesNoCancel(t *testing.T) {
 	p := GetParker(ctx, ctx.Done())
 	require.True(t, p.watch == w)
 	cancel()
-	require.False(t, p.Park(ctx.Done()))
+	require.False(t, p.Park(ctx, ctx.Done()))
 	require.Equal(t, Pending, p.Withdraw(false))
 	awaitFire(t, w)
 	require.Nil(t, w.get(), "a parker without a nudge, from a watch that has fired")

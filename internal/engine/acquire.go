@@ -17,7 +17,7 @@ func (e *Engine) Acquire(ctx context.Context, base, n int64) error {
 	p.N = n
 	o := e.Enqueue(base, &p.Waiter)
 	if o == waiter.Pending {
-		if !p.Park(done) {
+		if !p.Park(ctx, done) {
 			e.withdraw(base, p)
 			return ctx.Err()
 		}

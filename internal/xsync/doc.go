@@ -1,5 +1,4 @@
-// Package xsync is the only door through which the core of this module reaches atomics, mutexes, pools and the look
-// at a done channel.
+// Package xsync is the only door through which the core of this module reaches atomics, mutexes and pools.
 //
 // In a normal build every name is an alias of the standard library's, so that the compiler emits the very code that
 // it would emit without the package. The indirection exists for model checking: an explorer of interleavings can put

@@ -17,19 +17,8 @@ type (
 // Locks and pools.
 type (
 	Mutex  = sync.Mutex
-	Locker = sync.Locker
 	Pool   = sync.Pool
 )
-
-// IsDone reports whether done is closed. A nil channel is never done.
-func IsDone(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	default:
-		return false
-	}
-}
 
 // Yield lets others run. It stands in loops that wait for another goroutine's next few instructions.
 func Yield() { runtime.Gosched() }
