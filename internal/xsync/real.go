@@ -16,8 +16,8 @@ type (
 
 // Locks and pools.
 type (
-	Mutex  = sync.Mutex
-	Pool   = sync.Pool
+	Mutex = sync.Mutex
+	Pool  = sync.Pool
 )
 
 // Yield lets others run. It stands in loops that wait for another goroutine's next few instructions.
