@@ -68,10 +68,14 @@ func (p *Parker) Put() {
 // Park waits until the outcome is there, and returns true; or until ctx is done, and returns false. If both have
 // happened it returns false. ctx and done are what GetParker got.
 func (p *Parker) Park(ctx context.Context, done <-chan struct{}) bool {
-	if done == nil {
-		p.signal.receive()
-		return true
+	if done != nil {
+		return p.parkUntil(ctx, done)
 	}
+	p.signal.receive()
+	return true
+}
+
+func (p *Parker) parkUntil(ctx context.Context, done <-chan struct{}) bool {
 	if p.watch != nil {
 		p.signal.receive()
 	} else if !p.signal.receiveOr(done) {
