@@ -44,9 +44,11 @@ type watch struct {
 // watchAfter is how many waits on a done channel pass before a watch is made for it.
 const watchAfter = 8
 
-// watchTable finds the watch of a done channel. A channel has one slot, given by its address; a slot that serves a
-// living context is not taken from it.
-var watchTable [1024]watchSlot
+// watchTable finds the watch of a done channel. A channel has two slots, neighbours, given by its address. A slot that
+// serves a living context is not taken from it; a channel that finds both taken goes without a watch.
+var watchTable [1 << watchTableBits]watchSlot
+
+const watchTableBits = 12
 
 type watchSlot struct {
 	watch xsync.Pointer[watch]
@@ -54,9 +56,10 @@ type watchSlot struct {
 	hits  xsync.Uint32  // how often in a row
 }
 
-func slotFor(key uintptr) *watchSlot {
-	const golden = 0x9E3779B9
-	return &watchTable[uint32(key>>5)*golden>>22]
+func slotsFor(key uintptr) (first, second *watchSlot) {
+	const golden = 0x9E3779B9 // Fibonacci hashing
+	i := uint32(key>>5) * golden >> (32 - watchTableBits)
+	return &watchTable[i], &watchTable[i^1]
 }
 
 // keyOf returns the channel's address, which tells channels apart as long as they live.
@@ -65,12 +68,18 @@ func keyOf(done <-chan struct{}) uintptr { return reflect.ValueOf(done).Pointer(
 // watchFor returns the watch of done, nil if there is none (yet).
 func watchFor(ctx context.Context, done <-chan struct{}) *watch {
 	key := keyOf(done)
-	s := slotFor(key)
-	if w := s.watch.Load(); w != nil {
-		if w.done == done {
-			return w
+	s, second := slotsFor(key)
+	w := s.watch.Load()
+	if w != nil && w.done == done {
+		return w
+	}
+	if v := second.watch.Load(); v != nil && v.done == done {
+		return v
+	} else if w != nil {
+		if v != nil {
+			return nil
 		}
-		return nil
+		s = second
 	}
 	if s.key.Load() != key {
 		s.key.Store(key)

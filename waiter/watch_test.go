@@ -54,22 +54,52 @@ func TestConsumedNudgeHidesNoCancel(t *testing.T) {
 func TestWatchLeavesTheTableWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := watched(t, ctx)
-	s := slotOf(ctx)
-	require.True(t, s.watch.Load() == w)
+	done := ctx.Done()
+	require.True(t, lookUp(done) == w)
 	cancel()
-	eventually(t, func() bool { return s.watch.Load() == nil })
+	eventually(t, func() bool { return lookUp(done) == nil })
 
 	// The same for a context that is dropped without a cancel.
-	s = func() *watchSlot {
+	done = func() <-chan struct{} {
 		ctx, cancel := context.WithCancel(context.Background())
 		_ = cancel
 		watched(t, ctx)
-		return slotOf(ctx)
+		return ctx.Done()
 	}()
-	eventually(t, func() bool { runtime.GC(); return s.watch.Load() == nil })
+	require.NotNil(t, lookUp(done))
+	eventually(t, func() bool { runtime.GC(); return lookUp(done) == nil })
 }
 
-func slotOf(ctx context.Context) *watchSlot { return slotFor(keyOf(ctx.Done())) }
+// lookUp returns the watch of done in the table.
+func lookUp(done <-chan struct{}) *watch {
+	first, second := slotsFor(keyOf(done))
+	for _, s := range []*watchSlot{first, second} {
+		if w := s.watch.Load(); w != nil && w.done == done {
+			return w
+		}
+	}
+	return nil
+}
+
+// A thousand contexts in use at a time find their places, nearly all of them.
+func TestManyContextsAreWatched(t *testing.T) {
+	const n = 1000
+	got := 0
+	for range n {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for range 2 * watchAfter {
+			p := GetParker(ctx, ctx.Done())
+			if p.watch != nil {
+				got++
+				p.Put()
+				break
+			}
+			p.Put()
+		}
+	}
+	require.Greater(t, got, n*9/10)
+}
 
 func eventually(t *testing.T, cond func() bool) {
 	t.Helper()
