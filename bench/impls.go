@@ -118,7 +118,7 @@ func (c channel) Release(int64) { <-c }
 
 // startRing spawns a ring of goroutines that pass the cell's permits around as tokens, with a yield a hop. A hop is the
 // least that a first-come-first-served hand-off can do: one goroutine readies the next, and is switched away from. It is
-// even less, because the tokens catch up with each other (TestRingTokensCatchUp). The context form makes no difference.
+// even less, because the tokens catch up with each other (BenchmarkRing). The context form makes no difference.
 func startRing(g *gang, c cell) {
 	links := make([]chan struct{}, c.goroutines)
 	for i := range links {
