@@ -91,6 +91,16 @@ func TestDoneCarriesOneValuePerRound(t *testing.T) {
 		w.Reset()
 	}
 
+	// A claimer sends the value and then finds the node abandoned: the value is no other round's.
+	w.Arm(nil)
+	require.True(t, w.state.CompareAndSwap(stateArmed, stateClaiming))
+	w.done.trySend()
+	require.True(t, w.Abandon())
+	w.state.Store(stateIdle) // the claimer's last step
+	w.Arm(nil)
+	require.Empty(t, ch)
+	w.Reset()
+
 	// Made while waiting, made when complete, made while a claimer comes by.
 	var v Waiter
 	v.Arm(nil)

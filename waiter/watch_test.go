@@ -149,7 +149,7 @@ func TestOnlyCheapContextsAreWatched(t *testing.T) {
 			p.Put()
 		}
 	}
-	require.Equal(t, before, runtime.NumGoroutine())
+	require.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
 
 // Before a context has proved that it is used again and again nothing is registered with it. The proof is by the

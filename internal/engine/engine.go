@@ -18,7 +18,8 @@ const MaxPermits = 1 << 60
 //	permits    W  C   meaning
 //	> 0        0  0   that many are free
 //	0          0  0   all are held, nobody waits
-//	any        1  0   somebody is, or was, queued; what is free is the oldest waiter's
+//	any        1  0   somebody is queued, and what is free is the oldest waiter's;
+//	                  or the slot's waiter was the last, nothing is free, and the next release will clear W
 //	< 0        .  0   debt: the size was reduced below what is held; releases pay it first
 //	any        0  1   closed; releases still count
 const (
@@ -154,7 +155,7 @@ func (e *Engine) Enqueue(base int64, w *waiter.Waiter) waiter.Outcome {
 	if e.list.Front() == nil && e.slot.Load() == nil {
 		for { // A turn is lost only to another's success.
 			if o.free(base) >= w.N {
-				if e.word.CompareAndSwap(int64(o), int64(o&^flagWaiters)-w.N<<permitShift) { // also clears a stale W
+				if e.Take(o, w.N) {
 					e.mu.Unlock()
 					return waiter.Granted
 				}
@@ -195,10 +196,10 @@ func (e *Engine) Release(base, n int64) bool {
 			}
 			continue // lost a turn to another's success
 		}
-		if n != 1 || int64(o>>permitShift) >= e.grown.Load() {
-			break // in the last case nothing is held, or so it looked during a Resize: mu will tell
+		if n != 1 {
+			break
 		}
-		w := e.slot.Swap(nil)
+		w := e.slot.Swap(nil) // Somebody waits for one permit, so at least one is held: this is not an over-release.
 		if w == nil {
 			break
 		}
@@ -338,12 +339,7 @@ func (e *Engine) shrinkQueueLocked(base, size int64, wake *waiter.WakeList) {
 func (e *Engine) Close() {
 	var wake waiter.WakeList
 	e.mu.Lock()
-	for { // W may be clear: a turn is lost only to another's success.
-		o := e.word.Load()
-		if e.word.CompareAndSwap(o, (o|flagClosed)&^flagWaiters) {
-			break
-		}
-	}
+	e.word.Or(flagClosed) // W, if set, stays for the next release to clear
 	if w := e.takeSlotLocked(); w != nil {
 		wake.Add(w, waiter.Closed)
 	}

@@ -104,6 +104,30 @@ func TestHandOffThroughTheSlotTakesNoMutex(t *testing.T) {
 	require.EqualValues(t, 1, e.Available(0))
 }
 
+// Whoever is the oldest after a cancel or a locked release stands in the slot, where the next release needs no mutex.
+func TestSlotIsRefilled(t *testing.T) {
+	e := newEngine(2)
+	acquire(e, 2)
+	var fs [4]Future
+	for i := range fs {
+		require.True(t, fs[i].Init(e, 0, 1))
+		require.False(t, fs[i].Poll(nil))
+	}
+	fs[0].Cancel() // was in the slot
+	e.mu.Lock()
+	require.True(t, e.Release(0, 1))
+	e.mu.Unlock()
+	require.True(t, fs[1].Poll(nil))
+	require.True(t, e.Release(0, 1)) // finds the slot empty
+	require.True(t, fs[2].Poll(nil))
+	e.mu.Lock()
+	require.True(t, e.Release(0, 1))
+	e.mu.Unlock()
+	require.True(t, fs[3].Poll(nil))
+	require.True(t, e.Release(0, 2))
+	require.EqualValues(t, 2, e.Available(0))
+}
+
 // Under contention most releases find a waiter in the slot, which is all it takes not to need the mutex.
 func TestContendedReleaseGoesThroughTheSlot(t *testing.T) {
 	for _, procs := range []int{1, 2, 4, 16} {
