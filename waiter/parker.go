@@ -81,7 +81,9 @@ func (p *Parker) parkUntil(ctx context.Context, done <-chan struct{}) bool {
 	} else if !p.signal.receiveOr(done) {
 		return false
 	}
-	if ctx.Err() != nil {
+	// The watch is asked, too: a foreign context over a watched channel may have an Err of its own, and a nudge that was
+	// taken for a token would leave a queued node in the pool.
+	if ctx.Err() != nil || p.watch != nil && p.watch.fired.Load() {
 		p.got = 1
 		return false
 	}
@@ -95,7 +97,13 @@ func (p *Parker) ParkTimeout(d time.Duration) bool {
 	} else {
 		p.timer.Reset(d)
 	}
-	return p.signal.receiveBefore(p.timer)
+	if !p.signal.receiveBefore(p.timer) {
+		return false
+	}
+	if !p.timer.Stop() {
+		p.timer = nil // under GODEBUG=asynctimerchan=1 its channel may hold a tick, now or later
+	}
+	return true
 }
 
 // Withdraw ends the use of p after Park or ParkTimeout has returned false. The caller has tried to unlink the node; if

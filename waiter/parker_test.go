@@ -89,8 +89,8 @@ func TestParkerTakesTokenAndNudge(t *testing.T) {
 func awaitFire(t *testing.T, w *watch) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
-		w.mu.Lock()
-		fired := w.fired
+		w.mu.Lock() // until the last nudge is sent
+		fired := w.fired.Load()
 		w.mu.Unlock()
 		if fired {
 			return

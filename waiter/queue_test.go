@@ -111,5 +111,5 @@ func TestWakeListCountsWhatWasRefused(t *testing.T) {
 	require.True(t, ws[3].Abandon())
 	require.EqualValues(t, 11+13, l.Wake(), "a refused close grants nothing")
 	require.Equal(t, StatusComplete, ws[0].Status())
-	require.True(t, ws[1].Idle() && ws[2].Idle() && ws[3].Idle())
+	require.True(t, (ws[1].Status() == StatusIdle) && (ws[2].Status() == StatusIdle) && (ws[3].Status() == StatusIdle))
 }

@@ -40,11 +40,10 @@ func (s signal) receiveOr(done <-chan struct{}) bool {
 	}
 }
 
-// receiveBefore is receive, but returns false if t fires first. Otherwise it stops t.
+// receiveBefore is receive, but returns false if t fires first.
 func (s signal) receiveBefore(t *time.Timer) bool {
 	select {
 	case <-s:
-		t.Stop()
 		return true
 	case <-t.C:
 		return false

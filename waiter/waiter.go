@@ -33,9 +33,10 @@ func (o Outcome) Err() error { return outcomeErrors[o] }
 // state word:
 //
 //	state        who may move it, and to what                    waker, done are
-//	idle         owner: armed (Arm)                               the owner's
+//	idle         owner: armed (Arm), complete (Finish)            the owner's
 //	registering  owner: armed (Rearm); claimer: complete          written by the owner
-//	armed        owner: registering, abandoned (Abandon)          nobody's
+//	armed        owner: registering, abandoned (Abandon); and,    nobody's
+//	             in no queue, idle (Reset) or complete (Finish)
 //	             claimer: claiming
 //	claiming     claimer: complete; owner: claimingAbandoned      read by the claimer
 //	complete     owner: idle (Reset)                              the owner's
@@ -56,7 +57,8 @@ func (o Outcome) Err() error { return outcomeErrors[o] }
 //  1. The waker and the done channel are written only in idle and registering and read by the claimer only in
 //     claiming: no wake-up goes to a waker that has been replaced. (TestRepollWithAnotherWakerIsNeverLost)
 //  2. A claimer that meets registering completes without a waker; the owner, whose step back to armed then fails,
-//     sees the outcome itself. (TestRepollWithAnotherWakerIsNeverLost)
+//     sees the outcome itself, and tells whoever it does not return it to: the channel, and in Chan the waker of an
+//     earlier poll. (TestRepollWithAnotherWakerIsNeverLost, TestDoneAfterPollWakesThePoller)
 //  3. The claimer touches the node for the last time when it moves the state to complete or idle. The waker that it
 //     calls afterwards is a copy. So the owner of a complete or idle node may use it again. (TestFutureIsReusable)
 //  4. An abandoned node returns to idle by its claimer's hand only; a claimer that finds it abandoned is told so
@@ -104,7 +106,7 @@ func (w *Waiter) Deliver(o Outcome) bool {
 
 // complete tells a future's owner the outcome.
 func (w *Waiter) complete() bool {
-	for { // Each turn follows a step of the owner; an owner that re-polls for ever is stopped by invariant 2.
+	for { // Each turn follows a step of the owner, who takes two for each poll.
 		switch w.state.Load() {
 		case stateRegistering:
 			if w.state.CompareAndSwap(stateRegistering, stateComplete) {
@@ -133,9 +135,6 @@ func (w *Waiter) complete() bool {
 		}
 	}
 }
-
-// Idle reports whether the node takes part in nothing, so that its owner may arm it.
-func (w *Waiter) Idle() bool { return w.state.Load() == stateIdle }
 
 // Arm readies an idle node for a queue: waker will be woken, unless nil, when the request ends.
 func (w *Waiter) Arm(waker Waker) {
@@ -212,7 +211,11 @@ func (w *Waiter) Chan() (<-chan struct{}, Status) {
 			return nil, w.Status()
 		}
 		w.done = newSignal(1)
-		return w.done, w.endRegistering()
+		s := w.endRegistering()
+		if s == StatusComplete && w.waker != nil { // whom the claimer, meeting registering, could not wake
+			w.waker.Wake()
+		}
+		return w.done, s
 	default:
 		return nil, s
 	}

@@ -36,7 +36,7 @@ func TestEveryTransition(t *testing.T) {
 	require.False(t, w.Abandon(), "complete: there is an outcome to deal with")
 	require.Equal(t, StatusComplete, w.Rearm(waker))
 	w.Reset()
-	require.True(t, w.Idle())
+	require.True(t, (w.Status() == StatusIdle))
 	require.Nil(t, w.waker, "an idle node keeps no task alive")
 
 	// registering -> complete: the owner sees it, the waker is not called.
@@ -65,7 +65,7 @@ func TestEveryTransition(t *testing.T) {
 	require.True(t, w.Abandon())
 	require.Equal(t, StatusBusy, w.Status())
 	require.False(t, w.Deliver(Granted))
-	require.True(t, w.Idle())
+	require.True(t, (w.Status() == StatusIdle))
 	require.Equal(t, 1, woken)
 
 	// idle: nothing to deliver to.
@@ -168,7 +168,7 @@ func TestHandshakeUnderStress(t *testing.T) {
 				require.Equal(t, Granted, w.Outcome())
 				w.Reset()
 			}
-			require.True(t, w.Idle())
+			require.True(t, (w.Status() == StatusIdle))
 			w.done = nil
 		}
 		close(claims)

@@ -18,10 +18,10 @@ import (
 // whatever the pattern of use, the cost stays below twice the optimum.
 //
 // Life: a watch lives as long as its context. It is held by the context (as its AfterFunc), by the parkers that wait,
-// and by its slot in the table, which it leaves when the context is cancelled or collected. It holds no reference to
-// the context. It runs no goroutine, except for the moment of the cancel: contexts for which context.AfterFunc would
-// start a goroutine (foreign implementations) get no watch and stay with select. So do those that find their slot
-// taken.
+// and by its slot in the table, which it leaves when the context is cancelled or collected. It is registered with the
+// context that has the channel, not with the values around it, and holds no reference to it. It runs no goroutine,
+// except for the moment of the cancel: foreign contexts, for which context.AfterFunc would start one, get no watch and
+// stay with select. So do those that find their slots taken.
 //
 // Invariants:
 //
@@ -37,8 +37,8 @@ type watch struct {
 	idle xsync.Pointer[Parker] // a linked parker that nobody uses: the next wait takes it without the lock
 
 	mu    xsync.Mutex
-	fired bool    // guarded by mu
-	list  *Parker // all linked parkers; guarded by mu
+	fired xsync.Bool // written under mu
+	list  *Parker    // all linked parkers; guarded by mu
 }
 
 // watchAfter is how many waits on a done channel pass before a watch is made for it.
@@ -86,13 +86,16 @@ func watchFor(ctx context.Context, done <-chan struct{}) *watch {
 		s.hits.Store(0)
 		return nil
 	}
-	if s.hits.Load() >= watchAfter || s.hits.Add(1) != watchAfter || !cheaplyWatched(ctx) {
+	if s.hits.Load() >= watchAfter || s.hits.Add(1) != watchAfter {
+		return nil
+	}
+	if ctx = cancellable(ctx); ctx == nil {
 		return nil
 	}
 	return newWatch(ctx, done, s)
 }
 
-// newWatch registers a watch with ctx and publishes it in s.
+// newWatch registers a watch with ctx, which is one of package context, and publishes it in s.
 func newWatch(ctx context.Context, done <-chan struct{}, s *watchSlot) *watch {
 	w := &watch{done: done}
 	if !s.watch.CompareAndSwap(nil, w) {
@@ -114,11 +117,12 @@ func newWatch(ctx context.Context, done <-chan struct{}, s *watchSlot) *watch {
 	return w
 }
 
-// fire nudges everybody who waits with this watch.
+// fire nudges everybody who waits with this watch. It does so under mu, the one exception to the rule that wakes come
+// after unlock: invariant 2 needs it, and nobody but parkers is behind these channels.
 func (w *watch) fire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.fired = true
+	w.fired.Store(true)
 	for p := w.list; p != nil; {
 		next := p.wnx
 		p.wnx, p.wpv = nil, nil
@@ -138,7 +142,7 @@ func (w *watch) get() *Parker {
 	p := parkers.Get().(*Parker)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.fired {
+	if w.fired.Load() {
 		parkers.Put(p)
 		return nil
 	}
@@ -167,7 +171,7 @@ func (w *watch) remove(p *Parker) (nudged bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p.watch = nil
-	if w.fired {
+	if w.fired.Load() {
 		return true
 	}
 	if p.wpv == nil {
@@ -182,29 +186,26 @@ func (w *watch) remove(p *Parker) (nudged bool) {
 	return false
 }
 
-// cheaplyWatched reports whether context.AfterFunc(ctx, f) makes an entry in an existing context and starts no
-// goroutine that would live as long as ctx. That is so for the cancellable contexts of package context, also under
-// values, and for contexts that bring an AfterFunc method of their own.
-func cheaplyWatched(ctx context.Context) bool {
+// cancellable returns the context of package context whose done channel ctx has, without the values around it, which
+// a registration would keep alive; or nil if there is none, because ctx, or what it wraps, is a foreign type. With the
+// contexts that it returns, context.AfterFunc makes an entry in the context and starts no goroutine.
+func cancellable(ctx context.Context) context.Context {
 	for {
-		if _, ok := ctx.(interface{ AfterFunc(f func()) func() bool }); ok {
-			return true
-		}
 		switch reflect.TypeOf(ctx) {
 		case cancelCtxType, timerCtxType:
-			return true
+			return ctx
 		case valueCtxType:
 			embedded := reflect.ValueOf(ctx).Elem().FieldByName("Context")
 			if !embedded.IsValid() {
-				return false
+				return nil
 			}
 			parent, ok := reflect.TypeAssert[context.Context](embedded)
 			if !ok {
-				return false
+				return nil
 			}
 			ctx = parent
 		default:
-			return false
+			return nil
 		}
 	}
 }

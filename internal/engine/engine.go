@@ -6,7 +6,7 @@ import (
 )
 
 // MaxPermits is the largest size. Larger ones act as this one.
-const MaxPermits = 1 << 60
+const MaxPermits int64 = 1 << 60
 
 // The word:
 //
@@ -21,7 +21,7 @@ const MaxPermits = 1 << 60
 //	any        1  0   somebody is queued, and what is free is the oldest waiter's;
 //	                  or the slot's waiter was the last, nothing is free, and the next release will clear W
 //	< 0        .  0   debt: the size was reduced below what is held; releases pay it first
-//	any        0  1   closed; releases still count
+//	any        .  1   closed; releases still count
 const (
 	flagWaiters = 1 << 0
 	flagClosed  = 1 << 1
@@ -117,8 +117,10 @@ func (e *Engine) Take(o State, n int64) bool {
 }
 
 // Returns reports whether n permits, n > 0, could be given back with nobody to hand them to: nobody waits, and that
-// many are held. Both must hold in one state, so o was looked at before: a Resize changes the word last when it
-// shrinks and first when it grows, and a size that is not the one of o makes n look too large or Give fail.
+// many are held. Both must hold in one state, so o was looked at before: a Resize changes the word last when it shrinks
+// and first when it grows, and a size that is not the one of o makes n look too large or Give fail. The exception:
+// between Look and Give the size changed and the word came back to o, by a second resize or by releases. Then an
+// over-release at that very moment goes unnoticed. A legal release is never refused.
 func (e *Engine) Returns(o State, n int64) bool {
 	return o&flagWaiters == 0 && n <= e.grown.Load()-int64(o>>permitShift)
 }

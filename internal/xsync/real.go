@@ -8,6 +8,7 @@ import (
 
 // Atomics. The 64-bit ones are aligned on 32-bit machines too, as sync/atomic promises for its types.
 type (
+	Bool           = atomic.Bool
 	Int64          = atomic.Int64
 	Uint32         = atomic.Uint32
 	Uintptr        = atomic.Uintptr

@@ -42,7 +42,7 @@
 //
 // # testing/synctest
 //
-// A goroutine that waits is durably blocked. One semaphore may be used in one bubble, outside, and in another, one
+// A goroutine that waits is durably blocked, unless with a context from outside the bubble: then Go says no. One semaphore may be used in one bubble, outside, and in another, one
 // after the other; waiting inside while others release outside is something that Go itself does not support.
 //
 // # How it works

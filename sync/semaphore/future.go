@@ -30,7 +30,8 @@ import (
 //
 // A future is meant to be embedded, and to be used for any number of requests: Init or Cancel begins a new round.
 // Waiting allocates nothing after the first Done, which makes a channel. The methods are for one goroutine at a time;
-// what the semaphore does to a future it may do at any time. An AcquireFuture must not be copied after Init.
+// what the semaphore does to a future it may do at any time. Init, Done and Err may wait for the last few instructions
+// of a release that is granting the request; Poll and Cancel never do. An AcquireFuture must not be copied after Init.
 //
 // Memory model: as for Acquire, with the true from Poll, the value from Done, or the outcome from Err in the place of
 // Acquire's return.

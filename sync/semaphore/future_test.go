@@ -168,6 +168,37 @@ func TestFutureDoneAfterPoll(t *testing.T) {
 	requireIdle(t, s)
 }
 
+// The first Done of a future that has been polled makes a channel. A grant that comes by at that moment cannot wake the
+// poller, so Done has to.
+func TestDoneAfterPollWakesThePoller(t *testing.T) {
+	rounds := 20000
+	if testing.Short() {
+		rounds = 3000
+	}
+	atEveryProcs(t, func(t *testing.T) {
+		s := semaphore.New(1)
+		var wg sync.WaitGroup
+		for range rounds {
+			require.NoError(t, s.Acquire(bg, 1))
+			var f semaphore.AcquireFuture
+			woken := make(chan struct{}, 8)
+			f.Init(s, 1)
+			require.False(t, f.Poll(wakerFunc(func() { woken <- struct{}{} })))
+			wg.Go(func() { s.Release(1) })
+			for range rand.IntN(60) {
+				_ = f.Err() // some time
+			}
+			done := f.Done()
+			receive(t, woken)
+			receive(t, done)
+			require.NoError(t, f.Err())
+			s.Release(1)
+			wg.Wait()
+		}
+		requireIdle(t, s)
+	})
+}
+
 // Every poll brings a new waker. When the grant comes the last one is woken, or the poll itself sees it.
 func TestRepollWithAnotherWakerIsNeverLost(t *testing.T) {
 	rounds := 20000

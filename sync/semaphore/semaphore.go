@@ -35,7 +35,7 @@ const base = 0
 // serve, and everything before a Close or Resize before the return of the acquires that it ends or serves.
 //
 // Cost: without contention one atomic operation to acquire and one to release. With contention a release hands its
-// permit to the oldest waiter without taking a lock. Waiting allocates nothing in the steady state.
+// single permit to the oldest waiter without taking a lock, as a rule. Waiting allocates nothing in the steady state.
 //
 // The zero Semaphore has size 0 and can be resized. A Semaphore must not be copied after first use.
 type Semaphore struct {
@@ -123,7 +123,8 @@ func (s *Semaphore) acquireNothing(ctx context.Context, n int64) error {
 }
 
 // AcquireTimeout is Acquire with a context that ends d from now, whose error is [context.DeadlineExceeded], but it
-// makes no context and allocates nothing in the steady state. As with a context that is done, nothing is acquired if
+// makes no context and allocates nothing in the steady state. If a grant and the end of d come together, either may
+// win. As with a context that is done, nothing is acquired if
 // d <= 0; to take what is free without waiting there is TryAcquire.
 func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	switch {
@@ -155,7 +156,8 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 // release what another has acquired. Releasing 0 permits does nothing.
 //
 // Release panics if n is negative or more than is held; the semaphore then is as if it had not been called, and
-// remains usable after a recover.
+// remains usable after a recover. (Of calls that race with Resize, an illegal one may go unnoticed; a legal one never
+// panics.)
 func (s *Semaphore) Release(n int64) {
 	if o := s.e.Look(); n > 0 && s.e.Returns(o, n) && s.e.Give(o, n) {
 		return
@@ -187,7 +189,8 @@ func (s *Semaphore) Waiting() int64 { return int64(s.e.Waiting()) }
 
 // Resize changes the number of permits to n. New permits go to those who wait first. If more than n are held, nothing
 // is taken from anybody: the next releases make up for the difference before anyone is served again. Requests that
-// wait for more than n end with ErrTooLarge. Resize panics if n is negative.
+// wait for more than n end with ErrTooLarge. To calls that run at the same time the change of Size and the change of
+// Available are two steps. Resize panics if n is negative.
 func (s *Semaphore) Resize(n int64) {
 	if n < 0 {
 		panic("semaphore: negative size")

@@ -308,13 +308,13 @@ func TestZeroSemaphoreCanBeResized(t *testing.T) {
 
 func TestHugeSizesActAsMaxPermits(t *testing.T) {
 	s := semaphore.New(math.MaxInt64)
-	require.Equal(t, int64(semaphore.MaxPermits), s.Size())
+	require.Equal(t, semaphore.MaxPermits, s.Size())
 	require.NoError(t, s.Acquire(bg, semaphore.MaxPermits))
 	require.ErrorIs(t, s.Acquire(bg, semaphore.MaxPermits+1), semaphore.ErrTooLarge)
 	require.ErrorIs(t, s.Acquire(bg, math.MaxInt64), semaphore.ErrTooLarge)
 	require.False(t, s.TryAcquire(math.MaxInt64))
 	s.Resize(0)
-	require.Equal(t, int64(-semaphore.MaxPermits), s.Available())
+	require.Equal(t, -semaphore.MaxPermits, s.Available())
 	require.Panics(t, func() { s.Release(math.MaxInt64) })
 	s.Resize(math.MaxInt64)
 	require.EqualValues(t, 0, s.Available())
