@@ -156,7 +156,7 @@ func TestContendedReleaseGoesThroughTheSlot(t *testing.T) {
 		wg.Wait()
 		runtime.GOMAXPROCS(old)
 		require.Greater(t, all.Load(), int64(10000), "hardly any contention")
-		require.Greater(t, float64(slots.Load()), 0.8*float64(all.Load()), "of %d releases at %d procs", all.Load(), procs)
+		require.Greater(t, slots.Load(), all.Load()/2, "of %d releases at %d procs", all.Load(), procs)
 	}
 }
 
