@@ -122,10 +122,13 @@ func (e *Engine) Take(o State, n int64) bool {
 // between Look and Give the size changed and the word came back to o, by a second resize or by releases. Then an
 // over-release at that very moment goes unnoticed. A legal release is never refused.
 func (e *Engine) Returns(o State, n int64) bool {
-	return o&flagWaiters == 0 && n <= e.grown.Load()-int64(o>>permitShift)
+	return o&flagWaiters == 0 && n <= e.held(o)
 }
 
-// Give adds n permits if the state is still o, of which Returns(o, n) was true.
+// held returns how many permits are held, given that the size has not changed since the look at o.
+func (e *Engine) held(o State) int64 { return e.grown.Load() - int64(o>>permitShift) }
+
+// Give adds n permits, which are held, if the state is still o.
 func (e *Engine) Give(o State, n int64) bool {
 	return e.word.CompareAndSwap(int64(o), int64(o)+n<<permitShift)
 }
@@ -234,11 +237,11 @@ func (e *Engine) releaseSlow(base, n int64) bool {
 // addLocked adds n permits to the word, unless that makes more than there are.
 func (e *Engine) addLocked(n int64) bool {
 	for { // W may be clear: a turn is lost only to another's success.
-		o := e.word.Load()
-		if n > e.grown.Load()-o>>permitShift {
+		o := e.Look()
+		if n > e.held(o) {
 			return false
 		}
-		if e.word.CompareAndSwap(o, o+n<<permitShift) {
+		if e.Give(o, n) {
 			return true
 		}
 	}

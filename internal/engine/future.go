@@ -111,7 +111,7 @@ func (f *Future) Cancel() {
 	granted := !f.taken && f.w.Outcome() == waiter.Granted
 	n := f.w.N
 	f.w.Reset()
-	if granted && n > 0 {
+	if granted {
 		f.e.giveBack(f.base, n)
 	}
 }

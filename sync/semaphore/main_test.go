@@ -3,6 +3,7 @@ package semaphore_test
 import (
 	"context"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -23,18 +24,11 @@ var procs = []int{1, 2, 4, 16}
 func atEveryProcs(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	for _, n := range procs {
-		t.Run("procs="+itoa(n), func(t *testing.T) {
+		t.Run("procs="+strconv.Itoa(n), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
 			f(t)
 		})
 	}
-}
-
-func itoa(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + itoa(n%10)
 }
 
 // eventually waits until cond is true.
