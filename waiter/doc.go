@@ -10,8 +10,8 @@
 //	waiter.go    Waiter, Outcome, Status                    the hand-shake between owner and claimer
 //	queue.go     Queue, WakeList                            order; waking in batches after unlock
 //	parker.go    Parker                                     how a goroutine sleeps, with a context or a timeout
-//	signal.go    (internal)                                 the channel behind every sleep
 //	watch.go     (internal)                                 many waits on one context for one registration
+//	context.go   (internal)                                 what a watch asks of package context
 //	bubble.go    (internal)                                 testing/synctest
 //	errors.go    ErrClosed, ErrTooLarge, ...                the errors that all locks share
 //

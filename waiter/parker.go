@@ -26,9 +26,9 @@ import (
 //     (TestParkersAreNotKeptFromBubbles)
 type Parker struct {
 	Waiter
-	timer *time.Timer // made at the first ParkTimeout
-	keep  bool        // may be kept for reuse (invariant 3)
-	got   int8        // signals received before a Withdraw
+	timer xsync.Timer
+	keep  bool // may be kept for reuse (invariant 3)
+	got   int8 // signals received before a Withdraw
 
 	watch    *watch  // nudges this parker; nil: Park selects
 	wnx, wpv *Parker // the watch's list
@@ -37,7 +37,7 @@ type Parker struct {
 var parkers = xsync.Pool{New: func() any { return newParker(true) }}
 
 func newParker(keep bool) *Parker {
-	return &Parker{Waiter: Waiter{signal: newSignal(2)}, keep: keep}
+	return &Parker{Waiter: Waiter{signal: xsync.NewSignal(2)}, keep: keep}
 }
 
 // GetParker returns a parker for a wait that ends early when ctx, whose done channel is given with it, is done; a nil
@@ -71,14 +71,14 @@ func (p *Parker) Park(ctx context.Context, done <-chan struct{}) bool {
 	if done != nil {
 		return p.parkUntil(ctx, done)
 	}
-	p.signal.receive()
+	p.signal.Receive()
 	return true
 }
 
 func (p *Parker) parkUntil(ctx context.Context, done <-chan struct{}) bool {
 	if p.watch != nil {
-		p.signal.receive()
-	} else if !p.signal.receiveOr(done) {
+		p.signal.Receive()
+	} else if !p.signal.ReceiveOr(done) {
 		return false
 	}
 	// The watch is asked, too: a foreign context over a watched channel may have an Err of its own, and a nudge that was
@@ -92,18 +92,7 @@ func (p *Parker) parkUntil(ctx context.Context, done <-chan struct{}) bool {
 
 // ParkTimeout waits until the outcome is there, and returns true; or until d has passed, and returns false.
 func (p *Parker) ParkTimeout(d time.Duration) bool {
-	if p.timer == nil {
-		p.timer = time.NewTimer(d)
-	} else {
-		p.timer.Reset(d)
-	}
-	if !p.signal.receiveBefore(p.timer) {
-		return false
-	}
-	if !p.timer.Stop() {
-		p.timer = nil // under GODEBUG=asynctimerchan=1 its channel may hold a tick, now or later
-	}
-	return true
+	return p.signal.ReceiveWithin(&p.timer, d)
 }
 
 // Withdraw ends the use of p after Park or ParkTimeout has returned false. The caller has tried to unlink the node; if
@@ -118,7 +107,7 @@ func (p *Parker) Withdraw(claimed bool) Outcome {
 		sent++
 	}
 	for ; p.got < sent; p.got++ {
-		p.signal.receive()
+		p.signal.Receive()
 	}
 	p.got = 0
 	o := Pending

@@ -75,9 +75,9 @@ type Waiter struct {
 	// N is how many permits the request is for. The owner sets it while the node is idle.
 	N int64
 
-	signal signal // a goroutine's node: how its parker is told; nil in a future
-	waker  Waker  // a future's node: invariant 1
-	done   signal // a future's node: invariant 1; capacity 1, nil until somebody selects on it
+	signal xsync.Signal // a goroutine's node: how its parker is told; nil in a future
+	waker  Waker        // a future's node: invariant 1
+	done   xsync.Signal // a future's node: invariant 1; capacity 1, nil until somebody selects on it
 }
 
 const (
@@ -98,7 +98,7 @@ const (
 func (w *Waiter) Deliver(o Outcome) bool {
 	w.outcome = o
 	if w.signal != nil {
-		w.signal.send() // the token
+		w.signal.Send() // the token
 		return true
 	}
 	return w.complete()
@@ -118,7 +118,7 @@ func (w *Waiter) complete() bool {
 			}
 			waker := w.waker
 			// Before publishing: a value that came later could reach the channel's next round.
-			w.done.trySend()
+			w.done.TrySend()
 			if w.state.CompareAndSwap(stateClaiming, stateComplete) {
 				if waker != nil {
 					waker.Wake()
@@ -138,7 +138,7 @@ func (w *Waiter) complete() bool {
 
 // Arm readies an idle node for a queue: waker will be woken, unless nil, when the request ends.
 func (w *Waiter) Arm(waker Waker) {
-	w.done.tryReceive()
+	w.done.TryReceive()
 	w.waker = waker
 	w.state.Store(stateArmed)
 }
@@ -146,10 +146,10 @@ func (w *Waiter) Arm(waker Waker) {
 // Finish completes a node with an outcome that its owner has found itself, without any claimer: the request did not
 // have to wait. The node is idle, or armed but in no queue.
 func (w *Waiter) Finish(o Outcome) {
-	w.done.tryReceive()
+	w.done.TryReceive()
 	w.outcome = o
 	w.waker = nil
-	w.done.trySend()
+	w.done.TrySend()
 	w.state.Store(stateComplete)
 }
 
@@ -196,26 +196,26 @@ func (w *Waiter) Rearm(waker Waker) Status {
 // channel may be nil.
 func (w *Waiter) Chan() (<-chan struct{}, Status) {
 	if w.done != nil { // The owner alone writes the field, so it may always read it.
-		return w.done, w.Status()
+		return w.done.C(), w.Status()
 	}
 	switch s := w.Status(); s {
 	case StatusIdle:
-		w.done = newSignal(1)
-		return w.done, s
+		w.done = xsync.NewSignal(1)
+		return w.done.C(), s
 	case StatusComplete:
-		w.done = newSignal(1)
-		w.done.trySend()
-		return w.done, s
+		w.done = xsync.NewSignal(1)
+		w.done.TrySend()
+		return w.done.C(), s
 	case StatusWaiting:
 		if !w.state.CompareAndSwap(stateArmed, stateRegistering) {
 			return nil, w.Status()
 		}
-		w.done = newSignal(1)
+		w.done = xsync.NewSignal(1)
 		s := w.endRegistering()
 		if s == StatusComplete && w.waker != nil { // whom the claimer, meeting registering, could not wake
 			w.waker.Wake()
 		}
-		return w.done, s
+		return w.done.C(), s
 	default:
 		return nil, s
 	}
@@ -227,7 +227,7 @@ func (w *Waiter) endRegistering() Status {
 	if w.state.CompareAndSwap(stateRegistering, stateArmed) {
 		return StatusWaiting
 	}
-	w.done.trySend()
+	w.done.TrySend()
 	return StatusComplete
 }
 
@@ -257,6 +257,6 @@ func (w *Waiter) Abandon() bool {
 // Reset returns a complete node, or one that its owner has unlinked itself, to idle.
 func (w *Waiter) Reset() {
 	w.waker = nil
-	w.done.tryReceive()
+	w.done.TryReceive()
 	w.state.Store(stateIdle)
 }

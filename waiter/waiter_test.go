@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 func TestWaiterFillsOneCacheLine(t *testing.T) {
@@ -94,7 +96,7 @@ func TestDoneCarriesOneValuePerRound(t *testing.T) {
 	// A claimer sends the value and then finds the node abandoned: the value is no other round's.
 	w.Arm(nil)
 	require.True(t, w.state.CompareAndSwap(stateArmed, stateClaiming))
-	w.done.trySend()
+	w.done.TrySend()
 	require.True(t, w.Abandon())
 	w.state.Store(stateIdle) // the claimer's last step
 	w.Arm(nil)
@@ -118,10 +120,10 @@ func TestDoneCarriesOneValuePerRound(t *testing.T) {
 	var x Waiter
 	x.Arm(nil)
 	require.True(t, x.state.CompareAndSwap(stateArmed, stateRegistering))
-	x.done = newSignal(1)
+	x.done = xsync.NewSignal(1)
 	require.True(t, x.Deliver(Granted))
 	require.Equal(t, StatusComplete, x.endRegistering())
-	require.Len(t, x.done, 1)
+	require.Len(t, x.done.C(), 1)
 }
 
 // A claimer against an owner who re-arms, asks for the channel, or abandons: exactly one of them deals with the

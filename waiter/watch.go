@@ -3,7 +3,6 @@ package waiter
 import (
 	"context"
 	"reflect"
-	"runtime"
 
 	"github.com/farad-go/farad/internal/xsync"
 )
@@ -40,9 +39,6 @@ type watch struct {
 	fired xsync.Bool // written under mu
 	list  *Parker    // all linked parkers; guarded by mu
 }
-
-// watchAfter is how many waits on a done channel pass before a watch is made for it.
-const watchAfter = 8
 
 // watchTable finds the watch of a done channel. A channel has two slots, neighbours, given by its address. A slot that
 // serves a living context is not taken from it; a channel that finds both taken goes without a watch.
@@ -106,14 +102,7 @@ func newWatch(ctx context.Context, done <-chan struct{}, s *watchSlot) *watch {
 			s.key.Store(0) // the channel's address may serve another one
 		}
 	}
-	// A context that is dropped without a cancel takes its AfterFunc with it, and so the anchor.
-	anchor := new(*watch)
-	runtime.AddCleanup(anchor, vacate, w)
-	context.AfterFunc(ctx, func() {
-		w.fire()
-		vacate(w)
-		runtime.KeepAlive(anchor)
-	})
+	w.registerWith(ctx, vacate)
 	return w
 }
 
@@ -126,7 +115,7 @@ func (w *watch) fire() {
 	for p := w.list; p != nil; {
 		next := p.wnx
 		p.wnx, p.wpv = nil, nil
-		p.signal.send() // the nudge
+		p.signal.Send() // the nudge
 		p = next
 	}
 	w.list = nil
@@ -161,7 +150,7 @@ func (w *watch) put(p *Parker) {
 		return
 	}
 	if w.remove(p) {
-		p.signal.receive()
+		p.signal.Receive()
 	}
 	parkers.Put(p)
 }
@@ -185,36 +174,3 @@ func (w *watch) remove(p *Parker) (nudged bool) {
 	p.wnx, p.wpv = nil, nil
 	return false
 }
-
-// cancellable returns the context of package context whose done channel ctx has, without the values around it, which
-// a registration would keep alive; or nil if there is none, because ctx, or what it wraps, is a foreign type. With the
-// contexts that it returns, context.AfterFunc makes an entry in the context and starts no goroutine.
-func cancellable(ctx context.Context) context.Context {
-	for {
-		switch reflect.TypeOf(ctx) {
-		case cancelCtxType, timerCtxType:
-			return ctx
-		case valueCtxType:
-			embedded := reflect.ValueOf(ctx).Elem().FieldByName("Context")
-			if !embedded.IsValid() {
-				return nil
-			}
-			parent, ok := reflect.TypeAssert[context.Context](embedded)
-			if !ok {
-				return nil
-			}
-			ctx = parent
-		default:
-			return nil
-		}
-	}
-}
-
-var cancelCtxType, timerCtxType, valueCtxType = func() (_, _, _ reflect.Type) {
-	type key struct{}
-	c, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	t, stop := context.WithTimeout(context.Background(), 1<<62)
-	defer stop()
-	return reflect.TypeOf(c), reflect.TypeOf(t), reflect.TypeOf(context.WithValue(c, key{}, 0))
-}()

@@ -1,0 +1,69 @@
+// Package signal has the channel that is behind every sleep and every Done of this module.
+//
+// It is the only package of the core that uses channels and timers. The explorer of interleavings puts a scheduling
+// point in front of each operation; what the operation does is always this code.
+package signal
+
+import "time"
+
+// A Signal is a channel of wake-ups without content.
+type Signal chan struct{}
+
+// New returns a signal with room for capacity wake-ups.
+func New(capacity int) Signal { return make(Signal, capacity) }
+
+// C returns the channel.
+func (s Signal) C() <-chan struct{} { return s }
+
+// Send adds a wake-up for which there is room.
+func (s Signal) Send() { s <- struct{}{} }
+
+// TrySend adds a wake-up if there is room for it and s exists.
+func (s Signal) TrySend() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+}
+
+// Receive sleeps until there is a wake-up, and takes it.
+func (s Signal) Receive() { <-s }
+
+// TryReceive takes a wake-up if there is one and s exists.
+func (s Signal) TryReceive() {
+	select {
+	case <-s:
+	default:
+	}
+}
+
+// ReceiveOr is Receive, but returns false if done is closed first.
+func (s Signal) ReceiveOr(done <-chan struct{}) bool {
+	select {
+	case <-s:
+		return true
+	case <-done:
+		return false
+	}
+}
+
+// A Timer serves ReceiveWithin, again and again. The zero Timer is ready.
+type Timer struct{ t *time.Timer } // made at first use
+
+// ReceiveWithin is Receive, but returns false if d has passed first.
+func (s Signal) ReceiveWithin(t *Timer, d time.Duration) bool {
+	if t.t == nil {
+		t.t = time.NewTimer(d)
+	} else {
+		t.t.Reset(d)
+	}
+	select {
+	case <-s:
+	case <-t.t.C:
+		return false
+	}
+	if !t.t.Stop() {
+		t.t = nil // under GODEBUG=asynctimerchan=1 its channel may hold a tick, now or later
+	}
+	return true
+}
