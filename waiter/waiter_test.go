@@ -4,16 +4,11 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/xsync"
 )
-
-func TestWaiterFillsOneCacheLine(t *testing.T) {
-	require.LessOrEqual(t, unsafe.Sizeof(Waiter{}), uintptr(64))
-}
 
 func TestOutcomesHaveErrors(t *testing.T) {
 	require.NoError(t, Granted.Err())

@@ -344,13 +344,15 @@ func (e *Engine) shrinkQueueLocked(base, size int64, wake *waiter.WakeList) {
 func (e *Engine) Close() {
 	var wake waiter.WakeList
 	e.mu.Lock()
-	e.word.Or(flagClosed) // W, if set, stays for the next release to clear
 	if w := e.takeSlotLocked(); w != nil {
 		wake.Add(w, waiter.Closed)
 	}
 	for w := e.list.PopFront(); w != nil; w = e.list.PopFront() {
 		wake.Add(w, waiter.Closed)
 	}
+	// Last: once anybody can see that e is closed, no release grants the slot's waiter any more. W, if set, stays for the
+	// next release to clear.
+	e.word.Or(flagClosed)
 	e.mu.Unlock()
 	wake.Wake()
 }

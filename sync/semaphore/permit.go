@@ -2,7 +2,8 @@ package semaphore
 
 import (
 	"context"
-	"sync/atomic"
+
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 // Permit is a handle to permits that are held. Its Release is idempotent, so a deferred Release is right whatever has
@@ -13,7 +14,7 @@ import (
 type Permit struct {
 	_ noCopy
 	s *Semaphore
-	n atomic.Int64 // how many it holds
+	n xsync.Int64 // how many it holds
 }
 
 // AcquirePermit is Acquire with a handle for a result. It allocates the handle; with an error there is none, and the

@@ -1,0 +1,491 @@
+package interleave
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/farad-go/farad/internal/signal"
+)
+
+// Mutex models [sync.Mutex]. A thread that waits for it is not scheduled before it is free.
+type Mutex struct {
+	object
+	v sync.Mutex
+}
+
+//go:norace
+func (m *Mutex) run() *Run {
+	x := current
+	if x == nil {
+		return nil
+	}
+	if m.epoch != x.epoch {
+		if m.adopt(x) {
+			m.v = sync.Mutex{}
+		}
+		m.ready = true
+	}
+	if x.quiet {
+		return nil
+	}
+	return x
+}
+
+// settle notes whether m is free. Outside explorations nobody wants to know.
+//
+//go:norace
+func (m *Mutex) settle(free bool) {
+	if current != nil {
+		m.ready = free
+	}
+}
+
+// Lock locks m.
+//
+//go:norace
+func (m *Mutex) Lock() {
+	x := m.run()
+	if x == nil {
+		m.v.Lock()
+		m.settle(false)
+		return
+	}
+	if !x.step(&m.object, opLock) {
+		return
+	}
+	m.v.Lock()
+	m.ready = false
+	x.wrote(&m.object, true)
+	if x.tracing {
+		x.say(&m.object, "Lock()")
+	}
+}
+
+// TryLock locks m if it is free.
+//
+//go:norace
+func (m *Mutex) TryLock() bool {
+	x := m.run()
+	if x == nil {
+		ok := m.v.TryLock()
+		if ok {
+			m.settle(false)
+		}
+		return ok
+	}
+	if !x.step(&m.object, opWrite) {
+		return false
+	}
+	ok := m.ready
+	if ok {
+		m.v.Lock()
+		m.ready = false
+	} else {
+		x.exec.kind = opRead
+	}
+	x.wrote(&m.object, ok)
+	if x.tracing {
+		x.say(&m.object, "TryLock() = ", ok)
+	}
+	return ok
+}
+
+// Unlock unlocks m. It panics if m is not locked.
+//
+//go:norace
+func (m *Mutex) Unlock() {
+	x := m.run()
+	if x == nil {
+		m.settle(true)
+		m.v.Unlock()
+		return
+	}
+	if !x.step(&m.object, opWrite) {
+		return
+	}
+	if m.ready {
+		panic("interleave: unlock of an unlocked mutex")
+	}
+	m.ready = true
+	m.v.Unlock()
+	x.wrote(&m.object, true)
+	if x.tracing {
+		x.say(&m.object, "Unlock()")
+	}
+}
+
+// Locked reports whether m is locked, without a scheduling point: it is for invariants.
+func (m *Mutex) Locked() bool { return m.epoch != 0 && !m.ready }
+
+// Signal models [signal.Signal].
+type Signal struct {
+	object
+	v signal.Signal
+}
+
+// NewSignal returns a signal with room for capacity wake-ups.
+//
+//go:norace
+func NewSignal(capacity int) *Signal { return &Signal{v: signal.New(capacity)} }
+
+//go:norace
+func (s *Signal) run() *Run {
+	x := current
+	if x == nil {
+		return nil
+	}
+	if s.epoch != x.epoch {
+		s.adopt(x)
+		s.settle()
+	}
+	if x.quiet {
+		return nil
+	}
+	return x
+}
+
+// settle notes whether there is something to receive. Outside explorations nobody wants to know.
+//
+//go:norace
+func (s *Signal) settle() {
+	if current != nil {
+		s.ready = len(s.v) > 0
+	}
+}
+
+// C returns the channel. In explorations it must be received from with [Receive].
+//
+//go:norace
+func (s *Signal) C() <-chan struct{} {
+	if s == nil {
+		return nil
+	}
+	if x := current; x != nil {
+		for _, known := range x.signals {
+			if known == s {
+				return s.v
+			}
+		}
+		x.signals = append(x.signals, s)
+	}
+	return s.v
+}
+
+// Send adds a wake-up. If there is no room for it the execution fails: our senders never wait.
+//
+//go:norace
+func (s *Signal) Send() {
+	x := s.run()
+	if x == nil {
+		s.v.Send()
+		s.settle()
+		return
+	}
+	if !x.step(&s.object, opWrite) {
+		return
+	}
+	if len(s.v) == cap(s.v) {
+		x.Fail("a send that would block")
+	}
+	s.v.Send()
+	s.settle()
+	x.wrote(&s.object, true)
+	if x.tracing {
+		x.say(&s.object, "Send()")
+	}
+}
+
+// TrySend adds a wake-up if there is room for it and s exists.
+//
+//go:norace
+func (s *Signal) TrySend() {
+	if s == nil {
+		return
+	}
+	x := s.run()
+	if x != nil && !x.step(&s.object, opWrite) {
+		return
+	}
+	before := len(s.v)
+	s.v.TrySend()
+	s.settle()
+	if x != nil {
+		x.wrote(&s.object, len(s.v) != before)
+		if x.tracing {
+			x.say(&s.object, "TrySend()")
+		}
+	}
+}
+
+// Receive waits until there is a wake-up, and takes it.
+//
+//go:norace
+func (s *Signal) Receive() {
+	x := s.run()
+	if x == nil {
+		s.v.Receive()
+		s.settle()
+		return
+	}
+	s.receive(x, opReceive)
+}
+
+//go:norace
+func (s *Signal) receive(x *Run, k kind) {
+	if !x.step(&s.object, k) {
+		return
+	}
+	s.v.Receive()
+	s.settle()
+	x.wrote(&s.object, true)
+	if x.tracing {
+		x.say(&s.object, "Receive()")
+	}
+}
+
+// TryReceive takes a wake-up if there is one and s exists.
+//
+//go:norace
+func (s *Signal) TryReceive() {
+	if s == nil {
+		return
+	}
+	x := s.run()
+	if x != nil && !x.step(&s.object, opWrite) {
+		return
+	}
+	before := len(s.v)
+	s.v.TryReceive()
+	s.settle()
+	if x != nil {
+		if before == 0 {
+			x.exec.kind = opRead
+		}
+		x.wrote(&s.object, before != 0)
+		if x.tracing {
+			x.say(&s.object, "TryReceive()")
+		}
+	}
+}
+
+// ReceiveOr is Receive, but returns false if done, which must be that of a [Context], is closed first. If both are
+// possible either happens, in different executions.
+//
+//go:norace
+func (s *Signal) ReceiveOr(done <-chan struct{}) bool {
+	x := s.run()
+	if x == nil {
+		ok := s.v.ReceiveOr(done)
+		s.settle()
+		return ok
+	}
+	c := x.contextOf(done)
+	if !x.stepTo(op{kind: opReceiveOr, o: &s.object, o2: &c.done}) {
+		return false
+	}
+	switch {
+	case !s.ready:
+		x.exec.kind = opReadBoth
+		c.edge.Load()
+		if x.tracing {
+			x.say(&s.object, "ReceiveOr(done) = false")
+		}
+		return false
+	case c.done.ready:
+		// The choice is a step of its own. Meanwhile nobody else takes the wake-up: a signal has one receiver.
+		x.exec.kind = opReadBoth
+		if Choose(2) == 1 {
+			return false
+		}
+		s.receive(x, opReceive)
+		return true
+	}
+	s.v.Receive()
+	s.settle()
+	x.wrote(&s.object, true)
+	if x.tracing {
+		x.say(&s.object, "ReceiveOr(done) = true")
+	}
+	return true
+}
+
+// Timer models [signal.Timer]: its time is chosen.
+type Timer struct{ v signal.Timer }
+
+// ReceiveWithin is Receive, but in some executions the time passes first, at any point.
+//
+//go:norace
+func (s *Signal) ReceiveWithin(t *Timer, d time.Duration) bool {
+	x := s.run()
+	if x == nil {
+		ok := s.v.ReceiveWithin(&t.v, d)
+		s.settle()
+		return ok
+	}
+	if Choose(2) == 1 {
+		return false
+	}
+	s.receive(x, opTimed)
+	return true
+}
+
+// Receive takes a value from the channel of a [Signal] that the code under test has handed out.
+//
+//go:norace
+func Receive(c <-chan struct{}) {
+	if x := current; x != nil {
+		for _, s := range x.signals {
+			if s.v.C() == c {
+				s.Receive()
+				return
+			}
+		}
+		panic("interleave: a channel that no signal has handed out")
+	}
+	<-c
+}
+
+// Pool models [sync.Pool]: each thread has its own stock, so that pools add no interleavings; what is reused is reused
+// at once. Every execution begins with empty pools.
+type Pool struct {
+	object
+	New func() any
+
+	v     sync.Pool
+	stock [maxThreads + 1][]any
+}
+
+//go:norace
+func (p *Pool) run() (x *Run, stock *[]any) {
+	if x = current; x == nil {
+		return nil, nil
+	}
+	if p.epoch != x.epoch {
+		p.adopt(x)
+		for i := range p.stock {
+			p.stock[i] = nil
+		}
+	}
+	if x.quiet {
+		return x, &p.stock[maxThreads]
+	}
+	return x, &p.stock[x.running.id]
+}
+
+// Get returns a value that was put in, or a new one.
+//
+//go:norace
+func (p *Pool) Get() any {
+	x, stock := p.run()
+	if x == nil {
+		if v := p.v.Get(); v != nil {
+			return v
+		}
+		return p.New()
+	}
+	if n := len(*stock); n > 0 {
+		v := (*stock)[n-1]
+		*stock = (*stock)[:n-1]
+		return v
+	}
+	return p.New()
+}
+
+// Put keeps v for reuse.
+//
+//go:norace
+func (p *Pool) Put(v any) {
+	if x, stock := p.run(); x != nil {
+		*stock = append(*stock, v)
+		return
+	}
+	p.v.Put(v)
+}
+
+// Context is a modelled context. Its Err and its done channel change in two steps, as those of package context do.
+type Context struct {
+	context.Context // values and deadline
+
+	// Watchable says that many waits on this context may share one AfterFunc.
+	Watchable bool
+
+	err  Bool
+	done object
+	edge atomic.Uint32 // what the race detector sees of done
+	c    chan struct{}
+	fns  []func()
+}
+
+// NewContext returns a context that Cancel ends.
+func (x *Run) NewContext() *Context {
+	n := len(x.contexts)
+	if n == len(x.spares) {
+		x.spares = append(x.spares, make(chan struct{}))
+	}
+	c := &Context{Context: context.Background(), c: x.spares[n]}
+	c.done.adopt(x)
+	x.contexts = append(x.contexts, c)
+	return c
+}
+
+// Done returns a channel that stands for the context in [Signal.ReceiveOr]. It is never closed in fact.
+//
+//go:norace
+func (c *Context) Done() <-chan struct{} { return c.c }
+
+// Err returns [context.Canceled] after Cancel.
+//
+//go:norace
+func (c *Context) Err() error {
+	if c.err.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Cancel ends the context, and starts what AfterFunc has registered.
+//
+//go:norace
+func (c *Context) Cancel() {
+	if c.err.Swap(true) {
+		return
+	}
+	x := current
+	if x.quiet || x.step(&c.done, opWrite) {
+		c.done.ready = true
+		c.edge.Store(1)
+		if !x.quiet && x.tracing {
+			x.say(&c.done, "close")
+		}
+		for _, f := range c.fns {
+			x.Go("AfterFunc", f)
+		}
+	}
+}
+
+// AfterFunc has Cancel start f in a thread of its own.
+//
+//go:norace
+func (c *Context) AfterFunc(f func()) {
+	x := current
+	if !x.quiet && !x.step(&c.done, opWrite) {
+		return
+	}
+	if c.done.ready {
+		x.Go("AfterFunc", f)
+		return
+	}
+	c.fns = append(c.fns, f)
+}
+
+//go:norace
+func (x *Run) contextOf(done <-chan struct{}) *Context {
+	for _, c := range x.contexts {
+		if c.Done() == done {
+			return c
+		}
+	}
+	panic("interleave: a done channel of no context of this execution")
+}

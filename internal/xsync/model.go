@@ -1,0 +1,26 @@
+//go:build interleave
+
+package xsync
+
+import "github.com/farad-go/farad/internal/interleave"
+
+// The explorer's types. Outside an exploration they do what the real ones do.
+type (
+	Bool           = interleave.Bool
+	Int64          = interleave.Int64
+	Uint32         = interleave.Uint32
+	Uintptr        = interleave.Uintptr
+	Pointer[T any] = interleave.Pointer[T]
+
+	Mutex = interleave.Mutex
+	Pool  = interleave.Pool
+
+	Signal = *interleave.Signal
+	Timer  = interleave.Timer
+)
+
+// NewSignal returns a signal with room for capacity wake-ups.
+func NewSignal(capacity int) Signal { return interleave.NewSignal(capacity) }
+
+// Yield lets others run.
+func Yield() { interleave.Yield() }

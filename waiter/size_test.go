@@ -1,0 +1,14 @@
+//go:build !interleave
+
+package waiter
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWaiterFillsOneCacheLine(t *testing.T) {
+	require.LessOrEqual(t, unsafe.Sizeof(Waiter{}), uintptr(64))
+}
