@@ -68,9 +68,12 @@ func (c *cell[T, A, P]) run() *Run {
 	if x == nil {
 		return nil
 	}
-	if c.epoch != x.epoch && c.adopt(x) {
+	if c.epoch != x.epoch {
+		c.adopt(x)
 		var zero T
-		P(&c.v).Store(zero)
+		if P(&c.v).Load() != zero { // A needless store would be an edge to the race detector.
+			P(&c.v).Store(zero)
+		}
 	}
 	if x.quiet {
 		return nil

@@ -22,9 +22,8 @@ func (m *Mutex) run() *Run {
 		return nil
 	}
 	if m.epoch != x.epoch {
-		if m.adopt(x) {
-			m.v = sync.Mutex{}
-		}
+		m.adopt(x)
+		m.v = sync.Mutex{}
 		m.ready = true
 	}
 	if x.quiet {
@@ -48,6 +47,7 @@ func (m *Mutex) settle(free bool) {
 func (m *Mutex) Lock() {
 	x := m.run()
 	if x == nil {
+		waitAlone(m.ready, "Lock")
 		m.v.Lock()
 		m.settle(false)
 		return
@@ -97,16 +97,16 @@ func (m *Mutex) TryLock() bool {
 //go:norace
 func (m *Mutex) Unlock() {
 	x := m.run()
+	if x != nil && !x.step(&m.object, opWrite) {
+		return
+	}
+	if current != nil && m.ready {
+		panic("interleave: unlock of an unlocked mutex")
+	}
 	if x == nil {
 		m.settle(true)
 		m.v.Unlock()
 		return
-	}
-	if !x.step(&m.object, opWrite) {
-		return
-	}
-	if m.ready {
-		panic("interleave: unlock of an unlocked mutex")
 	}
 	m.ready = true
 	m.v.Unlock()
@@ -117,7 +117,12 @@ func (m *Mutex) Unlock() {
 }
 
 // Locked reports whether m is locked, without a scheduling point: it is for invariants.
-func (m *Mutex) Locked() bool { return m.epoch != 0 && !m.ready }
+//
+//go:norace
+func (m *Mutex) Locked() bool {
+	m.run()
+	return m.epoch != 0 && !m.ready
+}
 
 // Signal models [signal.Signal].
 type Signal struct {
@@ -138,7 +143,9 @@ func (s *Signal) run() *Run {
 	}
 	if s.epoch != x.epoch {
 		s.adopt(x)
-		s.settle()
+		for len(s.v) > 0 {
+			<-s.v
+		}
 	}
 	if x.quiet {
 		return nil
@@ -225,6 +232,7 @@ func (s *Signal) TrySend() {
 func (s *Signal) Receive() {
 	x := s.run()
 	if x == nil {
+		waitAlone(len(s.v) > 0, "Receive")
 		s.v.Receive()
 		s.settle()
 		return
@@ -277,6 +285,10 @@ func (s *Signal) TryReceive() {
 func (s *Signal) ReceiveOr(done <-chan struct{}) bool {
 	x := s.run()
 	if x == nil {
+		if x = current; x != nil && len(s.v) == 0 { // done is never closed in fact
+			waitAlone(x.contextOf(done).done.ready, "ReceiveOr")
+			return false
+		}
 		ok := s.v.ReceiveOr(done)
 		s.settle()
 		return ok
@@ -320,6 +332,9 @@ type Timer struct{ v signal.Timer }
 func (s *Signal) ReceiveWithin(t *Timer, d time.Duration) bool {
 	x := s.run()
 	if x == nil {
+		if current != nil && len(s.v) == 0 {
+			return false
+		}
 		ok := s.v.ReceiveWithin(&t.v, d)
 		s.settle()
 		return ok

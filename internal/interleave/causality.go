@@ -88,9 +88,10 @@ const noThread = 0xff
 type causality struct {
 	nodes     []node
 	depth     int
-	unchanged int // steps that are as they were in the execution before
-	decided   int // steps whose thread the search has decided
-	tops      int // steps in the top of a sharded search
+	unchanged int  // steps that are as they were in the execution before
+	decided   int  // steps whose thread the search has decided
+	tops      int  // steps in the top of a sharded search
+	astray    bool // the body does not do again what it did
 	accesses  []access
 	latest    []int32 // by object: index of the latest access
 	lastNode  [maxThreads]int32
@@ -183,6 +184,9 @@ func (c *causality) executed(x *Run, o *op) bool {
 	d := c.depth - 1
 	n := &c.nodes[d]
 	if d < c.unchanged {
+		if o.kind != n.kind || o.o != nil && o.o.id != c.accesses[n.accesses].object {
+			c.astray = true
+		}
 		for i := n.accesses; i < n.accesses+n.naccesses; i++ {
 			*c.of(c.accesses[i].object) = i
 		}

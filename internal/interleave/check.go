@@ -40,7 +40,7 @@ func Check(t *testing.T, o Options, body func(x *Run)) Result {
 		r = Explore(o, body)
 		writeResult(t, file, r)
 		return r
-	case o.Shards > 1 && !raceEnabled:
+	case o.Shards > 1 && !RaceEnabled:
 		r = exploreInProcesses(t, o)
 	default:
 		o.Shards = 0

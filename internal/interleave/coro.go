@@ -4,7 +4,8 @@ package interleave
 
 import "iter"
 
-const raceEnabled = false
+// RaceEnabled says whether the race detector is on.
+const RaceEnabled = false
 
 func raceErrors() int { return 0 }
 

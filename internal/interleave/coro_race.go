@@ -4,7 +4,8 @@ package interleave
 
 import "runtime"
 
-const raceEnabled = true
+// RaceEnabled says whether the race detector is on.
+const RaceEnabled = true
 
 // raceErrors returns how many races have been reported.
 func raceErrors() int { return runtime.RaceErrors() }
@@ -14,8 +15,10 @@ func raceErrors() int { return runtime.RaceErrors() }
 // (iter.Pull declares edges of its own.)
 type coro struct {
 	in, out chan bool
+	exited  bool // by runtime.Goexit
 }
 
+//go:norace
 func newCoro(body func(*coro)) *coro {
 	c := &coro{in: make(chan bool), out: make(chan bool)}
 	go c.run(body)
@@ -24,9 +27,16 @@ func newCoro(body func(*coro)) *coro {
 
 //go:norace
 func (c *coro) run(body func(*coro)) {
+	c.exited = true
+	defer c.end()
 	if c.receive() {
 		body(c)
 	}
+	c.exited = false
+}
+
+//go:norace
+func (c *coro) end() {
 	runtime.RaceDisable()
 	close(c.out)
 	runtime.RaceEnable()
@@ -44,8 +54,11 @@ func (c *coro) receive() bool {
 func (c *coro) resume() {
 	runtime.RaceDisable()
 	c.in <- true
-	<-c.out
+	_, ok := <-c.out
 	runtime.RaceEnable()
+	if !ok && c.exited { // as iter.Pull does
+		runtime.Goexit()
+	}
 }
 
 //go:norace
@@ -59,7 +72,10 @@ func (c *coro) pause() bool {
 //go:norace
 func (c *coro) close() {
 	runtime.RaceDisable()
-	c.in <- false
-	<-c.out
+	select {
+	case c.in <- false:
+		<-c.out
+	case <-c.out: // it has exited
+	}
 	runtime.RaceEnable()
 }

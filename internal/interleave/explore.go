@@ -179,16 +179,21 @@ func (x *Run) execute(s scheduler, body func(*Run)) {
 	x.history, x.forks = object{epoch: x.epoch}, object{epoch: x.epoch}
 	s.begin()
 	current = x
+	races := raceErrors()
 	defer func() {
 		current = nil
 		if r := recover(); r != nil && r != any(abort{}) {
 			x.fail(Panic, fmt.Sprintf("%v\n%s", r, debug.Stack()))
 		}
+		if raceErrors() > races { // Also if the execution was given up: each race is reported only once.
+			x.fail(Race, "see above")
+		}
 	}()
-	races := raceErrors()
 	body(x)
-	if raceErrors() > races {
-		x.fail(Race, "see above")
+	for _, t := range x.threads {
+		if t.live {
+			panic("interleave: a thread without a Wait")
+		}
 	}
 }
 

@@ -157,15 +157,11 @@ type object struct {
 	ready   bool   // a blocking operation would not block
 }
 
-// adopt makes o an object of this execution, and reports whether it was one of an earlier execution: a global variable,
-// whose value must then be reset.
+// adopt makes o an object of this execution. It may be a global variable, so its value must be reset: every execution
+// begins with the same.
 //
 //go:norace
-func (o *object) adopt(x *Run) (stale bool) {
-	stale = o.epoch != 0
-	*o = object{epoch: x.epoch}
-	return stale
-}
+func (o *object) adopt(x *Run) { *o = object{epoch: x.epoch} }
 
 // abort is the value of the panic that unwinds a thread.
 type abort struct{}
@@ -207,7 +203,7 @@ func (x *Run) number(o *object) {
 //
 //go:norace
 func (x *Run) reschedule(t *thread) {
-	if !raceEnabled {
+	if !RaceEnabled {
 		if x.next = x.decide(); x.next == t.id {
 			return
 		}
@@ -293,7 +289,7 @@ func (x *Run) decide() int {
 }
 
 func (x *Run) checkInvariants() {
-	if len(x.invariants) == 0 || raceEnabled { // The race detector would see the checks read what threads write.
+	if len(x.invariants) == 0 || RaceEnabled { // The race detector would see the checks read what threads write.
 		return
 	}
 	x.quiet = true
@@ -315,6 +311,8 @@ func (x *Run) Go(name string, f func()) *Thread { return x.spawn(name, f, 0) }
 
 // Same makes n threads that run the same code: f must not make any difference between them before their first
 // modelled operation, nor use i for anything but labels. The search then starts them in one order only.
+//
+//go:norace
 func (x *Run) Same(n int, name string, f func(i int)) {
 	x.groups++
 	for i := range n {
@@ -336,7 +334,9 @@ func (x *Run) spawn(name string, f func(), group int) *Thread {
 			return nil
 		}
 		at = x.steps - 1
-		x.say(&x.forks, "go "+name)
+		if x.tracing {
+			x.say(&x.forks, "go "+name)
+		}
 	}
 	if len(x.threads) == maxThreads {
 		panic(fmt.Sprintf("interleave: more than %d threads", maxThreads))
@@ -356,6 +356,7 @@ func (x *Run) spawn(name string, f func(), group int) *Thread {
 	return &Thread{x, t}
 }
 
+//go:norace
 func newThread(x *Run, id int) *thread {
 	t := &thread{id: id}
 	t.co = newCoro(func(c *coro) {
@@ -391,15 +392,19 @@ func (x *Run) endThread(t *thread) {
 	}
 	t.edge.Store(2)
 	t.live, t.fn = false, nil
-	if !raceEnabled && !x.aborting {
+	if !RaceEnabled && !x.aborting {
 		x.next = x.decide()
 	}
 }
 
-// Join waits, in a thread, until h has ended.
+// Join waits until h has ended.
 //
 //go:norace
 func (h *Thread) Join() {
+	if h.x.quiet {
+		waitAlone(!h.t.live, "Join")
+		return
+	}
 	if h.x.stepTo(op{kind: opJoin, target: h.t}) {
 		h.t.edge.Load()
 		if h.x.tracing {
@@ -409,14 +414,25 @@ func (h *Thread) Join() {
 }
 
 // Wait lets the threads run to their end, interleaved.
+//
+//go:norace
 func (x *Run) Wait() {
+	if x.steps > 0 {
+		panic("interleave: a second Wait")
+	}
 	x.quiet = false
 	x.next = -1
-	if !raceEnabled {
+	over := false
+	defer func() {
+		if !over { // A thread has called runtime.Goexit, which ends whoever resumed it, too.
+			x.unwind()
+		}
+	}()
+	if !RaceEnabled {
 		x.next = x.decide()
 	}
 	for {
-		if raceEnabled {
+		if RaceEnabled {
 			x.next = x.decide()
 		}
 		if x.next < 0 {
@@ -425,6 +441,7 @@ func (x *Run) Wait() {
 		x.running = x.threads[x.next]
 		x.running.co.resume()
 	}
+	over = true
 	if x.end != endComplete {
 		if x.end == endStuck || x.failure != nil && x.failure.Kind == Deadlock {
 			x.sched.stuck(x)
@@ -439,6 +456,8 @@ func (x *Run) Wait() {
 }
 
 // unwind ends all threads.
+//
+//go:norace
 func (x *Run) unwind() {
 	x.aborting = true
 	for _, t := range x.threads {
@@ -463,6 +482,8 @@ func (x *Run) Assert(ok bool, format string, args ...any) {
 }
 
 // Fail fails the execution.
+//
+//go:norace
 func (x *Run) Fail(format string, args ...any) {
 	x.fail(Assertion, fmt.Sprintf(format, args...))
 	if x.running != nil && !x.quiet {
@@ -479,6 +500,16 @@ func (x *Run) fail(k FailureKind, message string) {
 	x.end = endFailed
 }
 
+// waitAlone stands for a wait outside threads, where nobody else runs: what is not ready there never will be.
+//
+//go:norace
+func waitAlone(ready bool, what string) {
+	if x := current; x != nil && !ready {
+		x.fail(Deadlock, what+" outside of threads")
+		panic(abort{})
+	}
+}
+
 // Panics calls f and returns the value that it panicked with, nil if it did not.
 func Panics(f func()) (value any) {
 	defer func() {
@@ -490,10 +521,13 @@ func Panics(f func()) (value any) {
 	return nil
 }
 
-// Choose returns a number from 0 to n-1: each of them in some execution.
+// Choose returns a number from 0 to n-1: each of them in some execution. n is at most 255.
 //
 //go:norace
 func Choose(n int) int {
+	if n < 1 || n > 255 {
+		panic(fmt.Sprintf("interleave: a choice of %d values", n))
+	}
 	x := current
 	if x == nil || x.quiet || !x.stepTo(op{kind: opChoose, n: uint8(n)}) {
 		return 0
@@ -540,3 +574,8 @@ func (x *Run) mark(k kind, what string) int64 {
 	}
 	return int64(x.steps)
 }
+
+// Running returns the number of the thread that runs, or made the latest step.
+//
+//go:norace
+func (x *Run) Running() int { return x.running.id }

@@ -2,6 +2,7 @@ package interleave
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -33,18 +34,20 @@ func formatSchedule(steps []choice) string {
 func parseSchedule(s string) ([]choice, error) {
 	var steps []choice
 	for run := range strings.SplitSeq(s, ".") {
-		var n int
-		var letter, mark rune
-		if _, err := fmt.Sscanf(run, "%c!%d", &letter, &n); err == nil {
-			mark = '!'
-		} else if _, err := fmt.Sscanf(run, "%c%d", &letter, &n); err != nil {
-			return nil, fmt.Errorf("interleave: schedule: run %q: %w", run, err)
-		}
-		if letter < 'a' || letter >= 'a'+maxThreads || n < 1 || n > 1<<20 {
+		if run == "" || run[0] < 'a' || run[0] >= 'a'+maxThreads {
 			return nil, fmt.Errorf("interleave: schedule: run %q", run)
 		}
-		t := uint8(letter - 'a')
-		if mark == '!' {
+		t := run[0] - 'a'
+		digits, chooses := strings.CutPrefix(run[1:], "!")
+		bits := 20
+		if chooses {
+			bits = 8
+		}
+		n, err := strconv.ParseUint(digits, 10, bits)
+		if err != nil || n == 0 {
+			return nil, fmt.Errorf("interleave: schedule: run %q", run)
+		}
+		if chooses {
 			steps = append(steps, choice{t, uint8(n)})
 			continue
 		}

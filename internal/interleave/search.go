@@ -99,12 +99,19 @@ func prefer(set threadSet, last uint8) uint8 {
 	}
 }
 
-// replay returns the node of the next step if that has been decided by the search, nil otherwise.
+// replay returns the next step if that has been decided by the search, and false otherwise. Where others are enabled
+// than were, or the last step was not what it was, it ends the execution.
 //
 //go:norace
-func (c *causality) replay(x *Run) *node {
+func (c *causality) replay(x *Run, enabled threadSet) (int, uint8, bool) {
+	if c.depth < c.decided && c.nodes[c.depth].enabled != enabled {
+		c.astray = true
+	}
+	if c.astray {
+		return -1, 0, true
+	}
 	if c.depth >= c.decided {
-		return nil
+		return 0, 0, false
 	}
 	n := &c.nodes[c.depth]
 	if n.values == 0 {
@@ -114,7 +121,15 @@ func (c *causality) replay(x *Run) *node {
 		c.tops++
 	}
 	c.depth++
-	return n
+	return int(n.thread), n.value, true
+}
+
+// checkReplay panics if the execution that has ended is not a continuation of what had been decided: then the search is
+// worth nothing.
+func (c *causality) checkReplay() {
+	if c.astray || c.depth < c.decided {
+		panic("interleave: the body is not deterministic: in the same schedule it does something else")
+	}
 }
 
 // nextValue has the next execution choose another value at node n, at depth d, if there is one left.
@@ -190,8 +205,8 @@ func (s *reduction) begin() { s.causality.begin() }
 
 //go:norace
 func (s *reduction) pick(x *Run, enabled threadSet) (int, uint8) {
-	if n := s.replay(x); n != nil {
-		return int(n.thread), n.value
+	if t, v, ok := s.replay(x, enabled); ok {
+		return t, v
 	}
 	n := s.open(x, enabled)
 	if s.depth > 1 {
@@ -284,6 +299,7 @@ begin:
 }
 
 func (s *reduction) finish() bool {
+	s.checkReplay()
 	for d := s.depth - 1; d >= 0; d-- {
 		n := &s.nodes[d]
 		if s.nextValue(n, d) {
@@ -345,8 +361,8 @@ func (s *bounded) begin() { s.causality.begin() }
 
 //go:norace
 func (s *bounded) pick(x *Run, enabled threadSet) (int, uint8) {
-	if n := s.replay(x); n != nil {
-		return int(n.thread), n.value
+	if t, v, ok := s.replay(x, enabled); ok {
+		return t, v
 	}
 	n := s.open(x, enabled)
 	n.wanted = n.distinct(x)
@@ -364,6 +380,7 @@ func (s *bounded) executed(x *Run, o *op) { s.causality.executed(x, o) }
 func (s *bounded) stuck(*Run) {}
 
 func (s *bounded) finish() bool {
+	s.checkReplay()
 	for d := s.depth - 1; d >= 0; d-- {
 		n := &s.nodes[d]
 		if s.nextValue(n, d) {

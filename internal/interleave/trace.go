@@ -14,7 +14,7 @@ import (
 func (x *Run) explain(f *Failure, body func(*Run)) {
 	steps := append([]choice(nil), x.trail...)
 	f.Found = formatSchedule(steps)
-	if raceEnabled { // to be explained without the race detector
+	if RaceEnabled { // to be explained without the race detector
 		f.Schedule = f.Found
 		return
 	}
@@ -27,6 +27,8 @@ func (x *Run) explain(f *Failure, body func(*Run)) {
 	f.Trace = strings.Join(x.lines, "\n")
 	if x.failure != nil {
 		f.Message = x.failure.Message
+	} else {
+		f.Message += "\n(It does not fail again: the body is not deterministic.)"
 	}
 }
 

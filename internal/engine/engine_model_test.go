@@ -1,0 +1,272 @@
+//go:build interleave
+
+package engine
+
+import (
+	"context"
+	"testing"
+
+	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/waiter"
+)
+
+// The scenarios of the engine. Each runs the source that is shipped. Those of tier one are exhausted without a bound on
+// preemptions; tier two, which -short leaves out, is what is too large for that: exhausted up to three preemptions, and
+// sampled beyond.
+
+type scenario struct {
+	name       string
+	base, size int64
+	maxWaiting int
+	body       func(w *world)
+}
+
+var (
+	unbounded = interleave.Options{}
+	inHalves  = interleave.Options{Shards: 2}
+	within3   = interleave.Options{Mode: interleave.Bounded, Bound: 3}
+)
+
+var tierOne = []scenario{
+	// Two threads, several rounds.
+	{name: "lock/2x1", size: 1, body: same(2, func(w *world) { w.use(1) })},
+	{name: "lock/2x2", size: 1, body: same(2, func(w *world) { w.use(1); w.use(1) })},
+	{name: "lock/base", base: 1, size: 1, body: same(2, func(w *world) { w.use(1); w.use(1) })},
+	{name: "lock/3x1", size: 1, body: same(3, func(w *world) { w.use(1) })},
+	{name: "try/2x2", size: 1, body: each(
+		func(w *world) { w.use(1); w.use(1) },
+		func(w *world) { w.tryUse(1); w.tryUse(1) })},
+	{name: "try/3", size: 1, body: each(
+		func(w *world) { w.use(1) }, func(w *world) { w.use(1) }, func(w *world) { w.tryUse(1); w.tryUse(1) })},
+
+	// Permits of several kinds.
+	{name: "split/both", size: 2, body: each(
+		func(w *world) { w.must(2); w.release(1); w.release(1) },
+		func(w *world) { w.must(2); w.release(1); w.release(1) })},
+	{name: "multi", size: 2, body: each(
+		func(w *world) { w.use(2) }, func(w *world) { w.use(1) }, func(w *world) { w.use(1) })},
+	{name: "sizes", size: 3, body: each(
+		func(w *world) { w.use(3) }, func(w *world) { w.use(2) }, func(w *world) { w.use(1) })},
+	{name: "sizes/2x2", size: 3, body: each(
+		func(w *world) { w.use(3); w.use(1) }, func(w *world) { w.use(2); w.use(2) })},
+	{name: "readers and writer", size: 2, body: func(w *world) {
+		w.Same(2, "reader", func(int) { w.use(1) })
+		w.Go("writer", func() { w.use(2) })
+	}},
+
+	// Cancel at every point: by a timeout, by a context that is waited for with a select, and by a watched context.
+	{name: "timeout/2", size: 1, body: same(2, func(w *world) { w.useFor(1) })},
+	{name: "timeout/2x2", size: 1, body: each(
+		func(w *world) { w.use(1); w.use(1) },
+		func(w *world) { w.useFor(1); w.useFor(1) })},
+	{name: "timeout/3", size: 1, body: each(
+		func(w *world) { w.use(1) }, func(w *world) { w.use(1) }, func(w *world) { w.useFor(1) })},
+	{name: "timeout/head lets pass", size: 2, body: each(
+		func(w *world) { w.use(1) }, func(w *world) { w.useFor(2) }, func(w *world) { w.use(1) })},
+	{name: "timeout/multi", size: 2, body: each(
+		func(w *world) { w.use(2) }, func(w *world) { w.useFor(1) }, func(w *world) { w.useFor(2) })},
+	{name: "cancel/select", size: 1, body: cancelled(false, func(w *world, ctx context.Context) {
+		w.Go("a", func() { w.use(1) })
+		w.Go("b", func() { w.useOr(ctx, 1, context.Canceled); w.use(1) })
+	})},
+	{name: "cancel/watch", size: 1, body: cancelled(true, func(w *world, ctx context.Context) {
+		w.Go("a", func() { w.use(1) })
+		w.Go("b", func() { w.useOr(ctx, 1, context.Canceled); w.useOr(ctx, 1, context.Canceled) })
+	})},
+
+	// Futures.
+	{name: "future/poll", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) { w.finishFuture(w.await(w.future(1), 1), 1) })},
+	{name: "future/both poll", size: 1, body: same(2, func(w *world) { w.finishFuture(w.await1(w.future(1), 1), 1) })},
+	{name: "future/3", size: 1, body: each(
+		func(w *world) { w.use(1) }, func(w *world) { w.use(1) },
+		func(w *world) { w.finishFuture(w.await1(w.future(1), 1), 1) })},
+	{name: "future/done", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) {
+			f := w.future(1)
+			w.finishFuture(w.awaitDone(f, 1), 1)
+			w.Assert(f.Init(w.e, w.base, 1), "Init of a future that was taken")
+			w.finishFuture(w.awaitDone(f, 1), 1)
+		})},
+	{name: "future/done after poll", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) {
+			f, t := w.future(1), w.task()
+			if !f.Poll(t) {
+				f.Done()
+				t.sleep() // Done does not lose the waker
+				for !f.Poll(t) {
+					t.sleep()
+				}
+			}
+			w.finishFuture(w.end(f, 1), 1)
+		})},
+	{name: "future/cancel", size: 1, body: each(
+		func(w *world) { w.use(1); w.use(1) },
+		func(w *world) { w.drop(w.future(1), 1) })},
+	{name: "future/cancel and again", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) {
+			f := w.future(1)
+			w.drop(f, 1)
+			w.Assert(f.Init(w.e, w.base, 1), "Init of a future that was cancelled or taken")
+			w.finishFuture(w.await1(f, 1), 1)
+		})},
+	{name: "future/multi", size: 2, body: each(
+		func(w *world) { w.use(2) }, func(w *world) { w.use(1) },
+		func(w *world) { w.finishFuture(w.await1(w.future(2), 2), 2) })},
+
+	// Resize: growth serves, shrinking makes a debt that is paid first.
+	{name: "resize/up", size: 1, body: each(
+		func(w *world) { w.resize(2) }, maybe(2), func(w *world) { w.use(1) })},
+	{name: "resize/up from nothing", size: 0, body: each(
+		func(w *world) { w.resize(1) }, func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) })},
+	{name: "resize/down", size: 2, body: each(
+		func(w *world) { w.resize(1) }, func(w *world) { w.use(1) }, func(w *world) { w.use(1) })},
+	{name: "resize/down too large", size: 2, body: each(
+		func(w *world) { w.resize(1) }, func(w *world) { w.useOr(bg, 2, waiter.ErrTooLarge) }, func(w *world) { w.use(1) })},
+	{name: "resize/down and up", size: 2, body: each(
+		func(w *world) { w.resize(1); w.resize(2) }, maybe(2), maybe(2))},
+	{name: "resize/to nothing and back", size: 1, body: each(
+		func(w *world) { w.resize(0); w.resize(1) },
+		func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) }, func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) })},
+	{name: "resize/against timeout", size: 1, body: each(
+		func(w *world) { w.resize(2); w.resize(1) }, func(w *world) { w.use(1) }, func(w *world) { w.useFor(1) })},
+
+	// Close.
+	{name: "close", size: 1, body: each(
+		func(w *world) { w.e.Close() },
+		func(w *world) { w.useOr(bg, 1, waiter.ErrClosed) }, func(w *world) { w.useOr(bg, 1, waiter.ErrClosed) })},
+	{name: "close/against timeout", size: 1, body: each(
+		func(w *world) { w.e.Close() },
+		func(w *world) { w.useOr(bg, 1, waiter.ErrClosed) }, func(w *world) { w.useFor(1, waiter.ErrClosed) })},
+	{name: "close/against future's cancel", size: 1, body: each(
+		func(w *world) { w.e.Close() },
+		func(w *world) { w.useOr(bg, 1, waiter.ErrClosed) },
+		func(w *world) { w.drop(w.future(1), 1) })},
+	{name: "close/against resize", size: 1, body: each(
+		func(w *world) { w.e.Close() }, func(w *world) { w.resize(2) },
+		func(w *world) { w.useOr(bg, 2, waiter.ErrClosed, waiter.ErrTooLarge) })},
+
+	// Over-release changes nothing, whoever waits.
+	{name: "over-release", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) { w.Assert(!w.e.Release(w.base, 2), "an over-release was accepted") },
+		func(w *world) { w.use(1) })},
+
+	// A limit on the queue.
+	{name: "max waiting", size: 1, maxWaiting: 1, body: same(3, func(w *world) { w.useOr(bg, 1, waiter.ErrQueueFull) })},
+}
+
+var tierTwo = []struct {
+	scenario
+	o interleave.Options
+}{
+	{scenario{name: "lock/2x3", size: 1, body: same(2, func(w *world) { w.use(1); w.use(1); w.use(1) })}, inHalves},
+	{scenario{name: "split", size: 2, body: each(
+		func(w *world) { w.must(2); w.release(1); w.release(1) },
+		func(w *world) { w.use(1) }, func(w *world) { w.use(1) })}, inHalves},
+	{scenario{name: "lock/3x2", size: 1, body: same(3, func(w *world) { w.use(1); w.use(1) })}, within3},
+	{scenario{name: "lock/4x1", size: 1, body: same(4, func(w *world) { w.use(1) })}, inHalves},
+	{scenario{name: "two permits/4x1", size: 2, body: same(4, func(w *world) { w.use(1) })}, inHalves},
+	{scenario{name: "readers and writer/4", size: 3, body: func(w *world) {
+		w.Same(3, "reader", func(int) { w.use(1) })
+		w.Go("writer", func() { w.use(3) })
+	}}, inHalves},
+	{scenario{name: "timeout/3x2", size: 1, body: each(
+		func(w *world) { w.use(1); w.use(1) }, func(w *world) { w.useFor(1); w.use(1) },
+		func(w *world) { w.useFor(1); w.use(1) })}, within3},
+	{scenario{name: "timeout/all", size: 1, body: same(3, func(w *world) { w.useFor(1) })}, inHalves},
+	{scenario{name: "cancel/watch shared", size: 1, body: cancelled(true, func(w *world, ctx context.Context) {
+		w.Same(3, "t", func(int) { w.useOr(ctx, 1, context.Canceled); w.useOr(ctx, 1, context.Canceled) })
+	})}, within3},
+	{scenario{name: "cancel/select shared", size: 1, body: cancelled(false, func(w *world, ctx context.Context) {
+		w.Same(3, "t", func(int) { w.useOr(ctx, 1, context.Canceled) })
+	})}, inHalves},
+	{scenario{name: "future/cancel among three", size: 1, body: each(
+		func(w *world) { w.use(1) }, func(w *world) { w.use(1) },
+		func(w *world) { w.drop(w.future(1), 1) })}, inHalves},
+	{scenario{name: "future/all poll", size: 1, body: same(3, func(w *world) {
+		w.finishFuture(w.await(w.future(1), 1), 1)
+	})}, inHalves},
+	{scenario{name: "future/all cancel", size: 1, body: same(3, func(w *world) { w.drop(w.future(1), 1) })}, inHalves},
+	{scenario{name: "resize/debt", size: 3, body: each(
+		func(w *world) { w.resize(1); w.resize(2) }, func(w *world) { w.must(1); w.release(1); w.use(1) },
+		func(w *world) { w.use(1) }, func(w *world) { w.useOr(bg, 2, waiter.ErrTooLarge) })}, within3},
+	{scenario{name: "resize/against cancel", size: 2, body: each(
+		func(w *world) { w.resize(1); w.resize(2) }, func(w *world) { w.use(1); w.use(1) },
+		func(w *world) { w.drop(w.future(1), 1) }, func(w *world) { w.useFor(2, waiter.ErrTooLarge) })}, within3},
+	{scenario{name: "close/all at once", size: 2, body: each(
+		func(w *world) { w.e.Close() }, func(w *world) { w.useOr(bg, 2, waiter.ErrClosed) },
+		func(w *world) { w.useFor(1, waiter.ErrClosed) },
+		func(w *world) { w.drop(w.future(1), 1) })}, within3},
+}
+
+// maybe acquires n permits unless that is too much at the moment.
+func maybe(n int64) func(w *world) {
+	return func(w *world) { w.useOr(bg, n, waiter.ErrTooLarge) }
+}
+
+// cancelled has one more thread cancel a context.
+func cancelled(watchable bool, f func(w *world, ctx context.Context)) func(*world) {
+	return func(w *world) {
+		ctx := w.NewContext()
+		ctx.Watchable = watchable
+		f(w, ctx)
+		w.Go("canceller", ctx.Cancel)
+	}
+}
+
+func (w *world) finishFuture(err error, n int64) {
+	w.Assert(err == nil, "future: %v", err)
+	w.release(n)
+}
+
+func (w *world) tryUse(n int64) {
+	if w.try(n) {
+		w.release(n)
+	}
+}
+
+// same has n threads do the same.
+func same(n int, f func(w *world)) func(*world) {
+	return func(w *world) { w.Same(n, "t", func(int) { f(w) }) }
+}
+
+// each has each thread do one thing.
+func each(fs ...func(w *world)) func(*world) {
+	return func(w *world) {
+		for i, f := range fs {
+			w.Go("t"+string(rune('1'+i)), func() { f(w) })
+		}
+	}
+}
+
+func explore(t *testing.T, o interleave.Options, s scenario) {
+	t.Helper()
+	t.Run(s.name, func(t *testing.T) {
+		interleave.Check(t, o, func(x *interleave.Run) {
+			w := newWorld(x, s.base, s.size, s.maxWaiting)
+			s.body(w)
+			w.Wait()
+			w.finish()
+		})
+	})
+}
+
+func TestModel(t *testing.T) {
+	for _, s := range tierOne {
+		explore(t, unbounded, s)
+	}
+}
+
+func TestModelLarge(t *testing.T) {
+	if testing.Short() || interleave.RaceEnabled {
+		t.Skip("tier two")
+	}
+	for _, s := range tierTwo {
+		explore(t, s.o, s.scenario)
+	}
+}

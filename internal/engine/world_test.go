@@ -1,0 +1,267 @@
+//go:build interleave
+
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A world is an engine under exploration, with what a scenario may do to it and what must hold after every step.
+//
+// Always checked: the invariants of engine.go as far as they speak of single states, that the queue grows only at its
+// end and keeps its order, that whoever is granted has not left it from behind another, and that no more permits are held
+// than there have ever been. At the end: all permits are back, nobody is queued, no flag is left.
+type world struct {
+	*interleave.Run
+	e *Engine
+
+	base, size, peak int64 // peak: the largest size so far
+	held             int64
+
+	queue  []queued // as it was when mu was last free
+	jumped [8]bool  // by thread: its waiter left the queue from behind another: it was not granted
+}
+
+// queued is a waiter in line, and the thread that put it there.
+type queued struct {
+	w     *waiter.Waiter
+	owner int
+}
+
+var bg = context.Background()
+
+func newWorld(x *interleave.Run, base, size int64, maxWaiting int) *world {
+	w := &world{Run: x, e: new(Engine), base: base, size: size, peak: size}
+	w.e.Init(base, size, maxWaiting)
+	x.Name("e", w.e)
+	x.Always(w.check)
+	return w
+}
+
+// check compares a state with the invariants.
+func (w *world) check() {
+	o := w.e.Look()
+	free := o.free(w.base)
+	w.Assert(free <= w.peak, "invariant 1: %d permits are free of at most %d", free, w.peak)
+	if w.e.mu.Locked() {
+		return
+	}
+	line := w.line()
+	w.follow(line)
+	slot := w.e.slot.Load()
+	w.Assert(slot == nil || slot.N == 1 && free == 0, "invariants 2, 3: in the slot, beside %d free permits: %+v", free, slot)
+	if len(line) > 0 {
+		w.Assert(o&flagWaiters != 0, "invariant 2: somebody is queued, and W is clear")
+		w.Assert(free < line[0].N, "invariant 2: the oldest waiter needs %d, and %d are free", line[0].N, free)
+	}
+}
+
+// line returns who is queued, oldest first.
+func (w *world) line() (line []*waiter.Waiter) {
+	if s := w.e.slot.Load(); s != nil {
+		line = append(line, s)
+	}
+	for q := w.e.list.Front(); q != nil; q = w.e.list.Next(q) {
+		line = append(line, q)
+	}
+	return line
+}
+
+// follow compares the queue with what it was when mu was last free.
+func (w *world) follow(line []*waiter.Waiter) {
+	var stay []queued
+	for _, q := range w.queue {
+		switch i := len(stay); {
+		case i < len(line) && line[i] == q.w:
+			stay = append(stay, q)
+		case i < len(line) && slices.Contains(line[i:], q.w):
+			w.Fail("invariant 3: the queue has changed its order")
+		case i > 0:
+			w.jumped[q.owner] = true
+		}
+	}
+	for _, n := range line[len(stay):] {
+		stay = append(stay, queued{n, w.Running()})
+		w.jumped[w.Running()] = false
+	}
+	w.queue = stay
+}
+
+// finish checks what is left when all threads have ended and given back what they held.
+func (w *world) finish() {
+	w.Assert(w.held == 0, "%d permits are still held", w.held)
+	w.Assert(w.e.Size(w.base) == w.size, "the size is %d, not %d", w.e.Size(w.base), w.size)
+	w.Assert(w.e.Available(w.base) == w.size, "%d of %d permits are left", w.e.Available(w.base), w.size)
+	w.Assert(w.e.Waiting() == 0, "%d are still queued", w.e.Waiting())
+	w.Assert(w.e.IsClosed() || w.e.Look()&flags == 0, "flags are left: %b", w.e.Look()&flags)
+}
+
+// took accounts for n permits that the running thread has got.
+func (w *world) took(n int64) {
+	w.Assert(!w.jumped[w.Running()], "overtaken: granted from behind another")
+	w.held += n
+	w.Assert(w.held <= w.peak, "%d permits are held of at most %d", w.held, w.peak)
+}
+
+// What a scenario's threads do, as the façades do it.
+
+func (w *world) try(n int64) bool {
+	w.jumped[w.Running()] = false
+	ok := w.e.TryAcquire(w.base, n)
+	if ok {
+		w.took(n)
+	}
+	return ok
+}
+
+func (w *world) acquire(ctx context.Context, n int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if w.try(n) {
+		return nil
+	}
+	err := w.e.Acquire(ctx, w.base, n)
+	if err == nil {
+		w.took(n)
+	}
+	return err
+}
+
+func (w *world) acquireTimeout(n int64) error {
+	if w.try(n) {
+		return nil
+	}
+	err := w.e.AcquireTimeout(time.Second, w.base, n)
+	if err == nil {
+		w.took(n)
+	}
+	return err
+}
+
+func (w *world) release(n int64) {
+	w.held -= n
+	w.Assert(w.e.Release(w.base, n), "a release of what is held was refused")
+}
+
+// must acquires n permits without any way to fail.
+func (w *world) must(n int64) {
+	err := w.acquire(bg, n)
+	w.Assert(err == nil, "acquire: %v", err)
+}
+
+// use acquires n permits and gives them back.
+func (w *world) use(n int64) {
+	w.must(n)
+	w.release(n)
+}
+
+// useOr is use that may end with one of the errors, or, if it is given, must.
+func (w *world) useOr(ctx context.Context, n int64, errs ...error) {
+	w.endOr(w.acquire(ctx, n), n, errs)
+}
+
+// useFor is useOr with a timeout, which is one of the errors.
+func (w *world) useFor(n int64, errs ...error) {
+	w.endOr(w.acquireTimeout(n), n, append(errs, context.DeadlineExceeded))
+}
+
+func (w *world) endOr(err error, n int64, errs []error) {
+	if err == nil {
+		w.release(n)
+		return
+	}
+	w.Assert(slices.Contains(errs, err), "acquire: %v", err)
+}
+
+// resize is for scenarios in which one thread resizes.
+func (w *world) resize(size int64) {
+	w.size, w.peak = size, max(w.peak, size)
+	w.e.Resize(w.base, size)
+}
+
+// A task polls futures: it sleeps until its waker is called.
+type task struct {
+	x     *interleave.Run
+	owner int
+	woken *interleave.Signal
+	again bool // it has woken itself
+}
+
+func (w *world) task() *task { return &task{w.Run, w.Running(), interleave.NewSignal(1), false} }
+
+func (t *task) Wake() {
+	t.again = t.again || t.x.Running() == t.owner
+	t.woken.TrySend()
+}
+
+// sleep waits to be woken. A poll that meets a claimer's last steps wakes its own task; an executor would then run others
+// first, as Yield does.
+func (t *task) sleep() {
+	t.woken.Receive()
+	if t.again {
+		t.again = false
+		interleave.Yield()
+	}
+}
+
+func (w *world) future(n int64) *Future {
+	f := new(Future)
+	w.Assert(f.Init(w.e, w.base, n), "Init refused")
+	return f
+}
+
+// await polls f, each time with a waker of its own, and twice before it sleeps.
+func (w *world) await(f *Future, n int64) error {
+	for !f.Poll(w.task()) {
+		t := w.task()
+		if f.Poll(t) {
+			break
+		}
+		t.sleep()
+	}
+	return w.end(f, n)
+}
+
+// await1 is await with one poll before each sleep.
+func (w *world) await1(f *Future, n int64) error {
+	for {
+		t := w.task()
+		if f.Poll(t) {
+			return w.end(f, n)
+		}
+		t.sleep()
+	}
+}
+
+// awaitDone waits for f by its channel.
+func (w *world) awaitDone(f *Future, n int64) error {
+	interleave.Receive(f.Done())
+	return w.end(f, n)
+}
+
+// drop polls f once, and cancels it, twice, unless the poll has ended it.
+func (w *world) drop(f *Future, n int64) {
+	if f.Poll(w.task()) {
+		if w.end(f, n) == nil {
+			w.release(n)
+		}
+		return
+	}
+	f.Cancel()
+	f.Cancel()
+}
+
+func (w *world) end(f *Future, n int64) error {
+	err := f.Err()
+	w.Assert(err != waiter.ErrPending, "complete, and no outcome")
+	if err == nil {
+		w.took(n)
+	}
+	return err
+}
