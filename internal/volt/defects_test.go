@@ -67,7 +67,7 @@ func narrow(trace string) string {
 			step = strings.TrimRight(line[:strings.LastIndexByte(line[:i], ' ')], " ")
 			_, source, _ = strings.Cut(line[i+len("_test.go:"):], ": ")
 		}
-		b.WriteString(strings.TrimRight(fmt.Sprintf("%-66s  %s", step, strings.TrimSpace(source)), " ") + "\n")
+		b.WriteString(strings.TrimRight(fmt.Sprintf("%-64s  %s", step, strings.TrimSpace(source)), " ") + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -88,36 +88,50 @@ func requireTold(t *testing.T, text string) {
 	require.Equal(t, text, told, "go test ./internal/volt -update writes it again")
 }
 
-// queued returns a future that has been polled, and waits.
-func queued(x *interleave.Run, s *Semaphore, name string, num int64) (*AcquireFuture, *Waker) {
-	f, k := newFuture(s, num), newWaker()
-	x.Name(name+".waker", k)
-	x.Name(name, f)
-	x.Assert(!f.poll(k), "setup: %s waits", name)
-	return f, k
+// A task is a future and who waits for it.
+type task struct {
+	*AcquireFuture
+	waker *Waker
+	name  string
 }
 
-// listed is queued, but in the list even if the slot is empty.
-func listed(x *interleave.Run, s *Semaphore, name string, num int64) (*AcquireFuture, *Waker) {
-	f, k := newFuture(s, num), newWaker()
-	x.Name(name+".waker", k)
-	x.Name(name, f)
-	f.waiter.waker.Store(k)
-	f.waiting = true
-	x.Assert(!s.acquireWait(&f.waiter), "setup: %s waits", name)
-	return f, k
-}
+func newTask(s *Semaphore, name string, num int64) task { return task{newFuture(s, num), newWaker(), name} }
 
-func named(x *interleave.Run, permits int64) *Semaphore {
-	s := newSemaphore(permits)
+// label names everything for the traces. What is reached from a name is named after it, so the wakers come first, and
+// the semaphore last.
+func label(x *interleave.Run, s *Semaphore, tasks ...task) {
+	for _, t := range tasks {
+		x.Name(t.name+"Waker", t.waker)
+	}
+	for _, t := range tasks {
+		x.Name(t.name, &t.waiter)
+	}
 	x.Name("sem", s)
-	return s
 }
+
+// queued returns a task that has polled once, and waits.
+func queued(x *interleave.Run, s *Semaphore, name string, num int64) task {
+	t := newTask(s, name, num)
+	x.Assert(!t.poll(t.waker), "%s has not to wait", name)
+	return t
+}
+
+// listed returns a task that waits in the list although the slot is empty.
+func listed(x *interleave.Run, s *Semaphore, name string, num int64) task {
+	t := newTask(s, name, num)
+	t.waiter.waker.Store(t.waker)
+	t.waiting = true
+	x.Assert(!s.acquireWait(&t.waiter), "%s has not to wait", name)
+	return t
+}
+
+// run is the task: it polls, and sleeps until it is woken, until the permits are there.
+func (t task) run() { t.await(t.waker) }
 
 // (a) A release that has found the slot empty passes by one who has gone there since.
 
 func TestVoltDefectA(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "", 0, 0}, twoTasks((*Semaphore).release))
+	find(t, finding{interleave.Deadlock, "second waits to receive from secondWaker", 3, 16}, twoTasks((*Semaphore).release))
 }
 
 // The scenario is not to blame: it cannot fail if the release looks into the slot again once it has the mutex.
@@ -138,14 +152,15 @@ func TestVoltDefectARepaired(t *testing.T) {
 
 func twoTasks(release func(s *Semaphore, num int64)) func(x *interleave.Run) {
 	return func(x *interleave.Run) {
-		s := named(x, 1)
-		x.Same(2, "task", func(i int) {
-			f, k := newFuture(s, 1), newWaker()
-			x.Name(fmt.Sprintf("waker%d", i+1), k)
-			x.Name(fmt.Sprintf("future%d", i+1), f)
-			f.await(k)
-			release(s, 1)
-		})
+		s := newSemaphore(1)
+		first, second := newTask(s, "first", 1), newTask(s, "second", 1)
+		label(x, s, first, second)
+		for _, t := range []task{first, second} {
+			x.Go(t.name, func() {
+				t.run()
+				release(s, 1)
+			})
+		}
 		x.Wait()
 	}
 }
@@ -153,26 +168,25 @@ func twoTasks(release func(s *Semaphore, num int64)) func(x *interleave.Run) {
 // (b) When the slot is empty and the list is not, a newcomer takes the slot, and the slot is served first.
 
 func TestVoltDefectB(t *testing.T) {
-	find(t, finding{interleave.Assertion, "", 0, 0}, func(x *interleave.Run) {
-		s := named(x, 0)
-		first, firstWaker := queued(x, s, "first", 1)    // in the slot
-		second, secondWaker := queued(x, s, "second", 1) // in the list
+	find(t, finding{interleave.Assertion, "the newcomer has the permit, and the second waits for it", 5, 23}, func(x *interleave.Run) {
+		s := newSemaphore(0)
+		first := queued(x, s, "first", 1)   // in the slot
+		second := queued(x, s, "second", 1) // in the list
+		newcomer := newTask(s, "newcomer", 1)
 		enough := x.NewContext()
+		label(x, s, first, second, newcomer)
 		x.Go("holder", func() { s.release(1) })
 		x.Go("first", func() {
-			first.await(firstWaker)
+			first.run()
 			s.release(1)
 		})
 		x.Go("second", func() {
-			second.await(secondWaker)
+			second.run()
 			enough.Cancel() // and it keeps the permit
 		})
 		x.Go("newcomer", func() {
-			f, k := newFuture(s, 1), newWaker()
-			x.Name("newcomer.waker", k)
-			x.Name("newcomer", f)
-			for !f.poll(k) {
-				if !k.ReceiveOr(enough.Done()) {
+			for !newcomer.poll(newcomer.waker) {
+				if !newcomer.waker.ReceiveOr(enough.Done()) {
 					return
 				}
 			}
@@ -204,7 +218,7 @@ func TestVoltDefectBStarves(t *testing.T) {
 // (c) A cancel and a release both think that the waiter is theirs.
 
 func TestVoltDefectC(t *testing.T) {
-	find(t, finding{interleave.Assertion, "", 0, 0}, cancelAgainstRelease((*Semaphore).cancelAcquire))
+	find(t, finding{interleave.Assertion, "0 of 1 permits are left", 2, 17}, cancelAgainstRelease((*Semaphore).cancelAcquire))
 }
 
 // The scenario is not to blame: it cannot fail if a cancel that finds the waiter nowhere waits for whoever has it.
@@ -222,11 +236,12 @@ func TestVoltDefectCRepaired(t *testing.T) {
 
 func cancelAgainstRelease(cancel func(s *Semaphore, w *Waiter) bool) func(x *interleave.Run) {
 	return func(x *interleave.Run) {
-		s := named(x, 0)
-		f, _ := queued(x, s, "future", 1) // in the slot
+		s := newSemaphore(0)
+		task := queued(x, s, "task", 1) // in the slot
+		label(x, s, task)
 		x.Go("holder", func() { s.release(1) })
 		x.Go("task", func() {
-			if cancel(s, &f.waiter) { // else it has nothing
+			if cancel(s, &task.waiter) { // else it has nothing
 				s.release(1)
 			}
 		})
@@ -237,11 +252,12 @@ func cancelAgainstRelease(cancel func(s *Semaphore, w *Waiter) bool) func(x *int
 
 // With a request for 2 the release puts the waiter back after its task has gone.
 func TestVoltDefectCPutBack(t *testing.T) {
-	find(t, finding{interleave.Assertion, "", 0, 0}, func(x *interleave.Run) {
-		s := named(x, 0)
-		f, _ := queued(x, s, "future", 2) // in the slot
+	find(t, finding{interleave.Assertion, "a waiter that was cancelled stands in the slot", 2, 21}, func(x *interleave.Run) {
+		s := newSemaphore(0)
+		task := queued(x, s, "task", 2) // in the slot
+		label(x, s, task)
 		x.Go("holder", func() { s.release(1) })
-		x.Go("task", func() { s.cancelAcquire(&f.waiter) })
+		x.Go("task", func() { s.cancelAcquire(&task.waiter) })
 		x.Wait()
 		x.Assert(s.fastWaiter.Load() == nil, "a waiter that was cancelled stands in the slot")
 	})
@@ -250,16 +266,13 @@ func TestVoltDefectCPutBack(t *testing.T) {
 // (d) The surplus of a release passes by one who has come to the slot since it was emptied.
 
 func TestVoltDefectD(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "", 0, 0}, func(x *interleave.Run) {
-		s := named(x, 0)
-		queued(x, s, "first", 1) // in the slot; it keeps the permit
+	find(t, finding{interleave.Deadlock, "second waits to receive from secondWaker", 3, 17}, func(x *interleave.Run) {
+		s := newSemaphore(0)
+		first := queued(x, s, "first", 1) // in the slot; it keeps the permit
+		second := newTask(s, "second", 1)
+		label(x, s, first, second)
 		x.Go("holder", func() { s.release(2) })
-		x.Go("second", func() {
-			f, k := newFuture(s, 1), newWaker()
-			x.Name("second.waker", k)
-			x.Name("second", f)
-			f.await(k)
-		})
+		x.Go("second", second.run)
 		x.Wait()
 	})
 }
@@ -267,13 +280,14 @@ func TestVoltDefectD(t *testing.T) {
 // (e) A poll brings another waker after the release has read the one before.
 
 func TestVoltDefectE(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "", 0, 0}, func(x *interleave.Run) {
-		s := named(x, 0)
-		k := newWaker()
-		x.Name("newWaker", k)
-		f, _ := queued(x, s, "future", 1) // in the slot, with the waker of the first poll
+	find(t, finding{interleave.Deadlock, "task waits to receive from anotherWaker", 2, 11}, func(x *interleave.Run) {
+		s := newSemaphore(0)
+		task := queued(x, s, "task", 1) // in the slot
+		another := newWaker()
+		x.Name("anotherWaker", another)
+		label(x, s, task)
 		x.Go("holder", func() { s.release(1) })
-		x.Go("task", func() { f.await(k) })
+		x.Go("task", func() { task.await(another) })
 		x.Wait()
 	})
 }
@@ -281,29 +295,27 @@ func TestVoltDefectE(t *testing.T) {
 // (f) Between the swap and the put-back of a waiter that has been given a part, another release sees nobody.
 
 func TestVoltDefectF(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "", 0, 0}, func(x *interleave.Run) {
-		s := named(x, 0)
-		f, k := queued(x, s, "future", 2) // in the slot
+	find(t, finding{interleave.Deadlock, "task waits to receive from taskWaker", 3, 14}, func(x *interleave.Run) {
+		s := newSemaphore(0)
+		task := queued(x, s, "task", 2) // in the slot
+		label(x, s, task)
 		x.Go("holder1", func() { s.release(1) })
 		x.Go("holder2", func() { s.release(1) })
-		x.Go("task", func() { f.await(k) })
+		x.Go("task", task.run)
 		x.Wait()
 	})
 }
 
 // And the put-back makes the oldest waiter the newest.
 func TestVoltDefectFOrder(t *testing.T) {
-	find(t, finding{interleave.Assertion, "", 0, 0}, func(x *interleave.Run) {
-		s := named(x, 0)
-		first, _ := queued(x, s, "first", 2) // in the slot
-		queued(x, s, "second", 1)            // in the list
+	find(t, finding{interleave.Assertion, "the first stands behind the second", 2, 19}, func(x *interleave.Run) {
+		s := newSemaphore(0)
+		first := queued(x, s, "first", 2)   // in the slot
+		second := queued(x, s, "second", 1) // in the list
+		third := newTask(s, "third", 1)
+		label(x, s, first, second, third)
 		x.Go("holder", func() { s.release(1) })
-		x.Go("third", func() {
-			f, k := newFuture(s, 1), newWaker()
-			x.Name("third.waker", k)
-			x.Name("third", f)
-			f.poll(k)
-		})
+		x.Go("third", func() { third.poll(third.waker) })
 		x.Wait()
 		w := &first.waiter
 		x.Assert(s.fastWaiter.Load() == w || s.waiters.back() == w, "the first stands behind the second")
@@ -313,11 +325,12 @@ func TestVoltDefectFOrder(t *testing.T) {
 // (g) Three more. First: a cancel that finds the request complete keeps the permits.
 
 func TestVoltDefectGCancelOfGranted(t *testing.T) {
-	find(t, finding{interleave.Assertion, "", 0, 0}, func(x *interleave.Run) {
-		s := named(x, 0)
-		f, _ := queued(x, s, "future", 1) // in the slot
+	find(t, finding{interleave.Assertion, "0 of 1 permits are left", 1, 8}, func(x *interleave.Run) {
+		s := newSemaphore(0)
+		task := queued(x, s, "task", 1) // in the slot
+		label(x, s, task)
 		x.Go("holder", func() { s.release(1) })
-		x.Go("task", func() { s.cancelAcquire(&f.waiter) }) // the page's returns nothing
+		x.Go("task", func() { s.cancelAcquire(&task.waiter) }) // as on the page, where it returns nothing
 		x.Wait()
 		x.Assert(s.permits.Load() == 1, "%d of 1 permits are left", s.permits.Load())
 	})
@@ -325,37 +338,40 @@ func TestVoltDefectGCancelOfGranted(t *testing.T) {
 
 // Second: a task that sees its request complete may reuse the future, which is still in the list.
 func TestVoltDefectGUseAfterResume(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "", 0, 0}, func(x *interleave.Run) {
-		s := named(x, 0)
-		first, firstWaker := listed(x, s, "first", 1)
-		second, secondWaker := listed(x, s, "second", 1)
+	find(t, finding{interleave.Deadlock, "second waits to receive from secondWaker", 5, 21}, func(x *interleave.Run) {
+		s := newSemaphore(0)
+		first := listed(x, s, "first", 1)
+		second := listed(x, s, "second", 1)
+		label(x, s, first, second)
 		x.Go("holder", func() { s.release(1) })
 		x.Go("first", func() {
-			first.await(firstWaker)
+			first.run()
 			first.init(s, 1) // for a request to come
 			s.release(1)
 		})
-		x.Go("second", func() { second.await(secondWaker) })
+		x.Go("second", second.run)
 		x.Wait()
 	})
 }
 
 // Third: two requests for 2 permits have one each.
 func TestVoltDefectGHalves(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "", 0, 0}, func(x *interleave.Run) {
-		s := named(x, 0)
-		first, firstWaker := queued(x, s, "first", 2)    // in the slot
-		second, secondWaker := queued(x, s, "second", 2) // in the list
+	find(t, finding{
+		interleave.Deadlock,
+		"first waits to receive from firstWaker; second waits to receive from secondWaker", 5, 18,
+	}, func(x *interleave.Run) {
+		s := newSemaphore(0)
+		first := queued(x, s, "first", 2)   // in the slot
+		second := queued(x, s, "second", 2) // in the list
+		label(x, s, first, second)
 		x.Go("holder1", func() { s.release(1) })
 		x.Go("holder2", func() { s.release(1) })
-		x.Go("first", func() {
-			first.await(firstWaker)
-			s.release(2)
-		})
-		x.Go("second", func() {
-			second.await(secondWaker)
-			s.release(2)
-		})
+		for _, t := range []task{first, second} {
+			x.Go(t.name, func() {
+				t.run()
+				s.release(2)
+			})
+		}
 		x.Wait()
 	})
 }
@@ -363,15 +379,12 @@ func TestVoltDefectGHalves(t *testing.T) {
 // (h) A request for more than there is takes what there is, and waits.
 
 func TestVoltDefectH(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "", 0, 0}, func(x *interleave.Run) {
-		s := named(x, 2)
-		queued(x, s, "tooLarge", 3)
-		x.Go("task", func() {
-			f, k := newFuture(s, 1), newWaker()
-			x.Name("waker", k)
-			x.Name("future", f)
-			f.await(k)
-		})
+	find(t, finding{interleave.Deadlock, "task waits to receive from taskWaker", 1, 10}, func(x *interleave.Run) {
+		s := newSemaphore(2)
+		tooLarge := queued(x, s, "tooLarge", 3)
+		task := newTask(s, "task", 1)
+		label(x, s, tooLarge, task)
+		x.Go("task", task.run)
 		x.Wait()
 	})
 }

@@ -35,7 +35,9 @@ type Waiter struct {
 }
 
 // isComplete is used by "Cancellation", and mentioned in "Tier 1".
-func (w *Waiter) isComplete() bool { return w.state.Load() == 0 }
+func (w *Waiter) isComplete() bool {
+	return w.state.Load() == 0
+}
 
 // assignPermits is called in "The acquireWait Algorithm" for a waiter that is not queued yet.
 func (w *Waiter) assignPermits(rem *int64) {
@@ -52,7 +54,9 @@ type Waker struct{ *interleave.Signal }
 
 func newWaker() *Waker { return &Waker{interleave.NewSignal(1)} }
 
-func (k *Waker) wake() { k.TrySend() }
+func (k *Waker) wake() {
+	k.TrySend()
+}
 
 // waiterList is the FIFO of "Data Structures": push front, serve from back.
 type waiterList struct{ head, tail *Waiter }
@@ -84,7 +88,8 @@ func (l *waiterList) popBack() {
 //
 // Reading: one that is in no list stays what it is, and so does the list. (Tokio's list, the model of Volt's, does so.)
 func (l *waiterList) remove(w *Waiter) {
-	next, prev := w.next.Load(), w.prev.Load()
+	next := w.next.Load()
+	prev := w.prev.Load()
 	if prev == nil && l.head != w || next == nil && l.tail != w {
 		return
 	}
@@ -186,7 +191,8 @@ func (s *Semaphore) release(num int64) {
 
 // releaseToFastWaiter is "Tier 1: Fast waiter slot (lock-free)", after the swap.
 func (s *Semaphore) releaseToFastWaiter(w *Waiter, num int64) {
-	waker := w.waker.Load() // before the state, as the page insists
+	// "CRITICAL: Copy waker BEFORE modifying state."
+	waker := w.waker.Load()
 	remaining := w.state.Load()
 	if num >= remaining {
 		w.state.Store(0)
