@@ -73,6 +73,9 @@ var tierOne = []scenario{
 		w.Go("a", func() { w.use(1) })
 		w.Go("b", func() { w.useOr(ctx, 1, context.Canceled); w.useOr(ctx, 1, context.Canceled) })
 	})},
+	{name: "cancel/watch of two", size: 1, body: cancelled(true, func(w *world, ctx context.Context) {
+		w.Same(2, "t", func(int) { w.useOr(ctx, 1, context.Canceled) })
+	})},
 
 	// Futures.
 	{name: "future/poll", size: 1, body: each(

@@ -12,8 +12,9 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// Each scenario makes the least that its defect needs. Who is queued when it begins was queued in the body, where nothing
-// is interleaved. Every search is the unbounded one.
+// Each scenario has the least that its defect needs. Who is queued when it begins was queued in the body, where nothing
+// is interleaved. Every search is the unbounded one, and stops at the first failure: so a scenario lets no defect but
+// its own happen.
 
 var update = flag.Bool("update", false, "write the traces into "+document)
 
@@ -22,13 +23,14 @@ const document = "../../docs/design/volt-defects.md"
 // A finding is how the explorer finds a defect. Its searches are deterministic: other figures mean that the explorer
 // searches or shortens in another way.
 type finding struct {
-	kind              interleave.FailureKind
-	message           string
-	executions, steps int // until found; of the shortened schedule
+	kind       interleave.FailureKind
+	executions int // until found
+	steps      int // of the shortened schedule
+	message    string
 }
 
-// find has the explorer find the failure, follows the shortened schedule to it again, and looks whether the document tells
-// the same.
+// find has the explorer find the failure, follows the shortened schedule to it again, and looks whether the document
+// tells the same.
 func find(t *testing.T, want finding, body func(x *interleave.Run)) {
 	t.Helper()
 	r := interleave.Explore(interleave.Options{}, body)
@@ -95,7 +97,9 @@ type task struct {
 	name  string
 }
 
-func newTask(s *Semaphore, name string, num int64) task { return task{newFuture(s, num), newWaker(), name} }
+func newTask(s *Semaphore, name string, num int64) task {
+	return task{newFuture(s, num), newWaker(), name}
+}
 
 // label names everything for the traces. What is reached from a name is named after it, so the wakers come first, and
 // the semaphore last.
@@ -131,7 +135,10 @@ func (t task) run() { t.await(t.waker) }
 // (a) A release that has found the slot empty passes by one who has gone there since.
 
 func TestVoltDefectA(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "second waits to receive from secondWaker", 3, 16}, twoTasks((*Semaphore).release))
+	find(t, finding{
+		kind: interleave.Deadlock, executions: 3, steps: 16,
+		message: "second waits to receive from secondWaker",
+	}, twoTasks((*Semaphore).release))
 }
 
 // The scenario is not to blame: it cannot fail if the release looks into the slot again once it has the mutex.
@@ -168,7 +175,10 @@ func twoTasks(release func(s *Semaphore, num int64)) func(x *interleave.Run) {
 // (b) When the slot is empty and the list is not, a newcomer takes the slot, and the slot is served first.
 
 func TestVoltDefectB(t *testing.T) {
-	find(t, finding{interleave.Assertion, "the newcomer has the permit, and the second waits for it", 5, 23}, func(x *interleave.Run) {
+	find(t, finding{
+		kind: interleave.Assertion, executions: 5, steps: 23,
+		message: "the newcomer has the permit, and the second waits for it",
+	}, func(x *interleave.Run) {
 		s := newSemaphore(0)
 		first := queued(x, s, "first", 1)   // in the slot
 		second := queued(x, s, "second", 1) // in the list
@@ -196,8 +206,8 @@ func TestVoltDefectB(t *testing.T) {
 	})
 }
 
-// There is no bound, nor any need for a race: two tasks that give the permit to each other keep a third from it as long as
-// they like.
+// There is no bound, nor any need for a race: two tasks that give the permit to each other keep a third from it for as
+// long as they like.
 func TestVoltDefectBStarves(t *testing.T) {
 	s := newSemaphore(1)
 	k := newWaker()
@@ -218,7 +228,10 @@ func TestVoltDefectBStarves(t *testing.T) {
 // (c) A cancel and a release both think that the waiter is theirs.
 
 func TestVoltDefectC(t *testing.T) {
-	find(t, finding{interleave.Assertion, "0 of 1 permits are left", 2, 17}, cancelAgainstRelease((*Semaphore).cancelAcquire))
+	find(t, finding{
+		kind: interleave.Assertion, executions: 2, steps: 17,
+		message: "0 of 1 permits are left",
+	}, cancelAgainstRelease((*Semaphore).cancelAcquire))
 }
 
 // The scenario is not to blame: it cannot fail if a cancel that finds the waiter nowhere waits for whoever has it.
@@ -252,7 +265,10 @@ func cancelAgainstRelease(cancel func(s *Semaphore, w *Waiter) bool) func(x *int
 
 // With a request for 2 the release puts the waiter back after its task has gone.
 func TestVoltDefectCPutBack(t *testing.T) {
-	find(t, finding{interleave.Assertion, "a waiter that was cancelled stands in the slot", 2, 21}, func(x *interleave.Run) {
+	find(t, finding{
+		kind: interleave.Assertion, executions: 2, steps: 21,
+		message: "a waiter that was cancelled stands in the slot",
+	}, func(x *interleave.Run) {
 		s := newSemaphore(0)
 		task := queued(x, s, "task", 2) // in the slot
 		label(x, s, task)
@@ -266,7 +282,10 @@ func TestVoltDefectCPutBack(t *testing.T) {
 // (d) The surplus of a release passes by one who has come to the slot since it was emptied.
 
 func TestVoltDefectD(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "second waits to receive from secondWaker", 3, 17}, func(x *interleave.Run) {
+	find(t, finding{
+		kind: interleave.Deadlock, executions: 3, steps: 17,
+		message: "second waits to receive from secondWaker",
+	}, func(x *interleave.Run) {
 		s := newSemaphore(0)
 		first := queued(x, s, "first", 1) // in the slot; it keeps the permit
 		second := newTask(s, "second", 1)
@@ -280,7 +299,10 @@ func TestVoltDefectD(t *testing.T) {
 // (e) A poll brings another waker after the release has read the one before.
 
 func TestVoltDefectE(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "task waits to receive from anotherWaker", 2, 11}, func(x *interleave.Run) {
+	find(t, finding{
+		kind: interleave.Deadlock, executions: 2, steps: 11,
+		message: "task waits to receive from anotherWaker",
+	}, func(x *interleave.Run) {
 		s := newSemaphore(0)
 		task := queued(x, s, "task", 1) // in the slot
 		another := newWaker()
@@ -295,7 +317,10 @@ func TestVoltDefectE(t *testing.T) {
 // (f) Between the swap and the put-back of a waiter that has been given a part, another release sees nobody.
 
 func TestVoltDefectF(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "task waits to receive from taskWaker", 3, 14}, func(x *interleave.Run) {
+	find(t, finding{
+		kind: interleave.Deadlock, executions: 3, steps: 14,
+		message: "task waits to receive from taskWaker",
+	}, func(x *interleave.Run) {
 		s := newSemaphore(0)
 		task := queued(x, s, "task", 2) // in the slot
 		label(x, s, task)
@@ -308,7 +333,10 @@ func TestVoltDefectF(t *testing.T) {
 
 // And the put-back makes the oldest waiter the newest.
 func TestVoltDefectFOrder(t *testing.T) {
-	find(t, finding{interleave.Assertion, "the first stands behind the second", 2, 19}, func(x *interleave.Run) {
+	find(t, finding{
+		kind: interleave.Assertion, executions: 2, steps: 19,
+		message: "the first stands behind the second",
+	}, func(x *interleave.Run) {
 		s := newSemaphore(0)
 		first := queued(x, s, "first", 2)   // in the slot
 		second := queued(x, s, "second", 1) // in the list
@@ -325,12 +353,18 @@ func TestVoltDefectFOrder(t *testing.T) {
 // (g) Three more. First: a cancel that finds the request complete keeps the permits.
 
 func TestVoltDefectGCancelOfGranted(t *testing.T) {
-	find(t, finding{interleave.Assertion, "0 of 1 permits are left", 1, 8}, func(x *interleave.Run) {
+	find(t, finding{
+		kind: interleave.Assertion, executions: 1, steps: 9,
+		message: "0 of 1 permits are left",
+	}, func(x *interleave.Run) {
 		s := newSemaphore(0)
 		task := queued(x, s, "task", 1) // in the slot
 		label(x, s, task)
-		x.Go("holder", func() { s.release(1) })
-		x.Go("task", func() { s.cancelAcquire(&task.waiter) }) // as on the page, where it returns nothing
+		holder := x.Go("holder", func() { s.release(1) })
+		x.Go("task", func() {
+			holder.Join()
+			s.cancelAcquire(&task.waiter) // on the page it returns nothing
+		})
 		x.Wait()
 		x.Assert(s.permits.Load() == 1, "%d of 1 permits are left", s.permits.Load())
 	})
@@ -338,7 +372,10 @@ func TestVoltDefectGCancelOfGranted(t *testing.T) {
 
 // Second: a task that sees its request complete may reuse the future, which is still in the list.
 func TestVoltDefectGUseAfterResume(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "second waits to receive from secondWaker", 5, 21}, func(x *interleave.Run) {
+	find(t, finding{
+		kind: interleave.Deadlock, executions: 5, steps: 21,
+		message: "second waits to receive from secondWaker",
+	}, func(x *interleave.Run) {
 		s := newSemaphore(0)
 		first := listed(x, s, "first", 1)
 		second := listed(x, s, "second", 1)
@@ -357,8 +394,8 @@ func TestVoltDefectGUseAfterResume(t *testing.T) {
 // Third: two requests for 2 permits have one each.
 func TestVoltDefectGHalves(t *testing.T) {
 	find(t, finding{
-		interleave.Deadlock,
-		"first waits to receive from firstWaker; second waits to receive from secondWaker", 5, 18,
+		kind: interleave.Deadlock, executions: 5, steps: 18,
+		message: "first waits to receive from firstWaker; second waits to receive from secondWaker",
 	}, func(x *interleave.Run) {
 		s := newSemaphore(0)
 		first := queued(x, s, "first", 2)   // in the slot
@@ -379,7 +416,10 @@ func TestVoltDefectGHalves(t *testing.T) {
 // (h) A request for more than there is takes what there is, and waits.
 
 func TestVoltDefectH(t *testing.T) {
-	find(t, finding{interleave.Deadlock, "task waits to receive from taskWaker", 1, 10}, func(x *interleave.Run) {
+	find(t, finding{
+		kind: interleave.Deadlock, executions: 1, steps: 10,
+		message: "task waits to receive from taskWaker",
+	}, func(x *interleave.Run) {
 		s := newSemaphore(2)
 		tooLarge := queued(x, s, "tooLarge", 3)
 		task := newTask(s, "task", 1)

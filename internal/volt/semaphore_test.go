@@ -2,8 +2,8 @@ package volt
 
 import "github.com/farad-go/farad/internal/interleave"
 
-// This file transcribes the page "Counting Semaphore Algorithm" of Volt's documentation: its functions, in its order, under
-// its names. Each comment says which part of the page stands below it.
+// This file transcribes the page "Counting Semaphore Algorithm" of Volt's documentation: its functions, in its order,
+// under its names. Each comment says which part of the page stands below it. The Mutex on top is left out.
 //
 // What threads share is of modelled types, so that the explorer sees every step, the racing ones included: also what
 // the page has as plain fields and touches without the mutex (the waker, the links). What only the mutex's holder
@@ -86,7 +86,7 @@ func (l *waiterList) popBack() {
 
 // remove takes w out.
 //
-// Reading: one that is in no list stays what it is, and so does the list. (Tokio's list, the model of Volt's, does so.)
+// Reading: one that is in no list stays what it is, and so does the list, as in Tokio, to which the page refers.
 func (l *waiterList) remove(w *Waiter) {
 	next := w.next.Load()
 	prev := w.prev.Load()
@@ -105,8 +105,8 @@ func (l *waiterList) remove(w *Waiter) {
 	}
 }
 
-// tryAcquire is "The tryAcquire Fast Path". A compare-and-swap that fails returns the value on the page, and is followed
-// by a load here, as everywhere below.
+// tryAcquire is "The tryAcquire Fast Path". A compare-and-swap that fails returns the value on the page, and is
+// followed by a load here, as everywhere below.
 func (s *Semaphore) tryAcquire(num int64) bool {
 	current := s.permits.Load()
 	for {
@@ -270,8 +270,8 @@ func (s *Semaphore) releaseToWaiters(num int64) {
 
 // cancelAcquire is "Cancellation".
 //
-// Reading: the page's function returns nothing. This one reports whether it found the request complete, so that a caller
-// can give back what it was granted.
+// Reading: the page's function returns nothing. This one reports whether it found the request complete, so that a
+// caller can give back what it was granted.
 func (s *Semaphore) cancelAcquire(w *Waiter) (complete bool) {
 	if w.isComplete() {
 		return true
