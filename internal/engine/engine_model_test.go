@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
@@ -11,8 +12,8 @@ import (
 )
 
 // The scenarios of the engine. Each runs the source that is shipped. Those of tier one are exhausted without a bound on
-// preemptions; tier two, which -short leaves out, is what is too large for that: exhausted up to three preemptions, and
-// sampled beyond.
+// preemptions. Tier two, which -short leaves out, is what takes minutes, or is exhausted up to three preemptions. Tier
+// three is sampled.
 
 type scenario struct {
 	name       string
@@ -207,6 +208,25 @@ var tierTwo = []struct {
 		func(w *world) { w.drop(w.future(1), 1) })}, within3},
 }
 
+// What is too large to be exhausted under any bound is sampled.
+var tierThree = []scenario{
+	{name: "lock/6x3", size: 1, body: same(6, func(w *world) { w.use(1); w.use(1); w.use(1) })},
+	{name: "everything", size: 3, body: cancelled(true, func(w *world, ctx context.Context) {
+		w.Go("resizer", func() { w.resize(2); w.resize(4); w.resize(3) })
+		w.Go("a", func() { w.use(1); w.useOr(ctx, 2, context.Canceled); w.must(2); w.release(1); w.release(1) })
+		w.Go("b", func() { w.useFor(2); w.useOr(bg, 3, waiter.ErrTooLarge); w.tryUse(1) })
+		w.Go("c", func() { w.drop(w.future(2), 2); w.finishFuture(w.await(w.future(1), 1), 1) })
+		w.Go("d", func() { w.finishFuture(w.awaitDone(w.future(1), 1), 1); w.useFor(1) })
+	})},
+	{name: "everything, closed", size: 2, body: cancelled(false, func(w *world, ctx context.Context) {
+		w.Go("closer", func() { w.e.Close() })
+		w.Go("a", func() { w.useOr(bg, 1, waiter.ErrClosed); w.useOr(ctx, 2, waiter.ErrClosed, context.Canceled) })
+		w.Go("b", func() { w.useFor(2, waiter.ErrClosed); w.useFor(1, waiter.ErrClosed) })
+		w.Go("c", func() { w.drop(w.future(2), 2); w.drop(w.future(1), 1) })
+		w.Go("d", func() { w.useOr(bg, 1, waiter.ErrClosed); w.tryUse(1) })
+	})},
+}
+
 // maybe acquires n permits unless that is too much at the moment.
 func maybe(n int64) func(w *world) {
 	return func(w *world) { w.useOr(bg, n, waiter.ErrTooLarge) }
@@ -271,5 +291,22 @@ func TestModelLarge(t *testing.T) {
 	}
 	for _, s := range tierTwo {
 		explore(t, s.o, s.scenario)
+	}
+}
+
+func TestModelSampled(t *testing.T) {
+	executions := 20_000
+	if testing.Short() || interleave.RaceEnabled {
+		executions = 1000
+	}
+	for _, s := range tierThree {
+		for _, o := range []interleave.Options{
+			{Mode: interleave.Random}, {Mode: interleave.PCT, Depth: 3}, {Mode: interleave.PCT, Depth: 6},
+		} {
+			o.Executions, o.Seed = executions, 1
+			n := s
+			n.name += "/" + o.Mode.String() + strings.Repeat("+", o.Depth/6)
+			explore(t, o, n)
+		}
 	}
 }

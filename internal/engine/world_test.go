@@ -111,8 +111,8 @@ func (w *world) took(n int64) {
 // What a scenario's threads do, as the façades do it.
 
 func (w *world) try(n int64) bool {
-	w.jumped[w.Running()] = false
 	ok := w.e.TryAcquire(w.base, n)
+	w.jumped[w.Running()] = false // of an earlier request; now that a step has been made, which follow sees first
 	if ok {
 		w.took(n)
 	}
@@ -213,6 +213,7 @@ func (t *task) sleep() {
 func (w *world) future(n int64) *Future {
 	f := new(Future)
 	w.Assert(f.Init(w.e, w.base, n), "Init refused")
+	w.jumped[w.Running()] = false // as in try
 	return f
 }
 

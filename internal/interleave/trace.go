@@ -277,7 +277,10 @@ func caller() (where, line string) {
 			if strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "iter.") {
 				return "", ""
 			}
-			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), sourceLine(f.File, f.Line)
+			// A function on one line says less than its caller.
+			if line = sourceLine(f.File, f.Line); !strings.HasPrefix(line, "func ") || !more {
+				return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), line
+			}
 		}
 		if !more {
 			return "", ""

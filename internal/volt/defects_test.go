@@ -13,8 +13,8 @@ import (
 )
 
 // Each scenario has the least that its defect needs. Who is queued when it begins was queued in the body, where nothing
-// is interleaved. Every search is the unbounded one, and stops at the first failure: so a scenario lets no defect but
-// its own happen.
+// is interleaved. Every search is the unbounded one, and stops at the first failure: so no scenario lets another defect
+// happen.
 
 var update = flag.Bool("update", false, "write the traces into "+document)
 
@@ -49,27 +49,20 @@ func find(t *testing.T, want finding, body func(x *interleave.Run)) {
 	require.Equal(t, want.steps, again.Steps)
 	t.Logf("%s: %s\nafter %d executions; %d steps, schedule %s\n%s",
 		f.Kind, f.Message, r.Executions, again.Steps, f.Schedule, f.Trace)
-	requireTold(t, fmt.Sprintf("%s, after %s. Shortened to %d steps, schedule %s\n%s: %s\n\n%s\n",
-		t.Name(), plural(r.Executions, "execution"), again.Steps, f.Schedule, f.Kind, f.Message, narrow(f.Trace)))
-}
-
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
+	requireTold(t, fmt.Sprintf("%s: found in execution %d, shortened to %d steps, schedule %s\n%s: %s\n\n%s\n",
+		t.Name(), r.Executions, again.Steps, f.Schedule, f.Kind, f.Message, narrow(f.Trace)))
 }
 
 // narrow leaves out of a trace in which file and line its source stands.
 func narrow(trace string) string {
 	var b strings.Builder
 	for line := range strings.Lines(trace) {
-		step, source := strings.TrimRight(line, "\n"), ""
-		if i := strings.Index(line, "_test.go:"); i >= 0 {
-			step = strings.TrimRight(line[:strings.LastIndexByte(line[:i], ' ')], " ")
-			_, source, _ = strings.Cut(line[i+len("_test.go:"):], ": ")
+		step, source, ok := strings.Cut(strings.TrimRight(line, "\n"), "_test.go:")
+		if ok {
+			step = strings.TrimRight(step[:strings.LastIndexByte(step, ' ')], " ")
+			_, source, _ = strings.Cut(source, ": ")
 		}
-		b.WriteString(strings.TrimRight(fmt.Sprintf("%-64s  %s", step, strings.TrimSpace(source)), " ") + "\n")
+		b.WriteString(strings.TrimRight(fmt.Sprintf("%-66s  %s", step, source), " ") + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -79,9 +72,9 @@ func requireTold(t *testing.T, text string) {
 	t.Helper()
 	doc, err := os.ReadFile(document)
 	require.NoError(t, err)
-	before, rest, ok := strings.Cut(string(doc), "```text\n"+t.Name()+",")
+	before, rest, ok := strings.Cut(string(doc), "```text\n"+t.Name()+":")
 	require.True(t, ok, "%s has no block for %s", document, t.Name())
-	told, after, ok := strings.Cut(t.Name()+","+rest, "```\n")
+	told, after, ok := strings.Cut(t.Name()+":"+rest, "```\n")
 	require.True(t, ok, document)
 	if *update {
 		require.NoError(t, os.WriteFile(document, []byte(before+"```text\n"+text+"```\n"+after), 0o600))
@@ -177,14 +170,14 @@ func twoTasks(release func(s *Semaphore, num int64)) func(x *interleave.Run) {
 func TestVoltDefectB(t *testing.T) {
 	find(t, finding{
 		kind: interleave.Assertion, executions: 5, steps: 23,
-		message: "the newcomer has the permit, and the second waits for it",
+		message: "the third has the permit, and the second waits for it",
 	}, func(x *interleave.Run) {
 		s := newSemaphore(0)
 		first := queued(x, s, "first", 1)   // in the slot
 		second := queued(x, s, "second", 1) // in the list
-		newcomer := newTask(s, "newcomer", 1)
+		third := newTask(s, "third", 1)
 		enough := x.NewContext()
-		label(x, s, first, second, newcomer)
+		label(x, s, first, second, third)
 		x.Go("holder", func() { s.release(1) })
 		x.Go("first", func() {
 			first.run()
@@ -194,13 +187,13 @@ func TestVoltDefectB(t *testing.T) {
 			second.run()
 			enough.Cancel() // and it keeps the permit
 		})
-		x.Go("newcomer", func() {
-			for !newcomer.poll(newcomer.waker) {
-				if !newcomer.waker.ReceiveOr(enough.Done()) {
+		x.Go("third", func() {
+			for !third.poll(third.waker) {
+				if !third.waker.ReceiveOr(enough.Done()) {
 					return
 				}
 			}
-			x.Fail("the newcomer has the permit, and the second waits for it")
+			x.Fail("the third has the permit, and the second waits for it")
 		})
 		x.Wait()
 	})

@@ -1,0 +1,263 @@
+package interleave
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// threads returns the body of n threads that all run f.
+func threads(n int, f func(i int)) func(x *Run) {
+	return func(x *Run) {
+		for i := range n {
+			x.Go("t", func() { f(i) })
+		}
+		x.Wait()
+	}
+}
+
+// What can be counted by hand: the traces of a scenario.
+func TestReducedExecutesEachTraceOnce(t *testing.T) {
+	var v, w Int32
+	var vs [maxThreads]Int32
+	var mu Mutex
+	for _, c := range []struct {
+		name   string
+		traces int
+		body   func(x *Run)
+	}{
+		{"2 additions", 2, counters(2)},
+		{"3 additions", 6, counters(3)},
+		{"4 additions", 24, counters(4)},
+		{"5 additions", 120, counters(5)},
+		{"stores to one variable", 2, threads(2, func(int) { v.Store(1) })},
+		{"stores to different variables", 1, threads(3, func(i int) {
+			for range 5 {
+				vs[i].Store(1)
+			}
+		})},
+		{"loads", 1, threads(4, func(int) { v.Load(); w.Load() })},
+		{"a store and 3 loads", 8, threads(4, func(i int) {
+			if i == 0 {
+				v.Store(1)
+			} else {
+				v.Load()
+			}
+		})},
+		{"2 stores and a load", 6, threads(3, func(i int) {
+			if i == 0 {
+				v.Load()
+			} else {
+				v.Store(1)
+			}
+		})},
+		{"crosswise", 3, threads(2, func(i int) { // all but the one where both loads come first and last
+			vs[i].Store(1)
+			vs[1-i].Load()
+		})},
+		{"2 lock sections", 2, threads(2, func(int) { mu.Lock(); v.Add(1); mu.Unlock() })},
+		{"3 lock sections", 6, threads(3, func(int) { mu.Lock(); v.Add(1); mu.Unlock() })},
+		{"lock and try", 3, threads(2, func(i int) { // before, within, after
+			if i == 0 {
+				mu.Lock()
+				mu.Unlock()
+			} else if mu.TryLock() {
+				mu.Unlock()
+			}
+		})},
+		{"failing compare and swap", 1, threads(3, func(int) { v.CompareAndSwap(1, 2) })},
+		{"compare and swap", 2, threads(2, func(int) { v.CompareAndSwap(0, 1) })},
+		{"choices", 12, threads(2, func(i int) { Choose(3 + i) })},
+		{"send and receive", 1, func(x *Run) {
+			s := NewSignal(1)
+			threads(2, func(i int) {
+				if i == 0 {
+					s.Receive()
+				} else {
+					s.Send()
+				}
+			})(x)
+		}},
+		{"a call each", 3, func(x *Run) { // before, after, overlapping
+			threads(2, func(int) { x.Invoke(); x.Respond() })(x)
+		}},
+		{"two calls and one", 6, func(x *Run) { // p returns before its call and q calls before its return: 0 <= p <= q <= 2
+			threads(2, func(i int) {
+				for range 2 - i {
+					x.Invoke()
+					x.Respond()
+				}
+			})(x)
+		}},
+		{"child", 2, func(x *Run) { // the addition of the child before or after the parent's
+			x.Go("t", func() {
+				h := x.Go("child", func() { v.Add(1) })
+				v.Add(1)
+				h.Join()
+				v.Add(1)
+			})
+			x.Wait()
+		}},
+		{"wait for a flag", 2, func(x *Run) { // set before the look, or after it
+			var flag Bool
+			x.Go("a", func() {
+				for !flag.Load() {
+					Yield()
+				}
+			})
+			x.Go("b", func() { v.Add(1); flag.Store(true) })
+			x.Wait()
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := passes(t, Options{}, c.body)
+			require.Equal(t, c.traces, r.Executions)
+			require.Zero(t, r.Pruned)
+		})
+	}
+}
+
+// Which of the threads that are alike goes first makes no difference.
+func TestAlikeThreadsAreCountedOnce(t *testing.T) {
+	body := func(n, additions int) func(x *Run) {
+		return func(x *Run) {
+			var v Int32
+			x.Same(n, "t", func(int) {
+				for range additions {
+					v.Add(1)
+				}
+			})
+			x.Wait()
+		}
+	}
+	everyMode(t, func(t *testing.T, o Options) {
+		for n := 2; n < 5; n++ {
+			require.Equal(t, 1, passes(t, o, body(n, 1)).Executions)
+		}
+	})
+	require.Equal(t, 3, passes(t, Options{}, body(2, 2)).Executions)  // half of 4! / (2! 2!)
+	require.Equal(t, 15, passes(t, Options{}, body(3, 2)).Executions) // a sixth of 6! / (2! 2! 2!)
+}
+
+// Every thread's start is a step, too.
+func TestPlainExecutesEachSchedule(t *testing.T) {
+	loads := func(n, k int) func(x *Run) {
+		var v Int32
+		return threads(n, func(int) {
+			for range k {
+				v.Load()
+			}
+		})
+	}
+	for _, c := range []struct{ threads, loads, bound, schedules int }{
+		{1, 3, Unbounded, 1},
+		{2, 1, Unbounded, 6}, // 4! / (2! 2!)
+		{2, 2, Unbounded, 20},
+		{3, 1, Unbounded, 90}, // 6! / (2! 2! 2!)
+		{2, 1, 0, 2},          // aabb bbaa
+		{2, 1, 1, 4},          // abba baab
+		{2, 1, 2, 6},          // abab baba
+		{2, 2, 0, 2},
+		{2, 2, 1, 6}, // and one thread whole, after one or two steps of the other
+		{3, 1, 0, 6},
+		{3, 0, 0, 6},
+		{3, 0, 7, 6},
+	} {
+		r := passes(t, Options{Mode: Plain, Bound: c.bound}, loads(c.threads, c.loads))
+		require.Equal(t, c.schedules, r.Executions, "%+v", c)
+		require.Zero(t, r.Pruned)
+	}
+	// Neither a switch away from who waits nor one at a Yield is a preemption.
+	waits := func(x *Run) {
+		var mu Mutex
+		mu.Lock()
+		s := NewSignal(1)
+		x.Go("a", func() { mu.Lock() })
+		x.Go("b", func() { mu.Unlock(); s.Receive() })
+		x.Go("c", func() { s.Send() })
+		x.Wait()
+	}
+	yields := func(x *Run) {
+		var flag Bool
+		x.Go("a", func() {
+			for !flag.Load() {
+				Yield()
+			}
+		})
+		x.Go("b", func() { flag.Store(true) })
+		x.Wait()
+	}
+	// acb: a starts and waits, c whole, b whole, a. So every order of the three, but for b before a, after which b waits
+	// for c, unless c has been, and either a or c goes on.
+	require.Equal(t, 0, passes(t, Options{Mode: Plain}, waits).Executions)
+	// ba: 1. ab: a is at its Yield, where it waits: 1.
+	require.Equal(t, 0, passes(t, Options{Mode: Plain}, yields).Executions)
+}
+
+func TestExecutionsAreLimited(t *testing.T) {
+	for _, o := range exhaustive {
+		o.Executions = 3
+		r := Explore(o, counters(3))
+		require.Nil(t, r.Failure)
+		require.Equal(t, 3, r.Executions)
+		require.False(t, r.Exhausted)
+		o.Executions = 1000
+		r = Explore(o, counters(3))
+		require.True(t, r.Exhausted)
+	}
+	r := passes(t, Options{}, counters(3))
+	require.Equal(t, 3, r.Threads)
+	require.Equal(t, 6, r.Steps)
+	require.Positive(t, r.Elapsed)
+}
+
+// The searches are deterministic, so how much they execute is known exactly. It may become less: then these figures
+// follow. More of them is redundant, and fewer traces would be unsound: the validation looks at that.
+func TestSearchesExecuteAsMuchAsEver(t *testing.T) {
+	for _, m := range []struct {
+		name string
+		s    func() (scheduler, *causality)
+		told bool
+		want string
+	}{
+		{"reduced", func() (scheduler, *causality) { s := &reduction{}; return s, &s.causality }, false, ""},
+		{"reduced, alike", func() (scheduler, *causality) { s := &reduction{}; return s, &s.causality }, true, ""},
+		{"reduced, shard", func() (scheduler, *causality) {
+			s := &reduction{shard: shard{index: 1, count: 3}}
+			return s, &s.causality
+		}, false, ""},
+		{"bounded by 2", func() (scheduler, *causality) {
+			s := &bounded{bound: 2, cache: new(cache)}
+			return s, &s.causality
+		}, false, ""},
+		{"bounded, alike", func() (scheduler, *causality) {
+			s := &bounded{bound: Unbounded, cache: new(cache)}
+			return s, &s.causality
+		}, true, ""},
+		{"bounded, shard", func() (scheduler, *causality) {
+			s := &bounded{bound: Unbounded, cache: new(cache), shard: shard{index: 1, count: 3}}
+			return s, &s.causality
+		}, false, ""},
+		{"plain by 1", func() (scheduler, *causality) { s := &bounded{bound: 1}; return s, &s.causality }, true, ""},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(9, 10))
+			executions, prunes, steps := 0, 0, 0
+			for range 60 {
+				p := randomProgram(rng, m.told)
+				if p.schedules() > 3*plainLimit {
+					continue
+				}
+				p.told = m.told
+				s, c := m.s()
+				got, pruned, ok := traces(s, c, 10*plainLimit, p.body(func(string) { steps += c.depth }))
+				require.True(t, ok)
+				executions += total(got)
+				prunes += pruned
+			}
+			require.Equal(t, m.want, fmt.Sprintf("%d executions, %d pruned, %d steps", executions, prunes, steps))
+		})
+	}
+}
