@@ -219,6 +219,9 @@ func (s *Signal) TrySend() {
 	s.v.TrySend()
 	s.settle()
 	if x != nil {
+		if len(s.v) == before {
+			x.exec.kind = opRead
+		}
 		x.wrote(&s.object, len(s.v) != before)
 		if x.tracing {
 			x.say(&s.object, "TrySend()")

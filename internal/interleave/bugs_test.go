@@ -259,8 +259,8 @@ func TestBugsAreFound(t *testing.T) {
 				{},
 				{Mode: Bounded, Bound: 2},
 				{Mode: Plain, Bound: 2},
-				{Mode: Random, Seed: 1, Executions: 100},
-				{Mode: PCT, Seed: 1, Executions: 100},
+				{Mode: Random, Seed: 1, Executions: 1000},
+				{Mode: PCT, Seed: 1, Executions: 1000},
 			} {
 				t.Run(o.Mode.String(), func(t *testing.T) {
 					broken := func(x *Run) { b.body(x, false) }

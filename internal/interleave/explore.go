@@ -67,6 +67,8 @@ type Failure struct {
 	Schedule string // replays it
 	Trace    string // tells what happened, step by step
 	Found    string // the schedule as it was found
+
+	class string // tells failures of one kind apart: shortening must not lead from one to another
 }
 
 func (f *Failure) Error() string {
@@ -110,7 +112,7 @@ func Explore(o Options, body func(x *Run)) (r Result) {
 		r.Threads = max(r.Threads, len(x.threads))
 		if x.failure != nil {
 			r.Failure = x.failure
-			x.explain(r.Failure, body)
+			x.explain(r.Failure, o.Schedule != "", body)
 			return r
 		}
 		if !s.finish() {
@@ -175,7 +177,7 @@ func (x *Run) execute(s scheduler, body func(*Run)) {
 	x.running, x.failure, x.end = nil, nil, endComplete
 	x.trail = x.trail[:0]
 	x.invariants, x.signals, x.contexts = x.invariants[:0], x.signals[:0], x.contexts[:0]
-	x.roots, x.names, x.structs = x.roots[:0], nil, nil
+	x.roots, x.names, x.structs, x.met, x.sleeping = x.roots[:0], nil, nil, 0, nil
 	x.history, x.forks = object{epoch: x.epoch}, object{epoch: x.epoch}
 	s.begin()
 	current = x
@@ -183,10 +185,10 @@ func (x *Run) execute(s scheduler, body func(*Run)) {
 	defer func() {
 		current = nil
 		if r := recover(); r != nil && r != any(abort{}) {
-			x.fail(Panic, fmt.Sprintf("%v\n%s", r, debug.Stack()))
+			x.fail(Panic, fmt.Sprintf("%v\n%s", r, debug.Stack()), fmt.Sprint(r))
 		}
 		if raceErrors() > races { // Also if the execution was given up: each race is reported only once.
-			x.fail(Race, "see above")
+			x.fail(Race, "see above", "")
 		}
 	}()
 	body(x)

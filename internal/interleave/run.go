@@ -49,8 +49,10 @@ type Run struct {
 	forks      object
 	roots      []root
 	names      map[*object]string
-	structs    map[uintptr]string // by address: names of structs
-	lines      []string
+	structs    map[place]string
+	met        int      // structs named by a number
+	lines      []string // the trace
+	sleeping   []string // and who sleeps at its end
 }
 
 // How an execution ended.
@@ -81,6 +83,7 @@ type thread struct {
 	seen  [seenSize]sight // what it read or wrote lately, for Yield
 	nseen int
 	edge  atomic.Uint32 // what the race detector sees of start and end
+	where string        // for traces: where it is
 }
 
 const seenSize = 16
@@ -186,6 +189,9 @@ func (x *Run) stepTo(p op) bool {
 	x.number(p.o)
 	x.number(p.o2)
 	t.op = p
+	if x.tracing {
+		t.where = caller()
+	}
 	x.reschedule(t)
 	return true
 }
@@ -265,11 +271,12 @@ func (x *Run) decide() int {
 		x.end = endStuck
 		return -1
 	default:
-		x.fail(Deadlock, x.blocked())
+		message, class := x.blocked()
+		x.fail(Deadlock, message, class)
 		return -1
 	}
 	if x.steps >= x.maxSteps {
-		x.fail(Steps, fmt.Sprintf("no end after %d steps", x.steps))
+		x.fail(Steps, fmt.Sprintf("no end after %d steps", x.steps), "")
 		return -1
 	}
 	n, value := x.sched.pick(x, enabled)
@@ -296,7 +303,7 @@ func (x *Run) checkInvariants() {
 	defer func() {
 		x.quiet = false
 		if r := recover(); r != nil && r != any(abort{}) {
-			x.fail(Panic, fmt.Sprintf("in an invariant: %v\n%s", r, debug.Stack()))
+			x.fail(Panic, fmt.Sprintf("in an invariant: %v\n%s", r, debug.Stack()), fmt.Sprint(r))
 		}
 	}()
 	for _, f := range x.invariants {
@@ -388,7 +395,7 @@ func (x *Run) runThread(t *thread) {
 //go:norace
 func (x *Run) endThread(t *thread) {
 	if r := recover(); r != nil && r != any(abort{}) && !t.unwinding {
-		x.fail(Panic, fmt.Sprintf("%v\n%s", r, debug.Stack()))
+		x.fail(Panic, fmt.Sprintf("%v\n%s", r, debug.Stack()), fmt.Sprint(r))
 	}
 	t.edge.Store(2)
 	t.live, t.fn = false, nil
@@ -422,6 +429,9 @@ func (x *Run) Wait() {
 	}
 	x.quiet = false
 	x.next = -1
+	for _, t := range x.threads { // They begin now, not when they were named.
+		t.edge.Store(1)
+	}
 	over := false
 	defer func() {
 		if !over { // A thread has called runtime.Goexit, which ends whoever resumed it, too.
@@ -465,6 +475,7 @@ func (x *Run) unwind() {
 			x.running = t
 			t.co.resume()
 		}
+		t.edge.Load()
 	}
 	x.aborting = false
 	x.quiet = true
@@ -485,7 +496,7 @@ func (x *Run) Assert(ok bool, format string, args ...any) {
 //
 //go:norace
 func (x *Run) Fail(format string, args ...any) {
-	x.fail(Assertion, fmt.Sprintf(format, args...))
+	x.fail(Assertion, fmt.Sprintf(format, args...), format)
 	if x.running != nil && !x.quiet {
 		x.running.unwinding = true
 	}
@@ -493,9 +504,9 @@ func (x *Run) Fail(format string, args ...any) {
 }
 
 //go:norace
-func (x *Run) fail(k FailureKind, message string) {
+func (x *Run) fail(k FailureKind, message, class string) {
 	if x.failure == nil {
-		x.failure = &Failure{Kind: k, Message: message}
+		x.failure = &Failure{Kind: k, Message: message, class: class}
 	}
 	x.end = endFailed
 }
@@ -505,7 +516,7 @@ func (x *Run) fail(k FailureKind, message string) {
 //go:norace
 func waitAlone(ready bool, what string) {
 	if x := current; x != nil && !ready {
-		x.fail(Deadlock, what+" outside of threads")
+		x.fail(Deadlock, what+" outside of threads", "")
 		panic(abort{})
 	}
 }

@@ -10,21 +10,23 @@ import (
 	"unsafe"
 )
 
-// explain shortens the failing schedule of the execution that has just ended, and tells its story.
-func (x *Run) explain(f *Failure, body func(*Run)) {
+// explain shortens the failing schedule of the execution that has just ended, unless it was given, and tells its story.
+func (x *Run) explain(f *Failure, asGiven bool, body func(*Run)) {
 	steps := append([]choice(nil), x.trail...)
 	f.Found = formatSchedule(steps)
 	if RaceEnabled { // to be explained without the race detector
 		f.Schedule = f.Found
 		return
 	}
-	steps = x.shorten(steps, f.Kind, body)
+	if !asGiven {
+		steps = x.shorten(steps, f, body)
+	}
 	f.Schedule = formatSchedule(steps)
 	x.tracing = true
 	x.lines = nil
 	x.execute(&script{steps: steps}, body)
 	x.tracing = false
-	f.Trace = strings.Join(x.lines, "\n")
+	f.Trace = strings.Join(append(x.lines, x.sleeping...), "\n")
 	if x.failure != nil {
 		f.Message = x.failure.Message
 	} else {
@@ -34,10 +36,10 @@ func (x *Run) explain(f *Failure, body func(*Run)) {
 
 // shorten looks for a schedule that fails in the same way with fewer switches, or as many and fewer steps. It takes
 // away runs of steps, and joins those of one thread, as long as that helps.
-func (x *Run) shorten(steps []choice, kind FailureKind, body func(*Run)) []choice {
+func (x *Run) shorten(steps []choice, f *Failure, body func(*Run)) []choice {
 	fails := func(candidate []choice) []choice {
 		x.execute(&script{steps: candidate}, body)
-		if x.failure == nil || x.failure.Kind != kind {
+		if x.failure == nil || x.failure.Kind != f.Kind || x.failure.class != f.class {
 			return nil
 		}
 		return append([]choice(nil), x.trail...)
@@ -55,11 +57,18 @@ again:
 		runs := runsOf(steps)
 		for _, size := range []int{len(runs) / 2, len(runs) / 4, 3, 2, 1} {
 			for from := 0; size > 0 && from+size <= len(runs); from++ {
-				for _, candidate := range [][]choice{
+				candidates := [][]choice{
 					join(runs[:from], runs[from+size:]),                                // leave them out
 					join(runs[:from], runs[from+size:], runs[from:from+size]),          // do them last
 					join(runs[:from], swapped(runs[from:from+size]), runs[from+size:]), // the other way round
-				} {
+				}
+				if i := nextOfThread(runs, from); size == 1 && i > 0 {
+					candidates = append(candidates,
+						join(runs[:from], runs[from+1:i], runs[from:from+1], runs[i:]), // do them with the thread's next
+						join(runs[:from+1], runs[i:i+1], runs[from+1:i], runs[i+1:]),   // do its next with them
+					)
+				}
+				for _, candidate := range candidates {
 					tries++
 					if got := fails(candidate); got != nil && better(got, steps) {
 						steps = got
@@ -84,6 +93,16 @@ func runsOf(steps []choice) (runs [][]choice) {
 		i = j
 	}
 	return runs
+}
+
+// nextOfThread returns the index of the next run of the thread that makes run i, 0 if there is none.
+func nextOfThread(runs [][]choice, i int) int {
+	for j := i + 1; j < len(runs); j++ {
+		if runs[j][0].thread == runs[i][0].thread {
+			return j
+		}
+	}
+	return 0
 }
 
 func join(parts ...[][]choice) (steps []choice) {
@@ -126,7 +145,6 @@ func (x *Run) Logf(format string, args ...any) {
 // say adds a line to the trace: what the running thread did, to which object, and where.
 func (x *Run) say(o *object, what ...any) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%4d  %-10s  ", x.steps, x.running.name)
 	if o != nil {
 		b.WriteString(x.nameOf(o))
 		b.WriteByte('.')
@@ -134,10 +152,11 @@ func (x *Run) say(o *object, what ...any) {
 	for _, w := range what {
 		b.WriteString(x.show(w))
 	}
-	if where, line := caller(); where != "" {
-		fmt.Fprintf(&b, "%s%s: %s", strings.Repeat(" ", max(1, 72-b.Len())), where, line)
-	}
-	x.lines = append(x.lines, b.String())
+	x.lines = append(x.lines, traceLine(fmt.Sprint(x.steps), x.running.name, b.String(), caller()))
+}
+
+func traceLine(step, thread, what, where string) string {
+	return strings.TrimRight(fmt.Sprintf("%4s  %-10s  %-52s  %s", step, thread, what, where), " ")
 }
 
 // show formats a value: pointers by name.
@@ -152,24 +171,20 @@ func (x *Run) show(v any) string {
 	if r.IsNil() {
 		return "nil"
 	}
-	// A struct's address is that of its first field, so ask for the names of the objects inside.
-	if s := x.structName(r); s != "" {
+	at := place{r.Pointer(), r.Type().Elem()}
+	if _, ok := x.structs[at]; !ok {
+		x.learn()
+	}
+	if s, ok := x.structs[at]; ok {
 		return "&" + s
 	}
 	return r.Type().String()
 }
 
-// structName returns the name of the struct that p points to, "" if nothing is known about it.
-func (x *Run) structName(p reflect.Value) string {
-	for _, again := range []bool{false, true} {
-		if again {
-			x.learn()
-		}
-		if s, ok := x.structs[p.Pointer()]; ok {
-			return s
-		}
-	}
-	return ""
+// A place tells a struct from its first field.
+type place struct {
+	at uintptr
+	t  reflect.Type
 }
 
 func (x *Run) nameOf(o *object) string {
@@ -179,53 +194,43 @@ func (x *Run) nameOf(o *object) string {
 	case &x.forks:
 		return "threads"
 	}
+	if _, ok := x.names[o]; !ok {
+		x.learn()
+	}
 	if s, ok := x.names[o]; ok {
 		return s
 	}
-	x.learn()
-	if s, ok := x.names[o]; ok {
-		return s
-	}
-	s := fmt.Sprintf("object%d", o.id)
-	x.names[o] = s
-	return s
+	return fmt.Sprintf("object%d", o.id)
 }
 
-// learn walks from the roots and names what it meets.
+// learn walks from the roots and names what it meets: first what belongs to them, then what they lead to through
+// atomic pointers.
 func (x *Run) learn() {
 	if x.names == nil {
 		x.names = make(map[*object]string)
-		x.structs = make(map[uintptr]string)
+		x.structs = make(map[place]string)
 	}
-	for _, r := range x.roots {
-		x.walk(r.name, r.v, 8)
-	}
-	for _, c := range x.contexts {
-		x.walk("ctx", reflect.ValueOf(c), 3)
+	for _, through := range []bool{false, true} {
+		for _, r := range x.roots {
+			x.walk(r.name, r.v, 8, through)
+		}
+		for _, c := range x.contexts {
+			x.walk("ctx", reflect.ValueOf(c), 3, through)
+		}
 	}
 }
 
 var objectType = reflect.TypeFor[object]()
 
-func (x *Run) walk(name string, v reflect.Value, depth int) {
+func (x *Run) walk(name string, v reflect.Value, depth int, through bool) {
 	if depth == 0 {
 		return
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		if v.IsNil() || v.Elem().Kind() != reflect.Struct {
-			return
+		if !v.IsNil() {
+			x.walk(name, v.Elem(), depth-1, through)
 		}
-		if v.Elem().Type().PkgPath() != objectType.PkgPath() {
-			if _, ok := x.structs[v.Pointer()]; ok {
-				if x.structs[v.Pointer()] != name {
-					return
-				}
-			} else {
-				x.structs[v.Pointer()] = name
-			}
-		}
-		x.walk(name, v.Elem(), depth-1)
 	case reflect.Struct:
 		if !v.CanAddr() {
 			return
@@ -237,53 +242,68 @@ func (x *Run) walk(name string, v reflect.Value, depth int) {
 			}
 			return
 		}
-		// An atomic pointer is looked through.
-		if v.Type().PkgPath() == objectType.PkgPath() {
-			p := reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())) // the same variable, free of its field's name
-			if a, ok := p.Interface().(interface{ peek() any }); ok {
-				if q := reflect.ValueOf(a.peek()); q.Kind() == reflect.Pointer && !q.IsNil() {
-					x.walk(shortType(q.Type().Elem(), q.Pointer(), x), q, depth-1)
-				}
-			}
+		at := place{v.UnsafeAddr(), v.Type()}
+		if known, ok := x.structs[at]; !ok {
+			x.structs[at] = name
+		} else if known != name {
+			return // met before, on another way
+		}
+		ours := v.Type().PkgPath() == objectType.PkgPath()
+		if ours && through {
+			x.lookThrough(v, depth)
 		}
 		for i := range v.NumField() {
-			f := v.Type().Field(i)
-			if f.Anonymous || v.Type().PkgPath() == objectType.PkgPath() {
-				x.walk(name, v.Field(i), depth)
-			} else {
-				x.walk(name+"."+f.Name, v.Field(i), depth)
+			field := name
+			if f := v.Type().Field(i); !f.Anonymous && !ours {
+				field += "." + f.Name
 			}
+			x.walk(field, v.Field(i), depth, through)
 		}
+	default:
 	}
 }
 
-// shortType names a struct that was reached through an atomic pointer: it belongs to nobody's field.
-func shortType(t reflect.Type, at uintptr, x *Run) string {
-	if s, ok := x.structs[at]; ok {
-		return s
+// lookThrough walks on behind v if that is an atomic pointer.
+func (x *Run) lookThrough(v reflect.Value, depth int) {
+	p := reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())) // the same variable, free of its field's name
+	a, ok := p.Interface().(interface{ peek() any })
+	if !ok {
+		return
 	}
-	return fmt.Sprintf("%s%d", strings.ToLower(t.Name()), len(x.structs)+1)
+	q := reflect.ValueOf(a.peek())
+	if q.Kind() != reflect.Pointer || q.IsNil() {
+		return
+	}
+	// It belongs to nobody's field.
+	t := q.Type().Elem()
+	name, known := x.structs[place{q.Pointer(), t}]
+	if !known {
+		x.met++
+		name = fmt.Sprintf("%s%d", strings.ToLower(t.Name()), x.met)
+	}
+	x.walk(name, q, depth-1, true)
 }
 
 var self = reflect.TypeFor[Run]().PkgPath()
 
-// caller returns where the code under test called the explorer, and the line that stands there.
-func caller() (where, line string) {
+// caller returns where the code under test called the explorer, and what stands there.
+func caller() string {
 	var pcs [24]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if !strings.HasPrefix(f.Function, self+".") && f.File != "" || strings.HasSuffix(f.File, "_test.go") {
-			if strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "iter.") {
-				return "", ""
-			}
+		inside := strings.HasPrefix(f.Function, self+".") && !strings.HasSuffix(f.File, "_test.go")
+		if f.File == "" || strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "iter.") {
+			return ""
+		}
+		if !inside {
 			// A function on one line says less than its caller.
-			if line = sourceLine(f.File, f.Line); !strings.HasPrefix(line, "func ") || !more {
-				return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), line
+			if line := sourceLine(f.File, f.Line); !strings.HasPrefix(line, "func ") || !more {
+				return fmt.Sprintf("%s:%d: %s", filepath.Base(f.File), f.Line, line)
 			}
 		}
 		if !more {
-			return "", ""
+			return ""
 		}
 	}
 }
@@ -300,10 +320,10 @@ func sourceLine(file string, n int) string {
 	return strings.TrimSpace(lines[n-1])
 }
 
-// blocked says who waits for what.
+// blocked says who waits for what, in a word and, for the trace, line by line.
 //
 //go:norace
-func (x *Run) blocked() string {
+func (x *Run) blocked() (message, class string) {
 	var parts []string
 	for _, t := range x.threads {
 		if !t.live {
@@ -320,8 +340,12 @@ func (x *Run) blocked() string {
 		default:
 		}
 		parts = append(parts, t.name+" waits "+what)
+		class += t.name + " "
+		if x.tracing {
+			x.sleeping = append(x.sleeping, traceLine("...", t.name, "waits "+what, t.where))
+		}
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, "; "), class
 }
 
 func (x *Run) label(o *object) string {

@@ -391,7 +391,7 @@ func TestPool(t *testing.T) {
 		p := Pool{New: func() any { made++; return made }}
 		require.Equal(t, 1, p.Get())
 		require.Equal(t, 2, p.Get())
-		if current == nil { // What the real one does, it does when it likes.
+		if _, ok := t.(tester); !ok { // What the real one does, it does when it likes.
 			return
 		}
 		p.Put(1)
@@ -463,14 +463,14 @@ func TestAfterFunc(t *testing.T) {
 		// A context that was cancelled in the body.
 		passes(t, o, func(x *Run) {
 			ctx := x.NewContext()
-			n := 0
+			n, m := 0, 0
 			ctx.AfterFunc(func() { n++ })
 			ctx.Cancel()
 			ctx.Cancel()
-			ctx.AfterFunc(func() { n += 10 })
-			x.Assert(n == 0, "threads of their own")
+			ctx.AfterFunc(func() { m++ })
+			x.Assert(n == 0 && m == 0, "threads of their own")
 			x.Wait()
-			x.Assert(n == 11, "%d", n)
+			x.Assert(n == 1 && m == 1, "each ran once")
 		})
 		passes(t, o, func(x *Run) {
 			ctx := x.NewContext()
