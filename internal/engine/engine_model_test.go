@@ -33,12 +33,15 @@ var tierOne = []scenario{
 	{name: "lock/2x1", size: 1, body: same(2, func(w *world) { w.use(1) })},
 	{name: "lock/2x2", size: 1, body: same(2, func(w *world) { w.use(1); w.use(1) })},
 	{name: "lock/base", base: 1, size: 1, body: same(2, func(w *world) { w.use(1); w.use(1) })},
+	{name: "waiting", size: 1, body: each(
+		func(w *world) { w.use(1) }, func(w *world) { w.use(1) },
+		func(w *world) { n := w.e.Waiting(); w.Assert(0 <= n && n <= 1, "%d waiting", n) })},
 	{name: "lock/3x1", size: 1, body: same(3, func(w *world) { w.use(1) })},
 	{name: "try/2x2", size: 1, body: each(
 		func(w *world) { w.use(1); w.use(1) },
 		func(w *world) { w.tryUse(1); w.tryUse(1) })},
 	{name: "try/3", size: 1, body: each(
-		func(w *world) { w.use(1) }, func(w *world) { w.use(1) }, func(w *world) { w.tryUse(1); w.tryUse(1) })},
+		func(w *world) { w.use(1) }, func(w *world) { w.use(1) }, func(w *world) { w.tryUse(1) })},
 
 	// Permits of several kinds.
 	{name: "split/both", size: 2, body: each(
@@ -63,7 +66,7 @@ var tierOne = []scenario{
 	{name: "timeout/3", size: 1, body: each(
 		func(w *world) { w.use(1) }, func(w *world) { w.use(1) }, func(w *world) { w.useFor(1) })},
 	{name: "timeout/head lets pass", size: 2, body: each(
-		func(w *world) { w.use(1) }, func(w *world) { w.useFor(2) }, func(w *world) { w.use(1) })},
+		func(w *world) { w.must(1); w.release(1) }, func(w *world) { w.useFor(2) })},
 	{name: "timeout/multi", size: 2, body: each(
 		func(w *world) { w.use(2) }, func(w *world) { w.useFor(1) }, func(w *world) { w.useFor(2) })},
 	{name: "cancel/select", size: 1, body: cancelled(false, func(w *world, ctx context.Context) {
@@ -136,8 +139,6 @@ var tierOne = []scenario{
 	{name: "resize/to nothing and back", size: 1, body: each(
 		func(w *world) { w.resize(0); w.resize(1) },
 		func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) }, func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) })},
-	{name: "resize/against timeout", size: 1, body: each(
-		func(w *world) { w.resize(2); w.resize(1) }, func(w *world) { w.use(1) }, func(w *world) { w.useFor(1) })},
 
 	// Close.
 	{name: "close", size: 1, body: each(
@@ -172,19 +173,21 @@ var tierTwo = []struct {
 	{scenario{name: "split", size: 2, body: each(
 		func(w *world) { w.must(2); w.release(1); w.release(1) },
 		func(w *world) { w.use(1) }, func(w *world) { w.use(1) })}, inHalves},
+	{scenario{name: "try/3x2", size: 1, body: each(
+		func(w *world) { w.use(1) }, func(w *world) { w.use(1) }, func(w *world) { w.tryUse(1); w.tryUse(1) })}, unbounded},
 	{scenario{name: "lock/3x2", size: 1, body: same(3, func(w *world) { w.use(1); w.use(1) })}, within3},
 	{scenario{name: "lock/4x1", size: 1, body: same(4, func(w *world) { w.use(1) })}, inHalves},
-	{scenario{name: "two permits/4x1", size: 2, body: same(4, func(w *world) { w.use(1) })}, inHalves},
+	{scenario{name: "two permits/4x1", size: 2, body: same(4, func(w *world) { w.use(1) })}, within3},
 	{scenario{name: "readers and writer/4", size: 3, body: func(w *world) {
 		w.Same(3, "reader", func(int) { w.use(1) })
 		w.Go("writer", func() { w.use(3) })
-	}}, inHalves},
+	}}, within3},
 	{scenario{name: "timeout/3x2", size: 1, body: each(
 		func(w *world) { w.use(1); w.use(1) }, func(w *world) { w.useFor(1); w.use(1) },
 		func(w *world) { w.useFor(1); w.use(1) })}, within3},
 	{scenario{name: "timeout/all", size: 1, body: same(3, func(w *world) { w.useFor(1) })}, inHalves},
 	{scenario{name: "cancel/watch shared", size: 1, body: cancelled(true, func(w *world, ctx context.Context) {
-		w.Same(3, "t", func(int) { w.useOr(ctx, 1, context.Canceled); w.useOr(ctx, 1, context.Canceled) })
+		w.Same(2, "t", func(int) { w.useOr(ctx, 1, context.Canceled); w.useOr(ctx, 1, context.Canceled) })
 	})}, within3},
 	{scenario{name: "cancel/select shared", size: 1, body: cancelled(false, func(w *world, ctx context.Context) {
 		w.Same(3, "t", func(int) { w.useOr(ctx, 1, context.Canceled) })
@@ -194,8 +197,12 @@ var tierTwo = []struct {
 		func(w *world) { w.drop(w.future(1), 1) })}, inHalves},
 	{scenario{name: "future/all poll", size: 1, body: same(3, func(w *world) {
 		w.finishFuture(w.await(w.future(1), 1), 1)
-	})}, inHalves},
-	{scenario{name: "future/all cancel", size: 1, body: same(3, func(w *world) { w.drop(w.future(1), 1) })}, inHalves},
+	})}, within3},
+	{scenario{name: "future/all cancel", size: 1, body: same(3, func(w *world) { w.drop(w.future(1), 1) })}, within3},
+	{scenario{name: "timeout/head lets pass", size: 2, body: each(
+		func(w *world) { w.use(1) }, func(w *world) { w.useFor(2) }, func(w *world) { w.use(1) })}, unbounded},
+	{scenario{name: "resize/against timeout", size: 1, body: each(
+		func(w *world) { w.resize(2); w.resize(1) }, func(w *world) { w.use(1) }, func(w *world) { w.useFor(1) })}, unbounded},
 	{scenario{name: "resize/debt", size: 3, body: each(
 		func(w *world) { w.resize(1); w.resize(2) }, func(w *world) { w.must(1); w.release(1); w.use(1) },
 		func(w *world) { w.use(1) }, func(w *world) { w.useOr(bg, 2, waiter.ErrTooLarge) })}, within3},

@@ -21,7 +21,10 @@ type world struct {
 	e *Engine
 
 	base, size, peak int64 // peak: the largest size so far
-	held             int64
+
+	// held counts permits in use. It is an atomic so that the explorer tries all orders of what happens inside; with a
+	// plain variable nothing would ever happen between an acquire and its release.
+	held interleave.Int64
 
 	queue  []queued // as it was when mu was last free
 	jumped [8]bool  // by thread: its waiter left the queue from behind another: it was not granted
@@ -39,6 +42,7 @@ func newWorld(x *interleave.Run, base, size int64, maxWaiting int) *world {
 	w := &world{Run: x, e: new(Engine), base: base, size: size, peak: size}
 	w.e.Init(base, size, maxWaiting)
 	x.Name("e", w.e)
+	x.Name("held", &w.held)
 	x.Always(w.check)
 	return w
 }
@@ -94,7 +98,7 @@ func (w *world) follow(line []*waiter.Waiter) {
 
 // finish checks what is left when all threads have ended and given back what they held.
 func (w *world) finish() {
-	w.Assert(w.held == 0, "%d permits are still held", w.held)
+	w.Assert(w.held.Load() == 0, "%d permits are still held", w.held.Load())
 	w.Assert(w.e.Size(w.base) == w.size, "the size is %d, not %d", w.e.Size(w.base), w.size)
 	w.Assert(w.e.Available(w.base) == w.size, "%d of %d permits are left", w.e.Available(w.base), w.size)
 	w.Assert(w.e.Waiting() == 0, "%d are still queued", w.e.Waiting())
@@ -104,8 +108,8 @@ func (w *world) finish() {
 // took accounts for n permits that the running thread has got.
 func (w *world) took(n int64) {
 	w.Assert(!w.jumped[w.Running()], "overtaken: granted from behind another")
-	w.held += n
-	w.Assert(w.held <= w.peak, "%d permits are held of at most %d", w.held, w.peak)
+	held := w.held.Add(n)
+	w.Assert(held <= w.peak, "%d permits are held of at most %d", held, w.peak)
 }
 
 // What a scenario's threads do, as the façades do it.
@@ -145,7 +149,7 @@ func (w *world) acquireTimeout(n int64) error {
 }
 
 func (w *world) release(n int64) {
-	w.held -= n
+	w.held.Add(-n)
 	w.Assert(w.e.Release(w.base, n), "a release of what is held was refused")
 }
 

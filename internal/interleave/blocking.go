@@ -2,6 +2,7 @@ package interleave
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -170,12 +171,9 @@ func (s *Signal) C() <-chan struct{} {
 		return nil
 	}
 	if x := current; x != nil {
-		for _, known := range x.signals {
-			if known == s {
-				return s.v
-			}
+		if !slices.Contains(x.signals, s) {
+			x.signals = append(x.signals, s)
 		}
-		x.signals = append(x.signals, s)
 	}
 	return s.v
 }

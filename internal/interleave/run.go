@@ -311,7 +311,7 @@ func (x *Run) checkInvariants() {
 	}
 }
 
-// --- What scenarios use -----------------------------------------------------------------------------------------------
+// What scenarios use.
 
 // Go makes a thread that will run f: in the body, when Wait is called; in a thread, at any time from now on.
 func (x *Run) Go(name string, f func()) *Thread { return x.spawn(name, f, 0) }

@@ -63,7 +63,7 @@ func (n *node) canon(x *Run, t uint8) uint8 {
 	if g == 0 || n.moved.has(t) {
 		return t
 	}
-	for u := uint8(0); u < t; u++ {
+	for u := range t {
 		if x.threads[u].group == g && !n.moved.has(u) && n.enabled.has(u) {
 			return u
 		}
@@ -187,7 +187,7 @@ func (n *node) choose(x *Run, t uint8) (int, uint8) {
 	return int(t), 0
 }
 
-// --- Partial-order reduction ------------------------------------------------------------------------------------------
+// Partial-order reduction.
 
 // reduction is the search that executes each trace at least once, and few of them twice: dynamic partial-order reduction
 // with source sets and sleep sets.
@@ -342,7 +342,7 @@ func (s *reduction) stuck(x *Run) {
 	}
 }
 
-// --- Bounded search ---------------------------------------------------------------------------------------------------
+// Bounded search.
 
 // bounded is depth-first search over all schedules with at most bound preemptions: a switch away from a thread that
 // could go on, other than at a Yield, is one.

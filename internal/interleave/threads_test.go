@@ -43,7 +43,7 @@ func TestYield(t *testing.T) {
 			})
 		}
 		// What a thread does itself is no change, nor is a store of what was there.
-		fails(t, Deadlock, o, func(x *Run) {
+		_ = fails(t, Deadlock, o, func(x *Run) {
 			var a, b, c Int32
 			x.Go("spinner", func() {
 				for a.Load() == 0 {
@@ -242,7 +242,7 @@ func TestFailures(t *testing.T) {
 // The others are unwound, and their deferred functions do nothing.
 func TestAFailureUnwindsTheOthers(t *testing.T) {
 	unwound := 0
-	fails(t, Assertion, Options{}, func(x *Run) {
+	_ = fails(t, Assertion, Options{}, func(x *Run) {
 		unwound = 0
 		var mu Mutex
 		var held Bool
@@ -299,7 +299,7 @@ func TestStepLimit(t *testing.T) {
 		})
 	}
 	require.Equal(t, 10, passes(t, Options{MaxSteps: 10}, exactly(10)).Steps)
-	fails(t, Steps, Options{MaxSteps: 10}, exactly(11))
+	_ = fails(t, Steps, Options{MaxSteps: 10}, exactly(11))
 	require.Equal(t, 600, passes(t, Options{}, exactly(600)).Steps, "more than there was room for at first")
 }
 
@@ -462,9 +462,9 @@ func TestCoroutinesEndWithTheExploration(t *testing.T) {
 	require.True(t, r.Exhausted)
 	require.NotZero(t, Explore(Options{Mode: Bounded, Bound: 2}, counters(3)).Pruned)
 	for _, kind := range []FailureKind{Assertion, Deadlock, Panic, Steps} {
-		fails(t, kind, Options{}, func(x *Run) {
+		_ = fails(t, kind, Options{}, func(x *Run) {
 			var mu Mutex
-			x.Go("waiting", func() { mu.Lock(); mu.Unlock(); NewSignal(1).Receive() })
+			x.Go("waiting", func() { pass(&mu); NewSignal(1).Receive() })
 			x.Go("failing", func() {
 				switch mu.Lock(); kind {
 				case Assertion:

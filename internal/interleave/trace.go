@@ -266,7 +266,7 @@ func (x *Run) walk(name string, v reflect.Value, depth int, through bool) {
 // lookThrough walks on behind v if that is an atomic pointer.
 func (x *Run) lookThrough(v reflect.Value, depth int) {
 	p := reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())) // the same variable, free of its field's name
-	a, ok := p.Interface().(interface{ peek() any })
+	a, ok := reflect.TypeAssert[interface{ peek() any }](p)
 	if !ok {
 		return
 	}

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farad-go/farad/internal/interleave"
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/interleave"
 )
 
 const wantTrace = `

@@ -22,7 +22,7 @@ func programCount(t *testing.T, short, long int) int {
 	switch {
 	case *programs > 0:
 		return *programs
-	case testing.Short():
+	case testing.Short() || RaceEnabled:
 		return short
 	default:
 		return long

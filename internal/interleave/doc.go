@@ -1,0 +1,69 @@
+// Package interleave runs a piece of concurrent code in many interleavings, up to all that there are, and tells of the
+// first that fails.
+//
+// A scenario is a function that sets up, names threads, lets them run, and says what must hold at the end. The code
+// under test takes its atomics, mutexes, signals and pools from internal/xsync, which under the build tag interleave are
+// the types of this package: each of their operations is a step, in front of which another thread may go on.
+//
+//	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+//		s := semaphore.New(1)
+//		inside := 0
+//		x.Same(2, "user", func(int) {
+//			s.Acquire(ctx, 1)
+//			inside++
+//			x.Assert(inside == 1, "%d inside", inside)
+//			inside--
+//			s.Release(1)
+//		})
+//		x.Wait()
+//		x.Assert(s.TryAcquire(1), "a permit is lost")
+//	})
+//
+// An execution fails if an assertion or an invariant ([Run.Always]) does not hold, if anything panics, if threads wait
+// that nobody will wake, and if it does not end. It is shortened to few switches and printed step by step, with a
+// schedule that replays it: INTERLEAVE_SCHEDULE=a7.b3.a1 go test -tags interleave -run ...
+//
+// # What a search guarantees
+//
+//	Reduced   Every trace is executed: every schedule, up to the order of steps that commute.
+//	Bounded   Every schedule with at most Bound preemptions is, or another of its trace.
+//	Plain     Likewise, each and every one. The other two are validated against it on random programs.
+//	Random    Nothing: but it knows no limit of size.
+//	PCT       A bug that needs Depth orderings among n threads and k steps is found in each execution with probability
+//	          1/(n·k^(Depth-1)) at least.
+//
+// Without the race detector nothing but modelled operations is looked at: what threads share otherwise is taken to be
+// protected. Under -race the same searches check just that. The explorer hides itself from the race detector, which so
+// sees only the order that the code under test has made, in every execution; then a race is a failure, too, but
+// invariants are not checked and nothing is shortened.
+//
+// # Limits
+//
+//   - Eight threads. A search tells sets of them apart by the bits of a byte.
+//   - Atomics are sequentially consistent, as those of Go are. What is reordered by the compiler or the machine in plain
+//     memory is left to the race detector.
+//   - The body must be deterministic: in the same schedule it must do the same. No time, no random numbers, no iteration
+//     over a map, no goroutines, no state kept from one execution to the next. Modelled variables begin every execution
+//     as zero, wherever they are. An exhaustive search panics when it notices.
+//   - A loop that waits must have a [Yield] in it, which goes on when one of the last 16 modelled variables that the
+//     loop has looked at changes. It must look by loads, or by writes that change nothing: two threads that wake each
+//     other by what they do while they wait never end.
+//   - The time of a timeout is chosen. It may pass before anything, and it passes rather than that there is a deadlock.
+//   - runtime.Goexit in a thread, and so FailNow of package testing, ends the whole exploration, without a trace.
+//
+// # Files
+//
+//	file            what                                    read it for
+//	explore.go      Explore, Options, Result, Failure       what a search is asked and answers
+//	check.go        Check                                   tests, the environment, processes that share a search
+//	run.go          Run, Thread, Choose, Yield              executions, threads, steps, deadlocks
+//	atomics.go      Bool, Int32, ..., Pointer               the modelled atomics
+//	blocking.go     Mutex, Signal, Pool, Context            the modelled rest
+//	coro.go         (internal)                              threads as coroutines
+//	coro_race.go    (internal)                              as goroutines that the race detector does not see through
+//	causality.go    (internal)                              what happens before what; traces
+//	search.go       (internal)                              Reduced, Bounded, Plain
+//	random.go       (internal)                              Random, PCT; replay
+//	schedule.go     (internal)                              schedules as text
+//	trace.go        (internal)                              shortening; telling what happened
+package interleave
