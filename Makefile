@@ -20,6 +20,14 @@ test: ## all tests of the module
 race: ## the race detector: all tests, then the concurrent packages on 1, 2, 4 and 16 processors
 	@$(CHECK) race
 
+.PHONY: model
+model: ## the model checks: every scenario, then the race tier
+	@$(CHECK) interleave
+
+.PHONY: mutants
+mutants: ## all mutants of the engine and the waiters (half an hour)
+	go run ./internal/mutate -p 2 -md docs/mutants.md
+
 .PHONY: vet
 vet: ## go vet, all modules
 	@$(CHECK) vet

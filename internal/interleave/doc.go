@@ -7,17 +7,19 @@
 //
 //	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 //		s := semaphore.New(1)
-//		inside := 0
+//		var inside interleave.Int64
 //		x.Same(2, "user", func(int) {
 //			s.Acquire(ctx, 1)
-//			inside++
-//			x.Assert(inside == 1, "%d inside", inside)
-//			inside--
+//			x.Assert(inside.Add(1) == 1, "two inside")
+//			inside.Add(-1)
 //			s.Release(1)
 //		})
 //		x.Wait()
 //		x.Assert(s.TryAcquire(1), "a permit is lost")
 //	})
+//
+// What the scenario itself shares to check something must be modelled, too: between two steps a thread is alone, so that a
+// plain counter in the place of inside would go up and down unseen.
 //
 // An execution fails if an assertion or an invariant ([Run.Always]) does not hold, if anything panics, if threads wait
 // that nobody will wake, and if it does not end. It is shortened to few switches and printed step by step, with a

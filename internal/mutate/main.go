@@ -54,10 +54,12 @@ import (
 
 const defaultEquivalents = "internal/mutate/equivalent.txt"
 
-// The model finds what needs an unlikely interleaving, the rest what is wrong in any.
+// The model finds what needs an unlikely interleaving, the tests what is wrong in any, and the model under the race
+// detector what is not protected.
 var defaultTests = []string{
 	"-tags interleave -run Model -short ./internal/engine ./waiter ./sync/semaphore",
 	"-short ./internal/engine ./waiter ./sync/semaphore",
+	"-race -tags interleave -run Model -short ./internal/engine ./waiter",
 }
 
 var defaultTargets = []string{"internal/engine", "waiter"}
