@@ -136,6 +136,12 @@ var tierOne = []scenario{
 		func(w *world) { w.resize(1) }, func(w *world) { w.useOr(bg, 2, waiter.ErrTooLarge) }, func(w *world) { w.use(1) })},
 	{name: "resize/down and up", size: 2, body: each(
 		func(w *world) { w.resize(1); w.resize(2) }, maybe(2), maybe(2))},
+	{name: "resize/debt keeps the order", size: 2, body: func(w *world) {
+		w.begin(2)
+		w.Go("holder", func() { w.release(2) })
+		w.Same(2, "t", func(int) { w.use(1) })
+		w.Go("resizer", func() { w.resize(1) })
+	}},
 	{name: "resize/to nothing and back", size: 1, body: each(
 		func(w *world) { w.resize(0); w.resize(1) },
 		func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) }, func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) })},

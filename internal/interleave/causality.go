@@ -52,7 +52,6 @@ func dependent(a, b accessKind) bool {
 type footprint struct {
 	objects [2]int32
 	kinds   [2]accessKind
-	many    bool // too much to remember: taken to depend on everything
 }
 
 // A node is one step of the execution under way, and what a depth-first search keeps about it.
@@ -142,24 +141,13 @@ func (c *causality) known(x *Run, thread uint8) clock {
 // footing lists the accesses of an operation.
 //
 //go:norace
-func (c *causality) footing(x *Run, o *op) []access {
+func (c *causality) footing(o *op) []access {
 	l := c.scratch[:0]
 	switch o.kind {
 	case opStart, opChoose, opJoin:
-	case opYield:
-		t := x.threads[o.thread]
-	seen:
-		for i := max(0, t.nseen-seenSize); i < t.nseen; i++ {
-			id := t.seen[i%seenSize].o.id
-			for _, a := range l {
-				if a.object == id {
-					continue seen
-				}
-			}
-			l = append(l, access{object: id, kind: accRead})
-		}
+	case opYield: // Once something has changed, it commutes with everything.
 	case opRead:
-		l = append(l, access{object: o.o.id, kind: accRead})
+		l = append(l, access{object: o.o.id, kind: accRead, ready: o.ready})
 	case opWrite:
 		l = append(l, access{object: o.o.id, kind: accWrite, ready: o.ready})
 	case opLock, opReceive, opTimed:
@@ -167,7 +155,7 @@ func (c *causality) footing(x *Run, o *op) []access {
 	case opReceiveOr:
 		l = append(l, access{object: o.o.id, kind: accWrite, ready: o.ready}, access{object: o.o2.id, kind: accRead})
 	case opReadBoth:
-		l = append(l, access{object: o.o.id, kind: accRead}, access{object: o.o2.id, kind: accRead})
+		l = append(l, access{object: o.o.id, kind: accRead, ready: o.ready}, access{object: o.o2.id, kind: accRead})
 	case opInvoke:
 		l = append(l, access{object: o.o.id, kind: accInvoke})
 	case opRespond:
@@ -215,7 +203,7 @@ func (c *causality) place(x *Run, o *op, n *node, d int) {
 	}
 	c.accesses = c.accesses[:n.accesses]
 	c.races = c.races[:0]
-	for _, a := range c.footing(x, o) {
+	for _, a := range c.footing(o) {
 		a.node, a.prev = int32(d), *c.of(a.object)
 		c.order(&a, &before, &n.clock)
 		c.accesses = append(c.accesses, a)
