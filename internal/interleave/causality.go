@@ -52,6 +52,7 @@ func dependent(a, b accessKind) bool {
 type footprint struct {
 	objects [2]int32
 	kinds   [2]accessKind
+	many    bool // too much to remember: taken to depend on everything
 }
 
 // A node is one step of the execution under way, and what a depth-first search keeps about it.
@@ -141,11 +142,23 @@ func (c *causality) known(x *Run, thread uint8) clock {
 // footing lists the accesses of an operation.
 //
 //go:norace
-func (c *causality) footing(o *op) []access {
+func (c *causality) footing(x *Run, o *op) []access {
 	l := c.scratch[:0]
 	switch o.kind {
 	case opStart, opChoose, opJoin:
-	case opYield: // Once something has changed, it commutes with everything.
+	case opYield:
+		t := x.threads[o.thread]
+		n := max(t.nseen, t.yielded)
+	seen:
+		for i := max(0, n-seenSize); i < n; i++ {
+			id := t.seen[i%seenSize].o.id
+			for _, a := range l {
+				if a.object == id {
+					continue seen
+				}
+			}
+			l = append(l, access{object: id, kind: accRead})
+		}
 	case opRead:
 		l = append(l, access{object: o.o.id, kind: accRead, ready: o.ready})
 	case opWrite:
@@ -203,7 +216,7 @@ func (c *causality) place(x *Run, o *op, n *node, d int) {
 	}
 	c.accesses = c.accesses[:n.accesses]
 	c.races = c.races[:0]
-	for _, a := range c.footing(o) {
+	for _, a := range c.footing(x, o) {
 		a.node, a.prev = int32(d), *c.of(a.object)
 		c.order(&a, &before, &n.clock)
 		c.accesses = append(c.accesses, a)

@@ -149,6 +149,42 @@ func TestReducedExecutesEachTraceOnce(t *testing.T) {
 	}
 }
 
+// A thread looks, sees nothing and yields, or looks after the store. A Yield comes after what wakes it.
+func TestReducedTakesAYieldForALook(t *testing.T) {
+	var u, v, w Int32
+	r := passes(t, Options{}, threads(2, func(i int) {
+		if i == 0 {
+			w.Load()
+			v.Store(1)
+			return
+		}
+		if u.Load() == 0 && v.Load() == 0 {
+			Yield()
+		}
+		w.Store(1)
+	}))
+	require.Equal(t, 2, r.Executions)
+	require.Zero(t, r.Pruned)
+}
+
+// Programs on which a search has once missed something.
+func TestReductionSeesEveryTraceOfThese(t *testing.T) {
+	for _, p := range []program{
+		{threads: [][]step2{{{insAdd, 2}, {insAwaitEither, 0}}, {{insLockSection, 0}, {insAdd, 0}}, {{insAdd, 2}}}},
+		{threads: [][]step2{
+			{{insSend, 2}, {insSend, 0}, {insSend, 0}},
+			{{insStore, 0}, {insTimed, 0}, {insSend, 2}, {insSend, 0}},
+		}},
+	} {
+		all, reduced := &bounded{bound: Unbounded, cache: new(cache)}, &reduction{}
+		want, _, ok := traces(all, &all.causality, 20*plainLimit, p.body(func(string) {}))
+		require.True(t, ok)
+		got, _, ok := traces(reduced, &reduced.causality, plainLimit, p.body(func(string) {}))
+		require.True(t, ok)
+		requireSameTraces(t, want, got, p)
+	}
+}
+
 // Who is blocked at the end could have been first.
 func TestReducedReversesWhoIsBlocked(t *testing.T) {
 	for n := 2; n < 5; n++ {

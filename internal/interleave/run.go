@@ -80,10 +80,11 @@ type thread struct {
 	live, unwinding bool
 	spawnedAt       int // the step that started it; -1: the body
 
-	seen  [seenSize]sight // what it read or wrote lately, for Yield
-	nseen int
-	edge  atomic.Uint32 // what the race detector sees of start and end
-	where string        // for traces: where it is
+	seen    [seenSize]sight // what it read or wrote lately, for Yield
+	nseen   int
+	yielded int           // what nseen was before a Yield that has not been accounted for
+	edge    atomic.Uint32 // what the race detector sees of start and end
+	where   string        // for traces: where it is
 }
 
 const seenSize = 16
@@ -97,6 +98,7 @@ type sight struct {
 func (t *thread) saw(o *object) {
 	t.seen[t.nseen%seenSize] = sight{o, o.version}
 	t.nseen++
+	t.yielded = 0
 }
 
 // changed reports whether anything that the thread has seen since its last Yield was changed by others.
@@ -356,7 +358,7 @@ func (x *Run) spawn(name string, f func(), group int) *Thread {
 		x.pool = append(x.pool, t)
 	}
 	t.group, t.name, t.fn, t.spawnedAt = group, name, f, at
-	t.live, t.unwinding, t.nseen = true, false, 0
+	t.live, t.unwinding, t.nseen, t.yielded = true, false, 0, 0
 	t.op = op{kind: opStart, thread: uint8(t.id)}
 	t.edge.Store(1)
 	x.threads = append(x.threads, t)
@@ -560,7 +562,7 @@ func Yield() {
 		return
 	}
 	if x.stepTo(op{kind: opYield}) {
-		x.running.nseen = 0
+		x.running.yielded, x.running.nseen = x.running.nseen, 0
 		if x.tracing {
 			x.say(nil, "Yield()")
 		}

@@ -241,6 +241,9 @@ func (s *reduction) inherit(n, p *node) {
 
 // disturbs reports whether step n and an operation are dependent.
 func (s *reduction) disturbs(n *node, f *footprint) bool {
+	if f.many {
+		return true
+	}
 	for _, a := range s.accesses[n.accesses : n.accesses+n.naccesses] {
 		for i, o := range f.objects {
 			if o == a.object && dependent(a.kind, f.kinds[i]) {
@@ -314,8 +317,8 @@ func (s *reduction) finish() bool {
 
 // remember keeps what the node's thread did there, for the sleep sets of the other threads' continuations.
 func (s *reduction) remember(n *node) {
-	var f footprint
-	for i, a := range s.accesses[n.accesses : n.accesses+n.naccesses] {
+	f := footprint{many: n.naccesses > 2}
+	for i, a := range s.accesses[n.accesses:min(n.accesses+n.naccesses, n.accesses+2)] {
 		f.objects[i], f.kinds[i] = a.object, a.kind
 	}
 	n.footprints[n.thread] = f
