@@ -371,3 +371,19 @@ func TestSearchesExecuteAsMuchAsEver(t *testing.T) {
 		})
 	}
 }
+
+func TestCacheRemembers(t *testing.T) {
+	var c cache
+	rng := rand.New(rand.NewPCG(17, 18))
+	keys := make([]uint64, 20_000) // it grows meanwhile
+	for i := range keys {
+		keys[i] = rng.Uint64()
+		require.True(t, c.enter(keys[i], 2))
+	}
+	for _, k := range keys {
+		require.False(t, c.enter(k, 2))
+		require.False(t, c.enter(k, 3))
+		require.True(t, c.enter(k, 1), "with fewer preemptions")
+		require.False(t, c.enter(k, 1))
+	}
+}

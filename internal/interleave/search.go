@@ -329,9 +329,8 @@ func (s *reduction) remember(n *node) {
 //go:norace
 func (s *reduction) stuck(x *Run) {
 	for _, t := range x.threads {
-		if t.live && !t.enabled() {
+		if t.live {
 			o := t.op
-			o.thread = uint8(t.id)
 			n := s.push(o.thread, 0)
 			s.place(x, &o, n, s.depth-1)
 			for _, r := range s.races {

@@ -57,7 +57,8 @@ const defaultEquivalents = "internal/mutate/equivalent.txt"
 // The model finds what needs an unlikely interleaving, the tests what is wrong in any, and the model under the race
 // detector what is not protected.
 var defaultTests = []string{
-	"-tags interleave -run Model -short ./internal/engine ./waiter ./sync/semaphore",
+	"-tags interleave -run Model -short ./internal/engine",
+	"-tags interleave -run Model -short ./waiter ./sync/semaphore",
 	"-short ./internal/engine ./waiter ./sync/semaphore",
 	"-race -tags interleave -run Model -short ./internal/engine ./waiter",
 }
