@@ -180,7 +180,11 @@ func (p program) body(outcome func(string)) func(x *Run) {
 						mus[s.v].Unlock()
 					}
 				case insSend:
-					sigs[len(sigs)-1][s.v].TrySend() // alike threads must do alike
+					to := len(sigs) - 1
+					if p.alike > to {
+						to = i // it would make the last one different
+					}
+					sigs[to][s.v].TrySend() // alike threads must do alike
 				case insReceive:
 					sigs[i][s.v].Receive()
 					saw(1)
