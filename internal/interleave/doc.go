@@ -2,7 +2,7 @@
 // first that fails.
 //
 // A scenario is a function that sets up, names threads, lets them run, and says what must hold at the end. The code
-// under test takes its atomics, mutexes, signals and pools from internal/xsync, which under the build tag interleave are
+// under test takes its atomics, mutexes, signals and pools from internal/xsync. Under the build tag interleave these are
 // the types of this package: each of their operations is a step, in front of which another thread may go on.
 //
 //	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {

@@ -25,8 +25,8 @@ const wantTrace = `
   11  child       hello 1  | h := x.Go("child", func() { x.Logf("hello %d", 1) })
   12  second      joins child  | h.Join()
   13  second      chooses 0 of 2  | interleave.Choose(2)
-  14  second      l.top.Load() = &item1  | taken := l.top.Load().taken.CompareAndSwap(true, false)
-  15  second      item1.taken.CompareAndSwap(true, false) = true  | taken := l.top.Load().taken.CompareAndSwap(true, false)
+  14  second      l.top.Load() = &item1  | it := l.top.Load()
+  15  second      item1.taken.CompareAndSwap(true, false) = true  | x.Assert(!it.taken.CompareAndSwap(true, false), "taken")
 `
 
 // It is compared without the places in the source, but with the lines that stand there.
@@ -59,8 +59,8 @@ func TestTrace(t *testing.T) {
 			h := x.Go("child", func() { x.Logf("hello %d", 1) })
 			h.Join()
 			interleave.Choose(2)
-			taken := l.top.Load().taken.CompareAndSwap(true, false)
-			x.Assert(!taken, "taken")
+			it := l.top.Load()
+			x.Assert(!it.taken.CompareAndSwap(true, false), "taken")
 		})
 		x.Wait()
 	}).Failure

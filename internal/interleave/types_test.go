@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// everywhere calls f outside of explorations, in the body, after Wait, in a thread, and in a thread of a traced execution.
+// everywhere calls f outside of explorations, in the body, in a thread, after Wait, and where it is traced.
 func everywhere(t *testing.T, f func(t require.TestingT)) {
 	t.Helper()
 	f(t)
@@ -72,7 +72,7 @@ func sameValues[T any](t require.TestingT, actual, model value[T], operands []T)
 	}
 }
 
-func sameNumbers[T int32 | int64 | uint32 | uint64 | uintptr](t *testing.T, actual func() number[T], model func() number[T]) {
+func sameNumbers[T int32 | int64 | uint32 | uint64 | uintptr](t *testing.T, actual, model func() number[T]) {
 	t.Helper()
 	zero := T(0)
 	operands := []T{0, 1, 2, 3, 0x55, ^zero, ^zero >> 1, 1 << 30}
@@ -110,8 +110,7 @@ func TestBoolAndPointerAreTheRealOnes(t *testing.T) {
 	})
 }
 
-// What is made outside of the body is in every execution as if it were new, with whatever an earlier one, or nobody, has
-// left in it.
+// What is made outside of the body is as if it were new in every execution, whatever was left in it.
 func TestGlobalsBeginAnew(t *testing.T) {
 	everyMode(t, func(t *testing.T, o Options) {
 		var n Int32

@@ -242,3 +242,18 @@ func TestCloseAgainstCancel(t *testing.T) {
 		requireIdle(t, s)
 	}
 }
+
+// A context whose done channel is closed although it has no error must not make a wait that was given up a success.
+type errlessContext struct{ context.Context }
+
+func (errlessContext) Err() error { return nil }
+
+func TestContextWithoutAnErrorNeverAcquires(t *testing.T) {
+	s := semaphore.New(1)
+	require.NoError(t, s.Acquire(bg, 1))
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	require.ErrorIs(t, s.Acquire(errlessContext{ctx}, 1), context.Canceled)
+	s.Release(1)
+	requireIdle(t, s)
+}
