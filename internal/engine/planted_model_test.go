@@ -16,43 +16,110 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// The defects of the published algorithm (docs/design/volt-defects.md), written into ours one at a time: the scenarios of
-// tier one must find each, those in plain memory under the race detector.
+// The defects of the published algorithm (docs/design/volt-defects.md), written into ours one at a time: the scenarios
+// of tier one must find each, those in plain memory under the race detector.
 var planted = []struct {
 	name, file, from, to string
 	race                 bool // in plain memory: found by the race tier
 }{
-	{"a: a release looks only at the list", "internal/engine/engine.go",
-		"\t\te.serveLocked(base, &wake)\n\t\te.mu.Unlock()\n\t\tn = wake.Wake()",
-		"\t\tif e.list.Front() != nil {\n\t\t\te.serveLocked(base, &wake)\n\t\t}\n\t\te.mu.Unlock()\n\t\tn = wake.Wake()", false},
-	{"b: a newcomer takes the empty slot", "internal/engine/engine.go",
-		"\te.list.PushBack(w)\n\te.refillLocked(o.free(base))",
-		"\tif w.N == 1 && e.slot.Load() == nil {\n\t\te.slot.Store(w)\n\t} else {\n\t\te.list.PushBack(w)\n\t}", false},
-	{"c: a canceller leaves a waiter that a release owns", "internal/engine/engine.go",
-		"\tok := e.slot.CompareAndSwap(w, nil) || e.list.Remove(w)\n",
-		"\t_ = e.slot.CompareAndSwap(w, nil) || e.list.Remove(w)\n\tok := true\n", false},
-	{"d: surplus passes the slot by", "internal/engine/engine.go",
-		"\t\tw := e.takeSlotLocked()\n\t\tif w == nil {\n\t\t\tif w = e.list.Front()",
-		"\t\tvar w *waiter.Waiter\n\t\tif w == nil {\n\t\t\tif w = e.list.Front()", false},
-	{"e: a poll replaces the waker at any time", "waiter/waiter.go",
-		"\tif !w.state.CompareAndSwap(stateArmed, stateRegistering) {\n\t\treturn w.Status()\n\t}\n\tw.waker = waker\n" +
-			"\treturn w.endRegistering()",
-		"\ts := w.Status()\n\tw.waker = waker\n\treturn s", true},
-	{"f: a waiter that is put back becomes the newest", "internal/engine/engine.go",
-		"e.list.PushFront(w)", "e.list.PushBack(w)", false},
-	{"g: a canceller forgets what it was granted", "internal/engine/acquire.go",
-		"\t\te.giveBack(base, n)\n", "\t\t_ = n\n", false},
-	{"g: a future forgets what it was granted", "internal/engine/future.go",
-		"\t\tf.e.giveBack(f.base, n)\n", "\t\t_ = n\n", false},
-	{"g: completion before unlinking", "waiter/queue.go",
-		"\t\tnext, n, o := w.next, w.N, w.outcome\n\t\tw.next = nil\n\t\tif !w.Deliver(o) && o == Granted {\n\t\t\trefused += n\n\t\t}\n",
-		"\t\tn, o := w.N, w.outcome\n\t\tif !w.Deliver(o) && o == Granted {\n\t\t\trefused += n\n\t\t}\n\t\tnext := w.next\n\t\tw.next = nil\n", true},
-	{"g: partial grants", "internal/engine/engine.go",
-		"w == nil || w.N > o.free(base) {\n\t\t\t\tbreak",
-		"w == nil || w.N > o.free(base) {\n\t\t\t\tif w != nil {\n\t\t\t\t\tf := o.free(base)\n\t\t\t\t\tw.N -= f\n" +
-			"\t\t\t\t\to -= State(f << permitShift)\n\t\t\t\t}\n\t\t\t\tbreak", false},
-	{"h: a request that is larger than the size waits", "internal/engine/engine.go",
-		"if w.N > e.Size(base) {", "if false {", false},
+	{
+		name: "a: a release looks only at the list", file: "internal/engine/engine.go",
+		from: `		e.serveLocked(base, &wake)
+		e.mu.Unlock()
+		n = wake.Wake()`,
+		to: `		if e.list.Front() != nil {
+			e.serveLocked(base, &wake)
+		}
+		e.mu.Unlock()
+		n = wake.Wake()`,
+	},
+	{
+		name: "b: a newcomer takes the empty slot", file: "internal/engine/engine.go",
+		from: `	e.list.PushBack(w)
+	e.refillLocked(o.free(base))`,
+		to: `	if w.N == 1 && e.slot.Load() == nil {
+		e.slot.Store(w)
+	} else {
+		e.list.PushBack(w)
+	}`,
+	},
+	{
+		name: "c: a canceller leaves a waiter that a release owns", file: "internal/engine/engine.go",
+		from: "\tok := e.slot.CompareAndSwap(w, nil) || e.list.Remove(w)\n",
+		to: `	_ = e.slot.CompareAndSwap(w, nil) || e.list.Remove(w)
+	ok := true
+`,
+	},
+	{
+		name: "d: surplus passes the slot by", file: "internal/engine/engine.go",
+		from: `		w := e.takeSlotLocked()
+		if w == nil {
+			if w = e.list.Front()`,
+		to: `		var w *waiter.Waiter
+		if w == nil {
+			if w = e.list.Front()`,
+	},
+	{
+		name: "e: a poll replaces the waker at any time", file: "waiter/waiter.go",
+		from: `	if !w.state.CompareAndSwap(stateArmed, stateRegistering) {
+		return w.Status()
+	}
+	w.waker = waker
+	return w.endRegistering()`,
+		to: `	s := w.Status()
+	w.waker = waker
+	return s`,
+		race: true,
+	},
+	{
+		name: "f: a waiter that is put back becomes the newest", file: "internal/engine/engine.go",
+		from: "e.list.PushFront(w)",
+		to:   "e.list.PushBack(w)",
+	},
+	{
+		name: "g: a canceller forgets what it was granted", file: "internal/engine/acquire.go",
+		from: "\t\te.giveBack(base, n)\n",
+		to:   "\t\t_ = n\n",
+	},
+	{
+		name: "g: a future forgets what it was granted", file: "internal/engine/future.go",
+		from: "\t\tf.e.giveBack(f.base, n)\n",
+		to:   "\t\t_ = n\n",
+	},
+	{
+		name: "g: completion before unlinking", file: "waiter/queue.go",
+		from: `		next, n, o := w.next, w.N, w.outcome
+		w.next = nil
+		if !w.Deliver(o) && o == Granted {
+			refused += n
+		}
+`,
+		to: `		n, o := w.N, w.outcome
+		if !w.Deliver(o) && o == Granted {
+			refused += n
+		}
+		next := w.next
+		w.next = nil
+`,
+		race: true,
+	},
+	{
+		name: "g: partial grants", file: "internal/engine/engine.go",
+		from: `w == nil || w.N > o.free(base) {
+				break`,
+		to: `w == nil || w.N > o.free(base) {
+				if w != nil {
+					f := o.free(base)
+					w.N -= f
+					o -= State(f << permitShift)
+				}
+				break`,
+	},
+	{
+		name: "h: a request that is larger than the size waits", file: "internal/engine/engine.go",
+		from: "if w.N > e.Size(base) {",
+		to:   "if false {",
+	},
 }
 
 func TestPlantedDefectsAreFound(t *testing.T) {

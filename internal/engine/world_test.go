@@ -27,6 +27,7 @@ type world struct {
 	held interleave.Int64
 
 	queue  []queued // as it was when mu was last free
+	full   bool     // as many waited as may
 	jumped [8]bool  // by thread: its waiter left the queue from behind another: it was not granted
 }
 
@@ -57,6 +58,11 @@ func (w *world) check() {
 	}
 	line := w.line()
 	w.follow(line)
+	w.Assert(w.e.waitingLocked() == len(line), "%d are queued, not %d", len(line), w.e.waitingLocked())
+	if w.e.maxWaiting > 0 {
+		w.Assert(len(line) <= w.e.maxWaiting, "%d are queued of at most %d", len(line), w.e.maxWaiting)
+		w.full = w.full || len(line) == w.e.maxWaiting
+	}
 	slot := w.e.slot.Load()
 	if slot != nil {
 		w.Assert(slot.N == 1 && free == 0, "invariants 2, 3: in the slot, for %d, beside %d free permits", slot.N, free)
@@ -189,6 +195,7 @@ func (w *world) endOr(err error, n int64, errs []error) {
 		return
 	}
 	w.Assert(slices.Contains(errs, err), "acquire: %v", err)
+	w.Assert(err != waiter.ErrQueueFull || w.full || interleave.RaceEnabled, "refused by a queue that was never full")
 }
 
 // resize is for scenarios in which one thread resizes.
