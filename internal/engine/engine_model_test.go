@@ -208,7 +208,8 @@ var tierTwo = []struct {
 	{scenario{name: "timeout/head lets pass", size: 2, body: each(
 		func(w *world) { w.use(1) }, func(w *world) { w.useFor(2) }, func(w *world) { w.use(1) })}, unbounded},
 	{scenario{name: "resize/against timeout", size: 1, body: each(
-		func(w *world) { w.resize(2); w.resize(1) }, func(w *world) { w.use(1) }, func(w *world) { w.useFor(1) })}, unbounded},
+		func(w *world) { w.resize(2); w.resize(1) },
+		func(w *world) { w.use(1) }, func(w *world) { w.useFor(1) })}, unbounded},
 	{scenario{name: "resize/debt", size: 3, body: each(
 		func(w *world) { w.resize(1); w.resize(2) }, func(w *world) { w.must(1); w.release(1); w.use(1) },
 		func(w *world) { w.use(1) }, func(w *world) { w.useOr(bg, 2, waiter.ErrTooLarge) })}, within3},

@@ -14,8 +14,8 @@ import (
 // A world is an engine under exploration, with what a scenario may do to it and what must hold after every step.
 //
 // Always checked: the invariants of engine.go as far as they speak of single states, that the queue grows only at its
-// end and keeps its order, that whoever is granted has not left it from behind another, and that no more permits are held
-// than there have ever been. At the end: all permits are back, nobody is queued, no flag is left.
+// end and keeps its order, that whoever is granted has not left it from behind another, and that no more permits are
+// held than there have ever been. At the end: all permits are back, nobody is queued, no flag is left.
 type world struct {
 	*interleave.Run
 	e *Engine
@@ -227,8 +227,8 @@ func (t *task) Wake() {
 	t.woken.TrySend()
 }
 
-// sleep waits to be woken. A poll that meets a claimer's last steps wakes its own task; an executor would then run others
-// first, as Yield does.
+// sleep waits to be woken. A poll that meets a claimer's last steps wakes its own task; an executor would then run
+// others first, as Yield does.
 func (t *task) sleep() {
 	t.woken.Receive()
 	if t.again {
