@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"flag"
 	"strings"
 	"testing"
 
@@ -296,6 +297,9 @@ func explore(t *testing.T, o interleave.Options, s scenario) {
 func TestModel(t *testing.T) {
 	for _, s := range tierOne {
 		explore(t, unbounded, s)
+		if t.Failed() && flag.Lookup("test.failfast").Value.String() == "true" {
+			return // -failfast knows no subtests
+		}
 	}
 }
 

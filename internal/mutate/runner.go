@@ -153,12 +153,15 @@ func (r *runner) run(ctx context.Context, m *mutant) *result {
 		res.err = err
 		return res
 	}
-	limited, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
 	for i, test := range r.tests {
+		limited, cancel := context.WithTimeout(ctx, r.timeout)
 		out, err := r.test(limited, dir, overlay, test)
+		late := limited.Err() != nil
+		cancel()
 		res.elapsed = time.Since(start)
-		res.command = i
+		if res.outcome != timedOut {
+			res.command = i
+		}
 		switch {
 		case ctx.Err() != nil:
 			res.err = ctx.Err()
@@ -167,11 +170,10 @@ func (r *runner) run(ctx context.Context, m *mutant) *result {
 			res.outcome = broken
 			return res
 		case packageFailed.Match(out):
-			res.outcome, res.how = killed, cause(out)
+			res.outcome, res.how, res.command = killed, cause(out), i
 			return res
-		case limited.Err() != nil:
+		case late: // It hangs, or there is more to explore: see whether another command knows.
 			res.outcome = timedOut
-			return res
 		case err != nil: // not the doing of the mutant: the go command itself failed
 			res.err = fmt.Errorf("go test %s: %w\n%s", test, err, out)
 			return res
