@@ -168,6 +168,23 @@ var tierOne = []scenario{
 		func(w *world) { w.Assert(!w.e.Release(w.base, 2), "an over-release was accepted") },
 		func(w *world) { w.use(1) })},
 
+	// Wakes come after unlock: a waker may call back.
+	{name: "called back/release", size: 2, body: calledBack(2, func(w *world, f []*Future) {
+		w.release(2)
+	}, 2)},
+	{name: "called back/resize", size: 2, body: calledBack(2, func(w *world, f []*Future) {
+		w.resize(4)
+		w.release(2)
+	}, 2)},
+	{name: "called back/cancel", size: 2, body: calledBack(1, func(w *world, f []*Future) {
+		f[0].Cancel()
+		w.release(1)
+	}, 2, 1)},
+	{name: "called back/close", size: 2, body: calledBack(2, func(w *world, f []*Future) {
+		w.e.Close()
+		w.release(2)
+	}, 2)},
+
 	// A limit on the queue.
 	{name: "max waiting", size: 1, maxWaiting: 1, body: same(3, func(w *world) { w.useOr(bg, 1, waiter.ErrQueueFull) })},
 }
@@ -245,6 +262,30 @@ var tierThree = []scenario{
 // maybe acquires n permits unless that is too much at the moment.
 func maybe(n int64) func(w *world) {
 	return func(w *world) { w.useOr(bg, n, waiter.ErrTooLarge) }
+}
+
+// calledBack queues futures of the given sizes, and one more, whose cancel is what the waker of the one before does. A
+// thread then does something that wakes them, while held permits are held.
+func calledBack(held int64, act func(w *world, f []*Future), sizes ...int64) func(*world) {
+	return func(w *world) {
+		w.begin(held)
+		last := new(Future)
+		w.Assert(last.Init(w.e, w.base, 1), "Init refused")
+		var fs []*Future
+		for _, n := range sizes {
+			f := new(Future)
+			w.Assert(f.Init(w.e, w.base, n), "Init refused")
+			w.Assert(!f.Poll(waiter.WakerFunc(last.Cancel)), "nobody waits")
+			fs = append(fs, f)
+		}
+		w.Assert(!last.Poll(nil), "nobody waits")
+		w.Go("t", func() {
+			act(w, fs)
+			for _, f := range fs {
+				f.Cancel()
+			}
+		})
+	}
 }
 
 // cancelled has one more thread cancel a context.

@@ -54,13 +54,14 @@ import (
 
 const defaultEquivalents = "internal/mutate/equivalent.txt"
 
-// The model finds what needs an unlikely interleaving, the tests what is wrong in any, and the model under the race
-// detector what is not protected.
+// The quickest first. The model finds what needs an unlikely interleaving, the tests what is wrong in any or too slow, and
+// the model under the race detector what is not protected.
 var defaultTests = []string{
 	"-tags interleave -run Model -short ./internal/engine",
+	"-short ./internal/engine ./waiter",
 	"-tags interleave -run Model -short ./waiter ./sync/semaphore",
-	"-short ./internal/engine ./waiter ./sync/semaphore",
-	"-race -tags interleave -run Model -short ./internal/engine ./waiter",
+	"-short ./sync/semaphore",
+	"-race -tags interleave -run Model/(future/poll|waiting|lock/2x1|cancel)|ModelWaits -short ./internal/engine ./waiter",
 }
 
 var defaultTargets = []string{"internal/engine", "waiter"}
@@ -101,7 +102,8 @@ func parse(args []string) (*config, error) {
 	flags.IntVar(&c.offset, "offset", 0, "with -every: the first one, counted from 0")
 	flags.IntVar(&c.parallel, "p", 2, "mutants that run at the same time")
 	flags.DurationVar(&c.timeout, "timeout", 0,
-		"after which a mutant counts as killed; 0: 10 s plus three times what the unchanged tree takes")
+		"for each command; a mutant that times out and that no other command judges counts as killed; "+
+			"0: 10 s plus three times what the unchanged tree takes")
 	flags.Func("tests", "`arguments` of a go test that is to kill the mutants; may be repeated: the next one is run "+
 		"if one passes (default:\n\t"+strings.Join(defaultTests, "\n\t")+")", func(s string) error {
 		c.tests = append(c.tests, s)
