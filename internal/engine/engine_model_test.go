@@ -147,6 +147,16 @@ var tierOne = []scenario{
 		func(w *world) { w.resize(0); w.resize(1) },
 		func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) }, func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) })},
 
+	{name: "resize/by two", size: 1, body: func(w *world) {
+		w.Go("a", func() { w.note(2); w.e.Resize(w.base, 2) })
+		w.Go("b", func() { w.note(3); w.e.Resize(w.base, 3) })
+		w.Go("c", func() { w.use(1) })
+		w.after = func() {
+			w.size = w.e.Size(w.base)
+			w.Assert(w.size == 2 || w.size == 3, "the size is %d", w.size)
+		}
+	}},
+
 	// Close.
 	{name: "close", size: 1, body: each(
 		func(w *world) { w.e.Close() },
@@ -184,6 +194,10 @@ var tierOne = []scenario{
 		w.e.Close()
 		w.release(2)
 	}, 2)},
+
+	// Nor does one that races with a resize, as long as nothing else brings the word back to what it was.
+	{name: "over-release/against shrinking", size: 3, body: overRelease(2)},
+	{name: "over-release/against growth", size: 2, body: overRelease(3)},
 
 	// A limit on the queue.
 	{name: "max waiting", size: 1, maxWaiting: 1, body: same(3, func(w *world) { w.useOr(bg, 1, waiter.ErrQueueFull) })},
@@ -264,6 +278,18 @@ func maybe(n int64) func(w *world) {
 	return func(w *world) { w.useOr(bg, n, waiter.ErrTooLarge) }
 }
 
+// overRelease returns one permit more than is held, while another thread resizes.
+func overRelease(size int64) func(*world) {
+	return func(w *world) {
+		w.begin(1)
+		w.Go("resizer", func() { w.resize(size) })
+		w.Go("t", func() {
+			w.Assert(!w.e.Release(w.base, 2), "an over-release was accepted")
+			w.release(1)
+		})
+	}
+}
+
 // calledBack queues futures of the given sizes, and one more, whose cancel is what the waker of the one before does. A
 // thread then does something that wakes them, while held permits are held.
 func calledBack(held int64, act func(w *world, f []*Future), sizes ...int64) func(*world) {
@@ -330,6 +356,9 @@ func explore(t *testing.T, o interleave.Options, s scenario) {
 			w := newWorld(x, s.base, s.size, s.maxWaiting)
 			s.body(w)
 			w.Wait()
+			if w.after != nil {
+				w.after()
+			}
 			w.finish()
 		})
 	})

@@ -26,6 +26,8 @@ type world struct {
 	// plain variable nothing would ever happen between an acquire and its release.
 	held interleave.Int64
 
+	after func() // what a scenario has to do when all threads have ended; nil: nothing
+
 	queue  []queued // as it was when mu was last free
 	full   bool     // as many waited as may
 	jumped [8]bool  // by thread: its waiter left the queue from behind another: it was not granted
