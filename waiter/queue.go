@@ -87,8 +87,7 @@ type WakeList struct {
 
 // Add puts a claimed waiter at the end, with the outcome that it will be told.
 func (l *WakeList) Add(w *Waiter, o Outcome) {
-	w.outcome = o
-	w.next = nil
+	w.outcome = o // w.next is nil: whatever unlinks a waiter leaves it so
 	if l.tail == nil {
 		l.head = w
 	} else {

@@ -315,7 +315,7 @@ func (e *Engine) Resize(base, size int64) {
 	}
 	if e.word.Load()&flagWaiters != 0 {
 		if d < 0 {
-			e.shrinkQueueLocked(base, size, &wake)
+			e.shrinkQueueLocked(size, &wake)
 		}
 		e.serveLocked(base, &wake)
 	}
@@ -323,12 +323,10 @@ func (e *Engine) Resize(base, size int64) {
 	e.giveBack(base, wake.Wake())
 }
 
-func (e *Engine) shrinkQueueLocked(base, size int64, wake *waiter.WakeList) {
-	// A release must not hand over a permit that no longer exists.
-	if e.Available(base) < 0 || size < 1 {
-		if w := e.takeSlotLocked(); w != nil {
-			e.list.PushFront(w)
-		}
+func (e *Engine) shrinkQueueLocked(size int64, wake *waiter.WakeList) {
+	// A release must not hand over a permit that no longer exists. Without a debt serveLocked puts the waiter back.
+	if w := e.takeSlotLocked(); w != nil {
+		e.list.PushFront(w)
 	}
 	for w := e.list.Front(); w != nil; {
 		next := e.list.Next(w)

@@ -191,3 +191,17 @@ func TestDependencies(t *testing.T) {
 	}
 	require.Contains(t, out, "github.com/farad-go/farad/internal/engine")
 }
+
+func TestGivingUpAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool forget things at random")
+	}
+	s := semaphore.New(1)
+	require.NoError(t, s.Acquire(bg, 1))
+	require.Zero(t, testing.AllocsPerRun(200, func() {
+		if s.AcquireTimeout(20*time.Microsecond, 1) == nil {
+			panic("acquired")
+		}
+	}))
+	s.Release(1)
+}
