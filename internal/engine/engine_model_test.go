@@ -179,10 +179,10 @@ var tierOne = []scenario{
 		func(w *world) { w.use(1) })},
 
 	// Wakes come after unlock: a waker may call back.
-	{name: "called back/release", size: 2, body: calledBack(2, func(w *world, f []*Future) {
+	{name: "called back/release", size: 2, body: calledBack(2, func(w *world, _ []*Future) {
 		w.release(2)
 	}, 2)},
-	{name: "called back/resize", size: 2, body: calledBack(2, func(w *world, f []*Future) {
+	{name: "called back/resize", size: 2, body: calledBack(2, func(w *world, _ []*Future) {
 		w.resize(4)
 		w.release(2)
 	}, 2)},
@@ -190,7 +190,7 @@ var tierOne = []scenario{
 		f[0].Cancel()
 		w.release(1)
 	}, 2, 1)},
-	{name: "called back/close", size: 2, body: calledBack(2, func(w *world, f []*Future) {
+	{name: "called back/close", size: 2, body: calledBack(2, func(w *world, _ []*Future) {
 		w.e.Close()
 		w.release(2)
 	}, 2)},
