@@ -146,10 +146,9 @@ func (w *Waiter) Arm(waker Waker) {
 // Finish completes a node with an outcome that its owner has found itself, without any claimer: the request did not
 // have to wait. The node is idle, or armed but in no queue.
 func (w *Waiter) Finish(o Outcome) {
-	w.done.TryReceive()
 	w.outcome = o
 	w.waker = nil
-	w.done.TrySend()
+	w.done.TrySend() // a value that is still there from an earlier round serves as well
 	w.state.Store(stateComplete)
 }
 
