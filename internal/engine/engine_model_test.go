@@ -398,3 +398,43 @@ func TestModelSampled(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkExplorer measures how fast executions are, in the scenario of three threads that lock and unlock: with the
+// checks after every step, and without.
+func BenchmarkExplorer(b *testing.B) {
+	for _, checked := range []bool{false, true} {
+		name := "bare"
+		if checked {
+			name = "checked"
+		}
+		b.Run(name, func(b *testing.B) {
+			n := 0
+			for b.Loop() {
+				r := interleave.Explore(unbounded, func(x *interleave.Run) {
+					if checked {
+						w := newWorld(x, 0, 1, 0)
+						for range 3 {
+							x.Go("t", func() { w.use(1) })
+						}
+						x.Wait()
+						w.finish()
+						return
+					}
+					var e Engine
+					e.Init(0, 1, 0)
+					for range 3 {
+						x.Go("t", func() {
+							if !e.TryAcquire(0, 1) && e.Acquire(bg, 0, 1) != nil {
+								x.Fail("not acquired")
+							}
+							e.Release(0, 1)
+						})
+					}
+					x.Wait()
+				})
+				n += r.Executions + r.Pruned
+			}
+			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "executions/s")
+		})
+	}
+}
