@@ -111,6 +111,13 @@ var tierOne = []scenario{
 			}
 			w.finishFuture(w.end(f, 1), 1)
 		})},
+	{name: "future/done after poll without a waker", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) {
+			f := w.future(1)
+			f.Poll(nil)
+			w.finishFuture(w.awaitDone(f, 1), 1)
+		})},
 	{name: "future/cancel", size: 1, body: each(
 		func(w *world) { w.use(1); w.use(1) },
 		func(w *world) { w.drop(w.future(1), 1) })},

@@ -61,7 +61,7 @@ var defaultTests = []string{
 	"-short ./internal/engine ./waiter",
 	"-tags interleave -run Model -short ./waiter ./sync/semaphore",
 	"-short ./sync/semaphore",
-	"-race -tags interleave -run Model/(future/poll|waiting|lock/2x1|cancel)|ModelWaits -short ./internal/engine ./waiter",
+	"-race -tags interleave -run Model/(future|waiting|lock/2x1|cancel)|ModelWaits -short ./internal/engine ./waiter",
 }
 
 var defaultTargets = []string{"internal/engine", "waiter"}
