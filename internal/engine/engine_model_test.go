@@ -86,6 +86,15 @@ var tierOne = []scenario{
 	{name: "future/poll", size: 1, body: each(
 		func(w *world) { w.use(1) },
 		func(w *world) { w.finishFuture(w.await(w.future(1), 1), 1) })},
+	{name: "future/poll without a waker", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) {
+			f := w.future(1)
+			for !f.Poll(nil) {
+				interleave.Yield()
+			}
+			w.finishFuture(w.end(f, 1), 1)
+		})},
 	{name: "future/both poll", size: 1, body: same(2, func(w *world) { w.finishFuture(w.await1(w.future(1), 1), 1) })},
 	{name: "future/3", size: 1, body: each(
 		func(w *world) { w.use(1) }, func(w *world) { w.use(1) },
