@@ -268,3 +268,17 @@ func TestFutureRestartsAfterCancelDuringGrant(t *testing.T) {
 		}
 	})
 }
+
+// A new round knows nothing of the outcome of the one before.
+func TestReusedFutureIsPending(t *testing.T) {
+	s := semaphore.New(1)
+	var f semaphore.AcquireFuture
+	f.Init(s, 1)
+	require.True(t, f.Poll(nil))
+	f.Init(s, 1) // the permit of the first round is still held
+	require.False(t, f.Poll(nil))
+	require.ErrorIs(t, f.Err(), semaphore.ErrPending)
+	f.Cancel()
+	s.Release(1)
+	requireIdle(t, s)
+}
