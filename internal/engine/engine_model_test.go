@@ -162,7 +162,6 @@ var tierOne = []scenario{
 	{name: "resize/to nothing and back", size: 1, body: each(
 		func(w *world) { w.resize(0); w.resize(1) },
 		func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) }, func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) })},
-
 	{name: "resize/by two", size: 1, body: func(w *world) {
 		w.Go("a", func() { w.note(2); w.e.Resize(w.base, 2) })
 		w.Go("b", func() { w.note(3); w.e.Resize(w.base, 3) })
@@ -194,6 +193,10 @@ var tierOne = []scenario{
 		func(w *world) { w.Assert(!w.e.Release(w.base, 2), "an over-release was accepted") },
 		func(w *world) { w.use(1) })},
 
+	// Nor does one that races with a resize, as long as nothing else brings the word back to what it was.
+	{name: "over-release/against shrinking", size: 3, body: overRelease(2)},
+	{name: "over-release/against growth", size: 2, body: overRelease(3)},
+
 	// Wakes come after unlock: a waker may call back.
 	{name: "called back/release", size: 2, body: calledBack(2, func(w *world, _ []*Future) {
 		w.release(2)
@@ -210,10 +213,6 @@ var tierOne = []scenario{
 		w.e.Close()
 		w.release(2)
 	}, 2)},
-
-	// Nor does one that races with a resize, as long as nothing else brings the word back to what it was.
-	{name: "over-release/against shrinking", size: 3, body: overRelease(2)},
-	{name: "over-release/against growth", size: 2, body: overRelease(3)},
 
 	// A limit on the queue.
 	{name: "max waiting", size: 1, maxWaiting: 1, body: same(3, func(w *world) { w.useOr(bg, 1, waiter.ErrQueueFull) })},

@@ -205,7 +205,17 @@ func (s *Signal) Send() {
 // TrySend adds a wake-up if there is room for it and s exists.
 //
 //go:norace
-func (s *Signal) TrySend() {
+func (s *Signal) TrySend() { s.attempt("TrySend()", signal.Signal.TrySend) }
+
+// TryReceive takes a wake-up if there is one and s exists.
+//
+//go:norace
+func (s *Signal) TryReceive() { s.attempt("TryReceive()", signal.Signal.TryReceive) }
+
+// attempt does what does not wait. If it changes nothing, that was a read.
+//
+//go:norace
+func (s *Signal) attempt(what string, do func(signal.Signal)) {
 	if s == nil {
 		return
 	}
@@ -214,16 +224,17 @@ func (s *Signal) TrySend() {
 		return
 	}
 	before := len(s.v)
-	s.v.TrySend()
+	do(s.v)
 	s.settle()
-	if x != nil {
-		if len(s.v) == before {
-			x.exec.kind = opRead
-		}
-		x.wrote(&s.object, len(s.v) != before)
-		if x.tracing {
-			x.say(&s.object, "TrySend()")
-		}
+	if x == nil {
+		return
+	}
+	if len(s.v) == before {
+		x.exec.kind = opRead
+	}
+	x.wrote(&s.object, len(s.v) != before)
+	if x.tracing {
+		x.say(&s.object, what)
 	}
 }
 
@@ -251,31 +262,6 @@ func (s *Signal) receive(x *Run, k kind) {
 	x.wrote(&s.object, true)
 	if x.tracing {
 		x.say(&s.object, "Receive()")
-	}
-}
-
-// TryReceive takes a wake-up if there is one and s exists.
-//
-//go:norace
-func (s *Signal) TryReceive() {
-	if s == nil {
-		return
-	}
-	x := s.run()
-	if x != nil && !x.step(&s.object, opWrite) {
-		return
-	}
-	before := len(s.v)
-	s.v.TryReceive()
-	s.settle()
-	if x != nil {
-		if before == 0 {
-			x.exec.kind = opRead
-		}
-		x.wrote(&s.object, before != 0)
-		if x.tracing {
-			x.say(&s.object, "TryReceive()")
-		}
 	}
 }
 

@@ -98,10 +98,9 @@ type script struct {
 	free
 	steps []choice
 	at    int
-	bent  bool // the schedule did not fit
 }
 
-func (s *script) begin() { s.at, s.bent = 0, false }
+func (s *script) begin() { s.at = 0 }
 
 //go:norace
 func (s *script) pick(x *Run, enabled threadSet) (int, uint8) {
@@ -111,7 +110,6 @@ func (s *script) pick(x *Run, enabled threadSet) (int, uint8) {
 		if enabled.has(c.thread) {
 			return int(c.thread), s.value(x, c.thread, c.value)
 		}
-		s.bent = true
 	}
 	last := uint8(noThread)
 	if x.running != nil && x.steps > 0 {

@@ -132,6 +132,24 @@ func (c *causality) checkReplay() {
 	}
 }
 
+// backtrack has the next execution differ at the deepest node where something is left to try, and reports whether there
+// is any. It is told by wanted whose continuations of a node, where one has just been explored, have to be.
+func (c *causality) backtrack(wanted func(n *node) threadSet) bool {
+	c.checkReplay()
+	for d := c.depth - 1; d >= 0; d-- {
+		n := &c.nodes[d]
+		if c.nextValue(n, d) {
+			return true
+		}
+		n.tried |= 1 << n.thread
+		if left := wanted(n) &^ n.tried; left != 0 {
+			c.retry(n, d, prefer(left, noThread))
+			return true
+		}
+	}
+	return false
+}
+
 // nextValue has the next execution choose another value at node n, at depth d, if there is one left.
 func (c *causality) nextValue(n *node, d int) bool {
 	if n.value+1 >= n.values {
@@ -299,20 +317,10 @@ begin:
 }
 
 func (s *reduction) finish() bool {
-	s.checkReplay()
-	for d := s.depth - 1; d >= 0; d-- {
-		n := &s.nodes[d]
-		if s.nextValue(n, d) {
-			return true
-		}
-		n.tried |= 1 << n.thread
+	return s.backtrack(func(n *node) threadSet {
 		s.remember(n)
-		if left := n.wanted &^ (n.tried | n.sleep); left != 0 {
-			s.retry(n, d, prefer(left, noThread))
-			return true
-		}
-	}
-	return false
+		return n.wanted &^ n.sleep
+	})
 }
 
 // remember keeps what the node's thread did there, for the sleep sets of the other threads' continuations.
@@ -379,23 +387,12 @@ func (s *bounded) executed(x *Run, o *op) { s.causality.executed(x, o) }
 func (s *bounded) stuck(*Run) {}
 
 func (s *bounded) finish() bool {
-	s.checkReplay()
-	for d := s.depth - 1; d >= 0; d-- {
-		n := &s.nodes[d]
-		if s.nextValue(n, d) {
-			return true
-		}
-		n.tried |= 1 << n.thread
-		left := n.wanted &^ n.tried
+	return s.backtrack(func(n *node) threadSet {
 		if s.bound >= 0 && !n.free && n.cost >= s.bound {
-			left &= 1 << n.last
+			return n.wanted & (1 << n.last)
 		}
-		if left != 0 {
-			s.retry(n, d, prefer(left, n.last))
-			return true
-		}
-	}
-	return false
+		return n.wanted
+	})
 }
 
 // cache is a set of states with the fewest preemptions that each was reached with: an open hash table.

@@ -50,9 +50,14 @@ func resultOf(c *client, err error) spec.Result {
 	return spec.None
 }
 
+// acquire acquires n permits in some way.
+func (c *client) acquire(n int64, how func() error) bool {
+	return c.do(spec.Acquire, n, func() spec.Result { return resultOf(c, how()) }) == spec.Granted
+}
+
 // use acquires n permits in some way and gives them back.
-func (c *client) use(n int64, acquire func() error) {
-	if c.do(spec.Acquire, n, func() spec.Result { return resultOf(c, acquire()) }) == spec.Granted {
+func (c *client) use(n int64, how func() error) {
+	if c.acquire(n, how) {
 		c.release(n)
 	}
 }
@@ -147,7 +152,7 @@ var histories = []history{
 		locks(1), locks(1), func(c *client, _ context.Context) { c.try(1) })},
 	{name: "split", size: 2, large: true, clients: clients(
 		func(c *client, _ context.Context) {
-			if c.do(spec.Acquire, 2, func() spec.Result { return resultOf(c, c.s.Acquire(bg, 2)) }) == spec.Granted {
+			if c.acquire(2, func() error { return c.s.Acquire(bg, 2) }) {
 				c.release(1)
 				c.release(1)
 			}
@@ -178,7 +183,7 @@ var histories = []history{
 	// schedule a10.b11.c5.a11.c3.b16.
 	{name: "close/seen before it is done", size: 1, clients: clients(
 		func(c *client, _ context.Context) {
-			if c.do(spec.Acquire, 1, func() spec.Result { return resultOf(c, c.s.Acquire(bg, 1)) }) == spec.Granted {
+			if c.acquire(1, func() error { return c.s.Acquire(bg, 1) }) {
 				c.drop(1)
 				c.release(1)
 			}
@@ -220,7 +225,9 @@ func TestModelHistories(t *testing.T) {
 					ok = spec.Check(h.size, ops)
 					judged[key] = ok
 				}
-				x.Assert(ok, "not linearizable:\n%v", describe(ops))
+				if !ok {
+					x.Fail("not linearizable:\n%v", describe(ops))
+				}
 			})
 			t.Logf("%d different histories", len(judged))
 		})
