@@ -138,6 +138,16 @@ var tierOne = []scenario{
 			w.Assert(f.Init(w.e, w.base, 1), "Init of a future that was cancelled or taken")
 			w.finishFuture(w.await1(f, 1), 1)
 		})},
+	{name: "future/lose", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) { f := w.future(1); w.lose(f); w.lose(f) })},
+	{name: "future/lose and again", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) {
+			f := w.future(1)
+			w.lose(f)
+			w.finishFuture(w.await1(f, 1), 1)
+		})},
 	{name: "future/multi", size: 2, body: each(
 		func(w *world) { w.use(2) }, func(w *world) { w.use(1) },
 		func(w *world) { w.finishFuture(w.await1(w.future(2), 2), 2) })},

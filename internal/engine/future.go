@@ -8,13 +8,14 @@ import (
 // Future is a request for permits that is waited for by polling or by a channel, owned and embedded by its user. The
 // methods are for one goroutine at a time, the owner; grants come from anywhere.
 //
-// Life: Init · Poll or Done (starts the request) · complete · taken, when the owner has learned of the outcome ·
-// Cancel or Init (a new round). Until it is taken, a granted request belongs to the future, and Cancel gives it back.
+// Life: Init · Poll or Done (starts the request) · complete · taken, when the owner has asked for the outcome (Err) ·
+// Cancel or Init (a new round). Until it is taken, a granted request belongs to the future, and Cancel gives it back: so
+// futures can be combined, and one that is complete be dropped because another was quicker.
 type Future struct {
 	w     waiter.Waiter
 	e     *Engine
 	base  int64
-	taken bool // the owner has learned of the outcome: a grant is the owner's to release
+	taken bool // the owner has asked for the outcome: a grant is the owner's to release
 }
 
 // Init makes f a request for n permits, n >= 0, of e. The previous request must have been taken or cancelled: Init
@@ -50,17 +51,10 @@ func (f *Future) Poll(waker waiter.Waker) bool {
 		s = f.w.Rearm(waker)
 	default:
 	}
-	switch s {
-	case waiter.StatusComplete:
-		f.taken = true
-		return true
-	case waiter.StatusBusy:
-		if waker != nil {
-			waker.Wake()
-		}
-	default:
+	if s == waiter.StatusBusy && waker != nil {
+		waker.Wake()
 	}
-	return false
+	return s == waiter.StatusComplete
 }
 
 // Done starts the request if need be, and returns a channel that carries one value when it is complete.

@@ -287,6 +287,12 @@ func (w *world) drop(f *Future, n int64) {
 	f.Cancel()
 }
 
+// lose polls f once, and cancels it whatever the poll has said: something else was quicker.
+func (w *world) lose(f *Future) {
+	f.Poll(w.task())
+	f.Cancel()
+}
+
 func (w *world) end(f *Future, n int64) error {
 	err := f.Err()
 	w.Assert(err != waiter.ErrPending, "complete, and no outcome")

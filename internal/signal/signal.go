@@ -20,6 +20,12 @@ func (s Signal) Send() { s <- struct{}{} }
 
 // TrySend adds a wake-up if there is room for it and s exists.
 func (s Signal) TrySend() {
+	if s != nil { // the select would find out, but it takes longer, and futures mostly have no channel
+		s.trySend()
+	}
+}
+
+func (s Signal) trySend() {
 	select {
 	case s <- struct{}{}:
 	default:
@@ -31,6 +37,12 @@ func (s Signal) Receive() { <-s }
 
 // TryReceive takes a wake-up if there is one and s exists.
 func (s Signal) TryReceive() {
+	if s != nil {
+		s.tryReceive()
+	}
+}
+
+func (s Signal) tryReceive() {
 	select {
 	case <-s:
 	default:

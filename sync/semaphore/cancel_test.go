@@ -197,7 +197,7 @@ func TestCancelAgainstGrantConservesPermits(t *testing.T) {
 					case 5: // a future that is polled a few times, with another waker each time, and cancelled
 						f.Init(s, n)
 						for range rng.IntN(4) {
-							if f.Poll(wakerFunc(func() {})) {
+							if f.Poll(wakerFunc(func() {})) && rng.IntN(4) > 0 && f.Err() == nil {
 								hold(n)
 								break
 							}

@@ -22,10 +22,9 @@ import (
 //	}
 //
 // The request starts with the first Poll or Done. It is complete when Poll returns true or Done delivers its value.
-// From the moment at which Poll has returned true, or Err anything but ErrPending, the outcome is the owner's, and so
-// are the permits if Err returns nil: the owner releases them. Before that the permits belong to the future, and
-// Cancel gives them back. So a Cancel is right on every path out of a wait, however it ended, and harmless when called
-// again. Whoever drops a future without Cancel while its request waits leaves a waiter in the queue that nobody polls,
+// Then Err says how it ended, and takes it over: from an Err that returns nil on, the permits are the owner's, who
+// releases them. Before that they belong to the future, and Cancel gives them back, even if it is complete. So a Cancel
+// is right on every path out of a wait, however it ended, and harmless when called again. Whoever drops a future without Cancel while its request waits leaves a waiter in the queue that nobody polls,
 // and blocks everybody behind it.
 //
 // A future is meant to be embedded, and to be used for any number of requests: Init or Cancel begins a new round.

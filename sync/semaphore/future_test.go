@@ -65,6 +65,12 @@ func TestFutureCancelGivesBackWhatWasNotTaken(t *testing.T) {
 	f.Cancel()
 	requireIdle(t, s)
 
+	// And when a poll has seen it complete, but something else was quicker: Err takes over, not Poll.
+	require.True(t, f.Poll(nil))
+	require.True(t, f.Poll(nil))
+	f.Cancel()
+	requireIdle(t, s)
+
 	// Cancelled while it waits.
 	require.NoError(t, s.Acquire(bg, 2))
 	require.False(t, f.Poll(nil), "a cancelled future starts again")
@@ -105,6 +111,7 @@ func TestFutureIsReusable(t *testing.T) {
 	}
 	f.Init(other, 3)
 	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
 	other.Release(3)
 	requireIdle(t, other)
 }
@@ -118,6 +125,8 @@ func TestFutureInUseCannotBeInitialised(t *testing.T) {
 	require.Panics(t, func() { f.Init(s, 1) }, "it waits")
 	s.Release(1)
 	require.Panics(t, func() { f.Init(s, 1) }, "it holds a permit")
+	require.True(t, f.Poll(nil))
+	require.Panics(t, func() { f.Init(s, 1) }, "it still does: a poll takes nothing over")
 	f.Cancel()
 	f.Init(s, 1)
 	requireIdle(t, s)
@@ -224,6 +233,7 @@ func TestRepollWithAnotherWakerIsNeverLost(t *testing.T) {
 				}
 			}
 			wg.Wait()
+			require.NoError(t, f.Err())
 			s.Release(1)
 		}
 		requireIdle(t, s)
@@ -275,6 +285,7 @@ func TestReusedFutureIsPending(t *testing.T) {
 	var f semaphore.AcquireFuture
 	f.Init(s, 1)
 	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
 	f.Init(s, 1) // the permit of the first round is still held
 	require.False(t, f.Poll(nil))
 	require.ErrorIs(t, f.Err(), semaphore.ErrPending)

@@ -223,7 +223,7 @@ func TestGrantsAreFIFO(t *testing.T) {
 				var poll wakerFunc
 				poll = func() {
 					go func() {
-						if futures[i].Poll(poll) {
+						if futures[i].Poll(poll) && futures[i].Err() == nil {
 							order = append(order, i)
 							s.Release(1)
 							wg.Done()
