@@ -1,0 +1,89 @@
+package runtime
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/farad-go/farad/waiter"
+)
+
+// Blocking runs fn, which may block, on a goroutine of its own, or of the executor's pool, and waits for it in a
+// straight-line task. Its result is fn's; a panic in fn becomes a [*PanicError]. If the pool refuses, fn is not called,
+// and Blocking returns the pool's error.
+//
+// If the task is cancelled, Blocking returns [ErrCancelled] at once; fn runs on, and its result is dropped. Shutdown waits
+// for it.
+func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
+	t := cx.straightLine()
+	b := &blocking[T]{ex: t.ex, fn: fn, err: ErrGoexit}
+	err := Await(cx, b)
+	if !b.taken {
+		var none T
+		return none, err
+	}
+	return b.value, err
+}
+
+// blocking is the future of a function on another goroutine, which is the claimer of its node.
+type blocking[T any] struct {
+	w       waiter.Waiter
+	ex      *Executor
+	fn      func() (T, error)
+	value   T
+	err     error
+	refused error
+	taken   bool // the task has asked for the result
+}
+
+// run calls the function.
+func (b *blocking[T]) run() {
+	defer b.ex.workerEnded()
+	defer func() {
+		if r := recover(); r != nil {
+			b.err = &PanicError{Value: r, Stack: debug.Stack()}
+		}
+		b.w.Deliver(waiter.Granted)
+	}()
+	b.value, b.err = b.fn()
+}
+
+// Poll implements [Future].
+func (b *blocking[T]) Poll(w waiter.Waker) bool {
+	s := b.w.Status()
+	switch s {
+	case waiter.StatusIdle:
+		b.w.Arm(w)
+		if err := b.ex.spawnCounted(b.run); err != nil {
+			b.refused = fmt.Errorf("runtime: the pool has no goroutine for blocking work: %w", err)
+			b.w.Finish(waiter.Granted)
+			return true
+		}
+		return false
+	case waiter.StatusWaiting:
+		s = b.w.Rearm(w)
+	default:
+	}
+	if s == waiter.StatusBusy && w != nil {
+		w.Wake()
+	}
+	return s == waiter.StatusComplete
+}
+
+// Err implements [Future].
+func (b *blocking[T]) Err() error {
+	if b.w.Status() != waiter.StatusComplete {
+		return waiter.ErrPending
+	}
+	b.taken = true
+	if b.refused != nil {
+		return b.refused
+	}
+	return b.err
+}
+
+// Cancel implements [Future].
+func (b *blocking[T]) Cancel() {
+	if b.w.Status() != waiter.StatusIdle {
+		b.w.Abandon()
+	}
+}

@@ -1,0 +1,113 @@
+package runtime
+
+import "github.com/farad-go/farad/waiter"
+
+// A Context is a task's access to the executor that runs it. A poll task gets one with every Poll, for the time of that
+// call; a straight-line task has one for its life. It must not be used by anybody else, or afterwards.
+type Context struct {
+	task  *Task // nil while no task is being polled
+	w     *worker
+	err   error // how the task ended, for the worker
+	left  int32 // of the budget
+	again bool  // poll at once again, or rather: as soon as others have had their turn
+
+	co    *coroutine // of a straight-line task
+	timer Timer      // for its Sleep
+}
+
+// Executor returns the executor that runs the task.
+func (cx *Context) Executor() *Executor { return cx.current().ex }
+
+// Waker returns what has the task polled again.
+func (cx *Context) Waker() waiter.Waker { return cx.current() }
+
+// Err returns [ErrCancelled] if the task has been asked to end, by [Task.Cancel] or by the executor's shutdown, and nil
+// otherwise.
+func (cx *Context) Err() error {
+	if cx.current().cancelled.Load() {
+		return ErrCancelled
+	}
+	return nil
+}
+
+// Yield has the poll task polled again when others have had their turn:
+//
+//	return cx.Yield()
+//
+// It returns false. Straight-line tasks call the function [Yield].
+func (cx *Context) Yield() bool {
+	cx.current()
+	cx.again = true
+	return false
+}
+
+// Poll polls f for a poll task, and reports whether the task may go on. After false the task returns false from its own
+// Poll, and is called again when it is worth coming back. After true, f.Err says how f ended.
+//
+// If the task has been cancelled, Poll cancels f, which gives back what was being granted, and returns true: Err of f
+// is [waiter.ErrPending] then, and that of the context ErrCancelled.
+//
+// A task that finds very many futures complete in one poll is made to yield: then Poll returns false for a future that
+// is complete. The future keeps what it has been granted, and its place in the queue if not.
+func (cx *Context) Poll(f Future) bool {
+	t := cx.current()
+	if t.cancelled.Load() {
+		t.cancel(f)
+		t.waits = nil
+		return true
+	}
+	if !t.poll(f) {
+		t.waits = f
+		return false
+	}
+	if cx.left--; cx.left < 0 {
+		cx.again = true
+		return false
+	}
+	t.waits = nil
+	return true
+}
+
+// Spawn is [Executor.Spawn] for a task: the new one is queued behind the others of the same worker.
+func (cx *Context) Spawn(p Poller) error {
+	w := cx.running()
+	t, err := w.ex.admit(p)
+	if err != nil {
+		return err
+	}
+	w.push(t)
+	if !w.solo {
+		w.ex.notify()
+	}
+	return nil
+}
+
+// current returns the task.
+func (cx *Context) current() *Task {
+	if cx.task == nil {
+		panic("runtime: use of a task's Context outside the task")
+	}
+	return cx.task
+}
+
+// running returns the worker that polls the task.
+func (cx *Context) running() *worker {
+	cx.current()
+	return cx.w
+}
+
+// cancel cancels a future that t may have polled.
+func (t *Task) cancel(f Future) {
+	f.Cancel()
+	if wd := t.ex.watch; wd != nil {
+		wd.forget(t, f)
+	}
+}
+
+// poll polls f with t as its waker, or with one that the watchdog listens to.
+func (t *Task) poll(f Future) bool {
+	if wd := t.ex.watch; wd != nil {
+		return wd.poll(t, f)
+	}
+	return f.Poll(t)
+}

@@ -1,0 +1,35 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The errors of this package.
+var (
+	// ErrCancelled: the task has been asked to end, and the wait was cut short for it.
+	ErrCancelled = errors.New("runtime: task cancelled")
+	// ErrShutdown: the executor takes no more tasks.
+	ErrShutdown = errors.New("runtime: executor shut down")
+	// ErrGoexit: the task ended its goroutine with runtime.Goexit, as FailNow of package testing does.
+	ErrGoexit = errors.New("runtime: task called Goexit")
+	// ErrStuck: tasks have not ended although they were cancelled.
+	ErrStuck = errors.New("runtime: tasks did not end")
+)
+
+// A PanicError says that a task, or a function given to [Blocking], has panicked.
+type PanicError struct {
+	Value any    // what it panicked with
+	Stack []byte // where, as debug.Stack formats it
+}
+
+// Error returns the value and the stack.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("runtime: task panicked: %v\n\n%s", e.Value, e.Stack)
+}
+
+// Unwrap returns the value if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

@@ -1,0 +1,315 @@
+package runtime
+
+import (
+	"context"
+
+	"fmt"
+	goruntime "runtime"
+	"time"
+
+	"github.com/farad-go/farad/internal/xsync"
+	uber "go.uber.org/atomic"
+)
+
+// An Executor runs tasks on a few workers. [New] makes one; [Executor.Shutdown] ends it.
+//
+// All methods may be called from any goroutine, and from tasks, except that a task must not wait for the shutdown of its
+// own executor.
+type Executor struct {
+	injection injection
+	idle      idle
+	stopped   xsync.Bool // the workers go home
+
+	workers    []*worker
+	shards     []shard
+	placed     xsync.Uint32 // counts admissions, to spread them over shards
+	coroutines coroutines
+	timers     timers
+	monitor    *monitor  // nil: a single worker, which cannot help itself
+	watch      *watchdog // nil: not asked for
+
+	spawn func(func()) error // how goroutines come about
+
+	mu      xsync.Mutex
+	running int  // goroutines of ours: workers and blocking functions; guarded by mu
+	leaving bool // nothing remains to be done: home is to be closed when running is 0
+	home    chan struct{}
+	closing bool          // Shutdown has begun; guarded by mu
+	drained chan struct{} // closed when the last task has ended after closing
+	left    xsync.Int64   // tasks that have not ended, from closing on
+	cause   uber.Error    // why tasks were cancelled by Shutdown
+	swaps   uber.Uint64   // workers replaced after a Goexit
+}
+
+// A Pool is what an executor may take its goroutines from: the workers, and those of [Blocking]. Submit has fn run on one
+// of the pool's goroutines, and does not wait for it; nor should it wait for a goroutine to become free. *ants.Pool
+// is one; package antspool makes more of it.
+type Pool interface {
+	Submit(fn func()) error
+}
+
+// An Option is an argument of [New].
+type Option func(*options)
+
+type options struct {
+	workers  int
+	after    time.Duration
+	report   func(Report)
+	external Pool
+}
+
+// WithWorkers sets the number of workers, by default GOMAXPROCS at the time of New. It panics if n is not between 1 and
+// 1024.
+func WithWorkers(n int) Option {
+	if n < 1 || n > maxWorkers {
+		panic(fmt.Sprintf("runtime: %d workers", n))
+	}
+	return func(o *options) { o.workers = n }
+}
+
+const maxWorkers = 1024
+
+// New starts an executor whose workers are goroutines of its own.
+func New(opts ...Option) *Executor {
+	ex, err := start(nil, opts)
+	if err != nil {
+		panic(err) // starting goroutines cannot fail
+	}
+	return ex
+}
+
+// NewOn starts an executor whose workers, and whose blocking functions, run on goroutines of p. It fails, with the
+// pool's error, if p does not have room for all of its workers, each of which occupies a goroutine until the executor
+// is shut down.
+func NewOn(p Pool, opts ...Option) (*Executor, error) {
+	if p == nil {
+		panic("runtime: nil pool")
+	}
+	return start(p, opts)
+}
+
+func start(p Pool, opts []Option) (*Executor, error) {
+	o := options{workers: min(goruntime.GOMAXPROCS(0), maxWorkers)}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	ex := newExecutor(o.workers)
+	ex.spawn = func(fn func()) error { go fn(); return nil }
+	if p != nil {
+		ex.spawn = p.Submit
+	}
+	ex.timers.init(ex)
+	if o.workers > 1 {
+		ex.monitor = newMonitor(ex)
+	}
+	if o.report != nil {
+		ex.watch = newWatchdog(ex, o.after, o.report)
+	}
+	for _, w := range ex.workers {
+		if err := ex.spawnCounted(w.work); err != nil {
+			err = fmt.Errorf("runtime: the pool has no goroutine for worker %d of %d: %w", w.id+1, o.workers, err)
+			_ = ex.Shutdown(context.Background())
+			return nil, err
+		}
+		ex.rouse()
+	}
+	return ex, nil
+}
+
+// newExecutor makes an executor whose workers are not started.
+func newExecutor(workers int) *Executor {
+	ex := &Executor{
+		workers: make([]*worker, workers),
+		shards:  make([]shard, shardsFor(workers)),
+		home:    make(chan struct{}),
+		drained: make(chan struct{}),
+	}
+	for i := range ex.workers {
+		w := &worker{id: uint32(i), ex: ex, solo: workers == 1, signal: xsync.NewSignal(1)}
+		w.cx.w = w
+		ex.workers[i] = w
+	}
+	return ex
+}
+
+// Spawn starts p as a task. It returns [ErrShutdown] if the executor has been shut down; then p.Poll is never called.
+// It panics if p is nil or a task already. It allocates nothing.
+//
+// What happened before Spawn happens before the first Poll. The order in which tasks begin is not promised, though it is
+// mostly that of their spawns.
+func (ex *Executor) Spawn(p Poller) error {
+	t, err := ex.admit(p)
+	if err != nil {
+		return err
+	}
+	ex.injection.push(t)
+	if w := ex.workers[0]; w.solo {
+		if w.inbox.wake() {
+			w.signal.Send()
+		}
+		return nil
+	}
+	ex.notify()
+	return nil
+}
+
+// admit makes p a task.
+func (ex *Executor) admit(p Poller) (*Task, error) {
+	if p == nil {
+		panic("runtime: spawn of a nil task")
+	}
+	t := p.base()
+	if !t.state.CompareAndSwap(0, taskAlive|1) {
+		panic("runtime: spawn of a task that has not ended")
+	}
+	t.poller, t.ex, t.shard = p, ex, 0
+	if len(ex.shards) > 1 {
+		t.shard = ex.placed.Add(1) % uint32(len(ex.shards))
+	}
+	if t.cancelled.Load() {
+		t.cancelled.Store(false)
+	}
+	if !ex.shards[t.shard].add(t) {
+		t.state.Store(0)
+		return nil, ErrShutdown
+	}
+	return t, nil
+}
+
+// Shutdown ends the executor. From now on it takes no tasks. It waits for those that it has; if ctx is done before they
+// have ended, it cancels them and waits for up to a second more.
+//
+// It returns nil if all tasks have ended by themselves; an error with the cause of ctx if some had to be cancelled; and
+// [ErrStuck] if some have not ended even then. After that, Shutdown may be called again, to wait longer. Otherwise no
+// goroutine of the executor remains, nor one of [Blocking], and nothing runs.
+func (ex *Executor) Shutdown(ctx context.Context) error {
+	ex.close()
+	cancelled := 0
+	select {
+	case <-ex.drained:
+	case <-ctx.Done():
+		select {
+		case <-ex.drained: // at the same time: nothing is left to cancel
+		default:
+			ex.cause.Store(context.Cause(ctx))
+			cancelled = ex.cancelAll()
+		}
+	}
+	if cancelled > 0 || ctx.Err() != nil {
+		timer := time.NewTimer(gracePeriod)
+		defer timer.Stop()
+		select {
+		case <-ex.drained:
+		case <-timer.C:
+			return fmt.Errorf("%w: %d of them, %w", ErrStuck, ex.left.Load(), context.Cause(ctx))
+		}
+	}
+	ex.leave()
+	if ex.watch != nil {
+		ex.watch.stop()
+	}
+	if ex.monitor != nil {
+		ex.monitor.stop()
+	}
+	ex.timers.stop()
+	if !ex.waitHome(ctx) {
+		return fmt.Errorf("%w: blocking functions still run, %w", ErrStuck, context.Cause(ctx))
+	}
+	ex.coroutines.close()
+	if cancelled > 0 {
+		return fmt.Errorf("runtime: shutdown cancelled %d tasks: %w", cancelled, context.Cause(ctx))
+	}
+	return nil
+}
+
+// leave sends the workers home, once.
+func (ex *Executor) leave() {
+	ex.mu.Lock()
+	defer ex.mu.Unlock()
+	if ex.stopped.Load() {
+		return
+	}
+	ex.leaving = true
+	ex.stop()
+	ex.goneLocked()
+}
+
+// gracePeriod is how long Shutdown waits for tasks that it has cancelled.
+const gracePeriod = time.Second
+
+// close has Spawn refuse tasks, and counts those that there are.
+func (ex *Executor) close() {
+	ex.mu.Lock()
+	defer ex.mu.Unlock()
+	if ex.closing {
+		return
+	}
+	ex.closing = true
+	ex.left.Store(1) // this function itself, while shards are closed one by one
+	for i := range ex.shards {
+		ex.shards[i].close(&ex.left)
+	}
+	ex.taskEnded()
+}
+
+// taskEnded counts a task that has ended in a closed shard.
+func (ex *Executor) taskEnded() {
+	if ex.left.Add(-1) == 0 {
+		close(ex.drained)
+	}
+}
+
+// waitHome waits until all goroutines of the executor have ended: its own soon will, those of blocking functions when
+// they do.
+func (ex *Executor) waitHome(ctx context.Context) bool {
+	select {
+	case <-ex.home:
+		return true
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(gracePeriod)
+	defer timer.Stop()
+	select {
+	case <-ex.home:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// spawnCounted runs fn on a goroutine that Shutdown waits for.
+func (ex *Executor) spawnCounted(fn func()) error {
+	ex.mu.Lock()
+	ex.running++
+	ex.mu.Unlock()
+	err := ex.spawn(fn)
+	if err != nil {
+		ex.workerEnded()
+	}
+	return err
+}
+
+// workerEnded is the last thing that a goroutine of the executor does.
+func (ex *Executor) workerEnded() {
+	ex.mu.Lock()
+	defer ex.mu.Unlock()
+	ex.running--
+	ex.goneLocked()
+}
+
+// goneLocked is called when a goroutine has ended, and when there will be no more of them.
+func (ex *Executor) goneLocked() {
+	if ex.running == 0 && ex.leaving {
+		ex.leaving = false // once
+		close(ex.home)
+	}
+}
+
+// replace has another goroutine carry on for a worker whose own is ending. If the pool refuses, it is an ordinary one:
+// tasks depend on it.
+func (ex *Executor) replace(w *worker) {
+	ex.swaps.Inc()
+	if ex.spawn(w.work) != nil {
+		go w.work()
+	}
+}

@@ -1,0 +1,57 @@
+package runtime
+
+import "github.com/farad-go/farad/waiter"
+
+// A Future is something that completes some time, and that a task or a goroutine can wait for without blocking. The
+// futures of the locks are such, and those of this package. A future is for one owner at a time.
+//
+// Poll starts what the future is for if it has not been started, and reports whether it is complete. If not, w will be
+// woken when it is worth polling again; it takes the place of the waker of the last Poll. Polling a complete future
+// changes nothing.
+//
+// Err says how it ended: nil for success, [waiter.ErrPending] if it has not. What a future that succeeded has obtained,
+// a permit for instance, is the owner's from the first Err that returned nil.
+//
+// Cancel ends it. What it has obtained and the owner has not, it gives back. Cancel does not block, and a second one
+// does no harm.
+type Future interface {
+	Poll(w waiter.Waker) bool
+	Err() error
+	Cancel()
+}
+
+// Await waits for f, and returns its Err. Meanwhile the task holds no worker. If the task is cancelled, Await cancels f
+// and returns [ErrCancelled]; so does every further Await of the task.
+//
+// It is for straight-line tasks, the ones that [Go] starts, and panics elsewhere. It allocates nothing.
+func Await(cx *Context, f Future) error {
+	t := cx.straightLine()
+	for {
+		if t.cancelled.Load() {
+			t.cancel(f)
+			return ErrCancelled
+		}
+		if t.poll(f) {
+			if cx.left--; cx.left < 0 {
+				cx.again = true
+				cx.pause()
+			}
+			return f.Err()
+		}
+		t.waits = f
+		cx.pause()
+		t.waits = nil
+	}
+}
+
+// Yield lets other tasks run. It returns [ErrCancelled] if the task has been cancelled. It is for straight-line tasks;
+// poll tasks have [Context.Yield].
+func Yield(cx *Context) error {
+	t := cx.straightLine()
+	cx.again = true
+	cx.pause()
+	if t.cancelled.Load() {
+		return ErrCancelled
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package runtime
+
+import (
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A Poller is a poll task: an object of its owner's, with a [Task] embedded, that does its work in steps.
+//
+// Poll takes the task as far as it can go without waiting, and returns true when it has ended. To wait it calls
+// [Context.Poll] with a future, and returns false if that is not complete: it is called again when it is. Poll is never
+// called by two goroutines at once, and what one call has written the next one sees.
+type Poller interface {
+	Poll(cx *Context) bool
+
+	base() *Task
+}
+
+// A Task is the part of a poll task that the executor needs. It is embedded, so that scheduling and waiting allocate
+// nothing:
+//
+//	type job struct {
+//		rt.Task
+//		permit semaphore.AcquireFuture
+//	}
+//
+//	func (j *job) Poll(cx *rt.Context) bool {
+//		if !cx.Poll(&j.permit) {
+//			return false // called again when the permit is there
+//		}
+//		...
+//		return true
+//	}
+//
+// The zero Task is ready for [Executor.Spawn]. When the task has ended it may be spawned again. It must not be copied
+// after that.
+//
+// # State
+//
+// The state word counts the wakes that are not answered yet, and has a bit for whether the task lives:
+//
+//	alive  count  the task is                           who moves it, and to what
+//	0      any    not spawned, or ended                 Spawn: alive, 1
+//	1      0      waiting: in no queue, nobody polls    Wake: 1, and queues it
+//	1      1      in a queue, or being polled           Wake: 2; worker: 0 after the poll; ended
+//	1      2...   the same, and woken since             worker: 1, before a poll or instead of 0
+//
+// Invariants:
+//
+//  1. A live task whose count is not 0 is in exactly one queue or being polled by exactly one worker: only the step from
+//     0 to 1 puts it into a queue, and only the worker takes the count back to 0. (TestModelWake)
+//  2. A wake that comes after the beginning of a poll leads to another poll: it finds a count of 0 or 1, and changes it,
+//     or finds one that somebody else has changed since. (TestModelWake, TestWakeDuringPollIsKept)
+//  3. The fields next, poller and ex are written before the task is in a queue and by whoever has it from there.
+type Task struct {
+	_ noCopy
+
+	next   *Task // in a list of tasks
+	poller Poller
+	ex     *Executor
+	state  xsync.Uint32
+	home   xsync.Uint32 // the worker that polled it last: whose inbox a wake puts it into
+
+	cancelled xsync.Bool // Cancel was called
+	shard     uint32     // which shard of the registry has it
+
+	older, newer *Task // the registry's list, guarded by the shard's lock
+	waits        any   // what it polled last without success; only whoever has the task may touch it
+	more         *more // guarded by the shard's lock
+}
+
+// more is what most tasks do not need.
+type more struct {
+	name    string
+	err     error        // how it ended
+	joiners waiter.Queue // who waits for its end
+}
+
+const (
+	taskAlive uint32 = 1 << 31
+	taskCount        = taskAlive - 1
+)
+
+func (t *Task) base() *Task { return t }
+
+// Wake has the task polled again. It may be called from any goroutine, at any time and any number of times: a task that
+// has ended, or was not spawned, does not mind. It is what futures call: see [waiter.Waker].
+//
+// What happened before Wake happens before the Poll that it leads to.
+func (t *Task) Wake() {
+	for { // Each turn follows another one's wake, or the end of a poll.
+		s := t.state.Load()
+		if s&taskAlive == 0 || s&taskCount > 1 {
+			return
+		}
+		if !t.state.CompareAndSwap(s, s+1) {
+			continue
+		}
+		if s == taskAlive {
+			t.ex.workers[t.home.Load()].enqueue(t)
+		}
+		return
+	}
+}
+
+// Cancel asks the task to end. It learns of it when it waits next or already waits: the future is cancelled, which gives
+// back what was being granted, and [Context.Err] and [Await] return [ErrCancelled]. A task that never waits never
+// learns of it, unless it asks. Cancel does not wait; it may be called at any time and any number of times.
+func (t *Task) Cancel() {
+	t.cancelled.Store(true)
+	t.Wake()
+}
+
+// noCopy has vet complain about copies.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}

@@ -1,0 +1,327 @@
+package runtime
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A Timer is a [Future] that completes when some time has passed since its first Poll. It is embedded in what uses it,
+// and may be used again and again; waiting allocates nothing when a task polls it.
+//
+// Polled by a task, it stands in its executor's heap of timers, behind which is one timer of package time. Polled by
+// anything else it uses a timer of package time of its own.
+type Timer struct {
+	_ noCopy
+	w waiter.Waiter
+	d time.Duration
+
+	// In the heap of ts, or of nobody. Guarded by its lock; at is the key.
+	ts    *timers
+	at    time.Duration // since the executor's start
+	index int           // in the heap; -1 when it is not there
+
+	alone *time.Timer
+}
+
+// Init makes t a timer of d, not yet started. If d is not positive it completes at once. An earlier use must have ended
+// or been cancelled.
+func (t *Timer) Init(d time.Duration) {
+	t.settle()
+	switch t.w.Status() {
+	case waiter.StatusIdle:
+	case waiter.StatusComplete:
+		t.w.Reset()
+	default:
+		panic("runtime: Init of a timer that is running")
+	}
+	t.d = d
+}
+
+// Poll reports whether the time has passed, and starts the timer if it has not been started. See [Future].
+func (t *Timer) Poll(w waiter.Waker) bool {
+	s := t.w.Status()
+	switch s {
+	case waiter.StatusIdle:
+		s = t.start(w)
+	case waiter.StatusWaiting:
+		s = t.w.Rearm(w)
+	default:
+	}
+	if s == waiter.StatusBusy && w != nil {
+		w.Wake()
+	}
+	return s == waiter.StatusComplete
+}
+
+// Err returns nil if the time has passed, [waiter.ErrPending] if not.
+func (t *Timer) Err() error {
+	t.settle()
+	if t.w.Status() != waiter.StatusComplete {
+		return waiter.ErrPending
+	}
+	return nil
+}
+
+// Cancel stops the timer. It can then be started again.
+func (t *Timer) Cancel() {
+	switch t.w.Status() {
+	case waiter.StatusIdle:
+		return
+	case waiter.StatusComplete:
+		t.w.Reset()
+		return
+	default:
+	}
+	unlinked := false
+	if t.ts != nil {
+		unlinked = t.ts.remove(t)
+	} else {
+		unlinked = t.alone.Stop()
+	}
+	if unlinked {
+		t.w.Reset()
+		return
+	}
+	if !t.w.Abandon() && t.w.Status() == waiter.StatusComplete {
+		t.w.Reset()
+	}
+}
+
+func (t *Timer) start(w waiter.Waker) waiter.Status {
+	if t.d <= 0 {
+		t.w.Finish(waiter.Granted)
+		return waiter.StatusComplete
+	}
+	t.w.Arm(w)
+	if ex := executorOf(w); ex != nil {
+		t.ts = &ex.timers
+		t.ts.add(t)
+		return waiter.StatusWaiting
+	}
+	t.ts = nil
+	t.alone = time.AfterFunc(t.d, func() { t.w.Deliver(waiter.Granted) })
+	return waiter.StatusWaiting
+}
+
+// settle waits for the last steps of a timer that is firing.
+func (t *Timer) settle() {
+	for t.w.Status() == waiter.StatusBusy {
+		pauseBriefly()
+	}
+}
+
+func pauseBriefly() { xsync.Yield() }
+
+// executorOf returns the executor of the task that w wakes, nil if it wakes something else.
+func executorOf(w waiter.Waker) *Executor {
+	switch w := w.(type) {
+	case *Task:
+		return w.ex
+	case *watched:
+		return w.task.ex
+	default:
+		return nil
+	}
+}
+
+// Sleep waits for d in a straight-line task. It returns [ErrCancelled] if the task is cancelled meanwhile.
+func Sleep(cx *Context, d time.Duration) error {
+	t := &cx.timer
+	t.Init(d)
+	err := Await(cx, t)
+	if err != nil {
+		t.settle() // a cancelled one, before the next Init
+	}
+	return err
+}
+
+// Timeout returns a future that completes with f, or, if that takes longer than d from the first Poll on, with
+// [context.DeadlineExceeded]. Then f has been cancelled; a future that is complete at that time wins.
+func Timeout(f Future, d time.Duration) Future {
+	t := &timeout{f: f}
+	t.timer.Init(d)
+	return t
+}
+
+type timeout struct {
+	f     Future
+	timer Timer
+	late  bool
+}
+
+func (t *timeout) Poll(w waiter.Waker) bool {
+	switch {
+	case t.late:
+		return true
+	case t.f.Poll(w):
+		t.timer.Cancel()
+		return true
+	case t.timer.Poll(w):
+		t.late = true
+		t.f.Cancel()
+		return true
+	}
+	return false
+}
+
+func (t *timeout) Err() error {
+	if t.late {
+		return context.DeadlineExceeded
+	}
+	return t.f.Err()
+}
+
+func (t *timeout) Cancel() {
+	t.late = false
+	t.timer.Cancel()
+	t.f.Cancel()
+}
+
+// timers are those that the tasks of one executor wait for: a heap in which each node has four children, because that is
+// quicker than two. One timer of package time is set to the first of them.
+type timers struct {
+	epoch time.Time
+
+	mu      sync.Mutex
+	heap    []*Timer // all guarded by mu
+	clock   *time.Timer
+	set     time.Duration // for when the clock is set; 0: it is not
+	stopped bool
+}
+
+func (ts *timers) init(*Executor) {
+	ts.epoch = time.Now()
+	ts.clock = time.AfterFunc(time.Hour, ts.fire)
+	ts.clock.Stop()
+}
+
+func (ts *timers) len() int {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return len(ts.heap)
+}
+
+// add puts a timer into the heap. Its node is armed.
+func (ts *timers) add(t *Timer) {
+	now := time.Since(ts.epoch)
+	ts.mu.Lock()
+	t.at = now + t.d
+	if t.at < now { // beyond what can be counted: never
+		t.at = 1<<63 - 1
+	}
+	t.index = len(ts.heap)
+	ts.heap = append(ts.heap, t)
+	ts.up(t.index)
+	if t.index == 0 {
+		ts.setClock(now)
+	}
+	ts.mu.Unlock()
+}
+
+// remove takes a timer out, and reports whether it was there.
+func (ts *timers) remove(t *Timer) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if t.index < 0 {
+		return false
+	}
+	ts.removeAt(t.index)
+	return true
+}
+
+// setClock sets the clock to the first timer. If the clock is set to an earlier time already it is left alone: it will go off
+// for nothing, once, which is cheaper than setting it for each timer that is cancelled.
+func (ts *timers) setClock(now time.Duration) {
+	if len(ts.heap) == 0 || ts.stopped {
+		return
+	}
+	first := ts.heap[0].at
+	if ts.set != 0 && ts.set <= first {
+		return
+	}
+	ts.set = max(first, 1)
+	ts.clock.Reset(max(first-now, 0))
+}
+
+// fire completes all timers whose time has come.
+func (ts *timers) fire() {
+	var wakes waiter.WakeList
+	ts.mu.Lock()
+	now := time.Since(ts.epoch)
+	for len(ts.heap) > 0 && ts.heap[0].at <= now {
+		t := ts.heap[0]
+		ts.removeAt(0)
+		wakes.Add(&t.w, waiter.Granted)
+	}
+	ts.set = 0
+	ts.setClock(now)
+	ts.mu.Unlock()
+	wakes.Wake()
+}
+
+func (ts *timers) stop() {
+	ts.mu.Lock()
+	ts.stopped = true
+	ts.clock.Stop()
+	ts.mu.Unlock()
+}
+
+const arity = 4
+
+func (ts *timers) up(i int) {
+	t := ts.heap[i]
+	for i > 0 {
+		p := (i - 1) / arity
+		if ts.heap[p].at <= t.at {
+			break
+		}
+		ts.put(i, ts.heap[p])
+		i = p
+	}
+	ts.put(i, t)
+}
+
+func (ts *timers) down(i int) {
+	t := ts.heap[i]
+	for {
+		first := i*arity + 1
+		if first >= len(ts.heap) {
+			break
+		}
+		least := first
+		for c := first + 1; c < min(first+arity, len(ts.heap)); c++ {
+			if ts.heap[c].at < ts.heap[least].at {
+				least = c
+			}
+		}
+		if t.at <= ts.heap[least].at {
+			break
+		}
+		ts.put(i, ts.heap[least])
+		i = least
+	}
+	ts.put(i, t)
+}
+
+func (ts *timers) put(i int, t *Timer) {
+	ts.heap[i] = t
+	t.index = i
+}
+
+func (ts *timers) removeAt(i int) {
+	last := len(ts.heap) - 1
+	t, moved := ts.heap[i], ts.heap[last]
+	ts.heap[last] = nil
+	ts.heap = ts.heap[:last]
+	t.index = -1
+	if i == last {
+		return
+	}
+	ts.put(i, moved)
+	ts.up(i)
+	ts.down(moved.index)
+}

@@ -1,0 +1,200 @@
+package runtime
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A Report is what the watchdog has noticed.
+type Report struct {
+	Kind ReportKind
+	Task string        // its name
+	What string        // the future, if it is about one
+	For  time.Duration // how long it has been so, at least
+}
+
+// A ReportKind is a kind of [Report].
+type ReportKind int
+
+// What the watchdog reports.
+const (
+	// NeverYields: one Poll of the task takes very long, and keeps a worker from all others. It computes without a yield,
+	// or it blocks.
+	NeverYields ReportKind = iota
+	// NotPolled: a future of the task has something, a permit for instance, and the task, which has been woken for it,
+	// does not poll it, nor cancel it. Everybody behind it waits.
+	NotPolled
+)
+
+// String names the kind.
+func (k ReportKind) String() string {
+	if k == NotPolled {
+		return "not polled"
+	}
+	return "never yields"
+}
+
+// WithWatchdog has report called, from a goroutine of its own, for each task that keeps a worker for longer than after,
+// and each future that was woken and that its task has neither polled nor cancelled for so long. Each is reported
+// once. It makes every wait allocate, and is meant for finding out why a program hangs.
+func WithWatchdog(after time.Duration, report func(Report)) Option {
+	if after <= 0 || report == nil {
+		panic("runtime: watchdog without a time or without a report")
+	}
+	return func(o *options) { o.after, o.report = after, report }
+}
+
+// A watchdog looks at all workers and at all futures that tasks of the executor wait for. It knows of a future's wake
+// because it gives it a waker of its own.
+type watchdog struct {
+	ex     *Executor
+	after  time.Duration
+	report func(Report)
+
+	mu       sync.Mutex
+	timer    *time.Timer // all guarded by mu
+	stopped  bool
+	polls    []polled // by worker
+	pending  map[watchKey]*watched
+	stopping sync.WaitGroup
+}
+
+// polled is what one worker polls.
+type polled struct {
+	task     *Task // nil: nothing
+	since    time.Time
+	reported bool
+}
+
+type watchKey struct {
+	task   *Task
+	future Future
+}
+
+// watched is the waker of a future that is being watched.
+type watched struct {
+	task  *Task
+	woken xsync.Int64 // when, in nanoseconds since 1970; 0: not yet
+
+	reported bool // the watchdog's
+}
+
+// Wake implements [waiter.Waker].
+func (w *watched) Wake() {
+	w.woken.CompareAndSwap(0, time.Now().UnixNano())
+	w.task.Wake()
+}
+
+func newWatchdog(ex *Executor, after time.Duration, report func(Report)) *watchdog {
+	wd := &watchdog{
+		ex: ex, after: after, report: report,
+		polls: make([]polled, len(ex.workers)), pending: map[watchKey]*watched{},
+	}
+	wd.mu.Lock()
+	wd.timer = time.AfterFunc(after/2, wd.look)
+	wd.mu.Unlock()
+	return wd
+}
+
+// begin and end are called by a worker around a poll.
+func (wd *watchdog) begin(w *worker, t *Task) {
+	wd.mu.Lock()
+	wd.polls[w.id] = polled{task: t, since: time.Now()}
+	wd.mu.Unlock()
+}
+
+func (wd *watchdog) end(w *worker) {
+	wd.mu.Lock()
+	wd.polls[w.id] = polled{}
+	wd.mu.Unlock()
+}
+
+// poll polls f for t.
+func (wd *watchdog) poll(t *Task, f Future) bool {
+	if !reflect.ValueOf(f).Comparable() {
+		return f.Poll(t) // cannot be told from others
+	}
+	key := watchKey{t, f}
+	w := &watched{task: t}
+	wd.mu.Lock()
+	wd.pending[key] = w
+	wd.mu.Unlock()
+	if !f.Poll(w) {
+		return false
+	}
+	wd.forget(t, f)
+	return true
+}
+
+// forget is called when the task has done with a future.
+func (wd *watchdog) forget(t *Task, f Future) {
+	if !reflect.ValueOf(f).Comparable() {
+		return
+	}
+	wd.mu.Lock()
+	delete(wd.pending, watchKey{t, f})
+	wd.mu.Unlock()
+}
+
+// ended is called when a task has ended.
+func (wd *watchdog) ended(t *Task) {
+	wd.mu.Lock()
+	for key := range wd.pending {
+		if key.task == t {
+			delete(wd.pending, key)
+		}
+	}
+	wd.mu.Unlock()
+}
+
+// look is called by the timer.
+func (wd *watchdog) look() {
+	wd.mu.Lock()
+	defer wd.mu.Unlock()
+	if wd.stopped {
+		return
+	}
+	now := time.Now()
+	for i := range wd.polls {
+		p := &wd.polls[i]
+		if d := now.Sub(p.since); p.task != nil && !p.reported && d >= wd.after {
+			p.reported = true
+			wd.tell(Report{Kind: NeverYields, Task: p.task.lockedName(), For: d})
+		}
+	}
+	for key, w := range wd.pending {
+		woken := w.woken.Load()
+		if d := now.Sub(time.Unix(0, woken)); woken != 0 && !w.reported && d >= wd.after && complete(key.future) {
+			w.reported = true
+			wd.tell(Report{Kind: NotPolled, Task: key.task.lockedName(), What: fmt.Sprintf("%T", key.future), For: d})
+		}
+	}
+	wd.timer.Reset(wd.after / 2)
+}
+
+// complete asks a future that can be asked by anybody; others have been woken, which will have had a reason.
+func complete(f Future) bool {
+	c, ok := f.(interface{ Complete() bool })
+	return !ok || c.Complete()
+}
+
+// tell reports, without the lock and without holding up the timer.
+func (wd *watchdog) tell(r Report) {
+	wd.stopping.Go(func() { wd.report(r) })
+}
+
+// stop returns when no report is under way.
+func (wd *watchdog) stop() {
+	wd.mu.Lock()
+	wd.stopped = true
+	wd.timer.Stop()
+	wd.mu.Unlock()
+	wd.stopping.Wait()
+}
+
+var _ waiter.Waker = (*watched)(nil)

@@ -1,0 +1,277 @@
+package runtime
+
+import (
+	"runtime/debug"
+
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+const (
+	// injectionEvery: each so many polls a worker looks at the injection queue first, however much it has itself.
+	injectionEvery = 61
+	// maxRunNext is how many tasks from the inbox may run, one after the other, ahead of the worker's queue.
+	maxRunNext = 3
+	// budget is how many futures a task may find complete in one poll before it has to let others run.
+	budget = 128
+)
+
+// A worker is a goroutine that polls tasks, one at a time. Its tasks come, in this order, from
+//
+//   - its inbox: what was woken and has last run here. The oldest runs next, ahead of the queue, because its data is at
+//     hand and because a task that wakes another usually waits for it; but at most maxRunNext times in a row;
+//   - its own queue: the rest of the inbox, what yielded, what was spawned by a task;
+//   - the injection queue, the queues of others (half of one), and the inboxes of those that are busy for too long.
+//
+// Only the worker's goroutine touches what is not atomic, and a sleeping one's "searching", which is guarded by the lock
+// of the idle workers.
+type worker struct {
+	inbox  inbox
+	signal xsync.Signal // one for each time that somebody has undertaken to wake it
+	ex     *Executor
+	id     uint32
+	solo   bool // it has no peers: nobody steals, and its queue is a plain list
+
+	list list // the queue if solo
+	cx   Context
+
+	tick      uint32
+	runNext   int  // how many tasks have run ahead of the queue since the last one from there
+	searching bool // counted in idle.word
+	listed    bool // in idle.sleepers; guarded by its lock
+
+	overdue xsync.Bool // the monitor has seen the inbox unread for too long
+	seen    *Task      // the monitor's: the top of the inbox at its last look
+
+	counts counts
+
+	ring ring // the queue, unless solo
+}
+
+// work polls tasks until the executor stops. A panic ends a shift only.
+func (w *worker) work() {
+	for w.shift() {
+	}
+}
+
+// shift polls tasks until the executor stops, and then returns false; or until a task panics.
+func (w *worker) shift() (again bool) {
+	ended := false
+	defer func() {
+		switch r := recover(); {
+		case ended:
+			w.ex.workerEnded()
+		case w.cx.task == nil: // not in a task: a waker has panicked, or this package has a bug
+			panic(r)
+		case r != nil:
+			again = true
+			w.finish(w.cx.task, &PanicError{Value: r, Stack: debug.Stack()})
+		default: // runtime.Goexit, which takes the goroutine with it: another one carries on
+			w.finish(w.cx.task, ErrGoexit)
+			w.ex.replace(w)
+		}
+	}()
+	w.serve()
+	ended = true
+	return false
+}
+
+// serve polls tasks until the executor stops.
+func (w *worker) serve() {
+	for t := w.next(); t != nil; t = w.next() {
+		w.poll(t)
+	}
+}
+
+// next returns a task to poll, and sleeps until there is one; nil when the executor has stopped.
+func (w *worker) next() *Task {
+	for {
+		if t := w.find(); t != nil {
+			w.endSearch()
+			return t
+		}
+		if !w.sleep() {
+			return nil
+		}
+	}
+}
+
+// find returns a task to poll, nil if it finds none.
+func (w *worker) find() *Task {
+	w.tick++
+	if w.tick%injectionEvery == 0 {
+		w.counts.publish()
+		if t := w.ex.injection.pop(); t != nil {
+			return t
+		}
+	}
+	if t := w.receive(); t != nil {
+		return t
+	}
+	if t := w.pop(); t != nil {
+		w.runNext = 0
+		return t
+	}
+	return w.search()
+}
+
+// receive empties the inbox. It returns the task to run next, nil if there is none or the queue's turn has come.
+func (w *worker) receive() *Task {
+	if top := w.inbox.top.Load(); top == nil {
+		return nil
+	}
+	l := w.inbox.takeAll()
+	if w.overdue.Load() {
+		w.overdue.Store(false)
+	}
+	var t *Task
+	if w.runNext < maxRunNext {
+		w.runNext++
+		t = l.popFront()
+	}
+	for l.size > 0 {
+		w.push(l.popFront())
+	}
+	return t
+}
+
+// push puts a task behind the worker's queue.
+func (w *worker) push(t *Task) {
+	if w.solo {
+		w.list.pushBack(t)
+		return
+	}
+	if w.ring.push(t) {
+		return
+	}
+	// No room: half of the queue goes to where everybody finds it.
+	var l list
+	for l.size < ringSize/2 {
+		older := w.ring.pop()
+		if older == nil {
+			break // stolen meanwhile
+		}
+		l.pushBack(older)
+	}
+	l.pushBack(t)
+	w.ex.injection.append(&l)
+}
+
+func (w *worker) pop() *Task {
+	if w.solo {
+		return w.list.popFront()
+	}
+	return w.ring.pop()
+}
+
+// search looks for a task where others have theirs.
+func (w *worker) search() *Task {
+	ex := w.ex
+	if t := ex.injection.take(w); t != nil {
+		return t
+	}
+	if w.solo {
+		return nil
+	}
+	if !w.searching {
+		w.searching = true
+		ex.idle.word.Add(oneSearching)
+	}
+	n := uint32(len(ex.workers))
+	for i := uint32(1); i < n; i++ {
+		from := ex.workers[(w.id+i)%n]
+		if t, stolen := from.ring.take(&w.ring); t != nil {
+			w.counts.steals += uint64(stolen)
+			return t
+		}
+		if from.overdue.Load() {
+			from.overdue.Store(false)
+			if l := from.inbox.takeAll(); l.size > 0 {
+				w.counts.steals += uint64(l.size)
+				t := l.popFront()
+				for l.size > 0 {
+					w.push(l.popFront())
+				}
+				return t
+			}
+		}
+	}
+	return ex.injection.take(w) // once more: it may have come meanwhile, and a look is cheap
+}
+
+// endSearch is called with a task in hand. If this was the last worker that searched, whoever has put in work since has
+// relied on it, and it has work now: another one looks.
+func (w *worker) endSearch() {
+	if w.solo {
+		return
+	}
+	if w.searching {
+		w.searching = false
+		w.ex.idle.word.Add(^(oneSearching - 1))
+	} else if w.ring.empty() {
+		return
+	}
+	w.ex.offer(w)
+}
+
+// poll polls t, which the worker has taken from a queue.
+func (w *worker) poll(t *Task) {
+	if t.state.Load() != taskAlive|1 {
+		t.state.Store(taskAlive | 1)
+	}
+	if t.home.Load() != w.id {
+		t.home.Store(w.id)
+	}
+	w.counts.polls++
+	cx := &w.cx
+	cx.task, cx.left, cx.again, cx.err = t, budget, false, nil
+	if w.ex.watch != nil {
+		w.ex.watch.begin(w, t)
+	}
+	switch done := t.poller.Poll(cx); {
+	case done:
+		w.finish(t, cx.err)
+	case cx.again:
+		w.push(t)
+	case t.state.CompareAndSwap(taskAlive|1, taskAlive):
+		// It waits; from here on it is somebody else's.
+	default: // woken meanwhile
+		t.state.Store(taskAlive | 1)
+		w.push(t)
+	}
+	cx.task = nil
+	if w.ex.watch != nil {
+		w.ex.watch.end(w)
+	}
+}
+
+// finish ends the life of t, which the worker was polling.
+func (w *worker) finish(t *Task, err error) {
+	w.cx.task = nil
+	ex := w.ex
+	if ex.watch != nil {
+		ex.watch.end(w)
+		ex.watch.ended(t)
+	}
+	s := &ex.shards[t.shard]
+	var wakes waiter.WakeList
+	s.mu.Lock()
+	s.remove(t)
+	if err != nil {
+		t.extra().err = err
+	}
+	if m := t.more; m != nil {
+		for j := m.joiners.PopFront(); j != nil; j = m.joiners.PopFront() {
+			wakes.Add(j, waiter.Granted)
+		}
+	}
+	t.waits = nil
+	closed := s.closed
+	t.state.Store(0)
+	s.mu.Unlock() // from here on t is its owner's
+	w.counts.ended++
+	wakes.Wake()
+	if closed {
+		ex.taskEnded()
+	}
+}
