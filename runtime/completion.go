@@ -71,15 +71,28 @@ func (c *Completion) Err() error {
 	return c.t.more.err
 }
 
-// ended returns nil if the task is known to have ended.
+// ended returns nil if the task has ended, and [waiter.ErrPending] if not. It does not begin to wait.
 func (c *Completion) ended() error {
 	for c.w.Status() == waiter.StatusBusy {
 		pauseBriefly()
 	}
-	if c.w.Status() != waiter.StatusComplete {
-		return waiter.ErrPending
+	switch c.w.Status() {
+	case waiter.StatusComplete:
+		return nil
+	case waiter.StatusIdle:
+		if c.t == nil || c.t.ex == nil {
+			return waiter.ErrPending
+		}
+		s := c.shard()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if c.t.state.Load()&taskAlive == 0 {
+			c.w.Finish(waiter.Granted)
+			return nil
+		}
+	default:
 	}
-	return nil
+	return waiter.ErrPending
 }
 
 // Cancel ends the wait; the task goes on.
