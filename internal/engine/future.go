@@ -16,19 +16,20 @@ type Future struct {
 	e     *Engine
 	base  int64
 	taken bool // the owner has asked for the outcome: a grant is the owner's to release
+	fresh bool // since the last Init nothing has been started: what the node says is of an earlier request
 }
 
 // Init makes f a request for n permits, n >= 0, of e. The previous request must have been taken or cancelled: Init
 // reports false, and changes nothing, if it was not.
 func (f *Future) Init(e *Engine, base, n int64) bool {
 	f.awaitClaimer()
-	switch f.w.Status() {
+	switch f.status() {
 	case waiter.StatusIdle:
 	case waiter.StatusComplete:
 		if !f.taken {
 			return false
 		}
-		f.w.Reset()
+		f.fresh = true // which is cheaper than to reset the node
 	default:
 		return false
 	}
@@ -37,13 +38,21 @@ func (f *Future) Init(e *Engine, base, n int64) bool {
 	return true
 }
 
+// status is the node's, unless that is of an earlier request.
+func (f *Future) status() waiter.Status {
+	if f.fresh {
+		return waiter.StatusIdle
+	}
+	return f.w.Status()
+}
+
 // Engine returns what f is a request to, nil before Init.
 func (f *Future) Engine() *Engine { return f.e }
 
 // Poll reports whether the request is complete, and starts it if need be. If not complete, waker (which may be nil)
 // will be woken when it is worth polling again; it replaces the one of the previous poll.
 func (f *Future) Poll(waker waiter.Waker) bool {
-	s := f.w.Status()
+	s := f.status()
 	switch s {
 	case waiter.StatusIdle:
 		s = f.start(waker)
@@ -59,6 +68,10 @@ func (f *Future) Poll(waker waiter.Waker) bool {
 
 // Done starts the request if need be, and returns a channel that carries one value when it is complete.
 func (f *Future) Done() <-chan struct{} {
+	if f.fresh {
+		f.fresh = false
+		f.w.Reset()
+	}
 	for { // Each turn waits for a claimer's last steps.
 		f.awaitClaimer()
 		ch, s := f.w.Chan()
@@ -76,7 +89,7 @@ func (f *Future) Done() <-chan struct{} {
 // none.
 func (f *Future) Err() error {
 	f.awaitClaimer() // a value on the channel comes a few instructions before the outcome
-	if f.w.Status() != waiter.StatusComplete {
+	if f.status() != waiter.StatusComplete {
 		return waiter.ErrPending
 	}
 	f.taken = true
@@ -86,7 +99,7 @@ func (f *Future) Err() error {
 // Cancel ends the round. Whatever was granted and not taken is given back, now or by whoever is granting it. A future
 // that is idle or taken holds nothing to give back.
 func (f *Future) Cancel() {
-	switch f.w.Status() {
+	switch f.status() {
 	case waiter.StatusIdle:
 		return
 	case waiter.StatusComplete:
@@ -112,7 +125,7 @@ func (f *Future) Cancel() {
 
 // start begins the request of an idle future.
 func (f *Future) start(waker waiter.Waker) waiter.Status {
-	f.taken = false
+	f.taken, f.fresh = false, false
 	n := f.w.N
 	switch {
 	case n > 0 && f.e.TryAcquire(f.base, n):
