@@ -224,6 +224,9 @@ func (b *inbox) takeAll() list {
 		if !b.top.CompareAndSwap(top, nil) {
 			continue
 		}
+		if top.next == nil {
+			return list{head: top, tail: top, size: 1}
+		}
 		l := list{tail: top}
 		for t := top; t != nil; {
 			next := t.next

@@ -117,7 +117,7 @@ func (w *worker) find() *Task {
 
 // receive empties the inbox. It returns the task to run next, nil if there is none or the queue's turn has come.
 func (w *worker) receive() *Task {
-	if top := w.inbox.top.Load(); top == nil {
+	if w.inbox.top.Load() == nil {
 		return nil
 	}
 	l := w.inbox.takeAll()
@@ -129,7 +129,7 @@ func (w *worker) receive() *Task {
 		w.runNext++
 		t = l.popFront()
 	}
-	for l.size > 0 {
+	for l.head != nil {
 		w.push(l.popFront())
 	}
 	return t
