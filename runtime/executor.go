@@ -5,6 +5,7 @@ import (
 
 	"fmt"
 	goruntime "runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/farad-go/farad/internal/xsync"
@@ -38,7 +39,7 @@ type Executor struct {
 	drained chan struct{} // closed when the last task has ended after closing
 	left    xsync.Int64   // tasks that have not ended, from closing on
 	cause   uber.Error    // why tasks were cancelled by Shutdown
-	swaps   uber.Uint64   // workers replaced after a Goexit
+	swaps   atomic.Uint64 // workers replaced after a Goexit
 }
 
 // A Pool is what an executor may take its goroutines from: the workers, and those of [Blocking]. Submit has fn run on one
@@ -308,7 +309,7 @@ func (ex *Executor) goneLocked() {
 // replace has another goroutine carry on for a worker whose own is ending. If the pool refuses, it is an ordinary one:
 // tasks depend on it.
 func (ex *Executor) replace(w *worker) {
-	ex.swaps.Inc()
+	ex.swaps.Add(1)
 	if ex.spawn(w.work) != nil {
 		go w.work()
 	}

@@ -63,6 +63,7 @@ func (h *JoinHandle[T]) run() {
 			h.straight.cx.err = h.err
 		} else {
 			h.err = ErrGoexit // which goes on, through the coroutine, to the worker
+			h.straight.cx.task, h.straight.cx.co = nil, nil
 		}
 	}()
 	if h.err = h.straight.cx.Err(); h.err == nil {

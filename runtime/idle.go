@@ -12,11 +12,12 @@ import "github.com/farad-go/farad/internal/xsync"
 // Why no work is left lying while a worker sleeps and none is busy:
 //
 //  1. Work for one worker: the push into its inbox and its falling asleep are compare-and-swaps of one word. Whichever
-//     is second sees the first. (TestModelPark)
+//     is second sees the first. (TestModel/park/wake)
 //  2. Work for anybody: it is in its queue before the word is looked at. If the word shows a searching worker, that
 //     worker either finds something, and looks once more at the word and the queues after it has left off searching
-//     (endSearch), or it falls asleep, and looks at the queues once more after its inbox says so (sleep). If the word
-//     shows nobody asleep, a worker that falls asleep later looks after that, too. (TestModelPark)
+//     (endSearch), or it falls asleep, and looks at the queues once more after its inbox says so (sleep); if it finds
+//     something then, it is searching again. If the word shows nobody asleep, a worker that falls asleep later looks
+//     after that, too. (TestModelLarge/park)
 //  3. "searching" is counted up only by a worker for itself, or together with waking one: it never speaks of nobody.
 type idle struct {
 	word xsync.Uint32 // searching workers · 2¹⁶ + sleeping ones
@@ -56,6 +57,18 @@ func (i *idle) leave(w *worker) {
 	i.mu.Lock()
 	if w.listed {
 		i.remove(w)
+	}
+	i.mu.Unlock()
+}
+
+// resume is leave for a worker that has not slept after all. It counts as searching again: there may be more work than the
+// piece that it has seen, put in by those who relied on the search that it had just given up.
+func (i *idle) resume(w *worker) {
+	i.mu.Lock()
+	i.remove(w)
+	if !w.solo {
+		w.searching = true
+		i.word.Add(oneSearching)
 	}
 	i.mu.Unlock()
 }
@@ -127,15 +140,15 @@ func (w *worker) sleep() bool {
 	ex := w.ex
 	w.counts.publish()
 	ex.idle.enter(w)
-	if w.inbox.sleep() {
-		// What came before the inbox said so looked for a sleeper in vain. So this one looks again; if somebody has
-		// undertaken to wake it already, the signal is on its way.
-		if !(ex.stopped.Load() || ex.available(w)) || !w.inbox.wake() {
-			w.signal.Receive()
-			w.counts.wakes++
-		}
+	// What came before the inbox says that the worker sleeps looked for a sleeper in vain. So this one looks again; if
+	// somebody has undertaken to wake it already, the signal is on its way.
+	if !w.inbox.sleep() || (ex.stopped.Load() || ex.available(w)) && w.inbox.wake() {
+		ex.idle.resume(w)
+	} else {
+		w.signal.Receive()
+		w.counts.wakes++
+		ex.idle.leave(w)
 	}
-	ex.idle.leave(w)
 	ex.rouse()
 	return !ex.stopped.Load()
 }

@@ -3,6 +3,7 @@
 package runtime
 
 import (
+	"cmp"
 	"flag"
 	"testing"
 
@@ -117,11 +118,13 @@ func once(*subject, *Context, int32) bool { return true }
 type experiment struct {
 	name string
 	body func(x *interleave.Run)
+	// bound is how many preemptions a search of tier two allows; 0: three.
+	bound int
 }
 
 var tierOne = []experiment{
-	{"ring/thief", func(x *interleave.Run) { rings(x, 1, 3) }},
-	{"ring/two thieves", func(x *interleave.Run) { rings(x, 2, 2) }},
+	{"ring/thief", func(x *interleave.Run) { rings(x, 1, 3) }, 0},
+	{"ring/two thieves", func(x *interleave.Run) { rings(x, 2, 2) }, 0},
 	{"inbox/thief", func(x *interleave.Run) {
 		// Two push, the worker and a thief empty: everything is found once, in the order of one pusher.
 		l := newLab(x, 2)
@@ -152,7 +155,7 @@ var tierOne = []experiment{
 		for i := range 3 {
 			x.Assert(found[i].Load() == 1, "task %d was found %d times", i, found[i].Load())
 		}
-	}},
+	}, 0},
 
 	{"wake/two", func(x *interleave.Run) { // two wakes of a waiting task: it is polled after the last of them
 		l := newLab(x, 1)
@@ -163,7 +166,7 @@ var tierOne = []experiment{
 		x.Same(2, "waker", func(int) { told.Add(1); t.Wake() })
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 	{"wake/after the end", func(x *interleave.Run) { // a waker that is kept is harmless, even to the task's next life
 		l := newLab(x, 1)
 		t := l.task("t", once)
@@ -177,7 +180,7 @@ var tierOne = []experiment{
 		})
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 	{"wake/twice spawned", func(x *interleave.Run) {
 		l := newLab(x, 1)
 		l.left.Add(1) // the second life
@@ -193,7 +196,7 @@ var tierOne = []experiment{
 		})
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 	{"wake/itself", func(x *interleave.Run) {
 		l := newLab(x, 1)
 		t := l.task("t", func(s *subject, cx *Context, polls int32) bool {
@@ -212,7 +215,7 @@ var tierOne = []experiment{
 		x.Go("waker", t.Wake)
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 
 	{"park/solo", func(x *interleave.Run) {
 		l := newLab(x, 1)
@@ -222,7 +225,7 @@ var tierOne = []experiment{
 		x.Go("another", func() { l.spawn(u) })
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 	{"park/needs another", func(x *interleave.Run) { // one task keeps its worker until the other has run
 		l := newLab(x, 2)
 		var ran interleave.Bool
@@ -238,7 +241,7 @@ var tierOne = []experiment{
 		l.start()
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 	{"park/spawned by a task", func(x *interleave.Run) { // the same, with the other in the queue of the busy worker
 		l := newLab(x, 2)
 		var ran interleave.Bool
@@ -254,7 +257,7 @@ var tierOne = []experiment{
 		l.start()
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 	{"park/wake", func(x *interleave.Run) { // a wake finds the worker at every point of its falling asleep
 		l := newLab(x, 2)
 		var told interleave.Bool
@@ -264,7 +267,7 @@ var tierOne = []experiment{
 		x.Go("waker", func() { told.Store(true); t.Wake() })
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 
 	{"cancel/waiting", func(x *interleave.Run) { // a cancel reaches a task that waits for what never comes
 		l := newLab(x, 1)
@@ -286,7 +289,7 @@ var tierOne = []experiment{
 		s.Release(1)
 		x.Assert(s.Available() == 1 && s.Waiting() == 0, "a permit was lost")
 		l.finish()
-	}},
+	}, 0},
 	{"cancel/against a grant", func(x *interleave.Run) {
 		l := newLab(x, 1)
 		s := semaphore.New(1)
@@ -311,7 +314,7 @@ var tierOne = []experiment{
 		x.Wait()
 		x.Assert(s.Available() == 1 && s.Waiting() == 0, "a permit was lost")
 		l.finish()
-	}},
+	}, 0},
 	{"cancel/twice, against the end", func(x *interleave.Run) {
 		l := newLab(x, 1)
 		t := l.task("t", func(_ *subject, cx *Context, polls int32) bool { return cx.Err() != nil || polls == 2 || cx.Yield() })
@@ -320,7 +323,7 @@ var tierOne = []experiment{
 		x.Same(2, "canceller", func(int) { t.Cancel() })
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 
 	{"select/against grants", func(x *interleave.Run) { // two permits come at the same time: one wins, the other is given back
 		l := newLab(x, 1)
@@ -347,7 +350,7 @@ var tierOne = []experiment{
 		x.Assert(a.Available() == 1 && a.Waiting() == 0, "a's permit was lost")
 		x.Assert(b.Available() == 1 && b.Waiting() == 0, "b's permit was lost")
 		l.finish()
-	}},
+	}, 0},
 
 	{"completion/against the end", func(x *interleave.Run) { // waited for by a thread of its own
 		l := newLab(x, 1)
@@ -365,7 +368,7 @@ var tierOne = []experiment{
 		})
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 	{"completion/cancelled", func(x *interleave.Run) {
 		l := newLab(x, 1)
 		t := l.task("t", once)
@@ -384,7 +387,7 @@ var tierOne = []experiment{
 		})
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 
 	{"shutdown/against a spawn", func(x *interleave.Run) { // a task is refused, or waited for
 		l := newLab(x, 1)
@@ -404,7 +407,7 @@ var tierOne = []experiment{
 			x.Fail("not drained")
 		}
 		l.finish()
-	}},
+	}, 0},
 	{"shutdown/cancels", func(x *interleave.Run) { // it reaches a task that waits, and one that is about to
 		l := newLab(x, 1)
 		t := l.task("t", func(_ *subject, cx *Context, _ int32) bool { return cx.Err() != nil })
@@ -413,7 +416,7 @@ var tierOne = []experiment{
 		x.Go("closer", func() { l.ex.close(); l.ex.cancelAll() })
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 
 	{"dump/against a wake", func(x *interleave.Run) {
 		l := newLab(x, 1)
@@ -425,12 +428,12 @@ var tierOne = []experiment{
 		x.Go("dumper", func() { l.ex.Dump() })
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 }
 
 // The larger ones, up to three preemptions.
 var tierTwo = []experiment{
-	{"ring/larger", func(x *interleave.Run) { rings(x, 2, 6) }},
+	{"ring/larger", func(x *interleave.Run) { rings(x, 2, 6) }, 0},
 	{"park/spawn", func(x *interleave.Run) {
 		l := newLab(x, 2)
 		t := l.task("t", once)
@@ -438,7 +441,7 @@ var tierTwo = []experiment{
 		x.Go("spawner", func() { l.spawn(t) })
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 	{"join/against cancel", func(x *interleave.Run) { // of two permits one has come when the task is cancelled, or none, or both
 		l := newLab(x, 1)
 		s := semaphore.New(2)
@@ -463,7 +466,7 @@ var tierTwo = []experiment{
 		x.Wait()
 		x.Assert(s.Available() == 2 && s.Waiting() == 0, "a permit was lost")
 		l.finish()
-	}},
+	}, 0},
 	{"park/spawn of two", func(x *interleave.Run) {
 		l := newLab(x, 2)
 		t, u := l.task("t", once), l.task("u", once)
@@ -471,7 +474,7 @@ var tierTwo = []experiment{
 		x.Go("spawner", func() { l.spawn(t); l.spawn(u) })
 		x.Wait()
 		l.finish()
-	}},
+	}, 2},
 	{"park/overflow", func(x *interleave.Run) { // one task fills its worker's queue, and more
 		l := newLab(x, 2)
 		var children []*subject
@@ -487,7 +490,23 @@ var tierTwo = []experiment{
 		l.start()
 		x.Wait()
 		l.finish()
-	}},
+	}, 2},
+	{"park/spawn of two that need each other", func(x *interleave.Run) { // while workers fall asleep
+		l := newLab(x, 2)
+		var here interleave.Int32
+		meet := func(*subject, *Context, int32) bool {
+			here.Add(1)
+			for here.Load() < 2 {
+				interleave.Yield()
+			}
+			return true
+		}
+		t, u := l.task("t", meet), l.task("u", meet)
+		l.start()
+		x.Go("spawner", func() { l.spawn(t); l.spawn(u) })
+		x.Wait()
+		l.finish()
+	}, 2},
 	{"park/wake and spawn", func(x *interleave.Run) {
 		l := newLab(x, 2)
 		var told interleave.Bool
@@ -499,7 +518,7 @@ var tierTwo = []experiment{
 		x.Go("spawner", func() { l.spawn(u) })
 		x.Wait()
 		l.finish()
-	}},
+	}, 2},
 }
 
 // The largest, sampled.
@@ -522,7 +541,7 @@ var tierThree = []experiment{
 		l.start()
 		x.Wait()
 		l.finish()
-	}},
+	}, 0},
 	{"hand-off/two workers", func(x *interleave.Run) { // tasks that take turns on a permit, and yield while they hold it
 		l := newLab(x, 2)
 		s := semaphore.New(1)
@@ -550,7 +569,7 @@ var tierThree = []experiment{
 		x.Wait()
 		x.Assert(s.Available() == 1, "a permit was lost")
 		l.finish()
-	}},
+	}, 0},
 }
 
 // rings has an owner put n tasks into its ring and take them out, while thieves steal.
@@ -623,7 +642,9 @@ func TestModelLarge(t *testing.T) {
 	if testing.Short() || interleave.RaceEnabled {
 		t.Skip("tier two")
 	}
-	run(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, tierTwo)
+	for _, e := range tierTwo {
+		run(t, interleave.Options{Mode: interleave.Bounded, Bound: cmp.Or(e.bound, 3)}, []experiment{e})
+	}
 }
 
 func TestModelSampled(t *testing.T) {

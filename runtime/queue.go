@@ -11,7 +11,7 @@ import "github.com/farad-go/farad/internal/xsync"
 //
 //  1. Only the owner writes tail and slots, and a slot only when its number is below head+ringSize: whoever reads a slot
 //     and then moves head past it has read the task of that number. A thief that was overtaken finds head moved, and has
-//     read in vain. (TestModelRing)
+//     read in vain. (TestModel/ring)
 //  2. Every number between head and tail is taken by exactly one compare-and-swap of head.
 //
 // After 2³² tasks the numbers repeat. A thief would have to sleep between two of its instructions for exactly so long.

@@ -71,6 +71,9 @@ func (s *shard) close(left *xsync.Int64) {
 	left.Add(int64(s.size))
 }
 
+// Cause returns why tasks were cancelled by a Shutdown: the cause of its context. It is nil if none were.
+func (ex *Executor) Cause() error { return ex.cause.Load() }
+
 // cancelAll cancels every task, and returns how many there were.
 func (ex *Executor) cancelAll() int {
 	n := 0

@@ -1,13 +1,13 @@
 package runtime
 
-import uber "go.uber.org/atomic"
+import "sync/atomic"
 
 // counts are what one worker has counted. The worker counts in plain numbers, and publishes them now and then: an atomic
 // addition for each poll would cost a fifth of it.
 type counts struct {
 	polls, steals, wakes, ended uint64
 
-	published struct{ polls, steals, wakes, ended uber.Uint64 }
+	published struct{ polls, steals, wakes, ended atomic.Uint64 }
 }
 
 func (c *counts) publish() {

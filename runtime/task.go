@@ -48,9 +48,9 @@ type Poller interface {
 // Invariants:
 //
 //  1. A live task whose count is not 0 is in exactly one queue or being polled by exactly one worker: only the step from
-//     0 to 1 puts it into a queue, and only the worker takes the count back to 0. (TestModelWake)
+//     0 to 1 puts it into a queue, and only the worker takes the count back to 0. (TestModel/wake)
 //  2. A wake that comes after the beginning of a poll leads to another poll: it finds a count of 0 or 1, and changes it,
-//     or finds one that somebody else has changed since. (TestModelWake, TestWakeDuringPollIsKept)
+//     or finds one that somebody else has changed since. (TestModel/wake)
 //  3. The fields next, poller and ex are written before the task is in a queue and by whoever has it from there.
 type Task struct {
 	_ noCopy
