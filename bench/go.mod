@@ -4,9 +4,13 @@ go 1.26.0
 
 require (
 	github.com/farad-go/farad v0.0.0
+	github.com/panjf2000/ants/v2 v2.12.1
 	golang.org/x/sync v0.24.0
 )
 
-require golang.org/x/sys v0.49.0 // indirect
+require (
+	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
 
 replace github.com/farad-go/farad => ../

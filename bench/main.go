@@ -3,7 +3,7 @@
 //
 // The files: workloads.go says what is done, impls.go and farad.go by whom, gang.go and measure.go how one figure comes
 // about, rounds.go how many of them are interleaved, cancel.go and memory.go what is measured besides, targets.go what
-// farad is held to, report.go how all that is told.
+// farad is held to, report.go how all that is told. The executor has files of its own, tasks*.go.
 package main
 
 import (
@@ -57,7 +57,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	fs.DurationVar(&c.window, "window", 150*time.Millisecond, "length of one measurement")
 	fs.DurationVar(&c.warmup, "warmup", 200*time.Millisecond, "discarded beginning of one measurement, at least")
 	fs.IntVar(&c.procs, "procs", 0, "GOMAXPROCS (0: as it is)")
-	only := fs.String("run", "", "measure only what matches the `regexp`: contended-8x1/own/, farad$, ^memory/")
+	only := fs.String("run", "", "measure only what matches the `regexp`: contended-8x1/own/, farad$, ^memory/, ^tasks/")
 	fs.BoolVar(&c.smoke, "smoke", false, "one round of a few milliseconds, to see that everything works")
 	fs.StringVar(&c.markdown, "md", "", "write the tables as Markdown to `file`")
 	fs.StringVar(&c.json, "json", "", "write the raw rounds as JSON to `file`")
@@ -94,6 +94,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		Warmup:  c.warmup.String(),
 		Cells:   plan(implementations, c.only),
 		Cancel:  planCancel(c.only.MatchString),
+		Tasks:   planTasks(c.only.MatchString),
 	}
 	if c.cpuprofile != "" {
 		f, err := os.Create(c.cpuprofile)
@@ -114,12 +115,18 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		if err := runCancelRound(r.Cancel, c.limit); err != nil {
 			return err
 		}
+		if err := runTaskRound(round, r.Tasks, c.timing); err != nil {
+			return err
+		}
 		fmt.Fprintf(stderr, "round %d of %d: %v\n", round+1, c.rounds, time.Since(start).Round(time.Millisecond))
 	}
 	if r.Memory, err = runMemory(c.only.MatchString, c.limit); err != nil {
 		return err
 	}
-	if len(r.Cells)+len(r.Cancel)+len(r.Memory) == 0 {
+	if r.TaskMemory, err = runTaskMemory(c.only.MatchString, c.limit, c.smoke); err != nil {
+		return err
+	}
+	if len(r.Cells)+len(r.Cancel)+len(r.Memory)+len(r.Tasks)+len(r.TaskMemory) == 0 {
 		return fmt.Errorf("nothing matches -run %s", c.only)
 	}
 	raw, err := r.json()

@@ -9,14 +9,16 @@ import (
 
 // A report is everything that one run found out. As JSON it holds the raw rounds.
 type report struct {
-	Machine machine         `json:"machine"`
-	Smoke   bool            `json:"smoke,omitempty"` // the figures are void
-	Rounds  int             `json:"rounds"`
-	Window  string          `json:"window"`
-	Warmup  string          `json:"warmup"`
-	Cells   []*cellResult   `json:"cells"`
-	Cancel  []*cancelResult `json:"cancel"`
-	Memory  []memoryResult  `json:"memory"`
+	Machine    machine            `json:"machine"`
+	Smoke      bool               `json:"smoke,omitempty"` // the figures are void
+	Rounds     int                `json:"rounds"`
+	Window     string             `json:"window"`
+	Warmup     string             `json:"warmup"`
+	Cells      []*cellResult      `json:"cells"`
+	Cancel     []*cancelResult    `json:"cancel"`
+	Memory     []memoryResult     `json:"memory"`
+	Tasks      []*taskResult      `json:"tasks"`
+	TaskMemory []taskMemoryResult `json:"task_memory"`
 }
 
 func (r *report) json() (string, error) {
@@ -86,7 +88,10 @@ const (
 // round.
 func (r *report) tables(spreads bool) ([]*table, *tally) {
 	sum := &tally{void: r.Smoke}
-	return []*table{r.ratioTable(sum, spreads), r.rawTable(), r.cancelTable(), r.memoryTable(sum)}, sum
+	return []*table{
+		r.ratioTable(sum, spreads), r.rawTable(), r.cancelTable(), r.memoryTable(sum),
+		r.taskTable(sum, spreads), r.taskMemoryTable(sum),
+	}, sum
 }
 
 // ratioTable has a line a cell and a column a peer.

@@ -34,7 +34,7 @@ var (
 	yieldHelds        = []string{"yield-held-8x2", "yield-held-64x2", "yield-held-1000x2"}
 )
 
-// The targets, all of them.
+// The targets, all but those of the executor.
 var targets = []target{
 	{workloads: []string{"uncontended"}, metric: ratioTo, peer: nameFloor, bound: 1.25},
 	{workloads: []string{"uncontended"}, metric: ratioTo, peer: nameXSync, bound: 0.65},
@@ -69,9 +69,12 @@ func targetFor(c cell, m metric, peer string) *target {
 	return nil
 }
 
-// met reports whether v keeps to the target: fairness is bounded from below, all else from above.
+// fromBelow reports whether the bound is one from below: that of fairness, and of what others need more.
+func (t *target) fromBelow() bool { return t.metric == minFairness || t.metric == goroutineTimes }
+
+// met reports whether v keeps to the target.
 func (t *target) met(v float64) bool {
-	if t.metric == minFairness {
+	if t.fromBelow() {
 		return v >= t.bound
 	}
 	return v <= t.bound
@@ -80,7 +83,7 @@ func (t *target) met(v float64) bool {
 // verdict formats the bound and whether v keeps to it.
 func (t *target) verdict(v float64) string {
 	sign, word := "≤", "met"
-	if t.metric == minFairness {
+	if t.fromBelow() {
 		sign = "≥"
 	}
 	switch {

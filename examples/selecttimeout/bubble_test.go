@@ -1,0 +1,50 @@
+//go:build !interleave
+
+package main
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// In a bubble a computation takes no time, so that every wait is exactly what holding and patience make of it.
+func TestWaitsAreExactlyThoseOfTheQueue(t *testing.T) {
+	const ms = time.Millisecond
+	o := options{clients: 8, permits: 2, hold: 50 * ms, patience: 120 * ms}
+	want := []outcome{
+		{served, 0},
+		{served, 0},
+		{served, 50 * ms},
+		{served, 50 * ms},
+		{served, 100 * ms},
+		{served, 100 * ms},
+		{gaveUp, 120 * ms},
+		{gaveUp, 120 * ms},
+	}
+	each(t, func(t *testing.T, run func(options) result) {
+		synctest.Test(t, func(t *testing.T) {
+			r := run(o)
+			require.NoError(t, r.check(o))
+			// Which goroutine comes first is the scheduler's affair.
+			slices.SortFunc(r.outcomes, func(a, b outcome) int { return int(a.after - b.after) })
+			require.Equal(t, want, r.outcomes)
+			require.EqualValues(t, 2, r.most)
+		})
+	})
+}
+
+// Tasks on one worker begin in the order in which they were spawned, and are served in it.
+func TestTasksAreServedInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options{clients: 5, permits: 1, hold: time.Second, patience: time.Hour}
+		r := inTasks(o, waitBySelect)
+		require.NoError(t, r.check(o))
+		for i, c := range r.outcomes {
+			require.Equal(t, outcome{served, time.Duration(i) * time.Second}, c)
+		}
+	})
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	rt "github.com/farad-go/farad/runtime"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// ways are the ways to do the job, in the order of the columns.
+var ways = []struct {
+	name string
+	run  func(options) result
+}{
+	{"select, time.After", inGoroutines},
+	{"rt.Select, rt.Timer", func(o options) result { return inTasks(o, waitBySelect) }},
+	{"rt.Timeout", func(o options) result { return inTasks(o, waitByTimeout) }},
+}
+
+// An ending is what became of a client.
+type ending int
+
+const (
+	vanished ending = iota // what nobody may be in the end
+	served
+	gaveUp
+)
+
+// An outcome is a client's ending, and how long it had waited for it.
+type outcome struct {
+	ending ending
+	after  time.Duration
+}
+
+func (o outcome) String() string {
+	names := [...]string{vanished: "vanished", served: "served", gaveUp: "gave up"}
+	return fmt.Sprintf("%s after %v", names[o.ending], o.after.Round(time.Millisecond))
+}
+
+// A result is what became of all clients, and of the permits.
+type result struct {
+	outcomes []outcome
+	most     int64 // inside at a time
+	free     int64 // in the end
+	waiting  int64 // in the end
+	err      error
+}
+
+func (r result) count(e ending) int64 {
+	var n int64
+	for _, o := range r.outcomes {
+		if o.ending == e {
+			n++
+		}
+	}
+	return n
+}
+
+// check says what is not as it must be.
+func (r result) check(o options) error {
+	switch {
+	case r.err != nil:
+		return r.err
+	case r.count(served)+r.count(gaveUp) != int64(o.clients):
+		return fmt.Errorf("%d of %d clients have vanished", r.count(vanished), o.clients)
+	case r.most > int64(o.permits):
+		return fmt.Errorf("%d at a time had one of %d permits", r.most, o.permits)
+	case r.free != int64(o.permits) || r.waiting != 0:
+		return fmt.Errorf("in the end %d of %d permits are free, and %d wait", r.free, o.permits, r.waiting)
+	default:
+		return nil
+	}
+}
+
+// A resource is what the clients want. It counts who is inside.
+type resource struct {
+	sem    *semaphore.Semaphore
+	inside atomic.Int64
+	most   atomic.Int64
+}
+
+func newResource(o options) *resource { return &resource{sem: semaphore.New(int64(o.permits))} }
+
+// enter is called with a permit.
+func (r *resource) enter() {
+	for now := r.inside.Add(1); ; { // Each turn follows somebody else's count.
+		most := r.most.Load()
+		if now <= most || r.most.CompareAndSwap(most, now) {
+			return
+		}
+	}
+}
+
+// leave gives the permit back.
+func (r *resource) leave() {
+	r.inside.Add(-1)
+	r.sem.Release(1)
+}
+
+// result is called when all clients have left.
+func (r *resource) result(outcomes []outcome, err error) result {
+	return result{outcomes, r.most.Load(), r.sem.Available(), r.sem.Waiting(), err}
+}
+
+// inGoroutines has a goroutine for each client, which waits in a select.
+func inGoroutines(o options) result {
+	r := newResource(o)
+	outcomes := make([]outcome, o.clients)
+	var wg sync.WaitGroup
+	for i := range outcomes {
+		wg.Go(func() {
+			start := time.Now()
+			var permit semaphore.AcquireFuture
+			permit.Init(r.sem, 1)
+			defer permit.Cancel() // gives back a permit that has come too late
+			select {
+			case <-permit.Done():
+				if permit.Err() != nil { // nil: the permit is ours, and Cancel leaves it alone
+					return
+				}
+				outcomes[i] = outcome{served, time.Since(start)}
+				r.enter()
+				defer r.leave()
+				time.Sleep(o.hold)
+			case <-time.After(o.patience):
+				outcomes[i] = outcome{gaveUp, time.Since(start)}
+			}
+		})
+	}
+	wg.Wait()
+	return r.result(outcomes, nil)
+}
+
+// inTasks has a task for each client, all of them on one worker: a task that waits, or sleeps, holds no worker.
+func inTasks(o options, wait func(cx *rt.Context, permit rt.Future, patience time.Duration) error) result {
+	r := newResource(o)
+	outcomes := make([]outcome, o.clients)
+	ex := rt.New(rt.WithWorkers(1))
+	for i := range outcomes {
+		rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
+			start := time.Now()
+			var permit semaphore.AcquireFuture
+			permit.Init(r.sem, 1)
+			switch err := wait(cx, &permit, o.patience); {
+			case errors.Is(err, context.DeadlineExceeded):
+				outcomes[i] = outcome{gaveUp, time.Since(start)}
+				return struct{}{}, nil
+			case err != nil:
+				return struct{}{}, err
+			}
+			outcomes[i] = outcome{served, time.Since(start)}
+			r.enter()
+			defer r.leave()
+			return struct{}{}, rt.Sleep(cx, o.hold)
+		})
+	}
+	err := ex.Shutdown(context.Background()) // waits for all of them
+	return r.result(outcomes, err)
+}
+
+// waitBySelect names both futures. The permit stands first: if both are there, it wins.
+func waitBySelect(cx *rt.Context, permit rt.Future, patience time.Duration) error {
+	var timer rt.Timer
+	timer.Init(patience)
+	first, err := rt.Select(cx, permit, &timer)
+	if first == 1 {
+		return context.DeadlineExceeded
+	}
+	return err
+}
+
+// waitByTimeout has the future give up by itself.
+func waitByTimeout(cx *rt.Context, permit rt.Future, patience time.Duration) error {
+	return rt.Await(cx, rt.Timeout(permit, patience))
+}

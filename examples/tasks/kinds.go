@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"sync"
+
+	rt "github.com/farad-go/farad/runtime"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// A kind is something that can take turns.
+type kind struct {
+	name string
+	// start makes all of them. They wait for their first turn. The function that it returns waits for their end.
+	start func(*job) (wait func() error)
+}
+
+// kinds are all of them, in the order of the table.
+var kinds = []kind{
+	{"poll tasks", startPollTasks},
+	{"straight-line tasks", startStraightLineTasks},
+	{"goroutines", startGoroutines},
+}
+
+// maxWorkers is how many an executor may have.
+const maxWorkers = 1024
+
+// shutdown waits until all tasks have ended.
+func shutdown(ex *rt.Executor) func() error {
+	return func() error { return ex.Shutdown(context.Background()) }
+}
+
+// A pollTask takes its turns in steps. Nothing of it is anywhere but here.
+type pollTask struct {
+	rt.Task
+	job    *job
+	permit semaphore.AcquireFuture
+	left   int
+	inside bool // it has the permit
+}
+
+// Poll implements [rt.Poller].
+func (t *pollTask) Poll(cx *rt.Context) bool {
+	if t.inside {
+		t.inside = false
+		t.job.endTurn()
+		if t.left--; t.left == 0 {
+			return true
+		}
+		t.permit.Init(t.job.sem, 1)
+	}
+	if !cx.Poll(&t.permit) {
+		return false // called again when the permit is there
+	}
+	if t.permit.Err() != nil {
+		return true
+	}
+	t.inside = true
+	return cx.Yield()
+}
+
+func startPollTasks(j *job) func() error {
+	ex := rt.New(rt.WithWorkers(j.workers))
+	tasks := make([]pollTask, j.tasks)
+	for i := range tasks {
+		t := &tasks[i]
+		t.job, t.left = j, j.rounds
+		t.permit.Init(j.sem, 1)
+		if err := ex.Spawn(t); err != nil {
+			panic(err) // it has not been shut down
+		}
+	}
+	return shutdown(ex)
+}
+
+// straightLine is the life of a straight-line task.
+func straightLine(cx *rt.Context, j *job) error {
+	var permit semaphore.AcquireFuture
+	for range j.rounds {
+		permit.Init(j.sem, 1)
+		if err := rt.Await(cx, &permit); err != nil {
+			return err
+		}
+		err := rt.Yield(cx)
+		j.endTurn()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func startStraightLineTasks(j *job) func() error {
+	ex := rt.New(rt.WithWorkers(j.workers))
+	for range j.tasks {
+		rt.Go(ex, func(cx *rt.Context) (struct{}, error) { return struct{}{}, straightLine(cx, j) })
+	}
+	return shutdown(ex)
+}
+
+func startGoroutines(j *job) func() error {
+	var wg sync.WaitGroup
+	for range j.tasks {
+		wg.Go(j.inGoroutine)
+	}
+	return func() error { wg.Wait(); return nil }
+}
