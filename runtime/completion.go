@@ -95,6 +95,8 @@ func (c *Completion) ended() error {
 	return waiter.ErrPending
 }
 
+func (c *Completion) complete() bool { return c.w.Status() == waiter.StatusComplete }
+
 // Cancel ends the wait; the task goes on.
 func (c *Completion) Cancel() {
 	switch c.w.Status() {

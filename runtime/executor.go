@@ -2,14 +2,14 @@ package runtime
 
 import (
 	"context"
-
 	"fmt"
 	goruntime "runtime"
 	"sync/atomic"
 	"time"
 
-	"github.com/farad-go/farad/internal/xsync"
 	uber "go.uber.org/atomic"
+
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 // An Executor runs tasks on a few workers. [New] makes one; [Executor.Shutdown] ends it.

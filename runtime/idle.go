@@ -1,6 +1,10 @@
 package runtime
 
-import "github.com/farad-go/farad/internal/xsync"
+import (
+	"slices"
+
+	"github.com/farad-go/farad/internal/xsync"
+)
 
 // idle knows which workers sleep, and how many are awake without work, searching.
 //
@@ -74,15 +78,8 @@ func (i *idle) resume(w *worker) {
 }
 
 func (i *idle) remove(w *worker) {
-	for k, s := range i.sleepers {
-		if s == w {
-			last := len(i.sleepers) - 1
-			copy(i.sleepers[k:], i.sleepers[k+1:])
-			i.sleepers[last] = nil
-			i.sleepers = i.sleepers[:last]
-			break
-		}
-	}
+	k := slices.Index(i.sleepers, w)
+	i.sleepers = slices.Delete(i.sleepers, k, k+1)
 	w.listed = false
 	i.word.Add(^(oneSleeping - 1))
 }
@@ -92,8 +89,8 @@ func (i *idle) wakeOne() {
 	i.mu.Lock()
 	var woken *worker
 	if i.wanted() {
-		for k := len(i.sleepers) - 1; k >= 0; k-- {
-			if w := i.sleepers[k]; w.inbox.wake() {
+		for _, w := range slices.Backward(i.sleepers) {
+			if w.inbox.wake() {
 				woken = w
 				w.searching = true
 				i.word.Add(oneSearching)

@@ -66,6 +66,8 @@ func (t *Timer) Err() error {
 	return nil
 }
 
+func (t *Timer) complete() bool { return t.w.Status() == waiter.StatusComplete }
+
 // Cancel stops the timer. It can then be started again.
 func (t *Timer) Cancel() {
 	switch t.w.Status() {

@@ -41,7 +41,8 @@ func (k ReportKind) String() string {
 
 // WithWatchdog has report called, from a goroutine of its own, for each task that keeps a worker for longer than after,
 // and each future that was woken and that its task has neither polled nor cancelled for so long. Each is reported
-// once. It makes every wait allocate, and is meant for finding out why a program hangs.
+// once. (Of a future whose type does not say whether it is complete the watchdog does not see that the task has called
+// Cancel itself.) It makes every wait allocate, and is meant for finding out why a program hangs.
 func WithWatchdog(after time.Duration, report func(Report)) Option {
 	if after <= 0 || report == nil {
 		panic("runtime: watchdog without a time or without a report")
@@ -179,8 +180,14 @@ func (wd *watchdog) look() {
 
 // complete asks a future that can be asked by anybody; others have been woken, which will have had a reason.
 func complete(f Future) bool {
-	c, ok := f.(interface{ Complete() bool })
-	return !ok || c.Complete()
+	switch f := f.(type) {
+	case interface{ Complete() bool }: // the locks'
+		return f.Complete()
+	case interface{ complete() bool }: // ours
+		return f.complete()
+	default:
+		return true
+	}
 }
 
 // tell reports, without the lock and without holding up the timer.

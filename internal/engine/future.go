@@ -85,6 +85,9 @@ func (f *Future) Done() <-chan struct{} {
 	}
 }
 
+// Complete reports whether the last request that was started has ended and was not cancelled. Anybody may ask.
+func (f *Future) Complete() bool { return f.w.Status() == waiter.StatusComplete }
+
 // Err returns nil if the permits are the owner's, [waiter.ErrPending] if there is no outcome yet, or why there are
 // none.
 func (f *Future) Err() error {

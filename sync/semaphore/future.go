@@ -69,6 +69,11 @@ func (f *AcquireFuture) Done() <-chan struct{} {
 	return f.f.Done()
 }
 
+// Complete reports whether the request has ended. It changes nothing, does not start the request, and may be called from any
+// goroutine at any time, as no other method may: it is for those who watch over a future that its owner neglects. After an
+// Init it speaks of the earlier request until the new one is started; after a Cancel it is false.
+func (f *AcquireFuture) Complete() bool { return f.f.Complete() }
+
 // Err returns nil if the request has been granted: the permits are the caller's then. It returns ErrPending if there
 // is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire does.
 func (f *AcquireFuture) Err() error {

@@ -293,3 +293,28 @@ func TestReusedFutureIsPending(t *testing.T) {
 	s.Release(1)
 	requireIdle(t, s)
 }
+
+// Whoever watches over a future may ask, while its owner uses it.
+func TestAnybodyMayAskWhetherAFutureIsComplete(t *testing.T) {
+	s := semaphore.New(1)
+	require.NoError(t, s.Acquire(bg, 1))
+	var f semaphore.AcquireFuture
+	require.False(t, f.Complete(), "not even initialised")
+	f.Init(s, 1)
+	require.False(t, f.Complete())
+	require.False(t, f.Poll(nil))
+	require.False(t, f.Complete())
+	asked := make(chan bool)
+	go func() {
+		for !f.Complete() {
+			runtime.Gosched()
+		}
+		asked <- true
+	}()
+	s.Release(1)
+	receive(t, asked)
+	require.True(t, f.Poll(nil))
+	f.Cancel()
+	require.False(t, f.Complete(), "cancelled")
+	requireIdle(t, s)
+}
