@@ -389,6 +389,23 @@ var tierOne = []experiment{
 		l.finish()
 	}, 0},
 
+	{"completion/done after a cancel", func(x *interleave.Run) {
+		l := newLab(x, 1)
+		t := l.task("t", once)
+		var c Completion
+		c.Init(&t.Task)
+		l.spawn(t)
+		l.start()
+		x.Go("owner", func() {
+			c.Done()
+			c.Cancel()
+			interleave.Receive(c.Done())
+			c.Init(&t.Task) // the value comes a few instructions before the end
+			l.Assert(c.Err() == nil, "ended with %v", c.Err())
+		})
+		x.Wait()
+		l.finish()
+	}, 0},
 	{"shutdown/against a spawn", func(x *interleave.Run) { // a task is refused, or waited for
 		l := newLab(x, 1)
 		t, u := l.task("t", once), l.task("u", once)

@@ -112,11 +112,9 @@ func (t *Timer) start(w waiter.Waker) waiter.Status {
 // settle waits for the last steps of a timer that is firing.
 func (t *Timer) settle() {
 	for t.w.Status() == waiter.StatusBusy {
-		pauseBriefly()
+		xsync.Yield()
 	}
 }
-
-func pauseBriefly() { xsync.Yield() }
 
 // executorOf returns the executor of the task that w wakes, nil if it wakes something else.
 func executorOf(w waiter.Waker) *Executor {
