@@ -133,6 +133,13 @@ func (e *Engine) Give(o State, n int64) bool {
 	return e.word.CompareAndSwap(int64(o), int64(o)+n<<permitShift)
 }
 
+// TakeOnly takes the permit of an engine that has one, counted from base 1, if it is free and nobody waits for it. It is
+// small enough to be inlined, with its caller, where the caller's caller is.
+func (e *Engine) TakeOnly() bool { return e.word.CompareAndSwap(0, -1<<permitShift) }
+
+// GiveOnly gives it back, if it is held and nobody waits for it.
+func (e *Engine) GiveOnly() bool { return e.word.CompareAndSwap(-1<<permitShift, 0) }
+
 // TryAcquire takes n permits, n > 0, if that many are free and nobody waits for them. It does not fail because of
 // other acquires that run at the same time and leave enough.
 func (e *Engine) TryAcquire(base, n int64) bool {

@@ -1,0 +1,70 @@
+//go:build !interleave
+
+package mutex_test
+
+import (
+	"context"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/sync/mutex"
+)
+
+func TestSizeIsAsDocumented(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) == 8 {
+		require.EqualValues(t, 64, unsafe.Sizeof(mutex.Mutex{}))
+	}
+}
+
+func TestWaitingAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool forget things at random")
+	}
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	for name, lock := range map[string]func(m *mutex.Mutex){
+		"lock":    func(m *mutex.Mutex) { m.Lock() },
+		"context": func(m *mutex.Mutex) { _ = m.LockContext(ctx) },
+		"timeout": func(m *mutex.Mutex) { m.LockTimeout(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m mutex.Mutex
+			start, done := make(chan struct{}), make(chan struct{})
+			go func() {
+				for range start {
+					lock(&m)
+					m.Unlock()
+					done <- struct{}{}
+				}
+			}()
+			defer close(start)
+			round := func() {
+				m.Lock()
+				start <- struct{}{}
+				for m.Waiting() == 0 {
+					runtime.Gosched()
+				}
+				m.Unlock()
+				<-done
+			}
+			for range 100 {
+				round()
+			}
+			require.Zero(t, testing.AllocsPerRun(200, round))
+		})
+	}
+}
+
+func TestFastPathsAreInlined(t *testing.T) {
+	out, err := exec.Command("go", "build", "-gcflags=-m", "github.com/farad-go/farad/sync/mutex").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, f := range []string{"Lock", "TryLock", "Unlock"} {
+		require.True(t, strings.Contains(string(out), "can inline (*Mutex)."+f), "%s is not inlined:\n%s", f, out)
+	}
+}

@@ -1,0 +1,289 @@
+package mutex_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/waiter"
+)
+
+func TestZeroMutexIsUnlocked(t *testing.T) {
+	var m mutex.Mutex
+	m.Lock()
+	require.False(t, m.TryLock())
+	m.Unlock()
+	requireFree(t, &m)
+}
+
+func TestUnlockOfUnlockedPanicsAndLeavesTheLockUsable(t *testing.T) {
+	var m mutex.Mutex
+	for range 2 {
+		require.PanicsWithValue(t, "mutex: unlock of unlocked mutex", m.Unlock)
+	}
+	m.Lock()
+	m.Unlock()
+	require.PanicsWithValue(t, "mutex: unlock of unlocked mutex", m.Unlock)
+	requireFree(t, &m)
+}
+
+// Two unlocks at the same time, of one lock: one of them is wrong, and only one.
+func TestConcurrentDoubleUnlockPanicsOnce(t *testing.T) {
+	rounds := 20000
+	if testing.Short() {
+		rounds = 2000
+	}
+	atEveryProcs(t, func(t *testing.T) {
+		var m mutex.Mutex
+		panics := make(chan bool, 2)
+		for range rounds {
+			m.Lock()
+			for range 2 {
+				go func() {
+					defer func() { panics <- recover() != nil }()
+					m.Unlock()
+				}()
+			}
+			require.NotEqual(t, receive(t, panics), receive(t, panics))
+		}
+		requireFree(t, &m)
+	})
+}
+
+func TestBadInput(t *testing.T) {
+	var m mutex.Mutex
+	var none context.Context
+	require.Panics(t, func() { _ = m.LockContext(none) })
+	require.Panics(t, func() { new(mutex.LockFuture).Poll(nil) })
+	require.Panics(t, func() { new(mutex.LockFuture).Init(nil) })
+	new(mutex.LockFuture).Cancel()
+	require.False(t, m.LockTimeout(0))
+	require.False(t, m.LockTimeout(-1))
+	requireFree(t, &m)
+}
+
+func TestDoneContextNeverLocks(t *testing.T) {
+	var m mutex.Mutex
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	for range 1000 {
+		require.ErrorIs(t, m.LockContext(ctx), context.Canceled)
+	}
+	requireFree(t, &m)
+}
+
+func TestWaitsEndWithContextAndTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m mutex.Mutex
+		m.Lock()
+		start := time.Now()
+		require.False(t, m.LockTimeout(time.Second))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, m.LockContext(ctx), context.DeadlineExceeded)
+		require.Equal(t, 2*time.Second, time.Since(start))
+
+		locked := false
+		go func() { m.Lock(); locked = true; m.Unlock() }()
+		synctest.Wait() // a goroutine that waits is durably blocked
+		require.False(t, locked)
+		m.Unlock()
+		synctest.Wait()
+		require.True(t, locked)
+		requireFree(t, &m)
+	})
+}
+
+// Goroutines, goroutines with a context or a timeout, selects and polled futures stand in one line.
+func TestLocksAreFIFOWhoeverWaits(t *testing.T) {
+	atEveryProcs(t, func(t *testing.T) {
+		const n = 40
+		var m mutex.Mutex
+		var order []int
+		var wg sync.WaitGroup
+		futures := make([]mutex.LockFuture, n)
+		ctx, cancel := context.WithCancel(bg)
+		defer cancel()
+		m.Lock()
+		for i := range n {
+			wg.Add(1)
+			turn := func() {
+				order = append(order, i)
+				m.Unlock()
+				wg.Done()
+			}
+			switch i % 5 {
+			case 0:
+				go func() { m.Lock(); turn() }()
+			case 1:
+				go func() { assert.NoError(t, m.LockContext(ctx)); turn() }()
+			case 2:
+				go func() { assert.True(t, m.LockTimeout(time.Hour)); turn() }()
+			case 3:
+				futures[i].Init(&m)
+				done := futures[i].Done()
+				go func() { <-done; assert.NoError(t, futures[i].Err()); turn() }()
+			case 4:
+				futures[i].Init(&m)
+				require.False(t, futures[i].Poll(waiter.WakerFunc(func() {
+					go func() {
+						for !futures[i].Poll(nil) {
+							runtime.Gosched()
+						}
+						assert.NoError(t, futures[i].Err())
+						turn()
+					}()
+				})))
+			}
+			awaitWaiting(t, &m, i+1)
+		}
+		require.False(t, m.TryLock())
+		m.Unlock()
+		wg.Wait()
+		for i := range n {
+			require.Equal(t, i, order[i])
+		}
+		requireFree(t, &m)
+	})
+}
+
+// Everything at once, at random; a plain counter is what the lock protects.
+func TestMutualExclusionUnderEverything(t *testing.T) {
+	rounds := 3000
+	if testing.Short() {
+		rounds = 300
+	}
+	atEveryProcs(t, func(t *testing.T) {
+		var m mutex.Mutex
+		var counter, want int
+		var mine [8]int
+		var wg sync.WaitGroup
+		for g := range mine {
+			wg.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(g), 1))
+				var f mutex.LockFuture
+				for range rounds {
+					ctx, cancel := context.WithTimeout(bg, time.Duration(rng.IntN(50))*time.Microsecond)
+					locked := false
+					switch rng.IntN(6) {
+					case 0:
+						m.Lock()
+						locked = true
+					case 1:
+						locked = m.TryLock()
+					case 2:
+						locked = m.LockContext(ctx) == nil
+					case 3:
+						locked = m.LockTimeout(time.Duration(rng.IntN(20)) * time.Microsecond)
+					case 4:
+						f.Init(&m)
+						select {
+						case <-f.Done():
+							locked = f.Err() == nil
+						case <-ctx.Done():
+						}
+						f.Cancel()
+					case 5:
+						f.Init(&m)
+						if f.Poll(nil) && rng.IntN(2) == 0 {
+							locked = f.Err() == nil
+						}
+						f.Cancel()
+					}
+					if locked {
+						counter++
+						mine[g]++
+						if rng.IntN(8) == 0 {
+							runtime.Gosched()
+						}
+						m.Unlock()
+					}
+					cancel()
+				}
+				f.Cancel()
+			})
+		}
+		wg.Wait()
+		for _, n := range mine {
+			want += n
+		}
+		require.Equal(t, want, counter)
+		for f := range 100 { // a grant may still be passing through a future that was cancelled
+			if m.TryLock() {
+				m.Unlock()
+				break
+			}
+			time.Sleep(time.Duration(f) * time.Millisecond)
+		}
+		requireFree(t, &m)
+	})
+}
+
+func TestServesConditions(t *testing.T) {
+	var m mutex.Mutex
+	c := sync.NewCond(&m)
+	ready, done := 0, make(chan struct{})
+	for range 3 {
+		go func() {
+			m.Lock()
+			defer m.Unlock()
+			for ready == 0 {
+				c.Wait()
+			}
+			ready--
+			done <- struct{}{}
+		}()
+	}
+	for range 3 {
+		m.Lock()
+		ready++
+		m.Unlock()
+		c.Signal()
+		for {
+			select {
+			case <-done:
+			case <-time.After(time.Millisecond):
+				c.Broadcast() // who was signalled may not have waited yet
+				continue
+			}
+			break
+		}
+	}
+	requireFree(t, &m)
+}
+
+func TestGuard(t *testing.T) {
+	g := mutex.NewGuard(map[string]int{})
+	g.Do(func(m *map[string]int) { (*m)["a"]++ })
+	require.Panics(t, func() { g.Do(func(m *map[string]int) { (*m)["b"]++; panic("boo") }) })
+	v := g.Lock()
+	require.Equal(t, map[string]int{"a": 1, "b": 1}, *v)
+	require.Nil(t, g.TryLock())
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	_, err := g.LockContext(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, g.DoContext(ctx, func(*map[string]int) { t.Error("called") }), context.Canceled)
+	g.Unlock()
+	require.Panics(t, g.Unlock)
+	v, err = g.LockContext(bg)
+	require.NoError(t, err)
+	(*v)["a"]++
+	g.Unlock()
+	require.NoError(t, g.DoContext(bg, func(m *map[string]int) { require.Equal(t, 2, (*m)["a"]) }))
+	require.NotNil(t, g.TryLock())
+	g.Unlock()
+	requireFree(t, g.Mutex())
+
+	var zero mutex.Guard[int]
+	zero.Do(func(n *int) { *n++ })
+	require.Equal(t, 1, *zero.Lock())
+}

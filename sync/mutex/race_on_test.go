@@ -1,0 +1,5 @@
+//go:build race && !interleave
+
+package mutex_test
+
+const raceEnabled = true
