@@ -73,7 +73,7 @@ func describe(f any) string {
 	case selected:
 		return fmt.Sprintf("the first of %d futures", f)
 	case fmt.Stringer:
-		return f.String()
+		return fmt.Sprint(f) // which survives a String that panics
 	default:
 		return fmt.Sprintf("%T", f)
 	}
