@@ -1,0 +1,201 @@
+// Antspool tells how small gzip makes the files below a directory, by kind of file:
+//
+//	go run ./examples/antspool [flags] [DIR]
+//
+// DIR is the current directory if it is not given. Nothing is written: the compressed bytes are counted and dropped.
+//
+// It is an example of package antspool. The work is for processors, so it runs on an ants pool with one goroutine for
+// each (-workers). In front of the pool stands a gate that knows what ants does not, the size of a job:
+//
+//   - -mem bounds the bytes of file content in memory at a time. A file asks the gate for its size, is read whole and
+//     compressed, and gives its memory back. A file larger than the budget asks for all of it and goes through a buffer
+//     of that size, piece by piece.
+//   - The gate is first-in, first-out: a large file is not passed over for ever because small ones still fit.
+//   - The walk submits with a context. If the budget is exhausted it waits, so that it is never ahead of the work; and
+//     -timeout or Ctrl-C end that wait as well as the work, between two chunks of a file.
+//
+// A file that cannot be read is reported and does not stop the run. Symbolic links and special files are left out.
+//
+// The table goes to standard output, everything else to standard error. The exit code is one of:
+//
+//	0    every file was compressed
+//	1    some files could not be read, or the table could not be written
+//	2    wrong usage
+//	124  stopped by -timeout, like timeout(1)
+//	130  stopped by Ctrl-C (128 + SIGINT)
+//	143  stopped by SIGTERM (128 + SIGTERM)
+//
+// To see it, build the program: go run makes a 1 of every failure.
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"golang.org/x/term"
+)
+
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitTimeout     = 124
+	exitInterrupted = 130
+	exitTerminated  = 143
+)
+
+var (
+	errTerminated = errors.New("terminated")
+	errTimeout    = errors.New("timeout")
+)
+
+func main() {
+	os.Exit(run(withSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// withSignals returns a context that the first SIGINT or SIGTERM cancels. A second one kills the process.
+func withSignals(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals)
+		if s == os.Interrupt {
+			cancel(errors.New("interrupted"))
+		} else {
+			cancel(errTerminated)
+		}
+	}()
+	return ctx
+}
+
+// options are the command line.
+type options struct {
+	root     string
+	workers  int
+	level    int
+	mem      byteSize
+	timeout  time.Duration
+	progress bool
+}
+
+// byteSize is a flag value such as 64MiB.
+type byteSize int64
+
+func (b *byteSize) String() string { return humanize.IBytes(uint64(*b)) }
+
+func (b *byteSize) Set(s string) error {
+	n, err := humanize.ParseBytes(s)
+	if err != nil {
+		return err
+	}
+	if n > math.MaxInt {
+		return errors.New("more than this machine can address")
+	}
+	*b = byteSize(n)
+	return nil
+}
+
+// parseArgs reads the command line. It has told the user about an error it returns.
+func parseArgs(args []string, stderr io.Writer) (options, error) {
+	opts := options{root: ".", mem: 64 << 20}
+	fs := flag.NewFlagSet("antspool", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.IntVar(&opts.workers, "workers", runtime.GOMAXPROCS(0), "goroutines that compress")
+	fs.IntVar(&opts.level, "level", gzip.DefaultCompression, "of compression, 1 to 9")
+	fs.Var(&opts.mem, "mem", "`bytes` of file content in memory at a time, such as 64MiB")
+	fs.DurationVar(&opts.timeout, "timeout", 0, "stop after this time; 0 means never")
+	fs.BoolVar(&opts.progress, "progress", isTerminal(stderr), "show a progress bar; the default is whether standard"+
+		" error is a terminal")
+	fs.Usage = func() {
+		fmt.Fprintln(stderr, "usage: antspool [flags] [DIR]")
+		fs.PrintDefaults()
+	}
+	if err := fs.Parse(args); err != nil {
+		return opts, err
+	}
+	var err error
+	switch {
+	case fs.NArg() > 1:
+		err = fmt.Errorf("want one directory, got %d arguments", fs.NArg())
+	case opts.workers < 1:
+		err = errors.New("-workers must be at least 1")
+	case opts.level != gzip.DefaultCompression && (opts.level < gzip.BestSpeed || opts.level > gzip.BestCompression):
+		err = errors.New("-level must be from 1 to 9")
+	case opts.mem < 1:
+		err = errors.New("-mem must be at least 1 byte")
+	case opts.timeout < 0:
+		err = errors.New("-timeout must not be negative")
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "antspool:", err)
+		fs.Usage()
+		return opts, err
+	}
+	if fs.NArg() == 1 {
+		opts.root = fs.Arg(0)
+	}
+	return opts, nil
+}
+
+// run is the program. It returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	opts, err := parseArgs(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	if err != nil {
+		return exitUsage
+	}
+	if opts.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, opts.timeout, errTimeout)
+		defer cancel()
+	}
+
+	start := time.Now()
+	rep := newReporter(stderr)
+	files := list(ctx, opts.root, rep)
+	s, err := newSqueezer(opts, rep)
+	if err != nil {
+		rep.warn(err.Error())
+		return exitFailed
+	}
+	if opts.progress {
+		rep.draw(files, s)
+	}
+	s.squeezeAll(ctx, files)
+	rep.stop()
+
+	stopped := context.Cause(ctx)
+	err = rep.finish(stdout, s, stopped, time.Since(start))
+	switch {
+	case errors.Is(stopped, errTimeout):
+		return exitTimeout
+	case errors.Is(stopped, errTerminated):
+		return exitTerminated
+	case stopped != nil:
+		return exitInterrupted
+	case err != nil || rep.failures() > 0:
+		return exitFailed
+	default:
+		return exitOK
+	}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

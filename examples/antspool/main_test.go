@@ -1,0 +1,368 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// runAsMain makes the test binary behave as the program, for the tests that need a process of their own.
+const runAsMain = "ANTSPOOL_TEST_RUN_AS_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(runAsMain) != "" {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // Ants starts two goroutines when it is imported.
+}
+
+// writeTree makes the files below a new directory, which it returns.
+func writeTree(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, content, 0o644))
+	}
+	return dir
+}
+
+func randomBytes(seed byte, n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(b)
+	return b
+}
+
+func text(n int) []byte { return bytes.Repeat([]byte("to be or not to be\n"), n) }
+
+func variedFiles() map[string][]byte {
+	return map[string][]byte{
+		"empty.txt":      nil,
+		"a.txt":          text(1000),
+		"b/c.TXT":        text(20),
+		"b/random.bin":   randomBytes(1, 30_000),
+		"b/d/large.bin":  append(text(2*chunkSize/19), randomBytes(2, 1000)...),
+		"b/d/Makefile":   text(3),
+		".hidden":        text(5),
+		"b/.hidden.conf": text(7),
+		"one":            {1},
+	}
+}
+
+// wantTotals is what the program should find, kind by kind.
+func wantTotals(t *testing.T, files map[string][]byte) map[string]totals {
+	t.Helper()
+	want := map[string]totals{}
+	for name, content := range files {
+		var out bytes.Buffer
+		w := gzip.NewWriter(&out)
+		_, err := w.Write(content)
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		for _, k := range []string{kind(name), "all"} {
+			sum := want[k]
+			sum.add(totals{1, int64(len(content)), int64(out.Len())})
+			want[k] = sum
+		}
+	}
+	return want
+}
+
+var rowFormat = regexp.MustCompile(`^ *(\d+) +(\d+) +(\d+) +(?:\d+\.\d%|-)  (\S+)$`)
+
+// parse reads the table.
+func parse(t *testing.T, table string) map[string]totals {
+	t.Helper()
+	got := map[string]totals{}
+	lines := strings.Split(strings.TrimSuffix(table, "\n"), "\n")
+	require.Regexp(t, `^ *files +bytes +gzip +ratio  kind$`, lines[0])
+	for _, line := range lines[1:] {
+		m := rowFormat.FindStringSubmatch(line)
+		require.NotNil(t, m, line)
+		var n [3]int64
+		for i := range n {
+			var err error
+			n[i], err = strconv.ParseInt(m[i+1], 10, 64)
+			require.NoError(t, err)
+		}
+		got[m[4]] = totals{n[0], n[1], n[2]}
+	}
+	return got
+}
+
+func TestSizesAreThoseOfGzip(t *testing.T) {
+	files := variedFiles()
+	dir := writeTree(t, files)
+	want := wantTotals(t, files)
+	require.Contains(t, want, ".conf")
+	for _, flags := range [][]string{
+		nil,
+		{"-workers=1"},
+		{"-workers=16"},
+		{"-mem=20KiB"}, // some files are larger
+		{"-mem=1000"},  // most files are larger
+		{"-mem=1", "-workers=4"},
+		{"-timeout=1h"},
+		{"-progress"},
+	} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitOK, run(t.Context(), append(flags, dir), &stdout, &stderr), "%v: %s", flags, &stderr)
+		require.Equal(t, want, parse(t, stdout.String()), "%v", flags)
+		require.Contains(t, stderr.String(), "9 files, ")
+		require.Contains(t, stderr.String(), "0 files failed")
+	}
+
+	t.Chdir(dir)
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), nil, &stdout, &stderr), "the default is the current directory")
+	require.Equal(t, want, parse(t, stdout.String()))
+}
+
+func TestLevelMakesADifference(t *testing.T) {
+	dir := writeTree(t, map[string][]byte{"a": append(randomBytes(1, 10_000), text(10_000)...)})
+	var sizes []int64
+	for _, level := range []string{"1", "9"} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitOK, run(t.Context(), []string{"-level=" + level, dir}, &stdout, &stderr))
+		sizes = append(sizes, parse(t, stdout.String())["all"].squeezed)
+	}
+	require.Less(t, sizes[1], sizes[0])
+}
+
+// newTestSqueezer makes one whose files can be replaced.
+func newTestSqueezer(t *testing.T, opts options, stderr io.Writer) *squeezer {
+	t.Helper()
+	s, err := newSqueezer(opts, newReporter(stderr))
+	require.NoError(t, err)
+	return s
+}
+
+// A testFile is a file whose Read a test replaces.
+type testFile struct {
+	fs.File
+	read func(p []byte) (int, error)
+}
+
+func (f testFile) Read(p []byte) (int, error) { return f.read(p) }
+
+func TestBudgetIsKept(t *testing.T) {
+	files := map[string][]byte{"large": make([]byte, 30_000)}
+	for i := range 60 {
+		files[fmt.Sprint(i)] = make([]byte, i*150)
+	}
+	dir := writeTree(t, files)
+	const budget = 10_000
+	var stderr bytes.Buffer
+	s := newTestSqueezer(t, options{workers: 8, mem: budget, level: gzip.BestSpeed}, &stderr)
+	var now, peak atomic.Int64
+	openFile := s.open
+	s.open = func(name string) (fs.File, error) {
+		f, err := openFile(name)
+		require.NoError(t, err)
+		fi, err := f.Stat()
+		require.NoError(t, err)
+		n := min(fi.Size(), budget)
+		for held := now.Add(n); ; {
+			p := peak.Load()
+			if held <= p || peak.CompareAndSwap(p, held) {
+				break
+			}
+		}
+		return testFile{f, func(p []byte) (int, error) {
+			time.Sleep(50 * time.Microsecond)
+			n, err := f.Read(p)
+			if err == io.EOF {
+				now.Add(-min(fi.Size(), budget))
+			}
+			return n, err
+		}}, nil
+	}
+	s.squeezeAll(t.Context(), list(t.Context(), dir, s.rep))
+	require.EqualValues(t, budget, s.peak, "the large file has it all")
+	require.LessOrEqual(t, peak.Load(), int64(budget))
+	require.EqualValues(t, 61, s.byKind["(none)"].files)
+	require.Zero(t, s.held)
+	require.EqualValues(t, budget, s.pool.Gate().Available())
+	require.Zero(t, s.pool.Ants().Running())
+	require.Empty(t, stderr.String())
+}
+
+func TestCancelEndsTheWaitAndTheWork(t *testing.T) {
+	files := map[string][]byte{}
+	for i := range 20 {
+		files[fmt.Sprint(i)] = make([]byte, 1000)
+	}
+	dir := writeTree(t, files)
+	ctx, cancel := context.WithCancel(t.Context())
+	var stderr bytes.Buffer
+	s := newTestSqueezer(t, options{workers: 2, mem: 1500, level: gzip.BestSpeed}, &stderr)
+	openFile := s.open
+	reads := 0
+	s.open = func(name string) (fs.File, error) {
+		f, err := openFile(name)
+		return testFile{f, func(p []byte) (int, error) { // It never ends.
+			if reads++; reads > 10 && s.pool.Gate().Waiting() == 1 {
+				cancel()
+			}
+			time.Sleep(10 * time.Microsecond)
+			return len(p), nil
+		}}, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.squeezeAll(ctx, list(ctx, dir, s.rep))
+	}()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("does not end")
+	}
+	require.Empty(t, s.byKind)
+	require.EqualValues(t, 1500, s.pool.Gate().Available())
+	require.Zero(t, s.pool.Ants().Running())
+	require.Empty(t, stderr.String(), "what is stopped has not failed")
+}
+
+func TestTimeoutHasItsExitCode(t *testing.T) {
+	dir := writeTree(t, variedFiles())
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitTimeout, run(t.Context(), []string{"-timeout=1ns", dir}, &stdout, &stderr))
+	require.Equal(t, map[string]totals{"all": {}}, parse(t, stdout.String()))
+	require.Contains(t, stderr.String(), "stopped early: timeout")
+	require.Contains(t, stderr.String(), "0 files failed")
+
+	for cause, code := range map[error]int{errTerminated: exitTerminated, errors.New("interrupted"): exitInterrupted} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		require.Equal(t, code, run(ctx, []string{dir}, &stdout, &stderr))
+	}
+}
+
+// A directory without end is what a signal is for.
+func TestSignalStopsTheProgram(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no such signals")
+	}
+	files := map[string][]byte{}
+	for i := range 50 {
+		files[fmt.Sprint(i)] = randomBytes(byte(i), 2<<20)
+	}
+	dir := writeTree(t, files)
+	cmd := exec.Command(os.Args[0], "-workers=1", "-level=9", "-mem=1KiB", dir)
+	cmd.Env = append(os.Environ(), runAsMain+"=1")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(t, cmd.Start())
+	time.Sleep(300 * time.Millisecond) // so that it is at work; if not, the test shows less
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	err := cmd.Wait()
+	if cmd.ProcessState.ExitCode() == -1 {
+		t.Skip("the signal came before the program was ready for it")
+	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, exitInterrupted, exit.ExitCode())
+	require.Less(t, parse(t, stdout.String())["all"].files, int64(len(files)))
+	require.Contains(t, stderr.String(), "stopped early: interrupted")
+}
+
+func TestUnreadableFilesAreReportedAndDoNotStopTheRun(t *testing.T) {
+	dir := writeTree(t, map[string][]byte{"a": text(10), "b": text(10), "c": text(10)})
+	var stdout, stderr bytes.Buffer
+	s := newTestSqueezer(t, options{workers: 1, mem: 1000, level: gzip.BestSpeed}, &stderr)
+	openFile := s.open
+	s.open = func(name string) (fs.File, error) {
+		if filepath.Base(name) == "a" {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("no luck")}
+		}
+		f, err := openFile(name)
+		if filepath.Base(name) == "c" {
+			return testFile{f, func([]byte) (int, error) { panic("boo") }}, err
+		}
+		return f, err
+	}
+	s.squeezeAll(t.Context(), list(t.Context(), dir, s.rep))
+	require.EqualValues(t, 1, s.byKind["(none)"].files)
+	for deadline := time.Now().Add(10 * time.Second); s.rep.failures() < 2 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond) // ants calls the handler of a panic when it has counted the goroutine as ended
+	}
+	require.NoError(t, s.rep.finish(&stdout, s, nil, time.Second))
+	require.Contains(t, stderr.String(), filepath.Join(dir, "a")+": no luck")
+	require.Contains(t, stderr.String(), "panic: boo")
+	require.Contains(t, stderr.String(), "2 files failed")
+	require.EqualValues(t, 1000, s.pool.Gate().Available())
+
+	stdout.Reset()
+	require.Equal(t, exitFailed, run(t.Context(), []string{filepath.Join(dir, "missing")}, &stdout, &stderr))
+	require.Contains(t, stderr.String(), "missing: ")
+}
+
+func TestUnwritableTableIsAFailure(t *testing.T) {
+	dir := writeTree(t, map[string][]byte{"a": text(10)})
+	var stderr bytes.Buffer
+	full := writerFunc(func([]byte) (int, error) { return 0, errors.New("disk full") })
+	require.Equal(t, exitFailed, run(t.Context(), []string{dir}, full, &stderr))
+	require.Contains(t, stderr.String(), "cannot write the table: disk full")
+}
+
+// writerFunc is a function as an io.Writer.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestWrongUsageIsExplained(t *testing.T) {
+	for _, args := range [][]string{
+		{"a", "b"},
+		{"-unknown"},
+		{"-workers=0"},
+		{"-level=0"},
+		{"-level=10"},
+		{"-mem=0"},
+		{"-mem=-1"},
+		{"-mem=64 parsecs"},
+		{"-mem=20EB"},
+		{"-timeout=-1s"},
+	} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitUsage, run(t.Context(), args, &stdout, &stderr), "%v", args)
+		require.Empty(t, stdout.String(), "%v", args)
+		require.Contains(t, stderr.String(), "usage: antspool [flags] [DIR]", "%v", args)
+	}
+	require.Equal(t, exitOK, run(t.Context(), []string{"-help"}, io.Discard, io.Discard))
+}
+
+func TestProgressIsDrawnOnlyOnRequest(t *testing.T) {
+	files := map[string][]byte{"a": randomBytes(1, 300_000), "b": text(10_000)}
+	dir := writeTree(t, files)
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"-progress", dir}, &stdout, &stderr))
+	require.Equal(t, wantTotals(t, files), parse(t, stdout.String()))
+	require.Regexp(t, `\r\d running +\d+% \|█* *\|`, stderr.String())
+	last := stderr.String()[strings.LastIndexByte(stderr.String(), '\r')+1:]
+	require.Regexp(t, `^2 files, 479 KiB to `, last, "the bar is gone when the summary is printed")
+
+	stderr.Reset()
+	require.Equal(t, exitOK, run(t.Context(), []string{dir}, &stdout, &stderr))
+	require.NotContains(t, stderr.String(), "\r", "a buffer is not a terminal")
+}

@@ -1,0 +1,50 @@
+//go:build !interleave
+
+package antspool_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/runtime/antspool"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// The clock of a bubble shows how long a job waits for a goroutine that others leave.
+func TestFreeGoroutineIsFoundSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, 1, antspool.WithGate(semaphore.New(5)))
+		const busy = 3*time.Second + 7*time.Millisecond
+		require.NoError(t, p.Ants().Submit(func() { time.Sleep(busy) }))
+		start := time.Now()
+		j := p.Go(1, func() {})
+		<-j.Done()
+		require.GreaterOrEqual(t, time.Since(start), busy)
+		require.LessOrEqual(t, time.Since(start), busy+antspool.MaxDelay)
+
+		synctest.Wait() // until the goroutine is back
+		start = time.Now()
+		require.NoError(t, p.Ants().Submit(func() { time.Sleep(time.Microsecond) }))
+		require.NoError(t, p.Submit(bg, 1, func() {}))
+		require.LessOrEqual(t, time.Since(start), 2*antspool.RetryFirst, "the first look comes soon")
+	})
+}
+
+func TestWorksInABubble(t *testing.T) {
+	both(t, func(t *testing.T, newPool newPoolFunc) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPool(t, 3)
+			start := time.Now()
+			for range 30 {
+				p.Go(1, func() { time.Sleep(time.Second) })
+			}
+			synctest.Wait()
+			require.EqualValues(t, 27, p.Gate().Waiting())
+			require.NoError(t, p.Submit(bg, 3, func() {}))
+			require.Equal(t, 10*time.Second, time.Since(start).Truncate(time.Second))
+		})
+	})
+}

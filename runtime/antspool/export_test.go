@@ -1,0 +1,24 @@
+package antspool
+
+// MayBlock tells what New has found out about the ants pool.
+func (p *Pool) MayBlock() bool { return p.mayBlock }
+
+// Retries returns how often the timer has gone off.
+func (p *Pool) Retries() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.retries.count
+}
+
+// Idle reports whether nothing is under way: no job waits, and nothing of the pool will run by itself.
+func (p *Pool) Idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waiting.len == 0 && p.ready.len == 0 && p.doomed.len == 0 && p.lookers == 0 && p.handing == 0 &&
+		!p.feeding && !p.nudging
+}
+
+const (
+	MaxDelay   = maxDelay
+	RetryFirst = minDelay
+)

@@ -1,0 +1,246 @@
+package antspool
+
+import (
+	"context"
+
+	"github.com/panjf2000/ants/v2"
+
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A Job is a function that [Pool.Go] has been asked to run. Nobody has to wait for it; who wants to may receive from
+// Done, in a select, or wait for it as a future: in a task with rt.Await, in a goroutine with rt.BlockOn. As a future,
+// that is for Poll and Cancel, it has one owner at a time. The other methods may be called from any goroutine.
+type Job struct {
+	p      *Pool
+	weight int64
+	fn     func()
+	permit semaphore.AcquireFuture // belongs to whoever has set polling
+
+	ctx   context.Context // of Submit; nil for Go
+	reply chan error      // of Submit: nil when the function begins, or why it does not
+
+	next, prev *Job // all below is guarded by p.mu
+	in         *list
+	state      jobState
+	held       bool // it has its permits, and they are not the future's
+	polling    bool // somebody is polling the future, or has cancelled it
+	woken      bool // a wake came meanwhile
+	err        error
+	waker      waiter.Waker
+	done       chan struct{} // made by the first Done
+}
+
+// A jobState is where a job is.
+//
+//	state     the job is in            who moves it, and to what
+//	waiting   the list waiting         poll: ready or ending; stop, doom: ending
+//	ready     the list ready           look: running; stop, doom: ending
+//	running   no list                  the goroutine that it runs on: ended
+//	ending    the list doomed, or none who ended it, or polls its future: ended
+//	ended     no list
+type jobState uint8
+
+const (
+	jobWaiting jobState = iota // for permits
+	jobReady                   // it has permits, and waits for a goroutine
+	jobRunning                 // it has a goroutine
+	jobEnding                  // it will not run; its permits are being given back
+	jobEnded
+)
+
+// Go has fn called by a goroutine of the ants pool when there are weight permits, and returns at once. Nobody waits
+// meanwhile: the job itself stands in the queue of the gate, and whoever releases the permits submits it. If there is no
+// goroutine then, since others occupy the ants pool, the job keeps its permits, and its place, until there is one.
+//
+// If it is known already that the job cannot run, it has ended when Go returns, and its Err says why. How a job ends
+// otherwise is as for [Pool.Submit]. Go panics if weight is negative or fn is nil. It allocates the job.
+func (p *Pool) Go(weight int64, fn func()) *Job {
+	check(weight, fn)
+	j := &Job{p: p, weight: weight, fn: fn}
+	j.start()
+	return j
+}
+
+// Stop has the job not begin, and reports whether it did: if so its Err is [ErrCancelled]. If the function has begun it
+// goes on, and Stop reports false; likewise if the job has ended, or is about to for another reason.
+func (j *Job) Stop() bool { return j.stop(ErrCancelled) }
+
+// Cancel is Stop for a future: it ends the wait of its owner as well.
+func (j *Job) Cancel() {
+	j.p.mu.Lock()
+	j.waker = nil
+	j.p.mu.Unlock()
+	j.Stop()
+}
+
+// Done returns a channel that is closed when the job has ended and has given its permits back.
+func (j *Job) Done() <-chan struct{} {
+	j.p.mu.Lock()
+	defer j.p.mu.Unlock()
+	if j.done == nil {
+		j.done = make(chan struct{})
+		if j.state == jobEnded {
+			close(j.done)
+		}
+	}
+	return j.done
+}
+
+// Poll reports whether the job has ended. If not, w will be woken when it has; it takes the place of the waker of the
+// last Poll. It may be nil.
+func (j *Job) Poll(w waiter.Waker) bool {
+	j.p.mu.Lock()
+	defer j.p.mu.Unlock()
+	if j.state == jobEnded {
+		return true
+	}
+	j.waker = w
+	return false
+}
+
+// Err returns how the job ended: nil if the function has returned, [ErrAborted] if it has not, and otherwise why it was
+// not called. It is [semaphore.ErrPending] if the job has not ended.
+func (j *Job) Err() error {
+	j.p.mu.Lock()
+	defer j.p.mu.Unlock()
+	if j.state != jobEnded {
+		return semaphore.ErrPending
+	}
+	return j.err
+}
+
+// start asks the gate for permits, unless the job has them.
+func (j *Job) start() {
+	p := j.p
+	isClosed := p.ants.IsClosed()
+	p.mu.Lock()
+	switch {
+	case isClosed || p.closed:
+		j.state, j.err = jobEnding, ants.ErrPoolClosed
+		j.polling = true // of a future without a request
+		p.mu.Unlock()
+		j.giveBack(j.err)
+	case j.held:
+		p.readyLocked(j)
+		p.mu.Unlock()
+		p.serve()
+	default:
+		j.permit.Init(p.gate, j.weight)
+		j.polling = true
+		p.waiting.pushBack(j)
+		p.mu.Unlock()
+		j.poll()
+	}
+}
+
+// grant is a job as the waker of its own future.
+type grant Job
+
+// Wake implements [waiter.Waker]. A job that has been ended by another is that one's to give back: were it done here, a
+// queue of such jobs would wake each other, one inside the other.
+func (g *grant) Wake() {
+	j := (*Job)(g)
+	j.p.mu.Lock()
+	polls := j.state == jobWaiting && !j.polling
+	j.woken = !polls
+	j.polling = j.polling || polls
+	j.p.mu.Unlock()
+	if polls {
+		j.poll()
+	}
+}
+
+// poll moves the job on if it has been granted its permits. The caller has set polling.
+func (j *Job) poll() {
+	p := j.p
+	for { // Each turn follows a wake.
+		complete := j.permit.Poll((*grant)(j))
+		p.mu.Lock()
+		switch {
+		case j.state != jobWaiting: // ended by another, who has left the future to us
+			p.mu.Unlock()
+			j.permit.Cancel()
+			j.giveBack(j.err)
+			return
+		case complete:
+			if err := j.permit.Err(); err != nil { // It does not wait, even if this is a Wake: Poll has said true.
+				p.endLocked(j, err)
+				p.mu.Unlock()
+				j.giveBack(err)
+				return
+			}
+			p.waiting.remove(j)
+			j.held = true
+			p.readyLocked(j)
+			p.mu.Unlock()
+			p.serve()
+			return
+		case !j.woken:
+			j.polling = false
+			p.mu.Unlock()
+			return
+		}
+		j.woken = false
+		p.mu.Unlock()
+	}
+}
+
+// stop ends a job that has not begun, with err, and reports whether it did.
+func (j *Job) stop(err error) bool {
+	p := j.p
+	p.mu.Lock()
+	if j.state > jobReady {
+		p.mu.Unlock()
+		return false
+	}
+	p.endLocked(j, err)
+	p.mu.Unlock()
+	j.drop()
+	return true
+}
+
+// drop gives back the permits of a job that was ended, or has somebody else do it.
+func (j *Job) drop() {
+	p := j.p
+	p.mu.Lock()
+	if !j.held {
+		if j.polling { // Whoever does will see.
+			p.mu.Unlock()
+			return
+		}
+		j.polling = true
+		p.mu.Unlock()
+		j.permit.Cancel()
+	} else {
+		p.mu.Unlock()
+	}
+	j.giveBack(j.err)
+}
+
+// giveBack is the end of a job, which has run or will not. Permits that belong to the future have been given back.
+func (j *Job) giveBack(err error) {
+	defer j.tell(err) // even if the release panics, because somebody else has released what is ours
+	if j.held {
+		j.p.gate.Release(j.weight)
+	}
+}
+
+// tell says that the job has ended.
+func (j *Job) tell(err error) {
+	j.p.mu.Lock()
+	j.state, j.err = jobEnded, err
+	w := j.waker
+	j.fn, j.ctx, j.waker = nil, nil, nil
+	if j.done != nil {
+		close(j.done)
+	}
+	j.p.mu.Unlock()
+	if j.reply != nil {
+		j.reply <- err
+	}
+	if w != nil {
+		w.Wake()
+	}
+}

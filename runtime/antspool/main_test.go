@@ -1,0 +1,143 @@
+package antspool_test
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/panjf2000/ants/v2"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/runtime/antspool"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// Ants starts two goroutines when it is imported, for a pool of its own.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) }
+
+var bg = context.Background()
+
+const patience = 20 * time.Second
+
+// newAnts makes a pool of ants that is released, if that has not been done, at the end of the test.
+func newAnts(t testing.TB, size int, opts ...ants.Option) *ants.Pool {
+	t.Helper()
+	p, err := ants.NewPool(size, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if !p.IsClosed() {
+			require.NoError(t, p.ReleaseTimeout(patience), "goroutines of the pool do not end")
+		}
+	})
+	return p
+}
+
+// newPool makes a pool on a non-blocking one of ants. At the end of the test nothing may be left.
+func newPool(t testing.TB, size int, opts ...antspool.Option) *antspool.Pool {
+	t.Helper()
+	return check(t, antspool.New(newAnts(t, size, ants.WithNonblocking(true)), opts...))
+}
+
+// newBlockingPool makes a pool on one of ants that blocks.
+func newBlockingPool(t testing.TB, size int, opts ...antspool.Option) *antspool.Pool {
+	t.Helper()
+	return check(t, antspool.New(newAnts(t, size), opts...))
+}
+
+func check(t testing.TB, p *antspool.Pool) *antspool.Pool {
+	t.Helper()
+	t.Cleanup(func() { requireIdle(t, p) })
+	return p
+}
+
+// requireIdle checks that all permits are back soon, and that nothing is left over.
+func requireIdle(t testing.TB, p *antspool.Pool) {
+	t.Helper()
+	eventually(t, "idle", func() bool {
+		return p.Idle() && p.Gate().Waiting() == 0 && p.Gate().Available() == p.Gate().Size()
+	})
+}
+
+// eventually waits until cond is true.
+func eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !cond(); time.Sleep(100 * time.Microsecond) {
+		if time.Now().After(deadline) {
+			buf := make([]byte, 1<<20)
+			t.Fatalf("never: %s\n%s", what, buf[:runtime.Stack(buf, true)])
+		}
+	}
+}
+
+// receive takes a value from c, which must come.
+func receive[T any](t testing.TB, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		buf := make([]byte, 1<<20)
+		t.Fatalf("nothing came\n%s", buf[:runtime.Stack(buf, true)])
+		panic("unreachable")
+	}
+}
+
+type newPoolFunc func(t testing.TB, size int, opts ...antspool.Option) *antspool.Pool
+
+// both runs f with a pool of ants that does not block, and one that does.
+func both(t *testing.T, f func(t *testing.T, newPool newPoolFunc)) {
+	t.Helper()
+	t.Run("nonblocking", func(t *testing.T) { f(t, newPool) })
+	t.Run("blocking", func(t *testing.T) { f(t, newBlockingPool) })
+}
+
+// atEveryProcs runs f at several numbers of processors.
+func atEveryProcs(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	for _, n := range []int{1, 2, 4, 16} {
+		t.Run("procs="+strconv.Itoa(n), func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
+			f(t)
+		})
+	}
+}
+
+// occupy has foreign work hold n goroutines of the ants pool until the function that it returns is called.
+func occupy(t testing.TB, p *antspool.Pool, n int) (leave func()) {
+	t.Helper()
+	gone := make(chan struct{})
+	var running atomic.Int64
+	for range n {
+		require.NoError(t, p.Ants().Submit(func() {
+			running.Add(1)
+			<-gone
+		}))
+	}
+	eventually(t, "occupied", func() bool { return running.Load() == int64(n) })
+	return func() { close(gone) }
+}
+
+// hold takes n permits of the gate until the function that it returns is called.
+func hold(t testing.TB, gate *semaphore.Semaphore, n int64) (release func()) {
+	t.Helper()
+	require.NoError(t, gate.Acquire(bg, n))
+	return func() { gate.Release(n) }
+}
+
+// highWater counts something up and down and remembers the largest count.
+type highWater struct{ now, peak atomic.Int64 }
+
+func (h *highWater) add(n int64) { h.observe(h.now.Add(n)) }
+
+func (h *highWater) observe(n int64) {
+	for {
+		peak := h.peak.Load()
+		if n <= peak || h.peak.CompareAndSwap(peak, n) {
+			return
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package antspool
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/panjf2000/ants/v2"
+
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// The errors of this package. Those of the gate ([semaphore.ErrTooLarge], [semaphore.ErrClosed],
+// [semaphore.ErrQueueFull]) and of ants ([ants.ErrPoolClosed]) come as they are. With every error nothing is held, and
+// unless it is ErrAborted the function has not been called and never will be.
+var (
+	// ErrCancelled: the job was cancelled before it began.
+	ErrCancelled = errors.New("antspool: job cancelled before it began")
+	// ErrAborted: the function has begun, and has not returned: it panicked or called runtime.Goexit.
+	ErrAborted = errors.New("antspool: the function panicked or called Goexit")
+	// ErrBusy: the permits are not free, or others wait for them.
+	ErrBusy = errors.New("antspool: not enough permits are free")
+	// ErrMayBlock: the ants pool was made without ants.WithNonblocking(true), so that nothing can be tried on it.
+	ErrMayBlock = errors.New("antspool: the ants pool may block")
+)
+
+// A Pool is a gate in front of an ants pool. What it is asked to run, jobs, first gets permits from the gate, a
+// semaphore, then a goroutine from the pool; it gives the permits back when it has ended, however it ends. [New] makes
+// one, [Pool.Release] ends it.
+//
+// All methods may be called from any goroutine at any time, those of jobs included, but see [Pool.Submit].
+//
+// Order: jobs get permits in the order in which they asked, as the gate grants them, and goroutines in the order in
+// which they got permits.
+//
+// Memory model: what happened before a job was submitted happens before it begins, and its end happens before the start
+// of every job that its permits serve.
+type Pool struct {
+	ants     *ants.Pool
+	gate     *semaphore.Semaphore
+	ownGate  bool // made by New: Tune resizes it
+	mayBlock bool // Submit of ants may wait, and must not be called by whoever cannot
+
+	released atomic.Bool // somebody has undertaken to release the ants pool
+	tuning   sync.Mutex  // one Tune at a time
+
+	token func() // runs what is ready: p.begin
+
+	mu      sync.Mutex // never held while anything outside is called that may wait or call back
+	waiting list       // jobs that stand in the gate's queue; all below is guarded by mu
+	ready   list       // jobs with permits and without a goroutine, the oldest first
+	doomed  list       // jobs that have been ended by others, and may hold permits
+	lookers int        // goroutines of the ants pool that are sure to look at ready soon, and those asked for
+	handing int        // calls of Submit of ants with a function in hand
+	handed  sync.Cond  // when there are none, after closed
+	closed  bool
+	feeding bool // there is a goroutine that asks ants, which may make it wait
+	nudging bool // and another one, because the first may have been forgotten there
+	retries retries
+}
+
+// An Option is an argument of [New].
+type Option func(*options)
+
+type options struct{ gate *semaphore.Semaphore }
+
+// WithGate sets the gate, which may have any number of permits, of any meaning: two for two jobs at a time on a pool of
+// eight, or a number of bytes. It may be shared with other pools, and with others who acquire from it directly.
+// WithGate panics if the gate is nil.
+func WithGate(gate *semaphore.Semaphore) Option {
+	if gate == nil {
+		panic("antspool: nil gate")
+	}
+	return func(o *options) { o.gate = gate }
+}
+
+// New puts a gate in front of p: by default one with as many permits as p has goroutines, for jobs of weight 1. A pool
+// without limit has a gate of [semaphore.MaxPermits]. New panics if p is nil.
+//
+// p should have been made with ants.WithNonblocking(true). Then nothing here ever waits inside ants. Any other pool works,
+// too, but whoever submits to it may be made to wait, so that a goroutine beside it does: one for each Pool, while jobs
+// that have permits lack a goroutine. [Pool.Submit] is slower then, and [Pool.TrySubmit] does not work.
+//
+// Others may submit to p directly. They do not pass the gate.
+func New(p *ants.Pool, opts ...Option) *Pool {
+	if p == nil {
+		panic("antspool: nil pool")
+	}
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	pool := &Pool{ants: p, gate: o.gate, mayBlock: !nonblocking(p)}
+	if pool.gate == nil {
+		pool.ownGate = true
+		pool.gate = semaphore.New(permits(p.Cap()))
+	}
+	pool.token = pool.begin
+	pool.handed.L = &pool.mu
+	return pool
+}
+
+// permits is the size of the default gate.
+func permits(capacity int) int64 {
+	if capacity < 0 {
+		return semaphore.MaxPermits
+	}
+	return int64(capacity)
+}
+
+// nonblocking reports whether the pool was made with ants.WithNonblocking(true). Ants does not tell; if its fields are
+// called otherwise one day the answer will be false, which is always safe: TestNonblockingPoolsAreRecognized would tell.
+func nonblocking(p *ants.Pool) bool {
+	v := reflect.ValueOf(p).Elem()
+	for _, name := range []string{"poolCommon", "options"} {
+		if v = v.FieldByName(name); v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+			return false
+		}
+		v = v.Elem()
+	}
+	v = v.FieldByName("Nonblocking")
+	return v.Kind() == reflect.Bool && v.Bool()
+}
+
+// Ants returns the ants pool.
+func (p *Pool) Ants() *ants.Pool { return p.ants }
+
+// Gate returns the gate, which tells how many permits there are, how many are free, and how many jobs wait for some.
+func (p *Pool) Gate() *semaphore.Semaphore { return p.gate }
+
+// Ready returns how many jobs have their permits, but no goroutine yet. If that stays above 0 the gate lets more through
+// than the ants pool has room for beside what others run there.
+func (p *Pool) Ready() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ready.len
+}
+
+// Tune changes the capacity of the ants pool as its own Tune does, which ignores some calls, and makes the default gate
+// as large. A gate given by [WithGate] stays as it is. Jobs that wait for more permits than there are from now on end
+// with [semaphore.ErrTooLarge]; nothing is taken from those that run.
+func (p *Pool) Tune(size int) {
+	p.tuning.Lock()
+	p.ants.Tune(size)
+	if p.ownGate {
+		p.gate.Resize(permits(p.ants.Cap()))
+	}
+	p.tuning.Unlock()
+	p.serve()
+}
+
+// Close ends all jobs that have not begun, and all that come later, with [ants.ErrPoolClosed], and gives back what they
+// hold. Those that run go on. The ants pool stays open for others. Closing twice is harmless.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	for p.handing > 0 { // so that no function begins after a release of the ants pool has ended
+		p.handed.Wait()
+	}
+	p.doomLocked(ants.ErrPoolClosed)
+	p.mu.Unlock()
+	p.reap()
+}
+
+// Release is Close, and then Release of the ants pool: it does not wait for the jobs that run.
+//
+// If the ants pool is released directly, jobs end in the same way, but those that wait for the gate do not learn of it
+// before a job ends or the gate lets them through.
+func (p *Pool) Release() {
+	p.Close()
+	if p.released.CompareAndSwap(false, true) {
+		p.ants.Release()
+	}
+}
+
+// ReleaseContext is [Pool.Release], and waits until all goroutines of the ants pool have ended. If ctx is done first it
+// returns ctx.Err. As in ants, a nil ctx means not to wait, and the result is [ants.ErrPoolClosed], at once, if the pool
+// has been released before.
+func (p *Pool) ReleaseContext(ctx context.Context) error {
+	p.Close()
+	if !p.released.CompareAndSwap(false, true) {
+		return ants.ErrPoolClosed
+	}
+	return p.ants.ReleaseContext(ctx)
+}
+
+// ReleaseTimeout is [Pool.ReleaseContext] with a timeout, after which it returns [ants.ErrTimeout].
+func (p *Pool) ReleaseTimeout(timeout time.Duration) error {
+	p.Close()
+	if !p.released.CompareAndSwap(false, true) {
+		return ants.ErrPoolClosed
+	}
+	return p.ants.ReleaseTimeout(timeout)
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package antspool_test
+
+const raceEnabled = false
