@@ -1,0 +1,211 @@
+package runtime_test
+
+import (
+	"context"
+	"math/rand/v2"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	rt "github.com/farad-go/farad/runtime"
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
+)
+
+func TestBlockOnWaitsForAFuture(t *testing.T) {
+	s := held(t, 1)
+	got := make(chan error)
+	go func() { got <- rt.BlockOn(bg, request(s, 1)) }()
+	awaitWaiting(t, s, 1)
+	s.Release(1)
+	require.NoError(t, receive(t, got))
+	s.Release(1)
+	require.ErrorIs(t, rt.BlockOn(bg, request(s, 2)), semaphore.ErrTooLarge)
+	requireIdle(t, s)
+}
+
+func TestBlockOnWithADoneContextTakesNothing(t *testing.T) {
+	s := semaphore.New(1)
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	f := request(s, 1)
+	err := rt.BlockOn(ctx, f)
+	require.Equal(t, ctx.Err(), err)
+	require.ErrorIs(t, f.Err(), waiter.ErrPending)
+	requireIdle(t, s)
+}
+
+// Grant and cancel at the same time, in both kinds of waiters: either the permit or the error, never both or neither.
+func TestContextAgainstGrantConservesPermits(t *testing.T) {
+	atEveryProcs(t, func(t *testing.T) {
+		ex := start(t)
+		s := semaphore.New(1)
+		for i := range scaled(3000) {
+			require.NoError(t, s.Acquire(bg, 1))
+			ctx, cancel := context.WithCancel(bg)
+			got := make(chan error, 2)
+			if i%2 == 0 {
+				go func() { got <- rt.BlockOn(ctx, request(s, 1)) }()
+			} else {
+				h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, rt.WithContext(ctx, request(s, 1))) })
+				go func() { <-h.Done(); got <- h.Err() }()
+			}
+			for range rand.IntN(20) {
+				goruntime.Gosched()
+			}
+			var wg sync.WaitGroup
+			wg.Go(cancel)
+			wg.Go(func() { s.Release(1) })
+			if err := receive(t, got); err == nil {
+				s.Release(1)
+			} else {
+				require.ErrorIs(t, err, context.Canceled)
+			}
+			wg.Wait()
+			requireIdle(t, s)
+		}
+	})
+}
+
+func TestWithContextEndsTheWait(t *testing.T) {
+	ex := solo(t)
+	s := held(t, 1)
+	ctx, cancel := context.WithCancel(bg)
+	h := spawned(ex, func(cx *rt.Context) error {
+		f := rt.WithContext(ctx, request(s, 1))
+		assert.ErrorIs(t, f.Err(), waiter.ErrPending)
+		err := rt.Await(cx, f)
+		assert.True(t, f.Poll(cx.Waker()), "polling a complete future changes nothing")
+		assert.Equal(t, err, f.Err())
+		f.Cancel()
+		return err
+	})
+	awaitWaiting(t, s, 1)
+	cancel()
+	_, err := wait(t, h)
+	require.Equal(t, ctx.Err(), err)
+	require.Zero(t, s.Waiting(), "cancelled")
+
+	// A context that is done already takes nothing, however free.
+	s.Release(1)
+	err = run(t, ex, func(cx *rt.Context) error { return rt.Await(cx, rt.WithContext(ctx, request(s, 1))) })
+	require.ErrorIs(t, err, context.Canceled)
+	requireIdle(t, s)
+}
+
+func TestWithContextLetsTheFutureThrough(t *testing.T) {
+	ex := solo(t)
+	s := held(t, 1)
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	f := rt.WithContext(ctx, request(s, 1))
+	h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, f) })
+	awaitWaiting(t, s, 1)
+	s.Release(1)
+	_, err := wait(t, h)
+	require.NoError(t, err)
+	cancel() // too late
+	require.NoError(t, f.Err())
+	f.Cancel()
+	require.Zero(t, s.Available(), "it has been taken")
+	s.Release(1)
+	err = run(t, ex, func(cx *rt.Context) error { return rt.Await(cx, rt.WithContext(bg, request(s, 2))) })
+	require.ErrorIs(t, err, semaphore.ErrTooLarge)
+	requireIdle(t, s)
+}
+
+// Both the grant and the context's end are there when the task looks: the context wins, and the permit goes back.
+func TestWithContextPrefersTheContext(t *testing.T) {
+	ex := solo(t)
+	s := held(t, 1)
+	ctx, cancel := context.WithCancel(bg)
+	h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, rt.WithContext(ctx, request(s, 1))) })
+	awaitWaiting(t, s, 1)
+	release := occupy(t, ex)
+	s.Release(1)
+	cancel()
+	release()
+	_, err := wait(t, h)
+	require.ErrorIs(t, err, context.Canceled)
+	requireIdle(t, s)
+}
+
+// One that has lost a select can be waited for again.
+func TestWithContextStartsAgainAfterCancel(t *testing.T) {
+	ex := solo(t)
+	s := held(t, 1)
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	var last atomic.Bool
+	h := spawned(ex, func(cx *rt.Context) error {
+		f := rt.WithContext(ctx, request(s, 1))
+		for range 10 {
+			var timer rt.Timer
+			timer.Init(10 * time.Microsecond)
+			if i, err := rt.Select(cx, f, &timer); err != nil || i != 1 {
+				t.Error(i, err)
+			}
+			assert.Zero(t, s.Waiting())
+			assert.ErrorIs(t, f.Err(), waiter.ErrPending)
+		}
+		last.Store(true)
+		if err := rt.Await(cx, f); err != nil {
+			return err
+		}
+		s.Release(1)
+		f.Cancel()
+		return rt.Await(cx, f)
+	})
+	eventually(t, "the last wait", func() bool { return last.Load() && s.Waiting() == 1 })
+	s.Release(1)
+	_, err := wait(t, h)
+	require.NoError(t, err)
+	s.Release(1)
+	requireIdle(t, s)
+}
+
+// A context that outlives many waits keeps nothing of them.
+func TestWithContextDeregisters(t *testing.T) {
+	ex := solo(t)
+	ctx := &countingContext{Context: bg, done: make(chan struct{})}
+	s := held(t, 1)
+	for round := range 10 {
+		h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, rt.WithContext(ctx, request(s, 1))) })
+		awaitQuiet(t, ex, 1)
+		require.EqualValues(t, 1, ctx.registered.Load())
+		if round%2 == 0 {
+			s.Release(1)
+		} else {
+			h.Abort()
+		}
+		<-h.Done()
+		require.Zero(t, ctx.registered.Load())
+		s.TryAcquire(1)
+	}
+	s.Release(1)
+	requireIdle(t, s)
+}
+
+// countingContext counts the functions that wait for its end, which never comes.
+type countingContext struct {
+	context.Context
+	done       chan struct{}
+	registered atomic.Int64
+}
+
+func (c *countingContext) Done() <-chan struct{} { return c.done }
+
+// AfterFunc is what context.AfterFunc calls for a context that package context did not make.
+func (c *countingContext) AfterFunc(func()) func() bool {
+	c.registered.Add(1)
+	var once sync.Once
+	return func() (first bool) {
+		once.Do(func() { first = true; c.registered.Add(-1) })
+		return first
+	}
+}

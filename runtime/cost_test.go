@@ -1,0 +1,209 @@
+//go:build !interleave
+
+package runtime_test
+
+import (
+	"math/bits"
+	goruntime "runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	rt "github.com/farad-go/farad/runtime"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// requireNoAllocations runs rounds of f in a straight-line task, and checks that they allocate nothing once they have
+// begun. It counts all allocations of the process: a few belong to others.
+func requireNoAllocations(t *testing.T, ex *rt.Executor, f func(cx *rt.Context) error) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	const rounds = 300
+	require.NoError(t, run(t, ex, func(cx *rt.Context) error {
+		for range 100 {
+			if err := f(cx); err != nil {
+				return err
+			}
+		}
+		least := uint64(1 << 63)
+		for range 5 { // what others allocate does not come each time
+			var before, after goruntime.MemStats
+			goruntime.ReadMemStats(&before)
+			for range rounds {
+				if err := f(cx); err != nil {
+					return err
+				}
+			}
+			goruntime.ReadMemStats(&after)
+			least = min(least, after.Mallocs-before.Mallocs)
+		}
+		require.Less(t, least, uint64(rounds/50), "in %d rounds", rounds)
+		return nil
+	}))
+}
+
+// atWorkers runs f with executors of one worker and of several: they have different queues.
+func atWorkers(t *testing.T, f func(t *testing.T, ex *rt.Executor)) {
+	t.Helper()
+	for _, name := range []string{"solo", "two"} {
+		t.Run(name, func(t *testing.T) {
+			if name == "solo" {
+				f(t, solo(t))
+			} else {
+				f(t, start(t, rt.WithWorkers(2)))
+			}
+		})
+	}
+}
+
+// nothing is a poll task that ends at once.
+type nothing struct{ rt.Task }
+
+func (*nothing) Poll(*rt.Context) bool { return true }
+
+func TestSpawnAllocatesNothing(t *testing.T) {
+	atWorkers(t, func(t *testing.T, ex *rt.Executor) {
+		for name, spawn := range map[string]func(cx *rt.Context, p *nothing) error{
+			"from outside": func(_ *rt.Context, p *nothing) error { return ex.Spawn(p) },
+			"from a task":  func(cx *rt.Context, p *nothing) error { return cx.Spawn(p) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				var p nothing
+				var c rt.Completion
+				requireNoAllocations(t, ex, func(cx *rt.Context) error {
+					if err := spawn(cx, &p); err != nil {
+						return err
+					}
+					c.Init(&p.Task)
+					return rt.Await(cx, &c)
+				})
+			})
+		}
+	})
+}
+
+// A task that was never waited for has not even the few words that this takes, and that stay with the task.
+func TestFirstSpawnAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	ex := solo(t)
+	tasks := make([]nothing, 1000)
+	next := 0
+	require.Zero(t, testing.AllocsPerRun(len(tasks)-1, func() {
+		if ex.Spawn(&tasks[next]) != nil {
+			panic("not spawned")
+		}
+		next++
+	}))
+}
+
+// passer is a poll task that acquires, yields, and releases, again and again.
+type passer struct {
+	rt.Task
+	s      *semaphore.Semaphore
+	f      semaphore.AcquireFuture
+	rounds int
+	holds  bool
+}
+
+func (p *passer) Poll(cx *rt.Context) bool {
+	if p.holds {
+		p.holds = false
+		p.s.Release(1)
+		if p.rounds--; p.rounds == 0 {
+			return true
+		}
+		p.f.Init(p.s, 1)
+	}
+	if !cx.Poll(&p.f) {
+		return false
+	}
+	if p.f.Err() != nil {
+		panic("not acquired")
+	}
+	p.holds = true
+	return cx.Yield() // so that the others have to wait
+}
+
+func TestWaitOfAPollTaskAllocatesNothing(t *testing.T) {
+	atWorkers(t, func(t *testing.T, ex *rt.Executor) {
+		s := semaphore.New(1)
+		var ps [3]passer
+		var cs [3]rt.Completion
+		requireNoAllocations(t, ex, func(cx *rt.Context) error {
+			for i := range ps {
+				p := &ps[i]
+				p.s, p.rounds = s, 10
+				p.f.Init(s, 1)
+				if err := cx.Spawn(p); err != nil {
+					return err
+				}
+				cs[i].Init(&p.Task)
+			}
+			for i := range cs {
+				if err := rt.Await(cx, &cs[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func TestWaitsOfAStraightLineTaskAllocateNothing(t *testing.T) {
+	s, never := held(t, 1), held(t, 1)
+	var f, g semaphore.AcquireFuture
+	var timer rt.Timer
+	for name, wait := range map[string]func(cx *rt.Context) error{
+		"Await": func(cx *rt.Context) error {
+			f.Init(s, 1)
+			return rt.Await(cx, &f)
+		},
+		"Select": func(cx *rt.Context) error {
+			g.Init(never, 1)
+			f.Init(s, 1)
+			_, err := rt.Select(cx, &g, &f)
+			return err
+		},
+		"Select with a Timer": func(cx *rt.Context) error {
+			g.Init(never, 1)
+			timer.Init(time.Nanosecond)
+			_, err := rt.Select(cx, &g, &timer)
+			return err
+		},
+		"Sleep": func(cx *rt.Context) error { return rt.Sleep(cx, time.Nanosecond) },
+		"Yield": rt.Yield,
+	} {
+		t.Run(name, func(t *testing.T) {
+			atWorkers(t, func(t *testing.T, ex *rt.Executor) {
+				var stop atomic.Bool
+				defer stop.Store(true)
+				giver := newPoll(func(cx *rt.Context) bool {
+					if s.Waiting() > 0 {
+						s.Release(1)
+					}
+					return stop.Load() || cx.Err() != nil || cx.Yield()
+				})
+				if name == "Await" || name == "Select" {
+					require.NoError(t, ex.Spawn(giver))
+				}
+				requireNoAllocations(t, ex, wait)
+			})
+		})
+	}
+}
+
+func TestTasksAreSmall(t *testing.T) {
+	if bits.UintSize != 64 {
+		t.Skip("a promise for 64 bits")
+	}
+	require.LessOrEqual(t, unsafe.Sizeof(rt.Task{}), uintptr(96))
+	require.LessOrEqual(t, unsafe.Sizeof(rt.Timer{}), uintptr(144))
+	require.LessOrEqual(t, unsafe.Sizeof(rt.Completion{}), uintptr(96))
+}

@@ -1,0 +1,198 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	goruntime "runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	rt "github.com/farad-go/farad/runtime"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var bg = context.Background()
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// procs are the processor counts at which the concurrent tests run. An executor has as many workers by default.
+var procs = []int{1, 2, 4, 16}
+
+// atEveryProcs runs f at each number of processors.
+func atEveryProcs(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	for _, n := range procs {
+		t.Run("procs="+strconv.Itoa(n), func(t *testing.T) {
+			defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(n))
+			f(t)
+		})
+	}
+}
+
+// start returns an executor that the end of the test shuts down: by then all tasks must end by themselves.
+func start(t testing.TB, opts ...rt.Option) *rt.Executor {
+	t.Helper()
+	ex := rt.New(opts...)
+	t.Cleanup(func() { shutdown(t, ex) })
+	return ex
+}
+
+// solo is start with one worker.
+func solo(t testing.TB, opts ...rt.Option) *rt.Executor {
+	t.Helper()
+	return start(t, append(opts, rt.WithWorkers(1))...)
+}
+
+// shutdown ends ex, whose tasks must end by themselves.
+func shutdown(t testing.TB, ex *rt.Executor) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(bg, patience)
+	defer cancel()
+	go func() {
+		<-ctx.Done()
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			t.Logf("tasks that do not end: %+v", ex.Dump())
+		}
+	}()
+	assert.NoError(t, ex.Shutdown(ctx))
+}
+
+// pollFunc is a poll task that is a function.
+type pollFunc struct {
+	rt.Task
+	f func(cx *rt.Context) bool
+}
+
+func (p *pollFunc) Poll(cx *rt.Context) bool { return p.f(cx) }
+
+// newPoll returns a poll task whose Poll is f.
+func newPoll(f func(cx *rt.Context) bool) *pollFunc { return &pollFunc{f: f} }
+
+// once returns a poll task that calls f and ends.
+func once(f func()) *pollFunc { return newPoll(func(*rt.Context) bool { f(); return true }) }
+
+// completionOf returns the end of a task as a future.
+func completionOf(task *rt.Task) *rt.Completion {
+	c := new(rt.Completion)
+	c.Init(task)
+	return c
+}
+
+// ended waits for the end of a poll task, and returns how it ended.
+func ended(t testing.TB, task *rt.Task) error {
+	t.Helper()
+	c := completionOf(task)
+	receive(t, c.Done())
+	return c.Err()
+}
+
+// wait waits for a straight-line task, which must end, and returns its result.
+func wait[T any](t testing.TB, h *rt.JoinHandle[T]) (T, error) {
+	t.Helper()
+	receive(t, h.Done())
+	return h.Result()
+}
+
+// run runs f as a straight-line task of ex, and returns how it ended.
+func run(t testing.TB, ex *rt.Executor, f func(cx *rt.Context) error) error {
+	t.Helper()
+	_, err := wait(t, spawned(ex, f))
+	return err
+}
+
+// spawned is rt.Go for a function without a value.
+func spawned(ex *rt.Executor, f func(cx *rt.Context) error) *rt.JoinHandle[struct{}] {
+	return rt.Go(ex, func(cx *rt.Context) (struct{}, error) { return struct{}{}, f(cx) })
+}
+
+// occupy keeps a worker in a poll until the function that it returns is called.
+func occupy(t testing.TB, ex *rt.Executor) (release func()) {
+	t.Helper()
+	in, gate := make(chan struct{}), make(chan struct{})
+	require.NoError(t, ex.Spawn(once(func() { close(in); <-gate })))
+	receive(t, in)
+	return func() { close(gate) }
+}
+
+// held returns a semaphore of n permits, all of which are taken.
+func held(t testing.TB, n int64) *semaphore.Semaphore {
+	t.Helper()
+	s := semaphore.New(n)
+	require.True(t, s.TryAcquire(n))
+	return s
+}
+
+// request returns a future for n permits of s.
+func request(s *semaphore.Semaphore, n int64) *semaphore.AcquireFuture {
+	f := new(semaphore.AcquireFuture)
+	f.Init(s, n)
+	return f
+}
+
+// eventually waits until cond is true.
+func eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !cond(); goruntime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// awaitWaiting waits until n requests wait for s.
+func awaitWaiting(t testing.TB, s *semaphore.Semaphore, n int64) {
+	t.Helper()
+	eventually(t, "waiting requests", func() bool { return s.Waiting() == n })
+}
+
+// awaitQuiet waits until all tasks of ex wait, n of them.
+func awaitQuiet(t testing.TB, ex *rt.Executor, n int) {
+	t.Helper()
+	eventually(t, "all tasks wait", func() bool {
+		waiting := 0
+		for _, task := range ex.Dump() {
+			if task.Waiting {
+				waiting++
+			}
+		}
+		return waiting == n
+	})
+}
+
+// requireIdle checks that all permits are back and nobody waits.
+func requireIdle(t testing.TB, s *semaphore.Semaphore) {
+	t.Helper()
+	require.Zero(t, s.Waiting(), "somebody still waits")
+	require.Equal(t, s.Size(), s.Available(), "permits were lost or made")
+}
+
+// receive takes a value from c, which must come.
+func receive[T any](t testing.TB, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing came")
+		panic("unreachable")
+	}
+}
+
+// scaled returns n, or less with -short and under the race detector.
+func scaled(n int) int {
+	if testing.Short() {
+		n /= 8
+	}
+	if raceEnabled {
+		n /= 4
+	}
+	return max(n, 1)
+}
