@@ -53,10 +53,9 @@ type Pool interface {
 type Option func(*options)
 
 type options struct {
-	workers  int
-	after    time.Duration
-	report   func(Report)
-	external Pool
+	workers int
+	after   time.Duration
+	report  func(Report)
 }
 
 // WithWorkers sets the number of workers, by default GOMAXPROCS at the time of New. It panics if n is not between 1 and

@@ -100,7 +100,7 @@ func (h *JoinHandle[T]) Done() <-chan struct{} { return h.end.Done() }
 func (h *JoinHandle[T]) Cancel() { h.end.Cancel() }
 
 // Abort cancels the task, as [Task.Cancel] does.
-func (h *JoinHandle[T]) Abort() { h.straight.Task.Cancel() }
+func (h *JoinHandle[T]) Abort() { h.straight.Cancel() }
 
 // Await waits in a task for the task of the handle, and returns its result. If the waiting task is cancelled it returns
 // [ErrCancelled]; the other one goes on.

@@ -112,8 +112,8 @@ func (ex *Executor) notify() {
 	}
 }
 
-// offer is notify for a worker that has a task in hand and may have, or know of, more.
-func (ex *Executor) offer(w *worker) {
+// offer is notify for a worker that has a task in hand, if there are more.
+func (ex *Executor) offer() {
 	if ex.idle.wanted() && ex.available(nil) {
 		ex.idle.wakeOne()
 	}

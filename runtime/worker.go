@@ -211,7 +211,7 @@ func (w *worker) endSearch() {
 	} else if w.ring.empty() {
 		return
 	}
-	w.ex.offer(w)
+	w.ex.offer()
 }
 
 // poll polls t, which the worker has taken from a queue.
