@@ -7,7 +7,8 @@ import (
 
 // A Completion is the end of a task as a [Future]. Any number of them may wait for one task, each with one owner.
 //
-// Its Err is how the task ended: nil, a [*PanicError] or [ErrGoexit]. It must be asked before the task is spawned again.
+// Its Err is how the task ended: nil, a [*PanicError] or [ErrGoexit]. It must be asked before the task is spawned again. A
+// task that Spawn has refused has not run, and is taken for one that has ended.
 type Completion struct {
 	_ noCopy
 	w waiter.Waiter

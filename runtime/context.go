@@ -7,7 +7,6 @@ import "github.com/farad-go/farad/waiter"
 type Context struct {
 	task  *Task // nil while no task is being polled
 	w     *worker
-	err   error // how the task ended, for the worker
 	left  int32 // of the budget
 	again bool  // poll at once again, or rather: as soon as others have had their turn
 

@@ -180,8 +180,8 @@ func (ex *Executor) admit(p Poller) (*Task, error) {
 // have ended, it cancels them and waits for up to a second more.
 //
 // It returns nil if all tasks have ended by themselves; an error with the cause of ctx if some had to be cancelled; and
-// [ErrStuck] if some have not ended even then. After that, Shutdown may be called again, to wait longer. Otherwise no
-// goroutine of the executor remains, nor one of [Blocking], and nothing runs.
+// [ErrStuck] if some have not ended even then. After that, Shutdown may be called again, to wait longer; it returns nil
+// when they have. Otherwise no goroutine of the executor remains, nor one of [Blocking], and nothing runs.
 func (ex *Executor) Shutdown(ctx context.Context) error {
 	ex.close()
 	cancelled := 0

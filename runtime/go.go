@@ -60,7 +60,6 @@ func (h *JoinHandle[T]) run() {
 		}
 		if r := recover(); r != nil {
 			h.err = &PanicError{Value: r, Stack: debug.Stack()}
-			h.straight.cx.err = h.err
 		} else {
 			h.err = ErrGoexit // which goes on, through the coroutine, to the worker
 			h.straight.cx.task, h.straight.cx.co = nil, nil
@@ -145,7 +144,6 @@ func (s *straight) Poll(w *Context) bool {
 	co := s.cx.co
 	s.cx.co = nil
 	w.w.ex.coroutines.put(co)
-	w.err = s.cx.err
 	return true
 }
 

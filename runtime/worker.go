@@ -224,13 +224,13 @@ func (w *worker) poll(t *Task) {
 	}
 	w.counts.polls++
 	cx := &w.cx
-	cx.task, cx.left, cx.again, cx.err = t, budget, false, nil
+	cx.task, cx.left, cx.again = t, budget, false
 	if w.ex.watch != nil {
 		w.ex.watch.begin(w, t)
 	}
 	switch done := t.poller.Poll(cx); {
 	case done:
-		w.finish(t, cx.err)
+		w.finish(t, nil)
 	case cx.again:
 		w.push(t)
 	case t.state.CompareAndSwap(taskAlive|1, taskAlive):
