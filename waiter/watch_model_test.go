@@ -66,6 +66,13 @@ func TestModelWaitsEndWithTheirContext(t *testing.T) {
 			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 				ctx := x.NewContext()
 				ctx.Watchable = s.watchable
+				x.Always(func() {
+					for _, s := range tableSlots(ctx) {
+						if w := s.watch.Load(); w != nil && w.done == ctx.Done() && !w.mu.Locked() && w.fired.Load() {
+							x.Assert(w.list == nil, "invariant 2: fired, and somebody has not been nudged")
+						}
+					}
+				})
 				s.body(x, ctx)
 				x.Go("canceller", ctx.Cancel)
 				x.Wait()
@@ -76,4 +83,71 @@ func TestModelWaitsEndWithTheirContext(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Waits that are counted at the same time all count: none takes back what others have counted. (The context is of the
+// kind that gets no watch: all that they do is count.)
+func TestModelCountOfWaitsNeverGoesDown(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		ctx := x.NewContext()
+		s := tableSlots(ctx)[0]
+		s.watch.Store(nil)
+		s.key.Store(keyOf(ctx.Done()))
+		s.hits.Store(0)
+		last := uint32(0)
+		x.Always(func() {
+			hits := s.hits.Load()
+			x.Assert(hits >= last, "%d waits were counted, and now %d", last, hits)
+			last = hits
+		})
+		x.Same(3, "t", func(int) { x.Assert(watchFor(ctx, ctx.Done()) == nil, "a watch") })
+		x.Wait()
+		x.Assert(s.hits.Load() > 0, "nobody has counted")
+	})
+}
+
+// Of two channels that want the same slot at the same time one gets it, and the other one no watch.
+func TestModelSlotServesOneChannel(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		var s watchSlot
+		var got [2]*watch
+		for i := range got {
+			ctx := x.NewContext()
+			x.Go("t", func() { got[i] = newWatch(ctx, ctx.Done(), &s) })
+		}
+		x.Wait()
+		x.Assert((got[0] == nil) != (got[1] == nil), "watches in one slot: %v", got)
+		x.Assert(s.watch.Load() == got[0] || s.watch.Load() == got[1], "a watch that is not in its slot")
+	})
+}
+
+// Two waits that begin at the same time both get a parker from a watch that lives, each its own, though one of them
+// takes the idle one.
+func TestModelWaitsOnALiveWatchHaveTheirOwnParkers(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		ctx := x.NewContext()
+		var s watchSlot
+		w := newWatch(ctx, ctx.Done(), &s)
+		w.put(w.get())
+		var got [2]*Parker
+		x.Same(2, "t", func(i int) { got[i] = w.get() })
+		x.Wait()
+		for _, p := range got {
+			x.Assert(p != nil && p.watch == w, "a wait without the watch, which lives")
+		}
+		x.Assert(got[0] != got[1], "one parker for two waits")
+	})
+}
+
+// Of two parkers that are put back at the same time the watch keeps one, and does not hold the other.
+func TestModelWaitsLeaveOneIdleParker(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		ctx := x.NewContext()
+		var s watchSlot
+		w := newWatch(ctx, ctx.Done(), &s)
+		x.Same(2, "t", func(int) { w.put(w.get()) })
+		x.Wait()
+		idle := w.idle.Load()
+		x.Assert(idle != nil && w.list == idle && idle.wnx == nil, "linked, and of no use to anybody")
+	})
 }

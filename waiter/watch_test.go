@@ -28,6 +28,7 @@ func TestWatchNudgesEveryWaiterOnce(t *testing.T) {
 	require.True(t, w.idle.Load() == early)
 	cancel()
 	awaitFire(t, w)
+	require.Nil(t, w.list, "a watch that has fired keeps nobody")
 	for _, p := range ps {
 		require.False(t, p.Park(ctx, ctx.Done()))
 		require.Empty(t, p.signal.C(), "once")
@@ -155,6 +156,7 @@ func TestWatchKeepsNoValuesAlive(t *testing.T) {
 	root, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	collected := make(chan struct{})
+	emptySlots(root.Done())
 	for i := range 3 * watchAfter {
 		value := new([1 << 16]byte)
 		if i == watchAfter { // the wait that registers
@@ -164,9 +166,7 @@ func TestWatchKeepsNoValuesAlive(t *testing.T) {
 		p := GetParker(ctx, ctx.Done())
 		p.Put()
 	}
-	if lookUp(root.Done()) == nil {
-		t.Skip("another test's context lives in the same slots")
-	}
+	require.NotNil(t, lookUp(root.Done()))
 	eventually(t, func() bool {
 		runtime.GC()
 		select {

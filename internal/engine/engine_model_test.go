@@ -138,6 +138,17 @@ var tierOne = []scenario{
 			w.Assert(f.Init(w.e, w.base, 1), "Init of a future that was cancelled or taken")
 			w.finishFuture(w.await1(f, 1), 1)
 		})},
+	{name: "future/lose once", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) { w.lose(w.future(1)) })},
+	{name: "future/done after cancel", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) {
+			f := w.future(1)
+			f.Done()
+			f.Cancel()
+			w.finishFuture(w.awaitDone(f, 1), 1) // begins anew, though a claimer may have to end with it first
+		})},
 	{name: "future/lose", size: 1, body: each(
 		func(w *world) { w.use(1) },
 		func(w *world) { f := w.future(1); w.lose(f); w.lose(f) })},

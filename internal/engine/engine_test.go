@@ -254,6 +254,102 @@ func TestZeroEngineCountsFromItsBase(t *testing.T) {
 	require.EqualValues(t, 1, e.Available(base))
 }
 
+// A future is one request at a time, and a granted one is not forgotten: Init asks for an end to it.
+func TestInitRefusesARequestThatHasNotEnded(t *testing.T) {
+	e, other := newEngine(1), newEngine(5)
+	var f, g Future
+	for range 3 {
+		require.True(t, f.Init(e, 0, 1))
+		require.True(t, f.Init(e, 0, 1), "not started")
+		require.True(t, f.Poll(nil))
+		require.False(t, f.Init(other, 0, 2), "granted, and not taken")
+		require.True(t, g.Init(e, 0, 1))
+		require.False(t, g.Poll(nil))
+		require.False(t, g.Init(other, 0, 2), "queued")
+		require.True(t, f.Engine() == e && g.Engine() == e, "Init refuses, and changes something")
+		require.NoError(t, f.Err())
+		require.True(t, f.Init(e, 0, 1), "taken")
+		require.True(t, e.Release(0, 1))
+		require.True(t, g.Poll(nil))
+		g.Cancel()
+		require.EqualValues(t, 1, e.Available(0), "the permits that Init has refused to forget")
+	}
+}
+
+func TestFutureTellsHowFarItIs(t *testing.T) {
+	e := newEngine(1)
+	require.True(t, e.TryAcquire(0, 1))
+	var f Future
+	pending := func(complete bool) {
+		t.Helper()
+		require.Equal(t, waiter.ErrPending, f.Err())
+		require.Equal(t, complete, f.Complete())
+	}
+	require.False(t, f.Complete())
+	require.True(t, f.Init(e, 0, 1))
+	pending(false) // not started
+	require.False(t, f.Poll(nil))
+	pending(false)
+	require.True(t, e.Release(0, 1))
+	require.True(t, f.Complete())
+	require.NoError(t, f.Err())
+	require.True(t, f.Complete(), "taken")
+	require.True(t, f.Init(e, 0, 1))
+	pending(true) // what has been started is that of before
+	require.False(t, f.Poll(nil))
+	pending(false)
+	f.Cancel()
+	pending(false)
+	require.True(t, e.Release(0, 1))
+}
+
+// Nothing is always there, whoever waits and whatever is owed; but a closed engine has not even that.
+func TestRequestForNothingIsGrantedUntilClose(t *testing.T) {
+	e := newEngine(2)
+	ask := func() error {
+		var f Future
+		require.True(t, f.Init(e, 0, 0))
+		require.True(t, f.Poll(nil))
+		require.True(t, f.Complete())
+		return f.Err()
+	}
+	require.NoError(t, ask())
+	require.True(t, e.TryAcquire(0, 2))
+	require.NoError(t, ask(), "all are held")
+	var f Future
+	require.True(t, f.Init(e, 0, 1))
+	require.False(t, f.Poll(nil))
+	require.NoError(t, ask(), "somebody waits")
+	f.Cancel()
+	e.Resize(0, 1)
+	require.NoError(t, ask(), "a debt")
+	e.Close()
+	require.Equal(t, waiter.ErrClosed, ask())
+}
+
+// With the mutex in the test's hands, whatever completes has not taken it.
+func TestClosedEngineRefusesFuturesWithoutTheMutex(t *testing.T) {
+	e := newEngine(1)
+	e.Close()
+	e.mu.Lock()
+	for n := range int64(3) {
+		told := make(chan error, 1)
+		go func() {
+			var f Future
+			f.Init(e, 0, n)
+			f.Poll(nil)
+			told <- f.Err()
+		}()
+		select {
+		case err := <-told:
+			assert.Equal(t, waiter.ErrClosed, err)
+		case <-time.After(20 * time.Second):
+			assert.Fail(t, "asleep")
+		}
+	}
+	e.mu.Unlock()
+}
+
 // A grant that meets an abandoned future comes back to the engine, through the slot and through the list.
 func TestRefusedGrantIsPassedOn(t *testing.T) {
 	for _, n := range []int64{1, 2} {

@@ -69,7 +69,6 @@ func (f *Future) Poll(waker waiter.Waker) bool {
 // Done starts the request if need be, and returns a channel that carries one value when it is complete.
 func (f *Future) Done() <-chan struct{} {
 	if f.fresh {
-		f.fresh = false
 		f.w.Reset()
 	}
 	for { // Each turn waits for a claimer's last steps.
