@@ -20,8 +20,8 @@
 // # What it is for
 //
 // A goroutine that waits keeps its stack, and waking it is a matter for Go's scheduler. That is fine for thousands. An
-// executor is for where it is not: a million waiters that cost as much as the objects which they are; hand-offs that are
-// several times quicker, because a woken task is polled on the goroutine that is awake already; waiting for one of several
+// executor is for where it is not: a million waiters that cost as much as the objects which they are; hand-offs that are two
+// to seven times quicker (docs/BENCHMARKS.md), because a woken task is polled on a goroutine that is awake already; waiting for one of several
 // locks at once, with a time limit; work that has to stay on the goroutines of a pool.
 //
 // # Two kinds of tasks
