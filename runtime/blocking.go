@@ -49,24 +49,16 @@ func (b *blocking[T]) run() {
 
 // Poll implements [Future].
 func (b *blocking[T]) Poll(w waiter.Waker) bool {
-	s := b.w.Status()
-	switch s {
-	case waiter.StatusIdle:
-		b.w.Arm(w)
-		if err := b.ex.spawnCounted(b.run); err != nil {
-			b.refused = fmt.Errorf("runtime: the pool has no goroutine for blocking work: %w", err)
-			b.w.Finish(waiter.Granted)
-			return true
-		}
-		return false
-	case waiter.StatusWaiting:
-		s = b.w.Rearm(w)
-	default:
+	if s := b.w.Status(); s != waiter.StatusIdle {
+		return repoll(&b.w, s, w)
 	}
-	if s == waiter.StatusBusy && w != nil {
-		w.Wake()
+	b.w.Arm(w)
+	if err := b.ex.spawnCounted(b.run); err != nil {
+		b.refused = fmt.Errorf("runtime: the pool has no goroutine for blocking work: %w", err)
+		b.w.Finish(waiter.Granted)
+		return true
 	}
-	return s == waiter.StatusComplete
+	return false
 }
 
 // Err implements [Future].

@@ -34,17 +34,10 @@ func (c *Completion) Init(t *Task) {
 // Poll reports whether the task has ended. See [Future].
 func (c *Completion) Poll(w waiter.Waker) bool {
 	s := c.w.Status()
-	switch s {
-	case waiter.StatusIdle:
-		s = c.start(w)
-	case waiter.StatusWaiting:
-		s = c.w.Rearm(w)
-	default:
+	if s == waiter.StatusIdle {
+		return c.start(w) == waiter.StatusComplete
 	}
-	if s == waiter.StatusBusy && w != nil {
-		w.Wake()
-	}
-	return s == waiter.StatusComplete
+	return repoll(&c.w, s, w)
 }
 
 // Done returns a channel that carries one value when the task has ended.

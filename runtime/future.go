@@ -44,6 +44,17 @@ func Await(cx *Context, f Future) error {
 	}
 }
 
+// repoll is the Poll of a future that is one node and has been started; s is the node's status.
+func repoll(n *waiter.Waiter, s waiter.Status, w waiter.Waker) bool {
+	if s == waiter.StatusWaiting {
+		s = n.Rearm(w)
+	}
+	if s == waiter.StatusBusy && w != nil {
+		w.Wake() // a claimer is at its last few steps
+	}
+	return s == waiter.StatusComplete
+}
+
 // Yield lets other tasks run. It returns [ErrCancelled] if the task has been cancelled. It is for straight-line tasks;
 // poll tasks have [Context.Yield].
 func Yield(cx *Context) error {

@@ -44,17 +44,10 @@ func (t *Timer) Init(d time.Duration) {
 // Poll reports whether the time has passed, and starts the timer if it has not been started. See [Future].
 func (t *Timer) Poll(w waiter.Waker) bool {
 	s := t.w.Status()
-	switch s {
-	case waiter.StatusIdle:
-		s = t.start(w)
-	case waiter.StatusWaiting:
-		s = t.w.Rearm(w)
-	default:
+	if s == waiter.StatusIdle {
+		return t.start(w) == waiter.StatusComplete
 	}
-	if s == waiter.StatusBusy && w != nil {
-		w.Wake()
-	}
-	return s == waiter.StatusComplete
+	return repoll(&t.w, s, w)
 }
 
 // Err returns nil if the time has passed, [waiter.ErrPending] if not.
