@@ -12,6 +12,9 @@ import "github.com/farad-go/farad/waiter"
 // Err says how it ended: nil for success, [waiter.ErrPending] if it has not. What a future that succeeded has obtained,
 // a permit for instance, is the owner's from the first Err that returned nil.
 //
+// A future that waits for one task must be cancelled before another task polls it: futures that are built on
+// [waiter.Waiter], as those of this module are, make the second task panic.
+//
 // Cancel ends it. What it has obtained and the owner has not, it gives back. Cancel does not block, and a second one
 // does no harm.
 type Future interface {

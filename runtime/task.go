@@ -103,6 +103,25 @@ func (t *Task) Wake() {
 	}
 }
 
+// Displaced implements [waiter.Owner]: it panics if a future that waits for this task is polled by another one.
+func (t *Task) Displaced(by waiter.Waker) {
+	if other := taskOf(by); other != nil && other != t && t.state.Load()&taskAlive != 0 {
+		panic("runtime: future polled by two tasks; it must be cancelled in between")
+	}
+}
+
+// taskOf returns the task that w wakes, nil if it wakes something else.
+func taskOf(w waiter.Waker) *Task {
+	switch w := w.(type) {
+	case *Task:
+		return w
+	case *watched:
+		return w.task
+	default:
+		return nil
+	}
+}
+
 // Cancel asks the task to end. It learns of it when it waits next or already waits: the future is cancelled, which gives
 // back what was being granted, and [Context.Err] and [Await] return [ErrCancelled]. A task that never waits never
 // learns of it, unless it asks. Cancel does not wait; it may be called at any time and any number of times.

@@ -92,8 +92,8 @@ func (t *Timer) start(w waiter.Waker) waiter.Status {
 		return waiter.StatusComplete
 	}
 	t.w.Arm(w)
-	if ex := executorOf(w); ex != nil {
-		t.ts = &ex.timers
+	if task := taskOf(w); task != nil {
+		t.ts = &task.ex.timers
 		t.ts.add(t)
 		return waiter.StatusWaiting
 	}
@@ -106,18 +106,6 @@ func (t *Timer) start(w waiter.Waker) waiter.Status {
 func (t *Timer) settle() {
 	for t.w.Status() == waiter.StatusBusy {
 		xsync.Yield()
-	}
-}
-
-// executorOf returns the executor of the task that w wakes, nil if it wakes something else.
-func executorOf(w waiter.Waker) *Executor {
-	switch w := w.(type) {
-	case *Task:
-		return w.ex
-	case *watched:
-		return w.task.ex
-	default:
-		return nil
 	}
 }
 

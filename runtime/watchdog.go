@@ -91,6 +91,9 @@ func (w *watched) Wake() {
 	w.task.Wake()
 }
 
+// Displaced implements [waiter.Owner].
+func (w *watched) Displaced(by waiter.Waker) { w.task.Displaced(by) }
+
 func newWatchdog(ex *Executor, after time.Duration, report func(Report)) *watchdog {
 	wd := &watchdog{
 		ex: ex, after: after, report: report,

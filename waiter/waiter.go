@@ -183,6 +183,9 @@ func (w *Waiter) Status() Status {
 
 // Rearm replaces the waker of a waiting node.
 func (w *Waiter) Rearm(waker Waker) Status {
+	if o, ok := w.waker.(Owner); ok {
+		o.Displaced(waker)
+	}
 	if !w.state.CompareAndSwap(stateArmed, stateRegistering) {
 		return w.Status()
 	}

@@ -10,6 +10,14 @@ type Waker interface {
 	Wake()
 }
 
+// An Owner is a Waker that wants to hear when a waiting future is about to wake somebody else instead of it. A task of an
+// executor panics then: two tasks that poll one future would not both be woken. Displaced is called by the poll, before
+// anything has changed.
+type Owner interface {
+	Waker
+	Displaced(by Waker)
+}
+
 // WakerFunc is a function that serves as a [Waker].
 type WakerFunc func()
 
