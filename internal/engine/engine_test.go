@@ -332,6 +332,7 @@ func TestClosedEngineRefusesFuturesWithoutTheMutex(t *testing.T) {
 	e := newEngine(1)
 	e.Close()
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	for n := range int64(3) {
 		told := make(chan error, 1)
 		go func() {
@@ -342,12 +343,11 @@ func TestClosedEngineRefusesFuturesWithoutTheMutex(t *testing.T) {
 		}()
 		select {
 		case err := <-told:
-			assert.Equal(t, waiter.ErrClosed, err)
+			require.Equal(t, waiter.ErrClosed, err)
 		case <-time.After(20 * time.Second):
-			assert.Fail(t, "asleep")
+			require.Fail(t, "asleep")
 		}
 	}
-	e.mu.Unlock()
 }
 
 // A grant that meets an abandoned future comes back to the engine, through the slot and through the list.
