@@ -153,6 +153,36 @@ func TestWorkerIsReplacedEvenByAFullPool(t *testing.T) {
 	eventually(t, "all are back", func() bool { return p.room.Load() == 1 })
 }
 
+// latePool is a pool whose goroutines begin when the test starts them.
+type latePool struct{ functions []func() }
+
+func (p *latePool) Submit(fn func()) error {
+	p.functions = append(p.functions, fn)
+	return nil
+}
+
+// The monitor looks from the beginning on, and not only when some worker has slept.
+func TestTasksOfAWorkerThatIsBusyFromTheBeginningRunElsewhere(t *testing.T) {
+	var p latePool
+	ex, err := rt.NewOn(&p, rt.WithWorkers(2))
+	require.NoError(t, err)
+	s := held(t, 1)
+	f := request(s, 1)
+	waits := newPoll(func(cx *rt.Context) bool { return cx.Poll(f) })
+	require.NoError(t, ex.Spawn(waits))
+	in, gate := make(chan struct{}), make(chan struct{})
+	require.NoError(t, ex.Spawn(once(func() { close(in); <-gate })))
+	go p.functions[0]()
+	receive(t, in)
+	require.EqualValues(t, 1, s.Waiting())
+	go p.functions[1]()
+	s.Release(1)
+	require.NoError(t, ended(t, &waits.Task))
+	require.NoError(t, f.Err())
+	close(gate)
+	shutdown(t, ex)
+}
+
 func TestManyBlockingFunctionsAtOnce(t *testing.T) {
 	atEveryProcs(t, func(t *testing.T) {
 		ex := start(t)

@@ -52,7 +52,7 @@ func TestContextAgainstGrantConservesPermits(t *testing.T) {
 			if i%2 == 0 {
 				go func() { got <- rt.BlockOn(ctx, request(s, 1)) }()
 			} else {
-				h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, rt.WithContext(ctx, request(s, 1))) })
+				h := waitBound(ctx, ex, request(s, 1))
 				go func() { <-h.Done(); got <- h.Err() }()
 			}
 			for range rand.IntN(20) {
@@ -72,10 +72,22 @@ func TestContextAgainstGrantConservesPermits(t *testing.T) {
 	})
 }
 
-func TestWithContextEndsTheWait(t *testing.T) {
+// bound returns what a wait bound to a context needs: an executor, a semaphore whose permit is taken, and a context.
+func bound(t *testing.T) (*rt.Executor, *semaphore.Semaphore, context.Context, context.CancelFunc) {
+	t.Helper()
 	ex := solo(t)
-	s := held(t, 1)
 	ctx, cancel := context.WithCancel(bg)
+	t.Cleanup(cancel) // before the shutdown of the executor, which waits for the tasks
+	return ex, held(t, 1), ctx, cancel
+}
+
+// waitBound starts a task that waits for f, but not longer than for the end of ctx.
+func waitBound(ctx context.Context, ex *rt.Executor, f rt.Future) *rt.JoinHandle[struct{}] {
+	return spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, rt.WithContext(ctx, f)) })
+}
+
+func TestWithContextEndsTheWait(t *testing.T) {
+	ex, s, ctx, cancel := bound(t)
 	h := spawned(ex, func(cx *rt.Context) error {
 		f := rt.WithContext(ctx, request(s, 1))
 		assert.ErrorIs(t, f.Err(), waiter.ErrPending)
@@ -93,16 +105,13 @@ func TestWithContextEndsTheWait(t *testing.T) {
 
 	// A context that is done already takes nothing, however free.
 	s.Release(1)
-	err = run(t, ex, func(cx *rt.Context) error { return rt.Await(cx, rt.WithContext(ctx, request(s, 1))) })
+	_, err = wait(t, waitBound(ctx, ex, request(s, 1)))
 	require.ErrorIs(t, err, context.Canceled)
 	requireIdle(t, s)
 }
 
 func TestWithContextLetsTheFutureThrough(t *testing.T) {
-	ex := solo(t)
-	s := held(t, 1)
-	ctx, cancel := context.WithCancel(bg)
-	defer cancel()
+	ex, s, ctx, cancel := bound(t)
 	f := rt.WithContext(ctx, request(s, 1))
 	h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, f) })
 	awaitWaiting(t, s, 1)
@@ -114,17 +123,15 @@ func TestWithContextLetsTheFutureThrough(t *testing.T) {
 	f.Cancel()
 	require.Zero(t, s.Available(), "it has been taken")
 	s.Release(1)
-	err = run(t, ex, func(cx *rt.Context) error { return rt.Await(cx, rt.WithContext(bg, request(s, 2))) })
+	_, err = wait(t, waitBound(bg, ex, request(s, 2)))
 	require.ErrorIs(t, err, semaphore.ErrTooLarge)
 	requireIdle(t, s)
 }
 
 // Both the grant and the context's end are there when the task looks: the context wins, and the permit goes back.
 func TestWithContextPrefersTheContext(t *testing.T) {
-	ex := solo(t)
-	s := held(t, 1)
-	ctx, cancel := context.WithCancel(bg)
-	h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, rt.WithContext(ctx, request(s, 1))) })
+	ex, s, ctx, cancel := bound(t)
+	h := waitBound(ctx, ex, request(s, 1))
 	awaitWaiting(t, s, 1)
 	release := occupy(t, ex)
 	s.Release(1)
@@ -137,10 +144,7 @@ func TestWithContextPrefersTheContext(t *testing.T) {
 
 // One that has lost a select can be waited for again.
 func TestWithContextStartsAgainAfterCancel(t *testing.T) {
-	ex := solo(t)
-	s := held(t, 1)
-	ctx, cancel := context.WithCancel(bg)
-	defer cancel()
+	ex, s, ctx, _ := bound(t)
 	var last atomic.Bool
 	h := spawned(ex, func(cx *rt.Context) error {
 		f := rt.WithContext(ctx, request(s, 1))
@@ -175,7 +179,7 @@ func TestWithContextDeregisters(t *testing.T) {
 	ctx := &countingContext{Context: bg, done: make(chan struct{})}
 	s := held(t, 1)
 	for round := range 10 {
-		h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, rt.WithContext(ctx, request(s, 1))) })
+		h := waitBound(ctx, ex, request(s, 1))
 		awaitQuiet(t, ex, 1)
 		require.EqualValues(t, 1, ctx.registered.Load())
 		if round%2 == 0 {
@@ -189,6 +193,66 @@ func TestWithContextDeregisters(t *testing.T) {
 	}
 	s.Release(1)
 	requireIdle(t, s)
+}
+
+// A poll that only finds out that it still waits is no reason to poll again.
+func TestWithContextThatWaitsWakesNobody(t *testing.T) {
+	s := held(t, 1)
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	f := rt.WithContext(ctx, request(s, 1))
+	var w counter
+	for range 3 {
+		require.False(t, f.Poll(&w))
+		require.False(t, f.Poll(nil))
+	}
+	require.Zero(t, w.n.Load())
+	f.Cancel()
+	require.Zero(t, s.Waiting())
+}
+
+// If a future is cancelled just when its context has ended, it is not free for a moment. Who polls it then has to come
+// back, or nobody would tell them of the context.
+func TestWithContextPolledWhileItIsNotFreeAsksForAnotherPoll(t *testing.T) {
+	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1)) // what the context's end starts has to wait for a processor
+	s := held(t, 1)
+	ctx := &endingContext{Context: bg, done: make(chan struct{})}
+	f := rt.WithContext(ctx, request(s, 1))
+	eventually(t, "a poll in time", func() bool {
+		var w counter
+		require.False(t, f.Poll(nil))
+		ctx.end()
+		f.Cancel()
+		require.False(t, f.Poll(nil))
+		require.False(t, f.Poll(&w))
+		return w.n.Load() == 1
+	})
+	ctx.end = nil
+	eventually(t, "another wait for the context", func() bool { f.Poll(nil); return ctx.end != nil })
+	f.Cancel()
+	require.Zero(t, s.Waiting())
+}
+
+// endingContext is a context whose functions are called when the test wants it, however often.
+type endingContext struct {
+	context.Context
+	done chan struct{}
+	end  func()
+	err  error // not nil while the functions are called
+}
+
+func (c *endingContext) Done() <-chan struct{} { return c.done }
+
+func (c *endingContext) Err() error { return c.err }
+
+// AfterFunc is what context.AfterFunc calls for a context that package context did not make.
+func (c *endingContext) AfterFunc(f func()) func() bool {
+	c.end = func() {
+		c.err = context.Canceled
+		f()
+		c.err = nil
+	}
+	return func() bool { return true }
 }
 
 // countingContext counts the functions that wait for its end, which never comes.

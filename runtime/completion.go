@@ -1,9 +1,6 @@
 package runtime
 
-import (
-	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
-)
+import "github.com/farad-go/farad/waiter"
 
 // A Completion is the end of a task as a [Future]. Any number of them may wait for one task, each with one owner.
 //
@@ -20,7 +17,7 @@ func (c *Completion) Init(t *Task) {
 	if t == nil {
 		panic("runtime: completion of a nil task")
 	}
-	c.settle()
+	settle(&c.w)
 	switch c.w.Status() {
 	case waiter.StatusIdle:
 	case waiter.StatusComplete:
@@ -43,7 +40,7 @@ func (c *Completion) Poll(w waiter.Waker) bool {
 // Done returns a channel that carries one value when the task has ended.
 func (c *Completion) Done() <-chan struct{} {
 	for { // Each turn waits for the last steps of the task's worker.
-		c.settle()
+		settle(&c.w)
 		ch, s := c.w.Chan()
 		if ch == nil {
 			continue
@@ -71,7 +68,7 @@ func (c *Completion) Err() error {
 
 // ended returns nil if the task has ended, and [waiter.ErrPending] if not. It does not begin to wait.
 func (c *Completion) ended() error {
-	c.settle()
+	settle(&c.w)
 	switch c.w.Status() {
 	case waiter.StatusComplete:
 		return nil
@@ -109,14 +106,6 @@ func (c *Completion) Cancel() {
 		return
 	}
 	c.w.Abandon()
-}
-
-// settle waits for the last steps of a worker that has begun to tell of the task's end. A value on the channel comes before
-// them, and so may the end of a Cancel.
-func (c *Completion) settle() {
-	for c.w.Status() == waiter.StatusBusy {
-		xsync.Yield()
-	}
 }
 
 // start begins the wait.

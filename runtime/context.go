@@ -59,8 +59,7 @@ func (cx *Context) Poll(f Future) bool {
 		t.waits = f
 		return false
 	}
-	if cx.left--; cx.left < 0 {
-		cx.again = true
+	if cx.spent() {
 		return false
 	}
 	t.waits = nil
@@ -69,7 +68,8 @@ func (cx *Context) Poll(f Future) bool {
 
 // Spawn is [Executor.Spawn] for a task: the new one is queued behind the others of the same worker.
 func (cx *Context) Spawn(p Poller) error {
-	w := cx.running()
+	cx.current()
+	w := cx.w
 	t, err := w.ex.admit(p)
 	if err != nil {
 		return err
@@ -89,10 +89,14 @@ func (cx *Context) current() *Task {
 	return cx.task
 }
 
-// running returns the worker that polls the task.
-func (cx *Context) running() *worker {
-	cx.current()
-	return cx.w
+// spent counts a future that was found complete, and reports whether the budget is used up: then the task has to hand its
+// worker back, and is polled at once again.
+func (cx *Context) spent() bool {
+	if cx.left--; cx.left >= 0 {
+		return false
+	}
+	cx.again = true
+	return true
 }
 
 // cancel cancels a future that t may have polled.

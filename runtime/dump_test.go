@@ -188,6 +188,20 @@ func TestStatsCount(t *testing.T) {
 	require.Zero(t, stats.Replaced)
 }
 
+func TestStatsCountSteals(t *testing.T) {
+	const n = 10
+	ex := rt.New(rt.WithWorkers(2))
+	ran := make(chan struct{}, n)
+	release, releaseOther := blockedWithInbox(t, ex, n, func() { ran <- struct{}{} })
+	releaseOther()
+	for range n {
+		receive(t, ran)
+	}
+	release()
+	shutdown(t, ex)
+	require.EqualValues(t, n, ex.Stats().Steals)
+}
+
 // A task's queue shows while its worker is busy.
 func TestStatsShowTheQueues(t *testing.T) {
 	ex := start(t, rt.WithWorkers(2))

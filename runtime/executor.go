@@ -98,7 +98,7 @@ func start(p Pool, opts []Option) (*Executor, error) {
 	if p != nil {
 		ex.spawn = p.Submit
 	}
-	ex.timers.init(ex)
+	ex.timers.init()
 	if o.workers > 1 {
 		ex.monitor = newMonitor(ex)
 	}

@@ -1,6 +1,9 @@
 package runtime
 
-import "github.com/farad-go/farad/waiter"
+import (
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
 
 // A Future is something that completes some time, and that a task or a goroutine can wait for without blocking. The
 // futures of the locks are such, and those of this package. A future is for one owner at a time.
@@ -35,8 +38,7 @@ func Await(cx *Context, f Future) error {
 			return ErrCancelled
 		}
 		if t.poll(f) {
-			if cx.left--; cx.left < 0 {
-				cx.again = true
+			if cx.spent() {
 				cx.pause()
 			}
 			return f.Err()
@@ -56,6 +58,14 @@ func repoll(n *waiter.Waiter, s waiter.Status, w waiter.Waker) bool {
 		w.Wake() // a claimer is at its last few steps
 	}
 	return s == waiter.StatusComplete
+}
+
+// settle waits for the last steps of the one that has begun to complete a node. A value on the channel comes before them,
+// and so may the end of a Cancel.
+func settle(n *waiter.Waiter) {
+	for n.Status() == waiter.StatusBusy {
+		xsync.Yield()
+	}
 }
 
 // Yield lets other tasks run. It returns [ErrCancelled] if the task has been cancelled. It is for straight-line tasks;

@@ -42,6 +42,9 @@ func (i *idle) wanted() bool {
 	return s&sleepingMask != 0 && s < oneSearching
 }
 
+// sub takes d off the word.
+func (i *idle) sub(d uint32) { i.word.Add(-d) }
+
 // enter lists w among the sleepers.
 func (i *idle) enter(w *worker) {
 	i.mu.Lock()
@@ -81,7 +84,7 @@ func (i *idle) remove(w *worker) {
 	k := slices.Index(i.sleepers, w)
 	i.sleepers = slices.Delete(i.sleepers, k, k+1)
 	w.listed = false
-	i.word.Add(^(oneSleeping - 1))
+	i.sub(oneSleeping)
 }
 
 // wakeOne wakes the worker that fell asleep last, to search. Those that are on their way, in or out, look by themselves.

@@ -32,15 +32,19 @@ func newLab(x *interleave.Run, workers int) *lab {
 	return l
 }
 
-// start lets the workers loose.
-func (l *lab) start() {
+// start spawns tasks, and lets the workers loose.
+func (l *lab) start(tasks ...*subject) {
+	for _, t := range tasks {
+		l.spawn(t)
+	}
 	for i, w := range l.ex.workers {
 		l.Go("w"+string(rune('0'+i)), w.serve) // and not work, whose recover would catch what the explorer unwinds with
 	}
 }
 
-// finish checks what is left when all threads have ended.
+// finish waits until all threads have ended, and checks what is left.
 func (l *lab) finish() {
+	l.Wait()
 	ex := l.ex
 	l.Assert(l.left.Load() == 0, "%d tasks have not ended", l.left.Load())
 	searching := uint32(0)
@@ -61,14 +65,25 @@ func (l *lab) finish() {
 	}
 }
 
+// requireIdle checks that all permits are back and nobody waits.
+func (l *lab) requireIdle(ss ...*semaphore.Semaphore) {
+	for i, s := range ss {
+		l.Assert(s.Available() == s.Size(), "a permit of semaphore %d was lost or made", i)
+		l.Assert(s.Waiting() == 0, "somebody still waits for semaphore %d", i)
+	}
+}
+
 // A subject is a task of a scenario.
 type subject struct {
 	Task
 	l      *lab
 	inside interleave.Bool
 	polls  interleave.Int32
-	step   func(s *subject, cx *Context, polls int32) bool
+	step   step
 }
+
+// A step is the Poll of a subject. It gets the number of polls, counted from 1.
+type step func(s *subject, cx *Context, polls int32) bool
 
 // Poll implements Poller.
 func (s *subject) Poll(cx *Context) bool {
@@ -101,19 +116,68 @@ func (l *lab) ended() {
 }
 
 // task makes a task, which is not spawned.
-func (l *lab) task(name string, step func(s *subject, cx *Context, polls int32) bool) *subject {
+func (l *lab) task(name string, step step) *subject {
 	s := &subject{l: l, step: step}
 	l.Name(name, s)
 	l.left.Add(1)
 	return s
 }
 
+// told makes a task that waits until it is told to end.
+func (l *lab) told() (t *subject, tell func()) {
+	told := new(interleave.Bool)
+	t = l.task("t", func(*subject, *Context, int32) bool { return told.Load() })
+	return t, func() { told.Store(true); t.Wake() }
+}
+
 func (l *lab) spawn(s *subject) {
 	l.Assert(l.ex.Spawn(s) == nil, "spawn refused")
 }
 
+func (l *lab) spawnFrom(cx *Context, s *subject) {
+	l.Assert(cx.Spawn(s) == nil, "spawn refused")
+}
+
 // once is a task that ends in its first poll.
 func once(*subject, *Context, int32) bool { return true }
+
+// meeting is the only step of each of n tasks, which have to be polled at the same time.
+func meeting(n int32) step {
+	here := new(interleave.Int32)
+	return func(*subject, *Context, int32) bool {
+		here.Add(1)
+		await(func() bool { return here.Load() == n })
+		return true
+	}
+}
+
+// await waits until cond is true.
+func await(cond func() bool) {
+	for !cond() {
+		interleave.Yield()
+	}
+}
+
+// held returns a semaphore of n permits, all of which are taken.
+func held(n int64) *semaphore.Semaphore {
+	s := semaphore.New(n)
+	s.TryAcquire(n)
+	return s
+}
+
+// request returns a future for a permit of s.
+func request(s *semaphore.Semaphore) *semaphore.AcquireFuture {
+	f := new(semaphore.AcquireFuture)
+	f.Init(s, 1)
+	return f
+}
+
+// completionOf returns the end of t as a future.
+func completionOf(t *subject) *Completion {
+	c := new(Completion)
+	c.Init(&t.Task)
+	return c
+}
 
 type experiment struct {
 	name string
@@ -161,40 +225,32 @@ var tierOne = []experiment{
 		l := newLab(x, 1)
 		var told interleave.Int32
 		t := l.task("t", func(_ *subject, _ *Context, _ int32) bool { return told.Load() == 2 })
-		l.spawn(t)
-		l.start()
+		l.start(t)
 		x.Same(2, "waker", func(int) { told.Add(1); t.Wake() })
-		x.Wait()
 		l.finish()
 	}, 0},
 	{"wake/after the end", func(x *interleave.Run) { // a waker that is kept is harmless, even to the task's next life
 		l := newLab(x, 1)
 		t := l.task("t", once)
 		u := l.task("u", once)
-		l.spawn(t)
-		l.start()
+		l.start(t)
 		x.Go("late", func() {
 			t.Wake()
 			t.Wake()
 			l.spawn(u)
 		})
-		x.Wait()
 		l.finish()
 	}, 0},
 	{"wake/twice spawned", func(x *interleave.Run) {
 		l := newLab(x, 1)
 		l.left.Add(1) // the second life
 		t := l.task("t", once)
-		l.spawn(t)
-		l.start()
+		l.start(t)
 		x.Go("waker", t.Wake)
 		x.Go("again", func() {
-			for l.left.Load() == 2 || t.state.Load() != 0 {
-				interleave.Yield()
-			}
+			await(func() bool { return l.left.Load() < 2 && t.state.Load() == 0 })
 			l.spawn(t)
 		})
-		x.Wait()
 		l.finish()
 	}, 0},
 	{"wake/itself", func(x *interleave.Run) {
@@ -210,10 +266,8 @@ var tierOne = []experiment{
 				return true
 			}
 		})
-		l.spawn(t)
-		l.start()
+		l.start(t)
 		x.Go("waker", t.Wake)
-		x.Wait()
 		l.finish()
 	}, 0},
 
@@ -223,23 +277,17 @@ var tierOne = []experiment{
 		l.start()
 		x.Go("spawner", func() { l.spawn(t) })
 		x.Go("another", func() { l.spawn(u) })
-		x.Wait()
 		l.finish()
 	}, 0},
 	{"park/needs another", func(x *interleave.Run) { // one task keeps its worker until the other has run
 		l := newLab(x, 2)
 		var ran interleave.Bool
 		patient := l.task("patient", func(*subject, *Context, int32) bool {
-			for !ran.Load() {
-				interleave.Yield()
-			}
+			await(ran.Load)
 			return true
 		})
 		helper := l.task("helper", func(*subject, *Context, int32) bool { ran.Store(true); return true })
-		l.spawn(patient)
-		l.spawn(helper)
-		l.start()
-		x.Wait()
+		l.start(patient, helper)
 		l.finish()
 	}, 0},
 	{"park/spawned by a task", func(x *interleave.Run) { // the same, with the other in the queue of the busy worker
@@ -247,34 +295,25 @@ var tierOne = []experiment{
 		var ran interleave.Bool
 		helper := l.task("helper", func(*subject, *Context, int32) bool { ran.Store(true); return true })
 		patient := l.task("patient", func(_ *subject, cx *Context, _ int32) bool {
-			l.Assert(cx.Spawn(helper) == nil, "spawn refused")
-			for !ran.Load() {
-				interleave.Yield()
-			}
+			l.spawnFrom(cx, helper)
+			await(ran.Load)
 			return true
 		})
-		l.spawn(patient)
-		l.start()
-		x.Wait()
+		l.start(patient)
 		l.finish()
 	}, 0},
 	{"park/wake", func(x *interleave.Run) { // a wake finds the worker at every point of its falling asleep
 		l := newLab(x, 2)
-		var told interleave.Bool
-		t := l.task("t", func(*subject, *Context, int32) bool { return told.Load() })
-		l.spawn(t)
-		l.start()
-		x.Go("waker", func() { told.Store(true); t.Wake() })
-		x.Wait()
+		t, tell := l.told()
+		l.start(t)
+		x.Go("waker", tell)
 		l.finish()
 	}, 0},
 
 	{"cancel/waiting", func(x *interleave.Run) { // a cancel reaches a task that waits for what never comes
 		l := newLab(x, 1)
-		s := semaphore.New(1)
-		s.TryAcquire(1)
-		f := new(semaphore.AcquireFuture)
-		f.Init(s, 1)
+		s := held(1)
+		f := request(s)
 		t := l.task("t", func(me *subject, cx *Context, _ int32) bool {
 			if !me.poll(cx, f) {
 				return false
@@ -282,20 +321,16 @@ var tierOne = []experiment{
 			l.Assert(cx.Err() == ErrCancelled, "not cancelled")
 			return true
 		})
-		l.spawn(t)
-		l.start()
+		l.start(t)
 		x.Go("canceller", t.Cancel)
-		x.Wait()
-		s.Release(1)
-		x.Assert(s.Available() == 1 && s.Waiting() == 0, "a permit was lost")
 		l.finish()
+		s.Release(1)
+		l.requireIdle(s)
 	}, 0},
 	{"cancel/against a grant", func(x *interleave.Run) {
 		l := newLab(x, 1)
-		s := semaphore.New(1)
-		s.TryAcquire(1)
-		f := new(semaphore.AcquireFuture)
-		f.Init(s, 1)
+		s := held(1)
+		f := request(s)
 		t := l.task("t", func(me *subject, cx *Context, _ int32) bool {
 			if !me.poll(cx, f) {
 				return false
@@ -307,33 +342,24 @@ var tierOne = []experiment{
 			}
 			return true
 		})
-		l.spawn(t)
-		l.start()
+		l.start(t)
 		x.Go("canceller", t.Cancel)
 		x.Go("releaser", func() { s.Release(1) })
-		x.Wait()
-		x.Assert(s.Available() == 1 && s.Waiting() == 0, "a permit was lost")
 		l.finish()
+		l.requireIdle(s)
 	}, 0},
 	{"cancel/twice, against the end", func(x *interleave.Run) {
 		l := newLab(x, 1)
 		t := l.task("t", func(_ *subject, cx *Context, polls int32) bool { return cx.Err() != nil || polls == 2 || cx.Yield() })
-		l.spawn(t)
-		l.start()
+		l.start(t)
 		x.Same(2, "canceller", func(int) { t.Cancel() })
-		x.Wait()
 		l.finish()
 	}, 0},
 
 	{"select/against grants", func(x *interleave.Run) { // two permits come at the same time: one wins, the other is given back
 		l := newLab(x, 1)
-		a, b := semaphore.New(1), semaphore.New(1)
-		a.TryAcquire(1)
-		b.TryAcquire(1)
-		fa, fb := new(semaphore.AcquireFuture), new(semaphore.AcquireFuture)
-		fa.Init(a, 1)
-		fb.Init(b, 1)
-		first := FirstOf(fa, fb)
+		a, b := held(1), held(1)
+		first := FirstOf(request(a), request(b))
 		t := l.task("t", func(me *subject, cx *Context, _ int32) bool {
 			if !me.poll(cx, first) {
 				return false
@@ -342,23 +368,18 @@ var tierOne = []experiment{
 			[]*semaphore.Semaphore{a, b}[first.Index()].Release(1)
 			return true
 		})
-		l.spawn(t)
-		l.start()
+		l.start(t)
 		x.Go("a", func() { a.Release(1) })
 		x.Go("b", func() { b.Release(1) })
-		x.Wait()
-		x.Assert(a.Available() == 1 && a.Waiting() == 0, "a's permit was lost")
-		x.Assert(b.Available() == 1 && b.Waiting() == 0, "b's permit was lost")
 		l.finish()
+		l.requireIdle(a, b)
 	}, 0},
 
 	{"completion/against the end", func(x *interleave.Run) { // waited for by a thread of its own
 		l := newLab(x, 1)
 		t := l.task("t", once)
-		var c Completion
-		c.Init(&t.Task)
-		l.spawn(t)
-		l.start()
+		c := completionOf(t)
+		l.start(t)
 		x.Go("owner", func() {
 			woken := interleave.NewSignal(1)
 			for !c.Poll(waiter.WakerFunc(woken.TrySend)) {
@@ -366,36 +387,28 @@ var tierOne = []experiment{
 			}
 			l.Assert(c.Err() == nil, "ended with %v", c.Err())
 		})
-		x.Wait()
 		l.finish()
 	}, 0},
 	{"completion/cancelled", func(x *interleave.Run) {
 		l := newLab(x, 1)
 		t := l.task("t", once)
-		var c Completion
-		c.Init(&t.Task)
-		l.spawn(t)
-		l.start()
+		c := completionOf(t)
+		l.start(t)
 		x.Go("owner", func() {
 			if !c.Poll(nil) {
 				c.Cancel()
 				c.Cancel()
 			}
-			for !c.Poll(nil) {
-				interleave.Yield()
-			}
+			await(func() bool { return c.Poll(nil) })
 		})
-		x.Wait()
 		l.finish()
 	}, 0},
 
 	{"completion/done after a cancel", func(x *interleave.Run) {
 		l := newLab(x, 1)
 		t := l.task("t", once)
-		var c Completion
-		c.Init(&t.Task)
-		l.spawn(t)
-		l.start()
+		c := completionOf(t)
+		l.start(t)
 		x.Go("owner", func() {
 			c.Done()
 			c.Cancel()
@@ -403,47 +416,39 @@ var tierOne = []experiment{
 			c.Init(&t.Task) // the value comes a few instructions before the end
 			l.Assert(c.Err() == nil, "ended with %v", c.Err())
 		})
-		x.Wait()
 		l.finish()
 	}, 0},
 	{"shutdown/against a spawn", func(x *interleave.Run) { // a task is refused, or waited for
 		l := newLab(x, 1)
 		t, u := l.task("t", once), l.task("u", once)
-		l.spawn(t)
-		l.start()
+		l.start(t)
 		x.Go("closer", l.ex.close)
 		x.Go("spawner", func() {
 			if l.ex.Spawn(u) != nil {
 				l.ended()
 			}
 		})
-		x.Wait()
+		l.finish()
 		select {
 		case <-l.ex.drained:
 		default:
 			x.Fail("not drained")
 		}
-		l.finish()
 	}, 0},
 	{"shutdown/cancels", func(x *interleave.Run) { // it reaches a task that waits, and one that is about to
 		l := newLab(x, 1)
 		t := l.task("t", func(_ *subject, cx *Context, _ int32) bool { return cx.Err() != nil })
-		l.spawn(t)
-		l.start()
+		l.start(t)
 		x.Go("closer", func() { l.ex.close(); l.ex.cancelAll() })
-		x.Wait()
 		l.finish()
 	}, 0},
 
 	{"dump/against a wake", func(x *interleave.Run) {
 		l := newLab(x, 1)
-		var told interleave.Bool
-		t := l.task("t", func(*subject, *Context, int32) bool { return told.Load() })
-		l.spawn(t)
-		l.start()
-		x.Go("waker", func() { told.Store(true); t.Wake() })
+		t, tell := l.told()
+		l.start(t)
+		x.Go("waker", tell)
 		x.Go("dumper", func() { l.ex.Dump() })
-		x.Wait()
 		l.finish()
 	}, 0},
 }
@@ -456,17 +461,12 @@ var tierTwo = []experiment{
 		t := l.task("t", once)
 		l.start()
 		x.Go("spawner", func() { l.spawn(t) })
-		x.Wait()
 		l.finish()
 	}, 0},
 	{"join/against cancel", func(x *interleave.Run) { // of two permits one has come when the task is cancelled, or none, or both
 		l := newLab(x, 1)
-		s := semaphore.New(2)
-		s.TryAcquire(2)
-		fa, fb := new(semaphore.AcquireFuture), new(semaphore.AcquireFuture)
-		fa.Init(s, 1)
-		fb.Init(s, 1)
-		all := AllOf(fa, fb)
+		s := held(2)
+		all := AllOf(request(s), request(s))
 		t := l.task("t", func(me *subject, cx *Context, _ int32) bool {
 			if !me.poll(cx, all) {
 				return false
@@ -476,20 +476,17 @@ var tierTwo = []experiment{
 			}
 			return true
 		})
-		l.spawn(t)
-		l.start()
+		l.start(t)
 		x.Go("releaser", func() { s.Release(1); s.Release(1) })
 		x.Go("canceller", t.Cancel)
-		x.Wait()
-		x.Assert(s.Available() == 2 && s.Waiting() == 0, "a permit was lost")
 		l.finish()
+		l.requireIdle(s)
 	}, 0},
 	{"park/spawn of two", func(x *interleave.Run) {
 		l := newLab(x, 2)
 		t, u := l.task("t", once), l.task("u", once)
 		l.start()
 		x.Go("spawner", func() { l.spawn(t); l.spawn(u) })
-		x.Wait()
 		l.finish()
 	}, 2},
 	{"park/overflow", func(x *interleave.Run) { // one task fills its worker's queue, and more
@@ -498,42 +495,29 @@ var tierTwo = []experiment{
 		for range ringSize + 2 {
 			children = append(children, l.task("child", once))
 		}
-		l.spawn(l.task("parent", func(_ *subject, cx *Context, _ int32) bool {
+		l.start(l.task("parent", func(_ *subject, cx *Context, _ int32) bool {
 			for _, c := range children {
-				l.Assert(cx.Spawn(c) == nil, "spawn refused")
+				l.spawnFrom(cx, c)
 			}
 			return true
 		}))
-		l.start()
-		x.Wait()
 		l.finish()
 	}, 2},
 	{"park/spawn of two that need each other", func(x *interleave.Run) { // while workers fall asleep
 		l := newLab(x, 2)
-		var here interleave.Int32
-		meet := func(*subject, *Context, int32) bool {
-			here.Add(1)
-			for here.Load() < 2 {
-				interleave.Yield()
-			}
-			return true
-		}
+		meet := meeting(2)
 		t, u := l.task("t", meet), l.task("u", meet)
 		l.start()
 		x.Go("spawner", func() { l.spawn(t); l.spawn(u) })
-		x.Wait()
 		l.finish()
 	}, 2},
 	{"park/wake and spawn", func(x *interleave.Run) {
 		l := newLab(x, 2)
-		var told interleave.Bool
-		t := l.task("t", func(*subject, *Context, int32) bool { return told.Load() })
+		t, tell := l.told()
 		u := l.task("u", once)
-		l.spawn(t)
-		l.start()
-		x.Go("waker", func() { told.Store(true); t.Wake() })
+		l.start(t)
+		x.Go("waker", tell)
 		x.Go("spawner", func() { l.spawn(u) })
-		x.Wait()
 		l.finish()
 	}, 2},
 }
@@ -542,21 +526,8 @@ var tierTwo = []experiment{
 var tierThree = []experiment{
 	{"park/three workers", func(x *interleave.Run) {
 		l := newLab(x, 3)
-		var ran interleave.Int32
-		wait := func(n int32) func(*subject, *Context, int32) bool {
-			return func(*subject, *Context, int32) bool {
-				ran.Add(1)
-				for ran.Load() < n {
-					interleave.Yield()
-				}
-				return true
-			}
-		}
-		for range 3 { // all three have to be polled at the same time
-			l.spawn(l.task("t", wait(3)))
-		}
-		l.start()
-		x.Wait()
+		meet := meeting(3)
+		l.start(l.task("t", meet), l.task("t", meet), l.task("t", meet))
 		l.finish()
 	}, 0},
 	{"hand-off/two workers", func(x *interleave.Run) { // tasks that take turns on a permit, and yield while they hold it
@@ -564,8 +535,7 @@ var tierThree = []experiment{
 		s := semaphore.New(1)
 		var holding interleave.Int32
 		for range 3 {
-			f := new(semaphore.AcquireFuture)
-			f.Init(s, 1)
+			f := request(s)
 			holds := false // the task's own
 			l.spawn(l.task("t", func(me *subject, cx *Context, _ int32) bool {
 				if !holds {
@@ -583,9 +553,8 @@ var tierThree = []experiment{
 			}))
 		}
 		l.start()
-		x.Wait()
-		x.Assert(s.Available() == 1, "a permit was lost")
 		l.finish()
+		l.requireIdle(s)
 	}, 0},
 }
 

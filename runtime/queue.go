@@ -239,13 +239,6 @@ func (b *inbox) takeAll() list {
 	}
 }
 
-// enqueue gives w a task that has been woken.
-func (w *worker) enqueue(t *Task) {
-	if w.inbox.push(t) {
-		w.signal.Send()
-	}
-}
-
 // sleep marks the worker as sleeping, unless there is something for it.
 func (b *inbox) sleep() bool { return b.top.CompareAndSwap(nil, &asleep) }
 

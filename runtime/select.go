@@ -18,8 +18,7 @@ func Select(cx *Context, fs ...Future) (int, error) {
 			return -1, ErrCancelled
 		}
 		if i := pollFirst(fs, t.poll, t.cancel); i >= 0 {
-			if cx.left--; cx.left < 0 {
-				cx.again = true
+			if cx.spent() {
 				cx.pause()
 			}
 			return i, fs[i].Err()

@@ -321,10 +321,35 @@ func TestCompletionMayBeUsedAgainWhenDoneHasDelivered(t *testing.T) {
 	})
 }
 
+// Who is told of the end may cancel another one that is about to be told.
+func TestCompletionCancelledWhileOthersAreToldIsNotWoken(t *testing.T) {
+	ex := solo(t)
+	s := held(t, 1)
+	f := request(s, 1)
+	p := newPoll(func(cx *rt.Context) bool { return cx.Poll(f) })
+	require.NoError(t, ex.Spawn(p))
+	first, second, last := completionOf(&p.Task), completionOf(&p.Task), completionOf(&p.Task)
+	var w counter
+	require.False(t, first.Poll(waiter.WakerFunc(second.Cancel)))
+	require.False(t, second.Poll(&w))
+	done := last.Done()
+	s.Release(1)
+	receive(t, done)
+	require.Zero(t, w.n.Load())
+	second.Init(&p.Task)
+	require.NoError(t, second.Err())
+	require.NoError(t, f.Err())
+}
+
 // counter is a waker that counts.
 type counter struct{ n atomic.Int64 }
 
 func (c *counter) Wake() { c.n.Add(1) }
+
+func TestCompletionOfATaskThatWasNeverSpawnedIsPending(t *testing.T) {
+	require.ErrorIs(t, new(rt.Completion).Err(), waiter.ErrPending)
+	require.ErrorIs(t, completionOf(new(rt.Task)).Err(), waiter.ErrPending)
+}
 
 func TestMisuseOfCompletionPanics(t *testing.T) {
 	ex := solo(t)

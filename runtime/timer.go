@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -30,7 +29,7 @@ type Timer struct {
 // Init makes t a timer of d, not yet started. If d is not positive it completes at once. An earlier use must have ended
 // or been cancelled.
 func (t *Timer) Init(d time.Duration) {
-	t.settle()
+	settle(&t.w)
 	switch t.w.Status() {
 	case waiter.StatusIdle:
 	case waiter.StatusComplete:
@@ -52,7 +51,7 @@ func (t *Timer) Poll(w waiter.Waker) bool {
 
 // Err returns nil if the time has passed, [waiter.ErrPending] if not.
 func (t *Timer) Err() error {
-	t.settle()
+	settle(&t.w)
 	if t.w.Status() != waiter.StatusComplete {
 		return waiter.ErrPending
 	}
@@ -102,22 +101,10 @@ func (t *Timer) start(w waiter.Waker) waiter.Status {
 	return waiter.StatusWaiting
 }
 
-// settle waits for the last steps of a timer that is firing.
-func (t *Timer) settle() {
-	for t.w.Status() == waiter.StatusBusy {
-		xsync.Yield()
-	}
-}
-
 // Sleep waits for d in a straight-line task. It returns [ErrCancelled] if the task is cancelled meanwhile.
 func Sleep(cx *Context, d time.Duration) error {
-	t := &cx.timer
-	t.Init(d)
-	err := Await(cx, t)
-	if err != nil {
-		t.settle() // a cancelled one, before the next Init
-	}
-	return err
+	cx.timer.Init(d)
+	return Await(cx, &cx.timer)
 }
 
 // Timeout returns a future that completes with f, or, if that takes longer than d from the first Poll on, with
@@ -174,7 +161,7 @@ type timers struct {
 	stopped bool
 }
 
-func (ts *timers) init(*Executor) {
+func (ts *timers) init() {
 	ts.epoch = time.Now()
 	ts.clock = time.AfterFunc(time.Hour, ts.fire)
 	ts.clock.Stop()

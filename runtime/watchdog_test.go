@@ -216,6 +216,46 @@ func TestWatchdogKnowsOfCancelsByTheTask(t *testing.T) {
 	})
 }
 
+// The futures of this package say whether they are complete, so that one that the task has cancelled is not reported.
+func TestWatchdogAsksTheFuturesOfThisPackage(t *testing.T) {
+	watched(t, func(t *testing.T, ex *rt.Executor, r *reports) {
+		s, end := held(t, 1), held(t, 1)
+		f, g := request(s, 1), request(end, 1)
+		other := newPoll(func(cx *rt.Context) bool { return cx.Poll(f) })
+		require.NoError(t, ex.Spawn(other))
+		var forgotten, cancelled rt.Timer
+		forgotten.Init(time.Minute)
+		cancelled.Init(time.Minute)
+		completion := completionOf(&other.Task)
+		first := true
+		p := newPoll(func(cx *rt.Context) bool {
+			if first {
+				first = false
+				cx.Poll(&forgotten)
+				cx.Poll(&cancelled)
+				cx.Poll(completion)
+			} else {
+				cancelled.Cancel()
+			}
+			return cx.Poll(g)
+		})
+		require.NoError(t, ex.Spawn(p))
+		time.Sleep(time.Minute / 2)
+		require.Empty(t, r.all())
+		time.Sleep(time.Minute)
+		require.Len(t, r.all(), 1)
+		require.Equal(t, "*runtime.Timer", r.all()[0].What)
+		s.Release(1)
+		time.Sleep(time.Minute)
+		require.Len(t, r.all(), 2)
+		require.Equal(t, "*runtime.Completion", r.all()[1].What)
+		end.Release(1)
+		require.NoError(t, ended(t, &p.Task))
+		require.NoError(t, f.Err())
+		require.NoError(t, g.Err())
+	})
+}
+
 func filter(all []rt.Report, kind rt.ReportKind) (of []rt.Report) {
 	for _, r := range all {
 		if r.Kind == kind {

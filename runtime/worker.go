@@ -48,6 +48,13 @@ type worker struct {
 	ring ring // the queue, unless solo
 }
 
+// enqueue gives w a task that has been woken.
+func (w *worker) enqueue(t *Task) {
+	if w.inbox.push(t) {
+		w.signal.Send()
+	}
+}
+
 // work polls tasks until the executor stops. A panic ends a shift only.
 func (w *worker) work() {
 	for w.shift() {
@@ -129,10 +136,15 @@ func (w *worker) receive() *Task {
 		w.runNext++
 		t = l.popFront()
 	}
+	w.pushAll(&l)
+	return t
+}
+
+// pushAll puts the tasks of l behind the worker's queue.
+func (w *worker) pushAll(l *list) {
 	for l.head != nil {
 		w.push(l.popFront())
 	}
-	return t
 }
 
 // push puts a task behind the worker's queue.
@@ -189,9 +201,7 @@ func (w *worker) search() *Task {
 			if l := from.inbox.takeAll(); l.size > 0 {
 				w.counts.steals += uint64(l.size)
 				t := l.popFront()
-				for l.size > 0 {
-					w.push(l.popFront())
-				}
+				w.pushAll(&l)
 				return t
 			}
 		}
@@ -207,7 +217,7 @@ func (w *worker) endSearch() {
 	}
 	if w.searching {
 		w.searching = false
-		w.ex.idle.word.Add(^(oneSearching - 1))
+		w.ex.idle.sub(oneSearching)
 	} else if w.ring.empty() {
 		return
 	}

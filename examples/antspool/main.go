@@ -35,50 +35,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
 	"time"
 
-	"github.com/dustin/go-humanize"
-	"golang.org/x/term"
-)
-
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitTimeout     = 124
-	exitInterrupted = 130
-	exitTerminated  = 143
-)
-
-var (
-	errTerminated = errors.New("terminated")
-	errTimeout    = errors.New("timeout")
+	"github.com/farad-go/farad/examples/internal/cli"
 )
 
 func main() {
-	os.Exit(run(withSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
-}
-
-// withSignals returns a context that the first SIGINT or SIGTERM cancels. A second one kills the process.
-func withSignals(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		s := <-signals
-		signal.Stop(signals)
-		if s == os.Interrupt {
-			cancel(errors.New("interrupted"))
-		} else {
-			cancel(errTerminated)
-		}
-	}()
-	return ctx
+	os.Exit(run(cli.WithSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // options are the command line.
@@ -86,26 +51,9 @@ type options struct {
 	root     string
 	workers  int
 	level    int
-	mem      byteSize
+	mem      cli.ByteSize
 	timeout  time.Duration
 	progress bool
-}
-
-// byteSize is a flag value such as 64MiB.
-type byteSize int64
-
-func (b *byteSize) String() string { return humanize.IBytes(uint64(*b)) }
-
-func (b *byteSize) Set(s string) error {
-	n, err := humanize.ParseBytes(s)
-	if err != nil {
-		return err
-	}
-	if n > math.MaxInt {
-		return errors.New("more than this machine can address")
-	}
-	*b = byteSize(n)
-	return nil
 }
 
 // parseArgs reads the command line. It has told the user about an error it returns.
@@ -117,7 +65,7 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&opts.level, "level", gzip.DefaultCompression, "of compression, 1 to 9")
 	fs.Var(&opts.mem, "mem", "`bytes` of file content in memory at a time, such as 64MiB")
 	fs.DurationVar(&opts.timeout, "timeout", 0, "stop after this time; 0 means never")
-	fs.BoolVar(&opts.progress, "progress", isTerminal(stderr), "show a progress bar; the default is whether standard"+
+	fs.BoolVar(&opts.progress, "progress", cli.IsTerminal(stderr), "show a progress bar; the default is whether standard"+
 		" error is a terminal")
 	fs.Usage = func() {
 		fmt.Fprintln(stderr, "usage: antspool [flags] [DIR]")
@@ -154,16 +102,13 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	opts, err := parseArgs(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
+		return cli.ExitOK
 	}
 	if err != nil {
-		return exitUsage
+		return cli.ExitUsage
 	}
-	if opts.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, opts.timeout, errTimeout)
-		defer cancel()
-	}
+	ctx, cancel := cli.WithTimeout(ctx, opts.timeout)
+	defer cancel()
 
 	start := time.Now()
 	rep := newReporter(stderr)
@@ -171,7 +116,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := newSqueezer(opts, rep)
 	if err != nil {
 		rep.warn(err.Error())
-		return exitFailed
+		return cli.ExitFailed
 	}
 	if opts.progress {
 		rep.draw(files, s)
@@ -181,21 +126,5 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 	stopped := context.Cause(ctx)
 	err = rep.finish(stdout, s, stopped, time.Since(start))
-	switch {
-	case errors.Is(stopped, errTimeout):
-		return exitTimeout
-	case errors.Is(stopped, errTerminated):
-		return exitTerminated
-	case stopped != nil:
-		return exitInterrupted
-	case err != nil || rep.failures() > 0:
-		return exitFailed
-	default:
-		return exitOK
-	}
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return cli.ExitCode(stopped, err != nil || rep.failures() > 0)
 }

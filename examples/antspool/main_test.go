@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,41 +15,22 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/examples/internal/cli"
+	"github.com/farad-go/farad/examples/internal/cli/clitest"
 )
 
-// runAsMain makes the test binary behave as the program, for the tests that need a process of their own.
-const runAsMain = "ANTSPOOL_TEST_RUN_AS_MAIN"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(runAsMain) != "" {
+	if clitest.IsProgram() {
 		main()
 		return
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // Ants starts two goroutines when it is imported.
-}
-
-// writeTree makes the files below a new directory, which it returns.
-func writeTree(t *testing.T, files map[string][]byte) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, content, 0o644))
-	}
-	return dir
-}
-
-func randomBytes(seed byte, n int) []byte {
-	b := make([]byte, n)
-	_, _ = rand.NewChaCha8([32]byte{seed}).Read(b)
-	return b
 }
 
 func text(n int) []byte { return bytes.Repeat([]byte("to be or not to be\n"), n) }
@@ -60,8 +40,8 @@ func variedFiles() map[string][]byte {
 		"empty.txt":      nil,
 		"a.txt":          text(1000),
 		"b/c.TXT":        text(20),
-		"b/random.bin":   randomBytes(1, 30_000),
-		"b/d/large.bin":  append(text(2*chunkSize/19), randomBytes(2, 1000)...),
+		"b/random.bin":   clitest.RandomBytes(1, 30_000),
+		"b/d/large.bin":  append(text(2*chunkSize/19), clitest.RandomBytes(2, 1000)...),
 		"b/d/Makefile":   text(3),
 		".hidden":        text(5),
 		"b/.hidden.conf": text(7),
@@ -112,7 +92,7 @@ func parse(t *testing.T, table string) map[string]totals {
 
 func TestSizesAreThoseOfGzip(t *testing.T) {
 	files := variedFiles()
-	dir := writeTree(t, files)
+	dir := clitest.WriteTree(t, files)
 	want := wantTotals(t, files)
 	require.Contains(t, want, ".conf")
 	for _, flags := range [][]string{
@@ -126,7 +106,7 @@ func TestSizesAreThoseOfGzip(t *testing.T) {
 		{"-progress"},
 	} {
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, exitOK, run(t.Context(), append(flags, dir), &stdout, &stderr), "%v: %s", flags, &stderr)
+		require.Equal(t, cli.ExitOK, run(t.Context(), append(flags, dir), &stdout, &stderr), "%v: %s", flags, &stderr)
 		require.Equal(t, want, parse(t, stdout.String()), "%v", flags)
 		require.Contains(t, stderr.String(), "9 files, ")
 		require.Contains(t, stderr.String(), "0 files failed")
@@ -134,16 +114,16 @@ func TestSizesAreThoseOfGzip(t *testing.T) {
 
 	t.Chdir(dir)
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitOK, run(t.Context(), nil, &stdout, &stderr), "the default is the current directory")
+	require.Equal(t, cli.ExitOK, run(t.Context(), nil, &stdout, &stderr), "the default is the current directory")
 	require.Equal(t, want, parse(t, stdout.String()))
 }
 
 func TestLevelMakesADifference(t *testing.T) {
-	dir := writeTree(t, map[string][]byte{"a": append(randomBytes(1, 10_000), text(10_000)...)})
+	dir := clitest.WriteTree(t, map[string][]byte{"a": append(clitest.RandomBytes(1, 10_000), text(10_000)...)})
 	var sizes []int64
 	for _, level := range []string{"1", "9"} {
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, exitOK, run(t.Context(), []string{"-level=" + level, dir}, &stdout, &stderr))
+		require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-level=" + level, dir}, &stdout, &stderr))
 		sizes = append(sizes, parse(t, stdout.String())["all"].squeezed)
 	}
 	require.Less(t, sizes[1], sizes[0])
@@ -157,24 +137,16 @@ func newTestSqueezer(t *testing.T, opts options, stderr io.Writer) *squeezer {
 	return s
 }
 
-// A testFile is a file whose Read a test replaces.
-type testFile struct {
-	fs.File
-	read func(p []byte) (int, error)
-}
-
-func (f testFile) Read(p []byte) (int, error) { return f.read(p) }
-
 func TestBudgetIsKept(t *testing.T) {
 	files := map[string][]byte{"large": make([]byte, 30_000)}
 	for i := range 60 {
 		files[fmt.Sprint(i)] = make([]byte, i*150)
 	}
-	dir := writeTree(t, files)
+	dir := clitest.WriteTree(t, files)
 	const budget = 10_000
 	var stderr bytes.Buffer
 	s := newTestSqueezer(t, options{workers: 8, mem: budget, level: gzip.BestSpeed}, &stderr)
-	var now, peak atomic.Int64
+	var buffers clitest.HighWater
 	openFile := s.open
 	s.open = func(name string) (fs.File, error) {
 		f, err := openFile(name)
@@ -182,24 +154,19 @@ func TestBudgetIsKept(t *testing.T) {
 		fi, err := f.Stat()
 		require.NoError(t, err)
 		n := min(fi.Size(), budget)
-		for held := now.Add(n); ; {
-			p := peak.Load()
-			if held <= p || peak.CompareAndSwap(p, held) {
-				break
-			}
-		}
-		return testFile{f, func(p []byte) (int, error) {
+		buffers.Add(n)
+		return &clitest.File{File: f, OnRead: func(p []byte) (int, error) {
 			time.Sleep(50 * time.Microsecond)
-			n, err := f.Read(p)
+			read, err := f.Read(p)
 			if err == io.EOF {
-				now.Add(-min(fi.Size(), budget))
+				buffers.Add(-n)
 			}
-			return n, err
+			return read, err
 		}}, nil
 	}
 	s.squeezeAll(t.Context(), list(t.Context(), dir, s.rep))
 	require.EqualValues(t, budget, s.peak, "the large file has it all")
-	require.LessOrEqual(t, peak.Load(), int64(budget))
+	require.LessOrEqual(t, buffers.Peak(), int64(budget))
 	require.EqualValues(t, 61, s.byKind["(none)"].files)
 	require.Zero(t, s.held)
 	require.EqualValues(t, budget, s.pool.Gate().Available())
@@ -212,7 +179,7 @@ func TestCancelEndsTheWaitAndTheWork(t *testing.T) {
 	for i := range 20 {
 		files[fmt.Sprint(i)] = make([]byte, 1000)
 	}
-	dir := writeTree(t, files)
+	dir := clitest.WriteTree(t, files)
 	ctx, cancel := context.WithCancel(t.Context())
 	var stderr bytes.Buffer
 	s := newTestSqueezer(t, options{workers: 2, mem: 1500, level: gzip.BestSpeed}, &stderr)
@@ -220,7 +187,7 @@ func TestCancelEndsTheWaitAndTheWork(t *testing.T) {
 	reads := 0
 	s.open = func(name string) (fs.File, error) {
 		f, err := openFile(name)
-		return testFile{f, func(p []byte) (int, error) { // It never ends.
+		return &clitest.File{File: f, OnRead: func(p []byte) (int, error) { // It never ends.
 			if reads++; reads > 10 && s.pool.Gate().Waiting() == 1 {
 				cancel()
 			}
@@ -245,14 +212,14 @@ func TestCancelEndsTheWaitAndTheWork(t *testing.T) {
 }
 
 func TestTimeoutHasItsExitCode(t *testing.T) {
-	dir := writeTree(t, variedFiles())
+	dir := clitest.WriteTree(t, variedFiles())
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitTimeout, run(t.Context(), []string{"-timeout=1ns", dir}, &stdout, &stderr))
+	require.Equal(t, cli.ExitTimeout, run(t.Context(), []string{"-timeout=1ns", dir}, &stdout, &stderr))
 	require.Equal(t, map[string]totals{"all": {}}, parse(t, stdout.String()))
 	require.Contains(t, stderr.String(), "stopped early: timeout")
 	require.Contains(t, stderr.String(), "0 files failed")
 
-	for cause, code := range map[error]int{errTerminated: exitTerminated, errors.New("interrupted"): exitInterrupted} {
+	for cause, code := range map[error]int{cli.ErrTerminated: cli.ExitTerminated, cli.ErrInterrupted: cli.ExitInterrupted} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(cause)
 		require.Equal(t, code, run(ctx, []string{dir}, &stdout, &stderr))
@@ -266,11 +233,10 @@ func TestSignalStopsTheProgram(t *testing.T) {
 	}
 	files := map[string][]byte{}
 	for i := range 50 {
-		files[fmt.Sprint(i)] = randomBytes(byte(i), 2<<20)
+		files[fmt.Sprint(i)] = clitest.RandomBytes(i, 2<<20)
 	}
-	dir := writeTree(t, files)
-	cmd := exec.Command(os.Args[0], "-workers=1", "-level=9", "-mem=1KiB", dir)
-	cmd.Env = append(os.Environ(), runAsMain+"=1")
+	dir := clitest.WriteTree(t, files)
+	cmd := clitest.Command(t, "-workers=1", "-level=9", "-mem=1KiB", dir)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	require.NoError(t, cmd.Start())
@@ -282,13 +248,13 @@ func TestSignalStopsTheProgram(t *testing.T) {
 	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	require.True(t, ok, "%v", err)
-	require.Equal(t, exitInterrupted, exit.ExitCode())
+	require.Equal(t, cli.ExitInterrupted, exit.ExitCode())
 	require.Less(t, parse(t, stdout.String())["all"].files, int64(len(files)))
 	require.Contains(t, stderr.String(), "stopped early: interrupted")
 }
 
 func TestUnreadableFilesAreReportedAndDoNotStopTheRun(t *testing.T) {
-	dir := writeTree(t, map[string][]byte{"a": text(10), "b": text(10), "c": text(10)})
+	dir := clitest.WriteTree(t, map[string][]byte{"a": text(10), "b": text(10), "c": text(10)})
 	var stdout, stderr bytes.Buffer
 	s := newTestSqueezer(t, options{workers: 1, mem: 1000, level: gzip.BestSpeed}, &stderr)
 	openFile := s.open
@@ -298,7 +264,7 @@ func TestUnreadableFilesAreReportedAndDoNotStopTheRun(t *testing.T) {
 		}
 		f, err := openFile(name)
 		if filepath.Base(name) == "c" {
-			return testFile{f, func([]byte) (int, error) { panic("boo") }}, err
+			return &clitest.File{File: f, OnRead: func([]byte) (int, error) { panic("boo") }}, err
 		}
 		return f, err
 	}
@@ -314,22 +280,16 @@ func TestUnreadableFilesAreReportedAndDoNotStopTheRun(t *testing.T) {
 	require.EqualValues(t, 1000, s.pool.Gate().Available())
 
 	stdout.Reset()
-	require.Equal(t, exitFailed, run(t.Context(), []string{filepath.Join(dir, "missing")}, &stdout, &stderr))
+	require.Equal(t, cli.ExitFailed, run(t.Context(), []string{filepath.Join(dir, "missing")}, &stdout, &stderr))
 	require.Contains(t, stderr.String(), "missing: ")
 }
 
 func TestUnwritableTableIsAFailure(t *testing.T) {
-	dir := writeTree(t, map[string][]byte{"a": text(10)})
+	dir := clitest.WriteTree(t, map[string][]byte{"a": text(10)})
 	var stderr bytes.Buffer
-	full := writerFunc(func([]byte) (int, error) { return 0, errors.New("disk full") })
-	require.Equal(t, exitFailed, run(t.Context(), []string{dir}, full, &stderr))
+	require.Equal(t, cli.ExitFailed, run(t.Context(), []string{dir}, clitest.DiskFull, &stderr))
 	require.Contains(t, stderr.String(), "cannot write the table: disk full")
 }
-
-// writerFunc is a function as an io.Writer.
-type writerFunc func(p []byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func TestWrongUsageIsExplained(t *testing.T) {
 	for _, args := range [][]string{
@@ -345,24 +305,24 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{"-timeout=-1s"},
 	} {
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, exitUsage, run(t.Context(), args, &stdout, &stderr), "%v", args)
+		require.Equal(t, cli.ExitUsage, run(t.Context(), args, &stdout, &stderr), "%v", args)
 		require.Empty(t, stdout.String(), "%v", args)
 		require.Contains(t, stderr.String(), "usage: antspool [flags] [DIR]", "%v", args)
 	}
-	require.Equal(t, exitOK, run(t.Context(), []string{"-help"}, io.Discard, io.Discard))
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-help"}, io.Discard, io.Discard))
 }
 
 func TestProgressIsDrawnOnlyOnRequest(t *testing.T) {
-	files := map[string][]byte{"a": randomBytes(1, 300_000), "b": text(10_000)}
-	dir := writeTree(t, files)
+	files := map[string][]byte{"a": clitest.RandomBytes(1, 300_000), "b": text(10_000)}
+	dir := clitest.WriteTree(t, files)
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitOK, run(t.Context(), []string{"-progress", dir}, &stdout, &stderr))
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-progress", dir}, &stdout, &stderr))
 	require.Equal(t, wantTotals(t, files), parse(t, stdout.String()))
 	require.Regexp(t, `\r\d running +\d+% \|█* *\|`, stderr.String())
 	last := stderr.String()[strings.LastIndexByte(stderr.String(), '\r')+1:]
 	require.Regexp(t, `^2 files, 479 KiB to `, last, "the bar is gone when the summary is printed")
 
 	stderr.Reset()
-	require.Equal(t, exitOK, run(t.Context(), []string{dir}, &stdout, &stderr))
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{dir}, &stdout, &stderr))
 	require.NotContains(t, stderr.String(), "\r", "a buffer is not a terminal")
 }

@@ -18,31 +18,12 @@ import (
 	"github.com/stretchr/testify/assert" // for what runs in the workers
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/examples/internal/cli/clitest"
 )
 
 // patience is how long a test waits for what should happen at once.
 const patience = 10 * time.Second
-
-// A testFile is a file whose methods a test can replace.
-type testFile struct {
-	fs.File
-	read  func(p []byte) (int, error)
-	close func()
-}
-
-func (f *testFile) Read(p []byte) (int, error) {
-	if f.read != nil {
-		return f.read(p)
-	}
-	return f.File.Read(p)
-}
-
-func (f *testFile) Close() error {
-	if f.close != nil {
-		f.close()
-	}
-	return f.File.Close()
-}
 
 // results collects what a tree yields, by file name.
 func results(t *testing.T, ctx context.Context, tr *tree) map[string]result {
@@ -64,39 +45,26 @@ func results(t *testing.T, ctx context.Context, tr *tree) map[string]result {
 	return got
 }
 
-// highWater counts something up and down and remembers the largest count.
-type highWater struct{ now, peak atomic.Int64 }
-
-func (h *highWater) add(n int64) {
-	now := h.now.Add(n)
-	for {
-		peak := h.peak.Load()
-		if now <= peak || h.peak.CompareAndSwap(peak, now) {
-			return
-		}
-	}
-}
-
 func TestLimitsAreKept(t *testing.T) {
 	const openLimit, budget = 3, 100 << 10
 	files := make(map[string][]byte)
 	for i := range 60 {
-		files[fmt.Sprint(i)] = randomBytes(uint64(i), (i*i*i*37)%(70<<10))
+		files[fmt.Sprint(i)] = clitest.RandomBytes(i, (i*i*i*37)%(70<<10))
 	}
-	files["large"] = randomBytes(60, 3*budget)
-	dir := writeTree(t, files)
+	files["large"] = clitest.RandomBytes(60, 3*budget)
+	dir := clitest.WriteTree(t, files)
 	for _, procs := range []int{1, 2, 4} {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 			// Counted here, on what is seen of the program from outside: open files, and the buffers it reads into.
-			var open, buffers highWater
+			var open, buffers clitest.HighWater
 			tr := newTree(dir, 8, openLimit, budget)
 			openFile := tr.open
 			tr.open = func(name string) (fs.File, error) {
-				open.add(1)
+				open.Add(1)
 				f, err := openFile(name)
 				if err != nil {
-					open.add(-1)
+					open.Add(-1)
 					return nil, err
 				}
 				info, err := f.Stat()
@@ -105,20 +73,20 @@ func TestLimitsAreKept(t *testing.T) {
 				}
 				var buffer int64
 				first := info.Size() > 0 // An empty file has no buffer.
-				return &testFile{
+				return &clitest.File{
 					File: f,
-					read: func(p []byte) (int, error) {
+					OnRead: func(p []byte) (int, error) {
 						if first {
 							first = false
 							buffer = int64(cap(p))
-							buffers.add(buffer)
+							buffers.Add(buffer)
 						}
 						time.Sleep(200 * time.Microsecond)
 						return f.Read(p)
 					},
-					close: func() {
-						buffers.add(-buffer)
-						open.add(-1)
+					OnClose: func() {
+						buffers.Add(-buffer)
+						open.Add(-1)
 					},
 				}, nil
 			}
@@ -129,13 +97,13 @@ func TestLimitsAreKept(t *testing.T) {
 				require.NoError(t, got[name].err)
 				require.Equal(t, sha256.Sum256(content), got[name].sum, name)
 			}
-			require.LessOrEqual(t, open.peak.Load(), int64(openLimit))
-			require.LessOrEqual(t, buffers.peak.Load(), int64(budget))
-			require.EqualValues(t, budget, buffers.peak.Load(), "the large file takes the whole budget")
+			require.LessOrEqual(t, open.Peak(), int64(openLimit))
+			require.LessOrEqual(t, buffers.Peak(), int64(budget))
+			require.EqualValues(t, budget, buffers.Peak(), "the large file takes the whole budget")
 
 			// Everything is given back, and the program's own count agrees.
-			require.Zero(t, open.now.Load())
-			require.Zero(t, buffers.now.Load())
+			require.Zero(t, open.Now())
+			require.Zero(t, buffers.Now())
 			require.EqualValues(t, openLimit, tr.openFiles.sem.Available())
 			require.EqualValues(t, budget, tr.memory.sem.Available())
 			for _, l := range []*limit{tr.openFiles, tr.memory} {
@@ -149,7 +117,7 @@ func TestLimitsAreKept(t *testing.T) {
 }
 
 func TestRemovedFileIsReported(t *testing.T) {
-	dir := writeTree(t, map[string][]byte{"a": {1}, "b": {2}, "c": {3}})
+	dir := clitest.WriteTree(t, map[string][]byte{"a": {1}, "b": {2}, "c": {3}})
 	tr := newTree(dir, 2, 2, 100)
 	openFile := tr.open
 	tr.open = func(name string) (fs.File, error) {
@@ -167,7 +135,7 @@ func TestRemovedFileIsReported(t *testing.T) {
 
 func TestReadErrorDoesNotStopTheRun(t *testing.T) {
 	broken := errors.New("bad sector")
-	dir := writeTree(t, map[string][]byte{"a": randomBytes(1, 100), "b": randomBytes(2, 100), "c": randomBytes(3, 100)})
+	dir := clitest.WriteTree(t, map[string][]byte{"a": clitest.RandomBytes(1, 100), "b": clitest.RandomBytes(2, 100), "c": clitest.RandomBytes(3, 100)})
 	tr := newTree(dir, 1, 1, 100)
 	openFile := tr.open
 	tr.open = func(name string) (fs.File, error) {
@@ -175,7 +143,7 @@ func TestReadErrorDoesNotStopTheRun(t *testing.T) {
 		if err != nil || filepath.Base(name) != "b" {
 			return f, err
 		}
-		return &testFile{File: f, read: func(p []byte) (int, error) {
+		return &clitest.File{File: f, OnRead: func(p []byte) (int, error) {
 			n, _ := f.Read(p[:10])
 			return n, broken
 		}}, nil
@@ -187,7 +155,7 @@ func TestReadErrorDoesNotStopTheRun(t *testing.T) {
 }
 
 func TestFileThatChangesIsHashedAsReadAndReported(t *testing.T) {
-	content := randomBytes(1, 5000)
+	content := clitest.RandomBytes(1, 5000)
 	for _, test := range []struct {
 		name          string
 		before, after []byte
@@ -201,7 +169,7 @@ func TestFileThatChangesIsHashedAsReadAndReported(t *testing.T) {
 	} {
 		for _, budget := range []int64{1, 1000, 5000, 1 << 20} {
 			t.Run(fmt.Sprintf("%s/%d", test.name, budget), func(t *testing.T) {
-				dir := writeTree(t, map[string][]byte{"file": test.before, "other": {1}})
+				dir := clitest.WriteTree(t, map[string][]byte{"file": test.before, "other": {1}})
 				tr := newTree(dir, 1, 1, budget)
 				openFile := tr.open
 				tr.open = func(name string) (fs.File, error) {
@@ -210,7 +178,7 @@ func TestFileThatChangesIsHashedAsReadAndReported(t *testing.T) {
 						return f, err
 					}
 					first := true
-					return &testFile{File: f, read: func(p []byte) (int, error) {
+					return &clitest.File{File: f, OnRead: func(p []byte) (int, error) {
 						if first { // So the size is already known to the program.
 							first = false
 							assert.NoError(t, os.WriteFile(name, test.after, 0o644))
@@ -232,7 +200,7 @@ func TestFileThatChangesIsHashedAsReadAndReported(t *testing.T) {
 
 func TestCancelIsNoticedInsideAFile(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	dir := writeTree(t, map[string][]byte{"a": {1}, "large": make([]byte, 5*chunkSize), "z": {2}})
+	dir := clitest.WriteTree(t, map[string][]byte{"a": {1}, "large": make([]byte, 5*chunkSize), "z": {2}})
 	for _, budget := range []int64{100, 10 * chunkSize} { // streamed, and read whole
 		ctx, cancel := context.WithCancel(t.Context())
 		tr := newTree(dir, 1, 1, budget)
@@ -243,7 +211,7 @@ func TestCancelIsNoticedInsideAFile(t *testing.T) {
 			if err != nil || filepath.Base(name) != "large" {
 				return f, err
 			}
-			return &testFile{File: f, read: func(p []byte) (int, error) { // It never ends.
+			return &clitest.File{File: f, OnRead: func(p []byte) (int, error) { // It never ends.
 				assert.LessOrEqual(t, len(p), chunkSize)
 				if reads++; reads == 3 {
 					cancel()
@@ -275,7 +243,7 @@ func (c doneWhen) Err() error {
 }
 
 func TestCancelIsNoticedBetweenChunksOfHashing(t *testing.T) {
-	dir := writeTree(t, map[string][]byte{"a": make([]byte, 5*chunkSize)})
+	dir := clitest.WriteTree(t, map[string][]byte{"a": make([]byte, 5*chunkSize)})
 	tr := newTree(dir, 1, 1, 5*chunkSize)
 	ctx := doneWhen{t.Context(), func() bool { return tr.bytes.Load() >= 2*chunkSize }}
 	res := tr.hashFile(ctx, filepath.Join(dir, "a"))
@@ -291,7 +259,7 @@ func TestCancelEndsTheWaitsForBothLimits(t *testing.T) {
 	for i := range 10 {
 		files[fmt.Sprint(i)] = []byte{byte(i)}
 	}
-	dir := writeTree(t, files)
+	dir := clitest.WriteTree(t, files)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	tr := newTree(dir, 5, 2, 100)
@@ -314,7 +282,7 @@ func TestCancelEndsTheWaitsForBothLimits(t *testing.T) {
 }
 
 func TestEmptyFileNeedsNoMemory(t *testing.T) {
-	dir := writeTree(t, map[string][]byte{"empty": nil, "large": make([]byte, 1000)})
+	dir := clitest.WriteTree(t, map[string][]byte{"empty": nil, "large": make([]byte, 1000)})
 	tr := newTree(dir, 2, 2, 100)
 	emptyDone := make(chan struct{})
 	openFile := tr.open
@@ -327,9 +295,9 @@ func TestEmptyFileNeedsNoMemory(t *testing.T) {
 			for tr.memory.sem.Available() > 0 { // until the large file has it all
 				time.Sleep(time.Millisecond)
 			}
-			return &testFile{File: f, close: func() { close(emptyDone) }}, nil
+			return &clitest.File{File: f, OnClose: func() { close(emptyDone) }}, nil
 		}
-		return &testFile{File: f, read: func(p []byte) (int, error) {
+		return &clitest.File{File: f, OnRead: func(p []byte) (int, error) {
 			select {
 			case <-emptyDone:
 				return f.Read(p)
@@ -344,13 +312,13 @@ func TestEmptyFileNeedsNoMemory(t *testing.T) {
 }
 
 func TestFileIsClosedBeforeItIsHashed(t *testing.T) {
-	dir := writeTree(t, map[string][]byte{"a": randomBytes(1, 1000)})
+	dir := clitest.WriteTree(t, map[string][]byte{"a": clitest.RandomBytes(1, 1000)})
 	tr := newTree(dir, 1, 1, 1000)
 	openFile := tr.open
 	closed := false
 	tr.open = func(name string) (fs.File, error) {
 		f, err := openFile(name)
-		return &testFile{File: f, close: func() {
+		return &clitest.File{File: f, OnClose: func() {
 			closed = true
 			assert.Zero(t, tr.bytes.Load())
 			assert.Zero(t, tr.memory.sem.Available(), "its memory is still in use")
@@ -366,7 +334,7 @@ func manyFiles(t *testing.T) (dir string, n int) {
 	for i := range lookahead + 300 {
 		files[fmt.Sprintf("%05d", i)] = nil
 	}
-	return writeTree(t, files), len(files)
+	return clitest.WriteTree(t, files), len(files)
 }
 
 func TestWalkStaysNearTheOutput(t *testing.T) {
@@ -415,7 +383,7 @@ func TestBreakLeavesNothingBehind(t *testing.T) {
 
 func TestResultsComeInTheOrderOfTheWalk(t *testing.T) {
 	files := variedFiles()
-	dir := writeTree(t, files)
+	dir := clitest.WriteTree(t, files)
 	tr := newTree(dir, 8, 8, 1<<20)
 	var got []string
 	for res := range tr.hashAll(t.Context()) {
@@ -464,14 +432,14 @@ func TestWaitsAreCounted(t *testing.T) {
 }
 
 func TestShortReadsMakeNoDifference(t *testing.T) {
-	content := randomBytes(1, 3000)
-	dir := writeTree(t, map[string][]byte{"a": content})
+	content := clitest.RandomBytes(1, 3000)
+	dir := clitest.WriteTree(t, map[string][]byte{"a": content})
 	for _, budget := range []int64{1, 700, 3000, 1 << 20} {
 		tr := newTree(dir, 1, 1, budget)
 		openFile := tr.open
 		tr.open = func(name string) (fs.File, error) {
 			f, err := openFile(name)
-			return &testFile{File: f, read: func(p []byte) (int, error) {
+			return &clitest.File{File: f, OnRead: func(p []byte) (int, error) {
 				n, err := f.Read(p[:min(len(p), 7)])
 				if err == nil && n < 7 {
 					err = io.EOF // as a Reader may

@@ -53,53 +53,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
 	"time"
 
-	"github.com/dustin/go-humanize"
-	"golang.org/x/term"
-)
-
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitTimeout     = 124
-	exitInterrupted = 130
-	exitTerminated  = 143
-)
-
-var (
-	errInterrupted = errors.New("interrupted")
-	errTerminated  = errors.New("terminated")
-	errTimeout     = errors.New("timeout")
+	"github.com/farad-go/farad/examples/internal/cli"
 )
 
 func main() {
-	os.Exit(run(withSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
-}
-
-// withSignals returns a context that the first SIGINT or SIGTERM cancels.
-func withSignals(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		s := <-signals
-		// A second signal kills the process, in case the first one finds it in a read that never returns, as on a
-		// network file system whose server is gone.
-		signal.Stop(signals)
-		if s == os.Interrupt {
-			cancel(errInterrupted)
-		} else {
-			cancel(errTerminated)
-		}
-	}()
-	return ctx
+	os.Exit(run(cli.WithSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // options are the command line.
@@ -107,27 +69,10 @@ type options struct {
 	root     string
 	workers  int
 	open     int64
-	mem      byteSize
+	mem      cli.ByteSize
 	timeout  time.Duration
 	json     bool
 	progress bool
-}
-
-// byteSize is a flag value such as 64MiB.
-type byteSize int64
-
-func (b *byteSize) String() string { return humanize.IBytes(uint64(*b)) }
-
-func (b *byteSize) Set(s string) error {
-	n, err := humanize.ParseBytes(s)
-	if err != nil {
-		return err
-	}
-	if n > math.MaxInt {
-		return errors.New("more than this machine can address")
-	}
-	*b = byteSize(n)
-	return nil
 }
 
 // parseArgs reads the command line. It has told the user about an error it returns.
@@ -141,7 +86,7 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 	fs.Var(&opts.mem, "mem", "`bytes` of file content in memory at a time, such as 64MiB")
 	fs.DurationVar(&opts.timeout, "timeout", 0, "stop after this time; 0 means never")
 	fs.BoolVar(&opts.json, "json", false, "print JSON lines")
-	fs.BoolVar(&opts.progress, "progress", isTerminal(stderr), "show a progress bar; the default is whether standard"+
+	fs.BoolVar(&opts.progress, "progress", cli.IsTerminal(stderr), "show a progress bar; the default is whether standard"+
 		" error is a terminal")
 	fs.Usage = func() {
 		fmt.Fprintln(stderr, "usage: hashtree [flags] DIR")
@@ -177,16 +122,13 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	opts, err := parseArgs(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
+		return cli.ExitOK
 	}
 	if err != nil {
-		return exitUsage
+		return cli.ExitUsage
 	}
-	if opts.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, opts.timeout, errTimeout)
-		defer cancel()
-	}
+	ctx, cancel := cli.WithTimeout(ctx, opts.timeout)
+	defer cancel()
 
 	start := time.Now()
 	t := newTree(opts.root, opts.workers, opts.open, int64(opts.mem))
@@ -195,7 +137,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		bar = startProgress(t, stderr)
 		defer bar.stop()
 	}
-	rep := &reporter{stdout: stdout, stderr: stderr, json: opts.json, bar: bar, barOverStdout: isTerminal(stdout)}
+	rep := &reporter{stdout: stdout, stderr: stderr, json: opts.json, bar: bar, barOverStdout: cli.IsTerminal(stdout)}
 
 	var sum summary
 	for res := range t.hashAll(ctx) {
@@ -213,27 +155,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	sum.finish(t, time.Since(start), stopped)
 	rep.summary(sum)
 	if rep.err != nil {
-		return exitFailed
+		return cli.ExitFailed
 	}
 	return exitCode(sum, stopped)
 }
 
 func exitCode(sum summary, stopped error) int {
-	switch {
-	case errors.Is(stopped, errTimeout):
-		return exitTimeout
-	case errors.Is(stopped, errTerminated):
-		return exitTerminated
-	case stopped != nil:
-		return exitInterrupted
-	case sum.Failed > 0 || sum.Changed > 0:
-		return exitFailed
-	default:
-		return exitOK
-	}
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return cli.ExitCode(stopped, sum.Failed > 0 || sum.Changed > 0)
 }

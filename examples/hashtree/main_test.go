@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -21,54 +19,36 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/examples/internal/cli"
+	"github.com/farad-go/farad/examples/internal/cli/clitest"
 )
 
-// runAsMain makes the test binary behave as the program, for the tests that need a process of their own.
-const runAsMain = "HASHTREE_TEST_RUN_AS_MAIN"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(runAsMain) != "" {
+	if clitest.IsProgram() {
 		main()
 		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// writeTree makes the files below a new directory, which it returns.
-func writeTree(t *testing.T, files map[string][]byte) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, content, 0o644))
-	}
-	return dir
-}
-
-func randomBytes(seed uint64, n int) []byte {
-	b := make([]byte, n)
-	_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}).Read(b)
-	return b
-}
-
 // variedFiles has files of sizes around the limits of the program, and odd names where the system allows them.
 func variedFiles() map[string][]byte {
 	files := map[string][]byte{
 		"empty":              nil,
-		"1":                  randomBytes(1, 1),
-		"4095":               randomBytes(2, 4095),
-		"a/64KiB":            randomBytes(3, 64<<10),
-		"a/b/c/d/e/300KiB":   randomBytes(4, 300<<10),
-		"a/b/chunk":          randomBytes(5, chunkSize),
-		"a/b/chunks":         randomBytes(6, 5*chunkSize/2),
-		"a-b":                randomBytes(7, 10), // sorts between a and a/b as a path, but not in a walk
-		"name with spaces":   randomBytes(8, 20),
-		"ünïcödé":            randomBytes(9, 30),
-		"-looks-like-a-flag": randomBytes(10, 40),
+		"1":                  clitest.RandomBytes(1, 1),
+		"4095":               clitest.RandomBytes(2, 4095),
+		"a/64KiB":            clitest.RandomBytes(3, 64<<10),
+		"a/b/c/d/e/300KiB":   clitest.RandomBytes(4, 300<<10),
+		"a/b/chunk":          clitest.RandomBytes(5, chunkSize),
+		"a/b/chunks":         clitest.RandomBytes(6, 5*chunkSize/2),
+		"a-b":                clitest.RandomBytes(7, 10), // sorts between a and a/b as a path, but not in a walk
+		"name with spaces":   clitest.RandomBytes(8, 20),
+		"ünïcödé":            clitest.RandomBytes(9, 30),
+		"-looks-like-a-flag": clitest.RandomBytes(10, 40),
 	}
 	if runtime.GOOS != "windows" {
-		files["line\nbreak/back\\slash\n"] = randomBytes(11, 50)
+		files["line\nbreak/back\\slash\n"] = clitest.RandomBytes(11, 50)
 	}
 	return files
 }
@@ -108,7 +88,7 @@ func requireSameText(t *testing.T, want, got string) {
 
 func TestDigestsAreThoseOfTheContents(t *testing.T) {
 	files := variedFiles()
-	dir := writeTree(t, files)
+	dir := clitest.WriteTree(t, files)
 	want := checksums(dir, files)
 	for _, procs := range []int{1, 2, 4} {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
@@ -125,7 +105,7 @@ func TestDigestsAreThoseOfTheContents(t *testing.T) {
 			} {
 				var stdout, stderr bytes.Buffer
 				code := run(t.Context(), append(flags, dir), &stdout, &stderr)
-				require.Equal(t, exitOK, code, "%v: %s", flags, &stderr)
+				require.Equal(t, cli.ExitOK, code, "%v: %s", flags, &stderr)
 				requireSameText(t, want, stdout.String())
 			}
 		})
@@ -139,9 +119,9 @@ func TestOutputIsThatOfSHA256Sum(t *testing.T) {
 	}
 	files := variedFiles()
 	files["-"] = []byte("not the standard input")
-	t.Chdir(writeTree(t, files))
+	t.Chdir(clitest.WriteTree(t, files))
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitOK, run(t.Context(), []string{"."}, &stdout, &stderr), "%s", &stderr)
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"."}, &stdout, &stderr), "%s", &stderr)
 
 	names := paths("", files)
 	names[slices.Index(names, "-")] = "./-"
@@ -193,9 +173,9 @@ type limitObject struct {
 
 func TestJSONHasEveryFileAndASummary(t *testing.T) {
 	files := variedFiles()
-	dir := writeTree(t, files)
+	dir := clitest.WriteTree(t, files)
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitOK, run(t.Context(), []string{"-json", "-mem=128KiB", "-open=3", dir}, &stdout, &stderr))
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-json", "-mem=128KiB", "-open=3", dir}, &stdout, &stderr))
 	got, sum := parseJSON(t, stdout.Bytes())
 
 	var want []fileObject
@@ -233,7 +213,7 @@ func TestJSONKeepsPathsThatAreNotUTF8(t *testing.T) {
 
 func TestEmptyTreeIsNoFailure(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitOK, run(t.Context(), []string{t.TempDir()}, &stdout, &stderr))
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{t.TempDir()}, &stdout, &stderr))
 	require.Empty(t, stdout.String())
 	require.Contains(t, stderr.String(), "0 files, 0 B")
 }
@@ -241,12 +221,12 @@ func TestEmptyTreeIsNoFailure(t *testing.T) {
 func TestMissingDirectoryIsReported(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitFailed, run(t.Context(), []string{missing}, &stdout, &stderr))
+	require.Equal(t, cli.ExitFailed, run(t.Context(), []string{missing}, &stdout, &stderr))
 	require.Empty(t, stdout.String())
 	require.Contains(t, stderr.String(), "hashtree: "+escape(missing)+": ")
 
 	stdout.Reset()
-	require.Equal(t, exitFailed, run(t.Context(), []string{"-json", missing}, &stdout, &stderr))
+	require.Equal(t, cli.ExitFailed, run(t.Context(), []string{"-json", missing}, &stdout, &stderr))
 	got, sum := parseJSON(t, stdout.Bytes())
 	require.Len(t, got, 1)
 	require.Equal(t, "error", got[0].Type)
@@ -270,7 +250,7 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{"-timeout=-1s", "."},
 	} {
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, exitUsage, run(t.Context(), args, &stdout, &stderr), "%v", args)
+		require.Equal(t, cli.ExitUsage, run(t.Context(), args, &stdout, &stderr), "%v", args)
 		require.Empty(t, stdout.String(), "%v", args)
 		require.Contains(t, stderr.String(), "usage: hashtree [flags] DIR", "%v", args)
 	}
@@ -278,7 +258,7 @@ func TestWrongUsageIsExplained(t *testing.T) {
 
 func TestHelpIsNoFailure(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitOK, run(t.Context(), []string{"-help"}, &stdout, &stderr))
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-help"}, &stdout, &stderr))
 	for _, flag := range []string{"-workers", "-open", "-mem", "64 MiB", "-timeout", "-json", "-progress"} {
 		require.Contains(t, stderr.String(), flag)
 	}
@@ -291,18 +271,18 @@ func TestExitCodesAreTheDocumentedOnes(t *testing.T) {
 	require.Equal(t, 1, exitCode(failed, nil))
 	require.Equal(t, 1, exitCode(summary{Files: 1, Changed: 1}, nil))
 	for _, sum := range []summary{done, failed} { // That it was stopped is the more important news.
-		require.Equal(t, 124, exitCode(sum, errTimeout))
-		require.Equal(t, 130, exitCode(sum, errInterrupted))
+		require.Equal(t, 124, exitCode(sum, cli.ErrTimeout))
+		require.Equal(t, 130, exitCode(sum, cli.ErrInterrupted))
 		require.Equal(t, 130, exitCode(sum, context.Canceled))
-		require.Equal(t, 143, exitCode(sum, errTerminated))
+		require.Equal(t, 143, exitCode(sum, cli.ErrTerminated))
 	}
 	require.Equal(t, 2, run(t.Context(), nil, io.Discard, io.Discard))
 }
 
 func TestTimeoutHasItsExitCode(t *testing.T) {
-	dir := writeTree(t, variedFiles())
+	dir := clitest.WriteTree(t, variedFiles())
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitTimeout, run(t.Context(), []string{"-json", "-timeout=1ns", dir}, &stdout, &stderr))
+	require.Equal(t, cli.ExitTimeout, run(t.Context(), []string{"-json", "-timeout=1ns", dir}, &stdout, &stderr))
 	files, sum := parseJSON(t, stdout.Bytes())
 	require.Empty(t, files, "nothing can be done in a nanosecond, and what is not done is not a failure")
 	require.Zero(t, sum.Failed)
@@ -310,26 +290,21 @@ func TestTimeoutHasItsExitCode(t *testing.T) {
 	require.Contains(t, stderr.String(), "stopped early: timeout")
 }
 
-// writerFunc is a function as an io.Writer.
-type writerFunc func(p []byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
 func TestCancelReportsWhatWasDone(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	files := make(map[string][]byte)
 	for i := range 500 {
-		files[fmt.Sprintf("%03d", i)] = randomBytes(uint64(i), 100)
+		files[fmt.Sprintf("%03d", i)] = clitest.RandomBytes(i, 100)
 	}
-	dir := writeTree(t, files)
+	dir := clitest.WriteTree(t, files)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var stdout, stderr bytes.Buffer
-	cancelling := writerFunc(func(p []byte) (int, error) {
-		cancel(errInterrupted)
+	cancelling := clitest.WriterFunc(func(p []byte) (int, error) {
+		cancel(cli.ErrInterrupted)
 		return stdout.Write(p)
 	})
 	code := run(ctx, []string{"-workers=2", "-open=1", dir}, cancelling, &stderr)
-	require.Equal(t, exitInterrupted, code)
+	require.Equal(t, cli.ExitInterrupted, code)
 
 	lines := strings.SplitAfter(stdout.String(), "\n")
 	n := len(lines) - 1
@@ -353,17 +328,17 @@ func inOrder(text string, some []string) []string {
 
 func TestUnwritableOutputStopsTheRun(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	dir := writeTree(t, variedFiles())
+	dir := clitest.WriteTree(t, variedFiles())
 	for _, flags := range [][]string{nil, {"-json"}} {
 		writes := 0
 		var stderr bytes.Buffer
-		code := run(t.Context(), append(flags, dir), writerFunc(func(p []byte) (int, error) {
+		code := run(t.Context(), append(flags, dir), clitest.WriterFunc(func(p []byte) (int, error) {
 			if writes++; writes == 2 {
 				return 0, errors.New("disk full")
 			}
 			return len(p), nil
 		}), &stderr)
-		require.Equal(t, exitFailed, code)
+		require.Equal(t, cli.ExitFailed, code)
 		require.Equal(t, 2, writes, "after an error nothing more is written")
 		require.Contains(t, stderr.String(), "cannot write the output: disk full")
 		require.Contains(t, stderr.String(), "2 files, ")
@@ -371,22 +346,22 @@ func TestUnwritableOutputStopsTheRun(t *testing.T) {
 }
 
 func TestProgressIsDrawnOnlyOnRequest(t *testing.T) {
-	files := map[string][]byte{"a": randomBytes(1, 3<<20), "b": randomBytes(2, 1<<20)}
-	dir := writeTree(t, files)
+	files := map[string][]byte{"a": clitest.RandomBytes(1, 3<<20), "b": clitest.RandomBytes(2, 1<<20)}
+	dir := clitest.WriteTree(t, files)
 	slow := func(w io.Writer) io.Writer { // The bar needs time to appear.
-		return writerFunc(func(p []byte) (int, error) {
+		return clitest.WriterFunc(func(p []byte) (int, error) {
 			time.Sleep(150 * time.Millisecond)
 			return w.Write(p)
 		})
 	}
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitOK, run(t.Context(), []string{"-progress", dir}, slow(&stdout), &stderr))
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-progress", dir}, slow(&stdout), &stderr))
 	requireSameText(t, checksums(dir, files), stdout.String())
 	require.Regexp(t, `\r2 files +\d+% \|█+ *\| \(4\.0/4\.0 MiB`, stderr.String())
 	last := stderr.String()[strings.LastIndexByte(stderr.String(), '\r')+1:]
 	require.Regexp(t, `^2 files, 4\.0 MiB in `, last, "the bar is gone when the summary is printed")
 
 	stderr.Reset()
-	require.Equal(t, exitOK, run(t.Context(), []string{dir}, slow(&stdout), &stderr))
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{dir}, slow(&stdout), &stderr))
 	require.NotContains(t, stderr.String(), "\r", "a buffer is not a terminal")
 }

@@ -18,12 +18,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/examples/internal/cli"
+	"github.com/farad-go/farad/examples/internal/cli/clitest"
 )
 
 func TestLinksAndSpecialFilesAreSkipped(t *testing.T) {
 	files := map[string][]byte{"a/file": {1}, "b": {2}}
-	dir := writeTree(t, files)
-	outside := writeTree(t, map[string][]byte{"outside": {3}})
+	dir := clitest.WriteTree(t, files)
+	outside := clitest.WriteTree(t, map[string][]byte{"outside": {3}})
 	require.NoError(t, os.Symlink(filepath.Join(outside, "outside"), filepath.Join(dir, "to a file")))
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "to a directory")))
 	require.NoError(t, os.Symlink(dir, filepath.Join(dir, "a", "to a parent")))
@@ -35,7 +38,7 @@ func TestLinksAndSpecialFilesAreSkipped(t *testing.T) {
 	defer l.Close()
 
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitOK, run(t.Context(), []string{"-progress", dir}, &stdout, &stderr))
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-progress", dir}, &stdout, &stderr))
 	requireSameText(t, checksums(dir, files), stdout.String())
 	require.Contains(t, stderr.String(), "6 skipped")
 }
@@ -43,9 +46,9 @@ func TestLinksAndSpecialFilesAreSkipped(t *testing.T) {
 func TestDirectoryGivenAsALinkIsFollowed(t *testing.T) {
 	files := map[string][]byte{"a/file": {1}, "b": {2}}
 	link := filepath.Join(t.TempDir(), "link")
-	require.NoError(t, os.Symlink(writeTree(t, files), link))
+	require.NoError(t, os.Symlink(clitest.WriteTree(t, files), link))
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitOK, run(t.Context(), []string{link}, &stdout, &stderr))
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{link}, &stdout, &stderr))
 	requireSameText(t, checksums(link, files), stdout.String())
 }
 
@@ -56,7 +59,7 @@ func TestFileReplacedAfterTheWalkIsReported(t *testing.T) {
 		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := writeTree(t, map[string][]byte{"a": {1}, "b": {2}, "c": {3}})
+			dir := clitest.WriteTree(t, map[string][]byte{"a": {1}, "b": {2}, "c": {3}})
 			tr := newTree(dir, 1, 1, 100)
 			openFile := tr.open
 			tr.open = func(name string) (fs.File, error) {
@@ -79,17 +82,14 @@ func startMain(
 	t *testing.T, cred *syscall.Credential, args ...string,
 ) (cmd *exec.Cmd, stdout io.Reader, stderr *bytes.Buffer) {
 	t.Helper()
-	exe, err := os.Executable()
-	require.NoError(t, err)
+	cmd = clitest.Command(t, args...)
 	if cred != nil {
-		exe = "/proc/self/exe" // It works for another user, who may have no access to the directory of the executable.
+		cmd.Path = "/proc/self/exe" // It works for another user, who may have no access to the directory of the executable.
 	}
-	cmd = exec.CommandContext(t.Context(), exe, args...)
-	cmd.Env = append(os.Environ(), runAsMain+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
 	stderr = new(bytes.Buffer)
 	cmd.Stderr = stderr
-	stdout, err = cmd.StdoutPipe()
+	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	if err := cmd.Start(); cred != nil && err != nil {
 		t.Skip("cannot start a process as another user:", err)
@@ -101,7 +101,7 @@ func startMain(
 
 func TestSignalsStopTheProgram(t *testing.T) {
 	files := map[string][]byte{"a": nil} // Empty, as anything else might have to wait for the memory of the large one.
-	dir := writeTree(t, files)
+	dir := clitest.WriteTree(t, files)
 	want := checksums(dir, files)
 	// It has no content on the disk, and takes minutes to hash.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "large"), nil, 0o600))
@@ -138,13 +138,13 @@ func TestSignalsStopTheProgram(t *testing.T) {
 }
 
 func TestTimeoutStopsInsideAFile(t *testing.T) {
-	dir := writeTree(t, map[string][]byte{"a": nil, "large": nil})
+	dir := clitest.WriteTree(t, map[string][]byte{"a": nil, "large": nil})
 	if err := os.Truncate(filepath.Join(dir, "large"), 1<<38); err != nil {
 		t.Skip("no sparse files here:", err)
 	}
 	var stdout, stderr bytes.Buffer
 	start := time.Now()
-	require.Equal(t, exitTimeout, run(t.Context(), []string{"-timeout=100ms", dir}, &stdout, &stderr))
+	require.Equal(t, cli.ExitTimeout, run(t.Context(), []string{"-timeout=100ms", dir}, &stdout, &stderr))
 	require.Less(t, time.Since(start), 2*time.Second)
 	require.Contains(t, stdout.String(), "/a\n")
 	require.NotContains(t, stdout.String(), "large")
@@ -152,7 +152,7 @@ func TestTimeoutStopsInsideAFile(t *testing.T) {
 
 func TestUnreadableFilesAndDirectoriesAreReported(t *testing.T) {
 	files := map[string][]byte{"a": {1}, "secret": {2}, "closed/inside": {3}, "z": {4}}
-	dir := writeTree(t, files)
+	dir := clitest.WriteTree(t, files)
 	// The root may read everything, so the program then runs as somebody else, who needs a way in.
 	var cred *syscall.Credential
 	if os.Getuid() == 0 {
@@ -170,7 +170,7 @@ func TestUnreadableFilesAndDirectoriesAreReported(t *testing.T) {
 	out, err := io.ReadAll(stdout)
 	require.NoError(t, err)
 	_ = cmd.Wait()
-	require.Equal(t, exitFailed, cmd.ProcessState.ExitCode(), "%s", stderr)
+	require.Equal(t, cli.ExitFailed, cmd.ProcessState.ExitCode(), "%s", stderr)
 	delete(files, "secret")
 	delete(files, "closed/inside")
 	requireSameText(t, checksums(dir, files), string(out))

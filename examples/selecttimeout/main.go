@@ -28,12 +28,8 @@ import (
 	"os"
 	"text/tabwriter"
 	"time"
-)
 
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	"github.com/farad-go/farad/examples/internal/cli"
 )
 
 // options are the command line.
@@ -80,23 +76,23 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 func run(args []string, stdout, stderr io.Writer) int {
 	o, err := parseArgs(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
+		return cli.ExitOK
 	}
 	if err != nil {
-		return exitUsage
+		return cli.ExitUsage
 	}
-	code := exitOK
+	code := cli.ExitOK
 	results := make([]result, len(ways))
 	for i, w := range ways {
 		results[i] = w.run(o)
 		if err := results[i].check(o); err != nil {
 			fmt.Fprintf(stderr, "selecttimeout: %s: %v\n", w.name, err)
-			code = exitFailed
+			code = cli.ExitFailed
 		}
 	}
 	if err := writeTable(stdout, o, results); err != nil {
 		fmt.Fprintln(stderr, "selecttimeout: cannot write the output:", err)
-		code = exitFailed
+		code = cli.ExitFailed
 	}
 	return code
 }

@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/examples/internal/cli"
+	"github.com/farad-go/farad/examples/internal/cli/clitest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,7 +71,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 func TestTheTableHasALineForEachClient(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := run([]string{"-clients=3", "-permits=3", "-hold=1ms", "-patience=1h"}, &stdout, &stderr)
-	require.Equal(t, exitOK, code, "%s", &stderr)
+	require.Equal(t, cli.ExitOK, code, "%s", &stderr)
 	require.Empty(t, stderr.String())
 	require.Regexp(t, `(?m)^client +select, time.After +rt.Select, rt.Timer +rt.Timeout$`, stdout.String())
 	for _, client := range "012" {
@@ -84,20 +87,15 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{"more"}, {"-unknown"}, {"-clients=0"}, {"-permits=0"}, {"-hold=-1s"}, {"-patience=0"}, {"-patience=soon"},
 	} {
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, exitUsage, run(args, &stdout, &stderr), "%v", args)
+		require.Equal(t, cli.ExitUsage, run(args, &stdout, &stderr), "%v", args)
 		require.Empty(t, stdout.String(), "%v", args)
 		require.Contains(t, stderr.String(), "-patience", "%v", args)
 	}
-	require.Equal(t, exitOK, run([]string{"-help"}, io.Discard, io.Discard))
+	require.Equal(t, cli.ExitOK, run([]string{"-help"}, io.Discard, io.Discard))
 }
-
-// broken is a writer that fails.
-type broken struct{}
-
-func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestUnwritableOutputIsAFailure(t *testing.T) {
 	var stderr bytes.Buffer
-	require.Equal(t, exitFailed, run([]string{"-clients=1", "-hold=0"}, broken{}, &stderr))
+	require.Equal(t, cli.ExitFailed, run([]string{"-clients=1", "-hold=0"}, clitest.DiskFull, &stderr))
 	require.Contains(t, stderr.String(), "disk full")
 }

@@ -30,13 +30,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"golang.org/x/term"
-)
 
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	"github.com/farad-go/farad/examples/internal/cli"
 )
 
 // options are the command line.
@@ -64,7 +59,7 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.permits, "permits", 4, "how many can at a time")
 	fs.IntVar(&o.rounds, "rounds", 20, "how many turns each of them takes")
 	fs.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers of the executor")
-	fs.BoolVar(&o.progress, "progress", isTerminal(stderr), "show a progress bar; the default is whether standard error"+
+	fs.BoolVar(&o.progress, "progress", cli.IsTerminal(stderr), "show a progress bar; the default is whether standard error"+
 		" is a terminal")
 	if err := fs.Parse(args); err != nil {
 		return o, err
@@ -89,24 +84,24 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 func run(args []string, stdout, stderr io.Writer) int {
 	o, err := parseArgs(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
+		return cli.ExitOK
 	}
 	if err != nil {
-		return exitUsage
+		return cli.ExitUsage
 	}
 	makeDescriptors(o.tasks)
 	results := make([]result, len(kinds))
 	for i, k := range kinds {
 		if results[i], err = measure(k, o, stderr); err != nil {
 			fmt.Fprintf(stderr, "tasks: %s: %v\n", k.name, err)
-			return exitFailed
+			return cli.ExitFailed
 		}
 	}
 	if err := writeTable(stdout, o, results); err != nil {
 		fmt.Fprintln(stderr, "tasks: cannot write the output:", err)
-		return exitFailed
+		return cli.ExitFailed
 	}
-	return exitOK
+	return cli.ExitOK
 }
 
 // writeTable compares the kinds with the last of them, the goroutines.
@@ -125,9 +120,4 @@ func writeTable(stdout io.Writer, o options, results []result) error {
 			float64(last.elapsed)/float64(r.elapsed), r.bytes, last.bytes/r.bytes)
 	}
 	return tw.Flush()
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"regexp"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/farad-go/farad/examples/internal/cli"
+	"github.com/farad-go/farad/examples/internal/cli/clitest"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
@@ -74,7 +75,7 @@ func TestWhatIsMissingIsFound(t *testing.T) {
 func TestTheTableComparesAllKinds(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := run([]string{"-tasks=2000", "-rounds=3", "-permits=2", "-workers=2"}, &stdout, &stderr)
-	require.Equal(t, exitOK, code, "%s", &stderr)
+	require.Equal(t, cli.ExitOK, code, "%s", &stderr)
 	require.Empty(t, stderr.String(), "a buffer is not a terminal")
 	require.Contains(t, stdout.String(), "2,000 × 3 turns on 2 permits, 2 workers")
 	for _, k := range kinds {
@@ -87,7 +88,7 @@ func TestTheTableComparesAllKinds(t *testing.T) {
 func TestProgressIsDrawnOnRequest(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := run([]string{"-tasks=100", "-rounds=10", "-progress"}, &stdout, &stderr)
-	require.Equal(t, exitOK, code, "%s", &stderr)
+	require.Equal(t, cli.ExitOK, code, "%s", &stderr)
 	for _, k := range kinds {
 		require.Contains(t, stderr.String(), "\r"+k.name)
 	}
@@ -100,20 +101,15 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{"more"}, {"-unknown"}, {"-tasks=0"}, {"-permits=0"}, {"-rounds=0"}, {"-workers=0"}, {"-workers=1025"},
 	} {
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, exitUsage, run(args, &stdout, &stderr), "%v", args)
+		require.Equal(t, cli.ExitUsage, run(args, &stdout, &stderr), "%v", args)
 		require.Empty(t, stdout.String(), "%v", args)
 		require.Contains(t, stderr.String(), "-rounds", "%v", args)
 	}
-	require.Equal(t, exitOK, run([]string{"-help"}, io.Discard, io.Discard))
+	require.Equal(t, cli.ExitOK, run([]string{"-help"}, io.Discard, io.Discard))
 }
-
-// broken is a writer that fails.
-type broken struct{}
-
-func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestUnwritableOutputIsAFailure(t *testing.T) {
 	var stderr bytes.Buffer
-	require.Equal(t, exitFailed, run([]string{"-tasks=1", "-rounds=1"}, broken{}, &stderr))
+	require.Equal(t, cli.ExitFailed, run([]string{"-tasks=1", "-rounds=1"}, clitest.DiskFull, &stderr))
 	require.Contains(t, stderr.String(), "disk full")
 }

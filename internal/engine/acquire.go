@@ -11,11 +11,11 @@ import (
 // any error the caller holds nothing. It allocates nothing in the steady state.
 //
 // A cancel that happened before the grant wins: Park reports a context that is done even if the grant is there.
-func (e *Engine) Acquire(ctx context.Context, base, n int64) error {
+func (e *Engine) Acquire(ctx context.Context, base, n int64, at Place) error {
 	done := ctx.Done()
 	p := waiter.GetParker(ctx, done)
 	p.N = n
-	o := e.Enqueue(base, &p.Waiter)
+	o := e.Enqueue(base, &p.Waiter, at)
 	if o == waiter.Pending {
 		if !p.Park(ctx, done) {
 			e.withdraw(base, p)
@@ -37,10 +37,10 @@ func reason(ctx context.Context) error {
 }
 
 // AcquireTimeout is Acquire with a deadline d from now and no context.
-func (e *Engine) AcquireTimeout(d time.Duration, base, n int64) error {
+func (e *Engine) AcquireTimeout(d time.Duration, base, n int64, at Place) error {
 	p := waiter.GetParker(context.Background(), nil)
 	p.N = n
-	o := e.Enqueue(base, &p.Waiter)
+	o := e.Enqueue(base, &p.Waiter, at)
 	if o == waiter.Pending {
 		if !p.ParkTimeout(d) {
 			e.withdraw(base, p)

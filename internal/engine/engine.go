@@ -29,8 +29,8 @@ const (
 	permitShift = 2
 )
 
-// Engine counts permits and queues those who wait for them. It is the one mechanism under the semaphore, and made to
-// be the one under the mutex and the read-write lock.
+// Engine counts permits and queues those who wait for them. It is the one mechanism under the semaphore, the mutex and
+// the read-write lock. What only the last needs is in rw.go and bias.go.
 //
 // The façade says from which number its permits count: base is the size of a type's zero value and must be the same in
 // every call. Available permits are base plus the word's permits; the size is base plus what Resize has added. So the
@@ -46,7 +46,7 @@ const (
 //  2. When mu is free and somebody is queued, W is set and fewer permits are available than the oldest waiter needs: a
 //     newcomer cannot barge, and no permit floats beside a waiter. (TestTryNeverOvertakesAWaiter)
 //  3. The slot's waiter is older than the whole list, and needs exactly one permit; claims are FIFO. With a debt the
-//     slot is empty. (TestGrantsAreFIFO, TestResizeDebtIsPaidFirst)
+//     slot is empty. Whoever came in by the front counts as the oldest. (TestGrantsAreFIFO, TestResizeDebtIsPaidFirst)
 //  4. Unlinking a waiter (swap or compare-and-swap of the slot, removal from the list under mu) is the single decision
 //     between grant, cancel, close and too-large. (TestCancelAgainstGrantConservesPermits)
 //  5. No waiter is touched after its owner has been told the outcome. (the race detector, in every stress test)
@@ -63,17 +63,27 @@ type Engine struct {
 
 	slot xsync.Pointer[waiter.Waiter] // filled under mu; emptied by swap (release) or under mu
 
-	mu         xsync.Mutex
-	list       waiter.Queue // guarded by mu
-	maxWaiting int          // 0: no limit; set before first use
+	mu   xsync.Mutex
+	list waiter.Queue // guarded by mu
+
+	Opts *Options // nil: none; set before first use, and not looked at on the fast paths
 }
 
-// Init sets the size of an engine that counts from base, and how many may wait (0: any number), before its first use.
-func (e *Engine) Init(base, size int64, maxWaiting int) {
+// Options are what few engines have.
+type Options struct {
+	MaxWaiting int   // how many may wait; 0: any number
+	Bias       *Bias // base Everyone only: readers may hide
+}
+
+// Init sets the size and the options, which may be nil, of an engine that counts from base, before its first use.
+func (e *Engine) Init(base, size int64, opts *Options) {
 	e.grown.Store(size - base)
 	e.word.Store((size - base) << permitShift)
-	e.maxWaiting = maxWaiting
+	e.Opts = opts
 }
+
+// HasOptions reports whether e was made with options.
+func (e *Engine) HasOptions() bool { return e.Opts != nil }
 
 // Size returns the number of permits that there are in all.
 func (e *Engine) Size(base int64) int64 { return base + e.grown.Load() }
@@ -151,9 +161,19 @@ func (e *Engine) TryAcquire(base, n int64) bool {
 	return false
 }
 
+// A Place is where in the line somebody stands who begins to wait.
+type Place bool
+
+// The places. Who comes in AtFront holds permits, and wants more than one: then the slot is empty, for somebody stands there
+// only while nothing is free and nobody who holds wants more; and the front of the list is the front of the line.
+const (
+	AtBack  Place = false
+	AtFront Place = true
+)
+
 // Enqueue is the second half of an acquire, after TryAcquire has failed. It returns [waiter.Granted] or an error's
 // outcome at once, or queues w, which is armed, and returns [waiter.Pending].
-func (e *Engine) Enqueue(base int64, w *waiter.Waiter) waiter.Outcome {
+func (e *Engine) Enqueue(base int64, w *waiter.Waiter, at Place) waiter.Outcome {
 	e.mu.Lock()
 	o := e.Look()
 	if o&flagClosed != 0 {
@@ -164,7 +184,7 @@ func (e *Engine) Enqueue(base int64, w *waiter.Waiter) waiter.Outcome {
 		e.mu.Unlock()
 		return waiter.TooLarge
 	}
-	if e.list.Front() == nil && e.slot.Load() == nil {
+	if at == AtFront || e.list.Front() == nil && e.slot.Load() == nil {
 		for { // A turn is lost only to another's success.
 			if o.free(base) >= w.N {
 				if e.Take(o, w.N) {
@@ -176,11 +196,19 @@ func (e *Engine) Enqueue(base int64, w *waiter.Waiter) waiter.Outcome {
 			}
 			o = e.Look()
 		}
-	} else if e.maxWaiting > 0 && e.waitingLocked() >= e.maxWaiting {
+	} else if e.Opts != nil && e.Opts.MaxWaiting > 0 && e.waitingLocked() >= e.Opts.MaxWaiting {
 		e.mu.Unlock()
 		return waiter.QueueFull
 	}
-	e.list.PushBack(w)
+	if at == AtFront {
+		e.list.PushFront(w)
+	} else {
+		e.list.PushBack(w)
+	}
+	if e.Opts != nil && e.Opts.Bias != nil {
+		e.unbiasLocked() // w may be served by that, and will find out
+		return waiter.Pending
+	}
 	e.refillLocked(o.free(base))
 	e.mu.Unlock()
 	return waiter.Pending
@@ -197,10 +225,13 @@ func (e *Engine) refillLocked(free int64) {
 // Release returns n permits, n > 0, to whoever has waited longest, or to the word. It reports false, and changes
 // nothing, if fewer are held.
 func (e *Engine) Release(base, n int64) bool {
+	if base == Everyone && n == Reader {
+		return e.ReleaseRead()
+	}
 	for {
 		o := e.Look()
 		if o&flagWaiters == 0 {
-			if !e.Returns(o, n) {
+			if !legal(base, e.held(o), n) {
 				break
 			}
 			if e.Give(o, n) {
@@ -230,7 +261,7 @@ func (e *Engine) releaseSlow(base, n int64) bool {
 	for n > 0 { // Each further turn gives back what abandoned waiters had been granted; they are gone then.
 		var wake waiter.WakeList
 		e.mu.Lock()
-		if !e.addLocked(n) {
+		if !e.addLocked(base, n) {
 			e.mu.Unlock()
 			return false
 		}
@@ -241,17 +272,25 @@ func (e *Engine) releaseSlow(base, n int64) bool {
 	return true
 }
 
-// addLocked adds n permits to the word, unless that makes more than there are.
-func (e *Engine) addLocked(n int64) bool {
+// addLocked adds n permits to the word, unless nobody can hold them.
+func (e *Engine) addLocked(base, n int64) bool {
 	for { // W may be clear: a turn is lost only to another's success.
 		o := e.Look()
-		if n > e.held(o) {
+		if !legal(base, e.held(o), n) {
 			return false
 		}
 		if e.Give(o, n) {
 			return true
 		}
 	}
+}
+
+// legal reports whether somebody can hold n permits who wants to return them, if held are held in all.
+func legal(base, held, n int64) bool {
+	if base == Everyone {
+		return legalRW(held, n)
+	}
+	return n <= held
 }
 
 // takeSlotLocked claims the slot's waiter, unless a release is faster or there is none.

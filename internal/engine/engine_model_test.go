@@ -457,10 +457,10 @@ func BenchmarkExplorer(b *testing.B) {
 						return
 					}
 					var e Engine
-					e.Init(0, 1, 0)
+					e.Init(0, 1, nil)
 					for range 3 {
 						x.Go("t", func() {
-							if !e.TryAcquire(0, 1) && e.Acquire(bg, 0, 1) != nil {
+							if !e.TryAcquire(0, 1) && e.Acquire(bg, 0, 1, AtBack) != nil {
 								x.Fail("not acquired")
 							}
 							e.Release(0, 1)

@@ -21,13 +21,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func newEngine(size int64) *Engine {
 	e := new(Engine)
-	e.Init(0, size, 0)
+	e.Init(0, size, nil)
 	return e
 }
 
 func acquire(e *Engine, n int64) {
 	if !e.TryAcquire(0, n) {
-		if err := e.Acquire(context.Background(), 0, n); err != nil {
+		if err := e.Acquire(context.Background(), 0, n, AtBack); err != nil {
 			panic(err)
 		}
 	}
@@ -183,11 +183,11 @@ func TestPermitsAreConserved(t *testing.T) {
 					case 0:
 						got = e.TryAcquire(0, n)
 					case 1:
-						got = e.AcquireTimeout(time.Duration(1+rng.IntN(2000)), 0, n) == nil
+						got = e.AcquireTimeout(time.Duration(1+rng.IntN(2000)), 0, n, AtBack) == nil
 					case 2:
 						ctx, cancel := context.WithCancel(context.Background())
 						go cancel()
-						got = e.Acquire(ctx, 0, n) == nil
+						got = e.Acquire(ctx, 0, n, AtBack) == nil
 					case 3:
 						assert.True(t, f.Init(e, 0, n))
 						got = f.Poll(nil) && f.Err() == nil
@@ -368,7 +368,7 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 		} else {
 			var wake waiter.WakeList
 			e.mu.Lock()
-			require.True(t, e.addLocked(2))
+			require.True(t, e.addLocked(0, 2))
 			e.serveLocked(0, &wake)
 			e.mu.Unlock()
 			require.EqualValues(t, 0, e.Available(0))

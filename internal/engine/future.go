@@ -141,7 +141,7 @@ func (f *Future) start(waker waiter.Waker) waiter.Status {
 		return waiter.StatusComplete
 	}
 	f.w.Arm(waker)
-	if o := f.e.Enqueue(f.base, &f.w); o != waiter.Pending {
+	if o := f.e.Enqueue(f.base, &f.w, AtBack); o != waiter.Pending {
 		f.w.Finish(o)
 		return waiter.StatusComplete
 	}

@@ -21,6 +21,7 @@ type world struct {
 	e *Engine
 
 	base, size, peak int64 // peak: the largest size so far
+	maxWaiting       int
 
 	// held counts permits in use. It is an atomic so that the explorer tries all orders of what happens inside; with a
 	// plain variable nothing would ever happen between an acquire and its release.
@@ -42,8 +43,8 @@ type queued struct {
 var bg = context.Background()
 
 func newWorld(x *interleave.Run, base, size int64, maxWaiting int) *world {
-	w := &world{Run: x, e: new(Engine), base: base, size: size, peak: size}
-	w.e.Init(base, size, maxWaiting)
+	w := &world{Run: x, e: new(Engine), base: base, size: size, peak: size, maxWaiting: maxWaiting}
+	w.e.Init(base, size, &Options{MaxWaiting: maxWaiting})
 	x.Name("e", w.e)
 	x.Name("held", &w.held)
 	x.Always(w.check)
@@ -61,9 +62,9 @@ func (w *world) check() {
 	line := w.line()
 	w.follow(line)
 	w.Assert(w.e.waitingLocked() == len(line), "%d are queued, not %d", len(line), w.e.waitingLocked())
-	if w.e.maxWaiting > 0 {
-		w.Assert(len(line) <= w.e.maxWaiting, "%d are queued of at most %d", len(line), w.e.maxWaiting)
-		w.full = w.full || len(line) == w.e.maxWaiting
+	if w.maxWaiting > 0 {
+		w.Assert(len(line) <= w.maxWaiting, "%d are queued of at most %d", len(line), w.maxWaiting)
+		w.full = w.full || len(line) == w.maxWaiting
 	}
 	slot := w.e.slot.Load()
 	if slot != nil {
@@ -140,7 +141,7 @@ func (w *world) acquire(ctx context.Context, n int64) error {
 	if w.try(n) {
 		return nil
 	}
-	err := w.e.Acquire(ctx, w.base, n)
+	err := w.e.Acquire(ctx, w.base, n, AtBack)
 	if err == nil {
 		w.took(n)
 	}
@@ -151,7 +152,7 @@ func (w *world) acquireTimeout(n int64) error {
 	if w.try(n) {
 		return nil
 	}
-	err := w.e.AcquireTimeout(time.Second, w.base, n)
+	err := w.e.AcquireTimeout(time.Second, w.base, n, AtBack)
 	if err == nil {
 		w.took(n)
 	}

@@ -35,7 +35,7 @@ func (m *Mutex) Lock() {
 //go:noinline
 func (m *Mutex) lockSlow() {
 	// Neither closed nor too large nor cancelled: it cannot fail.
-	_ = m.e.Acquire(context.Background(), base, 1)
+	_ = m.e.Acquire(context.Background(), base, 1, engine.AtBack)
 }
 
 // TryLock locks m if it is unlocked and nobody waits for it, and reports whether it did.
@@ -69,7 +69,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	if m.e.TakeOnly() {
 		return nil
 	}
-	return m.e.Acquire(ctx, base, 1)
+	return m.e.Acquire(ctx, base, 1, engine.AtBack)
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:
@@ -78,7 +78,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	if d <= 0 {
 		return false
 	}
-	return m.e.TakeOnly() || m.e.AcquireTimeout(d, base, 1) == nil
+	return m.e.TakeOnly() || m.e.AcquireTimeout(d, base, 1, engine.AtBack) == nil
 }
 
 // Waiting returns how many wait for m. It takes the lock of the queue, and is meant for tests and statistics.

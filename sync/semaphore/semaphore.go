@@ -53,7 +53,7 @@ func (*noCopy) Unlock() {}
 // An Option changes how New makes a semaphore.
 type Option func(*options)
 
-type options struct{ maxWaiting int }
+type options struct{ engine.Options }
 
 // WithMaxWaiting lets at most n requests wait, n > 0. An acquire that would be one more fails at once with
 // ErrQueueFull: under overload a queue that only grows helps nobody. WithMaxWaiting panics if n is not positive; for
@@ -62,7 +62,7 @@ func WithMaxWaiting(n int) Option {
 	if n <= 0 {
 		panic("semaphore: WithMaxWaiting of a number that is not positive")
 	}
-	return func(o *options) { o.maxWaiting = n }
+	return func(o *options) { o.MaxWaiting = n }
 }
 
 // New returns a semaphore of n permits, all free. It panics if n is negative.
@@ -70,12 +70,16 @@ func New(n int64, opts ...Option) *Semaphore {
 	if n < 0 {
 		panic("semaphore: negative size")
 	}
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
 	s := new(Semaphore)
-	s.e.Init(base, min(n, MaxPermits), o.maxWaiting)
+	if len(opts) == 0 {
+		s.e.Init(base, min(n, MaxPermits), nil)
+		return s
+	}
+	o := new(options)
+	for _, opt := range opts {
+		opt(o)
+	}
+	s.e.Init(base, min(n, MaxPermits), &o.Options)
 	return s
 }
 
@@ -102,7 +106,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 			return nil
 		}
 	}
-	return s.e.Acquire(ctx, base, n)
+	return s.e.Acquire(ctx, base, n, engine.AtBack)
 }
 
 // acquireNothing is Acquire for the requests that need no permits or are none.
@@ -135,7 +139,7 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	case s.e.TryAcquire(base, n):
 		return nil
 	}
-	return s.e.AcquireTimeout(d, base, n)
+	return s.e.AcquireTimeout(d, base, n, engine.AtBack)
 }
 
 // TryAcquire takes n permits if that many are free and nobody waits, and reports whether it did. It never waits and

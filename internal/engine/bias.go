@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// Reader bias: readers announce themselves in a table instead of on the lock's word, so that those of one lock, on several
+// processors, do not fight for a cache line. A writer, who looks at the word only, has to end the bias first.
+//
+// While a lock is biased, the bias holds a share of its permits, on behalf of all readers who hide in the table. So the
+// rest of the engine need not know: a writer finds too few permits, and queues. What queues ends the bias: for each
+// hidden reader it takes a permit from the bias's share and empties the reader's slot, and it returns the rest of the share.
+// That takes no waiting, only a look at each row of the table; from then on the writer waits for counted readers, like any
+// other, with a context, a timeout, or as a future.
+//
+// Slots and permits are fungible. A reader who leaves empties whatever slot of the lock it comes upon, preferably the one
+// that it has filled; if it finds none, it returns a permit. So RUnlock need not know how, nor on which stack or in
+// which goroutine, RLock has ended.
+//
+// Invariants:
+//
+//  1. The slots that hold the lock, plus the readers that the word counts, are those who read, plus those who have filled
+//     a slot and have not yet looked at the word again. (TestModelRW/bias)
+//  2. When mu is free, W and the bias exclude each other: whoever waits sees all readers in the word.
+//  3. A reader who has filled a slot may read if it then finds the lock biased and W clear, or if the slot is no longer
+//     its own: then the permit that somebody took for it is.
+//
+// Why 3 is safe: W is set before the slots are looked at. A reader who has seen W clear afterwards had filled its slot
+// before, and is found there. One who sees W set and finds its slot taken has been counted meanwhile, in the word or in
+// another slot, and that unit is there until somebody who reads returns one.
+//
+// Source: Dice and Kogan, BRAVO – Biased Locking for Reader-Writer Locks (USENIX ATC 2019, arXiv:1810.01553). There the writer,
+// holding the lock, spins until all slots have been emptied by those who filled them, and RUnlock is told which one it was.
+
+// A Bias is what a lock with reader bias has besides its engine.
+type Bias struct {
+	table  table
+	column uintptr
+	id     int64 // what the lock's readers put into their slots; not 0, and no other lock's
+
+	// until is when the lock may be biased again: revoking has cost so much that it is not worth while before.
+	until xsync.Int64
+}
+
+const (
+	probes = 4 // how many rows a reader tries
+
+	// inhibition is how many times the duration of a revocation the lock stays unbiased after it, so that revocations take
+	// a tenth of the time at most. (BRAVO's N.)
+	inhibition = 9
+)
+
+// A table is shared by many locks: rows of columns slots, one after the other; the number of rows is a power of two. A slot
+// that is nobody's is 0. A lock has a column, maybe with others; a reader begins at a row that goes by where its stack is:
+// goroutines have different ones, and RUnlock finds the row of RLock as a rule.
+type table []xsync.Int64
+
+func newTable(rows int) table { return make(table, rows*columns) }
+
+func (b *Bias) slot(row uintptr) *xsync.Int64 {
+	return &b.table[(row*columns+b.column)&uintptr(len(b.table)-1)]
+}
+
+func (b *Bias) rows() uintptr { return uintptr(len(b.table) / columns) }
+
+// InitBias makes e the engine of a read-write lock with reader bias, biased.
+func (e *Engine) InitBias() {
+	e.Init(Everyone, Everyone, &Options{Bias: newBias()})
+	e.Take(e.Look(), hiding)
+}
+
+// isBiased reports whether readers may hide, or may still be hidden.
+func (o State) isBiased() bool {
+	h := o.heldRW()
+	return h&hiding != 0 && h != Everyone
+}
+
+// Hide lets a reader in by way of the table, if readers may hide and there is room.
+func (e *Engine) Hide(row uintptr) bool {
+	o := e.Look()
+	if o&flags != 0 || !o.isBiased() {
+		return false
+	}
+	b := e.Opts.Bias
+	for i := range uintptr(probes) {
+		s := b.slot(row + i)
+		if !s.CompareAndSwap(0, b.id) {
+			continue
+		}
+		if now := e.Look(); now == o || now&flags == 0 && now.isBiased() {
+			return true
+		}
+		return !s.CompareAndSwap(b.id, 0) // invariant 3
+	}
+	return false
+}
+
+// Leave lets a reader out by way of the table, if readers may be hidden and there is one. It begins where Hide has begun, and
+// a page beside it: RUnlock may be called at another depth of the stack.
+func (e *Engine) Leave(row uintptr) bool {
+	if !e.MayHide() {
+		return false
+	}
+	b := e.Opts.Bias
+	if b.empty(b.slot(row)) || b.empty(b.slot(row+1)) || b.empty(b.slot(row-1)) {
+		return true
+	}
+	for i := range b.rows() {
+		if b.empty(b.slot(row + i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// empty empties a slot if it has the lock, and reports whether it did.
+func (b *Bias) empty(s *xsync.Int64) bool { return s.Load() == b.id && s.CompareAndSwap(b.id, 0) }
+
+// Rebias makes the lock biased if it may be. The caller is a reader who came in by the slow path: where readers only meet
+// readers that happens when they collide, and then it is time.
+func (e *Engine) Rebias() {
+	if e.Opts == nil || e.Opts.Bias == nil {
+		return
+	}
+	o := e.Look()
+	if o&flags == 0 && !o.isBiased() && xsync.Now() >= e.Opts.Bias.until.Load() {
+		e.Take(o, hiding) // room is left for it: see rw.go
+	}
+}
+
+// MayHide reports whether there may be hidden readers, who are in a writer's way without holding permits themselves.
+func (e *Engine) MayHide() bool { return e.Look().isBiased() }
+
+// Unbias makes all readers counted ones.
+func (e *Engine) Unbias() {
+	e.mu.Lock()
+	e.word.Or(flagWaiters)
+	e.unbiasLocked()
+}
+
+// unbiasLocked ends the bias, and serves whoever waits: what comes to light may be enough. W is set. It unlocks mu.
+func (e *Engine) unbiasLocked() {
+	var wake waiter.WakeList
+	e.revealLocked()
+	e.serveLocked(Everyone, &wake) // clears W if nobody waits
+	e.mu.Unlock()
+	e.giveBack(Everyone, wake.Wake())
+}
+
+// revealLocked ends the bias. W is set.
+func (e *Engine) revealLocked() {
+	o := e.Look()
+	if !o.isBiased() {
+		return
+	}
+	b, start, hidden := e.Opts.Bias, xsync.Now(), int64(0)
+	for row := range b.rows() {
+		if b.empty(b.slot(row)) {
+			hidden++ // its reader will look for a permit, and wait for mu
+		}
+	}
+	e.word.Store(int64(o) + (hiding-hidden)<<permitShift)
+	end := xsync.Now()
+	b.until.Store(end + inhibition*(end-start))
+}

@@ -1,0 +1,323 @@
+//go:build interleave
+
+package rwlock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/sync/rwlock"
+)
+
+// A room is what a lock under exploration protects: it knows who is inside.
+type room struct {
+	*interleave.Run
+	l *rwlock.RWLock
+
+	inside interleave.Int64
+	after  func() // what is left to do when all threads have ended; nil: nothing
+}
+
+const (
+	reader     = 1
+	upgradable = 1 << 10
+	writer     = 1 << 20
+)
+
+// enter lets somebody in who was nothing or, with an upgrade or a downgrade, something else.
+func (r *room) enter(now, before int64) {
+	n := r.inside.Add(now - before)
+	r.Assert(n == writer || n < 2*upgradable, "inside are %d writers, %d upgradable readers, %d readers",
+		n/writer, n%writer/upgradable, n%upgradable)
+}
+
+func (r *room) leave(was int64) { r.inside.Add(-was) }
+
+func (r *room) read() {
+	r.l.RLock()
+	r.enter(reader, 0)
+	r.leave(reader)
+	r.l.RUnlock()
+}
+
+func (r *room) write() {
+	r.l.Lock()
+	r.enter(writer, 0)
+	r.leave(writer)
+	r.l.Unlock()
+}
+
+// readIf and writeIf are for ways in that may fail.
+func (r *room) readIf(ok bool) {
+	if ok {
+		r.enter(reader, 0)
+		r.leave(reader)
+		r.l.RUnlock()
+	}
+}
+
+func (r *room) writeIf(ok bool) {
+	if ok {
+		r.enter(writer, 0)
+		r.leave(writer)
+		r.l.Unlock()
+	}
+}
+
+// upgradeIf is for somebody inside as upgradable reader.
+func (r *room) upgradeIf(ok bool) {
+	if !ok {
+		r.leave(upgradable)
+		r.l.UUnlock()
+		return
+	}
+	r.enter(writer, upgradable)
+	r.leave(writer)
+	r.l.Unlock()
+}
+
+func (r *room) uLock() {
+	r.l.ULock()
+	r.enter(upgradable, 0)
+}
+
+// awaited is a future that is waited for by its channel.
+func (r *room) awaited(init func(*rwlock.LockFuture, *rwlock.RWLock)) {
+	var f rwlock.LockFuture
+	init(&f, r.l)
+	interleave.Receive(f.Done())
+	r.Assert(f.Err() == nil, "not locked")
+}
+
+// dropped is one that is polled once and given up.
+func (r *room) dropped(init func(*rwlock.LockFuture, *rwlock.RWLock)) {
+	var f rwlock.LockFuture
+	init(&f, r.l)
+	f.Poll(nil)
+	f.Cancel()
+}
+
+type scenario struct {
+	name  string
+	large bool // not for -short, and under a bound
+	wide  bool // the same, but of biased locks only: there it has many more interleavings
+	body  func(r *room)
+}
+
+func (r *room) threads(fs ...func()) {
+	for i, f := range fs {
+		r.Go("t"+string(rune('1'+i)), f)
+	}
+}
+
+// Each runs with the plain lock and with the biased one.
+var scenarios = []scenario{
+	{name: "read and write", body: func(r *room) { r.threads(r.read, r.write) }},
+	{name: "reads and write", wide: true, body: func(r *room) { r.Same(2, "reader", func(int) { r.read() }); r.Go("writer", r.write) }},
+	{name: "read twice and write", body: func(r *room) {
+		r.threads(func() { r.read(); r.read() }, r.write)
+	}},
+	{name: "writes and read", body: func(r *room) { r.Same(2, "writer", func(int) { r.write() }); r.Go("reader", r.read) }},
+	{name: "write twice and read", body: func(r *room) { r.threads(func() { r.write(); r.write() }, r.read) }},
+	{name: "two and two", large: true, body: func(r *room) {
+		r.Same(2, "reader", func(int) { r.read() })
+		r.Same(2, "writer", func(int) { r.write() })
+	}},
+	{name: "reads twice and write", large: true, body: func(r *room) {
+		r.Same(2, "reader", func(int) { r.read(); r.read() })
+		r.Go("writer", r.write)
+	}},
+	{name: "three reads and write", large: true, body: func(r *room) {
+		r.Same(3, "reader", func(int) { r.read() })
+		r.Go("writer", r.write)
+	}},
+	// A reader goes and one who has come before it stays: whose slot or permit is given back must not matter.
+	{name: "overlapping reads and write", body: func(r *room) {
+		r.l.RLock()
+		r.enter(reader, 0)
+		r.threads(r.read, func() { r.leave(reader); r.l.RUnlock() }, r.write)
+	}},
+	// A reader who is counted, since it came while a writer was there, and one who hides.
+	{name: "late read", large: true, body: func(r *room) {
+		r.threads(r.read, r.write, func() { r.write(); r.read() })
+	}},
+
+	{name: "try", wide: true, body: func(r *room) {
+		r.threads(func() { r.readIf(r.l.TryRLock()) }, func() { r.writeIf(r.l.TryLock()) }, r.read)
+	}},
+	{name: "try and write", body: func(r *room) {
+		r.threads(func() { r.readIf(r.l.TryRLock()) }, func() { r.writeIf(r.l.TryLock()) }, r.write)
+	}},
+	{name: "timeout", wide: true, body: func(r *room) {
+		r.threads(func() { r.readIf(r.l.RLockTimeout(time.Second)) }, r.write, func() { r.writeIf(r.l.LockTimeout(time.Second)) })
+	}},
+	// The readers behind a writer who gives up are let in at once, beside those who hold.
+	{name: "writer gives up", body: func(r *room) {
+		r.l.RLock()
+		r.threads(func() { r.writeIf(r.l.LockTimeout(time.Second)) }, r.read)
+		r.after = r.l.RUnlock
+	}},
+	{name: "context", body: func(r *room) {
+		ctx := r.NewContext()
+		r.threads(func() { r.readIf(r.l.RLockContext(ctx) == nil) }, func() { r.writeIf(r.l.LockContext(ctx) == nil) }, ctx.Cancel)
+	}},
+	{name: "future", body: func(r *room) {
+		r.threads(
+			func() { r.awaited((*rwlock.LockFuture).InitRead); r.readIf(true) },
+			func() { r.awaited((*rwlock.LockFuture).Init); r.writeIf(true) },
+		)
+	}},
+	{name: "future dropped", wide: true, body: func(r *room) {
+		r.threads(func() { r.dropped((*rwlock.LockFuture).InitRead) }, func() { r.dropped((*rwlock.LockFuture).Init) }, r.read)
+	}},
+	{name: "future dropped and write", body: func(r *room) {
+		r.threads(func() { r.dropped((*rwlock.LockFuture).InitRead) }, r.write)
+	}},
+
+	{name: "downgrade", wide: true, body: func(r *room) {
+		r.threads(func() {
+			r.l.Lock()
+			r.enter(writer, 0)
+			r.enter(reader, writer)
+			r.l.Downgrade()
+			r.leave(reader)
+			r.l.RUnlock()
+		}, r.read, r.write)
+	}},
+	{name: "downgrade to upgradable", wide: true, body: func(r *room) {
+		r.threads(func() {
+			r.l.Lock()
+			r.enter(writer, 0)
+			r.enter(upgradable, writer)
+			r.l.DowngradeU()
+			r.upgradeIf(r.l.TryUpgrade())
+		}, r.read, r.write)
+	}},
+	{name: "upgradable and read", wide: true, body: func(r *room) {
+		r.threads(func() { r.uLock(); r.upgradeIf(false) }, r.read, r.write)
+	}},
+	{name: "upgrade against upgrade", body: func(r *room) {
+		r.Same(2, "upgrader", func(int) {
+			r.uLock()
+			r.l.Upgrade()
+			r.upgradeIf(true)
+		})
+	}},
+	{name: "upgrades and read", wide: true, body: func(r *room) {
+		r.Same(2, "upgrader", func(int) {
+			r.uLock()
+			r.l.Upgrade()
+			r.upgradeIf(true)
+		})
+		r.Go("reader", r.read)
+	}},
+	// Nobody writes between what an upgradable reader has read and what it writes.
+	{name: "upgrade passes writers", wide: true, body: func(r *room) {
+		var written interleave.Int32
+		r.threads(func() {
+			r.uLock()
+			n := written.Load()
+			r.l.Upgrade()
+			r.enter(writer, upgradable)
+			r.Assert(written.Load() == n, "somebody has written in between")
+			r.leave(writer)
+			r.l.Unlock()
+		}, func() {
+			r.l.Lock()
+			r.enter(writer, 0)
+			written.Add(1)
+			r.leave(writer)
+			r.l.Unlock()
+		}, r.read)
+	}},
+	{name: "try upgrade", wide: true, body: func(r *room) {
+		r.threads(func() { r.uLock(); r.upgradeIf(r.l.TryUpgrade()) }, r.read, r.write)
+	}},
+	{name: "upgrade with timeout", wide: true, body: func(r *room) {
+		r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeTimeout(time.Second)) }, r.read, r.write)
+	}},
+	{name: "upgrade with context", body: func(r *room) {
+		ctx := r.NewContext()
+		r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeContext(ctx) == nil) }, r.read, ctx.Cancel)
+	}},
+	{name: "upgradable with timeout", wide: true, body: func(r *room) {
+		r.threads(func() {
+			if r.l.ULockTimeout(time.Second) {
+				r.enter(upgradable, 0)
+				r.enter(reader, upgradable)
+				r.l.UDowngrade()
+				r.leave(reader)
+				r.l.RUnlock()
+			}
+		}, r.read, r.write)
+	}},
+
+	{name: "double unlock", body: func(r *room) { r.l.Lock(); r.onePanics(r.l.Unlock) }},
+	{name: "double read unlock", body: func(r *room) { r.l.RLock(); r.onePanics(r.l.RUnlock) }},
+	{name: "double read unlock beside a read", body: func(r *room) {
+		// Of three unlocks of two reads one panics, whichever it is.
+		r.l.RLock()
+		var panics interleave.Int32
+		r.Go("reader", func() {
+			r.l.RLock()
+			if interleave.Panics(r.l.RUnlock) != nil {
+				panics.Add(1)
+			}
+		})
+		r.Same(2, "unlocker", func(int) {
+			if interleave.Panics(r.l.RUnlock) != nil {
+				panics.Add(1)
+			}
+		})
+		r.after = func() { r.Assert(panics.Load() == 1, "%d panics", panics.Load()) }
+	}},
+}
+
+// onePanics has two unlock what is locked once.
+func (r *room) onePanics(unlock func()) {
+	var panics interleave.Int32
+	r.Same(2, "unlocker", func(int) {
+		if interleave.Panics(unlock) != nil {
+			panics.Add(1)
+		}
+	})
+	r.after = func() { r.Assert(panics.Load() == 1, "%d panics", panics.Load()) }
+}
+
+func TestModelRW(t *testing.T) {
+	for _, kind := range []struct {
+		name string
+		opts []rwlock.Option
+	}{{"plain", nil}, {"bias", []rwlock.Option{rwlock.WithReaderBias()}}} {
+		t.Run(kind.name, func(t *testing.T) {
+			for _, s := range scenarios {
+				t.Run(s.name, func(t *testing.T) {
+					var o interleave.Options
+					if s.large || s.wide && kind.opts != nil {
+						if testing.Short() || interleave.RaceEnabled {
+							t.Skip("tier two")
+						}
+						o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
+					}
+					interleave.Check(t, o, func(x *interleave.Run) {
+						r := &room{Run: x, l: rwlock.New(kind.opts...)}
+						x.Name("l", r.l)
+						x.Name("inside", &r.inside)
+						s.body(r)
+						x.Wait()
+						if r.after != nil {
+							r.after()
+						}
+						x.Assert(r.l.TryLock(), "the lock was lost")
+						x.Assert(!r.l.TryRLock(), "a reader beside a writer")
+						r.l.Unlock()
+						x.Assert(r.l.LockContext(context.Background()) == nil, "a flag was left")
+						r.l.Unlock()
+					})
+				})
+			}
+		})
+	}
+}
