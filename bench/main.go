@@ -1,9 +1,10 @@
-// Bench measures the semaphore of this module beside its peers and holds it to its targets. It is a plain program, and
+// Bench measures the locks and the executor of this module beside their peers and holds them to their targets. It is a plain program, and
 // not a set of testing.B benchmarks, because in a test binary the module takes a slower path on purpose.
 //
 // The files: workloads.go says what is done, impls.go and farad.go by whom, gang.go and measure.go how one figure comes
 // about, rounds.go how many of them are interleaved, cancel.go and memory.go what is measured besides, targets.go what
-// farad is held to, report.go how all that is told. The executor has files of its own, tasks*.go.
+// farad is held to, report.go how all that is told. Mutexes and read-write locks have files of their own, locks*.go, and so
+// has the executor, tasks*.go.
 package main
 
 import (
@@ -57,7 +58,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	fs.DurationVar(&c.window, "window", 150*time.Millisecond, "length of one measurement")
 	fs.DurationVar(&c.warmup, "warmup", 200*time.Millisecond, "discarded beginning of one measurement, at least")
 	fs.IntVar(&c.procs, "procs", 0, "GOMAXPROCS (0: as it is)")
-	only := fs.String("run", "", "measure only what matches the `regexp`: contended-8x1/own/, farad$, ^memory/, ^tasks/")
+	only := fs.String("run", "", "measure only what matches the `regexp`: contended-8x1/own/, farad$, ^memory/, ^locks/, ^tasks/")
 	fs.BoolVar(&c.smoke, "smoke", false, "one round of a few milliseconds, to see that everything works")
 	fs.StringVar(&c.markdown, "md", "", "write the tables as Markdown to `file`")
 	fs.StringVar(&c.json, "json", "", "write the raw rounds as JSON to `file`")
@@ -94,6 +95,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		Warmup:  c.warmup.String(),
 		Cells:   plan(implementations, c.only),
 		Cancel:  planCancel(c.only.MatchString),
+		Locks:   planLocks(c.only.MatchString),
 		Tasks:   planTasks(c.only.MatchString),
 	}
 	if c.cpuprofile != "" {
@@ -115,6 +117,9 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		if err := runCancelRound(r.Cancel, c.limit); err != nil {
 			return err
 		}
+		if err := runLockRound(round, r.Locks, c.timing); err != nil {
+			return err
+		}
 		if err := runTaskRound(round, r.Tasks, c.timing); err != nil {
 			return err
 		}
@@ -126,7 +131,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 	if r.TaskMemory, err = runTaskMemory(c.only.MatchString, c.limit, c.smoke); err != nil {
 		return err
 	}
-	if len(r.Cells)+len(r.Cancel)+len(r.Memory)+len(r.Tasks)+len(r.TaskMemory) == 0 {
+	if len(r.Cells)+len(r.Cancel)+len(r.Memory)+len(r.Locks)+len(r.Tasks)+len(r.TaskMemory) == 0 {
 		return fmt.Errorf("nothing matches -run %s", c.only)
 	}
 	raw, err := r.json()

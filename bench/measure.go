@@ -33,23 +33,34 @@ type sample struct {
 
 // measure measures im in c once, with goroutines, contexts and a lock that nobody has used before.
 func measure(c cell, im implementation, t timing) (sample, error) {
-	runtime.GC() // the garbage of one implementation is not to be collected in the window of the next
-	g := newGang(c.goroutines)
 	ctxs, cancels := c.form.contexts(c.goroutines)
 	defer func() {
 		for _, cancel := range cancels {
 			cancel()
 		}
 	}()
-	if im.start != nil {
-		im.start(g, c)
-	} else {
+	s, err := measureGang(c.goroutines, t, func(g *gang) {
+		if im.start != nil {
+			im.start(g, c)
+			return
+		}
 		l := im.make(int64(c.permits))
 		for i := range c.goroutines {
 			g.spawn(i, func(n *counter) error { return work(ctxs[i], l, c.workload, uint64(i+1), &g.stop, n) })
 		}
+	})
+	if err != nil {
+		return sample{}, fmt.Errorf("%s/%s: %w", c, im.name, err)
 	}
-	before, after := make([]int64, c.goroutines), make([]int64, c.goroutines)
+	return s, nil
+}
+
+// measureGang measures the goroutines that spawn adds to a gang of that many.
+func measureGang(goroutines int, t timing, spawn func(*gang)) (sample, error) {
+	runtime.GC() // the garbage of one implementation is not to be collected in the window of the next
+	g := newGang(goroutines)
+	spawn(g)
+	before, after := make([]int64, goroutines), make([]int64, goroutines)
 	close(g.gate)
 
 	time.Sleep(t.warmup)
@@ -79,10 +90,10 @@ func measure(c cell, im implementation, t timing) (sample, error) {
 
 	g.stop.Store(true)
 	if err := g.wait(t.limit); err != nil {
-		return sample{}, fmt.Errorf("%s/%s: %w", c, im.name, err)
+		return sample{}, err
 	}
 	if ops == 0 {
-		return sample{}, fmt.Errorf("%s/%s: no operation in %v", c, im.name, elapsed)
+		return sample{}, fmt.Errorf("no operation in %v", elapsed)
 	}
 	return sample{
 		NsPerOp:     float64(elapsed.Nanoseconds()) / float64(ops),

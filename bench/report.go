@@ -17,6 +17,7 @@ type report struct {
 	Cells      []*cellResult      `json:"cells"`
 	Cancel     []*cancelResult    `json:"cancel"`
 	Memory     []memoryResult     `json:"memory"`
+	Locks      []*lockResult      `json:"locks"`
 	Tasks      []*taskResult      `json:"tasks"`
 	TaskMemory []taskMemoryResult `json:"task_memory"`
 }
@@ -90,7 +91,7 @@ func (r *report) tables(spreads bool) ([]*table, *tally) {
 	sum := &tally{void: r.Smoke}
 	return []*table{
 		r.ratioTable(sum, spreads), r.rawTable(), r.cancelTable(), r.memoryTable(sum),
-		r.taskTable(sum, spreads), r.taskMemoryTable(sum),
+		r.lockTable(sum, spreads), r.taskTable(sum, spreads), r.taskMemoryTable(sum),
 	}, sum
 }
 

@@ -33,11 +33,11 @@ import (
 // Source: Dice and Kogan, BRAVO – Biased Locking for Reader-Writer Locks (USENIX ATC 2019, arXiv:1810.01553). There the writer,
 // holding the lock, spins until all slots have been emptied by those who filled them, and RUnlock is told which one it was.
 
-// A Bias is what a lock with reader bias has besides its engine.
-type Bias struct {
+// bias is what a lock with reader bias has besides its engine.
+type bias struct {
 	table  table
 	column uintptr
-	id     int64 // what the lock's readers put into their slots; not 0, and no other lock's
+	id     int64 // what the lock's readers put into their slots: no other lock's; 0: no bias
 
 	// until is when the lock may be biased again: revoking has cost so much that it is not worth while before.
 	until xsync.Int64
@@ -58,15 +58,17 @@ type table []xsync.Int64
 
 func newTable(rows int) table { return make(table, rows*columns) }
 
-func (b *Bias) slot(row uintptr) *xsync.Int64 {
+func (b *bias) slot(row uintptr) *xsync.Int64 {
 	return &b.table[(row*columns+b.column)&uintptr(len(b.table)-1)]
 }
 
-func (b *Bias) rows() uintptr { return uintptr(len(b.table) / columns) }
+func (b *bias) rows() uintptr { return uintptr(len(b.table) / columns) }
 
 // InitBias makes e the engine of a read-write lock with reader bias, biased.
 func (e *Engine) InitBias() {
-	e.Init(Everyone, Everyone, &Options{Bias: newBias()})
+	o := new(Options)
+	o.bias.init()
+	e.Init(Everyone, Everyone, o)
 	e.Take(e.Look(), hiding)
 }
 
@@ -82,7 +84,7 @@ func (e *Engine) Hide(row uintptr) bool {
 	if o&flags != 0 || !o.isBiased() {
 		return false
 	}
-	b := e.Opts.Bias
+	b := &e.Opts.bias
 	for i := range uintptr(probes) {
 		s := b.slot(row + i)
 		if !s.CompareAndSwap(0, b.id) {
@@ -102,7 +104,7 @@ func (e *Engine) Leave(row uintptr) bool {
 	if !e.MayHide() {
 		return false
 	}
-	b := e.Opts.Bias
+	b := &e.Opts.bias
 	if b.empty(b.slot(row)) || b.empty(b.slot(row+1)) || b.empty(b.slot(row-1)) {
 		return true
 	}
@@ -115,16 +117,16 @@ func (e *Engine) Leave(row uintptr) bool {
 }
 
 // empty empties a slot if it has the lock, and reports whether it did.
-func (b *Bias) empty(s *xsync.Int64) bool { return s.Load() == b.id && s.CompareAndSwap(b.id, 0) }
+func (b *bias) empty(s *xsync.Int64) bool { return s.Load() == b.id && s.CompareAndSwap(b.id, 0) }
 
 // Rebias makes the lock biased if it may be. The caller is a reader who came in by the slow path: where readers only meet
 // readers that happens when they collide, and then it is time.
 func (e *Engine) Rebias() {
-	if e.Opts == nil || e.Opts.Bias == nil {
+	if e.Opts == nil || e.Opts.bias.id == 0 {
 		return
 	}
 	o := e.Look()
-	if o&flags == 0 && !o.isBiased() && xsync.Now() >= e.Opts.Bias.until.Load() {
+	if o&flags == 0 && !o.isBiased() && xsync.Now() >= e.Opts.bias.until.Load() {
 		e.Take(o, hiding) // room is left for it: see rw.go
 	}
 }
@@ -154,7 +156,7 @@ func (e *Engine) revealLocked() {
 	if !o.isBiased() {
 		return
 	}
-	b, start, hidden := e.Opts.Bias, xsync.Now(), int64(0)
+	b, start, hidden := &e.Opts.bias, xsync.Now(), int64(0)
 	for row := range b.rows() {
 		if b.empty(b.slot(row)) {
 			hidden++ // its reader will look for a permit, and wait for mu

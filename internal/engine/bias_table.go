@@ -15,8 +15,8 @@ var (
 	lastID xsync.Int64
 )
 
-// newBias gives a lock a column of the table that all share.
-func newBias() *Bias {
+// init gives a lock a column of the table that all share.
+func (b *bias) init() {
 	if shared.Load() == nil {
 		rows := 16
 		for rows < 4*runtime.NumCPU() {
@@ -25,6 +25,7 @@ func newBias() *Bias {
 		t := newTable(rows)
 		shared.CompareAndSwap(nil, &t)
 	}
-	id := lastID.Add(1)
-	return &Bias{table: *shared.Load(), column: uintptr(id % columns), id: id}
+	b.table = *shared.Load()
+	b.id = lastID.Add(1)
+	b.column = uintptr(b.id % columns)
 }

@@ -71,8 +71,8 @@ type Engine struct {
 
 // Options are what few engines have.
 type Options struct {
-	MaxWaiting int   // how many may wait; 0: any number
-	Bias       *Bias // base Everyone only: readers may hide
+	MaxWaiting int  // how many may wait; 0: any number
+	bias       bias // base Everyone only: readers may hide
 }
 
 // Init sets the size and the options, which may be nil, of an engine that counts from base, before its first use.
@@ -205,7 +205,7 @@ func (e *Engine) Enqueue(base int64, w *waiter.Waiter, at Place) waiter.Outcome 
 	} else {
 		e.list.PushBack(w)
 	}
-	if e.Opts != nil && e.Opts.Bias != nil {
+	if e.Opts != nil && e.Opts.bias.id != 0 {
 		e.unbiasLocked() // w may be served by that, and will find out
 		return waiter.Pending
 	}

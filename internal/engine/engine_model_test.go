@@ -20,6 +20,7 @@ type scenario struct {
 	name       string
 	base, size int64
 	maxWaiting int
+	bias       bool
 	body       func(w *world)
 }
 
@@ -235,6 +236,22 @@ var tierOne = []scenario{
 		w.release(2)
 	}, 2)},
 
+	// The read-write lock; its façade has more.
+	{name: "front", base: Everyone, size: Everyone, body: each(
+		func(w *world) { w.must(Upgradable); w.more(Everyone - Upgradable); w.release(Everyone) },
+		func(w *world) { w.use(Everyone) }, func(w *world) { w.read() })},
+	{name: "front/in parts", base: Everyone, size: Everyone, body: each(
+		func(w *world) {
+			w.must(Upgradable)
+			w.more(Everyone - Upgradable)
+			w.release(Everyone - Upgradable)
+			w.release(Upgradable - Reader)
+			w.release(Reader)
+		},
+		func(w *world) { w.use(Everyone) })},
+	{name: "bias/2", base: Everyone, size: Everyone, bias: true, body: each(
+		func(w *world) { w.read(); w.read() }, func(w *world) { w.use(Everyone) })},
+
 	// A limit on the queue.
 	{name: "max waiting", size: 1, maxWaiting: 1, body: same(3, func(w *world) { w.useOr(bg, 1, waiter.ErrQueueFull) })},
 }
@@ -284,6 +301,8 @@ var tierTwo = []struct {
 	{scenario{name: "resize/against cancel", size: 2, body: each(
 		func(w *world) { w.resize(1); w.resize(2) }, func(w *world) { w.use(1); w.use(1) },
 		func(w *world) { w.drop(w.future(1), 1) }, func(w *world) { w.useFor(2, waiter.ErrTooLarge) })}, within3},
+	{scenario{name: "bias/3", base: Everyone, size: Everyone, bias: true, body: each(
+		func(w *world) { w.read() }, func(w *world) { w.read() }, func(w *world) { w.useFor(Everyone) })}, within3},
 	{scenario{name: "close/all at once", size: 2, body: each(
 		func(w *world) { w.e.Close() }, func(w *world) { w.useOr(bg, 2, waiter.ErrClosed) },
 		func(w *world) { w.useFor(1, waiter.ErrClosed) },
@@ -389,7 +408,7 @@ func explore(t *testing.T, o interleave.Options, s scenario) {
 	t.Helper()
 	t.Run(s.name, func(t *testing.T) {
 		interleave.Check(t, o, func(x *interleave.Run) {
-			w := newWorld(x, s.base, s.size, s.maxWaiting)
+			w := newWorld(x, s)
 			s.body(w)
 			w.Wait()
 			if w.after != nil {
@@ -448,7 +467,7 @@ func BenchmarkExplorer(b *testing.B) {
 			for b.Loop() {
 				r := interleave.Explore(unbounded, func(x *interleave.Run) {
 					if checked {
-						w := newWorld(x, 0, 1, 0)
+						w := newWorld(x, scenario{size: 1})
 						for range 3 {
 							x.Go("t", func() { w.use(1) })
 						}

@@ -35,7 +35,7 @@ func FuzzModel(f *testing.F) {
 			o = interleave.Options{Mode: interleave.PCT, Executions: 200, Depth: 4, Seed: uint64(data[0])}
 		}
 		r := interleave.Explore(o, func(x *interleave.Run) {
-			w := newWorld(x, 0, size, 0)
+			w := newWorld(x, scenario{size: size})
 			ctx := x.NewContext()
 			ctx.Watchable = data[0]&0x40 != 0
 			for i, l := range steps {

@@ -30,6 +30,7 @@ type world struct {
 	after func() // what a scenario has to do when all threads have ended; nil: nothing
 
 	queue  []queued // as it was when mu was last free
+	front  [8]bool  // by thread: it is about to queue before all others
 	full   bool     // as many waited as may
 	jumped [8]bool  // by thread: its waiter left the queue from behind another: it was not granted
 }
@@ -42,9 +43,13 @@ type queued struct {
 
 var bg = context.Background()
 
-func newWorld(x *interleave.Run, base, size int64, maxWaiting int) *world {
-	w := &world{Run: x, e: new(Engine), base: base, size: size, peak: size, maxWaiting: maxWaiting}
-	w.e.Init(base, size, &Options{MaxWaiting: maxWaiting})
+func newWorld(x *interleave.Run, s scenario) *world {
+	w := &world{Run: x, e: new(Engine), base: s.base, size: s.size, peak: s.size, maxWaiting: s.maxWaiting}
+	if s.bias {
+		w.e.InitBias()
+	} else {
+		w.e.Init(s.base, s.size, &Options{MaxWaiting: s.maxWaiting})
+	}
 	x.Name("e", w.e)
 	x.Name("held", &w.held)
 	x.Always(w.check)
@@ -70,6 +75,7 @@ func (w *world) check() {
 	if slot != nil {
 		w.Assert(slot.N == 1 && free == 0, "invariants 2, 3: in the slot, for %d, beside %d free permits", slot.N, free)
 	}
+	w.Assert(!o.isBiased() || w.base != Everyone || o&flagWaiters == 0, "biased, and W is set")
 	if len(line) > 0 {
 		w.Assert(o&flagWaiters != 0, "invariant 2: somebody is queued, and W is clear")
 		w.Assert(free < line[0].N, "invariant 2: the oldest waiter needs %d, and %d are free", line[0].N, free)
@@ -89,6 +95,11 @@ func (w *world) line() (line []*waiter.Waiter) {
 
 // follow compares the queue with what it was when mu was last free.
 func (w *world) follow(line []*waiter.Waiter) {
+	if r := w.Running(); w.front[r] && len(line) > 0 && !slices.ContainsFunc(w.queue, func(q queued) bool { return q.w == line[0] }) {
+		w.front[r] = false
+		w.jumped[r] = false
+		w.queue = slices.Insert(w.queue, 0, queued{line[0], r})
+	}
 	var stay []queued
 	for _, q := range w.queue {
 		switch i := len(stay); {
@@ -107,10 +118,39 @@ func (w *world) follow(line []*waiter.Waiter) {
 	w.queue = stay
 }
 
+// more gets n permits for a thread that holds some which bar all others, before whoever waits, and not after any of them.
+func (w *world) more(n int64) {
+	if w.e.TryAcquire(w.base, n) {
+		w.held.Add(n)
+		return
+	}
+	w.front[w.Running()] = true
+	err := w.e.Acquire(bg, w.base, n, AtFront)
+	w.front[w.Running()] = false
+	w.Assert(err == nil, "acquire: %v", err)
+	w.took(n)
+}
+
+// read is use of a reader's permit as the façade does it.
+func (w *world) read() {
+	if w.e.TryRead() {
+		w.jumped[w.Running()] = false
+	} else {
+		w.must(Reader)
+		w.held.Add(-Reader)
+		w.e.Rebias()
+	}
+	w.took(Reader)
+	w.release(Reader)
+}
+
 // finish checks what is left when all threads have ended and given back what they held.
 func (w *world) finish() {
 	w.Assert(w.held.Load() == 0, "%d permits are still held", w.held.Load())
 	w.Assert(w.e.Size(w.base) == w.size, "the size is %d, not %d", w.e.Size(w.base), w.size)
+	if w.e.MayHide() && w.base == Everyone {
+		w.e.Unbias()
+	}
 	w.Assert(w.e.Available(w.base) == w.size, "%d of %d permits are left", w.e.Available(w.base), w.size)
 	w.Assert(w.e.Waiting() == 0, "%d are still queued", w.e.Waiting())
 	w.Assert(w.e.IsClosed() || w.e.Look()&flags == 0, "flags are left: %b", w.e.Look()&flags)

@@ -455,15 +455,16 @@ func (c *Context) Cancel() {
 		return
 	}
 	x := current
-	if x.quiet || x.step(&c.done, opWrite) {
-		c.done.ready = true
-		c.edge.Add(1)
-		if !x.quiet && x.tracing {
+	if !x.quiet {
+		x.step(&c.done, opWrite)
+		if x.tracing {
 			x.say(&c.done, "close")
 		}
-		for _, f := range c.fns {
-			x.Go("AfterFunc", f)
-		}
+	}
+	c.done.ready = true
+	c.edge.Add(1)
+	for _, f := range c.fns {
+		x.Go("AfterFunc", f)
 	}
 }
 

@@ -67,6 +67,39 @@ func TestReducedExecutesEachTraceOnce(t *testing.T) {
 				mu.Unlock()
 			}
 		})},
+		{"failing tries", 1, func(x *Run) {
+			var mu Mutex
+			mu.Lock()
+			threads(3, func(int) { mu.TryLock() })(x)
+		}},
+		{"failing sends", 1, func(x *Run) {
+			s := NewSignal(1)
+			s.Send()
+			threads(3, func(int) { s.TrySend() })(x)
+		}},
+		{"a wait that the context ends", 1, func(x *Run) { // beside a receive that finds nothing either
+			s, ctx := NewSignal(1), x.NewContext()
+			ctx.Cancel()
+			threads(2, func(i int) {
+				if i == 0 {
+					s.ReceiveOr(ctx.Done())
+				} else {
+					s.TryReceive()
+				}
+			})(x)
+		}},
+		{"a wait that could end either way", 3, func(x *Run) { // a failing send, and one before or after the receive
+			s, ctx := NewSignal(1), x.NewContext()
+			s.Send()
+			ctx.Cancel()
+			threads(2, func(i int) {
+				if i == 0 {
+					s.ReceiveOr(ctx.Done())
+				} else {
+					s.TrySend()
+				}
+			})(x)
+		}},
 		{"failing compare and swap", 1, threads(3, func(int) { v.CompareAndSwap(1, 2) })},
 		{"compare and swap", 2, threads(2, func(int) { v.CompareAndSwap(0, 1) })},
 		{"choices", 12, threads(2, func(i int) { Choose(3 + i) })},
@@ -378,7 +411,9 @@ func TestCacheRemembers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	keys := make([]uint64, 20_000) // it grows meanwhile
 	for i := range keys {
-		keys[i] = rng.Uint64()
+		if i > 0 { // 0 is remembered, too
+			keys[i] = rng.Uint64()
+		}
 		require.True(t, c.enter(keys[i], 2))
 	}
 	for _, k := range keys {

@@ -52,14 +52,12 @@ type pct struct {
 	depth      int
 	length     int // steps of the longest execution so far
 	priorities [maxThreads]int
-	changes    []int // steps after which the running thread becomes the lowest
+	changes    []int // steps, from 1, after which the running thread becomes the lowest
 	lowest     int
 }
 
 func (s *pct) begin() {
-	for i, p := range s.rng.Perm(maxThreads) {
-		s.priorities[i] = p + 1
-	}
+	copy(s.priorities[:], s.rng.Perm(maxThreads))
 	s.lowest = 0
 	s.changes = s.changes[:0]
 	for range s.depth - 1 {
@@ -71,7 +69,7 @@ func (s *pct) begin() {
 func (s *pct) pick(x *Run, enabled threadSet) (int, uint8) {
 	s.length = max(s.length, x.steps)
 	for _, c := range s.changes {
-		if c == x.steps && x.running != nil {
+		if c == x.steps {
 			s.lower(x.running.id)
 		}
 	}
@@ -92,15 +90,13 @@ func (s *pct) lower(t int) {
 	s.priorities[t] = s.lowest
 }
 
-// script follows a given schedule. What a script cannot follow literally, because it was cut, it bends: a thread that
+// script follows a given schedule, once. What a script cannot follow literally, because it was cut, it bends: a thread that
 // cannot go on is passed over, and at its end whoever ran last goes on.
 type script struct {
 	free
 	steps []choice
 	at    int
 }
-
-func (s *script) begin() { s.at = 0 }
 
 //go:norace
 func (s *script) pick(x *Run, enabled threadSet) (int, uint8) {
@@ -112,7 +108,7 @@ func (s *script) pick(x *Run, enabled threadSet) (int, uint8) {
 		}
 	}
 	last := uint8(noThread)
-	if x.running != nil && x.steps > 0 {
+	if x.running != nil {
 		last = uint8(x.running.id)
 	}
 	t := prefer(enabled, last)

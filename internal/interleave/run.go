@@ -414,11 +414,10 @@ func (h *Thread) Join() {
 		waitAlone(!h.t.live, "Join")
 		return
 	}
-	if h.x.stepTo(op{kind: opJoin, target: h.t}) {
-		h.t.edge.Load()
-		if h.x.tracing {
-			h.x.say(nil, "joins "+h.t.name)
-		}
+	h.x.stepTo(op{kind: opJoin, target: h.t})
+	h.t.edge.Load()
+	if h.x.tracing {
+		h.x.say(nil, "joins "+h.t.name)
 	}
 }
 
@@ -499,7 +498,7 @@ func (x *Run) Assert(ok bool, format string, args ...any) {
 //go:norace
 func (x *Run) Fail(format string, args ...any) {
 	x.fail(Assertion, fmt.Sprintf(format, args...), format)
-	if x.running != nil && !x.quiet {
+	if !x.quiet {
 		x.running.unwinding = true
 	}
 	panic(abort{})

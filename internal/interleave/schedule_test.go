@@ -151,6 +151,29 @@ func TestShortening(t *testing.T) {
 	}
 }
 
+// What comes last can be left out, too: here the first thread fails without the second.
+func TestShorteningTriesTheEnd(t *testing.T) {
+	body := func(x *Run) {
+		var v Int32
+		x.Go("a", func() {
+			v.Add(1)
+			v.Add(1)
+			v.Add(1)
+			x.Fail("no")
+		})
+		x.Go("b", func() { x.Assert(v.Load() < 2, "no") })
+		x.Wait()
+	}
+	x := newRun(Options{})
+	defer x.close()
+	steps, err := parseSchedule("a3.b2")
+	require.NoError(t, err)
+	x.execute(&script{steps: steps}, body)
+	require.NotNil(t, x.failure)
+	require.Equal(t, steps, x.trail)
+	require.Equal(t, "a4", formatSchedule(x.shorten(steps, x.failure, body)))
+}
+
 // Of the ways in which an execution fails, the shortened one keeps the kind.
 func TestShorteningKeepsTheKind(t *testing.T) {
 	body := func(x *Run) {

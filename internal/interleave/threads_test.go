@@ -239,11 +239,11 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// The others are unwound, and their deferred functions do nothing.
-func TestAFailureUnwindsTheOthers(t *testing.T) {
-	unwound := 0
+// All are unwound, and what their deferred functions do is without effect, but they come to their end.
+func TestAFailureUnwindsAll(t *testing.T) {
+	unwound, failed := 0, 0
 	_ = fails(t, Assertion, Options{}, func(x *Run) {
-		unwound = 0
+		unwound, failed = 0, 0
 		var mu Mutex
 		var held Bool
 		s := NewSignal(1)
@@ -257,12 +257,18 @@ func TestAFailureUnwindsTheOthers(t *testing.T) {
 			s.Receive()
 		})
 		x.Go("failing", func() {
+			defer func() {
+				mu.Lock()
+				held.Load()
+				failed++
+			}()
 			x.Assert(!held.Load(), "held")
 			s.Send()
 		})
 		x.Wait()
 	})
 	require.Equal(t, 1, unwound)
+	require.Equal(t, 1, failed)
 }
 
 func TestPanics(t *testing.T) {
@@ -276,6 +282,10 @@ func TestPanics(t *testing.T) {
 		x.Wait()
 	})
 	require.Equal(t, "from within", f.Message)
+	_ = fails(t, Assertion, Options{}, func(x *Run) {
+		Panics(func() { x.Fail("in the body") })
+		t.Error("it went on")
+	})
 	f = fails(t, Deadlock, Options{}, alone(func() { Panics(func() { NewSignal(1).Receive() }) }))
 	require.Contains(t, f.Message, "a waits to receive")
 }

@@ -142,8 +142,12 @@ func (x *Run) Logf(format string, args ...any) {
 	}
 }
 
-// say adds a line to the trace: what the running thread did, to which object, and where.
+// say adds a line to the trace: what the running thread did, to which object, and where. What deferred functions do
+// while it is being unwound is no part of the execution.
 func (x *Run) say(o *object, what ...any) {
+	if x.running.unwinding {
+		return
+	}
 	var b strings.Builder
 	if o != nil {
 		b.WriteString(x.nameOf(o))
@@ -309,10 +313,7 @@ func caller() string {
 }
 
 func sourceLine(file string, n int) string {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
+	text, _ := os.ReadFile(file) // what cannot be read has no lines
 	lines := strings.Split(string(text), "\n")
 	if n < 1 || n > len(lines) {
 		return ""

@@ -212,18 +212,33 @@ func TestUnlockOfAnUnlockedMutexPanics(t *testing.T) {
 func TestSignal(t *testing.T) {
 	everywhere(t, func(t require.TestingT) {
 		s := NewSignal(2)
+		has := func(n int) {
+			require.Len(t, s.v, n)
+			if current != nil {
+				require.Equal(t, n > 0, s.ready)
+			}
+		}
 		s.TryReceive()
 		s.Send()
+		has(1)
 		s.TrySend()
 		s.TrySend() // no room
-		require.Len(t, s.v, 2)
+		has(2)
 		s.Receive()
+		has(1)
 		s.TryReceive()
 		s.TryReceive()
-		require.Empty(t, s.v)
+		has(0)
+		s.TrySend()
+		s.Receive()
+		has(0)
 		s.Send()
 		Receive(s.C())
 		Receive(func() <-chan struct{} { s.Send(); return s.C() }())
+		has(0)
+		s.Send()
+		s.TryReceive()
+		has(0)
 		var none *Signal
 		none.TrySend()
 		none.TryReceive()
@@ -376,9 +391,9 @@ func TestWaitingInTheBodyIsADeadlock(t *testing.T) {
 		ctx.Cancel()
 		x.Assert(!s.ReceiveOr(ctx.Done()), "cancelled")
 		s.Send()
-		x.Assert(s.ReceiveOr(ctx.Done()), "received")
+		x.Assert(s.ReceiveOr(ctx.Done()) && !s.ready, "received")
 		s.Send()
-		x.Assert(s.ReceiveWithin(new(Timer), time.Hour), "received")
+		x.Assert(s.ReceiveWithin(new(Timer), time.Hour) && !s.ready, "received")
 	})
 }
 
@@ -417,6 +432,10 @@ func TestPool(t *testing.T) {
 		x.Assert(p.Get() == "new", "nothing left")
 	})
 	require.Equal(t, 1, r.Executions, "pools add no interleavings")
+	// What is put in there stays there.
+	p := Pool{New: func() any { return "new" }}
+	passes(t, Options{}, alone(func() { p.Put("explored") }))
+	require.Equal(t, "new", p.Get())
 }
 
 func TestContext(t *testing.T) {

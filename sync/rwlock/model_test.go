@@ -21,47 +21,47 @@ type room struct {
 }
 
 const (
-	reader     = 1
-	upgradable = 1 << 10
-	writer     = 1 << 20
+	oneReader     = 1
+	oneUpgradable = 1 << 10
+	oneWriter     = 1 << 20
 )
 
 // enter lets somebody in who was nothing or, with an upgrade or a downgrade, something else.
 func (r *room) enter(now, before int64) {
 	n := r.inside.Add(now - before)
-	r.Assert(n == writer || n < 2*upgradable, "inside are %d writers, %d upgradable readers, %d readers",
-		n/writer, n%writer/upgradable, n%upgradable)
+	r.Assert(n == oneWriter || n < 2*oneUpgradable, "inside are %d writers, %d upgradable readers, %d readers",
+		n/oneWriter, n%oneWriter/oneUpgradable, n%oneUpgradable)
 }
 
 func (r *room) leave(was int64) { r.inside.Add(-was) }
 
 func (r *room) read() {
 	r.l.RLock()
-	r.enter(reader, 0)
-	r.leave(reader)
+	r.enter(oneReader, 0)
+	r.leave(oneReader)
 	r.l.RUnlock()
 }
 
 func (r *room) write() {
 	r.l.Lock()
-	r.enter(writer, 0)
-	r.leave(writer)
+	r.enter(oneWriter, 0)
+	r.leave(oneWriter)
 	r.l.Unlock()
 }
 
 // readIf and writeIf are for ways in that may fail.
 func (r *room) readIf(ok bool) {
 	if ok {
-		r.enter(reader, 0)
-		r.leave(reader)
+		r.enter(oneReader, 0)
+		r.leave(oneReader)
 		r.l.RUnlock()
 	}
 }
 
 func (r *room) writeIf(ok bool) {
 	if ok {
-		r.enter(writer, 0)
-		r.leave(writer)
+		r.enter(oneWriter, 0)
+		r.leave(oneWriter)
 		r.l.Unlock()
 	}
 }
@@ -69,18 +69,18 @@ func (r *room) writeIf(ok bool) {
 // upgradeIf is for somebody inside as upgradable reader.
 func (r *room) upgradeIf(ok bool) {
 	if !ok {
-		r.leave(upgradable)
+		r.leave(oneUpgradable)
 		r.l.UUnlock()
 		return
 	}
-	r.enter(writer, upgradable)
-	r.leave(writer)
+	r.enter(oneWriter, oneUpgradable)
+	r.leave(oneWriter)
 	r.l.Unlock()
 }
 
 func (r *room) uLock() {
 	r.l.ULock()
-	r.enter(upgradable, 0)
+	r.enter(oneUpgradable, 0)
 }
 
 // awaited is a future that is waited for by its channel.
@@ -101,6 +101,7 @@ func (r *room) dropped(init func(*rwlock.LockFuture, *rwlock.RWLock)) {
 
 type scenario struct {
 	name  string
+	long  bool // not for -short
 	large bool // not for -short, and under a bound
 	wide  bool // the same, but of biased locks only: there it has many more interleavings
 	body  func(r *room)
@@ -119,7 +120,7 @@ var scenarios = []scenario{
 	{name: "read twice and write", body: func(r *room) {
 		r.threads(func() { r.read(); r.read() }, r.write)
 	}},
-	{name: "writes and read", body: func(r *room) { r.Same(2, "writer", func(int) { r.write() }); r.Go("reader", r.read) }},
+	{name: "writes and read", long: true, body: func(r *room) { r.Same(2, "writer", func(int) { r.write() }); r.Go("reader", r.read) }},
 	{name: "write twice and read", body: func(r *room) { r.threads(func() { r.write(); r.write() }, r.read) }},
 	{name: "two and two", large: true, body: func(r *room) {
 		r.Same(2, "reader", func(int) { r.read() })
@@ -134,10 +135,10 @@ var scenarios = []scenario{
 		r.Go("writer", r.write)
 	}},
 	// A reader goes and one who has come before it stays: whose slot or permit is given back must not matter.
-	{name: "overlapping reads and write", body: func(r *room) {
+	{name: "overlapping reads and write", long: true, body: func(r *room) {
 		r.l.RLock()
-		r.enter(reader, 0)
-		r.threads(r.read, func() { r.leave(reader); r.l.RUnlock() }, r.write)
+		r.enter(oneReader, 0)
+		r.threads(r.read, func() { r.leave(oneReader); r.l.RUnlock() }, r.write)
 	}},
 	// A reader who is counted, since it came while a writer was there, and one who hides.
 	{name: "late read", large: true, body: func(r *room) {
@@ -169,7 +170,7 @@ var scenarios = []scenario{
 			func() { r.awaited((*rwlock.LockFuture).Init); r.writeIf(true) },
 		)
 	}},
-	{name: "future dropped", wide: true, body: func(r *room) {
+	{name: "future dropped", long: true, wide: true, body: func(r *room) {
 		r.threads(func() { r.dropped((*rwlock.LockFuture).InitRead) }, func() { r.dropped((*rwlock.LockFuture).Init) }, r.read)
 	}},
 	{name: "future dropped and write", body: func(r *room) {
@@ -179,18 +180,18 @@ var scenarios = []scenario{
 	{name: "downgrade", wide: true, body: func(r *room) {
 		r.threads(func() {
 			r.l.Lock()
-			r.enter(writer, 0)
-			r.enter(reader, writer)
+			r.enter(oneWriter, 0)
+			r.enter(oneReader, oneWriter)
 			r.l.Downgrade()
-			r.leave(reader)
+			r.leave(oneReader)
 			r.l.RUnlock()
 		}, r.read, r.write)
 	}},
 	{name: "downgrade to upgradable", wide: true, body: func(r *room) {
 		r.threads(func() {
 			r.l.Lock()
-			r.enter(writer, 0)
-			r.enter(upgradable, writer)
+			r.enter(oneWriter, 0)
+			r.enter(oneUpgradable, oneWriter)
 			r.l.DowngradeU()
 			r.upgradeIf(r.l.TryUpgrade())
 		}, r.read, r.write)
@@ -205,7 +206,7 @@ var scenarios = []scenario{
 			r.upgradeIf(true)
 		})
 	}},
-	{name: "upgrades and read", wide: true, body: func(r *room) {
+	{name: "upgrades and read", long: true, wide: true, body: func(r *room) {
 		r.Same(2, "upgrader", func(int) {
 			r.uLock()
 			r.l.Upgrade()
@@ -220,35 +221,35 @@ var scenarios = []scenario{
 			r.uLock()
 			n := written.Load()
 			r.l.Upgrade()
-			r.enter(writer, upgradable)
+			r.enter(oneWriter, oneUpgradable)
 			r.Assert(written.Load() == n, "somebody has written in between")
-			r.leave(writer)
+			r.leave(oneWriter)
 			r.l.Unlock()
 		}, func() {
 			r.l.Lock()
-			r.enter(writer, 0)
+			r.enter(oneWriter, 0)
 			written.Add(1)
-			r.leave(writer)
+			r.leave(oneWriter)
 			r.l.Unlock()
 		}, r.read)
 	}},
 	{name: "try upgrade", wide: true, body: func(r *room) {
 		r.threads(func() { r.uLock(); r.upgradeIf(r.l.TryUpgrade()) }, r.read, r.write)
 	}},
-	{name: "upgrade with timeout", wide: true, body: func(r *room) {
+	{name: "upgrade with timeout", long: true, wide: true, body: func(r *room) {
 		r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeTimeout(time.Second)) }, r.read, r.write)
 	}},
 	{name: "upgrade with context", body: func(r *room) {
 		ctx := r.NewContext()
 		r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeContext(ctx) == nil) }, r.read, ctx.Cancel)
 	}},
-	{name: "upgradable with timeout", wide: true, body: func(r *room) {
+	{name: "upgradable with timeout", long: true, wide: true, body: func(r *room) {
 		r.threads(func() {
 			if r.l.ULockTimeout(time.Second) {
-				r.enter(upgradable, 0)
-				r.enter(reader, upgradable)
+				r.enter(oneUpgradable, 0)
+				r.enter(oneReader, oneUpgradable)
 				r.l.UDowngrade()
-				r.leave(reader)
+				r.leave(oneReader)
 				r.l.RUnlock()
 			}
 		}, r.read, r.write)
@@ -287,37 +288,32 @@ func (r *room) onePanics(unlock func()) {
 }
 
 func TestModelRW(t *testing.T) {
-	for _, kind := range []struct {
-		name string
-		opts []rwlock.Option
-	}{{"plain", nil}, {"bias", []rwlock.Option{rwlock.WithReaderBias()}}} {
-		t.Run(kind.name, func(t *testing.T) {
-			for _, s := range scenarios {
-				t.Run(s.name, func(t *testing.T) {
-					var o interleave.Options
-					if s.large || s.wide && kind.opts != nil {
-						if testing.Short() || interleave.RaceEnabled {
-							t.Skip("tier two")
-						}
-						o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
+	modelKinds(t, func(t *testing.T, opts []rwlock.Option) {
+		for _, s := range scenarios {
+			t.Run(s.name, func(t *testing.T) {
+				var o interleave.Options
+				if s.large || s.wide && opts != nil {
+					o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
+				}
+				if (s.long || o.Bound > 0) && (testing.Short() || interleave.RaceEnabled) {
+					t.Skip("tier two")
+				}
+				interleave.Check(t, o, func(x *interleave.Run) {
+					r := &room{Run: x, l: rwlock.New(opts...)}
+					x.Name("l", r.l)
+					x.Name("inside", &r.inside)
+					s.body(r)
+					x.Wait()
+					if r.after != nil {
+						r.after()
 					}
-					interleave.Check(t, o, func(x *interleave.Run) {
-						r := &room{Run: x, l: rwlock.New(kind.opts...)}
-						x.Name("l", r.l)
-						x.Name("inside", &r.inside)
-						s.body(r)
-						x.Wait()
-						if r.after != nil {
-							r.after()
-						}
-						x.Assert(r.l.TryLock(), "the lock was lost")
-						x.Assert(!r.l.TryRLock(), "a reader beside a writer")
-						r.l.Unlock()
-						x.Assert(r.l.LockContext(context.Background()) == nil, "a flag was left")
-						r.l.Unlock()
-					})
+					x.Assert(r.l.TryLock(), "the lock was lost")
+					x.Assert(!r.l.TryRLock(), "a reader beside a writer")
+					r.l.Unlock()
+					x.Assert(r.l.LockContext(context.Background()) == nil, "a flag was left")
+					r.l.Unlock()
 				})
-			}
-		})
-	}
+			})
+		}
+	})
 }

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+const lockNote = "In mutex-N, N goroutines lock and unlock; in mutex-context-N with one cancellable context for all; in read-N they" +
+	" read-lock; in mix-P-N, P percent of the operations read, and the others write. The lock is held for one step of a" +
+	" PRNG, and where it says yield across a yield. The quotient is farad's time divided by the line's: the median of the" +
+	" quotients inside the rounds. In read-2 farad is the lock with reader bias. Fairness is the count of the goroutine that" +
+	" did least divided by that of the one that did most. The longest wait is that of a writer, of the eighth that is timed:" +
+	" the median over the rounds of the longest in each."
+
+// lockTable has a line for each implementation of a workload, farad first.
+func (r *report) lockTable(sum *tally, spreads bool) *table {
+	t := &table{
+		title: "Mutexes and read-write locks",
+		note:  lockNote,
+		head:  []string{"workload", "lock", "ns/op", "farad ÷ it", "fairness", "allocs/op", "longest wait"},
+		left:  2,
+	}
+	for _, l := range r.Locks {
+		ours := l.column(nameFarad, lockNs)
+		for _, im := range l.impls {
+			theirs := l.column(im.name, lockNs)
+			if len(theirs) == 0 {
+				continue
+			}
+			entry := func(m metric, vs []float64) string {
+				peer := ""
+				if m == ratioTo {
+					peer = im.name
+				}
+				v, bound := median(vs), (*target)(nil)
+				if m == ratioTo || im.name == nameFarad {
+					bound = lockTargetFor(l.Workload, m, peer)
+				}
+				words := []string{bound.figure(v)}
+				if spreads && m == ratioTo && len(vs) > 1 {
+					words = append(words, "("+spread("%.2f", vs)+")")
+				}
+				return strings.TrimSpace(strings.Join(append(words, sum.judge(bound, v)), " "))
+			}
+			ratio, longest := "", ""
+			if im.name != nameFarad && len(ours) > 0 {
+				ratio = entry(ratioTo, ratios(ours, theirs))
+			}
+			if ns := median(l.column(im.name, lockLongest)); ns > 0 {
+				longest = fmt.Sprintf("%.2f ms", ns/1e6)
+			}
+			t.add(l.Workload, im.name, fmt.Sprintf("%.1f", median(theirs)), ratio,
+				entry(minFairness, l.column(im.name, lockFairness)), entry(allocations, l.column(im.name, lockAllocs)), longest)
+		}
+	}
+	return t
+}

@@ -1,0 +1,35 @@
+package main
+
+import "slices"
+
+// The targets of mutexes and read-write locks.
+var lockTargets = []target{
+	{workloads: []string{"mutex-1"}, metric: ratioTo, peer: nameMutex, bound: 1.25},
+	{workloads: []string{"mutex-8", "mutex-64"}, metric: ratioTo, peer: nameChannel, bound: 1.2},
+	{workloads: []string{"mutex-8", "mutex-64"}, metric: ratioTo, peer: nameFifomu, bound: 0.95},
+	{workloads: []string{"mutex-8", "mutex-64"}, metric: ratioTo, peer: nameXSync, bound: 0.6},
+	{workloads: []string{"mutex-8", "mutex-64"}, metric: minFairness, bound: 0.9},
+	{workloads: []string{"mutex-context-1"}, metric: ratioTo, peer: nameLock, bound: 1.1},
+	{workloads: []string{"mutex-context-8", "mutex-context-64"}, metric: ratioTo, peer: nameChannel, bound: 1},
+	{workloads: []string{"mutex-context-8", "mutex-context-64"}, metric: ratioTo, peer: nameXSync, bound: 0.65},
+
+	{workloads: []string{"read-1"}, metric: ratioTo, peer: nameRWMutex, bound: 1.3},
+	{workloads: []string{"read-2"}, metric: ratioTo, peer: nameRWMutex, bound: 0.5},
+	{workloads: []string{"read-2"}, metric: ratioTo, peer: nameRBMutex, bound: 1.1},
+	{workloads: mixes, metric: ratioTo, peer: nameRWMutex, bound: 1.05},
+
+	{metric: allocations, bound: 0.01},
+}
+
+var mixes = []string{"mix-90-8", "mix-99-8", "mix-90-8-yield", "mix-99-8-yield"}
+
+// lockTargetFor returns the target for a metric of a line, nil if there is none.
+func lockTargetFor(line string, m metric, peer string) *target {
+	for i := range lockTargets {
+		t := &lockTargets[i]
+		if t.metric == m && t.peer == peer && (t.workloads == nil || slices.Contains(t.workloads, line)) {
+			return t
+		}
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"github.com/neilotoole/fifomu"
+	"github.com/puzpuzpuz/xsync/v4"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/sync/rwlock"
+)
+
+// The names of locks that only these tables have.
+const (
+	nameMutex   = "sync.Mutex"
+	nameRWMutex = "sync.RWMutex"
+	nameFifomu  = "fifomu"
+	nameRBMutex = "xsync.RBMutex"
+	nameLock    = "farad, Lock"     // the same lock without a context
+	nameBiased  = "farad, bias"     // with reader bias
+	namePlainRW = "farad, unbiased" // without, where both are compared
+)
+
+// The workloads, in the order of the table.
+var lockWorkloads = []lockWorkload{
+	{"mutex-1", 1, []lockImpl{farads, stdMutex, channelMutex, fifoMutex, xsyncMutex}},
+	{"mutex-8", 8, []lockImpl{farads, stdMutex, channelMutex, fifoMutex, xsyncMutex}},
+	{"mutex-64", 64, []lockImpl{farads, stdMutex, channelMutex, fifoMutex, xsyncMutex}},
+	{"mutex-context-1", 1, []lockImpl{faradContext, {nameLock, farads.make}, channelContext, xsyncContext}},
+	{"mutex-context-8", 8, []lockImpl{faradContext, channelContext, xsyncContext}},
+	{"mutex-context-64", 64, []lockImpl{faradContext, channelContext, xsyncContext}},
+
+	{"read-1", 1, []lockImpl{faradRead(nameFarad), biasedRead(nameBiased), stdRead, rbRead}},
+	{"read-2", 2, []lockImpl{biasedRead(nameFarad), faradRead(namePlainRW), stdRead, rbRead}},
+	mixed("mix-90-8", 10, false),
+	mixed("mix-99-8", 100, false),
+	mixed("mix-90-8-yield", 10, true),
+	mixed("mix-99-8-yield", 100, true),
+}
+
+var (
+	farads = lockImpl{nameFarad, func() lockLoop {
+		var m mutex.Mutex
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				m.Lock()
+				x = xorshift(x)
+				m.Unlock()
+			}
+			return x, nil
+		}
+	}}
+	stdMutex = lockImpl{nameMutex, func() lockLoop {
+		var m sync.Mutex
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				m.Lock()
+				x = xorshift(x)
+				m.Unlock()
+			}
+			return x, nil
+		}
+	}}
+	channelMutex = lockImpl{nameChannel, func() lockLoop {
+		c := make(chan struct{}, 1)
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				c <- struct{}{}
+				x = xorshift(x)
+				<-c
+			}
+			return x, nil
+		}
+	}}
+	fifoMutex = lockImpl{nameFifomu, func() lockLoop {
+		var m fifomu.Mutex
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				m.Lock()
+				x = xorshift(x)
+				m.Unlock()
+			}
+			return x, nil
+		}
+	}}
+	xsyncMutex = lockImpl{nameXSync, func() lockLoop {
+		s := semaphore.NewWeighted(1)
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				if err := s.Acquire(context.Background(), 1); err != nil {
+					return x, err
+				}
+				x = xorshift(x)
+				s.Release(1)
+			}
+			return x, nil
+		}
+	}}
+
+	faradContext = lockImpl{nameFarad, func() lockLoop {
+		var m mutex.Mutex
+		return func(ctx context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				if err := m.LockContext(ctx); err != nil {
+					return x, err
+				}
+				x = xorshift(x)
+				m.Unlock()
+			}
+			return x, nil
+		}
+	}}
+	channelContext = lockImpl{nameChannel, func() lockLoop {
+		c := make(chan struct{}, 1)
+		return func(ctx context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				select {
+				case c <- struct{}{}:
+				case <-ctx.Done():
+					return x, ctx.Err()
+				}
+				x = xorshift(x)
+				<-c
+			}
+			return x, nil
+		}
+	}}
+	xsyncContext = lockImpl{nameXSync, func() lockLoop {
+		s := semaphore.NewWeighted(1)
+		return func(ctx context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				if err := s.Acquire(ctx, 1); err != nil {
+					return x, err
+				}
+				x = xorshift(x)
+				s.Release(1)
+			}
+			return x, nil
+		}
+	}}
+)
+
+func faradRead(name string) lockImpl {
+	return lockImpl{name, func() lockLoop { return readLoop(rwlock.New()) }}
+}
+
+func biasedRead(name string) lockImpl {
+	return lockImpl{name, func() lockLoop { return readLoop(rwlock.New(rwlock.WithReaderBias())) }}
+}
+
+func readLoop(l *rwlock.RWLock) lockLoop {
+	return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+		for range n {
+			l.RLock()
+			x = xorshift(x)
+			l.RUnlock()
+		}
+		return x, nil
+	}
+}
+
+var (
+	stdRead = lockImpl{nameRWMutex, func() lockLoop {
+		var l sync.RWMutex
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				l.RLock()
+				x = xorshift(x)
+				l.RUnlock()
+			}
+			return x, nil
+		}
+	}}
+	rbRead = lockImpl{nameRBMutex, func() lockLoop {
+		l := xsync.NewRBMutex()
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				t := l.RLock()
+				x = xorshift(x)
+				l.RUnlock(t)
+			}
+			return x, nil
+		}
+	}}
+)
+
+// mixed is 8 goroutines that write once in every operations, on average, and read otherwise, and hold the lock for one step
+// of the PRNG or across a yield.
+func mixed(name string, every uint64, yield bool) lockWorkload {
+	loop := func(l interface {
+		sync.Locker
+		RLock()
+		RUnlock()
+	}) lockLoop {
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				if x = xorshift(x); x>>8%every == 0 {
+					timed(x, l.Lock)
+					step(&x, yield)
+					l.Unlock()
+				} else {
+					l.RLock()
+					step(&x, yield)
+					l.RUnlock()
+				}
+			}
+			return x, nil
+		}
+	}
+	return lockWorkload{name, 8, []lockImpl{
+		{nameFarad, func() lockLoop { return loop(rwlock.New()) }},
+		{nameBiased, func() lockLoop { return loop(rwlock.New(rwlock.WithReaderBias())) }},
+		{nameRWMutex, func() lockLoop { return loop(new(sync.RWMutex)) }},
+		{nameRBMutex, func() lockLoop {
+			l := xsync.NewRBMutex()
+			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+				for range n {
+					if x = xorshift(x); x>>8%every == 0 {
+						timed(x, l.Lock)
+						step(&x, yield)
+						l.Unlock()
+					} else {
+						t := l.RLock()
+						step(&x, yield)
+						l.RUnlock(t)
+					}
+				}
+				return x, nil
+			}
+		}},
+	}}
+}
+
+// step is what is done with a lock held.
+func step(x *uint64, yield bool) {
+	*x = xorshift(*x)
+	if yield {
+		runtime.Gosched()
+	}
+}

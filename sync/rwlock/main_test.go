@@ -1,0 +1,185 @@
+package rwlock_test
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/sync/rwlock"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var bg = context.Background()
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// kinds are the locks that every test runs with.
+var kinds = []struct {
+	name string
+	make func() *rwlock.RWLock
+}{
+	{"plain", func() *rwlock.RWLock { return new(rwlock.RWLock) }},
+	{"biased", func() *rwlock.RWLock { return rwlock.New(rwlock.WithReaderBias()) }},
+}
+
+// forEachKind runs f with a new lock of each kind, which must be free in the end.
+func forEachKind(t *testing.T, f func(t *testing.T, l *rwlock.RWLock)) {
+	t.Helper()
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			l := k.make()
+			f(t, l)
+			requireFree(t, l)
+		})
+	}
+}
+
+// forEachKindAndProcs is forEachKind at several numbers of processors.
+func forEachKindAndProcs(t *testing.T, f func(t *testing.T, l *rwlock.RWLock)) {
+	t.Helper()
+	for _, n := range []int{1, 2, 4, 16} {
+		t.Run("procs="+strconv.Itoa(n), func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
+			forEachKind(t, f)
+		})
+	}
+}
+
+// eventually waits until cond is true.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !cond(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// awaitWaiting waits until n wait for l.
+func awaitWaiting(t *testing.T, l *rwlock.RWLock, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); l.Waiting() != n; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d wait, not %d", l.Waiting(), n)
+		}
+	}
+}
+
+// receive takes a value from c, which must come.
+func receive[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing came")
+		panic("unreachable")
+	}
+}
+
+// queued calls lock in a goroutine of its own, and returns when that waits. What it returns has a value when lock has
+// returned.
+func queued(t *testing.T, l *rwlock.RWLock, lock func()) <-chan struct{} {
+	t.Helper()
+	return queuedFor(t, l, func() struct{} { lock(); return struct{}{} })
+}
+
+// queuedFor is queued for what has a result.
+func queuedFor[T any](t *testing.T, l *rwlock.RWLock, lock func() T) <-chan T {
+	t.Helper()
+	before := l.Waiting()
+	c := make(chan T, 1)
+	go func() { c <- lock() }()
+	awaitWaiting(t, l, before+1)
+	return c
+}
+
+// requireBlocked checks that nothing has come from c.
+func requireBlocked[T any](t *testing.T, c <-chan T) {
+	t.Helper()
+	for range 10 {
+		runtime.Gosched()
+	}
+	select {
+	case <-c:
+		t.Fatal("came too early")
+	default:
+	}
+}
+
+// What somebody can hold.
+type state int
+
+const (
+	asNobody state = iota
+	asReader
+	asUpgradable
+	asWriter
+)
+
+func (s state) String() string {
+	return [...]string{"unlocked", "read-locked", "upgradable", "write-locked"}[s]
+}
+
+// lockAs brings a free lock into a state.
+func lockAs(l *rwlock.RWLock, s state) {
+	switch s {
+	case asReader:
+		l.RLock()
+	case asUpgradable:
+		l.ULock()
+	case asWriter:
+		l.Lock()
+	default:
+	}
+}
+
+// unlockAs ends what lockAs has begun.
+func unlockAs(l *rwlock.RWLock, s state) {
+	switch s {
+	case asReader:
+		l.RUnlock()
+	case asUpgradable:
+		l.UUnlock()
+	case asWriter:
+		l.Unlock()
+	default:
+	}
+}
+
+// requireState checks that one holds l as s says, and nobody else, and nobody waits.
+func requireState(t *testing.T, l *rwlock.RWLock, s state) {
+	t.Helper()
+	require.Zero(t, l.Waiting(), "somebody waits")
+	if ok := l.TryLock(); ok {
+		l.Unlock()
+		require.Equal(t, asNobody, s, "a writer gets in")
+	} else {
+		require.NotEqual(t, asNobody, s, "the lock was lost")
+	}
+	if ok := l.TryULock(); ok {
+		l.UUnlock()
+		require.Less(t, s, asUpgradable, "an upgradable reader gets in")
+	} else {
+		require.GreaterOrEqual(t, s, asUpgradable, "an upgradable reader does not get in")
+	}
+	if ok := l.TryRLock(); ok {
+		l.RUnlock()
+		require.NotEqual(t, asWriter, s, "a reader gets in")
+	} else {
+		require.Equal(t, asWriter, s, "a reader does not get in")
+	}
+}
+
+// requireFree checks that l is unlocked and nobody waits.
+func requireFree(t *testing.T, l *rwlock.RWLock) {
+	t.Helper()
+	requireState(t, l, asNobody)
+}

@@ -1,0 +1,306 @@
+package rwlock_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/waiter"
+)
+
+func TestQueuedWriterBarsLaterReaders(t *testing.T) {
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		l.RLock()
+		w := queued(t, l, l.Lock)
+		require.False(t, l.TryRLock(), "overtakes the writer")
+		require.False(t, l.TryULock(), "overtakes the writer")
+		require.False(t, l.TryLock())
+		r := queued(t, l, l.RLock)
+		u := queued(t, l, l.ULock)
+		requireBlocked(t, r)
+		requireBlocked(t, u)
+		l.RUnlock()
+		receive(t, w)
+		requireBlocked(t, r)
+		requireBlocked(t, u)
+		require.False(t, l.TryRLock())
+		l.Unlock()
+		receive(t, r)
+		receive(t, u)
+		require.True(t, l.TryRLock(), "with nobody waiting, readers come in again")
+		l.RUnlock()
+		l.RUnlock()
+		l.UUnlock()
+	})
+}
+
+// An upgradable reader who waits behind another bars those behind it, as the order wants.
+func TestQueuedUpgradableReaderBarsLaterReaders(t *testing.T) {
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		l.ULock()
+		u := queued(t, l, l.ULock)
+		require.False(t, l.TryRLock())
+		r := queued(t, l, l.RLock)
+		l.UUnlock()
+		receive(t, u)
+		receive(t, r)
+		l.UUnlock()
+		l.RUnlock()
+	})
+}
+
+// The writer gives up in every way but by time, which TestTimeoutsReadmitReaders has; the readers of all ways go in
+// although others still read.
+func TestCancelledWriterReadmitsTheReadersBehindIt(t *testing.T) {
+	// Each queues a request, and returns how it gives up.
+	for name, request := range map[string]func(t *testing.T, l *rwlock.RWLock) (giveUp func()){
+		"context": func(t *testing.T, l *rwlock.RWLock) func() {
+			ctx, cancel := context.WithCancel(bg)
+			err := queuedFor(t, l, func() error { return l.LockContext(ctx) })
+			return func() { cancel(); require.ErrorIs(t, receive(t, err), context.Canceled) }
+		},
+		"polled future": func(t *testing.T, l *rwlock.RWLock) func() {
+			f := new(rwlock.LockFuture)
+			f.Init(l)
+			require.False(t, f.Poll(nil))
+			return f.Cancel
+		},
+		"selected future": func(t *testing.T, l *rwlock.RWLock) func() {
+			f := new(rwlock.LockFuture)
+			f.Init(l)
+			require.Empty(t, f.Done())
+			return f.Cancel
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+				l.RLock()
+				giveUp := request(t, l)
+				ctx, cancel := context.WithCancel(bg)
+				defer cancel()
+				var f, g rwlock.LockFuture
+				f.InitRead(l)
+				g.InitU(l)
+				a := queued(t, l, l.RLock)
+				require.False(t, f.Poll(nil))
+				b := queuedFor(t, l, func() error { return l.RLockContext(ctx) })
+				done := g.Done()
+				c := queuedFor(t, l, func() bool { return l.RLockTimeout(time.Hour) })
+				w := queued(t, l, l.Lock)
+				requireBlocked(t, a)
+				giveUp()
+				receive(t, a)
+				require.NoError(t, receive(t, b))
+				require.True(t, receive(t, c))
+				receive(t, done)
+				require.NoError(t, g.Err())
+				require.True(t, f.Poll(nil))
+				require.NoError(t, f.Err())
+				requireBlocked(t, w)
+				for range 5 { // with whom it began, and those of three goroutines and a future
+					l.RUnlock()
+				}
+				requireBlocked(t, w)
+				l.UUnlock()
+				receive(t, w)
+				l.Unlock()
+			})
+		})
+	}
+}
+
+func TestReadersBehindAWriterAreLetInTogether(t *testing.T) {
+	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
+		const n = 10
+		var inside atomic.Int64
+		gates := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
+		var wg sync.WaitGroup
+		queueReaders := func(gate chan struct{}) {
+			for i := range n {
+				before := l.Waiting()
+				wg.Go(func() {
+					switch i % 3 {
+					case 0:
+						l.RLock()
+					case 1:
+						assert.NoError(t, l.RLockContext(bg))
+					default:
+						var f rwlock.LockFuture
+						f.InitRead(l)
+						<-f.Done()
+						assert.NoError(t, f.Err())
+					}
+					inside.Add(1)
+					<-gate
+					inside.Add(-1)
+					l.RUnlock()
+				})
+				awaitWaiting(t, l, before+1)
+			}
+		}
+		allIn := func() bool { return inside.Load() == n }
+		l.Lock()
+		queueReaders(gates[0])
+		w := queued(t, l, l.Lock)
+		queueReaders(gates[1])
+		l.Unlock()
+		eventually(t, "all readers up to the next writer are in", allIn)
+		requireBlocked(t, w)
+		require.Equal(t, n+1, l.Waiting())
+		require.True(t, allIn(), "and none of those behind it")
+		close(gates[0])
+		receive(t, w)
+		require.Zero(t, inside.Load())
+		l.Unlock()
+		eventually(t, "all readers behind it are in", allIn)
+		close(gates[1])
+		wg.Wait()
+	})
+}
+
+// Of two requests that cannot both be held the older one comes first: goroutines, goroutines with a context or a timeout,
+// selects and polled futures stand in one line, be they readers, writers or upgradable readers.
+func TestLocksAreFIFOWhoeverWaits(t *testing.T) {
+	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
+		const n = 60
+		ctx, cancel := context.WithCancel(bg)
+		defer cancel()
+		var mu sync.Mutex
+		var order [n]int // when each got in
+		now := 0
+		var wg sync.WaitGroup
+		futures := make([]rwlock.LockFuture, n)
+		as := func(i int) state { // all pairs of neighbours, by all ways
+			return [...]state{asReader, asReader, asWriter, asUpgradable, asUpgradable, asWriter, asReader, asUpgradable}[i%8]
+		}
+		l.Lock()
+		for i := range n {
+			f, s := &futures[i], as(i)
+			turn := func() {
+				mu.Lock()
+				order[i] = now
+				now++
+				mu.Unlock()
+				runtime.Gosched()
+				unlockAs(l, s)
+				wg.Done()
+			}
+			wg.Add(1)
+			switch i % 5 {
+			case 0:
+				go func() { lockAs(l, s); turn() }()
+			case 1:
+				go func() { assert.NoError(t, contextLock(l, s)(ctx)); turn() }()
+			case 2:
+				go func() { assert.True(t, timeoutLock(l, s)(time.Hour)); turn() }()
+			case 3:
+				initAs(f, l, s)
+				done := f.Done()
+				go func() { <-done; assert.NoError(t, f.Err()); turn() }()
+			default:
+				initAs(f, l, s)
+				var poll waiter.WakerFunc
+				poll = func() {
+					go func() {
+						if f.Poll(poll) {
+							assert.NoError(t, f.Err())
+							turn()
+						}
+					}()
+				}
+				require.False(t, f.Poll(poll))
+			}
+			awaitWaiting(t, l, i+1)
+		}
+		require.False(t, l.TryLock())
+		l.Unlock()
+		wg.Wait()
+		for j := range n {
+			for i := range j {
+				if as(i) == asWriter || as(j) == asWriter || as(i) == asUpgradable && as(j) == asUpgradable {
+					require.Less(t, order[i], order[j], "%v %d against %v %d", as(i), i, as(j), j)
+				}
+			}
+		}
+	})
+}
+
+func contextLock(l *rwlock.RWLock, s state) func(context.Context) error {
+	return map[state]func(context.Context) error{
+		asReader: l.RLockContext, asUpgradable: l.ULockContext, asWriter: l.LockContext,
+	}[s]
+}
+
+func timeoutLock(l *rwlock.RWLock, s state) func(time.Duration) bool {
+	return map[state]func(time.Duration) bool{
+		asReader: l.RLockTimeout, asUpgradable: l.ULockTimeout, asWriter: l.LockTimeout,
+	}[s]
+}
+
+func initAs(f *rwlock.LockFuture, l *rwlock.RWLock, s state) {
+	map[state]func(*rwlock.RWLock){asReader: f.InitRead, asUpgradable: f.InitU, asWriter: f.Init}[s](l)
+}
+
+// Readers come and go all the time; without the order a writer would hardly ever find the lock free.
+func TestWritersAreNotStarved(t *testing.T) {
+	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for !stop.Load() {
+					l.RLock()
+					runtime.Gosched()
+					l.RUnlock()
+				}
+			})
+		}
+		for range 100 {
+			require.True(t, l.LockTimeout(patience))
+			l.Unlock()
+		}
+		stop.Store(true)
+		wg.Wait()
+	})
+}
+
+// While only readers hold, and maybe an upgradable one, and nobody waits, TryRLock succeeds, however many do it at once.
+func TestTryRLockNeverFailsBesideReaders(t *testing.T) {
+	rounds := 50000
+	if testing.Short() {
+		rounds = 3000
+	}
+	for _, beside := range []state{asReader, asUpgradable} {
+		t.Run("beside "+beside.String(), func(t *testing.T) {
+			forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
+				lockAs(l, beside)
+				defer unlockAs(l, beside)
+				var failures atomic.Int64
+				var wg sync.WaitGroup
+				for range 8 {
+					wg.Go(func() {
+						for i := range rounds {
+							if !l.TryRLock() {
+								failures.Add(1)
+								continue
+							}
+							if i%64 == 0 {
+								runtime.Gosched()
+							}
+							l.RUnlock()
+						}
+					})
+				}
+				wg.Wait()
+				require.Zero(t, failures.Load(), "of %d", 8*rounds)
+			})
+		})
+	}
+}

@@ -1,0 +1,5 @@
+//go:build race && !interleave
+
+package rwlock_test
+
+const raceEnabled = true
