@@ -103,6 +103,20 @@ func TestFirstSpawnAllocatesNothing(t *testing.T) {
 	}))
 }
 
+// Nor does its end.
+func TestLifeOfATaskAllocatesNothing(t *testing.T) {
+	ex := solo(t)
+	tasks := make([]nothing, 2000)
+	next := 0
+	requireNoAllocations(t, ex, func(cx *rt.Context) error {
+		if err := cx.Spawn(&tasks[next]); err != nil {
+			return err
+		}
+		next++
+		return rt.Yield(cx) // the task is polled, and ends
+	})
+}
+
 // passer is a poll task that acquires, yields, and releases, again and again.
 type passer struct {
 	rt.Task

@@ -240,12 +240,18 @@ func TestTimeoutEndsAWait(t *testing.T) {
 func TestTimeoutPrefersTheFuture(t *testing.T) {
 	ex := solo(t)
 	s := held(t, 1)
-	h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, rt.Timeout(request(s, 1), time.Millisecond)) })
-	awaitWaiting(t, s, 1)
-	release := occupy(t, ex)
+	in, gate := make(chan struct{}), make(chan struct{})
+	h := spawned(ex, func(cx *rt.Context) error {
+		f := rt.Timeout(request(s, 1), time.Millisecond)
+		assert.False(t, f.Poll(cx.Waker()))
+		close(in)
+		<-gate // so that it looks when both have happened
+		return rt.Await(cx, f)
+	})
+	receive(t, in)
 	eventually(t, "the timer has fired", func() bool { return ex.Stats().Sleepers == 0 })
 	s.Release(1)
-	release()
+	close(gate)
 	_, err := wait(t, h)
 	require.NoError(t, err)
 	require.Zero(t, s.Available())
