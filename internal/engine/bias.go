@@ -44,7 +44,7 @@ type bias struct {
 }
 
 const (
-	probes = 4 // how many rows a reader tries
+	probes uintptr = 4 // how many rows a reader tries
 
 	// inhibition is how many times the duration of a revocation the lock stays unbiased after it, so that revocations take
 	// a tenth of the time at most. (BRAVO's N.)
@@ -85,8 +85,8 @@ func (e *Engine) Hide(row uintptr) bool {
 		return false
 	}
 	b := &e.Opts.bias
-	for i := range uintptr(probes) {
-		s := b.slot(row + i)
+	for i := range int(probes) {
+		s := b.slot(row + uintptr(i))
 		if !s.CompareAndSwap(0, b.id) {
 			continue
 		}
@@ -108,8 +108,8 @@ func (e *Engine) Leave(row uintptr) bool {
 	if b.empty(b.slot(row)) || b.empty(b.slot(row+1)) || b.empty(b.slot(row-1)) {
 		return true
 	}
-	for i := range b.rows() {
-		if b.empty(b.slot(row + i)) {
+	for i := range int(b.rows()) {
+		if b.empty(b.slot(row + uintptr(i))) {
 			return true
 		}
 	}
@@ -157,8 +157,8 @@ func (e *Engine) revealLocked() {
 		return
 	}
 	b, start, hidden := &e.Opts.bias, xsync.Now(), int64(0)
-	for row := range b.rows() {
-		if b.empty(b.slot(row)) {
+	for i := range int(b.rows()) {
+		if b.empty(b.slot(uintptr(i))) {
 			hidden++ // its reader will look for a permit, and wait for mu
 		}
 	}

@@ -3,6 +3,7 @@
 package xsync
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -52,4 +53,38 @@ func Now() int64 { return int64(time.Since(start)) }
 func Hint() uintptr {
 	var here byte
 	return uintptr(unsafe.Pointer(&here)) >> 11 // no stack is smaller
+}
+
+// Address returns where p points to, as a number to hash. It holds as long as the collector does not move objects, which it
+// never has; stacks do move, but what several goroutines wait for is on none.
+func Address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+
+const (
+	spins    = 4  // as often as sync.Mutex, and as long
+	spinning = 30 // loads of a line that is there
+)
+
+// Spin spends some 50 ns if it makes sense to wait so for the i'th time: a few times, if another processor can make progress
+// meanwhile. It reports whether it did.
+func Spin(i int) bool {
+	if i >= spins || !parallel() {
+		return false
+	}
+	for range spinning {
+		mayRun.Load()
+	}
+	return true
+}
+
+// mayRun caches whether more than one processor may run: asking takes a lock of the scheduler. It is asked anew one time in
+// 64.
+var mayRun atomic.Bool
+
+func parallel() bool {
+	if rand.Uint32()%64 == 0 {
+		if now := runtime.NumCPU() > 1 && runtime.GOMAXPROCS(0) > 1; now != mayRun.Load() {
+			mayRun.Store(now)
+		}
+	}
+	return mayRun.Load()
 }
