@@ -267,7 +267,10 @@ func (e *Engine) releaseSlow(base, n int64) bool {
 		}
 		e.serveLocked(base, &wake)
 		e.mu.Unlock()
-		n = wake.Wake()
+		if n = wake.Wake(); base == Everyone {
+			e.giveBackRW(n)
+			return true
+		}
 	}
 	return true
 }
@@ -341,7 +344,9 @@ func (e *Engine) Cancel(base int64, w *waiter.Waiter) bool {
 
 // giveBack returns permits that were granted and refused. They are held, so it cannot fail.
 func (e *Engine) giveBack(base, n int64) {
-	if n > 0 && !e.Release(base, n) {
+	if base == Everyone {
+		e.giveBackRW(n)
+	} else if n > 0 && !e.Release(base, n) {
 		panic("engine: permits lost")
 	}
 }

@@ -177,6 +177,33 @@ var scenarios = []scenario{
 		r.threads(func() { r.dropped((*rwlock.LockFuture).InitRead) }, r.write)
 	}},
 
+	// What two futures have been granted in one batch and both refuse comes back as two shares. It was returned as one, which
+	// nobody can hold: Unlock panicked.
+	{name: "futures dropped behind a write", body: func(r *room) {
+		r.l.Lock()
+		r.threads(r.l.Unlock, func() {
+			var f, g rwlock.LockFuture
+			f.InitRead(r.l)
+			g.InitRead(r.l)
+			f.Poll(nil)
+			g.Poll(nil)
+			f.Cancel()
+			g.Cancel()
+		})
+	}},
+	{name: "upgradable future dropped behind a write", body: func(r *room) {
+		r.l.Lock()
+		r.threads(r.l.Unlock, func() {
+			var f, g rwlock.LockFuture
+			f.InitU(r.l)
+			g.InitRead(r.l)
+			f.Poll(nil)
+			g.Poll(nil)
+			f.Cancel()
+			g.Cancel()
+		})
+	}},
+
 	{name: "downgrade", wide: true, body: func(r *room) {
 		r.threads(func() {
 			r.l.Lock()
