@@ -89,14 +89,32 @@ func (e *Engine) TryRead() bool {
 	for { // A turn is lost only to another's success.
 		o := e.Look()
 		switch {
-		case o&flags != 0 || o.heldRW() == Everyone:
+		case o.heldRW() == Everyone:
 			return false
+		case o&flagWaiters != 0:
+			return e.Opts != nil && e.tryReadLocked()
 		case o.isBiased() && e.Hide(xsync.Hint()):
 			return true
 		case e.Take(o, Reader):
 			return true
 		}
 	}
+}
+
+// tryReadLocked is TryRead where W may be set for a moment although nobody waits: while the bias is ended.
+func (e *Engine) tryReadLocked() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for e.waitingLocked() == 0 { // so W is clear: a turn is lost only to another's success
+		o := e.Look()
+		if o.heldRW() == Everyone {
+			return false
+		}
+		if e.Take(o, Reader) {
+			return true
+		}
+	}
+	return false
 }
 
 // TryExclusive takes n permits, the rest or all, that hidden readers may be in the way of: at the front, whoever waits; at the

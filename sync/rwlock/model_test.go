@@ -151,6 +151,27 @@ var scenarios = []scenario{
 	{name: "try and write", body: func(r *room) {
 		r.threads(func() { r.readIf(r.l.TryRLock()) }, func() { r.writeIf(r.l.TryLock()) }, r.write)
 	}},
+	// Where nobody waits and no writer holds, a try to read must not fail; while the bias was ended it did.
+	{name: "try read beside a try to write", body: func(r *room) {
+		r.l.RLock()
+		r.threads(func() { r.Assert(!r.l.TryLock(), "a writer beside a reader") }, func() {
+			r.Assert(r.l.TryRLock(), "not let in beside a reader")
+			r.l.RUnlock()
+		})
+		r.after = r.l.RUnlock
+	}},
+	{name: "try read beside reads", wide: true, body: func(r *room) {
+		r.l.RLock()
+		r.l.RLock()
+		r.Same(2, "leaves", func(int) { r.l.RUnlock() })
+		r.Go("tries", func() {
+			r.l.RLock()
+			r.l.RUnlock()
+			r.Assert(r.l.TryRLock(), "not let in beside readers")
+			r.l.RUnlock()
+		})
+	}},
+
 	{name: "timeout", wide: true, body: func(r *room) {
 		r.threads(func() { r.readIf(r.l.RLockTimeout(time.Second)) }, r.write, func() { r.writeIf(r.l.LockTimeout(time.Second)) })
 	}},
