@@ -13,6 +13,10 @@ var lockTargets = []target{
 	{workloads: []string{"mutex-context-8", "mutex-context-64"}, metric: ratioTo, peer: nameChannel, bound: 1},
 	{workloads: []string{"mutex-context-8", "mutex-context-64"}, metric: ratioTo, peer: nameXSync, bound: 0.65},
 
+	{workloads: []string{"word-1"}, metric: ratioTo, peer: nameMutex, bound: 1.05},
+	{workloads: []string{"word-8"}, metric: ratioTo, peer: nameMutex, bound: 1.1},
+	{workloads: []string{"packed-8"}, metric: ratioTo, peer: nameMutexes, bound: 1.2},
+
 	{workloads: []string{"read-1"}, metric: ratioTo, peer: nameRWMutex, bound: 1.3},
 	{workloads: []string{"read-2"}, metric: ratioTo, peer: nameRWMutex, bound: 0.5},
 	{workloads: []string{"read-2"}, metric: ratioTo, peer: nameRBMutex, bound: 1.1},

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/neilotoole/fifomu"
 	"github.com/puzpuzpuz/xsync/v4"
@@ -22,6 +24,8 @@ const (
 	nameLock    = "farad, Lock"     // the same lock without a context
 	nameBiased  = "farad, bias"     // with reader bias
 	namePlainRW = "farad, unbiased" // without, where both are compared
+	nameFetchOr = "fetch-or"        // a two-bit lock by Or and And, which cannot wait
+	nameMutexes = "[]sync.Mutex"
 )
 
 // The workloads, in the order of the table.
@@ -32,6 +36,10 @@ var lockWorkloads = []lockWorkload{
 	{"mutex-context-1", 1, []lockImpl{faradContext, {nameLock, farads.make}, channelContext, xsyncContext}},
 	{"mutex-context-8", 8, []lockImpl{faradContext, channelContext, xsyncContext}},
 	{"mutex-context-64", 64, []lockImpl{faradContext, channelContext, xsyncContext}},
+
+	{"word-1", 1, []lockImpl{wordMutex(nameFarad), stdMutex, fetchOr}},
+	{"word-8", 8, []lockImpl{wordMutex(nameFarad), stdMutex}},
+	{"packed-8", 8, []lockImpl{packedMutex, manyMutexes}},
 
 	{"read-1", 1, []lockImpl{faradRead(nameFarad), biasedRead(nameBiased), stdRead, rbRead}},
 	{"read-2", 2, []lockImpl{biasedRead(nameFarad), faradRead(namePlainRW), stdRead, rbRead}},
@@ -137,6 +145,63 @@ var (
 				}
 				x = xorshift(x)
 				s.Release(1)
+			}
+			return x, nil
+		}
+	}}
+)
+
+func wordMutex(name string) lockImpl {
+	return lockImpl{name, func() lockLoop {
+		var m mutex.Word
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				m.Lock()
+				x = xorshift(x)
+				m.Unlock()
+			}
+			return x, nil
+		}
+	}}
+}
+
+// manyLocks is how many locks there are in packed-8.
+const manyLocks = 10_000
+
+var (
+	fetchOr = lockImpl{nameFetchOr, func() lockLoop {
+		var m atomic.Uint32
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				if m.Or(1)&3 != 0 {
+					return x, errors.New("locked, by nobody")
+				}
+				x = xorshift(x)
+				m.And(^uint32(3))
+			}
+			return x, nil
+		}
+	}}
+	packedMutex = lockImpl{nameFarad, func() lockLoop {
+		p := mutex.NewPacked(manyLocks)
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				i := int(x % manyLocks)
+				p.Lock(i)
+				x = xorshift(x)
+				p.Unlock(i)
+			}
+			return x, nil
+		}
+	}}
+	manyMutexes = lockImpl{nameMutexes, func() lockLoop {
+		ms := make([]sync.Mutex, manyLocks)
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				i := int(x % manyLocks)
+				ms[i].Lock()
+				x = xorshift(x)
+				ms[i].Unlock()
 			}
 			return x, nil
 		}

@@ -61,6 +61,38 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 	}
 }
 
+func TestSleepingAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool forget things at random")
+	}
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	forEachTwoBit(t, func(t *testing.T, m twoBit) {
+		start, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			for range start {
+				_ = m.LockContext(ctx)
+				m.Unlock()
+				done <- struct{}{}
+			}
+		}()
+		defer close(start)
+		round := func() {
+			m.Lock()
+			start <- struct{}{}
+			for m.Waiting() == 0 {
+				runtime.Gosched()
+			}
+			m.Unlock()
+			<-done
+		}
+		for range 100 {
+			round()
+		}
+		require.Zero(t, testing.AllocsPerRun(200, round))
+	})
+}
+
 func TestFastPathsAreInlined(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 4 {
 		t.Skip("64-bit atomics are calls on 32-bit machines")
@@ -69,5 +101,6 @@ func TestFastPathsAreInlined(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	for _, f := range []string{"Lock", "TryLock", "Unlock"} {
 		require.True(t, strings.Contains(string(out), "can inline (*Mutex)."+f), "%s is not inlined:\n%s", f, out)
+		require.True(t, strings.Contains(string(out), "can inline (*Word)."+f), "%s of a Word is not inlined:\n%s", f, out)
 	}
 }

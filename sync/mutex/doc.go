@@ -11,6 +11,10 @@
 //	wait in Go's select                  LockFuture, its Done
 //	wait in a task of an executor        LockFuture, its Poll: rt.Await(cx, &f)
 //	keep lock and data together          Guard
+//	have very many, or no room           Word (4 bytes), Packed (2 bits each), Pointer (2 bits of a pointer)
+//
+// What follows is about Mutex. The small ones can be given up with a context, too, but are not fair, and have neither
+// timeouts nor futures; their own documentation has more.
 //
 // # Order
 //

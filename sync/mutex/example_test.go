@@ -62,3 +62,55 @@ func ExampleGuard() {
 	a.Do(func(a *account) { fmt.Println(a.balance) })
 	// Output: 15
 }
+
+// A lock for each of very many things.
+func ExamplePacked() {
+	balances := make([]int, 10_000)
+	locks := mutex.NewPacked(len(balances)) // 2.5 kB
+
+	deposit := func(account, amount int) {
+		locks.Lock(account)
+		defer locks.Unlock(account)
+		balances[account] += amount
+	}
+	deposit(4711, 10)
+	deposit(4711, 5)
+	fmt.Println(balances[4711])
+	// Output: 15
+}
+
+// A lock in a pointer that is there anyway.
+func ExamplePointer() {
+	type node struct{ visits int }
+	var head mutex.Pointer[node]
+	head.Store(new(node))
+
+	head.Lock()
+	head.Load().visits++
+	head.Unlock()
+
+	head.Lock()
+	fmt.Println(head.Load().visits)
+	head.Unlock()
+	// Output: 1
+}
+
+// A lock of four bytes.
+func ExampleWord() {
+	type cell struct {
+		mu    mutex.Word
+		count int32
+	}
+	c := new(cell)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+
+	c.mu.Lock()
+	fmt.Println(c.mu.LockContext(ctx))
+	c.count++
+	c.mu.Unlock()
+	fmt.Println(c.count)
+	// Output:
+	// context deadline exceeded
+	// 1
+}

@@ -60,10 +60,7 @@ func (m *Mutex) unlockSlow() {
 // locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
 // state, whatever the context.
 func (m *Mutex) LockContext(ctx context.Context) error {
-	if ctx == nil {
-		panic("mutex: nil context")
-	}
-	if err := ctx.Err(); err != nil {
+	if err := usable(ctx); err != nil {
 		return err
 	}
 	if m.e.TakeOnly() {

@@ -1,0 +1,73 @@
+package parking
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func always() bool { return true }
+
+// awaitSleeping waits until n sleep for k.
+func awaitSleeping(t *testing.T, table *Table, k Key, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); table.Sleeping(k) != n; runtime.Gosched() {
+		require.True(t, time.Now().Before(deadline), "%d sleep, not %d", table.Sleeping(k), n)
+	}
+}
+
+// However many keys share a bucket, a wake is for its own.
+func TestWakesItsOwn(t *testing.T) {
+	for _, buckets := range []int{1, 2, 64} {
+		table := New(buckets)
+		var objects [5]int
+		woken := make(chan int, 10)
+		var keys []Key
+		for i := range 10 {
+			keys = append(keys, Key{Object: &objects[i/2], Part: i % 2})
+			go func() {
+				_ = table.Sleep(context.Background(), keys[i], always)
+				woken <- i
+			}()
+			awaitSleeping(t, table, keys[i], 1)
+		}
+		for _, i := range []int{3, 9, 0, 5, 4, 1, 2, 8, 7, 6} { // first, last, and in between
+			table.Wake(keys[i])
+			require.Equal(t, i, <-woken)
+			table.Wake(keys[i]) // nobody is there any more
+			require.Zero(t, table.Sleeping(keys[i]))
+		}
+	}
+}
+
+func TestSleepsOnlyIfStill(t *testing.T) {
+	table, k := New(1), Key{Object: t}
+	require.NoError(t, table.Sleep(context.Background(), k, func() bool { return false }))
+	require.Zero(t, table.Sleeping(k))
+}
+
+// A wake that comes to one who has given up wakes the next.
+func TestWakeIsPassedOn(t *testing.T) {
+	for range 500 {
+		table, k := New(1), Key{Object: t}
+		ctx, cancel := context.WithCancel(context.Background())
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- table.Sleep(ctx, k, always) }()
+		awaitSleeping(t, table, k, 1)
+		go func() { second <- table.Sleep(context.Background(), k, always) }()
+		awaitSleeping(t, table, k, 2)
+		go cancel()
+		table.Wake(k)
+		if <-first == nil { // the wake was for it
+			table.Wake(k)
+		}
+		require.NoError(t, <-second)
+		cancel()
+	}
+}

@@ -1,0 +1,93 @@
+package parking
+
+import (
+	"context"
+
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// Bits are two bits somewhere, which make a mutual exclusion lock.
+//
+//	state      means
+//	unlocked   free
+//	locked     held, and nobody sleeps but those whom an unlock has woken
+//	sleeping   held, and somebody may sleep
+//
+// Whoever sleeps is in the table. The lock barges: whoever comes while it is free takes it.
+//
+// Invariants:
+//
+//  1. Whoever changes the state from unlocked to another holds the lock. (TestModelBits in sync/mutex)
+//  2. Somebody goes to sleep only while the state is sleeping. The unlock that ends that state wakes one; and the one, for there
+//     may be others, sets sleeping when it takes the lock. So as long as somebody sleeps, either the state is sleeping or
+//     somebody is awake who will set it. (TestModelBits)
+//  3. Who gives up passes on a wake that it has got. (TestModelBits/context)
+//
+// Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (2022). There the first try of the one-byte lock is an exchange,
+// which may erase sleeping, so that every later try has to set it; a compare-and-swap, which costs the same here, leaves no
+// trace when it fails.
+type Bits interface {
+	// Get returns the state.
+	Get() State
+	// Set changes the state, if it is from.
+	Set(from, to State) bool
+}
+
+// A State is what the two bits say.
+type State = uint32
+
+// The states.
+const (
+	Unlocked State = iota
+	Locked
+	sleeping
+
+	Mask = 3 // the bits
+)
+
+// Lock locks b after a try has failed, or returns ctx.Err() if ctx is done before. k is b's key.
+func Lock[B Bits](ctx context.Context, b B, k Key) error {
+	for i := 0; xsync.Spin(i); i++ {
+		if b.Get() == Unlocked && b.Set(Unlocked, Locked) {
+			return nil
+		}
+	}
+	mine := Locked
+	for {
+		switch b.Get() {
+		case Unlocked:
+			if b.Set(Unlocked, mine) {
+				return nil
+			}
+			continue
+		case Locked:
+			if !b.Set(Locked, sleeping) {
+				continue
+			}
+		default:
+		}
+		if err := lots.Sleep(ctx, k, func() bool { return b.Get() == sleeping }); err != nil {
+			return err
+		}
+		mine = sleeping // invariant 2
+	}
+}
+
+// Unlock unlocks b, and reports false if it was not locked.
+func Unlock[B Bits](b B, k Key) bool {
+	for { // A turn is lost only to another's success.
+		s := b.Get()
+		switch {
+		case s == Unlocked:
+			return false
+		case b.Set(s, Unlocked):
+			if s == sleeping {
+				lots.Wake(k)
+			}
+			return true
+		}
+	}
+}
+
+// Sleeping returns how many sleep for k.
+func Sleeping(k Key) int { return lots.Sleeping(k) }

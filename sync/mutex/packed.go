@@ -1,0 +1,131 @@
+package mutex
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// Packed is n mutual exclusion locks in 2n bits: a lock for each of ten thousand things takes 2.5 kB. They have numbers, from 0.
+// Order, waiting and synchronization are those of [Word], for each by itself; an unlock wakes one who waits for that
+// lock, and nobody else. Locks that are neighbours disturb each other when many processors use them at the same time.
+//
+// All methods panic if there is no lock of the number that is given. The zero Packed has no locks. A Packed may be copied:
+// copies have the same locks.
+//
+// Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (probablydance.com, 2022), where waking one of several
+// locks in a byte is left as an exercise.
+type Packed struct {
+	words []xsync.Uint32
+	n     int
+}
+
+const perWord = 16
+
+// NewPacked returns n unlocked locks. It panics if n is negative.
+func NewPacked(n int) Packed {
+	if n < 0 {
+		panic("mutex: a negative number of locks")
+	}
+	return Packed{words: make([]xsync.Uint32, (n+perWord-1)/perWord), n: n}
+}
+
+// Len returns how many locks there are.
+func (p Packed) Len() int { return p.n }
+
+// Lock locks lock i, and waits for it if need be. Nothing ends the wait early.
+func (p Packed) Lock(i int) {
+	if b := p.at(i); !b.word.CompareAndSwap(0, b.alone()) && !b.Set(parking.Unlocked, parking.Locked) {
+		_ = parking.Lock(context.Background(), b, b.key()) // which is never done
+	}
+}
+
+// TryLock locks lock i if it is unlocked, and reports whether it did.
+func (p Packed) TryLock(i int) bool { return p.at(i).tryLock() }
+
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
+// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil.
+func (p Packed) LockContext(ctx context.Context, i int) error {
+	b := p.at(i)
+	if err := usable(ctx); err != nil {
+		return err
+	}
+	if b.tryLock() {
+		return nil
+	}
+	return parking.Lock(ctx, b, b.key())
+}
+
+// Unlock unlocks lock i, and wakes somebody if somebody sleeps. It panics if the lock is not locked; it is then as it was.
+func (p Packed) Unlock(i int) {
+	if b := p.at(i); !b.word.CompareAndSwap(b.alone(), 0) && !parking.Unlock(b, b.key()) {
+		panic("mutex: unlock of unlocked mutex")
+	}
+}
+
+// Locker returns lock i as a [sync.Locker]. It allocates.
+func (p Packed) Locker(i int) sync.Locker {
+	p.at(i)
+	return &packedLocker{p, i}
+}
+
+type packedLocker struct {
+	p Packed
+	i int
+}
+
+func (l *packedLocker) Lock()   { l.p.Lock(l.i) }
+func (l *packedLocker) Unlock() { l.p.Unlock(l.i) }
+
+// Waiting returns how many sleep for lock i. It is meant for tests and statistics.
+func (p Packed) Waiting(i int) int { return parking.Sleeping(p.at(i).key()) }
+
+// at returns the bits of lock i.
+func (p Packed) at(i int) packedBits {
+	if uint(i) >= uint(p.n) {
+		refuse(i, p.n)
+	}
+	return packedBits{&p.words[uint(i)/perWord], uint(i)}
+}
+
+//go:noinline
+func refuse(i, n int) { panic(fmt.Sprintf("mutex: lock %d of %d", i, n)) }
+
+// packedBits are the bits of one lock.
+type packedBits struct {
+	word   *xsync.Uint32
+	number uint
+}
+
+func (b packedBits) shift() uint { return b.number % perWord * 2 }
+
+// alone is the word in which nothing but this lock is locked: as a rule, where there are many locks. So the first try needs not
+// look at the word.
+func (b packedBits) alone() uint32 { return parking.Locked << b.shift() }
+
+func (b packedBits) tryLock() bool {
+	return b.word.CompareAndSwap(0, b.alone()) || b.Set(parking.Unlocked, parking.Locked)
+}
+
+// Get returns the state.
+func (b packedBits) Get() parking.State { return b.word.Load() >> b.shift() & parking.Mask }
+
+// Set changes the state, if it is from.
+func (b packedBits) Set(from, to parking.State) bool {
+	for { // A turn is lost only to another's success, or to a neighbour's.
+		o := b.word.Load()
+		if o>>b.shift()&parking.Mask != from {
+			return false
+		}
+		if b.word.CompareAndSwap(o, o^(from^to)<<b.shift()) {
+			return true
+		}
+	}
+}
+
+func (b packedBits) key() parking.Key {
+	return parking.Key{Object: b.word, Part: int(b.number), Hash: xsync.Address(b.word)}
+}

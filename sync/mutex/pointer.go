@@ -1,0 +1,126 @@
+package mutex
+
+import (
+	"context"
+	"unsafe"
+
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// A Pointer is a pointer to a T with a mutual exclusion lock in its two low bits: for structures that have a pointer anyway,
+// whose lock then takes no room. The zero Pointer is nil, and unlocked. It must not be copied after first use. Order,
+// waiting and synchronization of the lock are those of [Word]. It implements [sync.Locker].
+//
+// Lock and pointer are independent: Load and Store are atomic, and may be called with the lock held or not. What the lock
+// protects is up to its users, mostly what is pointed to.
+//
+// A T must have a size of at least 4 bytes, and be aligned to 4: the two bits are those of an address inside the object,
+// which keeps it alive for the garbage collector.
+//
+// Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (probablydance.com, 2022).
+type Pointer[T any] struct {
+	_ noCopy
+	_ [0]*T // no conversion between pointers to different types
+	b pointerBits
+}
+
+// Load returns the pointer.
+func (p *Pointer[T]) Load() *T {
+	o := base4(p.b.p.Load())
+	if o == &nothing[0] {
+		return nil
+	}
+	return (*T)(unsafe.Pointer(o)) // what Store was given
+}
+
+// Store sets the pointer, and leaves the lock as it is. It panics if v is not aligned to 4 bytes, or T is smaller.
+func (p *Pointer[T]) Store(v *T) {
+	if unsafe.Sizeof(*v) < 4 || uintptr(unsafe.Pointer(v))&parking.Mask != 0 {
+		panic("mutex: Pointer to something that is too small, or not aligned to 4 bytes")
+	}
+	for { // A turn is lost only to another's success.
+		o := p.b.p.Load()
+		if p.b.p.CompareAndSwap(o, tagged((*byte)(unsafe.Pointer(v)), stateOf(o))) {
+			return
+		}
+	}
+}
+
+// Lock locks p, and waits for it if need be. Nothing ends the wait early.
+func (p *Pointer[T]) Lock() {
+	if !p.b.Set(parking.Unlocked, parking.Locked) {
+		_ = parking.Lock(context.Background(), &p.b, p.b.key()) // which is never done
+	}
+}
+
+// TryLock locks p if it is unlocked, and reports whether it did.
+func (p *Pointer[T]) TryLock() bool { return p.b.Set(parking.Unlocked, parking.Locked) }
+
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
+// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil.
+func (p *Pointer[T]) LockContext(ctx context.Context) error {
+	if err := usable(ctx); err != nil {
+		return err
+	}
+	if p.TryLock() {
+		return nil
+	}
+	return parking.Lock(ctx, &p.b, p.b.key())
+}
+
+// Unlock unlocks p, and wakes somebody if somebody sleeps. It panics if p is not locked; p is then as it was.
+func (p *Pointer[T]) Unlock() {
+	if !p.b.Set(parking.Locked, parking.Unlocked) && !parking.Unlock(&p.b, p.b.key()) {
+		panic("mutex: unlock of unlocked mutex")
+	}
+}
+
+// Waiting returns how many sleep for p. It is meant for tests and statistics.
+func (p *Pointer[T]) Waiting() int { return parking.Sleeping(p.b.key()) }
+
+// pointerBits are the two low bits of an address. The address is kept as one of a byte: one of a T would be misaligned.
+type pointerBits struct{ p xsync.Pointer[byte] }
+
+// Get returns the state.
+func (b *pointerBits) Get() parking.State { return stateOf(b.p.Load()) }
+
+// Set changes the state, if it is from.
+func (b *pointerBits) Set(from, to parking.State) bool {
+	for { // A turn is lost only to another's success, or to a Store.
+		o := b.p.Load()
+		if stateOf(o) != from {
+			return false
+		}
+		if b.p.CompareAndSwap(o, tagged(base4(o), to)) {
+			return true
+		}
+	}
+}
+
+func (b *pointerBits) key() parking.Key { return parking.Key{Object: b, Hash: xsync.Address(b)} }
+
+// nothing is what a pointer that is nil points to while it is locked: the collector calls small integers bad pointers. (An
+// array of this type is aligned to 4 bytes.)
+var nothing = (*[4]byte)(unsafe.Pointer(new(uint32)))
+
+func stateOf(p *byte) parking.State { return parking.State(uintptr(unsafe.Pointer(p)) & parking.Mask) }
+
+// base4 returns p without the bits. The result is in the object that p is in: both are of its first 4 bytes.
+func base4(p *byte) *byte {
+	if s := stateOf(p); s != parking.Unlocked { // The compiler takes whatever has been added to for not nil.
+		return (*byte)(unsafe.Add(unsafe.Pointer(p), -int(s)))
+	}
+	return p
+}
+
+// tagged returns p, which has no bits, with those of s.
+func tagged(p *byte, s parking.State) *byte {
+	if s == parking.Unlocked {
+		return p
+	}
+	if p == nil {
+		p = &nothing[0]
+	}
+	return (*byte)(unsafe.Add(unsafe.Pointer(p), s))
+}

@@ -1,0 +1,264 @@
+package mutex_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/sync/mutex"
+)
+
+// A twoBit is a lock of two bits, whichever it is.
+type twoBit interface {
+	sync.Locker
+	TryLock() bool
+	LockContext(ctx context.Context) error
+	Waiting() int
+}
+
+// A packedLock is one of several in a word.
+type packedLock struct {
+	p mutex.Packed
+	i int
+}
+
+func (l packedLock) Lock()                                 { l.p.Lock(l.i) }
+func (l packedLock) TryLock() bool                         { return l.p.TryLock(l.i) }
+func (l packedLock) LockContext(ctx context.Context) error { return l.p.LockContext(ctx, l.i) }
+func (l packedLock) Unlock()                               { l.p.Unlock(l.i) }
+func (l packedLock) Waiting() int                          { return l.p.Waiting(l.i) }
+
+// forEachTwoBit runs f for each kind.
+func forEachTwoBit(t *testing.T, f func(t *testing.T, m twoBit)) {
+	t.Helper()
+	t.Run("word", func(t *testing.T) { f(t, new(mutex.Word)) })
+	t.Run("pointer", func(t *testing.T) { f(t, new(mutex.Pointer[int])) })
+	t.Run("packed", func(t *testing.T) { f(t, packedLock{mutex.NewPacked(40), 17}) })
+}
+
+// awaitSleeping waits until n sleep for m.
+func awaitSleeping(t *testing.T, m twoBit, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); m.Waiting() != n; runtime.Gosched() {
+		require.True(t, time.Now().Before(deadline), "%d sleep, not %d", m.Waiting(), n)
+	}
+}
+
+func TestTwoBitsExclude(t *testing.T) {
+	forEachTwoBit(t, func(t *testing.T, m twoBit) {
+		atEveryProcs(t, func(t *testing.T) {
+			var wg sync.WaitGroup
+			inside, entered := 0, 0 // the race detector sees who gets in wrongly
+			for g := range 8 {
+				wg.Go(func() {
+					for i := range 2000 {
+						switch (g + i) % 3 {
+						case 0:
+							m.Lock()
+						case 1:
+							if !m.TryLock() {
+								continue
+							}
+						default:
+							ctx, cancel := context.WithTimeout(bg, time.Duration(i%50)*time.Microsecond)
+							err := m.LockContext(ctx)
+							cancel()
+							if err != nil {
+								continue
+							}
+						}
+						inside++
+						if inside != 1 {
+							t.Error("not alone")
+						}
+						entered++
+						if i%16 == 0 {
+							runtime.Gosched()
+						}
+						inside--
+						m.Unlock()
+					}
+				})
+			}
+			wg.Wait()
+			require.NotZero(t, entered)
+			require.Zero(t, m.Waiting())
+			require.True(t, m.TryLock(), "the lock was lost")
+			m.Unlock()
+		})
+	})
+}
+
+func TestTwoBitsAreSeen(t *testing.T) {
+	forEachTwoBit(t, func(t *testing.T, m twoBit) {
+		require.True(t, m.TryLock())
+		require.False(t, m.TryLock())
+		m.Unlock()
+		require.PanicsWithValue(t, "mutex: unlock of unlocked mutex", m.Unlock)
+		require.True(t, m.TryLock(), "the panic has changed something")
+		m.Unlock()
+		require.PanicsWithValue(t, "mutex: nil context", func() { _ = m.LockContext(nil) }) //nolint:staticcheck // on purpose
+		done, cancel := context.WithCancel(bg)
+		cancel()
+		require.ErrorIs(t, m.LockContext(done), context.Canceled)
+		require.True(t, m.TryLock(), "a done context has locked")
+		m.Unlock()
+	})
+}
+
+// Sleepers are woken one by one, oldest first, and who gives up does not swallow a wake.
+func TestTwoBitsWakeOneByOne(t *testing.T) {
+	forEachTwoBit(t, func(t *testing.T, m twoBit) {
+		m.Lock()
+		order := make(chan int, 3)
+		ctx, cancel := context.WithCancel(bg)
+		gaveUp := make(chan error, 1)
+		for i := range 3 {
+			go func() {
+				m.Lock()
+				order <- i
+				m.Unlock()
+			}()
+			awaitSleeping(t, m, i+1)
+		}
+		go func() { gaveUp <- m.LockContext(ctx) }()
+		awaitSleeping(t, m, 4)
+		cancel()
+		require.ErrorIs(t, receive(t, gaveUp), context.Canceled)
+		awaitSleeping(t, m, 3)
+		m.Unlock()
+		for i := range 3 {
+			require.Equal(t, i, receive(t, order))
+		}
+		m.Lock() // whoever was last may still be unlocking
+		m.Unlock()
+	})
+}
+
+func TestWordSizes(t *testing.T) {
+	require.EqualValues(t, 4, unsafe.Sizeof(mutex.Word{}))
+	require.Equal(t, unsafe.Sizeof(uintptr(0)), unsafe.Sizeof(mutex.Pointer[int]{}))
+}
+
+func TestPackedLocksAreIndependent(t *testing.T) {
+	p := mutex.NewPacked(33)
+	require.Equal(t, 33, p.Len())
+	for i := range p.Len() {
+		require.True(t, p.TryLock(i), "lock %d", i)
+	}
+	for i := range p.Len() {
+		require.False(t, p.TryLock(i), "lock %d", i)
+	}
+	woken := make(chan int, 2)
+	for _, i := range []int{16, 17} {
+		go func() { p.Lock(i); woken <- i }()
+		awaitSleeping(t, packedLock{p, i}, 1)
+	}
+	p.Unlock(15) // a neighbour's: it wakes nobody
+	require.True(t, p.TryLock(15))
+	p.Unlock(17)
+	require.Equal(t, 17, receive(t, woken))
+	require.Equal(t, 1, p.Waiting(16), "woken by somebody else's unlock")
+	p.Unlock(16)
+	require.Equal(t, 16, receive(t, woken))
+	for i := range p.Len() {
+		p.Locker(i).Unlock()
+	}
+	for i := range p.Len() {
+		p.Locker(i).Lock()
+	}
+}
+
+func TestPackedChecksNumbers(t *testing.T) {
+	var zero mutex.Packed
+	require.PanicsWithValue(t, "mutex: lock 0 of 0", func() { zero.Lock(0) })
+	p := mutex.NewPacked(3)
+	require.PanicsWithValue(t, "mutex: lock 3 of 3", func() { p.Unlock(3) })
+	require.PanicsWithValue(t, "mutex: lock -1 of 3", func() { p.TryLock(-1) })
+	require.PanicsWithValue(t, "mutex: lock 4 of 3", func() { p.Locker(4) })
+	require.PanicsWithValue(t, "mutex: lock 3 of 3", func() { _ = p.LockContext(bg, 3) })
+	require.PanicsWithValue(t, "mutex: a negative number of locks", func() { mutex.NewPacked(-1) })
+}
+
+func TestPointerAndLockAreIndependent(t *testing.T) {
+	var p mutex.Pointer[int]
+	require.Nil(t, p.Load())
+	p.Lock()
+	require.Nil(t, p.Load(), "locked and nil")
+	n := new(int)
+	p.Store(n)
+	require.Same(t, n, p.Load())
+	require.False(t, p.TryLock(), "a store unlocks")
+	p.Unlock()
+	require.Same(t, n, p.Load())
+	p.Store(nil)
+	require.Nil(t, p.Load())
+	require.True(t, p.TryLock())
+	p.Store(nil)
+	require.False(t, p.TryLock())
+	p.Unlock()
+	require.Nil(t, p.Load())
+}
+
+func TestPointerRefusesWhatHasNoRoomForBits(t *testing.T) {
+	const text = "mutex: Pointer to something that is too small, or not aligned to 4 bytes"
+	require.PanicsWithValue(t, text, func() { new(mutex.Pointer[byte]).Store(new(byte)) })
+	require.PanicsWithValue(t, text, func() { new(mutex.Pointer[struct{}]).Store(new(struct{})) })
+	bytes := new([16]byte)
+	var p mutex.Pointer[[8]byte]
+	require.PanicsWithValue(t, text, func() { p.Store((*[8]byte)(bytes[1:])) })
+	require.Nil(t, p.Load(), "the panic has changed something")
+}
+
+// The collector must see an object through a pointer that is locked, and must not stumble over one that is nil.
+func TestPointerKeepsItsObjectAlive(t *testing.T) {
+	type object struct{ self, number int }
+	ps := make([]mutex.Pointer[object], 64)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	})
+	var users sync.WaitGroup
+	for g := range 4 {
+		users.Go(func() {
+			for i := range 4000 {
+				p := &ps[(i*7+g)%len(ps)]
+				p.Lock()
+				switch o := p.Load(); {
+				case o == nil:
+					p.Store(&object{i, -i})
+				case o.self != -o.number:
+					t.Error("the object was collected")
+				case i%3 == 0:
+					p.Store(nil)
+				default:
+					p.Store(&object{i, -i})
+				}
+				_ = make([]object, 64) // what is freed is used again
+				p.Unlock()
+			}
+		})
+	}
+	users.Wait()
+	close(stop)
+	wg.Wait()
+	for i := range ps {
+		if o := ps[i].Load(); o != nil {
+			assert.Equal(t, o.self, -o.number)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package mutex
+
+import (
+	"context"
+
+	"github.com/farad-go/farad/internal/parking"
+)
+
+// A Word is a mutual exclusion lock of four bytes, for where there are very many, or where there is no room. The zero Word is
+// unlocked. It must not be copied after first use. It implements [sync.Locker].
+//
+// It barges, like sync.Mutex: whoever comes while the lock is free takes it, and does not wait for those who sleep, of whom
+// an unlock wakes the one that has slept longest. So nothing bounds how often a waiter is overtaken; what keeps waits short
+// in practice is that a critical section ends before the next unlock wakes another. Where order matters there is
+// [Mutex].
+//
+// Whoever waits spins for some 200 ns at most, if more than one processor may run, and then sleeps; sleepers are in a
+// table that all such locks share. An uncontended lock and unlock are one atomic operation each.
+//
+// A Word synchronizes like a sync.Mutex: the n'th unlock before the return of the m'th lock, for n < m.
+//
+// Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (probablydance.com, 2022).
+type Word struct {
+	_ noCopy
+	w parking.Word
+}
+
+// Lock locks m, and waits for it if need be. Nothing ends the wait early.
+func (m *Word) Lock() {
+	if !m.w.TryLock() {
+		m.lockSlow()
+	}
+}
+
+//go:noinline
+func (m *Word) lockSlow() { _ = parking.Lock(context.Background(), &m.w, m.w.Key()) } // which is never done
+
+// TryLock locks m if it is unlocked, and reports whether it did.
+func (m *Word) TryLock() bool { return m.w.TryLock() }
+
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
+// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// state.
+func (m *Word) LockContext(ctx context.Context) error {
+	if err := usable(ctx); err != nil {
+		return err
+	}
+	if m.w.TryLock() {
+		return nil
+	}
+	return parking.Lock(ctx, &m.w, m.w.Key())
+}
+
+// Unlock unlocks m, and wakes somebody if somebody sleeps. It panics if m is not locked; m is then as it was. Of several
+// unlocks too many each panics.
+func (m *Word) Unlock() {
+	if !m.w.TryUnlock() {
+		m.unlockSlow()
+	}
+}
+
+//go:noinline
+func (m *Word) unlockSlow() {
+	if !parking.Unlock(&m.w, m.w.Key()) {
+		panic("mutex: unlock of unlocked mutex")
+	}
+}
+
+// Waiting returns how many sleep for m. It is meant for tests and statistics.
+func (m *Word) Waiting() int { return parking.Sleeping(m.w.Key()) }
+
+// usable returns why a request with ctx is none.
+func usable(ctx context.Context) error {
+	if ctx == nil {
+		panic("mutex: nil context")
+	}
+	return ctx.Err()
+}
