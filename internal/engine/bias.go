@@ -119,8 +119,7 @@ func (e *Engine) Leave(row uintptr) bool {
 // empty empties a slot if it has the lock, and reports whether it did.
 func (b *bias) empty(s *xsync.Int64) bool { return s.Load() == b.id && s.CompareAndSwap(b.id, 0) }
 
-// Rebias makes the lock biased if it may be. The caller is a reader who came in by the slow path: where readers only meet
-// readers that happens when they collide, and then it is time.
+// Rebias makes the lock biased if it may be. The caller is a reader who was not alone, or had to wait.
 func (e *Engine) Rebias() {
 	if e.Opts == nil || e.Opts.bias.id == 0 {
 		return

@@ -8,9 +8,12 @@ import (
 // What the read-write lock needs of the engine: three kinds of holders, who are told apart in the number of permits held.
 //
 //	held      bits 55         54       53 … 0
-//	Everyone  1               1        all 1         a writer, and nobody else
+//	Everyone  1               1        1 … 1 0       a writer, and nobody else
 //	others    an upgradable   the      how many
 //	          reader          bias     readers
+//
+// (Not all ones: then what a writer returns to become an upgradable reader would be as much as what that one returns to become
+// a reader, and a wrong downgrade would go unnoticed.)
 //
 // An upgradable reader weighs more than half, so there is at most one; beside it there is room for any number of
 // readers. To upgrade is to wait, at the front, for all that is left: nobody can be in the way for ever, because those who
@@ -29,7 +32,7 @@ const (
 	Reader     int64 = 1
 	hiding     int64 = 1 << 54 // what the bias holds for the readers that hide: see bias.go
 	Upgradable int64 = 1 << 55
-	Everyone   int64 = 1<<56 - 1
+	Everyone   int64 = 1<<56 - 2
 
 	readers = hiding - 1 // the bits that count readers
 )
@@ -96,6 +99,9 @@ func (e *Engine) TryRead() bool {
 		case o.isBiased() && e.Hide(xsync.Hint()):
 			return true
 		case e.Take(o, Reader):
+			if o != 0 {
+				e.Rebias() // others read, too
+			}
 			return true
 		}
 	}
