@@ -259,7 +259,8 @@ func mixed(name string, every uint64, yield bool) lockWorkload {
 		sync.Locker
 		RLock()
 		RUnlock()
-	}) lockLoop {
+	},
+	) lockLoop {
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
 				if x = xorshift(x); x>>8%every == 0 {

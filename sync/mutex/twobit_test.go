@@ -137,7 +137,7 @@ func TestTwoBitsWakeOneByOne(t *testing.T) {
 			require.Equal(t, i, receive(t, order))
 		}
 		m.Lock() // whoever was last may still be unlocking
-		m.Unlock()
+		defer m.Unlock()
 	})
 }
 
