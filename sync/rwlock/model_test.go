@@ -165,8 +165,7 @@ var scenarios = []scenario{
 		r.l.RLock()
 		r.Same(2, "leaves", func(int) { r.l.RUnlock() })
 		r.Go("tries", func() {
-			r.l.RLock()
-			r.l.RUnlock()
+			r.read()
 			r.Assert(r.l.TryRLock(), "not let in beside readers")
 			r.l.RUnlock()
 		})
