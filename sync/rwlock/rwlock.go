@@ -35,9 +35,9 @@ type options struct{ bias bool }
 
 // WithReaderBias makes a lock for data that are read by several processors at once and hardly ever written. Its readers
 // announce themselves in a table that such locks share, and so do not compete for the lock's cache line. A writer ends that:
-// it looks through the table, one entry for each quarter of a processor, and goes on as usual. It comes back when readers
-// compete again, though not before ten times what ending it took has passed. (Where writes are frequent, it costs up to a
-// tenth.) Order, contexts, timeouts and futures are the same.
+// it looks through the lock's part of the table, four entries for each processor, and waits like any other writer. The bias
+// comes back when a reader meets another, though not before nine times what ending it took has passed: so where writes are
+// frequent it costs them a tenth at most. Order, contexts, timeouts and futures are the same.
 //
 // Source: Dice and Kogan, BRAVO, arXiv:1810.01553.
 func WithReaderBias() Option { return func(o *options) { o.bias = true } }
