@@ -4,3 +4,6 @@ package parking
 
 // lots has one bucket: whoever sleeps meets everybody else who does.
 var lots = New(1)
+
+// patience is at an end at once.
+const patience = 1

@@ -19,8 +19,8 @@ type Key struct {
 	Hash   uintptr // the same for equal keys
 }
 
-// A Table has the queues of many locks, in buckets. In a bucket the sleepers stand in one line, oldest first, whatever they
-// wait for; whoever wakes picks the first of its key.
+// A Table has the queues of many locks, in buckets. In a bucket the sleepers stand in one line, whatever they wait for: those who
+// have been woken in vain first, then in the order of their coming. Whoever wakes picks the first of its key.
 //
 // Invariants:
 //
@@ -43,7 +43,19 @@ type sleeper struct {
 	key        Key
 	next, prev *sleeper // guarded by the bucket's mu
 	queued     bool     // the same
+	urgent     bool     // has been woken in vain so often that the lock is to be handed over
+	handed     bool     // has been; written before the sleeper is told
 }
+
+// How is how a sleep has ended.
+type How int
+
+// The ends of a sleep.
+const (
+	NotSlept How = iota // there was no reason to
+	Woken               // there is a chance
+	Handed              // the lock is the sleeper's
+)
 
 var sleepers = xsync.Pool{New: func() any { return new(sleeper) }}
 
@@ -58,61 +70,78 @@ func (t *Table) bucket(k Key) *bucket {
 	return &t.buckets[(h>>32^h)&uint64(len(t.buckets)-1)]
 }
 
-// Sleep sleeps until somebody wakes k, or ctx is done. It does not if still, which is asked under the lock that Wake
-// takes, too, says no. It reports ctx.Err() if ctx was done before the wake; if the wake came all the same it has been passed
-// on. In the steady state it allocates nothing.
-func (t *Table) Sleep(ctx context.Context, k Key, still func() bool) error {
+// Sleep sleeps until somebody wakes k, or ctx is done. It does not if still, which is asked under the lock that a wake takes,
+// too, says no. vain is how often it has been woken in vain before. If ctx was done before the wake the error is ctx.Err(); a
+// wake that came all the same has been passed on, but a lock that has been handed over is the sleeper's even so. In the
+// steady state it allocates nothing.
+func (t *Table) Sleep(ctx context.Context, k Key, vain int, still func() bool) (How, error) {
 	b := t.bucket(k)
 	b.mu.Lock()
 	if !still() {
 		b.mu.Unlock()
-		return nil
+		return NotSlept, nil
 	}
 	done := ctx.Done()
 	s := sleepers.Get().(*sleeper)
-	s.parker, s.key = waiter.GetParker(ctx, done), k
-	b.push(s)
+	s.parker, s.key, s.urgent = waiter.GetParker(ctx, done), k, vain >= patience
+	b.insert(s, vain > 0)
 	b.mu.Unlock()
 	if s.parker.Park(ctx, done) {
 		s.parker.Put()
-		s.put()
-		return nil
+		return s.end(), nil
 	}
 	b.mu.Lock()
 	claimed := !b.remove(s)
 	b.mu.Unlock()
 	s.parker.Withdraw(claimed)
-	s.put()
-	if claimed {
+	how := s.end()
+	if claimed && how == Woken {
 		t.Wake(k)
 	}
 	if err := ctx.Err(); err != nil {
-		return err
+		return how, err
 	}
-	return context.Canceled // a context that breaks its contract, and is done without an error
+	return how, context.Canceled // a context that breaks its contract, and is done without an error
 }
 
-func (s *sleeper) put() {
-	s.parker, s.key = nil, Key{}
+// end returns s to the pool.
+func (s *sleeper) end() How {
+	how := Woken
+	if s.handed {
+		how = Handed
+	}
+	s.parker, s.key, s.handed = nil, Key{}, false
 	sleepers.Put(s)
+	return how
 }
 
-// Wake wakes whoever has slept longest for k, if anybody does.
-func (t *Table) Wake(k Key) {
+// Wake wakes the first who sleeps for k, if anybody does.
+func (t *Table) Wake(k Key) { t.WakeOrHand(k, func(bool) bool { return true }) }
+
+// WakeOrHand wakes the first who sleeps for k, if anybody does; or, if that one is urgent, hands it the lock. Before, and under
+// the lock that goes to sleep, too, it calls release with what it will do, and does nothing if that reports false.
+func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	b := t.bucket(k)
 	b.mu.Lock()
 	s := b.first
 	for s != nil && s.key != k {
 		s = s.next
 	}
+	hand := s != nil && s.urgent
+	if !release(hand) {
+		b.mu.Unlock()
+		return false
+	}
 	if s == nil {
 		b.mu.Unlock()
-		return
+		return true
 	}
 	b.remove(s)
+	s.handed = hand
 	p := s.parker // read first: the sleeper is its owner's again when it has been told
 	b.mu.Unlock()
 	p.Deliver(waiter.Granted)
+	return true
 }
 
 // Sleeping returns how many sleep for k.
@@ -128,14 +157,22 @@ func (t *Table) Sleeping(k Key) (n int) {
 	return n
 }
 
-func (b *bucket) push(s *sleeper) {
+// insert puts s into the line: at its front, or at its end.
+func (b *bucket) insert(s *sleeper, front bool) {
 	s.next, s.prev, s.queued = nil, b.last, true
-	if b.last == nil {
+	if front {
+		s.next, s.prev = b.first, nil
+	}
+	if s.prev == nil {
 		b.first = s
 	} else {
-		b.last.next = s
+		s.prev.next = s
 	}
-	b.last = s
+	if s.next == nil {
+		b.last = s
+	} else {
+		s.next.prev = s
+	}
 }
 
 // remove takes s out of the line, and reports whether it was there.

@@ -14,6 +14,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func always() bool { return true }
 
+func sleep(ctx context.Context, table *Table, k Key) error {
+	_, err := table.Sleep(ctx, k, 0, always)
+	return err
+}
+
 // awaitSleeping waits until n sleep for k.
 func awaitSleeping(t *testing.T, table *Table, k Key, n int) {
 	t.Helper()
@@ -32,7 +37,7 @@ func TestWakesItsOwn(t *testing.T) {
 		for i := range 10 {
 			keys = append(keys, Key{Object: &objects[i/2], Part: i % 2})
 			go func() {
-				_ = table.Sleep(context.Background(), keys[i], always)
+				_, _ = table.Sleep(context.Background(), keys[i], 0, always)
 				woken <- i
 			}()
 			awaitSleeping(t, table, keys[i], 1)
@@ -48,7 +53,9 @@ func TestWakesItsOwn(t *testing.T) {
 
 func TestSleepsOnlyIfStill(t *testing.T) {
 	table, k := New(1), Key{Object: t}
-	require.NoError(t, table.Sleep(context.Background(), k, func() bool { return false }))
+	how, err := table.Sleep(context.Background(), k, 0, func() bool { return false })
+	require.NoError(t, err)
+	require.Equal(t, NotSlept, how)
 	require.Zero(t, table.Sleeping(k))
 }
 
@@ -58,9 +65,9 @@ func TestWakeIsPassedOn(t *testing.T) {
 		table, k := New(1), Key{Object: t}
 		ctx, cancel := context.WithCancel(context.Background())
 		first, second := make(chan error, 1), make(chan error, 1)
-		go func() { first <- table.Sleep(ctx, k, always) }()
+		go func() { first <- sleep(ctx, table, k) }()
 		awaitSleeping(t, table, k, 1)
-		go func() { second <- table.Sleep(context.Background(), k, always) }()
+		go func() { second <- sleep(context.Background(), table, k) }()
 		awaitSleeping(t, table, k, 2)
 		go cancel()
 		table.Wake(k)
@@ -70,4 +77,28 @@ func TestWakeIsPassedOn(t *testing.T) {
 		require.NoError(t, <-second)
 		cancel()
 	}
+}
+
+// Who has been woken in vain stands before the others, and in the end is handed what it waits for.
+func TestVainWakesComeFirst(t *testing.T) {
+	table, k := New(1), Key{Object: t}
+	type end struct {
+		vain int
+		how  How
+	}
+	ends := make(chan end, 4)
+	for i, vain := range []int{0, 0, 1, patience} {
+		go func() {
+			how, _ := table.Sleep(context.Background(), k, vain, always)
+			ends <- end{vain, how}
+		}()
+		awaitSleeping(t, table, k, i+1)
+	}
+	require.False(t, table.WakeOrHand(k, func(hand bool) bool { require.True(t, hand); return false }))
+	require.Equal(t, 4, table.Sleeping(k), "woken although it was not released")
+	for _, want := range []end{{patience, Handed}, {1, Woken}, {0, Woken}, {0, Woken}} {
+		table.Wake(k)
+		require.Equal(t, want, <-ends)
+	}
+	require.True(t, table.WakeOrHand(k, func(hand bool) bool { return !hand }), "nobody to hand it to")
 }

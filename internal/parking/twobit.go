@@ -13,7 +13,8 @@ import (
 //	locked     held, and nobody sleeps but those whom an unlock has woken
 //	sleeping   held, and somebody may sleep
 //
-// Whoever sleeps is in the table. The lock barges: whoever comes while it is free takes it.
+// Whoever sleeps is in the table. The lock barges: whoever comes while it is free takes it. But who has been woken so often in
+// vain that its patience is at an end is handed the lock by the next unlock, and is the first in line until then.
 //
 // Invariants:
 //
@@ -21,7 +22,9 @@ import (
 //  2. Somebody goes to sleep only while the state is sleeping. The unlock that ends that state wakes one; and the one, for there
 //     may be others, sets sleeping when it takes the lock. So as long as somebody sleeps, either the state is sleeping or
 //     somebody is awake who will set it. (TestModelBits)
-//  3. Who gives up passes on a wake that it has got. (TestModelBits/context)
+//  3. Who gives up passes on a wake that it has got, and unlocks a lock that it has been handed. (TestModelBits/context)
+//  4. While the state is sleeping only the holder changes it, under the bucket's lock. So a lock can be handed over without
+//     being free in between.
 //
 // Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (2022). There the first try of the one-byte lock is an exchange,
 // which may erase sleeping, so that every later try has to set it; a compare-and-swap, which costs the same here, leaves no
@@ -52,7 +55,7 @@ func Lock[B Bits](ctx context.Context, b B, k Key) error {
 			return nil
 		}
 	}
-	mine := Locked
+	mine, vain := Locked, 0
 	for {
 		switch b.Get() {
 		case Unlocked:
@@ -66,25 +69,42 @@ func Lock[B Bits](ctx context.Context, b B, k Key) error {
 			}
 		default:
 		}
-		if err := lots.Sleep(ctx, k, func() bool { return b.Get() == sleeping }); err != nil {
+		how, err := lots.Sleep(ctx, k, vain, func() bool { return b.Get() == sleeping })
+		switch {
+		case err != nil:
+			if how == Handed {
+				Unlock(b, k)
+			}
 			return err
+		case how == Handed:
+			return nil
+		case how == Woken:
+			mine = sleeping // invariant 2
+			vain++
+		default:
 		}
-		mine = sleeping // invariant 2
 	}
 }
 
 // Unlock unlocks b, and reports false if it was not locked.
 func Unlock[B Bits](b B, k Key) bool {
 	for { // A turn is lost only to another's success.
-		s := b.Get()
-		switch {
-		case s == Unlocked:
+		switch b.Get() {
+		case Unlocked:
 			return false
-		case b.Set(s, Unlocked):
-			if s == sleeping {
-				lots.Wake(k)
+		case Locked:
+			if b.Set(Locked, Unlocked) {
+				return true
 			}
-			return true
+		default:
+			if lots.WakeOrHand(k, func(hand bool) bool {
+				if hand {
+					return b.Get() == sleeping
+				}
+				return b.Set(sleeping, Unlocked)
+			}) {
+				return true
+			}
 		}
 	}
 }

@@ -141,6 +141,39 @@ func TestTwoBitsWakeOneByOne(t *testing.T) {
 	})
 }
 
+// One goroutine holds the lock nearly all the time, and takes it again as soon as it has unlocked it: who sleeps is woken in
+// vain, and must get it all the same.
+func TestTwoBitsStarveNobody(t *testing.T) {
+	forEachTwoBit(t, func(t *testing.T, m twoBit) {
+		stop, done := make(chan struct{}), make(chan struct{})
+		var holder sync.WaitGroup
+		holder.Go(func() {
+			for {
+				m.Lock()
+				time.Sleep(100 * time.Microsecond)
+				m.Unlock()
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+		go func() {
+			defer close(done)
+			for range 10 {
+				time.Sleep(100 * time.Microsecond)
+				m.Lock()
+				runtime.Gosched()
+				m.Unlock()
+			}
+		}()
+		receive(t, done)
+		close(stop)
+		holder.Wait()
+	})
+}
+
 func TestWordSizes(t *testing.T) {
 	require.EqualValues(t, 4, unsafe.Sizeof(mutex.Word{}))
 	require.Equal(t, unsafe.Sizeof(uintptr(0)), unsafe.Sizeof(mutex.Pointer[int]{}))
