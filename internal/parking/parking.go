@@ -115,11 +115,12 @@ func (s *sleeper) end() How {
 	return how
 }
 
-// Wake wakes the first who sleeps for k, if anybody does.
-func (t *Table) Wake(k Key) { t.WakeOrHand(k, func(bool) bool { return true }) }
+// Wake wakes the first who sleeps for k, if anybody does. It has no lock to hand over.
+func (t *Table) Wake(k Key) { t.WakeOrHand(k, nil) }
 
 // WakeOrHand wakes the first who sleeps for k, if anybody does; or, if that one is urgent, hands it the lock. Before, and under
-// the lock that goes to sleep, too, it calls release with what it will do, and does nothing if that reports false.
+// the lock under which whoever goes to sleep asks, it calls release with what it will do, and does nothing if that reports
+// false. If release is nil there is nothing to hand over.
 func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	b := t.bucket(k)
 	b.mu.Lock()
@@ -127,8 +128,8 @@ func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	for s != nil && s.key != k {
 		s = s.next
 	}
-	hand := s != nil && s.urgent
-	if !release(hand) {
+	hand := s != nil && s.urgent && release != nil
+	if release != nil && !release(hand) {
 		b.mu.Unlock()
 		return false
 	}

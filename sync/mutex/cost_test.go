@@ -22,6 +22,11 @@ func TestSizeIsAsDocumented(t *testing.T) {
 	}
 }
 
+func TestWordSizes(t *testing.T) {
+	require.EqualValues(t, 4, unsafe.Sizeof(mutex.Word{}))
+	require.Equal(t, unsafe.Sizeof(uintptr(0)), unsafe.Sizeof(mutex.Pointer[int]{}))
+}
+
 func TestWaitingAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector makes sync.Pool forget things at random")

@@ -38,7 +38,17 @@ func (p Packed) Len() int { return p.n }
 
 // Lock locks lock i, and waits for it if need be. Nothing ends the wait early.
 func (p Packed) Lock(i int) {
-	if b := p.at(i); !b.word.CompareAndSwap(0, b.alone()) && !b.Set(parking.Unlocked, parking.Locked) {
+	if uint(i) >= uint(p.n) {
+		refuse(i, p.n)
+	}
+	b := packedBits{&p.words[uint(i)/perWord], uint(i)} // as at does, which is not inlined
+	if !b.word.CompareAndSwap(0, b.alone()) {
+		b.lockSlow()
+	}
+}
+
+func (b packedBits) lockSlow() {
+	if !b.Set(parking.Unlocked, parking.Locked) {
 		_ = parking.Lock(context.Background(), b, b.key()) // which is never done
 	}
 }
@@ -61,7 +71,17 @@ func (p Packed) LockContext(ctx context.Context, i int) error {
 
 // Unlock unlocks lock i, and wakes somebody if somebody sleeps. It panics if the lock is not locked; it is then as it was.
 func (p Packed) Unlock(i int) {
-	if b := p.at(i); !b.word.CompareAndSwap(b.alone(), 0) && !parking.Unlock(b, b.key()) {
+	if uint(i) >= uint(p.n) {
+		refuse(i, p.n)
+	}
+	b := packedBits{&p.words[uint(i)/perWord], uint(i)}
+	if !b.word.CompareAndSwap(b.alone(), 0) {
+		b.unlockSlow()
+	}
+}
+
+func (b packedBits) unlockSlow() {
+	if !parking.Unlock(b, b.key()) {
 		panic("mutex: unlock of unlocked mutex")
 	}
 }

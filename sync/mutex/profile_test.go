@@ -41,9 +41,9 @@ func TestContentionIsInTheBlockProfile(t *testing.T) {
 	m.Lock()
 	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		m.Lock()
-		m.Unlock()
-		close(done)
+		defer m.Unlock()
 	}()
 	awaitWaiting(t, &m, 1)
 	time.Sleep(time.Millisecond) // for it to be asleep: being in line comes before

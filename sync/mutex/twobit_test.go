@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -172,11 +171,6 @@ func TestTwoBitsStarveNobody(t *testing.T) {
 		close(stop)
 		holder.Wait()
 	})
-}
-
-func TestWordSizes(t *testing.T) {
-	require.EqualValues(t, 4, unsafe.Sizeof(mutex.Word{}))
-	require.Equal(t, unsafe.Sizeof(uintptr(0)), unsafe.Sizeof(mutex.Pointer[int]{}))
 }
 
 func TestPackedLocksAreIndependent(t *testing.T) {

@@ -52,6 +52,17 @@ func forEachKindAndProcs(t *testing.T, f func(t *testing.T, l *rwlock.RWLock)) {
 	}
 }
 
+// scaled returns n, or less with -short and under the race detector.
+func scaled(n int) int {
+	if testing.Short() {
+		n /= 8
+	}
+	if raceEnabled {
+		n /= 4
+	}
+	return max(n, 1)
+}
+
 // eventually waits until cond is true.
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()

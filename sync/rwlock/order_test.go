@@ -273,10 +273,7 @@ func TestWritersAreNotStarved(t *testing.T) {
 
 // While only readers hold, and maybe an upgradable one, and nobody waits, TryRLock succeeds, however many do it at once.
 func TestTryRLockNeverFailsBesideReaders(t *testing.T) {
-	rounds := 50000
-	if testing.Short() {
-		rounds = 3000
-	}
+	rounds := scaled(100000)
 	for _, beside := range []state{asReader, asUpgradable} {
 		t.Run("beside "+beside.String(), func(t *testing.T) {
 			forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {

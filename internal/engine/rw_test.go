@@ -1,0 +1,350 @@
+package engine
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/waiter"
+)
+
+// newRW returns the engine of a read-write lock, plain or with bias.
+func newRW(biased bool) *Engine {
+	e := new(Engine)
+	if biased {
+		e.InitBias()
+	}
+	return e
+}
+
+// forEachRW runs f with both kinds of engines.
+func forEachRW(t *testing.T, f func(t *testing.T, e *Engine)) {
+	t.Helper()
+	for name, biased := range map[string]bool{"plain": false, "biased": true} {
+		t.Run(name, func(t *testing.T) { f(t, newRW(biased)) })
+	}
+}
+
+// heldRW returns what readers, upgradable readers and writers hold, as the word has it.
+func heldRW(e *Engine) int64 { return e.Look().heldRW() }
+
+// What can be returned, by what is held. The bias's share makes no difference to anybody else.
+func TestSharesThatCanBeReturned(t *testing.T) {
+	shares := []int64{Reader, Upgradable, Everyone, Everyone - Reader, Everyone - Upgradable, Upgradable - Reader}
+	never := []int64{0, 2, 3, -1, -Reader, hiding, hiding - Reader, hiding + Reader, Upgradable + Reader, Everyone + 1, Everyone - hiding, Everyone - 2}
+	for _, c := range []struct {
+		held int64
+		may  []int64
+	}{
+		{0, nil},
+		{hiding, nil},
+		{Reader, []int64{Reader}},
+		{2, []int64{Reader}},
+		{readers, []int64{Reader}},
+		{hiding + Reader, []int64{Reader}},
+		{hiding + readers, []int64{Reader}},
+		{Upgradable, []int64{Upgradable, Upgradable - Reader}},
+		{Upgradable + hiding, []int64{Upgradable, Upgradable - Reader}},
+		{Upgradable + Reader, []int64{Reader, Upgradable, Upgradable - Reader}},
+		{Upgradable + hiding + 3, []int64{Reader, Upgradable, Upgradable - Reader}},
+		{Upgradable + hiding + readers - 2, []int64{Reader, Upgradable, Upgradable - Reader}},
+		{Everyone, []int64{Everyone, Everyone - Reader, Everyone - Upgradable}},
+	} {
+		may := map[int64]bool{}
+		for _, n := range c.may {
+			may[n] = true
+		}
+		for _, n := range append(shares, never...) {
+			require.Equal(t, may[n], legalRW(c.held, n), "%x of %x", n, c.held)
+		}
+	}
+}
+
+// By the same table, through the engine: what is refused changes nothing.
+func TestRWMisuse(t *testing.T) {
+	shares := []int64{Reader, Upgradable, Everyone, Everyone - Reader, Everyone - Upgradable, Upgradable - Reader}
+	for held, may := range map[int64][]int64{
+		0:                     nil,
+		Reader:                {Reader},
+		Upgradable:            {Upgradable, Upgradable - Reader},
+		Upgradable + Reader:   {Reader, Upgradable, Upgradable - Reader},
+		Upgradable + 2*Reader: {Reader, Upgradable, Upgradable - Reader},
+		Everyone:              {Everyone, Everyone - Reader, Everyone - Upgradable},
+	} {
+		for _, n := range shares {
+			for _, queue := range []bool{false, true} {
+				forEachRW(t, func(t *testing.T, e *Engine) {
+					if held == Everyone {
+						require.True(t, e.TryExclusive(Everyone, AtBack))
+					} else {
+						for range held & readers {
+							require.True(t, e.TryRead())
+						}
+						require.True(t, held&Upgradable == 0 || e.TryAcquire(Everyone, Upgradable))
+					}
+					var f Future
+					if queue && held != 0 {
+						require.True(t, f.Init(e, Everyone, Everyone))
+						require.False(t, f.Poll(nil))
+					}
+					legal := false
+					for _, m := range may {
+						legal = legal || m == n
+					}
+					require.Equal(t, legal, e.Release(Everyone, n), "%x of %x", n, held)
+					f.Cancel()
+					e.Unbias() // the hidden are counted now
+					left := held
+					if legal {
+						left -= n
+					}
+					if legal && queue && left == 0 { // the future's, who had it, and gave it back
+						require.Zero(t, heldRW(e))
+					}
+					require.Equal(t, left, heldRW(e), "after %x of %x", n, held)
+					require.Zero(t, e.Waiting())
+					require.Zero(t, e.Look()&flags)
+				})
+			}
+		}
+	}
+}
+
+func TestRWShortcutsWorkOnAFreeLockOnly(t *testing.T) {
+	words := map[string]int64{
+		"free": 0, "read": -Reader << permitShift, "read twice": -2 * Reader << permitShift,
+		"upgradable": -Upgradable << permitShift, "written": -Everyone << permitShift, "biased": -hiding << permitShift,
+	}
+	for _, flag := range []int64{0, flagWaiters} {
+		for name, word := range words {
+			for what, c := range map[string]struct {
+				call     func(e *Engine) bool
+				from, to int64
+			}{
+				"TakeFirstRead": {(*Engine).TakeFirstRead, 0, words["read"]},
+				"GiveLastRead":  {(*Engine).GiveLastRead, words["read"], 0},
+				"TakeAll":       {(*Engine).TakeAll, 0, words["written"]},
+				"GiveAll":       {(*Engine).GiveAll, words["written"], 0},
+			} {
+				e := new(Engine)
+				e.word.Store(word | flag)
+				ok := flag == 0 && word == c.from
+				require.Equal(t, ok, c.call(e), "%s of %s", what, name)
+				if ok {
+					require.Equal(t, c.to, e.word.Load())
+				} else {
+					require.Equal(t, word|flag, e.word.Load())
+				}
+			}
+		}
+	}
+}
+
+func TestStatesOfAReadWriteLock(t *testing.T) {
+	for _, c := range []struct {
+		held               int64
+		upgradable, biased bool
+	}{
+		{0, false, false},
+		{Reader, false, false},
+		{readers, false, false},
+		{Upgradable, true, false},
+		{Upgradable + 5, true, false},
+		{Upgradable + readers, true, false},
+		{hiding, false, true},
+		{hiding + 5, false, true},
+		{hiding + Upgradable, true, true},
+		{hiding + Upgradable + 5, true, true},
+		{Everyone, false, false},
+	} {
+		for flag := range State(flags + 1) {
+			o := State(-c.held<<permitShift) | flag
+			require.Equal(t, c.held, o.heldRW())
+			require.Equal(t, c.upgradable, o.IsUpgradable(), "%x", c.held)
+			require.Equal(t, c.biased, o.isBiased(), "%x", c.held)
+		}
+	}
+}
+
+func TestTryReadFailsForAWriterOrAWaiterOnly(t *testing.T) {
+	forEachRW(t, func(t *testing.T, e *Engine) {
+		for range 3 {
+			require.True(t, e.TryRead())
+		}
+		require.True(t, e.TryAcquire(Everyone, Upgradable))
+		require.True(t, e.TryRead(), "beside an upgradable reader")
+		var f Future
+		require.True(t, f.Init(e, Everyone, Everyone))
+		require.False(t, f.Poll(nil))
+		require.False(t, e.TryRead(), "beside a waiter")
+		require.EqualValues(t, Upgradable+4, heldRW(e), "who waits has all readers counted")
+		f.Cancel()
+		for range 4 {
+			require.True(t, e.ReleaseRead())
+		}
+		require.False(t, e.ReleaseRead(), "there is an upgradable reader only")
+		require.True(t, e.Release(Everyone, Upgradable))
+		require.True(t, e.TryExclusive(Everyone, AtBack))
+		require.False(t, e.TryRead(), "beside a writer")
+		require.False(t, e.ReleaseRead())
+		require.True(t, e.GiveAll())
+	})
+}
+
+func TestTryExclusive(t *testing.T) {
+	forEachRW(t, func(t *testing.T, e *Engine) {
+		require.True(t, e.TryRead())
+		require.False(t, e.TryExclusive(Everyone, AtBack))
+		require.EqualValues(t, Reader, heldRW(e))
+		require.Zero(t, e.Look()&flags, "nobody waits")
+		require.True(t, e.ReleaseRead())
+
+		// With somebody in line: from the back nobody gets past, from the front one does.
+		require.True(t, e.TryAcquire(Everyone, Upgradable))
+		var f Future
+		require.True(t, f.Init(e, Everyone, Upgradable))
+		require.False(t, f.Poll(nil))
+		require.False(t, e.TryExclusive(Everyone-Upgradable, AtBack))
+		require.NotZero(t, e.Look()&flagWaiters)
+		require.True(t, e.TryExclusive(Everyone-Upgradable, AtFront))
+		require.Equal(t, Everyone, heldRW(e))
+		require.NotZero(t, e.Look()&flagWaiters, "somebody still waits")
+		require.False(t, e.TryExclusive(Everyone, AtFront))
+		require.True(t, e.Release(Everyone, Everyone))
+		require.True(t, f.Complete())
+		f.Cancel()
+		require.Zero(t, heldRW(e))
+	})
+}
+
+// A try that takes what is free must not take it from those in line: what its look at the hidden readers has brought to
+// light is the oldest waiter's.
+func TestRWPermitsAreConserved(t *testing.T) {
+	rounds := 20000
+	if testing.Short() {
+		rounds = 2000
+	}
+	for _, procs := range []int{1, 2, 4, 16} {
+		old := runtime.GOMAXPROCS(procs)
+		forEachRW(t, func(t *testing.T, e *Engine) {
+			var value, other int
+			var wg sync.WaitGroup
+			for g := range 6 {
+				wg.Go(func() {
+					rng := rand.New(rand.NewPCG(uint64(g), uint64(procs)))
+					for range rounds {
+						switch rng.IntN(4) {
+						case 0:
+							if e.TryExclusive(Everyone, AtBack) {
+								value++
+								other++
+								assert.True(t, e.Release(Everyone, Everyone))
+							}
+						case 1:
+							if !e.TryAcquire(Everyone, Everyone) {
+								assert.NoError(t, e.Acquire(context.Background(), Everyone, Everyone, AtBack))
+							}
+							value++
+							other++
+							assert.True(t, e.Release(Everyone, Everyone))
+						default:
+							if !e.TryRead() {
+								assert.NoError(t, e.Acquire(context.Background(), Everyone, Reader, AtBack))
+								e.Rebias()
+							}
+							if value != other {
+								t.Error("a writer beside a reader")
+							}
+							assert.True(t, e.ReleaseRead())
+						}
+					}
+				})
+			}
+			wg.Wait()
+			e.Unbias()
+			require.Zero(t, heldRW(e))
+			require.Zero(t, e.Waiting())
+			require.Zero(t, e.Look()&flags)
+		})
+		runtime.GOMAXPROCS(old)
+	}
+}
+
+// Several grants that meet abandoned futures come back one by one: their sum is nobody's share.
+func TestRefusedGrantsOfReadersComeBack(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		wants []int64
+	}{
+		{"one reader", []int64{Reader}},
+		{"an upgradable reader", []int64{Upgradable}},
+		{"two readers", []int64{Reader, Reader}},
+		{"a reader and an upgradable one", []int64{Reader, Upgradable}},
+		{"many", []int64{Reader, Reader, Upgradable, Reader, Reader}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := new(Engine)
+			require.True(t, e.TakeAll())
+			fs := make([]Future, len(c.wants))
+			for i := range fs {
+				require.True(t, fs[i].Init(e, Everyone, c.wants[i]))
+				require.False(t, fs[i].Poll(nil))
+			}
+			// The claims, as Release makes them, with the owners' Cancel before the delivery.
+			var wake waiter.WakeList
+			e.mu.Lock()
+			require.True(t, e.addLocked(Everyone, Everyone))
+			e.serveLocked(Everyone, &wake)
+			e.mu.Unlock()
+			for i := range fs {
+				fs[i].Cancel()
+			}
+			require.NotPanics(t, func() { e.giveBack(Everyone, wake.Wake()) })
+			require.Zero(t, heldRW(e), "permits were lost")
+		})
+	}
+}
+
+func TestSharesOfOneGrantComeBackWhole(t *testing.T) {
+	for _, c := range []struct{ held, n, left int64 }{
+		{Everyone, Everyone, 0},
+		{Everyone, Everyone - Upgradable, Upgradable}, // of one who has given up its upgrade
+		{Upgradable + 3, Upgradable + 2, Reader},
+		{Upgradable + 3, 3, Upgradable},
+		{Reader, 0, Reader},
+	} {
+		e := new(Engine)
+		require.True(t, e.Take(e.Look(), c.held))
+		e.giveBack(Everyone, c.n)
+		require.Equal(t, c.left, heldRW(e), "%x of %x", c.n, c.held)
+	}
+	require.PanicsWithValue(t, "engine: permits lost", func() { new(Engine).giveBack(Everyone, Reader) })
+}
+
+// While somebody ends the bias, W is set although nobody waits: a try to read has to find out.
+func TestTryReadDoesNotFailWhileTheBiasIsEnded(t *testing.T) {
+	e := newRW(true)
+	require.True(t, e.TryRead())
+	e.mu.Lock()
+	e.word.Or(flagWaiters)
+	told := make(chan bool)
+	go func() { told <- e.TryRead() }()
+	for range 100 {
+		select {
+		case <-told:
+			require.Fail(t, "it cannot know yet")
+		default:
+			runtime.Gosched()
+		}
+	}
+	e.unbiasLocked()
+	require.True(t, <-told)
+	require.EqualValues(t, 2, heldRW(e))
+	require.True(t, e.ReleaseRead())
+	require.True(t, e.ReleaseRead())
+}

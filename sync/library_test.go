@@ -1,0 +1,275 @@
+//go:build !interleave
+
+// Package sync_test has the tests that are about all locks.
+package sync_test
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/farad-go/farad"
+
+// A swap says what takes the place of which type of the standard library.
+type swap struct {
+	folder string            // of the package that the tests run in
+	types  map[string]string // by the library's name, without the package
+	fresh  string            // an expression for a pointer to a new lock; "": the zero value will do
+	files  []string          // of the library's tests
+	want   []string          // some of the tests that must be among those that run
+}
+
+var swaps = map[string]swap{
+	"Mutex": {
+		folder: "sync/mutex",
+		types:  map[string]string{"Mutex": "mutex.Mutex"},
+		files:  []string{"mutex_test.go", "cond_test.go"},
+		want:   []string{"TestMutex", "TestMutexFairness", "TestCondSignal", "TestCondBroadcast"},
+	},
+	"Word": {
+		folder: "sync/mutex",
+		types:  map[string]string{"Mutex": "mutex.Word"},
+		files:  []string{"mutex_test.go", "cond_test.go"},
+		want:   []string{"TestMutex", "TestMutexFairness", "TestCondSignal", "TestCondBroadcast"},
+	},
+	"RWLock": {
+		folder: "sync/rwlock",
+		types:  map[string]string{"Mutex": "rwlock.RWLock", "RWMutex": "rwlock.RWLock"},
+		files:  []string{"rwmutex_test.go", "mutex_test.go", "cond_test.go"},
+		want:   []string{"TestRWMutex", "TestParallelReaders", "TestRLocker", "TestMutex", "TestMutexFairness", "TestCondSignal"},
+	},
+	"RWLock with bias": {
+		folder: "sync/rwlock",
+		types:  map[string]string{"Mutex": "rwlock.RWLock", "RWMutex": "rwlock.RWLock"},
+		fresh:  "rwlock.New(rwlock.WithReaderBias())",
+		files:  []string{"rwmutex_test.go", "mutex_test.go", "cond_test.go"},
+		want:   []string{"TestRWMutex", "TestParallelReaders", "TestRLocker", "TestMutex", "TestMutexFairness", "TestCondSignal"},
+	},
+}
+
+// The standard library's own tests of its locks, with ours in their place. They are read where Go is installed and changed
+// on the way: nothing of them is kept.
+func TestPassTheStandardLibrarysTests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Skip("no go command")
+	}
+	library := filepath.Join(strings.TrimSpace(string(root)), "src", "sync")
+	if _, err := os.Stat(filepath.Join(library, "mutex_test.go")); err != nil {
+		t.Skip("no sources of the standard library")
+	}
+	for name, s := range swaps {
+		t.Run(name, func(t *testing.T) {
+			var tests []string
+			overlay := s.withoutOwnTests(t)
+			for _, file := range s.files {
+				source, names := s.translate(t, filepath.Join(library, file))
+				tests = append(tests, names...)
+				written := filepath.Join(t.TempDir(), file)
+				require.NoError(t, os.WriteFile(written, source, 0o600))
+				overlay[filepath.Join(s.dir(t), "library_"+file)] = written
+			}
+			require.Subset(t, tests, s.want, "the library's tests have changed")
+			passed := s.run(t, overlay)
+			slices.Sort(tests)
+			slices.Sort(passed)
+			require.Equal(t, tests, passed)
+			t.Log(passed)
+		})
+	}
+}
+
+func (s swap) dir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", filepath.FromSlash(s.folder)))
+	require.NoError(t, err)
+	return dir
+}
+
+// withoutOwnTests returns an overlay that hides the tests of the package.
+func (s swap) withoutOwnTests(t *testing.T) map[string]string {
+	t.Helper()
+	own, err := filepath.Glob(filepath.Join(s.dir(t), "*_test.go"))
+	require.NoError(t, err)
+	overlay := map[string]string{}
+	for _, file := range own {
+		overlay[file] = ""
+	}
+	return overlay
+}
+
+// run runs the tests of the package under the overlay, and returns the names of those that have passed.
+func (s swap) run(t *testing.T, overlay map[string]string) (passed []string) {
+	t.Helper()
+	content, err := json.Marshal(map[string]any{"Replace": overlay})
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "overlay.json")
+	require.NoError(t, os.WriteFile(file, content, 0o600))
+	args := []string{"test", "-v", "-count=1", "-timeout=60s", "-overlay=" + file}
+	if raceEnabled {
+		args = append(args, "-race")
+	}
+	cmd := exec.Command("go", append(args, "./"+s.folder)...)
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, m := range regexp.MustCompile(`(?m)^--- PASS: (\w+) `).FindAllSubmatch(out, -1) {
+		passed = append(passed, string(m[1]))
+	}
+	return passed
+}
+
+// foreign reports whether a name stands for what is not about locks or works in the library only: its semaphores, its
+// helpers, and the misuse that ends its process.
+func foreign(name string) bool {
+	return strings.HasPrefix(name, "Runtime_") || name == "testenv" || name == "misuseTests"
+}
+
+// translate returns the library's file with our types, without what is foreign, and the names of its tests.
+func (s swap) translate(t *testing.T, file string) (source []byte, tests []string) {
+	t.Helper()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	f.Name.Name = path.Base(s.folder) + "_test"
+	drop := dropped(f)
+	f.Decls = slices.DeleteFunc(f.Decls, func(d ast.Decl) bool { return drop[d] })
+	if s.fresh != "" {
+		s.makeFresh(t, f)
+	}
+	s.rename(f)
+	imports(f, s.folder)
+	var text strings.Builder
+	require.NoError(t, format.Node(&text, fset, f))
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(fn.Name.Name, "Test") {
+			tests = append(tests, fn.Name.Name)
+		}
+	}
+	return []byte(text.String()), tests
+}
+
+// dropped returns what is foreign of a file's declarations, or uses what is.
+func dropped(f *ast.File) map[ast.Decl]bool {
+	drop, names := map[ast.Decl]bool{}, map[string]bool{}
+	for again := true; again; {
+		again = false
+		for _, d := range f.Decls {
+			if drop[d] || isImport(d) {
+				continue
+			}
+			uses := false
+			ast.Inspect(d, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				uses = uses || ok && (foreign(id.Name) || names[id.Name])
+				return true
+			})
+			if uses {
+				again, drop[d] = true, true
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Name.Name != "init" {
+					names[fn.Name.Name] = true
+				}
+			}
+		}
+	}
+	return drop
+}
+
+func isImport(d ast.Decl) bool {
+	g, ok := d.(*ast.GenDecl)
+	return ok && g.Tok == token.IMPORT
+}
+
+// makeFresh has f begin with fresh locks instead of zero values.
+func (s swap) makeFresh(t *testing.T, f *ast.File) {
+	t.Helper()
+	expr := func() ast.Expr {
+		x, err := parser.ParseExpr(s.fresh)
+		require.NoError(t, err)
+		return x
+	}
+	isLock := func(x ast.Expr) bool {
+		id, ok := x.(*ast.Ident)
+		return ok && s.types[id.Name] != ""
+	}
+	made := 0
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ValueSpec: // var m Mutex
+			if isLock(n.Type) && n.Values == nil {
+				for range n.Names {
+					n.Values = append(n.Values, &ast.StarExpr{X: expr()})
+				}
+				made++
+			}
+		case *ast.CallExpr: // new(Mutex)
+			if fn, ok := n.Fun.(*ast.Ident); ok && fn.Name == "new" && isLock(n.Args[0]) {
+				*n = *expr().(*ast.CallExpr)
+				made++
+			}
+		case *ast.UnaryExpr: // &Mutex{}
+			if lit, ok := n.X.(*ast.CompositeLit); ok && n.Op == token.AND && isLock(lit.Type) {
+				n.X = &ast.StarExpr{X: expr()}
+				made++
+			}
+		}
+		return true
+	})
+	require.NotZero(t, made)
+}
+
+// rename replaces the names of types, and puts the library's package before those that stay.
+func (s swap) rename(f *ast.File) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		switch {
+		case !ok:
+		case s.types[id.Name] != "":
+			id.Name = s.types[id.Name]
+		case slices.Contains([]string{"Cond", "Locker", "NewCond"}, id.Name):
+			id.Name = "sync." + id.Name
+		}
+		return true
+	})
+}
+
+// imports has f import what it uses and nothing else.
+func imports(f *ast.File, folder string) {
+	used := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			name, _, _ := strings.Cut(id.Name, ".")
+			used[name] = true
+		}
+		return true
+	})
+	var specs []ast.Spec
+	add := func(p string) {
+		if used[path.Base(p)] {
+			specs = append(specs, &ast.ImportSpec{Path: &ast.BasicLit{Kind: token.STRING, Value: `"` + p + `"`}})
+		}
+	}
+	for _, i := range f.Imports {
+		add(strings.Trim(i.Path.Value, `"`))
+	}
+	add(module + "/" + folder)
+	f.Decls = slices.DeleteFunc(f.Decls, isImport)
+	f.Decls = slices.Insert(f.Decls, 0, ast.Decl(&ast.GenDecl{Tok: token.IMPORT, Lparen: 1, Specs: specs}))
+}

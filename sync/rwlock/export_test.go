@@ -1,0 +1,4 @@
+package rwlock
+
+// MayHide reports whether l is biased now.
+func MayHide(l *RWLock) bool { return l.e.MayHide() }

@@ -1,0 +1,89 @@
+package rwlock_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/sync/rwlock"
+)
+
+func TestGuardExcludes(t *testing.T) {
+	var g rwlock.Guard[[2]int]
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	write := func(v *[2]int) { v[0]++; runtime.Gosched(); v[1]++ }
+	read := func(v *[2]int) {
+		if a := *v; a[0] != a[1] {
+			t.Error("read while it was written")
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 200 {
+				switch i % 4 {
+				case 0:
+					g.Write(write)
+				case 1:
+					_ = g.WriteContext(ctx, write)
+				case 2:
+					g.Read(read)
+				default:
+					_ = g.ReadContext(ctx, read)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	g.Read(func(v *[2]int) { require.Equal(t, [2]int{800, 800}, *v) })
+}
+
+func TestGuardUnlocksHoweverItsFunctionEnds(t *testing.T) {
+	g := rwlock.NewGuard(1)
+	boom := func(*int) { panic("boom") }
+	require.Panics(t, func() { g.Write(boom) })
+	require.Panics(t, func() { g.Read(boom) })
+	require.Panics(t, func() { _ = g.WriteContext(bg, boom) })
+	require.Panics(t, func() { _ = g.ReadContext(bg, boom) })
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.Write(func(v *int) { *v = 2; runtime.Goexit() })
+	}()
+	<-done
+	require.True(t, g.RWLock().TryLock())
+	g.RWLock().Unlock()
+	g.Read(func(v *int) { require.Equal(t, 2, *v) })
+}
+
+func TestGuardGivesUp(t *testing.T) {
+	g := rwlock.NewGuard(1)
+	never := func(*int) { t.Error("called without the lock") }
+	done, cancel := context.WithCancel(bg)
+	cancel()
+	require.ErrorIs(t, g.WriteContext(done, never), context.Canceled)
+	require.ErrorIs(t, g.ReadContext(done, never), context.Canceled)
+	g.Write(func(*int) {
+		soon, cancel := context.WithTimeout(bg, time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, g.ReadContext(soon, never), context.DeadlineExceeded)
+		require.ErrorIs(t, g.WriteContext(soon, never), context.DeadlineExceeded)
+	})
+	require.Panics(t, func() { _ = g.ReadContext(nil, never) })  //nolint:staticcheck // on purpose
+	require.Panics(t, func() { _ = g.WriteContext(nil, never) }) //nolint:staticcheck // on purpose
+}
+
+// Readers are let in together.
+func TestGuardIsReadByMany(t *testing.T) {
+	g := rwlock.NewGuard("value")
+	g.Read(func(*string) {
+		inside := make(chan struct{})
+		go g.Read(func(*string) { close(inside) })
+		receive(t, inside)
+	})
+}

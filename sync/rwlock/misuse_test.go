@@ -1,0 +1,266 @@
+package rwlock_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/sync/rwlock"
+)
+
+// endings are the methods that end or change a hold, by the state of the lock in which each is right.
+var endings = map[string]struct {
+	right state
+	call  func(l *rwlock.RWLock)
+}{
+	"RUnlock":        {asReader, (*rwlock.RWLock).RUnlock},
+	"RLocker.Unlock": {asReader, func(l *rwlock.RWLock) { l.RLocker().Unlock() }},
+	"Unlock":         {asWriter, (*rwlock.RWLock).Unlock},
+	"Downgrade":      {asWriter, (*rwlock.RWLock).Downgrade},
+	"DowngradeU":     {asWriter, (*rwlock.RWLock).DowngradeU},
+	"UUnlock":        {asUpgradable, (*rwlock.RWLock).UUnlock},
+	"UDowngrade":     {asUpgradable, (*rwlock.RWLock).UDowngrade},
+	"Upgrade":        {asUpgradable, (*rwlock.RWLock).Upgrade},
+	"TryUpgrade":     {asUpgradable, func(l *rwlock.RWLock) { l.TryUpgrade() }},
+	"UpgradeContext": {asUpgradable, func(l *rwlock.RWLock) { _ = l.UpgradeContext(bg) }},
+	"UpgradeTimeout": {asUpgradable, func(l *rwlock.RWLock) { l.UpgradeTimeout(time.Hour) }},
+}
+
+// requireMisuse checks that f panics, with a text that says whose lock it is and that it is not locked so.
+func requireMisuse(t *testing.T, f func()) {
+	t.Helper()
+	text := func() (text string) {
+		defer func() { text = fmt.Sprint(recover()) }()
+		f()
+		return
+	}()
+	require.Contains(t, text, "rwlock: ")
+	require.Contains(t, text, "unlocked")
+}
+
+func TestWrongUnlockPanicsAndChangesNothing(t *testing.T) {
+	for name, ending := range endings {
+		for _, s := range []state{asNobody, asReader, asUpgradable, asWriter} {
+			if s == ending.right {
+				continue
+			}
+			t.Run(name+" of "+s.String(), func(t *testing.T) {
+				forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+					misuse := func() { requireMisuse(t, func() { ending.call(l) }) }
+					lockAs(l, s)
+					misuse()
+					misuse()
+					requireState(t, l, s)
+					misuse()
+					if s == asNobody {
+						return
+					}
+					w := queued(t, l, l.Lock)
+					misuse()
+					r := queued(t, l, l.RLock)
+					misuse()
+					requireBlocked(t, w)
+					require.Equal(t, 2, l.Waiting())
+					unlockAs(l, s)
+					receive(t, w)
+					l.Unlock()
+					receive(t, r)
+					l.RUnlock()
+				})
+			})
+		}
+	}
+}
+
+// As many unlocks as there were locks, and one more.
+func TestOneUnlockTooManyPanics(t *testing.T) {
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		const n = 100
+		for range n {
+			l.RLock()
+		}
+		l.ULock()
+		for range n {
+			l.RUnlock()
+		}
+		requireMisuse(t, l.RUnlock)
+		requireState(t, l, asUpgradable)
+		l.UUnlock()
+		requireMisuse(t, l.UUnlock)
+	})
+}
+
+// Unlocks at the same time, of which one is too many: one of them panics, and only one.
+func TestConcurrentDoubleUnlockPanicsOnce(t *testing.T) {
+	rounds := scaled(5000)
+	for _, s := range []state{asReader, asUpgradable, asWriter} {
+		t.Run(s.String(), func(t *testing.T) {
+			forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
+				for range rounds {
+					holders := 1
+					if s == asReader {
+						holders = 3
+					}
+					for range holders {
+						lockAs(l, s)
+					}
+					var panics atomic.Int64
+					var wg sync.WaitGroup
+					for range holders + 1 {
+						wg.Go(func() {
+							defer func() {
+								if recover() != nil {
+									panics.Add(1)
+								}
+							}()
+							unlockAs(l, s)
+						})
+					}
+					wg.Wait()
+					require.EqualValues(t, 1, panics.Load())
+				}
+			})
+		})
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		var none context.Context
+		l.ULock()
+		for name, f := range map[string]func(){
+			"lock":             func() { _ = l.LockContext(none) },
+			"read-lock":        func() { _ = l.RLockContext(none) },
+			"upgradable":       func() { _ = l.ULockContext(none) },
+			"upgrade":          func() { _ = l.UpgradeContext(none) },
+			"init":             func() { new(rwlock.LockFuture).Init(nil) },
+			"init read":        func() { new(rwlock.LockFuture).InitRead(nil) },
+			"init upgradable":  func() { new(rwlock.LockFuture).InitU(nil) },
+			"poll before init": func() { new(rwlock.LockFuture).Poll(nil) },
+			"done before init": func() { new(rwlock.LockFuture).Done() },
+			"err before init":  func() { _ = new(rwlock.LockFuture).Err() },
+		} {
+			t.Run(name, func(t *testing.T) {
+				defer func() { require.Contains(t, recover(), "rwlock: ") }()
+				f()
+			})
+		}
+		done, cancel := context.WithCancel(bg)
+		cancel()
+		require.ErrorIs(t, l.UpgradeContext(done), context.Canceled, "although nobody is in the way")
+		require.False(t, l.UpgradeTimeout(0))
+		require.False(t, l.UpgradeTimeout(-1))
+		requireState(t, l, asUpgradable)
+		l.UUnlock()
+		new(rwlock.LockFuture).Cancel() // nothing to cancel
+		require.False(t, new(rwlock.LockFuture).Complete())
+		for _, d := range []time.Duration{0, -1} {
+			require.False(t, l.LockTimeout(d))
+			require.False(t, l.RLockTimeout(d))
+			require.False(t, l.ULockTimeout(d))
+		}
+	})
+}
+
+func TestDoneContextNeverLocks(t *testing.T) {
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		ctx, cancel := context.WithCancel(bg)
+		cancel()
+		for range 1000 {
+			require.ErrorIs(t, l.LockContext(ctx), context.Canceled)
+			require.ErrorIs(t, l.RLockContext(ctx), context.Canceled)
+			require.ErrorIs(t, l.ULockContext(ctx), context.Canceled)
+		}
+	})
+}
+
+func TestFutureInUseCannotBeInitialised(t *testing.T) {
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		inits := map[state]func(*rwlock.LockFuture, *rwlock.RWLock){
+			asReader: (*rwlock.LockFuture).InitRead, asUpgradable: (*rwlock.LockFuture).InitU, asWriter: (*rwlock.LockFuture).Init,
+		}
+		for s, init := range inits {
+			var f rwlock.LockFuture
+			l.Lock()
+			init(&f, l)
+			require.False(t, f.Poll(nil))
+			refused := func(why string) {
+				for _, again := range inits {
+					require.PanicsWithValue(t, "rwlock: Init of a future whose request has not ended", func() { again(&f, l) }, why)
+				}
+			}
+			refused("it waits")
+			l.Unlock()
+			require.True(t, f.Complete())
+			refused("it holds the lock")
+			require.True(t, f.Poll(nil))
+			refused("a poll takes nothing over")
+			require.NoError(t, f.Err())
+			init(&f, l)
+			f.Cancel() // not started
+			requireState(t, l, s)
+			unlockAs(l, s)
+		}
+	})
+}
+
+func TestFutureCancelGivesBackWhatWasNotTaken(t *testing.T) {
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		for _, s := range []state{asReader, asUpgradable, asWriter} {
+			var f rwlock.LockFuture
+			initAs(&f, l, s)
+			require.ErrorIs(t, f.Err(), rwlock.ErrPending)
+			require.True(t, f.Poll(nil), "a free lock is taken at once")
+			requireState(t, l, s)
+			f.Cancel()
+			requireFree(t, l)
+
+			l.Lock()
+			initAs(&f, l, s)
+			done := f.Done()
+			require.Empty(t, done)
+			require.ErrorIs(t, f.Err(), rwlock.ErrPending)
+			behind := queued(t, l, l.Lock)
+			l.Unlock()
+			receive(t, done)
+			requireBlocked(t, behind)
+			f.Cancel()
+			f.Cancel()
+			receive(t, behind)
+			l.Unlock()
+
+			initAs(&f, l, s)
+			receive(t, f.Done())
+			require.NoError(t, f.Err())
+			f.Cancel() // it has been taken: it is ours to unlock
+			requireState(t, l, s)
+			unlockAs(l, s)
+			requireFree(t, l)
+		}
+	})
+}
+
+// A panic in a critical section leaves the lock unlocked if the unlock is deferred.
+func TestPanicWhileHolding(t *testing.T) {
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		for _, s := range []state{asReader, asUpgradable, asWriter} {
+			require.PanicsWithValue(t, "in the critical section", func() {
+				lockAs(l, s)
+				defer unlockAs(l, s)
+				panic("in the critical section")
+			})
+			requireFree(t, l)
+		}
+		require.Panics(t, func() {
+			l.ULock()
+			l.Upgrade()
+			defer l.Unlock()
+			panic("in the critical section")
+		})
+	})
+}

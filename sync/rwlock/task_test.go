@@ -1,0 +1,112 @@
+package rwlock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	rt "github.com/farad-go/farad/runtime"
+	"github.com/farad-go/farad/sync/rwlock"
+)
+
+// startExecutor returns an executor that ends with the test.
+func startExecutor(t *testing.T) *rt.Executor {
+	t.Helper()
+	ex := rt.New(rt.WithWorkers(2))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(bg, patience)
+		defer cancel()
+		require.NoError(t, ex.Shutdown(ctx))
+	})
+	return ex
+}
+
+// Tasks and goroutines use one lock: more tasks than the executor has workers wait, and hold none of them.
+func TestTasksAwaitFutures(t *testing.T) {
+	ex := startExecutor(t)
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		var d datum
+		const tasks = 20
+		rounds := scaled(200)
+		handles := make([]*rt.JoinHandle[struct{}], tasks)
+		for i := range handles {
+			s := []state{asReader, asUpgradable, asWriter}[i%3]
+			handles[i] = rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
+				var f rwlock.LockFuture
+				for range rounds {
+					initAs(&f, l, s)
+					if err := rt.Await(cx, &f); err != nil {
+						return struct{}{}, err
+					}
+					before := d
+					if s == asWriter {
+						d.a++
+					}
+					if err := rt.Yield(cx); err != nil { // with the lock held
+						return struct{}{}, err
+					}
+					if s == asWriter {
+						d.b++
+					} else if before != d {
+						return struct{}{}, errors.New("written beside a reader")
+					}
+					unlockAs(l, s)
+				}
+				return struct{}{}, nil
+			})
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for range rounds {
+				l.Lock()
+				d.a++
+				d.b++
+				l.Unlock()
+			}
+		})
+		for i := range handles {
+			receive(t, handles[i].Done())
+			_, err := handles[i].Result()
+			require.NoError(t, err)
+		}
+		wg.Wait()
+		require.Equal(t, datum{rounds * (1 + tasks/3), rounds * (1 + tasks/3)}, d)
+	})
+}
+
+// A task that gives up on a write lock, by a time limit or because it is cancelled, lets the readers behind it in.
+func TestTaskThatGivesUpLetsReadersIn(t *testing.T) {
+	ex := startExecutor(t)
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		l.RLock()
+		w := rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
+			var f rwlock.LockFuture
+			f.Init(l)
+			return struct{}{}, rt.Await(cx, &f)
+		})
+		awaitWaiting(t, l, 1)
+		r := queued(t, l, l.RLock)
+		w.Abort()
+		receive(t, r)
+		receive(t, w.Done())
+		_, err := w.Result()
+		require.ErrorIs(t, err, rt.ErrCancelled)
+
+		h := rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
+			var f rwlock.LockFuture
+			f.Init(l)
+			return struct{}{}, rt.Await(cx, rt.Timeout(&f, time.Millisecond))
+		})
+		receive(t, h.Done())
+		_, err = h.Result()
+		require.Error(t, err)
+		require.True(t, l.TryRLock())
+		for range 3 {
+			l.RUnlock()
+		}
+	})
+}
