@@ -90,7 +90,7 @@ func (e *Engine) Hide(row uintptr) bool {
 		if !s.CompareAndSwap(0, b.id) {
 			continue
 		}
-		if now := e.Look(); now == o || now&flags == 0 && now.isBiased() {
+		if e.Look() == o { // still biased, and W clear; or so again, which is as good
 			return true
 		}
 		return !s.CompareAndSwap(b.id, 0) // invariant 3
