@@ -184,3 +184,21 @@ func TestWakersMayBeCalledFromAnywhere(t *testing.T) {
 	wg.Wait()
 	require.Equal(t, 4, n)
 }
+
+// owner is a waker that wants to know who takes its place.
+type owner struct{ displaced []Waker }
+
+func (*owner) Wake()               {}
+func (o *owner) Displaced(w Waker) { o.displaced = append(o.displaced, w) }
+
+func TestOwnerHearsWhoTakesItsPlace(t *testing.T) {
+	var w Waiter
+	first, second := new(owner), new(owner)
+	w.Arm(first)
+	require.Equal(t, StatusWaiting, w.Rearm(second))
+	require.Equal(t, []Waker{second}, first.displaced)
+	require.Equal(t, StatusWaiting, w.Rearm(nil))
+	require.Equal(t, []Waker{nil}, second.displaced)
+	require.Equal(t, StatusWaiting, w.Rearm(first), "nobody was there")
+	require.Len(t, first.displaced, 1)
+}

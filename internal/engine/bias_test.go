@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // hidden returns how many slots hold e.
@@ -293,4 +294,17 @@ func hiddenStill(e *Engine) (n int) {
 		runtime.Gosched()
 	}
 	return n
+}
+
+// Whoever is served because the bias has ended is woken when the lock is free again: it may call back.
+func TestWakeAtTheEndOfTheBiasMayCallBack(t *testing.T) {
+	e := newRW(true)
+	var f Future
+	require.True(t, f.Init(e, Everyone, Everyone))
+	woken := false
+	require.False(t, f.Poll(waiter.WakerFunc(func() { woken = e.Waiting() == 0 })), "told by its waker")
+	require.True(t, woken)
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
+	require.True(t, e.Release(Everyone, Everyone))
 }
