@@ -6,14 +6,22 @@
 //
 //	sync/semaphore     counting semaphore: Acquire with a context, AcquireTimeout, TryAcquire, futures, permit
 //	                   handles, Resize, Close
+//	sync/mutex         Mutex, with the same ways to wait; Word, Packed and Pointer, locks of four bytes and of two bits
+//	sync/rwlock        RWLock, likewise, with upgrade, downgrade and reader bias
+//	runtime            executor of cooperative tasks, which wait for all these without a goroutine each
+//	runtime/antspool   an ants pool behind a semaphore
 //	waiter             how anything in the module waits; the errors that all locks share
-//	examples/hashtree  a program under two limits, open files and bytes in memory
+//	examples           programs
 //
 // # Which lock to choose
 //
-// For mutual exclusion that is never waited for in vain, [sync.Mutex] is hard to beat: it barges, which is fast, and
-// has no context. A semaphore of this module is for the cases that [sync] leaves out: a wait that may be given up, a
-// limit greater than one, requests of different weight, a fair order.
+//	mutual exclusion, nothing else                       sync.Mutex: it barges, which is fast, and has no context
+//	the same in a fair order, or given up                mutex.Mutex
+//	very many locks, or no room for one                  mutex.Packed, mutex.Word, mutex.Pointer
+//	many readers, few writers, nothing else              sync.RWMutex
+//	the same in a fair order, given up, or upgraded      rwlock.RWLock
+//	read all the time by several processors              rwlock.New(rwlock.WithReaderBias())
+//	a limit greater than one, or different weights       semaphore.Semaphore
 //
 // A farad is the unit of capacitance.
 package farad
