@@ -26,22 +26,27 @@ var planted = []struct {
 		name: "a: a release looks only at the list", file: "internal/engine/engine.go",
 		from: `		e.serveLocked(base, &wake)
 		e.mu.Unlock()
-		n = wake.Wake()`,
+		if n = wake.Wake()`,
 		to: `		if e.list.Front() != nil {
 			e.serveLocked(base, &wake)
 		}
 		e.mu.Unlock()
-		n = wake.Wake()`,
+		if n = wake.Wake()`,
 	},
 	{
 		name: "b: a newcomer takes the empty slot", file: "internal/engine/engine.go",
-		from: `	e.list.PushBack(w)
-	e.refillLocked(o.free(base))`,
-		to: `	if w.N == 1 && e.slot.Load() == nil {
+		from: `	} else {
+		e.list.PushBack(w)
+	}
+`,
+		to: `	} else if w.N == 1 && e.slot.Load() == nil {
 		e.slot.Store(w)
+		e.mu.Unlock()
+		return waiter.Pending
 	} else {
 		e.list.PushBack(w)
-	}`,
+	}
+`,
 	},
 	{
 		name: "c: a canceller leaves a waiter that a release owns", file: "internal/engine/engine.go",
@@ -73,8 +78,8 @@ var planted = []struct {
 	},
 	{
 		name: "f: a waiter that is put back becomes the newest", file: "internal/engine/engine.go",
-		from: "e.list.PushFront(w)",
-		to:   "e.list.PushBack(w)",
+		from: "if w := e.takeSlotLocked(); w != nil {\n\t\te.list.PushFront(w)",
+		to:   "if w := e.takeSlotLocked(); w != nil {\n\t\te.list.PushBack(w)",
 	},
 	{
 		name: "g: a canceller forgets what it was granted", file: "internal/engine/acquire.go",
