@@ -25,7 +25,7 @@ model: ## the model checks: every scenario, then the race tier
 	@$(CHECK) interleave
 
 .PHONY: mutants
-mutants: ## all mutants of the engine and the waiters (half an hour)
+mutants: ## all mutants of engine, waiters, mutex and rwlock (an hour and a half)
 	go run ./internal/mutate -p 2 -md docs/mutants.md
 
 .PHONY: vet
