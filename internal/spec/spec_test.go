@@ -294,6 +294,37 @@ func TestCheckAgreesWithAnExhaustiveSearch(t *testing.T) {
 	require.Greater(t, min(verdicts[true], verdicts[false]), 500)
 }
 
+// A judge says of every history what Check says, and takes those for one that differ in the length of waits only.
+func TestJudgeAgreesWithCheck(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	judges := map[int64]*Judge{}
+	judged := 0
+	for range 3000 {
+		size, ops := run(rng, 1+rng.IntN(4)).history(rng, float64(rng.IntN(3)))
+		if rng.IntN(2) == 0 {
+			corrupt(rng, ops)
+		}
+		if judges[size] == nil {
+			judges[size] = NewJudge(size)
+		}
+		want := Check(size, ops)
+		require.Equal(t, want, judges[size].Linearizable(ops), "%d permits: %v", size, ops)
+		before := judges[size].Judged()
+		for i := range ops {
+			if ops[i].Call *= 3; ops[i].Return != Never {
+				ops[i].Return *= 3
+			}
+		}
+		require.Equal(t, want, judges[size].Linearizable(ops), "%d permits: %v", size, ops)
+		require.Equal(t, before, judges[size].Judged())
+	}
+	for _, j := range judges {
+		judged += j.Judged()
+	}
+	t.Log(judged, "different histories")
+	require.Less(t, judged, 2900, "nothing was remembered")
+}
+
 func BenchmarkCheck(b *testing.B) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for _, c := range []struct {

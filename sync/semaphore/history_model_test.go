@@ -4,10 +4,7 @@ package semaphore_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -204,7 +201,7 @@ func TestModelHistories(t *testing.T) {
 				}
 				o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
 			}
-			judged := map[string]bool{}
+			judge := spec.NewJudge(h.size)
 			interleave.Check(t, o, func(x *interleave.Run) {
 				s := semaphore.New(h.size)
 				x.Name("s", s)
@@ -218,55 +215,15 @@ func TestModelHistories(t *testing.T) {
 					x.Go("canceller", ctx.Cancel)
 				}
 				x.Wait()
-				ops := ranked(cs)
-				key := keyOf(ops)
-				ok, known := judged[key]
-				if !known {
-					ok = spec.Check(h.size, ops)
-					judged[key] = ok
+				var ops []spec.Op
+				for i := range cs {
+					ops = append(ops, cs[i].ops...)
 				}
-				if !ok {
-					x.Fail("not linearizable:\n%v", describe(ops))
+				if !judge.Linearizable(ops) {
+					x.Fail("not linearizable:\n%v", spec.Describe(ops))
 				}
 			})
-			t.Logf("%d different histories", len(judged))
+			t.Logf("%d different histories", judge.Judged())
 		})
 	}
-}
-
-// ranked returns the operations of all clients, with times that are as small as their order allows, so that histories
-// that differ in the length of waits only are one.
-func ranked(cs []client) (ops []spec.Op) {
-	var times []int64
-	for i := range cs {
-		for _, o := range cs[i].ops {
-			ops = append(ops, o)
-			times = append(times, o.Call, o.Return)
-		}
-	}
-	slices.Sort(times)
-	for i := range ops {
-		call, _ := slices.BinarySearch(times, ops[i].Call)
-		ret, _ := slices.BinarySearch(times, ops[i].Return)
-		ops[i].Call, ops[i].Return = int64(call), int64(ret)
-	}
-	return ops
-}
-
-func keyOf(ops []spec.Op) string {
-	var b []byte
-	for _, o := range ops {
-		b = append(b, byte(o.Client), byte(o.Result))
-		b = binary.AppendVarint(b, o.Call)
-		b = binary.AppendVarint(b, o.Return)
-	}
-	return string(b)
-}
-
-func describe(ops []spec.Op) string {
-	var lines []string
-	for _, o := range ops {
-		lines = append(lines, o.String())
-	}
-	return strings.Join(lines, "\n")
 }
