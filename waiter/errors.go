@@ -1,6 +1,9 @@
 package waiter
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // The errors that all locks of this module share. On every error path the caller holds nothing.
 var (
@@ -17,3 +20,12 @@ var (
 	// ErrPending is what a future reports while its request has no outcome yet.
 	ErrPending = errors.New("farad: request is pending")
 )
+
+// ContextError returns the error of a context whose done channel is closed. One that breaks its contract and has none must not
+// make a wait that was given up look like a success: that is [context.Canceled].
+func ContextError(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return context.Canceled
+}

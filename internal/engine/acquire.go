@@ -19,21 +19,12 @@ func (e *Engine) Acquire(ctx context.Context, base, n int64, at Place) error {
 	if o == waiter.Pending {
 		if !p.Park(ctx, done) {
 			e.withdraw(base, p)
-			return reason(ctx)
+			return waiter.ContextError(ctx)
 		}
 		o = p.Outcome()
 	}
 	p.Put()
 	return o.Err()
-}
-
-// reason returns the error of a context whose done channel is closed. One that breaks its contract and has none must
-// not make a wait that was given up look like a success.
-func reason(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return context.Canceled
 }
 
 // AcquireTimeout is Acquire with a deadline d from now and no context.

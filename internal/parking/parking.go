@@ -98,10 +98,7 @@ func (t *Table) Sleep(ctx context.Context, k Key, vain int, still func() bool) (
 	if claimed && how == Woken {
 		t.Wake(k)
 	}
-	if err := ctx.Err(); err != nil {
-		return how, err
-	}
-	return how, context.Canceled // a context that breaks its contract, and is done without an error
+	return how, waiter.ContextError(ctx)
 }
 
 // end returns s to the pool.
