@@ -82,13 +82,14 @@ func (q *Queue) Remove(w *Waiter) bool {
 // lock is released. It is linked through the nodes, whose queue links are free after the claim: a batch may be of any
 // size and allocates nothing. The zero WakeList is empty.
 type WakeList struct {
-	head, tail *Waiter
+	head *Waiter
+	tail *Waiter // while head is not nil
 }
 
 // Add puts a claimed waiter at the end, with the outcome that it will be told.
 func (l *WakeList) Add(w *Waiter, o Outcome) {
 	w.outcome = o // w.next is nil: whatever unlinks a waiter leaves it so
-	if l.tail == nil {
+	if l.head == nil {
 		l.head = w
 	} else {
 		l.tail.next = w
@@ -96,20 +97,17 @@ func (l *WakeList) Add(w *Waiter, o Outcome) {
 	l.tail = w
 }
 
-// Wake empties the list and tells each waiter its outcome, in the order of the claims. It returns how many permits
-// were granted to waiters that had been abandoned meanwhile: they are the caller's to give back. The caller holds no
-// lock.
+// Wake tells each waiter its outcome, in the order of the claims, and takes it off the list. It stops after a waiter that had
+// been abandoned meanwhile, and returns how many permits it was granted: they are the caller's to give back, and then to call
+// again. It returns 0 when the list is empty. The caller holds no lock.
 func (l *WakeList) Wake() (refused int64) {
-	w := l.head
-	l.head, l.tail = nil, nil
-	for w != nil {
+	for w := l.head; w != nil; w = l.head {
 		// Read first: after Deliver the node is its owner's.
-		next, n, o := w.next, w.N, w.outcome
-		w.next = nil
+		n, o := w.N, w.outcome
+		l.head, w.next = w.next, nil
 		if !w.Deliver(o) && o == Granted {
-			refused += n
+			return n
 		}
-		w = next
 	}
-	return refused
+	return 0
 }

@@ -146,7 +146,7 @@ func (e *Engine) unbiasLocked() {
 	e.revealLocked()
 	e.serveLocked(Everyone, &wake) // clears W if nobody waits
 	e.mu.Unlock()
-	e.giveBack(Everyone, wake.Wake())
+	e.wake(Everyone, &wake)
 }
 
 // revealLocked ends the bias. W is set.

@@ -82,9 +82,6 @@ func (e *Engine) Init(base, size int64, opts *Options) {
 	e.Opts = opts
 }
 
-// HasOptions reports whether e was made with options.
-func (e *Engine) HasOptions() bool { return e.Opts != nil }
-
 // Size returns the number of permits that there are in all.
 func (e *Engine) Size(base int64) int64 { return base + e.grown.Load() }
 
@@ -258,21 +255,13 @@ func (e *Engine) Release(base, n int64) bool {
 //
 //go:noinline
 func (e *Engine) releaseSlow(base, n int64) bool {
-	for n > 0 { // Each further turn gives back what abandoned waiters had been granted; they are gone then.
-		var wake waiter.WakeList
-		e.mu.Lock()
-		if !e.addLocked(base, n) {
-			e.mu.Unlock()
-			return false
-		}
-		e.serveLocked(base, &wake)
-		e.mu.Unlock()
-		if n = wake.Wake(); base == Everyone {
-			e.giveBackRW(n)
-			return true
-		}
-	}
-	return true
+	var wake waiter.WakeList
+	e.mu.Lock()
+	ok := e.addLocked(base, n)
+	e.serveLocked(base, &wake) // if nothing was added, nobody
+	e.mu.Unlock()
+	e.wake(base, &wake)
+	return ok
 }
 
 // addLocked adds n permits to the word, unless nobody can hold them.
@@ -338,15 +327,20 @@ func (e *Engine) Cancel(base int64, w *waiter.Waiter) bool {
 		e.serveLocked(base, &wake)
 	}
 	e.mu.Unlock()
-	e.giveBack(base, wake.Wake())
+	e.wake(base, &wake)
 	return ok
 }
 
-// giveBack returns permits that were granted and refused. They are held, so it cannot fail.
+// wake tells the claimed their outcomes. What abandoned waiters had been granted goes back; they are gone then.
+func (e *Engine) wake(base int64, claimed *waiter.WakeList) {
+	for n := claimed.Wake(); n > 0; n = claimed.Wake() {
+		e.giveBack(base, n)
+	}
+}
+
+// giveBack returns n permits that were granted in one piece and refused. They are held, so it cannot fail.
 func (e *Engine) giveBack(base, n int64) {
-	if base == Everyone {
-		e.giveBackRW(n)
-	} else if n > 0 && !e.Release(base, n) {
+	if !e.Release(base, n) {
 		panic("engine: permits lost")
 	}
 }
@@ -371,7 +365,7 @@ func (e *Engine) Resize(base, size int64) {
 		e.serveLocked(base, &wake)
 	}
 	e.mu.Unlock()
-	e.giveBack(base, wake.Wake())
+	e.wake(base, &wake)
 }
 
 func (e *Engine) shrinkQueueLocked(size int64, wake *waiter.WakeList) {

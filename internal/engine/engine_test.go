@@ -374,7 +374,7 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 			require.EqualValues(t, 0, e.Available(0))
 			f.Cancel()
 			f.Cancel() // twice
-			e.giveBack(0, wake.Wake())
+			e.wake(0, &wake)
 		}
 		require.Equal(t, waiter.StatusIdle, f.w.Status())
 		require.EqualValues(t, 2, e.Available(0))

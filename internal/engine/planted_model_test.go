@@ -24,14 +24,14 @@ var planted = []struct {
 }{
 	{
 		name: "a: a release looks only at the list", file: "internal/engine/engine.go",
-		from: `		e.serveLocked(base, &wake)
-		e.mu.Unlock()
-		if n = wake.Wake()`,
-		to: `		if e.list.Front() != nil {
-			e.serveLocked(base, &wake)
-		}
-		e.mu.Unlock()
-		if n = wake.Wake()`,
+		from: `	ok := e.addLocked(base, n)
+	e.serveLocked(base, &wake)
+`,
+		to: `	ok := e.addLocked(base, n)
+	if e.list.Front() != nil {
+		e.serveLocked(base, &wake)
+	}
+`,
 	},
 	{
 		name: "b: a newcomer takes the empty slot", file: "internal/engine/engine.go",
@@ -93,18 +93,16 @@ var planted = []struct {
 	},
 	{
 		name: "g: completion before unlinking", file: "waiter/queue.go",
-		from: `		next, n, o := w.next, w.N, w.outcome
-		w.next = nil
+		from: `		l.head, w.next = w.next, nil
 		if !w.Deliver(o) && o == Granted {
-			refused += n
+			return n
 		}
 `,
-		to: `		n, o := w.N, w.outcome
-		if !w.Deliver(o) && o == Granted {
-			refused += n
+		to: `		refused := !w.Deliver(o) && o == Granted
+		l.head, w.next = w.next, nil
+		if refused {
+			return n
 		}
-		next := w.next
-		w.next = nil
 `,
 		race: true,
 	},

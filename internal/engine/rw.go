@@ -49,22 +49,6 @@ func legalRW(held, n int64) bool {
 	}
 }
 
-// giveBackRW returns what was granted in one batch and refused, share by share: together they are nobody's. A writer is alone in
-// its batch, and so is one who upgrades; else there are readers, and an upgradable one at most.
-func (e *Engine) giveBackRW(n int64) {
-	shares := [...]struct{ size, times int64 }{{Upgradable, n / Upgradable}, {Reader, n & readers}}
-	if n == Everyone || n == Everyone-Upgradable {
-		shares[0].size, shares[0].times, shares[1].times = n, 1, 0
-	}
-	for _, s := range shares {
-		for ; s.times > 0; s.times-- {
-			if !e.Release(Everyone, s.size) {
-				panic("engine: permits lost")
-			}
-		}
-	}
-}
-
 // heldRW returns how many permits are held of a read-write lock, whose size never changes.
 func (o State) heldRW() int64 { return -int64(o >> permitShift) }
 
@@ -139,7 +123,7 @@ func (e *Engine) TryExclusive(n int64, at Place) (ok bool) {
 	}
 	e.serveLocked(Everyone, &wake) // clears W if nobody waits
 	e.mu.Unlock()
-	e.giveBack(Everyone, wake.Wake())
+	e.wake(Everyone, &wake)
 	return ok
 }
 

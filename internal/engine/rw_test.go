@@ -304,19 +304,18 @@ func TestRefusedGrantsOfReadersComeBack(t *testing.T) {
 			for i := range fs {
 				fs[i].Cancel()
 			}
-			require.NotPanics(t, func() { e.giveBack(Everyone, wake.Wake()) })
+			require.NotPanics(t, func() { e.wake(Everyone, &wake) })
 			require.Zero(t, heldRW(e), "permits were lost")
 		})
 	}
 }
 
-func TestSharesOfOneGrantComeBackWhole(t *testing.T) {
+func TestWhatWasRefusedComesBack(t *testing.T) {
 	for _, c := range []struct{ held, n, left int64 }{
 		{Everyone, Everyone, 0},
 		{Everyone, Everyone - Upgradable, Upgradable}, // of one who has given up its upgrade
-		{Upgradable + 3, Upgradable + 2, Reader},
-		{Upgradable + 3, 3, Upgradable},
-		{Reader, 0, Reader},
+		{Upgradable + 3, Upgradable, 3},
+		{Upgradable + 3, Reader, Upgradable + 2},
 	} {
 		e := new(Engine)
 		require.True(t, e.Take(e.Look(), c.held))
