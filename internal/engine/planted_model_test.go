@@ -24,11 +24,8 @@ var planted = []struct {
 }{
 	{
 		name: "a: a release looks only at the list", file: "internal/engine/engine.go",
-		from: `	ok := e.addLocked(base, n)
-	e.serveLocked(base, &wake)
-`,
-		to: `	ok := e.addLocked(base, n)
-	if e.list.Front() != nil {
+		from: "\te.serveLocked(base, &wake) // if nothing was added, nobody\n",
+		to: `	if e.list.Front() != nil {
 		e.serveLocked(base, &wake)
 	}
 `,
