@@ -97,15 +97,15 @@ func (l *WakeList) Add(w *Waiter, o Outcome) {
 	l.tail = w
 }
 
-// Wake tells each waiter its outcome, in the order of the claims, and takes it off the list. It stops after a waiter that had
-// been abandoned meanwhile, and returns how many permits it was granted: they are the caller's to give back, and then to call
+// Wake tells each waiter its outcome, in the order of the claims, and takes it off the list. It stops after a waiter that was
+// granted permits but had been abandoned meanwhile, and returns how many: they are the caller's to give back, and then to call
 // again. It returns 0 when the list is empty. The caller holds no lock.
 func (l *WakeList) Wake() (refused int64) {
 	for w := l.head; w != nil; w = l.head {
 		// Read first: after Deliver the node is its owner's.
 		n, o := w.N, w.outcome
 		l.head, w.next = w.next, nil
-		if !w.Deliver(o) && o == Granted {
+		if !w.Deliver(o) && o == Granted && n > 0 {
 			return n
 		}
 	}

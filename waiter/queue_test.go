@@ -105,18 +105,24 @@ func TestWakeListTellsInOrderAndForgets(t *testing.T) {
 
 func TestWakeListReturnsWhatWasRefused(t *testing.T) {
 	var l WakeList
-	ws := make([]Waiter, 4)
+	ws := make([]Waiter, 5)
 	for i := range ws {
 		ws[i].N = int64(10 + i)
 		ws[i].Arm(nil)
-		l.Add(&ws[i], []Outcome{Granted, Granted, Closed, Granted}[i])
+		l.Add(&ws[i], []Outcome{Granted, Granted, Closed, Granted, Granted}[i])
 	}
+	ws[4].N = 0
+	require.True(t, ws[4].Abandon())
+	var last Waiter
+	last.Arm(nil)
+	l.Add(&last, Granted)
 	require.True(t, ws[1].Abandon())
 	require.True(t, ws[2].Abandon())
 	require.True(t, ws[3].Abandon())
 	require.EqualValues(t, 11, l.Wake())
 	require.EqualValues(t, 13, l.Wake(), "a refused close grants nothing")
-	require.Zero(t, l.Wake())
+	require.Zero(t, l.Wake(), "who was granted nothing has nothing to give back")
+	require.Equal(t, StatusComplete, last.Status(), "who was behind it")
 	require.Equal(t, StatusComplete, ws[0].Status())
 	require.True(t, (ws[1].Status() == StatusIdle) && (ws[2].Status() == StatusIdle) && (ws[3].Status() == StatusIdle))
 }

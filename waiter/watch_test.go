@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 func TestWatchNudgesEveryWaiterOnce(t *testing.T) {
@@ -60,7 +62,7 @@ func TestWatchLeavesTheTableWithItsContext(t *testing.T) {
 	done := ctx.Done()
 	require.True(t, lookUp(done) == w)
 	cancel()
-	eventually(t, func() bool { return lookUp(done) == nil })
+	locktest.Eventually(t, "cancelled, and out of the table", func() bool { return lookUp(done) == nil })
 
 	// The same for a context that is dropped without a cancel.
 	done = func() <-chan struct{} {
@@ -70,7 +72,7 @@ func TestWatchLeavesTheTableWithItsContext(t *testing.T) {
 		return ctx.Done()
 	}()
 	require.NotNil(t, lookUp(done))
-	eventually(t, func() bool { runtime.GC(); return lookUp(done) == nil })
+	locktest.Eventually(t, "dropped, and out of the table", func() bool { runtime.GC(); return lookUp(done) == nil })
 }
 
 // lookUp returns the watch of done in the table.
@@ -102,13 +104,6 @@ func TestManyContextsAreWatched(t *testing.T) {
 		}
 	}
 	require.Greater(t, got, n*9/10)
-}
-
-func eventually(t *testing.T, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {
-		require.True(t, time.Now().Before(deadline), "never")
-	}
 }
 
 type foreign struct{ context.Context }
@@ -167,7 +162,7 @@ func TestWatchKeepsNoValuesAlive(t *testing.T) {
 		p.Put()
 	}
 	require.NotNil(t, lookUp(root.Done()))
-	eventually(t, func() bool {
+	locktest.Eventually(t, "the value is collected", func() bool {
 		runtime.GC()
 		select {
 		case <-collected:

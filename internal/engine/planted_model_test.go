@@ -91,11 +91,11 @@ var planted = []struct {
 	{
 		name: "g: completion before unlinking", file: "waiter/queue.go",
 		from: `		l.head, w.next = w.next, nil
-		if !w.Deliver(o) && o == Granted {
+		if !w.Deliver(o) && o == Granted && n > 0 {
 			return n
 		}
 `,
-		to: `		refused := !w.Deliver(o) && o == Granted
+		to: `		refused := !w.Deliver(o) && o == Granted && n > 0
 		l.head, w.next = w.next, nil
 		if refused {
 			return n
