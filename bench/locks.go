@@ -11,8 +11,8 @@ import (
 
 // A lockResult is one line of the table of mutexes and read-write locks: what goroutines do, and with whose lock.
 type lockResult struct {
-	Workload string                  `json:"workload"`
-	Samples  map[string][]lockSample `json:"samples"` // those of one index belong to one round
+	Workload string              `json:"workload"`
+	Samples  samples[lockSample] `json:"samples"`
 
 	lockWorkload
 }
@@ -43,15 +43,6 @@ type lockLoop func(ctx context.Context, g, n int, x uint64) (uint64, error)
 
 func (r *lockResult) String() string { return "locks/" + r.Workload }
 
-// column returns one figure of one implementation over the rounds.
-func (r *lockResult) column(impl string, figure func(lockSample) float64) []float64 {
-	var vs []float64
-	for _, s := range r.Samples[impl] {
-		vs = append(vs, figure(s))
-	}
-	return vs
-}
-
 func lockNs(s lockSample) float64       { return s.NsPerOp }
 func lockFairness(s lockSample) float64 { return s.Fairness }
 func lockAllocs(s lockSample) float64   { return s.AllocsPerOp }
@@ -61,7 +52,7 @@ func lockLongest(s lockSample) float64  { return float64(s.LongestNs) }
 func planLocks(match func(string) bool) []*lockResult {
 	var rs []*lockResult
 	for _, w := range lockWorkloads {
-		r := &lockResult{Workload: w.name, Samples: make(map[string][]lockSample), lockWorkload: w}
+		r := &lockResult{Workload: w.name, Samples: make(samples[lockSample]), lockWorkload: w}
 		r.impls = slices.DeleteFunc(slices.Clone(w.impls), func(im lockImpl) bool { return !match(r.String() + "/" + im.name) })
 		if len(r.impls) > 0 {
 			rs = append(rs, r)
@@ -70,14 +61,11 @@ func planLocks(match func(string) bool) []*lockResult {
 	return rs
 }
 
-// runLockRound measures each line once, its implementations one after the other in an order that changes from round to
-// round.
+// runLockRound measures each line once.
 func runLockRound(round int, rs []*lockResult, t timing) error {
 	rng := rand.New(rand.NewPCG(4, uint64(round)))
 	for _, r := range rs {
-		order := slices.Clone(r.impls)
-		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		for _, im := range order {
+		for _, im := range shuffled(rng, r.impls) {
 			s, err := measureLock(r.goroutines, im, t)
 			if err != nil {
 				return fmt.Errorf("%s/%s: %w", r, im.name, err)

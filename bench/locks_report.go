@@ -1,9 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 const lockNote = "In mutex-N, N goroutines lock and unlock; in mutex-context-N with one cancellable context for all; in read-N they" +
 	" read-lock; in mix-P-N, P percent of the operations read, and the others write. The lock is held for one step of a" +
@@ -13,7 +10,7 @@ const lockNote = "In mutex-N, N goroutines lock and unlock; in mutex-context-N w
 	" the median over the rounds of the longest in each."
 
 // lockTable has a line for each implementation of a workload, farad first.
-func (r *report) lockTable(sum *tally, spreads bool) *table {
+func (r *report) lockTable(sum *tally) *table {
 	t := &table{
 		title: "Mutexes and read-write locks",
 		note:  lockNote,
@@ -21,36 +18,30 @@ func (r *report) lockTable(sum *tally, spreads bool) *table {
 		left:  2,
 	}
 	for _, l := range r.Locks {
-		ours := l.column(nameFarad, lockNs)
+		ours := l.Samples.column(nameFarad, lockNs)
 		for _, im := range l.impls {
-			theirs := l.column(im.name, lockNs)
+			theirs := l.Samples.column(im.name, lockNs)
 			if len(theirs) == 0 {
 				continue
 			}
 			entry := func(m metric, vs []float64) string {
-				peer := ""
+				var bound *target
 				if m == ratioTo {
-					peer = im.name
+					bound = lockTargetFor(l.Workload, m, im.name)
+				} else if im.name == nameFarad {
+					bound = lockTargetFor(l.Workload, m, "")
 				}
-				v, bound := median(vs), (*target)(nil)
-				if m == ratioTo || im.name == nameFarad {
-					bound = lockTargetFor(l.Workload, m, peer)
-				}
-				words := []string{bound.figure(v)}
-				if spreads && m == ratioTo && len(vs) > 1 {
-					words = append(words, "("+spread("%.2f", vs)+")")
-				}
-				return strings.TrimSpace(strings.Join(append(words, sum.judge(bound, v)), " "))
+				return sum.entry(m, bound, vs)
 			}
 			ratio, longest := "", ""
 			if im.name != nameFarad && len(ours) > 0 {
 				ratio = entry(ratioTo, ratios(ours, theirs))
 			}
-			if ns := median(l.column(im.name, lockLongest)); ns > 0 {
+			if ns := median(l.Samples.column(im.name, lockLongest)); ns > 0 {
 				longest = fmt.Sprintf("%.2f ms", ns/1e6)
 			}
 			t.add(l.Workload, im.name, fmt.Sprintf("%.1f", median(theirs)), ratio,
-				entry(minFairness, l.column(im.name, lockFairness)), entry(allocations, l.column(im.name, lockAllocs)), longest)
+				entry(minFairness, l.Samples.column(im.name, lockFairness)), entry(allocations, l.Samples.column(im.name, lockAllocs)), longest)
 		}
 	}
 	return t

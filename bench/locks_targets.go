@@ -1,7 +1,5 @@
 package main
 
-import "slices"
-
 // The targets of mutexes and read-write locks.
 var lockTargets = []target{
 	{workloads: []string{"mutex-1"}, metric: ratioTo, peer: nameMutex, bound: 1.25},
@@ -29,11 +27,5 @@ var mixes = []string{"mix-90-8", "mix-99-8", "mix-90-8-yield", "mix-99-8-yield"}
 
 // lockTargetFor returns the target for a metric of a line, nil if there is none.
 func lockTargetFor(line string, m metric, peer string) *target {
-	for i := range lockTargets {
-		t := &lockTargets[i]
-		if t.metric == m && t.peer == peer && (t.workloads == nil || slices.Contains(t.workloads, line)) {
-			return t
-		}
-	}
-	return nil
+	return find(lockTargets, line, "", m, peer)
 }

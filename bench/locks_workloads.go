@@ -37,8 +37,8 @@ var lockWorkloads = []lockWorkload{
 	{"mutex-context-8", 8, []lockImpl{faradContext, channelContext, xsyncContext}},
 	{"mutex-context-64", 64, []lockImpl{faradContext, channelContext, xsyncContext}},
 
-	{"word-1", 1, []lockImpl{wordMutex(nameFarad), stdMutex, fetchOr}},
-	{"word-8", 8, []lockImpl{wordMutex(nameFarad), stdMutex}},
+	{"word-1", 1, []lockImpl{wordMutex, stdMutex, fetchOr}},
+	{"word-8", 8, []lockImpl{wordMutex, stdMutex}},
 	{"packed-8", 8, []lockImpl{packedMutex, manyMutexes}},
 
 	{"read-1", 1, []lockImpl{faradRead(nameFarad), biasedRead(nameBiased), stdRead, rbRead}},
@@ -151,8 +151,11 @@ var (
 	}}
 )
 
-func wordMutex(name string) lockImpl {
-	return lockImpl{name, func() lockLoop {
+// manyLocks is how many locks there are in packed-8.
+const manyLocks = 10_000
+
+var (
+	wordMutex = lockImpl{nameFarad, func() lockLoop {
 		var m mutex.Word
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -163,12 +166,6 @@ func wordMutex(name string) lockImpl {
 			return x, nil
 		}
 	}}
-}
-
-// manyLocks is how many locks there are in packed-8.
-const manyLocks = 10_000
-
-var (
 	fetchOr = lockImpl{nameFetchOr, func() lockLoop {
 		var m atomic.Uint32
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {

@@ -93,7 +93,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		Rounds:  c.rounds,
 		Window:  c.window.String(),
 		Warmup:  c.warmup.String(),
-		Cells:   plan(implementations, c.only),
+		Cells:   plan(implementations, c.only.MatchString),
 		Cancel:  planCancel(c.only.MatchString),
 		Locks:   planLocks(c.only.MatchString),
 		Tasks:   planTasks(c.only.MatchString),

@@ -227,7 +227,7 @@ func TestRoundsAreInterleavedAndComplete(t *testing.T) {
 		}}
 	}
 	impls := []implementation{make1("a"), make1("b"), make1("c")}
-	rs := plan(impls, regexp.MustCompile("^uncontended/shared/[abc]$"))
+	rs := plan(impls, regexp.MustCompile("^uncontended/shared/[abc]$").MatchString)
 	if len(rs) != 1 || len(rs[0].impls) != 3 {
 		t.Fatalf("plan of one cell and three implementations: %+v", rs)
 	}
@@ -244,7 +244,7 @@ func TestRoundsAreInterleavedAndComplete(t *testing.T) {
 		t.Errorf("the same order in all rounds: %v", orders)
 	}
 	for _, im := range impls {
-		if n := len(rs[0].column(im.name, nsPerOp)); n != rounds {
+		if n := len(rs[0].Samples.column(im.name, nsPerOp)); n != rounds {
 			t.Errorf("%s has %d samples of %d rounds", im.name, n, rounds)
 		}
 	}

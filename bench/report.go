@@ -85,18 +85,17 @@ const (
 		" their done channels, are not in it."
 )
 
-// tables returns the tables and the count of their verdicts. With spreads, a ratio shows its smallest and largest
-// round.
+// tables returns the tables and the count of their verdicts.
 func (r *report) tables(spreads bool) ([]*table, *tally) {
-	sum := &tally{void: r.Smoke}
+	sum := &tally{void: r.Smoke, spreads: spreads}
 	return []*table{
-		r.ratioTable(sum, spreads), r.rawTable(), r.cancelTable(), r.memoryTable(sum),
-		r.lockTable(sum, spreads), r.taskTable(sum, spreads), r.taskMemoryTable(sum),
+		r.ratioTable(sum), r.rawTable(), r.cancelTable(), r.memoryTable(sum),
+		r.lockTable(sum), r.taskTable(sum), r.taskMemoryTable(sum),
 	}, sum
 }
 
 // ratioTable has a line a cell and a column a peer.
-func (r *report) ratioTable(sum *tally, spreads bool) *table {
+func (r *report) ratioTable(sum *tally) *table {
 	t := &table{
 		title: "Ratios, farad ÷ peer",
 		note:  ratioNote,
@@ -112,24 +111,16 @@ func (r *report) ratioTable(sum *tally, spreads bool) *table {
 			continue
 		}
 		entry := func(m metric, peer string, vs []float64) string {
-			if len(vs) == 0 {
-				return ""
-			}
-			v, bound := median(vs), targetFor(c.cell, m, peer)
-			words := []string{bound.figure(v)}
-			if spreads && m == ratioTo && len(vs) > 1 {
-				words = append(words, "("+spread("%.2f", vs)+")")
-			}
-			return strings.TrimSpace(strings.Join(append(words, sum.judge(bound, v)), " "))
+			return sum.entry(m, targetFor(c.cell, m, peer), vs)
 		}
 		row := []string{c.cell.name, string(c.cell.form)}
-		ours := c.column(nameFarad, nsPerOp)
+		ours := c.Samples.column(nameFarad, nsPerOp)
 		for _, p := range peerNames {
-			row = append(row, entry(ratioTo, p, ratios(ours, c.column(p, nsPerOp))))
+			row = append(row, entry(ratioTo, p, ratios(ours, c.Samples.column(p, nsPerOp))))
 		}
 		row = append(row,
-			entry(minFairness, "", c.column(nameFarad, fairnessOf)),
-			entry(allocations, "", c.column(nameFarad, allocsPerOp)))
+			entry(minFairness, "", c.Samples.column(nameFarad, fairnessOf)),
+			entry(allocations, "", c.Samples.column(nameFarad, allocsPerOp)))
 		t.add(row...)
 	}
 	return t
@@ -145,14 +136,14 @@ func (r *report) rawTable() *table {
 	}
 	for _, c := range r.Cells {
 		for _, im := range c.impls {
-			ns := c.column(im.name, nsPerOp)
+			ns := c.Samples.column(im.name, nsPerOp)
 			if ns == nil {
 				continue
 			}
 			t.add(c.cell.name, string(c.cell.form), im.name,
 				fmt.Sprintf("%.1f", median(ns)), spread("%.1f", ns),
-				fmt.Sprintf("%.2f%s", median(c.column(im.name, fairnessOf)), idleNote(c.Samples[im.name])),
-				fmt.Sprintf("%.2f", median(c.column(im.name, allocsPerOp))))
+				fmt.Sprintf("%.2f%s", median(c.Samples.column(im.name, fairnessOf)), idleNote(c.Samples[im.name])),
+				fmt.Sprintf("%.2f", median(c.Samples.column(im.name, allocsPerOp))))
 		}
 	}
 	return t

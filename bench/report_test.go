@@ -13,7 +13,7 @@ import (
 
 // madeUp is a report of two rounds in one cell.
 func madeUp() *report {
-	rs := plan(implementations, regexp.MustCompile("^contended-8x1/background/"))
+	rs := plan(implementations, regexp.MustCompile("^contended-8x1/background/").MatchString)
 	rs[0].Samples = map[string][]sample{
 		nameFarad: {{NsPerOp: 50, Fairness: 0.95}, {NsPerOp: 70, Fairness: 0.97}},
 		nameXSync: {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A metric is what a target bounds.
@@ -58,11 +59,17 @@ var targets = []target{
 
 // targetFor returns the target for a metric of a cell, nil if there is none.
 func targetFor(c cell, m metric, peer string) *target {
+	return find(targets, c.name, c.form, m, peer)
+}
+
+// find returns the first of targets for a metric of a line, nil if there is none. What belongs to no line has an empty name,
+// and what is no cell has no form.
+func find(targets []target, line string, f form, m metric, peer string) *target {
 	for i := range targets {
 		t := &targets[i]
 		if t.metric == m && t.peer == peer &&
-			(t.workloads == nil || slices.Contains(t.workloads, c.name)) &&
-			(t.forms == nil || slices.Contains(t.forms, c.form)) {
+			(t.workloads == nil || slices.Contains(t.workloads, line)) &&
+			(t.forms == nil || slices.Contains(t.forms, f)) {
 			return t
 		}
 	}
@@ -110,10 +117,12 @@ func (t *target) figure(v float64) string {
 	return s
 }
 
-// A tally counts the verdicts of one report.
+// A tally makes the entries of one report that have targets, and counts the verdicts.
 type tally struct {
 	// void: the figures mean nothing, and there are no verdicts.
-	void                           bool
+	void bool
+	// spreads: a comparison shows its smallest and largest round.
+	spreads                        bool
 	met, missed, aimsReached, aims int
 }
 
@@ -135,6 +144,25 @@ func (n *tally) judge(t *target, v float64) string {
 		n.missed++
 	}
 	return t.verdict(v)
+}
+
+// entry is what a table says of a metric: the median of vs, how far they spread, and the verdict. It is empty if vs is.
+func (n *tally) entry(m metric, t *target, vs []float64) string {
+	if len(vs) == 0 {
+		return ""
+	}
+	v := median(vs)
+	words := []string{t.figure(v)}
+	if m == nsBeyond {
+		words = append(words, "ns more")
+	}
+	if n.spreads && (m == ratioTo || m == nsBeyond) && len(vs) > 1 {
+		words = append(words, "("+spread("%.2f", vs)+")")
+	}
+	if verdict := n.judge(t, v); verdict != "" {
+		words = append(words, verdict)
+	}
+	return strings.Join(words, " ")
 }
 
 func (n *tally) String() string {

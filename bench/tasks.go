@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"time"
 
 	rt "github.com/farad-go/farad/runtime"
@@ -15,9 +14,9 @@ import (
 // A taskResult is one line of the executor's table: what tasks do, beside somebody else who does the same. Here farad
 // means the executor.
 type taskResult struct {
-	Workload string                  `json:"workload"`
-	Workers  int                     `json:"workers"` // of the executor; what goroutines run on is GOMAXPROCS
-	Samples  map[string][]taskSample `json:"samples"` // those of one index belong to one round
+	Workload string              `json:"workload"`
+	Workers  int                 `json:"workers"` // of the executor; what goroutines run on is GOMAXPROCS
+	Samples  samples[taskSample] `json:"samples"`
 
 	impls []taskImpl // ours and one peer
 }
@@ -47,15 +46,6 @@ func (r *taskResult) peer() string {
 	return ""
 }
 
-// column returns one figure of one implementation over the rounds.
-func (r *taskResult) column(impl string, figure func(taskSample) float64) []float64 {
-	var vs []float64
-	for _, s := range r.Samples[impl] {
-		vs = append(vs, figure(s))
-	}
-	return vs
-}
-
 func taskNs(s taskSample) float64     { return s.NsPerOp }
 func taskAllocs(s taskSample) float64 { return s.AllocsPerOp }
 
@@ -64,7 +54,7 @@ func planTasks(match func(string) bool) []*taskResult {
 	var rs []*taskResult
 	for _, w := range taskWorkloads {
 		for _, workers := range w.workers {
-			r := &taskResult{Workload: w.name, Workers: workers, Samples: make(map[string][]taskSample)}
+			r := &taskResult{Workload: w.name, Workers: workers, Samples: make(samples[taskSample])}
 			for _, im := range []taskImpl{{nameFarad, w.farad}, w.peer} {
 				if match(r.String() + "/" + im.name) {
 					r.impls = append(r.impls, im)
@@ -78,14 +68,11 @@ func planTasks(match func(string) bool) []*taskResult {
 	return rs
 }
 
-// runTaskRound measures everything once; the two of a line follow one another, in an order that differs from round to
-// round.
+// runTaskRound measures each line once.
 func runTaskRound(round int, rs []*taskResult, t timing) error {
 	rng := rand.New(rand.NewPCG(3, uint64(round)))
 	for _, r := range rs {
-		order := slices.Clone(r.impls)
-		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		for _, im := range order {
+		for _, im := range shuffled(rng, r.impls) {
 			s, err := measureTask(im, r.Workers, t)
 			if err != nil {
 				return fmt.Errorf("%s/%s: %w", r, im.name, err)

@@ -14,7 +14,7 @@ const (
 )
 
 // taskTable has a line for each workload and number of workers.
-func (r *report) taskTable(sum *tally, spreads bool) *table {
+func (r *report) taskTable(sum *tally) *table {
 	t := &table{
 		title: "Tasks",
 		note:  taskNote,
@@ -25,30 +25,18 @@ func (r *report) taskTable(sum *tally, spreads bool) *table {
 	}
 	for _, l := range r.Tasks {
 		ns := func(impl string) string {
-			vs := l.column(impl, taskNs)
+			vs := l.Samples.column(impl, taskNs)
 			if len(vs) == 0 {
 				return ""
 			}
 			return fmt.Sprintf("%.1f", median(vs))
 		}
-		compared, allocs := "", ""
-		if vs := l.compare(); len(vs) > 0 {
-			m, v := l.comparison(), median(vs)
-			bound := taskTargetFor(l.key(), m, l.peer())
-			words := []string{bound.figure(v)}
-			if m == nsBeyond {
-				words = append(words, "ns more")
-			}
-			if spreads && len(vs) > 1 {
-				words = append(words, "("+spread("%.2f", vs)+")")
-			}
-			compared = strings.TrimSpace(strings.Join(append(words, sum.judge(bound, v)), " "))
+		entry := func(m metric, peer string, vs []float64) string {
+			return sum.entry(m, taskTargetFor(l.key(), m, peer), vs)
 		}
-		if vs := l.column(nameFarad, taskAllocs); len(vs) > 0 {
-			bound, v := taskTargetFor(l.key(), allocations, ""), median(vs)
-			allocs = strings.TrimSpace(bound.figure(v) + " " + sum.judge(bound, v))
-		}
-		t.add(l.Workload, fmt.Sprint(l.Workers), l.peer(), ns(nameFarad), ns(l.peer()), compared, allocs)
+		t.add(l.Workload, fmt.Sprint(l.Workers), l.peer(), ns(nameFarad), ns(l.peer()),
+			entry(l.comparison(), l.peer(), l.compare()),
+			entry(allocations, "", l.Samples.column(nameFarad, taskAllocs)))
 	}
 	return t
 }
@@ -73,9 +61,7 @@ func (r *report) taskMemoryTable(sum *tally) *table {
 			bytes = strings.TrimSpace(bytes + " " + sum.judge(taskTargetFor("", taskBytes, ""), m.Bytes))
 		}
 		if task > 0 && m.metric != taskBytes {
-			v := m.Bytes / task
-			bound := taskTargetFor("", m.metric, "")
-			times = strings.TrimSpace(bound.figure(v) + " " + sum.judge(bound, v))
+			times = sum.entry(m.metric, taskTargetFor("", m.metric, ""), []float64{m.Bytes / task})
 		}
 		t.add(m.Waiter, m.Impl, fmt.Sprint(m.Number), bytes, times)
 	}

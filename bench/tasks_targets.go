@@ -47,13 +47,7 @@ func (r *taskResult) key() string { return fmt.Sprintf("%s/%d", r.Workload, r.Wo
 // taskTargetFor returns the target for a metric of a line, nil if there is none. What belongs to no line has an empty
 // name.
 func taskTargetFor(line string, m metric, peer string) *target {
-	for i := range taskTargets {
-		t := &taskTargets[i]
-		if t.metric == m && t.peer == peer && (t.workloads == nil || slices.Contains(t.workloads, line)) {
-			return t
-		}
-	}
-	return nil
+	return find(taskTargets, line, "", m, peer)
 }
 
 // comparison is what a line is held to: a quotient, unless its target bounds a difference.
@@ -66,7 +60,7 @@ func (r *taskResult) comparison() metric {
 
 // compare returns the comparison with the peer, round by round.
 func (r *taskResult) compare() []float64 {
-	ours, theirs := r.column(nameFarad, taskNs), r.column(r.peer(), taskNs)
+	ours, theirs := r.Samples.column(nameFarad, taskNs), r.Samples.column(r.peer(), taskNs)
 	vs := ratios(ours, theirs)
 	if r.comparison() == nsBeyond {
 		for i := range vs {

@@ -114,7 +114,7 @@ func TestTaskRoundsAreInterleavedAndComplete(t *testing.T) {
 		t.Errorf("the same order in all rounds: %v", orders)
 	}
 	for _, im := range r.impls {
-		if n := len(r.column(im.name, taskNs)); n != rounds {
+		if n := len(r.Samples.column(im.name, taskNs)); n != rounds {
 			t.Errorf("%s has %d samples of %d rounds", im.name, n, rounds)
 		}
 	}
