@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 )
 
@@ -17,7 +18,7 @@ func TestBlockingHoldsNoWorker(t *testing.T) {
 	h := rt.Go(ex, func(cx *rt.Context) (int, error) {
 		return rt.Blocking(cx, func() (int, error) { close(in); <-gate; return 7, errBoo })
 	})
-	receive(t, in)
+	locktest.Receive(t, in)
 	require.NoError(t, run(t, ex, rt.Yield))
 	close(gate)
 	v, err := wait(t, h)
@@ -44,7 +45,7 @@ func TestBlockingOfACancelledTaskReturnsAtOnce(t *testing.T) {
 	h := rt.Go(ex, func(cx *rt.Context) (int, error) {
 		return rt.Blocking(cx, func() (int, error) { close(in); <-gate; ran.Store(true); return 7, nil })
 	})
-	receive(t, in)
+	locktest.Receive(t, in)
 	h.Abort()
 	v, err := wait(t, h)
 	require.ErrorIs(t, err, rt.ErrCancelled)
@@ -63,10 +64,10 @@ func TestBlockingDropsTheResultOfACancelledTask(t *testing.T) {
 		value, err = rt.Blocking(cx, func() (int, error) { close(in); <-gate; return 7, nil })
 		return err
 	})
-	receive(t, in)
+	locktest.Receive(t, in)
 	release := occupy(t, ex)
 	close(gate)
-	eventually(t, "its task is woken", func() bool { return !ex.Dump()[0].Waiting && !ex.Dump()[1].Waiting })
+	locktest.Eventually(t, "its task is woken", func() bool { return !ex.Dump()[0].Waiting && !ex.Dump()[1].Waiting })
 	h.Abort()
 	release()
 	_, err := wait(t, h)
@@ -113,7 +114,7 @@ func TestExecutorRunsOnThePool(t *testing.T) {
 		return err
 	}
 	h := spawned(ex, blocks)
-	receive(t, in)
+	locktest.Receive(t, in)
 	require.EqualValues(t, 3, p.running.Load())
 	require.ErrorIs(t, run(t, ex, func(cx *rt.Context) error {
 		_, err := rt.Blocking(cx, func() (int, error) { panic("called") })
@@ -123,7 +124,7 @@ func TestExecutorRunsOnThePool(t *testing.T) {
 	_, err = wait(t, h)
 	require.NoError(t, err)
 	shutdown(t, ex)
-	eventually(t, "all are back", func() bool { return p.room.Load() == 3 })
+	locktest.Eventually(t, "all are back", func() bool { return p.room.Load() == 3 })
 }
 
 func TestPoolWithoutRoomForTheWorkersIsAnError(t *testing.T) {
@@ -134,8 +135,8 @@ func TestPoolWithoutRoomForTheWorkersIsAnError(t *testing.T) {
 			_, err := rt.NewOn(p, rt.WithWorkers(3))
 			got <- err
 		}()
-		require.ErrorIs(t, receive(t, got), errPoolFull)
-		eventually(t, "all are back", func() bool { return p.room.Load() == room })
+		require.ErrorIs(t, locktest.Receive(t, got), errPoolFull)
+		locktest.Eventually(t, "all are back", func() bool { return p.room.Load() == room })
 	}
 }
 
@@ -150,7 +151,7 @@ func TestWorkerIsReplacedEvenByAFullPool(t *testing.T) {
 	}
 	shutdown(t, ex)
 	require.EqualValues(t, 3, ex.Stats().Replaced)
-	eventually(t, "all are back", func() bool { return p.room.Load() == 1 })
+	locktest.Eventually(t, "all are back", func() bool { return p.room.Load() == 1 })
 }
 
 // latePool is a pool whose goroutines begin when the test starts them.
@@ -173,7 +174,7 @@ func TestTasksOfAWorkerThatIsBusyFromTheBeginningRunElsewhere(t *testing.T) {
 	in, gate := make(chan struct{}), make(chan struct{})
 	require.NoError(t, ex.Spawn(once(func() { close(in); <-gate })))
 	go p.functions[0]()
-	receive(t, in)
+	locktest.Receive(t, in)
 	require.EqualValues(t, 1, s.Waiting())
 	go p.functions[1]()
 	s.Release(1)
@@ -184,9 +185,9 @@ func TestTasksOfAWorkerThatIsBusyFromTheBeginningRunElsewhere(t *testing.T) {
 }
 
 func TestManyBlockingFunctionsAtOnce(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
-		n := scaled(400)
+		n := locktest.Scaled(400)
 		meet := meeting(t, n)
 		var hs []*rt.JoinHandle[int]
 		for i := range n {

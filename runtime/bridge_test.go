@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -21,9 +22,9 @@ func TestBlockOnWaitsForAFuture(t *testing.T) {
 	s := held(t, 1)
 	got := make(chan error)
 	go func() { got <- rt.BlockOn(bg, request(s, 1)) }()
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	s.Release(1)
-	require.NoError(t, receive(t, got))
+	require.NoError(t, locktest.Receive(t, got))
 	s.Release(1)
 	require.ErrorIs(t, rt.BlockOn(bg, request(s, 2)), semaphore.ErrTooLarge)
 	requireIdle(t, s)
@@ -42,10 +43,10 @@ func TestBlockOnWithADoneContextTakesNothing(t *testing.T) {
 
 // Grant and cancel at the same time, in both kinds of waiters: either the permit or the error, never both or neither.
 func TestContextAgainstGrantConservesPermits(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		s := semaphore.New(1)
-		for i := range scaled(3000) {
+		for i := range locktest.Scaled(3000) {
 			require.NoError(t, s.Acquire(bg, 1))
 			ctx, cancel := context.WithCancel(bg)
 			got := make(chan error, 2)
@@ -61,7 +62,7 @@ func TestContextAgainstGrantConservesPermits(t *testing.T) {
 			var wg sync.WaitGroup
 			wg.Go(cancel)
 			wg.Go(func() { s.Release(1) })
-			if err := receive(t, got); err == nil {
+			if err := locktest.Receive(t, got); err == nil {
 				s.Release(1)
 			} else {
 				require.ErrorIs(t, err, context.Canceled)
@@ -97,7 +98,7 @@ func TestWithContextEndsTheWait(t *testing.T) {
 		f.Cancel()
 		return err
 	})
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	cancel()
 	_, err := wait(t, h)
 	require.Equal(t, ctx.Err(), err)
@@ -114,7 +115,7 @@ func TestWithContextLetsTheFutureThrough(t *testing.T) {
 	ex, s, ctx, cancel := bound(t)
 	f := rt.WithContext(ctx, request(s, 1))
 	h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, f) })
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	s.Release(1)
 	_, err := wait(t, h)
 	require.NoError(t, err)
@@ -132,7 +133,7 @@ func TestWithContextLetsTheFutureThrough(t *testing.T) {
 func TestWithContextPrefersTheContext(t *testing.T) {
 	ex, s, ctx, cancel := bound(t)
 	h := waitBound(ctx, ex, request(s, 1))
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	release := occupy(t, ex)
 	s.Release(1)
 	cancel()
@@ -165,7 +166,7 @@ func TestWithContextStartsAgainAfterCancel(t *testing.T) {
 		f.Cancel()
 		return rt.Await(cx, f)
 	})
-	eventually(t, "the last wait", func() bool { return last.Load() && s.Waiting() == 1 })
+	locktest.Eventually(t, "the last wait", func() bool { return last.Load() && s.Waiting() == 1 })
 	s.Release(1)
 	_, err := wait(t, h)
 	require.NoError(t, err)
@@ -218,7 +219,7 @@ func TestWithContextPolledWhileItIsNotFreeAsksForAnotherPoll(t *testing.T) {
 	s := held(t, 1)
 	ctx := &endingContext{Context: bg, done: make(chan struct{})}
 	f := rt.WithContext(ctx, request(s, 1))
-	eventually(t, "a poll in time", func() bool {
+	locktest.Eventually(t, "a poll in time", func() bool {
 		var w counter
 		require.False(t, f.Poll(nil))
 		ctx.end()
@@ -228,7 +229,7 @@ func TestWithContextPolledWhileItIsNotFreeAsksForAnotherPoll(t *testing.T) {
 		return w.n.Load() == 1
 	})
 	ctx.end = nil
-	eventually(t, "another wait for the context", func() bool { f.Poll(nil); return ctx.end != nil })
+	locktest.Eventually(t, "another wait for the context", func() bool { f.Poll(nil); return ctx.end != nil })
 	f.Cancel()
 	require.Zero(t, s.Waiting())
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -213,7 +214,7 @@ func TestTasksOfABlockedWorkerWaitForMilliseconds(t *testing.T) {
 		release, releaseOther := blockedWithInbox(t, ex, 1, func() { ran <- struct{}{} })
 		releaseOther()
 		begin := time.Now()
-		receive(t, ran)
+		locktest.Receive(t, ran)
 		require.Equal(t, 10*time.Millisecond, time.Since(begin))
 		release()
 	})
@@ -233,7 +234,7 @@ func TestTaskThatIgnoresTheCancelIsStuck(t *testing.T) {
 		go func() { got <- ex.Shutdown(bg) }()
 		synctest.Wait()
 		release()
-		require.NoError(t, receive(t, got))
+		require.NoError(t, locktest.Receive(t, got))
 		require.Zero(t, ex.Stats().Tasks)
 	})
 }
@@ -259,7 +260,7 @@ func TestShutdownWaitsForBlockingFunctions(t *testing.T) {
 		synctest.Wait()
 		require.Empty(t, got)
 		close(gate)
-		require.NoError(t, receive(t, got))
+		require.NoError(t, locktest.Receive(t, got))
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -20,9 +21,7 @@ import (
 // begun. It counts all allocations of the process: a few belong to others.
 func requireNoAllocations(t *testing.T, ex *rt.Executor, f func(cx *rt.Context) error) {
 	t.Helper()
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
+	locktest.SkipUnderRace(t)
 	const rounds = 300
 	require.NoError(t, run(t, ex, func(cx *rt.Context) error {
 		for range 100 {
@@ -89,9 +88,7 @@ func TestSpawnAllocatesNothing(t *testing.T) {
 
 // A task that was never waited for has not even the few words that this takes, and that stay with the task.
 func TestFirstSpawnAllocatesNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
+	locktest.SkipUnderRace(t)
 	ex := solo(t)
 	tasks := make([]nothing, 1000)
 	next := 0

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -79,7 +80,7 @@ func TestDumpTellsWhatTasksWaitFor(t *testing.T) {
 
 // Dump looks at waiting tasks by taking them for a moment. Wakes that come meanwhile are not lost.
 func TestDumpLosesNoWake(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		s := semaphore.New(1)
 		var wg sync.WaitGroup
@@ -98,7 +99,7 @@ func TestDumpLosesNoWake(t *testing.T) {
 		var hs []*rt.JoinHandle[struct{}]
 		for range 8 {
 			hs = append(hs, spawned(ex, func(cx *rt.Context) error {
-				for range scaled(1000) {
+				for range locktest.Scaled(1000) {
 					if err := rt.Await(cx, request(s, 1)); err != nil {
 						return err
 					}
@@ -127,8 +128,8 @@ func TestDumpSurvivesAPanickingString(t *testing.T) {
 	s := held(t, 1)
 	bad := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, new(malicious)) })
 	good := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
-	awaitWaiting(t, s, 1)
-	eventually(t, "they wait", func() bool { return ex.Stats().Sleeping == 1 })
+	locktest.AwaitWaiting(t, s, 1)
+	locktest.Eventually(t, "they wait", func() bool { return ex.Stats().Sleeping == 1 })
 	func() {
 		defer func() { _ = recover() }()
 		ex.Dump()
@@ -148,12 +149,12 @@ func (*malicious) String() string { panic("in String") }
 
 func TestStatsCount(t *testing.T) {
 	ex := rt.New(rt.WithWorkers(3))
-	eventually(t, "all sleep", func() bool { return ex.Stats().Sleeping == 3 })
+	locktest.Eventually(t, "all sleep", func() bool { return ex.Stats().Sleeping == 3 })
 	s := held(t, 1)
 	sleeping := spawned(ex, func(cx *rt.Context) error { return rt.Sleep(cx, time.Hour) })
 	waiting := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
 	awaitQuiet(t, ex, 2)
-	eventually(t, "all sleep", func() bool { return ex.Stats().Sleeping == 3 })
+	locktest.Eventually(t, "all sleep", func() bool { return ex.Stats().Sleeping == 3 })
 	stats := ex.Stats()
 	require.Equal(t, 3, stats.Workers)
 	require.Equal(t, 2, stats.Tasks)
@@ -195,7 +196,7 @@ func TestStatsCountSteals(t *testing.T) {
 	release, releaseOther := blockedWithInbox(t, ex, n, func() { ran <- struct{}{} })
 	releaseOther()
 	for range n {
-		receive(t, ran)
+		locktest.Receive(t, ran)
 	}
 	release()
 	shutdown(t, ex)
@@ -215,7 +216,7 @@ func TestStatsShowTheQueues(t *testing.T) {
 		<-gate
 		return true
 	})))
-	receive(t, in)
+	locktest.Receive(t, in)
 	stats := ex.Stats()
 	require.Equal(t, 3, stats.Queued[0]+stats.Queued[1])
 	close(gate)

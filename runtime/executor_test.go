@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 )
 
 func TestEverySpawnedTaskIsPolledAndEnds(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := rt.New()
-		spawners, each := 4, scaled(2000)
+		spawners, each := 4, locktest.Scaled(2000)
 		var polls, ends atomic.Int64
 		var expected int64
 		var wg sync.WaitGroup
@@ -56,7 +57,7 @@ func TestSpawnAfterShutdownNeverPolls(t *testing.T) {
 	require.ErrorIs(t, ex.Spawn(p), rt.ErrShutdown, "it has not become a task")
 	require.Empty(t, polled)
 	require.NoError(t, other.Spawn(p), "another executor may have it")
-	receive(t, polled)
+	locktest.Receive(t, polled)
 
 	_, err := wait(t, rt.Go(ex, func(*rt.Context) (int, error) { panic("called") }))
 	require.ErrorIs(t, err, rt.ErrShutdown)
@@ -72,10 +73,10 @@ func TestSpawnDuringShutdownIsRefusedToTasksToo(t *testing.T) {
 		s.Release(1)
 		return cx.Spawn(once(func() { panic("polled") }))
 	})
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() { shutdown(t, ex) })
-	eventually(t, "shutdown", func() bool { return ex.Spawn(once(func() {})) != nil })
+	locktest.Eventually(t, "shutdown", func() bool { return ex.Spawn(once(func() {})) != nil })
 	s.Release(1)
 	_, err := wait(t, h)
 	require.ErrorIs(t, err, rt.ErrShutdown)
@@ -96,7 +97,7 @@ func TestSpawnOfALiveTaskPanics(t *testing.T) {
 	require.NoError(t, ex.Spawn(p))
 	require.PanicsWithValue(t, message, func() { _ = ex.Spawn(p) }, "while it is queued")
 	release()
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	require.PanicsWithValue(t, message, func() { _ = ex.Spawn(p) }, "while it waits")
 	s.Release(1)
 	require.NoError(t, ended(t, &p.Task))
@@ -259,7 +260,7 @@ func TestInjectionQueueIsServedWhileTasksYield(t *testing.T) {
 			}
 			next.f = injected
 			require.NoError(t, ex.Spawn(newPoll(func(cx *rt.Context) bool { begin(cx); return true })))
-			receive(t, done)
+			locktest.Receive(t, done)
 			stop()
 			for _, w := range waits {
 				require.LessOrEqual(t, w, often)
@@ -270,9 +271,9 @@ func TestInjectionQueueIsServedWhileTasksYield(t *testing.T) {
 
 // One task spawns others and then blocks until they run, all at the same time: each must be on a worker of its own.
 func TestTasksOfOneTaskAreStolenByAllWorkers(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		for _, workers := range []int{2, 4, 16} {
-			for range scaled(50) {
+			for range locktest.Scaled(50) {
 				ex := rt.New(rt.WithWorkers(workers))
 				meet := meeting(t, workers)
 				parent := newPoll(func(cx *rt.Context) bool {
@@ -293,10 +294,10 @@ func TestTasksOfOneTaskAreStolenByAllWorkers(t *testing.T) {
 
 // The same with tasks from outside: each wakes a worker if need be.
 func TestTasksFromOutsideRunOnAllWorkers(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		for _, workers := range []int{2, 4, 16} {
 			ex := start(t, rt.WithWorkers(workers))
-			for range scaled(100) {
+			for range locktest.Scaled(100) {
 				meet := meeting(t, workers)
 				tasks := make([]*pollFunc, workers)
 				for i := range tasks {
@@ -321,7 +322,7 @@ func meeting(t testing.TB, n int) func() {
 		}
 		select {
 		case <-all:
-		case <-time.After(patience):
+		case <-time.After(locktest.Patience):
 			t.Error("tasks do not run at the same time")
 		}
 	}
@@ -356,7 +357,7 @@ func blockedWithInbox(t *testing.T, ex *rt.Executor, n int, ran func()) (release
 		}
 		return cx.Yield() // behind them
 	})))
-	receive(t, in)
+	locktest.Receive(t, in)
 	for _, p := range tasks {
 		p.Wake()
 	}
@@ -372,7 +373,7 @@ func TestTasksOfABlockedWorkerRunElsewhere(t *testing.T) {
 	require.Empty(t, ran)
 	releaseOther()
 	for range n {
-		receive(t, ran)
+		locktest.Receive(t, ran)
 	}
 	release()
 }
@@ -387,10 +388,10 @@ func TestIdleWorkerSleepsWhileTheOtherIsBusy(t *testing.T) {
 	time.Sleep(30 * time.Millisecond) // the monitor looks
 	release()
 	for range n {
-		receive(t, ran)
+		locktest.Receive(t, ran)
 	}
 	inARow := 0
-	eventually(t, "one worker sleeps", func() bool {
+	locktest.Eventually(t, "one worker sleeps", func() bool {
 		inARow++
 		if ex.Stats().Sleeping == 0 {
 			inARow = 0
@@ -403,7 +404,7 @@ func TestIdleWorkerSleepsWhileTheOtherIsBusy(t *testing.T) {
 // A worker's own queue holds 256.
 func TestATaskMaySpawnMoreThanAQueueHolds(t *testing.T) {
 	const n = 10_000
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := rt.New()
 		var runs [n]atomic.Int32
 		parent := newPoll(func(cx *rt.Context) bool {
@@ -423,7 +424,7 @@ func TestATaskMaySpawnMoreThanAQueueHolds(t *testing.T) {
 
 // 10,000 tasks are woken at once, onto few workers.
 func TestManyWakesAtOnceOverflowNothing(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		s := held(t, 10_000)
 		var wg sync.WaitGroup
@@ -440,7 +441,7 @@ func TestManyWakesAtOnceOverflowNothing(t *testing.T) {
 				return true
 			})))
 		}
-		awaitWaiting(t, s, 10_000)
+		locktest.AwaitWaiting(t, s, 10_000)
 		s.Release(10_000)
 		wg.Wait()
 		requireIdle(t, s)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -28,7 +29,7 @@ func TestAwaitReturnsTheErrorOfTheFuture(t *testing.T) {
 	s.Release(1)
 	require.ErrorIs(t, run(t, ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 2)) }), semaphore.ErrTooLarge)
 	h := spawned(ex, func(cx *rt.Context) error { s.TryAcquire(1); return rt.Await(cx, request(s, 1)) })
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	s.Close()
 	_, err := wait(t, h)
 	require.ErrorIs(t, err, semaphore.ErrClosed)
@@ -51,7 +52,7 @@ func TestAwaitHoldsNoWorker(t *testing.T) {
 			return rt.Yield(cx)
 		})
 	}
-	awaitWaiting(t, s, 100)
+	locktest.AwaitWaiting(t, s, 100)
 	require.NoError(t, run(t, ex, rt.Yield))
 	s.Release(1)
 	for _, h := range hs {
@@ -82,7 +83,7 @@ func TestAwaitOfACancelledTaskEndsAtOnce(t *testing.T) {
 		assert.ErrorIs(t, err, rt.ErrCancelled)
 		return first
 	})
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	h.Abort()
 	_, err := wait(t, h)
 	require.ErrorIs(t, err, rt.ErrCancelled)
@@ -94,13 +95,13 @@ func TestAwaitOfACancelledTaskEndsAtOnce(t *testing.T) {
 // Tasks that hold a lock and are cancelled, or panic, at any moment give it back by defer; what they are just being
 // granted goes back by itself.
 func TestNoPermitIsLostToCancelledTasks(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		s := semaphore.New(2)
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				for i := range scaled(600) {
+				for i := range locktest.Scaled(600) {
 					h := spawned(ex, func(cx *rt.Context) error {
 						n := int64(1 + i%2)
 						if err := rt.Await(cx, request(s, n)); err != nil {
@@ -221,7 +222,7 @@ func TestBudgetMakesABusyTaskYield(t *testing.T) {
 			})
 			require.NoError(t, ex.Spawn(other))
 			release()
-			receive(t, done)
+			locktest.Receive(t, done)
 			requireIdle(t, s)
 			require.NoError(t, ended(t, &other.Task))
 		})
@@ -254,14 +255,14 @@ func TestBudgetTakesNoPermitAndNoPlace(t *testing.T) {
 		return true
 	})
 	require.NoError(t, ex.Spawn(p))
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	require.Positive(t, refused)
 	behind := spawned(ex, func(cx *rt.Context) error {
 		err := rt.Await(cx, request(s, 1))
 		order = append(order, "second")
 		return err
 	})
-	awaitWaiting(t, s, 2)
+	locktest.AwaitWaiting(t, s, 2)
 	p.Wake() // for nothing
 	s.Release(1)
 	require.NoError(t, ended(t, &p.Task))
@@ -308,7 +309,7 @@ func TestTasksAreServedInTheOrderOfTheirWaits(t *testing.T) {
 		case 3:
 			wg.Go(func() { assert.NoError(t, rt.BlockOn(bg, f)); note(i) })
 		}
-		awaitWaiting(t, s, int64(i+1))
+		locktest.AwaitWaiting(t, s, int64(i+1))
 	}
 	s.Release(1)
 	wg.Wait()
@@ -317,7 +318,7 @@ func TestTasksAreServedInTheOrderOfTheirWaits(t *testing.T) {
 }
 
 func TestResultIsPendingUntilTheTaskHasEnded(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		s := held(t, 1)
 		h := rt.Go(ex, func(cx *rt.Context) (int, error) {
@@ -325,7 +326,7 @@ func TestResultIsPendingUntilTheTaskHasEnded(t *testing.T) {
 			s.Release(1)
 			return 7, err
 		})
-		awaitWaiting(t, s, 1)
+		locktest.AwaitWaiting(t, s, 1)
 		_, err := h.Result()
 		require.ErrorIs(t, err, waiter.ErrPending)
 		require.ErrorIs(t, h.Err(), waiter.ErrPending)
@@ -335,7 +336,7 @@ func TestResultIsPendingUntilTheTaskHasEnded(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, ctx.Err(), err, "no wrapping")
 		s.Release(1)
-		eventually(t, "the end, without anybody who waits", func() bool { return h.Err() == nil })
+		locktest.Eventually(t, "the end, without anybody who waits", func() bool { return h.Err() == nil })
 		for range 3 { // as often as one likes
 			v, err := h.Result()
 			require.NoError(t, err)
@@ -361,7 +362,7 @@ func TestHandleMayBeWaitedForAgain(t *testing.T) {
 		s.Release(1)
 		return "value", boo
 	})
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
 	_, err := h.Wait(ctx)
@@ -393,7 +394,7 @@ func TestHandleMayBeWaitedForAgain(t *testing.T) {
 	v, err := wait(t, waiting)
 	require.ErrorIs(t, err, boo)
 	require.Equal(t, "value", v, "a value may come with an error")
-	receive(t, h.Done())
+	locktest.Receive(t, h.Done())
 }
 
 func TestAbortBeforeTheBeginningCallsNothing(t *testing.T) {
@@ -419,7 +420,7 @@ func TestAbortIsARequest(t *testing.T) {
 		<-gate
 		return cx.Err(), nil
 	})
-	receive(t, in)
+	locktest.Receive(t, in)
 	h.Abort()
 	close(gate)
 	v, err := wait(t, h)
@@ -428,7 +429,7 @@ func TestAbortIsARequest(t *testing.T) {
 }
 
 func TestTasksMayStartAndAwaitTasks(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		var fib func(n int) func(cx *rt.Context) (int, error)
 		fib = func(n int) func(cx *rt.Context) (int, error) {
@@ -467,9 +468,9 @@ func TestDeferredFunctionsMayWait(t *testing.T) {
 				end()
 				return nil
 			})
-			awaitWaiting(t, s, 1)
+			locktest.AwaitWaiting(t, s, 1)
 			s.Release(1)
-			receive(t, h.Done())
+			locktest.Receive(t, h.Done())
 			require.NoError(t, err)
 			requireIdle(t, s)
 		})

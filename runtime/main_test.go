@@ -3,15 +3,13 @@ package runtime_test
 import (
 	"context"
 	"errors"
-	goruntime "runtime"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -19,23 +17,6 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var bg = context.Background()
-
-// patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
-
-// procs are the processor counts at which the concurrent tests run. An executor has as many workers by default.
-var procs = []int{1, 2, 4, 16}
-
-// atEveryProcs runs f at each number of processors.
-func atEveryProcs(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	for _, n := range procs {
-		t.Run("procs="+strconv.Itoa(n), func(t *testing.T) {
-			defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(n))
-			f(t)
-		})
-	}
-}
 
 // start returns an executor that the end of the test shuts down: by then all tasks must end by themselves.
 func start(t testing.TB, opts ...rt.Option) *rt.Executor {
@@ -54,7 +35,7 @@ func solo(t testing.TB, opts ...rt.Option) *rt.Executor {
 // shutdown ends ex, whose tasks must end by themselves.
 func shutdown(t testing.TB, ex *rt.Executor) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(bg, patience)
+	ctx, cancel := context.WithTimeout(bg, locktest.Patience)
 	defer cancel()
 	go func() {
 		<-ctx.Done()
@@ -90,14 +71,14 @@ func completionOf(task *rt.Task) *rt.Completion {
 func ended(t testing.TB, task *rt.Task) error {
 	t.Helper()
 	c := completionOf(task)
-	receive(t, c.Done())
+	locktest.Receive(t, c.Done())
 	return c.Err()
 }
 
 // wait waits for a straight-line task, which must end, and returns its result.
 func wait[T any](t testing.TB, h *rt.JoinHandle[T]) (T, error) {
 	t.Helper()
-	receive(t, h.Done())
+	locktest.Receive(t, h.Done())
 	return h.Result()
 }
 
@@ -118,7 +99,7 @@ func occupy(t testing.TB, ex *rt.Executor) (release func()) {
 	t.Helper()
 	in, gate := make(chan struct{}), make(chan struct{})
 	require.NoError(t, ex.Spawn(once(func() { close(in); <-gate })))
-	receive(t, in)
+	locktest.Receive(t, in)
 	return func() { close(gate) }
 }
 
@@ -137,26 +118,10 @@ func request(s *semaphore.Semaphore, n int64) *semaphore.AcquireFuture {
 	return f
 }
 
-// eventually waits until cond is true.
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !cond(); goruntime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
-// awaitWaiting waits until n requests wait for s.
-func awaitWaiting(t testing.TB, s *semaphore.Semaphore, n int64) {
-	t.Helper()
-	eventually(t, "waiting requests", func() bool { return s.Waiting() == n })
-}
-
 // awaitQuiet waits until all tasks of ex wait, n of them.
 func awaitQuiet(t testing.TB, ex *rt.Executor, n int) {
 	t.Helper()
-	eventually(t, "all tasks wait", func() bool {
+	locktest.Eventually(t, "all tasks wait", func() bool {
 		waiting := 0
 		for _, task := range ex.Dump() {
 			if task.Waiting {
@@ -172,27 +137,4 @@ func requireIdle(t testing.TB, s *semaphore.Semaphore) {
 	t.Helper()
 	require.Zero(t, s.Waiting(), "somebody still waits")
 	require.Equal(t, s.Size(), s.Available(), "permits were lost or made")
-}
-
-// receive takes a value from c, which must come.
-func receive[T any](t testing.TB, c <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(patience):
-		t.Fatal("nothing came")
-		panic("unreachable")
-	}
-}
-
-// scaled returns n, or less with -short and under the race detector.
-func scaled(n int) int {
-	if testing.Short() {
-		n /= 8
-	}
-	if raceEnabled {
-		n /= 4
-	}
-	return max(n, 1)
 }

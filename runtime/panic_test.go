@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -55,7 +56,7 @@ func requireEnding(t *testing.T, name string, err error) {
 
 // However a task ends, it is an ended task, its workers go on, and what it held by defer is back.
 func TestEndingsOfTasks(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		for name, end := range endings {
 			t.Run(name, func(t *testing.T) {
 				ex := rt.New()

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -24,7 +25,7 @@ func TestSelectReturnsTheWinnerAndCancelsTheOthers(t *testing.T) {
 			return rt.Select(cx, request(ss[0], 1), request(ss[1], 1), request(ss[2], 1))
 		})
 		for _, s := range ss {
-			awaitWaiting(t, s, 1)
+			locktest.AwaitWaiting(t, s, 1)
 		}
 		ss[winner].Release(1)
 		i, err := wait(t, h)
@@ -56,7 +57,7 @@ func TestSelectOfSeveralCompletePrefersTheFirst(t *testing.T) {
 	ex := solo(t)
 	a, b := held(t, 1), held(t, 1)
 	h := rt.Go(ex, func(cx *rt.Context) (int, error) { return rt.Select(cx, request(a, 1), request(b, 1)) })
-	awaitWaiting(t, b, 1)
+	locktest.AwaitWaiting(t, b, 1)
 	release := occupy(t, ex)
 	b.Release(1)
 	a.Release(1)
@@ -81,7 +82,7 @@ func TestSelectOfACancelledTaskCancelsAll(t *testing.T) {
 	ex := solo(t)
 	a, b := held(t, 1), held(t, 1)
 	h := rt.Go(ex, func(cx *rt.Context) (int, error) { return rt.Select(cx, request(a, 1), request(b, 1)) })
-	awaitWaiting(t, b, 1)
+	locktest.AwaitWaiting(t, b, 1)
 	release := occupy(t, ex)
 	b.Release(1) // granted, but not taken
 	h.Abort()
@@ -104,14 +105,14 @@ func TestMisuseOfCombinatorsPanics(t *testing.T) {
 
 // Grants, selects, cancels and time limits all at once: the permits are all there at the end.
 func TestNoPermitIsLostToSelect(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		ss := []*semaphore.Semaphore{semaphore.New(1), semaphore.New(1), semaphore.New(2)}
 		var hs []*rt.JoinHandle[int]
 		for range 16 {
 			hs = append(hs, rt.Go(ex, func(cx *rt.Context) (int, error) {
 				fs := []*semaphore.AcquireFuture{{}, {}, {}}
-				for range scaled(1000) {
+				for range locktest.Scaled(1000) {
 					k := rand.IntN(3)
 					for i, f := range fs {
 						f.Init(ss[(i+k)%3], 1)
@@ -183,8 +184,8 @@ func TestJoinWaitsForAll(t *testing.T) {
 	h := spawned(ex, func(cx *rt.Context) error {
 		return rt.Join(cx, request(a, 1), request(b, 3), request(a, 2), last)
 	})
-	awaitWaiting(t, a, 1)
-	awaitWaiting(t, b, 1)
+	locktest.AwaitWaiting(t, a, 1)
+	locktest.AwaitWaiting(t, b, 1)
 	b.Release(2)
 	require.NoError(t, run(t, ex, rt.Yield))
 	require.ErrorIs(t, h.Err(), waiter.ErrPending, "an error does not end it early")
@@ -211,7 +212,7 @@ func TestJoinReturnsTheFirstErrorOfTheList(t *testing.T) {
 	})
 	early := spawned(ex, func(*rt.Context) error { return second })
 	h := spawned(ex, func(cx *rt.Context) error { return rt.Join(cx, late, early) })
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	s.Release(1)
 	_, err := wait(t, h)
 	require.Equal(t, first, err)
@@ -281,13 +282,13 @@ func TestAllOfIsCompleteOnceForAll(t *testing.T) {
 
 // Whatever is combined with whatever, and given up at any time, every permit is there at the end.
 func TestNoPermitIsLostToCombinations(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		a, b := semaphore.New(1), semaphore.New(3)
 		var wg sync.WaitGroup
 		for range 6 {
 			wg.Go(func() {
-				for range scaled(400) {
+				for range locktest.Scaled(400) {
 					ctx, cancel := context.WithCancel(bg)
 					h := spawned(ex, func(cx *rt.Context) error {
 						fa, fb := request(a, 1), request(b, 2)

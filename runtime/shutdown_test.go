@@ -13,16 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
 func TestShutdownLetsTasksFinish(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := rt.New()
 		s := semaphore.New(1)
 		var ends atomic.Int64
-		n := scaled(160)
+		n := locktest.Scaled(160)
 		for range n {
 			spawned(ex, func(cx *rt.Context) error {
 				if err := rt.Await(cx, request(s, 1)); err != nil {
@@ -53,7 +54,7 @@ func doneWith() context.Context {
 }
 
 func TestShutdownCancelsWhenItsContextIsDone(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := rt.New()
 		s := held(t, 1)
 		var cancelled atomic.Int64
@@ -76,14 +77,14 @@ func TestShutdownCancelsWhenItsContextIsDone(t *testing.T) {
 				return true
 			})))
 		}
-		awaitWaiting(t, s, 2*n)
+		locktest.AwaitWaiting(t, s, 2*n)
 		require.NoError(t, ex.Cause())
 		ctx, cancel := context.WithCancelCause(bg)
 		got := make(chan error)
 		go func() { got <- ex.Shutdown(ctx) }()
-		eventually(t, "shutdown", func() bool { return ex.Spawn(once(func() {})) != nil })
+		locktest.Eventually(t, "shutdown", func() bool { return ex.Spawn(once(func() {})) != nil })
 		cancel(errHurry)
-		err := receive(t, got)
+		err := locktest.Receive(t, got)
 		require.ErrorIs(t, err, errHurry, "the cause, not just the error, of the context")
 		require.ErrorContains(t, err, "shutdown cancelled")
 		require.Equal(t, errHurry, ex.Cause())
@@ -104,8 +105,8 @@ func TestShutdownOfNothingSucceeds(t *testing.T) {
 }
 
 func TestShutdownsMayOverlap(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
-		for range scaled(100) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		for range locktest.Scaled(100) {
 			ex := rt.New()
 			s := held(t, 1)
 			for range 10 {
@@ -122,7 +123,7 @@ func TestShutdownsMayOverlap(t *testing.T) {
 				wg.Go(func() { assert.NoError(t, ex.Shutdown(bg)) })
 			}
 			wg.Go(func() { // the last of them is in a hurry, but has time enough to see all done by themselves
-				ctx, cancel := context.WithTimeout(bg, patience)
+				ctx, cancel := context.WithTimeout(bg, locktest.Patience)
 				defer cancel()
 				assert.NoError(t, ex.Shutdown(ctx))
 			})
@@ -138,18 +139,18 @@ func TestHurriedShutdownEndsThePatientOne(t *testing.T) {
 	ex := rt.New(rt.WithWorkers(2))
 	s := held(t, 1)
 	spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	got := make(chan error)
 	go func() { got <- ex.Shutdown(bg) }()
-	eventually(t, "shutdown", func() bool { return ex.Spawn(once(func() {})) != nil })
+	locktest.Eventually(t, "shutdown", func() bool { return ex.Spawn(once(func() {})) != nil })
 	require.ErrorIs(t, ex.Shutdown(doneWith()), errHurry)
-	_ = receive(t, got) // a success or not: all tasks have ended
+	_ = locktest.Receive(t, got) // a success or not: all tasks have ended
 }
 
 // Spawns race with the shutdown: each is either refused, or its task ends before Shutdown returns.
 func TestSpawnAgainstShutdown(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
-		for range scaled(200) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		for range locktest.Scaled(200) {
 			ex := rt.New()
 			var accepted, ran atomic.Int64
 			var wg sync.WaitGroup
@@ -161,7 +162,7 @@ func TestSpawnAgainstShutdown(t *testing.T) {
 					}
 				})
 			}
-			eventually(t, "some tasks", func() bool { return ran.Load() > 0 })
+			locktest.Eventually(t, "some tasks", func() bool { return ran.Load() > 0 })
 			shutdown(t, ex)
 			atReturn := ran.Load()
 			wg.Wait()
@@ -182,7 +183,7 @@ func TestNothingRemainsOfManyTasks(t *testing.T) {
 		for range n {
 			hs = append(hs, spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) }))
 		}
-		awaitWaiting(t, s, n)
+		locktest.AwaitWaiting(t, s, n)
 		s.Release(n)
 		for _, h := range hs {
 			_, err := wait(t, h)

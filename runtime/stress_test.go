@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -38,11 +39,11 @@ func (c *countsItself) Poll(cx *rt.Context) bool {
 // Of very many tasks, spawned by many, none is lost and none runs twice. FARAD_LONG=1 makes it ten million.
 func TestNoTaskIsLostInManySpawns(t *testing.T) {
 	const spawners, batch = 4, 5_000
-	total := scaled(200_000)
+	total := locktest.Scaled(200_000)
 	if os.Getenv("FARAD_LONG") == "1" {
 		total = 10_000_000
 	}
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := rt.New()
 		each := total / spawners
 		var wg sync.WaitGroup
@@ -133,10 +134,10 @@ func (p *brawler) giveUp() {
 // Everything at once: poll tasks and straight-line tasks, goroutines, cancels, aborts, time limits, selects, panics,
 // blocking functions, and a resize now and then. At the end all permits are there and nothing waits.
 func TestEverythingAtOnceConservesPermits(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := rt.New()
 		ss := []*semaphore.Semaphore{semaphore.New(2), semaphore.New(3), semaphore.New(1)}
-		rounds := scaled(150)
+		rounds := locktest.Scaled(150)
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {

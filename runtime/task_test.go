@@ -9,15 +9,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
 
 func TestTaskMayBeSpawnedAgainWhenItHasEnded(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex, other := start(t), start(t)
-		rounds := scaled(2000)
+		rounds := locktest.Scaled(2000)
 		polls := 0
 		p := newPoll(func(*rt.Context) bool {
 			polls++
@@ -31,7 +32,7 @@ func TestTaskMayBeSpawnedAgainWhenItHasEnded(t *testing.T) {
 				require.NoError(t, other.Spawn(p))
 			}
 			c.Init(&p.Task)
-			receive(t, c.Done())
+			locktest.Receive(t, c.Done())
 			require.NoError(t, c.Err())
 			require.Equal(t, i+1, polls)
 		}
@@ -65,9 +66,9 @@ func TestSpawnForgetsTheLastLife(t *testing.T) {
 
 // However the wakes fall, each is followed by a poll.
 func TestWakeDuringPollIsKept(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
-		rounds := int64(scaled(40_000))
+		rounds := int64(locktest.Scaled(40_000))
 		var asked, answered atomic.Int64
 		var polling atomic.Int32
 		p := newPoll(func(*rt.Context) bool {
@@ -87,7 +88,7 @@ func TestWakeDuringPollIsKept(t *testing.T) {
 				p.Wake()
 				continue // without waiting
 			}
-			eventually(t, "a poll that has seen the wake", func() bool { return answered.Load() == i+1 })
+			locktest.Eventually(t, "a poll that has seen the wake", func() bool { return answered.Load() == i+1 })
 		}
 		require.NoError(t, ended(t, &p.Task))
 	})
@@ -119,7 +120,7 @@ func TestWakesBeforeAPollLeadToOne(t *testing.T) {
 
 // Many wakers at once lead to polls one after the other, each of which sees what the last one has written.
 func TestPollsOfATaskFollowEachOther(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		var stop atomic.Bool
 		polls := make([]int, 8) // not atomic: the race detector looks on
@@ -137,7 +138,7 @@ func TestPollsOfATaskFollowEachOther(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
-				for i := range scaled(20_000) {
+				for i := range locktest.Scaled(20_000) {
 					tasks[i%len(tasks)].Wake()
 				}
 			})
@@ -177,7 +178,7 @@ func TestWakeOfWhatIsNoTaskDoesNothing(t *testing.T) {
 }
 
 func TestCancelEndsTheWaitOfAPollTask(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		s := held(t, 1)
 		f := request(s, 1)
@@ -189,9 +190,9 @@ func TestCancelEndsTheWaitOfAPollTask(t *testing.T) {
 			first, second = f.Err(), cx.Err()
 			return true
 		})
-		for range scaled(200) {
+		for range locktest.Scaled(200) {
 			require.NoError(t, ex.Spawn(p))
-			awaitWaiting(t, s, 1)
+			locktest.AwaitWaiting(t, s, 1)
 			p.Cancel()
 			require.NoError(t, ended(t, &p.Task), "how it ends is its own affair")
 			require.ErrorIs(t, first, waiter.ErrPending)
@@ -210,7 +211,7 @@ func TestCancelAfterTheGrantGivesBack(t *testing.T) {
 	f := request(s, 1)
 	p := newPoll(func(cx *rt.Context) bool { return cx.Poll(f) })
 	require.NoError(t, ex.Spawn(p))
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	release := occupy(t, ex)
 	s.Release(1)
 	require.Zero(t, s.Available(), "granted")
@@ -240,9 +241,9 @@ func TestCancelBeforeTheFirstPollIsSeenByIt(t *testing.T) {
 }
 
 func TestCompletionServesManyWaiters(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
-		for range scaled(100) {
+		for range locktest.Scaled(100) {
 			s := held(t, 1)
 			f := request(s, 1)
 			p := newPoll(func(cx *rt.Context) bool {
@@ -271,7 +272,7 @@ func TestCompletionServesManyWaiters(t *testing.T) {
 			require.ErrorAs(t, err, &panicked)
 			wg.Wait()
 			require.ErrorAs(t, inGoroutine, &panicked)
-			receive(t, done)
+			locktest.Receive(t, done)
 			for i := range cs { // including the one that gave up, and the one that comes late
 				require.True(t, cs[i].Poll(nil))
 				require.ErrorAs(t, cs[i].Err(), &panicked)
@@ -284,12 +285,12 @@ func TestCompletionServesManyWaiters(t *testing.T) {
 
 // Cancel of a completion races with the end of the task; afterwards it can be used again.
 func TestCompletionMayBeCancelledAtAnyTime(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		var c rt.Completion
 		var w counter
 		p := newPoll(func(*rt.Context) bool { return true })
-		for i := range scaled(5000) {
+		for i := range locktest.Scaled(5000) {
 			require.NoError(t, ex.Spawn(p))
 			c.Init(&p.Task)
 			c.Poll(&w)
@@ -297,7 +298,7 @@ func TestCompletionMayBeCancelledAtAnyTime(t *testing.T) {
 				goruntime.Gosched()
 			}
 			c.Cancel()
-			receive(t, c.Done())
+			locktest.Receive(t, c.Done())
 			require.NoError(t, c.Err())
 		}
 	})
@@ -305,18 +306,18 @@ func TestCompletionMayBeCancelledAtAnyTime(t *testing.T) {
 
 // The value from Done says that the wait has ended, and with it the round: the next may begin.
 func TestCompletionMayBeUsedAgainWhenDoneHasDelivered(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		var c rt.Completion
 		p := newPoll(func(*rt.Context) bool { return true })
-		for i := range scaled(20_000) {
+		for i := range locktest.Scaled(20_000) {
 			require.NoError(t, ex.Spawn(p))
 			c.Init(&p.Task)
 			done := c.Done()
 			for range i % 5 {
 				goruntime.Gosched()
 			}
-			receive(t, done)
+			locktest.Receive(t, done)
 		}
 	})
 }
@@ -334,7 +335,7 @@ func TestCompletionCancelledWhileOthersAreToldIsNotWoken(t *testing.T) {
 	require.False(t, second.Poll(&w))
 	done := last.Done()
 	s.Release(1)
-	receive(t, done)
+	locktest.Receive(t, done)
 	require.Zero(t, w.n.Load())
 	second.Init(&p.Task)
 	require.NoError(t, second.Err())
@@ -370,7 +371,7 @@ func TestMisuseOfCompletionPanics(t *testing.T) {
 	require.False(t, d.Poll(nil))
 	require.Panics(t, func() { d.Init(&p.Task) }, "while it waits")
 	s.Release(1)
-	receive(t, d.Done())
+	locktest.Receive(t, d.Done())
 	require.NoError(t, f.Err())
 }
 
@@ -398,7 +399,7 @@ func TestContextIsForItsTaskOnly(t *testing.T) {
 	require.NoError(t, ex.Spawn(p))
 	require.NoError(t, ended(t, &p.Task))
 	awaitQuiet(t, ex, 0)
-	eventually(t, "the worker is asleep", func() bool { return ex.Stats().Sleeping == 1 })
+	locktest.Eventually(t, "the worker is asleep", func() bool { return ex.Stats().Sleeping == 1 })
 	outside(kept)
 
 	require.NoError(t, run(t, ex, func(cx *rt.Context) error { kept = cx; return nil }))
@@ -414,8 +415,8 @@ func TestContextIsForItsTaskOnly(t *testing.T) {
 	// While the task waits.
 	s := held(t, 1)
 	h := spawned(ex, func(cx *rt.Context) error { kept = cx; return rt.Await(cx, request(s, 1)) })
-	awaitWaiting(t, s, 1)
-	eventually(t, "the worker is asleep", func() bool { return ex.Stats().Sleeping == 1 })
+	locktest.AwaitWaiting(t, s, 1)
+	locktest.Eventually(t, "the worker is asleep", func() bool { return ex.Stats().Sleeping == 1 })
 	outside(kept)
 	s.Release(1)
 	_, err := wait(t, h)

@@ -13,12 +13,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/waiter"
 )
 
 func TestSleepTakesAtLeastItsTime(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		var hs []*rt.JoinHandle[struct{}]
 		for range 50 {
@@ -61,7 +62,7 @@ func TestHugeDurationsNeverPass(t *testing.T) {
 	for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 / 2} {
 		hs = append(hs, spawned(ex, func(cx *rt.Context) error { return rt.Sleep(cx, d) }))
 	}
-	eventually(t, "all sleep", func() bool { return ex.Stats().Sleepers == 3 })
+	locktest.Eventually(t, "all sleep", func() bool { return ex.Stats().Sleepers == 3 })
 	require.NoError(t, run(t, ex, func(cx *rt.Context) error { return rt.Sleep(cx, time.Millisecond) }))
 	var timer rt.Timer
 	timer.Init(math.MaxInt64)
@@ -116,13 +117,13 @@ func TestInitOfARunningTimerPanics(t *testing.T) {
 
 // Cancel races with the firing. Afterwards the timer is as new, and is waited for again at once.
 func TestTimerMayBeCancelledAtAnyTime(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		var hs []*rt.JoinHandle[struct{}]
 		for range 8 {
 			hs = append(hs, spawned(ex, func(cx *rt.Context) error {
 				var timer, other rt.Timer
-				for range scaled(200) {
+				for range locktest.Scaled(200) {
 					timer.Init(time.Duration(rand.IntN(100)) * time.Microsecond)
 					other.Init(time.Duration(rand.IntN(100)) * time.Microsecond)
 					if _, err := rt.Select(cx, &other, &timer); err != nil {
@@ -140,7 +141,7 @@ func TestTimerMayBeCancelledAtAnyTime(t *testing.T) {
 		wg.Go(func() {
 			var timer rt.Timer
 			var w counter
-			for i := range scaled(400) {
+			for i := range locktest.Scaled(400) {
 				timer.Init(10 * time.Microsecond)
 				timer.Poll(&w)
 				for range i % 50 {
@@ -195,14 +196,14 @@ func TestManyTasksSleepOnFewGoroutines(t *testing.T) {
 		}
 		require.NoError(t, ex.Spawn(&sleepers[i]))
 	}
-	eventually(t, "they sleep", func() bool {
+	locktest.Eventually(t, "they sleep", func() bool {
 		if time.Since(begin) < 300*time.Millisecond {
 			return ex.Stats().Sleepers == n
 		}
 		return true // too slow a machine to see it
 	})
 	require.LessOrEqual(t, goruntime.NumGoroutine(), before+10)
-	eventually(t, "half of them are through", func() bool { return done.Load() == int64(n/2) })
+	locktest.Eventually(t, "half of them are through", func() bool { return done.Load() == int64(n/2) })
 	for i := 1; i < n; i += 2 {
 		sleepers[i].Cancel()
 	}
@@ -248,8 +249,8 @@ func TestTimeoutPrefersTheFuture(t *testing.T) {
 		<-gate // so that it looks when both have happened
 		return rt.Await(cx, f)
 	})
-	receive(t, in)
-	eventually(t, "the timer has fired", func() bool { return ex.Stats().Sleepers == 0 })
+	locktest.Receive(t, in)
+	locktest.Eventually(t, "the timer has fired", func() bool { return ex.Stats().Sleepers == 0 })
 	s.Release(1)
 	close(gate)
 	_, err := wait(t, h)
@@ -275,7 +276,7 @@ func TestTimeoutStopsItsTimer(t *testing.T) {
 		assert.Zero(t, ex.Stats().Sleepers)
 		return nil
 	})
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	s.Release(1)
 	_, err := wait(t, h)
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -54,7 +55,7 @@ func TestWatchdogFindsTheTaskThatSpins(t *testing.T) {
 		}
 		return 7, nil
 	})
-	r := receive(t, reported)
+	r := locktest.Receive(t, reported)
 	letGo.Store(true)
 	require.Equal(t, rt.NeverYields, r.Kind)
 	require.Equal(t, "never yields", r.Kind.String())

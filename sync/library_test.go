@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 const module = "github.com/farad-go/farad"
@@ -122,7 +124,7 @@ func (s swap) run(t *testing.T, overlay map[string]string) (passed []string) {
 	file := filepath.Join(t.TempDir(), "overlay.json")
 	require.NoError(t, os.WriteFile(file, content, 0o600))
 	args := []string{"test", "-v", "-count=1", "-timeout=60s", "-overlay=" + file}
-	if raceEnabled {
+	if locktest.RaceEnabled {
 		args = append(args, "-race")
 	}
 	cmd := exec.Command("go", append(args, "./"+s.folder)...)

@@ -7,14 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
+	locktest.SkipUnderRace(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would empty the pools of ants and of the semaphore
 	p := newPool(t, 2, antspool.WithGate(semaphore.New(1)))
 	ran := make(chan struct{}, 1)

@@ -10,6 +10,7 @@ import (
 	"github.com/panjf2000/ants/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -90,7 +91,7 @@ func TestExecutorRunsOnThePool(t *testing.T) {
 func requireFree(t *testing.T, p *antspool.Pool) {
 	t.Helper()
 	requireIdle(t, p)
-	eventually(t, "free", func() bool {
+	locktest.Eventually(t, "free", func() bool {
 		gone := make(chan struct{})
 		defer close(gone)
 		for range p.Ants().Cap() {
@@ -133,7 +134,7 @@ func TestGateKnowsOfWorkers(t *testing.T) {
 			inside.add(-1)
 		})
 	}
-	receive(t, last.Done())
+	locktest.Receive(t, last.Done())
 	require.EqualValues(t, 1, inside.peak.Load())
 	require.NoError(t, ex.Shutdown(bg))
 }
@@ -151,7 +152,7 @@ func TestBlockingUsesThePool(t *testing.T) {
 				return 42, nil
 			})
 		})
-		receive(t, begun)
+		locktest.Receive(t, begun)
 		second := rt.Go(ex, func(cx *rt.Context) (int, error) {
 			return rt.Blocking(cx, func() (int, error) {
 				t.Error("ran")
@@ -215,7 +216,7 @@ func TestTaskAwaitsAJob(t *testing.T) {
 		h := rt.Go(ex, func(cx *rt.Context) (int, error) {
 			return 0, rt.Await(cx, p.Go(1, func() { t.Error("ran") }))
 		})
-		eventually(t, "waiting", func() bool { return p.Gate().Waiting() == 1 })
+		locktest.Eventually(t, "waiting", func() bool { return p.Gate().Waiting() == 1 })
 		h.Abort()
 		_, err := h.Wait(bg)
 		require.Equal(t, rt.ErrCancelled, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -21,7 +22,7 @@ var _ rt.Future = (*antspool.Job)(nil)
 func settled(t *testing.T) (n int) {
 	t.Helper()
 	since := time.Now()
-	eventually(t, "settled", func() bool {
+	locktest.Eventually(t, "settled", func() bool {
 		if now := runtime.NumGoroutine(); now != n {
 			n, since = now, time.Now()
 		}
@@ -55,7 +56,7 @@ func TestWaitingJobsOccupyNobody(t *testing.T) {
 		require.EqualValues(t, jobs, p.Gate().Waiting())
 		require.Equal(t, before, runtime.NumGoroutine())
 		release()
-		for deadline := time.Now().Add(patience); ended.Load() < jobs; look() {
+		for deadline := time.Now().Add(locktest.Patience); ended.Load() < jobs; look() {
 			require.True(t, time.Now().Before(deadline), "%d of %d", ended.Load(), jobs)
 			time.Sleep(time.Millisecond)
 		}
@@ -80,11 +81,11 @@ func TestStoppedJobNeverBegins(t *testing.T) {
 			require.Equal(t, semaphore.ErrPending, j.Err())
 			require.True(t, j.Stop())
 			require.False(t, j.Stop())
-			receive(t, j.Done())
+			locktest.Receive(t, j.Done())
 			require.Equal(t, antspool.ErrCancelled, j.Err())
 			require.EqualValues(t, 1, p.Gate().Waiting())
 			release()
-			receive(t, behind.Done())
+			locktest.Receive(t, behind.Done())
 		})
 		t.Run("waiting for a goroutine", func(t *testing.T) {
 			leave := occupy(t, p, 1)
@@ -93,10 +94,10 @@ func TestStoppedJobNeverBegins(t *testing.T) {
 			require.EqualValues(t, 0, p.Gate().Available())
 			require.True(t, j.Stop())
 			require.EqualValues(t, 1, p.Gate().Available(), "its permits have gone on")
-			receive(t, j.Done())
+			locktest.Receive(t, j.Done())
 			require.Equal(t, antspool.ErrCancelled, j.Err())
 			leave()
-			receive(t, behind.Done())
+			locktest.Receive(t, behind.Done())
 		})
 	})
 }
@@ -108,13 +109,13 @@ func TestStopDoesNotTouchWhatRuns(t *testing.T) {
 		close(begun)
 		<-end
 	})
-	receive(t, begun)
+	locktest.Receive(t, begun)
 	require.False(t, j.Stop())
 	j.Cancel()
 	require.Equal(t, semaphore.ErrPending, j.Err())
 	require.Zero(t, p.Gate().Available())
 	close(end)
-	receive(t, j.Done())
+	locktest.Receive(t, j.Done())
 	require.NoError(t, j.Err())
 	require.False(t, j.Stop())
 	require.NoError(t, j.Err())
@@ -125,7 +126,7 @@ func TestPermitsAreBackWhenAJobIsDone(t *testing.T) {
 		p := newPool(t, 2)
 		for range 100 {
 			j := p.Go(2, func() {})
-			receive(t, j.Done())
+			locktest.Receive(t, j.Done())
 			require.EqualValues(t, 2, p.Gate().Available())
 			require.Equal(t, j.Done(), j.Done())
 
@@ -134,7 +135,7 @@ func TestPermitsAreBackWhenAJobIsDone(t *testing.T) {
 			j = p.Go(2, func() { <-proceed })
 			j.Poll(waiter.WakerFunc(func() { told <- p.Gate().Available() }))
 			close(proceed)
-			require.EqualValues(t, 2, receive(t, told))
+			require.EqualValues(t, 2, locktest.Receive(t, told))
 		}
 	})
 }
@@ -148,7 +149,7 @@ func TestJobIsAFuture(t *testing.T) {
 		require.False(t, j.Poll(waiter.WakerFunc(func() { replaced.Add(1) })))
 		require.False(t, j.Poll(waiter.WakerFunc(func() { woken.Add(1) })))
 		close(end)
-		eventually(t, "woken", func() bool { return woken.Load() == 1 })
+		locktest.Eventually(t, "woken", func() bool { return woken.Load() == 1 })
 		require.Zero(t, replaced.Load())
 		require.True(t, j.Poll(nil))
 		require.NoError(t, j.Err())
@@ -184,7 +185,7 @@ func TestJobsMayStartJobs(t *testing.T) {
 			p.Go(1, next) // the one permit is ours until we return
 		}
 		p.Go(1, next)
-		receive(t, end)
+		locktest.Receive(t, end)
 	})
 }
 
@@ -208,7 +209,7 @@ func TestPoolsMayShareAGate(t *testing.T) {
 				ended.Add(1)
 			})
 		}
-		eventually(t, "all run", func() bool { return ended.Load() == jobs })
+		locktest.Eventually(t, "all run", func() bool { return ended.Load() == jobs })
 		require.EqualValues(t, 1, inside.peak.Load())
 	})
 }

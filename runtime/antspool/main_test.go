@@ -2,16 +2,14 @@ package antspool_test
 
 import (
 	"context"
-	"runtime"
-	"strconv"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/panjf2000/ants/v2"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -21,8 +19,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) }
 
 var bg = context.Background()
 
-const patience = 20 * time.Second
-
 // newAnts makes a pool of ants that is released, if that has not been done, at the end of the test.
 func newAnts(t testing.TB, size int, opts ...ants.Option) *ants.Pool {
 	t.Helper()
@@ -30,7 +26,7 @@ func newAnts(t testing.TB, size int, opts ...ants.Option) *ants.Pool {
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if !p.IsClosed() {
-			require.NoError(t, p.ReleaseTimeout(patience), "goroutines of the pool do not end")
+			require.NoError(t, p.ReleaseTimeout(locktest.Patience), "goroutines of the pool do not end")
 		}
 	})
 	return p
@@ -57,33 +53,9 @@ func check(t testing.TB, p *antspool.Pool) *antspool.Pool {
 // requireIdle checks that all permits are back soon, and that nothing is left over.
 func requireIdle(t testing.TB, p *antspool.Pool) {
 	t.Helper()
-	eventually(t, "idle", func() bool {
+	locktest.Eventually(t, "idle", func() bool {
 		return p.Idle() && p.Gate().Waiting() == 0 && p.Gate().Available() == p.Gate().Size()
 	})
-}
-
-// eventually waits until cond is true.
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !cond(); time.Sleep(100 * time.Microsecond) {
-		if time.Now().After(deadline) {
-			buf := make([]byte, 1<<20)
-			t.Fatalf("never: %s\n%s", what, buf[:runtime.Stack(buf, true)])
-		}
-	}
-}
-
-// receive takes a value from c, which must come.
-func receive[T any](t testing.TB, c <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(patience):
-		buf := make([]byte, 1<<20)
-		t.Fatalf("nothing came\n%s", buf[:runtime.Stack(buf, true)])
-		panic("unreachable")
-	}
 }
 
 type newPoolFunc func(t testing.TB, size int, opts ...antspool.Option) *antspool.Pool
@@ -93,17 +65,6 @@ func both(t *testing.T, f func(t *testing.T, newPool newPoolFunc)) {
 	t.Helper()
 	t.Run("nonblocking", func(t *testing.T) { f(t, newPool) })
 	t.Run("blocking", func(t *testing.T) { f(t, newBlockingPool) })
-}
-
-// atEveryProcs runs f at several numbers of processors.
-func atEveryProcs(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	for _, n := range []int{1, 2, 4, 16} {
-		t.Run("procs="+strconv.Itoa(n), func(t *testing.T) {
-			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
-			f(t)
-		})
-	}
 }
 
 // occupy has foreign work hold n goroutines of the ants pool until the function that it returns is called.
@@ -117,7 +78,7 @@ func occupy(t testing.TB, p *antspool.Pool, n int) (leave func()) {
 			<-gone
 		}))
 	}
-	eventually(t, "occupied", func() bool { return running.Load() == int64(n) })
+	locktest.Eventually(t, "occupied", func() bool { return running.Load() == int64(n) })
 	return func() { close(gone) }
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/panjf2000/ants/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -64,7 +65,7 @@ func TestPoolWithoutLimitHasNone(t *testing.T) {
 			require.NoError(t, p.Submit(bg, 1000, job))
 		}
 	}
-	eventually(t, "all at once", func() bool { return inside.now.Load() == jobs })
+	locktest.Eventually(t, "all at once", func() bool { return inside.now.Load() == jobs })
 	close(end)
 }
 
@@ -106,21 +107,21 @@ func TestTuneLetsJobsInAndOut(t *testing.T) {
 	for range 8 {
 		jobs = append(jobs, p.Go(1, job))
 	}
-	eventually(t, "one", func() bool { return running.now.Load() == 1 })
+	locktest.Eventually(t, "one", func() bool { return running.now.Load() == 1 })
 	p.Tune(4)
-	eventually(t, "four", func() bool { return running.now.Load() == 4 })
+	locktest.Eventually(t, "four", func() bool { return running.now.Load() == 4 })
 	p.Tune(2)
 	late := p.Go(3, job)
 	require.ErrorIs(t, late.Err(), semaphore.ErrTooLarge)
 	for range 4 {
 		release <- struct{}{}
 	}
-	eventually(t, "two", func() bool { return running.now.Load() == 2 && p.Gate().Waiting() == 2 })
+	locktest.Eventually(t, "two", func() bool { return running.now.Load() == 2 && p.Gate().Waiting() == 2 })
 	require.EqualValues(t, 4, running.peak.Load())
-	eventually(t, "two goroutines", func() bool { return p.Ants().Running() == 2 })
+	locktest.Eventually(t, "two goroutines", func() bool { return p.Ants().Running() == 2 })
 	close(release)
 	for _, j := range jobs {
-		receive(t, j.Done())
+		locktest.Receive(t, j.Done())
 		require.NoError(t, j.Err())
 	}
 }
@@ -130,7 +131,7 @@ func TestTuneToLessEndsRequestsForMore(t *testing.T) {
 	release := hold(t, p.Gate(), 4)
 	j := p.Go(3, func() { t.Error("ran") })
 	p.Tune(2)
-	receive(t, j.Done())
+	locktest.Receive(t, j.Done())
 	require.ErrorIs(t, j.Err(), semaphore.ErrTooLarge)
 	release()
 }
@@ -154,12 +155,12 @@ func TestTuneEndsGoroutinesThatNeverRest(t *testing.T) {
 	for range 16 {
 		p.Go(1, next)
 	}
-	eventually(t, "eight", func() bool { return running.now.Load() == 8 })
+	locktest.Eventually(t, "eight", func() bool { return running.now.Load() == 8 })
 	p.Tune(2)
 	for range 100 {
 		step <- struct{}{}
 	}
-	eventually(t, "two", func() bool { return running.now.Load() == 2 && p.Ants().Running() == 2 })
+	locktest.Eventually(t, "two", func() bool { return running.now.Load() == 2 && p.Ants().Running() == 2 })
 	require.Positive(t, p.Ready(), "more get permits than goroutines")
 	close(stop)
 }

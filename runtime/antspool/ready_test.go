@@ -10,6 +10,7 @@ import (
 	"github.com/panjf2000/ants/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -29,7 +30,7 @@ func TestJobsOutliveForeignWork(t *testing.T) {
 			require.EqualValues(t, 2, p.Gate().Waiting())
 			leave()
 			for _, j := range jobs {
-				receive(t, j.Done())
+				locktest.Receive(t, j.Done())
 				require.NoError(t, j.Err())
 			}
 			requireIdle(t, p)
@@ -43,12 +44,12 @@ func TestPoolWithABoundedQueueIsAskedAgain(t *testing.T) {
 	var foreign sync.WaitGroup
 	foreign.Add(1)
 	go func() { _ = p.Ants().Submit(foreign.Done) }()
-	eventually(t, "the queue of ants is full", func() bool { return p.Ants().Waiting() == 1 })
+	locktest.Eventually(t, "the queue of ants is full", func() bool { return p.Ants().Waiting() == 1 })
 	j := p.Go(1, func() {})
-	eventually(t, "refused", func() bool { return p.Retries() > 0 })
+	locktest.Eventually(t, "refused", func() bool { return p.Retries() > 0 })
 	leave()
 	foreign.Wait()
-	receive(t, j.Done())
+	locktest.Receive(t, j.Done())
 	require.NoError(t, j.Err())
 }
 
@@ -84,9 +85,9 @@ func TestReadyJobsFindAGoroutineThatOthersLeave(t *testing.T) {
 		long := p.Go(1, func() { <-end })
 		short := p.Go(1, func() {})
 		leave()
-		receive(t, short.Done())
+		locktest.Receive(t, short.Done())
 		close(end)
-		receive(t, long.Done())
+		locktest.Receive(t, long.Done())
 	})
 }
 
@@ -103,7 +104,7 @@ func TestRetriesGrowRareAndEnd(t *testing.T) {
 	require.LessOrEqual(t, p.Retries(), growing+int(time.Since(start)/antspool.MaxDelay)+1)
 	require.Greater(t, p.Retries(), 2)
 	leave()
-	receive(t, j.Done())
+	locktest.Receive(t, j.Done())
 	requireIdle(t, p)
 	n := p.Retries()
 	time.Sleep(3 * antspool.MaxDelay)
@@ -115,10 +116,10 @@ func TestRetriesStopWhenAJobThatEndsHasTakenTheLast(t *testing.T) {
 	end := make(chan struct{})
 	p.Go(1, func() { <-end })
 	last := p.Go(1, func() {})
-	eventually(t, "the looks are far apart", func() bool { return p.Retries() > 12 })
+	locktest.Eventually(t, "the looks are far apart", func() bool { return p.Retries() > 12 })
 	n := p.Retries()
 	close(end)
-	receive(t, last.Done())
+	locktest.Receive(t, last.Done())
 	if p.Retries() > n+1 {
 		t.Skip("this machine is too busy: the timer was quicker")
 	}
@@ -135,10 +136,10 @@ func TestOneGoroutineAsksABlockingPool(t *testing.T) {
 		jobs = append(jobs, p.Go(1, func() {}))
 		require.LessOrEqual(t, p.Ants().Waiting(), 1)
 	}
-	eventually(t, "one", func() bool { return p.Ants().Waiting() == 1 })
+	locktest.Eventually(t, "one", func() bool { return p.Ants().Waiting() == 1 })
 	leave()
 	for _, j := range jobs {
-		receive(t, j.Done())
+		locktest.Receive(t, j.Done())
 	}
 }
 
@@ -157,11 +158,11 @@ func TestWakeDoesNotWait(t *testing.T) {
 			defer close(released)
 			release()
 		}()
-		receive(t, released)
+		locktest.Receive(t, released)
 		require.Equal(t, 3, p.Ready())
 		leave()
 		for _, j := range jobs {
-			receive(t, j.Done())
+			locktest.Receive(t, j.Done())
 		}
 	})
 }
@@ -180,7 +181,7 @@ func TestForeignWorkGetsItsTurnOnBlockingPools(t *testing.T) {
 	for range 5 {
 		done := make(chan struct{})
 		go func() { _ = p.Ants().Submit(func() { close(done) }) }()
-		receive(t, done)
+		locktest.Receive(t, done)
 	}
 	stop.Store(true)
 }
@@ -200,7 +201,7 @@ func TestStacksDoNotGrowWithTheQueue(t *testing.T) {
 			})
 		}
 		release()
-		receive(t, last.Done())
+		locktest.Receive(t, last.Done())
 		require.Less(t, deepest.peak.Load(), int64(20))
 	})
 }
@@ -223,16 +224,16 @@ func TestDeepQueueEndsOnAClosedPool(t *testing.T) {
 				all = append(all, j)
 			}
 			if direct {
-				require.NoError(t, p.Ants().ReleaseTimeout(patience))
+				require.NoError(t, p.Ants().ReleaseTimeout(locktest.Patience))
 				require.EqualValues(t, jobs, gate.Waiting(), "nobody has told us")
 				release()
 			} else {
-				require.NoError(t, p.ReleaseTimeout(patience))
+				require.NoError(t, p.ReleaseTimeout(locktest.Patience))
 				require.Zero(t, gate.Waiting())
 				release()
 			}
 			for _, j := range all {
-				receive(t, j.Done())
+				locktest.Receive(t, j.Done())
 				require.Equal(t, ants.ErrPoolClosed, j.Err())
 			}
 			require.Less(t, deepest.peak.Load(), int64(40))
@@ -257,12 +258,12 @@ func TestJobsOutliveLostWakeupsOfAnts(t *testing.T) {
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); n++ {
 		j := &jobs[n%len(jobs)]
 		if *j != nil {
-			receive(t, (*j).Done())
+			locktest.Receive(t, (*j).Done())
 		}
 		*j = p.Go(1, boom)
 	}
 	for _, j := range jobs {
-		receive(t, j.Done())
+		locktest.Receive(t, j.Done())
 	}
 	t.Logf("%d jobs", n)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert" // for what runs on other goroutines
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -21,7 +22,7 @@ var releases = map[string]func(p *antspool.Pool) error{
 	"Close":          func(p *antspool.Pool) error { p.Close(); return nil },
 	"Release":        func(p *antspool.Pool) error { p.Release(); return nil },
 	"ReleaseContext": func(p *antspool.Pool) error { return p.ReleaseContext(bg) },
-	"ReleaseTimeout": func(p *antspool.Pool) error { return p.ReleaseTimeout(patience) },
+	"ReleaseTimeout": func(p *antspool.Pool) error { return p.ReleaseTimeout(locktest.Patience) },
 }
 
 func TestReleaseEndsWhatHasNotBegunAndNothingElse(t *testing.T) {
@@ -32,27 +33,27 @@ func TestReleaseEndsWhatHasNotBegunAndNothingElse(t *testing.T) {
 				p := newPool(t, 2, antspool.WithGate(gate))
 				end := make(chan struct{})
 				running := []*antspool.Job{p.Go(1, func() { <-end }), p.Go(1, func() { <-end })}
-				eventually(t, "two run", func() bool { return p.Ants().Running() == 2 && p.Ready() == 0 })
+				locktest.Eventually(t, "two run", func() bool { return p.Ants().Running() == 2 && p.Ready() == 0 })
 				never := func() { t.Error("ran") }
 				ready := p.Go(1, never)
-				eventually(t, "ready", func() bool { return p.Ready() == 1 })
+				locktest.Eventually(t, "ready", func() bool { return p.Ready() == 1 })
 				waiting := []*antspool.Job{p.Go(2, never), p.Go(0, never), p.Go(1, never)}
 				submits := make(chan error)
 				for range 3 {
 					go func() { submits <- p.Submit(bg, 3, never) }()
 				}
-				eventually(t, "waiting", func() bool { return gate.Waiting() == 5 })
+				locktest.Eventually(t, "waiting", func() bool { return gate.Waiting() == 5 })
 
 				released := make(chan error, 1)
 				go func() { released <- release(p) }()
 				for range 3 {
-					require.Equal(t, ants.ErrPoolClosed, receive(t, submits))
+					require.Equal(t, ants.ErrPoolClosed, locktest.Receive(t, submits))
 				}
 				for _, j := range append(waiting, ready) {
-					receive(t, j.Done())
+					locktest.Receive(t, j.Done())
 					require.Equal(t, ants.ErrPoolClosed, j.Err())
 				}
-				eventually(t, "permits", func() bool { return gate.Available() == 1 && gate.Waiting() == 0 })
+				locktest.Eventually(t, "permits", func() bool { return gate.Available() == 1 && gate.Waiting() == 0 })
 
 				require.Equal(t, ants.ErrPoolClosed, p.Submit(bg, 1, never))
 				require.Equal(t, ants.ErrPoolClosed, p.Go(1, never).Err())
@@ -64,10 +65,10 @@ func TestReleaseEndsWhatHasNotBegunAndNothingElse(t *testing.T) {
 				}
 				close(end)
 				for _, j := range running {
-					receive(t, j.Done())
+					locktest.Receive(t, j.Done())
 					require.NoError(t, j.Err())
 				}
-				require.NoError(t, receive(t, released))
+				require.NoError(t, locktest.Receive(t, released))
 				require.EqualValues(t, 3, gate.Available())
 				require.NoError(t, gate.Acquire(bg, 3), "the gate stays open: it may be another's")
 				gate.Release(3)
@@ -81,7 +82,7 @@ func TestReleaseWaitsNoLongerThanItsContext(t *testing.T) {
 	p := newPool(t, 1)
 	begun, end := make(chan struct{}), make(chan struct{})
 	j := p.Go(1, func() { close(begun); <-end })
-	receive(t, begun)
+	locktest.Receive(t, begun)
 	ctx, cancel := context.WithTimeout(bg, time.Millisecond)
 	defer cancel()
 	require.Equal(t, context.DeadlineExceeded, p.ReleaseContext(ctx))
@@ -90,13 +91,13 @@ func TestReleaseWaitsNoLongerThanItsContext(t *testing.T) {
 	p.Release()
 	p.Close()
 	close(end)
-	receive(t, j.Done())
+	locktest.Receive(t, j.Done())
 	require.NoError(t, j.Err())
 
 	p = newPool(t, 1)
 	begun, end = make(chan struct{}), make(chan struct{})
 	p.Go(1, func() { close(begun); <-end })
-	receive(t, begun)
+	locktest.Receive(t, begun)
 	require.Equal(t, ants.ErrTimeout, p.ReleaseTimeout(time.Millisecond))
 	close(end)
 	require.NoError(t, newPool(t, 1).ReleaseContext(nil)) //nolint:staticcheck // ants allows it
@@ -108,23 +109,23 @@ func TestJobsEndWhenAntsIsReleasedDirectly(t *testing.T) {
 		p := newPool(t, 2, antspool.WithGate(semaphore.New(3)))
 		end := make(chan struct{})
 		running := []*antspool.Job{p.Go(1, func() { <-end }), p.Go(1, func() { <-end })}
-		eventually(t, "two run", func() bool { return p.Ants().Running() == 2 && p.Ready() == 0 })
+		locktest.Eventually(t, "two run", func() bool { return p.Ants().Running() == 2 && p.Ready() == 0 })
 		var rest []*antspool.Job
 		for range 10 {
 			rest = append(rest, p.Go(1, func() { t.Error("ran") }))
 		}
 		submit := make(chan error)
 		go func() { submit <- p.Submit(bg, 1, func() { t.Error("ran") }) }()
-		eventually(t, "waiting", func() bool { return p.Gate().Waiting() == 10 })
+		locktest.Eventually(t, "waiting", func() bool { return p.Gate().Waiting() == 10 })
 		p.Ants().Release()
-		require.Equal(t, ants.ErrPoolClosed, receive(t, submit))
+		require.Equal(t, ants.ErrPoolClosed, locktest.Receive(t, submit))
 		for _, j := range rest {
-			receive(t, j.Done())
+			locktest.Receive(t, j.Done())
 			require.Equal(t, ants.ErrPoolClosed, j.Err())
 		}
 		close(end)
 		for _, j := range running {
-			receive(t, j.Done())
+			locktest.Receive(t, j.Done())
 			require.NoError(t, j.Err())
 		}
 		require.Equal(t, ants.ErrPoolClosed, p.Submit(bg, 1, func() { t.Error("ran") }))
@@ -138,13 +139,13 @@ func TestNothingBeginsAfterADirectRelease(t *testing.T) {
 		p := newPool(t, 2)
 		begun, end := make(chan struct{}), make(chan struct{})
 		running := p.Go(2, func() { close(begun); <-end })
-		receive(t, begun)
+		locktest.Receive(t, begun)
 		waiting := p.Go(1, func() { t.Error("ran") })
 		p.Ants().Release()
 		close(end)
-		receive(t, waiting.Done())
+		locktest.Receive(t, waiting.Done())
 		require.Equal(t, ants.ErrPoolClosed, waiting.Err())
-		receive(t, running.Done())
+		locktest.Receive(t, running.Done())
 		require.NoError(t, running.Err())
 	})
 }
@@ -189,8 +190,8 @@ func TestReleaseAgainstSubmit(t *testing.T) {
 			if !p.MayBlock() {
 				wg.Go(func() { submit(func() error { return p.TrySubmit(1, job) }) })
 			}
-			eventually(t, "under load", func() bool { return ran.Load() > 3 })
-			require.NoError(t, p.ReleaseTimeout(patience))
+			locktest.Eventually(t, "under load", func() bool { return ran.Load() > 3 })
+			require.NoError(t, p.ReleaseTimeout(locktest.Patience))
 			over.Store(true)
 			wg.Wait()
 			require.Equal(t, promised.Load(), ran.Load())

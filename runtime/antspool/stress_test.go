@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert" // for what runs on other goroutines
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -27,7 +28,7 @@ func TestStress(t *testing.T) {
 		rounds = 1500
 	}
 	for _, nonblocking := range []bool{true, false} {
-		atEveryProcs(t, func(t *testing.T) {
+		locktest.AtEveryProcs(t, func(t *testing.T) {
 			const size, submitters = 4, 6
 			gate := semaphore.New(size)
 			p := check(t, antspool.New(newAnts(t, 3, ants.WithNonblocking(nonblocking),
@@ -126,7 +127,7 @@ func TestStress(t *testing.T) {
 			jobs.Wait()
 			close(stop)
 			foreign.Wait()
-			eventually(t, "all run", func() bool { return ran.Load() == promised.Load() })
+			locktest.Eventually(t, "all run", func() bool { return ran.Load() == promised.Load() })
 			require.LessOrEqual(t, held.peak.Load(), int64(size))
 			require.EqualValues(t, rounds*submitters, promised.Load()+refused.Load())
 			requireIdle(t, p)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert" // for what runs on other goroutines
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -29,15 +30,15 @@ func TestSubmitRunsOnTheAntsPoolWithItsWeight(t *testing.T) {
 				assert.GreaterOrEqual(t, p.Ants().Running(), 1)
 				held <- 10 - p.Gate().Available()
 			}))
-			require.Equal(t, weight, receive(t, held))
-			eventually(t, "permits are back", func() bool { return p.Gate().Available() == 10 })
+			require.Equal(t, weight, locktest.Receive(t, held))
+			locktest.Eventually(t, "permits are back", func() bool { return p.Gate().Available() == 10 })
 		}
 	})
 }
 
 func TestJobsHoldAtMostThePermitsOfTheGate(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
-		atEveryProcs(t, func(t *testing.T) {
+		locktest.AtEveryProcs(t, func(t *testing.T) {
 			const size, submitters, each = 5, 8, 60
 			p := newPool(t, 8, antspool.WithGate(semaphore.New(size)))
 			var held highWater
@@ -62,7 +63,7 @@ func TestJobsHoldAtMostThePermitsOfTheGate(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			eventually(t, "all run", func() bool { return ran.Load() == submitters*each })
+			locktest.Eventually(t, "all run", func() bool { return ran.Load() == submitters*each })
 			require.LessOrEqual(t, held.peak.Load(), int64(size))
 		})
 	})
@@ -88,12 +89,12 @@ func TestContextEndsTheWaitForPermits(t *testing.T) {
 		ctx, cancel := context.WithCancel(bg)
 		end := make(chan error)
 		go func() { end <- p.Submit(ctx, 2, func() { t.Error("ran") }) }()
-		eventually(t, "waiting", func() bool { return p.Gate().Waiting() == 1 })
+		locktest.Eventually(t, "waiting", func() bool { return p.Gate().Waiting() == 1 })
 		behind := p.Go(1, func() {})
 		cancel()
-		require.Equal(t, context.Canceled, receive(t, end))
+		require.Equal(t, context.Canceled, locktest.Receive(t, end))
 		release()
-		receive(t, behind.Done())
+		locktest.Receive(t, behind.Done())
 		require.NoError(t, behind.Err())
 	})
 }
@@ -132,12 +133,12 @@ func TestDoneContextWinsAgainstALateGrant(t *testing.T) {
 		ctx := doneWhen{bg, new(atomic.Bool)}
 		end := make(chan error)
 		go func() { end <- p.Submit(ctx, 2, func() { t.Error("ran") }) }()
-		eventually(t, "waiting", func() bool { return p.Gate().Waiting() == 1 })
+		locktest.Eventually(t, "waiting", func() bool { return p.Gate().Waiting() == 1 })
 		behind := p.Go(2, func() {})
 		ctx.done.Store(true)
 		release()
-		require.Equal(t, context.Canceled, receive(t, end))
-		receive(t, behind.Done())
+		require.Equal(t, context.Canceled, locktest.Receive(t, end))
+		locktest.Receive(t, behind.Done())
 		require.NoError(t, behind.Err(), "the goroutine goes on with the next")
 	})
 }
@@ -149,7 +150,7 @@ func TestOversizedWeightFailsAtOnce(t *testing.T) {
 			require.Equal(t, semaphore.ErrTooLarge, p.Submit(bg, weight, func() { t.Error("ran") }))
 			j := p.Go(weight, func() { t.Error("ran") })
 			require.Equal(t, semaphore.ErrTooLarge, j.Err())
-			receive(t, j.Done())
+			locktest.Receive(t, j.Done())
 		}
 		if !p.MayBlock() {
 			require.Equal(t, semaphore.ErrTooLarge, p.TrySubmit(3, func() { t.Error("ran") }))
@@ -166,7 +167,7 @@ func TestErrorsOfTheGateAreToldAsTheyAre(t *testing.T) {
 		require.Equal(t, semaphore.ErrQueueFull, p.Go(1, func() { t.Error("ran") }).Err())
 		require.Equal(t, semaphore.ErrQueueFull, p.Submit(bg, 1, func() { t.Error("ran") }))
 		p.Gate().Close()
-		receive(t, first.Done())
+		locktest.Receive(t, first.Done())
 		require.Equal(t, semaphore.ErrClosed, first.Err())
 		require.Equal(t, semaphore.ErrClosed, p.Submit(bg, 1, func() { t.Error("ran") }))
 		require.Equal(t, semaphore.ErrClosed, p.Go(0, func() { t.Error("ran") }).Err())
@@ -183,7 +184,7 @@ func TestTrySubmitNeverWaits(t *testing.T) {
 	require.NoError(t, p.TrySubmit(2, func() { <-ran }))
 	require.Equal(t, antspool.ErrBusy, p.TrySubmit(1, func() { t.Error("ran") }))
 	ran <- struct{}{}
-	eventually(t, "ended", func() bool { return p.Gate().Available() == 2 })
+	locktest.Eventually(t, "ended", func() bool { return p.Gate().Available() == 2 })
 
 	leave := occupy(t, p, 2)
 	require.Equal(t, ants.ErrPoolOverload, p.TrySubmit(1, func() { t.Error("ran") }))
@@ -198,9 +199,9 @@ func TestTrySubmitNeverOvertakes(t *testing.T) {
 	leave := occupy(t, p, 1)
 	first := p.Go(1, func() {})
 	require.Equal(t, ants.ErrPoolOverload, p.TrySubmit(1, func() { t.Error("ran") }))
-	eventually(t, "the looks are far apart", func() bool { return p.Retries() > 15 })
+	locktest.Eventually(t, "the looks are far apart", func() bool { return p.Retries() > 15 })
 	leave()
-	eventually(t, "a goroutine", func() bool {
+	locktest.Eventually(t, "a goroutine", func() bool {
 		select {
 		case <-first.Done():
 			return true
@@ -208,14 +209,14 @@ func TestTrySubmitNeverOvertakes(t *testing.T) {
 			return p.TrySubmit(1, func() { assert.NotEqual(t, semaphore.ErrPending, first.Err()) }) == nil
 		}
 	})
-	receive(t, first.Done())
+	locktest.Receive(t, first.Done())
 
 	release := hold(t, p.Gate(), 10)
 	second := p.Go(5, func() {})
 	p.Gate().Resize(12)
 	require.Equal(t, antspool.ErrBusy, p.TrySubmit(1, func() { t.Error("ran") }))
 	release()
-	receive(t, second.Done())
+	locktest.Receive(t, second.Done())
 }
 
 func TestJobsBeginInTheOrderOfSubmission(t *testing.T) {
@@ -231,10 +232,10 @@ func TestJobsBeginInTheOrderOfSubmission(t *testing.T) {
 				continue
 			}
 			go func() { assert.NoError(t, p.Submit(bg, 1, add)) }()
-			eventually(t, "waiting", func() bool { return p.Gate().Waiting() == int64(i+1) })
+			locktest.Eventually(t, "waiting", func() bool { return p.Gate().Waiting() == int64(i+1) })
 		}
 		release()
-		eventually(t, "all run", func() bool { return p.Gate().Waiting() == 0 && p.Gate().TryAcquire(1) })
+		locktest.Eventually(t, "all run", func() bool { return p.Gate().Waiting() == 0 && p.Gate().TryAcquire(1) })
 		require.Len(t, order, jobs)
 		require.IsIncreasing(t, order)
 		p.Gate().Release(1)
@@ -254,11 +255,11 @@ func TestJobsThatLackAGoroutineBeginInOrder(t *testing.T) {
 				continue
 			}
 			go func() { assert.NoError(t, p.Submit(bg, 1, add)) }()
-			eventually(t, "ready", func() bool { return p.Ready() == i+1 })
+			locktest.Eventually(t, "ready", func() bool { return p.Ready() == i+1 })
 		}
 		leave()
 		for i := range jobs {
-			require.Equal(t, i, receive(t, order))
+			require.Equal(t, i, locktest.Receive(t, order))
 		}
 	})
 }
@@ -294,7 +295,7 @@ func TestPanicReachesAntsAsWithoutUs(t *testing.T) {
 				},
 			} {
 				submit()
-				c := receive(t, got)
+				c := locktest.Receive(t, got)
 				require.Same(t, errBoom, c.value, name)
 				require.Contains(t, c.stack, "antspool_test.boom(", "%s: the handler sees where", name)
 				require.NotContains(t, c.stack, "recovered", name)
@@ -315,14 +316,14 @@ func TestPanicsKeepThePoolGoing(t *testing.T) {
 			jobs = append(jobs, p.Go(1, boom), p.Go(1, runtime.Goexit), p.Go(1, func() {}))
 		}
 		for i, j := range jobs {
-			receive(t, j.Done())
+			locktest.Receive(t, j.Done())
 			if i%3 == 2 {
 				require.NoError(t, j.Err())
 			} else {
 				require.Equal(t, antspool.ErrAborted, j.Err())
 			}
 		}
-		eventually(t, "handlers", func() bool { return panics.Load() == each })
+		locktest.Eventually(t, "handlers", func() bool { return panics.Load() == each })
 	}
 }
 
@@ -343,12 +344,12 @@ func TestOverReleaseDoesNotStopThePool(t *testing.T) {
 		p := check(t, antspool.New(newAnts(t, 1, ants.WithNonblocking(nonblocking),
 			ants.WithPanicHandler(func(v any) { panics <- v })), antspool.WithGate(semaphore.New(1))))
 		j := p.Go(1, func() { p.Gate().Release(1) })
-		require.Equal(t, "semaphore: released more than held", receive(t, panics))
-		receive(t, j.Done())
+		require.Equal(t, "semaphore: released more than held", locktest.Receive(t, panics))
+		locktest.Receive(t, j.Done())
 		require.NoError(t, p.Submit(bg, 1, func() { p.Gate().Release(1) }))
-		require.Equal(t, "semaphore: released more than held", receive(t, panics))
+		require.Equal(t, "semaphore: released more than held", locktest.Receive(t, panics))
 		j = p.Go(1, func() {})
-		receive(t, j.Done())
+		locktest.Receive(t, j.Done())
 		require.NoError(t, j.Err())
 	}
 }

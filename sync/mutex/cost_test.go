@@ -5,7 +5,6 @@ package mutex_test
 import (
 	"context"
 	"os/exec"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/mutex"
 )
 
@@ -28,9 +28,7 @@ func TestWordSizes(t *testing.T) {
 }
 
 func TestWaitingAllocatesNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector makes sync.Pool forget things at random")
-	}
+	locktest.SkipUnderRace(t)
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
 	for name, lock := range map[string]func(m *mutex.Mutex){
@@ -40,61 +38,23 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m mutex.Mutex
-			start, done := make(chan struct{}), make(chan struct{})
-			go func() {
-				for range start {
-					lock(&m)
-					m.Unlock()
-					done <- struct{}{}
-				}
-			}()
-			defer close(start)
-			round := func() {
-				m.Lock()
-				start <- struct{}{}
-				for m.Waiting() == 0 {
-					runtime.Gosched()
-				}
+			require.Zero(t, locktest.AllocsPerWait(&m, m.Lock, m.Unlock, func() {
+				lock(&m)
 				m.Unlock()
-				<-done
-			}
-			for range 100 {
-				round()
-			}
-			require.Zero(t, testing.AllocsPerRun(200, round))
+			}))
 		})
 	}
 }
 
 func TestSleepingAllocatesNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector makes sync.Pool forget things at random")
-	}
+	locktest.SkipUnderRace(t)
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
 	forEachTwoBit(t, func(t *testing.T, m twoBit) {
-		start, done := make(chan struct{}), make(chan struct{})
-		go func() {
-			for range start {
-				_ = m.LockContext(ctx)
-				m.Unlock()
-				done <- struct{}{}
-			}
-		}()
-		defer close(start)
-		round := func() {
-			m.Lock()
-			start <- struct{}{}
-			for m.Waiting() == 0 {
-				runtime.Gosched()
-			}
+		require.Zero(t, locktest.AllocsPerWait(m, m.Lock, m.Unlock, func() {
+			_ = m.LockContext(ctx)
 			m.Unlock()
-			<-done
-		}
-		for range 100 {
-			round()
-		}
-		require.Zero(t, testing.AllocsPerRun(200, round))
+		}))
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/waiter"
 )
@@ -40,7 +41,7 @@ func TestConcurrentDoubleUnlockPanicsOnce(t *testing.T) {
 	if testing.Short() {
 		rounds = 2000
 	}
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		var m mutex.Mutex
 		panics := make(chan bool, 2)
 		for range rounds {
@@ -51,7 +52,7 @@ func TestConcurrentDoubleUnlockPanicsOnce(t *testing.T) {
 					m.Unlock()
 				}()
 			}
-			require.NotEqual(t, receive(t, panics), receive(t, panics))
+			require.NotEqual(t, locktest.Receive(t, panics), locktest.Receive(t, panics))
 		}
 		requireFree(t, &m)
 	})
@@ -81,7 +82,7 @@ func TestDoneContextNeverLocks(t *testing.T) {
 
 // Goroutines, goroutines with a context or a timeout, selects and polled futures stand in one line.
 func TestLocksAreFIFOWhoeverWaits(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		const n = 40
 		var m mutex.Mutex
 		var order []int
@@ -120,7 +121,7 @@ func TestLocksAreFIFOWhoeverWaits(t *testing.T) {
 					}()
 				})))
 			}
-			awaitWaiting(t, &m, i+1)
+			locktest.AwaitWaiting(t, &m, i+1)
 		}
 		require.False(t, m.TryLock())
 		m.Unlock()
@@ -138,7 +139,7 @@ func TestMutualExclusionUnderEverything(t *testing.T) {
 	if testing.Short() {
 		rounds = 300
 	}
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		var m mutex.Mutex
 		var counter, want int
 		var mine [8]int

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/mutex"
 )
 
@@ -41,17 +42,9 @@ func forEachTwoBit(t *testing.T, f func(t *testing.T, m twoBit)) {
 	t.Run("packed", func(t *testing.T) { f(t, packedLock{mutex.NewPacked(40), 17}) })
 }
 
-// awaitSleeping waits until n sleep for m.
-func awaitSleeping(t *testing.T, m twoBit, n int) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); m.Waiting() != n; runtime.Gosched() {
-		require.True(t, time.Now().Before(deadline), "%d sleep, not %d", m.Waiting(), n)
-	}
-}
-
 func TestTwoBitsExclude(t *testing.T) {
 	forEachTwoBit(t, func(t *testing.T, m twoBit) {
-		atEveryProcs(t, func(t *testing.T) {
+		locktest.AtEveryProcs(t, func(t *testing.T) {
 			var wg sync.WaitGroup
 			inside, entered := 0, 0 // the race detector sees who gets in wrongly
 			for g := range 8 {
@@ -124,16 +117,16 @@ func TestTwoBitsWakeOneByOne(t *testing.T) {
 				order <- i
 				m.Unlock()
 			}()
-			awaitSleeping(t, m, i+1)
+			locktest.AwaitWaiting(t, m, i+1)
 		}
 		go func() { gaveUp <- m.LockContext(ctx) }()
-		awaitSleeping(t, m, 4)
+		locktest.AwaitWaiting(t, m, 4)
 		cancel()
-		require.ErrorIs(t, receive(t, gaveUp), context.Canceled)
-		awaitSleeping(t, m, 3)
+		require.ErrorIs(t, locktest.Receive(t, gaveUp), context.Canceled)
+		locktest.AwaitWaiting(t, m, 3)
 		m.Unlock()
 		for i := range 3 {
-			require.Equal(t, i, receive(t, order))
+			require.Equal(t, i, locktest.Receive(t, order))
 		}
 		m.Lock() // whoever was last may still be unlocking
 		defer m.Unlock()
@@ -167,7 +160,7 @@ func TestTwoBitsStarveNobody(t *testing.T) {
 				m.Unlock()
 			}
 		}()
-		receive(t, done)
+		locktest.Receive(t, done)
 		close(stop)
 		holder.Wait()
 	})
@@ -185,15 +178,15 @@ func TestPackedLocksAreIndependent(t *testing.T) {
 	woken := make(chan int, 2)
 	for _, i := range []int{16, 17} {
 		go func() { p.Lock(i); woken <- i }()
-		awaitSleeping(t, packedLock{p, i}, 1)
+		locktest.AwaitWaiting(t, packedLock{p, i}, 1)
 	}
 	p.Unlock(15) // a neighbour's: it wakes nobody
 	require.True(t, p.TryLock(15))
 	p.Unlock(17)
-	require.Equal(t, 17, receive(t, woken))
+	require.Equal(t, 17, locktest.Receive(t, woken))
 	require.Equal(t, 1, p.Waiting(16), "woken by somebody else's unlock")
 	p.Unlock(16)
-	require.Equal(t, 16, receive(t, woken))
+	require.Equal(t, 16, locktest.Receive(t, woken))
 	for i := range p.Len() {
 		p.Locker(i).Unlock()
 	}

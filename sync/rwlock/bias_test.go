@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -41,13 +42,13 @@ func TestRUnlockElsewhere(t *testing.T) {
 		var wg sync.WaitGroup
 		for g := range n {
 			wg.Go(func() {
-				for range scaled(2000) {
+				for range locktest.Scaled(2000) {
 					deep(g, l.RLock)
 					held <- struct{}{}
 				}
 			})
 			wg.Go(func() {
-				for range scaled(2000) {
+				for range locktest.Scaled(2000) {
 					<-held
 					deep(n-g, l.RUnlock)
 				}
@@ -76,10 +77,10 @@ func TestMoreReadersThanRoomInTheTable(t *testing.T) {
 		in.Wait()
 		requireState(t, l, asReader)
 		w := queued(t, l, l.Lock)
-		requireBlocked(t, w)
+		locktest.RequireBlocked(t, w)
 		close(gate)
 		out.Wait()
-		receive(t, w)
+		locktest.Receive(t, w)
 		l.Unlock()
 	})
 }
@@ -110,7 +111,7 @@ func TestThousandsOfLocksShareTheTable(t *testing.T) {
 			data := make([]datum, len(locks))
 			for g := range 4 {
 				wg.Go(func() {
-					for i := range scaled(4 * len(locks)) {
+					for i := range locktest.Scaled(4 * len(locks)) {
 						j := (i*7 + g) % 256 // four in each column
 						l, d := locks[j], &data[j]
 						if (i+g)%64 == 0 {
@@ -148,7 +149,7 @@ func TestUpgradeBesideHiddenReaders(t *testing.T) {
 			require.False(t, l.TryUpgrade())
 			up := queued(t, l, l.Upgrade)
 			l.RUnlock()
-			receive(t, up)
+			locktest.Receive(t, up)
 			l.Downgrade()
 			requireState(t, l, asReader)
 			l.RUnlock()
@@ -183,13 +184,13 @@ func TestBiasComesBackWhenReadersCompete(t *testing.T) {
 		"lock":    func() { lockAs(l, asWriter); unlockAs(l, asWriter) },
 		"try":     func() { require.True(t, l.TryLock()); l.Unlock() },
 		"upgrade": func() { l.ULock(); l.Upgrade(); l.Unlock() },
-		"timeout": func() { require.True(t, l.LockTimeout(patience)); l.Unlock() },
+		"timeout": func() { require.True(t, l.LockTimeout(locktest.Patience)); l.Unlock() },
 	} {
 		write()
 		require.False(t, rwlock.MayHide(l), name)
 		var wg sync.WaitGroup
 		var back atomic.Bool
-		deadline := time.Now().Add(patience)
+		deadline := time.Now().Add(locktest.Patience)
 		for range 8 {
 			wg.Go(func() {
 				for !back.Load() && time.Now().Before(deadline) {
@@ -215,14 +216,14 @@ func TestBiasComesBackWithAReaderWhoHasWaited(t *testing.T) {
 	for name, read := range map[string]func(){
 		"plain":   l.RLock,
 		"context": func() { require.NoError(t, l.RLockContext(bg)) },
-		"timeout": func() { require.True(t, l.RLockTimeout(patience)) },
+		"timeout": func() { require.True(t, l.RLockTimeout(locktest.Patience)) },
 	} {
-		eventually(t, name, func() bool { // not the first time if ending the bias took long
+		locktest.Eventually(t, name, func() bool { // not the first time if ending the bias took long
 			l.Lock()
 			r := queued(t, l, read)
 			require.False(t, rwlock.MayHide(l))
 			l.Unlock()
-			receive(t, r)
+			locktest.Receive(t, r)
 			defer l.RUnlock()
 			return rwlock.MayHide(l)
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -162,7 +163,7 @@ func TestParkersDoNotCrossBubbles(t *testing.T) {
 							<-f.Done()
 							end(f.Err())
 						}()
-						awaitWaiting(t, l, 3)
+						locktest.AwaitWaiting(t, l, 3)
 						l.Unlock()
 						for range 3 {
 							require.NoError(t, <-got)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -29,13 +30,13 @@ func TestServesConditions(t *testing.T) {
 				done <- struct{}{}
 			}()
 		}
-		eventually(t, "all sleep", func() bool { l.RLock(); defer l.RUnlock(); return asleep == n })
+		locktest.Eventually(t, "all sleep", func() bool { l.RLock(); defer l.RUnlock(); return asleep == n })
 		for range n {
 			l.Lock()
 			ready++
 			c.Signal()
 			l.Unlock()
-			receive(t, done)
+			locktest.Receive(t, done)
 		}
 	})
 }
@@ -62,7 +63,7 @@ func TestServesConditionsOfReaders(t *testing.T) {
 				c.L.Unlock()
 			})
 		}
-		eventually(t, "all sleep", func() bool { return asleep.Load() == n })
+		locktest.Eventually(t, "all sleep", func() bool { return asleep.Load() == n })
 		l.Lock() // so none is between its look at the value and its sleep
 		value = 1
 		l.Unlock()
@@ -83,7 +84,7 @@ func TestRLockerReadLocks(t *testing.T) {
 		l.Lock()
 		w := queued(t, l, r.Lock)
 		l.Unlock()
-		receive(t, w)
+		locktest.Receive(t, w)
 		l.RUnlock()
 	})
 }

@@ -5,16 +5,15 @@ package rwlock_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"testing"
 	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -27,9 +26,7 @@ func TestSizeIsAsDocumented(t *testing.T) {
 
 // Waits that really wait, in the steady state.
 func TestWaitingAllocatesNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector makes sync.Pool forget things at random")
-	}
+	locktest.SkipUnderRace(t)
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
 	type way struct {
@@ -76,37 +73,17 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 	for name, w := range ways {
 		t.Run(name, func(t *testing.T) {
 			forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
-				start, done := make(chan struct{}), make(chan struct{})
-				go func() {
-					for range start {
-						w.lock(l)
-						w.unlock(l)
-						done <- struct{}{}
-					}
-				}()
-				defer close(start)
-				round := func() {
-					w.hold(l)
-					start <- struct{}{}
-					for l.Waiting() == 0 {
-						runtime.Gosched()
-					}
-					w.letGo(l)
-					<-done
-				}
-				for range 100 {
-					round()
-				}
-				require.Less(t, testing.AllocsPerRun(200, round), 0.05)
+				require.Less(t, locktest.AllocsPerWait(l, func() { w.hold(l) }, func() { w.letGo(l) }, func() {
+					w.lock(l)
+					w.unlock(l)
+				}), 0.05)
 			})
 		})
 	}
 }
 
 func TestGivingUpAllocatesNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector makes sync.Pool forget things at random")
-	}
+	locktest.SkipUnderRace(t)
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
 		l.RLock()
 		l.ULock()
@@ -145,27 +122,11 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 	})
 }
 
-// goTool runs the go command in the module's root.
-func goTool(t *testing.T, args ...string) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("runs the go command")
-	}
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("no go command")
-	}
-	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
-	cmd.Dir = "../.."
-	out, _ := cmd.CombinedOutput() // vet fails where the test wants it to
-	return string(out)
-}
-
 func TestFastPathsAreInlined(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 4 {
 		t.Skip("64-bit atomics are calls on 32-bit machines")
 	}
-	out := goTool(t, "build", "-gcflags=-m", "./sync/rwlock")
+	out := locktest.GoTool(t, "build", "-gcflags=-m", "./sync/rwlock")
 	for _, f := range []string{"RLock", "RUnlock", "Lock", "Unlock"} {
 		require.Contains(t, out, "can inline (*RWLock)."+f+"\n")
 	}
@@ -184,6 +145,6 @@ func a(l rwlock.RWLock) {}
 func b(f rwlock.LockFuture) {}
 func c(g rwlock.Guard[int]) {}
 `), 0o600))
-	out := goTool(t, "vet", file)
+	out := locktest.GoTool(t, "vet", file)
 	require.Len(t, regexp.MustCompile(`passes lock by value`).FindAllString(out, -1), 3, out)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -183,7 +184,7 @@ func (v *visitor) asUpgradable() {
 
 // Everything at once, at random.
 func TestMutualExclusionUnderEverything(t *testing.T) {
-	rounds := scaled(20000)
+	rounds := locktest.Scaled(20000)
 	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
 		var d datum
 		var visitors [8]visitor
@@ -206,7 +207,7 @@ func TestMutualExclusionUnderEverything(t *testing.T) {
 		require.NotZero(t, want)
 		require.Equal(t, want, d.a)
 		// A grant may still be passing through a future that was cancelled.
-		eventually(t, "all is given back", func() bool {
+		locktest.Eventually(t, "all is given back", func() bool {
 			ok := l.TryLock()
 			if ok {
 				l.Unlock()
@@ -218,7 +219,7 @@ func TestMutualExclusionUnderEverything(t *testing.T) {
 
 // Readers that hardly ever meet a writer: with bias, most of them hide.
 func TestMutualExclusionOfManyReadersAndRareWriters(t *testing.T) {
-	rounds := scaled(50000)
+	rounds := locktest.Scaled(50000)
 	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
 		var d datum
 		var wg sync.WaitGroup
@@ -276,7 +277,7 @@ func TestUnlockFromAnotherGoroutine(t *testing.T) {
 		for _, s := range []state{asReader, asUpgradable, asWriter} {
 			lockAs(l, s)
 			go unlockAs(l, s)
-			require.True(t, l.LockTimeout(patience))
+			require.True(t, l.LockTimeout(locktest.Patience))
 			l.Unlock()
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -84,6 +85,6 @@ func TestGuardIsReadByMany(t *testing.T) {
 	g.Read(func(*string) {
 		inside := make(chan struct{})
 		go g.Read(func(*string) { close(inside) })
-		receive(t, inside)
+		locktest.Receive(t, inside)
 	})
 }

@@ -2,23 +2,18 @@ package rwlock_test
 
 import (
 	"context"
-	"runtime"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var bg = context.Background()
-
-// patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
 
 // kinds are the locks that every test runs with.
 var kinds = []struct {
@@ -44,55 +39,10 @@ func forEachKind(t *testing.T, f func(t *testing.T, l *rwlock.RWLock)) {
 // forEachKindAndProcs is forEachKind at several numbers of processors.
 func forEachKindAndProcs(t *testing.T, f func(t *testing.T, l *rwlock.RWLock)) {
 	t.Helper()
-	for _, n := range []int{1, 2, 4, 16} {
-		t.Run("procs="+strconv.Itoa(n), func(t *testing.T) {
-			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
-			forEachKind(t, f)
-		})
-	}
-}
-
-// scaled returns n, or less with -short and under the race detector.
-func scaled(n int) int {
-	if testing.Short() {
-		n /= 8
-	}
-	if raceEnabled {
-		n /= 4
-	}
-	return max(n, 1)
-}
-
-// eventually waits until cond is true.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !cond(); runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
-// awaitWaiting waits until n wait for l.
-func awaitWaiting(t *testing.T, l *rwlock.RWLock, n int) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); l.Waiting() != n; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d wait, not %d", l.Waiting(), n)
-		}
-	}
-}
-
-// receive takes a value from c, which must come.
-func receive[T any](t *testing.T, c <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(patience):
-		t.Fatal("nothing came")
-		panic("unreachable")
-	}
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		t.Helper()
+		forEachKind(t, f)
+	})
 }
 
 // queued calls lock in a goroutine of its own, and returns when that waits. What it returns has a value when lock has
@@ -108,21 +58,8 @@ func queuedFor[T any](t *testing.T, l *rwlock.RWLock, lock func() T) <-chan T {
 	before := l.Waiting()
 	c := make(chan T, 1)
 	go func() { c <- lock() }()
-	awaitWaiting(t, l, before+1)
+	locktest.AwaitWaiting(t, l, before+1)
 	return c
-}
-
-// requireBlocked checks that nothing has come from c.
-func requireBlocked[T any](t *testing.T, c <-chan T) {
-	t.Helper()
-	for range 10 {
-		runtime.Gosched()
-	}
-	select {
-	case <-c:
-		t.Fatal("came too early")
-	default:
-	}
 }
 
 // What somebody can hold.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -64,12 +65,12 @@ func TestWrongUnlockPanicsAndChangesNothing(t *testing.T) {
 					misuse()
 					r := queued(t, l, l.RLock)
 					misuse()
-					requireBlocked(t, w)
+					locktest.RequireBlocked(t, w)
 					require.Equal(t, 2, l.Waiting())
 					unlockAs(l, s)
-					receive(t, w)
+					locktest.Receive(t, w)
 					l.Unlock()
-					receive(t, r)
+					locktest.Receive(t, r)
 					l.RUnlock()
 				})
 			})
@@ -97,7 +98,7 @@ func TestOneUnlockTooManyPanics(t *testing.T) {
 
 // Unlocks at the same time, of which one is too many: one of them panics, and only one.
 func TestConcurrentDoubleUnlockPanicsOnce(t *testing.T) {
-	rounds := scaled(5000)
+	rounds := locktest.Scaled(5000)
 	for _, s := range []state{asReader, asUpgradable, asWriter} {
 		t.Run(s.String(), func(t *testing.T) {
 			forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
@@ -227,15 +228,15 @@ func TestFutureCancelGivesBackWhatWasNotTaken(t *testing.T) {
 			require.ErrorIs(t, f.Err(), rwlock.ErrPending)
 			behind := queued(t, l, l.Lock)
 			l.Unlock()
-			receive(t, done)
-			requireBlocked(t, behind)
+			locktest.Receive(t, done)
+			locktest.RequireBlocked(t, behind)
 			f.Cancel()
 			f.Cancel()
-			receive(t, behind)
+			locktest.Receive(t, behind)
 			l.Unlock()
 
 			initAs(&f, l, s)
-			receive(t, f.Done())
+			locktest.Receive(t, f.Done())
 			require.NoError(t, f.Err())
 			f.Cancel() // it has been taken: it is ours to unlock
 			requireState(t, l, s)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/rwlock"
 	"github.com/farad-go/farad/waiter"
 )
@@ -24,16 +25,16 @@ func TestQueuedWriterBarsLaterReaders(t *testing.T) {
 		require.False(t, l.TryLock())
 		r := queued(t, l, l.RLock)
 		u := queued(t, l, l.ULock)
-		requireBlocked(t, r)
-		requireBlocked(t, u)
+		locktest.RequireBlocked(t, r)
+		locktest.RequireBlocked(t, u)
 		l.RUnlock()
-		receive(t, w)
-		requireBlocked(t, r)
-		requireBlocked(t, u)
+		locktest.Receive(t, w)
+		locktest.RequireBlocked(t, r)
+		locktest.RequireBlocked(t, u)
 		require.False(t, l.TryRLock())
 		l.Unlock()
-		receive(t, r)
-		receive(t, u)
+		locktest.Receive(t, r)
+		locktest.Receive(t, u)
 		require.True(t, l.TryRLock(), "with nobody waiting, readers come in again")
 		l.RUnlock()
 		l.RUnlock()
@@ -49,8 +50,8 @@ func TestQueuedUpgradableReaderBarsLaterReaders(t *testing.T) {
 		require.False(t, l.TryRLock())
 		r := queued(t, l, l.RLock)
 		l.UUnlock()
-		receive(t, u)
-		receive(t, r)
+		locktest.Receive(t, u)
+		locktest.Receive(t, r)
 		l.UUnlock()
 		l.RUnlock()
 	})
@@ -64,7 +65,7 @@ func TestCancelledWriterReadmitsTheReadersBehindIt(t *testing.T) {
 		"context": func(t *testing.T, l *rwlock.RWLock) func() {
 			ctx, cancel := context.WithCancel(bg)
 			err := queuedFor(t, l, func() error { return l.LockContext(ctx) })
-			return func() { cancel(); require.ErrorIs(t, receive(t, err), context.Canceled) }
+			return func() { cancel(); require.ErrorIs(t, locktest.Receive(t, err), context.Canceled) }
 		},
 		"polled future": func(t *testing.T, l *rwlock.RWLock) func() {
 			f := new(rwlock.LockFuture)
@@ -94,22 +95,22 @@ func TestCancelledWriterReadmitsTheReadersBehindIt(t *testing.T) {
 				done := g.Done()
 				c := queuedFor(t, l, func() bool { return l.RLockTimeout(time.Hour) })
 				w := queued(t, l, l.Lock)
-				requireBlocked(t, a)
+				locktest.RequireBlocked(t, a)
 				giveUp()
-				receive(t, a)
-				require.NoError(t, receive(t, b))
-				require.True(t, receive(t, c))
-				receive(t, done)
+				locktest.Receive(t, a)
+				require.NoError(t, locktest.Receive(t, b))
+				require.True(t, locktest.Receive(t, c))
+				locktest.Receive(t, done)
 				require.NoError(t, g.Err())
 				require.True(t, f.Poll(nil))
 				require.NoError(t, f.Err())
-				requireBlocked(t, w)
+				locktest.RequireBlocked(t, w)
 				for range 5 { // with whom it began, and those of three goroutines and a future
 					l.RUnlock()
 				}
-				requireBlocked(t, w)
+				locktest.RequireBlocked(t, w)
 				l.UUnlock()
-				receive(t, w)
+				locktest.Receive(t, w)
 				l.Unlock()
 			})
 		})
@@ -142,7 +143,7 @@ func TestReadersBehindAWriterAreLetInTogether(t *testing.T) {
 					inside.Add(-1)
 					l.RUnlock()
 				})
-				awaitWaiting(t, l, before+1)
+				locktest.AwaitWaiting(t, l, before+1)
 			}
 		}
 		allIn := func() bool { return inside.Load() == n }
@@ -151,15 +152,15 @@ func TestReadersBehindAWriterAreLetInTogether(t *testing.T) {
 		w := queued(t, l, l.Lock)
 		queueReaders(gates[1])
 		l.Unlock()
-		eventually(t, "all readers up to the next writer are in", allIn)
-		requireBlocked(t, w)
+		locktest.Eventually(t, "all readers up to the next writer are in", allIn)
+		locktest.RequireBlocked(t, w)
 		require.Equal(t, n+1, l.Waiting())
 		require.True(t, allIn(), "and none of those behind it")
 		close(gates[0])
-		receive(t, w)
+		locktest.Receive(t, w)
 		require.Zero(t, inside.Load())
 		l.Unlock()
-		eventually(t, "all readers behind it are in", allIn)
+		locktest.Eventually(t, "all readers behind it are in", allIn)
 		close(gates[1])
 		wg.Wait()
 	})
@@ -217,7 +218,7 @@ func TestLocksAreFIFOWhoeverWaits(t *testing.T) {
 				}
 				require.False(t, f.Poll(poll))
 			}
-			awaitWaiting(t, l, i+1)
+			locktest.AwaitWaiting(t, l, i+1)
 		}
 		require.False(t, l.TryLock())
 		l.Unlock()
@@ -263,7 +264,7 @@ func TestWritersAreNotStarved(t *testing.T) {
 			})
 		}
 		for range 100 {
-			require.True(t, l.LockTimeout(patience))
+			require.True(t, l.LockTimeout(locktest.Patience))
 			l.Unlock()
 		}
 		stop.Store(true)
@@ -273,7 +274,7 @@ func TestWritersAreNotStarved(t *testing.T) {
 
 // While only readers hold, and maybe an upgradable one, and nobody waits, TryRLock succeeds, however many do it at once.
 func TestTryRLockNeverFailsBesideReaders(t *testing.T) {
-	rounds := scaled(100000)
+	rounds := locktest.Scaled(100000)
 	for _, beside := range []state{asReader, asUpgradable} {
 		t.Run("beside "+beside.String(), func(t *testing.T) {
 			forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/rwlock"
 )
@@ -18,7 +19,7 @@ func startExecutor(t *testing.T) *rt.Executor {
 	t.Helper()
 	ex := rt.New(rt.WithWorkers(2))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(bg, patience)
+		ctx, cancel := context.WithTimeout(bg, locktest.Patience)
 		defer cancel()
 		require.NoError(t, ex.Shutdown(ctx))
 	})
@@ -31,7 +32,7 @@ func TestTasksAwaitFutures(t *testing.T) {
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
 		var d datum
 		const tasks = 20
-		rounds := scaled(200)
+		rounds := locktest.Scaled(200)
 		handles := make([]*rt.JoinHandle[struct{}], tasks)
 		for i := range handles {
 			s := []state{asReader, asUpgradable, asWriter}[i%3]
@@ -69,7 +70,7 @@ func TestTasksAwaitFutures(t *testing.T) {
 			}
 		})
 		for i := range handles {
-			receive(t, handles[i].Done())
+			locktest.Receive(t, handles[i].Done())
 			_, err := handles[i].Result()
 			require.NoError(t, err)
 		}
@@ -88,11 +89,11 @@ func TestTaskThatGivesUpLetsReadersIn(t *testing.T) {
 			f.Init(l)
 			return struct{}{}, rt.Await(cx, &f)
 		})
-		awaitWaiting(t, l, 1)
+		locktest.AwaitWaiting(t, l, 1)
 		r := queued(t, l, l.RLock)
 		w.Abort()
-		receive(t, r)
-		receive(t, w.Done())
+		locktest.Receive(t, r)
+		locktest.Receive(t, w.Done())
 		_, err := w.Result()
 		require.ErrorIs(t, err, rt.ErrCancelled)
 
@@ -101,7 +102,7 @@ func TestTaskThatGivesUpLetsReadersIn(t *testing.T) {
 			f.Init(l)
 			return struct{}{}, rt.Await(cx, rt.Timeout(&f, time.Millisecond))
 		})
-		receive(t, h.Done())
+		locktest.Receive(t, h.Done())
 		_, err = h.Result()
 		require.Error(t, err)
 		require.True(t, l.TryRLock())

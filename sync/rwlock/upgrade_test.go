@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -20,15 +21,15 @@ func TestUpgradeGoesBeforeQueuedWriters(t *testing.T) {
 		w := queued(t, l, l.Lock)
 		r := queued(t, l, l.RLock)
 		up := queued(t, l, l.Upgrade)
-		requireBlocked(t, up)
+		locktest.RequireBlocked(t, up)
 		l.RUnlock()
-		receive(t, up)
-		requireBlocked(t, w)
+		locktest.Receive(t, up)
+		locktest.RequireBlocked(t, w)
 		l.Unlock()
-		receive(t, w)
-		requireBlocked(t, r)
+		locktest.Receive(t, w)
+		locktest.RequireBlocked(t, r)
 		l.Unlock()
-		receive(t, r)
+		locktest.Receive(t, r)
 		l.RUnlock()
 	})
 }
@@ -41,10 +42,10 @@ func TestUpgradeLetsNoReaderIn(t *testing.T) {
 		require.False(t, l.TryRLock())
 		r := queued(t, l, l.RLock)
 		l.RUnlock()
-		receive(t, up)
-		requireBlocked(t, r)
+		locktest.Receive(t, up)
+		locktest.RequireBlocked(t, r)
 		l.Unlock()
-		receive(t, r)
+		locktest.Receive(t, r)
 		l.RUnlock()
 	})
 }
@@ -61,12 +62,12 @@ func TestUpgradeWithoutReadersDoesNotWait(t *testing.T) {
 		w := queued(t, l, l.Lock)
 		for name, upgrade := range upgrades(l) {
 			require.True(t, upgrade(), "%s, with a writer in line", name)
-			requireBlocked(t, w)
+			locktest.RequireBlocked(t, w)
 			l.DowngradeU()
 		}
 		require.False(t, l.TryRLock())
 		l.UUnlock()
-		receive(t, w)
+		locktest.Receive(t, w)
 		l.Unlock()
 	})
 }
@@ -88,18 +89,18 @@ func TestUpgradableReadersExcludeEachOther(t *testing.T) {
 		require.False(t, l.ULockTimeout(time.Millisecond))
 		second := queued(t, l, l.ULock)
 		l.Upgrade()
-		requireBlocked(t, second)
+		locktest.RequireBlocked(t, second)
 		l.DowngradeU()
-		requireBlocked(t, second)
+		locktest.RequireBlocked(t, second)
 		l.UUnlock()
-		receive(t, second)
+		locktest.Receive(t, second)
 		l.UUnlock()
 
 		var d datum // only they use it, so it needs no writer
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
-				for range scaled(2000) {
+				for range locktest.Scaled(2000) {
 					l.ULock()
 					d.a++
 					runtime.Gosched()
@@ -108,14 +109,14 @@ func TestUpgradableReadersExcludeEachOther(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		require.Equal(t, 4*scaled(2000), d.a)
+		require.Equal(t, 4*locktest.Scaled(2000), d.a)
 	})
 }
 
 // Two who both begin by reading and go on by writing: neither waits for the other to stop reading, and none writes over
 // what the other has written.
 func TestReadModifyWriteWithUpgrades(t *testing.T) {
-	rounds := scaled(5000)
+	rounds := locktest.Scaled(5000)
 	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
 		var n int
 		var wg sync.WaitGroup
@@ -186,14 +187,14 @@ func TestFailedUpgradeLeavesTheUpgradableReader(t *testing.T) {
 				r := queued(t, l, l.RLock)
 				upgrade(t, l)
 				require.Equal(t, 2, l.Waiting())
-				requireBlocked(t, w)
-				requireBlocked(t, r)
+				locktest.RequireBlocked(t, w)
+				locktest.RequireBlocked(t, r)
 				l.RUnlock()
 				require.True(t, l.TryUpgrade(), "whoever waits")
 				l.Unlock()
-				receive(t, w)
+				locktest.Receive(t, w)
 				l.Unlock()
-				receive(t, r)
+				locktest.Receive(t, r)
 				l.RUnlock()
 			})
 		})
@@ -211,13 +212,13 @@ func TestFailedUpgradeAdmitsTheReadersBehindIt(t *testing.T) {
 		u := queued(t, l, l.ULock)
 		b := queued(t, l, l.RLock)
 		cancel()
-		require.ErrorIs(t, receive(t, up), context.Canceled)
-		receive(t, a)
-		requireBlocked(t, u)
-		requireBlocked(t, b)
+		require.ErrorIs(t, locktest.Receive(t, up), context.Canceled)
+		locktest.Receive(t, a)
+		locktest.RequireBlocked(t, u)
+		locktest.RequireBlocked(t, b)
 		l.UUnlock()
-		receive(t, u)
-		receive(t, b)
+		locktest.Receive(t, u)
+		locktest.Receive(t, b)
 		l.UUnlock()
 		for range 3 {
 			l.RUnlock()
@@ -244,7 +245,7 @@ func TestUDowngradeLetsAnotherUpgradableReaderIn(t *testing.T) {
 		l.ULock()
 		u := queued(t, l, l.ULock)
 		l.UDowngrade()
-		receive(t, u)
+		locktest.Receive(t, u)
 		require.False(t, l.TryUpgrade(), "the other still reads")
 		l.RUnlock()
 		require.True(t, l.TryUpgrade())
@@ -260,19 +261,19 @@ func TestDowngradeAdmitsReadersButNoWriter(t *testing.T) {
 		w := queued(t, l, l.Lock)
 		c := queued(t, l, l.RLock)
 		l.Downgrade()
-		receive(t, a)
-		receive(t, b)
-		receive(t, u)
-		requireBlocked(t, w)
-		requireBlocked(t, c)
+		locktest.Receive(t, a)
+		locktest.Receive(t, b)
+		locktest.Receive(t, u)
+		locktest.RequireBlocked(t, w)
+		locktest.RequireBlocked(t, c)
 		l.RUnlock()
 		l.RUnlock()
 		l.UUnlock()
-		requireBlocked(t, w)
+		locktest.RequireBlocked(t, w)
 		l.RUnlock()
-		receive(t, w)
+		locktest.Receive(t, w)
 		l.Unlock()
-		receive(t, c)
+		locktest.Receive(t, c)
 		l.RUnlock()
 
 		l.Lock()
@@ -289,13 +290,13 @@ func TestDowngradeToUpgradableAdmitsReadersOnly(t *testing.T) {
 		u := queued(t, l, l.ULock)
 		b := queued(t, l, l.RLock)
 		l.DowngradeU()
-		receive(t, a)
-		requireBlocked(t, u)
-		requireBlocked(t, b)
+		locktest.Receive(t, a)
+		locktest.RequireBlocked(t, u)
+		locktest.RequireBlocked(t, b)
 		l.RUnlock()
 		l.UUnlock()
-		receive(t, u)
-		receive(t, b)
+		locktest.Receive(t, u)
+		locktest.Receive(t, b)
 		l.RUnlock()
 		l.UUnlock()
 
@@ -308,7 +309,7 @@ func TestDowngradeToUpgradableAdmitsReadersOnly(t *testing.T) {
 
 // Upgrades that give up at every point, against readers that come and go.
 func TestUpgradesAgainstReaders(t *testing.T) {
-	rounds := scaled(5000)
+	rounds := locktest.Scaled(5000)
 	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
 		var d datum
 		stop := make(chan struct{})

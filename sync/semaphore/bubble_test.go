@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
@@ -77,7 +78,7 @@ func TestParkersDoNotCrossBubbles(t *testing.T) {
 					<-f.Done()
 					got <- f.Err()
 				}()
-				awaitWaiting(t, s, 3)
+				locktest.AwaitWaiting(t, s, 3)
 				for range 3 {
 					s.Release(1)
 					require.NoError(t, <-got)

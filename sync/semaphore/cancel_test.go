@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
@@ -21,10 +22,10 @@ func TestCancelledHeadLetsFollowersPass(t *testing.T) {
 	ctx, cancel := context.WithCancel(bg)
 	large := queued(t, ctx, s, 2)
 	small := queued(t, bg, s, 1)
-	requireBlocked(t, small)
+	locktest.RequireBlocked(t, small)
 	cancel()
-	require.ErrorIs(t, receive(t, large), context.Canceled)
-	require.NoError(t, receive(t, small), "one permit was free all the time")
+	require.ErrorIs(t, locktest.Receive(t, large), context.Canceled)
+	require.NoError(t, locktest.Receive(t, small), "one permit was free all the time")
 	s.Release(2)
 	requireIdle(t, s)
 }
@@ -37,12 +38,12 @@ func TestCancelInTheMiddleKeepsTheOrder(t *testing.T) {
 	b := queued(t, ctx, s, 1)
 	c := queued(t, bg, s, 1)
 	cancel()
-	require.ErrorIs(t, receive(t, b), context.Canceled)
+	require.ErrorIs(t, locktest.Receive(t, b), context.Canceled)
 	s.Release(1)
-	require.NoError(t, receive(t, a))
-	requireBlocked(t, c)
+	require.NoError(t, locktest.Receive(t, a))
+	locktest.RequireBlocked(t, c)
 	s.Release(1)
-	require.NoError(t, receive(t, c))
+	require.NoError(t, locktest.Receive(t, c))
 	s.Release(1)
 	requireIdle(t, s)
 }
@@ -62,7 +63,7 @@ func TestCancelBeforeGrantWins(t *testing.T) {
 			c := queued(t, ctx, s, 1)
 			cancel()
 			s.Release(1)
-			require.ErrorIs(t, receive(t, c), context.Canceled)
+			require.ErrorIs(t, locktest.Receive(t, c), context.Canceled)
 			requireIdle(t, s)
 		}
 	}
@@ -74,7 +75,7 @@ func waitOnce(t *testing.T, ctx context.Context, s *semaphore.Semaphore) {
 	require.NoError(t, s.Acquire(bg, 1))
 	c := queued(t, ctx, s, 1)
 	s.Release(1)
-	require.NoError(t, receive(t, c))
+	require.NoError(t, locktest.Receive(t, c))
 	s.Release(1)
 }
 
@@ -86,14 +87,14 @@ func TestErrorIsTheContexts(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(bg)
 	c := queued(t, ctx, s, 1)
 	cancel(cause)
-	err := receive(t, c)
+	err := locktest.Receive(t, c)
 	require.True(t, err == ctx.Err(), "no wrapping") //nolint:errorlint // that is the point
 	require.ErrorIs(t, context.Cause(ctx), cause)
 	s.Release(1)
 }
 
 func TestOneContextSharedByManyWaitersCancelsAll(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		s := semaphore.New(1)
 		ctx, cancel := context.WithCancel(bg)
 		for range 20 {
@@ -105,12 +106,12 @@ func TestOneContextSharedByManyWaitersCancelsAll(t *testing.T) {
 		for range n {
 			wg.Go(func() { assert.ErrorIs(t, s.Acquire(ctx, 1), context.Canceled) })
 		}
-		awaitWaiting(t, s, n)
+		locktest.AwaitWaiting(t, s, n)
 		behind := queued(t, bg, s, 1)
 		cancel()
 		wg.Wait()
 		s.Release(1)
-		require.NoError(t, receive(t, behind))
+		require.NoError(t, locktest.Receive(t, behind))
 		s.Release(1)
 		requireIdle(t, s)
 	})
@@ -143,7 +144,7 @@ func TestForeignContextsCancelToo(t *testing.T) {
 	why := errors.New("foreign")
 	ctx.err.Store(&why)
 	close(ctx.done)
-	require.Equal(t, why, receive(t, c))
+	require.Equal(t, why, locktest.Receive(t, c))
 	s.Release(1)
 	requireIdle(t, s)
 }
@@ -154,7 +155,7 @@ func TestCancelAgainstGrantConservesPermits(t *testing.T) {
 	if testing.Short() {
 		rounds = 300
 	}
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		const size = 3
 		s := semaphore.New(size)
 		shared, cancelShared := context.WithCancel(bg)
@@ -220,7 +221,7 @@ func TestCancelAgainstGrantConservesPermits(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		eventually(t, "all permits are back", func() bool { return s.Available() == size })
+		locktest.Eventually(t, "all permits are back", func() bool { return s.Available() == size })
 		requireIdle(t, s)
 	})
 }
@@ -234,7 +235,7 @@ func TestCloseAgainstCancel(t *testing.T) {
 		go s.Close()
 		go cancel()
 		for _, c := range []<-chan error{a, b} {
-			err := receive(t, c)
+			err := locktest.Receive(t, c)
 			require.True(t, errors.Is(err, context.Canceled) || errors.Is(err, semaphore.ErrClosed), "%v", err)
 		}
 		require.EqualValues(t, 0, s.Available(), "a canceller that lost to Close gives nothing back")

@@ -5,10 +5,8 @@ package semaphore_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -16,14 +14,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
 // TestWaitingAllocatesNothing counts the allocations of waits that really wait, in the steady state.
 func TestWaitingAllocatesNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector makes sync.Pool forget things at random")
-	}
+	locktest.SkipUnderRace(t)
 	shared, cancel := context.WithCancel(bg)
 	defer cancel()
 	deadline, stop := context.WithTimeout(bg, time.Hour)
@@ -45,30 +42,14 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 				size = 2
 			}
 			s := semaphore.New(size)
-			start, done := make(chan struct{}), make(chan error)
-			go func() {
-				for range start {
-					err := acquire(s)
-					s.Release(size)
-					done <- err
-				}
-			}()
-			round := func() {
-				require.True(t, s.TryAcquire(size))
-				start <- struct{}{}
-				for s.Waiting() == 0 {
-					runtime.Gosched()
-				}
-				s.Release(1)
-				if err := <-done; err != nil {
+			hold := func() { require.True(t, s.TryAcquire(size)) }
+			letGo := func() { s.Release(1) }
+			require.Less(t, locktest.AllocsPerWait(s, hold, letGo, func() {
+				if err := acquire(s); err != nil {
 					t.Error(err)
 				}
-			}
-			for range 50 {
-				round()
-			}
-			require.Less(t, testing.AllocsPerRun(500, round), 0.05)
-			close(start)
+				s.Release(size)
+			}), 0.05)
 		})
 	}
 }
@@ -136,29 +117,13 @@ func TestPermitWordHasItsOwnCacheLine(t *testing.T) {
 	}
 }
 
-// goTool runs the go command in the module's root.
-func goTool(t *testing.T, args ...string) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("runs the go command")
-	}
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("no go command")
-	}
-	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
-	cmd.Dir = "../.."
-	out, _ := cmd.CombinedOutput() // vet fails where the test wants it to
-	return string(out)
-}
-
 // The fast paths make no call: their atomic steps are inlined, their slow halves are not.
 func TestFastPathsInline(t *testing.T) {
-	engine := goTool(t, "build", "-gcflags=-m", "./internal/engine")
+	engine := locktest.GoTool(t, "build", "-gcflags=-m", "./internal/engine")
 	for _, f := range []string{"(*Engine).Look", "State.Fits", "(*Engine).Take", "(*Engine).Returns", "(*Engine).Give"} {
 		require.Contains(t, engine, "can inline "+f)
 	}
-	sem := goTool(t, "build", "-gcflags=-m", "./sync/semaphore")
+	sem := locktest.GoTool(t, "build", "-gcflags=-m", "./sync/semaphore")
 	for _, call := range []string{"engine.(*Engine).Look", "engine.(*Engine).Take", "engine.(*Engine).Give", "engine.(*Engine).Returns"} {
 		require.Contains(t, sem, "inlining call to "+call)
 	}
@@ -175,13 +140,13 @@ func a(s semaphore.Semaphore) {}
 func b(f semaphore.AcquireFuture) {}
 func c(p semaphore.Permit) {}
 `), 0o600))
-	out := goTool(t, "vet", file)
+	out := locktest.GoTool(t, "vet", file)
 	require.Len(t, regexp.MustCompile(`passes lock by value`).FindAllString(out, -1), 3, out)
 }
 
 // Importing the locks pulls in no module but x/sys, and no executor.
 func TestDependencies(t *testing.T) {
-	out := goTool(t, "list", "-deps", "-f", "{{.ImportPath}}", "./sync/...", "./waiter/...")
+	out := locktest.GoTool(t, "list", "-deps", "-f", "{{.ImportPath}}", "./sync/...", "./waiter/...")
 	for p := range strings.FieldsSeq(out) {
 		first, _, _ := strings.Cut(p, "/")
 		if strings.Contains(first, ".") && !strings.HasPrefix(p, "github.com/farad-go/farad/") {
@@ -193,9 +158,7 @@ func TestDependencies(t *testing.T) {
 }
 
 func TestGivingUpAllocatesNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector makes sync.Pool forget things at random")
-	}
+	locktest.SkipUnderRace(t)
 	s := semaphore.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
 	require.Zero(t, testing.AllocsPerRun(200, func() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
@@ -48,9 +49,9 @@ func TestFutureCancelGivesBackWhatWasNotTaken(t *testing.T) {
 	require.False(t, f.Poll(nil))
 	behind := queued(t, bg, s, 1)
 	s.Release(2) // granted to f, who has not noticed
-	requireBlocked(t, behind)
+	locktest.RequireBlocked(t, behind)
 	f.Cancel()
-	require.NoError(t, receive(t, behind))
+	require.NoError(t, locktest.Receive(t, behind))
 	f.Cancel()
 	f.Cancel()
 	s.Release(1)
@@ -76,9 +77,9 @@ func TestFutureCancelGivesBackWhatWasNotTaken(t *testing.T) {
 	require.False(t, f.Poll(nil), "a cancelled future starts again")
 	behind = queued(t, bg, s, 1)
 	s.Release(1)
-	requireBlocked(t, behind)
+	locktest.RequireBlocked(t, behind)
 	f.Cancel()
-	require.NoError(t, receive(t, behind))
+	require.NoError(t, locktest.Receive(t, behind))
 	s.Release(2)
 	requireIdle(t, s)
 }
@@ -98,7 +99,7 @@ func TestFutureIsReusable(t *testing.T) {
 			require.Empty(t, first, "a round starts with an empty channel")
 			s.Release(1)
 			if round%4 == 0 {
-				receive(t, first)
+				locktest.Receive(t, first)
 			} // else leave the value there
 			require.True(t, f.Poll(nil))
 		} else {
@@ -170,7 +171,7 @@ func TestFutureDoneAfterPoll(t *testing.T) {
 	require.False(t, f.Poll(&w))
 	done := f.Done()
 	s.Release(1)
-	receive(t, done)
+	locktest.Receive(t, done)
 	require.EqualValues(t, 1, w.n.Load())
 	require.NoError(t, f.Err())
 	s.Release(1)
@@ -184,7 +185,7 @@ func TestDoneAfterPollWakesThePoller(t *testing.T) {
 	if testing.Short() {
 		rounds = 3000
 	}
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		s := semaphore.New(1)
 		var wg sync.WaitGroup
 		for range rounds {
@@ -198,8 +199,8 @@ func TestDoneAfterPollWakesThePoller(t *testing.T) {
 				_ = f.Err() // some time
 			}
 			done := f.Done()
-			receive(t, woken)
-			receive(t, done)
+			locktest.Receive(t, woken)
+			locktest.Receive(t, done)
 			require.NoError(t, f.Err())
 			s.Release(1)
 			wg.Wait()
@@ -214,7 +215,7 @@ func TestRepollWithAnotherWakerIsNeverLost(t *testing.T) {
 	if testing.Short() {
 		rounds = 2000
 	}
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		s := semaphore.New(1)
 		var f semaphore.AcquireFuture
 		var wg sync.WaitGroup
@@ -229,7 +230,7 @@ func TestRepollWithAnotherWakerIsNeverLost(t *testing.T) {
 					break
 				}
 				if rand.IntN(2) == 0 {
-					receive(t, woken) // hangs here if the wake-up went to an older waker
+					locktest.Receive(t, woken) // hangs here if the wake-up went to an older waker
 				}
 			}
 			wg.Wait()
@@ -246,7 +247,7 @@ func TestFutureRestartsAfterCancelDuringGrant(t *testing.T) {
 	if testing.Short() {
 		rounds = 2000
 	}
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		s := semaphore.New(2)
 		var f semaphore.AcquireFuture
 		var wg sync.WaitGroup
@@ -264,11 +265,11 @@ func TestFutureRestartsAfterCancelDuringGrant(t *testing.T) {
 			}
 			f.Cancel()
 			if i%3 == 0 {
-				receive(t, f.Done())
+				locktest.Receive(t, f.Done())
 			} else {
 				woken := make(chan struct{}, 8)
 				for !f.Poll(wakerFunc(func() { woken <- struct{}{} })) {
-					receive(t, woken)
+					locktest.Receive(t, woken)
 				}
 			}
 			require.NoError(t, f.Err())
@@ -312,7 +313,7 @@ func TestAnybodyMayAskWhetherAFutureIsComplete(t *testing.T) {
 		asked <- true
 	}()
 	s.Release(1)
-	receive(t, asked)
+	locktest.Receive(t, asked)
 	require.True(t, f.Poll(nil))
 	f.Cancel()
 	require.False(t, f.Complete(), "cancelled")

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
@@ -16,10 +17,10 @@ func TestResizeGrowthServesTheQueue(t *testing.T) {
 	require.NoError(t, s.Acquire(bg, 2))
 	a, b := queued(t, bg, s, 1), queued(t, bg, s, 2)
 	s.Resize(4)
-	require.NoError(t, receive(t, a))
-	requireBlocked(t, b)
+	require.NoError(t, locktest.Receive(t, a))
+	locktest.RequireBlocked(t, b)
 	s.Resize(5)
-	require.NoError(t, receive(t, b))
+	require.NoError(t, locktest.Receive(t, b))
 	require.EqualValues(t, 5, s.Size())
 	require.EqualValues(t, 0, s.Available())
 	s.Release(5)
@@ -35,13 +36,13 @@ func TestResizeDebtIsPaidFirst(t *testing.T) {
 	second := queued(t, bg, s, 1)
 	s.Release(1)
 	s.Release(1)
-	requireBlocked(t, first)
+	locktest.RequireBlocked(t, first)
 	require.EqualValues(t, 0, s.Available())
 	s.Release(1)
-	require.NoError(t, receive(t, first), "the oldest first, although the debt put it back into the list")
-	requireBlocked(t, second)
+	require.NoError(t, locktest.Receive(t, first), "the oldest first, although the debt put it back into the list")
+	locktest.RequireBlocked(t, second)
 	s.Release(1)
-	require.NoError(t, receive(t, second))
+	require.NoError(t, locktest.Receive(t, second))
 	require.Panics(t, func() { s.Release(2) })
 	s.Release(1)
 	requireIdle(t, s)
@@ -54,12 +55,12 @@ func TestResizeEndsRequestsThatBecameTooLarge(t *testing.T) {
 	small := queued(t, bg, s, 1)
 	middle := queued(t, bg, s, 3)
 	s.Resize(3)
-	require.ErrorIs(t, receive(t, large), semaphore.ErrTooLarge)
-	require.NoError(t, receive(t, small), "its head has gone, and one permit is free")
-	requireBlocked(t, middle)
+	require.ErrorIs(t, locktest.Receive(t, large), semaphore.ErrTooLarge)
+	require.NoError(t, locktest.Receive(t, small), "its head has gone, and one permit is free")
+	locktest.RequireBlocked(t, middle)
 	s.Release(2)
 	s.Release(1)
-	require.NoError(t, receive(t, middle))
+	require.NoError(t, locktest.Receive(t, middle))
 	s.Release(3)
 	requireIdle(t, s)
 }
@@ -69,8 +70,8 @@ func TestResizeToNothing(t *testing.T) {
 	require.NoError(t, s.Acquire(bg, 1))
 	a, b := queued(t, bg, s, 1), queued(t, bg, s, 1)
 	s.Resize(0)
-	require.ErrorIs(t, receive(t, a), semaphore.ErrTooLarge)
-	require.ErrorIs(t, receive(t, b), semaphore.ErrTooLarge)
+	require.ErrorIs(t, locktest.Receive(t, a), semaphore.ErrTooLarge)
+	require.ErrorIs(t, locktest.Receive(t, b), semaphore.ErrTooLarge)
 	require.ErrorIs(t, s.Acquire(bg, 1), semaphore.ErrTooLarge)
 	require.EqualValues(t, -1, s.Available())
 	s.Release(1)
@@ -86,7 +87,7 @@ func TestResizeAgainstEverything(t *testing.T) {
 	if testing.Short() {
 		rounds = 2000
 	}
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		s := semaphore.New(4)
 		var users, resizer sync.WaitGroup
 		stop := make(chan struct{})
@@ -127,9 +128,9 @@ func TestCloseWakesAll(t *testing.T) {
 	done := f.Done()
 	s.Close()
 	for _, r := range []<-chan error{a, b, c} {
-		require.ErrorIs(t, receive(t, r), semaphore.ErrClosed)
+		require.ErrorIs(t, locktest.Receive(t, r), semaphore.ErrClosed)
 	}
-	receive(t, done)
+	locktest.Receive(t, done)
 	require.ErrorIs(t, f.Err(), semaphore.ErrClosed)
 	f.Cancel()
 	require.EqualValues(t, 1, s.Available())
@@ -145,7 +146,7 @@ func TestCloseWakesAll(t *testing.T) {
 
 // Everybody who waits, or is about to, hears of the close; nobody is left behind.
 func TestCloseAgainstAcquire(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		for range 200 {
 			s := semaphore.New(1)
 			var wg sync.WaitGroup

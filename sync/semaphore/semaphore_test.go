@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
@@ -42,12 +43,12 @@ func TestTryNeverOvertakesAWaiter(t *testing.T) {
 	require.False(t, s.TryAcquire(1), "one permit is free, but it is the waiter's")
 	require.False(t, s.TryAcquire(0) && s.TryAcquire(1))
 	small := queued(t, bg, s, 1)
-	requireBlocked(t, small)
+	locktest.RequireBlocked(t, small)
 	s.Release(2)
-	require.NoError(t, receive(t, large))
-	requireBlocked(t, small)
+	require.NoError(t, locktest.Receive(t, large))
+	locktest.RequireBlocked(t, small)
 	s.Release(3)
-	require.NoError(t, receive(t, small))
+	require.NoError(t, locktest.Receive(t, small))
 	s.Release(1)
 	requireIdle(t, s)
 	require.True(t, s.TryAcquire(3), "with nobody waiting a try succeeds again")
@@ -104,9 +105,9 @@ func TestNothingNeverWaits(t *testing.T) {
 	require.True(t, s.TryAcquire(0))
 	require.NoError(t, s.AcquireTimeout(time.Second, 0))
 	s.Release(0)
-	requireBlocked(t, waiting)
+	locktest.RequireBlocked(t, waiting)
 	s.Release(1)
-	require.NoError(t, receive(t, waiting))
+	require.NoError(t, locktest.Receive(t, waiting))
 	s.Release(1)
 	requireIdle(t, s)
 }
@@ -155,13 +156,13 @@ func TestOverReleasePanicsAndCorruptsNothing(t *testing.T) {
 	// A waiter in the slot and one in the list hide nothing.
 	a, b := queued(t, bg, s, 1), queued(t, bg, s, 2)
 	require.PanicsWithValue(t, msg, func() { s.Release(3) })
-	requireBlocked(t, a)
-	requireBlocked(t, b)
+	locktest.RequireBlocked(t, a)
+	locktest.RequireBlocked(t, b)
 
 	s.Release(1)
-	require.NoError(t, receive(t, a))
+	require.NoError(t, locktest.Receive(t, a))
 	s.Release(2)
-	require.NoError(t, receive(t, b))
+	require.NoError(t, locktest.Receive(t, b))
 	s.Release(2)
 	require.PanicsWithValue(t, msg, func() { s.Release(1) })
 	requireIdle(t, s)
@@ -173,14 +174,14 @@ func TestOverReleasePanicsAndCorruptsNothing(t *testing.T) {
 	require.NoError(t, empty.Acquire(bg, 1))
 	w := queued(t, bg, empty, 1)
 	empty.Release(1)
-	require.NoError(t, receive(t, w))
+	require.NoError(t, locktest.Receive(t, w))
 	empty.Release(1)
 	require.PanicsWithValue(t, msg, func() { empty.Release(1) })
 	requireIdle(t, empty)
 }
 
 func TestGrantsAreFIFO(t *testing.T) {
-	atEveryProcs(t, func(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
 		s := semaphore.New(1)
 		require.NoError(t, s.Acquire(bg, 1))
 		const n = 50
@@ -232,7 +233,7 @@ func TestGrantsAreFIFO(t *testing.T) {
 				}
 				require.False(t, futures[i].Poll(poll))
 			}
-			awaitWaiting(t, s, int64(i+1))
+			locktest.AwaitWaiting(t, s, int64(i+1))
 		}
 		s.Release(1)
 		wg.Wait()
@@ -289,9 +290,9 @@ func TestAcquireTimeout(t *testing.T) {
 	require.Zero(t, s.Waiting(), "whoever gives up leaves the queue")
 	c := make(chan error, 1)
 	go func() { c <- s.AcquireTimeout(time.Hour, 1) }()
-	awaitWaiting(t, s, 1)
+	locktest.AwaitWaiting(t, s, 1)
 	s.Release(1)
-	require.NoError(t, receive(t, c))
+	require.NoError(t, locktest.Receive(t, c))
 	s.Release(1)
 	requireIdle(t, s)
 }
@@ -333,12 +334,12 @@ func TestMaxWaitingShedsLoad(t *testing.T) {
 	require.True(t, f.Poll(nil))
 	require.ErrorIs(t, f.Err(), semaphore.ErrQueueFull)
 	s.Release(1)
-	require.NoError(t, receive(t, a))
+	require.NoError(t, locktest.Receive(t, a))
 	c := queued(t, bg, s, 1)
 	s.Release(1)
-	require.NoError(t, receive(t, b))
+	require.NoError(t, locktest.Receive(t, b))
 	s.Release(1)
-	require.NoError(t, receive(t, c))
+	require.NoError(t, locktest.Receive(t, c))
 	s.Release(1)
 	requireIdle(t, s)
 }

@@ -1,0 +1,82 @@
+package locktest
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// SkipUnderRace skips a test that counts allocations, which the race detector spoils.
+func SkipUnderRace(t testing.TB) {
+	t.Helper()
+	if RaceEnabled {
+		t.Skip("the race detector allocates, and makes sync.Pool forget things at random")
+	}
+}
+
+// AllocsPerWait returns the average allocations of waits that really wait, in the steady state. In each round, hold takes
+// l; wait, in another goroutine, has to wait for l until letGo gives it back, and leaves it free.
+func AllocsPerWait[N int | int64](l Waitable[N], hold, letGo, wait func()) float64 {
+	start, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		for range start {
+			wait()
+			done <- struct{}{}
+		}
+	}()
+	defer close(start)
+	round := func() {
+		hold()
+		start <- struct{}{}
+		for l.Waiting() == 0 {
+			runtime.Gosched()
+		}
+		letGo()
+		<-done
+	}
+	for range 100 { // fills the pools
+		round()
+	}
+	return testing.AllocsPerRun(500, round)
+}
+
+// TimesBlocked returns how often the block profile has seen goroutines blocked below a function, which it knows by the end
+// of its name.
+func TimesBlocked(t testing.TB, function string) (n int64) {
+	t.Helper()
+	records := make([]runtime.BlockProfileRecord, 10000)
+	size, ok := runtime.BlockProfile(records)
+	if !ok {
+		t.Fatalf("%d records in the block profile", size)
+	}
+	for _, r := range records[:size] {
+		frames := runtime.CallersFrames(r.Stack())
+		for more := true; more; {
+			var f runtime.Frame
+			if f, more = frames.Next(); strings.HasSuffix(f.Function, function) {
+				n += r.Count
+				break
+			}
+		}
+	}
+	return n
+}
+
+// GoTool runs the go command in the module's root, for tests whose package is two folders below, and returns what it says.
+// It may fail: vet does so where a test wants it to.
+func GoTool(t testing.TB, args ...string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no go command")
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
+	cmd.Dir = "../.."
+	out, _ := cmd.CombinedOutput()
+	return string(out)
+}

@@ -1,0 +1,97 @@
+// Package locktest has what the tests of the locks and of the executor share. It imports no other package of this module,
+// so that the tests of each can use it.
+package locktest
+
+import (
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// Patience is how long a test waits for what must happen.
+const Patience = 20 * time.Second
+
+// AtEveryProcs runs f at several numbers of processors. One finds waiting that needs a second processor; sixteen find
+// preemption inside windows.
+func AtEveryProcs(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	for _, n := range []int{1, 2, 4, 16} {
+		t.Run("procs="+strconv.Itoa(n), func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
+			f(t)
+		})
+	}
+}
+
+// Scaled returns n, or less with -short and under the race detector, but at least 1.
+func Scaled(n int) int {
+	if testing.Short() {
+		n /= 8
+	}
+	if RaceEnabled {
+		n /= 4
+	}
+	return max(n, 1)
+}
+
+// Eventually waits until cond is true, and has what in the message if that never happens.
+func Eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	if !soon(cond) {
+		t.Fatalf("never: %s\n%s", what, stacks())
+	}
+}
+
+// A Waitable is a lock that tells how many wait for it.
+type Waitable[N int | int64] interface{ Waiting() N }
+
+// AwaitWaiting waits until n wait for l.
+func AwaitWaiting[N int | int64](t testing.TB, l Waitable[N], n N) {
+	t.Helper()
+	if !soon(func() bool { return l.Waiting() == n }) {
+		t.Fatalf("%d wait, not %d\n%s", l.Waiting(), n, stacks())
+	}
+}
+
+// soon reports whether cond gets true before patience ends. It yields and does not sleep, for it is called in bubbles, too,
+// where a sleep would let time pass.
+func soon(cond func() bool) bool {
+	for deadline := time.Now().Add(Patience); !cond(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// Receive takes a value from c, which must come.
+func Receive[T any](t testing.TB, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(Patience):
+		t.Fatalf("nothing came\n%s", stacks())
+		panic("unreachable")
+	}
+}
+
+// RequireBlocked checks that nothing has come from c, although others had the time for it.
+func RequireBlocked[T any](t testing.TB, c <-chan T) {
+	t.Helper()
+	for range 10 {
+		runtime.Gosched()
+	}
+	select {
+	case <-c:
+		t.Fatalf("came too early")
+	default:
+	}
+}
+
+// stacks returns what all goroutines do: who waits for whom is most of what a hung test has to tell.
+func stacks() []byte {
+	buf := make([]byte, 1<<20)
+	return buf[:runtime.Stack(buf, true)]
+}

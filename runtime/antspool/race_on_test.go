@@ -1,5 +1,0 @@
-//go:build race
-
-package antspool_test
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build !race && !interleave
-
-package mutex_test
-
-const raceEnabled = false

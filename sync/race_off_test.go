@@ -1,5 +1,0 @@
-//go:build !race && !interleave
-
-package sync_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package rwlock_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build !race && !interleave
-
-package semaphore_test
-
-const raceEnabled = false
