@@ -8,6 +8,7 @@
 //	                   handles, Resize, Close
 //	sync/mutex         Mutex, with the same ways to wait; Word, Packed and Pointer, locks of four bytes and of two bits
 //	sync/rwlock        RWLock, likewise, with upgrade, downgrade and reader bias
+//	twa                Semaphore and Mutex on two counters and a waiting array
 //	runtime            executor of cooperative tasks, which wait for all these without a goroutine each
 //	runtime/antspool   an ants pool behind a semaphore
 //	waiter             how anything in the module waits; the errors that all locks share
@@ -22,6 +23,7 @@
 //	the same in a fair order, given up, or upgraded      rwlock.RWLock
 //	read all the time by several processors              rwlock.New(rwlock.WithReaderBias())
 //	a limit greater than one, or different weights       semaphore.Semaphore
+//	the same, by many processors, hardly ever exhausted  twa.Semaphore
 //
 // A farad is the unit of capacitance.
 package farad

@@ -11,6 +11,11 @@ var lockTargets = []target{
 	{workloads: []string{"mutex-context-8", "mutex-context-64"}, metric: ratioTo, peer: nameChannel, bound: 1},
 	{workloads: []string{"mutex-context-8", "mutex-context-64"}, metric: ratioTo, peer: nameXSync, bound: 0.65},
 
+	{workloads: []string{"twa-1"}, metric: ratioTo, peer: nameAdditions, bound: 1.15},
+	{workloads: semabenches, metric: ratioTo, peer: nameSem, bound: 1.05},
+	{workloads: semabenches, metric: ratioTo, peer: nameXSync, bound: 0.62},
+	{workloads: semabenches, metric: minFairness, bound: 0.9},
+
 	{workloads: []string{"word-1"}, metric: ratioTo, peer: nameMutex, bound: 1.05},
 	{workloads: []string{"word-8"}, metric: ratioTo, peer: nameMutex, bound: 1.1},
 	{workloads: []string{"packed-8"}, metric: ratioTo, peer: nameMutexes, bound: 1.2},
@@ -22,6 +27,8 @@ var lockTargets = []target{
 
 	{metric: allocations, bound: 0.01},
 }
+
+var semabenches = []string{"semabench-8", "semabench-64", "semabench-256", "semabench-1024"}
 
 var mixes = []string{"mix-90-8", "mix-99-8", "mix-90-8-yield", "mix-99-8-yield"}
 

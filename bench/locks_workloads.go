@@ -26,6 +26,10 @@ const (
 	namePlainRW = "farad, unbiased" // without, where both are compared
 	nameFetchOr = "fetch-or"        // a two-bit lock by Or and And, which cannot wait
 	nameMutexes = "[]sync.Mutex"
+
+	nameAdditions = "two additions" // a ticket semaphore that cannot wait
+	nameSem       = "farad, semaphore"
+	nameTWAMutex  = "farad, twa.Mutex"
 )
 
 // The workloads, in the order of the table.
@@ -36,6 +40,9 @@ var lockWorkloads = []lockWorkload{
 	{"mutex-context-1", 1, []lockImpl{faradContext, {nameLock, farads.make}, channelContext, xsyncContext}},
 	{"mutex-context-8", 8, []lockImpl{faradContext, channelContext, xsyncContext}},
 	{"mutex-context-64", 64, []lockImpl{faradContext, channelContext, xsyncContext}},
+
+	{"twa-1", 1, []lockImpl{twaSemaphore, additions, {nameSem, faradSemaphore.make}, {nameTWAMutex, twaMutex.make}, stdMutex, xsyncMutex}},
+	semabench(1), semabench(2), semabench(8), semabench(64), semabench(256), semabench(1024),
 
 	{"word-1", 1, []lockImpl{wordMutex, stdMutex, fetchOr}},
 	{"word-8", 8, []lockImpl{wordMutex, stdMutex}},

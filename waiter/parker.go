@@ -43,7 +43,7 @@ func newParker(keep bool) *Parker {
 // GetParker returns a parker for a wait that ends early when ctx, whose done channel is given with it, is done; a nil
 // channel stands for a wait that nothing ends early. In the steady state it allocates nothing.
 func GetParker(ctx context.Context, done <-chan struct{}) *Parker {
-	if mayBubble && inBubble() {
+	if InBubble() {
 		return newParker(false)
 	}
 	if done != nil {
@@ -55,6 +55,10 @@ func GetParker(ctx context.Context, done <-chan struct{}) *Parker {
 	}
 	return parkers.Get().(*Parker)
 }
+
+// InBubble reports whether the calling goroutine runs in a testing/synctest bubble, where nothing may be used that was made outside,
+// nor anything be kept that was made inside. Outside test binaries it is false, and the compiler knows.
+func InBubble() bool { return mayBubble && inBubble() }
 
 // Put ends the use of p, whose node is in no queue: it was never queued, or Park or ParkTimeout has returned true.
 func (p *Parker) Put() {

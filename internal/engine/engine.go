@@ -44,7 +44,7 @@ const (
 //
 //  1. Permits are conserved: available plus held is the size in every state. (TestPermitsAreConserved)
 //  2. When mu is free and somebody is queued, W is set and fewer permits are available than the oldest waiter needs: a
-//     newcomer cannot barge, and no permit floats beside a waiter. (TestTryNeverOvertakesAWaiter)
+//     newcomer cannot barge, and no permit floats beside a waiter. (TestContract/TryNeverOvertakesAWaiter)
 //  3. The slot's waiter is older than the whole list, and needs exactly one permit; claims are FIFO. With a debt the
 //     slot is empty. Whoever came in by the front counts as the oldest. (TestGrantsAreFIFO, TestResizeDebtIsPaidFirst)
 //  4. Unlinking a waiter (swap or compare-and-swap of the slot, removal from the list under mu) is the single decision

@@ -3,6 +3,7 @@ package locktest
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -64,7 +65,7 @@ func TimesBlocked(t testing.TB, function string) (n int64) {
 	return n
 }
 
-// GoTool runs the go command in the module's root, for tests whose package is two folders below, and returns what it says.
+// GoTool runs the go command in the module's root, and returns what it says.
 // It may fail: vet does so where a test wants it to.
 func GoTool(t testing.TB, args ...string) string {
 	t.Helper()
@@ -76,7 +77,11 @@ func GoTool(t testing.TB, args ...string) string {
 	}
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
-	cmd.Dir = "../.."
+	for cmd.Dir = ".."; ; cmd.Dir = filepath.Join(cmd.Dir, "..") {
+		if _, err := os.Stat(filepath.Join(cmd.Dir, "go.mod")); err == nil {
+			break
+		}
+	}
 	out, _ := cmd.CombinedOutput()
 	return string(out)
 }

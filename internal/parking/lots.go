@@ -2,8 +2,24 @@
 
 package parking
 
-// lots is where all locks of the process have their sleepers: 16 kB.
-var lots = New(256)
+import (
+	"math/bits"
+	"runtime"
+
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+var lots xsync.Pointer[Table]
+
+// Default returns the table where all locks of the process have their sleepers. It has 128 buckets for each processor,
+// 512 at least, which is 32 kB and so begins at a page, and is made when it is first needed.
+func Default() *Table {
+	if t := lots.Load(); t != nil {
+		return t
+	}
+	lots.CompareAndSwap(nil, New(min(max(512, 1<<bits.Len(uint(128*runtime.NumCPU()-1))), 4096)))
+	return lots.Load()
+}
 
 // patience is how many vain wakes it takes to be handed the lock. A hand-over costs a switch for each acquisition, so it must be
 // rare where many contend; and even so no wait should become long: this is some 10 µs there, and the time of as many critical

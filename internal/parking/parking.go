@@ -5,8 +5,6 @@ package parking
 import (
 	"context"
 
-	"golang.org/x/sys/cpu"
-
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -15,7 +13,7 @@ import (
 // are is no more than a number that equal keys have in common.
 type Key struct {
 	Object any // a pointer
-	Part   int
+	Part   int64
 	Hash   uintptr // the same for equal keys
 }
 
@@ -33,18 +31,20 @@ type Table struct{ buckets []bucket }
 
 type bucket struct {
 	mu          xsync.Mutex
-	first, last *sleeper // guarded by mu
-	_           cpu.CacheLinePad
+	first, last *Sleeper // guarded by mu
+	_           [40]byte // a cache line on 64-bit machines: buckets do not slow each other down
 }
 
-// A sleeper is a goroutine in a line.
-type sleeper struct {
-	parker     *waiter.Parker
+// A Sleeper is in a line: for a goroutine, or embedded in a future.
+type Sleeper struct {
+	node       *waiter.Waiter // who is told
 	key        Key
-	next, prev *sleeper // guarded by the bucket's mu
+	next, prev *Sleeper // guarded by the bucket's mu
 	queued     bool     // the same
 	urgent     bool     // has been woken in vain so often that the lock is to be handed over
 	handed     bool     // has been; written before the sleeper is told
+
+	parker *waiter.Parker // for waits that nothing ends early: one pool to ask instead of two; nil until there has been one
 }
 
 // How is how a sleep has ended.
@@ -57,7 +57,30 @@ const (
 	Handed              // the lock is the sleeper's
 )
 
-var sleepers = xsync.Pool{New: func() any { return new(sleeper) }}
+var sleepers = xsync.Pool{New: func() any { return new(Sleeper) }}
+
+// GetSleeper returns a sleeper for a goroutine's wait.
+func GetSleeper() *Sleeper { return sleepers.Get().(*Sleeper) }
+
+// Parker returns a parker for a wait that ends early when ctx, whose done channel is given with it, is done. Put takes it back.
+func (s *Sleeper) Parker(ctx context.Context, done <-chan struct{}) *waiter.Parker {
+	if done != nil || waiter.InBubble() {
+		return waiter.GetParker(ctx, done)
+	}
+	if s.parker == nil {
+		s.parker = waiter.GetParker(ctx, nil)
+	}
+	return s.parker
+}
+
+// Put ends the use of s, which is in no line, and of p, its parker; or p is nil, and has been withdrawn.
+func (s *Sleeper) Put(p *waiter.Parker) {
+	if p != nil && p != s.parker {
+		p.Put()
+	}
+	s.node, s.key = nil, Key{}
+	sleepers.Put(s)
+}
 
 // New returns a table with so many buckets, a power of two.
 func New(buckets int) *Table { return &Table{buckets: make([]bucket, buckets)} }
@@ -75,40 +98,58 @@ func (t *Table) bucket(k Key) *bucket {
 // wake that came all the same has been passed on, but a lock that has been handed over is the sleeper's even so. In the
 // steady state it allocates nothing.
 func (t *Table) Sleep(ctx context.Context, k Key, vain int, still func() bool) (How, error) {
-	b := t.bucket(k)
-	b.mu.Lock()
-	if !still() {
-		b.mu.Unlock()
+	done := ctx.Done()
+	s := GetSleeper()
+	p := s.Parker(ctx, done)
+	if !t.enter(s, &p.Waiter, k, vain, still) {
+		s.Put(p)
 		return NotSlept, nil
 	}
-	done := ctx.Done()
-	s := sleepers.Get().(*sleeper)
-	s.parker, s.key, s.urgent = waiter.GetParker(ctx, done), k, vain >= patience
-	b.insert(s, vain > 0)
-	b.mu.Unlock()
-	if s.parker.Park(ctx, done) {
-		s.parker.Put()
-		return s.end(), nil
+	if p.Park(ctx, done) {
+		return s.end(p), nil
 	}
-	b.mu.Lock()
-	claimed := !b.remove(s)
-	b.mu.Unlock()
-	s.parker.Withdraw(claimed)
-	how := s.end()
+	claimed := !t.Leave(s)
+	p.Withdraw(claimed)
+	how := s.end(nil)
 	if claimed && how == Woken {
 		t.Wake(k)
 	}
 	return how, waiter.ContextError(ctx)
 }
 
-// end returns s to the pool.
-func (s *sleeper) end() How {
+// Enter puts s into the line of k, for node, which is armed, unless still says no. The caller owns s, and gets it back when the
+// node has been told or Leave has returned true.
+func (t *Table) Enter(s *Sleeper, node *waiter.Waiter, k Key, still func() bool) bool {
+	return t.enter(s, node, k, 0, still)
+}
+
+func (t *Table) enter(s *Sleeper, node *waiter.Waiter, k Key, vain int, still func() bool) bool {
+	s.node, s.key, s.urgent, s.handed = node, k, vain >= patience, false
+	b := t.bucket(k)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !still() {
+		return false
+	}
+	b.insert(s, vain > 0)
+	return true
+}
+
+// Leave takes s out of its line, and reports whether it was there. If not, the wake is there or on its way.
+func (t *Table) Leave(s *Sleeper) bool {
+	b := t.bucket(s.key)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.remove(s)
+}
+
+// end returns s to the pool, and p.
+func (s *Sleeper) end(p *waiter.Parker) How {
 	how := Woken
 	if s.handed {
 		how = Handed
 	}
-	s.parker, s.key, s.handed = nil, Key{}, false
-	sleepers.Put(s)
+	s.Put(p)
 	return how
 }
 
@@ -121,10 +162,7 @@ func (t *Table) Wake(k Key) { t.WakeOrHand(k, nil) }
 func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	b := t.bucket(k)
 	b.mu.Lock()
-	s := b.first
-	for s != nil && s.key != k {
-		s = s.next
-	}
+	s := b.find(k)
 	hand := s != nil && s.urgent && release != nil
 	if release != nil && !release(hand) {
 		b.mu.Unlock()
@@ -136,11 +174,66 @@ func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	}
 	b.remove(s)
 	s.handed = hand
-	p := s.parker // read first: the sleeper is its owner's again when it has been told
+	node := s.node // read first: the sleeper is its owner's again when it has been told
 	b.mu.Unlock()
-	p.Deliver(waiter.Granted)
+	node.Deliver(waiter.Granted)
 	return true
 }
+
+// Claim takes the first who sleeps for k out of the line, for the caller to tell, and returns nil if nobody does.
+func (t *Table) Claim(k Key) *waiter.Waiter {
+	b := t.bucket(k)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.find(k)
+	if s == nil {
+		return nil
+	}
+	b.remove(s)
+	return s.node
+}
+
+// A Claimed is who has been taken out of a line, for the caller to tell.
+type Claimed struct {
+	Node *waiter.Waiter
+	Key  Key
+}
+
+// ClaimAll takes all out of their lines who are one of those. It looks at the whole table, so it is for rare events.
+func (t *Table) ClaimAll(of func(Key, *waiter.Waiter) bool) (claimed []Claimed) {
+	for i := range len(t.buckets) {
+		b := &t.buckets[i]
+		b.mu.Lock()
+		for s := b.first; s != nil; {
+			next := s.next
+			if of(s.key, s.node) {
+				b.remove(s)
+				claimed = append(claimed, Claimed{s.node, s.key})
+			}
+			s = next
+		}
+		b.mu.Unlock()
+	}
+	return claimed
+}
+
+// Count returns how many sleep for a key that is one of those.
+func (t *Table) Count(of func(Key) bool) (n int) {
+	for i := range len(t.buckets) {
+		b := &t.buckets[i]
+		b.mu.Lock()
+		for s := b.first; s != nil; s = s.next {
+			if of(s.key) {
+				n++
+			}
+		}
+		b.mu.Unlock()
+	}
+	return n
+}
+
+// Buckets returns how many buckets there are.
+func (t *Table) Buckets() int { return len(t.buckets) }
 
 // Sleeping returns how many sleep for k.
 func (t *Table) Sleeping(k Key) (n int) {
@@ -155,8 +248,17 @@ func (t *Table) Sleeping(k Key) (n int) {
 	return n
 }
 
+// find returns the first who sleeps for k, nil if nobody does.
+func (b *bucket) find(k Key) *Sleeper {
+	s := b.first
+	for s != nil && s.key != k {
+		s = s.next
+	}
+	return s
+}
+
 // insert puts s into the line: at its front, or at its end.
-func (b *bucket) insert(s *sleeper, front bool) {
+func (b *bucket) insert(s *Sleeper, front bool) {
 	s.next, s.prev, s.queued = nil, b.last, true
 	if front {
 		s.next, s.prev = b.first, nil
@@ -174,7 +276,7 @@ func (b *bucket) insert(s *sleeper, front bool) {
 }
 
 // remove takes s out of the line, and reports whether it was there.
-func (b *bucket) remove(s *sleeper) bool {
+func (b *bucket) remove(s *Sleeper) bool {
 	if !s.queued {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -27,6 +28,16 @@ func awaitSleeping(t *testing.T, table *Table, k Key, n int) {
 	}
 }
 
+// A bucket has a cache line to itself, and a table of the usual size begins at a page.
+func TestBucketsHaveTheirOwnCacheLine(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) == 8 {
+		require.EqualValues(t, 64, unsafe.Sizeof(bucket{}))
+		for _, n := range []int{512, 4096} {
+			require.Zero(t, uintptr(unsafe.Pointer(&New(n).buckets[0]))%4096)
+		}
+	}
+}
+
 // However many keys share a bucket, a wake is for its own.
 func TestWakesItsOwn(t *testing.T) {
 	for _, buckets := range []int{1, 2, 64} {
@@ -35,7 +46,7 @@ func TestWakesItsOwn(t *testing.T) {
 		woken := make(chan int, 10)
 		var keys []Key
 		for i := range 10 {
-			keys = append(keys, Key{Object: &objects[i/2], Part: i % 2})
+			keys = append(keys, Key{Object: &objects[i/2], Part: int64(i % 2)})
 			go func() {
 				_, _ = table.Sleep(context.Background(), keys[i], 0, always)
 				woken <- i

@@ -69,7 +69,7 @@ func Lock[B Bits](ctx context.Context, b B, k Key) error {
 			}
 		default:
 		}
-		how, err := lots.Sleep(ctx, k, vain, func() bool { return b.Get() == sleeping })
+		how, err := Default().Sleep(ctx, k, vain, func() bool { return b.Get() == sleeping })
 		switch {
 		case err != nil:
 			if how == Handed {
@@ -97,7 +97,7 @@ func Unlock[B Bits](b B, k Key) bool {
 				return true
 			}
 		default:
-			if lots.WakeOrHand(k, func(hand bool) bool {
+			if Default().WakeOrHand(k, func(hand bool) bool {
 				if hand {
 					return b.Get() == sleeping
 				}
@@ -110,4 +110,4 @@ func Unlock[B Bits](b B, k Key) bool {
 }
 
 // Sleeping returns how many sleep for k.
-func Sleeping(k Key) int { return lots.Sleeping(k) }
+func Sleeping(k Key) int { return Default().Sleeping(k) }

@@ -147,5 +147,5 @@ func (b packedBits) Set(from, to parking.State) bool {
 }
 
 func (b packedBits) key() parking.Key {
-	return parking.Key{Object: b.word, Part: int(b.number), Hash: xsync.Address(b.word)}
+	return parking.Key{Object: b.word, Part: int64(b.number), Hash: xsync.Address(b.word)}
 }

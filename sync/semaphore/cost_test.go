@@ -56,6 +56,14 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 
 type ctxKey struct{}
 
+// foreignContext is a context that package context did not make.
+type foreignContext struct {
+	context.Context
+	done chan struct{}
+}
+
+func (c *foreignContext) Done() <-chan struct{} { return c.done }
+
 func TestFutureAllocatesNothing(t *testing.T) {
 	s := semaphore.New(1)
 	var f semaphore.AcquireFuture

@@ -1,0 +1,237 @@
+//go:build interleave
+
+package semtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/spec"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A Client is a thread of a scenario, and what it has done.
+type Client struct {
+	S   Semaphore
+	x   *interleave.Run
+	id  int
+	ops []spec.Op
+}
+
+// A Body is what a client does. The context ends if the history says so.
+type Body = func(c *Client, ctx context.Context)
+
+// A History is a scenario whose calls and returns are recorded.
+type History struct {
+	Name    string
+	Size    int64
+	Large   bool // not for -short, and under a bound
+	Cancel  bool // one more thread cancels the context
+	Clients []Body
+}
+
+// Bodies returns them as a slice.
+func Bodies(bodies ...Body) []Body { return bodies }
+
+// Locks returns the body that acquires n permits and gives them back.
+func Locks(n int64) Body { return func(c *Client, _ context.Context) { c.Lock(n) } }
+
+func (c *Client) do(k spec.Kind, n int64, f func() spec.Result) spec.Result {
+	call := c.x.Invoke()
+	r := f()
+	c.ops = append(c.ops, spec.Op{Client: c.id, Kind: k, N: n, Call: call, Return: c.x.Respond(), Result: r})
+	return r
+}
+
+// ResultOf returns the result of an acquire that has returned err.
+func (c *Client) ResultOf(err error) spec.Result {
+	switch {
+	case err == nil:
+		return spec.Granted
+	case errors.Is(err, waiter.ErrClosed):
+		return spec.Closed
+	case errors.Is(err, waiter.ErrTooLarge):
+		return spec.TooLarge
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return spec.Cancelled
+	}
+	c.x.Fail("unexpected: %v", err)
+	return spec.None
+}
+
+// Acquire acquires n permits in some way.
+func (c *Client) Acquire(n int64, how func() spec.Result) bool {
+	return c.do(spec.Acquire, n, how) == spec.Granted
+}
+
+// Use acquires n permits in some way and gives them back.
+func (c *Client) Use(n int64, how func() error) {
+	if c.Acquire(n, func() spec.Result { return c.ResultOf(how()) }) {
+		c.Release(n)
+	}
+}
+
+// Lock uses n permits, without a context.
+func (c *Client) Lock(n int64) { c.LockContext(bg, n) }
+
+// LockContext uses n permits unless ctx ends.
+func (c *Client) LockContext(ctx context.Context, n int64) {
+	c.Use(n, func() error { return c.S.Acquire(ctx, n) })
+}
+
+// LockTimeout uses n permits unless time passes.
+func (c *Client) LockTimeout(n int64) {
+	c.Use(n, func() error { return c.S.AcquireTimeout(time.Second, n) })
+}
+
+// Try uses n permits if they are free.
+func (c *Client) Try(n int64) {
+	got := c.do(spec.TryAcquire, n, func() spec.Result {
+		if c.S.TryAcquire(n) {
+			return spec.Granted
+		}
+		return spec.Refused
+	})
+	if got == spec.Granted {
+		c.Release(n)
+	}
+}
+
+// Release releases n permits, and may panic.
+func (c *Client) Release(n int64) {
+	c.do(spec.Release, n, func() spec.Result {
+		if interleave.Panics(func() { c.S.Release(n) }) != nil {
+			return spec.Panicked
+		}
+		return spec.Done
+	})
+}
+
+// Resize changes the size.
+func (c *Client) Resize(n int64) {
+	c.do(spec.Resize, n, func() spec.Result { c.S.Resize(n); return spec.Done })
+}
+
+// Close closes the semaphore.
+func (c *Client) Close() {
+	c.do(spec.Close, 0, func() spec.Result { c.S.Close(); return spec.Done })
+}
+
+// The scenarios that every semaphore must pass.
+var histories = []History{
+	{Name: "lock", Size: 1, Clients: Bodies(Locks(1), Locks(1))},
+	{Name: "lock twice", Size: 1, Clients: Bodies(
+		func(c *Client, _ context.Context) { c.Lock(1); c.Lock(1) }, Locks(1))},
+	{Name: "lock/3", Size: 1, Large: true, Clients: Bodies(Locks(1), Locks(1), Locks(1))},
+	{Name: "sizes", Size: 2, Clients: Bodies(Locks(2), Locks(1))},
+	{Name: "sizes/3", Size: 2, Large: true, Clients: Bodies(Locks(2), Locks(1), Locks(1))},
+	{Name: "try", Size: 1, Clients: Bodies(
+		Locks(1), func(c *Client, _ context.Context) { c.Try(1); c.Try(1) })},
+	{Name: "try/3", Size: 1, Large: true, Clients: Bodies(
+		Locks(1), Locks(1), func(c *Client, _ context.Context) { c.Try(1) })},
+	{Name: "split", Size: 2, Large: true, Clients: Bodies(
+		func(c *Client, _ context.Context) {
+			if c.Acquire(2, func() spec.Result { return c.ResultOf(c.S.Acquire(bg, 2)) }) {
+				c.Release(1)
+				c.Release(1)
+			}
+		}, Locks(2), Locks(1))},
+	{Name: "timeout", Size: 1, Clients: Bodies(
+		Locks(1), func(c *Client, _ context.Context) { c.LockTimeout(1) })},
+	{Name: "timeout/3", Size: 2, Large: true, Clients: Bodies(
+		Locks(1), func(c *Client, _ context.Context) { c.LockTimeout(2) }, Locks(1))},
+	{Name: "cancel", Size: 1, Cancel: true, Clients: Bodies(
+		Locks(1), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) })},
+	{Name: "resize up", Size: 1, Clients: Bodies(
+		Locks(1), Locks(1), func(c *Client, _ context.Context) { c.Resize(2) })},
+	{Name: "resize too large", Size: 2, Clients: Bodies(
+		Locks(2), Locks(1), func(c *Client, _ context.Context) { c.Resize(1) })},
+	// What a Resize ends is what waits then, not who comes after a later Resize.
+	{Name: "resize twice", Size: 2, Large: true, Clients: Bodies(
+		Locks(1), func(c *Client, _ context.Context) { c.Resize(1) },
+		func(c *Client, _ context.Context) { c.Resize(2); c.Lock(2); c.Lock(2) })},
+	{Name: "close", Size: 1, Clients: Bodies(
+		Locks(1), Locks(1), func(c *Client, _ context.Context) { c.Close() })},
+	{Name: "close/try", Size: 1, Clients: Bodies(
+		Locks(1), func(c *Client, _ context.Context) { c.Try(1) }, func(c *Client, _ context.Context) { c.Close() })},
+	{Name: "close/cancel", Size: 1, Large: true, Cancel: true, Clients: Bodies(
+		Locks(1), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) }, func(c *Client, _ context.Context) { c.Close() })},
+}
+
+// RunHistories runs the scenarios that every semaphore must pass, and skips the known ones.
+func RunHistories(t *testing.T, create func(n int64) Semaphore, known ...Known) {
+	t.Helper()
+	CheckHistories(t, create, histories, known...)
+	t.Run("available", func(t *testing.T) {
+		skipKnown(t, "available", known)
+		checkAvailable(t, create)
+	})
+}
+
+// checkAvailable checks that Available, which may be out of date, is a number that was true once.
+func checkAvailable(t *testing.T, create func(n int64) Semaphore) {
+	t.Helper()
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		s := create(2)
+		x.Name("s", s)
+		x.Go("user", func() {
+			for range 2 {
+				if s.TryAcquire(1) {
+					s.Release(1)
+				}
+			}
+		})
+		x.Go("reader", func() {
+			n := s.Available()
+			x.Assert(n == 1 || n == 2, "%d of 2 permits are available while at most 1 is held", n)
+		})
+		x.Wait()
+	})
+}
+
+// CheckHistories checks that every history that the explorer can bring about is one that the sequential queueing semaphore of
+// internal/spec could have given: linearizability. The orders of calls and returns are explored like those of the operations
+// themselves, so these scenarios must be small.
+func CheckHistories(t *testing.T, create func(n int64) Semaphore, hs []History, known ...Known) {
+	t.Helper()
+	for _, h := range hs {
+		t.Run(h.Name, func(t *testing.T) {
+			skipKnown(t, h.Name, known)
+			o := interleave.Options{}
+			if h.Large {
+				if testing.Short() || interleave.RaceEnabled {
+					t.Skip("tier two")
+				}
+				o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
+			}
+			judge := spec.NewJudge(h.Size)
+			interleave.Check(t, o, func(x *interleave.Run) { h.run(x, create, judge) })
+			t.Logf("%d different histories", judge.Judged())
+		})
+	}
+}
+
+func (h *History) run(x *interleave.Run, create func(n int64) Semaphore, judge *spec.Judge) {
+	s := create(h.Size)
+	x.Name("s", s)
+	cs := make([]Client, len(h.Clients))
+	ctx := x.NewContext()
+	for i, f := range h.Clients {
+		cs[i] = Client{S: s, x: x, id: i}
+		x.Go("client"+string(rune('1'+i)), func() { f(&cs[i], ctx) })
+	}
+	if h.Cancel {
+		x.Go("canceller", ctx.Cancel)
+	}
+	x.Wait()
+	var ops []spec.Op
+	for i := range cs {
+		ops = append(ops, cs[i].ops...)
+	}
+	if !judge.Linearizable(ops) {
+		x.Fail("not linearizable:\n%v", spec.Describe(ops))
+	}
+}

@@ -1,0 +1,106 @@
+// Package semtest has the tests that every counting semaphore of this module must pass, whatever its policy inside: what the doc
+// comments of sync/semaphore and twa promise alike. It is for tests.
+package semtest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+)
+
+// A Semaphore is what the tests are about.
+type Semaphore interface {
+	Acquire(ctx context.Context, n int64) error
+	AcquireTimeout(d time.Duration, n int64) error
+	TryAcquire(n int64) bool
+	Release(n int64)
+	Resize(n int64)
+	Close()
+	Size() int64
+	Available() int64
+	Waiting() int64
+}
+
+// A test gets a function that makes semaphores of a given size.
+type test struct {
+	name string
+	run  func(t *testing.T, create func(n int64) Semaphore)
+}
+
+// A Known is a test that a semaphore does not pass yet, and why.
+type Known struct{ Test, Why string }
+
+// Run runs all tests on the semaphores that create makes, and skips the known ones.
+func Run(t *testing.T, create func(n int64) Semaphore, known ...Known) {
+	t.Helper()
+	for _, tests := range [][]test{basics, cancels, resizes, stresses, bubbles} {
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				skipKnown(t, test.name, known)
+				test.run(t, create)
+			})
+		}
+	}
+}
+
+func skipKnown(t *testing.T, name string, known []Known) {
+	t.Helper()
+	for _, k := range known {
+		if k.Test == name {
+			t.Skip(k.Why)
+		}
+	}
+}
+
+var bg = context.Background()
+
+// RequireIdle checks that all permits are back and nobody waits.
+func RequireIdle(t *testing.T, s Semaphore) {
+	t.Helper()
+	require.Zero(t, s.Waiting(), "somebody still waits")
+	require.Equal(t, s.Size(), s.Available(), "permits were lost or made")
+}
+
+// Queued starts an acquire of n in a goroutine of its own and returns when it waits.
+func Queued(t *testing.T, ctx context.Context, s Semaphore, n int64) <-chan error {
+	t.Helper()
+	before := s.Waiting()
+	c := make(chan error, 1)
+	go func() { c <- s.Acquire(ctx, n) }()
+	locktest.AwaitWaiting(t, s, before+1)
+	return c
+}
+
+// waitOnce makes a wait with ctx that is served.
+func waitOnce(t *testing.T, ctx context.Context, s Semaphore) {
+	t.Helper()
+	require.NoError(t, s.Acquire(bg, 1))
+	c := Queued(t, ctx, s, 1)
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, c))
+	s.Release(1)
+}
+
+// doneContext returns a context that has ended.
+func doneContext() context.Context {
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	return ctx
+}
+
+// requirePanic checks that f panics with the text, behind the name of a package.
+func requirePanic(t *testing.T, text string, f func()) {
+	t.Helper()
+	var v any
+	func() {
+		defer func() { v = recover() }()
+		f()
+	}()
+	message, _ := v.(string)
+	require.True(t, strings.HasSuffix(message, ": "+text), "panicked with %v, not with %q", v, text)
+}

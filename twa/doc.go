@@ -1,0 +1,11 @@
+// Package twa has semaphores and mutexes on two counters and a waiting array, after Dice and Kogan: to acquire is one addition, to release
+// another, however many do so at the same time, and whoever has to wait sleeps where the release that serves it finds it at once.
+//
+// [Semaphore] keeps the promises of sync/semaphore's, and [Mutex] those of sync/mutex's: strict FIFO order, contexts, timeouts, no
+// allocation for a wait. Which to take: sync/semaphore, unless many processors acquire and release one semaphore all the time that
+// is hardly ever exhausted. Its compare-and-swap then fails and is repeated, where an addition succeeds. The price is written at the
+// methods: an over-release may go unnoticed, Available says nothing about what waiters have been promised, Resize to less takes its turn in
+// the line, and there are no futures.
+//
+// Files: tickets.go is the mechanism; semaphore.go and mutex.go are façades; array.go is where sleepers are. docs/design/twa.md has pictures.
+package twa

@@ -1,0 +1,50 @@
+package twa_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/farad-go/farad/twa"
+)
+
+// At most two workers at a time, in the order in which they come.
+func ExampleSemaphore() {
+	s := twa.New(2)
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			if err := s.Acquire(context.Background(), 1); err != nil {
+				return
+			}
+			defer s.Release(1)
+			// work
+		})
+	}
+	wg.Wait()
+	fmt.Println(s.Available(), "of", s.Size(), "permits are free")
+	fmt.Println(s.AcquireTimeout(time.Second, 3))
+	// Output:
+	// 2 of 2 permits are free
+	// farad: request exceeds size
+}
+
+func ExampleMutex() {
+	var m twa.Mutex
+	m.Lock()
+	fmt.Println(m.TryLock(), m.LockTimeout(time.Millisecond))
+	m.Unlock()
+	fmt.Println(m.TryLock())
+	// Output:
+	// false false
+	// true
+}
+
+// Semaphores with a waiting array of their own are not slowed down by what others in the process wait for.
+func ExampleArray() {
+	array := twa.NewArray(1024)
+	read, write := twa.New(8, twa.WithArray(array)), twa.New(1, twa.WithArray(array))
+	fmt.Println(read.TryAcquire(8), write.TryAcquire(1))
+	// Output: true true
+}

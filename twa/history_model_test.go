@@ -1,0 +1,19 @@
+//go:build interleave
+
+package twa_test
+
+import (
+	"testing"
+
+	"github.com/farad-go/farad/internal/semtest"
+	"github.com/farad-go/farad/twa"
+)
+
+// Every history that the explorer can bring about is one that the sequential semaphore could have given.
+func TestModelTicketHistories(t *testing.T) {
+	semtest.RunHistories(
+		t,
+		func(n int64) semtest.Semaphore { return twa.New(n, twa.WithArray(twa.NewArray(1))) }, // one bucket: whoever sleeps meets everybody else
+		semtest.Known{Test: "resize too large", Why: "documented: who has taken its tickets, and does not sleep yet, may be granted by a release after the resize"},
+	)
+}

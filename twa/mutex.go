@@ -1,0 +1,74 @@
+package twa
+
+import (
+	"context"
+	"time"
+)
+
+// one: a mutex's permits count from one, so the zero Mutex is unlocked.
+const one = 1
+
+// A Mutex is a mutual exclusion lock on two counters and a waiting array: the ticket lock that sleeps. The zero Mutex is unlocked. It must
+// not be copied after first use. It implements [sync.Locker], and is not tied to a goroutine.
+//
+// Order: strict FIFO, in the order of the additions that Lock makes.
+//
+// Source: Dice and Kogan, TWA – Ticket Locks Augmented with a Waiting Array (Euro-Par 2019, arXiv:1810.01573). There whoever waits spins.
+type Mutex struct {
+	_ noCopy
+	t tickets
+}
+
+// Lock locks m, and waits for it if need be. Nothing ends the wait early. It is one addition if m is free, and allocates nothing in the
+// steady state.
+func (m *Mutex) Lock() {
+	if end := m.t.take(1); granted(one, m.t.grant.Load())-end < 0 {
+		m.lockSlow(end)
+	}
+}
+
+//go:noinline
+func (m *Mutex) lockSlow(end int64) {
+	// Neither closed nor too large nor cancelled: it cannot fail.
+	_ = m.t.await(context.Background(), one, 1, end)
+}
+
+// TryLock locks m if it is unlocked and nobody waits for it, and reports whether it did.
+func (m *Mutex) TryLock() bool { return m.t.tryTake(one, 1) }
+
+// Unlock unlocks m, or hands it to whoever has waited longest. It panics if m is not locked; m is then as it was, but if others lock it
+// at the same time two may have held it. Of several unlocks too many each panics.
+func (m *Mutex) Unlock() {
+	if !m.t.post(one, 1) {
+		panic("twa: unlock of unlocked mutex")
+	}
+}
+
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
+// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// state, whatever the context.
+func (m *Mutex) LockContext(ctx context.Context) error {
+	if ctx == nil {
+		panic("twa: nil context")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if end := m.t.take(1); granted(one, m.t.grant.Load())-end < 0 {
+		return m.t.await(ctx, one, 1, end)
+	}
+	return nil
+}
+
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:
+// to lock without waiting there is TryLock. It allocates nothing in the steady state.
+func (m *Mutex) LockTimeout(d time.Duration) bool {
+	if d <= 0 {
+		return false
+	}
+	end := m.t.take(1)
+	return granted(one, m.t.grant.Load())-end >= 0 || m.t.awaitFor(d, one, 1, end) == nil
+}
+
+// Waiting returns how many wait for m. It looks at the whole array, and is meant for tests and statistics.
+func (m *Mutex) Waiting() int { return m.t.waiting() }

@@ -1,0 +1,188 @@
+package twa
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/farad-go/farad/waiter"
+)
+
+// The errors of an acquire, besides the context's. They are the ones that all locks of the module share.
+var (
+	ErrClosed   = waiter.ErrClosed   // the semaphore is or has been closed
+	ErrTooLarge = waiter.ErrTooLarge // more permits than the semaphore has in all
+	ErrPending  = waiter.ErrPending  // a future's request has no outcome yet
+)
+
+// base: a semaphore's permits count from zero, so the zero Semaphore has size 0.
+const base = 0
+
+// Semaphore is a counting semaphore on two counters: to acquire is one addition, and to release another, however many goroutines do
+// so at the same time. Whoever has to wait sleeps in a waiting array under the number of its ticket, where the release that
+// serves it finds it without searching.
+//
+// Order: strict FIFO, in the order of the additions. A request waits until all older ones have been granted or have given up.
+//
+// Memory model: everything before a Release happens before the return of every acquire that the permits it returned serve.
+//
+// Progress: an Acquire that need not wait, and a Release while nobody waits, are wait-free. A TryAcquire is lock-free. Whoever waits, wakes or
+// gives up takes the lock of one bucket; who gives up takes a lock of the semaphore's as well.
+//
+// The zero Semaphore has size 0 and can be resized. A Semaphore must not be copied after first use.
+//
+// Source: Dice and Kogan, Semaphores Augmented with a Waiting Array.
+type Semaphore struct {
+	_ noCopy
+	t tickets
+	_ cpu.CacheLinePad // two semaphores side by side do not slow each other down
+}
+
+// noCopy makes go vet report copies.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
+
+// An Option changes how New makes a semaphore.
+type Option func(*Semaphore)
+
+// WithArray lets those who wait sleep in a, instead of the array of the process.
+func WithArray(a *Array) Option {
+	if a == nil {
+		panic("twa: nil array")
+	}
+	return func(s *Semaphore) { s.t.array = a }
+}
+
+// New returns a semaphore of n permits, all free. It panics if n is negative.
+func New(n int64, opts ...Option) *Semaphore {
+	if n < 0 {
+		panic("twa: negative size")
+	}
+	s := new(Semaphore)
+	for _, opt := range opts {
+		opt(s)
+	}
+	n = min(n, MaxPermits)
+	s.t.grant.Store(n * step)
+	s.t.limit.Store(n)
+	return s
+}
+
+// Acquire takes n permits, and waits for them if need be until ctx is done or the semaphore is closed. It returns nil
+// if and only if the permits are the caller's.
+//
+// A context that is already done never acquires, even if permits are free; and when a wait ends, a cancel that
+// happened before the grant wins. The error is then ctx.Err() itself. A request that is larger than the semaphore
+// fails at once with ErrTooLarge, a request to a closed semaphore with ErrClosed. A request for 0 permits does not
+// wait. Acquire panics if n is negative or ctx is nil. It allocates nothing in the steady state, whatever the context.
+func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
+	if n <= 0 || ctx == nil {
+		return s.acquireNothing(ctx, n)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if o := s.t.begun(base, n); o != waiter.Pending {
+		return o.Err()
+	}
+	end := s.t.take(n)
+	if g := s.t.grant.Load(); g&closed == 0 && granted(base, g)-end >= 0 {
+		return nil
+	}
+	return s.t.await(ctx, base, n, end)
+}
+
+// acquireNothing is Acquire for the requests that need no permits or are none.
+//
+//go:noinline
+func (s *Semaphore) acquireNothing(ctx context.Context, n int64) error {
+	switch {
+	case n < 0:
+		panic("twa: acquire of a negative number of permits")
+	case ctx == nil:
+		panic("twa: nil context")
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case s.t.grant.Load()&closed != 0:
+		return ErrClosed
+	}
+	return nil
+}
+
+// AcquireTimeout is Acquire with a context that ends d from now, whose error is [context.DeadlineExceeded], but it
+// makes no context and allocates nothing in the steady state. If a grant and the end of d come together, either may
+// win. As with a context that is done, nothing is acquired if d <= 0; to take what is free without waiting there is TryAcquire.
+func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
+	switch {
+	case d <= 0 && n >= 0:
+		return context.DeadlineExceeded
+	case n <= 0:
+		return s.acquireNothing(context.Background(), n)
+	}
+	if o := s.t.begun(base, n); o != waiter.Pending {
+		return o.Err()
+	}
+	end := s.t.take(n)
+	if g := s.t.grant.Load(); g&closed == 0 && granted(base, g)-end >= 0 {
+		return nil
+	}
+	return s.t.awaitFor(d, base, n, end)
+}
+
+// TryAcquire takes n permits if that many are free and nobody waits, and reports whether it did. It never waits and
+// never overtakes a waiter; it reports false on a closed semaphore. It panics if n is negative.
+func (s *Semaphore) TryAcquire(n int64) bool {
+	if n <= 0 {
+		return s.acquireNothing(context.Background(), n) == nil
+	}
+	return s.t.tryTake(base, n)
+}
+
+// Release returns n permits. They go to those who wait, in order, and what is left becomes free. Any goroutine may
+// release what another has acquired. Releasing 0 permits does nothing.
+//
+// Release panics if n is negative. It panics, too, if afterwards more permits are free than there are: an over-release is noticed then,
+// and undone. But a release that is one addition cannot notice one that others' requests take up at the same time; a later release, which may be
+// a legal one, then panics in its place. Where that matters there is sync/semaphore.
+func (s *Semaphore) Release(n int64) {
+	if n <= 0 || n > MaxPermits || !s.t.post(base, n) {
+		releaseNothing(n)
+	}
+}
+
+// releaseNothing is Release for the calls that return no permits: none, or too many, or a negative number.
+func releaseNothing(n int64) {
+	switch {
+	case n < 0:
+		panic("twa: release of a negative number of permits")
+	case n > 0:
+		panic("twa: released more than held")
+	}
+}
+
+// Size returns how many permits there are in all, free or held.
+func (s *Semaphore) Size() int64 { return base + s.t.limit.Load() }
+
+// Available returns how many permits are free for whoever comes next: 0 while anybody waits. The number may be out of date when the
+// caller looks at it.
+func (s *Semaphore) Available() int64 { return max(s.t.free(base), 0) }
+
+// Waiting returns how many requests wait. It looks at the whole array, and is meant for tests and statistics.
+func (s *Semaphore) Waiting() int64 { return int64(s.t.waiting()) }
+
+// Resize changes the number of permits to n. New permits go to those who wait first. Nothing is taken from anybody: what is to go
+// queues, like a request, behind those who wait now, and is gone when it is its turn. Requests that wait for more than n end
+// with ErrTooLarge; one that begins to wait at the same time may still be granted. Resize panics if n is negative.
+func (s *Semaphore) Resize(n int64) {
+	if n < 0 {
+		panic("twa: negative size")
+	}
+	s.t.resize(base, min(n, MaxPermits))
+}
+
+// Close ends all waiting requests, and all later ones, with ErrClosed. What is held stays held until it is released.
+// Closing twice is harmless.
+func (s *Semaphore) Close() { s.t.close(base) }

@@ -1,0 +1,103 @@
+package twa_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/semtest"
+	"github.com/farad-go/farad/twa"
+)
+
+var bg = context.Background()
+
+var requireIdle, queued = semtest.RequireIdle, semtest.Queued
+
+// The promises that all semaphores make, with the array of the process and with the smallest, where all wait in one bucket.
+func TestContract(t *testing.T) {
+	for name, opts := range map[string][]twa.Option{
+		"default":    nil,
+		"one bucket": {twa.WithArray(twa.NewArray(1))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			semtest.Run(t, func(n int64) semtest.Semaphore { return twa.New(n, opts...) })
+		})
+	}
+}
+
+func TestPanicsNameThePackage(t *testing.T) {
+	s := twa.New(1)
+	for msg, f := range map[string]func(){
+		"twa: acquire of a negative number of permits": func() { _ = s.Acquire(bg, -1) },
+		"twa: nil context":                             func() { _ = s.Acquire(nil, 9) }, //nolint:staticcheck // nil on purpose
+		"twa: released more than held":                 func() { s.Release(1) },
+		"twa: release of a negative number of permits": func() { s.Release(-1) },
+		"twa: negative size":                           func() { s.Resize(-1) },
+		"twa: nil array":                               func() { twa.WithArray(nil) },
+	} {
+		require.PanicsWithValue(t, msg, f)
+	}
+	requireIdle(t, s)
+}
+
+func TestZeroSemaphoreCanBeResized(t *testing.T) {
+	semtest.CheckSizeZero(t, new(twa.Semaphore))
+}
+
+func TestHugeSizesActAsMaxPermits(t *testing.T) {
+	s := twa.New(math.MaxInt64)
+	require.Equal(t, twa.MaxPermits, s.Size())
+	s.Resize(1)
+	s.Resize(math.MaxInt64)
+	require.Equal(t, twa.MaxPermits, s.Size())
+	requireIdle(t, s)
+}
+
+func TestNothingIsAvailableWhileAnybodyWaits(t *testing.T) {
+	s := twa.New(3)
+	require.NoError(t, s.Acquire(bg, 2))
+	require.EqualValues(t, 1, s.Available())
+	ctx, cancel := context.WithCancel(bg)
+	large := queued(t, ctx, s, 3)
+	require.EqualValues(t, 0, s.Available(), "one permit is free, but it is the waiter's")
+	cancel()
+	require.ErrorIs(t, locktest.Receive(t, large), context.Canceled)
+	require.EqualValues(t, 1, s.Available())
+	s.Resize(0)
+	require.EqualValues(t, 0, s.Available(), "there is no negative number of permits")
+	s.Release(2)
+	requireIdle(t, s)
+}
+
+func TestResizeDownQueuesBehindThoseWhoWait(t *testing.T) {
+	s := twa.New(3)
+	require.NoError(t, s.Acquire(bg, 3))
+	first := queued(t, bg, s, 1)
+	s.Resize(1) // two are to go
+	require.EqualValues(t, 1, s.Size())
+	second := queued(t, bg, s, 1)
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, first), "it was there before the resize")
+	s.Release(1)
+	s.Release(1)
+	locktest.RequireBlocked(t, second)
+	require.EqualValues(t, 0, s.Available())
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, second))
+	s.Release(1)
+	requireIdle(t, s)
+}
+
+// A release is one addition: it sees no more than how many permits are free afterwards.
+func TestOverReleaseThatAWaiterTakesUpIsNoticedLater(t *testing.T) {
+	s := twa.New(1)
+	require.NoError(t, s.Acquire(bg, 1))
+	w := queued(t, bg, s, 1)
+	s.Release(2)
+	require.NoError(t, locktest.Receive(t, w))
+	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
+	requireIdle(t, s)
+}

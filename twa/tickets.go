@@ -1,0 +1,442 @@
+package twa
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// tickets is a semaphore of two counters: how many tickets have been taken, and how many of them have been granted. Whoever
+// wants n permits takes n tickets, by one addition, and has the permits when all of them are granted; whoever returns n permits
+// grants n tickets, by one addition. So the order is that of the additions, and while nobody has to wait both are wait-free.
+//
+//	ticket  0   1   2   3   4   5   6   7   8   9  10  11  12  13
+//	        +---+---+---+---+---+---+---+---+---+---+---+---+---+
+//	        |   granted     | A     | † † † | B | C     | not taken yet
+//	        +---+---+---+---+---+---+---+---+---+---+---+---+---+
+//	                        ^ grant=4       ^         ^ ticket=12
+//	                                        a run of abandoned tickets, from 6 to 9
+//
+// Who has to wait sleeps in a waiting array under the number behind its last ticket, its end: A under 6, B under 10. Every number
+// is granted by exactly one addition, and whoever made that addition looks after the number: it wakes who sleeps under it, and, if
+// a run of abandoned tickets begins there, grants the run, by an addition of its own. That is how a ticket that nobody wants any
+// more is skipped: once, and by whoever comes upon it. Cancelling costs nothing where nobody cancels: a look at the number of
+// runs, after an addition that somebody waits for.
+//
+// Both counters go in steps of two, modulo 2⁶⁴, and numbers are compared by their differences. The lowest bit of grant says that the
+// semaphore is closed: so Close has its place in the order of the grants.
+//
+// Invariants, each with a test that fails without it:
+//
+//  1. base + grant − ticket, plus what abandoned tickets take up, plus what is held, is the size. (TestContract/…/StressConservesPermits)
+//  2. Grants are in the order of the tickets. (TestContract/…/GrantsAreFIFO, TestModelTickets)
+//  3. When nobody is at work, no run begins at or before the last granted ticket, and no ticket after the last run is
+//     abandoned: two runs have somebody between them who waits, and so has the last run behind it. (TestAbandonedTicketsDoNotAccumulate)
+//  4. Nobody sleeps whose end has been granted, when nobody is at work. (TestModelTickets)
+//  5. Who is closed out is not granted, and the reverse: a request that was begun before Close has its permits if and only if its
+//     end had been granted when Close set the bit, whenever it finds out, and by whomever. (TestModelTicketHistories)
+//
+// Why no wake-up is lost: who waits enters the array first and looks at grant then; who grants adds to grant first and looks
+// into the array then. One of them sees the other. In the same way who abandons makes the run known first and looks at grant
+// then, and who grants looks for runs after the addition; both may see the other, and mu lets one of them remove the run.
+//
+// Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listings 1 to 3. There nobody gives up,
+// and takes and posts are of one.
+type tickets struct {
+	ticket xsync.Int64 // tickets taken
+	grant  xsync.Int64 // tickets granted, apart from base; and the bit closed
+	limit  xsync.Int64 // permits in all, apart from base: no request may be larger; written under mu
+	runs   xsync.Int64 // how many runs of abandoned tickets there are; written under mu
+	id     xsync.Int64 // for the hash; 0 until somebody waits
+
+	mu    xsync.Mutex
+	begin map[int64]int64 // runs: from the first ticket to the one behind the last; guarded by mu
+	end   map[int64]int64 // and back; guarded by mu
+	last  int64           // once s is closed: what had been granted then; guarded by mu
+	debts []debt          // what Resize has taken away, and may not have got yet; guarded by mu
+
+	array *Array // nil: the default one
+}
+
+// A debt is n tickets before end that belong to nobody: permits that are to go.
+type debt struct{ n, end int64 }
+
+const (
+	step   = 2
+	closed = 1
+)
+
+// MaxPermits is the largest size of a semaphore. Larger sizes act as this one. It leaves room for two million requests of all permits
+// each: what has been requested and not granted must stay below 2⁶² in all, or numbers could not be compared any more.
+const MaxPermits int64 = 1 << 40
+
+// ids numbers the semaphores that somebody has waited for. An address would do as long as the collector moves nothing.
+var ids xsync.Int64
+
+// granted returns how many tickets have been granted, given what grant was.
+func granted(base, g int64) int64 { return base*step + g&^closed }
+
+// begun is asked before tickets are taken, and returns why there is no use in it, or [waiter.Pending].
+func (s *tickets) begun(base, n int64) waiter.Outcome {
+	switch {
+	case s.grant.Load()&closed != 0:
+		return waiter.Closed
+	case n-base > s.limit.Load():
+		return waiter.TooLarge
+	}
+	return waiter.Pending
+}
+
+// take takes n tickets, and returns the number behind them.
+func (s *tickets) take(n int64) (end int64) { return s.ticket.Add(n * step) }
+
+// settled returns what has become of the n tickets before end: [waiter.Granted] if they are the owner's, [waiter.Pending] if it still has to wait. With
+// any other outcome it has abandoned them.
+func (s *tickets) settled(base, n, end int64) waiter.Outcome {
+	switch g := s.grant.Load(); {
+	case g&closed != 0:
+		return s.settledClosed(base, n, end)
+	case granted(base, g)-end >= 0:
+		return waiter.Granted
+	case n-base > s.limit.Load():
+		s.abandon(base, n, end)
+		return waiter.TooLarge
+	}
+	return waiter.Pending
+}
+
+func (s *tickets) settledClosed(base, n, end int64) waiter.Outcome {
+	s.mu.Lock()
+	last := s.last
+	s.mu.Unlock()
+	if last-end >= 0 {
+		return waiter.Granted
+	}
+	s.abandon(base, n, end)
+	return waiter.Closed
+}
+
+// tryTake takes n tickets if they would be granted at once.
+func (s *tickets) tryTake(base, n int64) bool {
+	for n-base <= s.limit.Load() { // A turn is lost only to another's success.
+		t := s.ticket.Load()
+		g := s.grant.Load()
+		if g&closed != 0 || granted(base, g)-t < n*step {
+			return false
+		}
+		if s.ticket.CompareAndSwap(t, t+n*step) {
+			return true
+		}
+	}
+	return false
+}
+
+// post grants n tickets more. It reports false, and takes them back, if there are more permits now than there should be. Only a
+// request that came at the same time can hide that.
+func (s *tickets) post(base, n int64) bool {
+	g := granted(base, s.grant.Add(n*step))
+	free := g - s.ticket.Load()
+	if free > (base+s.limit.Load())*step && !s.accept(base, n) {
+		return false
+	}
+	if free < n*step { // somebody has waited
+		s.lookAfter(base, g-n*step, g)
+	}
+	return true
+}
+
+// accept takes n tickets back if more have been granted than there are permits, and reports false. It looks again, at a time when
+// limit does not change: what post has seen may be from before a Resize and from after it.
+//
+//go:noinline
+func (s *tickets) accept(base, n int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.free(base) <= base+s.limit.Load() {
+		return true
+	}
+	s.ticket.Add(n * step) // nobody waits for these: they are held, for good
+	return false
+}
+
+// lookAfter wakes who sleeps under a number from behind from up to to, which have just been granted, and grants the runs that
+// begin there.
+//
+//go:noinline
+func (s *tickets) lookAfter(base, from, to int64) {
+	for {
+		s.wake(base, from, to)
+		if s.runs.Load() == 0 {
+			return
+		}
+		s.mu.Lock()
+		n := s.removeRunsLocked(from, to)
+		if n == 0 {
+			s.mu.Unlock()
+			return
+		}
+		to = granted(base, s.grant.Add(n))
+		s.mu.Unlock()
+		from = to - n
+	}
+}
+
+// wake wakes who sleeps under a number from behind from up to to.
+func (s *tickets) wake(base, from, to int64) {
+	if ahead := to - s.ticket.Load(); ahead > 0 {
+		to -= ahead // nobody can sleep there
+	}
+	id := s.id.Load()
+	if id == 0 {
+		return // nobody has ever waited
+	}
+	a := s.table()
+	if (to-from)/step <= int64(a.Buckets()) {
+		for k := from + step; k-to <= 0; k += step {
+			if w := a.Claim(s.key(id, k)); w != nil {
+				s.tell(base, w, k)
+			}
+		}
+		return
+	}
+	for _, c := range s.claimAll(func(_, end int64) bool { return end-from > 0 && end-to <= 0 }) {
+		s.tell(base, c.Node, c.Key.Part*step)
+	}
+}
+
+// claimAll claims all who wait for so many permits and for such an end, and returns them in the order of their tickets.
+func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
+	claimed := s.table().ClaimAll(func(k parking.Key, w *waiter.Waiter) bool {
+		return k.Object == s && of(w.N, k.Part*step)
+	})
+	slices.SortFunc(claimed, func(x, y parking.Claimed) int { return cmp.Compare(x.Key.Part*step-y.Key.Part*step, 0) })
+	return claimed
+}
+
+// tell tells a claimed waiter how its request has ended: its tickets have been granted, or are too many. If it has been abandoned
+// meanwhile they are passed on.
+func (s *tickets) tell(base int64, w *waiter.Waiter, end int64) {
+	n := w.N // read first: when it has been told the node is its owner's
+	o := s.settled(base, n, end)
+	if o == waiter.Pending { // It was too large, and would not be any more.
+		s.abandon(base, n, end)
+		o = waiter.TooLarge
+	}
+	if !w.Deliver(o) && o == waiter.Granted {
+		s.abandon(base, n, end)
+	}
+}
+
+// removeRunsLocked removes the runs that begin at a number from behind from up to to, and returns how long they are together.
+func (s *tickets) removeRunsLocked(from, to int64) (n int64) {
+	if (to-from)/step <= int64(len(s.begin)) {
+		for k := from + step; k-to <= 0; k += step {
+			n += s.removeRunLocked(k)
+		}
+		return n
+	}
+	for k, e := range s.begin {
+		if k-from > 0 && k-to <= 0 {
+			n += e - k
+			s.removeRunLocked(k)
+		}
+	}
+	return n
+}
+
+// removeRunLocked removes the run that begins at k, if there is one, and returns its length.
+func (s *tickets) removeRunLocked(k int64) int64 {
+	e, ok := s.begin[k]
+	if !ok {
+		return 0
+	}
+	delete(s.begin, k)
+	delete(s.end, e)
+	s.runs.Store(int64(len(s.begin)))
+	return e - k
+}
+
+// abandon ends a request for n tickets before end, whose owner does not sleep. It passes on what has been granted of it, and
+// what will be.
+func (s *tickets) abandon(base, n, end int64) {
+	first := end - n*step
+	s.mu.Lock()
+	if s.ticket.CompareAndSwap(end, first) { // the newest: as if they had not been taken
+		for b, ok := s.end[first]; ok && s.ticket.CompareAndSwap(first, b); b, ok = s.end[first] {
+			first -= s.removeRunLocked(b)
+		}
+		s.mu.Unlock()
+		return
+	}
+	if b, ok := s.end[first]; ok {
+		first -= s.removeRunLocked(b)
+	}
+	end += s.removeRunLocked(end)
+	if s.begin == nil {
+		s.begin, s.end = map[int64]int64{}, map[int64]int64{}
+	}
+	s.begin[first], s.end[end] = end, first
+	s.runs.Store(int64(len(s.begin)))
+	if granted(base, s.grant.Load())-first < 0 {
+		s.mu.Unlock()
+		return // whoever grants the first will look after it
+	}
+	length := s.removeRunLocked(first)
+	to := granted(base, s.grant.Add(length))
+	s.mu.Unlock()
+	s.lookAfter(base, to-length, to)
+}
+
+// enter lets w, which is armed, sleep until the w.N tickets before end have been granted, and returns [waiter.Pending]. Or it returns an
+// outcome at once; if it is not [waiter.Granted] the tickets have been abandoned. Whoever ends the wait by another outcome has
+// done that, too.
+func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) waiter.Outcome {
+	n := w.N
+	for { // A turn is lost to a Resize there and back.
+		if s.table().Enter(e, w, s.wait(end), func() bool {
+			g := s.grant.Load()
+			return g&closed == 0 && granted(base, g)-end < 0 && n-base <= s.limit.Load()
+		}) {
+			return waiter.Pending
+		}
+		if o := s.settled(base, n, end); o != waiter.Pending {
+			return o
+		}
+	}
+}
+
+// await waits until the n tickets before end, which have just been taken, have been granted. It returns nil, ctx.Err(), or an
+// outcome's error; with any error the tickets are abandoned.
+func (s *tickets) await(ctx context.Context, base, n, end int64) error {
+	done := ctx.Done()
+	e := parking.GetSleeper()
+	p := e.Parker(ctx, done)
+	p.N = n
+	o := s.enter(e, &p.Waiter, base, end)
+	if o == waiter.Pending {
+		if !p.Park(ctx, done) {
+			s.withdraw(p, e, base, end)
+			return waiter.ContextError(ctx)
+		}
+		o = p.Outcome()
+	}
+	e.Put(p)
+	return o.Err()
+}
+
+// awaitFor is await with a deadline d from now and no context.
+func (s *tickets) awaitFor(d time.Duration, base, n, end int64) error {
+	p, e := waiter.GetParker(context.Background(), nil), parking.GetSleeper()
+	p.N = n
+	o := s.enter(e, &p.Waiter, base, end)
+	if o == waiter.Pending {
+		if !p.ParkTimeout(d) {
+			s.withdraw(p, e, base, end)
+			return context.DeadlineExceeded
+		}
+		o = p.Outcome()
+	}
+	e.Put(p)
+	return o.Err()
+}
+
+// withdraw ends a wait that was given up. If a claimer was faster, it has abandoned the tickets unless it has granted them.
+func (s *tickets) withdraw(p *waiter.Parker, e *parking.Sleeper, base, end int64) {
+	n := p.N
+	claimed := !s.table().Leave(e)
+	if o := p.Withdraw(claimed); !claimed || o == waiter.Granted {
+		s.abandon(base, n, end)
+	}
+	e.Put(nil)
+}
+
+// wait returns the key under which to wait for end.
+func (s *tickets) wait(end int64) parking.Key {
+	id := s.id.Load()
+	if id == 0 {
+		s.id.CompareAndSwap(0, ids.Add(1))
+		id = s.id.Load()
+	}
+	return s.key(id, end)
+}
+
+func (s *tickets) key(id, end int64) parking.Key {
+	return parking.Key{Object: s, Part: end / step, Hash: uintptr(id)}
+}
+
+func (s *tickets) table() *parking.Table {
+	if s.array == nil {
+		return parking.Default()
+	}
+	return s.array.t
+}
+
+// resize sets the size. What is taken away queues for it, as a debt, behind those who wait now. What is added first ends such
+// debts, the newest first, as if their owner gave up; what is left is granted to those who wait. Requests that are too large now end.
+func (s *tickets) resize(base, size int64) {
+	s.mu.Lock()
+	g := granted(base, s.grant.Load())
+	s.debts = slices.DeleteFunc(s.debts, func(d debt) bool { return g-d.end >= 0 })
+	d := size - base - s.limit.Load()
+	if d < 0 { // The limit falls last and rises first, or accept might find more permits free than there are.
+		s.debts = append(s.debts, debt{-d, s.ticket.Add(-d * step)})
+	}
+	s.limit.Add(d)
+	// Under mu: who comes after a later Resize is judged by that one.
+	claimed := s.claimAll(func(n, _ int64) bool { return n > size })
+	var ended []debt
+	for i := len(s.debts) - 1; i >= 0 && d > 0; i-- {
+		last := &s.debts[i]
+		n := min(d, last.n)
+		ended = append(ended, debt{n, last.end})
+		last.n, last.end, d = last.n-n, last.end-n*step, d-n
+		if last.n == 0 {
+			s.debts = s.debts[:i]
+		}
+	}
+	s.mu.Unlock()
+	for _, e := range ended {
+		s.abandon(base, e.n, e.end)
+	}
+	if d > 0 {
+		g := granted(base, s.grant.Add(d*step))
+		s.lookAfter(base, g-d*step, g)
+	}
+	for _, c := range claimed {
+		s.tell(base, c.Node, c.Key.Part*step)
+	}
+}
+
+// close ends all requests that wait, and all later ones.
+func (s *tickets) close(base int64) {
+	s.mu.Lock()
+	if g := s.grant.Or(closed); g&closed == 0 {
+		s.last = granted(base, g)
+	}
+	s.mu.Unlock()
+	for _, c := range s.claimAll(func(_, _ int64) bool { return true }) {
+		s.tell(base, c.Node, c.Key.Part*step)
+	}
+}
+
+// free returns how many tickets have been granted that nobody has taken.
+func (s *tickets) free(base int64) int64 {
+	for t := s.ticket.Load(); ; {
+		g := s.grant.Load()
+		again := s.ticket.Load()
+		if t == again {
+			return (granted(base, g) - t) / step
+		}
+		t = again
+	}
+}
+
+// waiting returns how many requests wait.
+func (s *tickets) waiting() int {
+	return s.table().Count(func(k parking.Key) bool { return k.Object == s })
+}

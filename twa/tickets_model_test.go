@@ -1,0 +1,208 @@
+//go:build interleave
+
+package twa
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/farad-go/farad/internal/interleave"
+)
+
+// A world is a semaphore under exploration, with what a scenario may do to it and what must hold.
+//
+// After every step: no more permits are held than there are; and while nobody holds mu the runs of abandoned tickets are as
+// invariant 3 of tickets.go says, as far as it speaks of single states. At the end: all permits are free, nobody sleeps, no ticket is
+// abandoned.
+type world struct {
+	*interleave.Run
+	s     *Semaphore
+	size  int64 // at the end
+	peak  int64 // the largest size
+	start int64 // the number of the first ticket
+	held  interleave.Int64
+}
+
+var bg = context.Background()
+
+// newWorld returns a world with an array of so many buckets, whose first ticket has the number start.
+func newWorld(x *interleave.Run, size, start int64, buckets int) *world {
+	w := &world{Run: x, s: New(size, WithArray(NewArray(buckets))), size: size, peak: size, start: start}
+	w.s.t.ticket.Store(start * step)
+	w.s.t.grant.Store((start + size) * step)
+	x.Name("s", w.s)
+	x.Name("held", &w.held)
+	x.Always(w.check)
+	return w
+}
+
+func (w *world) check() {
+	t := &w.s.t
+	w.Assert(t.free(base) <= w.peak, "%d permits are free of at most %d", t.free(base), w.peak)
+	if t.mu.Locked() {
+		return
+	}
+	w.Assert(len(t.begin) == len(t.end) && t.runs.Load() == int64(len(t.begin)), "runs are miscounted")
+	for b, e := range t.begin {
+		w.Assert(e-b > 0 && t.end[e] == b, "a run from %d to %d", b, e)
+		_, ok := t.begin[e]
+		w.Assert(!ok, "two runs meet at %d", e)
+		w.Assert(t.ticket.Load()-e > 0, "the newest tickets, from %d to %d, are abandoned", b, e)
+	}
+}
+
+func (w *world) finish() {
+	t := &w.s.t
+	w.Assert(w.held.Load() == 0, "%d permits are still held", w.held.Load())
+	w.Assert(w.s.Size() == w.size, "the size is %d, not %d", w.s.Size(), w.size)
+	w.Assert(t.free(base) == w.size, "%d of %d permits are left", t.free(base), w.size)
+	w.Assert(w.s.Waiting() == 0, "somebody sleeps")
+	w.Assert(len(t.begin) == 0, "%d runs of abandoned tickets are left", len(t.begin))
+}
+
+// use uses n permits, if err is nil, and gives them back.
+func (w *world) use(n int64, err error) {
+	if err != nil {
+		return
+	}
+	held := w.held.Add(n)
+	w.Assert(held <= w.peak, "%d permits are held of at most %d", held, w.peak)
+	w.give(n)
+}
+
+func (w *world) give(n int64) {
+	w.held.Add(-n)
+	w.s.Release(n)
+}
+
+func (w *world) lock(n int64)    { w.use(n, w.s.Acquire(bg, n)) }
+func (w *world) timeout(n int64) { w.use(n, w.s.AcquireTimeout(time.Second, n)) }
+func (w *world) within(ctx context.Context, n int64) {
+	w.use(n, w.s.Acquire(ctx, n))
+}
+
+func (w *world) try(n int64) {
+	if w.s.TryAcquire(n) {
+		w.use(n, nil)
+	}
+}
+
+type scenario struct {
+	name  string
+	size  int64
+	large bool  // not for -short, and under a bound
+	start int64 // number of the first ticket
+	body  func(w *world)
+}
+
+var scenarios = []scenario{
+	{name: "lock/2x1", size: 1, body: func(w *world) { w.Same(2, "t", func(int) { w.lock(1) }) }},
+	{name: "lock/2x2", size: 1, body: func(w *world) { w.Same(2, "t", func(int) { w.lock(1); w.lock(1) }) }},
+	{name: "lock/3x1", size: 1, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) }},
+	{name: "lock/wrap", size: 1, start: math.MaxInt64/2 - 1, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) }},
+	{name: "lock/4x1", size: 1, large: true, body: func(w *world) { w.Same(4, "t", func(int) { w.lock(1) }) }},
+	{name: "lock/3x2", size: 1, large: true, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1); w.lock(1) }) }},
+	{name: "two/3x1", size: 2, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) }},
+	{name: "sizes", size: 2, body: func(w *world) {
+		w.Same(2, "two", func(int) { w.lock(2) })
+		w.Go("one", func() { w.lock(1) })
+	}},
+	{name: "try", size: 1, body: func(w *world) {
+		w.Same(2, "t", func(int) { w.lock(1) })
+		w.Go("try", func() { w.try(1) })
+	}},
+	{name: "timeout", size: 1, body: func(w *world) {
+		w.Go("a", func() { w.lock(1) })
+		w.Go("b", func() { w.timeout(1) })
+	}},
+	{name: "timeout/3", size: 1, body: func(w *world) {
+		w.Same(2, "a", func(int) { w.lock(1) })
+		w.Go("b", func() { w.timeout(1) })
+	}},
+	{name: "timeout/two of three", size: 1, large: true, body: func(w *world) {
+		w.Go("a", func() { w.lock(1) })
+		w.Same(2, "b", func(int) { w.timeout(1) })
+	}},
+	{name: "timeout/two of four", size: 1, large: true, body: func(w *world) {
+		w.Same(2, "a", func(int) { w.lock(1) })
+		w.Same(2, "b", func(int) { w.timeout(1) })
+	}},
+	{name: "timeout/wrap", size: 1, large: true, start: math.MaxInt64/2 - 1, body: func(w *world) {
+		w.Same(2, "a", func(int) { w.lock(1) })
+		w.Same(2, "b", func(int) { w.timeout(1) })
+	}},
+	{name: "timeout/sizes", size: 2, large: true, body: func(w *world) {
+		w.Same(2, "a", func(int) { w.lock(1) })
+		w.Go("b", func() { w.timeout(2) })
+	}},
+	{name: "cancel", size: 1, body: func(w *world) {
+		ctx := w.NewContext()
+		w.Go("a", func() { w.lock(1) })
+		w.Go("b", func() { w.within(ctx, 1) })
+		w.Go("canceller", ctx.Cancel)
+	}},
+	{name: "cancel/three", size: 1, large: true, body: func(w *world) {
+		ctx := w.NewContext()
+		w.Same(2, "a", func(int) { w.lock(1) })
+		w.Go("b", func() { w.within(ctx, 1) })
+		w.Go("canceller", ctx.Cancel)
+	}},
+	{name: "close", size: 1, body: func(w *world) {
+		w.Same(2, "a", func(int) { w.lock1() })
+		w.Go("closer", w.s.Close)
+	}},
+	{name: "close/three", size: 1, large: true, body: func(w *world) {
+		w.Same(3, "a", func(int) { w.lock1() })
+		w.Go("closer", w.s.Close)
+	}},
+	{name: "resize up", size: 1, body: func(w *world) {
+		w.size, w.peak = 2, 2
+		w.Same(2, "a", func(int) { w.lock(1) })
+		w.Go("resizer", func() { w.s.Resize(2) })
+	}},
+	{name: "resize down", size: 2, body: func(w *world) {
+		w.size = 1
+		w.Same(2, "a", func(int) { w.lock1() })
+		w.Go("resizer", func() { w.s.Resize(1) })
+	}},
+	{name: "resize down and up", size: 1, body: func(w *world) {
+		w.Same(2, "a", func(int) { w.lock1() })
+		w.Go("resizer", func() { w.s.Resize(0); w.s.Resize(1) })
+	}},
+	{name: "resize down and up twice", size: 2, large: true, body: func(w *world) {
+		w.Same(2, "a", func(int) { w.lock1() })
+		w.Same(2, "resizer", func(int) { w.s.Resize(1); w.s.Resize(2) })
+	}},
+	{name: "resize too large", size: 2, body: func(w *world) {
+		w.size = 1
+		w.Go("two", func() { w.use(2, w.s.Acquire(bg, 2)) })
+		w.Go("one", func() { w.lock1() })
+		w.Go("resizer", func() { w.s.Resize(1) })
+	}},
+}
+
+// lock1 is lock of one permit of a semaphore that may be closed.
+func (w *world) lock1() { w.use(1, w.s.Acquire(bg, 1)) }
+
+// Every schedule of threads that acquire, release, give up, resize and close: nobody sleeps for ever, and no permit is lost.
+func TestModelTickets(t *testing.T) {
+	for _, s := range scenarios {
+		t.Run(s.name, func(t *testing.T) {
+			o := interleave.Options{}
+			if s.large {
+				if testing.Short() || interleave.RaceEnabled {
+					t.Skip("tier two")
+				}
+				o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
+			}
+			interleave.Check(t, o, func(x *interleave.Run) {
+				w := newWorld(x, s.size, s.start, 1)
+				s.body(w)
+				x.Wait()
+				w.finish()
+			})
+		})
+	}
+}
