@@ -1,6 +1,11 @@
 package twa
 
-import "github.com/farad-go/farad/internal/parking"
+import (
+	"context"
+	"hash/maphash"
+
+	"github.com/farad-go/farad/internal/parking"
+)
 
 // An Array is a waiting array: buckets, each a lock and a line of sleepers, among which everybody who waits is spread. Any number
 // of semaphores may use it; a wake is for its own, whatever else is in the bucket.
@@ -16,4 +21,78 @@ func NewArray(buckets int) *Array {
 		n *= 2
 	}
 	return &Array{t: parking.New(n)}
+}
+
+// What follows is waiting for whatever one likes, by a key: any comparable value, as a rule a pointer to what changes. The key is only
+// compared; the array does not look behind it.
+
+// WaitUntil waits until satisfied reports true, or ctx is done. It asks at once, and again after every Signal for the key; never with a lock
+// held, and always in the goroutine that waits. Whoever makes it true must do so in a way that others may see at the same time, under a lock or by an atomic
+// operation, and then call Signal. It returns nil if and only if satisfied was true, or ctx.Err(). A context that is done already does
+// not wait, nor ask. It panics if ctx or key is nil. It allocates nothing in the steady state, but for what satisfied refers to.
+//
+// What happened before a Signal happens before the question that follows it.
+func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) error {
+	k := keyOf(ctx, key)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for { // A turn is lost to a signal: somebody has changed something.
+		seq := a.t.Sequence(k)
+		if satisfied() {
+			return nil
+		}
+		if err := a.t.Await(ctx, k, seq); err != nil {
+			return err
+		}
+	}
+}
+
+// Signal has all look again who wait for the key.
+func (a *Array) Signal(key any) { a.t.Signal(keyOf(context.Background(), key)) }
+
+// A Sequence is how many signals an array has had, for a key and for others that it does not tell apart from it. The zero Sequence is
+// that of a time before all signals.
+type Sequence int64
+
+// Monitor returns the present sequence for a key. Look at what may change afterwards, and then Wait.
+func (a *Array) Monitor(key any) Sequence {
+	return Sequence(a.t.Sequence(keyOf(context.Background(), key)))
+}
+
+// Wait waits for a signal for the key, unless there has been one since Monitor returned seq, or ctx is done. It may return early, without any
+// signal for this key: whoever calls it looks again. Errors are as for WaitUntil.
+func (a *Array) Wait(ctx context.Context, key any, seq Sequence) error {
+	k := keyOf(ctx, key)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return a.t.Await(ctx, k, int64(seq))
+}
+
+// WaitLazy is Wait and Monitor in one: it waits, unless the sequence is another than *seq, and sets *seq to what it is. So a loop
+// that looks and then calls WaitLazy, until it likes what it sees, needs no Monitor; the first call does not wait as a rule.
+func (a *Array) WaitLazy(ctx context.Context, key any, seq *Sequence) error {
+	k := keyOf(ctx, key)
+	if now := Sequence(a.t.Sequence(k)); now != *seq {
+		*seq = now
+		return ctx.Err()
+	}
+	if err := a.Wait(ctx, key, *seq); err != nil {
+		return err
+	}
+	*seq = Sequence(a.t.Sequence(k))
+	return nil
+}
+
+var seed = maphash.MakeSeed()
+
+func keyOf(ctx context.Context, key any) parking.Key {
+	switch {
+	case ctx == nil:
+		panic("twa: nil context")
+	case key == nil:
+		panic("twa: nil key")
+	}
+	return parking.Key{Object: key, Hash: uintptr(maphash.Comparable(seed, key))}
 }

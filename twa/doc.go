@@ -7,5 +7,8 @@
 // methods: an over-release may go unnoticed, Available says nothing about what waiters have been promised, Resize to less takes its turn in
 // the line, and there are no futures.
 //
-// Files: tickets.go is the mechanism; semaphore.go and mutex.go are façades; array.go is where sleepers are. docs/design/twa.md has pictures.
+// An [Array] can be waited on directly: for a condition, by any key. [EventCount] and [Sequencer] are the classic pair.
+//
+// Files: tickets.go is the mechanism; semaphore.go and mutex.go are façades; array.go and eventcount.go
+// are what else uses the array. docs/design/twa.md has pictures.
 package twa

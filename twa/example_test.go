@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/farad-go/farad/twa"
@@ -39,6 +40,18 @@ func ExampleMutex() {
 	// Output:
 	// false false
 	// true
+}
+
+// Waiting for what one likes: a key, and a question.
+func ExampleArray_WaitUntil() {
+	array := twa.NewArray(64)
+	var ready atomic.Bool
+	go func() {
+		ready.Store(true)
+		array.Signal(&ready)
+	}()
+	fmt.Println(array.WaitUntil(context.Background(), &ready, ready.Load))
+	// Output: <nil>
 }
 
 // Semaphores with a waiting array of their own are not slowed down by what others in the process wait for.

@@ -31,8 +31,9 @@ type Table struct{ buckets []bucket }
 
 type bucket struct {
 	mu          xsync.Mutex
-	first, last *Sleeper // guarded by mu
-	_           [40]byte // a cache line on 64-bit machines: buckets do not slow each other down
+	first, last *Sleeper    // guarded by mu
+	seq         xsync.Int64 // signals so far, for whatever key
+	_           [32]byte    // a cache line on 64-bit machines: buckets do not slow each other down
 }
 
 // A Sleeper is in a line: for a goroutine, or embedded in a future.
@@ -191,6 +192,44 @@ func (t *Table) Claim(k Key) *waiter.Waiter {
 	}
 	b.remove(s)
 	return s.node
+}
+
+// Sequence returns how many signals there have been in k's bucket.
+func (t *Table) Sequence(k Key) int64 { return t.bucket(k).seq.Load() }
+
+// Await sleeps until a signal for k, or ctx is done; not at all if there have been other than seq signals in k's bucket.
+func (t *Table) Await(ctx context.Context, k Key, seq int64) error {
+	b := t.bucket(k)
+	_, err := t.Sleep(ctx, k, 0, func() bool { return b.seq.Load() == seq })
+	return err
+}
+
+// Signal wakes all who sleep for k, in the order of their coming.
+func (t *Table) Signal(k Key) {
+	b := t.bucket(k)
+	b.seq.Add(1)
+	var first, last *Sleeper
+	b.mu.Lock()
+	for s := b.first; s != nil; {
+		next := s.next
+		if s.key == k {
+			b.remove(s)
+			if last == nil {
+				first = s
+			} else {
+				last.next = s
+			}
+			last = s
+		}
+		s = next
+	}
+	b.mu.Unlock()
+	for s := first; s != nil; {
+		next, node := s.next, s.node // read first: the sleeper is its owner's again when it has been told
+		s.next = nil
+		node.Deliver(waiter.Granted)
+		s = next
+	}
 }
 
 // A Claimed is who has been taken out of a line, for the caller to tell.

@@ -1,0 +1,114 @@
+//go:build interleave
+
+package twa
+
+import (
+	"testing"
+
+	"github.com/farad-go/farad/internal/interleave"
+)
+
+// No signal is missed, whichever way one waits, nor one that comes to somebody who gives up.
+func TestModelArray(t *testing.T) {
+	until := func(x *interleave.Run, a *Array, v *interleave.Int32, want int32) {
+		x.Assert(a.WaitUntil(bg, v, func() bool { return v.Load() >= want }) == nil, "gave up")
+	}
+	monitor := func(x *interleave.Run, a *Array, v *interleave.Int32, want int32) {
+		for {
+			seq := a.Monitor(v)
+			if v.Load() >= want {
+				return
+			}
+			x.Assert(a.Wait(bg, v, seq) == nil, "gave up")
+		}
+	}
+	lazy := func(x *interleave.Run, a *Array, v *interleave.Int32, want int32) {
+		for seq := Sequence(0); v.Load() < want; {
+			x.Assert(a.WaitLazy(bg, v, &seq) == nil, "gave up")
+		}
+	}
+	for name, wait := range map[string]func(*interleave.Run, *Array, *interleave.Int32, int32){
+		"until": until, "monitor": monitor, "lazy": lazy,
+	} {
+		for _, s := range []struct {
+			name string
+			body func(x *interleave.Run, a *Array, v, other *interleave.Int32)
+		}{
+			{"one", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
+				x.Go("waiter", func() { wait(x, a, v, 1) })
+				x.Go("signaller", func() { v.Add(1); a.Signal(v) })
+			}},
+			{"two", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
+				x.Same(2, "waiter", func(int) { wait(x, a, v, 1) })
+				x.Go("signaller", func() { v.Add(1); a.Signal(v) })
+			}},
+			{"two signallers", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
+				x.Go("waiter", func() { wait(x, a, v, 2) })
+				x.Same(2, "signaller", func(int) { v.Add(1); a.Signal(v) })
+			}},
+			{"another key", func(x *interleave.Run, a *Array, v, other *interleave.Int32) {
+				x.Go("waiter", func() { wait(x, a, v, 1) })
+				x.Go("other", func() { wait(x, a, other, 1) })
+				x.Go("signaller", func() { v.Add(1); a.Signal(v); other.Add(1); a.Signal(other) })
+			}},
+			{"cancel", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
+				ctx := x.NewContext()
+				x.Go("waiter", func() { wait(x, a, v, 1) })
+				x.Go("quitter", func() { _ = a.WaitUntil(ctx, v, func() bool { return v.Load() >= 1 }) })
+				x.Go("canceller", ctx.Cancel)
+				x.Go("signaller", func() { v.Add(1); a.Signal(v) })
+			}},
+		} {
+			t.Run(name+"/"+s.name, func(t *testing.T) {
+				o := interleave.Options{}
+				if s.name == "cancel" {
+					o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
+				}
+				interleave.Check(t, o, func(x *interleave.Run) {
+					a, v, other := NewArray(1), new(interleave.Int32), new(interleave.Int32)
+					x.Name("v", v)
+					s.body(x, a, v, other)
+					x.Wait()
+				})
+			})
+		}
+	}
+}
+
+// Nobody waits for an event that has happened.
+func TestModelEvents(t *testing.T) {
+	for _, s := range []struct {
+		name string
+		body func(x *interleave.Run, e *EventCount)
+	}{
+		{"one", func(x *interleave.Run, e *EventCount) {
+			x.Go("waiter", func() { x.Assert(e.Await(bg, 1) == nil && e.Read() >= 1, "too early") })
+			x.Go("advancer", func() { e.Advance() })
+		}},
+		{"two numbers", func(x *interleave.Run, e *EventCount) {
+			x.Go("first", func() { x.Assert(e.Await(bg, 1) == nil && e.Read() >= 1, "too early") })
+			x.Go("second", func() { x.Assert(e.Await(bg, 2) == nil && e.Read() >= 2, "too early") })
+			x.Same(2, "advancer", func(int) { e.Advance() })
+		}},
+		{"the same number", func(x *interleave.Run, e *EventCount) {
+			x.Same(2, "waiter", func(int) { x.Assert(e.Await(bg, 1) == nil && e.Read() >= 1, "too early") })
+			x.Go("advancer", func() { e.Advance() })
+		}},
+		{"cancel", func(x *interleave.Run, e *EventCount) {
+			ctx := x.NewContext()
+			x.Go("waiter", func() { x.Assert(e.Await(bg, 1) == nil && e.Read() >= 1, "too early") })
+			x.Go("quitter", func() { _ = e.Await(ctx, 1) })
+			x.Go("canceller", ctx.Cancel)
+			x.Go("advancer", func() { e.Advance() })
+		}},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
+				e := new(EventCount)
+				x.Name("e", e)
+				s.body(x, e)
+				x.Wait()
+			})
+		})
+	}
+}

@@ -1,0 +1,93 @@
+package twa_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/twa"
+)
+
+// However the keys fall into buckets, a signal reaches whoever waits for its key.
+func TestSignalReachesItsKey(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		for _, buckets := range []int{1, 2, 64} {
+			a := twa.NewArray(buckets)
+			var values [4]atomic.Int64
+			var wg sync.WaitGroup
+			rounds := int64(locktest.Scaled(2000))
+			for i := range values {
+				for parity := range int64(2) { // two that take turns
+					wg.Go(func() {
+						for n := parity; n < rounds; n += 2 {
+							assert.NoError(t, a.WaitUntil(bg, &values[i], func() bool { return values[i].Load() == n }))
+							values[i].Add(1)
+							a.Signal(&values[i])
+						}
+					})
+				}
+			}
+			wg.Wait()
+		}
+	})
+}
+
+func TestWaitUntilEndsWithTheContext(t *testing.T) {
+	a := twa.NewArray(1)
+	ctx, cancel := context.WithCancel(bg)
+	asked := make(chan struct{}, 10)
+	c := make(chan error, 1)
+	go func() { c <- a.WaitUntil(ctx, "key", func() bool { asked <- struct{}{}; return false }) }()
+	locktest.Receive(t, asked)
+	locktest.RequireBlocked(t, c)
+	a.Signal("another key")
+	a.Signal("key")
+	locktest.Receive(t, asked)
+	cancel()
+	require.Equal(t, context.Canceled, locktest.Receive(t, c))
+	require.Equal(t, context.Canceled, a.WaitUntil(ctx, "key", func() bool { panic("asked") }))
+	require.NoError(t, a.WaitUntil(bg, "key", func() bool { return true }))
+}
+
+func TestSequencesTellOfSignals(t *testing.T) {
+	a := twa.NewArray(1)
+	before := a.Monitor("key")
+	a.Signal("key")
+	require.NoError(t, a.Wait(bg, "key", before), "there has been a signal since")
+	c := make(chan error, 1)
+	seq := a.Monitor("key")
+	go func() { c <- a.Wait(bg, "key", seq) }()
+	locktest.RequireBlocked(t, c)
+	a.Signal("key")
+	require.NoError(t, locktest.Receive(t, c))
+
+	var lazy twa.Sequence
+	require.NoError(t, a.WaitLazy(bg, "key", &lazy), "the first call finds out")
+	require.Equal(t, a.Monitor("key"), lazy)
+	go func() { c <- a.WaitLazy(bg, "key", &lazy) }()
+	locktest.RequireBlocked(t, c)
+	a.Signal("key")
+	require.NoError(t, locktest.Receive(t, c))
+	require.Equal(t, a.Monitor("key"), lazy)
+
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	require.Equal(t, context.Canceled, a.Wait(ctx, "key", a.Monitor("key")))
+	require.Equal(t, context.Canceled, a.WaitLazy(ctx, "key", &lazy))
+	lazy--
+	require.Equal(t, context.Canceled, a.WaitLazy(ctx, "key", &lazy))
+}
+
+func TestBadKeysPanic(t *testing.T) {
+	a := twa.NewArray(1)
+	require.PanicsWithValue(t, "twa: nil key", func() { a.Signal(nil) })
+	require.PanicsWithValue(t, "twa: nil key", func() { a.Monitor(nil) })
+	require.PanicsWithValue(t, "twa: nil context", func() { _ = a.Wait(nil, t, 0) })                                //nolint:staticcheck // nil on purpose
+	require.PanicsWithValue(t, "twa: nil context", func() { _ = a.WaitUntil(nil, t, func() bool { return true }) }) //nolint:staticcheck // nil on purpose
+	require.Panics(t, func() { a.Signal([]int{1}) }, "cannot be compared")
+}

@@ -1,0 +1,69 @@
+package twa
+
+import (
+	"context"
+
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// An EventCount counts events, from 0, and lets whoever likes wait until there have been so many. With a [Sequencer] it orders what
+// goroutines do without excluding them from each other: each takes a number, and awaits the event before it. The zero EventCount is
+// ready. It must not be copied after first use.
+//
+// Who waits for a number sleeps in the waiting array of the process under that number, so that an Advance wakes those only whom it
+// concerns.
+//
+// Source: Reed and Kanodia, Synchronization with Eventcounts and Sequencers (CACM 1979); on a waiting array: Dice and Kogan.
+type EventCount struct {
+	_     noCopy
+	count xsync.Int64
+	id    xsync.Int64 // for the hash; 0 until somebody waits
+}
+
+// Read returns how many events there have been.
+func (e *EventCount) Read() int64 { return e.count.Load() }
+
+// Advance counts one more event, wakes who waits for it, and returns the new count. What happened before it happens before the
+// return of every Await for that count, or a larger one that it helps to reach.
+func (e *EventCount) Advance() int64 {
+	n := e.count.Add(1)
+	if id := e.id.Load(); id != 0 { // else nobody has ever waited
+		parking.Default().Signal(e.key(id, n))
+	}
+	return n
+}
+
+// Await waits until there have been n events, or ctx is done. It returns nil if and only if there have, or ctx.Err(). A context that is
+// done already does not wait, even if there have been. It panics if ctx is nil. It allocates nothing in the steady state.
+func (e *EventCount) Await(ctx context.Context, n int64) error {
+	if ctx == nil {
+		panic("twa: nil context")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if e.count.Load() >= n {
+		return nil
+	}
+	id := e.id.Load()
+	if id == 0 {
+		e.id.CompareAndSwap(0, ids.Add(1))
+		id = e.id.Load()
+	}
+	_, err := parking.Default().Sleep(ctx, e.key(id, n), 0, func() bool { return e.count.Load() < n })
+	return err
+}
+
+func (e *EventCount) key(id, n int64) parking.Key {
+	return parking.Key{Object: e, Part: n, Hash: uintptr(id)}
+}
+
+// A Sequencer hands out numbers: 0, 1, 2 and so on, each once. The zero Sequencer is ready. It must not be copied after first use.
+type Sequencer struct {
+	_    noCopy
+	next xsync.Int64
+}
+
+// Ticket returns the next number. It is wait-free.
+func (s *Sequencer) Ticket() int64 { return s.next.Add(1) - 1 }
