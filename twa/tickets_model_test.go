@@ -92,7 +92,8 @@ func (w *world) try(n int64) {
 type scenario struct {
 	name  string
 	size  int64
-	large bool  // not for -short, and under a bound
+	large bool  // not for -short, and under a bound, of 3 preemptions if not said otherwise
+	bound int
 	start int64 // number of the first ticket
 	body  func(w *world)
 }
@@ -125,11 +126,11 @@ var scenarios = []scenario{
 		w.Go("a", func() { w.lock(1) })
 		w.Same(2, "b", func(int) { w.timeout(1) })
 	}},
-	{name: "timeout/two of four", size: 1, large: true, body: func(w *world) {
+	{name: "timeout/two of four", size: 1, large: true, bound: 2, body: func(w *world) {
 		w.Same(2, "a", func(int) { w.lock(1) })
 		w.Same(2, "b", func(int) { w.timeout(1) })
 	}},
-	{name: "timeout/wrap", size: 1, large: true, start: math.MaxInt64/2 - 1, body: func(w *world) {
+	{name: "timeout/wrap", size: 1, large: true, bound: 2, start: math.MaxInt64/2 - 1, body: func(w *world) {
 		w.Same(2, "a", func(int) { w.lock(1) })
 		w.Same(2, "b", func(int) { w.timeout(1) })
 	}},
@@ -196,6 +197,9 @@ func TestModelTickets(t *testing.T) {
 					t.Skip("tier two")
 				}
 				o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
+				if s.bound > 0 {
+					o.Bound = s.bound
+				}
 			}
 			interleave.Check(t, o, func(x *interleave.Run) {
 				w := newWorld(x, s.size, s.start, 1)

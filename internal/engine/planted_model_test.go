@@ -130,6 +130,7 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 	require.NoError(t, err)
 	for _, p := range planted {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			original := filepath.Join(root, filepath.FromSlash(p.file))
 			text, err := os.ReadFile(original)
 			require.NoError(t, err)

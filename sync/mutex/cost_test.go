@@ -5,6 +5,7 @@ package mutex_test
 import (
 	"context"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,39 @@ func TestWordSizes(t *testing.T) {
 	require.EqualValues(t, 4, unsafe.Sizeof(mutex.Word{}))
 	require.Equal(t, unsafe.Sizeof(uintptr(0)), unsafe.Sizeof(mutex.Pointer[int]{}))
 }
+
+// What is in a Pointer is an address even if it is nil and locked: a small integer would end the program when the collector, or
+// the race detector's check of pointers, comes upon it.
+func TestPointerIsAnAddress(t *testing.T) {
+	var p mutex.Pointer[int]
+	content := func() uintptr { return *(*uintptr)(unsafe.Pointer(&p)) }
+	for range 2 {
+		p.Lock()
+		require.Greater(t, content(), uintptr(4096), "nil and locked")
+		p.Store(new(int))
+		p.Store(nil)
+		require.Greater(t, content(), uintptr(4096), "nil again")
+		p.Unlock()
+		require.False(t, 0 < content() && content() <= 4096, "nil and unlocked")
+	}
+}
+
+// Two bits for each lock, and not a byte more.
+func TestPackedSizeIsAsDocumented(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	const rounds = 1000
+	for _, locks := range []int{64, 4096} { // the allocator rounds neither up
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range rounds {
+			packed = mutex.NewPacked(locks)
+		}
+		runtime.ReadMemStats(&after)
+		require.InDelta(t, float64(locks)/4, float64(after.TotalAlloc-before.TotalAlloc)/rounds, 1, "%d locks", locks)
+	}
+}
+
+var packed mutex.Packed // on the heap
 
 func TestWaitingAllocatesNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)

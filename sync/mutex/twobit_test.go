@@ -188,10 +188,22 @@ func TestPackedLocksAreIndependent(t *testing.T) {
 	p.Unlock(16)
 	require.Equal(t, 16, locktest.Receive(t, woken))
 	for i := range p.Len() {
-		p.Locker(i).Unlock()
+		p.Unlock(i) // it is still locked, or was taken by who was woken
 	}
-	for i := range p.Len() {
-		p.Locker(i).Lock()
+}
+
+func TestPackedLockersAreTheLocks(t *testing.T) {
+	p := mutex.NewPacked(3)
+	lockers := []sync.Locker{p.Locker(0), p.Locker(1), p.Locker(2)}
+	for i, l := range lockers {
+		l.Lock()
+		require.False(t, p.TryLock(i), "lock %d", i)
+	}
+	for i, l := range lockers {
+		l.Unlock()
+		require.True(t, p.TryLock(i), "lock %d", i)
+		p.Unlock(i)
+		require.PanicsWithValue(t, "mutex: unlock of unlocked mutex", l.Unlock)
 	}
 }
 
@@ -204,6 +216,9 @@ func TestPackedChecksNumbers(t *testing.T) {
 	require.PanicsWithValue(t, "mutex: lock 4 of 3", func() { p.Locker(4) })
 	require.PanicsWithValue(t, "mutex: lock 3 of 3", func() { _ = p.LockContext(bg, 3) })
 	require.PanicsWithValue(t, "mutex: a negative number of locks", func() { mutex.NewPacked(-1) })
+	none := mutex.NewPacked(0)
+	require.Zero(t, none.Len())
+	require.PanicsWithValue(t, "mutex: lock 0 of 0", func() { none.Unlock(0) })
 }
 
 func TestPointerAndLockAreIndependent(t *testing.T) {
@@ -234,6 +249,17 @@ func TestPointerRefusesWhatHasNoRoomForBits(t *testing.T) {
 	var p mutex.Pointer[[8]byte]
 	require.PanicsWithValue(t, text, func() { p.Store((*[8]byte)(bytes[1:])) })
 	require.Nil(t, p.Load(), "the panic has changed something")
+}
+
+// Four bytes, aligned to as many, are just enough.
+func TestPointerToFourBytes(t *testing.T) {
+	var p mutex.Pointer[int32]
+	n := new(int32)
+	p.Lock()
+	p.Store(n)
+	require.Same(t, n, p.Load())
+	p.Unlock()
+	require.Same(t, n, p.Load())
 }
 
 // The collector must see an object through a pointer that is locked, and must not stumble over one that is nil.
