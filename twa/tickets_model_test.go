@@ -92,7 +92,7 @@ func (w *world) try(n int64) {
 type scenario struct {
 	name  string
 	size  int64
-	large bool  // not for -short, and under a bound, of 3 preemptions if not said otherwise
+	large bool // not for -short, and under a bound, of 3 preemptions if not said otherwise
 	bound int
 	start int64 // number of the first ticket
 	body  func(w *world)
