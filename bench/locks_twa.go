@@ -81,6 +81,20 @@ func semabench(goroutines int) lockWorkload {
 				return x, nil
 			}
 		}},
+		{nameTicket, func() lockLoop {
+			s, shared := twa.NewTicket(1), uint64(1)
+			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+				for range n {
+					if err := s.Acquire(context.Background(), 1); err != nil {
+						return x, err
+					}
+					shared = xorshift(shared)
+					s.Release(1)
+					x = xorshift(x)
+				}
+				return x, nil
+			}
+		}},
 		{nameSem, func() lockLoop {
 			s, shared := semaphore.New(1), uint64(1)
 			return func(_ context.Context, _, n int, x uint64) (uint64, error) {

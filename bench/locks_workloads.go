@@ -30,6 +30,7 @@ const (
 	nameAdditions = "two additions" // a ticket semaphore that cannot wait
 	nameSem       = "farad, semaphore"
 	nameTWAMutex  = "farad, twa.Mutex"
+	nameTicket    = "farad, twa.Ticket"
 )
 
 // The workloads, in the order of the table.

@@ -31,6 +31,26 @@ func ExampleSemaphore() {
 	// farad: request exceeds size
 }
 
+// A ticket semaphore never sleeps: for waits that are shorter than that takes.
+func ExampleTicket() {
+	s := twa.NewTicket(1)
+	counter := 0
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for range 1000 {
+				if s.Acquire(context.Background(), 1) == nil {
+					counter++
+					s.Release(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println(counter)
+	// Output: 2000
+}
+
 func ExampleMutex() {
 	var m twa.Mutex
 	m.Lock()

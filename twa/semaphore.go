@@ -58,17 +58,21 @@ func WithArray(a *Array) Option {
 
 // New returns a semaphore of n permits, all free. It panics if n is negative.
 func New(n int64, opts ...Option) *Semaphore {
-	if n < 0 {
-		panic("twa: negative size")
-	}
 	s := new(Semaphore)
 	for _, opt := range opts {
 		opt(s)
 	}
+	s.init(n)
+	return s
+}
+
+func (s *Semaphore) init(n int64) {
+	if n < 0 {
+		panic("twa: negative size")
+	}
 	n = min(n, MaxPermits)
 	s.t.grant.Store(n * step)
 	s.t.limit.Store(n)
-	return s
 }
 
 // Acquire takes n permits, and waits for them if need be until ctx is done or the semaphore is closed. It returns nil

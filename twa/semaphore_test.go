@@ -101,3 +101,13 @@ func TestOverReleaseThatAWaiterTakesUpIsNoticedLater(t *testing.T) {
 	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
 	requireIdle(t, s)
 }
+
+// The same promises without an array, but for those about sleeping.
+func TestTicketContract(t *testing.T) {
+	semtest.Run(
+		t,
+		func(n int64) semtest.Semaphore { return twa.NewTicket(n) },
+		semtest.Known{Test: "WaitingIsDurablyBlocked", Why: "documented: it does not sleep"},
+		semtest.Known{Test: "ContextWithoutAnErrorNeverAcquires", Why: "it asks for the error, not for the channel"},
+	)
+}

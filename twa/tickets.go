@@ -61,6 +61,9 @@ type tickets struct {
 	debts []debt          // what Resize has taken away, and may not have got yet; guarded by mu
 
 	array *Array // nil: the default one
+
+	polls   bool        // whoever waits asks again and again: see ticket.go
+	polling xsync.Int64 // how many do
 }
 
 // A debt is n tickets before end that belong to nobody: permits that are to go.
@@ -313,6 +316,9 @@ func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) w
 // await waits until the n tickets before end, which have just been taken, have been granted. It returns nil, ctx.Err(), or an
 // outcome's error; with any error the tickets are abandoned.
 func (s *tickets) await(ctx context.Context, base, n, end int64) error {
+	if s.polls {
+		return s.poll(ctx, false, 0, base, n, end)
+	}
 	done := ctx.Done()
 	e := parking.GetSleeper()
 	p := e.Parker(ctx, done)
@@ -331,6 +337,9 @@ func (s *tickets) await(ctx context.Context, base, n, end int64) error {
 
 // awaitFor is await with a deadline d from now and no context.
 func (s *tickets) awaitFor(d time.Duration, base, n, end int64) error {
+	if s.polls {
+		return s.pollFor(d, base, n, end)
+	}
 	p, e := waiter.GetParker(context.Background(), nil), parking.GetSleeper()
 	p.N = n
 	o := s.enter(e, &p.Waiter, base, end)
@@ -438,5 +447,8 @@ func (s *tickets) free(base int64) int64 {
 
 // waiting returns how many requests wait.
 func (s *tickets) waiting() int {
+	if s.polls {
+		return int(s.polling.Load())
+	}
 	return s.table().Count(func(k parking.Key) bool { return k.Object == s })
 }

@@ -94,6 +94,7 @@ type scenario struct {
 	size  int64
 	large bool // not for -short, and under a bound, of 3 preemptions if not said otherwise
 	bound int
+	timed bool  // an end of time, which who polls does not see here
 	start int64 // number of the first ticket
 	body  func(w *world)
 }
@@ -114,11 +115,11 @@ var scenarios = []scenario{
 		w.Same(2, "t", func(int) { w.lock(1) })
 		w.Go("try", func() { w.try(1) })
 	}},
-	{name: "timeout", size: 1, body: func(w *world) {
+	{name: "timeout", size: 1, timed: true, body: func(w *world) {
 		w.Go("a", func() { w.lock(1) })
 		w.Go("b", func() { w.timeout(1) })
 	}},
-	{name: "timeout/3", size: 1, body: func(w *world) {
+	{name: "timeout/3", size: 1, timed: true, body: func(w *world) {
 		w.Same(2, "a", func(int) { w.lock(1) })
 		w.Go("b", func() { w.timeout(1) })
 	}},
@@ -203,6 +204,24 @@ func TestModelTickets(t *testing.T) {
 			}
 			interleave.Check(t, o, func(x *interleave.Run) {
 				w := newWorld(x, s.size, s.start, 1)
+				s.body(w)
+				x.Wait()
+				w.finish()
+			})
+		})
+	}
+}
+
+// The same without an array.
+func TestModelPolling(t *testing.T) {
+	for _, s := range scenarios {
+		if s.large || s.timed {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
+				w := newWorld(x, s.size, s.start, 1)
+				w.s.t.polls = true
 				s.body(w)
 				x.Wait()
 				w.finish()
