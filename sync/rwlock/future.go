@@ -77,9 +77,7 @@ func (f *LockFuture) Err() error {
 
 // Cancel ends the request, and gives the lock back if it was granted and not taken over by Err.
 func (f *LockFuture) Cancel() {
-	if f.f.Engine() != nil {
-		f.f.Cancel()
-	}
+	f.f.Cancel()
 }
 
 func (f *LockFuture) check() {

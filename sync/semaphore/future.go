@@ -84,9 +84,7 @@ func (f *AcquireFuture) Err() error {
 // Cancel ends the round, and gives back what was granted but not taken. If a release is just about to grant the
 // request, Cancel does not wait for it: the later of the two passes the permits on, once.
 func (f *AcquireFuture) Cancel() {
-	if f.f.Engine() != nil {
-		f.f.Cancel()
-	}
+	f.f.Cancel()
 }
 
 func (f *AcquireFuture) check() {

@@ -1,0 +1,82 @@
+package mutex_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/sync/mutex"
+)
+
+func TestGuardLocksWhileItsFunctionRuns(t *testing.T) {
+	g := mutex.NewGuard(1)
+	increment := func(n *int) {
+		require.Nil(t, g.TryLock(), "somebody else gets at the value")
+		*n++
+	}
+	g.Do(increment)
+	requireFree(t, g.Mutex())
+	require.NoError(t, g.DoContext(bg, increment))
+	requireFree(t, g.Mutex())
+	require.Equal(t, 3, *g.Lock())
+	require.Nil(t, g.TryLock())
+	g.Unlock()
+	requireFree(t, g.Mutex())
+}
+
+func TestGuardUnlocksHoweverItsFunctionEnds(t *testing.T) {
+	g := mutex.NewGuard(1)
+	boom := func(n *int) { *n++; panic("boom") }
+	require.PanicsWithValue(t, "boom", func() { g.Do(boom) })
+	requireFree(t, g.Mutex())
+	require.PanicsWithValue(t, "boom", func() { _ = g.DoContext(bg, boom) })
+	requireFree(t, g.Mutex())
+	for _, do := range []func(f func(*int)){g.Do, func(f func(*int)) { _ = g.DoContext(bg, f) }} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			do(func(n *int) { *n++; runtime.Goexit() })
+		}()
+		locktest.Receive(t, done)
+		requireFree(t, g.Mutex())
+	}
+	g.Do(func(n *int) { require.Equal(t, 5, *n, "not as the functions have left it") })
+}
+
+func TestGuardGivesUp(t *testing.T) {
+	g := mutex.NewGuard(1)
+	never := func(*int) { t.Error("called without the lock") }
+	done, cancel := context.WithCancel(bg)
+	cancel()
+	refused := func() {
+		v, err := g.LockContext(done)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Nil(t, v)
+		require.ErrorIs(t, g.DoContext(done, never), context.Canceled)
+	}
+	refused()
+	g.Do(func(*int) { refused() })
+	require.PanicsWithValue(t, "mutex: nil context", func() { _ = g.DoContext(nil, never) }) //nolint:staticcheck // on purpose
+	requireFree(t, g.Mutex())
+}
+
+// A lock that is begun with a method is ended with Unlock.
+func TestGuardUnlocks(t *testing.T) {
+	var g mutex.Guard[int]
+	*g.Lock()++
+	g.Unlock()
+	v := g.TryLock()
+	require.NotNil(t, v)
+	*v++
+	g.Unlock()
+	v, err := g.LockContext(bg)
+	require.NoError(t, err)
+	*v++
+	require.Equal(t, 3, *v)
+	g.Unlock()
+	require.PanicsWithValue(t, "mutex: unlock of unlocked mutex", g.Unlock)
+	requireFree(t, g.Mutex())
+}
