@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/examples/internal/cli"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// However they wait, the baton goes round, in order, and is in one hand.
+func TestTheBatonGoesRound(t *testing.T) {
+	for _, w := range ways {
+		for _, runners := range []int{2, 7, 200} {
+			r := race(options{runners: runners, time: 50 * time.Millisecond}, w.ring(runners))
+			require.NoError(t, r.check(), "%s, %d", w.name, runners)
+			require.Positive(t, r.passes(), "%s, %d", w.name, runners)
+		}
+	}
+}
+
+// With a key, or a number, a pass wakes one. (A bucket's neighbours may have a runner look twice; those who look for the first time are
+// counted, too.)
+func TestOnlyOneIsWoken(t *testing.T) {
+	const runners = 100
+	for _, w := range ways[1:] {
+		r := race(options{runners: runners, time: 200 * time.Millisecond}, w.ring(runners))
+		require.NoError(t, r.check())
+		require.LessOrEqual(t, r.looks, 3*r.passes()+2*runners, w.name)
+	}
+}
+
+func TestWhatIsWrongIsFound(t *testing.T) {
+	require.NoError(t, result{runs: []int64{2, 2, 1}}.check())
+	require.ErrorContains(t, result{runs: []int64{2, 1, 2}}.check(), "runner 2 has run 2 times")
+	require.ErrorContains(t, result{runs: []int64{3, 1, 1}}.check(), "runner 1 has run 1 times")
+	require.ErrorContains(t, result{runs: []int64{1, 1}, clash: 4}.check(), "in two hands, 4 times")
+}
+
+func TestTable(t *testing.T) {
+	var out, errs bytes.Buffer
+	require.Equal(t, cli.ExitOK, run([]string{"-runners", "5", "-time", "20ms"}, &out, &errs))
+	require.Empty(t, errs.String())
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, lines, 3+len(ways))
+	require.Equal(t, "5 runners pass a baton round for 20ms.", lines[0])
+	for i, w := range ways {
+		require.Equal(t, w.name, strings.Fields(lines[3+i])[0])
+	}
+}
+
+func TestUsage(t *testing.T) {
+	require.Equal(t, cli.ExitOK, run([]string{"-h"}, io.Discard, io.Discard))
+	for want, args := range map[string][]string{
+		"unexpected argument": {"more"},
+		"at least 2":          {"-runners", "1"},
+		"must be positive":    {"-time", "0s"},
+		"not defined":         {"-x"},
+	} {
+		var errs bytes.Buffer
+		require.Equal(t, cli.ExitUsage, run(args, io.Discard, &errs))
+		require.Contains(t, errs.String(), want)
+	}
+}
