@@ -44,6 +44,7 @@ var lockWorkloads = []lockWorkload{
 
 	{"twa-1", 1, []lockImpl{twaSemaphore, additions, {nameSem, faradSemaphore.make}, {nameTWAMutex, twaMutex.make}, stdMutex, xsyncMutex}},
 	semabench(1), semabench(2), semabench(8), semabench(64), semabench(256), semabench(1024),
+	chainsbench(8), chainsbench(64), chainsbench(1024),
 
 	{"word-1", 1, []lockImpl{wordMutex, stdMutex, fetchOr}},
 	{"word-8", 8, []lockImpl{wordMutex, stdMutex}},

@@ -58,7 +58,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	fs.DurationVar(&c.window, "window", 150*time.Millisecond, "length of one measurement")
 	fs.DurationVar(&c.warmup, "warmup", 200*time.Millisecond, "discarded beginning of one measurement, at least")
 	fs.IntVar(&c.procs, "procs", 0, "GOMAXPROCS (0: as it is)")
-	only := fs.String("run", "", "measure only what matches the `regexp`: contended-8x1/own/, farad$, ^memory/, ^locks/, ^tasks/")
+	only := fs.String("run", "", "measure only what matches the `regexp`: contended-8x1/own/, farad$, ^memory/, ^locks/, ^tasks/, ^variants/")
 	fs.BoolVar(&c.smoke, "smoke", false, "one round of a few milliseconds, to see that everything works")
 	fs.StringVar(&c.markdown, "md", "", "write the tables as Markdown to `file`")
 	fs.StringVar(&c.json, "json", "", "write the raw rounds as JSON to `file`")
@@ -88,15 +88,16 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		runtime.GOMAXPROCS(c.procs)
 	}
 	r := &report{
-		Machine: thisMachine(os.Args[1:]), // before any output file is there to make the tree dirty
-		Smoke:   c.smoke,
-		Rounds:  c.rounds,
-		Window:  c.window.String(),
-		Warmup:  c.warmup.String(),
-		Cells:   plan(implementations, c.only.MatchString),
-		Cancel:  planCancel(c.only.MatchString),
-		Locks:   planLocks(c.only.MatchString),
-		Tasks:   planTasks(c.only.MatchString),
+		Machine:  thisMachine(os.Args[1:]), // before any output file is there to make the tree dirty
+		Smoke:    c.smoke,
+		Rounds:   c.rounds,
+		Window:   c.window.String(),
+		Warmup:   c.warmup.String(),
+		Cells:    plan(implementations, c.only.MatchString),
+		Cancel:   planCancel(c.only.MatchString),
+		Locks:    planLocks(c.only.MatchString),
+		Tasks:    planTasks(c.only.MatchString),
+		Variants: planVariants(c.only.MatchString),
 	}
 	if c.cpuprofile != "" {
 		f, err := os.Create(c.cpuprofile)
@@ -131,7 +132,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 	if r.TaskMemory, err = runTaskMemory(c.only.MatchString, c.limit, c.smoke); err != nil {
 		return err
 	}
-	if len(r.Cells)+len(r.Cancel)+len(r.Memory)+len(r.Locks)+len(r.Tasks)+len(r.TaskMemory) == 0 {
+	if len(r.Cells)+len(r.Cancel)+len(r.Memory)+len(r.Locks)+len(r.Tasks)+len(r.TaskMemory)+len(r.Variants) == 0 {
 		return fmt.Errorf("nothing matches -run %s", c.only)
 	}
 	raw, err := r.json()

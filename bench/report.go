@@ -19,6 +19,7 @@ type report struct {
 	Memory     []memoryResult     `json:"memory"`
 	Locks      []*lockResult      `json:"locks"`
 	Tasks      []*taskResult      `json:"tasks"`
+	Variants   []marchResult      `json:"variants"`
 	TaskMemory []taskMemoryResult `json:"task_memory"`
 }
 
@@ -90,7 +91,7 @@ func (r *report) tables(spreads bool) ([]*table, *tally) {
 	sum := &tally{void: r.Smoke, spreads: spreads}
 	return []*table{
 		r.ratioTable(sum), r.rawTable(), r.cancelTable(), r.memoryTable(sum),
-		r.lockTable(sum), r.taskTable(sum), r.taskMemoryTable(sum),
+		r.lockTable(sum), r.taskTable(sum), r.taskMemoryTable(sum), variantTable(r.Variants),
 	}, sum
 }
 

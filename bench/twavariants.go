@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+
+	"github.com/farad-go/farad/internal/chains"
+)
+
+// What the papers on the waiting array do otherwise than we: their hash functions, counted in a simulation, where no clock has a say;
+// and their waiting chains, timed beside our array.
+
+// The simulation: so many semaphores, each with so many waiting tickets, in one array. Each post grants the oldest ticket of one of
+// them, at random, and a new one comes.
+const (
+	marchSemaphores = 64
+	marchTickets    = 16
+	marchWaiters    = marchSemaphores * marchTickets
+	marchPosts      = 1 << 16
+
+	slotBytes = 16 // of a chain; our own buckets have a line each
+	lineBytes = 64
+)
+
+// marchSizes are how many slots the arrays have.
+var marchSizes = []int{256, 2048, 4096}
+
+// marchHashes are the hash functions, in the order of the table.
+var marchHashes = []struct {
+	name string
+	hash chains.Hash
+}{
+	{"semaphore + 17·ticket", chains.Ticket},
+	{"ticket>>1: pairs", chains.Pairs},
+	{"orbits in pages", chains.Orbit},
+	{"Gray code", chains.Gray},
+	{"semaphore·ticket", chains.Product},
+	{"Mix32A", chains.Mixed},
+	{"golden ratio (ours)", chains.Golden},
+}
+
+// marchNames are what the semaphores are to a hash function.
+var marchNames = []struct {
+	name string
+	of   func(i int) uint64
+}{
+	{"address", func(i int) uint64 { return 0xc000100000 + 64*uint64(i) }}, // an array of them, a line each
+	{"number", func(i int) uint64 { return uint64(i) + 1 }},
+}
+
+// A marchResult is what one hash function has come to in an array of one size.
+type marchResult struct {
+	Hash, Semaphore string
+	Slots           int
+
+	Posts       int // each wakes one who waits for it
+	FutileChain int // and so many others, if it wakes all in the slot
+	FutileKey   int // and if it wakes those of its own key
+	Shared      int // waiters who share their slot with another, summed over the posts
+
+	Lines    int // how far neighbours are apart, the short way round, summed over the posts
+	SameLine int // neighbours in the same line
+}
+
+func (r marchResult) String() string {
+	return fmt.Sprintf("variants/%s/%s/%d", r.Hash, r.Semaphore, r.Slots)
+}
+
+// planVariants simulates what match picks by names such as variants/Gray code/address/256. All of it takes about a second.
+func planVariants(match func(string) bool) (rs []marchResult) {
+	for _, h := range marchHashes {
+		for _, n := range marchNames {
+			for _, slots := range marchSizes {
+				r := marchResult{Hash: h.name, Semaphore: n.name, Slots: slots}
+				if match(r.String()) {
+					m := newMarch(h.hash, n.of, slots)
+					m.run(&r)
+					rs = append(rs, r)
+				}
+			}
+		}
+	}
+	return rs
+}
+
+// A march is a simulation under way.
+type march struct {
+	hash   chains.Hash
+	of     func(int) uint64
+	slots  [][]marcher
+	grant  [marchSemaphores]uint64 // the next ticket to be granted
+	shared int                     // how many share their slot with another
+}
+
+// A marcher waits.
+type marcher struct {
+	semaphore int
+	ticket    uint64
+}
+
+func newMarch(hash chains.Hash, of func(int) uint64, slots int) *march {
+	m := &march{hash: hash, of: of, slots: make([][]marcher, slots)}
+	for i := range marchSemaphores {
+		for ticket := range uint64(marchTickets) {
+			m.enter(marcher{i, ticket})
+		}
+	}
+	return m
+}
+
+func (m *march) slot(w marcher) int {
+	return int(m.hash(m.of(w.semaphore), w.ticket) & uint64(len(m.slots)-1))
+}
+
+func (m *march) enter(w marcher) {
+	s := &m.slots[m.slot(w)]
+	*s = append(*s, w)
+	m.recount(len(*s)-1, len(*s))
+}
+
+// recount notes that a slot has now marchers, not was.
+func (m *march) recount(was, now int) {
+	for _, c := range [2]struct{ n, d int }{{was, -1}, {now, 1}} {
+		if c.n > 1 {
+			m.shared += c.n * c.d
+		}
+	}
+}
+
+// run marches, and counts.
+func (m *march) run(r *marchResult) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	for range marchPosts {
+		m.post(rng.IntN(marchSemaphores), r)
+	}
+}
+
+// post grants the next ticket of semaphore i.
+func (m *march) post(i int, r *marchResult) {
+	w := marcher{i, m.grant[i]}
+	m.grant[i]++
+	at := m.slot(w)
+	was := m.slots[at]
+	back := was[:0] // who were woken in vain, and wait again
+	for _, woken := range was {
+		if woken == w {
+			r.Posts++
+			continue
+		}
+		r.FutileChain++
+		if woken.semaphore == i && woken.ticket == w.ticket { // no two have the same
+			r.FutileKey++
+		}
+		back = append(back, woken)
+	}
+	m.recount(len(was), len(back))
+	m.slots[at] = back
+	m.enter(marcher{i, w.ticket + marchTickets})
+	r.Shared += m.shared
+
+	next := m.slot(marcher{i, w.ticket + 1})
+	apart := (next - at) & (len(m.slots) - 1)
+	r.Lines += min(apart, len(m.slots)-apart) * slotBytes / lineBytes
+	if at*slotBytes/lineBytes == next*slotBytes/lineBytes {
+		r.SameLine++
+	}
+}
+
+const variantNote = "64 semaphores with 16 waiting tickets each march through an array of slots, for 65,536 posts, each of a random one of" +
+	" them: a simulation, which gives the same figures everywhere. To its hash function a semaphore is its address, one of an" +
+	" array of 64-byte ones, or a number from 1 to 64. Shared is the part of the waiters who share their slot with another. A" +
+	" futile wake is that of somebody whose ticket has not been granted: of a whole slot, as the papers' chains wake, for each" +
+	" wake that is not; a wake by key, as ours, has none. Neighbours are a ticket and the next of the same semaphore: how many" +
+	" cache lines they are apart on average, with slots of 16 bytes, and how many of them are in the same line."
+
+// variantTable has a line for each hash function and each kind of semaphore, and columns for each size.
+func variantTable(rs []marchResult) *table {
+	t := &table{title: "Hash functions for a waiting array", note: variantNote, head: []string{"hash", "semaphore"}, left: 2}
+	for _, n := range marchSizes {
+		t.head = append(t.head, fmt.Sprintf("%d slots: shared", n), "futile, slot", "futile, key", "lines apart", "same line")
+	}
+	for _, h := range marchHashes {
+		for _, n := range marchNames {
+			row, found := []string{h.name, n.name}, false
+			for _, slots := range marchSizes {
+				i := slices.IndexFunc(rs, func(r marchResult) bool { return r.Hash == h.name && r.Semaphore == n.name && r.Slots == slots })
+				if i < 0 {
+					row = append(row, "", "", "", "", "")
+					continue
+				}
+				row, found = append(row, rs[i].cells()...), true
+			}
+			if found {
+				t.add(row...)
+			}
+		}
+	}
+	return t
+}
+
+func (r marchResult) cells() []string {
+	posts := float64(r.Posts)
+	return []string{
+		fmt.Sprintf("%.1f %%", 100*float64(r.Shared)/posts/marchWaiters),
+		fmt.Sprintf("%.3f", float64(r.FutileChain)/posts),
+		fmt.Sprintf("%.3f", float64(r.FutileKey)/posts),
+		fmt.Sprintf("%.1f", float64(r.Lines)/posts),
+		fmt.Sprintf("%.1f %%", 100*float64(r.SameLine)/posts),
+	}
+}
+
+// The names of semaphores that wait on chains.
+const (
+	nameHanded = "chains, handed"
+	nameWalked = "chains, walked"
+	nameNews   = "chains, handed with news"
+	nameFew    = "256 chains, handed" // where 1024 waiters collide
+)
+
+// A chainSemaphore is the papers' ticket semaphore, of one permit: nobody gives up, takes and posts are of one.
+type chainSemaphore struct {
+	ticket, grant atomic.Int64
+	table         *chains.Table
+	news          bool // a wake says how far the semaphore is
+}
+
+// only is the number of the semaphore, which has a table of its own.
+const only = 1
+
+func newChainSemaphore(c chains.Config, news bool) *chainSemaphore {
+	s := &chainSemaphore{table: chains.New(c), news: news}
+	s.grant.Store(1)
+	return s
+}
+
+// take takes a permit.
+func (s *chainSemaphore) take(ctx context.Context) error {
+	tx := s.ticket.Add(1) - 1
+	if s.grant.Load() > tx {
+		return nil
+	}
+	return s.await(ctx, tx)
+}
+
+func (s *chainSemaphore) await(ctx context.Context, tx int64) error {
+	h, granted := chains.Ticket(only, uint64(tx)), func() bool { return s.grant.Load() > tx }
+	if s.news {
+		return s.table.WaitNews(ctx, h, granted, func(n chains.News) bool { return n.Semaphore == only && n.Grant > tx })
+	}
+	return s.table.WaitUntil(ctx, h, granted)
+}
+
+// post gives a permit back, and wakes the next, if there is one.
+func (s *chainSemaphore) post() {
+	g := s.grant.Add(1)
+	if s.ticket.Load() < g {
+		return
+	}
+	if h := chains.Ticket(only, uint64(g-1)); s.news {
+		s.table.SignalNews(h, chains.News{Semaphore: only, Grant: g})
+	} else {
+		s.table.SignalPolite(h)
+	}
+}
+
+// chainsbench is semabench with semaphores on chains beside the others.
+func chainsbench(goroutines int) lockWorkload {
+	onChains := func(name string, c chains.Config, news bool) lockImpl {
+		return lockImpl{name, func() lockLoop {
+			s, shared := newChainSemaphore(c, news), uint64(1)
+			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+				for range n {
+					if err := s.take(context.Background()); err != nil {
+						return x, err
+					}
+					shared = xorshift(shared)
+					s.post()
+					x = xorshift(x)
+				}
+				return x, nil
+			}
+		}}
+	}
+	handed, walked := chains.Config{Chains: 4096, Wake: chains.Handed}, chains.Config{Chains: 4096, Wake: chains.Walked} // the papers' size
+	return lockWorkload{fmt.Sprintf("chains-%d", goroutines), goroutines, append(
+		semabench(goroutines).impls,
+		onChains(nameHanded, handed, false),
+		onChains(nameWalked, walked, false),
+		onChains(nameNews, handed, true),
+		onChains(nameFew, chains.Config{Chains: 256, Wake: chains.Handed}, false),
+	)}
+}
