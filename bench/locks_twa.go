@@ -11,9 +11,10 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-var (
-	twaSemaphore = lockImpl{nameFarad, func() lockLoop {
-		s := twa.New(1)
+// uncontendedTake is one goroutine that takes a permit and posts it, in the call form that the semaphore's tables use, too: nobody's
+// acquire is inlined anyway.
+func uncontendedTake(name string, s locker) lockImpl {
+	return lockImpl{name, func() lockLoop {
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
 				if err := s.Acquire(context.Background(), 1); err != nil {
@@ -25,103 +26,61 @@ var (
 			return x, nil
 		}
 	}}
-	twaMutex = lockImpl{nameFarad, func() lockLoop {
-		var m twa.Mutex
-		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
-			for range n {
-				m.Lock()
-				x = xorshift(x)
-				m.Unlock()
-			}
-			return x, nil
+}
+
+// additions is what a ticket semaphore cannot beat: one addition each way. It does not wait.
+type additions struct{ ticket, grant atomic.Int64 }
+
+func (a *additions) Acquire(_ context.Context, n int64) error {
+	a.ticket.Add(n)
+	return nil
+}
+
+func (a *additions) Release(n int64) { a.grant.Add(n) }
+
+// twaMutex is the ticket lock on the waiting array, with loops of its own like the other mutexes.
+var twaMutex = lockImpl{nameTWAMutex, func() lockLoop {
+	var m twa.Mutex
+	return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+		for range n {
+			m.Lock()
+			x = xorshift(x)
+			m.Unlock()
 		}
-	}}
-	faradSemaphore = lockImpl{nameFarad, func() lockLoop {
-		s := semaphore.New(1)
-		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
-			for range n {
-				if err := s.Acquire(context.Background(), 1); err != nil {
-					return x, err
-				}
-				x = xorshift(x)
-				s.Release(1)
-			}
-			return x, nil
-		}
-	}}
-	// additions is what a ticket semaphore cannot beat: one addition each way. It does not wait.
-	additions = lockImpl{nameAdditions, func() lockLoop {
-		var ticket, grant atomic.Int64
-		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
-			for range n {
-				ticket.Add(1)
-				x = xorshift(x)
-				grant.Add(1)
-			}
-			return x, nil
-		}
-	}}
-)
+		return x, nil
+	}
+}}
+
+var twaUncontended = lockWorkload{"twa-1", 1, []lockImpl{
+	uncontendedTake(nameFarad, twa.New(1)), uncontendedTake(nameAdditions, new(additions)),
+	uncontendedTake(nameSem, semaphore.New(1)), uncontendedTake(nameXSync, xsemaphore.NewWeighted(1)), twaMutex, stdMutex,
+}}
 
 // semabench is the paper's benchmark: goroutines take a semaphore of one permit, advance a PRNG that all share by one step, post, and
 // advance one of their own.
 func semabench(goroutines int) lockWorkload {
 	return lockWorkload{fmt.Sprintf("semabench-%d", goroutines), goroutines, []lockImpl{
-		{nameFarad, func() lockLoop {
-			s, shared := twa.New(1), uint64(1)
-			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
-				for range n {
-					if err := s.Acquire(context.Background(), 1); err != nil {
-						return x, err
-					}
-					shared = xorshift(shared)
-					s.Release(1)
-					x = xorshift(x)
+		sharedStep(nameFarad, func() locker { return twa.New(1) }),
+		sharedStep(nameTicket, func() locker { return twa.NewTicket(1) }),
+		sharedStep(nameSem, func() locker { return semaphore.New(1) }),
+		sharedStep(nameXSync, func() locker { return xsemaphore.NewWeighted(1) }),
+	}}
+}
+
+// sharedStep is semabench with somebody's semaphore.
+func sharedStep(name string, create func() locker) lockImpl {
+	return lockImpl{name, func() lockLoop {
+		s, shared := create(), uint64(1)
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				if err := s.Acquire(context.Background(), 1); err != nil {
+					return x, err
 				}
-				return x, nil
+				shared = xorshift(shared)
+				s.Release(1)
+				x = xorshift(x)
 			}
-		}},
-		{nameTicket, func() lockLoop {
-			s, shared := twa.NewTicket(1), uint64(1)
-			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
-				for range n {
-					if err := s.Acquire(context.Background(), 1); err != nil {
-						return x, err
-					}
-					shared = xorshift(shared)
-					s.Release(1)
-					x = xorshift(x)
-				}
-				return x, nil
-			}
-		}},
-		{nameSem, func() lockLoop {
-			s, shared := semaphore.New(1), uint64(1)
-			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
-				for range n {
-					if err := s.Acquire(context.Background(), 1); err != nil {
-						return x, err
-					}
-					shared = xorshift(shared)
-					s.Release(1)
-					x = xorshift(x)
-				}
-				return x, nil
-			}
-		}},
-		{nameXSync, func() lockLoop {
-			s, shared := xsemaphore.NewWeighted(1), uint64(1)
-			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
-				for range n {
-					if err := s.Acquire(context.Background(), 1); err != nil {
-						return x, err
-					}
-					shared = xorshift(shared)
-					s.Release(1)
-					x = xorshift(x)
-				}
-				return x, nil
-			}
-		}},
+			return x, nil
+		}
 	}}
 }

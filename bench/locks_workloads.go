@@ -42,7 +42,7 @@ var lockWorkloads = []lockWorkload{
 	{"mutex-context-8", 8, []lockImpl{faradContext, channelContext, xsyncContext}},
 	{"mutex-context-64", 64, []lockImpl{faradContext, channelContext, xsyncContext}},
 
-	{"twa-1", 1, []lockImpl{twaSemaphore, additions, {nameSem, faradSemaphore.make}, {nameTWAMutex, twaMutex.make}, stdMutex, xsyncMutex}},
+	twaUncontended,
 	semabench(1), semabench(2), semabench(8), semabench(64), semabench(256), semabench(1024),
 	chainsbench(8), chainsbench(64), chainsbench(1024),
 

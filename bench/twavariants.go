@@ -236,8 +236,8 @@ func newChainSemaphore(c chains.Config, news bool) *chainSemaphore {
 	return s
 }
 
-// take takes a permit.
-func (s *chainSemaphore) take(ctx context.Context) error {
+// Acquire takes a permit: one, whatever is asked for.
+func (s *chainSemaphore) Acquire(ctx context.Context, _ int64) error {
 	tx := s.ticket.Add(1) - 1
 	if s.grant.Load() > tx {
 		return nil
@@ -253,8 +253,8 @@ func (s *chainSemaphore) await(ctx context.Context, tx int64) error {
 	return s.table.WaitUntil(ctx, h, granted)
 }
 
-// post gives a permit back, and wakes the next, if there is one.
-func (s *chainSemaphore) post() {
+// Release gives it back, and wakes the next, if there is one.
+func (s *chainSemaphore) Release(int64) {
 	g := s.grant.Add(1)
 	if s.ticket.Load() < g {
 		return
@@ -269,20 +269,7 @@ func (s *chainSemaphore) post() {
 // chainsbench is semabench with semaphores on chains beside the others.
 func chainsbench(goroutines int) lockWorkload {
 	onChains := func(name string, c chains.Config, news bool) lockImpl {
-		return lockImpl{name, func() lockLoop {
-			s, shared := newChainSemaphore(c, news), uint64(1)
-			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
-				for range n {
-					if err := s.take(context.Background()); err != nil {
-						return x, err
-					}
-					shared = xorshift(shared)
-					s.post()
-					x = xorshift(x)
-				}
-				return x, nil
-			}
-		}}
+		return sharedStep(name, func() locker { return newChainSemaphore(c, news) })
 	}
 	handed, walked := chains.Config{Chains: 4096, Wake: chains.Handed}, chains.Config{Chains: 4096, Wake: chains.Walked} // the papers' size
 	return lockWorkload{fmt.Sprintf("chains-%d", goroutines), goroutines, append(
