@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -25,16 +24,6 @@ func awaitSleeping(t *testing.T, table *Table, k Key, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); table.Sleeping(k) != n; runtime.Gosched() {
 		require.True(t, time.Now().Before(deadline), "%d sleep, not %d", table.Sleeping(k), n)
-	}
-}
-
-// A bucket has a cache line to itself, and a table of the usual size begins at a page.
-func TestBucketsHaveTheirOwnCacheLine(t *testing.T) {
-	if unsafe.Sizeof(uintptr(0)) == 8 {
-		require.EqualValues(t, 64, unsafe.Sizeof(bucket{}))
-		for _, n := range []int{512, 4096} {
-			require.Zero(t, uintptr(unsafe.Pointer(&New(n).buckets[0]))%4096)
-		}
 	}
 }
 
