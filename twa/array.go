@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 // An Array is a waiting array: buckets, each a lock and a line of sleepers, among which everybody who waits is spread. Any number
@@ -12,7 +13,13 @@ import (
 //
 // Without a choice semaphores use the array of the process. One of their own keeps them from slowing others down, and from being
 // slowed down, where their sleepers are many.
-type Array struct{ t *parking.Table }
+type Array struct {
+	t       *parking.Table
+	polling xsync.Int64 // how many wait without it, if there is none: see ticket.go
+}
+
+// polls reports whether there is no table to sleep in. (Without an array there is the default one.)
+func (a *Array) polls() bool { return a != nil && a.t == nil }
 
 // NewArray returns an array with so many buckets, rounded up to a power of two; one bucket takes a cache line.
 func NewArray(buckets int) *Array {

@@ -22,14 +22,14 @@ type Ticket struct{ Semaphore }
 func NewTicket(n int64) *Ticket {
 	t := new(Ticket)
 	t.init(n)
-	t.t.polls = true
+	t.t.array = new(Array)
 	return t
 }
 
 // poll waits as await does, without sleeping. If timed, the wait ends at until.
 func (s *tickets) poll(ctx context.Context, timed bool, until, base, n, end int64) error {
-	s.polling.Add(1)
-	defer s.polling.Add(-1)
+	s.array.polling.Add(1)
+	defer s.array.polling.Add(-1)
 	for i := 0; ; i++ { // A turn is lost to those ahead.
 		if o := s.settled(base, n, end); o != waiter.Pending {
 			if err := ctx.Err(); err != nil && o == waiter.Granted {

@@ -54,16 +54,26 @@ type tickets struct {
 	runs   xsync.Int64 // how many runs of abandoned tickets there are; written under mu
 	id     xsync.Int64 // for the hash; 0 until somebody waits
 
-	mu    xsync.Mutex
-	begin map[int64]int64 // runs: from the first ticket to the one behind the last; guarded by mu
-	end   map[int64]int64 // and back; guarded by mu
-	last  int64           // once s is closed: what had been granted then; guarded by mu
-	debts []debt          // what Resize has taken away, and may not have got yet; guarded by mu
+	mu   xsync.Mutex
+	rare *rare // what few semaphores come to need; nil until then; guarded by mu
 
-	array *Array // nil: the default one
+	array *Array // nil: the default one; one without a table: whoever waits asks again and again, see ticket.go
+}
 
-	polls   bool        // whoever waits asks again and again: see ticket.go
-	polling xsync.Int64 // how many do
+// rare is what has become of tickets that nobody waits for.
+type rare struct {
+	begin map[int64]int64 // runs: from the first ticket to the one behind the last
+	end   map[int64]int64 // and back
+	last  int64           // once the semaphore is closed: what had been granted then
+	debts []debt          // what Resize has taken away, and may not have got yet
+}
+
+// rareLocked returns s.rare, and makes it if need be.
+func (s *tickets) rareLocked() *rare {
+	if s.rare == nil {
+		s.rare = &rare{begin: map[int64]int64{}, end: map[int64]int64{}}
+	}
+	return s.rare
 }
 
 // A debt is n tickets before end that belong to nobody: permits that are to go.
@@ -115,7 +125,7 @@ func (s *tickets) settled(base, n, end int64) waiter.Outcome {
 
 func (s *tickets) settledClosed(base, n, end int64) waiter.Outcome {
 	s.mu.Lock()
-	last := s.last
+	last := s.rareLocked().last
 	s.mu.Unlock()
 	if last-end >= 0 {
 		return waiter.Granted
@@ -214,6 +224,9 @@ func (s *tickets) wake(base, from, to int64) {
 
 // claimAll claims all who wait for so many permits and for such an end, and returns them in the order of their tickets.
 func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
+	if s.array.polls() {
+		return nil // who polls finds out
+	}
 	claimed := s.table().ClaimAll(func(k parking.Key, w *waiter.Waiter) bool {
 		return k.Object == s && of(w.N, k.Part*step)
 	})
@@ -237,13 +250,14 @@ func (s *tickets) tell(base int64, w *waiter.Waiter, end int64) {
 
 // removeRunsLocked removes the runs that begin at a number from behind from up to to, and returns how long they are together.
 func (s *tickets) removeRunsLocked(from, to int64) (n int64) {
-	if (to-from)/step <= int64(len(s.begin)) {
+	r := s.rareLocked()
+	if (to-from)/step <= int64(len(r.begin)) {
 		for k := from + step; k-to <= 0; k += step {
 			n += s.removeRunLocked(k)
 		}
 		return n
 	}
-	for k, e := range s.begin {
+	for k, e := range r.begin {
 		if k-from > 0 && k-to <= 0 {
 			n += e - k
 			s.removeRunLocked(k)
@@ -254,13 +268,14 @@ func (s *tickets) removeRunsLocked(from, to int64) (n int64) {
 
 // removeRunLocked removes the run that begins at k, if there is one, and returns its length.
 func (s *tickets) removeRunLocked(k int64) int64 {
-	e, ok := s.begin[k]
+	r := s.rareLocked()
+	e, ok := r.begin[k]
 	if !ok {
 		return 0
 	}
-	delete(s.begin, k)
-	delete(s.end, e)
-	s.runs.Store(int64(len(s.begin)))
+	delete(r.begin, k)
+	delete(r.end, e)
+	s.runs.Store(int64(len(r.begin)))
 	return e - k
 }
 
@@ -269,22 +284,20 @@ func (s *tickets) removeRunLocked(k int64) int64 {
 func (s *tickets) abandon(base, n, end int64) {
 	first := end - n*step
 	s.mu.Lock()
+	r := s.rareLocked()
 	if s.ticket.CompareAndSwap(end, first) { // the newest: as if they had not been taken
-		for b, ok := s.end[first]; ok && s.ticket.CompareAndSwap(first, b); b, ok = s.end[first] {
+		for b, ok := r.end[first]; ok && s.ticket.CompareAndSwap(first, b); b, ok = r.end[first] {
 			first -= s.removeRunLocked(b)
 		}
 		s.mu.Unlock()
 		return
 	}
-	if b, ok := s.end[first]; ok {
+	if b, ok := r.end[first]; ok {
 		first -= s.removeRunLocked(b)
 	}
 	end += s.removeRunLocked(end)
-	if s.begin == nil {
-		s.begin, s.end = map[int64]int64{}, map[int64]int64{}
-	}
-	s.begin[first], s.end[end] = end, first
-	s.runs.Store(int64(len(s.begin)))
+	r.begin[first], r.end[end] = end, first
+	s.runs.Store(int64(len(r.begin)))
 	if granted(base, s.grant.Load())-first < 0 {
 		s.mu.Unlock()
 		return // whoever grants the first will look after it
@@ -316,7 +329,7 @@ func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) w
 // await waits until the n tickets before end, which have just been taken, have been granted. It returns nil, ctx.Err(), or an
 // outcome's error; with any error the tickets are abandoned.
 func (s *tickets) await(ctx context.Context, base, n, end int64) error {
-	if s.polls {
+	if s.array.polls() {
 		return s.poll(ctx, false, 0, base, n, end)
 	}
 	done := ctx.Done()
@@ -337,7 +350,7 @@ func (s *tickets) await(ctx context.Context, base, n, end int64) error {
 
 // awaitFor is await with a deadline d from now and no context.
 func (s *tickets) awaitFor(d time.Duration, base, n, end int64) error {
-	if s.polls {
+	if s.array.polls() {
 		return s.pollFor(d, base, n, end)
 	}
 	p, e := waiter.GetParker(context.Background(), nil), parking.GetSleeper()
@@ -389,23 +402,24 @@ func (s *tickets) table() *parking.Table {
 // debts, the newest first, as if their owner gave up; what is left is granted to those who wait. Requests that are too large now end.
 func (s *tickets) resize(base, size int64) {
 	s.mu.Lock()
+	r := s.rareLocked()
 	g := granted(base, s.grant.Load())
-	s.debts = slices.DeleteFunc(s.debts, func(d debt) bool { return g-d.end >= 0 })
+	r.debts = slices.DeleteFunc(r.debts, func(d debt) bool { return g-d.end >= 0 })
 	d := size - base - s.limit.Load()
 	if d < 0 { // The limit falls last and rises first, or accept might find more permits free than there are.
-		s.debts = append(s.debts, debt{-d, s.ticket.Add(-d * step)})
+		r.debts = append(r.debts, debt{-d, s.ticket.Add(-d * step)})
 	}
 	s.limit.Add(d)
 	// Under mu: who comes after a later Resize is judged by that one.
 	claimed := s.claimAll(func(n, _ int64) bool { return n > size })
 	var ended []debt
-	for i := len(s.debts) - 1; i >= 0 && d > 0; i-- {
-		last := &s.debts[i]
+	for i := len(r.debts) - 1; i >= 0 && d > 0; i-- {
+		last := &r.debts[i]
 		n := min(d, last.n)
 		ended = append(ended, debt{n, last.end})
 		last.n, last.end, d = last.n-n, last.end-n*step, d-n
 		if last.n == 0 {
-			s.debts = s.debts[:i]
+			r.debts = r.debts[:i]
 		}
 	}
 	s.mu.Unlock()
@@ -425,7 +439,7 @@ func (s *tickets) resize(base, size int64) {
 func (s *tickets) close(base int64) {
 	s.mu.Lock()
 	if g := s.grant.Or(closed); g&closed == 0 {
-		s.last = granted(base, g)
+		s.rareLocked().last = granted(base, g)
 	}
 	s.mu.Unlock()
 	for _, c := range s.claimAll(func(_, _ int64) bool { return true }) {
@@ -447,8 +461,8 @@ func (s *tickets) free(base int64) int64 {
 
 // waiting returns how many requests wait.
 func (s *tickets) waiting() int {
-	if s.polls {
-		return int(s.polling.Load())
+	if s.array.polls() {
+		return int(s.array.polling.Load())
 	}
 	return s.table().Count(func(k parking.Key) bool { return k.Object == s })
 }

@@ -51,8 +51,8 @@ func TestAbandonedTicketsDoNotAccumulate(t *testing.T) {
 	require.NoError(t, locktest.Receive(t, last))
 	s.Release(1)
 	require.Zero(t, s.t.runs.Load())
-	require.Empty(t, s.t.begin)
-	require.Empty(t, s.t.end)
+	require.Empty(t, s.t.rare.begin)
+	require.Empty(t, s.t.rare.end)
 	require.EqualValues(t, 1, s.Available())
 }
 
@@ -93,7 +93,7 @@ func TestDebtsEndWithGrowth(t *testing.T) {
 	s.Resize(1) // a debt of 3
 	s.Release(1)
 	s.Resize(3) // of which one has been paid: 1 is left
-	require.Len(t, s.t.debts, 1)
+	require.Len(t, s.t.rare.debts, 1)
 	require.EqualValues(t, 0, s.Available())
 	s.Release(2)
 	require.EqualValues(t, 2, s.Available())
@@ -102,7 +102,7 @@ func TestDebtsEndWithGrowth(t *testing.T) {
 	s.Resize(2)
 	s.Resize(5)
 	require.EqualValues(t, 5, s.Available())
-	require.Empty(t, s.t.debts)
+	require.Empty(t, s.t.rare.debts)
 }
 
 func TestArraysAreRoundedUp(t *testing.T) {
