@@ -2,11 +2,8 @@ package twa_test
 
 import (
 	"context"
-	"errors"
 	"math"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -103,57 +100,4 @@ func TestOverReleaseThatAWaiterTakesUpIsNoticedLater(t *testing.T) {
 	require.NoError(t, locktest.Receive(t, w))
 	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
 	requireIdle(t, s)
-}
-
-// The same promises without an array, but for those about sleeping.
-func TestTicketContract(t *testing.T) {
-	semtest.Run(
-		t,
-		func(n int64) semtest.Semaphore { return twa.NewTicket(n) },
-		semtest.Known{Test: "WaitingIsDurablyBlocked", Why: "documented: it does not sleep"},
-		semtest.Known{Test: "ContextWithoutAnErrorNeverAcquires", Why: "it asks for the error, not for the channel"},
-		semtest.Known{Test: "StressConservesPermits", Why: "a minute, with more threads than processors that all ask: TestTicketsUnderStress"},
-	)
-}
-
-func TestTicketsUnderStress(t *testing.T) {
-	locktest.AtEveryProcs(t, func(t *testing.T) {
-		s := twa.NewTicket(2)
-		inside := make(chan struct{}, 2)
-		var wg sync.WaitGroup
-		for g := range 4 {
-			wg.Go(func() {
-				for i := range locktest.Scaled(800) {
-					var err error
-					switch n := int64(1 + (g+i)%2); (g + i) % 4 {
-					case 0, 1:
-						if err = s.Acquire(bg, n); err == nil {
-							for range n {
-								inside <- struct{}{} // does not block
-							}
-							for range n {
-								<-inside
-							}
-							s.Release(n)
-						}
-					case 2:
-						if err = s.AcquireTimeout(time.Duration(i%50)*time.Microsecond, n); err == nil {
-							s.Release(n)
-						}
-					default:
-						ctx, cancel := context.WithTimeout(bg, time.Duration(i%50)*time.Microsecond)
-						if err = s.Acquire(ctx, n); err == nil {
-							s.Release(n)
-						}
-						cancel()
-					}
-					if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		requireIdle(t, s)
-	})
 }
