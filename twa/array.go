@@ -92,6 +92,20 @@ func (a *Array) WaitLazy(ctx context.Context, key any, seq *Sequence) error {
 	return nil
 }
 
+// A number tells objects apart in the hash of their keys. It is given when somebody first waits, and 0 until then. An address would do as
+// long as the collector moves nothing.
+type number struct{ xsync.Int64 }
+
+var numbers xsync.Int64 // given so far
+
+// get returns the number, and gives one if need be.
+func (x *number) get() int64 {
+	if x.Load() == 0 {
+		x.CompareAndSwap(0, numbers.Add(1))
+	}
+	return x.Load()
+}
+
 var seed = maphash.MakeSeed()
 
 func keyOf(ctx context.Context, key any) parking.Key {

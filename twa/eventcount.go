@@ -18,7 +18,7 @@ import (
 type EventCount struct {
 	_     noCopy
 	count xsync.Int64
-	id    xsync.Int64 // for the hash; 0 until somebody waits
+	id    number // for the hash
 }
 
 // Read returns how many events there have been.
@@ -46,12 +46,7 @@ func (e *EventCount) Await(ctx context.Context, n int64) error {
 	if e.count.Load() >= n {
 		return nil
 	}
-	id := e.id.Load()
-	if id == 0 {
-		e.id.CompareAndSwap(0, ids.Add(1))
-		id = e.id.Load()
-	}
-	_, err := parking.Default().Sleep(ctx, e.key(id, n), 0, func() bool { return e.count.Load() < n })
+	_, err := parking.Default().Sleep(ctx, e.key(e.id.get(), n), 0, func() bool { return e.count.Load() < n })
 	return err
 }
 

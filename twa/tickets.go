@@ -52,7 +52,7 @@ type tickets struct {
 	grant  xsync.Int64 // tickets granted, apart from base; and the bit closed
 	limit  xsync.Int64 // permits in all, apart from base: no request may be larger; written under mu
 	runs   xsync.Int64 // how many runs of abandoned tickets there are; written under mu
-	id     xsync.Int64 // for the hash; 0 until somebody waits
+	id     number      // for the hash
 
 	mu   xsync.Mutex
 	rare *rare // what few semaphores come to need; nil until then; guarded by mu
@@ -87,9 +87,6 @@ const (
 // MaxPermits is the largest size of a semaphore. Larger sizes act as this one. It leaves room for two million requests of all permits
 // each: what has been requested and not granted must stay below 2⁶² in all, or numbers could not be compared any more.
 const MaxPermits int64 = 1 << 40
-
-// ids numbers the semaphores that somebody has waited for. An address would do as long as the collector moves nothing.
-var ids xsync.Int64
 
 // granted returns how many tickets have been granted, given what grant was.
 func granted(base, g int64) int64 { return base*step + g&^closed }
@@ -314,7 +311,7 @@ func (s *tickets) abandon(base, n, end int64) {
 func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) waiter.Outcome {
 	n := w.N
 	for { // A turn is lost to a Resize there and back.
-		if s.table().Enter(e, w, s.wait(end), func() bool {
+		if s.table().Enter(e, w, s.key(s.id.get(), end), 0, func() bool {
 			g := s.grant.Load()
 			return g&closed == 0 && granted(base, g)-end < 0 && n-base <= s.limit.Load()
 		}) {
@@ -375,16 +372,6 @@ func (s *tickets) withdraw(p *waiter.Parker, e *parking.Sleeper, base, end int64
 		s.abandon(base, n, end)
 	}
 	e.Put(nil)
-}
-
-// wait returns the key under which to wait for end.
-func (s *tickets) wait(end int64) parking.Key {
-	id := s.id.Load()
-	if id == 0 {
-		s.id.CompareAndSwap(0, ids.Add(1))
-		id = s.id.Load()
-	}
-	return s.key(id, end)
 }
 
 func (s *tickets) key(id, end int64) parking.Key {

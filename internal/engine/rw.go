@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
-)
+import "github.com/farad-go/farad/internal/xsync"
 
 // What the read-write lock needs of the engine: three kinds of holders, who are told apart in the number of permits held.
 //
@@ -110,20 +107,21 @@ func (e *Engine) tryReadLocked() bool {
 // TryExclusive takes n permits, the rest or all, that hidden readers may be in the way of: at the front, whoever waits; at the
 // back, if nobody does.
 func (e *Engine) TryExclusive(n int64, at Place) (ok bool) {
-	var wake waiter.WakeList
 	e.mu.Lock()
-	if e.Look().isBiased() {
+	defer e.mu.Unlock()
+	biased := e.Look().isBiased()
+	if biased { // so nobody waits: see bias.go
 		e.word.Or(flagWaiters)
 		e.revealLocked()
 	}
 	if at == AtFront || e.waitingLocked() == 0 {
-		for o := e.Look(); !ok && o.free(Everyone) >= n; o = e.Look() { // W may be clear: a turn is lost only to another's success
-			ok = e.Take(o, n)
+		for o := e.Look(); o.free(Everyone) >= n; o = e.Look() { // W may be clear: a turn is lost only to another's success
+			ok = e.Take(o, n) // all that there was: there is no second success
 		}
 	}
-	e.serveLocked(Everyone, &wake) // clears W if nobody waits
-	e.mu.Unlock()
-	e.wake(Everyone, &wake)
+	if biased {
+		e.word.Store(int64(e.Look() &^ flagWaiters)) // ours, while W is set
+	}
 	return ok
 }
 

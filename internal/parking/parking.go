@@ -36,7 +36,7 @@ type bucket struct {
 	_           [32]byte    // a cache line on 64-bit machines: buckets do not slow each other down
 }
 
-// A Sleeper is in a line: for a goroutine, or embedded in a future.
+// A Sleeper is a waiter in a line.
 type Sleeper struct {
 	node       *waiter.Waiter // who is told
 	key        Key
@@ -102,7 +102,7 @@ func (t *Table) Sleep(ctx context.Context, k Key, vain int, still func() bool) (
 	done := ctx.Done()
 	s := GetSleeper()
 	p := s.Parker(ctx, done)
-	if !t.enter(s, &p.Waiter, k, vain, still) {
+	if !t.Enter(s, &p.Waiter, k, vain, still) {
 		s.Put(p)
 		return NotSlept, nil
 	}
@@ -118,13 +118,9 @@ func (t *Table) Sleep(ctx context.Context, k Key, vain int, still func() bool) (
 	return how, waiter.ContextError(ctx)
 }
 
-// Enter puts s into the line of k, for node, which is armed, unless still says no. The caller owns s, and gets it back when the
-// node has been told or Leave has returned true.
-func (t *Table) Enter(s *Sleeper, node *waiter.Waiter, k Key, still func() bool) bool {
-	return t.enter(s, node, k, 0, still)
-}
-
-func (t *Table) enter(s *Sleeper, node *waiter.Waiter, k Key, vain int, still func() bool) bool {
+// Enter puts s into the line of k, for node, which is armed, unless still says no; vain is as for Sleep. The caller owns s, and gets
+// it back when the node has been told or Leave has returned true.
+func (t *Table) Enter(s *Sleeper, node *waiter.Waiter, k Key, vain int, still func() bool) bool {
 	s.node, s.key, s.urgent, s.handed = node, k, vain >= patience, false
 	b := t.bucket(k)
 	b.mu.Lock()
@@ -208,28 +204,18 @@ func (t *Table) Await(ctx context.Context, k Key, seq int64) error {
 func (t *Table) Signal(k Key) {
 	b := t.bucket(k)
 	b.seq.Add(1)
-	var first, last *Sleeper
+	var wake waiter.WakeList
 	b.mu.Lock()
 	for s := b.first; s != nil; {
 		next := s.next
 		if s.key == k {
 			b.remove(s)
-			if last == nil {
-				first = s
-			} else {
-				last.next = s
-			}
-			last = s
+			wake.Add(s.node, waiter.Granted)
 		}
 		s = next
 	}
 	b.mu.Unlock()
-	for s := first; s != nil; {
-		next, node := s.next, s.node // read first: the sleeper is its owner's again when it has been told
-		s.next = nil
-		node.Deliver(waiter.Granted)
-		s = next
-	}
+	wake.Wake()
 }
 
 // A Claimed is who has been taken out of a line, for the caller to tell.
