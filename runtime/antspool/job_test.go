@@ -54,7 +54,7 @@ func TestWaitingJobsOccupyNobody(t *testing.T) {
 			})
 		}
 		require.EqualValues(t, jobs, p.Gate().Waiting())
-		require.Equal(t, before, runtime.NumGoroutine())
+		require.LessOrEqual(t, runtime.NumGoroutine(), before) // some of an earlier test may have ended since
 		release()
 		for deadline := time.Now().Add(locktest.Patience); ended.Load() < jobs; look() {
 			require.True(t, time.Now().Before(deadline), "%d of %d", ended.Load(), jobs)
