@@ -160,6 +160,15 @@ var scenarios = []scenario{
 		})
 		r.after = r.l.RUnlock
 	}},
+	{name: "read beside reads and a try to write", body: func(r *room) { // who fill the table of hidden readers
+		r.l.RLock()
+		r.l.RLock()
+		r.threads(r.read, func() { r.Assert(!r.l.TryLock(), "a writer beside readers") })
+		r.after = func() {
+			r.l.RUnlock()
+			r.l.RUnlock()
+		}
+	}},
 	{name: "try read beside reads", wide: true, body: func(r *room) {
 		r.l.RLock()
 		r.l.RLock()
