@@ -13,8 +13,9 @@ import (
 
 // uncontendedTake is one goroutine that takes a permit and posts it, in the call form that the semaphore's tables use, too: nobody's
 // acquire is inlined anyway.
-func uncontendedTake(name string, s locker) lockImpl {
+func uncontendedTake(name string, create func() locker) lockImpl {
 	return lockImpl{name, func() lockLoop {
+		s := create()
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
 				if err := s.Acquire(context.Background(), 1); err != nil {
@@ -52,8 +53,11 @@ var twaMutex = lockImpl{nameTWAMutex, func() lockLoop {
 }}
 
 var twaUncontended = lockWorkload{"twa-1", 1, []lockImpl{
-	uncontendedTake(nameFarad, twa.New(1)), uncontendedTake(nameAdditions, new(additions)),
-	uncontendedTake(nameSem, semaphore.New(1)), uncontendedTake(nameXSync, xsemaphore.NewWeighted(1)), twaMutex, stdMutex,
+	uncontendedTake(nameFarad, func() locker { return twa.New(1) }),
+	uncontendedTake(nameAdditions, func() locker { return new(additions) }),
+	uncontendedTake(nameSem, func() locker { return semaphore.New(1) }),
+	uncontendedTake(nameXSync, func() locker { return xsemaphore.NewWeighted(1) }),
+	twaMutex, stdMutex,
 }}
 
 // semabench is the paper's benchmark: goroutines take a semaphore of one permit, advance a PRNG that all share by one step, post, and

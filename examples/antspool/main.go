@@ -71,41 +71,32 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprintln(stderr, "usage: antspool [flags] [DIR]")
 		fs.PrintDefaults()
 	}
-	if err := fs.Parse(args); err != nil {
-		return opts, err
-	}
-	var err error
-	switch {
-	case fs.NArg() > 1:
-		err = fmt.Errorf("want one directory, got %d arguments", fs.NArg())
-	case opts.workers < 1:
-		err = errors.New("-workers must be at least 1")
-	case opts.level != gzip.DefaultCompression && (opts.level < gzip.BestSpeed || opts.level > gzip.BestCompression):
-		err = errors.New("-level must be from 1 to 9")
-	case opts.mem < 1:
-		err = errors.New("-mem must be at least 1 byte")
-	case opts.timeout < 0:
-		err = errors.New("-timeout must not be negative")
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "antspool:", err)
-		fs.Usage()
-		return opts, err
-	}
+	err := cli.Parse(fs, args, func() error {
+		switch {
+		case fs.NArg() > 1:
+			return fmt.Errorf("want one directory, got %d arguments", fs.NArg())
+		case opts.workers < 1:
+			return errors.New("-workers must be at least 1")
+		case opts.level != gzip.DefaultCompression && (opts.level < gzip.BestSpeed || opts.level > gzip.BestCompression):
+			return errors.New("-level must be from 1 to 9")
+		case opts.mem < 1:
+			return errors.New("-mem must be at least 1 byte")
+		case opts.timeout < 0:
+			return errors.New("-timeout must not be negative")
+		}
+		return nil
+	})
 	if fs.NArg() == 1 {
 		opts.root = fs.Arg(0)
 	}
-	return opts, nil
+	return opts, err
 }
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	opts, err := parseArgs(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return cli.ExitOK
-	}
 	if err != nil {
-		return cli.ExitUsage
+		return cli.UsageCode(err)
 	}
 	ctx, cancel := cli.WithTimeout(ctx, opts.timeout)
 	defer cancel()

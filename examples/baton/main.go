@@ -46,33 +46,25 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 	fs.SetOutput(stderr)
 	fs.IntVar(&o.runners, "runners", 1000, "how many stand in the ring")
 	fs.DurationVar(&o.time, "time", time.Second, "how long they run, each way")
-	if err := fs.Parse(args); err != nil {
-		return o, err
-	}
-	var err error
-	switch {
-	case fs.NArg() > 0:
-		err = fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	case o.runners < 2:
-		err = errors.New("-runners must be at least 2")
-	case o.time <= 0:
-		err = errors.New("-time must be positive")
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "baton:", err)
-		fs.Usage()
-	}
+	err := cli.Parse(fs, args, func() error {
+		switch {
+		case fs.NArg() > 0:
+			return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+		case o.runners < 2:
+			return errors.New("-runners must be at least 2")
+		case o.time <= 0:
+			return errors.New("-time must be positive")
+		}
+		return nil
+	})
 	return o, err
 }
 
 // run is the program. It returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	o, err := parseArgs(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return cli.ExitOK
-	}
 	if err != nil {
-		return cli.ExitUsage
+		return cli.UsageCode(err)
 	}
 	code := cli.ExitOK
 	var results []result

@@ -92,40 +92,30 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprintln(stderr, "usage: hashtree [flags] DIR")
 		fs.PrintDefaults()
 	}
-	if err := fs.Parse(args); err != nil {
-		return opts, err
-	}
-
-	var err error
-	switch {
-	case fs.NArg() != 1:
-		err = fmt.Errorf("want one directory, got %d arguments", fs.NArg())
-	case opts.workers < 1:
-		err = errors.New("-workers must be at least 1")
-	case opts.open < 1:
-		err = errors.New("-open must be at least 1")
-	case opts.mem < 1:
-		err = errors.New("-mem must be at least 1 byte")
-	case opts.timeout < 0:
-		err = errors.New("-timeout must not be negative")
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "hashtree:", err)
-		fs.Usage()
-		return opts, err
-	}
+	err := cli.Parse(fs, args, func() error {
+		switch {
+		case fs.NArg() != 1:
+			return fmt.Errorf("want one directory, got %d arguments", fs.NArg())
+		case opts.workers < 1:
+			return errors.New("-workers must be at least 1")
+		case opts.open < 1:
+			return errors.New("-open must be at least 1")
+		case opts.mem < 1:
+			return errors.New("-mem must be at least 1 byte")
+		case opts.timeout < 0:
+			return errors.New("-timeout must not be negative")
+		}
+		return nil
+	})
 	opts.root = fs.Arg(0)
-	return opts, nil
+	return opts, err
 }
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	opts, err := parseArgs(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return cli.ExitOK
-	}
 	if err != nil {
-		return cli.ExitUsage
+		return cli.UsageCode(err)
 	}
 	ctx, cancel := cli.WithTimeout(ctx, opts.timeout)
 	defer cancel()

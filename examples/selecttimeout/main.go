@@ -53,33 +53,25 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.permits, "permits", 2, "how many permits there are")
 	fs.DurationVar(&o.hold, "hold", 50*time.Millisecond, "how long a client holds its permit")
 	fs.DurationVar(&o.patience, "patience", 120*time.Millisecond, "how long a client waits for one")
-	if err := fs.Parse(args); err != nil {
-		return o, err
-	}
-	var err error
-	switch {
-	case fs.NArg() > 0:
-		err = fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	case o.clients < 1 || o.permits < 1:
-		err = errors.New("-clients and -permits must be at least 1")
-	case o.hold < 0 || o.patience <= 0:
-		err = errors.New("-hold must not be negative, and -patience positive")
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "selecttimeout:", err)
-		fs.Usage()
-	}
+	err := cli.Parse(fs, args, func() error {
+		switch {
+		case fs.NArg() > 0:
+			return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+		case o.clients < 1 || o.permits < 1:
+			return errors.New("-clients and -permits must be at least 1")
+		case o.hold < 0 || o.patience <= 0:
+			return errors.New("-hold must not be negative, and -patience positive")
+		}
+		return nil
+	})
 	return o, err
 }
 
 // run is the program. It returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	o, err := parseArgs(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return cli.ExitOK
-	}
 	if err != nil {
-		return cli.ExitUsage
+		return cli.UsageCode(err)
 	}
 	code := cli.ExitOK
 	results := make([]result, len(ways))

@@ -61,33 +61,25 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers of the executor")
 	fs.BoolVar(&o.progress, "progress", cli.IsTerminal(stderr), "show a progress bar; the default is whether standard error"+
 		" is a terminal")
-	if err := fs.Parse(args); err != nil {
-		return o, err
-	}
-	var err error
-	switch {
-	case fs.NArg() > 0:
-		err = fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	case o.tasks < 1 || o.permits < 1 || o.rounds < 1:
-		err = errors.New("-tasks, -permits and -rounds must be at least 1")
-	case o.workers < 1 || o.workers > maxWorkers:
-		err = fmt.Errorf("-workers must be between 1 and %d", maxWorkers)
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "tasks:", err)
-		fs.Usage()
-	}
+	err := cli.Parse(fs, args, func() error {
+		switch {
+		case fs.NArg() > 0:
+			return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+		case o.tasks < 1 || o.permits < 1 || o.rounds < 1:
+			return errors.New("-tasks, -permits and -rounds must be at least 1")
+		case o.workers < 1 || o.workers > maxWorkers:
+			return fmt.Errorf("-workers must be between 1 and %d", maxWorkers)
+		}
+		return nil
+	})
 	return o, err
 }
 
 // run is the program. It returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	o, err := parseArgs(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return cli.ExitOK
-	}
 	if err != nil {
-		return cli.ExitUsage
+		return cli.UsageCode(err)
 	}
 	makeDescriptors(o.tasks)
 	results := make([]result, len(kinds))

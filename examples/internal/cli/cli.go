@@ -4,6 +4,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"flag"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -74,6 +76,28 @@ func WithTimeout(parent context.Context, d time.Duration) (context.Context, cont
 		return parent, func() {}
 	}
 	return context.WithTimeoutCause(parent, d, ErrTimeout)
+}
+
+// Parse reads the command line, and has check look at what it says. It has told the user about an error it returns, and how the
+// command is used.
+func Parse(fs *flag.FlagSet, args []string, check func() error) error {
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	err := check()
+	if err != nil {
+		fmt.Fprintf(fs.Output(), "%s: %v\n", fs.Name(), err)
+		fs.Usage()
+	}
+	return err
+}
+
+// UsageCode returns the exit code of a command that an error of [Parse] has stopped: asking for help is not wrong.
+func UsageCode(err error) int {
+	if errors.Is(err, flag.ErrHelp) {
+		return ExitOK
+	}
+	return ExitUsage
 }
 
 // ByteSize is the value of a flag such as 64MiB. It implements [flag.Value].

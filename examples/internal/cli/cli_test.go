@@ -93,6 +93,37 @@ func TestTimeoutIsTheCauseOfItsContext(t *testing.T) {
 	})
 }
 
+func TestWrongUsageIsExplainedOnceAndHelpIsNotWrong(t *testing.T) {
+	for _, c := range []struct {
+		arg, told string
+		code      int
+	}{
+		{"-h", "usage\n", 0},
+		{"-x", "flag provided but not defined: -x\nusage\n", 2},
+		{"-n=0", "name: too few\nusage\n", 2},
+	} {
+		var told bytes.Buffer
+		fs := flag.NewFlagSet("name", flag.ContinueOnError)
+		fs.SetOutput(&told)
+		fs.Usage = func() { fmt.Fprintln(&told, "usage") }
+		n := fs.Int("n", 1, "")
+		check := func() error {
+			if *n == 0 {
+				return errors.New("too few")
+			}
+			return nil
+		}
+		require.NoError(t, cli.Parse(fs, []string{"-n=2", "more"}, check))
+		require.Equal(t, 2, *n)
+		require.Empty(t, told.String())
+
+		err := cli.Parse(fs, []string{c.arg}, check)
+		require.Error(t, err, c.arg)
+		require.Equal(t, c.told, told.String())
+		require.Equal(t, c.code, cli.UsageCode(err), c.arg)
+	}
+}
+
 func TestByteSizeIsAFlag(t *testing.T) {
 	size := cli.ByteSize(64 << 20)
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
