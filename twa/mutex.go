@@ -23,7 +23,7 @@ type Mutex struct {
 // Lock locks m, and waits for it if need be. Nothing ends the wait early. It is one addition if m is free, and allocates nothing in the
 // steady state.
 func (m *Mutex) Lock() {
-	if end := m.t.take(1); granted(one, m.t.grant.Load())-end < 0 {
+	if end := m.t.ticket.Add(step); end-m.t.grant.Load() > step {
 		m.lockSlow(end)
 	}
 }
@@ -40,7 +40,14 @@ func (m *Mutex) TryLock() bool { return m.t.tryTake(one, 1) }
 // Unlock unlocks m, or hands it to whoever has waited longest. It panics if m is not locked; m is then as it was, but if others lock it
 // at the same time two may have held it. Of several unlocks too many each panics.
 func (m *Mutex) Unlock() {
-	if !m.t.post(one, 1) {
+	if g := m.t.give(1); !m.t.quiet(one, 1, g) {
+		m.unlockSlow(g)
+	}
+}
+
+//go:noinline
+func (m *Mutex) unlockSlow(g int64) {
+	if !m.t.given(one, 1, g) {
 		panic("twa: unlock of unlocked mutex")
 	}
 }

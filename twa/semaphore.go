@@ -110,7 +110,7 @@ func (s *Semaphore) acquireNothing(ctx context.Context, n int64) error {
 		panic("twa: nil context")
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case s.t.grant.Load()&closed != 0:
+	case s.t.isClosed():
 		return ErrClosed
 	}
 	return nil
@@ -152,9 +152,12 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 // and undone. But a release that is one addition cannot notice one that others' requests take up at the same time; a later release, which may be
 // a legal one, then panics in its place. Where that matters there is sync/semaphore.
 func (s *Semaphore) Release(n int64) {
-	if n <= 0 || n > MaxPermits || !s.t.post(base, n) {
-		releaseNothing(n)
+	if n > 0 && n <= MaxPermits {
+		if g := s.t.give(n); s.t.quiet(base, n, g) || s.t.given(base, n, g) {
+			return
+		}
 	}
+	releaseNothing(n)
 }
 
 // releaseNothing is Release for the calls that return no permits: none, or too many, or a negative number.

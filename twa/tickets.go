@@ -94,13 +94,15 @@ func granted(base, g int64) int64 { return base*step + g&^closed }
 // begun is asked before tickets are taken, and returns why there is no use in it, or [waiter.Pending].
 func (s *tickets) begun(base, n int64) waiter.Outcome {
 	switch {
-	case s.grant.Load()&closed != 0:
+	case s.isClosed():
 		return waiter.Closed
 	case n-base > s.limit.Load():
 		return waiter.TooLarge
 	}
 	return waiter.Pending
 }
+
+func (s *tickets) isClosed() bool { return s.grant.Load()&closed != 0 }
 
 // take takes n tickets, and returns the number behind them.
 func (s *tickets) take(n int64) (end int64) { return s.ticket.Add(n * step) }
@@ -146,10 +148,22 @@ func (s *tickets) tryTake(base, n int64) bool {
 	return false
 }
 
-// post grants n tickets more. It reports false, and takes them back, if there are more permits now than there should be. Only a
-// request that came at the same time can hide that.
-func (s *tickets) post(base, n int64) bool {
-	g := granted(base, s.grant.Add(n*step))
+// give grants n tickets more, and returns what grant is then. The caller asks quiet and, if that is false, calls given: together they
+// would be too much to be inlined.
+func (s *tickets) give(n int64) (g int64) { return s.grant.Add(n * step) }
+
+// quiet reports whether that was all, given what give has returned: nobody has waited, and there are not too many permits.
+func (s *tickets) quiet(base, n, g int64) bool {
+	free := granted(base, g) - s.ticket.Load()
+	return free >= n*step && free <= (base+s.limit.Load())*step
+}
+
+// given is the rest of a release: it serves those who have waited. It reports false, and takes the tickets back, if there are more permits
+// now than there should be. Only a request that came at the same time can hide that.
+//
+//go:noinline
+func (s *tickets) given(base, n, g int64) bool {
+	g = granted(base, g)
 	free := g - s.ticket.Load()
 	if free > (base+s.limit.Load())*step && !s.accept(base, n) {
 		return false
@@ -161,7 +175,7 @@ func (s *tickets) post(base, n int64) bool {
 }
 
 // accept takes n tickets back if more have been granted than there are permits, and reports false. It looks again, at a time when
-// limit does not change: what post has seen may be from before a Resize and from after it.
+// limit does not change: what given has seen may be from before a Resize and from after it.
 //
 //go:noinline
 func (s *tickets) accept(base, n int64) bool {
