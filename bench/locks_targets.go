@@ -16,6 +16,12 @@ var lockTargets = []target{
 	{workloads: semabenches, metric: ratioTo, peer: nameXSync, bound: 0.62},
 	{workloads: semabenches, metric: minFairness, bound: 0.9},
 
+	{workloads: []string{"mutexbench-1", "mutexbench-2"}, metric: ratioTo, peer: nameMutex, bound: 1.4},
+	{workloads: []string{"mutexbench-8"}, metric: ratioTo, peer: nameMutex, bound: 0.2},
+	{workloads: mutexbenches, metric: ratioTo, peer: nameMutex, bound: 0.15},
+	{workloads: []string{"mutexbench-2"}, metric: minFairness, bound: 0.85},
+	{workloads: append([]string{"mutexbench-8"}, mutexbenches...), metric: minFairness, bound: 0.9},
+
 	{workloads: []string{"word-1"}, metric: ratioTo, peer: nameMutex, bound: 1.05},
 	{workloads: []string{"word-8"}, metric: ratioTo, peer: nameMutex, bound: 1.1},
 	{workloads: []string{"packed-8"}, metric: ratioTo, peer: nameMutexes, bound: 1.2},
@@ -29,6 +35,8 @@ var lockTargets = []target{
 }
 
 var semabenches = []string{"semabench-8", "semabench-64", "semabench-256", "semabench-1024"}
+
+var mutexbenches = []string{"mutexbench-64", "mutexbench-256", "mutexbench-1024"}
 
 var mixes = []string{"mix-90-8", "mix-99-8", "mix-90-8-yield", "mix-99-8-yield"}
 

@@ -4,6 +4,7 @@ package parking
 
 import (
 	"context"
+	"time"
 
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
@@ -109,13 +110,31 @@ func (t *Table) Sleep(ctx context.Context, k Key, vain int, still func() bool) (
 	if p.Park(ctx, done) {
 		return s.end(p), nil
 	}
+	return t.giveUp(s, p, k), waiter.ContextError(ctx)
+}
+
+// SleepFor is Sleep with an end d from now in place of a context. The error is then [context.DeadlineExceeded].
+func (t *Table) SleepFor(d time.Duration, k Key, vain int, still func() bool) (How, error) {
+	p, s := waiter.GetParker(context.Background(), nil), GetSleeper()
+	if !t.Enter(s, &p.Waiter, k, vain, still) {
+		s.Put(p)
+		return NotSlept, nil
+	}
+	if p.ParkTimeout(d) {
+		return s.end(p), nil
+	}
+	return t.giveUp(s, p, k), context.DeadlineExceeded
+}
+
+// giveUp ends a sleep before a wake has come. If one has come meanwhile it is passed on.
+func (t *Table) giveUp(s *Sleeper, p *waiter.Parker, k Key) How {
 	claimed := !t.Leave(s)
 	p.Withdraw(claimed)
 	how := s.end(nil)
 	if claimed && how == Woken {
 		t.Wake(k)
 	}
-	return how, waiter.ContextError(ctx)
+	return how
 }
 
 // Enter puts s into the line of k, for node, which is armed, unless still says no; vain is as for Sleep. The caller owns s, and gets

@@ -100,9 +100,15 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 		s.Release(2)
 	}))
 	require.EqualValues(t, 1, testing.AllocsPerRun(200, func() {
-		p, _ := s.AcquirePermit(bg, 1)
+		p, _ := s.TryAcquirePermit(1)
 		p.Release()
 	}), "a permit handle is one allocation")
+}
+
+func TestNewAllocatesNothingBesides(t *testing.T) {
+	var s *semaphore.Semaphore
+	require.EqualValues(t, 1, testing.AllocsPerRun(200, func() { s = semaphore.New(1) }), "without options")
+	requireIdle(t, s)
 }
 
 func TestWaitersAreSmall(t *testing.T) {

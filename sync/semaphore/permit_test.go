@@ -84,6 +84,17 @@ func TestPermitSplitAndMerge(t *testing.T) {
 	requireIdle(t, s)
 }
 
+func TestSplitOfEverythingLeavesAnEmptyHandle(t *testing.T) {
+	s := semaphore.New(2)
+	p, err := s.AcquirePermit(bg, 2)
+	require.NoError(t, err)
+	q := p.Split(2)
+	require.EqualValues(t, 2, q.N())
+	require.Zero(t, p.N())
+	q.Release()
+	requireIdle(t, s)
+}
+
 func TestPermitForget(t *testing.T) {
 	s := semaphore.New(2)
 	p, err := s.AcquirePermit(bg, 2)

@@ -1,0 +1,40 @@
+//go:build !interleave
+
+package capacitor
+
+import (
+	"context"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+)
+
+func TestSizeIsAsDocumented(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) == 8 {
+		require.EqualValues(t, 72, unsafe.Sizeof(Mutex{}))
+	}
+}
+
+// Nobody's wait allocates, be it at the gate or behind it.
+func TestWaitingAllocatesNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	forEachLane(t, func(t *testing.T, create func() *Mutex) {
+		for name, wait := range map[string]func(m *Mutex){
+			"Lock":        (*Mutex).Lock,
+			"LockContext": func(m *Mutex) { _ = m.LockContext(ctx) },
+			"LockTimeout": func(m *Mutex) { m.LockTimeout(time.Hour) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				m := create()
+				allocs := locktest.AllocsPerWait(m, m.Lock, m.Unlock, func() { wait(m); m.Unlock() })
+				require.Zero(t, allocs)
+			})
+		}
+	})
+}

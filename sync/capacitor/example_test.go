@@ -1,0 +1,78 @@
+package capacitor_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/farad-go/farad/sync/capacitor"
+)
+
+func ExampleMutex() {
+	var (
+		mu    capacitor.Mutex
+		count int
+		wg    sync.WaitGroup
+	)
+	for range 100 {
+		wg.Go(func() {
+			for range 100 {
+				mu.Lock()
+				count++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	mu.Do(func() {
+		fmt.Println(count, mu.LockContext(ctx))
+	})
+	// Output: 10000 context deadline exceeded
+}
+
+// Any lock can be wrapped. The bound of this one: of those who come later at most 9 get it first.
+func ExampleWrap() {
+	mu := capacitor.Wrap(new(sync.Mutex), 10)
+	mu.Lock()
+	fmt.Println(mu.Gate().Population(), mu.TryLock())
+	mu.Unlock()
+	// Output: 1 false
+}
+
+// Visitors of a cave go in threes, and the next three when all have come out.
+func ExampleGate() {
+	gate := capacitor.NewGate(3)
+	fmt.Println(gate.TryArrive(), gate.TryArrive(), gate.TryArrive(), gate.TryArrive())
+	gate.Depart()
+	gate.Depart()
+	fmt.Println(gate.Population(), gate.TryArrive())
+	gate.Depart()
+	fmt.Println(gate.Population(), gate.TryArrive())
+	// Output:
+	// true true true false
+	// 1 false
+	// 0 true
+}
+
+func ExampleOption() {
+	mu := capacitor.Wrap(new(sync.Mutex), 2, capacitor.WithExpress(64))
+	for range 10 {
+		mu.Do(func() {})
+	}
+	fmt.Println("nobody has passed the gate:", mu.Gate().Platoon() == 0)
+	// Output: nobody has passed the gate: true
+}
+
+func ExampleGateOption() {
+	gate := capacitor.NewGate(10, capacitor.WithWaitingArray(nil))
+	if err := gate.Arrive(context.Background()); err != nil {
+		return
+	}
+	defer gate.Depart()
+	fmt.Println(gate.Population())
+	// Output: 1
+}

@@ -1,0 +1,6 @@
+//go:build !interleave
+
+package capacitor
+
+// Express is how many places the express lane of a [Mutex] has, if not chosen otherwise.
+const Express = 256

@@ -1,0 +1,6 @@
+//go:build interleave
+
+package capacitor
+
+// Express is small, so that a scenario comes to its end.
+const Express = 2

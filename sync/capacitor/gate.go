@@ -1,0 +1,181 @@
+package capacitor
+
+import (
+	"context"
+	"time"
+
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/twa"
+)
+
+// A Gate is a capacitor: it lets arrivals through in platoons of B. The first B pass; then it is closed, and who arrives waits, until all of
+// the platoon have departed. Then the next B pass, those first who have waited longest.
+//
+// So whoever has passed is in the company of at most B − 1 others until it departs, and however unfairly they are treated behind the
+// gate: nobody is left behind. That is what [Wrap] makes fair locks of.
+//
+// Where fewer than B come at a time the gate does not close before B have passed in all, and one may pass several times while another is
+// inside: B − 1 times at most.
+//
+// The zero Gate has B = 1. A Gate must not be copied after first use.
+//
+// Memory model: what happened before a Depart happens before the return of every Arrive of later platoons.
+//
+// Source: Dice and Kogan, Capacitors, Listings 1 and 2.
+type Gate struct {
+	_ noCopy
+
+	// Invariants:
+	//
+	//  1. Permits are taken one by one, by arrivals, and come back all at once: so when one is taken that had been returned, all who
+	//     were inside have departed. (TestModelGate)
+	//  2. departed is how many of the platoon have: fewer than have passed, or as many. Whoever makes it B is the last one, and alone, for the
+	//     gate is closed: it begins a new platoon. (TestModelGate/misuse)
+	e        engine.Engine  // B permits, counted from 1; none if there is an array
+	array    *twa.Semaphore // which has the permits then; nil otherwise
+	departed xsync.Int64
+	platoons xsync.Int64 // that have ended
+
+	// The express lane past the gate, for Wrapped: it has so many places for each platoon, so many of which are left. They are taken by
+	// holders of the inner lock only; so there are never fewer than none.
+	express int64
+	places  xsync.Int64
+}
+
+// A GateOption changes how NewGate makes a gate.
+type GateOption func(*Gate)
+
+// WithWaitingArray lets those who wait at the gate sleep in a waiting array, a, or that of the process if a is nil: to arrive and to reopen
+// are then one addition each, as in the paper's Listing 2.
+func WithWaitingArray(a *twa.Array) GateOption {
+	return func(g *Gate) {
+		var opts []twa.Option
+		if a != nil {
+			opts = append(opts, twa.WithArray(a))
+		}
+		g.array = twa.New(g.Size(), opts...)
+	}
+}
+
+// NewGate returns a gate with platoons of b, open. It panics if b is not positive.
+func NewGate(b int64, opts ...GateOption) *Gate {
+	g := new(Gate)
+	g.init(b, opts)
+	return g
+}
+
+func (g *Gate) init(b int64, opts []GateOption) {
+	if b <= 0 || b > engine.MaxPermits {
+		panic("capacitor: platoons of a number that is not positive, or too large")
+	}
+	g.e.Init(one, b, nil)
+	for _, opt := range opts {
+		opt(g)
+	}
+}
+
+// Size returns B.
+func (g *Gate) Size() int64 { return g.e.Size(one) }
+
+// Arrive passes the gate, and waits for it to open if need be, until ctx is done. It returns nil if and only if the caller is inside, and has to
+// depart. An arrival that gives up leaves its place in the queue to those behind it. A context that is done already never passes. Arrive
+// panics if ctx is nil. It allocates nothing in the steady state.
+func (g *Gate) Arrive(ctx context.Context) error {
+	if ctx == nil {
+		panic("capacitor: nil context")
+	}
+	if g.array != nil {
+		return g.array.Acquire(ctx, 1)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if g.e.TryAcquire(one, 1) {
+		return nil
+	}
+	return g.e.Acquire(ctx, one, 1, engine.AtBack)
+}
+
+// ArriveTimeout is Arrive with a context that ends d from now, whose error is [context.DeadlineExceeded]; but it makes none.
+func (g *Gate) ArriveTimeout(d time.Duration) error {
+	switch {
+	case d <= 0:
+		return context.DeadlineExceeded
+	case g.array != nil:
+		return g.array.AcquireTimeout(d, 1)
+	case g.e.TryAcquire(one, 1):
+		return nil
+	}
+	return g.e.AcquireTimeout(d, one, 1, engine.AtBack)
+}
+
+// TryArrive passes the gate if it is open, and reports whether it did.
+func (g *Gate) TryArrive() bool {
+	if g.array != nil {
+		return g.array.TryAcquire(1)
+	}
+	return g.e.TryAcquire(one, 1)
+}
+
+// Depart leaves what is behind the gate. The last of a platoon reopens the gate, for all of the next at once. Depart panics if more depart
+// than have arrived; the gate is then as it was.
+func (g *Gate) Depart() {
+	b := g.Size()
+	for { // A turn is lost only to another departure.
+		n := g.departed.Load() + 1
+		if n > b-g.free() {
+			panic("capacitor: depart without arrive")
+		}
+		if !g.departed.CompareAndSwap(n-1, n) {
+			continue
+		}
+		if n < b {
+			return
+		}
+		break
+	}
+	// The gate is closed, and all others have departed: a store will do.
+	g.departed.Store(0)
+	g.platoons.Add(1)
+	if g.express > 0 {
+		g.places.Store(g.express)
+	}
+	if g.array != nil {
+		g.array.Release(b)
+	} else if !g.e.Release(one, b) {
+		panic("capacitor: depart without arrive") // of two at once, for one arrival
+	}
+}
+
+// free returns how many may still pass.
+func (g *Gate) free() int64 {
+	if g.array != nil {
+		return g.array.Available()
+	}
+	return g.e.Available(one)
+}
+
+// isIdle reports whether nobody is inside, and nobody waits.
+func (g *Gate) isIdle() bool {
+	free := g.free()
+	return free > 0 && g.Size()-free <= g.departed.Load()
+}
+
+// Platoon returns how many platoons have ended, and Population how many of the present one are inside: of a platoon under pressure it rises to B at
+// once, and falls to nothing as they depart, the sawtooth. Both may be out of date.
+func (g *Gate) Platoon() int64 { return g.platoons.Load() }
+
+// Population is described at Platoon.
+func (g *Gate) Population() int64 {
+	free := g.free()
+	return max(g.Size()-free-g.departed.Load(), 0)
+}
+
+// Waiting returns how many wait for the gate to open. It is meant for tests and statistics.
+func (g *Gate) Waiting() int64 {
+	if g.array != nil {
+		return g.array.Waiting()
+	}
+	return int64(g.e.Waiting())
+}

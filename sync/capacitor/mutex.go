@@ -1,0 +1,249 @@
+package capacitor
+
+import (
+	"context"
+	"time"
+
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// A Mutex is a mutual exclusion lock that is as quick as sync.Mutex when nobody else wants it, several times as quick when many do, and
+// fair. The zero Mutex is unlocked. It must not be copied after first use. It implements [sync.Locker], and is not tied to a goroutine.
+//
+// Order: a platoon of one, and an express lane of [Express] places. Whoever finds the mutex free takes it, if the express lane has a place left.
+// Whoever does not, queues. The first of the queue is admitted to compete for the mutex; when it unlocks, the next is, and the express lane
+// has all its places again. So goroutines that run go on running, and the switch to another is paid once for many acquisitions.
+//
+// Bound: whoever is the p'th in the queue, p = 0 for the one that has been admitted, is overtaken by at most (p + 1) · Express of those who come
+// later. There is no other way past a waiter, and nobody starves.
+//
+// A Mutex synchronizes like a sync.Mutex: the n'th unlock before the return of the m'th lock, for n < m.
+//
+// Source: the capacitor is Dice and Kogan's, with B = 1; the express lane is ours. See docs/design/capacitor.md.
+type Mutex struct {
+	_ noCopy
+
+	// word has the two bits of parking.Bits, the bit admitted, and how many have used the express lane since the last platoon.
+	//
+	// Invariants:
+	//
+	//  1. Whoever changes the lock's bits from unlocked to another holds the mutex, and nobody else does until they are
+	//     unlocked again, or handed over. (TestModelMutex)
+	//  2. Nobody waits for the word but the owner of the gate's one permit, the admitted one. While it sleeps the word says so, or somebody
+	//     is about to wake it; so an unlock need not remember that others may sleep, as that of a mutex.Word must. (TestModelMutex)
+	//  3. Of the places of the express lane no more are used between two unlocks of admitted ones than there are. With the order of the gate
+	//     that is the bound. (TestModelBypass)
+	//  4. The bit admitted is set exactly while the admitted one holds the mutex. The step that clears it unlocks, and clears the count;
+	//     whoever made it gives the gate's permit back, once. (TestModelMutex/double_unlock)
+	//  5. Nobody queues at the gate without somebody who is admitted, and who is not asleep while the mutex is free, or about to be woken.
+	//     (TestModelMutex: whoever waits in vain is a deadlock)
+	word xsync.Uint32
+	base uint32        // what the count begins with: used places of a lane that is shorter than Express
+	gate engine.Engine // of one permit, counted from 1: the zero one is open
+}
+
+const (
+	sleeping = parking.Mask &^ parking.Locked // the third state of parking.Bits
+
+	admitted uint32 = parking.Mask + 1
+	place    uint32 = admitted << 1 // one place of the express lane
+	full            = Express * place
+
+	one = 1 // the permits of the gate count from one
+)
+
+// NewMutex returns an unlocked mutex whose express lane has q places, at most [Express]. With none the order is strict. It panics if q is negative.
+func NewMutex(q int) *Mutex {
+	if q < 0 {
+		panic("capacitor: negative express lane")
+	}
+	base := uint32(Express-min(q, Express)) * place
+	m := &Mutex{base: base}
+	m.word.Store(base)
+	return m
+}
+
+// Lock locks m, and waits for it if need be. Nothing ends the wait early. It allocates nothing in the steady state.
+func (m *Mutex) Lock() {
+	if !m.express(m.word.Load()) {
+		m.lockSlow()
+	}
+}
+
+// express takes the express lane, if the state is still w and that allows it.
+func (m *Mutex) express(w uint32) bool {
+	return w < full && w&parking.Mask == parking.Unlocked && m.word.CompareAndSwap(w, w+place+parking.Locked)
+}
+
+//go:noinline
+func (m *Mutex) lockSlow() { _ = m.lock(context.Background()) } // which is never done
+
+// lock locks m, or returns ctx.Err() if ctx is done before.
+func (m *Mutex) lock(ctx context.Context) error {
+	if m.spin() {
+		return nil
+	}
+	if !m.gate.TakeOnly() {
+		if err := m.gate.Acquire(ctx, one, 1, engine.AtBack); err != nil {
+			return err
+		}
+	}
+	return m.compete(ctx, 0)
+}
+
+// spin takes the express lane within a moment, if it makes sense to wait so.
+func (m *Mutex) spin() bool {
+	for i := 0; ; i++ {
+		w := m.word.Load()
+		if m.express(w) {
+			return true
+		}
+		if w >= full || !xsync.Spin(i) {
+			return false
+		}
+	}
+}
+
+// compete locks m for the admitted one. It gives up, and leaves the gate to the next, when ctx is done, or at until, if that is not 0.
+func (m *Mutex) compete(ctx context.Context, until int64) error {
+	for { // A turn is lost to somebody on the express lane, and they are few.
+		w := m.word.Load()
+		switch w & parking.Mask {
+		case parking.Unlocked:
+			if m.word.CompareAndSwap(w, w|admitted|parking.Locked) {
+				return nil
+			}
+			continue
+		case parking.Locked:
+			if !m.word.CompareAndSwap(w, w^parking.Locked^sleeping) {
+				continue
+			}
+		default:
+		}
+		if err := m.sleep(ctx, until); err != nil {
+			m.openGate()
+			return err
+		}
+	}
+}
+
+// sleep waits until an unlock wakes the admitted one, unless that has already been: then it asks whether ctx was done before.
+func (m *Mutex) sleep(ctx context.Context, until int64) error {
+	still := func() bool { return m.word.Load()&parking.Mask == sleeping }
+	if until != 0 {
+		_, err := parking.Default().SleepFor(time.Duration(until-xsync.Now()), m.key(), 0, still)
+		return err
+	}
+	how, err := parking.Default().Sleep(ctx, m.key(), 0, still)
+	if how == parking.NotSlept {
+		return ctx.Err()
+	}
+	return err
+}
+
+func (m *Mutex) key() parking.Key { return parking.Key{Object: m, Hash: xsync.Address(m)} }
+
+// openGate admits the next.
+func (m *Mutex) openGate() {
+	if !m.gate.Release(one, 1) {
+		panic("capacitor: permit lost")
+	}
+}
+
+// TryLock locks m if it is unlocked, and reports whether it did. If the express lane is full it does not if anybody waits.
+func (m *Mutex) TryLock() bool {
+	for { // A turn is lost only to another's success, or to one that gives up.
+		w := m.word.Load()
+		switch {
+		case w&parking.Mask != parking.Unlocked:
+			return false
+		case m.express(w):
+			return true
+		case w < full:
+			continue
+		case !m.gate.TakeOnly():
+			return false
+		case m.word.CompareAndSwap(w, w|admitted|parking.Locked):
+			return true
+		}
+		m.openGate()
+	}
+}
+
+// Unlock unlocks m. It panics if m is not locked; m is then as it was. Of several unlocks too many each panics.
+func (m *Mutex) Unlock() {
+	if w := m.word.Load(); w&(admitted|parking.Mask) != parking.Locked || !m.word.CompareAndSwap(w, w-parking.Locked) {
+		m.unlockSlow()
+	}
+}
+
+//go:noinline
+func (m *Mutex) unlockSlow() {
+	for { // A turn is lost to the admitted one, who goes to sleep, or to another unlock.
+		w := m.word.Load()
+		switch w & (admitted | parking.Mask) {
+		case parking.Locked:
+			if m.word.CompareAndSwap(w, w-parking.Locked) {
+				return
+			}
+		case admitted | parking.Locked:
+			if m.word.CompareAndSwap(w, m.base) {
+				m.openGate()
+				return
+			}
+		case sleeping:
+			if parking.Default().WakeOrHand(m.key(), func(bool) bool { return m.word.CompareAndSwap(w, w-sleeping) }) {
+				return
+			}
+		default:
+			panic("capacitor: unlock of unlocked mutex")
+		}
+	}
+}
+
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
+// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// state, whatever the context.
+func (m *Mutex) LockContext(ctx context.Context) error {
+	if ctx == nil {
+		panic("capacitor: nil context")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return m.lock(ctx)
+}
+
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:
+// to lock without waiting there is TryLock. It allocates nothing in the steady state.
+func (m *Mutex) LockTimeout(d time.Duration) bool {
+	if d <= 0 {
+		return false
+	}
+	if m.spin() {
+		return true
+	}
+	until := xsync.Now() + int64(d)
+	if !m.gate.TakeOnly() && m.gate.AcquireTimeout(d, one, 1, engine.AtBack) != nil {
+		return false
+	}
+	return m.compete(context.Background(), until) == nil
+}
+
+// Do calls f with m locked, and unlocks m however f ends: it returns, panics, or calls runtime.Goexit.
+func (m *Mutex) Do(f func()) {
+	m.Lock()
+	defer m.Unlock()
+	f()
+}
+
+// Waiting returns how many wait for m. It is meant for tests and statistics.
+func (m *Mutex) Waiting() int { return m.gate.Waiting() + parking.Sleeping(m.key()) }
+
+// noCopy has vet complain about copies.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}

@@ -1,0 +1,254 @@
+package capacitor
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/mutextest"
+)
+
+var bg = context.Background()
+
+// forEachLane runs f with an express lane of the default length, of one place, and with none.
+func forEachLane(t *testing.T, f func(t *testing.T, create func() *Mutex)) {
+	t.Helper()
+	for name, create := range map[string]func() *Mutex{
+		"zero":   func() *Mutex { return new(Mutex) },
+		"one":    func() *Mutex { return NewMutex(1) },
+		"strict": func() *Mutex { return NewMutex(0) },
+	} {
+		t.Run(name, func(t *testing.T) { f(t, create) })
+	}
+}
+
+// requireFree checks that m can be locked, once, and that its gate is open.
+func requireFree(t *testing.T, m *Mutex) {
+	t.Helper()
+	require.Zero(t, m.Waiting())
+	require.True(t, m.TryLock(), "the lock was lost")
+	require.False(t, m.TryLock(), "two locks were made of one")
+	m.Unlock()
+	require.EqualValues(t, 1, m.gate.Available(one), "the gate is not open")
+}
+
+// What all mutexes promise but for their order.
+func TestContract(t *testing.T) {
+	forEachLane(t, func(t *testing.T, create func() *Mutex) {
+		mutextest.RunSmall(t, func() mutextest.Small { return create() })
+	})
+}
+
+func TestPanicsNameThePackage(t *testing.T) {
+	for msg, call := range map[string]func(){
+		"capacitor: unlock of unlocked mutex": new(Mutex).Unlock,
+		"capacitor: nil context":              func() { _ = new(Mutex).LockContext(nil) }, //nolint:staticcheck // nil on purpose
+		"capacitor: negative express lane":    func() { NewMutex(-1) },
+	} {
+		require.PanicsWithValue(t, msg, call)
+	}
+}
+
+// A lane longer than the longest is the longest.
+func TestLongLanesAreTheLongest(t *testing.T) {
+	require.Equal(t, NewMutex(Express).word.Load(), NewMutex(Express+1).word.Load())
+	require.Equal(t, new(Mutex).word.Load(), NewMutex(Express).word.Load(), "which is the default")
+}
+
+// Alone, one locks as often as one likes: when the lane is full one goes through the gate.
+func TestNobodyIsKeptOutWhereNobodyWaits(t *testing.T) {
+	forEachLane(t, func(t *testing.T, create func() *Mutex) {
+		m := create()
+		for range 3 * (Express + 2) {
+			require.True(t, m.TryLock())
+			m.Unlock()
+			m.Do(func() {})
+			require.True(t, m.LockTimeout(time.Hour))
+			m.Unlock()
+			require.NoError(t, m.LockContext(bg))
+			m.Unlock()
+		}
+		requireFree(t, m)
+	})
+}
+
+// With the lane full, a try does not overtake who waits.
+func TestFullLaneKeepsTriesOut(t *testing.T) {
+	m := NewMutex(1)
+	m.Lock() // the place of the lane
+	locked := make(chan struct{})
+	go func() {
+		m.Lock()
+		close(locked)
+	}()
+	locktest.AwaitWaiting(t, m, 1)
+	require.False(t, m.TryLock())
+	m.Unlock()
+	for { // Until the one that waits has it.
+		select {
+		case <-locked:
+			m.Unlock()
+			requireFree(t, m)
+			return
+		default:
+			require.False(t, m.TryLock(), "overtaken")
+			runtime.Gosched()
+		}
+	}
+}
+
+func TestLockTimeoutGivesUp(t *testing.T) {
+	forEachLane(t, func(t *testing.T, create func() *Mutex) {
+		m := create()
+		require.False(t, m.LockTimeout(0))
+		require.False(t, m.LockTimeout(-1))
+		m.Lock()
+		require.False(t, m.LockTimeout(time.Millisecond), "as the admitted one")
+		held := make(chan struct{})
+		go func() {
+			defer close(held)
+			if m.LockTimeout(time.Hour) {
+				m.Unlock()
+			}
+		}()
+		locktest.AwaitWaiting(t, m, 1)
+		require.False(t, m.LockTimeout(time.Millisecond), "at the gate")
+		m.Unlock()
+		locktest.Receive(t, held)
+		requireFree(t, m)
+	})
+}
+
+// Do unlocks however the function ends.
+func TestDoAlwaysUnlocks(t *testing.T) {
+	forEachLane(t, func(t *testing.T, create func() *Mutex) {
+		m := create()
+		for range 2 * (Express + 1) {
+			ran := false
+			m.Do(func() {
+				require.False(t, m.TryLock())
+				ran = true
+			})
+			require.True(t, ran)
+			require.PanicsWithValue(t, "boom", func() { m.Do(func() { panic("boom") }) })
+			gone := make(chan struct{})
+			go func() {
+				defer close(gone)
+				m.Do(runtime.Goexit)
+			}()
+			locktest.Receive(t, gone)
+		}
+		requireFree(t, m)
+	})
+}
+
+// Every way to lock and to give up at the same time. Never two inside, nothing is lost, and nobody starves.
+func TestMutualExclusionUnderEverything(t *testing.T) {
+	forEachLane(t, func(t *testing.T, create func() *Mutex) {
+		locktest.AtEveryProcs(t, func(t *testing.T) {
+			m, inside, done := create(), atomic.Int32{}, int64(0)
+			work := func() {
+				assert.EqualValues(t, 1, inside.Add(1), "two inside")
+				done++
+				if rand.IntN(64) == 0 {
+					runtime.Gosched()
+				}
+				inside.Add(-1)
+			}
+			var wg sync.WaitGroup
+			var locked atomic.Int64
+			rounds := locktest.Scaled(4000)
+			for range 8 {
+				wg.Go(func() {
+					for range rounds {
+						ok := true
+						switch rand.IntN(6) {
+						case 0, 1:
+							m.Lock()
+						case 2:
+							ok = m.TryLock()
+						case 3:
+							ok = m.LockTimeout(time.Duration(rand.IntN(50)) * time.Microsecond)
+						case 4:
+							ctx, cancel := context.WithTimeout(bg, time.Duration(rand.IntN(50))*time.Microsecond)
+							ok = m.LockContext(ctx) == nil
+							cancel()
+						default:
+							m.Do(work)
+							locked.Add(1)
+							continue
+						}
+						if ok {
+							work()
+							m.Unlock()
+							locked.Add(1)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			require.Equal(t, locked.Load(), done)
+			requireFree(t, m)
+		})
+	})
+}
+
+// The bound, measured: whoever is the p'th in the queue is overtaken by at most (p + 1) · q of those who come later.
+func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
+	const q = 3
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		m := NewMutex(min(q, Express))
+		q := int64(min(q, Express))
+		var acquired int64 // guarded by m
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() {
+				for !stop.Load() {
+					m.Lock()
+					acquired++
+					m.Unlock()
+				}
+			})
+		}
+		var total atomic.Int64
+		for range 3 {
+			wg.Go(func() {
+				for range locktest.Scaled(3000) {
+					// Lock, with a look at the queue between arriving and waiting.
+					var f engine.Future
+					m.Lock()
+					f.Init(&m.gate, one, 1)
+					admitted := f.Poll(nil)
+					p := int64(m.gate.Waiting()) // at least as many as are ahead
+					if admitted {
+						p = 0
+					}
+					before := acquired
+					m.Unlock()
+					<-f.Done()
+					assert.NoError(t, f.Err())
+					assert.NoError(t, m.compete(bg, 0))
+					// Those ahead have had their turn, too.
+					assert.LessOrEqual(t, acquired-before, (p+1)*q+p)
+					total.Add(1)
+					acquired++
+					m.Unlock()
+				}
+			})
+		}
+		locktest.Eventually(t, "all have been in", func() bool { return total.Load() == int64(3*locktest.Scaled(3000)) })
+		stop.Store(true)
+		wg.Wait()
+		requireFree(t, m)
+	})
+}

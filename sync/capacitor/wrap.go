@@ -1,0 +1,227 @@
+package capacitor
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+)
+
+// A Wrapped is a lock of type L behind a [Gate]: whatever L does to those who wait for it, no more than a platoon of them do at a time, and the
+// next platoon comes when all of them have had it. So it is fair in the long run if L is not, and quicker than L alone if L
+// suffers from many who wait. It implements [sync.Locker].
+//
+// The bound goes by the policy:
+//
+//	policy                  who has arrived is overtaken by at most
+//	none, the paper's       B − 1 of those who come later
+//	[WithExpress](q)        (⌈(p+1)/B⌉ + 1) · q + B − 1, with p before it at the gate
+//	[WhenContended]         B − 1
+//	[WithBypass](p)         any number; in the long run all have the same chances
+//
+// Source: Dice and Kogan, Capacitors.
+type Wrapped[L sync.Locker] struct {
+	_ noCopy
+
+	inner L
+	gate  Gate
+	opts  wrapOptions
+
+	try     func() bool                     // the inner lock's TryLock; nil: it has none
+	locksIf func(ctx context.Context) error // its LockContext; nil: it has none
+
+	// Invariants:
+	//
+	//  1. Whoever has passed the gate departs, once, after it has unlocked the inner lock, or has given up. (TestModelWrapped)
+	//  2. passed, guarded by the inner lock, says whether the holder has. (TestModelWrapped)
+	passed bool
+}
+
+type wrapOptions struct {
+	gate      []GateOption
+	express   int64
+	bypass    float64
+	contended bool
+}
+
+// An Option changes how Wrap makes a lock.
+type Option func(*wrapOptions)
+
+// WithGate has the gate made with options of its own.
+func WithGate(opts ...GateOption) Option {
+	return func(o *wrapOptions) { o.gate = append(o.gate, opts...) }
+}
+
+// WithExpress opens an express lane: until all of a platoon have departed, up to q of those who arrive may take the lock without queueing, if it is
+// free at that moment. Goroutines that run go on running, and a switch is paid for B times per B + q locks. The lock must have a TryLock. It panics
+// if q is not positive.
+func WithExpress(q int) Option {
+	if q <= 0 {
+		panic("capacitor: express lane without a place")
+	}
+	return func(o *wrapOptions) { o.express = int64(q) }
+}
+
+// WhenContended leaves the gate out where it has no effect: an arrival that finds nobody behind the gate, and the lock free, takes it. The lock
+// must have a TryLock.
+func WhenContended() Option {
+	return func(o *wrapOptions) { o.contended = true }
+}
+
+// WithBypass sends arrivals past the gate with probability p, 0 < p < 1: fractional bypass. It costs less, and leaves
+// no bound, only equal chances. It is of no use for locks that spin. It panics if p is not a probability.
+func WithBypass(p float64) Option {
+	if !(0 < p && p < 1) {
+		panic("capacitor: not a probability")
+	}
+	return func(o *wrapOptions) { o.bypass = p }
+}
+
+// Wrap returns inner behind a gate with platoons of b. Nobody else may lock inner. It panics if b is not positive, or an option needs a
+// TryLock that inner does not have.
+func Wrap[L sync.Locker](inner L, b int64, opts ...Option) *Wrapped[L] {
+	w := &Wrapped[L]{inner: inner}
+	for _, opt := range opts {
+		opt(&w.opts)
+	}
+	if l, ok := any(inner).(interface{ TryLock() bool }); ok {
+		w.try = l.TryLock
+	}
+	if l, ok := any(inner).(interface {
+		LockContext(ctx context.Context) error
+	}); ok {
+		w.locksIf = l.LockContext
+	}
+	if w.try == nil && (w.opts.express > 0 || w.opts.contended) {
+		panic("capacitor: the lock has no TryLock")
+	}
+	w.gate.init(b, w.opts.gate)
+	w.gate.express = w.opts.express
+	w.gate.places.Store(w.opts.express)
+	return w
+}
+
+// Gate returns the gate, for what it can tell.
+func (w *Wrapped[L]) Gate() *Gate { return &w.gate }
+
+// Lock locks w, and waits for it if need be. Nothing ends the wait early. It allocates what the inner lock does.
+func (w *Wrapped[L]) Lock() {
+	if w.goPast() {
+		return
+	}
+	_ = w.gate.Arrive(context.Background()) // which is never done
+	w.inner.Lock()
+	w.passed = true
+}
+
+// goPast locks w without the gate if the policy allows it, and nothing is in the way.
+func (w *Wrapped[L]) goPast() bool {
+	if w.tryPast() {
+		return true
+	}
+	if w.skips() {
+		w.inner.Lock()
+		w.passed = false
+		return true
+	}
+	return false
+}
+
+// tryPast is goPast for policies that try.
+func (w *Wrapped[L]) tryPast() bool {
+	switch {
+	case w.opts.express > 0 && w.gate.places.Load() > 0 && w.try():
+		if w.gate.places.Load() <= 0 { // the last place has gone meanwhile
+			w.inner.Unlock()
+			return false
+		}
+		w.gate.places.Add(-1)
+	case w.opts.contended && w.gate.isIdle() && w.try():
+	default:
+		return false
+	}
+	w.passed = false
+	return true
+}
+
+// skips makes the trial of a fractional bypass.
+func (w *Wrapped[L]) skips() bool { return w.opts.bypass > 0 && rand.Float64() < w.opts.bypass }
+
+// Unlock unlocks w. If it is not locked it does what the inner lock does: ours panic, sync.Mutex ends the program.
+func (w *Wrapped[L]) Unlock() {
+	passed := w.passed
+	w.inner.Unlock()
+	if passed {
+		w.gate.Depart()
+	}
+}
+
+// TryLock locks w if it is free, and reports whether it did. It does not if the gate is closed. It panics if the inner lock has no TryLock.
+func (w *Wrapped[L]) TryLock() bool {
+	if w.try == nil {
+		panic("capacitor: the lock has no TryLock")
+	}
+	switch {
+	case w.tryPast():
+		return true
+	case w.skips():
+		if !w.try() {
+			return false
+		}
+		w.passed = false
+		return true
+	case !w.gate.TryArrive():
+		return false
+	case !w.try():
+		w.gate.Depart()
+		return false
+	}
+	w.passed = true
+	return true
+}
+
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never locks. It returns nil if
+// and only if the lock is the caller's. If the inner lock has no LockContext(ctx) error, who has passed the gate does not give up any more.
+// It panics if ctx is nil.
+func (w *Wrapped[L]) LockContext(ctx context.Context) error {
+	if ctx == nil {
+		panic("capacitor: nil context")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if w.tryPast() {
+		return nil
+	}
+	passes := !w.skips()
+	if passes {
+		if err := w.gate.Arrive(ctx); err != nil {
+			return err
+		}
+	}
+	if w.locksIf == nil {
+		w.inner.Lock()
+	} else if err := w.locksIf(ctx); err != nil {
+		if passes {
+			w.gate.Depart()
+		}
+		return err
+	}
+	w.passed = passes
+	return nil
+}
+
+// Do calls f with w locked, and unlocks w however f ends: it returns, panics, or calls runtime.Goexit.
+func (w *Wrapped[L]) Do(f func()) {
+	w.Lock()
+	defer w.Unlock()
+	f()
+}
+
+// Waiting returns how many wait at the gate and, if the inner lock has a Waiting() int, behind it. It is meant for tests and statistics.
+func (w *Wrapped[L]) Waiting() int {
+	n := int(w.gate.Waiting())
+	if l, ok := any(w.inner).(interface{ Waiting() int }); ok {
+		n += l.Waiting()
+	}
+	return n
+}

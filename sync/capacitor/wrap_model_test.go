@@ -1,0 +1,165 @@
+//go:build interleave
+
+package capacitor
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/mutextest"
+	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/twa"
+)
+
+// Gates on both semaphores: never more than a platoon inside, nobody waits for ever, and every arrival is counted once.
+func TestModelGate(t *testing.T) {
+	type world struct {
+		*interleave.Run
+		g      *Gate
+		inside interleave.Int64
+		passed interleave.Int64
+	}
+	through := func(w *world) {
+		w.Assert(w.inside.Add(1) <= w.g.Size(), "more inside than a platoon")
+		w.passed.Add(1)
+		w.inside.Add(-1)
+		w.g.Depart()
+	}
+	pass := func(w *world) {
+		w.Assert(w.g.Arrive(bg) == nil, "not admitted")
+		through(w)
+	}
+	for _, s := range []struct {
+		name  string
+		b     int64
+		large bool
+		body  func(w *world)
+	}{
+		{name: "one by one", b: 1, body: func(w *world) { w.Same(3, "t", func(int) { pass(w) }) }},
+		{name: "two of three", b: 2, body: func(w *world) { w.Same(3, "t", func(int) { pass(w) }) }},
+		{name: "again", b: 2, body: func(w *world) { w.Same(2, "t", func(int) { pass(w); pass(w) }) }},
+		{name: "two of four", b: 2, large: true, body: func(w *world) { w.Same(4, "t", func(int) { pass(w) }) }},
+		{name: "try", b: 1, body: func(w *world) {
+			w.Same(2, "t", func(int) { pass(w) })
+			w.Go("try", func() {
+				if w.g.TryArrive() {
+					through(w)
+				}
+			})
+		}},
+		{name: "cancel", b: 1, body: func(w *world) {
+			ctx := w.NewContext()
+			w.Same(2, "t", func(int) { pass(w) })
+			w.Go("hasty", func() {
+				if w.g.Arrive(ctx) == nil {
+					through(w)
+				}
+			})
+			w.Go("canceller", ctx.Cancel)
+		}},
+	} {
+		for name, opts := range map[string][]GateOption{"queue": nil, "array": {WithWaitingArray(twa.NewArray(1))}} {
+			t.Run(s.name+"/"+name, func(t *testing.T) {
+				o := interleave.Options{}
+				if s.large || s.name == "cancel" {
+					if testing.Short() || interleave.RaceEnabled {
+						t.Skip("tier two")
+					}
+					o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
+				}
+				interleave.Check(t, o, func(x *interleave.Run) {
+					w := &world{Run: x, g: NewGate(s.b, opts...)}
+					x.Name("g", w.g)
+					s.body(w)
+					x.Wait()
+					n := w.passed.Load()
+					x.Assert(w.g.Population() == 0 && w.g.Waiting() == 0, "somebody is left")
+					x.Assert(w.g.Platoon() == n/s.b && w.g.departed.Load() == n%s.b, "miscounted: %d have passed", n)
+					x.Assert(w.g.free() == s.b-n%s.b, "%d may still pass", w.g.free())
+				})
+			})
+		}
+	}
+}
+
+// The policies, round a lock of two bits.
+var policies = map[string]struct {
+	b    int64
+	opts []Option
+}{
+	"strict, 1":    {1, nil},
+	"strict, 2":    {2, nil},
+	"express":      {1, []Option{WithExpress(1)}},
+	"express, 2":   {2, []Option{WithExpress(1)}},
+	"if contended": {2, []Option{WhenContended()}},
+	"array":        {2, []Option{WithGate(WithWaitingArray(nil))}},
+}
+
+func TestModelWrapped(t *testing.T) {
+	for name, p := range policies {
+		t.Run(name, func(t *testing.T) {
+			mutextest.RunSmallModel(t, mutextest.Subject{
+				New:   func() mutextest.Small { return Wrap(new(mutex.Word), p.b, p.opts...) },
+				Bound: 2,
+				After: func(x *interleave.Run, m mutextest.Small) {
+					x.Assert(m.(*Wrapped[*mutex.Word]).gate.Population() == 0, "somebody is left behind the gate")
+				},
+			})
+		})
+	}
+}
+
+// The bound of each policy: how many of those who come later get in before one who has passed the gate already.
+func TestModelWrappedBypass(t *testing.T) {
+	for name, s := range map[string]struct {
+		policy string
+		most   int32
+		others []int
+	}{
+		"strict, 1":    {"strict, 1", 0, []int{1, 1}},
+		"strict, 2":    {"strict, 2", 1, []int{2}},
+		"strict, 2, 3": {"strict, 2", 1, []int{1, 1}},
+		"express":      {"express", 1, []int{2}},
+		"express, 3":   {"express", 1, []int{1, 1}},
+		"express, 2":   {"express, 2", 2, []int{3}},
+		"if contended": {"if contended", 1, []int{2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := interleave.Options{}
+			if len(s.others) > 1 {
+				if testing.Short() || interleave.RaceEnabled {
+					t.Skip("tier two")
+				}
+				o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
+			}
+			p := policies[s.policy]
+			interleave.Check(t, o, func(x *interleave.Run) {
+				w := Wrap(new(mutex.Word), p.b, p.opts...)
+				x.Name("w", w)
+				var in, passed interleave.Int32
+				x.Assert(w.gate.TryArrive(), "closed")
+				x.Go("watched", func() {
+					w.inner.Lock()
+					w.passed = true
+					in.Store(1)
+					w.Unlock()
+				})
+				for i, n := range s.others {
+					x.Go(fmt.Sprintf("other %d", i), func() {
+						for range int(n) {
+							w.Lock()
+							if in.Load() == 0 {
+								n := passed.Add(1)
+								x.Assert(n <= s.most, "overtaken %d times", n)
+							}
+							w.Unlock()
+						}
+					})
+				}
+				x.Wait()
+				x.Assert(w.gate.Population() == 0, "somebody is left behind the gate")
+			})
+		})
+	}
+}

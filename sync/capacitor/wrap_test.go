@@ -1,0 +1,302 @@
+package capacitor
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/mutextest"
+	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/twa"
+)
+
+// wrappings are the policies that have a bound, with the length of their platoons.
+var wrappings = map[string]struct {
+	b    int64
+	opts []Option
+}{
+	"strict":            {4, nil},
+	"platoons of one":   {1, nil},
+	"express":           {1, []Option{WithExpress(8)}},
+	"express of two":    {2, []Option{WithExpress(8)}},
+	"only if contended": {4, []Option{WhenContended()}},
+	"on an array":       {4, []Option{WithGate(WithWaitingArray(twa.NewArray(1)))}},
+}
+
+// What all mutexes promise but for their order. Those tests want to know who is next, which is so in platoons of one.
+func TestWrappedContract(t *testing.T) {
+	for name, p := range wrappings {
+		t.Run(name, func(t *testing.T) {
+			mutextest.RunSmall(t, func() mutextest.Small { return Wrap(new(mutex.Word), 1, p.opts...) })
+		})
+	}
+}
+
+// Every way to lock and to give up at the same time, with platoons of several: never two inside, and nobody stays behind the gate.
+func TestWrappedExcludesUnderEverything(t *testing.T) {
+	for name, p := range wrappings {
+		t.Run(name, func(t *testing.T) {
+			locktest.AtEveryProcs(t, func(t *testing.T) {
+				l := Wrap(new(mutex.Word), p.b, p.opts...)
+				var inside atomic.Int32
+				var wg sync.WaitGroup
+				for range 8 {
+					wg.Go(func() {
+						for i := range locktest.Scaled(2000) {
+							switch i % 3 {
+							case 0:
+								l.Lock()
+							case 1:
+								if !l.TryLock() {
+									continue
+								}
+							default:
+								ctx, cancel := context.WithTimeout(bg, time.Duration(i%50)*time.Microsecond)
+								err := l.LockContext(ctx)
+								cancel()
+								if err != nil {
+									continue
+								}
+							}
+							assert.EqualValues(t, 1, inside.Add(1), "two inside")
+							inside.Add(-1)
+							l.Unlock()
+						}
+					})
+				}
+				wg.Wait()
+				require.Zero(t, l.Gate().Population())
+				require.Zero(t, l.Waiting())
+				l.Do(func() {})
+			})
+		})
+	}
+}
+
+// A lifo serves those who come last. It is as unfair as can be.
+type lifo struct {
+	mu    sync.Mutex
+	taken bool
+	line  []chan struct{}
+}
+
+func (l *lifo) Lock() {
+	l.mu.Lock()
+	if !l.taken {
+		l.taken = true
+		l.mu.Unlock()
+		return
+	}
+	turn := make(chan struct{})
+	l.line = append(l.line, turn)
+	l.mu.Unlock()
+	<-turn
+}
+
+func (l *lifo) TryLock() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.taken {
+		return false
+	}
+	l.taken = true
+	return true
+}
+
+func (l *lifo) Unlock() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.line); n > 0 {
+		close(l.line[n-1])
+		l.line = l.line[:n-1]
+		return
+	}
+	l.taken = false
+}
+
+// Behind a gate everybody gets as far as the others, though the lock does all it can against it. Rounds are counted, not time.
+func TestUnfairLocksBecomeFair(t *testing.T) {
+	for name, p := range wrappings {
+		t.Run(name, func(t *testing.T) {
+			locktest.AtEveryProcs(t, func(t *testing.T) {
+				const goroutines = 12
+				l := Wrap(new(lifo), p.b, p.opts...)
+				var counts [goroutines]int64 // this and what follows is guarded by l
+				present, stop := 0, false
+				var wg sync.WaitGroup
+				for i := range counts {
+					wg.Go(func() {
+						for first := true; ; first = false {
+							l.Lock()
+							if first {
+								present++
+							}
+							if present == goroutines { // all have come: now it counts
+								counts[i]++
+							}
+							stop = stop || counts[i] == int64(locktest.Scaled(4000)) // whoever is first there ends it
+							if i%3 == 0 || present < goroutines {
+								runtime.Gosched()
+							}
+							ended := stop
+							l.Unlock()
+							if ended {
+								return
+							}
+						}
+					})
+				}
+				wg.Wait()
+				for i := range counts {
+					require.NotZero(t, counts[i], "goroutine %d: %v", i, counts)
+				}
+				require.Zero(t, l.Gate().Population())
+			})
+		})
+	}
+}
+
+// The trial of a fractional bypass sends most past the gate, and the rest through it; what is counted at the gate is those.
+func TestBypassIsByChance(t *testing.T) {
+	l := Wrap(new(sync.Mutex), 1, WithBypass(0.9))
+	const n = 10_000
+	for range n {
+		l.Do(func() {})
+	}
+	through := l.Gate().Platoon()
+	require.InDelta(t, n/10, through, n/20, "through the gate")
+	for range n {
+		require.True(t, l.TryLock())
+		l.Unlock()
+		require.NoError(t, l.LockContext(bg))
+		l.Unlock()
+	}
+	require.InDelta(t, 3*n/10, l.Gate().Platoon(), 3*n/20)
+}
+
+func TestBypassExcludes(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		l := Wrap(new(mutex.Word), 2, WithBypass(0.5))
+		var inside atomic.Int32
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for i := range locktest.Scaled(4000) {
+					if i%4 == 0 && !l.TryLock() {
+						continue
+					} else if i%4 != 0 {
+						l.Lock()
+					}
+					assert.EqualValues(t, 1, inside.Add(1))
+					inside.Add(-1)
+					l.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		require.Zero(t, l.Gate().Population())
+	})
+}
+
+func TestUncontendedLockSkipsTheGate(t *testing.T) {
+	l := Wrap(new(mutex.Word), 2, WhenContended())
+	for range 10 {
+		l.Do(func() {})
+	}
+	require.Zero(t, l.Gate().free()-2, "nobody has passed")
+	require.Zero(t, l.Gate().Platoon())
+}
+
+func TestBadWrappingsPanic(t *testing.T) {
+	type locker struct{ sync.Locker }
+	for msg, call := range map[string]func(){
+		"capacitor: platoons of a number that is not positive, or too large": func() { Wrap(new(mutex.Word), 0) },
+		"capacitor: express lane without a place":                            func() { WithExpress(0) },
+		"capacitor: not a probability":                                       func() { WithBypass(1) },
+		"capacitor: the lock has no TryLock":                                 func() { Wrap(locker{}, 1, WhenContended()) },
+		"capacitor: nil context": func() {
+			_ = Wrap(new(mutex.Word), 1).LockContext(nil) //nolint:staticcheck // nil on purpose
+		},
+	} {
+		require.PanicsWithValue(t, msg, call)
+	}
+	require.Panics(t, func() { Wrap(locker{}, 1, WithExpress(1)) })
+	require.Panics(t, func() { Wrap(locker{new(sync.Mutex)}, 1).TryLock() })
+}
+
+// Do unlocks and departs however the function ends.
+func TestWrappedDoAlwaysDeparts(t *testing.T) {
+	l := Wrap(new(mutex.Word), 1)
+	require.PanicsWithValue(t, "boom", func() { l.Do(func() { panic("boom") }) })
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		l.Do(runtime.Goexit)
+	}()
+	locktest.Receive(t, gone)
+	ran := false
+	l.Do(func() { ran = true })
+	require.True(t, ran)
+	require.True(t, l.TryLock())
+	l.Unlock()
+	require.Zero(t, l.Gate().Population())
+}
+
+func TestGate(t *testing.T) {
+	for name, opts := range map[string][]GateOption{
+		"queue": nil, "array": {WithWaitingArray(nil)}, "small array": {WithWaitingArray(twa.NewArray(1))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewGate(2, opts...)
+			require.EqualValues(t, 2, g.Size())
+			require.NoError(t, g.Arrive(bg))
+			require.True(t, g.TryArrive())
+			require.False(t, g.TryArrive(), "closed")
+			require.Equal(t, int64(2), g.Population())
+			require.ErrorContains(t, g.ArriveTimeout(time.Millisecond), "deadline")
+			require.ErrorContains(t, g.ArriveTimeout(0), "deadline")
+
+			next := make(chan error, 3)
+			for range 3 {
+				before := g.Waiting()
+				go func() { next <- g.Arrive(bg) }()
+				locktest.AwaitWaiting(t, g, before+1)
+			}
+			g.Depart()
+			locktest.RequireBlocked(t, next)
+			require.EqualValues(t, 1, g.Population())
+			g.Depart() // the last one: two of the three pass
+			require.NoError(t, locktest.Receive(t, next))
+			require.NoError(t, locktest.Receive(t, next))
+			locktest.RequireBlocked(t, next)
+			require.EqualValues(t, 1, g.Platoon())
+			g.Depart()
+			g.Depart()
+			require.NoError(t, locktest.Receive(t, next))
+			g.Depart()
+			require.Zero(t, g.Population())
+			require.PanicsWithValue(t, "capacitor: depart without arrive", g.Depart)
+			require.True(t, g.TryArrive(), "as it was")
+			g.Depart()
+		})
+	}
+}
+
+func TestZeroGateIsOfOne(t *testing.T) {
+	var g Gate
+	require.EqualValues(t, 1, g.Size())
+	for range 3 {
+		require.True(t, g.TryArrive())
+		require.False(t, g.TryArrive())
+		require.PanicsWithValue(t, "capacitor: nil context", func() { _ = g.Arrive(nil) }) //nolint:staticcheck // nil on purpose
+		g.Depart()
+	}
+	require.EqualValues(t, 3, g.Platoon())
+}
