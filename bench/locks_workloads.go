@@ -46,6 +46,8 @@ var lockWorkloads = []lockWorkload{
 	semabench(1), semabench(2), semabench(8), semabench(64), semabench(256), semabench(1024),
 	chainsbench(8), chainsbench(64), chainsbench(1024),
 
+	mutexbench(1), mutexbench(2), mutexbench(8), mutexbench(64), mutexbench(256), mutexbench(1024),
+
 	{"word-1", 1, []lockImpl{wordMutex, stdMutex, fetchOr}},
 	{"word-8", 8, []lockImpl{wordMutex, stdMutex}},
 	{"packed-8", 8, []lockImpl{packedMutex, manyMutexes}},

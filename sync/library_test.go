@@ -47,6 +47,12 @@ var swaps = map[string]swap{
 		files:  []string{"mutex_test.go", "cond_test.go"},
 		want:   []string{"TestMutex", "TestMutexFairness", "TestCondSignal", "TestCondBroadcast"},
 	},
+	"Mutex with a waiting array": {
+		folder: "twa",
+		types:  map[string]string{"Mutex": "twa.Mutex"},
+		files:  []string{"mutex_test.go", "cond_test.go"},
+		want:   []string{"TestMutex", "TestMutexFairness", "TestCondSignal", "TestCondBroadcast"},
+	},
 	"RWLock": {
 		folder: "sync/rwlock",
 		types:  map[string]string{"Mutex": "rwlock.RWLock", "RWMutex": "rwlock.RWLock"},

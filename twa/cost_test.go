@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 func TestWaitingAllocatesNothing(t *testing.T) {
@@ -48,10 +48,29 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 	}))
 }
 
-func TestSizesAreAsDocumented(t *testing.T) {
-	if unsafe.Sizeof(uintptr(0)) == 8 {
-		require.EqualValues(t, 64, unsafe.Sizeof(twa.Mutex{}))
-	}
+func TestFutureAllocatesNothing(t *testing.T) {
+	s := twa.New(1)
+	var f twa.AcquireFuture
+	f.Init(s, 1)
+	f.Done() // makes the channel
+	require.NoError(t, f.Err())
+	w := waiter.WakerFunc(func() {})
+	require.Zero(t, testing.AllocsPerRun(200, func() {
+		f.Init(s, 1)
+		f.Poll(w)
+		f.Poll(w)
+		done := f.Done()
+		s.Release(1)
+		<-done
+		if f.Err() != nil {
+			t.Error("not granted")
+		}
+		f.Init(s, 1) // dropped while it waits
+		f.Poll(w)
+		f.Cancel()
+	}))
+	s.Release(1)
+	requireIdle(t, s)
 }
 
 func TestVetSeesCopies(t *testing.T) {
@@ -62,7 +81,9 @@ import "github.com/farad-go/farad/twa"
 
 func a(s twa.Semaphore) {}
 func b(m twa.Mutex) {}
+func c(f twa.AcquireFuture) {}
+func d(f twa.LockFuture) {}
 `), 0o600))
 	out := locktest.GoTool(t, "vet", file)
-	require.Equal(t, 2, strings.Count(out, "passes lock by value"), out)
+	require.Equal(t, 4, strings.Count(out, "passes lock by value"), out)
 }

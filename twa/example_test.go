@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 // At most two workers at a time, in the order in which they come.
@@ -60,6 +61,53 @@ func ExampleMutex() {
 	// Output:
 	// false false
 	// true
+}
+
+// A goroutine waits for a permit and for something else.
+func ExampleAcquireFuture() {
+	s := twa.New(1)
+	s.TryAcquire(1)
+
+	var f twa.AcquireFuture
+	f.Init(s, 1)
+	defer f.Cancel() // right on every path
+	select {
+	case <-f.Done():
+		fmt.Println("acquired")
+	case <-time.After(time.Millisecond):
+		fmt.Println("gave up")
+	}
+
+	s.Release(1)
+	select {
+	case <-f.Done(): // it is still in the line, and now granted
+		if f.Err() == nil {
+			fmt.Println("acquired")
+			s.Release(1)
+		}
+	case <-time.After(time.Minute):
+		fmt.Println("gave up")
+	}
+	// Output:
+	// gave up
+	// acquired
+}
+
+// A task polls, and is woken when it is worth polling again.
+func ExampleLockFuture() {
+	var m twa.Mutex
+	m.Lock()
+	runQueue := make(chan string, 1)
+
+	var f twa.LockFuture
+	f.Init(&m)
+	fmt.Println(f.Poll(waiter.WakerFunc(func() { runQueue <- "the task" })))
+	m.Unlock()
+	fmt.Println(<-runQueue, f.Poll(nil), f.Err())
+	m.Unlock()
+	// Output:
+	// false
+	// the task true <nil>
 }
 
 // Waiting for what one likes: a key, and a question.

@@ -15,7 +15,10 @@ const inFlight = "documented: who has taken its tickets, and does not sleep yet,
 func TestModelTicketHistories(t *testing.T) {
 	semtest.RunHistories(
 		t,
-		func(n int64) semtest.Semaphore { return twa.New(n, twa.WithArray(twa.NewArray(1))) }, // one bucket: whoever sleeps meets everybody else
+		semtest.Kind{
+			New:       func(n int64) semtest.Semaphore { return twa.New(n, twa.WithArray(twa.NewArray(1))) }, // where sleepers meet
+			NewFuture: newFuture,
+		},
 		semtest.Known{Test: "resize too large", Why: inFlight},
 		semtest.Known{Test: "resize twice", Why: inFlight},
 	)

@@ -25,6 +25,8 @@ type Mutex struct {
 func (m *Mutex) Lock() {
 	if end := m.t.ticket.Add(step); end-m.t.grant.Load() > step {
 		m.lockSlow(end)
+	} else {
+		m.t.ledger.take(1)
 	}
 }
 
@@ -40,6 +42,9 @@ func (m *Mutex) TryLock() bool { return m.t.tryTake(one, 1) }
 // Unlock unlocks m, or hands it to whoever has waited longest. It panics if m is not locked; m is then as it was, but if others lock it
 // at the same time two may have held it. Of several unlocks too many each panics.
 func (m *Mutex) Unlock() {
+	if !m.t.ledger.give(1) {
+		panic("twa: unlock of unlocked mutex")
+	}
 	if g := m.t.give(1); !m.t.quiet(one, 1, g) {
 		m.unlockSlow(g)
 	}
@@ -62,10 +67,11 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if end := m.t.take(1); granted(one, m.t.grant.Load())-end < 0 {
-		return m.t.await(ctx, one, 1, end)
+	end := m.t.take(1)
+	if m.t.atOnce(one, 1, end) {
+		return nil
 	}
-	return nil
+	return m.t.await(ctx, one, 1, end)
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:
@@ -75,7 +81,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 		return false
 	}
 	end := m.t.take(1)
-	return granted(one, m.t.grant.Load())-end >= 0 || m.t.awaitFor(d, one, 1, end) == nil
+	return m.t.atOnce(one, 1, end) || m.t.awaitFor(d, one, 1, end) == nil
 }
 
 // Waiting returns how many wait for m. It looks at the whole array, and is meant for tests and statistics.

@@ -93,7 +93,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 		return o.Err()
 	}
 	end := s.t.take(n)
-	if g := s.t.grant.Load(); g&closed == 0 && granted(base, g)-end >= 0 {
+	if s.t.atOnce(base, n, end) {
 		return nil
 	}
 	return s.t.await(ctx, base, n, end)
@@ -130,7 +130,7 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 		return o.Err()
 	}
 	end := s.t.take(n)
-	if g := s.t.grant.Load(); g&closed == 0 && granted(base, g)-end >= 0 {
+	if s.t.atOnce(base, n, end) {
 		return nil
 	}
 	return s.t.awaitFor(d, base, n, end)
@@ -150,9 +150,10 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 //
 // Release panics if n is negative. It panics, too, if afterwards more permits are free than there are: an over-release is noticed then,
 // and undone. But a release that is one addition cannot notice one that others' requests take up at the same time; a later release, which may be
-// a legal one, then panics in its place. Where that matters there is sync/semaphore.
+// a legal one, then panics in its place. Where that matters there is sync/semaphore; and to find such a release, the build tag faradcheck, with
+// which none goes unnoticed.
 func (s *Semaphore) Release(n int64) {
-	if n > 0 && n <= MaxPermits {
+	if n > 0 && n <= MaxPermits && s.t.ledger.give(n) {
 		if g := s.t.give(n); s.t.quiet(base, n, g) || s.t.given(base, n, g) {
 			return
 		}

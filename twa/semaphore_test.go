@@ -16,6 +16,13 @@ var bg = context.Background()
 
 var requireIdle, queued = semtest.RequireIdle, semtest.Queued
 
+// future is an AcquireFuture for the tests that all semaphores share.
+type future struct{ twa.AcquireFuture }
+
+func (f *future) Init(s semtest.Semaphore, n int64) { f.AcquireFuture.Init(s.(*twa.Semaphore), n) }
+
+func newFuture() semtest.Future { return new(future) }
+
 // The promises that all semaphores make, with the array of the process and with the smallest, where all wait in one bucket.
 func TestContract(t *testing.T) {
 	for name, opts := range map[string][]twa.Option{
@@ -23,7 +30,10 @@ func TestContract(t *testing.T) {
 		"one bucket": {twa.WithArray(twa.NewArray(1))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			semtest.Run(t, func(n int64) semtest.Semaphore { return twa.New(n, opts...) })
+			semtest.Run(t, semtest.Kind{
+				New:       func(n int64) semtest.Semaphore { return twa.New(n, opts...) },
+				NewFuture: newFuture,
+			})
 		})
 	}
 }
@@ -37,6 +47,11 @@ func TestPanicsNameThePackage(t *testing.T) {
 		"twa: release of a negative number of permits": func() { s.Release(-1) },
 		"twa: negative size":                           func() { s.Resize(-1) },
 		"twa: nil array":                               func() { twa.WithArray(nil) },
+		"twa: future of a negative number of permits":  func() { new(twa.AcquireFuture).Init(s, -1) },
+		"twa: future of a nil semaphore":               func() { new(twa.AcquireFuture).Init(nil, 1) },
+		"twa: future of a nil mutex":                   func() { new(twa.LockFuture).Init(nil) },
+		"twa: future of a ticket semaphore":            func() { new(twa.AcquireFuture).Init(&twa.NewTicket(1).Semaphore, 1) },
+		"twa: future without Init":                     func() { new(twa.AcquireFuture).Poll(nil) },
 	} {
 		require.PanicsWithValue(t, msg, f)
 	}
@@ -88,16 +103,5 @@ func TestResizeDownQueuesBehindThoseWhoWait(t *testing.T) {
 	s.Release(1)
 	require.NoError(t, locktest.Receive(t, second))
 	s.Release(1)
-	requireIdle(t, s)
-}
-
-// A release is one addition: it sees no more than how many permits are free afterwards.
-func TestOverReleaseThatAWaiterTakesUpIsNoticedLater(t *testing.T) {
-	s := twa.New(1)
-	require.NoError(t, s.Acquire(bg, 1))
-	w := queued(t, bg, s, 1)
-	s.Release(2)
-	require.NoError(t, locktest.Receive(t, w))
-	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
 	requireIdle(t, s)
 }

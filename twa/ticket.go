@@ -33,7 +33,7 @@ func (s *tickets) poll(ctx context.Context, timed bool, until, base, n, end int6
 	for i := 0; ; i++ { // A turn is lost to those ahead.
 		if o := s.settled(base, n, end); o != waiter.Pending {
 			if err := ctx.Err(); err != nil && o == waiter.Granted {
-				s.abandon(base, n, end)
+				s.giveBack(base, n, end)
 				return err
 			}
 			return o.Err()

@@ -20,7 +20,7 @@ import (
 func TestTicketContract(t *testing.T) {
 	semtest.Run(
 		t,
-		func(n int64) semtest.Semaphore { return twa.NewTicket(n) },
+		semtest.Kind{New: func(n int64) semtest.Semaphore { return twa.NewTicket(n) }},
 		semtest.Known{Test: "WaitingIsDurablyBlocked", Why: "documented: it does not sleep"},
 		semtest.Known{Test: "ContextWithoutAnErrorNeverAcquires", Why: "it asks for the error, not for the channel"},
 		semtest.Known{Test: "StressConservesPermits", Why: "a minute, with more threads than processors that all ask: TestTicketsUnderStress"},

@@ -53,6 +53,7 @@ type tickets struct {
 	limit  xsync.Int64 // permits in all, apart from base: no request may be larger; written under mu
 	runs   xsync.Int64 // how many runs of abandoned tickets there are; written under mu
 	id     number      // for the hash
+	ledger ledger
 
 	mu   xsync.Mutex
 	rare *rare // what few semaphores come to need; nil until then; guarded by mu
@@ -107,6 +108,16 @@ func (s *tickets) isClosed() bool { return s.grant.Load()&closed != 0 }
 // take takes n tickets, and returns the number behind them.
 func (s *tickets) take(n int64) (end int64) { return s.ticket.Add(n * step) }
 
+// atOnce reports whether the n tickets before end, which have just been taken, have been granted already: then they are the owner's.
+func (s *tickets) atOnce(base, n, end int64) bool {
+	g := s.grant.Load()
+	if g&closed != 0 || granted(base, g)-end < 0 {
+		return false
+	}
+	s.ledger.take(n)
+	return true
+}
+
 // settled returns what has become of the n tickets before end: [waiter.Granted] if they are the owner's, [waiter.Pending] if it still has to wait. With
 // any other outcome it has abandoned them.
 func (s *tickets) settled(base, n, end int64) waiter.Outcome {
@@ -114,6 +125,7 @@ func (s *tickets) settled(base, n, end int64) waiter.Outcome {
 	case g&closed != 0:
 		return s.settledClosed(base, n, end)
 	case granted(base, g)-end >= 0:
+		s.ledger.take(n)
 		return waiter.Granted
 	case n-base > s.limit.Load():
 		s.abandon(base, n, end)
@@ -127,6 +139,7 @@ func (s *tickets) settledClosed(base, n, end int64) waiter.Outcome {
 	last := s.rareLocked().last
 	s.mu.Unlock()
 	if last-end >= 0 {
+		s.ledger.take(n)
 		return waiter.Granted
 	}
 	s.abandon(base, n, end)
@@ -142,6 +155,7 @@ func (s *tickets) tryTake(base, n int64) bool {
 			return false
 		}
 		if s.ticket.CompareAndSwap(t, t+n*step) {
+			s.ledger.take(n)
 			return true
 		}
 	}
@@ -255,7 +269,7 @@ func (s *tickets) tell(base int64, w *waiter.Waiter, end int64) {
 		o = waiter.TooLarge
 	}
 	if !w.Deliver(o) && o == waiter.Granted {
-		s.abandon(base, n, end)
+		s.giveBack(base, n, end)
 	}
 }
 
@@ -317,6 +331,12 @@ func (s *tickets) abandon(base, n, end int64) {
 	to := granted(base, s.grant.Add(length))
 	s.mu.Unlock()
 	s.lookAfter(base, to-length, to)
+}
+
+// giveBack passes on n tickets before end that have been granted to an owner who does not want them.
+func (s *tickets) giveBack(base, n, end int64) {
+	s.ledger.give(n)
+	s.abandon(base, n, end)
 }
 
 // enter lets w, which is armed, sleep until the w.N tickets before end have been granted, and returns [waiter.Pending]. Or it returns an
@@ -382,8 +402,11 @@ func (s *tickets) awaitFor(d time.Duration, base, n, end int64) error {
 func (s *tickets) withdraw(p *waiter.Parker, e *parking.Sleeper, base, end int64) {
 	n := p.N
 	claimed := !s.table().Leave(e)
-	if o := p.Withdraw(claimed); !claimed || o == waiter.Granted {
+	switch o := p.Withdraw(claimed); {
+	case !claimed:
 		s.abandon(base, n, end)
+	case o == waiter.Granted:
+		s.giveBack(base, n, end)
 	}
 	e.Put(nil)
 }

@@ -97,12 +97,14 @@ func (w *world) try(n int64) {
 type scenario struct {
 	name  string
 	size  int64
-	large bool // not for -short, and under a bound, of 3 preemptions if not said otherwise
-	bound int
+	large bool  // not for -short, and under a bound, of 3 preemptions if not said otherwise
+	bound int   // or none: exhausted
 	timed bool  // an end of time, which who polls does not see here
 	start int64 // number of the first ticket
 	body  func(w *world)
 }
+
+const none = -1
 
 var scenarios = []scenario{
 	{name: "lock/2x1", size: 1, body: func(w *world) { w.Same(2, "t", func(int) { w.lock(1) }) }},
@@ -196,25 +198,30 @@ func (w *world) lock1() { w.use(1, w.s.Acquire(bg, 1)) }
 // Every schedule of threads that acquire, release, give up, resize and close: nobody sleeps for ever, and no permit is lost.
 func TestModelTickets(t *testing.T) {
 	for _, s := range scenarios {
-		t.Run(s.name, func(t *testing.T) {
-			o := interleave.Options{}
-			if s.large {
-				if testing.Short() || interleave.RaceEnabled {
-					t.Skip("tier two")
-				}
-				o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
-				if s.bound > 0 {
-					o.Bound = s.bound
-				}
-			}
-			interleave.Check(t, o, func(x *interleave.Run) {
-				w := newWorld(x, s.size, s.start, 1)
-				s.body(w)
-				x.Wait()
-				w.finish()
-			})
-		})
+		t.Run(s.name, s.explore)
 	}
+}
+
+func (s scenario) explore(t *testing.T) {
+	o := interleave.Options{}
+	if s.large {
+		if testing.Short() || interleave.RaceEnabled {
+			t.Skip("tier two")
+		}
+		switch s.bound {
+		case none:
+		case 0:
+			o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
+		default:
+			o = interleave.Options{Mode: interleave.Bounded, Bound: s.bound}
+		}
+	}
+	interleave.Check(t, o, func(x *interleave.Run) {
+		w := newWorld(x, s.size, s.start, 1)
+		s.body(w)
+		x.Wait()
+		w.finish()
+	})
 }
 
 // The same without an array.

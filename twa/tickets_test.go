@@ -105,6 +105,37 @@ func TestDebtsEndWithGrowth(t *testing.T) {
 	require.Empty(t, s.t.rare.debts)
 }
 
+// Who need not wait does not look into the array, which is made when somebody does: a semaphore gets its number there.
+func TestNobodyEntersTheArrayInVain(t *testing.T) {
+	s, m := New(1), new(Mutex)
+	var f AcquireFuture
+	var l LockFuture
+	for range 3 {
+		require.NoError(t, s.Acquire(context.Background(), 1))
+		s.Release(1)
+		f.Init(s, 1)
+		require.True(t, f.Poll(nil))
+		require.NoError(t, f.Err())
+		s.Release(1)
+		f.Init(s, 1)
+		require.Len(t, f.Done(), 1)
+		f.Cancel()
+		m.Lock()
+		m.Unlock() //nolint:staticcheck // nothing in between, on purpose
+		l.Init(m)
+		require.True(t, l.Poll(nil))
+		l.Cancel()
+	}
+	require.Zero(t, s.t.id.Load())
+	require.Zero(t, m.t.id.Load())
+	require.True(t, s.TryAcquire(1))
+	f.Init(s, 1)
+	require.False(t, f.Poll(nil))
+	require.NotZero(t, s.t.id.Load())
+	f.Cancel()
+	s.Release(1)
+}
+
 func TestArraysAreRoundedUp(t *testing.T) {
 	for n, want := range map[int]int{-1: 1, 0: 1, 1: 1, 2: 2, 3: 4, 1000: 1024} {
 		require.Equal(t, want, NewArray(n).t.Buckets(), "%d", n)

@@ -55,14 +55,14 @@ func (o Outcome) Err() error { return outcomeErrors[o] }
 // Invariants:
 //
 //  1. The waker and the done channel are written only in idle and registering and read by the claimer only in
-//     claiming: no wake-up goes to a waker that has been replaced. (TestRepollWithAnotherWakerIsNeverLost)
+//     claiming: no wake-up goes to a waker that has been replaced. (TestContract/RepollWithAnotherWakerIsNeverLost)
 //  2. A claimer that meets registering completes without a waker; the owner, whose step back to armed then fails,
 //     sees the outcome itself, and tells whoever it does not return it to: the channel, and in Chan the waker of an
-//     earlier poll. (TestRepollWithAnotherWakerIsNeverLost, TestDoneAfterPollWakesThePoller)
+//     earlier poll. (TestContract/RepollWithAnotherWakerIsNeverLost, TestContract/DoneAfterPollWakesThePoller)
 //  3. The claimer touches the node for the last time when it moves the state to complete or idle. The waker that it
-//     calls afterwards is a copy. So the owner of a complete or idle node may use it again. (TestFutureIsReusable)
+//     calls afterwards is a copy. So the owner of a complete or idle node may use it again. (TestContract/FutureIsReusable)
 //  4. An abandoned node returns to idle by its claimer's hand only; a claimer that finds it abandoned is told so
-//     (Deliver returns false) and gives back what it had granted, once. (TestCancelAgainstGrantConservesPermits)
+//     (Deliver returns false) and gives back what it had granted, once. (TestContract/StressConservesPermits)
 //
 // A Waiter must not be copied after first use.
 type Waiter struct {

@@ -46,9 +46,9 @@ const (
 //  2. When mu is free and somebody is queued, W is set and fewer permits are available than the oldest waiter needs: a
 //     newcomer cannot barge, and no permit floats beside a waiter. (TestContract/TryNeverOvertakesAWaiter)
 //  3. The slot's waiter is older than the whole list, and needs exactly one permit; claims are FIFO. With a debt the
-//     slot is empty. Whoever came in by the front counts as the oldest. (TestGrantsAreFIFO, TestResizeDebtIsPaidFirst)
+//     slot is empty. Whoever came in by the front counts as the oldest. (TestContract/GrantsAreFIFO, TestResizeDebtIsPaidFirst)
 //  4. Unlinking a waiter (swap or compare-and-swap of the slot, removal from the list under mu) is the single decision
-//     between grant, cancel, close and too-large. (TestCancelAgainstGrantConservesPermits)
+//     between grant, cancel, close and too-large. (TestContract/StressConservesPermits)
 //  5. No waiter is touched after its owner has been told the outcome. (the race detector, in every stress test)
 //  6. While W is set the word changes only under mu. (TestContendedReleaseGoesThroughTheSlot)
 //

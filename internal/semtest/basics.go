@@ -35,8 +35,8 @@ var basics = []test{
 	{"PanicWhileHolding", panicWhileHolding},
 }
 
-func acquireTakesAndReleaseReturns(t *testing.T, create func(int64) Semaphore) {
-	s := create(5)
+func acquireTakesAndReleaseReturns(t *testing.T, k Kind) {
+	s := k.New(5)
 	require.NoError(t, s.Acquire(bg, 2))
 	require.EqualValues(t, 3, s.Available())
 	require.True(t, s.TryAcquire(3))
@@ -48,8 +48,8 @@ func acquireTakesAndReleaseReturns(t *testing.T, create func(int64) Semaphore) {
 	RequireIdle(t, s)
 }
 
-func tryNeverOvertakesAWaiter(t *testing.T, create func(int64) Semaphore) {
-	s := create(3)
+func tryNeverOvertakesAWaiter(t *testing.T, k Kind) {
+	s := k.New(3)
 	require.NoError(t, s.Acquire(bg, 2))
 	large := Queued(t, bg, s, 3)
 	require.False(t, s.TryAcquire(1), "one permit is free, but it is the waiter's")
@@ -67,8 +67,8 @@ func tryNeverOvertakesAWaiter(t *testing.T, create func(int64) Semaphore) {
 	s.Release(3)
 }
 
-func doneContextNeverAcquires(t *testing.T, create func(int64) Semaphore) {
-	s := create(1)
+func doneContextNeverAcquires(t *testing.T, k Kind) {
+	s := k.New(1)
 	ctx := doneContext()
 	for range 100 { // a channel with select would acquire about every second time
 		require.ErrorIs(t, s.Acquire(ctx, 1), context.Canceled)
@@ -83,8 +83,8 @@ func doneContextNeverAcquires(t *testing.T, create func(int64) Semaphore) {
 	RequireIdle(t, s)
 }
 
-func orderOfChecks(t *testing.T, create func(int64) Semaphore) {
-	closed := create(1)
+func orderOfChecks(t *testing.T, k Kind) {
+	closed := k.New(1)
 	closed.Close()
 	done := doneContext()
 
@@ -95,7 +95,7 @@ func orderOfChecks(t *testing.T, create func(int64) Semaphore) {
 	require.ErrorIs(t, closed.Acquire(bg, 0), waiter.ErrClosed, "closed before nothing")
 	require.False(t, closed.TryAcquire(0))
 
-	s := create(1)
+	s := k.New(1)
 	require.ErrorIs(t, s.Acquire(bg, 2), waiter.ErrTooLarge)
 	require.NoError(t, s.Acquire(bg, 0))
 
@@ -109,8 +109,8 @@ func orderOfChecks(t *testing.T, create func(int64) Semaphore) {
 	RequireIdle(t, s)
 }
 
-func nothingNeverWaits(t *testing.T, create func(int64) Semaphore) {
-	s := create(1)
+func nothingNeverWaits(t *testing.T, k Kind) {
+	s := k.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
 	waiting := Queued(t, bg, s, 1)
 	require.NoError(t, s.Acquire(bg, 0))
@@ -124,8 +124,8 @@ func nothingNeverWaits(t *testing.T, create func(int64) Semaphore) {
 	RequireIdle(t, s)
 }
 
-func badNumbersPanicAndLoseNothing(t *testing.T, create func(int64) Semaphore) {
-	s := create(2)
+func badNumbersPanicAndLoseNothing(t *testing.T, k Kind) {
+	s := k.New(2)
 	require.NoError(t, s.Acquire(bg, 1))
 	for name, f := range map[string]func(){
 		"acquire":      func() { _ = s.Acquire(bg, -1) },
@@ -136,7 +136,7 @@ func badNumbersPanicAndLoseNothing(t *testing.T, create func(int64) Semaphore) {
 		"release":      func() { s.Release(-1) },
 		"release min":  func() { s.Release(math.MinInt64) },
 		"resize":       func() { s.Resize(-1) },
-		"new":          func() { create(-1) },
+		"new":          func() { k.New(-1) },
 		"two too many": func() { s.Release(2) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -150,8 +150,8 @@ func badNumbersPanicAndLoseNothing(t *testing.T, create func(int64) Semaphore) {
 }
 
 // A number so large that a sum with it may wrap.
-func releaseOfTheLargestNumberPanics(t *testing.T, create func(int64) Semaphore) {
-	s := create(2)
+func releaseOfTheLargestNumberPanics(t *testing.T, k Kind) {
+	s := k.New(2)
 	require.NoError(t, s.Acquire(bg, 1))
 	for _, n := range []int64{math.MaxInt64, math.MaxInt64 - 1, 1 << 62, 1 << 61} {
 		requirePanic(t, "released more than held", func() { s.Release(n) })
@@ -163,9 +163,9 @@ func releaseOfTheLargestNumberPanics(t *testing.T, create func(int64) Semaphore)
 }
 
 // What an over-release does while others wait or acquire is up to the semaphore.
-func overReleasePanicsAndCorruptsNothing(t *testing.T, create func(int64) Semaphore) {
+func overReleasePanicsAndCorruptsNothing(t *testing.T, k Kind) {
 	const text = "released more than held"
-	s := create(2)
+	s := k.New(2)
 	requirePanic(t, text, func() { s.Release(1) })
 	require.NoError(t, s.Acquire(bg, 2))
 	requirePanic(t, text, func() { s.Release(3) })
@@ -181,7 +181,7 @@ func overReleasePanicsAndCorruptsNothing(t *testing.T, create func(int64) Semaph
 	require.NoError(t, s.Acquire(bg, 2), "the semaphore stays usable")
 	s.Release(2)
 
-	one := create(1)
+	one := k.New(1)
 	require.NoError(t, one.Acquire(bg, 1))
 	w := Queued(t, bg, one, 1)
 	one.Release(1)
@@ -191,20 +191,25 @@ func overReleasePanicsAndCorruptsNothing(t *testing.T, create func(int64) Semaph
 	RequireIdle(t, one)
 }
 
-// Blocked goroutines of all kinds stand in one line, and who gives up in the middle of it changes nothing for the others.
-func grantsAreFIFO(t *testing.T, create func(int64) Semaphore) {
+// Blocked goroutines, selects and polled tasks stand in one line, and who gives up in the middle of it changes nothing for the others.
+func grantsAreFIFO(t *testing.T, k Kind) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
-		s := create(1)
+		s := k.New(1)
 		require.NoError(t, s.Acquire(bg, 1))
-		const n = 60
+		const n = 72
+		kinds := 6
+		if k.NewFuture != nil {
+			kinds = 9
+		}
 		ctx, cancel := context.WithCancel(bg)
 		defer cancel()
 		gone, goAway := context.WithCancel(bg)
 		var order, want []int // order is guarded by the semaphore
+		var dropped []Future
 		var served, cancelled sync.WaitGroup
 		for i := range n {
 			acquire := func() error { return s.Acquire(bg, 1) }
-			switch i % 6 {
+			switch i % kinds {
 			case 1:
 				acquire = func() error { return s.Acquire(ctx, 1) }
 			case 3:
@@ -212,6 +217,27 @@ func grantsAreFIFO(t *testing.T, create func(int64) Semaphore) {
 			case 2, 4, 5: // one alone, and two who stand next to each other
 				cancelled.Go(func() { assert.ErrorIs(t, s.Acquire(gone, 1), context.Canceled) })
 				locktest.AwaitWaiting(t, s, int64(i+1))
+				continue
+			case 6: // a goroutine in a select
+				acquire = func() error {
+					f := k.request(s, 1)
+					select {
+					case <-f.Done():
+						return f.Err()
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				}
+			case 7: // a polled task
+				acquire = func() error {
+					f := k.request(s, 1)
+					for w, woken := waking(); !f.Poll(w); {
+						<-woken
+					}
+					return f.Err()
+				}
+			case 8:
+				dropped = append(dropped, k.queuedFuture(t, s, 1))
 				continue
 			}
 			want = append(want, i)
@@ -225,6 +251,9 @@ func grantsAreFIFO(t *testing.T, create func(int64) Semaphore) {
 		}
 		goAway()
 		cancelled.Wait()
+		for _, f := range dropped {
+			f.Cancel()
+		}
 		require.EqualValues(t, len(want), s.Waiting())
 		require.False(t, s.TryAcquire(1))
 		s.Release(1)
@@ -235,11 +264,11 @@ func grantsAreFIFO(t *testing.T, create func(int64) Semaphore) {
 }
 
 // Permits that come back one by one go to the oldest request until it has all of its.
-func orderHoldsWhateverTheSizes(t *testing.T, create func(int64) Semaphore) {
+func orderHoldsWhateverTheSizes(t *testing.T, k Kind) {
 	const size = 12
 	sizes := []int64{2, 1, 3, 4, 2, 1, 3, 2}
 	gone := map[int]bool{1: true, 3: true, 4: true, 7: true} // give up while they wait
-	s := create(size)
+	s := k.New(size)
 	require.NoError(t, s.Acquire(bg, size))
 	ctx, cancel := context.WithCancel(bg)
 	var requests []<-chan error
@@ -274,8 +303,8 @@ func orderHoldsWhateverTheSizes(t *testing.T, create func(int64) Semaphore) {
 	RequireIdle(t, s)
 }
 
-func largeRequestIsNotStarved(t *testing.T, create func(int64) Semaphore) {
-	s := create(4)
+func largeRequestIsNotStarved(t *testing.T, k Kind) {
+	s := k.New(4)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 4 {
@@ -305,8 +334,8 @@ func largeRequestIsNotStarved(t *testing.T, create func(int64) Semaphore) {
 	RequireIdle(t, s)
 }
 
-func acquireTimeout(t *testing.T, create func(int64) Semaphore) {
-	s := create(1)
+func acquireTimeout(t *testing.T, k Kind) {
+	s := k.New(1)
 	require.NoError(t, s.AcquireTimeout(time.Hour, 1))
 	start := time.Now()
 	err := s.AcquireTimeout(20*time.Millisecond, 1)
@@ -322,7 +351,7 @@ func acquireTimeout(t *testing.T, create func(int64) Semaphore) {
 	RequireIdle(t, s)
 }
 
-func sizeZeroCanBeResized(t *testing.T, create func(int64) Semaphore) { CheckSizeZero(t, create(0)) }
+func sizeZeroCanBeResized(t *testing.T, k Kind) { CheckSizeZero(t, k.New(0)) }
 
 // CheckSizeZero checks what a semaphore of size 0 does, such as a zero value.
 func CheckSizeZero(t *testing.T, s Semaphore) {
@@ -335,8 +364,8 @@ func CheckSizeZero(t *testing.T, s Semaphore) {
 	RequireIdle(t, s)
 }
 
-func hugeSizesActAsTheLargest(t *testing.T, create func(int64) Semaphore) {
-	s := create(math.MaxInt64)
+func hugeSizesActAsTheLargest(t *testing.T, k Kind) {
+	s := k.New(math.MaxInt64)
 	largest := s.Size()
 	require.NoError(t, s.Acquire(bg, largest))
 	require.ErrorIs(t, s.Acquire(bg, largest+1), waiter.ErrTooLarge)
@@ -352,8 +381,8 @@ func hugeSizesActAsTheLargest(t *testing.T, create func(int64) Semaphore) {
 }
 
 // However many permits are waited for in all, nobody overtakes.
-func manyHugeRequestsWait(t *testing.T, create func(int64) Semaphore) {
-	s := create(math.MaxInt64)
+func manyHugeRequestsWait(t *testing.T, k Kind) {
+	s := k.New(math.MaxInt64)
 	all := s.Size()
 	require.NoError(t, s.Acquire(bg, all))
 	ctx, cancel := context.WithCancel(bg)
@@ -378,8 +407,8 @@ func manyHugeRequestsWait(t *testing.T, create func(int64) Semaphore) {
 	RequireIdle(t, s)
 }
 
-func releaseFromAnotherGoroutine(t *testing.T, create func(int64) Semaphore) {
-	s := create(1)
+func releaseFromAnotherGoroutine(t *testing.T, k Kind) {
+	s := k.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
 	go s.Release(1)
 	require.NoError(t, s.Acquire(bg, 1))
@@ -388,8 +417,8 @@ func releaseFromAnotherGoroutine(t *testing.T, create func(int64) Semaphore) {
 }
 
 // A panic while permits are held loses nothing if the release is deferred.
-func panicWhileHolding(t *testing.T, create func(int64) Semaphore) {
-	s := create(1)
+func panicWhileHolding(t *testing.T, k Kind) {
+	s := k.New(1)
 	require.Panics(t, func() {
 		_ = s.Acquire(bg, 1)
 		defer s.Release(1)

@@ -18,9 +18,9 @@ var bubbles = []test{
 	{"ParkersDoNotCrossBubbles", parkersDoNotCrossBubbles},
 }
 
-func waitingIsDurablyBlocked(t *testing.T, create func(int64) Semaphore) {
+func waitingIsDurablyBlocked(t *testing.T, k Kind) {
 	synctest.Test(t, func(t *testing.T) {
-		s := create(1)
+		s := k.New(1)
 		require.NoError(t, s.Acquire(bg, 1))
 		ctx, cancel := context.WithCancel(t.Context())
 		timeout, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -57,8 +57,8 @@ func waitingIsDurablyBlocked(t *testing.T, create func(int64) Semaphore) {
 
 // One semaphore is used outside, in a bubble, outside, in another bubble. A parker that crossed a border would end the
 // process.
-func parkersDoNotCrossBubbles(t *testing.T, create func(int64) Semaphore) {
-	s := create(1)
+func parkersDoNotCrossBubbles(t *testing.T, k Kind) {
+	s := k.New(1)
 	outer, cancel := context.WithCancel(bg)
 	defer cancel()
 	use := func(t *testing.T) {
@@ -70,6 +70,68 @@ func parkersDoNotCrossBubbles(t *testing.T, create func(int64) Semaphore) {
 				got := make(chan error, 2)
 				go func() { got <- s.Acquire(c, 1) }()
 				go func() { got <- s.AcquireTimeout(time.Hour, 1) }()
+				locktest.AwaitWaiting(t, s, 2)
+				for range 2 {
+					s.Release(1)
+					require.NoError(t, <-got)
+				}
+				s.Release(1)
+			}
+		}
+	}
+	for range 3 {
+		use(t)
+		synctest.Test(t, use)
+	}
+	RequireIdle(t, s)
+}
+
+// futureBubbles are the bubbles of a kind that has futures.
+var futureBubbles = []test{
+	{"SelectingIsDurablyBlocked", selectingIsDurablyBlocked},
+	{"FuturesDoNotCrossBubbles", futuresDoNotCrossBubbles},
+}
+
+func selectingIsDurablyBlocked(t *testing.T, k Kind) {
+	synctest.Test(t, func(t *testing.T) {
+		s := k.New(1)
+		require.NoError(t, s.Acquire(bg, 1))
+		got := make(chan error, 1)
+		go func() {
+			f := k.request(s, 1)
+			<-f.Done()
+			got <- f.Err()
+		}()
+		synctest.Wait() // returns only because it is durably blocked
+		require.EqualValues(t, 1, s.Waiting())
+		require.Empty(t, got)
+		s.Release(1)
+		synctest.Wait()
+		require.NoError(t, <-got)
+		s.Release(1)
+		RequireIdle(t, s)
+	})
+}
+
+// One semaphore is used outside, in a bubble, outside, in another bubble. A parker or a channel that crossed a border would end
+// the process.
+func futuresDoNotCrossBubbles(t *testing.T, k Kind) {
+	s := k.New(1)
+	outer, cancel := context.WithCancel(bg)
+	defer cancel()
+	use := func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(bg, time.Hour)
+		defer cancel()
+		for range 30 { // often enough for every kind of reuse, and for a watch on each context
+			for _, c := range []context.Context{bg, ctx, outer} {
+				require.NoError(t, s.Acquire(bg, 1))
+				got := make(chan error, 2)
+				go func() { got <- s.Acquire(c, 1) }()
+				go func() {
+					f := k.request(s, 1)
+					<-f.Done()
+					got <- f.Err()
+				}()
 				locktest.AwaitWaiting(t, s, 2)
 				for range 2 {
 					s.Release(1)

@@ -3,4 +3,4 @@
 package semtest
 
 // bubbles are none under the explorer: what it puts in the place of channels and timers knows no bubbles.
-var bubbles []test
+var bubbles, futureBubbles []test

@@ -25,8 +25,8 @@ var cancels = []test{
 	{"ContextWithoutAnErrorNeverAcquires", contextWithoutAnErrorNeverAcquires},
 }
 
-func cancelledHeadLetsFollowersPass(t *testing.T, create func(int64) Semaphore) {
-	s := create(2)
+func cancelledHeadLetsFollowersPass(t *testing.T, k Kind) {
+	s := k.New(2)
 	require.NoError(t, s.Acquire(bg, 1))
 	ctx, cancel := context.WithCancel(bg)
 	large := Queued(t, ctx, s, 2)
@@ -39,8 +39,8 @@ func cancelledHeadLetsFollowersPass(t *testing.T, create func(int64) Semaphore) 
 	RequireIdle(t, s)
 }
 
-func cancelInTheMiddleKeepsTheOrder(t *testing.T, create func(int64) Semaphore) {
-	s := create(1)
+func cancelInTheMiddleKeepsTheOrder(t *testing.T, k Kind) {
+	s := k.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
 	ctx, cancel := context.WithCancel(bg)
 	a := Queued(t, bg, s, 1)
@@ -58,10 +58,10 @@ func cancelInTheMiddleKeepsTheOrder(t *testing.T, create func(int64) Semaphore) 
 }
 
 // The cancel happens before the release, so it wins, although both may be visible when the waiter wakes.
-func cancelBeforeGrantWins(t *testing.T, create func(int64) Semaphore) {
+func cancelBeforeGrantWins(t *testing.T, k Kind) {
 	for _, watched := range []bool{false, true} {
 		for range 300 {
-			s := create(1)
+			s := k.New(1)
 			ctx, cancel := context.WithCancel(bg)
 			if watched { // enough waits to have the context watched
 				for range 20 {
@@ -78,8 +78,8 @@ func cancelBeforeGrantWins(t *testing.T, create func(int64) Semaphore) {
 	}
 }
 
-func errorIsTheContexts(t *testing.T, create func(int64) Semaphore) {
-	s := create(0)
+func errorIsTheContexts(t *testing.T, k Kind) {
+	s := k.New(0)
 	s.Resize(1)
 	require.NoError(t, s.Acquire(bg, 1))
 	cause := errors.New("because")
@@ -93,9 +93,9 @@ func errorIsTheContexts(t *testing.T, create func(int64) Semaphore) {
 	RequireIdle(t, s)
 }
 
-func oneContextSharedByManyWaitersCancelsAll(t *testing.T, create func(int64) Semaphore) {
+func oneContextSharedByManyWaitersCancelsAll(t *testing.T, k Kind) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
-		s := create(1)
+		s := k.New(1)
 		ctx, cancel := context.WithCancel(bg)
 		for range 20 {
 			waitOnce(t, ctx, s)
@@ -133,8 +133,8 @@ func (c *foreignContext) Err() error {
 	return nil
 }
 
-func foreignContextsCancelToo(t *testing.T, create func(int64) Semaphore) {
-	s := create(1)
+func foreignContextsCancelToo(t *testing.T, k Kind) {
+	s := k.New(1)
 	ctx := &foreignContext{Context: bg, done: make(chan struct{})}
 	for range 20 {
 		waitOnce(t, ctx, s)
@@ -149,9 +149,9 @@ func foreignContextsCancelToo(t *testing.T, create func(int64) Semaphore) {
 	RequireIdle(t, s)
 }
 
-func closeAgainstCancel(t *testing.T, create func(int64) Semaphore) {
+func closeAgainstCancel(t *testing.T, k Kind) {
 	for range 300 {
-		s := create(1)
+		s := k.New(1)
 		require.NoError(t, s.Acquire(bg, 1))
 		ctx, cancel := context.WithCancel(bg)
 		a, b := Queued(t, ctx, s, 1), Queued(t, ctx, s, 1)
@@ -172,8 +172,8 @@ type errlessContext struct{ context.Context }
 
 func (errlessContext) Err() error { return nil }
 
-func contextWithoutAnErrorNeverAcquires(t *testing.T, create func(int64) Semaphore) {
-	s := create(1)
+func contextWithoutAnErrorNeverAcquires(t *testing.T, k Kind) {
+	s := k.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
 	ctx, cancel := context.WithCancel(bg)
 	cancel()

@@ -16,6 +16,7 @@ import (
 // A Client is a thread of a scenario, and what it has done.
 type Client struct {
 	S   Semaphore
+	k   Kind
 	x   *interleave.Run
 	id  int
 	ops []spec.Op
@@ -110,6 +111,51 @@ func (c *Client) Release(n int64) {
 	})
 }
 
+// Await uses n permits, and waits for them by a future's channel.
+func (c *Client) Await(n int64) {
+	c.Use(n, func() error {
+		f := c.k.request(c.S, n)
+		interleave.Receive(f.Done())
+		return f.Err()
+	})
+}
+
+// Poll uses n permits, and polls a future until it has them.
+func (c *Client) Poll(n int64) {
+	c.Use(n, func() error {
+		f, t := c.k.request(c.S, n), NewTask(c.x)
+		for !f.Poll(t) {
+			t.Sleep()
+		}
+		return f.Err()
+	})
+}
+
+// Drop polls a future for n permits once, and cancels it unless it is complete.
+func (c *Client) Drop(n int64) {
+	got := c.Acquire(n, func() spec.Result {
+		f := c.k.request(c.S, n)
+		if f.Poll(nil) {
+			return c.ResultOf(f.Err())
+		}
+		f.Cancel()
+		return spec.Abandoned
+	})
+	if got {
+		c.Release(n)
+	}
+}
+
+// Lose polls a future for n permits once, and cancels it: something else was quicker, if only by a little.
+func (c *Client) Lose(n int64) {
+	c.Acquire(n, func() spec.Result {
+		f := c.k.request(c.S, n)
+		f.Poll(nil)
+		f.Cancel()
+		return spec.Abandoned
+	})
+}
+
 // Resize changes the size.
 func (c *Client) Resize(n int64) {
 	c.do(spec.Resize, n, func() spec.Result { c.S.Resize(n); return spec.Done })
@@ -161,21 +207,60 @@ var histories = []History{
 		Locks(1), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) }, func(c *Client, _ context.Context) { c.Close() })},
 }
 
+// Does returns the body of a client that needs no context.
+func Does(f func(*Client)) Body { return func(c *Client, _ context.Context) { f(c) } }
+
+var (
+	awaits = Does(func(c *Client) { c.Await(1) })
+	polls  = Does(func(c *Client) { c.Poll(1) })
+	drops  = Does(func(c *Client) { c.Drop(1) })
+	loses  = Does(func(c *Client) { c.Lose(1) })
+	closes = Does((*Client).Close)
+)
+
+// The scenarios that every semaphore with futures must pass.
+var futureHistories = []History{
+	{Name: "future", Size: 1, Clients: Bodies(Locks(1), awaits)},
+	{Name: "future/poll", Size: 1, Clients: Bodies(Locks(1), polls)},
+	{Name: "future/poll/3", Size: 1, Large: true, Clients: Bodies(Locks(1), Locks(1), polls)},
+	{Name: "future/drop", Size: 1, Clients: Bodies(Locks(1), drops)},
+	{Name: "future/drop/3", Size: 1, Large: true, Clients: Bodies(Locks(1), Locks(1), drops)},
+	{Name: "future/lose", Size: 1, Clients: Bodies(Locks(1), loses)},
+	{Name: "future/both drop", Size: 1, Large: true, Clients: Bodies(Locks(1), drops, drops)},
+	{Name: "future/sizes", Size: 2, Large: true, Clients: Bodies(Locks(1), Does(func(c *Client) { c.Drop(2) }), awaits)},
+	{Name: "future/try", Size: 1, Large: true, Clients: Bodies(Locks(1), drops, Does(func(c *Client) { c.Try(1) }))},
+	{Name: "future/resize up", Size: 1, Large: true, Clients: Bodies(Locks(1), awaits, Does(func(c *Client) { c.Resize(2) }))},
+	{Name: "close/future", Size: 1, Clients: Bodies(Locks(1), awaits, closes)},
+	{Name: "close/future/drop", Size: 1, Clients: Bodies(Locks(1), drops, closes)},
+	{Name: "close/seen", Size: 1, Large: true, Clients: Bodies(Does((*Client).DropWhileHolding), Locks(1), closes)},
+}
+
+// DropWhileHolding asks for a permit more while it holds one: if it is told that the semaphore is closed, it has seen that.
+func (c *Client) DropWhileHolding() {
+	if c.Acquire(1, func() spec.Result { return c.ResultOf(c.S.Acquire(bg, 1)) }) {
+		c.Drop(1)
+		c.Release(1)
+	}
+}
+
 // RunHistories runs the scenarios that every semaphore must pass, and skips the known ones.
-func RunHistories(t *testing.T, create func(n int64) Semaphore, known ...Known) {
+func RunHistories(t *testing.T, k Kind, known ...Known) {
 	t.Helper()
-	CheckHistories(t, create, histories, known...)
+	CheckHistories(t, k, histories, known...)
+	if k.NewFuture != nil {
+		CheckHistories(t, k, futureHistories, known...)
+	}
 	t.Run("available", func(t *testing.T) {
 		skipKnown(t, "available", known)
-		checkAvailable(t, create)
+		checkAvailable(t, k)
 	})
 }
 
 // checkAvailable checks that Available, which may be out of date, is a number that was true once.
-func checkAvailable(t *testing.T, create func(n int64) Semaphore) {
+func checkAvailable(t *testing.T, k Kind) {
 	t.Helper()
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
-		s := create(2)
+		s := k.New(2)
 		x.Name("s", s)
 		x.Go("user", func() {
 			for range 2 {
@@ -195,32 +280,35 @@ func checkAvailable(t *testing.T, create func(n int64) Semaphore) {
 // CheckHistories checks that every history that the explorer can bring about is one that the sequential queueing semaphore of
 // internal/spec could have given: linearizability. The orders of calls and returns are explored like those of the operations
 // themselves, so these scenarios must be small.
-func CheckHistories(t *testing.T, create func(n int64) Semaphore, hs []History, known ...Known) {
+func CheckHistories(t *testing.T, k Kind, hs []History, known ...Known) {
 	t.Helper()
 	for _, h := range hs {
 		t.Run(h.Name, func(t *testing.T) {
 			skipKnown(t, h.Name, known)
 			o := interleave.Options{}
 			if h.Large {
+				if k.Delegates {
+					t.Skip("explored of what it delegates to")
+				}
 				if testing.Short() || interleave.RaceEnabled {
 					t.Skip("tier two")
 				}
 				o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
 			}
 			judge := spec.NewJudge(h.Size)
-			interleave.Check(t, o, func(x *interleave.Run) { h.run(x, create, judge) })
+			interleave.Check(t, o, func(x *interleave.Run) { h.run(x, k, judge) })
 			t.Logf("%d different histories", judge.Judged())
 		})
 	}
 }
 
-func (h *History) run(x *interleave.Run, create func(n int64) Semaphore, judge *spec.Judge) {
-	s := create(h.Size)
+func (h *History) run(x *interleave.Run, k Kind, judge *spec.Judge) {
+	s := k.New(h.Size)
 	x.Name("s", s)
 	cs := make([]Client, len(h.Clients))
 	ctx := x.NewContext()
 	for i, f := range h.Clients {
-		cs[i] = Client{S: s, x: x, id: i}
+		cs[i] = Client{S: s, k: k, x: x, id: i}
 		x.Go("client"+string(rune('1'+i)), func() { f(&cs[i], ctx) })
 	}
 	if h.Cancel {

@@ -22,8 +22,8 @@ var resizes = []test{
 	{"CloseAgainstAcquire", closeAgainstAcquire},
 }
 
-func resizeGrowthServesTheQueue(t *testing.T, create func(int64) Semaphore) {
-	s := create(2)
+func resizeGrowthServesTheQueue(t *testing.T, k Kind) {
+	s := k.New(2)
 	require.NoError(t, s.Acquire(bg, 2))
 	a, b := Queued(t, bg, s, 1), Queued(t, bg, s, 2)
 	s.Resize(4)
@@ -37,8 +37,8 @@ func resizeGrowthServesTheQueue(t *testing.T, create func(int64) Semaphore) {
 	RequireIdle(t, s)
 }
 
-func resizeEndsRequestsThatBecameTooLarge(t *testing.T, create func(int64) Semaphore) {
-	s := create(4)
+func resizeEndsRequestsThatBecameTooLarge(t *testing.T, k Kind) {
+	s := k.New(4)
 	require.NoError(t, s.Acquire(bg, 2))
 	large := Queued(t, bg, s, 4)
 	small := Queued(t, bg, s, 1)
@@ -54,8 +54,8 @@ func resizeEndsRequestsThatBecameTooLarge(t *testing.T, create func(int64) Semap
 	RequireIdle(t, s)
 }
 
-func resizeToNothing(t *testing.T, create func(int64) Semaphore) {
-	s := create(1)
+func resizeToNothing(t *testing.T, k Kind) {
+	s := k.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
 	a, b := Queued(t, bg, s, 1), Queued(t, bg, s, 1)
 	s.Resize(0)
@@ -71,8 +71,8 @@ func resizeToNothing(t *testing.T, create func(int64) Semaphore) {
 }
 
 // However the size has changed, when it is what it was no more permits are held than before.
-func resizeDownAndUpAdmitsNoMore(t *testing.T, create func(int64) Semaphore) {
-	s := create(4)
+func resizeDownAndUpAdmitsNoMore(t *testing.T, k Kind) {
+	s := k.New(4)
 	require.NoError(t, s.Acquire(bg, 4))
 	a, b := Queued(t, bg, s, 2), Queued(t, bg, s, 2)
 	for range 3 {
@@ -92,13 +92,13 @@ func resizeDownAndUpAdmitsNoMore(t *testing.T, create func(int64) Semaphore) {
 }
 
 // Legal releases never panic, whatever Resize does meanwhile, and afterwards everything is there.
-func resizeAgainstEverything(t *testing.T, create func(int64) Semaphore) {
+func resizeAgainstEverything(t *testing.T, k Kind) {
 	rounds := 20000
 	if testing.Short() {
 		rounds = 2000
 	}
 	locktest.AtEveryProcs(t, func(t *testing.T) {
-		s := create(4)
+		s := k.New(4)
 		var users, resizer sync.WaitGroup
 		stop := make(chan struct{})
 		resizer.Go(func() {
@@ -129,8 +129,8 @@ func resizeAgainstEverything(t *testing.T, create func(int64) Semaphore) {
 	})
 }
 
-func closeWakesAll(t *testing.T, create func(int64) Semaphore) {
-	s := create(2)
+func closeWakesAll(t *testing.T, k Kind) {
+	s := k.New(2)
 	require.NoError(t, s.Acquire(bg, 1))
 	a, b, c := Queued(t, bg, s, 2), Queued(t, bg, s, 1), Queued(t, bg, s, 1)
 	s.Close()
@@ -149,10 +149,10 @@ func closeWakesAll(t *testing.T, create func(int64) Semaphore) {
 }
 
 // Everybody who waits, or is about to, hears of the close; nobody is left behind.
-func closeAgainstAcquire(t *testing.T, create func(int64) Semaphore) {
+func closeAgainstAcquire(t *testing.T, k Kind) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		for range 200 {
-			s := create(1)
+			s := k.New(1)
 			var wg sync.WaitGroup
 			for range 4 {
 				wg.Go(func() {

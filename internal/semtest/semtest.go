@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A Semaphore is what the tests are about.
@@ -26,23 +27,44 @@ type Semaphore interface {
 	Waiting() int64
 }
 
-// A test gets a function that makes semaphores of a given size.
+// A Future is a request of permits that is waited for by polling or by a channel.
+type Future interface {
+	Init(s Semaphore, n int64)
+	Poll(w waiter.Waker) bool
+	Done() <-chan struct{}
+	Complete() bool
+	Err() error
+	Cancel()
+}
+
+// A Kind of semaphores.
+type Kind struct {
+	New       func(n int64) Semaphore
+	NewFuture func() Future // nil: there are none
+	Delegates bool          // to another kind, of which the large histories are explored
+}
+
+// A test gets what it is about.
 type test struct {
 	name string
-	run  func(t *testing.T, create func(n int64) Semaphore)
+	run  func(t *testing.T, k Kind)
 }
 
 // A Known is a test that a semaphore does not pass yet, and why.
 type Known struct{ Test, Why string }
 
-// Run runs all tests on the semaphores that create makes, and skips the known ones.
-func Run(t *testing.T, create func(n int64) Semaphore, known ...Known) {
+// Run runs all tests on semaphores of a kind, and skips the known ones.
+func Run(t *testing.T, k Kind, known ...Known) {
 	t.Helper()
-	for _, tests := range [][]test{basics, cancels, resizes, stresses, bubbles} {
+	groups := [][]test{basics, cancels, resizes, stresses, bubbles}
+	if k.NewFuture != nil {
+		groups = append(groups, futures, futureBubbles)
+	}
+	for _, tests := range groups {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
 				skipKnown(t, test.name, known)
-				test.run(t, create)
+				test.run(t, k)
 			})
 		}
 	}

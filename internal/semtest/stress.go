@@ -24,6 +24,7 @@ var stresses = []test{
 // A stress uses a semaphore in every way, and knows how many permits are held.
 type stress struct {
 	t      *testing.T
+	k      Kind
 	s      Semaphore
 	most   int64 // how many permits are acquired at most
 	bound  int64 // how many may be held at a time
@@ -49,14 +50,18 @@ func (x *stress) hold(n int64) {
 	x.s.Release(n)
 }
 
-// one acquires up to most permits in some way, and gives them back.
-func (x *stress) one(rng *rand.Rand) {
+// one acquires up to most permits in some way, and gives them back. f is nil if there are no futures.
+func (x *stress) one(rng *rand.Rand, f Future) {
 	n := 1 + rng.Int64N(x.most)
 	if rng.IntN(2) == 0 {
 		n = 1
 	}
-	got := false
-	switch rng.IntN(8) {
+	got, ways := false, 8
+	if f != nil {
+		ways = 12
+		defer f.Cancel()
+	}
+	switch rng.IntN(ways) {
 	case 0, 1:
 		got = x.s.Acquire(x.shared, n) == nil
 	case 2:
@@ -74,6 +79,21 @@ func (x *stress) one(rng *rand.Rand) {
 		got = x.s.AcquireTimeout(time.Duration(rng.IntN(3000)), n) == nil
 	case 7:
 		got = x.s.TryAcquire(n)
+	case 8, 9: // a future that is polled a few times, with another waker each time, and dropped, sometimes when it is complete
+		f.Init(x.s, n)
+		for range rng.IntN(4) {
+			if f.Poll(new(counter)) {
+				got = rng.IntN(4) > 0 && f.Err() == nil
+				break
+			}
+		}
+	case 10, 11: // a future in a select that may give up
+		f.Init(x.s, n)
+		select {
+		case <-f.Done():
+			got = rng.IntN(2) == 0 && f.Err() == nil
+		case <-time.After(time.Duration(rng.IntN(3000))):
+		}
 	}
 	if got {
 		x.hold(n)
@@ -86,8 +106,12 @@ func (x *stress) run(rounds int) {
 	for g := range 8 {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(g), 1))
+			var f Future
+			if x.k.NewFuture != nil {
+				f = x.k.NewFuture()
+			}
 			for range rounds {
-				x.one(rng)
+				x.one(rng, f)
 			}
 		})
 	}
@@ -95,12 +119,12 @@ func (x *stress) run(rounds int) {
 }
 
 // Cancels and timeouts at every point of a wait, against releases and tries: no permit is lost or made, nobody is left behind.
-func stressConservesPermits(t *testing.T, create func(int64) Semaphore) {
+func stressConservesPermits(t *testing.T, k Kind) {
 	for _, size := range []int64{1, 3} {
 		locktest.AtEveryProcs(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(bg)
 			defer cancel()
-			x := &stress{t: t, s: create(size), most: size, bound: size, shared: ctx, whole: true}
+			x := &stress{t: t, k: k, s: k.New(size), most: size, bound: size, shared: ctx, whole: true}
 			x.run(locktest.Scaled(8000))
 			require.Zero(t, x.held.Load())
 			RequireIdle(t, x.s)
@@ -111,23 +135,23 @@ func stressConservesPermits(t *testing.T, create func(int64) Semaphore) {
 }
 
 // The same while the size changes. Some requests are too large then, and some have been granted before.
-func stressWithResizeConservesPermits(t *testing.T, create func(int64) Semaphore) {
-	stressWithResize(t, create, math.MaxInt64)
+func stressWithResizeConservesPermits(t *testing.T, k Kind) {
+	stressWithResize(t, k, math.MaxInt64)
 }
 
-func stressWithResizeHoldsNoMoreThanTheLargestSize(t *testing.T, create func(int64) Semaphore) {
-	stressWithResize(t, create, mostWithResize)
+func stressWithResizeHoldsNoMoreThanTheLargestSize(t *testing.T, k Kind) {
+	stressWithResize(t, k, mostWithResize)
 }
 
 const mostWithResize = 4
 
-func stressWithResize(t *testing.T, create func(int64) Semaphore, bound int64) {
+func stressWithResize(t *testing.T, k Kind, bound int64) {
 	t.Helper()
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		const most = mostWithResize
 		ctx, cancel := context.WithCancel(bg)
 		defer cancel()
-		x := &stress{t: t, s: create(most), most: most, bound: bound, shared: ctx}
+		x := &stress{t: t, k: k, s: k.New(most), most: most, bound: bound, shared: ctx}
 		stop := make(chan struct{})
 		var resizer sync.WaitGroup
 		resizer.Go(func() {

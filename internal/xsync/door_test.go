@@ -19,7 +19,7 @@ import (
 // core has the folders and files whose code reaches atomics, mutexes, pools and sleeps through the door only, so that an
 // explorer of interleavings sees every step that matters.
 var core = []string{
-	"waiter", "internal/engine", "internal/parking", "internal/chains", "sync", "twa",
+	"waiter", "internal/engine", "internal/future", "internal/parking", "internal/chains", "sync", "twa",
 	// The executor's own concurrency; its other files use timers, contexts, coroutines and the pool.
 	"runtime/task.go", "runtime/queue.go", "runtime/worker.go", "runtime/idle.go", "runtime/registry.go", "runtime/context.go",
 	"runtime/completion.go", "runtime/future.go", "runtime/select.go", "runtime/join.go", "runtime/dump.go",
@@ -30,6 +30,7 @@ var exceptions = []exception{
 	{"waiter/context.go", "context.AfterFunc", "how a real context tells its watch; models have a twin of the file"},
 	{"sync/mutex/packed.go", `import "sync"`, "Locker, the interface"},
 	{"sync/rwlock/rwlock.go", `import "sync"`, "Locker, the interface"},
+	{"sync/capacitor/wrap.go", `import "sync"`, "Locker, the interface"},
 	{"sync/mutex/pointer.go", `import "unsafe"`, "two bits in an address; what happens to them goes through the door"},
 	{"waiter/context.go", "runtime.AddCleanup", "the same for a context that is dropped"},
 }

@@ -3,12 +3,10 @@
 package mutex_test
 
 import (
-	"context"
 	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -60,37 +58,6 @@ func TestPackedSizeIsAsDocumented(t *testing.T) {
 }
 
 var packed mutex.Packed // on the heap
-
-func TestWaitingAllocatesNothing(t *testing.T) {
-	locktest.SkipUnderRace(t)
-	ctx, cancel := context.WithCancel(bg)
-	defer cancel()
-	for name, lock := range map[string]func(m *mutex.Mutex){
-		"lock":    func(m *mutex.Mutex) { m.Lock() },
-		"context": func(m *mutex.Mutex) { _ = m.LockContext(ctx) },
-		"timeout": func(m *mutex.Mutex) { m.LockTimeout(time.Hour) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			var m mutex.Mutex
-			require.Zero(t, locktest.AllocsPerWait(&m, m.Lock, m.Unlock, func() {
-				lock(&m)
-				m.Unlock()
-			}))
-		})
-	}
-}
-
-func TestSleepingAllocatesNothing(t *testing.T) {
-	locktest.SkipUnderRace(t)
-	ctx, cancel := context.WithCancel(bg)
-	defer cancel()
-	forEachTwoBit(t, func(t *testing.T, m twoBit) {
-		require.Zero(t, locktest.AllocsPerWait(m, m.Lock, m.Unlock, func() {
-			_ = m.LockContext(ctx)
-			m.Unlock()
-		}))
-	})
-}
 
 func TestFastPathsAreInlined(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 4 {

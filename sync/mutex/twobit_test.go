@@ -11,16 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/mutextest"
 	"github.com/farad-go/farad/sync/mutex"
 )
-
-// A twoBit is a lock of two bits, whichever it is.
-type twoBit interface {
-	sync.Locker
-	TryLock() bool
-	LockContext(ctx context.Context) error
-	Waiting() int
-}
 
 // A packedLock is one of several in a word.
 type packedLock struct {
@@ -34,79 +27,38 @@ func (l packedLock) LockContext(ctx context.Context) error { return l.p.LockCont
 func (l packedLock) Unlock()                               { l.p.Unlock(l.i) }
 func (l packedLock) Waiting() int                          { return l.p.Waiting(l.i) }
 
+// twoBits make locks of each kind.
+var twoBits = map[string]func() mutextest.Small{
+	"word":    func() mutextest.Small { return new(mutex.Word) },
+	"pointer": func() mutextest.Small { return new(mutex.Pointer[int]) },
+	"packed":  func() mutextest.Small { return packedLock{mutex.NewPacked(40), 17} },
+}
+
 // forEachTwoBit runs f for each kind.
-func forEachTwoBit(t *testing.T, f func(t *testing.T, m twoBit)) {
+func forEachTwoBit(t *testing.T, f func(t *testing.T, m mutextest.Small)) {
 	t.Helper()
-	t.Run("word", func(t *testing.T) { f(t, new(mutex.Word)) })
-	t.Run("pointer", func(t *testing.T) { f(t, new(mutex.Pointer[int])) })
-	t.Run("packed", func(t *testing.T) { f(t, packedLock{mutex.NewPacked(40), 17}) })
+	for name, create := range twoBits {
+		t.Run(name, func(t *testing.T) { f(t, create()) })
+	}
 }
 
-func TestTwoBitsExclude(t *testing.T) {
-	forEachTwoBit(t, func(t *testing.T, m twoBit) {
-		locktest.AtEveryProcs(t, func(t *testing.T) {
-			var wg sync.WaitGroup
-			inside, entered := 0, 0 // the race detector sees who gets in wrongly
-			for g := range 8 {
-				wg.Go(func() {
-					for i := range 2000 {
-						switch (g + i) % 3 {
-						case 0:
-							m.Lock()
-						case 1:
-							if !m.TryLock() {
-								continue
-							}
-						default:
-							ctx, cancel := context.WithTimeout(bg, time.Duration(i%50)*time.Microsecond)
-							err := m.LockContext(ctx)
-							cancel()
-							if err != nil {
-								continue
-							}
-						}
-						inside++
-						if inside != 1 {
-							t.Error("not alone")
-						}
-						entered++
-						if i%16 == 0 {
-							runtime.Gosched()
-						}
-						inside--
-						m.Unlock()
-					}
-				})
-			}
-			wg.Wait()
-			require.NotZero(t, entered)
-			require.Zero(t, m.Waiting())
-			require.True(t, m.TryLock(), "the lock was lost")
-			m.Unlock()
-		})
-	})
+// What all mutexes promise but for their order.
+func TestTwoBitsContract(t *testing.T) {
+	for name, create := range twoBits {
+		t.Run(name, func(t *testing.T) { mutextest.RunSmall(t, create) })
+	}
 }
 
-func TestTwoBitsAreSeen(t *testing.T) {
-	forEachTwoBit(t, func(t *testing.T, m twoBit) {
-		require.True(t, m.TryLock())
-		require.False(t, m.TryLock())
-		m.Unlock()
+func TestTwoBitsNameThePackage(t *testing.T) {
+	forEachTwoBit(t, func(t *testing.T, m mutextest.Small) {
 		require.PanicsWithValue(t, "mutex: unlock of unlocked mutex", m.Unlock)
-		require.True(t, m.TryLock(), "the panic has changed something")
-		m.Unlock()
-		require.PanicsWithValue(t, "mutex: nil context", func() { _ = m.LockContext(nil) }) //nolint:staticcheck // on purpose
-		done, cancel := context.WithCancel(bg)
-		cancel()
-		require.ErrorIs(t, m.LockContext(done), context.Canceled)
-		require.True(t, m.TryLock(), "a done context has locked")
-		m.Unlock()
+		require.PanicsWithValue(t, "mutex: nil context", func() { _ = m.LockContext(nil) }) //nolint:staticcheck // nil on purpose
 	})
 }
 
 // Sleepers are woken one by one, oldest first, and who gives up does not swallow a wake.
 func TestTwoBitsWakeOneByOne(t *testing.T) {
-	forEachTwoBit(t, func(t *testing.T, m twoBit) {
+	forEachTwoBit(t, func(t *testing.T, m mutextest.Small) {
 		m.Lock()
 		order := make(chan int, 3)
 		ctx, cancel := context.WithCancel(bg)
@@ -136,7 +88,7 @@ func TestTwoBitsWakeOneByOne(t *testing.T) {
 // One goroutine holds the lock nearly all the time, and takes it again as soon as it has unlocked it: who sleeps is woken in
 // vain, and must get it all the same.
 func TestTwoBitsStarveNobody(t *testing.T) {
-	forEachTwoBit(t, func(t *testing.T, m twoBit) {
+	forEachTwoBit(t, func(t *testing.T, m mutextest.Small) {
 		stop, done := make(chan struct{}), make(chan struct{})
 		var holder sync.WaitGroup
 		holder.Go(func() {

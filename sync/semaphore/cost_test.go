@@ -36,23 +36,28 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 		"timeout":     func(s *semaphore.Semaphore) error { return s.AcquireTimeout(time.Hour, 1) },
 		"two":         func(s *semaphore.Semaphore) error { s.Release(1); return s.Acquire(bg, 2) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			size := int64(1)
-			if name == "two" {
-				size = 2
-			}
-			s := semaphore.New(size)
-			hold := func() { require.True(t, s.TryAcquire(size)) }
-			letGo := func() { s.Release(1) }
-			require.Less(t, locktest.AllocsPerWait(s, hold, letGo, func() {
-				if err := acquire(s); err != nil {
-					t.Error(err)
+		for kind, opts := range kinds {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				size := int64(1)
+				if name == "two" {
+					size = 2
 				}
-				s.Release(size)
-			}), 0.05)
-		})
+				s := semaphore.New(size, opts...)
+				hold := func() { require.True(t, s.TryAcquire(size)) }
+				letGo := func() { s.Release(1) }
+				require.Less(t, locktest.AllocsPerWait(s, hold, letGo, func() {
+					if err := acquire(s); err != nil {
+						t.Error(err)
+					}
+					s.Release(size)
+				}), 0.05)
+			})
+		}
 	}
 }
+
+// kinds are the semaphores that cost nothing in the steady state.
+var kinds = map[string][]semaphore.Option{"plain": nil, "array": {semaphore.WithWaitingArray(nil)}}
 
 type ctxKey struct{}
 
@@ -65,44 +70,50 @@ type foreignContext struct {
 func (c *foreignContext) Done() <-chan struct{} { return c.done }
 
 func TestFutureAllocatesNothing(t *testing.T) {
-	s := semaphore.New(1)
-	var f semaphore.AcquireFuture
-	var w counter
-	f.Init(s, 1)
-	f.Done() // makes the channel
-	s.Release(1)
-	round := func() {
-		_ = s.TryAcquire(1)
-		f.Cancel()
-		f.Init(s, 1)
-		f.Poll(&w)
-		f.Poll(&w)
-		done := f.Done()
-		s.Release(1)
-		<-done
-		if f.Err() != nil {
-			t.Error("not granted")
-		}
-		s.Release(1)
+	for kind, opts := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			s := semaphore.New(1, opts...)
+			var f semaphore.AcquireFuture
+			var w counter
+			f.Init(s, 1)
+			f.Done() // makes the channel
+			s.Release(1)
+			round := func() {
+				_ = s.TryAcquire(1)
+				f.Cancel()
+				f.Init(s, 1)
+				f.Poll(&w)
+				f.Poll(&w)
+				done := f.Done()
+				s.Release(1)
+				<-done
+				if f.Err() != nil {
+					t.Error("not granted")
+				}
+				s.Release(1)
+			}
+			require.NoError(t, f.Err())
+			require.Zero(t, testing.AllocsPerRun(200, round))
+			requireIdle(t, s)
+		})
 	}
-	require.NoError(t, f.Err())
-	require.Zero(t, testing.AllocsPerRun(200, round))
-	requireIdle(t, s)
 }
 
 func TestUncontendedAllocatesNothing(t *testing.T) {
-	s := semaphore.New(2)
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
-	require.Zero(t, testing.AllocsPerRun(200, func() {
-		_ = s.Acquire(ctx, 1)
-		_ = s.TryAcquire(1)
-		s.Release(2)
-	}))
-	require.EqualValues(t, 1, testing.AllocsPerRun(200, func() {
-		p, _ := s.TryAcquirePermit(1)
-		p.Release()
-	}), "a permit handle is one allocation")
+	for kind, opts := range kinds {
+		s := semaphore.New(2, opts...)
+		require.Zero(t, testing.AllocsPerRun(200, func() {
+			_ = s.Acquire(ctx, 1)
+			_ = s.TryAcquire(1)
+			s.Release(2)
+		}), kind)
+		require.EqualValues(t, 1, testing.AllocsPerRun(200, func() {
+			p, _ := s.TryAcquirePermit(1)
+			p.Release()
+		}), "%s: a permit handle is one allocation", kind)
+	}
 }
 
 func TestNewAllocatesNothingBesides(t *testing.T) {
@@ -173,12 +184,18 @@ func TestDependencies(t *testing.T) {
 
 func TestGivingUpAllocatesNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
-	s := semaphore.New(1)
-	require.NoError(t, s.Acquire(bg, 1))
-	require.Zero(t, testing.AllocsPerRun(200, func() {
-		if s.AcquireTimeout(20*time.Microsecond, 1) == nil {
-			panic("acquired")
-		}
-	}))
-	s.Release(1)
+	for kind, opts := range kinds {
+		s := semaphore.New(1, opts...)
+		require.NoError(t, s.Acquire(bg, 1))
+		var f semaphore.AcquireFuture
+		require.Zero(t, testing.AllocsPerRun(200, func() {
+			if s.AcquireTimeout(20*time.Microsecond, 1) == nil {
+				panic("acquired")
+			}
+			f.Init(s, 1)
+			f.Poll(nil)
+			f.Cancel()
+		}), kind)
+		s.Release(1)
+	}
 }

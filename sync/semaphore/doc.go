@@ -45,6 +45,11 @@
 // A goroutine that waits is durably blocked, unless with a context from outside the bubble: then Go says no. One semaphore may be used in one bubble, outside, and in another, one
 // after the other; waiting inside while others release outside is something that Go itself does not support.
 //
+// # Policies
+//
+// [WithWaitingArray] has the permits counted by package twa, for semaphores that many processors use all the time and that are hardly
+// ever exhausted.
+//
 // # How it works
 //
 // See docs/design/semaphore.md in the repository, and internal/engine/engine.go for the invariants. The algorithm is

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -85,6 +86,23 @@ func ExampleOption() {
 	fmt.Println(first.Poll(nil), second.Poll(nil), second.Err())
 	first.Cancel()
 	// Output: false true farad: too many waiters
+}
+
+// Where many processors acquire and release all the time, they do it by additions, which nobody has to repeat.
+func ExampleWithWaitingArray() {
+	own := twa.NewArray(1024) // or nil: where all such semaphores of the process have their waiters
+	sem := semaphore.New(2, semaphore.WithWaitingArray(own))
+	sem.TryAcquire(2)
+
+	var f semaphore.AcquireFuture // as with any semaphore
+	f.Init(sem, 1)
+	fmt.Println(f.Poll(nil), sem.Waiting())
+	sem.Release(2)
+	fmt.Println(f.Poll(nil), f.Err(), sem.Available(), "of", sem.Size())
+	sem.Release(1)
+	// Output:
+	// false 1
+	// true <nil> 1 of 2
 }
 
 // A goroutine waits for a permit and for something else.

@@ -37,6 +37,7 @@ import (
 type AcquireFuture struct {
 	_ noCopy
 	f engine.Future
+	p future // of the policy, if the semaphore has one; otherwise nil
 }
 
 // Init makes f a request for n permits of s, not yet started. It panics if n is negative, s is nil, or the last
@@ -51,6 +52,15 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	if !f.f.Init(&s.e, base, n) {
 		panic("semaphore: Init of a future whose request has not ended")
 	}
+	switch {
+	case s.p != nil:
+		if p := s.p.request(f.p, n); p != f.p { // Complete may be looking
+			f.p = p
+		}
+	case f.p != nil:
+		f.p.requireEnded()
+		f.p = nil
+	}
 }
 
 // Poll reports whether the request is complete, and starts it if it was not started. If it is not complete, w will be
@@ -58,6 +68,9 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 // owner who will come back without being woken. Wakers may be called spuriously.
 func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 	f.check()
+	if f.p != nil {
+		return f.p.Poll(w)
+	}
 	return f.f.Poll(w)
 }
 
@@ -66,24 +79,40 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 // next round it starts empty.
 func (f *AcquireFuture) Done() <-chan struct{} {
 	f.check()
+	if f.p != nil {
+		return f.p.Done()
+	}
 	return f.f.Done()
 }
 
 // Complete reports whether the request has ended. It changes nothing, does not start the request, and may be called from any
 // goroutine at any time, as no other method may: it is for those who watch over a future that its owner neglects. After an
-// Init it speaks of the earlier request until the new one is started; after a Cancel it is false.
-func (f *AcquireFuture) Complete() bool { return f.f.Complete() }
+// Init it speaks of the earlier request until the new one is started; after a Cancel it is false. (Only an Init for a semaphore with a
+// waiting array after one without, or the reverse, must not run at the same time.)
+func (f *AcquireFuture) Complete() bool {
+	if f.p != nil {
+		return f.p.Complete()
+	}
+	return f.f.Complete()
+}
 
 // Err returns nil if the request has been granted: the permits are the caller's then. It returns ErrPending if there
 // is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire does.
 func (f *AcquireFuture) Err() error {
 	f.check()
+	if f.p != nil {
+		return f.p.Err()
+	}
 	return f.f.Err()
 }
 
 // Cancel ends the round, and gives back what was granted but not taken. If a release is just about to grant the
 // request, Cancel does not wait for it: the later of the two passes the permits on, once.
 func (f *AcquireFuture) Cancel() {
+	if f.p != nil {
+		f.p.Cancel()
+		return
+	}
 	f.f.Cancel()
 }
 

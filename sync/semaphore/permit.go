@@ -87,7 +87,8 @@ func (p *Permit) Split(n int64) *Permit {
 }
 
 // Merge moves all permits of q, which may be nil, into p, and leaves q empty. It panics, and moves nothing, if they
-// are of different semaphores or p is nil. Merging a handle into itself does nothing.
+// are of different semaphores or p is nil. Merging a handle into itself does nothing. To those who use the handles at the same time it
+// is two steps: in between the permits are held, but in neither.
 func (p *Permit) Merge(q *Permit) {
 	if q == nil || p == q {
 		return

@@ -38,20 +38,3 @@ func TestResizeLeavesADebt(t *testing.T) {
 	s.Release(1)
 	requireIdle(t, s)
 }
-
-func TestCloseEndsFutures(t *testing.T) {
-	s := semaphore.New(2)
-	require.NoError(t, s.Acquire(bg, 1))
-	a := queued(t, bg, s, 2)
-	var f semaphore.AcquireFuture
-	f.Init(s, 1)
-	done := f.Done()
-	s.Close()
-	require.ErrorIs(t, locktest.Receive(t, a), semaphore.ErrClosed)
-	locktest.Receive(t, done)
-	require.ErrorIs(t, f.Err(), semaphore.ErrClosed)
-	f.Cancel()
-	require.EqualValues(t, 1, s.Available())
-	s.Release(1)
-	requireIdle(t, s)
-}

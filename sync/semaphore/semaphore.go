@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -41,6 +42,7 @@ const base = 0
 type Semaphore struct {
 	_ noCopy
 	e engine.Engine
+	p policy           // nil: none; otherwise it has the permits, and the engine none, so that every fast path fails
 	_ cpu.CacheLinePad // two semaphores side by side do not slow each other down
 }
 
@@ -53,7 +55,11 @@ func (*noCopy) Unlock() {}
 // An Option changes how New makes a semaphore.
 type Option func(*options)
 
-type options struct{ engine.Options }
+type options struct {
+	engine.Options
+	array *twa.Array // nil: that of the process
+	twa   bool
+}
 
 // WithMaxWaiting lets at most n requests wait, n > 0. An acquire that would be one more fails at once with
 // ErrQueueFull: under overload a queue that only grows helps nobody. WithMaxWaiting panics if n is not positive; for
@@ -65,7 +71,14 @@ func WithMaxWaiting(n int) Option {
 	return func(o *options) { o.MaxWaiting = n }
 }
 
-// New returns a semaphore of n permits, all free. It panics if n is negative.
+// WithWaitingArray lets those who wait sleep in a waiting array, a, or that of the process if a is nil, and has the semaphore work as
+// a [twa.Semaphore] does: to acquire is one addition, however many do so at once. The promises are the same but for three: see there
+// for Available, Resize, and what Release may fail to notice. It cannot be had together with WithMaxWaiting.
+func WithWaitingArray(a *twa.Array) Option {
+	return func(o *options) { o.array, o.twa = a, true }
+}
+
+// New returns a semaphore of n permits, all free. It panics if n is negative, or the options contradict each other.
 func New(n int64, opts ...Option) *Semaphore {
 	if n < 0 {
 		panic("semaphore: negative size")
@@ -79,7 +92,14 @@ func New(n int64, opts ...Option) *Semaphore {
 	for _, opt := range opts {
 		opt(o)
 	}
-	s.e.Init(base, min(n, MaxPermits), &o.Options)
+	if !o.twa {
+		s.e.Init(base, min(n, MaxPermits), &o.Options)
+		return s
+	}
+	if o.MaxWaiting > 0 {
+		panic("semaphore: WithMaxWaiting and WithWaitingArray")
+	}
+	s.p = newArrayPolicy(n, o.array)
 	return s
 }
 
@@ -106,6 +126,9 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 			return nil
 		}
 	}
+	if s.p != nil {
+		return s.p.Acquire(ctx, n)
+	}
 	return s.e.Acquire(ctx, base, n, engine.AtBack)
 }
 
@@ -120,6 +143,8 @@ func (s *Semaphore) acquireNothing(ctx context.Context, n int64) error {
 		panic("semaphore: nil context")
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case s.p != nil:
+		return s.p.Acquire(ctx, n)
 	case s.e.IsClosed():
 		return ErrClosed
 	}
@@ -138,6 +163,8 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 		return s.acquireNothing(context.Background(), n)
 	case s.e.TryAcquire(base, n):
 		return nil
+	case s.p != nil:
+		return s.p.AcquireTimeout(d, n)
 	}
 	return s.e.AcquireTimeout(d, base, n, engine.AtBack)
 }
@@ -153,7 +180,7 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 			return true
 		}
 	}
-	return false
+	return s.p != nil && s.p.TryAcquire(n)
 }
 
 // Release returns n permits. They go to those who wait, in order, and what is left becomes free. Any goroutine may
@@ -166,30 +193,47 @@ func (s *Semaphore) Release(n int64) {
 	if o := s.e.Look(); n > 0 && s.e.Returns(o, n) && s.e.Give(o, n) {
 		return
 	}
-	if n <= 0 || !s.e.Release(base, n) {
-		releaseNothing(n)
+	if s.p != nil || n <= 0 || !s.e.Release(base, n) {
+		s.releaseElse(n)
 	}
 }
 
-// releaseNothing is Release for the calls that return no permits: none, or too many, or a negative number.
-func releaseNothing(n int64) {
+// releaseElse is Release for the calls that return nothing to the engine: no permits, or too many, or those of a policy.
+func (s *Semaphore) releaseElse(n int64) {
 	switch {
 	case n < 0:
 		panic("semaphore: release of a negative number of permits")
+	case n > 0 && s.p != nil:
+		s.p.Release(n)
 	case n > 0:
 		panic("semaphore: released more than held")
 	}
 }
 
 // Size returns how many permits there are in all, free or held.
-func (s *Semaphore) Size() int64 { return s.e.Size(base) }
+func (s *Semaphore) Size() int64 {
+	if s.p != nil {
+		return s.p.Size()
+	}
+	return s.e.Size(base)
+}
 
 // Available returns how many permits are not held, which others may already be waiting for. It is negative while
 // Resize has left more held than there are. The number may be out of date when the caller looks at it.
-func (s *Semaphore) Available() int64 { return s.e.Available(base) }
+func (s *Semaphore) Available() int64 {
+	if s.p != nil {
+		return s.p.Available()
+	}
+	return s.e.Available(base)
+}
 
 // Waiting returns how many requests wait. The number may be out of date when the caller looks at it.
-func (s *Semaphore) Waiting() int64 { return int64(s.e.Waiting()) }
+func (s *Semaphore) Waiting() int64 {
+	if s.p != nil {
+		return s.p.Waiting()
+	}
+	return int64(s.e.Waiting())
+}
 
 // Resize changes the number of permits to n. New permits go to those who wait first. If more than n are held, nothing
 // is taken from anybody: the next releases make up for the difference before anyone is served again. Requests that
@@ -199,12 +243,22 @@ func (s *Semaphore) Resize(n int64) {
 	if n < 0 {
 		panic("semaphore: negative size")
 	}
+	if s.p != nil {
+		s.p.Resize(n)
+		return
+	}
 	s.e.Resize(base, min(n, MaxPermits))
 }
 
 // Close ends all waiting requests, and all later ones, with ErrClosed. What is held stays held until it is released.
 // Closing twice is harmless.
-func (s *Semaphore) Close() { s.e.Close() }
+func (s *Semaphore) Close() {
+	if s.p != nil {
+		s.p.Close()
+		return
+	}
+	s.e.Close()
+}
 
 // Weighted is the name under which users of golang.org/x/sync/semaphore know this type. See the package documentation
 // for the differences.

@@ -3,11 +3,9 @@ package semaphore_test
 import (
 	"context"
 	"math"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
@@ -17,7 +15,7 @@ import (
 
 // The promises that all semaphores make.
 func TestContract(t *testing.T) {
-	semtest.Run(t, func(n int64) semtest.Semaphore { return semaphore.New(n) })
+	semtest.Run(t, kind())
 }
 
 func TestPanicsNameThePackage(t *testing.T) {
@@ -28,9 +26,24 @@ func TestPanicsNameThePackage(t *testing.T) {
 		"semaphore: released more than held":                 func() { s.Release(1) },
 		"semaphore: release of a negative number of permits": func() { s.Release(-1) },
 		"semaphore: negative size":                           func() { s.Resize(-1) },
+		"semaphore: future of a nil semaphore":               func() { new(semaphore.AcquireFuture).Init(nil, 1) },
+		"semaphore: future of a negative number of permits":  func() { new(semaphore.AcquireFuture).Init(s, -1) },
+		"semaphore: future without Init":                     func() { new(semaphore.AcquireFuture).Poll(nil) },
+		"semaphore: merge of permits of different semaphores": func() {
+			var none *semaphore.Permit
+			none.Merge(new(semaphore.Permit))
+		},
 	} {
 		require.PanicsWithValue(t, msg, f)
 	}
+	requireIdle(t, s)
+}
+
+// As with a context that is done.
+func TestTimeoutThatIsOverDoesNotEvenAcquireNothing(t *testing.T) {
+	s := semaphore.New(1)
+	require.ErrorIs(t, s.AcquireTimeout(0, 0), context.DeadlineExceeded)
+	require.ErrorIs(t, s.AcquireTimeout(-1, 0), context.DeadlineExceeded)
 	requireIdle(t, s)
 }
 
@@ -84,71 +97,6 @@ func TestOverReleasePanicsWhoeverWaits(t *testing.T) {
 	requireIdle(t, s)
 }
 
-func TestGrantsAreFIFO(t *testing.T) {
-	locktest.AtEveryProcs(t, func(t *testing.T) {
-		s := semaphore.New(1)
-		require.NoError(t, s.Acquire(bg, 1))
-		const n = 50
-		ctx, cancel := context.WithCancel(bg)
-		defer cancel()
-		var order []int // guarded by the semaphore
-		var wg sync.WaitGroup
-		var futures [n]semaphore.AcquireFuture
-		for i := range n {
-			wg.Add(1)
-			switch i % 4 {
-			case 0, 1: // a blocked goroutine, with and without a context to watch
-				c := bg
-				if i%4 == 1 {
-					c = ctx
-				}
-				go func() {
-					defer wg.Done()
-					if assert.NoError(t, s.Acquire(c, 1)) {
-						order = append(order, i)
-						s.Release(1)
-					}
-				}()
-			case 2: // a goroutine in a select
-				done := futures[i].Done
-				futures[i].Init(s, 1)
-				go func() {
-					defer wg.Done()
-					select {
-					case <-done():
-					case <-ctx.Done():
-					}
-					if assert.NoError(t, futures[i].Err()) {
-						order = append(order, i)
-						s.Release(1)
-					}
-				}()
-			case 3: // a polled task
-				futures[i].Init(s, 1)
-				var poll wakerFunc
-				poll = func() {
-					go func() {
-						if futures[i].Poll(poll) && futures[i].Err() == nil {
-							order = append(order, i)
-							s.Release(1)
-							wg.Done()
-						}
-					}()
-				}
-				require.False(t, futures[i].Poll(poll))
-			}
-			locktest.AwaitWaiting(t, s, int64(i+1))
-		}
-		s.Release(1)
-		wg.Wait()
-		require.Len(t, order, n)
-		for i := range order {
-			require.Equal(t, i, order[i], "order of grants: %v", order)
-		}
-		requireIdle(t, s)
-	})
-}
-
 type wakerFunc func()
 
 func (f wakerFunc) Wake() { f() }
@@ -180,12 +128,12 @@ func TestMaxWaitingShedsLoad(t *testing.T) {
 	s := semaphore.New(1, semaphore.WithMaxWaiting(2))
 	require.NoError(t, s.Acquire(bg, 1))
 	a, b := queued(t, bg, s, 1), queued(t, bg, s, 1)
-	require.ErrorIs(t, s.Acquire(bg, 1), semaphore.ErrQueueFull)
-	require.ErrorIs(t, s.AcquireTimeout(time.Hour, 1), semaphore.ErrQueueFull)
 	var f semaphore.AcquireFuture
 	f.Init(s, 1)
 	require.True(t, f.Poll(nil))
 	require.ErrorIs(t, f.Err(), semaphore.ErrQueueFull)
+	require.ErrorIs(t, s.Acquire(bg, 1), semaphore.ErrQueueFull)
+	require.ErrorIs(t, s.AcquireTimeout(time.Hour, 1), semaphore.ErrQueueFull)
 	s.Release(1)
 	require.NoError(t, locktest.Receive(t, a))
 	c := queued(t, bg, s, 1)

@@ -1,0 +1,643 @@
+package semtest
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
+)
+
+// futures are the tests of a kind that has them.
+var futures = []test{
+	{"FuturePolls", futurePolls},
+	{"FutureCancelGivesBackWhatWasNotTaken", futureCancelGivesBackWhatWasNotTaken},
+	{"FutureIsReusable", futureIsReusable},
+	{"FutureInUseCannotBeInitialised", futureInUseCannotBeInitialised},
+	{"FutureWithoutInitPanics", futureWithoutInitPanics},
+	{"FutureOfABadNumberPanicsAndChangesNothing", futureOfABadNumberPanicsAndChangesNothing},
+	{"FutureErrors", futureErrors},
+	{"FutureOfNothingNeverWaits", futureOfNothingNeverWaits},
+	{"FutureDoneAfterPoll", futureDoneAfterPoll},
+	{"DoneAfterPollWakesThePoller", doneAfterPollWakesThePoller},
+	{"RepollWithAnotherWakerIsNeverLost", repollWithAnotherWakerIsNeverLost},
+	{"FutureRestartsAfterCancelDuringGrant", futureRestartsAfterCancelDuringGrant},
+	{"ReusedFutureIsPending", reusedFutureIsPending},
+	{"AnybodyMayAskWhetherAFutureIsComplete", anybodyMayAskWhetherAFutureIsComplete},
+	{"FutureIsNotOvertaken", futureIsNotOvertaken},
+	{"DroppedFutureLetsFollowersPass", droppedFutureLetsFollowersPass},
+	{"OneOfTwoFuturesIsDropped", oneOfTwoFuturesIsDropped},
+	{"WakerMayCancelAnotherFuture", wakerMayCancelAnotherFuture},
+	{"ResizeServesAndEndsFutures", resizeServesAndEndsFutures},
+	{"CloseEndsFutures", closeEndsFutures},
+	{"CloseLeavesGrantsToFutures", closeLeavesGrantsToFutures},
+}
+
+// counter is a waker that counts.
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) Wake() { c.n.Add(1) }
+
+// waking returns a waker, and a channel that gets a value for each wake.
+func waking() (waiter.Waker, <-chan struct{}) {
+	woken := make(chan struct{}, 8)
+	return waiter.WakerFunc(func() { woken <- struct{}{} }), woken
+}
+
+// request returns a future that is a request for n permits of s, not started.
+func (k Kind) request(s Semaphore, n int64) Future {
+	f := k.NewFuture()
+	f.Init(s, n)
+	return f
+}
+
+// queuedFuture returns a future that waits for n permits.
+func (k Kind) queuedFuture(t *testing.T, s Semaphore, n int64) Future {
+	t.Helper()
+	before := s.Waiting()
+	f := k.request(s, n)
+	require.False(t, f.Poll(nil))
+	require.Equal(t, before+1, s.Waiting())
+	return f
+}
+
+// requireGranted checks that f has got its n permits, and releases them.
+func requireGranted(t *testing.T, s Semaphore, f Future, n int64) {
+	t.Helper()
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
+	s.Release(n)
+}
+
+func futurePolls(t *testing.T, k Kind) {
+	s := k.New(1)
+	var w counter
+	f, g := k.request(s, 1), k.NewFuture()
+	require.ErrorIs(t, f.Err(), waiter.ErrPending)
+	require.True(t, f.Poll(&w), "a free permit is taken at once")
+	require.NoError(t, f.Err())
+	require.True(t, f.Poll(&w), "and stays taken")
+	g.Init(s, 1)
+	require.EqualValues(t, 0, s.Waiting(), "not started")
+	require.False(t, g.Poll(&w))
+	require.EqualValues(t, 1, s.Waiting())
+	require.ErrorIs(t, g.Err(), waiter.ErrPending)
+	require.Zero(t, w.n.Load())
+	f.Cancel() // it has been taken: the permit is ours to release
+	require.EqualValues(t, 0, s.Available())
+	s.Release(1)
+	require.EqualValues(t, 1, w.n.Load())
+	require.True(t, g.Poll(&w))
+	require.NoError(t, g.Err())
+	s.Release(1)
+	RequireIdle(t, s)
+}
+
+func futureCancelGivesBackWhatWasNotTaken(t *testing.T, k Kind) {
+	s := k.New(2)
+	f := k.NewFuture()
+	f.Cancel() // nothing to cancel
+	require.NoError(t, s.Acquire(bg, 2))
+	f.Init(s, 2)
+	f.Cancel() // not started
+	require.ErrorIs(t, f.Err(), waiter.ErrPending)
+	require.False(t, f.Poll(nil))
+	behind := Queued(t, bg, s, 1)
+	s.Release(2) // granted to f, who has not noticed
+	locktest.RequireBlocked(t, behind)
+	f.Cancel()
+	require.NoError(t, locktest.Receive(t, behind))
+	f.Cancel()
+	f.Cancel()
+	s.Release(1)
+	RequireIdle(t, s)
+
+	// The same by way of a select that chose another case.
+	require.NoError(t, s.Acquire(bg, 2))
+	f.Init(s, 2)
+	done := f.Done()
+	s.Release(2)
+	require.Len(t, done, 1)
+	f.Cancel()
+	RequireIdle(t, s)
+
+	// And when a poll has seen it complete, but something else was quicker: Err takes over, not Poll.
+	require.True(t, f.Poll(nil))
+	require.True(t, f.Poll(nil))
+	f.Cancel()
+	RequireIdle(t, s)
+
+	// Granted, and others have taken permits since: what it gives back is not the newest any more.
+	f.Init(s, 1)
+	require.True(t, f.Poll(nil))
+	require.True(t, s.TryAcquire(1))
+	f.Cancel()
+	require.EqualValues(t, 1, s.Available())
+	s.Release(1)
+	RequireIdle(t, s)
+
+	// Cancelled while it waits.
+	require.NoError(t, s.Acquire(bg, 2))
+	f.Init(s, 2)
+	require.False(t, f.Poll(nil), "a cancelled future starts again")
+	behind = Queued(t, bg, s, 1)
+	s.Release(1)
+	locktest.RequireBlocked(t, behind)
+	f.Cancel()
+	require.NoError(t, locktest.Receive(t, behind))
+	s.Release(2)
+	RequireIdle(t, s)
+}
+
+func futureIsReusable(t *testing.T, k Kind) {
+	s, other := k.New(1), k.New(3)
+	f := k.request(s, 1)
+	first := f.Done()
+	require.NoError(t, f.Err())
+	s.Release(1)
+	for round := range 100 {
+		f.Init(s, 1) // the last request was taken
+		if round%2 == 0 {
+			require.NoError(t, s.Acquire(bg, 1))
+			require.True(t, first == f.Done(), "one channel for all rounds") //nolint:testifylint // channels
+			require.Empty(t, first, "a round starts with an empty channel")
+			s.Release(1)
+			if round%4 == 0 {
+				locktest.Receive(t, first)
+			} // else leave the value there
+			require.True(t, f.Poll(nil))
+		} else {
+			require.True(t, f.Poll(nil))
+			require.Len(t, f.Done(), 1)
+		}
+		require.NoError(t, f.Err())
+		s.Release(1)
+		RequireIdle(t, s)
+	}
+	f.Init(other, 3)
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
+	other.Release(3)
+	RequireIdle(t, other)
+
+	// An outcome that is an error ends a round as well.
+	f.Init(other, 4)
+	require.True(t, f.Poll(nil))
+	require.ErrorIs(t, f.Err(), waiter.ErrTooLarge)
+	f.Init(other, 3)
+	require.Len(t, f.Done(), 1)
+	require.NoError(t, f.Err())
+	other.Release(3)
+	RequireIdle(t, other)
+}
+
+func futureInUseCannotBeInitialised(t *testing.T, k Kind) {
+	const text = "Init of a future whose request has not ended"
+	s := k.New(1)
+	require.NoError(t, s.Acquire(bg, 1))
+	f := k.request(s, 1)
+	require.False(t, f.Poll(nil))
+	again := func() { f.Init(s, 1) }
+	requirePanic(t, text, again) // it waits
+	s.Release(1)
+	requirePanic(t, text, again) // it holds a permit
+	require.True(t, f.Poll(nil))
+	requirePanic(t, text, again) // it still does: a poll takes nothing over
+	f.Cancel()
+	f.Init(s, 1)
+	RequireIdle(t, s)
+}
+
+func futureWithoutInitPanics(t *testing.T, k Kind) {
+	for name, f := range map[string]func(f Future){
+		"poll": func(f Future) { f.Poll(nil) },
+		"done": func(f Future) { f.Done() },
+		"err":  func(f Future) { _ = f.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			requirePanic(t, "future without Init", func() { f(k.NewFuture()) })
+		})
+	}
+}
+
+func futureOfABadNumberPanicsAndChangesNothing(t *testing.T, k Kind) {
+	s := k.New(1)
+	f := k.request(s, 1)
+	for _, n := range []int64{-1, math.MinInt64} {
+		requirePanic(t, "future of a negative number of permits", func() { f.Init(s, n) })
+	}
+	requireGranted(t, s, f, 1)
+	RequireIdle(t, s)
+}
+
+func futureErrors(t *testing.T, k Kind) {
+	s := k.New(1)
+	f := k.request(s, 2)
+	require.Len(t, f.Done(), 1)
+	require.ErrorIs(t, f.Err(), waiter.ErrTooLarge)
+	f.Cancel()
+	f.Init(s, math.MaxInt64)
+	require.True(t, f.Poll(nil))
+	require.ErrorIs(t, f.Err(), waiter.ErrTooLarge)
+	f.Cancel()
+	require.NoError(t, s.Acquire(bg, 1))
+	f.Init(s, 1)
+	require.False(t, f.Poll(nil))
+	s.Resize(0)
+	require.True(t, f.Poll(nil))
+	require.ErrorIs(t, f.Err(), waiter.ErrTooLarge)
+	s.Close()
+	f.Init(s, 1)
+	require.True(t, f.Poll(nil))
+	require.ErrorIs(t, f.Err(), waiter.ErrClosed)
+	f.Init(s, 0)
+	require.True(t, f.Poll(nil))
+	require.ErrorIs(t, f.Err(), waiter.ErrClosed)
+	f.Init(s, 9)
+	require.True(t, f.Poll(nil))
+	require.ErrorIs(t, f.Err(), waiter.ErrClosed, "closed before too large")
+	s.Release(1)
+	RequireIdle(t, s)
+}
+
+func futureOfNothingNeverWaits(t *testing.T, k Kind) {
+	s := k.New(1)
+	require.NoError(t, s.Acquire(bg, 1))
+	waiting := Queued(t, bg, s, 1)
+	f := k.request(s, 0)
+	require.True(t, f.Poll(nil))
+	f.Cancel() // gives back nothing
+	f.Init(s, 0)
+	require.Len(t, f.Done(), 1)
+	require.NoError(t, f.Err())
+	locktest.RequireBlocked(t, waiting)
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, waiting))
+	s.Release(1)
+	RequireIdle(t, s)
+}
+
+// A channel made by Done while the request waits gets its value; so does a poll that comes with it.
+func futureDoneAfterPoll(t *testing.T, k Kind) {
+	s := k.New(1)
+	require.NoError(t, s.Acquire(bg, 1))
+	var w counter
+	f := k.request(s, 1)
+	require.False(t, f.Poll(&w))
+	done := f.Done()
+	s.Release(1)
+	locktest.Receive(t, done)
+	require.EqualValues(t, 1, w.n.Load())
+	require.NoError(t, f.Err())
+	s.Release(1)
+	RequireIdle(t, s)
+}
+
+// The first Done of a future that has been polled makes a channel. A grant that comes by at that moment cannot wake the
+// poller, so Done has to.
+func doneAfterPollWakesThePoller(t *testing.T, k Kind) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		s := k.New(1)
+		var wg sync.WaitGroup
+		for range locktest.Scaled(20000) {
+			require.NoError(t, s.Acquire(bg, 1))
+			w, woken := waking()
+			f := k.request(s, 1)
+			require.False(t, f.Poll(w))
+			wg.Go(func() { s.Release(1) })
+			for range rand.IntN(60) {
+				_ = f.Err() // some time
+			}
+			done := f.Done()
+			locktest.Receive(t, woken)
+			locktest.Receive(t, done)
+			require.NoError(t, f.Err())
+			s.Release(1)
+			wg.Wait()
+		}
+		RequireIdle(t, s)
+	})
+}
+
+// Every poll brings a new waker. When the grant comes the last one is woken, or the poll itself sees it.
+func repollWithAnotherWakerIsNeverLost(t *testing.T, k Kind) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		s, f := k.New(1), k.NewFuture()
+		var wg sync.WaitGroup
+		for range locktest.Scaled(20000) {
+			require.NoError(t, s.Acquire(bg, 1))
+			f.Init(s, 1)
+			require.False(t, f.Poll(nil))
+			wg.Go(func() { s.Release(1) })
+			for {
+				w, woken := waking()
+				if f.Poll(w) {
+					break
+				}
+				if rand.IntN(2) == 0 {
+					locktest.Receive(t, woken) // hangs here if the wake-up went to an older waker
+				}
+			}
+			wg.Wait()
+			require.NoError(t, f.Err())
+			s.Release(1)
+		}
+		RequireIdle(t, s)
+	})
+}
+
+// After a Cancel that met a grant the future can be used at once, by Poll and by Done.
+func futureRestartsAfterCancelDuringGrant(t *testing.T, k Kind) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		s, f := k.New(2), k.NewFuture()
+		var wg sync.WaitGroup
+		for i := range locktest.Scaled(20000) {
+			require.NoError(t, s.Acquire(bg, 2))
+			f.Init(s, 1+int64(i%2))
+			if i%4 < 2 {
+				f.Done()
+			} else {
+				require.False(t, f.Poll(nil))
+			}
+			wg.Go(func() { s.Release(2) })
+			if i%8 < 4 {
+				runtime.Gosched()
+			}
+			f.Cancel()
+			if i%3 == 0 {
+				locktest.Receive(t, f.Done())
+			} else {
+				w, woken := waking()
+				for !f.Poll(w) {
+					locktest.Receive(t, woken)
+				}
+			}
+			require.NoError(t, f.Err())
+			s.Release(1 + int64(i%2))
+			wg.Wait()
+			RequireIdle(t, s)
+		}
+	})
+}
+
+// A new round knows nothing of the outcome of the one before.
+func reusedFutureIsPending(t *testing.T, k Kind) {
+	s := k.New(1)
+	f := k.request(s, 1)
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
+	f.Init(s, 1) // the permit of the first round is still held
+	require.ErrorIs(t, f.Err(), waiter.ErrPending)
+	require.False(t, f.Poll(nil))
+	require.ErrorIs(t, f.Err(), waiter.ErrPending)
+	f.Cancel()
+	s.Release(1)
+	RequireIdle(t, s)
+}
+
+// Whoever watches over a future may ask, while its owner uses it.
+func anybodyMayAskWhetherAFutureIsComplete(t *testing.T, k Kind) {
+	s := k.New(1)
+	require.NoError(t, s.Acquire(bg, 1))
+	f := k.NewFuture()
+	require.False(t, f.Complete(), "not even initialised")
+	f.Init(s, 1)
+	require.False(t, f.Complete())
+	require.False(t, f.Poll(nil))
+	require.False(t, f.Complete())
+	asked := make(chan bool)
+	go func() {
+		for !f.Complete() {
+			runtime.Gosched()
+		}
+		asked <- true
+	}()
+	s.Release(1)
+	locktest.Receive(t, asked)
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
+	f.Init(s, 1)
+	require.True(t, f.Complete(), "of the earlier request")
+	require.False(t, f.Poll(nil))
+	require.False(t, f.Complete())
+	s.Release(1)
+	require.True(t, f.Complete())
+	f.Cancel()
+	require.False(t, f.Complete(), "cancelled")
+
+	// In every round, for the race detector.
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				f.Complete()
+			}
+		}
+	}()
+	for range 100 {
+		require.NoError(t, s.Acquire(bg, 1))
+		f.Init(s, 1)
+		f.Done()
+		s.Release(1)
+		requireGranted(t, s, f, 1)
+		f.Init(s, 1)
+		require.True(t, f.Poll(nil))
+		f.Cancel()
+	}
+	close(stop)
+	<-stopped
+	RequireIdle(t, s)
+}
+
+// A future stands in line from its first poll on, and until it is granted or cancelled, whoever else comes.
+func futureIsNotOvertaken(t *testing.T, k Kind) {
+	s := k.New(3)
+	require.NoError(t, s.Acquire(bg, 2))
+	f := k.queuedFuture(t, s, 3)
+	require.False(t, s.TryAcquire(1), "one permit is free, but it is the future's")
+	behind := Queued(t, bg, s, 1)
+	small := k.queuedFuture(t, s, 1)
+	s.Release(1)
+	locktest.RequireBlocked(t, behind)
+	require.False(t, f.Poll(nil))
+	s.Release(1)
+	locktest.RequireBlocked(t, behind)
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
+	require.False(t, small.Poll(nil))
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, behind))
+	require.False(t, small.Poll(nil))
+	s.Release(1)
+	requireGranted(t, s, small, 1)
+	s.Release(2)
+	RequireIdle(t, s)
+}
+
+// Wherever in the line it stood.
+func droppedFutureLetsFollowersPass(t *testing.T, k Kind) {
+	const waiters = 4
+	for gone := range waiters {
+		s := k.New(2)
+		require.NoError(t, s.Acquire(bg, 2))
+		var fs []Future
+		for range waiters {
+			fs = append(fs, k.queuedFuture(t, s, 1))
+		}
+		behind := Queued(t, bg, s, 2)
+		fs[gone].Cancel()
+		require.EqualValues(t, waiters, s.Waiting())
+		for i, f := range fs {
+			if i == gone {
+				continue
+			}
+			require.False(t, f.Poll(nil))
+			s.Release(1)
+			require.True(t, f.Poll(nil), "%d of those behind %d", i, gone)
+			require.NoError(t, f.Err())
+		}
+		locktest.RequireBlocked(t, behind)
+		s.Release(2)
+		require.NoError(t, locktest.Receive(t, behind))
+		s.Release(2)
+		RequireIdle(t, s)
+	}
+
+	// A large one at the head, in front of one for whom there would be enough.
+	s := k.New(2)
+	require.NoError(t, s.Acquire(bg, 1))
+	large := k.queuedFuture(t, s, 2)
+	w, woken := waking()
+	small := k.request(s, 1)
+	require.False(t, small.Poll(w))
+	large.Cancel()
+	locktest.Receive(t, woken)
+	requireGranted(t, s, small, 1)
+	s.Release(1)
+	RequireIdle(t, s)
+}
+
+// One goroutine has two requests in one line, and drops the one that is not served first, or the one that is.
+func oneOfTwoFuturesIsDropped(t *testing.T, k Kind) {
+	for gone := range 2 {
+		s := k.New(1)
+		f := [2]Future{k.NewFuture(), k.NewFuture()}
+		for range 10 {
+			require.NoError(t, s.Acquire(bg, 1))
+			done := [2]<-chan struct{}{}
+			for i := range f {
+				f[i].Init(s, 1)
+				done[i] = f[i].Done()
+			}
+			s.Release(1)
+			require.Len(t, done[0], 1)
+			require.Empty(t, done[1])
+			f[gone].Cancel()
+			locktest.Receive(t, done[1-gone])
+			require.Empty(t, done[gone])
+			require.NoError(t, f[1-gone].Err())
+			s.Release(1)
+			RequireIdle(t, s)
+		}
+	}
+}
+
+// A waker is called when whoever calls it is past everything that it could disturb.
+func wakerMayCancelAnotherFuture(t *testing.T, k Kind) {
+	for name, wake := range map[string]func(s Semaphore, first Future){
+		"release": func(s Semaphore, _ Future) { s.Release(1) },
+		"resize":  func(s Semaphore, _ Future) { s.Resize(3) },
+		"cancel":  func(_ Semaphore, first Future) { first.Cancel() },
+		"close":   func(s Semaphore, _ Future) { s.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := k.New(2)
+			require.NoError(t, s.Acquire(bg, 1))
+			first, f, last := k.queuedFuture(t, s, 2), k.request(s, 1), k.request(s, 1)
+			require.False(t, f.Poll(waiter.WakerFunc(last.Cancel)))
+			require.False(t, last.Poll(nil))
+			wake(s, first)
+			if name == "release" || name == "resize" {
+				require.True(t, first.Poll(nil))
+				first.Cancel() // which serves the others
+			}
+			require.True(t, f.Poll(nil))
+			require.False(t, last.Complete(), "it has been cancelled")
+			f.Cancel()
+			first.Cancel()
+			require.Zero(t, s.Waiting())
+			if name != "release" {
+				s.Release(1)
+			}
+			RequireIdle(t, s)
+		})
+	}
+}
+
+func resizeServesAndEndsFutures(t *testing.T, k Kind) {
+	s := k.New(2)
+	require.NoError(t, s.Acquire(bg, 2))
+	large, w := k.NewFuture(), new(counter)
+	f := k.queuedFuture(t, s, 1)
+	large.Init(s, 2)
+	require.False(t, large.Poll(w))
+	g := k.queuedFuture(t, s, 1)
+	s.Resize(3)
+	requireGranted(t, s, f, 1)
+	require.False(t, large.Poll(w), "one more is free, and it needs two")
+	s.Resize(1)
+	require.EqualValues(t, 1, w.n.Load())
+	require.True(t, large.Poll(w))
+	require.ErrorIs(t, large.Err(), waiter.ErrTooLarge)
+	large.Cancel()
+	s.Release(2)
+	requireGranted(t, s, g, 1)
+	RequireIdle(t, s)
+}
+
+func closeEndsFutures(t *testing.T, k Kind) {
+	s := k.New(2)
+	require.NoError(t, s.Acquire(bg, 1))
+	a := Queued(t, bg, s, 2)
+	w := new(counter)
+	f, g := k.request(s, 1), k.request(s, 1)
+	done := f.Done()
+	require.False(t, g.Poll(w))
+	s.Close()
+	require.ErrorIs(t, locktest.Receive(t, a), waiter.ErrClosed)
+	locktest.Receive(t, done)
+	require.ErrorIs(t, f.Err(), waiter.ErrClosed)
+	f.Cancel()
+	require.EqualValues(t, 1, w.n.Load())
+	require.True(t, g.Poll(w))
+	g.Cancel() // without having asked why
+	require.EqualValues(t, 1, s.Available())
+	s.Release(1)
+	RequireIdle(t, s)
+}
+
+// What was granted before the close is the future's to give back, or the owner's.
+func closeLeavesGrantsToFutures(t *testing.T, k Kind) {
+	s := k.New(2)
+	f, g := k.request(s, 1), k.request(s, 1)
+	require.True(t, f.Poll(nil))
+	require.True(t, g.Poll(nil))
+	s.Close()
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
+	require.EqualValues(t, 0, s.Available())
+	g.Cancel()
+	require.EqualValues(t, 1, s.Available())
+	s.Release(1)
+	RequireIdle(t, s)
+}

@@ -1,0 +1,68 @@
+//go:build interleave
+
+package semaphore_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/twa"
+)
+
+// Who counts those who wait looks into every bucket of the array that was given, and into no other.
+func TestModelWaitersSleepInTheArrayGiven(t *testing.T) {
+	stepsIn := func(a *twa.Array) int {
+		return interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+			s := semaphore.New(1, semaphore.WithWaitingArray(a))
+			x.Go("reader", func() { s.Waiting() })
+			x.Wait()
+		}).Steps
+	}
+	one := stepsIn(twa.NewArray(1))
+	require.Positive(t, one)
+	require.Greater(t, stepsIn(twa.NewArray(8)), 4*one)
+	require.Equal(t, one, stepsIn(nil), "that of the process has one bucket here")
+}
+
+// A future goes from one kind to the other at any moment of a grant that it does not want any more.
+func TestModelFutureChangesKinds(t *testing.T) {
+	for name, array := range map[string][2]bool{
+		"plain to array": {false, true},
+		"array to plain": {true, false},
+		"array to array": {true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+				var s [2]*semaphore.Semaphore
+				for i := range s {
+					if s[i] = semaphore.New(1); array[i] {
+						s[i] = semaphore.New(1, semaphore.WithWaitingArray(twa.NewArray(1)))
+					}
+					x.Assert(s[i].TryAcquire(1), "not free")
+				}
+				x.Name("from", s[0])
+				x.Name("to", s[1])
+				var f semaphore.AcquireFuture
+				f.Init(s[0], 1)
+				x.Assert(!f.Poll(nil), "it does not have to wait")
+				x.Go("holder", func() { s[0].Release(1); s[1].Release(1) })
+				x.Go("owner", func() {
+					refused := interleave.Panics(func() { f.Init(s[1], 1) })
+					x.Assert(refused != nil, "it has not ended")
+					f.Cancel()
+					f.Init(s[1], 1)
+					interleave.Receive(f.Done())
+					x.Assert(f.Err() == nil, "not granted")
+					s[1].Release(1)
+				})
+				x.Wait()
+				for _, s := range s {
+					x.Assert(s.Available() == 1 && s.Waiting() == 0, "%d of 1 permits are back", s.Available())
+				}
+			})
+		})
+	}
+}

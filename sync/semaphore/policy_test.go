@@ -1,0 +1,175 @@
+package semaphore_test
+
+import (
+	"context"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/semtest"
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/twa"
+)
+
+func newArray(n int64) *semaphore.Semaphore {
+	return semaphore.New(n, semaphore.WithWaitingArray(twa.NewArray(4)))
+}
+
+// The promises that all semaphores make, with the array of the process and with the smallest, where all wait in one bucket.
+func TestArrayContract(t *testing.T) {
+	for name, a := range map[string]*twa.Array{"default": nil, "one bucket": twa.NewArray(1)} {
+		t.Run(name, func(t *testing.T) { semtest.Run(t, kind(semaphore.WithWaitingArray(a))) })
+	}
+}
+
+func TestOptionsThatContradictEachOtherPanic(t *testing.T) {
+	const text = "semaphore: WithMaxWaiting and WithWaitingArray"
+	most := semaphore.WithMaxWaiting(1)
+	for _, a := range []*twa.Array{nil, twa.NewArray(1)} {
+		array := semaphore.WithWaitingArray(a)
+		require.PanicsWithValue(t, text, func() { semaphore.New(1, most, array) })
+		require.PanicsWithValue(t, text, func() { semaphore.New(1, array, most) })
+		require.NotPanics(t, func() { semaphore.New(1, array, array) })
+	}
+	require.PanicsWithValue(t, "semaphore: negative size", func() { newArray(-1) })
+}
+
+// Whoever notices says so: what does not depend on the policy is this package's, the rest is of twa.
+func TestArrayPanicsNameThePackage(t *testing.T) {
+	s := newArray(1)
+	for msg, f := range map[string]func(){
+		"semaphore: acquire of a negative number of permits": func() { _ = s.Acquire(bg, -1) },
+		"semaphore: nil context":                             func() { _ = s.Acquire(nil, 9) }, //nolint:staticcheck // nil on purpose
+		"semaphore: release of a negative number of permits": func() { s.Release(-1) },
+		"semaphore: negative size":                           func() { s.Resize(-1) },
+		"semaphore: future of a negative number of permits":  func() { new(semaphore.AcquireFuture).Init(s, -1) },
+		"twa: released more than held":                       func() { s.Release(1) },
+	} {
+		require.PanicsWithValue(t, msg, f)
+	}
+	requireIdle(t, s)
+}
+
+// What a semaphore with an array does otherwise than one without, it does as twa says.
+func TestArraySemaphoreDiffersAsTwaDoes(t *testing.T) {
+	s := newArray(3)
+	require.NoError(t, s.Acquire(bg, 2))
+	require.EqualValues(t, 1, s.Available())
+	ctx, cancel := context.WithCancel(bg)
+	large := queued(t, ctx, s, 3)
+	require.EqualValues(t, 0, s.Available(), "one permit is free, but it is the waiter's")
+	require.EqualValues(t, 1, s.Waiting())
+	cancel()
+	require.ErrorIs(t, locktest.Receive(t, large), context.Canceled)
+	require.EqualValues(t, 1, s.Available())
+
+	require.True(t, s.TryAcquire(1))
+	first := queued(t, bg, s, 1)
+	s.Resize(1) // two are to go
+	require.EqualValues(t, 1, s.Size())
+	require.EqualValues(t, 0, s.Available(), "there is no negative number of permits")
+	second := queued(t, bg, s, 1)
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, first), "it was there before the resize")
+	s.Release(1)
+	s.Release(1)
+	locktest.RequireBlocked(t, second)
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, second))
+	s.Release(1)
+	requireIdle(t, s)
+
+	require.NoError(t, s.Acquire(bg, 1))
+	waiting := queued(t, bg, s, 1)
+	s.Release(2) // one too many, which the waiter takes up
+	require.NoError(t, locktest.Receive(t, waiting))
+	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
+	requireIdle(t, s)
+
+	huge := newArray(math.MaxInt64)
+	require.Equal(t, twa.MaxPermits, huge.Size())
+	huge.Resize(1)
+	huge.Resize(math.MaxInt64)
+	require.Equal(t, twa.MaxPermits, huge.Size())
+	requireIdle(t, huge)
+}
+
+// The handles know nothing of what is underneath.
+func TestArraySemaphoreHasPermitHandles(t *testing.T) {
+	s := newArray(3)
+	p, err := s.AcquirePermit(bg, 3)
+	require.NoError(t, err)
+	q, ok := s.TryAcquirePermit(1)
+	require.False(t, ok)
+	q.Release()
+	part := p.Split(2)
+	part.Release()
+	part.Release()
+	require.EqualValues(t, 2, s.Available())
+	r, ok := s.TryAcquirePermit(2)
+	require.True(t, ok)
+	p.Merge(r)
+	require.EqualValues(t, 3, p.N())
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(p.Release)
+	}
+	wg.Wait()
+	requireIdle(t, s)
+	_, err = s.AcquirePermit(bg, 4)
+	require.ErrorIs(t, err, semaphore.ErrTooLarge)
+	s.Close()
+	_, err = s.AcquirePermit(bg, 1)
+	require.ErrorIs(t, err, semaphore.ErrClosed)
+}
+
+// A request for nothing is granted by an open semaphore, and by no closed one, however it is made.
+func TestArraySemaphoreIsAskedForNothing(t *testing.T) {
+	s := newArray(1)
+	require.True(t, s.TryAcquire(1))
+	for _, want := range []error{nil, semaphore.ErrClosed} {
+		require.Equal(t, want, s.Acquire(bg, 0))
+		require.Equal(t, want, s.AcquireTimeout(time.Hour, 0))
+		require.Equal(t, want == nil, s.TryAcquire(0))
+		_, err := s.AcquirePermit(bg, 0)
+		require.Equal(t, want, err)
+		var f semaphore.AcquireFuture
+		f.Init(s, 0)
+		require.True(t, f.Poll(nil))
+		require.Equal(t, want, f.Err())
+		require.NotPanics(t, func() { s.Release(0) })
+		s.Close()
+	}
+	done, cancel := context.WithCancel(bg)
+	cancel()
+	require.ErrorIs(t, s.Acquire(done, 0), context.Canceled, "done before closed")
+	require.ErrorIs(t, s.AcquireTimeout(0, 0), context.DeadlineExceeded)
+	s.Release(1)
+	requireIdle(t, s)
+}
+
+// Two semaphores in one array do not wake each other's waiters, nor count them.
+func TestArrayIsShared(t *testing.T) {
+	a := twa.NewArray(1)
+	x, y := semaphore.New(1, semaphore.WithWaitingArray(a)), semaphore.New(1, semaphore.WithWaitingArray(a))
+	for _, s := range []*semaphore.Semaphore{x, y} {
+		require.NoError(t, s.Acquire(bg, 1))
+	}
+	inX, inY := queued(t, bg, x, 1), queued(t, bg, y, 1)
+	require.EqualValues(t, 1, x.Waiting())
+	y.Release(1)
+	require.NoError(t, locktest.Receive(t, inY))
+	locktest.RequireBlocked(t, inX)
+	y.Close()
+	locktest.RequireBlocked(t, inX)
+	x.Release(1)
+	require.NoError(t, locktest.Receive(t, inX))
+	x.Release(1)
+	y.Release(1)
+	requireIdle(t, x)
+	requireIdle(t, y)
+}

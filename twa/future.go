@@ -1,0 +1,175 @@
+package twa
+
+import (
+	"github.com/farad-go/farad/internal/future"
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/waiter"
+)
+
+// AcquireFuture is a request for permits that does not block anybody: it waits in the same line as Acquire, but what
+// waits is a task that polls it or a goroutine that selects on it.
+//
+//	var f twa.AcquireFuture
+//	f.Init(sem, 1)
+//	defer f.Cancel()
+//	select {
+//	case <-f.Done():
+//		if err := f.Err(); err != nil {
+//			return err
+//		}
+//		defer sem.Release(1)
+//		...
+//	case <-other:
+//	}
+//
+// It is used as semaphore.AcquireFuture is, and promises the same. The request starts with the first Poll or Done: then it takes its
+// tickets. From an Err that returns nil on, the permits are the owner's. Before that they belong to the future, and Cancel gives them
+// back, even if it is complete. Whoever drops a future whose request waits, without Cancel, blocks everybody behind it.
+//
+// A future is meant to be embedded, and to be used for any number of requests; waiting allocates nothing after the first Done, which
+// makes a channel. The methods are for one goroutine at a time, Complete excepted. It must not be copied after Init.
+type AcquireFuture struct {
+	_ noCopy
+	r request
+}
+
+// Init makes f a request for n permits of s, not yet started. It panics if n is negative, s is nil or belongs to a [Ticket], which can
+// tell nobody, or the last request has not ended: then Cancel comes first.
+func (f *AcquireFuture) Init(s *Semaphore, n int64) {
+	switch {
+	case n < 0:
+		panic("twa: future of a negative number of permits")
+	case s == nil:
+		panic("twa: future of a nil semaphore")
+	case s.t.array.polls():
+		panic("twa: future of a ticket semaphore")
+	}
+	f.r.init(&s.t, base, n)
+}
+
+// Poll reports whether the request is complete, and starts it if it was not started. If it is not complete, w, which may
+// be nil, will be woken when it is worth polling again; it takes the place of the waker of the last Poll.
+func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
+
+// Done starts the request if it was not started, and returns a channel that carries one value when it is complete. It is
+// the same in every round, and never closed.
+func (f *AcquireFuture) Done() <-chan struct{} { return f.r.done() }
+
+// Complete reports whether the request has ended. Anybody may ask, at any time; see the method of the same name of
+// semaphore.AcquireFuture.
+func (f *AcquireFuture) Complete() bool { return f.r.f.Complete() }
+
+// Err returns nil if the request has been granted: the permits are the caller's then. It returns ErrPending if there
+// is no outcome yet, and ErrClosed or ErrTooLarge as Acquire does.
+func (f *AcquireFuture) Err() error { return f.r.err() }
+
+// Cancel ends the round, and gives back what was granted but not taken.
+func (f *AcquireFuture) Cancel() { f.r.cancel() }
+
+// LockFuture is a request for a mutex that does not block anybody, as [AcquireFuture] is one for permits. From an Err that returns
+// nil on, the lock is the owner's, who unlocks it.
+type LockFuture struct {
+	_ noCopy
+	r request
+}
+
+// Init makes f a request for m, not yet started. It panics if m is nil, or the last request has not ended: then Cancel
+// comes first.
+func (f *LockFuture) Init(m *Mutex) {
+	if m == nil {
+		panic("twa: future of a nil mutex")
+	}
+	f.r.init(&m.t, one, 1)
+}
+
+// Poll is that of [AcquireFuture].
+func (f *LockFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
+
+// Done is that of [AcquireFuture].
+func (f *LockFuture) Done() <-chan struct{} { return f.r.done() }
+
+// Complete is that of [AcquireFuture].
+func (f *LockFuture) Complete() bool { return f.r.f.Complete() }
+
+// Err returns nil if the lock is the caller's, [ErrPending] if the request is not complete.
+func (f *LockFuture) Err() error { return f.r.err() }
+
+// Cancel ends the request, and gives the lock back if it was granted and not taken over by Err.
+func (f *LockFuture) Cancel() { f.r.cancel() }
+
+// A request is a future for tickets. Its place in the array is its own: whoever has taken it out of a line does not touch that any more.
+type request struct {
+	f    future.Future
+	t    *tickets
+	base int64
+	end  int64 // of the tickets, once the request has been started
+	s    parking.Sleeper
+}
+
+func (r *request) init(t *tickets, base, n int64) {
+	if !r.f.Init(n) {
+		panic("twa: Init of a future whose request has not ended")
+	}
+	r.t, r.base = t, base
+}
+
+func (r *request) poll(w waiter.Waker) bool {
+	r.check()
+	return r.f.Poll((*wish)(r), w)
+}
+
+func (r *request) done() <-chan struct{} {
+	r.check()
+	return r.f.Done((*wish)(r))
+}
+
+func (r *request) err() error {
+	r.check()
+	return r.f.Err()
+}
+
+func (r *request) cancel() { r.f.Cancel((*wish)(r)) }
+
+func (r *request) check() {
+	if r.t == nil {
+		panic("twa: future without Init")
+	}
+}
+
+// A wish is what a request asks of the tickets.
+type wish request
+
+// Start implements [future.Request].
+func (r *wish) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	if w.N == 0 {
+		if r.t.isClosed() {
+			return waiter.Closed
+		}
+		return waiter.Granted
+	}
+	if o := r.t.begun(r.base, w.N); o != waiter.Pending {
+		return o
+	}
+	r.end = r.t.take(w.N)
+	if r.t.atOnce(r.base, w.N, r.end) {
+		return waiter.Granted // without a look at the array
+	}
+	w.Arm(waker)
+	return r.t.enter(&r.s, w, r.base, r.end)
+}
+
+// Unlink implements [future.Request].
+func (r *wish) Unlink(w *waiter.Waiter) bool {
+	if !r.t.table().Leave(&r.s) {
+		return false
+	}
+	r.t.abandon(r.base, w.N, r.end)
+	return true
+}
+
+// GiveBack implements [future.Request].
+func (r *wish) GiveBack(n int64) {
+	if n > 0 { // or no tickets have been taken
+		r.t.giveBack(r.base, n, r.end)
+	}
+}

@@ -1,0 +1,71 @@
+//go:build faradcheck
+
+package twa_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/twa"
+)
+
+// With the tag a release too many is noticed even if others want what it returns.
+func TestNoOverReleaseGoesUnnoticed(t *testing.T) {
+	s := twa.New(1)
+	require.True(t, s.TryAcquire(1))
+	waits := queued(t, bg, s, 1)
+	s.Release(1)
+	require.NoError(t, <-waits)
+
+	// The permit is held. Two wait: one more release would serve the first, and a second the other.
+	first, second := queued(t, bg, s, 1), queued(t, bg, s, 1)
+	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(2) })
+	s.Release(1)
+	require.NoError(t, <-first)
+	s.Release(1)
+	require.NoError(t, <-second)
+	s.Release(1)
+	requireIdle(t, s)
+	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
+}
+
+func TestNoUnlockTooManyGoesUnnoticed(t *testing.T) {
+	var m twa.Mutex
+	var f twa.LockFuture
+	m.Lock()
+	f.Init(&m)
+	require.False(t, f.Poll(nil))
+	m.Unlock() // now it is the future's
+	f.Cancel()
+	require.PanicsWithValue(t, "twa: unlock of unlocked mutex", m.Unlock)
+	require.NoError(t, m.LockContext(bg))
+	m.Unlock()
+	require.PanicsWithValue(t, "twa: unlock of unlocked mutex", m.Unlock)
+}
+
+// Whoever gives up at whatever point leaves the book as it was.
+func TestBookBalances(t *testing.T) {
+	s := twa.New(2)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 2000 {
+				ctx, cancel := context.WithCancel(bg)
+				if i%2 == 0 {
+					go cancel()
+				}
+				if s.Acquire(ctx, int64(1+i%2)) == nil {
+					assert.NotPanics(t, func() { s.Release(int64(1 + i%2)) })
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	requireIdle(t, s)
+	require.Panics(t, func() { s.Release(1) })
+}
