@@ -227,6 +227,20 @@ var futureScenarios = []scenario{
 		})
 	}},
 
+	// A request for nothing has no tickets to give back, whatever the one before it had. (It gave back a run of none, which stayed:
+	// schedule b20.)
+	{name: "nothing", size: 1, body: func(w *world) {
+		w.begin(1)
+		f := w.queued(1, nil)
+		w.Go("locker", func() { w.lock(1) })
+		w.Go("owner", func() {
+			f.Cancel()
+			f.Init(w.s, 0)
+			lose(w.Run, f)
+			w.give(1)
+		})
+	}},
+
 	// Cancelled at every point.
 	{name: "drop", size: 1, body: each(
 		func(w *world) { w.lock(1); w.lock(1) },

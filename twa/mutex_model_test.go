@@ -14,7 +14,6 @@ func TestModelMutex(t *testing.T) {
 	mutextest.RunModel[twa.Mutex, twa.LockFuture](t, mutextest.Known{Test: "triple unlock", Why: unnoticed})
 }
 
-// Of the histories, not of the scenarios, a lock that comes at the same time as an unlock too many is let in although it should not.
 func TestModelMutexHistories(t *testing.T) {
 	mutextest.RunHistories[twa.Mutex, twa.LockFuture](t,
 		mutextest.Known{Test: "unlock too many", Why: "documented: while others lock, two may have held it when it panics"})

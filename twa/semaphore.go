@@ -50,8 +50,8 @@ type Option func(*Semaphore)
 
 // WithArray lets those who wait sleep in a, instead of the array of the process.
 func WithArray(a *Array) Option {
-	if a == nil {
-		panic("twa: nil array")
+	if a == nil || a.polls() {
+		panic("twa: array that NewArray has not made")
 	}
 	return func(s *Semaphore) { s.t.array = a }
 }

@@ -42,7 +42,6 @@ func (f *Future) Init(n int64) bool {
 	default:
 		return false
 	}
-	f.taken = false
 	f.Node.N = n
 	return true
 }

@@ -50,10 +50,9 @@ var (
 	drops    = does((*semtest.Client).Drop)
 	loses    = does((*semtest.Client).Lose)
 	releases = does((*semtest.Client).Release)
+	within   = func(c *semtest.Client, ctx context.Context) { c.LockContext(ctx, 1) }
 	twice    = semtest.Does(func(c *semtest.Client) { c.Lock(1); c.Lock(1) })
 )
-
-func within(c *semtest.Client, ctx context.Context) { c.LockContext(ctx, 1) }
 
 func does(f func(c *semtest.Client, n int64)) semtest.Body {
 	return semtest.Does(func(c *semtest.Client) { f(c, 1) })

@@ -91,6 +91,7 @@ type scenario struct {
 	body  func(w *world)
 }
 
+// What every mutex promises; with timeouts also what follows.
 var smallScenarios = []scenario{
 	{name: "lock/2x2", body: func(w *world) { w.Same(2, "t", func(int) { w.lock(); w.lock() }) }},
 	{name: "lock/3x1", body: func(w *world) { w.Same(3, "t", func(int) { w.lock() }) }},
@@ -128,8 +129,7 @@ func (w *world) unlocks(n int) {
 	w.Same(n, "unlocker", func(int) { w.unlock() })
 }
 
-// What needs timeouts or futures.
-var scenarios = []scenario{
+var timedScenarios = []scenario{
 	{name: "timeout", body: func(w *world) {
 		w.Go("locker", w.lock)
 		w.Same(2, "hasty", func(int) { w.timeout() })
@@ -138,6 +138,10 @@ var scenarios = []scenario{
 		w.Same(2, "locker", func(int) { w.lock() })
 		w.Go("hasty", w.timeout)
 	}},
+}
+
+// What only mutexes with futures have, or promise.
+var futureScenarios = []scenario{
 	// Who unlocks too often may let two in, and panics then, or has somebody else panic.
 	{name: "unlock beside locks", body: func(w *world) {
 		w.tooMany = 1
@@ -196,7 +200,7 @@ var scenarios = []scenario{
 // for ever, never are two inside, and in the end the lock is free. The known scenarios are skipped.
 func RunModel[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Known) {
 	t.Helper()
-	for _, s := range slices.Concat(smallScenarios, scenarios) {
+	for _, s := range slices.Concat(smallScenarios, timedScenarios, futureScenarios) {
 		t.Run(s.name, func(t *testing.T) {
 			skipKnown(t, s.name, known)
 			s.check(t, kindOf[M, F, PM, PF](), Subject{})
@@ -212,11 +216,15 @@ type Subject struct {
 	After  func(x *interleave.Run, m Small) // what must then be so; nil: nothing more
 }
 
-// RunSmallModel explores what does not depend on order.
+// RunSmallModel explores what RunSmall tests.
 func RunSmallModel(t *testing.T, of Subject) {
 	t.Helper()
-	for _, s := range smallScenarios {
-		t.Run(s.name, func(t *testing.T) { s.check(t, kind{mutex: of.New}, of) })
+	k, list := kind{mutex: of.New}, smallScenarios
+	if k.timed() {
+		list = slices.Concat(list, timedScenarios)
+	}
+	for _, s := range list {
+		t.Run(s.name, func(t *testing.T) { s.check(t, k, of) })
 	}
 }
 

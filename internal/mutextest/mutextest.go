@@ -53,11 +53,16 @@ func Run[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Kno
 	}
 }
 
-// RunSmall runs the tests of what does not depend on order.
+// RunSmall runs the tests of what depends neither on order nor on futures; on timeouts only if there are some.
 func RunSmall(t *testing.T, create func() Small) {
 	t.Helper()
-	for _, tests := range [][]test{small, bubbles} {
-		runAll(t, tests, kind{mutex: create})
+	k := kind{mutex: create}
+	lists := [][]test{small, bubbles}
+	if k.timed() {
+		lists = append(lists, timeouts)
+	}
+	for _, tests := range lists {
+		runAll(t, tests, k)
 	}
 }
 
@@ -100,8 +105,14 @@ type (
 
 // A kind of mutexes.
 type kind struct {
-	mutex  func() Small         // a new one; a Mutex, if there are futures
+	mutex  func() Small         // a new one
 	future func() Future[Small] // a new one; nil: there are none
+}
+
+// timed reports whether there are timeouts.
+func (k kind) timed() bool {
+	_, ok := k.mutex().(Mutex)
+	return ok
 }
 
 func kindOf[M, F any, PM mutexOf[M], PF futureOf[F, PM]]() kind {
@@ -133,20 +144,18 @@ func (k kind) ways() []way {
 		{"Lock", true, func(_ context.Context, m Small) error { m.Lock(); return nil }},
 		lockContext,
 	}
-	if k.future == nil {
-		return ways
-	}
-	return append(
-		ways,
-		way{"LockTimeout", true, func(_ context.Context, m Small) error {
+	if k.timed() {
+		ways = append(ways, way{"LockTimeout", true, func(_ context.Context, m Small) error {
 			if !m.(Mutex).LockTimeout(time.Hour) {
 				return context.DeadlineExceeded
 			}
 			return nil
-		}},
-		way{"Done", false, k.lockByDone},
-		way{"Poll", false, k.lockByPoll},
-	)
+		}})
+	}
+	if k.future != nil {
+		ways = append(ways, way{"Done", false, k.lockByDone}, way{"Poll", false, k.lockByPoll})
+	}
+	return ways
 }
 
 // cancellable returns those that a context ends.

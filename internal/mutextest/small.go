@@ -394,9 +394,12 @@ type user struct {
 func (u *user) lock() bool {
 	ctx, cancel := context.WithTimeout(bg, time.Duration(u.rng.IntN(50))*time.Microsecond)
 	defer cancel()
-	ways := 10
-	if u.f == nil {
-		ways = 5
+	ways := 5
+	if _, timed := u.m.(Mutex); timed {
+		ways = 7
+	}
+	if u.f != nil {
+		ways = 10
 	}
 	switch u.rng.IntN(ways) {
 	case 0:

@@ -432,9 +432,10 @@ func anybodyMayAskWhetherAFutureIsComplete(t *testing.T, k Kind) {
 	require.False(t, f.Complete(), "cancelled")
 
 	// In every round, for the race detector.
-	stop, stopped := make(chan struct{}), make(chan struct{})
+	started, stop, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
+		close(started)
 		for {
 			select {
 			case <-stop:
@@ -444,7 +445,9 @@ func anybodyMayAskWhetherAFutureIsComplete(t *testing.T, k Kind) {
 			}
 		}
 	}()
-	for range 100 {
+	<-started
+	for range 1000 {
+		runtime.Gosched()
 		require.NoError(t, s.Acquire(bg, 1))
 		f.Init(s, 1)
 		f.Done()

@@ -17,10 +17,15 @@ func lanes() []int { return []int{0, 1, Express} }
 
 // Every way to lock and to give up, at every point: never two inside, nobody sleeps for ever, and in the end the lock is free.
 func TestModelMutex(t *testing.T) {
+	bound := 0
+	if testing.Short() {
+		bound = 2
+	}
 	for _, q := range lanes() {
 		t.Run(fmt.Sprintf("express %d", q), func(t *testing.T) {
 			mutextest.RunSmallModel(t, mutextest.Subject{
-				New: func() mutextest.Small { return NewMutex(q) },
+				New:   func() mutextest.Small { return NewMutex(q) },
+				Bound: bound,
 				After: func(x *interleave.Run, m mutextest.Small) {
 					gate := &m.(*Mutex).gate
 					x.Assert(gate.Available(one) == 1 && gate.Waiting() == 0, "the gate is not open")

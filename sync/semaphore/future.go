@@ -76,7 +76,7 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 
 // Done starts the request if it was not started, and returns a channel that carries one value when it is complete,
 // and one value only. The channel is the same in every round, is made by the first Done, and is never closed. In the
-// next round it starts empty.
+// next round it starts empty. (A future that goes from a semaphore with a waiting array to one without, or back, has another.)
 func (f *AcquireFuture) Done() <-chan struct{} {
 	f.check()
 	if f.p != nil {

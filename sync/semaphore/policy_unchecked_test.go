@@ -1,0 +1,22 @@
+//go:build !faradcheck
+
+package semaphore_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+)
+
+// The third thing that a semaphore with an array does otherwise, as twa says.
+func TestArrayOverReleaseThatAWaiterTakesUpIsNoticedLater(t *testing.T) {
+	s := newArray(1)
+	require.NoError(t, s.Acquire(bg, 1))
+	waiting := queued(t, bg, s, 1)
+	s.Release(2)
+	require.NoError(t, locktest.Receive(t, waiting))
+	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
+	requireIdle(t, s)
+}
