@@ -45,6 +45,7 @@ var lockWorkloads = []lockWorkload{
 	twaUncontended,
 	semabench(1), semabench(2), semabench(8), semabench(64), semabench(256), semabench(1024),
 	chainsbench(8), chainsbench(64), chainsbench(1024),
+	policiesbench(2), policiesbench(8), policiesbench(64),
 
 	mutexbench(1), mutexbench(2), mutexbench(8), mutexbench(64), mutexbench(256), mutexbench(1024),
 

@@ -4,7 +4,7 @@
 //
 // A chain is a stack to which goroutines add themselves, one element each, and from which only all are taken together (a pop-stack).
 // Who is woken looks again at what it waits for, and comes back if it was woken in vain. There are two ways to wake a chain
-// that has been detached:
+// that has been detached (and one to wake a part of it, which has a file of its own, delegated.go):
 //
 //	Handed   an element is pushed by an exchange. Who is below it only its owner knows. The signaller tells the top, and each
 //	         owner, as soon as it is told, the one below it.
@@ -65,15 +65,16 @@ type Wake int
 
 // The ways to wake.
 const (
-	Handed Wake = iota // from one to the next
-	Walked             // by the signaller
+	Handed    Wake = iota // from one to the next
+	Walked                // by the signaller
+	Delegated             // by the signaller, who leaves those whose condition does not hold: see delegated.go
 )
 
 // Config says what a table is like.
 type Config struct {
 	Chains    int  // how many, a power of two
 	Wake      Wake // how they are woken
-	Sequences bool // signals are counted, for Monitor, Wait and WaitLazy: one addition more for each
+	Sequences bool // signals are counted, for Monitor, Wait and WaitLazy: one addition more for each, which Delegated has anyway
 }
 
 // A Table is an array of chains. Whoever waits and whoever signals agree on a hash.
@@ -87,17 +88,19 @@ type Table struct {
 // ones.
 type chain struct {
 	top xsync.Pointer[element] // who came last; whoever waits pushes, whoever signals or leaves takes all
-	seq xsync.Int64            // how many signals there have been, with Config.Sequences
+	seq xsync.Int64            // how many signals there have been, with Config.Sequences and with Delegated
 }
 
 // An element stands on a chain for one wait of its owner.
 type element struct {
 	parker *waiter.Parker // how the owner sleeps; written by it before the push, read by whoever tells
-	below  *element       // Walked: written before the push, read by whoever detached. Handed: the owner's
+	below  *element       // Walked, Delegated: written before a push, read by whoever detached. Handed: the owner's
 	news   News           // written by whoever tells, read by the owner when it has the token
+	holds  func() bool    // Delegated: what it waits for, if others are to ask; written before the push
 	told   xsync.Bool     // set by whoever tells, just before the token; cleared by the owner
+	left   xsync.Bool     // Delegated: it does not want to wait any more; set by the owner, cleared before the push
 
-	_ [128 - 5*8]byte // two lines, since some processors fetch them in pairs
+	_ [128 - 6*8]byte // two lines, since some processors fetch them in pairs
 }
 
 // News is what a signal may have to say to whoever it wakes, so that a ticket's owner need not look at the semaphore, where all
@@ -114,7 +117,7 @@ func New(c Config) *Table {
 	if c.Chains < 1 || c.Chains&(c.Chains-1) != 0 {
 		panic("chains: the number of chains is not a power of two")
 	}
-	return &Table{chains: make([]chain, c.Chains), wake: c.Wake, sequences: c.Sequences}
+	return &Table{chains: make([]chain, c.Chains), wake: c.Wake, sequences: c.Sequences || c.Wake == Delegated}
 }
 
 func (t *Table) chain(hash uint64) *chain { return &t.chains[hash&uint64(len(t.chains)-1)] }
@@ -160,12 +163,17 @@ func (t *Table) enter(ctx context.Context, c *chain) *element {
 	e.parker = waiter.GetParker(ctx, ctx.Done())
 	if t.wake == Handed {
 		e.below = c.top.Swap(e)
-		return e
-	}
-	for e.below = nil; !c.top.CompareAndSwap(e.below, e); { // A turn is lost only to another's success.
-		e.below = c.top.Load()
+	} else {
+		c.push(e, e)
 	}
 	return e
+}
+
+// push pushes the elements from first down to last, which are linked.
+func (c *chain) push(first, last *element) {
+	for last.below = nil; !c.top.CompareAndSwap(last.below, first); { // A turn is lost only to another's success.
+		last.below = c.top.Load()
+	}
 }
 
 // sleep waits until e is told, ends its use, and returns the news.
@@ -184,6 +192,10 @@ func (t *Table) sleep(ctx context.Context, c *chain, e *element) (News, error) {
 // expel gets e, whose owner has not received the token, off its chain. It reports whether it has taken it off; if not, the token is
 // here or on its way.
 func (t *Table) expel(c *chain, e *element) bool {
+	if t.wake == Delegated {
+		t.resign(c, e)
+		return false
+	}
 	if c.top.CompareAndSwap(e, e.below) { // invariant 3
 		return true
 	}
@@ -234,7 +246,7 @@ func (e *element) end(told bool) {
 }
 
 func (e *element) free() {
-	e.parker, e.below = nil, nil
+	e.parker, e.below, e.holds = nil, nil, nil
 	e.told.Store(false)
 	elements.Put(e)
 }
@@ -243,7 +255,7 @@ func (e *element) free() {
 func (t *Table) Signal(hash uint64) {
 	c := t.chain(hash)
 	t.count(c)
-	t.tell(c.top.Swap(nil), News{})
+	t.detach(c, News{})
 }
 
 // SignalPolite is Signal, but does not write where nobody waits.
@@ -254,8 +266,17 @@ func (t *Table) SignalNews(hash uint64, n News) {
 	c := t.chain(hash)
 	t.count(c)
 	if c.top.Load() != nil {
-		t.tell(c.top.Swap(nil), n)
+		t.detach(c, n)
 	}
+}
+
+// detach takes all off a chain and tells them, or with Delegated those whom it concerns.
+func (t *Table) detach(c *chain, n News) {
+	if t.wake == Delegated {
+		t.sift(c, n)
+		return
+	}
+	t.tell(c.top.Swap(nil), n)
 }
 
 func (t *Table) count(c *chain) {
