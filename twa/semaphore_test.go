@@ -46,7 +46,7 @@ func TestPanicsNameThePackage(t *testing.T) {
 		"twa: released more than held":                 func() { s.Release(1) },
 		"twa: release of a negative number of permits": func() { s.Release(-1) },
 		"twa: negative size":                           func() { s.Resize(-1) },
-		"twa: array that NewArray has not made":       func() { twa.WithArray(new(twa.Array)) },
+		"twa: array that NewArray has not made":        func() { twa.WithArray(new(twa.Array)) },
 		"twa: future of a negative number of permits":  func() { new(twa.AcquireFuture).Init(s, -1) },
 		"twa: future of a nil semaphore":               func() { new(twa.AcquireFuture).Init(nil, 1) },
 		"twa: future of a nil mutex":                   func() { new(twa.LockFuture).Init(nil) },

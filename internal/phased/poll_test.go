@@ -22,6 +22,9 @@ func TestSpinsOnlyBesideAnotherProcessor(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		spins := procs > 1 && runtime.NumCPU() > 1
 		locktest.Eventually(t, "it is known how many processors there are", func() bool { return (looks(SpinThenPark, 0) > 0) == spins })
+		if spins {
+			require.Equal(t, 1, looks(SpinThenPark, 1))
+		}
 		for _, w := range []Wait{Spin, Yield} {
 			require.Equal(t, 100, looks(w, 100))
 		}
