@@ -167,7 +167,7 @@ var futureScenarios = []scenario{
 	{name: "both poll", size: 1, body: func(w *world) {
 		w.Same(2, "t", func(int) { w.useOr(1, w.await1(w.future(1))) })
 	}},
-	{name: "poll/3", size: 1, body: each(
+	{name: "poll/3", size: 1, large: true, bound: none, body: each(
 		func(w *world) { w.lock(1) }, func(w *world) { w.lock(1) },
 		func(w *world) { w.useOr(1, w.await1(w.future(1))) })},
 	{name: "all poll", size: 1, large: true, body: func(w *world) {
@@ -305,11 +305,11 @@ var futureScenarios = []scenario{
 	{name: "line/before one", size: 1, body: lost(2, 0)},
 	{name: "line/behind one", size: 1, body: lost(2, 1)},
 	{name: "line/between two", size: 1, large: true, bound: none, body: lost(3, 1)},
-	{name: "line/between two/wrap", size: 1, start: wrap - 1, body: lost(3, 1)},
+	{name: "line/between two/wrap", size: 1, large: true, bound: none, start: wrap - 1, body: lost(3, 1)},
 	{name: "line/both", size: 1, body: lost(2, 0, 1)},
 	{name: "line/neighbours in front", size: 1, large: true, bound: none, body: lost(3, 0, 1)},
 	{name: "line/neighbours behind", size: 1, large: true, bound: none, body: lost(3, 1, 2)},
-	{name: "line/first and last", size: 1, body: lost(3, 0, 2)},
+	{name: "line/first and last", size: 1, large: true, bound: none, body: lost(3, 0, 2)},
 	{name: "line/all of three", size: 1, large: true, bound: 2, body: lost(3, 0, 1, 2)},
 	{name: "line/before a thread", size: 1, body: func(w *world) {
 		w.begin(1)
@@ -365,7 +365,7 @@ var futureScenarios = []scenario{
 		w.Go("owner", func() { w.useOr(2, w.await1(w.future(2)), ErrTooLarge) })
 		w.Go("resizer", func() { w.s.Resize(1) })
 	}},
-	{name: "resize too large/drop", size: 2, body: func(w *world) {
+	{name: "resize too large/drop", size: 2, large: true, bound: none, body: func(w *world) {
 		w.size = 1
 		w.begin(1)
 		f, g := w.queued(2, nil), w.queued(1, nil)
@@ -494,7 +494,11 @@ func TestModelLockFutures(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+			o := interleave.Options{}
+			if testing.Short() || interleave.RaceEnabled { // all schedules are for tier two
+				o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
+			}
+			interleave.Check(t, o, func(x *interleave.Run) {
 				m := new(Mutex)
 				m.t.array = NewArray(1)
 				x.Name("m", m)

@@ -11,7 +11,7 @@ import (
 
 // All sleepers are in one bucket here: internal/parking/lots_model.go.
 func TestModelMutex(t *testing.T) {
-	mutextest.RunModel[twa.Mutex, twa.LockFuture](t, mutextest.Known{Test: "triple unlock", Why: unnoticed})
+	mutextest.RunModel[twa.Mutex, twa.LockFuture](t)
 }
 
 func TestModelMutexHistories(t *testing.T) {

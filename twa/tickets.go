@@ -168,8 +168,14 @@ func (s *tickets) give(n int64) (g int64) { return s.grant.Add(n * step) }
 
 // quiet reports whether that was all, given what give has returned: nobody has waited, and there are not too many permits.
 func (s *tickets) quiet(base, n, g int64) bool {
-	free := granted(base, g) - s.ticket.Load()
-	return free >= n*step && free <= (base+s.limit.Load())*step
+	t := s.ticket.Load()
+	return granted(base, g)-t >= n*step && !s.overfull(base, t)
+}
+
+// overfull reports whether more permits are free than there are, given ticket. It looks at what has been granted by now: of two releases too many one may have
+// been taken back already. It may err, for ticket is older.
+func (s *tickets) overfull(base, ticket int64) bool {
+	return granted(base, s.grant.Load())-ticket > (base+s.limit.Load())*step
 }
 
 // given is the rest of a release: it serves those who have waited. It reports false, and takes the tickets back, if there are more permits
@@ -177,12 +183,11 @@ func (s *tickets) quiet(base, n, g int64) bool {
 //
 //go:noinline
 func (s *tickets) given(base, n, g int64) bool {
-	g = granted(base, g)
-	free := g - s.ticket.Load()
-	if free > (base+s.limit.Load())*step && !s.accept(base, n) {
+	if s.overfull(base, s.ticket.Load()) && !s.accept(base, n) {
 		return false
 	}
-	if free < n*step { // somebody has waited
+	g = granted(base, g)
+	if g-s.ticket.Load() < n*step { // somebody has waited
 		s.lookAfter(base, g-n*step, g)
 	}
 	return true

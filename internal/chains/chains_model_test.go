@@ -250,7 +250,7 @@ func explore(t *testing.T, s scenario, wake Wake) {
 		switch {
 		case s.bound > 0:
 			o = interleave.Options{Mode: interleave.Bounded, Bound: s.bound}
-		case s.many && wake == Delegated:
+		case wake == Delegated && (s.many || testing.Short()):
 			o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
 		}
 		interleave.Check(t, o, func(x *interleave.Run) {

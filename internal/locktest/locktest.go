@@ -13,10 +13,14 @@ import (
 const Patience = 20 * time.Second
 
 // AtEveryProcs runs f at several numbers of processors. One finds waiting that needs a second processor; sixteen find
-// preemption inside windows.
+// preemption inside windows. With -short under the race detector it is for -cpu to vary them, as CI has it do.
 func AtEveryProcs(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	for _, n := range []int{1, 2, 4, 16} {
+	procs := []int{1, 2, 4, 16}
+	if testing.Short() && RaceEnabled {
+		procs = []int{runtime.GOMAXPROCS(0)}
+	}
+	for _, n := range procs {
 		t.Run("procs="+strconv.Itoa(n), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
 			f(t)

@@ -38,7 +38,11 @@ func TestModelMutex(t *testing.T) {
 func TestModelTimeout(t *testing.T) {
 	for _, q := range lanes() {
 		t.Run(fmt.Sprintf("express %d", q), func(t *testing.T) {
-			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+			o := interleave.Options{}
+			if testing.Short() { // all schedules are for tier two
+				o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
+			}
+			interleave.Check(t, o, func(x *interleave.Run) {
 				m, inside := NewMutex(q), new(interleave.Int32)
 				x.Name("m", m)
 				x.Same(2, "hasty", func(int) {

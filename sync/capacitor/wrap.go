@@ -146,7 +146,8 @@ func (w *Wrapped[L]) tryPast() bool {
 // skips makes the trial of a fractional bypass.
 func (w *Wrapped[L]) skips() bool { return w.opts.bypass > 0 && rand.Float64() < w.opts.bypass }
 
-// Unlock unlocks w. If it is not locked it does what the inner lock does: ours panic, sync.Mutex ends the program.
+// Unlock unlocks w. If it is not locked it does what the inner lock does: ours panic, sync.Mutex ends the program. An unlock too many that comes
+// while others lock may unlock for them, and leave the gate with one too many or too few inside.
 func (w *Wrapped[L]) Unlock() {
 	passed := w.passed
 	w.inner.Unlock()

@@ -48,7 +48,7 @@ func TestModelGate(t *testing.T) {
 				}
 			})
 		}},
-		{name: "cancel", b: 1, body: func(w *world) {
+		{name: "cancel", b: 1, large: true, body: func(w *world) {
 			ctx := w.NewContext()
 			w.Same(2, "t", func(int) { pass(w) })
 			w.Go("hasty", func() {
@@ -62,10 +62,10 @@ func TestModelGate(t *testing.T) {
 		for name, opts := range map[string][]GateOption{"queue": nil, "array": {WithWaitingArray(twa.NewArray(1))}} {
 			t.Run(s.name+"/"+name, func(t *testing.T) {
 				o := interleave.Options{}
-				if s.large || s.name == "cancel" {
-					if testing.Short() || interleave.RaceEnabled {
-						t.Skip("tier two")
-					}
+				switch {
+				case s.large && (testing.Short() || interleave.RaceEnabled):
+					t.Skip("tier two")
+				case s.large, testing.Short(): // all schedules of the others are for tier two
 					o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
 				}
 				interleave.Check(t, o, func(x *interleave.Run) {
