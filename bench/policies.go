@@ -174,18 +174,18 @@ func newLanes(n int, permits int64) lanes {
 }
 
 // byNumber has each goroutine keep its lane; atRandom picks one for each take, by the goroutine's own PRNG.
-func byNumber(g int, _ uint64) int { return g }
-func atRandom(_ int, x uint64) int { return int(x >> 32) }
+func byNumber(g int, _ uint64) uint64 { return uint64(g) }
+func atRandom(_ int, x uint64) uint64 { return x >> 32 }
 
 // laneSteps is semabench with lanes, which let several in, in front of a lock that lets in one: as in a capacitor, which is what the papers
 // have them for.
-func laneSteps(name string, n int, permits int64, pick func(g int, x uint64) int) lockImpl {
+func laneSteps(name string, n int, permits int64, pick func(g int, x uint64) uint64) lockImpl {
 	return lockImpl{name, func() lockLoop {
 		ls, shared := newLanes(n, permits), uint64(1)
 		var mu sync.Mutex
 		return func(_ context.Context, g, n int, x uint64) (uint64, error) {
 			for range n {
-				lane := ls[pick(g, x)%len(ls)]
+				lane := ls[pick(g, x)%uint64(len(ls))]
 				if err := lane.Acquire(context.Background(), 1); err != nil {
 					return x, err
 				}

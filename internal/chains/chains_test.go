@@ -371,8 +371,14 @@ func (s *semaphore) post() {
 func TestDelegatedWakesThoseWhomItConcerns(t *testing.T) {
 	ctx := context.Background()
 	for _, told := range [][]bool{
-		{true}, {false},
-		{true, false, false}, {false, true, false}, {false, false, true}, {true, true, false}, {true, false, true}, {true, true, true},
+		{true},
+		{false},
+		{true, false, false},
+		{false, true, false},
+		{false, false, true},
+		{true, true, false},
+		{true, false, true},
+		{true, true, true},
 	} {
 		for _, leave := range []bool{false, true} {
 			table := New(Config{Chains: 2, Wake: Delegated})
