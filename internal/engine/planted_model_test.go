@@ -84,8 +84,8 @@ var planted = []struct {
 		to:   "\t\t_ = n\n",
 	},
 	{
-		name: "g: a future forgets what it was granted", file: "internal/engine/future.go",
-		from: "\t\tf.e.giveBack(f.base, n)\n",
+		name: "g: a future forgets what it was granted", file: "internal/future/future.go",
+		from: "\t\tr.GiveBack(n)\n",
 		to:   "\t\t_ = n\n",
 	},
 	{
