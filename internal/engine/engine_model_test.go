@@ -114,9 +114,9 @@ var tierOne = []scenario{
 			f, t := w.future(1), w.task()
 			if !f.Poll(t) {
 				f.Done()
-				t.sleep() // Done does not lose the waker
+				t.Sleep() // Done does not lose the waker
 				for !f.Poll(t) {
-					t.sleep()
+					t.Sleep()
 				}
 			}
 			w.finishFuture(w.end(f, 1), 1)

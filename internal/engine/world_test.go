@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/semtest"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -255,30 +256,7 @@ func (w *world) note(size int64) { w.size, w.peak = size, max(w.peak, size) }
 //go:norace
 func (w *world) most() int64 { return w.peak }
 
-// A task polls futures: it sleeps until its waker is called.
-type task struct {
-	x     *interleave.Run
-	owner int
-	woken *interleave.Signal
-	again bool // it has woken itself
-}
-
-func (w *world) task() *task { return &task{w.Run, w.Running(), interleave.NewSignal(1), false} }
-
-func (t *task) Wake() {
-	t.again = t.again || t.x.Running() == t.owner
-	t.woken.TrySend()
-}
-
-// sleep waits to be woken. A poll that meets a claimer's last steps wakes its own task; an executor would then run
-// others first, as Yield does.
-func (t *task) sleep() {
-	t.woken.Receive()
-	if t.again {
-		t.again = false
-		interleave.Yield()
-	}
-}
+func (w *world) task() *semtest.Task { return semtest.NewTask(w.Run) }
 
 func (w *world) future(n int64) *Future {
 	f := new(Future)
@@ -294,7 +272,7 @@ func (w *world) await(f *Future, n int64) error {
 		if f.Poll(t) {
 			break
 		}
-		t.sleep()
+		t.Sleep()
 	}
 	return w.end(f, n)
 }
@@ -306,7 +284,7 @@ func (w *world) await1(f *Future, n int64) error {
 		if f.Poll(t) {
 			return w.end(f, n)
 		}
-		t.sleep()
+		t.Sleep()
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/semtest"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -65,10 +66,10 @@ func futureNeedsAMutex(t *testing.T, k kind) {
 		"done": func(f Future[Small]) { f.Done() },
 		"err":  func(f Future[Small]) { _ = f.Err() },
 	} {
-		t.Run(name, func(t *testing.T) { requirePanic(t, "future without Init", func() { call(k.future()) }) })
+		t.Run(name, func(t *testing.T) { semtest.RequirePanic(t, "future without Init", func() { call(k.future()) }) })
 	}
 	m, f := k.mutex(), k.future()
-	requirePanic(t, "future of a nil mutex", func() { f.Init(nil) })
+	semtest.RequirePanic(t, "future of a nil mutex", func() { f.Init(nil) })
 	require.False(t, f.Complete())
 	f.Cancel() // nothing to cancel
 	f.Init(m)  // which is not too late
@@ -83,7 +84,7 @@ func futureInUseCannotBeInitialised(t *testing.T, k kind) {
 	refused := func(why string) {
 		t.Helper()
 		for _, of := range []Small{m, other} {
-			requirePanic(t, "Init of a future whose request has not ended", func() { f.Init(of) })
+			semtest.RequirePanic(t, "Init of a future whose request has not ended", func() { f.Init(of) })
 		}
 		require.False(t, m.TryLock(), why)
 		RequireFree(t, other)

@@ -4,7 +4,6 @@ package mutextest
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -239,16 +238,4 @@ func waitOnce(t *testing.T, ctx context.Context, m Small) {
 	m.Unlock()
 	require.NoError(t, locktest.Receive(t, c))
 	m.Unlock()
-}
-
-// requirePanic checks that f panics with the text, behind the name of a package.
-func requirePanic(t *testing.T, text string, f func()) {
-	t.Helper()
-	var v any
-	func() {
-		defer func() { v = recover() }()
-		f()
-	}()
-	message, _ := v.(string)
-	require.True(t, strings.HasSuffix(message, ": "+text), "panicked with %v, not with %q", v, text)
 }

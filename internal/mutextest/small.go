@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/semtest"
 )
 
 // What does not depend on order.
@@ -55,10 +55,10 @@ func unlockOfUnlockedPanicsAndLeavesTheLockUsable(t *testing.T, k kind) {
 	refused := func() {
 		t.Helper()
 		for range 2 {
-			requirePanic(t, unlocked, m.Unlock)
+			semtest.RequirePanic(t, unlocked, m.Unlock)
 		}
 		RequireFree(t, m)
-		requirePanic(t, unlocked, m.Unlock)
+		semtest.RequirePanic(t, unlocked, m.Unlock)
 		RequireFree(t, m)
 	}
 	refused()
@@ -119,10 +119,10 @@ func nilContextPanics(t *testing.T, k kind) {
 	m := k.mutex()
 	var none context.Context
 	locks := func() { _ = m.LockContext(none) }
-	requirePanic(t, "nil context", locks)
+	semtest.RequirePanic(t, "nil context", locks)
 	RequireFree(t, m)
 	m.Lock()
-	requirePanic(t, "nil context", locks)
+	semtest.RequirePanic(t, "nil context", locks)
 	m.Unlock()
 	RequireFree(t, m)
 }
@@ -254,33 +254,16 @@ func oneContextSharedByManyWaitersCancelsAll(t *testing.T, k kind) {
 	})
 }
 
-// foreignContext is a context that package context did not make.
-type foreignContext struct {
-	context.Context
-	done chan struct{}
-	err  atomic.Pointer[error]
-}
-
-func (c *foreignContext) Done() <-chan struct{} { return c.done }
-
-func (c *foreignContext) Err() error {
-	if e := c.err.Load(); e != nil {
-		return *e
-	}
-	return nil
-}
-
 func foreignContextsCancelToo(t *testing.T, k kind) {
 	m := k.mutex()
-	ctx := &foreignContext{Context: bg, done: make(chan struct{})}
+	ctx := locktest.NewForeignContext()
 	for range 20 {
 		waitOnce(t, ctx, m)
 	}
 	m.Lock()
 	c := queued(t, ctx, m, lockContext)
 	why := errors.New("foreign")
-	ctx.err.Store(&why)
-	close(ctx.done)
+	ctx.End(why)
 	require.Equal(t, why, locktest.Receive(t, c))
 	m.Unlock()
 	RequireFree(t, m)

@@ -88,8 +88,8 @@ func orderOfChecks(t *testing.T, k Kind) {
 	closed.Close()
 	done := doneContext()
 
-	requirePanic(t, "acquire of a negative number of permits", func() { _ = closed.Acquire(done, -1) })
-	requirePanic(t, "nil context", func() { _ = closed.Acquire(nil, 9) }) //nolint:staticcheck // nil on purpose
+	RequirePanic(t, "acquire of a negative number of permits", func() { _ = closed.Acquire(done, -1) })
+	RequirePanic(t, "nil context", func() { _ = closed.Acquire(nil, 9) }) //nolint:staticcheck // nil on purpose
 	require.ErrorIs(t, closed.Acquire(done, 9), context.Canceled, "done before closed")
 	require.ErrorIs(t, closed.Acquire(bg, 9), waiter.ErrClosed, "closed before too large")
 	require.ErrorIs(t, closed.Acquire(bg, 0), waiter.ErrClosed, "closed before nothing")
@@ -154,7 +154,7 @@ func releaseOfTheLargestNumberPanics(t *testing.T, k Kind) {
 	s := k.New(2)
 	require.NoError(t, s.Acquire(bg, 1))
 	for _, n := range []int64{math.MaxInt64, math.MaxInt64 - 1, 1 << 62, 1 << 61} {
-		requirePanic(t, "released more than held", func() { s.Release(n) })
+		RequirePanic(t, "released more than held", func() { s.Release(n) })
 		require.EqualValues(t, 1, s.Available())
 		require.EqualValues(t, 2, s.Size())
 	}
@@ -166,9 +166,9 @@ func releaseOfTheLargestNumberPanics(t *testing.T, k Kind) {
 func overReleasePanicsAndCorruptsNothing(t *testing.T, k Kind) {
 	const text = "released more than held"
 	s := k.New(2)
-	requirePanic(t, text, func() { s.Release(1) })
+	RequirePanic(t, text, func() { s.Release(1) })
 	require.NoError(t, s.Acquire(bg, 2))
-	requirePanic(t, text, func() { s.Release(3) })
+	RequirePanic(t, text, func() { s.Release(3) })
 
 	a, b := Queued(t, bg, s, 1), Queued(t, bg, s, 2)
 	s.Release(1)
@@ -176,7 +176,7 @@ func overReleasePanicsAndCorruptsNothing(t *testing.T, k Kind) {
 	s.Release(2)
 	require.NoError(t, locktest.Receive(t, b))
 	s.Release(2)
-	requirePanic(t, text, func() { s.Release(1) })
+	RequirePanic(t, text, func() { s.Release(1) })
 	RequireIdle(t, s)
 	require.NoError(t, s.Acquire(bg, 2), "the semaphore stays usable")
 	s.Release(2)
@@ -187,7 +187,7 @@ func overReleasePanicsAndCorruptsNothing(t *testing.T, k Kind) {
 	one.Release(1)
 	require.NoError(t, locktest.Receive(t, w))
 	one.Release(1)
-	requirePanic(t, text, func() { one.Release(1) })
+	RequirePanic(t, text, func() { one.Release(1) })
 	RequireIdle(t, one)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -117,33 +116,16 @@ func oneContextSharedByManyWaitersCancelsAll(t *testing.T, k Kind) {
 	})
 }
 
-// foreignContext is a context that package context did not make.
-type foreignContext struct {
-	context.Context
-	done chan struct{}
-	err  atomic.Pointer[error]
-}
-
-func (c *foreignContext) Done() <-chan struct{} { return c.done }
-
-func (c *foreignContext) Err() error {
-	if e := c.err.Load(); e != nil {
-		return *e
-	}
-	return nil
-}
-
 func foreignContextsCancelToo(t *testing.T, k Kind) {
 	s := k.New(1)
-	ctx := &foreignContext{Context: bg, done: make(chan struct{})}
+	ctx := locktest.NewForeignContext()
 	for range 20 {
 		waitOnce(t, ctx, s)
 	}
 	require.NoError(t, s.Acquire(bg, 1))
 	c := Queued(t, ctx, s, 1)
 	why := errors.New("foreign")
-	ctx.err.Store(&why)
-	close(ctx.done)
+	ctx.End(why)
 	require.Equal(t, why, locktest.Receive(t, c))
 	s.Release(1)
 	RequireIdle(t, s)

@@ -204,11 +204,11 @@ func futureInUseCannotBeInitialised(t *testing.T, k Kind) {
 	f := k.request(s, 1)
 	require.False(t, f.Poll(nil))
 	again := func() { f.Init(s, 1) }
-	requirePanic(t, text, again) // it waits
+	RequirePanic(t, text, again) // it waits
 	s.Release(1)
-	requirePanic(t, text, again) // it holds a permit
+	RequirePanic(t, text, again) // it holds a permit
 	require.True(t, f.Poll(nil))
-	requirePanic(t, text, again) // it still does: a poll takes nothing over
+	RequirePanic(t, text, again) // it still does: a poll takes nothing over
 	f.Cancel()
 	f.Init(s, 1)
 	RequireIdle(t, s)
@@ -221,7 +221,7 @@ func futureWithoutInitPanics(t *testing.T, k Kind) {
 		"err":  func(f Future) { _ = f.Err() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			requirePanic(t, "future without Init", func() { f(k.NewFuture()) })
+			RequirePanic(t, "future without Init", func() { f(k.NewFuture()) })
 		})
 	}
 }
@@ -230,7 +230,7 @@ func futureOfABadNumberPanicsAndChangesNothing(t *testing.T, k Kind) {
 	s := k.New(1)
 	f := k.request(s, 1)
 	for _, n := range []int64{-1, math.MinInt64} {
-		requirePanic(t, "future of a negative number of permits", func() { f.Init(s, n) })
+		RequirePanic(t, "future of a negative number of permits", func() { f.Init(s, n) })
 	}
 	requireGranted(t, s, f, 1)
 	RequireIdle(t, s)

@@ -115,8 +115,8 @@ func doneContext() context.Context {
 	return ctx
 }
 
-// requirePanic checks that f panics with the text, behind the name of a package.
-func requirePanic(t *testing.T, text string, f func()) {
+// RequirePanic checks that f panics with the text, behind the name of a package.
+func RequirePanic(t *testing.T, text string, f func()) {
 	t.Helper()
 	var v any
 	func() {

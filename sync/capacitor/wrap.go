@@ -129,7 +129,7 @@ func (w *Wrapped[L]) goPast() bool {
 // tryPast is goPast for policies that try.
 func (w *Wrapped[L]) tryPast() bool {
 	switch {
-	case w.opts.express > 0 && w.gate.places.Load() > 0 && w.try():
+	case w.gate.places.Load() > 0 && w.try():
 		if w.gate.places.Load() <= 0 { // the last place has gone meanwhile
 			w.inner.Unlock()
 			return false

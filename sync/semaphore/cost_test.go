@@ -26,7 +26,7 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 	deadline, stop := context.WithTimeout(bg, time.Hour)
 	defer stop()
 	under := context.WithValue(shared, ctxKey{}, 1)
-	foreign := &foreignContext{Context: bg, done: make(chan struct{})}
+	foreign := locktest.NewForeignContext()
 	for name, acquire := range map[string]func(*semaphore.Semaphore) error{
 		"background":  func(s *semaphore.Semaphore) error { return s.Acquire(bg, 1) },
 		"cancellable": func(s *semaphore.Semaphore) error { return s.Acquire(shared, 1) },
@@ -60,14 +60,6 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 var kinds = map[string][]semaphore.Option{"plain": nil, "array": {semaphore.WithWaitingArray(nil)}}
 
 type ctxKey struct{}
-
-// foreignContext is a context that package context did not make.
-type foreignContext struct {
-	context.Context
-	done chan struct{}
-}
-
-func (c *foreignContext) Done() <-chan struct{} { return c.done }
 
 func TestFutureAllocatesNothing(t *testing.T) {
 	for kind, opts := range kinds {
