@@ -45,23 +45,33 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"syscall"
 	"time"
 )
 
 const defaultEquivalents = "internal/mutate/equivalent.txt"
 
-// The quickest first. The model finds what needs an unlikely interleaving, the tests what is wrong in any or too slow, and
-// the model under the race detector what is not protected.
-var defaultTests = []string{
-	"-tags interleave -run Model -short ./internal/engine",
-	"-short ./internal/engine ./waiter",
-	"-tags interleave -run Model -short ./waiter ./sync/... ./twa",
-	"-short ./sync/... ./twa",
-	"-race -tags interleave -run Model/(future|waiting|lock/2x1|cancel)|ModelWaits -short ./internal/engine ./waiter",
+// testsOf returns the tests that judge the mutants of a folder, the quickest first: its own. The model finds what needs an unlikely interleaving, the
+// tests what is wrong in any or too slow, and the model under the race detector what is not protected. What all locks stand on has their
+// tests, too.
+func testsOf(dir string) []string {
+	switch dir {
+	case "internal/engine", "internal/future", "waiter":
+		return []string{
+			"-tags interleave -run Model -short ./internal/engine",
+			"-short ./internal/engine ./waiter",
+			"-tags interleave -run Model -short ./waiter ./sync/... ./twa",
+			"-short ./sync/... ./twa",
+			"-race -tags interleave -run Model/(future|waiting|lock/2x1|cancel)|ModelWaits -short ./internal/engine ./waiter",
+		}
+	}
+	return []string{
+		"-tags interleave -run Model -short ./" + dir,
+		"-short ./" + dir,
+	}
 }
 
 var defaultTargets = []string{"internal/engine", "internal/future", "waiter", "sync/mutex", "sync/rwlock", "sync/semaphore", "twa"}
@@ -103,9 +113,9 @@ func parse(args []string) (*config, error) {
 	flags.IntVar(&c.parallel, "p", 2, "mutants that run at the same time")
 	flags.DurationVar(&c.timeout, "timeout", 0,
 		"for each command; a mutant that times out and that no other command judges counts as killed; "+
-			"0: 10 s plus three times what the unchanged tree takes")
-	flags.Func("tests", "`arguments` of a go test that is to kill the mutants; may be repeated: the next one is run "+
-		"if one passes (default:\n\t"+strings.Join(defaultTests, "\n\t")+")", func(s string) error {
+			"0: 10 s plus three times what it takes on the unchanged tree")
+	flags.Func("tests", "`arguments` of a go test that is to kill the mutants; may be repeated: the next one is run if one passes "+
+		"(default: those of the mutant's folder; of what all locks stand on, also theirs)", func(s string) error {
 		c.tests = append(c.tests, s)
 		return nil
 	})
@@ -121,9 +131,6 @@ func parse(args []string) (*config, error) {
 	var err error
 	if c.selected, err = regexp.Compile(*run); err != nil {
 		return nil, fmt.Errorf("-run: %w", err)
-	}
-	if len(c.tests) == 0 {
-		c.tests = defaultTests
 	}
 	c.targets = flags.Args()
 	return c, nil
@@ -168,15 +175,20 @@ func run(ctx context.Context, args []string, out io.Writer) (bool, error) {
 		return true, nil
 	}
 
-	r := &runner{root: root, tests: c.tests, timeout: c.timeout}
+	r := &runner{root: root, limit: c.timeout, tests: func(m *mutant) []string {
+		if len(c.tests) > 0 {
+			return c.tests
+		}
+		return testsOf(path.Dir(m.file.name))
+	}}
 	if r.dir, err = os.MkdirTemp("", "mutate"); err != nil {
 		return false, err
 	}
 	defer os.RemoveAll(r.dir)
-	if err := r.baseline(ctx, out); err != nil {
+	if err := r.baseline(ctx, chosen, out); err != nil {
 		return false, err
 	}
-	rep := &report{tests: c.tests, stale: stale(listed, files, all)}
+	rep := &report{stale: stale(listed, files, all)}
 	for i, res := range r.all(ctx, chosen, c.parallel) {
 		if res.err != nil {
 			return false, fmt.Errorf("%s: %w", res.mutant.id, res.err)

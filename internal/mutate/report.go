@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -9,7 +10,6 @@ import (
 
 // A report counts results.
 type report struct {
-	tests   []string
 	results []*result
 	stale   []string
 }
@@ -104,7 +104,7 @@ func (r *report) table(b *strings.Builder) {
 
 // killers says what the commands are good for.
 func (r *report) killers(b *strings.Builder) {
-	by, timeouts := make([]int, len(r.tests)), 0
+	by, timeouts := map[string]int{}, 0
 	var elapsed time.Duration
 	for _, res := range r.results {
 		elapsed += res.elapsed
@@ -116,8 +116,8 @@ func (r *report) killers(b *strings.Builder) {
 		}
 	}
 	b.WriteString("\n")
-	for i, test := range r.tests {
-		fmt.Fprintf(b, "- killed by `go test %s`: %d\n", test, by[i])
+	for _, test := range slices.Sorted(maps.Keys(by)) {
+		fmt.Fprintf(b, "- killed by `go test %s`: %d\n", test, by[test])
 	}
 	fmt.Fprintf(b, "- killed by a timeout: %d\n", timeouts)
 	fmt.Fprintf(b, "- time of all runs together: %s\n", elapsed.Round(time.Second))

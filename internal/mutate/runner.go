@@ -31,7 +31,7 @@ type result struct {
 	mutant  *mutant
 	outcome outcome
 	listed  bool   // as an equivalent
-	command int    // which killed it
+	command string // which killed it
 	how     string // the test or the panic that killed it
 	elapsed time.Duration
 	err     error // it could not be run
@@ -64,29 +64,42 @@ func (r *result) String() string {
 
 // A runner runs the tests on mutants.
 type runner struct {
-	root    string
-	dir     string // for files that are thrown away
-	tests   []string
-	timeout time.Duration
+	root  string
+	dir   string                   // for files that are thrown away
+	tests func(m *mutant) []string // which judge it
+	limit time.Duration            // of the time of each; 0: by what they take without a mutant
+	took  map[string]time.Duration // that
 }
 
-// baseline runs the tests on the tree as it is, which they must pass.
-func (r *runner) baseline(ctx context.Context, out io.Writer) error {
+// timeout returns how long a test may take.
+func (r *runner) timeout(test string) time.Duration {
+	if r.limit > 0 {
+		return r.limit
+	}
+	return 10*time.Second + 3*r.took[test]
+}
+
+// baseline runs the tests of the mutants on the tree as it is, which they must pass.
+func (r *runner) baseline(ctx context.Context, mutants []*mutant, out io.Writer) error {
+	r.took = map[string]time.Duration{}
 	start := time.Now()
-	for _, test := range r.tests {
-		text, err := r.test(ctx, r.dir, "", test)
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err != nil {
-			return fmt.Errorf("without any mutant: go test %s: %w\n%s", test, err, text)
+	for _, m := range mutants {
+		for _, test := range r.tests(m) {
+			if r.took[test] > 0 {
+				continue
+			}
+			start := time.Now()
+			text, err := r.test(ctx, r.dir, "", test)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err != nil {
+				return fmt.Errorf("without any mutant: go test %s: %w\n%s", test, err, text)
+			}
+			r.took[test] = time.Since(start)
 		}
 	}
-	elapsed := time.Since(start)
-	if r.timeout == 0 {
-		r.timeout = 10*time.Second + 3*elapsed
-	}
-	fmt.Fprintf(out, "baseline passes in %.1fs; timeout %s\n", elapsed.Seconds(), r.timeout.Round(time.Second))
+	fmt.Fprintf(out, "baseline passes in %.1fs\n", time.Since(start).Seconds())
 	return nil
 }
 
@@ -153,15 +166,12 @@ func (r *runner) run(ctx context.Context, m *mutant) *result {
 		res.err = err
 		return res
 	}
-	for i, test := range r.tests {
-		limited, cancel := context.WithTimeout(ctx, r.timeout)
+	for _, test := range r.tests(m) {
+		limited, cancel := context.WithTimeout(ctx, r.timeout(test))
 		out, err := r.test(limited, dir, overlay, test)
 		late := limited.Err() != nil
 		cancel()
 		res.elapsed = time.Since(start)
-		if res.outcome != timedOut {
-			res.command = i
-		}
 		switch {
 		case ctx.Err() != nil:
 			res.err = ctx.Err()
@@ -170,7 +180,7 @@ func (r *runner) run(ctx context.Context, m *mutant) *result {
 			res.outcome = broken
 			return res
 		case packageFailed.Match(out):
-			res.outcome, res.how, res.command = killed, cause(out), i
+			res.outcome, res.how, res.command = killed, cause(out), test
 			return res
 		case late: // It hangs, or there is more to explore: see whether another command knows.
 			res.outcome = timedOut

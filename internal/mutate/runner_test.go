@@ -243,7 +243,7 @@ func TestReportWantsNoSurvivorAndATrueList(t *testing.T) {
 		{result{outcome: killed, listed: true}, false, "Listed as equivalent, but killed: `a.go:f:drop:1`"},
 	} {
 		tt.res.mutant = m
-		r := &report{tests: []string{"."}}
+		r := new(report)
 		r.add(&tt.res)
 		assert.Equal(t, tt.want, r.ok(), "%+v", tt.res)
 		assert.Contains(t, r.markdown(), tt.text)
