@@ -161,7 +161,7 @@ func errorIsTheContexts(t *testing.T, k kind) {
 // The cancel happens before the unlock, so it wins, although both may be visible when the waiter wakes.
 func cancelBeforeUnlockWins(t *testing.T, k kind) {
 	for _, watched := range []bool{false, true} {
-		for range 300 {
+		for range locktest.Scaled(300) {
 			m := k.mutex()
 			ctx, cancel := context.WithCancel(bg)
 			if watched { // enough waits to have the context watched

@@ -59,7 +59,7 @@ func cancelInTheMiddleKeepsTheOrder(t *testing.T, k Kind) {
 // The cancel happens before the release, so it wins, although both may be visible when the waiter wakes.
 func cancelBeforeGrantWins(t *testing.T, k Kind) {
 	for _, watched := range []bool{false, true} {
-		for range 300 {
+		for range locktest.Scaled(300) {
 			s := k.New(1)
 			ctx, cancel := context.WithCancel(bg)
 			if watched { // enough waits to have the context watched
@@ -132,7 +132,7 @@ func foreignContextsCancelToo(t *testing.T, k Kind) {
 }
 
 func closeAgainstCancel(t *testing.T, k Kind) {
-	for range 300 {
+	for range locktest.Scaled(300) {
 		s := k.New(1)
 		require.NoError(t, s.Acquire(bg, 1))
 		ctx, cancel := context.WithCancel(bg)
