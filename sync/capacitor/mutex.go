@@ -25,7 +25,7 @@ import (
 type Mutex struct {
 	_ noCopy
 
-	// word has the two bits of parking.Bits, the bit admitted, and how many have used the express lane since the last platoon.
+	// word has the two bits of parking.Bits, and the bits admitted and full.
 	//
 	// Invariants:
 	//
@@ -33,23 +33,27 @@ type Mutex struct {
 	//     unlocked again, or handed over. (TestModelMutex)
 	//  2. Nobody waits for the word but the owner of the gate's one permit, the admitted one. While it sleeps the word says so, or somebody
 	//     is about to wake it; so an unlock need not remember that others may sleep, as that of a mutex.Word must. (TestModelMutex)
-	//  3. Of the places of the express lane no more are used between two unlocks of admitted ones than there are. With the order of the gate
+	//  3. Of the places of the express lane no more are used between two admitted holders than there are. With the order of the gate
 	//     that is the bound. (TestModelBypass)
-	//  4. The bit admitted is set exactly while the admitted one holds the mutex. The step that clears it unlocks, and clears the count;
+	//  4. The bit admitted is set exactly while the admitted one holds the mutex. The step that clears it unlocks, and clears full;
 	//     whoever made it gives the gate's permit back, once. (TestModelMutex/double_unlock)
 	//  5. Nobody queues at the gate without somebody who is admitted, and who is not asleep while the mutex is free, or about to be woken.
 	//     (TestModelMutex: whoever waits in vain is a deadlock)
 	word xsync.Uint32
-	base uint32        // what the count begins with: used places of a lane that is shorter than Express
+
+	// used is how many places of the express lane have been used since the last admitted one got the mutex; the holder's. So neither a lock
+	// nor an unlock on the express lane has to look at the word before it changes it, which would cost as much as a call.
+	used uint16
+	base uint16 // what it begins with: used places of a lane that is shorter than Express
+
 	gate engine.Engine // of one permit, counted from 1: the zero one is open
 }
 
 const (
 	sleeping = parking.Mask &^ parking.Locked // the third state of parking.Bits
 
-	admitted uint32 = parking.Mask + 1
-	place    uint32 = admitted << 1 // one place of the express lane
-	full            = Express * place
+	admitted uint32 = parking.Mask + 1 // the holder has come through the gate
+	full            = admitted << 1    // no place of the express lane is left
 
 	one = 1 // the permits of the gate count from one
 )
@@ -59,22 +63,45 @@ func NewMutex(q int) *Mutex {
 	if q < 0 {
 		panic("capacitor: negative express lane")
 	}
-	base := uint32(Express-min(q, Express)) * place
-	m := &Mutex{base: base}
-	m.word.Store(base)
+	base := uint16(Express - min(q, Express)) //nolint:gosec // which is small
+	m := &Mutex{used: base, base: base}
+	m.word.Store(m.unlocked())
 	return m
+}
+
+// unlocked returns the word of a free mutex whose lane has all its places.
+func (m *Mutex) unlocked() uint32 {
+	if m.base == Express {
+		return full
+	}
+	return parking.Unlocked
 }
 
 // Lock locks m, and waits for it if need be. Nothing ends the wait early. It allocates nothing in the steady state.
 func (m *Mutex) Lock() {
-	if !m.express(m.word.Load()) {
+	if !m.express() {
 		m.lockSlow()
 	}
 }
 
-// express takes the express lane, if the state is still w and that allows it.
-func (m *Mutex) express(w uint32) bool {
-	return w < full && w&parking.Mask == parking.Unlocked && m.word.CompareAndSwap(w, w+place+parking.Locked)
+// express locks m on the express lane, if m is free and a place is left.
+func (m *Mutex) express() bool {
+	if !m.word.CompareAndSwap(parking.Unlocked, parking.Locked) {
+		return false
+	}
+	if m.used++; m.used == Express {
+		m.word.Or(full) // the admitted one may be changing the other bits
+	}
+	return true
+}
+
+// enter locks m for the admitted one, if the state is still w, and renews the express lane.
+func (m *Mutex) enter(w uint32) bool {
+	if !m.word.CompareAndSwap(w, w|admitted|parking.Locked) {
+		return false
+	}
+	m.used = m.base
+	return true
 }
 
 //go:noinline
@@ -97,10 +124,10 @@ func (m *Mutex) lock(ctx context.Context) error {
 func (m *Mutex) spin() bool {
 	for i := 0; ; i++ {
 		w := m.word.Load()
-		if m.express(w) {
+		if w == parking.Unlocked && m.express() {
 			return true
 		}
-		if w >= full || !xsync.Spin(i) {
+		if w&full != 0 || !xsync.Spin(i) {
 			return false
 		}
 	}
@@ -112,7 +139,7 @@ func (m *Mutex) compete(ctx context.Context, until int64) error {
 		w := m.word.Load()
 		switch w & parking.Mask {
 		case parking.Unlocked:
-			if m.word.CompareAndSwap(w, w|admitted|parking.Locked) {
+			if m.enter(w) {
 				return nil
 			}
 			continue
@@ -159,13 +186,14 @@ func (m *Mutex) TryLock() bool {
 		switch {
 		case w&parking.Mask != parking.Unlocked:
 			return false
-		case m.express(w):
-			return true
-		case w < full:
+		case w == parking.Unlocked:
+			if m.express() {
+				return true
+			}
 			continue
 		case !m.gate.TakeOnly():
 			return false
-		case m.word.CompareAndSwap(w, w|admitted|parking.Locked):
+		case m.enter(w):
 			return true
 		}
 		m.openGate()
@@ -174,7 +202,7 @@ func (m *Mutex) TryLock() bool {
 
 // Unlock unlocks m. It panics if m is not locked; m is then as it was. Of several unlocks too many each panics.
 func (m *Mutex) Unlock() {
-	if w := m.word.Load(); w&(admitted|parking.Mask) != parking.Locked || !m.word.CompareAndSwap(w, w-parking.Locked) {
+	if !m.word.CompareAndSwap(parking.Locked, parking.Unlocked) {
 		m.unlockSlow()
 	}
 }
@@ -189,7 +217,7 @@ func (m *Mutex) unlockSlow() {
 				return
 			}
 		case admitted | parking.Locked:
-			if m.word.CompareAndSwap(w, m.base) {
+			if m.word.CompareAndSwap(w, m.unlocked()) {
 				m.openGate()
 				return
 			}
