@@ -261,11 +261,14 @@ var tierTwo = []struct {
 	o interleave.Options
 }{
 	{scenario{name: "lock/2x3", size: 1, body: same(2, func(w *world) { w.use(1); w.use(1); w.use(1) })}, inHalves},
-	{scenario{name: "split", size: 2, body: each(
-		func(w *world) { w.must(2); w.release(1); w.release(1) },
-		func(w *world) { w.use(1) }, func(w *world) { w.use(1) })}, inHalves},
-	{scenario{name: "try/3x2", size: 1, body: each(
-		func(w *world) { w.use(1) }, func(w *world) { w.use(1) }, func(w *world) { w.tryUse(1); w.tryUse(1) })}, unbounded},
+	{scenario{name: "split", size: 2, body: func(w *world) {
+		w.Go("splitter", func() { w.must(2); w.release(1); w.release(1) })
+		w.Same(2, "user", func(int) { w.use(1) })
+	}}, inHalves},
+	{scenario{name: "try/3x2", size: 1, body: func(w *world) {
+		w.Same(2, "user", func(int) { w.use(1) })
+		w.Go("trier", func() { w.tryUse(1); w.tryUse(1) })
+	}}, unbounded},
 	{scenario{name: "lock/3x2", size: 1, body: same(3, func(w *world) { w.use(1); w.use(1) })}, within3},
 	{scenario{name: "lock/4x1", size: 1, body: same(4, func(w *world) { w.use(1) })}, within3}, // 4.5 million without a bound: two minutes
 	{scenario{name: "two permits/4x1", size: 2, body: same(4, func(w *world) { w.use(1) })}, within3},
@@ -283,9 +286,10 @@ var tierTwo = []struct {
 	{scenario{name: "cancel/select shared", size: 1, body: cancelled(false, func(w *world, ctx context.Context) {
 		w.Same(3, "t", func(int) { w.useOr(ctx, 1, context.Canceled) })
 	})}, inHalves},
-	{scenario{name: "future/cancel among three", size: 1, body: each(
-		func(w *world) { w.use(1) }, func(w *world) { w.use(1) },
-		func(w *world) { w.drop(w.future(1), 1) })}, inHalves},
+	{scenario{name: "future/cancel among three", size: 1, body: func(w *world) {
+		w.Same(2, "user", func(int) { w.use(1) })
+		w.Go("future", func() { w.drop(w.future(1), 1) })
+	}}, inHalves},
 	{scenario{name: "future/all poll", size: 1, body: same(3, func(w *world) {
 		w.finishFuture(w.await(w.future(1), 1), 1)
 	})}, within3},
@@ -299,7 +303,7 @@ var tierTwo = []struct {
 		func(w *world) { w.resize(1); w.resize(2) }, func(w *world) { w.must(1); w.release(1); w.use(1) },
 		func(w *world) { w.use(1) }, func(w *world) { w.useOr(bg, 2, waiter.ErrTooLarge) })}, within3},
 	{scenario{name: "resize/against cancel", size: 2, body: each(
-		func(w *world) { w.resize(1); w.resize(2) }, func(w *world) { w.use(1); w.use(1) },
+		func(w *world) { w.resize(1); w.resize(2) }, func(w *world) { w.use(1) },
 		func(w *world) { w.drop(w.future(1), 1) }, func(w *world) { w.useFor(2, waiter.ErrTooLarge) })}, within3},
 	{scenario{name: "bias/3", base: Everyone, size: Everyone, bias: true, body: each(
 		func(w *world) { w.read() }, func(w *world) { w.read() }, func(w *world) { w.useFor(Everyone) })}, within3},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -139,8 +140,14 @@ func report(t *testing.T, o Options, r Result) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := fmt.Fprintf(f, "| %s | %s | %s | %d | %d | %d | %d | %.1f s |\n", strings.TrimPrefix(t.Name(), "TestModel"),
+	if _, err := fmt.Fprintf(f, "| %s | %s | %s | %s | %d | %d | %d | %d | %.1f s |\n", testedPackage(), strings.TrimPrefix(t.Name(), "TestModel"),
 		search, end, r.Threads, r.Steps, r.Executions, r.Pruned, r.Elapsed.Seconds()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// testedPackage returns the last part of its path.
+func testedPackage() string {
+	name, _, _ := strings.Cut(filepath.Base(os.Args[0]), ".") // as in engine.test.exe
+	return name
 }

@@ -145,6 +145,6 @@ func TestCheckAddsToTheTable(t *testing.T) {
 	}
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Regexp(t, `^\| ForCheck/passes \| unbounded \| exhausted \| 2 \| 4 \| 2 \| 0 \| [0-9]\.[0-9] s \|\n`+
-		`\| ForCheck/limited \| unbounded \| sampled \| 2 \| 4 \| 1 \| 0 \| [0-9]\.[0-9] s \|\n$`, string(text))
+	require.Regexp(t, `^\| interleave \| ForCheck/passes \| unbounded \| exhausted \| 2 \| 4 \| 2 \| 0 \| [0-9]\.[0-9] s \|\n`+
+		`\| interleave \| ForCheck/limited \| unbounded \| sampled \| 2 \| 4 \| 1 \| 0 \| [0-9]\.[0-9] s \|\n$`, string(text))
 }

@@ -2,7 +2,7 @@
 // of source files, of the kinds that matter to locks, and runs the tests on each. A mutant that survives is code that
 // no test needs.
 //
-//	go run ./internal/mutate                          all mutants of internal/engine and internal/future, waiter, sync/mutex, sync/rwlock, sync/semaphore and twa
+//	go run ./internal/mutate                          all mutants of internal/engine, internal/future, waiter, the locks and twa
 //	go run ./internal/mutate -list waiter             those of one folder, without running anything
 //	go run ./internal/mutate -run ':Engine\.Release:' those of one function
 //	go run ./internal/mutate -every 10 -offset 3      a tenth of them
@@ -68,13 +68,18 @@ func testsOf(dir string) []string {
 			"-race -tags interleave -run Model/(future|waiting|lock/2x1|cancel)|ModelWaits -short ./internal/engine ./waiter",
 		}
 	}
-	return []string{
+	tests := []string{
 		"-tags interleave -run Model -short ./" + dir,
 		"-short ./" + dir,
+		"-race -short ./" + dir,
 	}
+	if dir == "twa" {
+		tests = append(tests, "-short -tags faradcheck ./twa")
+	}
+	return tests
 }
 
-var defaultTargets = []string{"internal/engine", "internal/future", "waiter", "sync/mutex", "sync/rwlock", "sync/semaphore", "twa"}
+var defaultTargets = []string{"internal/engine", "internal/future", "waiter", "sync/capacitor", "sync/mutex", "sync/rwlock", "sync/semaphore", "twa"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -203,7 +203,7 @@ func (s *Semaphore) releaseElse(n int64) {
 	switch {
 	case n < 0:
 		panic("semaphore: release of a negative number of permits")
-	case n > 0 && s.p != nil:
+	case s.p != nil:
 		s.p.Release(n)
 	case n > 0:
 		panic("semaphore: released more than held")
@@ -253,11 +253,10 @@ func (s *Semaphore) Resize(n int64) {
 // Close ends all waiting requests, and all later ones, with ErrClosed. What is held stays held until it is released.
 // Closing twice is harmless.
 func (s *Semaphore) Close() {
+	s.e.Close()
 	if s.p != nil {
 		s.p.Close()
-		return
 	}
-	s.e.Close()
 }
 
 // Weighted is the name under which users of golang.org/x/sync/semaphore know this type. See the package documentation
