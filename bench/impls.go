@@ -32,6 +32,7 @@ const (
 	nameChannel = "channel"
 	nameRing    = "ring"
 	nameFarad   = "farad"
+	nameArray   = "farad, array" // for memory only
 )
 
 // peerNames are what farad is divided by, in the order of the columns.

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/twa"
 )
 
 const (
@@ -35,9 +36,10 @@ func runMemory(match func(string) bool, limit time.Duration) ([]memoryResult, er
 			memoryResult{"future, unsafe.Sizeof", nameFarad, size, futureBytes},
 			memoryResult{"future, heap", nameFarad, math.Round(futureHeap(memoryFutures)), futureBytes})
 	}
+	onArray := implementation{name: nameArray, make: func(permits int64) locker { return twa.New(permits) }}
 	var bare float64
 	for _, f := range allForms {
-		for _, im := range lockers() {
+		for _, im := range append(lockers(), onArray) {
 			waiter := fmt.Sprintf("goroutine, context %s", f)
 			if !match(fmt.Sprintf("memory/goroutine/%s/%s", f, im.name)) {
 				continue
@@ -52,7 +54,11 @@ func runMemory(match func(string) bool, limit time.Duration) ([]memoryResult, er
 			if err != nil {
 				return nil, fmt.Errorf("memory: %s, %s: %w", waiter, im.name, err)
 			}
-			rs = append(rs, memoryResult{waiter, im.name, math.Round(heap - bare), goroutineBytes})
+			result := memoryResult{waiter, im.name, math.Round(heap - bare), goroutineBytes}
+			if im.name == nameArray {
+				result.metric = arrayBytes
+			}
+			rs = append(rs, result)
 		}
 	}
 	return rs, nil

@@ -185,7 +185,7 @@ func (r *report) memoryTable(sum *tally) *table {
 	}
 	for _, m := range r.Memory {
 		var bound *target
-		if m.Impl == nameFarad {
+		if m.Impl == nameFarad || m.Impl == nameArray {
 			bound = targetFor(cell{}, m.metric, "")
 		}
 		t.add(m.Waiter, m.Impl, fmt.Sprintf("%.0f", m.Bytes), sum.judge(bound, m.Bytes))

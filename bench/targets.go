@@ -17,6 +17,7 @@ const (
 	allocations    metric = "allocs/op"
 	futureBytes    metric = "bytes per waiting future"
 	goroutineBytes metric = "bytes per waiting goroutine"
+	arrayBytes     metric = "bytes per goroutine waiting on the array"
 )
 
 // A target is a bound that farad is held to.
@@ -55,6 +56,7 @@ var targets = []target{
 
 	{metric: futureBytes, bound: 128},
 	{metric: goroutineBytes, bound: 256},
+	{metric: arrayBytes, bound: 96},
 }
 
 // targetFor returns the target for a metric of a cell, nil if there is none.
