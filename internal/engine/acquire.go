@@ -15,7 +15,12 @@ func (e *Engine) Acquire(ctx context.Context, base, n int64, at Place) error {
 	done := ctx.Done()
 	p := waiter.GetParker(ctx, done)
 	p.N = n
-	o := e.Enqueue(base, &p.Waiter, at)
+	return e.Await(ctx, done, base, p, e.Enqueue(base, &p.Waiter, at))
+}
+
+// Await is the second half of Acquire, for callers that have something to do when they stand in the queue: o is what Enqueue returned for p, which
+// was got for ctx and done, its channel. Await puts p back.
+func (e *Engine) Await(ctx context.Context, done <-chan struct{}, base int64, p *waiter.Parker, o waiter.Outcome) error {
 	if o == waiter.Pending {
 		if !p.Park(ctx, done) {
 			e.withdraw(base, p)
@@ -31,7 +36,11 @@ func (e *Engine) Acquire(ctx context.Context, base, n int64, at Place) error {
 func (e *Engine) AcquireTimeout(d time.Duration, base, n int64, at Place) error {
 	p := waiter.GetParker(context.Background(), nil)
 	p.N = n
-	o := e.Enqueue(base, &p.Waiter, at)
+	return e.AwaitTimeout(d, base, p, e.Enqueue(base, &p.Waiter, at))
+}
+
+// AwaitTimeout is the second half of AcquireTimeout, as Await is of Acquire.
+func (e *Engine) AwaitTimeout(d time.Duration, base int64, p *waiter.Parker, o waiter.Outcome) error {
 	if o == waiter.Pending {
 		if !p.ParkTimeout(d) {
 			e.withdraw(base, p)
