@@ -15,6 +15,8 @@
 //
 // What bounds the overtaking is said at each type. All of them take contexts; none allocates for a wait.
 //
-// Files: mutex.go is one word and a queue; gate.go is the paper's capacitor; wrap.go puts it round any lock. docs/design/capacitor.md says how
-// to choose.
+// [Stats] tells how near to that they come.
+//
+// Files: mutex.go is one word and a queue; gate.go is the paper's capacitor; wrap.go puts it round any lock; stats.go is what they observe.
+// docs/design/capacitor.md says how to choose.
 package capacitor

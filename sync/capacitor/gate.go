@@ -7,6 +7,7 @@ import (
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A Gate is a capacitor: it lets arrivals through in platoons of B. The first B pass; then it is closed, and who arrives waits, until all of
@@ -41,6 +42,7 @@ type Gate struct {
 	// holders of the inner lock only; so there are never fewer than none.
 	express int64
 	places  xsync.Int64
+	stats   *tally // nil: none are collected
 }
 
 // A GateOption changes how NewGate makes a gate.
@@ -85,16 +87,36 @@ func (g *Gate) Arrive(ctx context.Context) error {
 	if ctx == nil {
 		panic("capacitor: nil context")
 	}
+	return g.arrive(ctx, new(visit))
+}
+
+// arrive is Arrive, of somebody who is observed.
+func (g *Gate) arrive(ctx context.Context, v *visit) error {
 	if g.array != nil {
+		v.stand() // a moment too early, but an array does not tell
 		return g.array.Acquire(ctx, 1)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if g.e.TryAcquire(one, 1) {
+		v.stand()
 		return nil
 	}
-	return g.e.Acquire(ctx, one, 1, engine.AtBack)
+	return queue(ctx, 0, &g.e, v)
+}
+
+// queue waits for the permit of a gate until ctx is done, or until d has passed, if that is not 0.
+func queue(ctx context.Context, d time.Duration, gate *engine.Engine, v *visit) error {
+	done := ctx.Done()
+	p := waiter.GetParker(ctx, done)
+	p.N = 1
+	o := gate.Enqueue(one, &p.Waiter, engine.AtBack)
+	v.stand()
+	if d > 0 {
+		return gate.AwaitTimeout(d, one, p, o)
+	}
+	return gate.Await(ctx, done, one, p, o)
 }
 
 // ArriveTimeout is Arrive with a context that ends d from now, whose error is [context.DeadlineExceeded]; but it makes none.

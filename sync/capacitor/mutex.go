@@ -47,6 +47,8 @@ type Mutex struct {
 	base uint16 // what it begins with: used places of a lane that is shorter than Express
 
 	gate engine.Engine // of one permit, counted from 1: the zero one is open
+
+	stats *tally // nil: none are collected
 }
 
 const (
@@ -92,6 +94,9 @@ func (m *Mutex) express() bool {
 	if m.used++; m.used == Express {
 		m.word.Or(full) // the admitted one may be changing the other bits
 	}
+	if m.stats != nil {
+		m.stats.express.Add(1)
+	}
 	return true
 }
 
@@ -105,19 +110,28 @@ func (m *Mutex) enter(w uint32) bool {
 }
 
 //go:noinline
-func (m *Mutex) lockSlow() { _ = m.lock(context.Background()) } // which is never done
+func (m *Mutex) lockSlow() { _ = m.lock(context.Background(), 0) } // which is never done
 
-// lock locks m, or returns ctx.Err() if ctx is done before.
-func (m *Mutex) lock(ctx context.Context) error {
+// lock locks m, or returns an error if before that ctx is done, or d has passed, if that is not 0.
+func (m *Mutex) lock(ctx context.Context, d time.Duration) error {
 	if m.spin() {
 		return nil
 	}
-	if !m.gate.TakeOnly() {
-		if err := m.gate.Acquire(ctx, one, 1, engine.AtBack); err != nil {
-			return err
-		}
+	var until int64
+	if d > 0 {
+		until = xsync.Now() + int64(d)
 	}
-	return m.compete(ctx, 0)
+	v := m.stats.arrive()
+	if m.gate.TakeOnly() {
+		v.stand()
+	} else if err := queue(ctx, d, &m.gate, &v); err != nil {
+		return err
+	}
+	err := m.compete(ctx, until)
+	if err == nil {
+		v.end()
+	}
+	return err
 }
 
 // spin takes the express lane within a moment, if it makes sense to wait so.
@@ -217,7 +231,7 @@ func (m *Mutex) unlockSlow() {
 				return
 			}
 		case admitted | parking.Locked:
-			if m.word.CompareAndSwap(w, m.unlocked()) {
+			if m.endPlatoon(w) {
 				m.openGate()
 				return
 			}
@@ -231,6 +245,21 @@ func (m *Mutex) unlockSlow() {
 	}
 }
 
+// endPlatoon unlocks m for the admitted one, and opens the express lane, if the state is still w.
+func (m *Mutex) endPlatoon(w uint32) bool {
+	t := m.stats
+	if t == nil {
+		return m.word.CompareAndSwap(w, m.unlocked())
+	}
+	t.mu.Lock() // nobody sees the mutex unlocked, and the platoon not ended
+	defer t.mu.Unlock()
+	if !m.word.CompareAndSwap(w, m.unlocked()) {
+		return false
+	}
+	t.ended.Platoons++
+	return true
+}
+
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
 // locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
 // state, whatever the context.
@@ -241,23 +270,13 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return m.lock(ctx)
+	return m.lock(ctx, 0)
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:
 // to lock without waiting there is TryLock. It allocates nothing in the steady state.
 func (m *Mutex) LockTimeout(d time.Duration) bool {
-	if d <= 0 {
-		return false
-	}
-	if m.spin() {
-		return true
-	}
-	until := xsync.Now() + int64(d)
-	if !m.gate.TakeOnly() && m.gate.AcquireTimeout(d, one, 1, engine.AtBack) != nil {
-		return false
-	}
-	return m.compete(context.Background(), until) == nil
+	return d > 0 && m.lock(context.Background(), d) == nil
 }
 
 // Do calls f with m locked, and unlocks m however f ends: it returns, panics, or calls runtime.Goexit.
@@ -269,6 +288,12 @@ func (m *Mutex) Do(f func()) {
 
 // Waiting returns how many wait for m. It is meant for tests and statistics.
 func (m *Mutex) Waiting() int { return m.gate.Waiting() + parking.Sleeping(m.key()) }
+
+// CollectStats has m collect statistics. It must be called before m is used for anything else.
+func (m *Mutex) CollectStats() { m.stats = new(tally) }
+
+// Stats returns what has been observed since CollectStats; without that, zeros. Anybody may call it at any time.
+func (m *Mutex) Stats() Stats { return m.stats.read() }
 
 // noCopy has vet complain about copies.
 type noCopy struct{}

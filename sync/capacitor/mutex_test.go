@@ -19,13 +19,18 @@ import (
 
 var bg = context.Background()
 
-// forEachLane runs f with an express lane of the default length, of one place, and with none.
+// forEachLane runs f with an express lane of the default length, of one place, also with statistics, and with none.
 func forEachLane(t *testing.T, f func(t *testing.T, create func() *Mutex)) {
 	t.Helper()
 	for name, create := range map[string]func() *Mutex{
 		"zero":   func() *Mutex { return new(Mutex) },
 		"one":    func() *Mutex { return NewMutex(1) },
 		"strict": func() *Mutex { return NewMutex(0) },
+		"observed": func() *Mutex {
+			m := NewMutex(1)
+			m.CollectStats()
+			return m
+		},
 	} {
 		t.Run(name, func(t *testing.T) { f(t, create) })
 	}
@@ -207,6 +212,7 @@ func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 	const q = 3
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		m := NewMutex(min(q, Express))
+		m.CollectStats()
 		q := int64(min(q, Express))
 		var acquired int64 // guarded by m
 		var stop atomic.Bool
@@ -249,6 +255,8 @@ func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 		locktest.Eventually(t, "all have been in", func() bool { return total.Load() == int64(3*locktest.Scaled(3000)) })
 		stop.Store(true)
 		wg.Wait()
+		// What the mutex has seen of the others: of nine one has at most eight before it.
+		require.LessOrEqual(t, m.Stats().MaxOvertaken, 9*q)
 		requireFree(t, m)
 	})
 }

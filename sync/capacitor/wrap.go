@@ -108,9 +108,11 @@ func (w *Wrapped[L]) Lock() {
 	if w.goPast() {
 		return
 	}
-	_ = w.gate.Arrive(context.Background()) // which is never done
+	v := w.gate.stats.arrive()
+	_ = w.gate.arrive(context.Background(), &v) // which is never done
 	w.inner.Lock()
 	w.passed = true
+	v.end()
 }
 
 // goPast locks w without the gate if the policy allows it, and nothing is in the way.
@@ -133,6 +135,9 @@ func (w *Wrapped[L]) tryPast() bool {
 		if w.gate.places.Load() <= 0 { // the last place has gone meanwhile
 			w.inner.Unlock()
 			return false
+		}
+		if t := w.gate.stats; t != nil {
+			t.express.Add(1)
 		}
 		w.gate.places.Add(-1)
 	case w.opts.contended && w.gate.isIdle() && w.try():
@@ -194,8 +199,10 @@ func (w *Wrapped[L]) LockContext(ctx context.Context) error {
 		return nil
 	}
 	passes := !w.skips()
+	var v visit
 	if passes {
-		if err := w.gate.Arrive(ctx); err != nil {
+		v = w.gate.stats.arrive()
+		if err := w.gate.arrive(ctx, &v); err != nil {
 			return err
 		}
 	}
@@ -208,6 +215,7 @@ func (w *Wrapped[L]) LockContext(ctx context.Context) error {
 		return err
 	}
 	w.passed = passes
+	v.end()
 	return nil
 }
 
@@ -225,4 +233,16 @@ func (w *Wrapped[L]) Waiting() int {
 		n += l.Waiting()
 	}
 	return n
+}
+
+// CollectStats has w collect statistics. It must be called before w is used for anything else.
+func (w *Wrapped[L]) CollectStats() { w.gate.stats = new(tally) }
+
+// Stats returns what has been observed since CollectStats; without that, zeros. Anybody may call it at any time.
+func (w *Wrapped[L]) Stats() Stats {
+	s := w.gate.stats.read()
+	if w.gate.stats != nil {
+		s.Platoons = w.gate.Platoon()
+	}
+	return s
 }
