@@ -1,0 +1,168 @@
+// Platoon shows what a capacitor is good for: many goroutines that want a lock at once, and hardly do anything with it.
+//
+//	go run ./examples/platoon [flags]
+//
+// Each goroutine locks, counts, takes a few steps of a random number generator, and unlocks; again and again. That is done with one lock after the
+// other:
+//
+//   - sync.Mutex is quick, as whoever runs may take it. Some wait for very long.
+//   - mutex.Mutex, of this module, goes in the order of arrival. Nobody waits for long, and every turn is a switch of goroutines.
+//   - capacitor.Mutex lets goroutines that run take it up to 256 times, and then the next of the queue. It is as quick as the first, or quicker, and in
+//     the long run as fair as the second.
+//
+// A chart shows how far each goroutine is, if standard error is a terminal. In the end there is a table:
+//
+//   - turns a second, of all together, and the nanoseconds of one. A reading of the clock is in them, for all locks alike;
+//   - fairness: how many turns the goroutine with the fewest has had for each of the one with the most;
+//   - the longest time that one of them had to wait for its next turn.
+//
+// Below it stands what the capacitor has observed: how many went through the gate, how many took the express lane, and by how many of these somebody who waited was
+// overtaken at most, beside the bound that is promised.
+//
+// Ctrl-C ends it early; the table is of what has been until then.
+//
+// The exit code is one of:
+//
+//	0    as it should be
+//	1    some turns were lost, or a bound was exceeded, or the output could not be written
+//	2    wrong usage
+//	130  stopped by Ctrl-C (128 + SIGINT)
+//	143  stopped by SIGTERM (128 + SIGTERM)
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
+
+	"github.com/farad-go/farad/examples/internal/cli"
+)
+
+// options are the command line.
+type options struct {
+	goroutines int
+	time       time.Duration
+	kinds      []kind
+	inside     int
+	progress   bool
+}
+
+func main() {
+	os.Exit(run(cli.WithSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// parseArgs reads the command line. It has told the user about an error it returns.
+func parseArgs(args []string, stderr io.Writer) (options, error) {
+	o := options{kinds: kinds}
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	fs := flag.NewFlagSet("platoon", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.IntVar(&o.goroutines, "goroutines", 16, "how many want the lock")
+	fs.DurationVar(&o.time, "for", 2*time.Second, "how long, for each lock")
+	fs.Func("locks", "`names` of the locks, with commas between them (default "+strings.Join(names, ",")+")", func(list string) error {
+		o.kinds = nil
+		for name := range strings.SplitSeq(list, ",") {
+			i := slices.Index(names, name)
+			if i < 0 {
+				return fmt.Errorf("no lock %q", name)
+			}
+			o.kinds = append(o.kinds, kinds[i])
+		}
+		return nil
+	})
+	fs.IntVar(&o.inside, "inside", 1, "`steps` of the random number generator for which the lock is held")
+	fs.BoolVar(&o.progress, "progress", cli.IsTerminal(stderr), "draw a chart; the default is whether standard error is a terminal")
+	err := cli.Parse(fs, args, func() error {
+		switch {
+		case fs.NArg() > 0:
+			return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+		case o.goroutines < 1:
+			return errors.New("-goroutines must be at least 1")
+		case o.time <= 0:
+			return errors.New("-for must be positive")
+		case o.inside < 0:
+			return errors.New("-inside must not be negative")
+		}
+		return nil
+	})
+	return o, err
+}
+
+// run is the program. It returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parseArgs(args, stderr)
+	if err != nil {
+		return cli.UsageCode(err)
+	}
+	failed := false
+	var results []result
+	for _, k := range o.kinds {
+		if ctx.Err() != nil {
+			break
+		}
+		r := hold(ctx, newContest(k, o), stderr)
+		if err := r.check(); err != nil {
+			fmt.Fprintf(stderr, "platoon: %s: %v\n", k.name, err)
+			failed = true
+		}
+		results = append(results, r)
+	}
+	stopped := context.Cause(ctx)
+	if stopped != nil {
+		fmt.Fprintln(stderr, "platoon: stopped early:", stopped)
+	}
+	if err := writeTable(stdout, o, results); err != nil {
+		fmt.Fprintln(stderr, "platoon: cannot write the output:", err)
+		return cli.ExitFailed
+	}
+	return cli.ExitCode(stopped, failed)
+}
+
+// hold runs a contest, and draws it if that is wanted.
+func hold(ctx context.Context, c *contest, stderr io.Writer) result {
+	if c.progress {
+		defer startChart(stderr, c)()
+	}
+	return c.run(ctx)
+}
+
+// writeTable has a line for each lock, and below them one for each that has observed something.
+func writeTable(stdout io.Writer, o options, results []result) error {
+	if _, err := fmt.Fprintf(stdout, "%s, %v for each lock, %s inside\n\n",
+		english.Plural(o.goroutines, "goroutine", ""), o.time, english.Plural(o.inside, "step", "")); err != nil {
+		return err
+	}
+	tw := tabwriter.NewWriter(stdout, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "lock\tturns a second\tns a turn\tfairness\tlongest wait\t")
+	for _, r := range results {
+		fmt.Fprintf(tw, "%s\t%s\t%.1f\t%.2f\t%v\t\n", r.kind.name,
+			humanize.Comma(int64(r.perSecond())), r.nanoseconds(), r.fairness(), r.longestWait.Round(time.Microsecond))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for _, r := range results {
+		if s := r.stats; s != nil {
+			if _, err := fmt.Fprintf(stdout, "\n%s: %s turns through the gate, %s on the express lane.\n"+
+				"Whoever waited was overtaken by at most %s; the bound is %s. The longest wait at the gate took %v.\n",
+				r.kind.name, humanize.Comma(s.Platoons), humanize.Comma(s.Express),
+				humanize.Comma(s.MaxOvertaken), humanize.Comma(r.bound()), s.LongestWait.Round(time.Microsecond)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/examples/internal/cli"
+	"github.com/farad-go/farad/examples/internal/cli/clitest"
+	"github.com/farad-go/farad/sync/capacitor"
+)
+
+func TestMain(m *testing.M) {
+	if clitest.IsProgram() {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// With every lock no turn is lost; with those that promise it everybody has some.
+func TestEveryTurnCounts(t *testing.T) {
+	for _, o := range []options{
+		{goroutines: 1, time: 20 * time.Millisecond},
+		{goroutines: 8, time: 300 * time.Millisecond, inside: 1},
+		{goroutines: 24, time: 300 * time.Millisecond, inside: 100},
+	} {
+		for _, k := range kinds {
+			r := newContest(k, o).run(t.Context())
+			require.NoError(t, r.check(), "%s, %+v", k.name, o)
+			require.Len(t, r.turns, o.goroutines)
+			require.Positive(t, r.shared)
+			require.GreaterOrEqual(t, r.elapsed, o.time)
+			require.Positive(t, r.longestWait)
+			require.LessOrEqual(t, r.longestWait, r.elapsed)
+			if k.name != "sync.Mutex" {
+				require.Positive(t, slices.Min(r.turns), "%s, %+v: %v", k.name, o, r.turns)
+			}
+			require.Equal(t, k.name == "capacitor.Mutex", r.stats != nil)
+		}
+	}
+}
+
+func TestWhatIsWrongIsFound(t *testing.T) {
+	stats := func(s capacitor.Stats) *capacitor.Stats { return &s }
+	const bound = 3 * capacitor.Express
+	for want, r := range map[string]result{
+		"had 6 turns, and the counter they share says 5":                             {shared: 5, turns: []int64{1, 2, 3}},
+		"had 6 turns, and the lock says 5":                                           {shared: 6, turns: []int64{1, 2, 3}, stats: stats(capacitor.Stats{Platoons: 4, Express: 2})},
+		fmt.Sprintf("one was overtaken by %d, where %d is the most", bound+1, bound): {shared: 6, turns: []int64{1, 2, 3}, stats: stats(capacitor.Stats{Express: 7, MaxOvertaken: bound + 1})},
+	} {
+		require.ErrorContains(t, r.check(), want)
+	}
+	require.NoError(t, result{shared: 6, turns: []int64{1, 2, 3}, stats: stats(capacitor.Stats{Platoons: 4, Express: 3, MaxOvertaken: bound})}.check())
+
+	defer func(all []kind) { kinds = all }(kinds)
+	kinds = []kind{{"miscounts", func() sync.Locker { return new(miscounts) }}}
+	var errs bytes.Buffer
+	require.Equal(t, cli.ExitFailed, run(t.Context(), []string{"-for", "20ms"}, io.Discard, &errs))
+	require.Regexp(t, `^platoon: miscounts: the goroutines have had \d+ turns, and the lock says -1\n$`, errs.String())
+}
+
+// miscounts is a lock that has not seen anything.
+type miscounts struct{ sync.Mutex }
+
+func (*miscounts) Stats() capacitor.Stats { return capacitor.Stats{} }
+
+func TestFigures(t *testing.T) {
+	r := result{elapsed: 2 * time.Second, shared: 1000, turns: []int64{300, 600, 100}}
+	require.InDelta(t, 500, r.perSecond(), 1e-9)
+	require.InDelta(t, 2e6, r.nanoseconds(), 1e-9)
+	require.InDelta(t, 1.0/6, r.fairness(), 1e-9)
+	require.EqualValues(t, 3*capacitor.Express, r.bound())
+	require.Zero(t, result{turns: []int64{0}}.fairness(), "nobody has had a turn")
+
+	c := newContest(kinds[0], options{goroutines: 2, time: time.Second})
+	require.Zero(t, c.scale(0))
+	c.runners[1].turns.Store(50)
+	require.EqualValues(t, 5000, c.scale(0))
+	require.EqualValues(t, 100, c.scale(time.Second/2))
+	require.EqualValues(t, 50, c.scale(2*time.Second))
+}
+
+func TestTable(t *testing.T) {
+	var out, errs bytes.Buffer
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-goroutines", "5", "-for", "50ms", "-inside", "2"}, &out, &errs), "%s", &errs)
+	require.Empty(t, errs.String(), "a buffer is not a terminal")
+	require.Contains(t, out.String(), "5 goroutines, 50ms for each lock, 2 steps inside\n\n")
+	for _, k := range kinds {
+		require.Regexp(t, `(?m)^ *`+regexp.QuoteMeta(k.name)+` +[\d,]+ +[\d.]+ +[01]\.\d\d +[\d.]+[nµm]?s$`, out.String())
+	}
+	require.Regexp(t, `(?m)^capacitor.Mutex: [\d,]+ turns through the gate, [\d,]+ on the express lane\.\n`+
+		`Whoever waited was overtaken by at most [\d,]+; the bound is `+humanize.Comma(5*capacitor.Express)+`\. The longest wait at the gate took .*s\.\n$`, out.String())
+}
+
+func TestLocksAreChosen(t *testing.T) {
+	var out bytes.Buffer
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-for", "1ms", "-locks", "mutex.Mutex,sync.Mutex"}, &out, io.Discard))
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, lines, 5, "and nothing was observed")
+	require.Equal(t, "mutex.Mutex", strings.Fields(lines[3])[0])
+	require.Equal(t, "sync.Mutex", strings.Fields(lines[4])[0])
+}
+
+func TestChartIsDrawnOnRequest(t *testing.T) {
+	var out, errs bytes.Buffer
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-goroutines", "3", "-for", "300ms", "-progress"}, &out, &errs))
+	for _, k := range kinds {
+		require.Contains(t, errs.String(), "\n"+k.name+"\n")
+	}
+	last := errs.String()[strings.LastIndex(errs.String(), "\n"+kinds[len(kinds)-1].name):]
+	frames := strings.Split(last, "\x1b[J") // each erases the one before
+	require.Greater(t, len(frames), 1, "it moves")
+	bars := regexp.MustCompile(`(?m)([123]) (█*)( *) [\d,]+$`).FindAllStringSubmatch(frames[len(frames)-1], -1)
+	require.Len(t, bars, 3, "the last frame stays")
+	full := false
+	for i, b := range bars {
+		require.Equal(t, strconv.Itoa(i+1), b[1])
+		full = full || b[2] != "" && len(b[3]) < 10
+	}
+	require.True(t, full, "in the end the longest bar goes all the way: %q", bars)
+}
+
+// The table is of what has been so far.
+func TestEndsEarly(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cli.ErrInterrupted)
+	var out, errs bytes.Buffer
+	require.Equal(t, cli.ExitInterrupted, run(ctx, nil, &out, &errs))
+	require.Contains(t, errs.String(), "stopped early: interrupted")
+	require.NotContains(t, out.String(), kinds[0].name, "it had not begun")
+
+	if runtime.GOOS == "windows" {
+		t.Skip("no such signals")
+	}
+	for signal, code := range map[os.Signal]int{os.Interrupt: cli.ExitInterrupted, syscall.SIGTERM: cli.ExitTerminated} {
+		cmd := clitest.Command(t, "-for=1m", "-progress", "-goroutines=2")
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		stderr, err := cmd.StderrPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines := bufio.NewScanner(stderr)
+		begun := false
+		for !begun && lines.Scan() {
+			begun = strings.Contains(lines.Text(), "█")
+		}
+		require.True(t, begun)
+		require.NoError(t, cmd.Process.Signal(signal))
+		_, err = io.Copy(io.Discard, stderr)
+		require.NoError(t, err)
+		exit, ok := errors.AsType[*exec.ExitError](cmd.Wait())
+		require.True(t, ok)
+		require.Equal(t, code, exit.ExitCode())
+		require.Contains(t, out.String(), kinds[0].name)
+		require.NotContains(t, out.String(), kinds[1].name)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-h"}, io.Discard, io.Discard))
+	for want, args := range map[string][]string{
+		"unexpected argument":            {"more"},
+		"-goroutines must be at least":   {"-goroutines", "0"},
+		"-for must be positive":          {"-for", "0s"},
+		"-inside must not be negative":   {"-inside", "-1"},
+		`no lock "Mutex"`:                {"-locks", "sync.Mutex,Mutex"},
+		"default sync.Mutex,mutex.Mutex": {"-x"},
+	} {
+		var errs bytes.Buffer
+		require.Equal(t, cli.ExitUsage, run(t.Context(), args, io.Discard, &errs))
+		require.Contains(t, errs.String(), want)
+	}
+}
+
+func TestUnwritableOutputIsAFailure(t *testing.T) {
+	var errs bytes.Buffer
+	require.Equal(t, cli.ExitFailed, run(t.Context(), []string{"-for", "1ms"}, clitest.DiskFull, &errs))
+	require.Contains(t, errs.String(), "disk full")
+}
