@@ -77,18 +77,13 @@ func (a *Array) Wait(ctx context.Context, key any, seq Sequence) error {
 	return a.t.Await(ctx, k, int64(seq))
 }
 
-// WaitLazy is Wait and Monitor in one: it waits, unless the sequence is another than *seq, and sets *seq to what it is. So a loop
+// WaitLazy is Wait and Monitor in one: it waits, unless the sequence is another than *seq, and then sets *seq to what it is, if there is no error. So a loop
 // that looks and then calls WaitLazy, until it likes what it sees, needs no Monitor; the first call does not wait as a rule.
 func (a *Array) WaitLazy(ctx context.Context, key any, seq *Sequence) error {
-	k := keyOf(ctx, key)
-	if now := Sequence(a.t.Sequence(k)); now != *seq {
-		*seq = now
-		return ctx.Err()
-	}
 	if err := a.Wait(ctx, key, *seq); err != nil {
 		return err
 	}
-	*seq = Sequence(a.t.Sequence(k))
+	*seq = a.Monitor(key)
 	return nil
 }
 

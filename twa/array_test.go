@@ -78,6 +78,7 @@ func TestSequencesTellOfSignals(t *testing.T) {
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
 	require.Equal(t, context.Canceled, a.Wait(ctx, "key", a.Monitor("key")))
+	require.Equal(t, context.Canceled, a.Wait(ctx, "key", a.Monitor("key")-1), "although there has been a signal")
 	require.Equal(t, context.Canceled, a.WaitLazy(ctx, "key", &lazy))
 	lazy--
 	require.Equal(t, context.Canceled, a.WaitLazy(ctx, "key", &lazy))
