@@ -19,7 +19,8 @@ import (
 // core has the folders and files whose code reaches atomics, mutexes, pools and sleeps through the door only, so that an
 // explorer of interleavings sees every step that matters.
 var core = []string{
-	"waiter", "internal/engine", "internal/future", "internal/parking", "internal/chains", "internal/phased", "sync", "twa",
+	"waiter", "internal/engine", "internal/future", "internal/parking", "internal/chains", "internal/phased", "internal/innerlocks",
+	"sync", "twa",
 	// The executor's own concurrency; its other files use timers, contexts, coroutines and the pool.
 	"runtime/task.go", "runtime/queue.go", "runtime/worker.go", "runtime/idle.go", "runtime/registry.go", "runtime/context.go",
 	"runtime/completion.go", "runtime/future.go", "runtime/select.go", "runtime/join.go", "runtime/dump.go",
