@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"slices"
 	"sync"
+	"time"
 
+	"github.com/farad-go/farad/internal/innerlocks"
 	"github.com/farad-go/farad/sync/capacitor"
 	"github.com/farad-go/farad/sync/mutex"
 )
@@ -16,25 +20,50 @@ const (
 	nameStrict  = "farad, strict" // the mutex without an express lane
 	nameWrapped = "wrapped sync.Mutex, B=10"
 	nameLane    = "wrapped sync.Mutex, B=1, express 256"
+	nameBypass  = "wrapped sync.Mutex, B=10, bypass 0.99"
+	nameLIFO    = "LIFO"
 )
+
+// A newLock says whose lock it is, and makes one. The calls go by way of an interface, for all of them alike.
+type newLock struct {
+	name   string
+	create func() sync.Locker
+}
+
+// mutexbenchLocks are those of mutexbench and its variations.
+var mutexbenchLocks = []newLock{
+	{nameFarad, func() sync.Locker { return new(capacitor.Mutex) }},
+	{nameMutex, func() sync.Locker { return new(sync.Mutex) }},
+	{nameFIFO, func() sync.Locker { return new(mutex.Mutex) }},
+	{nameWord, func() sync.Locker { return new(mutex.Word) }},
+	{nameStrict, func() sync.Locker { return capacitor.NewMutex(0) }},
+	{nameWrapped, func() sync.Locker { return capacitor.Wrap(new(sync.Mutex), 10) }},
+	{nameLane, func() sync.Locker { return capacitor.Wrap(new(sync.Mutex), 1, capacitor.WithExpress(256)) }},
+}
+
+// bypassLocks are those and fractional bypass.
+var bypassLocks = append(slices.Clone(mutexbenchLocks), newLock{nameBypass, func() sync.Locker {
+	return capacitor.Wrap(new(sync.Mutex), 10, capacitor.WithBypass(0.99))
+}})
+
+// withLocks is a workload with a loop for each lock.
+func withLocks(name string, goroutines int, locks []newLock, loop func(newLock) lockImpl) lockWorkload {
+	w := lockWorkload{name: name, goroutines: goroutines}
+	for _, l := range locks {
+		w.impls = append(w.impls, loop(l))
+	}
+	return w
+}
 
 // mutexbench is MutexBench of the capacitor's paper: the lock is held for one step of a PRNG that all share, and nothing is outside.
 func mutexbench(goroutines int) lockWorkload {
-	return lockWorkload{fmt.Sprintf("mutexbench-%d", goroutines), goroutines, []lockImpl{
-		advances(nameFarad, func() sync.Locker { return new(capacitor.Mutex) }),
-		advances(nameMutex, func() sync.Locker { return new(sync.Mutex) }),
-		advances(nameFIFO, func() sync.Locker { return new(mutex.Mutex) }),
-		advances(nameWord, func() sync.Locker { return new(mutex.Word) }),
-		advances(nameStrict, func() sync.Locker { return capacitor.NewMutex(0) }),
-		advances(nameWrapped, func() sync.Locker { return capacitor.Wrap(new(sync.Mutex), 10) }),
-		advances(nameLane, func() sync.Locker { return capacitor.Wrap(new(sync.Mutex), 1, capacitor.WithExpress(256)) }),
-	}}
+	return withLocks(fmt.Sprintf("mutexbench-%d", goroutines), goroutines, mutexbenchLocks, advances)
 }
 
-// advances is mutexbench with somebody's lock. The calls go by way of an interface, for all of them alike.
-func advances(name string, create func() sync.Locker) lockImpl {
-	return lockImpl{name, func() lockLoop {
-		l, shared := create(), uint64(1)
+// advances is mutexbench with somebody's lock.
+func advances(of newLock) lockImpl {
+	return lockImpl{name: of.name, make: func() lockLoop {
+		l, shared := of.create(), uint64(1)
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
 				l.Lock()
@@ -44,4 +73,59 @@ func advances(name string, create func() sync.Locker) lockImpl {
 			return x, nil
 		}
 	}}
+}
+
+// A section is what is done with and without the lock.
+type section struct {
+	inside  int  // steps of the PRNG that all share
+	outside int  // steps of one's own
+	sleeps  bool // who holds the lock yields one time in 64, and sleeps one time in 1024
+}
+
+// longSteps are as many as some 10 µs have.
+const longSteps = 4000
+
+// mutexbenchOf is mutexbench with another section.
+func mutexbenchOf(name string, goroutines int, s section) lockWorkload {
+	return withLocks(name, goroutines, bypassLocks, func(of newLock) lockImpl {
+		return lockImpl{name: of.name, make: func() lockLoop {
+			l, shared := of.create(), uint64(1)
+			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+				for range n {
+					l.Lock()
+					for range s.inside {
+						shared = xorshift(shared)
+					}
+					if s.sleeps {
+						nap(shared)
+					}
+					l.Unlock()
+					for range s.outside {
+						x = xorshift(x)
+					}
+				}
+				return x, nil
+			}
+		}}
+	})
+}
+
+// nap now and then yields or sleeps, as x has it.
+func nap(x uint64) {
+	switch x >> 32 % 1024 {
+	case 0:
+		time.Sleep(20 * time.Microsecond) // and longer: as timers are
+	case 1, 65, 129, 193, 257, 321, 385, 449, 513, 577, 641, 705, 769, 833, 897:
+		runtime.Gosched()
+	}
+}
+
+// mutexbenchLIFO is mutexbench with the lock that is as unfair as can be, behind a gate and alone.
+func mutexbenchLIFO(goroutines int) lockWorkload {
+	w := withLocks(fmt.Sprintf("mutexbench-lifo-%d", goroutines), goroutines, []newLock{
+		{nameFarad, func() sync.Locker { return capacitor.Wrap(new(innerlocks.LIFO), 10) }},
+		{nameLIFO, func() sync.Locker { return new(innerlocks.LIFO) }},
+	}, advances)
+	w.impls[1].starves = true
+	return w
 }

@@ -35,13 +35,14 @@ type gang struct {
 	_        [falseSharing]byte
 	counters []counter
 	gate     chan struct{}
+	window   func(open bool) // is told when what is measured begins and ends
 	wg       sync.WaitGroup
 	mu       sync.Mutex
 	err      error
 }
 
 func newGang(goroutines int) *gang {
-	return &gang{counters: make([]counter, goroutines), gate: make(chan struct{})}
+	return &gang{counters: make([]counter, goroutines), gate: make(chan struct{}), window: func(bool) {}}
 }
 
 // spawn adds the goroutine with index i; it starts with f when the gate opens.

@@ -21,7 +21,8 @@ type lockResult struct {
 type lockSample struct {
 	sample
 
-	LongestNs int64 `json:"longest_wait_ns,omitempty"` // that a writer has had, of those that were timed
+	LongestNs int64        `json:"longest_wait_ns,omitempty"` // that a writer has had, of those that were timed
+	Waits     *waitSummary `json:"waits,omitempty"`           // of workloads that time them
 }
 
 // A lockWorkload is something that goroutines do with a lock.
@@ -36,6 +37,9 @@ type lockWorkload struct {
 type lockImpl struct {
 	name string
 	make func() lockLoop
+
+	waits   *waitLog // where its loops note how long they have waited; nil: they do not
+	starves bool     // some goroutines hardly ever get the lock, and are not waited for
 }
 
 // A lockLoop does n operations as goroutine number g, and returns what the PRNG came to.
@@ -81,14 +85,28 @@ func measureLock(goroutines int, im lockImpl, t timing) (lockSample, error) {
 	ctxs, cancels := shared.contexts(goroutines)
 	defer cancels[0]()
 	longestWait.Store(0)
+	if im.starves {
+		t.patience = t.warmup
+	}
 	batch := int(workload{goroutines: goroutines}.batch())
 	s, err := measureGang(goroutines, t, func(g *gang) {
 		loop := im.make()
+		if im.waits != nil {
+			im.waits.reset(goroutines)
+			g.window = im.waits.open.Store
+		}
 		for i := range goroutines {
 			g.spawn(i, func(n *counter) error { return repeat(ctxs[i], loop, i, batch, &g.stop, n) })
 		}
 	})
-	return lockSample{s, longestWait.Load()}, err
+	if err != nil {
+		return lockSample{}, err
+	}
+	l := lockSample{sample: s, LongestNs: longestWait.Load()}
+	if im.waits != nil {
+		l.Waits = im.waits.summary()
+	}
+	return l, nil
 }
 
 // repeat has one goroutine do batch after batch. The first operation is published at once, for the warm-up to see.

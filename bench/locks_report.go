@@ -21,6 +21,9 @@ func (r *report) lockTable(sum *tally) *table {
 		left:  2,
 	}
 	for _, l := range r.Locks {
+		if l.hasOwnTable() {
+			continue
+		}
 		ours := l.Samples.column(nameFarad, lockNs)
 		for _, im := range l.impls {
 			theirs := l.Samples.column(im.name, lockNs)

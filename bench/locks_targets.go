@@ -21,6 +21,10 @@ var lockTargets = []target{
 	{workloads: mutexbenches, metric: ratioTo, peer: nameMutex, bound: 0.15},
 	{workloads: []string{"mutexbench-2"}, metric: minFairness, bound: 0.85},
 	{workloads: append([]string{"mutexbench-8"}, mutexbenches...), metric: minFairness, bound: 0.9},
+	{workloads: []string{"mutexbench-waits-64"}, metric: tailTo, peer: nameMutex, bound: 0.5},
+	{workloads: []string{"mutexbench-long-8", "mutexbench-sleep-64"}, metric: ratioTo, peer: nameMutex, bound: 1.05},
+	{workloads: []string{"mutexbench-long-8"}, metric: minFairness, bound: 0.95},
+	{workloads: []string{"mutexbench-lifo-8", "mutexbench-lifo-64", "mutexbench-lifo-1024"}, metric: minFairness, bound: 0.9},
 
 	{workloads: []string{"word-1"}, metric: ratioTo, peer: nameMutex, bound: 1.05},
 	{workloads: []string{"word-8"}, metric: ratioTo, peer: nameMutex, bound: 1.1},

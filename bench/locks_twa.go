@@ -14,7 +14,7 @@ import (
 // uncontendedTake is one goroutine that takes a permit and posts it, in the call form that the semaphore's tables use, too: nobody's
 // acquire is inlined anyway.
 func uncontendedTake(name string, create func() locker) lockImpl {
-	return lockImpl{name, func() lockLoop {
+	return lockImpl{name: name, make: func() lockLoop {
 		s := create()
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -40,7 +40,7 @@ func (a *additions) Acquire(_ context.Context, n int64) error {
 func (a *additions) Release(n int64) { a.grant.Add(n) }
 
 // twaMutex is the ticket lock on the waiting array, with loops of its own like the other mutexes.
-var twaMutex = lockImpl{nameTWAMutex, func() lockLoop {
+var twaMutex = lockImpl{name: nameTWAMutex, make: func() lockLoop {
 	var m twa.Mutex
 	return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 		for range n {
@@ -73,7 +73,7 @@ func semabench(goroutines int) lockWorkload {
 
 // sharedStep is semabench with somebody's semaphore.
 func sharedStep(name string, create func() locker) lockImpl {
-	return lockImpl{name, func() lockLoop {
+	return lockImpl{name: name, make: func() lockLoop {
 		s, shared := create(), uint64(1)
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {

@@ -38,7 +38,7 @@ var lockWorkloads = []lockWorkload{
 	{"mutex-1", 1, []lockImpl{farads, stdMutex, channelMutex, fifoMutex, xsyncMutex}},
 	{"mutex-8", 8, []lockImpl{farads, stdMutex, channelMutex, fifoMutex, xsyncMutex}},
 	{"mutex-64", 64, []lockImpl{farads, stdMutex, channelMutex, fifoMutex, xsyncMutex}},
-	{"mutex-context-1", 1, []lockImpl{faradContext, {nameLock, farads.make}, channelContext, xsyncContext}},
+	{"mutex-context-1", 1, []lockImpl{faradContext, {name: nameLock, make: farads.make}, channelContext, xsyncContext}},
 	{"mutex-context-8", 8, []lockImpl{faradContext, channelContext, xsyncContext}},
 	{"mutex-context-64", 64, []lockImpl{faradContext, channelContext, xsyncContext}},
 
@@ -48,6 +48,13 @@ var lockWorkloads = []lockWorkload{
 	policiesbench(2), policiesbench(8), policiesbench(64),
 
 	mutexbench(1), mutexbench(2), mutexbench(8), mutexbench(64), mutexbench(256), mutexbench(1024),
+	mutexbenchWaits(8), mutexbenchWaits(64), mutexbenchWaits(256),
+	mutexbenchOf("mutexbench-long-8", 8, section{inside: longSteps}),
+	mutexbenchOf("mutexbench-outside-64", 64, section{inside: 1, outside: 200}),
+	mutexbenchOf("mutexbench-sleep-64", 64, section{inside: 1, sleeps: true}),
+	mutexbenchLIFO(8), mutexbenchLIFO(64), mutexbenchLIFO(1024),
+	figure(1), figure(2), figure(8), figure(64), figure(256),
+	plane(64),
 
 	{"word-1", 1, []lockImpl{wordMutex, stdMutex, fetchOr}},
 	{"word-8", 8, []lockImpl{wordMutex, stdMutex}},
@@ -62,7 +69,7 @@ var lockWorkloads = []lockWorkload{
 }
 
 var (
-	farads = lockImpl{nameFarad, func() lockLoop {
+	farads = lockImpl{name: nameFarad, make: func() lockLoop {
 		var m mutex.Mutex
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -73,7 +80,7 @@ var (
 			return x, nil
 		}
 	}}
-	stdMutex = lockImpl{nameMutex, func() lockLoop {
+	stdMutex = lockImpl{name: nameMutex, make: func() lockLoop {
 		var m sync.Mutex
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -84,7 +91,7 @@ var (
 			return x, nil
 		}
 	}}
-	channelMutex = lockImpl{nameChannel, func() lockLoop {
+	channelMutex = lockImpl{name: nameChannel, make: func() lockLoop {
 		c := make(chan struct{}, 1)
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -95,7 +102,7 @@ var (
 			return x, nil
 		}
 	}}
-	fifoMutex = lockImpl{nameFifomu, func() lockLoop {
+	fifoMutex = lockImpl{name: nameFifomu, make: func() lockLoop {
 		var m fifomu.Mutex
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -106,7 +113,7 @@ var (
 			return x, nil
 		}
 	}}
-	xsyncMutex = lockImpl{nameXSync, func() lockLoop {
+	xsyncMutex = lockImpl{name: nameXSync, make: func() lockLoop {
 		s := semaphore.NewWeighted(1)
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -120,7 +127,7 @@ var (
 		}
 	}}
 
-	faradContext = lockImpl{nameFarad, func() lockLoop {
+	faradContext = lockImpl{name: nameFarad, make: func() lockLoop {
 		var m mutex.Mutex
 		return func(ctx context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -133,7 +140,7 @@ var (
 			return x, nil
 		}
 	}}
-	channelContext = lockImpl{nameChannel, func() lockLoop {
+	channelContext = lockImpl{name: nameChannel, make: func() lockLoop {
 		c := make(chan struct{}, 1)
 		return func(ctx context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -148,7 +155,7 @@ var (
 			return x, nil
 		}
 	}}
-	xsyncContext = lockImpl{nameXSync, func() lockLoop {
+	xsyncContext = lockImpl{name: nameXSync, make: func() lockLoop {
 		s := semaphore.NewWeighted(1)
 		return func(ctx context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -167,7 +174,7 @@ var (
 const manyLocks = 10_000
 
 var (
-	wordMutex = lockImpl{nameFarad, func() lockLoop {
+	wordMutex = lockImpl{name: nameFarad, make: func() lockLoop {
 		var m mutex.Word
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -178,7 +185,7 @@ var (
 			return x, nil
 		}
 	}}
-	fetchOr = lockImpl{nameFetchOr, func() lockLoop {
+	fetchOr = lockImpl{name: nameFetchOr, make: func() lockLoop {
 		var m atomic.Uint32
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -191,7 +198,7 @@ var (
 			return x, nil
 		}
 	}}
-	packedMutex = lockImpl{nameFarad, func() lockLoop {
+	packedMutex = lockImpl{name: nameFarad, make: func() lockLoop {
 		p := mutex.NewPacked(manyLocks)
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -203,7 +210,7 @@ var (
 			return x, nil
 		}
 	}}
-	manyMutexes = lockImpl{nameMutexes, func() lockLoop {
+	manyMutexes = lockImpl{name: nameMutexes, make: func() lockLoop {
 		ms := make([]sync.Mutex, manyLocks)
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -218,11 +225,11 @@ var (
 )
 
 func faradRead(name string) lockImpl {
-	return lockImpl{name, func() lockLoop { return readLoop(rwlock.New()) }}
+	return lockImpl{name: name, make: func() lockLoop { return readLoop(rwlock.New()) }}
 }
 
 func biasedRead(name string) lockImpl {
-	return lockImpl{name, func() lockLoop { return readLoop(rwlock.New(rwlock.WithReaderBias())) }}
+	return lockImpl{name: name, make: func() lockLoop { return readLoop(rwlock.New(rwlock.WithReaderBias())) }}
 }
 
 func readLoop(l *rwlock.RWLock) lockLoop {
@@ -237,7 +244,7 @@ func readLoop(l *rwlock.RWLock) lockLoop {
 }
 
 var (
-	stdRead = lockImpl{nameRWMutex, func() lockLoop {
+	stdRead = lockImpl{name: nameRWMutex, make: func() lockLoop {
 		var l sync.RWMutex
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -248,7 +255,7 @@ var (
 			return x, nil
 		}
 	}}
-	rbRead = lockImpl{nameRBMutex, func() lockLoop {
+	rbRead = lockImpl{name: nameRBMutex, make: func() lockLoop {
 		l := xsync.NewRBMutex()
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -286,10 +293,10 @@ func mixed(name string, every uint64, yield bool) lockWorkload {
 		}
 	}
 	return lockWorkload{name, 8, []lockImpl{
-		{nameFarad, func() lockLoop { return loop(rwlock.New()) }},
-		{nameBiased, func() lockLoop { return loop(rwlock.New(rwlock.WithReaderBias())) }},
-		{nameRWMutex, func() lockLoop { return loop(new(sync.RWMutex)) }},
-		{nameRBMutex, func() lockLoop {
+		{name: nameFarad, make: func() lockLoop { return loop(rwlock.New()) }},
+		{name: nameBiased, make: func() lockLoop { return loop(rwlock.New(rwlock.WithReaderBias())) }},
+		{name: nameRWMutex, make: func() lockLoop { return loop(new(sync.RWMutex)) }},
+		{name: nameRBMutex, make: func() lockLoop {
 			l := xsync.NewRBMutex()
 			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 				for range n {

@@ -4,7 +4,7 @@
 // The files: workloads.go says what is done, impls.go and farad.go by whom, gang.go and measure.go how one figure comes
 // about, rounds.go how many of them are interleaved, cancel.go and memory.go what is measured besides, targets.go what
 // farad is held to, report.go how all that is told. Mutexes and read-write locks have files of their own, locks*.go, and so
-// has the executor, tasks*.go.
+// has the executor, tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go; plot.go draws it.
 package main
 
 import (
@@ -29,6 +29,8 @@ type config struct {
 	markdown   string
 	json       string
 	cpuprofile string
+	plot       string // where to draw, and from what
+	results    string
 }
 
 func main() {
@@ -36,7 +38,11 @@ func main() {
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case c.plot != "":
+		err = drawPlots(c.plot, c.results)
+	default:
 		err = run(c, os.Stdout, os.Stderr)
 	}
 	if err == nil {
@@ -63,14 +69,22 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	fs.StringVar(&c.markdown, "md", "", "write the tables as Markdown to `file`")
 	fs.StringVar(&c.json, "json", "", "write the raw rounds as JSON to `file`")
 	fs.StringVar(&c.cpuprofile, "cpuprofile", "", "write a CPU profile to `file`")
+	fs.StringVar(&c.plot, "plot", "", "measure nothing, but draw into `folder` what the JSON file has that is the argument: "+figureFile+", "+planeFile)
 	if err := fs.Parse(args); err != nil {
 		return c, err
+	}
+	if c.plot != "" {
+		if fs.NArg() != 1 {
+			return c, errors.New("-plot takes one file")
+		}
+		c.results = fs.Arg(0)
+		return c, nil
 	}
 	if fs.NArg() > 0 {
 		return c, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
 	if c.smoke {
-		c.rounds, c.window, c.warmup = 1, 3*time.Millisecond, time.Millisecond
+		c.rounds, c.window, c.warmup, c.patience = 1, 3*time.Millisecond, time.Millisecond, 5*time.Millisecond
 	}
 	if c.rounds < 1 || c.window <= 0 || c.warmup < 0 || c.procs < 0 {
 		return c, errors.New("rounds and window must be positive, warmup and procs not negative")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"time"
@@ -15,6 +16,8 @@ type timing struct {
 	window time.Duration
 	// limit is what is granted beyond that: to a goroutine for its first operation, to all of them for leaving.
 	limit time.Duration
+	// patience is what is granted to a goroutine for its first operation where that is less; 0: it is not.
+	patience time.Duration
 }
 
 // A sample is one measurement of one implementation in one cell.
@@ -65,12 +68,13 @@ func measureGang(goroutines int, t timing, spawn func(*gang)) (sample, error) {
 
 	time.Sleep(t.warmup)
 	idle := g.idle()
-	for start := time.Now(); idle > 0 && time.Since(start) < t.limit; idle = g.idle() {
+	for start := time.Now(); idle > 0 && time.Since(start) < cmp.Or(t.patience, t.limit); idle = g.idle() {
 		time.Sleep(time.Millisecond)
 	}
 
 	var memBefore, memAfter runtime.MemStats
 	runtime.ReadMemStats(&memBefore)
+	g.window(true)
 	first := g.snapshot(before)
 	start := time.Now()
 	time.Sleep(t.window)
@@ -79,6 +83,7 @@ func measureGang(goroutines int, t timing, spawn func(*gang)) (sample, error) {
 		time.Sleep(t.window)
 		last, elapsed = g.snapshot(after), time.Since(start)
 	}
+	g.window(false)
 	for i := range after {
 		after[i] -= before[i]
 	}

@@ -180,7 +180,7 @@ func atRandom(_ int, x uint64) uint64 { return x >> 32 }
 // laneSteps is semabench with lanes, which let several in, in front of a lock that lets in one: as in a capacitor, which is what the papers
 // have them for.
 func laneSteps(name string, n int, permits int64, pick func(g int, x uint64) uint64) lockImpl {
-	return lockImpl{name, func() lockLoop {
+	return lockImpl{name: name, make: func() lockLoop {
 		ls, shared := newLanes(n, permits), uint64(1)
 		var mu sync.Mutex
 		return func(_ context.Context, g, n int, x uint64) (uint64, error) {

@@ -98,7 +98,7 @@ func (s *bareSemaphore) word(tx int64) *atomic.Uint32 {
 
 // onThread has every goroutine locked to a thread while it works.
 func onThread(im lockImpl) lockImpl {
-	return lockImpl{im.name, func() lockLoop {
+	return lockImpl{name: im.name, make: func() lockLoop {
 		loop := im.make()
 		return func(ctx context.Context, g, n int, x uint64) (uint64, error) {
 			runtime.LockOSThread()

@@ -10,7 +10,7 @@ import (
 // A metric is what a target bounds.
 type metric string
 
-// The metrics: the first three belong to cells, the others to the memory report.
+// The metrics: the first three belong to cells, the next two to the memory report, the last to locks whose waits are timed.
 const (
 	ratioTo        metric = "time ÷"
 	minFairness    metric = "fairness"
@@ -18,6 +18,7 @@ const (
 	futureBytes    metric = "bytes per waiting future"
 	goroutineBytes metric = "bytes per waiting goroutine"
 	arrayBytes     metric = "bytes per goroutine waiting on the array"
+	tailTo         metric = "p99.9 of arrivals' waits ÷"
 )
 
 // A target is a bound that farad is held to.
@@ -158,7 +159,7 @@ func (n *tally) entry(m metric, t *target, vs []float64) string {
 	if m == nsBeyond {
 		words = append(words, "ns more")
 	}
-	if n.spreads && (m == ratioTo || m == nsBeyond) && len(vs) > 1 {
+	if n.spreads && (m == ratioTo || m == tailTo || m == nsBeyond) && len(vs) > 1 {
 		words = append(words, "("+spread("%.2f", vs)+")")
 	}
 	if verdict := n.judge(t, v); verdict != "" {

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image/color"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// The files that drawPlots writes.
+const (
+	figureFile = "capacitor-figure.svg"
+	planeFile  = "capacitor-plane.svg"
+)
+
+// drawPlots draws figure and plane of the run whose raw rounds are in a file, as far as they have been measured.
+func drawPlots(folder, file string) error {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var r report
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	figure, plane := r.drawsFigure(), r.drawsPlane()
+	if figure == nil && plane == nil {
+		return fmt.Errorf("%s: neither figure nor plane was measured", file)
+	}
+	return errors.Join(
+		save(filepath.Join(folder, figureFile), figure, 13*vg.Inch, 5*vg.Inch),
+		save(filepath.Join(folder, planeFile), plane, 9*vg.Inch, 4*vg.Inch))
+}
+
+// save draws plots, side by side and one above the other, if there are any.
+func save(name string, plots [][]*plot.Plot, width, height vg.Length) (err error) {
+	if plots == nil {
+		return nil
+	}
+	svg := vgsvg.New(width, height)
+	svg.SetColor(color.White)
+	svg.Fill(vg.Rectangle{Max: vg.Point{X: width, Y: height}}.Path())
+	const margin = vg.Length(8)
+	tiles := draw.Tiles{
+		Rows: len(plots), Cols: len(plots[0]),
+		PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: margin, PadX: margin, PadY: margin,
+	}
+	canvases := plot.Align(plots, tiles, draw.New(svg))
+	for i, row := range plots {
+		for j, p := range row {
+			p.Draw(canvases[i][j])
+		}
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = svg.WriteTo(f)
+	return err
+}
+
+// The figures that are drawn.
+func millionsPerSecond(s lockSample) float64 { return 1e3 / s.NsPerOp }
+
+// A curve is one line of a plot.
+type curve struct {
+	name   string
+	color  color.Color
+	points plotter.XYs
+}
+
+// curveOf returns the medians of a figure at each of n places; where says what was measured there.
+func (r *report) curveOf(name string, c color.Color, n int, figure func(lockSample) float64, where func(i int) (x float64, workload, impl string)) curve {
+	points := make(plotter.XYs, 0, n)
+	for i := range n {
+		x, workload, impl := where(i)
+		if y, ok := r.median(workload, impl, figure); ok {
+			points = append(points, plotter.XY{X: x, Y: y})
+		}
+	}
+	return curve{name, c, points}
+}
+
+// drawnWith returns p with curves, nil if none of them has a point.
+func drawnWith(p *plot.Plot, curves []curve, legend bool) *plot.Plot {
+	drawn := false
+	for _, c := range curves {
+		if len(c.points) == 0 {
+			continue
+		}
+		line, dots, err := plotter.NewLinePoints(c.points)
+		if err != nil { // a point that is no number: no sample has one
+			panic(err)
+		}
+		line.Color, dots.Color = c.color, c.color
+		line.Width = vg.Points(1.2)
+		dots.Shape, dots.Radius = draw.CircleGlyph{}, vg.Points(2)
+		p.Add(line, dots)
+		if legend {
+			p.Legend.Top, p.Legend.Padding = true, vg.Points(2)
+			p.Legend.Add(c.name, line, dots)
+		}
+		drawn = true
+	}
+	if !drawn {
+		return nil
+	}
+	return p
+}
+
+// ticks names places of an axis.
+func ticks(names []int, at func(i int) float64) plot.ConstantTicks {
+	ts := make(plot.ConstantTicks, len(names))
+	for i, n := range names {
+		ts[i] = plot.Tick{Value: at(i), Label: strconv.Itoa(n)}
+	}
+	return ts
+}
+
+// logarithmic makes p's vertical axis that, from low to high, with a tick for each power of two.
+func logarithmic(p *plot.Plot, low, high float64) {
+	p.Y.Min, p.Y.Max = low, high
+	p.Y.Scale = plot.LogScale{}
+	var ts plot.ConstantTicks
+	for v := 1.0 / 1024; v <= high; v *= 2 {
+		if v >= low {
+			ts = append(ts, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'f', -1, 64)})
+		}
+	}
+	p.Y.Tick.Marker = ts
+}
+
+// fair makes p's vertical axis that of fairness.
+func fair(p *plot.Plot) {
+	p.Y.Min, p.Y.Max = 0, 1.05
+	p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.25}, {Value: 0.5, Label: "0.5"}, {Value: 0.75}, {Value: 1, Label: "1"}}
+}
+
+// extremes returns the least and the greatest median of a figure over all that the workloads have measured.
+func (r *report) extremes(figure func(lockSample) float64, workloads ...lockWorkload) (low, high float64) {
+	for _, w := range workloads {
+		for _, im := range w.impls {
+			if v, ok := r.median(w.name, im.name, figure); ok {
+				low, high = min(v, low), max(v, high)
+				if low == 0 {
+					low = v
+				}
+			}
+		}
+	}
+	return low, high
+}
+
+// The paper's colours: bare, wrapped, fractional.
+var figureColors = []color.Color{
+	color.RGBA{R: 200, A: 255}, color.RGBA{B: 220, A: 255}, color.RGBA{R: 200, B: 200, A: 255},
+}
+
+// drawsFigure returns throughput, above, and fairness, below, of each lock against the number of goroutines; nil if it was not measured.
+func (r *report) drawsFigure() [][]*plot.Plot {
+	var workloads []lockWorkload
+	for _, n := range figureSizes {
+		workloads = append(workloads, figure(n))
+	}
+	low, high := r.extremes(millionsPerSecond, workloads...)
+	rows := make([][]*plot.Plot, 2)
+	for i, l := range figureLocks {
+		for row, of := range []func(lockSample) float64{millionsPerSecond, lockFairness} {
+			var curves []curve
+			for k, v := range figureVariants {
+				curves = append(curves, r.curveOf(v.name, figureColors[k], len(figureSizes), of, func(i int) (float64, string, string) {
+					return float64(figureSizes[i]), figureName(figureSizes[i]), figureImpl(l.name, v.name)
+				}))
+			}
+			p := plot.New()
+			p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticks(figureSizes, func(i int) float64 { return float64(figureSizes[i]) })
+			p.X.Min, p.X.Max = float64(figureSizes[0]), float64(figureSizes[len(figureSizes)-1])
+			if row == 0 {
+				p.Title.Text = l.name
+				logarithmic(p, low/1.5, high*1.5)
+			} else {
+				p.X.Label.Text = "goroutines"
+				fair(p)
+			}
+			if i == 0 {
+				p.Y.Label.Text = []string{"million acquisitions/s", "fairness, min/max"}[row]
+			}
+			if drawnWith(p, curves, i == 0 && row == 0) == nil {
+				return nil
+			}
+			rows[row] = append(rows[row], p)
+		}
+	}
+	return rows
+}
+
+// planeColors has one for each of planeB, from dark to light.
+var planeColors = []color.Color{
+	color.RGBA{68, 1, 84, 255},
+	color.RGBA{65, 68, 135, 255},
+	color.RGBA{42, 120, 142, 255},
+	color.RGBA{34, 168, 132, 255},
+	color.RGBA{122, 209, 81, 255},
+	color.RGBA{230, 190, 20, 255},
+}
+
+// drawsPlane returns time, and fairness, against the length of the express lane for each length of the platoons; nil if they were not measured.
+func (r *report) drawsPlane() [][]*plot.Plot {
+	low, high := r.extremes(lockNs, plane(64))
+	row := make([]*plot.Plot, 2)
+	for i, of := range []func(lockSample) float64{lockNs, lockFairness} {
+		var curves []curve
+		for k, b := range planeB {
+			curves = append(curves, r.curveOf(fmt.Sprintf("B = %d", b), planeColors[k], len(planeQ), of, func(i int) (float64, string, string) {
+				return float64(i), planeName, planeImpl(b, planeQ[i])
+			}))
+		}
+		p := plot.New()
+		p.X.Label.Text = "Q, places of the express lane"
+		p.X.Tick.Marker = ticks(planeQ, func(i int) float64 { return float64(i) })
+		if i == 0 {
+			p.Y.Label.Text = "ns per acquisition"
+			logarithmic(p, low/1.5, high*1.2)
+		} else {
+			p.Y.Label.Text = "fairness, min/max"
+			fair(p)
+		}
+		if row[i] = drawnWith(p, curves, i == 0); row[i] == nil {
+			return nil
+		}
+	}
+	return [][]*plot.Plot{row}
+}
