@@ -50,7 +50,7 @@ func (l *MCS) Unlock() {
 		panic(notLocked)
 	}
 	l.owner = nil
-	if n.next.Load() != nil || !l.last.CompareAndSwap(n, nil) {
+	if !l.last.CompareAndSwap(n, nil) {
 		next := n.next.Load()
 		for ; next == nil; next = n.next.Load() { // Who has come is about to say so.
 			xsync.Yield()
