@@ -18,8 +18,8 @@ import "github.com/farad-go/farad/internal/xsync"
 // oldest of a segment may have pushed upon the node of the holder who has taken the segment off. So with the lock goes the end of
 // the segment, the node where it stops.
 //
-// Order: who arrives is overtaken at most once by each of the others: by those that arrive before its segment is taken off. Two that share
-// the lock may get it in the ratio of two to one for long.
+// Order: who arrives is overtaken at most once by each of the others: by those that arrive before its segment is taken off. Some may get the
+// lock twice as often as others for long. (TestModelOvertaking, TestOrderIsAsDocumented)
 //
 // Invariants:
 //
