@@ -3,7 +3,8 @@ package main
 import "fmt"
 
 const lockNote = "In mutex-N, N goroutines lock and unlock; in mutex-context-N with one cancellable context for all; in twa-1 one takes a" +
-	" permit and posts it; in semabench-N, the paper's benchmark, N do so with one permit, advancing a PRNG that all share, and between" +
+	" permit and posts it; in mutexbench-N, the benchmark of the capacitor's paper, N advance a PRNG that all share, with variations: 4,000 steps of it, 200 steps of one's own" +
+	" outside, a holder that now and then sleeps, and a lock that serves the last first, which farad is behind a gate; in semabench-N, the paper's benchmark, N do so with one permit, advancing a PRNG that all share, and between" +
 	" two takes one of their own; chains-N is the same with semaphores on the papers' waiting chains besides, policies-N with those that wait in the papers' other ways" +
 	" (how many are near, how these wait, how the others do); in read-N they read-lock;" +
 	" in mix-P-N, P percent of the operations read, and the others write. The lock is held for one step of a PRNG, and where it says" +
