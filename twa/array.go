@@ -30,6 +30,17 @@ func NewArray(buckets int) *Array {
 	return &Array{t: parking.New(n)}
 }
 
+// Table returns where those sleep who wait in a, or in the array of the process if a is nil. It is for the other locks of this module.
+func (a *Array) Table() *parking.Table {
+	switch {
+	case a == nil:
+		return parking.Default()
+	case a.polls():
+		panic("twa: array that NewArray has not made")
+	}
+	return a.t
+}
+
 // What follows is waiting for whatever one likes, by a key: any comparable value, as a rule a pointer to what changes. The key is only
 // compared; the array does not look behind it.
 

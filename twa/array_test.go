@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/twa"
 )
 
@@ -91,4 +92,11 @@ func TestBadKeysPanic(t *testing.T) {
 	require.PanicsWithValue(t, "twa: nil context", func() { _ = a.Wait(nil, t, 0) })                                //nolint:staticcheck // nil on purpose
 	require.PanicsWithValue(t, "twa: nil context", func() { _ = a.WaitUntil(nil, t, func() bool { return true }) }) //nolint:staticcheck // nil on purpose
 	require.Panics(t, func() { a.Signal([]int{1}) }, "cannot be compared")
+}
+
+func TestTableIsTheArrays(t *testing.T) {
+	a := twa.NewArray(4)
+	require.Equal(t, 4, a.Table().Buckets())
+	require.Same(t, parking.Default(), (*twa.Array)(nil).Table())
+	require.PanicsWithValue(t, "twa: array that NewArray has not made", func() { new(twa.Array).Table() })
 }

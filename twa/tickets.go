@@ -420,12 +420,7 @@ func (s *tickets) key(id, end int64) parking.Key {
 	return parking.Key{Object: s, Part: end / step, Hash: uintptr(id)}
 }
 
-func (s *tickets) table() *parking.Table {
-	if s.array == nil {
-		return parking.Default()
-	}
-	return s.array.t
-}
+func (s *tickets) table() *parking.Table { return s.array.Table() }
 
 // resize sets the size. What is taken away queues for it, as a debt, behind those who wait now. What is added first ends such
 // debts, the newest first, as if their owner gave up; what is left is granted to those who wait. Requests that are too large now end.

@@ -256,6 +256,9 @@ func (w *Waiter) Abandon() bool {
 	}
 }
 
+// OfGoroutine reports whether a goroutine sleeps behind w, and not a future waits. Whoever has unlinked the node may ask.
+func (w *Waiter) OfGoroutine() bool { return w.signal != nil }
+
 // Reset returns a complete node, or one that its owner has unlinked itself, to idle.
 func (w *Waiter) Reset() {
 	w.waker = nil

@@ -202,3 +202,12 @@ func TestOwnerHearsWhoTakesItsPlace(t *testing.T) {
 	require.Equal(t, StatusWaiting, w.Rearm(first), "nobody was there")
 	require.Len(t, first.displaced, 1)
 }
+
+func TestNodeKnowsWhetherAGoroutineSleepsBehindIt(t *testing.T) {
+	require.True(t, newParker(false).OfGoroutine())
+	var w Waiter
+	w.Arm(nil)
+	require.False(t, w.OfGoroutine())
+	w.Chan()
+	require.False(t, w.OfGoroutine(), "a select is a future's")
+}

@@ -209,6 +209,42 @@ func (t *Table) Claim(k Key) *waiter.Waiter {
 	return s.node
 }
 
+// A Line is who sleeps for one key, with the bucket locked: for whoever decides by more than whose turn it is. Nobody may be told anything
+// before Unlock.
+type Line struct {
+	b *bucket
+	k Key
+}
+
+// Line locks the line of k.
+func (t *Table) Line(k Key) Line {
+	b := t.bucket(k)
+	b.mu.Lock()
+	return Line{b, k}
+}
+
+// Unlock ends the use of l.
+func (l Line) Unlock() { l.b.mu.Unlock() }
+
+// First returns the first of the line, nil if nobody sleeps.
+func (l Line) First() *Sleeper { return l.b.find(l.k) }
+
+// Next returns the one behind s, which is in the line, or nil.
+func (l Line) Next(s *Sleeper) *Sleeper { return s.next.orNext(l.k) }
+
+// Insert puts s into the line, at its front or at its end, for node, which is armed. As with Enter it is the caller's again when the node has
+// been told, or Remove has returned true.
+func (l Line) Insert(s *Sleeper, node *waiter.Waiter, front bool) {
+	s.node, s.key = node, l.k
+	l.b.insert(s, front)
+}
+
+// Remove takes s out of the line, for the caller to tell, and reports whether it was there.
+func (l Line) Remove(s *Sleeper) bool { return l.b.remove(s) }
+
+// Node returns the node that s, which is in a line, stands there for.
+func (s *Sleeper) Node() *waiter.Waiter { return s.node }
+
 // Sequence returns how many signals there have been in k's bucket.
 func (t *Table) Sequence(k Key) int64 { return t.bucket(k).seq.Load() }
 
@@ -293,8 +329,10 @@ func (t *Table) Sleeping(k Key) (n int) {
 }
 
 // find returns the first who sleeps for k, nil if nobody does.
-func (b *bucket) find(k Key) *Sleeper {
-	s := b.first
+func (b *bucket) find(k Key) *Sleeper { return b.first.orNext(k) }
+
+// orNext returns s if it sleeps for k, or the next behind it who does, nil if there is none.
+func (s *Sleeper) orNext(k Key) *Sleeper {
 	for s != nil && s.key != k {
 		s = s.next
 	}

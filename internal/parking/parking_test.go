@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/waiter"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -111,4 +113,33 @@ func TestVainWakesComeFirst(t *testing.T) {
 	table.Wake(k) // which has nothing to hand over
 	require.Equal(t, end{patience, Woken}, <-ends)
 	require.True(t, table.WakeOrHand(k, func(hand bool) bool { return !hand }), "nobody to hand it to")
+}
+
+// Whoever has locked a line sees its own sleepers only, in order, and decides who stands where.
+func TestLine(t *testing.T) {
+	table, k, other := New(1), Key{Object: new(int)}, Key{Object: new(int)}
+	var nodes [4]waiter.Waiter
+	var s [4]Sleeper
+	require.True(t, table.Enter(&s[3], &nodes[3], other, 0, always))
+	l := table.Line(k)
+	require.Nil(t, l.First())
+	l.Insert(&s[1], &nodes[1], false)
+	l.Insert(&s[2], &nodes[2], false)
+	l.Insert(&s[0], &nodes[0], true)
+	l.Unlock()
+	require.Equal(t, 3, table.Sleeping(k))
+	l = table.Line(k)
+	for i, p := 0, l.First(); i < 3; i, p = i+1, l.Next(p) {
+		require.Same(t, &s[i], p)
+		require.Same(t, &nodes[i], p.Node())
+	}
+	require.Nil(t, l.Next(&s[2]))
+	require.True(t, l.Remove(&s[1]))
+	require.False(t, l.Remove(&s[1]), "it has gone")
+	require.Same(t, &s[2], l.Next(&s[0]))
+	l.Unlock()
+	require.Same(t, &nodes[0], table.Claim(k))
+	require.Same(t, &nodes[2], table.Claim(k))
+	require.Nil(t, table.Claim(k))
+	require.Same(t, &nodes[3], table.Claim(other))
 }
