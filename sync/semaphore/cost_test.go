@@ -57,7 +57,12 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 }
 
 // kinds are the semaphores that cost nothing in the steady state.
-var kinds = map[string][]semaphore.Option{"plain": nil, "array": {semaphore.WithWaitingArray(nil)}}
+var kinds = map[string][]semaphore.Option{
+	"plain":          nil,
+	"array":          {semaphore.WithWaitingArray(nil)},
+	"platoon":        {semaphore.WithPlatoon(1, 64)},
+	"platoon, array": {semaphore.WithPlatoon(1, 64), semaphore.WithWaitingArray(nil)},
+}
 
 type ctxKey struct{}
 

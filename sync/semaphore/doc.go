@@ -48,7 +48,8 @@
 // # Policies
 //
 // [WithWaitingArray] has the permits counted by package twa, for semaphores that many processors use all the time and that are hardly
-// ever exhausted.
+// ever exhausted. [WithPlatoon] lets goroutines that run pass those that sleep, within a bound, for semaphores that very many goroutines
+// exhaust all the time and hold for a short time.
 //
 // # How it works
 //

@@ -105,6 +105,32 @@ func ExampleWithWaitingArray() {
 	// true <nil> 1 of 2
 }
 
+// Where very many goroutines want permits for a moment each, it is quicker to let those that run pass those that sleep, within a bound.
+func ExampleWithPlatoon() {
+	const express = 2 // places of the lane; 256 would be right as a rule
+	sem := semaphore.New(2, semaphore.WithPlatoon(1, express))
+	sem.TryAcquire(2)
+
+	var large semaphore.AcquireFuture
+	large.Init(sem, 2)
+	fmt.Println(large.Poll(nil)) // it waits
+	sem.Release(1)
+	for range express + 1 {
+		if sem.TryAcquire(1) { // a permit is free that is not enough for the one that waits
+			fmt.Println("overtaken")
+			sem.Release(1)
+		}
+	}
+	sem.Release(1)
+	fmt.Println(large.Poll(nil), large.Err())
+	sem.Release(2)
+	// Output:
+	// false
+	// overtaken
+	// overtaken
+	// true <nil>
+}
+
 // A goroutine waits for a permit and for something else.
 func ExampleAcquireFuture() {
 	sem := semaphore.New(1)

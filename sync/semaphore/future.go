@@ -52,14 +52,15 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	if !f.f.Init(&s.e, base, n) {
 		panic("semaphore: Init of a future whose request has not ended")
 	}
-	switch {
-	case s.p != nil:
-		if p := s.p.request(f.p, n); p != f.p { // Complete may be looking
-			f.p = p
-		}
-	case f.p != nil:
+	if f.p != nil {
 		f.p.requireEnded()
-		f.p = nil
+	}
+	var p future
+	if s.p != nil {
+		p = s.p.request(f.p, n)
+	}
+	if p != f.p { // Complete may be looking
+		f.p = p
 	}
 }
 
@@ -76,7 +77,7 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 
 // Done starts the request if it was not started, and returns a channel that carries one value when it is complete,
 // and one value only. The channel is the same in every round, is made by the first Done, and is never closed. In the
-// next round it starts empty. (A future that goes from a semaphore with a waiting array to one without, or back, has another.)
+// next round it starts empty. (A future that goes from a semaphore to one with another policy has another.)
 func (f *AcquireFuture) Done() <-chan struct{} {
 	f.check()
 	if f.p != nil {
@@ -87,8 +88,8 @@ func (f *AcquireFuture) Done() <-chan struct{} {
 
 // Complete reports whether the request has ended. It changes nothing, does not start the request, and may be called from any
 // goroutine at any time, as no other method may: it is for those who watch over a future that its owner neglects. After an
-// Init it speaks of the earlier request until the new one is started; after a Cancel it is false. (Only an Init for a semaphore with a
-// waiting array after one without, or the reverse, must not run at the same time.)
+// Init it speaks of the earlier request until the new one is started; after a Cancel it is false. (Only an Init for a semaphore with
+// another policy must not run at the same time.)
 func (f *AcquireFuture) Complete() bool {
 	if f.p != nil {
 		return f.p.Complete()

@@ -9,11 +9,14 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// oracle is the semaphore's specification as a sequential program: a number and a list.
+// oracle is the semaphore's specification as a sequential program: a number and a list. With platoons there are two numbers more.
 type oracle struct {
 	size, avail int64
 	closed      bool
 	queue       []*request
+
+	members, express int // of a platoon, 0: there are none; of the express lane
+	places           int // what is left of the lane
 }
 
 type request struct {
@@ -26,8 +29,11 @@ type request struct {
 func (o *oracle) end(r *request, err error) { r.ended, r.err = true, err }
 
 func (o *oracle) try(n int) bool {
-	if o.closed || n > 0 && (len(o.queue) > 0 || int64(n) > o.avail) {
+	if o.closed || n > 0 && (len(o.queue) > 0 && o.places == 0 || int64(n) > o.avail) {
 		return false
+	}
+	if n > 0 && len(o.queue) > 0 {
+		o.places--
 	}
 	o.avail -= int64(n)
 	return true
@@ -42,6 +48,9 @@ func (o *oracle) start(r *request) {
 	case o.try(r.n):
 		o.end(r, nil)
 	default:
+		if len(o.queue) == 0 {
+			o.places = o.express
+		}
 		o.queue = append(o.queue, r)
 	}
 }
@@ -51,6 +60,7 @@ func (o *oracle) serve() {
 		o.avail -= int64(o.queue[0].n)
 		o.end(o.queue[0], nil)
 		o.queue = o.queue[1:]
+		o.places = o.express
 	}
 }
 
@@ -104,78 +114,97 @@ func FuzzAgainstOracle(f *testing.F) {
 	f.Add(byte(2), []byte{0x11, 0x11, 0x11, 0x50, 0x52, 0x21, 0x60, 0x21})
 	f.Add(byte(4), []byte{0x14, 0x11, 0x13, 0x11, 0x53, 0x22, 0x30, 0x31, 0x24, 0x70, 0x71})
 	f.Fuzz(func(t *testing.T, size byte, ops []byte) {
-		if len(ops) > 200 {
-			ops = ops[:200]
-		}
-		o := &oracle{size: int64(size % 8), avail: int64(size % 8)}
-		s := semaphore.New(o.size)
-		var live []*request
-		pick := func(k int) *request {
-			if len(live) == 0 {
-				return nil
-			}
-			return live[k%len(live)]
-		}
-		release := func(n int, what string) {
-			if o.release(n) { // permits have no names: somebody else may have released these
-				require.Panics(t, func() { s.Release(int64(n)) }, what)
-			} else {
-				s.Release(int64(n))
-			}
-		}
-		for i, op := range ops {
-			k := int(op & 15)
-			what := fmt.Sprintf("step %d, op %#x", i, op)
-			switch op >> 4 {
-			case 0: // try
-				require.Equal(t, o.try(k%5), s.TryAcquire(int64(k%5)), what)
-			case 1: // request by poll, or by Done
-				r := &request{id: i, n: k % 8, future: new(semaphore.AcquireFuture)}
-				r.future.Init(s, int64(r.n))
-				o.start(r)
-				if k >= 8 {
-					require.Equal(t, r.ended, len(r.future.Done()) == 1, what)
-				} else {
-					require.Equal(t, r.ended, r.future.Poll(nil), what)
-				}
-				live = append(live, r)
-			case 2: // release
-				release(k, what)
-			case 3: // cancel: gives back what was not taken
-				if r := pick(k); r != nil {
-					if !r.ended {
-						o.remove(r)
-					} else if r.err == nil && r.future.Err() == nil { // this takes it
-						release(r.n, what)
-					}
-					r.future.Cancel()
-					live = remove(live, r)
-				}
-			case 4: // poll again
-				if r := pick(k); r != nil {
-					require.Equal(t, r.ended, r.future.Poll(wakerFunc(func() {})), what)
-				}
-			case 5: // resize
-				o.resize(int64(k % 8))
-				s.Resize(int64(k % 8))
-			case 6: // close, seldom
-				if k == 0 {
-					o.close()
-					s.Close()
-				}
-			}
-			require.Equal(t, o.size, s.Size(), what)
-			require.Equal(t, o.avail, s.Available(), what)
-			require.EqualValues(t, len(o.queue), s.Waiting(), what)
-			for _, r := range live {
-				if !r.ended {
-					require.ErrorIs(t, r.future.Err(), semaphore.ErrPending, what)
-				} else {
-					require.Equal(t, r.err, r.future.Err(), what)
-				}
-			}
-		}
+		againstOracle(t, &oracle{}, size, ops)
 	})
+}
+
+// FuzzPlatoonAgainstOracle is the same with platoons. Of them futures alone are sequential: they pass the gate and depart in one step.
+func FuzzPlatoonAgainstOracle(f *testing.F) {
+	f.Add(byte(1), byte(0), byte(1), []byte{0x01, 0x11, 0x21, 0x01, 0x21, 0x01, 0x21})
+	f.Add(byte(4), byte(1), byte(2), []byte{0x03, 0x12, 0x13, 0x01, 0x14, 0x21, 0x11, 0x22, 0x01, 0x23, 0x11, 0x24})
+	f.Add(byte(5), byte(2), byte(1), []byte{0x04, 0x15, 0x14, 0x01, 0x13, 0x30, 0x57, 0x01, 0x24, 0x52, 0x60, 0x22})
+	f.Fuzz(func(t *testing.T, size, members, express byte, ops []byte) {
+		againstOracle(t, &oracle{members: 1 + int(members%3), express: int(express % 4)}, size, ops)
+	})
+}
+
+// againstOracle compares a semaphore with its specification.
+func againstOracle(t *testing.T, o *oracle, size byte, ops []byte) {
+	t.Helper()
+	if len(ops) > 200 {
+		ops = ops[:200]
+	}
+	o.size, o.avail = int64(size%8), int64(size%8)
+	s := semaphore.New(o.size)
+	if o.members > 0 {
+		s = semaphore.New(o.size, semaphore.WithPlatoon(o.members, o.express))
+	}
+	var live []*request
+	pick := func(k int) *request {
+		if len(live) == 0 {
+			return nil
+		}
+		return live[k%len(live)]
+	}
+	release := func(n int, what string) {
+		if o.release(n) { // permits have no names: somebody else may have released these
+			require.Panics(t, func() { s.Release(int64(n)) }, what)
+		} else {
+			s.Release(int64(n))
+		}
+	}
+	for i, op := range ops {
+		k := int(op & 15)
+		what := fmt.Sprintf("step %d, op %#x", i, op)
+		switch op >> 4 {
+		case 0: // try
+			require.Equal(t, o.try(k%5), s.TryAcquire(int64(k%5)), what)
+		case 1: // request by poll, or by Done
+			r := &request{id: i, n: k % 8, future: new(semaphore.AcquireFuture)}
+			r.future.Init(s, int64(r.n))
+			o.start(r)
+			if k >= 8 {
+				require.Equal(t, r.ended, len(r.future.Done()) == 1, what)
+			} else {
+				require.Equal(t, r.ended, r.future.Poll(nil), what)
+			}
+			live = append(live, r)
+		case 2: // release
+			release(k, what)
+		case 3: // cancel: gives back what was not taken
+			if r := pick(k); r != nil {
+				if !r.ended {
+					o.remove(r)
+				} else if r.err == nil && r.future.Err() == nil { // this takes it
+					release(r.n, what)
+				}
+				r.future.Cancel()
+				live = remove(live, r)
+			}
+		case 4: // poll again
+			if r := pick(k); r != nil {
+				require.Equal(t, r.ended, r.future.Poll(wakerFunc(func() {})), what)
+			}
+		case 5: // resize
+			o.resize(int64(k % 8))
+			s.Resize(int64(k % 8))
+		case 6: // close, seldom
+			if k == 0 {
+				o.close()
+				s.Close()
+			}
+		}
+		require.Equal(t, o.size, s.Size(), what)
+		require.Equal(t, o.avail, s.Available(), what)
+		require.EqualValues(t, len(o.queue), s.Waiting(), what)
+		for _, r := range live {
+			if !r.ended {
+				require.ErrorIs(t, r.future.Err(), semaphore.ErrPending, what)
+			} else {
+				require.Equal(t, r.err, r.future.Err(), what)
+			}
+		}
+	}
 }
 
 func remove(rs []*request, r *request) []*request {

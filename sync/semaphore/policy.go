@@ -21,7 +21,7 @@ type policy interface {
 	Resize(n int64)
 	Close()
 
-	// request returns a future for n permits: f, if that is of the right kind, begun anew. It panics if the request of f has not ended.
+	// request returns a future for n permits: f, if that is of the right kind, begun anew. The request of f has ended.
 	request(f future, n int64) future
 }
 

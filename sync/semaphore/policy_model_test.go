@@ -29,18 +29,22 @@ func TestModelWaitersSleepInTheArrayGiven(t *testing.T) {
 
 // A future goes from one kind to the other at any moment of a grant that it does not want any more.
 func TestModelFutureChangesKinds(t *testing.T) {
-	for name, array := range map[string][2]bool{
-		"plain to array": {false, true},
-		"array to plain": {true, false},
-		"array to array": {true, true},
+	var plain []semaphore.Option
+	array := []semaphore.Option{semaphore.WithWaitingArray(twa.NewArray(1))}
+	platoon := []semaphore.Option{semaphore.WithPlatoon(1, 1)}
+	for name, opts := range map[string][2][]semaphore.Option{
+		"plain to array":     {plain, array},
+		"array to plain":     {array, plain},
+		"array to array":     {array, array},
+		"plain to platoon":   {plain, platoon},
+		"platoon to array":   {platoon, array},
+		"platoon to platoon": {platoon, platoon},
 	} {
 		t.Run(name, func(t *testing.T) {
 			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 				var s [2]*semaphore.Semaphore
 				for i := range s {
-					if s[i] = semaphore.New(1); array[i] {
-						s[i] = semaphore.New(1, semaphore.WithWaitingArray(twa.NewArray(1)))
-					}
+					s[i] = semaphore.New(1, opts[i]...)
 					x.Assert(s[i].TryAcquire(1), "not free")
 				}
 				x.Name("from", s[0])

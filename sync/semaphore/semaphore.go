@@ -28,7 +28,7 @@ const base = 0
 // Semaphore is a counting semaphore: at any time at most Size permits are held, and whoever asks for more than are
 // free waits in line.
 //
-// Order: strict FIFO, over goroutines that block, goroutines that select on a future, and tasks that poll one. A
+// Order, unless WithPlatoon changes it: strict FIFO, over goroutines that block, goroutines that select on a future, and tasks that poll one. A
 // request waits until all older ones have been granted or have given up, even if fewer permits than are free would do
 // for it; TryAcquire fails where it would overtake.
 //
@@ -59,6 +59,8 @@ type options struct {
 	engine.Options
 	array *twa.Array // nil: that of the process
 	twa   bool
+
+	members, express int64 // of a platoon, 0: there are none; of its lane
 }
 
 // WithMaxWaiting lets at most n requests wait, n > 0. An acquire that would be one more fails at once with
@@ -74,8 +76,34 @@ func WithMaxWaiting(n int) Option {
 // WithWaitingArray lets those who wait sleep in a waiting array, a, or that of the process if a is nil, and has the semaphore work as
 // a [twa.Semaphore] does: to acquire is one addition, however many do so at once. The promises are the same but for these: see there
 // for Available, Resize, the largest size, and what Release may fail to notice. It cannot be had together with WithMaxWaiting.
+// Together with WithPlatoon it only says where those who wait sleep.
 func WithWaitingArray(a *twa.Array) Option {
 	return func(o *options) { o.array, o.twa = a, true }
+}
+
+// WithPlatoon puts a capacitor with an express lane in front of the permits, for permits that very many goroutines want and hold for a short time: goroutines that run go on running, and
+// the switch to one that sleeps is paid for b times per b + q acquires, instead of every time. WithPlatoon(1, 256) is right as a rule.
+//
+// Order: whoever finds its permits free takes them, even if others wait, as long as the express lane has one of its q places left; and so does TryAcquire. Whoever does not, queues.
+// Those who queue pass a gate in their order, in platoons of b: when the permits that the first needs are free it is woken, and
+// competes for them with the lane. When the lane is full only they can take what is free, so that a large request gets its
+// permits together. When the last of a platoon has got its permits, or given up, the next may pass, and the lane has all its places again.
+// (A future does not compete. It is granted its permits when a goroutine in its place would be woken.)
+//
+// Bound: whoever begins to wait behind p others is overtaken by at most (⌈p/b⌉ + 1) · q + b − 1 of those who come later; with b = 1, (p + 1) · q. Nobody starves. With
+// q = 0 and b = 1 the order is as strict as without, and slower.
+//
+// What to choose: for p of a waiting goroutine, a longer lane means that it waits longer while others do more, up to some 256, where the switch has
+// become cheap. b above 1 lets that many be woken at a time, which helps when many permits come back at once to goroutines that
+// hold them for long; there, however, no lane is needed.
+//
+// Everything else is as without, WithMaxWaiting included, except that the largest size is 1<<40, and q at most 65535. With WithWaitingArray those who wait sleep in the array, all of
+// one semaphore in one of its buckets; nothing else changes. WithPlatoon panics if b is not positive or q is negative.
+func WithPlatoon(b, q int) Option {
+	if b <= 0 || q < 0 {
+		panic("semaphore: platoons of a number that is not positive, or a negative express lane")
+	}
+	return func(o *options) { o.members, o.express = int64(b), min(int64(q), maxExpress) }
 }
 
 // New returns a semaphore of n permits, all free. It panics if n is negative, or the options contradict each other.
@@ -92,14 +120,16 @@ func New(n int64, opts ...Option) *Semaphore {
 	for _, opt := range opts {
 		opt(o)
 	}
-	if !o.twa {
+	switch {
+	case o.members > 0:
+		s.p = newPlatoon(n, o)
+	case !o.twa:
 		s.e.Init(base, min(n, MaxPermits), &o.Options)
-		return s
-	}
-	if o.MaxWaiting > 0 {
+	case o.MaxWaiting > 0:
 		panic("semaphore: WithMaxWaiting and WithWaitingArray")
+	default:
+		s.p = newArrayPolicy(n, o.array)
 	}
-	s.p = newArrayPolicy(n, o.array)
 	return s
 }
 
@@ -170,7 +200,7 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 }
 
 // TryAcquire takes n permits if that many are free and nobody waits, and reports whether it did. It never waits and
-// never overtakes a waiter; it reports false on a closed semaphore. It panics if n is negative.
+// never overtakes a waiter, except on the express lane of WithPlatoon; it reports false on a closed semaphore. It panics if n is negative.
 func (s *Semaphore) TryAcquire(n int64) bool {
 	if n <= 0 {
 		return s.acquireNothing(context.Background(), n) == nil

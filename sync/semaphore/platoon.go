@@ -1,0 +1,504 @@
+package semaphore
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"golang.org/x/sys/cpu"
+
+	futures "github.com/farad-go/farad/internal/future"
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// The word of a platoon semaphore:
+//
+//	63                                19 18               3   2   1   0
+//	+-----------------------------------+------------------+---+---+---+
+//	|  free permits, signed             |  places left     | C | S | W |
+//	+-----------------------------------+------------------+---+---+---+
+//
+//	W  S  C   meaning
+//	0  0  .   nobody waits: whoever finds its permits takes them, and the places mean nothing
+//	1  0  .   somebody waits; whoever is awake, or departs, will look after the line
+//	1  1  .   somebody sleeps who may be woken: so must a release that leaves as many free as need says
+//	.  .  1   closed; releases still count
+const (
+	platoonWaits  = 1 << 0
+	platoonSleeps = 1 << 1
+	platoonClosed = 1 << 2
+
+	platoonPlace      = 1 << 3
+	platoonPlaces     = maxExpress * platoonPlace // the bits
+	platoonPermit     = platoonPlaces + platoonPlace
+	platoonShift      = 19
+	maxExpress        = 1<<16 - 1
+	platoonMaxPermits = 1 << 40
+)
+
+// A platoon is [WithPlatoon]. Its permits and the places of the express lane are in one word, so that to take the lane is one step; those who wait
+// stand in one line, the front of which is the gate.
+//
+// Whoever waits sleeps, passes the gate when it is the first and its permits are free, is woken, and competes with the express lane. If that
+// was quicker it sleeps again, in front of all, and stays inside. It departs when it has its permits, or gives up. A future cannot compete: it is granted what it waits
+// for in the step in which a goroutine would be woken, and departs in the same.
+//
+// Invariants:
+//
+//  1. Permits are conserved: free plus held is the size. (TestPlatoonContract/…/StressConservesPermits)
+//  2. W is set while anybody waits, whenever the line is not locked; with W set the only ways to take permits are a place of the lane, by a
+//     successful try, and to be woken, or granted, out of the line. (TestModelPlatoonBypass)
+//  3. Of a platoon no more pass than it has members, and none of the next while one of them is inside. When one of them departs, and not else, the lane has
+//     all its places again. With the order of the line that is the bound. (TestModelPlatoonBypass, TestExpressLaneEnds)
+//  4. If somebody sleeps who may pass, S is set, and need is how many free permits it takes; so the release that makes them free wakes it. If nobody
+//     may pass, somebody is awake, and looks after the line when it departs or sleeps again. (TestModelPlatoonHistories: whoever waits in vain is a deadlock)
+//  5. Those inside who sleep again are the first of the line. (TestModelPlatoonBypass)
+//
+// Why no wake-up is lost: whoever locks the line stores need first and then S, on the very word in which it saw too few permits. A release that came
+// before has changed the word; one that comes after sees S, and a need that is at least as new.
+//
+// Source: the capacitor is Dice and Kogan's; the express lane is ours. See docs/design/capacitor.md.
+type platoon struct {
+	word xsync.Int64
+	size xsync.Int64 // written with the line locked
+	need xsync.Int64 // with S set: how many permits must be free for the first to be woken; written with the line locked
+
+	table   *parking.Table // where they sleep
+	members int64          // of a platoon
+	express int64          // places of the lane
+	most    int            // how many may wait; 0: any number
+
+	// Guarded by the lock of the line:
+	waiting  int   // who has not got its permits nor given up
+	entry    int64 // how many of the platoon may still pass
+	awake    int64 // how many are inside and compete
+	asleep   int64 // how many are inside and sleep again
+	promised int64 // what those need who are awake
+	renew    bool  // the lane has all its places again, and the word does not know yet
+
+	_ cpu.CacheLinePad
+}
+
+func newPlatoon(n int64, o *options) *platoon {
+	p := &platoon{members: o.members, express: o.express, most: o.MaxWaiting}
+	if o.twa {
+		p.table = o.array.Table()
+	} else {
+		p.table = parking.New(1)
+	}
+	n = min(n, platoonMaxPermits)
+	p.size.Store(n)
+	p.word.Store(n * platoonPermit)
+	return p
+}
+
+type platoonState int64
+
+func (p *platoon) look() platoonState { return platoonState(p.word.Load()) }
+
+func (p *platoon) swap(from, to platoonState) bool {
+	return p.word.CompareAndSwap(int64(from), int64(to))
+}
+
+func (o platoonState) free() int64 { return int64(o >> platoonShift) }
+
+func (o platoonState) isClosed() bool { return o&platoonClosed != 0 }
+
+// admits reports whether an arrival may take n permits: they are free, and nobody waits or the lane has a place.
+func (o platoonState) admits(n int64) bool {
+	return !o.isClosed() && o.free() >= n && (o&platoonWaits == 0 || o&platoonPlaces != 0)
+}
+
+// less is o without n permits, and without a place if that counts.
+func (o platoonState) less(n int64) platoonState {
+	o -= platoonState(n * platoonPermit)
+	if o&platoonWaits != 0 {
+		o -= platoonPlace
+	}
+	return o
+}
+
+// TryAcquire takes n permits if an arrival may.
+func (p *platoon) TryAcquire(n int64) bool {
+	for o := p.look(); o.admits(n); o = p.look() { // A turn is lost only to another's success.
+		if p.swap(o, o.less(n)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Acquire takes n permits, and waits for them if need be.
+func (p *platoon) Acquire(ctx context.Context, n int64) error {
+	if n == 0 {
+		return p.acquireNothing()
+	}
+	return p.acquire(ctx, n, forever)
+}
+
+func (p *platoon) acquireNothing() error {
+	if p.look().isClosed() {
+		return ErrClosed
+	}
+	return nil
+}
+
+// AcquireTimeout is Acquire, but gives up when d has passed.
+func (p *platoon) AcquireTimeout(d time.Duration, n int64) error {
+	now := xsync.Now()
+	until := now + int64(d)
+	if until < now {
+		until = forever
+	}
+	return p.acquire(context.Background(), n, until)
+}
+
+const forever = math.MaxInt64 // a time that does not come
+
+// acquire takes n permits, n > 0, unless ctx is done before, or it is later than until.
+func (p *platoon) acquire(ctx context.Context, n, until int64) error {
+	for i := 0; ; i++ {
+		if p.TryAcquire(n) {
+			return nil
+		}
+		if o := p.look(); o&platoonWaits != 0 && o&platoonPlaces == 0 || !xsync.Spin(i) {
+			break
+		}
+	}
+	s, k := parking.GetSleeper(), (*waiter.Parker)(nil)
+	if until == forever {
+		k = s.Parker(ctx, ctx.Done())
+	} else {
+		k = waiter.GetParker(ctx, nil)
+	}
+	k.N = n
+	return p.await(ctx, until, s, k, p.enqueue(s, &k.Waiter))
+}
+
+// await ends an acquire that has come to o so far.
+func (p *platoon) await(ctx context.Context, until int64, s *parking.Sleeper, k *waiter.Parker, o waiter.Outcome) error {
+	for inside := false; o == waiter.Pending; inside = true { // A turn is lost to the express lane, which has so many places, or to others inside.
+		switch {
+		case until == forever && !k.Park(ctx, ctx.Done()):
+			p.withdraw(s, k, inside)
+			return waiter.ContextError(ctx)
+		case until != forever && !k.ParkTimeout(time.Duration(until-xsync.Now())):
+			p.withdraw(s, k, inside)
+			return context.DeadlineExceeded
+		}
+		if o = k.Outcome(); o == waiter.Granted {
+			o = p.compete(s, &k.Waiter)
+		}
+	}
+	n := k.N
+	s.Put(k)
+	if err := ctx.Err(); o == waiter.Granted && err != nil { // perhaps before the grant
+		p.Release(n)
+		return err
+	}
+	return o.Err()
+}
+
+// enqueue puts s at the end of the line, for node, which is armed, and returns [waiter.Pending]; or it returns an outcome at once.
+func (p *platoon) enqueue(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
+	l := p.line()
+	o := p.hopeless(node.N)
+	switch {
+	case o != waiter.Pending:
+	case p.TryAcquire(node.N):
+		o = waiter.Granted
+	case p.most > 0 && p.waiting >= p.most:
+		o = waiter.QueueFull
+	default:
+		if p.waiting == 0 {
+			p.entry, p.renew = p.members, true
+		}
+		p.waiting++
+		l.Insert(s, node, false)
+		return p.serveAndUnlock(l, waiter.WakeList{}, s)
+	}
+	l.Unlock()
+	return o
+}
+
+// compete is for whoever has been woken: it takes its permits, or goes back into the line, as the first.
+func (p *platoon) compete(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
+	l := p.line()
+	p.awake--
+	p.promised -= node.N
+	if o := p.hopeless(node.N); o != waiter.Pending {
+		p.goneLocked(true)
+		p.serveAndUnlock(l, waiter.WakeList{}, nil)
+		return o
+	}
+	p.asleep++
+	l.Insert(s, node, true)
+	return p.serveAndUnlock(l, waiter.WakeList{}, s)
+}
+
+// hopeless returns why there is no use in waiting for n permits, or [waiter.Pending]. The line is locked.
+func (p *platoon) hopeless(n int64) waiter.Outcome {
+	switch {
+	case p.look().isClosed():
+		return waiter.Closed
+	case n > p.size.Load():
+		return waiter.TooLarge
+	}
+	return waiter.Pending
+}
+
+// withdraw ends a wait that was given up; inside says whether its owner was when it went to sleep.
+func (p *platoon) withdraw(s *parking.Sleeper, k *waiter.Parker, inside bool) {
+	n := k.N
+	if p.leave(s, inside) {
+		k.Withdraw(false)
+	} else if k.Withdraw(true) == waiter.Granted { // It has been woken meanwhile.
+		l := p.line()
+		p.awake--
+		p.promised -= n
+		p.goneLocked(true)
+		p.serveAndUnlock(l, waiter.WakeList{}, nil)
+	}
+	s.Put(nil)
+}
+
+// leave takes s out of the line, and reports whether it was there.
+func (p *platoon) leave(s *parking.Sleeper, inside bool) bool {
+	l := p.line()
+	ok := l.Remove(s)
+	if ok {
+		if inside {
+			p.asleep--
+		}
+		p.goneLocked(inside)
+	}
+	p.serveAndUnlock(l, waiter.WakeList{}, nil)
+	return ok
+}
+
+// line locks the line.
+func (p *platoon) line() parking.Line {
+	return p.table.Line(parking.Key{Object: p, Hash: xsync.Address(p)})
+}
+
+// goneLocked is for one who waits no more, and is counted as awake or asleep no more. If it was inside it departs: the lane has all its places again, and
+// after the last of a platoon the next may pass.
+func (p *platoon) goneLocked(inside bool) {
+	p.waiting--
+	if !inside {
+		return
+	}
+	p.renew = true
+	if p.entry+p.awake+p.asleep == 0 {
+		p.entry = p.members
+	}
+}
+
+// serveAndUnlock wakes whoever may pass, or is to compete again, oldest first, as far as the permits go, and writes into the word what has
+// become of the line. It unlocks the line, and then tells them, and those in wake. If self, the caller's, is among them it need not be woken: the
+// outcome is its own.
+func (p *platoon) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *parking.Sleeper) waiter.Outcome {
+	o := waiter.Pending
+	for {
+		s, from := p.serveLocked(l)
+		if s == nil {
+			break
+		}
+		if p.admitLocked(l, s, from, s == self, &wake) && s == self {
+			o = waiter.Granted
+		}
+	}
+	l.Unlock()
+	for n := wake.Wake(); n > 0; n = wake.Wake() {
+		p.Release(n) // they were a future's that nobody wants any more
+	}
+	return o
+}
+
+// serveLocked returns who is to be admitted if the word is still what it says; or nobody, and then the word is right.
+func (p *platoon) serveLocked(l parking.Line) (*parking.Sleeper, platoonState) {
+	for { // A turn is lost only to another's success.
+		o, s := p.look(), l.First()
+		to := o &^ (platoonWaits | platoonSleeps)
+		if p.waiting > 0 {
+			to |= platoonWaits
+		}
+		if p.renew {
+			to = to&^platoonPlaces | platoonState(p.express*platoonPlace)
+		}
+		if s != nil && p.entry+p.asleep > 0 {
+			need := p.promised + s.Node().N
+			if o.free() >= need {
+				return s, o
+			}
+			p.need.Store(need)
+			to |= platoonSleeps
+		}
+		if p.swap(o, to) {
+			p.renew = false
+			return nil, to
+		}
+	}
+}
+
+// admitLocked lets s pass, the first of the line, whose permits are free if the word is still o: it is granted them if it is here, or a future;
+// otherwise it is woken to compete. It reports whether the word was.
+func (p *platoon) admitLocked(l parking.Line, s *parking.Sleeper, o platoonState, here bool, wake *waiter.WakeList) bool {
+	node := s.Node()
+	granted := here || !node.OfGoroutine()
+	if granted && !p.swap(o, o-platoonState(node.N*platoonPermit)) {
+		return false
+	}
+	l.Remove(s)
+	if p.asleep > 0 {
+		p.asleep--
+	} else {
+		p.entry--
+	}
+	if granted {
+		p.goneLocked(true)
+	} else {
+		p.awake++
+		p.promised += node.N
+	}
+	if !here {
+		wake.Add(node, waiter.Granted)
+	}
+	return true
+}
+
+// Release returns n permits, n > 0.
+func (p *platoon) Release(n int64) {
+	o, ok := p.give(n)
+	if !ok {
+		l := p.line() // what it has seen may be from before a Resize and from after it
+		o, ok = p.give(n)
+		l.Unlock()
+	}
+	if !ok {
+		panic("semaphore: released more than held")
+	}
+	if o&platoonSleeps != 0 && o.free()+n >= p.need.Load() {
+		p.serveAndUnlock(p.line(), waiter.WakeList{}, nil)
+	}
+}
+
+// give adds n permits to the word, unless fewer are held, and returns what the word was.
+func (p *platoon) give(n int64) (o platoonState, ok bool) {
+	for o = p.look(); n <= p.size.Load()-o.free(); o = p.look() { // A turn is lost only to another's success.
+		if p.swap(o, o+platoonState(n*platoonPermit)) {
+			return o, true
+		}
+	}
+	return o, false
+}
+
+// Size implements policy.
+func (p *platoon) Size() int64 { return p.size.Load() }
+
+// Available implements policy.
+func (p *platoon) Available() int64 { return p.look().free() }
+
+// Waiting implements policy.
+func (p *platoon) Waiting() int64 {
+	l := p.line()
+	defer l.Unlock()
+	return int64(p.waiting)
+}
+
+// Resize implements policy.
+func (p *platoon) Resize(n int64) {
+	n = min(n, platoonMaxPermits)
+	var wake waiter.WakeList
+	l := p.line()
+	if d := n - p.size.Load(); d < 0 { // in this order, so that no release looks legal that is not
+		p.size.Store(n)
+		p.word.Add(d * platoonPermit)
+	} else {
+		p.word.Add(d * platoonPermit)
+		p.size.Store(n)
+	}
+	inside := p.asleep
+	for s := l.First(); s != nil; inside-- {
+		next := l.Next(s)
+		if node := s.Node(); node.N > n {
+			p.endLocked(l, s, inside > 0, waiter.TooLarge, &wake)
+		}
+		s = next
+	}
+	p.serveAndUnlock(l, wake, nil)
+}
+
+// Close implements policy.
+func (p *platoon) Close() {
+	var wake waiter.WakeList
+	l := p.line()
+	p.word.Or(platoonClosed)
+	for s := l.First(); s != nil; s = l.First() {
+		p.endLocked(l, s, p.asleep > 0, waiter.Closed, &wake)
+	}
+	p.serveAndUnlock(l, wake, nil)
+}
+
+// endLocked ends the wait of s, which sleeps, inside or not.
+func (p *platoon) endLocked(l parking.Line, s *parking.Sleeper, inside bool, o waiter.Outcome, wake *waiter.WakeList) {
+	l.Remove(s)
+	wake.Add(s.Node(), o)
+	if inside {
+		p.asleep--
+	}
+	p.goneLocked(inside)
+}
+
+// request implements policy.
+func (p *platoon) request(f future, n int64) future {
+	a, ok := f.(*platoonFuture)
+	if !ok {
+		a = new(platoonFuture)
+	}
+	a.init(p, n)
+	return a
+}
+
+// A platoonFuture is a request that does not block anybody. Its place in the line is its own.
+type platoonFuture struct {
+	f futures.Future
+	p *platoon
+	s parking.Sleeper
+}
+
+func (f *platoonFuture) init(p *platoon, n int64) {
+	if !f.f.Init(n) {
+		panic("semaphore: Init of a future whose request has not ended")
+	}
+	f.p = p
+}
+
+func (f *platoonFuture) Poll(w waiter.Waker) bool { return f.f.Poll((*platoonRequest)(f), w) }
+func (f *platoonFuture) Done() <-chan struct{}    { return f.f.Done((*platoonRequest)(f)) }
+func (f *platoonFuture) Complete() bool           { return f.f.Complete() }
+func (f *platoonFuture) Err() error               { return f.f.Err() }
+func (f *platoonFuture) Cancel()                  { f.f.Cancel((*platoonRequest)(f)) }
+func (f *platoonFuture) requireEnded()            { f.init(f.p, 0) }
+
+// platoonRequest is what the future asks of the semaphore.
+type platoonRequest platoonFuture
+
+func (r *platoonRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	switch {
+	case w.N > 0 && r.p.TryAcquire(w.N):
+		return waiter.Granted
+	case r.p.look().isClosed():
+		return waiter.Closed
+	case w.N == 0:
+		return waiter.Granted
+	}
+	w.Arm(waker)
+	return r.p.enqueue(&r.s, w)
+}
+
+func (r *platoonRequest) Unlink(*waiter.Waiter) bool { return r.p.leave(&r.s, false) }
+
+func (r *platoonRequest) GiveBack(n int64) { r.p.Release(n) }

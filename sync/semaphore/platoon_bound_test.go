@@ -1,0 +1,103 @@
+//go:build !interleave
+
+package semaphore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/parking"
+)
+
+// The bound, measured: whoever waits behind p others is overtaken by at most (p + B) · Q + B − 1 of those who come later.
+func TestPlatoonOvertakesNoMoreThanPromised(t *testing.T) {
+	for _, c := range []struct{ b, q int }{{1, 0}, {1, 3}, {2, 3}, {3, 1}} {
+		t.Run(fmt.Sprintf("platoon %d, lane %d", c.b, c.q), func(t *testing.T) {
+			locktest.AtEveryProcs(t, func(t *testing.T) {
+				const size = 2
+				s := New(size, WithPlatoon(c.b, c.q))
+				p, ctx := s.p.(*platoon), context.Background()
+				var acquired int64 // guarded by all permits
+				var stop atomic.Bool
+				var wg sync.WaitGroup
+				for range 6 {
+					wg.Go(func() {
+						for !stop.Load() {
+							assert.NoError(t, s.Acquire(ctx, size))
+							acquired++
+							s.Release(size)
+						}
+					})
+				}
+				var watched sync.WaitGroup
+				for range 3 {
+					watched.Go(func() {
+						for range locktest.Scaled(2000) {
+							// Acquire, with a look at the line between queueing and waiting.
+							assert.NoError(t, s.Acquire(ctx, size))
+							acquired++
+							place := parking.GetSleeper()
+							k := place.Parker(ctx, nil)
+							k.N = size
+							o := p.enqueue(place, &k.Waiter)
+							ahead := p.Waiting() - 1 // at least as many as are
+							before := acquired
+							s.Release(size)
+							assert.NoError(t, p.await(ctx, forever, place, k, o))
+							most := (ahead+int64(c.b))*int64(c.q) + int64(c.b-1)
+							assert.LessOrEqual(t, acquired-before, most+ahead, "those ahead have had their turn, too")
+							acquired++
+							s.Release(size)
+						}
+					})
+				}
+				watched.Wait()
+				stop.Store(true)
+				wg.Wait()
+				require.Equal(t, s.Size(), s.Available())
+				require.Zero(t, s.Waiting())
+			})
+		})
+	}
+}
+
+// Whoever runs takes what is free while somebody sleeps who needs more, as often as the lane has places, and not once more.
+func TestExpressLaneEnds(t *testing.T) {
+	const q = 5
+	s := New(2, WithPlatoon(1, q))
+	require.True(t, s.TryAcquire(2))
+	large := make(chan error, 1)
+	go func() { large <- s.Acquire(context.Background(), 2) }()
+	locktest.AwaitWaiting(t, s, 1)
+	s.Release(1)
+	for range q {
+		require.True(t, s.TryAcquire(1), "a place is left, and a permit is free")
+		s.Release(1)
+	}
+	require.False(t, s.TryAcquire(1), "the lane is full")
+	require.True(t, s.TryAcquire(0))
+	require.ErrorIs(t, s.AcquireTimeout(time.Millisecond, 1), context.DeadlineExceeded)
+	var f AcquireFuture
+	f.Init(s, 1)
+	require.False(t, f.Poll(nil))
+	f.Cancel()
+	require.False(t, s.TryAcquire(1), "who gives up behind a waiter has not passed the gate")
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, large))
+	s.Release(2)
+	require.Equal(t, s.Size(), s.Available())
+
+	// With nobody waiting there is no lane, and no end to it.
+	for range 3 * q {
+		require.True(t, s.TryAcquire(2))
+		s.Release(2)
+	}
+}

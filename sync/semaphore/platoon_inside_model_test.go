@@ -1,0 +1,286 @@
+//go:build interleave
+
+package semaphore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A platoonWorld is a semaphore all of whose permits are held, and those who wait in line.
+type platoonWorld struct {
+	*interleave.Run
+	p *platoon
+}
+
+func newPlatoonWorld(x *interleave.Run, n int64, b, q int) *platoonWorld {
+	w := &platoonWorld{x, New(n, WithPlatoon(b, q)).p.(*platoon)}
+	x.Name("p", w.p)
+	x.Assert(w.p.TryAcquire(n), "not free")
+	return w
+}
+
+// queue puts somebody into the line who wants n permits, and returns what waits until it has them.
+func (w *platoonWorld) queue(ctx *interleave.Context, n int64) func() error {
+	s := parking.GetSleeper()
+	k := s.Parker(ctx, ctx.Done())
+	k.N = n
+	o := w.p.enqueue(s, &k.Waiter)
+	w.Assert(o == waiter.Pending, "it does not have to wait")
+	return func() error { return w.p.await(ctx, forever, s, k, o) }
+}
+
+// requireIdle checks that nobody is left, and nothing lost.
+func (w *platoonWorld) requireIdle() {
+	p := w.p
+	w.Assert(p.Available() == p.Size() && p.waiting == 0, "%d of %d permits are back, %d wait", p.Available(), p.Size(), p.waiting)
+	w.Assert(p.awake == 0 && p.asleep == 0 && p.promised == 0, "somebody is inside")
+	w.Assert(p.look()&(platoonWaits|platoonSleeps) == 0, "somebody is remembered")
+}
+
+func platoonOptions(t *testing.T, bound int) interleave.Options {
+	t.Helper()
+	switch {
+	case bound == 0:
+		return interleave.Options{}
+	case testing.Short() || interleave.RaceEnabled:
+		t.Skip("tier two")
+	}
+	return interleave.Options{Mode: interleave.Bounded, Bound: bound}
+}
+
+// Every way to end a wait, wherever it stands: in the line, awake, or asleep again because somebody on the express lane was quicker.
+func TestModelPlatoonWaitsEnd(t *testing.T) {
+	use := func(w *platoonWorld, n int64, err error) {
+		if err == nil {
+			l := w.p.line()
+			w.Assert(w.p.awake+w.p.asleep <= w.p.members, "more inside than a platoon")
+			l.Unlock()
+			w.p.Release(n)
+		}
+	}
+	// waits has somebody wait for n permits, in line.
+	waits := func(w *platoonWorld, name string, ctx *interleave.Context, n int64) {
+		wait := w.queue(ctx, n)
+		w.Go(name, func() { use(w, n, wait()) })
+	}
+	// holds gives the n permits back, and then takes one by the lane, if it can.
+	holds := func(w *platoonWorld, n int64) {
+		w.Go("holder", func() {
+			w.p.Release(n)
+			if w.p.TryAcquire(1) {
+				use(w, 1, nil)
+			}
+		})
+	}
+	for name, s := range map[string]struct {
+		b, q  int
+		n     int64
+		bound int
+		body  func(w *platoonWorld)
+	}{
+		"cancel": {b: 1, q: 1, n: 1, body: func(w *platoonWorld) {
+			ctx := w.NewContext()
+			waits(w, "waiter", ctx, 1)
+			holds(w, 1)
+			w.Go("canceller", ctx.Cancel)
+		}},
+		"cancel, one behind": {b: 1, q: 1, n: 1, bound: 2, body: func(w *platoonWorld) {
+			ctx := w.NewContext()
+			waits(w, "hasty", ctx, 1)
+			waits(w, "behind", w.NewContext(), 1)
+			holds(w, 1)
+			w.Go("canceller", ctx.Cancel)
+		}},
+		"cancel, two inside": {b: 2, q: 1, n: 2, bound: 2, body: func(w *platoonWorld) {
+			ctx := w.NewContext()
+			waits(w, "hasty", ctx, 1)
+			waits(w, "mate", w.NewContext(), 1)
+			holds(w, 2)
+			w.Go("canceller", ctx.Cancel)
+		}},
+		"cancel of a large one": {b: 1, q: 1, n: 2, bound: 2, body: func(w *platoonWorld) {
+			ctx := w.NewContext()
+			waits(w, "large", ctx, 2)
+			waits(w, "behind", w.NewContext(), 1)
+			holds(w, 2)
+			w.Go("canceller", ctx.Cancel)
+		}},
+		"timeout": {b: 1, q: 1, n: 1, bound: 3, body: func(w *platoonWorld) {
+			w.Same(2, "hasty", func(int) { use(w, 1, w.p.AcquireTimeout(time.Second, 1)) })
+			holds(w, 1)
+		}},
+		"close": {b: 1, q: 1, n: 1, body: func(w *platoonWorld) {
+			waits(w, "waiter", w.NewContext(), 1)
+			holds(w, 1)
+			w.Go("closer", w.p.Close)
+		}},
+		"close, two wait": {b: 2, q: 1, n: 1, bound: 2, body: func(w *platoonWorld) {
+			waits(w, "first", w.NewContext(), 1)
+			waits(w, "second", w.NewContext(), 1)
+			holds(w, 1)
+			w.Go("closer", w.p.Close)
+		}},
+		"resize down": {b: 1, q: 1, n: 2, bound: 2, body: func(w *platoonWorld) {
+			waits(w, "large", w.NewContext(), 2)
+			waits(w, "behind", w.NewContext(), 1)
+			holds(w, 2)
+			w.Go("resizer", func() { w.p.Resize(1) })
+		}},
+		"resize up": {b: 2, q: 1, n: 1, bound: 2, body: func(w *platoonWorld) {
+			waits(w, "first", w.NewContext(), 1)
+			waits(w, "second", w.NewContext(), 1)
+			holds(w, 1)
+			w.Go("resizer", func() { w.p.Resize(2) })
+		}},
+		"future behind": {b: 1, q: 1, n: 1, bound: 2, body: func(w *platoonWorld) {
+			waits(w, "waiter", w.NewContext(), 1)
+			f := w.p.request(nil, 1)
+			w.Assert(!f.Poll(nil), "it does not have to wait")
+			holds(w, 1)
+			w.Go("dropper", func() {
+				if f.Complete() {
+					use(w, 1, f.Err())
+				}
+				f.Cancel()
+			})
+		}},
+		"future in front": {b: 1, q: 1, n: 1, bound: 2, body: func(w *platoonWorld) {
+			f := w.p.request(nil, 1)
+			done := f.Done()
+			waits(w, "waiter", w.NewContext(), 1)
+			holds(w, 1)
+			w.Go("selector", func() {
+				interleave.Receive(done)
+				use(w, 1, f.Err())
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			interleave.Check(t, platoonOptions(t, s.bound), func(x *interleave.Run) {
+				w := newPlatoonWorld(x, s.n, s.b, s.q)
+				s.body(w)
+				x.Wait()
+				w.requireIdle()
+			})
+		})
+	}
+}
+
+// A release that comes after a cancel does not serve who was cancelled, wherever it stands.
+func TestModelPlatoonCancelBeforeGrantWins(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		w := newPlatoonWorld(x, 1, 1, 1)
+		ctx := x.NewContext()
+		var cancelled interleave.Bool
+		wait := w.queue(ctx, 1)
+		x.Go("waiter", func() {
+			if wait() == nil {
+				x.Assert(!cancelled.Load(), "granted after the cancel")
+				w.p.Release(1)
+			}
+		})
+		x.Go("holder", func() {
+			w.p.Release(1)
+			if w.p.TryAcquire(1) {
+				ctx.Cancel()
+				cancelled.Store(true)
+				w.p.Release(1)
+			}
+		})
+		x.Wait()
+		w.requireIdle()
+	})
+}
+
+// The bound: whoever waits behind p others is overtaken by at most (p + B) · Q + B − 1 of those who come later. The one who is watched wants all permits, so that nobody is in with it.
+func TestModelPlatoonBypass(t *testing.T) {
+	for _, s := range []struct {
+		n      int64
+		b, q   int
+		ahead  int // of the one who is watched
+		others []int
+		bound  int
+	}{
+		{n: 1, b: 1, q: 0, others: []int{1}},
+		{n: 1, b: 1, q: 1, others: []int{2}},
+		{n: 1, b: 1, q: 2, others: []int{3}, bound: 2},
+		{n: 2, b: 1, q: 1, others: []int{2}},
+		{n: 1, b: 2, q: 0, others: []int{1, 1}, bound: 2},
+		{n: 1, b: 1, q: 1, others: []int{1, 1}, bound: 2},
+		{n: 2, b: 1, q: 1, others: []int{1, 1}, bound: 2},
+		{n: 1, b: 1, q: 0, ahead: 1, others: []int{1}, bound: 2},
+		{n: 1, b: 1, q: 1, ahead: 1, others: []int{3}, bound: 2},
+		{n: 2, b: 2, q: 1, ahead: 1, others: []int{3}, bound: 2},
+		{n: 1, b: 2, q: 1, ahead: 2, others: []int{3}, bound: 2},
+	} {
+		t.Run(fmt.Sprintf("%d permits, platoon %d, lane %d, ahead %d, others %v", s.n, s.b, s.q, s.ahead, s.others), func(t *testing.T) {
+			most, reached := (s.ahead+s.b)*s.q+s.b-1, 0
+			interleave.Check(t, platoonOptions(t, s.bound), func(x *interleave.Run) {
+				w := newPlatoonWorld(x, s.n, s.b, s.q)
+				var in, passed interleave.Int32
+				x.Go("holder", func() { w.p.Release(s.n) })
+				for i := range s.ahead + 1 {
+					n := int64(1)
+					if i == s.ahead {
+						n = s.n
+					}
+					wait := w.queue(x.NewContext(), n)
+					x.Go(fmt.Sprintf("queued %d", i), func() {
+						x.Assert(wait() == nil, "not granted")
+						if i == s.ahead {
+							in.Store(1)
+						}
+						w.p.Release(n)
+					})
+				}
+				for _, rounds := range s.others {
+					x.Go("other", func() {
+						for range int(rounds) {
+							x.Assert(w.p.acquire(x.NewContext(), 1, forever) == nil, "not granted")
+							if in.Load() == 0 {
+								n := int(passed.Add(1))
+								x.Assert(n <= most, "overtaken %d times", n)
+							}
+							w.p.Release(1)
+						}
+					})
+				}
+				x.Wait()
+				reached = max(reached, int(passed.Load()))
+				w.requireIdle()
+			})
+			require.True(t, reached == most || s.b > 1, "never overtaken more than %d times, of %d", reached, most)
+		})
+	}
+}
+
+// Permits that come back all at once are had by all who wait for them, at once: none of them gives any back before.
+func TestModelPlatoonIsServedAtOnce(t *testing.T) {
+	for _, s := range []struct{ b, q, waiters, bound int }{
+		{b: 1, q: 0, waiters: 2}, {b: 1, q: 1, waiters: 2}, {b: 2, q: 1, waiters: 2}, {b: 1, q: 1, waiters: 3, bound: 2}, {b: 2, q: 0, waiters: 3, bound: 2},
+	} {
+		t.Run(fmt.Sprintf("platoon %d, lane %d, %d wait", s.b, s.q, s.waiters), func(t *testing.T) {
+			interleave.Check(t, platoonOptions(t, s.bound), func(x *interleave.Run) {
+				n := int64(s.waiters)
+				w := newPlatoonWorld(x, n, s.b, s.q)
+				for i := range s.waiters {
+					wait := w.queue(x.NewContext(), 1)
+					x.Go(fmt.Sprintf("queued %d", i), func() { x.Assert(wait() == nil, "not granted") })
+				}
+				x.Go("holder", func() { w.p.Release(n) })
+				x.Wait()
+				x.Assert(w.p.Available() == 0 && w.p.waiting == 0, "%d wait, beside %d permits", w.p.waiting, w.p.Available())
+				w.p.Release(n)
+				w.requireIdle()
+			})
+		})
+	}
+}

@@ -1,0 +1,125 @@
+package semaphore_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/semtest"
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/twa"
+)
+
+// platoons are semaphores with platoons; those without an express lane keep the order as strictly as any.
+var platoons = map[string]struct {
+	opts      []semaphore.Option
+	overtakes bool
+}{
+	"1, none":            {opts: []semaphore.Option{semaphore.WithPlatoon(1, 0)}},
+	"1, 1":               {opts: []semaphore.Option{semaphore.WithPlatoon(1, 1)}, overtakes: true},
+	"1, 256":             {opts: []semaphore.Option{semaphore.WithPlatoon(1, 256)}, overtakes: true},
+	"3, 2":               {opts: []semaphore.Option{semaphore.WithPlatoon(3, 2)}, overtakes: true},
+	"1, none, array":     {opts: []semaphore.Option{semaphore.WithPlatoon(1, 0), semaphore.WithWaitingArray(nil)}},
+	"2, 2, small array":  {opts: []semaphore.Option{semaphore.WithPlatoon(2, 2), semaphore.WithWaitingArray(twa.NewArray(1))}, overtakes: true},
+	"1, 64, large array": {opts: []semaphore.Option{semaphore.WithWaitingArray(twa.NewArray(64)), semaphore.WithPlatoon(1, 64)}, overtakes: true},
+}
+
+// The promises that all semaphores make.
+func TestPlatoonContract(t *testing.T) {
+	for name, p := range platoons {
+		t.Run(name, func(t *testing.T) {
+			k := kind(p.opts...)
+			k.Overtakes = p.overtakes
+			semtest.Run(t, k)
+		})
+	}
+}
+
+func TestPlatoonOptions(t *testing.T) {
+	const text = "semaphore: platoons of a number that is not positive, or a negative express lane"
+	for _, bad := range [][2]int{{0, 1}, {-1, 1}, {1, -1}} {
+		require.PanicsWithValue(t, text, func() { semaphore.WithPlatoon(bad[0], bad[1]) })
+	}
+	require.PanicsWithValue(t, "semaphore: negative size", func() { semaphore.New(-1, semaphore.WithPlatoon(1, 1)) })
+	require.Panics(t, func() { semaphore.New(1, semaphore.WithPlatoon(1, 1), semaphore.WithWaitingArray(new(twa.Array))) }, "not one of NewArray's")
+	s := semaphore.New(1, semaphore.WithPlatoon(math.MaxInt, math.MaxInt))
+	require.NoError(t, s.AcquireTimeout(math.MaxInt64, 1))
+	waiting := make(chan error, 1)
+	go func() { waiting <- s.AcquireTimeout(math.MaxInt64, 1) }()
+	locktest.AwaitWaiting(t, s, 1)
+	locktest.RequireBlocked(t, waiting)
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, waiting))
+	s.Release(1)
+	requireIdle(t, s)
+}
+
+// With an array, too, of which the other semaphores make no such use.
+func TestPlatoonMaxWaitingShedsLoad(t *testing.T) {
+	for _, opts := range [][]semaphore.Option{nil, {semaphore.WithWaitingArray(nil)}} {
+		s := semaphore.New(1, append(opts, semaphore.WithMaxWaiting(1), semaphore.WithPlatoon(1, 4))...)
+		require.NoError(t, s.Acquire(bg, 1))
+		waiting := queued(t, bg, s, 1)
+		require.ErrorIs(t, s.Acquire(bg, 1), semaphore.ErrQueueFull)
+		require.ErrorIs(t, s.AcquireTimeout(time.Hour, 1), semaphore.ErrQueueFull)
+		require.ErrorIs(t, s.Acquire(bg, 2), semaphore.ErrTooLarge)
+		var f semaphore.AcquireFuture
+		f.Init(s, 1)
+		require.True(t, f.Poll(nil))
+		require.ErrorIs(t, f.Err(), semaphore.ErrQueueFull)
+		require.EqualValues(t, 1, s.Waiting())
+		s.Release(1)
+		require.NoError(t, locktest.Receive(t, waiting))
+		waiting = queued(t, bg, s, 1)
+		s.Release(1)
+		require.NoError(t, locktest.Receive(t, waiting))
+		s.Release(1)
+		requireIdle(t, s)
+	}
+}
+
+// As without platoons: a debt shows, and is paid first.
+func TestPlatoonResizeLeavesADebt(t *testing.T) {
+	s := semaphore.New(3, semaphore.WithPlatoon(1, 4))
+	require.NoError(t, s.Acquire(bg, 3))
+	waiting := queued(t, bg, s, 1)
+	s.Resize(1)
+	require.EqualValues(t, -2, s.Available())
+	s.Release(2)
+	locktest.RequireBlocked(t, waiting)
+	require.PanicsWithValue(t, "semaphore: released more than held", func() { s.Release(2) })
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, waiting))
+	s.Release(1)
+	requireIdle(t, s)
+}
+
+// Two semaphores in one bucket do not wake each other's waiters, nor count them.
+func TestPlatoonsShareAnArray(t *testing.T) {
+	a := twa.NewArray(1)
+	x := semaphore.New(1, semaphore.WithWaitingArray(a), semaphore.WithPlatoon(1, 1))
+	y := semaphore.New(3, semaphore.WithWaitingArray(a), semaphore.WithPlatoon(1, 1))
+	require.NoError(t, x.Acquire(bg, 1))
+	require.NoError(t, y.Acquire(bg, 3))
+	inX, large, inY := queued(t, bg, x, 1), queued(t, bg, y, 3), queued(t, bg, y, 1)
+	require.EqualValues(t, 1, x.Waiting())
+	require.EqualValues(t, 2, y.Waiting())
+	require.Equal(t, 3, a.Table().Count(func(parking.Key) bool { return true }), "they sleep in the array given")
+	y.Resize(2) // looks at all of its line
+	require.ErrorIs(t, locktest.Receive(t, large), semaphore.ErrTooLarge)
+	y.Release(3)
+	require.NoError(t, locktest.Receive(t, inY))
+	locktest.RequireBlocked(t, inX)
+	y.Close()
+	locktest.RequireBlocked(t, inX)
+	x.Release(1)
+	require.NoError(t, locktest.Receive(t, inX))
+	x.Release(1)
+	y.Release(1)
+	requireIdle(t, x)
+	requireIdle(t, y)
+}
