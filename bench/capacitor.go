@@ -8,9 +8,12 @@ import (
 	"sync"
 	"time"
 
+	xsemaphore "golang.org/x/sync/semaphore"
+
 	"github.com/farad-go/farad/internal/innerlocks"
 	"github.com/farad-go/farad/sync/capacitor"
 	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/sync/semaphore"
 )
 
 // The names of locks that only mutexbench has.
@@ -129,3 +132,23 @@ func mutexbenchLIFO(goroutines int) lockWorkload {
 	w.impls[1].starves = true
 	return w
 }
+
+// platoonbench is goroutines that take one of a semaphore's permits, advance a PRNG of their own by one step, and return the permit. farad is the
+// semaphore with platoons. With variants it has others beside it.
+func platoonbench(goroutines int, permits int64, variants ...[2]int) lockWorkload {
+	platoon := func(opts ...semaphore.Option) func() locker {
+		return func() locker { return semaphore.New(permits, opts...) }
+	}
+	impls := []lockImpl{
+		uncontendedTake(nameFarad, platoon(semaphore.WithPlatoon(1, 256))),
+		uncontendedTake(nameSem, platoon()),
+		uncontendedTake(nameXSync, func() locker { return xsemaphore.NewWeighted(permits) }),
+	}
+	for _, v := range variants {
+		impls = append(impls, uncontendedTake(fmt.Sprintf("B=%d, Q=%d", v[0], v[1]), platoon(semaphore.WithPlatoon(v[0], v[1]))))
+	}
+	return lockWorkload{fmt.Sprintf("platoon-%dx%d", goroutines, permits), goroutines, impls}
+}
+
+// platoonVariants are platoons of other sizes, and other lanes.
+var platoonVariants = [][2]int{{1, 0}, {1, 16}, {1, 64}, {1, 1024}, {2, 256}, {8, 16}, {8, 256}}

@@ -6,11 +6,11 @@ const lockNote = "In mutex-N, N goroutines lock and unlock; in mutex-context-N w
 	" permit and posts it; in mutexbench-N, the benchmark of the capacitor's paper, N advance a PRNG that all share, with variations: 4,000 steps of it, 200 steps of one's own" +
 	" outside, a holder that now and then sleeps, and a lock that serves the last first, which farad is behind a gate; in semabench-N, the paper's benchmark, N do so with one permit, advancing a PRNG that all share, and between" +
 	" two takes one of their own; chains-N is the same with semaphores on the papers' waiting chains besides, policies-N with those that wait in the papers' other ways" +
-	" (how many are near, how these wait, how the others do); in read-N they read-lock;" +
+	" (how many are near, how these wait, how the others do); in platoon-NxP they take one of P permits; in read-N they read-lock;" +
 	" in mix-P-N, P percent of the operations read, and the others write. The lock is held for one step of a PRNG, and where it says" +
 	" yield across a yield. word is the mutex of four bytes, packed a random one of 10,000 locks. The quotient is farad's time divided" +
-	" by the line's: the median of the quotients inside the rounds. In twa-1, semabench-N, chains-N and policies-N farad is twa.Semaphore; in read-2" +
-	" it is the lock with reader bias. Fairness is the count of the goroutine that did least divided by that of the one that did most." +
+	" by the line's: the median of the quotients inside the rounds. In twa-1, semabench-N, chains-N and policies-N farad is twa.Semaphore, in platoon-NxP" +
+	" semaphore.WithPlatoon(1, 256); in read-2 it is the lock with reader bias. Fairness is the count of the goroutine that did least divided by that of the one that did most." +
 	" The longest wait is that of a writer, of the eighth that is timed: the median over the rounds of the longest in each."
 
 // lockTable has a line for each implementation of a workload, farad first.

@@ -26,6 +26,9 @@ var lockTargets = []target{
 	{workloads: []string{"mutexbench-long-8"}, metric: minFairness, bound: 0.95},
 	{workloads: []string{"mutexbench-lifo-8", "mutexbench-lifo-64", "mutexbench-lifo-1024"}, metric: minFairness, bound: 0.9},
 
+	{workloads: []string{"platoon-8x2", "platoon-64x2", "platoon-1000x2"}, metric: ratioTo, peer: nameXSync, bound: 0.15},
+	{workloads: []string{"platoon-64x2"}, metric: minFairness, bound: 0.9},
+
 	{workloads: []string{"word-1"}, metric: ratioTo, peer: nameMutex, bound: 1.05},
 	{workloads: []string{"word-8"}, metric: ratioTo, peer: nameMutex, bound: 1.1},
 	{workloads: []string{"packed-8"}, metric: ratioTo, peer: nameMutexes, bound: 1.2},

@@ -20,6 +20,8 @@
 //
 // Order is decided when a request is granted. The scheduler may run a goroutine that was granted later first.
 //
+// [WithPlatoon] gives the strict order up, for speed, and has a bound in its place.
+//
 // # Cancellation
 //
 // A context that is done never acquires. A request whose context ends leaves the queue in constant time; if a cancel

@@ -42,22 +42,23 @@ const (
 // stand in one line, the front of which is the gate.
 //
 // Whoever waits sleeps, passes the gate when it is the first and its permits are free, is woken, and competes with the express lane. If that
-// was quicker it sleeps again, in front of all, and stays inside. It departs when it has its permits, or gives up. A future cannot compete: it is granted what it waits
-// for in the step in which a goroutine would be woken, and departs in the same.
+// was quicker it sleeps again, in front of all, and stays inside. It departs when it has its permits, or gives up. A future cannot compete: it
+// is granted what it waits for in the step in which a goroutine would be woken, and departs in the same.
 //
 // Invariants:
 //
 //  1. Permits are conserved: free plus held is the size. (TestPlatoonContract/…/StressConservesPermits)
 //  2. W is set while anybody waits, whenever the line is not locked; with W set the only ways to take permits are a place of the lane, by a
 //     successful try, and to be woken, or granted, out of the line. (TestModelPlatoonBypass)
-//  3. Of a platoon no more pass than it has members, and none of the next while one of them is inside. When one of them departs, and not else, the lane has
-//     all its places again. With the order of the line that is the bound. (TestModelPlatoonBypass, TestExpressLaneEnds)
-//  4. If somebody sleeps who may pass, S is set, and need is how many free permits it takes; so the release that makes them free wakes it. If nobody
-//     may pass, somebody is awake, and looks after the line when it departs or sleeps again. (TestModelPlatoonHistories: whoever waits in vain is a deadlock)
+//  3. Of a platoon no more pass than it has members, and none of the next while one of them is inside. When one of them departs, and not
+//     else, the lane has all its places again. With the order of the line that is the bound. (TestModelPlatoonBypass, TestExpressLaneEnds)
+//  4. If somebody sleeps who may pass, S is set, and need is how many free permits it takes; so the release that makes them free wakes it. If
+//     nobody may pass, somebody is awake, and looks after the line when it departs or sleeps again. (TestModelPlatoonHistories: whoever waits
+//     in vain is a deadlock)
 //  5. Those inside who sleep again are the first of the line. (TestModelPlatoonBypass)
 //
-// Why no wake-up is lost: whoever locks the line stores need first and then S, on the very word in which it saw too few permits. A release that came
-// before has changed the word; one that comes after sees S, and a need that is at least as new.
+// Why no wake-up is lost: whoever locks the line stores need first and then S, on the very word in which it saw too few permits. A release that
+// came before has changed the word; one that comes after sees S, and a need that is at least as new.
 //
 // Source: the capacitor is Dice and Kogan's; the express lane is ours. See docs/design/capacitor.md.
 type platoon struct {
@@ -73,9 +74,9 @@ type platoon struct {
 	// Guarded by the lock of the line:
 	waiting  int   // who has not got its permits nor given up
 	entry    int64 // how many of the platoon may still pass
-	awake    int64 // how many are inside and compete
-	asleep   int64 // how many are inside and sleep again
-	promised int64 // what those need who are awake
+	inside   int64 // how many have passed and not departed
+	asleep   int64 // how many of them sleep again; the others are awake
+	promised int64 // how many permits those need who are awake
 	renew    bool  // the lane has all its places again, and the word does not know yet
 
 	_ cpu.CacheLinePad
@@ -132,14 +133,10 @@ func (p *platoon) TryAcquire(n int64) bool {
 
 // Acquire takes n permits, and waits for them if need be.
 func (p *platoon) Acquire(ctx context.Context, n int64) error {
-	if n == 0 {
-		return p.acquireNothing()
-	}
-	return p.acquire(ctx, n, forever)
-}
-
-func (p *platoon) acquireNothing() error {
-	if p.look().isClosed() {
+	switch {
+	case n > 0:
+		return p.acquire(ctx, n, forever)
+	case p.look().isClosed():
 		return ErrClosed
 	}
 	return nil
@@ -147,12 +144,7 @@ func (p *platoon) acquireNothing() error {
 
 // AcquireTimeout is Acquire, but gives up when d has passed.
 func (p *platoon) AcquireTimeout(d time.Duration, n int64) error {
-	now := xsync.Now()
-	until := now + int64(d)
-	if until < now {
-		until = forever
-	}
-	return p.acquire(context.Background(), n, until)
+	return p.acquire(context.Background(), n, xsync.Now()+int64(d)) // which may wrap, but differences are right
 }
 
 const forever = math.MaxInt64 // a time that does not come
@@ -192,13 +184,14 @@ func (p *platoon) await(ctx context.Context, until int64, s *parking.Sleeper, k 
 			o = p.compete(s, &k.Waiter)
 		}
 	}
-	n := k.N
-	s.Put(k)
-	if err := ctx.Err(); o == waiter.Granted && err != nil { // perhaps before the grant
-		p.Release(n)
-		return err
+	err := o.Err()
+	if o == waiter.Granted {
+		if err = ctx.Err(); err != nil { // perhaps before the grant
+			p.Release(k.N)
+		}
 	}
-	return o.Err()
+	s.Put(k)
+	return err
 }
 
 // enqueue puts s at the end of the line, for node, which is armed, and returns [waiter.Pending]; or it returns an outcome at once.
@@ -226,7 +219,6 @@ func (p *platoon) enqueue(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcom
 // compete is for whoever has been woken: it takes its permits, or goes back into the line, as the first.
 func (p *platoon) compete(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
 	l := p.line()
-	p.awake--
 	p.promised -= node.N
 	if o := p.hopeless(node.N); o != waiter.Pending {
 		p.goneLocked(true)
@@ -256,7 +248,6 @@ func (p *platoon) withdraw(s *parking.Sleeper, k *waiter.Parker, inside bool) {
 		k.Withdraw(false)
 	} else if k.Withdraw(true) == waiter.Granted { // It has been woken meanwhile.
 		l := p.line()
-		p.awake--
 		p.promised -= n
 		p.goneLocked(true)
 		p.serveAndUnlock(l, waiter.WakeList{}, nil)
@@ -283,15 +274,16 @@ func (p *platoon) line() parking.Line {
 	return p.table.Line(parking.Key{Object: p, Hash: xsync.Address(p)})
 }
 
-// goneLocked is for one who waits no more, and is counted as awake or asleep no more. If it was inside it departs: the lane has all its places again, and
-// after the last of a platoon the next may pass.
+// goneLocked is for one who waits no more, and is counted as asleep no more. If it was inside it departs: the lane has all its places
+// again, and after the last of a platoon the next may pass.
 func (p *platoon) goneLocked(inside bool) {
 	p.waiting--
 	if !inside {
 		return
 	}
+	p.inside--
 	p.renew = true
-	if p.entry+p.awake+p.asleep == 0 {
+	if p.entry+p.inside == 0 {
 		p.entry = p.members
 	}
 }
@@ -356,11 +348,11 @@ func (p *platoon) admitLocked(l parking.Line, s *parking.Sleeper, o platoonState
 		p.asleep--
 	} else {
 		p.entry--
+		p.inside++
 	}
 	if granted {
 		p.goneLocked(true)
 	} else {
-		p.awake++
 		p.promised += node.N
 	}
 	if !here {

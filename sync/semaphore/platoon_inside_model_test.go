@@ -37,11 +37,18 @@ func (w *platoonWorld) queue(ctx *interleave.Context, n int64) func() error {
 	return func() error { return w.p.await(ctx, forever, s, k, o) }
 }
 
+// check looks at how many are inside.
+func (w *platoonWorld) check() {
+	l := w.p.line()
+	defer l.Unlock()
+	w.Assert(w.p.inside <= w.p.members && w.p.asleep <= w.p.inside, "%d are inside, %d asleep", w.p.inside, w.p.asleep)
+}
+
 // requireIdle checks that nobody is left, and nothing lost.
 func (w *platoonWorld) requireIdle() {
 	p := w.p
 	w.Assert(p.Available() == p.Size() && p.waiting == 0, "%d of %d permits are back, %d wait", p.Available(), p.Size(), p.waiting)
-	w.Assert(p.awake == 0 && p.asleep == 0 && p.promised == 0, "somebody is inside")
+	w.Assert(p.inside == 0 && p.asleep == 0 && p.promised == 0, "somebody is inside")
 	w.Assert(p.look()&(platoonWaits|platoonSleeps) == 0, "somebody is remembered")
 }
 
@@ -60,9 +67,7 @@ func platoonOptions(t *testing.T, bound int) interleave.Options {
 func TestModelPlatoonWaitsEnd(t *testing.T) {
 	use := func(w *platoonWorld, n int64, err error) {
 		if err == nil {
-			l := w.p.line()
-			w.Assert(w.p.awake+w.p.asleep <= w.p.members, "more inside than a platoon")
-			l.Unlock()
+			w.check()
 			w.p.Release(n)
 		}
 	}
@@ -275,12 +280,64 @@ func TestModelPlatoonIsServedAtOnce(t *testing.T) {
 					wait := w.queue(x.NewContext(), 1)
 					x.Go(fmt.Sprintf("queued %d", i), func() { x.Assert(wait() == nil, "not granted") })
 				}
-				x.Go("holder", func() { w.p.Release(n) })
+				x.Go("holder", func() {
+					w.p.Release(n)
+					w.check()
+				})
 				x.Wait()
 				x.Assert(w.p.Available() == 0 && w.p.waiting == 0, "%d wait, beside %d permits", w.p.waiting, w.p.Available())
 				w.p.Release(n)
 				w.requireIdle()
 			})
+		})
+	}
+}
+
+// Whatever a Resize does at the same time, a release of more than is held is noticed, and one of what is held is not refused.
+func TestModelPlatoonReleaseAgainstResize(t *testing.T) {
+	for _, size := range []int64{1, 3} {
+		t.Run(fmt.Sprintf("to %d", size), func(t *testing.T) {
+			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+				p := New(2, WithPlatoon(1, 1)).p.(*platoon)
+				x.Name("p", p)
+				x.Assert(p.TryAcquire(1), "not free")
+				x.Go("resizer", func() { p.Resize(size) })
+				x.Go("releaser", func() {
+					x.Assert(interleave.Panics(func() { p.Release(2) }) != nil, "one is held")
+					p.Release(1)
+				})
+				x.Wait()
+				x.Assert(p.Available() == size && p.Size() == size, "%d of %d permits are back", p.Available(), p.Size())
+			})
+		})
+	}
+}
+
+// An acquire is one compare-and-swap behind a load, and a release one behind two, even on the lane: a release that does not free enough for whoever
+// sleeps takes no lock.
+func TestModelPlatoonCost(t *testing.T) {
+	for name, s := range map[string]struct {
+		waits   bool
+		acquire int
+		release int
+	}{"nobody waits": {false, 2, 3}, "somebody waits": {true, 2, 4}} {
+		t.Run(name, func(t *testing.T) {
+			stepsOf := func(use func(p *platoon)) int {
+				return interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+					w := newPlatoonWorld(x, 4, 1, 1)
+					if s.waits {
+						w.p.Release(1)
+						w.queue(x.NewContext(), 4)
+					} else {
+						w.p.Release(3)
+					}
+					x.Go("user", func() { use(w.p) })
+					x.Wait()
+				}).Steps
+			}
+			none := stepsOf(func(*platoon) {})
+			require.Equal(t, s.acquire, stepsOf(func(p *platoon) { p.TryAcquire(1) })-none)
+			require.Equal(t, s.release, stepsOf(func(p *platoon) { p.Release(1) })-none)
 		})
 	}
 }

@@ -81,24 +81,27 @@ func WithWaitingArray(a *twa.Array) Option {
 	return func(o *options) { o.array, o.twa = a, true }
 }
 
-// WithPlatoon puts a capacitor with an express lane in front of the permits, for permits that very many goroutines want and hold for a short time: goroutines that run go on running, and
-// the switch to one that sleeps is paid for b times per b + q acquires, instead of every time. WithPlatoon(1, 256) is right as a rule.
+// WithPlatoon puts a capacitor with an express lane in front of the permits, for permits that very many goroutines want and hold for a short time:
+// goroutines that run go on running, and the switch to one that sleeps is paid for once per 1 + q acquires instead of every time.
+// WithPlatoon(1, 256) is right as a rule.
 //
-// Order: whoever finds its permits free takes them, even if others wait, as long as the express lane has one of its q places left; and so does TryAcquire. Whoever does not, queues.
-// Those who queue pass a gate in their order, in platoons of b: when the permits that the first needs are free it is woken, and
-// competes for them with the lane. When the lane is full only they can take what is free, so that a large request gets its
-// permits together. When the last of a platoon has got its permits, or given up, the next may pass, and the lane has all its places again.
-// (A future does not compete. It is granted its permits when a goroutine in its place would be woken.)
+// Order: whoever finds its permits free takes them, even if others wait, as long as the express lane has one of its q places left; so does
+// TryAcquire. Whoever does not, queues. Those who queue pass a gate in their order, in platoons of b: when the permits that the first needs are
+// free it is woken, and competes for them with the lane. When one of them has got its permits the lane has all its places again; when all of the
+// platoon have, or have given up, the next may pass. While the lane is full only they can take what is free, so that a large request gets
+// its permits together. (A future does not compete: it is granted its permits when a goroutine in its place would be woken.)
 //
-// Bound: whoever begins to wait behind p others is overtaken by at most (⌈p/b⌉ + 1) · q + b − 1 of those who come later; with b = 1, (p + 1) · q. Nobody starves. With
-// q = 0 and b = 1 the order is as strict as without, and slower.
+// Bound: whoever begins to wait behind p others is overtaken by at most (p + b) · q + b − 1 of those who come later; with b = 1, (p + 1) · q.
+// Nobody starves. With b = 1 and q = 0 the order is as strict as without, and it is slower.
 //
-// What to choose: for p of a waiting goroutine, a longer lane means that it waits longer while others do more, up to some 256, where the switch has
-// become cheap. b above 1 lets that many be woken at a time, which helps when many permits come back at once to goroutines that
-// hold them for long; there, however, no lane is needed.
+// Cost: an acquire or a release is one compare-and-swap, on the lane as without contention; whoever waits sleeps once or twice. Waiting allocates
+// nothing in the steady state. A longer lane makes the switch cheaper, and waits longer: with 16 places it is still more than half of what an acquire costs,
+// with 256 it is hardly seen any more. b is how many may be awake at a time to compete: more than 1 is of use only if many permits
+// come back at once.
 //
-// Everything else is as without, WithMaxWaiting included, except that the largest size is 1<<40, and q at most 65535. With WithWaitingArray those who wait sleep in the array, all of
-// one semaphore in one of its buckets; nothing else changes. WithPlatoon panics if b is not positive or q is negative.
+// Everything else is as without, WithMaxWaiting included, but for the largest size, 1<<40, and q, of which at most 65535 count. With
+// WithWaitingArray those who wait sleep in the array, all of one semaphore in one of its buckets; it changes nothing else. WithPlatoon
+// panics if b is not positive or q is negative.
 func WithPlatoon(b, q int) Option {
 	if b <= 0 || q < 0 {
 		panic("semaphore: platoons of a number that is not positive, or a negative express lane")
