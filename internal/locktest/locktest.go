@@ -3,8 +3,10 @@
 package locktest
 
 import (
+	"fmt"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -91,6 +93,19 @@ func RequireBlocked[T any](t testing.TB, c <-chan T) {
 	case <-c:
 		t.Fatalf("came too early")
 	default:
+	}
+}
+
+// RequireMisuse checks that f, which unlocks, panics and says that the lock was not locked so.
+func RequireMisuse(t testing.TB, f func()) {
+	t.Helper()
+	text := func() (text string) {
+		defer func() { text = fmt.Sprint(recover()) }()
+		f()
+		return
+	}()
+	if !strings.Contains(text, "unlocked") {
+		t.Fatalf("panicked with %q", text)
 	}
 }
 

@@ -52,7 +52,10 @@ func TestWhatDoesNotHappenIsTold(t *testing.T) {
 		"came too early":            func(t testing.TB) { RequireBlocked(t, full()) },
 		"never: thunder\ngoroutine": func(t testing.TB) { Eventually(t, "thunder", slowly) },
 		"2 wait, not 1\ngoroutine":  func(t testing.TB) { AwaitWaiting(t, slow{&two}, 1) },
+		`panicked with "boom"`:      func(t testing.TB) { RequireMisuse(t, func() { panic("boom") }) },
+		`panicked with "<nil>"`:     func(t testing.TB) { RequireMisuse(t, func() {}) },
 		"": func(t testing.TB) {
+			RequireMisuse(t, func() { panic("unlock of unlocked lock") })
 			if v := Receive(t, full()); v != 1 {
 				t.Fatalf("%d came", v)
 			}
