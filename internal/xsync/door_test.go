@@ -31,6 +31,7 @@ var exceptions = []exception{
 	{"waiter/context.go", "context.AfterFunc", "how a real context tells its watch; models have a twin of the file"},
 	{"sync/mutex/packed.go", `import "sync"`, "Locker, the interface"},
 	{"sync/rwlock/rwlock.go", `import "sync"`, "Locker, the interface"},
+	{"sync/capacitor/rwlock.go", `import "sync"`, "Locker, the interface"},
 	{"sync/capacitor/wrap.go", `import "sync"`, "Locker, the interface"},
 	{"sync/mutex/pointer.go", `import "unsafe"`, "two bits in an address; what happens to them goes through the door"},
 	{"waiter/context.go", "runtime.AddCleanup", "the same for a context that is dropped"},

@@ -1,0 +1,359 @@
+package capacitor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// An RWLock is a read-write lock, held by any number of readers or by one writer, that is nearly as quick as sync.RWMutex and fair: to
+// readers and to writers. The zero RWLock is unlocked. It must not be copied after first use. It implements [sync.Locker], as does its
+// RLocker, and is not tied to a goroutine.
+//
+// Order: that of [Mutex]. A platoon of one, and an express lane of [Express] places. Whoever finds the lock available to it takes it, if the
+// express lane has a place left: a reader, while no writer holds it; a writer, while nobody does. Whoever does not, queues, readers and writers
+// in one line. The first of the line is admitted to compete for the lock. When an admitted reader is in, or an admitted writer unlocks, the
+// next is admitted, and the express lane has all its places again. So readers that stand one behind the other come in together, and readers
+// who come while a writer waits keep it out for no longer than the lane has places.
+//
+// Bound: whoever is the p'th in the line, p = 0 for the one that has been admitted, is overtaken by at most (p + 1) · Express of those who come
+// later, be they readers or writers. There is no other way past a waiter, and nobody starves.
+//
+// A goroutine that reads must not read-lock again: a writer may have come between, and the lane may be full.
+//
+// An RWLock synchronizes like a sync.RWMutex. It takes 72 bytes on 64-bit machines.
+//
+// Source: the capacitor is Dice and Kogan's, with B = 1; the express lane and the shares are ours. See docs/design/capacitor.md.
+type RWLock struct {
+	_ noCopy
+
+	// word:
+	//
+	//	63      32   31   30               2   1   0
+	//	+---------+---+---------------------+---+---+
+	//	| readers | X | places used so far  | A | S |
+	//	+---------+---+---------------------+---+---+
+	//
+	//	readers  X  A  S   means
+	//	0        0  0  0   unlocked
+	//	n        0  0  .   n readers hold it; with S the admitted one is a writer and sleeps, or is about to
+	//	0        1  0  .   a writer holds it; with S the admitted one sleeps, or is about to
+	//	0        1  1  0   the admitted one holds it, a writer
+	//
+	// So what keeps a reader out of the express lane is in the lower half, and what keeps a writer out is anywhere: one comparison with
+	// rwFull tells, of the half or of the whole.
+	//
+	// Invariants:
+	//
+	//  1. Whoever sets X holds the lock alone, and whoever adds a reader shares it, until they take away what they have put there:
+	//     there are never both. (TestModelRWLock)
+	//  2. Nobody waits for the word but the owner of the gate's one permit, the admitted one. S is set only while the lock is not
+	//     available to that one, and the step that makes it available clears S, under the table's lock, and wakes it. Only the one who has set S may
+	//     clear it otherwise, and does when it gives up. So whoever unlocks need not know who sleeps: beside readers it is a
+	//     writer, for whom only the last of them matters. (TestModelRWLock)
+	//  3. Of the places of the express lane no more are used between two renewals than there are, and each who is admitted renews it once: a
+	//     reader as it comes in, a writer as it leaves; who gives up does not. With the order of the gate that is the
+	//     bound. (TestModelRWBypass)
+	//  4. A is set exactly while the admitted one holds the lock as a writer. The step that clears it unlocks, and renews the lane;
+	//     whoever made it gives the gate's permit back, once. (TestModelRWLock/double_unlock)
+	//  5. Nobody queues at the gate without somebody who is admitted, and who is not asleep while the lock is available to it, or about to be
+	//     woken. (TestModelRWLock: whoever waits in vain is a deadlock)
+	word xsync.Int64
+	gate engine.Engine // of one permit, counted from 1: the zero one is open
+}
+
+// What the word is made of. The holds, rwReader and rwWriter, also stand for what somebody wants.
+const (
+	rwSleeping int64 = 1 << 0
+	rwAdmitted int64 = 1 << 1
+	rwPlace    int64 = 1 << 2
+	rwWriter   int64 = 1 << 31
+	rwReader   int64 = 1 << 32
+
+	rwFull        = Express * rwPlace
+	rwLane        = rwWriter - rwPlace
+	rwButReaders  = rwReader - 1
+	rwNotOnlyHeld = rwWriter | rwAdmitted | rwSleeping
+)
+
+// RLock locks l for reading, and waits for it if need be. Nothing ends the wait early. It allocates nothing in the steady state.
+func (l *RWLock) RLock() {
+	if !l.express(l.word.Load(), rwReader) {
+		l.lockSlow(rwReader)
+	}
+}
+
+// Lock locks l for writing, and waits for it if need be. Nothing ends the wait early. It allocates nothing in the steady state.
+func (l *RWLock) Lock() {
+	if !l.express(l.word.Load(), rwWriter) {
+		l.lockSlow(rwWriter)
+	}
+}
+
+// express takes the express lane, if the state is still w and that allows it.
+func (l *RWLock) express(w, hold int64) bool {
+	return inTheWay(w, hold) < rwFull && l.word.CompareAndSwap(w, w+hold+rwPlace)
+}
+
+// inTheWay returns what of w may keep somebody out of the express lane. It does so from rwFull on.
+func inTheWay(w, hold int64) int64 {
+	if hold == rwReader {
+		return w & rwButReaders
+	}
+	return w
+}
+
+// isAvailable reports whether the lock is, to the admitted one: whether or not the lane is full.
+func isAvailable(w, hold int64) bool { return inTheWay(w, hold) < rwWriter }
+
+//go:noinline
+func (l *RWLock) lockSlow(hold int64) { _ = l.lock(context.Background(), hold) } // which is never done
+
+// lock locks l, or returns ctx.Err() if ctx is done before.
+func (l *RWLock) lock(ctx context.Context, hold int64) error {
+	if l.spin(hold) {
+		return nil
+	}
+	if !l.gate.TakeOnly() {
+		if err := l.gate.Acquire(ctx, one, 1, engine.AtBack); err != nil {
+			return err
+		}
+	}
+	return l.compete(ctx, 0, hold)
+}
+
+// spin takes the express lane within a moment, if it makes sense to wait so.
+func (l *RWLock) spin(hold int64) bool {
+	for i := 0; ; {
+		w := l.word.Load()
+		switch {
+		case l.express(w, hold):
+			return true
+		case inTheWay(w, hold) < rwFull: // A turn is lost to another's success: most are readers, and in nobody's way.
+		case w&rwLane == rwFull || !xsync.Spin(i):
+			return false
+		default:
+			i++
+		}
+	}
+}
+
+// compete locks l for the admitted one. It gives up, and leaves the gate to the next, when ctx is done, or at until, if that is not 0.
+func (l *RWLock) compete(ctx context.Context, until, hold int64) error {
+	for { // A turn is lost to somebody on the express lane, and they are few, or to a reader who leaves.
+		w := l.word.Load()
+		if isAvailable(w, hold) {
+			if l.enter(w, hold) {
+				return nil
+			}
+			continue
+		}
+		if w&rwSleeping == 0 && !l.word.CompareAndSwap(w, w|rwSleeping) {
+			continue
+		}
+		if err := l.sleep(ctx, until); err != nil {
+			l.word.And(^rwSleeping) // invariant 2
+			l.openGate()
+			return err
+		}
+	}
+}
+
+// enter locks l for the admitted one, if the state is still w, in which it is available. A reader needs the gate no more.
+func (l *RWLock) enter(w, hold int64) bool {
+	if hold == rwWriter {
+		return l.word.CompareAndSwap(w, w|rwAdmitted|rwWriter)
+	}
+	if !l.word.CompareAndSwap(w, w&^rwButReaders+rwReader) {
+		return false
+	}
+	l.openGate()
+	return true
+}
+
+// sleep waits until an unlock wakes the admitted one, unless that has already been: then it asks whether ctx was done before.
+func (l *RWLock) sleep(ctx context.Context, until int64) error {
+	still := func() bool { return l.word.Load()&rwSleeping != 0 }
+	if until != 0 {
+		_, err := parking.Default().SleepFor(time.Duration(until-xsync.Now()), l.key(), 0, still)
+		return err
+	}
+	how, err := parking.Default().Sleep(ctx, l.key(), 0, still)
+	if how == parking.NotSlept {
+		return ctx.Err()
+	}
+	return err
+}
+
+func (l *RWLock) key() parking.Key { return parking.Key{Object: l, Hash: xsync.Address(l)} }
+
+// openGate admits the next.
+func (l *RWLock) openGate() {
+	if !l.gate.Release(one, 1) {
+		panic("capacitor: permit lost")
+	}
+}
+
+// TryRLock locks l for reading if no writer holds it, and reports whether it did. If the express lane is full it does not if anybody waits.
+func (l *RWLock) TryRLock() bool { return l.try(rwReader) }
+
+// TryLock locks l for writing if nobody holds it, and reports whether it did. If the express lane is full it does not if anybody waits.
+func (l *RWLock) TryLock() bool { return l.try(rwWriter) }
+
+func (l *RWLock) try(hold int64) bool {
+	for { // A turn is lost only to another's success, or to one that gives up.
+		w := l.word.Load()
+		switch {
+		case !isAvailable(w, hold):
+			return false
+		case l.express(w, hold):
+			return true
+		case w&rwLane < rwFull:
+			continue
+		}
+		switch o := l.gate.Look(); {
+		case o.Fits(one, 1):
+			if !l.gate.Take(o, 1) {
+				continue
+			}
+			if l.enter(w, hold) {
+				return true
+			}
+			l.openGate()
+		case hold == rwWriter || w&rwSleeping != 0 || !l.gate.Returns(o, 1):
+			return false
+		default:
+			// Nobody is queued, and the admitted one is awake: a few instructions more, and it is in, asleep, or gone. If it is a
+			// reader there is a place beside it.
+			xsync.Yield()
+		}
+	}
+}
+
+// RUnlock ends what RLock has begun. It panics if l is not locked for reading; l is then as it was.
+func (l *RWLock) RUnlock() {
+	if w := l.word.Load(); w < rwReader || w&rwSleeping != 0 || !l.word.CompareAndSwap(w, w-rwReader) {
+		l.rUnlockSlow()
+	}
+}
+
+//go:noinline
+func (l *RWLock) rUnlockSlow() {
+	for { // A turn is lost to another who comes or goes, or to the admitted one, who goes to sleep or gives up.
+		w := l.word.Load()
+		switch {
+		case w < rwReader:
+			panic("capacitor: RUnlock of a lock that is unlocked or write-locked")
+		case w&rwSleeping == 0 || w >= 2*rwReader:
+			if l.word.CompareAndSwap(w, w-rwReader) {
+				return
+			}
+		case l.unlockAndWake(w, rwReader):
+			return
+		}
+	}
+}
+
+// Unlock ends what Lock has begun. It panics if l is not locked for writing; l is then as it was. Of several unlocks too many each panics.
+func (l *RWLock) Unlock() {
+	if w := l.word.Load(); w&rwNotOnlyHeld != rwWriter || !l.word.CompareAndSwap(w, w-rwWriter) {
+		l.unlockSlow()
+	}
+}
+
+//go:noinline
+func (l *RWLock) unlockSlow() {
+	for { // A turn is lost to the admitted one, who goes to sleep or gives up, or to another unlock.
+		w := l.word.Load()
+		switch w & rwNotOnlyHeld {
+		case rwWriter:
+			if l.word.CompareAndSwap(w, w-rwWriter) {
+				return
+			}
+		case rwWriter | rwAdmitted:
+			if l.word.CompareAndSwap(w, 0) {
+				l.openGate()
+				return
+			}
+		case rwWriter | rwSleeping:
+			if l.unlockAndWake(w, rwWriter) {
+				return
+			}
+		default:
+			panic("capacitor: Unlock of a lock that is unlocked or read-locked")
+		}
+	}
+}
+
+// unlockAndWake gives back the last hold, if the state is still w, and wakes the admitted one.
+func (l *RWLock) unlockAndWake(w, hold int64) bool {
+	return parking.Default().WakeOrHand(l.key(), func(bool) bool { return l.word.CompareAndSwap(w, w-hold-rwSleeping) })
+}
+
+// RLockContext is RLock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
+// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// state, whatever the context.
+func (l *RWLock) RLockContext(ctx context.Context) error { return l.lockContext(ctx, rwReader) }
+
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). The rest is as with RLockContext.
+func (l *RWLock) LockContext(ctx context.Context) error { return l.lockContext(ctx, rwWriter) }
+
+func (l *RWLock) lockContext(ctx context.Context, hold int64) error {
+	if ctx == nil {
+		panic("capacitor: nil context")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return l.lock(ctx, hold)
+}
+
+// RLockTimeout is RLock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:
+// to lock without waiting there is TryRLock. It allocates nothing in the steady state.
+func (l *RWLock) RLockTimeout(d time.Duration) bool { return l.lockTimeout(d, rwReader) }
+
+// LockTimeout is Lock, but gives up when d has passed. The rest is as with RLockTimeout.
+func (l *RWLock) LockTimeout(d time.Duration) bool { return l.lockTimeout(d, rwWriter) }
+
+func (l *RWLock) lockTimeout(d time.Duration, hold int64) bool {
+	if d <= 0 {
+		return false
+	}
+	if l.spin(hold) {
+		return true
+	}
+	until := xsync.Now() + int64(d)
+	if !l.gate.TakeOnly() && l.gate.AcquireTimeout(d, one, 1, engine.AtBack) != nil {
+		return false
+	}
+	return l.compete(context.Background(), until, hold) == nil
+}
+
+// Do calls f with l locked for writing, and unlocks l however f ends: it returns, panics, or calls runtime.Goexit.
+func (l *RWLock) Do(f func()) {
+	l.Lock()
+	defer l.Unlock()
+	f()
+}
+
+// RDo is Do with l locked for reading.
+func (l *RWLock) RDo(f func()) {
+	l.RLock()
+	defer l.RUnlock()
+	f()
+}
+
+// RLocker returns a [sync.Locker] whose Lock and Unlock are RLock and RUnlock of l.
+func (l *RWLock) RLocker() sync.Locker { return (*rlocker)(l) }
+
+type rlocker RWLock
+
+func (r *rlocker) Lock()   { (*RWLock)(r).RLock() }
+func (r *rlocker) Unlock() { (*RWLock)(r).RUnlock() }
+
+// Waiting returns how many wait for l. It is meant for tests and statistics.
+func (l *RWLock) Waiting() int { return l.gate.Waiting() + parking.Sleeping(l.key()) }

@@ -1,0 +1,209 @@
+package capacitor
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/mutextest"
+	"github.com/farad-go/farad/internal/rwtest"
+)
+
+// usedUp returns a lock of whose express lane all places have been used.
+func usedUp() *RWLock {
+	l := new(RWLock)
+	l.word.Store(rwFull)
+	return l
+}
+
+// forEachRW runs f with a lock whose express lane has all its places, and with one whose lane is full.
+func forEachRW(t *testing.T, f func(t *testing.T, create func() *RWLock)) {
+	t.Helper()
+	for name, create := range map[string]func() *RWLock{"zero": func() *RWLock { return new(RWLock) }, "used up": usedUp} {
+		t.Run(name, func(t *testing.T) { f(t, create) })
+	}
+}
+
+func requireRWFree(t *testing.T, l *RWLock) {
+	t.Helper()
+	require.Zero(t, l.Waiting())
+	require.Zero(t, l.word.Load()&^rwLane, "the lock was lost, or a flag left")
+	require.EqualValues(t, 1, l.gate.Available(one), "the gate is not open")
+}
+
+func TestRWContract(t *testing.T) {
+	forEachRW(t, func(t *testing.T, create func() *RWLock) {
+		rwtest.Run(t, func() rwtest.Lock { return create() })
+	})
+}
+
+// The writers of a read-write lock are those of a mutex.
+func TestRWContractOfAMutex(t *testing.T) {
+	mutextest.RunSmall(t, func() mutextest.Small { return new(RWLock) })
+}
+
+func TestRWPanicsNameThePackage(t *testing.T) {
+	for msg, call := range map[string]func(){
+		"capacitor: Unlock of a lock that is unlocked or read-locked":   new(RWLock).Unlock,
+		"capacitor: RUnlock of a lock that is unlocked or write-locked": new(RWLock).RUnlock,
+		"capacitor: nil context": func() { _ = new(RWLock).RLockContext(nil) }, //nolint:staticcheck // nil on purpose
+	} {
+		require.PanicsWithValue(t, msg, call)
+	}
+}
+
+// Alone, one locks as often as one likes: when the lane is full one goes through the gate. Each who does renews the lane.
+func TestRWNobodyIsKeptOutWhereNobodyWaits(t *testing.T) {
+	l := new(RWLock)
+	for range 3 * (Express + 2) {
+		l.RLock()
+		require.True(t, l.TryRLock())
+		require.True(t, l.RLockTimeout(time.Hour))
+		require.NoError(t, l.RLockContext(bg))
+		for range 4 {
+			l.RUnlock()
+		}
+		l.Lock()
+		l.Unlock() //nolint:staticcheck // nothing in between, on purpose
+		require.True(t, l.TryLock())
+		l.Unlock()
+	}
+	requireRWFree(t, l)
+	for _, once := range []func(){func() { l.Do(func() {}) }, func() { l.RDo(func() {}) }} {
+		l.word.Store(rwFull)
+		once()
+		require.Zero(t, l.word.Load(), "the lane was not renewed")
+	}
+}
+
+// While a writer waits, readers come in beside those who read until the lane is full. Then they do not, by any way, until it has been in.
+func TestReadersBesideAWaitingWriterAreFew(t *testing.T) {
+	l := new(RWLock)
+	l.RLock() // with the first place
+	in := make(chan struct{})
+	go func() {
+		l.Lock()
+		close(in)
+	}()
+	locktest.AwaitWaiting(t, l, 1)
+	for range Express - 1 {
+		require.True(t, l.TryRLock())
+		l.RUnlock()
+	}
+	require.False(t, l.TryRLock(), "overtakes the writer")
+	require.False(t, l.RLockTimeout(time.Millisecond), "overtakes the writer")
+	late := make(chan struct{})
+	go func() {
+		l.RLock()
+		close(late)
+	}()
+	locktest.AwaitWaiting(t, l, 2)
+	locktest.RequireBlocked(t, in)
+	l.RUnlock()
+	locktest.Receive(t, in)
+	locktest.RequireBlocked(t, late)
+	l.Unlock()
+	locktest.Receive(t, late)
+	l.RUnlock()
+	requireRWFree(t, l)
+}
+
+// A writer who gives up leaves nothing behind that keeps a try of a reader out.
+func TestWriterWhoGivesUpLeavesNoTrace(t *testing.T) {
+	for _, create := range []func() *RWLock{func() *RWLock { return new(RWLock) }, usedUp} {
+		l := create()
+		l.RLock()
+		require.False(t, l.LockTimeout(time.Millisecond))
+		require.Zero(t, l.word.Load()&rwSleeping)
+		l.RUnlock()
+		requireRWFree(t, l)
+	}
+}
+
+// Do and RDo unlock however the function ends.
+func TestRWDoAlwaysUnlocks(t *testing.T) {
+	forEachRW(t, func(t *testing.T, create func() *RWLock) {
+		l := create()
+		for name, do := range map[string]func(f func()){"write": l.Do, "read": l.RDo} {
+			ran := false
+			do(func() {
+				require.False(t, l.TryLock())
+				beside := l.TryRLock()
+				require.Equal(t, name == "read", beside)
+				if beside {
+					l.RUnlock()
+				}
+				ran = true
+			})
+			require.True(t, ran)
+			require.PanicsWithValue(t, "boom", func() { do(func() { panic("boom") }) })
+			gone := make(chan struct{})
+			go func() {
+				defer close(gone)
+				do(runtime.Goexit)
+			}()
+			locktest.Receive(t, gone)
+			requireRWFree(t, l)
+		}
+	})
+}
+
+// The bound, measured: whoever is the p'th in the line is overtaken by at most (p + 1) · Express of those who come later.
+func TestRWNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		l := new(RWLock)
+		var came atomic.Int64 // so many have come in
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		for g := range 6 {
+			wg.Go(func() {
+				for i := 0; !stop.Load(); i++ {
+					if i%8 == g {
+						l.Do(func() { came.Add(1) })
+					} else {
+						l.RDo(func() { came.Add(1) })
+					}
+				}
+			})
+		}
+		const watched = 3
+		var total atomic.Int64
+		n := locktest.Scaled(2000)
+		for range watched {
+			wg.Go(func() {
+				for range n {
+					// Lock, with a look at the line between arriving and waiting.
+					var f engine.Future
+					l.Lock()
+					f.Init(&l.gate, one, 1)
+					admitted := f.Poll(nil)
+					p := int64(l.gate.Waiting()) // at least as many as are ahead
+					if admitted {
+						p = 0
+					}
+					before := came.Load()
+					l.Unlock()
+					<-f.Done()
+					assert.NoError(t, f.Err())
+					assert.NoError(t, l.compete(bg, 0, rwWriter))
+					// Those ahead have had their turn, too.
+					assert.LessOrEqual(t, came.Load()-before, (p+1)*Express+p)
+					total.Add(1)
+					came.Add(1)
+					l.Unlock()
+				}
+			})
+		}
+		locktest.Eventually(t, "all have been in", func() bool { return total.Load() == int64(watched*n) })
+		stop.Store(true)
+		wg.Wait()
+		requireRWFree(t, l)
+	})
+}
