@@ -8,7 +8,7 @@
 //	                   handles, Resize, Close
 //	sync/mutex         Mutex, with the same ways to wait; Word, Packed and Pointer, locks of four bytes and of two bits
 //	sync/rwlock        RWLock, likewise, with upgrade, downgrade and reader bias
-//	sync/capacitor     Mutex that many may want at once, Wrap for other locks, Gate
+//	sync/capacitor     Mutex and RWLock that many may want at once, Wrap for other locks, Gate
 //	twa                Semaphore and Mutex on two counters and a waiting array
 //	runtime            executor of cooperative tasks, which wait for all these without a goroutine each
 //	runtime/antspool   an ants pool behind a semaphore
@@ -23,6 +23,7 @@
 //	very many locks, or no room for one                  mutex.Packed, mutex.Word, mutex.Pointer
 //	many readers, few writers, nothing else              sync.RWMutex
 //	the same in a fair order, given up, or upgraded      rwlock.RWLock
+//	the same, wanted by very many at once                capacitor.RWLock
 //	read all the time by several processors              rwlock.New(rwlock.WithReaderBias())
 //	a limit greater than one, or different weights       semaphore.Semaphore
 //	the same, by many processors, hardly ever exhausted  twa.Semaphore

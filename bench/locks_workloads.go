@@ -11,6 +11,7 @@ import (
 	"github.com/puzpuzpuz/xsync/v4"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/farad-go/farad/sync/capacitor"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/rwlock"
 )
@@ -21,10 +22,11 @@ const (
 	nameRWMutex = "sync.RWMutex"
 	nameFifomu  = "fifomu"
 	nameRBMutex = "xsync.RBMutex"
-	nameLock    = "farad, Lock"     // the same lock without a context
-	nameBiased  = "farad, bias"     // with reader bias
-	namePlainRW = "farad, unbiased" // without, where both are compared
-	nameFetchOr = "fetch-or"        // a two-bit lock by Or and And, which cannot wait
+	nameLock    = "farad, Lock"      // the same lock without a context
+	nameBiased  = "farad, bias"      // with reader bias
+	nameExpress = "farad, capacitor" // capacitor.RWLock
+	namePlainRW = "farad, unbiased"  // without, where both are compared
+	nameFetchOr = "fetch-or"         // a two-bit lock by Or and And, which cannot wait
 	nameMutexes = "[]sync.Mutex"
 
 	nameAdditions = "two additions" // a ticket semaphore that cannot wait
@@ -296,6 +298,7 @@ func mixed(name string, every uint64, yield bool) lockWorkload {
 	return lockWorkload{name, 8, []lockImpl{
 		{name: nameFarad, make: func() lockLoop { return loop(rwlock.New()) }},
 		{name: nameBiased, make: func() lockLoop { return loop(rwlock.New(rwlock.WithReaderBias())) }},
+		{name: nameExpress, make: func() lockLoop { return loop(new(capacitor.RWLock)) }},
 		{name: nameRWMutex, make: func() lockLoop { return loop(new(sync.RWMutex)) }},
 		{name: nameRBMutex, make: func() lockLoop {
 			l := xsync.NewRBMutex()

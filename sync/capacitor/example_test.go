@@ -34,6 +34,31 @@ func ExampleMutex() {
 	// Output: 10000 context deadline exceeded
 }
 
+// Many read, and now and then somebody writes. A goroutine that no longer wants to wait for the readers gives up.
+func ExampleRWLock() {
+	var (
+		mu    capacitor.RWLock
+		price = map[string]int{"tea": 3}
+		wg    sync.WaitGroup
+	)
+	for i := range 100 {
+		wg.Go(func() {
+			if i%10 == 0 {
+				mu.Do(func() { price["tea"]++ })
+				return
+			}
+			mu.RDo(func() { _ = price["tea"] })
+		})
+	}
+	wg.Wait()
+
+	mu.RLock()
+	fmt.Println(price["tea"], mu.TryRLock(), mu.LockTimeout(time.Millisecond))
+	mu.RUnlock()
+	mu.RUnlock()
+	// Output: 13 true false
+}
+
 // Any lock can be wrapped. The bound of this one: of those who come later at most 9 get it first.
 func ExampleWrap() {
 	mu := capacitor.Wrap(new(sync.Mutex), 10)

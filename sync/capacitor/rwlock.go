@@ -152,7 +152,7 @@ func (l *RWLock) compete(ctx context.Context, until, hold int64) error {
 			}
 			continue
 		}
-		if w&rwSleeping == 0 && !l.word.CompareAndSwap(w, w|rwSleeping) {
+		if !l.word.CompareAndSwap(w, w|rwSleeping) { // by invariant 2 it is clear
 			continue
 		}
 		if err := l.sleep(ctx, until); err != nil {
@@ -175,16 +175,13 @@ func (l *RWLock) enter(w, hold int64) bool {
 	return true
 }
 
-// sleep waits until an unlock wakes the admitted one, unless that has already been: then it asks whether ctx was done before.
-func (l *RWLock) sleep(ctx context.Context, until int64) error {
+// sleep waits until an unlock wakes the admitted one, unless that has already been.
+func (l *RWLock) sleep(ctx context.Context, until int64) (err error) {
 	still := func() bool { return l.word.Load()&rwSleeping != 0 }
 	if until != 0 {
-		_, err := parking.Default().SleepFor(time.Duration(until-xsync.Now()), l.key(), 0, still)
-		return err
-	}
-	how, err := parking.Default().Sleep(ctx, l.key(), 0, still)
-	if how == parking.NotSlept {
-		return ctx.Err()
+		_, err = parking.Default().SleepFor(time.Duration(until-xsync.Now()), l.key(), 0, still)
+	} else {
+		_, err = parking.Default().Sleep(ctx, l.key(), 0, still)
 	}
 	return err
 }
@@ -228,7 +225,7 @@ func (l *RWLock) try(hold int64) bool {
 			return false
 		default:
 			// Nobody is queued, and the admitted one is awake: a few instructions more, and it is in, asleep, or gone. If it is a
-			// reader there is a place beside it.
+			// reader there is room for another; a writer need not know.
 			xsync.Yield()
 		}
 	}

@@ -128,6 +128,21 @@ var rwScenarios = []rwScenario{
 		}, func() { h.Assert(!h.l.TryLock(), "a writer beside a reader") })
 		h.after = h.l.RUnlock
 	}},
+	// Nor while there is a place, though a writer waits.
+	{name: "tries beside a writer who sleeps", body: func(h *hall) {
+		h.l.word.Store(rwReader | rwSleeping)
+		h.Assert(h.l.gate.TakeOnly(), "the gate is not open")
+		h.Same(Express, "trier", func(int) {
+			h.Assert(h.l.TryRLock(), "there was a place")
+			h.l.RUnlock()
+		})
+		h.after = func() {
+			h.Assert(!h.l.TryRLock(), "there was no place")
+			h.l.word.And(^rwSleeping)
+			h.l.RUnlock()
+			h.l.openGate()
+		}
+	}},
 	{name: "try beside who has given up", body: func(h *hall) {
 		h.l.RLock()
 		h.Assert(!h.l.LockTimeout(time.Second), "a writer beside a reader")

@@ -84,7 +84,7 @@ func TestRWNobodyIsKeptOutWhereNobodyWaits(t *testing.T) {
 }
 
 // While a writer waits, readers come in beside those who read until the lane is full. Then they do not, by any way, until it has been in.
-func TestReadersBesideAWaitingWriterAreFew(t *testing.T) {
+func TestRWReadersBesideAWaitingWriterAreFew(t *testing.T) {
 	l := new(RWLock)
 	l.RLock() // with the first place
 	in := make(chan struct{})
@@ -116,15 +116,15 @@ func TestReadersBesideAWaitingWriterAreFew(t *testing.T) {
 }
 
 // A writer who gives up leaves nothing behind that keeps a try of a reader out.
-func TestWriterWhoGivesUpLeavesNoTrace(t *testing.T) {
-	for _, create := range []func() *RWLock{func() *RWLock { return new(RWLock) }, usedUp} {
+func TestRWWriterWhoGivesUpLeavesNoTrace(t *testing.T) {
+	forEachRW(t, func(t *testing.T, create func() *RWLock) {
 		l := create()
 		l.RLock()
 		require.False(t, l.LockTimeout(time.Millisecond))
 		require.Zero(t, l.word.Load()&rwSleeping)
 		l.RUnlock()
 		requireRWFree(t, l)
-	}
+	})
 }
 
 // Do and RDo unlock however the function ends.
