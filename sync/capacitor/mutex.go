@@ -15,6 +15,7 @@ import (
 // Order: a platoon of one, and an express lane of [Express] places. Whoever finds the mutex free takes it, if the express lane has a place left.
 // Whoever does not, queues. The first of the queue is admitted to compete for the mutex; when it unlocks, the next is, and the express lane
 // has all its places again. So goroutines that run go on running, and the switch to another is paid once for many acquisitions.
+// If critical sections are so long that the switch is cheap beside a few of them, the lane has fewer places: about as many as fit into 50 µs.
 //
 // Bound: whoever is the p'th in the queue, p = 0 for the one that has been admitted, is overtaken by at most (p + 1) · Express of those who come
 // later. There is no other way past a waiter, and nobody starves.
@@ -44,7 +45,11 @@ type Mutex struct {
 	// used is how many places of the express lane have been used since the last admitted one got the mutex; the holder's. So neither a lock
 	// nor an unlock on the express lane has to look at the word before it changes it, which would cost as much as a call.
 	used uint16
-	base uint16 // what it begins with: used places of a lane that is shorter than Express
+	base uint16 // what it begins with at least: used places of a lane that is shorter than Express
+
+	// How the lane is cut to measure; the holder's, when it is an admitted one.
+	since uint32 // when the lane was last renewed, in units of 1<<10 ns; it may wrap, for it is a hint
+	cut   uint8  // how often its length has been halved
 
 	gate engine.Engine // of one permit, counted from 1: the zero one is open
 
@@ -56,6 +61,8 @@ const (
 
 	admitted uint32 = parking.Mask + 1 // the holder has come through the gate
 	full            = admitted << 1    // no place of the express lane is left
+
+	laneLasts = 100 // how long a lane may last, in units of 1<<10 ns: some hundred switches
 
 	one = 1 // the permits of the gate count from one
 )
@@ -100,13 +107,30 @@ func (m *Mutex) express() bool {
 	return true
 }
 
-// enter locks m for the admitted one, if the state is still w, and renews the express lane.
-func (m *Mutex) enter(w uint32) bool {
+// enter locks m for the admitted one, who has waited for it or not, if the state is still w, and renews the express lane.
+func (m *Mutex) enter(w uint32, waited bool) bool {
 	if !m.word.CompareAndSwap(w, w|admitted|parking.Locked) {
 		return false
 	}
-	m.used = m.base
+	m.renew(waited)
 	return true
+}
+
+// renew gives the express lane all its places, or half or twice as many as last time if that took too long or a short time. Where nobody has had to
+// wait a lane may take as long as it likes.
+func (m *Mutex) renew(waited bool) {
+	now := uint32(xsync.Now() >> 10) //nolint:gosec // it wraps
+	q, lasted := Express-m.base, now-m.since
+	switch {
+	case !waited:
+		m.cut = 0
+	case lasted > laneLasts && q>>m.cut > 1:
+		m.cut++
+	case lasted < laneLasts/4 && m.cut > 0:
+		m.cut--
+	default:
+	}
+	m.since, m.used = now, Express-q>>m.cut
 }
 
 //go:noinline
@@ -122,12 +146,13 @@ func (m *Mutex) lock(ctx context.Context, d time.Duration) error {
 		until = xsync.Now() + int64(d)
 	}
 	v := m.stats.arrive()
-	if m.gate.TakeOnly() {
+	waits := !m.gate.TakeOnly()
+	if !waits {
 		v.stand()
 	} else if err := queue(ctx, d, &m.gate, &v); err != nil {
 		return err
 	}
-	err := m.compete(ctx, until)
+	err := m.compete(ctx, until, waits)
 	if err == nil {
 		v.end()
 	}
@@ -147,13 +172,13 @@ func (m *Mutex) spin() bool {
 	}
 }
 
-// compete locks m for the admitted one. It gives up, and leaves the gate to the next, when ctx is done, or at until, if that is not 0.
-func (m *Mutex) compete(ctx context.Context, until int64) error {
+// compete locks m for the admitted one, who has waited at the gate or not. It gives up, and leaves the gate to the next, when ctx is done, or at until, if that is not 0.
+func (m *Mutex) compete(ctx context.Context, until int64, waited bool) error {
 	for { // A turn is lost to somebody on the express lane, and they are few.
 		w := m.word.Load()
 		switch w & parking.Mask {
 		case parking.Unlocked:
-			if m.enter(w) {
+			if m.enter(w, waited) {
 				return nil
 			}
 			continue
@@ -167,6 +192,7 @@ func (m *Mutex) compete(ctx context.Context, until int64) error {
 			m.openGate()
 			return err
 		}
+		waited = true
 	}
 }
 
@@ -207,7 +233,7 @@ func (m *Mutex) TryLock() bool {
 			continue
 		case !m.gate.TakeOnly():
 			return false
-		case m.enter(w):
+		case m.enter(w, false):
 			return true
 		}
 		m.openGate()

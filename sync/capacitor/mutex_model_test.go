@@ -108,7 +108,7 @@ func bypass(x *interleave.Run, q, p int, others []int) {
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			interleave.Receive(f.Done())
 			x.Assert(f.Err() == nil, "not admitted")
-			_ = m.compete(x.NewContext(), 0)
+			_ = m.compete(x.NewContext(), 0, true)
 			if i == p {
 				in.Store(1)
 			}

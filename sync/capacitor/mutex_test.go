@@ -243,7 +243,7 @@ func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 					m.Unlock()
 					<-f.Done()
 					assert.NoError(t, f.Err())
-					assert.NoError(t, m.compete(bg, 0))
+					assert.NoError(t, m.compete(bg, 0, true))
 					// Those ahead have had their turn, too.
 					assert.LessOrEqual(t, acquired-before, (p+1)*q+p)
 					total.Add(1)

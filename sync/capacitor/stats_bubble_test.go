@@ -38,7 +38,7 @@ func TestStatsOfAWait(t *testing.T) {
 				m.Unlock()
 				require.Equal(t, Stats{Express: 2}, m.Stats(), "nobody's wait has ended well")
 
-				require.NoError(t, m.compete(bg, 0))
+				require.NoError(t, m.compete(bg, 0, true))
 				time.Sleep(time.Second)
 				m.Unlock()
 				synctest.Wait()

@@ -1,0 +1,67 @@
+//go:build !interleave
+
+package capacitor
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Four goroutines want the mutex all the time. The lane becomes as long as what they do with it allows, and all that it can be when nobody waits
+// any more.
+func TestLaneIsCutToMeasure(t *testing.T) {
+	for _, s := range []struct {
+		q           int
+		section     time.Duration
+		least, most uint16 // places
+	}{
+		{Express, 10 * time.Microsecond, 2, 16},
+		{Express, time.Microsecond, 16, 128},
+		{Express, time.Second, 1, 1},
+		{4, time.Second, 1, 1},
+		{4, time.Microsecond, 4, 4},
+		{1, time.Second, 1, 1},
+		{0, time.Second, 0, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := NewMutex(s.q)
+			places := func() uint16 { return uint16(s.q) >> m.cut } //nolint:gosec // which is small
+			var wg sync.WaitGroup
+			for range 4 {
+				wg.Go(func() {
+					for range 3000 {
+						m.Lock()
+						time.Sleep(s.section)
+						m.Unlock()
+					}
+				})
+			}
+			time.Sleep(8000 * s.section)
+			var got uint16
+			m.Do(func() { got = places() })
+			wg.Wait()
+			require.True(t, s.least <= got && got <= s.most, "%d places of %d, sections of %v", got, s.q, s.section)
+			for range Express + 1 { // one of them comes through the gate
+				m.Do(func() {})
+			}
+			require.EqualValues(t, s.q, places())
+		})
+	}
+}
+
+// Nobody is in the way of a goroutine that takes its time.
+func TestLaneIsNotCutWhereNobodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m Mutex
+		for range 3 * Express {
+			m.Lock()
+			time.Sleep(time.Second)
+			m.Unlock()
+		}
+		require.Zero(t, m.cut)
+	})
+}
