@@ -129,13 +129,14 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		if err := runRound(round, r.Cells, c.timing); err != nil {
 			return err
 		}
-		if err := runCancelRound(r.Cancel, c.limit); err != nil {
-			return err
-		}
 		if err := runLockRound(round, r.Locks, c.timing); err != nil {
 			return err
 		}
 		if err := runTaskRound(round, r.Tasks, c.timing); err != nil {
+			return err
+		}
+		// Last: of its hundred thousand goroutines the runtime keeps what every collection from then on looks at.
+		if err := runCancelRound(r.Cancel, c.limit); err != nil {
 			return err
 		}
 		fmt.Fprintf(stderr, "round %d of %d: %v\n", round+1, c.rounds, time.Since(start).Round(time.Millisecond))
