@@ -16,7 +16,7 @@ import (
 //	none, the paper's       B − 1 of those who come later
 //	[WithExpress](q)        (⌈(p+1)/B⌉ + 1) · q + B − 1, with p before it at the gate
 //	[WhenContended]         B − 1
-//	[WithBypass](p)         any number; in the long run all have the same chances
+//	[WithBypass](p)         any number; with luck, and an inner lock that leaves nobody behind for long, all have the same chances
 //
 // Source: Dice and Kogan, Capacitors.
 type Wrapped[L sync.Locker] struct {
@@ -68,7 +68,7 @@ func WhenContended() Option {
 }
 
 // WithBypass sends arrivals past the gate with probability p, 0 < p < 1: fractional bypass. It costs less, and leaves
-// no bound, only equal chances. It is of no use for locks that spin. It panics if p is not a probability.
+// no bound: who has gone past is at the mercy of the inner lock until somebody who came through the gate is, too. It is of no use for locks that spin. It panics if p is not a probability.
 func WithBypass(p float64) Option {
 	if !(0 < p && p < 1) {
 		panic("capacitor: not a probability")
