@@ -19,7 +19,7 @@ import (
 
 // The bound, measured: whoever waits behind p others is overtaken by at most (p + B) · Q + B − 1 of those who come later.
 func TestPlatoonOvertakesNoMoreThanPromised(t *testing.T) {
-	for _, c := range []struct{ b, q int }{{1, 0}, {1, 3}, {2, 3}, {3, 1}} {
+	for _, c := range []struct{ b, q int }{{1, 0}, {1, 3}, {2, 3}} {
 		t.Run(fmt.Sprintf("platoon %d, lane %d", c.b, c.q), func(t *testing.T) {
 			locktest.AtEveryProcs(t, func(t *testing.T) {
 				const size = 2
@@ -40,7 +40,7 @@ func TestPlatoonOvertakesNoMoreThanPromised(t *testing.T) {
 				var watched sync.WaitGroup
 				for range 3 {
 					watched.Go(func() {
-						for range locktest.Scaled(2000) {
+						for range locktest.Scaled(1000) {
 							// Acquire, with a look at the line between queueing and waiting.
 							assert.NoError(t, s.Acquire(ctx, size))
 							acquired++
