@@ -112,3 +112,14 @@ func TestModelEvents(t *testing.T) {
 		})
 	}
 }
+
+// No number is handed out twice, and none is left out.
+func TestModelSequencer(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		s, sum := new(Sequencer), new(interleave.Int64)
+		x.Same(3, "taker", func(int) { sum.Add(1 << (8 * s.Ticket())) })
+		x.Wait()
+		x.Assert(sum.Load() == 0x010101, "numbers %x", sum.Load())
+		x.Assert(s.Ticket() == 3, "the next")
+	})
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/mutextest"
 	"github.com/farad-go/farad/sync/mutex"
@@ -162,4 +164,16 @@ func TestModelWrappedBypass(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A look at the line of an array with more buckets takes more steps.
+func TestModelGateSleepsInTheArrayGiven(t *testing.T) {
+	stepsIn := func(a *twa.Array) int {
+		return interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+			g := NewGate(1, WithWaitingArray(a))
+			x.Go("reader", func() { g.Waiting() })
+			x.Wait()
+		}).Steps
+	}
+	require.Greater(t, stepsIn(twa.NewArray(8)), stepsIn(nil), "that of the process has one bucket here")
 }
