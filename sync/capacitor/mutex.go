@@ -47,9 +47,7 @@ type Mutex struct {
 	used uint16
 	base uint16 // what it begins with at least: used places of a lane that is shorter than Express
 
-	// How the lane is cut to measure; the holder's, when it is an admitted one.
-	since uint32 // when the lane was last renewed, in units of 1<<10 ns; it may wrap, for it is a hint
-	cut   uint8  // how often its length has been halved
+	lane lane // of Express - base places at most; the holder's, when it is an admitted one
 
 	gate engine.Engine // of one permit, counted from 1: the zero one is open
 
@@ -61,8 +59,6 @@ const (
 
 	admitted uint32 = parking.Mask + 1 // the holder has come through the gate
 	full            = admitted << 1    // no place of the express lane is left
-
-	laneLasts = 100 // how long a lane may last, in units of 1<<10 ns: some hundred switches
 
 	one = 1 // the permits of the gate count from one
 )
@@ -112,25 +108,10 @@ func (m *Mutex) enter(w uint32, waited bool) bool {
 	if !m.word.CompareAndSwap(w, w|admitted|parking.Locked) {
 		return false
 	}
-	m.renew(waited)
+	q := uint32(Express - m.base)
+	m.lane.renew(q, waited)
+	m.used = Express - uint16(m.lane.places(q)) //nolint:gosec // which is small
 	return true
-}
-
-// renew gives the express lane all its places, or half or twice as many as last time if that took too long or a short time. Where nobody has had to
-// wait a lane may take as long as it likes.
-func (m *Mutex) renew(waited bool) {
-	now := uint32(xsync.Now() >> 10) //nolint:gosec // it wraps
-	q, lasted := Express-m.base, now-m.since
-	switch {
-	case !waited:
-		m.cut = 0
-	case lasted > laneLasts && q>>m.cut > 1:
-		m.cut++
-	case lasted < laneLasts/4 && m.cut > 0:
-		m.cut--
-	default:
-	}
-	m.since, m.used = now, Express-q>>m.cut
 }
 
 //go:noinline

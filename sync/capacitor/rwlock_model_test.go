@@ -329,7 +329,7 @@ func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
 			watched[x.Running()] = i == len(line)-1
 			interleave.Receive(f.Done())
 			x.Assert(f.Err() == nil, "not admitted")
-			_ = l.compete(x.NewContext(), 0, holds[who])
+			_ = l.compete(x.NewContext(), 0, holds[who], true)
 			leave[who]()
 		})
 	}

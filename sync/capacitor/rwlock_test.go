@@ -192,7 +192,7 @@ func TestRWNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 					l.Unlock()
 					<-f.Done()
 					assert.NoError(t, f.Err())
-					assert.NoError(t, l.compete(bg, 0, rwWriter))
+					assert.NoError(t, l.compete(bg, 0, rwWriter, true))
 					// Those ahead have had their turn, too.
 					assert.LessOrEqual(t, came.Load()-before, (p+1)*Express+p)
 					total.Add(1)
