@@ -14,10 +14,12 @@
 // [Mutex] has platoons of one, and between them an express lane for goroutines that run anyway: the switch is paid once for up to [Express]
 // acquisitions, and whoever waits is overtaken by a number of others that is known. [RWLock] is the same for readers and writers.
 //
-// What bounds the overtaking is said at each type. All of them take contexts; none allocates for a wait.
+// What bounds the overtaking is said at each type. All of them take contexts; none allocates for a wait. None can be waited for
+// in a select or by polling: for that there are sync/mutex, sync/rwlock, and semaphore.WithPlatoon.
 //
 // [Stats] tells how near to that they come.
 //
-// Files: mutex.go is one word and a queue, and so is rwlock.go; gate.go is the paper's capacitor; wrap.go puts it round any lock; stats.go is what they observe.
+// Files: mutex.go is one word and a queue, and so is rwlock.go; gate.go is the paper's capacitor; wrap.go puts it round any lock; lane.go
+// is how long an express lane is; stats.go is what they observe.
 // docs/design/capacitor.md says how to choose.
 package capacitor
