@@ -68,35 +68,41 @@ type runner struct {
 	dir   string                   // for files that are thrown away
 	tests func(m *mutant) []string // which judge it
 	limit time.Duration            // of the time of each; 0: by what they take without a mutant
-	took  map[string]time.Duration // that
+
+	mu   sync.Mutex
+	took map[string]time.Duration // that, of those that have been run so; guarded by mu
 }
 
-// timeout returns how long a test may take.
-func (r *runner) timeout(test string) time.Duration {
-	if r.limit > 0 {
-		return r.limit
+// timeout returns how long a test may take, which must pass without a mutant: that is found out when it is first needed.
+func (r *runner) timeout(ctx context.Context, test string) (time.Duration, error) {
+	r.mu.Lock() // whoever needs it at the same time waits
+	defer r.mu.Unlock()
+	if r.took[test] == 0 {
+		start := time.Now()
+		text, err := r.test(ctx, r.dir, "", test)
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		if err != nil {
+			return 0, fmt.Errorf("without any mutant: go test %s: %w\n%s", test, err, text)
+		}
+		if r.took == nil {
+			r.took = map[string]time.Duration{}
+		}
+		r.took[test] = time.Since(start)
 	}
-	return 10*time.Second + 3*r.took[test]
+	if r.limit > 0 {
+		return r.limit, nil
+	}
+	return 10*time.Second + 3*r.took[test], nil
 }
 
-// baseline runs the tests of the mutants on the tree as it is, which they must pass.
+// baseline runs the first test of each mutant on the tree as it is. The others are run when a mutant survives those before.
 func (r *runner) baseline(ctx context.Context, mutants []*mutant, out io.Writer) error {
-	r.took = map[string]time.Duration{}
 	start := time.Now()
 	for _, m := range mutants {
-		for _, test := range r.tests(m) {
-			if r.took[test] > 0 {
-				continue
-			}
-			start := time.Now()
-			text, err := r.test(ctx, r.dir, "", test)
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err != nil {
-				return fmt.Errorf("without any mutant: go test %s: %w\n%s", test, err, text)
-			}
-			r.took[test] = time.Since(start)
+		if _, err := r.timeout(ctx, r.tests(m)[0]); err != nil {
+			return err
 		}
 	}
 	fmt.Fprintf(out, "baseline passes in %.1fs\n", time.Since(start).Seconds())
@@ -167,7 +173,12 @@ func (r *runner) run(ctx context.Context, m *mutant) *result {
 		return res
 	}
 	for _, test := range r.tests(m) {
-		limited, cancel := context.WithTimeout(ctx, r.timeout(test))
+		timeout, err := r.timeout(ctx, test)
+		if err != nil {
+			res.err = err
+			return res
+		}
+		limited, cancel := context.WithTimeout(ctx, timeout)
 		out, err := r.test(limited, dir, overlay, test)
 		late := limited.Err() != nil
 		cancel()
