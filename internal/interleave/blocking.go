@@ -356,7 +356,7 @@ type Pool struct {
 	New func() any
 
 	v     sync.Pool
-	stock [maxThreads + 1][]any
+	stock [][]any // that of no thread first
 }
 
 //go:norace
@@ -366,14 +366,16 @@ func (p *Pool) run() (x *Run, stock *[]any) {
 	}
 	if p.epoch != x.epoch {
 		p.adopt(x)
-		for i := range p.stock {
-			p.stock[i] = nil
-		}
+		clear(p.stock)
 	}
-	if x.quiet {
-		return x, &p.stock[maxThreads]
+	i := 0
+	if !x.quiet {
+		i = 1 + x.running.id
 	}
-	return x, &p.stock[x.running.id]
+	for len(p.stock) <= i {
+		p.stock = append(p.stock, nil)
+	}
+	return x, &p.stock[i]
 }
 
 // Get returns a value that was put in, or a new one.

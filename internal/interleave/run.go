@@ -20,7 +20,8 @@ var current *Run
 // The body must be deterministic: what it does may depend on nothing but what the modelled operations return.
 type Run struct {
 	sched scheduler
-	epoch uint64 // this execution's number; objects of earlier ones are recognised by theirs
+	sim   *simulation // the same, if it is one
+	epoch uint64      // this execution's number; objects of earlier ones are recognised by theirs
 
 	quiet    bool // setup, final checks, invariants: operations are executed without a scheduling point
 	aborting bool // every thread is being unwound
@@ -253,6 +254,9 @@ func (x *Run) decide() int {
 	if x.failure != nil {
 		return -1
 	}
+	if x.sim != nil {
+		return x.sim.next(x)
+	}
 	var enabled threadSet
 	live, timed := false, false
 	for i, t := range x.threads {
@@ -347,8 +351,8 @@ func (x *Run) spawn(name string, f func(), group int) *Thread {
 			x.say(&x.forks, "go "+name)
 		}
 	}
-	if len(x.threads) == maxThreads {
-		panic(fmt.Sprintf("interleave: more than %d threads", maxThreads))
+	if n := x.room(); len(x.threads) == n {
+		panic(fmt.Sprintf("interleave: more than %d threads", n))
 	}
 	var t *thread
 	if id := len(x.threads); id < len(x.pool) {
@@ -363,6 +367,16 @@ func (x *Run) spawn(name string, f func(), group int) *Thread {
 	t.edge.Store(1)
 	x.threads = append(x.threads, t)
 	return &Thread{x, t}
+}
+
+// room returns how many threads there may be.
+//
+//go:norace
+func (x *Run) room() int {
+	if x.sim != nil {
+		return maxCores
+	}
+	return maxThreads
 }
 
 //go:norace
@@ -558,6 +572,10 @@ func Yield() {
 	x := current
 	if x == nil || x.quiet {
 		realYield()
+		return
+	}
+	if x.sim != nil {
+		x.pause(x.sim.m.Yield)
 		return
 	}
 	if x.stepTo(op{kind: opYield}) {

@@ -25,8 +25,8 @@ func NewSignal(capacity int) Signal { return interleave.NewSignal(capacity) }
 // Yield lets others run.
 func Yield() { interleave.Yield() }
 
-// Now stands still: whatever depends on the clock happens as early as it can.
-func Now() int64 { return 0 }
+// Now stands still: whatever depends on the clock happens as early as it can. In a simulation it is virtual time.
+func Now() int64 { return interleave.Now() }
 
 // Hint sends all threads to the same place, where they collide.
 func Hint() uintptr { return 0 }
@@ -34,5 +34,5 @@ func Hint() uintptr { return 0 }
 // Address sends all objects to the same place.
 func Address[T any](*T) uintptr { return 0 }
 
-// Spin does not: what it waits for would not come.
-func Spin(int) bool { return false }
+// Spin does not: what it waits for would not come. In a simulation it does.
+func Spin(i int) bool { return interleave.Spin(i) }
