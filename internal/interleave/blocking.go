@@ -394,7 +394,9 @@ func (p *Pool) Get() any {
 		*stock = (*stock)[:n-1]
 		return v
 	}
-	return p.New()
+	v := p.New()
+	x.Layout(v)
+	return v
 }
 
 // Put keeps v for reuse.

@@ -1,0 +1,69 @@
+//go:build !interleave
+
+package main
+
+import (
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/farad-go/farad/internal/interleave"
+)
+
+// real are the cores that there are. They work by counting.
+type real struct {
+	start time.Time
+	perNs float64
+}
+
+func newReal() *real {
+	const turns = 10_000_000
+	start := time.Now()
+	count(turns)
+	return &real{time.Now(), turns / float64(time.Since(start))}
+}
+
+func (r *real) Now() int64    { return int64(time.Since(r.start)) }
+func (r *real) Work(ns int64) { count(int64(float64(ns) * r.perNs)) }
+
+//go:noinline
+func count(turns int64) {
+	for i := int64(0); i < turns; i++ {
+	}
+}
+
+// measure runs the workload with so many goroutines, each on a core of its own if nothing else runs. The machine is what it is.
+func measure(_ interleave.Machine, w workload, k kind, n int) (point, error) {
+	if n > runtime.NumCPU() {
+		return point{}, errors.New("there are not so many cores; simulate them: -tags interleave,simulate")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
+	c := newReal()
+	l := k.new(c)
+	counts := make([]int, n)
+	shared := 0
+	var done sync.WaitGroup
+	for i := range n {
+		done.Go(func() {
+			mine := 0
+			for c.Now() < w.lasts {
+				for range 10 { // a look at the clock takes as long as the rest
+					l.Lock()
+					shared++
+					c.Work(w.hold)
+					l.Unlock()
+					mine++
+					c.Work(rand.Int64N(2*w.outside + 1))
+				}
+			}
+			counts[i] = mine
+		})
+	}
+	done.Wait()
+	if shared != sum(counts) {
+		return point{}, errors.New(k.name + ": two inside")
+	}
+	return k.point(counts, c.Now()), nil
+}
