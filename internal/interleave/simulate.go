@@ -1,6 +1,9 @@
 package interleave
 
-import "math/rand/v2"
+import (
+	"math"
+	"math/rand/v2"
+)
 
 // A Simulated is what a simulation has come to.
 type Simulated struct {
@@ -15,12 +18,13 @@ type Simulated struct {
 // Simulate runs body once, in virtual time: each thread on a core of its own, whose clock goes on by what the operations cost on machine m. It is always
 // the thread with the least time that goes on. The same body and machine give the same result.
 //
-// It is the code that is simulated, not the scheduler of goroutines: there are as many cores as threads, [maxCores] at most. Timeouts never pass.
+// There are as many cores as threads, 256 at most. Of the scheduler of goroutines one thing is simulated: who falls asleep leaves its
+// core to whomever it has woken last, if that has not found one before. Timeouts never pass.
 func Simulate(m Machine, body func(x *Run)) Simulated {
 	if current != nil {
 		panic(errNested)
 	}
-	x := newRun(Options{MaxSteps: 1 << 40})
+	x := newRun(Options{MaxSteps: math.MaxInt})
 	defer x.close()
 	s := &simulation{m: m, rng: rand.New(rand.NewPCG(m.Seed, 2)), lines: make([]*line, 1, 64), laid: map[*object]*line{}}
 	x.sim = s
@@ -47,10 +51,13 @@ type simulation struct {
 
 // A core is a thread in virtual time.
 type core struct {
+	home   int   // the core that it runs on
+	woken  int   // whom it has woken last, from 1; 0: nobody
 	at     int64 // when its operation begins; while it runs, its time
 	came   int64 // when it was first ready to begin: ties go to who came first
 	state  coreState
 	served bool   // it is its turn at the line
+	waking bool   // it has slept, and does not run yet
 	spin   uint32 // counts waits in Yield
 	period int64  // how long each look takes in this one
 }
@@ -75,7 +82,9 @@ func (s *simulation) next(x *Run) int {
 		if t < 0 {
 			break
 		}
-		if c := &s.cores[t]; s.begins(x, x.threads[t], c) {
+		c := &s.cores[t]
+		c.waking = false
+		if s.begins(x, x.threads[t], c) {
 			s.run(x, x.threads[t], c)
 			return t
 		}
@@ -111,7 +120,7 @@ func (s *simulation) account(x *Run) {
 		}
 	}
 	for len(s.cores) < len(x.threads) {
-		s.cores = append(s.cores, core{at: now, came: now})
+		s.cores = append(s.cores, core{home: len(s.cores), at: now, came: now})
 	}
 }
 
@@ -160,10 +169,13 @@ func (s *simulation) begins(x *Run, t *thread, c *core) bool {
 			c.served = false
 			s.leave(s.line(o.o))
 		}
+		if o.kind != opLock && o.kind != opJoin {
+			s.handOver(c)
+		}
 		return false
 	}
 	if write, ok := o.accesses(); ok && !c.served {
-		if l := s.line(o.o); !l.has(t.id, write) && (l.free > c.at || len(l.queue) > 0) {
+		if l := s.line(o.o); !l.has(c.home, write) && (l.free > c.at || len(l.queue) > 0) {
 			c.state = coreQueued
 			l.queue = append(l.queue, t.id)
 			if len(l.queue) == 1 {
@@ -173,6 +185,18 @@ func (s *simulation) begins(x *Run, t *thread, c *core) bool {
 		}
 	}
 	return true
+}
+
+// handOver has the one that c has woken last go on in c's place, which falls asleep now, if it is still to wait longer than that.
+func (s *simulation) handOver(c *core) {
+	if c.woken == 0 {
+		return
+	}
+	w := &s.cores[c.woken-1]
+	c.woken = 0
+	if soon := max(c.at, w.came) + s.m.Sleep; w.waking && w.at > soon {
+		w.at, w.home, c.home = soon, c.home, w.home
+	}
 }
 
 // serve has the first in l's queue go on when l is free.
@@ -215,7 +239,7 @@ func (s *simulation) run(x *Run, t *thread, c *core) {
 	o := t.op.o
 	x.exec.ready, s.before = o.ready, o.version
 	l := s.line(o)
-	cost, from := l.access(&s.m, t.id, write, c.at)
+	cost, from := l.access(&s.m, c.home, write, c.at)
 	switch from {
 	case 1:
 		s.result.Near++
@@ -268,6 +292,7 @@ func (s *simulation) rouse(x *Run, o *object, by *core) {
 	}
 	s.result.Sleeps++
 	by.at += s.m.Notify
+	by.woken, c.waking = first+1, true
 	c.at = max(c.came+s.m.Sleep, s.done+s.m.Notify) + s.m.Wake
 }
 

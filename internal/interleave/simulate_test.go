@@ -171,6 +171,29 @@ func TestSimulatedSleep(t *testing.T) {
 	}
 }
 
+// Who falls asleep leaves its core, and what is in its cache, to whom it has woken.
+func TestSimulatedHandOver(t *testing.T) {
+	s, other := NewSignal(1), NewSignal(1)
+	var a Int64
+	ends, r := simulate(t, round(),
+		func(*Run) {
+			s.Receive() // sleeps at 0
+			a.Load()
+			other.Send()
+		},
+		func(x *Run) {
+			x.Work(50_000)
+			a.Store(1)      // 51_100
+			s.Send()        // 52_200, and 3000 for the wake
+			other.Receive() // at 55_200
+		})
+	woken := int64(55_200 + 20_000 + 10 + 1 + 1100)
+	require.Equal(t, woken, ends[0])
+	require.Equal(t, woken+3000+100_000+1100, ends[1], "the other core is asleep")
+	require.EqualValues(t, 4, r.Near)
+	require.EqualValues(t, 2, r.Sleeps)
+}
+
 func TestSimulatedMutex(t *testing.T) {
 	for name, c := range map[string]struct{ held, gets int64 }{
 		"short": {5000, 1100 + 5000 + 10 + 1100},
