@@ -194,7 +194,7 @@ func (s *simulation) handOver(c *core) {
 	}
 	w := &s.cores[c.woken-1]
 	c.woken = 0
-	if soon := max(c.at, w.came) + s.m.Sleep; w.waking && w.at > soon {
+	if soon := c.at + s.m.Sleep; w.waking && w.at > soon {
 		w.at, w.home, c.home = soon, c.home, w.home
 	}
 }

@@ -68,10 +68,12 @@ func TestSimulatedCosts(t *testing.T) {
 			[]int64{400, 9400, 22_000, 30_400}},
 		"take from the farthest, and invalidate": {[]func(x *Run){at(0, load), at(9000, load), at(20_000, load), at(30_000, add)},
 			[]int64{400, 9400, 22_000, 30_000 + 6000 + 2*7}},
-		"failed compare and swap": {[]func(x *Run){at(0, add), at(9000, func() { a.CompareAndSwap(5, 6) })}, []int64{1100, 10_100}},
-		"queue of takes":          {[]func(x *Run){at(0, add), at(1, add)}, []int64{1100, 2200}},
-		"queue of loads":          {[]func(x *Run){at(0, load), at(10, load)}, []int64{400, 100 + 400}},
-		"hits do not queue":       {[]func(x *Run){func(x *Run) { load(); x.Work(100); load() }, at(490, load)}, []int64{501, 890}},
+		"failed compare and swap":       {[]func(x *Run){at(0, add), at(9000, func() { a.CompareAndSwap(5, 6) })}, []int64{1100, 10_100}},
+		"take of a line that both have": {[]func(x *Run){func(x *Run) { load(); x.Work(9000); add() }, at(2000, load)}, []int64{400 + 9000 + 1100, 2400}},
+		"clean when it has been loaded": {[]func(x *Run){at(0, add), at(9000, load), at(20_000, load)}, []int64{1100, 10_000, 22_000}},
+		"queue of takes":                {[]func(x *Run){at(0, add), at(1, add)}, []int64{1100, 2200}},
+		"queue of loads":                {[]func(x *Run){at(0, load), at(10, load)}, []int64{400, 100 + 400}},
+		"hits do not queue":             {[]func(x *Run){func(x *Run) { load(); x.Work(100); load() }, at(490, load)}, []int64{501, 890}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ends, _ := simulate(t, round(), c.cores...)
@@ -194,6 +196,38 @@ func TestSimulatedHandOver(t *testing.T) {
 	require.EqualValues(t, 2, r.Sleeps)
 }
 
+// Only to whom it has woken last, and only if that is sooner.
+func TestSimulatedHandOverIsInTime(t *testing.T) {
+	for name, c := range map[string]struct{ sleeps, begins int64 }{
+		"at once":        {0, 55_200 + 20_000},
+		"just before it": {99_000, 55_200 + 100_000},
+		"long after it":  {150_000, 55_200 + 100_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, other := NewSignal(1), NewSignal(1)
+			var a Int64
+			ends, _ := simulate(t, round(),
+				func(x *Run) {
+					s.Receive()
+					x.Work(200_000)
+					other.Send()
+				},
+				func(x *Run) {
+					x.Work(50_000)
+					a.Store(1)
+					s.Send()
+					x.Work(c.sleeps)
+					other.Receive()
+				})
+			receives := int64(1100) // from the other core
+			if name == "at once" {
+				receives = 10
+			}
+			require.Equal(t, c.begins+receives+200_000+1100, ends[0])
+		})
+	}
+}
+
 func TestSimulatedMutex(t *testing.T) {
 	for name, c := range map[string]struct{ held, gets int64 }{
 		"short": {5000, 1100 + 5000 + 10 + 1100},
@@ -208,6 +242,44 @@ func TestSimulatedMutex(t *testing.T) {
 			require.Equal(t, c.held > 30_000, r.Sleeps == 1)
 		})
 	}
+}
+
+func TestSimulatedMutexIsFIFO(t *testing.T) {
+	var m Mutex
+	var order []int
+	after := func(i int, at int64) func(x *Run) {
+		return func(x *Run) {
+			x.Work(at)
+			m.Lock()
+			order = append(order, i)
+			x.Work(8000)
+			m.Unlock()
+		}
+	}
+	simulate(t, round(), after(0, 0), after(1, 5000), after(2, 4000), after(3, 3000))
+	require.Equal(t, []int{0, 3, 2, 1}, order)
+}
+
+// What has been looked at before an earlier Yield wakes nobody.
+func TestSimulatedYieldForgets(t *testing.T) {
+	var a, b Int64
+	_, r := simulate(t, round(),
+		func(x *Run) {
+			x.Work(5000)
+			a.Store(1)
+			x.Work(5000)
+			b.Store(1)
+			x.Work(5000)
+			a.Store(2)
+		},
+		func(*Run) {
+			b.Load()
+			for a.Load() < 2 {
+				Yield()
+			}
+		})
+	// Two starts, three stores, the load of b, three of a, two yields.
+	require.Equal(t, 11, r.Steps)
 }
 
 // It is the code that decides, 256 times over, and every time in the same way.
