@@ -39,9 +39,14 @@
 // sees only the order that the code under test has made, in every execution; then a race is a failure, too, but
 // invariants are not checked and nothing is shortened.
 //
+// # Simulation
+//
+// [Simulate] runs a scenario once, on as many simulated cores as it has threads, 256 at most: each operation costs by the state of its cache
+// line, and it is always the thread with the least virtual time that goes on. docs/design/simulator.md has the model.
+//
 // # Limits
 //
-//   - Eight threads. A search tells sets of them apart by the bits of a byte.
+//   - Eight threads in a search, which tells sets of them apart by the bits of a byte.
 //   - Atomics are sequentially consistent, as those of Go are. What is reordered by the compiler or the machine in plain
 //     memory is left to the race detector.
 //   - The body must be deterministic: in the same schedule it must do the same. No time, no random numbers, no iteration
@@ -66,6 +71,9 @@
 //	causality.go    (internal)                              what happens before what; traces
 //	search.go       (internal)                              Reduced, Bounded, Plain
 //	random.go       (internal)                              Random, PCT; replay
+//	simulate.go     Simulate, Simulated, Now, Spin          virtual time: who is next, what sleeps and looks cost
+//	line.go         Machine                                 what accesses to cache lines cost
+//	layout.go       Run.Layout                              which words share a line
 //	schedule.go     (internal)                              schedules as text
 //	trace.go        (internal)                              shortening; telling what happened
 package interleave

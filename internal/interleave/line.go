@@ -22,6 +22,7 @@ type Machine struct {
 	Notify    int64 // what a wake costs whoever wakes
 	Wake      int64 // how long after that the sleeper runs
 	MutexSpin int64 // how long a Mutex is waited for awake
+	Pinned    bool  // threads stay on their cores, whoever sleeps
 
 	Seed uint64 // for [Run.Jitter]
 }

@@ -19,7 +19,7 @@ type Simulated struct {
 // the thread with the least time that goes on. The same body and machine give the same result.
 //
 // There are as many cores as threads, 256 at most. Of the scheduler of goroutines one thing is simulated: who falls asleep leaves its
-// core to whomever it has woken last, if that has not found one before. Timeouts never pass.
+// core to whomever it has woken last, if that has not found one before ([Machine].Pinned: not even that). Timeouts never pass.
 func Simulate(m Machine, body func(x *Run)) Simulated {
 	if current != nil {
 		panic(errNested)
@@ -189,7 +189,7 @@ func (s *simulation) begins(x *Run, t *thread, c *core) bool {
 
 // handOver has the one that c has woken last go on in c's place, which falls asleep now, if it is still to wait longer than that.
 func (s *simulation) handOver(c *core) {
-	if c.woken == 0 {
+	if c.woken == 0 || s.m.Pinned {
 		return
 	}
 	w := &s.cores[c.woken-1]

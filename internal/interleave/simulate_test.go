@@ -202,11 +202,14 @@ func TestSimulatedHandOverIsInTime(t *testing.T) {
 		"at once":        {0, 55_200 + 20_000},
 		"just before it": {99_000, 55_200 + 100_000},
 		"long after it":  {150_000, 55_200 + 100_000},
+		"pinned":         {0, 55_200 + 100_000},
 	} {
 		t.Run(name, func(t *testing.T) {
+			m := round()
+			m.Pinned = name == "pinned"
 			s, other := NewSignal(1), NewSignal(1)
 			var a Int64
-			ends, _ := simulate(t, round(),
+			ends, _ := simulate(t, m,
 				func(x *Run) {
 					s.Receive()
 					x.Work(200_000)
