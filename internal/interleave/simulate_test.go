@@ -21,7 +21,7 @@ func round() Machine {
 // simulate runs one function on each core, and returns when each was done.
 func simulate(t *testing.T, m Machine, cores ...func(x *Run)) ([]int64, Simulated) {
 	t.Helper()
-	SkipUnderRace(t)
+	skipUnderRace(t)
 	ended := make([]int64, len(cores))
 	r := Simulate(m, func(x *Run) {
 		for i, f := range cores {
@@ -36,8 +36,8 @@ func simulate(t *testing.T, m Machine, cores ...func(x *Run)) ([]int64, Simulate
 	return ended, r
 }
 
-// SkipUnderRace skips what the race detector's coroutines are too slow for.
-func SkipUnderRace(t *testing.T) {
+// skipUnderRace skips what the race detector's coroutines are too slow for.
+func skipUnderRace(t *testing.T) {
 	t.Helper()
 	if RaceEnabled {
 		t.Skip("a simulation is one goroutine at a time")
@@ -316,7 +316,7 @@ func TestSimulationsRepeat(t *testing.T) {
 }
 
 func TestSimulatedDeadlockIsFound(t *testing.T) {
-	SkipUnderRace(t)
+	skipUnderRace(t)
 	s := NewSignal(1)
 	r := Simulate(round(), func(x *Run) {
 		x.Go("sleeper", s.Receive)
