@@ -123,8 +123,8 @@ func sizeOf(t reflect.Type) extent {
 		return extent{e.size * int64(t.Len()), e.align}
 	case t.Kind() == reflect.Struct:
 		sum := extent{0, 1}
-		for i := range t.NumField() {
-			e := sizeOf(t.Field(i).Type)
+		for f := range t.Fields() {
+			e := sizeOf(f.Type)
 			sum.size, sum.align = e.after(sum.size)+e.size, max(sum.align, e.align)
 		}
 		sum.size = sum.after(sum.size)

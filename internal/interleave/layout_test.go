@@ -16,7 +16,7 @@ func TestLayout(t *testing.T) {
 		c Pointer[int]
 	}
 	type outer struct {
-		flag bool
+		_    bool
 		a    Uint32
 		b    Int64
 		in   inner    // from byte 16: c is at 72

@@ -84,7 +84,7 @@ func (s *simulation) next(x *Run) int {
 		}
 		c := &s.cores[t]
 		c.waking = false
-		if s.begins(x, x.threads[t], c) {
+		if s.begins(x.threads[t], c) {
 			s.run(x, x.threads[t], c)
 			return t
 		}
@@ -161,7 +161,7 @@ func (s *simulation) earliest() int {
 }
 
 // begins reports whether t can do its operation now. If not it has to wait.
-func (s *simulation) begins(x *Run, t *thread, c *core) bool {
+func (s *simulation) begins(t *thread, c *core) bool {
 	o := &t.op
 	if o.kind != opYield && !t.enabled() { // perhaps another was quicker
 		c.state = coreBlocked

@@ -64,10 +64,14 @@ func TestSimulatedCosts(t *testing.T) {
 		"dirty, far":      {[]func(x *Run){at(0, add), nothing, at(9000, load)}, []int64{1100, 0, 14_000}},
 		"take, near":      {[]func(x *Run){at(0, add), at(9000, add)}, []int64{1100, 10_100}},
 		"take, far":       {[]func(x *Run){at(0, add), nothing, at(9000, add)}, []int64{1100, 0, 15_000}},
-		"clean from the nearest": {[]func(x *Run){at(0, load), at(9000, load), at(20_000, load), at(30_000, load)},
-			[]int64{400, 9400, 22_000, 30_400}},
-		"take from the farthest, and invalidate": {[]func(x *Run){at(0, load), at(9000, load), at(20_000, load), at(30_000, add)},
-			[]int64{400, 9400, 22_000, 30_000 + 6000 + 2*7}},
+		"clean from the nearest": {
+			[]func(x *Run){at(0, load), at(9000, load), at(20_000, load), at(30_000, load)},
+			[]int64{400, 9400, 22_000, 30_400},
+		},
+		"take from the farthest, and invalidate": {
+			[]func(x *Run){at(0, load), at(9000, load), at(20_000, load), at(30_000, add)},
+			[]int64{400, 9400, 22_000, 30_000 + 6000 + 2*7},
+		},
 		"failed compare and swap":       {[]func(x *Run){at(0, add), at(9000, func() { a.CompareAndSwap(5, 6) })}, []int64{1100, 10_100}},
 		"take of a line that both have": {[]func(x *Run){func(x *Run) { load(); x.Work(9000); add() }, at(2000, load)}, []int64{400 + 9000 + 1100, 2400}},
 		"clean when it has been loaded": {[]func(x *Run){at(0, add), at(9000, load), at(20_000, load)}, []int64{1100, 10_000, 22_000}},

@@ -12,13 +12,13 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// real are the cores that there are. They work by counting.
-type real struct {
+// present are the cores that there are. They work by counting.
+type present struct {
 	start time.Time
 	perNs float64
 }
 
-func newReal() *real {
+func newPresent() *present {
 	const turns = 100_000
 	fastest := time.Hour
 	for range 20 { // nothing else runs in some of them
@@ -26,15 +26,15 @@ func newReal() *real {
 		count(turns)
 		fastest = min(fastest, time.Since(start))
 	}
-	return &real{time.Now(), turns / float64(fastest)}
+	return &present{time.Now(), turns / float64(fastest)}
 }
 
-func (r *real) Now() int64    { return int64(time.Since(r.start)) }
-func (r *real) Work(ns int64) { count(int64(float64(ns) * r.perNs)) }
+func (p *present) Now() int64    { return int64(time.Since(p.start)) }
+func (p *present) Work(ns int64) { count(int64(float64(ns) * p.perNs)) }
 
 //go:noinline
 func count(turns int64) {
-	for i := int64(0); i < turns; i++ {
+	for range turns { //nolint:revive // it is to take time
 	}
 }
 
@@ -44,7 +44,7 @@ func measure(_ interleave.Machine, w workload, k kind, n int) (point, error) {
 		return point{}, errors.New("there are not so many cores; simulate them: -tags interleave,simulate")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
-	c := newReal()
+	c := newPresent()
 	l := k.new(c)
 	counts := make([]int, n)
 	shared := 0

@@ -35,7 +35,9 @@ func BenchmarkTurns(b *testing.B) {
 		done.Go(func() {
 			runtime.LockOSThread()
 			for n := i; n < int64(b.N); n += 2 {
-				for word.Load() != n {
+				seen := word.Load()
+				for seen != n {
+					seen = word.Load()
 				}
 				word.Store(n + 1)
 			}
