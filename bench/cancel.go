@@ -52,13 +52,14 @@ func planCancel(match func(string) bool) []*cancelResult {
 }
 
 // runCancelRound measures each of rs once.
-func runCancelRound(rs []*cancelResult, limit time.Duration) error {
+func runCancelRound(rs []*cancelResult, limit time.Duration, measured func(string)) error {
 	for _, r := range rs {
 		ns, err := r.measure(r.Waiters, limit)
 		if err != nil {
 			return fmt.Errorf("%s: %w", r, err)
 		}
 		r.NsPerCancel = append(r.NsPerCancel, ns)
+		measured(r.String())
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -202,7 +203,7 @@ func TestPlots(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(raw), 0o600))
 		c, err := parse([]string{"-plot", dir, file}, io.Discard)
 		require.NoError(t, err)
-		return dir, drawPlots(c.plot, c.results)
+		return dir, retell(c, io.Discard)
 	}
 	dir, err := draw(r)
 	require.NoError(t, err)
@@ -226,10 +227,11 @@ func TestPlots(t *testing.T) {
 
 	_, err = draw(&report{})
 	require.ErrorContains(t, err, "neither")
-	require.Error(t, drawPlots(dir, filepath.Join(dir, "nothing.json")))
+	fails := func(file string) error { return retell(config{plot: dir, from: []string{file}}, io.Discard) }
+	require.ErrorIs(t, fails(filepath.Join(dir, "nothing.json")), fs.ErrNotExist)
 	bad := filepath.Join(dir, "bad.json")
 	require.NoError(t, os.WriteFile(bad, []byte("{"), 0o600))
-	require.ErrorAs(t, drawPlots(dir, bad), new(*json.SyntaxError))
+	require.ErrorAs(t, fails(bad), new(*json.SyntaxError))
 	for _, args := range [][]string{{"-plot", "x"}, {"-plot", "x", "y", "z"}} {
 		_, err := parse(args, io.Discard)
 		require.ErrorContains(t, err, "one file")

@@ -66,7 +66,7 @@ func planLocks(match func(string) bool) []*lockResult {
 }
 
 // runLockRound measures each line once.
-func runLockRound(round int, rs []*lockResult, t timing) error {
+func runLockRound(round int, rs []*lockResult, t timing, measured func(string)) error {
 	rng := rand.New(rand.NewPCG(4, uint64(round)))
 	for _, r := range rs {
 		for _, im := range shuffled(rng, r.impls) {
@@ -75,6 +75,7 @@ func runLockRound(round int, rs []*lockResult, t timing) error {
 				return fmt.Errorf("%s/%s: %w", r, im.name, err)
 			}
 			r.Samples[im.name] = append(r.Samples[im.name], s)
+			measured(r.String() + "/" + im.name)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,6 +20,7 @@ type machine struct {
 	Load       string    `json:"load,omitempty"` // before the run: what else the machine had to do
 	Go         string    `json:"go"`
 	Build      string    `json:"build,omitempty"`
+	Peers      string    `json:"peers,omitempty"` // the modules that farad is measured beside
 	Commit     string    `json:"commit"`
 	Date       time.Time `json:"date"`
 	Command    string    `json:"command"`
@@ -35,6 +37,7 @@ func thisMachine(args []string) machine {
 		System:     runtime.GOOS + "/" + runtime.GOARCH,
 		Go:         runtime.Version(),
 		Build:      strings.Join(build, " "),
+		Peers:      strings.Join(peerVersions(), ", "),
 		Commit:     commit(),
 		Date:       time.Now().UTC().Truncate(time.Second),
 		// Under go run, the program's own name is a temporary file.
@@ -79,6 +82,24 @@ func buildSettings() []string {
 		}
 	}
 	return flags
+}
+
+// peerModules are those that farad is measured beside.
+var peerModules = []string{"golang.org/x/sync", "github.com/neilotoole/fifomu", "github.com/puzpuzpuz/xsync/v4", "github.com/panjf2000/ants/v2"}
+
+// peerVersions returns which of them were built in.
+func peerVersions() []string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return nil
+	}
+	var versions []string
+	for _, m := range info.Deps {
+		if slices.Contains(peerModules, m.Path) {
+			versions = append(versions, m.Path+" "+m.Version)
+		}
+	}
+	return versions
 }
 
 // commit returns the commit of the working directory, and whether it is what was built.

@@ -4,7 +4,9 @@
 // The files: workloads.go says what is done, impls.go and farad.go by whom, gang.go and measure.go how one figure comes
 // about, rounds.go how many of them are interleaved, cancel.go and memory.go what is measured besides, targets.go what
 // farad is held to, report.go how all that is told. Mutexes and read-write locks have files of their own, locks*.go, and so
-// has the executor, tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go; plot.go draws it.
+// has the executor, tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go. What a run leaves is written by output.go: the page
+// (html.go), the plots (plot.go, plot_ratios.go), the rounds for benchstat (benchstat.go), the table of the README (readme.go); load.go reads a run again,
+// compare.go holds one beside another, and lines.go is what these have of it.
 package main
 
 import (
@@ -16,6 +18,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/pprof"
+	"strings"
 	"time"
 )
 
@@ -26,11 +29,20 @@ type config struct {
 	only       *regexp.Regexp
 	procs      int
 	smoke      bool
+	quick      bool
+	out        string
 	markdown   string
 	json       string
+	readme     string
+	compare    string
 	cpuprofile string
-	plot       string // where to draw, and from what
-	results    string
+	plot       string
+	from       []string // instead of measuring: the JSON files of runs
+}
+
+// picks reports whether something of this name is to be measured.
+func (c *config) picks(name string) bool {
+	return c.only.MatchString(name) && (!c.quick || quickLines.MatchString(name))
 }
 
 func main() {
@@ -40,8 +52,8 @@ func main() {
 	}
 	switch {
 	case err != nil:
-	case c.plot != "":
-		err = drawPlots(c.plot, c.results)
+	case len(c.from) > 0:
+		err = retell(c, os.Stdout)
 	default:
 		err = run(c, os.Stdout, os.Stderr)
 	}
@@ -66,22 +78,42 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	fs.IntVar(&c.procs, "procs", 0, "GOMAXPROCS (0: as it is)")
 	only := fs.String("run", "", "measure only what matches the `regexp`: contended-8x1/own/, farad$, ^memory/, ^locks/, ^tasks/, ^variants/")
 	fs.BoolVar(&c.smoke, "smoke", false, "one round of a few milliseconds, to see that everything works")
+	fs.BoolVar(&c.quick, "quick", false, "a minute: of each family what stands for it, in 5 rounds of 40ms")
+	fs.StringVar(&c.out, "out", "", "write everything into `folder`: "+strings.Join(outFiles, ", ")+", and plots")
+	fs.StringVar(&c.compare, "compare", "", "say what has moved since the run in a JSON `file`")
+	fs.StringVar(&c.readme, "readme", "", "write the ratios into `file`, between its markers")
 	fs.StringVar(&c.markdown, "md", "", "write the tables as Markdown to `file`")
 	fs.StringVar(&c.json, "json", "", "write the raw rounds as JSON to `file`")
 	fs.StringVar(&c.cpuprofile, "cpuprofile", "", "write a CPU profile to `file`")
-	fs.StringVar(&c.plot, "plot", "", "measure nothing, but draw into `folder` what the JSON file has that is the argument: "+figureFile+", "+planeFile)
+	fs.StringVar(&c.plot, "plot", "", "draw "+figureFile+" and "+planeFile+" into `folder`, from a file")
+	fs.Usage = func() {
+		fmt.Fprintln(stderr, "usage: go run . [flags] [file.json]\n\nMeasures, and tells; with the JSON file of a run it tells of that run, and measures nothing.")
+		fs.PrintDefaults()
+	}
 	if err := fs.Parse(args); err != nil {
 		return c, err
 	}
-	if c.plot != "" {
-		if fs.NArg() != 1 {
-			return c, errors.New("-plot takes one file")
-		}
-		c.results = fs.Arg(0)
-		return c, nil
+	c.from = fs.Args()
+	given := make(map[string]bool)
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	switch {
+	case c.plot != "" && len(c.from) != 1:
+		return c, errors.New("-plot takes one file")
+	case len(c.from) > 1 && c.readme == "":
+		return c, fmt.Errorf("unexpected argument %q", c.from[1])
+	case c.smoke && (c.quick || c.compare != "" || c.readme != ""):
+		return c, errors.New("the figures of -smoke are void: neither -quick nor -compare nor -readme")
 	}
-	if fs.NArg() > 0 {
-		return c, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	if c.quick {
+		if !given["rounds"] {
+			c.rounds = quickRounds
+		}
+		if !given["window"] {
+			c.window = quickWindow
+		}
+		if !given["warmup"] {
+			c.warmup = quickWarmup
+		}
 	}
 	if c.smoke {
 		c.rounds, c.window, c.warmup, c.patience = 1, 3*time.Millisecond, time.Millisecond, 5*time.Millisecond
@@ -98,6 +130,18 @@ func parse(args []string, stderr io.Writer) (config, error) {
 
 // run measures, and tells: tables to stdout, progress to stderr.
 func run(c config, stdout, stderr io.Writer) (err error) {
+	// First: a run of half an hour is not to end with a file that is not there, or a folder that cannot be.
+	var was *report
+	if c.compare != "" {
+		if was, err = load(c.compare); err != nil {
+			return err
+		}
+	}
+	if c.out != "" {
+		if err := os.MkdirAll(c.out, 0o755); err != nil {
+			return err
+		}
+	}
 	if c.procs > 0 {
 		runtime.GOMAXPROCS(c.procs)
 	}
@@ -107,11 +151,11 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		Rounds:   c.rounds,
 		Window:   c.window.String(),
 		Warmup:   c.warmup.String(),
-		Cells:    plan(implementations, c.only.MatchString),
-		Cancel:   planCancel(c.only.MatchString),
-		Locks:    planLocks(c.only.MatchString),
-		Tasks:    planTasks(c.only.MatchString),
-		Variants: planVariants(c.only.MatchString),
+		Cells:    plan(implementations, c.picks),
+		Cancel:   planCancel(c.picks),
+		Locks:    planLocks(c.picks),
+		Tasks:    planTasks(c.picks),
+		Variants: planVariants(c.picks),
 	}
 	if c.cpuprofile != "" {
 		f, err := os.Create(c.cpuprofile)
@@ -124,44 +168,53 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		}
 		defer pprof.StopCPUProfile()
 	}
+	progress := newMeter(stderr, c.rounds*r.measurements()+2) // and memory
+	defer progress.finish()                                   // of a run that fails
 	for round := range c.rounds {
-		start := time.Now()
-		if err := runRound(round, r.Cells, c.timing); err != nil {
+		if err := runRound(round, r.Cells, c.timing, progress.measured); err != nil {
 			return err
 		}
-		if err := runLockRound(round, r.Locks, c.timing); err != nil {
+		if err := runLockRound(round, r.Locks, c.timing, progress.measured); err != nil {
 			return err
 		}
-		if err := runTaskRound(round, r.Tasks, c.timing); err != nil {
+		if err := runTaskRound(round, r.Tasks, c.timing, progress.measured); err != nil {
 			return err
 		}
 		// Last: of its hundred thousand goroutines the runtime keeps what every collection from then on looks at.
-		if err := runCancelRound(r.Cancel, c.limit); err != nil {
+		if err := runCancelRound(r.Cancel, c.limit, progress.measured); err != nil {
 			return err
 		}
-		fmt.Fprintf(stderr, "round %d of %d: %v\n", round+1, c.rounds, time.Since(start).Round(time.Millisecond))
+		progress.round(round, c.rounds)
 	}
-	if r.Memory, err = runMemory(c.only.MatchString, c.limit); err != nil {
+	if r.Memory, err = runMemory(c.picks, c.limit); err != nil {
 		return err
 	}
-	if r.TaskMemory, err = runTaskMemory(c.only.MatchString, c.limit, c.smoke); err != nil {
+	progress.measured("memory")
+	if r.TaskMemory, err = runTaskMemory(c.picks, c.limit, c.smoke); err != nil {
 		return err
 	}
+	progress.measured("tasks/memory")
 	if len(r.Cells)+len(r.Cancel)+len(r.Memory)+len(r.Locks)+len(r.Tasks)+len(r.TaskMemory)+len(r.Variants) == 0 {
 		return fmt.Errorf("nothing matches -run %s", c.only)
 	}
-	raw, err := r.json()
-	if err != nil {
+	progress.finish()
+	if _, err := io.WriteString(stdout, r.text()); err != nil {
 		return err
 	}
-	_, err = io.WriteString(stdout, r.text())
-	return errors.Join(err, write(c.markdown, r.markdown()), write(c.json, raw))
+	return publish(c, r, was, stdout)
 }
 
-// write makes the file, unless its name is empty.
-func write(name, content string) error {
-	if name == "" {
-		return nil
+// measurements returns how many a round has.
+func (r *report) measurements() int {
+	n := len(r.Cancel)
+	for _, c := range r.Cells {
+		n += len(c.impls)
 	}
-	return os.WriteFile(name, []byte(content), 0o644)
+	for _, l := range r.Locks {
+		n += len(l.impls)
+	}
+	for _, l := range r.Tasks {
+		n += len(l.impls)
+	}
+	return n
 }

@@ -236,7 +236,7 @@ func TestRoundsAreInterleavedAndComplete(t *testing.T) {
 	orders := map[string]bool{}
 	for round := range rounds {
 		order = nil
-		if err := runRound(round, rs, timing{window: time.Millisecond, limit: time.Second}); err != nil {
+		if err := runRound(round, rs, timing{window: time.Millisecond, limit: time.Second}, func(string) {}); err != nil {
 			t.Fatal(err)
 		}
 		orders[order[0]+order[1]+order[2]] = true

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"image/color"
-	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -22,30 +21,45 @@ const (
 	planeFile  = "capacitor-plane.svg"
 )
 
-// drawPlots draws figure and plane of the run whose raw rounds are in a file, as far as they have been measured.
-func drawPlots(folder, file string) error {
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	var r report
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	figure, plane := r.drawsFigure(), r.drawsPlane()
-	if figure == nil && plane == nil {
-		return fmt.Errorf("%s: neither figure nor plane was measured", file)
-	}
-	return errors.Join(
-		save(filepath.Join(folder, figureFile), figure, 13*vg.Inch, 5*vg.Inch),
-		save(filepath.Join(folder, planeFile), plane, 9*vg.Inch, 4*vg.Inch))
+// A drawing is one file of plots, side by side and one above the other.
+type drawing struct {
+	file, caption string
+	plots         [][]*plot.Plot
+	width, height vg.Length
 }
 
-// save draws plots, side by side and one above the other, if there are any.
-func save(name string, plots [][]*plot.Plot, width, height vg.Length) (err error) {
-	if plots == nil {
-		return nil
+// capacitorDrawings returns figure and plane, as far as they have been measured.
+func (r *report) capacitorDrawings() (all []drawing) {
+	if plots := r.drawsFigure(); plots != nil {
+		all = append(all, drawing{figureFile, "The capacitor round other locks", plots, 13 * vg.Inch, 5 * vg.Inch})
 	}
+	if plots := r.drawsPlane(); plots != nil {
+		all = append(all, drawing{planeFile, "Platoons and express lane", plots, 9 * vg.Inch, 4 * vg.Inch})
+	}
+	return all
+}
+
+// drawPlots draws figure and plane.
+func drawPlots(folder string, r *report) error {
+	drawings := r.capacitorDrawings()
+	if len(drawings) == 0 {
+		return errors.New("neither figure nor plane was measured")
+	}
+	return saveDrawings(folder, drawings)
+}
+
+func saveDrawings(folder string, drawings []drawing) error {
+	for _, d := range drawings {
+		if err := write(filepath.Join(folder, d.file), d.svg()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// svg draws.
+func (d *drawing) svg() string {
+	plots, width, height := d.plots, d.width, d.height
 	svg := vgsvg.New(width, height)
 	svg.SetColor(color.White)
 	svg.Fill(vg.Rectangle{Max: vg.Point{X: width, Y: height}}.Path())
@@ -60,13 +74,9 @@ func save(name string, plots [][]*plot.Plot, width, height vg.Length) (err error
 			p.Draw(canvases[i][j])
 		}
 	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	_, err = svg.WriteTo(f)
-	return err
+	w := new(strings.Builder)
+	_, _ = svg.WriteTo(w) // a Builder takes everything
+	return w.String()
 }
 
 // The figures that are drawn.
@@ -131,13 +141,17 @@ func ticks(names []int, at func(i int) float64) plot.ConstantTicks {
 func logarithmic(p *plot.Plot, low, high float64) {
 	p.Y.Min, p.Y.Max = low, high
 	p.Y.Scale = plot.LogScale{}
-	var ts plot.ConstantTicks
+	p.Y.Tick.Marker = powersOfTwo(low, high)
+}
+
+// powersOfTwo are the ticks of a logarithmic axis.
+func powersOfTwo(low, high float64) (ts plot.ConstantTicks) {
 	for v := 1.0 / 1024; v <= high; v *= 2 {
 		if v >= low {
 			ts = append(ts, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'f', -1, 64)})
 		}
 	}
-	p.Y.Tick.Marker = ts
+	return ts
 }
 
 // fair makes p's vertical axis that of fairness.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,8 @@ type report struct {
 	Tasks      []*taskResult      `json:"tasks"`
 	Variants   []marchResult      `json:"variants"`
 	TaskMemory []taskMemoryResult `json:"task_memory"`
+
+	compared *comparison // with another run
 }
 
 func (r *report) json() (string, error) {
@@ -70,6 +73,9 @@ func (r *report) header() [][2]string {
 		{"command", "`" + m.Command + "`"},
 		{"rounds", fmt.Sprintf("%d of %s after a warm-up of %s each", r.Rounds, r.Window, r.Warmup)},
 	}
+	if m.Peers != "" { // a run that was kept from before they were noted has none
+		lines = slices.Insert(lines, 4, [2]string{"peers", m.Peers})
+	}
 	return lines
 }
 
@@ -89,10 +95,14 @@ const (
 // tables returns the tables and the count of their verdicts.
 func (r *report) tables(spreads bool) ([]*table, *tally) {
 	sum := &tally{void: r.Smoke, spreads: spreads}
-	return []*table{
-		r.ratioTable(sum), r.rawTable(), r.cancelTable(), r.memoryTable(sum),
+	all := []*table{
+		r.ratioTable(sum), r.overviewTable(), r.rawTable(), r.cancelTable(), r.memoryTable(sum),
 		r.lockTable(sum), r.waitTable(sum), r.figureTable(), r.planeTable(), r.taskTable(sum), r.taskMemoryTable(sum), variantTable(r.Variants),
-	}, sum
+	}
+	if r.compared != nil {
+		all = append(all, r.compared.table)
+	}
+	return all, sum
 }
 
 // ratioTable has a line a cell and a column a peer.

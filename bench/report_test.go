@@ -83,8 +83,8 @@ func TestCommandLineCanBePasted(t *testing.T) {
 
 func TestRunWritesItsFiles(t *testing.T) {
 	dir := t.TempDir()
-	md, raw := filepath.Join(dir, "b.md"), filepath.Join(dir, "b.json")
-	c, err := parse([]string{"-smoke", "-run", "^uncontended/own/|/future/", "-md", md, "-json", raw}, io.Discard)
+	md, raw, all := filepath.Join(dir, "b.md"), filepath.Join(dir, "b.json"), filepath.Join(dir, "a", "ll")
+	c, err := parse([]string{"-smoke", "-run", "^uncontended/own/|/future/", "-md", md, "-json", raw, "-out", all}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,8 +92,12 @@ func TestRunWritesItsFiles(t *testing.T) {
 	if err := run(c, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{md, raw} {
-		if content, err := os.ReadFile(name); err != nil || !bytes.Contains(content, []byte("uncontended")) {
+	files := []string{md, raw}
+	for _, name := range append(outFiles, "ratios-semaphore.svg") {
+		files = append(files, filepath.Join(all, name))
+	}
+	for _, name := range files {
+		if content, err := os.ReadFile(name); err != nil || !bytes.Contains(bytes.ToLower(content), []byte("uncontended")) {
 			t.Errorf("%s: %v, %.100s", name, err, content)
 		}
 	}
@@ -102,8 +106,30 @@ func TestRunWritesItsFiles(t *testing.T) {
 	}
 }
 
+func TestPeersHaveVersions(t *testing.T) {
+	m := thisMachine(nil)
+	for _, module := range peerModules {
+		if !regexp.MustCompile(regexp.QuoteMeta(module) + ` v\d`).MatchString(m.Peers) {
+			t.Errorf("no %s in %q", module, m.Peers)
+		}
+	}
+	if md := (&report{Machine: m}).markdown(); !strings.Contains(md, "\n- peers: "+m.Peers+"\n") {
+		t.Error("the report does not tell them")
+	}
+}
+
 func TestWrongFlagsAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"-rounds", "0"}, {"-window", "0"}, {"-run", "("}, {"more"}, {"-nope"}} {
+	for _, args := range [][]string{
+		{"-rounds", "0"},
+		{"-window", "0"},
+		{"-run", "("},
+		{"a", "b"},
+		{"-nope"},
+		{"-plot", "x"},
+		{"-smoke", "-quick"},
+		{"-smoke", "-compare", "x"},
+		{"-smoke", "-readme", "x"},
+	} {
 		if _, err := parse(args, io.Discard); err == nil {
 			t.Errorf("%v is accepted", args)
 		}

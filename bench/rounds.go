@@ -58,8 +58,8 @@ func shuffled[I any](rng *rand.Rand, impls []I) []I {
 	return order
 }
 
-// runRound measures each cell once.
-func runRound(round int, rs []*cellResult, t timing) error {
+// runRound measures each cell once, and calls measured after every measurement.
+func runRound(round int, rs []*cellResult, t timing, measured func(string)) error {
 	rng := rand.New(rand.NewPCG(2, uint64(round)))
 	for _, r := range rs {
 		for _, im := range shuffled(rng, r.impls) {
@@ -68,6 +68,7 @@ func runRound(round int, rs []*cellResult, t timing) error {
 				return err
 			}
 			r.Samples[im.name] = append(r.Samples[im.name], s)
+			measured(r.Name + "/" + im.name)
 		}
 	}
 	return nil

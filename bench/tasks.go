@@ -69,7 +69,7 @@ func planTasks(match func(string) bool) []*taskResult {
 }
 
 // runTaskRound measures each line once.
-func runTaskRound(round int, rs []*taskResult, t timing) error {
+func runTaskRound(round int, rs []*taskResult, t timing, measured func(string)) error {
 	rng := rand.New(rand.NewPCG(3, uint64(round)))
 	for _, r := range rs {
 		for _, im := range shuffled(rng, r.impls) {
@@ -78,6 +78,7 @@ func runTaskRound(round int, rs []*taskResult, t timing) error {
 				return fmt.Errorf("%s/%s: %w", r, im.name, err)
 			}
 			r.Samples[im.name] = append(r.Samples[im.name], s)
+			measured(r.String() + "/" + im.name)
 		}
 	}
 	return nil

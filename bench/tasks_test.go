@@ -105,7 +105,7 @@ func TestTaskRoundsAreInterleavedAndComplete(t *testing.T) {
 	for round := range rounds {
 		order = nil
 		limits := timing{window: time.Millisecond, limit: time.Second}
-		if err := runTaskRound(round, []*taskResult{r}, limits); err != nil {
+		if err := runTaskRound(round, []*taskResult{r}, limits, func(string) {}); err != nil {
 			t.Fatal(err)
 		}
 		orders[strings.Join(order, "")] = true

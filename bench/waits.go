@@ -122,7 +122,7 @@ func (r *report) waitTable(sum *tally) *table {
 	}
 	for _, l := range r.Locks {
 		for _, im := range l.impls {
-			if im.waits == nil || len(l.Samples[im.name]) == 0 {
+			if all := l.Samples[im.name]; len(all) == 0 || all[0].Waits == nil {
 				continue
 			}
 			row := []string{l.Workload, im.name}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	_ "embed"
+	"html/template"
+	"strings"
+)
+
+//go:embed report.tmpl
+var pageSource string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageSource))
+
+// page returns the report as one HTML file, which needs no other and no script.
+func (r *report) page(drawings []drawing) (string, error) {
+	tables, sum := r.tables(true)
+	p := pageData{Header: r.header(), Sum: sum.String()}
+	for i := range p.Header {
+		p.Header[i][1] = strings.Trim(p.Header[i][1], "`") // which is for Markdown
+	}
+	for _, t := range tables {
+		if len(t.rows) > 0 {
+			p.Tables = append(p.Tables, newPageTable(t))
+		}
+	}
+	if r.compared != nil {
+		p.Moves = &pageMoves{r.compared.summary(), r.compared.moves}
+	}
+	for _, d := range drawings {
+		svg := d.svg()
+		svg = svg[strings.Index(svg, "<svg"):]                                                   // without the head of a file of its own
+		p.Plots = append(p.Plots, pagePlot{d.caption, template.HTML(svg), int(d.width) * 3 / 4}) // the plot library has escaped what it was given
+	}
+	w := new(strings.Builder)
+	err := pageTemplate.Execute(w, p)
+	return w.String(), err
+}
+
+// The page, as its template sees it.
+type (
+	pageData struct {
+		Header [][2]string
+		Sum    string
+		Moves  *pageMoves
+		Plots  []pagePlot
+		Tables []pageTable
+	}
+	pageMoves struct {
+		Summary string
+		Moves   []string
+	}
+	pagePlot struct {
+		Caption string
+		SVG     template.HTML
+		Width   int // below which it scrolls instead of becoming smaller
+	}
+	pageTable struct {
+		Title, Note string
+		Head        []pageCell
+		Rows        [][]pageCell
+	}
+	pageCell struct{ Text, Class string }
+)
+
+func newPageTable(t *table) pageTable {
+	cells := func(row []string) []pageCell {
+		out := make([]pageCell, len(t.head)) // a row may be shorter
+		for i, text := range row {
+			out[i] = pageCell{text, class(text)}
+			if i >= t.left {
+				out[i].Class = strings.TrimSpace("n " + out[i].Class)
+			}
+		}
+		return out
+	}
+	p := pageTable{Title: t.title, Note: t.note, Head: cells(t.head)}
+	for _, row := range t.rows {
+		p.Rows = append(p.Rows, cells(row))
+	}
+	return p
+}
+
+// class says what a cell's verdict is.
+func class(text string) string {
+	switch {
+	case strings.HasSuffix(text, " met"), strings.HasSuffix(text, " reached"), text == "better":
+		return "good"
+	case strings.HasSuffix(text, " missed"), text == "worse":
+		return "bad"
+	default:
+		return ""
+	}
+}

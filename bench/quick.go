@@ -1,0 +1,30 @@
+package main
+
+import (
+	"regexp"
+	"time"
+)
+
+// quickLines are what a quick run measures: of each family what stands for it, so that all of it takes a minute. A run that is compared with
+// the baseline tells of what both have: after a change here the baseline is to be measured anew (README.md).
+var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shared|yield-held-8x2/own)/` +
+	`|^cancel/[^/]+/.+/1000$` +
+	`|^memory/(future|goroutine/own)/(farad|x/sync)$` +
+	`|^locks/(mutex-1|mutex-8|mutex-context-8|word-8|packed-8|read-2|mix-90-8|twa-1|platoon-8x2)/` +
+	`|^locks/semabench-8/(farad|farad, semaphore|x/sync)$` +
+	`|^locks/chains-8/(farad|chains, handed)$` +
+	`|^locks/policies-8/(farad|1: spin, park)$` +
+	`|^locks/mutexbench-8/(farad|sync.Mutex|farad, mutex.Mutex|wrapped sync.Mutex, B=10)$` +
+	`|^locks/mutexbench-waits-64/(farad|sync.Mutex)$` +
+	`|^locks/figure-8/MCS, ` +
+	`|^locks/plane-64/B=1, Q=(0|256)$` +
+	`|^tasks/(hand-off-8x2/1|spawn/1|await-yield/1|timers/1|ants-submit/8)/` +
+	`|^tasks/memory/(poll/farad|goroutine/x/sync)$` +
+	`|^variants/golden ratio`)
+
+// The measurements of a quick run are shorter, but as many rounds as it takes for the spread to say something (moved).
+const (
+	quickRounds = 5
+	quickWindow = 40 * time.Millisecond
+	quickWarmup = 40 * time.Millisecond
+)
