@@ -49,7 +49,7 @@ fuzz: ## every fuzz target for FUZZTIME (default 1m) each
 	@FUZZTIME=$(or $(FUZZTIME),1m) $(CHECK) fuzz
 
 .PHONY: bench-smoke
-bench-smoke: ## the benchmarks' tests and a run too short for figures
+bench-smoke: ## the benchmarks' tests, a run too short for figures, and a quick one beside the baseline
 	@$(CHECK) bench
 
 .PHONY: bench
