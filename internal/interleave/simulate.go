@@ -33,9 +33,6 @@ func Simulate(m Machine, body func(x *Run)) Simulated {
 	return s.result
 }
 
-// Simulates reports whether this is a simulation.
-func Simulates() bool { return current != nil && current.sim != nil }
-
 // simulation is the scheduler of a simulation.
 type simulation struct {
 	free
