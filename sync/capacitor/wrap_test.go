@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/mutextest"
 	"github.com/farad-go/farad/sync/mutex"
@@ -228,6 +229,8 @@ func TestBadWrappingsPanic(t *testing.T) {
 		require.PanicsWithValue(t, msg, call)
 	}
 	require.Panics(t, func() { Wrap(locker{}, 1, WithExpress(1)) })
+	require.EqualValues(t, engine.MaxPermits, NewGate(engine.MaxPermits).Size())
+	require.Panics(t, func() { NewGate(engine.MaxPermits + 1) })
 	require.Panics(t, func() { Wrap(locker{new(sync.Mutex)}, 1).TryLock() })
 }
 
