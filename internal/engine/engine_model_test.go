@@ -303,7 +303,7 @@ var tierTwo = []struct {
 		func(w *world) { w.resize(1); w.resize(2) }, func(w *world) { w.must(1); w.release(1); w.use(1) },
 		func(w *world) { w.use(1) }, func(w *world) { w.useOr(bg, 2, waiter.ErrTooLarge) })}, within3},
 	{scenario{name: "resize/against cancel", size: 2, body: each(
-		func(w *world) { w.resize(1); w.resize(2) }, func(w *world) { w.use(1) },
+		func(w *world) { w.resize(1); w.resize(2) }, func(w *world) { w.use(1); w.use(1) },
 		func(w *world) { w.drop(w.future(1), 1) }, func(w *world) { w.useFor(2, waiter.ErrTooLarge) })}, within3},
 	{scenario{name: "bias/3", base: Everyone, size: Everyone, bias: true, body: each(
 		func(w *world) { w.read() }, func(w *world) { w.read() }, func(w *world) { w.useFor(Everyone) })}, within3},

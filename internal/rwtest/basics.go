@@ -72,7 +72,7 @@ func wrongUnlockPanicsAndChangesNothing(t *testing.T, create func() Lock) {
 					if s == asNobody {
 						return
 					}
-					w := queued(t, l, returned(l.Lock))
+					w := Queued(t, l, returned(l.Lock))
 					misuse()
 					locktest.RequireBlocked(t, w)
 					require.Equal(t, 1, l.Waiting())
@@ -164,7 +164,7 @@ func rLockerReadLocks(t *testing.T, l Lock) {
 	r.Unlock()
 	l.RUnlock()
 	l.Lock()
-	w := queued(t, l, returned(r.Lock))
+	w := Queued(t, l, returned(r.Lock))
 	l.Unlock()
 	locktest.Receive(t, w)
 	l.RUnlock()

@@ -136,8 +136,8 @@ func requireState(t *testing.T, l Lock, s state) {
 	}
 }
 
-// queued calls lock in a goroutine of its own, and returns when that waits. What it returns has the result when lock has returned.
-func queued[T any](t *testing.T, l Lock, lock func() T) <-chan T {
+// Queued calls lock in a goroutine of its own, and returns when that waits. What it returns has the result when lock has returned.
+func Queued[T any](t *testing.T, l Lock, lock func() T) <-chan T {
 	t.Helper()
 	before := l.Waiting()
 	c := make(chan T, 1)

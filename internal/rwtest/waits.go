@@ -114,7 +114,7 @@ func readersBehindAWriterAreLetInTogether(t *testing.T, l Lock) {
 	allIn := func() bool { return inside.Load() == n }
 	l.Lock()
 	queueReaders(gates[0])
-	w := queued(t, l, returned(l.Lock))
+	w := Queued(t, l, returned(l.Lock))
 	queueReaders(gates[1])
 	l.Unlock()
 	locktest.Eventually(t, "all readers up to the next writer are in", allIn)
@@ -140,7 +140,7 @@ func cancelledWriterLetsFollowersPass(t *testing.T, l Lock) {
 				continue
 			}
 			ctx, cancel := context.WithCancel(bg)
-			head := queued(t, l, func() error { return first.lockContext(ctx, l) })
+			head := Queued(t, l, func() error { return first.lockContext(ctx, l) })
 			read := make(chan struct{})
 			go func() { l.RLock(); l.RUnlock(); close(read) }() //nolint:staticcheck // nothing in between, on purpose
 			cancel()
@@ -202,9 +202,15 @@ func cancelAgainstUnlock(t *testing.T, create func() Lock) {
 
 // While only readers hold, and nobody waits, TryRLock succeeds, however many do it at once.
 func tryRLockNeverFailsBesideReaders(t *testing.T, l Lock) {
-	rounds := locktest.Scaled(100000)
 	l.RLock()
 	defer l.RUnlock()
+	RequireTryRLock(t, l)
+}
+
+// RequireTryRLock has eight goroutines read-lock l all the time by trying, and fails if one of them does not get it.
+func RequireTryRLock(t *testing.T, l Lock) {
+	t.Helper()
+	rounds := locktest.Scaled(100000)
 	var failures atomic.Int64
 	var wg sync.WaitGroup
 	for range 8 {

@@ -265,6 +265,7 @@ func TestGate(t *testing.T) {
 			require.False(t, g.TryArrive(), "closed")
 			require.Equal(t, int64(2), g.Population())
 			require.ErrorContains(t, g.ArriveTimeout(time.Millisecond), "deadline")
+			require.ErrorContains(t, g.ArriveTimeout(0), "deadline")
 
 			next := make(chan error, 3)
 			for range 3 {

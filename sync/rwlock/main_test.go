@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/rwtest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -49,17 +50,7 @@ func forEachKindAndProcs(t *testing.T, f func(t *testing.T, l *rwlock.RWLock)) {
 // returned.
 func queued(t *testing.T, l *rwlock.RWLock, lock func()) <-chan struct{} {
 	t.Helper()
-	return queuedFor(t, l, func() struct{} { lock(); return struct{}{} })
-}
-
-// queuedFor is queued for what has a result.
-func queuedFor[T any](t *testing.T, l *rwlock.RWLock, lock func() T) <-chan T {
-	t.Helper()
-	before := l.Waiting()
-	c := make(chan T, 1)
-	go func() { c <- lock() }()
-	locktest.AwaitWaiting(t, l, before+1)
-	return c
+	return rwtest.Queued(t, l, func() struct{} { lock(); return struct{}{} })
 }
 
 // What somebody can hold.

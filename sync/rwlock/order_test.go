@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/rwtest"
 	"github.com/farad-go/farad/sync/rwlock"
 	"github.com/farad-go/farad/waiter"
 )
@@ -64,7 +65,7 @@ func TestCancelledWriterReadmitsTheReadersBehindIt(t *testing.T) {
 	for name, request := range map[string]func(t *testing.T, l *rwlock.RWLock) (giveUp func()){
 		"context": func(t *testing.T, l *rwlock.RWLock) func() {
 			ctx, cancel := context.WithCancel(bg)
-			err := queuedFor(t, l, func() error { return l.LockContext(ctx) })
+			err := rwtest.Queued(t, l, func() error { return l.LockContext(ctx) })
 			return func() { cancel(); require.ErrorIs(t, locktest.Receive(t, err), context.Canceled) }
 		},
 		"polled future": func(t *testing.T, l *rwlock.RWLock) func() {
@@ -91,9 +92,9 @@ func TestCancelledWriterReadmitsTheReadersBehindIt(t *testing.T) {
 				g.InitU(l)
 				a := queued(t, l, l.RLock)
 				require.False(t, f.Poll(nil))
-				b := queuedFor(t, l, func() error { return l.RLockContext(ctx) })
+				b := rwtest.Queued(t, l, func() error { return l.RLockContext(ctx) })
 				done := g.Done()
-				c := queuedFor(t, l, func() bool { return l.RLockTimeout(time.Hour) })
+				c := rwtest.Queued(t, l, func() bool { return l.RLockTimeout(time.Hour) })
 				w := queued(t, l, l.Lock)
 				locktest.RequireBlocked(t, a)
 				giveUp()
@@ -251,27 +252,9 @@ func initAs(f *rwlock.LockFuture, l *rwlock.RWLock, s state) {
 
 // Beside an upgradable reader, too, TryRLock succeeds if nobody waits, however many do it at once.
 func TestTryRLockNeverFailsBesideAnUpgradableReader(t *testing.T) {
-	rounds := locktest.Scaled(100000)
 	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
 		l.ULock()
 		defer l.UUnlock()
-		var failures atomic.Int64
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				for i := range rounds {
-					if !l.TryRLock() {
-						failures.Add(1)
-						continue
-					}
-					if i%64 == 0 {
-						runtime.Gosched()
-					}
-					l.RUnlock()
-				}
-			})
-		}
-		wg.Wait()
-		require.Zero(t, failures.Load(), "of %d", 8*rounds)
+		rwtest.RequireTryRLock(t, l)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/rwtest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -207,7 +208,7 @@ func TestFailedUpgradeAdmitsTheReadersBehindIt(t *testing.T) {
 		ctx, cancel := context.WithCancel(bg)
 		l.RLock()
 		l.ULock()
-		up := queuedFor(t, l, func() error { return l.UpgradeContext(ctx) })
+		up := rwtest.Queued(t, l, func() error { return l.UpgradeContext(ctx) })
 		a := queued(t, l, l.RLock)
 		u := queued(t, l, l.ULock)
 		b := queued(t, l, l.RLock)
