@@ -145,15 +145,10 @@ func (l *RWLock) spin(hold int64) bool {
 
 // compete locks l for the admitted one, who has waited at the gate or not. It gives up, and leaves the gate to the next, when ctx is done, or at until, if that is not 0.
 func (l *RWLock) compete(ctx context.Context, until, hold int64, waited bool) error {
-	renewed := false
 	for { // A turn is lost to somebody on the express lane, and they are few, or to a reader who leaves.
 		w := l.word.Load()
 		if isAvailable(w, hold) {
-			if !renewed {
-				l.lane.renew(Express, waited)
-				renewed = true
-			}
-			if l.enter(w, hold) {
+			if l.enter(w, hold, waited) {
 				return nil
 			}
 			continue
@@ -170,20 +165,24 @@ func (l *RWLock) compete(ctx context.Context, until, hold int64, waited bool) er
 	}
 }
 
-// enter locks l for the admitted one, if the state is still w, in which it is available. A reader needs the gate no more.
-func (l *RWLock) enter(w, hold int64) bool {
+// enter locks l for the admitted one, who has waited for it or not, if the state is still w, in which it is available; and renews the express
+// lane. A reader needs the gate no more.
+func (l *RWLock) enter(w, hold int64, waited bool) bool {
+	renewed := l.lane
+	renewed.renew(Express, waited)
+	to := w&^rwButReaders + hold + int64(Express-renewed.places(Express))*rwPlace
 	if hold == rwWriter {
-		return l.word.CompareAndSwap(w, rwAdmitted|rwWriter|l.emptied())
+		to |= rwAdmitted
 	}
-	if !l.word.CompareAndSwap(w, w&^rwButReaders+rwReader+l.emptied()) {
+	if !l.word.CompareAndSwap(w, to) {
 		return false
 	}
-	l.openGate()
+	l.lane = renewed
+	if hold == rwReader {
+		l.openGate()
+	}
 	return true
 }
-
-// emptied returns the word of a lock that nobody holds, and whose lane has all the places that it is to have.
-func (l *RWLock) emptied() int64 { return int64(Express-l.lane.places(Express)) * rwPlace }
 
 // sleep waits until an unlock wakes the admitted one, unless that has already been.
 func (l *RWLock) sleep(ctx context.Context, until int64) (err error) {
@@ -228,8 +227,7 @@ func (l *RWLock) try(hold int64) bool {
 			if !l.gate.Take(o, 1) {
 				continue
 			}
-			l.lane.renew(Express, false)
-			if l.enter(w, hold) {
+			if l.enter(w, hold, false) {
 				return true
 			}
 			l.openGate()
