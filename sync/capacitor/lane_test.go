@@ -65,3 +65,26 @@ func TestLaneIsNotCutWhereNobodyWaits(t *testing.T) {
 		require.Zero(t, m.lane.cut)
 	})
 }
+
+// Whoever finds the gate open, and then sleeps in front of the lock, has waited as well.
+func TestLaneIsCutForOneWhoWaits(t *testing.T) {
+	for name, create := range map[string]func() (sync.Locker, *lane){
+		"Mutex":  func() (sync.Locker, *lane) { m := new(Mutex); return m, &m.lane },
+		"RWLock": func() (sync.Locker, *lane) { l := new(RWLock); return l, &l.lane },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, lane := create()
+				m.Lock()
+				go func() {
+					m.Lock()
+					m.Unlock() //nolint:staticcheck // nothing in between, on purpose
+				}()
+				time.Sleep(time.Second)
+				m.Unlock()
+				synctest.Wait()
+				require.EqualValues(t, 1, lane.cut)
+			})
+		})
+	}
+}
