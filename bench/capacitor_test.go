@@ -177,8 +177,8 @@ func TestTablesOfTheCapacitor(t *testing.T) {
 	r := madeUpCapacitor(t)
 	md := r.markdown()
 	for _, want := range []string{
-		"| mutexbench-waits-64 | farad | 40ns | 5µs | 778µs | 10ms | 1ms |  |",
-		"| mutexbench-waits-64 | sync.Mutex | 40ns | 5µs | 778µs | 10ms | 2ms | 0.50 (0.50–0.50) ≤ 0.5 met |",
+		"| mutexbench-waits-64 | farad | 40ns | 5µs | 778µs | 10ms | 1ms |  |  |",
+		"| mutexbench-waits-64 | sync.Mutex | 40ns | 5µs | 778µs | 10ms | 2ms | 1.00 (1.00–1.00) ≤ 0.5 missed | 0.50 (0.50–0.50) ≤ 0.5 met |",
 		"| lock | variant | T=1 | T=2 | T=8 | T=64 | T=256 |",
 		"| Reciprocating | bare | 21.5 (0.50) | 22.5 (0.50) |",
 		"| TTS | B=10, bypass 0.99 | 161.5 (0.50) |",

@@ -88,12 +88,11 @@ func (r *lockResult) hasOwnTable() bool {
 
 // median returns the median of one figure of one lock in one workload, and whether there is one.
 func (r *report) median(workload, impl string, figure func(lockSample) float64) (float64, bool) {
-	for _, l := range r.Locks {
-		if vs := l.Samples.column(impl, figure); l.Workload == workload && len(vs) > 0 {
-			return median(vs), true
-		}
+	vs := r.lockColumn(workload, impl, figure)
+	if len(vs) == 0 {
+		return 0, false
 	}
-	return 0, false
+	return median(vs), true
 }
 
 // pair is what one entry of figure and plane says.

@@ -11,7 +11,8 @@ const lockNote = "In mutex-N, N goroutines lock and unlock; in mutex-context-N w
 	" yield across a yield. word is the mutex of four bytes, packed a random one of 10,000 locks. The quotient is farad's time divided" +
 	" by the line's: the median of the quotients inside the rounds. In twa-1, semabench-N, chains-N and policies-N farad is twa.Semaphore, in platoon-NxP" +
 	" semaphore.WithPlatoon(1, 256); in read-2 it is the lock with reader bias. Fairness is the count of the goroutine that did least divided by that of the one that did most." +
-	" The longest wait is that of a writer, of the eighth that is timed: the median over the rounds of the longest in each."
+	" The longest wait is that of a writer, of the eighth that is timed: the median over the rounds of the longest in each." +
+	" In semabench-1024 farad's own line has its time divided by that in semabench-8."
 
 // lockTable has a line for each implementation of a workload, farad first.
 func (r *report) lockTable(sum *tally) *table {
@@ -44,6 +45,9 @@ func (r *report) lockTable(sum *tally) *table {
 			if im.name != nameFarad && len(ours) > 0 {
 				ratio = entry(ratioTo, ratios(ours, theirs))
 			}
+			if t := lockTargetFor(l.Workload, growthFrom, ""); t != nil && im.name == nameFarad {
+				ratio = entry(growthFrom, r.growth(l.Workload, t))
+			}
 			if ns := median(l.Samples.column(im.name, lockLongest)); ns > 0 {
 				longest = fmt.Sprintf("%.2f ms", ns/1e6)
 			}
@@ -52,4 +56,19 @@ func (r *report) lockTable(sum *tally) *table {
 		}
 	}
 	return t
+}
+
+// growth returns how often farad's time in the workload is that in the target's other, round by round.
+func (r *report) growth(workload string, t *target) []float64 {
+	return ratios(r.lockColumn(workload, nameFarad, lockNs), r.lockColumn(t.than, nameFarad, lockNs))
+}
+
+// lockColumn returns one figure of one lock in one workload, an entry a round; nil if it was not measured.
+func (r *report) lockColumn(workload, impl string, figure func(lockSample) float64) []float64 {
+	for _, l := range r.Locks {
+		if l.Workload == workload {
+			return l.Samples.column(impl, figure)
+		}
+	}
+	return nil
 }

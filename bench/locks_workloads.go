@@ -54,7 +54,7 @@ var lockWorkloads = []lockWorkload{
 	mutexbenchOf("mutexbench-long-8", 8, section{inside: longSteps}),
 	mutexbenchOf("mutexbench-outside-64", 64, section{inside: 1, outside: 200}),
 	mutexbenchOf("mutexbench-sleep-64", 64, section{inside: 1, sleeps: true}),
-	mutexbenchLIFO(8), mutexbenchLIFO(64), mutexbenchLIFO(1024),
+	mutexbenchLIFO(2), mutexbenchLIFO(8), mutexbenchLIFO(64), mutexbenchLIFO(256), mutexbenchLIFO(1024),
 	figure(1), figure(2), figure(8), figure(64), figure(256),
 	plane(64),
 	platoonbench(1, 2), platoonbench(8, 2), platoonbench(64, 2, platoonVariants...), platoonbench(1000, 2),

@@ -10,7 +10,8 @@ import (
 // A metric is what a target bounds.
 type metric string
 
-// The metrics: the first three belong to cells, the next two to the memory report, the last to locks whose waits are timed.
+// The metrics: the first three belong to cells, the next three to the memory report, then two to locks whose waits are timed, one to a workload
+// with more goroutines than another, and the last to the simulation of hash functions.
 const (
 	ratioTo        metric = "time ÷"
 	minFairness    metric = "fairness"
@@ -19,7 +20,13 @@ const (
 	goroutineBytes metric = "bytes per waiting goroutine"
 	arrayBytes     metric = "bytes per goroutine waiting on the array"
 	tailTo         metric = "p99.9 of arrivals' waits ÷"
+	tailOfAllTo    metric = "p99.9 of waits ÷"
+	growthFrom     metric = "time ÷ its own in"
+	futileWakes    metric = "futile wakes per wake"
 )
+
+// comparing are the metrics that compare two figures of each round.
+var comparing = []metric{ratioTo, tailTo, tailOfAllTo, growthFrom, nsBeyond}
 
 // A target is a bound that farad is held to.
 type target struct {
@@ -27,6 +34,7 @@ type target struct {
 	forms     []form   // nil: all
 	metric    metric
 	peer      string // of a ratio: farad divided by whom
+	than      string // of growth: the workload with fewer goroutines
 	bound     float64
 	// aim marks what is worked towards, in contrast to what is promised.
 	aim bool
@@ -37,7 +45,7 @@ var (
 	yieldHelds        = []string{"yield-held-8x2", "yield-held-64x2", "yield-held-1000x2"}
 )
 
-// The targets, all but those of the executor.
+// The targets of the semaphore, and of the memory of who waits.
 var targets = []target{
 	{workloads: []string{"uncontended"}, metric: ratioTo, peer: nameFloor, bound: 1.25},
 	{workloads: []string{"uncontended"}, metric: ratioTo, peer: nameXSync, bound: 0.65},
@@ -91,11 +99,20 @@ func (t *target) met(v float64) bool {
 }
 
 // verdict formats the bound and whether v keeps to it.
-func (t *target) verdict(v float64) string {
-	sign, word := "≤", "met"
+func (t *target) verdict(v float64) string { return t.limit() + " " + t.word(v) }
+
+// limit formats the bound.
+func (t *target) limit() string {
+	sign := "≤"
 	if t.fromBelow() {
 		sign = "≥"
 	}
+	return fmt.Sprintf("%s %v", sign, t.bound)
+}
+
+// word says whether v keeps to the bound.
+func (t *target) word(v float64) string {
+	word := "met"
 	switch {
 	case !t.met(v):
 		word = "missed"
@@ -105,7 +122,7 @@ func (t *target) verdict(v float64) string {
 	if t.aim {
 		word = "aim " + word
 	}
-	return fmt.Sprintf("%s %v %s", sign, t.bound, word)
+	return word
 }
 
 // figure formats v with two decimals, or with more where rounding would put it on the other side of the bound.
@@ -156,10 +173,13 @@ func (n *tally) entry(m metric, t *target, vs []float64) string {
 	}
 	v := median(vs)
 	words := []string{t.figure(v)}
-	if m == nsBeyond {
+	switch m {
+	case nsBeyond:
 		words = append(words, "ns more")
+	case growthFrom:
+		words = append(words, "times "+t.than)
 	}
-	if n.spreads && (m == ratioTo || m == tailTo || m == nsBeyond) && len(vs) > 1 {
+	if n.spreads && slices.Contains(comparing, m) && len(vs) > 1 {
 		words = append(words, "("+spread("%.2f", vs)+")")
 	}
 	if verdict := n.judge(t, v); verdict != "" {

@@ -119,3 +119,27 @@ func TestVerdicts(t *testing.T) {
 		t.Error("a smoke run is judged")
 	}
 }
+
+// How much more a thousand goroutines need than eight, and how many are woken in vain by the hash function that is ours, and by no other.
+func TestTargetsOfTheWaitingArray(t *testing.T) {
+	r := madeUpAll()
+	for _, l := range r.Locks {
+		if l.Workload == "semabench-1024" {
+			for i := range l.Samples[nameFarad] {
+				l.Samples[nameFarad][i].NsPerOp *= 2
+			}
+		}
+	}
+	r.Variants = planVariants(everything)
+	md := r.markdown()
+	for want, n := range map[string]int{
+		"| semabench-1024 | farad | 2200.0 | 2.00 times semabench-8 (2.00–2.00) ≤ 1.3 missed |": 1,
+		"| semabench-256 | farad | 1100.0 |  |":                                                 1,
+		"times semabench-8":                                                                     1,
+		"| 0.000 ≤ 0.01 met |":                                                                  len(marchSizes),
+	} {
+		if got := strings.Count(md, want); got != n {
+			t.Errorf("%d times %q, want %d", got, want, n)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/farad-go/farad/internal/chains"
@@ -65,9 +66,13 @@ type marchResult struct {
 	SameLine int // neighbours in the same line
 }
 
-func (r marchResult) String() string {
-	return fmt.Sprintf("variants/%s/%s/%d", r.Hash, r.Semaphore, r.Slots)
-}
+func (r marchResult) String() string { return "variants/" + r.name() }
+
+// name is the line's name in targets.
+func (r marchResult) name() string { return fmt.Sprintf("%s/%s/%d", r.Hash, r.Semaphore, r.Slots) }
+
+// futileWakes returns how many are woken in vain for each who is not, where a wake is by key.
+func (r marchResult) futileWakes() float64 { return float64(r.FutileKey) / float64(r.Posts) }
 
 // planVariants simulates what match picks by names such as variants/Gray code/address/256. All of it takes about a second.
 func planVariants(match func(string) bool) (rs []marchResult) {
@@ -177,7 +182,7 @@ const variantNote = "64 semaphores with 16 waiting tickets each march through an
 	" cache lines they are apart on average, with slots of 16 bytes, and how many of them are in the same line."
 
 // variantTable has a line for each hash function and each kind of semaphore, and columns for each size.
-func variantTable(rs []marchResult) *table {
+func variantTable(rs []marchResult, sum *tally) *table {
 	t := &table{title: "Hash functions for a waiting array", note: variantNote, head: []string{"hash", "semaphore"}, left: 2}
 	for _, n := range marchSizes {
 		t.head = append(t.head, fmt.Sprintf("%d slots: shared", n), "futile, slot", "futile, key", "lines apart", "same line")
@@ -191,7 +196,7 @@ func variantTable(rs []marchResult) *table {
 					row = append(row, "", "", "", "", "")
 					continue
 				}
-				row, found = append(row, rs[i].cells()...), true
+				row, found = append(row, rs[i].cells(sum)...), true
 			}
 			if found {
 				t.add(row...)
@@ -201,12 +206,12 @@ func variantTable(rs []marchResult) *table {
 	return t
 }
 
-func (r marchResult) cells() []string {
+func (r marchResult) cells(sum *tally) []string {
 	posts := float64(r.Posts)
 	return []string{
 		fmt.Sprintf("%.1f %%", 100*float64(r.Shared)/posts/marchWaiters),
 		fmt.Sprintf("%.3f", float64(r.FutileChain)/posts),
-		fmt.Sprintf("%.3f", float64(r.FutileKey)/posts),
+		strings.TrimSpace(fmt.Sprintf("%.3f %s", r.futileWakes(), sum.judge(find(variantTargets, r.name(), "", futileWakes, ""), r.futileWakes()))),
 		fmt.Sprintf("%.1f", float64(r.Lines)/posts),
 		fmt.Sprintf("%.1f %%", 100*float64(r.SameLine)/posts),
 	}

@@ -74,7 +74,7 @@ func TestAHashThatKnowsNothingPlacesAtRandom(t *testing.T) {
 }
 
 func TestVariantTableHasALineForEach(t *testing.T) {
-	tab := variantTable(planVariants(everything))
+	tab := variantTable(planVariants(everything), new(tally))
 	if len(tab.rows) != len(marchHashes)*len(marchNames) {
 		t.Fatalf("%d lines", len(tab.rows))
 	}
@@ -83,7 +83,7 @@ func TestVariantTableHasALineForEach(t *testing.T) {
 			t.Errorf("a hole in %v", row)
 		}
 	}
-	if len(variantTable(nil).rows) != 0 {
+	if len(variantTable(nil, new(tally)).rows) != 0 {
 		t.Error("lines without results")
 	}
 }

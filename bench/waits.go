@@ -103,20 +103,20 @@ func mutexbenchWaits(goroutines int) lockWorkload {
 const waitNote = "How long a goroutine of mutexbench-N waits for the lock, from the call of Lock to its return: of one call in eight, those that begin in the window." +
 	" Medians over the rounds. Whoever runs and does not wait at all makes nearly all of the acquisitions of most locks; so there is also the" +
 	" p99.9 of those who come every microsecond, whom a wait of 5 µs keeps waiting for 5, 4, 3, 2 and 1 (the correction for coordinated" +
-	" omission). The quotient is farad's divided by the line's, of these: the median of the quotients inside the rounds."
+	" omission). The quotients are farad's p99.9 divided by the line's: the medians of the quotients inside the rounds."
 
 // waitTable has a line for each lock of a workload whose waits are timed.
 func (r *report) waitTable(sum *tally) *table {
 	t := &table{
 		title: "Waits",
 		note:  waitNote,
-		head:  []string{"workload", "lock", "p50", "p99", "p99.9", "longest", "p99.9 of arrivals", "farad ÷ it"},
+		head:  []string{"workload", "lock", "p50", "p99", "p99.9", "longest", "p99.9 of arrivals", "p99.9, farad ÷ it", "of arrivals, farad ÷ it"},
 		left:  2,
 	}
 	figures := []func(lockSample) float64{
 		func(s lockSample) float64 { return float64(s.Waits.P50) },
 		func(s lockSample) float64 { return float64(s.Waits.P99) },
-		func(s lockSample) float64 { return float64(s.Waits.P999) },
+		waitTailOfAll,
 		func(s lockSample) float64 { return float64(s.Waits.Max) },
 		waitTail,
 	}
@@ -129,17 +129,30 @@ func (r *report) waitTable(sum *tally) *table {
 			for _, f := range figures {
 				row = append(row, duration(median(l.Samples.column(im.name, f))))
 			}
-			ratio := ""
-			if im.name != nameFarad {
-				ratio = sum.entry(tailTo, lockTargetFor(l.Workload, tailTo, im.name), ratios(l.Samples.column(nameFarad, waitTail), l.Samples.column(im.name, waitTail)))
+			for _, m := range []metric{tailOfAllTo, tailTo} {
+				ratio := ""
+				if im.name != nameFarad {
+					ratio = sum.entry(m, lockTargetFor(l.Workload, m, im.name), l.tails(m, im.name))
+				}
+				row = append(row, ratio)
 			}
-			t.add(append(row, ratio)...)
+			t.add(row...)
 		}
 	}
 	return t
 }
 
-func waitTail(s lockSample) float64 { return float64(s.Waits.Arrivals999) }
+func waitTail(s lockSample) float64      { return float64(s.Waits.Arrivals999) }
+func waitTailOfAll(s lockSample) float64 { return float64(s.Waits.P999) }
+
+// tails returns farad's p99.9 divided by somebody else's, round by round: of all acquisitions, or of the arrivals.
+func (r *lockResult) tails(m metric, impl string) []float64 {
+	tail := waitTail
+	if m == tailOfAllTo {
+		tail = waitTailOfAll
+	}
+	return ratios(r.Samples.column(nameFarad, tail), r.Samples.column(impl, tail))
+}
 
 // duration formats nanoseconds with three digits or more.
 func duration(ns float64) string {
