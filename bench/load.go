@@ -60,9 +60,9 @@ func (r *report) link() {
 	}
 	for i := range r.TaskMemory {
 		switch m := &r.TaskMemory[i]; m.Waiter {
-		case "poll task":
+		case waiterPollTask:
 			m.metric = taskBytes
-		case "goroutine":
+		case waiterGoroutine:
 			m.metric = goroutineTimes
 		}
 	}

@@ -5,7 +5,8 @@
 // about, rounds.go how many of them are interleaved, cancel.go and memory.go what is measured besides, targets.go what
 // farad is held to, report.go how all that is told. Mutexes and read-write locks have files of their own, locks*.go, and so
 // has the executor, tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go. What a run leaves is written by output.go: the page
-// (html.go), the plots (plot.go, plot_ratios.go), the rounds for benchstat (benchstat.go), the table of the README (readme.go); load.go reads a run again,
+// (html.go), the plots (plot.go, plot_ratios.go), the rounds for benchstat (benchstat.go), the tables of the README (readme.go) and that of all targets
+// (target_lines.go, targets_table.go); load.go reads a run again,
 // compare.go holds one beside another, and lines.go is what these have of it.
 package main
 
@@ -34,11 +35,15 @@ type config struct {
 	markdown   string
 	json       string
 	readme     string
+	targets    string
 	compare    string
 	cpuprofile string
 	plot       string
 	from       []string // instead of measuring: the JSON files of runs
 }
+
+// usualWindow is the window of a run whose flags say nothing else.
+const usualWindow = 150 * time.Millisecond
 
 // picks reports whether something of this name is to be measured.
 func (c *config) picks(name string) bool {
@@ -73,7 +78,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.IntVar(&c.rounds, "rounds", 9, "how often everything is measured")
-	fs.DurationVar(&c.window, "window", 150*time.Millisecond, "length of one measurement")
+	fs.DurationVar(&c.window, "window", usualWindow, "length of one measurement")
 	fs.DurationVar(&c.warmup, "warmup", 200*time.Millisecond, "discarded beginning of one measurement, at least")
 	fs.IntVar(&c.procs, "procs", 0, "GOMAXPROCS (0: as it is)")
 	only := fs.String("run", "", "measure only what matches the `regexp`: contended-8x1/own/, farad$, ^memory/, ^locks/, ^tasks/, ^variants/")
@@ -82,6 +87,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	fs.StringVar(&c.out, "out", "", "write everything into `folder`: "+strings.Join(outFiles, ", ")+", and plots")
 	fs.StringVar(&c.compare, "compare", "", "say what has moved since the run in a JSON `file`")
 	fs.StringVar(&c.readme, "readme", "", "write the ratios into `file`, between its markers")
+	fs.StringVar(&c.targets, "targets", "", "write the table of all targets into `file`, between its markers")
 	fs.StringVar(&c.markdown, "md", "", "write the tables as Markdown to `file`")
 	fs.StringVar(&c.json, "json", "", "write the raw rounds as JSON to `file`")
 	fs.StringVar(&c.cpuprofile, "cpuprofile", "", "write a CPU profile to `file`")
@@ -99,10 +105,10 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	switch {
 	case c.plot != "" && len(c.from) != 1:
 		return c, errors.New("-plot takes one file")
-	case len(c.from) > 1 && c.readme == "":
+	case len(c.from) > 1 && c.readme == "" && c.targets == "":
 		return c, fmt.Errorf("unexpected argument %q", c.from[1])
-	case c.smoke && (c.quick || c.compare != "" || c.readme != ""):
-		return c, errors.New("the figures of -smoke are void: neither -quick nor -compare nor -readme")
+	case c.smoke && (c.quick || c.compare != "" || c.readme != "" || c.targets != ""):
+		return c, errors.New("the figures of -smoke are void: neither -quick nor -compare nor -readme nor -targets")
 	}
 	if c.quick {
 		if !given["rounds"] {

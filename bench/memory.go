@@ -18,6 +18,17 @@ const (
 	memoryGoroutines = 10_000
 )
 
+// Who waits.
+const (
+	waiterFuture     = "future, unsafe.Sizeof"
+	waiterFutureHeap = "future, heap"
+	waiterGoroutine  = "goroutine"
+	waiterPollTask   = "poll task"
+)
+
+// waiterWith is a goroutine with a context of this form.
+func waiterWith(f form) string { return waiterGoroutine + ", context " + string(f) }
+
 // A memoryResult is what one waiter costs.
 type memoryResult struct {
 	Waiter string  `json:"waiter"`
@@ -33,14 +44,14 @@ func runMemory(match func(string) bool, limit time.Duration) ([]memoryResult, er
 	if match("memory/future/" + nameFarad) {
 		size := float64(unsafe.Sizeof(semaphore.AcquireFuture{}))
 		rs = append(rs,
-			memoryResult{"future, unsafe.Sizeof", nameFarad, size, futureBytes},
-			memoryResult{"future, heap", nameFarad, math.Round(futureHeap(memoryFutures)), futureBytes})
+			memoryResult{waiterFuture, nameFarad, size, futureBytes},
+			memoryResult{waiterFutureHeap, nameFarad, math.Round(futureHeap(memoryFutures)), futureBytes})
 	}
 	onArray := implementation{name: nameArray, make: func(permits int64) locker { return twa.New(permits) }}
 	var bare float64
 	for _, f := range allForms {
 		for _, im := range append(lockers(), onArray) {
-			waiter := fmt.Sprintf("goroutine, context %s", f)
+			waiter := waiterWith(f)
 			if !match(fmt.Sprintf("memory/goroutine/%s/%s", f, im.name)) {
 				continue
 			}

@@ -28,8 +28,8 @@ func retell(c config, stdout io.Writer) error {
 		}
 		runs = append(runs, r)
 	}
-	if c.readme != "" {
-		return writeReadme(c.readme, runs...)
+	if c.readme != "" || c.targets != "" {
+		return writeDocuments(c, runs...)
 	}
 	r := runs[0]
 	if c.plot != "" {
@@ -75,10 +75,7 @@ func publish(c config, r, was *report, stdout io.Writer) error {
 	if c.out != "" {
 		err = errors.Join(err, writeAll(c.out, r, raw))
 	}
-	if c.readme != "" {
-		err = errors.Join(err, writeReadme(c.readme, r))
-	}
-	return err
+	return errors.Join(err, writeDocuments(c, r))
 }
 
 // writeAll makes everything that is written of a run.

@@ -2,9 +2,7 @@ package main
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"text/template"
@@ -21,28 +19,17 @@ var readmeSource string
 
 // writeReadme puts the tables of readme.tmpl into a file, between the markers. Each figure comes from the first of the runs that has it.
 func writeReadme(file string, runs ...*report) error {
-	old, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
 	tables, err := readmeTables(runs...)
 	if err != nil {
 		return fmt.Errorf("-readme: %w", err)
 	}
-	head, rest, begins := strings.Cut(string(old), readmeBegin)
-	_, tail, ends := strings.Cut(rest, readmeEnd)
-	if !begins || !ends {
-		return fmt.Errorf("%s: no markers %s and %s", file, strings.TrimSpace(readmeBegin), strings.TrimSpace(readmeEnd))
-	}
-	return write(file, head+readmeBegin+tables+readmeEnd+tail)
+	return insert(file, readmeBegin, readmeEnd, tables)
 }
 
 // readmeTables fails if one of its figures was not measured: tables are not to become shorter by a run of less.
 func readmeTables(runs ...*report) (string, error) {
-	for _, r := range runs {
-		if r.Smoke {
-			return "", errors.New("the figures of a smoke run are void")
-		}
+	if err := anyVoid(runs); err != nil {
+		return "", err
 	}
 	t := template.Must(template.New("readme").Funcs(template.FuncMap{
 		"ratio": func(name, peer string) (string, error) {

@@ -39,6 +39,11 @@ func (t *table) writeMarkdown(w *strings.Builder) {
 	if t.note != "" {
 		fmt.Fprintf(w, "%s\n\n", t.note)
 	}
+	t.writeRows(w)
+}
+
+// writeRows writes Markdown without title and note.
+func (t *table) writeRows(w *strings.Builder) {
 	rule := make([]string, len(t.head))
 	for i := range rule {
 		rule[i] = "---"

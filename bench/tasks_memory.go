@@ -37,7 +37,7 @@ func runTaskMemory(match func(string) bool, limit time.Duration, smoke bool) ([]
 		take   func(n int, limit time.Duration) (float64, error)
 	}
 	all := []measurement{
-		{"poll/farad", taskMemoryResult{memoryResult{"poll task", nameFarad, 0, taskBytes}, tasks}, pollTaskMemory},
+		{"poll/farad", taskMemoryResult{memoryResult{waiterPollTask, nameFarad, 0, taskBytes}, tasks}, pollTaskMemory},
 		{
 			"straight-line/farad",
 			taskMemoryResult{memoryResult{"straight-line task", nameFarad, 0, ""}, stacks},
@@ -47,7 +47,7 @@ func runTaskMemory(match func(string) bool, limit time.Duration, smoke bool) ([]
 	for _, im := range lockers() {
 		all = append(all, measurement{
 			"goroutine/" + im.name,
-			taskMemoryResult{memoryResult{"goroutine", im.name, 0, goroutineTimes}, stacks},
+			taskMemoryResult{memoryResult{waiterGoroutine, im.name, 0, goroutineTimes}, stacks},
 			func(n int, limit time.Duration) (float64, error) { return goroutineMemory(im, n, limit) },
 		})
 	}
