@@ -129,6 +129,7 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 		{"-smoke", "-quick"},
 		{"-smoke", "-compare", "x"},
 		{"-smoke", "-readme", "x"},
+		{"-smoke", "-targets", "x"},
 	} {
 		if _, err := parse(args, io.Discard); err == nil {
 			t.Errorf("%v is accepted", args)
