@@ -208,7 +208,7 @@ func TestPlots(t *testing.T) {
 	dir, err := draw(r)
 	require.NoError(t, err)
 	for name, words := range map[string][]string{
-		figureFile: {"Reciprocating", "Ticket", "LIFO", "MCS", "TTS", "bare", "B=10, bypass 0.99", "goroutines", "million acquisitions/s", "fairness", "256"},
+		figureFile: {"Reciprocating, million/s", "Ticket", "LIFO", "MCS", "TTS", "bare", "B=10, bypass 0.99", "goroutines", "fairness", "256"},
 		planeFile:  {"B = 32", "ns per acquisition", "fairness", "Q, places of the express lane", "1024"},
 	} {
 		svg, err := os.ReadFile(filepath.Join(dir, name))

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"html/template"
 	"strings"
+
+	"gonum.org/v1/plot/vg"
 )
 
 //go:embed report.tmpl
@@ -27,9 +29,10 @@ func (r *report) page(drawings []drawing) (string, error) {
 		p.Moves = &pageMoves{r.compared.summary(), r.compared.moves}
 	}
 	for _, d := range drawings {
-		svg := d.svg()
-		svg = svg[strings.Index(svg, "<svg"):]                                                   // without the head of a file of its own
-		p.Plots = append(p.Plots, pagePlot{d.caption, template.HTML(svg), int(d.width) * 3 / 4}) // the plot library has escaped what it was given
+		p.Plots = append(p.Plots, pagePlot{d.caption, []pageDrawing{
+			newPageDrawing("on-wide", d.svg(), d.width),
+			newPageDrawing("on-narrow", d.narrow(), narrowWidth),
+		}})
 	}
 	w := new(strings.Builder)
 	err := pageTemplate.Execute(w, p)
@@ -50,9 +53,13 @@ type (
 		Moves   []string
 	}
 	pagePlot struct {
-		Caption string
-		SVG     template.HTML
-		Width   int // below which it scrolls instead of becoming smaller
+		Caption  string
+		Drawings []pageDrawing
+	}
+	pageDrawing struct {
+		Class      string // of the screens that it is for
+		SVG        template.HTML
+		Least, Own int // pixels: where it scrolls instead of becoming smaller; where its letters are as large as those of the page
 	}
 	pageTable struct {
 		Title, Note string
@@ -61,6 +68,12 @@ type (
 	}
 	pageCell struct{ Text, Class string }
 )
+
+func newPageDrawing(class, svg string, width vg.Length) pageDrawing {
+	svg = svg[strings.Index(svg, "<svg"):] // without the head of a file of its own
+	own := width.Points() * 4 / 3
+	return pageDrawing{class, template.HTML(svg), int(own*0.9) + 1, int(own)} // the plot library has escaped what it was given
+}
 
 func newPageTable(t *table) pageTable {
 	cells := func(row []string) []pageCell {

@@ -143,12 +143,12 @@ func TestPageStandsAlone(t *testing.T) {
 	}
 	require.Equal(t, len(tables), count["table"])
 	require.Equal(t, rows, count["tr"])
-	require.Equal(t, len(drawings), count["svg"])
+	require.Equal(t, 2*len(drawings), count["svg"], "for wide and for narrow screens")
 	hasAll(t, page,
 		`name="viewport" content="width=device-width`, "prefers-color-scheme: dark", "overflow-x: auto", "a &lt;b&gt; &amp; c", "<dd>go run .</dd>", sum.String(),
 		`<td class="n bad">`, `<td class="n good">`, `<td class="bad">worse</td>`, "<li>worse ",
 	)
-	require.Equal(t, count["table"]+count["svg"], strings.Count(page, `<div class="wide"`), "what is wide scrolls by itself")
+	require.Equal(t, count["table"]+count["svg"], strings.Count(page, `<div class="wide`), "what is wide scrolls by itself")
 }
 
 func TestPlotsOfRatiosNameTheirLines(t *testing.T) {

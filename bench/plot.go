@@ -3,12 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"html"
 	"image/color"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -31,7 +34,7 @@ type drawing struct {
 // capacitorDrawings returns figure and plane, as far as they have been measured.
 func (r *report) capacitorDrawings() (all []drawing) {
 	if plots := r.drawsFigure(); plots != nil {
-		all = append(all, drawing{figureFile, "The capacitor round other locks", plots, 13 * vg.Inch, 5 * vg.Inch})
+		all = append(all, drawing{figureFile, "The capacitor round other locks", plots, 12 * vg.Inch, 5 * vg.Inch})
 	}
 	if plots := r.drawsPlane(); plots != nil {
 		all = append(all, drawing{planeFile, "Platoons and express lane", plots, 9 * vg.Inch, 4 * vg.Inch})
@@ -57,16 +60,35 @@ func saveDrawings(folder string, drawings []drawing) error {
 	return nil
 }
 
+// narrowWidth is that of a phone, and narrowHeight that of one of several plots there.
+const narrowWidth, narrowHeight = 4 * vg.Inch, 2.5 * vg.Inch
+
 // svg draws.
-func (d *drawing) svg() string {
-	plots, width, height := d.plots, d.width, d.height
+func (d *drawing) svg() string { return svgOf(d.plots, d.width, d.height) }
+
+// narrow draws for a narrow screen: one plot below the other, column by column.
+func (d *drawing) narrow() string {
+	var stack [][]*plot.Plot
+	for column := range d.plots[0] {
+		for row := range d.plots {
+			stack = append(stack, []*plot.Plot{d.plots[row][column]})
+		}
+	}
+	height := d.height
+	if len(stack) > 1 {
+		height = vg.Length(len(stack)) * narrowHeight
+	}
+	return svgOf(stack, narrowWidth, height)
+}
+
+func svgOf(plots [][]*plot.Plot, width, height vg.Length) string {
 	svg := vgsvg.New(width, height)
 	svg.SetColor(color.White)
 	svg.Fill(vg.Rectangle{Max: vg.Point{X: width, Y: height}}.Path())
 	const margin = vg.Length(8)
 	tiles := draw.Tiles{
 		Rows: len(plots), Cols: len(plots[0]),
-		PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: margin, PadX: margin, PadY: margin,
+		PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: 2 * margin, PadX: margin, PadY: margin,
 	}
 	canvases := plot.Align(plots, tiles, draw.New(svg))
 	for i, row := range plots {
@@ -76,7 +98,27 @@ func (d *drawing) svg() string {
 	}
 	w := new(strings.Builder)
 	_, _ = svg.WriteTo(w) // a Builder takes everything
-	return w.String()
+	return withAnyFont(w.String())
+}
+
+// sans is the plots' font: whoever looks at them will have it, or one with the same widths, or another one.
+const sans = "Liberation Sans"
+
+func init() { plot.DefaultFont.Variant = "Sans" }
+
+var textOfSVG = regexp.MustCompile(`(<text [^>]*font-family:)` + sans + `(;[^>]*font-size:([0-9.]+)px")>([^<]*)<`)
+
+// withAnyFont makes each text as long as the plot library has reckoned, for a viewer without that font, too: there names would cross the axes.
+func withAnyFont(svg string) string {
+	return textOfSVG.ReplaceAllStringFunc(svg, func(text string) string {
+		m := textOfSVG.FindStringSubmatch(text)
+		size, _ := strconv.ParseFloat(m[3], 64) // digits, the pattern says
+		f := plot.DefaultFont
+		f.Size = font.Points(size)
+		face := font.DefaultCache.Lookup(f, f.Size)
+		length := face.Width(html.UnescapeString(m[4]))
+		return fmt.Sprintf("%s%s,Arial,Helvetica,sans-serif%s textLength=\"%.2f\" lengthAdjust=\"spacingAndGlyphs\">%s<", m[1], sans, m[2], length.Points(), m[4])
+	})
 }
 
 // The figures that are drawn.
@@ -154,6 +196,9 @@ func powersOfTwo(low, high float64) (ts plot.ConstantTicks) {
 	return ts
 }
 
+// What a vertical axis shows stands above it: the library takes the middle of a logarithmic axis for another place, and leaves room for a name there.
+const fairnessTitle = "fairness, min/max"
+
 // fair makes p's vertical axis that of fairness.
 func fair(p *plot.Plot) {
 	p.Y.Min, p.Y.Max = 0, 1.05
@@ -176,9 +221,7 @@ func (r *report) extremes(figure func(lockSample) float64, workloads ...lockWork
 }
 
 // The paper's colours: bare, wrapped, fractional.
-var figureColors = []color.Color{
-	color.RGBA{R: 200, A: 255}, color.RGBA{B: 220, A: 255}, color.RGBA{R: 200, B: 200, A: 255},
-}
+var figureColors = []color.Color{red, blue, purple}
 
 // drawsFigure returns throughput, above, and fairness, below, of each lock against the number of goroutines; nil if it was not measured.
 func (r *report) drawsFigure() [][]*plot.Plot {
@@ -200,14 +243,12 @@ func (r *report) drawsFigure() [][]*plot.Plot {
 			p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticks(figureSizes, func(i int) float64 { return float64(figureSizes[i]) })
 			p.X.Min, p.X.Max = float64(figureSizes[0]), float64(figureSizes[len(figureSizes)-1])
 			if row == 0 {
-				p.Title.Text = l.name
-				logarithmic(p, low/1.5, high*1.5)
+				p.Title.Text = l.name + ", million/s"
+				logarithmic(p, low/1.5, high*4) // the legend stands above the lines
 			} else {
+				p.Title.Text = fairnessTitle
 				p.X.Label.Text = "goroutines"
 				fair(p)
-			}
-			if i == 0 {
-				p.Y.Label.Text = []string{"million acquisitions/s", "fairness, min/max"}[row]
 			}
 			if drawnWith(p, curves, i == 0 && row == 0) == nil {
 				return nil
@@ -218,15 +259,8 @@ func (r *report) drawsFigure() [][]*plot.Plot {
 	return rows
 }
 
-// planeColors has one for each of planeB, from dark to light.
-var planeColors = []color.Color{
-	color.RGBA{68, 1, 84, 255},
-	color.RGBA{65, 68, 135, 255},
-	color.RGBA{42, 120, 142, 255},
-	color.RGBA{34, 168, 132, 255},
-	color.RGBA{122, 209, 81, 255},
-	color.RGBA{230, 190, 20, 255},
-}
+// planeColors has one for each of planeB.
+var planeColors = []color.Color{purple, blue, teal, green, amber, red}
 
 // drawsPlane returns time, and fairness, against the length of the express lane for each length of the platoons; nil if they were not measured.
 func (r *report) drawsPlane() [][]*plot.Plot {
@@ -243,10 +277,10 @@ func (r *report) drawsPlane() [][]*plot.Plot {
 		p.X.Label.Text = "Q, places of the express lane"
 		p.X.Tick.Marker = ticks(planeQ, func(i int) float64 { return float64(i) })
 		if i == 0 {
-			p.Y.Label.Text = "ns per acquisition"
-			logarithmic(p, low/1.5, high*1.2)
+			p.Title.Text = "ns per acquisition"
+			logarithmic(p, low/1.5, high*4) // as above
 		} else {
-			p.Y.Label.Text = "fairness, min/max"
+			p.Title.Text = fairnessTitle
 			fair(p)
 		}
 		if row[i] = drawnWith(p, curves, i == 0); row[i] == nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"image/color"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -30,20 +31,32 @@ func (r *report) ratioDrawings() (all []drawing) {
 			continue
 		}
 		p := plot.New()
-		p.X.Label.Text = "farad's time divided by theirs: below 1 farad is faster"
+		p.Title.Text = "farad's time ÷ theirs: below 1 farad is faster" // and not at its axis: fairnessTitle says why
 		p.X.Min, p.X.Max = min(toPeer.least, toFloor.least), max(toPeer.most, toFloor.most)
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, powersOfTwo(p.X.Min, p.X.Max)
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, halves(p.X.Min, p.X.Max)
 		p.NominalY(names...)
+		p.Y.Max = float64(len(names)) + 1 // the legend stands above them
 		p.Add(vertical(1, len(names)))
-		toPeer.draw(p, "best peer", color.RGBA{R: 20, G: 90, B: 190, A: 255})
-		toFloor.draw(p, "floor", color.RGBA{R: 150, G: 150, B: 150, A: 255})
+		toPeer.draw(p, "best peer", blue)
+		toFloor.draw(p, "floor", amber)
 		all = append(all, drawing{
 			"ratios-" + family + ".svg", "Farad beside the best peer and the floor: " + family,
 			[][]*plot.Plot{{p}},
-			10 * vg.Inch, vg.Length(len(names))*0.24*vg.Inch + vg.Inch,
+			10 * vg.Inch, vg.Length(len(names)+2)*0.24*vg.Inch + vg.Inch,
 		})
 	}
 	return all
+}
+
+// halves are the ticks of an axis of quotients.
+func halves(low, high float64) plot.ConstantTicks {
+	ts := powersOfTwo(low, high)
+	for i, t := range ts {
+		if t.Value < 1 {
+			ts[i].Label = "1/" + strconv.FormatFloat(1/t.Value, 'f', -1, 64)
+		}
+	}
+	return ts
 }
 
 // Whiskers are medians at heights, and how far the rounds reach to the left and to the right of them.
@@ -88,6 +101,6 @@ func vertical(x float64, names int) *plotter.Line {
 	if err != nil {
 		panic(err)
 	}
-	l.Color, l.Dashes = color.Gray{Y: 120}, []vg.Length{vg.Points(3), vg.Points(3)}
+	l.Color, l.Dashes = gray, []vg.Length{vg.Points(3), vg.Points(3)}
 	return l
 }
