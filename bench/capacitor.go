@@ -60,8 +60,10 @@ func withLocks(name string, goroutines int, locks []newLock, loop func(newLock) 
 
 // mutexbench is MutexBench of the capacitor's paper: the lock is held for one step of a PRNG that all share, and nothing is outside.
 func mutexbench(goroutines int) lockWorkload {
-	return withLocks(fmt.Sprintf("mutexbench-%d", goroutines), goroutines, mutexbenchLocks, advances)
+	return withLocks(mutexbenchName(goroutines), goroutines, mutexbenchLocks, advances)
 }
+
+func mutexbenchName(goroutines int) string { return fmt.Sprintf("mutexbench-%d", goroutines) }
 
 // advances is mutexbench with somebody's lock.
 func advances(of newLock) lockImpl {

@@ -5,7 +5,8 @@
 // about, rounds.go how many of them are interleaved, cancel.go and memory.go what is measured besides, targets.go what
 // farad is held to, report.go how all that is told. Mutexes and read-write locks have files of their own, locks*.go, and so
 // has the executor, tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go. What a run leaves is written by output.go: the page
-// (html.go), the plots (plot.go, plot_ratios.go, colors.go), the rounds for benchstat (benchstat.go), the tables of the README (readme.go) and that of all targets
+// (html.go), the plots (plot.go, plot_ratios.go, colors.go), the rounds for benchstat (benchstat.go), tables and plot of the README (readme.go,
+// readme_plot.go) and that of all targets
 // (target_lines.go, targets_table.go); load.go reads a run again,
 // compare.go holds one beside another, and lines.go is what these have of it.
 package main
@@ -86,7 +87,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	fs.BoolVar(&c.quick, "quick", false, "a minute: of each family what stands for it, in 5 rounds of 40ms")
 	fs.StringVar(&c.out, "out", "", "write everything into `folder`: "+strings.Join(outFiles, ", ")+", and plots")
 	fs.StringVar(&c.compare, "compare", "", "say what has moved since the run in a JSON `file`")
-	fs.StringVar(&c.readme, "readme", "", "write the ratios into `file`, between its markers")
+	fs.StringVar(&c.readme, "readme", "", "write the ratios into `file`, between its markers, and "+readmePlotFile+" beside it")
 	fs.StringVar(&c.targets, "targets", "", "write the table of all targets into `file`, between its markers")
 	fs.StringVar(&c.markdown, "md", "", "write the tables as Markdown to `file`")
 	fs.StringVar(&c.json, "json", "", "write the raw rounds as JSON to `file`")

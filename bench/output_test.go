@@ -227,6 +227,24 @@ func TestReadmeHasItsTables(t *testing.T) {
 	hasAll(t, string(now), "÷ a goroutine's | 0.08 |")
 }
 
+// The README and its plot are what the program makes of the runs that are kept.
+func TestReadmeIsWhatTheResultsGive(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "README.md")
+	require.NoError(t, os.WriteFile(file, readme, 0o600))
+	c := config{readme: file, from: []string{"results/semaphore.json", "results/locks.json", "results/tasks.json", "results/capacitor.json"}}
+	require.NoError(t, retell(c, io.Discard))
+	for _, name := range []string{"README.md", readmePlotFile} {
+		now, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		committed, err := os.ReadFile(filepath.Join("..", name))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(now, committed), "%s is old: go run . -readme ../README.md %s", name, strings.Join(c.from, " "))
+	}
+}
+
 func TestReadmeIsNotSpoilt(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "README.md")
 	const text = "before\n" + readmeBegin + "old\n" + readmeEnd + "after\n"
@@ -240,11 +258,12 @@ func TestReadmeIsNotSpoilt(t *testing.T) {
 	now, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, text, string(now))
+	require.NoDirExists(t, filepath.Join(filepath.Dir(file), "docs"))
 
 	require.NoError(t, writeReadme(file, madeUpAll()))
 	now, err = os.ReadFile(file)
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(string(now), "before\n"+readmeBegin+"| time for") && strings.HasSuffix(string(now), " |\n"+readmeEnd+"after\n"), "%s", now)
+	require.True(t, strings.HasPrefix(string(now), "before\n"+readmeBegin+"![") && strings.HasSuffix(string(now), " |\n"+readmeEnd+"after\n"), "%s", now)
 
 	require.NoError(t, os.WriteFile(file, []byte("no markers\n"), 0o600))
 	require.ErrorContains(t, writeReadme(file, madeUpAll()), "bench:begin")

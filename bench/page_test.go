@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -61,6 +62,30 @@ const soundPage = `<!DOCTYPE html>
 %s
 </body></html>`
 
+func soundPageWith(t *testing.T, more string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "page.html")
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(soundPage, "%s", more, 1)), 0o600))
+	return file
+}
+
+// The README's plot can be read on a light and on a dark page.
+func TestReadmePlotInABrowser(t *testing.T) {
+	svg, err := os.ReadFile(filepath.Join("..", readmePlotFile))
+	require.NoError(t, err)
+	_, svg, found := bytes.Cut(svg, []byte("?>"))
+	require.True(t, found)
+	browser := startBrowser(t)
+	for _, s := range screens[2:] {
+		t.Run(s.name, func(t *testing.T) {
+			l := look(t, browser, s, soundPageWith(t, string(svg)))
+			require.Empty(t, l.Problems)
+			require.Len(t, l.Plots, 2)
+			require.Greater(t, len(l.Plots[1].Texts), 20)
+		})
+	}
+}
+
 // Every check finds what it is for, on the page and nothing but the fault on it.
 func TestBrowserFindsFaults(t *testing.T) {
 	browser := startBrowser(t)
@@ -68,9 +93,7 @@ func TestBrowserFindsFaults(t *testing.T) {
 	require.True(t, phone.mobile && !phone.dark && night.mobile && night.dark)
 	found := func(t *testing.T, s screen, fault string) []string {
 		t.Helper()
-		file := filepath.Join(t.TempDir(), "page.html")
-		require.NoError(t, os.WriteFile(file, []byte(strings.Replace(soundPage, "%s", fault, 1)), 0o600))
-		return look(t, browser, s, file).Problems
+		return look(t, browser, s, soundPageWith(t, fault)).Problems
 	}
 	for _, s := range screens {
 		t.Run("none/"+s.name, func(t *testing.T) { require.Empty(t, found(t, s, "")) })

@@ -2,7 +2,10 @@ package main
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"text/template"
@@ -17,13 +20,22 @@ const (
 //go:embed readme.tmpl
 var readmeSource string
 
-// writeReadme puts the tables of readme.tmpl into a file, between the markers. Each figure comes from the first of the runs that has it.
+// writeReadme puts the tables of readme.tmpl into a file, between the markers, and the plot that they show beside it. Each figure comes from the first
+// of the runs that has it.
 func writeReadme(file string, runs ...*report) error {
 	tables, err := readmeTables(runs...)
 	if err != nil {
 		return fmt.Errorf("-readme: %w", err)
 	}
-	return insert(file, readmeBegin, readmeEnd, tables)
+	figure, err := readmePlot(runs...)
+	if err != nil {
+		return fmt.Errorf("-readme: %w", err)
+	}
+	plotFile := filepath.Join(filepath.Dir(file), filepath.FromSlash(readmePlotFile))
+	return errors.Join(
+		insert(file, readmeBegin, readmeEnd, tables),
+		os.MkdirAll(filepath.Dir(plotFile), 0o755),
+		write(plotFile, figure.svg()))
 }
 
 // readmeTables fails if one of its figures was not measured: tables are not to become shorter by a run of less.
