@@ -267,6 +267,31 @@ func TestModelPlatoonBypass(t *testing.T) {
 	}
 }
 
+// While one of a platoon is slow, another departs and gives its permit back: that lets in as many as the platoon still lacks, and no more.
+func TestModelPlatoonIsNotRefilled(t *testing.T) {
+	for b, still := range map[int]int64{2: 1, 3: 2} {
+		t.Run(fmt.Sprintf("platoon %d", b), func(t *testing.T) {
+			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+				w := newPlatoonWorld(x, 2, b, 0)
+				slow, quick, next := w.queue(x.NewContext(), 1), w.queue(x.NewContext(), 1), w.queue(x.NewContext(), 1)
+				w.p.Release(2)
+				x.Go("all", func() {
+					use := func(wait func() error) {
+						x.Assert(wait() == nil, "not granted")
+						w.p.Release(1)
+					}
+					use(quick)
+					x.Assert(w.p.inside == still && w.p.entry == 0, "%d are inside, %d may pass", w.p.inside, w.p.entry)
+					use(slow)
+					use(next)
+				})
+				x.Wait()
+				w.requireIdle()
+			})
+		})
+	}
+}
+
 // Permits that come back all at once are had by all who wait for them, at once: none of them gives any back before.
 func TestModelPlatoonIsServedAtOnce(t *testing.T) {
 	for _, s := range []struct{ b, q, waiters, bound int }{
