@@ -83,7 +83,7 @@ func plane(goroutines int) lockWorkload {
 
 // hasOwnTable reports whether the line is not one of the table of all locks.
 func (r *lockResult) hasOwnTable() bool {
-	return strings.HasPrefix(r.Workload, "figure-") || r.Workload == planeName || strings.HasPrefix(r.Workload, "mutexbench-waits-")
+	return strings.HasPrefix(r.Workload, "figure-") || r.Workload == planeName || r.inLanes() || strings.HasPrefix(r.Workload, "mutexbench-waits-")
 }
 
 // median returns the median of one figure of one lock in one workload, and whether there is one.

@@ -57,6 +57,7 @@ var lockWorkloads = []lockWorkload{
 	mutexbenchLIFO(2), mutexbenchLIFO(8), mutexbenchLIFO(64), mutexbenchLIFO(256), mutexbenchLIFO(1024),
 	figure(1), figure(2), figure(8), figure(64), figure(256),
 	plane(64),
+	lanebench(8), lanebench(64),
 	platoonbench(1, 2), platoonbench(8, 2), platoonbench(64, 2, platoonVariants...), platoonbench(1000, 2),
 
 	{"word-1", 1, []lockImpl{wordMutex, stdMutex, fetchOr}},

@@ -160,7 +160,7 @@ func (g *Gate) balance() {
 func (g *Gate) move() bool {
 	for i := range len(g.lanes) {
 		to := &g.lanes[i]
-		if to.Available(one) > 0 || to.Waiting() == 0 {
+		if to.Available(one) > 0 || to.Waiting() == 0 { // Where a permit lies nobody waits, and to see that takes no lock.
 			continue
 		}
 		for j := range len(g.lanes) {
