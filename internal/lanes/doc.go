@@ -1,6 +1,6 @@
 // Package lanes has the capacitor's gate with its line spread over several lanes, which its paper proposes "if scalability of the semaphore becomes a
-// concern", for comparison: bench/ measures it in front of unfair locks, beside the gate of sync/capacitor. On Go that gate's line is not what limits
-// a lock, the switch of goroutines behind it is; so there is no public one.
+// concern", for comparison: bench/ and internal/simulate measure it in front of unfair locks, beside the gate of sync/capacitor. On Go that gate's line is not
+// what limits a lock, the switch of goroutines behind it is; so there is no public one.
 //
 //	gate       a lane is chosen   overtaking
 //	Gate       by the caller      bounded, whatever the choice: one tally of departures, and permits that go where somebody waits

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/farad-go/farad/internal/innerlocks"
+	"github.com/farad-go/farad/internal/lanes"
 	"github.com/farad-go/farad/internal/phased"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/sync/capacitor"
@@ -39,11 +40,20 @@ var kinds = []kind{
 	{"semaphore.Semaphore", false, of(func() sync.Locker { return permit{semaphore.New(1)} })},
 	{"mutex.Mutex", false, of(func() sync.Locker { return new(mutex.Mutex) })},
 	{"capacitor.Wrap(TTS, 8)", false, of(func() sync.Locker { return capacitor.Wrap(new(innerlocks.TTS), platoon) })},
+	{"lanes.Wrap(TTS, 4 lanes of 2)", false, func(c cores) sync.Locker {
+		return lanes.Wrap(new(innerlocks.TTS), lanes.New(4, platoon/4), byTime(c))
+	}},
+	{"lanes.Wrap(TTS, 4 gates of 2)", false, func(c cores) sync.Locker {
+		return lanes.Wrap(new(innerlocks.TTS), lanes.NewSeparate(4, platoon/4), byTime(c))
+	}},
 	{"capacitor.Wrap(TTS, 8, WithExpress(256))", false, of(func() sync.Locker {
 		return capacitor.Wrap(new(innerlocks.TTS), platoon, capacitor.WithExpress(256))
 	})},
 	{"capacitor.Mutex", false, of(func() sync.Locker { return capacitor.NewMutex(256) })},
 }
+
+// byTime returns keys that are as good as random, and the same in every run of a simulation.
+func byTime(c cores) func() uint64 { return func() uint64 { return uint64(c.Now()) } }
 
 func of(create func() sync.Locker) func(cores) sync.Locker {
 	return func(cores) sync.Locker { return create() }
