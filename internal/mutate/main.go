@@ -72,6 +72,7 @@ func testsOf(dir string) []string {
 		"-tags interleave -run Model -short ./" + dir,
 		"-short ./" + dir,
 		"-race -short ./" + dir,
+		"-race -tags interleave -run Model -short ./" + dir,
 	}
 	if dir == "twa" {
 		tests = append(tests, "-short -tags faradcheck ./twa")
