@@ -292,6 +292,44 @@ func TestModelPlatoonIsNotRefilled(t *testing.T) {
 	}
 }
 
+// Whoever departs gives the lane all its places again, although others wait still.
+func TestModelPlatoonLaneIsRenewed(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		w := newPlatoonWorld(x, 1, 1, 1)
+		first, second := w.queue(x.NewContext(), 1), w.queue(x.NewContext(), 1)
+		x.Go("all", func() {
+			for _, wait := range []func() error{first, second} {
+				w.p.Release(1)
+				x.Assert(w.p.TryAcquire(1), "the lane has no place")
+				w.p.Release(1)
+				x.Assert(!w.p.TryAcquire(1), "the lane has more places than one")
+				x.Assert(wait() == nil, "not granted")
+			}
+			w.p.Release(1)
+		})
+		x.Wait()
+		w.requireIdle()
+	})
+}
+
+// A future may be dropped at the very moment when it is granted: its permit then goes to the next, whoever notices.
+func TestModelPlatoonGrantThatNobodyWants(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		w := newPlatoonWorld(x, 1, 1, 0)
+		f := w.p.request(nil, 1)
+		x.Assert(!f.Poll(nil), "it does not have to wait")
+		wait := w.queue(x.NewContext(), 1)
+		x.Go("holder", func() { w.p.Release(1) })
+		x.Go("dropper", f.Cancel)
+		x.Go("behind", func() {
+			x.Assert(wait() == nil, "not granted")
+			w.p.Release(1)
+		})
+		x.Wait()
+		w.requireIdle()
+	})
+}
+
 // Permits that come back all at once are had by all who wait for them, at once: none of them gives any back before.
 func TestModelPlatoonIsServedAtOnce(t *testing.T) {
 	for _, s := range []struct{ b, q, waiters, bound int }{
