@@ -69,7 +69,8 @@ func (h *hall) together(both *interleave.Int32) {
 }
 
 func (h *hall) unlock(unlock func()) {
-	if interleave.Panics(unlock) != nil {
+	if p := interleave.Panics(unlock); p != nil {
+		h.Assert(p != "capacitor: permit lost", "noticed too late")
 		h.panics.Add(1)
 	}
 }
@@ -159,6 +160,11 @@ var rwScenarios = []rwScenario{
 	{name: "timeouts behind a write", bound: 3, body: func(h *hall) {
 		h.l.Lock()
 		h.threads(h.hastyRead, h.hastyWrite, h.l.Unlock)
+	}},
+	// The unlock finds somebody asleep, nobody asleep, and somebody else.
+	{name: "timeout and read behind a write", bound: 3, body: func(h *hall) {
+		h.l.Lock()
+		h.threads(h.hastyWrite, h.read, h.l.Unlock)
 	}},
 	{name: "context", body: func(h *hall) {
 		ctx := h.NewContext()
