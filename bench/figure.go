@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,7 +84,9 @@ func plane(goroutines int) lockWorkload {
 
 // hasOwnTable reports whether the line is not one of the table of all locks.
 func (r *lockResult) hasOwnTable() bool {
-	return strings.HasPrefix(r.Workload, "figure-") || r.Workload == planeName || r.inLanes() || strings.HasPrefix(r.Workload, "mutexbench-waits-")
+	return r.Workload == planeName || r.inLanes() || slices.ContainsFunc([]string{"figure-", waitsPrefix, handOffPrefix}, func(prefix string) bool {
+		return strings.HasPrefix(r.Workload, prefix)
+	})
 }
 
 // median returns the median of one figure of one lock in one workload, and whether there is one.

@@ -39,7 +39,7 @@ func madeUpAll() *report {
 			for i, im := range l.impls {
 				s := lockSample{sample: needs(i), LongestNs: int64(100_000 * (1 + 10*i))}
 				if im.waits != nil {
-					s.Waits = &waitSummary{Count: 1, Arrivals999: int64(1000 * (i + 1))}
+					s.Waits = &waitSummary{Count: 1, P99: int64(100 * (i + 1)), Arrivals999: int64(1000 * (i + 1))}
 				}
 				l.Samples[im.name] = append(l.Samples[im.name], s)
 			}

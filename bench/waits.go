@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -79,10 +81,13 @@ func (w *waitLog) summary() *waitSummary {
 	}
 }
 
+// waitsPrefix is what the names of these workloads begin with.
+const waitsPrefix = "mutexbench-waits-"
+
 // mutexbenchWaits is mutexbench with a clock. It is a workload of its own, with rounds of its own, so that the clock does not slow down what
 // mutexbench measures.
 func mutexbenchWaits(goroutines int) lockWorkload {
-	return withLocks(fmt.Sprintf("mutexbench-waits-%d", goroutines), goroutines, mutexbenchLocks, func(of newLock) lockImpl {
+	return withLocks(fmt.Sprintf("%s%d", waitsPrefix, goroutines), goroutines, mutexbenchLocks, func(of newLock) lockImpl {
 		log := new(waitLog)
 		return lockImpl{name: of.name, waits: log, make: func() lockLoop {
 			l, shared := of.create(), uint64(1)
@@ -113,22 +118,16 @@ func (r *report) waitTable(sum *tally) *table {
 		head:  []string{"workload", "lock", "p50", "p99", "p99.9", "longest", "p99.9 of arrivals", "p99.9, farad ÷ it", "of arrivals, farad ÷ it"},
 		left:  2,
 	}
-	figures := []func(lockSample) float64{
-		func(s lockSample) float64 { return float64(s.Waits.P50) },
-		func(s lockSample) float64 { return float64(s.Waits.P99) },
-		waitTailOfAll,
-		func(s lockSample) float64 { return float64(s.Waits.Max) },
-		waitTail,
-	}
 	for _, l := range r.Locks {
+		if !strings.HasPrefix(l.Workload, waitsPrefix) {
+			continue
+		}
 		for _, im := range l.impls {
-			if all := l.Samples[im.name]; len(all) == 0 || all[0].Waits == nil {
+			waits := l.waitCells(im.name)
+			if waits == nil {
 				continue
 			}
-			row := []string{l.Workload, im.name}
-			for _, f := range figures {
-				row = append(row, duration(median(l.Samples.column(im.name, f))))
-			}
+			row := slices.Concat([]string{l.Workload, im.name}, waits, []string{duration(median(l.Samples.column(im.name, waitTail)))})
 			for _, m := range []metric{tailOfAllTo, tailTo} {
 				ratio := ""
 				if im.name != nameFarad {
@@ -140,6 +139,20 @@ func (r *report) waitTable(sum *tally) *table {
 		}
 	}
 	return t
+}
+
+// waitCells are the cells of p50, p99, p99.9 and longest of a lock, nil if they were not timed.
+func (r *lockResult) waitCells(impl string) []string {
+	if all := r.Samples[impl]; len(all) == 0 || all[0].Waits == nil {
+		return nil
+	}
+	cell := func(figure func(*waitSummary) int64) string {
+		return duration(median(r.Samples.column(impl, func(s lockSample) float64 { return float64(figure(s.Waits)) })))
+	}
+	return []string{
+		cell(func(w *waitSummary) int64 { return w.P50 }), cell(func(w *waitSummary) int64 { return w.P99 }),
+		cell(func(w *waitSummary) int64 { return w.P999 }), cell(func(w *waitSummary) int64 { return w.Max }),
+	}
 }
 
 func waitTail(s lockSample) float64      { return float64(s.Waits.Arrivals999) }
