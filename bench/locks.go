@@ -23,6 +23,7 @@ type lockSample struct {
 
 	LongestNs int64        `json:"longest_wait_ns,omitempty"` // that a writer has had, of those that were timed
 	Waits     *waitSummary `json:"waits,omitempty"`           // of workloads that time them
+	TimedOut  float64      `json:"timed_out,omitempty"`       // of a storm: the part of the attempts that did
 }
 
 // A lockWorkload is something that goroutines do with a lock.
@@ -39,6 +40,7 @@ type lockImpl struct {
 	make func() lockLoop
 
 	waits   *waitLog // where its loops note how long they have waited; nil: they do not
+	storm   *storm   // what its loops count; nil: they are none
 	starves bool     // some goroutines hardly ever get the lock, and are not waited for
 }
 
@@ -106,6 +108,11 @@ func measureLock(goroutines int, im lockImpl, t timing) (lockSample, error) {
 	l := lockSample{sample: s, LongestNs: longestWait.Load()}
 	if im.waits != nil {
 		l.Waits = im.waits.summary()
+	}
+	if im.storm != nil {
+		if l.TimedOut, err = im.storm.settle(); err != nil {
+			return lockSample{}, err
+		}
 	}
 	return l, nil
 }

@@ -17,6 +17,7 @@ var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shar
 	`|^locks/mutexbench-8/(farad|sync.Mutex|farad, mutex.Mutex|wrapped sync.Mutex, B=10)$` +
 	`|^locks/mutexbench-waits-64/(farad|sync.Mutex)$` +
 	`|^locks/hand-off-8/(farad|sync.Mutex|fifomu)$` +
+	`|^locks/storm-50-1000/(farad|x/sync|channel)$` +
 	`|^locks/figure-8/MCS, ` +
 	`|^locks/plane-64/B=1, Q=(0|256)$` +
 	`|^locks/lanes-8/TTS, (B=8|4 lanes of 2, hashed)$` +
