@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A line is a workload and what all who took part in it have needed, of whatever kind: a cell, locks, tasks, or the cancelling of waiters. What
+// A line is a workload and what all who took part in it have needed, of whatever kind: a cell, locks, tasks, or the cancelling and the waking of waiters. What
 // knows no kinds is made from lines: the overview, the comparison with another run, the plots of ratios, and benchstat's format.
 type line struct {
 	family string
@@ -24,6 +24,7 @@ const (
 	familyLocks     = "locks"
 	familyTasks     = "tasks"
 	familyCancel    = "cancel"
+	familyWake      = "wake"
 )
 
 // floors are what cannot do the work, but only the least that it needs.
@@ -43,6 +44,14 @@ func (l *line) add(impl string, f figures) {
 		l.of = make(map[string]figures)
 	}
 	l.of[impl] = f
+}
+
+// addAll adds all impls that have samples.
+func addAll[I, S any](l *line, impls []I, all samples[S], name func(I) string, ns, allocs, ops func(S) float64) {
+	for _, im := range impls {
+		n := name(im)
+		l.add(n, figures{all.column(n, ns), all.column(n, allocs), all.column(n, ops)})
+	}
 }
 
 // ratio returns farad's time divided by impl's, an entry a round; nil if one of them did not take part.
@@ -69,35 +78,31 @@ func (r *report) lines() []*line {
 	}
 	for _, c := range r.Cells {
 		l := &line{family: familySemaphore, name: c.Name}
-		for _, im := range c.impls {
-			column := func(f func(sample) float64) []float64 { return c.Samples.column(im.name, f) }
-			l.add(im.name, figures{column(nsPerOp), column(allocsPerOp), column(func(s sample) float64 { return float64(s.Ops) })})
-		}
+		addAll(l, c.impls, c.Samples, func(im implementation) string { return im.name }, nsPerOp, allocsPerOp, func(s sample) float64 { return float64(s.Ops) })
 		keep(l)
 	}
 	for _, c := range r.Locks {
 		l := &line{family: familyLocks, name: c.Workload}
-		for _, im := range c.impls {
-			column := func(f func(lockSample) float64) []float64 { return c.Samples.column(im.name, f) }
-			l.add(im.name, figures{column(lockNs), column(lockAllocs), column(func(s lockSample) float64 { return float64(s.Ops) })})
-		}
+		addAll(l, c.impls, c.Samples, func(im lockImpl) string { return im.name }, lockNs, lockAllocs, func(s lockSample) float64 { return float64(s.Ops) })
 		keep(l)
 	}
 	for _, c := range r.Tasks {
 		l := &line{family: familyTasks, name: c.String()}
-		for _, im := range c.impls {
-			column := func(f func(taskSample) float64) []float64 { return c.Samples.column(im.name, f) }
-			l.add(im.name, figures{column(taskNs), column(taskAllocs), column(func(s taskSample) float64 { return float64(s.Ops) })})
-		}
+		addAll(l, c.impls, c.Samples, func(im taskImpl) string { return im.name }, taskNs, taskAllocs, func(s taskSample) float64 { return float64(s.Ops) })
 		keep(l)
 	}
-	for _, c := range r.Cancel {
-		name := fmt.Sprintf("cancel/%s/%d", c.Waiter, c.Waiters)
+	alone := func(family, name, impl string, ns []float64) {
 		i := slices.IndexFunc(all, func(l *line) bool { return l.name == name })
 		if i < 0 {
-			i, all = len(all), append(all, &line{family: familyCancel, name: name})
+			i, all = len(all), append(all, &line{family: family, name: name})
 		}
-		all[i].add(c.Impl, figures{ns: c.NsPerCancel})
+		all[i].add(impl, figures{ns: ns})
+	}
+	for _, c := range r.Cancel {
+		alone(familyCancel, fmt.Sprintf("cancel/%s/%d", c.Waiter, c.Waiters), c.Impl, c.NsPerCancel)
+	}
+	for _, w := range r.Wake {
+		alone(familyWake, w.line(), w.Impl, w.NsPerWake)
 	}
 	return slices.DeleteFunc(all, func(l *line) bool { return len(l.impls) == 0 })
 }

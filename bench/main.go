@@ -4,7 +4,7 @@
 // The files: workloads.go says what is done, impls.go and farad.go by whom, gang.go and measure.go how one figure comes
 // about, rounds.go how many of them are interleaved, cancel.go and memory.go what is measured besides, targets.go what
 // farad is held to, report.go how all that is told. Mutexes and read-write locks have files of their own, locks*.go, and so
-// has the executor, tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go, hand-offs are in handoff.go, cancel storms in storm.go. What a run leaves is written by output.go: the page
+// has the executor, tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go, hand-offs are in handoff.go, cancel storms in storm.go, a million waiters in wake.go. What a run leaves is written by output.go: the page
 // (html.go), the plots (plot.go, plot_ratios.go, colors.go), the rounds for benchstat (benchstat.go), tables and plot of the README (readme.go,
 // readme_plot.go) and that of all targets
 // (target_lines.go, targets_table.go); load.go reads a run again,
@@ -163,6 +163,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		Locks:    planLocks(c.picks),
 		Tasks:    planTasks(c.picks),
 		Variants: planVariants(c.picks),
+		Wake:     planWake(c.picks, c.smoke),
 	}
 	if c.cpuprofile != "" {
 		f, err := os.Create(c.cpuprofile)
@@ -193,6 +194,12 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		}
 		progress.round(round, c.rounds)
 	}
+	// After all rounds: of its million goroutines the runtime keeps even more.
+	for round := range c.rounds {
+		if err := runWakeRound(round, r.Wake, c.limit, progress.measured); err != nil {
+			return err
+		}
+	}
 	if r.Memory, err = runMemory(c.picks, c.limit); err != nil {
 		return err
 	}
@@ -201,7 +208,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		return err
 	}
 	progress.measured("tasks/memory")
-	if len(r.Cells)+len(r.Cancel)+len(r.Memory)+len(r.Locks)+len(r.Tasks)+len(r.TaskMemory)+len(r.Variants) == 0 {
+	if len(r.Cells)+len(r.Cancel)+len(r.Memory)+len(r.Locks)+len(r.Tasks)+len(r.TaskMemory)+len(r.Variants)+len(r.Wake) == 0 {
 		return fmt.Errorf("nothing matches -run %s", c.only)
 	}
 	progress.finish()
@@ -213,7 +220,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 
 // measurements returns how many a round has.
 func (r *report) measurements() int {
-	n := len(r.Cancel)
+	n := len(r.Cancel) + len(r.Wake)
 	for _, c := range r.Cells {
 		n += len(c.impls)
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// memoryFutures is a power of two, for a slice of futures to fill its pages to the last byte.
-	memoryFutures    = 1 << 14
+	// memoryFutures is a million, and a power of two, for a slice of futures to fill its pages to the last byte.
+	memoryFutures    = 1 << 20
 	memoryGoroutines = 10_000
 )
 

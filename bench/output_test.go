@@ -23,6 +23,7 @@ func madeUpAll() *report {
 		Rounds:  3, Window: "1s", Warmup: "1s",
 		Cells: plan(implementations, everything), Cancel: planCancel(everything), Locks: planLocks(everything), Tasks: planTasks(everything),
 		Memory:   []memoryResult{{"future, heap", nameFarad, 88, futureBytes}, {"goroutine, context own", nameXSync, 288, goroutineBytes}},
+		Wake:     planWake(everything, false),
 		Variants: planVariants(func(s string) bool { return strings.HasPrefix(s, "variants/Mix32A/") }),
 	}
 	r.TaskMemory = madeUpTasks().TaskMemory
@@ -51,6 +52,9 @@ func madeUpAll() *report {
 		}
 		for _, c := range r.Cancel {
 			c.NsPerCancel = append(c.NsPerCancel, float64(40+round))
+		}
+		for i, w := range r.Wake {
+			w.NsPerWake = append(w.NsPerWake, float64(100*(i+1)+round))
 		}
 	}
 	return r
@@ -306,7 +310,7 @@ func TestQuickRunsStandForEveryFamily(t *testing.T) {
 	require.Equal(t, 7*time.Millisecond, c.window, "what is said goes")
 	require.Equal(t, quickWarmup, c.warmup)
 
-	r := &report{Cells: plan(implementations, c.picks), Cancel: planCancel(c.picks), Locks: planLocks(c.picks), Tasks: planTasks(c.picks), Variants: planVariants(c.picks)}
+	r := &report{Cells: plan(implementations, c.picks), Cancel: planCancel(c.picks), Locks: planLocks(c.picks), Tasks: planTasks(c.picks), Variants: planVariants(c.picks), Wake: planWake(c.picks, false)}
 	require.Len(t, r.Cells, 3)
 	require.Len(t, r.Variants, 2*len(marchSizes))
 	n := r.measurements()
@@ -324,7 +328,7 @@ func TestQuickRunsStandForEveryFamily(t *testing.T) {
 		variation := slices.Contains([]string{"mutexbench-long", "mutexbench-outside", "mutexbench-sleep", "mutexbench-lifo"}, k)
 		require.True(t, stands[k] || variation, "nothing stands for %s", w.name)
 	}
-	for _, name := range []string{"cancel/future/farad/1000", "cancel/goroutine/x/sync/1000", "memory/future/farad", "tasks/memory/poll/farad"} {
+	for _, name := range []string{"cancel/future/farad/1000", "cancel/goroutine/x/sync/1000", "wake/goroutine/x/sync/100000", "wake/poll task/farad/100000", "memory/future/farad", "tasks/memory/poll/farad"} {
 		require.True(t, c.picks(name), name)
 	}
 	c, err = parse([]string{"-quick", "-run", "^locks/"}, io.Discard)

@@ -9,6 +9,7 @@ import (
 // the baseline tells of what both have: after a change here the baseline is to be measured anew (README.md).
 var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shared|yield-held-8x2/own)/` +
 	`|^cancel/[^/]+/.+/1000$` +
+	`|^wake/(future|poll task|goroutine)/(farad|x/sync)/100000$` +
 	`|^memory/(future|goroutine/own)/(farad|x/sync)$` +
 	`|^locks/(mutex-1|mutex-8|mutex-context-8|word-8|packed-8|read-2|mix-90-8|twa-1|platoon-8x2)/` +
 	`|^locks/semabench-8/(farad|farad, semaphore|x/sync)$` +

@@ -17,6 +17,7 @@ type report struct {
 	Warmup     string             `json:"warmup"`
 	Cells      []*cellResult      `json:"cells"`
 	Cancel     []*cancelResult    `json:"cancel"`
+	Wake       []*wakeResult      `json:"wake"`
 	Memory     []memoryResult     `json:"memory"`
 	Locks      []*lockResult      `json:"locks"`
 	Tasks      []*taskResult      `json:"tasks"`
@@ -96,8 +97,7 @@ const (
 func (r *report) tables(spreads bool) ([]*table, *tally) {
 	sum := &tally{void: r.Smoke, spreads: spreads}
 	all := []*table{
-		r.ratioTable(sum), r.overviewTable(), r.rawTable(), r.cancelTable(), r.memoryTable(sum),
-		r.lockTable(sum), r.waitTable(sum), r.handOffTable(), r.stormTable(sum), r.figureTable(), r.planeTable(), r.laneTable(), r.taskTable(sum), r.taskMemoryTable(sum), variantTable(r.Variants, sum),
+		r.ratioTable(sum), r.overviewTable(), r.rawTable(), r.cancelTable(), r.wakeTable(), r.memoryTable(sum), r.lockTable(sum), r.waitTable(sum), r.handOffTable(), r.stormTable(sum), r.figureTable(), r.planeTable(), r.laneTable(), r.taskTable(sum), r.taskMemoryTable(sum), variantTable(r.Variants, sum),
 	}
 	if r.compared != nil {
 		all = append(all, r.compared.table)

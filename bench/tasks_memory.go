@@ -94,18 +94,31 @@ func (t *waitingTask) Poll(cx *rt.Context) bool {
 
 // pollTaskMemory returns the bytes per poll task when n of them wait.
 func pollTaskMemory(n int, limit time.Duration) (float64, error) {
-	return taskMemory(n, limit, func(ex *rt.Executor, s *semaphore.Semaphore) error {
-		tasks := make([]waitingTask, n)
-		for i := range tasks {
-			t := &tasks[i]
-			t.sem = s
-			t.permit.Init(s, 1)
-			if err := ex.Spawn(t); err != nil {
-				return err
-			}
+	return taskMemory(n, limit, func(ex *rt.Executor, s *semaphore.Semaphore) error { return spawnWaiting(ex, s, n) })
+}
+
+// spawnWaiting has n poll tasks wait for a permit of s.
+func spawnWaiting(ex *rt.Executor, s *semaphore.Semaphore, n int) error {
+	tasks := make([]waitingTask, n)
+	for i := range tasks {
+		t := &tasks[i]
+		t.sem = s
+		t.permit.Init(s, 1)
+		if err := ex.Spawn(t); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
+}
+
+// untilWaiting returns when n wait for a permit of s.
+func untilWaiting(s *semaphore.Semaphore, n int, limit time.Duration) error {
+	for start := time.Now(); s.Waiting() < int64(n); time.Sleep(time.Millisecond) {
+		if time.Since(start) > limit {
+			return errStuck
+		}
+	}
+	return nil
 }
 
 // straightLineMemory returns the bytes per straight-line task when n of them wait.
@@ -143,10 +156,8 @@ func taskMemory(n int, limit time.Duration, spawn func(*rt.Executor, *semaphore.
 	if err := spawn(ex, s); err != nil {
 		return 0, err
 	}
-	for start := time.Now(); s.Waiting() < int64(n); time.Sleep(time.Millisecond) {
-		if time.Since(start) > limit {
-			return 0, errStuck
-		}
+	if err := untilWaiting(s, n, limit); err != nil {
+		return 0, err
 	}
 	after := inUse()
 	s.Release(1)

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	rt "github.com/farad-go/farad/runtime"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// How many wait when it is measured how quickly they are served: a million, but no more goroutines than have their stacks, of 2 or 4 kB, in 2 GiB.
+var (
+	wakeSizes          = []int{100_000, 1_000_000}
+	wakeGoroutineSizes = []int{100_000, 500_000}
+)
+
+// A wakeResult is how long it takes to serve one of very many that wait: the only permit goes from each to the next.
+type wakeResult struct {
+	Waiter    string    `json:"waiter"`
+	Impl      string    `json:"implementation"`
+	Waiters   int       `json:"waiters"`
+	NsPerWake []float64 `json:"ns_per_wake"` // a round each
+
+	measure func(n int, limit time.Duration) (time.Duration, error) // from the first release to the return of the last
+}
+
+func (r *wakeResult) line() string { return fmt.Sprintf("wake/%s/%d", r.Waiter, r.Waiters) }
+func (r *wakeResult) String() string {
+	return fmt.Sprintf("wake/%s/%s/%d", r.Waiter, r.Impl, r.Waiters)
+}
+
+// planWake returns the measurements that match picks. In a smoke run fewer wait.
+func planWake(match func(string) bool, smoke bool) []*wakeResult {
+	var all []*wakeResult
+	add := func(waiter, impl string, sizes []int, measure func(n int, limit time.Duration) (time.Duration, error)) {
+		for _, n := range sizes {
+			all = append(all, &wakeResult{Waiter: waiter, Impl: impl, Waiters: n, measure: measure})
+		}
+	}
+	add("future", nameFarad, wakeSizes, wakeFutures)
+	add("poll task", nameFarad, wakeSizes, wakePollTasks)
+	array := implementation{name: nameArray, make: func(permits int64) locker { return semaphore.New(permits, semaphore.WithWaitingArray(nil)) }}
+	platoon := implementation{name: namePlatoon, make: func(permits int64) locker { return semaphore.New(permits, semaphore.WithPlatoon(1, 256)) }}
+	for _, im := range append(lockers(), array, platoon) {
+		add("goroutine", im.name, wakeGoroutineSizes, func(n int, limit time.Duration) (time.Duration, error) { return wakeGoroutines(im, n, limit) })
+	}
+	all = slices.DeleteFunc(all, func(r *wakeResult) bool { return !match(r.String()) })
+	if smoke {
+		for _, r := range all {
+			r.Waiters /= memorySmokeShare
+		}
+	}
+	return all
+}
+
+// runWakeRound measures each of rs once. Before the first round a crowd as large as the largest waits, so that all find descriptors.
+func runWakeRound(round int, rs []*wakeResult, limit time.Duration, measured func(string)) error {
+	crowd := 0
+	for _, r := range rs {
+		if r.Waiter == "goroutine" {
+			crowd = max(crowd, r.Waiters)
+		}
+	}
+	if round == 0 && crowd > 0 {
+		if err := precede(crowd, limit); err != nil {
+			return fmt.Errorf("wake: bare receive: %w", err)
+		}
+	}
+	rng := rand.New(rand.NewPCG(5, uint64(round)))
+	for _, r := range shuffled(rng, rs) {
+		d, err := r.measure(r.Waiters, limit)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r, err)
+		}
+		r.NsPerWake = append(r.NsPerWake, float64(d.Nanoseconds())/float64(r.Waiters))
+		measured(r.String())
+	}
+	return nil
+}
+
+// wakeFutures has futures passed the permit, one after the other, by the goroutine that polls them: what of a wake is the lock's own.
+func wakeFutures(n int, _ time.Duration) (time.Duration, error) {
+	s, futures := waitingFutures(n)
+	start := time.Now()
+	s.Release(1)
+	for i := range futures {
+		f := &futures[i]
+		if !f.Poll(nil) {
+			return 0, fmt.Errorf("future %d of %d is not served when it is its turn", i, n)
+		}
+		if err := f.Err(); err != nil {
+			return 0, err
+		}
+		s.Release(1)
+	}
+	return time.Since(start), onePermit(s)
+}
+
+// wakePollTasks has poll tasks pass it on.
+func wakePollTasks(n int, limit time.Duration) (time.Duration, error) {
+	s := semaphore.New(1)
+	if !s.TryAcquire(1) {
+		return 0, errors.New("a new semaphore has no permit")
+	}
+	ex := rt.New()
+	if err := spawnWaiting(ex, s, n); err != nil {
+		return 0, err
+	}
+	if err := untilWaiting(s, n, limit); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	start := time.Now()
+	s.Release(1)
+	if err := ex.Shutdown(ctx); err != nil {
+		return 0, fmt.Errorf("%w %w", errStuck, err)
+	}
+	return time.Since(start), onePermit(s)
+}
+
+// wakeGoroutines has goroutines pass it on.
+func wakeGoroutines(im implementation, n int, limit time.Duration) (time.Duration, error) {
+	l := im.make(1)
+	ctx := context.Background()
+	if err := l.Acquire(ctx, 1); err != nil {
+		return 0, err
+	}
+	c, err := gather(n, limit, func(int) {
+		if err := l.Acquire(ctx, 1); err != nil {
+			panic(err)
+		}
+		l.Release(1)
+	})
+	if err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	l.Release(1)
+	if !within(limit, &c.wg) {
+		return 0, errStuck
+	}
+	d := time.Since(start)
+	if s, ok := l.(*semaphore.Semaphore); ok {
+		err = onePermit(s)
+	}
+	return d, err
+}
+
+// onePermit says what is wrong if not just the one permit is free at the end.
+func onePermit(s *semaphore.Semaphore) error {
+	if w, free := s.Waiting(), s.Available(); w != 0 || free != 1 {
+		return fmt.Errorf("%d wait and %d of 1 permits are free at the end", w, free)
+	}
+	return nil
+}
+
+const wakeNote = "So many wait for the only permit. It is released once, and each who gets it passes it on: how many are served in a second, from the first release to the" +
+	" return of the last. A future is polled by one goroutine, without anything to be woken; poll tasks run on as many workers as there are processors. Medians over the" +
+	" rounds, and of the quotients inside the rounds. What each costs in memory is in the tables of memory."
+
+// wakeTable has a line for each kind of waiter, semaphore and number.
+func (r *report) wakeTable() *table {
+	t := &table{
+		title: "A million waiters", note: wakeNote,
+		head: []string{"waiter", "semaphore", "n", "wakes per second", "ns per wake", "min–max", "farad ÷ it"}, left: 2,
+	}
+	for _, w := range r.Wake {
+		if len(w.NsPerWake) == 0 {
+			continue
+		}
+		ratio := ""
+		i := slices.IndexFunc(r.Wake, func(o *wakeResult) bool { return o.line() == w.line() && o.Impl == nameFarad })
+		if i >= 0 && w.Impl != nameFarad {
+			ratio = medianAndSpread(ratios(r.Wake[i].NsPerWake, w.NsPerWake))
+		}
+		ns := median(w.NsPerWake)
+		t.add(w.Waiter, w.Impl, fmt.Sprint(w.Waiters), fmt.Sprintf("%.0f", 1e9/ns), fmt.Sprintf("%.1f", ns), spread("%.1f", w.NsPerWake), ratio)
+	}
+	return t
+}
