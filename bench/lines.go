@@ -23,6 +23,7 @@ const (
 	familySemaphore = "semaphore"
 	familyLocks     = "locks"
 	familyTasks     = "tasks"
+	familyJobs      = "jobs"
 	familyCancel    = "cancel"
 	familyWake      = "wake"
 )
@@ -89,6 +90,11 @@ func (r *report) lines() []*line {
 	for _, c := range r.Tasks {
 		l := &line{family: familyTasks, name: c.String()}
 		addAll(l, c.impls, c.Samples, func(im taskImpl) string { return im.name }, taskNs, taskAllocs, func(s taskSample) float64 { return float64(s.Ops) })
+		keep(l)
+	}
+	for _, c := range r.Jobs {
+		l := &line{family: familyJobs, name: c.String()}
+		addAll(l, c.impls, c.Samples, func(im jobImpl) string { return im.name }, jobNs, jobAllocs, func(s jobSample) float64 { return float64(s.Ops) })
 		keep(l)
 	}
 	alone := func(family, name, impl string, ns []float64) {

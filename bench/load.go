@@ -47,6 +47,13 @@ func (r *report) link() {
 		}
 		l.impls = present(known, l.Samples, func(im taskImpl) string { return im.name }, func(name string) taskImpl { return taskImpl{name: name} })
 	}
+	for _, l := range r.Jobs {
+		i := slices.IndexFunc(jobWorkloads, func(w jobWorkload) bool { return w.name == l.Workload })
+		if l.name = l.Workload; i >= 0 {
+			l.jobWorkload = jobWorkloads[i]
+		}
+		l.impls = present(l.impls, l.Samples, func(im jobImpl) string { return im.name }, func(name string) jobImpl { return jobImpl{taskImpl: taskImpl{name: name}} })
+	}
 	for i := range r.Memory {
 		m := &r.Memory[i]
 		switch {

@@ -4,7 +4,7 @@
 // The files: workloads.go says what is done, impls.go and farad.go by whom, gang.go and measure.go how one figure comes
 // about, rounds.go how many of them are interleaved, cancel.go and memory.go what is measured besides, targets.go what
 // farad is held to, report.go how all that is told. Mutexes and read-write locks have files of their own, locks*.go, and so
-// has the executor, tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go, hand-offs are in handoff.go, cancel storms in storm.go, a million waiters in wake.go. What a run leaves is written by output.go: the page
+// has the executor, tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go, hand-offs are in handoff.go, cancel storms in storm.go, a million waiters in wake.go, bursts in jobs*.go. What a run leaves is written by output.go: the page
 // (html.go), the plots (plot.go, plot_ratios.go, colors.go), the rounds for benchstat (benchstat.go), tables and plot of the README (readme.go,
 // readme_plot.go) and that of all targets
 // (target_lines.go, targets_table.go); load.go reads a run again,
@@ -162,6 +162,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		Cancel:   planCancel(c.picks),
 		Locks:    planLocks(c.picks),
 		Tasks:    planTasks(c.picks),
+		Jobs:     planJobs(c.picks),
 		Variants: planVariants(c.picks),
 		Wake:     planWake(c.picks, c.smoke),
 	}
@@ -188,6 +189,9 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		if err := runTaskRound(round, r.Tasks, c.timing, progress.measured); err != nil {
 			return err
 		}
+		if err := runJobRound(round, r.Jobs, c.timing, progress.measured); err != nil {
+			return err
+		}
 		// Last: of its hundred thousand goroutines the runtime keeps what every collection from then on looks at.
 		if err := runCancelRound(r.Cancel, c.limit, progress.measured); err != nil {
 			return err
@@ -208,7 +212,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		return err
 	}
 	progress.measured("tasks/memory")
-	if len(r.Cells)+len(r.Cancel)+len(r.Memory)+len(r.Locks)+len(r.Tasks)+len(r.TaskMemory)+len(r.Variants)+len(r.Wake) == 0 {
+	if len(r.Cells)+len(r.Cancel)+len(r.Memory)+len(r.Locks)+len(r.Tasks)+len(r.TaskMemory)+len(r.Variants)+len(r.Wake)+len(r.Jobs) == 0 {
 		return fmt.Errorf("nothing matches -run %s", c.only)
 	}
 	progress.finish()
@@ -228,6 +232,9 @@ func (r *report) measurements() int {
 		n += len(l.impls)
 	}
 	for _, l := range r.Tasks {
+		n += len(l.impls)
+	}
+	for _, l := range r.Jobs {
 		n += len(l.impls)
 	}
 	return n

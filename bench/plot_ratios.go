@@ -13,7 +13,7 @@ import (
 
 // ratioDrawings returns a drawing for each family that was measured: farad beside the floor and beside the best peer.
 func (r *report) ratioDrawings() (all []drawing) {
-	for _, family := range []string{familySemaphore, familyLocks, familyTasks} {
+	for _, family := range []string{familySemaphore, familyLocks, familyTasks, familyJobs} {
 		var names []string
 		toPeer, toFloor := &whiskers{least: 0.5, most: 2}, &whiskers{least: 0.5, most: 2} // so wide at least
 		lines := r.lines()

@@ -22,6 +22,7 @@ var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shar
 	`|^locks/figure-8/MCS, ` +
 	`|^locks/plane-64/B=1, Q=(0|256)$` +
 	`|^locks/lanes-8/TTS, (B=8|4 lanes of 2, hashed)$` +
+	`|^jobs/burst-64x2/(farad|floor|x/sync|channel)$` +
 	`|^tasks/(hand-off-8x2/1|spawn/1|await-yield/1|timers/1|ants-submit/8)/` +
 	`|^tasks/memory/(poll/farad|goroutine/x/sync)$` +
 	`|^variants/golden ratio`)

@@ -21,6 +21,7 @@ type report struct {
 	Memory     []memoryResult     `json:"memory"`
 	Locks      []*lockResult      `json:"locks"`
 	Tasks      []*taskResult      `json:"tasks"`
+	Jobs       []*jobResult       `json:"jobs"`
 	Variants   []marchResult      `json:"variants"`
 	TaskMemory []taskMemoryResult `json:"task_memory"`
 
@@ -97,7 +98,7 @@ const (
 func (r *report) tables(spreads bool) ([]*table, *tally) {
 	sum := &tally{void: r.Smoke, spreads: spreads}
 	all := []*table{
-		r.ratioTable(sum), r.overviewTable(), r.rawTable(), r.cancelTable(), r.wakeTable(), r.memoryTable(sum), r.lockTable(sum), r.waitTable(sum), r.handOffTable(), r.stormTable(sum), r.figureTable(), r.planeTable(), r.laneTable(), r.taskTable(sum), r.taskMemoryTable(sum), variantTable(r.Variants, sum),
+		r.ratioTable(sum), r.overviewTable(), r.rawTable(), r.cancelTable(), r.wakeTable(), r.memoryTable(sum), r.lockTable(sum), r.waitTable(sum), r.handOffTable(), r.stormTable(sum), r.figureTable(), r.planeTable(), r.jobTable(sum), r.laneTable(), r.taskTable(sum), r.taskMemoryTable(sum), variantTable(r.Variants, sum),
 	}
 	if r.compared != nil {
 		all = append(all, r.compared.table)

@@ -28,7 +28,7 @@ const (
 const (
 	nameChannelTimer   = "channel, timer"
 	nameContext        = "farad, context"
-	nameStormTWA       = "farad, twa"
+	nameTWA            = "farad, twa"
 	namePlatoon        = "farad, platoon"
 	nameContextTWA     = "farad, twa, context"
 	nameContextPlatoon = "farad, platoon, context"
@@ -101,7 +101,7 @@ var stormers = []struct {
 		s := semaphore.New(1, semaphore.WithWaitingArray(nil))
 		return s, byTimeout(s)
 	}},
-	{nameStormTWA, func() (tryLocker, attempt) { s := twa.New(1); return s, byTimeout(s) }},
+	{nameTWA, func() (tryLocker, attempt) { s := twa.New(1); return s, byTimeout(s) }},
 	{nameContextTWA, func() (tryLocker, attempt) { s := twa.New(1); return s, byContext(s) }},
 	{namePlatoon, func() (tryLocker, attempt) {
 		s := semaphore.New(1, semaphore.WithPlatoon(1, 256))
@@ -179,13 +179,9 @@ func (st *storm) settle() (float64, error) {
 		}
 		st.s.Release(1)
 	}
-	if !st.s.TryAcquire(1) {
-		return 0, errors.New("the permit is lost")
+	if err := hasPermits(st.s, 1); err != nil {
+		return 0, err
 	}
-	if st.s.TryAcquire(1) {
-		return 0, errors.New("there are two permits, where there was one")
-	}
-	st.s.Release(1)
 	return float64(st.expired.Load()) / float64(max(1, st.attempts.Load())), nil
 }
 

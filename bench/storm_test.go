@@ -67,7 +67,7 @@ func TestStormsCountThePermits(t *testing.T) {
 	bad := &forgetful{channel: make(channel, 1), loses: true}
 	require.ErrorContains(t, run(1, bad, try(bad)), "lost")
 	bad = &forgetful{channel: make(channel, 1), finds: true}
-	require.ErrorContains(t, run(1, bad, try(bad)), "two permits")
+	require.ErrorContains(t, run(1, bad, try(bad)), "more permits")
 	require.ErrorContains(t, run(100, make(channel, 1), func(int, time.Duration) error { return nil }), "that was taken")
 
 	// What fails in another way is not counted, but reported.
