@@ -39,6 +39,7 @@ type jobImpl struct {
 // The workloads, in the order of the table.
 var jobWorkloads = []jobWorkload{
 	burstbench(64, 2), burstbench(1000, 2),
+	hashbench(),
 }
 
 func (r *jobResult) String() string { return "jobs/" + r.Workload }
@@ -80,7 +81,9 @@ func runJobRound(round int, rs []*jobResult, t timing, measured func(string)) er
 }
 
 const jobNote = "In burst-NxP, N goroutines want one of P permits at once, hold it for a microsecond and a yield, and are silent again: the time from the beginning of a burst to its end," +
-	" for each of them, and the waits of all. The quotient is farad's time divided by the line's: the median of the quotients inside the rounds."
+	" for each of them, and the waits of all. In hash-N one goroutine" +
+	" submits blocks of 4 kB, of which N are hashed at a time, and waits for all; farad is a semaphore and go statements. The floor of bursts lets everybody in; that of" +
+	" hash has a goroutine for each processor, and nothing is submitted. The quotient is farad's time divided by the line's: the median of the quotients inside the rounds."
 
 // jobTable has a line for each implementation of a workload.
 func (r *report) jobTable(sum *tally) *table {

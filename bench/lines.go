@@ -34,6 +34,7 @@ var floors = []string{nameFloor, nameRing, nameFetchOr, nameAdditions, nameGorou
 // others are those whom other people made: what somebody would take if there were no farad.
 var others = []string{
 	nameXSync, nameChannel, nameChannelTimer, nameMutex, nameMutexes, nameFifomu, nameRWMutex, nameRBMutex, nameGoStatement, nameAfterFunc, nameAnts,
+	nameErrgroup, namePond, nameConc,
 }
 
 func (l *line) add(impl string, f figures) {

@@ -85,7 +85,10 @@ func buildSettings() []string {
 }
 
 // peerModules are those that farad is measured beside.
-var peerModules = []string{"golang.org/x/sync", "github.com/neilotoole/fifomu", "github.com/puzpuzpuz/xsync/v4", "github.com/panjf2000/ants/v2"}
+var peerModules = []string{
+	"golang.org/x/sync", "github.com/neilotoole/fifomu", "github.com/puzpuzpuz/xsync/v4", "github.com/panjf2000/ants/v2", "github.com/alitto/pond/v2",
+	"github.com/sourcegraph/conc",
+}
 
 // peerVersions returns which of them were built in.
 func peerVersions() []string {

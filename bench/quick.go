@@ -23,6 +23,7 @@ var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shar
 	`|^locks/plane-64/B=1, Q=(0|256)$` +
 	`|^locks/lanes-8/TTS, (B=8|4 lanes of 2, hashed)$` +
 	`|^jobs/burst-64x2/(farad|floor|x/sync|channel)$` +
+	`|^jobs/hash-8/(farad|floor|x/sync|ants|farad, ants|conc)$` +
 	`|^tasks/(hand-off-8x2/1|spawn/1|await-yield/1|timers/1|ants-submit/8)/` +
 	`|^tasks/memory/(poll/farad|goroutine/x/sync)$` +
 	`|^variants/golden ratio`)
