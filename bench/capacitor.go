@@ -14,6 +14,7 @@ import (
 	"github.com/farad-go/farad/sync/capacitor"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/twa"
 )
 
 // The names of locks that only mutexbench has.
@@ -136,7 +137,7 @@ func mutexbenchLIFO(goroutines int) lockWorkload {
 }
 
 // platoonbench is goroutines that take one of a semaphore's permits, advance a PRNG of their own by one step, and return the permit. farad is the
-// semaphore with platoons. With variants it has others beside it.
+// semaphore with platoons, beside those with all other policies. With variants it has other platoons beside it.
 func platoonbench(goroutines int, permits int64, variants ...[2]int) lockWorkload {
 	platoon := func(opts ...semaphore.Option) func() locker {
 		return func() locker { return semaphore.New(permits, opts...) }
@@ -145,6 +146,10 @@ func platoonbench(goroutines int, permits int64, variants ...[2]int) lockWorkloa
 		uncontendedTake(nameFarad, platoon(semaphore.WithPlatoon(1, 256))),
 		uncontendedTake(nameSem, platoon()),
 		uncontendedTake(nameXSync, func() locker { return xsemaphore.NewWeighted(permits) }),
+		uncontendedTake(nameChannel, func() locker { return make(channel, permits) }),
+		uncontendedTake(nameArrayLock, platoon(semaphore.WithWaitingArray(nil))),
+		uncontendedTake(nameBothLock, platoon(semaphore.WithPlatoon(1, 256), semaphore.WithWaitingArray(nil))),
+		uncontendedTake(nameTWASem, func() locker { return twa.New(permits) }),
 	}
 	for _, v := range variants {
 		impls = append(impls, uncontendedTake(fmt.Sprintf("B=%d, Q=%d", v[0], v[1]), platoon(semaphore.WithPlatoon(v[0], v[1]))))

@@ -39,6 +39,9 @@ func TestMutexbenchLocksExclude(t *testing.T) {
 			locks = append(locks, newLock{figureImpl(l.name, v.name), func() sync.Locker { return v.wrap(l.create()) }})
 		}
 	}
+	for _, l := range everyLocks {
+		locks = append(locks, l.newLock)
+	}
 	for _, of := range locks {
 		t.Run(of.name, func(t *testing.T) {
 			const goroutines, rounds = 8, 500
@@ -59,7 +62,7 @@ func TestMutexbenchLocksExclude(t *testing.T) {
 func TestMutexbenchRuns(t *testing.T) {
 	limits := timing{window: time.Millisecond, warmup: time.Millisecond, limit: 10 * time.Second, patience: time.Millisecond}
 	for _, w := range lockWorkloads {
-		if !strings.HasPrefix(w.name, "mutexbench-") && !strings.HasPrefix(w.name, handOffPrefix) && !strings.HasPrefix(w.name, "figure-8") && w.name != planeName {
+		if !strings.HasPrefix(w.name, "mutexbench-") && !strings.HasPrefix(w.name, handOffPrefix) && !strings.HasPrefix(w.name, everyPrefix) && !strings.HasPrefix(w.name, "figure-8") && w.name != planeName {
 			continue
 		}
 		for _, im := range w.impls {

@@ -84,7 +84,7 @@ func plane(goroutines int) lockWorkload {
 
 // hasOwnTable reports whether the line is not one of the table of all locks.
 func (r *lockResult) hasOwnTable() bool {
-	return r.Workload == planeName || r.inLanes() || slices.ContainsFunc([]string{"figure-", waitsPrefix, handOffPrefix, stormPrefix}, func(prefix string) bool {
+	return r.Workload == planeName || r.inLanes() || slices.ContainsFunc([]string{"figure-", waitsPrefix, handOffPrefix, stormPrefix, everyPrefix}, func(prefix string) bool {
 		return strings.HasPrefix(r.Workload, prefix)
 	})
 }

@@ -43,6 +43,9 @@ func (l asLock) Lock() {
 	}
 }
 
+// LockContext is Lock, and gives up when ctx is done.
+func (l asLock) LockContext(ctx context.Context) error { return l.Acquire(ctx, 1) }
+
 // Unlock gives it back.
 func (l asLock) Unlock() { l.Release(1) }
 

@@ -52,6 +52,7 @@ var lockWorkloads = []lockWorkload{
 	mutexbench(1), mutexbench(2), mutexbench(8), mutexbench(64), mutexbench(256), mutexbench(1024),
 	mutexbenchWaits(8), mutexbenchWaits(64), mutexbenchWaits(256),
 	handOffLatency(2), handOffLatency(8), handOffLatency(64),
+	everybench(1), everybench(8), everybench(64),
 	stormbench(1), stormbench(50), stormbench(100),
 	mutexbenchOf("mutexbench-long-8", 8, section{inside: longSteps}),
 	mutexbenchOf("mutexbench-outside-64", 64, section{inside: 1, outside: 200}),

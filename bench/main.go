@@ -4,11 +4,11 @@
 // The files: workloads.go says what is done, impls.go and farad.go by whom, gang.go and measure.go how one figure comes
 // about, rounds.go how many of them are interleaved, cancel.go and memory.go what is measured besides, targets.go what
 // farad is held to, report.go how all that is told. Mutexes and read-write locks have files of their own, locks*.go, and so
-// has the executor, tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go, hand-offs are in handoff.go, cancel storms in storm.go, a million waiters in wake.go, bursts and worker pools in jobs*.go. What a run leaves is written by output.go: the page
+// has the executor, tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go, every lock in every.go, hand-offs are in handoff.go,
+// cancel storms in storm.go, a million waiters in wake.go, bursts and worker pools in jobs*.go. What a run leaves is written by output.go: the page
 // (html.go), the plots (plot.go, plot_ratios.go, colors.go), the rounds for benchstat (benchstat.go), tables and plot of the README (readme.go,
-// readme_plot.go) and that of all targets
-// (target_lines.go, targets_table.go); load.go reads a run again,
-// compare.go holds one beside another, and lines.go is what these have of it.
+// readme_plot.go) and that of all targets (target_lines.go, targets_table.go); load.go reads a run again, compare.go holds one beside another, and
+// lines.go is what these have of it.
 package main
 
 import (

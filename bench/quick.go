@@ -11,13 +11,15 @@ var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shar
 	`|^cancel/[^/]+/.+/1000$` +
 	`|^wake/(future|poll task|goroutine)/(farad|x/sync)/100000$` +
 	`|^memory/(future|goroutine/own)/(farad|x/sync)$` +
-	`|^locks/(mutex-1|mutex-8|mutex-context-8|word-8|packed-8|read-2|mix-90-8|twa-1|platoon-8x2)/` +
+	`|^locks/(mutex-1|mutex-8|mutex-context-8|word-8|packed-8|read-2|mix-90-8|twa-1)/` +
+	`|^locks/platoon-8x2/(farad|farad, semaphore|x/sync)$` +
 	`|^locks/semabench-8/(farad|farad, semaphore|x/sync)$` +
 	`|^locks/chains-8/(farad|chains, handed)$` +
 	`|^locks/policies-8/(farad|1: spin, park)$` +
 	`|^locks/mutexbench-8/(farad|sync.Mutex|farad, mutex.Mutex|wrapped sync.Mutex, B=10)$` +
 	`|^locks/mutexbench-waits-64/(farad|sync.Mutex)$` +
 	`|^locks/hand-off-8/(farad|sync.Mutex|fifomu)$` +
+	`|^locks/every-8/(farad|sync.Mutex|farad, semaphore|fifomu)$` +
 	`|^locks/storm-50-1000/(farad|x/sync|channel)$` +
 	`|^locks/figure-8/MCS, ` +
 	`|^locks/plane-64/B=1, Q=(0|256)$` +
