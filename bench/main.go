@@ -137,7 +137,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 
 // run measures, and tells: tables to stdout, progress to stderr.
 func run(c config, stdout, stderr io.Writer) (err error) {
-	// First: a run of half an hour is not to end with a file that is not there, or a folder that cannot be.
+	// First: a run of three quarters of an hour is not to end with a file that is not there, or a folder that cannot be.
 	var was *report
 	if c.compare != "" {
 		if was, err = load(c.compare); err != nil {

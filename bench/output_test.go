@@ -341,7 +341,10 @@ func TestQuickRunsStandForEveryFamily(t *testing.T) {
 		variation := slices.Contains([]string{"mutexbench-long", "mutexbench-outside", "mutexbench-sleep", "mutexbench-lifo"}, k)
 		require.True(t, stands[k] || variation, "nothing stands for %s", w.name)
 	}
-	for _, name := range []string{"cancel/future/farad/1000", "cancel/goroutine/x/sync/1000", "wake/goroutine/x/sync/100000", "wake/poll task/farad/100000", "memory/future/farad", "tasks/memory/poll/farad"} {
+	for _, w := range jobWorkloads {
+		require.True(t, slices.ContainsFunc(r.Jobs, func(l *jobResult) bool { return kind(l.Workload) == kind(w.name) }), "nothing stands for %s", w.name)
+	}
+	for _, name := range []string{"cancel/future/farad/1000", "cancel/goroutine/x/sync/1000", "wake/goroutine/x/sync/100000", "wake/future/farad/100000", "memory/future/farad", "tasks/memory/poll/farad"} {
 		require.True(t, c.picks(name), name)
 	}
 	c, err = parse([]string{"-quick", "-run", "^locks/"}, io.Discard)

@@ -9,7 +9,7 @@ import (
 // the baseline tells of what both have: after a change here the baseline is to be measured anew (README.md).
 var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shared|yield-held-8x2/own)/` +
 	`|^cancel/[^/]+/.+/1000$` +
-	`|^wake/(future|poll task|goroutine)/(farad|x/sync)/100000$` +
+	`|^wake/(future|goroutine)/(farad|x/sync)/100000$` +
 	`|^memory/(future|goroutine/own)/(farad|x/sync)$` +
 	`|^locks/(mutex-1|mutex-8|mutex-context-8|word-8|packed-8|read-2|mix-90-8|twa-1)/` +
 	`|^locks/platoon-8x2/(farad|farad, semaphore|x/sync)$` +
@@ -18,14 +18,14 @@ var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shar
 	`|^locks/policies-8/(farad|1: spin, park)$` +
 	`|^locks/mutexbench-8/(farad|sync.Mutex|farad, mutex.Mutex|wrapped sync.Mutex, B=10)$` +
 	`|^locks/mutexbench-waits-64/(farad|sync.Mutex)$` +
-	`|^locks/hand-off-8/(farad|sync.Mutex|fifomu)$` +
-	`|^locks/every-8/(farad|sync.Mutex|farad, semaphore|fifomu)$` +
-	`|^locks/storm-50-1000/(farad|x/sync|channel)$` +
+	`|^locks/hand-off-8/(farad|sync.Mutex)$` +
+	`|^locks/every-8/(farad|sync.Mutex|farad, semaphore)$` +
+	`|^locks/storm-50-1000/(farad|x/sync)$` +
 	`|^locks/figure-8/MCS, ` +
 	`|^locks/plane-64/B=1, Q=(0|256)$` +
 	`|^locks/lanes-8/TTS, (B=8|4 lanes of 2, hashed)$` +
-	`|^jobs/burst-64x2/(farad|floor|x/sync|channel)$` +
-	`|^jobs/hash-8/(farad|floor|x/sync|ants|farad, ants|conc)$` +
+	`|^jobs/burst-64x2/(farad|x/sync)$` +
+	`|^jobs/hash-8/(farad|floor|x/sync|ants)$` +
 	`|^tasks/(hand-off-8x2/1|spawn/1|await-yield/1|timers/1|ants-submit/8)/` +
 	`|^tasks/memory/(poll/farad|goroutine/x/sync)$` +
 	`|^variants/golden ratio`)
