@@ -5,7 +5,9 @@ package mutextest
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,7 +53,8 @@ func (w *world) within(ctx context.Context) {
 
 // unlock unlocks what may not be locked.
 func (w *world) unlock() {
-	if interleave.Panics(w.m.Unlock) != nil {
+	if p := interleave.Panics(w.m.Unlock); p != nil {
+		w.Assert(!strings.Contains(fmt.Sprint(p), "lost"), "noticed too late: %v", p)
 		w.panics.Add(1)
 	}
 }
