@@ -66,3 +66,20 @@ func TestModelStats(t *testing.T) {
 		}
 	}
 }
+
+// What somebody does before another has come to stand in the queue is no overtaking.
+func TestModelStatsCountFromTheQueue(t *testing.T) {
+	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
+		m := NewMutex(1)
+		m.CollectStats()
+		x.Go("comes", func() { m.Do(func() {}) })
+		x.Go("stays", func() {
+			for range 6 {
+				m.Do(func() {})
+			}
+		})
+		x.Wait()
+		most := m.Stats().MaxOvertaken // With nobody before it: by one on the lane.
+		x.Assert(most <= 1, "overtaken %d times", most)
+	})
+}

@@ -139,6 +139,14 @@ func TestModelPlatoonWaitsEnd(t *testing.T) {
 			holds(w, 2)
 			w.Go("resizer", func() { w.p.Resize(1) })
 		}},
+		"resize down, two are too large": {b: 1, q: 1, n: 2, body: func(w *platoonWorld) {
+			waits(w, "large", w.NewContext(), 2)
+			waits(w, "as large", w.NewContext(), 2)
+			w.Go("resizer", func() {
+				w.p.Resize(1)
+				w.p.Release(2)
+			})
+		}},
 		"resize up": {b: 2, q: 1, n: 1, bound: 2, body: func(w *platoonWorld) {
 			waits(w, "first", w.NewContext(), 1)
 			waits(w, "second", w.NewContext(), 1)
