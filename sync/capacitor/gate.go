@@ -141,7 +141,8 @@ func (g *Gate) TryArrive() bool {
 }
 
 // Depart leaves what is behind the gate. The last of a platoon reopens the gate, for all of the next at once. Depart panics if more depart
-// than have arrived; the gate is then as it was.
+// than have arrived; the gate is then as it was. One too many at the very moment when the gate is reopened may go unnoticed, unless B is 1 and there
+// is no waiting array.
 func (g *Gate) Depart() {
 	b := g.Size()
 	for { // A turn is lost only to another departure.
@@ -165,8 +166,9 @@ func (g *Gate) Depart() {
 	}
 	if g.array != nil {
 		g.array.Release(b)
-	} else if !g.e.Release(one, b) {
-		panic("capacitor: depart without arrive") // of two at once, for one arrival
+	} else if !g.e.Release(one, b) { // of two departures at once, for one arrival
+		g.platoons.Add(-1)
+		panic("capacitor: depart without arrive")
 	}
 }
 

@@ -64,6 +64,13 @@ func TestStatsOfAWait(t *testing.T) {
 				synctest.Wait()
 				want.Platoons, want.Express = 3, 3
 				require.Equal(t, want, m.Stats())
+
+				// Nor does a longer one that is given up, in front of the mutex.
+				m.Lock()
+				require.False(t, m.LockTimeout(time.Hour))
+				m.Unlock()
+				want.Express = 4
+				require.Equal(t, want, m.Stats())
 				requireFree(t, m)
 			})
 		})

@@ -8,10 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/mutextest"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Gates on both semaphores: never more than a platoon inside, nobody waits for ever, and every arrival is counted once.
@@ -83,6 +85,24 @@ func TestModelGate(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Of two who depart at once, after one arrival, one is told, whichever it is, and nothing has happened.
+func TestModelDepartWithoutArrive(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		g := NewGate(1)
+		x.Name("g", g)
+		x.Assert(g.TryArrive(), "not open")
+		var panics interleave.Int64
+		x.Same(2, "t", func(int) {
+			if interleave.Panics(g.Depart) != nil {
+				panics.Add(1)
+			}
+		})
+		x.Wait()
+		x.Assert(panics.Load() == 1, "%d departures panicked", panics.Load())
+		x.Assert(g.free() == 1 && g.departed.Load() == 0 && g.Platoon() == 1, "%d may pass, of platoon %d", g.free(), g.Platoon())
+	})
 }
 
 // The policies, round a lock of two bits.
@@ -164,6 +184,34 @@ func TestModelWrappedBypass(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Where the gate is left out for those who find nobody behind it and nobody in line, nobody goes past whoever is in line, not even while the gate is reopened.
+func TestModelNobodyGoesPastTheLine(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		w := Wrap(new(mutex.Word), 1, WhenContended())
+		x.Name("w", w)
+		x.Assert(w.gate.TryArrive(), "closed")
+		p := waiter.GetParker(bg, nil)
+		p.N = 1
+		o := w.gate.e.Enqueue(one, &p.Waiter, engine.AtBack)
+		var in interleave.Bool
+		x.Go("in line", func() {
+			x.Assert(w.gate.e.Await(bg, nil, one, p, o) == nil, "not admitted")
+			w.inner.Lock()
+			w.passed = true
+			in.Store(true)
+			w.Unlock()
+		})
+		x.Go("inside", w.gate.Depart)
+		x.Go("comes", func() {
+			w.Lock()
+			x.Assert(in.Load(), "overtaken")
+			w.Unlock()
+		})
+		x.Wait()
+		x.Assert(w.gate.isIdle(), "somebody is left behind the gate")
+	})
 }
 
 // A look at the line of an array with more buckets takes more steps.

@@ -41,12 +41,7 @@ func (f *platoonFuture) requireEnded()            { f.init(f.p, 0) }
 type platoonRequest platoonFuture
 
 func (r *platoonRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	switch {
-	case w.N > 0 && r.p.TryAcquire(w.N):
-		return waiter.Granted
-	case r.p.look().isClosed():
-		return waiter.Closed
-	case w.N == 0:
+	if w.N == 0 && !r.p.look().isClosed() || r.p.TryAcquire(w.N) {
 		return waiter.Granted
 	}
 	w.Arm(waker)

@@ -56,6 +56,34 @@ func TestPlatoonOptions(t *testing.T) {
 	requireIdle(t, s)
 }
 
+// Whoever wants nothing does not wait, nor does it use up the lane, though others wait; and it is told that the semaphore is closed.
+func TestPlatoonGrantsNothingAtOnce(t *testing.T) {
+	s := semaphore.New(1, semaphore.WithPlatoon(1, 1))
+	require.True(t, s.TryAcquire(1))
+	var waits, nothing semaphore.AcquireFuture
+	waits.Init(s, 1)
+	require.False(t, waits.Poll(nil))
+	for range 2 {
+		nothing.Init(s, 0)
+		require.True(t, nothing.Poll(nil))
+		require.NoError(t, nothing.Err())
+		require.NoError(t, s.Acquire(t.Context(), 0))
+	}
+	s.Resize(2)
+	require.True(t, waits.Complete())
+	waits.Cancel()
+	require.True(t, s.TryAcquire(1))
+	waits.Init(s, 2)
+	require.False(t, waits.Poll(nil))
+	s.Release(1)
+	require.True(t, s.TryAcquire(1), "the lane has no place")
+	require.False(t, s.TryAcquire(1))
+	s.Close()
+	nothing.Init(s, 0)
+	require.True(t, nothing.Poll(nil))
+	require.ErrorIs(t, nothing.Err(), semaphore.ErrClosed)
+}
+
 // With an array, too, of which the other semaphores make no such use.
 func TestPlatoonMaxWaitingShedsLoad(t *testing.T) {
 	for _, opts := range [][]semaphore.Option{nil, {semaphore.WithWaitingArray(nil)}} {
