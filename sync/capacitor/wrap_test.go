@@ -217,6 +217,7 @@ func TestUncontendedLockSkipsTheGate(t *testing.T) {
 
 func TestBadWrappingsPanic(t *testing.T) {
 	type locker struct{ sync.Locker }
+	require.PanicsWithValue(t, "capacitor: the lock has no TryLock", func() { Wrap(locker{}, 1).TryLock() })
 	for msg, call := range map[string]func(){
 		"capacitor: platoons of a number that is not positive, or too large": func() { Wrap(new(mutex.Word), 0) },
 		"capacitor: express lane without a place":                            func() { WithExpress(0) },
