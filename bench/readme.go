@@ -54,6 +54,14 @@ func readmeTables(runs ...*report) (string, error) {
 			}
 			return "", fmt.Errorf("%s was not measured beside %s", name, peer)
 		},
+		"lock": func(workload, impl, peer string) (string, error) {
+			for _, r := range runs {
+				if vs := ratios(r.lockColumn(workload, impl, lockNs), r.lockColumn(workload, peer, lockNs)); len(vs) > 0 {
+					return threeDigits(median(vs)), nil
+				}
+			}
+			return "", fmt.Errorf("%s: %s was not measured beside %s", workload, impl, peer)
+		},
 		"longest": func(workload, impl string) (string, error) {
 			for _, r := range runs {
 				if ns, ok := r.median(workload, impl, lockLongest); ok {

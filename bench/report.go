@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -199,7 +201,7 @@ func (r *report) memoryTable(sum *tally) *table {
 		if m.Impl == nameFarad || m.Impl == nameArray {
 			bound = targetFor(cell{}, m.metric, "")
 		}
-		t.add(m.Waiter, m.Impl, fmt.Sprintf("%.0f", m.Bytes), sum.judge(bound, m.Bytes))
+		t.add(m.Waiter, m.Impl, strconv.Itoa(int(math.Round(m.Bytes))), sum.judge(bound, m.Bytes))
 	}
 	return t
 }
