@@ -177,16 +177,13 @@ func (m *Mutex) compete(ctx context.Context, until int64, waited bool) error {
 	}
 }
 
-// sleep waits until an unlock wakes the admitted one, unless that has already been: then it asks whether ctx was done before.
-func (m *Mutex) sleep(ctx context.Context, until int64) error {
+// sleep waits until an unlock wakes the admitted one, unless that has already been.
+func (m *Mutex) sleep(ctx context.Context, until int64) (err error) {
 	still := func() bool { return m.word.Load()&parking.Mask == sleeping }
 	if until != 0 {
-		_, err := parking.Default().SleepFor(time.Duration(until-xsync.Now()), m.key(), 0, still)
-		return err
-	}
-	how, err := parking.Default().Sleep(ctx, m.key(), 0, still)
-	if how == parking.NotSlept {
-		return ctx.Err()
+		_, err = parking.Default().SleepFor(time.Duration(until-xsync.Now()), m.key(), 0, still)
+	} else {
+		_, err = parking.Default().Sleep(ctx, m.key(), 0, still)
 	}
 	return err
 }

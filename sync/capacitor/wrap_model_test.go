@@ -186,6 +186,24 @@ func TestModelWrappedBypass(t *testing.T) {
 	}
 }
 
+// However many look at the lane at once, no more take it than it has places.
+func TestModelLaneHasSoManyPlaces(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		w := Wrap(new(mutex.Word), 1, WithExpress(1))
+		x.Name("w", w)
+		x.Assert(w.gate.TryArrive(), "closed")
+		var past interleave.Int32
+		x.Same(2, "t", func(int) {
+			if w.tryPast() {
+				past.Add(1)
+				w.Unlock()
+			}
+		})
+		x.Wait()
+		x.Assert(past.Load() == 1, "%d on a lane of one place", past.Load())
+	})
+}
+
 // Where the gate is left out for those who find nobody behind it and nobody in line, nobody goes past whoever is in line, not even while the gate is reopened.
 func TestModelNobodyGoesPastTheLine(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {

@@ -215,9 +215,15 @@ func TestUncontendedLockSkipsTheGate(t *testing.T) {
 	require.Zero(t, l.Gate().Platoon())
 }
 
+func TestGateOfAWrappedLockHasItsOptions(t *testing.T) {
+	require.Nil(t, Wrap(new(mutex.Word), 1).gate.array)
+	require.NotNil(t, Wrap(new(mutex.Word), 1, WithGate(WithWaitingArray(nil))).gate.array)
+}
+
 func TestBadWrappingsPanic(t *testing.T) {
 	type locker struct{ sync.Locker }
 	require.PanicsWithValue(t, "capacitor: the lock has no TryLock", func() { Wrap(locker{}, 1).TryLock() })
+	require.PanicsWithValue(t, "capacitor: not a probability", func() { WithBypass(0) })
 	for msg, call := range map[string]func(){
 		"capacitor: platoons of a number that is not positive, or too large": func() { Wrap(new(mutex.Word), 0) },
 		"capacitor: express lane without a place":                            func() { WithExpress(0) },
