@@ -83,3 +83,22 @@ func TestModelStatsCountFromTheQueue(t *testing.T) {
 		x.Assert(most <= 1, "overtaken %d times", most)
 	})
 }
+
+// Of two unlocks at once one is told, with statistics, too, and one platoon has ended.
+func TestModelStatsOfADoubleUnlock(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		m := NewMutex(0)
+		m.CollectStats()
+		m.Lock()
+		var panics interleave.Int32
+		x.Same(2, "unlocker", func(int) {
+			if p := interleave.Panics(m.Unlock); p != nil {
+				x.Assert(p == "capacitor: unlock of unlocked mutex", "noticed too late: %v", p)
+				panics.Add(1)
+			}
+		})
+		x.Wait()
+		x.Assert(panics.Load() == 1, "%d unlocks panicked", panics.Load())
+		x.Assert(m.Stats().Platoons == 1, "counted %v", m.Stats())
+	})
+}

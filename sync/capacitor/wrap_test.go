@@ -215,6 +215,19 @@ func TestUncontendedLockSkipsTheGate(t *testing.T) {
 	require.Zero(t, l.Gate().Platoon())
 }
 
+// Who has gone past the gate does not depart, though it gives up.
+func TestGivingUpPastTheGate(t *testing.T) {
+	l := Wrap(new(mutex.Word), 1, WithBypass(1-1e-12))
+	l.Lock()
+	ctx, cancel := context.WithTimeout(bg, time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, l.LockContext(ctx), context.DeadlineExceeded)
+	require.EqualValues(t, 1, l.Gate().free(), "somebody has passed")
+	l.Unlock()
+	require.True(t, l.TryLock())
+	l.Unlock()
+}
+
 func TestGateOfAWrappedLockHasItsOptions(t *testing.T) {
 	require.Nil(t, Wrap(new(mutex.Word), 1).gate.array)
 	require.NotNil(t, Wrap(new(mutex.Word), 1, WithGate(WithWaitingArray(nil))).gate.array)
