@@ -228,6 +228,10 @@ func TestGivingUpPastTheGate(t *testing.T) {
 	l.Unlock()
 }
 
+func TestWaitingForALockThatDoesNotTell(t *testing.T) {
+	require.Zero(t, Wrap(new(sync.Mutex), 1).Waiting())
+}
+
 func TestGateOfAWrappedLockHasItsOptions(t *testing.T) {
 	require.Nil(t, Wrap(new(mutex.Word), 1).gate.array)
 	require.NotNil(t, Wrap(new(mutex.Word), 1, WithGate(WithWaitingArray(nil))).gate.array)
