@@ -269,7 +269,10 @@ func TestWrappedDoAlwaysDeparts(t *testing.T) {
 	}()
 	locktest.Receive(t, gone)
 	ran := false
-	l.Do(func() { ran = true })
+	l.Do(func() {
+		require.False(t, l.TryLock())
+		ran = true
+	})
 	require.True(t, ran)
 	require.True(t, l.TryLock())
 	l.Unlock()
