@@ -34,17 +34,21 @@ func TestEveryLockTargetAppliesToSomething(t *testing.T) {
 // All locks of mutexbench and its variations exclude. The counter has no other guard.
 func TestMutexbenchLocksExclude(t *testing.T) {
 	locks := slices.Clone(handOffLocks) // which begin with those of mutexbench
-	for _, l := range figureLocks {
-		for _, v := range figureVariants {
-			locks = append(locks, newLock{figureImpl(l.name, v.name), func() sync.Locker { return v.wrap(l.create()) }})
+	add := func(behind []wrapping, more []newLock) {
+		for _, l := range more {
+			for _, g := range behind {
+				locks = append(locks, g.around(l))
+			}
 		}
 	}
+	add(figureVariants, figureLocks)
+	add(laneGates, laneLocks)
 	for _, l := range everyLocks {
 		locks = append(locks, l.newLock)
 	}
 	for _, of := range locks {
 		t.Run(of.name, func(t *testing.T) {
-			const goroutines, rounds = 8, 500
+			const goroutines, rounds = 16, 500
 			l, count := of.create(), 0
 			together(t, goroutines, false, func(int) {
 				for range rounds {

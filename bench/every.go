@@ -149,18 +149,9 @@ func (r *report) everyTable() *table {
 		title: "Every lock", note: everyNote,
 		head: []string{"lock", "order", "overtaken by at most", "can be cancelled", "allocates", "bytes"}, left: 5,
 	}
-	for _, n := range everySizes {
-		t.head = append(t.head, fmt.Sprintf("T=%d", n))
-	}
+	t.head = append(t.head, columnsFor("T=", everySizes)...)
 	for _, l := range everyLocks {
-		row, measured := l.promises(), false
-		for _, n := range everySizes {
-			figures := r.pair(everyName(n), l.name)
-			row, measured = append(row, figures), measured || figures != ""
-		}
-		if measured {
-			t.add(row...)
-		}
+		t.addMeasured(l.promises(), r.pairs(everyName, everySizes, l.name))
 	}
 	return t
 }

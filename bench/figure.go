@@ -24,11 +24,19 @@ var figureLocks = []newLock{
 	{"TTS", func() sync.Locker { return new(innerlocks.TTS) }},
 }
 
-// figureVariants are what is done to each.
-var figureVariants = []struct {
+// A wrapping is what a lock is put behind.
+type wrapping struct {
 	name string
 	wrap func(sync.Locker) sync.Locker
-}{
+}
+
+// around returns the lock behind it.
+func (g wrapping) around(l newLock) newLock {
+	return newLock{l.name + ", " + g.name, func() sync.Locker { return g.wrap(l.create()) }}
+}
+
+// figureVariants are what is done to each.
+var figureVariants = []wrapping{
 	{"bare", func(l sync.Locker) sync.Locker { return l }},
 	{"B=10", func(l sync.Locker) sync.Locker { return capacitor.Wrap(l, 10) }},
 	{"B=10, bypass 0.99", func(l sync.Locker) sync.Locker { return capacitor.Wrap(l, 10, capacitor.WithBypass(0.99)) }},
@@ -39,14 +47,17 @@ var figureSizes = []int{1, 2, 8, 64, 256}
 
 func figureName(goroutines int) string { return fmt.Sprintf("figure-%d", goroutines) }
 
-func figureImpl(lock, variant string) string { return lock + ", " + variant }
-
 // figure is mutexbench with all locks and variants.
 func figure(goroutines int) lockWorkload {
-	w := lockWorkload{name: figureName(goroutines), goroutines: goroutines}
-	for _, l := range figureLocks {
-		for _, v := range figureVariants {
-			im := advances(newLock{figureImpl(l.name, v.name), func() sync.Locker { return v.wrap(l.create()) }})
+	return wrappedLocks(figureName(goroutines), goroutines, figureLocks, figureVariants)
+}
+
+// wrappedLocks is mutexbench with every lock behind every wrapping.
+func wrappedLocks(name string, goroutines int, locks []newLock, wrappings []wrapping) lockWorkload {
+	w := lockWorkload{name: name, goroutines: goroutines}
+	for _, l := range locks {
+		for _, g := range wrappings {
+			im := advances(g.around(l))
 			im.starves = l.name == nameLIFO
 			w.impls = append(w.impls, im)
 		}
@@ -118,40 +129,45 @@ const (
 // figureTable has a line for each variant of each lock.
 func (r *report) figureTable() *table {
 	t := &table{title: "The capacitor round other locks", note: figureNote, head: []string{"lock", "variant"}, left: 2}
-	for _, n := range figureSizes {
-		t.head = append(t.head, "T="+strconv.Itoa(n))
-	}
-	for _, l := range figureLocks {
-		for _, v := range figureVariants {
-			row := []string{l.name, v.name}
-			for _, n := range figureSizes {
-				row = append(row, r.pair(figureName(n), figureImpl(l.name, v.name)))
-			}
-			t.addUnlessEmpty(row)
+	return r.fillWrapped(t, figureLocks, figureVariants, figureSizes, figureName)
+}
+
+// fillWrapped adds a line for each wrapping of each lock, with a column for each number of goroutines.
+func (r *report) fillWrapped(t *table, locks []newLock, wrappings []wrapping, sizes []int, workload func(goroutines int) string) *table {
+	t.head = append(t.head, columnsFor("T=", sizes)...)
+	for _, l := range locks {
+		for _, g := range wrappings {
+			t.addMeasured([]string{l.name, g.name}, r.pairs(workload, sizes, g.around(l).name))
 		}
 	}
 	return t
+}
+
+// columnsFor returns the heads of columns for some numbers.
+func columnsFor(what string, numbers []int) (heads []string) {
+	for _, n := range numbers {
+		heads = append(heads, what+strconv.Itoa(n))
+	}
+	return heads
+}
+
+// pairs are the entries of one lock for each number of goroutines.
+func (r *report) pairs(workload func(goroutines int) string, sizes []int, impl string) (entries []string) {
+	for _, n := range sizes {
+		entries = append(entries, r.pair(workload(n), impl))
+	}
+	return entries
 }
 
 // planeTable has a line for each B.
 func (r *report) planeTable() *table {
-	t := &table{title: "Platoons and express lane", note: planeNote, head: []string{"B"}, left: 1}
-	for _, q := range planeQ {
-		t.head = append(t.head, "Q="+strconv.Itoa(q))
-	}
+	t := &table{title: "Platoons and express lane", note: planeNote, head: append([]string{"B"}, columnsFor("Q=", planeQ)...), left: 1}
 	for _, b := range planeB {
-		row := []string{strconv.Itoa(b)}
+		var row []string
 		for _, q := range planeQ {
 			row = append(row, r.pair(planeName, planeImpl(b, q)))
 		}
-		t.addUnlessEmpty(row)
+		t.addMeasured([]string{strconv.Itoa(b)}, row)
 	}
 	return t
-}
-
-// addUnlessEmpty adds a row that says more than what its words are.
-func (t *table) addUnlessEmpty(row []string) {
-	if strings.Join(row[t.left:], "") != "" {
-		t.add(row...)
-	}
 }

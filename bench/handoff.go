@@ -112,8 +112,8 @@ func (r *report) handOffTable() *table {
 			switch {
 			case !l.handsOver(im.name):
 				waits = []string{"–", "–", "–", "–"}
-			case im.name != nameFarad && l.handsOver(nameFarad):
-				ratio = medianAndSpread(ratios(l.Samples.column(nameFarad, p99), l.Samples.column(im.name, p99)))
+			case l.handsOver(nameFarad):
+				ratio = medianAndSpread(l.Samples.beside(im.name, p99))
 			}
 			t.add(slices.Concat([]string{l.Workload, im.name}, waits, []string{
 				ratio, fmt.Sprintf("%.1f", median(l.Samples.column(im.name, lockNs))), fmt.Sprintf("%.2f", median(l.Samples.column(im.name, lockFairness))),

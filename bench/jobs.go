@@ -47,6 +47,8 @@ func (r *jobResult) String() string { return "jobs/" + r.Workload }
 func jobNs(s jobSample) float64     { return s.NsPerOp }
 func jobAllocs(s jobSample) float64 { return s.AllocsPerOp }
 
+func jobWaits(s jobSample) *waitSummary { return s.Waits }
+
 // planJobs returns the lines, with those implementations that match picks by names such as jobs/burst-64x2/farad.
 func planJobs(match func(string) bool) []*jobResult {
 	var rs []*jobResult
@@ -92,25 +94,16 @@ func (r *report) jobTable(sum *tally) *table {
 		head: []string{"workload", "by", "ns/op", "farad ÷ it", "allocs/op", "p50 of waits", "p99", "longest"}, left: 2,
 	}
 	for _, l := range r.Jobs {
-		ours := l.Samples.column(nameFarad, jobNs)
 		for _, im := range l.impls {
 			theirs := l.Samples.column(im.name, jobNs)
 			if len(theirs) == 0 {
 				continue
 			}
-			ratio := ""
-			if im.name != nameFarad && len(ours) > 0 {
-				ratio = sum.entry(ratioTo, nil, ratios(ours, theirs))
+			row := []string{
+				l.Workload, im.name, fmt.Sprintf("%.1f", median(theirs)), sum.entry(ratioTo, nil, l.Samples.beside(im.name, jobNs)),
+				fmt.Sprintf("%.2f", median(l.Samples.column(im.name, jobAllocs))),
 			}
-			row := []string{l.Workload, im.name, fmt.Sprintf("%.1f", median(theirs)), ratio, fmt.Sprintf("%.2f", median(l.Samples.column(im.name, jobAllocs)))}
-			if l.Samples[im.name][0].Waits != nil {
-				for _, figure := range []func(*waitSummary) int64{
-					func(w *waitSummary) int64 { return w.P50 }, func(w *waitSummary) int64 { return w.P99 }, func(w *waitSummary) int64 { return w.Max },
-				} {
-					row = append(row, duration(median(l.Samples.column(im.name, func(s jobSample) float64 { return float64(figure(s.Waits)) }))))
-				}
-			}
-			t.add(row...)
+			t.add(append(row, waitCells(l.Samples[im.name], jobWaits, waitP50, waitP99, waitMax)...)...)
 		}
 	}
 	return t

@@ -26,7 +26,6 @@ func (r *report) lockTable(sum *tally) *table {
 		if l.hasOwnTable() {
 			continue
 		}
-		ours := l.Samples.column(nameFarad, lockNs)
 		for _, im := range l.impls {
 			theirs := l.Samples.column(im.name, lockNs)
 			if len(theirs) == 0 {
@@ -41,10 +40,7 @@ func (r *report) lockTable(sum *tally) *table {
 				}
 				return sum.entry(m, bound, vs)
 			}
-			ratio, longest := "", ""
-			if im.name != nameFarad && len(ours) > 0 {
-				ratio = entry(ratioTo, ratios(ours, theirs))
-			}
+			ratio, longest := entry(ratioTo, l.Samples.beside(im.name, lockNs)), ""
 			if t := lockTargetFor(l.Workload, growthFrom, ""); t != nil && im.name == nameFarad {
 				ratio = entry(growthFrom, r.growth(l.Workload, t))
 			}

@@ -119,17 +119,20 @@ func goroutineHeap(im implementation, f form, n int, limit time.Duration) (float
 		return 0, err
 	}
 	ctxs, cancels := f.contexts(n)
-	bytes, err := crowdHeap(n, limit, func(i int) {
-		if err := l.Acquire(ctxs[i], 1); err != nil {
-			panic(err)
-		}
-		l.Release(1)
-	}, func() { l.Release(1) })
+	bytes, err := crowdHeap(n, limit, func(i int) { passOn(ctxs[i], l) }, func() { l.Release(1) })
 	for _, cancel := range cancels {
 		cancel()
 	}
 	runtime.KeepAlive(ctxs) // was there before: it must not be what goes while the crowd comes
 	return bytes, err
+}
+
+// passOn waits for a permit of l, and passes it on to the next.
+func passOn(ctx context.Context, l locker) {
+	if err := l.Acquire(ctx, 1); err != nil {
+		panic(err)
+	}
+	l.Release(1)
 }
 
 // crowdHeap returns the heap bytes per goroutine when n of them are blocked, and lets them go.

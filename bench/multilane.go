@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -20,10 +19,7 @@ var laneLocks = []newLock{
 }
 
 // laneGates are the gates, all with room for eight.
-var laneGates = []struct {
-	name string
-	wrap func(sync.Locker) sync.Locker
-}{
+var laneGates = []wrapping{
 	{"bare", func(l sync.Locker) sync.Locker { return l }},
 	{"B=8", func(l sync.Locker) sync.Locker { return capacitor.Wrap(l, 8) }},
 	{"4 lanes of 2, hashed", func(l sync.Locker) sync.Locker {
@@ -45,19 +41,9 @@ var laneSizes = []int{8, 64}
 
 func laneName(goroutines int) string { return fmt.Sprintf("lanes-%d", goroutines) }
 
-func laneImpl(lock, gate string) string { return lock + ", " + gate }
-
 // lanebench is mutexbench with all of them.
 func lanebench(goroutines int) lockWorkload {
-	w := lockWorkload{name: laneName(goroutines), goroutines: goroutines}
-	for _, l := range laneLocks {
-		for _, g := range laneGates {
-			im := advances(newLock{laneImpl(l.name, g.name), func() sync.Locker { return g.wrap(l.create()) }})
-			im.starves = l.name == nameLIFO
-			w.impls = append(w.impls, im)
-		}
-	}
-	return w
+	return wrappedLocks(laneName(goroutines), goroutines, laneLocks, laneGates)
 }
 
 const laneNote = "MutexBench with unfair locks, alone, behind the capacitor's gate with platoons of eight, behind a gate with four lanes, and behind four gates with" +
@@ -67,19 +53,7 @@ const laneNote = "MutexBench with unfair locks, alone, behind the capacitor's ga
 // laneTable has a line for each gate round each lock.
 func (r *report) laneTable() *table {
 	t := &table{title: "Gates in lanes", note: laneNote, head: []string{"lock", "gate"}, left: 2}
-	for _, n := range laneSizes {
-		t.head = append(t.head, "T="+strconv.Itoa(n))
-	}
-	for _, l := range laneLocks {
-		for _, g := range laneGates {
-			row := []string{l.name, g.name}
-			for _, n := range laneSizes {
-				row = append(row, r.pair(laneName(n), laneImpl(l.name, g.name)))
-			}
-			t.addUnlessEmpty(row)
-		}
-	}
-	return t
+	return r.fillWrapped(t, laneLocks, laneGates, laneSizes, laneName)
 }
 
 // inLanes reports whether the line is one of that table.

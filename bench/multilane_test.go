@@ -10,26 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// All locks behind all gates exclude, and nobody waits for ever. The counter has no other guard.
-func TestGatesInLanesExclude(t *testing.T) {
-	for _, l := range laneLocks {
-		for _, g := range laneGates {
-			t.Run(laneImpl(l.name, g.name), func(t *testing.T) {
-				const goroutines, rounds = 16, 500
-				m, count := g.wrap(l.create()), 0
-				together(t, goroutines, false, func(int) {
-					for range rounds {
-						m.Lock()
-						count++
-						m.Unlock()
-					}
-				})
-				require.Equal(t, goroutines*rounds, count)
-			})
-		}
-	}
-}
-
 // All gates let in as many: with more inside, the next one stands before the gate.
 func TestGatesInLanesAreOfOneSize(t *testing.T) {
 	for _, g := range laneGates[1:] {

@@ -251,7 +251,7 @@ func TestReadmeIsWhatTheResultsGive(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "README.md")
 	require.NoError(t, os.WriteFile(file, readme, 0o600))
-	c := config{readme: file, from: []string{"results/semaphore.json", "results/locks.json", "results/tasks.json", "results/capacitor.json"}}
+	c := config{readme: file, from: keptRuns}
 	require.NoError(t, retell(c, io.Discard))
 	for _, name := range []string{"README.md", readmePlotFile} {
 		now, err := os.ReadFile(filepath.Join(dir, name))

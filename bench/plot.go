@@ -236,7 +236,7 @@ func (r *report) drawsFigure() [][]*plot.Plot {
 			var curves []curve
 			for k, v := range figureVariants {
 				curves = append(curves, r.curveOf(v.name, figureColors[k], len(figureSizes), of, func(i int) (float64, string, string) {
-					return float64(figureSizes[i]), figureName(figureSizes[i]), figureImpl(l.name, v.name)
+					return float64(figureSizes[i]), figureName(figureSizes[i]), v.around(l).name
 				}))
 			}
 			p := plot.New()

@@ -27,6 +27,14 @@ func (all samples[S]) column(impl string, figure func(S) float64) []float64 {
 	return vs
 }
 
+// beside returns farad's figure divided by that of another implementation, round by round; nil for farad itself.
+func (all samples[S]) beside(impl string, figure func(S) float64) []float64 {
+	if impl == nameFarad {
+		return nil
+	}
+	return ratios(all.column(nameFarad, figure), all.column(impl, figure))
+}
+
 func nsPerOp(s sample) float64     { return s.NsPerOp }
 func fairnessOf(s sample) float64  { return s.Fairness }
 func allocsPerOp(s sample) float64 { return s.AllocsPerOp }

@@ -201,18 +201,15 @@ func (r *report) stormTable(sum *tally) *table {
 		if !strings.HasPrefix(l.Workload, stormPrefix) {
 			continue
 		}
-		ours := l.Samples.column(nameFarad, lockNs)
 		for _, im := range l.impls {
 			theirs := l.Samples.column(im.name, lockNs)
 			if len(theirs) == 0 {
 				continue
 			}
-			ratio := ""
+			ratio := sum.entry(ratioTo, lockTargetFor(l.Workload, ratioTo, im.name), l.Samples.beside(im.name, lockNs))
 			var bound *target
 			if im.name == nameFarad {
 				bound = lockTargetFor(l.Workload, allocations, "")
-			} else if len(ours) > 0 {
-				ratio = sum.entry(ratioTo, lockTargetFor(l.Workload, ratioTo, im.name), ratios(ours, theirs))
 			}
 			t.add(l.Workload, im.name, fmt.Sprintf("%.1f", median(theirs)), ratio, sum.entry(allocations, bound, l.Samples.column(im.name, lockAllocs)),
 				fmt.Sprintf("%.1f %%", 100*median(l.Samples.column(im.name, func(s lockSample) float64 { return s.TimedOut }))))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -18,6 +19,13 @@ type table struct {
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// addMeasured adds a row of words and figures, unless nothing of it was measured.
+func (t *table) addMeasured(words, figures []string) {
+	if strings.Join(figures, "") != "" {
+		t.add(slices.Concat(words, figures)...)
+	}
+}
 
 func (t *table) writeText(w *strings.Builder) {
 	if len(t.rows) == 0 {

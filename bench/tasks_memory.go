@@ -203,12 +203,7 @@ func goroutineMemory(im implementation, n int, limit time.Duration) (float64, er
 	if err := precede(n, limit); err != nil {
 		return 0, err
 	}
-	c, err := gather(n, limit, func(int) {
-		if err := l.Acquire(ctx, 1); err != nil {
-			panic(err)
-		}
-		l.Release(1)
-	})
+	c, err := gather(n, limit, func(int) { passOn(ctx, l) })
 	if err != nil {
 		return 0, err
 	}

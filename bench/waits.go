@@ -129,11 +129,7 @@ func (r *report) waitTable(sum *tally) *table {
 			}
 			row := slices.Concat([]string{l.Workload, im.name}, waits, []string{duration(median(l.Samples.column(im.name, waitTail)))})
 			for _, m := range []metric{tailOfAllTo, tailTo} {
-				ratio := ""
-				if im.name != nameFarad {
-					ratio = sum.entry(m, lockTargetFor(l.Workload, m, im.name), l.tails(m, im.name))
-				}
-				row = append(row, ratio)
+				row = append(row, sum.entry(m, lockTargetFor(l.Workload, m, im.name), l.tails(m, im.name)))
 			}
 			t.add(row...)
 		}
@@ -141,18 +137,30 @@ func (r *report) waitTable(sum *tally) *table {
 	return t
 }
 
-// waitCells are the cells of p50, p99, p99.9 and longest of a lock, nil if they were not timed.
-func (r *lockResult) waitCells(impl string) []string {
-	if all := r.Samples[impl]; len(all) == 0 || all[0].Waits == nil {
+// The figures of waits that tables show.
+func waitP50(w *waitSummary) int64  { return w.P50 }
+func waitP99(w *waitSummary) int64  { return w.P99 }
+func waitP999(w *waitSummary) int64 { return w.P999 }
+func waitMax(w *waitSummary) int64  { return w.Max }
+
+// waitCells are the cells of some figures of waits, nil if they were not timed.
+func waitCells[S any](all []S, of func(S) *waitSummary, figures ...func(*waitSummary) int64) (cells []string) {
+	if len(all) == 0 || of(all[0]) == nil {
 		return nil
 	}
-	cell := func(figure func(*waitSummary) int64) string {
-		return duration(median(r.Samples.column(impl, func(s lockSample) float64 { return float64(figure(s.Waits)) })))
+	for _, figure := range figures {
+		var vs []float64
+		for _, s := range all {
+			vs = append(vs, float64(figure(of(s))))
+		}
+		cells = append(cells, duration(median(vs)))
 	}
-	return []string{
-		cell(func(w *waitSummary) int64 { return w.P50 }), cell(func(w *waitSummary) int64 { return w.P99 }),
-		cell(func(w *waitSummary) int64 { return w.P999 }), cell(func(w *waitSummary) int64 { return w.Max }),
-	}
+	return cells
+}
+
+// waitCells are the cells of p50, p99, p99.9 and longest of a lock, nil if they were not timed.
+func (r *lockResult) waitCells(impl string) []string {
+	return waitCells(r.Samples[impl], func(s lockSample) *waitSummary { return s.Waits }, waitP50, waitP99, waitP999, waitMax)
 }
 
 func waitTail(s lockSample) float64      { return float64(s.Waits.Arrivals999) }
@@ -164,7 +172,7 @@ func (r *lockResult) tails(m metric, impl string) []float64 {
 	if m == tailOfAllTo {
 		tail = waitTailOfAll
 	}
-	return ratios(r.Samples.column(nameFarad, tail), r.Samples.column(impl, tail))
+	return r.Samples.beside(impl, tail)
 }
 
 // duration formats nanoseconds with three digits or more.
