@@ -59,8 +59,6 @@ const (
 
 	admitted uint32 = parking.Mask + 1 // the holder has come through the gate
 	full            = admitted << 1    // no place of the express lane is left
-
-	one = 1 // the permits of the gate count from one
 )
 
 // NewMutex returns an unlocked mutex whose express lane has q places, at most [Express]. With none the order is strict. It panics if q is negative.
@@ -169,33 +167,18 @@ func (m *Mutex) compete(ctx context.Context, until int64, waited bool) error {
 			}
 		default:
 		}
-		if err := m.sleep(ctx, until); err != nil {
-			m.openGate()
+		if err := sleepAdmitted(ctx, until, m.key(), m.isSleeping); err != nil {
+			openGate(&m.gate)
 			return err
 		}
 		waited = true
 	}
 }
 
-// sleep waits until an unlock wakes the admitted one, unless that has already been.
-func (m *Mutex) sleep(ctx context.Context, until int64) (err error) {
-	still := func() bool { return m.word.Load()&parking.Mask == sleeping }
-	if until != 0 {
-		_, err = parking.Default().SleepFor(time.Duration(until-xsync.Now()), m.key(), 0, still)
-	} else {
-		_, err = parking.Default().Sleep(ctx, m.key(), 0, still)
-	}
-	return err
-}
+// isSleeping reports whether an unlock has to wake the admitted one.
+func (m *Mutex) isSleeping() bool { return m.word.Load()&parking.Mask == sleeping }
 
 func (m *Mutex) key() parking.Key { return parking.Key{Object: m, Hash: xsync.Address(m)} }
-
-// openGate admits the next.
-func (m *Mutex) openGate() {
-	if !m.gate.Release(one, 1) {
-		panic("capacitor: permit lost")
-	}
-}
 
 // TryLock locks m if it is unlocked, and reports whether it did. If the express lane is full it does not if anybody waits.
 func (m *Mutex) TryLock() bool {
@@ -214,7 +197,7 @@ func (m *Mutex) TryLock() bool {
 		case m.enter(w, false):
 			return true
 		}
-		m.openGate()
+		openGate(&m.gate)
 	}
 }
 
@@ -236,7 +219,7 @@ func (m *Mutex) unlockSlow() {
 			}
 		case admitted | parking.Locked:
 			if m.endPlatoon(w) {
-				m.openGate()
+				openGate(&m.gate)
 				return
 			}
 		case sleeping:

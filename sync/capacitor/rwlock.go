@@ -156,9 +156,9 @@ func (l *RWLock) compete(ctx context.Context, until, hold int64, waited bool) er
 		if !l.word.CompareAndSwap(w, w|rwSleeping) { // by invariant 2 it is clear
 			continue
 		}
-		if err := l.sleep(ctx, until); err != nil {
+		if err := sleepAdmitted(ctx, until, l.key(), l.isSleeping); err != nil {
 			l.word.And(^rwSleeping) // invariant 2
-			l.openGate()
+			openGate(&l.gate)
 			return err
 		}
 		waited = true
@@ -179,30 +179,15 @@ func (l *RWLock) enter(w, hold int64, waited bool) bool {
 	}
 	l.lane = renewed
 	if hold == rwReader {
-		l.openGate()
+		openGate(&l.gate)
 	}
 	return true
 }
 
-// sleep waits until an unlock wakes the admitted one, unless that has already been.
-func (l *RWLock) sleep(ctx context.Context, until int64) (err error) {
-	still := func() bool { return l.word.Load()&rwSleeping != 0 }
-	if until != 0 {
-		_, err = parking.Default().SleepFor(time.Duration(until-xsync.Now()), l.key(), 0, still)
-	} else {
-		_, err = parking.Default().Sleep(ctx, l.key(), 0, still)
-	}
-	return err
-}
+// isSleeping reports whether an unlock has to wake the admitted one.
+func (l *RWLock) isSleeping() bool { return l.word.Load()&rwSleeping != 0 }
 
 func (l *RWLock) key() parking.Key { return parking.Key{Object: l, Hash: xsync.Address(l)} }
-
-// openGate admits the next.
-func (l *RWLock) openGate() {
-	if !l.gate.Release(one, 1) {
-		panic("capacitor: permit lost")
-	}
-}
 
 // TryRLock locks l for reading if no writer holds it, and reports whether it did. If the express lane is full it does not if anybody waits. It
 // may let others run, if somebody is about to come in beside it.
@@ -230,7 +215,7 @@ func (l *RWLock) try(hold int64) bool {
 			if l.enter(w, hold, false) {
 				return true
 			}
-			l.openGate()
+			openGate(&l.gate)
 		case hold == rwWriter || w&rwSleeping != 0 || !l.gate.Returns(o, 1):
 			return false
 		default:
@@ -283,7 +268,7 @@ func (l *RWLock) unlockSlow() {
 			}
 		case rwWriter | rwAdmitted:
 			if l.word.CompareAndSwap(w, w&^(rwWriter|rwAdmitted)) {
-				l.openGate()
+				openGate(&l.gate)
 				return
 			}
 		case rwWriter | rwSleeping:

@@ -141,7 +141,7 @@ var rwScenarios = []rwScenario{
 			h.Assert(!h.l.TryRLock(), "there was no place")
 			h.l.word.And(^rwSleeping)
 			h.l.RUnlock()
-			h.l.openGate()
+			openGate(&h.l.gate)
 		}
 	}},
 	{name: "try beside who has given up", body: func(h *hall) {

@@ -60,7 +60,7 @@ func TestStatsOfAWait(t *testing.T) {
 				synctest.Wait()
 				time.Sleep(time.Second)
 				m.Unlock()
-				m.openGate()
+				openGate(&m.gate)
 				synctest.Wait()
 				want.Platoons, want.Express = 3, 3
 				require.Equal(t, want, m.Stats())
