@@ -146,7 +146,8 @@ func (s *tickets) settledClosed(base, n, end int64) waiter.Outcome {
 	return waiter.Closed
 }
 
-// tryTake takes n tickets if they would be granted at once.
+// tryTake takes n tickets if they would be granted at once. It looks at ticket first: what grant is afterwards cannot be less than it was then, so who
+// finds too few granted has seen a moment when too few were free.
 func (s *tickets) tryTake(base, n int64) bool {
 	for n-base <= s.limit.Load() { // A turn is lost only to another's success.
 		t := s.ticket.Load()

@@ -122,6 +122,13 @@ var scenarios = []scenario{
 		w.Same(2, "t", func(int) { w.lock(1) })
 		w.Go("try", func() { w.try(1) })
 	}},
+	{name: "try/not in vain", size: 2, body: func(w *world) { // one of the two permits is always free
+		w.Go("a", func() { w.lock(1); w.lock(1) })
+		w.Go("try", func() {
+			w.Assert(w.s.TryAcquire(1), "a try fails while a permit is free")
+			w.use(1, nil)
+		})
+	}},
 	{name: "timeout", size: 1, timed: true, body: func(w *world) {
 		w.Go("a", func() { w.lock(1) })
 		w.Go("b", func() { w.timeout(1) })
