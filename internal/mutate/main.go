@@ -118,7 +118,7 @@ func parse(args []string) (*config, error) {
 	flags.IntVar(&c.offset, "offset", 0, "with -every: the first one, counted from 0")
 	flags.IntVar(&c.parallel, "p", 2, "mutants that run at the same time")
 	flags.DurationVar(&c.timeout, "timeout", 0,
-		"for each command; a mutant that times out and that no other command judges counts as killed; "+
+		"for each command; a mutant on which a test hangs, or a search that no other command judges, counts as killed; "+
 			"0: 10 s plus three times what it takes on the unchanged tree")
 	flags.Func("tests", "`arguments` of a go test that is to kill the mutants; may be repeated: the next one is run if one passes "+
 		"(default: those of the mutant's folder; of what all locks stand on, also theirs)", func(s string) error {

@@ -193,8 +193,11 @@ func (r *runner) run(ctx context.Context, m *mutant) *result {
 		case packageFailed.Match(out):
 			res.outcome, res.how, res.command = killed, cause(out), test
 			return res
-		case late: // It hangs, or there is more to explore: see whether another command knows.
+		case late:
 			res.outcome = timedOut
+			if !explores(test) {
+				return res // it hangs
+			} // or there is more to explore: another command may know
 		case err != nil: // not the doing of the mutant: the go command itself failed
 			res.err = fmt.Errorf("go test %s: %w\n%s", test, err, out)
 			return res
@@ -202,6 +205,9 @@ func (r *runner) run(ctx context.Context, m *mutant) *result {
 	}
 	return res
 }
+
+// explores reports whether a test searches the schedules of the model, which with a mutant may be many more than without.
+func explores(test string) bool { return strings.Contains(test, "-tags interleave") }
 
 // writeOverlay writes the mutant and its helpers to dir, and returns the file that tells the go command so.
 func writeOverlay(dir string, m *mutant) (string, error) {

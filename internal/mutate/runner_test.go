@@ -132,6 +132,18 @@ func TestRunTellsTheFates(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, ok, "a timeout is a kill")
 	assert.Contains(t, out.String(), "[1/1] killed (timeout) tiny.go:15 Count drop: c++  (")
+
+	// After a test that hangs no other is run; after a search that takes too long one is.
+	for _, tt := range []struct{ first, fate string }{
+		{"-run Tiny .", "[1/1] killed (timeout) tiny.go:15 Count drop: c++  ("},
+		{"-tags interleave -run Tiny .", "[1/1] killed     tiny.go:15 Count drop: c++  ("},
+	} {
+		out.Reset()
+		ok, err = run(t.Context(), []string{"-timeout", "6s", "-tests", tt.first, "-tests", "-timeout 500ms .", "-run", ":Count:drop:", "tiny.go"}, &out)
+		require.NoError(t, err)
+		assert.True(t, ok)
+		assert.Contains(t, out.String(), tt.fate)
+	}
 }
 
 func TestBaselineMustPass(t *testing.T) {
