@@ -77,6 +77,12 @@ func (w *world) use(n int64, err error) {
 	w.give(n)
 }
 
+// heldBefore takes n permits before anything else happens. Somebody has to give them.
+func (w *world) heldBefore(n int64) {
+	w.Assert(w.s.TryAcquire(n), "%d permits are not free", n)
+	w.held.Add(n)
+}
+
 func (w *world) give(n int64) {
 	w.held.Add(-n)
 	w.s.Release(n)
@@ -164,6 +170,13 @@ var scenarios = []scenario{
 		w.Same(2, "a", func(int) { w.lock(1) })
 		w.Go("b", func() { w.within(ctx, 1) })
 		w.Go("canceller", ctx.Cancel)
+	}},
+	{name: "abandoned/two releases", size: 2, body: func(w *world) { // of three in line the second has given up
+		w.heldBefore(2)
+		first, second, third := w.s.t.take(1), w.s.t.take(1), w.s.t.take(1)
+		w.s.t.abandon(base, 1, second)
+		w.Go("first", func() { w.give(1); w.use(1, w.s.t.await(bg, base, 1, first)) })
+		w.Go("third", func() { w.give(1); w.use(1, w.s.t.await(bg, base, 1, third)) })
 	}},
 	{name: "close", size: 1, body: func(w *world) {
 		w.Same(2, "a", func(int) { w.lock1() })
