@@ -3,6 +3,7 @@ package twa
 import (
 	"context"
 	"hash/maphash"
+	"math/bits"
 
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
@@ -11,8 +12,8 @@ import (
 // An Array is a waiting array: buckets, each a lock and a line of sleepers, among which everybody who waits is spread. Any number
 // of semaphores may use it; a wake is for its own, whatever else is in the bucket.
 //
-// Without a choice semaphores use the array of the process. One of their own keeps them from slowing others down, and from being
-// slowed down, where their sleepers are many.
+// Without a choice semaphores use the array of the process, and a nil *Array is that one, too. One of their own keeps them from slowing others
+// down, and from being slowed down, where their sleepers are many. Another Array than that of the process is made by NewArray.
 type Array struct {
 	t       *parking.Table
 	polling xsync.Int64 // how many wait without it, if there is none: see ticket.go
@@ -21,14 +22,14 @@ type Array struct {
 // polls reports whether there is no table to sleep in. (Without an array there is the default one.)
 func (a *Array) polls() bool { return a != nil && a.t == nil }
 
-// NewArray returns an array with so many buckets, rounded up to a power of two; one bucket takes a cache line.
+const maxBuckets = 1 << 24 // a gigabyte of them
+
+// NewArray returns an array with so many buckets, rounded up to a power of two, 1<<24 at most; one bucket takes a cache line.
 func NewArray(buckets int) *Array {
-	n := 1
-	for n < buckets {
-		n *= 2
-	}
-	return &Array{t: parking.New(n)}
+	return &Array{t: parking.New(rounded(buckets))}
 }
+
+func rounded(buckets int) int { return 1 << bits.Len(uint(min(max(buckets, 1), maxBuckets)-1)) }
 
 // Table returns where those sleep who wait in a, or in the array of the process if a is nil. It is for the other locks of this module.
 func (a *Array) Table() *parking.Table {
@@ -56,18 +57,18 @@ func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) e
 		return err
 	}
 	for { // A turn is lost to a signal: somebody has changed something.
-		seq := a.t.Sequence(k)
+		seq := a.Table().Sequence(k)
 		if satisfied() {
 			return nil
 		}
-		if err := a.t.Await(ctx, k, seq); err != nil {
+		if err := a.Table().Await(ctx, k, seq); err != nil {
 			return err
 		}
 	}
 }
 
 // Signal has all look again who wait for the key.
-func (a *Array) Signal(key any) { a.t.Signal(keyOf(context.Background(), key)) }
+func (a *Array) Signal(key any) { a.Table().Signal(keyOf(context.Background(), key)) }
 
 // A Sequence is how many signals an array has had, for a key and for others that it does not tell apart from it. The zero Sequence is
 // that of a time before all signals.
@@ -75,7 +76,7 @@ type Sequence int64
 
 // Monitor returns the present sequence for a key. Look at what may change afterwards, and then Wait.
 func (a *Array) Monitor(key any) Sequence {
-	return Sequence(a.t.Sequence(keyOf(context.Background(), key)))
+	return Sequence(a.Table().Sequence(keyOf(context.Background(), key)))
 }
 
 // Wait waits for a signal for the key, unless there has been one since Monitor returned seq, or ctx is done. It may return early, without any
@@ -85,7 +86,7 @@ func (a *Array) Wait(ctx context.Context, key any, seq Sequence) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return a.t.Await(ctx, k, int64(seq))
+	return a.Table().Await(ctx, k, int64(seq))
 }
 
 // WaitLazy is Wait and Monitor in one: it waits, unless the sequence is another than *seq, and then sets *seq to what it is, if there is no error. So a loop

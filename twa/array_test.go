@@ -94,6 +94,29 @@ func TestBadKeysPanic(t *testing.T) {
 	require.Panics(t, func() { a.Signal([]int{1}) }, "cannot be compared")
 }
 
+// A nil array is that of the process; one that nobody has made is none.
+func TestArrayOfTheProcess(t *testing.T) {
+	var a *twa.Array
+	var done atomic.Bool
+	c := make(chan error, 1)
+	go func() { c <- a.WaitUntil(bg, &done, done.Load) }()
+	locktest.RequireBlocked(t, c)
+	done.Store(true)
+	a.Signal(&done)
+	require.NoError(t, locktest.Receive(t, c))
+	seq := a.Monitor(t)
+	a.Signal(t)
+	require.NoError(t, a.Wait(bg, t, seq))
+	require.NoError(t, a.WaitLazy(bg, t, &seq))
+
+	const text = "twa: array that NewArray has not made"
+	a = new(twa.Array)
+	require.PanicsWithValue(t, text, func() { a.Signal(t) })
+	require.PanicsWithValue(t, text, func() { a.Monitor(t) })
+	require.PanicsWithValue(t, text, func() { _ = a.Wait(bg, t, 0) })
+	require.PanicsWithValue(t, text, func() { _ = a.WaitUntil(bg, t, done.Load) })
+}
+
 func TestTableIsTheArrays(t *testing.T) {
 	a := twa.NewArray(4)
 	require.Equal(t, 4, a.Table().Buckets())

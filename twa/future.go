@@ -44,7 +44,7 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	case s.t.array.polls():
 		panic("twa: future of a ticket semaphore")
 	}
-	f.r.init(&s.t, base, n)
+	f.r.init(&s.t, zero, n)
 }
 
 // Poll reports whether the request is complete, and starts it if it was not started. If it is not complete, w, which may

@@ -16,8 +16,8 @@ var (
 	ErrPending  = waiter.ErrPending  // a future's request has no outcome yet
 )
 
-// base: a semaphore's permits count from zero, so the zero Semaphore has size 0.
-const base = 0
+// zero: a semaphore's permits count from zero, so the zero Semaphore has size 0.
+const zero = 0
 
 // Semaphore is a counting semaphore on two counters: to acquire is one addition, and to release another, however many goroutines do
 // so at the same time. Whoever has to wait sleeps in a waiting array under the number of its ticket, where the release that
@@ -27,8 +27,9 @@ const base = 0
 //
 // Memory model: everything before a Release happens before the return of every acquire that the permits it returned serve.
 //
-// Progress: an Acquire that need not wait, and a Release while nobody waits, are wait-free. A TryAcquire is lock-free. Whoever waits, wakes or
-// gives up takes the lock of one bucket; who gives up takes a lock of the semaphore's as well.
+// Progress: an Acquire that need not wait is wait-free, and so is a Release while nobody comes or waits. A TryAcquire is lock-free. Whoever waits or
+// gives up takes the lock of one bucket, and a Release those of the buckets of whom it may have to wake; who gives up takes a lock of the semaphore's as
+// well, and so does a Release that finds abandoned tickets, or thinks that too many are free.
 //
 // The zero Semaphore has size 0 and can be resized. A Semaphore must not be copied after first use.
 //
@@ -78,7 +79,7 @@ func (s *Semaphore) init(n int64) {
 // Acquire takes n permits, and waits for them if need be until ctx is done or the semaphore is closed. It returns nil
 // if and only if the permits are the caller's.
 //
-// A context that is already done never acquires, even if permits are free; and when a wait ends, a cancel that
+// A context that is already done never acquires, even if permits are free; and when somebody who slept is woken, a cancel that
 // happened before the grant wins. The error is then ctx.Err() itself. A request that is larger than the semaphore
 // fails at once with ErrTooLarge, a request to a closed semaphore with ErrClosed. A request for 0 permits does not
 // wait. Acquire panics if n is negative or ctx is nil. It allocates nothing in the steady state, whatever the context.
@@ -89,14 +90,14 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if o := s.t.begun(base, n); o != waiter.Pending {
+	if o := s.t.begun(zero, n); o != waiter.Pending {
 		return o.Err()
 	}
 	end := s.t.take(n)
-	if s.t.atOnce(base, n, end) {
+	if s.t.atOnce(zero, n, end) {
 		return nil
 	}
-	return s.t.await(ctx, base, n, end)
+	return s.t.await(ctx, zero, n, end)
 }
 
 // acquireNothing is Acquire for the requests that need no permits or are none.
@@ -126,14 +127,14 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	case n <= 0:
 		return s.acquireNothing(context.Background(), n)
 	}
-	if o := s.t.begun(base, n); o != waiter.Pending {
+	if o := s.t.begun(zero, n); o != waiter.Pending {
 		return o.Err()
 	}
 	end := s.t.take(n)
-	if s.t.atOnce(base, n, end) {
+	if s.t.atOnce(zero, n, end) {
 		return nil
 	}
-	return s.t.awaitFor(d, base, n, end)
+	return s.t.awaitFor(d, zero, n, end)
 }
 
 // TryAcquire takes n permits if that many are free and nobody waits, and reports whether it did. It never waits and
@@ -142,19 +143,20 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 	if n <= 0 {
 		return s.acquireNothing(context.Background(), n) == nil
 	}
-	return s.t.tryTake(base, n)
+	return s.t.tryTake(zero, n)
 }
 
 // Release returns n permits. They go to those who wait, in order, and what is left becomes free. Any goroutine may
 // release what another has acquired. Releasing 0 permits does nothing.
 //
 // Release panics if n is negative. It panics, too, if afterwards more permits are free than there are: an over-release is noticed then,
-// and undone. But a release that is one addition cannot notice one that others' requests take up at the same time; a later release, which may be
-// a legal one, then panics in its place. Where that matters there is sync/semaphore; and to find such a release, the build tag faradcheck, with
+// and undone; but those who waited at that moment may have been granted by it. A release that is one addition cannot notice one that others'
+// requests take up at the same time; other releases then, or a later one, which may be legal, may panic in its place or besides it. Whoever's has
+// panicked still holds what it held. Where that matters there is sync/semaphore; and to find such a release, the build tag faradcheck, with
 // which none goes unnoticed.
 func (s *Semaphore) Release(n int64) {
 	if n > 0 && n <= MaxPermits && s.t.ledger.give(n) {
-		if g := s.t.give(n); s.t.quiet(base, n, g) || s.t.given(base, n, g) {
+		if g := s.t.give(n); s.t.quiet(zero, n, g) || s.t.given(zero, n, g) {
 			return
 		}
 	}
@@ -172,11 +174,11 @@ func releaseNothing(n int64) {
 }
 
 // Size returns how many permits there are in all, free or held.
-func (s *Semaphore) Size() int64 { return base + s.t.limit.Load() }
+func (s *Semaphore) Size() int64 { return s.t.limit.Load() }
 
 // Available returns how many permits are free for whoever comes next: 0 while anybody waits. The number may be out of date when the
 // caller looks at it.
-func (s *Semaphore) Available() int64 { return max(s.t.free(base), 0) }
+func (s *Semaphore) Available() int64 { return max(s.t.free(zero), 0) }
 
 // Waiting returns how many requests wait. It looks at the whole array, and is meant for tests and statistics.
 func (s *Semaphore) Waiting() int64 { return int64(s.t.waiting()) }
@@ -188,9 +190,9 @@ func (s *Semaphore) Resize(n int64) {
 	if n < 0 {
 		panic("twa: negative size")
 	}
-	s.t.resize(base, min(n, MaxPermits))
+	s.t.resize(min(n, MaxPermits))
 }
 
 // Close ends all waiting requests, and all later ones, with ErrClosed. What is held stays held until it is released.
 // Closing twice is harmless.
-func (s *Semaphore) Close() { s.t.close(base) }
+func (s *Semaphore) Close() { s.t.close() }

@@ -2,6 +2,7 @@ package twa
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/farad-go/farad/internal/xsync"
@@ -11,7 +12,8 @@ import (
 // A Ticket is a semaphore like [Semaphore], with the same methods and the same order, but without an array: whoever has to wait asks
 // again and again, and lets other goroutines run in between. So it never sleeps, and a release is one
 // addition even if somebody waits. It is for waits that are about as long as a switch of goroutines, of no more goroutines than there are
-// processors; more of them keep the processors busy with asking. A wait in a testing/synctest bubble is no durable one.
+// processors; more of them keep the processors busy with asking. A wait in a testing/synctest bubble is no durable one, so the bubble's clock stands still
+// meanwhile, and neither a timeout nor a deadline ends it.
 //
 // The zero Ticket is a Semaphore: use NewTicket.
 //
@@ -26,37 +28,39 @@ func NewTicket(n int64) *Ticket {
 	return t
 }
 
-// poll waits as await does, without sleeping. If timed, the wait ends at until.
-func (s *tickets) poll(ctx context.Context, timed bool, until, base, n, end int64) error {
+// forever is a time that does not end.
+const forever time.Duration = math.MaxInt64
+
+// poll waits as await does, for d at most, without sleeping.
+func (s *tickets) poll(ctx context.Context, d time.Duration, n, end int64) error {
 	s.array.polling.Add(1)
 	defer s.array.polling.Add(-1)
-	for i := 0; ; i++ { // A turn is lost to those ahead.
-		if o := s.settled(base, n, end); o != waiter.Pending {
+	until := xsync.Now() + int64(d) // it may wrap: only the difference counts
+	spun := 0
+	for { // A turn is lost to those ahead.
+		if o := s.settled(zero, n, end); o != waiter.Pending {
 			if err := ctx.Err(); err != nil && o == waiter.Granted {
-				s.giveBack(base, n, end)
+				s.giveBack(zero, n, end)
 				return err
 			}
 			return o.Err()
 		}
 		err := ctx.Err()
-		if timed && xsync.Now() >= until {
+		if d != forever && xsync.Now()-until >= 0 {
 			err = context.DeadlineExceeded
 		}
 		if err != nil {
-			s.abandon(base, n, end)
+			s.abandon(zero, n, end)
 			return err
 		}
-		ahead := (end - granted(base, s.grant.Load())) / step
-		if ahead <= 0 || ahead == 1 && xsync.Spin(i) { // granted by now, or the next one
-			continue
+		switch ahead := (end - granted(zero, s.grant.Load())) / step; {
+		case ahead <= 0: // granted by now
+		case ahead == 1 && xsync.Spin(spun): // the next one
+			spun++
+		default:
+			// Once, however many are ahead: a yield goes behind all who can run, so they have had their turn when it returns, and it
+			// takes the longer the more they are. (Listing 1 suggests a delay in proportion to the distance.)
+			xsync.Yield()
 		}
-		// Once, however many are ahead: a yield goes behind all who can run, so they have had their turn when it returns, and it
-		// takes the longer the more they are. (Listing 1 suggests a delay in proportion to the distance.)
-		xsync.Yield()
 	}
-}
-
-// pollFor is poll with a deadline d from now and no context.
-func (s *tickets) pollFor(d time.Duration, base, n, end int64) error {
-	return s.poll(context.Background(), true, xsync.Now()+int64(d), base, n, end)
 }

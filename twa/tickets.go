@@ -33,10 +33,12 @@ import (
 //
 // Invariants, each with a test that fails without it:
 //
-//  1. base + grant − ticket, plus what abandoned tickets take up, plus what is held, is the size. (TestContract/…/StressConservesPermits)
+//  1. base + (grant − ticket) / 2, plus what is held, what is waited for, what abandoned tickets take up and what is owed to a Resize, is
+//     the size. (TestContract/…/StressConservesPermits)
 //  2. Grants are in the order of the tickets. (TestContract/…/GrantsAreFIFO, TestModelTickets)
 //  3. When nobody is at work, no run begins at or before the last granted ticket, and no ticket after the last run is
-//     abandoned: two runs have somebody between them who waits, and so has the last run behind it. (TestAbandonedTicketsDoNotAccumulate)
+//     abandoned: two runs have between them somebody who waits, or what is owed to a Resize, and so has the last run behind it.
+//     (TestAbandonedTicketsDoNotAccumulate)
 //  4. Nobody sleeps whose end has been granted, when nobody is at work. (TestModelTickets)
 //  5. Who is closed out is not granted, and the reverse: a request that was begun before Close has its permits if and only if its
 //     end had been granted when Close set the bit, whenever it finds out, and by whomever. (TestModelTicketHistories)
@@ -85,7 +87,7 @@ const (
 	closed = 1
 )
 
-// MaxPermits is the largest size of a semaphore. Larger sizes act as this one. It leaves room for two million requests of all permits
+// MaxPermits is the largest size of a semaphore. Larger sizes act as this one. It leaves room for four million requests of all permits
 // each: what has been requested and not granted must stay below 2⁶² in all, or numbers could not be compared any more.
 const MaxPermits int64 = 1 << 40
 
@@ -136,7 +138,7 @@ func (s *tickets) settled(base, n, end int64) waiter.Outcome {
 
 func (s *tickets) settledClosed(base, n, end int64) waiter.Outcome {
 	s.mu.Lock()
-	last := s.rareLocked().last
+	last := s.rare.last // Close has made it
 	s.mu.Unlock()
 	if last-end >= 0 {
 		s.ledger.take(n)
@@ -180,28 +182,29 @@ func (s *tickets) overfull(base, ticket int64) bool {
 }
 
 // given is the rest of a release: it serves those who have waited. It reports false, and takes the tickets back, if there are more permits
-// now than there should be. Only a request that came at the same time can hide that.
+// now than there should be. Only a request that came at the same time can hide that. Whatever it reports, the numbers have been granted,
+// and nobody else will wake who sleeps under them.
 //
 //go:noinline
 func (s *tickets) given(base, n, g int64) bool {
-	if s.overfull(base, s.ticket.Load()) && !s.accept(base, n) {
-		return false
-	}
+	ok := !s.overfull(base, s.ticket.Load()) || s.accept(base, n)
 	g = granted(base, g)
-	if g-s.ticket.Load() < n*step { // somebody has waited
+	if g-s.ticket.Load() < n*step { // somebody has waited, or it has taken them back
 		s.lookAfter(base, g-n*step, g)
 	}
-	return true
+	return ok
 }
 
 // accept takes n tickets back if more have been granted than there are permits, and reports false. It looks again, at a time when
-// limit does not change: what given has seen may be from before a Resize and from after it.
+// limit does not change and ticket does not fall: what given has seen may be from before a Resize and from after it, or from before and
+// after somebody's acquire. It looks at grant first, so it never sees more free than there were at that moment.
 //
 //go:noinline
 func (s *tickets) accept(base, n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.free(base) <= base+s.limit.Load() {
+	g := granted(base, s.grant.Load())
+	if g-s.ticket.Load() <= (base+s.limit.Load())*step {
 		return true
 	}
 	s.ticket.Add(n * step) // nobody waits for these: they are held, for good
@@ -367,7 +370,7 @@ func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) w
 // outcome's error; with any error the tickets are abandoned.
 func (s *tickets) await(ctx context.Context, base, n, end int64) error {
 	if s.array.polls() {
-		return s.poll(ctx, false, 0, base, n, end)
+		return s.poll(ctx, forever, n, end)
 	}
 	done := ctx.Done()
 	e := parking.GetSleeper()
@@ -388,7 +391,7 @@ func (s *tickets) await(ctx context.Context, base, n, end int64) error {
 // awaitFor is await with a deadline d from now and no context.
 func (s *tickets) awaitFor(d time.Duration, base, n, end int64) error {
 	if s.array.polls() {
-		return s.pollFor(d, base, n, end)
+		return s.poll(context.Background(), d, n, end)
 	}
 	p, e := waiter.GetParker(context.Background(), nil), parking.GetSleeper()
 	p.N = n
@@ -425,12 +428,12 @@ func (s *tickets) table() *parking.Table { return s.array.Table() }
 
 // resize sets the size. What is taken away queues for it, as a debt, behind those who wait now. What is added first ends such
 // debts, the newest first, as if their owner gave up; what is left is granted to those who wait. Requests that are too large now end.
-func (s *tickets) resize(base, size int64) {
+func (s *tickets) resize(size int64) {
 	s.mu.Lock()
 	r := s.rareLocked()
-	g := granted(base, s.grant.Load())
-	r.debts = slices.DeleteFunc(r.debts, func(d debt) bool { return g-d.end >= 0 })
-	d := size - base - s.limit.Load()
+	g := granted(zero, s.grant.Load())
+	r.debts = slices.DeleteFunc(r.debts, func(d debt) bool { return g-d.end >= 0 }) // paid: to end one would do the same as to grant anew
+	d := size - s.limit.Load()
 	if d < 0 { // The limit falls last and rises first, or accept might find more permits free than there are.
 		r.debts = append(r.debts, debt{-d, s.ticket.Add(-d * step)})
 	}
@@ -449,26 +452,26 @@ func (s *tickets) resize(base, size int64) {
 	}
 	s.mu.Unlock()
 	for _, e := range ended {
-		s.abandon(base, e.n, e.end)
+		s.abandon(zero, e.n, e.end)
 	}
 	if d > 0 {
-		g := granted(base, s.grant.Add(d*step))
-		s.lookAfter(base, g-d*step, g)
+		g := granted(zero, s.grant.Add(d*step))
+		s.lookAfter(zero, g-d*step, g)
 	}
 	for _, c := range claimed {
-		s.tell(base, c.Node, c.Key.Part*step)
+		s.tell(zero, c.Node, c.Key.Part*step)
 	}
 }
 
 // close ends all requests that wait, and all later ones.
-func (s *tickets) close(base int64) {
+func (s *tickets) close() {
 	s.mu.Lock()
 	if g := s.grant.Or(closed); g&closed == 0 {
-		s.rareLocked().last = granted(base, g)
+		s.rareLocked().last = granted(zero, g)
 	}
 	s.mu.Unlock()
 	for _, c := range s.claimAll(func(_, _ int64) bool { return true }) {
-		s.tell(base, c.Node, c.Key.Part*step)
+		s.tell(zero, c.Node, c.Key.Part*step)
 	}
 }
 

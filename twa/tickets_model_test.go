@@ -40,7 +40,7 @@ func newWorld(x *interleave.Run, size, start int64, buckets int) *world {
 
 func (w *world) check() {
 	t := &w.s.t
-	w.Assert(t.free(base) <= w.peak, "%d permits are free of at most %d", t.free(base), w.peak)
+	w.Assert(t.free(zero) <= w.peak, "%d permits are free of at most %d", t.free(zero), w.peak)
 	if t.mu.Locked() {
 		return
 	}
@@ -62,7 +62,7 @@ func (w *world) finish() {
 	t := &w.s.t
 	w.Assert(w.held.Load() == 0, "%d permits are still held", w.held.Load())
 	w.Assert(w.s.Size() == w.size, "the size is %d, not %d", w.s.Size(), w.size)
-	w.Assert(t.free(base) == w.size, "%d of %d permits are left", t.free(base), w.size)
+	w.Assert(t.free(zero) == w.size, "%d of %d permits are left", t.free(zero), w.size)
 	w.Assert(w.s.Waiting() == 0, "somebody sleeps")
 	w.Assert(t.runs.Load() == 0, "%d runs of abandoned tickets are left", t.runs.Load())
 }
@@ -174,9 +174,9 @@ var scenarios = []scenario{
 	{name: "abandoned/two releases", size: 2, body: func(w *world) { // of three in line the second has given up
 		w.heldBefore(2)
 		first, second, third := w.s.t.take(1), w.s.t.take(1), w.s.t.take(1)
-		w.s.t.abandon(base, 1, second)
-		w.Go("first", func() { w.give(1); w.use(1, w.s.t.await(bg, base, 1, first)) })
-		w.Go("third", func() { w.give(1); w.use(1, w.s.t.await(bg, base, 1, third)) })
+		w.s.t.abandon(zero, 1, second)
+		w.Go("first", func() { w.give(1); w.use(1, w.s.t.await(bg, zero, 1, first)) })
+		w.Go("third", func() { w.give(1); w.use(1, w.s.t.await(bg, zero, 1, third)) })
 	}},
 	{name: "close", size: 1, body: func(w *world) {
 		w.Same(2, "a", func(int) { w.lock1() })
@@ -257,6 +257,40 @@ func TestModelPolling(t *testing.T) {
 				s.body(w)
 				x.Wait()
 				w.finish()
+			})
+		})
+	}
+}
+
+// A release too many panics, and strands nobody: whom it has granted it wakes all the same. As others come at the same time it may be a legal one that panics.
+func TestModelReleaseTooMuch(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		size, n int64 // permits, all held, and how many of them each release returns
+		times   int   // how many releases there are
+	}{
+		{"all", 2, 2, 2},
+		{"one of one", 1, 1, 2},
+		{"one, twice", 1, 1, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
+				s := New(tt.size, WithArray(NewArray(1)))
+				x.Name("s", s)
+				x.Assert(s.TryAcquire(tt.size), "not free")
+				panicked := new(interleave.Int64)
+				x.Go("waits", func() { x.Assert(s.Acquire(bg, 1) == nil, "not granted") })
+				x.Same(tt.times, "releases", func(int) {
+					defer func() {
+						if recover() != nil {
+							panicked.Add(1)
+						}
+					}()
+					s.Release(tt.n)
+				})
+				x.Wait()
+				counted := int64(tt.times) - panicked.Load()
+				x.Assert(s.t.free(zero) == counted*tt.n-1, "%d are free, after %d releases of %d that did not panic", s.t.free(zero), counted, tt.n)
 			})
 		})
 	}

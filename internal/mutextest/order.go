@@ -2,6 +2,7 @@ package mutextest
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"sync"
 	"testing"
@@ -109,12 +110,14 @@ func lockTimeout(t *testing.T, k kind) {
 	require.GreaterOrEqual(t, time.Since(start), 20*time.Millisecond)
 	require.Zero(t, m.Waiting(), "whoever gives up leaves the queue")
 	require.False(t, m.LockTimeout(0))
-	got := make(chan bool, 1)
-	go func() { got <- m.LockTimeout(time.Hour) }()
-	locktest.AwaitWaiting(t, m, 1)
-	locktest.RequireBlocked(t, got)
-	m.Unlock()
-	require.True(t, locktest.Receive(t, got))
+	for _, d := range []time.Duration{time.Hour, math.MaxInt64} {
+		got := make(chan bool, 1)
+		go func() { got <- m.LockTimeout(d) }()
+		locktest.AwaitWaiting(t, m, 1)
+		locktest.RequireBlocked(t, got)
+		m.Unlock()
+		require.True(t, locktest.Receive(t, got))
+	}
 	m.Unlock()
 	RequireFree(t, m)
 }

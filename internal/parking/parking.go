@@ -13,7 +13,7 @@ import (
 // A Key names a lock: an object, and which of its parts. Two keys are of one lock if they are equal; where in the table they
 // are is no more than a number that equal keys have in common.
 type Key struct {
-	Object any // a pointer
+	Object any // comparable: a pointer to the lock, or whatever somebody waits for by a key of his own
 	Part   int64
 	Hash   uintptr // the same for equal keys
 }
@@ -170,17 +170,21 @@ func (s *Sleeper) end(p *waiter.Parker) How {
 }
 
 // Wake wakes the first who sleeps for k, if anybody does. It has no lock to hand over.
-func (t *Table) Wake(k Key) { t.WakeOrHand(k, nil) }
+func (t *Table) Wake(k Key) {
+	if w := t.Claim(k); w != nil {
+		w.Deliver(waiter.Granted)
+	}
+}
 
 // WakeOrHand wakes the first who sleeps for k, if anybody does; or, if that one is urgent, hands it the lock. Before, and under
 // the lock under which whoever goes to sleep asks, it calls release with what it will do, and does nothing if that reports
-// false. If release is nil there is nothing to hand over.
+// false.
 func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	b := t.bucket(k)
 	b.mu.Lock()
 	s := b.find(k)
-	hand := s != nil && s.urgent && release != nil
-	if release != nil && !release(hand) {
+	hand := s != nil && s.urgent
+	if !release(hand) {
 		b.mu.Unlock()
 		return false
 	}

@@ -14,7 +14,8 @@ import (
 //	sleeping   held, and somebody may sleep
 //
 // Whoever sleeps is in the table. The lock barges: whoever comes while it is free takes it. But who has been woken so often in
-// vain that its patience is at an end is handed the lock by the next unlock, and is the first in line until then.
+// vain that its patience is at an end is handed the lock by the next unlock that comes to it: before it are at most those who are woken in vain
+// while it waits.
 //
 // Invariants:
 //

@@ -189,6 +189,15 @@ func overReleasePanicsAndCorruptsNothing(t *testing.T, k Kind) {
 	one.Release(1)
 	RequirePanic(t, text, func() { one.Release(1) })
 	RequireIdle(t, one)
+
+	// With somebody in line, who may have been granted by it, or not.
+	require.NoError(t, one.Acquire(bg, 1))
+	w = Queued(t, bg, one, 1)
+	RequirePanic(t, text, func() { one.Release(3) })
+	one.Release(1)
+	require.NoError(t, locktest.Receive(t, w))
+	one.Release(1)
+	RequireIdle(t, one)
 }
 
 // Blocked goroutines, selects and polled tasks stand in one line, and who gives up in the middle of it changes nothing for the others.
@@ -342,11 +351,14 @@ func acquireTimeout(t *testing.T, k Kind) {
 	require.True(t, err == context.DeadlineExceeded) //nolint:errorlint // that very error
 	require.GreaterOrEqual(t, time.Since(start), 20*time.Millisecond)
 	require.Zero(t, s.Waiting(), "whoever gives up leaves the queue")
-	c := make(chan error, 1)
-	go func() { c <- s.AcquireTimeout(time.Hour, 1) }()
-	locktest.AwaitWaiting(t, s, 1)
-	s.Release(1)
-	require.NoError(t, locktest.Receive(t, c))
+	for _, d := range []time.Duration{time.Hour, math.MaxInt64} {
+		c := make(chan error, 1)
+		go func() { c <- s.AcquireTimeout(d, 1) }()
+		locktest.AwaitWaiting(t, s, 1)
+		locktest.RequireBlocked(t, c)
+		s.Release(1)
+		require.NoError(t, locktest.Receive(t, c))
+	}
 	s.Release(1)
 	RequireIdle(t, s)
 }

@@ -10,8 +10,8 @@ import (
 // unlocked. It must not be copied after first use. It implements [sync.Locker].
 //
 // It barges, like sync.Mutex: whoever comes while the lock is free takes it, and does not wait for those who sleep, of whom
-// an unlock wakes the first. What bounds it: who has been woken eight times and found the lock taken is handed it by the next
-// unlock. So nobody starves who is woken, but there is no bound on how often it is overtaken while it wakes up. Where order
+// an unlock wakes the first. What bounds it: who has been woken eight times and found the lock taken is handed it when an unlock
+// next comes to it; before it are at most those who are woken in vain meanwhile. So nobody starves who is woken, but there is no bound on how often it is overtaken while it wakes up. Where order
 // matters there is [Mutex].
 //
 // Whoever waits spins for some 200 ns at most, if more than one processor may run, and then sleeps; sleepers are in a
