@@ -45,8 +45,8 @@ func (a *Array) Table() *parking.Table {
 // What follows is waiting for whatever one likes, by a key: any comparable value, as a rule a pointer to what changes. The key is only
 // compared; the array does not look behind it.
 
-// WaitUntil waits until satisfied reports true, or ctx is done. It asks at once, and again after every Signal for the key; never with a lock
-// held, and always in the goroutine that waits. Whoever makes it true must do so in a way that others may see at the same time, under a lock or by an atomic
+// WaitUntil waits until satisfied reports true, or ctx is done. It asks at once, once more before it waits, and again after every Signal for the key; never
+// with a lock held, and always in the goroutine that waits. Whoever makes it true must do so in a way that others may see at the same time, under a lock or by an atomic
 // operation, and then call Signal. It returns nil if and only if satisfied was true, or ctx.Err(). A context that is done already does
 // not wait, nor ask. It panics if ctx or key is nil. It allocates nothing in the steady state, but for what satisfied refers to.
 //
@@ -56,19 +56,32 @@ func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for { // A turn is lost to a signal: somebody has changed something.
-		seq := a.Table().Sequence(k)
+	t := a.Table()
+	if satisfied() {
+		return nil
+	}
+	defer t.Announce(k)() // what is asked from here on is asked after it: see SignalPolite
+	for {                 // A turn is lost to a signal: somebody has changed something.
+		seq := t.Sequence(k)
 		if satisfied() {
 			return nil
 		}
-		if err := a.Table().Await(ctx, k, seq); err != nil {
+		if err := t.Await(ctx, k, seq); err != nil {
 			return err
 		}
 	}
 }
 
-// Signal has all look again who wait for the key.
+// Signal has all look again who wait for the key, in the order of their coming.
 func (a *Array) Signal(key any) { a.Table().Signal(keyOf(context.Background(), key)) }
+
+// SignalPolite is Signal for those who wait by WaitUntil, and for nobody else: while nobody does it is a look, and writes nothing. Whoever has called Monitor
+// may miss it.
+func (a *Array) SignalPolite(key any) {
+	if k := keyOf(context.Background(), key); a.Table().Announced(k) {
+		a.Table().Signal(k)
+	}
+}
 
 // A Sequence is how many signals an array has had, for a key and for others that it does not tell apart from it. The zero Sequence is
 // that of a time before all signals.

@@ -8,11 +8,12 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
+func until(x *interleave.Run, a *Array, v *interleave.Int32, want int32) {
+	x.Assert(a.WaitUntil(bg, v, func() bool { return v.Load() >= want }) == nil, "gave up")
+}
+
 // No signal is missed, whichever way one waits, nor one that comes to somebody who gives up.
 func TestModelArray(t *testing.T) {
-	until := func(x *interleave.Run, a *Array, v *interleave.Int32, want int32) {
-		x.Assert(a.WaitUntil(bg, v, func() bool { return v.Load() >= want }) == nil, "gave up")
-	}
 	monitor := func(x *interleave.Run, a *Array, v *interleave.Int32, want int32) {
 		for {
 			seq := a.Monitor(v)
@@ -122,4 +123,51 @@ func TestModelSequencer(t *testing.T) {
 		x.Assert(sum.Load() == 0x010101, "numbers %x", sum.Load())
 		x.Assert(s.Ticket() == 3, "the next")
 	})
+}
+
+// A polite signal is missed by nobody who waits by WaitUntil, whether it finds somebody announced or not.
+func TestModelPoliteSignals(t *testing.T) {
+	for _, s := range []struct {
+		name string
+		body func(x *interleave.Run, a *Array, v, other *interleave.Int32)
+	}{
+		{"one", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
+			x.Go("waiter", func() { until(x, a, v, 1) })
+			x.Go("signaller", func() { v.Add(1); a.SignalPolite(v) })
+		}},
+		{"two", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
+			x.Same(2, "waiter", func(int) { until(x, a, v, 1) })
+			x.Go("signaller", func() { v.Add(1); a.SignalPolite(v) })
+		}},
+		{"two signallers", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
+			x.Go("waiter", func() { until(x, a, v, 2) })
+			x.Same(2, "signaller", func(int) { v.Add(1); a.SignalPolite(v) })
+		}},
+		{"another key", func(x *interleave.Run, a *Array, v, other *interleave.Int32) {
+			x.Go("waiter", func() { until(x, a, v, 1) })
+			x.Go("other", func() { until(x, a, other, 1) })
+			x.Go("signaller", func() { v.Add(1); a.SignalPolite(v); other.Add(1); a.SignalPolite(other) })
+		}},
+		{"cancel", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
+			ctx := x.NewContext()
+			x.Go("waiter", func() { until(x, a, v, 1) })
+			x.Go("quitter", func() { _ = a.WaitUntil(ctx, v, func() bool { return v.Load() >= 1 }) })
+			x.Go("canceller", ctx.Cancel)
+			x.Go("signaller", func() { v.Add(1); a.SignalPolite(v) })
+		}},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			o := interleave.Options{}
+			if s.name != "one" && s.name != "two signallers" {
+				o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
+			}
+			interleave.Check(t, o, func(x *interleave.Run) {
+				a, v, other := NewArray(1), new(interleave.Int32), new(interleave.Int32)
+				x.Name("v", v)
+				s.body(x, a, v, other)
+				x.Wait()
+				x.Assert(!a.t.Announced(keyOf(bg, v)), "somebody is still announced")
+			})
+		})
+	}
 }

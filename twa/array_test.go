@@ -55,6 +55,40 @@ func TestWaitUntilEndsWithTheContext(t *testing.T) {
 	require.NoError(t, a.WaitUntil(bg, "key", func() bool { return true }))
 }
 
+// A polite signal reaches whoever waits for its key, and leaves no trace where nobody does, however a wait has ended.
+func TestPoliteSignalsWriteNothingInVain(t *testing.T) {
+	a := twa.NewArray(1)
+	before := a.Monitor("key")
+	a.SignalPolite("key")
+	require.Equal(t, before, a.Monitor("key"))
+
+	var done atomic.Bool
+	c := make(chan error, 1)
+	go func() { c <- a.WaitUntil(bg, "key", done.Load) }()
+	locktest.RequireBlocked(t, c)
+	done.Store(true)
+	a.SignalPolite("key")
+	require.NoError(t, locktest.Receive(t, c))
+
+	ctx, cancel := context.WithCancel(bg)
+	go func() { c <- a.WaitUntil(ctx, "key", func() bool { return false }) }()
+	locktest.RequireBlocked(t, c)
+	cancel()
+	require.Equal(t, context.Canceled, locktest.Receive(t, c))
+	asked := 0
+	require.Panics(t, func() {
+		_ = a.WaitUntil(bg, "key", func() bool {
+			if asked++; asked == 2 {
+				panic("in the condition")
+			}
+			return false
+		})
+	})
+	before = a.Monitor("key")
+	a.SignalPolite("key")
+	require.Equal(t, before, a.Monitor("key"), "nobody is announced any more")
+}
+
 func TestSequencesTellOfSignals(t *testing.T) {
 	a := twa.NewArray(1)
 	before := a.Monitor("key")
@@ -88,6 +122,7 @@ func TestSequencesTellOfSignals(t *testing.T) {
 func TestBadKeysPanic(t *testing.T) {
 	a := twa.NewArray(1)
 	require.PanicsWithValue(t, "twa: nil key", func() { a.Signal(nil) })
+	require.PanicsWithValue(t, "twa: nil key", func() { a.SignalPolite(nil) })
 	require.PanicsWithValue(t, "twa: nil key", func() { a.Monitor(nil) })
 	require.PanicsWithValue(t, "twa: nil context", func() { _ = a.Wait(nil, t, 0) })                                //nolint:staticcheck // nil on purpose
 	require.PanicsWithValue(t, "twa: nil context", func() { _ = a.WaitUntil(nil, t, func() bool { return true }) }) //nolint:staticcheck // nil on purpose

@@ -34,7 +34,8 @@ type bucket struct {
 	mu          xsync.Mutex
 	first, last *Sleeper    // guarded by mu
 	seq         xsync.Int64 // signals so far, for whatever key
-	_           [32]byte    // a cache line on 64-bit machines: buckets do not slow each other down
+	announced   xsync.Int64 // how many have said that they may wait for a signal, for whatever key
+	_           [24]byte    // a cache line on 64-bit machines: buckets do not slow each other down
 }
 
 // A Sleeper is a waiter in a line.
@@ -258,6 +259,17 @@ func (t *Table) Await(ctx context.Context, k Key, seq int64) error {
 	_, err := t.Sleep(ctx, k, 0, func() bool { return b.seq.Load() == seq })
 	return err
 }
+
+// Announce says that somebody may wait for signals for k, and returns what says that it does not any more. Whoever looks afterwards at what a signal tells
+// of has seen it, or Announced is true for whoever changes it.
+func (t *Table) Announce(k Key) (end func()) {
+	b := t.bucket(k)
+	b.announced.Add(1)
+	return func() { b.announced.Add(-1) }
+}
+
+// Announced reports whether somebody may wait for signals for k, or for another key in its bucket.
+func (t *Table) Announced(k Key) bool { return t.bucket(k).announced.Load() != 0 }
 
 // Signal wakes all who sleep for k, in the order of their coming.
 func (t *Table) Signal(k Key) {
