@@ -36,6 +36,17 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 	}
 }
 
+func TestGivingUpAllocatesNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	s := twa.New(1)
+	require.True(t, s.TryAcquire(1))
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		if s.AcquireTimeout(time.Nanosecond, 1) == nil {
+			t.Error("granted")
+		}
+	}))
+}
+
 func TestUncontendedAllocatesNothing(t *testing.T) {
 	s, m := twa.New(3), new(twa.Mutex)
 	require.Zero(t, testing.AllocsPerRun(100, func() {

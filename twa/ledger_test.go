@@ -17,6 +17,12 @@ import (
 func TestNoOverReleaseGoesUnnoticed(t *testing.T) {
 	s := twa.New(1)
 	require.True(t, s.TryAcquire(1))
+	var f twa.AcquireFuture
+	f.Init(s, 1)
+	require.False(t, f.Poll(nil))
+	s.Release(1)
+	f.Cancel() // granted, and given back: it is out of the book
+	require.True(t, s.TryAcquire(1))
 	waits := queued(t, bg, s, 1)
 	s.Release(1)
 	require.NoError(t, <-waits)

@@ -68,7 +68,7 @@ type rare struct {
 	begin map[int64]int64 // runs: from the first ticket to the one behind the last
 	end   map[int64]int64 // and back
 	last  int64           // once the semaphore is closed: what had been granted then
-	debts []debt          // what Resize has taken away, and may not have got yet
+	debts []debt          // what Resize has taken away and not given back; whether it has got it or not, to end a debt gives it back
 }
 
 // rareLocked returns s.rare, and makes it if need be.
@@ -320,8 +320,8 @@ func (s *tickets) abandon(base, n, end int64) {
 	s.mu.Lock()
 	r := s.rareLocked()
 	if s.ticket.CompareAndSwap(end, first) { // the newest: as if they had not been taken
-		for b, ok := r.end[first]; ok && s.ticket.CompareAndSwap(first, b); b, ok = r.end[first] {
-			first -= s.removeRunLocked(b)
+		if b, ok := r.end[first]; ok && s.ticket.CompareAndSwap(first, b) { // and the run before it
+			s.removeRunLocked(b)
 		}
 		s.mu.Unlock()
 		return
@@ -431,8 +431,6 @@ func (s *tickets) table() *parking.Table { return s.array.Table() }
 func (s *tickets) resize(size int64) {
 	s.mu.Lock()
 	r := s.rareLocked()
-	g := granted(zero, s.grant.Load())
-	r.debts = slices.DeleteFunc(r.debts, func(d debt) bool { return g-d.end >= 0 }) // paid: to end one would do the same as to grant anew
 	d := size - s.limit.Load()
 	if d < 0 { // The limit falls last and rises first, or accept might find more permits free than there are.
 		r.debts = append(r.debts, debt{-d, s.ticket.Add(-d * step)})

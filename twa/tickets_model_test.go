@@ -77,12 +77,6 @@ func (w *world) use(n int64, err error) {
 	w.give(n)
 }
 
-// heldBefore takes n permits before anything else happens. Somebody has to give them.
-func (w *world) heldBefore(n int64) {
-	w.Assert(w.s.TryAcquire(n), "%d permits are not free", n)
-	w.held.Add(n)
-}
-
 func (w *world) give(n int64) {
 	w.held.Add(-n)
 	w.s.Release(n)
@@ -172,7 +166,7 @@ var scenarios = []scenario{
 		w.Go("canceller", ctx.Cancel)
 	}},
 	{name: "abandoned/two releases", size: 2, body: func(w *world) { // of three in line the second has given up
-		w.heldBefore(2)
+		w.begin(2)
 		first, second, third := w.s.t.take(1), w.s.t.take(1), w.s.t.take(1)
 		w.s.t.abandon(zero, 1, second)
 		w.Go("first", func() { w.give(1); w.use(1, w.s.t.await(bg, zero, 1, first)) })
@@ -180,6 +174,11 @@ var scenarios = []scenario{
 	}},
 	{name: "close", size: 1, body: func(w *world) {
 		w.Same(2, "a", func(int) { w.lock1() })
+		w.Go("closer", w.s.Close)
+	}},
+	{name: "close/while it is held", size: 1, body: func(w *world) {
+		w.begin(1)
+		w.Go("a", func() { w.Assert(w.s.Acquire(bg, 1) == ErrClosed, "not closed out"); w.give(1) })
 		w.Go("closer", w.s.Close)
 	}},
 	{name: "close/three", size: 1, large: true, body: func(w *world) {
@@ -294,4 +293,22 @@ func TestModelReleaseTooMuch(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Whom a Resize has taken out of the line for being too large stays so, although another Resize, before it is told, makes room: it has lost its place.
+func TestModelTooLargeForAMoment(t *testing.T) {
+	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
+		w := newWorld(x, 2, 0, 1)
+		w.begin(2)
+		f := w.queued(2, nil)
+		x.Go("down", func() { w.s.Resize(1) })
+		x.Go("up", func() { w.s.Resize(2) })
+		x.Go("holder", func() { w.give(2) })
+		x.Wait()
+		err := f.Err()
+		w.Assert(err == nil || err == ErrTooLarge, "the future ends with %v", err)
+		w.useOr(2, err, ErrTooLarge)
+		w.size = w.s.Size() // the later one's
+		w.finish()
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // However many requests time out while somebody holds, there are no more runs of abandoned tickets than there are waiters.
@@ -93,8 +94,8 @@ func TestDebtsEndWithGrowth(t *testing.T) {
 	require.True(t, s.TryAcquire(4))
 	s.Resize(1) // a debt of 3
 	s.Release(1)
-	s.Resize(3) // of which one has been paid: 1 is left
-	require.Len(t, s.t.rare.debts, 1)
+	s.Resize(3) // of which one has been paid
+	require.Equal(t, []debt{{1, 10}}, s.t.rare.debts)
 	require.EqualValues(t, 0, s.Available())
 	s.Release(2)
 	require.EqualValues(t, 2, s.Available())
@@ -104,6 +105,131 @@ func TestDebtsEndWithGrowth(t *testing.T) {
 	s.Resize(5)
 	require.EqualValues(t, 5, s.Available())
 	require.Empty(t, s.t.rare.debts)
+}
+
+// A debt that has somebody before it and behind it is ended as if it gave up, and no other with it.
+func TestNewestDebtEndsFirst(t *testing.T) {
+	s := New(4)
+	line := lineUp(t, s, 4, 0)
+	s.Resize(3)
+	first := line.add(1)
+	s.Resize(2)
+	second := line.add(1)
+	s.Resize(3)
+	require.EqualValues(t, 1, s.t.runs.Load(), "the second debt is one")
+	require.Len(t, s.t.rare.debts, 1)
+	s.Release(1) // the first debt
+	require.False(t, first.Complete())
+	s.Release(1)
+	require.NoError(t, first.Err())
+	s.Release(1)
+	require.NoError(t, second.Err())
+	s.Release(3)
+	require.EqualValues(t, 3, s.Available())
+	require.Zero(t, s.t.runs.Load())
+}
+
+// A line is one of futures, who note in which order they are woken.
+type line struct {
+	t     *testing.T
+	s     *Semaphore
+	woken []int
+	n     int
+}
+
+// lineUp takes n permits of s, which is new, with the first ticket having the number start.
+func lineUp(t *testing.T, s *Semaphore, n, start int64) *line {
+	t.Helper()
+	free := s.Available()
+	s.t.ticket.Store(start * step)
+	s.t.grant.Store((start + free) * step)
+	require.True(t, s.TryAcquire(n))
+	return &line{t: t, s: s}
+}
+
+func (l *line) add(n int64) *AcquireFuture {
+	f, i := new(AcquireFuture), l.n
+	l.n++
+	f.Init(l.s, n)
+	require.False(l.t, f.Poll(waiter.WakerFunc(func() { l.woken = append(l.woken, i) })))
+	return f
+}
+
+// starts are where the numbers wrap around in the middle of a short line, and where they do not.
+var starts = []int64{0, -2, math.MaxInt64/2 - 2}
+
+// A release of several grants all that it reaches, in order, whatever gave up among them; by the way that suits few buckets, and the one that suits many.
+func TestReleaseOfManyGoesPastTheAbandoned(t *testing.T) {
+	for _, start := range starts {
+		for _, buckets := range []int{1, 2, 64} {
+			s := New(5, WithArray(NewArray(buckets)))
+			l := lineUp(t, s, 5, start)
+			var fs []*AcquireFuture
+			for range 8 {
+				fs = append(fs, l.add(1))
+			}
+			for _, i := range []int{4, 2, 1} { // the second neighbour first
+				fs[i].Cancel()
+			}
+			require.EqualValues(t, 2, s.t.runs.Load(), "neighbours are one run")
+			s.Release(5)
+			require.Equal(t, []int{0, 3, 5, 6, 7}, l.woken, "from %d, %d buckets", start, buckets)
+			s.Release(5)
+			require.EqualValues(t, 5, s.Available())
+			require.Zero(t, s.t.runs.Load())
+		}
+	}
+}
+
+// A run is joined with its neighbours, and with no other, wherever numbers wrap around.
+func TestRunsOfOneDoNotTouch(t *testing.T) {
+	for _, start := range starts {
+		s := New(1)
+		l := lineUp(t, s, 1, start)
+		front, a, b, c, d := l.add(1), l.add(1), l.add(1), l.add(1), l.add(1)
+		a.Cancel()
+		c.Cancel()
+		require.Equal(t, map[int64]int64{(start + 2) * step: (start + 3) * step, (start + 4) * step: (start + 5) * step}, s.t.rare.begin)
+		for _, f := range []*AcquireFuture{front, b, d} {
+			s.Release(1)
+			require.NoError(t, f.Err())
+		}
+		require.Equal(t, []int{0, 2, 4}, l.woken)
+		s.Release(1)
+		require.EqualValues(t, 1, s.Available())
+	}
+}
+
+// Two semaphores that sleep in one array, under the same numbers: a release of many is for its own.
+func TestReleaseOfManyWakesItsOwn(t *testing.T) {
+	a := NewArray(1)
+	var semaphores [2]*Semaphore
+	var futures [2][2]*AcquireFuture
+	for i := range semaphores {
+		semaphores[i] = New(2, WithArray(a))
+		l := lineUp(t, semaphores[i], 2, 0)
+		futures[i] = [2]*AcquireFuture{l.add(1), l.add(1)}
+	}
+	for i := range semaphores {
+		for _, f := range futures[i] {
+			require.False(t, f.Complete())
+		}
+		semaphores[i].Release(2)
+		for _, f := range futures[i] {
+			require.NoError(t, f.Err())
+		}
+	}
+}
+
+// What had been granted when the semaphore was closed is what counts, however often it is closed later.
+func TestClosingTwiceChangesNothing(t *testing.T) {
+	s := New(1)
+	require.True(t, s.TryAcquire(1))
+	end := s.t.take(1) // somebody who does not sleep yet
+	s.Close()
+	s.Release(1)
+	s.Close()
+	require.Equal(t, ErrClosed, s.t.await(context.Background(), zero, 1, end))
 }
 
 // Who need not wait does not look into the array, which is made when somebody does: a semaphore gets its number there.
