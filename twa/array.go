@@ -50,7 +50,9 @@ func (a *Array) Table() *parking.Table {
 // operation, and then call Signal. It returns nil if and only if satisfied was true, or ctx.Err(). A context that is done already does
 // not wait, nor ask. It panics if ctx or key is nil. It allocates nothing in the steady state, but for what satisfied refers to.
 //
-// What happened before a Signal happens before the question that follows it.
+// Memory model: what happened before a Signal happens before the question that follows it.
+//
+// Source: AddressWaitUntil, of Dice and Kogan, Semaphores Augmented with a Waiting Array.
 func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) error {
 	k := keyOf(ctx, key)
 	if err := ctx.Err(); err != nil {
@@ -87,13 +89,17 @@ func (a *Array) SignalPolite(key any) {
 // that of a time before all signals.
 type Sequence int64
 
-// Monitor returns the present sequence for a key. Look at what may change afterwards, and then Wait.
+// Monitor returns the present sequence for a key. Look at what may change afterwards, and then Wait. What happened before the signals that it
+// counts happens before its return.
+//
+// Source: KeyMonitor and KeyWait, of Dice and Kogan, Listing 4.
 func (a *Array) Monitor(key any) Sequence {
 	return Sequence(a.Table().Sequence(keyOf(context.Background(), key)))
 }
 
 // Wait waits for a signal for the key, unless there has been one since Monitor returned seq, or ctx is done. It may return early, without any
-// signal for this key: whoever calls it looks again. Errors are as for WaitUntil.
+// signal for this key: whoever calls it looks again. Errors are as for WaitUntil. What happened before the signal happens before its return; and it
+// allocates nothing in the steady state.
 func (a *Array) Wait(ctx context.Context, key any, seq Sequence) error {
 	k := keyOf(ctx, key)
 	if err := ctx.Err(); err != nil {

@@ -55,6 +55,10 @@ func (e *EventCount) key(id, n int64) parking.Key {
 }
 
 // A Sequencer hands out numbers: 0, 1, 2 and so on, each once. The zero Sequencer is ready. It must not be copied after first use.
+//
+// Memory model: a Ticket happens before each later one.
+//
+// Source: Reed and Kanodia, as for [EventCount].
 type Sequencer struct {
 	_    noCopy
 	next xsync.Int64

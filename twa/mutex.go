@@ -14,6 +14,8 @@ const one = 1
 //
 // Order: strict FIFO, in the order of the additions that Lock makes.
 //
+// Memory model: the n'th Unlock happens before the return of the m'th Lock, or other way to lock, for n < m.
+//
 // Source: Dice and Kogan, TWA – Ticket Locks Augmented with a Waiting Array (Euro-Par 2019, arXiv:1810.01573). There whoever waits spins.
 type Mutex struct {
 	_ noCopy
@@ -58,7 +60,7 @@ func (m *Mutex) unlockSlow(g int64) {
 }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// locks; and when somebody who slept is woken, a cancel that happened before the unlock wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
 // state, whatever the context.
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if ctx == nil {

@@ -15,6 +15,8 @@ import (
 // processors; more of them keep the processors busy with asking. A wait in a testing/synctest bubble is no durable one, so the bubble's clock stands still
 // meanwhile, and neither a timeout nor a deadline ends it.
 //
+// It allocates nothing. The context's error is what ends a wait: a context whose channel is closed while it has no error, against the rules, does not.
+//
 // The zero Ticket is a Semaphore: use NewTicket.
 //
 // Source: Dice and Kogan, Semaphores Augmented with a Waiting Array, Listing 1.

@@ -14,7 +14,8 @@ import (
 //
 // Papers of the same authors propose it, and name a patent application of Oracle's: ORA200224-US-NP, published as US20210311773A1
 // (Efficient Condition Variables via Delegated Condition Evaluation). So nothing but this comparison may use it: no lock of this
-// module does, and .golangci.yml forbids all but bench/ to import this package.
+// module does, and .golangci.yml forbids all but bench/ and the other comparisons, which do not use this, to import
+// this package.
 //
 // What an owner waits for is asked by others, while the owner may be asking it, too, and again after it has said yes. So it must be a
 // function that only looks, at what may be looked at by all. It is not asked after the wait has ended: who asks holds the element,

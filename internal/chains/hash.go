@@ -1,5 +1,7 @@
 package chains
 
+import "github.com/farad-go/farad/internal/parking"
+
 // A Hash maps a semaphore and a ticket to a number whose lower bits say where in an array the ticket's owner waits. The semaphore is
 // its address, or any number that tells it from others.
 //
@@ -36,11 +38,8 @@ func Gray(semaphore, ticket uint64) uint64 { return Ticket(semaphore, ticket^tic
 // Product is address·ticket, so that no two semaphores march in step. But an address that is a multiple of 64 reaches one slot in 64.
 func Product(semaphore, ticket uint64) uint64 { return semaphore * ticket }
 
-// Golden is what our own array has (see parking.Table): the semaphore is spread by the golden ratio, the ticket marches.
-func Golden(semaphore, ticket uint64) uint64 {
-	h := semaphore*0x9E3779B97F4A7C15 + ticket*stride
-	return h>>32 ^ h
-}
+// Golden is what our own array has: the semaphore is spread by the golden ratio, the ticket marches.
+func Golden(semaphore, ticket uint64) uint64 { return parking.Mix(semaphore, ticket) }
 
 // Mix32A spreads the lower 32 bits of any number, such as an address. It knows nothing of tickets.
 func Mix32A(a uint64) uint64 {

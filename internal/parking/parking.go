@@ -91,9 +91,14 @@ func New(buckets int) *Table { return &Table{buckets: make([]bucket, buckets)} }
 // Multiplied by the golden ratio, numbers that differ little are far from each other in the upper bits.
 const golden = 0x9E3779B97F4A7C15
 
+// Mix spreads objects, and has the parts of one march: neighbours are 17 buckets apart, and all buckets had before one comes back.
+func Mix(object, part uint64) uint64 {
+	h := object*golden + part*17
+	return h>>32 ^ h
+}
+
 func (t *Table) bucket(k Key) *bucket {
-	h := uint64(k.Hash)*golden + uint64(k.Part)*17
-	return &t.buckets[(h>>32^h)&uint64(len(t.buckets)-1)]
+	return &t.buckets[Mix(uint64(k.Hash), uint64(k.Part))&uint64(len(t.buckets)-1)]
 }
 
 // Sleep sleeps until somebody wakes k, or ctx is done. It does not if still, which is asked under the lock that a wake takes,

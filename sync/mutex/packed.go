@@ -57,7 +57,8 @@ func (b packedBits) lockSlow() {
 func (p Packed) TryLock(i int) bool { return p.at(i).tryLock() }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil.
+// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// state.
 func (p Packed) LockContext(ctx context.Context, i int) error {
 	b := p.at(i)
 	if err := usable(ctx); err != nil {

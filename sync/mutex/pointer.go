@@ -25,7 +25,7 @@ type Pointer[T any] struct {
 	b pointerBits
 }
 
-// Load returns the pointer.
+// Load returns the pointer. What happened before the Store of it happens before its return.
 func (p *Pointer[T]) Load() *T {
 	o := base4(p.b.p.Load())
 	if o == &nothing[0] {
@@ -58,7 +58,8 @@ func (p *Pointer[T]) Lock() {
 func (p *Pointer[T]) TryLock() bool { return p.b.Set(parking.Unlocked, parking.Locked) }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil.
+// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// state.
 func (p *Pointer[T]) LockContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
