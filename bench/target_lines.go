@@ -122,7 +122,7 @@ func variantTargetLines() (all []targetLine) {
 	for _, name := range ourVariants {
 		keep(&all, targetLine{familyVariants, name, from("variants/" + name), find(variantTargets, name, "", futileWakes, ""), func(r *report) []float64 {
 			for _, v := range r.Variants {
-				if v.name() == name {
+				if v.name() == name && v.Woken > 0 {
 					return []float64{v.futileWakes()}
 				}
 			}

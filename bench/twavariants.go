@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/farad-go/farad/internal/chains"
+	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 // What the papers on the waiting array do otherwise than we: their hash functions, counted in a simulation, where no clock has a say;
@@ -59,11 +61,13 @@ type marchResult struct {
 
 	Posts       int // each wakes one who waits for it
 	FutileChain int // and so many others, if it wakes all in the slot
-	FutileKey   int // and if it wakes those of its own key
 	Shared      int // waiters who share their slot with another, summed over the posts
 
 	Lines    int // how far neighbours are apart, the short way round, summed over the posts
 	SameLine int // neighbours in the same line
+
+	Woken  int // of ours alone: wakes of real semaphores, as many and with as many posts
+	InVain int // of these, how many before the ticket was granted
 }
 
 func (r marchResult) String() string { return "variants/" + r.name() }
@@ -71,8 +75,8 @@ func (r marchResult) String() string { return "variants/" + r.name() }
 // name is the line's name in targets.
 func (r marchResult) name() string { return fmt.Sprintf("%s/%s/%d", r.Hash, r.Semaphore, r.Slots) }
 
-// futileWakes returns how many are woken in vain for each who is not, where a wake is by key.
-func (r marchResult) futileWakes() float64 { return float64(r.FutileKey) / float64(r.Posts) }
+// futileWakes returns how many real waiters are woken in vain for each who is not; not a number if there were none.
+func (r marchResult) futileWakes() float64 { return float64(r.InVain) / float64(r.Woken-r.InVain) }
 
 // planVariants simulates what match picks by names such as variants/Gray code/address/256. All of it takes about a second.
 func planVariants(match func(string) bool) (rs []marchResult) {
@@ -83,6 +87,9 @@ func planVariants(match func(string) bool) (rs []marchResult) {
 				if match(r.String()) {
 					m := newMarch(h.hash, n.of, slots)
 					m.run(&r)
+					if slices.Contains(ourVariants, r.name()) {
+						r.wakeOurs()
+					}
 					rs = append(rs, r)
 				}
 			}
@@ -156,9 +163,6 @@ func (m *march) post(i int, r *marchResult) {
 			continue
 		}
 		r.FutileChain++
-		if woken.semaphore == i && woken.ticket == w.ticket { // no two have the same
-			r.FutileKey++
-		}
 		back = append(back, woken)
 	}
 	m.recount(len(was), len(back))
@@ -174,18 +178,50 @@ func (m *march) post(i int, r *marchResult) {
 	}
 }
 
+// wakeOurs has real semaphores in place of the simulated ones, in an array of their own with as many buckets as there are slots. A future waits for each ticket.
+func (r *marchResult) wakeOurs() {
+	a := twa.NewArray(r.Slots)
+	var semaphores [marchSemaphores]*twa.Semaphore
+	var woken []*twa.AcquireFuture
+	wait := func(f *twa.AcquireFuture, s *twa.Semaphore) {
+		f.Init(s, 1)
+		f.Poll(waiter.WakerFunc(func() { woken = append(woken, f) }))
+	}
+	for i := range semaphores {
+		semaphores[i] = twa.New(1, twa.WithArray(a))
+		semaphores[i].TryAcquire(1)
+		for range marchTickets {
+			wait(new(twa.AcquireFuture), semaphores[i])
+		}
+	}
+	rng := rand.New(rand.NewPCG(9, 9))
+	for range marchPosts {
+		s := semaphores[rng.IntN(marchSemaphores)]
+		woken = woken[:0]
+		s.Release(1)
+		for _, f := range woken {
+			r.Woken++
+			if f.Err() != nil {
+				r.InVain++
+				continue
+			}
+			wait(f, s) // who has got the permit is the one who returns it next
+		}
+	}
+}
+
 const variantNote = "64 semaphores with 16 waiting tickets each march through an array of slots, for 65,536 posts, each of a random one of" +
 	" them: a simulation, which gives the same figures everywhere. To its hash function a semaphore is its address, one of an" +
 	" array of 64-byte ones, or a number from 1 to 64. Shared is the part of the waiters who share their slot with another. A" +
 	" futile wake is that of somebody whose ticket has not been granted: of a whole slot, as the papers' chains wake, for each" +
-	" wake that is not; a wake by key, as ours, has none. Neighbours are a ticket and the next of the same semaphore: how many" +
+	" wake that is not. A wake by key, as ours, should have none: counted on real semaphores, as many, with as many posts. Neighbours are a ticket and the next of the same semaphore: how many" +
 	" cache lines they are apart on average, with slots of 16 bytes, and how many of them are in the same line."
 
 // variantTable has a line for each hash function and each kind of semaphore, and columns for each size.
 func variantTable(rs []marchResult, sum *tally) *table {
 	t := &table{title: "Hash functions for a waiting array", note: variantNote, head: []string{"hash", "semaphore"}, left: 2}
 	for _, n := range marchSizes {
-		t.head = append(t.head, fmt.Sprintf("%d slots: shared", n), "futile, slot", "futile, key", "lines apart", "same line")
+		t.head = append(t.head, fmt.Sprintf("%d slots: shared", n), "futile, slot", "futile, ours", "lines apart", "same line")
 	}
 	for _, h := range marchHashes {
 		for _, n := range marchNames {
@@ -211,10 +247,18 @@ func (r marchResult) cells(sum *tally) []string {
 	return []string{
 		fmt.Sprintf("%.1f %%", 100*float64(r.Shared)/posts/marchWaiters),
 		fmt.Sprintf("%.3f", float64(r.FutileChain)/posts),
-		strings.TrimSpace(fmt.Sprintf("%.3f %s", r.futileWakes(), sum.judge(find(variantTargets, r.name(), "", futileWakes, ""), r.futileWakes()))),
+		r.futileCell(sum),
 		fmt.Sprintf("%.1f", float64(r.Lines)/posts),
 		fmt.Sprintf("%.1f %%", 100*float64(r.SameLine)/posts),
 	}
+}
+
+// futileCell is that of our own wakes.
+func (r marchResult) futileCell(sum *tally) string {
+	if r.Woken == 0 {
+		return "–"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%.3f %s", r.futileWakes(), sum.judge(find(variantTargets, r.name(), "", futileWakes, ""), r.futileWakes())))
 }
 
 // The names of semaphores that wait on chains.

@@ -45,6 +45,7 @@ func TestWaitUntilEndsWithTheContext(t *testing.T) {
 	c := make(chan error, 1)
 	go func() { c <- a.WaitUntil(ctx, "key", func() bool { asked <- struct{}{}; return false }) }()
 	locktest.Receive(t, asked)
+	locktest.Receive(t, asked) // once more before it waits
 	locktest.RequireBlocked(t, c)
 	a.Signal("another key")
 	a.Signal("key")
