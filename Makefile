@@ -25,7 +25,7 @@ model: ## the model checks: every scenario, then the race tier
 	@$(CHECK) interleave
 
 .PHONY: mutants
-mutants: ## all mutants of engine, waiters, mutex and rwlock (an hour and a half)
+mutants: ## all mutants of engine, waiters, waiting array and locks (many hours)
 	go run ./internal/mutate -p 2 -md docs/mutants.md
 
 .PHONY: vet

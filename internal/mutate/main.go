@@ -2,7 +2,7 @@
 // of source files, of the kinds that matter to locks, and runs the tests on each. A mutant that survives is code that
 // no test needs.
 //
-//	go run ./internal/mutate                          all mutants of internal/engine, internal/future, waiter, the locks and twa
+//	go run ./internal/mutate                          all mutants of internal/engine, internal/future, internal/parking, waiter, the locks and twa
 //	go run ./internal/mutate -list waiter             those of one folder, without running anything
 //	go run ./internal/mutate -run ':Engine\.Release:' those of one function
 //	go run ./internal/mutate -every 10 -offset 3      a tenth of them
@@ -67,6 +67,14 @@ func testsOf(dir string) []string {
 			"-short ./sync/... ./twa",
 			"-race -tags interleave -run Model/(future|waiting|lock/2x1|cancel)|ModelWaits -short ./internal/engine ./waiter",
 		}
+	case "internal/parking":
+		return []string{
+			"-tags interleave -run Model -short ./internal/parking ./sync/mutex",
+			"-short ./internal/parking ./sync/mutex",
+			"-tags interleave -run Model -short ./twa ./sync/semaphore",
+			"-short ./twa",
+			"-race -tags interleave -run ModelTable|ModelBits -short ./internal/parking ./sync/mutex",
+		}
 	}
 	tests := []string{
 		"-tags interleave -run Model -short ./" + dir,
@@ -80,7 +88,7 @@ func testsOf(dir string) []string {
 	return tests
 }
 
-var defaultTargets = []string{"internal/engine", "internal/future", "waiter", "sync/capacitor", "sync/mutex", "sync/rwlock", "sync/semaphore", "twa"}
+var defaultTargets = []string{"internal/engine", "internal/future", "internal/parking", "waiter", "sync/capacitor", "sync/mutex", "sync/rwlock", "sync/semaphore", "twa"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
