@@ -145,6 +145,13 @@ func TestArrayOfTheProcess(t *testing.T) {
 	require.NoError(t, a.Wait(bg, t, seq))
 	require.NoError(t, a.WaitLazy(bg, t, &seq))
 
+	s := twa.New(1, twa.WithArray(a))
+	require.True(t, s.TryAcquire(1))
+	waits := queued(t, bg, s, 1)
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, waits))
+	require.PanicsWithValue(t, "twa: array that NewArray has not made", func() { twa.WithArray(new(twa.Array)) })
+
 	const text = "twa: array that NewArray has not made"
 	a = new(twa.Array)
 	require.PanicsWithValue(t, text, func() { a.Signal(t) })

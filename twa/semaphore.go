@@ -49,9 +49,9 @@ func (*noCopy) Unlock() {}
 // An Option changes how New makes a semaphore.
 type Option func(*Semaphore)
 
-// WithArray lets those who wait sleep in a, instead of the array of the process.
+// WithArray lets those who wait sleep in a, instead of the array of the process, which is what nil stands for.
 func WithArray(a *Array) Option {
-	if a == nil || a.polls() {
+	if a.polls() {
 		panic("twa: array that NewArray has not made")
 	}
 	return func(s *Semaphore) { s.t.array = a }

@@ -156,7 +156,7 @@ func (l *line) add(n int64) *AcquireFuture {
 }
 
 // starts are where the numbers wrap around in the middle of a short line, and where they do not.
-var starts = []int64{0, -2, math.MaxInt64/2 - 2}
+var starts = []int64{0, -2, math.MaxInt64/2 - 2, math.MaxInt64/2 - 8}
 
 // A release of several grants all that it reaches, in order, whatever gave up among them; by the way that suits few buckets, and the one that suits many.
 func TestReleaseOfManyGoesPastTheAbandoned(t *testing.T) {

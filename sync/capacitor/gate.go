@@ -51,13 +51,7 @@ type GateOption func(*Gate)
 // WithWaitingArray lets those who wait at the gate sleep in a waiting array, a, or that of the process if a is nil: to arrive and to reopen
 // are then one addition each, as in the paper's Listing 2.
 func WithWaitingArray(a *twa.Array) GateOption {
-	return func(g *Gate) {
-		var opts []twa.Option
-		if a != nil {
-			opts = append(opts, twa.WithArray(a))
-		}
-		g.array = twa.New(g.Size(), opts...)
-	}
+	return func(g *Gate) { g.array = twa.New(g.Size(), twa.WithArray(a)) }
 }
 
 // NewGate returns a gate with platoons of b, open. It panics if b is not positive.
