@@ -40,7 +40,9 @@ type future interface {
 // arrayPolicy is [WithWaitingArray].
 type arrayPolicy struct{ *twa.Semaphore }
 
-func newArrayPolicy(n int64, a *twa.Array) arrayPolicy { return arrayPolicy{twa.New(n, twa.WithArray(a))} }
+func newArrayPolicy(n int64, a *twa.Array) arrayPolicy {
+	return arrayPolicy{twa.New(n, twa.WithArray(a))}
+}
 
 func (p arrayPolicy) request(f future, n int64) future {
 	a, ok := f.(*arrayFuture)
