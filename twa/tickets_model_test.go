@@ -295,6 +295,20 @@ func TestModelReleaseTooMuch(t *testing.T) {
 	}
 }
 
+// Of several releases too many each panics, if nobody comes at the same time.
+func TestModelEachReleaseTooManyPanics(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		w := newWorld(x, 1, 0, 1)
+		w.peak = 3 // for a moment
+		x.Same(2, "releases", func(int) {
+			defer func() { w.Assert(recover() != nil, "unnoticed") }()
+			w.s.Release(1)
+		})
+		x.Wait()
+		w.finish()
+	})
+}
+
 // Whom a Resize has taken out of the line for being too large stays so, although another Resize, before it is told, makes room: it has lost its place.
 func TestModelTooLargeForAMoment(t *testing.T) {
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
