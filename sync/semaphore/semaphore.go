@@ -140,7 +140,7 @@ func New(n int64, opts ...Option) *Semaphore {
 // Acquire takes n permits, and waits for them if need be until ctx is done or the semaphore is closed. It returns nil
 // if and only if the permits are the caller's.
 //
-// A context that is already done never acquires, even if permits are free; and when a wait ends, a cancel that
+// A context that is already done never acquires, even if permits are free; and when somebody who slept is woken, a cancel that
 // happened before the grant wins. The error is then ctx.Err() itself. A request that is larger than the semaphore
 // fails at once with ErrTooLarge, a request to a closed semaphore with ErrClosed. A request for 0 permits does not
 // wait. Acquire panics if n is negative or ctx is nil.
