@@ -114,7 +114,21 @@ var smallScenarios = []scenario{
 		w.Go("waiter", func() { w.within(ctx) })
 		w.Go("canceller", ctx.Cancel)
 	}},
-	// What comes to one who gives up goes to the next.
+	// What comes to one who gives up goes to the next: a wake that finds it cancelled already.
+	{name: "context/wake passed on", body: func(w *world) {
+		ctx := w.NewContext()
+		w.m.Lock()
+		w.Go("locker", w.lock)
+		w.Go("waiter", func() { w.within(ctx) })
+		w.Go("holder", func() { ctx.Cancel(); w.m.Unlock() })
+	}},
+	// And so does a lock that is handed over, to one who has been woken in vain.
+	{name: "context/lock handed over", body: func(w *world) {
+		ctx := w.NewContext()
+		w.m.Lock()
+		w.Go("waiter", func() { w.within(ctx) })
+		w.Go("holder", func() { w.m.Unlock(); w.m.Lock(); ctx.Cancel(); w.m.Unlock() })
+	}},
 	{name: "context among three", large: true, body: func(w *world) {
 		ctx := w.NewContext()
 		w.Same(2, "locker", func(int) { w.lock() })
