@@ -262,7 +262,7 @@ var futureScenarios = []scenario{
 	{name: "drop/all", size: 1, large: true, body: func(w *world) {
 		w.Same(3, "t", func(int) { w.drop(w.future(1), 1) })
 	}},
-	{name: "drop/sizes", size: 2, large: true, bound: none, body: each(
+	{name: "drop/sizes", size: 2, large: true, bound: none, twice: true, body: each(
 		func(w *world) { w.lock(1) }, func(w *world) { w.lock(1) },
 		func(w *world) { w.drop(w.future(2), 2) })},
 	{name: "drop beside timeout", size: 1, large: true, body: each(
@@ -307,10 +307,18 @@ var futureScenarios = []scenario{
 	{name: "line/between two", size: 1, large: true, bound: none, body: lost(3, 1)},
 	{name: "line/between two/wrap", size: 1, large: true, bound: none, start: wrap - 1, body: lost(3, 1)},
 	{name: "line/both", size: 1, body: lost(2, 0, 1)},
+	{name: "line/both/wrap", size: 1, start: wrap, body: lost(2, 0, 1)},
 	{name: "line/neighbours in front", size: 1, large: true, bound: none, body: lost(3, 0, 1)},
 	{name: "line/neighbours behind", size: 1, large: true, bound: none, body: lost(3, 1, 2)},
 	{name: "line/first and last", size: 1, large: true, bound: none, body: lost(3, 0, 2)},
 	{name: "line/all of three", size: 1, large: true, bound: 2, body: lost(3, 0, 1, 2)},
+	{name: "line/one of a batch", size: 2, twice: true, body: func(w *world) { // which one release grants
+		w.begin(2)
+		f, g := w.queued(1, nil), w.queued(1, nil)
+		w.Go("holder", func() { w.give(2) })
+		w.Go("dropper", func() { f.Cancel() })
+		w.Go("owner", func() { w.useOr(1, w.await1(g)) })
+	}},
 	{name: "line/before a thread", size: 1, body: func(w *world) {
 		w.begin(1)
 		f := w.queued(1, nil)
@@ -351,14 +359,8 @@ var futureScenarios = []scenario{
 		w.Go("owner", func() { w.useOr(1, w.await1(w.future(1))) })
 		w.Go("resizer", func() { w.s.Resize(2) })
 	}},
-	{name: "resize up/drop", size: 1, large: true, bound: none, body: func(w *world) {
-		w.size, w.peak = 2, 2
-		w.begin(1)
-		f, g := w.queued(1, nil), w.queued(1, nil)
-		w.Go("dropper", func() { f.Cancel() })
-		w.Go("owner", func() { w.give(1); w.useOr(1, w.await1(g)) })
-		w.Go("resizer", func() { w.s.Resize(2) })
-	}},
+	{name: "resize up/drop", size: 1, large: true, bound: none, body: resizeUpDrop},
+	{name: "resize up/drop/wrap", size: 1, large: true, start: wrap, body: resizeUpDrop},
 	{name: "resize too large", size: 2, body: func(w *world) {
 		w.size = 1
 		w.Go("locker", func() { w.lock1() })
@@ -398,11 +400,15 @@ var futureScenarios = []scenario{
 		func(w *world) { w.lock1() },
 		func(w *world) { w.drop(w.future(1), 1, ErrClosed) },
 		func(w *world) { w.s.Close() })},
+	{name: "close/drop/wrap", size: 1, start: wrap, body: each(
+		func(w *world) { w.lock1() },
+		func(w *world) { w.drop(w.future(1), 1, ErrClosed) },
+		func(w *world) { w.s.Close() })},
 	{name: "close/lose", size: 1, body: each(
 		func(w *world) { w.lock1() },
 		func(w *world) { lose(w.Run, w.future(1)) },
 		func(w *world) { w.s.Close() })},
-	{name: "close/line", size: 1, large: true, body: func(w *world) {
+	{name: "close/line", size: 1, large: true, twice: true, body: func(w *world) {
 		w.begin(1)
 		f, g := w.queued(1, nil), w.queued(1, nil)
 		w.Go("dropper", func() { f.Cancel() })
@@ -427,9 +433,19 @@ var futureScenarios = []scenario{
 		w.s.Resize(1)
 		w.s.Resize(2)
 	})},
-	{name: "called back/close", size: 2, body: calledBack([]error{ErrClosed}, func(w *world, _ *AcquireFuture) {
+	{name: "called back/close", size: 2, twice: true, body: calledBack([]error{ErrClosed}, func(w *world, _ *AcquireFuture) {
 		w.s.Close()
 	})},
+}
+
+// resizeUpDrop has two futures in line while a Resize makes room for one and a release for the other, and the first is cancelled.
+func resizeUpDrop(w *world) {
+	w.size, w.peak = 2, 2
+	w.begin(1)
+	f, g := w.queued(1, nil), w.queued(1, nil)
+	w.Go("dropper", func() { f.Cancel() })
+	w.Go("owner", func() { w.give(1); w.useOr(1, w.await1(g)) })
+	w.Go("resizer", func() { w.s.Resize(2) })
 }
 
 // two has one thread wait in a line with two futures, and drop one of them.
@@ -451,7 +467,7 @@ func two(gone int) func(*world) {
 // left behind.
 func TestModelFutures(t *testing.T) {
 	for _, s := range futureScenarios {
-		t.Run(s.name, s.explore)
+		s.run(t)
 	}
 }
 

@@ -82,7 +82,12 @@ func (w *world) give(n int64) {
 	w.s.Release(n)
 }
 
-func (w *world) lock(n int64)    { w.use(n, w.s.Acquire(bg, n)) }
+func (w *world) lock(n int64) {
+	err := w.s.Acquire(bg, n)
+	w.Assert(err == nil, "not granted: %v", err)
+	w.use(n, nil)
+}
+
 func (w *world) timeout(n int64) { w.use(n, w.s.AcquireTimeout(time.Second, n)) }
 func (w *world) within(ctx context.Context, n int64) {
 	w.use(n, w.s.Acquire(ctx, n))
@@ -95,13 +100,15 @@ func (w *world) try(n int64) {
 }
 
 type scenario struct {
-	name  string
-	size  int64
-	large bool  // not for -short, and under a bound, of 3 preemptions if not said otherwise
-	bound int   // or none: exhausted
-	timed bool  // an end of time, which who polls does not see here
-	start int64 // number of the first ticket
-	body  func(w *world)
+	name    string
+	size    int64
+	large   bool  // not for -short, and under a bound, of 3 preemptions if not said otherwise
+	bound   int   // or none: exhausted
+	timed   bool  // an end of time, which who polls does not see here
+	start   int64 // number of the first ticket
+	buckets int   // of the array; 0: one
+	twice   bool  // with two buckets as well
+	body    func(w *world)
 }
 
 const none = -1
@@ -111,10 +118,11 @@ var scenarios = []scenario{
 	{name: "lock/2x2", size: 1, body: func(w *world) { w.Same(2, "t", func(int) { w.lock(1); w.lock(1) }) }},
 	{name: "lock/3x1", size: 1, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) }},
 	{name: "lock/wrap", size: 1, start: math.MaxInt64/2 - 1, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) }},
+	{name: "lock/wrap/one later", size: 1, start: wrap - 1, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) }},
 	{name: "lock/4x1", size: 1, large: true, body: func(w *world) { w.Same(4, "t", func(int) { w.lock(1) }) }},
 	{name: "lock/3x2", size: 1, large: true, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1); w.lock(1) }) }},
 	{name: "two/3x1", size: 2, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) }},
-	{name: "sizes", size: 2, body: func(w *world) {
+	{name: "sizes", size: 2, twice: true, body: func(w *world) {
 		w.Same(2, "two", func(int) { w.lock(2) })
 		w.Go("one", func() { w.lock(1) })
 	}},
@@ -122,13 +130,8 @@ var scenarios = []scenario{
 		w.Same(2, "t", func(int) { w.lock(1) })
 		w.Go("try", func() { w.try(1) })
 	}},
-	{name: "try/not in vain", size: 2, body: func(w *world) { // one of the two permits is always free
-		w.Go("a", func() { w.lock(1); w.lock(1) })
-		w.Go("try", func() {
-			w.Assert(w.s.TryAcquire(1), "a try fails while a permit is free")
-			w.use(1, nil)
-		})
-	}},
+	{name: "try/not in vain", size: 2, body: tryNotInVain},
+	{name: "try/not in vain/wrap", size: 2, start: wrap - 1, body: tryNotInVain},
 	{name: "timeout", size: 1, timed: true, body: func(w *world) {
 		w.Go("a", func() { w.lock(1) })
 		w.Go("b", func() { w.timeout(1) })
@@ -149,7 +152,7 @@ var scenarios = []scenario{
 		w.Same(2, "a", func(int) { w.lock(1) })
 		w.Same(2, "b", func(int) { w.timeout(1) })
 	}},
-	{name: "timeout/sizes", size: 2, large: true, body: func(w *world) {
+	{name: "timeout/sizes", size: 2, twice: true, large: true, body: func(w *world) {
 		w.Same(2, "a", func(int) { w.lock(1) })
 		w.Go("b", func() { w.timeout(2) })
 	}},
@@ -165,14 +168,36 @@ var scenarios = []scenario{
 		w.Go("b", func() { w.within(ctx, 1) })
 		w.Go("canceller", ctx.Cancel)
 	}},
-	{name: "abandoned/two releases", size: 2, body: func(w *world) { // of three in line the second has given up
+	{name: "abandoned/two releases", size: 2, twice: true, body: func(w *world) { // of three in line the second has given up
 		w.begin(2)
 		first, second, third := w.s.t.take(1), w.s.t.take(1), w.s.t.take(1)
 		w.s.t.abandon(zero, 1, second)
 		w.Go("first", func() { w.give(1); w.use(1, w.s.t.await(bg, zero, 1, first)) })
 		w.Go("third", func() { w.give(1); w.use(1, w.s.t.await(bg, zero, 1, third)) })
 	}},
-	{name: "close", size: 1, body: func(w *world) {
+	// A release of two serves two. With two buckets it looks into them one after the other, with one it claims both at once.
+	{name: "batch", size: 2, twice: true, body: batch(2)},
+	{name: "batch/of three", size: 3, twice: true, large: true, body: batch(3)}, // more than buckets
+	{name: "batch/wrap", size: 2, twice: true, start: wrap - 2, body: batch(2)}, // between the two that are granted
+	{name: "batch/cancel", size: 2, twice: true, large: true, body: func(w *world) {
+		ctx := w.NewContext()
+		w.begin(2)
+		w.Go("a", func() { w.lock(1) })
+		w.Go("b", func() { w.within(ctx, 1) })
+		w.Go("canceller", ctx.Cancel)
+		w.Go("releaser", func() { w.give(2) })
+	}},
+	{name: "batch/cancelled", size: 2, twice: true, body: func(w *world) { // what comes to b, whose context has ended, goes on
+		ctx := w.NewContext()
+		w.begin(2)
+		w.Go("b", func() { w.within(ctx, 1) })
+		w.Go("a", func() { w.lock(1) })
+		w.Go("releaser", func() { ctx.Cancel(); w.give(2) })
+	}},
+	{name: "batch/abandoned", size: 2, twice: true, body: batchAbandoned},
+	{name: "batch/abandoned/wrap", size: 2, twice: true, start: wrap - 1, body: batchAbandoned},
+	{name: "batch/abandoned/wrap in the run", size: 2, twice: true, start: wrap - 2, body: batchAbandoned},
+	{name: "close", size: 1, twice: true, body: func(w *world) {
 		w.Same(2, "a", func(int) { w.lock1() })
 		w.Go("closer", w.s.Close)
 	}},
@@ -181,7 +206,7 @@ var scenarios = []scenario{
 		w.Go("a", func() { w.Assert(w.s.Acquire(bg, 1) == ErrClosed, "not closed out"); w.give(1) })
 		w.Go("closer", w.s.Close)
 	}},
-	{name: "close/three", size: 1, large: true, body: func(w *world) {
+	{name: "close/three", size: 1, twice: true, large: true, body: func(w *world) {
 		w.Same(3, "a", func(int) { w.lock1() })
 		w.Go("closer", w.s.Close)
 	}},
@@ -203,12 +228,79 @@ var scenarios = []scenario{
 		w.Same(2, "a", func(int) { w.lock1() })
 		w.Same(2, "resizer", func(int) { w.s.Resize(1); w.s.Resize(2) })
 	}},
-	{name: "resize too large", size: 2, body: func(w *world) {
+	{name: "resize too large", size: 2, twice: true, body: func(w *world) {
 		w.size = 1
 		w.Go("two", func() { w.use(2, w.s.Acquire(bg, 2)) })
 		w.Go("one", func() { w.lock1() })
 		w.Go("resizer", func() { w.s.Resize(1) })
 	}},
+
+	// Numbers that wrap around.
+	{name: "close/wrap", size: 1, start: wrap, body: func(w *world) {
+		w.Same(2, "a", func(int) { w.lock1() })
+		w.Go("closer", w.s.Close)
+	}},
+	{name: "close/wrap/cancel", size: 1, start: wrap, large: true, bound: 2, body: func(w *world) {
+		ctx := w.NewContext()
+		w.Same(2, "a", func(int) { w.lock1() })
+		w.Go("b", func() { w.within(ctx, 1) })
+		w.Go("canceller", ctx.Cancel)
+		w.Go("closer", w.s.Close)
+	}},
+	{name: "resize up/wrap", size: 1, start: wrap, body: func(w *world) {
+		w.size, w.peak = 2, 2
+		w.Same(2, "a", func(int) { w.lock(1) })
+		w.Go("resizer", func() { w.s.Resize(2) })
+	}},
+	{name: "resize down/wrap", size: 2, start: wrap - 1, body: func(w *world) {
+		w.size = 1
+		w.Same(2, "a", func(int) { w.lock1() })
+		w.Go("resizer", func() { w.s.Resize(1) })
+	}},
+	{name: "resize down and up/wrap", size: 1, start: wrap, large: true, body: func(w *world) {
+		w.Same(2, "a", func(int) { w.lock1() })
+		w.Go("resizer", func() { w.s.Resize(0); w.s.Resize(1) })
+	}},
+	{name: "resize down and up/held/wrap", size: 1, start: wrap, body: func(w *world) { // what is held is not granted anew
+		w.begin(1)
+		w.Go("a", func() { w.lock1() })
+		w.Go("resizer", func() { w.s.Resize(0); w.s.Resize(1); w.give(1) })
+	}},
+	{name: "resize too large/wrap", size: 2, start: wrap, body: func(w *world) {
+		w.size = 1
+		w.Go("two", func() { w.use(2, w.s.Acquire(bg, 2)) })
+		w.Go("one", func() { w.lock1() })
+		w.Go("resizer", func() { w.s.Resize(1) })
+	}},
+}
+
+// tryNotInVain has somebody try while one of the two permits is always free.
+func tryNotInVain(w *world) {
+	w.Go("a", func() { w.lock(1); w.lock(1) })
+	w.Go("try", func() {
+		w.Assert(w.s.TryAcquire(1), "a try fails while a permit is free")
+		w.use(1, nil)
+	})
+}
+
+// batch has two acquire a permit each while all n are held, and a release of all n serve them.
+func batch(n int64) func(*world) {
+	return func(w *world) {
+		w.begin(n)
+		w.Same(2, "a", func(int) { w.lock(1) })
+		w.Go("releaser", func() { w.give(n) })
+	}
+}
+
+// batchAbandoned has a release of two serve the first of four in line, and, over a run of abandoned tickets, the last.
+func batchAbandoned(w *world) {
+	w.begin(2)
+	first, second, third, last := w.s.t.take(1), w.s.t.take(1), w.s.t.take(1), w.s.t.take(1)
+	w.s.t.abandon(zero, 1, second)
+	w.s.t.abandon(zero, 1, third)
+	w.Go("first", func() { w.use(1, w.s.t.await(bg, zero, 1, first)) })
+	w.Go("last", func() { w.use(1, w.s.t.await(bg, zero, 1, last)) })
+	w.Go("releaser", func() { w.give(2) })
 }
 
 // lock1 is lock of one permit of a semaphore that may be closed.
@@ -217,7 +309,16 @@ func (w *world) lock1() { w.use(1, w.s.Acquire(bg, 1)) }
 // Every schedule of threads that acquire, release, give up, resize and close: nobody sleeps for ever, and no permit is lost.
 func TestModelTickets(t *testing.T) {
 	for _, s := range scenarios {
-		t.Run(s.name, s.explore)
+		s.run(t)
+	}
+}
+
+// run explores s, with two buckets as well if it says so.
+func (s scenario) run(t *testing.T) {
+	t.Run(s.name, s.explore)
+	if s.twice {
+		s.buckets = 2
+		t.Run(s.name+"/two buckets", s.explore)
 	}
 }
 
@@ -236,7 +337,7 @@ func (s scenario) explore(t *testing.T) {
 		}
 	}
 	interleave.Check(t, o, func(x *interleave.Run) {
-		w := newWorld(x, s.size, s.start, 1)
+		w := newWorld(x, s.size, s.start, max(s.buckets, 1))
 		s.body(w)
 		x.Wait()
 		w.finish()
