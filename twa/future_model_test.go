@@ -433,7 +433,7 @@ var futureScenarios = []scenario{
 		w.s.Resize(1)
 		w.s.Resize(2)
 	})},
-	{name: "called back/close", size: 2, twice: true, body: calledBack([]error{ErrClosed}, func(w *world, _ *AcquireFuture) {
+	{name: "called back/close", size: 2, body: calledBack([]error{ErrClosed}, func(w *world, _ *AcquireFuture) {
 		w.s.Close()
 	})},
 }
