@@ -3,34 +3,43 @@
 package twa
 
 import (
+	"context"
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-func until(x *interleave.Run, a *Array, v *interleave.Int32, want int32) {
-	x.Assert(a.WaitUntil(bg, v, func() bool { return v.Load() >= want }) == nil, "gave up")
+func until(ctx context.Context, a *Array, v *interleave.Int32, want int32) error {
+	return a.WaitUntil(ctx, v, func() bool { return v.Load() >= want })
 }
 
 // No signal is missed, whichever way one waits, nor one that comes to somebody who gives up.
 func TestModelArray(t *testing.T) {
-	monitor := func(x *interleave.Run, a *Array, v *interleave.Int32, want int32) {
+	monitor := func(ctx context.Context, a *Array, v *interleave.Int32, want int32) error {
 		for {
 			seq := a.Monitor(v)
 			if v.Load() >= want {
-				return
+				return nil
 			}
-			x.Assert(a.Wait(bg, v, seq) == nil, "gave up")
+			if err := a.Wait(ctx, v, seq); err != nil {
+				return err
+			}
 		}
 	}
-	lazy := func(x *interleave.Run, a *Array, v *interleave.Int32, want int32) {
+	lazy := func(ctx context.Context, a *Array, v *interleave.Int32, want int32) error {
 		for seq := Sequence(0); v.Load() < want; {
-			x.Assert(a.WaitLazy(bg, v, &seq) == nil, "gave up")
+			if err := a.WaitLazy(ctx, v, &seq); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	for name, wait := range map[string]func(*interleave.Run, *Array, *interleave.Int32, int32){
+	for name, within := range map[string]func(context.Context, *Array, *interleave.Int32, int32) error{
 		"until": until, "monitor": monitor, "lazy": lazy,
 	} {
+		wait := func(x *interleave.Run, a *Array, v *interleave.Int32, want int32) {
+			x.Assert(within(bg, a, v, want) == nil, "gave up")
+		}
 		for _, s := range []struct {
 			name string
 			body func(x *interleave.Run, a *Array, v, other *interleave.Int32)
@@ -55,7 +64,13 @@ func TestModelArray(t *testing.T) {
 			{"cancel", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
 				ctx := x.NewContext()
 				x.Go("waiter", func() { wait(x, a, v, 1) })
-				x.Go("quitter", func() { _ = a.WaitUntil(ctx, v, func() bool { return v.Load() >= 1 }) })
+				x.Go("quitter", func() {
+					if err := within(ctx, a, v, 1); err == nil {
+						x.Assert(v.Load() >= 1, "too early")
+					} else {
+						x.Assert(err == ctx.Err(), "not the context's error: %v", err) //nolint:errorlint // that very error
+					}
+				})
 				x.Go("canceller", ctx.Cancel)
 				x.Go("signaller", func() { v.Add(1); a.Signal(v) })
 			}},
@@ -132,25 +147,25 @@ func TestModelPoliteSignals(t *testing.T) {
 		body func(x *interleave.Run, a *Array, v, other *interleave.Int32)
 	}{
 		{"one", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
-			x.Go("waiter", func() { until(x, a, v, 1) })
+			x.Go("waiter", func() { x.Assert(until(bg, a, v, 1) == nil, "gave up") })
 			x.Go("signaller", func() { v.Add(1); a.SignalPolite(v) })
 		}},
 		{"two", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
-			x.Same(2, "waiter", func(int) { until(x, a, v, 1) })
+			x.Same(2, "waiter", func(int) { x.Assert(until(bg, a, v, 1) == nil, "gave up") })
 			x.Go("signaller", func() { v.Add(1); a.SignalPolite(v) })
 		}},
 		{"two signallers", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
-			x.Go("waiter", func() { until(x, a, v, 2) })
+			x.Go("waiter", func() { x.Assert(until(bg, a, v, 2) == nil, "gave up") })
 			x.Same(2, "signaller", func(int) { v.Add(1); a.SignalPolite(v) })
 		}},
 		{"another key", func(x *interleave.Run, a *Array, v, other *interleave.Int32) {
-			x.Go("waiter", func() { until(x, a, v, 1) })
-			x.Go("other", func() { until(x, a, other, 1) })
+			x.Go("waiter", func() { x.Assert(until(bg, a, v, 1) == nil, "gave up") })
+			x.Go("other", func() { x.Assert(until(bg, a, other, 1) == nil, "gave up") })
 			x.Go("signaller", func() { v.Add(1); a.SignalPolite(v); other.Add(1); a.SignalPolite(other) })
 		}},
 		{"cancel", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
 			ctx := x.NewContext()
-			x.Go("waiter", func() { until(x, a, v, 1) })
+			x.Go("waiter", func() { x.Assert(until(bg, a, v, 1) == nil, "gave up") })
 			x.Go("quitter", func() { _ = a.WaitUntil(ctx, v, func() bool { return v.Load() >= 1 }) })
 			x.Go("canceller", ctx.Cancel)
 			x.Go("signaller", func() { v.Add(1); a.SignalPolite(v) })
