@@ -10,11 +10,13 @@ import (
 	"github.com/farad-go/farad/sync/mutex"
 )
 
+const few = 2 // preemptions, where a load more for each step makes many more interleavings of the same
+
+func newPointer() mutextest.Small { return new(mutex.Pointer[int64]) }
+func newPacked() mutextest.Small  { return packedLock{mutex.NewPacked(2), 1} }
+
 // All sleepers are in one bucket here: internal/parking/lots_model.go.
 func TestModelBits(t *testing.T) {
-	const few = 2 // preemptions, where a load more for each step makes many more interleavings of the same
-	newPointer := func() mutextest.Small { return new(mutex.Pointer[int64]) }
-	newPacked := func() mutextest.Small { return packedLock{mutex.NewPacked(2), 1} }
 	for name, of := range map[string]mutextest.Subject{
 		"word":    {New: func() mutextest.Small { return new(mutex.Word) }},
 		"pointer": {New: newPointer, Bound: few},
@@ -33,6 +35,21 @@ func TestModelBits(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) { mutextest.RunSmallModel(t, of) })
+	}
+}
+
+// Every history of calls is one that a lock could have given that promises no order, and, of a Pointer, one of a register beside it.
+func TestModelBitHistories(t *testing.T) {
+	for name, of := range map[string]mutextest.Subject{
+		"word":    {New: func() mutextest.Small { return new(mutex.Word) }},
+		"pointer": {New: newPointer, Bound: few},
+		"packed":  {New: newPacked, Bound: few},
+		"packed with a neighbour": {
+			New: newPacked, Bound: few,
+			Beside: func(m mutextest.Small) { m.(packedLock).p.Lock(0); m.(packedLock).p.Unlock(0) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) { mutextest.RunSmallHistories(t, of) })
 	}
 }
 
