@@ -263,6 +263,22 @@ func TestNobodyEntersTheArrayInVain(t *testing.T) {
 	s.Release(1)
 }
 
+// The tickets of a semaphore have parts of its key that count up by one, and semaphores have numbers that do, given when somebody first
+// waits: the table spreads both (TestPartsGoEverywhere in internal/parking).
+func TestKeysCountUp(t *testing.T) {
+	s, other := New(1), New(1)
+	id := s.t.id.get()
+	require.Equal(t, id+1, other.t.id.get())
+	require.Equal(t, id, s.t.id.get(), "given once")
+	last := s.t.key(id, s.t.take(1))
+	for range 10 {
+		last.Part++
+		k := s.t.key(id, s.t.take(1))
+		require.True(t, k == last && k.Object == &s.t && k.Hash == uintptr(id), "part %d, hash %d", k.Part, k.Hash)
+	}
+	require.NotEqual(t, last.Hash, other.t.key(other.t.id.get(), 0).Hash)
+}
+
 func TestArraysAreRoundedUp(t *testing.T) {
 	for n, want := range map[int]int{math.MinInt: 1, -1: 1, 0: 1, 1: 1, 2: 2, 3: 4, 1000: 1024} {
 		require.Equal(t, want, NewArray(n).t.Buckets(), "%d", n)
