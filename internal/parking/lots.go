@@ -17,9 +17,12 @@ func Default() *Table {
 	if t := lots.Load(); t != nil {
 		return t
 	}
-	lots.CompareAndSwap(nil, New(min(max(512, 1<<bits.Len(uint(128*runtime.NumCPU()-1))), 4096)))
+	lots.CompareAndSwap(nil, New(size(runtime.NumCPU())))
 	return lots.Load()
 }
+
+// size returns how many buckets Default has where there are so many processors.
+func size(processors int) int { return min(max(512, 1<<bits.Len(uint(128*processors-1))), 4096) }
 
 // patience is how many vain wakes it takes to be handed the lock. A hand-over costs a switch for each acquisition, so it must be
 // rare where many contend; and even so no wait should become long: this is some 10 µs there, and the time of as many critical
