@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/farad-go/farad/internal/interleave"
 )
 
@@ -426,4 +428,41 @@ func TestModelTooLargeForAMoment(t *testing.T) {
 		w.size = w.s.Size() // the later one's
 		w.finish()
 	})
+}
+
+// A release with nobody waiting is one addition and a look at the three words beside, although somebody has waited before: it neither
+// looks again nor takes the lock of a bucket.
+func TestModelReleaseLooksNowhereElse(t *testing.T) {
+	for name, body := range map[string]func(x *interleave.Run) (release func()){
+		"semaphore": func(x *interleave.Run) func() {
+			s := New(2, WithArray(NewArray(8)))
+			s.t.id.get()
+			x.Assert(s.TryAcquire(2), "not free")
+			return func() { s.Release(1) }
+		},
+		"mutex": func(*interleave.Run) func() {
+			ms := [2]Mutex{}
+			for i := range ms {
+				ms[i].t.id.get()
+				ms[i].Lock()
+			}
+			i := -1
+			return func() { i++; ms[i].Unlock() }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			steps := func(releases int) int {
+				return interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+					release := body(x)
+					x.Go("releases", func() {
+						for range releases {
+							release()
+						}
+					})
+					x.Wait()
+				}).Steps
+			}
+			require.Equal(t, 4, steps(2)-steps(1))
+		})
+	}
 }
