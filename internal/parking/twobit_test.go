@@ -1,0 +1,53 @@
+//go:build !interleave
+
+package parking
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// released is Bits that are held by somebody who lets go when they have been looked at so often.
+type released struct {
+	Word
+	looks int
+	slept bool // somebody wanted to sleep
+}
+
+func (r *released) Get() State {
+	if r.looks--; r.looks == 0 {
+		r.TryUnlock()
+	}
+	return r.Word.Get()
+}
+
+func (r *released) Set(from, to State) bool {
+	if to == sleeping {
+		r.slept = true
+		return false // nobody would wake it
+	}
+	return r.Word.Set(from, to)
+}
+
+// Who finds a lock held looks a few times more before it goes to sleep, if another processor can make progress meanwhile.
+// (That Spin knows is tested in internal/phased.)
+func TestSpinsBeforeItSleeps(t *testing.T) {
+	if runtime.NumCPU() == 1 {
+		t.Skip("nobody lets go meanwhile")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	locktest.Eventually(t, "it is known that there are two processors", func() bool { return xsync.Spin(0) })
+	for looks := 1; looks <= 3; looks++ {
+		r := &released{looks: looks}
+		require.True(t, r.TryLock())
+		require.NoError(t, Lock(context.Background(), r, Key{Object: r}))
+		require.False(t, r.slept, "released at look %d", looks)
+		require.False(t, r.TryLock())
+	}
+}
