@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
 )
@@ -45,6 +47,56 @@ func TestGivingUpAllocatesNothing(t *testing.T) {
 			t.Error("granted")
 		}
 	}))
+}
+
+// sleeping tells how many sleep for any part of an object.
+type sleeping struct {
+	table  *parking.Table
+	object any
+}
+
+func (s sleeping) Waiting() int {
+	return s.table.Count(func(k parking.Key) bool { return k.Object == s.object })
+}
+
+func TestWaitingInAnArrayAllocatesNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	a, changed := twa.NewArray(1), new(atomic.Int64)
+	change := func() { changed.Add(1); a.Signal(changed) }
+	lazy := a.Monitor(changed)
+	events := new(twa.EventCount)
+	for name, s := range map[string]struct {
+		sleeping sleeping
+		wait     func(ctx context.Context) error
+		end      func()
+	}{
+		"WaitUntil": {sleeping{a.Table(), changed}, func(ctx context.Context) error {
+			next := changed.Load() + 1
+			return a.WaitUntil(ctx, changed, func() bool { return changed.Load() == next })
+		}, change},
+		"Wait": {sleeping{a.Table(), changed}, func(ctx context.Context) error {
+			return a.Wait(ctx, changed, a.Monitor(changed))
+		}, change},
+		"WaitLazy": {sleeping{a.Table(), changed}, func(ctx context.Context) error {
+			lazy = a.Monitor(changed)
+			return a.WaitLazy(ctx, changed, &lazy)
+		}, change},
+		"Await": {sleeping{parking.Default(), events}, func(ctx context.Context) error {
+			return events.Await(ctx, events.Read()+1)
+		}, func() { events.Advance() }},
+	} {
+		ctx, cancel := context.WithCancel(bg)
+		defer cancel()
+		for form, c := range map[string]context.Context{"background": bg, "context": ctx} {
+			t.Run(name+"/"+form, func(t *testing.T) {
+				require.Zero(t, locktest.AllocsPerWait(s.sleeping, func() {}, s.end, func() {
+					if err := s.wait(c); err != nil {
+						t.Error(err)
+					}
+				}))
+			})
+		}
+	}
 }
 
 func TestUncontendedAllocatesNothing(t *testing.T) {
