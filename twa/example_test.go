@@ -122,6 +122,40 @@ func ExampleArray_WaitUntil() {
 	// Output: <nil>
 }
 
+// Waiting without a question to hand over: note the sequence, look, and wait for a signal if one does not like what one sees. A signal
+// that comes in between is not missed, for it moves the sequence.
+func ExampleArray_Monitor() {
+	array, ctx := twa.NewArray(64), context.Background()
+	var stage atomic.Int64
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range 3 {
+			stage.Add(1)
+			array.Signal(&stage)
+		}
+	})
+	var seq twa.Sequence
+	for {
+		seq = array.Monitor(&stage)
+		if stage.Load() == 3 {
+			break
+		}
+		if err := array.Wait(ctx, &stage, seq); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	fmt.Println("stage", stage.Load())
+
+	wg.Wait()
+	seq = array.Monitor(&stage)
+	array.Signal(&stage)
+	fmt.Println(array.Wait(ctx, &stage, seq), "at once:", array.Monitor(&stage)-seq, "signal since")
+	// Output:
+	// stage 3
+	// <nil> at once: 1 signal since
+}
+
 // Semaphores with a waiting array of their own are not slowed down by what others in the process wait for.
 func ExampleArray() {
 	array := twa.NewArray(1024)
