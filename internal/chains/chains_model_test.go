@@ -272,6 +272,25 @@ func TestModelChains(t *testing.T) {
 	}
 }
 
+// A push of the walked kind guesses that the chain is empty, and if so it is the only step.
+func TestModelPushGuessesAnEmptyChain(t *testing.T) {
+	steps := func(pushes int) int {
+		return interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+			table := New(Config{Chains: 2, Wake: Walked})
+			x.Go("pusher", func() {
+				for i := range pushes {
+					e := new(element)
+					table.chain(uint64(i)).push(e, e)
+				}
+			})
+			x.Wait()
+		}).Steps
+	}
+	if n := steps(2) - steps(1); n != 1 {
+		t.Errorf("%d steps", n)
+	}
+}
+
 // wait is the loop of a location's user.
 func (w *world) wait(l *Location, hash uint64, v *interleave.Int64) {
 	for v.Load() == 0 && l.Wait(hash) == nil {
