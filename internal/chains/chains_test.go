@@ -273,6 +273,22 @@ func TestLocationLeavesNothingBehind(t *testing.T) {
 	l.Close()
 }
 
+// Whoever has taken an element off its chain may be slow to tell it: the location goes on with its other element meanwhile.
+func TestLocationDoesNotWaitForItsOldElement(t *testing.T) {
+	table := New(Config{Chains: 2, Wake: Walked})
+	l := table.NewLocation(context.Background())
+	require.NoError(t, l.Wait(0))
+	slow := table.chains[0].top.Swap(nil)
+	pushed := make(chan error, 1)
+	go func() { pushed <- l.Wait(1) }()
+	require.NoError(t, locktest.Receive(t, pushed))
+	require.NotNil(t, table.chains[1].top.Load())
+	table.tell(slow, News{})
+	l.Close()
+	require.Nil(t, table.chains[1].top.Load())
+	require.Nil(t, l.old, "it has not been waited for at all")
+}
+
 func TestLocationRemembersItsAddress(t *testing.T) {
 	table := New(Config{Chains: 64, Wake: Walked})
 	l := table.NewLocation(context.Background())
