@@ -325,6 +325,9 @@ func (s scenario) run(t *testing.T) {
 }
 
 func (s scenario) explore(t *testing.T) {
+	if s.start != 0 && interleave.RaceEnabled {
+		t.Skip("other numbers, and nothing else, than elsewhere")
+	}
 	o := interleave.Options{}
 	if s.large {
 		if testing.Short() || interleave.RaceEnabled {

@@ -91,7 +91,8 @@ func New(buckets int) *Table { return &Table{buckets: make([]bucket, buckets)} }
 // Multiplied by the golden ratio, numbers that differ little are far from each other in the upper bits.
 const golden = 0x9E3779B97F4A7C15
 
-// Mix spreads objects, and has the parts of one march: neighbours are 17 buckets apart, and all buckets had before one comes back.
+// Mix spreads objects, and has the parts of one march: neighbours are never in one bucket, and mostly 17 apart, and parts go everywhere. (By a sum in place of
+// the exclusive or they would be so always, but two objects that once march in step would do so for ever.)
 func Mix(object, part uint64) uint64 {
 	h := object*golden + part*17
 	return h>>32 ^ h
