@@ -55,8 +55,9 @@ func (s *tickets) poll(ctx context.Context, d time.Duration, n, end int64) error
 			s.abandon(zero, n, end)
 			return err
 		}
-		switch ahead := (end - granted(zero, s.grant.Load())) / step; {
-		case ahead <= 0: // granted by now
+		g := s.grant.Load()
+		switch ahead := (end - granted(zero, g)) / step; {
+		case ahead <= 0 || g&closed != 0: // it has ended by now
 		case ahead == 1 && xsync.Spin(spun): // the next one
 			spun++
 		default:

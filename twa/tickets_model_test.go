@@ -401,6 +401,30 @@ func TestModelReleaseTooMuch(t *testing.T) {
 	}
 }
 
+// A request that is refused at once takes no ticket, which others would have to wait for.
+func TestModelRefusedRequestsTakeNoTicket(t *testing.T) {
+	for name, acquire := range map[string]func(s *Semaphore) error{
+		"acquire": func(s *Semaphore) error { return s.Acquire(bg, 2) },
+		"timeout": func(s *Semaphore) error { return s.AcquireTimeout(time.Second, 2) },
+		"future": func(s *Semaphore) error {
+			var f AcquireFuture
+			f.Init(s, 2)
+			f.Poll(nil)
+			return f.Err()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+				small, closed := New(1), New(2)
+				closed.Close()
+				x.Always(func() { x.Assert(small.t.ticket.Load() == 0 && closed.t.ticket.Load() == 0, "a ticket is taken") })
+				x.Go("t", func() { x.Assert(acquire(small) == ErrTooLarge && acquire(closed) == ErrClosed, "not refused") })
+				x.Wait()
+			})
+		})
+	}
+}
+
 // Of several releases too many each panics, if nobody comes at the same time.
 func TestModelEachReleaseTooManyPanics(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {

@@ -100,6 +100,7 @@ func orderOfChecks(t *testing.T, k Kind) {
 	require.NoError(t, s.Acquire(bg, 0))
 
 	require.ErrorIs(t, s.AcquireTimeout(0, 9), context.DeadlineExceeded)
+	require.ErrorIs(t, s.AcquireTimeout(0, 0), context.DeadlineExceeded)
 	require.ErrorIs(t, closed.AcquireTimeout(time.Hour, 9), waiter.ErrClosed)
 	require.ErrorIs(t, closed.AcquireTimeout(time.Hour, 0), waiter.ErrClosed)
 	require.ErrorIs(t, s.AcquireTimeout(time.Hour, 2), waiter.ErrTooLarge)
