@@ -9,12 +9,11 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-func until(ctx context.Context, a *Array, v *interleave.Int32, want int32) error {
-	return a.WaitUntil(ctx, v, func() bool { return v.Load() >= want })
-}
-
 // No signal is missed, whichever way one waits, nor one that comes to somebody who gives up.
 func TestModelArray(t *testing.T) {
+	until := func(ctx context.Context, a *Array, v *interleave.Int32, want int32) error {
+		return a.WaitUntil(ctx, v, func() bool { return v.Load() >= want })
+	}
 	monitor := func(ctx context.Context, a *Array, v *interleave.Int32, want int32) error {
 		for {
 			seq := a.Monitor(v)
@@ -34,11 +33,15 @@ func TestModelArray(t *testing.T) {
 		}
 		return nil
 	}
-	for name, within := range map[string]func(context.Context, *Array, *interleave.Int32, int32) error{
-		"until": until, "monitor": monitor, "lazy": lazy,
+	for name, way := range map[string]struct {
+		within func(context.Context, *Array, *interleave.Int32, int32) error
+		signal func(a *Array, key any)
+	}{
+		"until": {until, (*Array).Signal}, "polite": {until, (*Array).SignalPolite},
+		"monitor": {monitor, (*Array).Signal}, "lazy": {lazy, (*Array).Signal},
 	} {
 		wait := func(x *interleave.Run, a *Array, v *interleave.Int32, want int32) {
-			x.Assert(within(bg, a, v, want) == nil, "gave up")
+			x.Assert(way.within(bg, a, v, want) == nil, "gave up")
 		}
 		for _, s := range []struct {
 			name string
@@ -46,33 +49,33 @@ func TestModelArray(t *testing.T) {
 		}{
 			{"one", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
 				x.Go("waiter", func() { wait(x, a, v, 1) })
-				x.Go("signaller", func() { v.Add(1); a.Signal(v) })
+				x.Go("signaller", func() { v.Add(1); way.signal(a, v) })
 			}},
 			{"two", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
 				x.Same(2, "waiter", func(int) { wait(x, a, v, 1) })
-				x.Go("signaller", func() { v.Add(1); a.Signal(v) })
+				x.Go("signaller", func() { v.Add(1); way.signal(a, v) })
 			}},
 			{"two signallers", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
 				x.Go("waiter", func() { wait(x, a, v, 2) })
-				x.Same(2, "signaller", func(int) { v.Add(1); a.Signal(v) })
+				x.Same(2, "signaller", func(int) { v.Add(1); way.signal(a, v) })
 			}},
 			{"another key", func(x *interleave.Run, a *Array, v, other *interleave.Int32) {
 				x.Go("waiter", func() { wait(x, a, v, 1) })
 				x.Go("other", func() { wait(x, a, other, 1) })
-				x.Go("signaller", func() { v.Add(1); a.Signal(v); other.Add(1); a.Signal(other) })
+				x.Go("signaller", func() { v.Add(1); way.signal(a, v); other.Add(1); way.signal(a, other) })
 			}},
 			{"cancel", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
 				ctx := x.NewContext()
 				x.Go("waiter", func() { wait(x, a, v, 1) })
 				x.Go("quitter", func() {
-					if err := within(ctx, a, v, 1); err == nil {
+					if err := way.within(ctx, a, v, 1); err == nil {
 						x.Assert(v.Load() >= 1, "too early")
 					} else {
 						x.Assert(err == ctx.Err(), "not the context's error: %v", err) //nolint:errorlint // that very error
 					}
 				})
 				x.Go("canceller", ctx.Cancel)
-				x.Go("signaller", func() { v.Add(1); a.Signal(v) })
+				x.Go("signaller", func() { v.Add(1); way.signal(a, v) })
 			}},
 		} {
 			t.Run(name+"/"+s.name, func(t *testing.T) {
@@ -85,6 +88,7 @@ func TestModelArray(t *testing.T) {
 					x.Name("v", v)
 					s.body(x, a, v, other)
 					x.Wait()
+					x.Assert(!a.t.Announced(keyOf(bg, v)), "somebody is still announced")
 				})
 			})
 		}
@@ -138,51 +142,4 @@ func TestModelSequencer(t *testing.T) {
 		x.Assert(sum.Load() == 0x010101, "numbers %x", sum.Load())
 		x.Assert(s.Ticket() == 3, "the next")
 	})
-}
-
-// A polite signal is missed by nobody who waits by WaitUntil, whether it finds somebody announced or not.
-func TestModelPoliteSignals(t *testing.T) {
-	for _, s := range []struct {
-		name string
-		body func(x *interleave.Run, a *Array, v, other *interleave.Int32)
-	}{
-		{"one", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
-			x.Go("waiter", func() { x.Assert(until(bg, a, v, 1) == nil, "gave up") })
-			x.Go("signaller", func() { v.Add(1); a.SignalPolite(v) })
-		}},
-		{"two", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
-			x.Same(2, "waiter", func(int) { x.Assert(until(bg, a, v, 1) == nil, "gave up") })
-			x.Go("signaller", func() { v.Add(1); a.SignalPolite(v) })
-		}},
-		{"two signallers", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
-			x.Go("waiter", func() { x.Assert(until(bg, a, v, 2) == nil, "gave up") })
-			x.Same(2, "signaller", func(int) { v.Add(1); a.SignalPolite(v) })
-		}},
-		{"another key", func(x *interleave.Run, a *Array, v, other *interleave.Int32) {
-			x.Go("waiter", func() { x.Assert(until(bg, a, v, 1) == nil, "gave up") })
-			x.Go("other", func() { x.Assert(until(bg, a, other, 1) == nil, "gave up") })
-			x.Go("signaller", func() { v.Add(1); a.SignalPolite(v); other.Add(1); a.SignalPolite(other) })
-		}},
-		{"cancel", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
-			ctx := x.NewContext()
-			x.Go("waiter", func() { x.Assert(until(bg, a, v, 1) == nil, "gave up") })
-			x.Go("quitter", func() { _ = a.WaitUntil(ctx, v, func() bool { return v.Load() >= 1 }) })
-			x.Go("canceller", ctx.Cancel)
-			x.Go("signaller", func() { v.Add(1); a.SignalPolite(v) })
-		}},
-	} {
-		t.Run(s.name, func(t *testing.T) {
-			o := interleave.Options{}
-			if s.name != "one" && s.name != "two signallers" {
-				o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
-			}
-			interleave.Check(t, o, func(x *interleave.Run) {
-				a, v, other := NewArray(1), new(interleave.Int32), new(interleave.Int32)
-				x.Name("v", v)
-				s.body(x, a, v, other)
-				x.Wait()
-				x.Assert(!a.t.Announced(keyOf(bg, v)), "somebody is still announced")
-			})
-		})
-	}
 }

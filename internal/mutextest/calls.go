@@ -3,7 +3,6 @@
 package mutextest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -211,17 +210,7 @@ func RunSmallHistories(t *testing.T, of Subject) {
 
 func (h smallHistory) check(t *testing.T, k kind, of Subject) {
 	t.Helper()
-	bound := of.Bound
-	if h.large {
-		if testing.Short() || interleave.RaceEnabled {
-			t.Skip("tier two")
-		}
-		bound = cmp.Or(bound, 3)
-	}
-	o := interleave.Options{}
-	if bound > 0 {
-		o = interleave.Options{Mode: interleave.Bounded, Bound: bound}
-	}
+	o := of.options(t, h.large)
 	judge := spec.NewMachine[word]()
 	interleave.Check(t, o, func(x *interleave.Run) {
 		m, ctx := k.alone(), x.NewContext()

@@ -245,19 +245,25 @@ func RunSmallModel(t *testing.T, of Subject) {
 	}
 }
 
-func (s scenario) check(t *testing.T, k kind, of Subject) {
+// options says how far to search; a large search is for tier two, and bounded.
+func (of Subject) options(t *testing.T, large bool) interleave.Options {
 	t.Helper()
 	bound := of.Bound
-	if s.large {
+	if large {
 		if testing.Short() || interleave.RaceEnabled {
 			t.Skip("tier two")
 		}
 		bound = cmp.Or(bound, 3)
 	}
-	o := interleave.Options{}
 	if bound > 0 {
-		o = interleave.Options{Mode: interleave.Bounded, Bound: bound}
+		return interleave.Options{Mode: interleave.Bounded, Bound: bound}
 	}
+	return interleave.Options{}
+}
+
+func (s scenario) check(t *testing.T, k kind, of Subject) {
+	t.Helper()
+	o := of.options(t, s.large)
 	interleave.Check(t, o, func(x *interleave.Run) {
 		w := &world{Run: x, k: k, m: k.alone()}
 		x.Name("m", w.m)
