@@ -82,7 +82,8 @@ func TestModelEventHistories(t *testing.T) {
 		{"await/advance", []func(*observer){ // each waits for the other
 			func(o *observer) { o.advance(); o.await(bg, 2) }, func(o *observer) { o.await(bg, 1); o.advance() }}},
 		{"await/given up", []func(*observer){
-			(*observer).advance, func(o *observer) { o.await(o.ctx, 1); o.read() }, func(o *observer) { o.ctx.(*interleave.Context).Cancel() }}},
+			(*observer).advance, func(o *observer) { o.await(o.ctx, 1); o.read() }, func(o *observer) { o.ctx.(*interleave.Context).Cancel() },
+		}},
 		{"ticket", []func(*observer){ticketTwice, ticketTwice}},
 		{"ticket/3", []func(*observer){(*observer).ticket, (*observer).ticket, ticketTwice}},
 	} {
