@@ -71,8 +71,8 @@ func testsOf(dir string) []string {
 		return []string{
 			"-tags interleave -run Model -short ./internal/parking ./sync/mutex",
 			"-short ./internal/parking ./sync/mutex",
-			"-tags interleave -run Model -short ./twa ./sync/semaphore",
-			"-short ./twa",
+			"-tags interleave -run Model -short ./twa ./sync/capacitor ./sync/semaphore",
+			"-short ./twa ./sync/capacitor",
 			"-race -tags interleave -run ModelTable|ModelBits -short ./internal/parking ./sync/mutex",
 		}
 	}
