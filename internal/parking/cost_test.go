@@ -3,10 +3,15 @@
 package parking
 
 import (
+	"context"
+	"runtime"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 // A bucket has a cache line to itself, and a table of the usual size begins at a page.
@@ -17,4 +22,35 @@ func TestBucketsHaveTheirOwnCacheLine(t *testing.T) {
 			require.Zero(t, uintptr(unsafe.Pointer(&New(n).buckets[0]))%4096)
 		}
 	}
+}
+
+// Whatever ends a sleep, what it took from the pools goes back.
+func TestSleepingAllocatesNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	table, k := New(1), Key{Object: t}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	no, yes := func() bool { return false }, func() bool { return true }
+	for name, sleep := range map[string]func() (How, error){
+		"not slept":             func() (How, error) { return table.Sleep(context.Background(), k, 0, no) },
+		"not slept, context":    func() (How, error) { return table.Sleep(ctx, k, 0, no) },
+		"not slept, timeout":    func() (How, error) { return table.SleepFor(time.Hour, k, 0, no) },
+		"given up at a timeout": func() (How, error) { return table.SleepFor(time.Nanosecond, k, 0, yes) },
+	} {
+		require.Zero(t, testing.AllocsPerRun(200, func() { _, _ = sleep() }), name)
+	}
+	require.Zero(t, table.Sleeping(k))
+}
+
+// Who has slept for an object does not keep it alive.
+func TestSleepersForgetWhatTheySleptFor(t *testing.T) {
+	gone := make(chan struct{})
+	func() {
+		lock := new([64]byte)
+		runtime.AddCleanup(lock, func(struct{}) { close(gone) }, struct{}{})
+		_, err := New(1).SleepFor(time.Nanosecond, Key{Object: lock}, 0, func() bool { return true })
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}()
+	runtime.GC() // one leaves the pools as they are, or nearly
+	locktest.Receive(t, gone)
 }
