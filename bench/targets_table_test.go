@@ -14,7 +14,7 @@ import (
 )
 
 // keptRuns are those whose figures the documents have.
-var keptRuns = []string{"results/semaphore.json", "results/locks.json", "results/tasks.json", "results/capacitor.json"}
+var keptRuns = []string{"results/semaphore.json", "results/locks.json", "results/array.json", "results/tasks.json", "results/capacitor.json"}
 
 // madeUpWithTargets is a report of everything that has a target.
 func madeUpWithTargets() *report {

@@ -64,6 +64,11 @@ func TestModelArray(t *testing.T) {
 				x.Go("other", func() { wait(x, a, other, 1) })
 				x.Go("signaller", func() { v.Add(1); way.signal(a, v); other.Add(1); way.signal(a, other) })
 			}},
+			{"another key's signaller", func(x *interleave.Run, a *Array, v, other *interleave.Int32) {
+				x.Go("waiter", func() { wait(x, a, v, 2) })
+				x.Go("signaller", func() { v.Add(1); way.signal(a, v); v.Add(1); way.signal(a, v) })
+				x.Go("other", func() { way.signal(a, other) })
+			}},
 			{"cancel", func(x *interleave.Run, a *Array, v, _ *interleave.Int32) {
 				ctx := x.NewContext()
 				x.Go("waiter", func() { wait(x, a, v, 1) })
