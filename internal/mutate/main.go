@@ -73,7 +73,7 @@ func testsOf(dir string) []string {
 			"-short ./internal/parking ./sync/mutex",
 			"-tags interleave -run Model -short ./twa ./sync/capacitor ./sync/semaphore",
 			"-short ./twa ./sync/capacitor",
-			"-race -tags interleave -run ModelTable|ModelBits -short ./internal/parking ./sync/mutex",
+			"-race -tags interleave -run ModelTable|ModelBits|ModelArray -short ./internal/parking ./sync/mutex ./twa",
 		}
 	}
 	tests := []string{
