@@ -211,6 +211,7 @@ func TestReleaseOfManyWakesItsOwn(t *testing.T) {
 		futures[i] = [2]*AcquireFuture{l.add(1), l.add(1)}
 	}
 	for i := range semaphores {
+		require.EqualValues(t, 2, semaphores[i].Waiting())
 		for _, f := range futures[i] {
 			require.False(t, f.Complete())
 		}
