@@ -73,6 +73,7 @@ func testsOf(dir string) []string {
 			"-short ./internal/parking ./sync/mutex",
 			"-tags interleave -run Model -short ./twa ./sync/capacitor ./sync/semaphore",
 			"-short ./twa ./sync/capacitor",
+			"-race -short ./internal/parking ./sync/mutex ./twa",
 			"-race -tags interleave -run ModelTable|ModelBits|ModelArray -short ./internal/parking ./sync/mutex ./twa",
 		}
 	}
