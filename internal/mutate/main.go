@@ -73,6 +73,8 @@ func testsOf(dir string) []string {
 			"-short ./internal/parking ./sync/mutex",
 			"-tags interleave -run Model -short ./twa ./sync/capacitor ./sync/semaphore",
 			"-short ./twa ./sync/capacitor",
+			"-tags interleave -run ModelBit ./sync/mutex",
+			"./sync",
 			"-race -short ./internal/parking ./sync/mutex ./twa",
 			"-race -tags interleave -run ModelTable|ModelBits|ModelArray -short ./internal/parking ./sync/mutex ./twa",
 		}
