@@ -62,8 +62,9 @@ func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) e
 	if satisfied() {
 		return nil
 	}
-	defer t.Announce(k)() // what is asked from here on is asked after it: see SignalPolite
-	for {                 // A turn is lost to a signal: somebody has changed something.
+	t.Announce(k) // what is asked from here on is asked after it: see SignalPolite
+	defer t.Retract(k)
+	for { // A turn is lost to a signal: somebody has changed something.
 		seq := t.Sequence(k)
 		if satisfied() {
 			return nil

@@ -266,13 +266,12 @@ func (t *Table) Await(ctx context.Context, k Key, seq int64) error {
 	return err
 }
 
-// Announce says that somebody may wait for signals for k, and returns what says that it does not any more. Whoever looks afterwards at what a signal tells
-// of has seen it, or Announced is true for whoever changes it.
-func (t *Table) Announce(k Key) (end func()) {
-	b := t.bucket(k)
-	b.announced.Add(1)
-	return func() { b.announced.Add(-1) }
-}
+// Announce says that somebody may wait for signals for k, until Retract. Whoever looks afterwards at what a signal tells of has seen it, or Announced is true for
+// whoever changes it.
+func (t *Table) Announce(k Key) { t.bucket(k).announced.Add(1) }
+
+// Retract ends what Announce has said.
+func (t *Table) Retract(k Key) { t.bucket(k).announced.Add(-1) }
 
 // Announced reports whether somebody may wait for signals for k, or for another key in its bucket.
 func (t *Table) Announced(k Key) bool { return t.bucket(k).announced.Load() != 0 }
