@@ -160,6 +160,18 @@ func TestArrayOfTheProcess(t *testing.T) {
 	require.PanicsWithValue(t, text, func() { _ = a.WaitUntil(bg, t, done.Load) })
 }
 
+// A semaphore with an array of its own sleeps there, and nowhere else.
+func TestSemaphoreSleepsInItsArray(t *testing.T) {
+	a := twa.NewArray(4)
+	s := twa.New(1, twa.WithArray(a))
+	require.True(t, s.TryAcquire(1))
+	waits := queued(t, bg, s, 1)
+	require.Equal(t, 1, a.Table().Count(func(parking.Key) bool { return true }))
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, waits))
+	require.Zero(t, a.Table().Count(func(parking.Key) bool { return true }))
+}
+
 func TestTableIsTheArrays(t *testing.T) {
 	a := twa.NewArray(4)
 	require.Equal(t, 4, a.Table().Buckets())
