@@ -42,7 +42,7 @@ func TestGivingUpAllocatesNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	s := twa.New(1)
 	require.True(t, s.TryAcquire(1))
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	require.Zero(t, locktest.AllocsPerRun(100, func() {
 		if s.AcquireTimeout(time.Nanosecond, 1) == nil {
 			t.Error("granted")
 		}
@@ -101,7 +101,7 @@ func TestWaitingInAnArrayAllocatesNothing(t *testing.T) {
 
 func TestUncontendedAllocatesNothing(t *testing.T) {
 	s, m := twa.New(3), new(twa.Mutex)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	require.Zero(t, locktest.AllocsPerRun(100, func() {
 		if s.Acquire(bg, 2) != nil || !s.TryAcquire(1) {
 			t.Fail()
 		}
@@ -118,7 +118,7 @@ func TestFutureAllocatesNothing(t *testing.T) {
 	f.Done() // makes the channel
 	require.NoError(t, f.Err())
 	w := waiter.WakerFunc(func() {})
-	require.Zero(t, testing.AllocsPerRun(200, func() {
+	require.Zero(t, locktest.AllocsPerRun(200, func() {
 		f.Init(s, 1)
 		f.Poll(w)
 		f.Poll(w)

@@ -230,6 +230,9 @@ var scenarios = []scenario{
 		w.Same(2, "a", func(int) { w.lock1() })
 		w.Same(2, "resizer", func(int) { w.s.Resize(1); w.s.Resize(2) })
 	}},
+	{name: "resizes meet", size: 2, body: func(w *world) {
+		w.Same(2, "resizer", func(int) { w.s.Resize(1); w.s.Resize(2) })
+	}},
 	{name: "resize too large", size: 2, twice: true, body: func(w *world) {
 		w.size = 1
 		w.Go("two", func() { w.use(2, w.s.Acquire(bg, 2)) })
@@ -458,16 +461,25 @@ func TestModelTooLargeForAMoment(t *testing.T) {
 }
 
 // A release with nobody waiting is one addition and a look at the three words beside, although somebody has waited before: it neither
-// looks again nor takes the lock of a bucket.
+// looks again nor takes the lock of a bucket. With somebody waiting it takes the lock of one, and of no other.
 func TestModelReleaseLooksNowhereElse(t *testing.T) {
-	for name, body := range map[string]func(x *interleave.Run) (release func()){
-		"semaphore": func(x *interleave.Run) func() {
+	for name, test := range map[string]struct {
+		steps int // of a release
+		body  func(x *interleave.Run) (release func())
+	}{
+		"semaphore": {4, func(x *interleave.Run) func() {
 			s := New(2, WithArray(NewArray(8)))
 			s.t.id.get()
 			x.Assert(s.TryAcquire(2), "not free")
 			return func() { s.Release(1) }
-		},
-		"mutex": func(*interleave.Run) func() {
+		}},
+		"semaphore that is waited for": {11, func(x *interleave.Run) func() {
+			s := New(2, WithArray(NewArray(8)))
+			s.t.id.get()
+			s.t.take(4)
+			return func() { s.Release(1) }
+		}},
+		"mutex": {4, func(*interleave.Run) func() {
 			ms := [2]Mutex{}
 			for i := range ms {
 				ms[i].t.id.get()
@@ -475,12 +487,12 @@ func TestModelReleaseLooksNowhereElse(t *testing.T) {
 			}
 			i := -1
 			return func() { i++; ms[i].Unlock() }
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			steps := func(releases int) int {
 				return interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
-					release := body(x)
+					release := test.body(x)
 					x.Go("releases", func() {
 						for range releases {
 							release()
@@ -489,7 +501,7 @@ func TestModelReleaseLooksNowhereElse(t *testing.T) {
 					x.Wait()
 				}).Steps
 			}
-			require.Equal(t, 4, steps(2)-steps(1))
+			require.Equal(t, test.steps, steps(2)-steps(1))
 		})
 	}
 }

@@ -330,7 +330,7 @@ func TestWaitsAllocateNothing(t *testing.T) {
 			round()
 		}
 		// Two rounds: the last wait begins after the count has ended, and may not hide the only allocation of each.
-		require.Zero(t, int(testing.AllocsPerRun(250, func() { round(); round() })))
+		require.Zero(t, int(locktest.AllocsPerRun(250, func() { round(); round() })))
 		<-done
 	})
 }

@@ -40,7 +40,15 @@ func AllocsPerWait[N int | int64](l Waitable[N], hold, letGo, wait func()) float
 	for range 100 { // fills the pools
 		round()
 	}
-	return testing.AllocsPerRun(500, round)
+	return AllocsPerRun(500, round)
+}
+
+// AllocsPerRun is [testing.AllocsPerRun] with pools that hold nothing of what earlier tests have left there: else what f does not put
+// back would be hidden until they are empty.
+func AllocsPerRun(runs int, f func()) float64 {
+	runtime.GC() // the pools keep theirs once more,
+	runtime.GC() // and forget it
+	return testing.AllocsPerRun(runs, f)
 }
 
 // TimesBlocked returns how often the block profile has seen goroutines blocked below a function, which it knows by the end

@@ -37,7 +37,7 @@ func TestSleepingAllocatesNothing(t *testing.T) {
 		"not slept, timeout":    func() (How, error) { return table.SleepFor(time.Hour, k, 0, no) },
 		"given up at a timeout": func() (How, error) { return table.SleepFor(time.Nanosecond, k, 0, yes) },
 	} {
-		require.Zero(t, testing.AllocsPerRun(200, func() { _, _ = sleep() }), name)
+		require.Zero(t, locktest.AllocsPerRun(200, func() { _, _ = sleep() }), name)
 	}
 	require.Zero(t, table.Sleeping(k))
 }

@@ -186,7 +186,7 @@ func TestWaitsAllocateNothing(t *testing.T) {
 			s.Post()
 			back.Take()
 		}
-		require.Zero(t, int(testing.AllocsPerRun(500, func() { s.Post(); back.Take() })), "%+v", c)
+		require.Zero(t, int(locktest.AllocsPerRun(500, func() { s.Post(); back.Take() })), "%+v", c)
 		done.Wait()
 	}
 }

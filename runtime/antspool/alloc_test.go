@@ -50,7 +50,7 @@ func TestAllocations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.f()
-			require.LessOrEqual(t, testing.AllocsPerRun(500, test.f), test.most)
+			require.LessOrEqual(t, locktest.AllocsPerRun(500, test.f), test.most)
 		})
 	}
 }

@@ -87,7 +87,7 @@ func TestGivingUpAllocatesNothing(t *testing.T) {
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
 		l.RLock()
 		l.ULock()
-		require.Zero(t, testing.AllocsPerRun(200, func() {
+		require.Zero(t, locktest.AllocsPerRun(200, func() {
 			const d = 20 * time.Microsecond
 			if l.LockTimeout(d) || l.ULockTimeout(d) || l.UpgradeTimeout(d) || l.TryUpgrade() {
 				panic("locked")
@@ -102,7 +102,7 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
-		require.Zero(t, testing.AllocsPerRun(200, func() {
+		require.Zero(t, locktest.AllocsPerRun(200, func() {
 			l.RLock()
 			_ = l.RLockContext(ctx)
 			_ = l.RLockTimeout(time.Hour)

@@ -90,7 +90,7 @@ func TestFutureAllocatesNothing(t *testing.T) {
 				s.Release(1)
 			}
 			require.NoError(t, f.Err())
-			require.Zero(t, testing.AllocsPerRun(200, round))
+			require.Zero(t, locktest.AllocsPerRun(200, round))
 			requireIdle(t, s)
 		})
 	}
@@ -101,12 +101,12 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 	defer cancel()
 	for kind, opts := range kinds {
 		s := semaphore.New(2, opts...)
-		require.Zero(t, testing.AllocsPerRun(200, func() {
+		require.Zero(t, locktest.AllocsPerRun(200, func() {
 			_ = s.Acquire(ctx, 1)
 			_ = s.TryAcquire(1)
 			s.Release(2)
 		}), kind)
-		require.EqualValues(t, 1, testing.AllocsPerRun(200, func() {
+		require.EqualValues(t, 1, locktest.AllocsPerRun(200, func() {
 			p, _ := s.TryAcquirePermit(1)
 			p.Release()
 		}), "%s: a permit handle is one allocation", kind)
@@ -115,7 +115,7 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 
 func TestNewAllocatesNothingBesides(t *testing.T) {
 	var s *semaphore.Semaphore
-	require.EqualValues(t, 1, testing.AllocsPerRun(200, func() { s = semaphore.New(1) }), "without options")
+	require.EqualValues(t, 1, locktest.AllocsPerRun(200, func() { s = semaphore.New(1) }), "without options")
 	requireIdle(t, s)
 }
 
@@ -185,7 +185,7 @@ func TestGivingUpAllocatesNothing(t *testing.T) {
 		s := semaphore.New(1, opts...)
 		require.NoError(t, s.Acquire(bg, 1))
 		var f semaphore.AcquireFuture
-		require.Zero(t, testing.AllocsPerRun(200, func() {
+		require.Zero(t, locktest.AllocsPerRun(200, func() {
 			if s.AcquireTimeout(20*time.Microsecond, 1) == nil {
 				panic("acquired")
 			}
