@@ -236,6 +236,9 @@ func (w *Waiter) endRegistering() Status {
 // Outcome returns how the request ended. Its owner may ask when it has been told.
 func (w *Waiter) Outcome() Outcome { return w.outcome }
 
+// Forget lets go of the waker of a complete node, which nobody will wake any more, so that the node does not keep it alive.
+func (w *Waiter) Forget() { w.waker = nil }
+
 // Abandon leaves a node to its claimer: the owner wants nothing more of it and must not touch it until it is idle
 // again. It reports false if the request is complete after all, so that the owner still has to deal with the outcome.
 // It is called after an attempt to unlink the node has failed, so a claimer exists.

@@ -100,6 +100,7 @@ func (f *Future) Err() error {
 		return waiter.ErrPending
 	}
 	f.taken = true
+	f.Node.Forget()
 	return f.Node.Outcome().Err()
 }
 

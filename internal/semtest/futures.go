@@ -30,6 +30,7 @@ var futures = []test{
 	{"FutureRestartsAfterCancelDuringGrant", futureRestartsAfterCancelDuringGrant},
 	{"ReusedFutureIsPending", reusedFutureIsPending},
 	{"AnybodyMayAskWhetherAFutureIsComplete", anybodyMayAskWhetherAFutureIsComplete},
+	{"TakenFutureForgetsItsWaker", takenFutureForgetsItsWaker},
 	{"FutureIsNotOvertaken", futureIsNotOvertaken},
 	{"DroppedFutureLetsFollowersPass", droppedFutureLetsFollowersPass},
 	{"OneOfTwoFuturesIsDropped", oneOfTwoFuturesIsDropped},
@@ -554,6 +555,28 @@ func oneOfTwoFuturesIsDropped(t *testing.T, k Kind) {
 			RequireIdle(t, s)
 		}
 	}
+}
+
+// A future that is kept for a next round does not keep the task alive that it woke in the last.
+func takenFutureForgetsItsWaker(t *testing.T, k Kind) {
+	s := k.New(1)
+	require.True(t, s.TryAcquire(1))
+	f := k.request(s, 1)
+	gone := make(chan struct{})
+	func() {
+		w := new(struct {
+			counter
+			_ [64]byte // too large to share its place with others
+		})
+		runtime.AddCleanup(w, func(struct{}) { close(gone) }, struct{}{})
+		require.False(t, f.Poll(w))
+	}()
+	s.Release(1)
+	require.NoError(t, f.Err())
+	runtime.GC()
+	locktest.Receive(t, gone)
+	runtime.KeepAlive(f)
+	s.Release(1)
 }
 
 // A waker is called when whoever calls it is past everything that it could disturb.
