@@ -77,7 +77,8 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 
 // Done starts the request if it was not started, and returns a channel that carries one value when it is complete,
 // and one value only. The channel is the same in every round, is made by the first Done, and is never closed. In the
-// next round it starts empty. (A future that goes from a semaphore to one with another policy has another.)
+// next round it starts empty. (A future that goes from a semaphore to one with another policy has another.) What comes after the value
+// is Err: a Poll right after it may still say false, for a few instructions of the release.
 func (f *AcquireFuture) Done() <-chan struct{} {
 	f.check()
 	if f.p != nil {
