@@ -41,7 +41,7 @@ fmt: ## format the code: gofumpt and gci
 	$(TOOL) golangci-lint fmt ./...
 
 .PHONY: cross
-cross: ## build for the other platforms, vet for some, test on 386
+cross: ## build and vet for the other platforms, test on 386
 	@$(CHECK) cross 386
 
 .PHONY: fuzz

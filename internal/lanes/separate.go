@@ -7,7 +7,7 @@ import "context"
 // and go, any number of them. (TestModelSeparateGatesBoundNothing)
 //
 // With a lane at random, the next time anew, nobody is in a bad one for ever: in the long run all have the same chances, if the inner lock leaves nobody
-// behind for long (TestRandomLanesLeaveNobodyBehindInTheLongRun). With a lock that serves the last first it may be that one of a platoon stays where it is, and the
+// behind for long (TestRandomLanesAreFairInTheLongRun). With a lock that serves the last first it may be that one of a platoon stays where it is, and the
 // other lanes' platoons go by for ever.
 type Separate []*Gate
 

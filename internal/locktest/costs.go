@@ -37,7 +37,7 @@ func AllocsPerWait[N int | int64](l Waitable[N], hold, letGo, wait func()) float
 		letGo()
 		<-done
 	}
-	for range 100 { // fills the pools
+	for range 100 { // what is set up once, as the watch of a context is after some waits
 		round()
 	}
 	return AllocsPerRun(500, round)
