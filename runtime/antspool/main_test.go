@@ -73,10 +73,12 @@ func occupy(t testing.TB, p *antspool.Pool, n int) (leave func()) {
 	gone := make(chan struct{})
 	var running atomic.Int64
 	for range n {
-		require.NoError(t, p.Ants().Submit(func() {
-			running.Add(1)
-			<-gone
-		}))
+		locktest.Eventually(t, "a goroutine", func() bool { // that of a job which has ended is free some steps later
+			return p.Ants().Submit(func() {
+				running.Add(1)
+				<-gone
+			}) == nil
+		})
 	}
 	locktest.Eventually(t, "occupied", func() bool { return running.Load() == int64(n) })
 	return func() { close(gone) }
