@@ -94,21 +94,21 @@ func TestReadyJobsFindAGoroutineThatOthersLeave(t *testing.T) {
 func TestRetriesGrowRareAndEnd(t *testing.T) {
 	p := newPool(t, 1)
 	leave := occupy(t, p, 1)
-	j := p.Go(1, func() {})
 	start := time.Now()
+	j := p.Go(1, func() {})
 	time.Sleep(20 * antspool.MaxDelay)
 	growing := 1
 	for d := antspool.RetryFirst; d < antspool.MaxDelay; d *= 2 {
 		growing++
 	}
 	require.LessOrEqual(t, p.Retries(), growing+int(time.Since(start)/antspool.MaxDelay)+1)
-	require.Greater(t, p.Retries(), 2)
+	locktest.Eventually(t, "some tries", func() bool { return p.Retries() > 2 })
 	leave()
 	locktest.Receive(t, j.Done())
 	requireIdle(t, p)
 	n := p.Retries()
-	time.Sleep(3 * antspool.MaxDelay)
-	require.Equal(t, n, p.Retries(), "without ready jobs nothing is tried")
+	time.Sleep(5 * antspool.MaxDelay)
+	require.LessOrEqual(t, p.Retries(), n+1, "without ready jobs nothing is tried, but by a timer that had gone off before")
 }
 
 func TestRetriesStopWhenAJobThatEndsHasTakenTheLast(t *testing.T) {
@@ -124,8 +124,8 @@ func TestRetriesStopWhenAJobThatEndsHasTakenTheLast(t *testing.T) {
 		t.Skip("this machine is too busy: the timer was quicker")
 	}
 	n = p.Retries()
-	time.Sleep(3 * antspool.MaxDelay)
-	require.Equal(t, n, p.Retries())
+	time.Sleep(5 * antspool.MaxDelay)
+	require.LessOrEqual(t, p.Retries(), n+1, "but by a timer that had gone off before")
 }
 
 func TestOneGoroutineAsksABlockingPool(t *testing.T) {
