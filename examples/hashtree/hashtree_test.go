@@ -350,11 +350,13 @@ func TestWalkStaysNearTheOutput(t *testing.T) {
 	for range tr.hashAll(t.Context()) {
 		if n++; n == 1 {
 			// While the output stands still, so do the workers, once they have done what is in the queue.
+			for deadline := time.Now().Add(patience); opened.Load() <= lookahead/2; time.Sleep(time.Millisecond) {
+				require.True(t, time.Now().Before(deadline), "the workers go on while the output waits")
+			}
 			for before := int64(-1); before != opened.Load(); time.Sleep(50 * time.Millisecond) {
 				before = opened.Load()
 			}
 			require.LessOrEqual(t, opened.Load(), int64(lookahead+1))
-			require.Greater(t, opened.Load(), int64(lookahead/2), "the workers go on while the output waits")
 		}
 	}
 	require.Equal(t, files, n)
@@ -420,12 +422,19 @@ func TestWaitsAreCounted(t *testing.T) {
 		require.EqualValues(t, 10, stats.Peak)
 	}
 
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	require.Equal(t, context.DeadlineExceeded, l.acquire(ctx, 1))
+	done := make(chan error)
+	go func() { done <- l.acquire(ctx, 1) }()
+	for l.sem.Waiting() == 0 {
+		runtime.Gosched()
+	}
+	time.Sleep(100 * time.Millisecond)
+	cancel()
+	require.Equal(t, context.Canceled, <-done)
 	stats := l.statistics()
 	require.EqualValues(t, 4, stats.Waits, "a wait that is cut short counts")
-	require.GreaterOrEqual(t, stats.LongestWait, seconds(90*time.Millisecond))
+	require.GreaterOrEqual(t, stats.LongestWait, seconds(100*time.Millisecond))
 	l.release(7)
 	l.release(3)
 	require.EqualValues(t, 10, l.sem.Available())

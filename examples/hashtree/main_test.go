@@ -11,9 +11,11 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -348,20 +350,36 @@ func TestUnwritableOutputStopsTheRun(t *testing.T) {
 func TestProgressIsDrawnOnlyOnRequest(t *testing.T) {
 	files := map[string][]byte{"a": clitest.RandomBytes(1, 3<<20), "b": clitest.RandomBytes(2, 1<<20)}
 	dir := clitest.WriteTree(t, files)
-	slow := func(w io.Writer) io.Writer { // The bar needs time to appear.
-		return clitest.WriterFunc(func(p []byte) (int, error) {
-			time.Sleep(150 * time.Millisecond)
-			return w.Write(p)
-		})
-	}
+	var mu sync.Mutex
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-progress", dir}, slow(&stdout), &stderr))
+	errs := clitest.WriterFunc(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return stderr.Write(p)
+	})
+	full := regexp.MustCompile(`\r2 files +\d+% \|█+ *\| \(4\.0/4\.0 MiB`)
+	drawn := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return full.Match(stderr.Bytes())
+	}
+	slow := clitest.WriterFunc(func(p []byte) (int, error) { // The bar needs time to appear.
+		for deadline := time.Now().Add(patience); !drawn() && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		return stdout.Write(p)
+	})
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-progress", dir}, slow, errs))
 	requireSameText(t, checksums(dir, files), stdout.String())
-	require.Regexp(t, `\r2 files +\d+% \|█+ *\| \(4\.0/4\.0 MiB`, stderr.String())
+	require.Regexp(t, full, stderr.String())
 	last := stderr.String()[strings.LastIndexByte(stderr.String(), '\r')+1:]
 	require.Regexp(t, `^2 files, 4\.0 MiB in `, last, "the bar is gone when the summary is printed")
 
 	stderr.Reset()
-	require.Equal(t, cli.ExitOK, run(t.Context(), []string{dir}, slow(&stdout), &stderr))
+	slow = clitest.WriterFunc(func(p []byte) (int, error) {
+		time.Sleep(150 * time.Millisecond)
+		return stdout.Write(p)
+	})
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{dir}, slow, errs))
 	require.NotContains(t, stderr.String(), "\r", "a buffer is not a terminal")
 }

@@ -129,7 +129,7 @@ func TestSignalsStopTheProgram(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, string(rest))
 			_ = cmd.Wait()
-			require.Less(t, time.Since(start), 2*time.Second)
+			require.Less(t, time.Since(start), 30*time.Second) // not minutes
 			require.Equal(t, test.code, cmd.ProcessState.ExitCode(), "%s", stderr)
 			require.Contains(t, stderr.String(), "1 file, ")
 			require.Contains(t, stderr.String(), test.message)
@@ -142,10 +142,14 @@ func TestTimeoutStopsInsideAFile(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "large"), 1<<38); err != nil {
 		t.Skip("no sparse files here:", err)
 	}
-	var stdout, stderr bytes.Buffer
-	start := time.Now()
-	require.Equal(t, cli.ExitTimeout, run(t.Context(), []string{"-timeout=100ms", dir}, &stdout, &stderr))
-	require.Less(t, time.Since(start), 2*time.Second)
+	var stdout bytes.Buffer
+	// A slow machine may need more time before it is inside.
+	for timeout := 100 * time.Millisecond; stdout.Len() == 0 && timeout < patience; timeout *= 2 {
+		start := time.Now()
+		code := run(t.Context(), []string{"-timeout=" + timeout.String(), dir}, &stdout, io.Discard)
+		require.Equal(t, cli.ExitTimeout, code)
+		require.Less(t, time.Since(start), timeout+30*time.Second) // not minutes
+	}
 	require.Contains(t, stdout.String(), "/a\n")
 	require.NotContains(t, stdout.String(), "large")
 }
