@@ -30,14 +30,14 @@ func TestTheBatonGoesRound(t *testing.T) {
 	}
 }
 
-// With a key, or a number, a pass wakes one. (A bucket's neighbours may have a runner look twice; those who look for the first time are
-// counted, too.)
+// With a key, or a number, a pass wakes one. (A runner looks up to three times, before it waits, when it can be woken, and woken; now and then
+// a bucket's neighbour has it look once more. If all were woken it would be a hundred.)
 func TestOnlyOneIsWoken(t *testing.T) {
 	const runners = 100
 	for _, w := range ways[1:] {
 		r := race(options{runners: runners, time: 200 * time.Millisecond}, w.ring(runners))
 		require.NoError(t, r.check())
-		require.LessOrEqual(t, r.looks, 3*r.passes()+2*runners, w.name)
+		require.LessOrEqual(t, r.looks, 4*r.passes()+2*runners, w.name)
 	}
 }
 

@@ -109,7 +109,7 @@ func TestTuneLetsJobsInAndOut(t *testing.T) {
 	}
 	locktest.Eventually(t, "one", func() bool { return running.now.Load() == 1 })
 	p.Tune(4)
-	locktest.Eventually(t, "four", func() bool { return running.now.Load() == 4 })
+	locktest.Eventually(t, "four", func() bool { return running.peak.Load() == 4 }) // it follows now, and below it must have done so
 	p.Tune(2)
 	late := p.Go(3, job)
 	require.ErrorIs(t, late.Err(), semaphore.ErrTooLarge)
