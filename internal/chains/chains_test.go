@@ -18,14 +18,16 @@ func eachWake(t *testing.T, f func(t *testing.T, wake Wake)) {
 	t.Run("walked", func(t *testing.T) { f(t, Walked) })
 }
 
-// entered returns a function for [Table.WaitUntil] that says no, and counts in n who has pushed: who asks for the second time.
+// entered returns a function for [Table.WaitUntil] that says no until yes is set, and counts in n who has pushed: who asks for the second
+// time. It is counted when its answer is fixed, so that nobody who has been counted says yes before it is woken.
 func entered(n *atomic.Int64, yes *atomic.Bool) func() bool {
 	asked := 0
 	return func() bool {
+		answer := yes.Load()
 		if asked++; asked == 2 {
 			n.Add(1)
 		}
-		return yes.Load()
+		return answer
 	}
 }
 
@@ -449,8 +451,9 @@ func TestDelegatedAsksOnceForAWake(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		done <- table.WaitDelegated(context.Background(), 0, func() bool {
+			answer := yes.Load() == 1
 			asked.Add(1)
-			return yes.Load() == 1
+			return answer
 		})
 	}()
 	for _, want := range []int64{2, 3, 4} { // before the push and after it, then by signals
