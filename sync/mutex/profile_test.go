@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/mutex"
 )
@@ -19,17 +17,19 @@ func TestContentionIsInTheBlockProfile(t *testing.T) {
 	defer runtime.SetBlockProfileRate(0)
 	before := locktest.TimesBlocked(t, "mutex.(*Mutex).lockSlow")
 	var m mutex.Mutex
-	m.Lock()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	locktest.Eventually(t, "the wait is in the profile", func() bool {
 		m.Lock()
-		defer m.Unlock()
-	}()
-	locktest.AwaitWaiting(t, &m, 1)
-	time.Sleep(time.Millisecond) // for it to be asleep: being in line comes before
-	m.Unlock()
-	locktest.Receive(t, done)
-	require.Greater(t, locktest.TimesBlocked(t, "mutex.(*Mutex).lockSlow"), before)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			m.Lock()
+			defer m.Unlock()
+		}()
+		locktest.AwaitWaiting(t, &m, 1)
+		time.Sleep(time.Millisecond) // for it to be asleep, as a rule: being in line comes before
+		m.Unlock()
+		locktest.Receive(t, done)
+		return locktest.TimesBlocked(t, "mutex.(*Mutex).lockSlow") > before
+	})
 	requireFree(t, &m)
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
@@ -22,26 +20,32 @@ func TestContentionIsInTheBlockProfile(t *testing.T) {
 		for _, f := range slow {
 			before[f] = locktest.TimesBlocked(t, "rwlock.(*RWLock)."+f)
 		}
-		l.Lock()
-		waits := []<-chan struct{}{
-			queued(t, l, func() { l.RLock(); defer l.RUnlock() }),
-			queued(t, l, func() { l.ULock(); defer l.UUnlock() }),
-			queued(t, l, func() { l.Lock(); defer l.Unlock() }),
-		}
-		time.Sleep(time.Millisecond) // for them to be asleep: being in line comes before
-		l.Unlock()
-		for _, w := range waits {
-			locktest.Receive(t, w)
-		}
-		l.RLock()
-		l.ULock()
-		up := queued(t, l, l.Upgrade)
-		time.Sleep(time.Millisecond)
-		l.RUnlock()
-		locktest.Receive(t, up)
-		l.Unlock()
-		for _, f := range slow {
-			require.Greater(t, locktest.TimesBlocked(t, "rwlock.(*RWLock)."+f), before[f], f)
-		}
+		locktest.Eventually(t, "all waits are in the profile", func() bool {
+			l.Lock()
+			waits := []<-chan struct{}{
+				queued(t, l, func() { l.RLock(); defer l.RUnlock() }),
+				queued(t, l, func() { l.ULock(); defer l.UUnlock() }),
+				queued(t, l, func() { l.Lock(); defer l.Unlock() }),
+			}
+			time.Sleep(time.Millisecond) // for them to be asleep, as a rule: being in line comes before
+			l.Unlock()
+			for _, w := range waits {
+				locktest.Receive(t, w)
+			}
+			l.RLock()
+			l.ULock()
+			up := queued(t, l, l.Upgrade)
+			time.Sleep(time.Millisecond)
+			l.RUnlock()
+			locktest.Receive(t, up)
+			l.Unlock()
+			for _, f := range slow {
+				if locktest.TimesBlocked(t, "rwlock.(*RWLock)."+f) <= before[f] {
+					t.Log("not yet:", f)
+					return false
+				}
+			}
+			return true
+		})
 	})
 }
