@@ -94,9 +94,7 @@ func newSqueezer(opts options, rep *reporter) (*squeezer, error) {
 		}
 		return w
 	}
-	a, err := ants.NewPool(opts.workers, ants.WithNonblocking(true), ants.WithPanicHandler(func(v any) {
-		rep.fail("a file", fmt.Errorf("panic: %v", v))
-	}))
+	a, err := ants.NewPool(opts.workers, ants.WithNonblocking(true))
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +117,12 @@ func (s *squeezer) squeezeAll(ctx context.Context, files []file) {
 
 // squeeze compresses one file, with a buffer of so many bytes.
 func (s *squeezer) squeeze(ctx context.Context, path string, buffer int64) {
+	// The panic handler of ants would not know the file, and might come when the summary has been written.
+	defer func() {
+		if v := recover(); v != nil {
+			s.rep.fail(path, fmt.Errorf("panic: %v", v))
+		}
+	}()
 	s.use(buffer)
 	defer s.use(-buffer)
 	t, err := s.compress(ctx, path, buffer)
