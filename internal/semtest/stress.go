@@ -162,6 +162,7 @@ func stressWithResize(t *testing.T, k Kind, bound int64) {
 					return
 				default:
 					x.s.Resize(rng.Int64N(most + 1))
+					runtime.Gosched() // with one processor nobody else would get on for a whole slice of time
 				}
 			}
 		})
