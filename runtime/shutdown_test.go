@@ -86,26 +86,13 @@ func TestShutdownCancelsWhenItsContextIsDone(t *testing.T) {
 		cancel(errHurry)
 		err := locktest.Receive(t, got)
 		require.ErrorIs(t, err, errHurry, "the cause, not just the error, of the context")
-		if !stuck(t, ex, err) {
-			require.ErrorContains(t, err, "shutdown cancelled")
-		}
+		require.ErrorContains(t, err, "shutdown cancelled")
 		require.Equal(t, errHurry, ex.Cause())
 		require.EqualValues(t, 2*n, cancelled.Load())
 		s.Release(1)
 		requireIdle(t, s)
 		require.NoError(t, ex.Shutdown(bg), "there is nothing left to do")
 	})
-}
-
-// stuck reports whether the time of grace, a second, was too short for the tasks that a shutdown has cancelled, as it may be for a
-// machine that has other things to do. If so it waits for their end.
-func stuck(t *testing.T, ex *rt.Executor, err error) bool {
-	t.Helper()
-	if !errors.Is(err, rt.ErrStuck) {
-		return false
-	}
-	shutdown(t, ex)
-	return true
 }
 
 // A done context does not make an error of a shutdown that had nothing to cancel.
@@ -156,9 +143,7 @@ func TestHurriedShutdownEndsThePatientOne(t *testing.T) {
 	got := make(chan error)
 	go func() { got <- ex.Shutdown(bg) }()
 	locktest.Eventually(t, "shutdown", func() bool { return ex.Spawn(once(func() {})) != nil })
-	err := ex.Shutdown(doneWith())
-	require.ErrorIs(t, err, errHurry)
-	stuck(t, ex, err)
+	require.ErrorIs(t, ex.Shutdown(doneWith()), errHurry)
 	_ = locktest.Receive(t, got) // a success or not: all tasks have ended
 }
 
@@ -232,9 +217,7 @@ func TestNothingRemainsAfterShutdown(t *testing.T) {
 	awaitQuiet(t, ex, 200)
 	ctx, cancel := context.WithTimeout(bg, time.Millisecond)
 	defer cancel()
-	err := ex.Shutdown(ctx)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	stuck(t, ex, err)
+	require.ErrorIs(t, ex.Shutdown(ctx), context.DeadlineExceeded)
 	goleak.VerifyNone(t, before)
 	s.Release(1)
 	requireIdle(t, s)

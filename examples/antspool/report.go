@@ -75,10 +75,10 @@ func (r *reporter) fail(path string, err error) {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err
 	}
-	r.warn(fmt.Sprintf("%s: %v", path, err))
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.failed++
+	r.mu.Unlock()
+	r.warn(fmt.Sprintf("%s: %v", path, err))
 }
 
 func (r *reporter) failures() int {

@@ -30,14 +30,19 @@ func TestTheBatonGoesRound(t *testing.T) {
 	}
 }
 
-// With a key, or a number, a pass wakes one. (A runner looks up to three times, before it waits, when it can be woken, and woken; now and then
-// a bucket's neighbour has it look once more. If all were woken it would be a hundred.)
+// With a key, or a number, a pass wakes one. (A runner looks up to three times: before it waits, when it can be woken, and woken; those who wait
+// at the end have looked twice. Now and then a bucket's neighbour has one look once more, but not in every race.)
 func TestOnlyOneIsWoken(t *testing.T) {
 	const runners = 100
 	for _, w := range ways[1:] {
-		r := race(options{runners: runners, time: 200 * time.Millisecond}, w.ring(runners))
-		require.NoError(t, r.check())
-		require.LessOrEqual(t, r.looks, 4*r.passes()+2*runners, w.name)
+		var r result
+		most := int64(-1)
+		for try := 0; r.looks > most && try < 5; try++ {
+			r = race(options{runners: runners, time: 200 * time.Millisecond}, w.ring(runners))
+			require.NoError(t, r.check())
+			most = 3*r.passes() + 2*runners
+		}
+		require.LessOrEqual(t, r.looks, most, w.name)
 	}
 }
 

@@ -32,3 +32,32 @@ func TestBubblesInTheTestsOfAProgram(t *testing.T) {
 		wait(t)
 	}
 }
+
+func TestWaitsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimit(10)
+		require.NoError(t, l.acquire(t.Context(), 0))
+		require.NoError(t, l.acquire(t.Context(), 7))
+		require.NoError(t, l.acquire(t.Context(), 3))
+		require.Equal(t, limitStats{Limit: 10, Peak: 10}, l.statistics(), "nobody has waited")
+		require.NoError(t, l.acquire(t.Context(), 0), "who needs nothing does not wait")
+
+		var longest time.Duration
+		for i, wait := range []time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 20 * time.Millisecond} {
+			time.AfterFunc(wait, func() { l.release(7) })
+			require.NoError(t, l.acquire(t.Context(), 7))
+			longest = max(longest, wait)
+			require.Equal(t, limitStats{Limit: 10, Peak: 10, Waits: int64(i + 1), LongestWait: seconds(longest)}, l.statistics())
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		require.Equal(t, context.DeadlineExceeded, l.acquire(ctx, 1))
+		stats := l.statistics()
+		require.EqualValues(t, 4, stats.Waits, "a wait that is cut short counts")
+		require.Equal(t, seconds(100*time.Millisecond), stats.LongestWait)
+		l.release(7)
+		l.release(3)
+		require.EqualValues(t, 10, l.sem.Available())
+	})
+}

@@ -350,9 +350,8 @@ func TestWalkStaysNearTheOutput(t *testing.T) {
 	for range tr.hashAll(t.Context()) {
 		if n++; n == 1 {
 			// While the output stands still, so do the workers, once they have done what is in the queue.
-			for deadline := time.Now().Add(patience); opened.Load() <= lookahead/2; time.Sleep(time.Millisecond) {
-				require.True(t, time.Now().Before(deadline), "the workers go on while the output waits")
-			}
+			require.Eventually(t, func() bool { return opened.Load() > int64(lookahead/2) }, patience, time.Millisecond,
+				"the workers go on while the output waits")
 			for before := int64(-1); before != opened.Load(); time.Sleep(50 * time.Millisecond) {
 				before = opened.Load()
 			}
@@ -393,51 +392,6 @@ func TestResultsComeInTheOrderOfTheWalk(t *testing.T) {
 	}
 	require.Equal(t, paths(dir, files), got)
 	require.False(t, slices.IsSorted(got), "the order is by path element, which shows that it is the walk's")
-}
-
-func TestWaitsAreCounted(t *testing.T) {
-	l := newLimit(10)
-	require.NoError(t, l.acquire(t.Context(), 0))
-	require.NoError(t, l.acquire(t.Context(), 7))
-	require.NoError(t, l.acquire(t.Context(), 3))
-	require.Equal(t, limitStats{Limit: 10, Peak: 10}, l.statistics(), "nobody has waited")
-	require.NoError(t, l.acquire(t.Context(), 0), "who needs nothing does not wait")
-
-	start := time.Now()
-	var longest time.Duration
-	for i, wait := range []time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 20 * time.Millisecond} {
-		done := make(chan error)
-		go func() { done <- l.acquire(t.Context(), 7) }()
-		for l.sem.Waiting() == 0 {
-			runtime.Gosched()
-		}
-		time.Sleep(wait)
-		l.release(7)
-		require.NoError(t, <-done)
-		stats := l.statistics()
-		require.EqualValues(t, i+1, stats.Waits)
-		longest = max(longest, wait)
-		require.GreaterOrEqual(t, stats.LongestWait, seconds(longest))
-		require.Less(t, stats.LongestWait, seconds(time.Since(start)))
-		require.EqualValues(t, 10, stats.Peak)
-	}
-
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error)
-	go func() { done <- l.acquire(ctx, 1) }()
-	for l.sem.Waiting() == 0 {
-		runtime.Gosched()
-	}
-	time.Sleep(100 * time.Millisecond)
-	cancel()
-	require.Equal(t, context.Canceled, <-done)
-	stats := l.statistics()
-	require.EqualValues(t, 4, stats.Waits, "a wait that is cut short counts")
-	require.GreaterOrEqual(t, stats.LongestWait, seconds(100*time.Millisecond))
-	l.release(7)
-	l.release(3)
-	require.EqualValues(t, 10, l.sem.Available())
 }
 
 func TestShortReadsMakeNoDifference(t *testing.T) {
