@@ -15,7 +15,7 @@ func (p *Pool) Idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waiting.len == 0 && p.ready.len == 0 && p.doomed.len == 0 && p.lookers == 0 && p.handing == 0 &&
-		!p.feeding && !p.nudging
+		p.asking == 0
 }
 
 const (

@@ -57,8 +57,7 @@ type Pool struct {
 	handing int        // calls of Submit of ants with a function in hand
 	handed  sync.Cond  // when there are none, after closed
 	closed  bool
-	feeding bool // there is a goroutine that asks ants, which may make it wait
-	nudging bool // and another one, because the first may have been forgotten there
+	asking  int // goroutines that ask ants, which may make them wait: 1, or more in case that ants has forgotten it
 	retries retries
 }
 

@@ -17,7 +17,9 @@ import (
 // Invariants:
 //
 //  1. At most as many jobs are ready as goroutines are sure to look at the list (lookers), or else somebody sees to it:
-//     a goroutine is in ask, or the timer of the retries is set. (TestJobsOutliveForeignWork)
+//     a goroutine is in ask, or the timer of the retries is set. (TestJobsOutliveForeignWork) A looker for whom ants makes
+//     a goroutine of ours wait (asking) is not as sure: as long as there is one, and jobs are ready, the timer is set.
+//     (TestReadyJobsEndWithADirectRelease)
 //  2. A looker looks once, and either takes the oldest job or finds none; or it leaves, and calls serve. Whoever has
 //     counted a looker that will not come counts it out, and serves. (TestPanicsKeepThePoolGoing)
 //  3. No goroutine waits in a Wake: on pools that may block, ants is asked by a goroutine of our own.
@@ -45,15 +47,15 @@ func (p *Pool) serve() {
 		return
 	}
 	p.mu.Lock()
-	feed := !p.feeding && p.ready.len > p.lookers
-	if feed {
-		p.feeding = true
+	ask := p.asking == 0 && p.ready.len > p.lookers
+	if ask {
+		p.asking++
 	}
-	if p.feeding { // in case that ants forgets it: see retry
+	if p.asking > 0 { // in case that ants forgets it: see retry
 		p.retries.setLocked(p)
 	}
 	p.mu.Unlock()
-	if feed {
+	if ask {
 		go p.ask()
 	}
 }
@@ -66,25 +68,31 @@ func (p *Pool) ask() {
 			p.retries.delay = 0
 		}
 		if p.ready.len <= p.lookers {
-			p.feeding = false
+			p.askedLocked()
 			p.mu.Unlock()
 			return
 		}
 		p.lookers++
 		p.mu.Unlock()
 		if err := p.ants.Submit(p.token); err != nil {
-			p.refused(err, &p.feeding)
+			p.refused(err)
 			return
 		}
 	}
 }
 
-// refused counts out a looker that ants has refused, and has what is ready wait for another try, or end. busy is the mark
-// of whoever has asked.
-func (p *Pool) refused(err error, busy *bool) {
+// askedLocked is the end of ask and askAgain.
+func (p *Pool) askedLocked() {
+	if p.mayBlock {
+		p.asking--
+	}
+}
+
+// refused counts out a looker that ants has refused, and has what is ready wait for another try, or end.
+func (p *Pool) refused(err error) {
 	p.mu.Lock()
 	p.lookers--
-	*busy = false
+	p.askedLocked()
 	if errors.Is(err, ants.ErrPoolOverload) {
 		p.retries.setLocked(p)
 		p.mu.Unlock()
@@ -277,33 +285,42 @@ func (p *Pool) retry() {
 	p.mu.Lock()
 	p.retries.set = false
 	p.retries.count++
-	if !p.feeding {
+	if p.asking == 0 {
 		p.mu.Unlock()
 		p.serve()
 		return
 	}
-	// Our goroutine waits inside ants. That can be in vain: ants v2.12.1 signals its condition without the lock when a
-	// function has panicked, and a waiter that is just about to wait is forgotten. The next function that ends normally
-	// wakes it. So if there is room, that is what it gets. (TestJobsOutliveLostWakeupsOfAnts)
-	nudge := !p.nudging && p.ready.len > 0 && p.ants.Running() < p.ants.Cap()
-	if nudge {
-		p.nudging = true
+	// Goroutines of ours wait inside ants. That can be in vain: ants v2.12.1 signals its condition without the lock when
+	// the pool is released, or a function has panicked, and a waiter that is just about to wait is forgotten until the
+	// next function ends. Of a release we tell the jobs ourselves. (TestReadyJobsEndWithADirectRelease)
+	if p.ants.IsClosed() {
+		p.doomLocked(ants.ErrPoolClosed)
+		p.mu.Unlock()
+		p.reap()
+		return
+	}
+	// If there is room nobody should be waiting. One more who asks gets a goroutine, which looks, and its end wakes the
+	// next waiter; unless it is forgotten as well, and then, after some time, there is another.
+	// (TestJobsOutliveLostWakeupsOfAnts)
+	again := p.ready.len > 0 && p.ants.Running() < p.ants.Cap() && (p.asking < 2 || p.retries.delay == maxDelay)
+	if again {
+		p.asking++
 		p.lookers++
 	}
 	p.retries.setLocked(p)
 	p.mu.Unlock()
-	if nudge {
-		go p.nudge()
+	if again {
+		go p.askAgain()
 	}
 }
 
-// nudge asks once more, whatever the number of lookers.
-func (p *Pool) nudge() {
+// askAgain asks once more, whatever the number of lookers.
+func (p *Pool) askAgain() {
 	if err := p.ants.Submit(p.token); err != nil {
-		p.refused(err, &p.nudging)
+		p.refused(err)
 		return
 	}
 	p.mu.Lock()
-	p.nudging = false
+	p.askedLocked()
 	p.mu.Unlock()
 }
