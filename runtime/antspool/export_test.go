@@ -3,6 +3,9 @@ package antspool
 // MayBlock tells what New has found out about the ants pool.
 func (p *Pool) MayBlock() bool { return p.mayBlock }
 
+// SetSubmit sets what asks ants for goroutines. Nothing may have been submitted.
+func (p *Pool) SetSubmit(submit func(fn func()) error) { p.submit = submit }
+
 // Retries returns how often the timer has gone off.
 func (p *Pool) Retries() int {
 	p.mu.Lock()

@@ -47,7 +47,8 @@ type Pool struct {
 	released atomic.Bool // somebody has undertaken to release the ants pool
 	tuning   sync.Mutex  // one Tune at a time
 
-	token func() // runs what is ready: p.begin
+	token  func()             // runs what is ready: p.begin
+	submit func(func()) error // Submit of ants, for the token; tests have it wait
 
 	mu      sync.Mutex // never held while anything outside is called that may wait or call back
 	waiting list       // jobs that stand in the gate's queue; all below is guarded by mu
@@ -97,7 +98,7 @@ func New(p *ants.Pool, opts ...Option) *Pool {
 		pool.ownGate = true
 		pool.gate = semaphore.New(permits(p.Cap()))
 	}
-	pool.token = pool.begin
+	pool.token, pool.submit = pool.begin, p.Submit
 	pool.handed.L = &pool.mu
 	return pool
 }

@@ -19,7 +19,7 @@ import (
 //  1. At most as many jobs are ready as goroutines are sure to look at the list (lookers), or else somebody sees to it:
 //     a goroutine is in ask, or the timer of the retries is set. (TestJobsOutliveForeignWork) A looker for whom ants makes
 //     a goroutine of ours wait (asking) is not as sure: as long as there is one, and jobs are ready, the timer is set.
-//     (TestReadyJobsEndWithADirectRelease)
+//     (TestForgottenJobsRun, TestSecondIsForgotten)
 //  2. A looker looks once, and either takes the oldest job or finds none; or it leaves, and calls serve. Whoever has
 //     counted a looker that will not come counts it out, and serves. (TestPanicsKeepThePoolGoing)
 //  3. No goroutine waits in a Wake: on pools that may block, ants is asked by a goroutine of our own.
@@ -74,7 +74,7 @@ func (p *Pool) ask() {
 		}
 		p.lookers++
 		p.mu.Unlock()
-		if err := p.ants.Submit(p.token); err != nil {
+		if err := p.submit(p.token); err != nil {
 			p.refused(err)
 			return
 		}
@@ -292,7 +292,7 @@ func (p *Pool) retry() {
 	}
 	// Goroutines of ours wait inside ants. That can be in vain: ants v2.12.1 signals its condition without the lock when
 	// the pool is released, or a function has panicked, and a waiter that is just about to wait is forgotten until the
-	// next function ends. Of a release we tell the jobs ourselves. (TestReadyJobsEndWithADirectRelease)
+	// next function ends. Of a release we tell the jobs ourselves. (TestForgottenJobsEndWithADirectRelease)
 	if p.ants.IsClosed() {
 		p.doomLocked(ants.ErrPoolClosed)
 		p.mu.Unlock()
@@ -300,8 +300,8 @@ func (p *Pool) retry() {
 		return
 	}
 	// If there is room nobody should be waiting. One more who asks gets a goroutine, which looks, and its end wakes the
-	// next waiter; unless it is forgotten as well, and then, after some time, there is another.
-	// (TestJobsOutliveLostWakeupsOfAnts)
+	// next waiter; unless it is forgotten as well, and then, after some time, there is another. (TestForgottenJobsRun,
+	// TestJobsOutliveLostWakeupsOfAnts)
 	again := p.ready.len > 0 && p.ants.Running() < p.ants.Cap() && (p.asking < 2 || p.retries.delay == maxDelay)
 	if again {
 		p.asking++
@@ -316,7 +316,7 @@ func (p *Pool) retry() {
 
 // askAgain asks once more, whatever the number of lookers.
 func (p *Pool) askAgain() {
-	if err := p.ants.Submit(p.token); err != nil {
+	if err := p.submit(p.token); err != nil {
 		p.refused(err)
 		return
 	}

@@ -3,8 +3,6 @@ package antspool_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -133,25 +131,6 @@ func TestJobsEndWhenAntsIsReleasedDirectly(t *testing.T) {
 		require.Equal(t, ants.ErrPoolClosed, p.Submit(bg, 1, func() { t.Error("ran") }))
 		require.Equal(t, ants.ErrPoolClosed, p.Go(1, func() { t.Error("ran") }).Err())
 	})
-}
-
-// A job that is ready learns of a direct release even if the goroutine that asks ants for it is about to wait there, and
-// ants forgets to wake it: so it was with one release in some thousands.
-func TestReadyJobsEndWithADirectRelease(t *testing.T) {
-	for range 3000 {
-		p := newBlockingPool(t, 1, antspool.WithGate(semaphore.New(2)))
-		begun, end := make(chan struct{}), make(chan struct{})
-		p.Go(1, func() { close(begun); <-end })
-		locktest.Receive(t, begun)
-		ready := p.Go(1, func() { t.Error("ran") })
-		for range rand.IntN(3) { // the goroutine that asks is at another place each time
-			runtime.Gosched()
-		}
-		p.Ants().Release()
-		locktest.Receive(t, ready.Done())
-		require.Equal(t, ants.ErrPoolClosed, ready.Err())
-		close(end)
-	}
 }
 
 // The end of a job is the only news of the release, and its goroutine must not go on.
