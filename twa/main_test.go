@@ -3,7 +3,7 @@ package twa
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/farad-go/farad/internal/locktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { locktest.Main(m) }

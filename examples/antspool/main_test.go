@@ -23,6 +23,7 @@ import (
 
 	"github.com/farad-go/farad/examples/internal/cli"
 	"github.com/farad-go/farad/examples/internal/cli/clitest"
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 func TestMain(m *testing.M) {
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // Ants starts two goroutines when it is imported.
+	locktest.Main(m, goleak.IgnoreCurrent()) // Ants starts two goroutines when it is imported.
 }
 
 func text(n int) []byte { return bytes.Repeat([]byte("to be or not to be\n"), n) }

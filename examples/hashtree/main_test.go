@@ -24,6 +24,7 @@ import (
 
 	"github.com/farad-go/farad/examples/internal/cli"
 	"github.com/farad-go/farad/examples/internal/cli/clitest"
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 func TestMain(m *testing.M) {
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	goleak.VerifyTestMain(m)
+	locktest.Main(m)
 }
 
 // variedFiles has files of sizes around the limits of the program, and odd names where the system allows them.
@@ -293,7 +294,7 @@ func TestTimeoutHasItsExitCode(t *testing.T) {
 }
 
 func TestCancelReportsWhatWasDone(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer locktest.NoLeaks(t, goleak.IgnoreCurrent())
 	files := make(map[string][]byte)
 	for i := range 500 {
 		files[fmt.Sprintf("%03d", i)] = clitest.RandomBytes(i, 100)
@@ -329,7 +330,7 @@ func inOrder(text string, some []string) []string {
 }
 
 func TestUnwritableOutputStopsTheRun(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer locktest.NoLeaks(t, goleak.IgnoreCurrent())
 	dir := clitest.WriteTree(t, variedFiles())
 	for _, flags := range [][]string{nil, {"-json"}} {
 		writes := 0

@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/internal/locktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { locktest.Main(m) }
 
 // passes explores, requires that nothing fails and that the search comes to its end, and returns what it took.
 func passes(t *testing.T, o Options, body func(x *Run)) Result {

@@ -33,6 +33,24 @@ func TestFreeGoroutineIsFoundSoon(t *testing.T) {
 	})
 }
 
+func TestRetriesStopWhenAJobThatEndsHasTakenTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, 1, antspool.WithGate(semaphore.New(2)))
+		end := make(chan struct{})
+		p.Go(1, func() { <-end })
+		last := p.Go(1, func() {})
+		for p.Retries() <= 12 {
+			time.Sleep(antspool.MaxDelay)
+		}
+		synctest.Wait()
+		close(end)
+		<-last.Done()
+		n := p.Retries()
+		time.Sleep(time.Second)
+		require.Equal(t, n, p.Retries())
+	})
+}
+
 func TestWorksInABubble(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		synctest.Test(t, func(t *testing.T) {

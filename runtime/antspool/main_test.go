@@ -15,7 +15,7 @@ import (
 )
 
 // Ants starts two goroutines when it is imported, for a pool of its own.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) }
+func TestMain(m *testing.M) { locktest.Main(m, goleak.IgnoreCurrent()) }
 
 var bg = context.Background()
 

@@ -81,8 +81,9 @@ func WithGate(gate *semaphore.Semaphore) Option {
 // without limit has a gate of [semaphore.MaxPermits]. New panics if p is nil.
 //
 // p should have been made with ants.WithNonblocking(true). Then nothing here ever waits inside ants. Any other pool works,
-// too, but whoever submits to it may be made to wait, so that a goroutine beside it does: one for each Pool, while jobs
-// that have permits lack a goroutine. [Pool.Submit] is slower then, and [Pool.TrySubmit] does not work.
+// too, but whoever submits to it may be made to wait, so that a goroutine beside it does, while jobs that have permits lack
+// a goroutine: one for each Pool, and rarely one more, because ants v2.12.1 may forget to wake it. One that ants forgets
+// when it is released, and its last function ends, is left behind. [Pool.Submit] is slower then, and [Pool.TrySubmit] does not work.
 //
 // Others may submit to p directly. They do not pass the gate.
 func New(p *ants.Pool, opts ...Option) *Pool {

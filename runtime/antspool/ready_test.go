@@ -112,24 +112,6 @@ func TestRetriesGrowRareAndEnd(t *testing.T) {
 	require.Equal(t, n, p.Retries(), "without ready jobs nothing is tried")
 }
 
-func TestRetriesStopWhenAJobThatEndsHasTakenTheLast(t *testing.T) {
-	p := newPool(t, 1, antspool.WithGate(semaphore.New(2)))
-	end := make(chan struct{})
-	p.Go(1, func() { <-end })
-	last := p.Go(1, func() {})
-	locktest.Eventually(t, "the looks are far apart", func() bool { return p.Retries() > 12 })
-	n := p.Retries()
-	close(end)
-	locktest.Receive(t, last.Done())
-	if p.Retries() > n+1 {
-		t.Skip("this machine is too busy: the timer was quicker")
-	}
-	time.Sleep(antspool.MaxDelay) // a timer that has gone off already may still try
-	n = p.Retries()
-	time.Sleep(3 * antspool.MaxDelay)
-	require.Equal(t, n, p.Retries())
-}
-
 func TestOneGoroutineAsksABlockingPool(t *testing.T) {
 	p := newBlockingPool(t, 2, antspool.WithGate(semaphore.New(100)))
 	leave := occupy(t, p, 2)
@@ -267,5 +249,6 @@ func TestJobsOutliveLostWakeupsOfAnts(t *testing.T) {
 	for _, j := range jobs {
 		locktest.Receive(t, j.Done())
 	}
+	require.NoError(t, p.Submit(bg, 1, func() {}), "its end wakes whom the last panic has forgotten")
 	t.Logf("%d jobs", n)
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/mutextest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { locktest.Main(m) }
 
 var bg = context.Background()
 

@@ -4,13 +4,12 @@ import (
 	"context"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/semtest"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { locktest.Main(m) }
 
 var bg = context.Background()
 

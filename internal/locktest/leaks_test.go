@@ -1,0 +1,32 @@
+package locktest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestLeaksAreFound(t *testing.T) {
+	before := []goleak.Option{goleak.IgnoreCurrent()}
+	end := make(chan struct{})
+	go func() { <-end }()
+	if err := leaks(0, before); err == nil || !strings.Contains(err.Error(), "TestLeaksAreFound") {
+		t.Errorf("not found: %v", err)
+	}
+	close(end)
+	NoLeaks(t, before...)
+}
+
+// What ends after all is no leak, even if goleak alone would have had enough.
+func TestLateIsNoLeak(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	go time.Sleep(time.Second)
+	if goleak.Find(before) == nil {
+		t.Error("goleak waits longer than it did: is NoLeaks of use?")
+	}
+	if message := messageOf(func(t testing.TB) { NoLeaks(t, before) }); message != "" {
+		t.Error(message)
+	}
+}
