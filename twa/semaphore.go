@@ -174,7 +174,7 @@ func releaseNothing(n int64) {
 }
 
 // Size returns how many permits there are in all, free or held.
-func (s *Semaphore) Size() int64 { return s.t.limit.Load() }
+func (s *Semaphore) Size() int64 { return s.t.size() }
 
 // Available returns how many permits are free for whoever comes next: 0 while anybody waits. The number may be out of date when the
 // caller looks at it.

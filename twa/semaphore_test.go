@@ -105,3 +105,27 @@ func TestResizeDownQueuesBehindThoseWhoWait(t *testing.T) {
 	s.Release(1)
 	requireIdle(t, s)
 }
+
+// After an over-release the limit has a mark, which nobody sees but the releases.
+func TestOverReleaseLeavesTheSizeAlone(t *testing.T) {
+	s := twa.New(2)
+	for range 3 { // once it has been noticed, it is noticed again
+		require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
+		require.EqualValues(t, 2, s.Size())
+		require.EqualValues(t, 2, s.Available())
+	}
+	require.ErrorIs(t, s.Acquire(bg, 3), twa.ErrTooLarge)
+	require.False(t, s.TryAcquire(3))
+	s.Resize(5)
+	require.EqualValues(t, 5, s.Size())
+	require.NoError(t, s.Acquire(bg, 5))
+	w := queued(t, bg, s, 4)
+	s.Release(4)
+	require.NoError(t, locktest.Receive(t, w))
+	s.Resize(1)
+	require.EqualValues(t, 1, s.Size())
+	s.Release(5)
+	require.EqualValues(t, 1, s.Available())
+	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
+	requireIdle(t, s)
+}

@@ -460,14 +460,14 @@ func TestModelTooLargeForAMoment(t *testing.T) {
 	})
 }
 
-// A release with nobody waiting is one addition and a look at the three words beside, although somebody has waited before: it neither
+// A release with nobody waiting is one addition and a look at the two words beside, although somebody has waited before: it neither
 // looks again nor takes the lock of a bucket. With somebody waiting it takes the lock of one, and of no other.
 func TestModelReleaseLooksNowhereElse(t *testing.T) {
 	for name, test := range map[string]struct {
 		steps int // of a release
 		body  func(x *interleave.Run) (release func())
 	}{
-		"semaphore": {4, func(x *interleave.Run) func() {
+		"semaphore": {3, func(x *interleave.Run) func() {
 			s := New(2, WithArray(NewArray(8)))
 			s.t.id.get()
 			x.Assert(s.TryAcquire(2), "not free")
@@ -479,7 +479,7 @@ func TestModelReleaseLooksNowhereElse(t *testing.T) {
 			s.t.take(4)
 			return func() { s.Release(1) }
 		}},
-		"mutex": {4, func(*interleave.Run) func() {
+		"mutex": {3, func(*interleave.Run) func() {
 			ms := [2]Mutex{}
 			for i := range ms {
 				ms[i].t.id.get()
