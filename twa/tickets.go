@@ -3,6 +3,7 @@ package twa
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -52,7 +53,7 @@ import (
 type tickets struct {
 	ticket xsync.Int64 // tickets taken
 	grant  xsync.Int64 // tickets granted, apart from base; and the bit closed
-	limit  xsync.Int64 // permits in all, apart from base: no request may be larger; and the mark wary; written under mu
+	limit  xsync.Int64 // permits in all, apart from base: no request may be larger; and the marks; written under mu
 	runs   xsync.Int64 // how many runs of abandoned tickets there are; written under mu
 	id     number      // for the hash
 	ledger ledger
@@ -87,9 +88,15 @@ const (
 	closed = 1
 )
 
-// wary is a part of limit once an over-release has been taken back: from then on every release looks closer. Two that are one too many
-// each may come together, and then the one whose addition was first would see only what is free after the other has been taken back.
-const wary = -1 << 62
+// The marks in limit make it negative, so that whoever compares with it finds out that it has to look closer.
+const (
+	// closing is set before grant says closed: who does not see it has begun before.
+	closing = math.MinInt64 | 1<<50
+	// wary is set once an over-release has been taken back. Two that are one too many each may come together, and then the one whose
+	// addition was first would see only what is free after the other has been taken back.
+	wary  = math.MinInt64 | 1<<51
+	sizes = 1<<50 - 1 // the rest of limit
+)
 
 // MaxPermits is the largest size of a semaphore. Larger sizes act as this one. It leaves room for four million requests of all permits
 // each: what has been requested and not granted must stay below 2⁶² in all, or numbers could not be compared any more.
@@ -98,8 +105,19 @@ const MaxPermits int64 = 1 << 40
 // granted returns how many tickets have been granted, given what grant was.
 func granted(base, g int64) int64 { return base*step + g&^closed }
 
-// begun is asked before tickets are taken, and returns why there is no use in it, or [waiter.Pending].
+// begun is asked before tickets are taken, and returns why there is no use in it, or [waiter.Pending]. It does not load grant if it need not: somebody's
+// addition, maybe the caller's own, may still be on its way to the cache.
 func (s *tickets) begun(base, n int64) waiter.Outcome {
+	if n-base <= s.limit.Load() {
+		return waiter.Pending
+	}
+	return s.begunMarked(base, n)
+}
+
+// begunMarked is begun if limit has a mark, or is too low.
+//
+//go:noinline
+func (s *tickets) begunMarked(base, n int64) waiter.Outcome {
 	switch {
 	case s.isClosed():
 		return waiter.Closed
@@ -110,7 +128,10 @@ func (s *tickets) begun(base, n int64) waiter.Outcome {
 }
 
 // size returns how many permits there are in all, apart from base.
-func (s *tickets) size() int64 { return s.limit.Load() &^ wary }
+func (s *tickets) size() int64 { return s.limit.Load() & sizes }
+
+// markLocked sets a mark.
+func (s *tickets) markLocked(mark int64) { s.limit.Store(s.limit.Load() | mark) }
 
 func (s *tickets) isClosed() bool { return s.grant.Load()&closed != 0 }
 
@@ -180,7 +201,7 @@ func (s *tickets) give(n int64) (g int64) { return s.grant.Add(n * step) }
 // which would have to wait for the addition to reach the cache: half as long as an addition takes.
 func (s *tickets) quiet(base, n, g int64) bool {
 	free := granted(base, g) - s.ticket.Load()
-	return free >= n*step && free <= (base+s.limit.Load())*step
+	return free >= n*step && free/step <= base+s.limit.Load()
 }
 
 // overfull reports whether more permits are free than there are, given ticket. It looks at what has been granted by now: of two releases too many one may have
@@ -215,9 +236,7 @@ func (s *tickets) accept(base, n int64) bool {
 	if g-s.ticket.Load() <= (base+s.size())*step {
 		return true
 	}
-	if s.limit.Load() >= 0 {
-		s.limit.Add(wary) // before the tickets go: who sees them gone sees this
-	}
+	s.markLocked(wary)     // before the tickets go: who sees them gone sees this
 	s.ticket.Add(n * step) // nobody waits for these: they are held, for good
 	return false
 }
@@ -475,6 +494,7 @@ func (s *tickets) resize(size int64) {
 // close ends all requests that wait, and all later ones.
 func (s *tickets) close() {
 	s.mu.Lock()
+	s.markLocked(closing)
 	if g := s.grant.Or(closed); g&closed == 0 {
 		s.rareLocked().last = granted(zero, g)
 	}
