@@ -106,7 +106,7 @@ func TestResizeDownQueuesBehindThoseWhoWait(t *testing.T) {
 	requireIdle(t, s)
 }
 
-// After an over-release the limit has a mark, which nobody sees but the releases.
+// After an over-release, and after Close, the limit has a mark, which nobody sees but who acquires and releases.
 func TestOverReleaseLeavesTheSizeAlone(t *testing.T) {
 	s := twa.New(2)
 	for range 3 { // once it has been noticed, it is noticed again
@@ -126,6 +126,17 @@ func TestOverReleaseLeavesTheSizeAlone(t *testing.T) {
 	require.EqualValues(t, 1, s.Size())
 	s.Release(5)
 	require.EqualValues(t, 1, s.Available())
+	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
+
+	require.NoError(t, s.Acquire(bg, 1))
+	s.Close()
+	require.EqualValues(t, 1, s.Size())
+	require.ErrorIs(t, s.Acquire(bg, 1), twa.ErrClosed)
+	require.ErrorIs(t, s.Acquire(bg, 2), twa.ErrClosed)
+	s.Resize(3)
+	require.EqualValues(t, 3, s.Size())
+	s.Release(1)
+	require.ErrorIs(t, s.Acquire(bg, 1), twa.ErrClosed)
 	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
 	requireIdle(t, s)
 }
