@@ -151,7 +151,7 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 //
 // Release panics if n is negative. It panics, too, if afterwards more permits are free than there are: an over-release is noticed then,
 // and undone; but those who waited at that moment may have been granted by it. A release that is one addition cannot notice one that others'
-// requests take up at the same time; other releases then, or a later one, which may be legal, may panic in its place or besides it. Whoever's has
+// requests, or a Resize, take up at the same time; other releases then, or a later one, which may be legal, may panic in its place or besides it. Whoever's has
 // panicked still holds what it held. Where that matters there is sync/semaphore; and to find such a release, the build tag faradcheck, with
 // which none goes unnoticed.
 func (s *Semaphore) Release(n int64) {

@@ -197,8 +197,8 @@ func (s *tickets) tryTake(base, n int64) bool {
 // would be too much to be inlined.
 func (s *tickets) give(n int64) (g int64) { return s.grant.Add(n * step) }
 
-// quiet reports whether that was all, given what give has returned: nobody has waited, and there are not too many permits. It does not load grant again,
-// which would have to wait for the addition to reach the cache: half as long as an addition takes.
+// quiet reports whether that was all, given what give has returned: nobody has waited, and it has not made too many permits of it. It does not load grant again,
+// which would have to wait for the addition to reach the cache: half as long as an addition takes. Of later additions those are to think who make them.
 func (s *tickets) quiet(base, n, g int64) bool {
 	free := granted(base, g) - s.ticket.Load()
 	return free >= n*step && free/step <= base+s.limit.Load()
@@ -211,7 +211,7 @@ func (s *tickets) overfull(base, ticket int64) bool {
 }
 
 // given is the rest of a release: it serves those who have waited. It reports false, and takes the tickets back, if there are more permits
-// now than there should be. Only a request that came at the same time can hide that. Whatever it reports, the numbers have been granted,
+// now than there should be. Only a request or a Resize that came at the same time can hide that. Whatever it reports, the numbers have been granted,
 // and nobody else will wake who sleeps under them.
 //
 //go:noinline
