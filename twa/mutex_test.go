@@ -33,3 +33,17 @@ func TestMutexPanicsNameThePackage(t *testing.T) {
 	m.Unlock()
 	mutextest.RequireFree(t, &m)
 }
+
+// An unlock too many leaves a mark, with which a future has to look closer.
+func TestFutureAfterAnUnlockTooMany(t *testing.T) {
+	var m twa.Mutex
+	require.Panics(t, m.Unlock)
+	var f twa.LockFuture
+	f.Init(&m)
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
+	require.False(t, m.TryLock())
+	m.Unlock()
+	require.True(t, m.TryLock())
+	m.Unlock()
+}

@@ -442,6 +442,23 @@ func TestModelEachReleaseTooManyPanics(t *testing.T) {
 	})
 }
 
+// The limit keeps its marks, and the size, whoever changes it at the same time.
+func TestModelLimitIsWrittenByOneAtATime(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		s := New(1, WithArray(NewArray(1)))
+		x.Go("resizes", func() { s.Resize(2) })
+		x.Go("closes", s.Close)
+		x.Go("releases", func() {
+			defer func() { x.Assert(recover() != nil, "unnoticed") }()
+			s.Release(2) // too many even for the new size
+		})
+		x.Wait()
+		x.Assert(s.Size() == 2, "%d permits in all", s.Size())
+		x.Assert(s.t.limit.Load() == closing|wary|2, "limit is %x", s.t.limit.Load())
+		x.Assert(s.Acquire(context.Background(), 1) == ErrClosed, "not closed")
+	})
+}
+
 // Whom a Resize has taken out of the line for being too large stays so, although another Resize, before it is told, makes room: it has lost its place.
 func TestModelTooLargeForAMoment(t *testing.T) {
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
