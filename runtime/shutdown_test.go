@@ -191,7 +191,7 @@ func TestNothingRemainsOfManyTasks(t *testing.T) {
 		}
 	}
 	shutdown(t, ex)
-	locktest.NoLeaks(t, before)
+	goleak.VerifyNone(t, before)
 	s.Release(n)
 	requireIdle(t, s)
 }
@@ -218,7 +218,7 @@ func TestNothingRemainsAfterShutdown(t *testing.T) {
 	ctx, cancel := context.WithTimeout(bg, time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, ex.Shutdown(ctx), context.DeadlineExceeded)
-	locktest.NoLeaks(t, before)
+	goleak.VerifyNone(t, before)
 	s.Release(1)
 	requireIdle(t, s)
 }

@@ -201,6 +201,7 @@ func (s *tickets) give(n int64) (g int64) { return s.grant.Add(n * step) }
 // which would have to wait for the addition to reach the cache: half as long as an addition takes. Of later additions those are to think who make them.
 func (s *tickets) quiet(base, n, g int64) bool {
 	free := granted(base, g) - s.ticket.Load()
+	// Divided, not multiplied: a mark in limit must stay the sign.
 	return free >= n*step && free/step <= base+s.limit.Load()
 }
 

@@ -6,11 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/farad-go/farad/internal/locktest"
+	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { locktest.Main(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // links checks the queue against the slice that it should be, in both directions.
 func links(t *testing.T, q *Queue, want []*Waiter) {

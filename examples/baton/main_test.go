@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/examples/internal/cli"
-	"github.com/farad-go/farad/internal/locktest"
 )
 
-func TestMain(m *testing.M) { locktest.Main(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // However they wait, the baton goes round, in order, and is in one hand.
 func TestTheBatonGoesRound(t *testing.T) {

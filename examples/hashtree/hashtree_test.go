@@ -20,7 +20,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/examples/internal/cli/clitest"
-	"github.com/farad-go/farad/internal/locktest"
 )
 
 // patience is how long a test waits for what should happen at once.
@@ -200,7 +199,7 @@ func TestFileThatChangesIsHashedAsReadAndReported(t *testing.T) {
 }
 
 func TestCancelIsNoticedInsideAFile(t *testing.T) {
-	defer locktest.NoLeaks(t, goleak.IgnoreCurrent())
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	dir := clitest.WriteTree(t, map[string][]byte{"a": {1}, "large": make([]byte, 5*chunkSize), "z": {2}})
 	for _, budget := range []int64{100, 10 * chunkSize} { // streamed, and read whole
 		ctx, cancel := context.WithCancel(t.Context())
@@ -255,7 +254,7 @@ func TestCancelIsNoticedBetweenChunksOfHashing(t *testing.T) {
 }
 
 func TestCancelEndsTheWaitsForBothLimits(t *testing.T) {
-	defer locktest.NoLeaks(t, goleak.IgnoreCurrent())
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	files := make(map[string][]byte)
 	for i := range 10 {
 		files[fmt.Sprint(i)] = []byte{byte(i)}
@@ -363,7 +362,7 @@ func TestWalkStaysNearTheOutput(t *testing.T) {
 }
 
 func TestBreakLeavesNothingBehind(t *testing.T) {
-	defer locktest.NoLeaks(t, goleak.IgnoreCurrent())
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	dir, files := manyFiles(t)
 	tr := newTree(dir, 4, 2, 1000)
 	done := make(chan struct{})

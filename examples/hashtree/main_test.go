@@ -24,7 +24,6 @@ import (
 
 	"github.com/farad-go/farad/examples/internal/cli"
 	"github.com/farad-go/farad/examples/internal/cli/clitest"
-	"github.com/farad-go/farad/internal/locktest"
 )
 
 func TestMain(m *testing.M) {
@@ -32,7 +31,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	locktest.Main(m)
+	goleak.VerifyTestMain(m)
 }
 
 // variedFiles has files of sizes around the limits of the program, and odd names where the system allows them.
@@ -294,7 +293,7 @@ func TestTimeoutHasItsExitCode(t *testing.T) {
 }
 
 func TestCancelReportsWhatWasDone(t *testing.T) {
-	defer locktest.NoLeaks(t, goleak.IgnoreCurrent())
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	files := make(map[string][]byte)
 	for i := range 500 {
 		files[fmt.Sprintf("%03d", i)] = clitest.RandomBytes(i, 100)
@@ -330,7 +329,7 @@ func inOrder(text string, some []string) []string {
 }
 
 func TestUnwritableOutputStopsTheRun(t *testing.T) {
-	defer locktest.NoLeaks(t, goleak.IgnoreCurrent())
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	dir := clitest.WriteTree(t, variedFiles())
 	for _, flags := range [][]string{nil, {"-json"}} {
 		writes := 0

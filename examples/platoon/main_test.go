@@ -21,10 +21,10 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/examples/internal/cli"
 	"github.com/farad-go/farad/examples/internal/cli/clitest"
-	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/capacitor"
 )
 
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	locktest.Main(m)
+	goleak.VerifyTestMain(m)
 }
 
 // With every lock no turn is lost; with those that promise it everybody has some.

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/examples/internal/cli"
 	"github.com/farad-go/farad/examples/internal/cli/clitest"
-	"github.com/farad-go/farad/internal/locktest"
 )
 
-func TestMain(m *testing.M) { locktest.Main(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // each runs a test for each way.
 func each(t *testing.T, test func(t *testing.T, run func(options) result)) {

@@ -3,7 +3,7 @@ package innerlocks
 import (
 	"testing"
 
-	"github.com/farad-go/farad/internal/locktest"
+	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { locktest.Main(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

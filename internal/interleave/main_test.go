@@ -4,11 +4,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/farad-go/farad/internal/locktest"
+	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { locktest.Main(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // passes explores, requires that nothing fails and that the search comes to its end, and returns what it took.
 func passes(t *testing.T, o Options, body func(x *Run)) Result {

@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-
-	"github.com/farad-go/farad/internal/locktest"
 )
 
 func TestChooseYieldsEveryValue(t *testing.T) {
@@ -317,7 +315,7 @@ func TestStepLimit(t *testing.T) {
 
 // Goexit, which FailNow of package testing calls, ends the test and not only the thread.
 func TestGoexitInAThread(t *testing.T) {
-	defer locktest.NoLeaks(t, goleak.IgnoreCurrent())
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	everyMode(t, func(t *testing.T, o Options) {
 		unwound, returned := 0, false
 		done := make(chan struct{})
@@ -459,7 +457,7 @@ func TestBodiesMustBeDeterministic(t *testing.T) {
 }
 
 func TestCoroutinesEndWithTheExploration(t *testing.T) {
-	defer locktest.NoLeaks(t, goleak.IgnoreCurrent())
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	r := Explore(Options{}, func(x *Run) { // some executions are pruned in the middle
 		var a, b Int32
 		for range 3 {

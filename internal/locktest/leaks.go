@@ -9,8 +9,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main runs the tests, and fails if goroutines are left then, apart from those that opts ignore. Unlike
-// goleak.VerifyTestMain it is not content with half a second, for which a machine can stall what is about to end.
+// Main runs the tests, and fails if goroutines are left then, apart from those that opts ignore. It is goleak.VerifyTestMain
+// for packages whose last test may end before somebody else's goroutines do, those of ants: a machine can stall one for longer
+// than the half second that goleak waits.
 func Main(m *testing.M, opts ...goleak.Option) {
 	code := m.Run()
 	if code == 0 {
@@ -20,14 +21,6 @@ func Main(m *testing.M, opts ...goleak.Option) {
 		}
 	}
 	os.Exit(code)
-}
-
-// NoLeaks is the same for one test.
-func NoLeaks(t testing.TB, opts ...goleak.Option) {
-	t.Helper()
-	if err := leaks(Patience, opts); err != nil {
-		t.Fatalf("%v", err)
-	}
 }
 
 // leaks returns what is left after the given time, or nil.

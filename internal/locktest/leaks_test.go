@@ -16,17 +16,19 @@ func TestLeaksAreFound(t *testing.T) {
 		t.Errorf("not found: %v", err)
 	}
 	close(end)
-	NoLeaks(t, before...)
+	if err := leaks(Patience, before); err != nil {
+		t.Error(err)
+	}
 }
 
 // What ends after all is no leak, even if goleak alone would have had enough.
 func TestLateIsNoLeak(t *testing.T) {
-	before := goleak.IgnoreCurrent()
+	before := []goleak.Option{goleak.IgnoreCurrent()}
 	go time.Sleep(time.Second)
-	if goleak.Find(before) == nil {
-		t.Error("goleak waits longer than it did: is NoLeaks of use?")
+	if goleak.Find(before...) == nil {
+		t.Error("goleak waits longer than it did: is Main of use?")
 	}
-	if message := messageOf(func(t testing.TB) { NoLeaks(t, before) }); message != "" {
-		t.Error(message)
+	if err := leaks(Patience, before); err != nil {
+		t.Error(err)
 	}
 }

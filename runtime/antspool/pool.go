@@ -82,8 +82,8 @@ func WithGate(gate *semaphore.Semaphore) Option {
 //
 // p should have been made with ants.WithNonblocking(true). Then nothing here ever waits inside ants. Any other pool works,
 // too, but whoever submits to it may be made to wait, so that a goroutine beside it does, while jobs that have permits lack
-// a goroutine: one for each Pool, and rarely one more, because ants v2.12.1 may forget to wake it. One that ants forgets
-// when it is released, and its last function ends, is left behind. [Pool.Submit] is slower then, and [Pool.TrySubmit] does not work.
+// a goroutine: one for each Pool, and rarely more, because ants v2.12.1 may forget to wake it; one that it forgets again when it has
+// been released, and its last function ends, is left behind. [Pool.Submit] is slower on such a pool, and [Pool.TrySubmit] does not work.
 //
 // Others may submit to p directly. They do not pass the gate.
 func New(p *ants.Pool, opts ...Option) *Pool {

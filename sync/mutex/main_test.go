@@ -4,11 +4,12 @@ import (
 	"context"
 	"testing"
 
-	"github.com/farad-go/farad/internal/locktest"
+	"go.uber.org/goleak"
+
 	"github.com/farad-go/farad/internal/mutextest"
 )
 
-func TestMain(m *testing.M) { locktest.Main(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var bg = context.Background()
 

@@ -4,12 +4,13 @@ import (
 	"context"
 	"testing"
 
-	"github.com/farad-go/farad/internal/locktest"
+	"go.uber.org/goleak"
+
 	"github.com/farad-go/farad/internal/semtest"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-func TestMain(m *testing.M) { locktest.Main(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var bg = context.Background()
 

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/examples/internal/cli"
 	"github.com/farad-go/farad/examples/internal/cli/clitest"
-	"github.com/farad-go/farad/internal/locktest"
 )
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	locktest.Main(m)
+	goleak.VerifyTestMain(m)
 }
 
 // main is a program that a first signal does not end: it says why its context ended, and hangs.
