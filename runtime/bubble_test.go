@@ -264,6 +264,76 @@ func TestShutdownWaitsForBlockingFunctions(t *testing.T) {
 	})
 }
 
+// A report that runs on does not hold up a shutdown for longer than its context and the time of grace.
+func TestShutdownKeepsToItsContextDuringAReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate, begun := make(chan struct{}), make(chan struct{})
+		ex := rt.New(rt.WithWorkers(1), rt.WithWatchdog(time.Second, func(rt.Report) {
+			close(begun)
+			<-gate
+		}))
+		require.NoError(t, ex.Spawn(once(func() { time.Sleep(3 * time.Second) })))
+		<-begun
+		time.Sleep(time.Minute) // the task has ended
+		ctx, cancel := context.WithTimeout(bg, 100*time.Millisecond)
+		defer cancel()
+		begin := time.Now()
+		got := make(chan error, 1)
+		go func() { got <- ex.Shutdown(ctx) }()
+		time.Sleep(time.Hour)
+		require.Len(t, got, 1, "Shutdown waits for the report although its context has ended")
+		err := <-got
+		require.ErrorIs(t, err, rt.ErrStuck)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "report")
+		require.Equal(t, time.Hour, time.Since(begin))
+		close(gate)
+		require.NoError(t, ex.Shutdown(bg), "it may be called again")
+	})
+}
+
+// A report may call Shutdown, which then waits for that report until its context ends.
+func TestShutdownFromAReportEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ex *rt.Executor
+		got := make(chan error, 1)
+		var took time.Duration
+		ex = rt.New(rt.WithWorkers(1), rt.WithWatchdog(time.Second, func(rt.Report) {
+			begin := time.Now()
+			ctx, cancel := context.WithTimeout(bg, 10*time.Second)
+			defer cancel()
+			err := ex.Shutdown(ctx)
+			took = time.Since(begin)
+			got <- err
+		}))
+		require.NoError(t, ex.Spawn(once(func() { time.Sleep(3 * time.Second) })))
+		time.Sleep(time.Hour)
+		require.Len(t, got, 1, "Shutdown waits for its caller")
+		require.ErrorIs(t, <-got, rt.ErrStuck)
+		require.Equal(t, 11*time.Second, took, "the context and the time of grace")
+		require.NoError(t, ex.Shutdown(bg))
+	})
+}
+
+// Tasks and blocking functions together have one time of grace.
+func TestShutdownHasOneTimeOfGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ex := rt.New(rt.WithWorkers(1))
+		gate := make(chan struct{})
+		spawned(ex, func(cx *rt.Context) error {
+			defer time.Sleep(900 * time.Millisecond)
+			_, err := rt.Blocking(cx, func() (int, error) { <-gate; return 0, nil })
+			return err
+		})
+		synctest.Wait()
+		begin := time.Now()
+		require.ErrorIs(t, ex.Shutdown(doneWith()), rt.ErrStuck)
+		require.Equal(t, time.Second, time.Since(begin))
+		close(gate)
+		require.NoError(t, ex.Shutdown(bg))
+	})
+}
+
 // A task that takes a while to clean up is within the time of grace.
 func TestCancelledTasksHaveTimeToCleanUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -32,7 +32,7 @@ type Executor struct {
 	spawn func(func()) error // how goroutines come about
 
 	mu      xsync.Mutex
-	running int  // goroutines of ours: workers and blocking functions; guarded by mu
+	running int  // goroutines of ours: workers, blocking functions, reports; guarded by mu
 	leaving bool // nothing remains to be done: home is to be closed when running is 0
 	home    chan struct{}
 	closing bool          // Shutdown has begun; guarded by mu
@@ -176,50 +176,97 @@ func (ex *Executor) admit(p Poller) (*Task, error) {
 	return t, nil
 }
 
-// Shutdown ends the executor. From now on it takes no tasks. It waits for those that it has; if ctx is done before they
-// have ended, it cancels them and waits for up to a second more.
+// Shutdown ends the executor. From now on it takes no tasks. It waits for those that it has. If ctx
+// is done before they have ended, it cancels them, and waits for a second more in all. It panics,
+// and changes nothing, if ctx is nil.
 //
-// It returns nil if all tasks have ended by themselves; an error with the cause of ctx if some had to be cancelled; and
-// [ErrStuck] if some have not ended even then. After that, Shutdown may be called again, to wait longer; it returns nil
-// when they have. Otherwise no goroutine of the executor remains, nor one of [Blocking], and nothing runs.
+// It returns nil if all tasks have ended by themselves, and an error with the cause of ctx if it has
+// cancelled some. The error is [ErrStuck] if tasks, functions of [Blocking] or reports of the
+// watchdog have not ended even then. After that, Shutdown may be called again, to wait longer; it
+// returns nil when they have. Otherwise no goroutine of the executor remains, nor one of [Blocking],
+// and nothing runs.
+//
+// A task must not wait for the shutdown of its own executor. Nor must a function of [Blocking] or a
+// report of the watchdog, unless ctx ends: Shutdown waits for its caller then.
 func (ex *Executor) Shutdown(ctx context.Context) error {
+	if ctx == nil {
+		panic("runtime: Shutdown with a nil context")
+	}
 	ex.close()
+	p := patience{ctx: ctx}
+	defer p.stop()
 	cancelled := 0
-	select {
-	case <-ex.drained:
-	case <-ctx.Done():
-		select {
-		case <-ex.drained: // at the same time: nothing is left to cancel
-		default:
-			ex.cause.Store(context.Cause(ctx))
-			cancelled = ex.cancelAll()
+	if !p.wait(ex.drained) {
+		cancelled = ex.cancelAll(p.cause())
+		if !p.waitOn(ex.drained) {
+			return fmt.Errorf("%w: %d of them, %w", ErrStuck, ex.left.Load(), p.cause())
 		}
 	}
-	if cancelled > 0 || ctx.Err() != nil {
-		timer := time.NewTimer(gracePeriod)
-		defer timer.Stop()
-		select {
-		case <-ex.drained:
-		case <-timer.C:
-			return fmt.Errorf("%w: %d of them, %w", ErrStuck, ex.left.Load(), context.Cause(ctx))
-		}
+	if ex.watch != nil {
+		ex.watch.stop() // before leave: no report begins after that
 	}
 	ex.leave()
-	if ex.watch != nil {
-		ex.watch.stop()
-	}
 	if ex.monitor != nil {
 		ex.monitor.stop()
 	}
 	ex.timers.stop()
-	if !ex.waitHome(ctx) {
-		return fmt.Errorf("%w: blocking functions still run, %w", ErrStuck, context.Cause(ctx))
+	if !p.wait(ex.home) && !p.waitOn(ex.home) {
+		return fmt.Errorf("%w: blocking functions or reports still run, %w", ErrStuck, p.cause())
 	}
 	ex.coroutines.close()
 	if cancelled > 0 {
-		return fmt.Errorf("runtime: shutdown cancelled %d tasks: %w", cancelled, context.Cause(ctx))
+		return fmt.Errorf("runtime: shutdown cancelled %d tasks: %w", cancelled, p.cause())
 	}
 	return nil
+}
+
+// patience is how long a Shutdown waits: until its context is done, and for the time of grace.
+type patience struct {
+	ctx   context.Context
+	grace *time.Timer // since the context was found done; nil: it was not
+}
+
+// wait waits for c until the context is done. If both are, c counts.
+func (p *patience) wait(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	case <-p.ctx.Done():
+	}
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// waitOn waits for c for the rest of the time of grace, which begins with the first call. After
+// false it must not be called again.
+func (p *patience) waitOn(c <-chan struct{}) bool {
+	if p.grace == nil {
+		p.grace = time.NewTimer(gracePeriod)
+	}
+	select {
+	case <-c:
+		return true
+	case <-p.grace.C:
+		return false
+	}
+}
+
+// cause returns why the context is done. There is an error even if a foreign context has none yet.
+func (p *patience) cause() error {
+	if err := context.Cause(p.ctx); err != nil {
+		return err
+	}
+	return context.Canceled
+}
+
+func (p *patience) stop() {
+	if p.grace != nil {
+		p.grace.Stop()
+	}
 }
 
 // leave sends the workers home, once.
@@ -234,7 +281,7 @@ func (ex *Executor) leave() {
 	ex.goneLocked()
 }
 
-// gracePeriod is how long Shutdown waits for tasks that it has cancelled.
+// gracePeriod is how long Shutdown waits after its context is done.
 const gracePeriod = time.Second
 
 // close has Spawn refuse tasks, and counts those that there are.
@@ -259,34 +306,21 @@ func (ex *Executor) taskEnded() {
 	}
 }
 
-// waitHome waits until all goroutines of the executor have ended: its own soon will, those of blocking functions when
-// they do.
-func (ex *Executor) waitHome(ctx context.Context) bool {
-	select {
-	case <-ex.home:
-		return true
-	case <-ctx.Done():
-	}
-	timer := time.NewTimer(gracePeriod)
-	defer timer.Stop()
-	select {
-	case <-ex.home:
-		return true
-	case <-timer.C:
-		return false
-	}
-}
-
 // spawnCounted runs fn on a goroutine that Shutdown waits for.
 func (ex *Executor) spawnCounted(fn func()) error {
-	ex.mu.Lock()
-	ex.running++
-	ex.mu.Unlock()
+	ex.count()
 	err := ex.spawn(fn)
 	if err != nil {
 		ex.workerEnded()
 	}
 	return err
+}
+
+// count counts a goroutine that is about to begin, and that will call workerEnded.
+func (ex *Executor) count() {
+	ex.mu.Lock()
+	ex.running++
+	ex.mu.Unlock()
 }
 
 // workerEnded is the last thing that a goroutine of the executor does.

@@ -439,7 +439,7 @@ var tierOne = []experiment{
 		l := newLab(x, 1)
 		t := l.task("t", func(_ *subject, cx *Context, _ int32) bool { return cx.Err() != nil })
 		l.start(t)
-		x.Go("closer", func() { l.ex.close(); l.ex.cancelAll() })
+		x.Go("closer", func() { l.ex.close(); l.ex.cancelAll(ErrShutdown) })
 		l.finish()
 	}, 0},
 

@@ -95,6 +95,57 @@ func TestShutdownCancelsWhenItsContextIsDone(t *testing.T) {
 	})
 }
 
+// The time of grace holds for a context whose Done closes before its Err says so, too.
+func TestShutdownBelievesDone(t *testing.T) {
+	ex := rt.New(rt.WithWorkers(1))
+	s := held(t, 1)
+	h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
+	locktest.AwaitWaiting(t, s, 1)
+	err := ex.Shutdown(silent{bg})
+	require.ErrorContains(t, err, "shutdown cancelled 1 task")
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, ex.Cause(), context.Canceled)
+	require.ErrorIs(t, h.Err(), rt.ErrCancelled)
+	s.Release(1)
+	requireIdle(t, s)
+}
+
+// silent is done, and has no error.
+type silent struct{ context.Context }
+
+func (silent) Done() <-chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
+// A nil context is a mistake that must not cost the executor.
+func TestShutdownWithoutAContextChangesNothing(t *testing.T) {
+	ex := start(t, rt.WithWorkers(1))
+	s := held(t, 1)
+	h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
+	require.PanicsWithValue(t, "runtime: Shutdown with a nil context", func() {
+		_ = ex.Shutdown(nil) //nolint:staticcheck // the mistake itself
+	})
+	require.NoError(t, run(t, ex, rt.Yield), "it still takes tasks")
+	s.Release(1)
+	_, err := wait(t, h)
+	require.NoError(t, err)
+}
+
+// The first that cancels says why.
+func TestCauseIsThatOfTheFirstCancel(t *testing.T) {
+	ex := rt.New(rt.WithWorkers(1))
+	release := occupy(t, ex)
+	require.ErrorIs(t, ex.Shutdown(doneWith()), rt.ErrStuck)
+	other, cancel := context.WithCancel(bg)
+	cancel()
+	require.ErrorIs(t, ex.Shutdown(other), rt.ErrStuck)
+	require.Equal(t, errHurry, ex.Cause())
+	release()
+	require.NoError(t, ex.Shutdown(bg))
+}
+
 // A done context does not make an error of a shutdown that had nothing to cancel.
 func TestShutdownOfNothingSucceeds(t *testing.T) {
 	for range 20 {

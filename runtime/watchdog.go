@@ -41,7 +41,7 @@ func (k ReportKind) String() string {
 
 // WithWatchdog has report called, from a goroutine of its own, for each task that keeps a worker for longer than after,
 // and each future that was woken and that its task has neither polled nor cancelled for so long. Each is reported
-// once. (Of a future whose type does not say whether it is complete the watchdog does not see that the task has called
+// once, and Shutdown waits for a report that runs. A panic in report ends the program. (Of a future whose type does not say whether it is complete the watchdog does not see that the task has called
 // Cancel itself.) It makes every wait allocate, and is meant for finding out why a program hangs.
 func WithWatchdog(after time.Duration, report func(Report)) Option {
 	if after <= 0 || report == nil {
@@ -57,12 +57,11 @@ type watchdog struct {
 	after  time.Duration
 	report func(Report)
 
-	mu       sync.Mutex
-	timer    *time.Timer // all guarded by mu
-	stopped  bool
-	polls    []polled // by worker
-	pending  map[watchKey]*watched
-	stopping sync.WaitGroup
+	mu      sync.Mutex
+	timer   *time.Timer // all guarded by mu
+	stopped bool
+	polls   []polled // by worker
+	pending map[watchKey]*watched
 }
 
 // polled is what one worker polls.
@@ -193,18 +192,22 @@ func complete(f Future) bool {
 	}
 }
 
-// tell reports, without the lock and without holding up the timer.
+// tell reports, without the lock and without holding up the timer, on a goroutine that Shutdown waits
+// for.
 func (wd *watchdog) tell(r Report) {
-	wd.stopping.Go(func() { wd.report(r) })
+	wd.ex.count()
+	go func() {
+		defer wd.ex.workerEnded()
+		wd.report(r)
+	}()
 }
 
-// stop returns when no report is under way.
+// stop has no report begin from now on.
 func (wd *watchdog) stop() {
 	wd.mu.Lock()
 	wd.stopped = true
 	wd.timer.Stop()
 	wd.mu.Unlock()
-	wd.stopping.Wait()
 }
 
 var _ waiter.Waker = (*watched)(nil)
