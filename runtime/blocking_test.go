@@ -140,18 +140,36 @@ func TestPoolWithoutRoomForTheWorkersIsAnError(t *testing.T) {
 	}
 }
 
-// A Goexit takes a goroutine from the pool. If that has none to give, the executor makes its own: tasks depend on it.
-func TestWorkerIsReplacedEvenByAFullPool(t *testing.T) {
-	p := newPool(1)
-	ex, err := rt.NewOn(p, rt.WithWorkers(1))
-	require.NoError(t, err)
-	for range 3 {
-		require.ErrorIs(t, run(t, ex, func(*rt.Context) error { endings["Goexit"](); return nil }), rt.ErrGoexit)
-		require.NoError(t, run(t, ex, rt.Yield))
+// waitingPool is a pool of one goroutine whose Submit waits until that is free.
+type waitingPool struct{ room chan struct{} }
+
+func (p *waitingPool) Submit(fn func()) error {
+	p.room <- struct{}{}
+	go func() {
+		defer func() { <-p.room }()
+		fn()
+	}()
+	return nil
+}
+
+// A Goexit takes the worker's goroutine along. What has to go on cannot wait for one of the pool, where others may wait
+// longer: tasks depend on it.
+func TestWorkerIsReplacedWhateverThePool(t *testing.T) {
+	for name, p := range map[string]rt.Pool{"full": newPool(1), "waits": &waitingPool{make(chan struct{}, 1)}} {
+		t.Run(name, func(t *testing.T) {
+			ex, err := rt.NewOn(p, rt.WithWorkers(1))
+			require.NoError(t, err)
+			for range 3 {
+				require.ErrorIs(t, run(t, ex, func(*rt.Context) error { endings["Goexit"](); return nil }), rt.ErrGoexit)
+				require.NoError(t, run(t, ex, rt.Yield))
+			}
+			shutdown(t, ex)
+			require.EqualValues(t, 3, ex.Stats().Replaced)
+			back := make(chan struct{})
+			locktest.Eventually(t, "the pool's goroutine is back", func() bool { return p.Submit(func() { close(back) }) == nil })
+			locktest.Receive(t, back)
+		})
 	}
-	shutdown(t, ex)
-	require.EqualValues(t, 3, ex.Stats().Replaced)
-	locktest.Eventually(t, "all are back", func() bool { return p.room.Load() == 1 })
 }
 
 // latePool is a pool whose goroutines begin when the test starts them.

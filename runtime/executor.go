@@ -45,6 +45,8 @@ type Executor struct {
 // A Pool is what an executor may take its goroutines from: the workers, and those of [Blocking]. Submit has fn run on one
 // of the pool's goroutines, and does not wait for it; nor should it wait for a goroutine to become free. *ants.Pool
 // is one; package antspool makes more of it.
+//
+// A task that calls runtime.Goexit ends the goroutine of its worker. The worker goes on on a goroutine outside of the pool.
 type Pool interface {
 	Submit(fn func()) error
 }
@@ -339,11 +341,9 @@ func (ex *Executor) goneLocked() {
 	}
 }
 
-// replace has another goroutine carry on for a worker whose own is ending. If the pool refuses, it is an ordinary one:
-// tasks depend on it.
+// replace has another goroutine carry on for a worker whose own is ending. It is an ordinary one: the pool might be full,
+// or have its Submit wait, possibly for the very goroutine that is ending, and tasks depend on the worker.
 func (ex *Executor) replace(w *worker) {
 	ex.swaps.Add(1)
-	if ex.spawn(w.work) != nil {
-		go w.work()
-	}
+	go w.work()
 }

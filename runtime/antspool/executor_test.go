@@ -1,6 +1,7 @@
 package antspool_test
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"sync/atomic"
@@ -191,6 +192,31 @@ func TestTasksThatEndBadlyDoNotCostGoroutines(t *testing.T) {
 		require.NoError(t, ex.Shutdown(bg))
 		requireFree(t, p)
 	})
+}
+
+// Submit of a pool that blocks waits for a goroutine, and the one that a Goexit takes along would never be free for it.
+func TestGoexitLeavesAWorkerOnABlockingPool(t *testing.T) {
+	const workers = 2
+	a := newAnts(t, workers)
+	ex, err := rt.NewOn(a, rt.WithWorkers(workers))
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(bg, locktest.Patience)
+	defer cancel()
+	for range 10 {
+		var hs []*rt.JoinHandle[int]
+		for range workers {
+			hs = append(hs, rt.Go(ex, func(*rt.Context) (int, error) { runtime.Goexit(); return 0, nil }))
+		}
+		for _, h := range hs {
+			_, err := h.Wait(ctx)
+			require.ErrorIs(t, err, rt.ErrGoexit)
+		}
+		v, err := rt.Go(ex, func(cx *rt.Context) (int, error) { return 42, rt.Yield(cx) }).Wait(ctx)
+		require.NoError(t, err)
+		require.Equal(t, 42, v)
+	}
+	locktest.Eventually(t, "the goroutines are the pool's again", func() bool { return a.Running() == 0 })
+	require.NoError(t, ex.Shutdown(bg))
 }
 
 // A task hands work that computes for long to the pool, and waits for it without holding a worker.
