@@ -1,6 +1,7 @@
 package antspool_test
 
 import (
+	"context"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -16,6 +17,8 @@ func TestAllocations(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would empty the pools of ants and of the semaphore
 	p := newPool(t, 2, antspool.WithGate(semaphore.New(1)))
+	cancellable, cancel := context.WithCancel(bg)
+	defer cancel()
 	ran := make(chan struct{}, 1)
 	fn := func() { ran <- struct{}{} }
 	back := func() { // the permit
@@ -30,6 +33,10 @@ func TestAllocations(t *testing.T) {
 	}{
 		"Submit": {1, func() {
 			require.NoError(t, p.Submit(bg, 1, fn))
+			back()
+		}},
+		"Submit, cancellable": {2, func() {
+			require.NoError(t, p.Submit(cancellable, 1, fn))
 			back()
 		}},
 		"TrySubmit": {1, func() {

@@ -66,3 +66,40 @@ func TestWorksInABubble(t *testing.T) {
 		})
 	})
 }
+
+// Ants has looked whether it is closed, and has the function in hand, but has not begun it: were it forgotten, it would
+// begin after ReleaseContext has returned.
+func TestCloseWaitsForFunctionsInHand(t *testing.T) {
+	for name, submit := range map[string]func(p *antspool.Pool, fn func()) error{
+		"Submit":    func(p *antspool.Pool, fn func()) error { return p.Submit(bg, 1, fn) },
+		"TrySubmit": func(p *antspool.Pool, fn func()) error { return p.TrySubmit(1, fn) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPool(t, 2)
+				proceed := make(chan struct{})
+				p.SetSubmit(func(fn func()) error {
+					<-proceed
+					return p.Ants().Submit(fn)
+				})
+				var begun, closed bool
+				result := make(chan error, 1)
+				go func() { result <- submit(p, func() { begun = true }) }()
+				synctest.Wait()
+				go func() {
+					p.Close()
+					closed = true
+				}()
+				synctest.Wait()
+				early := closed
+				close(proceed)
+				synctest.Wait()
+				require.False(t, early, "a function was in hand")
+				require.True(t, closed)
+				require.NoError(t, <-result)
+				require.NoError(t, p.ReleaseTimeout(time.Second))
+				require.True(t, begun)
+			})
+		})
+	}
+}

@@ -57,7 +57,7 @@ const (
 // If it is known already that the job cannot run, it has ended when Go returns, and its Err says why. How a job ends
 // otherwise is as for [Pool.Submit]. Go panics if weight is negative or fn is nil. It allocates the job.
 func (p *Pool) Go(weight int64, fn func()) *Job {
-	check(weight, fn)
+	p.check(weight, fn)
 	j := &Job{p: p, weight: weight, fn: fn}
 	j.start()
 	return j
@@ -65,10 +65,14 @@ func (p *Pool) Go(weight int64, fn func()) *Job {
 
 // Stop has the job not begin, and reports whether it did: if so its Err is [ErrCancelled]. If the function has begun it
 // goes on, and Stop reports false; likewise if the job has ended, or is about to for another reason.
-func (j *Job) Stop() bool { return j.stop(ErrCancelled) }
+func (j *Job) Stop() bool {
+	j.made()
+	return j.stop(ErrCancelled)
+}
 
 // Cancel is Stop for a future: it ends the wait of its owner as well.
 func (j *Job) Cancel() {
+	j.made()
 	j.p.mu.Lock()
 	j.waker = nil
 	j.p.mu.Unlock()
@@ -77,6 +81,7 @@ func (j *Job) Cancel() {
 
 // Done returns a channel that is closed when the job has ended and has given its permits back.
 func (j *Job) Done() <-chan struct{} {
+	j.made()
 	j.p.mu.Lock()
 	defer j.p.mu.Unlock()
 	if j.done == nil {
@@ -91,6 +96,7 @@ func (j *Job) Done() <-chan struct{} {
 // Poll reports whether the job has ended. If not, w will be woken when it has; it takes the place of the waker of the
 // last Poll. It may be nil.
 func (j *Job) Poll(w waiter.Waker) bool {
+	j.made()
 	j.p.mu.Lock()
 	defer j.p.mu.Unlock()
 	if j.state == jobEnded {
@@ -103,12 +109,20 @@ func (j *Job) Poll(w waiter.Waker) bool {
 // Err returns how the job ended: nil if the function has returned, [ErrAborted] if it has not, and otherwise why it was
 // not called. It is [semaphore.ErrPending] if the job has not ended.
 func (j *Job) Err() error {
+	j.made()
 	j.p.mu.Lock()
 	defer j.p.mu.Unlock()
 	if j.state != jobEnded {
 		return semaphore.ErrPending
 	}
 	return j.err
+}
+
+// made panics if the job is not one of Go.
+func (j *Job) made() {
+	if j == nil || j.p == nil {
+		panic("antspool: use of a Job that Pool.Go has not made")
+	}
 }
 
 // start asks the gate for permits, unless the job has them.

@@ -31,7 +31,8 @@ var (
 // semaphore, then a goroutine from the pool; it gives the permits back when it has ended, however it ends. [New] makes
 // one, [Pool.Release] ends it.
 //
-// All methods may be called from any goroutine at any time, those of jobs included, but see [Pool.Submit].
+// All methods may be called from any goroutine at any time, those of jobs included, but see [Pool.Submit]. Those of the zero
+// Pool panic, as it has no goroutines.
 //
 // Order: jobs get permits in the order in which they asked, as the gate grants them, and goroutines in the order in
 // which they got permits.
@@ -48,7 +49,7 @@ type Pool struct {
 	tuning   sync.Mutex  // one Tune at a time
 
 	token  func()             // runs what is ready: p.begin
-	submit func(func()) error // Submit of ants, for the token; tests have it wait
+	submit func(func()) error // Submit of ants; tests have it wait
 
 	mu      sync.Mutex // never held while anything outside is called that may wait or call back
 	waiting list       // jobs that stand in the gate's queue; all below is guarded by mu
@@ -78,7 +79,7 @@ func WithGate(gate *semaphore.Semaphore) Option {
 }
 
 // New puts a gate in front of p: by default one with as many permits as p has goroutines, for jobs of weight 1. A pool
-// without limit has a gate of [semaphore.MaxPermits]. New panics if p is nil.
+// without limit has a gate of [semaphore.MaxPermits]. New panics if p or an option is nil, or if ants.NewPool has not made p.
 //
 // p should have been made with ants.WithNonblocking(true). Then nothing here ever waits inside ants. Any other pool works,
 // too, but whoever submits to it may be made to wait, so that a goroutine beside it does, while jobs that have permits lack
@@ -90,8 +91,14 @@ func New(p *ants.Pool, opts ...Option) *Pool {
 	if p == nil {
 		panic("antspool: nil pool")
 	}
+	if reflect.ValueOf(p).Elem().IsZero() {
+		panic("antspool: an ants.Pool that ants.NewPool has not made")
+	}
 	var o options
 	for _, opt := range opts {
+		if opt == nil {
+			panic("antspool: nil option")
+		}
 		opt(&o)
 	}
 	pool := &Pool{ants: p, gate: o.gate, mayBlock: !nonblocking(p)}
@@ -102,6 +109,13 @@ func New(p *ants.Pool, opts ...Option) *Pool {
 	pool.token, pool.submit = pool.begin, p.Submit
 	pool.handed.L = &pool.mu
 	return pool
+}
+
+// made panics if the pool is not one of New.
+func (p *Pool) made() {
+	if p == nil || p.ants == nil {
+		panic("antspool: use of a Pool that New has not made")
+	}
 }
 
 // permits is the size of the default gate.
@@ -127,14 +141,21 @@ func nonblocking(p *ants.Pool) bool {
 }
 
 // Ants returns the ants pool.
-func (p *Pool) Ants() *ants.Pool { return p.ants }
+func (p *Pool) Ants() *ants.Pool {
+	p.made()
+	return p.ants
+}
 
 // Gate returns the gate, which tells how many permits there are, how many are free, and how many jobs wait for some.
-func (p *Pool) Gate() *semaphore.Semaphore { return p.gate }
+func (p *Pool) Gate() *semaphore.Semaphore {
+	p.made()
+	return p.gate
+}
 
 // Ready returns how many jobs have their permits, but no goroutine yet. If that stays above 0 the gate lets more through
 // than the ants pool has room for beside what others run there.
 func (p *Pool) Ready() int {
+	p.made()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ready.len
@@ -144,6 +165,7 @@ func (p *Pool) Ready() int {
 // as large. A gate given by [WithGate] stays as it is. Jobs that wait for more permits than there are from now on end
 // with [semaphore.ErrTooLarge]; nothing is taken from those that run.
 func (p *Pool) Tune(size int) {
+	p.made()
 	p.tuning.Lock()
 	p.ants.Tune(size)
 	if p.ownGate {
@@ -156,6 +178,7 @@ func (p *Pool) Tune(size int) {
 // Close ends all jobs that have not begun, and all that come later, with [ants.ErrPoolClosed], and gives back what they
 // hold. Those that run go on. The ants pool stays open for others. Closing twice is harmless.
 func (p *Pool) Close() {
+	p.made()
 	p.mu.Lock()
 	p.closed = true
 	for p.handing > 0 { // so that no function begins after a release of the ants pool has ended

@@ -13,20 +13,59 @@ import (
 
 func TestMisuseOfThePoolPanics(t *testing.T) {
 	p := newPool(t, 1)
-	for name, f := range map[string]func(){
-		"antspool: nil pool":        func() { antspool.New(nil) },
-		"antspool: nil gate":        func() { antspool.WithGate(nil) },
-		"antspool: nil context":     func() { _ = p.Submit(nil, 1, func() {}) }, //nolint:staticcheck // it must panic
-		"antspool: nil function":    func() { _ = p.Submit(bg, 1, nil) },
-		"antspool: negative weight": func() { _ = p.Submit(bg, -1, func() {}) },
+	for _, tt := range []struct {
+		text string
+		f    func()
+	}{
+		{"antspool: nil pool", func() { antspool.New(nil) }},
+		{"antspool: nil gate", func() { antspool.WithGate(nil) }},
+		{"antspool: nil option", func() { antspool.New(p.Ants(), nil) }},
+		{"antspool: an ants.Pool that ants.NewPool has not made", func() { antspool.New(new(ants.Pool)) }},
+		{"antspool: nil context", func() { _ = p.Submit(nil, 1, func() {}) }}, //nolint:staticcheck // it must panic
+		{"antspool: nil function", func() { _ = p.Submit(bg, 1, nil) }},
+		{"antspool: nil function", func() { _ = p.TrySubmit(1, nil) }},
+		{"antspool: nil function", func() { p.Go(1, nil) }},
+		{"antspool: nil function", func() { _ = p.Workers(1).Submit(nil) }},
+		{"antspool: negative weight, -7", func() { _ = p.Submit(bg, -7, func() {}) }},
+		{"antspool: negative weight, -7", func() { _ = p.TrySubmit(-7, func() {}) }},
+		{"antspool: negative weight, -7", func() { p.Go(-7, func() {}) }},
+		{"antspool: negative weight, -7", func() { p.Workers(-7) }},
 	} {
-		require.PanicsWithValue(t, name, f)
+		require.PanicsWithValue(t, tt.text, tt.f)
 	}
-	require.PanicsWithValue(t, "antspool: nil function", func() { p.Go(1, nil) })
-	require.PanicsWithValue(t, "antspool: negative weight", func() { p.Go(-1, func() {}) })
-	require.PanicsWithValue(t, "antspool: nil function", func() { _ = p.TrySubmit(1, nil) })
-	require.PanicsWithValue(t, "antspool: negative weight", func() { _ = p.TrySubmit(-1, func() {}) })
-	require.PanicsWithValue(t, "antspool: negative weight", func() { p.Workers(-1) })
+}
+
+// Without New there are no goroutines, and without Go nothing to wait for.
+func TestZeroValuesPanicWithAText(t *testing.T) {
+	for _, p := range []*antspool.Pool{nil, new(antspool.Pool)} {
+		for name, f := range map[string]func(){
+			"Submit":         func() { _ = p.Submit(bg, 1, func() {}) },
+			"TrySubmit":      func() { _ = p.TrySubmit(1, func() {}) },
+			"Go":             func() { p.Go(1, func() {}) },
+			"Workers":        func() { p.Workers(1) },
+			"Ants":           func() { p.Ants() },
+			"Gate":           func() { p.Gate() },
+			"Ready":          func() { p.Ready() },
+			"Tune":           func() { p.Tune(1) },
+			"Close":          func() { p.Close() },
+			"Release":        func() { p.Release() },
+			"ReleaseContext": func() { _ = p.ReleaseContext(bg) },
+			"ReleaseTimeout": func() { _ = p.ReleaseTimeout(1) },
+		} {
+			require.PanicsWithValue(t, "antspool: use of a Pool that New has not made", f, name)
+		}
+	}
+	for _, j := range []*antspool.Job{nil, new(antspool.Job)} {
+		for name, f := range map[string]func(){
+			"Stop":   func() { j.Stop() },
+			"Cancel": func() { j.Cancel() },
+			"Done":   func() { j.Done() },
+			"Poll":   func() { j.Poll(nil) },
+			"Err":    func() { _ = j.Err() },
+		} {
+			require.PanicsWithValue(t, "antspool: use of a Job that Pool.Go has not made", f, name)
+		}
+	}
 }
 
 // Should this fail after an update of ants, New finds all pools to block: look at nonblocking.
@@ -35,7 +74,6 @@ func TestNonblockingPoolsAreRecognized(t *testing.T) {
 	require.False(t, antspool.New(newAnts(t, 1, ants.WithOptions(ants.Options{Nonblocking: true}))).MayBlock())
 	require.True(t, antspool.New(newAnts(t, 1)).MayBlock())
 	require.True(t, antspool.New(newAnts(t, 1, ants.WithMaxBlockingTasks(1))).MayBlock())
-	require.True(t, antspool.New(new(ants.Pool), antspool.WithGate(semaphore.New(1))).MayBlock(), "what is not known may block")
 }
 
 func TestDefaultGateHasThePoolsCapacity(t *testing.T) {

@@ -3,28 +3,35 @@ package antspool
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 
 	"github.com/panjf2000/ants/v2"
 
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Submit waits for weight permits, then for a goroutine of the ants pool, and has fn called there. It returns nil if fn
 // has begun or is sure to. Otherwise fn is never called.
 //
-// If ctx is done, already or during the wait, Submit returns ctx.Err; a context that is done before fn would begin wins,
-// unless a goroutine has been found already. If the gate has fewer than weight permits in all, Submit returns
-// [semaphore.ErrTooLarge] without waiting. It panics if weight is negative, or ctx or fn is nil. A weight of 0 does not
-// wait for permits.
+// If ctx is done, already or during the wait, Submit returns ctx.Err. A function is accepted when it has both its permits
+// and a goroutine: ctx is asked once more then. A cancel that happened before always wins: fn is not called, and Submit
+// gives back what it took. A cancel that comes later does not stop fn, and Submit returns nil. One that comes at the same
+// time may do either.
+//
+// If the gate has fewer than weight permits in all, Submit returns [semaphore.ErrTooLarge] without waiting. It panics if
+// weight is negative, or ctx or fn is nil. A weight of 0 does not wait for permits.
 //
 // A panic of fn reaches ants as if there were nothing in between, and so does runtime.Goexit. The permits are back
 // before.
 //
 // A job that submits to its own pool keeps its goroutine and its permits meanwhile, and if all do it they wait for
-// each other; [Pool.Go] does not wait. Submit allocates a closure if it does not wait, and a job if it does.
+// each other; [Pool.Go] does not wait. Submit allocates a closure if it does not wait, and a few words more if ctx can be
+// cancelled; a job and a channel if it waits.
 func (p *Pool) Submit(ctx context.Context, weight int64, fn func()) error {
-	check(weight, fn)
+	p.check(weight, fn)
 	if ctx == nil {
 		panic("antspool: nil context")
 	}
@@ -33,8 +40,16 @@ func (p *Pool) Submit(ctx context.Context, weight int64, fn func()) error {
 	}
 	held := false
 	if !p.mayBlock && p.gate.TryAcquire(weight) {
-		err := p.hand(weight, fn)
-		if !errors.Is(err, ants.ErrPoolOverload) {
+		var o *offer
+		if ctx.Done() != nil {
+			o = &offer{ctx: ctx}
+		}
+		err := p.hand(weight, fn, o)
+		switch {
+		case err == nil && o != nil && !o.accept():
+			p.gate.Release(weight)
+			return waiter.ContextError(ctx)
+		case !errors.Is(err, ants.ErrPoolOverload):
 			return err
 		}
 		held = true
@@ -47,9 +62,33 @@ func (p *Pool) Submit(ctx context.Context, weight int64, fn func()) error {
 	case err := <-reply:
 		return err
 	case <-ctx.Done():
-		j.stop(ctx.Err())
+		j.stop(waiter.ContextError(ctx))
 		return <-reply
 	}
+}
+
+// An offer is a function that has its permits, and that ants has found a goroutine for, although its context may be done
+// by then. Both that goroutine and the one in Submit, which do not wait for each other, ask the context, and the first
+// verdict counts. If it is no, Submit gives the permits back.
+type offer struct {
+	ctx     context.Context
+	verdict atomic.Uint32 // one of the verdicts below; changes once
+}
+
+const (
+	verdictNone uint32 = iota
+	verdictYes
+	verdictNo
+)
+
+// accept asks the context, and reports whether the function is to run. The goroutine has been found.
+func (o *offer) accept() bool {
+	verdict := verdictYes
+	if o.ctx.Err() != nil {
+		verdict = verdictNo
+	}
+	o.verdict.CompareAndSwap(verdictNone, verdict)
+	return o.verdict.Load() == verdictYes
 }
 
 // TrySubmit has fn called by a goroutine of the ants pool, if the permits and a goroutine are free and nobody waits for
@@ -58,7 +97,7 @@ func (p *Pool) Submit(ctx context.Context, weight int64, fn func()) error {
 // The error is [ErrBusy] if it fails for want of permits, [ants.ErrPoolOverload] for want of a goroutine, which may be
 // one that is just ending a job; [ErrMayBlock] if the pool is not a non-blocking one; otherwise one as of [Pool.Submit].
 func (p *Pool) TrySubmit(weight int64, fn func()) error {
-	check(weight, fn)
+	p.check(weight, fn)
 	switch {
 	case p.mayBlock:
 		return ErrMayBlock
@@ -74,7 +113,7 @@ func (p *Pool) TrySubmit(weight int64, fn func()) error {
 			return ErrBusy
 		}
 	}
-	err := p.hand(weight, fn)
+	err := p.hand(weight, fn, nil)
 	if errors.Is(err, ants.ErrPoolOverload) {
 		p.gate.Release(weight)
 	}
@@ -82,8 +121,8 @@ func (p *Pool) TrySubmit(weight int64, fn func()) error {
 }
 
 // hand gives ants a function whose permits are held. They are given back after any error but ErrPoolOverload. The pool
-// must be one that does not block.
-func (p *Pool) hand(weight int64, fn func()) error {
+// must be one that does not block. If there is an offer, it has to be accepted.
+func (p *Pool) hand(weight int64, fn func(), o *offer) error {
 	p.mu.Lock()
 	switch {
 	case p.closed:
@@ -96,7 +135,11 @@ func (p *Pool) hand(weight int64, fn func()) error {
 	}
 	p.handing++
 	p.mu.Unlock()
-	err := p.ants.Submit(func() { p.work(task{weight: weight, fn: fn}) })
+	err := p.submit(func() {
+		if o == nil || o.accept() {
+			p.work(task{weight: weight, fn: fn})
+		}
+	})
 	p.mu.Lock()
 	if p.handing--; p.handing == 0 && p.closed {
 		p.handed.Broadcast()
@@ -114,6 +157,7 @@ func (p *Pool) hand(weight int64, fn func()) error {
 //
 // An executor runs on the ants pool itself as well, beside the gate.
 func (p *Pool) Workers(weight int64) rt.Pool {
+	p.made()
 	checkWeight(weight)
 	return workers{p, weight}
 }
@@ -125,7 +169,8 @@ type workers struct {
 
 func (w workers) Submit(fn func()) error { return w.p.TrySubmit(w.weight, fn) }
 
-func check(weight int64, fn func()) {
+func (p *Pool) check(weight int64, fn func()) {
+	p.made()
 	checkWeight(weight)
 	if fn == nil {
 		panic("antspool: nil function")
@@ -134,6 +179,6 @@ func check(weight int64, fn func()) {
 
 func checkWeight(weight int64) {
 	if weight < 0 {
-		panic("antspool: negative weight")
+		panic(fmt.Sprintf("antspool: negative weight, %d", weight))
 	}
 }

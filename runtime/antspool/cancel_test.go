@@ -1,0 +1,172 @@
+package antspool_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/runtime/antspool"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// A contract of contexts is that Err is not nil once Done is closed. One that breaks it must not make Submit say that the
+// function runs.
+func TestContextWithoutAnErrorEndsTheWait(t *testing.T) {
+	both(t, func(t *testing.T, newPool newPoolFunc) {
+		for name, wait := range map[string]func(p *antspool.Pool) (end func()){
+			"for permits":     func(p *antspool.Pool) func() { return hold(t, p.Gate(), 1) },
+			"for a goroutine": func(p *antspool.Pool) func() { return occupy(t, p, 1) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				p := newPool(t, 1)
+				end := wait(p)
+				ctx := locktest.NewForeignContext()
+				result := make(chan error, 1)
+				go func() { result <- p.Submit(ctx, 1, func() { t.Error("ran") }) }()
+				locktest.Eventually(t, "waiting", func() bool { return p.Gate().Waiting() == 1 || p.Ready() == 1 })
+				ctx.End(nil)
+				require.Equal(t, context.Canceled, locktest.Receive(t, result))
+				end()
+			})
+		}
+	})
+}
+
+// A trap is a context that ends inside one of the calls that look at it. Err returns what was so before.
+type trap struct {
+	context.Context
+	method string // whose call
+	nth    int64
+	calls  atomic.Int64
+	once   sync.Once
+	spring func()
+}
+
+func (c *trap) Err() error {
+	err := c.Context.Err()
+	c.enter("Err")
+	return err
+}
+
+func (c *trap) Done() <-chan struct{} {
+	c.enter("Done")
+	return c.Context.Done()
+}
+
+func (c *trap) enter(method string) {
+	if method == c.method && c.calls.Add(1) == c.nth {
+		c.once.Do(c.spring)
+	}
+}
+
+// What Submit needs becomes free after its context has ended, in whichever call to the context that is.
+func TestEarlierCancelWins(t *testing.T) {
+	both(t, func(t *testing.T, newPool newPoolFunc) {
+		for name, block := range map[string]func(t *testing.T, p *antspool.Pool) (free, after func()){
+			"before the permits": func(t *testing.T, p *antspool.Pool) (free, after func()) {
+				return hold(t, p.Gate(), 3), func() {}
+			},
+			"before the goroutine": func(t *testing.T, p *antspool.Pool) (free, after func()) {
+				return func() { p.Ants().Tune(2) }, occupy(t, p, 1)
+			},
+		} {
+			for _, method := range []string{"Err", "Done"} {
+				for nth, asleep := int64(1), false; !asleep; nth++ {
+					p := newPool(t, 1, antspool.WithGate(semaphore.New(3)))
+					free, after := block(t, p)
+					ctx, cancel := context.WithCancel(bg)
+					c := &trap{Context: ctx, method: method, nth: nth, spring: func() { cancel(); free() }}
+					result := make(chan error, 1)
+					go func() { result <- p.Submit(c, 3, func() { t.Error("ran") }) }()
+					locktest.Eventually(t, "cancelled or waiting", func() bool {
+						return ctx.Err() != nil || p.Gate().Waiting() == 1 || p.Ready() == 1
+					})
+					c.once.Do(func() { asleep = true; c.spring() })
+					require.Equal(t, context.Canceled, locktest.Receive(t, result),
+						"%s, in call %d of %s (asleep: %v)", name, nth, method, asleep)
+					after()
+					requireIdle(t, p)
+				}
+			}
+		}
+	})
+}
+
+// It is accepted when it has its permits and a goroutine: what comes later is too late.
+func TestLaterCancelDoesNotStopAnAcceptedFunction(t *testing.T) {
+	both(t, func(t *testing.T, newPool newPoolFunc) {
+		p := newPool(t, 1)
+		for nth := int64(1); ; nth++ {
+			ctx, cancel := context.WithCancel(bg)
+			c := &trap{Context: ctx, method: "Err", nth: nth, spring: cancel}
+			ran := make(chan struct{})
+			err := p.Submit(c, 1, func() { close(ran) })
+			if err == nil {
+				locktest.Receive(t, ran)
+			}
+			requireIdle(t, p)
+			cancel()
+			if c.calls.Load() < nth {
+				require.NoError(t, err)
+				return
+			}
+		}
+	})
+}
+
+// The goroutine of ants and the one that submits both ask the context. Neither takes back what the other has said, and
+// permits go back once.
+func TestVerdictOnAContextIsTheSameForBoth(t *testing.T) {
+	p := newPool(t, 1)
+	begun, accepted := 0, 0
+	for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
+		ctx, cancel := context.WithCancel(bg)
+		ran := make(chan struct{})
+		go cancel()
+		switch err := p.Submit(ctx, 1, func() { begun++; close(ran) }); err {
+		case nil:
+			accepted++
+			locktest.Receive(t, ran)
+		case context.Canceled: //nolint:errorlint // that very error
+		default:
+			require.NoError(t, err)
+		}
+		requireIdle(t, p)
+	}
+	require.Equal(t, accepted, begun)
+	t.Logf("%d accepted", accepted)
+}
+
+// A job comes while the one goroutine is taken for nothing.
+func TestJobBehindACancelledFunctionRuns(t *testing.T) {
+	p := newPool(t, 1, antspool.WithGate(semaphore.New(2)))
+	ctx, cancel := context.WithCancel(bg)
+	var behind *antspool.Job
+	c := &trap{Context: ctx, method: "Err", nth: 2, spring: func() {
+		cancel()
+		behind = p.Go(1, func() {}) // the one goroutine is taken
+	}}
+	require.Contains(t, []error{nil, context.Canceled}, p.Submit(c, 1, func() {}))
+	locktest.Receive(t, behind.Done())
+	require.NoError(t, behind.Err())
+}
+
+// Goexit takes the goroutine of ants along, and the next job gets another.
+func TestGoexitLeavesTheOnlyGoroutineToOthers(t *testing.T) {
+	both(t, func(t *testing.T, newPool newPoolFunc) {
+		p := newPool(t, 1)
+		for range 100 {
+			require.NoError(t, p.Submit(bg, 1, runtime.Goexit))
+			j := p.Go(1, runtime.Goexit)
+			require.NoError(t, p.Submit(bg, 1, func() {}))
+			locktest.Receive(t, j.Done())
+			require.Equal(t, antspool.ErrAborted, j.Err())
+		}
+	})
+}
