@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,6 +218,60 @@ func TestTasksOfABlockedWorkerWaitForMilliseconds(t *testing.T) {
 		locktest.Receive(t, ran)
 		require.Equal(t, 10*time.Millisecond, time.Since(begin))
 		release()
+	})
+}
+
+// An inbox that gets a task more between any two looks of the monitor is not overlooked.
+func TestTasksOfAnInboxThatKeepsFillingWaitForMilliseconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 1000
+		ex := start(t, rt.WithWorkers(2))
+		var woken, waited [n]time.Time
+		tasks, release, releaseOther := blockedWith(t, ex, n, 0, func(i int) { waited[i] = time.Now() })
+		defer release()
+		releaseOther()
+		for i, p := range tasks {
+			woken[i] = time.Now()
+			p.Wake()
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		for i := range n {
+			require.False(t, waited[i].IsZero(), "task %d has not run beside a poll that takes long", i)
+			require.LessOrEqual(t, waited[i].Sub(woken[i]), rt.MonitorBound, "task %d", i)
+		}
+	})
+}
+
+// What a blocked worker has is polled by one that never runs out of tasks of its own: what is in the inbox, and what is in
+// the queue.
+func TestTasksOfABlockedWorkerRunBesideOthersThatYield(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const inbox, queue, poll = 3, 4, time.Millisecond
+		ex := start(t, rt.WithWorkers(2))
+		ran := make(chan time.Time, inbox+queue)
+		tasks, release, releaseOther := blockedWith(t, ex, inbox, queue, func(int) { ran <- time.Now() })
+		defer release()
+		var stop atomic.Bool
+		defer stop.Store(true)
+		for range 2 {
+			require.NoError(t, ex.Spawn(newPoll(func(cx *rt.Context) bool {
+				time.Sleep(poll) // it computes
+				return stop.Load() || cx.Yield()
+			})))
+		}
+		releaseOther()
+		for _, p := range tasks {
+			p.Wake()
+		}
+		begin := time.Now()
+		time.Sleep(time.Minute)
+		require.Len(t, ran, inbox+queue, "some have not run beside two tasks that yield")
+		for i := range inbox + queue {
+			turns := time.Duration((i+2)*rt.InjectionEvery) * poll // one is for the second that yields
+			require.LessOrEqual(t, (<-ran).Sub(begin), rt.MonitorBound+turns, "task %d", i)
+		}
 	})
 }
 

@@ -189,6 +189,7 @@ func TestStatsCount(t *testing.T) {
 	require.Zero(t, stats.Replaced)
 }
 
+// What is taken from a worker in a poll that takes long counts as stolen.
 func TestStatsCountSteals(t *testing.T) {
 	const n = 10
 	ex := rt.New(rt.WithWorkers(2))

@@ -102,7 +102,10 @@ func start(p Pool, opts []Option) (*Executor, error) {
 	}
 	ex.timers.init()
 	if o.workers > 1 {
-		ex.monitor = newMonitor(ex)
+		m := &monitor{ex: ex}
+		clock := time.AfterFunc(time.Hour, m.tick)
+		clock.Stop()
+		m.clock, ex.monitor = clock, m
 	}
 	if o.report != nil {
 		ex.watch = newWatchdog(ex, o.after, o.report)

@@ -328,16 +328,22 @@ func meeting(t testing.TB, n int) func() {
 	}
 }
 
-// blockedWithInbox has both of two workers in a poll, and n tasks woken that one of them has polled last. It returns what
-// ends that one's poll, and the other's.
-func blockedWithInbox(t *testing.T, ex *rt.Executor, n int, ran func()) (release, releaseOther func()) {
+// blockedWith has both of two workers in a poll. One of them has polled n tasks last, which wait, and has spawned as many
+// others in the poll that it is in. Whatever runs of these calls ran with its number, those that wait when they have been
+// woken. It returns the tasks that wait, what ends that worker's poll, and the other's.
+func blockedWith(t *testing.T, ex *rt.Executor, n, spawned int, ran func(i int)) (
+	tasks []*pollFunc, release, releaseOther func(),
+) {
 	t.Helper()
 	releaseOther = occupy(t, ex) // so that the other worker polls everything
 	in, gate := make(chan struct{}), make(chan struct{})
-	tasks := make([]*pollFunc, n)
+	tasks = make([]*pollFunc, n)
 	first := true
 	require.NoError(t, ex.Spawn(newPoll(func(cx *rt.Context) bool {
 		if !first {
+			for i := range spawned {
+				assert.NoError(t, cx.Spawn(once(func() { ran(n + i) })))
+			}
 			close(in)
 			<-gate
 			return true
@@ -350,7 +356,7 @@ func blockedWithInbox(t *testing.T, ex *rt.Executor, n int, ran func()) (release
 					polled = true
 					return false
 				}
-				ran()
+				ran(i)
 				return true
 			})
 			assert.NoError(t, cx.Spawn(tasks[i]))
@@ -358,10 +364,17 @@ func blockedWithInbox(t *testing.T, ex *rt.Executor, n int, ran func()) (release
 		return cx.Yield() // behind them
 	})))
 	locktest.Receive(t, in)
+	return tasks, func() { close(gate) }, releaseOther
+}
+
+// blockedWithInbox is blockedWith with all tasks woken and none spawned.
+func blockedWithInbox(t *testing.T, ex *rt.Executor, n int, ran func()) (release, releaseOther func()) {
+	t.Helper()
+	tasks, release, releaseOther := blockedWith(t, ex, n, 0, func(int) { ran() })
 	for _, p := range tasks {
 		p.Wake()
 	}
-	return func() { close(gate) }, releaseOther
+	return release, releaseOther
 }
 
 // A poll that takes long keeps its worker, but not the tasks that were woken for that worker.

@@ -128,7 +128,7 @@ func (ex *Executor) available(itself *worker) bool {
 		return true
 	}
 	for _, w := range ex.workers {
-		if w != itself && (!w.ring.empty() || w.overdue.Load()) {
+		if w != itself && !w.ring.empty() {
 			return true
 		}
 	}

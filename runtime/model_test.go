@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"flag"
 	"testing"
+	"time"
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -220,6 +221,63 @@ var tierOne = []experiment{
 			x.Assert(found[i].Load() == 1, "task %d was found %d times", i, found[i].Load())
 		}
 	}, 0},
+
+	{"ring/monitor", func(x *interleave.Run) { // who empties a ring for the monitor has none
+		l := newLab(x, 1)
+		w := l.ex.workers[0]
+		var found [4]interleave.Int32
+		ts := make([]*subject, 4)
+		for i := range ts {
+			ts[i] = l.task("t", once)
+		}
+		take := func(t *Task) {
+			if t != nil {
+				l.Assert(found[subjectOf(t, ts)].Add(1) == 1, "found twice")
+			}
+		}
+		x.Go("owner", func() {
+			for _, t := range ts[:3] {
+				l.Assert(w.ring.push(&t.Task), "no room")
+			}
+			take(w.ring.pop())
+		})
+		x.Go("waker", func() { w.inbox.push(&ts[3].Task) })
+		x.Go("monitor", func() {
+			var late list
+			w.relieve(&late)
+			for t := late.popFront(); t != nil; t = late.popFront() {
+				take(t)
+			}
+		})
+		x.Wait()
+		for !w.ring.empty() {
+			take(w.ring.pop())
+		}
+		rest := w.inbox.takeAll()
+		take(rest.popFront())
+		for i := range found {
+			x.Assert(found[i].Load() == 1, "task %d was found %d times", i, found[i].Load())
+		}
+	}, 0},
+
+	{"monitor/leaves alone what moves", func(x *interleave.Run) { // a worker that has looked for a task has answered
+		l := newLab(x, 2)
+		w, m := l.ex.workers[0], &monitor{ex: l.ex}
+		for range 3 {
+			l.left.Add(1)
+			w.push(&(&subject{l: l, step: once}).Task)
+		}
+		x.Go("worker", func() {
+			m.look()
+			l.Assert(w.find() != nil, "nothing found")
+			m.look()
+			l.Assert(w.ring.len() == 2 && !l.ex.injection.some.Load(), "its queue was taken")
+			m.look()
+			l.Assert(w.ring.empty() && l.ex.injection.len() == 2, "its queue was not taken")
+		})
+		x.Wait()
+	}, 0},
+	{"monitor/looks while a worker is awake", func(x *interleave.Run) { awake(x, 1) }, 0},
 
 	{"wake/two", func(x *interleave.Run) { // two wakes of a waiting task: it is polled after the last of them
 		l := newLab(x, 1)
@@ -489,6 +547,9 @@ var tierTwo = []experiment{
 		x.Go("spawner", func() { l.spawn(t); l.spawn(u) })
 		l.finish()
 	}, 2},
+	{"monitor/looks while one of two is awake", func(x *interleave.Run) { awake(x, 2) }, 2},
+	{"monitor/inbox of a long poll", func(x *interleave.Run) { relieved(x, true) }, 2},
+	{"monitor/queue of a long poll", func(x *interleave.Run) { relieved(x, false) }, 2},
 	{"park/overflow", func(x *interleave.Run) { // one task fills its worker's queue, and more
 		l := newLab(x, 2)
 		var children []*subject
@@ -599,6 +660,98 @@ func rings(x *interleave.Run, thieves, n int) {
 	for i := range ts {
 		x.Assert(found[i].Load() == 1, "task %d was found %d times", i, found[i].Load())
 	}
+}
+
+// A labClock is the alarm of a monitor.
+type labClock struct {
+	l     *lab
+	set   interleave.Bool
+	ticks interleave.Int32
+}
+
+func (c *labClock) Reset(time.Duration) bool { c.set.Store(true); return true }
+func (c *labClock) Stop() bool               { c.set.Store(false); return true }
+
+// monitored gives the executor a monitor, which looks when a worker has woken.
+func (l *lab) monitored() *labClock {
+	c := &labClock{l: l}
+	l.ex.monitor = &monitor{ex: l.ex, clock: c}
+	l.Name("monitor", l.ex.monitor)
+	l.Name("clock", c)
+	l.ex.rouse()
+	return c
+}
+
+// tick waits for the alarm, and has the monitor look.
+func (c *labClock) tick() {
+	await(c.set.Load)
+	c.set.Store(false)
+	c.l.ex.monitor.tick()
+	c.ticks.Add(1)
+}
+
+// awake has the monitor look while workers fall asleep, and a task that comes meanwhile ends only when it looks again.
+func awake(x *interleave.Run, workers int) {
+	l := newLab(x, workers)
+	clock := l.monitored()
+	var in interleave.Bool
+	t := l.task("t", func(*subject, *Context, int32) bool {
+		in.Store(true)
+		await(func() bool { return clock.ticks.Load() == 2 })
+		return true
+	})
+	x.Go("clock", func() {
+		clock.tick()
+		await(in.Load)
+		clock.tick()
+	})
+	x.Go("spawner", func() { l.spawn(t) })
+	l.start()
+	l.finish()
+}
+
+// relieved has one worker in a poll that ends only when a task has run that this worker has ready: woken, or spawned. The
+// other worker has a task that yields until then. Two looks of the monitor have to do.
+func relieved(x *interleave.Run, wakes bool) {
+	l := newLab(x, 2)
+	l.ex.monitor = &monitor{ex: l.ex, clock: &labClock{l: l}}
+	var waits, in, ran interleave.Bool
+	helper := l.task("helper", func(_ *subject, _ *Context, polls int32) bool {
+		if wakes && polls == 1 {
+			waits.Store(true)
+			return false
+		}
+		ran.Store(true)
+		return true
+	})
+	blocked := l.task("blocked", func(_ *subject, cx *Context, _ int32) bool {
+		if wakes {
+			await(func() bool { return waits.Load() && helper.state.Load() == taskAlive })
+			helper.home.Store(cx.w.id) // as if it had been polled here
+			helper.Wake()
+		} else {
+			l.spawnFrom(cx, helper)
+		}
+		in.Store(true)
+		await(ran.Load)
+		return true
+	})
+	busy := l.task("busy", func(_ *subject, cx *Context, polls int32) bool {
+		if polls%injectionEvery == 0 { // nothing new comes but from there
+			await(func() bool { return ran.Load() || l.ex.injection.some.Load() })
+		}
+		return ran.Load() || cx.Yield()
+	})
+	if wakes {
+		l.spawn(helper)
+	}
+	x.Go("clock", func() {
+		await(in.Load)
+		l.ex.monitor.tick()
+		l.ex.monitor.tick()
+	})
+	l.start(busy, blocked)
+	l.finish()
 }
 
 func subjectOf(t *Task, ts []*subject) int32 {

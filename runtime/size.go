@@ -2,5 +2,9 @@
 
 package runtime
 
-// ringSize is how many tasks a worker's own queue has room for, a power of two.
-const ringSize = 256
+const (
+	// ringSize is how many tasks a worker's own queue has room for, a power of two.
+	ringSize = 256
+	// injectionEvery: each so many polls a worker looks at the injection queue first, however much it has itself.
+	injectionEvery = 61
+)

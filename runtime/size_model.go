@@ -2,5 +2,8 @@
 
 package runtime
 
-// ringSize is small under the explorer, so that queues overflow.
-const ringSize = 4
+// They are small under the explorer, so that queues overflow, and turns come.
+const (
+	ringSize       = 4
+	injectionEvery = 3
+)

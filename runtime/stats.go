@@ -29,7 +29,7 @@ type Stats struct {
 	Sleepers int   // timers that have not fired
 
 	Polls    uint64 // calls of Poll
-	Steals   uint64 // tasks that a worker took from another
+	Steals   uint64 // tasks that were taken from a worker which had them ready: by another, or in a poll that took long
 	Wakes    uint64 // times that a sleeping worker was woken
 	Ended    uint64 // tasks
 	Replaced uint64 // workers whose goroutine a task has ended
@@ -56,6 +56,11 @@ func (ex *Executor) Stats() Stats {
 		s.Steals += w.counts.published.steals.Load()
 		s.Wakes += w.counts.published.wakes.Load()
 		s.Ended += w.counts.published.ended.Load()
+	}
+	if m := ex.monitor; m != nil {
+		m.mu.Lock()
+		s.Steals += m.moved
+		m.mu.Unlock()
 	}
 	return s
 }

@@ -8,8 +8,6 @@ import (
 )
 
 const (
-	// injectionEvery: each so many polls a worker looks at the injection queue first, however much it has itself.
-	injectionEvery = 61
 	// maxRunNext is how many tasks from the inbox may run, one after the other, ahead of the worker's queue.
 	maxRunNext = 3
 	// budget is how many futures a task may find complete in one poll before it has to let others run.
@@ -21,7 +19,9 @@ const (
 //   - its inbox: what was woken and has last run here. The oldest runs next, ahead of the queue, because its data is at
 //     hand and because a task that wakes another usually waits for it; but at most maxRunNext times in a row;
 //   - its own queue: the rest of the inbox, what yielded, what was spawned by a task;
-//   - the injection queue, the queues of others (half of one), and the inboxes of those that are busy for too long.
+//   - the injection queue, and the queues of others (half of one).
+//
+// If a poll takes long, the monitor moves what the worker has to the injection queue.
 //
 // Only the worker's goroutine touches what is not atomic, and a sleeping one's "searching", which is guarded by the lock
 // of the idle workers.
@@ -40,8 +40,7 @@ type worker struct {
 	searching bool // counted in idle.word
 	listed    bool // in idle.sleepers; guarded by its lock
 
-	overdue xsync.Bool // the monitor has seen the inbox unread for too long
-	seen    *Task      // the monitor's: the top of the inbox at its last look
+	asked xsync.Bool // by the monitor, whether it is between two polls; the worker takes it back
 
 	counts counts
 
@@ -106,6 +105,9 @@ func (w *worker) next() *Task {
 // find returns a task to poll, nil if it finds none.
 func (w *worker) find() *Task {
 	w.tick++
+	if w.asked.Load() {
+		w.asked.Store(false)
+	}
 	if w.tick%injectionEvery == 0 {
 		w.counts.publish()
 		if t := w.ex.injection.pop(); t != nil {
@@ -128,9 +130,6 @@ func (w *worker) receive() *Task {
 		return nil
 	}
 	l := w.inbox.takeAll()
-	if w.overdue.Load() {
-		w.overdue.Store(false)
-	}
 	var t *Task
 	if w.runNext < maxRunNext {
 		w.runNext++
@@ -195,15 +194,6 @@ func (w *worker) search() *Task {
 		if t, stolen := from.ring.take(&w.ring); t != nil {
 			w.counts.steals += uint64(stolen)
 			return t
-		}
-		if from.overdue.Load() {
-			from.overdue.Store(false)
-			if l := from.inbox.takeAll(); l.size > 0 {
-				w.counts.steals += uint64(l.size)
-				t := l.popFront()
-				w.pushAll(&l)
-				return t
-			}
 		}
 	}
 	return ex.injection.take(w) // once more: it may have come meanwhile, and a look is cheap
