@@ -10,7 +10,8 @@ import (
 // Acquire waits for n permits, n > 0, after a try has failed. It returns nil, ctx.Err(), or an outcome's error; with
 // any error the caller holds nothing. It allocates nothing in the steady state.
 //
-// A cancel that happened before the grant wins: Park reports a context that is done even if the grant is there.
+// A cancel that happened before the grant wins: after each grant the context is asked once more. Park does so for the one who
+// has slept, Keep for the one who has not.
 func (e *Engine) Acquire(ctx context.Context, base, n int64, at Place) error {
 	done := ctx.Done()
 	p := waiter.GetParker(ctx, done)
@@ -27,9 +28,26 @@ func (e *Engine) Await(ctx context.Context, done <-chan struct{}, base int64, p 
 			return waiter.ContextError(ctx)
 		}
 		o = p.Outcome()
+		p.Put()
+		return o.Err()
 	}
+	n := p.N
 	p.Put()
+	if o == waiter.Granted {
+		return e.Keep(ctx, base, n)
+	}
 	return o.Err()
+}
+
+// Keep is for n permits that have just been acquired. It returns nil if ctx had not ended before; otherwise it gives them back and
+// returns ctx.Err(). To ask before the acquire is not enough: between the question and the grant the context may end, and
+// then the permits become free; even the word may be what it was.
+func (e *Engine) Keep(ctx context.Context, base, n int64) error {
+	err := ctx.Err()
+	if err != nil {
+		e.giveBack(base, n)
+	}
+	return err
 }
 
 // AcquireTimeout is Acquire with a deadline d from now and no context.

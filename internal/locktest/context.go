@@ -2,7 +2,9 @@ package locktest
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
+	"testing"
 )
 
 // A ForeignContext is a context that package context did not make.
@@ -32,4 +34,67 @@ func (c *ForeignContext) Err() error {
 func (c *ForeignContext) End(err error) {
 	c.err.Store(&err)
 	close(c.done)
+}
+
+// A trap is a context that ends inside one of the calls that look at it.
+type trap struct {
+	context.Context
+	method string // whose call
+	nth    int64
+	calls  atomic.Int64
+	once   sync.Once
+	spring func()
+}
+
+// Err implements [context.Context]. What it returns is from before the end.
+func (c *trap) Err() error {
+	err := c.Context.Err()
+	c.enter("Err")
+	return err
+}
+
+// Done implements [context.Context].
+func (c *trap) Done() <-chan struct{} {
+	c.enter("Done")
+	return c.Context.Done()
+}
+
+func (c *trap) enter(method string) {
+	if method == c.method && c.calls.Add(1) == c.nth {
+		c.once.Do(c.spring)
+	}
+}
+
+// A Held is something that is held while a wait for it begins.
+type Held struct {
+	Wait    func(ctx context.Context) error // acquires it
+	Waiting func() bool                     // somebody waits for it
+	Free    func()                          // frees it for the one who waits
+	After   func(t *testing.T)              // checks that nobody has it, or waits
+}
+
+// RequireEarlierCancelWins checks that a wait fails if its context has ended before what it waits for became free: inside each of
+// the calls to the context that the wait makes, one after the other, and when it sleeps. Each time hold makes a new subject.
+func RequireEarlierCancelWins(t *testing.T, hold func() Held) {
+	t.Helper()
+	for _, method := range []string{"Err", "Done"} {
+		for nth := int64(1); ; nth++ {
+			h := hold()
+			ctx, cancel := context.WithCancel(context.Background())
+			c := &trap{Context: ctx, method: method, nth: nth, spring: func() { cancel(); h.Free() }}
+			result := make(chan error, 1)
+			go func() { result <- h.Wait(c) }()
+			Eventually(t, "the context has ended, or somebody waits", func() bool { return ctx.Err() != nil || h.Waiting() })
+			asleep := false
+			c.once.Do(func() { asleep = true; c.spring() })
+			err := Receive(t, result)
+			if err != context.Canceled { //nolint:errorlint // that very error
+				t.Fatalf("%v, though the context ended first, in call %d of %s (asleep: %v)", err, nth, method, asleep)
+			}
+			h.After(t)
+			if asleep {
+				break
+			}
+		}
+	}
 }

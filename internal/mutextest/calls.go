@@ -3,7 +3,6 @@
 package mutextest
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -14,10 +13,11 @@ import (
 
 // A lock that promises no order is, as a sequential program, a word that says who holds it.
 
-// A word is the state of a lock, and of the pointer beside it, if there is one.
+// A word is the state of a lock, of the pointer beside it, if there is one, and of the context.
 type word struct {
-	by     holder
-	points int // to the cell of this number
+	by        holder
+	points    int // to the cell of this number
+	cancelled bool
 }
 
 type holder uint8
@@ -40,6 +40,9 @@ func locked(w *word) bool   { return w.change(nobody, somebody) }
 func refused(w *word) bool  { return w.by != nobody }
 func unlocked(w *word) bool { return w.change(somebody, nobody) }
 func panicked(w *word) bool { return w.by == nobody }
+func inTime(w *word) bool   { return !w.cancelled && locked(w) }
+func tooLate(w *word) bool  { return w.cancelled }
+func cancel(w *word) bool   { w.cancelled = true; return true }
 func lent(w *word) bool     { return w.change(nobody, quitter) }
 func returned(w *word) bool { return w.change(quitter, nobody) }
 
@@ -66,7 +69,7 @@ type caller struct {
 	x       *interleave.Run
 	m       Small
 	id      int
-	ctx     context.Context
+	ctx     *interleave.Context
 	calls   []call
 	perhaps [][]call
 }
@@ -80,7 +83,8 @@ func (c *caller) do(f func() (name string, step func(*word) bool)) {
 		c.calls = append(c.calls, call{Client: c.id, Name: name, Call: began, Return: end, Step: step})
 		return
 	}
-	// It has given up. It may have been handed the lock all the same, and have unlocked it.
+	// It has given up, after the context had ended. It may have been handed the lock all the same, and have unlocked it.
+	c.calls = append(c.calls, call{Client: c.id, Name: name, Call: began, Return: end, Step: tooLate})
 	c.perhaps = append(c.perhaps, []call{
 		{Client: c.id, Name: name + ", handed the lock", Call: began, Return: end, Step: lent},
 		{Client: c.id, Name: name + ", unlocked it", Call: began, Return: end, Step: returned},
@@ -121,7 +125,7 @@ func (c *caller) within() {
 	var err error
 	c.do(func() (string, func(*word) bool) {
 		if err = c.m.LockContext(c.ctx); err == nil {
-			return "LockContext() = nil", locked
+			return "LockContext() = nil", inTime
 		}
 		c.x.Assert(err == c.ctx.Err(), "not the context's error: %v", err) //nolint:errorlint // that very error
 		return "LockContext() = error", nil
@@ -129,6 +133,10 @@ func (c *caller) within() {
 	if err == nil {
 		c.unlock()
 	}
+}
+
+func (c *caller) cancel() {
+	c.do(func() (string, func(*word) bool) { c.ctx.Cancel(); return "cancel", cancel })
 }
 
 func (c *caller) store(i int) {
@@ -152,7 +160,7 @@ func (c *caller) load() {
 type smallHistory struct {
 	name    string
 	large   bool // not for -short, and under a bound
-	cancel  bool // one more thread cancels the context
+	cancel  bool // one more caller cancels the context
 	callers []func(*caller)
 }
 
@@ -173,7 +181,12 @@ var smallHistories = []smallHistory{
 	{name: "cancel/try", large: true, cancel: true, callers: callers(func(c *caller) { c.lock(); c.try() }, (*caller).within)},
 	// A lock that is handed to one who has given up is held until that one unlocks it: a try may see that.
 	{name: "cancel/handed", callers: callers(
-		func(c *caller) { c.lock(); c.lockAnd(c.ctx.(*interleave.Context).Cancel); c.try() }, (*caller).within)},
+		func(c *caller) { c.lock(); c.lockAnd(c.cancel); c.try() }, (*caller).within)},
+	// Who begins while the lock is free, or comes back to be, must not take it when it is unlocked after the cancel.
+	{name: "cancel/before unlock", callers: callers(
+		func(c *caller) { c.lockAnd(c.cancel) }, (*caller).within)},
+	{name: "cancel/before unlock/3", large: true, callers: callers(
+		func(c *caller) { c.lockAnd(c.cancel) }, (*caller).within, (*caller).lock)},
 	{name: "unlock too many", callers: callers((*caller).lock, (*caller).unlock)},
 	{name: "unlock too many/3", large: true, callers: callers((*caller).lock, (*caller).lock, (*caller).unlock)},
 }
@@ -220,15 +233,15 @@ func (h smallHistory) check(t *testing.T, k kind, of Subject) {
 			cs[i] = caller{x: x, m: m, id: i, ctx: ctx}
 			x.Go("caller"+string(rune('1'+i)), func() { f(&cs[i]) })
 		}
+		canceller := caller{x: x, id: len(cs), ctx: ctx}
 		if h.cancel {
-			x.Go("canceller", ctx.Cancel)
+			x.Go("canceller", canceller.cancel)
 		}
 		if of.Beside != nil {
 			x.Go("beside", func() { of.Beside(m) })
 		}
 		x.Wait()
-		var calls []call
-		var perhaps [][]call
+		calls, perhaps := canceller.calls, [][]call(nil)
 		for i := range cs {
 			calls, perhaps = append(calls, cs[i].calls...), append(perhaps, cs[i].perhaps...)
 		}

@@ -24,6 +24,7 @@ type world struct {
 	holders interleave.Int32
 	panics  interleave.Int32 // of unlocks
 	tooMany int32            // unlocks there are more than locks
+	ended   bool             // the context has ended while somebody held the mutex, which guards it
 }
 
 // alone returns a new mutex when nobody sleeps anywhere: executions that were given up have left their sleepers in the table.
@@ -128,6 +129,21 @@ var smallScenarios = []scenario{
 		w.m.Lock()
 		w.Go("waiter", func() { w.within(ctx) })
 		w.Go("holder", func() { w.m.Unlock(); w.m.Lock(); ctx.Cancel(); w.m.Unlock() })
+	}},
+	{name: "context/cancel before unlock", body: func(w *world) {
+		ctx := w.NewContext()
+		w.Go("holder", func() {
+			w.m.Lock()
+			ctx.Cancel()
+			w.ended = true
+			w.m.Unlock()
+		})
+		w.Go("waiter", func() {
+			if w.m.LockContext(ctx) == nil {
+				w.Assert(!w.ended, "locked, though the context had ended before the unlock")
+				w.use(true)
+			}
+		})
 	}},
 	{name: "context among three", large: true, body: func(w *world) {
 		ctx := w.NewContext()

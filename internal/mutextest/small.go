@@ -27,6 +27,7 @@ var small = []test{
 	{"DoneContextNeverLocks", doneContextNeverLocks},
 	{"ErrorIsTheContexts", errorIsTheContexts},
 	{"CancelBeforeUnlockWins", cancelBeforeUnlockWins},
+	{"CancelInsideTheCallWins", cancelInsideTheCallWins},
 	{"CancelAgainstUnlock", cancelAgainstUnlock},
 	{"CancelledHeadLetsFollowersPass", cancelledHeadLetsFollowersPass},
 	{"OneContextSharedByManyWaitersCancelsAll", oneContextSharedByManyWaitersCancelsAll},
@@ -175,6 +176,20 @@ func cancelBeforeUnlockWins(t *testing.T, k kind) {
 			RequireFree(t, m)
 		}
 	}
+}
+
+// The context ends, and then the mutex is unlocked, at any point of the call.
+func cancelInsideTheCallWins(t *testing.T, k kind) {
+	locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+		m := k.mutex()
+		m.Lock()
+		return locktest.Held{
+			Wait:    m.LockContext,
+			Waiting: func() bool { return m.Waiting() > 0 },
+			Free:    m.Unlock,
+			After:   func(t *testing.T) { t.Helper(); RequireFree(t, m) },
+		}
+	})
 }
 
 // A cancel that comes at any point of a wait, and at the same time as the unlock: either the lock is there, or the context's error, and

@@ -51,6 +51,24 @@ const (
 
 // Lock locks b after a try has failed, or returns ctx.Err() if ctx is done before. k is b's key.
 func Lock[B Bits](ctx context.Context, b B, k Key) error {
+	if err := lock(ctx, b, k); err != nil {
+		return err
+	}
+	return Keep(ctx, b, k)
+}
+
+// Keep is for b, which has just been locked. It returns nil if ctx had not ended before; otherwise it unlocks b and returns
+// ctx.Err().
+func Keep[B Bits](ctx context.Context, b B, k Key) error {
+	err := ctx.Err()
+	if err != nil {
+		Unlock(b, k)
+	}
+	return err
+}
+
+// lock is Lock, but a lock that it gets may have become free after the context had ended.
+func lock[B Bits](ctx context.Context, b B, k Key) error {
 	for i := 0; xsync.Spin(i); i++ {
 		if b.Get() == Unlocked && b.Set(Unlocked, Locked) {
 			return nil

@@ -21,6 +21,7 @@ var waits = []test{
 	{"ServesConditionsOfReaders", atEveryProcs(servesConditionsOfReaders)},
 	{"ReadersBehindAWriterAreLetInTogether", atEveryProcs(readersBehindAWriterAreLetInTogether)},
 	{"CancelledWriterLetsFollowersPass", once(cancelledWriterLetsFollowersPass)},
+	{"CancelInsideTheCallWins", cancelInsideTheCallWins},
 	{"CancelAgainstUnlock", cancelAgainstUnlock},
 	{"TryRLockNeverFailsBesideReaders", atEveryProcs(tryRLockNeverFailsBesideReaders)},
 	{"WritersAreNotStarved", atEveryProcs(notStarved(asWriter, asReader))},
@@ -155,6 +156,27 @@ func cancelledWriterLetsFollowersPass(t *testing.T, l Lock) {
 				s.unlock(l)
 			}
 			requireState(t, l, asNobody)
+		}
+	}
+}
+
+// The context ends, and then the lock is unlocked, at any point of the call.
+func cancelInsideTheCallWins(t *testing.T, create func() Lock) {
+	for _, held := range holds {
+		for _, wanted := range holds {
+			if held == asReader && wanted == asReader {
+				continue // which does not wait
+			}
+			locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+				l := create()
+				held.lock(l)
+				return locktest.Held{
+					Wait:    func(ctx context.Context) error { return wanted.lockContext(ctx, l) },
+					Waiting: func() bool { return l.Waiting() > 0 },
+					Free:    func() { held.unlock(l) },
+					After:   func(t *testing.T) { t.Helper(); requireState(t, l, asNobody) },
+				}
+			})
 		}
 	}
 }

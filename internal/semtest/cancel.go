@@ -17,6 +17,7 @@ var cancels = []test{
 	{"CancelledHeadLetsFollowersPass", cancelledHeadLetsFollowersPass},
 	{"CancelInTheMiddleKeepsTheOrder", cancelInTheMiddleKeepsTheOrder},
 	{"CancelBeforeGrantWins", cancelBeforeGrantWins},
+	{"CancelInsideTheCallWins", cancelInsideTheCallWins},
 	{"ErrorIsTheContexts", errorIsTheContexts},
 	{"OneContextSharedByManyWaitersCancelsAll", oneContextSharedByManyWaitersCancelsAll},
 	{"ForeignContextsCancelToo", foreignContextsCancelToo},
@@ -74,6 +75,22 @@ func cancelBeforeGrantWins(t *testing.T, k Kind) {
 			require.ErrorIs(t, locktest.Receive(t, c), context.Canceled)
 			RequireIdle(t, s)
 		}
+	}
+}
+
+// The context ends, and then the permits are released, at any point of the call.
+func cancelInsideTheCallWins(t *testing.T, k Kind) {
+	for n := int64(1); n <= 2; n++ {
+		locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+			s := k.New(2)
+			require.NoError(t, s.Acquire(bg, 2))
+			return locktest.Held{
+				Wait:    func(ctx context.Context) error { return s.Acquire(ctx, n) },
+				Waiting: func() bool { return s.Waiting() > 0 },
+				Free:    func() { s.Release(2) },
+				After:   func(t *testing.T) { t.Helper(); RequireIdle(t, s) },
+			}
+		})
 	}
 }
 

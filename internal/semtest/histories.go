@@ -16,13 +16,14 @@ import (
 // A Client is a thread of a scenario, and what it has done.
 type Client struct {
 	S   Semaphore
+	ctx *interleave.Context
 	k   Kind
 	x   *interleave.Run
 	id  int
 	ops []spec.Op
 }
 
-// A Body is what a client does. The context ends if the history says so.
+// A Body is what a client does. The context ends if the history says so, or a client calls Cancel.
 type Body = func(c *Client, ctx context.Context)
 
 // A History is a scenario whose calls and returns are recorded.
@@ -30,7 +31,7 @@ type History struct {
 	Name    string
 	Size    int64
 	Large   bool // not for -short, and under a bound
-	Cancel  bool // one more thread cancels the context
+	Cancel  bool // one more client cancels the context
 	Clients []Body
 }
 
@@ -41,10 +42,16 @@ func Bodies(bodies ...Body) []Body { return bodies }
 func Locks(n int64) Body { return func(c *Client, _ context.Context) { c.Lock(n) } }
 
 func (c *Client) do(k spec.Kind, n int64, f func() spec.Result) spec.Result {
-	call := c.x.Invoke()
-	r := f()
-	c.ops = append(c.ops, spec.Op{Client: c.id, Kind: k, N: n, Call: call, Return: c.x.Respond(), Result: r})
-	return r
+	return c.record(spec.Op{Kind: k, N: n}, f)
+}
+
+func (c *Client) record(o spec.Op, f func() spec.Result) spec.Result {
+	o.Client = c.id
+	o.Call = c.x.Invoke()
+	o.Result = f()
+	o.Return = c.x.Respond()
+	c.ops = append(c.ops, o)
+	return o.Result
 }
 
 // ResultOf returns the result of an acquire that has returned err.
@@ -78,9 +85,26 @@ func (c *Client) Use(n int64, how func() error) {
 // Lock uses n permits, without a context.
 func (c *Client) Lock(n int64) { c.LockContext(bg, n) }
 
-// LockContext uses n permits unless ctx ends.
+// LockContext uses n permits unless ctx, which may be the history's, ends.
 func (c *Client) LockContext(ctx context.Context, n int64) {
-	c.Use(n, func() error { return c.S.Acquire(ctx, n) })
+	o := spec.Op{Kind: spec.Acquire, N: n, Context: ctx == c.ctx}
+	got := c.record(o, func() spec.Result { return c.ResultOf(c.S.Acquire(ctx, n)) })
+	if got == spec.Granted {
+		c.Release(n)
+	}
+}
+
+// Cancel ends the context.
+func (c *Client) Cancel() {
+	c.do(spec.Cancel, 0, func() spec.Result { c.ctx.Cancel(); return spec.Done })
+}
+
+// LockAndCancel uses n permits, and ends the context while it has them.
+func (c *Client) LockAndCancel(n int64) {
+	if c.Acquire(n, func() spec.Result { return c.ResultOf(c.S.Acquire(bg, n)) }) {
+		c.Cancel()
+		c.Release(n)
+	}
 }
 
 // LockTimeout uses n permits unless time passes.
@@ -191,6 +215,13 @@ var histories = []History{
 		Locks(1), func(c *Client, _ context.Context) { c.LockTimeout(2) }, Locks(1))},
 	{Name: "cancel", Size: 1, Cancel: true, Clients: Bodies(
 		Locks(1), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) })},
+	// Who begins while a permit is free, or comes back to be, must not take the one that is released after the cancel.
+	{Name: "cancel/before release", Size: 1, Clients: Bodies(
+		Does(func(c *Client) { c.LockAndCancel(1) }), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) })},
+	{Name: "cancel/before release/3", Size: 2, Large: true, Clients: Bodies(
+		Does(func(c *Client) { c.LockAndCancel(1) }), func(c *Client, ctx context.Context) { c.LockContext(ctx, 2) }, Locks(1))},
+	{Name: "cancel/before resize", Size: 0, Clients: Bodies(
+		Does(func(c *Client) { c.Cancel(); c.Resize(1) }), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) })},
 	{Name: "resize up", Size: 1, Clients: Bodies(
 		Locks(1), Locks(1), func(c *Client, _ context.Context) { c.Resize(2) })},
 	{Name: "resize too large", Size: 2, Clients: Bodies(
@@ -309,14 +340,15 @@ func (h *History) run(x *interleave.Run, k Kind, judge *spec.Judge) {
 	cs := make([]Client, len(h.Clients))
 	ctx := x.NewContext()
 	for i, f := range h.Clients {
-		cs[i] = Client{S: s, k: k, x: x, id: i}
+		cs[i] = Client{S: s, ctx: ctx, k: k, x: x, id: i}
 		x.Go("client"+string(rune('1'+i)), func() { f(&cs[i], ctx) })
 	}
+	canceller := Client{ctx: ctx, x: x, id: len(cs)}
 	if h.Cancel {
-		x.Go("canceller", ctx.Cancel)
+		x.Go("canceller", canceller.Cancel)
 	}
 	x.Wait()
-	var ops []spec.Op
+	ops := canceller.ops
 	for i := range cs {
 		ops = append(ops, cs[i].ops...)
 	}

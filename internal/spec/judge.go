@@ -55,7 +55,10 @@ func ranked(history []Op) []Op {
 func keyOf(history []Op) string {
 	var b []byte
 	for _, o := range history {
-		b = append(b, byte(o.Client), byte(o.Kind), byte(o.Result))
+		b = append(b, byte(o.Client), byte(o.Kind), byte(o.Result), 0)
+		if o.Context {
+			b[len(b)-1] = 1
+		}
 		for _, v := range []int64{o.N, o.Call, o.Return} {
 			b = binary.AppendVarint(b, v)
 		}

@@ -12,18 +12,25 @@ import (
 type reference struct {
 	size, avail int64
 	closed      bool
+	cancelled   bool // the context has ended
 	line        []*asked
 	now         int // which step this is
 }
 
 // asked is one request.
 type asked struct {
-	n     int64
-	fate  Result
-	ended int // in which step
+	n       int64
+	context bool
+	fate    Result
+	ended   int // in which step
 }
 
-func (r *reference) end(a *asked, fate Result) { a.fate, a.ended = fate, r.now }
+func (r *reference) end(a *asked, fate Result) {
+	if fate == Granted && a.context && r.cancelled {
+		fate = late
+	}
+	a.fate, a.ended = fate, r.now
+}
 
 func (r *reference) serve() {
 	for len(r.line) > 0 && r.avail >= r.line[0].n {
@@ -84,7 +91,7 @@ func (r *reference) drop(fate Result, which func(*asked) bool) {
 
 // withdraw is a cancel: it reports whether a was granted and so has something to give back.
 func (r *reference) withdraw(a *asked) bool {
-	granted := a.fate == Granted
+	granted := a.fate == Granted || a.fate == late
 	r.drop(None, func(b *asked) bool { return a == b })
 	r.end(a, Cancelled)
 	r.serve()
@@ -113,7 +120,7 @@ func run(rng *rand.Rand, n int) *played {
 		by *play
 	}
 	var lates []late // permits of abandoned requests, on their way back through the hands of who granted them
-	for len(p.plays) < n || len(lates) > 0 {
+	for len(p.plays) < n || len(lates) > 0 || r.cancelled && p.unseen(rng, ofContext) != nil {
 		r.now++
 		if len(lates) > 0 && (len(p.plays) >= n || rng.IntN(2) == 0) {
 			l := lates[0]
@@ -125,8 +132,14 @@ func run(rng *rand.Rand, n int) *played {
 			}
 			continue
 		}
-		if a := p.unseen(rng); a != nil && rng.IntN(4) == 0 {
-			a.op.Result = Cancelled + Result(rng.IntN(2))
+		a := p.unseen(rng, func(o *play) bool { return r.cancelled || !o.op.Context })
+		if len(p.plays) >= n {
+			a = p.unseen(rng, ofContext)
+		}
+		if a != nil && (len(p.plays) >= n || rng.IntN(4) == 0) {
+			if a.op.Result = Cancelled; !a.op.Context {
+				a.op.Result += Result(rng.IntN(2))
+			}
 			a.last = r.now
 			did[r.now] = a
 			by := did[a.ask.ended]
@@ -141,10 +154,11 @@ func run(rng *rand.Rand, n int) *played {
 		o := &play{first: r.now, last: r.now, op: Op{Client: len(p.plays)}}
 		p.plays = append(p.plays, o)
 		did[r.now] = o
-		switch k := rng.IntN(32); {
+		switch k := rng.IntN(34); {
 		case k < 14:
 			o.op.Kind, o.op.N = Acquire, rng.Int64N(4)
-			o.ask = &asked{n: o.op.N}
+			o.op.Context = rng.IntN(3) == 0
+			o.ask = &asked{n: o.op.N, context: o.op.Context}
 			r.ask(o.ask)
 		case k < 20:
 			o.op.Kind, o.op.N, o.op.Result = TryAcquire, rng.Int64N(3), Refused
@@ -159,6 +173,9 @@ func run(rng *rand.Rand, n int) *played {
 		case k < 31:
 			o.op.Kind, o.op.N, o.op.Result = Resize, rng.Int64N(5), Done
 			r.resize(o.op.N)
+		case rng.IntN(2) == 0:
+			o.op.Kind, o.op.Result = Cancel, Done
+			r.cancelled = true
 		default:
 			o.op.Kind, o.op.Result = Close, Done
 			r.closed = true
@@ -168,11 +185,13 @@ func run(rng *rand.Rand, n int) *played {
 	return p
 }
 
-// unseen returns an acquire that has not returned yet.
-func (p *played) unseen(rng *rand.Rand) *play {
+func ofContext(o *play) bool { return o.op.Context }
+
+// unseen returns one of those acquires that have not returned yet.
+func (p *played) unseen(rng *rand.Rand, of func(*play) bool) *play {
 	var all []*play
 	for _, o := range p.plays {
-		if o.ask != nil && o.op.Result == None {
+		if o.ask != nil && o.op.Result == None && of(o) {
 			all = append(all, o)
 		}
 	}
@@ -255,7 +274,7 @@ func (r *replay) clone() *replay {
 
 func (r *replay) key(i int, steps []int) string {
 	var b strings.Builder
-	fmt.Fprint(&b, i, steps, r.size, r.avail, r.closed)
+	fmt.Fprint(&b, i, steps, r.size, r.avail, r.closed, r.cancelled)
 	for j := range r.asks {
 		fmt.Fprint(&b, " ", r.asks[j].fate, slices.Index(r.line, &r.asks[j]))
 	}
@@ -287,7 +306,8 @@ func (s *searcher) from(i int, steps []int, r *replay) bool {
 func (s *searcher) event(i int, steps []int, r *replay) bool {
 	if i == len(s.events) {
 		for j := range s.ops {
-			if s.ops[j].Return == Never && slices.Index(r.line, &r.asks[j]) < 0 {
+			o := &s.ops[j]
+			if o.Return == Never && (slices.Index(r.line, &r.asks[j]) < 0 || o.Context && r.cancelled) {
 				return false
 			}
 			if s.ops[j].Result == Abandoned && steps[j] < 3 {
@@ -338,10 +358,13 @@ func (s *searcher) step(o *Op, j, k, i int, r *replay) bool {
 	over := i > 0 && *s.events[i-1] >= o.Return
 	switch {
 	case o.Kind == Acquire && k == 0:
-		r.asks[j].n = o.N
+		r.asks[j].n, r.asks[j].context = o.N, o.Context
 		r.ask(&r.asks[j])
 		return !over
 	case o.Kind == Acquire && k == 1 && (o.Result == Cancelled || o.Result == Abandoned):
+		if o.Context && !r.cancelled {
+			return false
+		}
 		switch back := r.withdraw(&r.asks[j]); {
 		case back && o.Result == Abandoned:
 			r.asks[j].fate = Abandoned
@@ -368,6 +391,8 @@ func (s *searcher) step(o *Op, j, k, i int, r *replay) bool {
 	case Close:
 		r.closed = true
 		r.drop(Closed, func(*asked) bool { return true })
+	case Cancel:
+		r.cancelled = true
 	}
 	return true
 }

@@ -19,6 +19,7 @@ const (
 	Release
 	Resize
 	Close
+	Cancel
 )
 
 // A Result is how an operation ended.
@@ -39,7 +40,7 @@ const (
 	// Closed and TooLarge are those of an Acquire that got nothing.
 	Closed
 	TooLarge
-	// Done is that of a Release, Resize or Close.
+	// Done is that of a Release, Resize, Close or Cancel.
 	Done
 	// Panicked is that of a Release of more than was held.
 	Panicked
@@ -53,16 +54,20 @@ type Op struct {
 	Client       int // who; for pictures only
 	Kind         Kind
 	N            int64 // permits, or the new size; not negative
+	Context      bool  // of an Acquire: Cancel ends it
 	Call, Return int64 // event numbers, each used once
 	Result       Result
 }
 
 // String returns the operation as one would write it.
 func (o Op) String() string {
-	kind := [...]string{"Acquire", "TryAcquire", "Release", "Resize", "Close"}[o.Kind]
+	kind := [...]string{"Acquire", "TryAcquire", "Release", "Resize", "Close", "Cancel"}[o.Kind]
 	result := [...]string{
 		"None", "Granted", "Refused", "Cancelled", "Abandoned", "Closed", "TooLarge", "Done", "Panicked",
 	}[o.Result]
+	if o.Context {
+		kind += "Context"
+	}
 	if o.Return == Never {
 		return fmt.Sprintf("%d: %s(%d) [%d, …)", o.Client, kind, o.N, o.Call)
 	}
@@ -90,6 +95,9 @@ const MaxAcquires = 32
 //     final state. So an Acquire that sleeps although it could have its permits, or although the semaphore is closed,
 //     is a lost wake-up, and the history is rejected.
 //
+// Cancel ends the context of the Acquires that have one. From that step on none of them is granted: what it would be
+// granted it gives back, and its result is Cancelled. It is not Cancelled before that step, nor None after it.
+//
 // Other operations never wait. A history in which one has not returned is rejected.
 //
 // Check panics if the history is none: a result that the kind does not have, a negative number, a return before the
@@ -113,7 +121,7 @@ func Check(size int64, history []Op) bool {
 	steps := make([]step, 0, 3*len(history)) // never grown: there are pointers to its elements
 	ops := make([]porcupine.Operation, 0, 3*len(history))
 	add := func(o *Op, a action, seat int, call, ret int64) {
-		steps = append(steps, step{a, o.Result, uint8(seat), o.N})
+		steps = append(steps, step{a, o.Result, uint8(seat), o.N, o.Context})
 		ops = append(ops, porcupine.Operation{ClientId: o.Client, Input: &steps[len(steps)-1], Call: call, Return: ret})
 	}
 	seats := 0
@@ -144,16 +152,16 @@ func Check(size int64, history []Op) bool {
 		}
 		seats++
 	}
-	need := make([]int64, seats)
+	asks := make([]*step, seats)
 	for i := range steps {
 		if steps[i].action == request {
-			need[steps[i].seat] = steps[i].n
+			asks[steps[i].seat] = &steps[i]
 		}
 	}
 	return porcupine.CheckOperations(porcupine.Model{
 		Init: func() any { return &state{size: size, avail: size} },
 		Step: func(from, input, _ any) (bool, any) {
-			to := from.(*state).after(input.(*step), need)
+			to := from.(*state).after(input.(*step), asks)
 			return to != nil, to
 		},
 		Equal: func(a, b any) bool { return *a.(*state) == *b.(*state) },
@@ -187,7 +195,7 @@ func (o *Op) validate() {
 	default:
 		ok = ok && o.Result == Done
 	}
-	if !ok {
+	if !ok || o.Context && (o.Kind != Acquire || o.Result == Abandoned) {
 		panic("spec: no operation of a history: " + o.String())
 	}
 }

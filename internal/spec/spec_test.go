@@ -12,6 +12,13 @@ func op(kind Kind, n, call, ret int64, result Result) Op {
 	return Op{Kind: kind, N: n, Call: call, Return: ret, Result: result}
 }
 
+// within is an Acquire with a context.
+func within(n, call, ret int64, result Result) Op {
+	o := op(Acquire, n, call, ret, result)
+	o.Context = true
+	return o
+}
+
 // Histories that are runs of a FIFO semaphore, and beside each some that are not, and differ in little.
 func TestHistories(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -75,6 +82,26 @@ func TestHistories(t *testing.T) {
 		"a release serves one of two who fit": {3, false, []Op{
 			op(TryAcquire, 3, 1, 2, Granted), op(Acquire, 1, 3, 8, Granted), op(Acquire, 2, 4, Never, None),
 			op(Release, 3, 5, 6, Done),
+		}},
+
+		"a cancel before the release wins": {1, false, []Op{
+			op(TryAcquire, 1, 1, 2, Granted), within(1, 3, 8, Granted), op(Cancel, 0, 4, 5, Done), op(Release, 1, 6, 7, Done),
+		}},
+		"and the permit is back": {1, true, []Op{
+			op(TryAcquire, 1, 1, 2, Granted), within(1, 3, 8, Cancelled), op(Cancel, 0, 4, 5, Done), op(Release, 1, 6, 7, Done),
+			op(TryAcquire, 1, 9, 10, Granted),
+		}},
+		"a release before the cancel wins": {1, true, []Op{
+			op(TryAcquire, 1, 1, 2, Granted), within(1, 3, 8, Granted), op(Release, 1, 4, 5, Done), op(Cancel, 0, 6, 7, Done),
+		}},
+		"a cancel after the request loses": {1, true, []Op{within(1, 1, 4, Granted), op(Cancel, 0, 2, 3, Done)}},
+		"a cancel before the request wins": {1, false, []Op{op(Cancel, 0, 1, 2, Done), within(1, 3, 4, Granted)}},
+		"a cancel ends a wait too early":   {1, false, []Op{within(1, 1, 2, Cancelled), op(Cancel, 0, 3, 4, Done)}},
+		"a cancel ends no other wait": {1, false, []Op{
+			op(TryAcquire, 1, 1, 2, Granted), op(Acquire, 1, 3, 6, Granted), op(Cancel, 0, 4, 5, Done),
+		}},
+		"a cancel is not heard": {1, false, []Op{
+			op(TryAcquire, 1, 1, 2, Granted), within(1, 3, Never, None), op(Cancel, 0, 4, 5, Done),
 		}},
 
 		"a lost wake-up": {1, false, []Op{
@@ -210,6 +237,7 @@ func TestNoHistory(t *testing.T) {
 		"a resize that panics":      op(Resize, 1, 1, 2, Panicked),
 		"negative":                  op(Release, -1, 1, 2, Done),
 		"backwards":                 op(Acquire, 1, 2, 1, Granted),
+		"a release with a context":  {Kind: Release, N: 1, Call: 1, Return: 2, Result: Done, Context: true},
 	} {
 		assert.Panics(t, func() { Check(1, []Op{o}) }, name)
 	}
@@ -277,6 +305,23 @@ func corrupt(rng *rand.Rand, ops []Op) bool {
 	return false
 }
 
+// misplaceCancel has a context end something that it did not, or not end what it did.
+func misplaceCancel(rng *rand.Rand, ops []Op) {
+	for range 100 {
+		switch o := &ops[rng.IntN(len(ops))]; {
+		case !o.Context:
+			continue
+		case o.Result == Cancelled:
+			o.Result = Granted
+		case o.Result == Granted:
+			o.Result = Cancelled
+		default:
+			continue
+		}
+		return
+	}
+}
+
 // Check and a search of another make, which shares nothing with it, agree on histories right and wrong.
 func TestCheckAgreesWithAnExhaustiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
@@ -285,6 +330,9 @@ func TestCheckAgreesWithAnExhaustiveSearch(t *testing.T) {
 		size, ops := run(rng, 2+rng.IntN(4)).history(rng, float64(rng.IntN(4)))
 		for range rng.IntN(3) {
 			corrupt(rng, ops)
+		}
+		if rng.IntN(2) == 0 {
+			misplaceCancel(rng, ops)
 		}
 		want := search(size, ops)
 		verdicts[want]++

@@ -13,10 +13,14 @@ const (
 	release
 	resize
 	shut
+	cancel
 )
 
+// late is the fate of a request that is granted after its context has ended. The permits are its own until it gives them back.
+const late = Panicked + 1
+
 // actions are those of the kinds that are one step.
-var actions = [...]action{TryAcquire: try, Release: release, Resize: resize, Close: shut}
+var actions = [...]action{TryAcquire: try, Release: release, Resize: resize, Close: shut, Cancel: cancel}
 
 // A step is what happens at one moment.
 type step struct {
@@ -24,30 +28,35 @@ type step struct {
 	result Result // of the operation
 	seat   uint8  // of an Acquire: its number among them
 	n      int64
+
+	context bool // cancel ends the operation
 }
 
 // A state is the semaphore's between two steps. Equal states are equal values.
 type state struct {
 	size, avail int64 // avail < 0: a debt, which releases pay first
 	closed      bool
+	cancelled   bool // the context has ended
 
 	queued uint8
 	queue  [MaxAcquires]uint8  // seats, oldest first; zeroes behind them
 	fate   [MaxAcquires]Result // how the request of each seat ended; None: it has not, or there is none yet
 }
 
-// after returns the state after t, nil if t cannot happen now. need is what the seats request.
-func (s *state) after(t *step, need []int64) *state {
+// after returns the state after t, nil if t cannot happen now. asks are the requests of the seats.
+func (s *state) after(t *step, asks []*step) *state {
 	switch t.action { // what changes nothing, or cannot happen, costs no copy
 	case outcome:
 		return s.when(s.fate[t.seat] == t.result)
 	case stay:
-		return s.when(s.place(t.seat) >= 0)
+		return s.when(s.place(t.seat) >= 0 && !(t.context && s.cancelled))
 	case leave:
 		switch fate := s.fate[t.seat]; {
+		case t.context && !s.cancelled:
+			return nil
 		case fate == None && s.place(t.seat) < 0:
 			return nil // has not come
-		case fate == Granted && t.result == Cancelled && !s.held(t.n):
+		case (fate == Granted || fate == late) && t.result == Cancelled && !s.held(t.n):
 			return nil // others have released what it held
 		}
 	case giveBack:
@@ -68,23 +77,25 @@ func (s *state) after(t *step, need []int64) *state {
 	to := *s
 	switch t.action {
 	case request:
-		to.request(t.seat, t.n)
+		to.request(t)
 	case leave:
-		to.leave(t, need)
+		to.leave(t, asks)
 	case giveBack:
 		to.fate[t.seat] = Cancelled
-		to.free(t.n, need)
+		to.free(t.n, asks)
 	case try:
 		to.avail -= t.n
 	case release:
-		to.free(t.n, need)
+		to.free(t.n, asks)
 	case resize:
-		to.resize(t.n, need)
+		to.resize(t.n, asks)
 	case shut:
 		to.closed = true
 		for to.queued > 0 {
 			to.end(0, Closed)
 		}
+	case cancel:
+		to.cancelled = true
 	default:
 	}
 	return &to
@@ -113,19 +124,27 @@ func (s *state) place(seat uint8) int {
 	return -1
 }
 
-func (s *state) request(seat uint8, n int64) {
+func (s *state) request(t *step) {
 	switch {
 	case s.closed:
-		s.fate[seat] = Closed
-	case n > s.size:
-		s.fate[seat] = TooLarge
-	case s.fits(n):
-		s.avail -= n
-		s.fate[seat] = Granted
+		s.fate[t.seat] = Closed
+	case t.n > s.size:
+		s.fate[t.seat] = TooLarge
+	case s.fits(t.n):
+		s.avail -= t.n
+		s.fate[t.seat] = s.grant(t)
 	default:
-		s.queue[s.queued] = seat
+		s.queue[s.queued] = t.seat
 		s.queued++
 	}
+}
+
+// grant returns the fate of a request that gets its permits now.
+func (s *state) grant(t *step) Result {
+	if t.context && s.cancelled {
+		return late
+	}
+	return Granted
 }
 
 // end takes whoever is at a place out of the queue.
@@ -136,41 +155,42 @@ func (s *state) end(place int, fate Result) {
 	s.queue[s.queued] = 0
 }
 
-func (s *state) leave(t *step, need []int64) {
+func (s *state) leave(t *step, asks []*step) {
 	switch fate := s.fate[t.seat]; {
 	case fate == None:
 		s.end(s.place(t.seat), Cancelled)
-		s.serve(need)
+		s.serve(asks)
 	case fate == Granted && t.result == Abandoned:
 		s.fate[t.seat] = Abandoned
-	case fate == Granted:
+	case fate == Granted, fate == late:
 		s.fate[t.seat] = Cancelled
-		s.free(t.n, need)
+		s.free(t.n, asks)
 	default:
 		s.fate[t.seat] = Cancelled
 	}
 }
 
-func (s *state) free(n int64, need []int64) {
+func (s *state) free(n int64, asks []*step) {
 	s.avail += n
-	s.serve(need)
+	s.serve(asks)
 }
 
-func (s *state) resize(size int64, need []int64) {
+func (s *state) resize(size int64, asks []*step) {
 	s.avail += size - s.size
 	s.size = size
 	for i := int(s.queued) - 1; i >= 0; i-- {
-		if need[s.queue[i]] > size {
+		if asks[s.queue[i]].n > size {
 			s.end(i, TooLarge)
 		}
 	}
-	s.serve(need)
+	s.serve(asks)
 }
 
 // serve grants the oldest requests as far as the permits go.
-func (s *state) serve(need []int64) {
-	for s.queued > 0 && need[s.queue[0]] <= s.avail {
-		s.avail -= need[s.queue[0]]
-		s.end(0, Granted)
+func (s *state) serve(asks []*step) {
+	for s.queued > 0 && asks[s.queue[0]].n <= s.avail {
+		ask := asks[s.queue[0]]
+		s.avail -= ask.n
+		s.end(0, s.grant(ask))
 	}
 }

@@ -248,16 +248,27 @@ func (m *Mutex) endPlatoon(w uint32) bool {
 }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
 // state, whatever the context.
 func (m *Mutex) LockContext(ctx context.Context) error {
+	if !xsync.MayEnd(ctx) {
+		m.Lock()
+		return nil
+	}
 	if ctx == nil {
 		panic("capacitor: nil context")
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return m.lock(ctx, 0)
+	if err := m.lock(ctx, 0); err != nil {
+		return err
+	}
+	err := ctx.Err()
+	if err != nil { // perhaps before the unlock that has let us in
+		m.Unlock()
+	}
+	return err
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:

@@ -287,7 +287,7 @@ func (l *RWLock) unlockAndWake(w, hold int64) bool {
 }
 
 // RLockContext is RLock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
 // state, whatever the context.
 func (l *RWLock) RLockContext(ctx context.Context) error { return l.lockContext(ctx, rwReader) }
 
@@ -301,7 +301,18 @@ func (l *RWLock) lockContext(ctx context.Context, hold int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return l.lock(ctx, hold)
+	if err := l.lock(ctx, hold); err != nil || !xsync.MayEnd(ctx) {
+		return err
+	}
+	err := ctx.Err()
+	switch { // perhaps before the unlock that has let us in
+	case err == nil:
+	case hold == rwReader:
+		l.RUnlock()
+	default:
+		l.Unlock()
+	}
+	return err
 }
 
 // RLockTimeout is RLock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:

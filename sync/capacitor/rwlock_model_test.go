@@ -24,6 +24,7 @@ type hall struct {
 	panics interleave.Int32 // of unlocks
 
 	tooMany int32  // unlocks there are more than locks
+	ended   bool   // the context has ended within a write lock, which guards it
 	after   func() // what is left to do when all threads have ended; nil: nothing
 }
 
@@ -48,6 +49,20 @@ func (h *hall) writeIf(ok bool) {
 		h.inside.Add(-aWriter)
 		h.l.Unlock()
 	}
+}
+
+// cancelWithin ends ctx inside a write lock.
+func (h *hall) cancelWithin(ctx *interleave.Context) {
+	h.l.Lock()
+	ctx.Cancel()
+	h.ended = true
+	h.l.Unlock()
+}
+
+// inTime reports whether a way in with that context was successful, which it may only be if it was before the end.
+func (h *hall) inTime(err error) bool {
+	h.Assert(err != nil || !h.ended, "let in, though the context had ended before the unlock")
+	return err == nil
 }
 
 func (h *hall) read()         { h.l.RLock(); h.readIf(true) }
@@ -173,6 +188,14 @@ var rwScenarios = []rwScenario{
 	{name: "context of a writer", body: func(h *hall) {
 		ctx := h.NewContext()
 		h.threads(func() { h.writeIf(h.l.LockContext(ctx) == nil) }, h.read, ctx.Cancel)
+	}},
+	{name: "cancel before unlock", body: func(h *hall) {
+		ctx := h.NewContext()
+		h.threads(func() { h.cancelWithin(ctx) }, func() { h.readIf(h.inTime(h.l.RLockContext(ctx))) })
+	}},
+	{name: "cancel before unlock, of a writer", body: func(h *hall) {
+		ctx := h.NewContext()
+		h.threads(func() { h.cancelWithin(ctx) }, func() { h.writeIf(h.inTime(h.l.LockContext(ctx))) })
 	}},
 	{name: "context among three", long: true, bound: 2, body: func(h *hall) {
 		ctx := h.NewContext()

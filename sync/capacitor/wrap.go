@@ -196,7 +196,7 @@ func (w *Wrapped[L]) LockContext(ctx context.Context) error {
 		return err
 	}
 	if w.tryPast() {
-		return nil
+		return w.keep(ctx)
 	}
 	passes := !w.skips()
 	var v visit
@@ -216,7 +216,16 @@ func (w *Wrapped[L]) LockContext(ctx context.Context) error {
 	}
 	w.passed = passes
 	v.end()
-	return nil
+	return w.keep(ctx)
+}
+
+// keep is for w, which has just been locked. It returns nil, or, if ctx has ended, perhaps before, unlocks w.
+func (w *Wrapped[L]) keep(ctx context.Context) error {
+	err := ctx.Err()
+	if err != nil {
+		w.Unlock()
+	}
+	return err
 }
 
 // Do calls f with w locked, and unlocks w however f ends: it returns, panics, or calls runtime.Goexit.

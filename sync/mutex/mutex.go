@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -57,16 +58,23 @@ func (m *Mutex) unlockSlow() {
 }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
 // state, whatever the context.
 func (m *Mutex) LockContext(ctx context.Context) error {
+	if !xsync.MayEnd(ctx) {
+		m.Lock()
+		return nil
+	}
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if m.e.TakeOnly() {
-		return nil
+	if !m.e.TakeOnly() {
+		return m.e.Acquire(ctx, base, 1, engine.AtBack)
 	}
-	return m.e.Acquire(ctx, base, 1, engine.AtBack)
+	if ctx.Err() != nil {
+		return m.e.Keep(ctx, base, 1)
+	}
+	return nil
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:

@@ -57,17 +57,20 @@ func (b packedBits) lockSlow() {
 func (p Packed) TryLock(i int) bool { return p.at(i).tryLock() }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
 // state.
 func (p Packed) LockContext(ctx context.Context, i int) error {
 	b := p.at(i)
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if b.tryLock() {
-		return nil
+	if !b.tryLock() {
+		return parking.Lock(ctx, b, b.key())
 	}
-	return parking.Lock(ctx, b, b.key())
+	if ctx.Err() != nil {
+		return parking.Keep(ctx, b, b.key())
+	}
+	return nil
 }
 
 // Unlock unlocks lock i, and wakes somebody if somebody sleeps. It panics if the lock is not locked; it is then as it was.

@@ -58,16 +58,23 @@ func (p *Pointer[T]) Lock() {
 func (p *Pointer[T]) TryLock() bool { return p.b.Set(parking.Unlocked, parking.Locked) }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
 // state.
 func (p *Pointer[T]) LockContext(ctx context.Context) error {
+	if !xsync.MayEnd(ctx) {
+		p.Lock()
+		return nil
+	}
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if p.TryLock() {
-		return nil
+	if !p.TryLock() {
+		return parking.Lock(ctx, &p.b, p.b.key())
 	}
-	return parking.Lock(ctx, &p.b, p.b.key())
+	if ctx.Err() != nil {
+		return parking.Keep(ctx, &p.b, p.b.key())
+	}
+	return nil
 }
 
 // Unlock unlocks p, and wakes somebody if somebody sleeps. It panics if p is not locked; p is then as it was.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 // A Word is a mutual exclusion lock of four bytes, for where there are very many, or where there is no room. The zero Word is
@@ -39,16 +40,23 @@ func (m *Word) lockSlow() { _ = parking.Lock(context.Background(), &m.w, m.w.Key
 func (m *Word) TryLock() bool { return m.w.TryLock() }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
+// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
 // state.
 func (m *Word) LockContext(ctx context.Context) error {
+	if !xsync.MayEnd(ctx) {
+		m.Lock()
+		return nil
+	}
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if m.w.TryLock() {
-		return nil
+	if !m.w.TryLock() {
+		return parking.Lock(ctx, &m.w, m.w.Key())
 	}
-	return parking.Lock(ctx, &m.w, m.w.Key())
+	if ctx.Err() != nil {
+		return parking.Keep(ctx, &m.w, m.w.Key())
+	}
+	return nil
 }
 
 // Unlock unlocks m, and wakes somebody if somebody sleeps. It panics if m is not locked; m is then as it was. Of several

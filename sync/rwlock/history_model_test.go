@@ -3,6 +3,7 @@
 package rwlock_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -23,15 +24,22 @@ const (
 type client struct {
 	x   *interleave.Run
 	l   *rwlock.RWLock
+	ctx *interleave.Context
 	id  int
 	ops []spec.Op
 }
 
 func (c *client) do(k spec.Kind, n int64, f func() spec.Result) spec.Result {
-	call := c.x.Invoke()
-	r := f()
-	c.ops = append(c.ops, spec.Op{Client: c.id, Kind: k, N: n, Call: call, Return: c.x.Respond(), Result: r})
-	return r
+	return c.record(spec.Op{Kind: k, N: n}, f)
+}
+
+func (c *client) record(o spec.Op, f func() spec.Result) spec.Result {
+	o.Client = c.id
+	o.Call = c.x.Invoke()
+	o.Result = f()
+	o.Return = c.x.Respond()
+	c.ops = append(c.ops, o)
+	return o.Result
 }
 
 func (c *client) lock(n int64, f func()) {
@@ -48,6 +56,27 @@ func (c *client) try(n int64, f func() bool) bool {
 
 func (c *client) within(n int64, f func(time.Duration) bool) bool {
 	return c.do(spec.Acquire, n, func() spec.Result { return resultOf(f(time.Second), spec.Cancelled) }) == spec.Granted
+}
+
+// inTime locks in some way, unless the context ends, and unlocks.
+func (c *client) inTime(n int64, lock func(context.Context) error, unlock func()) {
+	got := c.record(spec.Op{Kind: spec.Acquire, N: n, Context: true}, func() spec.Result {
+		return resultOf(lock(c.ctx) == nil, spec.Cancelled)
+	})
+	if got == spec.Granted {
+		c.unlock(n, unlock)
+	}
+}
+
+func (c *client) readInTime()       { c.inTime(1, c.l.RLockContext, c.l.RUnlock) }
+func (c *client) writeInTime()      { c.inTime(all, c.l.LockContext, c.l.Unlock) }
+func (c *client) upgradableInTime() { c.inTime(majority, c.l.ULockContext, c.l.UUnlock) }
+
+// writeAndCancel ends the context within a write lock.
+func (c *client) writeAndCancel() {
+	c.lock(all, c.l.Lock)
+	c.do(spec.Cancel, 0, func() spec.Result { c.ctx.Cancel(); return spec.Done })
+	c.unlock(all, c.l.Unlock)
 }
 
 func resultOf(ok bool, otherwise spec.Result) spec.Result {
@@ -106,6 +135,9 @@ var histories = []struct {
 	{name: "write gives up among three", large: true, clients: []func(*client){(*client).writeWithin, (*client).read, (*client).read}},
 	{name: "downgrade", clients: []func(*client){(*client).downgrade, (*client).read}},
 	{name: "downgrade, write", clients: []func(*client){(*client).downgrade, (*client).write}},
+	{name: "cancel before unlock, read", clients: []func(*client){(*client).writeAndCancel, (*client).readInTime}},
+	{name: "cancel before unlock, write", clients: []func(*client){(*client).writeAndCancel, (*client).writeInTime}},
+	{name: "cancel before unlock, upgradable", clients: []func(*client){(*client).writeAndCancel, (*client).upgradableInTime}},
 	{name: "upgradable", clients: []func(*client){(*client).upgradable, (*client).upgradable}},
 	{name: "upgradable, read, write", large: true, clients: []func(*client){(*client).upgradable, (*client).read, (*client).write}},
 }
@@ -127,9 +159,9 @@ func TestModelHistories(t *testing.T) {
 				interleave.Check(t, o, func(x *interleave.Run) {
 					l := rwlock.New(opts...)
 					x.Name("l", l)
-					cs := make([]client, len(h.clients))
+					cs, ctx := make([]client, len(h.clients)), x.NewContext()
 					for i, f := range h.clients {
-						cs[i] = client{x: x, l: l, id: i}
+						cs[i] = client{x: x, l: l, ctx: ctx, id: i}
 						x.Go("client"+string(rune('1'+i)), func() { f(&cs[i]) })
 					}
 					x.Wait()

@@ -299,6 +299,20 @@ var scenarios = []scenario{
 		ctx := r.NewContext()
 		r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeContext(ctx) == nil) }, r.read, ctx.Cancel)
 	}},
+	{name: "upgrade, and a cancel before the last reader leaves", body: func(r *room) {
+		ctx, ended := r.NewContext(), false
+		r.threads(func() {
+			r.uLock()
+			ok := r.l.UpgradeContext(ctx) == nil
+			r.Assert(!ok || !ended, "upgraded, though the context had ended before the last reader left")
+			r.upgradeIf(ok)
+		}, func() {
+			r.l.RLock()
+			ctx.Cancel()
+			ended = true
+			r.l.RUnlock()
+		})
+	}},
 	{name: "upgradable with timeout", long: true, wide: true, body: func(r *room) {
 		r.threads(func() {
 			if r.l.ULockTimeout(time.Second) {

@@ -51,13 +51,20 @@ func (l *RWLock) rUnlockSlow() {
 }
 
 // RLockContext is RLock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the
+// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the
 // steady state, whatever the context.
 func (l *RWLock) RLockContext(ctx context.Context) error {
+	if !xsync.MayEnd(ctx) {
+		l.RLock()
+		return nil
+	}
 	if err := usable(ctx); err != nil {
 		return err
 	}
 	if l.e.TryRead() {
+		if ctx.Err() != nil {
+			return l.e.Keep(ctx, base, engine.Reader)
+		}
 		return nil
 	}
 	if err := l.acquire(ctx, engine.Reader, engine.AtBack); err != nil {

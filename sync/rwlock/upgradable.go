@@ -42,13 +42,13 @@ func (l *RWLock) UUnlock() {
 }
 
 // ULockContext is ULock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil.
+// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil.
 func (l *RWLock) ULockContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
 	if l.TryULock() {
-		return nil
+		return l.e.Keep(ctx, base, engine.Upgradable)
 	}
 	return l.acquire(ctx, engine.Upgradable, engine.AtBack)
 }
@@ -90,13 +90,13 @@ func (l *RWLock) TryUpgrade() bool {
 }
 
 // UpgradeContext is Upgrade, but gives up when ctx is done, and then returns ctx.Err(); the caller still is the upgradable
-// reader. A context that is done already never upgrades. It panics if ctx is nil.
+// reader. A context that is done already never upgrades, and a cancel that happened before the last reader left wins. It panics if ctx is nil.
 func (l *RWLock) UpgradeContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
 	if l.startUpgrade() {
-		return nil
+		return l.e.Keep(ctx, base, rest)
 	}
 	return l.acquire(ctx, rest, engine.AtFront)
 }

@@ -35,6 +35,37 @@ func TestUpgradeGoesBeforeQueuedWriters(t *testing.T) {
 	})
 }
 
+// What only these locks do: see rwtest for reading and writing.
+func TestUpgradableCancelInsideTheCallWins(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name+"/ULockContext", func(t *testing.T) {
+			locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+				l := k.make()
+				l.Lock()
+				return locktest.Held{
+					Wait:    l.ULockContext,
+					Waiting: func() bool { return l.Waiting() > 0 },
+					Free:    l.Unlock,
+					After:   func(t *testing.T) { t.Helper(); requireState(t, l, asNobody) },
+				}
+			})
+		})
+		t.Run(k.name+"/UpgradeContext", func(t *testing.T) {
+			locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+				l := k.make()
+				l.ULock()
+				l.RLock()
+				return locktest.Held{
+					Wait:    l.UpgradeContext,
+					Waiting: func() bool { return l.Waiting() > 0 },
+					Free:    l.RUnlock,
+					After:   func(t *testing.T) { t.Helper(); requireState(t, l, asUpgradable); l.UUnlock() },
+				}
+			})
+		})
+	}
+}
+
 func TestUpgradeLetsNoReaderIn(t *testing.T) {
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
 		l.RLock()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 // Lock locks l for writing, and waits for it if need be: until all who hold or have waited before are done. Nothing ends
@@ -43,16 +44,23 @@ func (l *RWLock) unlockSlow() {
 }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the
+// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the
 // steady state, whatever the context.
 func (l *RWLock) LockContext(ctx context.Context) error {
+	if !xsync.MayEnd(ctx) {
+		l.Lock()
+		return nil
+	}
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if l.e.TakeAll() {
-		return nil
+	if !l.e.TakeAll() {
+		return l.acquire(ctx, engine.Everyone, engine.AtBack)
 	}
-	return l.acquire(ctx, engine.Everyone, engine.AtBack)
+	if ctx.Err() != nil {
+		return l.e.Keep(ctx, base, engine.Everyone)
+	}
+	return nil
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:

@@ -152,7 +152,7 @@ const forever = math.MaxInt64 // a time that does not come
 func (p *platoon) acquire(ctx context.Context, n, until int64) error {
 	for i := 0; ; i++ {
 		if p.TryAcquire(n) {
-			return nil
+			return p.keep(ctx, n)
 		}
 		if o := p.look(); o&platoonWaits != 0 && o&platoonPlaces == 0 || !xsync.Spin(i) {
 			break
@@ -183,13 +183,20 @@ func (p *platoon) await(ctx context.Context, until int64, s *parking.Sleeper, k 
 			o = p.compete(s, &k.Waiter)
 		}
 	}
-	err := o.Err()
-	if o == waiter.Granted {
-		if err = ctx.Err(); err != nil { // perhaps before the grant
-			p.Release(k.N)
-		}
-	}
+	n := k.N
 	s.Put(k)
+	if o == waiter.Granted {
+		return p.keep(ctx, n)
+	}
+	return o.Err()
+}
+
+// keep is for n permits that have just been acquired. It returns nil, or, if ctx has ended, perhaps before, gives them back.
+func (p *platoon) keep(ctx context.Context, n int64) error {
+	err := ctx.Err()
+	if err != nil {
+		p.Release(n)
+	}
 	return err
 }
 

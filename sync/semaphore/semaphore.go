@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
 )
@@ -140,8 +141,8 @@ func New(n int64, opts ...Option) *Semaphore {
 // Acquire takes n permits, and waits for them if need be until ctx is done or the semaphore is closed. It returns nil
 // if and only if the permits are the caller's.
 //
-// A context that is already done never acquires, even if permits are free; and when somebody who slept is woken, a cancel that
-// happened before the grant wins. The error is then ctx.Err() itself. A request that is larger than the semaphore
+// A context that is already done never acquires, even if permits are free, and a cancel that happened before the grant wins: then
+// permits that came are given back. The error is ctx.Err() itself. A request that is larger than the semaphore
 // fails at once with ErrTooLarge, a request to a closed semaphore with ErrClosed. A request for 0 permits does not
 // wait. Acquire panics if n is negative or ctx is nil.
 //
@@ -152,11 +153,17 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	if n <= 0 || ctx == nil {
 		return s.acquireNothing(ctx, n)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	mayEnd := xsync.MayEnd(ctx)
+	if mayEnd {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
 	for o := s.e.Look(); o.Fits(base, n); o = s.e.Look() { // A turn is lost only to another's success.
 		if s.e.Take(o, n) {
+			if mayEnd && ctx.Err() != nil {
+				return s.e.Keep(ctx, base, n)
+			}
 			return nil
 		}
 	}
