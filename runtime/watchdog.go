@@ -61,7 +61,7 @@ type watchdog struct {
 	timer   *time.Timer // all guarded by mu
 	stopped bool
 	polls   []polled // by worker
-	pending map[watchKey]*watched
+	waits   map[*Task]map[Future]*watched
 }
 
 // polled is what one worker polls.
@@ -71,17 +71,12 @@ type polled struct {
 	reported bool
 }
 
-type watchKey struct {
-	task   *Task
-	future Future
-}
-
 // watched is the waker of a future that is being watched.
 type watched struct {
 	task  *Task
 	woken xsync.Int64 // when, in nanoseconds since 1970; 0: not yet
 
-	reported bool // the watchdog's
+	reported bool // guarded by the watchdog's lock
 }
 
 // Wake implements [waiter.Waker].
@@ -96,7 +91,7 @@ func (w *watched) Displaced(by waiter.Waker) { w.task.Displaced(by) }
 func newWatchdog(ex *Executor, after time.Duration, report func(Report)) *watchdog {
 	wd := &watchdog{
 		ex: ex, after: after, report: report,
-		polls: make([]polled, len(ex.workers)), pending: map[watchKey]*watched{},
+		polls: make([]polled, len(ex.workers)), waits: map[*Task]map[Future]*watched{},
 	}
 	wd.mu.Lock()
 	wd.timer = time.AfterFunc(after/2, wd.look)
@@ -122,10 +117,14 @@ func (wd *watchdog) poll(t *Task, f Future) bool {
 	if !reflect.ValueOf(f).Comparable() {
 		return f.Poll(t) // cannot be told from others
 	}
-	key := watchKey{t, f}
 	w := &watched{task: t}
 	wd.mu.Lock()
-	wd.pending[key] = w
+	of := wd.waits[t]
+	if of == nil {
+		of = map[Future]*watched{}
+		wd.waits[t] = of
+	}
+	of[f] = w
 	wd.mu.Unlock()
 	if !f.Poll(w) {
 		return false
@@ -140,28 +139,52 @@ func (wd *watchdog) forget(t *Task, f Future) {
 		return
 	}
 	wd.mu.Lock()
-	delete(wd.pending, watchKey{t, f})
+	delete(wd.waits[t], f)
 	wd.mu.Unlock()
 }
 
 // ended is called when a task has ended.
 func (wd *watchdog) ended(t *Task) {
 	wd.mu.Lock()
-	for key := range wd.pending {
-		if key.task == t {
-			delete(wd.pending, key)
-		}
-	}
+	delete(wd.waits, t)
 	wd.mu.Unlock()
 }
 
-// look is called by the timer.
+// An overdue future has been woken long ago.
+type overdue struct {
+	w      *watched
+	future Future
+	since  time.Duration
+}
+
+// look is called by the timer. It asks futures, which are the user's, without the lock, and Shutdown waits for it.
 func (wd *watchdog) look() {
+	suspects, again := wd.suspects()
+	if !again {
+		return
+	}
+	defer wd.ex.workerEnded()
+	for _, s := range suspects {
+		if complete(s.future) {
+			wd.accuse(s)
+		}
+	}
+	wd.mu.Lock()
+	defer wd.mu.Unlock()
+	if !wd.stopped {
+		wd.timer.Reset(wd.after / 2)
+	}
+}
+
+// suspects reports polls that take long, and returns the futures that have been woken long ago. Unless the watchdog has
+// stopped, the caller is counted as a goroutine.
+func (wd *watchdog) suspects() (all []overdue, again bool) {
 	wd.mu.Lock()
 	defer wd.mu.Unlock()
 	if wd.stopped {
-		return
+		return nil, false
 	}
+	wd.ex.count()
 	now := time.Now()
 	for i := range wd.polls {
 		p := &wd.polls[i]
@@ -170,14 +193,26 @@ func (wd *watchdog) look() {
 			wd.tell(Report{Kind: NeverYields, Task: p.task.lockedName(), For: d})
 		}
 	}
-	for key, w := range wd.pending {
-		woken := w.woken.Load()
-		if d := now.Sub(time.Unix(0, woken)); woken != 0 && !w.reported && d >= wd.after && complete(key.future) {
-			w.reported = true
-			wd.tell(Report{Kind: NotPolled, Task: key.task.lockedName(), What: fmt.Sprintf("%T", key.future), For: d})
+	for _, of := range wd.waits {
+		for f, w := range of {
+			woken := w.woken.Load()
+			if d := now.Sub(time.Unix(0, woken)); woken != 0 && !w.reported && d >= wd.after {
+				all = append(all, overdue{w, f, d})
+			}
 		}
 	}
-	wd.timer.Reset(wd.after / 2)
+	return all, true
+}
+
+// accuse reports a future, unless its task has done with it meanwhile, or polled it again.
+func (wd *watchdog) accuse(s overdue) {
+	wd.mu.Lock()
+	defer wd.mu.Unlock()
+	if wd.stopped || wd.waits[s.w.task][s.future] != s.w {
+		return
+	}
+	s.w.reported = true
+	wd.tell(Report{Kind: NotPolled, Task: s.w.task.lockedName(), What: fmt.Sprintf("%T", s.future), For: s.since})
 }
 
 // complete asks a future that can be asked by anybody; others have been woken, which will have had a reason.

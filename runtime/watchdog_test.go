@@ -327,6 +327,107 @@ func TestShutdownWaitsForReports(t *testing.T) {
 	})
 }
 
+// gatedFuture says whether it is complete when its gate opens, and is woken at once.
+type gatedFuture struct {
+	asked chan struct{}
+	gate  chan struct{}
+}
+
+func (f *gatedFuture) Poll(w waiter.Waker) bool { w.Wake(); return false }
+func (f *gatedFuture) Err() error               { return waiter.ErrPending }
+func (f *gatedFuture) Cancel()                  {}
+
+func (f *gatedFuture) Complete() bool {
+	close(f.asked)
+	<-f.gate
+	return true
+}
+
+// A future that takes long to say whether it is complete, because it waits for a task perhaps, holds up nobody but the
+// watchdog.
+func TestWatchdogAsksFuturesWithoutALock(t *testing.T) {
+	watched(t, func(t *testing.T, ex *rt.Executor, r *reports) {
+		f := &gatedFuture{asked: make(chan struct{}), gate: make(chan struct{})}
+		polls := 0
+		p := newPoll(func(cx *rt.Context) bool {
+			if polls++; polls == 1 {
+				return cx.Poll(f)
+			}
+			return polls == 3 // woken once, it looks elsewhere
+		})
+		require.NoError(t, ex.Spawn(p))
+		<-f.asked
+		require.NoError(t, ex.Spawn(once(func() { close(f.gate) })))
+		<-f.gate
+		synctest.Wait()
+		require.Len(t, r.all(), 1)
+		require.Equal(t, "*runtime_test.gatedFuture", r.all()[0].What)
+
+		// Nor is one reported that the task has done with meanwhile.
+		p.Wake()
+		require.NoError(t, ended(t, &p.Task))
+		f = &gatedFuture{asked: make(chan struct{}), gate: make(chan struct{})}
+		polls = 0
+		require.NoError(t, ex.Spawn(p))
+		<-f.asked
+		p.Wake()
+		require.NoError(t, ended(t, &p.Task))
+		close(f.gate)
+		synctest.Wait()
+		require.Len(t, r.all(), 1)
+	})
+}
+
+// Shutdown waits for a future that the watchdog asks, as it does for a report.
+func TestShutdownWaitsForFuturesThatAreAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ex := rt.New(rt.WithWorkers(1), rt.WithWatchdog(time.Second, func(rt.Report) { t.Error("reported") }))
+		f := &gatedFuture{asked: make(chan struct{}), gate: make(chan struct{})}
+		polls := 0
+		p := newPoll(func(cx *rt.Context) bool {
+			if polls++; polls == 1 {
+				return cx.Poll(f)
+			}
+			return polls == 3
+		})
+		require.NoError(t, ex.Spawn(p))
+		<-f.asked
+		p.Wake()
+		require.ErrorIs(t, ex.Shutdown(doneWith()), rt.ErrStuck)
+		close(f.gate)
+		require.NoError(t, ex.Shutdown(bg))
+	})
+}
+
+// What a wait and the end of a task cost does not grow with how many others wait. Eight times as many tasks take about eight
+// times as long; a look at all others for each would make it 64 times and more. The best of some measurements counts.
+func TestWatchdogIsLinearInItsWaits(t *testing.T) {
+	const few, times = 1000, 8
+	best := func(n int) time.Duration {
+		d := timeOfWatched(t, n)
+		for range 4 {
+			d = min(d, timeOfWatched(t, n))
+		}
+		return d
+	}
+	require.Less(t, best(few*times), 4*times*best(few))
+}
+
+// timeOfWatched returns how long n tasks take that wait for a lock at the same time.
+func timeOfWatched(t *testing.T, n int) time.Duration {
+	ex := rt.New(rt.WithWorkers(1), rt.WithWatchdog(time.Hour, func(rt.Report) {}))
+	s := held(t, int64(n))
+	begin := time.Now()
+	for range n {
+		f := request(s, 1)
+		require.NoError(t, ex.Spawn(newPoll(func(cx *rt.Context) bool { return cx.Poll(f) && f.Err() == nil })))
+	}
+	locktest.AwaitWaiting(t, s, int64(n))
+	s.Release(int64(n))
+	shutdown(t, ex)
+	return time.Since(begin)
+}
+
 // uncomparable is a future whose type cannot be the key of a map.
 type uncomparable []int
 
