@@ -1,6 +1,11 @@
 package runtime
 
-import "github.com/farad-go/farad/waiter"
+import (
+	"context"
+
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
 
 // A Completion is the end of a task as a [Future]. Any number of them may wait for one task, each with one owner.
 //
@@ -58,7 +63,7 @@ func (c *Completion) Err() error {
 	if err := c.ended(); err != nil {
 		return err
 	}
-	s := c.shard()
+	s := c.t.registered()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.t.more == nil {
@@ -77,7 +82,7 @@ func (c *Completion) ended() error {
 		if c.t == nil || c.t.ex == nil {
 			return waiter.ErrPending
 		}
-		s := c.shard()
+		s := c.t.registered()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if c.t.state.Load()&taskAlive == 0 {
@@ -98,7 +103,7 @@ func (c *Completion) Cancel() {
 		return
 	default:
 	}
-	s := c.shard()
+	s := c.t.registered()
 	s.mu.Lock()
 	unlinked := c.t.more.joiners.Remove(&c.w)
 	s.mu.Unlock()
@@ -117,16 +122,71 @@ func (c *Completion) start(w waiter.Waker) waiter.Status {
 	if c.t.ex == nil {
 		panic("runtime: wait for a task that was never spawned")
 	}
-	s := c.shard()
+	s := c.t.registered()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.t.state.Load()&taskAlive == 0 {
+	c.w.Arm(w)
+	if !c.t.joinLocked(&c.w) {
 		c.w.Finish(waiter.Granted)
 		return waiter.StatusComplete
 	}
-	c.w.Arm(w)
-	c.t.extra().joiners.PushBack(&c.w)
 	return waiter.StatusWaiting
 }
 
-func (c *Completion) shard() *shard { return &c.t.ex.shards[c.t.shard] }
+// completions are those of waits that have ended.
+var completions = xsync.Pool{New: func() any { return new(Completion) }}
+
+// recycle keeps c for another wait, unless it has been left to the task's worker.
+func (c *Completion) recycle() {
+	switch c.w.Status() {
+	case waiter.StatusComplete:
+		c.w.Reset()
+	case waiter.StatusIdle:
+	default:
+		return
+	}
+	c.t = nil
+	completions.Put(c)
+}
+
+// waitEnd waits in a goroutine for the end of the task, or returns the error of ctx. If both have happened, that is the error.
+func (t *Task) waitEnd(ctx context.Context) error {
+	done := ctx.Done()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := waiter.GetParker(ctx, done)
+	s := t.registered()
+	s.mu.Lock()
+	waits := t.joinLocked(&p.Waiter)
+	s.mu.Unlock()
+	if !waits {
+		p.Put()
+		if done == nil {
+			return nil
+		}
+		return ctx.Err() // once more: it may have ended before the task
+	}
+	if p.Park(ctx, done) {
+		p.Put()
+		return nil
+	}
+	s.mu.Lock()
+	claimed := !t.more.joiners.Remove(&p.Waiter)
+	s.mu.Unlock()
+	p.Withdraw(claimed)
+	return waiter.ContextError(ctx)
+}
+
+// joinLocked queues n for the end of the task, and reports false if the task has ended already. The caller has the lock of
+// the task's shard.
+func (t *Task) joinLocked(n *waiter.Waiter) bool {
+	if t.state.Load()&taskAlive == 0 {
+		return false
+	}
+	t.extra().joiners.PushBack(n)
+	return true
+}
+
+// registered returns the shard that has the task, which was spawned.
+func (t *Task) registered() *shard { return &t.ex.shards[t.shard] }

@@ -3,6 +3,7 @@
 package runtime_test
 
 import (
+	"context"
 	"math/bits"
 	goruntime "runtime"
 	"sync/atomic"
@@ -208,6 +209,44 @@ func TestWaitsOfAStraightLineTaskAllocateNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The words that stand for a task's end are there after the first wait.
+func TestFurtherWaitsForAHandleAllocateNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	ex := solo(t)
+	s := held(t, 1)
+	waits := rt.Go(ex, func(cx *rt.Context) (int, error) { return 0, rt.Await(cx, request(s, 1)) })
+	ended := rt.Go(ex, func(*rt.Context) (int, error) { return 0, nil })
+	ctx := &endsInTheWait{Context: context.Background(), done: make(chan struct{})}
+	close(ctx.done)
+	for name, wait := range map[string]func(cx *rt.Context) error{
+		"Await":        func(cx *rt.Context) error { _, err := ended.Await(cx); return err },
+		"Wait":         func(*rt.Context) error { _, err := ended.Wait(context.Background()); return err },
+		"Done":         func(*rt.Context) error { <-ended.Done(); return nil },
+		"Wait, queued": func(*rt.Context) error { _, _ = waits.Wait(ctx); return nil },
+	} {
+		t.Run(name, func(t *testing.T) { requireNoAllocations(t, ex, wait) })
+	}
+	require.Positive(t, ctx.asked.Load())
+	s.Release(1)
+}
+
+// endsInTheWait is a context that ends when a wait has begun.
+type endsInTheWait struct {
+	context.Context
+	done  chan struct{}
+	asked atomic.Int64
+}
+
+func (c *endsInTheWait) Done() <-chan struct{} { return c.done }
+
+// Err returns nil before a wait, and then an error.
+func (c *endsInTheWait) Err() error {
+	if c.asked.Add(1)%2 == 1 {
+		return nil
+	}
+	return context.Canceled
 }
 
 func TestTasksAreSmall(t *testing.T) {

@@ -7,12 +7,15 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A JoinHandle is a straight-line task and its result. It is a [Future] that completes when the task has ended; it is
-// for one owner at a time, which may be a task ([JoinHandle.Await]) or a goroutine ([JoinHandle.Wait], or
-// [JoinHandle.Done] in a select).
+// A JoinHandle is a straight-line task and its result. Any number of tasks ([JoinHandle.Await]) and goroutines
+// ([JoinHandle.Wait], or [JoinHandle.Done] in a select) may wait for it at the same time; each gets the result.
+//
+// It is also a [Future] that completes when the task has ended, for [Select], [Join], [Timeout] and so on. As such, that is with
+// Poll and Cancel, it is for one owner at a time. To select on one task in several, give each a [Completion] of its own.
 type JoinHandle[T any] struct {
 	straight straight
-	end      Completion
+	end      Completion    // for the owner of the handle as a future
+	done     chan struct{} // nil until somebody asks for it; guarded by the shard's lock
 	fn       func(cx *Context) (T, error)
 	value    T
 	err      error
@@ -72,11 +75,15 @@ func (h *JoinHandle[T]) run() {
 }
 
 // Poll reports whether the task has ended. See [Future].
-func (h *JoinHandle[T]) Poll(w waiter.Waker) bool { return h.end.Poll(w) }
+func (h *JoinHandle[T]) Poll(w waiter.Waker) bool {
+	h.task()
+	return h.end.Poll(w)
+}
 
 // Err returns the task's error: what its function returned, a [*PanicError], [ErrGoexit], [ErrCancelled] if it was
 // cancelled before it began, [ErrShutdown]; [waiter.ErrPending] if it has not ended.
 func (h *JoinHandle[T]) Err() error {
+	h.task()
 	if err := h.end.ended(); err != nil {
 		return err
 	}
@@ -85,6 +92,7 @@ func (h *JoinHandle[T]) Err() error {
 
 // Result returns what the task's function returned, or an error as from [JoinHandle.Err].
 func (h *JoinHandle[T]) Result() (T, error) {
+	h.task()
 	if err := h.end.ended(); err != nil {
 		var none T
 		return none, err
@@ -92,33 +100,76 @@ func (h *JoinHandle[T]) Result() (T, error) {
 	return h.value, h.err
 }
 
-// Done returns a channel that carries one value when the task has ended.
-func (h *JoinHandle[T]) Done() <-chan struct{} { return h.end.Done() }
+// Done returns a channel that is closed when the task has ended. It is the same for all, and allocated on first use.
+func (h *JoinHandle[T]) Done() <-chan struct{} {
+	t := h.task()
+	s := t.registered()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.done == nil {
+		h.done = make(chan struct{})
+		c := &closer{c: h.done}
+		c.node.Arm(c)
+		if !t.joinLocked(&c.node) {
+			close(h.done)
+		}
+	}
+	return h.done
+}
 
-// Cancel ends the wait of the handle's owner; the task goes on. This is what [Select] does to a handle that has lost.
-func (h *JoinHandle[T]) Cancel() { h.end.Cancel() }
+// A closer closes a channel at the end of a task.
+type closer struct {
+	node waiter.Waiter
+	c    chan struct{}
+}
+
+// Wake implements [waiter.Waker].
+func (c *closer) Wake() { close(c.c) }
+
+// Cancel ends the wait of who has polled the handle; the task goes on, and so do all other waits for it. This is what [Select]
+// does to a handle that has lost.
+func (h *JoinHandle[T]) Cancel() {
+	h.task()
+	h.end.Cancel()
+}
 
 // Abort cancels the task, as [Task.Cancel] does.
-func (h *JoinHandle[T]) Abort() { h.straight.Cancel() }
+func (h *JoinHandle[T]) Abort() { h.task().Cancel() }
 
 // Await waits in a task for the task of the handle, and returns its result. If the waiting task is cancelled it returns
-// [ErrCancelled]; the other one goes on.
+// [ErrCancelled]; the other one goes on. The first wait for a task allocates a few words, which all further ones use.
 func (h *JoinHandle[T]) Await(cx *Context) (T, error) {
-	if err := Await(cx, &h.end); err != nil {
+	c := completions.Get().(*Completion)
+	c.Init(h.task())
+	err := Await(cx, c)
+	c.recycle()
+	if err == ErrCancelled { //nolint:errorlint // of this task: how the other one ended may wrap it
 		var none T
 		return none, err
 	}
-	return h.Result()
+	return h.value, h.err
 }
 
 // Wait waits in a goroutine for the task, and returns its result. If ctx is done first it returns ctx.Err; the task goes
-// on.
+// on. A cancel that happened before the end wins. A task that called Wait would block its worker. It allocates no more than
+// [JoinHandle.Await].
 func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
-	if err := BlockOn(ctx, &h.end); err != nil {
+	if ctx == nil {
+		panic("runtime: Wait with a nil context")
+	}
+	if err := h.task().waitEnd(ctx); err != nil {
 		var none T
 		return none, err
 	}
-	return h.Result()
+	return h.value, h.err
+}
+
+// task returns the task, which only Go can have made.
+func (h *JoinHandle[T]) task() *Task {
+	if h.straight.body == nil {
+		panic("runtime: use of a JoinHandle that Go has not made")
+	}
+	return &h.straight.Task
 }
 
 // straight is a straight-line task: a poll task whose Poll runs a coroutine until it waits.
