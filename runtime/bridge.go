@@ -32,6 +32,9 @@ type goroutineWaker signal.Signal
 // Wake implements [waiter.Waker].
 func (w goroutineWaker) Wake() { signal.Signal(w).TrySend() }
 
+// Displaced implements [waiter.Owner]: see [Task.Displaced].
+func (w goroutineWaker) Displaced(by waiter.Waker) { displaced(w, by) }
+
 // WithContext returns a future that completes with f, or, if ctx is done before that, with ctx.Err. Then f has been
 // cancelled.
 func WithContext(ctx context.Context, f Future) Future {

@@ -103,10 +103,46 @@ func (t *Task) Wake() {
 	}
 }
 
-// Displaced implements [waiter.Owner]: it panics if a future that waits for this task is polled by another one.
+// Displaced implements [waiter.Owner]. It panics if a future that waits for this task is polled by another task, or by a
+// goroutine in [BlockOn].
 func (t *Task) Displaced(by waiter.Waker) {
-	if other := taskOf(by); other != nil && other != t && t.state.Load()&taskAlive != 0 {
-		panic("runtime: future polled by two tasks; it must be cancelled in between")
+	if t.state.Load()&taskAlive != 0 {
+		displaced(t, by)
+	}
+}
+
+// displaced is called when a future that would wake w is about to wake by instead of it. It panics if that is somebody else:
+// only one of the two would be woken. If it is not known who that is, w is woken, and polls the future again.
+func displaced(w, by waiter.Waker) {
+	switch by = partyOf(by); {
+	case by == nil:
+		w.Wake()
+	case by != w:
+		panic("runtime: future polled by " + pairOf(w, by) + "; it must be cancelled in between")
+	}
+}
+
+// partyOf returns who waits with w: a task, or a goroutine in BlockOn; nil if that is not known.
+func partyOf(w waiter.Waker) waiter.Waker {
+	if t := taskOf(w); t != nil {
+		return t
+	}
+	if g, ok := w.(goroutineWaker); ok {
+		return g
+	}
+	return nil
+}
+
+func pairOf(a, b waiter.Waker) string {
+	_, first := a.(*Task)
+	_, second := b.(*Task)
+	switch {
+	case first && second:
+		return "two tasks"
+	case first || second:
+		return "a task and a goroutine"
+	default:
+		return "two goroutines"
 	}
 }
 

@@ -94,9 +94,15 @@ func (j *Job) Done() <-chan struct{} {
 }
 
 // Poll reports whether the job has ended. If not, w will be woken when it has; it takes the place of the waker of the
-// last Poll. It may be nil.
+// last Poll, and a [waiter.Owner] hears of that. It may be nil.
 func (j *Job) Poll(w waiter.Waker) bool {
 	j.made()
+	j.p.mu.Lock()
+	last := j.waker
+	j.p.mu.Unlock()
+	if o, ok := last.(waiter.Owner); ok {
+		o.Displaced(w)
+	}
 	j.p.mu.Lock()
 	defer j.p.mu.Unlock()
 	if j.state == jobEnded {
