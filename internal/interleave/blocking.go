@@ -421,7 +421,7 @@ type Context struct {
 	done object
 	edge atomic.Uint32 // what the race detector sees of done
 	c    chan struct{}
-	fns  []func()
+	fns  []*registration
 }
 
 // NewContext returns a context that Cancel ends.
@@ -467,25 +467,56 @@ func (c *Context) Cancel() {
 	}
 	c.done.ready = true
 	c.edge.Add(1)
-	for _, f := range c.fns {
+	for _, r := range c.fns {
+		r.start(x)
+	}
+}
+
+// AfterFunc has Cancel start f in a thread of its own. The function that it returns takes that
+// back, and reports whether it was in time.
+//
+//go:norace
+func (c *Context) AfterFunc(f func()) (stop func() bool) {
+	x := current
+	r := &registration{c: c, f: f}
+	if !x.quiet && !x.step(&c.done, opWrite) {
+		return r.stop
+	}
+	c.edge.Add(1)
+	if c.done.ready {
+		r.start(x)
+	} else {
+		c.fns = append(c.fns, r)
+	}
+	return r.stop
+}
+
+// A registration is a function that waits for the end of a context.
+type registration struct {
+	c *Context
+	f func() // nil: started, or taken back
+}
+
+//go:norace
+func (r *registration) start(x *Run) {
+	if f := r.f; f != nil {
+		r.f = nil
 		x.Go("AfterFunc", f)
 	}
 }
 
-// AfterFunc has Cancel start f in a thread of its own.
-//
 //go:norace
-func (c *Context) AfterFunc(f func()) {
+func (r *registration) stop() bool {
 	x := current
-	if !x.quiet && !x.step(&c.done, opWrite) {
-		return
+	if !x.quiet && !x.step(&r.c.done, opWrite) {
+		return false
 	}
-	c.edge.Add(1)
-	if c.done.ready {
-		x.Go("AfterFunc", f)
-		return
+	r.c.edge.Add(1)
+	if r.f == nil {
+		return false
 	}
-	c.fns = append(c.fns, f)
+	r.f = nil
+	return true
 }
 
 //go:norace

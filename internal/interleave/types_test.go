@@ -476,6 +476,19 @@ func TestAfterFunc(t *testing.T) {
 			x.Wait()
 			x.Assert(before.Load() == 1 && during.Load() == 1, "each ran once")
 		})
+		// What is taken back is not called, unless it was called before.
+		got := outcomes(t, o, func(x *Run, tell func(string)) {
+			ctx := x.NewContext()
+			var ran Int32
+			stop := ctx.AfterFunc(func() { ran.Add(1) })
+			x.Go("canceller", ctx.Cancel)
+			stopped := false
+			x.Go("stopper", func() { stopped = stop() })
+			x.Wait()
+			x.Assert(!stop(), "stopped twice")
+			tell(fmt.Sprint(stopped, ran.Load()))
+		})
+		require.Equal(t, set("true 0", "false 1"), got)
 		// A context that was cancelled in the body.
 		passes(t, o, func(x *Run) {
 			ctx := x.NewContext()
