@@ -3,40 +3,60 @@ package runtime
 import (
 	"context"
 
-	"github.com/farad-go/farad/internal/signal"
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
-// BlockOn waits in a goroutine, not in a task, for f, and returns its Err. If ctx is done first, or already, it cancels f
-// and returns ctx.Err. It allocates a channel. A task that called it would block its worker.
+// BlockOn waits in a goroutine, not in a task, for f, and returns its Err. If ctx is done first,
+// or already, it cancels f and returns ctx.Err; what f was granted after ctx was done it gives
+// back. If ctx has no error although its channel is closed, the error is [context.Canceled].
+// BlockOn allocates a channel. A task that called it would block its worker.
 func BlockOn(ctx context.Context, f Future) error {
 	if ctx == nil {
 		panic("runtime: BlockOn with a nil context")
 	}
-	w := goroutineWaker(signal.New(1))
-	for {
-		if err := ctx.Err(); err != nil {
-			f.Cancel()
-			return err
-		}
-		if f.Poll(w) {
-			return f.Err()
-		}
-		signal.Signal(w).ReceiveOr(ctx.Done())
+	done := ctx.Done()
+	err := ctx.Err()
+	w := goroutineWaker{xsync.NewSignal(1)}
+	for err == nil && !f.Poll(w) {
+		err = w.sleep(ctx, done)
 	}
+	if err == nil && done != nil {
+		err = ctx.Err() // once more: it may have ended before f was complete
+	}
+	if err != nil {
+		f.Cancel()
+		return err
+	}
+	return f.Err()
 }
 
-// A goroutineWaker wakes a goroutine that receives from it.
-type goroutineWaker signal.Signal
+// A goroutineWaker wakes a goroutine that sleeps.
+type goroutineWaker struct{ signal xsync.Signal }
 
 // Wake implements [waiter.Waker].
-func (w goroutineWaker) Wake() { signal.Signal(w).TrySend() }
+func (w goroutineWaker) Wake() { w.signal.TrySend() }
 
 // Displaced implements [waiter.Owner]: see [Task.Displaced].
 func (w goroutineWaker) Displaced(by waiter.Waker) { displaced(w, by) }
 
+// sleep returns nil when w is woken, and the error of ctx when that is done.
+func (w goroutineWaker) sleep(ctx context.Context, done <-chan struct{}) error {
+	if done == nil {
+		w.signal.Receive()
+		return nil
+	}
+	if w.signal.ReceiveOr(done) {
+		return ctx.Err()
+	}
+	return waiter.ContextError(ctx)
+}
+
 // WithContext returns a future that completes with f, or, if ctx is done before that, with ctx.Err. Then f has been
-// cancelled.
+// cancelled. If ctx has no error although its channel is closed, the error is [context.Canceled].
+//
+// A wait makes an entry in ctx, which allocates. If ctx is of a foreign type without an AfterFunc
+// method of its own, package context starts a goroutine for it.
 func WithContext(ctx context.Context, f Future) Future {
 	if ctx == nil {
 		panic("runtime: WithContext with a nil context")
@@ -47,44 +67,65 @@ func WithContext(ctx context.Context, f Future) Future {
 	return &bound{ctx: ctx, f: f}
 }
 
-// bound is a future bound to a context. Its node waits for the context; the function that context.AfterFunc calls is the
-// claimer.
+// bound is a future bound to a context. Its node waits for the context; the function that the end
+// of the context calls is the claimer.
+//
+// Invariants:
+//
+//  1. A complete node says that the context is done: the function of an earlier round finds its
+//     node abandoned. (TestWithContextHearsInEveryRound, TestModel/bound)
+//  2. Between two rounds the node is idle, or abandoned and about to be: the next round registers
+//     it again, and hears of the context. (TestWithContextHearsInEveryRound, TestModel/bound)
 type bound struct {
 	ctx  context.Context
 	f    Future
 	w    waiter.Waiter
-	stop func() bool // of AfterFunc; nil: not registered
+	stop func() bool // has the function not be called, if it reports true; nil: not registered
 	err  error       // of the context, if that was first
 	done bool
 }
 
-// Poll implements [Future].
+// Poll implements [Future]. The context is asked before f is polled, so that nothing is begun in
+// vain, and afterwards, because a cancel that came before the completion wins.
 func (b *bound) Poll(w waiter.Waker) bool {
-	switch {
-	case b.done:
+	if b.done || b.ended() {
 		return true
-	case b.ctx.Err() != nil:
-		b.err = b.ctx.Err()
-		b.f.Cancel()
-		b.end()
-		return true
-	case b.f.Poll(w):
-		b.end()
+	}
+	if b.f.Poll(w) {
+		if !b.ended() {
+			b.end()
+		}
 		return true
 	}
 	s := b.w.Status()
-	if s == waiter.StatusIdle {
+	switch s {
+	case waiter.StatusIdle:
 		b.w.Arm(w)
-		b.stop = context.AfterFunc(b.ctx, func() { b.w.Deliver(waiter.Granted) })
+		b.stop = afterFunc(b.ctx, func() { b.w.Deliver(waiter.Granted) })
 		return false
-	}
-	if s == waiter.StatusWaiting {
+	case waiter.StatusWaiting:
 		s = b.w.Rearm(w)
+	default:
 	}
 	if s != waiter.StatusWaiting && w != nil {
 		w.Wake() // the context is done, or was when the future was cancelled
 	}
 	return false
+}
+
+// ended reports whether the context is done, and ends the wait if so.
+func (b *bound) ended() bool {
+	err := b.ctx.Err()
+	if err == nil && b.w.Status() == waiter.StatusComplete {
+		err = waiter.ContextError(b.ctx)
+	}
+	if err == nil {
+		return false
+	}
+	b.err = err
+	b.f.Cancel()
+	b.end()
+	return true
 }
 
 // end deregisters.

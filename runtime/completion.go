@@ -149,7 +149,8 @@ func (c *Completion) recycle() {
 	completions.Put(c)
 }
 
-// waitEnd waits in a goroutine for the end of the task, or returns the error of ctx. If both have happened, that is the error.
+// waitEnd waits in a goroutine for the end of the task, or returns the error of ctx. If both have
+// happened, that is the error.
 func (t *Task) waitEnd(ctx context.Context) error {
 	done := ctx.Done()
 	if err := ctx.Err(); err != nil {
@@ -178,8 +179,8 @@ func (t *Task) waitEnd(ctx context.Context) error {
 	return waiter.ContextError(ctx)
 }
 
-// joinLocked queues n for the end of the task, and reports false if the task has ended already. The caller has the lock of
-// the task's shard.
+// joinLocked queues n for the end of the task, and reports false if the task has ended already.
+// The caller has the lock of the task's shard.
 func (t *Task) joinLocked(n *waiter.Waiter) bool {
 	if t.state.Load()&taskAlive == 0 {
 		return false

@@ -7,11 +7,13 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A JoinHandle is a straight-line task and its result. Any number of tasks ([JoinHandle.Await]) and goroutines
-// ([JoinHandle.Wait], or [JoinHandle.Done] in a select) may wait for it at the same time; each gets the result.
+// A JoinHandle is a straight-line task and its result. Any number of tasks ([JoinHandle.Await])
+// and goroutines ([JoinHandle.Wait], or [JoinHandle.Done] in a select) may wait for it at the
+// same time; each gets the result.
 //
-// It is also a [Future] that completes when the task has ended, for [Select], [Join], [Timeout] and so on. As such, that is with
-// Poll and Cancel, it is for one owner at a time. To select on one task in several, give each a [Completion] of its own.
+// It is also a [Future] that completes when the task has ended, for [Select], [Join], [Timeout]
+// and so on. As such, that is with Poll and Cancel, it is for one owner at a time. To select on
+// one task in several, give each a [Completion] of its own.
 type JoinHandle[T any] struct {
 	straight straight
 	end      Completion    // for the owner of the handle as a future
@@ -100,7 +102,8 @@ func (h *JoinHandle[T]) Result() (T, error) {
 	return h.value, h.err
 }
 
-// Done returns a channel that is closed when the task has ended. It is the same for all, and allocated on first use.
+// Done returns a channel that is closed when the task has ended. It is the same for all, and
+// allocated on first use.
 func (h *JoinHandle[T]) Done() <-chan struct{} {
 	t := h.task()
 	s := t.registered()
@@ -126,8 +129,8 @@ type closer struct {
 // Wake implements [waiter.Waker].
 func (c *closer) Wake() { close(c.c) }
 
-// Cancel ends the wait of who has polled the handle; the task goes on, and so do all other waits for it. This is what [Select]
-// does to a handle that has lost.
+// Cancel ends the wait of who has polled the handle; the task goes on, and so do all other waits
+// for it. This is what [Select] does to a handle that has lost.
 func (h *JoinHandle[T]) Cancel() {
 	h.task()
 	h.end.Cancel()
@@ -136,8 +139,9 @@ func (h *JoinHandle[T]) Cancel() {
 // Abort cancels the task, as [Task.Cancel] does.
 func (h *JoinHandle[T]) Abort() { h.task().Cancel() }
 
-// Await waits in a task for the task of the handle, and returns its result. If the waiting task is cancelled it returns
-// [ErrCancelled]; the other one goes on. The first wait for a task allocates a few words, which all further ones use.
+// Await waits in a task for the task of the handle, and returns its result. If the waiting task
+// is cancelled it returns [ErrCancelled]; the other one goes on. The first wait for a task
+// allocates a few words, which all further ones use.
 func (h *JoinHandle[T]) Await(cx *Context) (T, error) {
 	c := completions.Get().(*Completion)
 	c.Init(h.task())
@@ -150,9 +154,9 @@ func (h *JoinHandle[T]) Await(cx *Context) (T, error) {
 	return h.value, h.err
 }
 
-// Wait waits in a goroutine for the task, and returns its result. If ctx is done first it returns ctx.Err; the task goes
-// on. A cancel that happened before the end wins. A task that called Wait would block its worker. It allocates no more than
-// [JoinHandle.Await].
+// Wait waits in a goroutine for the task, and returns its result. If ctx is done first it returns
+// ctx.Err; the task goes on. A cancel that happened before the end wins. A task that called Wait
+// would block its worker. It allocates no more than [JoinHandle.Await].
 func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
 	if ctx == nil {
 		panic("runtime: Wait with a nil context")

@@ -37,7 +37,8 @@ var waits = map[string]func(ex *rt.Executor, h *rt.JoinHandle[int]) (int, error)
 	"Done": func(_ *rt.Executor, h *rt.JoinHandle[int]) (int, error) { <-h.Done(); return h.Result() },
 }
 
-// Nobody's wait takes the end from another's: all get the value, whether they began before the end or come later.
+// Nobody's wait takes the end from another's: all get the value, whether they began before the
+// end or come later.
 func TestAnyNumberMayWaitForAHandle(t *testing.T) {
 	for name, wait := range waits {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +95,8 @@ func TestWaitThatIsGivenUpLeavesTheOthers(t *testing.T) {
 	locktest.Receive(t, done)
 }
 
-// Who waits by Wait, Await or Done does not disturb who has the handle in a select, and the other way round.
+// Who waits by Wait, Await or Done does not disturb who has the handle in a select, and the other
+// way round.
 func TestWaitsForAHandleLeaveItsPollerAlone(t *testing.T) {
 	ex := solo(t)
 	h, end := pending(t, ex)

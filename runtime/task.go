@@ -103,16 +103,17 @@ func (t *Task) Wake() {
 	}
 }
 
-// Displaced implements [waiter.Owner]. It panics if a future that waits for this task is polled by another task, or by a
-// goroutine in [BlockOn].
+// Displaced implements [waiter.Owner]. It panics if a future that waits for this task is polled
+// by another task, or by a goroutine in [BlockOn].
 func (t *Task) Displaced(by waiter.Waker) {
 	if t.state.Load()&taskAlive != 0 {
 		displaced(t, by)
 	}
 }
 
-// displaced is called when a future that would wake w is about to wake by instead of it. It panics if that is somebody else:
-// only one of the two would be woken. If it is not known who that is, w is woken, and polls the future again.
+// displaced is called when a future that would wake w is about to wake by instead of it. It
+// panics if that is somebody else: only one of the two would be woken. If it is not known who
+// that is, w is woken, and polls the future again.
 func displaced(w, by waiter.Waker) {
 	switch by = partyOf(by); {
 	case by == nil:

@@ -20,7 +20,8 @@ func patient(t testing.TB) context.Context {
 	return ctx
 }
 
-// others are who may poll a future that somebody waits for already. Each panics, and the first is woken.
+// others are who may poll a future that somebody waits for already. Each panics, and the first is
+// woken.
 var others = map[string]func(ctx context.Context, ex *rt.Executor, f rt.Future) (panicked any){
 	"task": func(ctx context.Context, ex *rt.Executor, f rt.Future) any {
 		_, err := rt.Go(ex, func(cx *rt.Context) (int, error) { return 0, rt.Await(cx, f) }).Wait(ctx)
@@ -88,7 +89,8 @@ var futures = map[string]func(t *testing.T, ex *rt.Executor) (f rt.Future, compl
 	},
 }
 
-// Of two who poll one future one is told, by a panic, and the other is woken: nobody waits for ever without a word.
+// Of two who poll one future one is told, by a panic, and the other is woken: nobody waits for
+// ever without a word.
 func TestSecondWakerOfAFutureIsNoSilentLoss(t *testing.T) {
 	for future, newFuture := range futures {
 		for other, poll := range others {
@@ -135,7 +137,8 @@ func (a *announced) Poll(w waiter.Waker) bool {
 	return done
 }
 
-// Who peeks without a waker, or with one that the executor does not know, does not silence the task that waits.
+// Who peeks without a waker, or with one that the executor does not know, does not silence the
+// task that waits.
 func TestPeekAtAFutureSilencesNobody(t *testing.T) {
 	for future, newFuture := range futures {
 		for name, w := range map[string]waiter.Waker{"nil": nil, "function": waiter.WakerFunc(func() {})} {

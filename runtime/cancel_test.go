@@ -1,0 +1,183 @@
+package runtime_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	rt "github.com/farad-go/farad/runtime"
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
+)
+
+// trapContext is a context that ends inside the n-th call of its Err, and then has something
+// happen; what the call returns is from before.
+type trapContext struct {
+	context.Context
+	calls, nth int
+	spring     func()
+}
+
+func (c *trapContext) Err() error {
+	err := c.Context.Err()
+	if c.calls++; c.calls == c.nth {
+		c.spring()
+	}
+	return err
+}
+
+// A cancel that happened before the completion wins, at whatever look at the context both come,
+// and when the wait sleeps.
+func TestCancelBeforeCompletionWins(t *testing.T) {
+	for name, wait := range map[string]func(ctx context.Context, f rt.Future) error{
+		"BlockOn":     rt.BlockOn,
+		"WithContext": func(ctx context.Context, f rt.Future) error { return rt.BlockOn(bg, rt.WithContext(ctx, f)) },
+		"WithContext, in a task": func(ctx context.Context, f rt.Future) error {
+			ex := rt.New(rt.WithWorkers(1))
+			_, err := waitBound(ctx, ex, f).Wait(bg)
+			_ = ex.Shutdown(bg)
+			return err
+		},
+		"WithContext, in a select": func(ctx context.Context, f rt.Future) error {
+			return rt.BlockOn(bg, rt.FirstOf(rt.WithContext(ctx, f)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asleep := false
+			for nth := 1; !asleep; nth++ {
+				synctest.Test(t, func(t *testing.T) {
+					s := held(t, 1)
+					ctx, cancel := context.WithCancel(bg)
+					c := &trapContext{Context: ctx, nth: nth, spring: sync.OnceFunc(func() { cancel(); s.Release(1) })}
+					result := make(chan error, 1)
+					go func() { result <- wait(c, request(s, 1)) }()
+					synctest.Wait()
+					if asleep = len(result) == 0; asleep {
+						require.NoError(t, ctx.Err())
+						c.spring()
+					}
+					require.Equal(t, context.Canceled, <-result, "in call %d of Err", nth)
+					requireIdle(t, s)
+				})
+			}
+		})
+	}
+}
+
+// The same for the end of a task: when the context is first asked, and when the goroutine sleeps.
+func TestCancelBeforeTheEndOfATaskWins(t *testing.T) {
+	for nth := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			ex := solo(t)
+			s := held(t, 1)
+			h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
+			synctest.Wait()
+			ctx, cancel := context.WithCancel(bg)
+			spring := func() { cancel(); s.Release(1); <-h.Done() }
+			result := make(chan error, 1)
+			go func() { _, err := h.Wait(&trapContext{Context: ctx, nth: nth, spring: spring}); result <- err }()
+			synctest.Wait()
+			if nth == 0 {
+				require.Empty(t, result)
+				spring()
+			}
+			require.Equal(t, context.Canceled, <-result)
+		})
+	}
+}
+
+// silentContext is a context whose channel is closed while its Err is still nil.
+type silentContext struct {
+	context.Context
+	done chan struct{}
+}
+
+func newSilentContext() *silentContext { return &silentContext{bg, make(chan struct{})} }
+
+func (c *silentContext) Done() <-chan struct{} { return c.done }
+
+// A context that has no error when its channel closes ends a wait all the same, as cancelled: no
+// wait spins for the error.
+func TestContextWithoutAnErrorEndsTheWait(t *testing.T) {
+	for name, wait := range map[string]func(ctx context.Context, ex *rt.Executor, s *semaphore.Semaphore) error{
+		"BlockOn": func(ctx context.Context, _ *rt.Executor, s *semaphore.Semaphore) error {
+			return rt.BlockOn(ctx, request(s, 1))
+		},
+		"WithContext": func(ctx context.Context, ex *rt.Executor, s *semaphore.Semaphore) error {
+			_, err := waitBound(ctx, ex, request(s, 1)).Wait(bg)
+			return err
+		},
+		"JoinHandle": func(ctx context.Context, ex *rt.Executor, s *semaphore.Semaphore) error {
+			h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
+			defer h.Abort()
+			_, err := h.Wait(ctx)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ex := solo(t)
+				s := held(t, 1)
+				ctx := newSilentContext()
+				result := make(chan error, 1)
+				go func() { result <- wait(ctx, ex, s) }()
+				synctest.Wait()
+				require.Empty(t, result)
+				close(ctx.done)
+				synctest.Wait()
+				require.Len(t, result, 1, "it waits on")
+				require.Equal(t, context.Canceled, <-result)
+				require.Zero(t, s.Waiting())
+			})
+		})
+	}
+}
+
+// A bound future hears of its context in every round, however the round before has ended.
+func TestWithContextHearsInEveryRound(t *testing.T) {
+	for name, end := range map[string]func(s *semaphore.Semaphore, f rt.Future){
+		"completed": func(s *semaphore.Semaphore, f rt.Future) {
+			s.Release(1)
+			assert.True(t, f.Poll(nil))
+			assert.NoError(t, f.Err())
+		},
+		"completed, not taken": func(s *semaphore.Semaphore, f rt.Future) {
+			s.Release(1)
+			assert.True(t, f.Poll(nil))
+			f.Cancel()
+			assert.True(t, s.TryAcquire(1))
+		},
+		"granted, not polled": func(s *semaphore.Semaphore, f rt.Future) {
+			s.Release(1)
+			f.Cancel()
+			assert.True(t, s.TryAcquire(1))
+		},
+		"cancelled": func(*semaphore.Semaphore, rt.Future) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := held(t, 1)
+				ctx, cancel := context.WithCancel(bg)
+				defer cancel()
+				f := rt.WithContext(ctx, request(s, 1))
+				for range 3 {
+					require.False(t, f.Poll(nil))
+					end(s, f)
+					f.Cancel()
+					require.ErrorIs(t, f.Err(), waiter.ErrPending)
+				}
+				var w counter
+				require.False(t, f.Poll(&w))
+				cancel()
+				synctest.Wait()
+				require.EqualValues(t, 1, w.n.Load(), "the context has ended, and nobody was told")
+				require.True(t, f.Poll(&w))
+				require.Equal(t, context.Canceled, f.Err())
+			})
+		})
+	}
+}
