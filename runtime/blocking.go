@@ -11,8 +11,9 @@ import (
 // straight-line task. Its result is fn's; a panic in fn becomes a [*PanicError]. If the pool refuses, fn is not called,
 // and Blocking returns the pool's error.
 //
-// If the task is cancelled, Blocking returns [ErrCancelled] at once; fn runs on, and its result is dropped. Shutdown waits
-// for it.
+// If the task is cancelled, Blocking returns [ErrCancelled] at once; fn runs on, and its result is
+// dropped. Shutdown waits for it. To learn of the cancel fn uses the task's context, which the task
+// takes before: see [Context.Context].
 func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 	t := cx.straightLine()
 	b := &blocking[T]{ex: t.ex, fn: fn, err: ErrGoexit}

@@ -1,6 +1,12 @@
 package runtime
 
-import "github.com/farad-go/farad/waiter"
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/farad-go/farad/waiter"
+)
 
 // A Context is a task's access to the executor that runs it. A poll task gets one with every Poll, for the time of that
 // call; a straight-line task has one for its life. It must not be used by anybody else, or afterwards.
@@ -23,11 +29,73 @@ func (cx *Context) Waker() waiter.Waker { return cx.current() }
 // Err returns [ErrCancelled] if the task has been asked to end, by [Task.Cancel] or by the executor's shutdown, and nil
 // otherwise.
 func (cx *Context) Err() error {
-	if cx.current().cancelled.Load() {
+	if cx.current().isCancelled() {
 		return ErrCancelled
 	}
 	return nil
 }
+
+// Context returns a [context.Context] that ends when the task is cancelled, or has ended,
+// whichever comes first: for what the task has others do, in [Blocking] above all.
+//
+//	ctx := cx.Context()
+//	rows, err := rt.Blocking(cx, func() (*sql.Rows, error) { return db.QueryContext(ctx, query) })
+//
+// It is the same in all calls of one life of the task, and may be used by anybody, at any time.
+// Its Err is [context.Canceled]. [context.Cause] tells why: it is ErrCancelled if the task was
+// cancelled, together with the cause of the context of the Shutdown that did it, and another
+// error if the task has ended. The cancel of a task that has ended does not end its context
+// again.
+//
+// A call of [Task.Cancel] ends the context before it returns, and the end of a task before
+// anybody learns of it. The first call in a task's life allocates; a task that never calls it
+// pays nothing.
+func (cx *Context) Context() context.Context {
+	t := cx.current()
+	if t.flags.Load()&flagContext != 0 {
+		return t.more.context.Load().Context
+	}
+	c := &taskContext{ex: t.ex}
+	c.Context, c.end = context.WithCancelCause(context.Background())
+	s := t.registered()
+	s.mu.Lock()
+	m := t.extra()
+	s.mu.Unlock()
+	m.context.Store(c)
+	if t.flags.Or(flagContext)&flagCancelled != 0 {
+		c.cancelled()
+	}
+	return c.Context
+}
+
+// A taskContext is the context of one life of a task, and what ends it: Cancel and the end of the
+// task, once each or not at all. Whichever of Cancel and Context sets its flag second sees the
+// other one's, and so ends the context.
+type taskContext struct {
+	context.Context //nolint:containedctx // that is what it is
+
+	end context.CancelCauseFunc
+	ex  *Executor
+}
+
+// cancelled ends the context of a task that has been cancelled.
+func (c *taskContext) cancelled() {
+	cause := ErrCancelled
+	if why := c.ex.Cause(); why != nil {
+		cause = fmt.Errorf("%w: %w", ErrCancelled, why)
+	}
+	c.end(cause)
+}
+
+// endContext ends the context of a task that ends. The caller has the task.
+func (t *Task) endContext() {
+	if t.flags.Load()&flagContext != 0 {
+		t.more.context.Swap(nil).end(errEnded)
+	}
+}
+
+// errEnded is why the context of a task that has ended is done.
+var errEnded = errors.New("runtime: task ended")
 
 // Yield has the poll task polled again when others have had their turn:
 //
@@ -50,7 +118,7 @@ func (cx *Context) Yield() bool {
 // is complete. The future keeps what it has been granted, and its place in the queue if not.
 func (cx *Context) Poll(f Future) bool {
 	t := cx.current()
-	if t.cancelled.Load() {
+	if t.isCancelled() {
 		t.cancel(f)
 		t.waits = nil
 		return true

@@ -211,6 +211,13 @@ func TestWaitsOfAStraightLineTaskAllocateNothing(t *testing.T) {
 	}
 }
 
+// A task's context costs something when it is first asked for, and nothing to a task that never
+// asks.
+func TestContextOfATaskAllocatesOnce(t *testing.T) {
+	ex := solo(t)
+	requireNoAllocations(t, ex, func(cx *rt.Context) error { return cx.Context().Err() })
+}
+
 // The words that stand for a task's end are there after the first wait.
 func TestFurtherWaitsForAHandleAllocateNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)

@@ -50,6 +50,7 @@
 //	let others run                                    Yield                      Context.Yield
 //	wait for a task                                   JoinHandle.Await           Completion
 //	run what blocks                                   Blocking
+//	have that end with the task                       Context.Context            the same
 //	wait for a future in a goroutine                  BlockOn, JoinHandle.Wait, or a channel: Done
 //
 // Locks are waited for by their futures: [Future] is what they have in common.
@@ -64,9 +65,11 @@
 //
 // # Cancellation
 //
-// [Task.Cancel], [JoinHandle.Abort] and a shutdown reach a task at its next wait, or in the one that it is in: the future is
-// cancelled, and gives back what it has got or is just getting, and the wait returns [ErrCancelled]. What the task holds
-// itself it gives back as any function does, by defer. A panic ends the task and nothing else.
+// [Task.Cancel], [JoinHandle.Abort] and a shutdown reach a task at its next wait, or in the one
+// that it is in: the future is cancelled, and gives back what it has got or is just getting, and
+// the wait returns [ErrCancelled]. What the task holds itself it gives back as any function does,
+// by defer. What does not wait by futures, a call in [Blocking] for instance, learns of the
+// cancel by the [Context.Context] of the task. A panic ends the task and nothing else.
 //
 // # Synchronization
 //

@@ -25,7 +25,7 @@ func (s *shard) dump() []TaskInfo {
 	var claimed []*Task // nil for those that do not wait
 	s.mu.Lock()
 	for t := s.oldest; t != nil; t = t.newer {
-		infos = append(infos, TaskInfo{Name: t.name(), Cancelled: t.cancelled.Load()})
+		infos = append(infos, TaskInfo{Name: t.name(), Cancelled: t.isCancelled()})
 		// What a task waits for may be read by whoever polls it only. So this takes a waiting task as a worker would, but
 		// only looks.
 		if !t.state.CompareAndSwap(taskAlive, taskAlive|1) {

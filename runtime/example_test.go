@@ -401,6 +401,31 @@ func ExamplePool() {
 	// 4 goroutines
 }
 
+// What a task has others do ends with it: the query gets the task's context.
+func ExampleContext_Context() {
+	ex := rt.New()
+	began, ended := make(chan struct{}), make(chan error, 1)
+	query := func(ctx context.Context) (string, error) { // as one of package database/sql
+		close(began)
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return "", ctx.Err()
+	}
+	h := rt.Go(ex, func(cx *rt.Context) (string, error) {
+		ctx := cx.Context()
+		return rt.Blocking(cx, func() (string, error) { return query(ctx) })
+	})
+	<-began
+	h.Abort()
+	_, err := h.Wait(context.Background())
+	fmt.Println("task: ", err)
+	fmt.Println("query:", <-ended)
+	_ = ex.Shutdown(context.Background())
+	// Output:
+	// task:  runtime: task cancelled
+	// query: runtime: task cancelled
+}
+
 func ExampleStats() {
 	ex := rt.New(rt.WithWorkers(2))
 	for range 100 {

@@ -171,8 +171,8 @@ func (ex *Executor) admit(p Poller) (*Task, error) {
 	if len(ex.shards) > 1 {
 		t.shard = ex.placed.Add(1) % uint32(len(ex.shards))
 	}
-	if t.cancelled.Load() {
-		t.cancelled.Store(false)
+	if t.flags.Load() != 0 {
+		t.flags.Store(0)
 	}
 	if !ex.shards[t.shard].add(t) {
 		t.state.Store(0)

@@ -33,7 +33,7 @@ type Future interface {
 func Await(cx *Context, f Future) error {
 	t := cx.straightLine()
 	for {
-		if t.cancelled.Load() {
+		if t.isCancelled() {
 			t.cancel(f)
 			return ErrCancelled
 		}
@@ -74,7 +74,7 @@ func Yield(cx *Context) error {
 	t := cx.straightLine()
 	cx.again = true
 	cx.pause()
-	if t.cancelled.Load() {
+	if t.isCancelled() {
 		return ErrCancelled
 	}
 	return nil

@@ -13,7 +13,7 @@ func Select(cx *Context, fs ...Future) (int, error) {
 	}
 	t := cx.straightLine()
 	for {
-		if t.cancelled.Load() {
+		if t.isCancelled() {
 			cancelBut(fs, -1, t.cancel)
 			return -1, ErrCancelled
 		}

@@ -61,8 +61,8 @@ type Task struct {
 	state  xsync.Uint32
 	home   xsync.Uint32 // the worker that polled it last: whose inbox a wake puts it into
 
-	cancelled xsync.Bool // Cancel was called
-	shard     uint32     // which shard of the registry has it
+	flags xsync.Uint32 // of this life: flagCancelled, flagContext
+	shard uint32       // which shard of the registry has it
 
 	older, newer *Task // the registry's list, guarded by the shard's lock
 	waits        any   // what it polled last without success; only whoever has the task may touch it
@@ -74,12 +74,23 @@ type more struct {
 	name    string
 	err     error        // how it ended
 	joiners waiter.Queue // who waits for its end
+
+	// The context of this life; nil if nobody has asked for one. Written by who has the task.
+	context xsync.Pointer[taskContext]
 }
 
 const (
 	taskAlive uint32 = 1 << 31
 	taskCount        = taskAlive - 1
 )
+
+const (
+	flagCancelled uint32 = 1 << iota // Cancel was called
+	flagContext                      // more.context was set, and more stays where it is
+)
+
+// isCancelled reports whether the task has been asked to end.
+func (t *Task) isCancelled() bool { return t.flags.Load()&flagCancelled != 0 }
 
 func (t *Task) base() *Task { return t }
 
@@ -159,11 +170,17 @@ func taskOf(w waiter.Waker) *Task {
 	}
 }
 
-// Cancel asks the task to end. It learns of it when it waits next or already waits: the future is cancelled, which gives
-// back what was being granted, and [Context.Err] and [Await] return [ErrCancelled]. A task that never waits never
-// learns of it, unless it asks. Cancel does not wait; it may be called at any time and any number of times.
+// Cancel asks the task to end. It learns of it when it waits next or already waits: the future is
+// cancelled, which gives back what was being granted, and [Context.Err] and [Await] return
+// [ErrCancelled]. A task that never waits never learns of it, unless it asks, or has given its
+// [Context.Context] to what does. Cancel does not wait; it may be called at any time and any
+// number of times.
 func (t *Task) Cancel() {
-	t.cancelled.Store(true)
+	if t.flags.Or(flagCancelled)&flagContext != 0 {
+		if c := t.more.context.Load(); c != nil {
+			c.cancelled()
+		}
+	}
 	t.Wake()
 }
 

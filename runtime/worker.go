@@ -253,6 +253,7 @@ func (w *worker) finish(t *Task, err error) {
 		ex.watch.end(w)
 		ex.watch.ended(t)
 	}
+	t.endContext() // before anybody learns of the end
 	s := &ex.shards[t.shard]
 	var wakes waiter.WakeList
 	s.mu.Lock()
