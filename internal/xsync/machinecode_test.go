@@ -82,8 +82,8 @@ func (g *guarded) take(n int64) bool {
 
 const samples = 32 // functions in sample, without those that the compiler adds
 
-// behind has the import and the names for each variant of the sample. In the last ones some methods of the door are
-// something else than the library's.
+// behind has the import and the names for each variant of the sample. In "called", "hooked" and "wider" some methods
+// of the door are something else than the library's.
 var behind = map[string]string{
 	"door": `
 import "github.com/farad-go/farad/internal/xsync"
@@ -97,11 +97,12 @@ type (
 	Mutex          = xsync.Mutex
 	Pool           = xsync.Pool
 )`,
-	"library": library,
-	"called": strings.Replace(library, "= atomic.Int64", "struct{ atomic.Int64 }", 1) + `
+	"library":  library,
+	"embedded": embedded,
+	"called": embedded + `
 //go:noinline
 func (x *Int64) Load() int64 { return x.Int64.Load() }`,
-	"hooked": strings.Replace(library, "= atomic.Uint32", "struct{ atomic.Uint32 }", 1) + `
+	"hooked": embedded + `
 var hook func()
 
 func (x *Uint32) Load() uint32 {
@@ -129,6 +130,13 @@ type (
 	Pool           = sync.Pool
 )`
 
+// embedded is what "called" and "hooked" are compared with. Since Go 1.27 the compiler makes one instruction less for a
+// promoted method than for the method itself, so that a comparison with the library would see the promotion as well.
+var embedded = strings.NewReplacer(
+	"= atomic.Int64", "struct{ atomic.Int64 }",
+	"= atomic.Uint32", "struct{ atomic.Uint32 }",
+).Replace(library)
+
 const module = "github.com/farad-go/farad/"
 
 // The compiler inlines a method of another package only if it finds the body in what that package, or another one that
@@ -144,12 +152,15 @@ func TestDoorCompilesToTheLibrarysCode(t *testing.T) {
 // The comparison sees a method that is called, a check that is inlined, and a field more.
 func TestComparisonOfMachineCodeSeesDifferences(t *testing.T) {
 	code := compileSamples(t)
-	for variant, want := range map[string][]string{
-		"called": {"(*guarded).take", "int64Load"},
-		"hooked": {"uint32Load"},
-		"wider":  {"(*guarded).take", "lock", "tryLock", "unlock"},
+	for _, c := range []struct {
+		base, variant string
+		want          []string
+	}{
+		{"embedded", "called", []string{"(*guarded).take", "int64Load"}},
+		{"embedded", "hooked", []string{"uint32Load"}},
+		{"library", "wider", []string{"(*guarded).take", "lock", "tryLock", "unlock"}},
 	} {
-		assert.Equal(t, want, differing(code["library"], code[variant]), variant)
+		assert.Equal(t, c.want, differing(code[c.base], code[c.variant]), c.variant)
 	}
 }
 
