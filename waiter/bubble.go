@@ -3,20 +3,43 @@
 package waiter
 
 import (
-	"testing"
 	"time"
+
+	"github.com/farad-go/farad/internal/linked"
+	"github.com/farad-go/farad/internal/xsync"
 )
 
-// mayBubble says whether this process can contain testing/synctest bubbles at all: only a test binary can. The linker
-// knows. (The build information does not: in it the tests of a main package look like the program.)
-var mayBubble = testing.Testing()
-
-// inBubble reports whether the calling goroutine runs in a testing/synctest bubble. A channel or a timer that was made
-// in a bubble kills the process when it is used outside, so a parker must not be kept there for reuse.
+// bubbles says whether this process can contain testing/synctest bubbles at all: only a test binary can. The first wait
+// finds out and writes it; if several do, they all write the same.
 //
-// A bubble's clock gives times without a monotonic reading; every other clock gives them with one. Callers look at
-// mayBubble first: outside test binaries the clock is not consulted.
+// The linker knows, but only package testing can ask it, and no lock may carry that. (The build information does not
+// say it: in it the tests of a main package look like the program.)
+var bubbles xsync.Uint32
+
+// The values of bubbles.
+const (
+	bubblesUnknown = iota
+	bubblesPossible
+	bubblesNever
+)
+
+// InBubble reports whether the calling goroutine runs in a testing/synctest bubble, where nothing may be used that was
+// made outside, nor anything be kept that was made inside. Outside test binaries it costs one load.
+func InBubble() bool { return bubbles.Load() != bubblesNever && inBubble() }
+
+// inBubble is InBubble where bubbles may be possible. A channel or a timer that was made in a bubble kills the process
+// when it is used outside, so a parker must not be kept there for reuse.
+//
+// A bubble's clock gives times without a monotonic reading; every other clock gives them with one. Outside test
+// binaries the clock is not consulted.
 func inBubble() bool {
+	if bubbles.Load() == bubblesUnknown {
+		if !linked.TestBinary() {
+			bubbles.Store(bubblesNever)
+			return false
+		}
+		bubbles.Store(bubblesPossible)
+	}
 	now := time.Now()
 	return now == now.Round(0) //nolint:staticcheck // Round(0) strips the monotonic reading, which Equal does not see
 }

@@ -2,7 +2,6 @@
 
 package waiter
 
-// A scenario runs in no bubble, and real tests under this tag use no parkers in one.
-const mayBubble = false
-
-func inBubble() bool { return false }
+// InBubble reports whether the calling goroutine runs in a testing/synctest bubble. A scenario runs in none, and real
+// tests under this tag use no parkers in one.
+func InBubble() bool { return false }

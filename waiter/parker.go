@@ -56,10 +56,6 @@ func GetParker(ctx context.Context, done <-chan struct{}) *Parker {
 	return parkers.Get().(*Parker)
 }
 
-// InBubble reports whether the calling goroutine runs in a testing/synctest bubble, where nothing may be used that was made outside,
-// nor anything be kept that was made inside. Outside test binaries it is false, and the compiler knows.
-func InBubble() bool { return mayBubble && inBubble() }
-
 // Put ends the use of p, whose node is in no queue: it was never queued, or Park or ParkTimeout has returned true.
 func (p *Parker) Put() {
 	if p.watch != nil {

@@ -170,6 +170,18 @@ func TestParkersAreNotKeptFromBubbles(t *testing.T) {
 	require.False(t, inBubble())
 }
 
+// The first wait finds out that this is a test binary. Where it is none, the clock is not asked.
+func TestOnlyTestBinariesAskTheClock(t *testing.T) {
+	defer bubbles.Store(bubbles.Load())
+	synctest.Test(t, func(t *testing.T) {
+		bubbles.Store(bubblesNever)
+		require.False(t, InBubble())
+		bubbles.Store(bubblesUnknown)
+		require.True(t, InBubble())
+		require.EqualValues(t, bubblesPossible, bubbles.Load())
+	})
+}
+
 func TestParkingAllocatesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -1,0 +1,61 @@
+package linked
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestFindsTheTestBinary(t *testing.T) {
+	require.True(t, TestBinary())
+}
+
+// A function that does not exist is looked for everywhere, and the search ends.
+func TestSearchesEndAtBothEndsOfTheText(t *testing.T) {
+	names := map[string]bool{}
+	note := func(name string) bool {
+		names[name] = true
+		return false
+	}
+	_, found := find(here(), functionStep, note)
+	require.False(t, found)
+	require.Contains(t, names, "runtime.schedule", "near the beginning")
+	require.Contains(t, names, "testing.(*M).Run")
+	require.Contains(t, names, "main.main", "near the end")
+
+	_, found = find(1, functionStep, note)
+	require.False(t, found, "there is no text around this address")
+}
+
+// An import of package testing makes no test binary.
+func TestProgramsAreNoTestBinaries(t *testing.T) {
+	for _, program := range []string{"plain", "measures"} {
+		assert.Equal(t, "false", goTool(t, "run", "./testdata/"+program), program)
+	}
+}
+
+// The tests of a main package have the build information of the program. Neither without symbols nor with functions in
+// a random order are they taken for it.
+func TestFindsTestBinariesHoweverTheyAreLinked(t *testing.T) {
+	for _, flags := range []string{"-s -w", "-randlayout=18"} {
+		goTool(t, "test", "-count=1", "-ldflags="+flags, "./testdata/tested")
+	}
+}
+
+// goTool runs the go command and returns what it has printed.
+func goTool(t *testing.T, args ...string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("no go command")
+	}
+	out, err := exec.Command(tool, args...).CombinedOutput()
+	require.NoError(t, err, "%s: %s", args, out)
+	return strings.TrimSpace(string(out))
+}

@@ -1,0 +1,29 @@
+//go:build !interleave
+
+package sync_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A program with a lock does not carry what only tests need: package testing and package flag are a megabyte.
+func TestLocksLinkNothingOfTests(t *testing.T) {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("no go command")
+	}
+	for _, packages := range []string{"waiter", "sync/...", "twa", "runtime"} {
+		out, err := exec.Command(tool, "list", "-deps", module+"/"+packages).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		linked := strings.Fields(string(out))
+		require.Contains(t, linked, module+"/waiter")
+		for _, unwanted := range []string{"testing", "flag"} {
+			assert.NotContains(t, linked, unwanted, packages)
+		}
+	}
+}
