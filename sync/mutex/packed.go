@@ -2,7 +2,7 @@ package mutex
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"sync"
 
 	"github.com/farad-go/farad/internal/parking"
@@ -116,7 +116,7 @@ func (p Packed) at(i int) packedBits {
 }
 
 //go:noinline
-func refuse(i, n int) { panic(fmt.Sprintf("mutex: lock %d of %d", i, n)) }
+func refuse(i, n int) { panic("mutex: lock " + strconv.Itoa(i) + " of " + strconv.Itoa(n)) }
 
 // packedBits are the bits of one lock.
 type packedBits struct {
