@@ -16,7 +16,7 @@ import (
 // takes before: see [Context.Context].
 func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 	t := cx.straightLine()
-	b := &blocking[T]{ex: t.ex, fn: fn, err: ErrGoexit}
+	b := &blocking[T]{ex: t.ex.scheduler, fn: fn, err: ErrGoexit}
 	err := Await(cx, b)
 	if !b.taken {
 		var none T
@@ -28,7 +28,7 @@ func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 // blocking is the future of a function on another goroutine, which is the claimer of its node.
 type blocking[T any] struct {
 	w       waiter.Waiter
-	ex      *Executor
+	ex      *scheduler
 	fn      func() (T, error)
 	value   T
 	err     error

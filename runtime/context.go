@@ -136,9 +136,8 @@ func (cx *Context) Poll(f Future) bool {
 
 // Spawn is [Executor.Spawn] for a task: the new one is queued behind the others of the same worker.
 func (cx *Context) Spawn(p Poller) error {
-	cx.current()
 	w := cx.w
-	t, err := w.ex.admit(p)
+	t, err := cx.current().ex.admit(p)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ type TaskInfo struct {
 // Dump describes all tasks that live, shard by shard and the oldest first in each. Tasks run on meanwhile, so that it is
 // no snapshot. It is for looking for what hangs, and takes its time.
 func (ex *Executor) Dump() []TaskInfo {
+	ex.made()
 	var all []TaskInfo
 	for i := range len(ex.shards) {
 		all = append(all, ex.shards[i].dump()...)

@@ -12,11 +12,22 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// An Executor runs tasks on a few workers. [New] makes one; [Executor.Shutdown] ends it.
+// An Executor runs tasks on a few workers. [New] makes one; [Executor.Shutdown] ends it. The zero Executor is of no use:
+// its methods panic.
 //
 // All methods may be called from any goroutine, and from tasks, except that a task must not wait for the shutdown of its
 // own executor.
+//
+// An executor that nobody refers to any more and that has no tasks ends by itself, some time after the next garbage
+// collection: its goroutines do, and those of a pool go back. A task refers to its executor. So does a function of an
+// option that uses it. Inside a bubble of testing/synctest it does not end by itself.
 type Executor struct {
+	*scheduler // nil: not made by New
+}
+
+// A scheduler is an executor without its handle, which is what users have. The workers have the scheduler. Only tasks have
+// the handle, so that it is garbage when neither a user nor a task that lives has it.
+type scheduler struct {
 	injection injection
 	idle      idle
 	stopped   xsync.Bool // the workers go home
@@ -42,6 +53,16 @@ type Executor struct {
 	swaps   atomic.Uint64 // workers replaced after a Goexit
 }
 
+// made panics if New has not made the executor.
+func (ex *Executor) made() {
+	if ex == nil {
+		panic("runtime: nil Executor")
+	}
+	if ex.scheduler == nil {
+		panic("runtime: use of an Executor that New has not made")
+	}
+}
+
 // A Pool is what an executor may take its goroutines from: the workers, and those of [Blocking]. Submit has fn run on one
 // of the pool's goroutines, and does not wait for it; nor should it wait for a goroutine to become free. *ants.Pool
 // is one; package antspool makes more of it.
@@ -64,7 +85,7 @@ type options struct {
 // 1024.
 func WithWorkers(n int) Option {
 	if n < 1 || n > maxWorkers {
-		panic(fmt.Sprintf("runtime: %d workers", n))
+		panic(fmt.Sprintf("runtime: %d workers, not 1 to %d", n, maxWorkers))
 	}
 	return func(o *options) { o.workers = n }
 }
@@ -82,7 +103,7 @@ func New(opts ...Option) *Executor {
 
 // NewOn starts an executor whose workers, and whose blocking functions, run on goroutines of p. It fails, with the
 // pool's error, if p does not have room for all of its workers, each of which occupies a goroutine until the executor
-// is shut down.
+// ends.
 func NewOn(p Pool, opts ...Option) (*Executor, error) {
 	if p == nil {
 		panic("runtime: nil pool")
@@ -92,7 +113,10 @@ func NewOn(p Pool, opts ...Option) (*Executor, error) {
 
 func start(p Pool, opts []Option) (*Executor, error) {
 	o := options{workers: min(goruntime.GOMAXPROCS(0), maxWorkers)}
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			panic(fmt.Sprintf("runtime: option %d of %d is nil", i+1, len(opts)))
+		}
 		opt(&o)
 	}
 	ex := newExecutor(o.workers)
@@ -102,13 +126,13 @@ func start(p Pool, opts []Option) (*Executor, error) {
 	}
 	ex.timers.init()
 	if o.workers > 1 {
-		m := &monitor{ex: ex}
+		m := &monitor{ex: ex.scheduler}
 		clock := time.AfterFunc(time.Hour, m.tick)
 		clock.Stop()
 		m.clock, ex.monitor = clock, m
 	}
 	if o.report != nil {
-		ex.watch = newWatchdog(ex, o.after, o.report)
+		ex.watch = newWatchdog(ex.scheduler, o.after, o.report)
 	}
 	for _, w := range ex.workers {
 		if err := ex.spawnCounted(w.work); err != nil {
@@ -118,23 +142,33 @@ func start(p Pool, opts []Option) (*Executor, error) {
 		}
 		ex.rouse()
 	}
+	if !inBubble() {
+		goruntime.AddCleanup(ex, (*scheduler).end, ex.scheduler)
+	}
 	return ex, nil
+}
+
+// inBubble reports whether the calling goroutine is in a bubble of testing/synctest, whose clock gives times without a
+// monotonic reading. Cleanups run outside, and must not touch a channel of the bubble.
+func inBubble() bool {
+	now := time.Now()
+	return now == now.Round(0) //nolint:staticcheck // Round(0) strips the monotonic reading, which Equal does not see
 }
 
 // newExecutor makes an executor whose workers are not started.
 func newExecutor(workers int) *Executor {
-	ex := &Executor{
+	s := &scheduler{
 		workers: make([]*worker, workers),
 		shards:  make([]shard, shardsFor(workers)),
 		home:    make(chan struct{}),
 		drained: make(chan struct{}),
 	}
-	for i := range ex.workers {
-		w := &worker{id: uint32(i), ex: ex, solo: workers == 1, signal: xsync.NewSignal(1)}
+	for i := range s.workers {
+		w := &worker{id: uint32(i), ex: s, solo: workers == 1, signal: xsync.NewSignal(1)}
 		w.cx.w = w
-		ex.workers[i] = w
+		s.workers[i] = w
 	}
-	return ex
+	return &Executor{s}
 }
 
 // Spawn starts p as a task. It returns [ErrShutdown] if the executor has been shut down; then p.Poll is never called.
@@ -143,6 +177,7 @@ func newExecutor(workers int) *Executor {
 // What happened before Spawn happens before the first Poll. The order in which tasks begin is not promised, though it is
 // mostly that of their spawns.
 func (ex *Executor) Spawn(p Poller) error {
+	ex.made()
 	t, err := ex.admit(p)
 	if err != nil {
 		return err
@@ -164,6 +199,9 @@ func (ex *Executor) admit(p Poller) (*Task, error) {
 		panic("runtime: spawn of a nil task")
 	}
 	t := p.base()
+	if t == nil {
+		panic("runtime: spawn of a task without a Task")
+	}
 	if !t.state.CompareAndSwap(0, taskAlive|1) {
 		panic("runtime: spawn of a task that has not ended")
 	}
@@ -194,6 +232,7 @@ func (ex *Executor) admit(p Poller) (*Task, error) {
 // A task must not wait for the shutdown of its own executor. Nor must a function of [Blocking] or a
 // report of the watchdog, unless ctx ends: Shutdown waits for its caller then.
 func (ex *Executor) Shutdown(ctx context.Context) error {
+	ex.made()
 	if ctx == nil {
 		panic("runtime: Shutdown with a nil context")
 	}
@@ -207,18 +246,10 @@ func (ex *Executor) Shutdown(ctx context.Context) error {
 			return fmt.Errorf("%w: %d of them, %w", ErrStuck, ex.left.Load(), p.cause())
 		}
 	}
-	if ex.watch != nil {
-		ex.watch.stop() // before leave: no report begins after that
-	}
-	ex.leave()
-	if ex.monitor != nil {
-		ex.monitor.stop()
-	}
-	ex.timers.stop()
+	ex.end()
 	if !p.wait(ex.home) && !p.waitOn(ex.home) {
 		return fmt.Errorf("%w: blocking functions or reports still run, %w", ErrStuck, p.cause())
 	}
-	ex.coroutines.close()
 	if cancelled > 0 {
 		return fmt.Errorf("runtime: shutdown cancelled %d tasks: %w", cancelled, p.cause())
 	}
@@ -274,8 +305,23 @@ func (p *patience) stop() {
 	}
 }
 
+// end ends what still runs when there are no tasks, and waits for nothing. It is also the cleanup of the handle. It may
+// run more than once, and at the same time.
+func (ex *scheduler) end() {
+	ex.close()
+	if ex.watch != nil {
+		ex.watch.stop() // before leave: no report begins after that
+	}
+	ex.leave()
+	if ex.monitor != nil {
+		ex.monitor.stop()
+	}
+	ex.timers.stop()
+	ex.coroutines.close()
+}
+
 // leave sends the workers home, once.
-func (ex *Executor) leave() {
+func (ex *scheduler) leave() {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
 	if ex.stopped.Load() {
@@ -290,7 +336,7 @@ func (ex *Executor) leave() {
 const gracePeriod = time.Second
 
 // close has Spawn refuse tasks, and counts those that there are.
-func (ex *Executor) close() {
+func (ex *scheduler) close() {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
 	if ex.closing {
@@ -305,14 +351,14 @@ func (ex *Executor) close() {
 }
 
 // taskEnded counts a task that has ended in a closed shard.
-func (ex *Executor) taskEnded() {
+func (ex *scheduler) taskEnded() {
 	if ex.left.Add(-1) == 0 {
 		close(ex.drained)
 	}
 }
 
 // spawnCounted runs fn on a goroutine that Shutdown waits for.
-func (ex *Executor) spawnCounted(fn func()) error {
+func (ex *scheduler) spawnCounted(fn func()) error {
 	ex.count()
 	err := ex.spawn(fn)
 	if err != nil {
@@ -322,14 +368,14 @@ func (ex *Executor) spawnCounted(fn func()) error {
 }
 
 // count counts a goroutine that is about to begin, and that will call workerEnded.
-func (ex *Executor) count() {
+func (ex *scheduler) count() {
 	ex.mu.Lock()
 	ex.running++
 	ex.mu.Unlock()
 }
 
 // workerEnded is the last thing that a goroutine of the executor does.
-func (ex *Executor) workerEnded() {
+func (ex *scheduler) workerEnded() {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
 	ex.running--
@@ -337,7 +383,7 @@ func (ex *Executor) workerEnded() {
 }
 
 // goneLocked is called when a goroutine has ended, and when there will be no more of them.
-func (ex *Executor) goneLocked() {
+func (ex *scheduler) goneLocked() {
 	if ex.running == 0 && ex.leaving {
 		ex.leaving = false // once
 		close(ex.home)
@@ -346,7 +392,7 @@ func (ex *Executor) goneLocked() {
 
 // replace has another goroutine carry on for a worker whose own is ending. It is an ordinary one: the pool might be full,
 // or have its Submit wait, possibly for the very goroutine that is ending, and tasks depend on the worker.
-func (ex *Executor) replace(w *worker) {
+func (ex *scheduler) replace(w *worker) {
 	ex.swaps.Add(1)
 	go w.work()
 }

@@ -113,6 +113,63 @@ func TestNilArgumentsPanic(t *testing.T) {
 	require.Panics(t, func() { rt.WithWorkers(1025) })
 }
 
+// A mistake is told by its name, and by its numbers.
+func TestMisuseOfAnExecutorPanics(t *testing.T) {
+	var none *rt.Executor
+	for _, ex := range []*rt.Executor{new(rt.Executor), none} {
+		message := "runtime: use of an Executor that New has not made"
+		if ex == nil {
+			message = "runtime: nil Executor"
+		}
+		for name, use := range map[string]func(){
+			"Spawn":    func() { _ = ex.Spawn(once(func() {})) },
+			"Go":       func() { rt.Go(ex, func(*rt.Context) (int, error) { return 0, nil }) },
+			"Shutdown": func() { _ = ex.Shutdown(bg) },
+			"Stats":    func() { ex.Stats() },
+			"Dump":     func() { ex.Dump() },
+			"Cause":    func() { _ = ex.Cause() },
+		} {
+			if name == "Go" && ex == nil {
+				message = "runtime: Go on a nil executor"
+			}
+			require.PanicsWithValue(t, message, use, name)
+			if name == "Go" && ex == nil {
+				message = "runtime: nil Executor"
+			}
+		}
+	}
+	require.PanicsWithValue(t, "runtime: option 2 of 2 is nil", func() { rt.New(rt.WithWorkers(1), nil) })
+	require.PanicsWithValue(t, "runtime: 0 workers, not 1 to 1024", func() { rt.WithWorkers(0) })
+	require.PanicsWithValue(t, "runtime: 1025 workers, not 1 to 1024", func() { rt.WithWorkers(1025) })
+	require.PanicsWithValue(t, "runtime: watchdog after -1s, which is not positive", func() {
+		rt.WithWatchdog(-time.Second, func(rt.Report) {})
+	})
+	require.PanicsWithValue(t, "runtime: watchdog with a nil report", func() { rt.WithWatchdog(time.Second, nil) })
+	ex := solo(t)
+	require.PanicsWithValue(t, "runtime: spawn of a task without a Task", func() { _ = ex.Spawn(taskless{}) })
+	require.PanicsWithValue(t, "runtime: Timeout of a nil future", func() { rt.Timeout(nil, time.Second) })
+}
+
+// taskless embeds no Task, but a pointer to none.
+type taskless struct{ *rt.Task }
+
+func (taskless) Poll(*rt.Context) bool { return true }
+
+// Sleep belongs to the task, like every wait.
+func TestSleepWithTheContextOfAnotherTaskPanics(t *testing.T) {
+	ex := solo(t)
+	var theirs *rt.Context
+	h := spawned(ex, func(cx *rt.Context) error {
+		theirs = cx
+		return rt.Sleep(cx, time.Hour)
+	})
+	awaitQuiet(t, ex, 1)
+	require.PanicsWithValue(t, "runtime: use of a task's Context outside the task", func() { _ = rt.Sleep(theirs, time.Second) })
+	h.Abort()
+	_, err := wait(t, h)
+	require.ErrorIs(t, err, rt.ErrCancelled)
+}
+
 // The order of tasks from outside is not promised, but nobody is overtaken by many.
 func TestOneWorkerBeginsTasksAboutInTheOrderOfTheirSpawns(t *testing.T) {
 	const n = 5000

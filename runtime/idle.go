@@ -109,21 +109,21 @@ func (i *idle) wakeOne() {
 }
 
 // notify is called when there is work that anybody may take.
-func (ex *Executor) notify() {
+func (ex *scheduler) notify() {
 	if ex.idle.wanted() {
 		ex.idle.wakeOne()
 	}
 }
 
 // offer is notify for a worker that has a task in hand, if there are more.
-func (ex *Executor) offer() {
+func (ex *scheduler) offer() {
 	if ex.idle.wanted() && ex.available(nil) {
 		ex.idle.wakeOne()
 	}
 }
 
 // available reports whether there is work that anybody may take; anybody but the worker itself, if one is given.
-func (ex *Executor) available(itself *worker) bool {
+func (ex *scheduler) available(itself *worker) bool {
 	if ex.injection.some.Load() {
 		return true
 	}
@@ -145,6 +145,7 @@ func (w *worker) sleep() bool {
 	if !w.inbox.sleep() || (ex.stopped.Load() || ex.available(w)) && w.inbox.wake() {
 		ex.idle.resume(w)
 	} else {
+		w.ring.forget()
 		w.signal.Receive()
 		w.counts.wakes++
 		ex.idle.leave(w)
@@ -154,7 +155,7 @@ func (w *worker) sleep() bool {
 }
 
 // stop ends all workers: those that are busy after their poll, the others now.
-func (ex *Executor) stop() {
+func (ex *scheduler) stop() {
 	ex.stopped.Store(true)
 	for _, w := range ex.workers {
 		if w.inbox.wake() {

@@ -26,7 +26,7 @@ type lab struct {
 
 func newLab(x *interleave.Run, workers int) *lab {
 	l := &lab{Run: x, ex: newExecutor(workers)}
-	x.Name("ex", l.ex)
+	x.Name("ex", l.ex.scheduler)
 	for i, w := range l.ex.workers {
 		x.Name("w"+string(rune('0'+i)), w)
 	}
@@ -262,7 +262,7 @@ var tierOne = []experiment{
 
 	{"monitor/leaves alone what moves", func(x *interleave.Run) { // a worker that has looked for a task has answered
 		l := newLab(x, 2)
-		w, m := l.ex.workers[0], &monitor{ex: l.ex}
+		w, m := l.ex.workers[0], &monitor{ex: l.ex.scheduler}
 		for range 3 {
 			l.left.Add(1)
 			w.push(&(&subject{l: l, step: once}).Task)
@@ -675,7 +675,7 @@ func (c *labClock) Stop() bool               { c.set.Store(false); return true }
 // monitored gives the executor a monitor, which looks when a worker has woken.
 func (l *lab) monitored() *labClock {
 	c := &labClock{l: l}
-	l.ex.monitor = &monitor{ex: l.ex, clock: c}
+	l.ex.monitor = &monitor{ex: l.ex.scheduler, clock: c}
 	l.Name("monitor", l.ex.monitor)
 	l.Name("clock", c)
 	l.ex.rouse()
@@ -714,7 +714,7 @@ func awake(x *interleave.Run, workers int) {
 // other worker has a task that yields until then. Two looks of the monitor have to do.
 func relieved(x *interleave.Run, wakes bool) {
 	l := newLab(x, 2)
-	l.ex.monitor = &monitor{ex: l.ex, clock: &labClock{l: l}}
+	l.ex.monitor = &monitor{ex: l.ex.scheduler, clock: &labClock{l: l}}
 	var waits, in, ran interleave.Bool
 	helper := l.task("helper", func(_ *subject, _ *Context, polls int32) bool {
 		if wakes && polls == 1 {

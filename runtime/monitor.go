@@ -35,7 +35,7 @@ const monitorEvery = 5 * time.Millisecond
 //
 // It is a timer, not a goroutine, and runs only while some worker is awake.
 type monitor struct {
-	ex *Executor
+	ex *scheduler
 
 	mu      xsync.Mutex
 	clock   alarm // all guarded by mu
@@ -51,7 +51,7 @@ type alarm interface {
 }
 
 // rouse is called when a worker has woken: there is something to look at.
-func (ex *Executor) rouse() {
+func (ex *scheduler) rouse() {
 	m := ex.monitor
 	if m == nil {
 		return

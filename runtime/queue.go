@@ -19,6 +19,9 @@ type ring struct {
 	head  xsync.Uint32
 	tail  xsync.Uint32
 	slots [ringSize]xsync.Pointer[Task]
+
+	// The owner's, for forget: what slots below clean have had is gone, those from written on have had nothing since.
+	clean, written uint32
 }
 
 // push puts t behind all others. It reports false if there is no room.
@@ -73,11 +76,31 @@ func (r *ring) take(into *ring) (*Task, int) {
 		for i := uint32(1); i < n; i++ {
 			into.slots[(tail+i-1)%ringSize].Store(r.slots[(head+i)%ringSize].Load())
 		}
+		into.wrote(tail + n - 1)
 		if r.head.CompareAndSwap(head, head+n) {
 			into.tail.Store(tail + n - 1)
 			return first, int(n)
 		}
 	}
+}
+
+// wrote is called when slots below the given number have been written, be it in vain.
+func (r *ring) wrote(end uint32) {
+	if int32(end-r.written) > 0 {
+		r.written = end
+	}
+}
+
+// forget has an empty ring keep no task from being collected, nor what it refers to. Only the owner may call it. A thief
+// may read a slot as it goes, but finds head moved.
+func (r *ring) forget() {
+	tail := r.tail.Load()
+	r.wrote(tail)
+	for range min(r.written-r.clean, ringSize) {
+		r.written--
+		r.slots[r.written%ringSize].Store(nil)
+	}
+	r.clean, r.written = tail, tail
 }
 
 // A list is a queue of tasks, linked through the tasks. Whoever uses it guards it.

@@ -37,6 +37,7 @@ type Stats struct {
 
 // Stats returns the executor's numbers. It takes all its locks, one after the other.
 func (ex *Executor) Stats() Stats {
+	ex.made()
 	s := Stats{
 		Workers:  len(ex.workers),
 		Sleeping: int(ex.idle.word.Load() & sleepingMask),

@@ -103,6 +103,7 @@ func (t *Timer) start(w waiter.Waker) waiter.Status {
 
 // Sleep waits for d in a straight-line task. It returns [ErrCancelled] if the task is cancelled meanwhile.
 func Sleep(cx *Context, d time.Duration) error {
+	cx.straightLine() // before the timer, which is the task's, is touched
 	cx.timer.Init(d)
 	return Await(cx, &cx.timer)
 }
@@ -110,6 +111,9 @@ func Sleep(cx *Context, d time.Duration) error {
 // Timeout returns a future that completes with f, or, if that takes longer than d from the first Poll on, with
 // [context.DeadlineExceeded]. Then f has been cancelled; a future that is complete at that time wins.
 func Timeout(f Future, d time.Duration) Future {
+	if f == nil {
+		panic("runtime: Timeout of a nil future")
+	}
 	t := &timeout{f: f}
 	t.timer.Init(d)
 	return t

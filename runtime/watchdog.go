@@ -44,8 +44,11 @@ func (k ReportKind) String() string {
 // once, and Shutdown waits for a report that runs. A panic in report ends the program. (Of a future whose type does not say whether it is complete the watchdog does not see that the task has called
 // Cancel itself.) It makes every wait allocate, and is meant for finding out why a program hangs.
 func WithWatchdog(after time.Duration, report func(Report)) Option {
-	if after <= 0 || report == nil {
-		panic("runtime: watchdog without a time or without a report")
+	if after <= 0 {
+		panic(fmt.Sprintf("runtime: watchdog after %v, which is not positive", after))
+	}
+	if report == nil {
+		panic("runtime: watchdog with a nil report")
 	}
 	return func(o *options) { o.after, o.report = after, report }
 }
@@ -53,7 +56,7 @@ func WithWatchdog(after time.Duration, report func(Report)) Option {
 // A watchdog looks at all workers and at all futures that tasks of the executor wait for. It knows of a future's wake
 // because it gives it a waker of its own.
 type watchdog struct {
-	ex     *Executor
+	ex     *scheduler
 	after  time.Duration
 	report func(Report)
 
@@ -88,7 +91,7 @@ func (w *watched) Wake() {
 // Displaced implements [waiter.Owner].
 func (w *watched) Displaced(by waiter.Waker) { w.task.Displaced(by) }
 
-func newWatchdog(ex *Executor, after time.Duration, report func(Report)) *watchdog {
+func newWatchdog(ex *scheduler, after time.Duration, report func(Report)) *watchdog {
 	wd := &watchdog{
 		ex: ex, after: after, report: report,
 		polls: make([]polled, len(ex.workers)), waits: map[*Task]map[Future]*watched{},

@@ -28,7 +28,7 @@ const (
 type worker struct {
 	inbox  inbox
 	signal xsync.Signal // one for each time that somebody has undertaken to wake it
-	ex     *Executor
+	ex     *scheduler
 	id     uint32
 	solo   bool // it has no peers: nobody steals, and its queue is a plain list
 
