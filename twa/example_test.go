@@ -70,7 +70,7 @@ func ExampleAcquireFuture() {
 
 	var f twa.AcquireFuture
 	f.Init(s, 1)
-	defer f.Cancel() // right on every path
+	defer f.Release() // right on every path
 	select {
 	case <-f.Done():
 		fmt.Println("acquired")
@@ -81,16 +81,16 @@ func ExampleAcquireFuture() {
 	s.Release(1)
 	select {
 	case <-f.Done(): // it is still in the line, and now granted
-		if f.Err() == nil {
-			fmt.Println("acquired")
-			s.Release(1)
-		}
+		fmt.Println("acquired:", f.Err())
 	case <-time.After(time.Minute):
 		fmt.Println("gave up")
 	}
+	f.Release() // gives the permit back; the deferred one does nothing then
+	fmt.Println(s.Available())
 	// Output:
 	// gave up
-	// acquired
+	// acquired: <nil>
+	// 1
 }
 
 // A task polls, and is woken when it is worth polling again.
@@ -104,7 +104,7 @@ func ExampleLockFuture() {
 	fmt.Println(f.Poll(waiter.WakerFunc(func() { runQueue <- "the task" })))
 	m.Unlock()
 	fmt.Println(<-runQueue, f.Poll(nil), f.Err())
-	m.Unlock()
+	f.Unlock()
 	// Output:
 	// false
 	// the task true <nil>

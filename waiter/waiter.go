@@ -193,12 +193,16 @@ func (w *Waiter) Rearm(waker Waker) Status {
 	return w.endRegistering()
 }
 
-// Chan returns the channel that carries one value for each request that ends, and makes it on first use; in a waiting
-// node that is a registration like that of a waker. Status tells how things stood then: after [StatusBusy] the
-// channel may be nil.
+// Chan returns the channel that carries one value when the request has ended, and makes it on first use; in a waiting
+// node that is a registration like that of a waker. In a complete node the value is there, even if it has been received before.
+// Status tells how things stood then: after [StatusBusy] the channel may be nil.
 func (w *Waiter) Chan() (<-chan struct{}, Status) {
 	if w.done != nil { // The owner alone writes the field, so it may always read it.
-		return w.done.C(), w.Status()
+		s := w.Status()
+		if s == StatusComplete { // the claimer does not touch the node any more: invariant 3
+			w.done.TrySend()
+		}
+		return w.done.C(), s
 	}
 	switch s := w.Status(); s {
 	case StatusIdle:

@@ -338,10 +338,11 @@ func (e *Engine) wake(base int64, claimed *waiter.WakeList) {
 	}
 }
 
-// giveBack returns n permits that were granted in one piece and refused. They are held, so it cannot fail.
+// giveBack returns n permits that were granted in one piece and refused. They are held, unless somebody has released more than
+// was theirs.
 func (e *Engine) giveBack(base, n int64) {
 	if !e.Release(base, n) {
-		panic("engine: permits lost")
+		panic("farad: somebody released what was not theirs: it had been granted to a request that was given up")
 	}
 }
 

@@ -160,6 +160,27 @@ var tierOne = []scenario{
 			w.lose(f)
 			w.finishFuture(w.await1(f, 1), 1)
 		})},
+	{name: "future/release", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) { w.releaseFuture(w.future(1)) })},
+	{name: "future/release and again", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) {
+			f := w.future(1)
+			w.releaseFuture(f)
+			w.Assert(f.Init(w.e, w.base, 1), "Init of a future that was released")
+			w.Assert(w.await1(f, 1) == nil, "not granted")
+			w.releaseTaken(f)
+		})},
+	{name: "future/done twice", size: 1, body: each(
+		func(w *world) { w.use(1) },
+		func(w *world) {
+			f := w.future(1)
+			interleave.Receive(f.Done())
+			w.finishFuture(w.awaitDone(f, 1), 1)
+		})},
+	{name: "future/done again", size: 1, body: doneAgain},
+	{name: "future/complete", size: 1, body: watchedFuture},
 	{name: "future/multi", size: 2, body: each(
 		func(w *world) { w.use(2) }, func(w *world) { w.use(1) },
 		func(w *world) { w.finishFuture(w.await1(w.future(2), 2), 2) })},
@@ -360,7 +381,7 @@ func calledBack(held int64, act func(w *world, f []*Future), sizes ...int64) fun
 		for _, n := range sizes {
 			f := new(Future)
 			w.Assert(f.Init(w.e, w.base, n), "Init refused")
-			w.Assert(!f.Poll(waiter.WakerFunc(last.Cancel)), "nobody waits")
+			w.Assert(!f.Poll(waiter.WakerFunc(func() { last.Cancel() })), "nobody waits")
 			fs = append(fs, f)
 		}
 		w.Assert(!last.Poll(nil), "nobody waits")
@@ -371,6 +392,78 @@ func calledBack(held int64, act func(w *world, f []*Future), sizes ...int64) fun
 			}
 		})
 	}
+}
+
+// releaseFuture polls f once, takes what it was granted if it was at once, and releases it, twice.
+func (w *world) releaseFuture(f *Future) {
+	if f.Poll(w.task()) {
+		w.Assert(w.end(f, 1) == nil, "not granted")
+		w.held.Add(-1)
+	}
+	w.Assert(f.Release() && f.Release(), "something else has given it back")
+}
+
+// releaseTaken releases f, whose permit has been taken.
+func (w *world) releaseTaken(f *Future) {
+	w.held.Add(-f.N())
+	w.Assert(f.Release(), "something else has given it back")
+	w.Assert(!f.Complete(), "complete after its release")
+}
+
+// doneAgain has a future learn of its grant by a poll, and wait by its channel in the next round. That begins with the channel
+// empty: the value of the first round has been sent by then, and never comes later.
+func doneAgain(w *world) {
+	var waits interleave.Int64
+	w.begin(1)
+	w.Go("holder", func() { w.release(1) })
+	w.Go("owner", func() {
+		f := w.future(1)
+		f.Done()
+		for !f.Poll(nil) {
+			interleave.Yield()
+		}
+		w.Assert(w.end(f, 1) == nil, "not granted")
+		w.Assert(f.Init(w.e, w.base, 1), "Init of a future that was taken")
+		f.Done()
+		waits.Store(1)
+		w.finishFuture(w.awaitDone(f, 1), 1)
+	})
+	w.Go("second holder", func() {
+		for waits.Load() == 0 {
+			interleave.Yield()
+		}
+		w.release(1) // what the owner has taken in the first round
+	})
+}
+
+// watchedFuture has a thread ask whether a future is complete, which its owner uses twice.
+func watchedFuture(w *world) {
+	var released, ended interleave.Int64
+	w.begin(1)
+	f := new(Future)
+	w.Assert(f.Init(w.e, w.base, 1), "Init refused")
+	w.Go("holder", func() {
+		released.Store(1)
+		w.release(1)
+	})
+	w.Go("owner", func() {
+		w.Assert(w.await1(f, 1) == nil, "not granted")
+		w.Assert(f.Complete(), "taken, and not complete")
+		w.releaseTaken(f)
+		w.begin(1) // so that the second request waits, and is dropped
+		ended.Store(1)
+		w.Assert(f.Init(w.e, w.base, 1), "Init of a future that was released")
+		w.Assert(!f.Poll(nil), "granted what another holds")
+		w.Assert(f.Release(), "something else has given it back")
+		w.release(1)
+	})
+	w.Go("watcher", func() {
+		e := ended.Load()
+		c := f.Complete()
+		w.Assert(!c || released.Load() == 1, "complete before the permit was released")
+		w.Assert(!c || e == 0, "complete, although the second request has not been granted")
+		f.Complete()
+	})
 }
 
 // cancelled has one more thread cancel a context.

@@ -297,12 +297,21 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 	require.NoError(t, f.Err())
 	require.True(t, f.Complete(), "taken")
 	require.True(t, f.Init(e, 0, 1))
-	pending(true) // what has been started is that of before
+	pending(false) // what has been granted is of the request before
 	require.False(t, f.Poll(nil))
 	pending(false)
 	f.Cancel()
 	pending(false)
 	require.True(t, e.Release(0, 1))
+	for _, end := range []func() bool{f.Cancel, f.Release} { // a second request that is dropped before it is started
+		require.True(t, f.Init(e, 0, 1))
+		require.True(t, f.Poll(nil))
+		require.NoError(t, f.Err())
+		require.True(t, f.Init(e, 0, 1))
+		require.True(t, end())
+		pending(false)
+		require.True(t, e.Release(0, 1))
+	}
 }
 
 // Nothing is always there, whoever waits and whatever is owed; but a closed engine has not even that.

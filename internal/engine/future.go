@@ -13,7 +13,7 @@ type Future struct {
 	base int64
 }
 
-// Init makes f a request for n permits, n >= 0, of e. The previous request must have been taken or cancelled: Init
+// Init makes f a request for n permits, n >= 0, of e. The previous request must have been taken, released or cancelled: Init
 // reports false, and changes nothing, if it was not.
 func (f *Future) Init(e *Engine, base, n int64) bool {
 	if !f.f.Init(n) {
@@ -38,8 +38,14 @@ func (f *Future) Complete() bool { return f.f.Complete() }
 // Err is that of [future.Future].
 func (f *Future) Err() error { return f.f.Err() }
 
+// N returns how many permits the request is for.
+func (f *Future) N() int64 { return f.f.Node.N }
+
+// Release is that of [future.Future].
+func (f *Future) Release() bool { return f.f.Release((*request)(f)) }
+
 // Cancel is that of [future.Future].
-func (f *Future) Cancel() { f.f.Cancel((*request)(f)) }
+func (f *Future) Cancel() bool { return f.f.Cancel((*request)(f)) }
 
 // request is what the future asks of the engine.
 type request Future
@@ -59,4 +65,4 @@ func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 
 func (r *request) Unlink(w *waiter.Waiter) bool { return r.e.Cancel(r.base, w) }
 
-func (r *request) GiveBack(n int64) { r.e.giveBack(r.base, n) }
+func (r *request) GiveBack(n int64) bool { return n == 0 || r.e.Release(r.base, n) }

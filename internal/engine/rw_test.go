@@ -322,7 +322,8 @@ func TestWhatWasRefusedComesBack(t *testing.T) {
 		e.giveBack(Everyone, c.n)
 		require.Equal(t, c.left, heldRW(e), "%x of %x", c.n, c.held)
 	}
-	require.PanicsWithValue(t, "engine: permits lost", func() { new(Engine).giveBack(Everyone, Reader) })
+	require.PanicsWithValue(t, "farad: somebody released what was not theirs: it had been granted to a request that was given up",
+		func() { new(Engine).giveBack(Everyone, Reader) })
 }
 
 // While somebody ends the bias, W is set although nobody waits: a try to read has to find out.

@@ -13,32 +13,33 @@ type Request interface {
 	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 	// Unlink ends the wait of w, and reports false if a claimer was faster: then the outcome is on its way to w.
 	Unlink(w *waiter.Waiter) bool
-	// GiveBack gives back the n permits that were granted.
-	GiveBack(n int64)
+	// GiveBack gives back the n permits that were granted. It reports false, and changes nothing, if fewer are held: somebody has
+	// given them back already, past the future.
+	GiveBack(n int64) bool
 }
 
 // Future is the life of a request. The methods are for one goroutine at a time, the owner; grants come from anywhere.
 //
 // Life: Init · Poll or Done (starts the request) · complete · taken, when the owner has asked for the outcome (Err) ·
-// Cancel or Init (a new round). Until it is taken, a granted request belongs to the future, and Cancel gives it back: so
-// futures can be combined, and one that is complete be dropped because another was quicker.
+// Release, Cancel or Init (a new round). Release gives back whatever the future has: the place in line, or what was granted.
+// Cancel does the same, but leaves with the owner what was taken. So futures can be combined: whoever waits for several
+// cancels those that were slower, and takes nothing from an owner who has been told.
 type Future struct {
 	Node  waiter.Waiter // what stands in line
-	taken bool          // the owner has asked for the outcome: a grant is the owner's to release
-	fresh bool          // since the last Init nothing has been started: what the node says is of an earlier request
+	taken bool          // the owner has asked for the outcome: Cancel leaves the grant with it
 }
 
-// Init makes f a request for n permits, n >= 0. The previous request must have been taken or cancelled: Init
+// Init makes f a request for n permits, n >= 0. The previous request must have been taken, released or cancelled: Init
 // reports false, and changes nothing, if it was not.
 func (f *Future) Init(n int64) bool {
 	f.awaitClaimer()
-	switch f.status() {
+	switch f.Node.Status() {
 	case waiter.StatusIdle:
 	case waiter.StatusComplete:
 		if !f.taken {
 			return false
 		}
-		f.fresh = true // which is cheaper than to reset the node
+		f.Node.Reset()
 	default:
 		return false
 	}
@@ -46,18 +47,10 @@ func (f *Future) Init(n int64) bool {
 	return true
 }
 
-// status is the node's, unless that is of an earlier request.
-func (f *Future) status() waiter.Status {
-	if f.fresh {
-		return waiter.StatusIdle
-	}
-	return f.Node.Status()
-}
-
 // Poll reports whether the request is complete, and starts it if need be. If not complete, waker (which may be nil)
 // will be woken when it is worth polling again; it replaces the one of the previous poll.
 func (f *Future) Poll(r Request, waker waiter.Waker) bool {
-	s := f.status()
+	s := f.Node.Status()
 	switch s {
 	case waiter.StatusIdle:
 		return f.start(r, waker)
@@ -71,11 +64,9 @@ func (f *Future) Poll(r Request, waker waiter.Waker) bool {
 	return s == waiter.StatusComplete
 }
 
-// Done starts the request if need be, and returns a channel that carries one value when it is complete.
+// Done starts the request if need be, and returns a channel that carries one value when it is complete. A receive takes the value
+// out, and the next Done puts it back.
 func (f *Future) Done(r Request) <-chan struct{} {
-	if f.fresh {
-		f.Node.Reset()
-	}
 	for { // Each turn waits for a claimer's last steps.
 		f.awaitClaimer()
 		ch, s := f.Node.Chan()
@@ -89,14 +80,14 @@ func (f *Future) Done(r Request) <-chan struct{} {
 	}
 }
 
-// Complete reports whether the last request that was started has ended and was not cancelled. Anybody may ask.
+// Complete reports whether the request has ended; after Init, Release or Cancel it has not. Anybody may ask.
 func (f *Future) Complete() bool { return f.Node.Status() == waiter.StatusComplete }
 
 // Err returns nil if the permits are the owner's, [waiter.ErrPending] if there is no outcome yet, or why there are
 // none.
 func (f *Future) Err() error {
 	f.awaitClaimer() // a value on the channel comes a few instructions before the outcome
-	if f.status() != waiter.StatusComplete {
+	if f.Node.Status() != waiter.StatusComplete {
 		return waiter.ErrPending
 	}
 	f.taken = true
@@ -104,36 +95,39 @@ func (f *Future) Err() error {
 	return f.Node.Outcome().Err()
 }
 
-// Cancel ends the round. Whatever was granted and not taken is given back, now or by whoever is granting it. A future
-// that is idle or taken holds nothing to give back.
-func (f *Future) Cancel(r Request) {
-	switch f.status() {
+// Release ends the round, and gives back whatever the future has, now or by whoever is granting it. A future that is idle has
+// nothing. Release reports false if what was granted has been given back already, past the future.
+func (f *Future) Release(r Request) bool { return f.end(r, true) }
+
+// Cancel is Release, but for a request that was granted and taken: that stays with the owner, who gives it back.
+func (f *Future) Cancel(r Request) bool { return f.end(r, false) }
+
+func (f *Future) end(r Request, evenTaken bool) bool {
+	switch f.Node.Status() {
 	case waiter.StatusIdle:
-		return
+		return true
 	case waiter.StatusComplete:
 	default:
 		if r.Unlink(&f.Node) {
 			f.Node.Reset()
-			return
+			return true
 		}
 		if f.Node.Abandon() {
-			return
+			return true
 		}
 		if f.Node.Status() != waiter.StatusComplete {
-			return // cancelled twice: it has been left to its claimer
+			return true // ended twice: it has been left to its claimer
 		}
 	}
-	granted := !f.taken && f.Node.Outcome() == waiter.Granted
+	mine := f.Node.Outcome() == waiter.Granted && (evenTaken || !f.taken)
 	n := f.Node.N
 	f.Node.Reset()
-	if granted {
-		r.GiveBack(n)
-	}
+	return !mine || r.GiveBack(n)
 }
 
 // start begins the request of an idle future, and reports whether it is complete.
 func (f *Future) start(r Request, waker waiter.Waker) bool {
-	f.taken, f.fresh = false, false
+	f.taken = false
 	o := r.Start(&f.Node, waker)
 	if o == waiter.Pending {
 		return false

@@ -19,6 +19,10 @@ var futures = []test{
 	{"FutureNeedsAMutex", futureNeedsAMutex},
 	{"FutureInUseCannotBeInitialised", futureInUseCannotBeInitialised},
 	{"FutureCancelGivesBackWhatWasNotTaken", futureCancelGivesBackWhatWasNotTaken},
+	{"FutureUnlockGivesBackWhateverItHas", futureUnlockGivesBackWhateverItHas},
+	{"FutureUnlockNeedsNoErr", futureUnlockNeedsNoErr},
+	{"FutureUnlockedPastItsBackIsNamed", futureUnlockedPastItsBackIsNamed},
+	{"DoneStaysReadable", doneStaysReadable},
 	{"FutureIsReusable", futureIsReusable},
 	{"ReplacedWakersAreNotWoken", replacedWakersAreNotWoken},
 	{"RepollWithAnotherWakerIsNeverLost", repollWithAnotherWakerIsNeverLost},
@@ -162,6 +166,128 @@ func futureCancelGivesBackWhatWasNotTaken(t *testing.T, k kind) {
 			m.Unlock()
 			passes(behind)
 		})
+	}
+}
+
+// In every state: before the request is started, while it waits, when it is granted, and when it was taken.
+func futureUnlockGivesBackWhateverItHas(t *testing.T, k kind) {
+	m, f := k.mutex(), k.future()
+	twice := func() {
+		t.Helper()
+		f.Unlock()
+		f.Unlock()
+		f.Cancel()
+		f.Unlock()
+		RequireFree(t, m)
+	}
+	f.Unlock() // not even initialised
+	f.Init(m)
+	twice()
+	require.ErrorIs(t, f.Err(), waiter.ErrPending)
+	require.True(t, f.Poll(nil))
+	twice()
+	require.True(t, f.Poll(nil), "an unlocked future starts again")
+	require.NoError(t, f.Err())
+	twice()
+	locktest.Receive(t, f.Done())
+	require.NoError(t, f.Err())
+	f.Cancel() // which leaves the lock with its owner
+	f.Unlock()
+	m.Unlock()
+	twice()
+
+	for _, taken := range []bool{false, true} { // granted by an unlock, with somebody behind it
+		m.Lock()
+		f.Init(m)
+		require.False(t, f.Poll(nil))
+		behind := queued(t, bg, m, lockContext)
+		m.Unlock()
+		if taken {
+			require.NoError(t, f.Err())
+		}
+		locktest.RequireBlocked(t, behind)
+		f.Unlock()
+		require.NoError(t, locktest.Receive(t, behind))
+		m.Unlock()
+		twice()
+	}
+
+	m.Lock() // while it waits
+	f.Init(m)
+	require.False(t, f.Poll(nil))
+	f.Unlock()
+	require.Zero(t, m.Waiting())
+	m.Unlock()
+	twice()
+}
+
+// Who has seen Done, and has not called Err, unlocks the future, and no second time: the lock is another's by then.
+func futureUnlockNeedsNoErr(t *testing.T, k kind) {
+	m := k.mutex()
+	m.Lock()
+	func() {
+		f := k.future()
+		f.Init(m)
+		defer f.Unlock()
+		done := f.Done()
+		m.Unlock()
+		locktest.Receive(t, done)
+		require.False(t, m.TryLock())
+		f.Unlock()
+		require.True(t, m.TryLock(), "another")
+		f.Cancel()
+	}()
+	require.False(t, m.TryLock(), "a third gets in")
+	m.Unlock()
+	RequireFree(t, m)
+}
+
+// Whoever unlocks the mutex of a future, before Err or besides the future's Unlock, is told so if nobody else has locked it by then.
+func futureUnlockedPastItsBackIsNamed(t *testing.T, k kind) {
+	for _, way := range []struct {
+		name string
+		end  func(f Future[Small])
+	}{
+		{"LockFuture.Cancel", func(f Future[Small]) { f.Cancel() }},
+		{"LockFuture.Unlock", func(f Future[Small]) { f.Unlock() }},
+		{"LockFuture.Unlock", func(f Future[Small]) { _ = f.Err(); f.Unlock() }},
+	} {
+		m, f := k.mutex(), k.future()
+		f.Init(m)
+		require.True(t, f.Poll(nil))
+		m.Unlock()
+		var text any
+		func() {
+			defer func() { text = recover() }()
+			way.end(f)
+		}()
+		require.Contains(t, text, way.name)
+		require.Contains(t, text, "the mutex's own Unlock")
+		f.Unlock() // it has nothing any more
+		RequireFree(t, m)
+	}
+}
+
+// As long as the request is complete, however often its value has been received.
+func doneStaysReadable(t *testing.T, k kind) {
+	m, f := k.mutex(), k.future()
+	for range 2 { // with a channel that Done makes while the request waits, and with one that is there
+		m.Lock()
+		f.Init(m)
+		done := f.Done()
+		require.Empty(t, done)
+		require.Empty(t, f.Done(), "a Done of a request that waits is no reason for a value")
+		m.Unlock()
+		locktest.Receive(t, done)
+		for range 3 {
+			locktest.Receive(t, f.Done())
+		}
+		require.NoError(t, f.Err())
+		locktest.Receive(t, f.Done())
+		locktest.Receive(t, f.Done())
+		f.Unlock()
+		require.Empty(t, done)
+		RequireFree(t, m)
 	}
 }
 
@@ -320,5 +446,13 @@ func anybodyMayAskWhetherAFutureIsComplete(t *testing.T, k kind) {
 	require.True(t, f.Complete())
 	f.Cancel()
 	require.False(t, f.Complete(), "cancelled")
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
+	require.True(t, f.Complete(), "taken")
+	m.Unlock()
+	f.Init(m)
+	require.False(t, f.Complete(), "of the earlier request")
+	f.Cancel()
+	require.False(t, f.Complete(), "of the earlier request")
 	RequireFree(t, m)
 }

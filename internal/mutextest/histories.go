@@ -39,6 +39,7 @@ type oneFuture struct{ Future[Small] }
 
 // Init shadows that of the future.
 func (f oneFuture) Init(s semtest.Semaphore, _ int64) { f.Future.Init(s.(*one).m) }
+func (f oneFuture) Release()                          { f.Unlock() }
 
 // What a client may do, all with the one permit.
 var (

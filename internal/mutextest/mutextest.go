@@ -37,6 +37,7 @@ type Future[M any] interface {
 	Done() <-chan struct{}
 	Complete() bool
 	Err() error
+	Unlock()
 	Cancel()
 }
 

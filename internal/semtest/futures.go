@@ -18,6 +18,10 @@ import (
 var futures = []test{
 	{"FuturePolls", futurePolls},
 	{"FutureCancelGivesBackWhatWasNotTaken", futureCancelGivesBackWhatWasNotTaken},
+	{"FutureReleaseGivesBackWhateverItHas", futureReleaseGivesBackWhateverItHas},
+	{"FutureReleaseNeedsNoErr", futureReleaseNeedsNoErr},
+	{"FutureReleasedPastItsBackIsNamed", futureReleasedPastItsBackIsNamed},
+	{"DoneStaysReadable", doneStaysReadable},
 	{"FutureIsReusable", futureIsReusable},
 	{"FutureInUseCannotBeInitialised", futureInUseCannotBeInitialised},
 	{"FutureWithoutInitPanics", futureWithoutInitPanics},
@@ -153,6 +157,157 @@ func futureCancelGivesBackWhatWasNotTaken(t *testing.T, k Kind) {
 	f.Cancel()
 	require.NoError(t, locktest.Receive(t, behind))
 	s.Release(2)
+	RequireIdle(t, s)
+}
+
+// In every state: before the request is started, while it waits, when it is granted, and when it was taken.
+func futureReleaseGivesBackWhateverItHas(t *testing.T, k Kind) {
+	s, f := k.New(2), k.NewFuture()
+	twice := func() {
+		t.Helper()
+		f.Release()
+		f.Release()
+		f.Cancel()
+		f.Release()
+		RequireIdle(t, s)
+	}
+	f.Release() // not even initialised
+	f.Init(s, 2)
+	twice()
+	require.ErrorIs(t, f.Err(), waiter.ErrPending)
+
+	f.Init(s, 2)
+	require.True(t, f.Poll(nil))
+	twice()
+	require.True(t, f.Poll(nil), "a released future starts again")
+	require.NoError(t, f.Err())
+	twice()
+	locktest.Receive(t, f.Done())
+	require.NoError(t, f.Err())
+	require.NoError(t, f.Err(), "it may be asked again")
+	twice()
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
+	f.Cancel() // which leaves the permits with their owner
+	f.Release()
+	s.Release(2)
+	f.Release()
+	RequireIdle(t, s)
+
+	for _, taken := range []bool{false, true} { // granted by a release, with somebody behind it
+		require.NoError(t, s.Acquire(bg, 2))
+		f.Init(s, 2)
+		require.False(t, f.Poll(nil))
+		behind := Queued(t, bg, s, 1)
+		s.Release(2)
+		if taken {
+			require.NoError(t, f.Err())
+		}
+		locktest.RequireBlocked(t, behind)
+		f.Release()
+		require.NoError(t, locktest.Receive(t, behind))
+		s.Release(1)
+		twice()
+	}
+
+	require.NoError(t, s.Acquire(bg, 2)) // while it waits
+	f.Init(s, 2)
+	require.False(t, f.Poll(nil))
+	f.Release()
+	s.Release(2)
+	twice()
+
+	f.Init(s, 3) // an error has nothing to give back
+	require.True(t, f.Poll(nil))
+	require.ErrorIs(t, f.Err(), waiter.ErrTooLarge)
+	twice()
+	f.Init(s, 0) // nor has nothing
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
+	twice()
+
+	f.Init(s, 1) // after a resize, and after a close
+	require.True(t, f.Poll(nil))
+	s.Resize(5)
+	twice()
+	f.Init(s, 1)
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Err())
+	s.Close()
+	twice()
+}
+
+// Who has seen Done, and has not called Err, releases the future, and no second time: the permits are others' by then.
+func futureReleaseNeedsNoErr(t *testing.T, k Kind) {
+	s := k.New(1)
+	require.NoError(t, s.Acquire(bg, 1))
+	func() {
+		f := k.request(s, 1)
+		defer f.Release()
+		done := f.Done()
+		s.Release(1)
+		locktest.Receive(t, done)
+		require.False(t, s.TryAcquire(1))
+		f.Release()
+		require.True(t, s.TryAcquire(1), "another")
+		f.Cancel()
+	}()
+	require.False(t, s.TryAcquire(1), "a third gets in")
+	s.Release(1)
+	RequireIdle(t, s)
+}
+
+// Whoever gives the permits of a future to the semaphore, before Err or besides the future's Release, is told so if nobody else
+// has some by then.
+func futureReleasedPastItsBackIsNamed(t *testing.T, k Kind) {
+	for _, way := range []struct {
+		name string
+		end  func(f Future)
+	}{
+		{"AcquireFuture.Cancel", func(f Future) { f.Cancel() }},
+		{"AcquireFuture.Release", func(f Future) { f.Release() }},
+		{"AcquireFuture.Release", func(f Future) { _ = f.Err(); f.Release() }},
+	} {
+		s := k.New(2)
+		f := k.request(s, 2)
+		require.True(t, f.Poll(nil))
+		s.Release(2)
+		text := panicOf(func() { way.end(f) })
+		require.Contains(t, text, way.name)
+		require.Contains(t, text, "the semaphore's")
+		f.Release() // it has nothing any more
+		RequireIdle(t, s)
+	}
+}
+
+// As long as the request is complete, however often its value has been received.
+func doneStaysReadable(t *testing.T, k Kind) {
+	s := k.New(1)
+	require.NoError(t, s.Acquire(bg, 1))
+	f := k.request(s, 1)
+	done := f.Done()
+	s.Release(1)
+	locktest.Receive(t, done)
+	for range 3 {
+		locktest.Receive(t, f.Done())
+	}
+	require.NoError(t, f.Err())
+	for range 3 {
+		locktest.Receive(t, f.Done())
+	}
+	require.True(t, done == f.Done(), "one channel for all of them") //nolint:testifylint // channels
+	locktest.Receive(t, done)
+	f.Release()
+	require.Empty(t, done)
+
+	require.NoError(t, s.Acquire(bg, 1)) // the next round begins with it empty
+	f.Init(s, 1)
+	require.Empty(t, f.Done())
+	require.Empty(t, f.Done(), "a Done of a request that waits is no reason for a value")
+	s.Release(1)
+	locktest.Receive(t, f.Done())
+	locktest.Receive(t, f.Done())
+	f.Release()
 	RequireIdle(t, s)
 }
 
@@ -423,8 +578,14 @@ func anybodyMayAskWhetherAFutureIsComplete(t *testing.T, k Kind) {
 	locktest.Receive(t, asked)
 	require.True(t, f.Poll(nil))
 	require.NoError(t, f.Err())
+	require.True(t, f.Complete(), "taken")
 	f.Init(s, 1)
-	require.True(t, f.Complete(), "of the earlier request")
+	require.False(t, f.Complete(), "of the earlier request")
+	f.Cancel()
+	require.False(t, f.Complete(), "of the earlier request")
+	f.Init(s, 1)
+	f.Release()
+	require.False(t, f.Complete(), "of the earlier request")
 	require.False(t, f.Poll(nil))
 	require.False(t, f.Complete())
 	s.Release(1)

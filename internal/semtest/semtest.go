@@ -4,6 +4,7 @@ package semtest
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,7 @@ type Future interface {
 	Done() <-chan struct{}
 	Complete() bool
 	Err() error
+	Release()
 	Cancel()
 }
 
@@ -126,14 +128,25 @@ func doneContext() context.Context {
 	return ctx
 }
 
+// tooMuch is what a Release of more than is held panics with. The ticket semaphores do not know how many are held.
+var tooMuch = regexp.MustCompile(`^(semaphore: released \d+, but \d+ are held \(size \d+\)|twa: released more than held)$`)
+
+func requireTooMuch(t *testing.T, f func()) {
+	t.Helper()
+	require.Regexp(t, tooMuch, panicOf(f))
+}
+
+// panicOf returns what f panics with, nil if it does not.
+func panicOf(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
 // RequirePanic checks that f panics with the text, behind the name of a package.
 func RequirePanic(t *testing.T, text string, f func()) {
 	t.Helper()
-	var v any
-	func() {
-		defer func() { v = recover() }()
-		f()
-	}()
+	v := panicOf(f)
 	message, _ := v.(string)
 	require.True(t, strings.HasSuffix(message, ": "+text), "panicked with %v, not with %q", v, text)
 }

@@ -34,7 +34,7 @@ func ExampleLockFuture() {
 
 	var f mutex.LockFuture
 	f.Init(&mu)
-	defer f.Cancel() // right on every path
+	defer f.Unlock() // right on every path
 	select {
 	case <-f.Done():
 		fmt.Println("locked")
@@ -44,13 +44,13 @@ func ExampleLockFuture() {
 
 	mu.Unlock()
 	<-f.Done() // it is still in line
-	if f.Err() == nil {
-		fmt.Println("locked")
-		mu.Unlock()
-	}
+	fmt.Println("locked:", !mu.TryLock())
+	f.Unlock() // the deferred one does nothing then
+	fmt.Println("unlocked:", mu.TryLock())
 	// Output:
 	// gave up
-	// locked
+	// locked: true
+	// unlocked: true
 }
 
 // Data and lock travel together.

@@ -96,7 +96,7 @@ func ExampleLockFuture() {
 
 	var f rwlock.LockFuture
 	f.Init(&l)
-	defer f.Cancel() // right on every path
+	defer f.Unlock() // right on every path
 	select {
 	case <-f.Done():
 		fmt.Println("locked")
@@ -107,14 +107,14 @@ func ExampleLockFuture() {
 
 	l.RUnlock()
 	<-f.Done()
-	if f.Err() == nil {
-		fmt.Println("locked")
-		l.Unlock()
-	}
+	fmt.Println("locked:", !l.TryRLock())
+	f.Unlock() // the deferred one does nothing then
+	fmt.Println("unlocked:", l.TryLock())
 	// Output:
 	// gave up
 	// false
-	// locked
+	// locked: true
+	// unlocked: true
 }
 
 // A lock for data that are read all the time by several processors, and hardly ever written.

@@ -246,6 +246,125 @@ func TestFutureCancelGivesBackWhatWasNotTaken(t *testing.T) {
 	})
 }
 
+// In every state, and of what was locked in every way: before the request is started, while it waits, when it is granted, and when
+// it was taken.
+func TestFutureUnlockGivesBackWhateverItHas(t *testing.T) {
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		new(rwlock.LockFuture).Unlock() // not even initialised
+		for _, s := range []state{asReader, asUpgradable, asWriter} {
+			var f rwlock.LockFuture
+			twice := func() {
+				t.Helper()
+				f.Unlock()
+				f.Unlock()
+				f.Cancel()
+				f.Unlock()
+				requireFree(t, l)
+			}
+			initAs(&f, l, s)
+			twice()
+			require.True(t, f.Poll(nil))
+			requireState(t, l, s)
+			twice()
+			require.True(t, f.Poll(nil), "an unlocked future starts again")
+			require.NoError(t, f.Err())
+			twice()
+
+			for _, taken := range []bool{false, true} { // granted by an unlock, with somebody behind it
+				l.Lock()
+				initAs(&f, l, s)
+				done := f.Done()
+				behind := queued(t, l, l.Lock)
+				l.Unlock()
+				locktest.Receive(t, done)
+				locktest.Receive(t, f.Done()) // it stays readable
+				if taken {
+					require.NoError(t, f.Err())
+				}
+				locktest.RequireBlocked(t, behind)
+				f.Unlock()
+				require.False(t, f.Complete())
+				locktest.Receive(t, behind)
+				f.Unlock() // which is not its lock any more
+				require.False(t, l.TryRLock(), "a third gets in")
+				l.Unlock()
+				twice()
+			}
+
+			l.Lock() // while it waits
+			initAs(&f, l, s)
+			require.False(t, f.Poll(nil))
+			f.Unlock()
+			require.Zero(t, l.Waiting())
+			l.Unlock()
+			twice()
+		}
+	})
+}
+
+// Whoever unlocks the lock of a future by the methods of the lock, before Err or besides the future's Unlock, or makes another
+// hold of it, is told so if nobody else holds it likewise by then.
+func TestFutureUnlockedPastItsBackIsNamed(t *testing.T) {
+	changes := map[state]func(l *rwlock.RWLock){
+		asReader: nil, asUpgradable: (*rwlock.RWLock).Upgrade, asWriter: (*rwlock.RWLock).Downgrade,
+	}
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		for s, change := range changes {
+			for name, end := range map[string]func(f *rwlock.LockFuture){
+				"rwlock: LockFuture.Cancel of": (*rwlock.LockFuture).Cancel,
+				"rwlock: LockFuture.Unlock of": (*rwlock.LockFuture).Unlock,
+			} {
+				var f rwlock.LockFuture
+				misuse := func() {
+					t.Helper()
+					var text any
+					func() {
+						defer func() { text = recover() }()
+						end(&f)
+					}()
+					require.Contains(t, text, name)
+					require.Contains(t, text, "already")
+				}
+				initAs(&f, l, s)
+				require.True(t, f.Poll(nil))
+				unlockAs(l, s)
+				misuse()
+				requireFree(t, l)
+				if change == nil {
+					continue
+				}
+				initAs(&f, l, s)
+				require.True(t, f.Poll(nil))
+				change(l)
+				misuse()
+				if s == asWriter {
+					l.RUnlock()
+				} else {
+					l.Unlock()
+				}
+				requireFree(t, l)
+			}
+		}
+	})
+}
+
+// Who upgrades or downgrades what a future has got ends it by the methods of the lock, after Err.
+func TestFutureMayBeUpgradedAndDowngraded(t *testing.T) {
+	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
+		var f rwlock.LockFuture
+		f.InitU(l)
+		locktest.Receive(t, f.Done())
+		require.NoError(t, f.Err())
+		l.Upgrade()
+		l.Downgrade()
+		f.Cancel()
+		f.Unlock() // which has nothing
+		requireState(t, l, asReader)
+		l.RUnlock()
+		requireFree(t, l)
+	})
+}
+
 // A panic in a critical section leaves the lock unlocked if the unlock is deferred.
 func TestPanicWhileHolding(t *testing.T) {
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {

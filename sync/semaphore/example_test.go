@@ -84,7 +84,7 @@ func ExampleOption() {
 	first.Init(sem, 1)
 	second.Init(sem, 1)
 	fmt.Println(first.Poll(nil), second.Poll(nil), second.Err())
-	first.Cancel()
+	first.Release()
 	// Output: false true farad: too many waiters
 }
 
@@ -99,7 +99,7 @@ func ExampleWithWaitingArray() {
 	fmt.Println(f.Poll(nil), sem.Waiting())
 	sem.Release(2)
 	fmt.Println(f.Poll(nil), f.Err(), sem.Available(), "of", sem.Size())
-	sem.Release(1)
+	f.Release()
 	// Output:
 	// false 1
 	// true <nil> 1 of 2
@@ -123,7 +123,7 @@ func ExampleWithPlatoon() {
 	}
 	sem.Release(1)
 	fmt.Println(large.Poll(nil), large.Err())
-	sem.Release(2)
+	large.Release()
 	// Output:
 	// false
 	// overtaken
@@ -138,7 +138,7 @@ func ExampleAcquireFuture() {
 
 	var f semaphore.AcquireFuture
 	f.Init(sem, 1)
-	defer f.Cancel() // right on every path
+	defer f.Release() // right on every path
 	select {
 	case <-f.Done():
 		fmt.Println("acquired")
@@ -149,16 +149,16 @@ func ExampleAcquireFuture() {
 	sem.Release(1)
 	select {
 	case <-f.Done(): // it is still in the queue, and now granted
-		if f.Err() == nil {
-			fmt.Println("acquired")
-			sem.Release(1)
-		}
+		fmt.Println("acquired:", f.Err())
 	case <-time.After(time.Minute):
 		fmt.Println("gave up")
 	}
+	f.Release() // gives the permit back; the deferred one does nothing then
+	fmt.Println(sem.Available())
 	// Output:
 	// gave up
-	// acquired
+	// acquired: <nil>
+	// 1
 }
 
 // A task polls, and is woken when it is worth polling again.
@@ -172,7 +172,7 @@ func ExampleAcquireFuture_Poll() {
 	fmt.Println(f.Poll(waiter.WakerFunc(func() { runQueue <- "the task" })))
 	sem.Release(1)
 	fmt.Println(<-runQueue, f.Poll(nil), f.Err())
-	sem.Release(1)
+	f.Release()
 	// Output:
 	// false
 	// the task true <nil>

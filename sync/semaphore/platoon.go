@@ -369,18 +369,23 @@ func (p *platoon) admitLocked(l parking.Line, s *parking.Sleeper, o platoonState
 
 // Release returns n permits, n > 0.
 func (p *platoon) Release(n int64) {
+	if !p.giveBack(n) {
+		panic(overReleased("released", n, p.Size(), p.Available()))
+	}
+}
+
+// giveBack returns n permits. It reports false, and changes nothing, if fewer are held.
+func (p *platoon) giveBack(n int64) bool {
 	o, ok := p.give(n)
 	if !ok {
 		l := p.line() // what it has seen may be from before a Resize and from after it
 		o, ok = p.give(n)
 		l.Unlock()
 	}
-	if !ok {
-		panic("semaphore: released more than held")
-	}
-	if o&platoonSleeps != 0 && o.free()+n >= p.need.Load() {
+	if ok && o&platoonSleeps != 0 && o.free()+n >= p.need.Load() {
 		p.serveAndUnlock(p.line(), waiter.WakeList{}, nil)
 	}
+	return ok
 }
 
 // give adds n permits to the word, unless fewer are held, and returns what the word was.

@@ -34,8 +34,20 @@ func (f *platoonFuture) Poll(w waiter.Waker) bool { return f.f.Poll((*platoonReq
 func (f *platoonFuture) Done() <-chan struct{}    { return f.f.Done((*platoonRequest)(f)) }
 func (f *platoonFuture) Complete() bool           { return f.f.Complete() }
 func (f *platoonFuture) Err() error               { return f.f.Err() }
-func (f *platoonFuture) Cancel()                  { f.f.Cancel((*platoonRequest)(f)) }
-func (f *platoonFuture) requireEnded()            { f.init(f.p, 0) }
+
+func (f *platoonFuture) Release() {
+	if !f.f.Release((*platoonRequest)(f)) {
+		panic(overReleased("AcquireFuture.Release of", f.f.Node.N, f.p.Size(), f.p.Available()) + givenAlready)
+	}
+}
+
+func (f *platoonFuture) Cancel() {
+	if !f.f.Cancel((*platoonRequest)(f)) {
+		panic(overReleased("AcquireFuture.Cancel of", f.f.Node.N, f.p.Size(), f.p.Available()) + givenAlready)
+	}
+}
+
+func (f *platoonFuture) requireEnded() { f.init(f.p, 0) }
 
 // platoonRequest is what the future asks of the semaphore.
 type platoonRequest platoonFuture
@@ -50,4 +62,4 @@ func (r *platoonRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outc
 
 func (r *platoonRequest) Unlink(*waiter.Waiter) bool { return r.p.leave(&r.s, false) }
 
-func (r *platoonRequest) GiveBack(n int64) { r.p.Release(n) }
+func (r *platoonRequest) GiveBack(n int64) bool { return r.p.giveBack(n) }

@@ -117,7 +117,7 @@ func TestPlatoonResizeLeavesADebt(t *testing.T) {
 	require.EqualValues(t, -2, s.Available())
 	s.Release(2)
 	locktest.RequireBlocked(t, waiting)
-	require.PanicsWithValue(t, "semaphore: released more than held", func() { s.Release(2) })
+	require.PanicsWithValue(t, "semaphore: released 2, but 1 are held (size 1)", func() { s.Release(2) })
 	s.Release(1)
 	require.NoError(t, locktest.Receive(t, waiting))
 	s.Release(1)

@@ -31,6 +31,7 @@ type future interface {
 	Done() <-chan struct{}
 	Complete() bool
 	Err() error
+	Release()
 	Cancel()
 
 	// requireEnded panics if the request has not ended.

@@ -2,6 +2,7 @@ package semaphore
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/cpu"
@@ -247,8 +248,15 @@ func (s *Semaphore) releaseElse(n int64) {
 	case s.p != nil:
 		s.p.Release(n)
 	case n > 0:
-		panic("semaphore: released more than held")
+		panic(overReleased("released", n, s.Size(), s.Available()))
 	}
+}
+
+// overReleased is the text for n permits that are given back although fewer are held. The numbers are looked at after that, so
+// others may have changed them; they never say that as many are held.
+func overReleased(what string, n, size, free int64) string {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	return "semaphore: " + what + " " + number(n) + ", but " + number(min(size-free, n-1)) + " are held (size " + number(size) + ")"
 }
 
 // Size returns how many permits there are in all, free or held.

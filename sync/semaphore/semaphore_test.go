@@ -23,7 +23,7 @@ func TestPanicsNameThePackage(t *testing.T) {
 	for msg, f := range map[string]func(){
 		"semaphore: acquire of a negative number of permits": func() { _ = s.Acquire(bg, -1) },
 		"semaphore: nil context":                             func() { _ = s.Acquire(nil, 9) }, //nolint:staticcheck // nil on purpose
-		"semaphore: released more than held":                 func() { s.Release(1) },
+		"semaphore: released 1, but 0 are held (size 1)":     func() { s.Release(1) },
 		"semaphore: release of a negative number of permits": func() { s.Release(-1) },
 		"semaphore: negative size":                           func() { s.Resize(-1) },
 		"semaphore: future of a nil semaphore":               func() { new(semaphore.AcquireFuture).Init(nil, 1) },
@@ -86,7 +86,7 @@ func TestOverReleasePanicsWhoeverWaits(t *testing.T) {
 	s := semaphore.New(2)
 	require.NoError(t, s.Acquire(bg, 2))
 	a, b := queued(t, bg, s, 1), queued(t, bg, s, 2)
-	require.PanicsWithValue(t, "semaphore: released more than held", func() { s.Release(3) })
+	require.PanicsWithValue(t, "semaphore: released 3, but 2 are held (size 2)", func() { s.Release(3) })
 	locktest.RequireBlocked(t, a)
 	locktest.RequireBlocked(t, b)
 	s.Release(1)
