@@ -85,8 +85,17 @@ var planted = []struct {
 	},
 	{
 		name: "g: a future forgets what it was granted", file: "internal/future/future.go",
-		from: "\t\tr.GiveBack(n)\n",
-		to:   "\t\t_ = n\n",
+		from: "\treturn !mine || r.GiveBack(n)\n",
+		to:   "\t_ = n\n\treturn !mine || true\n",
+	},
+	{
+		name: "the value of one round comes in the next", file: "waiter/waiter.go",
+		from: `			w.done.TrySend()
+			if w.state.CompareAndSwap(stateClaiming, stateComplete) {
+`,
+		to: `			if w.state.CompareAndSwap(stateClaiming, stateComplete) {
+				w.done.TrySend()
+`,
 	},
 	{
 		name: "g: completion before unlinking", file: "waiter/queue.go",
