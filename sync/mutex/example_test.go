@@ -114,3 +114,18 @@ func ExampleWord() {
 	// context deadline exceeded
 	// 1
 }
+
+// The lock of a guard in Go's select.
+func ExampleGuard_Value() {
+	g := mutex.NewGuard(41)
+	var f mutex.LockFuture
+	f.Init(g.Mutex())
+	defer f.Unlock()
+	select {
+	case <-f.Done():
+		*g.Value()++ // locked
+		fmt.Println(*g.Value())
+	case <-time.After(time.Minute):
+	}
+	// Output: 42
+}

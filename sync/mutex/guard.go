@@ -63,5 +63,15 @@ func (g *Guard[T]) LockContext(ctx context.Context) (*T, error) {
 // Unlock ends what a Lock has begun. It panics if the guard is not locked.
 func (g *Guard[T]) Unlock() { g.mu.Unlock() }
 
-// Mutex returns the lock, for a [LockFuture]. It must not be unlocked while somebody uses the value.
+// Mutex returns the lock, for a [LockFuture]. Who has locked it so gets at the value by Value. It must not be unlocked while
+// somebody uses the value.
 func (g *Guard[T]) Mutex() *Mutex { return &g.mu }
+
+// Value returns the value, for a caller that has locked the guard: by Lock, or by a future of its Mutex. It is good until the
+// unlock. Value panics if nobody has locked the guard. That another has, and not the caller, it cannot tell.
+func (g *Guard[T]) Value() *T {
+	if g.mu.e.Available(base) > 0 {
+		panic("mutex: Guard.Value of a guard that nobody has locked")
+	}
+	return &g.value
+}

@@ -80,3 +80,28 @@ func TestGuardUnlocks(t *testing.T) {
 	require.PanicsWithValue(t, "mutex: unlock of unlocked mutex", g.Unlock)
 	requireFree(t, g.Mutex())
 }
+
+// Whoever has locked the guard by a future gets at the value, and nobody does while nobody has locked it.
+func TestGuardGivesItsValueToAFuture(t *testing.T) {
+	g := mutex.NewGuard(1)
+	none := func() {
+		require.PanicsWithValue(t, "mutex: Guard.Value of a guard that nobody has locked", func() { g.Value() })
+	}
+	none()
+	var f mutex.LockFuture
+	f.Init(g.Mutex())
+	none()
+	locktest.Receive(t, f.Done())
+	*g.Value()++
+	require.Nil(t, g.TryLock())
+	f.Unlock()
+	none()
+	v := g.Lock()
+	require.True(t, v == g.Value())
+	g.Unlock()
+	g.Do(func(v *int) {
+		require.Equal(t, 2, *v)
+		require.True(t, v == g.Value())
+	})
+	none()
+}

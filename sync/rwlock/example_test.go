@@ -146,3 +146,19 @@ func ExampleGuard() {
 	g.Read(func(m *map[string]int) { fmt.Println((*m)["a"]) })
 	// Output: 2
 }
+
+// Whoever may have to write reads first, and upgrades.
+func ExampleGuard_Value() {
+	g := rwlock.NewGuard(map[string]int{})
+	l := g.RWLock()
+	l.ULock()
+	if _, ok := (*g.Value())["a"]; !ok {
+		l.Upgrade()
+		(*g.Value())["a"] = 1
+		l.Unlock()
+	} else {
+		l.UUnlock()
+	}
+	g.Read(func(m *map[string]int) { fmt.Println((*m)["a"]) })
+	// Output: 1
+}

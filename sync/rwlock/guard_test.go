@@ -88,3 +88,37 @@ func TestGuardIsReadByMany(t *testing.T) {
 		locktest.Receive(t, inside)
 	})
 }
+
+// Whoever has locked the guard by a future, or by the methods of its lock, gets at the value, and nobody does while nobody has.
+func TestGuardGivesItsValueToWhoeverHasLockedIt(t *testing.T) {
+	g := rwlock.NewGuard(1)
+	l := g.RWLock()
+	none := func() {
+		require.PanicsWithValue(t, "rwlock: Guard.Value of a guard that nobody has locked", func() { g.Value() })
+		requireFree(t, l)
+	}
+	none()
+	for _, s := range []state{asReader, asUpgradable, asWriter} {
+		var f rwlock.LockFuture
+		initAs(&f, l, s)
+		none()
+		locktest.Receive(t, f.Done())
+		require.Equal(t, 1, *g.Value())
+		f.Unlock()
+		none()
+		lockAs(l, s)
+		require.Equal(t, 1, *g.Value())
+		unlockAs(l, s)
+		none()
+	}
+	l.ULock()
+	if *g.Value() == 1 {
+		l.Upgrade()
+		*g.Value() = 2
+		l.Downgrade()
+	}
+	require.Equal(t, 2, *g.Value())
+	l.RUnlock()
+	g.Read(func(v *int) { require.True(t, v == g.Value()) })
+	none()
+}
