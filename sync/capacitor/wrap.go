@@ -4,6 +4,9 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
+
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 // A Wrapped is a lock of type L behind a [Gate]: whatever L does to those who wait for it, no more than a platoon of them do at a time, and the
@@ -33,7 +36,10 @@ type Wrapped[L sync.Locker] struct {
 	//
 	//  1. Whoever has passed the gate departs, once, after it has unlocked the inner lock, or has given up. (TestModelWrapped)
 	//  2. passed, guarded by the inner lock, says whether the holder has. (TestModelWrapped)
+	//  3. Whoever waits for the inner lock by its TryLock is counted in trying before it tries, and whoever unlocks the inner lock
+	//     looks there afterwards, and signals. So a try that has failed is followed by a signal. (TestModelWrappedTries)
 	passed bool
+	trying xsync.Int64
 }
 
 type wrapOptions struct {
@@ -133,7 +139,7 @@ func (w *Wrapped[L]) tryPast() bool {
 	switch {
 	case w.gate.places.Load() > 0 && w.try():
 		if w.gate.places.Load() <= 0 { // the last place has gone meanwhile
-			w.inner.Unlock()
+			w.unlockInner()
 			return false
 		}
 		if t := w.gate.stats; t != nil {
@@ -155,11 +161,21 @@ func (w *Wrapped[L]) skips() bool { return w.opts.bypass > 0 && rand.Float64() <
 // while others lock may unlock for them, and leave the gate with one too many or too few inside.
 func (w *Wrapped[L]) Unlock() {
 	passed := w.passed
-	w.inner.Unlock()
+	w.unlockInner()
 	if passed {
 		w.gate.Depart()
 	}
 }
+
+// unlockInner unlocks the inner lock, and tells those who wait to try it.
+func (w *Wrapped[L]) unlockInner() {
+	w.inner.Unlock()
+	if w.trying.Load() != 0 {
+		parking.Default().Signal(w.key())
+	}
+}
+
+func (w *Wrapped[L]) key() parking.Key { return parking.Key{Object: w, Hash: xsync.Address(w)} }
 
 // TryLock locks w if it is free, and reports whether it did. It does not if the gate is closed. It panics if the inner lock has no TryLock.
 func (w *Wrapped[L]) TryLock() bool {
@@ -185,12 +201,19 @@ func (w *Wrapped[L]) TryLock() bool {
 	return true
 }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never locks. It returns nil if
-// and only if the lock is the caller's. If the inner lock has no LockContext(ctx) error, who has passed the gate does not give up any more.
-// It panics if ctx is nil.
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(), at the gate and behind it. A context that is done
+// already never locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil.
+//
+// Behind the gate it waits by the inner lock's LockContext(ctx) error, if it has one. Otherwise it tries the inner lock whenever w
+// is unlocked, and sleeps in between: TryLock must fail only while somebody has the lock, or is about to get it. If there is no
+// TryLock either, LockContext panics, unless nobody ever waits behind the gate: with platoons of one and without
+// [WithBypass].
 func (w *Wrapped[L]) LockContext(ctx context.Context) error {
-	if ctx == nil {
+	switch {
+	case ctx == nil:
 		panic("capacitor: nil context")
+	case w.locksIf == nil && w.try == nil && (w.gate.Size() > 1 || w.opts.bypass > 0):
+		panic("capacitor: LockContext needs a lock with a LockContext or a TryLock")
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -206,9 +229,7 @@ func (w *Wrapped[L]) LockContext(ctx context.Context) error {
 			return err
 		}
 	}
-	if w.locksIf == nil {
-		w.inner.Lock()
-	} else if err := w.locksIf(ctx); err != nil {
+	if err := w.lockInner(ctx); err != nil {
 		if passes {
 			w.gate.Depart()
 		}
@@ -217,6 +238,34 @@ func (w *Wrapped[L]) LockContext(ctx context.Context) error {
 	w.passed = passes
 	v.end()
 	return w.keep(ctx)
+}
+
+// lockInner locks the inner lock, unless ctx is done first.
+func (w *Wrapped[L]) lockInner(ctx context.Context) error {
+	switch {
+	case w.locksIf != nil:
+		return w.locksIf(ctx)
+	case w.try != nil && ctx.Done() != nil:
+		return w.tryUntil(ctx)
+	}
+	w.inner.Lock() // nothing ends the wait, or there is none
+	return nil
+}
+
+// tryUntil locks the inner lock by its TryLock, unless ctx is done first. It asks whenever somebody has unlocked it.
+func (w *Wrapped[L]) tryUntil(ctx context.Context) error {
+	w.trying.Add(1)
+	defer w.trying.Add(-1)
+	t, k := parking.Default(), w.key()
+	for { // A turn is lost to others inside, and to those who go past the gate.
+		seq := t.Sequence(k)
+		if w.try() {
+			return nil
+		}
+		if err := t.Await(ctx, k, seq); err != nil {
+			return err
+		}
+	}
 }
 
 // keep is for w, which has just been locked. It returns nil, or, if ctx has ended, perhaps before, unlocks w.
@@ -235,9 +284,10 @@ func (w *Wrapped[L]) Do(f func()) {
 	f()
 }
 
-// Waiting returns how many wait at the gate and, if the inner lock has a Waiting() int, behind it. It is meant for tests and statistics.
+// Waiting returns how many wait at the gate, and behind it with a context or if the inner lock has a Waiting() int. It is meant for
+// tests and statistics.
 func (w *Wrapped[L]) Waiting() int {
-	n := int(w.gate.Waiting())
+	n := int(w.gate.Waiting() + w.trying.Load())
 	if l, ok := any(w.inner).(interface{ Waiting() int }); ok {
 		n += l.Waiting()
 	}

@@ -132,6 +132,43 @@ func TestModelWrapped(t *testing.T) {
 	}
 }
 
+// The same round a lock that knows no contexts: who waits for it with one tries it, and sleeps in between.
+func TestModelWrappedTries(t *testing.T) {
+	for name, p := range policies {
+		t.Run(name, func(t *testing.T) {
+			mutextest.RunSmallModel(t, mutextest.Subject{
+				New: func() mutextest.Small {
+					word := new(mutex.Word)
+					return Wrap(tries{bare{word}, word.TryLock}, max(p.b, 2), p.opts...)
+				},
+				Bound: 2,
+				After: func(x *interleave.Run, m mutextest.Small) {
+					w := m.(*Wrapped[tries])
+					x.Assert(w.gate.Population() == 0 && w.trying.Load() == 0, "somebody is left behind the gate")
+				},
+			})
+		})
+	}
+}
+
+// Who has taken the lock for a place of the express lane that has gone meanwhile gives it back, and tells who has tried it then. That
+// one would sleep for ever: the other queues behind it.
+func TestModelLastPlaceOfTheLane(t *testing.T) {
+	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
+		word := new(mutex.Word)
+		w := Wrap(tries{bare{word}, word.TryLock}, 1, WithExpress(1))
+		x.Name("w", w)
+		ctx := x.NewContext()
+		x.Go("admitted", func() {
+			x.Assert(w.LockContext(ctx) == nil, "not locked")
+			w.Unlock()
+		})
+		x.Same(2, "express", func(int) { w.Lock(); w.Unlock() })
+		x.Wait()
+		x.Assert(w.gate.Population() == 0 && w.Waiting() == 0, "somebody is left")
+	})
+}
+
 // The bound of each policy: how many of those who come later get in before one who has passed the gate already.
 func TestModelWrappedBypass(t *testing.T) {
 	for name, s := range map[string]struct {

@@ -228,6 +228,82 @@ func TestGivingUpPastTheGate(t *testing.T) {
 	l.Unlock()
 }
 
+// bare has of a lock what every lock has, and tries has a TryLock besides.
+type (
+	bare  struct{ l sync.Locker }
+	tries struct {
+		bare
+		try func() bool
+	}
+)
+
+func (b bare) Lock()          { b.l.Lock() }
+func (b bare) Unlock()        { b.l.Unlock() }
+func (t tries) TryLock() bool { return t.try() }
+
+// Whoever waits behind the gate, in a lock that knows no contexts, gives up when its context ends, and leaves the gate to others.
+func TestWaitBehindTheGateEndsWithItsContext(t *testing.T) {
+	word := new(mutex.Word)
+	for name, inner := range map[string]sync.Locker{
+		"sync.Mutex": new(sync.Mutex), "lifo": new(lifo), "word": tries{bare{word}, word.TryLock},
+	} {
+		for policy, p := range wrappings {
+			t.Run(name+"/"+policy, func(t *testing.T) {
+				l := Wrap(inner, max(p.b, 2), p.opts...)
+				for _, past := range []bool{false, true} {
+					l.Lock()
+					ctx, cancel := context.WithCancel(bg)
+					ends := make(chan error, 1)
+					go func() { ends <- l.LockContext(ctx) }()
+					locktest.Eventually(t, "behind the gate", func() bool { return l.Waiting() == 1 })
+					if past { // the next unlock serves it
+						l.Unlock()
+						require.NoError(t, locktest.Receive(t, ends))
+						require.False(t, l.TryLock())
+						cancel()
+					} else {
+						cancel()
+						require.ErrorIs(t, locktest.Receive(t, ends), context.Canceled)
+					}
+					require.Zero(t, l.Waiting())
+					l.Unlock()
+					require.Zero(t, l.Gate().Population())
+				}
+				l.Do(func() {})
+			})
+		}
+	}
+}
+
+// Fractional bypass sends some past the gate who are no platoon's.
+func TestWaitPastTheGateEndsWithItsContext(t *testing.T) {
+	l := Wrap(new(sync.Mutex), 1, WithBypass(1-1e-12))
+	l.Lock()
+	ctx, cancel := context.WithTimeout(bg, time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, l.LockContext(ctx), context.DeadlineExceeded)
+	require.EqualValues(t, 1, l.Gate().free(), "somebody has passed")
+	l.Unlock()
+	require.NoError(t, l.LockContext(bg))
+	l.Unlock()
+}
+
+// Behind a gate of one nobody waits, whatever the lock can do; elsewhere a lock that can do nothing but lock is told at once.
+func TestLockContextNeedsALockThatCanGiveUp(t *testing.T) {
+	const text = "capacitor: LockContext needs a lock with a LockContext or a TryLock"
+	inner := bare{new(sync.Mutex)}
+	one := Wrap(inner, 1)
+	require.NoError(t, one.LockContext(bg))
+	ctx, cancel := context.WithTimeout(bg, time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, one.LockContext(ctx), context.DeadlineExceeded)
+	one.Unlock()
+	for _, l := range []*Wrapped[bare]{Wrap(inner, 2), Wrap(inner, 1, WithBypass(0.5))} {
+		require.PanicsWithValue(t, text, func() { _ = l.LockContext(bg) }, "although it is free")
+		l.Do(func() {}) // which waits for ever, if need be
+	}
+}
+
 func TestWaitingForALockThatDoesNotTell(t *testing.T) {
 	require.Zero(t, Wrap(new(sync.Mutex), 1).Waiting())
 }
