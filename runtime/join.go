@@ -1,26 +1,47 @@
 package runtime
 
-import "github.com/farad-go/farad/waiter"
+import (
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
 
-// Join waits in a straight-line task until all of the futures are complete, and returns the first error, in the order of
-// the list. It does not end early: what has been obtained is there to be given back. If the task is cancelled, all
-// futures are, and Join returns [ErrCancelled].
+// Join waits in a straight-line task until all of the futures are complete, and returns the first
+// error, in the order of the list. It does not end early: what has been obtained is there to be
+// given back. If the task is cancelled, all futures are, and Join returns [ErrCancelled]. It
+// allocates a few words, and of more than eight futures a few words each. It panics if a future is
+// nil, or twice in the list.
 func Join(cx *Context, fs ...Future) error {
+	checkList("Join", fs)
 	a := All{fs: fs}
 	return Await(cx, &a)
 }
 
 // AllOf returns the futures as one, which is complete when all of them are. See [Join].
-func AllOf(fs ...Future) *All { return &All{fs: fs} }
+func AllOf(fs ...Future) *All {
+	checkList("AllOf", fs)
+	return &All{fs: fs}
+}
 
 // All is several futures as one: see [AllOf].
 type All struct {
 	fs    []Future
-	ready int // the first so many are complete
+	ready int    // the first so many are complete
+	parts *parts // nil: few futures, or not begun
 }
 
-// Poll reports whether all futures are complete. All of them are started by the first Poll.
+// few is how many futures are polled all together, whichever of them has woken the task: that costs
+// less than to know which.
+const few = 8
+
+// Poll reports whether all futures are complete. All of them are started by the first Poll, in the
+// order of the list. A later one polls those that have been woken since.
 func (a *All) Poll(w waiter.Waker) bool {
+	if len(a.fs) > few {
+		if a.ready < len(a.fs) {
+			a.pollWoken(w)
+		}
+		return a.ready == len(a.fs)
+	}
 	all := true
 	for i := a.ready; i < len(a.fs); i++ {
 		switch {
@@ -33,7 +54,8 @@ func (a *All) Poll(w waiter.Waker) bool {
 	return all
 }
 
-// Err returns the first error of the futures, in the order of the list; [waiter.ErrPending] unless all are complete.
+// Err returns the first error of the futures, in the order of the list; [waiter.ErrPending] unless
+// all are complete.
 func (a *All) Err() error {
 	if a.ready < len(a.fs) {
 		return waiter.ErrPending
@@ -47,8 +69,143 @@ func (a *All) Err() error {
 	return first
 }
 
-// Cancel cancels all of the futures: what some have obtained is given back, even if others have not yet.
+// Cancel cancels all of the futures: what some have obtained is given back, even if others have not
+// yet.
 func (a *All) Cancel() {
 	a.ready = 0
+	if a.parts != nil {
+		a.parts.end()
+	}
 	cancelBut(a.fs, -1, Future.Cancel)
+}
+
+// parts are many futures, each with a waker that says which of them it is. So the work for all of
+// them is as much as there are wakes, and not that times their number.
+//
+// A wake puts its part into a list, and wakes the one who waits for the whole if the list was
+// empty. The owner takes the list, and gives the waker for the next wake in the same step.
+//
+// Invariants:
+//
+//  1. A part that is woken is polled afterwards: it is in the list, or the owner has it and has not
+//     marked it as free. (TestModel/join of many)
+//  2. If the list is not empty, the waker that was given last has been woken, or the owner has not
+//     returned from the poll that gave it. (TestModel/join of many)
+type parts struct {
+	all   []part
+	begun bool // the owner's: all have been polled
+
+	mu    xsync.Mutex
+	waker waiter.Waker // all guarded by mu; who waits for the whole
+	woken *part
+}
+
+// A part is the waker of one of many futures.
+type part struct {
+	of *parts
+	i  uint32 // which it is
+
+	queued bool // guarded by of.mu: in the list, or in what the owner has taken
+	done   bool // the owner's: complete
+	next   *part
+}
+
+// pollWoken polls all futures for the first time, and later those that have been woken.
+func (a *All) pollWoken(w waiter.Waker) {
+	p := a.parts
+	if p == nil {
+		p = &parts{all: make([]part, len(a.fs))}
+		for i := range len(p.all) {
+			p.all[i].of, p.all[i].i = p, uint32(i)
+		}
+		a.parts = p
+	}
+	if o, ok := p.owner().(waiter.Owner); ok {
+		o.Displaced(w)
+	}
+	q := p.take(w)
+	if !p.begun {
+		p.begun = true
+		for i := range len(p.all) {
+			p.all[i].done = false
+			a.pollPart(&p.all[i])
+		}
+	}
+	for q != nil {
+		next := p.free(q)
+		if !q.done {
+			a.pollPart(q)
+		}
+		q = next
+	}
+	if a.ready == len(a.fs) {
+		p.end()
+	}
+}
+
+func (a *All) pollPart(q *part) {
+	if a.fs[q.i].Poll(q) {
+		q.done = true
+		a.ready++
+	}
+}
+
+// take returns the list of those that were woken, and has the next wake go to w.
+func (p *parts) take(w waiter.Waker) *part {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waker = w
+	q := p.woken
+	p.woken = nil
+	return q
+}
+
+// free lets a part be woken again, and returns the next in the list that was taken.
+func (p *parts) free(q *part) *part {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q.queued = false
+	return q.next
+}
+
+// owner returns who waits for the whole.
+func (p *parts) owner() waiter.Waker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waker
+}
+
+// end has nobody wait for the whole. A wake that comes late is one for nothing in the next round.
+func (p *parts) end() {
+	p.take(nil)
+	for i := range len(p.all) {
+		p.free(&p.all[i])
+	}
+	p.begun = false
+}
+
+// Wake implements [waiter.Waker].
+func (q *part) Wake() {
+	p := q.of
+	p.mu.Lock()
+	var w waiter.Waker
+	if !q.queued {
+		if p.woken == nil {
+			w = p.waker
+		}
+		q.queued, q.next = true, p.woken
+		p.woken = q
+	}
+	p.mu.Unlock()
+	if w != nil {
+		w.Wake()
+	}
+}
+
+// Displaced implements [waiter.Owner], for the one who waits for the whole.
+func (q *part) Displaced(by waiter.Waker) {
+	if o, ok := q.of.owner().(waiter.Owner); ok {
+		o.Displaced(by)
+	}
+	q.Wake() // it is still a part, which the next poll of the whole looks at
 }

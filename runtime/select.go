@@ -1,6 +1,10 @@
 package runtime
 
-import "github.com/farad-go/farad/waiter"
+import (
+	"reflect"
+
+	"github.com/farad-go/farad/waiter"
+)
 
 // Select waits in a straight-line task for the first of several futures, and returns its index and its Err. The others
 // are cancelled; of what they were being granted nothing is lost. If several are complete at the same time, the first
@@ -10,6 +14,10 @@ import "github.com/farad-go/farad/waiter"
 func Select(cx *Context, fs ...Future) (int, error) {
 	if len(fs) == 0 {
 		panic("runtime: Select of nothing")
+	}
+	checkNil("Select", fs)
+	if len(fs) <= few { // of more pollFirst looks, when it makes a difference: a look at all pairs would take too long
+		checkPairs("Select", fs)
 	}
 	t := cx.straightLine()
 	for {
@@ -33,6 +41,9 @@ func Select(cx *Context, fs ...Future) (int, error) {
 func pollFirst(fs []Future, poll func(Future) bool, cancel func(Future)) int {
 	for i, f := range fs {
 		if poll(f) {
+			if len(fs) > few {
+				checkWinner(fs, i, cancel)
+			}
 			cancelBut(fs, i, cancel)
 			return i
 		}
@@ -48,11 +59,73 @@ func cancelBut(fs []Future, winner int, cancel func(Future)) {
 	}
 }
 
+// checkList panics if a future is nil, or twice in the list: a select would cancel the one that
+// has won, and a join would take one permit for two.
+func checkList(what string, fs []Future) {
+	checkNil(what, fs)
+	if len(fs) <= few {
+		checkPairs(what, fs)
+		return
+	}
+	seen := make(map[Future]struct{}, len(fs))
+	for _, f := range fs {
+		if !isObject(f) {
+			continue
+		}
+		if _, twice := seen[f]; twice {
+			panicTwice(what)
+		}
+		seen[f] = struct{}{}
+	}
+}
+
+func checkNil(what string, fs []Future) {
+	for _, f := range fs {
+		if f == nil {
+			panic("runtime: nil future in " + what)
+		}
+	}
+}
+
+func checkPairs(what string, fs []Future) {
+	for i, f := range fs {
+		for _, g := range fs[:i] {
+			if same(f, g) {
+				panicTwice(what)
+			}
+		}
+	}
+}
+
+// checkWinner panics if the winner is among the losers, too, after it has cancelled them all.
+func checkWinner(fs []Future, winner int, cancel func(Future)) {
+	for i, f := range fs {
+		if i != winner && same(f, fs[winner]) {
+			cancelBut(fs, -1, cancel)
+			panicTwice("Select")
+		}
+	}
+}
+
+func panicTwice(what string) { panic("runtime: the same future twice in " + what) }
+
+// same reports whether two futures are one.
+func same(f, g Future) bool {
+	return reflect.TypeOf(f) == reflect.TypeOf(g) && isObject(f) && f == g
+}
+
+// isObject reports whether f is a pointer to something: only then are equal futures the same one.
+func isObject(f Future) bool {
+	t := reflect.TypeOf(f)
+	return t.Kind() == reflect.Pointer && t.Elem().Size() > 0
+}
+
 // FirstOf returns the futures as one, which completes with the first of them. See [Select].
 func FirstOf(fs ...Future) *First {
 	if len(fs) == 0 {
 		panic("runtime: the first of no futures")
 	}
+	checkList("FirstOf", fs)
 	return &First{fs: fs, winner: -1}
 }
 

@@ -139,6 +139,9 @@ func partyOf(w waiter.Waker) waiter.Waker {
 	if t := taskOf(w); t != nil {
 		return t
 	}
+	if q, ok := w.(*part); ok {
+		w = q.of.owner()
+	}
 	if g, ok := w.(goroutineWaker); ok {
 		return g
 	}
@@ -165,6 +168,8 @@ func taskOf(w waiter.Waker) *Task {
 		return w
 	case *watched:
 		return w.task
+	case *part:
+		return taskOf(w.of.owner())
 	default:
 		return nil
 	}
