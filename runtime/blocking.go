@@ -16,8 +16,12 @@ import (
 // takes before: see [Context.Context].
 func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 	t := cx.straightLine()
-	b := &blocking[T]{ex: t.ex.scheduler, fn: fn, err: ErrGoexit}
+	if fn == nil {
+		panic("runtime: Blocking of a nil function")
+	}
+	b := &blocking[T]{ex: t.ex.scheduler, cx: cx, fn: fn, err: ErrGoexit}
 	err := Await(cx, b)
+	cx.away = false
 	if !b.taken {
 		var none T
 		return none, err
@@ -29,6 +33,7 @@ func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 type blocking[T any] struct {
 	w       waiter.Waiter
 	ex      *scheduler
+	cx      *Context // the task's; nil when the function may begin
 	fn      func() (T, error)
 	value   T
 	err     error
@@ -54,6 +59,7 @@ func (b *blocking[T]) Poll(w waiter.Waker) bool {
 		return repoll(&b.w, s, w)
 	}
 	b.w.Arm(w)
+	b.cx.away, b.cx = true, nil // before the function begins
 	if err := b.ex.spawnCounted(b.run); err != nil {
 		b.refused = fmt.Errorf("runtime: the pool has no goroutine for blocking work: %w", err)
 		b.w.Finish(waiter.Granted)

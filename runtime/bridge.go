@@ -15,6 +15,9 @@ func BlockOn(ctx context.Context, f Future) error {
 	if ctx == nil {
 		panic("runtime: BlockOn with a nil context")
 	}
+	if f == nil {
+		panic("runtime: BlockOn of a nil future")
+	}
 	done := ctx.Done()
 	err := ctx.Err()
 	w := goroutineWaker{xsync.NewSignal(1)}
@@ -60,6 +63,9 @@ func (w goroutineWaker) sleep(ctx context.Context, done <-chan struct{}) error {
 func WithContext(ctx context.Context, f Future) Future {
 	if ctx == nil {
 		panic("runtime: WithContext with a nil context")
+	}
+	if f == nil {
+		panic("runtime: WithContext of a nil future")
 	}
 	if ctx.Done() == nil {
 		return f

@@ -15,6 +15,7 @@ type Context struct {
 	w     *worker
 	left  int32 // of the budget
 	again bool  // poll at once again, or rather: as soon as others have had their turn
+	away  bool  // the task waits for a function of Blocking, which must not use this
 
 	co    *coroutine // of a straight-line task
 	timer Timer      // for its Sleep
@@ -118,6 +119,9 @@ func (cx *Context) Yield() bool {
 // is complete. The future keeps what it has been granted, and its place in the queue if not.
 func (cx *Context) Poll(f Future) bool {
 	t := cx.current()
+	if f == nil {
+		panic("runtime: Poll of a nil future")
+	}
 	if t.isCancelled() {
 		t.cancel(f)
 		t.waits = nil
@@ -150,7 +154,10 @@ func (cx *Context) Spawn(p Poller) error {
 
 // current returns the task.
 func (cx *Context) current() *Task {
-	if cx.task == nil {
+	if cx == nil {
+		panic("runtime: nil task context")
+	}
+	if cx.task == nil || cx.away {
 		panic("runtime: use of a task's Context outside the task")
 	}
 	return cx.task

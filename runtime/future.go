@@ -32,6 +32,9 @@ type Future interface {
 // It is for straight-line tasks, the ones that [Go] starts, and panics elsewhere. It allocates nothing.
 func Await(cx *Context, f Future) error {
 	t := cx.straightLine()
+	if f == nil {
+		panic("runtime: Await of a nil future")
+	}
 	for {
 		if t.isCancelled() {
 			t.cancel(f)

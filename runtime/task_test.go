@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -390,6 +391,10 @@ func TestContextIsForItsTaskOnly(t *testing.T) {
 			func() { cx.Poll(request(semaphore.New(1), 1)) },
 			func() { _ = rt.Await(cx, request(semaphore.New(1), 1)) },
 			func() { _ = rt.Yield(cx) },
+			func() { _ = rt.Sleep(cx, time.Hour) },
+			func() { _ = rt.Join(cx, request(semaphore.New(1), 1)) },
+			func() { _, _ = rt.Select(cx, request(semaphore.New(1), 1)) },
+			func() { cx.Context() },
 			func() { _, _ = rt.Blocking(cx, func() (int, error) { return 0, nil }) },
 		} {
 			assert.PanicsWithValue(t, message, use)
@@ -413,14 +418,20 @@ func TestContextIsForItsTaskOnly(t *testing.T) {
 		})
 	}
 
-	// While the task waits.
+	// While the task waits, or sleeps.
+	sleeps := spawned(ex, func(cx *rt.Context) error { kept = cx; return rt.Sleep(cx, time.Hour) })
+	locktest.Eventually(t, "it sleeps", func() bool { return ex.Stats().Sleepers == 1 && ex.Stats().Sleeping == 1 })
+	outside(kept)
+	sleeps.Abort()
+	_, err := wait(t, sleeps)
+	require.ErrorIs(t, err, rt.ErrCancelled)
 	s := held(t, 1)
 	h := spawned(ex, func(cx *rt.Context) error { kept = cx; return rt.Await(cx, request(s, 1)) })
 	locktest.AwaitWaiting(t, s, 1)
 	locktest.Eventually(t, "the worker is asleep", func() bool { return ex.Stats().Sleeping == 1 })
 	outside(kept)
 	s.Release(1)
-	_, err := wait(t, h)
+	_, err = wait(t, h)
 	require.NoError(t, err)
 }
 
