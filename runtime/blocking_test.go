@@ -152,8 +152,8 @@ func (p *waitingPool) Submit(fn func()) error {
 	return nil
 }
 
-// A Goexit takes the worker's goroutine along. What has to go on cannot wait for one of the pool, where others may wait
-// longer: tasks depend on it.
+// A Goexit takes the worker's goroutine along. What has to go on cannot wait for one of the pool,
+// where others may wait longer: tasks depend on it.
 func TestWorkerIsReplacedWhateverThePool(t *testing.T) {
 	for name, p := range map[string]rt.Pool{"full": newPool(1), "waits": &waitingPool{make(chan struct{}, 1)}} {
 		t.Run(name, func(t *testing.T) {

@@ -67,7 +67,8 @@ func (ex *Executor) made() {
 // of the pool's goroutines, and does not wait for it; nor should it wait for a goroutine to become free. *ants.Pool
 // is one; package antspool makes more of it.
 //
-// A task that calls runtime.Goexit ends the goroutine of its worker. The worker goes on on a goroutine outside of the pool.
+// A task that calls runtime.Goexit ends the goroutine of its worker. The worker goes on on a
+// goroutine outside of the pool.
 type Pool interface {
 	Submit(fn func()) error
 }
@@ -390,8 +391,9 @@ func (ex *scheduler) goneLocked() {
 	}
 }
 
-// replace has another goroutine carry on for a worker whose own is ending. It is an ordinary one: the pool might be full,
-// or have its Submit wait, possibly for the very goroutine that is ending, and tasks depend on the worker.
+// replace has another goroutine carry on for a worker whose own is ending. It is an ordinary one:
+// the pool might be full, or have its Submit wait, possibly for the very goroutine that is ending,
+// and tasks depend on the worker.
 func (ex *scheduler) replace(w *worker) {
 	ex.swaps.Add(1)
 	go w.work()

@@ -67,8 +67,8 @@ func TestWorksInABubble(t *testing.T) {
 	})
 }
 
-// Ants has looked whether it is closed, and has the function in hand, but has not begun it: were it forgotten, it would
-// begin after ReleaseContext has returned.
+// Ants has looked whether it is closed, and has the function in hand, but has not begun it: were it
+// forgotten, it would begin after ReleaseContext has returned.
 func TestCloseWaitsForFunctionsInHand(t *testing.T) {
 	for name, submit := range map[string]func(p *antspool.Pool, fn func()) error{
 		"Submit":    func(p *antspool.Pool, fn func()) error { return p.Submit(bg, 1, fn) },

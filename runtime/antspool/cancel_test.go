@@ -15,8 +15,8 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// A contract of contexts is that Err is not nil once Done is closed. One that breaks it must not make Submit say that the
-// function runs.
+// A contract of contexts is that Err is not nil once Done is closed. One that breaks it must not
+// make Submit say that the function runs.
 func TestContextWithoutAnErrorEndsTheWait(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		for name, wait := range map[string]func(p *antspool.Pool) (end func()){
@@ -38,7 +38,8 @@ func TestContextWithoutAnErrorEndsTheWait(t *testing.T) {
 	})
 }
 
-// A trap is a context that ends inside one of the calls that look at it. Err returns what was so before.
+// A trap is a context that ends inside one of the calls that look at it. Err returns what was so
+// before.
 type trap struct {
 	context.Context
 	method string // whose call
@@ -65,7 +66,8 @@ func (c *trap) enter(method string) {
 	}
 }
 
-// What Submit needs becomes free after its context has ended, in whichever call to the context that is.
+// What Submit needs becomes free after its context has ended, in whichever call to the context that
+// is.
 func TestEarlierCancelWins(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		for name, block := range map[string]func(t *testing.T, p *antspool.Pool) (free, after func()){
@@ -120,8 +122,8 @@ func TestLaterCancelDoesNotStopAnAcceptedFunction(t *testing.T) {
 	})
 }
 
-// The goroutine of ants and the one that submits both ask the context. Neither takes back what the other has said, and
-// permits go back once.
+// The goroutine of ants and the one that submits both ask the context. Neither takes back what the
+// other has said, and permits go back once.
 func TestVerdictOnAContextIsTheSameForBoth(t *testing.T) {
 	p := newPool(t, 1)
 	begun, accepted := 0, 0

@@ -32,9 +32,9 @@
 // over; TrySubmit and Workers return [ErrMayBlock]; a goroutine that goes from job to job goes back to ants after 64 of
 // them, for those who wait there.
 //
-// An executor on an ants pool itself needs a non-blocking one, too: rt.NewOn reports a pool that is too small by the
-// error of Submit, and would wait for ever inside one that blocks; and rt.Blocking would hold its worker while it waits for
-// a goroutine there.
+// An executor on an ants pool itself needs a non-blocking one, too: rt.NewOn reports a pool that is
+// too small by the error of Submit, and would wait for ever inside one that blocks; and rt.Blocking
+// would hold its worker while it waits for a goroutine there.
 //
 // # Guarantees
 //
@@ -42,9 +42,10 @@
 // get goroutines in the order in which they got permits. With several goroutines the scheduler may be quicker with one
 // that came later.
 //
-// Cancellation: Submit accepts a function when it has both its permits and a goroutine. A context that was done before
-// never starts the function; nor does Stop of a job that has not begun. In both cases the permits are back, or go to the
-// next, and so on every error. What has begun is never interrupted.
+// Cancellation: Submit accepts a function when it has both its permits and a goroutine. A context
+// that was done before never starts the function; nor does Stop of a job that has not begun. In
+// both cases the permits are back, or go to the next, and so on every error. What has begun is
+// never interrupted.
 //
 // No job is lost. If a job has permits and ants has no goroutine, because others have them all, it is begun by the next
 // job that ends, or when a goroutine is found at one of a series of looks, from 20 µs to 10 ms apart.
@@ -55,8 +56,8 @@
 // Waiting jobs cost memory only: ten thousand of them over two permits occupy two goroutines. Jobs that end start
 // others in a loop, so that no stack grows with the queue.
 //
-// Allocation: Submit and TrySubmit allocate a closure, Go the job. Submit allocates a few words more for a context that
-// can be cancelled, and the job and a channel if it waits.
+// Allocation: Submit and TrySubmit allocate a closure, Go the job. Submit allocates a few words
+// more for a context that can be cancelled, and the job and a channel if it waits.
 //
 // Release ends what has not begun with [ants.ErrPoolClosed], lets what runs end, and leaves the gate open.
 //

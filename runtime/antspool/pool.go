@@ -31,8 +31,8 @@ var (
 // semaphore, then a goroutine from the pool; it gives the permits back when it has ended, however it ends. [New] makes
 // one, [Pool.Release] ends it.
 //
-// All methods may be called from any goroutine at any time, those of jobs included, but see [Pool.Submit]. Those of the zero
-// Pool panic, as it has no goroutines.
+// All methods may be called from any goroutine at any time, those of jobs included, but see
+// [Pool.Submit]. Those of the zero Pool panic, as it has no goroutines.
 //
 // Order: jobs get permits in the order in which they asked, as the gate grants them, and goroutines in the order in
 // which they got permits.
@@ -78,8 +78,9 @@ func WithGate(gate *semaphore.Semaphore) Option {
 	return func(o *options) { o.gate = gate }
 }
 
-// New puts a gate in front of p: by default one with as many permits as p has goroutines, for jobs of weight 1. A pool
-// without limit has a gate of [semaphore.MaxPermits]. New panics if p or an option is nil, or if ants.NewPool has not made p.
+// New puts a gate in front of p: by default one with as many permits as p has goroutines, for jobs
+// of weight 1. A pool without limit has a gate of [semaphore.MaxPermits]. New panics if p or an
+// option is nil, or if ants.NewPool has not made p.
 //
 // p should have been made with ants.WithNonblocking(true). Then nothing here ever waits inside ants. Any other pool works,
 // too, but whoever submits to it may be made to wait, so that a goroutine beside it does, while jobs that have permits lack

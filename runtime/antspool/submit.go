@@ -16,20 +16,21 @@ import (
 // Submit waits for weight permits, then for a goroutine of the ants pool, and has fn called there. It returns nil if fn
 // has begun or is sure to. Otherwise fn is never called.
 //
-// If ctx is done, already or during the wait, Submit returns ctx.Err. A function is accepted when it has both its permits
-// and a goroutine: ctx is asked once more then. A cancel that happened before always wins: fn is not called, and Submit
-// gives back what it took. A cancel that comes later does not stop fn, and Submit returns nil. One that comes at the same
-// time may do either.
+// If ctx is done, already or during the wait, Submit returns ctx.Err. A function is accepted when
+// it has both its permits and a goroutine: ctx is asked once more then. A cancel that happened
+// before always wins: fn is not called, and Submit gives back what it took. A cancel that comes
+// later does not stop fn, and Submit returns nil. One that comes at the same time may do either.
 //
-// If the gate has fewer than weight permits in all, Submit returns [semaphore.ErrTooLarge] without waiting. It panics if
-// weight is negative, or ctx or fn is nil. A weight of 0 does not wait for permits.
+// If the gate has fewer than weight permits in all, Submit returns [semaphore.ErrTooLarge] without
+// waiting. It panics if weight is negative, or ctx or fn is nil. A weight of 0 does not wait for
+// permits.
 //
 // A panic of fn reaches ants as if there were nothing in between, and so does runtime.Goexit. The permits are back
 // before.
 //
-// A job that submits to its own pool keeps its goroutine and its permits meanwhile, and if all do it they wait for
-// each other; [Pool.Go] does not wait. Submit allocates a closure if it does not wait, and a few words more if ctx can be
-// cancelled; a job and a channel if it waits.
+// A job that submits to its own pool keeps its goroutine and its permits meanwhile, and if all do
+// it they wait for each other; [Pool.Go] does not wait. Submit allocates a closure if it does not
+// wait, and a few words more if ctx can be cancelled; a job and a channel if it waits.
 func (p *Pool) Submit(ctx context.Context, weight int64, fn func()) error {
 	p.check(weight, fn)
 	if ctx == nil {
@@ -67,9 +68,10 @@ func (p *Pool) Submit(ctx context.Context, weight int64, fn func()) error {
 	}
 }
 
-// An offer is a function that has its permits, and that ants has found a goroutine for, although its context may be done
-// by then. Both that goroutine and the one in Submit, which do not wait for each other, ask the context, and the first
-// verdict counts. If it is no, Submit gives the permits back.
+// An offer is a function that has its permits, and that ants has found a goroutine for, although
+// its context may be done by then. Both that goroutine and the one in Submit, which do not wait for
+// each other, ask the context, and the first verdict counts. If it is no, Submit gives the permits
+// back.
 type offer struct {
 	ctx     context.Context
 	verdict atomic.Uint32 // one of the verdicts below; changes once
@@ -81,7 +83,8 @@ const (
 	verdictNo
 )
 
-// accept asks the context, and reports whether the function is to run. The goroutine has been found.
+// accept asks the context, and reports whether the function is to run. The goroutine has been
+// found.
 func (o *offer) accept() bool {
 	verdict := verdictYes
 	if o.ctx.Err() != nil {
