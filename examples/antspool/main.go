@@ -14,13 +14,14 @@
 //   - The walk submits with a context. If the budget is exhausted it waits, so that it is never ahead of the work; and
 //     -timeout or Ctrl-C end that wait as well as the work, between two chunks of a file.
 //
-// A file that cannot be read is reported and does not stop the run. Symbolic links and special files are left out.
+// A file that cannot be read is reported and does not stop the run. Symbolic links and special
+// files are left out, and so is what belongs to version control, such as .git; -vcs takes it in.
 //
 // The table goes to standard output, everything else to standard error. The exit code is one of:
 //
 //	0    every file was compressed
 //	1    some files could not be read, or the table could not be written
-//	2    wrong usage
+//	2    wrong usage, or there is no DIR
 //	124  stopped by -timeout, like timeout(1)
 //	130  stopped by Ctrl-C (128 + SIGINT)
 //	143  stopped by SIGTERM (128 + SIGTERM)
@@ -31,9 +32,6 @@ package main
 import (
 	"compress/gzip"
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -51,50 +49,42 @@ type options struct {
 	root     string
 	workers  int
 	level    int
-	mem      cli.ByteSize
+	mem      int64
+	vcs      bool
 	timeout  time.Duration
 	progress bool
 }
 
 // parseArgs reads the command line. It has told the user about an error it returns.
-func parseArgs(args []string, stderr io.Writer) (options, error) {
-	opts := options{root: ".", mem: 64 << 20}
-	fs := flag.NewFlagSet("antspool", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	fs.IntVar(&opts.workers, "workers", runtime.GOMAXPROCS(0), "goroutines that compress")
-	fs.IntVar(&opts.level, "level", gzip.DefaultCompression, "of compression, 1 to 9")
-	fs.Var(&opts.mem, "mem", "`bytes` of file content in memory at a time, such as 64MiB")
-	fs.DurationVar(&opts.timeout, "timeout", 0, "stop after this time; 0 means never")
-	fs.BoolVar(&opts.progress, "progress", cli.IsTerminal(stderr), "show a progress bar; the default is whether standard"+
-		" error is a terminal")
-	fs.Usage = func() {
-		fmt.Fprintln(stderr, "usage: antspool [flags] [DIR]")
-		fs.PrintDefaults()
+func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
+	opts := options{root: ".", workers: runtime.GOMAXPROCS(0), level: 6, mem: 64 << 20}
+	cmd := cli.Command{
+		Name: "antspool",
+		About: "Antspool tells how small gzip makes the files below a directory, by kind of file. A\n" +
+			"pool of goroutines compresses them; a gate bounds how much of them is in memory.\n" +
+			"DIR is the current directory if it is not given. Nothing is written.",
+		Args: "DIR", Most: 1,
+		Example: "-workers 4 -mem 1MiB .",
 	}
-	err := cli.Parse(fs, args, func() error {
-		switch {
-		case fs.NArg() > 1:
-			return fmt.Errorf("want one directory, got %d arguments", fs.NArg())
-		case opts.workers < 1:
-			return errors.New("-workers must be at least 1")
-		case opts.level != gzip.DefaultCompression && (opts.level < gzip.BestSpeed || opts.level > gzip.BestCompression):
-			return errors.New("-level must be from 1 to 9")
-		case opts.mem < 1:
-			return errors.New("-mem must be at least 1 byte")
-		case opts.timeout < 0:
-			return errors.New("-timeout must not be negative")
-		}
-		return nil
-	})
-	if fs.NArg() == 1 {
-		opts.root = fs.Arg(0)
+	cmd.Int(&opts.workers, "workers", 1, 10_000, "how many goroutines compress")
+	cmd.Int(&opts.level, "level", gzip.BestSpeed, gzip.BestCompression, "of compression: 1 is quick, 9 makes the smallest files")
+	cmd.Size(&opts.mem, "mem", "how much content of files is in memory at a time; a larger file comes in pieces")
+	cmd.Bool(&opts.vcs, "vcs", "compress what belongs to version control, such as .git, too")
+	cmd.Duration(&opts.timeout, "timeout", 0, "stop after this time; 0s means never")
+	cmd.Progress(&opts.progress, stderr, "a progress bar")
+	rest, err := cmd.Parse(args, stdout, stderr)
+	if err != nil {
+		return opts, err
 	}
-	return opts, err
+	if len(rest) == 1 {
+		opts.root = rest[0]
+	}
+	return opts, cmd.CheckPath(stderr, opts.root)
 }
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	opts, err := parseArgs(args, stderr)
+	opts, err := parseArgs(args, stdout, stderr)
 	if err != nil {
 		return cli.UsageCode(err)
 	}
@@ -103,7 +93,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 	start := time.Now()
 	rep := newReporter(stderr)
-	files := list(ctx, opts.root, rep)
+	files := list(ctx, opts, rep)
 	s, err := newSqueezer(opts, rep)
 	if err != nil {
 		rep.warn(err.Error())

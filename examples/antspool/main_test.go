@@ -8,11 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -165,7 +162,7 @@ func TestBudgetIsKept(t *testing.T) {
 			return read, err
 		}}, nil
 	}
-	s.squeezeAll(t.Context(), list(t.Context(), dir, s.rep))
+	s.squeezeAll(t.Context(), list(t.Context(), options{root: dir}, s.rep))
 	require.EqualValues(t, budget, s.peak, "the large file has it all")
 	require.LessOrEqual(t, buffers.Peak(), int64(budget))
 	require.EqualValues(t, 61, s.byKind["(none)"].files)
@@ -199,7 +196,7 @@ func TestCancelEndsTheWaitAndTheWork(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.squeezeAll(ctx, list(ctx, dir, s.rep))
+		s.squeezeAll(ctx, list(ctx, options{root: dir}, s.rep))
 	}()
 	select {
 	case <-ended:
@@ -227,31 +224,16 @@ func TestTimeoutHasItsExitCode(t *testing.T) {
 	}
 }
 
-// A directory without end is what a signal is for.
 func TestSignalStopsTheProgram(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("no such signals")
-	}
 	files := map[string][]byte{}
 	for i := range 50 {
 		files[fmt.Sprint(i)] = clitest.RandomBytes(i, 2<<20)
 	}
-	dir := clitest.WriteTree(t, files)
-	cmd := clitest.Command(t, "-workers=1", "-level=9", "-mem=1KiB", dir)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	require.NoError(t, cmd.Start())
-	time.Sleep(300 * time.Millisecond) // so that it is at work; if not, the test shows less
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	err := cmd.Wait()
-	if cmd.ProcessState.ExitCode() == -1 {
-		t.Skip("the signal came before the program was ready for it")
-	}
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	require.True(t, ok, "%v", err)
-	require.Equal(t, cli.ExitInterrupted, exit.ExitCode())
-	require.Less(t, parse(t, stdout.String())["all"].files, int64(len(files)))
-	require.Contains(t, stderr.String(), "stopped early: interrupted")
+	code, stdout, stderr := clitest.Interrupt(t, "-workers=1", "-level=9", "-mem=1KiB", clitest.WriteTree(t, files))
+	require.Equal(t, cli.ExitInterrupted, code, stderr)
+	require.Less(t, parse(t, stdout)["all"].files, int64(len(files)))
+	require.Contains(t, stderr, "\nstopped early: interrupted\n")
+	require.Contains(t, stderr, "0 files failed")
 }
 
 func TestUnreadableFilesAreReportedAndDoNotStopTheRun(t *testing.T) {
@@ -269,7 +251,7 @@ func TestUnreadableFilesAreReportedAndDoNotStopTheRun(t *testing.T) {
 		}
 		return f, err
 	}
-	s.squeezeAll(t.Context(), list(t.Context(), dir, s.rep))
+	s.squeezeAll(t.Context(), list(t.Context(), options{root: dir}, s.rep))
 	require.EqualValues(t, 1, s.byKind["(none)"].files)
 	require.NoError(t, s.rep.finish(&stdout, s, nil, time.Second))
 	require.Contains(t, stderr.String(), filepath.Join(dir, "a")+": no luck")
@@ -277,9 +259,15 @@ func TestUnreadableFilesAreReportedAndDoNotStopTheRun(t *testing.T) {
 	require.Contains(t, stderr.String(), "2 files failed")
 	require.EqualValues(t, 1000, s.pool.Gate().Available())
 
-	stdout.Reset()
-	require.Equal(t, cli.ExitFailed, run(t.Context(), []string{filepath.Join(dir, "missing")}, &stdout, &stderr))
-	require.Contains(t, stderr.String(), "missing: ")
+}
+
+func TestVersionControlIsLeftOutUnlessAskedFor(t *testing.T) {
+	dir := clitest.WriteTree(t, map[string][]byte{"a": text(10), ".git/objects/x": text(10)})
+	for want, flags := range map[int64][]string{1: nil, 2: {"-vcs"}} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, cli.ExitOK, run(t.Context(), append(flags, dir), &stdout, &stderr))
+		require.Equal(t, want, parse(t, stdout.String())["all"].files)
+	}
 }
 
 func TestUnwritableTableIsAFailure(t *testing.T) {
@@ -290,24 +278,28 @@ func TestUnwritableTableIsAFailure(t *testing.T) {
 }
 
 func TestWrongUsageIsExplained(t *testing.T) {
-	for _, args := range [][]string{
-		{"a", "b"},
-		{"-unknown"},
-		{"-workers=0"},
-		{"-level=0"},
-		{"-level=10"},
-		{"-mem=0"},
-		{"-mem=-1"},
-		{"-mem=64 parsecs"},
-		{"-mem=20EB"},
-		{"-timeout=-1s"},
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"a", "b"}, "want one DIR, not 2"},
+		{[]string{"missing"}, `there is no file or directory "missing"`},
+		{[]string{"-unknown"}, "there is no flag -unknown"},
+		{[]string{"-workers=0"}, `-workers cannot be "0": want a whole number from 1 to 10000`},
+		{[]string{"-level=0"}, `-level cannot be "0": want a whole number from 1 to 9`},
+		{[]string{"-level=10"}, `-level cannot be "10": want a whole number from 1 to 9`},
+		{[]string{"-mem=abc"}, `-mem cannot be "abc": want a size from 1B to 1TiB`},
+		{[]string{"-timeout=-1s"}, `-timeout cannot be "-1s": want a time from 0s to 24h`},
 	} {
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, cli.ExitUsage, run(t.Context(), args, &stdout, &stderr), "%v", args)
-		require.Empty(t, stdout.String(), "%v", args)
-		require.Contains(t, stderr.String(), "usage: antspool [flags] [DIR]", "%v", args)
+		require.Equal(t, cli.ExitUsage, run(t.Context(), tt.args, &stdout, &stderr), "%v", tt.args)
+		require.Empty(t, stdout.String(), "%v", tt.args)
+		require.Contains(t, stderr.String(), "antspool: "+tt.want)
+		require.Contains(t, stderr.String(), "\nusage: antspool [flags] [DIR]\n", "%v", tt.args)
 	}
-	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-help"}, io.Discard, io.Discard))
+	var stdout bytes.Buffer
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-help"}, &stdout, io.Discard))
+	require.Contains(t, stdout.String(), "Antspool tells how small gzip makes")
 }
 
 func TestProgressIsDrawnOnlyOnRequest(t *testing.T) {
@@ -316,7 +308,7 @@ func TestProgressIsDrawnOnlyOnRequest(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-progress", dir}, &stdout, &stderr))
 	require.Equal(t, wantTotals(t, files), parse(t, stdout.String()))
-	require.Regexp(t, `\r\d running +\d+% \|█* *\|`, stderr.String())
+	require.Regexp(t, `\r +\d+% \|█* *\|  [\d.]+ \w+, \d goroutines? `, stderr.String())
 	last := stderr.String()[strings.LastIndexByte(stderr.String(), '\r')+1:]
 	require.Regexp(t, `^2 files, 479 KiB to `, last, "the bar is gone when the summary is printed")
 

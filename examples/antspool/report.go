@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,60 +13,41 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
-	"github.com/schollz/progressbar/v3"
+
+	"github.com/farad-go/farad/examples/internal/cli"
 )
 
-// A reporter writes what the user sees. Its methods may be called from any goroutine until stop.
+// A reporter writes what the user sees. Its methods may be called from any goroutine until the bar
+// is stopped.
 type reporter struct {
-	stderr io.Writer
-	stop   func() // ends the bar
+	bar *cli.Bar // nil if there is none
 
-	mu     sync.Mutex // guards the bar, what else is written to its terminal, and failed
-	bar    *progressbar.ProgressBar
+	mu     sync.Mutex // guards what is written to stderr, and failed
+	stderr io.Writer
 	failed int
 }
 
-func newReporter(stderr io.Writer) *reporter { return &reporter{stderr: stderr, stop: func() {}} }
+func newReporter(stderr io.Writer) *reporter { return &reporter{stderr: stderr} }
 
-// draw shows a bar with the progress of s until stop is called.
+// draw shows a bar with the progress of s.
 func (r *reporter) draw(files []file, s *squeezer) {
 	var total int64
 	for _, f := range files {
 		total += f.size
 	}
-	r.bar = progressbar.NewOptions64(total+1, // The bar ends for good when it reaches its maximum.
-		progressbar.OptionSetWriter(r.stderr),
-		progressbar.OptionShowBytes(true),
-		progressbar.OptionUseIECUnits(true),
-		progressbar.OptionThrottle(50*time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetWidth(20),
-	)
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		ticker := time.NewTicker(100 * time.Millisecond)
-		defer ticker.Stop()
-		for {
-			r.mu.Lock()
-			r.bar.Describe(fmt.Sprintf("%d running", s.pool.Ants().Running()))
-			_ = r.bar.Set64(min(s.done.Load(), total)) // An error of writing to the terminal is of no interest here.
-			r.mu.Unlock()
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
-		}
+	r.bar = cli.StartBar(r.stderr, func() cli.Progress {
+		done := s.done.Load()
+		return cli.Progress{Done: done, Total: total, Text: []string{
+			humanize.IBytes(uint64(done)),
+			english.Plural(s.pool.Ants().Running(), "goroutine", ""),
+		}}
 	})
-	r.stop = sync.OnceFunc(func() {
-		cancel()
-		wg.Wait()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		_ = r.bar.Finish()
-		r.bar = nil
-	})
+}
+
+// stop ends the bar.
+func (r *reporter) stop() {
+	r.bar.Stop()
+	r.bar = nil
 }
 
 // fail reports a file that could not be read.
@@ -90,10 +70,7 @@ func (r *reporter) failures() int {
 func (r *reporter) warn(s string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.bar != nil {
-		_ = r.bar.Clear()
-	}
-	fmt.Fprintln(r.stderr, "antspool:", s)
+	r.bar.Above(func() { fmt.Fprintln(r.stderr, "antspool:", s) })
 }
 
 // finish prints the table and the summary. Its error is that of writing the table.
@@ -124,11 +101,9 @@ func (r *reporter) finish(stdout io.Writer, s *squeezer, stopped error, elapsed 
 	fmt.Fprintf(r.stderr, "%s, %s to %s in %v: %s/s\n", english.Plural(int(all.files), "file", ""),
 		humanize.IBytes(uint64(all.bytes)), humanize.IBytes(uint64(all.squeezed)), elapsed.Round(10*time.Microsecond),
 		humanize.IBytes(uint64(float64(s.done.Load())/elapsed.Seconds())))
-	fmt.Fprintf(r.stderr, "memory: peak %s of %s; %s failed\n", humanize.IBytes(uint64(s.peak)),
+	fmt.Fprintf(r.stderr, "memory: at most %s of %s at a time; %s failed\n", humanize.IBytes(uint64(s.peak)),
 		humanize.IBytes(uint64(s.mem)), english.Plural(r.failed, "file", ""))
-	if stopped != nil {
-		fmt.Fprintln(r.stderr, "stopped early:", stopped)
-	}
+	cli.Stopped(r.stderr, stopped)
 	return err
 }
 

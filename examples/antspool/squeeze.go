@@ -16,6 +16,7 @@ import (
 
 	"github.com/panjf2000/ants/v2"
 
+	"github.com/farad-go/farad/examples/internal/cli"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -33,26 +34,18 @@ type file struct {
 }
 
 // list returns the regular files below the root, in lexical order.
-func list(ctx context.Context, root string, rep *reporter) []file {
-	if fi, err := os.Lstat(root); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
-		root += string(filepath.Separator) // Links are not followed, except for the one the user asks for by name.
-	}
+func list(ctx context.Context, opts options, rep *reporter) []file {
 	var files []file
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case ctx.Err() != nil:
-			return fs.SkipAll
-		case err != nil:
-			rep.fail(path, err)
-		case d.Type().IsRegular():
-			if info, err := d.Info(); err != nil {
-				rep.fail(path, err)
-			} else {
+	cli.Walk{Root: opts.root, VCS: opts.vcs, File: func(path string, d fs.DirEntry, err error) {
+		if err == nil {
+			var info fs.FileInfo
+			if info, err = d.Info(); err == nil {
 				files = append(files, file{path, info.Size()})
+				return
 			}
 		}
-		return nil
-	})
+		rep.fail(path, err)
+	}}.Run(ctx)
 	return files
 }
 
@@ -85,7 +78,7 @@ type squeezer struct {
 }
 
 func newSqueezer(opts options, rep *reporter) (*squeezer, error) {
-	s := &squeezer{rep: rep, mem: int64(opts.mem), byKind: map[string]totals{}}
+	s := &squeezer{rep: rep, mem: opts.mem, byKind: map[string]totals{}}
 	s.open = func(name string) (fs.File, error) { return os.Open(name) }
 	s.writers.New = func() any {
 		w, err := gzip.NewWriterLevel(nil, opts.level)

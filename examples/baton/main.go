@@ -9,15 +9,22 @@
 //   - A twa.Array. A runner sleeps under a key of its own, and a pass signals that key.
 //   - A twa.EventCount. A pass is an event, and a runner waits for the number that is its turn.
 //
-// A table says how often the baton was passed in the time that was given, and how often, for each pass, somebody woke up or arrived and
-// looked whether it had the baton. Below it stands what must be so: the baton was never in two hands, and all have run as far.
+// A table says how often a second the baton was passed, and how often, for each pass, somebody woke
+// up or arrived and looked whether it had the baton. What must be so is checked: the baton was
+// never in two hands, and all have run as far. Ctrl-C ends it early; the table is of what has been
+// until then.
 //
-// The exit code is 0 if it is so, 1 if not, and 2 after wrong usage.
+// The exit code is one of:
+//
+//	0    as it should be
+//	1    the baton was in two hands or was lost, or the output could not be written
+//	2    wrong usage
+//	130  stopped by Ctrl-C (128 + SIGINT)
+//	143  stopped by SIGTERM (128 + SIGTERM)
 package main
 
 import (
-	"errors"
-	"flag"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -36,62 +43,62 @@ type options struct {
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(cli.WithSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // parseArgs reads the command line. It has told the user about an error it returns.
-func parseArgs(args []string, stderr io.Writer) (options, error) {
-	var o options
-	fs := flag.NewFlagSet("baton", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	fs.IntVar(&o.runners, "runners", 1000, "how many stand in the ring")
-	fs.DurationVar(&o.time, "time", time.Second, "how long they run, each way")
-	err := cli.Parse(fs, args, func() error {
-		switch {
-		case fs.NArg() > 0:
-			return fmt.Errorf("unexpected argument %q", fs.Arg(0))
-		case o.runners < 2:
-			return errors.New("-runners must be at least 2")
-		case o.time <= 0:
-			return errors.New("-time must be positive")
-		}
-		return nil
-	})
+func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
+	o := options{runners: 1000, time: time.Second}
+	cmd := cli.Command{
+		Name: "baton",
+		About: "Baton has runners in a ring pass a baton on, and compares three ways to wait for it:\n" +
+			"one that wakes all of them at each pass, and two that wake the one whose turn it is.",
+		Example: "-runners 100 -time 2s",
+	}
+	cmd.Int(&o.runners, "runners", 2, 100_000, "how many stand in the ring")
+	cmd.Duration(&o.time, "time", time.Millisecond, "how long they run, each way")
+	_, err := cmd.Parse(args, stdout, stderr)
 	return o, err
 }
 
 // run is the program. It returns the exit code.
-func run(args []string, stdout, stderr io.Writer) int {
-	o, err := parseArgs(args, stderr)
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parseArgs(args, stdout, stderr)
 	if err != nil {
 		return cli.UsageCode(err)
 	}
-	code := cli.ExitOK
+	failed := false
 	var results []result
 	for _, w := range ways {
-		r := race(o, w.ring(o.runners))
+		if ctx.Err() != nil {
+			break
+		}
+		r := race(ctx, o, w.ring(o.runners))
 		if err := r.check(); err != nil {
 			fmt.Fprintf(stderr, "baton: %s: %v\n", w.name, err)
-			code = cli.ExitFailed
+			failed = true
 		}
 		results = append(results, r)
 	}
+	stopped := context.Cause(ctx)
+	cli.Stopped(stderr, stopped)
 	if err := writeTable(stdout, o, results); err != nil {
 		fmt.Fprintln(stderr, "baton: cannot write the output:", err)
-		code = cli.ExitFailed
+		return cli.ExitFailed
 	}
-	return code
+	return cli.ExitCode(stopped, failed)
 }
 
-// writeTable has a line for each way.
+// writeTable has a line for each way that has been run. It fits 40 columns.
 func writeTable(stdout io.Writer, o options, results []result) error {
-	if _, err := fmt.Fprintf(stdout, "%d runners pass a baton round for %v.\n\n", o.runners, o.time); err != nil {
+	if _, err := fmt.Fprintf(stdout, "%s runners pass a baton round.\n\n", humanize.Comma(int64(o.runners))); err != nil {
 		return err
 	}
-	tw := tabwriter.NewWriter(stdout, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "they wait by\tpasses\tlooks a pass\tlaps\t")
+	tw := tabwriter.NewWriter(stdout, 0, 0, 1, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "waiting by\tpasses\tlooks\tlaps\t")
+	fmt.Fprintln(tw, "\ta second\ta pass\t\t")
 	for i, r := range results {
-		fmt.Fprintf(tw, "%s\t%s\t%.1f\t%d\t\n", ways[i].name, humanize.Comma(r.passes()), r.looksPerPass(), r.laps())
+		fmt.Fprintf(tw, "%s\t%s\t%.1f\t%d\t\n", ways[i].name, humanize.Comma(r.perSecond()), r.looksPerPass(), r.laps())
 	}
 	return tw.Flush()
 }

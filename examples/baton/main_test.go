@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"strings"
 	"testing"
@@ -11,9 +12,16 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/examples/internal/cli"
+	"github.com/farad-go/farad/examples/internal/cli/clitest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if clitest.IsProgram() {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // However they wait, the baton goes round, in order, and is in one hand.
 func TestTheBatonGoesRound(t *testing.T) {
@@ -22,7 +30,7 @@ func TestTheBatonGoesRound(t *testing.T) {
 			var r result
 			// A slow machine may not have begun when a short time is over.
 			for d := 50 * time.Millisecond; r.passes() == 0 && d < 10*time.Second; d *= 4 {
-				r = race(options{runners: runners, time: d}, w.ring(runners))
+				r = race(t.Context(), options{runners: runners, time: d}, w.ring(runners))
 			}
 			require.NoError(t, r.check(), "%s, %d", w.name, runners)
 			require.Positive(t, r.passes(), "%s, %d", w.name, runners)
@@ -38,7 +46,7 @@ func TestOnlyOneIsWoken(t *testing.T) {
 		var r result
 		most := int64(-1)
 		for try := 0; r.looks > most && try < 5; try++ {
-			r = race(options{runners: runners, time: 200 * time.Millisecond}, w.ring(runners))
+			r = race(t.Context(), options{runners: runners, time: 200 * time.Millisecond}, w.ring(runners))
 			require.NoError(t, r.check())
 			most = 3*r.passes() + 2*runners
 		}
@@ -55,26 +63,49 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var out, errs bytes.Buffer
-	require.Equal(t, cli.ExitOK, run([]string{"-runners", "5", "-time", "20ms"}, &out, &errs))
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-runners", "5", "-time", "20ms"}, &out, &errs))
 	require.Empty(t, errs.String())
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	require.Len(t, lines, 3+len(ways))
-	require.Equal(t, "5 runners pass a baton round for 20ms.", lines[0])
+	require.Len(t, lines, 4+len(ways))
+	require.Equal(t, "5 runners pass a baton round.", lines[0])
 	for i, w := range ways {
-		require.Equal(t, w.name, strings.Fields(lines[3+i])[0])
+		require.Regexp(t, "^ *"+w.name+` +[\d,]+ +[\d.]+ +\d+ *$`, lines[4+i])
 	}
+
+	out.Reset()
+	require.NoError(t, writeTable(&out, options{runners: 1000}, []result{
+		{runs: []int64{1234, 1233}, looks: 1_234_000, time: time.Second}, {runs: []int64{0}}, {runs: []int64{4_567_890}, time: 2 * time.Second},
+	}))
+	clitest.RequireWidth(t, out.String(), 40)
 }
 
 func TestUsage(t *testing.T) {
-	require.Equal(t, cli.ExitOK, run([]string{"-h"}, io.Discard, io.Discard))
+	var help bytes.Buffer
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-h"}, &help, io.Discard))
+	require.Contains(t, help.String(), "Baton has runners in a ring")
 	for want, args := range map[string][]string{
-		"unexpected argument": {"more"},
-		"at least 2":          {"-runners", "1"},
-		"must be positive":    {"-time", "0s"},
-		"not defined":         {"-x"},
+		`there is nothing to be done with "more"`:                      {"more"},
+		`-runners cannot be "1": want a whole number from 2 to 100000`: {"-runners", "1"},
+		`-time cannot be "0s": want a time from 1ms to 24h`:            {"-time", "0s"},
+		"there is no flag -x":                                          {"-x"},
 	} {
 		var errs bytes.Buffer
-		require.Equal(t, cli.ExitUsage, run(args, io.Discard, &errs))
-		require.Contains(t, errs.String(), want)
+		require.Equal(t, cli.ExitUsage, run(t.Context(), args, io.Discard, &errs))
+		require.Contains(t, errs.String(), "baton: "+want)
 	}
+}
+
+// The table is of what has been so far.
+func TestEndsEarly(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(100*time.Millisecond, func() { cancel(cli.ErrInterrupted) })
+	var out, errs bytes.Buffer
+	require.Equal(t, cli.ExitInterrupted, run(ctx, []string{"-time=1m", "-runners=3"}, &out, &errs))
+	require.Equal(t, "stopped early: interrupted\n", errs.String())
+	require.Contains(t, out.String(), ways[0].name)
+	require.NotContains(t, out.String(), ways[1].name, "it had not begun")
+
+	code, _, stderr := clitest.Interrupt(t, "-time=1m")
+	require.Equal(t, cli.ExitInterrupted, code)
+	require.Equal(t, "stopped early: interrupted\n", stderr)
 }

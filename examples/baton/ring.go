@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/farad-go/farad/twa"
 )
@@ -107,12 +108,14 @@ type result struct {
 	runs  []int64 // how often each runner has had the baton
 	looks int64
 	clash int64 // how often the baton was in two hands
+	time  time.Duration
 }
 
-// race has the runners run.
-func race(o options, r ring) result {
-	ctx, cancel := context.WithTimeout(context.Background(), o.time)
+// race has the runners run until their time is over, or ctx is done.
+func race(ctx context.Context, o options, r ring) result {
+	ctx, cancel := context.WithTimeout(ctx, o.time)
 	defer cancel()
+	start := time.Now()
 	res := result{runs: make([]int64, o.runners)}
 	var hands, clashes, looks atomic.Int64
 	var wg sync.WaitGroup
@@ -131,6 +134,7 @@ func race(o options, r ring) result {
 		})
 	}
 	<-ctx.Done()
+	res.time = time.Since(start)
 	r.end()
 	wg.Wait()
 	res.looks, res.clash = looks.Load(), clashes.Load()
@@ -144,6 +148,9 @@ func (r result) passes() (n int64) {
 	}
 	return n
 }
+
+// perSecond is how often it was passed in a second.
+func (r result) perSecond() int64 { return int64(float64(r.passes()) / max(r.time, 1).Seconds()) }
 
 // laps is how often it has come round.
 func (r result) laps() int64 { return slices.Min(r.runs) }

@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/farad-go/farad/examples/internal/cli"
 )
 
 const (
@@ -40,6 +42,7 @@ type result struct {
 type tree struct {
 	root    string
 	workers int
+	vcs     bool // with what belongs to version control
 
 	openFiles *limit
 	memory    *limit
@@ -47,6 +50,7 @@ type tree struct {
 	files   atomic.Int64 // hashed
 	bytes   atomic.Int64 // hashed, including those of files not finished
 	skipped atomic.Int64 // neither regular files nor directories
+	leftOut atomic.Int64 // folders, or files, of version control
 
 	// open is a variable for the tests.
 	open func(name string) (fs.File, error)
@@ -62,24 +66,11 @@ func newTree(root string, workers int, open, mem int64) *tree {
 	}
 }
 
-// walk calls visit for every regular file below the root, in lexical order, and for every error on the way. It calls
-// skip for every other thing that is not a directory.
-func (t *tree) walk(ctx context.Context, visit func(path string, d fs.DirEntry, err error), skip func()) {
-	root := t.root
-	if fi, err := os.Lstat(root); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
-		root += string(filepath.Separator) // Links are not followed, except for the one the user asks for by name.
-	}
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case ctx.Err() != nil:
-			return fs.SkipAll
-		case err != nil || d.Type().IsRegular():
-			visit(path, d, err)
-		case !d.IsDir():
-			skip()
-		}
-		return nil
-	})
+// walk calls visit for every regular file below the root, in lexical order, and for every error on
+// the way. It calls skip for every other thing that is not a directory, and leaveOut for what
+// belongs to version control.
+func (t *tree) walk(ctx context.Context, visit func(path string, d fs.DirEntry, err error), skip, leaveOut func()) {
+	cli.Walk{Root: t.root, VCS: t.vcs, File: visit, Other: skip, LeftOut: leaveOut}.Run(ctx)
 }
 
 // hashAll hashes every regular file of the tree and yields the results in the order of the walk. It stops early if the
@@ -119,7 +110,7 @@ func (t *tree) hashAll(ctx context.Context) iter.Seq[result] {
 				case <-ctx.Done():
 					out <- result{path: path, err: ctx.Err()}
 				}
-			}, func() { t.skipped.Add(1) })
+			}, func() { t.skipped.Add(1) }, func() { t.leftOut.Add(1) })
 		})
 		for range t.workers {
 			wg.Go(func() {
@@ -218,13 +209,18 @@ func (t *tree) hashBytes(ctx context.Context, h hash.Hash, data []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		h.Write(chunk) // never fails
+		runtime.Gosched() // as in Read: meanwhile others may come to have memory as well
+		h.Write(chunk)    // never fails
 		t.bytes.Add(int64(len(chunk)))
 	}
 	return nil
 }
 
 // A contextReader reads in chunks, as long as the context is not done.
+//
+// Before each it lets others run, as they do while a disk is waited for. The system may have the
+// file in memory, and then a worker would go all the way from the open to the close alone, on a
+// small file, and no limit would ever be reached.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -234,5 +230,6 @@ func (r *contextReader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
+	runtime.Gosched()
 	return r.r.Read(p[:min(len(p), chunkSize)])
 }

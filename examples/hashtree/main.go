@@ -9,6 +9,10 @@
 //   - -mem bounds the bytes of file content held at a time. It is weighted: a file asks for its size. A file larger
 //     than the budget asks for all of it and is streamed through a buffer of that size, one piece after the other.
 //
+// The defaults are so small that both limits are reached even in a tree of a few hundred files. The
+// summary says how much of each was in use at most, and how often a worker had to wait. To be quick
+// with large files, give it more memory.
+//
 // Two properties of the semaphore carry the program:
 //
 //   - The queue is strictly first-in, first-out. A file that needs the whole budget gets it once the files before it
@@ -27,9 +31,10 @@
 // a fixed number of files ahead of the output, so that the memory in use does not grow with the tree. It does hold the
 // names in the directory it is in, to sort them.
 //
-// A file, or directory, that cannot be read is reported and does not stop the run. Neither does a file that changes
-// while it is read: its digest is of what was read, as with sha256sum, and it is reported. Symbolic links and special
-// files are skipped and counted.
+// A file, or directory, that cannot be read is reported and does not stop the run. Neither does a
+// file that changes while it is read: its digest is of what was read, as with sha256sum, and it is
+// reported. Symbolic links and special files are skipped and counted. What belongs to version
+// control, such as .git, is left out; -vcs takes it in.
 //
 // The digests go to standard output, everything else to standard error. With -json each line of standard output is an
 // object whose "type" is "file", "error" or, in the last line, "summary".
@@ -38,7 +43,7 @@
 //
 //	0    every file was hashed
 //	1    some files could not be read or changed meanwhile, or the output could not be written
-//	2    wrong usage
+//	2    wrong usage, or there is no DIR
 //	124  stopped by -timeout, like timeout(1)
 //	130  stopped by Ctrl-C (128 + SIGINT)
 //	143  stopped by SIGTERM (128 + SIGTERM)
@@ -49,12 +54,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"time"
 
 	"github.com/farad-go/farad/examples/internal/cli"
@@ -68,52 +69,42 @@ func main() {
 type options struct {
 	root     string
 	workers  int
-	open     int64
-	mem      cli.ByteSize
+	open     int
+	mem      int64
+	vcs      bool
 	timeout  time.Duration
 	json     bool
 	progress bool
 }
 
 // parseArgs reads the command line. It has told the user about an error it returns.
-func parseArgs(args []string, stderr io.Writer) (options, error) {
-	procs := runtime.GOMAXPROCS(0)
-	opts := options{mem: 64 << 20}
-	fs := flag.NewFlagSet("hashtree", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	fs.IntVar(&opts.workers, "workers", 4*procs, "files worked on at a time")
-	fs.Int64Var(&opts.open, "open", int64(2*procs), "files open at a time")
-	fs.Var(&opts.mem, "mem", "`bytes` of file content in memory at a time, such as 64MiB")
-	fs.DurationVar(&opts.timeout, "timeout", 0, "stop after this time; 0 means never")
-	fs.BoolVar(&opts.json, "json", false, "print JSON lines")
-	fs.BoolVar(&opts.progress, "progress", cli.IsTerminal(stderr), "show a progress bar; the default is whether standard"+
-		" error is a terminal")
-	fs.Usage = func() {
-		fmt.Fprintln(stderr, "usage: hashtree [flags] DIR")
-		fs.PrintDefaults()
+func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
+	opts := options{workers: 16, open: 4, mem: 128 << 10}
+	cmd := cli.Command{
+		Name: "hashtree",
+		About: "Hashtree prints the SHA-256 of every file below a directory. Its workers share two\n" +
+			"limits: how many files are open, and how many bytes of them are in memory.",
+		Args: "DIR", Least: 1, Most: 1,
+		Example: "-open 8 -mem 1MiB .",
 	}
-	err := cli.Parse(fs, args, func() error {
-		switch {
-		case fs.NArg() != 1:
-			return fmt.Errorf("want one directory, got %d arguments", fs.NArg())
-		case opts.workers < 1:
-			return errors.New("-workers must be at least 1")
-		case opts.open < 1:
-			return errors.New("-open must be at least 1")
-		case opts.mem < 1:
-			return errors.New("-mem must be at least 1 byte")
-		case opts.timeout < 0:
-			return errors.New("-timeout must not be negative")
-		}
-		return nil
-	})
-	opts.root = fs.Arg(0)
-	return opts, err
+	cmd.Int(&opts.workers, "workers", 1, 10_000, "how many files are worked on at a time")
+	cmd.Int(&opts.open, "open", 1, 10_000, "how many files are open at a time")
+	cmd.Size(&opts.mem, "mem", "how much content of files is in memory at a time; a larger file comes in pieces")
+	cmd.Bool(&opts.vcs, "vcs", "hash what belongs to version control, such as .git, too")
+	cmd.Duration(&opts.timeout, "timeout", 0, "stop after this time; 0s means never")
+	cmd.Bool(&opts.json, "json", "print a JSON object on each line")
+	cmd.Progress(&opts.progress, stderr, "a progress bar")
+	rest, err := cmd.Parse(args, stdout, stderr)
+	if err != nil {
+		return opts, err
+	}
+	opts.root = rest[0]
+	return opts, cmd.CheckPath(stderr, opts.root)
 }
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	opts, err := parseArgs(args, stderr)
+	opts, err := parseArgs(args, stdout, stderr)
 	if err != nil {
 		return cli.UsageCode(err)
 	}
@@ -121,11 +112,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	defer cancel()
 
 	start := time.Now()
-	t := newTree(opts.root, opts.workers, opts.open, int64(opts.mem))
-	var bar *progress
+	t := newTree(opts.root, opts.workers, int64(opts.open), opts.mem)
+	t.vcs = opts.vcs
+	var bar *cli.Bar
+	stopBar := func() {}
 	if opts.progress {
-		bar = startProgress(t, stderr)
-		defer bar.stop()
+		bar, stopBar = startProgress(t, stderr)
 	}
 	rep := &reporter{stdout: stdout, stderr: stderr, json: opts.json, bar: bar, barOverStdout: cli.IsTerminal(stdout)}
 
@@ -138,10 +130,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	stopped := cmp.Or(rep.err, context.Cause(ctx))
-	if bar != nil {
-		bar.stop()
-		rep.bar = nil
-	}
+	stopBar()
+	rep.bar = nil
 	sum.finish(t, time.Since(start), stopped)
 	rep.summary(sum)
 	if rep.err != nil {

@@ -162,6 +162,7 @@ type summaryObject struct {
 	Type                         string
 	Files, Bytes                 int64
 	Failed, Changed, Skipped     int64
+	LeftOut                      int64
 	Stopped                      string
 	Seconds                      float64
 	MiBPerSecond, FilesPerSecond float64
@@ -204,7 +205,7 @@ func TestJSONHasEveryFileAndASummary(t *testing.T) {
 	require.EqualValues(t, 128<<10, sum.Memory.Limit)
 	require.EqualValues(t, 128<<10, sum.Memory.Peak, "a file larger than the budget takes all of it")
 	require.Equal(t, sum.Memory.Waits > 0, sum.Memory.LongestWaitSeconds > 0)
-	require.Contains(t, stderr.String(), "memory: peak 128 KiB of 128 KiB", "the summary is on standard error too")
+	require.Contains(t, stderr.String(), "memory: at most 128 KiB of 128 KiB at a time; ", "the summary is on standard error too")
 }
 
 func TestJSONKeepsPathsThatAreNotUTF8(t *testing.T) {
@@ -220,50 +221,81 @@ func TestEmptyTreeIsNoFailure(t *testing.T) {
 	require.Contains(t, stderr.String(), "0 files, 0 B")
 }
 
-func TestMissingDirectoryIsReported(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "missing")
-	var stdout, stderr bytes.Buffer
-	require.Equal(t, cli.ExitFailed, run(t.Context(), []string{missing}, &stdout, &stderr))
-	require.Empty(t, stdout.String())
-	require.Contains(t, stderr.String(), "hashtree: "+escape(missing)+": ")
-
-	stdout.Reset()
-	require.Equal(t, cli.ExitFailed, run(t.Context(), []string{"-json", missing}, &stdout, &stderr))
-	got, sum := parseJSON(t, stdout.Bytes())
-	require.Len(t, got, 1)
-	require.Equal(t, "error", got[0].Type)
-	require.Equal(t, missing, got[0].Path)
-	require.NotEmpty(t, got[0].Error)
-	require.EqualValues(t, 1, sum.Failed)
-}
-
 func TestWrongUsageIsExplained(t *testing.T) {
-	for _, args := range [][]string{
-		{},
-		{"a", "b"},
-		{"-unknown", "."},
-		{"-workers=0", "."},
-		{"-open=0", "."},
-		{"-mem=0", "."},
-		{"-mem=-1", "."},
-		{"-mem=64 parsecs", "."},
-		{"-mem=10EB", "."},
-		{"-mem=20EB", "."},
-		{"-timeout=-1s", "."},
+	missing := filepath.Join(t.TempDir(), "missing")
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "DIR is missing"},
+		{[]string{"a", "b"}, "want one DIR, not 2"},
+		{[]string{".", "-open=1"}, "flags such as -open=1 go before DIR"},
+		{[]string{missing}, fmt.Sprintf("there is no file or directory %q", missing)},
+		{[]string{"-json", missing}, fmt.Sprintf("there is no file or directory %q", missing)},
+		{[]string{"-unknown", "."}, "there is no flag -unknown"},
+		{[]string{"-workers=0", "."}, `-workers cannot be "0": want a whole number from 1 to 10000`},
+		{[]string{"-workers=1000000000", "."}, `-workers cannot be "1000000000": want a whole number from 1 to 10000`},
+		{[]string{"-open=0", "."}, `-open cannot be "0": want a whole number from 1 to 10000`},
+		{[]string{"-mem=abc", "."}, `-mem cannot be "abc": want a size from 1B to 1TiB, such as 500kB, 256KiB or 64MiB`},
+		{[]string{"-mem=-1", "."}, `-mem cannot be "-1": want a size from 1B to 1TiB`},
+		{[]string{"-mem=20EB", "."}, `-mem cannot be "20EB": want a size from 1B to 1TiB`},
+		{[]string{"-timeout=-1s", "."}, `-timeout cannot be "-1s": want a time from 0s to 24h`},
 	} {
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, cli.ExitUsage, run(t.Context(), args, &stdout, &stderr), "%v", args)
-		require.Empty(t, stdout.String(), "%v", args)
-		require.Contains(t, stderr.String(), "usage: hashtree [flags] DIR", "%v", args)
+		require.Equal(t, cli.ExitUsage, run(t.Context(), tt.args, &stdout, &stderr), "%v", tt.args)
+		require.Empty(t, stdout.String(), "%v", tt.args)
+		require.Contains(t, stderr.String(), "hashtree: "+tt.want)
+		require.Contains(t, stderr.String(), "\nusage: hashtree [flags] DIR\n", "%v", tt.args)
 	}
 }
 
 func TestHelpIsNoFailure(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-help"}, &stdout, &stderr))
-	for _, flag := range []string{"-workers", "-open", "-mem", "64 MiB", "-timeout", "-json", "-progress"} {
-		require.Contains(t, stderr.String(), flag)
+	require.Empty(t, stderr.String())
+	for _, text := range []string{
+		"Hashtree prints the SHA-256 of every file", "example: go run ./examples/hashtree -",
+		"-workers", "-open", "-mem", "128KiB", "-vcs", "-timeout", "-json", "-progress",
+	} {
+		require.Contains(t, stdout.String(), text)
 	}
+}
+
+// The README's first command, and what it says on the screen.
+func TestDefaultLimitsAreReachedByThisRepository(t *testing.T) {
+	repository := filepath.Join("..", "..")
+	for _, procs := range []int{1, 2, 4} {
+		func() {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+			var stdout, stderr bytes.Buffer
+			require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-json", repository}, &stdout, &stderr), "%s", &stderr)
+			_, sum := parseJSON(t, stdout.Bytes())
+			for _, l := range []limitObject{sum.OpenFiles, sum.Memory} {
+				require.Positive(t, l.Waits, "%s", &stderr)
+				require.Positive(t, l.LongestWaitSeconds)
+				require.Equal(t, l.Limit, l.Peak)
+			}
+			require.Contains(t, stderr.String(), fmt.Sprintf("open files: at most 4 of 4 at a time; %d waits, the longest ", sum.OpenFiles.Waits))
+			require.Regexp(t, fmt.Sprintf(`(?m)^memory: at most 128 KiB of 128 KiB at a time; %d waits?, the longest `, sum.Memory.Waits), stderr.String())
+		}()
+	}
+}
+
+func TestVersionControlIsLeftOutUnlessAskedFor(t *testing.T) {
+	files := map[string][]byte{"a/b": {1}, "c": {2}}
+	all := maps.Clone(files)
+	all[".git/objects/x"], all["a/.git"] = []byte{3}, []byte{4}
+	dir := clitest.WriteTree(t, all)
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{dir}, &stdout, &stderr))
+	requireSameText(t, checksums(dir, files), stdout.String())
+	require.Contains(t, stderr.String(), "\n2 folders of version control left out (see -vcs)\n")
+
+	stdout.Reset()
+	stderr.Reset()
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-vcs", dir}, &stdout, &stderr))
+	requireSameText(t, checksums(dir, all), stdout.String())
+	require.NotContains(t, stderr.String(), "left out")
 }
 
 func TestExitCodesAreTheDocumentedOnes(t *testing.T) {
@@ -357,7 +389,7 @@ func TestProgressIsDrawnOnlyOnRequest(t *testing.T) {
 		defer mu.Unlock()
 		return stderr.Write(p)
 	})
-	full := regexp.MustCompile(`\r2 files +\d+% \|█+ *\| \(4\.0/4\.0 MiB`)
+	full := regexp.MustCompile(`\r +\d+% \|█+ *\|  2 files, 4\.0 MiB `)
 	drawn := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -382,4 +414,11 @@ func TestProgressIsDrawnOnlyOnRequest(t *testing.T) {
 	})
 	require.Equal(t, cli.ExitOK, run(t.Context(), []string{dir}, slow, errs))
 	require.NotContains(t, stderr.String(), "\r", "a buffer is not a terminal")
+
+	terminal, out := clitest.Terminal(t, 40)
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{dir}, slow, terminal))
+	bars, _, found := strings.Cut(out(), "\r2 files, 4.0 MiB in ")
+	require.True(t, found)
+	require.Regexp(t, `\r +\d+% \|`, bars)
+	clitest.RequireWidth(t, bars, 40)
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
+
+	"github.com/farad-go/farad/examples/internal/cli"
 )
 
 // seconds is a duration that is a number of seconds in JSON.
@@ -30,12 +32,15 @@ type summary struct {
 	Failed         int64      `json:"failed"`            // files and directories that could not be read
 	Changed        int64      `json:"changed"`           // files that changed while they were read
 	Skipped        int64      `json:"skipped"`           // neither regular files nor directories
+	LeftOut        int64      `json:"leftOut"`           // folders of version control
 	Stopped        string     `json:"stopped,omitempty"` // why the run ended early
 	Elapsed        seconds    `json:"seconds"`
 	MiBPerSecond   float64    `json:"mibPerSecond"`
 	FilesPerSecond float64    `json:"filesPerSecond"`
 	OpenFiles      limitStats `json:"openFiles"`
 	Memory         limitStats `json:"memory"`
+
+	stopped error // what Stopped says
 }
 
 func (s *summary) add(res result) {
@@ -55,8 +60,9 @@ func (s *summary) finish(t *tree, elapsed time.Duration, stopped error) {
 	s.Type = "summary"
 	s.Bytes = t.bytes.Load()
 	s.Skipped = t.skipped.Load()
+	s.LeftOut = t.leftOut.Load()
 	if stopped != nil {
-		s.Stopped = stopped.Error()
+		s.Stopped, s.stopped = stopped.Error(), stopped
 	}
 	s.Elapsed = seconds(elapsed)
 	s.MiBPerSecond = float64(s.Bytes) / (1 << 20) / elapsed.Seconds()
@@ -67,20 +73,24 @@ func (s *summary) finish(t *tree, elapsed time.Duration, stopped error) {
 
 func (s *summary) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s in %v: %.1f MiB/s, %.1f files/s\n", english.Plural(int(s.Files), "file", ""),
-		humanize.IBytes(uint64(s.Bytes)), roundDuration(s.Elapsed), s.MiBPerSecond, s.FilesPerSecond)
-	fmt.Fprintf(&b, "%d failed, %d changed while read, %d skipped (not regular files)\n", s.Failed, s.Changed, s.Skipped)
-	fmt.Fprintf(&b, "open files: peak %d of %d, %s\n", s.OpenFiles.Peak, s.OpenFiles.Limit, s.OpenFiles.waits())
-	fmt.Fprintf(&b, "memory: peak %s of %s, %s\n", humanize.IBytes(uint64(s.Memory.Peak)),
+	fmt.Fprintf(&b, "%s, %s in %v: %.1f MiB/s, %s files/s\n", english.Plural(int(s.Files), "file", ""),
+		humanize.IBytes(uint64(s.Bytes)), roundDuration(s.Elapsed), s.MiBPerSecond, humanize.Comma(int64(s.FilesPerSecond)))
+	fmt.Fprintf(&b, "open files: at most %d of %d at a time; %s\n", s.OpenFiles.Peak, s.OpenFiles.Limit, s.OpenFiles.waits())
+	fmt.Fprintf(&b, "memory: at most %s of %s at a time; %s\n", humanize.IBytes(uint64(s.Memory.Peak)),
 		humanize.IBytes(uint64(s.Memory.Limit)), s.Memory.waits())
-	if s.Stopped != "" {
-		fmt.Fprintf(&b, "stopped early: %s\n", s.Stopped)
+	fmt.Fprintf(&b, "%d failed, %d changed while read, %d skipped (not regular files)\n", s.Failed, s.Changed, s.Skipped)
+	if s.LeftOut > 0 {
+		fmt.Fprintf(&b, "%s of version control left out (see -vcs)\n", english.Plural(int(s.LeftOut), "folder", ""))
 	}
+	cli.Stopped(&b, s.stopped)
 	return b.String()
 }
 
 func (s *limitStats) waits() string {
-	return fmt.Sprintf("%s, longest %v", english.Plural(int(s.Waits), "wait", ""), roundDuration(s.LongestWait))
+	if s.Waits == 0 {
+		return "no waits"
+	}
+	return fmt.Sprintf("%s, the longest %v", english.Plural(int(s.Waits), "wait", ""), roundDuration(s.LongestWait))
 }
 
 func roundDuration(s seconds) time.Duration { return time.Duration(s).Round(10 * time.Microsecond) }
@@ -89,8 +99,8 @@ func roundDuration(s seconds) time.Duration { return time.Duration(s).Round(10 *
 type reporter struct {
 	stdout, stderr io.Writer
 	json           bool
-	bar            *progress // nil if there is none
-	barOverStdout  bool      // Standard output goes to where the bar is drawn.
+	bar            *cli.Bar // nil if there is none
+	barOverStdout  bool     // Standard output goes to where the bar is drawn.
 
 	err error // the first error of writing to standard output, after which no more is written there
 }
@@ -138,20 +148,21 @@ func (r *reporter) out(p []byte) {
 	if r.err != nil {
 		return
 	}
-	if r.bar != nil && r.barOverStdout {
-		defer r.bar.suspend()()
+	write := func() { _, r.err = r.stdout.Write(p) }
+	if r.barOverStdout {
+		r.bar.Above(write)
+	} else {
+		write()
 	}
-	_, r.err = r.stdout.Write(p)
 }
 
 func (r *reporter) warn(s string) { r.diagnose("hashtree: " + s + "\n") }
 
 // diagnose writes to standard error.
 func (r *reporter) diagnose(s string) {
-	if r.bar != nil {
-		defer r.bar.suspend()()
-	}
-	_, _ = io.WriteString(r.stderr, s) // There is nowhere to report an error to.
+	r.bar.Above(func() {
+		_, _ = io.WriteString(r.stderr, s) // There is nowhere to report an error to.
+	})
 }
 
 // A fileObject is a line of -json about one file.

@@ -32,13 +32,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -62,48 +59,34 @@ func main() {
 }
 
 // parseArgs reads the command line. It has told the user about an error it returns.
-func parseArgs(args []string, stderr io.Writer) (options, error) {
-	o := options{kinds: kinds}
-	var names []string
-	for _, k := range kinds {
-		names = append(names, k.name)
+func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
+	o := options{goroutines: 16, time: 2 * time.Second, inside: 1}
+	all := make([]string, len(kinds))
+	for i, k := range kinds {
+		all[i] = k.name
 	}
-	fs := flag.NewFlagSet("platoon", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	fs.IntVar(&o.goroutines, "goroutines", 16, "how many want the lock")
-	fs.DurationVar(&o.time, "for", 2*time.Second, "how long, for each lock")
-	fs.Func("locks", "`names` of the locks, with commas between them (default "+strings.Join(names, ",")+")", func(list string) error {
-		o.kinds = nil
-		for name := range strings.SplitSeq(list, ",") {
-			i := slices.Index(names, name)
-			if i < 0 {
-				return fmt.Errorf("no lock %q", name)
-			}
-			o.kinds = append(o.kinds, kinds[i])
-		}
-		return nil
-	})
-	fs.IntVar(&o.inside, "inside", 1, "`steps` of the random number generator for which the lock is held")
-	fs.BoolVar(&o.progress, "progress", cli.IsTerminal(stderr), "draw a chart; the default is whether standard error is a terminal")
-	err := cli.Parse(fs, args, func() error {
-		switch {
-		case fs.NArg() > 0:
-			return fmt.Errorf("unexpected argument %q", fs.Arg(0))
-		case o.goroutines < 1:
-			return errors.New("-goroutines must be at least 1")
-		case o.time <= 0:
-			return errors.New("-for must be positive")
-		case o.inside < 0:
-			return errors.New("-inside must not be negative")
-		}
-		return nil
-	})
+	cmd := cli.Command{
+		Name: "platoon",
+		About: "Platoon has many goroutines want a lock all the time, and compares three mutexes: how\n" +
+			"many turns they allow in a second, how even, and how long somebody waits at most.",
+		Example: "-goroutines 64 -for 5s",
+	}
+	var names []string
+	cmd.Int(&o.goroutines, "goroutines", 1, 10_000, "how many want the lock")
+	cmd.Duration(&o.time, "for", time.Millisecond, "how long, for each lock")
+	cmd.Names(&names, "locks", all, "which locks, in which order")
+	cmd.Int(&o.inside, "inside", 0, 1_000_000, "for how many steps of a random number generator the lock is held")
+	cmd.Progress(&o.progress, stderr, "a chart")
+	_, err := cmd.Parse(args, stdout, stderr)
+	for _, name := range names {
+		o.kinds = append(o.kinds, kinds[slices.Index(all, name)])
+	}
 	return o, err
 }
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o, err := parseArgs(args, stderr)
+	o, err := parseArgs(args, stdout, stderr)
 	if err != nil {
 		return cli.UsageCode(err)
 	}
@@ -121,9 +104,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		results = append(results, r)
 	}
 	stopped := context.Cause(ctx)
-	if stopped != nil {
-		fmt.Fprintln(stderr, "platoon: stopped early:", stopped)
-	}
+	cli.Stopped(stderr, stopped)
 	if err := writeTable(stdout, o, results); err != nil {
 		fmt.Fprintln(stderr, "platoon: cannot write the output:", err)
 		return cli.ExitFailed
@@ -157,7 +138,8 @@ func writeTable(stdout io.Writer, o options, results []result) error {
 	for _, r := range results {
 		if s := r.stats; s != nil {
 			if _, err := fmt.Fprintf(stdout, "\n%s: %s turns through the gate, %s on the express lane.\n"+
-				"Whoever waited was overtaken by at most %s; the bound is %s. The longest wait at the gate took %v.\n",
+				"The most that one goroutine was overtaken by is %s; the bound is %s.\n"+
+				"The longest wait at the gate took %v.\n",
 				r.kind.name, humanize.Comma(s.Platoons), humanize.Comma(s.Express),
 				humanize.Comma(s.MaxOvertaken), humanize.Comma(r.bound()), s.LongestWait.Round(time.Microsecond)); err != nil {
 				return err

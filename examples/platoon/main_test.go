@@ -112,7 +112,7 @@ func TestTable(t *testing.T) {
 		require.Regexp(t, `(?m)^ *`+regexp.QuoteMeta(k.name)+` +[\d,]+ +[\d.]+ +[01]\.\d\d +[\d.]+[nµm]?s$`, out.String())
 	}
 	require.Regexp(t, `(?m)^capacitor.Mutex: [\d,]+ turns through the gate, [\d,]+ on the express lane\.\n`+
-		`Whoever waited was overtaken by at most [\d,]+; the bound is `+humanize.Comma(5*capacitor.Express)+`\. The longest wait at the gate took .*s\.\n$`, out.String())
+		`The most that one goroutine was overtaken by is [\d,]+; the bound is `+humanize.Comma(5*capacitor.Express)+`\.\nThe longest wait at the gate took .*s\.\n$`, out.String())
 }
 
 func TestLocksAreChosen(t *testing.T) {
@@ -186,18 +186,20 @@ func TestEndsEarly(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-h"}, io.Discard, io.Discard))
+	var help bytes.Buffer
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-h"}, &help, io.Discard))
+	require.Contains(t, help.String(), "Platoon has many goroutines want a lock")
 	for want, args := range map[string][]string{
-		"unexpected argument":            {"more"},
-		"-goroutines must be at least":   {"-goroutines", "0"},
-		"-for must be positive":          {"-for", "0s"},
-		"-inside must not be negative":   {"-inside", "-1"},
-		`no lock "Mutex"`:                {"-locks", "sync.Mutex,Mutex"},
-		"default sync.Mutex,mutex.Mutex": {"-x"},
+		`there is nothing to be done with "more"`:                                   {"more"},
+		`-goroutines cannot be "0": want a whole number from 1 to 10000`:            {"-goroutines", "0"},
+		`-for cannot be "0s": want a time from 1ms to 24h`:                          {"-for", "0s"},
+		`-inside cannot be "-1": want a whole number from 0 to 1000000`:             {"-inside", "-1"},
+		`-locks cannot be "sync.Mutex,Mutex": want some of sync.Mutex,mutex.Mutex,`: {"-locks", "sync.Mutex,Mutex"},
+		"there is no flag -x": {"-x"},
 	} {
 		var errs bytes.Buffer
 		require.Equal(t, cli.ExitUsage, run(t.Context(), args, io.Discard, &errs))
-		require.Contains(t, errs.String(), want)
+		require.Contains(t, errs.String(), "platoon: "+want)
 	}
 }
 

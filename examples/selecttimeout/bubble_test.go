@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -25,9 +26,9 @@ func TestWaitsAreExactlyThoseOfTheQueue(t *testing.T) {
 		{gaveUp, 120 * ms},
 		{gaveUp, 120 * ms},
 	}
-	each(t, func(t *testing.T, run func(options) result) {
+	each(t, func(t *testing.T, run func(context.Context, options) result) {
 		synctest.Test(t, func(t *testing.T) {
-			r := run(o)
+			r := run(t.Context(), o)
 			require.NoError(t, r.check(o))
 			// Which goroutine comes first is the scheduler's affair.
 			slices.SortFunc(r.outcomes, func(a, b outcome) int { return int(a.after - b.after) })
@@ -37,11 +38,35 @@ func TestWaitsAreExactlyThoseOfTheQueue(t *testing.T) {
 	})
 }
 
+// Who waits when the user has enough leaves at once, and so does who is inside.
+func TestAllLeaveWhenItEndsEarly(t *testing.T) {
+	const ms = time.Millisecond
+	o := options{clients: 6, permits: 2, hold: 50 * ms, patience: 120 * ms}
+	want := []outcome{{served, 0}, {served, 0}, {served, 50 * ms}, {served, 50 * ms}, {stopped, 75 * ms}, {stopped, 75 * ms}}
+	each(t, func(t *testing.T, run func(context.Context, options) result) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 75*ms)
+			defer cancel()
+			start := time.Now()
+			r := run(ctx, o)
+			require.Equal(t, 75*ms, time.Since(start))
+			require.NoError(t, r.check(o))
+			slices.SortFunc(r.outcomes, func(a, b outcome) int { return int(a.after - b.after) })
+			require.Equal(t, want, r.outcomes)
+
+			cancel()
+			r = run(ctx, o)
+			require.NoError(t, r.check(o), "it ends before it begins")
+			require.Zero(t, r.count(gaveUp))
+		})
+	})
+}
+
 // Tasks on one worker begin in the order in which they were spawned, and are served in it.
 func TestTasksAreServedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options{clients: 5, permits: 1, hold: time.Second, patience: time.Hour}
-		r := inTasks(o, waitBySelect)
+		r := inTasks(t.Context(), o, waitBySelect)
 		require.NoError(t, r.check(o))
 		for i, c := range r.outcomes {
 			require.Equal(t, outcome{served, time.Duration(i) * time.Second}, c)

@@ -14,18 +14,25 @@
 // and does nothing else. Select and Timeout cancel by themselves. They differ in who wins if both have happened: Go's
 // select picks one at random, the other two prefer the permit.
 //
-// A table says who was served, and after what wait. Below it stands what must be so in the end: nobody has vanished,
-// there never were more clients inside than permits, and all permits are back.
+// A table says who was served, and after what wait. Below it stands what must be so in the end:
+// nobody has vanished, there never were more clients inside than permits, and all permits are back.
+// Ctrl-C ends it early: who waits or is inside then leaves.
 //
-// The exit code is 0 if it is so, 1 if not, and 2 after wrong usage.
+// The exit code is one of:
+//
+//	0    as it must be
+//	1    somebody or something is missing in the end, or the output could not be written
+//	2    wrong usage
+//	130  stopped by Ctrl-C (128 + SIGINT)
+//	143  stopped by SIGTERM (128 + SIGTERM)
 package main
 
 import (
-	"errors"
-	"flag"
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -41,58 +48,58 @@ type options struct {
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(cli.WithSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // parseArgs reads the command line. It has told the user about an error it returns.
-func parseArgs(args []string, stderr io.Writer) (options, error) {
-	var o options
-	fs := flag.NewFlagSet("selecttimeout", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	fs.IntVar(&o.clients, "clients", 8, "how many want a permit, all at once")
-	fs.IntVar(&o.permits, "permits", 2, "how many permits there are")
-	fs.DurationVar(&o.hold, "hold", 50*time.Millisecond, "how long a client holds its permit")
-	fs.DurationVar(&o.patience, "patience", 120*time.Millisecond, "how long a client waits for one")
-	err := cli.Parse(fs, args, func() error {
-		switch {
-		case fs.NArg() > 0:
-			return fmt.Errorf("unexpected argument %q", fs.Arg(0))
-		case o.clients < 1 || o.permits < 1:
-			return errors.New("-clients and -permits must be at least 1")
-		case o.hold < 0 || o.patience <= 0:
-			return errors.New("-hold must not be negative, and -patience positive")
-		}
-		return nil
-	})
+func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
+	o := options{clients: 8, permits: 2, hold: 50 * time.Millisecond, patience: 120 * time.Millisecond}
+	cmd := cli.Command{
+		Name: "selecttimeout",
+		About: "Selecttimeout has many clients want one of a few permits, and give up if none comes\n" +
+			"soon enough. It does so in three ways: Go's select, rt.Select and rt.Timeout.",
+		Example: "-clients 20 -permits 3 -patience 200ms",
+	}
+	cmd.Int(&o.clients, "clients", 1, 10_000, "how many want a permit, all at once")
+	cmd.Int(&o.permits, "permits", 1, 10_000, "how many permits there are")
+	cmd.Duration(&o.hold, "hold", 0, "how long a client holds its permit")
+	cmd.Duration(&o.patience, "patience", time.Millisecond, "how long a client waits for one")
+	_, err := cmd.Parse(args, stdout, stderr)
 	return o, err
 }
 
 // run is the program. It returns the exit code.
-func run(args []string, stdout, stderr io.Writer) int {
-	o, err := parseArgs(args, stderr)
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parseArgs(args, stdout, stderr)
 	if err != nil {
 		return cli.UsageCode(err)
 	}
-	code := cli.ExitOK
-	results := make([]result, len(ways))
-	for i, w := range ways {
-		results[i] = w.run(o)
-		if err := results[i].check(o); err != nil {
-			fmt.Fprintf(stderr, "selecttimeout: %s: %v\n", w.name, err)
-			code = cli.ExitFailed
+	failed := false
+	var results []result
+	for _, w := range ways {
+		if ctx.Err() != nil {
+			break
 		}
+		r := w.run(ctx, o)
+		if err := r.check(o); err != nil {
+			fmt.Fprintf(stderr, "selecttimeout: %s: %v\n", w.name, err)
+			failed = true
+		}
+		results = append(results, r)
 	}
+	why := context.Cause(ctx)
+	cli.Stopped(stderr, why)
 	if err := writeTable(stdout, o, results); err != nil {
 		fmt.Fprintln(stderr, "selecttimeout: cannot write the output:", err)
-		code = cli.ExitFailed
+		return cli.ExitFailed
 	}
-	return code
+	return cli.ExitCode(why, failed)
 }
 
-// writeTable has a line for each client and a column for each way.
+// writeTable has a line for each client, and a column for each way that has been tried.
 func writeTable(stdout io.Writer, o options, results []result) error {
-	tw := tabwriter.NewWriter(stdout, 0, 0, 3, ' ', 0)
-	if _, err := fmt.Fprintf(stdout, "%d clients want one of %d permits for %v each, and wait for %v at most.\n\n",
+	tw := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	if _, err := fmt.Fprintf(stdout, "Each of %d clients wants one of %d permits for\n%v, and waits for %v at most.\n\n",
 		o.clients, o.permits, o.hold, o.patience); err != nil {
 		return err
 	}
@@ -106,17 +113,20 @@ func writeTable(stdout io.Writer, o options, results []result) error {
 	number := func(n int64) string { return fmt.Sprint(n) }
 
 	fmt.Fprint(tw, "client")
-	for _, w := range ways {
-		fmt.Fprintf(tw, "\t%s", w.name)
+	for i := range results {
+		fmt.Fprintf(tw, "\t%s", ways[i].name)
 	}
 	fmt.Fprintln(tw)
 	for i := range o.clients {
-		row(i, func(r result) string { return r.outcomes[i].String() })
+		row(i+1, func(r result) string { return r.outcomes[i].String() })
 	}
 	row("", func(result) string { return "" }) // an empty line would begin columns of other widths
 	row("served", func(r result) string { return number(r.count(served)) })
 	row("gave up", func(r result) string { return number(r.count(gaveUp)) })
-	row("most at a time", func(r result) string { return number(r.most) })
-	row("free in the end", func(r result) string { return number(r.free) })
+	if slices.ContainsFunc(results, func(r result) bool { return r.count(stopped) > 0 }) {
+		row("stopped", func(r result) string { return number(r.count(stopped)) })
+	}
+	row("most at once", func(r result) string { return number(r.most) })
+	row("free at end", func(r result) string { return number(r.free) })
 	return tw.Flush()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"testing"
@@ -14,19 +15,25 @@ import (
 	"github.com/farad-go/farad/examples/internal/cli/clitest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if clitest.IsProgram() {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // each runs a test for each way.
-func each(t *testing.T, test func(t *testing.T, run func(options) result)) {
+func each(t *testing.T, test func(t *testing.T, run func(context.Context, options) result)) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) { test(t, w.run) })
 	}
 }
 
 func TestThePatientAreAllServed(t *testing.T) {
-	each(t, func(t *testing.T, run func(options) result) {
+	each(t, func(t *testing.T, run func(context.Context, options) result) {
 		o := options{clients: 7, permits: 2, hold: time.Millisecond, patience: time.Hour}
-		r := run(o)
+		r := run(t.Context(), o)
 		require.NoError(t, r.check(o))
 		require.EqualValues(t, 7, r.count(served))
 	})
@@ -38,10 +45,10 @@ func TestNothingIsLostWhenBothComeAtOnce(t *testing.T) {
 	if testing.Short() {
 		rounds = 4
 	}
-	each(t, func(t *testing.T, run func(options) result) {
+	each(t, func(t *testing.T, run func(context.Context, options) result) {
 		for range rounds {
 			o := options{clients: 40, permits: 3, hold: time.Millisecond, patience: 2 * time.Millisecond}
-			r := run(o)
+			r := run(t.Context(), o)
 			require.NoError(t, r.check(o))
 			for _, c := range r.outcomes {
 				require.False(t, c.ending == gaveUp && c.after < o.patience, "gave up after %v", c.after)
@@ -70,32 +77,57 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 
 func TestTheTableHasALineForEachClient(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	code := run([]string{"-clients=3", "-permits=3", "-hold=1ms", "-patience=1h"}, &stdout, &stderr)
+	code := run(t.Context(), []string{"-clients=3", "-permits=3", "-hold=1ms", "-patience=1h"}, &stdout, &stderr)
 	require.Equal(t, cli.ExitOK, code, "%s", &stderr)
 	require.Empty(t, stderr.String())
-	require.Regexp(t, `(?m)^client +select, time.After +rt.Select, rt.Timer +rt.Timeout$`, stdout.String())
-	for _, client := range "012" {
-		require.Regexp(t, `(?m)^`+string(client)+`( +served after \d+m?s){3}$`, stdout.String())
+	require.Regexp(t, `(?m)^client +select +rt.Select +rt.Timeout$`, stdout.String())
+	for _, client := range "123" {
+		require.Regexp(t, `(?m)^`+string(client)+`( +served \d+m?s){3}$`, stdout.String())
 	}
 	require.Regexp(t, `(?m)^served +3 +3 +3$`, stdout.String())
 	require.Regexp(t, `(?m)^gave up +0 +0 +0$`, stdout.String())
-	require.Regexp(t, `(?m)^free in the end +3 +3 +3$`, stdout.String())
+	require.Regexp(t, `(?m)^free at end +3 +3 +3$`, stdout.String())
+	require.NotContains(t, stdout.String(), "stopped")
+}
+
+// What was done is told, and no permit is lost.
+func TestEndsEarly(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(cli.ErrInterrupted) })
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, cli.ExitInterrupted, run(ctx, []string{"-hold=1m", "-patience=1m"}, &stdout, &stderr))
+	require.Equal(t, "stopped early: interrupted\n", stderr.String())
+	require.Regexp(t, `(?m)^client +select$`, stdout.String(), "the other ways had not begun")
+	require.Regexp(t, `(?m)^stopped +6$`, stdout.String())
+	require.Regexp(t, `(?m)^free at end +2$`, stdout.String())
+
+	code, _, errs := clitest.Interrupt(t, "-hold=1m", "-patience=1m")
+	require.Equal(t, cli.ExitInterrupted, code)
+	require.Equal(t, "stopped early: interrupted\n", errs)
 }
 
 func TestWrongUsageIsExplained(t *testing.T) {
-	for _, args := range [][]string{
-		{"more"}, {"-unknown"}, {"-clients=0"}, {"-permits=0"}, {"-hold=-1s"}, {"-patience=0"}, {"-patience=soon"},
+	for arg, want := range map[string]string{
+		"more":           `there is nothing to be done with "more"`,
+		"-unknown":       "there is no flag -unknown",
+		"-clients=0":     `-clients cannot be "0": want a whole number from 1 to 10000`,
+		"-permits=0":     `-permits cannot be "0": want a whole number from 1 to 10000`,
+		"-hold=-1s":      `-hold cannot be "-1s": want a time from 0s to 24h`,
+		"-patience=0":    `-patience cannot be "0": want a time from 1ms to 24h`,
+		"-patience=soon": `-patience cannot be "soon": want a time from 1ms to 24h, such as`,
 	} {
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, cli.ExitUsage, run(args, &stdout, &stderr), "%v", args)
-		require.Empty(t, stdout.String(), "%v", args)
-		require.Contains(t, stderr.String(), "-patience", "%v", args)
+		require.Equal(t, cli.ExitUsage, run(t.Context(), []string{arg}, &stdout, &stderr), arg)
+		require.Empty(t, stdout.String(), arg)
+		require.Contains(t, stderr.String(), "selecttimeout: "+want)
 	}
-	require.Equal(t, cli.ExitOK, run([]string{"-help"}, io.Discard, io.Discard))
+	var stdout bytes.Buffer
+	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-help"}, &stdout, io.Discard))
+	require.Contains(t, stdout.String(), "Selecttimeout has many clients")
 }
 
 func TestUnwritableOutputIsAFailure(t *testing.T) {
 	var stderr bytes.Buffer
-	require.Equal(t, cli.ExitFailed, run([]string{"-clients=1", "-hold=0"}, clitest.DiskFull, &stderr))
+	require.Equal(t, cli.ExitFailed, run(t.Context(), []string{"-clients=1", "-hold=0"}, clitest.DiskFull, &stderr))
 	require.Contains(t, stderr.String(), "disk full")
 }

@@ -15,11 +15,11 @@ import (
 // ways are the ways to do the job, in the order of the columns.
 var ways = []struct {
 	name string
-	run  func(options) result
+	run  func(context.Context, options) result
 }{
-	{"select, time.After", inGoroutines},
-	{"rt.Select, rt.Timer", func(o options) result { return inTasks(o, waitBySelect) }},
-	{"rt.Timeout", func(o options) result { return inTasks(o, waitByTimeout) }},
+	{"select", inGoroutines},
+	{"rt.Select", func(ctx context.Context, o options) result { return inTasks(ctx, o, waitBySelect) }},
+	{"rt.Timeout", func(ctx context.Context, o options) result { return inTasks(ctx, o, waitByTimeout) }},
 }
 
 // An ending is what became of a client.
@@ -29,6 +29,7 @@ const (
 	vanished ending = iota // what nobody may be in the end
 	served
 	gaveUp
+	stopped // by the user, while it waited
 )
 
 // An outcome is a client's ending, and how long it had waited for it.
@@ -38,8 +39,8 @@ type outcome struct {
 }
 
 func (o outcome) String() string {
-	names := [...]string{vanished: "vanished", served: "served", gaveUp: "gave up"}
-	return fmt.Sprintf("%s after %v", names[o.ending], o.after.Round(time.Millisecond))
+	names := [...]string{vanished: "vanished", served: "served", gaveUp: "gave up", stopped: "stopped"}
+	return fmt.Sprintf("%s %v", names[o.ending], o.after.Round(time.Millisecond))
 }
 
 // A result is what became of all clients, and of the permits.
@@ -66,7 +67,7 @@ func (r result) check(o options) error {
 	switch {
 	case r.err != nil:
 		return r.err
-	case r.count(served)+r.count(gaveUp) != int64(o.clients):
+	case r.count(vanished) != 0:
 		return fmt.Errorf("%d of %d clients have vanished", r.count(vanished), o.clients)
 	case r.most > int64(o.permits):
 		return fmt.Errorf("%d at a time had one of %d permits", r.most, o.permits)
@@ -108,7 +109,7 @@ func (r *resource) result(outcomes []outcome, err error) result {
 }
 
 // inGoroutines has a goroutine for each client, which waits in a select.
-func inGoroutines(o options) result {
+func inGoroutines(ctx context.Context, o options) result {
 	r := newResource(o)
 	outcomes := make([]outcome, o.clients)
 	var wg sync.WaitGroup
@@ -126,9 +127,14 @@ func inGoroutines(o options) result {
 				outcomes[i] = outcome{served, time.Since(start)}
 				r.enter()
 				defer r.leave()
-				time.Sleep(o.hold)
+				select {
+				case <-time.After(o.hold):
+				case <-ctx.Done():
+				}
 			case <-time.After(o.patience):
 				outcomes[i] = outcome{gaveUp, time.Since(start)}
+			case <-ctx.Done():
+				outcomes[i] = outcome{stopped, time.Since(start)}
 			}
 		})
 	}
@@ -137,7 +143,7 @@ func inGoroutines(o options) result {
 }
 
 // inTasks has a task for each client, all of them on one worker: a task that waits, or sleeps, holds no worker.
-func inTasks(o options, wait func(cx *rt.Context, permit rt.Future, patience time.Duration) error) result {
+func inTasks(ctx context.Context, o options, wait func(cx *rt.Context, permit rt.Future, patience time.Duration) error) result {
 	r := newResource(o)
 	outcomes := make([]outcome, o.clients)
 	ex := rt.New(rt.WithWorkers(1))
@@ -150,6 +156,9 @@ func inTasks(o options, wait func(cx *rt.Context, permit rt.Future, patience tim
 			case errors.Is(err, context.DeadlineExceeded):
 				outcomes[i] = outcome{gaveUp, time.Since(start)}
 				return struct{}{}, nil
+			case errors.Is(err, rt.ErrCancelled):
+				outcomes[i] = outcome{stopped, time.Since(start)}
+				return struct{}{}, err
 			case err != nil:
 				return struct{}{}, err
 			}
@@ -159,7 +168,15 @@ func inTasks(o options, wait func(cx *rt.Context, permit rt.Future, patience tim
 			return struct{}{}, rt.Sleep(cx, o.hold)
 		})
 	}
-	err := ex.Shutdown(context.Background()) // waits for all of them
+	err := ex.Shutdown(ctx) // waits for all of them; if ctx is done it cancels them
+	if ctx.Err() != nil && !errors.Is(err, rt.ErrStuck) {
+		err = nil
+		for i := range outcomes {
+			if outcomes[i].ending == vanished { // cancelled before it began
+				outcomes[i].ending = stopped
+			}
+		}
+	}
 	return r.result(outcomes, err)
 }
 

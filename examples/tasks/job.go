@@ -26,9 +26,9 @@ func (j *job) endTurn() {
 }
 
 // inGoroutine is the life of a goroutine.
-func (j *job) inGoroutine() {
+func (j *job) inGoroutine(ctx context.Context) {
 	for range j.rounds {
-		if j.sem.Acquire(context.Background(), 1) != nil {
+		if j.sem.Acquire(ctx, 1) != nil {
 			return
 		}
 		runtime.Gosched()
@@ -38,43 +38,61 @@ func (j *job) inGoroutine() {
 
 // A result is what a kind needed.
 type result struct {
+	kind    kind
 	start   time.Duration // until all waited
-	elapsed time.Duration // for all turns
+	turns   int64         // that it took
+	elapsed time.Duration // for these
 	bytes   float64       // for one that waits
 }
 
-func (r result) perTurn(o options) time.Duration { return r.elapsed / time.Duration(o.turns()) }
+func (r result) perTurn() time.Duration { return time.Duration(r.nanoseconds()) }
 
-// measure has one kind do the job.
-func measure(k kind, o options, stderr io.Writer) (result, error) {
+// nanoseconds returns the time of a turn.
+func (r result) nanoseconds() float64 { return float64(max(r.elapsed, 1)) / float64(max(r.turns, 1)) }
+
+// measure has one kind do the job. If ctx is done before its end, the result is of what has been
+// done until then.
+func measure(ctx context.Context, k kind, o options, stderr io.Writer) (result, error) {
 	j := &job{options: o, sem: semaphore.New(int64(o.permits))}
 	if !j.sem.TryAcquire(int64(o.permits)) {
 		panic("a new semaphore has no permits")
 	}
 	before := memory()
 	start := time.Now()
-	wait := k.start(j)
-	for j.sem.Waiting() < int64(o.tasks) {
+	wait := k.start(ctx, j)
+	for j.sem.Waiting() < int64(o.tasks) && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	r := result{start: time.Since(start)}
+	r := result{kind: k, start: time.Since(start)}
 	r.bytes = (memory() - before) / float64(o.tasks)
 
-	if o.progress {
-		defer startProgress(stderr, k.name, j)()
-	}
 	start = time.Now()
+	if o.progress {
+		defer startProgress(stderr, k.name, j, start).Stop()
+	}
+	take := func() { r.elapsed, r.turns = time.Since(start), j.done.Load() }
+	taken := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { // To cancel very many takes time, which is not theirs.
+		take()
+		close(taken)
+	})
 	j.sem.Release(int64(o.permits))
-	if err := wait(); err != nil {
+	err := wait()
+	early := !stop()
+	if early {
+		<-taken
+	} else {
+		take()
+	}
+	if err != nil {
 		return r, err
 	}
-	r.elapsed = time.Since(start)
-	return r, j.check()
+	return r, j.check(early)
 }
 
-// check says what is missing in the end.
-func (j *job) check() error {
-	if n := j.done.Load(); n != j.turns() {
+// check says what is missing in the end, of which turns may be some if it came early.
+func (j *job) check(early bool) error {
+	if n := j.done.Load(); n != j.turns() && !early {
 		return fmt.Errorf("%d of %d turns were taken", n, j.turns())
 	}
 	if free, waiting := j.sem.Available(), j.sem.Waiting(); free != int64(j.permits) || waiting != 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	rt "github.com/farad-go/farad/runtime"
@@ -10,24 +11,36 @@ import (
 
 // A kind is something that can take turns.
 type kind struct {
-	name string
-	// start makes all of them. They wait for their first turn. The function that it returns waits for their end.
-	start func(*job) (wait func() error)
+	name    string
+	heading [2]string // of its column
+	// start makes all of them. They wait for their first turn. The function that it returns waits
+	// for their end, which comes early if ctx is done.
+	start func(ctx context.Context, j *job) (wait func() error)
 }
 
 // kinds are all of them, in the order of the table.
 var kinds = []kind{
-	{"poll tasks", startPollTasks},
-	{"straight-line tasks", startStraightLineTasks},
-	{"goroutines", startGoroutines},
+	{"poll tasks", [2]string{"poll", "tasks"}, startPollTasks},
+	{"straight-line tasks", [2]string{"straight-", "line"}, startStraightLineTasks},
+	{"goroutines", [2]string{"go-", "routines"}, startGoroutines},
 }
 
 // maxWorkers is how many an executor may have.
 const maxWorkers = 1024
 
-// shutdown waits until all tasks have ended.
-func shutdown(ex *rt.Executor) func() error {
-	return func() error { return ex.Shutdown(context.Background()) }
+// shutdown waits until all tasks have ended. If ctx is done first it cancels them, which is no
+// error here.
+func shutdown(ctx context.Context, ex *rt.Executor) func() error {
+	return func() error {
+		err := ex.Shutdown(ctx)
+		for errors.Is(err, rt.ErrStuck) { // Very many take longer than Shutdown waits for them, but they do end.
+			err = ex.Shutdown(ctx)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
 }
 
 // A pollTask takes its turns in steps. Nothing of it is anywhere but here.
@@ -59,7 +72,7 @@ func (t *pollTask) Poll(cx *rt.Context) bool {
 	return cx.Yield()
 }
 
-func startPollTasks(j *job) func() error {
+func startPollTasks(ctx context.Context, j *job) func() error {
 	ex := rt.New(rt.WithWorkers(j.workers))
 	tasks := make([]pollTask, j.tasks)
 	for i := range tasks {
@@ -70,7 +83,7 @@ func startPollTasks(j *job) func() error {
 			panic(err) // it has not been shut down
 		}
 	}
-	return shutdown(ex)
+	return shutdown(ctx, ex)
 }
 
 // straightLine is the life of a straight-line task.
@@ -90,18 +103,18 @@ func straightLine(cx *rt.Context, j *job) error {
 	return nil
 }
 
-func startStraightLineTasks(j *job) func() error {
+func startStraightLineTasks(ctx context.Context, j *job) func() error {
 	ex := rt.New(rt.WithWorkers(j.workers))
 	for range j.tasks {
 		rt.Go(ex, func(cx *rt.Context) (struct{}, error) { return struct{}{}, straightLine(cx, j) })
 	}
-	return shutdown(ex)
+	return shutdown(ctx, ex)
 }
 
-func startGoroutines(j *job) func() error {
+func startGoroutines(ctx context.Context, j *job) func() error {
 	var wg sync.WaitGroup
 	for range j.tasks {
-		wg.Go(j.inGoroutine)
+		wg.Go(func() { j.inGoroutine(ctx) })
 	}
 	return func() error { wg.Wait(); return nil }
 }

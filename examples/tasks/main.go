@@ -14,22 +14,30 @@
 // never gives that back, so that only the first kind would have to bear it. Then the permits are released, and the clock
 // runs until the last turn has been taken.
 //
-// A table compares the three. A bar shows the progress if standard error is a terminal.
+// A table compares the three. A bar shows the progress if standard error is a terminal. Ctrl-C ends
+// it early: the table is then of what has been until then.
 //
-// The exit code is 0, or 1 if turns or permits were missing in the end, or 2 after wrong usage.
+// The exit code is one of:
+//
+//	0    as it should be
+//	1    turns or permits were missing in the end, or the output could not be written
+//	2    wrong usage
+//	130  stopped by Ctrl-C (128 + SIGINT)
+//	143  stopped by SIGTERM (128 + SIGTERM)
 package main
 
 import (
-	"errors"
-	"flag"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
-	"text/tabwriter"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/farad-go/farad/examples/internal/cli"
 )
@@ -47,69 +55,106 @@ type options struct {
 func (o options) turns() int64 { return int64(o.tasks) * int64(o.rounds) }
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(cli.WithSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // parseArgs reads the command line. It has told the user about an error it returns.
-func parseArgs(args []string, stderr io.Writer) (options, error) {
-	var o options
-	fs := flag.NewFlagSet("tasks", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	fs.IntVar(&o.tasks, "tasks", 100_000, "how many take turns")
-	fs.IntVar(&o.permits, "permits", 4, "how many can at a time")
-	fs.IntVar(&o.rounds, "rounds", 20, "how many turns each of them takes")
-	fs.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers of the executor")
-	fs.BoolVar(&o.progress, "progress", cli.IsTerminal(stderr), "show a progress bar; the default is whether standard error"+
-		" is a terminal")
-	err := cli.Parse(fs, args, func() error {
-		switch {
-		case fs.NArg() > 0:
-			return fmt.Errorf("unexpected argument %q", fs.Arg(0))
-		case o.tasks < 1 || o.permits < 1 || o.rounds < 1:
-			return errors.New("-tasks, -permits and -rounds must be at least 1")
-		case o.workers < 1 || o.workers > maxWorkers:
-			return fmt.Errorf("-workers must be between 1 and %d", maxWorkers)
-		}
-		return nil
-	})
+func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
+	o := options{tasks: 100_000, permits: 4, rounds: 20, workers: min(runtime.GOMAXPROCS(0), maxWorkers)}
+	cmd := cli.Command{
+		Name: "tasks",
+		About: "Tasks has 100,000 tasks take turns on a few permits, and then as many goroutines. It\n" +
+			"compares how long that takes, and how much memory one needs while it waits.",
+		Example: "-tasks 10000 -permits 2",
+	}
+	cmd.Int(&o.tasks, "tasks", 1, 10_000_000, "how many take turns")
+	cmd.Int(&o.permits, "permits", 1, 1_000_000, "how many of them can have their turn at a time")
+	cmd.Int(&o.rounds, "rounds", 1, 1_000_000, "how many turns each of them takes")
+	cmd.Int(&o.workers, "workers", 1, maxWorkers, "how many goroutines of the executor run the tasks")
+	cmd.Progress(&o.progress, stderr, "a progress bar")
+	_, err := cmd.Parse(args, stdout, stderr)
 	return o, err
 }
 
 // run is the program. It returns the exit code.
-func run(args []string, stdout, stderr io.Writer) int {
-	o, err := parseArgs(args, stderr)
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parseArgs(args, stdout, stderr)
 	if err != nil {
 		return cli.UsageCode(err)
 	}
 	makeDescriptors(o.tasks)
-	results := make([]result, len(kinds))
-	for i, k := range kinds {
-		if results[i], err = measure(k, o, stderr); err != nil {
+	var results []result
+	for _, k := range kinds {
+		r, err := measure(ctx, k, o, stderr)
+		if err != nil {
 			fmt.Fprintf(stderr, "tasks: %s: %v\n", k.name, err)
 			return cli.ExitFailed
 		}
+		if r.turns > 0 {
+			results = append(results, r)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	stopped := context.Cause(ctx)
+	cli.Stopped(stderr, stopped)
+	if len(results) == 0 {
+		fmt.Fprintln(stderr, "tasks: no turn has been taken yet")
+		return cli.ExitCode(stopped, false)
 	}
 	if err := writeTable(stdout, o, results); err != nil {
 		fmt.Fprintln(stderr, "tasks: cannot write the output:", err)
 		return cli.ExitFailed
 	}
-	return cli.ExitOK
+	return cli.ExitCode(stopped, false)
 }
 
-// writeTable compares the kinds with the last of them, the goroutines.
+// writeTable has a column for each kind that has taken turns, and compares them with the last of
+// all, the goroutines. It fits 40 columns.
 func writeTable(stdout io.Writer, o options, results []result) error {
-	if _, err := fmt.Fprintf(stdout, "%s × %s turns on %d permits, %d workers, GOMAXPROCS %d\n\n",
-		humanize.Comma(int64(o.tasks)), humanize.Comma(int64(o.rounds)), o.permits, o.workers,
-		runtime.GOMAXPROCS(0)); err != nil {
-		return err
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s take %s each on %s\n%s, GOMAXPROCS %d\n\n", humanize.Comma(int64(o.tasks)),
+		english.Plural(o.rounds, "turn", ""), english.Plural(o.permits, "permit", ""),
+		english.Plural(o.workers, "worker", ""), runtime.GOMAXPROCS(0))
+	row := func(label string, cell func(r result) string) {
+		fmt.Fprintf(&b, "%-10s", label)
+		for _, r := range results {
+			fmt.Fprintf(&b, "%10s", cell(r))
+		}
+		b.WriteByte('\n')
 	}
-	tw := tabwriter.NewWriter(stdout, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "\tstart\tall turns\ta turn\tgoroutine's ÷ it\tbytes while it waits\tgoroutine's ÷ it\t")
-	last := results[len(results)-1]
-	for i, r := range results {
-		fmt.Fprintf(tw, "%s\t%v\t%v\t%v\t%.1f\t%.0f\t%.1f\t\n", kinds[i].name,
-			r.start.Round(time.Millisecond), r.elapsed.Round(time.Millisecond), r.perTurn(o),
-			float64(last.elapsed)/float64(r.elapsed), r.bytes, last.bytes/r.bytes)
+	row("", func(r result) string { return r.kind.heading[0] })
+	row("", func(r result) string { return r.kind.heading[1] })
+	row("start-up", func(r result) string { return short(r.start) })
+	took := "all turns"
+	if slices.ContainsFunc(results, func(r result) bool { return r.turns != o.turns() }) {
+		took = "took"
+		row("turns", func(r result) string {
+			return strings.ReplaceAll(humanize.SIWithDigits(float64(r.turns), 1, ""), " ", "")
+		})
 	}
-	return tw.Flush()
+	row(took, func(r result) string { return short(r.elapsed) })
+	row("one turn", func(r result) string { return short(r.perTurn()) })
+	row("bytes each", func(r result) string { return fmt.Sprintf("%.0f", r.bytes) })
+	if len(results) == len(kinds) {
+		goroutines := results[len(results)-1]
+		row("speed", func(r result) string { return fmt.Sprintf("%.1f", goroutines.nanoseconds()/r.nanoseconds()) })
+		row("memory", func(r result) string { return fmt.Sprintf("%.2f", r.bytes/goroutines.bytes) })
+	}
+	b.WriteString("\nbytes each: of one that waits\n")
+	if len(results) == len(kinds) {
+		b.WriteString("speed, memory: those of goroutines are 1\n")
+	}
+	_, err := io.WriteString(stdout, b.String())
+	return err
+}
+
+// short returns a duration with three digits.
+func short(d time.Duration) string {
+	for unit := time.Duration(1); ; unit *= 10 {
+		if d < 1000*unit {
+			return d.Round(unit).String()
+		}
+	}
 }

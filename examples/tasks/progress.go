@@ -2,41 +2,21 @@ package main
 
 import (
 	"io"
-	"sync"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
+	"github.com/dustin/go-humanize"
+
+	"github.com/farad-go/farad/examples/internal/cli"
 )
 
-// startProgress draws a bar for the turns of j on w, until the function that it returns is called: that removes it.
-func startProgress(w io.Writer, name string, j *job) (stop func()) {
-	bar := progressbar.NewOptions64(j.turns(),
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetDescription(name),
-		progressbar.OptionShowCount(),
-		progressbar.OptionShowIts(),
-		progressbar.OptionSetItsString("turns"),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetWidth(20),
-	)
-	_ = bar.RenderBlank() // An error of writing to the terminal is of no interest here nor below.
-	end := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		ticker := time.NewTicker(100 * time.Millisecond)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-end:
-				return
-			case <-ticker.C:
-				_ = bar.Set64(j.done.Load())
-			}
+// startProgress draws a bar for the turns of j, which began at start.
+func startProgress(w io.Writer, name string, j *job, start time.Time) *cli.Bar {
+	return cli.StartBar(w, func() cli.Progress {
+		p := cli.Progress{Done: j.done.Load(), Total: j.turns(), Text: []string{name}}
+		rate := float64(p.Done) / max(time.Since(start).Seconds(), 1e-3)
+		if rate >= 1 { // Before the first turns there is nothing to tell.
+			p.Text = append(p.Text, humanize.Comma(int64(rate))+" turns/s")
 		}
+		return p
 	})
-	return func() {
-		close(end)
-		wg.Wait()
-		_ = bar.Finish()
-	}
 }

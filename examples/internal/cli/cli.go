@@ -1,19 +1,17 @@
-// Package cli has what the commands of the examples share: exit codes, an end by a signal or after some time, and flags.
+// Package cli has what the commands of the examples share: flags and their help, exit codes, an end
+// by a signal or after some time, a progress bar, and a walk over files.
 package cli
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"golang.org/x/term"
 )
 
@@ -78,49 +76,25 @@ func WithTimeout(parent context.Context, d time.Duration) (context.Context, cont
 	return context.WithTimeoutCause(parent, d, ErrTimeout)
 }
 
-// Parse reads the command line, and has check look at what it says. It has told the user about an error it returns, and how the
-// command is used.
-func Parse(fs *flag.FlagSet, args []string, check func() error) error {
-	if err := fs.Parse(args); err != nil {
-		return err
-	}
-	err := check()
-	if err != nil {
-		fmt.Fprintf(fs.Output(), "%s: %v\n", fs.Name(), err)
-		fs.Usage()
-	}
-	return err
-}
-
-// UsageCode returns the exit code of a command that an error of [Parse] has stopped: asking for help is not wrong.
-func UsageCode(err error) int {
-	if errors.Is(err, flag.ErrHelp) {
-		return ExitOK
-	}
-	return ExitUsage
-}
-
-// ByteSize is the value of a flag such as 64MiB. It implements [flag.Value].
-type ByteSize int64
-
-// String returns the size in the form in which Set takes it.
-func (b *ByteSize) String() string { return humanize.IBytes(uint64(*b)) }
-
-// Set parses a size.
-func (b *ByteSize) Set(s string) error {
-	n, err := humanize.ParseBytes(s)
-	if err != nil {
-		return err
-	}
-	if n > math.MaxInt {
-		return errors.New("more than this machine can address")
-	}
-	*b = ByteSize(n)
-	return nil
-}
-
 // IsTerminal reports whether what is written to w is seen by somebody at once.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width returns how many columns the terminal has that w is, and many if w is none.
+func width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return 80
+}
+
+// Stopped tells the user that a command has been stopped early, and why, if it has.
+func Stopped(stderr io.Writer, why error) {
+	if why != nil {
+		fmt.Fprintln(stderr, "stopped early:", why)
+	}
 }

@@ -5,9 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	ossignal "os/signal"
@@ -95,54 +93,6 @@ func TestTimeoutIsTheCauseOfItsContext(t *testing.T) {
 		cancel()
 		require.NoError(t, ctx.Err(), "0 means never")
 	})
-}
-
-func TestWrongUsageIsExplainedOnceAndHelpIsNotWrong(t *testing.T) {
-	for _, c := range []struct {
-		arg, told string
-		code      int
-	}{
-		{"-h", "usage\n", 0},
-		{"-x", "flag provided but not defined: -x\nusage\n", 2},
-		{"-n=0", "name: too few\nusage\n", 2},
-	} {
-		var told bytes.Buffer
-		fs := flag.NewFlagSet("name", flag.ContinueOnError)
-		fs.SetOutput(&told)
-		fs.Usage = func() { fmt.Fprintln(&told, "usage") }
-		n := fs.Int("n", 1, "")
-		check := func() error {
-			if *n == 0 {
-				return errors.New("too few")
-			}
-			return nil
-		}
-		require.NoError(t, cli.Parse(fs, []string{"-n=2", "more"}, check))
-		require.Equal(t, 2, *n)
-		require.Empty(t, told.String())
-
-		err := cli.Parse(fs, []string{c.arg}, check)
-		require.Error(t, err, c.arg)
-		require.Equal(t, c.told, told.String())
-		require.Equal(t, c.code, cli.UsageCode(err), c.arg)
-	}
-}
-
-func TestByteSizeIsAFlag(t *testing.T) {
-	size := cli.ByteSize(64 << 20)
-	fs := flag.NewFlagSet("", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.Var(&size, "mem", "")
-	require.Equal(t, "64 MiB", fs.Lookup("mem").DefValue)
-	for text, want := range map[string]cli.ByteSize{"1": 1, "20KiB": 20 << 10, "20kB": 20_000, "1.5GiB": 3 << 29} {
-		require.NoError(t, fs.Parse([]string{"-mem", text}))
-		require.Equal(t, want, size, text)
-	}
-	for _, text := range []string{"", "-1", "64 parsecs", "10EB", "20EB"} {
-		size = 7
-		require.Error(t, fs.Parse([]string{"-mem", text}), text)
-		require.EqualValues(t, 7, size, "an error changes nothing")
-	}
 }
 
 func TestOnlyATerminalIsATerminal(t *testing.T) {
