@@ -56,6 +56,7 @@
 //     loop has looked at changes. It must look by loads, or by writes that change nothing: two threads that wake each
 //     other by what they do while they wait never end.
 //   - The time of a timeout is chosen. It may pass before anything, and it passes rather than that there is a deadlock.
+//     A clock that somebody reads stands still, unless the scenario has its own ([Run.Clock]).
 //   - runtime.Goexit in a thread, and so FailNow of package testing, ends the whole exploration, without a trace.
 //
 // # Files

@@ -42,6 +42,7 @@ type Run struct {
 	end             ending
 	failure         *Failure
 
+	clock      *Int64 // what Now reads; nil: nothing, it stands still
 	invariants []func()
 	signals    []*Signal // whose channels are known outside: receives from them are looked up here
 	contexts   []*Context
@@ -499,6 +500,10 @@ func (x *Run) unwind() {
 // Always has f called after every step, to check an invariant: f calls Assert, and does not wait. What it looks at is
 // read without scheduling points. It is not called under the race detector.
 func (x *Run) Always(f func()) { x.invariants = append(x.invariants, f) }
+
+// Clock has [Now] read c for the rest of the execution: a clock that goes when a thread adds to c. Each look at it is a
+// step, so that time passes before it in some executions, and after it in others.
+func (x *Run) Clock(c *Int64) { x.clock = c }
 
 // Assert fails the execution if ok is false.
 func (x *Run) Assert(ok bool, format string, args ...any) {

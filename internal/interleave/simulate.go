@@ -310,10 +310,17 @@ func (s *simulation) line(o *object) *line {
 
 // What simulated bodies use.
 
-// Now returns the virtual time of the running thread; 0 if there is no simulation.
+// Now returns the virtual time of the running thread in a simulation, and in a search what the clock says that the
+// scenario has given to [Run.Clock]; without one, 0.
+//
+//go:norace
 func Now() int64 {
-	if x := current; x != nil && x.sim != nil && !x.quiet {
+	switch x := current; {
+	case x == nil:
+	case x.sim != nil && !x.quiet:
 		return x.sim.cores[x.running.id].at
+	case x.clock != nil:
+		return x.clock.Load()
 	}
 	return 0
 }

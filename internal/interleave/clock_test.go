@@ -1,0 +1,26 @@
+package interleave
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A scenario's clock goes before any look at it, and after; and it is the clock of one execution.
+func TestClockGoesAtAnyTime(t *testing.T) {
+	seen := map[[2]int64]bool{}
+	r := Explore(Options{}, func(x *Run) {
+		x.Assert(Now() == 0, "the clock of another execution")
+		clock, at := new(Int64), [2]int64{}
+		x.Clock(clock)
+		x.Go("looks", func() { at = [2]int64{Now(), Now()} })
+		x.Go("time", func() { clock.Add(3); clock.Add(4) })
+		x.Wait()
+		x.Assert(Now() == 7, "it has gone to %d", Now())
+		seen[at] = true
+	})
+	require.Nil(t, r.Failure)
+	require.True(t, r.Exhausted)
+	require.Len(t, seen, 6, "%v", seen)
+	require.Zero(t, Now(), "the clock of an execution that is over")
+}
