@@ -11,6 +11,13 @@ import (
 // watchAfter is how many waits on a done channel pass before a watch is made for it.
 const watchAfter = 8
 
+// slotsFor returns the two slots of the channel with this key.
+func slotsFor(key uintptr) (first, second *watchSlot) {
+	const golden = 0x9E3779B9 // Fibonacci hashing
+	i := uint32(key>>5) * golden >> (32 - watchTableBits)
+	return &watchTable[i], &watchTable[i^1]
+}
+
 // registerWith has the watch fire and be vacated when ctx is cancelled. A context that is dropped without a cancel
 // takes its AfterFunc with it, and so the anchor; then the watch is vacated, too.
 func (w *watch) registerWith(ctx context.Context, vacate func(*watch)) {

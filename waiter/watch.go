@@ -52,12 +52,6 @@ type watchSlot struct {
 	hits  xsync.Uint32  // how often in a row
 }
 
-func slotsFor(key uintptr) (first, second *watchSlot) {
-	const golden = 0x9E3779B9 // Fibonacci hashing
-	i := uint32(key>>5) * golden >> (32 - watchTableBits)
-	return &watchTable[i], &watchTable[i^1]
-}
-
 // keyOf returns the channel's address, which tells channels apart as long as they live.
 func keyOf(done <-chan struct{}) uintptr { return reflect.ValueOf(done).Pointer() }
 
