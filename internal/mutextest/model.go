@@ -145,6 +145,12 @@ var smallScenarios = []scenario{
 			}
 		})
 	}},
+	// Whatever a context of somebody else's type says, it loses no wake: a lock without an error is a lock.
+	{name: "foreign context/no error", body: func(w *world) { w.foreign(0) }},
+	{name: "foreign context/error after closing", body: func(w *world) { w.foreign(1) }},
+	{name: "foreign context/error and no end", body: func(w *world) { w.foreign(2) }},
+	{name: "foreign context/error for a time", body: func(w *world) { w.foreign(3) }},
+	{name: "foreign context/error taken back", body: func(w *world) { w.foreign(4) }},
 	{name: "context among three", large: true, body: func(w *world) {
 		ctx := w.NewContext()
 		w.Same(2, "locker", func(int) { w.lock() })
@@ -153,6 +159,19 @@ var smallScenarios = []scenario{
 	}},
 	{name: "double unlock", body: func(w *world) { w.unlocks(2) }},
 	{name: "triple unlock", body: func(w *world) { w.unlocks(3) }},
+}
+
+// foreign waits with a foreign context that ends in one of the ways.
+func (w *world) foreign(way int) {
+	c := semtest.NewForeign(w.Run)
+	w.m.Lock()
+	w.Go("waiter", func() {
+		err := w.m.LockContext(c)
+		w.Assert(err == nil || err == semtest.ErrForeign || err == context.Canceled, "the error is %v", err) //nolint:errorlint // that very error
+		w.use(err == nil)
+	})
+	w.Go("holder", w.m.Unlock)
+	w.Go("canceller", func() { semtest.ForeignEnds[way].End(c) })
 }
 
 // unlocks unlocks n times what was locked once.
@@ -198,6 +217,22 @@ var futureScenarios = []scenario{
 				t.Sleep() // Done does not lose the waker
 			}
 			w.received(f)
+		})
+	}},
+	// Anybody may ask whether a future is complete, and is never told so before the lock was free.
+	{name: "future/asked", body: func(w *world) {
+		var free interleave.Bool
+		w.m.Lock()
+		f := w.future()
+		w.Go("holder", func() { free.Store(true); w.m.Unlock() })
+		w.Go("task", func() {
+			w.polled(f)
+			w.Assert(f.Complete(), "taken, and not complete")
+		})
+		w.Go("observer", func() {
+			if f.Complete() {
+				w.Assert(free.Load(), "complete while the lock is held")
+			}
 		})
 	}},
 	{name: "future/drop", body: func(w *world) {
