@@ -360,33 +360,37 @@ func (r *room) onePanics(unlock func()) {
 func TestModelRW(t *testing.T) {
 	modelKinds(t, func(t *testing.T, opts []rwlock.Option) {
 		for _, s := range scenarios {
-			t.Run(s.name, func(t *testing.T) {
-				var o interleave.Options
-				if s.large || s.wide && opts != nil {
-					o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
-				}
-				if s.large && opts != nil {
-					o.Bound = 2 // with 3 it takes minutes
-				}
-				if (s.long || o.Bound > 0) && (testing.Short() || interleave.RaceEnabled) {
-					t.Skip("tier two")
-				}
-				interleave.Check(t, o, func(x *interleave.Run) {
-					r := &room{Run: x, l: rwlock.New(opts...)}
-					x.Name("l", r.l)
-					x.Name("inside", &r.inside)
-					s.body(r)
-					x.Wait()
-					if r.after != nil {
-						r.after()
-					}
-					x.Assert(r.l.TryLock(), "the lock was lost")
-					x.Assert(!r.l.TryRLock(), "a reader beside a writer")
-					r.l.Unlock()
-					x.Assert(r.l.LockContext(context.Background()) == nil, "a flag was left")
-					r.l.Unlock()
-				})
-			})
+			t.Run(s.name, func(t *testing.T) { s.check(t, opts) })
 		}
+	})
+}
+
+func (s scenario) check(t *testing.T, opts []rwlock.Option) {
+	t.Helper()
+	var o interleave.Options
+	if s.large || s.wide && opts != nil {
+		o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
+	}
+	if s.large && opts != nil {
+		o.Bound = 2 // with 3 it takes minutes
+	}
+	if (s.long || o.Bound > 0) && (testing.Short() || interleave.RaceEnabled) {
+		t.Skip("tier two")
+	}
+	interleave.Check(t, o, func(x *interleave.Run) {
+		r := &room{Run: x, l: rwlock.New(opts...)}
+		x.Name("l", r.l)
+		x.Name("inside", &r.inside)
+		s.body(r)
+		x.Wait()
+		if r.after != nil {
+			r.after()
+		}
+		x.Assert(r.l.Waiting() == 0, "somebody still waits")
+		x.Assert(r.l.TryLock(), "the lock was lost")
+		x.Assert(!r.l.TryRLock(), "a reader beside a writer")
+		r.l.Unlock()
+		x.Assert(r.l.LockContext(context.Background()) == nil, "a flag was left")
+		r.l.Unlock()
 	})
 }

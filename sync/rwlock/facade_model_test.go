@@ -1,0 +1,160 @@
+//go:build interleave
+
+package rwlock_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/semtest"
+	"github.com/farad-go/farad/sync/rwlock"
+)
+
+// A pair is two numbers that writers keep equal, in two steps.
+type pair struct{ a, b interleave.Int32 }
+
+func (p *pair) write() {
+	p.a.Store(p.a.Load() + 1)
+	p.b.Store(p.b.Load() + 1)
+}
+
+func (p *pair) equal() bool { return p.a.Load() == p.b.Load() }
+
+// Whoever reads a guard's value sees no writer at work, and no writer's work is lost; and the guard is unlocked in the
+// end, whatever the context and the functions have done.
+func TestModelGuardExcludes(t *testing.T) {
+	type guard = rwlock.Guard[pair]
+	write := func(_ *interleave.Run, _ context.Context, g *guard) bool { g.Write((*pair).write); return true }
+	writeContext := func(x *interleave.Run, ctx context.Context, g *guard) (entered bool) {
+		err := g.WriteContext(ctx, func(p *pair) { p.write(); entered = true })
+		x.Assert((err == nil) == entered, "entered %v: %v", entered, err)
+		return entered
+	}
+	writeAndPanic := func(x *interleave.Run, _ context.Context, g *guard) bool {
+		p := interleave.Panics(func() { g.Write(func(p *pair) { p.write(); panic("inside") }) })
+		x.Assert(p == "inside", "panicked with %v", p)
+		return true
+	}
+	read := func(x *interleave.Run, _ context.Context, g *guard) bool {
+		g.Read(func(p *pair) { x.Assert(p.equal(), "a writer beside a reader") })
+		return false
+	}
+	readContext := func(x *interleave.Run, ctx context.Context, g *guard) bool {
+		entered := false
+		err := g.ReadContext(ctx, func(p *pair) {
+			x.Assert(p.equal(), "a writer beside a reader")
+			entered = true
+		})
+		x.Assert((err == nil) == entered, "entered %v: %v", entered, err)
+		return false
+	}
+	for name, ways := range map[string][2]func(*interleave.Run, context.Context, *guard) (wrote bool){
+		"write and read":                  {write, read},
+		"write and panic, and write":      {writeAndPanic, write},
+		"write, and read with context":    {write, readContext},
+		"write with context, and read":    {writeContext, read},
+		"write with context, and write":   {writeContext, write},
+		"read with context, and so write": {readContext, writeContext},
+	} {
+		t.Run(name, func(t *testing.T) {
+			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+				var g guard
+				x.Name("g", &g)
+				ctx := x.NewContext()
+				var written interleave.Int32
+				for _, way := range ways {
+					x.Go("way", func() {
+						if way(x, ctx, &g) {
+							written.Add(1)
+						}
+					})
+				}
+				x.Go("canceller", ctx.Cancel)
+				x.Wait()
+				l := g.RWLock()
+				x.Assert(l.Waiting() == 0 && l.TryLock(), "the lock was lost")
+				l.Unlock()
+				g.Read(func(p *pair) {
+					n := written.Load()
+					x.Assert(p.equal() && p.a.Load() == n, "%d and %d of %d writes are there", p.a.Load(), p.b.Load(), n)
+				})
+			})
+		})
+	}
+}
+
+// A guard begins with the value that it was given.
+func TestModelNewGuardHasItsValue(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		p := new(pair)
+		g := rwlock.NewGuard(p)
+		x.Same(2, "t", func(int) { g.Write(func(p **pair) { (*p).write() }) })
+		x.Wait()
+		x.Assert(p.equal() && p.a.Load() == 2, "%d of 2 writes are there", p.a.Load())
+	})
+}
+
+// Scenarios of what the others leave out, small enough for tier one.
+func TestModelRest(t *testing.T) {
+	modelKinds(t, func(t *testing.T, opts []rwlock.Option) {
+		for _, s := range []scenario{
+			{name: "as lockers", body: func(r *room) {
+				use := func(l sync.Locker, who int64) func() {
+					return func() {
+						l.Lock()
+						r.enter(who, 0)
+						r.leave(who)
+						l.Unlock()
+					}
+				}
+				r.threads(use(r.l.RLocker(), oneReader), use(r.l, oneWriter))
+			}},
+			{name: "upgradable with context", body: func(r *room) {
+				ctx := r.NewContext()
+				r.threads(func() {
+					if r.l.ULockContext(ctx) == nil {
+						r.enter(oneUpgradable, 0)
+						r.upgradeIf(false)
+					}
+				}, r.write, ctx.Cancel)
+			}},
+			{name: "upgradable with timeout, and write", body: func(r *room) {
+				r.threads(func() {
+					if r.l.ULockTimeout(time.Second) {
+						r.enter(oneUpgradable, 0)
+						r.upgradeIf(false)
+					}
+				}, r.write)
+			}},
+			{name: "upgrade with timeout, and read", body: func(r *room) {
+				r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeTimeout(time.Second)) }, r.read)
+			}},
+			{name: "upgrade with timeout, and write", body: func(r *room) {
+				r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeTimeout(time.Second)) }, r.write)
+			}},
+			// Anybody may ask whether a future is complete, and is never told so before its share was free.
+			{name: "future asked", body: func(r *room) {
+				var free interleave.Bool
+				r.l.Lock()
+				var f rwlock.LockFuture
+				f.Init(r.l)
+				r.threads(func() { free.Store(true); r.l.Unlock() }, func() {
+					for t := semtest.NewTask(r.Run); !f.Poll(t); t = semtest.NewTask(r.Run) {
+						t.Sleep()
+					}
+					r.Assert(f.Err() == nil && f.Complete(), "taken, and not complete")
+					r.writeIf(true)
+				}, func() {
+					if f.Complete() {
+						r.Assert(free.Load(), "complete while the lock is held")
+					}
+				})
+			}},
+		} {
+			t.Run(s.name, func(t *testing.T) { s.check(t, opts) })
+		}
+	})
+}

@@ -1,0 +1,186 @@
+//go:build interleave
+
+package semaphore_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/semtest"
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/twa"
+)
+
+// modelKinds are the kinds of semaphores: those with a limit let one wait.
+var modelKinds = map[string]struct {
+	opts  []semaphore.Option
+	limit int64
+}{
+	"plain":              {nil, 0},
+	"plain, limited":     {[]semaphore.Option{semaphore.WithMaxWaiting(1)}, 1},
+	"array":              {[]semaphore.Option{semaphore.WithWaitingArray(twa.NewArray(1))}, 0},
+	"platoon":            {[]semaphore.Option{semaphore.WithPlatoon(1, 1)}, 0},
+	"platoon, no lane":   {[]semaphore.Option{semaphore.WithPlatoon(1, 0)}, 0},
+	"platoon, limited":   {[]semaphore.Option{semaphore.WithPlatoon(1, 1), semaphore.WithMaxWaiting(1)}, 1},
+	"platoon, and array": {[]semaphore.Option{semaphore.WithPlatoon(1, 1), semaphore.WithWaitingArray(twa.NewArray(1))}, 0},
+}
+
+func modelOptions() interleave.Options {
+	if testing.Short() || interleave.RaceEnabled {
+		return interleave.Options{Mode: interleave.Bounded, Bound: 2}
+	}
+	return interleave.Options{Mode: interleave.Bounded, Bound: 3}
+}
+
+// A handle is there exactly if the permits are; its Release returns them once, whoever else waits, gives up, or is
+// refused because enough wait already; and no more wait than may.
+func TestModelPermitOfAWait(t *testing.T) {
+	for name, k := range modelKinds {
+		t.Run(name, func(t *testing.T) {
+			interleave.Check(t, modelOptions(), func(x *interleave.Run) {
+				s := semaphore.New(1, k.opts...)
+				x.Name("s", s)
+				ctx := x.NewContext()
+				var held interleave.Int64
+				use := func(p *semaphore.Permit, err error) {
+					x.Assert((p == nil) == (err != nil), "%v beside a handle", err)
+					if err == nil {
+						x.Assert(held.Add(1) == 1, "two hold one permit")
+						x.Assert(p.N() == 1, "the handle holds %d", p.N())
+						held.Add(-1)
+					} else {
+						x.Assert(p.N() == 0, "no handle holds %d", p.N())
+						x.Assert(errors.Is(err, ctx.Err()) || k.limit > 0 && errors.Is(err, semaphore.ErrQueueFull), "%v", err)
+					}
+					p.Release()
+					p.Release()
+				}
+				x.Go("holder", func() { use(s.AcquirePermit(bg, 1)) })
+				x.Go("waiter", func() { use(s.AcquirePermit(ctx, 1)) })
+				if k.limit > 0 {
+					x.Go("third", func() { use(s.AcquirePermit(bg, 1)) })
+					x.Go("observer", func() {
+						n := s.Waiting()
+						x.Assert(n <= k.limit, "%d wait, and at most %d may", n, k.limit)
+					})
+				} else {
+					x.Go("canceller", ctx.Cancel)
+				}
+				x.Wait()
+				x.Assert(s.Available() == 1 && s.Waiting() == 0, "%d of 1 permits are back", s.Available())
+			})
+		})
+	}
+}
+
+// A wait with a timeout beside one without: the permit is at one of them, and in the end at nobody.
+func TestModelTimeouts(t *testing.T) {
+	for name, k := range modelKinds {
+		if k.limit > 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			interleave.Check(t, modelOptions(), func(x *interleave.Run) {
+				s := semaphore.New(1, k.opts...)
+				x.Name("s", s)
+				var held interleave.Int64
+				use := func(err error) {
+					if err == nil {
+						x.Assert(held.Add(1) == 1, "two hold one permit")
+						held.Add(-1)
+						s.Release(1)
+					}
+				}
+				x.Go("locker", func() { use(s.Acquire(bg, 1)) })
+				x.Go("hasty", func() { use(s.AcquireTimeout(time.Second, 1)) })
+				x.Go("future", func() {
+					var f semaphore.AcquireFuture
+					f.Init(s, 1)
+					f.Poll(semtest.NewTask(x))
+					f.Cancel()
+				})
+				x.Wait()
+				x.Assert(s.Available() == 1 && s.Waiting() == 0, "%d of 1 permits are back", s.Available())
+			})
+		})
+	}
+}
+
+// Anybody may ask whether a future is complete, and is never told so before its permit was free.
+func TestModelFutureIsNotCompleteTooEarly(t *testing.T) {
+	for name, k := range modelKinds {
+		t.Run(name, func(t *testing.T) {
+			interleave.Check(t, modelOptions(), func(x *interleave.Run) {
+				s := semaphore.New(1, k.opts...)
+				x.Name("s", s)
+				x.Assert(s.TryAcquire(1), "not free")
+				var free interleave.Bool
+				var f semaphore.AcquireFuture
+				f.Init(s, 1)
+				x.Go("holder", func() { free.Store(true); s.Release(1) })
+				x.Go("task", func() {
+					for t := semtest.NewTask(x); !f.Poll(t); t = semtest.NewTask(x) {
+						t.Sleep()
+					}
+					x.Assert(f.Err() == nil && f.Complete(), "taken, and not complete")
+					s.Release(1)
+				})
+				x.Go("observer", func() {
+					if f.Complete() {
+						x.Assert(free.Load(), "complete while the permit is held")
+					}
+				})
+				x.Wait()
+				x.Assert(s.Available() == 1, "%d of 1 permits are back", s.Available())
+			})
+		})
+	}
+}
+
+// The drop-in of golang.org/x/sync/semaphore hands one permit from one to the other.
+func TestModelWeighted(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		s := semaphore.NewWeighted(1)
+		x.Name("s", s)
+		var held interleave.Int64
+		x.Same(2, "t", func(int) {
+			x.Assert(s.Acquire(bg, 1) == nil, "not acquired")
+			x.Assert(held.Add(1) == 1, "two hold one permit")
+			held.Add(-1)
+			s.Release(1)
+		})
+		x.Wait()
+		x.Assert(s.TryAcquire(1), "the permit was lost")
+	})
+}
+
+// Whatever a context says: a wait ends without an error if and only if it has got its permit, and none is lost.
+func TestModelForeignContexts(t *testing.T) {
+	for name, k := range modelKinds {
+		for _, end := range semtest.ForeignEnds {
+			t.Run(name+"/"+end.Name, func(t *testing.T) {
+				interleave.Check(t, modelOptions(), func(x *interleave.Run) {
+					s, c := semaphore.New(1, k.opts...), semtest.NewForeign(x)
+					x.Name("s", s)
+					x.Assert(s.TryAcquire(1), "not free")
+					x.Go("holder", func() { s.Release(1) })
+					x.Go("waiter", func() {
+						for range 2 {
+							err := s.Acquire(c, 1)
+							x.Assert(err == nil || errors.Is(err, semtest.ErrForeign) || errors.Is(err, context.Canceled), "%v", err)
+							if err == nil {
+								s.Release(1)
+							}
+						}
+					})
+					x.Go("canceller", func() { end.End(c) })
+					x.Wait()
+					x.Assert(s.Available() == 1 && s.Waiting() == 0, "%d of 1 permits are back", s.Available())
+				})
+			})
+		}
+	}
+}
