@@ -24,3 +24,20 @@ func TestClockGoesAtAnyTime(t *testing.T) {
 	require.Len(t, seen, 6, "%v", seen)
 	require.Zero(t, Now(), "the clock of an execution that is over")
 }
+
+// What is true by chance is true in some executions, and false in others; whatever its probability.
+func TestChanceIsEither(t *testing.T) {
+	for _, p := range []float64{0.01, 0.99} {
+		seen := map[bool]int{}
+		r := Explore(Options{}, func(x *Run) {
+			var was bool
+			x.Go("t", func() { was = Chance(p) })
+			x.Wait()
+			seen[was]++
+		})
+		require.Nil(t, r.Failure)
+		require.Equal(t, map[bool]int{false: 1, true: 1}, seen)
+	}
+	require.True(t, Chance(1))
+	require.False(t, Chance(0))
+}

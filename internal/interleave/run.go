@@ -2,6 +2,7 @@ package interleave
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime/debug"
 	"sync/atomic"
 )
@@ -567,6 +568,20 @@ func Choose(n int) int {
 		x.say(nil, fmt.Sprintf("chooses %d of %d", x.exec.value, n))
 	}
 	return int(x.exec.value)
+}
+
+// Chance is true with probability p. A search tries both.
+//
+//go:norace
+func Chance(p float64) bool {
+	switch x := current; {
+	case x == nil:
+		return rand.Float64() < p
+	case x.sim != nil:
+		return x.sim.rng.Float64() < p
+	default:
+		return Choose(2) == 1
+	}
 }
 
 // Yield stands in a loop that waits for others: the thread goes on when something that it looked at since its last Yield

@@ -35,5 +35,8 @@ func Hint() uintptr { return 0 }
 // Address sends all objects to the same place.
 func Address[T any](*T) uintptr { return 0 }
 
+// Chance is either, in different executions.
+func Chance(p float64) bool { return interleave.Chance(p) }
+
 // Spin does not: what it waits for would not come. In a simulation it does.
 func Spin(i int) bool { return interleave.Spin(i) }

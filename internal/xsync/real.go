@@ -59,6 +59,9 @@ func Hint() uintptr {
 // never has; stacks do move, but what several goroutines wait for is on none.
 func Address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
+// Chance is true with probability p.
+func Chance(p float64) bool { return rand.Float64() < p }
+
 const (
 	spins    = 4  // as often as sync.Mutex, and as long
 	spinning = 30 // loads of a line that is there

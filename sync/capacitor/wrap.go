@@ -2,7 +2,6 @@ package capacitor
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 
 	"github.com/farad-go/farad/internal/parking"
@@ -155,7 +154,7 @@ func (w *Wrapped[L]) tryPast() bool {
 }
 
 // skips makes the trial of a fractional bypass.
-func (w *Wrapped[L]) skips() bool { return w.opts.bypass > 0 && rand.Float64() < w.opts.bypass }
+func (w *Wrapped[L]) skips() bool { return w.opts.bypass > 0 && xsync.Chance(w.opts.bypass) }
 
 // Unlock unlocks w. If it is not locked it does what the inner lock does: ours panic, sync.Mutex ends the program. An unlock too many that comes
 // while others lock may unlock for them, and leave the gate with one too many or too few inside.

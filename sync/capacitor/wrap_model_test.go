@@ -116,6 +116,7 @@ var policies = map[string]struct {
 	"express, 2":   {2, []Option{WithExpress(1)}},
 	"if contended": {2, []Option{WhenContended()}},
 	"array":        {2, []Option{WithGate(WithWaitingArray(nil))}},
+	"bypass":       {1, []Option{WithBypass(0.5)}},
 }
 
 func TestModelWrapped(t *testing.T) {
