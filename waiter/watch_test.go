@@ -76,6 +76,27 @@ func TestWatchLeavesTheTableWithItsContext(t *testing.T) {
 	locktest.Eventually(t, "dropped, and out of the table", func() bool { runtime.GC(); return lookUp(done) == nil })
 }
 
+// As long as a context lives, so does its watch: collections of garbage do not take it out of the table.
+func TestWatchStaysWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	w := watched(t, ctx)
+	for range 3 {
+		collected := make(chan struct{})
+		runtime.AddCleanup(new(*watch), func(c chan struct{}) { close(c) }, collected)
+		locktest.Eventually(t, "garbage was collected, and the cleanups ran", func() bool {
+			runtime.GC()
+			select {
+			case <-collected:
+				return true
+			default:
+				return false
+			}
+		})
+	}
+	require.True(t, lookUp(ctx.Done()) == w)
+}
+
 // lookUp returns the watch of done in the table.
 func lookUp(done <-chan struct{}) *watch {
 	first, second := slotsFor(keyOf(done))
