@@ -126,6 +126,7 @@ func TestModelFutureIsNotCompleteTooEarly(t *testing.T) {
 						t.Sleep()
 					}
 					x.Assert(f.Err() == nil && f.Complete(), "taken, and not complete")
+					x.Assert(s.Size() == 1, "a semaphore of %d", s.Size())
 					s.Release(1)
 				})
 				x.Go("observer", func() {
