@@ -45,10 +45,14 @@ func (a *Array) Table() *parking.Table {
 // What follows is waiting for whatever one likes, by a key: any comparable value, as a rule a pointer to what changes. The key is only
 // compared; the array does not look behind it.
 
-// WaitUntil waits until satisfied reports true, or ctx is done. It asks at once, once more before it waits, and again after every Signal for the key; never
-// with a lock held, and always in the goroutine that waits. Whoever makes it true must do so in a way that others may see at the same time, under a lock or by an atomic
-// operation, and then call Signal. It returns nil if and only if satisfied was true, or ctx.Err(). A context that is done already does
-// not wait, nor ask. It panics if ctx or key is nil. It allocates nothing in the steady state, but for what satisfied refers to.
+// WaitUntil waits until satisfied reports true, or ctx is done. It asks at once, once more before
+// it waits, and again after every Signal for the key; never with a lock held, and always in the
+// goroutine that waits. Whoever makes it true must do so in a way that others may see at the same
+// time, under a lock or by an atomic operation, and then call Signal. It returns nil only if
+// satisfied was true when it was asked last, and otherwise ctx.Err(). A context that is done
+// already does not wait, nor ask, and a cancel that happened before the change wins, always: so
+// with an error, too, the last answer may have been true. It panics if ctx, key or satisfied is
+// nil. It allocates nothing in the steady state, but for what satisfied refers to.
 //
 // Memory model: what happened before a Signal happens before the question that follows it.
 //
@@ -60,14 +64,14 @@ func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) e
 	}
 	t := a.Table()
 	if satisfied() {
-		return nil
+		return stillErr(ctx)
 	}
 	t.Announce(k) // what is asked from here on is asked after it: see SignalPolite
 	defer t.Retract(k)
 	for { // A turn is lost to a signal: somebody has changed something.
 		seq := t.Sequence(k)
 		if satisfied() {
-			return nil
+			return stillErr(ctx)
 		}
 		if err := t.Await(ctx, k, seq); err != nil {
 			return err
@@ -106,7 +110,10 @@ func (a *Array) Wait(ctx context.Context, key any, seq Sequence) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return a.Table().Await(ctx, k, int64(seq))
+	if err := a.Table().Await(ctx, k, int64(seq)); err != nil {
+		return err
+	}
+	return stillErr(ctx)
 }
 
 // WaitLazy is Wait and Monitor in one: it waits, unless the sequence is another than *seq, and then sets *seq to what it is, if there is no error. So a loop

@@ -34,8 +34,10 @@ func (e *EventCount) Advance() int64 {
 	return n
 }
 
-// Await waits until there have been n events, or ctx is done. It returns nil if and only if there have, or ctx.Err(). A context that is
-// done already does not wait, even if there have been. It panics if ctx is nil. It allocates nothing in the steady state.
+// Await waits until there have been n events, or ctx is done. It returns nil only if there have,
+// and otherwise ctx.Err(). A context that is done already does not wait, even if there have been,
+// and a cancel that happened before the n'th event wins, always. It panics if ctx is nil. It
+// allocates nothing in the steady state.
 func (e *EventCount) Await(ctx context.Context, n int64) error {
 	if ctx == nil {
 		panic("twa: nil context")
@@ -43,11 +45,22 @@ func (e *EventCount) Await(ctx context.Context, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if e.count.Load() >= n {
+	if e.count.Load() < n {
+		still := func() bool { return e.count.Load() < n }
+		if _, err := parking.Default().Sleep(ctx, e.key(e.id.get(), n), 0, still); err != nil {
+			return err
+		}
+	}
+	return stillErr(ctx)
+}
+
+// stillErr returns the error of ctx, which had none, if it has ended in the meantime: maybe before
+// what was waited for has come.
+func stillErr(ctx context.Context) error {
+	if !xsync.MayEnd(ctx) {
 		return nil
 	}
-	_, err := parking.Default().Sleep(ctx, e.key(e.id.get(), n), 0, func() bool { return e.count.Load() < n })
-	return err
+	return ctx.Err()
 }
 
 func (e *EventCount) key(id, n int64) parking.Key {

@@ -20,9 +20,6 @@ func TestModelTicketHistories(t *testing.T) {
 			NewFuture: newFuture,
 		},
 		semtest.Known{Test: "resize too large", Why: inFlight},
-		semtest.Known{Test: "cancel", Why: "a cancel between the look at the context and the tickets is not seen yet"},
-		semtest.Known{Test: "cancel/before release", Why: "a cancel between the look at the context and the tickets is not seen yet"},
-		semtest.Known{Test: "cancel/before resize", Why: "a cancel between the look at the context and the tickets is not seen yet"},
 		semtest.Known{Test: "resize twice", Why: inFlight},
 	)
 }

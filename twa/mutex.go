@@ -3,6 +3,8 @@ package twa
 import (
 	"context"
 	"time"
+
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 // one: a mutex's permits count from one, so the zero Mutex is unlocked.
@@ -59,18 +61,25 @@ func (m *Mutex) unlockSlow(g int64) {
 	}
 }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks; and when somebody who slept is woken, a cancel that happened before the unlock wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
-// state, whatever the context.
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
+// done already never locks, and a cancel that happened before the unlock wins, always. It returns
+// nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the
+// steady state, whatever the context.
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if ctx == nil {
 		panic("twa: nil context")
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	mayEnd := xsync.MayEnd(ctx)
+	if mayEnd {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
 	end := m.t.take(1)
 	if m.t.atOnce(one, 1, end) {
+		if mayEnd && ctx.Err() != nil {
+			return m.t.keep(ctx, one, 1, end)
+		}
 		return nil
 	}
 	return m.t.await(ctx, one, 1, end)

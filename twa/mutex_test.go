@@ -11,7 +11,7 @@ import (
 
 // The promises that all mutexes make.
 func TestMutexContract(t *testing.T) {
-	mutextest.Run[twa.Mutex, twa.LockFuture](t, mutextest.Known{Test: "CancelInsideTheCallWins", Why: "a cancel between the look at the context and the tickets is not seen yet"})
+	mutextest.Run[twa.Mutex, twa.LockFuture](t)
 }
 
 func TestMutexPanicsNameThePackage(t *testing.T) {

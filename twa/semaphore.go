@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -79,22 +80,29 @@ func (s *Semaphore) init(n int64) {
 // Acquire takes n permits, and waits for them if need be until ctx is done or the semaphore is closed. It returns nil
 // if and only if the permits are the caller's.
 //
-// A context that is already done never acquires, even if permits are free; and when somebody who slept is woken, a cancel that
-// happened before the grant wins. The error is then ctx.Err() itself. A request that is larger than the semaphore
-// fails at once with ErrTooLarge, a request to a closed semaphore with ErrClosed. A request for 0 permits does not
-// wait. Acquire panics if n is negative or ctx is nil. It allocates nothing in the steady state, whatever the context.
+// A context that is already done never acquires, even if permits are free, and a cancel that
+// happened before the grant wins, always. The error is then ctx.Err() itself. A request that is
+// larger than the semaphore fails at once with ErrTooLarge, a request to a closed semaphore with
+// ErrClosed. A request for 0 permits does not wait. Acquire panics if n is
+// negative or ctx is nil. It allocates nothing in the steady state, whatever the context.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	if n <= 0 || ctx == nil {
 		return s.acquireNothing(ctx, n)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	mayEnd := xsync.MayEnd(ctx)
+	if mayEnd {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
 	if o := s.t.begun(zero, n); o != waiter.Pending {
 		return o.Err()
 	}
 	end := s.t.take(n)
 	if s.t.atOnce(zero, n, end) {
+		if mayEnd && ctx.Err() != nil {
+			return s.t.keep(ctx, zero, n, end)
+		}
 		return nil
 	}
 	return s.t.await(ctx, zero, n, end)

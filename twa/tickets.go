@@ -408,15 +408,34 @@ func (s *tickets) await(ctx context.Context, base, n, end int64) error {
 	p := e.Parker(ctx, done)
 	p.N = n
 	o := s.enter(e, &p.Waiter, base, end)
-	if o == waiter.Pending {
-		if !p.Park(ctx, done) {
-			s.withdraw(p, e, base, end)
-			return waiter.ContextError(ctx)
+	if o != waiter.Pending {
+		e.Put(p)
+		if o != waiter.Granted {
+			return o.Err()
 		}
-		o = p.Outcome()
+		return s.keep(ctx, base, n, end)
 	}
+	if !p.Park(ctx, done) {
+		s.withdraw(p, e, base, end)
+		return waiter.ContextError(ctx)
+	}
+	o = p.Outcome()
 	e.Put(p)
 	return o.Err()
+}
+
+// keep is for n permits that have been granted without a wait. It returns nil if ctx had not ended
+// before; otherwise it gives them back and returns ctx.Err(). To ask before the tickets are taken is
+// not enough: the context may have ended since, and the permits become free after that. Who has
+// slept is asked by its parker.
+//
+//go:noinline
+func (s *tickets) keep(ctx context.Context, base, n, end int64) error {
+	err := ctx.Err()
+	if err != nil {
+		s.giveBack(base, n, end)
+	}
+	return err
 }
 
 // awaitFor is await with a deadline d from now and no context.
