@@ -78,7 +78,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	end := m.t.take(1)
 	if m.t.atOnce(one, 1, end) {
 		if mayEnd && ctx.Err() != nil {
-			return m.t.keep(ctx, one, 1, end)
+			return m.t.keep(ctx, one, 1)
 		}
 		return nil
 	}

@@ -12,9 +12,10 @@ import (
 
 // The errors of an acquire, besides the context's. They are the ones that all locks of the module share.
 var (
-	ErrClosed   = waiter.ErrClosed   // the semaphore is or has been closed
-	ErrTooLarge = waiter.ErrTooLarge // more permits than the semaphore has in all
-	ErrPending  = waiter.ErrPending  // a future's request has no outcome yet
+	ErrClosed    = waiter.ErrClosed    // the semaphore is or has been closed
+	ErrTooLarge  = waiter.ErrTooLarge  // more permits than the semaphore has in all
+	ErrQueueFull = waiter.ErrQueueFull // the line is as long as it may be: see MaxPermits
+	ErrPending   = waiter.ErrPending   // a future's request has no outcome yet
 )
 
 // zero: a semaphore's permits count from zero, so the zero Semaphore has size 0.
@@ -83,7 +84,8 @@ func (s *Semaphore) init(n int64) {
 // A context that is already done never acquires, even if permits are free, and a cancel that
 // happened before the grant wins, always. The error is then ctx.Err() itself. A request that is
 // larger than the semaphore fails at once with ErrTooLarge, a request to a closed semaphore with
-// ErrClosed. A request for 0 permits does not wait. Acquire panics if n is
+// ErrClosed. A request that would have to wait behind requests for more than 1<<61 permits in all
+// fails at once with ErrQueueFull. A request for 0 permits does not wait. Acquire panics if n is
 // negative or ctx is nil. It allocates nothing in the steady state, whatever the context.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	if n <= 0 || ctx == nil {
@@ -101,7 +103,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	end := s.t.take(n)
 	if s.t.atOnce(zero, n, end) {
 		if mayEnd && ctx.Err() != nil {
-			return s.t.keep(ctx, zero, n, end)
+			return s.t.keep(ctx, zero, n)
 		}
 		return nil
 	}

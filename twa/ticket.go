@@ -35,6 +35,9 @@ const forever time.Duration = math.MaxInt64
 
 // poll waits as await does, for d at most, without sleeping.
 func (s *tickets) poll(ctx context.Context, d time.Duration, n, end int64) error {
+	if s.refuse(zero, n, end) {
+		return ErrQueueFull
+	}
 	s.array.polling.Add(1)
 	defer s.array.polling.Add(-1)
 	until := xsync.Now() + int64(d) // it may wrap: only the difference counts
@@ -42,7 +45,7 @@ func (s *tickets) poll(ctx context.Context, d time.Duration, n, end int64) error
 	for { // A turn is lost to those ahead.
 		if o := s.settled(zero, n, end); o != waiter.Pending {
 			if err := ctx.Err(); err != nil && o == waiter.Granted {
-				s.giveBack(zero, n, end)
+				s.giveBack(zero, n)
 				return err
 			}
 			return o.Err()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/farad-go/farad/internal/parking"
@@ -32,6 +33,16 @@ import (
 // Both counters go in steps of two, modulo 2⁶⁴, and numbers are compared by their differences. The lowest bit of grant says that the
 // semaphore is closed: so Close has its place in the order of the grants.
 //
+//	the circle of 2⁶³ tickets
+//	        |<- free, ≤ 2⁴⁰ ->|                                  nobody waits: grant is ahead of ticket
+//	     ticket             grant
+//	        |<---- the line: ≤ 2⁶¹, and 2⁶¹ on their way ----->|    somebody waits: ticket is ahead of grant
+//	      grant                                              ticket
+//
+// A number is in the line if it lies behind grant and not behind ticket. Any other has been
+// granted, however long ago (inLine). So less than half of the circle is ever waited for, and all
+// else is taken for granted: rightly, because whoever waits is in the line.
+//
 // Invariants, each with a test that fails without it:
 //
 //  1. base + (grant − ticket) / 2, plus what is held, what is waited for, what abandoned tickets take up and what is owed to a Resize, is
@@ -43,6 +54,21 @@ import (
 //  4. Nobody sleeps whose end has been granted, when nobody is at work. (TestModelTickets)
 //  5. Who is closed out is not granted, and the reverse: a request that was begun before Close has its permits if and only if its
 //     end had been granted when Close set the bit, whenever it finds out, and by whomever. (TestModelTicketHistories)
+//  6. The line is no longer than window, but for requests that have looked at limit and not yet at
+//     the line: each of those adds MaxPermits at most, and it takes two million of them at a time
+//     to reach half of the circle. A request that would make the line longer is refused, and marks
+//     limit, so that later ones look before they take. (TestNothingIsGrantedThatDoesNotExist,
+//     TestLineHasAnEnd)
+//  7. Numbers are kept only while they are in the line: of sleepers, of runs and of debts. Whoever
+//     grants a number removes what is kept under it; permits that come back after that come back as
+//     new grants, not under the numbers that they once had. (TestWhatIsGivenBackLateIsNotLost,
+//     TestNumbersAreKeptOnlyInTheLine)
+//  8. Whoever has stopped between an addition and its look, while others went on half round or
+//     further, finds what it would have found. (TestLooksThatComeLate) It would err only if they
+//     had gone once round, exactly: to within the line that there is then, or to within the size.
+//     In a circle of 2⁶³ tickets that is 2⁶³/n requests of n permits: 250 years of one per
+//     nanosecond, for one permit each; and for the whole of the largest semaphore, eight million
+//     requests, not one more or less.
 //
 // Why no wake-up is lost: who waits enters the array first and looks at grant then; who grants adds to grant first and looks
 // into the array then. One of them sees the other. In the same way who abandons makes the run known first and looks at grant
@@ -54,7 +80,7 @@ type tickets struct {
 	ticket xsync.Int64 // tickets taken
 	grant  xsync.Int64 // tickets granted, apart from base; and the bit closed
 	limit  xsync.Int64 // permits in all, apart from base: no request may be larger; and the marks; written under mu
-	runs   xsync.Int64 // how many runs of abandoned tickets there are; written under mu
+	runs   xsync.Int64 // runs of abandoned tickets, and debts: how many; written under mu
 	id     number      // for the hash
 	ledger ledger
 
@@ -69,7 +95,7 @@ type rare struct {
 	begin map[int64]int64 // runs: from the first ticket to the one behind the last
 	end   map[int64]int64 // and back
 	last  int64           // once the semaphore is closed: what had been granted then
-	debts []debt          // what Resize has taken away and not given back; whether it has got it or not, to end a debt gives it back
+	debts []debt          // what Resize is to take away and has not got yet, in order
 }
 
 // rareLocked returns s.rare, and makes it if need be.
@@ -94,13 +120,28 @@ const (
 	closing = math.MinInt64 | 1<<50
 	// wary is set once an over-release has been taken back. Two that are one too many each may come together, and then the one whose
 	// addition was first would see only what is free after the other has been taken back.
-	wary  = math.MinInt64 | 1<<51
+	wary = math.MinInt64 | 1<<51
+	// long is set once the line has been too long for a request, until it is half as long: who sees
+	// the mark looks before it takes tickets.
+	long  = math.MinInt64 | 1<<52
 	sizes = 1<<50 - 1 // the rest of limit
 )
 
-// MaxPermits is the largest size of a semaphore. Larger sizes act as this one. It leaves room for four million requests of all permits
-// each: what has been requested and not granted must stay below 2⁶² in all, or numbers could not be compared any more.
+// MaxPermits is the largest size of a semaphore. Larger sizes act as this one. It leaves room for
+// two million requests of all permits each: what has been requested and not granted is at most 2⁶¹
+// permits in all, and a request for more fails with [ErrQueueFull].
 const MaxPermits int64 = 1 << 40
+
+const (
+	// window is how many permits may be waited for, those among them included who have given up:
+	// half of what can be compared, because a request is on its way before it can be refused
+	// (invariant 6).
+	window = 1 << 61
+	// glut is more than ever is free: the size, and what a thousand releases too many of as much
+	// have added. Of two looks, at grant and then at ticket, that show more, the second has come so
+	// late that ticket has gone far ahead (invariant 8).
+	glut = 1 << 50 * step
+)
 
 // granted returns how many tickets have been granted, given what grant was.
 func granted(base, g int64) int64 { return base*step + g&^closed }
@@ -123,8 +164,53 @@ func (s *tickets) begunMarked(base, n int64) waiter.Outcome {
 		return waiter.Closed
 	case n-base > s.size():
 		return waiter.TooLarge
+	case s.limit.Load()&long == long && s.isLong(n):
+		return waiter.QueueFull
 	}
 	return waiter.Pending
+}
+
+// isLong reports whether the line is too long for n tickets more. It removes the mark long if the
+// line is half as long as it may be.
+func (s *tickets) isLong(n int64) bool {
+	line := -s.free(zero)
+	if line+n > window {
+		return true
+	}
+	if line <= window/2 {
+		s.mu.Lock()
+		l := s.limit.Load() &^ (long &^ math.MinInt64)
+		if l&(closing|wary)&^math.MinInt64 == 0 {
+			l &= sizes
+		}
+		s.limit.Store(l)
+		s.mu.Unlock()
+	}
+	return false
+}
+
+// refuse ends a request for n tickets before end, which have just been taken, if they make the line
+// too long (invariant 6): it abandons them, and reports true.
+func (s *tickets) refuse(base, n, end int64) bool {
+	// A mutex has no limit to look at, and needs none: its requests are of one permit each, and 2⁶¹
+	// of them would take sixty years.
+	g := s.grant.Load()
+	if base != zero || end-granted(base, g) <= window*step || !s.inLine(base, g, end) {
+		return false
+	}
+	s.mu.Lock()
+	s.markLocked(long)
+	s.mu.Unlock()
+	s.abandon(base, n, end)
+	return true
+}
+
+// inLine reports whether the number k is still to be granted, given what grant was a moment ago: it
+// is the end of a request that waits, or one of the tickets of such a request. A number that is not
+// in the line has been granted, however long ago (invariant 8).
+func (s *tickets) inLine(base, g, k int64) bool {
+	g = granted(base, g)
+	return k-g > 0 && k-g <= s.ticket.Load()-g
 }
 
 // size returns how many permits there are in all, apart from base.
@@ -154,7 +240,7 @@ func (s *tickets) settled(base, n, end int64) waiter.Outcome {
 	switch g := s.grant.Load(); {
 	case g&closed != 0:
 		return s.settledClosed(base, n, end)
-	case granted(base, g)-end >= 0:
+	case !s.inLine(base, g, end):
 		s.ledger.take(n)
 		return waiter.Granted
 	case n-base > s.size():
@@ -168,7 +254,7 @@ func (s *tickets) settledClosed(base, n, end int64) waiter.Outcome {
 	s.mu.Lock()
 	last := s.rare.last // Close has made it
 	s.mu.Unlock()
-	if last-end >= 0 {
+	if !s.inLine(zero, last, end) {
 		s.ledger.take(n)
 		return waiter.Granted
 	}
@@ -176,14 +262,19 @@ func (s *tickets) settledClosed(base, n, end int64) waiter.Outcome {
 	return waiter.Closed
 }
 
-// tryTake takes n tickets if they would be granted at once. It looks at ticket first: what grant is afterwards cannot be less than it was then, so who
-// finds too few granted has seen a moment when too few were free.
+// tryTake takes n tickets if they would be granted at once. Who finds too few granted, and ticket
+// as it was, has seen a moment when too few were free.
 func (s *tickets) tryTake(base, n int64) bool {
-	for n-base <= s.size() { // A turn is lost only to another's success.
+	for n-base <= s.size() { // A turn is lost only to somebody else's tickets, taken or taken back.
 		t := s.ticket.Load()
-		g := s.grant.Load()
-		if g&closed != 0 || granted(base, g)-t < n*step {
+		switch g := s.grant.Load(); {
+		case g&closed != 0:
 			return false
+		case granted(base, g)-t >= n*step:
+		case s.ticket.Load() == t:
+			return false
+		default:
+			continue
 		}
 		if s.ticket.CompareAndSwap(t, t+n*step) {
 			s.ledger.take(n)
@@ -219,7 +310,8 @@ func (s *tickets) overfull(base, ticket int64) bool {
 func (s *tickets) given(base, n, g int64) bool {
 	ok := !s.overfull(base, s.ticket.Load()) || s.accept(base, n)
 	g = granted(base, g)
-	if g-s.ticket.Load() < n*step { // somebody has waited, or it has taken them back
+	// Somebody has waited, or it has taken them back.
+	if free := g - s.ticket.Load(); free < n*step || free > glut {
 		s.lookAfter(base, g-n*step, g)
 	}
 	return ok
@@ -234,7 +326,7 @@ func (s *tickets) accept(base, n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := granted(base, s.grant.Load())
-	if g-s.ticket.Load() <= (base+s.size())*step {
+	if free := g - s.ticket.Load(); free <= (base+s.size())*step || free > glut {
 		return true
 	}
 	s.markLocked(wary)     // before the tickets go: who sees them gone sees this
@@ -253,7 +345,8 @@ func (s *tickets) lookAfter(base, from, to int64) {
 			return
 		}
 		s.mu.Lock()
-		n := s.removeRunsLocked(from, to)
+		s.removePaidLocked(base)
+		n := s.removeRunsLocked(base, from, to)
 		if n == 0 {
 			s.mu.Unlock()
 			return
@@ -266,7 +359,7 @@ func (s *tickets) lookAfter(base, from, to int64) {
 
 // wake wakes who sleeps under a number from behind from up to to.
 func (s *tickets) wake(base, from, to int64) {
-	if ahead := to - s.ticket.Load(); ahead > 0 {
+	if ahead := to - s.ticket.Load(); ahead > 0 && ahead <= glut {
 		to -= ahead // nobody can sleep there
 	}
 	id := s.id.Load()
@@ -276,15 +369,30 @@ func (s *tickets) wake(base, from, to int64) {
 	a := s.table()
 	if (to-from)/step <= int64(a.Buckets()) {
 		for k := from + step; k-to <= 0; k += step {
-			if w := a.Claim(s.key(id, k)); w != nil {
+			if w := s.claim(base, a.Line(s.key(id, k)), k); w != nil {
 				s.tell(base, w, k)
 			}
 		}
 		return
 	}
-	for _, c := range s.claimAll(func(_, end int64) bool { return end-from > 0 && end-to <= 0 }) {
+	for _, c := range s.claimAll(func(_, end int64) bool {
+		return end-from > 0 && end-to <= 0 && !s.inLine(base, s.grant.Load(), end)
+	}) {
 		s.tell(base, c.Node, c.Key.Part*step)
 	}
+}
+
+// claim takes whoever sleeps under the number k, which has been granted, out of its line l, which
+// it unlocks; nil if nobody does. Whoever comes so late that the number is that of a ticket of the
+// next round finds it in the line of tickets, and leaves it alone.
+func (s *tickets) claim(base int64, l parking.Line, k int64) *waiter.Waiter {
+	defer l.Unlock()
+	e := l.First()
+	if e == nil || s.inLine(base, s.grant.Load(), k) {
+		return nil
+	}
+	l.Remove(e)
+	return e.Node()
 }
 
 // claimAll claims all who wait for so many permits and for such an end, and returns them in the order of their tickets.
@@ -309,27 +417,48 @@ func (s *tickets) tell(base int64, w *waiter.Waiter, end int64) {
 		o = waiter.TooLarge
 	}
 	if !w.Deliver(o) && o == waiter.Granted {
-		s.giveBack(base, n, end)
+		s.giveBack(base, n)
 	}
 }
 
-// removeRunsLocked removes the runs that begin at a number from behind from up to to, and returns how long they are together.
-func (s *tickets) removeRunsLocked(from, to int64) (n int64) {
+// removeRunsLocked removes the runs that begin at a number from behind from up to to, which has
+// been granted, and returns how long they are together.
+func (s *tickets) removeRunsLocked(base, from, to int64) (n int64) {
 	r := s.rareLocked()
+	g := s.grant.Load()
 	if (to-from)/step <= int64(len(r.begin)) {
 		for k := from + step; k-to <= 0; k += step {
-			n += s.removeRunLocked(k)
+			if _, ok := r.begin[k]; ok && !s.inLine(base, g, k) {
+				n += s.removeRunLocked(k)
+			}
 		}
 		return n
 	}
 	for k, e := range r.begin {
-		if k-from > 0 && k-to <= 0 {
+		if k-from > 0 && k-to <= 0 && !s.inLine(base, g, k) {
 			n += e - k
 			s.removeRunLocked(k)
 		}
 	}
 	return n
 }
+
+// removePaidLocked removes the debts that have been granted: to give back what they have got is to
+// grant something new (invariant 7).
+func (s *tickets) removePaidLocked(base int64) {
+	r := s.rareLocked()
+	g, paid := s.grant.Load(), 0
+	for paid < len(r.debts) && !s.inLine(base, g, r.debts[paid].end) {
+		paid++
+	}
+	if paid > 0 {
+		r.debts = slices.Delete(r.debts, 0, paid)
+		s.countLocked()
+	}
+}
+
+// countLocked sets runs.
+func (s *tickets) countLocked() { s.runs.Store(int64(len(s.rare.begin) + len(s.rare.debts))) }
 
 // removeRunLocked removes the run that begins at k, if there is one, and returns its length.
 func (s *tickets) removeRunLocked(k int64) int64 {
@@ -340,7 +469,7 @@ func (s *tickets) removeRunLocked(k int64) int64 {
 	}
 	delete(r.begin, k)
 	delete(r.end, e)
-	s.runs.Store(int64(len(r.begin)))
+	s.countLocked()
 	return e - k
 }
 
@@ -362,8 +491,8 @@ func (s *tickets) abandon(base, n, end int64) {
 	}
 	end += s.removeRunLocked(end)
 	r.begin[first], r.end[end] = end, first
-	s.runs.Store(int64(len(r.begin)))
-	if granted(base, s.grant.Load())-first < 0 {
+	s.countLocked()
+	if s.inLine(base, s.grant.Load(), first) {
 		s.mu.Unlock()
 		return // whoever grants the first will look after it
 	}
@@ -373,10 +502,12 @@ func (s *tickets) abandon(base, n, end int64) {
 	s.lookAfter(base, to-length, to)
 }
 
-// giveBack passes on n tickets before end that have been granted to an owner who does not want them.
-func (s *tickets) giveBack(base, n, end int64) {
+// giveBack passes on n permits that have been granted to an owner who does not want them. Which
+// tickets they were granted for is of no account: that may be long ago (invariant 7).
+func (s *tickets) giveBack(base, n int64) {
 	s.ledger.give(n)
-	s.abandon(base, n, end)
+	g := granted(base, s.give(n))
+	s.lookAfter(base, g-n*step, g)
 }
 
 // enter lets w, which is armed, sleep until the w.N tickets before end have been granted, and returns [waiter.Pending]. Or it returns an
@@ -384,10 +515,13 @@ func (s *tickets) giveBack(base, n, end int64) {
 // done that, too.
 func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) waiter.Outcome {
 	n := w.N
+	if s.refuse(base, n, end) {
+		return waiter.QueueFull
+	}
 	for { // A turn is lost to a Resize there and back.
 		if s.table().Enter(e, w, s.key(s.id.get(), end), 0, func() bool {
 			g := s.grant.Load()
-			return g&closed == 0 && granted(base, g)-end < 0 && n-base <= s.size()
+			return g&closed == 0 && s.inLine(base, g, end) && n-base <= s.size()
 		}) {
 			return waiter.Pending
 		}
@@ -413,7 +547,7 @@ func (s *tickets) await(ctx context.Context, base, n, end int64) error {
 		if o != waiter.Granted {
 			return o.Err()
 		}
-		return s.keep(ctx, base, n, end)
+		return s.keep(ctx, base, n)
 	}
 	if !p.Park(ctx, done) {
 		s.withdraw(p, e, base, end)
@@ -430,10 +564,10 @@ func (s *tickets) await(ctx context.Context, base, n, end int64) error {
 // slept is asked by its parker.
 //
 //go:noinline
-func (s *tickets) keep(ctx context.Context, base, n, end int64) error {
+func (s *tickets) keep(ctx context.Context, base, n int64) error {
 	err := ctx.Err()
 	if err != nil {
-		s.giveBack(base, n, end)
+		s.giveBack(base, n)
 	}
 	return err
 }
@@ -465,7 +599,7 @@ func (s *tickets) withdraw(p *waiter.Parker, e *parking.Sleeper, base, end int64
 	case !claimed:
 		s.abandon(base, n, end)
 	case o == waiter.Granted:
-		s.giveBack(base, n, end)
+		s.giveBack(base, n)
 	}
 	e.Put(nil)
 }
@@ -480,10 +614,11 @@ func (s *tickets) table() *parking.Table { return s.array.Table() }
 // debts, the newest first, as if their owner gave up; what is left is granted to those who wait. Requests that are too large now end.
 func (s *tickets) resize(size int64) {
 	s.mu.Lock()
-	r := s.rareLocked()
+	s.removePaidLocked(zero)
+	r := s.rare
 	d := size - s.size()
 	if d < 0 { // The limit falls last and rises first, or accept might find more permits free than there are.
-		r.debts = append(r.debts, debt{-d, s.ticket.Add(-d * step)})
+		s.oweLocked(-d)
 	}
 	s.limit.Add(d)
 	// Under mu: who comes after a later Resize is judged by that one.
@@ -498,6 +633,8 @@ func (s *tickets) resize(size int64) {
 			r.debts = r.debts[:i]
 		}
 	}
+	s.countLocked()
+	s.removePaidLocked(zero) // what is left of the last one may have been
 	s.mu.Unlock()
 	for _, e := range ended {
 		s.abandon(zero, e.n, e.end)
@@ -510,6 +647,20 @@ func (s *tickets) resize(size int64) {
 		s.tell(zero, c.Node, c.Key.Part*step)
 	}
 }
+
+// oweLocked has n permits queue for a Resize. It makes the debt known first and looks at grant
+// then, as abandon does. It panics, without mu, if the line is too long for it (invariant 6).
+func (s *tickets) oweLocked(n int64) {
+	if line := -s.free(zero); line+n > window {
+		s.mu.Unlock()
+		panic("twa: Resize to take away " + itoa(n) + " permits behind a line for " + itoa(line))
+	}
+	s.rare.debts = append(s.rare.debts, debt{n, s.ticket.Add(n * step)})
+	s.countLocked()
+	s.removePaidLocked(zero)
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // close ends all requests that wait, and all later ones.
 func (s *tickets) close() {

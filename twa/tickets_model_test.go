@@ -25,6 +25,7 @@ type world struct {
 	peak  int64 // the largest size
 	start int64 // the number of the first ticket
 	held  interleave.Int64
+	gone  bool // others have gone on, maybe past what nobody has looked after yet
 }
 
 var bg = context.Background()
@@ -43,7 +44,7 @@ func newWorld(x *interleave.Run, size, start int64, buckets int) *world {
 func (w *world) check() {
 	t := &w.s.t
 	w.Assert(t.free(zero) <= w.peak, "%d permits are free of at most %d", t.free(zero), w.peak)
-	if t.mu.Locked() {
+	if t.mu.Locked() || w.gone {
 		return
 	}
 	r := t.rare
@@ -51,7 +52,11 @@ func (w *world) check() {
 		w.Assert(t.runs.Load() == 0, "runs are miscounted")
 		return
 	}
-	w.Assert(len(r.begin) == len(r.end) && t.runs.Load() == int64(len(r.begin)), "runs are miscounted")
+	w.Assert(len(r.begin) == len(r.end), "runs are miscounted")
+	w.Assert(t.runs.Load() == int64(len(r.begin)+len(r.debts)), "runs are miscounted")
+	for _, d := range r.debts {
+		w.Assert(d.n > 0 && t.ticket.Load()-d.end >= 0, "a debt of %d, up to %d", d.n, d.end)
+	}
 	for b, e := range r.begin {
 		w.Assert(e-b > 0 && r.end[e] == b, "a run from %d to %d", b, e)
 		_, ok := r.begin[e]
@@ -66,7 +71,7 @@ func (w *world) finish() {
 	w.Assert(w.s.Size() == w.size, "the size is %d, not %d", w.s.Size(), w.size)
 	w.Assert(t.free(zero) == w.size, "%d of %d permits are left", t.free(zero), w.size)
 	w.Assert(w.s.Waiting() == 0, "somebody sleeps")
-	w.Assert(t.runs.Load() == 0, "%d runs of abandoned tickets are left", t.runs.Load())
+	w.Assert(t.runs.Load() == 0, "%d runs of abandoned tickets and debts are left", t.runs.Load())
 }
 
 // use uses n permits, if err is nil, and gives them back.
