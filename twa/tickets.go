@@ -643,7 +643,9 @@ func (s *tickets) resize(size int64) {
 		g := granted(zero, s.grant.Add(d*step))
 		s.lookAfter(zero, g-d*step, g)
 	}
-	for _, c := range claimed {
+	// The newest first: what is passed on when one of them ends must not reach another, who is to
+	// end, too.
+	for _, c := range slices.Backward(claimed) {
 		s.tell(zero, c.Node, c.Key.Part*step)
 	}
 }

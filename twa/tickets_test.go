@@ -284,3 +284,21 @@ func TestArraysAreRoundedUp(t *testing.T) {
 		require.Equal(t, want, rounded(n), "%d", n)
 	}
 }
+
+// A Resize ends all who wait for too much, however little is missing: what one of them has been
+// promised is not passed on to another. (The older ones ended first, and the next had its permits
+// before it was its turn to end.)
+func TestResizeGrantsNobodyWhomItEnds(t *testing.T) {
+	for _, start := range starts {
+		s := New(6)
+		l := lineUp(t, s, 2, start)
+		first, second, third := l.add(5), l.add(4), l.add(3)
+		s.Resize(3)
+		require.ErrorIs(t, first.Err(), ErrTooLarge)
+		require.ErrorIs(t, second.Err(), ErrTooLarge)
+		require.NoError(t, third.Err())
+		s.Release(2)
+		s.Release(3)
+		require.EqualValues(t, 3, s.Available())
+	}
+}
