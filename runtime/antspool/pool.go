@@ -11,6 +11,7 @@ import (
 	"github.com/panjf2000/ants/v2"
 
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The errors of this package. Those of the gate ([semaphore.ErrTooLarge], [semaphore.ErrClosed],
@@ -209,8 +210,17 @@ func (p *Pool) ReleaseContext(ctx context.Context) error {
 	if !p.released.CompareAndSwap(false, true) {
 		return ants.ErrPoolClosed
 	}
+	if ctx != nil {
+		ctx = ended{ctx}
+	}
 	return p.ants.ReleaseContext(ctx)
 }
+
+// ended is a context for ants, which asks for the error when the channel is closed, and takes none
+// for a success.
+type ended struct{ context.Context }
+
+func (e ended) Err() error { return waiter.ContextError(e.Context) }
 
 // ReleaseTimeout is [Pool.ReleaseContext] with a timeout, after which it returns [ants.ErrTimeout].
 func (p *Pool) ReleaseTimeout(timeout time.Duration) error {

@@ -103,6 +103,19 @@ func TestReleaseWaitsNoLongerThanItsContext(t *testing.T) {
 	require.NoError(t, newPool(t, 1).ReleaseContext(nil)) //nolint:staticcheck // ants allows it
 }
 
+// A foreign context whose error is still nil as its channel closes must not say that all goroutines have ended.
+func TestReleaseReportsAContextWithoutAnError(t *testing.T) {
+	p := newPool(t, 1)
+	begun, end := make(chan struct{}), make(chan struct{})
+	j := p.Go(1, func() { close(begun); <-end })
+	locktest.Receive(t, begun)
+	ctx := locktest.NewForeignContext()
+	ctx.End(nil)
+	require.Equal(t, context.Canceled, p.ReleaseContext(ctx))
+	close(end)
+	locktest.Receive(t, j.Done())
+}
+
 // A pool of ants that somebody else releases: what has a goroutine ends by itself, everything else with an error.
 func TestJobsEndWhenAntsIsReleasedDirectly(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
