@@ -89,7 +89,7 @@ func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	}
 	cmd.Int(&opts.workers, "workers", 1, 10_000, "how many files are worked on at a time")
 	cmd.Int(&opts.open, "open", 1, 10_000, "how many files are open at a time")
-	cmd.Size(&opts.mem, "mem", "how much content of files is in memory at a time; a larger file comes in pieces")
+	cmd.Size(&opts.mem, "mem", "how much content of files is in memory at a time; a larger file comes alone, in pieces")
 	cmd.Bool(&opts.vcs, "vcs", "hash what belongs to version control, such as .git, too")
 	cmd.Duration(&opts.timeout, "timeout", 0, "stop after this time; 0s means never")
 	cmd.Bool(&opts.json, "json", "print a JSON object on each line")

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/examples/internal/cli"
 )
 
 // In a bubble a computation takes no time, so that every wait is exactly what holding and patience make of it.
@@ -59,6 +62,21 @@ func TestAllLeaveWhenItEndsEarly(t *testing.T) {
 			require.NoError(t, r.check(o), "it ends before it begins")
 			require.Zero(t, r.count(gaveUp))
 		})
+	})
+}
+
+// What was done is told, and no permit is lost.
+func TestEndsEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(cli.ErrInterrupted) })
+		var stdout, stderr bytes.Buffer
+		code := run(ctx, []string{"-hold=1m", "-patience=1m"}, &stdout, &stderr)
+		require.Equal(t, cli.ExitInterrupted, code)
+		require.Equal(t, "stopped early: interrupted\n", stderr.String())
+		require.Regexp(t, `(?m)^client +select$`, stdout.String(), "the other ways had not begun")
+		require.Regexp(t, `(?m)^stopped +6$`, stdout.String())
+		require.Regexp(t, `(?m)^free at end +2$`, stdout.String())
 	})
 }
 

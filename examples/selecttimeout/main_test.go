@@ -90,17 +90,7 @@ func TestTheTableHasALineForEachClient(t *testing.T) {
 	require.NotContains(t, stdout.String(), "stopped")
 }
 
-// What was done is told, and no permit is lost.
-func TestEndsEarly(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(50*time.Millisecond, func() { cancel(cli.ErrInterrupted) })
-	var stdout, stderr bytes.Buffer
-	require.Equal(t, cli.ExitInterrupted, run(ctx, []string{"-hold=1m", "-patience=1m"}, &stdout, &stderr))
-	require.Equal(t, "stopped early: interrupted\n", stderr.String())
-	require.Regexp(t, `(?m)^client +select$`, stdout.String(), "the other ways had not begun")
-	require.Regexp(t, `(?m)^stopped +6$`, stdout.String())
-	require.Regexp(t, `(?m)^free at end +2$`, stdout.String())
-
+func TestInterruptEndsTheProgram(t *testing.T) {
 	code, _, errs := clitest.Interrupt(t, "-hold=1m", "-patience=1m")
 	require.Equal(t, cli.ExitInterrupted, code)
 	require.Equal(t, "stopped early: interrupted\n", errs)
