@@ -3,10 +3,10 @@ package antspool_test
 import (
 	"context"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -122,27 +122,39 @@ func TestLaterCancelDoesNotStopAnAcceptedFunction(t *testing.T) {
 	})
 }
 
-// The goroutine of ants and the one that submits both ask the context. Neither takes back what the
-// other has said, and permits go back once.
-func TestVerdictOnAContextIsTheSameForBoth(t *testing.T) {
-	p := newPool(t, 1)
-	begun, accepted := 0, 0
-	for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
+// The goroutine of ants (G) and the one in Submit (S) both ask the context, which is cancelled (C). Who
+// asks first decides for both, in every order, and the permits go back once.
+func TestBothSidesOfASubmitAgreeOnItsContext(t *testing.T) {
+	for order, accepted := range map[string]bool{
+		"GSC": true, "GCS": true, "SGC": true, "SCG": true, "CGS": false, "CSG": false,
+	} {
+		p := newPool(t, 1, antspool.WithGate(semaphore.New(3)))
 		ctx, cancel := context.WithCancel(bg)
-		ran := make(chan struct{})
-		go cancel()
-		switch err := p.Submit(ctx, 1, func() { begun++; close(ran) }); err {
-		case nil:
-			accepted++
-			locktest.Receive(t, ran)
-		case context.Canceled: //nolint:errorlint // that very error
-		default:
-			require.NoError(t, err)
+		var look func()
+		events := map[rune]func(){'G': func() { look() }, 'C': cancel}
+		before, after, _ := strings.Cut(order, "S")
+		p.SetSubmit(func(fn func()) error {
+			look = fn
+			for _, e := range before {
+				events[e]()
+			}
+			return nil
+		})
+		ran := 0
+		err := p.Submit(ctx, 3, func() { ran++ })
+		for _, e := range after {
+			events[e]()
+		}
+		if accepted {
+			require.NoError(t, err, order)
+			require.Equal(t, 1, ran, order)
+		} else {
+			require.Equal(t, context.Canceled, err, order)
+			require.Zero(t, ran, order)
 		}
 		requireIdle(t, p)
+		cancel()
 	}
-	require.Equal(t, accepted, begun)
-	t.Logf("%d accepted", accepted)
 }
 
 // A job comes while the one goroutine is taken for nothing.
