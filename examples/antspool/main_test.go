@@ -258,7 +258,6 @@ func TestUnreadableFilesAreReportedAndDoNotStopTheRun(t *testing.T) {
 	require.Contains(t, stderr.String(), filepath.Join(dir, "c")+": panic: boo")
 	require.Contains(t, stderr.String(), "2 files failed")
 	require.EqualValues(t, 1000, s.pool.Gate().Available())
-
 }
 
 func TestVersionControlIsLeftOutUnlessAskedFor(t *testing.T) {
