@@ -207,11 +207,21 @@ func (g *garbage) Release(int64) {}
 
 func TestAllocationsAreCounted(t *testing.T) {
 	c := cell{workloads[0], background}
-	s, err := measure(c, implementation{make: func(int64) locker { return new(garbage) }}, short)
-	if err != nil {
-		t.Fatal(err)
+	var s sample
+	var err error
+	// Work goes on between the reading of the statistics and the count of the operations. If the machine stalls there,
+	// it is a large part of a short window, and a small one of a long window.
+	for window := short.window; window <= 64*short.window; window *= 4 {
+		limits := timing{warmup: short.warmup, window: window, limit: short.limit}
+		s, err = measure(c, implementation{make: func(int64) locker { return new(garbage) }}, limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(s.AllocsPerOp-1) <= 0.5 {
+			break
+		}
 	}
-	if math.Abs(s.AllocsPerOp-1) > 0.5 { // the window is short, and other tests may have the processors
+	if math.Abs(s.AllocsPerOp-1) > 0.5 {
 		t.Errorf("%.2f allocations per operation, want 1", s.AllocsPerOp)
 	}
 	if s, err = measure(c, implementation{make: newFloor}, short); err != nil || s.AllocsPerOp > 0.01 {
