@@ -9,15 +9,19 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: check
-check: ## all that CI does
+check: ## what every change must pass
 	@$(CHECK)
 
+.PHONY: nightly
+nightly: ## the slow checks: long stress under the race detector, all scenarios, mutants, fuzzing, the baseline
+	@$(CHECK) nightly
+
 .PHONY: test
-test: ## all tests of the module
+test: ## all tests of the module, on the installed Go
 	go test ./...
 
 .PHONY: race
-race: ## the race detector: all tests, then the concurrent packages on 1, 2, 4 and 16 processors
+race: ## the race detector without the long stress; the concurrent packages on 1, 2, 4 and 16 processors
 	@$(CHECK) race
 
 .PHONY: model
@@ -50,13 +54,13 @@ fuzz: ## every fuzz target for FUZZTIME (default 1m) each
 
 .PHONY: bench-smoke
 bench-smoke: ## the benchmarks' tests, a run too short for figures, and a quick one beside the baseline
-	@$(CHECK) bench
+	@$(CHECK) bench baseline
 
 .PHONY: bench
 bench: ## the benchmarks; flags in ARGS, as in: make bench ARGS=-help
 	cd bench && go run . $(ARGS)
 
-# Not part of check: it asks a vulnerability database on the network, which CI machines behind a module mirror cannot reach.
+# Part of no check: it asks a vulnerability database on the network, which CI machines behind a module mirror cannot reach.
 .PHONY: vuln
 vuln: ## known vulnerabilities in what the module imports (needs the network)
 	$(TOOL) govulncheck ./...
