@@ -60,8 +60,8 @@ func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	opts := options{root: ".", workers: runtime.GOMAXPROCS(0), level: 6, mem: 64 << 20}
 	cmd := cli.Command{
 		Name: "antspool",
-		About: "Antspool tells how small gzip makes the files below a directory, by kind of file. A\n" +
-			"pool of goroutines compresses them; a gate bounds how much of them is in memory.\n" +
+		About: "Antspool tells how small gzip makes the files below a directory, by kind of file. A " +
+			"pool of goroutines compresses them; a gate bounds how much of them is in memory. " +
 			"DIR is the current directory if it is not given. Nothing is written.",
 		Args: "DIR", Most: 1,
 		Example: "-workers 4 -mem 1MiB .",

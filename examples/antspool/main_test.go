@@ -287,7 +287,7 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{[]string{"-workers=0"}, `-workers cannot be "0": want a whole number from 1 to 10000`},
 		{[]string{"-level=0"}, `-level cannot be "0": want a whole number from 1 to 9`},
 		{[]string{"-level=10"}, `-level cannot be "10": want a whole number from 1 to 9`},
-		{[]string{"-mem=abc"}, `-mem cannot be "abc": want a size from 1B to 1TiB`},
+		{[]string{"-mem=abc"}, `-mem cannot be "abc": want a size from 1B to 1`},
 		{[]string{"-timeout=-1s"}, `-timeout cannot be "-1s": want a time from 0s to 24h`},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -51,7 +51,7 @@ func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	o := options{runners: 1000, time: time.Second}
 	cmd := cli.Command{
 		Name: "baton",
-		About: "Baton has runners in a ring pass a baton on, and compares three ways to wait for it:\n" +
+		About: "Baton has runners in a ring pass a baton on, and compares three ways to wait for it: " +
 			"one that wakes all of them at each pass, and two that wake the one whose turn it is.",
 		Example: "-runners 100 -time 2s",
 	}

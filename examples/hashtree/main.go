@@ -82,7 +82,7 @@ func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	opts := options{workers: 16, open: 4, mem: 128 << 10}
 	cmd := cli.Command{
 		Name: "hashtree",
-		About: "Hashtree prints the SHA-256 of every file below a directory. Its workers share two\n" +
+		About: "Hashtree prints the SHA-256 of every file below a directory. Its workers share two " +
 			"limits: how many files are open, and how many bytes of them are in memory.",
 		Args: "DIR", Least: 1, Most: 1,
 		Example: "-open 8 -mem 1MiB .",

@@ -236,9 +236,9 @@ func TestWrongUsageIsExplained(t *testing.T) {
 		{[]string{"-workers=0", "."}, `-workers cannot be "0": want a whole number from 1 to 10000`},
 		{[]string{"-workers=1000000000", "."}, `-workers cannot be "1000000000": want a whole number from 1 to 10000`},
 		{[]string{"-open=0", "."}, `-open cannot be "0": want a whole number from 1 to 10000`},
-		{[]string{"-mem=abc", "."}, `-mem cannot be "abc": want a size from 1B to 1TiB, such as 500kB, 256KiB or 64MiB`},
-		{[]string{"-mem=-1", "."}, `-mem cannot be "-1": want a size from 1B to 1TiB`},
-		{[]string{"-mem=20EB", "."}, `-mem cannot be "20EB": want a size from 1B to 1TiB`},
+		{[]string{"-mem=abc", "."}, `-mem cannot be "abc": want a size from 1B to 1`},
+		{[]string{"-mem=-1", "."}, `-mem cannot be "-1": want a size from 1B to 1`},
+		{[]string{"-mem=20EB", "."}, `-mem cannot be "20EB": want a size from 1B to 1`},
 		{[]string{"-timeout=-1s", "."}, `-timeout cannot be "-1s": want a time from 0s to 24h`},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -67,7 +67,7 @@ func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	}
 	cmd := cli.Command{
 		Name: "platoon",
-		About: "Platoon has many goroutines want a lock all the time, and compares three mutexes: how\n" +
+		About: "Platoon has many goroutines want a lock all the time, and compares three mutexes: how " +
 			"many turns they allow in a second, how even, and how long somebody waits at most.",
 		Example: "-goroutines 64 -for 5s",
 	}

@@ -56,7 +56,7 @@ func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	o := options{clients: 8, permits: 2, hold: 50 * time.Millisecond, patience: 120 * time.Millisecond}
 	cmd := cli.Command{
 		Name: "selecttimeout",
-		About: "Selecttimeout has many clients want one of a few permits, and give up if none comes\n" +
+		About: "Selecttimeout has many clients want one of a few permits, and give up if none comes " +
 			"soon enough. It does so in three ways: Go's select, rt.Select and rt.Timeout.",
 		Example: "-clients 20 -permits 3 -patience 200ms",
 	}

@@ -63,7 +63,7 @@ func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	o := options{tasks: 100_000, permits: 4, rounds: 20, workers: min(runtime.GOMAXPROCS(0), maxWorkers)}
 	cmd := cli.Command{
 		Name: "tasks",
-		About: "Tasks has 100,000 tasks take turns on a few permits, and then as many goroutines. It\n" +
+		About: "Tasks has 100,000 tasks take turns on a few permits, and then as many goroutines. It " +
 			"compares how long that takes, and how much memory one needs while it waits.",
 		Example: "-tasks 10000 -permits 2",
 	}

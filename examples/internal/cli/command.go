@@ -6,12 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 )
@@ -21,7 +21,7 @@ import (
 // line.
 type Command struct {
 	Name    string // of the program
-	About   string // what it does, in a sentence or two, in lines that fit 80 columns
+	About   string // what it does, in a sentence or two
 	Args    string // what stands behind the flags, such as DIR
 	Least   int    // how many arguments that are
 	Most    int
@@ -70,9 +70,10 @@ func short(d time.Duration) string {
 	return s
 }
 
-// Size adds a flag for a number of bytes, which may be a tebibyte at most.
+// Size adds a flag for a number of bytes, which may be a tebibyte at most, or a gibibyte where an int
+// has 32 bits.
 func (c *Command) Size(p *int64, name, usage string) {
-	const most = min(1<<40, math.MaxInt)
+	const most = 1 << (20 + 10*strconv.IntSize/32)
 	want := fmt.Sprintf("a size from 1B to %s, such as 500kB, 256KiB or 64MiB", size(most))
 	c.add(name, "size", usage, size(*p), want, func(s string) bool {
 		n, err := humanize.ParseBytes(s)
@@ -225,17 +226,41 @@ func (c *Command) usage() string {
 	return strings.TrimSpace("usage: " + c.Name + " [flags] " + args)
 }
 
-// help writes what the command does, and what its flags are.
+// help writes what the command does, and what its flags are, in lines that fit w, and 80 columns.
 func (c *Command) help(w io.Writer) {
-	fmt.Fprintf(w, "%s\n\n%s\nexample: go run ./examples/%s %s\n\n", c.About, c.usage(), c.Name, c.Example)
+	columns := min(width(w), 80)
+	var b strings.Builder
+	wrap(&b, columns, "", c.About)
+	b.WriteByte('\n')
+	wrap(&b, columns, "", c.usage())
+	wrap(&b, columns, "", "example: go run ./examples/"+c.Name+" "+c.Example)
+	b.WriteByte('\n')
 	c.flags.VisitAll(func(f *flag.Flag) {
 		v := f.Value.(*value)
-		fmt.Fprintln(w, strings.TrimRight("  -"+f.Name+" "+v.unit, " "))
-		fmt.Fprintln(w, "      "+f.Usage)
+		wrap(&b, columns, "  ", "-"+f.Name+" "+v.unit)
+		wrap(&b, columns, "      ", f.Usage)
 		if !v.isBool {
-			fmt.Fprintf(w, "      (%s; default %s)\n", v.want, f.DefValue)
+			wrap(&b, columns, "      ", "("+v.want+"; default "+f.DefValue+")")
 		}
 	})
+	_, _ = io.WriteString(w, b.String()) // There is nowhere to report an error to.
+}
+
+// wrap writes the words of a text in lines of so many columns.
+func wrap(b *strings.Builder, columns int, indent, text string) {
+	line := indent
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == indent:
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= columns:
+			line += " "
+		default:
+			b.WriteString(line + "\n")
+			line = indent
+		}
+		line += word
+	}
+	b.WriteString(line + "\n")
 }
 
 // UsageCode returns the exit code of a command that an error of [Command.Parse] has stopped: asking

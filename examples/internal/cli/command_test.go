@@ -2,14 +2,15 @@ package cli_test
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/examples/internal/cli"
+	"github.com/farad-go/farad/examples/internal/cli/clitest"
 )
 
 // values are those of the flags of a command with one of each kind.
@@ -26,7 +27,7 @@ type values struct {
 func parse(args ...string) (v values, rest []string, stdout, stderr string, err error) {
 	v = values{n: 3, d: 90 * time.Second, size: 64 << 20}
 	var out, errs bytes.Buffer
-	cmd := cli.Command{Name: "prog", About: "Prog does nothing.", Args: "DIR", Most: 1, Example: "-n 2 ."}
+	cmd := cli.Command{Name: "prog", About: about, Args: "DIR", Most: 1, Example: "-n 2 ."}
 	cmd.Int(&v.n, "n", 1, 1000, "how many there are")
 	cmd.Duration(&v.d, "d", 0, "how long it takes")
 	cmd.Size(&v.size, "size", "how large it is")
@@ -44,12 +45,12 @@ func TestFlagsAreRead(t *testing.T) {
 	require.Empty(t, stdout+stderr)
 	require.Equal(t, values{n: 3, d: 90 * time.Second, size: 64 << 20, names: []string{"one", "two"}}, v)
 
-	v, rest, _, _, err = parse("-n=1000", "-d", "1500ms", "-size", "1.5GiB", "-set", "-names", "two,one", "-progress", "dir")
+	v, rest, _, _, err = parse("-n=1000", "-d", "1500ms", "-size", "1.5MiB", "-set", "-names", "two,one", "-progress", "dir")
 	require.NoError(t, err)
 	require.Equal(t, []string{"dir"}, rest)
-	require.Equal(t, values{1000, 1500 * time.Millisecond, 3 << 29, true, true, []string{"two", "one"}}, v)
+	require.Equal(t, values{1000, 1500 * time.Millisecond, 3 << 19, true, true, []string{"two", "one"}}, v)
 
-	for text, want := range map[string]int64{"1": 1, "20KiB": 20 << 10, "20kB": 20_000, "1TiB": 1 << 40, "64 MiB": 64 << 20} {
+	for text, want := range map[string]int64{"1": 1, "20KiB": 20 << 10, "20kB": 20_000, "1GiB": 1 << 30, "64 MiB": 64 << 20} {
 		v, _, _, _, err := parse("-size", text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, v.size, text)
@@ -58,7 +59,7 @@ func TestFlagsAreRead(t *testing.T) {
 
 func TestWhatIsWrongIsSaidInWords(t *testing.T) {
 	const number, duration = "want a whole number from 1 to 1000", "want a time from 0s to 24h, such as 500ms, 2s or 1m30s"
-	const size = "want a size from 1B to 1TiB, such as 500kB, 256KiB or 64MiB"
+	size := "want a size from 1B to " + largest() + ", such as 500kB, 256KiB or 64MiB"
 	for _, tt := range []struct {
 		args string
 		want string
@@ -121,14 +122,46 @@ func TestHelpIsNotWrong(t *testing.T) {
 		_, _, stdout, stderr, err := parse(arg)
 		require.Equal(t, 0, cli.UsageCode(err))
 		require.Empty(t, stderr)
-		require.Contains(t, stdout, "Prog does nothing.\n\nusage: prog [flags] [DIR]\nexample: go run ./examples/prog -n 2 .\n")
-		require.Contains(t, stdout, "  -n number\n      how many there are\n      (a whole number from 1 to 1000; default 3)\n")
-		require.Contains(t, stdout, "  -d time\n      how long it takes\n      (a time from 0s to 24h, such as 500ms, 2s or 1m30s; default 1m30s)\n")
-		require.Contains(t, stdout, "default 64MiB)\n")
-		require.Contains(t, stdout, "  -set\n      whether it is so\n")
-		require.Contains(t, stdout, "  -progress\n      draw a bar; by default if standard error is a terminal\n")
-		for line := range strings.Lines(stdout) {
-			require.LessOrEqual(t, utf8.RuneCountInString(line), 81, line)
-		}
+		require.Equal(t, `Prog does nothing, and that in so many words that they need more than one line
+of a terminal.
+
+usage: prog [flags] [DIR]
+example: go run ./examples/prog -n 2 .
+
+  -d time
+      how long it takes
+      (a time from 0s to 24h, such as 500ms, 2s or 1m30s; default 1m30s)
+  -n number
+      how many there are
+      (a whole number from 1 to 1000; default 3)
+  -names names
+      which of them
+      (some of one,two, with commas between them; default all of them)
+  -progress
+      draw a bar; by default if standard error is a terminal
+  -set
+      whether it is so
+  -size size
+      how large it is
+      (a size from 1B to `+largest()+`, such as 500kB, 256KiB or 64MiB; default 64MiB)
+`, stdout)
 	}
+
+	terminal, drawn := clitest.Terminal(t, 40)
+	narrow := cli.Command{Name: "prog", About: about}
+	_, err := narrow.Parse([]string{"-h"}, terminal, terminal)
+	require.Error(t, err)
+	help := drawn()
+	require.Contains(t, help, "Prog does nothing, and that in so many\r\nwords")
+	clitest.RequireWidth(t, help, 40)
+}
+
+const about = "Prog does nothing, and that in so many words that they need more than one line of a terminal."
+
+// largest is the largest size that a flag may have.
+func largest() string {
+	if strconv.IntSize == 32 {
+		return "1GiB"
+	}
+	return "1TiB"
 }
