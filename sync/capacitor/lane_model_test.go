@@ -10,6 +10,8 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/mutextest"
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/sync/mutex"
 )
 
 // long is so long a time that an express lane which has lasted for it is cut.
@@ -92,5 +94,49 @@ func TestModelLaneIsCut(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The lane has its places again before the gate is open, not after: who refilled it late would refill it for a platoon
+// that has used its places already, and who has passed the gate would be overtaken by more than there are.
+func TestModelLaneIsFullWhenTheGateOpens(t *testing.T) {
+	for name, opts := range map[string][]Option{
+		"queue": {WithExpress(1)},
+		"array": {WithExpress(1), WithGate(WithWaitingArray(nil))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
+				*parking.Default() = *parking.New(1)
+				w := Wrap(new(mutex.Word), 1, opts...)
+				x.Name("w", w)
+				x.Assert(w.gate.TryArrive(), "closed")
+				var passed, in interleave.Bool // the one who is watched: the gate, and the lock
+				var before interleave.Int32
+				x.Go("departs", w.gate.Depart)
+				x.Go("watched", func() {
+					x.Assert(w.gate.Arrive(bg) == nil, "not admitted")
+					passed.Store(true)
+					w.inner.Lock()
+					w.passed = true
+					in.Store(true)
+					w.Unlock()
+				})
+				x.Go("other", func() {
+					for range 2 {
+						behind := passed.Load()
+						if !w.tryPast() {
+							continue
+						}
+						if behind && !in.Load() {
+							n := before.Add(1)
+							x.Assert(n <= 1, "overtaken %d times, by a lane of one place", n)
+						}
+						w.Unlock()
+					}
+				})
+				x.Wait()
+				x.Assert(w.gate.Population() == 0, "somebody is left behind the gate")
+			})
+		})
 	}
 }
