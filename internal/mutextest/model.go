@@ -89,6 +89,24 @@ func (w *world) dropped(f Future[Small]) {
 	f.Cancel()
 }
 
+// begun brings f into one of five states.
+func (w *world) begun(f Future[Small], state int) {
+	switch state {
+	case 0: // not started
+	case 1:
+		f.Poll(w.task())
+	case 2:
+		f.Done()
+	default:
+		interleave.Receive(f.Done())
+		w.Assert(w.holders.Add(1) == 1, "two inside")
+		if state == 4 {
+			w.Assert(f.Err() == nil, "not locked")
+		}
+		w.holders.Add(-1)
+	}
+}
+
 type scenario struct {
 	name  string
 	large bool // not for -short, and under a bound
@@ -233,6 +251,19 @@ var futureScenarios = []scenario{
 			if f.Complete() {
 				w.Assert(free.Load(), "complete while the lock is held")
 			}
+		})
+	}},
+	// Unlock ends a future in every state, and a second one does nothing.
+	{name: "future/unlocked", body: func(w *world) {
+		w.Go("locker", func() { w.lock(); w.lock() })
+		w.Go("owner", func() {
+			f := w.future()
+			w.begun(f, interleave.Choose(5))
+			f.Unlock()
+			w.Assert(!f.Complete(), "complete after its unlock")
+			f.Unlock()
+			f.Init(w.m)
+			w.polled(f)
 		})
 	}},
 	{name: "future/drop", body: func(w *world) {
