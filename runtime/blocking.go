@@ -19,7 +19,7 @@ func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 	if fn == nil {
 		panic("runtime: Blocking of a nil function")
 	}
-	b := &blocking[T]{ex: t.ex.scheduler, cx: cx, fn: fn, err: ErrGoexit}
+	b := &blocking[T]{ex: t.ex.scheduler, task: t, cx: cx, fn: fn, err: ErrGoexit}
 	err := Await(cx, b)
 	cx.away = false
 	if !b.taken {
@@ -33,12 +33,14 @@ func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 type blocking[T any] struct {
 	w       waiter.Waiter
 	ex      *scheduler
+	task    *Task    // lives while the owner waits; its name stays
 	cx      *Context // the task's; nil when the function may begin
 	fn      func() (T, error)
 	value   T
 	err     error
 	refused error
 	taken   bool // the task has asked for the result
+	gone    bool // the task has cancelled the wait
 }
 
 // run calls the function.
@@ -48,7 +50,9 @@ func (b *blocking[T]) run() {
 		if r := recover(); r != nil {
 			b.err = &PanicError{Value: r, Stack: debug.Stack()}
 		}
-		b.w.Deliver(waiter.Granted)
+		if !b.w.Deliver(waiter.Granted) {
+			b.drop()
+		}
 	}()
 	b.value, b.err = b.fn()
 }
@@ -82,7 +86,20 @@ func (b *blocking[T]) Err() error {
 
 // Cancel implements [Future].
 func (b *blocking[T]) Cancel() {
-	if b.w.Status() != waiter.StatusIdle {
-		b.w.Abandon()
+	if b.taken || b.gone || b.w.Status() == waiter.StatusIdle {
+		return
+	}
+	b.gone = true
+	if !b.w.Abandon() {
+		b.drop()
+	}
+}
+
+// drop reports a panic that nobody will ask for. Either the function's goroutine calls it, which
+// found the node abandoned, or the owner, which found it complete.
+func (b *blocking[T]) drop() {
+	if e, ok := b.err.(*PanicError); ok { //nolint:errorlint // its own
+		b.ex.panics.ended(e, b.task.lockedName())
+		b.ex.panics.unobserved(e)
 	}
 }

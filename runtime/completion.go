@@ -69,7 +69,7 @@ func (c *Completion) Err() error {
 	if c.t.more == nil {
 		return nil
 	}
-	return c.t.more.err
+	return observed(c.t.more.err)
 }
 
 // ended returns nil if the task has ended, and [waiter.ErrPending] if not. It does not begin to wait.

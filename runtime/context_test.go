@@ -67,7 +67,7 @@ func TestContextOfATaskEndsWithIt(t *testing.T) {
 	for name, end := range endings {
 		t.Run(name, func(t *testing.T) {
 			locktest.AtEveryProcs(t, func(t *testing.T) {
-				ex := start(t)
+				ex := start(t, quiet)
 				for range locktest.Scaled(100) {
 					var ctx context.Context
 					h := spawned(ex, func(cx *rt.Context) error {
@@ -80,6 +80,7 @@ func TestContextOfATaskEndsWithIt(t *testing.T) {
 						return nil
 					})
 					<-h.Done()
+					_ = h.Err() // that it has panicked is known
 					require.Equal(t, context.Canceled, ctx.Err())
 					require.NotErrorIs(t, context.Cause(ctx), rt.ErrCancelled)
 					require.ErrorContains(t, context.Cause(ctx), "task ended")

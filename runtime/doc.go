@@ -69,7 +69,14 @@
 // that it is in: the future is cancelled, and gives back what it has got or is just getting, and
 // the wait returns [ErrCancelled]. What the task holds itself it gives back as any function does,
 // by defer. What does not wait by futures, a call in [Blocking] for instance, learns of the
-// cancel by the [Context.Context] of the task. A panic ends the task and nothing else.
+// cancel by the [Context.Context] of the task.
+//
+// # Panics
+//
+// A panic ends the task and nothing else. Who waits for the task gets it as a [*PanicError]. If
+// nobody waits at that moment it is printed with its stack, or given to the handler of
+// [WithPanicHandler]. If nobody has asked for the task's error by the end, that of
+// [Executor.Shutdown] tells.
 //
 // # Synchronization
 //
@@ -93,6 +100,7 @@
 //	monitor.go                          (internal)                           polls that take too long
 //	registry.go, stats.go, dump.go      Stats, Dump                          what there is
 //	watchdog.go                         WithWatchdog                         what goes wrong
+//	panics.go                           WithPanicHandler                     panics that nobody waits for
 //
 // docs/design/runtime.md in the repository follows one task from spawn to join, and says what was tried instead.
 package runtime

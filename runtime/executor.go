@@ -39,6 +39,7 @@ type scheduler struct {
 	timers     timers
 	monitor    *monitor  // nil: a single worker, which cannot help itself
 	watch      *watchdog // nil: not asked for
+	panics     *panics
 
 	spawn func(func()) error // how goroutines come about
 
@@ -80,6 +81,8 @@ type options struct {
 	workers int
 	after   time.Duration
 	report  func(Report)
+
+	panicked func(*PanicError)
 }
 
 // WithWorkers sets the number of workers, by default GOMAXPROCS at the time of New. It panics if n is not between 1 and
@@ -113,7 +116,7 @@ func NewOn(p Pool, opts ...Option) (*Executor, error) {
 }
 
 func start(p Pool, opts []Option) (*Executor, error) {
-	o := options{workers: min(goruntime.GOMAXPROCS(0), maxWorkers)}
+	o := options{workers: min(goruntime.GOMAXPROCS(0), maxWorkers), panicked: printPanic}
 	for i, opt := range opts {
 		if opt == nil {
 			panic(fmt.Sprintf("runtime: option %d of %d is nil", i+1, len(opts)))
@@ -125,6 +128,7 @@ func start(p Pool, opts []Option) (*Executor, error) {
 	if p != nil {
 		ex.spawn = p.Submit
 	}
+	ex.panics.handle = o.panicked
 	ex.timers.init()
 	if o.workers > 1 {
 		m := &monitor{ex: ex.scheduler}
@@ -163,6 +167,7 @@ func newExecutor(workers int) *Executor {
 		shards:  make([]shard, shardsFor(workers)),
 		home:    make(chan struct{}),
 		drained: make(chan struct{}),
+		panics:  new(panics),
 	}
 	for i := range s.workers {
 		w := &worker{id: uint32(i), ex: s, solo: workers == 1, signal: xsync.NewSignal(1)}
@@ -230,6 +235,10 @@ func (ex *Executor) admit(p Poller) (*Task, error) {
 // returns nil when they have. Otherwise no goroutine of the executor remains, nor one of [Blocking],
 // and nothing runs.
 //
+// Whatever else there is to tell, the error also says how many tasks have panicked while nobody
+// waited for them, if nobody has asked for their errors since; errors.As finds one of those
+// [*PanicError].
+//
 // A task must not wait for the shutdown of its own executor. Nor must a function of [Blocking] or a
 // report of the watchdog, unless ctx ends: Shutdown waits for its caller then.
 func (ex *Executor) Shutdown(ctx context.Context) error {
@@ -237,6 +246,10 @@ func (ex *Executor) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		panic("runtime: Shutdown with a nil context")
 	}
+	return ex.panics.tell(ex.shutdown(ctx))
+}
+
+func (ex *scheduler) shutdown(ctx context.Context) error {
 	ex.close()
 	p := patience{ctx: ctx}
 	defer p.stop()

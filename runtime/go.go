@@ -28,7 +28,8 @@ type JoinHandle[T any] struct {
 //
 // fn is written like the code of a goroutine, but where a goroutine would block it waits with [Await], [Select],
 // [Sleep] and so on; then it holds no worker, only its stack. What blocks otherwise (a read from the network, a
-// sync.Mutex that is held for long, a channel) belongs into [Blocking]. A panic in fn ends the task, and is its error.
+// sync.Mutex that is held for long, a channel) belongs into [Blocking]. A panic in fn ends the task, and is its error; if nobody
+// waits for the task, the panic is reported ([WithPanicHandler]).
 //
 // It must not call runtime.LockOSThread. A new task allocates; waiting does not.
 func Go[T any](ex *Executor, fn func(cx *Context) (T, error)) *JoinHandle[T] {
@@ -64,7 +65,9 @@ func (h *JoinHandle[T]) run() {
 			return
 		}
 		if r := recover(); r != nil {
-			h.err = &PanicError{Value: r, Stack: debug.Stack()}
+			e := &PanicError{Value: r, Stack: debug.Stack()}
+			h.err = e
+			h.straight.cx.w.panicked = e
 		} else {
 			h.err = ErrGoexit // which goes on, through the coroutine, to the worker
 			h.straight.cx.task, h.straight.cx.co = nil, nil
@@ -89,7 +92,7 @@ func (h *JoinHandle[T]) Err() error {
 	if err := h.end.ended(); err != nil {
 		return err
 	}
-	return h.err
+	return observed(h.err)
 }
 
 // Result returns what the task's function returned, or an error as from [JoinHandle.Err].
@@ -99,7 +102,7 @@ func (h *JoinHandle[T]) Result() (T, error) {
 		var none T
 		return none, err
 	}
-	return h.value, h.err
+	return h.value, observed(h.err)
 }
 
 // Done returns a channel that is closed when the task has ended. It is the same for all, and
@@ -151,7 +154,7 @@ func (h *JoinHandle[T]) Await(cx *Context) (T, error) {
 		var none T
 		return none, err
 	}
-	return h.value, h.err
+	return h.value, observed(h.err)
 }
 
 // Wait waits in a goroutine for the task, and returns its result. If ctx is done first it returns
@@ -165,7 +168,7 @@ func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
 		var none T
 		return none, err
 	}
-	return h.value, h.err
+	return h.value, observed(h.err)
 }
 
 // task returns the task, which only Go can have made.

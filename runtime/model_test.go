@@ -142,6 +142,19 @@ func (l *lab) spawnFrom(cx *Context, s *subject) {
 // once is a task that ends in its first poll.
 func once(*subject, *Context, int32) bool { return true }
 
+// panicking is the step of a task that panics, as far as the worker can tell of a straight-line one.
+func panicking(_ *subject, cx *Context, _ int32) bool {
+	cx.w.panicked = new(PanicError)
+	return true
+}
+
+// panics sets a handler, and counts what it is told.
+func (l *lab) panics() *interleave.Int32 {
+	reports := new(interleave.Int32)
+	l.ex.panics.handle = func(*PanicError) { reports.Add(1) }
+	return reports
+}
+
 // meeting is the only step of each of n tasks, which have to be polled at the same time.
 func meeting(n int32) step {
 	here := new(interleave.Int32)
@@ -475,6 +488,50 @@ var tierOne = []experiment{
 			l.Assert(c.Err() == nil, "ended with %v", c.Err())
 		})
 		l.finish()
+	}, 0},
+	{"panic/against a wait that ends", func(x *interleave.Run) { // it is reported, or the one that waits learns of it
+		l := newLab(x, 1)
+		reports := l.panics()
+		t := l.task("t", panicking)
+		c := completionOf(t)
+		l.spawn(t)
+		x.Assert(!c.Poll(nil), "ended")
+		l.start()
+		x.Go("owner", c.Cancel)
+		l.finish()
+		x.Assert((reports.Load() == 1) == (c.w.Status() == waiter.StatusIdle), "%d reports", reports.Load())
+	}, 0},
+	{"panic/against one of two waits that end", func(x *interleave.Run) { // the other one learns of it
+		l := newLab(x, 1)
+		reports := l.panics()
+		t := l.task("t", panicking)
+		gone, stays := completionOf(t), completionOf(t)
+		l.spawn(t)
+		woken := interleave.NewSignal(1)
+		x.Assert(!gone.Poll(nil) && !stays.Poll(waiter.WakerFunc(woken.TrySend)), "ended")
+		l.start()
+		x.Go("goes", gone.Cancel)
+		x.Go("stays", func() {
+			woken.Receive()
+			_, ok := stays.Err().(*PanicError)
+			l.Assert(ok, "no panic")
+		})
+		l.finish()
+		x.Assert(reports.Load() == 0, "%d reports", reports.Load())
+	}, 0},
+	{"panic/against a question", func(x *interleave.Run) { // who asks late has the error, and Shutdown nothing to tell
+		l := newLab(x, 1)
+		l.panics()
+		t := l.task("t", panicking)
+		c := completionOf(t)
+		l.start(t)
+		x.Go("owner", func() {
+			await(func() bool { return t.state.Load() == 0 })
+			_, ok := c.Err().(*PanicError)
+			l.Assert(ok, "no panic")
+		})
+		l.finish()
+		x.Assert(l.ex.panics.tell(nil) == nil, "it is not known that it was asked for")
 	}, 0},
 	{"shutdown/against a spawn", func(x *interleave.Run) { // a task is refused, or waited for
 		l := newLab(x, 1)

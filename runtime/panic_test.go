@@ -59,7 +59,7 @@ func TestEndingsOfTasks(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		for name, end := range endings {
 			t.Run(name, func(t *testing.T) {
-				ex := rt.New()
+				ex := rt.New(quiet)
 				s := semaphore.New(1)
 				const n = 20
 				for range n {
@@ -111,7 +111,7 @@ func TestEndingsOfTasks(t *testing.T) {
 func TestQueueOutlivesTheGoroutineOfItsWorker(t *testing.T) {
 	for name, end := range endings {
 		t.Run(name, func(t *testing.T) {
-			ex := rt.New(rt.WithWorkers(1))
+			ex := rt.New(rt.WithWorkers(1), quiet)
 			var ran atomic.Int64
 			parent := newPoll(func(cx *rt.Context) bool {
 				for range 500 {
@@ -130,7 +130,7 @@ func TestQueueOutlivesTheGoroutineOfItsWorker(t *testing.T) {
 
 // A panic of one task is no business of those that wait with it.
 func TestPanicReachesWhoeverWaitsForTheTask(t *testing.T) {
-	ex := solo(t)
+	ex := solo(t, quiet)
 	h := rt.Go(ex, func(*rt.Context) (int, error) { panic(errBoo) })
 	err := run(t, ex, func(cx *rt.Context) error {
 		_, err := h.Await(cx)

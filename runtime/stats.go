@@ -32,6 +32,7 @@ type Stats struct {
 	Steals   uint64 // tasks that were taken from a worker which had them ready: by another, or in a poll that took long
 	Wakes    uint64 // times that a sleeping worker was woken
 	Ended    uint64 // tasks
+	Panics   uint64 // of tasks, and of functions of Blocking whose task had gone
 	Replaced uint64 // workers whose goroutine a task has ended
 }
 
@@ -43,6 +44,7 @@ func (ex *Executor) Stats() Stats {
 		Sleeping: int(ex.idle.word.Load() & sleepingMask),
 		Injected: ex.injection.len(),
 		Sleepers: ex.timers.len(),
+		Panics:   ex.panics.count(),
 		Replaced: ex.swaps.Load(),
 	}
 	for i := range len(ex.shards) {

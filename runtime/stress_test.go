@@ -135,7 +135,7 @@ func (p *brawler) giveUp() {
 // blocking functions, and a resize now and then. At the end all permits are there and nothing waits.
 func TestEverythingAtOnceConservesPermits(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
-		ex := rt.New()
+		ex := rt.New(quiet)
 		ss := []*semaphore.Semaphore{semaphore.New(2), semaphore.New(3), semaphore.New(1)}
 		rounds := locktest.Scaled(150)
 		var wg sync.WaitGroup
@@ -156,6 +156,7 @@ func TestEverythingAtOnceConservesPermits(t *testing.T) {
 						if rt.BlockOn(ctx, &c) != nil {
 							p.Cancel()
 							<-c.Done()
+							_ = c.Err() // it may have panicked
 						}
 					} else {
 						h := spawned(ex, func(cx *rt.Context) error { return fight(ctx, cx, ss) })

@@ -42,6 +42,8 @@ type worker struct {
 
 	asked xsync.Bool // by the monitor, whether it is between two polls; the worker takes it back
 
+	panicked *PanicError // how the straight-line task that is being polled has ended
+
 	counts counts
 
 	ring ring // the queue, unless solo
@@ -67,7 +69,10 @@ func (w *worker) shift() (again bool) {
 		switch r := recover(); {
 		case ended:
 			w.ex.workerEnded()
-		case w.cx.task == nil: // not in a task: a waker has panicked, or this package has a bug
+		case w.cx.task == nil: // not in a task: a waker or handler has panicked, or this package has a bug
+			if r == nil {
+				r = "runtime: a waker or a panic handler has called Goexit"
+			}
 			panic(r)
 		case r != nil:
 			again = true
@@ -229,6 +234,10 @@ func (w *worker) poll(t *Task) {
 		w.ex.watch.begin(w, t)
 	}
 	switch done := t.poller.Poll(cx); {
+	case done && w.panicked != nil:
+		e := w.panicked
+		w.panicked = nil
+		w.finish(t, e)
 	case done:
 		w.finish(t, nil)
 	case cx.again:
@@ -258,12 +267,19 @@ func (w *worker) finish(t *Task, err error) {
 	var wakes waiter.WakeList
 	s.mu.Lock()
 	s.remove(t)
+	e, _ := err.(*PanicError) //nolint:errorlint // it is made by the worker
 	if err != nil {
 		t.extra().err = err
 	}
+	if e != nil {
+		ex.panics.ended(e, t.name())
+	}
+	told := 0
 	if m := t.more; m != nil {
 		for j := m.joiners.PopFront(); j != nil; j = m.joiners.PopFront() {
+			j.N = 1 // so that the list tells who has gone
 			wakes.Add(j, waiter.Granted)
+			told++
 		}
 	}
 	t.waits = nil
@@ -271,7 +287,12 @@ func (w *worker) finish(t *Task, err error) {
 	t.state.Store(0)
 	s.mu.Unlock() // from here on t is its owner's
 	w.counts.ended++
-	wakes.Wake()
+	for wakes.Wake() > 0 { // One turn for each that has gone.
+		told--
+	}
+	if e != nil && told == 0 {
+		ex.panics.unobserved(e)
+	}
 	if closed {
 		ex.taskEnded()
 	}

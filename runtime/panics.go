@@ -1,0 +1,148 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// WithPanicHandler has handle called for each panic of a task that nobody waits for when the task
+// ends: no Wait, Await, Poll or Done of its [JoinHandle] or of a [Completion] has begun. The same
+// goes for a function of [Blocking] whose task was cancelled meanwhile. Without this option such a
+// panic is printed to the standard error, as Go prints one that ends the program.
+//
+// Who asks later how the task has ended still gets the [*PanicError]. If nobody has by the end,
+// [Executor.Shutdown] tells.
+//
+// handle runs on the goroutine of the worker, which polls nothing meanwhile, and Shutdown waits for
+// it. A panic in handle ends the program: to have every such panic end it, let handle panic.
+func WithPanicHandler(handle func(*PanicError)) Option {
+	if handle == nil {
+		panic("runtime: nil panic handler")
+	}
+	return func(o *options) { o.panicked = handle }
+}
+
+// panics knows of the panics of an executor's tasks.
+type panics struct {
+	handle func(*PanicError)
+
+	mu      xsync.Mutex
+	all     uint64      // guarded by mu, as is what follows
+	unasked int         // of those that nobody waited for: whose error nobody has asked for since
+	one     *PanicError // of them; nil if it is not known any more
+}
+
+// ended is called under the lock of the task's shard, before anybody can learn of the panic.
+func (p *panics) ended(e *PanicError, task string) {
+	e.Task, e.panics = task, p
+	p.mu.Lock()
+	p.all++
+	p.mu.Unlock()
+}
+
+// unobserved is called when nobody has waited for the end, and reports the panic, unless somebody
+// has been quick to ask for it. The caller holds no lock.
+func (p *panics) unobserved(e *PanicError) {
+	p.mu.Lock()
+	if !e.asked {
+		e.counted = true
+		p.unasked++
+		if p.one == nil {
+			p.one = e
+		}
+	}
+	told := e.asked
+	p.mu.Unlock()
+	if !told {
+		p.handle(e)
+	}
+}
+
+// observed returns err, which somebody has asked for.
+func observed(err error) error {
+	e, ok := err.(*PanicError) //nolint:errorlint // one that another task has returned is not its panic
+	if !ok || e.panics == nil {
+		return err
+	}
+	p := e.panics
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e.asked = true
+	if e.counted {
+		e.counted = false
+		p.unasked--
+	}
+	if p.one == e {
+		p.one = nil
+	}
+	return err
+}
+
+// count returns how many there were.
+func (p *panics) count() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all
+}
+
+// tell adds to the error of a Shutdown what nobody has asked for.
+func (p *panics) tell(err error) error {
+	p.mu.Lock()
+	u := unaskedError{p.unasked, p.one}
+	p.mu.Unlock()
+	switch {
+	case u.n == 0:
+		return err
+	case err == nil:
+		return &u
+	default:
+		return errors.Join(err, &u)
+	}
+}
+
+// An unaskedError is what Shutdown returns if tasks have panicked and nobody knows.
+type unaskedError struct {
+	n   int
+	one *PanicError // may be nil
+}
+
+// Error implements error. It has no stack: that has been reported.
+func (u *unaskedError) Error() string {
+	text := fmt.Sprintf("runtime: %d tasks panicked, and nobody waited for them", u.n)
+	if u.n == 1 {
+		text = "runtime: a task panicked, and nobody waited for it"
+	}
+	if u.one != nil {
+		text += ": " + u.one.value()
+	}
+	return text
+}
+
+// Unwrap returns one of the panics.
+func (u *unaskedError) Unwrap() error {
+	if u.one == nil {
+		return nil
+	}
+	return u.one
+}
+
+// value returns the value as Go's runtime prints it.
+func (e *PanicError) value() string {
+	switch e.Value.(type) {
+	case error, fmt.Stringer, string, bool, int, int8, int16, int32, int64,
+		uint, uint8, uint16, uint32, uint64, uintptr, float32, float64, complex64, complex128:
+		return fmt.Sprint(e.Value) // which survives methods that panic
+	default:
+		return fmt.Sprintf("(%T) %v", e.Value, e.Value)
+	}
+}
+
+// printPanic is the handler if none is set. The text goes out at once, so that no other is in it.
+func printPanic(e *PanicError) {
+	text := fmt.Sprintf("panic: %s [recovered by the executor]\n\ntask %s, which nobody waits for:\n%s\n",
+		e.value(), e.Task, e.Stack)
+	_, _ = os.Stderr.WriteString(text)
+}
