@@ -2,6 +2,7 @@ package capacitor
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/farad-go/farad/internal/engine"
@@ -54,7 +55,8 @@ func WithWaitingArray(a *twa.Array) GateOption {
 	return func(g *Gate) { g.array = twa.New(g.Size(), twa.WithArray(a)) }
 }
 
-// NewGate returns a gate with platoons of b, open. It panics if b is not positive.
+// NewGate returns a gate with platoons of b, open. It panics if b is not positive or larger than semaphore.MaxPermits, with a
+// waiting array [twa.MaxPermits]; or if an option is nil.
 func NewGate(b int64, opts ...GateOption) *Gate {
 	g := new(Gate)
 	g.init(b, opts)
@@ -63,12 +65,23 @@ func NewGate(b int64, opts ...GateOption) *Gate {
 
 func (g *Gate) init(b int64, opts []GateOption) {
 	if b <= 0 || b > engine.MaxPermits {
-		panic("capacitor: platoons of a number that is not positive, or too large")
+		refuse(b, "", engine.MaxPermits)
 	}
 	g.e.Init(one, b, nil)
 	for _, opt := range opts {
+		if opt == nil {
+			panic("capacitor: nil option")
+		}
 		opt(g)
 	}
+	if g.array != nil && b > twa.MaxPermits {
+		refuse(b, "in a waiting array ", twa.MaxPermits)
+	}
+}
+
+func refuse(b int64, where string, most int64) {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	panic("capacitor: platoons of " + number(b) + ": " + where + "the number must be from 1 to " + number(most))
 }
 
 // Size returns B.

@@ -2,6 +2,7 @@ package capacitor
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/farad-go/farad/internal/engine"
@@ -64,7 +65,7 @@ const (
 // NewMutex returns an unlocked mutex whose express lane has q places, at most [Express]. With none the order is strict. It panics if q is negative.
 func NewMutex(q int) *Mutex {
 	if q < 0 {
-		panic("capacitor: negative express lane")
+		panic("capacitor: NewMutex(" + strconv.Itoa(q) + "): a negative number of places")
 	}
 	base := uint16(Express - min(q, Express)) //nolint:gosec // which is small
 	m := &Mutex{used: base, base: base}
@@ -277,8 +278,12 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	return d > 0 && m.lock(context.Background(), d) == nil
 }
 
-// Do calls f with m locked, and unlocks m however f ends: it returns, panics, or calls runtime.Goexit.
+// Do calls f with m locked, and unlocks m however f ends: it returns, panics, or calls runtime.Goexit. It panics, and does not
+// lock, if f is nil.
 func (m *Mutex) Do(f func()) {
+	if f == nil {
+		panic("capacitor: Do of a nil function")
+	}
 	m.Lock()
 	defer m.Unlock()
 	f()

@@ -57,7 +57,6 @@ func TestPanicsNameThePackage(t *testing.T) {
 	for msg, call := range map[string]func(){
 		"capacitor: unlock of unlocked mutex": new(Mutex).Unlock,
 		"capacitor: nil context":              func() { _ = new(Mutex).LockContext(nil) }, //nolint:staticcheck // nil on purpose
-		"capacitor: negative express lane":    func() { NewMutex(-1) },
 	} {
 		require.PanicsWithValue(t, msg, call)
 	}

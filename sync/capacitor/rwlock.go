@@ -339,6 +339,9 @@ func (l *RWLock) lockTimeout(d time.Duration, hold int64) bool {
 
 // Do calls f with l locked for writing, and unlocks l however f ends: it returns, panics, or calls runtime.Goexit.
 func (l *RWLock) Do(f func()) {
+	if f == nil {
+		panic("capacitor: Do of a nil function")
+	}
 	l.Lock()
 	defer l.Unlock()
 	f()
@@ -346,6 +349,9 @@ func (l *RWLock) Do(f func()) {
 
 // RDo is Do with l locked for reading.
 func (l *RWLock) RDo(f func()) {
+	if f == nil {
+		panic("capacitor: RDo of a nil function")
+	}
 	l.RLock()
 	defer l.RUnlock()
 	f()

@@ -2,6 +2,8 @@ package capacitor
 
 import (
 	"context"
+	"reflect"
+	"strconv"
 	"sync"
 
 	"github.com/farad-go/farad/internal/parking"
@@ -20,11 +22,14 @@ import (
 //	[WhenContended]         B − 1
 //	[WithBypass](p)         any number; with luck, and an inner lock that leaves nobody behind for long, all have the same chances
 //
+// The zero Wrapped is not ready: Wrap makes one.
+//
 // Source: Dice and Kogan, Capacitors.
 type Wrapped[L sync.Locker] struct {
 	_ noCopy
 
 	inner L
+	made  bool // by Wrap
 	gate  Gate
 	opts  wrapOptions
 
@@ -61,7 +66,7 @@ func WithGate(opts ...GateOption) Option {
 // if q is not positive.
 func WithExpress(q int) Option {
 	if q <= 0 {
-		panic("capacitor: express lane without a place")
+		panic("capacitor: WithExpress(" + strconv.Itoa(q) + "): the lane needs a place")
 	}
 	return func(o *wrapOptions) { o.express = int64(q) }
 }
@@ -76,16 +81,22 @@ func WhenContended() Option {
 // no bound: who has gone past is at the mercy of the inner lock until somebody who came through the gate is, too. It is of no use for locks that spin. It panics if p is not a probability.
 func WithBypass(p float64) Option {
 	if !(0 < p && p < 1) {
-		panic("capacitor: not a probability")
+		panic("capacitor: WithBypass(" + strconv.FormatFloat(p, 'g', -1, 64) + "): not a probability between 0 and 1")
 	}
 	return func(o *wrapOptions) { o.bypass = p }
 }
 
-// Wrap returns inner behind a gate with platoons of b. Nobody else may lock inner. It panics if b is not positive, or an option needs a
-// TryLock that inner does not have.
+// Wrap returns inner behind a gate with platoons of b. Nobody else may lock inner. It panics if b is not one for [NewGate], inner or
+// an option is nil, or an option needs a TryLock that inner does not have.
 func Wrap[L sync.Locker](inner L, b int64, opts ...Option) *Wrapped[L] {
-	w := &Wrapped[L]{inner: inner}
+	if v := reflect.ValueOf(inner); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		panic("capacitor: Wrap of a nil lock")
+	}
+	w := &Wrapped[L]{inner: inner, made: true}
 	for _, opt := range opts {
+		if opt == nil {
+			panic("capacitor: nil option")
+		}
 		opt(&w.opts)
 	}
 	if l, ok := any(inner).(interface{ TryLock() bool }); ok {
@@ -110,6 +121,7 @@ func (w *Wrapped[L]) Gate() *Gate { return &w.gate }
 
 // Lock locks w, and waits for it if need be. Nothing ends the wait early. It allocates what the inner lock does.
 func (w *Wrapped[L]) Lock() {
+	w.check()
 	if w.goPast() {
 		return
 	}
@@ -118,6 +130,12 @@ func (w *Wrapped[L]) Lock() {
 	w.inner.Lock()
 	w.passed = true
 	v.end()
+}
+
+func (w *Wrapped[L]) check() {
+	if !w.made {
+		panic("capacitor: Wrapped that Wrap has not made")
+	}
 }
 
 // goPast locks w without the gate if the policy allows it, and nothing is in the way.
@@ -159,6 +177,7 @@ func (w *Wrapped[L]) skips() bool { return w.opts.bypass > 0 && xsync.Chance(w.o
 // Unlock unlocks w. If it is not locked it does what the inner lock does: ours panic, sync.Mutex ends the program. An unlock too many that comes
 // while others lock may unlock for them, and leave the gate with one too many or too few inside.
 func (w *Wrapped[L]) Unlock() {
+	w.check()
 	passed := w.passed
 	w.unlockInner()
 	if passed {
@@ -178,6 +197,7 @@ func (w *Wrapped[L]) key() parking.Key { return parking.Key{Object: w, Hash: xsy
 
 // TryLock locks w if it is free, and reports whether it did. It does not if the gate is closed. It panics if the inner lock has no TryLock.
 func (w *Wrapped[L]) TryLock() bool {
+	w.check()
 	if w.try == nil {
 		panic("capacitor: the lock has no TryLock")
 	}
@@ -208,6 +228,7 @@ func (w *Wrapped[L]) TryLock() bool {
 // TryLock either, LockContext panics, unless nobody ever waits behind the gate: with platoons of one and without
 // [WithBypass].
 func (w *Wrapped[L]) LockContext(ctx context.Context) error {
+	w.check()
 	switch {
 	case ctx == nil:
 		panic("capacitor: nil context")
@@ -276,8 +297,12 @@ func (w *Wrapped[L]) keep(ctx context.Context) error {
 	return err
 }
 
-// Do calls f with w locked, and unlocks w however f ends: it returns, panics, or calls runtime.Goexit.
+// Do calls f with w locked, and unlocks w however f ends: it returns, panics, or calls runtime.Goexit. It panics, and does not
+// lock, if f is nil.
 func (w *Wrapped[L]) Do(f func()) {
+	if f == nil {
+		panic("capacitor: Do of a nil function")
+	}
 	w.Lock()
 	defer w.Unlock()
 	f()
@@ -286,6 +311,7 @@ func (w *Wrapped[L]) Do(f func()) {
 // Waiting returns how many wait at the gate, and behind it with a context or if the inner lock has a Waiting() int. It is meant for
 // tests and statistics.
 func (w *Wrapped[L]) Waiting() int {
+	w.check()
 	n := int(w.gate.Waiting() + w.trying.Load())
 	if l, ok := any(w.inner).(interface{ Waiting() int }); ok {
 		n += l.Waiting()

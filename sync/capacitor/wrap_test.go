@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/mutextest"
 	"github.com/farad-go/farad/sync/mutex"
@@ -316,21 +315,6 @@ func TestGateOfAWrappedLockHasItsOptions(t *testing.T) {
 func TestBadWrappingsPanic(t *testing.T) {
 	type locker struct{ sync.Locker }
 	require.PanicsWithValue(t, "capacitor: the lock has no TryLock", func() { Wrap(locker{}, 1).TryLock() })
-	require.PanicsWithValue(t, "capacitor: not a probability", func() { WithBypass(0) })
-	for msg, call := range map[string]func(){
-		"capacitor: platoons of a number that is not positive, or too large": func() { Wrap(new(mutex.Word), 0) },
-		"capacitor: express lane without a place":                            func() { WithExpress(0) },
-		"capacitor: not a probability":                                       func() { WithBypass(1) },
-		"capacitor: the lock has no TryLock":                                 func() { Wrap(locker{}, 1, WhenContended()) },
-		"capacitor: nil context": func() {
-			_ = Wrap(new(mutex.Word), 1).LockContext(nil) //nolint:staticcheck // nil on purpose
-		},
-	} {
-		require.PanicsWithValue(t, msg, call)
-	}
-	require.Panics(t, func() { Wrap(locker{}, 1, WithExpress(1)) })
-	require.EqualValues(t, engine.MaxPermits, NewGate(engine.MaxPermits).Size())
-	require.Panics(t, func() { NewGate(engine.MaxPermits + 1) })
 	require.Panics(t, func() { Wrap(locker{new(sync.Mutex)}, 1).TryLock() })
 }
 

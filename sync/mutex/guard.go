@@ -20,16 +20,22 @@ type Guard[T any] struct {
 func NewGuard[T any](value T) *Guard[T] { return &Guard[T]{value: value} }
 
 // Do calls f with the value, locked. It unlocks however f ends: by a panic or runtime.Goexit, too. The value is then as f
-// has left it.
+// has left it. It panics, and does not lock, if f is nil.
 func (g *Guard[T]) Do(f func(value *T)) {
+	if f == nil {
+		panic("mutex: Do of a nil function")
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f(&g.value)
 }
 
-// DoContext is Do, but gives up when ctx is done, and then returns ctx.Err() without having called f. It panics if ctx is
-// nil.
+// DoContext is Do, but gives up when ctx is done, and then returns ctx.Err() without having called f. It panics if ctx
+// or f is nil.
 func (g *Guard[T]) DoContext(ctx context.Context, f func(value *T)) error {
+	if f == nil {
+		panic("mutex: DoContext of a nil function")
+	}
 	if err := g.mu.LockContext(ctx); err != nil {
 		return err
 	}

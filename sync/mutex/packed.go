@@ -23,14 +23,20 @@ type Packed struct {
 	n     int
 }
 
-const perWord = 16
+const (
+	perWord   = 16
+	maxPacked = 1 << 50 // in 2 bits each, as much memory as a 64-bit machine can ever have
+)
 
-// NewPacked returns n unlocked locks. It panics if n is negative.
+// NewPacked returns n unlocked locks. It panics if n is negative, or absurdly large.
 func NewPacked(n int) Packed {
-	if n < 0 {
-		panic("mutex: a negative number of locks")
+	switch {
+	case n < 0:
+		panic("mutex: NewPacked(" + strconv.Itoa(n) + "): a negative number")
+	case int64(n) > maxPacked:
+		panic("mutex: NewPacked(" + strconv.Itoa(n) + "): more than fit into any memory")
 	}
-	return Packed{words: make([]xsync.Uint32, (n+perWord-1)/perWord), n: n}
+	return Packed{words: make([]xsync.Uint32, (uint(n)+perWord-1)/perWord), n: n}
 }
 
 // Len returns how many locks there are.

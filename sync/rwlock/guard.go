@@ -10,8 +10,8 @@ import "context"
 //	routes.Read(func(m *map[string]Route) { r = (*m)[name] })
 //	routes.Write(func(m *map[string]Route) { (*m)[name] = r })
 //
-// The pointer that a method gives out is good until the function returns, and Read's is not to be written through. Order,
-// cancellation, allocation and synchronization are those of [RWLock].
+// The pointer that a method gives out is good until the function returns, and Read's is not to be written through. A nil function
+// is a panic, before anything is locked. Order, cancellation, allocation and synchronization are those of [RWLock].
 type Guard[T any] struct {
 	l     RWLock
 	value T
@@ -22,6 +22,9 @@ func NewGuard[T any](value T) *Guard[T] { return &Guard[T]{value: value} }
 
 // Read calls f with the value, locked for reading. It unlocks however f ends: by a panic or runtime.Goexit, too.
 func (g *Guard[T]) Read(f func(value *T)) {
+	if f == nil {
+		panic("rwlock: Read of a nil function")
+	}
 	g.l.RLock()
 	defer g.l.RUnlock()
 	f(&g.value)
@@ -29,6 +32,9 @@ func (g *Guard[T]) Read(f func(value *T)) {
 
 // Write calls f with the value, locked for writing. It unlocks however f ends; the value is then as f has left it.
 func (g *Guard[T]) Write(f func(value *T)) {
+	if f == nil {
+		panic("rwlock: Write of a nil function")
+	}
 	g.l.Lock()
 	defer g.l.Unlock()
 	f(&g.value)
@@ -37,6 +43,9 @@ func (g *Guard[T]) Write(f func(value *T)) {
 // ReadContext is Read, but gives up when ctx is done, and then returns ctx.Err() without having called f. It panics if ctx
 // is nil.
 func (g *Guard[T]) ReadContext(ctx context.Context, f func(value *T)) error {
+	if f == nil {
+		panic("rwlock: ReadContext of a nil function")
+	}
 	if err := g.l.RLockContext(ctx); err != nil {
 		return err
 	}
@@ -48,6 +57,9 @@ func (g *Guard[T]) ReadContext(ctx context.Context, f func(value *T)) error {
 // WriteContext is Write, but gives up when ctx is done, and then returns ctx.Err() without having called f. It panics if ctx
 // is nil.
 func (g *Guard[T]) WriteContext(ctx context.Context, f func(value *T)) error {
+	if f == nil {
+		panic("rwlock: WriteContext of a nil function")
+	}
 	if err := g.l.LockContext(ctx); err != nil {
 		return err
 	}

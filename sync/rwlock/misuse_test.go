@@ -168,6 +168,52 @@ func TestBadInput(t *testing.T) {
 	})
 }
 
+// What is said does not leave anything locked.
+func TestMisuseIsToldInWords(t *testing.T) {
+	var none context.Context
+	var g rwlock.Guard[int]
+	var waits rwlock.LockFuture
+	l := rwlock.New()
+	l.Lock()
+	waits.InitRead(l)
+	require.False(t, waits.Poll(nil))
+	for text, calls := range map[string][]func(){
+		"rwlock: nil option":                     {func() { rwlock.New(nil) }, func() { rwlock.New(rwlock.WithReaderBias(), nil) }},
+		"rwlock: nil context":                    {func() { _ = g.ReadContext(none, func(*int) {}) }, func() { _ = g.WriteContext(none, func(*int) {}) }},
+		"rwlock: Read of a nil function":         {func() { g.Read(nil) }},
+		"rwlock: Write of a nil function":        {func() { g.Write(nil) }},
+		"rwlock: ReadContext of a nil function":  {func() { _ = g.ReadContext(bg, nil) }},
+		"rwlock: WriteContext of a nil function": {func() { _ = g.WriteContext(none, nil) }},
+		"rwlock: future of a nil lock": {
+			func() { new(rwlock.LockFuture).Init(nil) },
+			func() { new(rwlock.LockFuture).InitRead(nil) },
+			func() { new(rwlock.LockFuture).InitU(nil) },
+		},
+		"rwlock: Init of a future whose request has not ended": {func() { waits.Init(l) }, func() { waits.InitU(l) }},
+		"rwlock: future without Init": {
+			func() { new(rwlock.LockFuture).Poll(nil) },
+			func() { new(rwlock.LockFuture).Done() },
+			func() { _ = new(rwlock.LockFuture).Err() },
+		},
+		"rwlock: Unlock of a lock that is unlocked or read-locked":                                {g.RWLock().Unlock},
+		"rwlock: RUnlock of a lock that is unlocked or write-locked":                              {l.RUnlock, l.RLocker().Unlock},
+		"rwlock: Downgrade of a lock that is unlocked or read-locked":                             {g.RWLock().Downgrade},
+		"rwlock: DowngradeU of a lock that is unlocked or read-locked":                            {g.RWLock().DowngradeU},
+		"rwlock: UUnlock of a lock that is unlocked, write-locked, or locked by readers alone":    {l.UUnlock},
+		"rwlock: UDowngrade of a lock that is unlocked, write-locked, or locked by readers alone": {l.UDowngrade},
+		"rwlock: Upgrade of a lock that is unlocked, write-locked, or locked by readers alone":    {l.Upgrade},
+	} {
+		for i, call := range calls {
+			require.PanicsWithValue(t, text, call, "call %d", i)
+		}
+	}
+	require.Equal(t, 1, l.Waiting())
+	waits.Unlock()
+	l.Unlock()
+	requireFree(t, l)
+	requireFree(t, g.RWLock())
+}
+
 func TestDoneContextNeverLocks(t *testing.T) {
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
 		ctx, cancel := context.WithCancel(bg)

@@ -2,6 +2,7 @@ package semaphore
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/farad-go/farad/internal/xsync"
 )
@@ -71,19 +72,23 @@ func (p *Permit) Split(n int64) *Permit {
 	}
 	if p == nil {
 		if n > 0 {
-			panic("semaphore: split of more than the permit holds")
+			panic(overSplit(n, 0))
 		}
 		return nil
 	}
 	for { // A turn is lost only to another's success.
 		o := p.n.Load()
 		if n > o {
-			panic("semaphore: split of more than the permit holds")
+			panic(overSplit(n, o))
 		}
 		if p.n.CompareAndSwap(o, o-n) {
 			return p.s.permit(n)
 		}
 	}
+}
+
+func overSplit(n, held int64) string {
+	return "semaphore: split of " + strconv.FormatInt(n, 10) + ", but the permit holds " + strconv.FormatInt(held, 10)
 }
 
 // Merge moves all permits of q, which may be nil, into p, and leaves q empty. It panics, and moves nothing, if they
@@ -93,7 +98,10 @@ func (p *Permit) Merge(q *Permit) {
 	if q == nil || p == q {
 		return
 	}
-	if p == nil || p.s != q.s {
+	switch {
+	case p == nil:
+		panic("semaphore: merge into a nil permit")
+	case p.s != q.s:
 		panic("semaphore: merge of permits of different semaphores")
 	}
 	p.n.Add(q.Forget())

@@ -38,9 +38,8 @@ func TestPlatoonContract(t *testing.T) {
 }
 
 func TestPlatoonOptions(t *testing.T) {
-	const text = "semaphore: platoons of a number that is not positive, or a negative express lane"
 	for _, bad := range [][2]int{{0, 1}, {-1, 1}, {1, -1}} {
-		require.PanicsWithValue(t, text, func() { semaphore.WithPlatoon(bad[0], bad[1]) })
+		require.Panics(t, func() { semaphore.WithPlatoon(bad[0], bad[1]) })
 	}
 	require.PanicsWithValue(t, "semaphore: negative size", func() { semaphore.New(-1, semaphore.WithPlatoon(1, 1)) })
 	require.Panics(t, func() { semaphore.New(1, semaphore.WithPlatoon(1, 1), semaphore.WithWaitingArray(new(twa.Array))) }, "not one of NewArray's")

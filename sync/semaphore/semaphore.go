@@ -70,7 +70,7 @@ type options struct {
 // no waiting at all there is TryAcquire.
 func WithMaxWaiting(n int) Option {
 	if n <= 0 {
-		panic("semaphore: WithMaxWaiting of a number that is not positive")
+		panic("semaphore: WithMaxWaiting(" + strconv.Itoa(n) + "): the number must be positive")
 	}
 	return func(o *options) { o.MaxWaiting = n }
 }
@@ -107,12 +107,14 @@ func WithWaitingArray(a *twa.Array) Option {
 // panics if b is not positive or q is negative.
 func WithPlatoon(b, q int) Option {
 	if b <= 0 || q < 0 {
-		panic("semaphore: platoons of a number that is not positive, or a negative express lane")
+		panic("semaphore: WithPlatoon(" + strconv.Itoa(b) + ", " + strconv.Itoa(q) +
+			"): platoons must be of one at least, and the lane not negative")
 	}
 	return func(o *options) { o.members, o.express = int64(b), min(int64(q), maxExpress) }
 }
 
-// New returns a semaphore of n permits, all free. It panics if n is negative, or the options contradict each other.
+// New returns a semaphore of n permits, all free. It panics if n is negative, an option is nil, or the options contradict each
+// other.
 func New(n int64, opts ...Option) *Semaphore {
 	if n < 0 {
 		panic("semaphore: negative size")
@@ -124,6 +126,9 @@ func New(n int64, opts ...Option) *Semaphore {
 	}
 	o := new(options)
 	for _, opt := range opts {
+		if opt == nil {
+			panic("semaphore: nil option")
+		}
 		opt(o)
 	}
 	switch {

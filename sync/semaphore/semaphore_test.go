@@ -29,7 +29,7 @@ func TestPanicsNameThePackage(t *testing.T) {
 		"semaphore: future of a nil semaphore":               func() { new(semaphore.AcquireFuture).Init(nil, 1) },
 		"semaphore: future of a negative number of permits":  func() { new(semaphore.AcquireFuture).Init(s, -1) },
 		"semaphore: future without Init":                     func() { new(semaphore.AcquireFuture).Poll(nil) },
-		"semaphore: merge of permits of different semaphores": func() {
+		"semaphore: merge into a nil permit": func() {
 			var none *semaphore.Permit
 			none.Merge(new(semaphore.Permit))
 		},

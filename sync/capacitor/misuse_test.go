@@ -1,0 +1,108 @@
+package capacitor
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/twa"
+)
+
+// Whatever is wrong with a call is said, with the numbers; and nothing has changed.
+func TestMisuseIsToldInWords(t *testing.T) {
+	var none context.Context
+	var m Mutex
+	var l RWLock
+	var zero Wrapped[*mutex.Word]
+	var zeroOfAny Wrapped[sync.Locker]
+	w, plain := Wrap(new(mutex.Word), 2), Wrap(bare{new(sync.Mutex)}, 1)
+	g, array := NewGate(2), NewGate(2, WithWaitingArray(nil))
+	const unmade = "capacitor: Wrapped that Wrap has not made"
+	for text, calls := range map[string][]func(){
+		"capacitor: nil context": {
+			func() { _ = m.LockContext(none) },
+			func() { _ = l.LockContext(none) },
+			func() { _ = l.RLockContext(none) },
+			func() { _ = w.LockContext(none) },
+			func() { _ = g.Arrive(none) },
+			func() { _ = array.Arrive(none) },
+		},
+		"capacitor: Do of a nil function":                      {func() { m.Do(nil) }, func() { l.Do(nil) }, func() { w.Do(nil) }},
+		"capacitor: RDo of a nil function":                     {func() { l.RDo(nil) }},
+		"capacitor: unlock of unlocked mutex":                  {m.Unlock},
+		"capacitor: depart without arrive":                     {g.Depart, array.Depart, new(Gate).Depart},
+		"capacitor: NewMutex(-1): a negative number of places": {func() { NewMutex(-1) }},
+		"capacitor: platoons of 0: the number must be from 1 to 1152921504606846976": {
+			func() { NewGate(0) }, func() { Wrap(new(mutex.Word), 0) },
+		},
+		"capacitor: platoons of -1: the number must be from 1 to 1152921504606846976": {func() { NewGate(-1) }},
+		"capacitor: platoons of 1152921504606846977: the number must be from 1 to 1152921504606846976": {
+			func() { NewGate(engine.MaxPermits + 1) },
+		},
+		fmt.Sprintf("capacitor: platoons of %d: in a waiting array the number must be from 1 to %d", twa.MaxPermits+1, twa.MaxPermits): {
+			func() { NewGate(twa.MaxPermits+1, WithWaitingArray(nil)) },
+			func() { Wrap(new(mutex.Word), twa.MaxPermits+1, WithGate(WithWaitingArray(nil))) },
+		},
+		"capacitor: nil option": {
+			func() { NewGate(1, nil) },
+			func() { Wrap(new(mutex.Word), 1, nil) },
+			func() { Wrap(new(mutex.Word), 1, WithGate(nil)) },
+		},
+		"twa: array that NewArray has not made":                          {func() { NewGate(1, WithWaitingArray(new(twa.Array))) }},
+		"capacitor: WithExpress(0): the lane needs a place":              {func() { WithExpress(0) }},
+		"capacitor: WithExpress(-1): the lane needs a place":             {func() { WithExpress(-1) }},
+		"capacitor: WithBypass(0): not a probability between 0 and 1":    {func() { WithBypass(0) }},
+		"capacitor: WithBypass(1): not a probability between 0 and 1":    {func() { WithBypass(1) }},
+		"capacitor: WithBypass(NaN): not a probability between 0 and 1":  {func() { WithBypass(math.NaN()) }},
+		"capacitor: WithBypass(-0.5): not a probability between 0 and 1": {func() { WithBypass(-0.5) }},
+		"capacitor: Wrap of a nil lock": {
+			func() { Wrap[sync.Locker](nil, 1) },
+			func() { Wrap[*sync.Mutex](nil, 1) },
+			func() { Wrap[sync.Locker]((*sync.Mutex)(nil), 1) },
+		},
+		"capacitor: the lock has no TryLock": {
+			func() { plain.TryLock() },
+			func() { Wrap(bare{}, 1, WhenContended()) },
+			func() { Wrap(bare{}, 1, WithExpress(1)) },
+		},
+		unmade: {
+			zero.Lock, zero.Unlock, zeroOfAny.Lock, zeroOfAny.Unlock,
+			func() { zero.TryLock() },
+			func() { zeroOfAny.TryLock() },
+			func() { _ = zero.LockContext(bg) },
+			func() { _ = zeroOfAny.LockContext(bg) },
+			func() { zero.Do(func() {}) },
+			func() { zero.Waiting() },
+		},
+	} {
+		for i, call := range calls {
+			require.PanicsWithValue(t, text, call, "call %d", i)
+		}
+	}
+	require.Panics(t, l.Unlock)
+	require.Panics(t, l.RUnlock)
+	require.False(t, m.LockTimeout(math.MinInt64))
+	require.False(t, l.LockTimeout(0))
+	require.False(t, l.RLockTimeout(-1))
+	require.ErrorIs(t, g.ArriveTimeout(-1), context.DeadlineExceeded)
+	for _, try := range []interface {
+		TryLock() bool
+		Unlock()
+	}{&m, &l, w} {
+		require.True(t, try.TryLock())
+		try.Unlock()
+	}
+	for _, g := range []*Gate{g, array, w.Gate()} {
+		require.Zero(t, g.Population())
+		require.Zero(t, g.Platoon())
+	}
+	require.Equal(t, Stats{}, zero.Stats())
+	require.EqualValues(t, engine.MaxPermits, NewGate(engine.MaxPermits).Size())
+	require.EqualValues(t, twa.MaxPermits, NewGate(twa.MaxPermits, WithWaitingArray(nil)).free())
+}

@@ -1,0 +1,114 @@
+package semaphore_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/twa"
+)
+
+// Whatever is wrong with a call is said, with the numbers; and nothing has changed.
+func TestMisuseIsToldInWords(t *testing.T) {
+	var none context.Context
+	empty := new(semaphore.Permit)
+	for _, p := range []string{"queue", "platoon", "array"} {
+		opts := map[string][]semaphore.Option{
+			"platoon": {semaphore.WithPlatoon(1, 4)}, "array": {semaphore.WithWaitingArray(nil)},
+		}[p]
+		s := semaphore.New(5, opts...)
+		require.True(t, s.TryAcquire(2))
+		permit, ok := s.TryAcquirePermit(2)
+		require.True(t, ok)
+		var f semaphore.AcquireFuture
+		f.Init(s, 2)
+		require.False(t, f.Poll(nil))
+		other := semaphore.New(1)
+		theirs, ok := other.TryAcquirePermit(1)
+		require.True(t, ok)
+		whose := "semaphore"
+		if p == "array" {
+			whose = "twa"
+		}
+
+		for text, calls := range map[string][]func(){
+			"semaphore: nil context": {
+				func() { _ = s.Acquire(none, 1) },
+				func() { _ = s.Acquire(none, 0) },
+				func() { _, _ = s.AcquirePermit(none, 1) },
+			},
+			"semaphore: acquire of a negative number of permits": {
+				func() { _ = s.Acquire(bg, -1) },
+				func() { _ = s.Acquire(none, math.MinInt64) },
+				func() { _ = s.AcquireTimeout(0, -1) },
+				func() { s.TryAcquire(-1) },
+				func() { _, _ = s.AcquirePermit(bg, -1) },
+				func() { s.TryAcquirePermit(-1) },
+			},
+			"semaphore: release of a negative number of permits": {
+				func() { s.Release(-1) },
+				func() { s.Release(math.MinInt64) },
+			},
+			"semaphore: negative size": {
+				func() { s.Resize(-1) },
+				func() { s.Resize(math.MinInt64) },
+				func() { semaphore.New(-1, opts...) },
+				func() { semaphore.NewWeighted(-1) },
+			},
+			"semaphore: nil option": {
+				func() { semaphore.New(5, nil) },
+				func() { semaphore.New(5, append(opts, nil)...) },
+			},
+			"semaphore: WithMaxWaiting(0): the number must be positive": {func() { semaphore.WithMaxWaiting(0) }},
+			"semaphore: WithPlatoon(0, 1): platoons must be of one at least, and the lane not negative": {
+				func() { semaphore.WithPlatoon(0, 1) },
+			},
+			"semaphore: WithPlatoon(1, -1): platoons must be of one at least, and the lane not negative": {
+				func() { semaphore.WithPlatoon(1, -1) },
+			},
+			"twa: array that NewArray has not made": {
+				func() { semaphore.New(1, append(opts, semaphore.WithWaitingArray(new(twa.Array)))...) },
+			},
+			"semaphore: future of a negative number of permits":      {func() { new(semaphore.AcquireFuture).Init(s, -1) }},
+			"semaphore: future of a nil semaphore":                   {func() { new(semaphore.AcquireFuture).Init(nil, 1) }},
+			whose + ": Init of a future whose request has not ended": {func() { f.Init(s, 1) }},
+			"semaphore: split of a negative number of permits":       {func() { permit.Split(-1) }, func() { empty.Split(-1) }},
+			"semaphore: split of 3, but the permit holds 2":          {func() { permit.Split(3) }},
+			"semaphore: split of 1, but the permit holds 0":          {func() { empty.Split(1) }, func() { (*semaphore.Permit)(nil).Split(1) }},
+			"semaphore: merge of permits of different semaphores":    {func() { permit.Merge(theirs) }, func() { empty.Merge(permit) }},
+			"semaphore: merge into a nil permit":                     {func() { (*semaphore.Permit)(nil).Merge(permit) }},
+			"semaphore: future without Init": {
+				func() { new(semaphore.AcquireFuture).Poll(nil) },
+				func() { new(semaphore.AcquireFuture).Done() },
+				func() { _ = new(semaphore.AcquireFuture).Err() },
+			},
+		} {
+			for i, call := range calls {
+				require.PanicsWithValue(t, text, call, "%s: call %d", p, i)
+			}
+		}
+		if p != "array" {
+			require.PanicsWithValue(t, "semaphore: released 7, but 4 are held (size 5)", func() { s.Release(7) })
+			require.PanicsWithValue(t, "semaphore: released 9223372036854775807, but 4 are held (size 5)", func() { s.Release(math.MaxInt64) })
+		}
+
+		require.ErrorIs(t, s.Acquire(bg, math.MaxInt64), semaphore.ErrTooLarge)
+		require.False(t, s.TryAcquire(math.MaxInt64))
+		require.EqualValues(t, 2, permit.N())
+		require.EqualValues(t, 1, s.Waiting())
+		theirs.Release()
+		permit.Release()
+		f.Release()
+		s.Release(2)
+		requireIdle(t, s)
+		requireIdle(t, other)
+		empty.Release()
+		empty.Split(0).Release()
+		new(semaphore.AcquireFuture).Cancel()
+		new(semaphore.AcquireFuture).Release()
+		require.False(t, new(semaphore.AcquireFuture).Complete())
+	}
+}
