@@ -51,8 +51,12 @@ var (
 	drops    = does((*semtest.Client).Drop)
 	loses    = does((*semtest.Client).Lose)
 	releases = does((*semtest.Client).Release)
-	within   = func(c *semtest.Client, ctx context.Context) { c.LockContext(ctx, 1) }
-	twice    = semtest.Does(func(c *semtest.Client) { c.Lock(1); c.Lock(1) })
+
+	awaitsAndReleases = does((*semtest.Client).AwaitRelease)
+	pollsAndReleases  = does((*semtest.Client).PollRelease)
+
+	within = func(c *semtest.Client, ctx context.Context) { c.LockContext(ctx, 1) }
+	twice  = semtest.Does(func(c *semtest.Client) { c.Lock(1); c.Lock(1) })
 )
 
 func does(f func(c *semtest.Client, n int64)) semtest.Body {
@@ -71,6 +75,8 @@ var histories = []semtest.History{
 	{Name: "future", Size: 1, Clients: semtest.Bodies(locks, awaits)},
 	{Name: "future/poll", Size: 1, Clients: semtest.Bodies(locks, polls)},
 	{Name: "future/try", Size: 1, Large: true, Clients: semtest.Bodies(locks, awaits, tries)},
+	{Name: "future/release", Size: 1, Clients: semtest.Bodies(locks, awaitsAndReleases)},
+	{Name: "future/poll and release", Size: 1, Clients: semtest.Bodies(locks, pollsAndReleases)},
 	{Name: "future/drop", Size: 1, Clients: semtest.Bodies(locks, drops)},
 	{Name: "future/drop/3", Size: 1, Large: true, Clients: semtest.Bodies(locks, locks, drops)},
 	{Name: "future/lose", Size: 1, Clients: semtest.Bodies(locks, loses)},

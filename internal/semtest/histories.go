@@ -155,6 +155,30 @@ func (c *Client) Poll(n int64) {
 	})
 }
 
+// AwaitRelease uses n permits of a future, which gives them back: nobody calls Err.
+func (c *Client) AwaitRelease(n int64) {
+	f := c.k.request(c.S, n)
+	c.Acquire(n, func() spec.Result { interleave.Receive(f.Done()); return spec.Granted })
+	c.do(spec.Release, n, func() spec.Result { f.Release(); return spec.Done })
+	f.Release()
+}
+
+// PollRelease polls a future for n permits once, and releases it, whatever it has then.
+func (c *Client) PollRelease(n int64) {
+	f := c.k.request(c.S, n)
+	got := c.Acquire(n, func() spec.Result {
+		if f.Poll(nil) {
+			return c.ResultOf(f.Err())
+		}
+		f.Release()
+		return spec.Abandoned
+	})
+	if got {
+		c.do(spec.Release, n, func() spec.Result { f.Release(); return spec.Done })
+	}
+	f.Release()
+}
+
 // Drop polls a future for n permits once, and cancels it unless it is complete.
 func (c *Client) Drop(n int64) {
 	got := c.Acquire(n, func() spec.Result {
@@ -246,6 +270,10 @@ var (
 	polls  = Does(func(c *Client) { c.Poll(1) })
 	drops  = Does(func(c *Client) { c.Drop(1) })
 	loses  = Does(func(c *Client) { c.Lose(1) })
+
+	awaitsAndReleases = Does(func(c *Client) { c.AwaitRelease(1) })
+	pollsAndReleases  = Does(func(c *Client) { c.PollRelease(1) })
+
 	closes = Does((*Client).Close)
 )
 
@@ -254,6 +282,8 @@ var futureHistories = []History{
 	{Name: "future", Size: 1, Clients: Bodies(Locks(1), awaits)},
 	{Name: "future/poll", Size: 1, Clients: Bodies(Locks(1), polls)},
 	{Name: "future/poll/3", Size: 1, Large: true, Clients: Bodies(Locks(1), Locks(1), polls)},
+	{Name: "future/release", Size: 1, Clients: Bodies(Locks(1), awaitsAndReleases)},
+	{Name: "future/poll and release", Size: 1, Clients: Bodies(Locks(1), pollsAndReleases)},
 	{Name: "future/drop", Size: 1, Clients: Bodies(Locks(1), drops)},
 	{Name: "future/drop/3", Size: 1, Large: true, Clients: Bodies(Locks(1), Locks(1), drops)},
 	{Name: "future/lose", Size: 1, Clients: Bodies(Locks(1), loses)},

@@ -36,6 +36,26 @@ func TestModelGuardExcludes(t *testing.T) {
 			g.Unlock()
 			return true
 		},
+		"future": func(x *interleave.Run, _ context.Context, g *guard) bool {
+			var f mutex.LockFuture
+			f.Init(g.Mutex())
+			defer f.Unlock()
+			interleave.Receive(f.Done())
+			count(g.Value())
+			f.Unlock()
+			x.Assert(!f.Complete(), "complete after its unlock")
+			return true
+		},
+		"future that is dropped": func(_ *interleave.Run, _ context.Context, g *guard) bool {
+			var f mutex.LockFuture
+			f.Init(g.Mutex())
+			defer f.Unlock()
+			if !f.Poll(nil) {
+				return false
+			}
+			count(g.Value())
+			return true
+		},
 		"try": func(_ *interleave.Run, _ context.Context, g *guard) bool {
 			n := g.TryLock()
 			if n == nil {

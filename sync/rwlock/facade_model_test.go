@@ -51,7 +51,27 @@ func TestModelGuardExcludes(t *testing.T) {
 		x.Assert((err == nil) == entered, "entered %v: %v", entered, err)
 		return false
 	}
+	// By a future of the lock, which unlocks it again: nobody calls Err.
+	byFuture := func(g *guard, init func(*rwlock.LockFuture, *rwlock.RWLock), use func(p *pair)) {
+		var f rwlock.LockFuture
+		init(&f, g.RWLock())
+		defer f.Unlock()
+		interleave.Receive(f.Done())
+		use(g.Value())
+		f.Unlock()
+	}
+	writeByFuture := func(_ *interleave.Run, _ context.Context, g *guard) bool {
+		byFuture(g, (*rwlock.LockFuture).Init, (*pair).write)
+		return true
+	}
+	readByFuture := func(x *interleave.Run, _ context.Context, g *guard) bool {
+		byFuture(g, (*rwlock.LockFuture).InitRead, func(p *pair) { x.Assert(p.equal(), "a writer beside a reader") })
+		return false
+	}
 	for name, ways := range map[string][2]func(*interleave.Run, context.Context, *guard) (wrote bool){
+		"write by future, and write":      {writeByFuture, write},
+		"write by future, and read":       {writeByFuture, read},
+		"read by future, and write":       {readByFuture, write},
 		"write and read":                  {write, read},
 		"write and panic, and write":      {writeAndPanic, write},
 		"write, and read with context":    {write, readContext},
