@@ -7,10 +7,10 @@
 //	h := rt.Go(ex, func(cx *rt.Context) (int, error) {
 //		var permit semaphore.AcquireFuture
 //		permit.Init(sem, 1)
+//		defer permit.Release() // right on every path
 //		if err := rt.Await(cx, &permit); err != nil { // waits, and holds no goroutine of the executor
 //			return 0, err
 //		}
-//		defer sem.Release(1)
 //		return work()
 //	})
 //	n, err := h.Wait(ctx)

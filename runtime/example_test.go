@@ -20,10 +20,10 @@ func Example() {
 	work := func(cx *rt.Context) (int, error) {
 		var permit semaphore.AcquireFuture
 		permit.Init(sem, 1)
+		defer permit.Release() // right on every path
 		if err := rt.Await(cx, &permit); err != nil {
 			return 0, err
 		}
-		defer sem.Release(1)
 		return 10, rt.Sleep(cx, time.Millisecond)
 	}
 	var tasks []*rt.JoinHandle[int]
@@ -80,7 +80,7 @@ func (g *greeter) Poll(cx *rt.Context) bool {
 		return true
 	}
 	fmt.Println("hello,", g.name)
-	g.sem.Release(1)
+	g.permit.Release()
 	return true
 }
 
@@ -216,7 +216,9 @@ func ExampleSelect() {
 		var a, b semaphore.AcquireFuture
 		var limit rt.Timer
 		a.Init(small, 1)
+		defer a.Release()
 		b.Init(large, 1)
+		defer b.Release()
 		limit.Init(time.Minute)
 		i, err := rt.Select(cx, &a, &b, &limit)
 		if err != nil {
@@ -224,10 +226,8 @@ func ExampleSelect() {
 		}
 		switch i {
 		case 0:
-			defer small.Release(1)
 			return "small", nil
 		case 1:
-			defer large.Release(1)
 			return "large", nil
 		default:
 			return "", errors.New("too late")
@@ -258,12 +258,12 @@ func ExampleAll() {
 	h := rt.Go(ex, func(cx *rt.Context) (string, error) {
 		var a, b semaphore.AcquireFuture
 		a.Init(left, 1)
+		defer a.Release()
 		b.Init(right, 1)
+		defer b.Release()
 		if err := rt.Await(cx, rt.AllOf(&a, &b)); err != nil { // the same as rt.Join(cx, &a, &b)
 			return "", err
 		}
-		defer left.Release(1)
-		defer right.Release(1)
 		return "eats", nil
 	})
 	fmt.Println(h.Wait(context.Background()))

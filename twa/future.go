@@ -63,7 +63,7 @@ func (f *AcquireFuture) Done() <-chan struct{} { return f.r.done() }
 func (f *AcquireFuture) Complete() bool { return f.r.f.Complete() }
 
 // Err returns nil if the request has been granted: the permits are the caller's then. It returns ErrPending if there
-// is no outcome yet, and ErrClosed or ErrTooLarge as Acquire does. It may be asked again.
+// is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire does. It may be asked again.
 func (f *AcquireFuture) Err() error { return f.r.err() }
 
 // Release ends the request: it gives up the place in line, or gives back the permits that were granted. It does nothing if there

@@ -97,11 +97,8 @@ func (r *resource) enter() {
 	}
 }
 
-// leave gives the permit back.
-func (r *resource) leave() {
-	r.inside.Add(-1)
-	r.sem.Release(1)
-}
+// leave is called before the permit goes back.
+func (r *resource) leave() { r.inside.Add(-1) }
 
 // result is called when all clients have left.
 func (r *resource) result(outcomes []outcome, err error) result {
@@ -118,10 +115,10 @@ func inGoroutines(ctx context.Context, o options) result {
 			start := time.Now()
 			var permit semaphore.AcquireFuture
 			permit.Init(r.sem, 1)
-			defer permit.Cancel() // gives back a permit that has come too late
+			defer permit.Release() // gives back the place in line, or the permit, even one that has come too late
 			select {
 			case <-permit.Done():
-				if permit.Err() != nil { // nil: the permit is ours, and Cancel leaves it alone
+				if permit.Err() != nil { // nil: the permit is ours
 					return
 				}
 				outcomes[i] = outcome{served, time.Since(start)}
@@ -152,6 +149,7 @@ func inTasks(ctx context.Context, o options, wait func(cx *rt.Context, permit rt
 			start := time.Now()
 			var permit semaphore.AcquireFuture
 			permit.Init(r.sem, 1)
+			defer permit.Release()
 			switch err := wait(cx, &permit, o.patience); {
 			case errors.Is(err, context.DeadlineExceeded):
 				outcomes[i] = outcome{gaveUp, time.Since(start)}
