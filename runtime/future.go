@@ -19,8 +19,8 @@ import (
 // [waiter.Waiter], as those of this module are, make the second task panic.
 //
 // Cancel ends it. What it has obtained and the owner has not, it gives back. Cancel does not block, and a second one
-// does no harm. The futures of the locks have a Release or Unlock besides, which gives back even what the owner has: deferred
-// after Init it is right however the waits of a task end.
+// does no harm. The futures of the locks have a Release or Unlock besides, which gives back even
+// what the owner has: deferred after Init it is right however the waits of a task end.
 type Future interface {
 	Poll(w waiter.Waker) bool
 	Err() error

@@ -193,9 +193,10 @@ func (w *Waiter) Rearm(waker Waker) Status {
 	return w.endRegistering()
 }
 
-// Chan returns the channel that carries one value when the request has ended, and makes it on first use; in a waiting
-// node that is a registration like that of a waker. In a complete node the value is there, even if it has been received before.
-// Status tells how things stood then: after [StatusBusy] the channel may be nil.
+// Chan returns the channel that carries one value when the request has ended, and makes it on first
+// use; in a waiting node that is a registration like that of a waker. In a complete node the value
+// is there, even if it has been received before. Status tells how things stood then: after
+// [StatusBusy] the channel may be nil.
 func (w *Waiter) Chan() (<-chan struct{}, Status) {
 	if w.done != nil { // The owner alone writes the field, so it may always read it.
 		s := w.Status()

@@ -3,7 +3,8 @@ package waiter
 // A Waker tells a waiting task that it is worth polling its future again.
 //
 // Wake may be called from any goroutine, is never called with a lock of this module held, and must not block or panic:
-// others may be waiting to be woken after it. It may poll, release or cancel a future, but not call what may wait for a claimer
+// others may be waiting to be woken after it. It may poll, release or cancel a future, but not call
+// what may wait for a claimer
 // (Init, Done, Err): the claimer may be the goroutine that it runs on. Spurious calls are legal everywhere: a task that is woken polls again and may find that it still has to wait. An executor
 // queues the task; a test may count.
 type Waker interface {

@@ -115,7 +115,7 @@ func inGoroutines(ctx context.Context, o options) result {
 			start := time.Now()
 			var permit semaphore.AcquireFuture
 			permit.Init(r.sem, 1)
-			defer permit.Release() // gives back the place in line, or the permit, even one that has come too late
+			defer permit.Release() // gives back the place in line, or the permit
 			select {
 			case <-permit.Done():
 				if permit.Err() != nil { // nil: the permit is ours

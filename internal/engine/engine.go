@@ -338,11 +338,11 @@ func (e *Engine) wake(base int64, claimed *waiter.WakeList) {
 	}
 }
 
-// giveBack returns n permits that were granted in one piece and refused. They are held, unless somebody has released more than
-// was theirs.
+// giveBack returns n permits that were granted in one piece and refused. They are held, unless
+// somebody has released more than was theirs.
 func (e *Engine) giveBack(base, n int64) {
 	if !e.Release(base, n) {
-		panic("farad: somebody released what was not theirs: it had been granted to a request that was given up")
+		panic("farad: more was released than was held, beside a request that was given up")
 	}
 }
 

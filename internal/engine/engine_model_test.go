@@ -410,8 +410,9 @@ func (w *world) releaseTaken(f *Future) {
 	w.Assert(!f.Complete(), "complete after its release")
 }
 
-// doneAgain has a future learn of its grant by a poll, and wait by its channel in the next round. That begins with the channel
-// empty: the value of the first round has been sent by then, and never comes later.
+// doneAgain has a future learn of its grant by a poll, and wait by its channel in the next round.
+// That begins with the channel empty: the value of the first round has been sent by then, and never
+// comes later.
 func doneAgain(w *world) {
 	var waits interleave.Int64
 	w.begin(1)

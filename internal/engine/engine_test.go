@@ -303,7 +303,8 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 	f.Cancel()
 	pending(false)
 	require.True(t, e.Release(0, 1))
-	for _, end := range []func() bool{f.Cancel, f.Release} { // a second request that is dropped before it is started
+	// A second request that is dropped before it is started.
+	for _, end := range []func() bool{f.Cancel, f.Release} {
 		require.True(t, f.Init(e, 0, 1))
 		require.True(t, f.Poll(nil))
 		require.NoError(t, f.Err())

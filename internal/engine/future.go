@@ -13,7 +13,8 @@ type Future struct {
 	base int64
 }
 
-// Init makes f a request for n permits, n >= 0, of e. The previous request must have been taken, released or cancelled: Init
+// Init makes f a request for n permits, n >= 0, of e. The previous request must have been taken,
+// released or cancelled: Init
 // reports false, and changes nothing, if it was not.
 func (f *Future) Init(e *Engine, base, n int64) bool {
 	if !f.f.Init(n) {

@@ -322,7 +322,7 @@ func TestWhatWasRefusedComesBack(t *testing.T) {
 		e.giveBack(Everyone, c.n)
 		require.Equal(t, c.left, heldRW(e), "%x of %x", c.n, c.held)
 	}
-	require.PanicsWithValue(t, "farad: somebody released what was not theirs: it had been granted to a request that was given up",
+	require.PanicsWithValue(t, "farad: more was released than was held, beside a request that was given up",
 		func() { new(Engine).giveBack(Everyone, Reader) })
 }
 

@@ -13,23 +13,25 @@ type Request interface {
 	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 	// Unlink ends the wait of w, and reports false if a claimer was faster: then the outcome is on its way to w.
 	Unlink(w *waiter.Waiter) bool
-	// GiveBack gives back the n permits that were granted. It reports false, and changes nothing, if fewer are held: somebody has
-	// given them back already, past the future.
+	// GiveBack gives back the n permits that were granted. It reports false, and changes nothing,
+	// if fewer are held: somebody has given them back already, past the future.
 	GiveBack(n int64) bool
 }
 
 // Future is the life of a request. The methods are for one goroutine at a time, the owner; grants come from anywhere.
 //
 // Life: Init · Poll or Done (starts the request) · complete · taken, when the owner has asked for the outcome (Err) ·
-// Release, Cancel or Init (a new round). Release gives back whatever the future has: the place in line, or what was granted.
-// Cancel does the same, but leaves with the owner what was taken. So futures can be combined: whoever waits for several
-// cancels those that were slower, and takes nothing from an owner who has been told.
+// Release, Cancel or Init (a new round). Release gives back whatever the future has: the place in
+// line, or what was granted. Cancel does the same, but leaves with the owner what was taken. So
+// futures can be combined: whoever waits for several cancels those that were slower, and takes
+// nothing from an owner who has been told.
 type Future struct {
 	Node  waiter.Waiter // what stands in line
 	taken bool          // the owner has asked for the outcome: Cancel leaves the grant with it
 }
 
-// Init makes f a request for n permits, n >= 0. The previous request must have been taken, released or cancelled: Init
+// Init makes f a request for n permits, n >= 0. The previous request must have been taken, released
+// or cancelled: Init
 // reports false, and changes nothing, if it was not.
 func (f *Future) Init(n int64) bool {
 	f.awaitClaimer()
@@ -64,8 +66,8 @@ func (f *Future) Poll(r Request, waker waiter.Waker) bool {
 	return s == waiter.StatusComplete
 }
 
-// Done starts the request if need be, and returns a channel that carries one value when it is complete. A receive takes the value
-// out, and the next Done puts it back.
+// Done starts the request if need be, and returns a channel that carries one value when it is
+// complete. A receive takes the value out, and the next Done puts it back.
 func (f *Future) Done(r Request) <-chan struct{} {
 	for { // Each turn waits for a claimer's last steps.
 		f.awaitClaimer()
@@ -80,7 +82,8 @@ func (f *Future) Done(r Request) <-chan struct{} {
 	}
 }
 
-// Complete reports whether the request has ended; after Init, Release or Cancel it has not. Anybody may ask.
+// Complete reports whether the request has ended; after Init, Release or Cancel it has not. Anybody
+// may ask.
 func (f *Future) Complete() bool { return f.Node.Status() == waiter.StatusComplete }
 
 // Err returns nil if the permits are the owner's, [waiter.ErrPending] if there is no outcome yet, or why there are
@@ -95,11 +98,13 @@ func (f *Future) Err() error {
 	return f.Node.Outcome().Err()
 }
 
-// Release ends the round, and gives back whatever the future has, now or by whoever is granting it. A future that is idle has
-// nothing. Release reports false if what was granted has been given back already, past the future.
+// Release ends the round, and gives back whatever the future has, now or by whoever is granting it.
+// A future that is idle has nothing. Release reports false if what was granted has been given back
+// already, past the future.
 func (f *Future) Release(r Request) bool { return f.end(r, true) }
 
-// Cancel is Release, but for a request that was granted and taken: that stays with the owner, who gives it back.
+// Cancel is Release, but for a request that was granted and taken: that stays with the owner, who
+// gives it back.
 func (f *Future) Cancel(r Request) bool { return f.end(r, false) }
 
 func (f *Future) end(r Request, evenTaken bool) bool {

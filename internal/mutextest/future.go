@@ -169,7 +169,8 @@ func futureCancelGivesBackWhatWasNotTaken(t *testing.T, k kind) {
 	}
 }
 
-// In every state: before the request is started, while it waits, when it is granted, and when it was taken.
+// In every state: before the request is started, while it waits, when it is granted, and when it
+// was taken.
 func futureUnlockGivesBackWhateverItHas(t *testing.T, k kind) {
 	m, f := k.mutex(), k.future()
 	twice := func() {
@@ -221,7 +222,8 @@ func futureUnlockGivesBackWhateverItHas(t *testing.T, k kind) {
 	twice()
 }
 
-// Who has seen Done, and has not called Err, unlocks the future, and no second time: the lock is another's by then.
+// Who has seen Done, and has not called Err, unlocks the future, and no second time: the lock is
+// another's by then.
 func futureUnlockNeedsNoErr(t *testing.T, k kind) {
 	m := k.mutex()
 	m.Lock()
@@ -242,7 +244,8 @@ func futureUnlockNeedsNoErr(t *testing.T, k kind) {
 	RequireFree(t, m)
 }
 
-// Whoever unlocks the mutex of a future, before Err or besides the future's Unlock, is told so if nobody else has locked it by then.
+// Whoever unlocks the mutex of a future, before Err or besides the future's Unlock, is told so if
+// nobody else has locked it by then.
 func futureUnlockedPastItsBackIsNamed(t *testing.T, k kind) {
 	for _, way := range []struct {
 		name string
@@ -271,7 +274,7 @@ func futureUnlockedPastItsBackIsNamed(t *testing.T, k kind) {
 // As long as the request is complete, however often its value has been received.
 func doneStaysReadable(t *testing.T, k kind) {
 	m, f := k.mutex(), k.future()
-	for range 2 { // with a channel that Done makes while the request waits, and with one that is there
+	for range 2 { // with a channel that Done makes, and with one that is there
 		m.Lock()
 		f.Init(m)
 		done := f.Done()

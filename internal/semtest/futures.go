@@ -160,7 +160,8 @@ func futureCancelGivesBackWhatWasNotTaken(t *testing.T, k Kind) {
 	RequireIdle(t, s)
 }
 
-// In every state: before the request is started, while it waits, when it is granted, and when it was taken.
+// In every state: before the request is started, while it waits, when it is granted, and when it
+// was taken.
 func futureReleaseGivesBackWhateverItHas(t *testing.T, k Kind) {
 	s, f := k.New(2), k.NewFuture()
 	twice := func() {
@@ -237,7 +238,8 @@ func futureReleaseGivesBackWhateverItHas(t *testing.T, k Kind) {
 	twice()
 }
 
-// Who has seen Done, and has not called Err, releases the future, and no second time: the permits are others' by then.
+// Who has seen Done, and has not called Err, releases the future, and no second time: the permits
+// are others' by then.
 func futureReleaseNeedsNoErr(t *testing.T, k Kind) {
 	s := k.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
@@ -257,8 +259,8 @@ func futureReleaseNeedsNoErr(t *testing.T, k Kind) {
 	RequireIdle(t, s)
 }
 
-// Whoever gives the permits of a future to the semaphore, before Err or besides the future's Release, is told so if nobody else
-// has some by then.
+// Whoever gives the permits of a future to the semaphore, before Err or besides the future's
+// Release, is told so if nobody else has some by then.
 func futureReleasedPastItsBackIsNamed(t *testing.T, k Kind) {
 	for _, way := range []struct {
 		name string

@@ -128,8 +128,10 @@ func doneContext() context.Context {
 	return ctx
 }
 
-// tooMuch is what a Release of more than is held panics with. The ticket semaphores do not know how many are held.
-var tooMuch = regexp.MustCompile(`^(semaphore: released \d+, but \d+ are held \(size \d+\)|twa: released more than held)$`)
+// tooMuch is what a Release of more than is held panics with. The ticket semaphores do not know how
+// many are held.
+var tooMuch = regexp.MustCompile(
+	`^(semaphore: released \d+, but \d+ are held \(size \d+\)|twa: released more than held)$`)
 
 func requireTooMuch(t *testing.T, f func()) {
 	t.Helper()

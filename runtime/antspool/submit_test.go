@@ -339,15 +339,16 @@ func TestGoexitGivesPermitsBack(t *testing.T) {
 
 // Permits that others release although they are ours make our release panic. That is theirs to repair; the pool goes on.
 func TestOverReleaseDoesNotStopThePool(t *testing.T) {
+	const tooMuch = "semaphore: released 1, but 0 are held (size 1)"
 	for _, nonblocking := range []bool{true, false} {
 		panics := make(chan any, 2)
 		p := check(t, antspool.New(newAnts(t, 1, ants.WithNonblocking(nonblocking),
 			ants.WithPanicHandler(func(v any) { panics <- v })), antspool.WithGate(semaphore.New(1))))
 		j := p.Go(1, func() { p.Gate().Release(1) })
-		require.Equal(t, "semaphore: released 1, but 0 are held (size 1)", locktest.Receive(t, panics))
+		require.Equal(t, tooMuch, locktest.Receive(t, panics))
 		locktest.Receive(t, j.Done())
 		require.NoError(t, p.Submit(bg, 1, func() { p.Gate().Release(1) }))
-		require.Equal(t, "semaphore: released 1, but 0 are held (size 1)", locktest.Receive(t, panics))
+		require.Equal(t, tooMuch, locktest.Receive(t, panics))
 		j = p.Go(1, func() {})
 		locktest.Receive(t, j.Done())
 		require.NoError(t, j.Err())

@@ -55,8 +55,8 @@ func WithWaitingArray(a *twa.Array) GateOption {
 	return func(g *Gate) { g.array = twa.New(g.Size(), twa.WithArray(a)) }
 }
 
-// NewGate returns a gate with platoons of b, open. It panics if b is not positive or larger than semaphore.MaxPermits, with a
-// waiting array [twa.MaxPermits]; or if an option is nil.
+// NewGate returns a gate with platoons of b, open. It panics if b is not positive or larger than
+// semaphore.MaxPermits, with a waiting array [twa.MaxPermits]; or if an option is nil.
 func NewGate(b int64, opts ...GateOption) *Gate {
 	g := new(Gate)
 	g.init(b, opts)
@@ -81,7 +81,8 @@ func (g *Gate) init(b int64, opts []GateOption) {
 
 func refuse(b int64, where string, most int64) {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	panic("capacitor: platoons of " + number(b) + ": " + where + "the number must be from 1 to " + number(most))
+	panic("capacitor: platoons of " + number(b) + ": " +
+		where + "the number must be from 1 to " + number(most))
 }
 
 // Size returns B.

@@ -33,15 +33,25 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			func() { _ = g.Arrive(none) },
 			func() { _ = array.Arrive(none) },
 		},
-		"capacitor: Do of a nil function":                      {func() { m.Do(nil) }, func() { l.Do(nil) }, func() { w.Do(nil) }},
-		"capacitor: RDo of a nil function":                     {func() { l.RDo(nil) }},
-		"capacitor: unlock of unlocked mutex":                  {m.Unlock},
-		"capacitor: depart without arrive":                     {g.Depart, array.Depart, new(Gate).Depart},
+		"capacitor: Do of a nil function": {
+			func() { m.Do(nil) },
+			func() { l.Do(nil) },
+			func() { w.Do(nil) },
+		},
+		"capacitor: RDo of a nil function":    {func() { l.RDo(nil) }},
+		"capacitor: unlock of unlocked mutex": {m.Unlock},
+		"capacitor: depart without arrive": {
+			g.Depart,
+			array.Depart,
+			new(Gate).Depart,
+		},
 		"capacitor: NewMutex(-1): a negative number of places": {func() { NewMutex(-1) }},
 		"capacitor: platoons of 0: the number must be from 1 to 1152921504606846976": {
 			func() { NewGate(0) }, func() { Wrap(new(mutex.Word), 0) },
 		},
-		"capacitor: platoons of -1: the number must be from 1 to 1152921504606846976": {func() { NewGate(-1) }},
+		"capacitor: platoons of -1: the number must be from 1 to 1152921504606846976": {
+			func() { NewGate(-1) },
+		},
 		"capacitor: platoons of 1152921504606846977: the number must be from 1 to 1152921504606846976": {
 			func() { NewGate(engine.MaxPermits + 1) },
 		},
@@ -54,13 +64,27 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			func() { Wrap(new(mutex.Word), 1, nil) },
 			func() { Wrap(new(mutex.Word), 1, WithGate(nil)) },
 		},
-		"twa: array that NewArray has not made":                          {func() { NewGate(1, WithWaitingArray(new(twa.Array))) }},
-		"capacitor: WithExpress(0): the lane needs a place":              {func() { WithExpress(0) }},
-		"capacitor: WithExpress(-1): the lane needs a place":             {func() { WithExpress(-1) }},
-		"capacitor: WithBypass(0): not a probability between 0 and 1":    {func() { WithBypass(0) }},
-		"capacitor: WithBypass(1): not a probability between 0 and 1":    {func() { WithBypass(1) }},
-		"capacitor: WithBypass(NaN): not a probability between 0 and 1":  {func() { WithBypass(math.NaN()) }},
-		"capacitor: WithBypass(-0.5): not a probability between 0 and 1": {func() { WithBypass(-0.5) }},
+		"twa: array that NewArray has not made": {
+			func() { NewGate(1, WithWaitingArray(new(twa.Array))) },
+		},
+		"capacitor: WithExpress(0): the lane needs a place": {
+			func() { WithExpress(0) },
+		},
+		"capacitor: WithExpress(-1): the lane needs a place": {
+			func() { WithExpress(-1) },
+		},
+		"capacitor: WithBypass(0): not a probability between 0 and 1": {
+			func() { WithBypass(0) },
+		},
+		"capacitor: WithBypass(1): not a probability between 0 and 1": {
+			func() { WithBypass(1) },
+		},
+		"capacitor: WithBypass(NaN): not a probability between 0 and 1": {
+			func() { WithBypass(math.NaN()) },
+		},
+		"capacitor: WithBypass(-0.5): not a probability between 0 and 1": {
+			func() { WithBypass(-0.5) },
+		},
 		"capacitor: Wrap of a nil lock": {
 			func() { Wrap[sync.Locker](nil, 1) },
 			func() { Wrap[*sync.Mutex](nil, 1) },

@@ -278,8 +278,8 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	return d > 0 && m.lock(context.Background(), d) == nil
 }
 
-// Do calls f with m locked, and unlocks m however f ends: it returns, panics, or calls runtime.Goexit. It panics, and does not
-// lock, if f is nil.
+// Do calls f with m locked, and unlocks m however f ends: it returns, panics, or calls
+// runtime.Goexit. It panics, and does not lock, if f is nil.
 func (m *Mutex) Do(f func()) {
 	if f == nil {
 		panic("capacitor: Do of a nil function")

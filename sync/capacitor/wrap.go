@@ -40,8 +40,9 @@ type Wrapped[L sync.Locker] struct {
 	//
 	//  1. Whoever has passed the gate departs, once, after it has unlocked the inner lock, or has given up. (TestModelWrapped)
 	//  2. passed, guarded by the inner lock, says whether the holder has. (TestModelWrapped)
-	//  3. Whoever waits for the inner lock by its TryLock is counted in trying before it tries, and whoever unlocks the inner lock
-	//     looks there afterwards, and signals. So a try that has failed is followed by a signal. (TestModelWrappedTries)
+	//  3. Whoever waits for the inner lock by its TryLock is counted in trying before it tries, and
+	//     whoever unlocks the inner lock looks there afterwards, and signals. So a try that has
+	//     failed is followed by a signal. (TestModelWrappedTries)
 	passed bool
 	trying xsync.Int64
 }
@@ -81,13 +82,15 @@ func WhenContended() Option {
 // no bound: who has gone past is at the mercy of the inner lock until somebody who came through the gate is, too. It is of no use for locks that spin. It panics if p is not a probability.
 func WithBypass(p float64) Option {
 	if !(0 < p && p < 1) {
-		panic("capacitor: WithBypass(" + strconv.FormatFloat(p, 'g', -1, 64) + "): not a probability between 0 and 1")
+		panic("capacitor: WithBypass(" + strconv.FormatFloat(p, 'g', -1, 64) +
+			"): not a probability between 0 and 1")
 	}
 	return func(o *wrapOptions) { o.bypass = p }
 }
 
-// Wrap returns inner behind a gate with platoons of b. Nobody else may lock inner. It panics if b is not one for [NewGate], inner or
-// an option is nil, or an option needs a TryLock that inner does not have.
+// Wrap returns inner behind a gate with platoons of b. Nobody else may lock inner. It panics if b
+// is not one for [NewGate], inner or an option is nil, or an option needs a TryLock that inner does
+// not have.
 func Wrap[L sync.Locker](inner L, b int64, opts ...Option) *Wrapped[L] {
 	if v := reflect.ValueOf(inner); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("capacitor: Wrap of a nil lock")
@@ -220,13 +223,14 @@ func (w *Wrapped[L]) TryLock() bool {
 	return true
 }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(), at the gate and behind it. A context that is done
-// already never locks. It returns nil if and only if the lock is the caller's. It panics if ctx is nil.
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(), at the gate and
+// behind it. A context that is done already never locks. It returns nil if and only if the lock is
+// the caller's. It panics if ctx is nil.
 //
-// Behind the gate it waits by the inner lock's LockContext(ctx) error, if it has one. Otherwise it tries the inner lock whenever w
-// is unlocked, and sleeps in between: TryLock must fail only while somebody has the lock, or is about to get it. If there is no
-// TryLock either, LockContext panics, unless nobody ever waits behind the gate: with platoons of one and without
-// [WithBypass].
+// Behind the gate it waits by the inner lock's LockContext(ctx) error, if it has one. Otherwise it
+// tries the inner lock whenever w is unlocked, and sleeps in between: TryLock must fail only while
+// somebody has the lock, or is about to get it. If there is no TryLock either, LockContext panics,
+// unless nobody ever waits behind the gate: with platoons of one and without [WithBypass].
 func (w *Wrapped[L]) LockContext(ctx context.Context) error {
 	w.check()
 	switch {
@@ -272,7 +276,8 @@ func (w *Wrapped[L]) lockInner(ctx context.Context) error {
 	return nil
 }
 
-// tryUntil locks the inner lock by its TryLock, unless ctx is done first. It asks whenever somebody has unlocked it.
+// tryUntil locks the inner lock by its TryLock, unless ctx is done first. It asks whenever somebody
+// has unlocked it.
 func (w *Wrapped[L]) tryUntil(ctx context.Context) error {
 	w.trying.Add(1)
 	defer w.trying.Add(-1)
@@ -297,8 +302,8 @@ func (w *Wrapped[L]) keep(ctx context.Context) error {
 	return err
 }
 
-// Do calls f with w locked, and unlocks w however f ends: it returns, panics, or calls runtime.Goexit. It panics, and does not
-// lock, if f is nil.
+// Do calls f with w locked, and unlocks w however f ends: it returns, panics, or calls
+// runtime.Goexit. It panics, and does not lock, if f is nil.
 func (w *Wrapped[L]) Do(f func()) {
 	if f == nil {
 		panic("capacitor: Do of a nil function")
@@ -308,8 +313,8 @@ func (w *Wrapped[L]) Do(f func()) {
 	f()
 }
 
-// Waiting returns how many wait at the gate, and behind it with a context or if the inner lock has a Waiting() int. It is meant for
-// tests and statistics.
+// Waiting returns how many wait at the gate, and behind it with a context or if the inner lock has
+// a Waiting() int. It is meant for tests and statistics.
 func (w *Wrapped[L]) Waiting() int {
 	w.check()
 	n := int(w.gate.Waiting() + w.trying.Load())

@@ -133,7 +133,8 @@ func TestModelWrapped(t *testing.T) {
 	}
 }
 
-// The same round a lock that knows no contexts: who waits for it with one tries it, and sleeps in between.
+// The same round a lock that knows no contexts: who waits for it with one tries it, and sleeps in
+// between.
 func TestModelWrappedTries(t *testing.T) {
 	for name, p := range policies {
 		t.Run(name, func(t *testing.T) {
@@ -145,17 +146,19 @@ func TestModelWrappedTries(t *testing.T) {
 				Bound: 2,
 				After: func(x *interleave.Run, m mutextest.Small) {
 					w := m.(*Wrapped[tries])
-					x.Assert(w.gate.Population() == 0 && w.trying.Load() == 0, "somebody is left behind the gate")
+					x.Assert(w.gate.Population() == 0, "somebody is left behind the gate")
+					x.Assert(w.trying.Load() == 0, "somebody still tries")
 				},
 			})
 		})
 	}
 }
 
-// Who has taken the lock for a place of the express lane that has gone meanwhile gives it back, and tells who has tried it then. That
-// one would sleep for ever: the other queues behind it.
+// Who has taken the lock for a place of the express lane that has gone meanwhile gives it back, and
+// tells who has tried it then. That one would sleep for ever: the other queues behind it.
 func TestModelLastPlaceOfTheLane(t *testing.T) {
-	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
+	o := interleave.Options{Mode: interleave.Bounded, Bound: 3}
+	interleave.Check(t, o, func(x *interleave.Run) {
 		word := new(mutex.Word)
 		w := Wrap(tries{bare{word}, word.TryLock}, 1, WithExpress(1))
 		x.Name("w", w)

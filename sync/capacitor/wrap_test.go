@@ -240,7 +240,8 @@ func (b bare) Lock()          { b.l.Lock() }
 func (b bare) Unlock()        { b.l.Unlock() }
 func (t tries) TryLock() bool { return t.try() }
 
-// Whoever waits behind the gate, in a lock that knows no contexts, gives up when its context ends, and leaves the gate to others.
+// Whoever waits behind the gate, in a lock that knows no contexts, gives up when its context ends,
+// and leaves the gate to others.
 func TestWaitBehindTheGateEndsWithItsContext(t *testing.T) {
 	word := new(mutex.Word)
 	for name, inner := range map[string]sync.Locker{
@@ -287,7 +288,8 @@ func TestWaitPastTheGateEndsWithItsContext(t *testing.T) {
 	l.Unlock()
 }
 
-// Behind a gate of one nobody waits, whatever the lock can do; elsewhere a lock that can do nothing but lock is told at once.
+// Behind a gate of one nobody waits, whatever the lock can do; elsewhere a lock that can do nothing
+// but lock is told at once.
 func TestLockContextNeedsALockThatCanGiveUp(t *testing.T) {
 	const text = "capacitor: LockContext needs a lock with a LockContext or a TryLock"
 	inner := bare{new(sync.Mutex)}

@@ -30,8 +30,8 @@ func (g *Guard[T]) Do(f func(value *T)) {
 	f(&g.value)
 }
 
-// DoContext is Do, but gives up when ctx is done, and then returns ctx.Err() without having called f. It panics if ctx
-// or f is nil.
+// DoContext is Do, but gives up when ctx is done, and then returns ctx.Err() without having called
+// f. It panics if ctx or f is nil.
 func (g *Guard[T]) DoContext(ctx context.Context, f func(value *T)) error {
 	if f == nil {
 		panic("mutex: DoContext of a nil function")
@@ -69,12 +69,13 @@ func (g *Guard[T]) LockContext(ctx context.Context) (*T, error) {
 // Unlock ends what a Lock has begun. It panics if the guard is not locked.
 func (g *Guard[T]) Unlock() { g.mu.Unlock() }
 
-// Mutex returns the lock, for a [LockFuture]. Who has locked it so gets at the value by Value. It must not be unlocked while
-// somebody uses the value.
+// Mutex returns the lock, for a [LockFuture]. Who has locked it so gets at the value by Value. It
+// must not be unlocked while somebody uses the value.
 func (g *Guard[T]) Mutex() *Mutex { return &g.mu }
 
-// Value returns the value, for a caller that has locked the guard: by Lock, or by a future of its Mutex. It is good until the
-// unlock. Value panics if nobody has locked the guard. That another has, and not the caller, it cannot tell.
+// Value returns the value, for a caller that has locked the guard: by Lock, or by a future of its
+// Mutex. It is good until the unlock. Value panics if nobody has locked the guard. That another
+// has, and not the caller, it cannot tell.
 func (g *Guard[T]) Value() *T {
 	if g.mu.e.Available(base) > 0 {
 		panic("mutex: Guard.Value of a guard that nobody has locked")

@@ -81,7 +81,8 @@ func TestGuardUnlocks(t *testing.T) {
 	requireFree(t, g.Mutex())
 }
 
-// Whoever has locked the guard by a future gets at the value, and nobody does while nobody has locked it.
+// Whoever has locked the guard by a future gets at the value, and nobody does while nobody has
+// locked it.
 func TestGuardGivesItsValueToAFuture(t *testing.T) {
 	g := mutex.NewGuard(1)
 	none := func() {

@@ -34,8 +34,10 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			func() { _, _ = g.LockContext(none) },
 			func() { _ = g.DoContext(none, func(*int) {}) },
 		},
-		"mutex: Do of a nil function":                          {func() { g.Do(nil) }},
-		"mutex: DoContext of a nil function":                   {func() { _ = g.DoContext(bg, nil) }},
+		"mutex: Do of a nil function": {func() { g.Do(nil) }},
+		"mutex: DoContext of a nil function": {
+			func() { _ = g.DoContext(bg, nil) },
+		},
 		"mutex: Guard.Value of a guard that nobody has locked": {func() { g.Value() }},
 		"mutex: unlock of unlocked mutex": {
 			func() { new(mutex.Mutex).Unlock() },
@@ -53,13 +55,27 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			func() { p.Waiting(3) },
 			func() { _ = p.LockContext(bg, 3) },
 		},
-		"mutex: lock -1 of 3":                                                      {func() { p.Lock(-1) }},
-		fmt.Sprintf("mutex: lock %d of 3", math.MinInt):                            {func() { p.Lock(math.MinInt) }},
-		"mutex: lock 0 of 0":                                                       {func() { new(mutex.Packed).Lock(0) }},
-		"mutex: NewPacked(-1): a negative number":                                  {func() { mutex.NewPacked(-1) }},
-		"mutex: Pointer to something that is too small, or not aligned to 4 bytes": {func() { small.Store(new(byte)) }},
-		"mutex: future of a nil mutex":                                             {func() { new(mutex.LockFuture).Init(nil) }},
-		"mutex: Init of a future whose request has not ended":                      {func() { waits.Init(&m) }},
+		"mutex: lock -1 of 3": {
+			func() { p.Lock(-1) },
+		},
+		fmt.Sprintf("mutex: lock %d of 3", math.MinInt): {
+			func() { p.Lock(math.MinInt) },
+		},
+		"mutex: lock 0 of 0": {
+			func() { new(mutex.Packed).Lock(0) },
+		},
+		"mutex: NewPacked(-1): a negative number": {
+			func() { mutex.NewPacked(-1) },
+		},
+		"mutex: Pointer to something that is too small, or not aligned to 4 bytes": {
+			func() { small.Store(new(byte)) },
+		},
+		"mutex: future of a nil mutex": {
+			func() { new(mutex.LockFuture).Init(nil) },
+		},
+		"mutex: Init of a future whose request has not ended": {
+			func() { waits.Init(&m) },
+		},
 		"mutex: future without Init": {
 			func() { new(mutex.LockFuture).Poll(nil) },
 			func() { new(mutex.LockFuture).Done() },

@@ -10,8 +10,9 @@ import "context"
 //	routes.Read(func(m *map[string]Route) { r = (*m)[name] })
 //	routes.Write(func(m *map[string]Route) { (*m)[name] = r })
 //
-// The pointer that a method gives out is good until the function returns, and Read's is not to be written through. A nil function
-// is a panic, before anything is locked. Order, cancellation, allocation and synchronization are those of [RWLock].
+// The pointer that a method gives out is good until the function returns, and Read's is not to be
+// written through. A nil function is a panic, before anything is locked. Order, cancellation,
+// allocation and synchronization are those of [RWLock].
 type Guard[T any] struct {
 	l     RWLock
 	value T
@@ -68,13 +69,14 @@ func (g *Guard[T]) WriteContext(ctx context.Context, f func(value *T)) error {
 	return nil
 }
 
-// RWLock returns the lock, for a [LockFuture] or an upgrade. Who has locked it so gets at the value by Value. It must not be
-// unlocked while somebody uses the value.
+// RWLock returns the lock, for a [LockFuture] or an upgrade. Who has locked it so gets at the value
+// by Value. It must not be unlocked while somebody uses the value.
 func (g *Guard[T]) RWLock() *RWLock { return &g.l }
 
-// Value returns the value, for a caller that has locked the RWLock of the guard: for writing, by a future for instance; or for
-// reading, and then it is not to be written through. It is good until the unlock, or, for writing, until the downgrade. Value
-// panics if nobody has locked the guard. That another has, and not the caller, it cannot tell.
+// Value returns the value, for a caller that has locked the RWLock of the guard: for writing, by a
+// future for instance; or for reading, and then it is not to be written through. It is good until
+// the unlock, or, for writing, until the downgrade. Value panics if nobody has locked the guard.
+// That another has, and not the caller, it cannot tell.
 func (g *Guard[T]) Value() *T {
 	if g.l.e.Available(base) == base {
 		panic("rwlock: Guard.Value of a guard that nobody has locked")

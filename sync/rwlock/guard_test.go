@@ -89,7 +89,8 @@ func TestGuardIsReadByMany(t *testing.T) {
 	})
 }
 
-// Whoever has locked the guard by a future, or by the methods of its lock, gets at the value, and nobody does while nobody has.
+// Whoever has locked the guard by a future, or by the methods of its lock, gets at the value, and
+// nobody does while nobody has.
 func TestGuardGivesItsValueToWhoeverHasLockedIt(t *testing.T) {
 	g := rwlock.NewGuard(1)
 	l := g.RWLock()

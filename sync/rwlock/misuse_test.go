@@ -178,8 +178,14 @@ func TestMisuseIsToldInWords(t *testing.T) {
 	waits.InitRead(l)
 	require.False(t, waits.Poll(nil))
 	for text, calls := range map[string][]func(){
-		"rwlock: nil option":                     {func() { rwlock.New(nil) }, func() { rwlock.New(rwlock.WithReaderBias(), nil) }},
-		"rwlock: nil context":                    {func() { _ = g.ReadContext(none, func(*int) {}) }, func() { _ = g.WriteContext(none, func(*int) {}) }},
+		"rwlock: nil option": {
+			func() { rwlock.New(nil) },
+			func() { rwlock.New(rwlock.WithReaderBias(), nil) },
+		},
+		"rwlock: nil context": {
+			func() { _ = g.ReadContext(none, func(*int) {}) },
+			func() { _ = g.WriteContext(none, func(*int) {}) },
+		},
 		"rwlock: Read of a nil function":         {func() { g.Read(nil) }},
 		"rwlock: Write of a nil function":        {func() { g.Write(nil) }},
 		"rwlock: ReadContext of a nil function":  {func() { _ = g.ReadContext(bg, nil) }},
@@ -189,19 +195,37 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			func() { new(rwlock.LockFuture).InitRead(nil) },
 			func() { new(rwlock.LockFuture).InitU(nil) },
 		},
-		"rwlock: Init of a future whose request has not ended": {func() { waits.Init(l) }, func() { waits.InitU(l) }},
+		"rwlock: Init of a future whose request has not ended": {
+			func() { waits.Init(l) },
+			func() { waits.InitU(l) },
+		},
 		"rwlock: future without Init": {
 			func() { new(rwlock.LockFuture).Poll(nil) },
 			func() { new(rwlock.LockFuture).Done() },
 			func() { _ = new(rwlock.LockFuture).Err() },
 		},
-		"rwlock: Unlock of a lock that is unlocked or read-locked":                                {g.RWLock().Unlock},
-		"rwlock: RUnlock of a lock that is unlocked or write-locked":                              {l.RUnlock, l.RLocker().Unlock},
-		"rwlock: Downgrade of a lock that is unlocked or read-locked":                             {g.RWLock().Downgrade},
-		"rwlock: DowngradeU of a lock that is unlocked or read-locked":                            {g.RWLock().DowngradeU},
-		"rwlock: UUnlock of a lock that is unlocked, write-locked, or locked by readers alone":    {l.UUnlock},
-		"rwlock: UDowngrade of a lock that is unlocked, write-locked, or locked by readers alone": {l.UDowngrade},
-		"rwlock: Upgrade of a lock that is unlocked, write-locked, or locked by readers alone":    {l.Upgrade},
+		"rwlock: Unlock of a lock that is unlocked or read-locked": {
+			g.RWLock().Unlock,
+		},
+		"rwlock: RUnlock of a lock that is unlocked or write-locked": {
+			l.RUnlock,
+			l.RLocker().Unlock,
+		},
+		"rwlock: Downgrade of a lock that is unlocked or read-locked": {
+			g.RWLock().Downgrade,
+		},
+		"rwlock: DowngradeU of a lock that is unlocked or read-locked": {
+			g.RWLock().DowngradeU,
+		},
+		"rwlock: UUnlock of a lock that is unlocked, write-locked, or locked by readers alone": {
+			l.UUnlock,
+		},
+		"rwlock: UDowngrade of a lock that is unlocked, write-locked, or locked by readers alone": {
+			l.UDowngrade,
+		},
+		"rwlock: Upgrade of a lock that is unlocked, write-locked, or locked by readers alone": {
+			l.Upgrade,
+		},
 	} {
 		for i, call := range calls {
 			require.PanicsWithValue(t, text, call, "call %d", i)
@@ -292,8 +316,8 @@ func TestFutureCancelGivesBackWhatWasNotTaken(t *testing.T) {
 	})
 }
 
-// In every state, and of what was locked in every way: before the request is started, while it waits, when it is granted, and when
-// it was taken.
+// In every state, and of what was locked in every way: before the request is started, while it
+// waits, when it is granted, and when it was taken.
 func TestFutureUnlockGivesBackWhateverItHas(t *testing.T) {
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
 		new(rwlock.LockFuture).Unlock() // not even initialised
@@ -348,8 +372,9 @@ func TestFutureUnlockGivesBackWhateverItHas(t *testing.T) {
 	})
 }
 
-// Whoever unlocks the lock of a future by the methods of the lock, before Err or besides the future's Unlock, or makes another
-// hold of it, is told so if nobody else holds it likewise by then.
+// Whoever unlocks the lock of a future by the methods of the lock, before Err or besides the
+// future's Unlock, or makes another hold of it, is told so if nobody else holds it likewise by
+// then.
 func TestFutureUnlockedPastItsBackIsNamed(t *testing.T) {
 	changes := map[state]func(l *rwlock.RWLock){
 		asReader: nil, asUpgradable: (*rwlock.RWLock).Upgrade, asWriter: (*rwlock.RWLock).Downgrade,

@@ -42,7 +42,8 @@ type options struct{ bias bool }
 // Source: Dice and Kogan, BRAVO, arXiv:1810.01553.
 func WithReaderBias() Option { return func(o *options) { o.bias = true } }
 
-// New returns an unlocked lock. Without an option it is no different from new(RWLock). It panics if an option is nil.
+// New returns an unlocked lock. Without an option it is no different from new(RWLock). It panics if
+// an option is nil.
 func New(opts ...Option) *RWLock {
 	var o options
 	for _, opt := range opts {

@@ -21,19 +21,23 @@ import (
 //	}
 //
 // The request starts with the first Poll or Done. It is complete when Poll returns true or Done delivers its value.
-// Then Err says how it ended. Release ends it in every state: it gives up the place in line, or gives back the permits that
-// were granted, whether Err was called or not. A second Release does nothing.
+// Then Err says how it ended. Release ends it in every state: it gives up the place in line, or
+// gives back the permits that were granted, whether Err was called or not. A second Release does
+// nothing.
 //
-// The future has the permits until its Release, so nobody may give them to the Release of the semaphore meanwhile. There is
-// one other way. Err hands the permits over when it returns nil: the owner may then give them back by the Release of the
-// semaphore, in parts for instance, in place of the future's, never both. Cancel is the Release for that way: it leaves the
-// permits with the owner if Err has handed them over. Whoever drops a future while its request waits, with neither Release nor
-// Cancel, leaves a waiter in the queue that nobody polls, and blocks everybody behind it.
+// The future has the permits until its Release, so nobody may give them to the Release of the
+// semaphore meanwhile. There is one other way. Err hands the permits over when it returns nil: the
+// owner may then give them back by the Release of the semaphore, in parts for instance, in place of
+// the future's, never both. Cancel is the Release for that way: it leaves the permits with the
+// owner if Err has handed them over. Whoever drops a future while its request waits, with neither
+// Release nor Cancel, leaves a waiter in the queue that nobody polls, and blocks everybody behind
+// it.
 //
-// A future is meant to be embedded, and to be used for any number of requests: Init begins a new round.
-// Waiting allocates nothing after the first Done, which makes a channel. The methods are for one goroutine at a time;
-// what the semaphore does to a future it may do at any time. Init, Done and Err may wait for the last few instructions
-// of a release that is granting the request; Poll, Release and Cancel never do. An AcquireFuture must not be copied after Init.
+// A future is meant to be embedded, and to be used for any number of requests: Init begins a new
+// round. Waiting allocates nothing after the first Done, which makes a channel. The methods are for
+// one goroutine at a time; what the semaphore does to a future it may do at any time. Init, Done
+// and Err may wait for the last few instructions of a release that is granting the request; Poll,
+// Release and Cancel never do. An AcquireFuture must not be copied after Init.
 //
 // Memory model: as for Acquire, with the true from Poll, the value from Done, or the outcome from Err in the place of
 // Acquire's return.
@@ -44,7 +48,8 @@ type AcquireFuture struct {
 }
 
 // Init makes f a request for n permits of s, not yet started. It panics if n is negative, s is nil, or the last
-// request has not ended: then Release or Cancel comes first. What Err has handed over stays with the owner.
+// request has not ended: then Release or Cancel comes first. What Err has handed over stays with
+// the owner.
 func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	if n < 0 {
 		panic("semaphore: future of a negative number of permits")
@@ -78,11 +83,12 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 	return f.f.Poll(w)
 }
 
-// Done starts the request if it was not started, and returns a channel that carries one value when it is complete.
-// A receive takes the value, and the next Done puts it back: <-f.Done() may be repeated. Whoever keeps the channel
-// receives once for each Done. The channel is made by the first Done, is the same in every round, which starts with it
-// empty, and is never closed. (A future that goes from a semaphore to one with another policy has another.) What comes
-// after the value is Err or Done: a Poll right after it may still say false, for a few instructions of the release.
+// Done starts the request if it was not started, and returns a channel that carries one value when
+// it is complete. A receive takes the value, and the next Done puts it back: <-f.Done() may be
+// repeated. Whoever keeps the channel receives once for each Done. The channel is made by the first
+// Done, is the same in every round, which starts with it empty, and is never closed. (A future that
+// goes from a semaphore to one with another policy has another.) What comes after the value is Err
+// or Done: a Poll right after it may still say false, for a few instructions of the release.
 func (f *AcquireFuture) Done() <-chan struct{} {
 	f.check()
 	if f.p != nil {
@@ -91,10 +97,10 @@ func (f *AcquireFuture) Done() <-chan struct{} {
 	return f.f.Done()
 }
 
-// Complete reports whether the request has ended, by a grant or an error; after Init, Release or Cancel it has not. It changes
-// nothing, does not start the request, and may be called from any goroutine at any time, as no other method may: it is for
-// those who watch over a future that its owner neglects. (Only an Init for a semaphore with another policy must not run at the
-// same time.)
+// Complete reports whether the request has ended, by a grant or an error; after Init, Release or
+// Cancel it has not. It changes nothing, does not start the request, and may be called from any
+// goroutine at any time, as no other method may: it is for those who watch over a future that its
+// owner neglects. (Only an Init for a semaphore with another policy must not run at the same time.)
 func (f *AcquireFuture) Complete() bool {
 	if f.p != nil {
 		return f.p.Complete()
@@ -103,7 +109,8 @@ func (f *AcquireFuture) Complete() bool {
 }
 
 // Err returns nil if the request has been granted: the permits are the caller's then. It returns ErrPending if there
-// is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire does. It may be asked again.
+// is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire does. It may be asked
+// again.
 func (f *AcquireFuture) Err() error {
 	f.check()
 	if f.p != nil {
@@ -112,18 +119,20 @@ func (f *AcquireFuture) Err() error {
 	return f.f.Err()
 }
 
-// Release ends the request: it gives up the place in line, or gives back the permits that were granted. It does nothing if there
-// is neither: before the request is started, after an error, after Release or Cancel, and before Init. If a release is just
-// about to grant the request, it does not wait for it: the later of the two passes the permits on, once. It panics if the
-// permits were granted and are not held any more: they have been given to the Release of the semaphore. If others hold as
-// many that cannot be told, and Release gives back theirs.
+// Release ends the request: it gives up the place in line, or gives back the permits that were
+// granted. It does nothing if there is neither: before the request is started, after an error,
+// after Release or Cancel, and before Init. If a release is just about to grant the request, it
+// does not wait for it: the later of the two passes the permits on, once. It panics if the permits
+// were granted and are not held any more: they have been given to the Release of the semaphore. If
+// others hold as many that cannot be told, and Release gives back theirs.
 func (f *AcquireFuture) Release() {
 	switch {
 	case f.p != nil:
 		f.p.Release()
 	case !f.f.Release():
 		e := f.f.Engine()
-		panic(overReleased("AcquireFuture.Release of", f.f.N(), e.Size(base), e.Available(base)) + givenAlready)
+		panic(overReleased("AcquireFuture.Release of", f.f.N(), e.Size(base), e.Available(base)) +
+			givenAlready)
 	}
 }
 
@@ -134,7 +143,8 @@ func (f *AcquireFuture) Cancel() {
 		f.p.Cancel()
 	case !f.f.Cancel():
 		e := f.f.Engine()
-		panic(overReleased("AcquireFuture.Cancel of", f.f.N(), e.Size(base), e.Available(base)) + givenAlready)
+		panic(overReleased("AcquireFuture.Cancel of", f.f.N(), e.Size(base), e.Available(base)) +
+			givenAlready)
 	}
 }
 

@@ -62,7 +62,9 @@ func TestMisuseIsToldInWords(t *testing.T) {
 				func() { semaphore.New(5, nil) },
 				func() { semaphore.New(5, append(opts, nil)...) },
 			},
-			"semaphore: WithMaxWaiting(0): the number must be positive": {func() { semaphore.WithMaxWaiting(0) }},
+			"semaphore: WithMaxWaiting(0): the number must be positive": {
+				func() { semaphore.WithMaxWaiting(0) },
+			},
 			"semaphore: WithPlatoon(0, 1): platoons must be of one at least, and the lane not negative": {
 				func() { semaphore.WithPlatoon(0, 1) },
 			},
@@ -72,14 +74,29 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			"twa: array that NewArray has not made": {
 				func() { semaphore.New(1, append(opts, semaphore.WithWaitingArray(new(twa.Array)))...) },
 			},
-			"semaphore: future of a negative number of permits":      {func() { new(semaphore.AcquireFuture).Init(s, -1) }},
-			"semaphore: future of a nil semaphore":                   {func() { new(semaphore.AcquireFuture).Init(nil, 1) }},
+			"semaphore: future of a negative number of permits": {
+				func() { new(semaphore.AcquireFuture).Init(s, -1) },
+			},
+			"semaphore: future of a nil semaphore": {
+				func() { new(semaphore.AcquireFuture).Init(nil, 1) },
+			},
 			whose + ": Init of a future whose request has not ended": {func() { f.Init(s, 1) }},
-			"semaphore: split of a negative number of permits":       {func() { permit.Split(-1) }, func() { empty.Split(-1) }},
-			"semaphore: split of 3, but the permit holds 2":          {func() { permit.Split(3) }},
-			"semaphore: split of 1, but the permit holds 0":          {func() { empty.Split(1) }, func() { (*semaphore.Permit)(nil).Split(1) }},
-			"semaphore: merge of permits of different semaphores":    {func() { permit.Merge(theirs) }, func() { empty.Merge(permit) }},
-			"semaphore: merge into a nil permit":                     {func() { (*semaphore.Permit)(nil).Merge(permit) }},
+			"semaphore: split of a negative number of permits": {
+				func() { permit.Split(-1) },
+				func() { empty.Split(-1) },
+			},
+			"semaphore: split of 3, but the permit holds 2": {func() { permit.Split(3) }},
+			"semaphore: split of 1, but the permit holds 0": {
+				func() { empty.Split(1) },
+				func() { (*semaphore.Permit)(nil).Split(1) },
+			},
+			"semaphore: merge of permits of different semaphores": {
+				func() { permit.Merge(theirs) },
+				func() { empty.Merge(permit) },
+			},
+			"semaphore: merge into a nil permit": {
+				func() { (*semaphore.Permit)(nil).Merge(permit) },
+			},
 			"semaphore: future without Init": {
 				func() { new(semaphore.AcquireFuture).Poll(nil) },
 				func() { new(semaphore.AcquireFuture).Done() },

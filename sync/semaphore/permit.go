@@ -88,7 +88,8 @@ func (p *Permit) Split(n int64) *Permit {
 }
 
 func overSplit(n, held int64) string {
-	return "semaphore: split of " + strconv.FormatInt(n, 10) + ", but the permit holds " + strconv.FormatInt(held, 10)
+	return "semaphore: split of " + strconv.FormatInt(n, 10) +
+		", but the permit holds " + strconv.FormatInt(held, 10)
 }
 
 // Merge moves all permits of q, which may be nil, into p, and leaves q empty. It panics, and moves nothing, if they

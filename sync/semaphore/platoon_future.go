@@ -37,13 +37,15 @@ func (f *platoonFuture) Err() error               { return f.f.Err() }
 
 func (f *platoonFuture) Release() {
 	if !f.f.Release((*platoonRequest)(f)) {
-		panic(overReleased("AcquireFuture.Release of", f.f.Node.N, f.p.Size(), f.p.Available()) + givenAlready)
+		panic(overReleased("AcquireFuture.Release of", f.f.Node.N, f.p.Size(), f.p.Available()) +
+			givenAlready)
 	}
 }
 
 func (f *platoonFuture) Cancel() {
 	if !f.f.Cancel((*platoonRequest)(f)) {
-		panic(overReleased("AcquireFuture.Cancel of", f.f.Node.N, f.p.Size(), f.p.Available()) + givenAlready)
+		panic(overReleased("AcquireFuture.Cancel of", f.f.Node.N, f.p.Size(), f.p.Available()) +
+			givenAlready)
 	}
 }
 

@@ -113,8 +113,8 @@ func WithPlatoon(b, q int) Option {
 	return func(o *options) { o.members, o.express = int64(b), min(int64(q), maxExpress) }
 }
 
-// New returns a semaphore of n permits, all free. It panics if n is negative, an option is nil, or the options contradict each
-// other.
+// New returns a semaphore of n permits, all free. It panics if n is negative, an option is nil, or
+// the options contradict each other.
 func New(n int64, opts ...Option) *Semaphore {
 	if n < 0 {
 		panic("semaphore: negative size")
@@ -257,11 +257,13 @@ func (s *Semaphore) releaseElse(n int64) {
 	}
 }
 
-// overReleased is the text for n permits that are given back although fewer are held. The numbers are looked at after that, so
-// others may have changed them; they never say that as many are held.
+// overReleased is the text for n permits that are given back although fewer are held. The numbers
+// are looked at after that, so others may have changed them; they never say that as many are held.
 func overReleased(what string, n, size, free int64) string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	return "semaphore: " + what + " " + number(n) + ", but " + number(min(size-free, n-1)) + " are held (size " + number(size) + ")"
+	held := min(size-free, n-1)
+	return "semaphore: " + what + " " + number(n) +
+		", but " + number(held) + " are held (size " + number(size) + ")"
 }
 
 // Size returns how many permits there are in all, free or held.
