@@ -13,7 +13,7 @@ check: ## what every change must pass
 	@$(CHECK)
 
 .PHONY: nightly
-nightly: ## the slow checks: long stress under the race detector, all scenarios, mutants, fuzzing, the baseline
+nightly: ## the slow checks: long races, all scenarios, mutants, fuzzing, the baseline
 	@$(CHECK) nightly
 
 .PHONY: test
@@ -21,7 +21,7 @@ test: ## all tests of the module, on the installed Go
 	go test ./...
 
 .PHONY: race
-race: ## the race detector without the long stress; the concurrent packages on 1, 2, 4 and 16 processors
+race: ## the race detector without the long stress; on 1, 2, 4 and 16 processors
 	@$(CHECK) race
 
 .PHONY: model
@@ -60,7 +60,8 @@ bench-smoke: ## the benchmarks' tests, a run too short for figures, and a quick 
 bench: ## the benchmarks; flags in ARGS, as in: make bench ARGS=-help
 	cd bench && go run . $(ARGS)
 
-# Part of no check: it asks a vulnerability database on the network, which CI machines behind a module mirror cannot reach.
+# Part of no check: it asks a vulnerability database on the network, which CI machines behind a
+# module mirror cannot reach.
 .PHONY: vuln
 vuln: ## known vulnerabilities in what the module imports (needs the network)
 	$(TOOL) govulncheck ./...

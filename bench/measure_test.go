@@ -209,8 +209,8 @@ func TestAllocationsAreCounted(t *testing.T) {
 	c := cell{workloads[0], background}
 	var s sample
 	var err error
-	// Work goes on between the reading of the statistics and the count of the operations. If the machine stalls there,
-	// it is a large part of a short window, and a small one of a long window.
+	// Work goes on between the reading of the statistics and the count of the operations. If the
+	// machine stalls there, it is a large part of a short window, and a small one of a long window.
 	for window := short.window; window <= 64*short.window; window *= 4 {
 		limits := timing{warmup: short.warmup, window: window, limit: short.limit}
 		s, err = measure(c, implementation{make: func(int64) locker { return new(garbage) }}, limits)

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program with a lock does not carry what only tests need: package testing and package flag are a megabyte.
+// A program with a lock does not carry what only tests need: package testing and package flag are
+// 300 kB.
 func TestLocksLinkNothingOfTests(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {

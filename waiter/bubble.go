@@ -9,11 +9,11 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// bubbles says whether this process can contain testing/synctest bubbles at all: only a test binary can. The first wait
-// finds out and writes it; if several do, they all write the same.
+// bubbles says whether this process can contain testing/synctest bubbles at all: only a test binary
+// can. The first wait finds out and writes it; if several do, they all write the same.
 //
-// The linker knows, but only package testing can ask it, and no lock may carry that. (The build information does not
-// say it: in it the tests of a main package look like the program.)
+// The linker knows, but only package testing can ask it, and no lock may carry that. (The build
+// information does not say it: in it the tests of a main package look like the program.)
 var bubbles xsync.Uint32
 
 // The values of bubbles.
@@ -23,15 +23,16 @@ const (
 	bubblesNever
 )
 
-// InBubble reports whether the calling goroutine runs in a testing/synctest bubble, where nothing may be used that was
-// made outside, nor anything be kept that was made inside. Outside test binaries it costs one load.
+// InBubble reports whether the calling goroutine runs in a testing/synctest bubble, where nothing
+// may be used that was made outside, nor anything be kept that was made inside. Outside test
+// binaries it costs one load.
 func InBubble() bool { return bubbles.Load() != bubblesNever && inBubble() }
 
-// inBubble is InBubble where bubbles may be possible. A channel or a timer that was made in a bubble kills the process
-// when it is used outside, so a parker must not be kept there for reuse.
+// inBubble is InBubble where bubbles may be possible. A channel or a timer that was made in a bubble
+// kills the process when it is used outside, so a parker must not be kept there for reuse.
 //
-// A bubble's clock gives times without a monotonic reading; every other clock gives them with one. Outside test
-// binaries the clock is not consulted.
+// A bubble's clock gives times without a monotonic reading; every other clock gives them with one.
+// Outside test binaries the clock is not consulted.
 func inBubble() bool {
 	if bubbles.Load() == bubblesUnknown {
 		if !linked.TestBinary() {
@@ -41,5 +42,6 @@ func inBubble() bool {
 		bubbles.Store(bubblesPossible)
 	}
 	now := time.Now()
-	return now == now.Round(0) //nolint:staticcheck // Round(0) strips the monotonic reading, which Equal does not see
+	//nolint:staticcheck // Round(0) strips the monotonic reading, which Equal does not see
+	return now == now.Round(0)
 }

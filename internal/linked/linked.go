@@ -1,8 +1,8 @@
 // Package linked says what the linker has put into this program.
 //
-// The question is whether the program is a test binary. Package testing knows, but a program that imports it to ask
-// carries a megabyte more, package flag included. So this package looks for the functions of package testing in the
-// table that every Go program has for its stack traces.
+// The question is whether the program is a test binary. Package testing knows, but a program that
+// imports it to ask carries 300 kB more, package flag included. So this package looks for the
+// functions of package testing in the table that every Go program has for its stack traces.
 package linked
 
 import (
@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// The table is searched by addresses, because there is no search by names. The first search looks for the package,
-// in steps well below its size: 60 kB or more in every test binary, which the linker keeps together. The second looks
-// for one function, in steps well below its size of 3 kB, so that it finds the function wherever it is. On
-// WebAssembly the upper bits of an address are the number of a function; the package has 140 functions and more.
+// The table is searched by addresses, because there is no search by names. The first search looks
+// for the package, in steps well below its size: 60 kB or more in every test binary, which the
+// linker keeps together. The second looks for one function, in steps well below its size of 3 kB,
+// so that it finds the function wherever it is. On WebAssembly the upper bits of an address are the
+// number of a function; the package has 140 functions and more.
 const (
 	packageStep  = 8 << 10
 	functionStep = 256
@@ -22,17 +23,22 @@ const (
 	wasmPackageStep  = 16 * wasmFunctionStep
 )
 
-// TestBinary reports whether this program is a test binary, which is one that can call Run of a testing.M. The answer
-// never changes. It takes 20 µs for each megabyte of machine code.
+// TestBinary reports whether this program is a test binary, which is one that can call Run of a
+// testing.M. The answer never changes. Each megabyte of machine code takes some 50 µs; the first
+// time it takes about 200 µs, because the table has to come to memory.
 func TestBinary() bool {
 	forPackage, forFunction := uintptr(packageStep), uintptr(functionStep)
 	if runtime.GOARCH == "wasm" {
 		forPackage, forFunction = wasmPackageStep, wasmFunctionStep
 	}
 	// Rounded down, because on WebAssembly the lower bits lead into what is inlined.
-	there, found := find(here()&^(forFunction-1), forPackage, func(name string) bool { return strings.HasPrefix(name, "testing.") })
+	there, found := find(here()&^(forFunction-1), forPackage, func(name string) bool {
+		return strings.HasPrefix(name, "testing.")
+	})
 	if found { // A program that imports package testing for something else has no use for the method.
-		_, found = find(there, forFunction, func(name string) bool { return name == "testing.(*M).Run" })
+		_, found = find(there, forFunction, func(name string) bool {
+			return name == "testing.(*M).Run"
+		})
 	}
 	return found
 }
@@ -43,8 +49,9 @@ func here() uintptr {
 	return pc
 }
 
-// find returns an address at which a function has a name that matches. It steps away from an address in the text of the
-// program, in both directions at once, until it has left the text at both ends.
+// find returns an address at which a function has a name that matches. It steps away from an
+// address in the text of the program, in both directions at once, until it has left the text at
+// both ends.
 func find(from, step uintptr, matches func(name string) bool) (address uintptr, found bool) {
 	above, below := from, from
 	for inside := true; inside; above, below = above+step, below-step {

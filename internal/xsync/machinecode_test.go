@@ -82,8 +82,8 @@ func (g *guarded) take(n int64) bool {
 
 const samples = 32 // functions in sample, without those that the compiler adds
 
-// behind has the import and the names for each variant of the sample. In "called", "hooked" and "wider" some methods
-// of the door are something else than the library's.
+// behind has the import and the names for each variant of the sample. In "called", "hooked" and
+// "wider" some methods of the door are something else than the library's.
 var behind = map[string]string{
 	"door": `
 import "github.com/farad-go/farad/internal/xsync"
@@ -130,8 +130,9 @@ type (
 	Pool           = sync.Pool
 )`
 
-// embedded is what "called" and "hooked" are compared with. Since Go 1.27 the compiler makes one instruction less for a
-// promoted method than for the method itself, so that a comparison with the library would see the promotion as well.
+// embedded is what "called" and "hooked" are compared with. Since Go 1.27 the compiler makes one
+// instruction less for a promoted method than for the method itself, so that a comparison with the
+// library would see the promotion as well.
 var embedded = strings.NewReplacer(
 	"= atomic.Int64", "struct{ atomic.Int64 }",
 	"= atomic.Uint32", "struct{ atomic.Uint32 }",
