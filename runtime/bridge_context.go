@@ -1,5 +1,3 @@
-//go:build !interleave
-
 package runtime
 
 import (
@@ -8,9 +6,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// afterFunc is [context.AfterFunc], but ctx may have no error although its channel is closed,
+// afterEnd is [context.AfterFunc], but ctx may have no error although its channel is closed,
 // which would be a panic there.
-func afterFunc(ctx context.Context, f func()) (stop func() bool) {
+func afterEnd(ctx context.Context, f func()) (stop func() bool) {
 	if a, ok := ctx.(afterFuncer); ok {
 		return context.AfterFunc(endingAfterFuncer{endingContext{ctx}, a}, f)
 	}

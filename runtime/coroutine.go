@@ -64,7 +64,7 @@ func (p *coroutines) get() *coroutine {
 	}
 	p.mu.Unlock()
 	if c == nil {
-		return newCoroutine()
+		return makeCoroutine()
 	}
 	c.link = nil
 	return c
@@ -73,7 +73,7 @@ func (p *coroutines) get() *coroutine {
 // put takes back a coroutine whose body has ended.
 func (p *coroutines) put(c *coroutine) {
 	p.mu.Lock()
-	kept := p.n < maxIdleCoroutines
+	kept := p.n < maxIdleCoroutines && reusable()
 	if kept {
 		c.link = p.free
 		p.free = c

@@ -29,10 +29,6 @@ type All struct {
 	parts *parts // nil: few futures, or not begun
 }
 
-// few is how many futures are polled all together, whichever of them has woken the task: that costs
-// less than to know which.
-const few = 8
-
 // Poll reports whether all futures are complete. All of them are started by the first Poll, in the
 // order of the list. A later one polls those that have been woken since.
 func (a *All) Poll(w waiter.Waker) bool {
@@ -204,6 +200,9 @@ func (q *part) Wake() {
 
 // Displaced implements [waiter.Owner], for the one who waits for the whole.
 func (q *part) Displaced(by waiter.Waker) {
+	if r, ok := by.(*part); ok && r == q {
+		return // a part that was woken, and waits on
+	}
 	if o, ok := q.of.owner().(waiter.Owner); ok {
 		o.Displaced(by)
 	}

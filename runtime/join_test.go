@@ -41,6 +41,11 @@ func requests(s *semaphore.Semaphore, n int) (fs []rt.Future, polls *int) {
 	return fs, polls
 }
 
+func requestsOf(s *semaphore.Semaphore, n int) []rt.Future {
+	fs, _ := requests(s, n)
+	return fs
+}
+
 // The work for n futures that complete one after the other is n, and not n squared.
 func TestJoinOfManyIsLinear(t *testing.T) {
 	const n = 16_000
@@ -169,6 +174,67 @@ func TestJoinIsWokenByEachPart(t *testing.T) {
 			s.Release(int64(n))
 			require.EqualValues(t, woken, first.n.Load()+second.n.Load(), "nobody waits any more")
 			require.True(t, all.Poll(&first))
+			require.NoError(t, all.Err())
+			s.Release(int64(n))
+			requireIdle(t, s)
+		})
+	}
+}
+
+// caught is a future that keeps the waker of its last poll.
+type caught struct {
+	counted
+	waker waiter.Waker
+}
+
+func (c *caught) Poll(w waiter.Waker) bool {
+	c.waker = w
+	return c.counted.Poll(w)
+}
+
+// A part that was woken, and still waits, is polled once for it, and does not wake the whole again.
+func TestPartThatWaitsOnDoesNotWakeItself(t *testing.T) {
+	for _, n := range sizes {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s := held(t, int64(n))
+			fs, polls := requests(s, n)
+			inner := &caught{counted: counted{request(s, 1), polls}}
+			// Directly, and as a part of a part.
+			for _, part := range []rt.Future{inner, rt.AllOf(append(fs, inner)...)} {
+				all := rt.AllOf(append(requestsOf(s, n), part)...)
+				var w counter
+				require.False(t, all.Poll(&w))
+				for i := range 3 {
+					inner.waker.Wake()
+					require.EqualValues(t, i+1, w.n.Load())
+					require.False(t, all.Poll(&w))
+					require.EqualValues(t, i+1, w.n.Load(), "it has woken itself")
+				}
+				all.Cancel()
+			}
+			require.Zero(t, s.Waiting())
+		})
+	}
+}
+
+// A part that was woken when the whole was given up is heard of in the next round.
+func TestJoinThatWasGivenUpHearsOfEveryPart(t *testing.T) {
+	for _, n := range sizes {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s := held(t, int64(n))
+			all := rt.AllOf(requestsOf(s, n)...)
+			var w counter
+			require.False(t, all.Poll(&w))
+			s.Release(int64(n)) // all are woken
+			all.Cancel()
+			require.True(t, s.TryAcquire(int64(n)))
+			require.False(t, all.Poll(&w))
+			for range n {
+				before := w.n.Load()
+				s.Release(1)
+				require.Equal(t, before+1, w.n.Load())
+				all.Poll(&w)
+			}
 			require.NoError(t, all.Err())
 			s.Release(int64(n))
 			requireIdle(t, s)

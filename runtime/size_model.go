@@ -6,4 +6,5 @@ package runtime
 const (
 	ringSize       = 4
 	injectionEvery = 3
+	few            = 1
 )

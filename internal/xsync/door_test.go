@@ -25,6 +25,7 @@ var core = []string{
 	// The executor's own concurrency; its other files use timers, contexts, coroutines and the pool.
 	"runtime/task.go", "runtime/queue.go", "runtime/worker.go", "runtime/idle.go", "runtime/monitor.go", "runtime/panics.go", "runtime/registry.go", "runtime/context.go",
 	"runtime/completion.go", "runtime/future.go", "runtime/select.go", "runtime/join.go", "runtime/dump.go",
+	"runtime/bridge.go", "runtime/blocking.go",
 }
 
 // exceptions are what else the core may do. One that is not needed any more has to go.

@@ -1,0 +1,7 @@
+//go:build !interleave
+
+package runtime
+
+import "context"
+
+func afterFunc(ctx context.Context, f func()) (stop func() bool) { return afterEnd(ctx, f) }

@@ -1,0 +1,8 @@
+//go:build !interleave
+
+package runtime
+
+func makeCoroutine() *coroutine { return newCoroutine() }
+
+// reusable reports whether a coroutine may serve another task.
+func reusable() bool { return true }
