@@ -42,7 +42,8 @@ func (c *Completion) Poll(w waiter.Waker) bool {
 	return repoll(&c.w, s, w)
 }
 
-// Done returns a channel that carries one value when the task has ended. A Poll right after that may still say false, for a few
+// Done returns a channel that carries one value when the task has ended. A receive takes the value
+// out, and the next Done puts it back. A Poll right after a receive may still say false, for a few
 // instructions of the task's worker; Err waits for them.
 func (c *Completion) Done() <-chan struct{} {
 	for { // Each turn waits for the last steps of the task's worker.

@@ -122,6 +122,27 @@ func TestWaitsForAHandleLeaveItsPollerAlone(t *testing.T) {
 	require.Equal(t, 7, v)
 }
 
+// Each call of a Completion's Done can be received from.
+func TestDoneOfACompletionStaysReadable(t *testing.T) {
+	ex := solo(t)
+	s := held(t, 1)
+	f := request(s, 1)
+	p := newPoll(func(cx *rt.Context) bool { return cx.Poll(f) })
+	require.NoError(t, ex.Spawn(p))
+	c := completionOf(&p.Task)
+	locktest.RequireBlocked(t, c.Done())
+	s.Release(1)
+	for range 3 {
+		locktest.Receive(t, c.Done())
+		require.NoError(t, c.Err())
+	}
+	c = completionOf(&p.Task) // of a task that has ended
+	for range 3 {
+		locktest.Receive(t, c.Done())
+	}
+	require.NoError(t, f.Err())
+}
+
 // The channel is closed: a receive is an answer, however many there were before.
 func TestDoneOfAHandleStaysReadable(t *testing.T) {
 	ex := solo(t)
