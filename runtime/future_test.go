@@ -96,7 +96,7 @@ func TestAwaitOfACancelledTaskEndsAtOnce(t *testing.T) {
 // granted goes back by itself.
 func TestNoPermitIsLostToCancelledTasks(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
-		ex := start(t)
+		ex := start(t, quiet)
 		s := semaphore.New(2)
 		var wg sync.WaitGroup
 		for range 8 {
@@ -118,6 +118,7 @@ func TestNoPermitIsLostToCancelledTasks(t *testing.T) {
 					}
 					h.Abort()
 					<-h.Done()
+					_, _ = h.Result() // or Shutdown would tell of a panic before Done
 				}
 			})
 		}
