@@ -49,7 +49,7 @@ func (s *state) after(t *step, asks []*step) *state {
 	case outcome:
 		return s.when(s.fate[t.seat] == t.result)
 	case stay:
-		return s.when(s.place(t.seat) >= 0 && !(t.context && s.cancelled))
+		return s.when(s.place(t.seat) >= 0 && (!t.context || !s.cancelled))
 	case leave:
 		switch fate := s.fate[t.seat]; {
 		case t.context && !s.cancelled:

@@ -14,7 +14,8 @@ func MayEnd(ctx context.Context) bool { return dynamicType(ctx) != background }
 
 // background stands for the type of the background context, of which there is one value.
 var background = func() uintptr {
-	if b := dynamicType(context.Background()); b != dynamicType(context.TODO()) && b != dynamicType(nil) {
+	var none context.Context
+	if b := dynamicType(context.Background()); b != dynamicType(context.TODO()) && b != dynamicType(none) {
 		return b
 	}
 	return ^uintptr(0) // no address: should interfaces begin with something else one day, every context may end
