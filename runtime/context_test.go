@@ -1,3 +1,5 @@
+//go:build !interleave
+
 package runtime_test
 
 import (
