@@ -4,6 +4,8 @@ import (
 	"context"
 	"hash/maphash"
 	"math/bits"
+	"reflect"
+	"strconv"
 
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
@@ -24,8 +26,12 @@ func (a *Array) polls() bool { return a != nil && a.t == nil }
 
 const maxBuckets = 1 << 24 // a gigabyte of them
 
-// NewArray returns an array with so many buckets, rounded up to a power of two, 1<<24 at most; one bucket takes a cache line.
+// NewArray returns an array with so many buckets, rounded up to a power of two, 1<<24 at most; one
+// bucket takes a cache line. It panics if buckets is negative.
 func NewArray(buckets int) *Array {
+	if buckets < 0 {
+		panic("twa: array of " + strconv.Itoa(buckets) + " buckets")
+	}
 	return &Array{t: parking.New(rounded(buckets))}
 }
 
@@ -42,8 +48,9 @@ func (a *Array) Table() *parking.Table {
 	return a.t
 }
 
-// What follows is waiting for whatever one likes, by a key: any comparable value, as a rule a pointer to what changes. The key is only
-// compared; the array does not look behind it.
+// What follows is waiting for whatever one likes, by a key: any value that can be compared, as a
+// rule a pointer to what changes. The key is only compared; the array does not look behind it. All
+// panic if the key is nil, or a slice, a map, a function or a value with one in it.
 
 // WaitUntil waits until satisfied reports true, or ctx is done. It asks at once, once more before
 // it waits, and again after every Signal for the key; never with a lock held, and always in the
@@ -59,6 +66,9 @@ func (a *Array) Table() *parking.Table {
 // Source: AddressWaitUntil, of Dice and Kogan, Semaphores Augmented with a Waiting Array.
 func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) error {
 	k := keyOf(ctx, key)
+	if satisfied == nil {
+		panic("twa: WaitUntil without a condition")
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -148,6 +158,10 @@ func keyOf(ctx context.Context, key any) parking.Key {
 		panic("twa: nil context")
 	case key == nil:
 		panic("twa: nil key")
+	}
+	// Of a pointer, as of all that is no struct, array or interface, the type tells.
+	if t := reflect.TypeOf(key); t.Kind() != reflect.Pointer && !reflect.ValueOf(key).Comparable() {
+		panic("twa: key of type " + t.String() + ", which cannot be compared")
 	}
 	return parking.Key{Object: key, Hash: uintptr(maphash.Comparable(seed, key))}
 }

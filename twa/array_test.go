@@ -2,6 +2,8 @@ package twa_test
 
 import (
 	"context"
+	"math"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -127,7 +129,26 @@ func TestBadKeysPanic(t *testing.T) {
 	require.PanicsWithValue(t, "twa: nil key", func() { a.Monitor(nil) })
 	require.PanicsWithValue(t, "twa: nil context", func() { _ = a.Wait(nil, t, 0) })                                //nolint:staticcheck // nil on purpose
 	require.PanicsWithValue(t, "twa: nil context", func() { _ = a.WaitUntil(nil, t, func() bool { return true }) }) //nolint:staticcheck // nil on purpose
-	require.Panics(t, func() { a.Signal([]int{1}) }, "cannot be compared")
+	type inside struct{ v any }
+	for text, key := range map[string]any{
+		"twa: key of type []int, which cannot be compared":           []int{1},
+		"twa: key of type map[int]int, which cannot be compared":     map[int]int{},
+		"twa: key of type func(), which cannot be compared":          func() {},
+		"twa: key of type twa_test.inside, which cannot be compared": inside{[]int{1}},
+		"twa: key of type [1]interface {}, which cannot be compared": [1]any{[]int{1}},
+	} {
+		require.PanicsWithValue(t, text, func() { a.Signal(key) })
+		require.PanicsWithValue(t, text, func() { a.SignalPolite(key) })
+		require.PanicsWithValue(t, text, func() { a.Monitor(key) })
+		require.PanicsWithValue(t, text, func() { _ = a.Wait(bg, key, 0) })
+		require.PanicsWithValue(t, text, func() { _ = a.WaitUntil(bg, key, func() bool { return true }) })
+	}
+	for _, key := range []any{1, "key", inside{1}, [1]any{"key"}, t, (*int)(nil), make(chan int)} {
+		require.NotPanics(t, func() { a.Signal(key) })
+	}
+	require.PanicsWithValue(t, "twa: WaitUntil without a condition", func() { _ = a.WaitUntil(bg, t, nil) })
+	require.PanicsWithValue(t, "twa: array of -1 buckets", func() { twa.NewArray(-1) })
+	require.PanicsWithValue(t, "twa: array of "+strconv.Itoa(math.MinInt)+" buckets", func() { twa.NewArray(math.MinInt) })
 }
 
 // A nil array is that of the process; one that nobody has made is none.

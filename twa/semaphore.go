@@ -59,10 +59,13 @@ func WithArray(a *Array) Option {
 	return func(s *Semaphore) { s.t.array = a }
 }
 
-// New returns a semaphore of n permits, all free. It panics if n is negative.
+// New returns a semaphore of n permits, all free. It panics if n is negative, or an option nil.
 func New(n int64, opts ...Option) *Semaphore {
 	s := new(Semaphore)
 	for _, opt := range opts {
+		if opt == nil {
+			panic("twa: nil option")
+		}
 		opt(s)
 	}
 	s.init(n)
@@ -170,16 +173,20 @@ func (s *Semaphore) Release(n int64) {
 			return
 		}
 	}
-	releaseNothing(n)
+	s.releaseNothing(n)
 }
 
-// releaseNothing is Release for the calls that return no permits: none, or too many, or a negative number.
-func releaseNothing(n int64) {
+// releaseNothing is Release for the calls that return no permits: none, or too many, or a negative
+// number. How many are held nobody knows: at most what is not free.
+//
+//go:noinline
+func (s *Semaphore) releaseNothing(n int64) {
 	switch {
 	case n < 0:
 		panic("twa: release of a negative number of permits")
 	case n > 0:
-		panic("twa: released more than held")
+		held := min(s.Size()-s.Available(), n-1)
+		panic("twa: released " + itoa(n) + ", but at most " + itoa(held) + " are held (size " + itoa(s.Size()) + ")")
 	}
 }
 

@@ -42,8 +42,9 @@ func TestPanicsNameThePackage(t *testing.T) {
 	s := twa.New(1)
 	for msg, f := range map[string]func(){
 		"twa: acquire of a negative number of permits": func() { _ = s.Acquire(bg, -1) },
-		"twa: nil context":                             func() { _ = s.Acquire(nil, 9) }, //nolint:staticcheck // nil on purpose
-		"twa: released more than held":                 func() { s.Release(1) },
+		"twa: nil context": func() { _ = s.Acquire(nil, 9) }, //nolint:staticcheck // nil on purpose
+		"twa: released 1, but at most 0 are held (size 1)": func() { s.Release(1) },
+		"twa: nil option": func() { twa.New(1, nil) },
 		"twa: release of a negative number of permits": func() { s.Release(-1) },
 		"twa: negative size":                           func() { s.Resize(-1) },
 		"twa: array that NewArray has not made":        func() { twa.WithArray(new(twa.Array)) },
@@ -110,7 +111,7 @@ func TestResizeDownQueuesBehindThoseWhoWait(t *testing.T) {
 func TestOverReleaseLeavesTheSizeAlone(t *testing.T) {
 	s := twa.New(2)
 	for range 3 { // once it has been noticed, it is noticed again
-		require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
+		require.PanicsWithValue(t, "twa: released 1, but at most 0 are held (size 2)", func() { s.Release(1) })
 		require.EqualValues(t, 2, s.Size())
 		require.EqualValues(t, 2, s.Available())
 	}
@@ -126,7 +127,7 @@ func TestOverReleaseLeavesTheSizeAlone(t *testing.T) {
 	require.EqualValues(t, 1, s.Size())
 	s.Release(5)
 	require.EqualValues(t, 1, s.Available())
-	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
+	require.PanicsWithValue(t, "twa: released 1, but at most 0 are held (size 1)", func() { s.Release(1) })
 
 	require.NoError(t, s.Acquire(bg, 1))
 	s.Close()
@@ -137,6 +138,6 @@ func TestOverReleaseLeavesTheSizeAlone(t *testing.T) {
 	require.EqualValues(t, 3, s.Size())
 	s.Release(1)
 	require.ErrorIs(t, s.Acquire(bg, 1), twa.ErrClosed)
-	require.PanicsWithValue(t, "twa: released more than held", func() { s.Release(1) })
+	require.PanicsWithValue(t, "twa: released 1, but at most 0 are held (size 3)", func() { s.Release(1) })
 	requireIdle(t, s)
 }

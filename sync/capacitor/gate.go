@@ -49,8 +49,10 @@ type Gate struct {
 // A GateOption changes how NewGate makes a gate.
 type GateOption func(*Gate)
 
-// WithWaitingArray lets those who wait at the gate sleep in a waiting array, a, or that of the process if a is nil: to arrive and to reopen
-// are then one addition each, as in the paper's Listing 2.
+// WithWaitingArray lets those who wait at the gate sleep in a waiting array, a, or that of the
+// process if a is nil: to arrive and to reopen are then one addition each, as in the paper's
+// Listing 2. Platoons are of [twa.MaxPermits] at most then: NewGate and Wrap panic if theirs are
+// larger.
 func WithWaitingArray(a *twa.Array) GateOption {
 	return func(g *Gate) { g.array = twa.New(g.Size(), twa.WithArray(a)) }
 }
@@ -80,17 +82,20 @@ func (g *Gate) init(b int64, opts []GateOption) {
 }
 
 func refuse(b int64, where string, most int64) {
-	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	panic("capacitor: platoons of " + number(b) + ": " +
-		where + "the number must be from 1 to " + number(most))
+	panic("capacitor: platoons of " + itoa(b) + ": " +
+		where + "the number must be from 1 to " + itoa(most))
 }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // Size returns B.
 func (g *Gate) Size() int64 { return g.e.Size(one) }
 
-// Arrive passes the gate, and waits for it to open if need be, until ctx is done. It returns nil if and only if the caller is inside, and has to
-// depart. An arrival that gives up leaves its place in the queue to those behind it. A context that is done already never passes. Arrive
-// panics if ctx is nil. It allocates nothing in the steady state.
+// Arrive passes the gate, and waits for it to open if need be, until ctx is done. It returns nil if
+// and only if the caller is inside, and has to depart. An arrival that gives up leaves its place in
+// the queue to those behind it. A context that is done already never passes, and a cancel that
+// happened before the gate opened wins. Arrive panics if ctx is nil. It allocates nothing in the
+// steady state.
 func (g *Gate) Arrive(ctx context.Context) error {
 	if ctx == nil {
 		panic("capacitor: nil context")
@@ -104,11 +109,17 @@ func (g *Gate) arrive(ctx context.Context, v *visit) error {
 		v.stand() // a moment too early, but an array does not tell
 		return g.array.Acquire(ctx, 1)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	mayEnd := xsync.MayEnd(ctx)
+	if mayEnd {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
 	if g.e.TryAcquire(one, 1) {
 		v.stand()
+		if mayEnd {
+			return g.e.Keep(ctx, one, 1)
+		}
 		return nil
 	}
 	return queue(ctx, 0, &g.e, v)
@@ -155,8 +166,8 @@ func (g *Gate) Depart() {
 	b := g.Size()
 	for { // A turn is lost only to another departure.
 		n := g.departed.Load() + 1
-		if n > b-g.free() {
-			panic("capacitor: depart without arrive")
+		if arrived := b - g.free(); n > arrived {
+			panicOfDepart(arrived, n-1, b)
 		}
 		if !g.departed.CompareAndSwap(n-1, n) {
 			continue
@@ -176,8 +187,14 @@ func (g *Gate) Depart() {
 		g.array.Release(b)
 	} else if !g.e.Release(one, b) { // of two departures at once, for one arrival
 		g.platoons.Add(-1)
-		panic("capacitor: depart without arrive")
+		panicOfDepart(b-g.free(), b, b)
 	}
+}
+
+// panicOfDepart panics for a departure that is one too many.
+func panicOfDepart(arrived, departed, of int64) {
+	panic("capacitor: depart without arrive (arrived " + itoa(arrived) + ", departed " + itoa(departed) +
+		", platoons of " + itoa(of) + ")")
 }
 
 // free returns how many may still pass.

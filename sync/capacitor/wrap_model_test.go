@@ -5,6 +5,7 @@ package capacitor
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,6 +62,44 @@ func TestModelGate(t *testing.T) {
 				}
 			})
 			w.Go("canceller", ctx.Cancel)
+		}},
+		{name: "timeout", b: 1, body: func(w *world) {
+			w.Go("t", func() { pass(w) })
+			w.Go("hasty", func() {
+				if w.g.ArriveTimeout(time.Second) == nil {
+					through(w)
+				}
+			})
+		}},
+		{name: "timeout of one of two", b: 2, body: func(w *world) {
+			w.Same(2, "t", func(int) { pass(w) })
+			w.Go("hasty", func() {
+				if w.g.ArriveTimeout(time.Second) == nil {
+					through(w)
+				}
+			})
+		}},
+		{name: "all in time", b: 1, large: true, body: func(w *world) {
+			w.Same(3, "hasty", func(int) {
+				if w.g.ArriveTimeout(time.Second) == nil {
+					through(w)
+				}
+			})
+		}},
+		{name: "cancel before depart", b: 1, body: func(w *world) { // the gate guards ended
+			ctx, ended := w.NewContext(), false
+			w.Go("canceller", func() {
+				w.Assert(w.g.Arrive(bg) == nil, "not admitted")
+				ctx.Cancel()
+				ended = true
+				through(w)
+			})
+			w.Go("hasty", func() {
+				if w.g.Arrive(ctx) == nil {
+					w.Assert(!ended, "let in, though the context had ended before the departure")
+					through(w)
+				}
+			})
 		}},
 	} {
 		for name, opts := range map[string][]GateOption{"queue": nil, "array": {WithWaitingArray(twa.NewArray(1))}} {

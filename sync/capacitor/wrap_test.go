@@ -375,9 +375,57 @@ func TestGate(t *testing.T) {
 			require.NoError(t, locktest.Receive(t, next))
 			g.Depart()
 			require.Zero(t, g.Population())
-			require.PanicsWithValue(t, "capacitor: depart without arrive", g.Depart)
+			const text = "capacitor: depart without arrive (arrived 1, departed 1, platoons of 2)"
+			require.PanicsWithValue(t, text, g.Depart)
 			require.True(t, g.TryArrive(), "as it was")
 			g.Depart()
+		})
+	}
+}
+
+// What a waiting array cannot count is refused: a gate of more would let too many depart.
+func TestPlatoonsAreNoLargerThanTheArrayAllows(t *testing.T) {
+	const text = "capacitor: platoons of 2199023255552: " +
+		"in a waiting array the number must be from 1 to 1099511627776"
+	require.PanicsWithValue(t, text, func() { NewGate(1<<41, WithWaitingArray(nil)) })
+	require.PanicsWithValue(t, text, func() { Wrap(new(mutex.Word), 1<<41, WithGate(WithWaitingArray(nil))) })
+	for name, g := range map[string]*Gate{
+		"array": NewGate(twa.MaxPermits, WithWaitingArray(nil)),
+		"queue": NewGate(1 << 41),
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Zero(t, g.Population())
+			require.Panics(t, g.Depart)
+			require.NoError(t, g.Arrive(bg))
+			require.EqualValues(t, 1, g.Population())
+			g.Depart()
+			require.Zero(t, g.Population())
+			require.Panics(t, g.Depart)
+		})
+	}
+}
+
+// A cancel that comes before the gate opens wins, wherever it comes: inside each call to the
+// context, too. The place is still there for the next.
+func TestEarlierCancelWinsAtTheGate(t *testing.T) {
+	for name, opts := range map[string][]GateOption{
+		"queue": nil, "array": {WithWaitingArray(twa.NewArray(1))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+				g := NewGate(1, opts...)
+				require.True(t, g.TryArrive())
+				return locktest.Held{
+					Wait:    g.Arrive,
+					Waiting: func() bool { return g.Waiting() > 0 },
+					Free:    g.Depart,
+					After: func(t *testing.T) {
+						require.Zero(t, g.Population())
+						require.Zero(t, g.Waiting())
+						require.True(t, g.TryArrive())
+					},
+				}
+			})
 		})
 	}
 }

@@ -49,7 +49,7 @@ func TestArrayPanicsNameThePackage(t *testing.T) {
 		"semaphore: release of a negative number of permits": func() { s.Release(-1) },
 		"semaphore: negative size":                           func() { s.Resize(-1) },
 		"semaphore: future of a negative number of permits":  func() { new(semaphore.AcquireFuture).Init(s, -1) },
-		"twa: released more than held":                       func() { s.Release(1) },
+		"twa: released 1, but at most 0 are held (size 1)":   func() { s.Release(1) },
 	} {
 		require.PanicsWithValue(t, msg, f)
 	}
