@@ -146,9 +146,13 @@ func TestBadKeysPanic(t *testing.T) {
 	for _, key := range []any{1, "key", inside{1}, [1]any{"key"}, t, (*int)(nil), make(chan int)} {
 		require.NotPanics(t, func() { a.Signal(key) })
 	}
-	require.PanicsWithValue(t, "twa: WaitUntil without a condition", func() { _ = a.WaitUntil(bg, t, nil) })
+	require.PanicsWithValue(t, "twa: WaitUntil without a condition", func() {
+		_ = a.WaitUntil(bg, t, nil)
+	})
 	require.PanicsWithValue(t, "twa: array of -1 buckets", func() { twa.NewArray(-1) })
-	require.PanicsWithValue(t, "twa: array of "+strconv.Itoa(math.MinInt)+" buckets", func() { twa.NewArray(math.MinInt) })
+	require.PanicsWithValue(t, "twa: array of "+strconv.Itoa(math.MinInt)+" buckets", func() {
+		twa.NewArray(math.MinInt)
+	})
 }
 
 // A nil array is that of the process; one that nobody has made is none.

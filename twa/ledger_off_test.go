@@ -19,7 +19,7 @@ func TestOverReleaseThatAWaiterTakesUpIsNoticedLater(t *testing.T) {
 	w := queued(t, bg, s, 1)
 	s.Release(2)
 	require.NoError(t, locktest.Receive(t, w))
-	require.PanicsWithValue(t, "twa: released 1, but at most 0 are held (size 1)", func() { s.Release(1) })
+	require.PanicsWithValue(t, tooMuch(1, 0, 1), func() { s.Release(1) })
 	requireIdle(t, s)
 }
 

@@ -29,14 +29,14 @@ func TestNoOverReleaseGoesUnnoticed(t *testing.T) {
 
 	// The permit is held. Two wait: one more release would serve the first, and a second the other.
 	first, second := queued(t, bg, s, 1), queued(t, bg, s, 1)
-	require.PanicsWithValue(t, "twa: released 2, but at most 1 are held (size 1)", func() { s.Release(2) })
+	require.PanicsWithValue(t, tooMuch(2, 1, 1), func() { s.Release(2) })
 	s.Release(1)
 	require.NoError(t, <-first)
 	s.Release(1)
 	require.NoError(t, <-second)
 	s.Release(1)
 	requireIdle(t, s)
-	require.PanicsWithValue(t, "twa: released 1, but at most 0 are held (size 1)", func() { s.Release(1) })
+	require.PanicsWithValue(t, tooMuch(1, 0, 1), func() { s.Release(1) })
 }
 
 func TestNoUnlockTooManyGoesUnnoticed(t *testing.T) {

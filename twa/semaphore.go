@@ -186,7 +186,8 @@ func (s *Semaphore) releaseNothing(n int64) {
 		panic("twa: release of a negative number of permits")
 	case n > 0:
 		held := min(s.Size()-s.Available(), n-1)
-		panic("twa: released " + itoa(n) + ", but at most " + itoa(held) + " are held (size " + itoa(s.Size()) + ")")
+		panic("twa: released " + itoa(n) + ", but at most " + itoa(held) +
+			" are held (size " + itoa(s.Size()) + ")")
 	}
 }
 

@@ -2,6 +2,7 @@ package twa_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 
@@ -38,13 +39,18 @@ func TestContract(t *testing.T) {
 	}
 }
 
+// tooMuch is what a release of n permits panics with that is too much.
+func tooMuch(n, held, size int64) string {
+	return fmt.Sprintf("twa: released %d, but at most %d are held (size %d)", n, held, size)
+}
+
 func TestPanicsNameThePackage(t *testing.T) {
 	s := twa.New(1)
 	for msg, f := range map[string]func(){
 		"twa: acquire of a negative number of permits": func() { _ = s.Acquire(bg, -1) },
 		"twa: nil context": func() { _ = s.Acquire(nil, 9) }, //nolint:staticcheck // nil on purpose
-		"twa: released 1, but at most 0 are held (size 1)": func() { s.Release(1) },
-		"twa: nil option": func() { twa.New(1, nil) },
+		tooMuch(1, 0, 1):   func() { s.Release(1) },
+		"twa: nil option":  func() { twa.New(1, nil) },
 		"twa: release of a negative number of permits": func() { s.Release(-1) },
 		"twa: negative size":                           func() { s.Resize(-1) },
 		"twa: array that NewArray has not made":        func() { twa.WithArray(new(twa.Array)) },
@@ -111,7 +117,7 @@ func TestResizeDownQueuesBehindThoseWhoWait(t *testing.T) {
 func TestOverReleaseLeavesTheSizeAlone(t *testing.T) {
 	s := twa.New(2)
 	for range 3 { // once it has been noticed, it is noticed again
-		require.PanicsWithValue(t, "twa: released 1, but at most 0 are held (size 2)", func() { s.Release(1) })
+		require.PanicsWithValue(t, tooMuch(1, 0, 2), func() { s.Release(1) })
 		require.EqualValues(t, 2, s.Size())
 		require.EqualValues(t, 2, s.Available())
 	}
@@ -127,7 +133,7 @@ func TestOverReleaseLeavesTheSizeAlone(t *testing.T) {
 	require.EqualValues(t, 1, s.Size())
 	s.Release(5)
 	require.EqualValues(t, 1, s.Available())
-	require.PanicsWithValue(t, "twa: released 1, but at most 0 are held (size 1)", func() { s.Release(1) })
+	require.PanicsWithValue(t, tooMuch(1, 0, 1), func() { s.Release(1) })
 
 	require.NoError(t, s.Acquire(bg, 1))
 	s.Close()
@@ -138,6 +144,6 @@ func TestOverReleaseLeavesTheSizeAlone(t *testing.T) {
 	require.EqualValues(t, 3, s.Size())
 	s.Release(1)
 	require.ErrorIs(t, s.Acquire(bg, 1), twa.ErrClosed)
-	require.PanicsWithValue(t, "twa: released 1, but at most 0 are held (size 3)", func() { s.Release(1) })
+	require.PanicsWithValue(t, tooMuch(1, 0, 3), func() { s.Release(1) })
 	requireIdle(t, s)
 }

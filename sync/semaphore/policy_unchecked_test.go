@@ -17,6 +17,7 @@ func TestArrayOverReleaseThatAWaiterTakesUpIsNoticedLater(t *testing.T) {
 	waiting := queued(t, bg, s, 1)
 	s.Release(2)
 	require.NoError(t, locktest.Receive(t, waiting))
-	require.PanicsWithValue(t, "twa: released 1, but at most 0 are held (size 1)", func() { s.Release(1) })
+	const text = "twa: released 1, but at most 0 are held (size 1)"
+	require.PanicsWithValue(t, text, func() { s.Release(1) })
 	requireIdle(t, s)
 }
