@@ -614,8 +614,7 @@ func (s *tickets) table() *parking.Table { return s.array.Table() }
 // debts, the newest first, as if their owner gave up; what is left is granted to those who wait. Requests that are too large now end.
 func (s *tickets) resize(size int64) {
 	s.mu.Lock()
-	s.removePaidLocked(zero)
-	r := s.rare
+	r := s.rareLocked()
 	d := size - s.size()
 	if d < 0 { // The limit falls last and rises first, or accept might find more permits free than there are.
 		s.oweLocked(-d)
@@ -634,7 +633,7 @@ func (s *tickets) resize(size int64) {
 		}
 	}
 	s.countLocked()
-	s.removePaidLocked(zero) // what is left of the last one may have been
+	s.removePaidLocked(zero) // the new one may have been, and what is left of the last
 	s.mu.Unlock()
 	for _, e := range ended {
 		s.abandon(zero, e.n, e.end)
@@ -650,8 +649,9 @@ func (s *tickets) resize(size int64) {
 	}
 }
 
-// oweLocked has n permits queue for a Resize. It makes the debt known first and looks at grant
-// then, as abandon does. It panics, without mu, if the line is too long for it (invariant 6).
+// oweLocked has n permits queue for a Resize. The caller asks afterwards whether they are paid
+// already: so the debt is known before it looks at grant, as in abandon. oweLocked panics, without
+// mu, if the line is too long for it (invariant 6).
 func (s *tickets) oweLocked(n int64) {
 	if line := -s.free(zero); line+n > window {
 		s.mu.Unlock()
@@ -659,7 +659,6 @@ func (s *tickets) oweLocked(n int64) {
 	}
 	s.rare.debts = append(s.rare.debts, debt{n, s.ticket.Add(n * step)})
 	s.countLocked()
-	s.removePaidLocked(zero)
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -302,6 +302,9 @@ func TestLooksThatComeLate(t *testing.T) {
 			fs[1].Cancel()
 			s.Resize(1)
 			s.t.lookAfter(zero, g, g+8*step)
+			for k := g; k != g+8*step; k += step {
+				s.t.lookAfter(zero, k, k+step)
+			}
 			require.EqualValues(t, 3, s.Waiting())
 			require.EqualValues(t, 2, s.t.runs.Load(), "a run and a debt")
 			s.Release(2)
