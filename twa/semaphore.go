@@ -203,7 +203,8 @@ func (s *Semaphore) Waiting() int64 { return int64(s.t.waiting()) }
 
 // Resize changes the number of permits to n. New permits go to those who wait first. Nothing is taken from anybody: what is to go
 // queues, like a request, behind those who wait now, and is gone when it is its turn. Requests that wait for more than n end
-// with ErrTooLarge; one that begins to wait at the same time may still be granted. Resize panics if n is negative.
+// with ErrTooLarge; one that begins to wait at the same time may still be granted. Resize panics if n is negative, or if what is to
+// go would have to queue where a request fails with ErrQueueFull.
 func (s *Semaphore) Resize(n int64) {
 	if n < 0 {
 		panic("twa: negative size")

@@ -78,7 +78,8 @@ func WithMaxWaiting(n int) Option {
 // WithWaitingArray lets those who wait sleep in a waiting array, a, or that of the process if a is nil, and has the semaphore work as
 // a [twa.Semaphore] does: to acquire is one addition, however many do so at once. The promises are the same but for these: see there
 // for Available, Resize, the largest size, what Release may fail to notice and whom one that it notices may grant, and panics that begin with
-// "twa:". It cannot be had together with WithMaxWaiting.
+// "twa:"; and an acquire fails with ErrQueueFull where requests for 1<<61 permits wait. It cannot be
+// had together with WithMaxWaiting.
 // Together with WithPlatoon it only says where those who wait sleep.
 func WithWaitingArray(a *twa.Array) Option {
 	return func(o *options) { o.array, o.twa = a, true }
