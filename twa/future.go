@@ -21,12 +21,13 @@ import (
 //	case <-other:
 //	}
 //
-// It is used as semaphore.AcquireFuture is, and promises the same. The request starts with the first Poll or Done: then it takes
-// its tickets. Release ends it in every state, and gives back whatever the future has, place or permits, whether Err was called
-// or not; a second one does nothing. Until then nobody may give the permits to the Release of the semaphore, with one exception:
-// Err hands them over when it returns nil. Then the owner may give them back so, in place of the future's Release, never both;
-// Cancel is Release for that way. Whoever drops a future whose request waits, with neither Release nor Cancel, blocks everybody
-// behind it.
+// It is used as semaphore.AcquireFuture is, and promises the same. The request starts with the
+// first Poll or Done: then it takes its tickets. Release ends it in every state, and gives back
+// whatever the future has, place or permits, whether Err was called or not; a second one does
+// nothing. Until then nobody may give the permits to the Release of the semaphore, with one
+// exception: Err hands them over when it returns nil. Then the owner may give them back so, in
+// place of the future's Release, never both; Cancel is Release for that way. Whoever drops a future
+// whose request waits, with neither Release nor Cancel, blocks everybody behind it.
 //
 // A future is meant to be embedded, and to be used for any number of requests; waiting allocates nothing after the first Done, which
 // makes a channel. The methods are for one goroutine at a time, Complete excepted. It must not be copied after Init.
@@ -53,45 +54,51 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 // be nil, will be woken when it is worth polling again; it takes the place of the waker of the last Poll.
 func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
 
-// Done starts the request if it was not started, and returns a channel that carries one value when it is complete. A receive
-// takes the value, and the next Done puts it back: <-f.Done() may be repeated. Whoever keeps the channel receives once for
-// each Done. It is the same in every round, which starts with it empty, and never closed.
+// Done starts the request if it was not started, and returns a channel that carries one value when
+// it is complete. A receive takes the value, and the next Done puts it back: <-f.Done() may be
+// repeated. Whoever keeps the channel receives once for each Done. It is the same in every round,
+// which starts with it empty, and never closed.
 func (f *AcquireFuture) Done() <-chan struct{} { return f.r.done() }
 
-// Complete reports whether the request has ended, by a grant or an error; after Init, Release or Cancel it has not. Anybody may
-// ask, at any time; see the method of the same name of semaphore.AcquireFuture.
+// Complete reports whether the request has ended, by a grant or an error; after Init, Release or
+// Cancel it has not. Anybody may ask, at any time; see the method of the same name of
+// semaphore.AcquireFuture.
 func (f *AcquireFuture) Complete() bool { return f.r.f.Complete() }
 
-// Err returns nil if the request has been granted: the permits are the caller's then. It returns
-// ErrPending if there is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire
-// does. It may be asked again.
+// Err returns nil if the request has been granted: the permits are the caller's then. It returns ErrPending if there
+// is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire does. It may be asked
+// again.
 func (f *AcquireFuture) Err() error { return f.r.err() }
 
-// Release ends the request: it gives up the place in line, or gives back the permits that were granted. It does nothing if there
-// is neither, and never waits for a release that is about to grant the request. If the permits were granted and somebody has
-// given them to the Release of the semaphore, it panics as far as such a Release too many would.
+// Release ends the request: it gives up the place in line, or gives back the permits that were
+// granted. It does nothing if there is neither, and never waits for a release that is about to
+// grant the request. If the permits were granted and somebody has given them to the Release of the
+// semaphore, it panics as far as such a Release too many would.
 func (f *AcquireFuture) Release() {
 	if !f.r.f.Release((*wish)(&f.r)) {
-		panic("twa: AcquireFuture.Release of permits that the semaphore's own Release has been given already")
+		panic("twa: AcquireFuture.Release of permits that the semaphore's own Release has been given " +
+			"already")
 	}
 }
 
 // Cancel is Release, but leaves the permits with the owner if Err has returned nil.
 func (f *AcquireFuture) Cancel() {
 	if !f.r.f.Cancel((*wish)(&f.r)) {
-		panic("twa: AcquireFuture.Cancel of permits that the semaphore's own Release has been given already, without Err")
+		panic("twa: AcquireFuture.Cancel of permits that the semaphore's own Release has been given " +
+			"already, without Err")
 	}
 }
 
-// LockFuture is a request for a mutex that does not block anybody, as [AcquireFuture] is one for permits. Its Unlock is what
-// Release is there: it ends the request in every state, and unlocks the mutex if that was locked.
+// LockFuture is a request for a mutex that does not block anybody, as [AcquireFuture] is one for
+// permits. Its Unlock is what Release is there: it ends the request in every state, and unlocks the
+// mutex if that was locked.
 type LockFuture struct {
 	_ noCopy
 	r request
 }
 
-// Init makes f a request for m, not yet started. It panics if m is nil, or the last request has not ended: then Unlock or
-// Cancel comes first.
+// Init makes f a request for m, not yet started. It panics if m is nil, or the last request has not
+// ended: then Unlock or Cancel comes first.
 func (f *LockFuture) Init(m *Mutex) {
 	if m == nil {
 		panic("twa: future of a nil mutex")
@@ -111,7 +118,8 @@ func (f *LockFuture) Complete() bool { return f.r.f.Complete() }
 // Err returns nil if the lock is the caller's, [ErrPending] if the request is not complete.
 func (f *LockFuture) Err() error { return f.r.err() }
 
-// Unlock ends the request: it gives up the place in line, or unlocks the mutex. It is as Release is of [AcquireFuture].
+// Unlock ends the request: it gives up the place in line, or unlocks the mutex. It is as Release is
+// of [AcquireFuture].
 func (f *LockFuture) Unlock() {
 	if !f.r.f.Release((*wish)(&f.r)) {
 		panic("twa: LockFuture.Unlock of a lock that the mutex's own Unlock has unlocked already")
@@ -121,7 +129,8 @@ func (f *LockFuture) Unlock() {
 // Cancel is Unlock, but leaves the lock with the owner if Err has returned nil.
 func (f *LockFuture) Cancel() {
 	if !f.r.f.Cancel((*wish)(&f.r)) {
-		panic("twa: LockFuture.Cancel of a lock that the mutex's own Unlock has unlocked already, without Err")
+		panic("twa: LockFuture.Cancel of a lock that the mutex's own Unlock has unlocked already, " +
+			"without Err")
 	}
 }
 
@@ -193,7 +202,8 @@ func (r *wish) Unlink(w *waiter.Waiter) bool {
 	return true
 }
 
-// GiveBack implements [future.Request]. The permits are held, whatever tickets they were: they go back as any that are.
+// GiveBack implements [future.Request]. The permits are held, whatever tickets they were: they go
+// back as any that are.
 func (r *wish) GiveBack(n int64) bool {
 	if n == 0 { // no tickets have been taken
 		return true

@@ -40,12 +40,12 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		},
 		"capacitor: RDo of a nil function":    {func() { l.RDo(nil) }},
 		"capacitor: unlock of unlocked mutex": {m.Unlock},
-		"capacitor: depart without arrive": {
+		"capacitor: depart without arrive (arrived 0, departed 0, platoons of 2)": {
 			g.Depart,
 			array.Depart,
-			new(Gate).Depart,
 		},
-		"capacitor: NewMutex(-1): a negative number of places": {func() { NewMutex(-1) }},
+		"capacitor: depart without arrive (arrived 0, departed 0, platoons of 1)": {new(Gate).Depart},
+		"capacitor: NewMutex(-1): a negative number of places":                    {func() { NewMutex(-1) }},
 		"capacitor: platoons of 0: the number must be from 1 to 1152921504606846976": {
 			func() { NewGate(0) }, func() { Wrap(new(mutex.Word), 0) },
 		},
