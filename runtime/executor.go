@@ -132,9 +132,7 @@ func start(p Pool, opts []Option) (*Executor, error) {
 	ex.timers.init()
 	if o.workers > 1 {
 		m := &monitor{ex: ex.scheduler}
-		clock := time.AfterFunc(time.Hour, m.tick)
-		clock.Stop()
-		m.clock, ex.monitor = clock, m
+		m.clock, ex.monitor = stoppedAlarm(m.tick), m
 	}
 	if o.report != nil {
 		ex.watch = newWatchdog(ex.scheduler, o.after, o.report)

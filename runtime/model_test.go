@@ -22,6 +22,7 @@ type lab struct {
 	*interleave.Run
 	ex   *Executor
 	left interleave.Int32 // tasks that have not ended
+	now  interleave.Int64 // of timers, for scenarios that move it
 }
 
 func newLab(x *interleave.Run, workers int) *lab {
@@ -46,6 +47,11 @@ func (l *lab) start(tasks ...*subject) {
 // finish waits until all threads have ended, and checks what is left.
 func (l *lab) finish() {
 	l.Wait()
+	l.check()
+}
+
+// check is the second half of finish.
+func (l *lab) check() {
 	ex := l.ex
 	l.Assert(l.left.Load() == 0, "%d tasks have not ended", l.left.Load())
 	searching := uint32(0)
@@ -141,6 +147,59 @@ func (l *lab) spawnFrom(cx *Context, s *subject) {
 
 // once is a task that ends in its first poll.
 func once(*subject, *Context, int32) bool { return true }
+
+// goesHome has threads shut down an executor while a task has another goroutine do something. Home is closed once, by
+// the last goroutine that ends: a second time would panic.
+func goesHome(x *interleave.Run, closers int, refused error) {
+	l := newLab(x, 1)
+	l.left.Add(1) // so that the workers end by the shutdown alone
+	ex := l.ex
+	var function func()
+	var begun interleave.Bool
+	ex.spawn = func(f func()) error {
+		function = f
+		begun.Store(true)
+		return refused
+	}
+	t := l.task("t", func(*subject, *Context, int32) bool {
+		l.Assert(ex.spawnCounted(ex.workerEnded) == refused, "refused or not")
+		return true
+	})
+	ex.count()
+	l.spawn(t)
+	x.Go("worker", func() {
+		ex.workers[0].serve()
+		ex.workerEnded()
+	})
+	x.Go("function", func() {
+		if await(begun.Load); refused == nil {
+			function()
+		}
+	})
+	x.Same(closers, "closer", func(int) {
+		ex.close()
+		await(func() bool { return ex.left.Load() == 0 })
+		ex.leave()
+		select {
+		case <-ex.home:
+			ex.mu.Lock()
+			l.Assert(ex.running == 0, "home is closed while %d goroutines run", ex.running)
+			ex.mu.Unlock()
+		default:
+		}
+	})
+	x.Wait()
+	for name, c := range map[string]chan struct{}{"drained": ex.drained, "home": ex.home} {
+		select {
+		case <-c:
+		default:
+			x.Fail("%s was not closed", name)
+		}
+	}
+	x.Assert(ex.running == 0, "%d goroutines are counted", ex.running)
+	l.left.Add(-1)
+	l.check()
+}
 
 // panicking is the step of a task that panics, as far as the worker can tell of a straight-line one.
 func panicking(_ *subject, cx *Context, _ int32) bool {
@@ -550,6 +609,8 @@ var tierOne = []experiment{
 			x.Fail("not drained")
 		}
 	}, 0},
+	{"shutdown/goes home", func(x *interleave.Run) { goesHome(x, 1, nil) }, 0},
+	{"shutdown/goes home, a pool that refuses", func(x *interleave.Run) { goesHome(x, 1, ErrShutdown) }, 0},
 	{"shutdown/cancels", func(x *interleave.Run) { // it reaches a task that waits, and one that is about to
 		l := newLab(x, 1)
 		t := l.task("t", func(_ *subject, cx *Context, _ int32) bool { return cx.Err() != nil })
@@ -604,6 +665,7 @@ var tierTwo = []experiment{
 		x.Go("spawner", func() { l.spawn(t); l.spawn(u) })
 		l.finish()
 	}, 2},
+	{"shutdown/two of them go home", func(x *interleave.Run) { goesHome(x, 2, nil) }, 0},
 	{"monitor/looks while one of two is awake", func(x *interleave.Run) { awake(x, 2) }, 2},
 	{"monitor/inbox of a long poll", func(x *interleave.Run) { relieved(x, true) }, 2},
 	{"monitor/queue of a long poll", func(x *interleave.Run) { relieved(x, false) }, 2},

@@ -44,12 +44,6 @@ type monitor struct {
 	moved   uint64 // tasks, for Stats
 }
 
-// An alarm calls a function of ours, once for each Reset. It is a *time.Timer, but under the explorer.
-type alarm interface {
-	Reset(d time.Duration) bool
-	Stop() bool
-}
-
 // rouse is called when a worker has woken: there is something to look at.
 func (ex *scheduler) rouse() {
 	m := ex.monitor

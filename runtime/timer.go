@@ -2,9 +2,9 @@ package runtime
 
 import (
 	"context"
-	"sync"
 	"time"
 
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -23,7 +23,7 @@ type Timer struct {
 	at    time.Duration // since the executor's start
 	index int           // in the heap; -1 when it is not there
 
-	alone *time.Timer
+	alone alarm
 }
 
 // Init makes t a timer of d, not yet started. If d is not positive it completes at once. An earlier use must have ended
@@ -97,7 +97,7 @@ func (t *Timer) start(w waiter.Waker) waiter.Status {
 		return waiter.StatusWaiting
 	}
 	t.ts = nil
-	t.alone = time.AfterFunc(t.d, func() { t.w.Deliver(waiter.Granted) })
+	t.alone = newAlarm(t.d, func() { t.w.Deliver(waiter.Granted) })
 	return waiter.StatusWaiting
 }
 
@@ -156,19 +156,13 @@ func (t *timeout) Cancel() {
 // timers are those that the tasks of one executor wait for: a heap in which each node has four children, because that is
 // quicker than two. One timer of package time is set to the first of them.
 type timers struct {
-	epoch time.Time
+	now func() time.Duration // since the executor's start
 
-	mu      sync.Mutex
+	mu      xsync.Mutex
 	heap    []*Timer // all guarded by mu
-	clock   *time.Timer
+	clock   alarm
 	set     time.Duration // for when the clock is set; 0: it is not
 	stopped bool
-}
-
-func (ts *timers) init() {
-	ts.epoch = time.Now()
-	ts.clock = time.AfterFunc(time.Hour, ts.fire)
-	ts.clock.Stop()
 }
 
 func (ts *timers) len() int {
@@ -179,7 +173,7 @@ func (ts *timers) len() int {
 
 // add puts a timer into the heap. Its node is armed.
 func (ts *timers) add(t *Timer) {
-	now := time.Since(ts.epoch)
+	now := ts.now()
 	ts.mu.Lock()
 	t.at = now + t.d
 	if t.at < now { // beyond what can be counted: never
@@ -223,7 +217,7 @@ func (ts *timers) setClock(now time.Duration) {
 func (ts *timers) fire() {
 	var wakes waiter.WakeList
 	ts.mu.Lock()
-	now := time.Since(ts.epoch)
+	now := ts.now()
 	for len(ts.heap) > 0 && ts.heap[0].at <= now {
 		t := ts.heap[0]
 		ts.removeAt(0)

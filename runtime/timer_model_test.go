@@ -11,22 +11,22 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// withTimers gives the executor a heap of timers in which time passes only when the scenario says so: the clock of package
-// time is set, but goes off for nobody.
+// withTimers gives the executor a heap of timers in which time passes only when the scenario says
+// so. The alarm is deaf: the scenario fires. See alarm_model_test.go for alarms that go off.
 func (l *lab) withTimers() {
 	ts := &l.ex.timers
-	ts.epoch = time.Now()
-	ts.clock = time.AfterFunc(time.Hour, func() {})
-	ts.clock.Stop()
+	ts.now, ts.clock = func() time.Duration { return time.Duration(l.now.Load()) }, deafAlarm{}
 }
+
+type deafAlarm struct{}
+
+func (deafAlarm) Reset(time.Duration) bool { return false }
+func (deafAlarm) Stop() bool               { return false }
 
 // pass has all timers that are running be due, and the clock go off.
 func (l *lab) pass() {
-	ts := &l.ex.timers
-	ts.mu.Lock()
-	ts.epoch = ts.epoch.Add(-100 * time.Hour)
-	ts.mu.Unlock()
-	ts.fire()
+	l.now.Add(int64(100 * time.Hour))
+	l.ex.timers.fire()
 }
 
 // passWhile is pass again and again, as a clock goes: whenever something of what is looked at has changed.
@@ -93,8 +93,8 @@ var timerScenarios = []experiment{
 		l.withTimers()
 		var timer Timer
 		timer.Init(time.Hour)
-		var round, passed interleave.Int32 // passed: how often time has
-		var before int32                   // the second round
+		var round interleave.Int32
+		var before int64 // the second round
 		t := l.task("t", func(s *subject, cx *Context, _ int32) bool {
 			if round.Load() == 0 {
 				if s.poll(cx, &timer) {
@@ -102,25 +102,21 @@ var timerScenarios = []experiment{
 				}
 				timer.Cancel()
 				timer.Init(time.Hour)
-				before = passed.Load()
+				before = l.now.Load()
 				round.Add(1)
 			}
 			if !s.poll(cx, &timer) {
 				round.Add(1)
 				return false
 			}
-			l.Assert(passed.Load() > before, "it has gone off, and no time has passed")
+			l.Assert(l.now.Load() > before, "it has gone off, and no time has passed")
 			return true
 		})
 		l.start(t)
 		x.Go("clock", func() {
 			l.passWhile(func() bool {
 				round.Load()
-				if l.left.Load() == 0 {
-					return false
-				}
-				passed.Add(1) // in one step with what goes off
-				return true
+				return l.left.Load() > 0
 			})
 		})
 		l.finish()
@@ -198,9 +194,6 @@ var timerScenarios = []experiment{
 
 // A timer that goes off, is cancelled, and begins anew, at any moment.
 func TestModelTimers(t *testing.T) {
-	if interleave.RaceEnabled {
-		t.Skip("the scenarios move the time that timers read")
-	}
 	o := interleave.Options{Mode: interleave.Bounded, Bound: 2}
 	if !testing.Short() {
 		o.Bound = 3

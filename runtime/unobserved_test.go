@@ -200,6 +200,7 @@ func TestShutdownTellsOfPanicsWithAllElse(t *testing.T) {
 	ex := rt.New(rt.WithWorkers(2), rt.WithPanicHandler(func(*rt.PanicError) {}))
 	s := held(t, 1)
 	rt.Go(ex, boom)
+	locktest.Eventually(t, "panic", func() bool { return ex.Stats().Panics == 1 })
 	spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
 	locktest.AwaitWaiting(t, s, 1)
 	release := occupy(t, ex)

@@ -23,7 +23,7 @@ var core = []string{
 	"internal/lanes",
 	"sync", "twa",
 	// The executor's own concurrency; its other files use timers, contexts, coroutines and the pool.
-	"runtime/task.go", "runtime/queue.go", "runtime/worker.go", "runtime/idle.go", "runtime/monitor.go", "runtime/panics.go", "runtime/registry.go", "runtime/context.go",
+	"runtime/task.go", "runtime/queue.go", "runtime/worker.go", "runtime/idle.go", "runtime/monitor.go", "runtime/panics.go", "runtime/registry.go", "runtime/timer.go", "runtime/context.go",
 	"runtime/completion.go", "runtime/future.go", "runtime/select.go", "runtime/join.go", "runtime/dump.go",
 	"runtime/bridge.go", "runtime/blocking.go",
 }
