@@ -293,7 +293,7 @@ func TestLineHasAnEnd(t *testing.T) {
 					require.Equal(t, ErrQueueFull, acquire(s, 1))
 					require.False(t, s.TryAcquire(1))
 					require.Equal(t, ticket, s.t.ticket.Load(), "a ticket is left behind")
-					require.EqualValues(t, long|1, s.t.limit.Load())
+					require.Equal(t, int64(long|1), s.t.limit.Load())
 				}
 				require.EqualValues(t, 1, s.Size())
 				require.EqualValues(t, 0, s.Available())
@@ -353,11 +353,11 @@ func TestMarksDoNotTouchEachOther(t *testing.T) {
 	last.Cancel()
 	s.Release(1)
 	s.t.markLocked(wary) // as a release too many does
-	require.EqualValues(t, long|wary|1, s.t.limit.Load())
+	require.Equal(t, int64(long|wary|1), s.t.limit.Load())
 	require.NoError(t, s.Acquire(context.Background(), 1))
-	require.EqualValues(t, wary|1, s.t.limit.Load())
+	require.Equal(t, int64(wary|1), s.t.limit.Load())
 	s.Close()
-	require.EqualValues(t, closing|wary|1, s.t.limit.Load())
+	require.Equal(t, int64(closing|wary|1), s.t.limit.Load())
 	require.ErrorIs(t, s.Acquire(context.Background(), 1), ErrClosed)
 	s.Release(1)
 	require.Panics(t, func() { s.Release(1) })
