@@ -179,12 +179,15 @@ func (s *tickets) isLong(n int64) bool {
 	}
 	if line <= window/2 {
 		s.mu.Lock()
+		defer s.mu.Unlock()
+		if -s.free(zero) > window/2 {
+			return false // it has grown again: the mark is right
+		}
 		l := s.limit.Load() &^ (long &^ math.MinInt64)
 		if l&(closing|wary)&^math.MinInt64 == 0 {
 			l &= sizes
 		}
 		s.limit.Store(l)
-		s.mu.Unlock()
 	}
 	return false
 }

@@ -137,3 +137,25 @@ func TestModelLineHasAnEnd(t *testing.T) {
 		})
 	}
 }
+
+// Who takes the mark of a long line off looks at the line where nobody can set it: if the line has
+// become too long again meanwhile, the mark stays, and who comes next looks before it takes.
+func TestModelMarkOfALongLineStays(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		s := New(1, WithArray(NewArray(1)))
+		x.Name("s", s)
+		x.Assert(s.TryAcquire(1), "not free")
+		s.t.mu.Lock()
+		s.t.markLocked(long) // the line has been too long, and is short by now
+		s.t.mu.Unlock()
+		x.Go("looks", func() { s.t.begun(zero, 1) })
+		x.Go("come", func() {
+			s.t.take(window)
+			end := s.t.take(1)
+			x.Assert(s.t.refuse(zero, 1, end), "not refused")
+		})
+		x.Wait()
+		x.Assert(s.t.free(zero) == -window, "the line is for %d", -s.t.free(zero))
+		x.Assert(s.t.limit.Load() == long|1, "the mark is lost: limit is %x", s.t.limit.Load())
+	})
+}
