@@ -95,6 +95,7 @@ type rare struct {
 	begin map[int64]int64 // runs: from the first ticket to the one behind the last
 	end   map[int64]int64 // and back
 	last  int64           // once the semaphore is closed: what had been granted then
+	reach uint64          // and how far behind last a number is certainly one that was not
 	debts []debt          // what Resize is to take away and has not got yet, in order
 }
 
@@ -255,9 +256,10 @@ func (s *tickets) settled(base, n, end int64) waiter.Outcome {
 
 func (s *tickets) settledClosed(base, n, end int64) waiter.Outcome {
 	s.mu.Lock()
-	last := s.rare.last // Close has made it
+	last, reach := s.rare.last, s.rare.reach // Close has made them
 	s.mu.Unlock()
-	if !s.inLine(zero, last, end) {
+	// By reach, too: after the Close a Resize still moves ticket, and many of them half round.
+	if !s.inLine(zero, last, end) && uint64(end-last)-1 >= reach {
 		s.ledger.take(n)
 		return waiter.Granted
 	}
@@ -661,6 +663,9 @@ func (s *tickets) oweLocked(n int64) {
 		panic("twa: Resize to take away " + itoa(n) + " permits behind a line for " + itoa(line))
 	}
 	s.rare.debts = append(s.rare.debts, debt{n, s.ticket.Add(n * step)})
+	if r := s.rare; s.isClosed() {
+		r.reach = max(r.reach, r.reach+uint64(n*step)) // it stops short of going round
+	}
 	s.countLocked()
 }
 
@@ -671,7 +676,9 @@ func (s *tickets) close() {
 	s.mu.Lock()
 	s.markLocked(closing)
 	if g := s.grant.Or(closed); g&closed == 0 {
-		s.rareLocked().last = granted(zero, g)
+		r := s.rareLocked()
+		r.last = granted(zero, g)
+		r.reach = glut + uint64(max(s.ticket.Load()-r.last, 0)) // glut for those who are on their way
 	}
 	s.mu.Unlock()
 	for _, c := range s.claimAll(func(_, _ int64) bool { return true }) {

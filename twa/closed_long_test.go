@@ -1,0 +1,41 @@
+//go:build !interleave
+
+package twa
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+)
+
+// The explorer's atomics take too long for this.
+
+// Who has been closed out stays so, however far Resizes have the numbers go on after the Close:
+// whether it had taken its tickets before, or takes them only then.
+func TestClosedOutIsNotGrantedByResizes(t *testing.T) {
+	locktest.SkipUnderRace(t) // for its length
+	const most = MaxPermits
+	s := New(most, WithArray(NewArray(1)))
+	require.True(t, s.TryAcquire(most))
+	var ends [4]int64
+	for i := range ends {
+		ends[i] = s.t.take(1)
+	}
+	s.Close()
+	s.Release(most)
+	resized := 0
+	for i, times := range []int{0, 1 << 21, 1<<22 + 1<<14, 3 << 21} {
+		for ; resized < times; resized++ {
+			s.Resize(1 << 10)
+			s.Resize(most)
+		}
+		for _, end := range []int64{ends[i], s.t.take(1)} {
+			err := s.t.await(context.Background(), zero, 1, end)
+			require.ErrorIs(t, err, ErrClosed, "after %d Resizes", times)
+		}
+	}
+	require.Equal(t, most, s.Available())
+}
