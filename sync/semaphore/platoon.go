@@ -159,20 +159,24 @@ func (p *platoon) acquire(ctx context.Context, n, until int64) error {
 		}
 	}
 	s, k := parking.GetSleeper(), (*waiter.Parker)(nil)
+	done := ctx.Done() // once: by whether it is nil a parker is chosen
 	if until == forever {
-		k = s.Parker(ctx, ctx.Done())
+		k = s.Parker(ctx, done)
 	} else {
 		k = waiter.GetParker(ctx, nil)
 	}
 	k.N = n
-	return p.await(ctx, until, s, k, p.enqueue(s, &k.Waiter))
+	return p.await(ctx, done, until, s, k, p.enqueue(s, &k.Waiter))
 }
 
-// await ends an acquire that has come to o so far.
-func (p *platoon) await(ctx context.Context, until int64, s *parking.Sleeper, k *waiter.Parker, o waiter.Outcome) error {
+// await ends an acquire that has come to o so far. k was got for ctx and done, its channel.
+func (p *platoon) await(
+	ctx context.Context, done <-chan struct{}, until int64,
+	s *parking.Sleeper, k *waiter.Parker, o waiter.Outcome,
+) error {
 	for inside := false; o == waiter.Pending; inside = true { // A turn is lost to the express lane, which has so many places, or to others inside.
 		switch {
-		case until == forever && !k.Park(ctx, ctx.Done()):
+		case until == forever && !k.Park(ctx, done):
 			p.withdraw(s, k, inside)
 			return waiter.ContextError(ctx)
 		case until != forever && !k.ParkTimeout(time.Duration(until-xsync.Now())):

@@ -51,7 +51,7 @@ func TestPlatoonOvertakesNoMoreThanPromised(t *testing.T) {
 							ahead := p.Waiting() - 1 // at least as many as are
 							before := acquired
 							s.Release(size)
-							assert.NoError(t, p.await(ctx, forever, place, k, o))
+							assert.NoError(t, p.await(ctx, nil, forever, place, k, o))
 							most := (ahead+int64(c.b))*int64(c.q) + int64(c.b-1)
 							assert.LessOrEqual(t, acquired-before, most+ahead, "those ahead have had their turn, too")
 							acquired++

@@ -34,7 +34,7 @@ func (w *platoonWorld) queue(ctx *interleave.Context, n int64) func() error {
 	k.N = n
 	o := w.p.enqueue(s, &k.Waiter)
 	w.Assert(o == waiter.Pending, "it does not have to wait")
-	return func() error { return w.p.await(ctx, forever, s, k, o) }
+	return func() error { return w.p.await(ctx, ctx.Done(), forever, s, k, o) }
 }
 
 // check looks at how many are inside.

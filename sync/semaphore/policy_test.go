@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +25,43 @@ func TestArrayContract(t *testing.T) {
 	for name, a := range map[string]*twa.Array{"default": nil, "one bucket": twa.NewArray(1)} {
 		t.Run(name, func(t *testing.T) {
 			semtest.Run(t, kind(semaphore.WithWaitingArray(a)))
+		})
+	}
+}
+
+// askedDone counts how often it is asked for its channel.
+type askedDone struct {
+	context.Context
+	times atomic.Int64
+}
+
+func (c *askedDone) Done() <-chan struct{} {
+	c.times.Add(1)
+	return c.Context.Done()
+}
+
+// A wait asks for the channel once: by the answer it chooses what it sleeps on, and where that goes
+// back to. By another answer it could go back twice, and two would sleep on it.
+func TestWaitAsksForTheChannelOnce(t *testing.T) {
+	for name, opts := range map[string][]semaphore.Option{
+		"queue":   nil,
+		"array":   {semaphore.WithWaitingArray(twa.NewArray(1))},
+		"platoon": {semaphore.WithPlatoon(1, 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := semaphore.New(1, opts...)
+			require.True(t, s.TryAcquire(1))
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			for _, end := range []func(){func() { s.Release(1) }, cancel} {
+				c := &askedDone{Context: ctx}
+				waits := semtest.Queued(t, c, s, 1)
+				end()
+				require.ErrorIs(t, locktest.Receive(t, waits), ctx.Err())
+				require.EqualValues(t, 1, c.times.Load())
+			}
+			s.Release(1)
+			semtest.RequireIdle(t, s)
 		})
 	}
 }
