@@ -17,6 +17,9 @@ import (
 //
 // It allocates nothing. The context's error is what ends a wait: a context whose channel is closed while it has no error, against the rules, does not.
 //
+// Requests that are too large for a Resize end one by one, as each of them asks again. What one of
+// them passes on may still be granted to another that has not asked yet.
+//
 // The zero Ticket is a Semaphore: use NewTicket.
 //
 // Source: Dice and Kogan, Semaphores Augmented with a Waiting Array, Listing 1.
