@@ -73,7 +73,8 @@ func (f *AcquireFuture) Err() error { return f.r.err() }
 // Release ends the request: it gives up the place in line, or gives back the permits that were
 // granted. It does nothing if there is neither, and never waits for a release that is about to
 // grant the request. If the permits were granted and somebody has given them to the Release of the
-// semaphore, it panics as far as such a Release too many would.
+// semaphore, it panics as far as such a Release too many would. It allocates nothing, and
+// synchronizes as the Release of the semaphore does.
 func (f *AcquireFuture) Release() {
 	if !f.r.f.Release((*wish)(&f.r)) {
 		panic("twa: AcquireFuture.Release of permits that the semaphore's own Release has been given " +

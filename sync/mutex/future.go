@@ -20,7 +20,7 @@ import (
 // The request starts with the first Poll or Done, and is complete when Poll returns true or Done
 // delivers its value. A mutex is never closed, so the lock is then the owner's. Unlock ends the
 // request in every state: it gives up the place in line, or unlocks the mutex. Nobody needs Err for
-// that, and a second Unlock does nothing.
+// that, and a second Unlock does nothing. A Poll or Done after that makes the request again.
 //
 // The future has the lock until its Unlock, so nobody may unlock the mutex itself meanwhile. There
 // is one other way. Err hands the lock over when it returns nil: the owner may then call the Unlock
@@ -77,7 +77,8 @@ func (f *LockFuture) Err() error {
 // there is neither: before the request is started, after Unlock or Cancel, and before Init. If an
 // unlock is just about to grant the request, it does not wait for it: the later of the two passes
 // the lock on. It panics if the lock was granted and somebody has unlocked the mutex since, unless
-// another has locked it: that cannot be told, and unlocks it.
+// another has locked it: that cannot be told, and unlocks it. It allocates nothing, and
+// synchronizes as the Unlock of the mutex does.
 func (f *LockFuture) Unlock() {
 	if !f.f.Release() {
 		panic("mutex: LockFuture.Unlock of a lock that the mutex's own Unlock has unlocked already")

@@ -20,7 +20,8 @@ import (
 // The request starts with the first Poll or Done, and is complete when Poll returns true or Done
 // delivers its value. A lock is never closed, so it is then the owner's. Unlock ends the request in
 // every state: it gives up the place in line, or unlocks what was locked: for writing, for reading,
-// or for upgradable reading. Nobody needs Err for that, and a second Unlock does nothing.
+// or for upgradable reading. Nobody needs Err for that, and a second Unlock does nothing. A Poll or
+// Done after that makes the request again.
 //
 // The future has the lock until its Unlock, so nobody may unlock, upgrade or downgrade it by the
 // methods of the lock meanwhile. There is one other way. Err hands the lock over when it returns
@@ -88,7 +89,8 @@ func (f *LockFuture) Err() error {
 // Init. If an unlock is just about to grant the request, it does not wait for it: the later of the
 // two passes the lock on. It panics if the lock was granted, and is not locked so any more:
 // somebody has unlocked, upgraded or downgraded it. If another has locked it since in the same way
-// that cannot be told, and Unlock unlocks it.
+// that cannot be told, and Unlock unlocks it. It allocates nothing, and synchronizes as the lock's
+// own method does.
 func (f *LockFuture) Unlock() {
 	if !f.f.Release() {
 		panic("rwlock: LockFuture.Unlock of a lock that was unlocked, upgraded or downgraded already, " +

@@ -23,7 +23,7 @@ import (
 // The request starts with the first Poll or Done. It is complete when Poll returns true or Done delivers its value.
 // Then Err says how it ended. Release ends it in every state: it gives up the place in line, or
 // gives back the permits that were granted, whether Err was called or not. A second Release does
-// nothing.
+// nothing. A Poll or Done after that makes the request again.
 //
 // The future has the permits until its Release, so nobody may give them to the Release of the
 // semaphore meanwhile. There is one other way. Err hands the permits over when it returns nil: the
@@ -124,7 +124,8 @@ func (f *AcquireFuture) Err() error {
 // after Release or Cancel, and before Init. If a release is just about to grant the request, it
 // does not wait for it: the later of the two passes the permits on, once. It panics if the permits
 // were granted and are not held any more: they have been given to the Release of the semaphore. If
-// others hold as many that cannot be told, and Release gives back theirs.
+// others hold as many that cannot be told, and Release gives back theirs. It allocates nothing, and
+// synchronizes as the Release of the semaphore does.
 func (f *AcquireFuture) Release() {
 	switch {
 	case f.p != nil:
