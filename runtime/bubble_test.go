@@ -244,8 +244,8 @@ func TestTasksOfAnInboxThatKeepsFillingWaitForMilliseconds(t *testing.T) {
 	})
 }
 
-// What a blocked worker has is polled by one that never runs out of tasks of its own: what is in the inbox, and what is in
-// the queue.
+// What a blocked worker has is polled by one that never runs out of tasks of its own: what is in
+// the inbox, and what is in the queue.
 func TestTasksOfABlockedWorkerRunBesideOthersThatYield(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const inbox, queue, poll = 3, 4, time.Millisecond
@@ -319,7 +319,8 @@ func TestShutdownWaitsForBlockingFunctions(t *testing.T) {
 	})
 }
 
-// A report that runs on does not hold up a shutdown for longer than its context and the time of grace.
+// A report that runs on does not hold up a shutdown for longer than its context and the time of
+// grace.
 func TestShutdownKeepsToItsContextDuringAReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, begun := make(chan struct{}), make(chan struct{})

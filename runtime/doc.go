@@ -59,9 +59,9 @@
 //
 // Permits are granted in the order in which tasks, goroutines and selects began to wait; a task's budget does not change
 // that. When a task is polled is up to the executor: what was woken comes soon, what yields comes after what is queued,
-// and nothing that is ready waits for ever while others run: what a worker has that is in one long poll is offered to the
-// others within 10 milliseconds, and each of them, however busy it is, begins the oldest task that is on offer at least
-// every 61 polls.
+// and nothing that is ready waits for ever while others run: what a worker has that is in one long
+// poll is offered to the others within 10 milliseconds, and each of them, however busy it is,
+// begins the oldest task that is on offer at least every 61 polls.
 //
 // # Cancellation
 //

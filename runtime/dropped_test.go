@@ -17,7 +17,8 @@ import (
 	rt "github.com/farad-go/farad/runtime"
 )
 
-// used uses an executor that new makes in many ways, and drops it. Tasks know the executor, as they often do.
+// used uses an executor that new makes in many ways, and drops it. Tasks know the executor, as they
+// often do.
 //
 //go:noinline
 func used(t *testing.T, executor func() *rt.Executor) {
@@ -120,7 +121,8 @@ func TestDroppedExecutorLeavesItsPool(t *testing.T) {
 	require.Zero(t, p.running.Load())
 }
 
-// A task keeps its executor, even if nobody else does; and when it has ended its owner may wait for it.
+// A task keeps its executor, even if nobody else does; and when it has ended its owner may wait for
+// it.
 func TestTasksOfADroppedExecutorRunOn(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	s := held(t, 1)

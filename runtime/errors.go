@@ -17,15 +17,15 @@ var (
 	ErrStuck = errors.New("runtime: tasks did not end")
 )
 
-// A PanicError says that a task, or a function given to [Blocking], has panicked. If nobody waits for
-// it, it is reported: see [WithPanicHandler].
+// A PanicError says that a task, or a function given to [Blocking], has panicked. If nobody waits
+// for it, it is reported: see [WithPanicHandler].
 type PanicError struct {
 	Value any    // what it panicked with
 	Stack []byte // where, as debug.Stack formats it
 	Task  string // the name of the task, as in [TaskInfo]
 
 	panics         *panics // of the executor; nil: not of a task that has ended
-	asked, counted bool    // guarded by its lock: somebody has asked for it; it is among the unasked
+	asked, counted bool    // somebody has asked for it; it is among the unasked: under its lock
 }
 
 // Error returns the value and the stack.

@@ -12,21 +12,23 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// An Executor runs tasks on a few workers. [New] makes one; [Executor.Shutdown] ends it. The zero Executor is of no use:
-// its methods panic.
+// An Executor runs tasks on a few workers. [New] makes one; [Executor.Shutdown] ends it. The zero
+// Executor is of no use: its methods panic.
 //
 // All methods may be called from any goroutine, and from tasks, except that a task must not wait for the shutdown of its
 // own executor.
 //
-// An executor that nobody refers to any more and that has no tasks ends by itself, some time after the next garbage
-// collection: its goroutines do, and those of a pool go back. A task refers to its executor. So does a function of an
-// option that uses it. Inside a bubble of testing/synctest it does not end by itself.
+// An executor that nobody refers to any more and that has no tasks ends by itself, some time after
+// the next garbage collection: its goroutines do, and those of a pool go back. A task refers to its
+// executor. So does a function of an option that uses it. Inside a bubble of testing/synctest it
+// does not end by itself.
 type Executor struct {
 	*scheduler // nil: not made by New
 }
 
-// A scheduler is an executor without its handle, which is what users have. The workers have the scheduler. Only tasks have
-// the handle, so that it is garbage when neither a user nor a task that lives has it.
+// A scheduler is an executor without its handle, which is what users have. The workers have the
+// scheduler. Only tasks have the handle, so that it is garbage when neither a user nor a task that
+// lives has it.
 type scheduler struct {
 	injection injection
 	idle      idle
@@ -151,8 +153,9 @@ func start(p Pool, opts []Option) (*Executor, error) {
 	return ex, nil
 }
 
-// inBubble reports whether the calling goroutine is in a bubble of testing/synctest, whose clock gives times without a
-// monotonic reading. Cleanups run outside, and must not touch a channel of the bubble.
+// inBubble reports whether the calling goroutine is in a bubble of testing/synctest, whose clock
+// gives times without a monotonic reading. Cleanups run outside, and must not touch a channel of
+// the bubble.
 func inBubble() bool {
 	now := time.Now()
 	return now == now.Round(0) //nolint:staticcheck // Round(0) strips the monotonic reading, which Equal does not see
@@ -227,11 +230,11 @@ func (ex *Executor) admit(p Poller) (*Task, error) {
 // is done before they have ended, it cancels them, and waits for a second more in all. It panics,
 // and changes nothing, if ctx is nil.
 //
-// It returns nil if all tasks have ended by themselves, and an error with the cause of ctx if it has
-// cancelled some. The error is [ErrStuck] if tasks, functions of [Blocking] or reports of the
+// It returns nil if all tasks have ended by themselves, and an error with the cause of ctx if it
+// has cancelled some. The error is [ErrStuck] if tasks, functions of [Blocking] or reports of the
 // watchdog have not ended even then. After that, Shutdown may be called again, to wait longer; it
-// returns nil when they have. Otherwise no goroutine of the executor remains, nor one of [Blocking],
-// and nothing runs.
+// returns nil when they have. Otherwise no goroutine of the executor remains, nor one of
+// [Blocking], and nothing runs.
 //
 // Whatever else there is to tell, the error also says how many tasks have panicked while nobody
 // waited for them, if nobody has asked for their errors since; errors.As finds one of those
@@ -317,8 +320,8 @@ func (p *patience) stop() {
 	}
 }
 
-// end ends what still runs when there are no tasks, and waits for nothing. It is also the cleanup of the handle. It may
-// run more than once, and at the same time.
+// end ends what still runs when there are no tasks, and waits for nothing. It is also the cleanup
+// of the handle. It may run more than once, and at the same time.
 func (ex *scheduler) end() {
 	ex.close()
 	if ex.watch != nil {

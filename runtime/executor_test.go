@@ -385,9 +385,10 @@ func meeting(t testing.TB, n int) func() {
 	}
 }
 
-// blockedWith has both of two workers in a poll. One of them has polled n tasks last, which wait, and has spawned as many
-// others in the poll that it is in. Whatever runs of these calls ran with its number, those that wait when they have been
-// woken. It returns the tasks that wait, what ends that worker's poll, and the other's.
+// blockedWith has both of two workers in a poll. One of them has polled n tasks last, which wait,
+// and has spawned as many others in the poll that it is in. Whatever runs of these calls ran with
+// its number, those that wait when they have been woken. It returns the tasks that wait, what ends
+// that worker's poll, and the other's.
 func blockedWith(t *testing.T, ex *rt.Executor, n, spawned int, ran func(i int)) (
 	tasks []*pollFunc, release, releaseOther func(),
 ) {

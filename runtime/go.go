@@ -28,8 +28,8 @@ type JoinHandle[T any] struct {
 //
 // fn is written like the code of a goroutine, but where a goroutine would block it waits with [Await], [Select],
 // [Sleep] and so on; then it holds no worker, only its stack. What blocks otherwise (a read from the network, a
-// sync.Mutex that is held for long, a channel) belongs into [Blocking]. A panic in fn ends the task, and is its error; if nobody
-// waits for the task, the panic is reported ([WithPanicHandler]).
+// sync.Mutex that is held for long, a channel) belongs into [Blocking]. A panic in fn ends the
+// task, and is its error; if nobody waits for the task, the panic is reported ([WithPanicHandler]).
 //
 // It must not call runtime.LockOSThread. A new task allocates; waiting does not.
 func Go[T any](ex *Executor, fn func(cx *Context) (T, error)) *JoinHandle[T] {

@@ -148,8 +148,8 @@ func (l *lab) spawnFrom(cx *Context, s *subject) {
 // once is a task that ends in its first poll.
 func once(*subject, *Context, int32) bool { return true }
 
-// goesHome has threads shut down an executor while a task has another goroutine do something. Home is closed once, by
-// the last goroutine that ends: a second time would panic.
+// goesHome has threads shut down an executor while a task has another goroutine do something. Home
+// is closed once, by the last goroutine that ends: a second time would panic.
 func goesHome(x *interleave.Run, closers int, refused error) {
 	l := newLab(x, 1)
 	l.left.Add(1) // so that the workers end by the shutdown alone
@@ -201,7 +201,8 @@ func goesHome(x *interleave.Run, closers int, refused error) {
 	l.check()
 }
 
-// panicking is the step of a task that panics, as far as the worker can tell of a straight-line one.
+// panicking is the step of a task that panics, as far as the worker can tell of a straight-line
+// one.
 func panicking(_ *subject, cx *Context, _ int32) bool {
 	cx.w.panicked = new(PanicError)
 	return true
@@ -809,7 +810,8 @@ func (c *labClock) tick() {
 	c.ticks.Add(1)
 }
 
-// awake has the monitor look while workers fall asleep, and a task that comes meanwhile ends only when it looks again.
+// awake has the monitor look while workers fall asleep, and a task that comes meanwhile ends only
+// when it looks again.
 func awake(x *interleave.Run, workers int) {
 	l := newLab(x, workers)
 	clock := l.monitored()
@@ -829,8 +831,9 @@ func awake(x *interleave.Run, workers int) {
 	l.finish()
 }
 
-// relieved has one worker in a poll that ends only when a task has run that this worker has ready: woken, or spawned. The
-// other worker has a task that yields until then. Two looks of the monitor have to do.
+// relieved has one worker in a poll that ends only when a task has run that this worker has ready:
+// woken, or spawned. The other worker has a task that yields until then. Two looks of the monitor
+// have to do.
 func relieved(x *interleave.Run, wakes bool) {
 	l := newLab(x, 2)
 	l.ex.monitor = &monitor{ex: l.ex.scheduler, clock: &labClock{l: l}}

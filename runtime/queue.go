@@ -20,7 +20,8 @@ type ring struct {
 	tail  xsync.Uint32
 	slots [ringSize]xsync.Pointer[Task]
 
-	// The owner's, for forget: what slots below clean have had is gone, those from written on have had nothing since.
+	// The owner's, for forget: what slots below clean have had is gone, those from written on have
+	// had nothing since.
 	clean, written uint32
 }
 
@@ -91,8 +92,8 @@ func (r *ring) wrote(end uint32) {
 	}
 }
 
-// forget has an empty ring keep no task from being collected, nor what it refers to. Only the owner may call it. A thief
-// may read a slot as it goes, but finds head moved.
+// forget has an empty ring keep no task from being collected, nor what it refers to. Only the owner
+// may call it. A thief may read a slot as it goes, but finds head moved.
 func (r *ring) forget() {
 	tail := r.tail.Load()
 	r.wrote(tail)

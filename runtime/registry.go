@@ -71,15 +71,15 @@ func (s *shard) close(left *xsync.Int64) {
 	left.Add(int64(s.size))
 }
 
-// Cause returns why tasks were cancelled by a Shutdown: the cause of its context, and of the first if
-// several have cancelled some. It is nil if none were.
+// Cause returns why tasks were cancelled by a Shutdown: the cause of its context, and of the first
+// if several have cancelled some. It is nil if none were.
 func (ex *Executor) Cause() error {
 	ex.made()
 	return ex.cause.Load()
 }
 
-// cancelAll cancels every task, and returns how many there were. If there are any, the cause is that
-// of the first call that found some.
+// cancelAll cancels every task, and returns how many there were. If there are any, the cause is
+// that of the first call that found some.
 func (ex *scheduler) cancelAll(cause error) int {
 	n := 0
 	for i := range len(ex.shards) {

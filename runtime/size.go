@@ -5,7 +5,8 @@ package runtime
 const (
 	// ringSize is how many tasks a worker's own queue has room for, a power of two.
 	ringSize = 256
-	// injectionEvery: each so many polls a worker looks at the injection queue first, however much it has itself.
+	// injectionEvery: each so many polls a worker looks at the injection queue first, however much
+	// it has itself.
 	injectionEvery = 61
 	// few is how many futures a join polls all together, whichever of them has woken the task: that
 	// costs less than to know which.

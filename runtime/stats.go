@@ -29,7 +29,7 @@ type Stats struct {
 	Sleepers int   // timers that have not fired
 
 	Polls    uint64 // calls of Poll
-	Steals   uint64 // tasks that were taken from a worker which had them ready: by another, or in a poll that took long
+	Steals   uint64 // tasks taken from a worker: by another, or because its poll took long
 	Wakes    uint64 // times that a sleeping worker was woken
 	Ended    uint64 // tasks
 	Panics   uint64 // of tasks, and of functions of Blocking whose task had gone

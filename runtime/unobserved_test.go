@@ -83,7 +83,8 @@ func (p *toldPanics) list() []*rt.PanicError {
 	return append([]*rt.PanicError(nil), p.all...)
 }
 
-// A panic is told to the handler, counted, and told by Shutdown: each that nobody waited for, and none that somebody did.
+// A panic is told to the handler, counted, and told by Shutdown: each that nobody waited for, and
+// none that somebody did.
 func TestPanicsThatNobodyWaitsForAreTold(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		var told toldPanics

@@ -41,7 +41,8 @@ func (k ReportKind) String() string {
 
 // WithWatchdog has report called, from a goroutine of its own, for each task that keeps a worker for longer than after,
 // and each future that was woken and that its task has neither polled nor cancelled for so long. Each is reported
-// once, and Shutdown waits for a report that runs. A panic in report ends the program. (Of a future whose type does not say whether it is complete the watchdog does not see that the task has called
+// once, and Shutdown waits for a report that runs. A panic in report ends the program. (Of a future
+// whose type does not say whether it is complete the watchdog does not see that the task has called
 // Cancel itself.) It makes every wait allocate, and is meant for finding out why a program hangs.
 func WithWatchdog(after time.Duration, report func(Report)) Option {
 	if after <= 0 {
@@ -160,7 +161,8 @@ type overdue struct {
 	since  time.Duration
 }
 
-// look is called by the timer. It asks futures, which are the user's, without the lock, and Shutdown waits for it.
+// look is called by the timer. It asks futures, which are the user's, without the lock, and
+// Shutdown waits for it.
 func (wd *watchdog) look() {
 	suspects, again := wd.suspects()
 	if !again {
@@ -179,8 +181,8 @@ func (wd *watchdog) look() {
 	}
 }
 
-// suspects reports polls that take long, and returns the futures that have been woken long ago. Unless the watchdog has
-// stopped, the caller is counted as a goroutine.
+// suspects reports polls that take long, and returns the futures that have been woken long ago.
+// Unless the watchdog has stopped, the caller is counted as a goroutine.
 func (wd *watchdog) suspects() (all []overdue, again bool) {
 	wd.mu.Lock()
 	defer wd.mu.Unlock()
@@ -230,8 +232,8 @@ func complete(f Future) bool {
 	}
 }
 
-// tell reports, without the lock and without holding up the timer, on a goroutine that Shutdown waits
-// for.
+// tell reports, without the lock and without holding up the timer, on a goroutine that Shutdown
+// waits for.
 func (wd *watchdog) tell(r Report) {
 	wd.ex.count()
 	go func() {

@@ -343,8 +343,8 @@ func (f *gatedFuture) Complete() bool {
 	return true
 }
 
-// A future that takes long to say whether it is complete, because it waits for a task perhaps, holds up nobody but the
-// watchdog.
+// A future that takes long to say whether it is complete, because it waits for a task perhaps,
+// holds up nobody but the watchdog.
 func TestWatchdogAsksFuturesWithoutALock(t *testing.T) {
 	watched(t, func(t *testing.T, ex *rt.Executor, r *reports) {
 		f := &gatedFuture{asked: make(chan struct{}), gate: make(chan struct{})}
@@ -399,8 +399,8 @@ func TestShutdownWaitsForFuturesThatAreAsked(t *testing.T) {
 	})
 }
 
-// What a wait and the end of a task cost does not grow with how many others wait. So these take a second; a look at all
-// others for each would make it minutes.
+// What a wait and the end of a task cost does not grow with how many others wait. So these take a
+// second; a look at all others for each would make it minutes.
 func TestWatchdogIsLinearInItsWaits(t *testing.T) {
 	if testing.Short() || locktest.RaceEnabled {
 		t.Skip("takes a second, and much longer under the race detector")

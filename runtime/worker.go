@@ -69,7 +69,7 @@ func (w *worker) shift() (again bool) {
 		switch r := recover(); {
 		case ended:
 			w.ex.workerEnded()
-		case w.cx.task == nil: // not in a task: a waker or handler has panicked, or this package has a bug
+		case w.cx.task == nil: // a waker or a handler has panicked, or this package
 			if r == nil {
 				r = "runtime: a waker or a panic handler has called Goexit"
 			}
