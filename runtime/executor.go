@@ -147,7 +147,7 @@ func start(p Pool, opts []Option) (*Executor, error) {
 		}
 		ex.rouse()
 	}
-	if !inBubble() {
+	if endsByItself && !inBubble() {
 		goruntime.AddCleanup(ex, (*scheduler).end, ex.scheduler)
 	}
 	return ex, nil

@@ -12,3 +12,6 @@ const (
 	// costs less than to know which.
 	few = 8
 )
+
+// endsByItself says whether an executor that is dropped ends.
+const endsByItself = true

@@ -8,3 +8,6 @@ const (
 	injectionEvery = 3
 	few            = 1
 )
+
+// endsByItself is false: a cleanup would run in the middle of an exploration, unseen.
+const endsByItself = false
