@@ -361,7 +361,7 @@ var futureScenarios = []scenario{
 	}},
 	{name: "resize up/drop", size: 1, large: true, bound: none, body: resizeUpDrop},
 	{name: "resize up/drop/wrap", size: 1, large: true, start: wrap, body: resizeUpDrop},
-	{name: "resize too large", size: 2, body: func(w *world) {
+	{name: "resize too large", size: 2, wide: true, body: func(w *world) {
 		w.size = 1
 		w.Go("locker", func() { w.lock1() })
 		w.Go("owner", func() { w.useOr(2, w.await1(w.future(2)), ErrTooLarge) })
