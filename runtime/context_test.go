@@ -64,7 +64,7 @@ func TestContextOfATaskThatWasCancelledHasEnded(t *testing.T) {
 	require.Equal(t, rt.ErrCancelled, err)
 }
 
-// Whoever has learned of the task's end finds the context ended, however the task has.
+// One who has learned of the task's end finds the context ended, however the task has.
 func TestContextOfATaskEndsWithIt(t *testing.T) {
 	for name, end := range endings {
 		t.Run(name, func(t *testing.T) {

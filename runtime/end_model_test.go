@@ -50,7 +50,7 @@ func (l *lab) requireHome() {
 	l.ex.workerEnded()
 }
 
-// However many end an executor at the same time: each task that was taken ends, every worker goes home, and whoever waits
+// However many end an executor at the same time: each task that was taken ends, every worker goes home, and one who waits
 // for one or the other is told, once.
 func TestModelEnd(t *testing.T) {
 	o := interleave.Options{Mode: interleave.Bounded, Bound: 2}

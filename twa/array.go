@@ -54,7 +54,7 @@ func (a *Array) Table() *parking.Table {
 
 // WaitUntil waits until satisfied reports true, or ctx is done. It asks at once, once more before
 // it waits, and again after every Signal for the key; never with a lock held, and always in the
-// goroutine that waits. Whoever makes it true must do so in a way that others may see at the same
+// goroutine that waits. One who makes it true must do so in a way that others may see at the same
 // time, under a lock or by an atomic operation, and then call Signal. It returns nil only if
 // satisfied was true when it was asked last, and otherwise ctx.Err(). A context that is done
 // already does not wait, nor ask, and a cancel that happened before the change wins, always: so

@@ -26,7 +26,7 @@ import (
 // whatever the future has, place or permits, whether Err was called or not; a second one does
 // nothing. Until then nobody may give the permits to the Release of the semaphore, with one
 // exception: Err hands them over when it returns nil. Then the owner may give them back so, in
-// place of the future's Release, never both; Cancel is Release for that way. Whoever drops a future
+// place of the future's Release, never both; Cancel is Release for that way. One who drops a future
 // whose request waits, with neither Release nor Cancel, blocks everybody behind it.
 //
 // A future is meant to be embedded, and to be used for any number of requests; waiting allocates nothing after the first Done, which
@@ -56,7 +56,7 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
 
 // Done starts the request if it was not started, and returns a channel that carries one value when
 // it is complete. A receive takes the value, and the next Done puts it back: <-f.Done() may be
-// repeated. Whoever keeps the channel receives once for each Done. It is the same in every round,
+// repeated. One who keeps the channel receives once for each Done. It is the same in every round,
 // which starts with it empty, and never closed.
 func (f *AcquireFuture) Done() <-chan struct{} { return f.r.done() }
 

@@ -41,7 +41,7 @@ import (
 //
 // A number is in the line if it lies behind grant and not behind ticket. Any other has been
 // granted, however long ago (inLine). So less than half of the circle is ever waited for, and all
-// else is taken for granted: rightly, because whoever waits is in the line.
+// else is taken for granted: rightly, because one who waits is in the line.
 //
 // Invariants, each with a test that fails without it:
 //
@@ -63,7 +63,7 @@ import (
 //     grants a number removes what is kept under it; permits that come back after that come back as
 //     new grants, not under the numbers that they once had. (TestWhatIsGivenBackLateIsNotLost,
 //     TestNumbersAreKeptOnlyInTheLine)
-//  8. Whoever has stopped between an addition and its look, while others went on half round or
+//  8. One who has stopped between an addition and its look, while others went on half round or
 //     further, finds what it would have found. (TestLooksThatComeLate) It would err only if they
 //     had gone once round, exactly: to within the line that there is then, or to within the size.
 //     In a circle of 2⁶³ tickets that is 2⁶³/n requests of n permits: 250 years of one per
@@ -387,8 +387,8 @@ func (s *tickets) wake(base, from, to int64) {
 	}
 }
 
-// claim takes whoever sleeps under the number k, which has been granted, out of its line l, which
-// it unlocks; nil if nobody does. Whoever comes so late that the number is that of a ticket of the
+// claim takes one who sleeps under the number k, which has been granted, out of its line l, which
+// it unlocks; nil if nobody does. One who comes so late that the number is that of a ticket of the
 // next round finds it in the line of tickets, and leaves it alone.
 func (s *tickets) claim(base int64, l parking.Line, k int64) *waiter.Waiter {
 	defer l.Unlock()

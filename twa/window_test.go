@@ -129,7 +129,7 @@ func TestNumbersAreKeptOnlyInTheLine(t *testing.T) {
 	}
 }
 
-// Whoever comes to look only after others have gone on for as long as can be finds what it would
+// One who comes to look only after others have gone on for as long as can be finds what it would
 // have found at once.
 func TestLooksThatComeLate(t *testing.T) {
 	each := func(t *testing.T, size int64, test func(t *testing.T, s *Semaphore, goOn func())) {

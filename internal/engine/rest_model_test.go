@@ -23,7 +23,7 @@ func newNeighbours(x *interleave.Run, rows int) (a, b *world) {
 }
 
 // Two locks whose readers hide in the same slots: neither takes the other's readers for its own, nor lets them keep out its
-// writers, whichever of them ends its bias, and whoever finds the table full is counted.
+// writers, whichever of them ends its bias, and one who finds the table full is counted.
 func TestModelNeighboursInTheTable(t *testing.T) {
 	for _, s := range []struct {
 		name  string

@@ -23,7 +23,7 @@ type Request interface {
 // Life: Init · Poll or Done (starts the request) · complete · taken, when the owner has asked for the outcome (Err) ·
 // Release, Cancel or Init (a new round). Release gives back whatever the future has: the place in
 // line, or what was granted. Cancel does the same, but leaves with the owner what was taken. So
-// futures can be combined: whoever waits for several cancels those that were slower, and takes
+// futures can be combined: one who waits for several cancels those that were slower, and takes
 // nothing from an owner who has been told.
 type Future struct {
 	Node  waiter.Waiter // what stands in line
@@ -98,7 +98,7 @@ func (f *Future) Err() error {
 	return f.Node.Outcome().Err()
 }
 
-// Release ends the round, and gives back whatever the future has, now or by whoever is granting it.
+// Release ends the round, and gives back whatever the future has, now or by one who is granting it.
 // A future that is idle has nothing. Release reports false if what was granted has been given back
 // already, past the future.
 func (f *Future) Release(r Request) bool { return f.end(r, true) }

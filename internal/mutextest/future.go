@@ -244,7 +244,7 @@ func futureUnlockNeedsNoErr(t *testing.T, k kind) {
 	RequireFree(t, m)
 }
 
-// Whoever unlocks the mutex of a future, before Err or besides the future's Unlock, is told so if
+// One who unlocks the mutex of a future, before Err or besides the future's Unlock, is told so if
 // nobody else has locked it by then.
 func futureUnlockedPastItsBackIsNamed(t *testing.T, k kind) {
 	for _, way := range []struct {

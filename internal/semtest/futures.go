@@ -259,7 +259,7 @@ func futureReleaseNeedsNoErr(t *testing.T, k Kind) {
 	RequireIdle(t, s)
 }
 
-// Whoever gives the permits of a future to the semaphore, before Err or besides the future's
+// One who gives the permits of a future to the semaphore, before Err or besides the future's
 // Release, is told so if nobody else has some by then.
 func futureReleasedPastItsBackIsNamed(t *testing.T, k Kind) {
 	for _, way := range []struct {

@@ -40,8 +40,8 @@ type Wrapped[L sync.Locker] struct {
 	//
 	//  1. Whoever has passed the gate departs, once, after it has unlocked the inner lock, or has given up. (TestModelWrapped)
 	//  2. passed, guarded by the inner lock, says whether the holder has. (TestModelWrapped)
-	//  3. Whoever waits for the inner lock by its TryLock is counted in trying before it tries, and
-	//     whoever unlocks the inner lock looks there afterwards, and signals. So a try that has
+	//  3. One who waits for the inner lock by its TryLock is counted in trying before it tries, and
+	//     one who unlocks the inner lock looks there afterwards, and signals. So a try that has
 	//     failed is followed by a signal. (TestModelWrappedTries)
 	passed bool
 	trying xsync.Int64

@@ -240,7 +240,7 @@ func (b bare) Lock()          { b.l.Lock() }
 func (b bare) Unlock()        { b.l.Unlock() }
 func (t tries) TryLock() bool { return t.try() }
 
-// Whoever waits behind the gate, in a lock that knows no contexts, gives up when its context ends,
+// One who waits behind the gate, in a lock that knows no contexts, gives up when its context ends,
 // and leaves the gate to others.
 func TestWaitBehindTheGateEndsWithItsContext(t *testing.T) {
 	word := new(mutex.Word)

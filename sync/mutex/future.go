@@ -25,7 +25,7 @@ import (
 // The future has the lock until its Unlock, so nobody may unlock the mutex itself meanwhile. There
 // is one other way. Err hands the lock over when it returns nil: the owner may then call the Unlock
 // of the mutex in place of the future's, never both. Cancel is the Unlock for that way: it leaves
-// the lock with the owner if Err has handed it over. Whoever drops a future whose request waits,
+// the lock with the owner if Err has handed it over. One who drops a future whose request waits,
 // with neither Unlock nor Cancel, blocks everybody behind it.
 //
 // A future is meant to be embedded and used again and again; waiting allocates nothing after the first Done, which makes a
@@ -55,7 +55,7 @@ func (f *LockFuture) Poll(w waiter.Waker) bool {
 
 // Done starts the request if it was not started, and returns a channel that carries one value when
 // it is complete. A receive takes the value, and the next Done puts it back: <-f.Done() may be
-// repeated. Whoever keeps the channel receives once for each Done. It is the same in every round,
+// repeated. One who keeps the channel receives once for each Done. It is the same in every round,
 // which starts with it empty, and never closed.
 func (f *LockFuture) Done() <-chan struct{} {
 	f.check()

@@ -81,7 +81,7 @@ func TestGuardUnlocks(t *testing.T) {
 	requireFree(t, g.Mutex())
 }
 
-// Whoever has locked the guard by a future gets at the value, and nobody does while nobody has
+// One who has locked the guard by a future gets at the value, and nobody does while nobody has
 // locked it.
 func TestGuardGivesItsValueToAFuture(t *testing.T) {
 	g := mutex.NewGuard(1)

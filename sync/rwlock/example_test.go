@@ -147,7 +147,7 @@ func ExampleGuard() {
 	// Output: 2
 }
 
-// Whoever may have to write reads first, and upgrades.
+// One who may have to write reads first, and upgrades.
 func ExampleGuard_Value() {
 	g := rwlock.NewGuard(map[string]int{})
 	l := g.RWLock()

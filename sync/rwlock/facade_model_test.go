@@ -23,7 +23,7 @@ func (p *pair) write() {
 
 func (p *pair) equal() bool { return p.a.Load() == p.b.Load() }
 
-// Whoever reads a guard's value sees no writer at work, and no writer's work is lost; and the guard is unlocked in the
+// One who reads a guard's value sees no writer at work, and no writer's work is lost; and the guard is unlocked in the
 // end, whatever the context and the functions have done.
 func TestModelGuardExcludes(t *testing.T) {
 	type guard = rwlock.Guard[pair]

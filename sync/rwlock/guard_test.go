@@ -89,9 +89,9 @@ func TestGuardIsReadByMany(t *testing.T) {
 	})
 }
 
-// Whoever has locked the guard by a future, or by the methods of its lock, gets at the value, and
+// One who has locked the guard by a future, or by the methods of its lock, gets at the value, and
 // nobody does while nobody has.
-func TestGuardGivesItsValueToWhoeverHasLockedIt(t *testing.T) {
+func TestGuardGivesItsValueToTheHolder(t *testing.T) {
 	g := rwlock.NewGuard(1)
 	l := g.RWLock()
 	none := func() {

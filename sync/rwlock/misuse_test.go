@@ -372,7 +372,7 @@ func TestFutureUnlockGivesBackWhateverItHas(t *testing.T) {
 	})
 }
 
-// Whoever unlocks the lock of a future by the methods of the lock, before Err or besides the
+// One who unlocks the lock of a future by the methods of the lock, before Err or besides the
 // future's Unlock, or makes another hold of it, is told so if nobody else holds it likewise by
 // then.
 func TestFutureUnlockedPastItsBackIsNamed(t *testing.T) {

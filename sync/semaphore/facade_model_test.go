@@ -35,7 +35,7 @@ func modelOptions() interleave.Options {
 	return interleave.Options{Mode: interleave.Bounded, Bound: 3}
 }
 
-// A handle is there exactly if the permits are; its Release returns them once, whoever else waits, gives up, or is
+// A handle is there exactly if the permits are; its Release returns them once, one who else waits, gives up, or is
 // refused because enough wait already; and no more wait than may.
 func TestModelPermitOfAWait(t *testing.T) {
 	for name, k := range modelKinds {

@@ -29,7 +29,7 @@ import (
 // semaphore meanwhile. There is one other way. Err hands the permits over when it returns nil: the
 // owner may then give them back by the Release of the semaphore, in parts for instance, in place of
 // the future's, never both. Cancel is the Release for that way: it leaves the permits with the
-// owner if Err has handed them over. Whoever drops a future while its request waits, with neither
+// owner if Err has handed them over. One who drops a future while its request waits, with neither
 // Release nor Cancel, leaves a waiter in the queue that nobody polls, and blocks everybody behind
 // it.
 //
@@ -85,7 +85,7 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 
 // Done starts the request if it was not started, and returns a channel that carries one value when
 // it is complete. A receive takes the value, and the next Done puts it back: <-f.Done() may be
-// repeated. Whoever keeps the channel receives once for each Done. The channel is made by the first
+// repeated. One who keeps the channel receives once for each Done. The channel is made by the first
 // Done, is the same in every round, which starts with it empty, and is never closed. (A future that
 // goes from a semaphore to one with another policy has another.) What comes after the value is Err
 // or Done: a Poll right after it may still say false, for a few instructions of the release.
