@@ -4,33 +4,17 @@ package runtime_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
-
-// trapContext is a context that ends inside the n-th call of its Err, and then has something
-// happen; what the call returns is from before.
-type trapContext struct {
-	context.Context
-	calls, nth int
-	spring     func()
-}
-
-func (c *trapContext) Err() error {
-	err := c.Context.Err()
-	if c.calls++; c.calls == c.nth {
-		c.spring()
-	}
-	return err
-}
 
 // A cancel that happened before the completion wins, at whatever look at the context both come,
 // and when the wait sleeps.
@@ -50,17 +34,17 @@ func TestCancelBeforeCompletionWins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asleep := false
-			for nth := 1; !asleep; nth++ {
+			for nth := int64(1); !asleep; nth++ {
 				synctest.Test(t, func(t *testing.T) {
 					s := held(t, 1)
 					ctx, cancel := context.WithCancel(bg)
-					c := &trapContext{Context: ctx, nth: nth, spring: sync.OnceFunc(func() { cancel(); s.Release(1) })}
+					c := locktest.NewTrapContext(ctx, "Err", nth, func() { cancel(); s.Release(1) })
 					result := make(chan error, 1)
 					go func() { result <- wait(c, request(s, 1)) }()
 					synctest.Wait()
 					if asleep = len(result) == 0; asleep {
 						require.NoError(t, ctx.Err())
-						c.spring()
+						c.Spring()
 					}
 					require.Equal(t, context.Canceled, <-result, "in call %d of Err", nth)
 					requireIdle(t, s)
@@ -72,35 +56,25 @@ func TestCancelBeforeCompletionWins(t *testing.T) {
 
 // The same for the end of a task: when the context is first asked, and when the goroutine sleeps.
 func TestCancelBeforeTheEndOfATaskWins(t *testing.T) {
-	for nth := range 2 {
+	for nth := range int64(2) {
 		synctest.Test(t, func(t *testing.T) {
 			ex := solo(t)
 			s := held(t, 1)
 			h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
 			synctest.Wait()
 			ctx, cancel := context.WithCancel(bg)
-			spring := func() { cancel(); s.Release(1); <-h.Done() }
+			c := locktest.NewTrapContext(ctx, "Err", nth, func() { cancel(); s.Release(1); <-h.Done() })
 			result := make(chan error, 1)
-			go func() { _, err := h.Wait(&trapContext{Context: ctx, nth: nth, spring: spring}); result <- err }()
+			go func() { _, err := h.Wait(c); result <- err }()
 			synctest.Wait()
 			if nth == 0 {
 				require.Empty(t, result)
-				spring()
+				c.Spring()
 			}
 			require.Equal(t, context.Canceled, <-result)
 		})
 	}
 }
-
-// silentContext is a context whose channel is closed while its Err is still nil.
-type silentContext struct {
-	context.Context
-	done chan struct{}
-}
-
-func newSilentContext() *silentContext { return &silentContext{bg, make(chan struct{})} }
-
-func (c *silentContext) Done() <-chan struct{} { return c.done }
 
 // A context that has no error when its channel closes ends a wait all the same, as cancelled: no
 // wait spins for the error.
@@ -124,12 +98,12 @@ func TestContextWithoutAnErrorEndsTheWait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ex := solo(t)
 				s := held(t, 1)
-				ctx := newSilentContext()
+				ctx := locktest.NewForeignContext()
 				result := make(chan error, 1)
 				go func() { result <- wait(ctx, ex, s) }()
 				synctest.Wait()
 				require.Empty(t, result)
-				close(ctx.done)
+				ctx.End(nil)
 				synctest.Wait()
 				require.Len(t, result, 1, "it waits on")
 				require.Equal(t, context.Canceled, <-result)

@@ -36,34 +36,51 @@ func (c *ForeignContext) End(err error) {
 	close(c.done)
 }
 
-// A trap is a context that ends inside one of the calls that look at it.
-type trap struct {
+// A TrapContext is a context that ends inside one of the calls that look at it. What the call returns is from before the end.
+type TrapContext struct {
 	context.Context
-	method string // whose call
+	method string
 	nth    int64
 	calls  atomic.Int64
 	once   sync.Once
 	spring func()
 }
 
-// Err implements [context.Context]. What it returns is from before the end.
-func (c *trap) Err() error {
+// NewTrapContext returns ctx with a spring, which ends ctx, in the n'th call of a method, "Err" or "Done".
+func NewTrapContext(ctx context.Context, method string, nth int64, spring func()) *TrapContext {
+	return &TrapContext{Context: ctx, method: method, nth: nth, spring: spring}
+}
+
+// Err implements [context.Context].
+func (c *TrapContext) Err() error {
 	err := c.Context.Err()
 	c.enter("Err")
 	return err
 }
 
 // Done implements [context.Context].
-func (c *trap) Done() <-chan struct{} {
+func (c *TrapContext) Done() <-chan struct{} {
 	c.enter("Done")
 	return c.Context.Done()
 }
 
-func (c *trap) enter(method string) {
+func (c *TrapContext) enter(method string) {
 	if method == c.method && c.calls.Add(1) == c.nth {
-		c.once.Do(c.spring)
+		c.Spring()
 	}
 }
+
+// Spring springs the trap, unless it has sprung. It reports whether it had not.
+func (c *TrapContext) Spring() (now bool) {
+	c.once.Do(func() {
+		now = true
+		c.spring()
+	})
+	return now
+}
+
+// Calls returns how often the method has been called.
+func (c *TrapContext) Calls() int64 { return c.calls.Load() }
 
 // A Held is something that is held while a wait for it begins.
 type Held struct {
@@ -81,12 +98,11 @@ func RequireEarlierCancelWins(t *testing.T, hold func() Held) {
 		for nth := int64(1); ; nth++ {
 			h := hold()
 			ctx, cancel := context.WithCancel(context.Background())
-			c := &trap{Context: ctx, method: method, nth: nth, spring: func() { cancel(); h.Free() }}
+			c := NewTrapContext(ctx, method, nth, func() { cancel(); h.Free() })
 			result := make(chan error, 1)
 			go func() { result <- h.Wait(c) }()
 			Eventually(t, "the context has ended, or somebody waits", func() bool { return ctx.Err() != nil || h.Waiting() })
-			asleep := false
-			c.once.Do(func() { asleep = true; c.spring() })
+			asleep := c.Spring()
 			err := Receive(t, result)
 			if err != context.Canceled { //nolint:errorlint // that very error
 				t.Fatalf("%v, though the context ended first, in call %d of %s (asleep: %v)", err, nth, method, asleep)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,34 +36,6 @@ func TestContextWithoutAnErrorEndsTheWait(t *testing.T) {
 	})
 }
 
-// A trap is a context that ends inside one of the calls that look at it. Err returns what was so
-// before.
-type trap struct {
-	context.Context
-	method string // whose call
-	nth    int64
-	calls  atomic.Int64
-	once   sync.Once
-	spring func()
-}
-
-func (c *trap) Err() error {
-	err := c.Context.Err()
-	c.enter("Err")
-	return err
-}
-
-func (c *trap) Done() <-chan struct{} {
-	c.enter("Done")
-	return c.Context.Done()
-}
-
-func (c *trap) enter(method string) {
-	if method == c.method && c.calls.Add(1) == c.nth {
-		c.once.Do(c.spring)
-	}
-}
-
 // What Submit needs becomes free after its context has ended, in whichever call to the context that
 // is.
 func TestEarlierCancelWins(t *testing.T) {
@@ -78,24 +48,18 @@ func TestEarlierCancelWins(t *testing.T) {
 				return func() { p.Ants().Tune(2) }, occupy(t, p, 1)
 			},
 		} {
-			for _, method := range []string{"Err", "Done"} {
-				for nth, asleep := int64(1), false; !asleep; nth++ {
+			t.Run(name, func(t *testing.T) {
+				locktest.RequireEarlierCancelWins(t, func() locktest.Held {
 					p := newPool(t, 1, antspool.WithGate(semaphore.New(3)))
 					free, after := block(t, p)
-					ctx, cancel := context.WithCancel(bg)
-					c := &trap{Context: ctx, method: method, nth: nth, spring: func() { cancel(); free() }}
-					result := make(chan error, 1)
-					go func() { result <- p.Submit(c, 3, func() { t.Error("ran") }) }()
-					locktest.Eventually(t, "cancelled or waiting", func() bool {
-						return ctx.Err() != nil || p.Gate().Waiting() == 1 || p.Ready() == 1
-					})
-					c.once.Do(func() { asleep = true; c.spring() })
-					require.Equal(t, context.Canceled, locktest.Receive(t, result),
-						"%s, in call %d of %s (asleep: %v)", name, nth, method, asleep)
-					after()
-					requireIdle(t, p)
-				}
-			}
+					return locktest.Held{
+						Wait:    func(ctx context.Context) error { return p.Submit(ctx, 3, func() { t.Error("ran") }) },
+						Waiting: func() bool { return p.Gate().Waiting() == 1 || p.Ready() == 1 },
+						Free:    free,
+						After:   func(t *testing.T) { t.Helper(); after(); requireIdle(t, p) },
+					}
+				})
+			})
 		}
 	})
 }
@@ -106,7 +70,7 @@ func TestLaterCancelDoesNotStopAnAcceptedFunction(t *testing.T) {
 		p := newPool(t, 1)
 		for nth := int64(1); ; nth++ {
 			ctx, cancel := context.WithCancel(bg)
-			c := &trap{Context: ctx, method: "Err", nth: nth, spring: cancel}
+			c := locktest.NewTrapContext(ctx, "Err", nth, cancel)
 			ran := make(chan struct{})
 			err := p.Submit(c, 1, func() { close(ran) })
 			if err == nil {
@@ -114,7 +78,7 @@ func TestLaterCancelDoesNotStopAnAcceptedFunction(t *testing.T) {
 			}
 			requireIdle(t, p)
 			cancel()
-			if c.calls.Load() < nth {
+			if c.Calls() < nth {
 				require.NoError(t, err)
 				return
 			}
@@ -162,10 +126,10 @@ func TestJobBehindACancelledFunctionRuns(t *testing.T) {
 	p := newPool(t, 1, antspool.WithGate(semaphore.New(2)))
 	ctx, cancel := context.WithCancel(bg)
 	var behind *antspool.Job
-	c := &trap{Context: ctx, method: "Err", nth: 2, spring: func() {
+	c := locktest.NewTrapContext(ctx, "Err", 2, func() {
 		cancel()
 		behind = p.Go(1, func() {}) // the one goroutine is taken
-	}}
+	})
 	require.Contains(t, []error{nil, context.Canceled}, p.Submit(c, 1, func() {}))
 	locktest.Receive(t, behind.Done())
 	require.NoError(t, behind.Err())
