@@ -135,16 +135,17 @@ func TestTasksOfADroppedExecutorRunOn(t *testing.T) {
 			return sevenOf(cx)
 		})
 	}
-	h := handle()
-	locktest.AwaitWaiting(t, s, 1)
-	for range 5 {
-		goruntime.GC()
-	}
-	s.Release(1)
-	v, err := wait(t, h)
-	require.NoError(t, err)
-	require.Equal(t, 7, v)
-	h = nil
+	func() { // the handle refers to the executor
+		h := handle()
+		locktest.AwaitWaiting(t, s, 1)
+		for range 5 {
+			goruntime.GC()
+		}
+		s.Release(1)
+		v, err := wait(t, h)
+		require.NoError(t, err)
+		require.Equal(t, 7, v)
+	}()
 	requireNothing(t, before)
 	requireIdle(t, s)
 }

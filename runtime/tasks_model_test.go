@@ -30,7 +30,7 @@ func (l *lab) party() (ended func()) {
 }
 
 // wait starts a thread that waits for h by its Wait.
-func (l *lab) wait(h *JoinHandle[int], ctx context.Context, ended func(v int, err error)) {
+func (l *lab) wait(ctx context.Context, h *JoinHandle[int], ended func(v int, err error)) {
 	gone := l.party()
 	l.Go("waiter", func() {
 		ended(h.Wait(ctx))
@@ -146,8 +146,8 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 		l := newTasks(x)
 		s := held(1)
 		h := Go(l.ex, told(request(s)))
-		l.wait(h, context.Background(), l.seven)
-		l.wait(h, context.Background(), l.seven)
+		l.wait(context.Background(), h, l.seven)
+		l.wait(context.Background(), h, l.seven)
 		l.start()
 		x.Go("releaser", func() { s.Release(1) })
 		l.finish()
@@ -156,11 +156,11 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 		l := newTasks(x)
 		h := Go(l.ex, func(*Context) (int, error) { return 7, nil })
 		ctx := x.NewContext()
-		l.wait(h, ctx, func(v int, err error) {
+		l.wait(ctx, h, func(v int, err error) {
 			x.Assert(v == 7 && err == nil || err == context.Canceled, "%d, %v", v, err)
 			l.seven(h.Wait(context.Background())) // with the same parker
 		})
-		l.wait(h, context.Background(), l.seven)
+		l.wait(context.Background(), h, l.seven)
 		l.start()
 		x.Go("canceller", ctx.Cancel)
 		l.finish()
@@ -171,7 +171,7 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 		gone := l.party()
 		h := Go(l.ex, func(cx *Context) (int, error) { defer gone(); return 7, Await(cx, request(s)) })
 		ctx := x.NewContext()
-		l.wait(h, ctx, func(_ int, err error) { requireCancelled(x, err) })
+		l.wait(ctx, h, func(_ int, err error) { requireCancelled(x, err) })
 		l.start()
 		x.Go("canceller", func() { ctx.Cancel(); s.Release(1) })
 		l.finish()
@@ -185,7 +185,7 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 			gone()
 			return 0, nil
 		})
-		l.wait(h, context.Background(), l.seven)
+		l.wait(context.Background(), h, l.seven)
 		done := h.Done()
 		l.start()
 		l.finish()
@@ -204,7 +204,7 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 			x.Assert(cx.Context() == ctx, "another one")
 			return 7, nil
 		})
-		l.wait(h, context.Background(), func(_ int, err error) {
+		l.wait(context.Background(), h, func(_ int, err error) {
 			if err == nil {
 				x.Assert(ctx.Err() != nil, "the task has ended, and its context has not")
 				x.Assert(context.Cause(ctx) == ErrCancelled || context.Cause(ctx) == errEnded, "%v", context.Cause(ctx))
@@ -225,7 +225,7 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 			x.Assert(context.Cause(ctx) == ErrCancelled, "%v", context.Cause(ctx))
 			return 7, nil
 		})
-		l.wait(h, context.Background(), func(int, error) {})
+		l.wait(context.Background(), h, func(int, error) {})
 		l.start()
 		x.Go("canceller", func() {
 			h.Abort()
@@ -273,7 +273,7 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 	{"blocking/result against abort", func(x *interleave.Run) {
 		l := newTasks(x)
 		h := Go(l.ex, func(cx *Context) (int, error) { return Blocking(cx, func() (int, error) { return 7, nil }) })
-		l.wait(h, context.Background(), func(v int, err error) {
+		l.wait(context.Background(), h, func(v int, err error) {
 			x.Assert(v == 7 && err == nil || v == 0 && err == ErrCancelled, "%d, %v", v, err)
 		})
 		l.start()
@@ -284,7 +284,7 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 	{"blocking/result", func(x *interleave.Run) { // it comes before, while and after the task falls asleep
 		l := newTasks(x)
 		h := Go(l.ex, func(cx *Context) (int, error) { return Blocking(cx, func() (int, error) { return 7, nil }) })
-		l.wait(h, context.Background(), l.seven)
+		l.wait(context.Background(), h, l.seven)
 		l.start()
 		l.finish()
 	}, 0},
@@ -318,7 +318,7 @@ var tasksTierTwo = []experiment{
 			}
 			return 7, nil
 		})
-		l.wait(h, context.Background(), func(_ int, err error) {
+		l.wait(context.Background(), h, func(_ int, err error) {
 			l.Assert(err == nil || err == ErrCancelled, "%v", err)
 		})
 		l.start()
@@ -333,7 +333,7 @@ var tasksTierTwo = []experiment{
 		gone := l.party()
 		h := Go(l.ex, func(*Context) (int, error) { defer gone(); return 7, nil })
 		waits := Go(l.ex, func(cx *Context) (int, error) { return h.Await(cx) })
-		l.wait(waits, context.Background(), func(v int, err error) {
+		l.wait(context.Background(), waits, func(v int, err error) {
 			x.Assert(v == 7 && err == nil || err == ErrCancelled, "%d, %v", v, err)
 		})
 		l.start()
@@ -349,7 +349,7 @@ var tasksTierTwo = []experiment{
 			[]*semaphore.Semaphore{a, b}[i].Release(1)
 			return 7, nil
 		})
-		l.wait(h, context.Background(), l.seven)
+		l.wait(context.Background(), h, l.seven)
 		l.start()
 		x.Go("a", func() { a.Release(1) })
 		x.Go("b", func() { b.Release(1) })

@@ -78,8 +78,7 @@ func TestWatchLeavesTheTableWithItsContext(t *testing.T) {
 
 // As long as a context lives, so does its watch: collections of garbage do not take it out of the table.
 func TestWatchStaysWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+	ctx := t.Context()
 	w := watched(t, ctx)
 	for range 3 {
 		collected := make(chan struct{})

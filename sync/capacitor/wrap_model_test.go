@@ -206,7 +206,7 @@ func TestModelLastPlaceOfTheLane(t *testing.T) {
 			x.Assert(w.LockContext(ctx) == nil, "not locked")
 			w.Unlock()
 		})
-		x.Same(2, "express", func(int) { w.Lock(); w.Unlock() })
+		x.Same(2, "express", func(int) { w.Do(func() {}) })
 		x.Wait()
 		x.Assert(w.gate.Population() == 0 && w.Waiting() == 0, "somebody is left")
 	})
