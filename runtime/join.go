@@ -171,13 +171,15 @@ func (p *parts) owner() waiter.Waker {
 	return p.waker
 }
 
-// end has nobody wait for the whole. A wake that comes late is one for nothing in the next round.
+// end has nobody wait for the whole. It is one step: a wake that comes later is one for nothing in
+// the next round, and its part stands in the list once.
 func (p *parts) end() {
-	p.take(nil)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waker, p.woken, p.begun = nil, nil, false
 	for i := range len(p.all) {
-		p.free(&p.all[i])
+		p.all[i].queued = false
 	}
-	p.begun = false
 }
 
 // Wake implements [waiter.Waker].

@@ -55,6 +55,21 @@ func (p *patient) Poll(w waiter.Waker) bool {
 	return false
 }
 
+// caught is a future that keeps the waker of its last poll, and counts its polls.
+type caught struct {
+	Future
+	waker waiter.Waker
+	polls int
+}
+
+func (c *caught) Poll(w waiter.Waker) bool {
+	if c.polls++; c.polls > 20 {
+		panic("polled without end")
+	}
+	c.waker = w
+	return c.Future.Poll(w)
+}
+
 // seven says that a wait was successful.
 func (l *lab) seven(v int, err error) { l.Assert(v == 7 && err == nil, "%d, %v", v, err) }
 
@@ -306,6 +321,22 @@ var tasksTierTwo = []experiment{
 		x.Go("a", func() { a.Release(1); b.Release(1) })
 		x.Wait()
 		x.Assert(a.Available() == 1 && b.Available() == 1, "a permit was lost or made")
+	}, 3},
+	{"join of many/late wakes", func(x *interleave.Run) { // while it is given up: it can be waited for again
+		a, b := &caught{Future: request(held(1))}, request(held(1))
+		all := AllOf(a, b)
+		all.Poll(nil)
+		x.Go("owner", func() {
+			all.Cancel()
+			for range 2 {
+				x.Assert(!all.Poll(nil), "complete")
+				x.Assert(a.polls < 6, "%d polls", a.polls)
+			}
+			all.Cancel()
+		})
+		late := a.waker
+		x.Go("claimer", func() { late.Wake(); late.Wake() })
+		x.Wait()
 	}, 3},
 	{"select/aborted", func(x *interleave.Run) { // of a grant and a cancel
 		l := newTasks(x)
