@@ -87,23 +87,26 @@ func (h *JoinHandle[T]) Poll(w waiter.Waker) bool {
 
 // Err returns the task's error: what its function returned, a [*PanicError], [ErrGoexit], [ErrCancelled] if it was
 // cancelled before it began, [ErrShutdown]; [waiter.ErrPending] if it has not ended.
+//
+// Who has learned of the end in any way gets it, whatever the owner of the handle as a future does.
 func (h *JoinHandle[T]) Err() error {
-	h.task()
-	if err := h.end.ended(); err != nil {
-		return err
+	if !h.ended() {
+		return waiter.ErrPending
 	}
 	return observed(h.err)
 }
 
 // Result returns what the task's function returned, or an error as from [JoinHandle.Err].
 func (h *JoinHandle[T]) Result() (T, error) {
-	h.task()
-	if err := h.end.ended(); err != nil {
+	if !h.ended() {
 		var none T
-		return none, err
+		return none, waiter.ErrPending
 	}
 	return h.value, observed(h.err)
 }
+
+// ended reports whether the task has ended. The node of the owner may not have heard of it yet.
+func (h *JoinHandle[T]) ended() bool { return h.task().state.Load()&taskAlive == 0 }
 
 // Done returns a channel that is closed when the task has ended. It is the same for all, and
 // allocated on first use.

@@ -338,6 +338,19 @@ var tasksTierTwo = []experiment{
 		x.Go("claimer", func() { late.Wake(); late.Wake() })
 		x.Wait()
 	}, 3},
+	{"handle/owner and another", func(x *interleave.Run) { // who has seen the end gets the result
+		l := newTasks(x)
+		h := Go(l.ex, func(*Context) (int, error) { return 7, nil })
+		gone := l.party()
+		x.Go("owner", func() { x.Assert(BlockOn(context.Background(), h) == nil, "an error"); gone() })
+		l.wait(h, context.Background(), func(v int, err error) {
+			l.seven(v, err)
+			l.seven(h.Result())
+			x.Assert(h.Err() == nil, "%v", h.Err())
+		})
+		l.start()
+		l.finish()
+	}, 2},
 	{"select/aborted", func(x *interleave.Run) { // of a grant and a cancel
 		l := newTasks(x)
 		a, b := held(1), held(1)
