@@ -38,6 +38,7 @@ type blocking[T any] struct {
 	fn      func() (T, error)
 	value   T
 	err     error
+	died    *PanicError // fn's own panic; err may be one that fn has from elsewhere
 	refused error
 	taken   bool // the task has asked for the result
 	gone    bool // the task has cancelled the wait
@@ -48,7 +49,8 @@ func (b *blocking[T]) run() {
 	defer b.ex.workerEnded()
 	defer func() {
 		if r := recover(); r != nil {
-			b.err = &PanicError{Value: r, Stack: debug.Stack()}
+			b.died = &PanicError{Value: r, Stack: debug.Stack()}
+			b.err = b.died
 		}
 		if !b.w.Deliver(waiter.Granted) {
 			b.drop()
@@ -98,8 +100,8 @@ func (b *blocking[T]) Cancel() {
 // drop reports a panic that nobody will ask for. Either the function's goroutine calls it, which
 // found the node abandoned, or the owner, which found it complete.
 func (b *blocking[T]) drop() {
-	if e, ok := b.err.(*PanicError); ok { //nolint:errorlint // its own
-		b.ex.panics.ended(e, b.task.lockedName())
-		b.ex.panics.unobserved(e)
+	if b.died != nil {
+		b.ex.panics.ended(b.died, b.task.lockedName())
+		b.ex.panics.unobserved(b.died)
 	}
 }

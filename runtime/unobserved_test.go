@@ -249,6 +249,26 @@ func TestPanicOfAnAbandonedBlockingFunctionIsTold(t *testing.T) {
 	})
 }
 
+// A panic that a function of Blocking has as an error, from elsewhere, is not its own.
+func TestErrorOfAnAbandonedBlockingFunctionIsNoPanic(t *testing.T) {
+	var told toldPanics
+	ex := rt.New(rt.WithWorkers(2), rt.WithPanicHandler(told.add))
+	in, gate := make(chan struct{}), make(chan struct{})
+	foreign := &rt.PanicError{Value: errBoo, Task: "another"}
+	h := rt.Go(ex, func(cx *rt.Context) (int, error) {
+		return rt.Blocking(cx, func() (int, error) { close(in); <-gate; return 0, foreign })
+	})
+	<-in
+	h.Abort()
+	_, err := wait(t, h)
+	require.ErrorIs(t, err, rt.ErrCancelled)
+	close(gate)
+	require.NoError(t, ex.Shutdown(bg))
+	require.Empty(t, told.list())
+	require.Zero(t, ex.Stats().Panics)
+	require.Equal(t, "another", foreign.Task)
+}
+
 // A wait that was cancelled before the end is none.
 func TestPanicAfterAWaitThatWasCancelledIsTold(t *testing.T) {
 	var told toldPanics
