@@ -85,13 +85,22 @@ func (p *coroutines) put(c *coroutine) {
 	}
 }
 
-// close ends the coroutines that are there.
+// close ends the coroutines that are there, on a goroutine of its own: one that is locked to its
+// thread, as the caller's may be, must not switch to them.
 func (p *coroutines) close() {
 	p.mu.Lock()
 	c := p.free
 	p.free, p.n = nil, 0
 	p.mu.Unlock()
-	for ; c != nil; c = c.link {
-		c.stop()
+	if c == nil {
+		return
 	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for ; c != nil; c = c.link {
+			c.stop()
+		}
+	}()
+	<-stopped
 }

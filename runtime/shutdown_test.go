@@ -273,3 +273,14 @@ func TestNothingRemainsAfterShutdown(t *testing.T) {
 	s.Release(1)
 	requireIdle(t, s)
 }
+
+// A goroutine that is locked to its thread may shut down an executor that keeps coroutines.
+func TestShutdownFromALockedThread(t *testing.T) {
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+	ex := rt.New(rt.WithWorkers(1))
+	v, err := rt.Go(ex, func(*rt.Context) (int, error) { return 7, nil }).Wait(bg)
+	require.NoError(t, err)
+	require.Equal(t, 7, v)
+	shutdown(t, ex)
+}
