@@ -101,7 +101,7 @@ func (b *blocking[T]) Cancel() {
 // found the node abandoned, or the owner, which found it complete.
 func (b *blocking[T]) drop() {
 	if b.died != nil {
-		b.ex.panics.ended(b.died, b.task.lockedName())
-		b.ex.panics.unobserved(b.died)
+		b.ex.panics.ended(b.died, b.task.lockedName(), 0)
+		b.ex.panics.gone(b.died)
 	}
 }

@@ -87,6 +87,7 @@ func (c *Completion) ended() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if c.t.state.Load()&taskAlive == 0 {
+			c.w.N = 0 // it has not been told
 			c.w.Finish(waiter.Granted)
 			return nil
 		}
@@ -100,7 +101,10 @@ func (c *Completion) complete() bool { return c.w.Status() == waiter.StatusCompl
 // Cancel ends the wait; the task goes on.
 func (c *Completion) Cancel() {
 	switch c.w.Status() {
-	case waiter.StatusIdle, waiter.StatusComplete: // what is complete stays so
+	case waiter.StatusIdle:
+		return
+	case waiter.StatusComplete: // and stays so
+		c.giveUp()
 		return
 	default:
 	}
@@ -112,7 +116,17 @@ func (c *Completion) Cancel() {
 		c.w.Reset()
 		return
 	}
-	c.w.Abandon()
+	if !c.w.Abandon() && c.w.Status() == waiter.StatusComplete {
+		c.giveUp()
+	}
+}
+
+// giveUp is the end of a wait that was told of the task's end, and goes without the error.
+func (c *Completion) giveUp() {
+	if c.w.N != 0 {
+		c.w.N = 0
+		c.t.endGivenUp()
+	}
 }
 
 // start begins the wait.
@@ -126,6 +140,7 @@ func (c *Completion) start(w waiter.Waker) waiter.Status {
 	s := c.t.registered()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c.w.N = 0 // until it is told
 	c.w.Arm(w)
 	if !c.t.joinLocked(&c.w) {
 		c.w.Finish(waiter.Granted)
@@ -177,6 +192,9 @@ func (t *Task) waitEnd(ctx context.Context) error {
 	claimed := !t.more.joiners.Remove(&p.Waiter)
 	s.mu.Unlock()
 	p.Withdraw(claimed)
+	if claimed {
+		t.endGivenUp()
+	}
 	return waiter.ContextError(ctx)
 }
 

@@ -26,6 +26,7 @@ type PanicError struct {
 
 	panics         *panics // of the executor; nil: not of a task that has ended
 	asked, counted bool    // somebody has asked for it; it is among the unasked: under its lock
+	waits          int     // those that have been told, and have not gone: under its lock
 }
 
 // Error returns the value and the stack.

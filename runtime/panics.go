@@ -9,15 +9,18 @@ import (
 )
 
 // WithPanicHandler has handle called for each panic of a task that nobody waits for when the task
-// ends: no Wait, Await, Poll or Done of its [JoinHandle] or of a [Completion] has begun. The same
-// goes for a function of [Blocking] whose task was cancelled meanwhile. Without this option such a
-// panic is printed to the standard error, as Go prints one that ends the program.
+// ends: no Wait, Await, Poll or Done of its [JoinHandle] or of a [Completion] has begun, or all that
+// had begun are given up, though they have just been told of the end. The same goes for a function
+// of [Blocking] whose task was cancelled meanwhile. Without this option such a panic is printed to
+// the standard error, as Go prints one that ends the program.
 //
 // Who asks later how the task has ended still gets the [*PanicError]. If nobody has by the end,
 // [Executor.Shutdown] tells.
 //
 // handle runs on the goroutine of the worker, which polls nothing meanwhile, and Shutdown waits for
-// it. A panic in handle ends the program: to have every such panic end it, let handle panic.
+// it; so handle must not wait for Shutdown. If a wait is given up, handle runs where that is done.
+// It may be called by several goroutines at once. A panic in handle ends the program: to have every
+// such panic end it, let handle panic.
 func WithPanicHandler(handle func(*PanicError)) Option {
 	if handle == nil {
 		panic("runtime: nil panic handler")
@@ -35,29 +38,67 @@ type panics struct {
 	one     *PanicError // of them; nil if it is not known any more
 }
 
-// ended is called under the lock of the task's shard, before anybody can learn of the panic.
-func (p *panics) ended(e *PanicError, task string) {
+// ended is called under the lock of the task's shard, before anybody can learn of the panic. So many
+// waits are being told of it. For each that goes without the error there is a call of gone, and one
+// more for the caller.
+func (p *panics) ended(e *PanicError, task string, waits int) {
 	e.Task, e.panics = task, p
 	p.mu.Lock()
 	p.all++
+	e.waits = waits + 1
 	p.mu.Unlock()
 }
 
-// unobserved is called when nobody has waited for the end, and reports the panic, unless somebody
-// has been quick to ask for it. The caller holds no lock.
-func (p *panics) unobserved(e *PanicError) {
+// gone is called when a wait that was told of the end has been given up all the same. The last one
+// reports the panic, unless somebody has asked for it. The caller holds no lock.
+func (p *panics) gone(e *PanicError) {
 	p.mu.Lock()
-	if !e.asked {
+	e.waits--
+	tell := e.waits == 0 && !e.asked
+	if tell {
 		e.counted = true
 		p.unasked++
 		if p.one == nil {
 			p.one = e
 		}
 	}
-	told := e.asked
 	p.mu.Unlock()
-	if !told {
+	if tell {
+		p.call(e)
+	}
+}
+
+// call calls the handler. A panic there ends the program, although it may run in a task or on a
+// goroutine of a pool, which recover from panics.
+func (p *panics) call(e *PanicError) {
+	if explored { // which unwinds threads by panics
 		p.handle(e)
+		return
+	}
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		r := recover()
+		if r == nil {
+			r = "runtime: a panic handler has called Goexit"
+		}
+		go panic(r)
+		select {}
+	}()
+	p.handle(e)
+	returned = true
+}
+
+// endGivenUp is called when a wait that was told of the task's end has been given up all the same.
+func (t *Task) endGivenUp() {
+	s := t.registered()
+	s.mu.Lock()
+	e, _ := t.more.err.(*PanicError) //nolint:errorlint // the worker's own
+	s.mu.Unlock()
+	if e != nil {
+		e.panics.gone(e)
 	}
 }
 

@@ -15,3 +15,6 @@ const (
 
 // endsByItself says whether an executor that is dropped ends.
 const endsByItself = true
+
+// explored says whether the explorer runs the scenarios.
+const explored = false

@@ -11,3 +11,6 @@ const (
 
 // endsByItself is false: a cleanup would run in the middle of an exploration, unseen.
 const endsByItself = false
+
+// explored says whether the explorer runs the scenarios.
+const explored = true

@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
@@ -338,6 +339,25 @@ var tasksTierTwo = []experiment{
 		x.Go("claimer", func() { late.Wake(); late.Wake() })
 		x.Wait()
 	}, 3},
+	{"panic/wait that is given up", func(x *interleave.Run) { // it gets the panic, or that is reported
+		l := newTasks(x)
+		reports := l.panics()
+		s := held(1)
+		h := Go(l.ex, func(cx *Context) (int, error) { _ = Await(cx, request(s)); panic("boo") })
+		ctx := x.NewContext()
+		l.wait(h, ctx, func(_ int, err error) {
+			var e *PanicError
+			x.Assert(errors.As(err, &e) || err == context.Canceled, "%v", err)
+			if e == nil { // by then, or soon: the worker may be at it
+				await(func() bool { return reports.Load() == 1 })
+			}
+		})
+		l.start()
+		x.Go("canceller", ctx.Cancel)
+		x.Go("releaser", func() { s.Release(1) })
+		l.finish()
+		x.Assert(reports.Load() <= 1, "%d reports", reports.Load())
+	}, 2},
 	{"handle/owner and another", func(x *interleave.Run) { // who has seen the end gets the result
 		l := newTasks(x)
 		h := Go(l.ex, func(*Context) (int, error) { return 7, nil })

@@ -271,15 +271,13 @@ func (w *worker) finish(t *Task, err error) {
 	if err != nil {
 		t.extra().err = err
 	}
-	if e != nil {
-		ex.panics.ended(e, t.name())
-	}
-	told := 0
 	if m := t.more; m != nil {
+		if e != nil {
+			ex.panics.ended(e, t.name(), m.joiners.Len())
+		}
 		for j := m.joiners.PopFront(); j != nil; j = m.joiners.PopFront() {
 			j.N = 1 // so that the list tells who has gone
 			wakes.Add(j, waiter.Granted)
-			told++
 		}
 	}
 	t.waits = nil
@@ -288,10 +286,12 @@ func (w *worker) finish(t *Task, err error) {
 	s.mu.Unlock() // from here on t is its owner's
 	w.counts.ended++
 	for wakes.Wake() > 0 { // One turn for each that has gone.
-		told--
+		if e != nil {
+			ex.panics.gone(e)
+		}
 	}
-	if e != nil && told == 0 {
-		ex.panics.unobserved(e)
+	if e != nil {
+		ex.panics.gone(e)
 	}
 	if closed {
 		ex.taskEnded()
