@@ -211,6 +211,19 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 			x.Fail("Done is not closed")
 		}
 	}, 0},
+	{"handle/owner and another", func(x *interleave.Run) { // who has seen the end gets the result
+		l := newTasks(x)
+		h := Go(l.ex, func(*Context) (int, error) { return 7, nil })
+		gone := l.party()
+		x.Go("owner", func() { x.Assert(BlockOn(context.Background(), h) == nil, "an error"); gone() })
+		l.wait(h, context.Background(), func(v int, err error) {
+			l.seven(v, err)
+			l.seven(h.Result())
+			x.Assert(h.Err() == nil, "%v", h.Err())
+		})
+		l.start()
+		l.finish()
+	}, 0},
 
 	{"context/cancel", func(x *interleave.Run) { // against the task that makes it, and its end
 		l := newTasks(x)
@@ -357,19 +370,6 @@ var tasksTierTwo = []experiment{
 		x.Go("releaser", func() { s.Release(1) })
 		l.finish()
 		x.Assert(reports.Load() <= 1, "%d reports", reports.Load())
-	}, 2},
-	{"handle/owner and another", func(x *interleave.Run) { // who has seen the end gets the result
-		l := newTasks(x)
-		h := Go(l.ex, func(*Context) (int, error) { return 7, nil })
-		gone := l.party()
-		x.Go("owner", func() { x.Assert(BlockOn(context.Background(), h) == nil, "an error"); gone() })
-		l.wait(h, context.Background(), func(v int, err error) {
-			l.seven(v, err)
-			l.seven(h.Result())
-			x.Assert(h.Err() == nil, "%v", h.Err())
-		})
-		l.start()
-		l.finish()
 	}, 2},
 	{"select/aborted", func(x *interleave.Run) { // of a grant and a cancel
 		l := newTasks(x)
