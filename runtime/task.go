@@ -182,7 +182,8 @@ func taskOf(w waiter.Waker) *Task {
 // number of times.
 func (t *Task) Cancel() {
 	if t.flags.Or(flagCancelled)&flagContext != 0 {
-		if c := t.more.context.Load(); c != nil {
+		c := t.more.context.Load()
+		if c != nil && t.isCancelled() { // still: otherwise it is the context of the next life
 			c.cancelled()
 		}
 	}

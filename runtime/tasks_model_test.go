@@ -211,6 +211,28 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 			x.Fail("Done is not closed")
 		}
 	}, 0},
+	{"context/late cancel", func(x *interleave.Run) { // of the life before, or of the next one, task and context
+		l := newLab(x, 1)
+		var cancelled interleave.Bool
+		t := l.task("t", func(s *subject, cx *Context, polls int32) bool {
+			ctx := cx.Context()
+			if polls > 1 {
+				await(cancelled.Load)
+				x.Assert((ctx.Err() != nil) == s.isCancelled(), "context and task differ: %v", ctx.Err())
+			}
+			return true
+		})
+		l.left.Add(1) // the second life
+		c := completionOf(t)
+		l.start(t)
+		x.Go("canceller", func() { t.Cancel(); cancelled.Store(true) })
+		x.Go("owner", func() {
+			x.Assert(BlockOn(context.Background(), c) == nil, "an error")
+			l.spawn(t)
+		})
+		l.finish()
+	}, 0},
+
 	{"handle/owner and another", func(x *interleave.Run) { // who has seen the end gets the result
 		l := newTasks(x)
 		h := Go(l.ex, func(*Context) (int, error) { return 7, nil })
