@@ -38,9 +38,9 @@ type panics struct {
 	one     *PanicError // of them; nil if it is not known any more
 }
 
-// ended is called under the lock of the task's shard, before anybody can learn of the panic. So many
-// waits are being told of it. For each that goes without the error there is a call of gone, and one
-// more for the caller.
+// ended is called under the lock of the task's shard, before anybody can learn of the panic. So
+// many waits are being told of it. For each that goes without the error there is a call of gone,
+// and one more for the caller.
 func (p *panics) ended(e *PanicError, task string, waits int) {
 	e.Task, e.panics = task, p
 	p.mu.Lock()
