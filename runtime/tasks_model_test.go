@@ -238,7 +238,7 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 		h := Go(l.ex, func(*Context) (int, error) { return 7, nil })
 		gone := l.party()
 		x.Go("owner", func() { x.Assert(BlockOn(context.Background(), h) == nil, "an error"); gone() })
-		l.wait(h, context.Background(), func(v int, err error) {
+		l.wait(context.Background(), h, func(v int, err error) {
 			l.seven(v, err)
 			l.seven(h.Result())
 			x.Assert(h.Err() == nil, "%v", h.Err())
@@ -380,7 +380,7 @@ var tasksTierTwo = []experiment{
 		s := held(1)
 		h := Go(l.ex, func(cx *Context) (int, error) { _ = Await(cx, request(s)); panic("boo") })
 		ctx := x.NewContext()
-		l.wait(h, ctx, func(_ int, err error) {
+		l.wait(ctx, h, func(_ int, err error) {
 			var e *PanicError
 			x.Assert(errors.As(err, &e) || err == context.Canceled, "%v", err)
 			if e == nil { // by then, or soon: the worker may be at it
