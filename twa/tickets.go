@@ -66,7 +66,7 @@ import (
 //  8. One who has stopped between an addition and its look, while others went on half round or
 //     further, finds what it would have found. (TestLooksThatComeLate) It would err only if they
 //     had gone once round, exactly: to within the line that there is then, or to within the size.
-//     In a circle of 2⁶³ tickets that is 2⁶³/n requests of n permits: 250 years of one per
+//     In a circle of 2⁶³ tickets that is 2⁶³/n requests of n permits: 292 years of one per
 //     nanosecond, for one permit each; and for the whole of the largest semaphore, eight million
 //     requests, not one more or less.
 //
@@ -197,7 +197,7 @@ func (s *tickets) isLong(n int64) bool {
 // too long (invariant 6): it abandons them, and reports true.
 func (s *tickets) refuse(base, n, end int64) bool {
 	// A mutex has no limit to look at, and needs none: its requests are of one permit each, and 2⁶¹
-	// of them would take sixty years.
+	// of them would take 73 years.
 	g := s.grant.Load()
 	if base != zero || end-granted(base, g) <= window*step || !s.inLine(base, g, end) {
 		return false

@@ -25,7 +25,8 @@ type Stats struct {
 	// its own platoon may get in first. Behind a gate WithWaitingArray it counts from before the queue, and can be more.
 	MaxOvertaken int64
 
-	// LongestWait is the longest time from coming to the gate until having the lock. Those who gave up are not in it, nor those who went past the gate.
+	// LongestWait is the longest time from coming to the gate until having the lock. Those who gave up
+	// are not in it, nor those who went past the gate. Who had the lock, and gave it back because the context had ended before, is.
 	LongestWait time.Duration
 }
 

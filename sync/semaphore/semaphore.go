@@ -20,7 +20,7 @@ const MaxPermits = engine.MaxPermits
 var (
 	ErrClosed    = waiter.ErrClosed    // the semaphore is or has been closed
 	ErrTooLarge  = waiter.ErrTooLarge  // more permits than the semaphore has in all
-	ErrQueueFull = waiter.ErrQueueFull // as many as WithMaxWaiting allows wait already
+	ErrQueueFull = waiter.ErrQueueFull // as many as WithMaxWaiting allows wait already, or 1<<61 permits WithWaitingArray
 	ErrPending   = waiter.ErrPending   // a future's request has no outcome yet
 )
 
