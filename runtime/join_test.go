@@ -250,17 +250,18 @@ func TestPartOfAJoinMayBePolledByItself(t *testing.T) {
 			s := held(t, int64(n))
 			fs, _ := requests(s, n)
 			all := rt.AllOf(fs...)
-			first := true
+			first, polled := true, make(chan struct{})
 			p := newPoll(func(cx *rt.Context) bool {
 				done := cx.Poll(all)
 				if first {
 					first = false
 					assert.False(t, cx.Poll(fs[0]))
+					close(polled)
 				}
 				return done
 			})
 			require.NoError(t, ex.Spawn(p))
-			locktest.AwaitWaiting(t, s, int64(n))
+			locktest.Receive(t, polled)
 			for range n {
 				s.Release(1)
 			}
