@@ -8,6 +8,7 @@ package linked
 import (
 	"runtime"
 	"strings"
+	"sync"
 )
 
 // The table is searched by addresses, because there is no search by names. The first search looks
@@ -24,9 +25,11 @@ const (
 )
 
 // TestBinary reports whether this program is a test binary, which is one that can call Run of a
-// testing.M. The answer never changes. Each megabyte of machine code takes some 50 µs; the first
-// time it takes about 200 µs, because the table has to come to memory.
-func TestBinary() bool {
+// testing.M. The answer never changes. The first call looks for it, and others wait for that. It
+// takes about 200 µs for each megabyte of machine code, because the table has to come to memory.
+var TestBinary = sync.OnceValue(testBinary)
+
+func testBinary() bool {
 	forPackage, forFunction := uintptr(packageStep), uintptr(functionStep)
 	if runtime.GOARCH == "wasm" {
 		forPackage, forFunction = wasmPackageStep, wasmFunctionStep

@@ -37,6 +37,8 @@ var exceptions = []exception{
 	{"sync/capacitor/rwlock.go", `import "sync"`, "Locker, the interface"},
 	{"sync/capacitor/wrap.go", `import "sync"`, "Locker, the interface"},
 	{"sync/mutex/pointer.go", `import "unsafe"`, "two bits in an address; what happens to them goes through the door"},
+	{"runtime/panics.go", "go", "a panic of the handler ends the program, where nobody recovers from it; no scenario goes there"},
+	{"runtime/panics.go", "select", "the same: until the program has ended"},
 	{"waiter/context.go", "runtime.AddCleanup", "the same for a context that is dropped"},
 }
 
