@@ -80,8 +80,8 @@ var planted = []struct {
 	},
 	{
 		name: "g: a canceller forgets what it was granted", file: "internal/engine/acquire.go",
-		from: "\t\te.giveBack(base, n)\n",
-		to:   "\t\t_ = n\n",
+		from: "== waiter.Granted {\n\t\te.giveBack(base, n)\n",
+		to:   "== waiter.Granted {\n\t\t_ = n\n",
 	},
 	{
 		name: "g: a future forgets what it was granted", file: "internal/future/future.go",
