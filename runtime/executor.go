@@ -10,6 +10,7 @@ import (
 	uber "go.uber.org/atomic"
 
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // An Executor runs tasks on a few workers. [New] makes one; [Executor.Shutdown] ends it. The zero
@@ -147,18 +148,11 @@ func start(p Pool, opts []Option) (*Executor, error) {
 		}
 		ex.rouse()
 	}
-	if endsByItself && !inBubble() {
+	// Cleanups run outside all bubbles, and must not touch a bubble's channels.
+	if endsByItself && !waiter.InBubble() {
 		goruntime.AddCleanup(ex, (*scheduler).end, ex.scheduler)
 	}
 	return ex, nil
-}
-
-// inBubble reports whether the calling goroutine is in a bubble of testing/synctest, whose clock
-// gives times without a monotonic reading. Cleanups run outside, and must not touch a channel of
-// the bubble.
-func inBubble() bool {
-	now := time.Now()
-	return now == now.Round(0) //nolint:staticcheck // Round(0) strips the monotonic reading, which Equal does not see
 }
 
 // newExecutor makes an executor whose workers are not started.
