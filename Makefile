@@ -30,7 +30,7 @@ model: ## the model checks: every scenario, then the race tier
 
 .PHONY: mutants
 mutants: ## all mutants of engine, waiters, waiting array and locks (many hours)
-	go run ./internal/mutate -p 2 -md docs/mutants.md
+	go -C tools run ./mutate -p 2 -md docs/mutants.md
 
 .PHONY: vet
 vet: ## go vet, all modules

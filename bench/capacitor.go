@@ -10,7 +10,7 @@ import (
 
 	xsemaphore "golang.org/x/sync/semaphore"
 
-	"github.com/farad-go/farad/internal/innerlocks"
+	"github.com/farad-go/farad/bench/papers/innerlocks"
 	"github.com/farad-go/farad/sync/capacitor"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/semaphore"

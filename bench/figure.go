@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/farad-go/farad/internal/innerlocks"
+	"github.com/farad-go/farad/bench/papers/innerlocks"
 	"github.com/farad-go/farad/sync/capacitor"
 	"github.com/farad-go/farad/twa"
 )

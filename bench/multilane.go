@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/farad-go/farad/internal/innerlocks"
-	multilane "github.com/farad-go/farad/internal/lanes"
+	"github.com/farad-go/farad/bench/papers/innerlocks"
+	multilane "github.com/farad-go/farad/bench/papers/lanes"
 	"github.com/farad-go/farad/sync/capacitor"
 )
 

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/farad-go/farad/internal/chains"
-	"github.com/farad-go/farad/internal/phased"
+	"github.com/farad-go/farad/bench/papers/chains"
+	"github.com/farad-go/farad/bench/papers/phased"
 	"github.com/farad-go/farad/twa"
 )
 
-// The papers' ways to wait, beside ours: policies-N is semabench-N with semaphores that wait in each of them. internal/phased has near and
+// The papers' ways to wait, beside ours: policies-N is semabench-N with semaphores that wait in each of them. bench/papers/phased has near and
 // far phases; what the explorer could not see through, instructions and system calls, is in policies_bare.go and beside it; lanes are
 // below.
 
@@ -77,7 +77,7 @@ func policiesbench(goroutines int) lockWorkload {
 	)}
 }
 
-// A phasedSemaphore is one of internal/phased, as a locker.
+// A phasedSemaphore is one of bench/papers/phased, as a locker.
 type phasedSemaphore struct{ *phased.Semaphore }
 
 // Acquire takes a permit: one, whatever is asked for. It does not look at the context.

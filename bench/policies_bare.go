@@ -5,11 +5,11 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"github.com/farad-go/farad/internal/chains"
+	"github.com/farad-go/farad/bench/papers/chains"
 )
 
 // A bareSemaphore is Listing 2, of one permit, with whatever a thread may do while it waits: an instruction between two looks, or a system
-// call. See internal/phased for how it works.
+// call. See bench/papers/phased for how it works.
 type bareSemaphore struct {
 	ticket, grant atomic.Int64
 	bareConfig

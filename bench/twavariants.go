@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/farad-go/farad/internal/chains"
+	"github.com/farad-go/farad/bench/papers/chains"
 	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
 )

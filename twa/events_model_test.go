@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest/spec"
 	"github.com/farad-go/farad/internal/parking"
-	"github.com/farad-go/farad/internal/spec"
 	"github.com/farad-go/farad/twa"
 )
 

@@ -5,7 +5,7 @@ package twa_test
 import (
 	"testing"
 
-	"github.com/farad-go/farad/internal/mutextest"
+	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/twa"
 )
 

@@ -6,7 +6,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/farad-go/farad/internal/semtest"
+	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/twa"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/locktest"
-	"github.com/farad-go/farad/internal/semtest"
+	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/twa"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/farad-go/farad/internal/signal"
+	"github.com/farad-go/farad/internal/xsync/signal"
 )
 
 // Mutex models [sync.Mutex]. A thread that waits for it is not scheduled before it is free.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
-	"github.com/farad-go/farad/internal/semtest"
+	"github.com/farad-go/farad/internal/locktest/semtest"
 )
 
 // Whatever a context says: a sleep ends without an error only if it was woken, a wake that comes to one who gives up goes

@@ -19,8 +19,8 @@ import (
 // core has the folders and files whose code reaches atomics, mutexes, pools and sleeps through the door only, so that an
 // explorer of interleavings sees every step that matters.
 var core = []string{
-	"waiter", "internal/engine", "internal/future", "internal/parking", "internal/chains", "internal/phased", "internal/innerlocks",
-	"internal/lanes",
+	"waiter", "internal/engine", "internal/future", "internal/parking", "bench/papers/chains", "bench/papers/phased", "bench/papers/innerlocks",
+	"bench/papers/lanes",
 	"sync", "twa",
 	// The executor's own concurrency; its other files use timers, contexts, coroutines and the pool.
 	"runtime/task.go", "runtime/queue.go", "runtime/worker.go", "runtime/idle.go", "runtime/monitor.go", "runtime/panics.go", "runtime/registry.go", "runtime/timer.go", "runtime/context.go",
@@ -31,7 +31,7 @@ var core = []string{
 // exceptions are what else the core may do. One that is not needed any more has to go.
 var exceptions = []exception{
 	{"waiter/context.go", "context.AfterFunc", "how a real context tells its watch; models have a twin of the file"},
-	{"internal/lanes/lock.go", `import "sync"`, "Locker, the interface"},
+	{"bench/papers/lanes/lock.go", `import "sync"`, "Locker, the interface"},
 	{"sync/mutex/packed.go", `import "sync"`, "Locker, the interface"},
 	{"sync/rwlock/rwlock.go", `import "sync"`, "Locker, the interface"},
 	{"sync/capacitor/rwlock.go", `import "sync"`, "Locker, the interface"},

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/farad-go/farad/internal/signal"
+	"github.com/farad-go/farad/internal/xsync/signal"
 )
 
 // Atomics. The 64-bit ones are aligned on 32-bit machines too, as sync/atomic promises for its types.

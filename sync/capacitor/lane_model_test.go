@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/interleave"
-	"github.com/farad-go/farad/internal/mutextest"
+	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/sync/mutex"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/interleave"
-	"github.com/farad-go/farad/internal/mutextest"
+	"github.com/farad-go/farad/internal/locktest/mutextest"
 )
 
 // lanes are the lengths of the express lane, up to the longest.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/locktest"
-	"github.com/farad-go/farad/internal/mutextest"
+	"github.com/farad-go/farad/internal/locktest/mutextest"
 )
 
 var bg = context.Background()

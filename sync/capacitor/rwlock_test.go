@@ -12,8 +12,8 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/locktest"
-	"github.com/farad-go/farad/internal/mutextest"
-	"github.com/farad-go/farad/internal/rwtest"
+	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/locktest/rwtest"
 )
 
 // usedUp returns a lock of whose express lane all places have been used.

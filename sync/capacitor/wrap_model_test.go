@@ -11,7 +11,7 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/interleave"
-	"github.com/farad-go/farad/internal/mutextest"
+	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"

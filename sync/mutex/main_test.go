@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/farad-go/farad/internal/mutextest"
+	"github.com/farad-go/farad/internal/locktest/mutextest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
-	"github.com/farad-go/farad/internal/mutextest"
+	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/sync/mutex"
 )
 

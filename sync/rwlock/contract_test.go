@@ -3,7 +3,7 @@ package rwlock_test
 import (
 	"testing"
 
-	"github.com/farad-go/farad/internal/rwtest"
+	"github.com/farad-go/farad/internal/locktest/rwtest"
 )
 
 // What all read-write locks promise but for their order. The tests beside this one are of the order, of futures, and of upgradable readers.

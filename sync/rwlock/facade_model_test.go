@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/interleave"
-	"github.com/farad-go/farad/internal/semtest"
+	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/interleave"
-	"github.com/farad-go/farad/internal/spec"
+	"github.com/farad-go/farad/internal/locktest/spec"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
-// Every history of a read-write lock must be one of the queueing semaphore of internal/spec, of which a writer takes all
+// Every history of a read-write lock must be one of the queueing semaphore of internal/locktest/spec, of which a writer takes all
 // permits, a reader one, and an upgradable reader one more than half.
 
 const (

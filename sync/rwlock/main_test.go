@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/internal/locktest"
-	"github.com/farad-go/farad/internal/rwtest"
+	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 

@@ -5,7 +5,7 @@ package semaphore_test
 import (
 	"testing"
 
-	"github.com/farad-go/farad/internal/semtest"
+	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
-	"github.com/farad-go/farad/internal/semtest"
+	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
 )

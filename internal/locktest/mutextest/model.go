@@ -1,0 +1,366 @@
+//go:build interleave
+
+package mutextest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/internal/parking"
+)
+
+// A world is a mutex under exploration, and what it protects.
+type world struct {
+	*interleave.Run
+	k       kind
+	m       Small
+	holders interleave.Int32
+	panics  interleave.Int32 // of unlocks
+	tooMany int32            // unlocks there are more than locks
+	ended   bool             // the context has ended while somebody held the mutex, which guards it
+}
+
+// alone returns a new mutex when nobody sleeps anywhere: executions that were given up have left their sleepers in the table.
+func (k kind) alone() Small {
+	*parking.Default() = *parking.New(1)
+	return k.mutex()
+}
+
+// use goes in and out, if the mutex has been locked, and unlocks it.
+func (w *world) use(locked bool) {
+	if locked {
+		w.Assert(w.holders.Add(1) == 1, "two inside")
+		w.holders.Add(-1)
+		w.m.Unlock()
+	}
+}
+
+func (w *world) lock()    { w.m.Lock(); w.use(true) }
+func (w *world) try()     { w.use(w.m.TryLock()) }
+func (w *world) timeout() { w.use(w.m.(Mutex).LockTimeout(time.Second)) }
+
+func (w *world) within(ctx context.Context) {
+	err := w.m.LockContext(ctx)
+	w.Assert(err == nil || err == ctx.Err(), "not the context's error: %v", err) //nolint:errorlint // that very error
+	w.use(err == nil)
+}
+
+// unlock unlocks what may not be locked.
+func (w *world) unlock() {
+	if p := interleave.Panics(w.m.Unlock); p != nil {
+		w.Assert(!strings.Contains(fmt.Sprint(p), "lost"), "noticed too late: %v", p)
+		w.panics.Add(1)
+	}
+}
+
+func (w *world) future() Future[Small] {
+	f := w.k.future()
+	f.Init(w.m)
+	return f
+}
+
+func (w *world) task() *semtest.Task { return semtest.NewTask(w.Run) }
+
+// polled waits for f by polling, with another waker each time.
+func (w *world) polled(f Future[Small]) {
+	for t := w.task(); !f.Poll(t); t = w.task() {
+		t.Sleep()
+	}
+	w.use(f.Err() == nil)
+}
+
+// received waits for f by its channel.
+func (w *world) received(f Future[Small]) {
+	interleave.Receive(f.Done())
+	w.Assert(f.Err() == nil, "not locked")
+	w.use(true)
+}
+
+// dropped polls f and gives it up, even if it is complete: something else was quicker.
+func (w *world) dropped(f Future[Small]) {
+	f.Poll(w.task())
+	f.Cancel()
+}
+
+// begun brings f into one of five states.
+func (w *world) begun(f Future[Small], state int) {
+	switch state {
+	case 0: // not started
+	case 1:
+		f.Poll(w.task())
+	case 2:
+		f.Done()
+	default:
+		interleave.Receive(f.Done())
+		w.Assert(w.holders.Add(1) == 1, "two inside")
+		if state == 4 {
+			w.Assert(f.Err() == nil, "not locked")
+		}
+		w.holders.Add(-1)
+	}
+}
+
+type scenario struct {
+	name  string
+	large bool // not for -short, and under a bound
+	body  func(w *world)
+}
+
+// What every mutex promises; with timeouts also what follows.
+var smallScenarios = []scenario{
+	{name: "lock/2x2", body: func(w *world) { w.Same(2, "t", func(int) { w.lock(); w.lock() }) }},
+	{name: "lock/3x1", body: func(w *world) { w.Same(3, "t", func(int) { w.lock() }) }},
+	{name: "lock/4x1", large: true, body: func(w *world) { w.Same(4, "t", func(int) { w.lock() }) }},
+	{name: "lock/3x2", large: true, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(); w.lock() }) }},
+	{name: "try", body: func(w *world) {
+		w.Same(2, "locker", func(int) { w.lock() })
+		w.Go("trier", w.try)
+	}},
+	{name: "try/2", body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Same(2, "trier", func(int) { w.try() })
+	}},
+	{name: "context", body: func(w *world) {
+		ctx := w.NewContext()
+		w.Go("locker", w.lock)
+		w.Go("waiter", func() { w.within(ctx) })
+		w.Go("canceller", ctx.Cancel)
+	}},
+	// What comes to one who gives up goes to the next: a wake that finds it cancelled already.
+	{name: "context/wake passed on", body: func(w *world) {
+		ctx := w.NewContext()
+		w.m.Lock()
+		w.Go("locker", w.lock)
+		w.Go("waiter", func() { w.within(ctx) })
+		w.Go("holder", func() { ctx.Cancel(); w.m.Unlock() })
+	}},
+	// And so does a lock that is handed over, to one who has been woken in vain.
+	{name: "context/lock handed over", body: func(w *world) {
+		ctx := w.NewContext()
+		w.m.Lock()
+		w.Go("waiter", func() { w.within(ctx) })
+		w.Go("holder", func() { w.m.Unlock(); w.m.Lock(); ctx.Cancel(); w.m.Unlock() })
+	}},
+	{name: "context/cancel before unlock", body: func(w *world) {
+		ctx := w.NewContext()
+		w.Go("holder", func() {
+			w.m.Lock()
+			ctx.Cancel()
+			w.ended = true
+			w.m.Unlock()
+		})
+		w.Go("waiter", func() {
+			if w.m.LockContext(ctx) == nil {
+				w.Assert(!w.ended, "locked, though the context had ended before the unlock")
+				w.use(true)
+			}
+		})
+	}},
+	// Whatever a context of somebody else's type says, it loses no wake: a lock without an error is a lock.
+	{name: "foreign context/no error", body: func(w *world) { w.foreign(0) }},
+	{name: "foreign context/error after closing", body: func(w *world) { w.foreign(1) }},
+	{name: "foreign context/error and no end", body: func(w *world) { w.foreign(2) }},
+	{name: "foreign context/error for a time", body: func(w *world) { w.foreign(3) }},
+	{name: "foreign context/error taken back", body: func(w *world) { w.foreign(4) }},
+	{name: "context among three", large: true, body: func(w *world) {
+		ctx := w.NewContext()
+		w.Same(2, "locker", func(int) { w.lock() })
+		w.Go("waiter", func() { w.within(ctx) })
+		w.Go("canceller", ctx.Cancel)
+	}},
+	{name: "double unlock", body: func(w *world) { w.unlocks(2) }},
+	{name: "triple unlock", body: func(w *world) { w.unlocks(3) }},
+}
+
+// foreign waits with a foreign context that ends in one of the ways.
+func (w *world) foreign(way int) {
+	c := semtest.NewForeign(w.Run)
+	w.m.Lock()
+	w.Go("waiter", func() {
+		err := w.m.LockContext(c)
+		w.Assert(err == nil || err == semtest.ErrForeign || err == context.Canceled, "the error is %v", err) //nolint:errorlint // that very error
+		w.use(err == nil)
+	})
+	w.Go("holder", w.m.Unlock)
+	w.Go("canceller", func() { semtest.ForeignEnds[way].End(c) })
+}
+
+// unlocks unlocks n times what was locked once.
+func (w *world) unlocks(n int) {
+	w.m.Lock()
+	w.tooMany = int32(n - 1)
+	w.Same(n, "unlocker", func(int) { w.unlock() })
+}
+
+var timedScenarios = []scenario{
+	{name: "timeout", body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Same(2, "hasty", func(int) { w.timeout() })
+	}},
+	{name: "timeout among three", large: true, body: func(w *world) {
+		w.Same(2, "locker", func(int) { w.lock() })
+		w.Go("hasty", w.timeout)
+	}},
+}
+
+// What only mutexes with futures have, or promise.
+var futureScenarios = []scenario{
+	// Who unlocks too often may let two in, and panics then, or has somebody else panic.
+	{name: "unlock beside locks", body: func(w *world) {
+		w.tooMany = 1
+		w.Same(2, "locker", func(int) { w.m.Lock(); w.unlock() })
+		w.Go("unlocker", w.unlock)
+	}},
+	{name: "future/done", body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Go("selector", func() { f := w.future(); w.received(f); f.Init(w.m); w.received(f) })
+	}},
+	{name: "future/poll", body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Go("task", func() { f := w.future(); w.polled(f); f.Init(w.m); w.polled(f) })
+	}},
+	{name: "future/done after poll", body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Go("task", func() {
+			f, t := w.future(), w.task()
+			if !f.Poll(t) {
+				f.Done()
+				t.Sleep() // Done does not lose the waker
+			}
+			w.received(f)
+		})
+	}},
+	// Anybody may ask whether a future is complete, and is never told so before the lock was free.
+	{name: "future/asked", body: func(w *world) {
+		var free interleave.Bool
+		w.m.Lock()
+		f := w.future()
+		w.Go("holder", func() { free.Store(true); w.m.Unlock() })
+		w.Go("task", func() {
+			w.polled(f)
+			w.Assert(f.Complete(), "taken, and not complete")
+		})
+		w.Go("observer", func() {
+			if f.Complete() {
+				w.Assert(free.Load(), "complete while the lock is held")
+			}
+		})
+	}},
+	// Unlock ends a future in every state, and a second one does nothing.
+	{name: "future/unlocked", body: func(w *world) {
+		w.Go("locker", func() { w.lock(); w.lock() })
+		w.Go("owner", func() {
+			f := w.future()
+			w.begun(f, interleave.Choose(5))
+			f.Unlock()
+			w.Assert(!f.Complete(), "complete after its unlock")
+			f.Unlock()
+			f.Init(w.m)
+			w.polled(f)
+		})
+	}},
+	{name: "future/drop", body: func(w *world) {
+		w.Go("locker", func() { w.lock(); w.lock() })
+		w.Go("loser", func() { f := w.future(); w.dropped(f); f.Cancel() })
+	}},
+	{name: "future/drop and init", body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Go("loser", func() { f := w.future(); w.dropped(f); f.Init(w.m); w.polled(f) })
+	}},
+	{name: "future/drop and again", body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Go("loser", func() { f := w.future(); w.dropped(f); w.polled(f) })
+	}},
+	{name: "future/drop and done", body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Go("loser", func() { f := w.future(); f.Done(); f.Cancel(); w.received(f) })
+	}},
+	{name: "future/drop against timeout", large: true, body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Go("hasty", w.timeout)
+		w.Go("loser", func() { w.dropped(w.future()) })
+	}},
+	{name: "future/all", large: true, body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Go("selector", func() { w.received(w.future()) })
+		w.Go("loser", func() { w.dropped(w.future()) })
+	}},
+	{name: "future/polls", large: true, body: func(w *world) { w.Same(3, "task", func(int) { w.polled(w.future()) }) }},
+}
+
+// RunModel explores mutexes of type M, and their futures, of type F: every way to wait and to give up, at every point. Nobody sleeps
+// for ever, never are two inside, and in the end the lock is free. The known scenarios are skipped.
+func RunModel[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Known) {
+	t.Helper()
+	for _, s := range slices.Concat(smallScenarios, timedScenarios, futureScenarios) {
+		t.Run(s.name, func(t *testing.T) {
+			skipKnown(t, s.name, known)
+			s.check(t, kindOf[M, F, PM, PF](), Subject{})
+		})
+	}
+}
+
+// A Subject is what RunSmallModel explores.
+type Subject struct {
+	New    func() Small
+	Bound  int                              // preemptions; 0: none, but for the large scenarios
+	Beside func(m Small)                    // what one more thread does meanwhile; nil: nothing
+	After  func(x *interleave.Run, m Small) // what must then be so; nil: nothing more
+}
+
+// RunSmallModel explores what RunSmall tests.
+func RunSmallModel(t *testing.T, of Subject) {
+	t.Helper()
+	k, list := kind{mutex: of.New}, smallScenarios
+	if k.timed() {
+		list = slices.Concat(list, timedScenarios)
+	}
+	for _, s := range list {
+		t.Run(s.name, func(t *testing.T) { s.check(t, k, of) })
+	}
+}
+
+// options says how far to search; a large search is for tier two, and bounded.
+func (of Subject) options(t *testing.T, large bool) interleave.Options {
+	t.Helper()
+	bound := of.Bound
+	if large {
+		if testing.Short() || interleave.RaceEnabled {
+			t.Skip("tier two")
+		}
+		bound = cmp.Or(bound, 3)
+	}
+	if bound > 0 {
+		return interleave.Options{Mode: interleave.Bounded, Bound: bound}
+	}
+	return interleave.Options{}
+}
+
+func (s scenario) check(t *testing.T, k kind, of Subject) {
+	t.Helper()
+	o := of.options(t, s.large)
+	interleave.Check(t, o, func(x *interleave.Run) {
+		w := &world{Run: x, k: k, m: k.alone()}
+		x.Name("m", w.m)
+		s.body(w)
+		if of.Beside != nil {
+			x.Go("beside", func() { of.Beside(w.m) })
+		}
+		x.Wait()
+		x.Assert(w.panics.Load() == w.tooMany, "%d unlocks panicked, %d were too many", w.panics.Load(), w.tooMany)
+		x.Assert(w.m.Waiting() == 0, "somebody still waits")
+		x.Assert(w.m.TryLock(), "the lock was lost")
+		x.Assert(!w.m.TryLock(), "two locks were made of one")
+		w.m.Unlock()
+		if of.After != nil {
+			of.After(x, w.m)
+		}
+	})
+}

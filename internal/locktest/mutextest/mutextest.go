@@ -1,0 +1,242 @@
+// Package mutextest has the tests that every mutex of this module must pass, whatever its policy inside: what the doc comments of
+// sync/mutex and twa promise alike. It is for tests.
+package mutextest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A Small is what even a mutex of two bits can do. It promises no order.
+type Small interface {
+	sync.Locker
+	TryLock() bool
+	LockContext(ctx context.Context) error
+	Waiting() int
+}
+
+// A Mutex is what most of the tests are about.
+type Mutex interface {
+	Small
+	LockTimeout(d time.Duration) bool
+}
+
+// A Future is a request for a mutex of type M.
+type Future[M any] interface {
+	Init(m M)
+	Poll(w waiter.Waker) bool
+	Done() <-chan struct{}
+	Complete() bool
+	Err() error
+	Unlock()
+	Cancel()
+}
+
+// A Known is a test that a mutex does not pass yet, and why.
+type Known = semtest.Known
+
+// Run runs all tests on mutexes of type M, and on their futures, of type F, and skips the known ones. The other types follow from M
+// and F.
+func Run[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Known) {
+	t.Helper()
+	for _, tests := range [][]test{small, order, timeouts, futures, bubbles} {
+		runAll(t, tests, kindOf[M, F, PM, PF](), known...)
+	}
+}
+
+// RunSmall runs the tests of what depends neither on order nor on futures; on timeouts only if there are some.
+func RunSmall(t *testing.T, create func() Small) {
+	t.Helper()
+	k := kind{mutex: create}
+	lists := [][]test{small, bubbles}
+	if k.timed() {
+		lists = append(lists, timeouts)
+	}
+	for _, tests := range lists {
+		runAll(t, tests, k)
+	}
+}
+
+func runAll(t *testing.T, tests []test, k kind, known ...Known) {
+	t.Helper()
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			skipKnown(t, test.name, known)
+			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+			test.run(t, k)
+		})
+	}
+}
+
+func skipKnown(t *testing.T, name string, known []Known) {
+	t.Helper()
+	for _, k := range known {
+		if k.Test == name {
+			t.Skip(k.Why)
+		}
+	}
+}
+
+// A test gets the kind of mutexes that it is to try.
+type test struct {
+	name string
+	run  func(t *testing.T, k kind)
+}
+
+type (
+	mutexOf[M any] interface {
+		*M
+		Mutex
+	}
+	futureOf[F, PM any] interface {
+		*F
+		Future[PM]
+	}
+)
+
+// A kind of mutexes.
+type kind struct {
+	mutex  func() Small         // a new one
+	future func() Future[Small] // a new one; nil: there are none
+}
+
+// timed reports whether there are timeouts.
+func (k kind) timed() bool {
+	_, ok := k.mutex().(Mutex)
+	return ok
+}
+
+func kindOf[M, F any, PM mutexOf[M], PF futureOf[F, PM]]() kind {
+	return kind{
+		mutex:  func() Small { return PM(new(M)) },
+		future: func() Future[Small] { return erased[PM]{PF(new(F))} },
+	}
+}
+
+// erased is a future for any mutex, as long as it is one of the right type.
+type erased[M Small] struct{ Future[M] }
+
+// Init shadows that of the future.
+func (f erased[M]) Init(m Small) {
+	of, _ := m.(M)
+	f.Future.Init(of)
+}
+
+// A way to lock.
+type way struct {
+	name string
+	deaf bool // ctx does not end it
+	lock func(ctx context.Context, m Small) error
+}
+
+// ways returns all that wait.
+func (k kind) ways() []way {
+	ways := []way{
+		{"Lock", true, func(_ context.Context, m Small) error { m.Lock(); return nil }},
+		lockContext,
+	}
+	if k.timed() {
+		ways = append(ways, way{"LockTimeout", true, func(_ context.Context, m Small) error {
+			if !m.(Mutex).LockTimeout(time.Hour) {
+				return context.DeadlineExceeded
+			}
+			return nil
+		}})
+	}
+	if k.future != nil {
+		ways = append(ways, way{"Done", false, k.lockByDone}, way{"Poll", false, k.lockByPoll})
+	}
+	return ways
+}
+
+// cancellable returns those that a context ends.
+func (k kind) cancellable() (ways []way) {
+	for _, w := range k.ways() {
+		if !w.deaf {
+			ways = append(ways, w)
+		}
+	}
+	return ways
+}
+
+var lockContext = way{"LockContext", false, func(ctx context.Context, m Small) error { return m.LockContext(ctx) }}
+
+// lockByDone locks m by a future in a select.
+func (k kind) lockByDone(ctx context.Context, m Small) error {
+	f := k.future()
+	f.Init(m)
+	defer f.Cancel() // right on every path
+	select {
+	case <-f.Done():
+		return f.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// lockByPoll locks m by a future that is polled.
+func (k kind) lockByPoll(ctx context.Context, m Small) error {
+	f := k.future()
+	f.Init(m)
+	defer f.Cancel()
+	w := make(waker, 1)
+	for !f.Poll(w) {
+		select {
+		case <-w:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return f.Err()
+}
+
+// waker tells by a value, once, however often it is woken before somebody looks.
+type waker chan struct{}
+
+// Wake implements [waiter.Waker].
+func (w waker) Wake() {
+	select {
+	case w <- struct{}{}:
+	default:
+	}
+}
+
+var bg = context.Background()
+
+// RequireFree checks that m is unlocked and nobody waits.
+func RequireFree(t *testing.T, m Small) {
+	t.Helper()
+	require.Zero(t, m.Waiting(), "somebody still waits")
+	require.True(t, m.TryLock(), "the lock was lost")
+	require.False(t, m.TryLock(), "two locks were made of one")
+	m.Unlock()
+}
+
+// queued locks m in some way, in a goroutine of its own, and returns when that waits.
+func queued(t *testing.T, ctx context.Context, m Small, w way) <-chan error {
+	t.Helper()
+	before := m.Waiting()
+	c := make(chan error, 1)
+	go func() { c <- w.lock(ctx, m) }()
+	locktest.AwaitWaiting(t, m, before+1)
+	return c
+}
+
+// waitOnce makes a wait with ctx that is served.
+func waitOnce(t *testing.T, ctx context.Context, m Small) {
+	t.Helper()
+	m.Lock()
+	c := queued(t, ctx, m, lockContext)
+	m.Unlock()
+	require.NoError(t, locktest.Receive(t, c))
+	m.Unlock()
+}

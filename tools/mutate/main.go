@@ -1,0 +1,248 @@
+// Command mutate breaks Go code on purpose, one place at a time, and looks whether the tests notice: it makes mutants
+// of source files, of the kinds that matter to locks, and runs the tests on each. A mutant that survives is code that
+// no test needs.
+//
+//	go -C tools run ./mutate                          all mutants of internal/engine, internal/future, internal/parking, waiter, the locks and twa
+//	go -C tools run ./mutate -list waiter             those of one folder, without running anything
+//	go -C tools run ./mutate -run ':Engine\.Release:' those of one function
+//	go -C tools run ./mutate -every 10 -offset 3      a tenth of them
+//
+// A mutant is never written into the tree: the go command gets it as an overlay (go help build, -overlay). Line numbers
+// stay as they are.
+//
+// The operators:
+//
+//	drop        a statement goes: a call, an assignment, ++, a send, a break, continue or bare return, a defer
+//	swap        two adjacent statements change places; a Lock or Unlock also with a neighbouring if, for or switch; a
+//	            Lock together with its deferred Unlock; an Unlock before a returned call is deferred. Two assignments
+//	            that call nothing are swapped only if one uses what the other sets
+//	nolock      a function goes without its locks and unlocks
+//	torn        CompareAndSwap, Swap, Add, Or and And become a Load and a Store
+//	blind       a CompareAndSwap stores without comparing
+//	skip        a condition is always true, or never; an operand of && or || is left out
+//	negate      a condition is inverted
+//	relational  < and <=, > and >=, == and != stand for each other
+//	arith       + and -, += and -=, ++ and -- stand for each other, on integers
+//	case        the body of a case goes
+//	return      a returned true is false, and a false true
+//
+// An id is the file, the function, the operator with its variant, a hash of the code that is changed, and a number
+// where a function has the same code twice. So it survives edits elsewhere. Mutants that do not compile do not count. A
+// mutant that no test can tell from the original is listed with a reason in the file of equivalents; it is run all the
+// same, because the list must be true.
+//
+// The exit code is 1 if a mutant survives that is not listed, or if the list has an id that does not exist any more or
+// that was killed; it is 2 if something else went wrong. (go run turns every failure into 1.) A mutant leaves a few
+// megabytes in the build cache, which the go command drops after some days.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"time"
+
+	"github.com/farad-go/farad/tools/internal/repo"
+)
+
+const defaultEquivalents = "tools/mutate/equivalent.txt"
+
+// testsOf returns the tests that judge the mutants of a folder, the quickest first: its own. The model finds what needs an unlikely interleaving, the
+// tests what is wrong in any or too slow, and the model under the race detector what is not protected. What all locks stand on has their
+// tests, too.
+func testsOf(dir string) []string {
+	switch dir {
+	case "internal/engine", "internal/future", "waiter":
+		return []string{
+			"-tags interleave -run Model -short ./internal/engine",
+			"-short ./internal/engine ./waiter",
+			"-tags interleave -run Model -short ./waiter ./sync/... ./twa",
+			"-short ./sync/... ./twa",
+			"-race -tags interleave -run Model/(future|waiting|lock/2x1|cancel)|ModelWaits -short ./internal/engine ./waiter",
+		}
+	case "internal/parking":
+		return []string{
+			"-tags interleave -run Model -short ./internal/parking ./sync/mutex",
+			"-short ./internal/parking ./sync/mutex",
+			"-tags interleave -run Model -short ./twa ./sync/capacitor ./sync/semaphore",
+			"-short ./twa ./sync/capacitor",
+			"-tags interleave -run ModelBit ./sync/mutex",
+			"./sync",
+			"-race -short ./internal/parking ./sync/mutex ./twa",
+			"-race -tags interleave -run ModelTable|ModelBits|ModelArray -short ./internal/parking ./sync/mutex ./twa",
+		}
+	}
+	tests := []string{
+		"-tags interleave -run Model -short ./" + dir,
+		"-short ./" + dir,
+		"-race -short ./" + dir,
+		"-race -tags interleave -run Model -short ./" + dir,
+	}
+	if dir == "twa" {
+		tests = append(tests, "-short -tags faradcheck ./twa")
+	}
+	return tests
+}
+
+var defaultTargets = []string{"internal/engine", "internal/future", "internal/parking", "waiter", "sync/capacitor", "sync/mutex", "sync/rwlock", "sync/semaphore", "twa"}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ok, err := false, repo.Enter()
+	if err == nil {
+		ok, err = run(ctx, os.Args[1:], os.Stdout)
+	}
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(0)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(2)
+	case !ok:
+		os.Exit(1)
+	}
+}
+
+type config struct {
+	list          bool
+	selected      *regexp.Regexp
+	every, offset int
+	parallel      int
+	timeout       time.Duration
+	tests         []string
+	equivalents   string
+	markdown      string
+	targets       []string
+}
+
+func parse(args []string) (*config, error) {
+	c := &config{}
+	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
+	flags.BoolVar(&c.list, "list", false, "print the mutants and run nothing")
+	run := flags.String("run", "", "only the mutants whose id matches this `regexp`")
+	flags.IntVar(&c.every, "every", 1, "only each `n`th of the mutants")
+	flags.IntVar(&c.offset, "offset", 0, "with -every: the first one, counted from 0")
+	flags.IntVar(&c.parallel, "p", 2, "mutants that run at the same time")
+	flags.DurationVar(&c.timeout, "timeout", 0,
+		"for each command; a mutant on which a test hangs, or a search that no other command judges, counts as killed; "+
+			"0: 10 s plus three times what it takes on the unchanged tree")
+	flags.Func("tests", "`arguments` of a go test that is to kill the mutants; may be repeated: the next one is run if one passes "+
+		"(default: those of the mutant's folder; of what all locks stand on, also theirs)", func(s string) error {
+		c.tests = append(c.tests, s)
+		return nil
+	})
+	flags.StringVar(&c.equivalents, "equivalent", defaultEquivalents,
+		"`file` of mutants that no test can kill: id, tab, reason")
+	flags.StringVar(&c.markdown, "md", "", "write the summary to this `file`, in Markdown")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if c.every < 1 || c.offset < 0 || c.offset >= c.every || c.parallel < 1 {
+		return nil, errors.New("-every and -p start at 1, -offset lies between 0 and -every")
+	}
+	var err error
+	if c.selected, err = regexp.Compile(*run); err != nil {
+		return nil, fmt.Errorf("-run: %w", err)
+	}
+	c.targets = flags.Args()
+	return c, nil
+}
+
+// run is the command. It reports whether the mutants that it ran, and the list of equivalents, are as they should be.
+func run(ctx context.Context, args []string, out io.Writer) (bool, error) {
+	c, err := parse(args)
+	if err != nil {
+		return false, err
+	}
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return false, err
+	}
+	if len(c.targets) == 0 {
+		for _, dir := range defaultTargets {
+			c.targets = append(c.targets, filepath.Join(root, filepath.FromSlash(dir)))
+		}
+	}
+	optional := c.equivalents == defaultEquivalents
+	if optional {
+		c.equivalents = filepath.Join(root, filepath.FromSlash(defaultEquivalents))
+	}
+	files, err := load(ctx, root, c.targets)
+	if err != nil {
+		return false, err
+	}
+	listed, err := readEquivalents(c.equivalents)
+	if err != nil && (!optional || !errors.Is(err, fs.ErrNotExist)) {
+		return false, err
+	}
+	var all []*mutant
+	for _, f := range files {
+		all = append(all, mutantsOf(f)...)
+	}
+	chosen := choose(c, all)
+	if c.list {
+		for _, m := range chosen {
+			fmt.Fprintf(out, "%s\t%d\t%s\n", m.id, m.line, m.describe())
+		}
+		return true, nil
+	}
+
+	r := &runner{root: root, limit: c.timeout, tests: func(m *mutant) []string {
+		if len(c.tests) > 0 {
+			return c.tests
+		}
+		return testsOf(path.Dir(m.file.name))
+	}}
+	if r.dir, err = os.MkdirTemp("", "mutate"); err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(r.dir)
+	if err := r.baseline(ctx, chosen, out); err != nil {
+		return false, err
+	}
+	rep := &report{stale: stale(listed, files, all)}
+	for i, res := range r.all(ctx, chosen, c.parallel) {
+		if res.err != nil {
+			return false, fmt.Errorf("%s: %w", res.mutant.id, res.err)
+		}
+		_, res.listed = listed[res.mutant.id]
+		rep.add(res)
+		fmt.Fprintf(out, "[%*d/%d] %s\n", len(fmt.Sprint(len(chosen))), i, len(chosen), res)
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	fmt.Fprintf(out, "\n%s", rep.markdown())
+	if c.markdown != "" {
+		if err := os.WriteFile(c.markdown, []byte(rep.markdown()), 0o666); err != nil {
+			return false, err
+		}
+	}
+	return rep.ok(), nil
+}
+
+// choose applies the flags that select.
+func choose(c *config, all []*mutant) []*mutant {
+	var chosen []*mutant
+	i := 0
+	for _, m := range all {
+		if !c.selected.MatchString(m.id) {
+			continue
+		}
+		if i%c.every == c.offset {
+			chosen = append(chosen, m)
+		}
+		i++
+	}
+	return chosen
+}
