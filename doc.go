@@ -1,6 +1,6 @@
-// Package farad is the front page of a module of locks that can be waited for in every way Go programs wait: with a
-// context, with a timeout, in a select, or as a task of an executor, in first-in-first-out order and without an
-// allocation per wait.
+// Package farad is the front page of a module of locks that can be waited for in every way Go
+// programs wait: with a context, with a timeout, in a select, or as a task of an executor, in
+// first-in-first-out order and without an allocation per wait.
 //
 // The package itself contains nothing. Look at:
 //

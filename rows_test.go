@@ -64,8 +64,8 @@ var (
 	test     = regexp.MustCompile(`\bTest[A-Z]\w*`)
 )
 
-// readRows returns the rows' ids, and what is wrong with them: tests that are not among the names; and in the parts B and T symbols that
-// are not, or none at all of either.
+// readRows returns the rows' ids, and what is wrong with them: tests that are not among the names;
+// and in the parts B and T symbols that are not, or none at all of either.
 func readRows(document string, names map[string]bool) (ids, faults []string) {
 	for line := range strings.Lines(document) {
 		start := rowStart.FindStringSubmatch(line)
@@ -107,8 +107,8 @@ func readRows(document string, names map[string]bool) (ids, faults []string) {
 	return ids, faults
 }
 
-// declared returns the names of what is declared on the top level of all files in a folder and below it: alone, and behind those of its
-// type and of its package.
+// declared returns the names of what is declared on the top level of all files in a folder and
+// below it: alone, and behind those of its type and of its package.
 func declared(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}

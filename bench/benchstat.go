@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// benchstat returns the rounds in the format of Go's benchmarks, a line each. `benchstat old.txt new.txt` compares two runs, and `benchstat -col /impl
-// new.txt` the implementations.
+// benchstat returns the rounds in the format of Go's benchmarks, a line each. `benchstat old.txt
+// new.txt` compares two runs, and `benchstat -col /impl new.txt` the implementations.
 func (r *report) benchstat() string {
 	w := new(strings.Builder)
 	platform, _, _ := strings.Cut(r.Machine.System, ",")
@@ -21,7 +21,14 @@ func (r *report) benchstat() string {
 				if f.ops != nil {
 					ops = f.ops[round]
 				}
-				fmt.Fprintf(w, "Benchmark%s-%d\t%.0f\t%.4f ns/op", benchmarkName(l.name, im), max(1, r.Machine.GOMAXPROCS), max(1, ops), ns)
+				fmt.Fprintf(
+					w,
+					"Benchmark%s-%d\t%.0f\t%.4f ns/op",
+					benchmarkName(l.name, im),
+					max(1, r.Machine.GOMAXPROCS),
+					max(1, ops),
+					ns,
+				)
 				if f.allocs != nil {
 					fmt.Fprintf(w, "\t%.4f allocs/op", f.allocs[round])
 				}
@@ -32,7 +39,8 @@ func (r *report) benchstat() string {
 	return w.String()
 }
 
-// benchmarkName is a name that benchstat takes to pieces at the slashes, so that there is none in the implementation's.
+// benchmarkName is a name that benchstat takes to pieces at the slashes, so that there is none in
+// the implementation's.
 func benchmarkName(line, impl string) string {
 	name := line + "/impl=" + strings.ReplaceAll(impl, "/", "_")
 	name = strings.Map(func(c rune) rune {

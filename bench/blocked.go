@@ -34,8 +34,8 @@ func gather(n int, limit time.Duration, block func(i int)) (*crowd, error) {
 	return c, nil
 }
 
-// atRest reports whether all n have started and nobody but the caller runs or could run. The runtime calls its figures
-// approximate, so it takes several looks.
+// atRest reports whether all n have started and nobody but the caller runs or could run. The
+// runtime calls its figures approximate, so it takes several looks.
 func (c *crowd) atRest(n int) bool {
 	if c.started.Load() != int64(n) {
 		return false

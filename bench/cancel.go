@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// cancelled is how many of the waiters one measurement cancels: many enough for the clock, few enough that the queue
-// keeps its length.
+// cancelled is how many of the waiters one measurement cancels: many enough for the clock, few
+// enough that the queue keeps its length.
 const cancelled = 256
 
-// cancelSizes are the lengths of the queue: if cancelling is O(1), what remains between them is the cache.
+// cancelSizes are the lengths of the queue: if cancelling is O(1), what remains between them is the
+// cache.
 var cancelSizes = []int{1_000, 100_000}
 
 // A cancelResult is the cost of cancelling waiters in the middle of a queue.
@@ -30,8 +31,9 @@ func (r *cancelResult) String() string {
 	return fmt.Sprintf("cancel/%s/%s/%d", r.Waiter, r.Impl, r.Waiters)
 }
 
-// planCancel returns the measurements that match picks. Only we have futures; goroutines that wait with a context of
-// their own are compared with x/sync. The queue of a channel is the runtime's, and not what is in question here.
+// planCancel returns the measurements that match picks. Only we have futures; goroutines that wait
+// with a context of their own are compared with x/sync. The queue of a channel is the runtime's,
+// and not what is in question here.
 func planCancel(match func(string) bool) []*cancelResult {
 	var all []*cancelResult
 	for _, n := range cancelSizes {
@@ -87,8 +89,9 @@ func cancelFutures(n int, _ time.Duration) (float64, error) {
 	return ns, nil
 }
 
-// cancelGoroutines lets n goroutines wait, each with a context of its own, and times the cancelling of about the middle
-// ones (the scheduler decides who queues first) until all of those have returned: the wake-up and the switch are in it.
+// cancelGoroutines lets n goroutines wait, each with a context of its own, and times the cancelling
+// of about the middle ones (the scheduler decides who queues first) until all of those have
+// returned: the wake-up and the switch are in it.
 func cancelGoroutines(im implementation, n int, limit time.Duration) (float64, error) {
 	l := im.make(1)
 	if err := l.Acquire(context.Background(), 1); err != nil {

@@ -28,7 +28,8 @@ const (
 	nameLIFO    = "LIFO"
 )
 
-// A newLock says whose lock it is, and makes one. The calls go by way of an interface, for all of them alike.
+// A newLock says whose lock it is, and makes one. The calls go by way of an interface, for all of
+// them alike.
 type newLock struct {
 	name   string
 	create func() sync.Locker
@@ -59,7 +60,8 @@ func withLocks(name string, goroutines int, locks []newLock, loop func(newLock) 
 	return w
 }
 
-// mutexbench is MutexBench of the capacitor's paper: the lock is held for one step of a PRNG that all share, and nothing is outside.
+// mutexbench is MutexBench of the capacitor's paper: the lock is held for one step of a PRNG that
+// all share, and nothing is outside.
 func mutexbench(goroutines int) lockWorkload {
 	return withLocks(mutexbenchName(goroutines), goroutines, mutexbenchLocks, advances)
 }
@@ -136,8 +138,9 @@ func mutexbenchLIFO(goroutines int) lockWorkload {
 	return w
 }
 
-// platoonbench is goroutines that take one of a semaphore's permits, advance a PRNG of their own by one step, and return the permit. farad is the
-// semaphore with platoons, beside those with all other policies. With variants it has other platoons beside it.
+// platoonbench is goroutines that take one of a semaphore's permits, advance a PRNG of their own by
+// one step, and return the permit. farad is the semaphore with platoons, beside those with all
+// other policies. With variants it has other platoons beside it.
 func platoonbench(goroutines int, permits int64, variants ...[2]int) lockWorkload {
 	platoon := func(opts ...semaphore.Option) func() locker {
 		return func() locker { return semaphore.New(permits, opts...) }
@@ -152,7 +155,10 @@ func platoonbench(goroutines int, permits int64, variants ...[2]int) lockWorkloa
 		uncontendedTake(nameTWASem, func() locker { return twa.New(permits) }),
 	}
 	for _, v := range variants {
-		impls = append(impls, uncontendedTake(fmt.Sprintf("B=%d, Q=%d", v[0], v[1]), platoon(semaphore.WithPlatoon(v[0], v[1]))))
+		impls = append(
+			impls,
+			uncontendedTake(fmt.Sprintf("B=%d, Q=%d", v[0], v[1]), platoon(semaphore.WithPlatoon(v[0], v[1]))),
+		)
 	}
 	return lockWorkload{fmt.Sprintf("platoon-%dx%d", goroutines, permits), goroutines, impls}
 }

@@ -27,7 +27,13 @@ func TestEveryLockTargetAppliesToSomething(t *testing.T) {
 			if peer == "" {
 				peer = nameFarad
 			}
-			require.True(t, slices.ContainsFunc(lockWorkloads[i].impls, func(im lockImpl) bool { return im.name == peer }), "%s has no %s", name, peer)
+			require.True(
+				t,
+				slices.ContainsFunc(lockWorkloads[i].impls, func(im lockImpl) bool { return im.name == peer }),
+				"%s has no %s",
+				name,
+				peer,
+			)
 		}
 	}
 }
@@ -63,18 +69,31 @@ func TestMutexbenchLocksExclude(t *testing.T) {
 	}
 }
 
-// Everything that is new runs, and bare LIFO, where most get nothing, takes no longer than the others.
+// Everything that is new runs, and bare LIFO, where most get nothing, takes no longer than the
+// others.
 func TestMutexbenchRuns(t *testing.T) {
-	limits := timing{window: time.Millisecond, warmup: time.Millisecond, limit: 10 * time.Second, patience: time.Millisecond}
+	limits := timing{
+		window:   time.Millisecond,
+		warmup:   time.Millisecond,
+		limit:    10 * time.Second,
+		patience: time.Millisecond,
+	}
 	for _, w := range lockWorkloads {
-		if !strings.HasPrefix(w.name, "mutexbench-") && !strings.HasPrefix(w.name, handOffPrefix) && !strings.HasPrefix(w.name, everyPrefix) && !strings.HasPrefix(w.name, "figure-8") && w.name != planeName {
+		if !strings.HasPrefix(w.name, "mutexbench-") && !strings.HasPrefix(w.name, handOffPrefix) &&
+			!strings.HasPrefix(w.name, everyPrefix) &&
+			!strings.HasPrefix(w.name, "figure-8") &&
+			w.name != planeName {
 			continue
 		}
 		for _, im := range w.impls {
 			s, err := measureLock(w.goroutines, im, limits)
 			require.NoError(t, err, "%s/%s", w.name, im.name)
 			require.Positive(t, s.NsPerOp)
-			require.Equal(t, strings.Contains(w.name, "-waits-") || strings.HasPrefix(w.name, handOffPrefix), s.Waits != nil)
+			require.Equal(
+				t,
+				strings.Contains(w.name, "-waits-") || strings.HasPrefix(w.name, handOffPrefix),
+				s.Waits != nil,
+			)
 		}
 	}
 }
@@ -82,7 +101,11 @@ func TestMutexbenchRuns(t *testing.T) {
 func TestStarvingGoroutinesAreNotWaitedFor(t *testing.T) {
 	w := mutexbenchLIFO(64)
 	start := time.Now()
-	s, err := measureLock(w.goroutines, w.impls[1], timing{window: 5 * time.Millisecond, warmup: time.Millisecond, limit: time.Minute})
+	s, err := measureLock(
+		w.goroutines,
+		w.impls[1],
+		timing{window: 5 * time.Millisecond, warmup: time.Millisecond, limit: time.Minute},
+	)
 	require.NoError(t, err)
 	require.Less(t, time.Since(start), 20*time.Second)
 	require.Zero(t, s.Fairness, "%d idle", s.Idle)
@@ -102,7 +125,8 @@ func (l *sleepy) Lock() {
 	}
 }
 
-// Waits are those that begin in the window, one in eight, to the return of Lock. The time is that of a bubble.
+// Waits are those that begin in the window, one in eight, to the return of Lock. The time is that
+// of a bubble.
 func TestWaitsAreTimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = 2 * time.Millisecond
@@ -174,7 +198,14 @@ func madeUpCapacitor(t *testing.T) *report {
 			for round := range 2 {
 				s := lockSample{sample: sample{NsPerOp: float64(20 + i + 10*j + round), Fairness: 0.5}}
 				if im.waits != nil {
-					s.Waits = &waitSummary{Count: 9, P50: 40, P99: 5000, P999: 777_777, Max: 9_999_999, Arrivals999: int64(1_000_000 * (j + 1))}
+					s.Waits = &waitSummary{
+						Count:       9,
+						P50:         40,
+						P99:         5000,
+						P999:        777_777,
+						Max:         9_999_999,
+						Arrivals999: int64(1_000_000 * (j + 1)),
+					}
 				}
 				l.Samples[im.name] = append(l.Samples[im.name], s)
 			}

@@ -2,7 +2,8 @@ package main
 
 import "image/color"
 
-// The colours of lines. They are neither light nor dark: three times as light as a dark page, and a third as light as a white one, at least.
+// The colours of lines. They are neither light nor dark: three times as light as a dark page, and a
+// third as light as a white one, at least.
 var (
 	red    = color.RGBA{R: 214, G: 47, B: 47, A: 255}
 	amber  = color.RGBA{R: 178, G: 122, A: 255}

@@ -38,14 +38,16 @@ func (r *report) findings() []finding {
 	return all
 }
 
-// What is less is not said to have moved, even if it is beyond the spread: a part of what was, and where that is next to nothing so much.
+// What is less is not said to have moved, even if it is beyond the spread: a part of what was, and
+// where that is next to nothing so much.
 const (
 	leastPart = 0.05
 	leastMove = 0.01
 )
 
-// moved reports whether what is now is beyond the spread of both runs: whether no round of the one came out as any of the other did. If nothing
-// has changed that happens with five rounds each to one figure in 126, and with three to one in ten.
+// moved reports whether what is now is beyond the spread of both runs: whether no round of the one
+// came out as any of the other did. If nothing has changed that happens with five rounds each to
+// one figure in 126, and with three to one in ten.
 func moved(was, is []float64) bool {
 	if slices.Max(was) >= slices.Min(is) && slices.Max(is) >= slices.Min(was) {
 		return false
@@ -85,7 +87,17 @@ func compared(was, is *report) *comparison {
 			if verdict = "better"; median(now.vs) > median(then.vs) {
 				verdict = "worse"
 			}
-			c.moves = append(c.moves, fmt.Sprintf("%-6s  %s %s: %.2f, was %.2f", verdict, now.line, now.what, median(now.vs), median(then.vs)))
+			c.moves = append(
+				c.moves,
+				fmt.Sprintf(
+					"%-6s  %s %s: %.2f, was %.2f",
+					verdict,
+					now.line,
+					now.what,
+					median(now.vs),
+					median(then.vs),
+				),
+			)
 		}
 		c.table.add(now.line, now.what, verdict, medianAndSpread(then.vs), medianAndSpread(now.vs), part)
 	}
@@ -105,7 +117,15 @@ func (c *comparison) text() string {
 
 // summary says how much moved, and what of the machine is not as it was.
 func (c *comparison) summary() string {
-	words := []string{fmt.Sprintf("%d of %d have moved since %s (%s)", len(c.moves), c.both, c.was.Machine.Date.Format("2006-01-02"), c.was.Machine.Commit)}
+	words := []string{
+		fmt.Sprintf(
+			"%d of %d have moved since %s (%s)",
+			len(c.moves),
+			c.both,
+			c.was.Machine.Date.Format("2006-01-02"),
+			c.was.Machine.Commit,
+		),
+	}
 	was, is := c.was.Machine, c.is.Machine
 	for _, d := range []struct{ what, was, is string }{
 		{"CPU", was.CPU, is.CPU},

@@ -18,8 +18,8 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// Every lock and every policy that excludes, side by side in one workload: every-N is mutexbench-N with all of them. What they promise differs, so a table says
-// it beside the figures.
+// Every lock and every policy that excludes, side by side in one workload: every-N is mutexbench-N
+// with all of them. What they promise differs, so a table says it beside the figures.
 
 // everySizes are how many goroutines there are.
 var everySizes = []int{1, 8, 64}
@@ -72,12 +72,30 @@ var everyLocks = []everyLock{
 	{known(nameStrict), orderFIFO, boundNone, false, unsafe.Sizeof(capacitor.Mutex{})},
 	{known(nameFIFO), orderFIFO, boundNone, false, unsafe.Sizeof(mutex.Mutex{})},
 	{known(nameWord), orderBarging, boundWoken, false, unsafe.Sizeof(mutex.Word{})},
-	{newLock{namePacked, func() sync.Locker { return onePacked{mutex.NewPacked(1)} }}, orderBarging, boundWoken, false, 0},
-	{newLock{namePointer, func() sync.Locker { return new(mutex.Pointer[int]) }}, orderBarging, boundWoken, false, unsafe.Sizeof(mutex.Pointer[int]{})},
+	{
+		newLock{namePacked, func() sync.Locker { return onePacked{mutex.NewPacked(1)} }},
+		orderBarging,
+		boundWoken,
+		false,
+		0,
+	},
+	{
+		newLock{namePointer, func() sync.Locker { return new(mutex.Pointer[int]) }},
+		orderBarging,
+		boundWoken,
+		false,
+		unsafe.Sizeof(mutex.Pointer[int]{}),
+	},
 	{known(nameTWAMutex), orderFIFO, boundNone, false, unsafe.Sizeof(twa.Mutex{})},
 	{known(nameWrapped), orderPlatoons, boundPlatoon, false, unsafe.Sizeof(capacitor.Wrapped[*sync.Mutex]{})},
 	{known(nameLane), orderExpress, boundWrappedLane, false, unsafe.Sizeof(capacitor.Wrapped[*sync.Mutex]{})},
-	{newLock{nameWrappedWord, func() sync.Locker { return capacitor.Wrap(new(mutex.Word), 10) }}, orderPlatoons, boundPlatoon, false, unsafe.Sizeof(capacitor.Wrapped[*mutex.Word]{})},
+	{
+		newLock{nameWrappedWord, func() sync.Locker { return capacitor.Wrap(new(mutex.Word), 10) }},
+		orderPlatoons,
+		boundPlatoon,
+		false,
+		unsafe.Sizeof(capacitor.Wrapped[*mutex.Word]{}),
+	},
 	{newLock{nameLaneWord, func() sync.Locker {
 		return capacitor.Wrap(new(mutex.Word), 1, capacitor.WithExpress(256))
 	}}, orderExpress, boundWrappedLane, false, unsafe.Sizeof(capacitor.Wrapped[*mutex.Word]{})},
@@ -88,15 +106,51 @@ var everyLocks = []everyLock{
 	{newLock{nameBothLock, func() sync.Locker {
 		return asLock{semaphore.New(1, semaphore.WithPlatoon(1, 256), semaphore.WithWaitingArray(nil))}
 	}}, orderExpress, boundLane, false, unsafe.Sizeof(semaphore.Semaphore{})},
-	{newLock{nameTWASem, func() sync.Locker { return asLock{twa.New(1)} }}, orderFIFO, boundNone, false, unsafe.Sizeof(twa.Semaphore{})},
+	{
+		newLock{nameTWASem, func() sync.Locker { return asLock{twa.New(1)} }},
+		orderFIFO,
+		boundNone,
+		false,
+		unsafe.Sizeof(twa.Semaphore{}),
+	},
 
-	{newLock{nameRWLock, func() sync.Locker { return rwlock.New() }}, orderFIFO, boundNone, false, unsafe.Sizeof(rwlock.RWLock{})},
-	{newLock{nameRWBias, func() sync.Locker { return rwlock.New(rwlock.WithReaderBias()) }}, orderFIFO, boundNone, false, unsafe.Sizeof(rwlock.RWLock{})},
-	{newLock{nameCapacitorRW, func() sync.Locker { return new(capacitor.RWLock) }}, orderExpress, boundLane, false, unsafe.Sizeof(capacitor.RWLock{})},
+	{
+		newLock{nameRWLock, func() sync.Locker { return rwlock.New() }},
+		orderFIFO,
+		boundNone,
+		false,
+		unsafe.Sizeof(rwlock.RWLock{}),
+	},
+	{
+		newLock{nameRWBias, func() sync.Locker { return rwlock.New(rwlock.WithReaderBias()) }},
+		orderFIFO,
+		boundNone,
+		false,
+		unsafe.Sizeof(rwlock.RWLock{}),
+	},
+	{
+		newLock{nameCapacitorRW, func() sync.Locker { return new(capacitor.RWLock) }},
+		orderExpress,
+		boundLane,
+		false,
+		unsafe.Sizeof(capacitor.RWLock{}),
+	},
 
 	{known(nameMutex), orderBarging, boundStarved, false, unsafe.Sizeof(sync.Mutex{})},
-	{newLock{nameRWMutex, func() sync.Locker { return new(sync.RWMutex) }}, orderBarging, boundStarved, false, unsafe.Sizeof(sync.RWMutex{})},
-	{newLock{nameRBMutex, func() sync.Locker { return xsync.NewRBMutex() }}, orderBarging, boundStarved, false, unsafe.Sizeof(xsync.RBMutex{})},
+	{
+		newLock{nameRWMutex, func() sync.Locker { return new(sync.RWMutex) }},
+		orderBarging,
+		boundStarved,
+		false,
+		unsafe.Sizeof(sync.RWMutex{}),
+	},
+	{
+		newLock{nameRBMutex, func() sync.Locker { return xsync.NewRBMutex() }},
+		orderBarging,
+		boundStarved,
+		false,
+		unsafe.Sizeof(xsync.RBMutex{}),
+	},
 	{known(nameFifomu), orderFIFO, boundNone, false, unsafe.Sizeof(fifomu.Mutex{})},
 	{known(nameXSync), orderFIFO, boundNone, true, unsafe.Sizeof(xsemaphore.Weighted{})},
 	{known(nameChannel), orderFIFO, boundNone, false, unsafe.Sizeof(channel(nil))},
@@ -116,7 +170,8 @@ func known(name string) newLock {
 	return handOffLocks[slices.IndexFunc(handOffLocks, func(l newLock) bool { return l.name == name })]
 }
 
-// cancels says whether a wait for the lock can end with a context. Who has passed the gate in front of a lock that cannot be given up does not give up any more.
+// cancels says whether a wait for the lock can end with a context. Who has passed the gate in front
+// of a lock that cannot be given up does not give up any more.
 func (l everyLock) cancels() string {
 	switch l.create().(type) {
 	case *capacitor.Wrapped[*sync.Mutex]:

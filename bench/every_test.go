@@ -56,7 +56,11 @@ func TestLocksKeepTheirBounds(t *testing.T) {
 	bounds := map[string]int{boundNone: 0, boundLane: 256, boundPlatoon: 9, boundWrappedLane: 2 * 256}
 	for _, l := range everyLocks {
 		bound, ok := bounds[l.bound]
-		if !ok || l.name == nameFifomu || strings.HasPrefix(l.name, "wrapped sync.Mutex") { // where who waits for the inner lock is not durably blocked
+		if !ok || l.name == nameFifomu ||
+			strings.HasPrefix(
+				l.name,
+				"wrapped sync.Mutex",
+			) { // where who waits for the inner lock is not durably blocked
 			continue
 		}
 		t.Run(l.name, func(t *testing.T) {
@@ -92,7 +96,12 @@ func TestLocksCancelAsTheySay(t *testing.T) {
 	for _, l := range everyLocks {
 		says[l.cancels()]++
 		if l.cancels() == "no" {
-			require.True(t, slices.Contains([]string{nameMutex, nameRWMutex, nameRBMutex}, l.name), "%s can be cancelled", l.name)
+			require.True(
+				t,
+				slices.Contains([]string{nameMutex, nameRWMutex, nameRBMutex}, l.name),
+				"%s can be cancelled",
+				l.name,
+			)
 			continue
 		}
 		lock := l.create().(interface {
@@ -147,7 +156,11 @@ func TestEveryTable(t *testing.T) {
 		l.Samples[nameWord] = []lockSample{{sample: sample{NsPerOp: float64(10 * (i + 1)), Fairness: 0.5}}}
 	}
 	md := r.markdown()
-	require.Contains(t, md, "| farad, mutex.Word | barging | none, but who was woken 8 times is next | yes | no | 4 | 10.0 (0.50) | 20.0 (0.50) | 30.0 (0.50) |")
+	require.Contains(
+		t,
+		md,
+		"| farad, mutex.Word | barging | none, but who was woken 8 times is next | yes | no | 4 | 10.0 (0.50) | 20.0 (0.50) | 30.0 (0.50) |",
+	)
 	require.NotContains(t, md, "| sync.Mutex | barging", "which was not measured")
 	require.NotContains(t, md, "Mutexes and read-write locks", "a table of its own is enough")
 }

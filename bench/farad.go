@@ -2,8 +2,8 @@ package main
 
 import "github.com/farad-go/farad/sync/semaphore"
 
-// farad is this module's own entry in the list of implementations. What else knows the library: futures, in cancel.go
-// and memory.go.
+// farad is this module's own entry in the list of implementations. What else knows the library:
+// futures, in cancel.go and memory.go.
 var farad = implementation{
 	name: nameFarad,
 	make: func(permits int64) locker { return semaphore.New(permits) },
@@ -15,7 +15,8 @@ type deafWaker struct{}
 // Wake does nothing.
 func (deafWaker) Wake() {}
 
-// waitingFutures returns a semaphore whose only permit is taken and n futures that wait for it, oldest first.
+// waitingFutures returns a semaphore whose only permit is taken and n futures that wait for it,
+// oldest first.
 func waitingFutures(n int) (*semaphore.Semaphore, []semaphore.AcquireFuture) {
 	s := semaphore.New(1)
 	if !s.TryAcquire(1) {

@@ -12,8 +12,9 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// The paper's figure: five locks, each alone, behind a gate, and behind one that 99 of 100 arrivals pass by. And what the paper leaves open: how
-// the length of the platoons and that of the express lane go together.
+// The paper's figure: five locks, each alone, behind a gate, and behind one that 99 of 100 arrivals
+// pass by. And what the paper leaves open: how the length of the platoons and that of the express
+// lane go together.
 
 // figureLocks are the paper's, in its order but for the last.
 var figureLocks = []newLock{
@@ -95,9 +96,13 @@ func plane(goroutines int) lockWorkload {
 
 // hasOwnTable reports whether the line is not one of the table of all locks.
 func (r *lockResult) hasOwnTable() bool {
-	return r.Workload == planeName || r.inLanes() || slices.ContainsFunc([]string{"figure-", waitsPrefix, handOffPrefix, stormPrefix, everyPrefix}, func(prefix string) bool {
-		return strings.HasPrefix(r.Workload, prefix)
-	})
+	return r.Workload == planeName || r.inLanes() ||
+		slices.ContainsFunc(
+			[]string{"figure-", waitsPrefix, handOffPrefix, stormPrefix, everyPrefix},
+			func(prefix string) bool {
+				return strings.HasPrefix(r.Workload, prefix)
+			},
+		)
 }
 
 // median returns the median of one figure of one lock in one workload, and whether there is one.
@@ -132,8 +137,15 @@ func (r *report) figureTable() *table {
 	return r.fillWrapped(t, figureLocks, figureVariants, figureSizes, figureName)
 }
 
-// fillWrapped adds a line for each wrapping of each lock, with a column for each number of goroutines.
-func (r *report) fillWrapped(t *table, locks []newLock, wrappings []wrapping, sizes []int, workload func(goroutines int) string) *table {
+// fillWrapped adds a line for each wrapping of each lock, with a column for each number of
+// goroutines.
+func (r *report) fillWrapped(
+	t *table,
+	locks []newLock,
+	wrappings []wrapping,
+	sizes []int,
+	workload func(goroutines int) string,
+) *table {
 	t.head = append(t.head, columnsFor("T=", sizes)...)
 	for _, l := range locks {
 		for _, g := range wrappings {
@@ -161,7 +173,12 @@ func (r *report) pairs(workload func(goroutines int) string, sizes []int, impl s
 
 // planeTable has a line for each B.
 func (r *report) planeTable() *table {
-	t := &table{title: "Platoons and express lane", note: planeNote, head: append([]string{"B"}, columnsFor("Q=", planeQ)...), left: 1}
+	t := &table{
+		title: "Platoons and express lane",
+		note:  planeNote,
+		head:  append([]string{"B"}, columnsFor("Q=", planeQ)...),
+		left:  1,
+	}
 	for _, b := range planeB {
 		var row []string
 		for _, q := range planeQ {

@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// falseSharing is the distance at which two words do not disturb each other: two cache lines, because processors fetch
-// them in pairs.
+// falseSharing is the distance at which two words do not disturb each other: two cache lines,
+// because processors fetch them in pairs.
 const falseSharing = 128
 
 // A counter is what one goroutine publishes, on cache lines of its own.
 type counter struct {
 	count atomic.Int64
-	// sink takes what the PRNG came to, lest the compiler drop the work inside the critical section.
+	// sink takes what the PRNG came to, lest the compiler drop the work inside the critical
+	// section.
 	sink atomic.Uint64
 	_    [falseSharing - 16]byte
 }
@@ -89,7 +90,8 @@ func (g *gang) wait(limit time.Duration) error {
 	return g.err
 }
 
-// within reports whether wg gets done in time. If it does not, the caller is expected to give up the whole run.
+// within reports whether wg gets done in time. If it does not, the caller is expected to give up
+// the whole run.
 func within(limit time.Duration, wg *sync.WaitGroup) bool {
 	done := make(chan struct{})
 	go func() {
@@ -106,8 +108,9 @@ func within(limit time.Duration, wg *sync.WaitGroup) bool {
 	}
 }
 
-// work is the loop that all lockers are measured with. It is not inlined, so that no caller lets the compiler see which
-// locker it is. The first operation is published at once, for the warm-up to see.
+// work is the loop that all lockers are measured with. It is not inlined, so that no caller lets
+// the compiler see which locker it is. The first operation is published at once, for the warm-up to
+// see.
 //
 //go:noinline
 func work(ctx context.Context, l locker, w workload, x uint64, stop *atomic.Bool, n *counter) error {
@@ -133,7 +136,8 @@ func work(ctx context.Context, l locker, w workload, x uint64, stop *atomic.Bool
 	}
 }
 
-// xorshift is the one step of a PRNG (Marsaglia's xorshift64) that stands for the work in a critical section.
+// xorshift is the one step of a PRNG (Marsaglia's xorshift64) that stands for the work in a
+// critical section.
 func xorshift(x uint64) uint64 {
 	x ^= x << 13
 	x ^= x >> 7

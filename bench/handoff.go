@@ -57,8 +57,9 @@ func handOffLatency(goroutines int) lockWorkload {
 	return withLocks(fmt.Sprintf("%s%d", handOffPrefix, goroutines), goroutines, handOffLocks, handsOver)
 }
 
-// handsOver yields once while it holds the lock, so that others come and wait. What is timed is how long the lock is on its way: from the call of Unlock
-// to the return of Lock in another goroutine. Whoever gets it again itself has been handed nothing.
+// handsOver yields once while it holds the lock, so that others come and wait. What is timed is how
+// long the lock is on its way: from the call of Unlock to the return of Lock in another goroutine.
+// Whoever gets it again itself has been handed nothing.
 func handsOver(of newLock) lockImpl {
 	log := new(waitLog)
 	return lockImpl{name: of.name, waits: log, make: func() lockLoop {
@@ -96,7 +97,17 @@ const handOffNote = "How long a lock is on its way from one goroutine to another
 func (r *report) handOffTable() *table {
 	t := &table{
 		title: "Hand-off latency", note: handOffNote,
-		head: []string{"workload", "lock", "p50", "p99", "p99.9", "longest", "farad ÷ it", "ns/op", "fairness"}, left: 2,
+		head: []string{
+			"workload",
+			"lock",
+			"p50",
+			"p99",
+			"p99.9",
+			"longest",
+			"farad ÷ it",
+			"ns/op",
+			"fairness",
+		}, left: 2,
 	}
 	p99 := func(s lockSample) float64 { return float64(s.Waits.P99) }
 	for _, l := range r.Locks {
@@ -123,7 +134,9 @@ func (r *report) handOffTable() *table {
 	return t
 }
 
-// handsOver reports whether the lock went from one goroutine to another in every round. One that lets whoever runs take it may not, for as long as a window.
+// handsOver reports whether the lock went from one goroutine to another in every round. One that
+// lets whoever runs take it may not, for as long as a window.
 func (r *lockResult) handsOver(impl string) bool {
-	return len(r.Samples[impl]) > 0 && !slices.ContainsFunc(r.Samples[impl], func(s lockSample) bool { return s.Waits.Count == 0 })
+	return len(r.Samples[impl]) > 0 &&
+		!slices.ContainsFunc(r.Samples[impl], func(s lockSample) bool { return s.Waits.Count == 0 })
 }

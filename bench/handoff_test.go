@@ -52,21 +52,29 @@ func TestHandOffsAreTimed(t *testing.T) {
 	})
 }
 
-// A lock that stays with one goroutine for a whole window has no figures, and the others none beside it.
+// A lock that stays with one goroutine for a whole window has no figures, and the others none
+// beside it.
 func TestHandOffTable(t *testing.T) {
 	r := &report{Locks: planLocks(func(name string) bool {
 		return name == "locks/hand-off-8/farad" || name == "locks/hand-off-8/sync.Mutex"
 	})}
 	require.Len(t, r.Locks, 1)
 	round := func(impl string, count, p99 int64) {
-		s := lockSample{sample: sample{NsPerOp: 1000, Fairness: 0.5}, Waits: &waitSummary{Count: count, P50: 700, P99: p99, P999: 5000, Max: 9000}}
+		s := lockSample{
+			sample: sample{NsPerOp: 1000, Fairness: 0.5},
+			Waits:  &waitSummary{Count: count, P50: 700, P99: p99, P999: 5000, Max: 9000},
+		}
 		r.Locks[0].Samples[impl] = append(r.Locks[0].Samples[impl], s)
 	}
 	round(nameFarad, 1, 800)
 	round(nameMutex, 1, 1600)
 	md := r.markdown()
 	require.Contains(t, md, "| hand-off-8 | farad | 700ns | 800ns | 5µs | 9µs |  | 1000.0 | 0.50 |")
-	require.Contains(t, md, "| hand-off-8 | sync.Mutex | 700ns | 1.6µs | 5µs | 9µs | 0.50 (0.50–0.50) | 1000.0 | 0.50 |")
+	require.Contains(
+		t,
+		md,
+		"| hand-off-8 | sync.Mutex | 700ns | 1.6µs | 5µs | 9µs | 0.50 (0.50–0.50) | 1000.0 | 0.50 |",
+	)
 	require.NotContains(t, md, "## Waits")
 	round(nameMutex, 0, 0)
 	require.Contains(t, r.markdown(), "| hand-off-8 | sync.Mutex | – | – | – | – |  | 1000.0 | 0.50 |")

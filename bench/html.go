@@ -72,7 +72,12 @@ type (
 func newPageDrawing(class, svg string, width vg.Length) pageDrawing {
 	svg = svg[strings.Index(svg, "<svg"):] // without the head of a file of its own
 	own := width.Points() * 4 / 3
-	return pageDrawing{class, template.HTML(svg), int(own*0.9) + 1, int(own)} // the plot library has escaped what it was given
+	return pageDrawing{
+		class,
+		template.HTML(svg),
+		int(own*0.9) + 1,
+		int(own),
+	} // the plot library has escaped what it was given
 }
 
 func newPageTable(t *table) pageTable {

@@ -8,13 +8,15 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// A locker is the call form that everything is measured through, so that all pay for the same interface calls.
+// A locker is the call form that everything is measured through, so that all pay for the same
+// interface calls.
 type locker interface {
 	Acquire(ctx context.Context, n int64) error
 	Release(n int64)
 }
 
-// An implementation is something to measure. Either it is a locker, or it starts goroutines of its own.
+// An implementation is something to measure. Either it is a locker, or it starts goroutines of its
+// own.
 type implementation struct {
 	name string
 	// serves says in which workloads it takes part; nil means all.
@@ -66,8 +68,8 @@ func lockers() []implementation {
 	return some
 }
 
-// floor is what an uncontended semaphore cannot beat: one compare-and-swap each way. It does not wait: permits would
-// become negative under contention.
+// floor is what an uncontended semaphore cannot beat: one compare-and-swap each way. It does not
+// wait: permits would become negative under contention.
 type floor struct{ permits atomic.Int64 }
 
 func newFloor(permits int64) locker {
@@ -96,7 +98,8 @@ func (f *floor) Release(n int64) {
 	}
 }
 
-// channel is the semaphore that Go programs make themselves: a buffered channel whose elements are the permits taken.
+// channel is the semaphore that Go programs make themselves: a buffered channel whose elements are
+// the permits taken.
 type channel chan struct{}
 
 // Acquire takes one permit. It selects only if the context can end, as a careful program would.
@@ -117,9 +120,10 @@ func (c channel) Acquire(ctx context.Context, _ int64) error {
 // Release gives one permit back.
 func (c channel) Release(int64) { <-c }
 
-// startRing spawns a ring of goroutines that pass the cell's permits around as tokens, with a yield a hop. A hop is the
-// least that a first-come-first-served hand-off can do: one goroutine readies the next, and is switched away from. It is
-// even less, because the tokens catch up with each other (BenchmarkRing). The context form makes no difference.
+// startRing spawns a ring of goroutines that pass the cell's permits around as tokens, with a yield
+// a hop. A hop is the least that a first-come-first-served hand-off can do: one goroutine readies
+// the next, and is switched away from. It is even less, because the tokens catch up with each other
+// (BenchmarkRing). The context form makes no difference.
 func startRing(g *gang, c cell) {
 	links := make([]chan struct{}, c.goroutines)
 	for i := range links {
@@ -134,8 +138,9 @@ func startRing(g *gang, c cell) {
 	}
 }
 
-// pass is one goroutine of the ring. After the stop everybody hands on the first token that arrives and leaves; no
-// token can overtake another, so the one behind a goroutine reaches it before it reaches one that has left.
+// pass is one goroutine of the ring. After the stop everybody hands on the first token that arrives
+// and leaves; no token can overtake another, so the one behind a goroutine reaches it before it
+// reaches one that has left.
 func pass(in <-chan struct{}, out chan<- struct{}, batch int64, x uint64, stop *atomic.Bool, n *counter) error {
 	for done := int64(0); ; {
 		<-in

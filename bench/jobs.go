@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A jobResult is one line of the table of jobs: work that comes in laps with a beginning and an end, as that of the executor does, by whoever bounds how much
-// of it is done at a time.
+// A jobResult is one line of the table of jobs: work that comes in laps with a beginning and an
+// end, as that of the executor does, by whoever bounds how much of it is done at a time.
 type jobResult struct {
 	Workload string             `json:"workload"`
 	Samples  samples[jobSample] `json:"samples"`
@@ -49,12 +49,16 @@ func jobAllocs(s jobSample) float64 { return s.AllocsPerOp }
 
 func jobWaits(s jobSample) *waitSummary { return s.Waits }
 
-// planJobs returns the lines, with those implementations that match picks by names such as jobs/burst-64x2/farad.
+// planJobs returns the lines, with those implementations that match picks by names such as
+// jobs/burst-64x2/farad.
 func planJobs(match func(string) bool) []*jobResult {
 	var rs []*jobResult
 	for _, w := range jobWorkloads {
 		r := &jobResult{Workload: w.name, Samples: make(samples[jobSample]), jobWorkload: w}
-		r.impls = slices.DeleteFunc(slices.Clone(w.impls), func(im jobImpl) bool { return !match(r.String() + "/" + im.name) })
+		r.impls = slices.DeleteFunc(
+			slices.Clone(w.impls),
+			func(im jobImpl) bool { return !match(r.String() + "/" + im.name) },
+		)
 		if len(r.impls) > 0 {
 			rs = append(rs, r)
 		}

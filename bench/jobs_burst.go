@@ -36,7 +36,13 @@ func burstbench(goroutines, permits int) jobWorkload {
 	w := jobWorkload{name: fmt.Sprintf("burst-%dx%d", goroutines, permits), bound: permits}
 	for _, of := range burstLockers {
 		log := new(waitLog)
-		w.impls = append(w.impls, jobImpl{taskImpl{of.name, func(l *lap) error { return bursts(l, of.create(int64(permits)), goroutines, log) }}, log})
+		w.impls = append(
+			w.impls,
+			jobImpl{
+				taskImpl{of.name, func(l *lap) error { return bursts(l, of.create(int64(permits)), goroutines, log) }},
+				log,
+			},
+		)
 	}
 	return w
 }
@@ -88,7 +94,8 @@ func bursts(l *lap, s locker, goroutines int, log *waitLog) error {
 	return g.err
 }
 
-// inBurst is what goroutine number i does in a burst. It yields while it has its permit: the others are to come meanwhile, however few processors there are.
+// inBurst is what goroutine number i does in a burst. It yields while it has its permit: the others
+// are to come meanwhile, however few processors there are.
 func inBurst(ctx context.Context, s locker, i int, x *uint64, log *waitLog) error {
 	start := time.Now()
 	if err := s.Acquire(ctx, 1); err != nil {

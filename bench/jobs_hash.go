@@ -20,7 +20,8 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// Worker pools with real work: one goroutine submits blocks to be hashed, of which only so many are at work at a time.
+// Worker pools with real work: one goroutine submits blocks to be hashed, of which only so many are
+// at work at a time.
 
 const (
 	hashBound  = 8
@@ -62,8 +63,16 @@ const (
 // poolMakers are the worker pools, in the order of the tables.
 var poolMakers = []poolMaker{
 	onLocker(nameFarad, "FIFO", func(permits int64) locker { return semaphore.New(permits) }),
-	onLocker(nameArray, "FIFO", func(permits int64) locker { return semaphore.New(permits, semaphore.WithWaitingArray(nil)) }),
-	onLocker(namePlatoon, "bounded overtaking", func(permits int64) locker { return semaphore.New(permits, semaphore.WithPlatoon(1, 256)) }),
+	onLocker(
+		nameArray,
+		"FIFO",
+		func(permits int64) locker { return semaphore.New(permits, semaphore.WithWaitingArray(nil)) },
+	),
+	onLocker(
+		namePlatoon,
+		"bounded overtaking",
+		func(permits int64) locker { return semaphore.New(permits, semaphore.WithPlatoon(1, 256)) },
+	),
 	onLocker(nameXSync, "FIFO", func(permits int64) locker { return xsemaphore.NewWeighted(permits) }),
 	onLocker(nameChannel, "FIFO", func(permits int64) locker { return make(channel, permits) }),
 	{nameErrgroup, newErrgroup, "FIFO", false, panicEnds, freshOnes},
@@ -166,7 +175,8 @@ func newConc(bound int) (workerPool, error) {
 	}, nil
 }
 
-// hashbench has blocks hashed by every worker pool. The floor is as many goroutines as there are processors, each with its share, and nothing submitted.
+// hashbench has blocks hashed by every worker pool. The floor is as many goroutines as there are
+// processors, each with its share, and nothing submitted.
 func hashbench() jobWorkload {
 	w := jobWorkload{name: fmt.Sprintf("hash-%d", hashBound), bound: hashBound}
 	for _, of := range poolMakers {
@@ -208,7 +218,8 @@ func (b *blocks) complete(want int) error {
 	return nil
 }
 
-// hashAll measures from the first that is submitted to the end of the last. The context can be cancelled, and is not.
+// hashAll measures from the first that is submitted to the end of the last. The context can be
+// cancelled, and is not.
 func hashAll(l *lap, of poolMaker) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -257,7 +268,12 @@ const poolNote = "What those promise of whom hash-N is about. Order is that of s
 
 // poolTable says what the worker pools promise.
 func (r *report) poolTable() *table {
-	t := &table{title: "What worker pools promise", note: poolNote, head: []string{"by", "order", "submit can be cancelled", "a panic", "goroutines"}, left: 5}
+	t := &table{
+		title: "What worker pools promise",
+		note:  poolNote,
+		head:  []string{"by", "order", "submit can be cancelled", "a panic", "goroutines"},
+		left:  5,
+	}
 	for _, of := range poolMakers {
 		for _, l := range r.Jobs {
 			if len(l.Samples[of.name]) > 0 && l.Workload == fmt.Sprintf("hash-%d", hashBound) {

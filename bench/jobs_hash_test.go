@@ -49,7 +49,8 @@ func TestWorkerPoolsKeepToTheirBound(t *testing.T) {
 	}
 }
 
-// Who says that submit can be cancelled returns when the context ends, and the work is not begun. With the others it is, when there is room.
+// Who says that submit can be cancelled returns when the context ends, and the work is not begun.
+// With the others it is, when there is room.
 func TestWorkerPoolsCancelAsTheySay(t *testing.T) {
 	for _, of := range poolMakers {
 		t.Run(of.name, func(t *testing.T) {
@@ -83,7 +84,8 @@ func TestWorkerPoolsCancelAsTheySay(t *testing.T) {
 	}
 }
 
-// What becomes of a panic where it does not end the program. (That of ants is tested in runtime/antspool.)
+// What becomes of a panic where it does not end the program. (That of ants is tested in
+// runtime/antspool.)
 func TestWorkerPoolsThatCatchPanics(t *testing.T) {
 	p, err := newConc(2)
 	require.NoError(t, err)
@@ -110,12 +112,16 @@ func TestHashesAreChecked(t *testing.T) {
 	require.ErrorContains(t, b.complete(101), "1 wrongly")
 
 	lazy := poolMaker{create: func(int) (workerPool, error) {
-		return workerPool{submit: func(context.Context, func()) error { return nil }, wait: func() error { return nil }}, nil
+		return workerPool{
+			submit: func(context.Context, func()) error { return nil },
+			wait:   func() error { return nil },
+		}, nil
 	}}
 	require.ErrorContains(t, hashAll(&lap{todo: 5, workers: 2}, lazy), "0 blocks of 5")
 }
 
-// The table of promises is in the README as it is in a report, which has the lines that were measured.
+// The table of promises is in the README as it is in a report, which has the lines that were
+// measured.
 func TestPromisesAreTold(t *testing.T) {
 	r := &report{Jobs: planJobs(func(name string) bool { return strings.HasPrefix(name, "jobs/hash-8/") })}
 	require.Empty(t, r.poolTable().rows)

@@ -94,9 +94,15 @@ func TestBrokenBurstsAreReported(t *testing.T) {
 }
 
 func TestJobTable(t *testing.T) {
-	r := &report{Jobs: planJobs(func(name string) bool { return name == "jobs/burst-64x2/farad" || name == "jobs/burst-64x2/x/sync" })}
+	r := &report{
+		Jobs: planJobs(
+			func(name string) bool { return name == "jobs/burst-64x2/farad" || name == "jobs/burst-64x2/x/sync" },
+		),
+	}
 	require.Len(t, r.Jobs, 1)
-	r.Jobs[0].Samples[nameFarad] = []jobSample{{taskSample{NsPerOp: 1000, Ops: 10}, &waitSummary{P50: 400, P99: 5000, Max: 70_000}}}
+	r.Jobs[0].Samples[nameFarad] = []jobSample{
+		{taskSample{NsPerOp: 1000, Ops: 10}, &waitSummary{P50: 400, P99: 5000, Max: 70_000}},
+	}
 	r.Jobs[0].Samples[nameXSync] = []jobSample{{taskSample{NsPerOp: 2000, AllocsPerOp: 3, Ops: 10}, nil}}
 	md := r.markdown()
 	require.Contains(t, md, "| burst-64x2 | farad | 1000.0 |  | 0.00 | 400ns | 5µs | 70µs |")

@@ -6,8 +6,10 @@ import (
 	"slices"
 )
 
-// A line is a workload and what all who took part in it have needed, of whatever kind: a cell, locks, tasks, or the cancelling and the waking of waiters. What
-// knows no kinds is made from lines: the overview, the comparison with another run, the plots of ratios, and benchstat's format.
+// A line is a workload and what all who took part in it have needed, of whatever kind: a cell,
+// locks, tasks, or the cancelling and the waking of waiters. What knows no kinds is made from
+// lines: the overview, the comparison with another run, the plots of ratios, and benchstat's
+// format.
 type line struct {
 	family string
 	name   string
@@ -56,7 +58,8 @@ func addAll[I, S any](l *line, impls []I, all samples[S], name func(I) string, n
 	}
 }
 
-// ratio returns farad's time divided by impl's, an entry a round; nil if one of them did not take part.
+// ratio returns farad's time divided by impl's, an entry a round; nil if one of them did not take
+// part.
 func (l *line) ratio(impl string) []float64 {
 	return ratios(l.of[nameFarad].ns, l.of[impl].ns)
 }
@@ -80,22 +83,54 @@ func (r *report) lines() []*line {
 	}
 	for _, c := range r.Cells {
 		l := &line{family: familySemaphore, name: c.Name}
-		addAll(l, c.impls, c.Samples, func(im implementation) string { return im.name }, nsPerOp, allocsPerOp, func(s sample) float64 { return float64(s.Ops) })
+		addAll(
+			l,
+			c.impls,
+			c.Samples,
+			func(im implementation) string { return im.name },
+			nsPerOp,
+			allocsPerOp,
+			func(s sample) float64 { return float64(s.Ops) },
+		)
 		keep(l)
 	}
 	for _, c := range r.Locks {
 		l := &line{family: familyLocks, name: c.Workload}
-		addAll(l, c.impls, c.Samples, func(im lockImpl) string { return im.name }, lockNs, lockAllocs, func(s lockSample) float64 { return float64(s.Ops) })
+		addAll(
+			l,
+			c.impls,
+			c.Samples,
+			func(im lockImpl) string { return im.name },
+			lockNs,
+			lockAllocs,
+			func(s lockSample) float64 { return float64(s.Ops) },
+		)
 		keep(l)
 	}
 	for _, c := range r.Tasks {
 		l := &line{family: familyTasks, name: c.String()}
-		addAll(l, c.impls, c.Samples, func(im taskImpl) string { return im.name }, taskNs, taskAllocs, func(s taskSample) float64 { return float64(s.Ops) })
+		addAll(
+			l,
+			c.impls,
+			c.Samples,
+			func(im taskImpl) string { return im.name },
+			taskNs,
+			taskAllocs,
+			func(s taskSample) float64 { return float64(s.Ops) },
+		)
 		keep(l)
 	}
 	for _, c := range r.Jobs {
 		l := &line{family: familyJobs, name: c.String()}
-		addAll(l, c.impls, c.Samples, func(im jobImpl) string { return im.name }, jobNs, jobAllocs, func(s jobSample) float64 { return float64(s.Ops) })
+		addAll(
+			l,
+			c.impls,
+			c.Samples,
+			func(im jobImpl) string { return im.name },
+			jobNs,
+			jobAllocs,
+			func(s jobSample) float64 { return float64(s.Ops) },
+		)
 		keep(l)
 	}
 	alone := func(family, name, impl string, ns []float64) {
@@ -129,7 +164,15 @@ func (r *report) overviewTable() *table {
 		if len(ours) == 0 || floor == "" && peer == "" {
 			continue
 		}
-		t.add(l.name, floor, peer, fmt.Sprintf("%.1f", median(ours)), spread("%.1f", ours), medianAndSpread(l.ratio(floor)), medianAndSpread(l.ratio(peer)))
+		t.add(
+			l.name,
+			floor,
+			peer,
+			fmt.Sprintf("%.1f", median(ours)),
+			spread("%.1f", ours),
+			medianAndSpread(l.ratio(floor)),
+			medianAndSpread(l.ratio(peer)),
+		)
 	}
 	return t
 }

@@ -23,7 +23,8 @@ func load(file string) (*report, error) {
 	return r, nil
 }
 
-// link finds what the lines of a report that was read belong to. What the program no longer has is kept under the names that it had.
+// link finds what the lines of a report that was read belong to. What the program no longer has is
+// kept under the names that it had.
 func (r *report) link() {
 	for _, c := range r.Cells {
 		name, f := c.Name, ""
@@ -31,28 +32,48 @@ func (r *report) link() {
 			name, f = c.Name[:i], c.Name[i+1:]
 		}
 		c.cell = cell{workload{name: name}, form(f)}
-		c.impls = present(implementations, c.Samples, func(im implementation) string { return im.name }, func(name string) implementation { return implementation{name: name} })
+		c.impls = present(
+			implementations,
+			c.Samples,
+			func(im implementation) string { return im.name },
+			func(name string) implementation { return implementation{name: name} },
+		)
 	}
 	for _, l := range r.Locks {
 		i := slices.IndexFunc(lockWorkloads, func(w lockWorkload) bool { return w.name == l.Workload })
 		if l.name = l.Workload; i >= 0 {
 			l.lockWorkload = lockWorkloads[i]
 		}
-		l.impls = present(l.impls, l.Samples, func(im lockImpl) string { return im.name }, func(name string) lockImpl { return lockImpl{name: name} })
+		l.impls = present(
+			l.impls,
+			l.Samples,
+			func(im lockImpl) string { return im.name },
+			func(name string) lockImpl { return lockImpl{name: name} },
+		)
 	}
 	for _, l := range r.Tasks {
 		var known []taskImpl
 		if i := slices.IndexFunc(taskWorkloads, func(w taskWorkload) bool { return w.name == l.Workload }); i >= 0 {
 			known = []taskImpl{{nameFarad, nil}, taskWorkloads[i].peer}
 		}
-		l.impls = present(known, l.Samples, func(im taskImpl) string { return im.name }, func(name string) taskImpl { return taskImpl{name: name} })
+		l.impls = present(
+			known,
+			l.Samples,
+			func(im taskImpl) string { return im.name },
+			func(name string) taskImpl { return taskImpl{name: name} },
+		)
 	}
 	for _, l := range r.Jobs {
 		i := slices.IndexFunc(jobWorkloads, func(w jobWorkload) bool { return w.name == l.Workload })
 		if l.name = l.Workload; i >= 0 {
 			l.jobWorkload = jobWorkloads[i]
 		}
-		l.impls = present(l.impls, l.Samples, func(im jobImpl) string { return im.name }, func(name string) jobImpl { return jobImpl{taskImpl: taskImpl{name: name}} })
+		l.impls = present(
+			l.impls,
+			l.Samples,
+			func(im jobImpl) string { return im.name },
+			func(name string) jobImpl { return jobImpl{taskImpl: taskImpl{name: name}} },
+		)
 	}
 	for i := range r.Memory {
 		m := &r.Memory[i]

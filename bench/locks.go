@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A lockResult is one line of the table of mutexes and read-write locks: what goroutines do, and with whose lock.
+// A lockResult is one line of the table of mutexes and read-write locks: what goroutines do, and
+// with whose lock.
 type lockResult struct {
 	Workload string              `json:"workload"`
 	Samples  samples[lockSample] `json:"samples"`
@@ -33,8 +34,8 @@ type lockWorkload struct {
 	impls      []lockImpl
 }
 
-// A lockImpl is somebody's lock. Each has loops of its own, written out with its type: a call through an interface is never
-// inlined, and that of a free lock costs as much as the lock.
+// A lockImpl is somebody's lock. Each has loops of its own, written out with its type: a call
+// through an interface is never inlined, and that of a free lock costs as much as the lock.
 type lockImpl struct {
 	name string
 	make func() lockLoop
@@ -54,12 +55,16 @@ func lockFairness(s lockSample) float64 { return s.Fairness }
 func lockAllocs(s lockSample) float64   { return s.AllocsPerOp }
 func lockLongest(s lockSample) float64  { return float64(s.LongestNs) }
 
-// planLocks returns the lines, with those implementations that match picks by names such as locks/mutex-8/farad.
+// planLocks returns the lines, with those implementations that match picks by names such as
+// locks/mutex-8/farad.
 func planLocks(match func(string) bool) []*lockResult {
 	var rs []*lockResult
 	for _, w := range lockWorkloads {
 		r := &lockResult{Workload: w.name, Samples: make(samples[lockSample]), lockWorkload: w}
-		r.impls = slices.DeleteFunc(slices.Clone(w.impls), func(im lockImpl) bool { return !match(r.String() + "/" + im.name) })
+		r.impls = slices.DeleteFunc(
+			slices.Clone(w.impls),
+			func(im lockImpl) bool { return !match(r.String() + "/" + im.name) },
+		)
 		if len(r.impls) > 0 {
 			rs = append(rs, r)
 		}
@@ -83,7 +88,8 @@ func runLockRound(round int, rs []*lockResult, t timing, measured func(string)) 
 	return nil
 }
 
-// measureLock measures one lock once. All goroutines share one context that can be cancelled and is not.
+// measureLock measures one lock once. All goroutines share one context that can be cancelled and is
+// not.
 func measureLock(goroutines int, im lockImpl, t timing) (lockSample, error) {
 	ctxs, cancels := shared.contexts(goroutines)
 	defer cancels[0]()
@@ -117,7 +123,8 @@ func measureLock(goroutines int, im lockImpl, t timing) (lockSample, error) {
 	return l, nil
 }
 
-// repeat has one goroutine do batch after batch. The first operation is published at once, for the warm-up to see.
+// repeat has one goroutine do batch after batch. The first operation is published at once, for the
+// warm-up to see.
 func repeat(ctx context.Context, loop lockLoop, g, batch int, stop *atomic.Bool, n *counter) (err error) {
 	x := uint64(g + 1)
 	for done, todo := 0, 1; ; todo = batch {
@@ -131,7 +138,8 @@ func repeat(ctx context.Context, loop lockLoop, g, batch int, stop *atomic.Bool,
 	}
 }
 
-// longestWait is the longest time that a writer of the present measurement has waited, in nanoseconds.
+// longestWait is the longest time that a writer of the present measurement has waited, in
+// nanoseconds.
 var longestWait atomic.Int64
 
 // timed calls lock, and takes the time of one call in 8: the clock costs more than most locks.

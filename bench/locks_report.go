@@ -47,19 +47,31 @@ func (r *report) lockTable(sum *tally) *table {
 			if ns := median(l.Samples.column(im.name, lockLongest)); ns > 0 {
 				longest = fmt.Sprintf("%.2f ms", ns/1e6)
 			}
-			t.add(l.Workload, im.name, fmt.Sprintf("%.1f", median(theirs)), ratio,
-				entry(minFairness, l.Samples.column(im.name, lockFairness)), entry(allocations, l.Samples.column(im.name, lockAllocs)), longest)
+			t.add(
+				l.Workload,
+				im.name,
+				fmt.Sprintf("%.1f", median(theirs)),
+				ratio,
+				entry(
+					minFairness,
+					l.Samples.column(im.name, lockFairness),
+				),
+				entry(allocations, l.Samples.column(im.name, lockAllocs)),
+				longest,
+			)
 		}
 	}
 	return t
 }
 
-// growth returns how often farad's time in the workload is that in the target's other, round by round.
+// growth returns how often farad's time in the workload is that in the target's other, round by
+// round.
 func (r *report) growth(workload string, t *target) []float64 {
 	return ratios(r.lockColumn(workload, nameFarad, lockNs), r.lockColumn(t.than, nameFarad, lockNs))
 }
 
-// lockColumn returns one figure of one lock in one workload, an entry a round; nil if it was not measured.
+// lockColumn returns one figure of one lock in one workload, an entry a round; nil if it was not
+// measured.
 func (r *report) lockColumn(workload, impl string, figure func(lockSample) float64) []float64 {
 	for _, l := range r.Locks {
 		if l.Workload == workload {

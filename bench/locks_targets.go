@@ -28,7 +28,12 @@ var lockTargets = []target{
 	{workloads: []string{"mutexbench-long-8"}, metric: minFairness, bound: 0.95},
 	{workloads: lifoBenches, metric: minFairness, bound: 0.9},
 
-	{workloads: []string{"platoon-8x2", "platoon-64x2", "platoon-1000x2"}, metric: ratioTo, peer: nameXSync, bound: 0.15},
+	{
+		workloads: []string{"platoon-8x2", "platoon-64x2", "platoon-1000x2"},
+		metric:    ratioTo,
+		peer:      nameXSync,
+		bound:     0.15,
+	},
 	{workloads: []string{"platoon-64x2"}, metric: minFairness, bound: 0.9},
 
 	{workloads: []string{"word-1"}, metric: ratioTo, peer: nameMutex, bound: 1.05},
@@ -43,16 +48,34 @@ var lockTargets = []target{
 	{metric: allocations, bound: 0.01},
 }
 
-// The target of the hash function that ours use, which know a semaphore by its number, and wake by key.
+// The target of the hash function that ours use, which know a semaphore by its number, and wake by
+// key.
 var variantTargets = []target{
 	{workloads: ourVariants, metric: futileWakes, bound: 0.01},
 }
 
-var ourVariants = []string{"golden ratio (ours)/number/256", "golden ratio (ours)/number/2048", "golden ratio (ours)/number/4096"}
+var ourVariants = []string{
+	"golden ratio (ours)/number/256",
+	"golden ratio (ours)/number/2048",
+	"golden ratio (ours)/number/4096",
+}
 
-var semabenches = []string{"semabench-1", "semabench-2", "semabench-8", "semabench-64", "semabench-256", "semabench-1024"}
+var semabenches = []string{
+	"semabench-1",
+	"semabench-2",
+	"semabench-8",
+	"semabench-64",
+	"semabench-256",
+	"semabench-1024",
+}
 
-var lifoBenches = []string{"mutexbench-lifo-2", "mutexbench-lifo-8", "mutexbench-lifo-64", "mutexbench-lifo-256", "mutexbench-lifo-1024"}
+var lifoBenches = []string{
+	"mutexbench-lifo-2",
+	"mutexbench-lifo-8",
+	"mutexbench-lifo-64",
+	"mutexbench-lifo-256",
+	"mutexbench-lifo-1024",
+}
 
 var mutexbenches = []string{"mutexbench-64", "mutexbench-256", "mutexbench-1024"}
 

@@ -15,7 +15,11 @@ func runLines(t *testing.T, names ...string) {
 		}
 		w := lockWorkloads[i]
 		for _, im := range w.impls {
-			s, err := measureLock(w.goroutines, im, timing{window: 3 * time.Millisecond, warmup: time.Millisecond, limit: 10 * time.Second})
+			s, err := measureLock(
+				w.goroutines,
+				im,
+				timing{window: 3 * time.Millisecond, warmup: time.Millisecond, limit: 10 * time.Second},
+			)
 			if err != nil || s.NsPerOp <= 0 {
 				t.Errorf("%s/%s: %v, %v ns/op", w.name, im.name, err, s.NsPerOp)
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// uncontendedTake is one goroutine that takes a permit and posts it, in the call form that the semaphore's tables use, too: nobody's
-// acquire is inlined anyway.
+// uncontendedTake is one goroutine that takes a permit and posts it, in the call form that the
+// semaphore's tables use, too: nobody's acquire is inlined anyway.
 func uncontendedTake(name string, create func() locker) lockImpl {
 	return lockImpl{name: name, make: func() lockLoop {
 		s := create()
@@ -60,8 +60,8 @@ var twaUncontended = lockWorkload{"twa-1", 1, []lockImpl{
 	twaMutex, stdMutex,
 }}
 
-// semabench is the paper's benchmark: goroutines take a semaphore of one permit, advance a PRNG that all share by one step, post, and
-// advance one of their own.
+// semabench is the paper's benchmark: goroutines take a semaphore of one permit, advance a PRNG
+// that all share by one step, post, and advance one of their own.
 func semabench(goroutines int) lockWorkload {
 	return lockWorkload{fmt.Sprintf("semabench-%d", goroutines), goroutines, []lockImpl{
 		sharedStep(nameFarad, func() locker { return twa.New(1) }),

@@ -275,8 +275,8 @@ var (
 	}}
 )
 
-// mixed is 8 goroutines that write once in every operations, on average, and read otherwise, and hold the lock for one step
-// of the PRNG or across a yield.
+// mixed is 8 goroutines that write once in every operations, on average, and read otherwise, and
+// hold the lock for one step of the PRNG or across a yield.
 func mixed(name string, every uint64, yield bool) lockWorkload {
 	loop := func(l interface {
 		sync.Locker

@@ -1,14 +1,18 @@
-// Bench measures the locks and the executor of this module beside their peers and holds them to their targets. It is a plain program, and
-// not a set of testing.B benchmarks, because in a test binary the module takes a slower path on purpose.
+// Bench measures the locks and the executor of this module beside their peers and holds them to
+// their targets. It is a plain program, and not a set of testing.B benchmarks, because in a test
+// binary the module takes a slower path on purpose.
 //
-// The files: workloads.go says what is done, impls.go and farad.go by whom, gang.go and measure.go how one figure comes
-// about, rounds.go how many of them are interleaved, cancel.go and memory.go what is measured besides, targets.go what
-// farad is held to, report.go how all that is told. Mutexes and read-write locks have files of their own, locks*.go, and so
-// has the executor, tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go, every lock in every.go, hand-offs are in handoff.go,
-// cancel storms in storm.go, a million waiters in wake.go, bursts and worker pools in jobs*.go. What a run leaves is written by output.go: the page
-// (html.go), the plots (plot.go, plot_ratios.go, colors.go), the rounds for benchstat (benchstat.go), tables and plot of the README (readme.go,
-// readme_plot.go) and that of all targets (target_lines.go, targets_table.go); load.go reads a run again, compare.go holds one beside another, and
-// lines.go is what these have of it.
+// The files: workloads.go says what is done, impls.go and farad.go by whom, gang.go and measure.go
+// how one figure comes about, rounds.go how many of them are interleaved, cancel.go and memory.go
+// what is measured besides, targets.go what farad is held to, report.go how all that is told.
+// Mutexes and read-write locks have files of their own, locks*.go, and so has the executor,
+// tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go, every lock in every.go,
+// hand-offs are in handoff.go, cancel storms in storm.go, a million waiters in wake.go, bursts and
+// worker pools in jobs*.go. What a run leaves is written by output.go: the page (html.go), the
+// plots (plot.go, plot_ratios.go, colors.go), the rounds for benchstat (benchstat.go), tables and
+// plot of the README (readme.go, readme_plot.go) and that of all targets (target_lines.go,
+// targets_table.go); load.go reads a run again, compare.go holds one beside another, and lines.go
+// is what these have of it.
 package main
 
 import (
@@ -82,19 +86,31 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	fs.DurationVar(&c.window, "window", usualWindow, "length of one measurement")
 	fs.DurationVar(&c.warmup, "warmup", 200*time.Millisecond, "discarded beginning of one measurement, at least")
 	fs.IntVar(&c.procs, "procs", 0, "GOMAXPROCS (0: as it is)")
-	only := fs.String("run", "", "measure only what matches the `regexp`: contended-8x1/own/, farad$, ^memory/, ^locks/, ^tasks/, ^variants/")
+	only := fs.String(
+		"run",
+		"",
+		"measure only what matches the `regexp`: contended-8x1/own/, farad$, ^memory/, ^locks/, ^tasks/, ^variants/",
+	)
 	fs.BoolVar(&c.smoke, "smoke", false, "one round of a few milliseconds, to see that everything works")
 	fs.BoolVar(&c.quick, "quick", false, "a minute: of each family what stands for it, in 5 rounds of 40ms")
 	fs.StringVar(&c.out, "out", "", "write everything into `folder`: "+strings.Join(outFiles, ", ")+", and plots")
 	fs.StringVar(&c.compare, "compare", "", "say what has moved since the run in a JSON `file`")
-	fs.StringVar(&c.readme, "readme", "", "write the ratios into `file`, between its markers, and "+readmePlotFile+" beside it")
+	fs.StringVar(
+		&c.readme,
+		"readme",
+		"",
+		"write the ratios into `file`, between its markers, and "+readmePlotFile+" beside it",
+	)
 	fs.StringVar(&c.targets, "targets", "", "write the table of all targets into `file`, between its markers")
 	fs.StringVar(&c.markdown, "md", "", "write the tables as Markdown to `file`")
 	fs.StringVar(&c.json, "json", "", "write the raw rounds as JSON to `file`")
 	fs.StringVar(&c.cpuprofile, "cpuprofile", "", "write a CPU profile to `file`")
 	fs.StringVar(&c.plot, "plot", "", "draw "+figureFile+" and "+planeFile+" into `folder`, from a file")
 	fs.Usage = func() {
-		fmt.Fprintln(stderr, "usage: go run . [flags] [file.json]\n\nMeasures, and tells; with the JSON file of a run it tells of that run, and measures nothing.")
+		fmt.Fprintln(
+			stderr,
+			"usage: go run . [flags] [file.json]\n\nMeasures, and tells; with the JSON file of a run it tells of that run, and measures nothing.",
+		)
 		fs.PrintDefaults()
 	}
 	if err := fs.Parse(args); err != nil {
@@ -137,7 +153,8 @@ func parse(args []string, stderr io.Writer) (config, error) {
 
 // run measures, and tells: tables to stdout, progress to stderr.
 func run(c config, stdout, stderr io.Writer) (err error) {
-	// First: a run of three quarters of an hour is not to end with a file that is not there, or a folder that cannot be.
+	// First: a run of three quarters of an hour is not to end with a file that is not there, or a
+	// folder that cannot be.
 	var was *report
 	if c.compare != "" {
 		if was, err = load(c.compare); err != nil {
@@ -192,7 +209,8 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		if err := runJobRound(round, r.Jobs, c.timing, progress.measured); err != nil {
 			return err
 		}
-		// Last: of its hundred thousand goroutines the runtime keeps what every collection from then on looks at.
+		// Last: of its hundred thousand goroutines the runtime keeps what every collection from
+		// then on looks at.
 		if err := runCancelRound(r.Cancel, c.limit, progress.measured); err != nil {
 			return err
 		}
@@ -212,7 +230,25 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		return err
 	}
 	progress.measured("tasks/memory")
-	if len(r.Cells)+len(r.Cancel)+len(r.Memory)+len(r.Locks)+len(r.Tasks)+len(r.TaskMemory)+len(r.Variants)+len(r.Wake)+len(r.Jobs) == 0 {
+	if len(
+		r.Cells,
+	)+len(
+		r.Cancel,
+	)+len(
+		r.Memory,
+	)+len(
+		r.Locks,
+	)+len(
+		r.Tasks,
+	)+len(
+		r.TaskMemory,
+	)+len(
+		r.Variants,
+	)+len(
+		r.Wake,
+	)+len(
+		r.Jobs,
+	) == 0 {
 		return fmt.Errorf("nothing matches -run %s", c.only)
 	}
 	progress.finish()

@@ -9,28 +9,33 @@ import (
 
 // timing says how long a measurement takes.
 type timing struct {
-	// warmup passes before anything is counted: while goroutines start, the first ones have the lock to themselves,
-	// which flatters the speed and spoils the fairness.
+	// warmup passes before anything is counted: while goroutines start, the first ones have the
+	// lock to themselves, which flatters the speed and spoils the fairness.
 	warmup time.Duration
 	// window is what is measured.
 	window time.Duration
-	// limit is what is granted beyond that: to a goroutine for its first operation, to all of them for leaving.
+	// limit is what is granted beyond that: to a goroutine for its first operation, to all of them
+	// for leaving.
 	limit time.Duration
-	// patience is what is granted to a goroutine for its first operation where that is less; 0: it is not.
+	// patience is what is granted to a goroutine for its first operation where that is less; 0: it
+	// is not.
 	patience time.Duration
 }
 
 // A sample is one measurement of one implementation in one cell.
 type sample struct {
-	// NsPerOp is the length of the window divided by the operations (acquire and release) of all goroutines together.
+	// NsPerOp is the length of the window divided by the operations (acquire and release) of all
+	// goroutines together.
 	NsPerOp float64 `json:"ns_per_op"`
-	// Fairness is the count of the goroutine that did least divided by that of the one that did most.
+	// Fairness is the count of the goroutine that did least divided by that of the one that did
+	// most.
 	Fairness float64 `json:"fairness"`
 	// AllocsPerOp counts all heap allocations of the process in the window.
 	AllocsPerOp float64 `json:"allocs_per_op"`
 	Ops         int64   `json:"ops"`
 	WindowNs    int64   `json:"window_ns"`
-	// Idle is the number of goroutines that had not finished one operation when the warm-up was given up.
+	// Idle is the number of goroutines that had not finished one operation when the warm-up was
+	// given up.
 	Idle int `json:"idle,omitempty"`
 }
 
@@ -88,8 +93,9 @@ func measureGang(goroutines int, t timing, spawn func(*gang)) (sample, error) {
 		after[i] -= before[i]
 	}
 	ops := last - first
-	// Reading the statistics takes a while, in which work goes on. The operations that allocations are divided by are
-	// therefore counted from the one reading to the other, by a snapshot right behind each.
+	// Reading the statistics takes a while, in which work goes on. The operations that allocations
+	// are divided by are therefore counted from the one reading to the other, by a snapshot right
+	// behind each.
 	runtime.ReadMemStats(&memAfter)
 	allocOps := g.snapshot(before) - first
 

@@ -93,8 +93,9 @@ func TestRingPassesEveryTokenEverywhere(t *testing.T) {
 	}
 }
 
-// unequal lets one of its two goroutines, told apart by their contexts, have three turns for each of the other. The time is that of a bubble:
-// however busy the machine is, a turn takes as long as it says.
+// unequal lets one of its two goroutines, told apart by their contexts, have three turns for each
+// of the other. The time is that of a bubble: however busy the machine is, a turn takes as long as
+// it says.
 type unequal struct {
 	once sync.Once
 	slow context.Context // the first that came
@@ -115,7 +116,11 @@ func (u *unequal) Release(int64) {}
 func TestFairnessOfUnequalTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := cell{contended(2, 1), own}
-		s, err := measure(c, implementation{make: func(int64) locker { return new(unequal) }}, timing{warmup: time.Second, window: 10 * time.Second, limit: time.Minute})
+		s, err := measure(
+			c,
+			implementation{make: func(int64) locker { return new(unequal) }},
+			timing{warmup: time.Second, window: 10 * time.Second, limit: time.Minute},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

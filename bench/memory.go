@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// memoryFutures is a million, and a power of two, for a slice of futures to fill its pages to the last byte.
+	// memoryFutures is a million, and a power of two, for a slice of futures to fill its pages to
+	// the last byte.
 	memoryFutures    = 1 << 20
 	memoryGoroutines = 10_000
 )
@@ -97,9 +98,10 @@ func futureHeap(n int) float64 {
 	return (after - before) / float64(n)
 }
 
-// bareHeap returns the bytes per goroutine when n of them wait to receive from a channel: the closure, and what the
-// runtime itself keeps for a waiter. The first crowd is only there to have its descriptors made, which the runtime
-// keeps for ever and hands to the goroutines of all later crowds.
+// bareHeap returns the bytes per goroutine when n of them wait to receive from a channel: the
+// closure, and what the runtime itself keeps for a waiter. The first crowd is only there to have
+// its descriptors made, which the runtime keeps for ever and hands to the goroutines of all later
+// crowds.
 func bareHeap(n int, limit time.Duration) (float64, error) {
 	var bytes float64
 	for range 2 {
@@ -112,7 +114,8 @@ func bareHeap(n int, limit time.Duration) (float64, error) {
 	return bytes, nil
 }
 
-// goroutineHeap returns the bytes per goroutine when n of them wait to acquire. Their contexts exist already.
+// goroutineHeap returns the bytes per goroutine when n of them wait to acquire. Their contexts
+// exist already.
 func goroutineHeap(im implementation, f form, n int, limit time.Duration) (float64, error) {
 	l := im.make(1)
 	if err := l.Acquire(context.Background(), 1); err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/farad-go/farad/sync/capacitor"
 )
 
-// The capacitor's gate in lanes, which its paper proposes: whether it is of any use in front of a lock on Go.
+// The capacitor's gate in lanes, which its paper proposes: whether it is of any use in front of a
+// lock on Go.
 
 // laneLocks are those behind the gates: the two that are unfair.
 var laneLocks = []newLock{

@@ -64,7 +64,10 @@ func TestTableOfLanes(t *testing.T) {
 	require.Len(t, r.Locks, len(laneSizes))
 	for i, l := range r.Locks {
 		for j, im := range l.impls {
-			l.Samples[im.name] = append(l.Samples[im.name], lockSample{sample: sample{NsPerOp: float64(100*i + j), Fairness: 0.5}})
+			l.Samples[im.name] = append(
+				l.Samples[im.name],
+				lockSample{sample: sample{NsPerOp: float64(100*i + j), Fairness: 0.5}},
+			)
 		}
 	}
 	md := r.markdown()
@@ -74,7 +77,12 @@ func TestTableOfLanes(t *testing.T) {
 }
 
 func TestLanesRun(t *testing.T) {
-	limits := timing{window: time.Millisecond, warmup: time.Millisecond, limit: 10 * time.Second, patience: time.Millisecond}
+	limits := timing{
+		window:   time.Millisecond,
+		warmup:   time.Millisecond,
+		limit:    10 * time.Second,
+		patience: time.Millisecond,
+	}
 	for _, im := range lanebench(8).impls {
 		s, err := measureLock(8, im, limits)
 		require.NoError(t, err, im.name)

@@ -24,7 +24,8 @@ func (p pondPool) Submit(fn func()) error {
 	return nil
 }
 
-// The executor runs on any pool: here on one of pond, with room for two workers and one blocking function.
+// The executor runs on any pool: here on one of pond, with room for two workers and one blocking
+// function.
 func TestExecutorRunsOnAnotherPool(t *testing.T) {
 	p := pond.NewPool(3, pond.WithQueueSize(0), pond.WithNonBlocking(true))
 	ex, err := rt.NewOn(pondPool{p}, rt.WithWorkers(2))

@@ -16,13 +16,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// madeUpAll is a report of everything, in three rounds. What stands further behind in a line needs longer.
+// madeUpAll is a report of everything, in three rounds. What stands further behind in a line needs
+// longer.
 func madeUpAll() *report {
 	r := &report{
-		Machine: machine{CPU: "a <b> & c", Cores: 2, GOMAXPROCS: 2, System: "linux/amd64, kernel 6", Go: "go1.26", Commit: "abc", Command: "go run ."},
-		Rounds:  3, Window: "1s", Warmup: "1s",
-		Cells: plan(implementations, everything), Cancel: planCancel(everything), Locks: planLocks(everything), Tasks: planTasks(everything),
-		Memory:   []memoryResult{{"future, heap", nameFarad, 88, futureBytes}, {"goroutine, context own", nameXSync, 288, goroutineBytes}},
+		Machine: machine{
+			CPU:        "a <b> & c",
+			Cores:      2,
+			GOMAXPROCS: 2,
+			System:     "linux/amd64, kernel 6",
+			Go:         "go1.26",
+			Commit:     "abc",
+			Command:    "go run .",
+		},
+		Rounds: 3, Window: "1s", Warmup: "1s",
+		Cells: plan(
+			implementations,
+			everything,
+		), Cancel: planCancel(everything), Locks: planLocks(everything), Tasks: planTasks(everything),
+		Memory: []memoryResult{
+			{"future, heap", nameFarad, 88, futureBytes},
+			{"goroutine, context own", nameXSync, 288, goroutineBytes},
+		},
 		Wake:     planWake(everything, false),
 		Jobs:     planJobs(everything),
 		Variants: planVariants(func(s string) bool { return strings.HasPrefix(s, "variants/Mix32A/") }),
@@ -97,7 +112,8 @@ func TestARunIsReadAsItWas(t *testing.T) {
 	require.Equal(t, r.benchstat(), back.benchstat())
 }
 
-// Workloads and locks that the program no longer has keep their names, and what has samples is told of.
+// Workloads and locks that the program no longer has keep their names, and what has samples is told
+// of.
 func TestARunOfAnotherProgramIsRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "old.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{
@@ -108,12 +124,19 @@ func TestARunOfAnotherProgramIsRead(t *testing.T) {
 	}`), 0o600))
 	r, err := load(file)
 	require.NoError(t, err)
-	hasAll(t, r.markdown(),
-		"| gone | shared | zeno | 10.0 |", "| mutex-1 | sync.Mutex | 5.0 | 1.20 ≤", "| mutex-1 | zeno | 12.0 | 0.50 |", "| lost-8 | zeno | 12.0 |", "| past | 1 | zeno | 7.0 | 14.0 | 0.50 |",
+	hasAll(
+		t,
+		r.markdown(),
+		"| gone | shared | zeno | 10.0 |",
+		"| mutex-1 | sync.Mutex | 5.0 | 1.20 ≤",
+		"| mutex-1 | zeno | 12.0 | 0.50 |",
+		"| lost-8 | zeno | 12.0 |",
+		"| past | 1 | zeno | 7.0 | 14.0 | 0.50 |",
 	)
 }
 
-// The page is well-formed, has every table with all its rows, and refers to nothing outside of itself.
+// The page is well-formed, has every table with all its rows, and refers to nothing outside of
+// itself.
 func TestPageStandsAlone(t *testing.T) {
 	r := madeUpAll()
 	was := madeUpAll()
@@ -158,11 +181,26 @@ func TestPageStandsAlone(t *testing.T) {
 	require.Equal(t, len(tables), count["table"])
 	require.Equal(t, rows, count["tr"])
 	require.Equal(t, 2*len(drawings), count["svg"], "for wide and for narrow screens")
-	hasAll(t, page,
-		`name="viewport" content="width=device-width`, "prefers-color-scheme: dark", "overflow-x: auto", "a &lt;b&gt; &amp; c", "<dd>go run .</dd>", sum.String(),
-		`<td class="n bad">`, `<td class="n good">`, `<td class="bad">worse</td>`, "<li>worse ",
+	hasAll(
+		t,
+		page,
+		`name="viewport" content="width=device-width`,
+		"prefers-color-scheme: dark",
+		"overflow-x: auto",
+		"a &lt;b&gt; &amp; c",
+		"<dd>go run .</dd>",
+		sum.String(),
+		`<td class="n bad">`,
+		`<td class="n good">`,
+		`<td class="bad">worse</td>`,
+		"<li>worse ",
 	)
-	require.Equal(t, count["table"]+count["svg"], strings.Count(page, `<div class="wide`), "what is wide scrolls by itself")
+	require.Equal(
+		t,
+		count["table"]+count["svg"],
+		strings.Count(page, `<div class="wide`),
+		"what is wide scrolls by itself",
+	)
 }
 
 func TestPlotsOfRatiosNameTheirLines(t *testing.T) {
@@ -212,7 +250,11 @@ func TestPeersOfTargetsAreKnown(t *testing.T) {
 
 func TestBenchstatReadsTheRounds(t *testing.T) {
 	text := madeUpAll().benchstat()
-	require.True(t, strings.HasPrefix(text, "goos: linux\ngoarch: amd64\npkg: github.com/farad-go/farad/bench\ncpu: a <b> & c\n"), text[:200])
+	require.True(
+		t,
+		strings.HasPrefix(text, "goos: linux\ngoarch: amd64\npkg: github.com/farad-go/farad/bench\ncpu: a <b> & c\n"),
+		text[:200],
+	)
 	format := regexp.MustCompile(`^Benchmark[A-Z]\S*/impl=[^\s/]+-2\t[1-9]\d*\t\d+\.\d+ ns/op(\t\d+\.\d+ allocs/op)?$`)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")[4:]
 	for _, l := range lines {
@@ -225,7 +267,8 @@ func TestBenchstatReadsTheRounds(t *testing.T) {
 	require.True(t, strings.Contains(text, "/impl=wrapped_sync.Mutex,_B=10,_bypass_0.99-2\t"))
 }
 
-// The documents' tables can be written from what is measured, and the README has those that would be written now, whatever their figures.
+// The documents' tables can be written from what is measured, and the README has those that would
+// be written now, whatever their figures.
 func TestReadmeHasItsTables(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
@@ -238,7 +281,12 @@ func TestReadmeHasItsTables(t *testing.T) {
 	now, err := os.ReadFile(file)
 	require.NoError(t, err)
 	figure := regexp.MustCompile(`\b\d+(\.\d+)?\b`)
-	require.Equal(t, figure.ReplaceAllString(string(readme), "0"), figure.ReplaceAllString(string(now), "0"), "go run . -readme ../README.md, with the files that docs/BENCHMARKS.md names")
+	require.Equal(
+		t,
+		figure.ReplaceAllString(string(readme), "0"),
+		figure.ReplaceAllString(string(now), "0"),
+		"go run . -readme ../README.md, with the files that docs/BENCHMARKS.md names",
+	)
 	hasAll(t, string(now), "| uncontended | 1.67 | 1.25 |")
 	hasAll(t, string(now), "| 0.1 ms, 2 ms, 3 ms |")
 	hasAll(t, string(now), "÷ a goroutine's | 0.08 |")
@@ -258,7 +306,13 @@ func TestReadmeIsWhatTheResultsGive(t *testing.T) {
 		require.NoError(t, err)
 		committed, err := os.ReadFile(filepath.Join("..", name))
 		require.NoError(t, err)
-		require.True(t, bytes.Equal(now, committed), "%s is old: go run . -readme ../README.md %s", name, strings.Join(c.from, " "))
+		require.True(
+			t,
+			bytes.Equal(now, committed),
+			"%s is old: go run . -readme ../README.md %s",
+			name,
+			strings.Join(c.from, " "),
+		)
 	}
 }
 
@@ -280,7 +334,13 @@ func TestReadmeIsNotSpoilt(t *testing.T) {
 	require.NoError(t, writeReadme(file, madeUpAll()))
 	now, err = os.ReadFile(file)
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(string(now), "before\n"+readmeBegin+"![") && strings.HasSuffix(string(now), " |\n"+readmeEnd+"after\n"), "%s", now)
+	require.True(
+		t,
+		strings.HasPrefix(string(now), "before\n"+readmeBegin+"![") &&
+			strings.HasSuffix(string(now), " |\n"+readmeEnd+"after\n"),
+		"%s",
+		now,
+	)
 
 	require.NoError(t, os.WriteFile(file, []byte("no markers\n"), 0o600))
 	require.ErrorContains(t, writeReadme(file, madeUpAll()), "bench:begin")
@@ -301,7 +361,8 @@ func TestMetersTellRoundsWhereThereIsNoTerminal(t *testing.T) {
 	require.Regexp(t, `^round 1 of 2: \S+s\n$`, w.String())
 }
 
-// The bar shows what was measured, how many there are, and how long it takes yet; in the end it is gone.
+// The bar shows what was measured, how many there are, and how long it takes yet; in the end it is
+// gone.
 func TestBarShowsTheTimeLeft(t *testing.T) {
 	var w bytes.Buffer
 	m := &meter{w: &w, bar: newBar(&w, 4)}
@@ -323,11 +384,25 @@ func TestQuickRunsStandForEveryFamily(t *testing.T) {
 	require.Equal(t, 7*time.Millisecond, c.window, "what is said goes")
 	require.Equal(t, quickWarmup, c.warmup)
 
-	r := &report{Cells: plan(implementations, c.picks), Cancel: planCancel(c.picks), Locks: planLocks(c.picks), Tasks: planTasks(c.picks), Variants: planVariants(c.picks), Wake: planWake(c.picks, false), Jobs: planJobs(c.picks)}
+	r := &report{
+		Cells:    plan(implementations, c.picks),
+		Cancel:   planCancel(c.picks),
+		Locks:    planLocks(c.picks),
+		Tasks:    planTasks(c.picks),
+		Variants: planVariants(c.picks),
+		Wake:     planWake(c.picks, false),
+		Jobs:     planJobs(c.picks),
+	}
 	require.Len(t, r.Cells, 3)
 	require.Len(t, r.Variants, 2*len(marchSizes))
 	n := r.measurements()
-	require.Less(t, n*quickRounds*int((quickWindow+quickWarmup+50*time.Millisecond).Milliseconds()), 100_000, "%d measurements a round take too long", n)
+	require.Less(
+		t,
+		n*quickRounds*int((quickWindow+quickWarmup+50*time.Millisecond).Milliseconds()),
+		100_000,
+		"%d measurements a round take too long",
+		n,
+	)
 	number := regexp.MustCompile(`-\d+(x\d+)?`)
 	kind := func(workload string) string {
 		return strings.TrimSuffix(number.ReplaceAllString(workload, ""), "-yield")
@@ -338,11 +413,19 @@ func TestQuickRunsStandForEveryFamily(t *testing.T) {
 	}
 	for _, w := range lockWorkloads {
 		k := kind(w.name)
-		variation := slices.Contains([]string{"mutexbench-long", "mutexbench-outside", "mutexbench-sleep", "mutexbench-lifo"}, k)
+		variation := slices.Contains(
+			[]string{"mutexbench-long", "mutexbench-outside", "mutexbench-sleep", "mutexbench-lifo"},
+			k,
+		)
 		require.True(t, stands[k] || variation, "nothing stands for %s", w.name)
 	}
 	for _, w := range jobWorkloads {
-		require.True(t, slices.ContainsFunc(r.Jobs, func(l *jobResult) bool { return kind(l.Workload) == kind(w.name) }), "nothing stands for %s", w.name)
+		require.True(
+			t,
+			slices.ContainsFunc(r.Jobs, func(l *jobResult) bool { return kind(l.Workload) == kind(w.name) }),
+			"nothing stands for %s",
+			w.name,
+		)
 	}
 	for _, name := range []string{"cancel/future/farad/1000", "cancel/goroutine/x/sync/1000", "wake/goroutine/x/sync/100000", "wake/future/farad/100000", "memory/future/farad", "tasks/memory/poll/farad"} {
 		require.True(t, c.picks(name), name)

@@ -24,10 +24,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The page of a run, in a real browser. The tests that need one have Browser in their names. They belong to this module and not to one of their own,
-// because nobody imports it: what its tests need reaches no user's go.sum; and to this package, so that they run again whenever the program changes.
+// The page of a run, in a real browser. The tests that need one have Browser in their names. They
+// belong to this module and not to one of their own, because nobody imports it: what its tests need
+// reaches no user's go.sum; and to this package, so that they run again whenever the program
+// changes.
 
-// startBrowser starts a headless browser for one test. Nothing that it might ask for leaves the machine.
+// startBrowser starts a headless browser for one test. Nothing that it might ask for leaves the
+// machine.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	allocator, stop := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
@@ -96,8 +99,8 @@ func (s screen) emulate(ctx context.Context) error {
 	return err
 }
 
-// open loads a file into a tab of its own, and returns the tab and what has gone wrong meanwhile: requests to anything but the file, errors in the
-// console, and exceptions.
+// open loads a file into a tab of its own, and returns the tab and what has gone wrong meanwhile:
+// requests to anything but the file, errors in the console, and exceptions.
 func open(t *testing.T, ctx context.Context, s screen, file string) (tab context.Context, problems []string) {
 	t.Helper()
 	ctx, done := context.WithTimeout(ctx, time.Minute)

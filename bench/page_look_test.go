@@ -81,7 +81,11 @@ func look(t *testing.T, browser context.Context, s screen, file string) pageLook
 		problems = append(problems, plot.faint(visible, picture(t, tab, visible, 1))...)
 	}
 	if keep := flag.Lookup("test.artifacts"); keep != nil && keep.Value.String() == "true" {
-		save(t, filepath.Join(t.ArtifactDir(), strings.ReplaceAll(t.Name(), "/", "-")+".png"), picture(t, tab, l.Whole, 1/s.scale))
+		save(
+			t,
+			filepath.Join(t.ArtifactDir(), strings.ReplaceAll(t.Name(), "/", "-")+".png"),
+			picture(t, tab, l.Whole, 1/s.scale),
+		)
 	}
 	l.Problems = append(problems, l.Problems...)
 	return l
@@ -95,7 +99,8 @@ func save(t *testing.T, file string, img image.Image) {
 	require.NoError(t, w.Close())
 }
 
-// faint names the texts of a plot that do not stand out in the picture that was taken of it, whatever colours and filters have made that picture.
+// faint names the texts of a plot that do not stand out in the picture that was taken of it,
+// whatever colours and filters have made that picture.
 func (p *plotLook) faint(visible box, img image.Image) (problems []string) {
 	count := make(map[color.Color]int)
 	var ground color.Color = color.White

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The pages of the runs that are kept show all their tables and plots on every screen, and nothing is wrong with them. With -artifacts there are pictures.
+// The pages of the runs that are kept show all their tables and plots on every screen, and nothing
+// is wrong with them. With -artifacts there are pictures.
 func TestPageInABrowser(t *testing.T) {
 	browser := startBrowser(t)
 	for _, run := range []string{"semaphore", "locks", "tasks", "capacitor"} {
@@ -147,6 +148,13 @@ func TestBrowserFindsFaults(t *testing.T) {
 		})
 	}
 	t.Run("a plot with a ground of its own may be black in the dark", func(t *testing.T) {
-		require.Empty(t, found(t, night, `<svg width="300" height="30"><rect width="300" height="30" fill="#fff"/><text x="5" y="20">black</text></svg>`))
+		require.Empty(
+			t,
+			found(
+				t,
+				night,
+				`<svg width="300" height="30"><rect width="300" height="30" fill="#fff"/><text x="5" y="20">black</text></svg>`,
+			),
+		)
 	})
 }

@@ -101,14 +101,16 @@ func svgOf(plots [][]*plot.Plot, width, height vg.Length) string {
 	return withAnyFont(w.String())
 }
 
-// sans is the plots' font: whoever looks at them will have it, or one with the same widths, or another one.
+// sans is the plots' font: whoever looks at them will have it, or one with the same widths, or
+// another one.
 const sans = "Liberation Sans"
 
 func init() { plot.DefaultFont.Variant = "Sans" }
 
 var textOfSVG = regexp.MustCompile(`(<text [^>]*font-family:)` + sans + `(;[^>]*font-size:([0-9.]+)px")>([^<]*)<`)
 
-// withAnyFont makes each text as long as the plot library has reckoned, for a viewer without that font, too: there names would cross the axes.
+// withAnyFont makes each text as long as the plot library has reckoned, for a viewer without that
+// font, too: there names would cross the axes.
 func withAnyFont(svg string) string {
 	return textOfSVG.ReplaceAllStringFunc(svg, func(text string) string {
 		m := textOfSVG.FindStringSubmatch(text)
@@ -117,7 +119,14 @@ func withAnyFont(svg string) string {
 		f.Size = font.Points(size)
 		face := font.DefaultCache.Lookup(f, f.Size)
 		length := face.Width(html.UnescapeString(m[4]))
-		return fmt.Sprintf("%s%s,Arial,Helvetica,sans-serif%s textLength=\"%.2f\" lengthAdjust=\"spacingAndGlyphs\">%s<", m[1], sans, m[2], length.Points(), m[4])
+		return fmt.Sprintf(
+			"%s%s,Arial,Helvetica,sans-serif%s textLength=\"%.2f\" lengthAdjust=\"spacingAndGlyphs\">%s<",
+			m[1],
+			sans,
+			m[2],
+			length.Points(),
+			m[4],
+		)
 	})
 }
 
@@ -132,7 +141,13 @@ type curve struct {
 }
 
 // curveOf returns the medians of a figure at each of n places; where says what was measured there.
-func (r *report) curveOf(name string, c color.Color, n int, figure func(lockSample) float64, where func(i int) (x float64, workload, impl string)) curve {
+func (r *report) curveOf(
+	name string,
+	c color.Color,
+	n int,
+	figure func(lockSample) float64,
+	where func(i int) (x float64, workload, impl string),
+) curve {
 	points := make(plotter.XYs, 0, n)
 	for i := range n {
 		x, workload, impl := where(i)
@@ -196,16 +211,24 @@ func powersOfTwo(low, high float64) (ts plot.ConstantTicks) {
 	return ts
 }
 
-// What a vertical axis shows stands above it: the library takes the middle of a logarithmic axis for another place, and leaves room for a name there.
+// What a vertical axis shows stands above it: the library takes the middle of a logarithmic axis
+// for another place, and leaves room for a name there.
 const fairnessTitle = "fairness, min/max"
 
 // fair makes p's vertical axis that of fairness.
 func fair(p *plot.Plot) {
 	p.Y.Min, p.Y.Max = 0, 1.05
-	p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.25}, {Value: 0.5, Label: "0.5"}, {Value: 0.75}, {Value: 1, Label: "1"}}
+	p.Y.Tick.Marker = plot.ConstantTicks{
+		{Value: 0, Label: "0"},
+		{Value: 0.25},
+		{Value: 0.5, Label: "0.5"},
+		{Value: 0.75},
+		{Value: 1, Label: "1"},
+	}
 }
 
-// extremes returns the least and the greatest median of a figure over all that the workloads have measured.
+// extremes returns the least and the greatest median of a figure over all that the workloads have
+// measured.
 func (r *report) extremes(figure func(lockSample) float64, workloads ...lockWorkload) (low, high float64) {
 	for _, w := range workloads {
 		for _, im := range w.impls {
@@ -223,7 +246,8 @@ func (r *report) extremes(figure func(lockSample) float64, workloads ...lockWork
 // The paper's colours: bare, wrapped, fractional.
 var figureColors = []color.Color{red, blue, purple}
 
-// drawsFigure returns throughput, above, and fairness, below, of each lock against the number of goroutines; nil if it was not measured.
+// drawsFigure returns throughput, above, and fairness, below, of each lock against the number of
+// goroutines; nil if it was not measured.
 func (r *report) drawsFigure() [][]*plot.Plot {
 	var workloads []lockWorkload
 	for _, n := range figureSizes {
@@ -235,12 +259,18 @@ func (r *report) drawsFigure() [][]*plot.Plot {
 		for row, of := range []func(lockSample) float64{millionsPerSecond, lockFairness} {
 			var curves []curve
 			for k, v := range figureVariants {
-				curves = append(curves, r.curveOf(v.name, figureColors[k], len(figureSizes), of, func(i int) (float64, string, string) {
-					return float64(figureSizes[i]), figureName(figureSizes[i]), v.around(l).name
-				}))
+				curves = append(
+					curves,
+					r.curveOf(v.name, figureColors[k], len(figureSizes), of, func(i int) (float64, string, string) {
+						return float64(figureSizes[i]), figureName(figureSizes[i]), v.around(l).name
+					}),
+				)
 			}
 			p := plot.New()
-			p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticks(figureSizes, func(i int) float64 { return float64(figureSizes[i]) })
+			p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticks(
+				figureSizes,
+				func(i int) float64 { return float64(figureSizes[i]) },
+			)
 			p.X.Min, p.X.Max = float64(figureSizes[0]), float64(figureSizes[len(figureSizes)-1])
 			if row == 0 {
 				p.Title.Text = l.name + ", million/s"
@@ -262,16 +292,26 @@ func (r *report) drawsFigure() [][]*plot.Plot {
 // planeColors has one for each of planeB.
 var planeColors = []color.Color{purple, blue, teal, green, amber, red}
 
-// drawsPlane returns time, and fairness, against the length of the express lane for each length of the platoons; nil if they were not measured.
+// drawsPlane returns time, and fairness, against the length of the express lane for each length of
+// the platoons; nil if they were not measured.
 func (r *report) drawsPlane() [][]*plot.Plot {
 	low, high := r.extremes(lockNs, plane(64))
 	row := make([]*plot.Plot, 2)
 	for i, of := range []func(lockSample) float64{lockNs, lockFairness} {
 		var curves []curve
 		for k, b := range planeB {
-			curves = append(curves, r.curveOf(fmt.Sprintf("B = %d", b), planeColors[k], len(planeQ), of, func(i int) (float64, string, string) {
-				return float64(i), planeName, planeImpl(b, planeQ[i])
-			}))
+			curves = append(
+				curves,
+				r.curveOf(
+					fmt.Sprintf("B = %d", b),
+					planeColors[k],
+					len(planeQ),
+					of,
+					func(i int) (float64, string, string) {
+						return float64(i), planeName, planeImpl(b, planeQ[i])
+					},
+				),
+			)
 		}
 		p := plot.New()
 		p.X.Label.Text = "Q, places of the express lane"

@@ -11,7 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// ratioDrawings returns a drawing for each family that was measured: farad beside the floor and beside the best peer.
+// ratioDrawings returns a drawing for each family that was measured: farad beside the floor and
+// beside the best peer.
 func (r *report) ratioDrawings() (all []drawing) {
 	for _, family := range []string{familySemaphore, familyLocks, familyTasks, familyJobs} {
 		var names []string
@@ -59,7 +60,8 @@ func halves(low, high float64) plot.ConstantTicks {
 	return ts
 }
 
-// Whiskers are medians at heights, and how far the rounds reach to the left and to the right of them.
+// Whiskers are medians at heights, and how far the rounds reach to the left and to the right of
+// them.
 type whiskers struct {
 	plotter.XYs
 	plotter.XErrors

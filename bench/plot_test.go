@@ -17,7 +17,12 @@ func TestTextOfPlotsHasItsLength(t *testing.T) {
 		for _, svg := range []string{d.svg(), d.narrow()} {
 			texts := strings.Count(svg, "<text ")
 			require.Positive(t, texts)
-			require.Len(t, regexp.MustCompile(`font-family:Liberation Sans,[^"]*sans-serif;[^"]*" textLength="[1-9]`).FindAllString(svg, -1), texts)
+			require.Len(
+				t,
+				regexp.MustCompile(`font-family:Liberation Sans,[^"]*sans-serif;[^"]*" textLength="[1-9]`).
+					FindAllString(svg, -1),
+				texts,
+			)
 		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// The papers' ways to wait, beside ours: policies-N is semabench-N with semaphores that wait in each of them. bench/papers/phased has near and
-// far phases; what the explorer could not see through, instructions and system calls, is in policies_bare.go and beside it; lanes are
-// below.
+// The papers' ways to wait, beside ours: policies-N is semabench-N with semaphores that wait in
+// each of them. bench/papers/phased has near and far phases; what the explorer could not see
+// through, instructions and system calls, is in policies_bare.go and beside it; lanes are below.
 
 // A policy is a way to wait for a semaphore of one permit.
 type policy struct {
@@ -23,14 +23,16 @@ type policy struct {
 	onThread bool // its goroutines are each locked to an operating system's thread
 }
 
-// fewPoll is how many goroutines may poll. With more, on few processors, an operation takes up to 10 ms: whoever has the permit, or
-// is the next in line, waits for all others to have looked. twa.Ticket, which is beside the policies, shows as much.
+// fewPoll is how many goroutines may poll. With more, on few processors, an operation takes up to
+// 10 ms: whoever has the permit, or is the next in line, waits for all others to have looked.
+// twa.Ticket, which is beside the policies, shows as much.
 const fewPoll = 8
 
 // arrayBuckets is how many buckets an array has: the papers' number.
 const arrayBuckets = 2048
 
-// policies are those that hold their order. Of the phased ones the name says how many are near, how these wait, and how the others do.
+// policies are those that hold their order. Of the phased ones the name says how many are near, how
+// these wait, and how the others do.
 func policies() []policy {
 	const spin, yield, parkLate, park = phased.Spin, phased.Yield, phased.SpinThenPark, phased.Park
 	ps := []policy{
@@ -95,8 +97,8 @@ func onPhases(name string, c phased.Config) policy {
 	}}
 }
 
-// A delegatedSemaphore is a ticket semaphore whose post asks for those who wait on a chain whether they are granted, and wakes no others:
-// so few chains that 64 goroutines meet on them.
+// A delegatedSemaphore is a ticket semaphore whose post asks for those who wait on a chain whether
+// they are granted, and wakes no others: so few chains that 64 goroutines meet on them.
 type delegatedSemaphore struct {
 	ticket, grant atomic.Int64
 	table         *chains.Table
@@ -131,9 +133,10 @@ func (s *delegatedSemaphore) Release(int64) {
 // laneCount is how many lanes there are.
 const laneCount = 4
 
-// turns is a semaphore of several lanes, each an inner semaphore, that are used by turns: the i'th take and the i'th post are for lane i
-// modulo their number. So permits go from lane to lane, and as long as the lanes keep their order, so does the whole. What is gained
-// is that the inner semaphores are not contended; the two counters are.
+// turns is a semaphore of several lanes, each an inner semaphore, that are used by turns: the i'th
+// take and the i'th post are for lane i modulo their number. So permits go from lane to lane, and
+// as long as the lanes keep their order, so does the whole. What is gained is that the inner
+// semaphores are not contended; the two counters are.
 type turns struct {
 	takes atomic.Int64
 	_     [falseSharing - 8]byte
@@ -160,9 +163,10 @@ func (t *turns) Acquire(context.Context, int64) error {
 // Release gives it back.
 func (t *turns) Release(int64) { t.lanes[(t.posts.Add(1)-1)%laneCount].Post() }
 
-// lanes are inner semaphores, of which every user picks one, and returns to it what it has taken from it. Each needs permits of its own: in
-// a lane that has none left somebody may wait while another lane has some. Each keeps its order, but nothing orders the lanes: while
-// somebody waits in one those of the others may pass without bound.
+// lanes are inner semaphores, of which every user picks one, and returns to it what it has taken
+// from it. Each needs permits of its own: in a lane that has none left somebody may wait while
+// another lane has some. Each keeps its order, but nothing orders the lanes: while somebody waits
+// in one those of the others may pass without bound.
 type lanes []*twa.Semaphore
 
 func newLanes(n int, permits int64) lanes {
@@ -173,12 +177,13 @@ func newLanes(n int, permits int64) lanes {
 	return ls
 }
 
-// byNumber has each goroutine keep its lane; atRandom picks one for each take, by the goroutine's own PRNG.
+// byNumber has each goroutine keep its lane; atRandom picks one for each take, by the goroutine's
+// own PRNG.
 func byNumber(g int, _ uint64) uint64 { return uint64(g) }
 func atRandom(_ int, x uint64) uint64 { return x >> 32 }
 
-// laneSteps is semabench with lanes, which let several in, in front of a lock that lets in one: as in a capacitor, which is what the papers
-// have them for.
+// laneSteps is semabench with lanes, which let several in, in front of a lock that lets in one: as
+// in a capacitor, which is what the papers have them for.
 func laneSteps(name string, n int, permits int64, pick func(g int, x uint64) uint64) lockImpl {
 	return lockImpl{name: name, make: func() lockLoop {
 		ls, shared := newLanes(n, permits), uint64(1)

@@ -1,10 +1,12 @@
 package main
 
-// pause executes a PAUSE, which tells the processor that a loop waits. It takes 5 to 50 ns, as the processor likes.
+// pause executes a PAUSE, which tells the processor that a loop waits. It takes 5 to 50 ns, as the
+// processor likes.
 func pause()
 
-// fence executes an LFENCE, which lets no later instruction begin before all earlier ones are done. So the processor has not begun the next
-// turns of the loop on a guess, which it would have to undo when the word changes.
+// fence executes an LFENCE, which lets no later instruction begin before all earlier ones are done.
+// So the processor has not begun the next turns of the loop on a guess, which it would have to undo
+// when the word changes.
 func fence()
 
 // instructionPolicies are Listing 2 with the one or the other between two looks of who is near.

@@ -8,8 +8,8 @@ import (
 	"github.com/farad-go/farad/bench/papers/chains"
 )
 
-// A bareSemaphore is Listing 2, of one permit, with whatever a thread may do while it waits: an instruction between two looks, or a system
-// call. See bench/papers/phased for how it works.
+// A bareSemaphore is Listing 2, of one permit, with whatever a thread may do while it waits: an
+// instruction between two looks, or a system call. See bench/papers/phased for how it works.
 type bareSemaphore struct {
 	ticket, grant atomic.Int64
 	bareConfig
@@ -66,8 +66,9 @@ func (s *bareSemaphore) await(tx int64) {
 	}
 }
 
-// bareLooks is how often whoever spins looks before it lets others run. Unlike a thread of the papers, a goroutine that spins on and on
-// keeps others from running until it is preempted, after 10 ms.
+// bareLooks is how often whoever spins looks before it lets others run. Unlike a thread of the
+// papers, a goroutine that spins on and on keeps others from running until it is preempted, after
+// 10 ms.
 const bareLooks = 64
 
 // linger spends the time until the i'th look.

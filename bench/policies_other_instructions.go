@@ -2,5 +2,6 @@
 
 package main
 
-// instructionPolicies are none: PAUSE and LFENCE are amd64's. What other processors have for it is not measured.
+// instructionPolicies are none: PAUSE and LFENCE are amd64's. What other processors have for it is
+// not measured.
 var instructionPolicies []policy

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// everyPolicy runs f for each policy at one processor and at several, and fails if it does not come to an end.
+// everyPolicy runs f for each policy at one processor and at several, and fails if it does not come
+// to an end.
 func everyPolicy(t *testing.T, f func(t *testing.T, p policy)) {
 	for _, p := range policies() {
 		for _, procs := range []int{1, 2, 4} {
@@ -60,7 +61,8 @@ func TestPoliciesExclude(t *testing.T) {
 	})
 }
 
-// Permits go to those who wait in the order in which they have come. (The others' order is tested where they are.)
+// Permits go to those who wait in the order in which they have come. (The others' order is tested
+// where they are.)
 func TestPoliciesKeepTheOrder(t *testing.T) {
 	const goroutines = 6
 	everyPolicy(t, func(t *testing.T, p policy) {
@@ -116,8 +118,8 @@ func waitingFor(s locker) func() int64 {
 	return nil
 }
 
-// While somebody waits in one lane, others pass in another as often as they like. One semaphore of as many permits, and one permit that
-// goes from lane to lane, let nobody pass.
+// While somebody waits in one lane, others pass in another as often as they like. One semaphore of
+// as many permits, and one permit that goes from lane to lane, let nobody pass.
 func TestLanesDoNotBoundTheBypass(t *testing.T) {
 	ctx := context.Background()
 	ls := newLanes(2, 1)
@@ -164,7 +166,11 @@ func TestPoliciesRun(t *testing.T) {
 	for _, n := range []int{2, 8} {
 		w := policiesbench(n)
 		for _, im := range w.impls {
-			s, err := measureLock(w.goroutines, im, timing{window: 3 * time.Millisecond, warmup: time.Millisecond, limit: 10 * time.Second})
+			s, err := measureLock(
+				w.goroutines,
+				im,
+				timing{window: 3 * time.Millisecond, warmup: time.Millisecond, limit: 10 * time.Second},
+			)
 			if err != nil || s.NsPerOp <= 0 {
 				t.Errorf("%s/%s: %v, %v ns/op", w.name, im.name, err, s.NsPerOp)
 			}

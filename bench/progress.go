@@ -41,7 +41,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// measured notes that one more measurement is done. The bar is drawn by this call alone, and never while anything is measured.
+// measured notes that one more measurement is done. The bar is drawn by this call alone, and never
+// while anything is measured.
 func (m *meter) measured(name string) {
 	if m.bar != nil {
 		m.bar.Describe(fmt.Sprintf("%-40.40s", name)) // of one width, for the bar not to jump

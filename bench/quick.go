@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// quickLines are what a quick run measures: of each family what stands for it, so that all of it takes a minute. A run that is compared with
-// the baseline tells of what both have: after a change here the baseline is to be measured anew (README.md).
+// quickLines are what a quick run measures: of each family what stands for it, so that all of it
+// takes a minute. A run that is compared with the baseline tells of what both have: after a change
+// here the baseline is to be measured anew (README.md).
 var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shared|yield-held-8x2/own)/` +
 	`|^cancel/[^/]+/.+/1000$` +
 	`|^wake/(future|goroutine)/(farad|x/sync)/100000$` +
@@ -30,7 +31,8 @@ var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shar
 	`|^tasks/memory/(poll/farad|goroutine/x/sync)$` +
 	`|^variants/golden ratio`)
 
-// The measurements of a quick run are shorter, but as many rounds as it takes for the spread to say something (moved).
+// The measurements of a quick run are shorter, but as many rounds as it takes for the spread to say
+// something (moved).
 const (
 	quickRounds = 5
 	quickWindow = 40 * time.Millisecond

@@ -20,8 +20,8 @@ const (
 //go:embed readme.tmpl
 var readmeSource string
 
-// writeReadme puts the tables of readme.tmpl into a file, between the markers, and the plot that they show beside it. Each figure comes from the first
-// of the runs that has it.
+// writeReadme puts the tables of readme.tmpl into a file, between the markers, and the plot that
+// they show beside it. Each figure comes from the first of the runs that has it.
 func writeReadme(file string, runs ...*report) error {
 	tables, err := readmeTables(runs...)
 	if err != nil {
@@ -38,7 +38,8 @@ func writeReadme(file string, runs ...*report) error {
 		write(plotFile, figure.svg()))
 }
 
-// readmeTables fails if one of its figures was not measured: tables are not to become shorter by a run of less.
+// readmeTables fails if one of its figures was not measured: tables are not to become shorter by a
+// run of less.
 func readmeTables(runs ...*report) (string, error) {
 	if err := anyVoid(runs); err != nil {
 		return "", err
@@ -56,7 +57,9 @@ func readmeTables(runs ...*report) (string, error) {
 		},
 		"lock": func(workload, impl, peer string) (string, error) {
 			for _, r := range runs {
-				if vs := ratios(r.lockColumn(workload, impl, lockNs), r.lockColumn(workload, peer, lockNs)); len(vs) > 0 {
+				if vs := ratios(r.lockColumn(workload, impl, lockNs), r.lockColumn(workload, peer, lockNs)); len(
+					vs,
+				) > 0 {
 					return threeDigits(median(vs)), nil
 				}
 			}

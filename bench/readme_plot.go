@@ -28,7 +28,8 @@ var readmeLocks = []struct {
 	{nameWord, "mutex.Word", amber},
 }
 
-// readmePlot shows what a lock costs beside how fair it is: medians, and how far the rounds reach. All of it is from the first run that has it.
+// readmePlot shows what a lock costs beside how fair it is: medians, and how far the rounds reach.
+// All of it is from the first run that has it.
 func readmePlot(runs ...*report) (*drawing, error) {
 	var err error
 	for _, r := range runs {
@@ -46,7 +47,10 @@ func (r *report) drawsReadme() (*drawing, error) {
 	for i, of := range []func(lockSample) float64{lockNs, lockFairness} {
 		p := plot.New()
 		p.X.Label.Text = "goroutines"
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticks(readmeSizes, func(i int) float64 { return float64(readmeSizes[i]) })
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticks(
+			readmeSizes,
+			func(i int) float64 { return float64(readmeSizes[i]) },
+		)
 		for k, l := range readmeLocks {
 			// A little beside each other, so that all ranges can be seen.
 			aside := 1 + 0.07*(float64(k)-float64(len(readmeLocks)-1)/2)

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each dot of the README's plot is as high as the median that it stands for: on the left by its logarithm.
+// Each dot of the README's plot is as high as the median that it stands for: on the left by its
+// logarithm.
 func TestReadmePlotShowsTheMedians(t *testing.T) {
 	r, err := load("results/capacitor.json")
 	require.NoError(t, err)
@@ -40,7 +41,15 @@ func TestReadmePlotShowsTheMedians(t *testing.T) {
 		low, high := slices.Index(values, slices.Min(values)), slices.Index(values, slices.Max(values))
 		for i, v := range values {
 			want := heights[low] + (heights[high]-heights[low])*(v-values[low])/(values[high]-values[low])
-			require.InDelta(t, want, heights[i], 0.1, "%s at %d", readmeLocks[i/len(readmeSizes)].name, readmeSizes[i%len(readmeSizes)])
+			require.InDelta(
+				t,
+				want,
+				heights[i],
+				0.1,
+				"%s at %d",
+				readmeLocks[i/len(readmeSizes)].name,
+				readmeSizes[i%len(readmeSizes)],
+			)
 		}
 		require.Greater(t, heights[high]-heights[low], 100.0)
 	}

@@ -100,7 +100,9 @@ const (
 func (r *report) tables(spreads bool) ([]*table, *tally) {
 	sum := &tally{void: r.Smoke, spreads: spreads}
 	all := []*table{
-		r.ratioTable(sum), r.overviewTable(), r.rawTable(), r.cancelTable(), r.wakeTable(), r.memoryTable(sum), r.lockTable(sum), r.everyTable(), r.waitTable(sum), r.handOffTable(), r.stormTable(sum), r.figureTable(), r.planeTable(), r.jobTable(sum), r.poolTable(), r.laneTable(), r.taskTable(sum), r.taskMemoryTable(sum), variantTable(r.Variants, sum),
+		r.ratioTable(
+			sum,
+		), r.overviewTable(), r.rawTable(), r.cancelTable(), r.wakeTable(), r.memoryTable(sum), r.lockTable(sum), r.everyTable(), r.waitTable(sum), r.handOffTable(), r.stormTable(sum), r.figureTable(), r.planeTable(), r.jobTable(sum), r.poolTable(), r.laneTable(), r.taskTable(sum), r.taskMemoryTable(sum), variantTable(r.Variants, sum),
 	}
 	if r.compared != nil {
 		all = append(all, r.compared.table)

@@ -84,7 +84,10 @@ func TestCommandLineCanBePasted(t *testing.T) {
 func TestRunWritesItsFiles(t *testing.T) {
 	dir := t.TempDir()
 	md, raw, all := filepath.Join(dir, "b.md"), filepath.Join(dir, "b.json"), filepath.Join(dir, "a", "ll")
-	c, err := parse([]string{"-smoke", "-run", "^uncontended/own/|/future/", "-md", md, "-json", raw, "-out", all}, io.Discard)
+	c, err := parse(
+		[]string{"-smoke", "-run", "^uncontended/own/|/future/", "-md", md, "-json", raw, "-out", all},
+		io.Discard,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +100,8 @@ func TestRunWritesItsFiles(t *testing.T) {
 		files = append(files, filepath.Join(all, name))
 	}
 	for _, name := range files {
-		if content, err := os.ReadFile(name); err != nil || !bytes.Contains(bytes.ToLower(content), []byte("uncontended")) {
+		if content, err := os.ReadFile(name); err != nil ||
+			!bytes.Contains(bytes.ToLower(content), []byte("uncontended")) {
 			t.Errorf("%s: %v, %.100s", name, err, content)
 		}
 	}

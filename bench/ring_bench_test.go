@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// BenchmarkRing measures what makes the ring a floor that no semaphore can reach: its two tokens come together, and from
-// then on every other receive finds its token already there and does not sleep. In a fair semaphore with more
-// goroutines than permits every acquire sleeps. docs/BENCHMARKS.md cites the share that this reports.
+// BenchmarkRing measures what makes the ring a floor that no semaphore can reach: its two tokens
+// come together, and from then on every other receive finds its token already there and does not
+// sleep. In a fair semaphore with more goroutines than permits every acquire sleeps.
+// docs/BENCHMARKS.md cites the share that this reports.
 func BenchmarkRing(b *testing.B) {
 	const tokens = 2
 	for _, goroutines := range []int{8, 64, 1000} {

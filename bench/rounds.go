@@ -14,8 +14,8 @@ type cellResult struct {
 	impls []implementation
 }
 
-// Samples are what all rounds gave for one line, by implementation. Those of one index belong to one round, whatever the
-// implementation.
+// Samples are what all rounds gave for one line, by implementation. Those of one index belong to
+// one round, whatever the implementation.
 type samples[S any] map[string][]S
 
 // column returns one figure of one implementation over the rounds, nil if it did not take part.
@@ -27,7 +27,8 @@ func (all samples[S]) column(impl string, figure func(S) float64) []float64 {
 	return vs
 }
 
-// beside returns farad's figure divided by that of another implementation, round by round; nil for farad itself.
+// beside returns farad's figure divided by that of another implementation, round by round; nil for
+// farad itself.
 func (all samples[S]) beside(impl string, figure func(S) float64) []float64 {
 	if impl == nameFarad {
 		return nil
@@ -39,8 +40,8 @@ func nsPerOp(s sample) float64     { return s.NsPerOp }
 func fairnessOf(s sample) float64  { return s.Fairness }
 func allocsPerOp(s sample) float64 { return s.AllocsPerOp }
 
-// plan returns the cells and implementations that match picks by the name cell/implementation, as in
-// contended-8x1/shared/x/sync.
+// plan returns the cells and implementations that match picks by the name cell/implementation, as
+// in contended-8x1/shared/x/sync.
 func plan(impls []implementation, match func(string) bool) []*cellResult {
 	var rs []*cellResult
 	for _, c := range cells() {
@@ -57,9 +58,9 @@ func plan(impls []implementation, match func(string) bool) []*cellResult {
 	return rs
 }
 
-// shuffled returns impls, which are then measured one directly after the other, in an order that differs from round to
-// round but not from run to run: none always inherits the state (processor frequency, where the scheduler left its threads)
-// of the same predecessor.
+// shuffled returns impls, which are then measured one directly after the other, in an order that
+// differs from round to round but not from run to run: none always inherits the state (processor
+// frequency, where the scheduler left its threads) of the same predecessor.
 func shuffled[I any](rng *rand.Rand, impls []I) []I {
 	order := slices.Clone(impls)
 	rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// median returns the middle of vs, or the mean of the two in the middle. There must be at least one.
+// median returns the middle of vs, or the mean of the two in the middle. There must be at least
+// one.
 func median(vs []float64) float64 {
 	s := slices.Sorted(slices.Values(vs))
 	mid := len(s) / 2
@@ -15,8 +16,8 @@ func median(vs []float64) float64 {
 	return (s[mid-1] + s[mid]) / 2
 }
 
-// ratios divides round by round. The two figures of one round were taken a second apart: what else the machine did at
-// that time slowed both, and drops out.
+// ratios divides round by round. The two figures of one round were taken a second apart: what else
+// the machine did at that time slowed both, and drops out.
 func ratios(ours, peers []float64) []float64 {
 	rs := make([]float64, min(len(ours), len(peers)))
 	for i := range rs {

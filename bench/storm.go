@@ -14,7 +14,8 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// A cancel storm: very many goroutines want the only permit, and a part of them give up before it is their turn.
+// A cancel storm: very many goroutines want the only permit, and a part of them give up before it
+// is their turn.
 
 const (
 	stormPrefix     = "storm-"
@@ -60,7 +61,8 @@ func byTimeout(s interface {
 	return func(_ int, patience time.Duration) error { return s.AcquireTimeout(patience, 1) }
 }
 
-// byTimer is a select between a channel and a timer, which each goroutine keeps: the least with which a channel is given up.
+// byTimer is a select between a channel and a timer, which each goroutine keeps: the least with
+// which a channel is given up.
 func byTimer(c channel, goroutines int) attempt {
 	timers := make([]*time.Timer, goroutines)
 	for i := range timers {
@@ -170,8 +172,8 @@ func (st *storm) loop(s tryLocker, try attempt) lockLoop {
 	}
 }
 
-// settle returns which part of the attempts timed out. It is an error if the only permit is not there when all have left, or if there are more: a storm that
-// loses permits is not quick.
+// settle returns which part of the attempts timed out. It is an error if the only permit is not
+// there when all have left, or if there are more: a storm that loses permits is not quick.
 func (st *storm) settle() (float64, error) {
 	if st.percent == 100 {
 		if st.expired.Load() < st.attempts.Load() {
@@ -211,8 +213,17 @@ func (r *report) stormTable(sum *tally) *table {
 			if im.name == nameFarad {
 				bound = lockTargetFor(l.Workload, allocations, "")
 			}
-			t.add(l.Workload, im.name, fmt.Sprintf("%.1f", median(theirs)), ratio, sum.entry(allocations, bound, l.Samples.column(im.name, lockAllocs)),
-				fmt.Sprintf("%.1f %%", 100*median(l.Samples.column(im.name, func(s lockSample) float64 { return s.TimedOut }))))
+			t.add(
+				l.Workload,
+				im.name,
+				fmt.Sprintf("%.1f", median(theirs)),
+				ratio,
+				sum.entry(allocations, bound, l.Samples.column(im.name, lockAllocs)),
+				fmt.Sprintf(
+					"%.1f %%",
+					100*median(l.Samples.column(im.name, func(s lockSample) float64 { return s.TimedOut })),
+				),
+			)
 		}
 	}
 	return t

@@ -9,9 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every storm passes with all permits, and of those who are to give up all do where nothing is ever free.
+// Every storm passes with all permits, and of those who are to give up all do where nothing is ever
+// free.
 func TestStormsPass(t *testing.T) {
-	limits := timing{window: time.Millisecond, warmup: time.Millisecond, limit: 20 * time.Second, patience: time.Millisecond}
+	limits := timing{
+		window:   time.Millisecond,
+		warmup:   time.Millisecond,
+		limit:    20 * time.Second,
+		patience: time.Millisecond,
+	}
 	for _, percent := range []uint64{1, 50, 100} {
 		w := stormbench(percent)
 		for _, im := range w.impls {
@@ -68,7 +74,11 @@ func TestStormsCountThePermits(t *testing.T) {
 	require.ErrorContains(t, run(1, bad, try(bad)), "lost")
 	bad = &forgetful{channel: make(channel, 1), finds: true}
 	require.ErrorContains(t, run(1, bad, try(bad)), "more permits")
-	require.ErrorContains(t, run(100, make(channel, 1), func(int, time.Duration) error { return nil }), "that was taken")
+	require.ErrorContains(
+		t,
+		run(100, make(channel, 1), func(int, time.Duration) error { return nil }),
+		"that was taken",
+	)
 
 	// What fails in another way is not counted, but reported.
 	boom := errors.New("boom")

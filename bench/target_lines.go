@@ -21,7 +21,14 @@ const familyVariants = "hash functions"
 
 // targetLines returns all of them, in the order of the reports.
 func targetLines() []targetLine {
-	return slices.Concat(cellTargetLines(), memoryTargetLines(), lockTargetLines(), variantTargetLines(), taskTargetLines(), taskMemoryTargetLines())
+	return slices.Concat(
+		cellTargetLines(),
+		memoryTargetLines(),
+		lockTargetLines(),
+		variantTargetLines(),
+		taskTargetLines(),
+		taskMemoryTargetLines(),
+	)
 }
 
 // from is the regular expression for what begins with name.
@@ -60,7 +67,16 @@ func cellTargetLines() (all []targetLine) {
 
 func memoryTargetLines() (all []targetLine) {
 	add := func(m metric, waiter, impl, run string) {
-		keep(&all, targetLine{familySemaphore, waiter, from(run) + "$", targetFor(cell{}, m, ""), func(r *report) []float64 { return bytesOf(r.Memory, waiter, impl) }})
+		keep(
+			&all,
+			targetLine{
+				familySemaphore,
+				waiter,
+				from(run) + "$",
+				targetFor(cell{}, m, ""),
+				func(r *report) []float64 { return bytesOf(r.Memory, waiter, impl) },
+			},
+		)
 	}
 	for _, waiter := range []string{waiterFuture, waiterFutureHeap} {
 		add(futureBytes, waiter, nameFarad, "memory/future/farad")
@@ -108,8 +124,13 @@ func lockTargetLines() (all []targetLine) {
 		}
 		add(minFairness, "", func(r *report) []float64 { return r.lockColumn(w.name, nameFarad, lockFairness) })
 		if t := lockTargetFor(w.name, growthFrom, ""); t != nil {
-			run := from("locks/"+strings.TrimRight(w.name, "0123456789")) + ".*/farad$" // and others: what is between bars would end the table's cell
-			keep(&all, targetLine{familyLocks, w.name, run, t, func(r *report) []float64 { return r.growth(w.name, t) }})
+			run := from(
+				"locks/"+strings.TrimRight(w.name, "0123456789"),
+			) + ".*/farad$" // and others: what is between bars would end the table's cell
+			keep(
+				&all,
+				targetLine{familyLocks, w.name, run, t, func(r *report) []float64 { return r.growth(w.name, t) }},
+			)
 		}
 		if slices.ContainsFunc(w.impls, func(im lockImpl) bool { return im.name == nameFarad }) {
 			add(allocations, "", func(r *report) []float64 { return r.lockColumn(w.name, nameFarad, lockAllocs) })
@@ -120,14 +141,23 @@ func lockTargetLines() (all []targetLine) {
 
 func variantTargetLines() (all []targetLine) {
 	for _, name := range ourVariants {
-		keep(&all, targetLine{familyVariants, name, from("variants/" + name), find(variantTargets, name, "", futileWakes, ""), func(r *report) []float64 {
-			for _, v := range r.Variants {
-				if v.name() == name && v.Woken > 0 {
-					return []float64{v.futileWakes()}
-				}
-			}
-			return nil
-		}})
+		keep(
+			&all,
+			targetLine{
+				familyVariants,
+				name,
+				from("variants/" + name),
+				find(variantTargets, name, "", futileWakes, ""),
+				func(r *report) []float64 {
+					for _, v := range r.Variants {
+						if v.name() == name && v.Woken > 0 {
+							return []float64{v.futileWakes()}
+						}
+					}
+					return nil
+				},
+			},
+		)
 	}
 	return all
 }
@@ -143,27 +173,57 @@ func taskTargetLines() (all []targetLine) {
 			return new(taskResult)
 		}
 		run := from(l.String() + "/")
-		keep(&all, targetLine{familyTasks, l.key(), run, taskTargetFor(l.key(), l.comparison(), l.peer()), func(r *report) []float64 { return measured(r).compare() }})
-		keep(&all, targetLine{familyTasks, l.key(), run, taskTargetFor(l.key(), allocations, ""), func(r *report) []float64 {
-			return measured(r).Samples.column(nameFarad, taskAllocs)
-		}})
+		keep(
+			&all,
+			targetLine{
+				familyTasks,
+				l.key(),
+				run,
+				taskTargetFor(l.key(), l.comparison(), l.peer()),
+				func(r *report) []float64 { return measured(r).compare() },
+			},
+		)
+		keep(
+			&all,
+			targetLine{familyTasks, l.key(), run, taskTargetFor(l.key(), allocations, ""), func(r *report) []float64 {
+				return measured(r).Samples.column(nameFarad, taskAllocs)
+			}},
+		)
 	}
 	return all
 }
 
 func taskMemoryTargetLines() []targetLine {
-	all := []targetLine{{familyTasks, waiterPollTask, from("tasks/memory/poll/"), taskTargetFor("", taskBytes, ""), func(r *report) []float64 {
-		return positive(r.taskMemory(waiterPollTask, nameFarad))
-	}}}
+	all := []targetLine{
+		{
+			familyTasks,
+			waiterPollTask,
+			from("tasks/memory/poll/"),
+			taskTargetFor("", taskBytes, ""),
+			func(r *report) []float64 {
+				return positive(r.taskMemory(waiterPollTask, nameFarad))
+			},
+		},
+	}
 	for _, im := range lockers() {
-		// All of them are measured: a crowd of goroutines that goes first sees to it that stacks are the same for all.
-		all = append(all, targetLine{familyTasks, waiterGoroutine + ", " + im.name, from("tasks/memory/"), taskTargetFor("", goroutineTimes, ""), func(r *report) []float64 {
-			task, theirs := r.taskMemory(waiterPollTask, nameFarad), r.taskMemory(waiterGoroutine, im.name)
-			if task == 0 {
-				return nil
-			}
-			return positive(theirs / task)
-		}})
+		// All of them are measured: a crowd of goroutines that goes first sees to it that stacks
+		// are the same for all.
+		all = append(
+			all,
+			targetLine{
+				familyTasks,
+				waiterGoroutine + ", " + im.name,
+				from("tasks/memory/"),
+				taskTargetFor("", goroutineTimes, ""),
+				func(r *report) []float64 {
+					task, theirs := r.taskMemory(waiterPollTask, nameFarad), r.taskMemory(waiterGoroutine, im.name)
+					if task == 0 {
+						return nil
+					}
+					return positive(theirs / task)
+				},
+			},
+		)
 	}
 	return all
 }

@@ -10,8 +10,9 @@ import (
 // A metric is what a target bounds.
 type metric string
 
-// The metrics: the first three belong to cells, the next three to the memory report, then two to locks whose waits are timed, one to a workload
-// with more goroutines than another, and the last to the simulation of hash functions.
+// The metrics: the first three belong to cells, the next three to the memory report, then two to
+// locks whose waits are timed, one to a workload with more goroutines than another, and the last to
+// the simulation of hash functions.
 const (
 	ratioTo        metric = "time ÷"
 	minFairness    metric = "fairness"
@@ -73,8 +74,8 @@ func targetFor(c cell, m metric, peer string) *target {
 	return find(targets, c.name, c.form, m, peer)
 }
 
-// find returns the first of targets for a metric of a line, nil if there is none. What belongs to no line has an empty name,
-// and what is no cell has no form.
+// find returns the first of targets for a metric of a line, nil if there is none. What belongs to
+// no line has an empty name, and what is no cell has no form.
 func find(targets []target, line string, f form, m metric, peer string) *target {
 	for i := range targets {
 		t := &targets[i]
@@ -87,7 +88,8 @@ func find(targets []target, line string, f form, m metric, peer string) *target 
 	return nil
 }
 
-// fromBelow reports whether the bound is one from below: that of fairness, and of what others need more.
+// fromBelow reports whether the bound is one from below: that of fairness, and of what others need
+// more.
 func (t *target) fromBelow() bool { return t.metric == minFairness || t.metric == goroutineTimes }
 
 // met reports whether v keeps to the target.
@@ -125,7 +127,8 @@ func (t *target) word(v float64) string {
 	return word
 }
 
-// figure formats v with two decimals, or with more where rounding would put it on the other side of the bound.
+// figure formats v with two decimals, or with more where rounding would put it on the other side of
+// the bound.
 func (t *target) figure(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 2, 64)
 	for decimals := 3; t != nil && decimals <= 6; decimals++ {
@@ -166,7 +169,8 @@ func (n *tally) judge(t *target, v float64) string {
 	return t.verdict(v)
 }
 
-// entry is what a table says of a metric: the median of vs, how far they spread, and the verdict. It is empty if vs is.
+// entry is what a table says of a metric: the median of vs, how far they spread, and the verdict.
+// It is empty if vs is.
 func (n *tally) entry(m metric, t *target, vs []float64) string {
 	if len(vs) == 0 {
 		return ""

@@ -12,7 +12,8 @@ const (
 	targetsEnd   = "<!-- targets:end -->\n"
 )
 
-// writeTargets puts the table of all targets into a file, between the markers. Each figure comes from the first of the runs that has it.
+// writeTargets puts the table of all targets into a file, between the markers. Each figure comes
+// from the first of the runs that has it.
 func writeTargets(file string, runs ...*report) error {
 	text, err := targetsText(runs...)
 	if err != nil {
@@ -21,7 +22,8 @@ func writeTargets(file string, runs ...*report) error {
 	return insert(file, targetsBegin, targetsEnd, text)
 }
 
-// targetsText says which runs these are, how many targets are met, and of each target what was measured.
+// targetsText says which runs these are, how many targets are met, and of each target what was
+// measured.
 func targetsText(runs ...*report) (string, error) {
 	if err := anyVoid(runs); err != nil {
 		return "", err
@@ -33,15 +35,23 @@ func targetsText(runs ...*report) (string, error) {
 	w := new(strings.Builder)
 	for _, r := range runs {
 		m := r.Machine
-		fmt.Fprintf(w, "- `%s`: commit %s, %s, load %s\n", m.Command, m.Commit, m.Date.Format("2006-01-02 15:04 UTC"), m.Load)
+		fmt.Fprintf(
+			w,
+			"- `%s`: commit %s, %s, load %s\n",
+			m.Command,
+			m.Commit,
+			m.Date.Format("2006-01-02 15:04 UTC"),
+			m.Load,
+		)
 	}
 	fmt.Fprintf(w, "\n**%s**\n\n", sum)
 	t.writeRows(w)
 	return w.String(), nil
 }
 
-// targetTable has a line for each target on each line, by families. It fails if one was not measured: a run of less is not to make a target
-// go away. Allocations are the same in nearly every line, and have a line for each family.
+// targetTable has a line for each target on each line, by families. It fails if one was not
+// measured: a run of less is not to make a target go away. Allocations are the same in nearly every
+// line, and have a line for each family.
 func targetTable(runs []*report) (*table, *tally, error) {
 	t := &table{head: []string{"family", "line", "bounded", "target", "measured", "verdict", "command"}, left: 7}
 	sum := new(tally)
@@ -78,7 +88,10 @@ func targetTable(runs []*report) (*table, *tally, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return nil, nil, fmt.Errorf("these were not measured, or not beside the peers of their targets:\n%s", strings.Join(slices.Compact(missing), "\n"))
+		return nil, nil, fmt.Errorf(
+			"these were not measured, or not beside the peers of their targets:\n%s",
+			strings.Join(slices.Compact(missing), "\n"),
+		)
 	}
 	return t, sum, nil
 }
@@ -120,7 +133,8 @@ func (l *targetLine) figure(vs []float64) string {
 // byteMetrics are measured in whole bytes.
 var byteMetrics = []metric{futureBytes, goroutineBytes, arrayBytes, taskBytes}
 
-// command measures the line as the run has, of which only the window makes a difference, that of fairness.
+// command measures the line as the run has, of which only the window makes a difference, that of
+// fairness.
 func (l *targetLine) command(r *report) string {
 	args := []string{"-run", l.run}
 	if r != nil && r.Window != usualWindow.String() {

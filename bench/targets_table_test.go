@@ -14,21 +14,37 @@ import (
 )
 
 // keptRuns are those whose figures the documents have.
-var keptRuns = []string{"results/semaphore.json", "results/locks.json", "results/array.json", "results/tasks.json", "results/capacitor.json"}
+var keptRuns = []string{
+	"results/semaphore.json",
+	"results/locks.json",
+	"results/array.json",
+	"results/tasks.json",
+	"results/capacitor.json",
+}
 
 // madeUpWithTargets is a report of everything that has a target.
 func madeUpWithTargets() *report {
 	r := madeUpAll()
 	r.Window = usualWindow.String()
 	r.Machine.Date = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r.Memory = []memoryResult{{waiterFuture, nameFarad, 88, futureBytes}, {waiterFutureHeap, nameFarad, 129, futureBytes}}
+	r.Memory = []memoryResult{
+		{waiterFuture, nameFarad, 88, futureBytes},
+		{waiterFutureHeap, nameFarad, 129, futureBytes},
+	}
 	for _, f := range allForms {
-		r.Memory = append(r.Memory, memoryResult{waiterWith(f), nameFarad, 256, goroutineBytes}, memoryResult{waiterWith(f), nameArray, 303, arrayBytes})
+		r.Memory = append(
+			r.Memory,
+			memoryResult{waiterWith(f), nameFarad, 256, goroutineBytes},
+			memoryResult{waiterWith(f), nameArray, 303, arrayBytes},
+		)
 	}
 	r.Variants = planVariants(func(s string) bool { return strings.HasPrefix(s, "variants/golden") })
 	r.TaskMemory = []taskMemoryResult{{memoryResult{waiterPollTask, nameFarad, 184, taskBytes}, 1}}
 	for _, im := range lockers() {
-		r.TaskMemory = append(r.TaskMemory, taskMemoryResult{memoryResult{waiterGoroutine, im.name, 1840, goroutineTimes}, 1})
+		r.TaskMemory = append(
+			r.TaskMemory,
+			taskMemoryResult{memoryResult{waiterGoroutine, im.name, 1840, goroutineTimes}, 1},
+		)
 	}
 	for _, l := range r.Locks {
 		for _, im := range l.impls {
@@ -46,7 +62,8 @@ func TestEveryTargetHasItsLines(t *testing.T) {
 	lines := targetLines()
 	for _, tg := range slices.Concat(targets, lockTargets, variantTargets, taskTargets) {
 		is := func(l targetLine) bool {
-			return l.target.metric == tg.metric && l.target.peer == tg.peer && l.target.bound == tg.bound && l.target.aim == tg.aim
+			return l.target.metric == tg.metric && l.target.peer == tg.peer && l.target.bound == tg.bound &&
+				l.target.aim == tg.aim
 		}
 		require.True(t, slices.ContainsFunc(lines, is), "%+v", tg)
 		var names []string
@@ -59,7 +76,16 @@ func TestEveryTargetHasItsLines(t *testing.T) {
 			}
 		}
 		for _, name := range names {
-			require.True(t, slices.ContainsFunc(lines, func(l targetLine) bool { return is(l) && (l.line == name || strings.HasPrefix(l.line, name+"/")) }), "%s: %+v", name, tg)
+			require.True(
+				t,
+				slices.ContainsFunc(
+					lines,
+					func(l targetLine) bool { return is(l) && (l.line == name || strings.HasPrefix(l.line, name+"/")) },
+				),
+				"%s: %+v",
+				name,
+				tg,
+			)
 		}
 	}
 }
@@ -72,7 +98,12 @@ func TestCommandsMeasureTheirLines(t *testing.T) {
 		if r == nil {
 			require.NotContains(t, l.run, "|", "which would end a cell of the table")
 			picks := regexp.MustCompile(l.run).MatchString
-			r = &report{Cells: plan(implementations, picks), Locks: planLocks(picks), Tasks: planTasks(picks), Variants: planVariants(picks)}
+			r = &report{
+				Cells:    plan(implementations, picks),
+				Locks:    planLocks(picks),
+				Tasks:    planTasks(picks),
+				Variants: planVariants(picks),
+			}
 			copySamples(r, whole)
 			if strings.Contains(l.run, "memory") {
 				var err error
@@ -135,7 +166,9 @@ func TestTableOfTargets(t *testing.T) {
 	require.NoError(t, retell(c, io.Discard))
 	now, err := os.ReadFile(file)
 	require.NoError(t, err)
-	hasAll(t, string(now),
+	hasAll(
+		t,
+		string(now),
 		"before\n"+targetsBegin+"- `go run .`: commit abc, 2026-01-02 03:04 UTC, load \n- `go run .`",
 		"| semaphore | uncontended/background | time ÷ floor | ≤ 1.25 | 2.50 (2.50–2.50) | **missed** | `go run . -run '^uncontended/background/'` |\n",
 		"| semaphore | yield-held-8x2/own | time ÷ ring | ≤ 1.5 | 1.25 (1.25–1.25) | aim reached | ",
@@ -158,8 +191,21 @@ func TestTableOfTargets(t *testing.T) {
 		"| tasks | 12 lines | allocs/op | ≤ 0.01 | 0.00 at most | met | `go run . -run '^tasks/.*/farad$'` |\n"+targetsEnd+"after\n",
 	)
 	_, rows, _ := strings.Cut(string(now), "| --- | --- | --- | --- | --- | --- | --- |\n")
-	met, missed, aims := strings.Count(rows, "| met |"), strings.Count(rows, "| **missed** |"), strings.Count(rows, "| aim ")
-	hasAll(t, string(now), "\n**"+(&tally{met: met, missed: missed, aims: aims, aimsReached: strings.Count(rows, "| aim reached |")}).String()+"**\n")
+	met, missed, aims := strings.Count(
+		rows,
+		"| met |",
+	), strings.Count(
+		rows,
+		"| **missed** |",
+	), strings.Count(
+		rows,
+		"| aim ",
+	)
+	hasAll(
+		t,
+		string(now),
+		"\n**"+(&tally{met: met, missed: missed, aims: aims, aimsReached: strings.Count(rows, "| aim reached |")}).String()+"**\n",
+	)
 	lines := len(slices.DeleteFunc(targetLines(), func(l targetLine) bool { return l.target.metric == allocations }))
 	require.Equal(t, lines+3, met+missed+aims, "one for each, and three for allocations")
 }
@@ -192,10 +238,14 @@ func TestTableOfTargetsIsNotSpoilt(t *testing.T) {
 		}
 	}
 	smoke.Smoke = true
-	require.EqualError(t, writeTargets(file, less, &report{}), `-targets: these were not measured, or not beside the peers of their targets:
+	require.EqualError(
+		t,
+		writeTargets(file, less, &report{}),
+		`-targets: these were not measured, or not beside the peers of their targets:
 go run . -run '^uncontended/own/'
 go run . -run '^memory/future/farad$'
-go run . -run '^locks/twa-1/'`)
+go run . -run '^locks/twa-1/'`,
+	)
 	require.ErrorContains(t, writeTargets(file, smoke), "void")
 	now, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -204,7 +254,8 @@ go run . -run '^locks/twa-1/'`)
 	require.ErrorContains(t, writeTargets(file, madeUpWithTargets()), "targets:begin")
 }
 
-// The table is what the program makes of the runs that are kept. (That README is: TestReadmeIsWhatTheResultsGive.)
+// The table is what the program makes of the runs that are kept. (That README is:
+// TestReadmeIsWhatTheResultsGive.)
 func TestTableOfTargetsIsWhatTheResultsGive(t *testing.T) {
 	var runs []*report
 	for _, file := range keptRuns {

@@ -120,7 +120,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// How much more a thousand goroutines need than eight, and how many are woken in vain by the hash function that is ours, and by no other.
+// How much more a thousand goroutines need than eight, and how many are woken in vain by the hash
+// function that is ours, and by no other.
 func TestTargetsOfTheWaitingArray(t *testing.T) {
 	r := madeUpAll()
 	for _, l := range r.Locks {

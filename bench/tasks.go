@@ -11,8 +11,8 @@ import (
 	rt "github.com/farad-go/farad/runtime"
 )
 
-// A taskResult is one line of the executor's table: what tasks do, beside somebody else who does the same. Here farad
-// means the executor.
+// A taskResult is one line of the executor's table: what tasks do, beside somebody else who does
+// the same. Here farad means the executor.
 type taskResult struct {
 	Workload string              `json:"workload"`
 	Workers  int                 `json:"workers"` // of the executor; what goroutines run on is GOMAXPROCS
@@ -49,7 +49,8 @@ func (r *taskResult) peer() string {
 func taskNs(s taskSample) float64     { return s.NsPerOp }
 func taskAllocs(s taskSample) float64 { return s.AllocsPerOp }
 
-// planTasks returns the lines, with those implementations that match picks by names such as tasks/yield/1/farad.
+// planTasks returns the lines, with those implementations that match picks by names such as
+// tasks/yield/1/farad.
 func planTasks(match func(string) bool) []*taskResult {
 	var rs []*taskResult
 	for _, w := range taskWorkloads {
@@ -84,7 +85,8 @@ func runTaskRound(round int, rs []*taskResult, t timing, measured func(string)) 
 	return nil
 }
 
-// measureTask runs im until the warm-up is over, with more to do each time, and then for about the window.
+// measureTask runs im until the warm-up is over, with more to do each time, and then for about the
+// window.
 func measureTask(im taskImpl, workers int, t timing) (taskSample, error) {
 	limit := t.warmup + t.window + t.limit
 	todo := 1
@@ -135,7 +137,8 @@ func (l *lap) run(im taskImpl, limit time.Duration) error {
 	}
 }
 
-// clock runs f, which does so many operations, on the clock. What a lap prepares and clears away is not on it.
+// clock runs f, which does so many operations, on the clock. What a lap prepares and clears away is
+// not on it.
 func (l *lap) clock(ops int, f func() error) error {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

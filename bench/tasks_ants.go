@@ -20,8 +20,8 @@ const (
 	antsRelease    = 5 * time.Second
 )
 
-// gateBeforeAnts measures jobs that wait for a permit of our gate, in order and with a context, and then find a goroutine
-// of the pool.
+// gateBeforeAnts measures jobs that wait for a permit of our gate, in order and with a context, and
+// then find a goroutine of the pool.
 func gateBeforeAnts(l *lap) error {
 	p, err := ants.NewPool(l.workers, ants.WithNonblocking(true))
 	if err != nil {
@@ -42,8 +42,8 @@ func blockingAnts(l *lap) error {
 	return errors.Join(submissions(l, p.Submit), p.ReleaseTimeout(antsRelease))
 }
 
-// submissions measures small jobs from the first that is submitted to the last that has ended. A job yields once, so
-// that all of the pool is in use.
+// submissions measures small jobs from the first that is submitted to the last that has ended. A
+// job yields once, so that all of the pool is in use.
 func submissions(l *lap, submit func(job func()) error) error {
 	each, all := l.share(antsSubmitters)
 	var ended sync.WaitGroup

@@ -21,7 +21,8 @@ func handOff(tasks, permits int) taskWorkload {
 	}
 }
 
-// share returns how many turns each of n takes, so that it comes to about todo, and how many that are.
+// share returns how many turns each of n takes, so that it comes to about todo, and how many that
+// are.
 func (l *lap) share(n int) (each, all int) {
 	each = (l.todo + n - 1) / n
 	return each, each * n

@@ -105,8 +105,8 @@ func (s *sleeper) Poll(cx *rt.Context) bool {
 	return true
 }
 
-// taskTimers measures timers from the first that is set to the last that has fired. Setting them takes longer than they
-// run, or at least about as long; so this is work and not waiting.
+// taskTimers measures timers from the first that is set to the last that has fired. Setting them
+// takes longer than they run, or at least about as long; so this is work and not waiting.
 func taskTimers(l *lap) error {
 	ex := l.executor()
 	var ended sync.WaitGroup

@@ -145,7 +145,8 @@ func straightLineMemory(n int, limit time.Duration) (float64, error) {
 	})
 }
 
-// taskMemory returns the bytes per task when the n that spawn makes wait for a permit of its argument.
+// taskMemory returns the bytes per task when the n that spawn makes wait for a permit of its
+// argument.
 func taskMemory(n int, limit time.Duration, spawn func(*rt.Executor, *semaphore.Semaphore) error) (float64, error) {
 	s := semaphore.New(1)
 	if !s.TryAcquire(1) {
@@ -172,9 +173,10 @@ func taskMemory(n int, limit time.Duration, spawn func(*rt.Executor, *semaphore.
 	return (after - before) / float64(n), nil
 }
 
-// precede has n goroutines block, and go again. That makes their descriptors, which the runtime keeps for ever and hands
-// to those of a later crowd. And it makes all crowds begin alike: the runtime gives new goroutines 2 or 4 kB of stack,
-// according to what those had that it found at the last collection.
+// precede has n goroutines block, and go again. That makes their descriptors, which the runtime
+// keeps for ever and hands to those of a later crowd. And it makes all crowds begin alike: the
+// runtime gives new goroutines 2 or 4 kB of stack, according to what those had that it found at the
+// last collection.
 func precede(n int, limit time.Duration) error {
 	gone := make(chan struct{})
 	c, err := gather(n, limit, func(int) { <-gone })

@@ -121,8 +121,9 @@ func awaitYield(l *lap) error {
 	})
 }
 
-// awaitHandOff measures two straight-line tasks that hand one permit to each other. Both wait when the first gets it, so
-// that whoever releases it hands it over, and queues up again at once: each turn is one switch, and no other happens.
+// awaitHandOff measures two straight-line tasks that hand one permit to each other. Both wait when
+// the first gets it, so that whoever releases it hands it over, and queues up again at once: each
+// turn is one switch, and no other happens.
 func awaitHandOff(l *lap) error {
 	ex := l.executor()
 	s := semaphore.New(1)

@@ -44,8 +44,8 @@ var taskTargets = []target{
 // key is the line's name in targets.
 func (r *taskResult) key() string { return fmt.Sprintf("%s/%d", r.Workload, r.Workers) }
 
-// taskTargetFor returns the target for a metric of a line, nil if there is none. What belongs to no line has an empty
-// name.
+// taskTargetFor returns the target for a metric of a line, nil if there is none. What belongs to no
+// line has an empty name.
 func taskTargetFor(line string, m metric, peer string) *target {
 	return find(taskTargets, line, "", m, peer)
 }

@@ -51,7 +51,8 @@ func TestTheLastLapFillsTheWindow(t *testing.T) {
 	}
 }
 
-// The time is that of a bubble: however busy the machine is, what is on the clock takes a millisecond, and the rest nothing of it.
+// The time is that of a bubble: however busy the machine is, what is on the clock takes a
+// millisecond, and the rest nothing of it.
 func TestOnlyWhatIsOnTheClockCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l lap

@@ -13,11 +13,11 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// What the papers on the waiting array do otherwise than we: their hash functions, counted in a simulation, where no clock has a say;
-// and their waiting chains, timed beside our array.
+// What the papers on the waiting array do otherwise than we: their hash functions, counted in a
+// simulation, where no clock has a say; and their waiting chains, timed beside our array.
 
-// The simulation: so many semaphores, each with so many waiting tickets, in one array. Each post grants the oldest ticket of one of
-// them, at random, and a new one comes.
+// The simulation: so many semaphores, each with so many waiting tickets, in one array. Each post
+// grants the oldest ticket of one of them, at random, and a new one comes.
 const (
 	marchSemaphores = 64
 	marchTickets    = 16
@@ -75,10 +75,12 @@ func (r marchResult) String() string { return "variants/" + r.name() }
 // name is the line's name in targets.
 func (r marchResult) name() string { return fmt.Sprintf("%s/%s/%d", r.Hash, r.Semaphore, r.Slots) }
 
-// futileWakes returns how many real waiters are woken in vain for each who is not; not a number if there were none.
+// futileWakes returns how many real waiters are woken in vain for each who is not; not a number if
+// there were none.
 func (r marchResult) futileWakes() float64 { return float64(r.InVain) / float64(r.Woken-r.InVain) }
 
-// planVariants simulates what match picks by names such as variants/Gray code/address/256. All of it takes about a second.
+// planVariants simulates what match picks by names such as variants/Gray code/address/256. All of
+// it takes about a second.
 func planVariants(match func(string) bool) (rs []marchResult) {
 	for _, h := range marchHashes {
 		for _, n := range marchNames {
@@ -178,7 +180,8 @@ func (m *march) post(i int, r *marchResult) {
 	}
 }
 
-// wakeOurs has real semaphores in place of the simulated ones, in an array of their own with as many buckets as there are slots. A future waits for each ticket.
+// wakeOurs has real semaphores in place of the simulated ones, in an array of their own with as
+// many buckets as there are slots. A future waits for each ticket.
 func (r *marchResult) wakeOurs() {
 	a := twa.NewArray(r.Slots)
 	var semaphores [marchSemaphores]*twa.Semaphore
@@ -217,17 +220,33 @@ const variantNote = "64 semaphores with 16 waiting tickets each march through an
 	" wake that is not. A wake by key, as ours, should have none: counted on real semaphores, as many, with as many posts. Neighbours are a ticket and the next of the same semaphore: how many" +
 	" cache lines they are apart on average, with slots of 16 bytes, and how many of them are in the same line."
 
-// variantTable has a line for each hash function and each kind of semaphore, and columns for each size.
+// variantTable has a line for each hash function and each kind of semaphore, and columns for each
+// size.
 func variantTable(rs []marchResult, sum *tally) *table {
-	t := &table{title: "Hash functions for a waiting array", note: variantNote, head: []string{"hash", "semaphore"}, left: 2}
+	t := &table{
+		title: "Hash functions for a waiting array",
+		note:  variantNote,
+		head:  []string{"hash", "semaphore"},
+		left:  2,
+	}
 	for _, n := range marchSizes {
-		t.head = append(t.head, fmt.Sprintf("%d slots: shared", n), "futile, slot", "futile, ours", "lines apart", "same line")
+		t.head = append(
+			t.head,
+			fmt.Sprintf("%d slots: shared", n),
+			"futile, slot",
+			"futile, ours",
+			"lines apart",
+			"same line",
+		)
 	}
 	for _, h := range marchHashes {
 		for _, n := range marchNames {
 			row, found := []string{h.name, n.name}, false
 			for _, slots := range marchSizes {
-				i := slices.IndexFunc(rs, func(r marchResult) bool { return r.Hash == h.name && r.Semaphore == n.name && r.Slots == slots })
+				i := slices.IndexFunc(
+					rs,
+					func(r marchResult) bool { return r.Hash == h.name && r.Semaphore == n.name && r.Slots == slots },
+				)
 				if i < 0 {
 					row = append(row, "", "", "", "", "")
 					continue
@@ -258,7 +277,13 @@ func (r marchResult) futileCell(sum *tally) string {
 	if r.Woken == 0 {
 		return "–"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%.3f %s", r.futileWakes(), sum.judge(find(variantTargets, r.name(), "", futileWakes, ""), r.futileWakes())))
+	return strings.TrimSpace(
+		fmt.Sprintf(
+			"%.3f %s",
+			r.futileWakes(),
+			sum.judge(find(variantTargets, r.name(), "", futileWakes, ""), r.futileWakes()),
+		),
+	)
 }
 
 // The names of semaphores that wait on chains.
@@ -269,7 +294,8 @@ const (
 	nameFew    = "256 chains, handed" // where 1024 waiters collide
 )
 
-// A chainSemaphore is the papers' ticket semaphore, of one permit: nobody gives up, takes and posts are of one.
+// A chainSemaphore is the papers' ticket semaphore, of one permit: nobody gives up, takes and posts
+// are of one.
 type chainSemaphore struct {
 	ticket, grant atomic.Int64
 	table         *chains.Table
@@ -297,7 +323,12 @@ func (s *chainSemaphore) Acquire(ctx context.Context, _ int64) error {
 func (s *chainSemaphore) await(ctx context.Context, tx int64) error {
 	h, granted := chains.Ticket(only, uint64(tx)), func() bool { return s.grant.Load() > tx }
 	if s.news {
-		return s.table.WaitNews(ctx, h, granted, func(n chains.News) bool { return n.Semaphore == only && n.Grant > tx })
+		return s.table.WaitNews(
+			ctx,
+			h,
+			granted,
+			func(n chains.News) bool { return n.Semaphore == only && n.Grant > tx },
+		)
 	}
 	return s.table.WaitUntil(ctx, h, granted)
 }
@@ -320,7 +351,13 @@ func chainsbench(goroutines int) lockWorkload {
 	onChains := func(name string, c chains.Config, news bool) lockImpl {
 		return sharedStep(name, func() locker { return newChainSemaphore(c, news) })
 	}
-	handed, walked := chains.Config{Chains: 4096, Wake: chains.Handed}, chains.Config{Chains: 4096, Wake: chains.Walked} // the papers' size
+	handed, walked := chains.Config{
+		Chains: 4096,
+		Wake:   chains.Handed,
+	}, chains.Config{
+		Chains: 4096,
+		Wake:   chains.Walked,
+	} // the papers' size
 	return lockWorkload{fmt.Sprintf("chains-%d", goroutines), goroutines, append(
 		semabench(goroutines).impls,
 		onChains(nameHanded, handed, false),

@@ -19,8 +19,8 @@ func TestTheSimulationIsDeterministic(t *testing.T) {
 	}
 }
 
-// Every post wakes the one that it is for, exactly once; all that are woken in vain were in its slot; and the running count of those
-// who share is that of who is there.
+// Every post wakes the one that it is for, exactly once; all that are woken in vain were in its
+// slot; and the running count of those who share is that of who is there.
 func TestTheSimulationAddsUp(t *testing.T) {
 	for _, h := range marchHashes {
 		for _, n := range marchNames {
@@ -39,7 +39,8 @@ func TestTheSimulationAddsUp(t *testing.T) {
 				for at, ws := range m.slots {
 					for _, w := range ws {
 						waiting[w] = true
-						if m.slot(w) != at || w.ticket < m.grant[w.semaphore] || w.ticket >= m.grant[w.semaphore]+marchTickets {
+						if m.slot(w) != at || w.ticket < m.grant[w.semaphore] ||
+							w.ticket >= m.grant[w.semaphore]+marchTickets {
 							t.Fatalf("%s: %v waits in slot %d", r, w, at)
 						}
 					}
@@ -50,7 +51,8 @@ func TestTheSimulationAddsUp(t *testing.T) {
 				if len(waiting) != marchWaiters || shared != m.shared {
 					t.Errorf("%s: %d wait, %d of them share, counted as %d", r, len(waiting), shared, m.shared)
 				}
-				if r.Shared > marchPosts*marchWaiters || r.SameLine > marchPosts || r.Lines > marchPosts*slots*slotBytes/lineBytes/2 {
+				if r.Shared > marchPosts*marchWaiters || r.SameLine > marchPosts ||
+					r.Lines > marchPosts*slots*slotBytes/lineBytes/2 {
 					t.Errorf("%s: more than can be: %+v", r, r)
 				}
 			}
@@ -58,7 +60,8 @@ func TestTheSimulationAddsUp(t *testing.T) {
 	}
 }
 
-// Each post of a real semaphore wakes one, and that one has been granted: so a wake in vain would be counted as one too many.
+// Each post of a real semaphore wakes one, and that one has been granted: so a wake in vain would
+// be counted as one too many.
 func TestOurWakesAreCounted(t *testing.T) {
 	for _, r := range planVariants(func(s string) bool { return strings.Contains(s, "(ours)") }) {
 		if !slices.Contains(ourVariants, r.name()) {
@@ -76,8 +79,8 @@ func TestOurWakesAreCounted(t *testing.T) {
 	}
 }
 
-// At random, with four slots for each waiter, 22 % of them would share one. Semaphores at a distance of 17 lines collide besides, when
-// their tickets are 64 apart.
+// At random, with four slots for each waiter, 22 % of them would share one. Semaphores at a
+// distance of 17 lines collide besides, when their tickets are 64 apart.
 func TestAHashThatKnowsNothingPlacesAtRandom(t *testing.T) {
 	rs := planVariants(func(s string) bool { return strings.HasSuffix(s, "/Mix32A/address/4096") })
 	if len(rs) != 1 {
@@ -107,7 +110,11 @@ func TestSemaphoresOnChainsRun(t *testing.T) {
 	for _, n := range []int{1, 8, 64} {
 		w := chainsbench(n)
 		for _, im := range w.impls {
-			s, err := measureLock(w.goroutines, im, timing{window: 3 * time.Millisecond, warmup: time.Millisecond, limit: 10 * time.Second})
+			s, err := measureLock(
+				w.goroutines,
+				im,
+				timing{window: 3 * time.Millisecond, warmup: time.Millisecond, limit: 10 * time.Second},
+			)
 			if err != nil || s.NsPerOp <= 0 {
 				t.Errorf("%s/%s: %v, %v ns/op", w.name, im.name, err, s.NsPerOp)
 			}

@@ -28,7 +28,8 @@ func (w *waitLog) reset(goroutines int) {
 	}
 }
 
-// timed calls lock, and returns how long one call in 8 takes, and of the others a negative number: the clock costs more than most locks.
+// timed calls lock, and returns how long one call in 8 takes, and of the others a negative number:
+// the clock costs more than most locks.
 func (w *waitLog) timed(x uint64, lock func()) time.Duration {
 	if x%8 != 0 || !w.open.Load() {
 		lock()
@@ -39,7 +40,8 @@ func (w *waitLog) timed(x uint64, lock func()) time.Duration {
 	return time.Since(start)
 }
 
-// note keeps what timed has returned to goroutine number g, which has unlocked the lock before: what it costs is not to be waited for.
+// note keeps what timed has returned to goroutine number g, which has unlocked the lock before:
+// what it costs is not to be waited for.
 func (w *waitLog) note(g int, d time.Duration) {
 	if d >= 0 {
 		_ = w.each[g].RecordValue(min(d.Nanoseconds(), longestTracked)) // which it can hold
@@ -54,10 +56,11 @@ type waitSummary struct {
 	P999  int64 `json:"p999_ns"`
 	Max   int64 `json:"max_ns"`
 
-	// Arrivals999 is the p99.9 of those who come every microsecond. Of the acquisitions of a lock that lets whoever runs take it nearly all
-	// are those of a few, who do not wait at all, while the others, who wait for milliseconds, have one each: to the p99.9 of the
-	// acquisitions they do not exist. (Coordinated omission. The correction is that of HdrHistogram: who waited for 5 µs stands for four
-	// more, who would have come meanwhile and waited for 4, 3, 2 and 1.)
+	// Arrivals999 is the p99.9 of those who come every microsecond. Of the acquisitions of a lock
+	// that lets whoever runs take it nearly all are those of a few, who do not wait at all, while
+	// the others, who wait for milliseconds, have one each: to the p99.9 of the acquisitions they
+	// do not exist. (Coordinated omission. The correction is that of HdrHistogram: who waited for 5
+	// µs stands for four more, who would have come meanwhile and waited for 4, 3, 2 and 1.)
 	Arrivals999 int64 `json:"p999_arrivals_ns"`
 }
 
@@ -84,25 +87,30 @@ func (w *waitLog) summary() *waitSummary {
 // waitsPrefix is what the names of these workloads begin with.
 const waitsPrefix = "mutexbench-waits-"
 
-// mutexbenchWaits is mutexbench with a clock. It is a workload of its own, with rounds of its own, so that the clock does not slow down what
-// mutexbench measures.
+// mutexbenchWaits is mutexbench with a clock. It is a workload of its own, with rounds of its own,
+// so that the clock does not slow down what mutexbench measures.
 func mutexbenchWaits(goroutines int) lockWorkload {
-	return withLocks(fmt.Sprintf("%s%d", waitsPrefix, goroutines), goroutines, mutexbenchLocks, func(of newLock) lockImpl {
-		log := new(waitLog)
-		return lockImpl{name: of.name, waits: log, make: func() lockLoop {
-			l, shared := of.create(), uint64(1)
-			return func(_ context.Context, g, n int, x uint64) (uint64, error) {
-				for range n {
-					x = xorshift(x)
-					d := log.timed(x, l.Lock)
-					shared = xorshift(shared)
-					l.Unlock()
-					log.note(g, d)
+	return withLocks(
+		fmt.Sprintf("%s%d", waitsPrefix, goroutines),
+		goroutines,
+		mutexbenchLocks,
+		func(of newLock) lockImpl {
+			log := new(waitLog)
+			return lockImpl{name: of.name, waits: log, make: func() lockLoop {
+				l, shared := of.create(), uint64(1)
+				return func(_ context.Context, g, n int, x uint64) (uint64, error) {
+					for range n {
+						x = xorshift(x)
+						d := log.timed(x, l.Lock)
+						shared = xorshift(shared)
+						l.Unlock()
+						log.note(g, d)
+					}
+					return x, nil
 				}
-				return x, nil
-			}
-		}}
-	})
+			}}
+		},
+	)
 }
 
 const waitNote = "How long a goroutine of mutexbench-N waits for the lock, from the call of Lock to its return: of one call in eight, those that begin in the window." +
@@ -115,8 +123,18 @@ func (r *report) waitTable(sum *tally) *table {
 	t := &table{
 		title: "Waits",
 		note:  waitNote,
-		head:  []string{"workload", "lock", "p50", "p99", "p99.9", "longest", "p99.9 of arrivals", "p99.9, farad ÷ it", "of arrivals, farad ÷ it"},
-		left:  2,
+		head: []string{
+			"workload",
+			"lock",
+			"p50",
+			"p99",
+			"p99.9",
+			"longest",
+			"p99.9 of arrivals",
+			"p99.9, farad ÷ it",
+			"of arrivals, farad ÷ it",
+		},
+		left: 2,
 	}
 	for _, l := range r.Locks {
 		if !strings.HasPrefix(l.Workload, waitsPrefix) {
@@ -127,7 +145,11 @@ func (r *report) waitTable(sum *tally) *table {
 			if waits == nil {
 				continue
 			}
-			row := slices.Concat([]string{l.Workload, im.name}, waits, []string{duration(median(l.Samples.column(im.name, waitTail)))})
+			row := slices.Concat(
+				[]string{l.Workload, im.name},
+				waits,
+				[]string{duration(median(l.Samples.column(im.name, waitTail)))},
+			)
 			for _, m := range []metric{tailOfAllTo, tailTo} {
 				row = append(row, sum.entry(m, lockTargetFor(l.Workload, m, im.name), l.tails(m, im.name)))
 			}
@@ -160,13 +182,21 @@ func waitCells[S any](all []S, of func(S) *waitSummary, figures ...func(*waitSum
 
 // waitCells are the cells of p50, p99, p99.9 and longest of a lock, nil if they were not timed.
 func (r *lockResult) waitCells(impl string) []string {
-	return waitCells(r.Samples[impl], func(s lockSample) *waitSummary { return s.Waits }, waitP50, waitP99, waitP999, waitMax)
+	return waitCells(
+		r.Samples[impl],
+		func(s lockSample) *waitSummary { return s.Waits },
+		waitP50,
+		waitP99,
+		waitP999,
+		waitMax,
+	)
 }
 
 func waitTail(s lockSample) float64      { return float64(s.Waits.Arrivals999) }
 func waitTailOfAll(s lockSample) float64 { return float64(s.Waits.P999) }
 
-// tails returns farad's p99.9 divided by somebody else's, round by round: of all acquisitions, or of the arrivals.
+// tails returns farad's p99.9 divided by somebody else's, round by round: of all acquisitions, or
+// of the arrivals.
 func (r *lockResult) tails(m metric, impl string) []float64 {
 	tail := waitTail
 	if m == tailOfAllTo {

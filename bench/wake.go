@@ -12,13 +12,15 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// How many wait when it is measured how quickly they are served: a million, but no more goroutines than have their stacks, of 2 or 4 kB, in 2 GiB.
+// How many wait when it is measured how quickly they are served: a million, but no more goroutines
+// than have their stacks, of 2 or 4 kB, in 2 GiB.
 var (
 	wakeSizes          = []int{100_000, 1_000_000}
 	wakeGoroutineSizes = []int{100_000, 500_000}
 )
 
-// A wakeResult is how long it takes to serve one of very many that wait: the only permit goes from each to the next.
+// A wakeResult is how long it takes to serve one of very many that wait: the only permit goes from
+// each to the next.
 type wakeResult struct {
 	Waiter    string    `json:"waiter"`
 	Impl      string    `json:"implementation"`
@@ -43,10 +45,21 @@ func planWake(match func(string) bool, smoke bool) []*wakeResult {
 	}
 	add("future", nameFarad, wakeSizes, wakeFutures)
 	add("poll task", nameFarad, wakeSizes, wakePollTasks)
-	array := implementation{name: nameArray, make: func(permits int64) locker { return semaphore.New(permits, semaphore.WithWaitingArray(nil)) }}
-	platoon := implementation{name: namePlatoon, make: func(permits int64) locker { return semaphore.New(permits, semaphore.WithPlatoon(1, 256)) }}
+	array := implementation{
+		name: nameArray,
+		make: func(permits int64) locker { return semaphore.New(permits, semaphore.WithWaitingArray(nil)) },
+	}
+	platoon := implementation{
+		name: namePlatoon,
+		make: func(permits int64) locker { return semaphore.New(permits, semaphore.WithPlatoon(1, 256)) },
+	}
 	for _, im := range append(lockers(), array, platoon) {
-		add("goroutine", im.name, wakeGoroutineSizes, func(n int, limit time.Duration) (time.Duration, error) { return wakeGoroutines(im, n, limit) })
+		add(
+			"goroutine",
+			im.name,
+			wakeGoroutineSizes,
+			func(n int, limit time.Duration) (time.Duration, error) { return wakeGoroutines(im, n, limit) },
+		)
 	}
 	all = slices.DeleteFunc(all, func(r *wakeResult) bool { return !match(r.String()) })
 	if smoke {
@@ -57,7 +70,8 @@ func planWake(match func(string) bool, smoke bool) []*wakeResult {
 	return all
 }
 
-// runWakeRound measures each of rs once. Before the first round a crowd as large as the largest waits, so that all find descriptors.
+// runWakeRound measures each of rs once. Before the first round a crowd as large as the largest
+// waits, so that all find descriptors.
 func runWakeRound(round int, rs []*wakeResult, limit time.Duration, measured func(string)) error {
 	crowd := 0
 	for _, r := range rs {
@@ -82,7 +96,8 @@ func runWakeRound(round int, rs []*wakeResult, limit time.Duration, measured fun
 	return nil
 }
 
-// wakeFutures has futures passed the permit, one after the other, by the goroutine that polls them: what of a wake is the lock's own.
+// wakeFutures has futures passed the permit, one after the other, by the goroutine that polls them:
+// what of a wake is the lock's own.
 func wakeFutures(n int, _ time.Duration) (time.Duration, error) {
 	s, futures := waitingFutures(n)
 	start := time.Now()
@@ -174,7 +189,15 @@ func (r *report) wakeTable() *table {
 			ratio = medianAndSpread(ratios(r.Wake[i].NsPerWake, w.NsPerWake))
 		}
 		ns := median(w.NsPerWake)
-		t.add(w.Waiter, w.Impl, fmt.Sprint(w.Waiters), fmt.Sprintf("%.0f", 1e9/ns), fmt.Sprintf("%.1f", ns), spread("%.1f", w.NsPerWake), ratio)
+		t.add(
+			w.Waiter,
+			w.Impl,
+			fmt.Sprint(w.Waiters),
+			fmt.Sprintf("%.0f", 1e9/ns),
+			fmt.Sprintf("%.1f", ns),
+			spread("%.1f", w.NsPerWake),
+			ratio,
+		)
 	}
 	return t
 }

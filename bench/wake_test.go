@@ -19,7 +19,10 @@ func TestWakeRoundsServeEverybody(t *testing.T) {
 	require.Len(t, kinds, 7)
 	var measured []string
 	for round := range 2 {
-		require.NoError(t, runWakeRound(round, rs, 10*time.Second, func(name string) { measured = append(measured, name) }))
+		require.NoError(
+			t,
+			runWakeRound(round, rs, 10*time.Second, func(name string) { measured = append(measured, name) }),
+		)
 	}
 	require.Len(t, measured, 2*len(rs))
 	require.NotEqual(t, measured[:len(rs)], measured[len(rs):], "the same order in all rounds")
@@ -31,14 +34,17 @@ func TestWakeRoundsServeEverybody(t *testing.T) {
 
 // A lock that forgets those who wait is found out.
 func TestAForgottenWaiterIsReported(t *testing.T) {
-	deaf := implementation{make: func(permits int64) locker { return &forgetful{channel: make(channel, permits), loses: true} }}
+	deaf := implementation{
+		make: func(permits int64) locker { return &forgetful{channel: make(channel, permits), loses: true} },
+	}
 	_, err := wakeGoroutines(deaf, 10, 100*time.Millisecond)
 	require.ErrorIs(t, err, errStuck)
 }
 
 func TestWakeTable(t *testing.T) {
 	r := &report{Wake: planWake(func(name string) bool {
-		return name == "wake/goroutine/farad/100000" || name == "wake/goroutine/x/sync/100000" || name == "wake/future/farad/1000000"
+		return name == "wake/goroutine/farad/100000" || name == "wake/goroutine/x/sync/100000" ||
+			name == "wake/future/farad/1000000"
 	}, false)}
 	require.Len(t, r.Wake, 3)
 	for _, w := range r.Wake {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// A form is the kind of context that the goroutines of a cell acquire with. It decides what a wait has to watch:
-// nothing, one done channel that everybody watches, or one done channel each.
+// A form is the kind of context that the goroutines of a cell acquire with. It decides what a wait
+// has to watch: nothing, one done channel that everybody watches, or one done channel each.
 type form string
 
 // The context forms.
@@ -21,8 +21,8 @@ var (
 	cancellable = []form{shared, own}
 )
 
-// contexts returns the contexts of n goroutines, and the function that ends each of them. Those of the form own have
-// no parent in common, or they would share its lock.
+// contexts returns the contexts of n goroutines, and the function that ends each of them. Those of
+// the form own have no parent in common, or they would share its lock.
 func (f form) contexts(n int) ([]context.Context, []context.CancelFunc) {
 	ctxs, cancels := make([]context.Context, n), make([]context.CancelFunc, n)
 	for i := range ctxs {
@@ -40,13 +40,15 @@ func (f form) contexts(n int) ([]context.Context, []context.CancelFunc) {
 	return ctxs, cancels
 }
 
-// A workload says how many goroutines loop over acquire, one PRNG step, release, and on how many permits.
+// A workload says how many goroutines loop over acquire, one PRNG step, release, and on how many
+// permits.
 type workload struct {
 	name       string
 	goroutines int
 	permits    int
-	// yield lets a goroutine yield once while it holds the permit. Without it a critical section is so short that, on
-	// few processors, most acquires find the permit free: with it goroutines do queue.
+	// yield lets a goroutine yield once while it holds the permit. Without it a critical section is
+	// so short that, on few processors, most acquires find the permit free: with it goroutines do
+	// queue.
 	yield bool
 }
 
@@ -72,9 +74,11 @@ func yieldHeld(goroutines, permits int) workload {
 	return w
 }
 
-// batch is the number of operations after which a goroutine publishes its count and looks at the stop flag. An atomic
-// store and what is around it cost some 15 ns on amd64, which would hide most of what an uncontended pair costs, and of what one costs that seldom
-// waits, however many goroutines want it; with many goroutines each makes so few of them in a window that a coarse count would spoil the fairness.
+// batch is the number of operations after which a goroutine publishes its count and looks at the
+// stop flag. An atomic store and what is around it cost some 15 ns on amd64, which would hide most
+// of what an uncontended pair costs, and of what one costs that seldom waits, however many
+// goroutines want it; with many goroutines each makes so few of them in a window that a coarse
+// count would spoil the fairness.
 func (w workload) batch() int64 {
 	switch {
 	case w.goroutines == 1:

@@ -7,9 +7,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Blocking runs fn, which may block, on a goroutine of its own, or of the executor's pool, and waits for it in a
-// straight-line task. Its result is fn's; a panic in fn becomes a [*PanicError]. If the pool refuses, fn is not called,
-// and Blocking returns the pool's error.
+// Blocking runs fn, which may block, on a goroutine of its own, or of the executor's pool, and
+// waits for it in a straight-line task. Its result is fn's; a panic in fn becomes a [*PanicError].
+// If the pool refuses, fn is not called, and Blocking returns the pool's error.
 //
 // If the task is cancelled, Blocking returns [ErrCancelled] at once; fn runs on, and its result is
 // dropped. Shutdown waits for it. To learn of the cancel fn uses the task's context, which the task

@@ -160,13 +160,21 @@ func TestWorkerIsReplacedWhateverThePool(t *testing.T) {
 			ex, err := rt.NewOn(p, rt.WithWorkers(1))
 			require.NoError(t, err)
 			for range 3 {
-				require.ErrorIs(t, run(t, ex, func(*rt.Context) error { endings["Goexit"](); return nil }), rt.ErrGoexit)
+				require.ErrorIs(
+					t,
+					run(t, ex, func(*rt.Context) error { endings["Goexit"](); return nil }),
+					rt.ErrGoexit,
+				)
 				require.NoError(t, run(t, ex, rt.Yield))
 			}
 			shutdown(t, ex)
 			require.EqualValues(t, 3, ex.Stats().Replaced)
 			back := make(chan struct{})
-			locktest.Eventually(t, "the pool's goroutine is back", func() bool { return p.Submit(func() { close(back) }) == nil })
+			locktest.Eventually(
+				t,
+				"the pool's goroutine is back",
+				func() bool { return p.Submit(func() { close(back) }) == nil },
+			)
 			locktest.Receive(t, back)
 		})
 	}

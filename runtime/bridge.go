@@ -55,8 +55,9 @@ func (w goroutineWaker) sleep(ctx context.Context, done <-chan struct{}) error {
 	return waiter.ContextError(ctx)
 }
 
-// WithContext returns a future that completes with f, or, if ctx is done before that, with ctx.Err. Then f has been
-// cancelled. If ctx has no error although its channel is closed, the error is [context.Canceled].
+// WithContext returns a future that completes with f, or, if ctx is done before that, with ctx.Err.
+// Then f has been cancelled. If ctx has no error although its channel is closed, the error is
+// [context.Canceled].
 //
 // A wait makes an entry in ctx, which allocates. If ctx is of a foreign type without an AfterFunc
 // method of its own, package context starts a goroutine for it.

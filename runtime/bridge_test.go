@@ -41,7 +41,8 @@ func TestBlockOnWithADoneContextTakesNothing(t *testing.T) {
 	requireIdle(t, s)
 }
 
-// Grant and cancel at the same time, in both kinds of waiters: either the permit or the error, never both or neither.
+// Grant and cancel at the same time, in both kinds of waiters: either the permit or the error,
+// never both or neither.
 func TestContextAgainstGrantConservesPermits(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
@@ -73,7 +74,8 @@ func TestContextAgainstGrantConservesPermits(t *testing.T) {
 	})
 }
 
-// bound returns what a wait bound to a context needs: an executor, a semaphore whose permit is taken, and a context.
+// bound returns what a wait bound to a context needs: an executor, a semaphore whose permit is
+// taken, and a context.
 func bound(t *testing.T) (*rt.Executor, *semaphore.Semaphore, context.Context, context.CancelFunc) {
 	t.Helper()
 	ex := solo(t)
@@ -129,7 +131,8 @@ func TestWithContextLetsTheFutureThrough(t *testing.T) {
 	requireIdle(t, s)
 }
 
-// Both the grant and the context's end are there when the task looks: the context wins, and the permit goes back.
+// Both the grant and the context's end are there when the task looks: the context wins, and the
+// permit goes back.
 func TestWithContextPrefersTheContext(t *testing.T) {
 	ex, s, ctx, cancel := bound(t)
 	h := waitBound(ctx, ex, request(s, 1))
@@ -212,8 +215,8 @@ func TestWithContextThatWaitsWakesNobody(t *testing.T) {
 	require.Zero(t, s.Waiting())
 }
 
-// If a future is cancelled just when its context has ended, it is not free for a moment. Who polls it then has to come
-// back, or nobody would tell them of the context.
+// If a future is cancelled just when its context has ended, it is not free for a moment. Who polls
+// it then has to come back, or nobody would tell them of the context.
 func TestWithContextPolledWhileItIsNotFreeAsksForAnotherPoll(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1)) // what the context's end starts has to wait for a processor
 	s := held(t, 1)

@@ -37,7 +37,8 @@ func TestExecutorIsDurablyBlockedWithoutWork(t *testing.T) {
 	})
 }
 
-// An idle executor costs nothing: no clock ticks. If one did, the bubble would go through all ticks of a year.
+// An idle executor costs nothing: no clock ticks. If one did, the bubble would go through all ticks
+// of a year.
 func TestIdleExecutorHasNoTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ex := start(t, rt.WithWorkers(4))
@@ -85,7 +86,8 @@ func TestSleepTakesItsTimeOfFakeTime(t *testing.T) {
 	})
 }
 
-// Thousands of timers, many of which are cancelled: the others fire each at its time, and so in order.
+// Thousands of timers, many of which are cancelled: the others fire each at its time, and so in
+// order.
 func TestTimersFireInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ex := start(t, rt.WithWorkers(1))

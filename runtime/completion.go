@@ -7,17 +7,20 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Completion is the end of a task as a [Future]. Any number of them may wait for one task, each with one owner.
+// A Completion is the end of a task as a [Future]. Any number of them may wait for one task, each
+// with one owner.
 //
-// Its Err is how the task ended: nil, a [*PanicError] or [ErrGoexit]. It must be asked before the task is spawned again. A
-// task that Spawn has refused has not run, and is taken for one that has ended.
+// Its Err is how the task ended: nil, a [*PanicError] or [ErrGoexit]. It must be asked before the
+// task is spawned again. A task that Spawn has refused has not run, and is taken for one that has
+// ended.
 type Completion struct {
 	_ noCopy
 	w waiter.Waiter
 	t *Task
 }
 
-// Init makes c the end of the task that t is embedded in. An earlier wait must have ended, or been cancelled.
+// Init makes c the end of the task that t is embedded in. An earlier wait must have ended, or been
+// cancelled.
 func (c *Completion) Init(t *Task) {
 	if t == nil {
 		panic("runtime: completion of a nil task")
@@ -73,7 +76,8 @@ func (c *Completion) Err() error {
 	return observed(c.t.more.err)
 }
 
-// ended returns nil if the task has ended, and [waiter.ErrPending] if not. It does not begin to wait.
+// ended returns nil if the task has ended, and [waiter.ErrPending] if not. It does not begin to
+// wait.
 func (c *Completion) ended() error {
 	settle(&c.w)
 	switch c.w.Status() {

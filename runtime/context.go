@@ -8,8 +8,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Context is a task's access to the executor that runs it. A poll task gets one with every Poll, for the time of that
-// call; a straight-line task has one for its life. It must not be used by anybody else, or afterwards.
+// A Context is a task's access to the executor that runs it. A poll task gets one with every Poll,
+// for the time of that call; a straight-line task has one for its life. It must not be used by
+// anybody else, or afterwards.
 type Context struct {
 	task  *Task // nil while no task is being polled
 	w     *worker
@@ -27,8 +28,8 @@ func (cx *Context) Executor() *Executor { return cx.current().ex }
 // Waker returns what has the task polled again.
 func (cx *Context) Waker() waiter.Waker { return cx.current() }
 
-// Err returns [ErrCancelled] if the task has been asked to end, by [Task.Cancel] or by the executor's shutdown, and nil
-// otherwise.
+// Err returns [ErrCancelled] if the task has been asked to end, by [Task.Cancel] or by the
+// executor's shutdown, and nil otherwise.
 func (cx *Context) Err() error {
 	if cx.current().isCancelled() {
 		return ErrCancelled
@@ -109,14 +110,16 @@ func (cx *Context) Yield() bool {
 	return false
 }
 
-// Poll polls f for a poll task, and reports whether the task may go on. After false the task returns false from its own
-// Poll, and is called again when it is worth coming back. After true, f.Err says how f ended.
+// Poll polls f for a poll task, and reports whether the task may go on. After false the task
+// returns false from its own Poll, and is called again when it is worth coming back. After true,
+// f.Err says how f ended.
 //
-// If the task has been cancelled, Poll cancels f, which gives back what was being granted, and returns true: Err of f
-// is [waiter.ErrPending] then, and that of the context ErrCancelled.
+// If the task has been cancelled, Poll cancels f, which gives back what was being granted, and
+// returns true: Err of f is [waiter.ErrPending] then, and that of the context ErrCancelled.
 //
-// A task that finds very many futures complete in one poll is made to yield: then Poll returns false for a future that
-// is complete. The future keeps what it has been granted, and its place in the queue if not.
+// A task that finds very many futures complete in one poll is made to yield: then Poll returns
+// false for a future that is complete. The future keeps what it has been granted, and its place in
+// the queue if not.
 func (cx *Context) Poll(f Future) bool {
 	t := cx.current()
 	if f == nil {
@@ -163,8 +166,8 @@ func (cx *Context) current() *Task {
 	return cx.task
 }
 
-// spent counts a future that was found complete, and reports whether the budget is used up: then the task has to hand its
-// worker back, and is polled at once again.
+// spent counts a future that was found complete, and reports whether the budget is used up: then
+// the task has to hand its worker back, and is polled at once again.
 func (cx *Context) spent() bool {
 	if cx.left--; cx.left >= 0 {
 		return false

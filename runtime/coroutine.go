@@ -8,11 +8,11 @@ import (
 // turn is what passes through a coroutine: nothing.
 type turn struct{}
 
-// A coroutine runs the function of a straight-line task, and stops where that waits. It serves one task after another:
-// making one costs ten times a switch.
+// A coroutine runs the function of a straight-line task, and stops where that waits. It serves one
+// task after another: making one costs ten times a switch.
 //
-// It is a goroutine underneath, with a stack of its own, but it is switched to and from directly, without the scheduler
-// of Go.
+// It is a goroutine underneath, with a stack of its own, but it is switched to and from directly,
+// without the scheduler of Go.
 type coroutine struct {
 	next  func() (turn, bool)
 	stop  func()
@@ -45,7 +45,8 @@ func (c *coroutine) resume() { c.next() }
 // pause is called by the body, and returns when the coroutine is resumed.
 func (c *coroutine) pause() { c.yield(turn{}) }
 
-// maxIdleCoroutines is how many coroutines an executor keeps for later tasks. Each holds a stack of some kilobytes.
+// maxIdleCoroutines is how many coroutines an executor keeps for later tasks. Each holds a stack of
+// some kilobytes.
 const maxIdleCoroutines = 1024
 
 // coroutines are those that serve no task.

@@ -18,8 +18,8 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// requireNoAllocations runs rounds of f in a straight-line task, and checks that they allocate nothing once they have
-// begun. It counts all allocations of the process: a few belong to others.
+// requireNoAllocations runs rounds of f in a straight-line task, and checks that they allocate
+// nothing once they have begun. It counts all allocations of the process: a few belong to others.
 func requireNoAllocations(t *testing.T, ex *rt.Executor, f func(cx *rt.Context) error) {
 	t.Helper()
 	locktest.SkipUnderRace(t)
@@ -87,7 +87,8 @@ func TestSpawnAllocatesNothing(t *testing.T) {
 	})
 }
 
-// A task that was never waited for has not even the few words that this takes, and that stay with the task.
+// A task that was never waited for has not even the few words that this takes, and that stay with
+// the task.
 func TestFirstSpawnAllocatesNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	ex := solo(t)

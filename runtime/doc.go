@@ -1,5 +1,5 @@
-// Package runtime runs many cooperative tasks on a few goroutines. Programs import it as rt, because it shares its name
-// with a package of the standard library:
+// Package runtime runs many cooperative tasks on a few goroutines. Programs import it as rt,
+// because it shares its name with a package of the standard library:
 //
 //	import rt "github.com/farad-go/farad/runtime"
 //
@@ -19,9 +19,10 @@
 //
 // # What it is for
 //
-// A goroutine that waits keeps its stack, and waking it is a matter for Go's scheduler. That is fine for thousands. An
-// executor is for where it is not: a million waiters that cost as much as the objects which they are; hand-offs that are two
-// to seven times quicker (docs/BENCHMARKS.md), because a woken task is polled on a goroutine that is awake already; waiting for one of several
+// A goroutine that waits keeps its stack, and waking it is a matter for Go's scheduler. That is
+// fine for thousands. An executor is for where it is not: a million waiters that cost as much as
+// the objects which they are; hand-offs that are two to seven times quicker (docs/BENCHMARKS.md),
+// because a woken task is polled on a goroutine that is awake already; waiting for one of several
 // locks at once, with a time limit; work that has to stay on the goroutines of a pool.
 //
 // # Two kinds of tasks
@@ -34,9 +35,9 @@
 //
 // Both stand in the same queues. Begin with the first.
 //
-// A task is cooperative: it keeps its worker until it waits. What blocks a goroutine (a read from the network, a channel,
-// a lock of package sync that is held for long) belongs into [Blocking]; what computes for long yields now and then.
-// [WithWatchdog] finds the task that does not.
+// A task is cooperative: it keeps its worker until it waits. What blocks a goroutine (a read from
+// the network, a channel, a lock of package sync that is held for long) belongs into [Blocking];
+// what computes for long yields now and then. [WithWatchdog] finds the task that does not.
 //
 // # Which call
 //
@@ -57,11 +58,12 @@
 //
 // # Order
 //
-// Permits are granted in the order in which tasks, goroutines and selects began to wait; a task's budget does not change
-// that. When a task is polled is up to the executor: what was woken comes soon, what yields comes after what is queued,
-// and nothing that is ready waits for ever while others run: what a worker has that is in one long
-// poll is offered to the others within 10 milliseconds, and each of them, however busy it is,
-// begins the oldest task that is on offer at least every 61 polls.
+// Permits are granted in the order in which tasks, goroutines and selects began to wait; a task's
+// budget does not change that. When a task is polled is up to the executor: what was woken comes
+// soon, what yields comes after what is queued, and nothing that is ready waits for ever while
+// others run: what a worker has that is in one long poll is offered to the others within 10
+// milliseconds, and each of them, however busy it is, begins the oldest task that is on offer at
+// least every 61 polls.
 //
 // # Cancellation
 //
@@ -80,9 +82,10 @@
 //
 // # Synchronization
 //
-// In the terms of the Go memory model: what happens before a Spawn, Go or Wake happens before the Poll that it leads to; one
-// Poll of a task happens before the next; the end of a task happens before whatever learns of it, by Wait, Await, Done or
-// a Completion. Workers add nothing to what futures promise.
+// In the terms of the Go memory model: what happens before a Spawn, Go or Wake happens before the
+// Poll that it leads to; one Poll of a task happens before the next; the end of a task happens
+// before whatever learns of it, by Wait, Await, Done or a Completion. Workers add nothing to what
+// futures promise.
 //
 // # Files
 //
@@ -102,5 +105,6 @@
 //	watchdog.go                         WithWatchdog                         what goes wrong
 //	panics.go                           WithPanicHandler                     panics that nobody waits for
 //
-// docs/design/runtime.md in the repository follows one task from spawn to join, and says what was tried instead.
+// docs/design/runtime.md in the repository follows one task from spawn to join, and says what was
+// tried instead.
 package runtime

@@ -10,8 +10,8 @@ type TaskInfo struct {
 	Cancelled bool   // it has been asked to end
 }
 
-// Dump describes all tasks that live, shard by shard and the oldest first in each. Tasks run on meanwhile, so that it is
-// no snapshot. It is for looking for what hangs, and takes its time.
+// Dump describes all tasks that live, shard by shard and the oldest first in each. Tasks run on
+// meanwhile, so that it is no snapshot. It is for looking for what hangs, and takes its time.
 func (ex *Executor) Dump() []TaskInfo {
 	ex.made()
 	var all []TaskInfo
@@ -27,8 +27,8 @@ func (s *shard) dump() []TaskInfo {
 	s.mu.Lock()
 	for t := s.oldest; t != nil; t = t.newer {
 		infos = append(infos, TaskInfo{Name: t.name(), Cancelled: t.isCancelled()})
-		// What a task waits for may be read by whoever polls it only. So this takes a waiting task as a worker would, but
-		// only looks.
+		// What a task waits for may be read by whoever polls it only. So this takes a waiting task
+		// as a worker would, but only looks.
 		if !t.state.CompareAndSwap(taskAlive, taskAlive|1) {
 			claimed = append(claimed, nil)
 			continue

@@ -14,7 +14,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// never is a future that does not complete, and can say what it is. An executor is what it asks when it does.
+// never is a future that does not complete, and can say what it is. An executor is what it asks
+// when it does.
 type never struct{ ex *rt.Executor }
 
 func (*never) Poll(waiter.Waker) bool { return false }
@@ -40,7 +41,10 @@ func TestDumpTellsWhatTasksWaitFor(t *testing.T) {
 		{"sleeps", func(cx *rt.Context) error { return rt.Sleep(cx, time.Hour) }},
 		{"waits for godot", func(cx *rt.Context) error { return rt.Await(cx, &never{ex}) }},
 	} {
-		hs = append(hs, rt.GoNamed(ex, task.name, func(cx *rt.Context) (struct{}, error) { return struct{}{}, task.f(cx) }))
+		hs = append(
+			hs,
+			rt.GoNamed(ex, task.name, func(cx *rt.Context) (struct{}, error) { return struct{}{}, task.f(cx) }),
+		)
 	}
 	f := request(s, 1)
 	p := newPoll(func(cx *rt.Context) bool { return cx.Poll(f) })

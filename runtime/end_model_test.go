@@ -18,7 +18,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// counted is start, with workers that Shutdown waits for, and that nothing but the end of the executor sends home.
+// counted is start, with workers that Shutdown waits for, and that nothing but the end of the
+// executor sends home.
 func (l *lab) counted(tasks ...*subject) {
 	l.withTimers()
 	l.left.Add(1) // so that the last task does not stop them
@@ -50,8 +51,8 @@ func (l *lab) requireHome() {
 	l.ex.workerEnded()
 }
 
-// However many end an executor at the same time: each task that was taken ends, every worker goes home, and one who waits
-// for one or the other is told, once.
+// However many end an executor at the same time: each task that was taken ends, every worker goes
+// home, and one who waits for one or the other is told, once.
 func TestModelEnd(t *testing.T) {
 	o := interleave.Options{Mode: interleave.Bounded, Bound: 2}
 	if testing.Short() || interleave.RaceEnabled {

@@ -11,7 +11,8 @@ var (
 	ErrCancelled = errors.New("runtime: task cancelled")
 	// ErrShutdown: the executor takes no more tasks.
 	ErrShutdown = errors.New("runtime: executor shut down")
-	// ErrGoexit: the task ended its goroutine with runtime.Goexit, as FailNow of package testing does.
+	// ErrGoexit: the task ended its goroutine with runtime.Goexit, as FailNow of package testing
+	// does.
 	ErrGoexit = errors.New("runtime: task called Goexit")
 	// ErrStuck: tasks have not ended although they were cancelled.
 	ErrStuck = errors.New("runtime: tasks did not end")

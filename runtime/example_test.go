@@ -42,8 +42,8 @@ func Example() {
 	// Output: 40 <nil>
 }
 
-// An executor is shut down when it is not needed any more. It lets its tasks finish, or cancels them when the context
-// is done.
+// An executor is shut down when it is not needed any more. It lets its tasks finish, or cancels
+// them when the context is done.
 func ExampleExecutor_Shutdown() {
 	ex := rt.New()
 	h := rt.Go(ex, func(cx *rt.Context) (int, error) { return 0, rt.Sleep(cx, time.Hour) })
@@ -59,7 +59,8 @@ func ExampleExecutor_Shutdown() {
 	// runtime: executor shut down
 }
 
-// greeter is a poll task: an object that is polled until it has ended. It waits for a permit without a stack of its own.
+// greeter is a poll task: an object that is polled until it has ended. It waits for a permit
+// without a stack of its own.
 type greeter struct {
 	rt.Task
 	name   string

@@ -16,8 +16,8 @@ import (
 // An Executor runs tasks on a few workers. [New] makes one; [Executor.Shutdown] ends it. The zero
 // Executor is of no use: its methods panic.
 //
-// All methods may be called from any goroutine, and from tasks, except that a task must not wait for the shutdown of its
-// own executor.
+// All methods may be called from any goroutine, and from tasks, except that a task must not wait
+// for the shutdown of its own executor.
 //
 // An executor that nobody refers to any more and that has no tasks ends by itself, some time after
 // the next garbage collection: its goroutines do, and those of a pool go back. A task refers to its
@@ -67,9 +67,9 @@ func (ex *Executor) made() {
 	}
 }
 
-// A Pool is what an executor may take its goroutines from: the workers, and those of [Blocking]. Submit has fn run on one
-// of the pool's goroutines, and does not wait for it; nor should it wait for a goroutine to become free. *ants.Pool
-// is one; package antspool makes more of it.
+// A Pool is what an executor may take its goroutines from: the workers, and those of [Blocking].
+// Submit has fn run on one of the pool's goroutines, and does not wait for it; nor should it wait
+// for a goroutine to become free. *ants.Pool is one; package antspool makes more of it.
 //
 // A task that calls runtime.Goexit ends the goroutine of its worker. The worker goes on on a
 // goroutine outside of the pool.
@@ -88,8 +88,8 @@ type options struct {
 	panicked func(*PanicError)
 }
 
-// WithWorkers sets the number of workers, by default GOMAXPROCS at the time of New. It panics if n is not between 1 and
-// 1024.
+// WithWorkers sets the number of workers, by default GOMAXPROCS at the time of New. It panics if n
+// is not between 1 and 1024.
 func WithWorkers(n int) Option {
 	if n < 1 || n > maxWorkers {
 		panic(fmt.Sprintf("runtime: %d workers, not 1 to %d", n, maxWorkers))
@@ -108,9 +108,9 @@ func New(opts ...Option) *Executor {
 	return ex
 }
 
-// NewOn starts an executor whose workers, and whose blocking functions, run on goroutines of p. It fails, with the
-// pool's error, if p does not have room for all of its workers, each of which occupies a goroutine until the executor
-// ends.
+// NewOn starts an executor whose workers, and whose blocking functions, run on goroutines of p. It
+// fails, with the pool's error, if p does not have room for all of its workers, each of which
+// occupies a goroutine until the executor ends.
 func NewOn(p Pool, opts ...Option) (*Executor, error) {
 	if p == nil {
 		panic("runtime: nil pool")
@@ -172,11 +172,11 @@ func newExecutor(workers int) *Executor {
 	return &Executor{s}
 }
 
-// Spawn starts p as a task. It returns [ErrShutdown] if the executor has been shut down; then p.Poll is never called.
-// It panics if p is nil or a task already. It allocates nothing.
+// Spawn starts p as a task. It returns [ErrShutdown] if the executor has been shut down; then
+// p.Poll is never called. It panics if p is nil or a task already. It allocates nothing.
 //
-// What happened before Spawn happens before the first Poll. The order in which tasks begin is not promised, though it is
-// mostly that of their spawns.
+// What happened before Spawn happens before the first Poll. The order in which tasks begin is not
+// promised, though it is mostly that of their spawns.
 func (ex *Executor) Spawn(p Poller) error {
 	ex.made()
 	t, err := ex.admit(p)

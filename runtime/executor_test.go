@@ -164,7 +164,11 @@ func TestSleepWithTheContextOfAnotherTaskPanics(t *testing.T) {
 		return rt.Sleep(cx, time.Hour)
 	})
 	awaitQuiet(t, ex, 1)
-	require.PanicsWithValue(t, "runtime: use of a task's Context outside the task", func() { _ = rt.Sleep(theirs, time.Second) })
+	require.PanicsWithValue(
+		t,
+		"runtime: use of a task's Context outside the task",
+		func() { _ = rt.Sleep(theirs, time.Second) },
+	)
 	h.Abort()
 	_, err := wait(t, h)
 	require.ErrorIs(t, err, rt.ErrCancelled)
@@ -241,7 +245,8 @@ func TestWokenTaskRunsAheadOfTheQueue(t *testing.T) {
 	require.NoError(t, ended(t, &target.Task))
 }
 
-// Two tasks that wake each other without end are always ahead of the queue; the queue must still have its turns.
+// Two tasks that wake each other without end are always ahead of the queue; the queue must still
+// have its turns.
 func TestRunNextCannotStarveTheQueue(t *testing.T) {
 	ex := solo(t)
 	stop := pingPong(t, ex)
@@ -326,7 +331,8 @@ func TestInjectionQueueIsServedWhileTasksYield(t *testing.T) {
 	}
 }
 
-// One task spawns others and then blocks until they run, all at the same time: each must be on a worker of its own.
+// One task spawns others and then blocks until they run, all at the same time: each must be on a
+// worker of its own.
 func TestTasksOfOneTaskAreStolenByAllWorkers(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		for _, workers := range []int{2, 4, 16} {
@@ -449,8 +455,8 @@ func TestTasksOfABlockedWorkerRunElsewhere(t *testing.T) {
 	release()
 }
 
-// The workers sleep when they have nothing to do, even after one of them was busy for so long that the other was to
-// help, and could not.
+// The workers sleep when they have nothing to do, even after one of them was busy for so long that
+// the other was to help, and could not.
 func TestIdleWorkerSleepsWhileTheOtherIsBusy(t *testing.T) {
 	const n = 10
 	ex := start(t, rt.WithWorkers(2))

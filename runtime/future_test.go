@@ -27,7 +27,11 @@ func TestAwaitReturnsTheErrorOfTheFuture(t *testing.T) {
 	require.NoError(t, run(t, ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) }))
 	require.Zero(t, s.Available(), "it has been acquired")
 	s.Release(1)
-	require.ErrorIs(t, run(t, ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 2)) }), semaphore.ErrTooLarge)
+	require.ErrorIs(
+		t,
+		run(t, ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 2)) }),
+		semaphore.ErrTooLarge,
+	)
 	h := spawned(ex, func(cx *rt.Context) error { s.TryAcquire(1); return rt.Await(cx, request(s, 1)) })
 	locktest.AwaitWaiting(t, s, 1)
 	s.Close()
@@ -62,8 +66,8 @@ func TestAwaitHoldsNoWorker(t *testing.T) {
 	requireIdle(t, s)
 }
 
-// A task that has been cancelled waits no more: not in the wait that it is in, nor in any further one, not even for what
-// is free.
+// A task that has been cancelled waits no more: not in the wait that it is in, nor in any further
+// one, not even for what is free.
 func TestAwaitOfACancelledTaskEndsAtOnce(t *testing.T) {
 	ex := solo(t)
 	s, free := held(t, 1), semaphore.New(1)
@@ -92,8 +96,8 @@ func TestAwaitOfACancelledTaskEndsAtOnce(t *testing.T) {
 	requireIdle(t, free)
 }
 
-// Tasks that hold a lock and are cancelled, or panic, at any moment give it back by defer; what they are just being
-// granted goes back by itself.
+// Tasks that hold a lock and are cancelled, or panic, at any moment give it back by defer; what
+// they are just being granted goes back by itself.
 func TestNoPermitIsLostToCancelledTasks(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t, quiet)
@@ -186,7 +190,13 @@ var hogs = map[string]func(t *testing.T, ex *rt.Executor, s *semaphore.Semaphore
 	},
 }
 
-func hog(t *testing.T, ex *rt.Executor, s *semaphore.Semaphore, step func() bool, wait func(*rt.Context, rt.Future) error) <-chan struct{} {
+func hog(
+	t *testing.T,
+	ex *rt.Executor,
+	s *semaphore.Semaphore,
+	step func() bool,
+	wait func(*rt.Context, rt.Future) error,
+) <-chan struct{} {
 	f := request(s, 1)
 	return spawned(ex, func(cx *rt.Context) error {
 		for {
@@ -230,7 +240,8 @@ func TestBudgetMakesABusyTaskYield(t *testing.T) {
 	}
 }
 
-// When the budget says no to a future that is complete, the permit stays with it; to one that is not, its place stays.
+// When the budget says no to a future that is complete, the permit stays with it; to one that is
+// not, its place stays.
 func TestBudgetTakesNoPermitAndNoPlace(t *testing.T) {
 	ex := solo(t)
 	s, free := held(t, 2), semaphore.New(1)

@@ -23,13 +23,14 @@ type JoinHandle[T any] struct {
 	err      error
 }
 
-// Go starts fn as a task of ex. If ex has been shut down, fn is not called, and the handle is complete with
-// [ErrShutdown].
+// Go starts fn as a task of ex. If ex has been shut down, fn is not called, and the handle is
+// complete with [ErrShutdown].
 //
-// fn is written like the code of a goroutine, but where a goroutine would block it waits with [Await], [Select],
-// [Sleep] and so on; then it holds no worker, only its stack. What blocks otherwise (a read from the network, a
-// sync.Mutex that is held for long, a channel) belongs into [Blocking]. A panic in fn ends the
-// task, and is its error; if nobody waits for the task, the panic is reported ([WithPanicHandler]).
+// fn is written like the code of a goroutine, but where a goroutine would block it waits with
+// [Await], [Select], [Sleep] and so on; then it holds no worker, only its stack. What blocks
+// otherwise (a read from the network, a sync.Mutex that is held for long, a channel) belongs into
+// [Blocking]. A panic in fn ends the task, and is its error; if nobody waits for the task, the
+// panic is reported ([WithPanicHandler]).
 //
 // It must not call runtime.LockOSThread. A new task allocates; waiting does not.
 func Go[T any](ex *Executor, fn func(cx *Context) (T, error)) *JoinHandle[T] {
@@ -85,8 +86,9 @@ func (h *JoinHandle[T]) Poll(w waiter.Waker) bool {
 	return h.end.Poll(w)
 }
 
-// Err returns the task's error: what its function returned, a [*PanicError], [ErrGoexit], [ErrCancelled] if it was
-// cancelled before it began, [ErrShutdown]; [waiter.ErrPending] if it has not ended.
+// Err returns the task's error: what its function returned, a [*PanicError], [ErrGoexit],
+// [ErrCancelled] if it was cancelled before it began, [ErrShutdown]; [waiter.ErrPending] if it has
+// not ended.
 //
 // Who has learned of the end in any way gets it, whatever the owner of the handle as a future does.
 func (h *JoinHandle[T]) Err() error {

@@ -8,21 +8,24 @@ import (
 
 // idle knows which workers sleep, and how many are awake without work, searching.
 //
-// A worker that finds nothing falls asleep, and is woken in one of two ways. A task that wakes goes into the inbox of the
-// worker that polled it last, and whoever finds that inbox asleep wakes its worker. Work that anybody may take (the
-// injection queue, what a busy worker has in its queue) wakes one worker, if one sleeps and none is searching; that one
-// searches, and when it has found something it wakes the next if there is more.
+// A worker that finds nothing falls asleep, and is woken in one of two ways. A task that wakes goes
+// into the inbox of the worker that polled it last, and whoever finds that inbox asleep wakes its
+// worker. Work that anybody may take (the injection queue, what a busy worker has in its queue)
+// wakes one worker, if one sleeps and none is searching; that one searches, and when it has found
+// something it wakes the next if there is more.
 //
 // Why no work is left lying while a worker sleeps and none is busy:
 //
-//  1. Work for one worker: the push into its inbox and its falling asleep are compare-and-swaps of one word. Whichever
-//     is second sees the first. (TestModel/park/wake)
-//  2. Work for anybody: it is in its queue before the word is looked at. If the word shows a searching worker, that
-//     worker either finds something, and looks once more at the word and the queues after it has left off searching
-//     (endSearch), or it falls asleep, and looks at the queues once more after its inbox says so (sleep); if it finds
-//     something then, it is searching again. If the word shows nobody asleep, a worker that falls asleep later looks
-//     after that, too. (TestModelLarge/park)
-//  3. "searching" is counted up only by a worker for itself, or together with waking one: it never speaks of nobody.
+//  1. Work for one worker: the push into its inbox and its falling asleep are compare-and-swaps of
+//     one word. Whichever is second sees the first. (TestModel/park/wake)
+//  2. Work for anybody: it is in its queue before the word is looked at. If the word shows a
+//     searching worker, that worker either finds something, and looks once more at the word and the
+//     queues after it has left off searching (endSearch), or it falls asleep, and looks at the
+//     queues once more after its inbox says so (sleep); if it finds something then, it is searching
+//     again. If the word shows nobody asleep, a worker that falls asleep later looks after that,
+//     too. (TestModelLarge/park)
+//  3. "searching" is counted up only by a worker for itself, or together with waking one: it never
+//     speaks of nobody.
 type idle struct {
 	word xsync.Uint32 // searching workers · 2¹⁶ + sleeping ones
 
@@ -68,8 +71,9 @@ func (i *idle) leave(w *worker) {
 	i.mu.Unlock()
 }
 
-// resume is leave for a worker that has not slept after all. It counts as searching again: there may be more work than the
-// piece that it has seen, put in by those who relied on the search that it had just given up.
+// resume is leave for a worker that has not slept after all. It counts as searching again: there
+// may be more work than the piece that it has seen, put in by those who relied on the search that
+// it had just given up.
 func (i *idle) resume(w *worker) {
 	i.mu.Lock()
 	i.remove(w)
@@ -87,7 +91,8 @@ func (i *idle) remove(w *worker) {
 	i.sub(oneSleeping)
 }
 
-// wakeOne wakes the worker that fell asleep last, to search. Those that are on their way, in or out, look by themselves.
+// wakeOne wakes the worker that fell asleep last, to search. Those that are on their way, in or
+// out, look by themselves.
 func (i *idle) wakeOne() {
 	i.mu.Lock()
 	var woken *worker
@@ -122,7 +127,8 @@ func (ex *scheduler) offer() {
 	}
 }
 
-// available reports whether there is work that anybody may take; anybody but the worker itself, if one is given.
+// available reports whether there is work that anybody may take; anybody but the worker itself, if
+// one is given.
 func (ex *scheduler) available(itself *worker) bool {
 	if ex.injection.some.Load() {
 		return true
@@ -140,8 +146,8 @@ func (w *worker) sleep() bool {
 	ex := w.ex
 	w.counts.publish()
 	ex.idle.enter(w)
-	// What came before the inbox says that the worker sleeps looked for a sleeper in vain. So this one looks again; if
-	// somebody has undertaken to wake it already, the signal is on its way.
+	// What came before the inbox says that the worker sleeps looked for a sleeper in vain. So this
+	// one looks again; if somebody has undertaken to wake it already, the signal is on its way.
 	if !w.inbox.sleep() || (ex.stopped.Load() || ex.available(w)) && w.inbox.wake() {
 		ex.idle.resume(w)
 	} else {

@@ -21,7 +21,8 @@ var bg = context.Background()
 // quiet is for tests in which tasks may panic before anybody waits for them.
 var quiet = rt.WithPanicHandler(func(*rt.PanicError) {})
 
-// start returns an executor that the end of the test shuts down: by then all tasks must end by themselves.
+// start returns an executor that the end of the test shuts down: by then all tasks must end by
+// themselves.
 func start(t testing.TB, opts ...rt.Option) *rt.Executor {
 	t.Helper()
 	ex := rt.New(opts...)

@@ -13,9 +13,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// The scenarios of the executor's lock-free parts. Each runs the source that is shipped: the workers of an executor, as
-// threads of the explorer, which end when the scenario's tasks have. That none of them sleeps for ever while there is work
-// is seen as a deadlock.
+// The scenarios of the executor's lock-free parts. Each runs the source that is shipped: the
+// workers of an executor, as threads of the explorer, which end when the scenario's tasks have.
+// That none of them sleeps for ever while there is work is seen as a deadlock.
 
 // A lab is an executor under exploration.
 type lab struct {
@@ -103,8 +103,8 @@ func (s *subject) Poll(cx *Context) bool {
 	return done
 }
 
-// poll is cx.Poll. A task that is woken again and again, which must be by itself, because the future is about to be
-// complete, waits until something changes.
+// poll is cx.Poll. A task that is woken again and again, which must be by itself, because the
+// future is about to be complete, waits until something changes.
 func (s *subject) poll(cx *Context, f Future) bool {
 	if cx.Poll(f) {
 		return true
@@ -264,7 +264,8 @@ var tierOne = []experiment{
 	{"ring/thief", func(x *interleave.Run) { rings(x, 1, 3) }, 0},
 	{"ring/two thieves", func(x *interleave.Run) { rings(x, 2, 2) }, 0},
 	{"inbox/thief", func(x *interleave.Run) {
-		// Two push, the worker and a thief empty: everything is found once, in the order of one pusher.
+		// Two push, the worker and a thief empty: everything is found once, in the order of one
+		// pusher.
 		l := newLab(x, 2)
 		w := l.ex.workers[0]
 		var found [4]interleave.Int32
@@ -481,30 +482,37 @@ var tierOne = []experiment{
 	}, 0},
 	{"cancel/twice, against the end", func(x *interleave.Run) {
 		l := newLab(x, 1)
-		t := l.task("t", func(_ *subject, cx *Context, polls int32) bool { return cx.Err() != nil || polls == 2 || cx.Yield() })
+		t := l.task(
+			"t",
+			func(_ *subject, cx *Context, polls int32) bool { return cx.Err() != nil || polls == 2 || cx.Yield() },
+		)
 		l.start(t)
 		x.Same(2, "canceller", func(int) { t.Cancel() })
 		l.finish()
 	}, 0},
 
-	{"select/against grants", func(x *interleave.Run) { // two permits come at the same time: one wins, the other is given back
-		l := newLab(x, 1)
-		a, b := held(1), held(1)
-		first := FirstOf(request(a), request(b))
-		t := l.task("t", func(me *subject, cx *Context, _ int32) bool {
-			if !me.poll(cx, first) {
-				return false
-			}
-			l.Assert(first.Err() == nil, "lost")
-			[]*semaphore.Semaphore{a, b}[first.Index()].Release(1)
-			return true
-		})
-		l.start(t)
-		x.Go("a", func() { a.Release(1) })
-		x.Go("b", func() { b.Release(1) })
-		l.finish()
-		l.requireIdle(a, b)
-	}, 0},
+	{
+		"select/against grants",
+		func(x *interleave.Run) { // two permits come at the same time: one wins, the other is given back
+			l := newLab(x, 1)
+			a, b := held(1), held(1)
+			first := FirstOf(request(a), request(b))
+			t := l.task("t", func(me *subject, cx *Context, _ int32) bool {
+				if !me.poll(cx, first) {
+					return false
+				}
+				l.Assert(first.Err() == nil, "lost")
+				[]*semaphore.Semaphore{a, b}[first.Index()].Release(1)
+				return true
+			})
+			l.start(t)
+			x.Go("a", func() { a.Release(1) })
+			x.Go("b", func() { b.Release(1) })
+			l.finish()
+			l.requireIdle(a, b)
+		},
+		0,
+	},
 
 	{"completion/against the end", func(x *interleave.Run) { // waited for by a thread of its own
 		l := newLab(x, 1)
@@ -640,25 +648,29 @@ var tierTwo = []experiment{
 		x.Go("spawner", func() { l.spawn(t) })
 		l.finish()
 	}, 0},
-	{"join/against cancel", func(x *interleave.Run) { // of two permits one has come when the task is cancelled, or none, or both
-		l := newLab(x, 1)
-		s := held(2)
-		all := AllOf(request(s), request(s))
-		t := l.task("t", func(me *subject, cx *Context, _ int32) bool {
-			if !me.poll(cx, all) {
-				return false
-			}
-			if all.Err() == nil {
-				s.Release(2)
-			}
-			return true
-		})
-		l.start(t)
-		x.Go("releaser", func() { s.Release(1); s.Release(1) })
-		x.Go("canceller", t.Cancel)
-		l.finish()
-		l.requireIdle(s)
-	}, 0},
+	{
+		"join/against cancel",
+		func(x *interleave.Run) { // of two permits one has come when the task is cancelled, or none, or both
+			l := newLab(x, 1)
+			s := held(2)
+			all := AllOf(request(s), request(s))
+			t := l.task("t", func(me *subject, cx *Context, _ int32) bool {
+				if !me.poll(cx, all) {
+					return false
+				}
+				if all.Err() == nil {
+					s.Release(2)
+				}
+				return true
+			})
+			l.start(t)
+			x.Go("releaser", func() { s.Release(1); s.Release(1) })
+			x.Go("canceller", t.Cancel)
+			l.finish()
+			l.requireIdle(s)
+		},
+		0,
+	},
 	{"park/spawn of two", func(x *interleave.Run) {
 		l := newLab(x, 2)
 		t, u := l.task("t", once), l.task("u", once)
@@ -711,32 +723,36 @@ var tierThree = []experiment{
 		l.start(l.task("t", meet), l.task("t", meet), l.task("t", meet))
 		l.finish()
 	}, 0},
-	{"hand-off/two workers", func(x *interleave.Run) { // tasks that take turns on a permit, and yield while they hold it
-		l := newLab(x, 2)
-		s := semaphore.New(1)
-		var holding interleave.Int32
-		for range 3 {
-			f := request(s)
-			holds := false // the task's own
-			l.spawn(l.task("t", func(me *subject, cx *Context, _ int32) bool {
-				if !holds {
-					if !me.poll(cx, f) {
-						return false
+	{
+		"hand-off/two workers",
+		func(x *interleave.Run) { // tasks that take turns on a permit, and yield while they hold it
+			l := newLab(x, 2)
+			s := semaphore.New(1)
+			var holding interleave.Int32
+			for range 3 {
+				f := request(s)
+				holds := false // the task's own
+				l.spawn(l.task("t", func(me *subject, cx *Context, _ int32) bool {
+					if !holds {
+						if !me.poll(cx, f) {
+							return false
+						}
+						l.Assert(f.Err() == nil, "not granted")
+						l.Assert(holding.Add(1) == 1, "two hold the permit")
+						holds = true
+						return cx.Yield()
 					}
-					l.Assert(f.Err() == nil, "not granted")
-					l.Assert(holding.Add(1) == 1, "two hold the permit")
-					holds = true
-					return cx.Yield()
-				}
-				holding.Add(-1)
-				s.Release(1)
-				return true
-			}))
-		}
-		l.start()
-		l.finish()
-		l.requireIdle(s)
-	}, 0},
+					holding.Add(-1)
+					s.Release(1)
+					return true
+				}))
+			}
+			l.start()
+			l.finish()
+			l.requireIdle(s)
+		},
+		0,
+	},
 }
 
 // rings has an owner put n tasks into its ring and take them out, while thieves steal.

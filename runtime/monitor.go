@@ -25,8 +25,8 @@ const monitorEvery = 5 * time.Millisecond
 //  1. A worker between two polls: its queue is first in, first out, and has its turn after at most
 //     maxRunNext tasks from the inbox and one from the injection queue.
 //  2. A worker in a poll that takes long: what it has ready is in the injection queue after B. This
-//     does not depend on what comes in later, because the monitor looks at what the worker has done,
-//     and not at what is in its inbox.
+//     does not depend on what comes in later, because the monitor looks at what the worker has
+//     done, and not at what is in its inbox.
 //  3. The injection queue is first in, first out. Each worker takes the oldest at every
 //     injectionEvery-th look for a task, and before it falls asleep. So the k-th task is taken
 //     before any one worker has made k·injectionEvery further polls.

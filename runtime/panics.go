@@ -9,10 +9,10 @@ import (
 )
 
 // WithPanicHandler has handle called for each panic of a task that nobody waits for when the task
-// ends: no Wait, Await, Poll or Done of its [JoinHandle] or of a [Completion] has begun, or all that
-// had begun are given up, though they have just been told of the end. The same goes for a function
-// of [Blocking] whose task was cancelled meanwhile. Without this option such a panic is printed to
-// the standard error, as Go prints one that ends the program.
+// ends: no Wait, Await, Poll or Done of its [JoinHandle] or of a [Completion] has begun, or all
+// that had begun are given up, though they have just been told of the end. The same goes for a
+// function of [Blocking] whose task was cancelled meanwhile. Without this option such a panic is
+// printed to the standard error, as Go prints one that ends the program.
 //
 // Who asks later how the task has ended still gets the [*PanicError]. If nobody has by the end,
 // [Executor.Shutdown] tells.

@@ -2,19 +2,21 @@ package runtime
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// A ring is the queue of one worker: first in, first out, bounded. Its owner puts tasks in and takes them out; others
-// steal half of what is there.
+// A ring is the queue of one worker: first in, first out, bounded. Its owner puts tasks in and
+// takes them out; others steal half of what is there.
 //
-// head counts the tasks taken out, tail those put in; a task stands in the slot of its number modulo the size.
+// head counts the tasks taken out, tail those put in; a task stands in the slot of its number
+// modulo the size.
 //
 // Invariants:
 //
-//  1. Only the owner writes tail and slots, and a slot only when its number is below head+ringSize: whoever reads a slot
-//     and then moves head past it has read the task of that number. A thief that was overtaken finds head moved, and has
-//     read in vain. (TestModel/ring)
+//  1. Only the owner writes tail and slots, and a slot only when its number is below head+ringSize:
+//     whoever reads a slot and then moves head past it has read the task of that number. A thief
+//     that was overtaken finds head moved, and has read in vain. (TestModel/ring)
 //  2. Every number between head and tail is taken by exactly one compare-and-swap of head.
 //
-// After 2³² tasks the numbers repeat. A thief would have to sleep between two of its instructions for exactly so long.
+// After 2³² tasks the numbers repeat. A thief would have to sleep between two of its instructions
+// for exactly so long.
 type ring struct {
 	head  xsync.Uint32
 	tail  xsync.Uint32
@@ -59,8 +61,9 @@ func (r *ring) len() int {
 	return int(max(0, min(n, ringSize)))
 }
 
-// take moves the older half of the tasks, at least one, into the ring of another worker, which is empty and the caller's
-// own, and returns the oldest of them, which it does not put there. It returns nil if there was nothing, and the number.
+// take moves the older half of the tasks, at least one, into the ring of another worker, which is
+// empty and the caller's own, and returns the oldest of them, which it does not put there. It
+// returns nil if there was nothing, and the number.
 func (r *ring) take(into *ring) (*Task, int) {
 	for { // Each turn follows somebody else's success.
 		head := r.head.Load()
@@ -135,7 +138,8 @@ func (l *list) popFront() *Task {
 	return t
 }
 
-// An injection is the queue that all workers share: for tasks that come from outside, and for what has no room in a ring.
+// An injection is the queue that all workers share: for tasks that come from outside, and for what
+// has no room in a ring.
 type injection struct {
 	mu   xsync.Mutex
 	list list       // guarded by mu
@@ -178,8 +182,8 @@ func (q *injection) pop() *Task {
 	return t
 }
 
-// take returns the oldest task, nil if there is none, and moves the worker's share of the others to its queue, which is
-// empty.
+// take returns the oldest task, nil if there is none, and moves the worker's share of the others to
+// its queue, which is empty.
 func (q *injection) take(w *worker) *Task {
 	if !q.some.Load() {
 		return nil
@@ -209,9 +213,10 @@ func (q *injection) len() int {
 	return q.list.size
 }
 
-// An inbox is where a worker finds what was woken for it. Anybody may put a task in, with one compare-and-swap; it is
-// emptied all at once, by the worker or, if that does not come to it, by another. The word also says whether the worker
-// sleeps, so that whoever puts in the first task is the one who has to wake it.
+// An inbox is where a worker finds what was woken for it. Anybody may put a task in, with one
+// compare-and-swap; it is emptied all at once, by the worker or, if that does not come to it, by
+// another. The word also says whether the worker sleeps, so that whoever puts in the first task is
+// the one who has to wake it.
 //
 //	nil      empty; the worker is awake, or somebody has undertaken to wake it
 //	&asleep  empty; the worker sleeps, or is about to

@@ -6,8 +6,9 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// A shard has a part of the tasks that live: so that Shutdown reaches those that wait, and Dump sees them all. There are
-// many shards, so that spawning on many processors does not queue at one lock.
+// A shard has a part of the tasks that live: so that Shutdown reaches those that wait, and Dump
+// sees them all. There are many shards, so that spawning on many processors does not queue at one
+// lock.
 type shard struct {
 	mu     xsync.Mutex
 	oldest *Task // all guarded by mu
@@ -97,7 +98,8 @@ func (ex *scheduler) cancelAll(cause error) int {
 	return n
 }
 
-// extra returns what most tasks do not have. It is called with the shard's lock held, or before the task is spawned.
+// extra returns what most tasks do not have. It is called with the shard's lock held, or before the
+// task is spawned.
 func (t *Task) extra() *more {
 	if t.more == nil {
 		t.more = new(more)
@@ -105,6 +107,6 @@ func (t *Task) extra() *more {
 	return t.more
 }
 
-// SetName gives the task a name, for [Executor.Dump] and the watchdog. It must be called before the task is spawned, and
-// holds for every time that it is.
+// SetName gives the task a name, for [Executor.Dump] and the watchdog. It must be called before the
+// task is spawned, and holds for every time that it is.
 func (t *Task) SetName(name string) { t.extra().name = name }

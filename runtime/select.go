@@ -6,9 +6,10 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Select waits in a straight-line task for the first of several futures, and returns its index and its Err. The others
-// are cancelled; of what they were being granted nothing is lost. If several are complete at the same time, the first
-// of them in the list wins: so what matters more comes first. It allocates nothing.
+// Select waits in a straight-line task for the first of several futures, and returns its index and
+// its Err. The others are cancelled; of what they were being granted nothing is lost. If several
+// are complete at the same time, the first of them in the list wins: so what matters more comes
+// first. It allocates nothing.
 //
 // If the task is cancelled, all futures are, and Select returns -1 and [ErrCancelled].
 func Select(cx *Context, fs ...Future) (int, error) {
@@ -37,7 +38,8 @@ func Select(cx *Context, fs ...Future) (int, error) {
 	}
 }
 
-// pollFirst polls the futures in turn until one is complete, cancels the others and returns its index; otherwise -1.
+// pollFirst polls the futures in turn until one is complete, cancels the others and returns its
+// index; otherwise -1.
 func pollFirst(fs []Future, poll func(Future) bool, cancel func(Future)) int {
 	for i, f := range fs {
 		if poll(f) {
@@ -135,7 +137,8 @@ type First struct {
 	winner int
 }
 
-// Poll reports whether one of the futures is complete. The first that is found so has won, and the others are cancelled.
+// Poll reports whether one of the futures is complete. The first that is found so has won, and the
+// others are cancelled.
 func (f *First) Poll(w waiter.Waker) bool {
 	if f.winner < 0 {
 		f.winner = pollFirst(f.fs, func(g Future) bool { return g.Poll(w) }, Future.Cancel)

@@ -70,7 +70,10 @@ func TestSelectOfSeveralCompletePrefersTheFirst(t *testing.T) {
 
 	// Free from the beginning: those behind the winner are not even begun.
 	a.Release(1)
-	i, err = wait(t, rt.Go(ex, func(cx *rt.Context) (int, error) { return rt.Select(cx, request(a, 1), request(b, 1)) }))
+	i, err = wait(
+		t,
+		rt.Go(ex, func(cx *rt.Context) (int, error) { return rt.Select(cx, request(a, 1), request(b, 1)) }),
+	)
 	require.NoError(t, err)
 	require.Zero(t, i)
 	a.Release(1)
@@ -96,10 +99,20 @@ func TestSelectOfACancelledTaskCancelsAll(t *testing.T) {
 
 func TestMisuseOfCombinatorsPanics(t *testing.T) {
 	ex := solo(t)
-	require.ErrorContains(t, run(t, ex, func(cx *rt.Context) error { _, err := rt.Select(cx); return err }), "Select of nothing")
+	require.ErrorContains(
+		t,
+		run(t, ex, func(cx *rt.Context) error { _, err := rt.Select(cx); return err }),
+		"Select of nothing",
+	)
 	require.Panics(t, func() { rt.FirstOf() })
-	require.Panics(t, func() { rt.WithContext(nil, request(semaphore.New(1), 1)) }) //nolint:staticcheck // that is the point
-	require.Panics(t, func() { _ = rt.BlockOn(nil, request(semaphore.New(1), 1)) }) //nolint:staticcheck // that is the point
+	require.Panics(
+		t,
+		func() { rt.WithContext(nil, request(semaphore.New(1), 1)) },
+	) //nolint:staticcheck // that is the point
+	require.Panics(
+		t,
+		func() { _ = rt.BlockOn(nil, request(semaphore.New(1), 1)) },
+	) //nolint:staticcheck // that is the point
 	require.NoError(t, run(t, ex, func(cx *rt.Context) error { return rt.Join(cx) }), "all of nothing is complete")
 }
 
@@ -218,7 +231,8 @@ func TestJoinReturnsTheFirstErrorOfTheList(t *testing.T) {
 	require.Equal(t, first, err)
 }
 
-// A part that has been granted goes back when the whole is cancelled, whether by an abort or by a lost select.
+// A part that has been granted goes back when the whole is cancelled, whether by an abort or by a
+// lost select.
 func TestAllOfCancelledGivesBackItsParts(t *testing.T) {
 	ex := solo(t)
 	for name, poll := range map[string]func(*testing.T, rt.Future){
@@ -250,7 +264,11 @@ func TestAllOfCancelledGivesBackItsParts(t *testing.T) {
 			require.Zero(t, b.Waiting())
 			b.Release(1)
 
-			require.NoError(t, run(t, ex, func(cx *rt.Context) error { return rt.Await(cx, all) }), "it may be used again")
+			require.NoError(
+				t,
+				run(t, ex, func(cx *rt.Context) error { return rt.Await(cx, all) }),
+				"it may be used again",
+			)
 			for _, s := range []*semaphore.Semaphore{a, b, c} {
 				require.Zero(t, s.Available())
 				s.Release(1)

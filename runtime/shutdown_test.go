@@ -247,7 +247,8 @@ func TestNothingRemainsOfManyTasks(t *testing.T) {
 	requireIdle(t, s)
 }
 
-// Nothing remains, whatever has been going on: workers, coroutines that were used and those that are kept, timers.
+// Nothing remains, whatever has been going on: workers, coroutines that were used and those that
+// are kept, timers.
 func TestNothingRemainsAfterShutdown(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	ex := rt.New(rt.WithWorkers(4), rt.WithWatchdog(time.Millisecond, func(rt.Report) {}))

@@ -2,8 +2,8 @@ package runtime
 
 import "sync/atomic"
 
-// counts are what one worker has counted. The worker counts in plain numbers, and publishes them now and then, so that no
-// poll pays for an atomic addition.
+// counts are what one worker has counted. The worker counts in plain numbers, and publishes them
+// now and then, so that no poll pays for an atomic addition.
 type counts struct {
 	polls, steals, wakes, ended uint64
 
@@ -17,8 +17,8 @@ func (c *counts) publish() {
 	c.published.ended.Store(c.ended)
 }
 
-// Stats are an executor's numbers at some moment. What workers count they publish every few dozen polls and before they
-// sleep, so that the sums lag behind a little.
+// Stats are an executor's numbers at some moment. What workers count they publish every few dozen
+// polls and before they sleep, so that the sums lag behind a little.
 type Stats struct {
 	Workers  int // in all
 	Sleeping int // of them, without work

@@ -36,7 +36,8 @@ func (c *countsItself) Poll(cx *rt.Context) bool {
 	return true
 }
 
-// Of very many tasks, spawned by many, none is lost and none runs twice. FARAD_LONG=1 makes it ten million.
+// Of very many tasks, spawned by many, none is lost and none runs twice. FARAD_LONG=1 makes it ten
+// million.
 func TestNoTaskIsLostInManySpawns(t *testing.T) {
 	const spawners, batch = 4, 5_000
 	total := locktest.Scaled(200_000)
@@ -131,8 +132,9 @@ func (p *brawler) giveUp() {
 	p.timer.Cancel()
 }
 
-// Everything at once: poll tasks and straight-line tasks, goroutines, cancels, aborts, time limits, selects, panics,
-// blocking functions, and a resize now and then. At the end all permits are there and nothing waits.
+// Everything at once: poll tasks and straight-line tasks, goroutines, cancels, aborts, time limits,
+// selects, panics, blocking functions, and a resize now and then. At the end all permits are there
+// and nothing waits.
 func TestEverythingAtOnceConservesPermits(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := rt.New(quiet)

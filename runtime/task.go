@@ -5,19 +5,21 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Poller is a poll task: an object of its owner's, with a [Task] embedded, that does its work in steps.
+// A Poller is a poll task: an object of its owner's, with a [Task] embedded, that does its work in
+// steps.
 //
-// Poll takes the task as far as it can go without waiting, and returns true when it has ended. To wait it calls
-// [Context.Poll] with a future, and returns false if that is not complete: it is called again when it is. Poll is never
-// called by two goroutines at once, and what one call has written the next one sees.
+// Poll takes the task as far as it can go without waiting, and returns true when it has ended. To
+// wait it calls [Context.Poll] with a future, and returns false if that is not complete: it is
+// called again when it is. Poll is never called by two goroutines at once, and what one call has
+// written the next one sees.
 type Poller interface {
 	Poll(cx *Context) bool
 
 	base() *Task
 }
 
-// A Task is the part of a poll task that the executor needs. It is embedded, so that scheduling and waiting allocate
-// nothing:
+// A Task is the part of a poll task that the executor needs. It is embedded, so that scheduling and
+// waiting allocate nothing:
 //
 //	type job struct {
 //		rt.Task
@@ -32,12 +34,13 @@ type Poller interface {
 //		return true
 //	}
 //
-// The zero Task is ready for [Executor.Spawn]. When the task has ended it may be spawned again. It must not be copied
-// after that.
+// The zero Task is ready for [Executor.Spawn]. When the task has ended it may be spawned again. It
+// must not be copied after that.
 //
 // # State
 //
-// The state word counts the wakes that are not answered yet, and has a bit for whether the task lives:
+// The state word counts the wakes that are not answered yet, and has a bit for whether the task
+// lives:
 //
 //	alive  count  the task is                           who moves it, and to what
 //	0      any    not spawned, or ended                 Spawn: alive, 1
@@ -47,11 +50,13 @@ type Poller interface {
 //
 // Invariants:
 //
-//  1. A live task whose count is not 0 is in exactly one queue or being polled by exactly one worker: only the step from
-//     0 to 1 puts it into a queue, and only the worker takes the count back to 0. (TestModel/wake)
-//  2. A wake that comes after the beginning of a poll leads to another poll: it finds a count of 0 or 1, and changes it,
-//     or finds one that somebody else has changed since. (TestModel/wake)
-//  3. The fields next, poller and ex are written before the task is in a queue and by whoever has it from there.
+//  1. A live task whose count is not 0 is in exactly one queue or being polled by exactly one
+//     worker: only the step from 0 to 1 puts it into a queue, and only the worker takes the count
+//     back to 0. (TestModel/wake)
+//  2. A wake that comes after the beginning of a poll leads to another poll: it finds a count of 0
+//     or 1, and changes it, or finds one that somebody else has changed since. (TestModel/wake)
+//  3. The fields next, poller and ex are written before the task is in a queue and by whoever has
+//     it from there.
 type Task struct {
 	_ noCopy
 
@@ -94,8 +99,9 @@ func (t *Task) isCancelled() bool { return t.flags.Load()&flagCancelled != 0 }
 
 func (t *Task) base() *Task { return t }
 
-// Wake has the task polled again. It may be called from any goroutine, at any time and any number of times: a task that
-// has ended, or was not spawned, does not mind. It is what futures call: see [waiter.Waker].
+// Wake has the task polled again. It may be called from any goroutine, at any time and any number
+// of times: a task that has ended, or was not spawned, does not mind. It is what futures call: see
+// [waiter.Waker].
 //
 // What happened before Wake happens before the Poll that it leads to.
 func (t *Task) Wake() {

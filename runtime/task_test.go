@@ -119,7 +119,8 @@ func TestWakesBeforeAPollLeadToOne(t *testing.T) {
 	require.NoError(t, ended(t, &p.Task))
 }
 
-// Many wakers at once lead to polls one after the other, each of which sees what the last one has written.
+// Many wakers at once lead to polls one after the other, each of which sees what the last one has
+// written.
 func TestPollsOfATaskFollowEachOther(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
@@ -205,7 +206,8 @@ func TestCancelEndsTheWaitOfAPollTask(t *testing.T) {
 	})
 }
 
-// A permit that has been granted to a task which is then cancelled goes back, unless the task has taken it.
+// A permit that has been granted to a task which is then cancelled goes back, unless the task has
+// taken it.
 func TestCancelAfterTheGrantGivesBack(t *testing.T) {
 	ex := solo(t)
 	s := held(t, 1)
@@ -275,7 +277,8 @@ func TestCompletionServesManyWaiters(t *testing.T) {
 			require.ErrorAs(t, inGoroutine, &panicked)
 			locktest.Receive(t, done)
 			for i := range cs { // including the one that gave up, and the one that comes late
-				// The value from Done, and the end of a Cancel, come some steps of the worker before a Poll that is true.
+				// The value from Done, and the end of a Cancel, come some steps of the worker
+				// before a Poll that is true.
 				locktest.Eventually(t, "complete", func() bool { return cs[i].Poll(nil) })
 				require.ErrorAs(t, cs[i].Err(), &panicked)
 				require.Equal(t, "at the end", panicked.Value)
@@ -435,7 +438,8 @@ func TestContextIsForItsTaskOnly(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A poll task has no stack to keep: what waits in the middle of a function panics, and that ends the task.
+// A poll task has no stack to keep: what waits in the middle of a function panics, and that ends
+// the task.
 func TestWaitingInAPollTaskPanics(t *testing.T) {
 	ex := solo(t)
 	s := semaphore.New(1)

@@ -102,23 +102,28 @@ var bounds = []struct {
 
 func boundScenarios() (all []experiment) {
 	for _, b := range bounds {
-		all = append(all,
-			experiment{b.name + "/grant against cancel", func(x *interleave.Run) { // one or the other, and no permit is lost
-				s := held(1)
-				ctx := x.NewContext()
-				x.Go("waiter", func() {
-					switch err := b.wait(ctx, request(s)); err {
-					case nil:
-						s.Release(1)
-					default:
-						requireCancelled(x, err)
-					}
-				})
-				x.Go("canceller", ctx.Cancel)
-				x.Go("releaser", func() { s.Release(1) })
-				x.Wait()
-				x.Assert(s.Available() == 1 && s.Waiting() == 0, "a permit was lost or made")
-			}, 0},
+		all = append(
+			all,
+			experiment{
+				b.name + "/grant against cancel",
+				func(x *interleave.Run) { // one or the other, and no permit is lost
+					s := held(1)
+					ctx := x.NewContext()
+					x.Go("waiter", func() {
+						switch err := b.wait(ctx, request(s)); err {
+						case nil:
+							s.Release(1)
+						default:
+							requireCancelled(x, err)
+						}
+					})
+					x.Go("canceller", ctx.Cancel)
+					x.Go("releaser", func() { s.Release(1) })
+					x.Wait()
+					x.Assert(s.Available() == 1 && s.Waiting() == 0, "a permit was lost or made")
+				},
+				0,
+			},
 			experiment{b.name + "/cancel before the grant", func(x *interleave.Run) {
 				s := held(1)
 				ctx := x.NewContext()
@@ -127,15 +132,19 @@ func boundScenarios() (all []experiment) {
 				x.Wait()
 				x.Assert(s.Available() == 1 && s.Waiting() == 0, "a permit was lost or made")
 			}, 0},
-			experiment{b.name + "/no error at the close", func(x *interleave.Run) { // it ends, and does not look without end
-				s := held(1)
-				ctx := silent{x.NewContext()}
-				x.Go("waiter", func() { requireCancelled(x, b.wait(ctx, request(s))) })
-				x.Go("canceller", ctx.Cancel)
-				x.Wait()
-				s.Release(1)
-				x.Assert(s.Available() == 1 && s.Waiting() == 0, "a permit was lost or made")
-			}, 0},
+			experiment{
+				b.name + "/no error at the close",
+				func(x *interleave.Run) { // it ends, and does not look without end
+					s := held(1)
+					ctx := silent{x.NewContext()}
+					x.Go("waiter", func() { requireCancelled(x, b.wait(ctx, request(s))) })
+					x.Go("canceller", ctx.Cancel)
+					x.Wait()
+					s.Release(1)
+					x.Assert(s.Available() == 1 && s.Waiting() == 0, "a permit was lost or made")
+				},
+				0,
+			},
 		)
 	}
 	return all
@@ -265,28 +274,32 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 		x.Go("canceller", h.Abort)
 		l.finish()
 	}, 0},
-	{"context/cancel of a task that goes on", func(x *interleave.Run) { // when Cancel has returned, the context has ended
-		l := newTasks(x)
-		var made interleave.Pointer[context.Context]
-		var aborted interleave.Bool
-		h := Go(l.ex, func(cx *Context) (int, error) {
-			ctx := cx.Context()
-			made.Store(&ctx)
-			await(aborted.Load)
-			x.Assert(context.Cause(ctx) == ErrCancelled, "%v", context.Cause(ctx))
-			return 7, nil
-		})
-		l.wait(context.Background(), h, func(int, error) {})
-		l.start()
-		x.Go("canceller", func() {
-			h.Abort()
-			if ctx := made.Load(); ctx != nil {
-				x.Assert((*ctx).Err() != nil, "cancelled, and the context has not ended")
-			}
-			aborted.Store(true)
-		})
-		l.finish()
-	}, 0},
+	{
+		"context/cancel of a task that goes on",
+		func(x *interleave.Run) { // when Cancel has returned, the context has ended
+			l := newTasks(x)
+			var made interleave.Pointer[context.Context]
+			var aborted interleave.Bool
+			h := Go(l.ex, func(cx *Context) (int, error) {
+				ctx := cx.Context()
+				made.Store(&ctx)
+				await(aborted.Load)
+				x.Assert(context.Cause(ctx) == ErrCancelled, "%v", context.Cause(ctx))
+				return 7, nil
+			})
+			l.wait(context.Background(), h, func(int, error) {})
+			l.start()
+			x.Go("canceller", func() {
+				h.Abort()
+				if ctx := made.Load(); ctx != nil {
+					x.Assert((*ctx).Err() != nil, "cancelled, and the context has not ended")
+				}
+				aborted.Store(true)
+			})
+			l.finish()
+		},
+		0,
+	},
 
 	{"join of many/wakes", func(x *interleave.Run) { // from two sides: the last of them is not lost
 		a, b := held(1), held(1)

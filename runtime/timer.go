@@ -8,11 +8,12 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Timer is a [Future] that completes when some time has passed since its first Poll. It is embedded in what uses it,
-// and may be used again and again; waiting allocates nothing when a task polls it.
+// A Timer is a [Future] that completes when some time has passed since its first Poll. It is
+// embedded in what uses it, and may be used again and again; waiting allocates nothing when a task
+// polls it.
 //
-// Polled by a task, it stands in its executor's heap of timers, behind which is one timer of package time. Polled by
-// anything else it uses a timer of package time of its own.
+// Polled by a task, it stands in its executor's heap of timers, behind which is one timer of
+// package time. Polled by anything else it uses a timer of package time of its own.
 type Timer struct {
 	_ noCopy
 	w waiter.Waiter
@@ -26,8 +27,8 @@ type Timer struct {
 	alone alarm
 }
 
-// Init makes t a timer of d, not yet started. If d is not positive it completes at once. An earlier use must have ended
-// or been cancelled.
+// Init makes t a timer of d, not yet started. If d is not positive it completes at once. An earlier
+// use must have ended or been cancelled.
 func (t *Timer) Init(d time.Duration) {
 	settle(&t.w)
 	switch t.w.Status() {
@@ -40,7 +41,8 @@ func (t *Timer) Init(d time.Duration) {
 	t.d = d
 }
 
-// Poll reports whether the time has passed, and starts the timer if it has not been started. See [Future].
+// Poll reports whether the time has passed, and starts the timer if it has not been started. See
+// [Future].
 func (t *Timer) Poll(w waiter.Waker) bool {
 	s := t.w.Status()
 	if s == waiter.StatusIdle {
@@ -101,15 +103,17 @@ func (t *Timer) start(w waiter.Waker) waiter.Status {
 	return waiter.StatusWaiting
 }
 
-// Sleep waits for d in a straight-line task. It returns [ErrCancelled] if the task is cancelled meanwhile.
+// Sleep waits for d in a straight-line task. It returns [ErrCancelled] if the task is cancelled
+// meanwhile.
 func Sleep(cx *Context, d time.Duration) error {
 	cx.straightLine() // before the timer, which is the task's, is touched
 	cx.timer.Init(d)
 	return Await(cx, &cx.timer)
 }
 
-// Timeout returns a future that completes with f, or, if that takes longer than d from the first Poll on, with
-// [context.DeadlineExceeded]. Then f has been cancelled; a future that is complete at that time wins.
+// Timeout returns a future that completes with f, or, if that takes longer than d from the first
+// Poll on, with [context.DeadlineExceeded]. Then f has been cancelled; a future that is complete at
+// that time wins.
 func Timeout(f Future, d time.Duration) Future {
 	if f == nil {
 		panic("runtime: Timeout of a nil future")
@@ -153,8 +157,9 @@ func (t *timeout) Cancel() {
 	t.f.Cancel()
 }
 
-// timers are those that the tasks of one executor wait for: a heap in which each node has four children, because that is
-// quicker than two. One timer of package time is set to the first of them.
+// timers are those that the tasks of one executor wait for: a heap in which each node has four
+// children, because that is quicker than two. One timer of package time is set to the first of
+// them.
 type timers struct {
 	now func() time.Duration // since the executor's start
 
@@ -199,8 +204,9 @@ func (ts *timers) remove(t *Timer) bool {
 	return true
 }
 
-// setClock sets the clock to the first timer. If the clock is set to an earlier time already it is left alone: it will go off
-// for nothing, once, which is cheaper than setting it for each timer that is cancelled.
+// setClock sets the clock to the first timer. If the clock is set to an earlier time already it is
+// left alone: it will go off for nothing, once, which is cheaper than setting it for each timer
+// that is cancelled.
 func (ts *timers) setClock(now time.Duration) {
 	if len(ts.heap) == 0 || ts.stopped {
 		return

@@ -29,7 +29,8 @@ func (l *lab) pass() {
 	l.ex.timers.fire()
 }
 
-// passWhile is pass again and again, as a clock goes: whenever something of what is looked at has changed.
+// passWhile is pass again and again, as a clock goes: whenever something of what is looked at has
+// changed.
 func (l *lab) passWhile(cond func() bool) {
 	for cond() {
 		l.pass()

@@ -23,11 +23,11 @@ type ReportKind int
 
 // What the watchdog reports.
 const (
-	// NeverYields: one Poll of the task takes very long, and keeps a worker from all others. It computes without a yield,
-	// or it blocks.
+	// NeverYields: one Poll of the task takes very long, and keeps a worker from all others. It
+	// computes without a yield, or it blocks.
 	NeverYields ReportKind = iota
-	// NotPolled: a future of the task has something, a permit for instance, and the task, which has been woken for it,
-	// does not poll it, nor cancel it. Everybody behind it waits.
+	// NotPolled: a future of the task has something, a permit for instance, and the task, which has
+	// been woken for it, does not poll it, nor cancel it. Everybody behind it waits.
 	NotPolled
 )
 
@@ -39,11 +39,12 @@ func (k ReportKind) String() string {
 	return "never yields"
 }
 
-// WithWatchdog has report called, from a goroutine of its own, for each task that keeps a worker for longer than after,
-// and each future that was woken and that its task has neither polled nor cancelled for so long. Each is reported
-// once, and Shutdown waits for a report that runs. A panic in report ends the program. (Of a future
-// whose type does not say whether it is complete the watchdog does not see that the task has called
-// Cancel itself.) It makes every wait allocate, and is meant for finding out why a program hangs.
+// WithWatchdog has report called, from a goroutine of its own, for each task that keeps a worker
+// for longer than after, and each future that was woken and that its task has neither polled nor
+// cancelled for so long. Each is reported once, and Shutdown waits for a report that runs. A panic
+// in report ends the program. (Of a future whose type does not say whether it is complete the
+// watchdog does not see that the task has called Cancel itself.) It makes every wait allocate, and
+// is meant for finding out why a program hangs.
 func WithWatchdog(after time.Duration, report func(Report)) Option {
 	if after <= 0 {
 		panic(fmt.Sprintf("runtime: watchdog after %v, which is not positive", after))
@@ -54,8 +55,8 @@ func WithWatchdog(after time.Duration, report func(Report)) Option {
 	return func(o *options) { o.after, o.report = after, report }
 }
 
-// A watchdog looks at all workers and at all futures that tasks of the executor wait for. It knows of a future's wake
-// because it gives it a waker of its own.
+// A watchdog looks at all workers and at all futures that tasks of the executor wait for. It knows
+// of a future's wake because it gives it a waker of its own.
 type watchdog struct {
 	ex     *scheduler
 	after  time.Duration
@@ -220,7 +221,8 @@ func (wd *watchdog) accuse(s overdue) {
 	wd.tell(Report{Kind: NotPolled, Task: s.w.task.lockedName(), What: fmt.Sprintf("%T", s.future), For: s.since})
 }
 
-// complete asks a future that can be asked by anybody; others have been woken, which will have had a reason.
+// complete asks a future that can be asked by anybody; others have been woken, which will have had
+// a reason.
 func complete(f Future) bool {
 	switch f := f.(type) {
 	case interface{ Complete() bool }: // the locks'

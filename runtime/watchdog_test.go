@@ -130,7 +130,8 @@ func TestWatchdogFindsTheForgottenFuture(t *testing.T) {
 	})
 }
 
-// What has been cancelled is not forgotten: the losers of Select and FirstOf, the waits of cancelled tasks.
+// What has been cancelled is not forgotten: the losers of Select and FirstOf, the waits of
+// cancelled tasks.
 func TestWatchdogKnowsOfCancels(t *testing.T) {
 	watched(t, func(t *testing.T, ex *rt.Executor, r *reports) {
 		s := held(t, 3)
@@ -217,7 +218,8 @@ func TestWatchdogKnowsOfCancelsByTheTask(t *testing.T) {
 	})
 }
 
-// The futures of this package say whether they are complete, so that one that the task has cancelled is not reported.
+// The futures of this package say whether they are complete, so that one that the task has
+// cancelled is not reported.
 func TestWatchdogAsksTheFuturesOfThisPackage(t *testing.T) {
 	watched(t, func(t *testing.T, ex *rt.Executor, r *reports) {
 		s, end := held(t, 1), held(t, 1)

@@ -8,23 +8,26 @@ import (
 )
 
 const (
-	// maxRunNext is how many tasks from the inbox may run, one after the other, ahead of the worker's queue.
+	// maxRunNext is how many tasks from the inbox may run, one after the other, ahead of the
+	// worker's queue.
 	maxRunNext = 3
-	// budget is how many futures a task may find complete in one poll before it has to let others run.
+	// budget is how many futures a task may find complete in one poll before it has to let others
+	// run.
 	budget = 128
 )
 
 // A worker is a goroutine that polls tasks, one at a time. Its tasks come, in this order, from
 //
-//   - its inbox: what was woken and has last run here. The oldest runs next, ahead of the queue, because its data is at
-//     hand and because a task that wakes another usually waits for it; but at most maxRunNext times in a row;
+//   - its inbox: what was woken and has last run here. The oldest runs next, ahead of the queue,
+//     because its data is at hand and because a task that wakes another usually waits for it; but
+//     at most maxRunNext times in a row;
 //   - its own queue: the rest of the inbox, what yielded, what was spawned by a task;
 //   - the injection queue, and the queues of others (half of one).
 //
 // If a poll takes long, the monitor moves what the worker has to the injection queue.
 //
-// Only the worker's goroutine touches what is not atomic, and a sleeping one's "searching", which is guarded by the lock
-// of the idle workers.
+// Only the worker's goroutine touches what is not atomic, and a sleeping one's "searching", which
+// is guarded by the lock of the idle workers.
 type worker struct {
 	inbox  inbox
 	signal xsync.Signal // one for each time that somebody has undertaken to wake it
@@ -129,7 +132,8 @@ func (w *worker) find() *Task {
 	return w.search()
 }
 
-// receive empties the inbox. It returns the task to run next, nil if there is none or the queue's turn has come.
+// receive empties the inbox. It returns the task to run next, nil if there is none or the queue's
+// turn has come.
 func (w *worker) receive() *Task {
 	if w.inbox.top.Load() == nil {
 		return nil
@@ -204,8 +208,8 @@ func (w *worker) search() *Task {
 	return ex.injection.take(w) // once more: it may have come meanwhile, and a look is cheap
 }
 
-// endSearch is called with a task in hand. If this was the last worker that searched, whoever has put in work since has
-// relied on it, and it has work now: another one looks.
+// endSearch is called with a task in hand. If this was the last worker that searched, whoever has
+// put in work since has relied on it, and it has work now: another one looks.
 func (w *worker) endSearch() {
 	if w.solo {
 		return

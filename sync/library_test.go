@@ -57,19 +57,33 @@ var swaps = map[string]swap{
 		folder: "sync/rwlock",
 		types:  map[string]string{"Mutex": "rwlock.RWLock", "RWMutex": "rwlock.RWLock"},
 		files:  []string{"rwmutex_test.go", "mutex_test.go", "cond_test.go"},
-		want:   []string{"TestRWMutex", "TestParallelReaders", "TestRLocker", "TestMutex", "TestMutexFairness", "TestCondSignal"},
+		want: []string{
+			"TestRWMutex",
+			"TestParallelReaders",
+			"TestRLocker",
+			"TestMutex",
+			"TestMutexFairness",
+			"TestCondSignal",
+		},
 	},
 	"RWLock with bias": {
 		folder: "sync/rwlock",
 		types:  map[string]string{"Mutex": "rwlock.RWLock", "RWMutex": "rwlock.RWLock"},
 		fresh:  "rwlock.New(rwlock.WithReaderBias())",
 		files:  []string{"rwmutex_test.go", "mutex_test.go", "cond_test.go"},
-		want:   []string{"TestRWMutex", "TestParallelReaders", "TestRLocker", "TestMutex", "TestMutexFairness", "TestCondSignal"},
+		want: []string{
+			"TestRWMutex",
+			"TestParallelReaders",
+			"TestRLocker",
+			"TestMutex",
+			"TestMutexFairness",
+			"TestCondSignal",
+		},
 	},
 }
 
-// The standard library's own tests of its locks, with ours in their place. They are read where Go is installed and changed
-// on the way: nothing of them is kept.
+// The standard library's own tests of its locks, with ours in their place. They are read where Go
+// is installed and changed on the way: nothing of them is kept.
 func TestPassTheStandardLibrarysTests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
@@ -122,7 +136,8 @@ func (s swap) withoutOwnTests(t *testing.T) map[string]string {
 	return overlay
 }
 
-// run runs the tests of the package under the overlay, and returns the names of those that have passed.
+// run runs the tests of the package under the overlay, and returns the names of those that have
+// passed.
 func (s swap) run(t *testing.T, overlay map[string]string) (passed []string) {
 	t.Helper()
 	content, err := json.Marshal(map[string]any{"Replace": overlay})
@@ -144,13 +159,14 @@ func (s swap) run(t *testing.T, overlay map[string]string) (passed []string) {
 	return passed
 }
 
-// foreign reports whether a name stands for what is not about locks or works in the library only: its semaphores, its
-// helpers, and the misuse that ends its process.
+// foreign reports whether a name stands for what is not about locks or works in the library only:
+// its semaphores, its helpers, and the misuse that ends its process.
 func foreign(name string) bool {
 	return strings.HasPrefix(name, "Runtime_") || name == "testenv" || name == "misuseTests"
 }
 
-// translate returns the library's file with our types, without what is foreign, and the names of its tests.
+// translate returns the library's file with our types, without what is foreign, and the names of
+// its tests.
 func (s swap) translate(t *testing.T, file string) (source []byte, tests []string) {
 	t.Helper()
 	fset := token.NewFileSet()

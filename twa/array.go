@@ -11,11 +11,13 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// An Array is a waiting array: buckets, each a lock and a line of sleepers, among which everybody who waits is spread. Any number
-// of semaphores may use it; a wake is for its own, whatever else is in the bucket.
+// An Array is a waiting array: buckets, each a lock and a line of sleepers, among which everybody
+// who waits is spread. Any number of semaphores may use it; a wake is for its own, whatever else is
+// in the bucket.
 //
-// Without a choice semaphores use the array of the process, and a nil *Array is that one, too. One of their own keeps them from slowing others
-// down, and from being slowed down, where their sleepers are many. Another Array than that of the process is made by NewArray.
+// Without a choice semaphores use the array of the process, and a nil *Array is that one, too. One
+// of their own keeps them from slowing others down, and from being slowed down, where their
+// sleepers are many. Another Array than that of the process is made by NewArray.
 type Array struct {
 	t       *parking.Table
 	polling xsync.Int64 // how many wait without it, if there is none: see ticket.go
@@ -37,7 +39,8 @@ func NewArray(buckets int) *Array {
 
 func rounded(buckets int) int { return 1 << bits.Len(uint(min(max(buckets, 1), maxBuckets)-1)) }
 
-// Table returns where those sleep who wait in a, or in the array of the process if a is nil. It is for the other locks of this module.
+// Table returns where those sleep who wait in a, or in the array of the process if a is nil. It is
+// for the other locks of this module.
 func (a *Array) Table() *parking.Table {
 	switch {
 	case a == nil:
@@ -92,28 +95,29 @@ func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) e
 // Signal has all look again who wait for the key, in the order of their coming.
 func (a *Array) Signal(key any) { a.Table().Signal(keyOf(context.Background(), key)) }
 
-// SignalPolite is Signal for those who wait by WaitUntil, and for nobody else: while nobody does it is a look, and writes nothing. Whoever has called Monitor
-// may miss it.
+// SignalPolite is Signal for those who wait by WaitUntil, and for nobody else: while nobody does it
+// is a look, and writes nothing. Whoever has called Monitor may miss it.
 func (a *Array) SignalPolite(key any) {
 	if k := keyOf(context.Background(), key); a.Table().Announced(k) {
 		a.Table().Signal(k)
 	}
 }
 
-// A Sequence is how many signals an array has had, for a key and for others that it does not tell apart from it. The zero Sequence is
-// that of a time before all signals.
+// A Sequence is how many signals an array has had, for a key and for others that it does not tell
+// apart from it. The zero Sequence is that of a time before all signals.
 type Sequence int64
 
-// Monitor returns the present sequence for a key. Look at what may change afterwards, and then Wait. What happened before the signals that it
-// counts happens before its return.
+// Monitor returns the present sequence for a key. Look at what may change afterwards, and then
+// Wait. What happened before the signals that it counts happens before its return.
 //
 // Source: KeyMonitor and KeyWait, of Dice and Kogan, Listing 4.
 func (a *Array) Monitor(key any) Sequence {
 	return Sequence(a.Table().Sequence(keyOf(context.Background(), key)))
 }
 
-// Wait waits for a signal for the key, unless there has been one since Monitor returned seq, or ctx is done. It may return early, without any
-// signal for this key: whoever calls it looks again. Errors are as for WaitUntil. What happened before the signal happens before its return; and it
+// Wait waits for a signal for the key, unless there has been one since Monitor returned seq, or ctx
+// is done. It may return early, without any signal for this key: whoever calls it looks again.
+// Errors are as for WaitUntil. What happened before the signal happens before its return; and it
 // allocates nothing in the steady state.
 func (a *Array) Wait(ctx context.Context, key any, seq Sequence) error {
 	k := keyOf(ctx, key)
@@ -126,8 +130,9 @@ func (a *Array) Wait(ctx context.Context, key any, seq Sequence) error {
 	return stillErr(ctx)
 }
 
-// WaitLazy is Wait and Monitor in one: it waits, unless the sequence is another than *seq, and then sets *seq to what it is, if there is no error. So a loop
-// that looks and then calls WaitLazy, until it likes what it sees, needs no Monitor; the first call does not wait as a rule.
+// WaitLazy is Wait and Monitor in one: it waits, unless the sequence is another than *seq, and then
+// sets *seq to what it is, if there is no error. So a loop that looks and then calls WaitLazy,
+// until it likes what it sees, needs no Monitor; the first call does not wait as a rule.
 func (a *Array) WaitLazy(ctx context.Context, key any, seq *Sequence) error {
 	if err := a.Wait(ctx, key, *seq); err != nil {
 		return err
@@ -136,8 +141,8 @@ func (a *Array) WaitLazy(ctx context.Context, key any, seq *Sequence) error {
 	return nil
 }
 
-// A number tells objects apart in the hash of their keys. It is given when somebody first waits, and 0 until then. An address would do as
-// long as the collector moves nothing.
+// A number tells objects apart in the hash of their keys. It is given when somebody first waits,
+// and 0 until then. An address would do as long as the collector moves nothing.
 type number struct{ xsync.Int64 }
 
 var numbers xsync.Int64 // given so far

@@ -58,7 +58,8 @@ func TestWaitUntilEndsWithTheContext(t *testing.T) {
 	require.NoError(t, a.WaitUntil(bg, "key", func() bool { return true }))
 }
 
-// A polite signal reaches whoever waits for its key, and leaves no trace where nobody does, however a wait has ended.
+// A polite signal reaches whoever waits for its key, and leaves no trace where nobody does, however
+// a wait has ended.
 func TestPoliteSignalsWriteNothingInVain(t *testing.T) {
 	a := twa.NewArray(1)
 	before := a.Monitor("key")
@@ -127,8 +128,16 @@ func TestBadKeysPanic(t *testing.T) {
 	require.PanicsWithValue(t, "twa: nil key", func() { a.Signal(nil) })
 	require.PanicsWithValue(t, "twa: nil key", func() { a.SignalPolite(nil) })
 	require.PanicsWithValue(t, "twa: nil key", func() { a.Monitor(nil) })
-	require.PanicsWithValue(t, "twa: nil context", func() { _ = a.Wait(nil, t, 0) })                                //nolint:staticcheck // nil on purpose
-	require.PanicsWithValue(t, "twa: nil context", func() { _ = a.WaitUntil(nil, t, func() bool { return true }) }) //nolint:staticcheck // nil on purpose
+	require.PanicsWithValue(
+		t,
+		"twa: nil context",
+		func() { _ = a.Wait(nil, t, 0) },
+	) //nolint:staticcheck // nil on purpose
+	require.PanicsWithValue(
+		t,
+		"twa: nil context",
+		func() { _ = a.WaitUntil(nil, t, func() bool { return true }) },
+	) //nolint:staticcheck // nil on purpose
 	type inside struct{ v any }
 	for text, key := range map[string]any{
 		"twa: key of type []int, which cannot be compared":           []int{1},

@@ -66,7 +66,8 @@ func happenings(a *twa.Array) map[string]*happening {
 	return hs
 }
 
-// arrays are that of the process, one that has been made outside of every bubble, and one that is made where this is called.
+// arrays are that of the process, one that has been made outside of every bubble, and one that is
+// made where this is called.
 func arrays() map[string]*twa.Array {
 	return map[string]*twa.Array{"of the process": nil, "from outside": outside, "from here": twa.NewArray(1)}
 }
@@ -108,8 +109,8 @@ func TestWaitingInAnArrayIsDurablyBlocked(t *testing.T) {
 	}
 }
 
-// What has been made outside and in each bubble is waited for outside, in a bubble, outside, in another bubble. A parker that crossed
-// a border would end the process.
+// What has been made outside and in each bubble is waited for outside, in a bubble, outside, in
+// another bubble. A parker that crossed a border would end the process.
 func TestWaitingInAnArrayDoesNotCrossBubbles(t *testing.T) {
 	outer, cancel := context.WithCancel(bg)
 	defer cancel()

@@ -7,14 +7,16 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// An EventCount counts events, from 0, and lets whoever likes wait until there have been so many. With a [Sequencer] it orders what
-// goroutines do without excluding them from each other: each takes a number, and awaits the event before it. The zero EventCount is
-// ready. It must not be copied after first use.
+// An EventCount counts events, from 0, and lets whoever likes wait until there have been so many.
+// With a [Sequencer] it orders what goroutines do without excluding them from each other: each
+// takes a number, and awaits the event before it. The zero EventCount is ready. It must not be
+// copied after first use.
 //
-// Who waits for a number sleeps in the waiting array of the process under that number, so that an Advance wakes those only whom it
-// concerns.
+// Who waits for a number sleeps in the waiting array of the process under that number, so that an
+// Advance wakes those only whom it concerns.
 //
-// Source: Reed and Kanodia, Synchronization with Eventcounts and Sequencers (CACM 1979); on a waiting array: Dice and Kogan.
+// Source: Reed and Kanodia, Synchronization with Eventcounts and Sequencers (CACM 1979); on a
+// waiting array: Dice and Kogan.
 type EventCount struct {
 	_     noCopy
 	count xsync.Int64
@@ -24,8 +26,9 @@ type EventCount struct {
 // Read returns how many events there have been.
 func (e *EventCount) Read() int64 { return e.count.Load() }
 
-// Advance counts one more event, wakes who waits for it, and returns the new count. What happened before it happens before the
-// return of every Await for that count, or a larger one that it helps to reach.
+// Advance counts one more event, wakes who waits for it, and returns the new count. What happened
+// before it happens before the return of every Await for that count, or a larger one that it helps
+// to reach.
 func (e *EventCount) Advance() int64 {
 	n := e.count.Add(1)
 	if id := e.id.Load(); id != 0 { // else nobody has ever waited
@@ -67,7 +70,8 @@ func (e *EventCount) key(id, n int64) parking.Key {
 	return parking.Key{Object: e, Part: n, Hash: uintptr(id)}
 }
 
-// A Sequencer hands out numbers: 0, 1, 2 and so on, each once. The zero Sequencer is ready. It must not be copied after first use.
+// A Sequencer hands out numbers: 0, 1, 2 and so on, each once. The zero Sequencer is ready. It must
+// not be copied after first use.
 //
 // Memory model: a Ticket happens before each later one.
 //

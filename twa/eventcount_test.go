@@ -69,10 +69,15 @@ func TestAwaitEndsWithTheContext(t *testing.T) {
 	e.Advance()
 	require.Equal(t, context.Canceled, e.Await(ctx, 1))
 	require.NoError(t, e.Await(bg, 1))
-	require.PanicsWithValue(t, "twa: nil context", func() { _ = e.Await(nil, 0) }) //nolint:staticcheck // nil on purpose
+	require.PanicsWithValue(
+		t,
+		"twa: nil context",
+		func() { _ = e.Await(nil, 0) },
+	) //nolint:staticcheck // nil on purpose
 }
 
-// Three stages, each of which may work on an item as soon as the one before has: no locks, and no channel of items.
+// Three stages, each of which may work on an item as soon as the one before has: no locks, and no
+// channel of items.
 func ExampleEventCount() {
 	const items = 3
 	var fetched, parsed twa.EventCount

@@ -37,7 +37,10 @@ type observer struct {
 func (o *observer) do(f func() (name string, step func(*counter) bool)) {
 	began := o.x.Invoke()
 	name, step := f()
-	o.calls = append(o.calls, spec.Call[counter]{Client: o.id, Name: name, Call: began, Return: o.x.Respond(), Step: step})
+	o.calls = append(
+		o.calls,
+		spec.Call[counter]{Client: o.id, Name: name, Call: began, Return: o.x.Respond(), Step: step},
+	)
 }
 
 func (o *observer) advance() {

@@ -122,8 +122,9 @@ func ExampleArray_WaitUntil() {
 	// Output: <nil>
 }
 
-// Waiting without a question to hand over: note the sequence, look, and wait for a signal if one does not like what one sees. A signal
-// that comes in between is not missed, for it moves the sequence.
+// Waiting without a question to hand over: note the sequence, look, and wait for a signal if one
+// does not like what one sees. A signal that comes in between is not missed, for it moves the
+// sequence.
 func ExampleArray_Monitor() {
 	array, ctx := twa.NewArray(64), context.Background()
 	var stage atomic.Int64
@@ -156,7 +157,8 @@ func ExampleArray_Monitor() {
 	// <nil> at once: 1 signal since
 }
 
-// Semaphores with a waiting array of their own are not slowed down by what others in the process wait for.
+// Semaphores with a waiting array of their own are not slowed down by what others in the process
+// wait for.
 func ExampleArray() {
 	array := twa.NewArray(1024)
 	read, write := twa.New(8, twa.WithArray(array)), twa.New(1, twa.WithArray(array))

@@ -38,8 +38,8 @@ func TestModelFutureIsNotCompleteTooEarly(t *testing.T) {
 	})
 }
 
-// A request for nothing ends at once beside all others, and says whether the context had ended or the semaphore was
-// closed when it began.
+// A request for nothing ends at once beside all others, and says whether the context had ended or
+// the semaphore was closed when it began.
 func TestModelNothingDoesNotWait(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		s := New(1, WithArray(NewArray(1)))

@@ -6,8 +6,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// AcquireFuture is a request for permits that does not block anybody: it waits in the same line as Acquire, but what
-// waits is a task that polls it or a goroutine that selects on it.
+// AcquireFuture is a request for permits that does not block anybody: it waits in the same line as
+// Acquire, but what waits is a task that polls it or a goroutine that selects on it.
 //
 //	var f twa.AcquireFuture
 //	f.Init(sem, 1)
@@ -29,15 +29,17 @@ import (
 // place of the future's Release, never both; Cancel is Release for that way. One who drops a future
 // whose request waits, with neither Release nor Cancel, blocks everybody behind it.
 //
-// A future is meant to be embedded, and to be used for any number of requests; waiting allocates nothing after the first Done, which
-// makes a channel. The methods are for one goroutine at a time, Complete excepted. It must not be copied after Init.
+// A future is meant to be embedded, and to be used for any number of requests; waiting allocates
+// nothing after the first Done, which makes a channel. The methods are for one goroutine at a time,
+// Complete excepted. It must not be copied after Init.
 type AcquireFuture struct {
 	_ noCopy
 	r request
 }
 
-// Init makes f a request for n permits of s, not yet started. It panics if n is negative, s is nil or belongs to a [Ticket], which can
-// tell nobody, or the last request has not ended: then Release or Cancel comes first.
+// Init makes f a request for n permits of s, not yet started. It panics if n is negative, s is nil
+// or belongs to a [Ticket], which can tell nobody, or the last request has not ended: then Release
+// or Cancel comes first.
 func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	switch {
 	case n < 0:
@@ -50,8 +52,9 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	f.r.init(&s.t, zero, n)
 }
 
-// Poll reports whether the request is complete, and starts it if it was not started. If it is not complete, w, which may
-// be nil, will be woken when it is worth polling again; it takes the place of the waker of the last Poll.
+// Poll reports whether the request is complete, and starts it if it was not started. If it is not
+// complete, w, which may be nil, will be woken when it is worth polling again; it takes the place
+// of the waker of the last Poll.
 func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
 
 // Done starts the request if it was not started, and returns a channel that carries one value when
@@ -65,9 +68,9 @@ func (f *AcquireFuture) Done() <-chan struct{} { return f.r.done() }
 // semaphore.AcquireFuture.
 func (f *AcquireFuture) Complete() bool { return f.r.f.Complete() }
 
-// Err returns nil if the request has been granted: the permits are the caller's then. It returns ErrPending if there
-// is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire does. It may be asked
-// again.
+// Err returns nil if the request has been granted: the permits are the caller's then. It returns
+// ErrPending if there is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire
+// does. It may be asked again.
 func (f *AcquireFuture) Err() error { return f.r.err() }
 
 // Release ends the request: it gives up the place in line, or gives back the permits that were
@@ -135,7 +138,8 @@ func (f *LockFuture) Cancel() {
 	}
 }
 
-// A request is a future for tickets. Its place in the array is its own: whoever has taken it out of a line does not touch that any more.
+// A request is a future for tickets. Its place in the array is its own: whoever has taken it out of
+// a line does not touch that any more.
 type request struct {
 	f    future.Future
 	t    *tickets

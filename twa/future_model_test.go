@@ -105,8 +105,9 @@ func each(fs ...func(w *world)) func(*world) {
 	}
 }
 
-// lost runs a body while one permit of one is held, and futures for one permit each wait in a line. A thread gives the permit back, others
-// cancel the futures of these numbers, and one more waits for the rest.
+// lost runs a body while one permit of one is held, and futures for one permit each wait in a line.
+// A thread gives the permit back, others cancel the futures of these numbers, and one more waits
+// for the rest.
 func lost(futures int, gone ...int) func(*world) {
 	return func(w *world) {
 		w.begin(1)
@@ -130,8 +131,9 @@ func lost(futures int, gone ...int) func(*world) {
 	}
 }
 
-// calledBack has two futures in line behind one permit that is held; what the waker of the first does is to cancel the second. A
-// thread then does something that wakes the first, while another gives the permit back.
+// calledBack has two futures in line behind one permit that is held; what the waker of the first
+// does is to cancel the second. A thread then does something that wakes the first, while another
+// gives the permit back.
 func calledBack(errs []error, act func(w *world, head *AcquireFuture)) func(*world) {
 	return func(w *world) {
 		w.begin(1)
@@ -227,8 +229,8 @@ var futureScenarios = []scenario{
 		})
 	}},
 
-	// A request for nothing has no tickets to give back, whatever the one before it had. (It gave back a run of none, which stayed:
-	// schedule b20.)
+	// A request for nothing has no tickets to give back, whatever the one before it had. (It gave
+	// back a run of none, which stayed: schedule b20.)
 	{name: "nothing", size: 1, body: func(w *world) {
 		w.begin(1)
 		f := w.queued(1, nil)
@@ -426,9 +428,15 @@ var futureScenarios = []scenario{
 	}},
 
 	// Wakes come after unlock: a waker may call back.
-	{name: "called back/cancel", size: 2, large: true, bound: none, body: calledBack(nil, func(_ *world, head *AcquireFuture) {
-		head.Cancel()
-	})},
+	{
+		name:  "called back/cancel",
+		size:  2,
+		large: true,
+		bound: none,
+		body: calledBack(nil, func(_ *world, head *AcquireFuture) {
+			head.Cancel()
+		}),
+	},
 	{name: "called back/resize", size: 2, large: true, body: calledBack(nil, func(w *world, _ *AcquireFuture) {
 		w.s.Resize(1)
 		w.s.Resize(2)
@@ -438,7 +446,8 @@ var futureScenarios = []scenario{
 	})},
 }
 
-// resizeUpDrop has two futures in line while a Resize makes room for one and a release for the other, and the first is cancelled.
+// resizeUpDrop has two futures in line while a Resize makes room for one and a release for the
+// other, and the first is cancelled.
 func resizeUpDrop(w *world) {
 	w.size, w.peak = 2, 2
 	w.begin(1)
@@ -463,8 +472,8 @@ func two(gone int) func(*world) {
 		})
 }
 
-// Every schedule of futures that are waited for, dropped and used again, against all else: no permit is lost or made, nobody is
-// left behind.
+// Every schedule of futures that are waited for, dropped and used again, against all else: no
+// permit is lost or made, nobody is left behind.
 func TestModelFutures(t *testing.T) {
 	for _, s := range futureScenarios {
 		s.run(t)

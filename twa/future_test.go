@@ -8,7 +8,8 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// What AcquireFuture promises is tested in TestContract, for all semaphores alike, and what LockFuture does in TestMutexContract.
+// What AcquireFuture promises is tested in TestContract, for all semaphores alike, and what
+// LockFuture does in TestMutexContract.
 
 // A ticket semaphore does not tell anybody: whoever waits for it asks.
 func TestTicketsHaveNoFutures(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 
 const inFlight = "documented: who has taken its tickets, and does not sleep yet, may be granted by a release after the resize"
 
-// Every history that the explorer can bring about is one that the sequential semaphore could have given.
+// Every history that the explorer can bring about is one that the sequential semaphore could have
+// given.
 func TestModelTicketHistories(t *testing.T) {
 	semtest.RunHistories(
 		t,

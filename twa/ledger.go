@@ -2,8 +2,8 @@
 
 package twa
 
-// A ledger is a book of what is held, so that every over-release is noticed. It costs an addition each way, so it is kept only with the build tag
-// faradcheck: ledger_check.go.
+// A ledger is a book of what is held, so that every over-release is noticed. It costs an addition
+// each way, so it is kept only with the build tag faradcheck: ledger_check.go.
 type ledger struct{}
 
 func (*ledger) take(int64) {}

@@ -10,22 +10,25 @@ import (
 // one: a mutex's permits count from one, so the zero Mutex is unlocked.
 const one = 1
 
-// A Mutex is a mutual exclusion lock on two counters and a waiting array: the ticket lock that sleeps. The zero Mutex is unlocked. It must
-// not be copied after first use. It implements [sync.Locker], and is not tied to a goroutine.
-// It takes 64 bytes on 64-bit machines; sync.Mutex takes 8.
+// A Mutex is a mutual exclusion lock on two counters and a waiting array: the ticket lock that
+// sleeps. The zero Mutex is unlocked. It must not be copied after first use. It implements
+// [sync.Locker], and is not tied to a goroutine. It takes 64 bytes on 64-bit machines; sync.Mutex
+// takes 8.
 //
 // Order: strict FIFO, in the order of the additions that Lock makes.
 //
-// Memory model: the n'th Unlock happens before the return of the m'th Lock, or other way to lock, for n < m.
+// Memory model: the n'th Unlock happens before the return of the m'th Lock, or other way to lock,
+// for n < m.
 //
-// Source: Dice and Kogan, TWA – Ticket Locks Augmented with a Waiting Array (Euro-Par 2019, arXiv:1810.01573). There whoever waits spins.
+// Source: Dice and Kogan, TWA – Ticket Locks Augmented with a Waiting Array (Euro-Par 2019,
+// arXiv:1810.01573). There whoever waits spins.
 type Mutex struct {
 	_ noCopy
 	t tickets
 }
 
-// Lock locks m, and waits for it if need be. Nothing ends the wait early. It is one addition if m is free, and allocates nothing in the
-// steady state.
+// Lock locks m, and waits for it if need be. Nothing ends the wait early. It is one addition if m
+// is free, and allocates nothing in the steady state.
 func (m *Mutex) Lock() {
 	if end := m.t.ticket.Add(step); end-m.t.grant.Load() > step {
 		m.lockSlow(end)
@@ -43,8 +46,9 @@ func (m *Mutex) lockSlow(end int64) {
 // TryLock locks m if it is unlocked and nobody waits for it, and reports whether it did.
 func (m *Mutex) TryLock() bool { return m.t.tryTake(one, 1) }
 
-// Unlock unlocks m, or hands it to whoever has waited longest. It panics if m is not locked; m is then as it was, but if others lock it
-// at the same time two may have held it. Of several unlocks too many each panics.
+// Unlock unlocks m, or hands it to whoever has waited longest. It panics if m is not locked; m is
+// then as it was, but if others lock it at the same time two may have held it. Of several unlocks
+// too many each panics.
 func (m *Mutex) Unlock() {
 	if !m.t.ledger.give(1) {
 		panic("twa: unlock of unlocked mutex")
@@ -85,8 +89,9 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	return m.t.await(ctx, one, 1, end)
 }
 
-// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:
-// to lock without waiting there is TryLock. It allocates nothing in the steady state.
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
+// If d <= 0 it never is: to lock without waiting there is TryLock. It allocates nothing in the
+// steady state.
 func (m *Mutex) LockTimeout(d time.Duration) bool {
 	if d <= 0 {
 		return false
@@ -95,5 +100,6 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	return m.t.atOnce(one, 1, end) || m.t.awaitFor(d, one, 1, end) == nil
 }
 
-// Waiting returns how many wait for m. It looks at the whole array, and is meant for tests and statistics.
+// Waiting returns how many wait for m. It looks at the whole array, and is meant for tests and
+// statistics.
 func (m *Mutex) Waiting() int { return m.t.waiting() }

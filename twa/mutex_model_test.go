@@ -15,6 +15,11 @@ func TestModelMutex(t *testing.T) {
 }
 
 func TestModelMutexHistories(t *testing.T) {
-	mutextest.RunHistories[twa.Mutex, twa.LockFuture](t,
-		mutextest.Known{Test: "unlock too many", Why: "documented: while others lock, two may have held it when it panics"})
+	mutextest.RunHistories[twa.Mutex, twa.LockFuture](
+		t,
+		mutextest.Known{
+			Test: "unlock too many",
+			Why:  "documented: while others lock, two may have held it when it panics",
+		},
+	)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// The errors of an acquire, besides the context's. They are the ones that all locks of the module share.
+// The errors of an acquire, besides the context's. They are the ones that all locks of the module
+// share.
 var (
 	ErrClosed    = waiter.ErrClosed    // the semaphore is or has been closed
 	ErrTooLarge  = waiter.ErrTooLarge  // more permits than the semaphore has in all
@@ -21,17 +22,22 @@ var (
 // zero: a semaphore's permits count from zero, so the zero Semaphore has size 0.
 const zero = 0
 
-// Semaphore is a counting semaphore on two counters: to acquire is one addition, and to release another, however many goroutines do
-// so at the same time. Whoever has to wait sleeps in a waiting array under the number of its ticket, where the release that
-// serves it finds it without searching.
+// Semaphore is a counting semaphore on two counters: to acquire is one addition, and to release
+// another, however many goroutines do so at the same time. Whoever has to wait sleeps in a waiting
+// array under the number of its ticket, where the release that serves it finds it without
+// searching.
 //
-// Order: strict FIFO, in the order of the additions. A request waits until all older ones have been granted or have given up.
+// Order: strict FIFO, in the order of the additions. A request waits until all older ones have been
+// granted or have given up.
 //
-// Memory model: everything before a Release happens before the return of every acquire that the permits it returned serve.
+// Memory model: everything before a Release happens before the return of every acquire that the
+// permits it returned serve.
 //
-// Progress: an Acquire that need not wait is wait-free, and so is a Release while nobody comes or waits. A TryAcquire is lock-free. Whoever waits or
-// gives up takes the lock of one bucket, and a Release those of the buckets of whom it may have to wake; who gives up takes a lock of the semaphore's as
-// well, and so does a Release that finds abandoned tickets, or thinks that too many are free.
+// Progress: an Acquire that need not wait is wait-free, and so is a Release while nobody comes or
+// waits. A TryAcquire is lock-free. Whoever waits or gives up takes the lock of one bucket, and a
+// Release those of the buckets of whom it may have to wake; who gives up takes a lock of the
+// semaphore's as well, and so does a Release that finds abandoned tickets, or thinks that too many
+// are free.
 //
 // The zero Semaphore has size 0 and can be resized. A Semaphore must not be copied after first use.
 //
@@ -51,7 +57,8 @@ func (*noCopy) Unlock() {}
 // An Option changes how New makes a semaphore.
 type Option func(*Semaphore)
 
-// WithArray lets those who wait sleep in a, instead of the array of the process, which is what nil stands for.
+// WithArray lets those who wait sleep in a, instead of the array of the process, which is what nil
+// stands for.
 func WithArray(a *Array) Option {
 	if a.polls() {
 		panic("twa: array that NewArray has not made")
@@ -81,8 +88,8 @@ func (s *Semaphore) init(n int64) {
 	s.t.limit.Store(n)
 }
 
-// Acquire takes n permits, and waits for them if need be until ctx is done or the semaphore is closed. It returns nil
-// if and only if the permits are the caller's.
+// Acquire takes n permits, and waits for them if need be until ctx is done or the semaphore is
+// closed. It returns nil if and only if the permits are the caller's.
 //
 // A context that is already done never acquires, even if permits are free, and a cancel that
 // happened before the grant wins, always. The error is then ctx.Err() itself. A request that is
@@ -130,9 +137,10 @@ func (s *Semaphore) acquireNothing(ctx context.Context, n int64) error {
 	return nil
 }
 
-// AcquireTimeout is Acquire with a context that ends d from now, whose error is [context.DeadlineExceeded], but it
-// makes no context and allocates nothing in the steady state. If a grant and the end of d come together, either may
-// win. As with a context that is done, nothing is acquired if d <= 0; to take what is free without waiting there is TryAcquire.
+// AcquireTimeout is Acquire with a context that ends d from now, whose error is
+// [context.DeadlineExceeded], but it makes no context and allocates nothing in the steady state. If
+// a grant and the end of d come together, either may win. As with a context that is done, nothing
+// is acquired if d <= 0; to take what is free without waiting there is TryAcquire.
 func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	switch {
 	case d <= 0 && n >= 0:
@@ -150,8 +158,9 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	return s.t.awaitFor(d, zero, n, end)
 }
 
-// TryAcquire takes n permits if that many are free and nobody waits, and reports whether it did. It never waits and
-// never overtakes a waiter; it reports false on a closed semaphore. It panics if n is negative.
+// TryAcquire takes n permits if that many are free and nobody waits, and reports whether it did. It
+// never waits and never overtakes a waiter; it reports false on a closed semaphore. It panics if n
+// is negative.
 func (s *Semaphore) TryAcquire(n int64) bool {
 	if n <= 0 {
 		return s.acquireNothing(context.Background(), n) == nil
@@ -159,14 +168,16 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 	return s.t.tryTake(zero, n)
 }
 
-// Release returns n permits. They go to those who wait, in order, and what is left becomes free. Any goroutine may
-// release what another has acquired. Releasing 0 permits does nothing.
+// Release returns n permits. They go to those who wait, in order, and what is left becomes free.
+// Any goroutine may release what another has acquired. Releasing 0 permits does nothing.
 //
-// Release panics if n is negative. It panics, too, if afterwards more permits are free than there are: an over-release is noticed then,
-// and undone; but those who waited at that moment may have been granted by it. A release that is one addition cannot notice one that others'
-// requests, or a Resize, take up at the same time; other releases then, or a later one, which may be legal, may panic in its place or besides it. Whoever's has
-// panicked still holds what it held. Where that matters there is sync/semaphore; and to find such a release, the build tag faradcheck, with
-// which none goes unnoticed.
+// Release panics if n is negative. It panics, too, if afterwards more permits are free than there
+// are: an over-release is noticed then, and undone; but those who waited at that moment may have
+// been granted by it. A release that is one addition cannot notice one that others' requests, or a
+// Resize, take up at the same time; other releases then, or a later one, which may be legal, may
+// panic in its place or besides it. Whoever's has panicked still holds what it held. Where that
+// matters there is sync/semaphore; and to find such a release, the build tag faradcheck, with which
+// none goes unnoticed.
 func (s *Semaphore) Release(n int64) {
 	if n > 0 && n <= MaxPermits && s.t.ledger.give(n) {
 		if g := s.t.give(n); s.t.quiet(zero, n, g) || s.t.given(zero, n, g) {
@@ -194,17 +205,19 @@ func (s *Semaphore) releaseNothing(n int64) {
 // Size returns how many permits there are in all, free or held.
 func (s *Semaphore) Size() int64 { return s.t.size() }
 
-// Available returns how many permits are free for whoever comes next: 0 while anybody waits. The number may be out of date when the
-// caller looks at it.
+// Available returns how many permits are free for whoever comes next: 0 while anybody waits. The
+// number may be out of date when the caller looks at it.
 func (s *Semaphore) Available() int64 { return max(s.t.free(zero), 0) }
 
-// Waiting returns how many requests wait. It looks at the whole array, and is meant for tests and statistics.
+// Waiting returns how many requests wait. It looks at the whole array, and is meant for tests and
+// statistics.
 func (s *Semaphore) Waiting() int64 { return int64(s.t.waiting()) }
 
-// Resize changes the number of permits to n. New permits go to those who wait first. Nothing is taken from anybody: what is to go
-// queues, like a request, behind those who wait now, and is gone when it is its turn. Requests that wait for more than n end
-// with ErrTooLarge; one that begins to wait at the same time may still be granted. Resize panics if n is negative, or if what is to
-// go would have to queue where a request fails with ErrQueueFull.
+// Resize changes the number of permits to n. New permits go to those who wait first. Nothing is
+// taken from anybody: what is to go queues, like a request, behind those who wait now, and is gone
+// when it is its turn. Requests that wait for more than n end with ErrTooLarge; one that begins to
+// wait at the same time may still be granted. Resize panics if n is negative, or if what is to go
+// would have to queue where a request fails with ErrQueueFull.
 func (s *Semaphore) Resize(n int64) {
 	if n < 0 {
 		panic("twa: negative size")
@@ -212,6 +225,6 @@ func (s *Semaphore) Resize(n int64) {
 	s.t.resize(min(n, MaxPermits))
 }
 
-// Close ends all waiting requests, and all later ones, with ErrClosed. What is held stays held until it is released.
-// Closing twice is harmless.
+// Close ends all waiting requests, and all later ones, with ErrClosed. What is held stays held
+// until it is released. Closing twice is harmless.
 func (s *Semaphore) Close() { s.t.close() }

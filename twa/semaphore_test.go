@@ -24,7 +24,8 @@ func (f *future) Init(s semtest.Semaphore, n int64) { f.AcquireFuture.Init(s.(*t
 
 func newFuture() semtest.Future { return new(future) }
 
-// The promises that all semaphores make, with the array of the process and with the smallest, where all wait in one bucket.
+// The promises that all semaphores make, with the array of the process and with the smallest, where
+// all wait in one bucket.
 func TestContract(t *testing.T) {
 	for name, opts := range map[string][]twa.Option{
 		"default":    nil,
@@ -113,7 +114,8 @@ func TestResizeDownQueuesBehindThoseWhoWait(t *testing.T) {
 	requireIdle(t, s)
 }
 
-// After an over-release, and after Close, the limit has a mark, which nobody sees but who acquires and releases.
+// After an over-release, and after Close, the limit has a mark, which nobody sees but who acquires
+// and releases.
 func TestOverReleaseLeavesTheSizeAlone(t *testing.T) {
 	s := twa.New(2)
 	for range 3 { // once it has been noticed, it is noticed again

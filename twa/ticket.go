@@ -9,13 +9,15 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Ticket is a semaphore like [Semaphore], with the same methods and the same order, but without an array: whoever has to wait asks
-// again and again, and lets other goroutines run in between. So it never sleeps, and a release is one
-// addition even if somebody waits. It is for waits that are about as long as a switch of goroutines, of no more goroutines than there are
-// processors; more of them keep the processors busy with asking. A wait in a testing/synctest bubble is no durable one, so the bubble's clock stands still
-// meanwhile, and neither a timeout nor a deadline ends it.
+// A Ticket is a semaphore like [Semaphore], with the same methods and the same order, but without
+// an array: whoever has to wait asks again and again, and lets other goroutines run in between. So
+// it never sleeps, and a release is one addition even if somebody waits. It is for waits that are
+// about as long as a switch of goroutines, of no more goroutines than there are processors; more of
+// them keep the processors busy with asking. A wait in a testing/synctest bubble is no durable one,
+// so the bubble's clock stands still meanwhile, and neither a timeout nor a deadline ends it.
 //
-// It allocates nothing. The context's error is what ends a wait: a context whose channel is closed while it has no error, against the rules, does not.
+// It allocates nothing. The context's error is what ends a wait: a context whose channel is closed
+// while it has no error, against the rules, does not.
 //
 // Requests that are too large for a Resize end one by one, as each of them asks again. What one of
 // them passes on may still be granted to another that has not asked yet.
@@ -67,8 +69,9 @@ func (s *tickets) poll(ctx context.Context, d time.Duration, n, end int64) error
 		case ahead == 1 && xsync.Spin(spun): // the next one
 			spun++
 		default:
-			// Once, however many are ahead: a yield goes behind all who can run, so they have had their turn when it returns, and it
-			// takes the longer the more they are. (Listing 1 suggests a delay in proportion to the distance.)
+			// Once, however many are ahead: a yield goes behind all who can run, so they have had
+			// their turn when it returns, and it takes the longer the more they are. (Listing 1
+			// suggests a delay in proportion to the distance.)
 			xsync.Yield()
 		}
 	}

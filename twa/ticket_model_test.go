@@ -10,8 +10,9 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// Every history of a semaphore that polls is one that the sequential semaphore could have given, with
-// cancels that come before a release or a close. (The end of time cannot be seen by one who polls here.)
+// Every history of a semaphore that polls is one that the sequential semaphore could have given,
+// with cancels that come before a release or a close. (The end of time cannot be seen by one who
+// polls here.)
 func TestModelPollingHistories(t *testing.T) {
 	within := func(n int64) semtest.Body {
 		return func(c *semtest.Client, ctx context.Context) { c.LockContext(ctx, n) }

@@ -23,7 +23,10 @@ func TestTicketContract(t *testing.T) {
 		semtest.Kind{New: func(n int64) semtest.Semaphore { return twa.NewTicket(n) }},
 		semtest.Known{Test: "WaitingIsDurablyBlocked", Why: "documented: it does not sleep"},
 		semtest.Known{Test: "ContextWithoutAnErrorNeverAcquires", Why: "it asks for the error, not for the channel"},
-		semtest.Known{Test: "StressConservesPermits", Why: "a minute, with more threads than processors that all ask: TestTicketsUnderStress"},
+		semtest.Known{
+			Test: "StressConservesPermits",
+			Why:  "a minute, with more threads than processors that all ask: TestTicketsUnderStress",
+		},
 	)
 }
 

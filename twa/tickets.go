@@ -13,9 +13,10 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// tickets is a semaphore of two counters: how many tickets have been taken, and how many of them have been granted. Whoever
-// wants n permits takes n tickets, by one addition, and has the permits when all of them are granted; whoever returns n permits
-// grants n tickets, by one addition. So the order is that of the additions, and while nobody has to wait both are wait-free.
+// tickets is a semaphore of two counters: how many tickets have been taken, and how many of them
+// have been granted. Whoever wants n permits takes n tickets, by one addition, and has the permits
+// when all of them are granted; whoever returns n permits grants n tickets, by one addition. So the
+// order is that of the additions, and while nobody has to wait both are wait-free.
 //
 //	ticket  0   1   2   3   4   5   6   7   8   9  10  11  12  13
 //	        +---+---+---+---+---+---+---+---+---+---+---+---+---+
@@ -24,14 +25,16 @@ import (
 //	                        ^ grant=4       ^         ^ ticket=12
 //	                                        a run of abandoned tickets, from 6 to 9
 //
-// Who has to wait sleeps in a waiting array under the number behind its last ticket, its end: A under 6, B under 10. Every number
-// is granted by exactly one addition, and whoever made that addition looks after the number: it wakes who sleeps under it, and, if
-// a run of abandoned tickets begins there, grants the run, by an addition of its own. That is how a ticket that nobody wants any
-// more is skipped: once, and by whoever comes upon it. Cancelling costs nothing where nobody cancels: a look at the number of
-// runs, after an addition that somebody waits for.
+// Who has to wait sleeps in a waiting array under the number behind its last ticket, its end: A
+// under 6, B under 10. Every number is granted by exactly one addition, and whoever made that
+// addition looks after the number: it wakes who sleeps under it, and, if a run of abandoned tickets
+// begins there, grants the run, by an addition of its own. That is how a ticket that nobody wants
+// any more is skipped: once, and by whoever comes upon it. Cancelling costs nothing where nobody
+// cancels: a look at the number of runs, after an addition that somebody waits for.
 //
-// Both counters go in steps of two, modulo 2⁶⁴, and numbers are compared by their differences. The lowest bit of grant says that the
-// semaphore is closed: so Close has its place in the order of the grants.
+// Both counters go in steps of two, modulo 2⁶⁴, and numbers are compared by their differences. The
+// lowest bit of grant says that the semaphore is closed: so Close has its place in the order of the
+// grants.
 //
 //	the circle of 2⁶³ tickets
 //	        |<- free, ≤ 2⁴⁰ ->|                                  nobody waits: grant is ahead of ticket
@@ -45,15 +48,16 @@ import (
 //
 // Invariants, each with a test that fails without it:
 //
-//  1. base + (grant − ticket) / 2, plus what is held, what is waited for, what abandoned tickets take up and what is owed to a Resize, is
-//     the size. (TestContract/…/StressConservesPermits)
+//  1. base + (grant − ticket) / 2, plus what is held, what is waited for, what abandoned tickets
+//     take up and what is owed to a Resize, is the size. (TestContract/…/StressConservesPermits)
 //  2. Grants are in the order of the tickets. (TestContract/…/GrantsAreFIFO, TestModelTickets)
-//  3. When nobody is at work, no run begins at or before the last granted ticket, and no ticket after the last run is
-//     abandoned: two runs have between them somebody who waits, or what is owed to a Resize, and so has the last run behind it.
-//     (TestAbandonedTicketsDoNotAccumulate)
+//  3. When nobody is at work, no run begins at or before the last granted ticket, and no ticket
+//     after the last run is abandoned: two runs have between them somebody who waits, or what is
+//     owed to a Resize, and so has the last run behind it. (TestAbandonedTicketsDoNotAccumulate)
 //  4. Nobody sleeps whose end has been granted, when nobody is at work. (TestModelTickets)
-//  5. Who is closed out is not granted, and the reverse: a request that was begun before Close has its permits if and only if its
-//     end had been granted when Close set the bit, whenever it finds out, and by whomever. (TestModelTicketHistories)
+//  5. Who is closed out is not granted, and the reverse: a request that was begun before Close has
+//     its permits if and only if its end had been granted when Close set the bit, whenever it finds
+//     out, and by whomever. (TestModelTicketHistories)
 //  6. The line is no longer than window, but for requests that have looked at limit and not yet at
 //     the line: each of those adds MaxPermits at most, and it takes two million of them at a time
 //     to reach half of the circle. A request that would make the line longer is refused, and marks
@@ -70,12 +74,13 @@ import (
 //     nanosecond, for one permit each; and for the whole of the largest semaphore, eight million
 //     requests, not one more or less.
 //
-// Why no wake-up is lost: who waits enters the array first and looks at grant then; who grants adds to grant first and looks
-// into the array then. One of them sees the other. In the same way who abandons makes the run known first and looks at grant
-// then, and who grants looks for runs after the addition; both may see the other, and mu lets one of them remove the run.
+// Why no wake-up is lost: who waits enters the array first and looks at grant then; who grants adds
+// to grant first and looks into the array then. One of them sees the other. In the same way who
+// abandons makes the run known first and looks at grant then, and who grants looks for runs after
+// the addition; both may see the other, and mu lets one of them remove the run.
 //
-// Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listings 1 to 3. There nobody gives up,
-// and takes and posts are of one.
+// Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listings 1 to 3.
+// There nobody gives up, and takes and posts are of one.
 type tickets struct {
 	ticket xsync.Int64 // tickets taken
 	grant  xsync.Int64 // tickets granted, apart from base; and the bit closed
@@ -115,12 +120,14 @@ const (
 	closed = 1
 )
 
-// The marks in limit make it negative, so that whoever compares with it finds out that it has to look closer.
+// The marks in limit make it negative, so that whoever compares with it finds out that it has to
+// look closer.
 const (
 	// closing is set before grant says closed: who does not see it has begun before.
 	closing = math.MinInt64 | 1<<50
-	// wary is set once an over-release has been taken back. Two that are one too many each may come together, and then the one whose
-	// addition was first would see only what is free after the other has been taken back.
+	// wary is set once an over-release has been taken back. Two that are one too many each may come
+	// together, and then the one whose addition was first would see only what is free after the
+	// other has been taken back.
 	wary = math.MinInt64 | 1<<51
 	// long is set once the line has been too long for a request, until it is half as long: who sees
 	// the mark looks before it takes tickets.
@@ -147,8 +154,9 @@ const (
 // granted returns how many tickets have been granted, given what grant was.
 func granted(base, g int64) int64 { return base*step + g&^closed }
 
-// begun is asked before tickets are taken, and returns why there is no use in it, or [waiter.Pending]. It does not load grant if it need not: somebody's
-// addition, maybe the caller's own, may still be on its way to the cache.
+// begun is asked before tickets are taken, and returns why there is no use in it, or
+// [waiter.Pending]. It does not load grant if it need not: somebody's addition, maybe the caller's
+// own, may still be on its way to the cache.
 func (s *tickets) begun(base, n int64) waiter.Outcome {
 	if n-base <= s.limit.Load() {
 		return waiter.Pending
@@ -228,7 +236,8 @@ func (s *tickets) isClosed() bool { return s.grant.Load()&closed != 0 }
 // take takes n tickets, and returns the number behind them.
 func (s *tickets) take(n int64) (end int64) { return s.ticket.Add(n * step) }
 
-// atOnce reports whether the n tickets before end, which have just been taken, have been granted already: then they are the owner's.
+// atOnce reports whether the n tickets before end, which have just been taken, have been granted
+// already: then they are the owner's.
 func (s *tickets) atOnce(base, n, end int64) bool {
 	g := s.grant.Load()
 	if g&closed != 0 || granted(base, g)-end < 0 {
@@ -238,8 +247,8 @@ func (s *tickets) atOnce(base, n, end int64) bool {
 	return true
 }
 
-// settled returns what has become of the n tickets before end: [waiter.Granted] if they are the owner's, [waiter.Pending] if it still has to wait. With
-// any other outcome it has abandoned them.
+// settled returns what has become of the n tickets before end: [waiter.Granted] if they are the
+// owner's, [waiter.Pending] if it still has to wait. With any other outcome it has abandoned them.
 func (s *tickets) settled(base, n, end int64) waiter.Outcome {
 	switch g := s.grant.Load(); {
 	case g&closed != 0:
@@ -289,27 +298,31 @@ func (s *tickets) tryTake(base, n int64) bool {
 	return false
 }
 
-// give grants n tickets more, and returns what grant is then. The caller asks quiet and, if that is false, calls given: together they
-// would be too much to be inlined.
+// give grants n tickets more, and returns what grant is then. The caller asks quiet and, if that is
+// false, calls given: together they would be too much to be inlined.
 func (s *tickets) give(n int64) (g int64) { return s.grant.Add(n * step) }
 
-// quiet reports whether that was all, given what give has returned: nobody has waited, and it has not made too many permits of it. It does not load grant again,
-// which would have to wait for the addition to reach the cache: half as long as an addition takes. Of later additions those are to think who make them.
+// quiet reports whether that was all, given what give has returned: nobody has waited, and it has
+// not made too many permits of it. It does not load grant again, which would have to wait for the
+// addition to reach the cache: half as long as an addition takes. Of later additions those are to
+// think who make them.
 func (s *tickets) quiet(base, n, g int64) bool {
 	free := granted(base, g) - s.ticket.Load()
 	// Divided, not multiplied: a mark in limit must stay the sign.
 	return free >= n*step && free/step <= base+s.limit.Load()
 }
 
-// overfull reports whether more permits are free than there are, given ticket. It looks at what has been granted by now: of two releases too many one may have
-// been taken back already. It may err, for ticket is older.
+// overfull reports whether more permits are free than there are, given ticket. It looks at what has
+// been granted by now: of two releases too many one may have been taken back already. It may err,
+// for ticket is older.
 func (s *tickets) overfull(base, ticket int64) bool {
 	return granted(base, s.grant.Load())-ticket > (base+s.size())*step
 }
 
-// given is the rest of a release: it serves those who have waited. It reports false, and takes the tickets back, if there are more permits
-// now than there should be. Only a request or a Resize that came at the same time can hide that. Whatever it reports, the numbers have been granted,
-// and nobody else will wake who sleeps under them.
+// given is the rest of a release: it serves those who have waited. It reports false, and takes the
+// tickets back, if there are more permits now than there should be. Only a request or a Resize that
+// came at the same time can hide that. Whatever it reports, the numbers have been granted, and
+// nobody else will wake who sleeps under them.
 //
 //go:noinline
 func (s *tickets) given(base, n, g int64) bool {
@@ -322,9 +335,10 @@ func (s *tickets) given(base, n, g int64) bool {
 	return ok
 }
 
-// accept takes n tickets back if more have been granted than there are permits, and reports false. It looks again, at a time when
-// limit does not change and ticket does not fall: what given has seen may be from before a Resize and from after it, or from before and
-// after somebody's acquire. It looks at grant first, so it never sees more free than there were at that moment.
+// accept takes n tickets back if more have been granted than there are permits, and reports false.
+// It looks again, at a time when limit does not change and ticket does not fall: what given has
+// seen may be from before a Resize and from after it, or from before and after somebody's acquire.
+// It looks at grant first, so it never sees more free than there were at that moment.
 //
 //go:noinline
 func (s *tickets) accept(base, n int64) bool {
@@ -339,8 +353,8 @@ func (s *tickets) accept(base, n int64) bool {
 	return false
 }
 
-// lookAfter wakes who sleeps under a number from behind from up to to, which have just been granted, and grants the runs that
-// begin there.
+// lookAfter wakes who sleeps under a number from behind from up to to, which have just been
+// granted, and grants the runs that begin there.
 //
 //go:noinline
 func (s *tickets) lookAfter(base, from, to int64) {
@@ -400,7 +414,8 @@ func (s *tickets) claim(base int64, l parking.Line, k int64) *waiter.Waiter {
 	return e.Node()
 }
 
-// claimAll claims all who wait for so many permits and for such an end, and returns them in the order of their tickets.
+// claimAll claims all who wait for so many permits and for such an end, and returns them in the
+// order of their tickets.
 func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
 	if s.array.polls() {
 		return nil // who polls finds out
@@ -412,8 +427,8 @@ func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
 	return claimed
 }
 
-// tell tells a claimed waiter how its request has ended: its tickets have been granted, or are too many. If it has been abandoned
-// meanwhile they are passed on.
+// tell tells a claimed waiter how its request has ended: its tickets have been granted, or are too
+// many. If it has been abandoned meanwhile they are passed on.
 func (s *tickets) tell(base int64, w *waiter.Waiter, end int64) {
 	n := w.N // read first: when it has been told the node is its owner's
 	o := s.settled(base, n, end)
@@ -478,8 +493,8 @@ func (s *tickets) removeRunLocked(k int64) int64 {
 	return e - k
 }
 
-// abandon ends a request for n tickets before end, whose owner does not sleep. It passes on what has been granted of it, and
-// what will be.
+// abandon ends a request for n tickets before end, whose owner does not sleep. It passes on what
+// has been granted of it, and what will be.
 func (s *tickets) abandon(base, n, end int64) {
 	first := end - n*step
 	s.mu.Lock()
@@ -515,9 +530,9 @@ func (s *tickets) giveBack(base, n int64) {
 	s.lookAfter(base, g-n*step, g)
 }
 
-// enter lets w, which is armed, sleep until the w.N tickets before end have been granted, and returns [waiter.Pending]. Or it returns an
-// outcome at once; if it is not [waiter.Granted] the tickets have been abandoned. Whoever ends the wait by another outcome has
-// done that, too.
+// enter lets w, which is armed, sleep until the w.N tickets before end have been granted, and
+// returns [waiter.Pending]. Or it returns an outcome at once; if it is not [waiter.Granted] the
+// tickets have been abandoned. Whoever ends the wait by another outcome has done that, too.
 func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) waiter.Outcome {
 	n := w.N
 	if s.refuse(base, n, end) {
@@ -536,8 +551,8 @@ func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) w
 	}
 }
 
-// await waits until the n tickets before end, which have just been taken, have been granted. It returns nil, ctx.Err(), or an
-// outcome's error; with any error the tickets are abandoned.
+// await waits until the n tickets before end, which have just been taken, have been granted. It
+// returns nil, ctx.Err(), or an outcome's error; with any error the tickets are abandoned.
 func (s *tickets) await(ctx context.Context, base, n, end int64) error {
 	if s.array.polls() {
 		return s.poll(ctx, forever, n, end)
@@ -564,8 +579,8 @@ func (s *tickets) await(ctx context.Context, base, n, end int64) error {
 }
 
 // keep is for n permits that have been granted without a wait. It returns nil if ctx had not ended
-// before; otherwise it gives them back and returns ctx.Err(). To ask before the tickets are taken is
-// not enough: the context may have ended since, and the permits become free after that. Who has
+// before; otherwise it gives them back and returns ctx.Err(). To ask before the tickets are taken
+// is not enough: the context may have ended since, and the permits become free after that. Who has
 // slept is asked by its parker.
 //
 //go:noinline
@@ -596,7 +611,8 @@ func (s *tickets) awaitFor(d time.Duration, base, n, end int64) error {
 	return o.Err()
 }
 
-// withdraw ends a wait that was given up. If a claimer was faster, it has abandoned the tickets unless it has granted them.
+// withdraw ends a wait that was given up. If a claimer was faster, it has abandoned the tickets
+// unless it has granted them.
 func (s *tickets) withdraw(p *waiter.Parker, e *parking.Sleeper, base, end int64) {
 	n := p.N
 	claimed := !s.table().Leave(e)
@@ -615,8 +631,9 @@ func (s *tickets) key(id, end int64) parking.Key {
 
 func (s *tickets) table() *parking.Table { return s.array.Table() }
 
-// resize sets the size. What is taken away queues for it, as a debt, behind those who wait now. What is added first ends such
-// debts, the newest first, as if their owner gave up; what is left is granted to those who wait. Requests that are too large now end.
+// resize sets the size. What is taken away queues for it, as a debt, behind those who wait now.
+// What is added first ends such debts, the newest first, as if their owner gave up; what is left is
+// granted to those who wait. Requests that are too large now end.
 func (s *tickets) resize(size int64) {
 	s.mu.Lock()
 	r := s.rareLocked()

@@ -15,9 +15,9 @@ import (
 
 // A world is a semaphore under exploration, with what a scenario may do to it and what must hold.
 //
-// After every step: no more permits are held than there are; and while nobody holds mu the runs of abandoned tickets are as
-// invariant 3 of tickets.go says, as far as it speaks of single states. At the end: all permits are free, nobody sleeps, no ticket is
-// abandoned.
+// After every step: no more permits are held than there are; and while nobody holds mu the runs of
+// abandoned tickets are as invariant 3 of tickets.go says, as far as it speaks of single states. At
+// the end: all permits are free, nobody sleeps, no ticket is abandoned.
 type world struct {
 	*interleave.Run
 	s     *Semaphore
@@ -30,7 +30,8 @@ type world struct {
 
 var bg = context.Background()
 
-// newWorld returns a world with an array of so many buckets, whose first ticket has the number start.
+// newWorld returns a world with an array of so many buckets, whose first ticket has the number
+// start.
 func newWorld(x *interleave.Run, size, start int64, buckets int) *world {
 	w := &world{Run: x, s: New(size, WithArray(NewArray(buckets))), size: size, peak: size, start: start}
 	w.s.t.ticket.Store(start * step)
@@ -125,10 +126,25 @@ var scenarios = []scenario{
 	{name: "lock/2x1", size: 1, body: func(w *world) { w.Same(2, "t", func(int) { w.lock(1) }) }},
 	{name: "lock/2x2", size: 1, body: func(w *world) { w.Same(2, "t", func(int) { w.lock(1); w.lock(1) }) }},
 	{name: "lock/3x1", size: 1, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) }},
-	{name: "lock/wrap", size: 1, start: math.MaxInt64/2 - 1, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) }},
-	{name: "lock/wrap/one later", size: 1, start: wrap - 1, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) }},
+	{
+		name:  "lock/wrap",
+		size:  1,
+		start: math.MaxInt64/2 - 1,
+		body:  func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) },
+	},
+	{
+		name:  "lock/wrap/one later",
+		size:  1,
+		start: wrap - 1,
+		body:  func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) },
+	},
 	{name: "lock/4x1", size: 1, large: true, body: func(w *world) { w.Same(4, "t", func(int) { w.lock(1) }) }},
-	{name: "lock/3x2", size: 1, large: true, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1); w.lock(1) }) }},
+	{
+		name:  "lock/3x2",
+		size:  1,
+		large: true,
+		body:  func(w *world) { w.Same(3, "t", func(int) { w.lock(1); w.lock(1) }) },
+	},
 	{name: "two/3x1", size: 2, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(1) }) }},
 	{name: "sizes", size: 2, twice: true, body: func(w *world) {
 		w.Same(2, "two", func(int) { w.lock(2) })
@@ -176,14 +192,20 @@ var scenarios = []scenario{
 		w.Go("b", func() { w.within(ctx, 1) })
 		w.Go("canceller", ctx.Cancel)
 	}},
-	{name: "abandoned/two releases", size: 2, twice: true, body: func(w *world) { // of three in line the second has given up
-		w.begin(2)
-		first, second, third := w.s.t.take(1), w.s.t.take(1), w.s.t.take(1)
-		w.s.t.abandon(zero, 1, second)
-		w.Go("first", func() { w.give(1); w.use(1, w.s.t.await(bg, zero, 1, first)) })
-		w.Go("third", func() { w.give(1); w.use(1, w.s.t.await(bg, zero, 1, third)) })
-	}},
-	// A release of two serves two. With two buckets it looks into them one after the other, with one it claims both at once.
+	{
+		name:  "abandoned/two releases",
+		size:  2,
+		twice: true,
+		body: func(w *world) { // of three in line the second has given up
+			w.begin(2)
+			first, second, third := w.s.t.take(1), w.s.t.take(1), w.s.t.take(1)
+			w.s.t.abandon(zero, 1, second)
+			w.Go("first", func() { w.give(1); w.use(1, w.s.t.await(bg, zero, 1, first)) })
+			w.Go("third", func() { w.give(1); w.use(1, w.s.t.await(bg, zero, 1, third)) })
+		},
+	},
+	// A release of two serves two. With two buckets it looks into them one after the other, with
+	// one it claims both at once.
 	{name: "batch", size: 2, twice: true, body: batch(2)},
 	{name: "batch/of three", size: 3, twice: true, large: true, body: batch(3)}, // more than buckets
 	{name: "batch/wrap", size: 2, twice: true, start: wrap - 2, body: batch(2)}, // between the two that are granted
@@ -195,13 +217,18 @@ var scenarios = []scenario{
 		w.Go("canceller", ctx.Cancel)
 		w.Go("releaser", func() { w.give(2) })
 	}},
-	{name: "batch/cancelled", size: 2, twice: true, body: func(w *world) { // what comes to b, whose context has ended, goes on
-		ctx := w.NewContext()
-		w.begin(2)
-		w.Go("b", func() { w.within(ctx, 1) })
-		w.Go("a", func() { w.lock(1) })
-		w.Go("releaser", func() { ctx.Cancel(); w.give(2) })
-	}},
+	{
+		name:  "batch/cancelled",
+		size:  2,
+		twice: true,
+		body: func(w *world) { // what comes to b, whose context has ended, goes on
+			ctx := w.NewContext()
+			w.begin(2)
+			w.Go("b", func() { w.within(ctx, 1) })
+			w.Go("a", func() { w.lock(1) })
+			w.Go("releaser", func() { ctx.Cancel(); w.give(2) })
+		},
+	},
 	{name: "batch/abandoned", size: 2, twice: true, body: batchAbandoned},
 	{name: "batch/abandoned/wrap", size: 2, twice: true, start: wrap - 1, body: batchAbandoned},
 	{name: "batch/abandoned/wrap in the run", size: 2, twice: true, start: wrap - 2, body: batchAbandoned},
@@ -272,11 +299,16 @@ var scenarios = []scenario{
 		w.Same(2, "a", func(int) { w.lock1() })
 		w.Go("resizer", func() { w.s.Resize(0); w.s.Resize(1) })
 	}},
-	{name: "resize down and up/held/wrap", size: 1, start: wrap, body: func(w *world) { // what is held is not granted anew
-		w.begin(1)
-		w.Go("a", func() { w.lock1() })
-		w.Go("resizer", func() { w.s.Resize(0); w.s.Resize(1); w.give(1) })
-	}},
+	{
+		name:  "resize down and up/held/wrap",
+		size:  1,
+		start: wrap,
+		body: func(w *world) { // what is held is not granted anew
+			w.begin(1)
+			w.Go("a", func() { w.lock1() })
+			w.Go("resizer", func() { w.s.Resize(0); w.s.Resize(1); w.give(1) })
+		},
+	},
 	{name: "resize too large/wrap", size: 2, start: wrap, wide: true, body: func(w *world) {
 		w.size = 1
 		w.Go("two", func() { w.use(2, w.s.Acquire(bg, 2)) })
@@ -303,7 +335,8 @@ func batch(n int64) func(*world) {
 	}
 }
 
-// batchAbandoned has a release of two serve the first of four in line, and, over a run of abandoned tickets, the last.
+// batchAbandoned has a release of two serve the first of four in line, and, over a run of abandoned
+// tickets, the last.
 func batchAbandoned(w *world) {
 	w.begin(2)
 	first, second, third, last := w.s.t.take(1), w.s.t.take(1), w.s.t.take(1), w.s.t.take(1)
@@ -317,7 +350,8 @@ func batchAbandoned(w *world) {
 // lock1 is lock of one permit of a semaphore that may be closed.
 func (w *world) lock1() { w.use(1, w.s.Acquire(bg, 1)) }
 
-// Every schedule of threads that acquire, release, give up, resize and close: nobody sleeps for ever, and no permit is lost.
+// Every schedule of threads that acquire, release, give up, resize and close: nobody sleeps for
+// ever, and no permit is lost.
 func TestModelTickets(t *testing.T) {
 	for _, s := range scenarios {
 		s.run(t)
@@ -380,7 +414,8 @@ func TestModelPolling(t *testing.T) {
 	}
 }
 
-// A release too many panics, and strands nobody: whom it has granted it wakes all the same. As others come at the same time it may be a legal one that panics.
+// A release too many panics, and strands nobody: whom it has granted it wakes all the same. As
+// others come at the same time it may be a legal one that panics.
 func TestModelReleaseTooMuch(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -408,7 +443,13 @@ func TestModelReleaseTooMuch(t *testing.T) {
 				})
 				x.Wait()
 				counted := int64(tt.times) - panicked.Load()
-				x.Assert(s.t.free(zero) == counted*tt.n-1, "%d are free, after %d releases of %d that did not panic", s.t.free(zero), counted, tt.n)
+				x.Assert(
+					s.t.free(zero) == counted*tt.n-1,
+					"%d are free, after %d releases of %d that did not panic",
+					s.t.free(zero),
+					counted,
+					tt.n,
+				)
 			})
 		})
 	}
@@ -430,8 +471,13 @@ func TestModelRefusedRequestsTakeNoTicket(t *testing.T) {
 			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 				small, closed := New(1), New(2)
 				closed.Close()
-				x.Always(func() { x.Assert(small.t.ticket.Load() == 0 && closed.t.ticket.Load() == 0, "a ticket is taken") })
-				x.Go("t", func() { x.Assert(acquire(small) == ErrTooLarge && acquire(closed) == ErrClosed, "not refused") })
+				x.Always(
+					func() { x.Assert(small.t.ticket.Load() == 0 && closed.t.ticket.Load() == 0, "a ticket is taken") },
+				)
+				x.Go(
+					"t",
+					func() { x.Assert(acquire(small) == ErrTooLarge && acquire(closed) == ErrClosed, "not refused") },
+				)
 				x.Wait()
 			})
 		})
@@ -469,7 +515,8 @@ func TestModelLimitIsWrittenByOneAtATime(t *testing.T) {
 	})
 }
 
-// Whom a Resize has taken out of the line for being too large stays so, although another Resize, before it is told, makes room: it has lost its place.
+// Whom a Resize has taken out of the line for being too large stays so, although another Resize,
+// before it is told, makes room: it has lost its place.
 func TestModelTooLargeForAMoment(t *testing.T) {
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
 		w := newWorld(x, 2, 0, 1)
@@ -487,8 +534,9 @@ func TestModelTooLargeForAMoment(t *testing.T) {
 	})
 }
 
-// A release with nobody waiting is one addition and a look at the two words beside, although somebody has waited before: it neither
-// looks again nor takes the lock of a bucket. With somebody waiting it takes the lock of one, and of no other.
+// A release with nobody waiting is one addition and a look at the two words beside, although
+// somebody has waited before: it neither looks again nor takes the lock of a bucket. With somebody
+// waiting it takes the lock of one, and of no other.
 func TestModelReleaseLooksNowhereElse(t *testing.T) {
 	for name, test := range map[string]struct {
 		steps int // of a release

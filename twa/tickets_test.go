@@ -12,7 +12,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// However many requests time out while somebody holds, there are no more runs of abandoned tickets than there are waiters.
+// However many requests time out while somebody holds, there are no more runs of abandoned tickets
+// than there are waiters.
 func TestAbandonedTicketsDoNotAccumulate(t *testing.T) {
 	s := New(1)
 	require.True(t, s.TryAcquire(1))
@@ -58,7 +59,8 @@ func TestAbandonedTicketsDoNotAccumulate(t *testing.T) {
 	require.EqualValues(t, 1, s.Available())
 }
 
-// A release of many wakes many, wherever in the array they are: one by one, or, if it returns more than there are buckets, all at once.
+// A release of many wakes many, wherever in the array they are: one by one, or, if it returns more
+// than there are buckets, all at once.
 func TestReleaseOfManyWakesAllThatItServes(t *testing.T) {
 	for _, buckets := range []int{1, 4, 64} {
 		s := New(40, WithArray(NewArray(buckets)))
@@ -154,7 +156,8 @@ func (l *line) add(n int64) *AcquireFuture {
 	return f
 }
 
-// A release of several grants all that it reaches, in order, whatever gave up among them; by the way that suits few buckets, and the one that suits many.
+// A release of several grants all that it reaches, in order, whatever gave up among them; by the
+// way that suits few buckets, and the one that suits many.
 func TestReleaseOfManyGoesPastTheAbandoned(t *testing.T) {
 	for _, start := range starts {
 		for _, buckets := range []int{1, 2, 64} {
@@ -185,7 +188,11 @@ func TestRunsOfOneDoNotTouch(t *testing.T) {
 		front, a, b, c, d := l.add(1), l.add(1), l.add(1), l.add(1), l.add(1)
 		a.Cancel()
 		c.Cancel()
-		require.Equal(t, map[int64]int64{(start + 2) * step: (start + 3) * step, (start + 4) * step: (start + 5) * step}, s.t.rare.begin)
+		require.Equal(
+			t,
+			map[int64]int64{(start + 2) * step: (start + 3) * step, (start + 4) * step: (start + 5) * step},
+			s.t.rare.begin,
+		)
 		for _, f := range []*AcquireFuture{front, b, d} {
 			s.Release(1)
 			require.NoError(t, f.Err())
@@ -218,7 +225,8 @@ func TestReleaseOfManyWakesItsOwn(t *testing.T) {
 	}
 }
 
-// What had been granted when the semaphore was closed is what counts, however often it is closed later.
+// What had been granted when the semaphore was closed is what counts, however often it is closed
+// later.
 func TestClosingTwiceChangesNothing(t *testing.T) {
 	s := New(1)
 	require.True(t, s.TryAcquire(1))
@@ -229,7 +237,8 @@ func TestClosingTwiceChangesNothing(t *testing.T) {
 	require.Equal(t, ErrClosed, s.t.await(context.Background(), zero, 1, end))
 }
 
-// Who need not wait does not look into the array, which is made when somebody does: a semaphore gets its number there.
+// Who need not wait does not look into the array, which is made when somebody does: a semaphore
+// gets its number there.
 func TestNobodyEntersTheArrayInVain(t *testing.T) {
 	s, m := New(1), new(Mutex)
 	var f AcquireFuture
@@ -260,8 +269,9 @@ func TestNobodyEntersTheArrayInVain(t *testing.T) {
 	s.Release(1)
 }
 
-// The tickets of a semaphore have parts of its key that count up by one, and semaphores have numbers that do, given when somebody first
-// waits: the table spreads both (TestPartsGoEverywhere in internal/parking).
+// The tickets of a semaphore have parts of its key that count up by one, and semaphores have
+// numbers that do, given when somebody first waits: the table spreads both (TestPartsGoEverywhere
+// in internal/parking).
 func TestKeysCountUp(t *testing.T) {
 	s, other := New(1), New(1)
 	id := s.t.id.get()

@@ -44,7 +44,19 @@ func goOn(s *Semaphore, permits uint64) {
 
 // far are numbers of permits that go by while somebody does not look: less than half of the circle,
 // about half, more, nearly all and more than all.
-var far = []uint64{1 << 40, 1 << 59, 1<<61 - 1, 1 << 61, 1<<61 + 1, 1<<62 - 1, 1 << 62, 1<<62 + 1, 3 << 61, 1<<63 - 1<<52, 1<<63 + 1<<52}
+var far = []uint64{
+	1 << 40,
+	1 << 59,
+	1<<61 - 1,
+	1 << 61,
+	1<<61 + 1,
+	1<<62 - 1,
+	1 << 62,
+	1<<62 + 1,
+	3 << 61,
+	1<<63 - 1<<52,
+	1<<63 + 1<<52,
+}
 
 // What is given back late comes back, by every way, wherever the numbers begin and however far they
 // have gone on.
@@ -298,8 +310,11 @@ func TestLineHasAnEnd(t *testing.T) {
 				require.EqualValues(t, 1, s.Size())
 				require.EqualValues(t, 0, s.Available())
 				require.ErrorIs(t, acquire(s, 2), ErrTooLarge)
-				require.PanicsWithValue(t, "twa: Resize to take away 1 permits behind a line for "+strconv.FormatInt(window, 10),
-					func() { s.Resize(0) })
+				require.PanicsWithValue(
+					t,
+					"twa: Resize to take away 1 permits behind a line for "+strconv.FormatInt(window, 10),
+					func() { s.Resize(0) },
+				)
 				require.EqualValues(t, 1, s.Size())
 
 				s.Release(1)

@@ -28,8 +28,8 @@ const (
 // binaries it costs one load.
 func InBubble() bool { return bubbles.Load() != bubblesNever && inBubble() }
 
-// inBubble is InBubble where bubbles may be possible. A channel or a timer that was made in a bubble
-// kills the process when it is used outside, so a parker must not be kept there for reuse.
+// inBubble is InBubble where bubbles may be possible. A channel or a timer that was made in a
+// bubble kills the process when it is used outside, so a parker must not be kept there for reuse.
 //
 // A bubble's clock gives times without a monotonic reading; every other clock gives them with one.
 // Outside test binaries the clock is not consulted.

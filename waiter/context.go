@@ -18,8 +18,8 @@ func slotsFor(key uintptr) (first, second *watchSlot) {
 	return &watchTable[i], &watchTable[i^1]
 }
 
-// registerWith has the watch fire and be vacated when ctx is cancelled. A context that is dropped without a cancel
-// takes its AfterFunc with it, and so the anchor; then the watch is vacated, too.
+// registerWith has the watch fire and be vacated when ctx is cancelled. A context that is dropped
+// without a cancel takes its AfterFunc with it, and so the anchor; then the watch is vacated, too.
 func (w *watch) registerWith(ctx context.Context, vacate func(*watch)) {
 	anchor := new(*watch)
 	runtime.AddCleanup(anchor, vacate, w)
@@ -30,9 +30,10 @@ func (w *watch) registerWith(ctx context.Context, vacate func(*watch)) {
 	})
 }
 
-// cancellable returns the context of package context whose done channel ctx has, without the values around it, which
-// a registration would keep alive; or nil if there is none, because ctx, or what it wraps, is a foreign type. With the
-// contexts that it returns, context.AfterFunc makes an entry in the context and starts no goroutine.
+// cancellable returns the context of package context whose done channel ctx has, without the values
+// around it, which a registration would keep alive; or nil if there is none, because ctx, or what
+// it wraps, is a foreign type. With the contexts that it returns, context.AfterFunc makes an entry
+// in the context and starts no goroutine.
 func cancellable(ctx context.Context) context.Context {
 	for {
 		switch reflect.TypeOf(ctx) {

@@ -1,9 +1,10 @@
 // Package waiter is the one way in which anything in this module waits.
 //
-// What waits stands in a [Queue] as a [Waiter], an intrusive node; what wakes it claims the node by unlinking it,
-// collects it in a [WakeList] while it holds a lock, and delivers an [Outcome] after unlock. Behind a node is either a
-// goroutine, which sleeps in a [Parker], or a future, whose owner is told through a [Waker] (a task) or through a
-// channel (a select). So goroutines, tasks and selects wait in one line.
+// What waits stands in a [Queue] as a [Waiter], an intrusive node; what wakes it claims the node by
+// unlinking it, collects it in a [WakeList] while it holds a lock, and delivers an [Outcome] after
+// unlock. Behind a node is either a goroutine, which sleeps in a [Parker], or a future, whose owner
+// is told through a [Waker] (a task) or through a channel (a select). So goroutines, tasks and
+// selects wait in one line.
 //
 //	file         what                                       read it for
 //	waker.go     Waker                                      how an executor is told
@@ -15,6 +16,6 @@
 //	bubble.go    (internal)                                 testing/synctest
 //	errors.go    ErrClosed, ErrTooLarge, ...                the errors that all locks share
 //
-// Users of the locks need this package for the errors and, if they write an executor, for Waker. The rest is for
-// writers of locks.
+// Users of the locks need this package for the errors and, if they write an executor, for Waker.
+// The rest is for writers of locks.
 package waiter

@@ -9,19 +9,23 @@ import (
 
 // A Parker is a goroutine's waiter: a node and the means to sleep until it is told an outcome.
 //
-// Use: GetParker, queue the embedded Waiter, Park or ParkTimeout. After true the outcome is there: Put. After false,
-// unlink the node and Withdraw. A waiting goroutine is durably blocked in the sense of testing/synctest.
+// Use: GetParker, queue the embedded Waiter, Park or ParkTimeout. After true the outcome is there:
+// Put. After false, unlink the node and Withdraw. A waiting goroutine is durably blocked in the
+// sense of testing/synctest.
 //
-// The owner sleeps in a receive from the signal channel. Up to two signals come in one use: the token, which says that
-// the outcome is there, and the nudge of a watch, which says that the context is done. They look alike, which saves
-// the runtime copying a value: only where the context is done can it have been a nudge, and Withdraw then counts.
+// The owner sleeps in a receive from the signal channel. Up to two signals come in one use: the
+// token, which says that the outcome is there, and the nudge of a watch, which says that the
+// context is done. They look alike, which saves the runtime copying a value: only where the context
+// is done can it have been a nudge, and Withdraw then counts.
 //
 // Invariants:
 //
-//  1. In one use at most one token and one nudge are sent, and the channel has room for both, so neither the claimer
-//     nor the watch, which sends under its lock, ever blocks. (TestParkerTakesTokenAndNudge)
-//  2. A parker goes back to the pool only when every signal that was or will be sent has been received, and to its
-//     watch only if no nudge has. (TestParkerIsCleanAfterUse, TestConsumedNudgeHidesNoCancel)
+//  1. In one use at most one token and one nudge are sent, and the channel has room for both, so
+//     neither the claimer nor the watch, which sends under its lock, ever blocks.
+//     (TestParkerTakesTokenAndNudge)
+//  2. A parker goes back to the pool only when every signal that was or will be sent has been
+//     received, and to its watch only if no nudge has. (TestParkerIsCleanAfterUse,
+//     TestConsumedNudgeHidesNoCancel)
 //  3. A parker made in a synctest bubble is never kept, and one made outside never used inside.
 //     (TestParkersAreNotKeptFromBubbles)
 type Parker struct {
@@ -40,8 +44,9 @@ func newParker(keep bool) *Parker {
 	return &Parker{Waiter: Waiter{signal: xsync.NewSignal(2)}, keep: keep}
 }
 
-// GetParker returns a parker for a wait that ends early when ctx, whose done channel is given with it, is done; a nil
-// channel stands for a wait that nothing ends early. In the steady state it allocates nothing.
+// GetParker returns a parker for a wait that ends early when ctx, whose done channel is given with
+// it, is done; a nil channel stands for a wait that nothing ends early. In the steady state it
+// allocates nothing.
 func GetParker(ctx context.Context, done <-chan struct{}) *Parker {
 	if InBubble() {
 		return newParker(false)
@@ -56,7 +61,8 @@ func GetParker(ctx context.Context, done <-chan struct{}) *Parker {
 	return parkers.Get().(*Parker)
 }
 
-// Put ends the use of p, whose node is in no queue: it was never queued, or Park or ParkTimeout has returned true.
+// Put ends the use of p, whose node is in no queue: it was never queued, or Park or ParkTimeout has
+// returned true.
 func (p *Parker) Put() {
 	if p.watch != nil {
 		p.watch.put(p)
@@ -65,8 +71,8 @@ func (p *Parker) Put() {
 	}
 }
 
-// Park waits until the outcome is there, and returns true; or until ctx is done, and returns false. If both have
-// happened it returns false. ctx and done are what GetParker got.
+// Park waits until the outcome is there, and returns true; or until ctx is done, and returns false.
+// If both have happened it returns false. ctx and done are what GetParker got.
 func (p *Parker) Park(ctx context.Context, done <-chan struct{}) bool {
 	if done != nil {
 		return p.parkUntil(ctx, done)
@@ -81,8 +87,8 @@ func (p *Parker) parkUntil(ctx context.Context, done <-chan struct{}) bool {
 	} else if !p.signal.ReceiveOr(done) {
 		return false
 	}
-	// The watch is asked, too: a foreign context over a watched channel may have an Err of its own, and a nudge that was
-	// taken for a token would leave a queued node in the pool.
+	// The watch is asked, too: a foreign context over a watched channel may have an Err of its own,
+	// and a nudge that was taken for a token would leave a queued node in the pool.
 	if ctx.Err() != nil || p.watch != nil && p.watch.fired.Load() {
 		p.got = 1
 		return false
@@ -90,14 +96,15 @@ func (p *Parker) parkUntil(ctx context.Context, done <-chan struct{}) bool {
 	return true
 }
 
-// ParkTimeout waits until the outcome is there, and returns true; or until d has passed, and returns false.
+// ParkTimeout waits until the outcome is there, and returns true; or until d has passed, and
+// returns false.
 func (p *Parker) ParkTimeout(d time.Duration) bool {
 	return p.signal.ReceiveWithin(&p.timer, d)
 }
 
-// Withdraw ends the use of p after Park or ParkTimeout has returned false. The caller has tried to unlink the node; if
-// it was not queued any more, claimed is true, the outcome is here or on its way, and Withdraw waits for it and returns
-// it. Otherwise it returns [Pending].
+// Withdraw ends the use of p after Park or ParkTimeout has returned false. The caller has tried to
+// unlink the node; if it was not queued any more, claimed is true, the outcome is here or on its
+// way, and Withdraw waits for it and returns it. Otherwise it returns [Pending].
 func (p *Parker) Withdraw(claimed bool) Outcome {
 	var sent int8
 	if claimed {

@@ -1,8 +1,8 @@
 package waiter
 
-// A Queue is a FIFO of waiters, doubly linked through the nodes themselves: every operation is O(1), touches at most
-// the node and its two neighbours, and allocates nothing. The zero Queue is empty. Whoever uses a Queue guards it with
-// a lock.
+// A Queue is a FIFO of waiters, doubly linked through the nodes themselves: every operation is
+// O(1), touches at most the node and its two neighbours, and allocates nothing. The zero Queue is
+// empty. Whoever uses a Queue guards it with a lock.
 type Queue struct {
 	head, tail *Waiter
 	size       int
@@ -58,7 +58,8 @@ func (q *Queue) PopFront() *Waiter {
 	return w
 }
 
-// Remove unlinks w, wherever it stands, and reports whether it was queued. A waiter must not be in another queue.
+// Remove unlinks w, wherever it stands, and reports whether it was queued. A waiter must not be in
+// another queue.
 func (q *Queue) Remove(w *Waiter) bool {
 	if !w.queued {
 		return false
@@ -78,9 +79,9 @@ func (q *Queue) Remove(w *Waiter) bool {
 	return true
 }
 
-// A WakeList collects the waiters that one critical section has claimed, so that they are woken in one batch after the
-// lock is released. It is linked through the nodes, whose queue links are free after the claim: a batch may be of any
-// size and allocates nothing. The zero WakeList is empty.
+// A WakeList collects the waiters that one critical section has claimed, so that they are woken in
+// one batch after the lock is released. It is linked through the nodes, whose queue links are free
+// after the claim: a batch may be of any size and allocates nothing. The zero WakeList is empty.
 type WakeList struct {
 	head *Waiter
 	tail *Waiter // while head is not nil
@@ -97,9 +98,10 @@ func (l *WakeList) Add(w *Waiter, o Outcome) {
 	l.tail = w
 }
 
-// Wake tells each waiter its outcome, in the order of the claims, and takes it off the list. It stops after a waiter that was
-// granted permits but had been abandoned meanwhile, and returns how many: they are the caller's to give back, and then to call
-// again. It returns 0 when the list is empty. The caller holds no lock.
+// Wake tells each waiter its outcome, in the order of the claims, and takes it off the list. It
+// stops after a waiter that was granted permits but had been abandoned meanwhile, and returns how
+// many: they are the caller's to give back, and then to call again. It returns 0 when the list is
+// empty. The caller holds no lock.
 func (l *WakeList) Wake() (refused int64) {
 	for w := l.head; w != nil; w = l.head {
 		// Read first: after Deliver the node is its owner's.

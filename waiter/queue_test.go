@@ -69,7 +69,8 @@ func TestQueueIsFIFOUnderAnyOperations(t *testing.T) {
 	require.False(t, q.Remove(new(Waiter)), "never queued")
 }
 
-// The batch is emptied in the order of the claims, and a node may be used again as soon as it has been told.
+// The batch is emptied in the order of the claims, and a node may be used again as soon as it has
+// been told.
 func TestWakeListTellsInOrderAndForgets(t *testing.T) {
 	var l WakeList
 	require.Zero(t, l.Wake())

@@ -30,9 +30,10 @@ func tabled(ctx *interleave.Context) (w *watch) {
 	return w
 }
 
-// Contexts that come to the same two slots: each wait is ended by its own context and by no other, whether it has found a
-// slot, or none, or that of one which is being cancelled; the slot of a context that lives is not taken from it; those of
-// contexts that are cancelled are free for the next.
+// Contexts that come to the same two slots: each wait is ended by its own context and by no other,
+// whether it has found a slot, or none, or that of one which is being cancelled; the slot of a
+// context that lives is not taken from it; those of contexts that are cancelled are free for the
+// next.
 func TestModelContextsShareTheTable(t *testing.T) {
 	for _, s := range []struct {
 		name  string

@@ -2,8 +2,8 @@ package waiter
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// An Outcome is how a request ended. It travels with the wake-up, so that whoever was woken, and whoever lost the race
-// to cancel, knows whether there is anything to give back.
+// An Outcome is how a request ended. It travels with the wake-up, so that whoever was woken, and
+// whoever lost the race to cancel, knows whether there is anything to give back.
 type Outcome uint8
 
 // The outcomes.
@@ -12,7 +12,8 @@ const (
 	Pending Outcome = iota
 	// Granted means that the permits belong to the waiter.
 	Granted
-	// Closed, TooLarge and QueueFull mean that the waiter got nothing: [ErrClosed], [ErrTooLarge], [ErrQueueFull].
+	// Closed, TooLarge and QueueFull mean that the waiter got nothing: [ErrClosed], [ErrTooLarge],
+	// [ErrQueueFull].
 	Closed
 	TooLarge
 	QueueFull
@@ -25,12 +26,13 @@ var outcomeErrors = [...]error{
 // Err returns the error that the outcome stands for, nil for [Granted].
 func (o Outcome) Err() error { return outcomeErrors[o] }
 
-// A Waiter is the node that stands in a queue for one request. It is intrusive: it is embedded in what waits (a
-// [Parker] for a goroutine, a future for a task or a select), so that queueing allocates nothing.
+// A Waiter is the node that stands in a queue for one request. It is intrusive: it is embedded in
+// what waits (a [Parker] for a goroutine, a future for a task or a select), so that queueing
+// allocates nothing.
 //
-// A node has an owner, who waits, and at most one claimer, who has unlinked it and thereby alone decides that the
-// request ends, and how. A goroutine's node is told through its signal channel. A future's node is told through its
-// state word:
+// A node has an owner, who waits, and at most one claimer, who has unlinked it and thereby alone
+// decides that the request ends, and how. A goroutine's node is told through its signal channel. A
+// future's node is told through its state word:
 //
 //	state        who may move it, and to what                    waker, done are
 //	idle         owner: armed (Arm), complete (Finish)            the owner's
@@ -54,15 +56,19 @@ func (o Outcome) Err() error { return outcomeErrors[o] }
 //
 // Invariants:
 //
-//  1. The waker and the done channel are written only in idle and registering and read by the claimer only in
-//     claiming: no wake-up goes to a waker that has been replaced. (TestContract/RepollWithAnotherWakerIsNeverLost)
-//  2. A claimer that meets registering completes without a waker; the owner, whose step back to armed then fails,
-//     sees the outcome itself, and tells whoever it does not return it to: the channel, and in Chan the waker of an
-//     earlier poll. (TestContract/RepollWithAnotherWakerIsNeverLost, TestContract/DoneAfterPollWakesThePoller)
-//  3. The claimer touches the node for the last time when it moves the state to complete or idle. The waker that it
-//     calls afterwards is a copy. So the owner of a complete or idle node may use it again. (TestContract/FutureIsReusable)
-//  4. An abandoned node returns to idle by its claimer's hand only; a claimer that finds it abandoned is told so
-//     (Deliver returns false) and gives back what it had granted, once. (TestContract/StressConservesPermits)
+//  1. The waker and the done channel are written only in idle and registering and read by the
+//     claimer only in claiming: no wake-up goes to a waker that has been replaced.
+//     (TestContract/RepollWithAnotherWakerIsNeverLost)
+//  2. A claimer that meets registering completes without a waker; the owner, whose step back to
+//     armed then fails, sees the outcome itself, and tells whoever it does not return it to: the
+//     channel, and in Chan the waker of an earlier poll.
+//     (TestContract/RepollWithAnotherWakerIsNeverLost, TestContract/DoneAfterPollWakesThePoller)
+//  3. The claimer touches the node for the last time when it moves the state to complete or idle.
+//     The waker that it calls afterwards is a copy. So the owner of a complete or idle node may use
+//     it again. (TestContract/FutureIsReusable)
+//  4. An abandoned node returns to idle by its claimer's hand only; a claimer that finds it
+//     abandoned is told so (Deliver returns false) and gives back what it had granted, once.
+//     (TestContract/StressConservesPermits)
 //
 // A Waiter must not be copied after first use.
 type Waiter struct {
@@ -90,9 +96,10 @@ const (
 	stateClaimingAbandoned
 )
 
-// Deliver ends the request with outcome o, which must not be [Pending]. The caller must have claimed the node: it, and
-// nobody else, took it out of the queue. It reports whether the owner will see the outcome; if not, the owner has gone
-// and whatever was granted is the caller's to give back. The caller holds no lock, and must not touch the node again.
+// Deliver ends the request with outcome o, which must not be [Pending]. The caller must have
+// claimed the node: it, and nobody else, took it out of the queue. It reports whether the owner
+// will see the outcome; if not, the owner has gone and whatever was granted is the caller's to give
+// back. The caller holds no lock, and must not touch the node again.
 //
 // What happened before Deliver happens before the owner's return from its wait.
 func (w *Waiter) Deliver(o Outcome) bool {
@@ -143,8 +150,8 @@ func (w *Waiter) Arm(waker Waker) {
 	w.state.Store(stateArmed)
 }
 
-// Finish completes a node with an outcome that its owner has found itself, without any claimer: the request did not
-// have to wait. The node is idle, or armed but in no queue.
+// Finish completes a node with an outcome that its owner has found itself, without any claimer: the
+// request did not have to wait. The node is idle, or armed but in no queue.
 func (w *Waiter) Finish(o Outcome) {
 	w.outcome = o
 	w.waker = nil
@@ -161,7 +168,8 @@ const (
 	StatusIdle Status = iota
 	// StatusWaiting: the request waits, and the waker that was given will be woken.
 	StatusWaiting
-	// StatusBusy: a claimer is at its last few steps with this node. A poll wakes itself and comes back.
+	// StatusBusy: a claimer is at its last few steps with this node. A poll wakes itself and comes
+	// back.
 	StatusBusy
 	// StatusComplete: Outcome says how the request ended.
 	StatusComplete
@@ -228,8 +236,8 @@ func (w *Waiter) Chan() (<-chan struct{}, Status) {
 	}
 }
 
-// endRegistering steps back to armed. If a claimer came by meanwhile it found nobody to wake (invariant 2), and the
-// owner is here to see the outcome; only the channel has to be told.
+// endRegistering steps back to armed. If a claimer came by meanwhile it found nobody to wake
+// (invariant 2), and the owner is here to see the outcome; only the channel has to be told.
 func (w *Waiter) endRegistering() Status {
 	if w.state.CompareAndSwap(stateRegistering, stateArmed) {
 		return StatusWaiting
@@ -241,12 +249,14 @@ func (w *Waiter) endRegistering() Status {
 // Outcome returns how the request ended. Its owner may ask when it has been told.
 func (w *Waiter) Outcome() Outcome { return w.outcome }
 
-// Forget lets go of the waker of a complete node, which nobody will wake any more, so that the node does not keep it alive.
+// Forget lets go of the waker of a complete node, which nobody will wake any more, so that the node
+// does not keep it alive.
 func (w *Waiter) Forget() { w.waker = nil }
 
-// Abandon leaves a node to its claimer: the owner wants nothing more of it and must not touch it until it is idle
-// again. It reports false if the request is complete after all, so that the owner still has to deal with the outcome.
-// It is called after an attempt to unlink the node has failed, so a claimer exists.
+// Abandon leaves a node to its claimer: the owner wants nothing more of it and must not touch it
+// until it is idle again. It reports false if the request is complete after all, so that the owner
+// still has to deal with the outcome. It is called after an attempt to unlink the node has failed,
+// so a claimer exists.
 func (w *Waiter) Abandon() bool {
 	for { // Each turn follows a step of the claimer, who makes at most two.
 		switch w.state.Load() {
@@ -264,7 +274,8 @@ func (w *Waiter) Abandon() bool {
 	}
 }
 
-// OfGoroutine reports whether a goroutine sleeps behind w, and not a future waits. Whoever has unlinked the node may ask.
+// OfGoroutine reports whether a goroutine sleeps behind w, and not a future waits. Whoever has
+// unlinked the node may ask.
 func (w *Waiter) OfGoroutine() bool { return w.signal != nil }
 
 // Reset returns a complete node, or one that its owner has unlinked itself, to idle.

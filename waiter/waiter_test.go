@@ -121,8 +121,8 @@ func TestDoneCarriesOneValuePerRound(t *testing.T) {
 	require.Len(t, x.done.C(), 1)
 }
 
-// A claimer against an owner who re-arms, asks for the channel, or abandons: exactly one of them deals with the
-// outcome, and the last waker is woken or the owner sees the outcome itself.
+// A claimer against an owner who re-arms, asks for the channel, or abandons: exactly one of them
+// deals with the outcome, and the last waker is woken or the owner sees the outcome itself.
 func TestHandshakeUnderStress(t *testing.T) {
 	rounds := 50000
 	if testing.Short() {

@@ -7,29 +7,33 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// A wait that a context may end needs a second source of wake-ups. A select on the token and the context's done
-// channel is one, at about twice the price of a plain receive, and with contention on the channel where many share it.
-// context.AfterFunc is another, at the price of several selects for each registration.
+// A wait that a context may end needs a second source of wake-ups. A select on the token and the
+// context's done channel is one, at about twice the price of a plain receive, and with contention
+// on the channel where many share it. context.AfterFunc is another, at the price of several selects
+// for each registration.
 //
-// A watch pays for one registration and uses it for all further waits on the same done channel. When the context ends
-// it sends every parker that is registered with it a nudge; a parker with a watch therefore waits by a plain receive.
-// A registration costs about as much as watchAfter selects, so a done channel gets its watch after that many waits:
-// whatever the pattern of use, the cost stays below twice the optimum.
+// A watch pays for one registration and uses it for all further waits on the same done channel.
+// When the context ends it sends every parker that is registered with it a nudge; a parker with a
+// watch therefore waits by a plain receive. A registration costs about as much as watchAfter
+// selects, so a done channel gets its watch after that many waits: whatever the pattern of use, the
+// cost stays below twice the optimum.
 //
-// Life: a watch lives as long as its context. It is held by the context (as its AfterFunc), by the parkers that wait,
-// and by its slot in the table, which it leaves when the context is cancelled or collected. It is registered with the
-// context that has the channel, not with the values around it, and holds no reference to it. It runs no goroutine,
-// except for the moment of the cancel: foreign contexts, for which context.AfterFunc would start one, get no watch and
-// stay with select. So do those that find their slots taken.
+// Life: a watch lives as long as its context. It is held by the context (as its AfterFunc), by the
+// parkers that wait, and by its slot in the table, which it leaves when the context is cancelled or
+// collected. It is registered with the context that has the channel, not with the values around it,
+// and holds no reference to it. It runs no goroutine, except for the moment of the cancel: foreign
+// contexts, for which context.AfterFunc would start one, get no watch and stay with select. So do
+// those that find their slots taken.
 //
 // Invariants:
 //
-//  1. A parker is linked in the list from the moment it gets its watch until the watch fires or the parker leaves it;
-//     the idle one is linked too. (TestWatchNudgesEveryWaiterOnce)
-//  2. The watch fires once, and sends each linked parker one nudge under mu. So a parker that leaves under mu knows
-//     whether a nudge was sent. (TestParkerIsCleanAfterUse)
-//  3. The idle parker has not received its nudge. So a wait that begins after the fire gets no parker from the watch, or
-//     one whose nudge is there: it cannot miss the cancel. (TestConsumedNudgeHidesNoCancel)
+//  1. A parker is linked in the list from the moment it gets its watch until the watch fires or the
+//     parker leaves it; the idle one is linked too. (TestWatchNudgesEveryWaiterOnce)
+//  2. The watch fires once, and sends each linked parker one nudge under mu. So a parker that
+//     leaves under mu knows whether a nudge was sent. (TestParkerIsCleanAfterUse)
+//  3. The idle parker has not received its nudge. So a wait that begins after the fire gets no
+//     parker from the watch, or one whose nudge is there: it cannot miss the cancel.
+//     (TestConsumedNudgeHidesNoCancel)
 type watch struct {
 	done <-chan struct{} // identity; immutable
 
@@ -40,8 +44,9 @@ type watch struct {
 	list  *Parker    // all linked parkers; guarded by mu
 }
 
-// watchTable finds the watch of a done channel. A channel has two slots, neighbours, given by its address. A slot that
-// serves a living context is not taken from it; a channel that finds both taken goes without a watch.
+// watchTable finds the watch of a done channel. A channel has two slots, neighbours, given by its
+// address. A slot that serves a living context is not taken from it; a channel that finds both
+// taken goes without a watch.
 var watchTable [1 << watchTableBits]watchSlot
 
 const watchTableBits = 12
@@ -100,8 +105,9 @@ func newWatch(ctx context.Context, done <-chan struct{}, s *watchSlot) *watch {
 	return w
 }
 
-// fire nudges everybody who waits with this watch. It does so under mu, the one exception to the rule that wakes come
-// after unlock: invariant 2 needs it, and nobody but parkers is behind these channels.
+// fire nudges everybody who waits with this watch. It does so under mu, the one exception to the
+// rule that wakes come after unlock: invariant 2 needs it, and nobody but parkers is behind these
+// channels.
 func (w *watch) fire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +144,8 @@ func (w *watch) get() *Parker {
 	return p
 }
 
-// put keeps p, which has not received a nudge, for the next wait with this watch, or sends it back to the pool.
+// put keeps p, which has not received a nudge, for the next wait with this watch, or sends it back
+// to the pool.
 func (w *watch) put(p *Parker) {
 	if w.idle.Load() == nil && w.idle.CompareAndSwap(nil, p) {
 		return

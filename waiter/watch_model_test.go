@@ -36,8 +36,8 @@ func grant(slot *xsync.Pointer[Waiter]) {
 	}
 }
 
-// Waits on a context that is cancelled end, with and without a watch; no parker goes back to the pool with a wake-up in
-// it; and after the cancel the watch holds nobody.
+// Waits on a context that is cancelled end, with and without a watch; no parker goes back to the
+// pool with a wake-up in it; and after the cancel the watch holds nobody.
 func TestModelWaitsEndWithTheirContext(t *testing.T) {
 	for _, s := range []struct {
 		name      string
@@ -85,8 +85,8 @@ func TestModelWaitsEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// Waits that are counted at the same time all count: none takes back what others have counted. (The context is of the
-// kind that gets no watch: all that they do is count.)
+// Waits that are counted at the same time all count: none takes back what others have counted. (The
+// context is of the kind that gets no watch: all that they do is count.)
 func TestModelCountOfWaitsNeverGoesDown(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		ctx := x.NewContext()
@@ -121,8 +121,8 @@ func TestModelSlotServesOneChannel(t *testing.T) {
 	})
 }
 
-// Two waits that begin at the same time both get a parker from a watch that lives, each its own, though one of them
-// takes the idle one.
+// Two waits that begin at the same time both get a parker from a watch that lives, each its own,
+// though one of them takes the idle one.
 func TestModelWaitsOnALiveWatchHaveTheirOwnParkers(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		ctx := x.NewContext()
@@ -139,7 +139,8 @@ func TestModelWaitsOnALiveWatchHaveTheirOwnParkers(t *testing.T) {
 	})
 }
 
-// Of two parkers that are put back at the same time the watch keeps one, and does not hold the other.
+// Of two parkers that are put back at the same time the watch keeps one, and does not hold the
+// other.
 func TestModelWaitsLeaveOneIdleParker(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		ctx := x.NewContext()

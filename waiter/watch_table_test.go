@@ -14,8 +14,9 @@ import (
 // others is a watch of somebody else's channel.
 func others() *watch { return &watch{done: make(chan struct{})} }
 
-// A done channel gets its watch after watchAfter waits, not one before and not one after, in the first of its slots that
-// is free, and finds it there ever after. What it finds taken it leaves alone.
+// A done channel gets its watch after watchAfter waits, not one before and not one after, in the
+// first of its slots that is free, and finds it there ever after. What it finds taken it leaves
+// alone.
 func TestWatchIsMadeOnceAndFoundAgain(t *testing.T) {
 	for name, c := range map[string]struct{ first, second, want int }{
 		"both free":    {0, 0, 1},
@@ -61,7 +62,8 @@ func TestWatchIsMadeOnceAndFoundAgain(t *testing.T) {
 	}
 }
 
-// A channel that can have no watch is not counted for ever: its waits do not write to memory that they share.
+// A channel that can have no watch is not counted for ever: its waits do not write to memory that
+// they share.
 func TestWaitsWithoutAWatchAreCountedNoFurther(t *testing.T) {
 	root, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -84,8 +86,8 @@ func TestNewWatchTakesNoSlotFromAnother(t *testing.T) {
 	require.True(t, s.watch.Load() == other)
 }
 
-// A watch that goes leaves its slot empty, and the count at its beginning: the next channel may have the same address.
-// It does so once. Whoever has the slot afterwards is left alone.
+// A watch that goes leaves its slot empty, and the count at its beginning: the next channel may
+// have the same address. It does so once. Whoever has the slot afterwards is left alone.
 func TestWatchVacatesItsOwnSlotOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

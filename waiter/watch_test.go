@@ -43,7 +43,8 @@ func TestWatchNudgesEveryWaiterOnce(t *testing.T) {
 	}
 }
 
-// A wait that has seen its context alive may get to the watch only after the cancel, and after others have heard of it.
+// A wait that has seen its context alive may get to the watch only after the cancel, and after
+// others have heard of it.
 func TestConsumedNudgeHidesNoCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := watched(t, ctx)
@@ -76,7 +77,8 @@ func TestWatchLeavesTheTableWithItsContext(t *testing.T) {
 	locktest.Eventually(t, "dropped, and out of the table", func() bool { runtime.GC(); return lookUp(done) == nil })
 }
 
-// As long as a context lives, so does its watch: collections of garbage do not take it out of the table.
+// As long as a context lives, so does its watch: collections of garbage do not take it out of the
+// table.
 func TestWatchStaysWithItsContext(t *testing.T) {
 	ctx := t.Context()
 	w := watched(t, ctx)
@@ -166,8 +168,8 @@ func TestOnlyCheapContextsAreWatched(t *testing.T) {
 	locktest.Eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// A registration with a request's context, values and all, would keep the values of the first request that waited
-// alive as long as the context that they all share.
+// A registration with a request's context, values and all, would keep the values of the first
+// request that waited alive as long as the context that they all share.
 func TestWatchKeepsNoValuesAlive(t *testing.T) {
 	type key struct{}
 	root, cancel := context.WithCancel(t.Context())
@@ -200,7 +202,8 @@ type quiet struct{ context.Context }
 
 func (quiet) Err() error { return nil }
 
-// A context that breaks its contract, over a channel that is watched, must not take a nudge for a token.
+// A context that breaks its contract, over a channel that is watched, must not take a nudge for a
+// token.
 func TestNudgeIsNoTokenWhateverTheContextSays(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := watched(t, ctx)
@@ -211,8 +214,9 @@ func TestNudgeIsNoTokenWhateverTheContextSays(t *testing.T) {
 	require.Equal(t, Pending, p.Withdraw(false))
 }
 
-// Before a context has proved that it is used again and again nothing is registered with it. The proof is by the
-// address of its channel, which the collector may give to the next one; so these are kept, and those of other tests forgotten.
+// Before a context has proved that it is used again and again nothing is registered with it. The
+// proof is by the address of its channel, which the collector may give to the next one; so these
+// are kept, and those of other tests forgotten.
 func TestShortLivedContextsAreNotWatched(t *testing.T) {
 	for i := range watchTable {
 		s := &watchTable[i]

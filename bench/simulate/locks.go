@@ -36,7 +36,11 @@ var kinds = []kind{
 	{"innerlocks.MCS", false, of(func() sync.Locker { return new(innerlocks.MCS) })},
 	{"innerlocks.Reciprocating", false, of(func() sync.Locker { return new(innerlocks.Reciprocating) })},
 	{"twa.Ticket", false, of(func() sync.Locker { return permit{twa.NewTicket(1)} })},
-	{"twa.Semaphore", false, of(func() sync.Locker { return permit{twa.New(1, twa.WithArray(twa.NewArray(buckets)))} })},
+	{
+		"twa.Semaphore",
+		false,
+		of(func() sync.Locker { return permit{twa.New(1, twa.WithArray(twa.NewArray(buckets)))} }),
+	},
 	{"semaphore.Semaphore", false, of(func() sync.Locker { return permit{semaphore.New(1)} })},
 	{"mutex.Mutex", false, of(func() sync.Locker { return new(mutex.Mutex) })},
 	{"capacitor.Wrap(TTS, 8)", false, of(func() sync.Locker { return capacitor.Wrap(new(innerlocks.TTS), platoon) })},
@@ -109,8 +113,8 @@ func (l *ticket) Lock() {
 
 func (l *ticket) Unlock() { l.now.Add(1) }
 
-// behind is a lock behind the gate of the capacitor's paper, Listing 1: all who wait at the gate look at the same word, but that changes only once
-// for a platoon.
+// behind is a lock behind the gate of the capacitor's paper, Listing 1: all who wait at the gate
+// look at the same word, but that changes only once for a platoon.
 type behind struct {
 	ticket, departed xsync.Int64
 	_                [48]byte
@@ -134,11 +138,14 @@ func (l *behind) Unlock() {
 	}
 }
 
-// waitingArray is the papers' ticket semaphore with a waiting array: only the next in line looks at the grants.
+// waitingArray is the papers' ticket semaphore with a waiting array: only the next in line looks at
+// the grants.
 type waitingArray struct{ *phased.Semaphore }
 
 func newWaitingArray() waitingArray {
-	return waitingArray{phased.New(phased.NewArray(buckets), 1, phased.Config{Threshold: 1, Near: phased.Spin, Far: phased.Spin})}
+	return waitingArray{
+		phased.New(phased.NewArray(buckets), 1, phased.Config{Threshold: 1, Near: phased.Spin, Far: phased.Spin}),
+	}
 }
 
 func (l waitingArray) Lock()   { l.Take() }

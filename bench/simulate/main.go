@@ -1,11 +1,12 @@
-// Command simulate runs the locks of this module, as they are shipped, and those that the papers compare them with, on 1 to 256 simulated cores; or,
-// without the tag interleave, on the cores that there are:
+// Command simulate runs the locks of this module, as they are shipped, and those that the papers
+// compare them with, on 1 to 256 simulated cores; or, without the tag interleave, on the cores that
+// there are:
 //
 //	go run -tags interleave,simulate ./bench/simulate [-cores 1,2,4] [-hold 20] [-outside 200] [-lasts 1000000] [-socket 32] [-csv] [lock ...]
 //	go run ./bench/simulate -cores 1,2
 //
-// The tag simulate makes tables and express lanes as large as they are without the explorer. docs/design/simulator.md says what is simulated,
-// and what it costs.
+// The tag simulate makes tables and express lanes as large as they are without the explorer.
+// docs/design/simulator.md says what is simulated, and what it costs.
 package main
 
 import (
@@ -82,7 +83,17 @@ func printPoints(out io.Writer, points []point) error {
 	_, err := fmt.Fprintln(out, "lock,cores,acquisitions/µs,fairness,transfers,of these far,sleeps")
 	for _, p := range points {
 		if err == nil {
-			_, err = fmt.Fprintf(out, "%q,%d,%.3f,%.3f,%.2f,%.2f,%.3f\n", p.kind, p.cores, p.rate, p.fairness, p.transfers, p.far, p.sleeps)
+			_, err = fmt.Fprintf(
+				out,
+				"%q,%d,%.3f,%.3f,%.2f,%.2f,%.3f\n",
+				p.kind,
+				p.cores,
+				p.rate,
+				p.fairness,
+				p.transfers,
+				p.far,
+				p.sleeps,
+			)
 		}
 	}
 	return err

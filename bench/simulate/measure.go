@@ -38,7 +38,8 @@ func count(turns int64) {
 	}
 }
 
-// measure runs the workload with so many goroutines, each on a core of its own if nothing else runs. The machine is what it is.
+// measure runs the workload with so many goroutines, each on a core of its own if nothing else
+// runs. The machine is what it is.
 func measure(_ interleave.Machine, w workload, k kind, n int) (point, error) {
 	if n > runtime.NumCPU() {
 		return point{}, errors.New("there are not so many cores; simulate them: -tags interleave,simulate")

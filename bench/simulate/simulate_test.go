@@ -17,7 +17,8 @@ func at(t *testing.T, name string, cores int) point {
 	return under(t, workload{hold: 20, outside: 200, lasts: 300_000}, name, cores)
 }
 
-// mutexBench is that of the capacitor's paper: one step of a random generator that all share inside, and nothing outside.
+// mutexBench is that of the capacitor's paper: one step of a random generator that all share
+// inside, and nothing outside.
 var mutexBench = workload{hold: 5, outside: 0, lasts: 300_000}
 
 func under(t *testing.T, w workload, name string, cores int) point {
@@ -42,7 +43,8 @@ func skipUnderRace(t *testing.T) {
 	}
 }
 
-// Semaphores augmented with a waiting array: with global spinning each grant costs as many transfers as there are cores, with the array always the same.
+// Semaphores augmented with a waiting array: with global spinning each grant costs as many
+// transfers as there are cores, with the array always the same.
 func TestTicketFadesAndWaitingArrayDoesNot(t *testing.T) {
 	skipUnderRace(t)
 	ticket := map[int]point{}
@@ -62,7 +64,8 @@ func TestTicketFadesAndWaitingArrayDoesNot(t *testing.T) {
 	require.Greater(t, min(ticket[32].fairness, array[32].fairness), 0.85)
 }
 
-// Capacitors: behind the gate a lock that suffers from many who wait is quicker and fair; one that does not suffer gains nothing.
+// Capacitors: behind the gate a lock that suffers from many who wait is quicker and fair; one that
+// does not suffer gains nothing.
 func TestCapacitorHelpsWhoSuffers(t *testing.T) {
 	skipUnderRace(t)
 	for _, lock := range []string{"tas", "tts"} {
@@ -83,7 +86,8 @@ func TestCapacitorHelpsWhoSuffers(t *testing.T) {
 	}
 }
 
-// Queue locks cost the same number of transfers however many wait, reciprocating locks fewer than MCS.
+// Queue locks cost the same number of transfers however many wait, reciprocating locks fewer than
+// MCS.
 func TestQueueLocksAreFlat(t *testing.T) {
 	skipUnderRace(t)
 	for _, lock := range []string{"mcs", "reciprocating"} {
@@ -95,7 +99,8 @@ func TestQueueLocksAreFlat(t *testing.T) {
 	require.Greater(t, at(t, "mcs", 32).fairness, 0.85)
 }
 
-// What is shipped: behind a gate with an express lane the spinning lock keeps what it does with few cores.
+// What is shipped: behind a gate with an express lane the spinning lock keeps what it does with few
+// cores.
 func TestShippedCapacitorKeepsItsRate(t *testing.T) {
 	skipUnderRace(t)
 	const wrapped = "capacitor.Wrap(TTS, 8, WithExpress(256))"

@@ -2,8 +2,9 @@ package main
 
 import "slices"
 
-// A workload is what each core does until the time is over: take the lock, add to a word that all share, hold the lock for some more, and
-// then be outside for a time that varies from nothing to twice the mean. (Nanoseconds.)
+// A workload is what each core does until the time is over: take the lock, add to a word that all
+// share, hold the lock for some more, and then be outside for a time that varies from nothing to
+// twice the mean. (Nanoseconds.)
 type workload struct{ hold, outside, lasts int64 }
 
 // cores are what the workload runs on, simulated or real.

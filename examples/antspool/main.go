@@ -2,17 +2,21 @@
 //
 //	go run ./examples/antspool [flags] [DIR]
 //
-// DIR is the current directory if it is not given. Nothing is written: the compressed bytes are counted and dropped.
+// DIR is the current directory if it is not given. Nothing is written: the compressed bytes are
+// counted and dropped.
 //
-// It is an example of package antspool. The work is for processors, so it runs on an ants pool with one goroutine for
-// each (-workers). In front of the pool stands a gate that knows what ants does not, the size of a job:
+// It is an example of package antspool. The work is for processors, so it runs on an ants pool with
+// one goroutine for each (-workers). In front of the pool stands a gate that knows what ants does
+// not, the size of a job:
 //
-//   - -mem bounds the bytes of file content in memory at a time. A file asks the gate for its size, is read whole and
-//     compressed, and gives its memory back. A file larger than the budget asks for all of it and goes through a buffer
-//     of that size, piece by piece.
-//   - The gate is first-in, first-out: a large file is not passed over for ever because small ones still fit.
-//   - The walk submits with a context. If the budget is exhausted it waits, so that it is never ahead of the work; and
-//     -timeout or Ctrl-C end that wait as well as the work, between two chunks of a file.
+//   - -mem bounds the bytes of file content in memory at a time. A file asks the gate for its size,
+//     is read whole and compressed, and gives its memory back. A file larger than the budget asks
+//     for all of it and goes through a buffer of that size, piece by piece.
+//   - The gate is first-in, first-out: a large file is not passed over for ever because small ones
+//     still fit.
+//   - The walk submits with a context. If the budget is exhausted it waits, so that it is never
+//     ahead of the work; and -timeout or Ctrl-C end that wait as well as the work, between two
+//     chunks of a file.
 //
 // A file that cannot be read is reported and does not stop the run. Symbolic links and special
 // files are left out, and so is what belongs to version control, such as .git; -vcs takes it in.
@@ -67,7 +71,13 @@ func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 		Example: "-workers 4 -mem 1MiB .",
 	}
 	cmd.Int(&opts.workers, "workers", 1, 10_000, "how many goroutines compress")
-	cmd.Int(&opts.level, "level", gzip.BestSpeed, gzip.BestCompression, "of compression: 1 is quick, 9 makes the smallest files")
+	cmd.Int(
+		&opts.level,
+		"level",
+		gzip.BestSpeed,
+		gzip.BestCompression,
+		"of compression: 1 is quick, 9 makes the smallest files",
+	)
 	cmd.Size(&opts.mem, "mem", "how much content of files is in memory at a time; a larger file comes in pieces")
 	cmd.Bool(&opts.vcs, "vcs", "compress what belongs to version control, such as .git, too")
 	cmd.Duration(&opts.timeout, "timeout", 0, "stop after this time; 0s means never")

@@ -21,10 +21,12 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// chunkSize is how much is read or compressed between two looks at the context: some milliseconds' work.
+// chunkSize is how much is read or compressed between two looks at the context: some milliseconds'
+// work.
 const chunkSize = 256 << 10
 
-// errNotRegular is the error of a file that was regular when it was listed, and no longer is when it is opened.
+// errNotRegular is the error of a file that was regular when it was listed, and no longer is when
+// it is opened.
 var errNotRegular = errors.New("not a regular file any more")
 
 // A file is what the walk knows of one.
@@ -95,7 +97,8 @@ func newSqueezer(opts options, rep *reporter) (*squeezer, error) {
 	return s, nil
 }
 
-// squeezeAll compresses the files, until the context is done. When it returns, all that it has started has ended.
+// squeezeAll compresses the files, until the context is done. When it returns, all that it has
+// started has ended.
 func (s *squeezer) squeezeAll(ctx context.Context, files []file) {
 	for _, f := range files {
 		weight := min(f.size, s.mem)
@@ -103,14 +106,15 @@ func (s *squeezer) squeezeAll(ctx context.Context, files []file) {
 			break // The context is done: nothing else ends a wait for what there is in all.
 		}
 	}
-	// What has been submitted has begun or is sure to, so that this ends no job, and waits for all of them. It does not
-	// take long if the context is done, because they look at it.
+	// What has been submitted has begun or is sure to, so that this ends no job, and waits for all
+	// of them. It does not take long if the context is done, because they look at it.
 	_ = s.pool.ReleaseContext(context.Background())
 }
 
 // squeeze compresses one file, with a buffer of so many bytes.
 func (s *squeezer) squeeze(ctx context.Context, path string, buffer int64) {
-	// The panic handler of ants would not know the file, and might come when the summary has been written.
+	// The panic handler of ants would not know the file, and might come when the summary has been
+	// written.
 	defer func() {
 		if v := recover(); v != nil {
 			s.rep.fail(path, fmt.Errorf("panic: %v", v))
@@ -165,8 +169,8 @@ func (s *squeezer) compress(ctx context.Context, path string, buffer int64) (tot
 	w := s.writers.Get().(*gzip.Writer)
 	defer s.writers.Put(w)
 	w.Reset(&out)
-	// A file may have grown since it was listed, and some have the size 0 and a content. These few bytes are for
-	// them, and are not part of the budget.
+	// A file may have grown since it was listed, and some have the size 0 and a content. These few
+	// bytes are for them, and are not part of the budget.
 	buf := make([]byte, max(buffer, bytes.MinRead))
 	t := totals{files: 1}
 	for {

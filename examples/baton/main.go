@@ -2,10 +2,12 @@
 //
 //	go run ./examples/baton [flags]
 //
-// Many runners stand in a ring, and one of them has the baton. Whoever has it passes it on and waits until it has come round. That
-// is a condition of its own for each runner, and there are three ways to wait for it:
+// Many runners stand in a ring, and one of them has the baton. Whoever has it passes it on and
+// waits until it has come round. That is a condition of its own for each runner, and there are
+// three ways to wait for it:
 //
-//   - A sync.Cond that all share. Nobody can say who is to wake up, so each pass wakes everybody, and all but one go back to sleep.
+//   - A sync.Cond that all share. Nobody can say who is to wake up, so each pass wakes everybody,
+//     and all but one go back to sleep.
 //   - A twa.Array. A runner sleeps under a key of its own, and a pass signals that key.
 //   - A twa.EventCount. A pass is an event, and a runner waits for the number that is its turn.
 //

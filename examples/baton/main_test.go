@@ -38,8 +38,9 @@ func TestTheBatonGoesRound(t *testing.T) {
 	}
 }
 
-// With a key, or a number, a pass wakes one. (A runner looks up to three times: before it waits, when it can be woken, and woken; those who wait
-// at the end have looked twice. Now and then a bucket's neighbour has one look once more, but not in every race.)
+// With a key, or a number, a pass wakes one. (A runner looks up to three times: before it waits,
+// when it can be woken, and woken; those who wait at the end have looked twice. Now and then a
+// bucket's neighbour has one look once more, but not in every race.)
 func TestOnlyOneIsWoken(t *testing.T) {
 	const runners = 100
 	for _, w := range ways[1:] {
@@ -74,7 +75,11 @@ func TestTable(t *testing.T) {
 
 	out.Reset()
 	require.NoError(t, writeTable(&out, options{runners: 1000}, []result{
-		{runs: []int64{1234, 1233}, looks: 1_234_000, time: time.Second}, {runs: []int64{0}}, {runs: []int64{4_567_890}, time: 2 * time.Second},
+		{
+			runs:  []int64{1234, 1233},
+			looks: 1_234_000,
+			time:  time.Second,
+		}, {runs: []int64{0}}, {runs: []int64{4_567_890}, time: 2 * time.Second},
 	}))
 	clitest.RequireWidth(t, out.String(), 40)
 }

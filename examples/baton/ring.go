@@ -11,9 +11,11 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// A ring is where runners wait for the baton. Pass number n, from 0, makes it the turn of runner (n+1) mod the number of runners.
+// A ring is where runners wait for the baton. Pass number n, from 0, makes it the turn of runner
+// (n+1) mod the number of runners.
 type ring interface {
-	// await waits until there have been n passes, and reports true; or until the race is over. It counts how often it looks.
+	// await waits until there have been n passes, and reports true; or until the race is over. It
+	// counts how often it looks.
 	await(ctx context.Context, runner int, n int64, looks *int64) bool
 	// pass passes the baton to the next runner: it is pass number n.
 	pass(next int, n int64)

@@ -13,8 +13,9 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// What waits in a bubble must not be used outside, nor the other way round. The semaphore has to find out whether it
-// runs in a test binary, and the tests of a main package are the ones that are easily taken for a program.
+// What waits in a bubble must not be used outside, nor the other way round. The semaphore has to
+// find out whether it runs in a test binary, and the tests of a main package are the ones that are
+// easily taken for a program.
 func TestBubblesInTheTestsOfAProgram(t *testing.T) {
 	s := semaphore.New(1)
 	wait := func(t *testing.T) {
@@ -47,7 +48,11 @@ func TestWaitsAreCounted(t *testing.T) {
 			time.AfterFunc(wait, func() { l.release(7) })
 			require.NoError(t, l.acquire(t.Context(), 7))
 			longest = max(longest, wait)
-			require.Equal(t, limitStats{Limit: 10, Peak: 10, Waits: int64(i + 1), LongestWait: seconds(longest)}, l.statistics())
+			require.Equal(
+				t,
+				limitStats{Limit: 10, Peak: 10, Waits: int64(i + 1), LongestWait: seconds(longest)},
+				l.statistics(),
+			)
 		}
 
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

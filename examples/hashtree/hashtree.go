@@ -18,15 +18,17 @@ import (
 )
 
 const (
-	// lookahead is how many files the walk may be ahead of the output. It has to be large enough that the workers stay
-	// busy while the output waits for a file that takes long.
+	// lookahead is how many files the walk may be ahead of the output. It has to be large enough
+	// that the workers stay busy while the output waits for a file that takes long.
 	lookahead = 1024
 
-	// chunkSize is how much is read or hashed between two looks at the context: a few milliseconds' work.
+	// chunkSize is how much is read or hashed between two looks at the context: a few milliseconds'
+	// work.
 	chunkSize = 1 << 20
 )
 
-// errNotRegular is the error of a file that was regular when the walk saw it, and no longer is when it is opened.
+// errNotRegular is the error of a file that was regular when the walk saw it, and no longer is when
+// it is opened.
 var errNotRegular = errors.New("not a regular file any more")
 
 // A result is what became of one file, or of a directory that could not be read.
@@ -73,9 +75,9 @@ func (t *tree) walk(ctx context.Context, visit func(path string, d fs.DirEntry, 
 	cli.Walk{Root: t.root, VCS: t.vcs, File: visit, Other: skip, LeftOut: leaveOut}.Run(ctx)
 }
 
-// hashAll hashes every regular file of the tree and yields the results in the order of the walk. It stops early if the
-// context is done or the caller breaks out of the loop, and then leaves out the files that it could not finish. When it
-// returns, all that it has started has ended.
+// hashAll hashes every regular file of the tree and yields the results in the order of the walk. It
+// stops early if the context is done or the caller breaks out of the loop, and then leaves out the
+// files that it could not finish. When it returns, all that it has started has ended.
 func (t *tree) hashAll(ctx context.Context) iter.Seq[result] {
 	return func(yield func(result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -88,7 +90,8 @@ func (t *tree) hashAll(ctx context.Context) iter.Seq[result] {
 			out  chan result // has room for the one result
 		}
 		jobs := make(chan job)
-		// The outputs of all the jobs in the order of the walk. Its capacity is what holds the walk back.
+		// The outputs of all the jobs in the order of the walk. Its capacity is what holds the walk
+		// back.
 		outs := make(chan chan result, lookahead)
 
 		wg.Go(func() {
@@ -143,7 +146,8 @@ func (t *tree) hashFile(ctx context.Context, path string) result {
 	return res
 }
 
-// readFile writes the content of a file to h. It returns the size of the content, and whether it changed meanwhile.
+// readFile writes the content of a file to h. It returns the size of the content, and whether it
+// changed meanwhile.
 func (t *tree) readFile(ctx context.Context, path string, h hash.Hash) (size int64, changed bool, err error) {
 	if err := t.openFiles.acquire(ctx, 1); err != nil {
 		return 0, false, err
@@ -172,8 +176,9 @@ func (t *tree) readFile(ctx context.Context, path string, h hash.Hash) (size int
 	}
 	defer t.memory.release(n)
 	buf := make([]byte, n)
-	// The size is a guess: a file may grow, and some of those in /proc have the size 0 and a content. What comes after
-	// the buffer is full goes here. This is small and fixed, like the stack of a worker, and not part of the budget.
+	// The size is a guess: a file may grow, and some of those in /proc have the size 0 and a
+	// content. What comes after the buffer is full goes here. This is small and fixed, like the
+	// stack of a worker, and not part of the budget.
 	more := make([]byte, 512)
 
 	r := &contextReader{ctx, f}

@@ -56,7 +56,8 @@ func TestLimitsAreKept(t *testing.T) {
 	for _, procs := range []int{1, 2, 4} {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-			// Counted here, on what is seen of the program from outside: open files, and the buffers it reads into.
+			// Counted here, on what is seen of the program from outside: open files, and the
+			// buffers it reads into.
 			var open, buffers clitest.HighWater
 			tr := newTree(dir, 8, openLimit, budget)
 			openFile := tr.open
@@ -135,7 +136,14 @@ func TestRemovedFileIsReported(t *testing.T) {
 
 func TestReadErrorDoesNotStopTheRun(t *testing.T) {
 	broken := errors.New("bad sector")
-	dir := clitest.WriteTree(t, map[string][]byte{"a": clitest.RandomBytes(1, 100), "b": clitest.RandomBytes(2, 100), "c": clitest.RandomBytes(3, 100)})
+	dir := clitest.WriteTree(
+		t,
+		map[string][]byte{
+			"a": clitest.RandomBytes(1, 100),
+			"b": clitest.RandomBytes(2, 100),
+			"c": clitest.RandomBytes(3, 100),
+		},
+	)
 	tr := newTree(dir, 1, 1, 100)
 	openFile := tr.open
 	tr.open = func(name string) (fs.File, error) {
@@ -263,7 +271,10 @@ func TestCancelEndsTheWaitsForBothLimits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	tr := newTree(dir, 5, 2, 100)
-	require.NoError(t, tr.memory.acquire(ctx, 100)) // So two files are open and wait for memory, three wait to be opened.
+	require.NoError(
+		t,
+		tr.memory.acquire(ctx, 100),
+	) // So two files are open and wait for memory, three wait to be opened.
 	go func() {
 		for tr.memory.sem.Waiting() < 2 || tr.openFiles.sem.Waiting() < 3 {
 			if t.Context().Err() != nil {
@@ -349,7 +360,8 @@ func TestWalkStaysNearTheOutput(t *testing.T) {
 	n := 0
 	for range tr.hashAll(t.Context()) {
 		if n++; n == 1 {
-			// While the output stands still, so do the workers, once they have done what is in the queue.
+			// While the output stands still, so do the workers, once they have done what is in the
+			// queue.
 			require.Eventually(t, func() bool { return opened.Load() > int64(lookahead/2) }, patience, time.Millisecond,
 				"the workers go on while the output waits")
 			for before := int64(-1); before != opened.Load(); time.Sleep(50 * time.Millisecond) {

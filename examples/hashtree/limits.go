@@ -30,10 +30,11 @@ func newLimit(size int64) *limit {
 	return &limit{size: size, sem: semaphore.New(size), stats: limitStats{Limit: size}}
 }
 
-// acquire takes n, which is at most the size of the limit. It returns the context's error if that is done first.
+// acquire takes n, which is at most the size of the limit. It returns the context's error if that
+// is done first.
 func (l *limit) acquire(ctx context.Context, n int64) error {
-	// TryAcquire never overtakes a waiter, so trying first costs nobody their place. It tells whether this is a wait.
-	// An empty file asks for 0 bytes, which succeeds even if others wait.
+	// TryAcquire never overtakes a waiter, so trying first costs nobody their place. It tells
+	// whether this is a wait. An empty file asks for 0 bytes, which succeeds even if others wait.
 	if !l.sem.TryAcquire(n) {
 		start := time.Now()
 		err := l.sem.Acquire(ctx, n)
@@ -50,7 +51,8 @@ func (l *limit) acquire(ctx context.Context, n int64) error {
 }
 
 func (l *limit) release(n int64) {
-	// Count first: afterwards another worker may hold the same n, and the peak would seem to exceed the limit.
+	// Count first: afterwards another worker may hold the same n, and the peak would seem to exceed
+	// the limit.
 	l.mu.Lock()
 	l.held -= n
 	l.mu.Unlock()

@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// variedFiles has files of sizes around the limits of the program, and odd names where the system allows them.
+// variedFiles has files of sizes around the limits of the program, and odd names where the system
+// allows them.
 func variedFiles() map[string][]byte {
 	files := map[string][]byte{
 		"empty":              nil,
@@ -205,7 +206,12 @@ func TestJSONHasEveryFileAndASummary(t *testing.T) {
 	require.EqualValues(t, 128<<10, sum.Memory.Limit)
 	require.EqualValues(t, 128<<10, sum.Memory.Peak, "a file larger than the budget takes all of it")
 	require.Equal(t, sum.Memory.Waits > 0, sum.Memory.LongestWaitSeconds > 0)
-	require.Contains(t, stderr.String(), "memory: at most 128 KiB of 128 KiB at a time; ", "the summary is on standard error too")
+	require.Contains(
+		t,
+		stderr.String(),
+		"memory: at most 128 KiB of 128 KiB at a time; ",
+		"the summary is on standard error too",
+	)
 }
 
 func TestJSONKeepsPathsThatAreNotUTF8(t *testing.T) {

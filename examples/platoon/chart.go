@@ -12,8 +12,9 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// startChart draws a bar for each goroutine of c on w, until the function that it returns is called: that leaves them as they were in the end. The longest
-// bar grows with the time; those of others are in proportion to it.
+// startChart draws a bar for each goroutine of c on w, until the function that it returns is
+// called: that leaves them as they were in the end. The longest bar grows with the time; those of
+// others are in proportion to it.
 func startChart(w io.Writer, c *contest) (stop func()) {
 	fmt.Fprintf(w, "\n%s\n", c.kind.name) // An error of writing to the terminal is of no interest here nor below.
 	begun := time.Now()
@@ -22,7 +23,8 @@ func startChart(w io.Writer, c *contest) (stop func()) {
 	for i := range bars {
 		turns := c.runners[i].turns.Load
 		style := mpb.BarStyle().Lbound("").Filler("█").Tip("█").Padding(" ").Rbound("").Build()
-		// The library asks for the state when it draws: so nothing has to be told to it, and what runs meanwhile is not held up.
+		// The library asks for the state when it draws: so nothing has to be told to it, and what
+		// runs meanwhile is not held up.
 		filler := mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
 			s.Current, s.Total = turns(), c.scale(time.Since(begun))
 			return style.Fill(w, s)

@@ -60,7 +60,8 @@ func (c *contest) run(ctx context.Context) result {
 	return c.result(time.Since(c.begun))
 }
 
-// compete is the life of a goroutine. It reads the clock between its turns, not while it has the lock.
+// compete is the life of a goroutine. It reads the clock between its turns, not while it has the
+// lock.
 func (c *contest) compete(r *runner) {
 	var last time.Duration // when its last turn ended
 	for n := int64(1); !c.stop.Load(); n++ {
@@ -79,7 +80,8 @@ func (c *contest) compete(r *runner) {
 	}
 }
 
-// scale returns how many turns a bar is long that goes all the way: as many as the first will have had in the end, if so much time has passed.
+// scale returns how many turns a bar is long that goes all the way: as many as the first will have
+// had in the end, if so much time has passed.
 func (c *contest) scale(passed time.Duration) int64 {
 	var most int64
 	for i := range c.runners {
@@ -123,7 +125,8 @@ func (r result) fairness() float64 {
 	return float64(slices.Min(r.turns)) / float64(max(slices.Max(r.turns), 1))
 }
 
-// bound returns by how many one can be overtaken: those of the express lane, for itself and for each that can be in the queue before it.
+// bound returns by how many one can be overtaken: those of the express lane, for itself and for
+// each that can be in the queue before it.
 func (r result) bound() int64 { return int64(len(r.turns)) * capacitor.Express }
 
 // check says what cannot be if the lock is one.

@@ -1,23 +1,29 @@
-// Platoon shows what a capacitor is good for: many goroutines that want a lock at once, and hardly do anything with it.
+// Platoon shows what a capacitor is good for: many goroutines that want a lock at once, and hardly
+// do anything with it.
 //
 //	go run ./examples/platoon [flags]
 //
-// Each goroutine locks, counts, takes a few steps of a random number generator, and unlocks; again and again. That is done with one lock after the
-// other:
+// Each goroutine locks, counts, takes a few steps of a random number generator, and unlocks; again
+// and again. That is done with one lock after the other:
 //
 //   - sync.Mutex is quick, as whoever runs may take it. Some wait for very long.
-//   - mutex.Mutex, of this module, goes in the order of arrival. Nobody waits for long, and every turn is a switch of goroutines.
-//   - capacitor.Mutex lets goroutines that run take it up to 256 times, and then the next of the queue. It is as quick as the first, or quicker, and in
-//     the long run as fair as the second.
+//   - mutex.Mutex, of this module, goes in the order of arrival. Nobody waits for long, and every
+//     turn is a switch of goroutines.
+//   - capacitor.Mutex lets goroutines that run take it up to 256 times, and then the next of the
+//     queue. It is as quick as the first, or quicker, and in the long run as fair as the second.
 //
-// A chart shows how far each goroutine is, if standard error is a terminal. In the end there is a table:
+// A chart shows how far each goroutine is, if standard error is a terminal. In the end there is a
+// table:
 //
-//   - turns a second, of all together, and the nanoseconds of one. A reading of the clock is in them, for all locks alike;
-//   - fairness: how many turns the goroutine with the fewest has had for each of the one with the most;
+//   - turns a second, of all together, and the nanoseconds of one. A reading of the clock is in
+//     them, for all locks alike;
+//   - fairness: how many turns the goroutine with the fewest has had for each of the one with the
+//     most;
 //   - the longest time that one of them had to wait for its next turn.
 //
-// Below it stands what the capacitor has observed: how many went through the gate, how many took the express lane, and by how many of these somebody who waited was
-// overtaken at most, beside the bound that is promised.
+// Below it stands what the capacitor has observed: how many went through the gate, how many took
+// the express lane, and by how many of these somebody who waited was overtaken at most, beside the
+// bound that is promised.
 //
 // Ctrl-C ends it early; the table is of what has been until then.
 //

@@ -73,7 +73,14 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 	} {
 		require.ErrorContains(t, r.check(), want)
 	}
-	require.NoError(t, result{shared: 6, turns: []int64{1, 2, 3}, stats: stats(capacitor.Stats{Platoons: 4, Express: 3, MaxOvertaken: bound})}.check())
+	require.NoError(
+		t,
+		result{
+			shared: 6,
+			turns:  []int64{1, 2, 3},
+			stats:  stats(capacitor.Stats{Platoons: 4, Express: 3, MaxOvertaken: bound}),
+		}.check(),
+	)
 
 	defer func(all []kind) { kinds = all }(kinds)
 	kinds = []kind{{"miscounts", func() sync.Locker { return new(miscounts) }}}
@@ -105,11 +112,21 @@ func TestFigures(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var out, errs bytes.Buffer
-	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-goroutines", "5", "-for", "50ms", "-inside", "2"}, &out, &errs), "%s", &errs)
+	require.Equal(
+		t,
+		cli.ExitOK,
+		run(t.Context(), []string{"-goroutines", "5", "-for", "50ms", "-inside", "2"}, &out, &errs),
+		"%s",
+		&errs,
+	)
 	require.Empty(t, errs.String(), "a buffer is not a terminal")
 	require.Contains(t, out.String(), "5 goroutines, 50ms for each lock, 2 steps inside\n\n")
 	for _, k := range kinds {
-		require.Regexp(t, `(?m)^ *`+regexp.QuoteMeta(k.name)+` +[\d,]+ +[\d.]+ +[01]\.\d\d +[\d.]+[nµm]?s$`, out.String())
+		require.Regexp(
+			t,
+			`(?m)^ *`+regexp.QuoteMeta(k.name)+` +[\d,]+ +[\d.]+ +[01]\.\d\d +[\d.]+[nµm]?s$`,
+			out.String(),
+		)
 	}
 	require.Regexp(t, `(?m)^capacitor.Mutex: [\d,]+ turns through the gate, [\d,]+ on the express lane\.\n`+
 		`The most that one goroutine was overtaken by is [\d,]+; the bound is `+humanize.Comma(5*capacitor.Express)+`\.\nThe longest wait at the gate took .*s\.\n$`, out.String())
@@ -117,7 +134,11 @@ func TestTable(t *testing.T) {
 
 func TestLocksAreChosen(t *testing.T) {
 	var out bytes.Buffer
-	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-for", "1ms", "-locks", "mutex.Mutex,sync.Mutex"}, &out, io.Discard))
+	require.Equal(
+		t,
+		cli.ExitOK,
+		run(t.Context(), []string{"-for", "1ms", "-locks", "mutex.Mutex,sync.Mutex"}, &out, io.Discard),
+	)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 5, "and nothing was observed")
 	require.Equal(t, "mutex.Mutex", strings.Fields(lines[3])[0])

@@ -15,7 +15,8 @@ import (
 	"github.com/farad-go/farad/examples/internal/cli"
 )
 
-// In a bubble a computation takes no time, so that every wait is exactly what holding and patience make of it.
+// In a bubble a computation takes no time, so that every wait is exactly what holding and patience
+// make of it.
 func TestWaitsAreExactlyThoseOfTheQueue(t *testing.T) {
 	const ms = time.Millisecond
 	o := options{clients: 8, permits: 2, hold: 50 * ms, patience: 120 * ms}
@@ -45,7 +46,14 @@ func TestWaitsAreExactlyThoseOfTheQueue(t *testing.T) {
 func TestAllLeaveWhenItEndsEarly(t *testing.T) {
 	const ms = time.Millisecond
 	o := options{clients: 6, permits: 2, hold: 50 * ms, patience: 120 * ms}
-	want := []outcome{{served, 0}, {served, 0}, {served, 50 * ms}, {served, 50 * ms}, {stopped, 75 * ms}, {stopped, 75 * ms}}
+	want := []outcome{
+		{served, 0},
+		{served, 0},
+		{served, 50 * ms},
+		{served, 50 * ms},
+		{stopped, 75 * ms},
+		{stopped, 75 * ms},
+	}
 	each(t, func(t *testing.T, run func(context.Context, options) result) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 75*ms)

@@ -1,19 +1,21 @@
-// Selecttimeout shows how to take a permit or give up, in Go's own select and in that of the executor:
+// Selecttimeout shows how to take a permit or give up, in Go's own select and in that of the
+// executor:
 //
 //	go run ./examples/selecttimeout [flags]
 //
-// Many clients want one of a few permits of something slow: the connections of a database, the seats of a licence. Each
-// holds its permit for some time, and gives up if it does not get one soon enough. The same job is done in three ways:
+// Many clients want one of a few permits of something slow: the connections of a database, the
+// seats of a licence. Each holds its permit for some time, and gives up if it does not get one soon
+// enough. The same job is done in three ways:
 //
 //   - Goroutines, with the future's Done and time.After in a select.
 //   - Tasks, with the future and a timer in rt.Select.
 //   - Tasks, with rt.Timeout, which makes one future of both.
 //
-// A permit may come at the very moment at which the client gives up. It must not be lost then, nor be held by somebody
-// who has left. That is what the deferred Release of the future is for: it gives back whatever the
-// future has, the place in line or the permit, and a second time nothing. Select and Timeout cancel
-// what was slower by themselves. They differ in who wins if both have happened: Go's select picks
-// one at random, the other two prefer the permit.
+// A permit may come at the very moment at which the client gives up. It must not be lost then, nor
+// be held by somebody who has left. That is what the deferred Release of the future is for: it
+// gives back whatever the future has, the place in line or the permit, and a second time nothing.
+// Select and Timeout cancel what was slower by themselves. They differ in who wins if both have
+// happened: Go's select picks one at random, the other two prefer the permit.
 //
 // A table says who was served, and after what wait. Below it stands what must be so in the end:
 // nobody has vanished, there never were more clients inside than permits, and all permits are back.

@@ -139,8 +139,13 @@ func inGoroutines(ctx context.Context, o options) result {
 	return r.result(outcomes, nil)
 }
 
-// inTasks has a task for each client, all of them on one worker: a task that waits, or sleeps, holds no worker.
-func inTasks(ctx context.Context, o options, wait func(cx *rt.Context, permit rt.Future, patience time.Duration) error) result {
+// inTasks has a task for each client, all of them on one worker: a task that waits, or sleeps,
+// holds no worker.
+func inTasks(
+	ctx context.Context,
+	o options,
+	wait func(cx *rt.Context, permit rt.Future, patience time.Duration) error,
+) result {
 	r := newResource(o)
 	outcomes := make([]outcome, o.clients)
 	ex := rt.New(rt.WithWorkers(1))

@@ -111,7 +111,8 @@ func memory() float64 {
 	return float64(m.HeapAlloc + m.StackInuse)
 }
 
-// makeDescriptors has the runtime make its descriptors of n goroutines, which it keeps for later ones.
+// makeDescriptors has the runtime make its descriptors of n goroutines, which it keeps for later
+// ones.
 func makeDescriptors(n int) {
 	end := make(chan struct{})
 	var wg sync.WaitGroup

@@ -2,17 +2,19 @@
 //
 //	go run ./examples/tasks [flags]
 //
-// A turn is: wait for a permit, let the others run once while holding it, give it back. That is done by
+// A turn is: wait for a permit, let the others run once while holding it, give it back. That is
+// done by
 //
-//   - poll tasks: objects with a method that is called when it is worth it. One that waits is its object, and nothing
-//     else;
-//   - straight-line tasks: functions, which stop in the middle where they wait, and so need a stack, as a goroutine does;
+//   - poll tasks: objects with a method that is called when it is worth it. One that waits is its
+//     object, and nothing else;
+//   - straight-line tasks: functions, which stop in the middle where they wait, and so need a
+//     stack, as a goroutine does;
 //   - goroutines, with the same semaphore.
 //
-// All of them are made while somebody else has the permits, so that they queue up. When all wait, the memory is
-// measured: heap and stacks. What the Go runtime remembers of a goroutine besides, some 500 bytes, is not in it: it
-// never gives that back, so that only the first kind would have to bear it. Then the permits are released, and the clock
-// runs until the last turn has been taken.
+// All of them are made while somebody else has the permits, so that they queue up. When all wait,
+// the memory is measured: heap and stacks. What the Go runtime remembers of a goroutine besides,
+// some 500 bytes, is not in it: it never gives that back, so that only the first kind would have to
+// bear it. Then the permits are released, and the clock runs until the last turn has been taken.
 //
 // A table compares the three. A bar shows the progress if standard error is a terminal. Ctrl-C ends
 // it early: the table is then of what has been until then.

@@ -56,19 +56,23 @@ func TestATaskIsManyTimesSmallerThanAGoroutine(t *testing.T) {
 
 func TestWhatIsMissingIsFound(t *testing.T) {
 	o := options{tasks: 3, permits: 2, rounds: 2, workers: 1}
-	idle := kind{"idle", [2]string{}, func(_ context.Context, j *job) func() error { // waits as it should, and takes no turn
-		futures := make([]semaphore.AcquireFuture, j.tasks)
-		for i := range futures {
-			futures[i].Init(j.sem, 1)
-			futures[i].Poll(nil)
-		}
-		return func() error {
+	idle := kind{
+		"idle",
+		[2]string{},
+		func(_ context.Context, j *job) func() error { // waits as it should, and takes no turn
+			futures := make([]semaphore.AcquireFuture, j.tasks)
 			for i := range futures {
-				futures[i].Cancel()
+				futures[i].Init(j.sem, 1)
+				futures[i].Poll(nil)
 			}
-			return nil
-		}
-	}}
+			return func() error {
+				for i := range futures {
+					futures[i].Cancel()
+				}
+				return nil
+			}
+		},
+	}
 	_, err := measure(t.Context(), idle, o, io.Discard)
 	require.ErrorContains(t, err, "0 of 6 turns")
 

@@ -7,11 +7,12 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Acquire waits for n permits, n > 0, after a try has failed. It returns nil, ctx.Err(), or an outcome's error; with
-// any error the caller holds nothing. It allocates nothing in the steady state.
+// Acquire waits for n permits, n > 0, after a try has failed. It returns nil, ctx.Err(), or an
+// outcome's error; with any error the caller holds nothing. It allocates nothing in the steady
+// state.
 //
-// A cancel that happened before the grant wins: after each grant the context is asked once more. Park does so for the one who
-// has slept, Keep for the one who has not.
+// A cancel that happened before the grant wins: after each grant the context is asked once more.
+// Park does so for the one who has slept, Keep for the one who has not.
 func (e *Engine) Acquire(ctx context.Context, base, n int64, at Place) error {
 	done := ctx.Done()
 	p := waiter.GetParker(ctx, done)
@@ -19,9 +20,16 @@ func (e *Engine) Acquire(ctx context.Context, base, n int64, at Place) error {
 	return e.Await(ctx, done, base, p, e.Enqueue(base, &p.Waiter, at))
 }
 
-// Await is the second half of Acquire, for callers that have something to do when they stand in the queue: o is what Enqueue returned for p, which
-// was got for ctx and done, its channel. Await puts p back.
-func (e *Engine) Await(ctx context.Context, done <-chan struct{}, base int64, p *waiter.Parker, o waiter.Outcome) error {
+// Await is the second half of Acquire, for callers that have something to do when they stand in the
+// queue: o is what Enqueue returned for p, which was got for ctx and done, its channel. Await puts
+// p back.
+func (e *Engine) Await(
+	ctx context.Context,
+	done <-chan struct{},
+	base int64,
+	p *waiter.Parker,
+	o waiter.Outcome,
+) error {
 	if o == waiter.Pending {
 		if !p.Park(ctx, done) {
 			e.withdraw(base, p)
@@ -39,9 +47,10 @@ func (e *Engine) Await(ctx context.Context, done <-chan struct{}, base int64, p 
 	return o.Err()
 }
 
-// Keep is for n permits that have just been acquired. It returns nil if ctx had not ended before; otherwise it gives them back and
-// returns ctx.Err(). To ask before the acquire is not enough: between the question and the grant the context may end, and
-// then the permits become free; even the word may be what it was.
+// Keep is for n permits that have just been acquired. It returns nil if ctx had not ended before;
+// otherwise it gives them back and returns ctx.Err(). To ask before the acquire is not enough:
+// between the question and the grant the context may end, and then the permits become free; even
+// the word may be what it was.
 func (e *Engine) Keep(ctx context.Context, base, n int64) error {
 	err := ctx.Err()
 	if err != nil {
@@ -70,7 +79,8 @@ func (e *Engine) AwaitTimeout(d time.Duration, base int64, p *waiter.Parker, o w
 	return o.Err()
 }
 
-// withdraw ends a wait that was given up. If a claimer was faster and granted the request, the grant is passed on.
+// withdraw ends a wait that was given up. If a claimer was faster and granted the request, the
+// grant is passed on.
 func (e *Engine) withdraw(base int64, p *waiter.Parker) {
 	n := p.N
 	if p.Withdraw(!e.Cancel(base, &p.Waiter)) == waiter.Granted {

@@ -156,7 +156,8 @@ func TestLocksOfOneColumn(t *testing.T) {
 	}
 }
 
-// All hidden readers are counted, by Unbias and by whoever queues, and the rest of the bias's share is free again.
+// All hidden readers are counted, by Unbias and by whoever queues, and the rest of the bias's share
+// is free again.
 func TestRevocationCountsTheHidden(t *testing.T) {
 	for name, revoke := range map[string]func(e *Engine, f *Future){
 		"Unbias": func(e *Engine, _ *Future) { e.Unbias() },
@@ -216,25 +217,31 @@ func TestBiasComesBackWhenTheInhibitionHasPassed(t *testing.T) {
 	require.Zero(t, heldRW(e))
 }
 
-// An inhibition is as long as what it stands for: a revocation that took long is paid for by a long time without bias.
+// An inhibition is as long as what it stands for: a revocation that took long is paid for by a long
+// time without bias.
 func TestInhibitionIsAMultipleOfTheRevocation(t *testing.T) {
 	e := newRW(true)
 	e.Opts.bias.table = newTable(1 << 15) // 16 MB to look through
 	var until int64
-	locktest.Eventually(t, "inhibited", func() bool { // not the first time if we were kept from looking until it was over
-		e.Unbias()
-		after := xsync.Now()
-		until = e.Opts.bias.until.Load()
-		e.Rebias()
-		back := e.MayHide()
-		require.True(t, !back || xsync.Now() >= until, "too early")
-		return !back && until > after
-	})
+	locktest.Eventually(
+		t,
+		"inhibited",
+		func() bool { // not the first time if we were kept from looking until it was over
+			e.Unbias()
+			after := xsync.Now()
+			until = e.Opts.bias.until.Load()
+			e.Rebias()
+			back := e.MayHide()
+			require.True(t, !back || xsync.Now() >= until, "too early")
+			return !back && until > after
+		},
+	)
 	require.Eventually(t, func() bool { e.Rebias(); return e.MayHide() }, 20*time.Second, time.Millisecond)
 	require.GreaterOrEqual(t, xsync.Now(), until)
 }
 
-// A reader who is not hidden, although others are, returns a permit; so does one whose slot has been taken.
+// A reader who is not hidden, although others are, returns a permit; so does one whose slot has
+// been taken.
 func TestLeavingWhenOthersHide(t *testing.T) {
 	e := newCrowded(16, 1)[0]
 	require.True(t, e.Take(e.Look(), Reader)) // counted
@@ -248,7 +255,8 @@ func TestLeavingWhenOthersHide(t *testing.T) {
 	require.Zero(t, heldRW(e)&^hiding)
 }
 
-// On several processors readers hide; when a writer comes, it has to wait for those who read, and for no other.
+// On several processors readers hide; when a writer comes, it has to wait for those who read, and
+// for no other.
 func TestReadersHideUntilAWriterComes(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	e := newRW(true)
@@ -290,7 +298,8 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 	require.Zero(t, heldRW(e))
 }
 
-// Whoever is served because the bias has ended is woken when the lock is free again: it may call back.
+// Whoever is served because the bias has ended is woken when the lock is free again: it may call
+// back.
 func TestWakeAtTheEndOfTheBiasMayCallBack(t *testing.T) {
 	e := newRW(true)
 	var f Future

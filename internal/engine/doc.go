@@ -1,2 +1,3 @@
-// Package engine counts permits and queues those who wait for them: the one mechanism under the locks of this module.
+// Package engine counts permits and queues those who wait for them: the one mechanism under the
+// locks of this module.
 package engine

@@ -29,34 +29,41 @@ const (
 	permitShift = 2
 )
 
-// Engine counts permits and queues those who wait for them. It is the one mechanism under the semaphore, the mutex and
-// the read-write lock. What only the last needs is in rw.go and bias.go.
+// Engine counts permits and queues those who wait for them. It is the one mechanism under the
+// semaphore, the mutex and the read-write lock. What only the last needs is in rw.go and bias.go.
 //
-// The façade says from which number its permits count: base is the size of a type's zero value and must be the same in
-// every call. Available permits are base plus the word's permits; the size is base plus what Resize has added. So the
-// zero Engine is ready, and the word is the truth about what is available whatever has happened to the size meanwhile.
+// The façade says from which number its permits count: base is the size of a type's zero value and
+// must be the same in every call. Available permits are base plus the word's permits; the size is
+// base plus what Resize has added. So the zero Engine is ready, and the word is the truth about
+// what is available whatever has happened to the size meanwhile.
 //
-// Acquire and release are one atomic read-modify-write each as long as nobody waits. Where somebody waits,
-// Release(1) hands its permit to the oldest waiter through the slot, by one exchange and without the mutex. Everything
-// else happens under mu.
+// Acquire and release are one atomic read-modify-write each as long as nobody waits. Where somebody
+// waits, Release(1) hands its permit to the oldest waiter through the slot, by one exchange and
+// without the mutex. Everything else happens under mu.
 //
 // Invariants, each with a test that fails without it:
 //
-//  1. Permits are conserved: available plus held is the size in every state. (TestPermitsAreConserved)
-//  2. When mu is free and somebody is queued, W is set and fewer permits are available than the oldest waiter needs: a
-//     newcomer cannot barge, and no permit floats beside a waiter. (TestContract/TryNeverOvertakesAWaiter)
-//  3. The slot's waiter is older than the whole list, and needs exactly one permit; claims are FIFO. With a debt the
-//     slot is empty. Whoever came in by the front counts as the oldest. (TestContract/GrantsAreFIFO, TestResizeDebtIsPaidFirst)
-//  4. Unlinking a waiter (swap or compare-and-swap of the slot, removal from the list under mu) is the single decision
-//     between grant, cancel, close and too-large. (TestContract/StressConservesPermits)
-//  5. No waiter is touched after its owner has been told the outcome. (the race detector, in every stress test)
+//  1. Permits are conserved: available plus held is the size in every state.
+//     (TestPermitsAreConserved)
+//  2. When mu is free and somebody is queued, W is set and fewer permits are available than the
+//     oldest waiter needs: a newcomer cannot barge, and no permit floats beside a waiter.
+//     (TestContract/TryNeverOvertakesAWaiter)
+//  3. The slot's waiter is older than the whole list, and needs exactly one permit; claims are
+//     FIFO. With a debt the slot is empty. Whoever came in by the front counts as the oldest.
+//     (TestContract/GrantsAreFIFO, TestResizeDebtIsPaidFirst)
+//  4. Unlinking a waiter (swap or compare-and-swap of the slot, removal from the list under mu) is
+//     the single decision between grant, cancel, close and too-large.
+//     (TestContract/StressConservesPermits)
+//  5. No waiter is touched after its owner has been told the outcome. (the race detector, in every
+//     stress test)
 //  6. While W is set the word changes only under mu. (TestContendedReleaseGoesThroughTheSlot)
 //
-// Why no wake-up is lost: whoever wants to wait sets W on the exact word in which it saw too few permits, under mu. A
-// release that came before changed the word, and the compare-and-swap fails; one that comes after sees W, and finds
-// the waiter in the slot or, once it has mu, in the list.
+// Why no wake-up is lost: whoever wants to wait sets W on the exact word in which it saw too few
+// permits, under mu. A release that came before changed the word, and the compare-and-swap fails;
+// one that comes after sees W, and finds the waiter in the slot or, once it has mu, in the list.
 //
-// Source: Volt's semaphore. Its published algorithm loses wake-ups; docs/design/semaphore.md lists the differences.
+// Source: Volt's semaphore. Its published algorithm loses wake-ups; docs/design/semaphore.md lists
+// the differences.
 type Engine struct {
 	word  xsync.Int64 // written by CAS while W is clear, under mu while W is set
 	grown xsync.Int64 // size − base; written under mu
@@ -75,7 +82,8 @@ type Options struct {
 	bias       bias // base Everyone only: readers may hide
 }
 
-// Init sets the size and the options, which may be nil, of an engine that counts from base, before its first use.
+// Init sets the size and the options, which may be nil, of an engine that counts from base, before
+// its first use.
 func (e *Engine) Init(base, size int64, opts *Options) {
 	e.grown.Store(size - base)
 	e.word.Store((size - base) << permitShift)
@@ -85,8 +93,8 @@ func (e *Engine) Init(base, size int64, opts *Options) {
 // Size returns the number of permits that there are in all.
 func (e *Engine) Size(base int64) int64 { return base + e.grown.Load() }
 
-// Available returns how many permits the word counts as not held: negative while there is a debt. Those that a waiter
-// is waiting to complete are counted, although nobody else can have them.
+// Available returns how many permits the word counts as not held: negative while there is a debt.
+// Those that a waiter is waiting to complete are counted, although nobody else can have them.
 func (e *Engine) Available(base int64) int64 { return e.Look().free(base) }
 
 // Waiting returns how many requests are queued.
@@ -104,7 +112,8 @@ func (e *Engine) waitingLocked() int {
 	return n
 }
 
-// The fast path in two steps, each small enough to be inlined where the pair is not: Look, then Take or Give.
+// The fast path in two steps, each small enough to be inlined where the pair is not: Look, then
+// Take or Give.
 
 // A State is what the word said at some time.
 type State int64
@@ -115,7 +124,8 @@ func (e *Engine) Look() State { return State(e.word.Load()) }
 // free returns how many permits are available.
 func (o State) free(base int64) int64 { return base + int64(o>>permitShift) }
 
-// Fits reports whether n permits, n > 0, could be taken: that many are free and nobody waits for them.
+// Fits reports whether n permits, n > 0, could be taken: that many are free and nobody waits for
+// them.
 func (o State) Fits(base, n int64) bool { return o&flags == 0 && o.free(base) >= n }
 
 // Take takes n permits, which fit, if the state is still o.
@@ -123,11 +133,12 @@ func (e *Engine) Take(o State, n int64) bool {
 	return e.word.CompareAndSwap(int64(o), int64(o)-n<<permitShift)
 }
 
-// Returns reports whether n permits, n > 0, could be given back with nobody to hand them to: nobody waits, and that
-// many are held. Both must hold in one state, so o was looked at before: a Resize changes the word last when it shrinks
-// and first when it grows, and a size that is not the one of o makes n look too large or Give fail. The exception:
-// between Look and Give the size changed and the word came back to o, by a second resize or by releases. Then an
-// over-release at that very moment goes unnoticed. A legal release is never refused.
+// Returns reports whether n permits, n > 0, could be given back with nobody to hand them to: nobody
+// waits, and that many are held. Both must hold in one state, so o was looked at before: a Resize
+// changes the word last when it shrinks and first when it grows, and a size that is not the one of
+// o makes n look too large or Give fail. The exception: between Look and Give the size changed and
+// the word came back to o, by a second resize or by releases. Then an over-release at that very
+// moment goes unnoticed. A legal release is never refused.
 func (e *Engine) Returns(o State, n int64) bool {
 	return o&flagWaiters == 0 && n <= e.held(o)
 }
@@ -140,15 +151,16 @@ func (e *Engine) Give(o State, n int64) bool {
 	return e.word.CompareAndSwap(int64(o), int64(o)+n<<permitShift)
 }
 
-// TakeOnly takes the permit of an engine that has one, counted from base 1, if it is free and nobody waits for it. It is
-// small enough to be inlined, with its caller, where the caller's caller is.
+// TakeOnly takes the permit of an engine that has one, counted from base 1, if it is free and
+// nobody waits for it. It is small enough to be inlined, with its caller, where the caller's caller
+// is.
 func (e *Engine) TakeOnly() bool { return e.word.CompareAndSwap(0, -1<<permitShift) }
 
 // GiveOnly gives it back, if it is held and nobody waits for it.
 func (e *Engine) GiveOnly() bool { return e.word.CompareAndSwap(-1<<permitShift, 0) }
 
-// TryAcquire takes n permits, n > 0, if that many are free and nobody waits for them. It does not fail because of
-// other acquires that run at the same time and leave enough.
+// TryAcquire takes n permits, n > 0, if that many are free and nobody waits for them. It does not
+// fail because of other acquires that run at the same time and leave enough.
 func (e *Engine) TryAcquire(base, n int64) bool {
 	for o := e.Look(); o.Fits(base, n); o = e.Look() { // A turn is lost only to another's success.
 		if e.Take(o, n) {
@@ -161,15 +173,17 @@ func (e *Engine) TryAcquire(base, n int64) bool {
 // A Place is where in the line somebody stands who begins to wait.
 type Place bool
 
-// The places. Who comes in AtFront holds permits, and wants more than one: then the slot is empty, for somebody stands there
-// only while nothing is free and nobody who holds wants more; and the front of the list is the front of the line.
+// The places. Who comes in AtFront holds permits, and wants more than one: then the slot is empty,
+// for somebody stands there only while nothing is free and nobody who holds wants more; and the
+// front of the list is the front of the line.
 const (
 	AtBack  Place = false
 	AtFront Place = true
 )
 
-// Enqueue is the second half of an acquire, after TryAcquire has failed. It returns [waiter.Granted] or an error's
-// outcome at once, or queues w, which is armed, and returns [waiter.Pending].
+// Enqueue is the second half of an acquire, after TryAcquire has failed. It returns
+// [waiter.Granted] or an error's outcome at once, or queues w, which is armed, and returns
+// [waiter.Pending].
 func (e *Engine) Enqueue(base int64, w *waiter.Waiter, at Place) waiter.Outcome {
 	e.mu.Lock()
 	o := e.Look()
@@ -211,16 +225,17 @@ func (e *Engine) Enqueue(base int64, w *waiter.Waiter, at Place) waiter.Outcome 
 	return waiter.Pending
 }
 
-// refillLocked moves the oldest waiter of the list into the empty slot, where a release finds it without the mutex.
-// free is how many permits are available: with a debt nobody may stand in the slot.
+// refillLocked moves the oldest waiter of the list into the empty slot, where a release finds it
+// without the mutex. free is how many permits are available: with a debt nobody may stand in the
+// slot.
 func (e *Engine) refillLocked(free int64) {
 	if w := e.list.Front(); w != nil && w.N == 1 && free >= 0 && e.slot.Load() == nil {
 		e.slot.Store(e.list.PopFront())
 	}
 }
 
-// Release returns n permits, n > 0, to whoever has waited longest, or to the word. It reports false, and changes
-// nothing, if fewer are held.
+// Release returns n permits, n > 0, to whoever has waited longest, or to the word. It reports
+// false, and changes nothing, if fewer are held.
 func (e *Engine) Release(base, n int64) bool {
 	if base == Everyone && n == Reader {
 		return e.ReleaseRead()
@@ -277,7 +292,8 @@ func (e *Engine) addLocked(base, n int64) bool {
 	}
 }
 
-// legal reports whether somebody can hold n permits who wants to return them, if held are held in all.
+// legal reports whether somebody can hold n permits who wants to return them, if held are held in
+// all.
 func legal(base, held, n int64) bool {
 	if base == Everyone {
 		return legalRW(held, n)
@@ -293,7 +309,8 @@ func (e *Engine) takeSlotLocked() *waiter.Waiter {
 	return e.slot.Swap(nil)
 }
 
-// serveLocked claims waiters, oldest first, as far as the permits go, and restores invariants 2 and 3.
+// serveLocked claims waiters, oldest first, as far as the permits go, and restores invariants 2 and
+// 3.
 func (e *Engine) serveLocked(base int64, wake *waiter.WakeList) {
 	o := e.Look()
 	if o&flagWaiters == 0 {
@@ -317,8 +334,8 @@ func (e *Engine) serveLocked(base int64, wake *waiter.WakeList) {
 	e.refillLocked(o.free(base))
 }
 
-// Cancel takes w out of the queue and reports whether it was there; otherwise a claimer was faster, and the outcome is
-// on its way to w. A cancelled head lets its followers pass if they can.
+// Cancel takes w out of the queue and reports whether it was there; otherwise a claimer was faster,
+// and the outcome is on its way to w. A cancelled head lets its followers pass if they can.
 func (e *Engine) Cancel(base int64, w *waiter.Waiter) bool {
 	var wake waiter.WakeList
 	e.mu.Lock()
@@ -331,7 +348,8 @@ func (e *Engine) Cancel(base int64, w *waiter.Waiter) bool {
 	return ok
 }
 
-// wake tells the claimed their outcomes. What abandoned waiters had been granted goes back; they are gone then.
+// wake tells the claimed their outcomes. What abandoned waiters had been granted goes back; they
+// are gone then.
 func (e *Engine) wake(base int64, claimed *waiter.WakeList) {
 	for n := claimed.Wake(); n > 0; n = claimed.Wake() {
 		e.giveBack(base, n)
@@ -346,8 +364,8 @@ func (e *Engine) giveBack(base, n int64) {
 	}
 }
 
-// Resize sets the size. Growth serves the queue; shrinking below what is held leaves a debt. Queued requests that are
-// larger than the new size end with [waiter.TooLarge].
+// Resize sets the size. Growth serves the queue; shrinking below what is held leaves a debt. Queued
+// requests that are larger than the new size end with [waiter.TooLarge].
 func (e *Engine) Resize(base, size int64) {
 	var wake waiter.WakeList
 	e.mu.Lock()
@@ -370,7 +388,8 @@ func (e *Engine) Resize(base, size int64) {
 }
 
 func (e *Engine) shrinkQueueLocked(size int64, wake *waiter.WakeList) {
-	// A release must not hand over a permit that no longer exists. Without a debt serveLocked puts the waiter back.
+	// A release must not hand over a permit that no longer exists. Without a debt serveLocked puts
+	// the waiter back.
 	if w := e.takeSlotLocked(); w != nil {
 		e.list.PushFront(w)
 	}
@@ -394,8 +413,8 @@ func (e *Engine) Close() {
 	for w := e.list.PopFront(); w != nil; w = e.list.PopFront() {
 		wake.Add(w, waiter.Closed)
 	}
-	// Last: once anybody can see that e is closed, no release grants the slot's waiter any more. W, if set, stays for the
-	// next release to clear.
+	// Last: once anybody can see that e is closed, no release grants the slot's waiter any more. W,
+	// if set, stays for the next release to clear.
 	e.word.Or(flagClosed)
 	e.mu.Unlock()
 	wake.Wake()

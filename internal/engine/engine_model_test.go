@@ -12,9 +12,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// The scenarios of the engine. Each runs the source that is shipped. Those of tier one are exhausted without a bound on
-// preemptions. Tier two, which -short leaves out, is what takes minutes, or is exhausted up to three preemptions. Tier
-// three is sampled.
+// The scenarios of the engine. Each runs the source that is shipped. Those of tier one are
+// exhausted without a bound on preemptions. Tier two, which -short leaves out, is what takes
+// minutes, or is exhausted up to three preemptions. Tier three is sampled.
 
 type scenario struct {
 	name       string
@@ -60,7 +60,8 @@ var tierOne = []scenario{
 		w.Go("writer", func() { w.use(2) })
 	}},
 
-	// Cancel at every point: by a timeout, by a context that is waited for with a select, and by a watched context.
+	// Cancel at every point: by a timeout, by a context that is waited for with a select, and by a
+	// watched context.
 	{name: "timeout/2", size: 1, body: same(2, func(w *world) { w.useFor(1) })},
 	{name: "timeout/2x2", size: 1, body: each(
 		func(w *world) { w.use(1); w.use(1) },
@@ -193,7 +194,10 @@ var tierOne = []scenario{
 	{name: "resize/down", size: 2, body: each(
 		func(w *world) { w.resize(1) }, func(w *world) { w.use(1) }, func(w *world) { w.use(1) })},
 	{name: "resize/down too large", size: 2, body: each(
-		func(w *world) { w.resize(1) }, func(w *world) { w.useOr(bg, 2, waiter.ErrTooLarge) }, func(w *world) { w.use(1) })},
+		func(w *world) { w.resize(1) },
+		func(w *world) { w.useOr(bg, 2, waiter.ErrTooLarge) },
+		func(w *world) { w.use(1) },
+	)},
 	{name: "resize/down and up", size: 2, body: each(
 		func(w *world) { w.resize(1); w.resize(2) }, maybe(2), maybe(2))},
 	{name: "resize/debt keeps the order", size: 2, body: func(w *world) {
@@ -236,7 +240,8 @@ var tierOne = []scenario{
 		func(w *world) { w.Assert(!w.e.Release(w.base, 2), "an over-release was accepted") },
 		func(w *world) { w.use(1) })},
 
-	// Nor does one that races with a resize, as long as nothing else brings the word back to what it was.
+	// Nor does one that races with a resize, as long as nothing else brings the word back to what
+	// it was.
 	{name: "over-release/against shrinking", size: 3, body: overRelease(2)},
 	{name: "over-release/against growth", size: 2, body: overRelease(3)},
 
@@ -274,7 +279,12 @@ var tierOne = []scenario{
 		func(w *world) { w.read(); w.read() }, func(w *world) { w.use(Everyone) })},
 
 	// A limit on the queue.
-	{name: "max waiting", size: 1, maxWaiting: 1, body: same(3, func(w *world) { w.useOr(bg, 1, waiter.ErrQueueFull) })},
+	{
+		name:       "max waiting",
+		size:       1,
+		maxWaiting: 1,
+		body:       same(3, func(w *world) { w.useOr(bg, 1, waiter.ErrQueueFull) }),
+	},
 }
 
 var tierTwo = []struct {
@@ -291,7 +301,10 @@ var tierTwo = []struct {
 		w.Go("trier", func() { w.tryUse(1); w.tryUse(1) })
 	}}, unbounded},
 	{scenario{name: "lock/3x2", size: 1, body: same(3, func(w *world) { w.use(1); w.use(1) })}, within3},
-	{scenario{name: "lock/4x1", size: 1, body: same(4, func(w *world) { w.use(1) })}, within3}, // 4.5 million without a bound: two minutes
+	{
+		scenario{name: "lock/4x1", size: 1, body: same(4, func(w *world) { w.use(1) })},
+		within3,
+	}, // 4.5 million without a bound: two minutes
 	{scenario{name: "two permits/4x1", size: 2, body: same(4, func(w *world) { w.use(1) })}, within3},
 	{scenario{name: "readers and writer/4", size: 3, body: func(w *world) {
 		w.Same(3, "reader", func(int) { w.use(1) })
@@ -370,8 +383,8 @@ func overRelease(size int64) func(*world) {
 	}
 }
 
-// calledBack queues futures of the given sizes, and one more, whose cancel is what the waker of the one before does. A
-// thread then does something that wakes them, while held permits are held.
+// calledBack queues futures of the given sizes, and one more, whose cancel is what the waker of the
+// one before does. A thread then does something that wakes them, while held permits are held.
 func calledBack(held int64, act func(w *world, f []*Future), sizes ...int64) func(*world) {
 	return func(w *world) {
 		w.begin(held)
@@ -554,8 +567,8 @@ func TestModelSampled(t *testing.T) {
 	}
 }
 
-// BenchmarkExplorer measures how fast executions are, in the scenario of three threads that lock and unlock: with the
-// checks after every step, and without.
+// BenchmarkExplorer measures how fast executions are, in the scenario of three threads that lock
+// and unlock: with the checks after every step, and without.
 func BenchmarkExplorer(b *testing.B) {
 	for _, checked := range []bool{false, true} {
 		name := "bare"

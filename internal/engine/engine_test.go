@@ -104,7 +104,8 @@ func TestHandOffThroughTheSlotTakesNoMutex(t *testing.T) {
 	require.EqualValues(t, 1, e.Available(0))
 }
 
-// Whoever is the oldest after a cancel or a locked release stands in the slot, where the next release needs no mutex.
+// Whoever is the oldest after a cancel or a locked release stands in the slot, where the next
+// release needs no mutex.
 func TestSlotIsRefilled(t *testing.T) {
 	e := newEngine(2)
 	acquire(e, 2)
@@ -128,7 +129,8 @@ func TestSlotIsRefilled(t *testing.T) {
 	require.EqualValues(t, 2, e.Available(0))
 }
 
-// Under contention most releases find a waiter in the slot, which is all it takes not to need the mutex.
+// Under contention most releases find a waiter in the slot, which is all it takes not to need the
+// mutex.
 func TestContendedReleaseGoesThroughTheSlot(t *testing.T) {
 	for _, procs := range []int{1, 2, 4, 16} {
 		old := runtime.GOMAXPROCS(procs)
@@ -137,7 +139,10 @@ func TestContendedReleaseGoesThroughTheSlot(t *testing.T) {
 		var wg sync.WaitGroup
 		const enough = 10000
 		deadline := time.Now().Add(20 * time.Second)
-		acquire(e, 2) // until all are there: from then on the order keeps them queueing, and they stay until enough has been seen
+		acquire(
+			e,
+			2,
+		) // until all are there: from then on the order keeps them queueing, and they stay until enough has been seen
 		for range 8 {
 			wg.Go(func() {
 				for all.Load() < enough && time.Now().Before(deadline) {
@@ -221,7 +226,8 @@ func TestPermitsAreConserved(t *testing.T) {
 		close(stop)
 		watcher.Wait()
 		runtime.GOMAXPROCS(old)
-		// A permit refused by a future that was cancelled during its grant may still be on its way back.
+		// A permit refused by a future that was cancelled during its grant may still be on its way
+		// back.
 		for deadline := time.Now().Add(20 * time.Second); e.Available(0) != 3 && time.Now().Before(deadline); {
 			runtime.Gosched()
 		}
@@ -256,7 +262,8 @@ func TestZeroEngineCountsFromItsBase(t *testing.T) {
 	require.EqualValues(t, 1, e.Available(base))
 }
 
-// A future is one request at a time, and a granted one is not forgotten: Init asks for an end to it.
+// A future is one request at a time, and a granted one is not forgotten: Init asks for an end to
+// it.
 func TestInitRefusesARequestThatHasNotEnded(t *testing.T) {
 	e, other := newEngine(1), newEngine(5)
 	var f, g Future
@@ -315,7 +322,8 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 	}
 }
 
-// Nothing is always there, whoever waits and whatever is owed; but a closed engine has not even that.
+// Nothing is always there, whoever waits and whatever is owed; but a closed engine has not even
+// that.
 func TestRequestForNothingIsGrantedUntilClose(t *testing.T) {
 	e := newEngine(2)
 	ask := func() error {
@@ -362,7 +370,8 @@ func TestClosedEngineRefusesFuturesWithoutTheMutex(t *testing.T) {
 	}
 }
 
-// A grant that meets an abandoned future comes back to the engine, through the slot and through the list.
+// A grant that meets an abandoned future comes back to the engine, through the slot and through the
+// list.
 func TestRefusedGrantIsPassedOn(t *testing.T) {
 	for _, n := range []int64{1, 2} {
 		e := newEngine(2)

@@ -12,8 +12,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Whatever a context says: a wait ends without an error if and only if it has got its permits, none are lost, and nobody
-// waits for ever. One that ends with an error has the context's, or context.Canceled where that has none.
+// Whatever a context says: a wait ends without an error if and only if it has got its permits, none
+// are lost, and nobody waits for ever. One that ends with an error has the context's, or
+// context.Canceled where that has none.
 func TestModelForeignContexts(t *testing.T) {
 	for _, s := range semtest.ForeignEnds {
 		for kind, watchable := range map[string]bool{"select": false, "watch": true} {

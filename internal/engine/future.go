@@ -5,8 +5,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Future is a request for permits that is waited for by polling or by a channel, owned and embedded by its user. See
-// [future.Future].
+// Future is a request for permits that is waited for by polling or by a channel, owned and embedded
+// by its user. See [future.Future].
 type Future struct {
 	f    future.Future
 	e    *Engine

@@ -10,8 +10,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// FuzzModel makes scenarios of bytes, and explores a few hundred executions of each. The first byte is the size; every
-// other one is a step of one of three threads: bits 0 and 1 say how many permits, 2 to 5 what to do, 6 and 7 who.
+// FuzzModel makes scenarios of bytes, and explores a few hundred executions of each. The first byte
+// is the size; every other one is a step of one of three threads: bits 0 and 1 say how many
+// permits, 2 to 5 what to do, 6 and 7 who.
 func FuzzModel(f *testing.F) {
 	f.Add([]byte{1, 0x00, 0x40, 0x80, 0x00, 0x40, 0x80})                   // three lock
 	f.Add([]byte{2, 0x01, 0x44, 0x88, 0x10, 0x54, 0x98})                   // timeouts, futures
@@ -54,7 +55,8 @@ func FuzzModel(f *testing.F) {
 	})
 }
 
-// doAnything does what a byte says. Only the first thread resizes, so that the size at the end is known.
+// doAnything does what a byte says. Only the first thread resizes, so that the size at the end is
+// known.
 func (w *world) doAnything(what byte, n int64, mayResize bool, ctx *interleave.Context) {
 	ended := []error{waiter.ErrTooLarge, waiter.ErrClosed, context.Canceled}
 	future := func(err error) { w.endOr(err, n, ended) }

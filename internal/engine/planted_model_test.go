@@ -16,8 +16,8 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// The defects of the published algorithm (docs/design/volt-defects.md), written into ours one at a time: the scenarios
-// of tier one must find each, those in plain memory under the race detector.
+// The defects of the published algorithm (docs/design/volt-defects.md), written into ours one at a
+// time: the scenarios of tier one must find each, those in plain memory under the race detector.
 var planted = []struct {
 	name, file, from, to string
 	race                 bool // in plain memory: found by the race tier

@@ -11,7 +11,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// newNeighbours returns two biased locks that have one table, and one column in it, as any two locks of a process may.
+// newNeighbours returns two biased locks that have one table, and one column in it, as any two
+// locks of a process may.
 func newNeighbours(x *interleave.Run, rows int) (a, b *world) {
 	biased := scenario{base: Everyone, size: Everyone, bias: true}
 	a, b = newWorld(x, biased), newWorld(x, biased)
@@ -22,8 +23,9 @@ func newNeighbours(x *interleave.Run, rows int) (a, b *world) {
 	return a, b
 }
 
-// Two locks whose readers hide in the same slots: neither takes the other's readers for its own, nor lets them keep out its
-// writers, whichever of them ends its bias, and one who finds the table full is counted.
+// Two locks whose readers hide in the same slots: neither takes the other's readers for its own,
+// nor lets them keep out its writers, whichever of them ends its bias, and one who finds the table
+// full is counted.
 func TestModelNeighboursInTheTable(t *testing.T) {
 	for _, s := range []struct {
 		name  string
@@ -96,7 +98,8 @@ func TestModelNeighboursInTheTable(t *testing.T) {
 	}
 }
 
-// moreOr is more where the wait may end with one of the errors; the thread then still holds what it held.
+// moreOr is more where the wait may end with one of the errors; the thread then still holds what it
+// held.
 func (w *world) moreOr(n int64, errs ...error) bool {
 	if w.e.TryAcquire(w.base, n) {
 		w.held.Add(n)

@@ -2,27 +2,30 @@ package engine
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// What the read-write lock needs of the engine: three kinds of holders, who are told apart in the number of permits held.
+// What the read-write lock needs of the engine: three kinds of holders, who are told apart in the
+// number of permits held.
 //
 //	held      bits 55         54       53 … 0
 //	Everyone  1               1        1 … 1 0       a writer, and nobody else
 //	others    an upgradable   the      how many
 //	          reader          bias     readers
 //
-// (Not all ones: then what a writer returns to become an upgradable reader would be as much as what that one returns to become
-// a reader, and a wrong downgrade would go unnoticed.)
+// (Not all ones: then what a writer returns to become an upgradable reader would be as much as what
+// that one returns to become a reader, and a wrong downgrade would go unnoticed.)
 //
-// An upgradable reader weighs more than half, so there is at most one; beside it there is room for any number of
-// readers. To upgrade is to wait, at the front, for all that is left: nobody can be in the way for ever, because those who
-// hold are readers, and they go. To downgrade is to return a part.
+// An upgradable reader weighs more than half, so there is at most one; beside it there is room for
+// any number of readers. To upgrade is to wait, at the front, for all that is left: nobody can be
+// in the way for ever, because those who hold are readers, and they go. To downgrade is to return a
+// part.
 //
-// A reader who returns its permit never needs the slot: somebody stands there only while nothing is free, so while a
-// writer holds, and then nobody has a read permit to return.
+// A reader who returns its permit never needs the slot: somebody stands there only while nothing is
+// free, so while a writer holds, and then nobody has a read permit to return.
 //
 // Invariants, besides those of engine.go:
 //
 //  1. Writers exclude everybody, upgradable readers each other. (TestModelRW)
-//  2. What is returned was held: not by kind and number of permits alone, but by the kind of holder. (TestRWMisuse)
+//  2. What is returned was held: not by kind and number of permits alone, but by the kind of
+//     holder. (TestRWMisuse)
 
 // The weights. Everyone is also the base from which a read-write lock's permits count.
 const (
@@ -34,7 +37,8 @@ const (
 	readers = hiding - 1 // the bits that count readers
 )
 
-// legalRW is legal for read-write locks: of the shares that can be returned, n must be that of somebody who can be there.
+// legalRW is legal for read-write locks: of the shares that can be returned, n must be that of
+// somebody who can be there.
 func legalRW(held, n int64) bool {
 	switch {
 	case held == Everyone: // a writer returns all, or keeps a reader's share or an upgradable reader's
@@ -55,8 +59,9 @@ func (o State) IsUpgradable() bool {
 	return h&Upgradable != 0 && h != Everyone
 }
 
-// TakeFirstRead takes a reader's permit if nobody holds and nobody waits. Small enough to be inlined, with its caller, as are
-// the next three: there is not room for a look at the word and an exchange.
+// TakeFirstRead takes a reader's permit if nobody holds and nobody waits. Small enough to be
+// inlined, with its caller, as are the next three: there is not room for a look at the word and an
+// exchange.
 func (e *Engine) TakeFirstRead() bool { return e.word.CompareAndSwap(0, -Reader<<permitShift) }
 
 // GiveLastRead returns it, if nobody else holds and nobody waits.
@@ -88,7 +93,8 @@ func (e *Engine) TryRead() bool {
 	}
 }
 
-// tryReadLocked is TryRead where W may be set for a moment although nobody waits: while the bias is ended.
+// tryReadLocked is TryRead where W may be set for a moment although nobody waits: while the bias is
+// ended.
 func (e *Engine) tryReadLocked() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -104,8 +110,8 @@ func (e *Engine) tryReadLocked() bool {
 	return false
 }
 
-// TryExclusive takes n permits, the rest or all, that hidden readers may be in the way of: at the front, whoever waits; at the
-// back, if nobody does.
+// TryExclusive takes n permits, the rest or all, that hidden readers may be in the way of: at the
+// front, whoever waits; at the back, if nobody does.
 func (e *Engine) TryExclusive(n int64, at Place) (ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -134,7 +140,8 @@ func (e *Engine) ReleaseRead() bool {
 			if e.Leave(xsync.Hint()) {
 				return true
 			}
-			// Whoever is not hidden is counted; but among so many who come and go we may have missed what was there.
+			// Whoever is not hidden is counted; but among so many who come and go we may have
+			// missed what was there.
 			if o&flagWaiters != 0 || o.heldRW()&readers == 0 {
 				e.Unbias()
 			} else if e.Give(o, Reader) {

@@ -36,7 +36,20 @@ func heldRW(e *Engine) int64 { return e.Look().heldRW() }
 // What can be returned, by what is held. The bias's share makes no difference to anybody else.
 func TestSharesThatCanBeReturned(t *testing.T) {
 	shares := []int64{Reader, Upgradable, Everyone, Everyone - Reader, Everyone - Upgradable, Upgradable - Reader}
-	never := []int64{0, 2, 3, -1, -Reader, hiding, hiding - Reader, hiding + Reader, Upgradable + Reader, Everyone + 1, Everyone - hiding, Everyone - 2}
+	never := []int64{
+		0,
+		2,
+		3,
+		-1,
+		-Reader,
+		hiding,
+		hiding - Reader,
+		hiding + Reader,
+		Upgradable + Reader,
+		Everyone + 1,
+		Everyone - hiding,
+		Everyone - 2,
+	}
 	for _, c := range []struct {
 		held int64
 		may  []int64
@@ -222,8 +235,8 @@ func TestTryExclusive(t *testing.T) {
 	})
 }
 
-// A try that takes what is free must not take it from those in line: what its look at the hidden readers has brought to
-// light is the oldest waiter's.
+// A try that takes what is free must not take it from those in line: what its look at the hidden
+// readers has brought to light is the oldest waiter's.
 func TestRWPermitsAreConserved(t *testing.T) {
 	rounds := 20000
 	if testing.Short() {

@@ -12,11 +12,13 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A world is an engine under exploration, with what a scenario may do to it and what must hold after every step.
+// A world is an engine under exploration, with what a scenario may do to it and what must hold
+// after every step.
 //
-// Always checked: the invariants of engine.go as far as they speak of single states, that the queue grows only at its
-// end and keeps its order, that whoever is granted has not left it from behind another, and that no more permits are
-// held than there have ever been. At the end: all permits are back, nobody is queued, no flag is left.
+// Always checked: the invariants of engine.go as far as they speak of single states, that the queue
+// grows only at its end and keeps its order, that whoever is granted has not left it from behind
+// another, and that no more permits are held than there have ever been. At the end: all permits are
+// back, nobody is queued, no flag is left.
 type world struct {
 	*interleave.Run
 	e *Engine
@@ -24,8 +26,9 @@ type world struct {
 	base, size, peak int64 // peak: the largest size so far
 	maxWaiting       int
 
-	// held counts permits in use. It is an atomic so that the explorer tries all orders of what happens inside; with a
-	// plain variable nothing would ever happen between an acquire and its release.
+	// held counts permits in use. It is an atomic so that the explorer tries all orders of what
+	// happens inside; with a plain variable nothing would ever happen between an acquire and its
+	// release.
 	held interleave.Int64
 
 	after func() // what a scenario has to do when all threads have ended; nil: nothing
@@ -96,7 +99,8 @@ func (w *world) line() (line []*waiter.Waiter) {
 
 // follow compares the queue with what it was when mu was last free.
 func (w *world) follow(line []*waiter.Waiter) {
-	if r := w.Running(); w.front[r] && len(line) > 0 && !slices.ContainsFunc(w.queue, func(q queued) bool { return q.w == line[0] }) {
+	if r := w.Running(); w.front[r] && len(line) > 0 &&
+		!slices.ContainsFunc(w.queue, func(q queued) bool { return q.w == line[0] }) {
 		w.front[r] = false
 		w.jumped[r] = false
 		w.queue = slices.Insert(w.queue, 0, queued{line[0], r})
@@ -119,7 +123,8 @@ func (w *world) follow(line []*waiter.Waiter) {
 	w.queue = stay
 }
 
-// more gets n permits for a thread that holds some which bar all others, before whoever waits, and not after any of them.
+// more gets n permits for a thread that holds some which bar all others, before whoever waits, and
+// not after any of them.
 func (w *world) more(n int64) {
 	if w.e.TryAcquire(w.base, n) {
 		w.held.Add(n)

@@ -1,4 +1,5 @@
-// Package future is what the futures of all locks have in common: a request for permits that is waited for by polling or by a channel.
+// Package future is what the futures of all locks have in common: a request for permits that is
+// waited for by polling or by a channel.
 package future
 
 import (
@@ -6,25 +7,28 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Request is how a lock begins to serve a future, and how it stops. The future calls it, for its owner.
+// A Request is how a lock begins to serve a future, and how it stops. The future calls it, for its
+// owner.
 type Request interface {
-	// Start makes the request for the w.N permits of w, which is idle, and returns how it has ended; or [waiter.Pending] if w waits,
-	// armed with waker.
+	// Start makes the request for the w.N permits of w, which is idle, and returns how it has
+	// ended; or [waiter.Pending] if w waits, armed with waker.
 	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
-	// Unlink ends the wait of w, and reports false if a claimer was faster: then the outcome is on its way to w.
+	// Unlink ends the wait of w, and reports false if a claimer was faster: then the outcome is on
+	// its way to w.
 	Unlink(w *waiter.Waiter) bool
 	// GiveBack gives back the n permits that were granted. It reports false, and changes nothing,
 	// if fewer are held: somebody has given them back already, past the future.
 	GiveBack(n int64) bool
 }
 
-// Future is the life of a request. The methods are for one goroutine at a time, the owner; grants come from anywhere.
+// Future is the life of a request. The methods are for one goroutine at a time, the owner; grants
+// come from anywhere.
 //
-// Life: Init · Poll or Done (starts the request) · complete · taken, when the owner has asked for the outcome (Err) ·
-// Release, Cancel or Init (a new round). Release gives back whatever the future has: the place in
-// line, or what was granted. Cancel does the same, but leaves with the owner what was taken. So
-// futures can be combined: one who waits for several cancels those that were slower, and takes
-// nothing from an owner who has been told.
+// Life: Init · Poll or Done (starts the request) · complete · taken, when the owner has asked for
+// the outcome (Err) · Release, Cancel or Init (a new round). Release gives back whatever the future
+// has: the place in line, or what was granted. Cancel does the same, but leaves with the owner what
+// was taken. So futures can be combined: one who waits for several cancels those that were slower,
+// and takes nothing from an owner who has been told.
 type Future struct {
 	Node  waiter.Waiter // what stands in line
 	taken bool          // the owner has asked for the outcome: Cancel leaves the grant with it
@@ -49,8 +53,9 @@ func (f *Future) Init(n int64) bool {
 	return true
 }
 
-// Poll reports whether the request is complete, and starts it if need be. If not complete, waker (which may be nil)
-// will be woken when it is worth polling again; it replaces the one of the previous poll.
+// Poll reports whether the request is complete, and starts it if need be. If not complete, waker
+// (which may be nil) will be woken when it is worth polling again; it replaces the one of the
+// previous poll.
 func (f *Future) Poll(r Request, waker waiter.Waker) bool {
 	s := f.Node.Status()
 	switch s {
@@ -86,8 +91,8 @@ func (f *Future) Done(r Request) <-chan struct{} {
 // may ask.
 func (f *Future) Complete() bool { return f.Node.Status() == waiter.StatusComplete }
 
-// Err returns nil if the permits are the owner's, [waiter.ErrPending] if there is no outcome yet, or why there are
-// none.
+// Err returns nil if the permits are the owner's, [waiter.ErrPending] if there is no outcome yet,
+// or why there are none.
 func (f *Future) Err() error {
 	f.awaitClaimer() // a value on the channel comes a few instructions before the outcome
 	if f.Node.Status() != waiter.StatusComplete {

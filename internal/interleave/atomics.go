@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// The modelled atomics are the real ones with a scheduling point in front. So they work outside explorations, too, and
-// the race detector sees the edges that the memory model gives them.
+// The modelled atomics are the real ones with a scheduling point in front. So they work outside
+// explorations, too, and the race detector sees the edges that the memory model gives them.
 type (
 	// Bool models [atomic.Bool].
 	Bool struct {

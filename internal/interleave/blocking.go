@@ -265,8 +265,8 @@ func (s *Signal) receive(x *Run, k kind) {
 	}
 }
 
-// ReceiveOr is Receive, but returns false if done, which must be that of a [Context], is closed first. If both are
-// possible either happens, in different executions.
+// ReceiveOr is Receive, but returns false if done, which must be that of a [Context], is closed
+// first. If both are possible either happens, in different executions.
 //
 //go:norace
 func (s *Signal) ReceiveOr(done <-chan struct{}) bool {
@@ -293,7 +293,8 @@ func (s *Signal) ReceiveOr(done <-chan struct{}) bool {
 		}
 		return false
 	case c.done.ready:
-		// The choice is a step of its own. Meanwhile nobody else takes the wake-up: a signal has one receiver.
+		// The choice is a step of its own. Meanwhile nobody else takes the wake-up: a signal has
+		// one receiver.
 		x.exec.kind = opReadBoth
 		if Choose(2) == 1 {
 			return false
@@ -349,8 +350,8 @@ func Receive(c <-chan struct{}) {
 	<-c
 }
 
-// Pool models [sync.Pool]: each thread has its own stock, so that pools add no interleavings; what is reused is reused
-// at once. Every execution begins with empty pools.
+// Pool models [sync.Pool]: each thread has its own stock, so that pools add no interleavings; what
+// is reused is reused at once. Every execution begins with empty pools.
 type Pool struct {
 	object
 	New func() any
@@ -410,7 +411,8 @@ func (p *Pool) Put(v any) {
 	p.v.Put(v)
 }
 
-// Context is a modelled context. Its Err and its done channel change in two steps, as those of package context do.
+// Context is a modelled context. Its Err and its done channel change in two steps, as those of
+// package context do.
 type Context struct {
 	context.Context // values and deadline
 
@@ -436,7 +438,8 @@ func (x *Run) NewContext() *Context {
 	return c
 }
 
-// Done returns a channel that stands for the context in [Signal.ReceiveOr]. It is never closed in fact.
+// Done returns a channel that stands for the context in [Signal.ReceiveOr]. It is never closed in
+// fact.
 //
 //go:norace
 func (c *Context) Done() <-chan struct{} { return c.c }

@@ -165,7 +165,8 @@ var bugs = []bug{
 	}},
 }
 
-// stackABA: a node is popped and pushed again while a Pop holds it for the top, and its successor for the next.
+// stackABA: a node is popped and pushed again while a Pop holds it for the top, and its successor
+// for the next.
 func stackABA(x *Run, repaired bool) {
 	type node struct {
 		next  Pointer[node]
@@ -208,8 +209,8 @@ func stackABA(x *Run, repaired bool) {
 	}
 }
 
-// semaphoreWithASlot: the first waiter stands in a slot, others would in a list. A release looks at both, and must look
-// at both again when it has left its permit for want of a waiter.
+// semaphoreWithASlot: the first waiter stands in a slot, others would in a list. A release looks at
+// both, and must look at both again when it has left its permit for want of a waiter.
 func semaphoreWithASlot(x *Run, repaired bool) {
 	var permits, listed Int32
 	var slot Pointer[Signal]
@@ -278,7 +279,8 @@ func TestBugsAreFound(t *testing.T) {
 	}
 }
 
-// requireExplained checks that both schedules of a failure fail in the same way, and that the short one is not longer.
+// requireExplained checks that both schedules of a failure fail in the same way, and that the short
+// one is not longer.
 func requireExplained(t *testing.T, f *Failure, body func(*Run)) {
 	t.Helper()
 	found, err := parseSchedule(f.Found)

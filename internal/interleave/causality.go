@@ -39,8 +39,8 @@ const (
 	accRespond
 )
 
-// dependent reports whether two accesses to one object, by different threads, do not commute. Of a history only the
-// order of calls and returns matters.
+// dependent reports whether two accesses to one object, by different threads, do not commute. Of a
+// history only the order of calls and returns matters.
 func dependent(a, b accessKind) bool {
 	if a >= accInvoke {
 		return a != b
@@ -48,7 +48,8 @@ func dependent(a, b accessKind) bool {
 	return a != accRead || b != accRead
 }
 
-// A footprint is what is remembered of an operation that a thread did next, in another continuation.
+// A footprint is what is remembered of an operation that a thread did next, in another
+// continuation.
 type footprint struct {
 	objects [2]int32
 	kinds   [2]accessKind
@@ -82,9 +83,9 @@ const noThread = 0xff
 
 // causality follows what happens before what in the execution under way.
 //
-// A step happens before another if it is earlier and both are of one thread, or access one object dependently, or by
-// transitivity. Executions with the same relation differ in the order of independent steps only, and reach the same
-// states: they form a (Mazurkiewicz) trace.
+// A step happens before another if it is earlier and both are of one thread, or access one object
+// dependently, or by transitivity. Executions with the same relation differ in the order of
+// independent steps only, and reach the same states: they form a (Mazurkiewicz) trace.
 type causality struct {
 	nodes     []node
 	depth     int
@@ -178,7 +179,8 @@ func (c *causality) footing(x *Run, o *op) []access {
 	return l
 }
 
-// executed accounts for the step on top. It reports false if that step was accounted for in an execution before.
+// executed accounts for the step on top. It reports false if that step was accounted for in an
+// execution before.
 //
 //go:norace
 func (c *causality) executed(x *Run, o *op) bool {
@@ -238,8 +240,9 @@ func (c *causality) of(object int32) *int32 {
 	return &c.latest[object]
 }
 
-// order adds to clock what access a comes after, and to races the steps that could as well have come later: those that
-// a depends on, that did not happen before it anyway, and that have nothing between them and a.
+// order adds to clock what access a comes after, and to races the steps that could as well have
+// come later: those that a depends on, that did not happen before it anyway, and that have nothing
+// between them and a.
 //
 //go:norace
 func (c *causality) order(a *access, before, clk *clock) {
@@ -251,7 +254,8 @@ func (c *causality) order(a *access, before, clk *clock) {
 		}
 		m := &c.nodes[b.node]
 		clk.join(&m.clock)
-		// Everything earlier happened before a write. (Calls and returns order nothing among themselves.)
+		// Everything earlier happened before a write. (Calls and returns order nothing among
+		// themselves.)
 		last := b.kind == accWrite || b.kind == accBlocking
 		if before[m.thread] < m.idx {
 			if a.kind == accBlocking && !b.ready {
@@ -268,7 +272,8 @@ func (c *causality) order(a *access, before, clk *clock) {
 	}
 }
 
-// digest hashes step n, at depth d, such that sums over the steps of two executions are equal if these are of one trace.
+// digest hashes step n, at depth d, such that sums over the steps of two executions are equal if
+// these are of one trace.
 func (n *node) digest() uint64 {
 	h := uint64(n.thread)<<8 | uint64(n.value)<<16 | 1
 	for i := 0; i < maxThreads; i += 4 {

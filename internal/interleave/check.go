@@ -21,8 +21,8 @@ const (
 	shardVariable    = "INTERLEAVE_SHARD"    // "i/n file": search this part, and leave the result in the file
 )
 
-// Check explores, and fails the test if an execution fails. A search that has no limit of executions must come to its
-// end. With o.Shards set, that many processes share the work.
+// Check explores, and fails the test if an execution fails. A search that has no limit of
+// executions must come to its end. With o.Shards set, that many processes share the work.
 func Check(t *testing.T, o Options, body func(x *Run)) Result {
 	t.Helper()
 	var r Result
@@ -48,8 +48,17 @@ func Check(t *testing.T, o Options, body func(x *Run)) Result {
 		r = Explore(o, body)
 	}
 	if f := r.Failure; f != nil {
-		t.Fatalf("%s: %s\n\n%s\n\nafter %d executions; found with schedule %s\nto see it again: %s=%s go test -tags interleave -run '^%s$'",
-			f.Kind, f.Message, f.Trace, r.Executions, f.Found, scheduleVariable, f.Schedule, strings.ReplaceAll(t.Name(), "/", "$/^"))
+		t.Fatalf(
+			"%s: %s\n\n%s\n\nafter %d executions; found with schedule %s\nto see it again: %s=%s go test -tags interleave -run '^%s$'",
+			f.Kind,
+			f.Message,
+			f.Trace,
+			r.Executions,
+			f.Found,
+			scheduleVariable,
+			f.Schedule,
+			strings.ReplaceAll(t.Name(), "/", "$/^"),
+		)
 	}
 	if o.Executions == 0 && o.Mode <= Plain && o.Schedule == "" && !r.Exhausted {
 		t.Fatal("the search ended before its end")
@@ -72,7 +81,11 @@ func exploreInProcesses(t *testing.T, o Options) (sum Result) {
 				path = append(path, "^"+regexp.QuoteMeta(part)+"$")
 			}
 			file := fmt.Sprintf("%s/%d", dir, i)
-			c := exec.Command(os.Args[0], "-test.run="+strings.Join(path, "/"), "-test.short="+strconv.FormatBool(testing.Short()))
+			c := exec.Command(
+				os.Args[0],
+				"-test.run="+strings.Join(path, "/"),
+				"-test.short="+strconv.FormatBool(testing.Short()),
+			)
 			c.Env = append(os.Environ(), fmt.Sprintf("%s=%d/%d %s", shardVariable, i, o.Shards, file))
 			out, err := c.CombinedOutput()
 			text, readErr := os.ReadFile(file)

@@ -70,7 +70,8 @@ func TestModelForCheck(t *testing.T) {
 	t.Run(name, checked[name])
 }
 
-// check runs a scenario in a process of its own, and returns what that prints, and whether it passes.
+// check runs a scenario in a process of its own, and returns what that prints, and whether it
+// passes.
 func check(t *testing.T, name string, environment ...string) (string, bool) {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestModelForCheck$", "-test.v")
@@ -89,8 +90,18 @@ func TestCheck(t *testing.T) {
 		want              string
 	}{
 		{"passes", "", true, `unbounded, exhausted: 2 executions, 0 pruned, up to 4 steps of 2 threads, ` + ms},
-		{"bounded", "", true, `bounded, 1 preemptions, exhausted: 4 executions, 0 pruned, up to 4 steps of 2 threads, ` + ms},
-		{"plain", "", true, `plain, 2 preemptions, exhausted: 6 executions, 0 pruned, up to 4 steps of 2 threads, ` + ms},
+		{
+			"bounded",
+			"",
+			true,
+			`bounded, 1 preemptions, exhausted: 4 executions, 0 pruned, up to 4 steps of 2 threads, ` + ms,
+		},
+		{
+			"plain",
+			"",
+			true,
+			`plain, 2 preemptions, exhausted: 6 executions, 0 pruned, up to 4 steps of 2 threads, ` + ms,
+		},
 		{"random", "", true, `random, sampled: 7 executions, 0 pruned, up to 4 steps of 2 threads, ` + ms},
 		{"random without a limit", "", true, `random, sampled: 10000 executions, `},
 		{"pct", "", true, `pct, sampled: 7 executions, 0 pruned, up to 4 steps of 2 threads, ` + ms},
@@ -99,10 +110,20 @@ func TestCheck(t *testing.T) {
 		{"fails", "", false, `assertion: 1\n(.*\n)*.*after [0-9]+ executions; found with schedule [a-z0-9.]+\n` +
 			` *to see it again: INTERLEAVE_SCHEDULE=[a-z0-9.]+ go test -tags interleave -run '\^TestModelForCheck\$/\^fails\$'\n`},
 		{"passes", scheduleVariable + "=a4", true, `this schedule does not fail\n.*unbounded, sampled: 1 executions, `},
-		{"fails", scheduleVariable + "=a3.b3", true, `this schedule does not fail\n.*unbounded, sampled: 1 executions, `},
+		{
+			"fails",
+			scheduleVariable + "=a3.b3",
+			true,
+			`this schedule does not fail\n.*unbounded, sampled: 1 executions, `,
+		},
 		{"fails", scheduleVariable + "=a2.b3.a1", false, `after 1 executions; found with schedule a2\.b3\.a1\n`},
 		{"passes", shardVariable + "=0/x", false, `expected integer\n`},
-		{"passes", shardVariable + "=0/2 " + filepath.Join(t.TempDir(), "none", "file"), false, `no such file|cannot find`},
+		{
+			"passes",
+			shardVariable + "=0/2 " + filepath.Join(t.TempDir(), "none", "file"),
+			false,
+			`no such file|cannot find`,
+		},
 		{"passes", tableVariable + "=" + t.TempDir(), false, `is a directory|denied|Incorrect`},
 	}
 	for _, c := range tests {
@@ -145,6 +166,10 @@ func TestCheckAddsToTheTable(t *testing.T) {
 	}
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Regexp(t, `^\| interleave \| ForCheck/passes \| unbounded \| exhausted \| 2 \| 4 \| 2 \| 0 \| [0-9]\.[0-9] s \|\n`+
-		`\| interleave \| ForCheck/limited \| unbounded \| sampled \| 2 \| 4 \| 1 \| 0 \| [0-9]\.[0-9] s \|\n$`, string(text))
+	require.Regexp(
+		t,
+		`^\| interleave \| ForCheck/passes \| unbounded \| exhausted \| 2 \| 4 \| 2 \| 0 \| [0-9]\.[0-9] s \|\n`+
+			`\| interleave \| ForCheck/limited \| unbounded \| sampled \| 2 \| 4 \| 1 \| 0 \| [0-9]\.[0-9] s \|\n$`,
+		string(text),
+	)
 }

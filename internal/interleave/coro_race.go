@@ -10,9 +10,9 @@ const RaceEnabled = true
 // raceErrors returns how many races have been reported.
 func raceErrors() int { return runtime.RaceErrors() }
 
-// A coro is a coroutine that the race detector does not see: a goroutine that runs only while another waits for it, with
-// the edges of the hand-over hidden. All that orders two threads is then what the code under test has ordered.
-// (iter.Pull declares edges of its own.)
+// A coro is a coroutine that the race detector does not see: a goroutine that runs only while
+// another waits for it, with the edges of the hand-over hidden. All that orders two threads is then
+// what the code under test has ordered. (iter.Pull declares edges of its own.)
 type coro struct {
 	in, out chan bool
 	exited  bool // by runtime.Goexit

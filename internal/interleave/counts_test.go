@@ -182,7 +182,8 @@ func TestReducedExecutesEachTraceOnce(t *testing.T) {
 	}
 }
 
-// A thread looks, sees nothing and yields, or looks after the store. A Yield comes after what wakes it.
+// A thread looks, sees nothing and yields, or looks after the store. A Yield comes after what wakes
+// it.
 func TestReducedTakesAYieldForALook(t *testing.T) {
 	var u, v, w Int32
 	r := passes(t, Options{}, threads(2, func(i int) {
@@ -330,7 +331,8 @@ func TestPlainExecutesEachSchedule(t *testing.T) {
 		x.Go("b", func() { flag.Store(true) })
 		x.Wait()
 	}
-	// a waits; b, waits: acb, cab, cba. a waits; c, b, a. b waits: acb, cab, cba. c; a waits, ba. c, b, a.
+	// a waits; b, waits: acb, cab, cba. a waits; c, b, a. b waits: acb, cab, cba. c; a waits, ba.
+	// c, b, a.
 	require.Equal(t, 9, passes(t, Options{Mode: Plain}, waits).Executions)
 	// a waits; b, a. b, a.
 	require.Equal(t, 2, passes(t, Options{Mode: Plain}, yields).Executions)
@@ -353,8 +355,9 @@ func TestExecutionsAreLimited(t *testing.T) {
 	require.Positive(t, r.Elapsed)
 }
 
-// The searches are deterministic, so how much they execute is known exactly. It may become less: then these figures
-// follow. More of them is redundant, and fewer traces would be unsound: the validation looks at that.
+// The searches are deterministic, so how much they execute is known exactly. It may become less:
+// then these figures follow. More of them is redundant, and fewer traces would be unsound: the
+// validation looks at that.
 func TestSearchesExecuteAsMuchAsEver(t *testing.T) {
 	reduced := func() (scheduler, *causality) { s := &reduction{}; return s, &s.causality }
 	for _, m := range []struct {

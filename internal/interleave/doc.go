@@ -1,9 +1,10 @@
-// Package interleave runs a piece of concurrent code in many interleavings, up to all that there are, and tells of the
-// first that fails.
+// Package interleave runs a piece of concurrent code in many interleavings, up to all that there
+// are, and tells of the first that fails.
 //
-// A scenario is a function that sets up, names threads, lets them run, and says what must hold at the end. The code
-// under test takes its atomics, mutexes, signals and pools from internal/xsync. Under the build tag interleave these are
-// the types of this package: each of their operations is a step, in front of which another thread may go on.
+// A scenario is a function that sets up, names threads, lets them run, and says what must hold at
+// the end. The code under test takes its atomics, mutexes, signals and pools from internal/xsync.
+// Under the build tag interleave these are the types of this package: each of their operations is a
+// step, in front of which another thread may go on.
 //
 //	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 //		s := semaphore.New(1)
@@ -18,12 +19,13 @@
 //		x.Assert(s.TryAcquire(1), "a permit is lost")
 //	})
 //
-// What the scenario itself shares to check something must be modelled, too: between two steps a thread is alone, so that a
-// plain counter in the place of inside would go up and down unseen.
+// What the scenario itself shares to check something must be modelled, too: between two steps a
+// thread is alone, so that a plain counter in the place of inside would go up and down unseen.
 //
-// An execution fails if an assertion or an invariant ([Run.Always]) does not hold, if anything panics, if threads wait
-// that nobody will wake, and if it does not end. It is shortened to few switches and printed step by step, with a
-// schedule that replays it: INTERLEAVE_SCHEDULE=a7.b3.a1 go test -tags interleave -run ...
+// An execution fails if an assertion or an invariant ([Run.Always]) does not hold, if anything
+// panics, if threads wait that nobody will wake, and if it does not end. It is shortened to few
+// switches and printed step by step, with a schedule that replays it: INTERLEAVE_SCHEDULE=a7.b3.a1
+// go test -tags interleave -run ...
 //
 // # What a search guarantees
 //
@@ -34,30 +36,35 @@
 //	PCT       A bug that needs Depth orderings among n threads and k steps is found in each execution with probability
 //	          1/(n·k^(Depth-1)) at least.
 //
-// Without the race detector nothing but modelled operations is looked at: what threads share otherwise is taken to be
-// protected. Under -race the same searches check just that. The explorer hides itself from the race detector, which so
-// sees only the order that the code under test has made, in every execution; then a race is a failure, too, but
-// invariants are not checked and nothing is shortened.
+// Without the race detector nothing but modelled operations is looked at: what threads share
+// otherwise is taken to be protected. Under -race the same searches check just that. The explorer
+// hides itself from the race detector, which so sees only the order that the code under test has
+// made, in every execution; then a race is a failure, too, but invariants are not checked and
+// nothing is shortened.
 //
 // # Simulation
 //
-// [Simulate] runs a scenario once, on as many simulated cores as it has threads, 256 at most: each operation costs by the state of its cache
-// line, and it is always the thread with the least virtual time that goes on. docs/design/simulator.md has the model.
+// [Simulate] runs a scenario once, on as many simulated cores as it has threads, 256 at most: each
+// operation costs by the state of its cache line, and it is always the thread with the least
+// virtual time that goes on. docs/design/simulator.md has the model.
 //
 // # Limits
 //
 //   - Eight threads in a search, which tells sets of them apart by the bits of a byte.
-//   - Atomics are sequentially consistent, as those of Go are. What is reordered by the compiler or the machine in plain
-//     memory is left to the race detector.
-//   - The body must be deterministic: in the same schedule it must do the same. No time, no random numbers, no iteration
-//     over a map, no goroutines, no state kept from one execution to the next. Modelled variables begin every execution
-//     as zero, wherever they are. An exhaustive search panics when it notices.
-//   - A loop that waits must have a [Yield] in it, which goes on when one of the last 16 modelled variables that the
-//     loop has looked at changes. It must look by loads, or by writes that change nothing: two threads that wake each
-//     other by what they do while they wait never end.
-//   - The time of a timeout is chosen. It may pass before anything, and it passes rather than that there is a deadlock.
-//     A clock that somebody reads stands still, unless the scenario has its own ([Run.Clock]).
-//   - runtime.Goexit in a thread, and so FailNow of package testing, ends the whole exploration, without a trace.
+//   - Atomics are sequentially consistent, as those of Go are. What is reordered by the compiler or
+//     the machine in plain memory is left to the race detector.
+//   - The body must be deterministic: in the same schedule it must do the same. No time, no random
+//     numbers, no iteration over a map, no goroutines, no state kept from one execution to the
+//     next. Modelled variables begin every execution as zero, wherever they are. An exhaustive
+//     search panics when it notices.
+//   - A loop that waits must have a [Yield] in it, which goes on when one of the last 16 modelled
+//     variables that the loop has looked at changes. It must look by loads, or by writes that
+//     change nothing: two threads that wake each other by what they do while they wait never end.
+//   - The time of a timeout is chosen. It may pass before anything, and it passes rather than that
+//     there is a deadlock. A clock that somebody reads stands still, unless the scenario has its
+//     own ([Run.Clock]).
+//   - runtime.Goexit in a thread, and so FailNow of package testing, ends the whole exploration,
+//     without a trace.
 //
 // # Files
 //

@@ -15,9 +15,11 @@ type Mode uint8
 const (
 	// Reduced executes every trace, that is, every schedule up to the order of independent steps.
 	Reduced Mode = iota
-	// Bounded executes every schedule with at most Bound preemptions, and prunes where an equivalent execution has been.
+	// Bounded executes every schedule with at most Bound preemptions, and prunes where an
+	// equivalent execution has been.
 	Bounded
-	// Plain executes every schedule with at most Bound preemptions, without pruning. It is the yardstick for the others.
+	// Plain executes every schedule with at most Bound preemptions, without pruning. It is the
+	// yardstick for the others.
 	Plain
 	// Random takes every step at random.
 	Random

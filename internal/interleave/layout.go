@@ -8,9 +8,10 @@ import (
 // lineSize is how many bytes a line has.
 const lineSize = 64
 
-// Layout has the modelled words of p, a pointer or what has some, share lines as they do without the model: of the words of one allocation those whose
-// addresses would be in the same 64 bytes, if it begins with a line. What leads on from there by pointers and slices is laid out, too. All other
-// words have a line each, but for those that come from a [Pool].
+// Layout has the modelled words of p, a pointer or what has some, share lines as they do without
+// the model: of the words of one allocation those whose addresses would be in the same 64 bytes, if
+// it begins with a line. What leads on from there by pointers and slices is laid out, too. All
+// other words have a line each, but for those that come from a [Pool].
 //
 //go:norace
 func (x *Run) Layout(p any) {

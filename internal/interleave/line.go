@@ -2,7 +2,8 @@ package interleave
 
 import "math/bits"
 
-// A Machine says what things cost on the simulated cores, in nanoseconds. docs/design/simulator.md has the sources of the figures of [Xeon].
+// A Machine says what things cost on the simulated cores, in nanoseconds. docs/design/simulator.md
+// has the sources of the figures of [Xeon].
 type Machine struct {
 	Socket int // how many cores share a socket: thread i runs on core i, alone, and that is of socket i/Socket
 
@@ -30,7 +31,8 @@ type Machine struct {
 // A Route is what it costs to get a line from another core: of the same socket, or of another.
 type Route struct{ Near, Far int64 }
 
-// Xeon returns the default machine: sockets of 32 cores, on which goroutines wait as they do in this module.
+// Xeon returns the default machine: sockets of 32 cores, on which goroutines wait as they do in
+// this module.
 func Xeon() Machine {
 	return Machine{
 		Socket: 32,
@@ -77,7 +79,8 @@ type line struct {
 	waits  []spinner
 }
 
-// A spinner is a core that looks at the line again when somebody has changed it, if the core's spin is still the one.
+// A spinner is a core that looks at the line again when somebody has changed it, if the core's spin
+// is still the one.
 type spinner struct {
 	core int
 	spin uint32
@@ -91,7 +94,8 @@ func (l *line) has(c int, write bool) bool {
 	return !write || l.dirty || l.copies.size() == 1
 }
 
-// others returns how many copies other cores than c have, and whether any of them is on c's socket, and on another.
+// others returns how many copies other cores than c have, and whether any of them is on c's socket,
+// and on another.
 func (l *line) others(m *Machine, c int) (n int, near, far bool) {
 	for i, w := range l.copies {
 		for ; w != 0; w &= w - 1 {
@@ -110,10 +114,11 @@ func (l *line) others(m *Machine, c int) (n int, near, far bool) {
 	return n, near, far
 }
 
-// access gives core c the line, at a time when nobody else is getting it, and returns how long that takes, and how far the line has come: 0 not
-// at all, 1 from the same socket, 2 from another.
+// access gives core c the line, at a time when nobody else is getting it, and returns how long that
+// takes, and how far the line has come: 0 not at all, 1 from the same socket, 2 from another.
 //
-// A load is answered by the nearest copy, but for a dirty one, of which there is only one. A store has to wait for the farthest.
+// A load is answered by the nearest copy, but for a dirty one, of which there is only one. A store
+// has to wait for the farthest.
 func (l *line) access(m *Machine, c int, write bool, now int64) (cost int64, from int) {
 	if l.has(c, write) {
 		if write {

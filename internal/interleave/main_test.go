@@ -9,7 +9,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// passes explores, requires that nothing fails and that the search comes to its end, and returns what it took.
+// passes explores, requires that nothing fails and that the search comes to its end, and returns
+// what it took.
 func passes(t *testing.T, o Options, body func(x *Run)) Result {
 	t.Helper()
 	r := Explore(o, body)

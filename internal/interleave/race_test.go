@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Scenarios with plain memory: those that are synchronized, and those that are not, in some executions.
+// Scenarios with plain memory: those that are synchronized, and those that are not, in some
+// executions.
 var racy = map[string]func(x *Run){
 	"in one interleaving": func(x *Run) {
 		var turn Int32

@@ -40,12 +40,12 @@ func anyValue(rng *rand.Rand, x *Run, t int) uint8 {
 	return 0
 }
 
-// pct gives every thread a random priority, always runs the highest, and at depth-1 random steps makes the running thread
-// the lowest. A bug that needs depth ordering constraints among n threads and k steps is found with probability at least
-// 1/(n·k^(depth-1)) in each execution.
+// pct gives every thread a random priority, always runs the highest, and at depth-1 random steps
+// makes the running thread the lowest. A bug that needs depth ordering constraints among n threads
+// and k steps is found with probability at least 1/(n·k^(depth-1)) in each execution.
 //
-// Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of Finding
-// Bugs", ASPLOS 2010.
+// Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic
+// Guarantees of Finding Bugs", ASPLOS 2010.
 type pct struct {
 	free
 	rng        *rand.Rand
@@ -90,8 +90,8 @@ func (s *pct) lower(t int) {
 	s.priorities[t] = s.lowest
 }
 
-// script follows a given schedule, once. What a script cannot follow literally, because it was cut, it bends: a thread that
-// cannot go on is passed over, and at its end whoever ran last goes on.
+// script follows a given schedule, once. What a script cannot follow literally, because it was cut,
+// it bends: a thread that cannot go on is passed over, and at its end whoever ran last goes on.
 type script struct {
 	free
 	steps []choice

@@ -36,7 +36,8 @@ func TestSamplersSeeBothOrders(t *testing.T) {
 	require.Equal(t, 10_000, Explore(Options{Mode: Random}, alone(func() {})).Executions)
 }
 
-// Every step's thread is drawn among all that can go on: the six schedules of two threads with two steps each.
+// Every step's thread is drawn among all that can go on: the six schedules of two threads with two
+// steps each.
 func TestRandomIsUniform(t *testing.T) {
 	seen := map[string]int{}
 	Explore(Options{Mode: Random, Executions: 4000}, func(x *Run) {

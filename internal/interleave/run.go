@@ -10,15 +10,19 @@ import (
 // maxThreads is how many threads a search can tell apart: a set of threads is a byte of bits.
 const maxThreads = 8
 
-// current is the run under way, nil outside explorations: then every modelled type is just what it models.
+// current is the run under way, nil outside explorations: then every modelled type is just what it
+// models.
 var current *Run
 
-// A Run is one execution of a scenario, and the handle by which the scenario makes threads and states what must hold.
+// A Run is one execution of a scenario, and the handle by which the scenario makes threads and
+// states what must hold.
 //
-// The scenario's body first sets up; nothing is interleaved yet. It names its threads with Go and lets them run with
-// Wait, once; what follows Wait sees the final state. Threads may start further threads with Go.
+// The scenario's body first sets up; nothing is interleaved yet. It names its threads with Go and
+// lets them run with Wait, once; what follows Wait sees the final state. Threads may start further
+// threads with Go.
 //
-// The body must be deterministic: what it does may depend on nothing but what the modelled operations return.
+// The body must be deterministic: what it does may depend on nothing but what the modelled
+// operations return.
 type Run struct {
 	sched scheduler
 	sim   *simulation // the same, if it is one
@@ -104,7 +108,8 @@ func (t *thread) saw(o *object) {
 	t.yielded = 0
 }
 
-// changed reports whether anything that the thread has seen since its last Yield was changed by others.
+// changed reports whether anything that the thread has seen since its last Yield was changed by
+// others.
 //
 //go:norace
 func (t *thread) changed() bool {
@@ -165,8 +170,8 @@ type object struct {
 	ready   bool   // a blocking operation would not block
 }
 
-// adopt makes o an object of this execution. It may be a global variable, so its value must be reset: every execution
-// begins with the same.
+// adopt makes o an object of this execution. It may be a global variable, so its value must be
+// reset: every execution begins with the same.
 //
 //go:norace
 func (o *object) adopt(x *Run) { *o = object{epoch: x.epoch} }
@@ -174,8 +179,8 @@ func (o *object) adopt(x *Run) { *o = object{epoch: x.epoch} }
 // abort is the value of the panic that unwinds a thread.
 type abort struct{}
 
-// step is the scheduling point in front of every operation. It returns when the operation may be done, and false if
-// the thread is being unwound and must do nothing.
+// step is the scheduling point in front of every operation. It returns when the operation may be
+// done, and false if the thread is being unwound and must do nothing.
 //
 //go:norace
 func (x *Run) step(o *object, k kind) bool { return x.stepTo(op{kind: k, o: o}) }
@@ -209,8 +214,8 @@ func (x *Run) number(o *object) {
 	}
 }
 
-// reschedule returns when t is next. Under the race detector all decisions are taken by the driver: whatever else the
-// explorer touches is then touched by one goroutine only.
+// reschedule returns when t is next. Under the race detector all decisions are taken by the driver:
+// whatever else the explorer touches is then touched by one goroutine only.
 //
 //go:norace
 func (x *Run) reschedule(t *thread) {
@@ -244,7 +249,8 @@ func (t *thread) enabled() bool {
 	}
 }
 
-// decide accounts for the operation that has been done, and returns who is next, or -1 if the execution is over.
+// decide accounts for the operation that has been done, and returns who is next, or -1 if the
+// execution is over.
 //
 //go:norace
 func (x *Run) decide() int {
@@ -321,11 +327,13 @@ func (x *Run) checkInvariants() {
 
 // What scenarios use.
 
-// Go makes a thread that will run f: in the body, when Wait is called; in a thread, at any time from now on.
+// Go makes a thread that will run f: in the body, when Wait is called; in a thread, at any time
+// from now on.
 func (x *Run) Go(name string, f func()) *Thread { return x.spawn(name, f, 0) }
 
-// Same makes n threads that run the same code: f must not make any difference between them before their first
-// modelled operation, nor use i for anything but labels. The search then starts them in one order only.
+// Same makes n threads that run the same code: f must not make any difference between them before
+// their first modelled operation, nor use i for anything but labels. The search then starts them in
+// one order only.
 //
 //go:norace
 func (x *Run) Same(n int, name string, f func(i int)) {
@@ -498,12 +506,13 @@ func (x *Run) unwind() {
 	x.quiet = true
 }
 
-// Always has f called after every step, to check an invariant: f calls Assert, and does not wait. What it looks at is
-// read without scheduling points. It is not called under the race detector.
+// Always has f called after every step, to check an invariant: f calls Assert, and does not wait.
+// What it looks at is read without scheduling points. It is not called under the race detector.
 func (x *Run) Always(f func()) { x.invariants = append(x.invariants, f) }
 
-// Clock has [Now] read c for the rest of the execution: a clock that goes when a thread adds to c. Each look at it is a
-// step, so that time passes before it in some executions, and after it in others.
+// Clock has [Now] read c for the rest of the execution: a clock that goes when a thread adds to c.
+// Each look at it is a step, so that time passes before it in some executions, and after it in
+// others.
 func (x *Run) Clock(c *Int64) { x.clock = c }
 
 // Assert fails the execution if ok is false.
@@ -532,7 +541,8 @@ func (x *Run) fail(k FailureKind, message, class string) {
 	x.end = endFailed
 }
 
-// waitAlone stands for a wait outside threads, where nobody else runs: what is not ready there never will be.
+// waitAlone stands for a wait outside threads, where nobody else runs: what is not ready there
+// never will be.
 //
 //go:norace
 func waitAlone(ready bool, what string) {
@@ -584,8 +594,8 @@ func Chance(p float64) bool {
 	}
 }
 
-// Yield stands in a loop that waits for others: the thread goes on when something that it looked at since its last Yield
-// has changed. If nothing ever changes, that is a deadlock.
+// Yield stands in a loop that waits for others: the thread goes on when something that it looked at
+// since its last Yield has changed. If nothing ever changes, that is a deadlock.
 //
 //go:norace
 func Yield() {
@@ -606,8 +616,9 @@ func Yield() {
 	}
 }
 
-// Invoke and Respond mark where a thread calls an operation and where it returns, for a check of the history: the order
-// of any Invoke and any Respond is explored. They return the time, counted in steps.
+// Invoke and Respond mark where a thread calls an operation and where it returns, for a check of
+// the history: the order of any Invoke and any Respond is explored. They return the time, counted
+// in steps.
 //
 //go:norace
 func (x *Run) Invoke() int64 { return x.mark(opInvoke, "calls") }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A schedule is written as runs of steps: the thread's letter, in the order in which threads are made, and how many
-// steps it makes; a step that chooses value v > 0 stands alone, as the letter with !v. Runs are separated by dots:
-// "a12.b3.a!1.a4".
+// A schedule is written as runs of steps: the thread's letter, in the order in which threads are
+// made, and how many steps it makes; a step that chooses value v > 0 stands alone, as the letter
+// with !v. Runs are separated by dots: "a12.b3.a!1.a4".
 
 func formatSchedule(steps []choice) string {
 	var b strings.Builder

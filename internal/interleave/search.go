@@ -1,12 +1,12 @@
 package interleave
 
-// A scheduler decides who makes the next step, and learns what each step was. A search tries different decisions in each
-// execution; a simulation would follow virtual clocks.
+// A scheduler decides who makes the next step, and learns what each step was. A search tries
+// different decisions in each execution; a simulation would follow virtual clocks.
 type scheduler interface {
 	// begin prepares for another execution.
 	begin()
-	// pick returns who of the enabled threads is next, and the value if its operation chooses one; a negative thread
-	// ends the execution: it would show nothing new.
+	// pick returns who of the enabled threads is next, and the value if its operation chooses one;
+	// a negative thread ends the execution: it would show nothing new.
 	pick(x *Run, enabled threadSet) (thread int, value uint8)
 	// executed is told the step after it was made: its kind may have changed.
 	executed(x *Run, o *op)
@@ -16,14 +16,15 @@ type scheduler interface {
 	finish() bool
 }
 
-// shard selects a part of a depth-first search: every candidate is tried at the first few steps that offer more than one,
-// and of the subtrees below them each process searches its share.
+// shard selects a part of a depth-first search: every candidate is tried at the first few steps
+// that offer more than one, and of the subtrees below them each process searches its share.
 type shard struct {
 	index, count int
 	seen         int // subtrees met
 }
 
-// topSteps is how many steps the top of a sharded search has: with three threads and more that makes dozens of subtrees.
+// topSteps is how many steps the top of a sharded search has: with three threads and more that
+// makes dozens of subtrees.
 const topSteps = 5
 
 // A portion is how much of what follows a node is to be searched.
@@ -54,8 +55,8 @@ func (c *causality) split(s *shard, n *node, candidates threadSet) portion {
 	return everything
 }
 
-// canon returns the thread that stands for t at node n, where threads of one group that have not moved are alike: the
-// first of them that can go on.
+// canon returns the thread that stands for t at node n, where threads of one group that have not
+// moved are alike: the first of them that can go on.
 //
 //go:norace
 func (n *node) canon(x *Run, t uint8) uint8 {
@@ -99,8 +100,8 @@ func prefer(set threadSet, last uint8) uint8 {
 	}
 }
 
-// replay returns the next step if that has been decided by the search, and false otherwise. Where others are enabled
-// than were, or the last step was not what it was, it ends the execution.
+// replay returns the next step if that has been decided by the search, and false otherwise. Where
+// others are enabled than were, or the last step was not what it was, it ends the execution.
 //
 //go:norace
 func (c *causality) replay(x *Run, enabled threadSet) (int, uint8, bool) {
@@ -124,16 +125,17 @@ func (c *causality) replay(x *Run, enabled threadSet) (int, uint8, bool) {
 	return int(n.thread), n.value, true
 }
 
-// checkReplay panics if the execution that has ended is not a continuation of what had been decided: then the search is
-// worth nothing.
+// checkReplay panics if the execution that has ended is not a continuation of what had been
+// decided: then the search is worth nothing.
 func (c *causality) checkReplay() {
 	if c.astray || c.depth < c.decided {
 		panic("interleave: the body is not deterministic: in the same schedule it does something else")
 	}
 }
 
-// backtrack has the next execution differ at the deepest node where something is left to try, and reports whether there
-// is any. It is told by wanted whose continuations of a node, where one has just been explored, have to be.
+// backtrack has the next execution differ at the deepest node where something is left to try, and
+// reports whether there is any. It is told by wanted whose continuations of a node, where one has
+// just been explored, have to be.
 func (c *causality) backtrack(wanted func(n *node) threadSet) bool {
 	c.checkReplay()
 	for d := c.depth - 1; d >= 0; d-- {
@@ -150,7 +152,8 @@ func (c *causality) backtrack(wanted func(n *node) threadSet) bool {
 	return false
 }
 
-// nextValue has the next execution choose another value at node n, at depth d, if there is one left.
+// nextValue has the next execution choose another value at node n, at depth d, if there is one
+// left.
 func (c *causality) nextValue(n *node, d int) bool {
 	if n.value+1 >= n.values {
 		return false
@@ -207,13 +210,13 @@ func (n *node) choose(x *Run, t uint8) (int, uint8) {
 
 // Partial-order reduction.
 
-// reduction is the search that executes each trace at least once, and few of them twice: dynamic partial-order reduction
-// with source sets and sleep sets.
+// reduction is the search that executes each trace at least once, and few of them twice: dynamic
+// partial-order reduction with source sets and sleep sets.
 //
-// Source: Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial Order Reduction",
-// JACM 64(4), 2017, Algorithm 1. To it are added: operations that block (a thread that is blocked at the end has its
-// races looked at, too; only a race whose later step could have come first counts), choices of values, and threads that
-// are alike.
+// Source: Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial
+// Order Reduction", JACM 64(4), 2017, Algorithm 1. To it are added: operations that block (a thread
+// that is blocked at the end has its races looked at, too; only a race whose later step could have
+// come first counts), choices of values, and threads that are alike.
 type reduction struct {
 	causality
 	shard shard
@@ -247,7 +250,8 @@ func (s *reduction) pick(x *Run, enabled threadSet) (int, uint8) {
 	return n.choose(x, prefer(n.wanted, n.last))
 }
 
-// inherit lets sleep on who sleeps at p, or has been explored there, and is independent of the step made there.
+// inherit lets sleep on who sleeps at p, or has been explored there, and is independent of the step
+// made there.
 func (s *reduction) inherit(n, p *node) {
 	for t := range uint8(maxThreads) {
 		if (p.sleep | p.tried).has(t) && t != p.thread && !s.disturbs(p, &p.footprints[t]) {
@@ -280,9 +284,9 @@ func (s *reduction) executed(x *Run, o *op) {
 	}
 }
 
-// reverse makes sure that the step at d, which is on top, is also explored without the step at i before it. With
-// v the steps after i that do not need i, and then the one at d: some thread that can begin v must be explored instead
-// of i's.
+// reverse makes sure that the step at d, which is on top, is also explored without the step at i
+// before it. With v the steps after i that do not need i, and then the one at d: some thread that
+// can begin v must be explored instead of i's.
 func (s *reduction) reverse(x *Run, i, d int) {
 	e := &s.nodes[i]
 	var first [maxThreads]int
@@ -323,7 +327,8 @@ func (s *reduction) finish() bool {
 	})
 }
 
-// remember keeps what the node's thread did there, for the sleep sets of the other threads' continuations.
+// remember keeps what the node's thread did there, for the sleep sets of the other threads'
+// continuations.
 func (s *reduction) remember(n *node) {
 	f := footprint{many: n.naccesses > 2}
 	for i, a := range s.accesses[n.accesses:min(n.accesses+n.naccesses, n.accesses+2)] {
@@ -332,7 +337,8 @@ func (s *reduction) remember(n *node) {
 	n.footprints[n.thread] = f
 }
 
-// stuck looks for races of threads that are blocked at the end: another order may have let them pass.
+// stuck looks for races of threads that are blocked at the end: another order may have let them
+// pass.
 //
 //go:norace
 func (s *reduction) stuck(x *Run) {
@@ -351,12 +357,13 @@ func (s *reduction) stuck(x *Run) {
 
 // Bounded search.
 
-// bounded is depth-first search over all schedules with at most bound preemptions: a switch away from a thread that
-// could go on, other than at a Yield, is one.
+// bounded is depth-first search over all schedules with at most bound preemptions: a switch away
+// from a thread that could go on, other than at a Yield, is one.
 //
-// With a cache it gives up where another execution has been, with no more preemptions: the steps up to there were the
-// same but for the order of independent ones, so the state is the same, and so is what follows. (Musuvathi and Qadeer
-// do this in CHESS. Backtracking only at races, as the reduction does, is unsound under a bound.)
+// With a cache it gives up where another execution has been, with no more preemptions: the steps up
+// to there were the same but for the order of independent ones, so the state is the same, and so is
+// what follows. (Musuvathi and Qadeer do this in CHESS. Backtracking only at races, as the
+// reduction does, is unsound under a bound.)
 type bounded struct {
 	causality
 	shard shard
@@ -395,7 +402,8 @@ func (s *bounded) finish() bool {
 	})
 }
 
-// cache is a set of states with the fewest preemptions that each was reached with: an open hash table.
+// cache is a set of states with the fewest preemptions that each was reached with: an open hash
+// table.
 type cache struct {
 	keys  []uint64 // 0: empty
 	costs []uint8

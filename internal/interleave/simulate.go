@@ -15,18 +15,25 @@ type Simulated struct {
 	Failure   *Failure // nil: none
 }
 
-// Simulate runs body once, in virtual time: each thread on a core of its own, whose clock goes on by what the operations cost on machine m. It is always
-// the thread with the least time that goes on. The same body and machine give the same result.
+// Simulate runs body once, in virtual time: each thread on a core of its own, whose clock goes on
+// by what the operations cost on machine m. It is always the thread with the least time that goes
+// on. The same body and machine give the same result.
 //
-// There are as many cores as threads, 256 at most. Of the scheduler of goroutines one thing is simulated: who falls asleep leaves its
-// core to whomever it has woken last, if that has not found one before ([Machine].Pinned: not even that). Timeouts never pass.
+// There are as many cores as threads, 256 at most. Of the scheduler of goroutines one thing is
+// simulated: who falls asleep leaves its core to whomever it has woken last, if that has not found
+// one before ([Machine].Pinned: not even that). Timeouts never pass.
 func Simulate(m Machine, body func(x *Run)) Simulated {
 	if current != nil {
 		panic(errNested)
 	}
 	x := newRun(Options{MaxSteps: math.MaxInt})
 	defer x.close()
-	s := &simulation{m: m, rng: rand.New(rand.NewPCG(m.Seed, 2)), lines: make([]*line, 1, 64), laid: map[*object]*line{}}
+	s := &simulation{
+		m:     m,
+		rng:   rand.New(rand.NewPCG(m.Seed, 2)),
+		lines: make([]*line, 1, 64),
+		laid:  map[*object]*line{},
+	}
 	x.sim = s
 	x.execute(s, body)
 	s.result.Steps, s.result.Failure = x.steps, x.failure
@@ -184,7 +191,8 @@ func (s *simulation) begins(t *thread, c *core) bool {
 	return true
 }
 
-// handOver has the one that c has woken last go on in c's place, which falls asleep now, if it is still to wait longer than that.
+// handOver has the one that c has woken last go on in c's place, which falls asleep now, if it is
+// still to wait longer than that.
 func (s *simulation) handOver(c *core) {
 	if c.woken == 0 || s.m.Pinned {
 		return
@@ -250,7 +258,8 @@ func (s *simulation) run(x *Run, t *thread, c *core) {
 	}
 }
 
-// executed has those go on who have waited for what has been done. The thread that has done it may have worked since.
+// executed has those go on who have waited for what has been done. The thread that has done it may
+// have worked since.
 func (s *simulation) executed(x *Run, o *op) {
 	if _, ok := o.accesses(); !ok {
 		return
@@ -258,7 +267,8 @@ func (s *simulation) executed(x *Run, o *op) {
 	if o.o.version != s.before {
 		l := s.line(o.o)
 		for _, w := range l.waits {
-			if c := &s.cores[w.core]; c.state == coreBlocked && c.spin == w.spin && x.threads[w.core].op.kind == opYield {
+			if c := &s.cores[w.core]; c.state == coreBlocked && c.spin == w.spin &&
+				x.threads[w.core].op.kind == opYield {
 				looks := max(1, (s.done-c.came+c.period-1)/c.period)
 				c.at, c.state = c.came+looks*c.period, coreReady
 			}
@@ -274,7 +284,8 @@ func (s *simulation) executed(x *Run, o *op) {
 func (s *simulation) rouse(x *Run, o *object, by *core) {
 	first := -1
 	for i := range s.cores {
-		if p := &x.threads[i].op; s.cores[i].state == coreBlocked && p.o == o && p.kind != opYield && (first < 0 || s.cores[i].came < s.cores[first].came) {
+		if p := &x.threads[i].op; s.cores[i].state == coreBlocked && p.o == o && p.kind != opYield &&
+			(first < 0 || s.cores[i].came < s.cores[first].came) {
 			first = i
 		}
 	}
@@ -310,8 +321,8 @@ func (s *simulation) line(o *object) *line {
 
 // What simulated bodies use.
 
-// Now returns the virtual time of the running thread in a simulation, and in a search what the clock says that the
-// scenario has given to [Run.Clock]; without one, 0.
+// Now returns the virtual time of the running thread in a simulation, and in a search what the
+// clock says that the scenario has given to [Run.Clock]; without one, 0.
 //
 //go:norace
 func Now() int64 {
@@ -325,7 +336,8 @@ func Now() int64 {
 	return 0
 }
 
-// Work has the running thread do something that takes so many nanoseconds and touches nothing shared.
+// Work has the running thread do something that takes so many nanoseconds and touches nothing
+// shared.
 func (x *Run) Work(ns int64) {
 	if x.sim == nil || x.quiet {
 		panic("interleave: work outside of a simulation's threads")
@@ -336,8 +348,9 @@ func (x *Run) Work(ns int64) {
 // Jitter returns a random number from 0 to 2·ns, so that threads do not go in step.
 func (x *Run) Jitter(ns int64) int64 { return x.sim.rng.Int64N(2*ns + 1) }
 
-// Spin is what a bounded wait without a sleep asks before its look number i: in a simulation it says yes as often as the [Machine] has it, and the time
-// for that passes. In an exploration it says no: what is waited for would not come.
+// Spin is what a bounded wait without a sleep asks before its look number i: in a simulation it
+// says yes as often as the [Machine] has it, and the time for that passes. In an exploration it
+// says no: what is waited for would not come.
 func Spin(i int) bool {
 	x := current
 	if x == nil || x.sim == nil || x.quiet {

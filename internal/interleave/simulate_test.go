@@ -86,7 +86,8 @@ func TestSimulatedCosts(t *testing.T) {
 	}
 }
 
-// The first in a queue is the first to be served, and the line is the one that it gets, whoever runs first.
+// The first in a queue is the first to be served, and the line is the one that it gets, whoever
+// runs first.
 func TestSimulatedQueueIsFIFO(t *testing.T) {
 	var a Int64
 	var order []int
@@ -105,7 +106,8 @@ func TestSimulatedQueueIsFIFO(t *testing.T) {
 	require.EqualValues(t, 1, r.Far)
 }
 
-// Who waits in Yield sees a change at the end of a look, and its load is a transfer then. Looks cost nothing to others.
+// Who waits in Yield sees a change at the end of a look, and its load is a transfer then. Looks
+// cost nothing to others.
 func TestSimulatedYield(t *testing.T) {
 	var a Int64
 	ends, r := simulate(t, round(),

@@ -69,7 +69,8 @@ func TestYield(t *testing.T) {
 	})
 }
 
-// A thread that looked at more than it can remember, or again at what had changed, still waits for the right thing.
+// A thread that looked at more than it can remember, or again at what had changed, still waits for
+// the right thing.
 func TestYieldRemembersTheLatestLook(t *testing.T) {
 	everyMode(t, func(t *testing.T, o Options) {
 		passes(t, o, func(x *Run) {
@@ -239,7 +240,8 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// All are unwound, and what their deferred functions do is without effect, but they come to their end.
+// All are unwound, and what their deferred functions do is without effect, but they come to their
+// end.
 func TestAFailureUnwindsAll(t *testing.T) {
 	unwound, failed := 0, 0
 	_ = fails(t, Assertion, Options{}, func(x *Run) {
@@ -441,7 +443,12 @@ func TestBodiesMustBeDeterministic(t *testing.T) {
 					return
 				}
 				require.NotNil(t, got)
-				require.True(t, strings.HasPrefix(fmt.Sprint(got), "interleave: the body is not deterministic"), "%v", got)
+				require.True(
+					t,
+					strings.HasPrefix(fmt.Sprint(got), "interleave: the body is not deterministic"),
+					"%v",
+					got,
+				)
 				require.Nil(t, current)
 			})
 		})

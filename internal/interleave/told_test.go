@@ -54,8 +54,9 @@ const wantStory = `
   39  a           chooses 1 of 2
 `
 
-// Each operation has its line, but for two that are told by what follows them: AfterFunc by its thread, and a ReceiveOr
-// that could do either by its choice. It has none when no trace is asked for: a search would spend its time on that.
+// Each operation has its line, but for two that are told by what follows them: AfterFunc by its
+// thread, and a ReceiveOr that could do either by its choice. It has none when no trace is asked
+// for: a search would spend its time on that.
 func TestEveryOperationIsTold(t *testing.T) {
 	if RaceEnabled {
 		t.Skip("nothing is told")

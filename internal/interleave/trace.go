@@ -10,7 +10,8 @@ import (
 	"unsafe"
 )
 
-// explain shortens the failing schedule of the execution that has just ended, unless it was given, and tells its story.
+// explain shortens the failing schedule of the execution that has just ended, unless it was given,
+// and tells its story.
 func (x *Run) explain(f *Failure, asGiven bool, body func(*Run)) {
 	steps := append([]choice(nil), x.trail...)
 	f.Found = formatSchedule(steps)
@@ -34,8 +35,8 @@ func (x *Run) explain(f *Failure, asGiven bool, body func(*Run)) {
 	}
 }
 
-// shorten looks for a schedule that fails in the same way with fewer switches, or as many and fewer steps. It takes
-// away runs of steps, and joins those of one thread, as long as that helps.
+// shorten looks for a schedule that fails in the same way with fewer switches, or as many and fewer
+// steps. It takes away runs of steps, and joins those of one thread, as long as that helps.
 func (x *Run) shorten(steps []choice, f *Failure, body func(*Run)) []choice {
 	fails := func(candidate []choice) []choice {
 		x.execute(&script{steps: candidate}, body)
@@ -95,7 +96,8 @@ func runsOf(steps []choice) (runs [][]choice) {
 	return runs
 }
 
-// nextOfThread returns the index of the next run of the thread that makes run i, 0 if there is none.
+// nextOfThread returns the index of the next run of the thread that makes run i, 0 if there is
+// none.
 func nextOfThread(runs [][]choice, i int) int {
 	for j := i + 1; j < len(runs); j++ {
 		if runs[j][0].thread == runs[i][0].thread {
@@ -142,8 +144,8 @@ func (x *Run) Logf(format string, args ...any) {
 	}
 }
 
-// say adds a line to the trace: what the running thread did, to which object, and where. What deferred functions do
-// while it is being unwound is no part of the execution.
+// say adds a line to the trace: what the running thread did, to which object, and where. What
+// deferred functions do while it is being unwound is no part of the execution.
 func (x *Run) say(o *object, what ...any) {
 	if x.running.unwinding {
 		return
@@ -207,8 +209,8 @@ func (x *Run) nameOf(o *object) string {
 	return fmt.Sprintf("object%d", o.id)
 }
 
-// learn walks from the roots and names what it meets: first what belongs to them, then what they lead to through
-// atomic pointers.
+// learn walks from the roots and names what it meets: first what belongs to them, then what they
+// lead to through atomic pointers.
 func (x *Run) learn() {
 	if x.names == nil {
 		x.names = make(map[*object]string)

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// everywhere calls f outside of explorations, in the body, in a thread, after Wait, and where it is traced.
+// everywhere calls f outside of explorations, in the body, in a thread, after Wait, and where it is
+// traced.
 func everywhere(t *testing.T, f func(t require.TestingT)) {
 	t.Helper()
 	f(t)
@@ -100,7 +101,11 @@ func TestNumbersAreTheRealOnes(t *testing.T) {
 	sameNumbers(t, func() number[int64] { return new(atomic.Int64) }, func() number[int64] { return new(Int64) })
 	sameNumbers(t, func() number[uint32] { return new(atomic.Uint32) }, func() number[uint32] { return new(Uint32) })
 	sameNumbers(t, func() number[uint64] { return new(atomic.Uint64) }, func() number[uint64] { return new(Uint64) })
-	sameNumbers(t, func() number[uintptr] { return new(atomic.Uintptr) }, func() number[uintptr] { return new(Uintptr) })
+	sameNumbers(
+		t,
+		func() number[uintptr] { return new(atomic.Uintptr) },
+		func() number[uintptr] { return new(Uintptr) },
+	)
 }
 
 func TestBoolAndPointerAreTheRealOnes(t *testing.T) {
@@ -110,7 +115,8 @@ func TestBoolAndPointerAreTheRealOnes(t *testing.T) {
 	})
 }
 
-// What is made outside of the body is as if it were new in every execution, whatever was left in it.
+// What is made outside of the body is as if it were new in every execution, whatever was left in
+// it.
 func TestGlobalsBeginAnew(t *testing.T) {
 	everyMode(t, func(t *testing.T, o Options) {
 		var n Int32

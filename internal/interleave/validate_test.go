@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The searches are validated against plain search, which is too simple to be wrong, on random programs: they must see
-// the very same traces. Programs that fail here are printed as a list of instructions for each thread.
+// The searches are validated against plain search, which is too simple to be wrong, on random
+// programs: they must see the very same traces. Programs that fail here are printed as a list of
+// instructions for each thread.
 
 var programs = flag.Int("programs", 0, "random programs for each validation; 0: a number that suits -short or not")
 
@@ -135,7 +136,8 @@ func (p program) schedules() float64 {
 	return schedules
 }
 
-// body runs the program. Each thread notes what it has seen: with the final values that is the outcome.
+// body runs the program. Each thread notes what it has seen: with the final values that is the
+// outcome.
 func (p program) body(outcome func(string)) func(x *Run) {
 	return func(x *Run) {
 		var vars [3]Int32
@@ -231,8 +233,8 @@ func (p program) body(outcome func(string)) func(x *Run) {
 	}
 }
 
-// traces executes body under a depth-first scheduler, whatever fails, and returns how often each trace was executed. It
-// gives up after limit executions.
+// traces executes body under a depth-first scheduler, whatever fails, and returns how often each
+// trace was executed. It gives up after limit executions.
 func traces(s scheduler, c *causality, limit int, body func(*Run)) (seen map[uint64]int, pruned int, ok bool) {
 	x := newRun(Options{MaxSteps: 200})
 	defer x.close()
@@ -281,7 +283,12 @@ func TestReductionSeesEveryTrace(t *testing.T) {
 			return false
 		}
 		reduced := &reduction{}
-		got, pruned, ok := traces(reduced, &reduced.causality, 10*plainLimit, p.body(func(o string) { gotOutcomes[o] = true }))
+		got, pruned, ok := traces(
+			reduced,
+			&reduced.causality,
+			10*plainLimit,
+			p.body(func(o string) { gotOutcomes[o] = true }),
+		)
 		require.True(t, ok, "no end\n%v", p)
 		requireSameTraces(t, want, got, p)
 		require.Equal(t, wantOutcomes, gotOutcomes, "%v", p)
@@ -319,7 +326,8 @@ func TestBoundedSearchSeesEveryTraceWithinTheBound(t *testing.T) {
 	t.Logf("%d executions and %d pruned instead of %d", executions, prunes, plainExecutions)
 }
 
-// With threads that are alike the search need not see every trace, but every outcome that tells them not apart.
+// With threads that are alike the search need not see every trace, but every outcome that tells
+// them not apart.
 func TestSymmetryHidesNoOutcome(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, m := range []struct {
@@ -395,7 +403,8 @@ func TestShardsCoverEverything(t *testing.T) {
 	})
 }
 
-// forPrograms calls f until it has returned true often enough: false means that the program was too large.
+// forPrograms calls f until it has returned true often enough: false means that the program was too
+// large.
 func forPrograms(t *testing.T, short, long int, f func() bool) {
 	t.Helper()
 	count := programCount(t, short, long)

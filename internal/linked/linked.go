@@ -60,7 +60,8 @@ func find(from, step uintptr, matches func(name string) bool) (address uintptr, 
 	for inside := true; inside; above, below = above+step, below-step {
 		inside = false
 		for _, pc := range [...]uintptr{above, below} {
-			// Any address may be asked for. Beyond the text, which is one piece, there is no function.
+			// Any address may be asked for. Beyond the text, which is one piece, there is no
+			// function.
 			if f := runtime.FuncForPC(pc); f != nil {
 				inside = true
 				if matches(f.Name()) {

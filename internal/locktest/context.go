@@ -36,7 +36,8 @@ func (c *ForeignContext) End(err error) {
 	close(c.done)
 }
 
-// A TrapContext is a context that ends inside one of the calls that look at it. What the call returns is from before the end.
+// A TrapContext is a context that ends inside one of the calls that look at it. What the call
+// returns is from before the end.
 type TrapContext struct {
 	context.Context
 	method string
@@ -46,7 +47,8 @@ type TrapContext struct {
 	spring func()
 }
 
-// NewTrapContext returns ctx with a spring, which ends ctx, in the n'th call of a method, "Err" or "Done".
+// NewTrapContext returns ctx with a spring, which ends ctx, in the n'th call of a method, "Err" or
+// "Done".
 func NewTrapContext(ctx context.Context, method string, nth int64, spring func()) *TrapContext {
 	return &TrapContext{Context: ctx, method: method, nth: nth, spring: spring}
 }
@@ -90,8 +92,9 @@ type Held struct {
 	After   func(t *testing.T)              // checks that nobody has it, or waits
 }
 
-// RequireEarlierCancelWins checks that a wait fails if its context has ended before what it waits for became free: inside each of
-// the calls to the context that the wait makes, one after the other, and when it sleeps. Each time hold makes a new subject.
+// RequireEarlierCancelWins checks that a wait fails if its context has ended before what it waits
+// for became free: inside each of the calls to the context that the wait makes, one after the
+// other, and when it sleeps. Each time hold makes a new subject.
 func RequireEarlierCancelWins(t *testing.T, hold func() Held) {
 	t.Helper()
 	for _, method := range []string{"Err", "Done"} {
@@ -101,7 +104,11 @@ func RequireEarlierCancelWins(t *testing.T, hold func() Held) {
 			c := NewTrapContext(ctx, method, nth, func() { cancel(); h.Free() })
 			result := make(chan error, 1)
 			go func() { result <- h.Wait(c) }()
-			Eventually(t, "the context has ended, or somebody waits", func() bool { return ctx.Err() != nil || h.Waiting() })
+			Eventually(
+				t,
+				"the context has ended, or somebody waits",
+				func() bool { return ctx.Err() != nil || h.Waiting() },
+			)
 			asleep := c.Spring()
 			err := Receive(t, result)
 			if err != context.Canceled { //nolint:errorlint // that very error

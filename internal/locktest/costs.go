@@ -17,8 +17,9 @@ func SkipUnderRace(t testing.TB) {
 	}
 }
 
-// AllocsPerWait returns the average allocations of waits that really wait, in the steady state. In each round, hold takes
-// l; wait, in another goroutine, has to wait for l until letGo gives it back, and leaves it free.
+// AllocsPerWait returns the average allocations of waits that really wait, in the steady state. In
+// each round, hold takes l; wait, in another goroutine, has to wait for l until letGo gives it
+// back, and leaves it free.
 func AllocsPerWait[N int | int64](l Waitable[N], hold, letGo, wait func()) float64 {
 	start, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -43,16 +44,16 @@ func AllocsPerWait[N int | int64](l Waitable[N], hold, letGo, wait func()) float
 	return AllocsPerRun(500, round)
 }
 
-// AllocsPerRun is [testing.AllocsPerRun] with pools that hold nothing of what earlier tests have left there: else what f does not put
-// back would be hidden until they are empty.
+// AllocsPerRun is [testing.AllocsPerRun] with pools that hold nothing of what earlier tests have
+// left there: else what f does not put back would be hidden until they are empty.
 func AllocsPerRun(runs int, f func()) float64 {
 	runtime.GC() // the pools keep theirs once more,
 	runtime.GC() // and forget it
 	return testing.AllocsPerRun(runs, f)
 }
 
-// TimesBlocked returns how often the block profile has seen goroutines blocked below a function, which it knows by the end
-// of its name.
+// TimesBlocked returns how often the block profile has seen goroutines blocked below a function,
+// which it knows by the end of its name.
 func TimesBlocked(t testing.TB, function string) (n int64) {
 	t.Helper()
 	records := make([]runtime.BlockProfileRecord, 10000)

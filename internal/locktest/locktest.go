@@ -1,5 +1,5 @@
-// Package locktest has what the tests of the locks and of the executor share. It imports no other package of this module,
-// so that the tests of each can use it.
+// Package locktest has what the tests of the locks and of the executor share. It imports no other
+// package of this module, so that the tests of each can use it.
 package locktest
 
 import (
@@ -14,8 +14,9 @@ import (
 // Patience is how long a test waits for what must happen.
 const Patience = 20 * time.Second
 
-// AtEveryProcs runs f at several numbers of processors. One finds waiting that needs a second processor; sixteen find
-// preemption inside windows. With -short under the race detector it is for -cpu to vary them, as CI has it do.
+// AtEveryProcs runs f at several numbers of processors. One finds waiting that needs a second
+// processor; sixteen find preemption inside windows. With -short under the race detector it is for
+// -cpu to vary them, as CI has it do.
 func AtEveryProcs(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	procs := []int{1, 2, 4, 16}
@@ -60,8 +61,8 @@ func AwaitWaiting[N int | int64](t testing.TB, l Waitable[N], n N) {
 	}
 }
 
-// soon reports whether cond gets true before patience ends. It yields and does not sleep, for it is called in bubbles, too,
-// where a sleep would let time pass.
+// soon reports whether cond gets true before patience ends. It yields and does not sleep, for it is
+// called in bubbles, too, where a sleep would let time pass.
 func soon(cond func() bool) bool {
 	for deadline := time.Now().Add(Patience); !cond(); runtime.Gosched() {
 		if time.Now().After(deadline) {
@@ -109,7 +110,8 @@ func RequireMisuse(t testing.TB, f func()) {
 	}
 }
 
-// stacks returns what all goroutines do: who waits for whom is most of what a hung test has to tell.
+// stacks returns what all goroutines do: who waits for whom is most of what a hung test has to
+// tell.
 func stacks() []byte {
 	buf := make([]byte, 1<<20)
 	return buf[:runtime.Stack(buf, true)]

@@ -11,8 +11,8 @@ import (
 	"github.com/farad-go/farad/internal/locktest/semtest"
 )
 
-// Whatever a context says: a sleep ends without an error only if it was woken, a wake that comes to one who gives up goes
-// to the other, and nobody sleeps for ever.
+// Whatever a context says: a sleep ends without an error only if it was woken, a wake that comes to
+// one who gives up goes to the other, and nobody sleeps for ever.
 func TestModelForeignContexts(t *testing.T) {
 	for _, s := range semtest.ForeignEnds {
 		t.Run(s.Name, func(t *testing.T) {

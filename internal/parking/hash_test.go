@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// walked returns the buckets, by their numbers, of the parts 1, 2, 3 and so on of an object that has a number in place of a hash, as
-// the tickets of a semaphore.
+// walked returns the buckets, by their numbers, of the parts 1, 2, 3 and so on of an object that
+// has a number in place of a hash, as the tickets of a semaphore.
 func walked(table *Table, number uintptr, parts int) []int {
 	at := map[*bucket]int{}
 	for i := range table.buckets {
@@ -37,8 +37,9 @@ func TestPartsGoEverywhere(t *testing.T) {
 	}
 }
 
-// Neighbours are in different buckets always, and of each object's 15 pairs in 16 at least are eight cache lines apart: a bucket is
-// one, and what is nearer has come so by the exclusive or of the upper half.
+// Neighbours are in different buckets always, and of each object's 15 pairs in 16 at least are
+// eight cache lines apart: a bucket is one, and what is nearer has come so by the exclusive or of
+// the upper half.
 func TestNeighboursAreApart(t *testing.T) {
 	for _, buckets := range []int{64, 512, 4096} {
 		table, near, worst := New(buckets), 0, 0
@@ -61,9 +62,10 @@ func TestNeighboursAreApart(t *testing.T) {
 	}
 }
 
-// Objects with neighbouring numbers are at the same part at the same place no more often than by chance, one time for each bucket; and
-// however far one is ahead of the other, they never share the bucket of more than one part in four. (Without the golden ratio there is a
-// distance at which they share all; so there is without the upper half.)
+// Objects with neighbouring numbers are at the same part at the same place no more often than by
+// chance, one time for each bucket; and however far one is ahead of the other, they never share the
+// bucket of more than one part in four. (Without the golden ratio there is a distance at which they
+// share all; so there is without the upper half.)
 func TestNeighboursDoNotMarchInStep(t *testing.T) {
 	for _, buckets := range []int{64, 512} {
 		const numbers = 16
@@ -79,7 +81,16 @@ func TestNeighboursDoNotMarchInStep(t *testing.T) {
 						shared++
 					}
 				}
-				require.LessOrEqual(t, shared, buckets/4, "%d buckets, numbers %d and %d, %d parts ahead", buckets, number, number+1, distance)
+				require.LessOrEqual(
+					t,
+					shared,
+					buckets/4,
+					"%d buckets, numbers %d and %d, %d parts ahead",
+					buckets,
+					number,
+					number+1,
+					distance,
+				)
 				if distance == 0 {
 					inStep += shared
 				}

@@ -11,8 +11,9 @@ import (
 
 var lots xsync.Pointer[Table]
 
-// Default returns the table where all locks of the process have their sleepers. It has 128 buckets for each processor,
-// 512 at least, which is 32 kB and so begins at a page, and is made when it is first needed.
+// Default returns the table where all locks of the process have their sleepers. It has 128 buckets
+// for each processor, 512 at least, which is 32 kB and so begins at a page, and is made when it is
+// first needed.
 func Default() *Table {
 	if t := lots.Load(); t != nil {
 		return t
@@ -24,7 +25,7 @@ func Default() *Table {
 // size returns how many buckets Default has where there are so many processors.
 func size(processors int) int { return min(max(512, 1<<bits.Len(uint(128*processors-1))), 4096) }
 
-// patience is how many vain wakes it takes to be handed the lock. A hand-over costs a switch for each acquisition, so it must be
-// rare where many contend; and even so no wait should become long: this is some 10 µs there, and the time of as many critical
-// sections where they are long.
+// patience is how many vain wakes it takes to be handed the lock. A hand-over costs a switch for
+// each acquisition, so it must be rare where many contend; and even so no wait should become long:
+// this is some 10 µs there, and the time of as many critical sections where they are long.
 const patience = 8

@@ -9,8 +9,9 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// Nobody sleeps for ever, who is handed the lock was meant to be, and a wake that comes to one who gives up goes to the next.
-// (It handed over a lock that was somebody else's: "hand and cancel", schedule a1.b9.c3.b1.d7.a3.b7.a3.d5.)
+// Nobody sleeps for ever, who is handed the lock was meant to be, and a wake that comes to one who
+// gives up goes to the next. (It handed over a lock that was somebody else's: "hand and cancel",
+// schedule a1.b9.c3.b1.d7.a3.b7.a3.d5.)
 func TestModelTable(t *testing.T) {
 	for _, s := range []struct {
 		name  string
@@ -63,7 +64,12 @@ func TestModelTable(t *testing.T) {
 					}
 				})
 				x.Wait()
-				x.Assert(hands.Load() == handed.Load(), "handed %d times, received %d times", hands.Load(), handed.Load())
+				x.Assert(
+					hands.Load() == handed.Load(),
+					"handed %d times, received %d times",
+					hands.Load(),
+					handed.Load(),
+				)
 				x.Assert(s.gives || int(woken.Load()) == len(s.vain), "%d woken", woken.Load())
 				x.Assert(table.Sleeping(k) == 0, "left behind")
 			})

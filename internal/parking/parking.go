@@ -1,5 +1,5 @@
-// Package parking is where goroutines sleep that wait for locks too small to have a queue: a table of queues, which a lock
-// finds by its key.
+// Package parking is where goroutines sleep that wait for locks too small to have a queue: a table
+// of queues, which a lock finds by its key.
 package parking
 
 import (
@@ -10,23 +10,26 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Key names a lock: an object, and which of its parts. Two keys are of one lock if they are equal; where in the table they
-// are is no more than a number that equal keys have in common.
+// A Key names a lock: an object, and which of its parts. Two keys are of one lock if they are
+// equal; where in the table they are is no more than a number that equal keys have in common.
 type Key struct {
 	Object any // comparable: a pointer to the lock, or whatever somebody waits for by a key of his own
 	Part   int64
 	Hash   uintptr // the same for equal keys
 }
 
-// A Table has the queues of many locks, in buckets. In a bucket the sleepers stand in one line, whatever they wait for: those who
-// have been woken in vain first, then in the order of their coming. Whoever wakes picks the first of its key.
+// A Table has the queues of many locks, in buckets. In a bucket the sleepers stand in one line,
+// whatever they wait for: those who have been woken in vain first, then in the order of their
+// coming. Whoever wakes picks the first of its key.
 //
 // Invariants:
 //
-//  1. A sleeper is in the line exactly until somebody unlinks it: a waker, who tells it so, or the sleeper itself, who has given
-//     up. Unlinking decides. (TestModelBits/context in sync/mutex, TestWakeIsPassedOn)
-//  2. Whether to sleep is decided under the bucket's lock, and so is whom to wake: if what the sleeper has looked at changes
-//     afterwards, the wake that follows the change finds it. (TestModelBits, TestSleepsOnlyIfStill)
+//  1. A sleeper is in the line exactly until somebody unlinks it: a waker, who tells it so, or the
+//     sleeper itself, who has given up. Unlinking decides. (TestModelBits/context in sync/mutex,
+//     TestWakeIsPassedOn)
+//  2. Whether to sleep is decided under the bucket's lock, and so is whom to wake: if what the
+//     sleeper has looked at changes afterwards, the wake that follows the change finds it.
+//     (TestModelBits, TestSleepsOnlyIfStill)
 //  3. A waker wakes one of its own key, whatever else is in the bucket. (TestWakesItsOwn)
 type Table struct{ buckets []bucket }
 
@@ -65,7 +68,8 @@ var sleepers = xsync.Pool{New: func() any { return new(Sleeper) }}
 // GetSleeper returns a sleeper for a goroutine's wait.
 func GetSleeper() *Sleeper { return sleepers.Get().(*Sleeper) }
 
-// Parker returns a parker for a wait that ends early when ctx, whose done channel is given with it, is done. Put takes it back.
+// Parker returns a parker for a wait that ends early when ctx, whose done channel is given with it,
+// is done. Put takes it back.
 func (s *Sleeper) Parker(ctx context.Context, done <-chan struct{}) *waiter.Parker {
 	if done != nil || waiter.InBubble() {
 		return waiter.GetParker(ctx, done)
@@ -76,7 +80,8 @@ func (s *Sleeper) Parker(ctx context.Context, done <-chan struct{}) *waiter.Park
 	return s.parker
 }
 
-// Put ends the use of s, which is in no line, and of p, its parker; or p is nil, and has been withdrawn.
+// Put ends the use of s, which is in no line, and of p, its parker; or p is nil, and has been
+// withdrawn.
 func (s *Sleeper) Put(p *waiter.Parker) {
 	if p != nil && p != s.parker {
 		p.Put()
@@ -88,11 +93,13 @@ func (s *Sleeper) Put(p *waiter.Parker) {
 // New returns a table with so many buckets, a power of two.
 func New(buckets int) *Table { return &Table{buckets: make([]bucket, buckets)} }
 
-// Multiplied by the golden ratio, numbers that differ little are far from each other in the upper bits.
+// Multiplied by the golden ratio, numbers that differ little are far from each other in the upper
+// bits.
 const golden = 0x9E3779B97F4A7C15
 
-// Mix spreads objects, and has the parts of one march: neighbours are never in one bucket, and mostly 17 apart, and parts go everywhere. (By a sum in place of
-// the exclusive or they would be so always, but two objects that once march in step would do so for ever.)
+// Mix spreads objects, and has the parts of one march: neighbours are never in one bucket, and
+// mostly 17 apart, and parts go everywhere. (By a sum in place of the exclusive or they would be so
+// always, but two objects that once march in step would do so for ever.)
 func Mix(object, part uint64) uint64 {
 	h := object*golden + part*17
 	return h>>32 ^ h
@@ -102,10 +109,11 @@ func (t *Table) bucket(k Key) *bucket {
 	return &t.buckets[Mix(uint64(k.Hash), uint64(k.Part))&uint64(len(t.buckets)-1)]
 }
 
-// Sleep sleeps until somebody wakes k, or ctx is done. It does not if still, which is asked under the lock that a wake takes,
-// too, says no. vain is how often it has been woken in vain before. If ctx was done before the wake the error is ctx.Err(); a
-// wake that came all the same has been passed on, but a lock that has been handed over is the sleeper's even so. In the
-// steady state it allocates nothing.
+// Sleep sleeps until somebody wakes k, or ctx is done. It does not if still, which is asked under
+// the lock that a wake takes, too, says no. vain is how often it has been woken in vain before. If
+// ctx was done before the wake the error is ctx.Err(); a wake that came all the same has been
+// passed on, but a lock that has been handed over is the sleeper's even so. In the steady state it
+// allocates nothing.
 func (t *Table) Sleep(ctx context.Context, k Key, vain int, still func() bool) (How, error) {
 	done := ctx.Done()
 	s := GetSleeper()
@@ -120,7 +128,8 @@ func (t *Table) Sleep(ctx context.Context, k Key, vain int, still func() bool) (
 	return t.giveUp(s, p, k), waiter.ContextError(ctx)
 }
 
-// SleepFor is Sleep with an end d from now in place of a context. The error is then [context.DeadlineExceeded].
+// SleepFor is Sleep with an end d from now in place of a context. The error is then
+// [context.DeadlineExceeded].
 func (t *Table) SleepFor(d time.Duration, k Key, vain int, still func() bool) (How, error) {
 	p, s := waiter.GetParker(context.Background(), nil), GetSleeper()
 	if !t.Enter(s, &p.Waiter, k, vain, still) {
@@ -144,8 +153,9 @@ func (t *Table) giveUp(s *Sleeper, p *waiter.Parker, k Key) How {
 	return how
 }
 
-// Enter puts s into the line of k, for node, which is armed, unless still says no; vain is as for Sleep. The caller owns s, and gets
-// it back when the node has been told or Leave has returned true.
+// Enter puts s into the line of k, for node, which is armed, unless still says no; vain is as for
+// Sleep. The caller owns s, and gets it back when the node has been told or Leave has returned
+// true.
 func (t *Table) Enter(s *Sleeper, node *waiter.Waiter, k Key, vain int, still func() bool) bool {
 	s.node, s.key, s.urgent, s.handed = node, k, vain >= patience, false
 	b := t.bucket(k)
@@ -158,7 +168,8 @@ func (t *Table) Enter(s *Sleeper, node *waiter.Waiter, k Key, vain int, still fu
 	return true
 }
 
-// Leave takes s out of its line, and reports whether it was there. If not, the wake is there or on its way.
+// Leave takes s out of its line, and reports whether it was there. If not, the wake is there or on
+// its way.
 func (t *Table) Leave(s *Sleeper) bool {
 	b := t.bucket(s.key)
 	b.mu.Lock()
@@ -183,9 +194,9 @@ func (t *Table) Wake(k Key) {
 	}
 }
 
-// WakeOrHand wakes the first who sleeps for k, if anybody does; or, if that one is urgent, hands it the lock. Before, and under
-// the lock under which whoever goes to sleep asks, it calls release with what it will do, and does nothing if that reports
-// false.
+// WakeOrHand wakes the first who sleeps for k, if anybody does; or, if that one is urgent, hands it
+// the lock. Before, and under the lock under which whoever goes to sleep asks, it calls release
+// with what it will do, and does nothing if that reports false.
 func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	b := t.bucket(k)
 	b.mu.Lock()
@@ -207,7 +218,8 @@ func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	return true
 }
 
-// Claim takes the first who sleeps for k out of the line, for the caller to tell, and returns nil if nobody does.
+// Claim takes the first who sleeps for k out of the line, for the caller to tell, and returns nil
+// if nobody does.
 func (t *Table) Claim(k Key) *waiter.Waiter {
 	b := t.bucket(k)
 	b.mu.Lock()
@@ -220,8 +232,8 @@ func (t *Table) Claim(k Key) *waiter.Waiter {
 	return s.node
 }
 
-// A Line is who sleeps for one key, with the bucket locked: for whoever decides by more than whose turn it is. Nobody may be told anything
-// before Unlock.
+// A Line is who sleeps for one key, with the bucket locked: for whoever decides by more than whose
+// turn it is. Nobody may be told anything before Unlock.
 type Line struct {
 	b *bucket
 	k Key
@@ -243,8 +255,8 @@ func (l Line) First() *Sleeper { return l.b.find(l.k) }
 // Next returns the one behind s, which is in the line, or nil.
 func (l Line) Next(s *Sleeper) *Sleeper { return s.next.orNext(l.k) }
 
-// Insert puts s into the line, at its front or at its end, for node, which is armed. As with Enter it is the caller's again when the node has
-// been told, or Remove has returned true.
+// Insert puts s into the line, at its front or at its end, for node, which is armed. As with Enter
+// it is the caller's again when the node has been told, or Remove has returned true.
 func (l Line) Insert(s *Sleeper, node *waiter.Waiter, front bool) {
 	s.node, s.key = node, l.k
 	l.b.insert(s, front)
@@ -259,15 +271,16 @@ func (s *Sleeper) Node() *waiter.Waiter { return s.node }
 // Sequence returns how many signals there have been in k's bucket.
 func (t *Table) Sequence(k Key) int64 { return t.bucket(k).seq.Load() }
 
-// Await sleeps until a signal for k, or ctx is done; not at all if there have been other than seq signals in k's bucket.
+// Await sleeps until a signal for k, or ctx is done; not at all if there have been other than seq
+// signals in k's bucket.
 func (t *Table) Await(ctx context.Context, k Key, seq int64) error {
 	b := t.bucket(k)
 	_, err := t.Sleep(ctx, k, 0, func() bool { return b.seq.Load() == seq })
 	return err
 }
 
-// Announce says that somebody may wait for signals for k, until Retract. Whoever looks afterwards at what a signal tells of has seen it, or Announced is true for
-// whoever changes it.
+// Announce says that somebody may wait for signals for k, until Retract. Whoever looks afterwards
+// at what a signal tells of has seen it, or Announced is true for whoever changes it.
 func (t *Table) Announce(k Key) { t.bucket(k).announced.Add(1) }
 
 // Retract ends what Announce has said.
@@ -300,7 +313,8 @@ type Claimed struct {
 	Key  Key
 }
 
-// ClaimAll takes all out of their lines who are one of those. It looks at the whole table, so it is for rare events.
+// ClaimAll takes all out of their lines who are one of those. It looks at the whole table, so it is
+// for rare events.
 func (t *Table) ClaimAll(of func(Key, *waiter.Waiter) bool) (claimed []Claimed) {
 	for i := range len(t.buckets) {
 		b := &t.buckets[i]

@@ -13,23 +13,26 @@ import (
 //	locked     held, and nobody sleeps but those whom an unlock has woken
 //	sleeping   held, and somebody may sleep
 //
-// Whoever sleeps is in the table. The lock barges: whoever comes while it is free takes it. But who has been woken so often in
-// vain that its patience is at an end is handed the lock by the next unlock that comes to it: before it are at most those who are woken in vain
-// while it waits.
+// Whoever sleeps is in the table. The lock barges: whoever comes while it is free takes it. But who
+// has been woken so often in vain that its patience is at an end is handed the lock by the next
+// unlock that comes to it: before it are at most those who are woken in vain while it waits.
 //
 // Invariants:
 //
-//  1. Whoever changes the state from unlocked to another holds the lock. (TestModelBits in sync/mutex)
-//  2. Somebody goes to sleep only while the state is sleeping. The unlock that ends that state wakes one; and the one, for there
-//     may be others, sets sleeping when it takes the lock. So as long as somebody sleeps, either the state is sleeping or
-//     somebody is awake who will set it. (TestModelBits)
-//  3. Who gives up passes on a wake that it has got, and unlocks a lock that it has been handed. (TestModelBits/context)
-//  4. While the state is sleeping only the holder changes it, under the bucket's lock. So a lock can be handed over without
-//     being free in between.
+//  1. Whoever changes the state from unlocked to another holds the lock. (TestModelBits in
+//     sync/mutex)
+//  2. Somebody goes to sleep only while the state is sleeping. The unlock that ends that state
+//     wakes one; and the one, for there may be others, sets sleeping when it takes the lock. So as
+//     long as somebody sleeps, either the state is sleeping or somebody is awake who will set it.
+//     (TestModelBits)
+//  3. Who gives up passes on a wake that it has got, and unlocks a lock that it has been handed.
+//     (TestModelBits/context)
+//  4. While the state is sleeping only the holder changes it, under the bucket's lock. So a lock
+//     can be handed over without being free in between.
 //
-// Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (2022). There the first try of the one-byte lock is an exchange,
-// which may erase sleeping, so that every later try has to set it; a compare-and-swap, which costs the same here, leaves no
-// trace when it fails.
+// Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (2022). There the first try of
+// the one-byte lock is an exchange, which may erase sleeping, so that every later try has to set
+// it; a compare-and-swap, which costs the same here, leaves no trace when it fails.
 type Bits interface {
 	// Get returns the state.
 	Get() State
@@ -57,8 +60,8 @@ func Lock[B Bits](ctx context.Context, b B, k Key) error {
 	return Keep(ctx, b, k)
 }
 
-// Keep is for b, which has just been locked. It returns nil if ctx had not ended before; otherwise it unlocks b and returns
-// ctx.Err().
+// Keep is for b, which has just been locked. It returns nil if ctx had not ended before; otherwise
+// it unlocks b and returns ctx.Err().
 func Keep[B Bits](ctx context.Context, b B, k Key) error {
 	err := ctx.Err()
 	if err != nil {

@@ -35,8 +35,8 @@ func (r *released) Set(from, to State) bool {
 	return r.Word.Set(from, to)
 }
 
-// Who finds a lock held looks a few times more before it goes to sleep, if another processor can make progress meanwhile.
-// (That Spin knows is tested in bench/papers/phased.)
+// Who finds a lock held looks a few times more before it goes to sleep, if another processor can
+// make progress meanwhile. (That Spin knows is tested in bench/papers/phased.)
 func TestSpinsBeforeItSleeps(t *testing.T) {
 	if runtime.NumCPU() == 1 {
 		t.Skip("nobody lets go meanwhile")

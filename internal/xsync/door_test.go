@@ -16,13 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// core has the folders and files whose code reaches atomics, mutexes, pools and sleeps through the door only, so that an
-// explorer of interleavings sees every step that matters.
+// core has the folders and files whose code reaches atomics, mutexes, pools and sleeps through the
+// door only, so that an explorer of interleavings sees every step that matters.
 var core = []string{
 	"waiter", "internal/engine", "internal/future", "internal/parking", "bench/papers/chains", "bench/papers/phased", "bench/papers/innerlocks",
 	"bench/papers/lanes",
 	"sync", "twa",
-	// The executor's own concurrency; its other files use timers, contexts, coroutines and the pool.
+	// The executor's own concurrency; its other files use timers, contexts, coroutines and the
+	// pool.
 	"runtime/task.go", "runtime/queue.go", "runtime/worker.go", "runtime/idle.go", "runtime/monitor.go", "runtime/panics.go", "runtime/registry.go", "runtime/timer.go", "runtime/context.go",
 	"runtime/completion.go", "runtime/future.go", "runtime/select.go", "runtime/join.go", "runtime/dump.go",
 	"runtime/bridge.go", "runtime/blocking.go",
@@ -37,14 +38,19 @@ var exceptions = []exception{
 	{"sync/capacitor/rwlock.go", `import "sync"`, "Locker, the interface"},
 	{"sync/capacitor/wrap.go", `import "sync"`, "Locker, the interface"},
 	{"sync/mutex/pointer.go", `import "unsafe"`, "two bits in an address; what happens to them goes through the door"},
-	{"runtime/panics.go", "go", "a panic of the handler ends the program, where nobody recovers from it; no scenario goes there"},
+	{
+		"runtime/panics.go",
+		"go",
+		"a panic of the handler ends the program, where nobody recovers from it; no scenario goes there",
+	},
 	{"runtime/panics.go", "select", "the same: until the program has ended"},
 	{"waiter/context.go", "runtime.AddCleanup", "the same for a context that is dropped"},
 }
 
 type exception struct{ file, what, why string }
 
-// Whatever does not go through the door is invisible to the model checker, which then shows less than it says.
+// Whatever does not go through the door is invisible to the model checker, which then shows less
+// than it says.
 func TestCoreUsesTheDoor(t *testing.T) {
 	needed := make([]bool, len(exceptions))
 	for _, folder := range core {
@@ -69,7 +75,8 @@ func TestCoreUsesTheDoor(t *testing.T) {
 
 const root = "../.."
 
-// sources returns the Go files below folder that are not tests, for whatever platform and with whatever tags.
+// sources returns the Go files below folder that are not tests, for whatever platform and with
+// whatever tags.
 func sources(t *testing.T, folder string) []string {
 	t.Helper()
 	var files []string
@@ -108,9 +115,10 @@ var (
 	}
 )
 
-// besides returns the detours of a file. Only what the syntax shows is found. So a range over anything that may be a
-// channel is reported, unless it has two variables; to range over a number or over indices there is a form that cannot
-// be mistaken. And the type <-chan struct{} is allowed: it is passed on, and tells contexts apart.
+// besides returns the detours of a file. Only what the syntax shows is found. So a range over
+// anything that may be a channel is reported, unless it has two variables; to range over a number
+// or over indices there is a form that cannot be mistaken. And the type <-chan struct{} is allowed:
+// it is passed on, and tells contexts apart.
 func besides(f *ast.File) []detour {
 	var found []detour
 	report := func(n ast.Node, what string) { found = append(found, detour{n.Pos(), what}) }
@@ -174,7 +182,8 @@ func isDone(c *ast.ChanType) bool {
 	return ok && c.Dir == ast.RECV && s.Fields.NumFields() == 0
 }
 
-// isCount reports whether x cannot be a channel: a literal, or a call of the builtin len, cap, min, max or int.
+// isCount reports whether x cannot be a channel: a literal, or a call of the builtin len, cap, min,
+// max or int.
 func isCount(x ast.Expr) bool {
 	switch x := x.(type) {
 	case *ast.BasicLit:

@@ -2,9 +2,10 @@
 
 package xsync
 
-// A package that imports xsync and not sync/atomic can inline a method of an aliased type only if xsync exports the
-// method's body, and the compiler lets a package export what it has inlined itself. Without this function, which is
-// never called, every atomic operation of the core is a call. TestDoorCompilesToTheLibrarysCode sees what is missing.
+// A package that imports xsync and not sync/atomic can inline a method of an aliased type only if
+// xsync exports the method's body, and the compiler lets a package export what it has inlined
+// itself. Without this function, which is never called, every atomic operation of the core is a
+// call. TestDoorCompilesToTheLibrarysCode sees what is missing.
 var _ = func(b *Bool, i *Int64, u *Uint32, p *Uintptr, m *Mutex) {
 	m.Lock()
 	b.Load()

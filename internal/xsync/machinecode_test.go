@@ -140,8 +140,9 @@ var embedded = strings.NewReplacer(
 
 const module = "github.com/farad-go/farad/"
 
-// The compiler inlines a method of another package only if it finds the body in what that package, or another one that
-// is imported, exports. An alias alone does not bring the body along: nothing but the machine code tells.
+// The compiler inlines a method of another package only if it finds the body in what that package,
+// or another one that is imported, exports. An alias alone does not bring the body along: nothing
+// but the machine code tells.
 func TestDoorCompilesToTheLibrarysCode(t *testing.T) {
 	code := compileSamples(t)
 	if differ := differing(code["library"], code["door"]); len(differ) > 0 {
@@ -176,7 +177,8 @@ func differing(a, b map[string]string) []string {
 	return names
 }
 
-// What the sample shows for itself, shown for the core: no call where the library has an instruction.
+// What the sample shows for itself, shown for the core: no call where the library has an
+// instruction.
 func TestCoreCallsNoAtomics(t *testing.T) {
 	call := regexp.MustCompile(`CALL\tsync/atomic\.\(\*(Bool|Int64|Uint32|Uintptr)\)\.\w+`)
 	for pkg, out := range compile(t, "", "./waiter", "./internal/engine", "./sync/semaphore") {
@@ -238,8 +240,8 @@ func compile(t *testing.T, overlay string, pkgs ...string) map[string]string {
 	return byPackage
 }
 
-// functions takes the functions of package pkg out of the compiler's listing: instructions, bytes and relocations,
-// without the positions in files and without the name of the package.
+// functions takes the functions of package pkg out of the compiler's listing: instructions, bytes
+// and relocations, without the positions in files and without the name of the package.
 func functions(pkg, listing string) map[string]string {
 	all := map[string]string{}
 	name := ""
@@ -250,7 +252,8 @@ func functions(pkg, listing string) map[string]string {
 		case !strings.HasPrefix(line, "\t"): // the head of a symbol: name, kind, sizes
 			symbol, rest, _ := strings.Cut(line, " ")
 			name = ""
-			// Not what the compiler adds to every package that needs it, like the methods of an embedded type.
+			// Not what the compiler adds to every package that needs it, like the methods of an
+			// embedded type.
 			if strings.HasPrefix(rest, "STEXT ") && !strings.Contains(rest, "dupok") {
 				name = symbol
 				all[name] = rest

@@ -25,8 +25,8 @@ func NewSignal(capacity int) Signal { return interleave.NewSignal(capacity) }
 // Yield lets others run.
 func Yield() { interleave.Yield() }
 
-// Now stands still, unless the scenario has a clock: whatever depends on it happens as early as it can. In a simulation
-// it is virtual time.
+// Now stands still, unless the scenario has a clock: whatever depends on it happens as early as it
+// can. In a simulation it is virtual time.
 func Now() int64 { return interleave.Now() }
 
 // Hint sends all threads to the same place, where they collide.

@@ -13,7 +13,8 @@ import (
 	"github.com/farad-go/farad/internal/xsync/signal"
 )
 
-// Atomics. The 64-bit ones are aligned on 32-bit machines too, as sync/atomic promises for its types.
+// Atomics. The 64-bit ones are aligned on 32-bit machines too, as sync/atomic promises for its
+// types.
 type (
 	Bool           = atomic.Bool
 	Int64          = atomic.Int64
@@ -37,7 +38,8 @@ type (
 // NewSignal returns a signal with room for capacity wake-ups.
 func NewSignal(capacity int) Signal { return signal.New(capacity) }
 
-// Yield lets others run. It stands in loops that wait for another goroutine's next few instructions.
+// Yield lets others run. It stands in loops that wait for another goroutine's next few
+// instructions.
 func Yield() { runtime.Gosched() }
 
 var start = time.Now()
@@ -45,18 +47,20 @@ var start = time.Now()
 // Now returns a time in nanoseconds that only differences can be told from.
 func Now() int64 { return int64(time.Since(start)) }
 
-// Hint returns a number that differs between goroutines that run, and is mostly the same for a goroutine at different
-// times: the page of its stack. Nothing but speed may depend on it.
+// Hint returns a number that differs between goroutines that run, and is mostly the same for a
+// goroutine at different times: the page of its stack. Nothing but speed may depend on it.
 //
-// Go offers no other that costs less than the atomic operation which it is to spread. The address is only ever a
-// number: it is not turned back into a pointer, keeps nothing alive, and may be out of date as soon as the stack moves.
+// Go offers no other that costs less than the atomic operation which it is to spread. The address
+// is only ever a number: it is not turned back into a pointer, keeps nothing alive, and may be out
+// of date as soon as the stack moves.
 func Hint() uintptr {
 	var here byte
 	return uintptr(unsafe.Pointer(&here)) >> 11 // no stack is smaller
 }
 
-// Address returns where p points to, as a number to hash. It holds as long as the collector does not move objects, which it
-// never has; stacks do move, but what several goroutines wait for is on none.
+// Address returns where p points to, as a number to hash. It holds as long as the collector does
+// not move objects, which it never has; stacks do move, but what several goroutines wait for is on
+// none.
 func Address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
 // Chance is true with probability p.
@@ -67,8 +71,8 @@ const (
 	spinning = 30 // loads of a line that is there
 )
 
-// Spin spends some 50 ns if it makes sense to wait so for the i'th time: a few times, if another processor can make progress
-// meanwhile. It reports whether it did.
+// Spin spends some 50 ns if it makes sense to wait so for the i'th time: a few times, if another
+// processor can make progress meanwhile. It reports whether it did.
 func Spin(i int) bool {
 	if i >= spins || !parallel() {
 		return false
@@ -79,8 +83,8 @@ func Spin(i int) bool {
 	return true
 }
 
-// mayRun caches whether more than one processor may run: asking takes a lock of the scheduler. It is asked anew one time in
-// 64.
+// mayRun caches whether more than one processor may run: asking takes a lock of the scheduler. It
+// is asked anew one time in 64.
 var mayRun atomic.Bool
 
 func parallel() bool {

@@ -87,8 +87,8 @@ func TestExecutorRunsOnThePool(t *testing.T) {
 	})
 }
 
-// requireFree checks that no work has a goroutine of the pool any more: as many functions as it has goroutines can run at
-// the same time.
+// requireFree checks that no work has a goroutine of the pool any more: as many functions as it has
+// goroutines can run at the same time.
 func requireFree(t *testing.T, p *antspool.Pool) {
 	t.Helper()
 	requireIdle(t, p)

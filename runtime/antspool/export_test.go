@@ -13,7 +13,8 @@ func (p *Pool) Retries() int {
 	return p.retries.count
 }
 
-// Idle reports whether nothing is under way: no job waits, and nothing of the pool will run by itself.
+// Idle reports whether nothing is under way: no job waits, and nothing of the pool will run by
+// itself.
 func (p *Pool) Idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,9 +9,10 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Job is a function that [Pool.Go] has been asked to run. Nobody has to wait for it; who wants to may receive from
-// Done, in a select, or wait for it as a future: in a task with rt.Await, in a goroutine with rt.BlockOn. As a future,
-// that is for Poll and Cancel, it has one owner at a time. The other methods may be called from any goroutine.
+// A Job is a function that [Pool.Go] has been asked to run. Nobody has to wait for it; who wants to
+// may receive from Done, in a select, or wait for it as a future: in a task with rt.Await, in a
+// goroutine with rt.BlockOn. As a future, that is for Poll and Cancel, it has one owner at a time.
+// The other methods may be called from any goroutine.
 type Job struct {
 	p      *Pool
 	weight int64
@@ -50,12 +51,14 @@ const (
 	jobEnded
 )
 
-// Go has fn called by a goroutine of the ants pool when there are weight permits, and returns at once. Nobody waits
-// meanwhile: the job itself stands in the queue of the gate, and whoever releases the permits submits it. If there is no
-// goroutine then, since others occupy the ants pool, the job keeps its permits, and its place, until there is one.
+// Go has fn called by a goroutine of the ants pool when there are weight permits, and returns at
+// once. Nobody waits meanwhile: the job itself stands in the queue of the gate, and whoever
+// releases the permits submits it. If there is no goroutine then, since others occupy the ants
+// pool, the job keeps its permits, and its place, until there is one.
 //
-// If it is known already that the job cannot run, it has ended when Go returns, and its Err says why. How a job ends
-// otherwise is as for [Pool.Submit]. Go panics if weight is negative or fn is nil. It allocates the job.
+// If it is known already that the job cannot run, it has ended when Go returns, and its Err says
+// why. How a job ends otherwise is as for [Pool.Submit]. Go panics if weight is negative or fn is
+// nil. It allocates the job.
 func (p *Pool) Go(weight int64, fn func()) *Job {
 	p.check(weight, fn)
 	j := &Job{p: p, weight: weight, fn: fn}
@@ -63,8 +66,9 @@ func (p *Pool) Go(weight int64, fn func()) *Job {
 	return j
 }
 
-// Stop has the job not begin, and reports whether it did: if so its Err is [ErrCancelled]. If the function has begun it
-// goes on, and Stop reports false; likewise if the job has ended, or is about to for another reason.
+// Stop has the job not begin, and reports whether it did: if so its Err is [ErrCancelled]. If the
+// function has begun it goes on, and Stop reports false; likewise if the job has ended, or is about
+// to for another reason.
 func (j *Job) Stop() bool {
 	j.made()
 	return j.stop(ErrCancelled)
@@ -93,8 +97,8 @@ func (j *Job) Done() <-chan struct{} {
 	return j.done
 }
 
-// Poll reports whether the job has ended. If not, w will be woken when it has; it takes the place of the waker of the
-// last Poll, and a [waiter.Owner] hears of that. It may be nil.
+// Poll reports whether the job has ended. If not, w will be woken when it has; it takes the place
+// of the waker of the last Poll, and a [waiter.Owner] hears of that. It may be nil.
 func (j *Job) Poll(w waiter.Waker) bool {
 	j.made()
 	j.p.mu.Lock()
@@ -112,8 +116,8 @@ func (j *Job) Poll(w waiter.Waker) bool {
 	return false
 }
 
-// Err returns how the job ended: nil if the function has returned, [ErrAborted] if it has not, and otherwise why it was
-// not called. It is [semaphore.ErrPending] if the job has not ended.
+// Err returns how the job ended: nil if the function has returned, [ErrAborted] if it has not, and
+// otherwise why it was not called. It is [semaphore.ErrPending] if the job has not ended.
 func (j *Job) Err() error {
 	j.made()
 	j.p.mu.Lock()
@@ -158,8 +162,8 @@ func (j *Job) start() {
 // grant is a job as the waker of its own future.
 type grant Job
 
-// Wake implements [waiter.Waker]. A job that has been ended by another is that one's to give back: were it done here, a
-// queue of such jobs would wake each other, one inside the other.
+// Wake implements [waiter.Waker]. A job that has been ended by another is that one's to give back:
+// were it done here, a queue of such jobs would wake each other, one inside the other.
 func (g *grant) Wake() {
 	j := (*Job)(g)
 	j.p.mu.Lock()
@@ -239,7 +243,8 @@ func (j *Job) drop() {
 	j.giveBack(j.err)
 }
 
-// giveBack is the end of a job, which has run or will not. Permits that belong to the future have been given back.
+// giveBack is the end of a job, which has run or will not. Permits that belong to the future have
+// been given back.
 func (j *Job) giveBack(err error) {
 	defer j.tell(err) // even if the release panics, because somebody else has released what is ours
 	if j.held {

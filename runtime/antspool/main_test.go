@@ -67,7 +67,8 @@ func both(t *testing.T, f func(t *testing.T, newPool newPoolFunc)) {
 	t.Run("blocking", func(t *testing.T) { f(t, newBlockingPool) })
 }
 
-// occupy has foreign work hold n goroutines of the ants pool until the function that it returns is called.
+// occupy has foreign work hold n goroutines of the ants pool until the function that it returns is
+// called.
 func occupy(t testing.TB, p *antspool.Pool, n int) (leave func()) {
 	t.Helper()
 	gone := make(chan struct{})

@@ -15,31 +15,33 @@ import (
 )
 
 // The errors of this package. Those of the gate ([semaphore.ErrTooLarge], [semaphore.ErrClosed],
-// [semaphore.ErrQueueFull]) and of ants ([ants.ErrPoolClosed]) come as they are. With every error nothing is held, and
-// unless it is ErrAborted the function has not been called and never will be.
+// [semaphore.ErrQueueFull]) and of ants ([ants.ErrPoolClosed]) come as they are. With every error
+// nothing is held, and unless it is ErrAborted the function has not been called and never will be.
 var (
 	// ErrCancelled: the job was cancelled before it began.
 	ErrCancelled = errors.New("antspool: job cancelled before it began")
-	// ErrAborted: the function has begun, and has not returned: it panicked or called runtime.Goexit.
+	// ErrAborted: the function has begun, and has not returned: it panicked or called
+	// runtime.Goexit.
 	ErrAborted = errors.New("antspool: the function panicked or called Goexit")
 	// ErrBusy: the permits are not free, or others wait for them.
 	ErrBusy = errors.New("antspool: not enough permits are free")
-	// ErrMayBlock: the ants pool was made without ants.WithNonblocking(true), so that nothing can be tried on it.
+	// ErrMayBlock: the ants pool was made without ants.WithNonblocking(true), so that nothing can
+	// be tried on it.
 	ErrMayBlock = errors.New("antspool: the ants pool may block")
 )
 
-// A Pool is a gate in front of an ants pool. What it is asked to run, jobs, first gets permits from the gate, a
-// semaphore, then a goroutine from the pool; it gives the permits back when it has ended, however it ends. [New] makes
-// one, [Pool.Release] ends it.
+// A Pool is a gate in front of an ants pool. What it is asked to run, jobs, first gets permits from
+// the gate, a semaphore, then a goroutine from the pool; it gives the permits back when it has
+// ended, however it ends. [New] makes one, [Pool.Release] ends it.
 //
 // All methods may be called from any goroutine at any time, those of jobs included, but see
 // [Pool.Submit]. Those of the zero Pool panic, as it has no goroutines.
 //
-// Order: jobs get permits in the order in which they asked, as the gate grants them, and goroutines in the order in
-// which they got permits.
+// Order: jobs get permits in the order in which they asked, as the gate grants them, and goroutines
+// in the order in which they got permits.
 //
-// Memory model: what happened before a job was submitted happens before it begins, and its end happens before the start
-// of every job that its permits serve.
+// Memory model: what happened before a job was submitted happens before it begins, and its end
+// happens before the start of every job that its permits serve.
 type Pool struct {
 	ants     *ants.Pool
 	gate     *semaphore.Semaphore
@@ -69,9 +71,9 @@ type Option func(*options)
 
 type options struct{ gate *semaphore.Semaphore }
 
-// WithGate sets the gate, which may have any number of permits, of any meaning: two for two jobs at a time on a pool of
-// eight, or a number of bytes. It may be shared with other pools, and with others who acquire from it directly.
-// WithGate panics if the gate is nil.
+// WithGate sets the gate, which may have any number of permits, of any meaning: two for two jobs at
+// a time on a pool of eight, or a number of bytes. It may be shared with other pools, and with
+// others who acquire from it directly. WithGate panics if the gate is nil.
 func WithGate(gate *semaphore.Semaphore) Option {
 	if gate == nil {
 		panic("antspool: nil gate")
@@ -83,10 +85,12 @@ func WithGate(gate *semaphore.Semaphore) Option {
 // of weight 1. A pool without limit has a gate of [semaphore.MaxPermits]. New panics if p or an
 // option is nil, or if ants.NewPool has not made p.
 //
-// p should have been made with ants.WithNonblocking(true). Then nothing here ever waits inside ants. Any other pool works,
-// too, but whoever submits to it may be made to wait, so that a goroutine beside it does, while jobs that have permits lack
-// a goroutine: one for each Pool, and rarely more, because ants v2.12.1 may forget to wake it; one that it forgets again when it has
-// been released, and its last function ends, is left behind. [Pool.Submit] is slower on such a pool, and [Pool.TrySubmit] does not work.
+// p should have been made with ants.WithNonblocking(true). Then nothing here ever waits inside
+// ants. Any other pool works, too, but whoever submits to it may be made to wait, so that a
+// goroutine beside it does, while jobs that have permits lack a goroutine: one for each Pool, and
+// rarely more, because ants v2.12.1 may forget to wake it; one that it forgets again when it has
+// been released, and its last function ends, is left behind. [Pool.Submit] is slower on such a
+// pool, and [Pool.TrySubmit] does not work.
 //
 // Others may submit to p directly. They do not pass the gate.
 func New(p *ants.Pool, opts ...Option) *Pool {
@@ -128,8 +132,9 @@ func permits(capacity int) int64 {
 	return int64(capacity)
 }
 
-// nonblocking reports whether the pool was made with ants.WithNonblocking(true). Ants does not tell; if its fields are
-// called otherwise one day the answer will be false, which is always safe: TestNonblockingPoolsAreRecognized would tell.
+// nonblocking reports whether the pool was made with ants.WithNonblocking(true). Ants does not
+// tell; if its fields are called otherwise one day the answer will be false, which is always safe:
+// TestNonblockingPoolsAreRecognized would tell.
 func nonblocking(p *ants.Pool) bool {
 	v := reflect.ValueOf(p).Elem()
 	for _, name := range []string{"poolCommon", "options"} {
@@ -148,14 +153,15 @@ func (p *Pool) Ants() *ants.Pool {
 	return p.ants
 }
 
-// Gate returns the gate, which tells how many permits there are, how many are free, and how many jobs wait for some.
+// Gate returns the gate, which tells how many permits there are, how many are free, and how many
+// jobs wait for some.
 func (p *Pool) Gate() *semaphore.Semaphore {
 	p.made()
 	return p.gate
 }
 
-// Ready returns how many jobs have their permits, but no goroutine yet. If that stays above 0 the gate lets more through
-// than the ants pool has room for beside what others run there.
+// Ready returns how many jobs have their permits, but no goroutine yet. If that stays above 0 the
+// gate lets more through than the ants pool has room for beside what others run there.
 func (p *Pool) Ready() int {
 	p.made()
 	p.mu.Lock()
@@ -163,9 +169,10 @@ func (p *Pool) Ready() int {
 	return p.ready.len
 }
 
-// Tune changes the capacity of the ants pool as its own Tune does, which ignores some calls, and makes the default gate
-// as large. A gate given by [WithGate] stays as it is. Jobs that wait for more permits than there are from now on end
-// with [semaphore.ErrTooLarge]; nothing is taken from those that run.
+// Tune changes the capacity of the ants pool as its own Tune does, which ignores some calls, and
+// makes the default gate as large. A gate given by [WithGate] stays as it is. Jobs that wait for
+// more permits than there are from now on end with [semaphore.ErrTooLarge]; nothing is taken from
+// those that run.
 func (p *Pool) Tune(size int) {
 	p.made()
 	p.tuning.Lock()
@@ -177,8 +184,9 @@ func (p *Pool) Tune(size int) {
 	p.serve()
 }
 
-// Close ends all jobs that have not begun, and all that come later, with [ants.ErrPoolClosed], and gives back what they
-// hold. Those that run go on. The ants pool stays open for others. Closing twice is harmless.
+// Close ends all jobs that have not begun, and all that come later, with [ants.ErrPoolClosed], and
+// gives back what they hold. Those that run go on. The ants pool stays open for others. Closing
+// twice is harmless.
 func (p *Pool) Close() {
 	p.made()
 	p.mu.Lock()
@@ -193,8 +201,8 @@ func (p *Pool) Close() {
 
 // Release is Close, and then Release of the ants pool: it does not wait for the jobs that run.
 //
-// If the ants pool is released directly, jobs end in the same way, but those that wait for the gate do not learn of it
-// before a job ends or the gate lets them through.
+// If the ants pool is released directly, jobs end in the same way, but those that wait for the gate
+// do not learn of it before a job ends or the gate lets them through.
 func (p *Pool) Release() {
 	p.Close()
 	if p.released.CompareAndSwap(false, true) {
@@ -202,9 +210,9 @@ func (p *Pool) Release() {
 	}
 }
 
-// ReleaseContext is [Pool.Release], and waits until all goroutines of the ants pool have ended. If ctx is done first it
-// returns ctx.Err. As in ants, a nil ctx means not to wait, and the result is [ants.ErrPoolClosed], at once, if the pool
-// has been released before.
+// ReleaseContext is [Pool.Release], and waits until all goroutines of the ants pool have ended. If
+// ctx is done first it returns ctx.Err. As in ants, a nil ctx means not to wait, and the result is
+// [ants.ErrPoolClosed], at once, if the pool has been released before.
 func (p *Pool) ReleaseContext(ctx context.Context) error {
 	p.Close()
 	if !p.released.CompareAndSwap(false, true) {

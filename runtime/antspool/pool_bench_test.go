@@ -12,8 +12,9 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// BenchmarkPool runs an empty function for each operation, submitted by one goroutine, to a pool of four: by a blocking
-// pool of ants alone, by a non-blocking one with a semaphore that is acquired around it, and by this package.
+// BenchmarkPool runs an empty function for each operation, submitted by one goroutine, to a pool of
+// four: by a blocking pool of ants alone, by a non-blocking one with a semaphore that is acquired
+// around it, and by this package.
 func BenchmarkPool(b *testing.B) {
 	run := func(name string, submit func(b *testing.B, fn func())) {
 		b.Run(name, func(b *testing.B) {

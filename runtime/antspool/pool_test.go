@@ -147,7 +147,11 @@ func TestTuneLetsJobsInAndOut(t *testing.T) {
 	}
 	locktest.Eventually(t, "one", func() bool { return running.now.Load() == 1 })
 	p.Tune(4)
-	locktest.Eventually(t, "four", func() bool { return running.peak.Load() == 4 }) // it follows now, and below it must have done so
+	locktest.Eventually(
+		t,
+		"four",
+		func() bool { return running.peak.Load() == 4 },
+	) // it follows now, and below it must have done so
 	p.Tune(2)
 	late := p.Go(3, job)
 	require.ErrorIs(t, late.Err(), semaphore.ErrTooLarge)
@@ -174,7 +178,8 @@ func TestTuneToLessEndsRequestsForMore(t *testing.T) {
 	release()
 }
 
-// Goroutines that go from job to job have to end when the pool shrinks, even if the gate is another's and as wide as ever.
+// Goroutines that go from job to job have to end when the pool shrinks, even if the gate is
+// another's and as wide as ever.
 func TestTuneEndsGoroutinesThatNeverRest(t *testing.T) {
 	p := newPool(t, 8, antspool.WithGate(semaphore.New(8)))
 	var running highWater

@@ -9,25 +9,30 @@ import (
 
 // How jobs that have permits get goroutines.
 //
-// They stand in the list ready. What ants is asked to run is not a job but a look at that list (begin): the goroutine
-// takes the oldest job, runs it, gives its permits back, and takes the next, until there is none. So a job can be ended
-// by others until it begins; jobs get goroutines in their order; and a job that ends and thereby lets the next one through
-// continues with that, on the same goroutine, in a loop: nothing is called by what it has woken, however long the queue.
+// They stand in the list ready. What ants is asked to run is not a job but a look at that list
+// (begin): the goroutine takes the oldest job, runs it, gives its permits back, and takes the next,
+// until there is none. So a job can be ended by others until it begins; jobs get goroutines in
+// their order; and a job that ends and thereby lets the next one through continues with that, on
+// the same goroutine, in a loop: nothing is called by what it has woken, however long the queue.
 //
 // Invariants:
 //
-//  1. At most as many jobs are ready as goroutines are sure to look at the list (lookers), or else somebody sees to it:
-//     a goroutine is in ask, or the timer of the retries is set. (TestJobsOutliveForeignWork) A looker for whom ants makes
-//     a goroutine of ours wait (asking) is not as sure: as long as there is one, and jobs are ready, the timer is set.
+//  1. At most as many jobs are ready as goroutines are sure to look at the list (lookers), or else
+//     somebody sees to it: a goroutine is in ask, or the timer of the retries is set.
+//     (TestJobsOutliveForeignWork) A looker for whom ants makes a goroutine of ours wait (asking)
+//     is not as sure: as long as there is one, and jobs are ready, the timer is set.
 //     (TestForgottenJobsRun, TestSecondIsForgotten)
-//  2. A looker looks once, and either takes the oldest job or finds none; or it leaves, and calls serve. Whoever has
-//     counted a looker that will not come counts it out, and serves. (TestPanicsKeepThePoolGoing)
-//  3. No goroutine waits in a Wake: on pools that may block, ants is asked by a goroutine of our own.
-//     (TestWakeDoesNotWait)
-//  4. All jobs that wait are doomed in one step, before one of them gives anything back; and the Wake of a doomed job
-//     does nothing. So they do not wake each other, one inside the other. (TestDeepQueueEndsOnAClosedPool)
+//  2. A looker looks once, and either takes the oldest job or finds none; or it leaves, and calls
+//     serve. Whoever has counted a looker that will not come counts it out, and serves.
+//     (TestPanicsKeepThePoolGoing)
+//  3. No goroutine waits in a Wake: on pools that may block, ants is asked by a goroutine of our
+//     own. (TestWakeDoesNotWait)
+//  4. All jobs that wait are doomed in one step, before one of them gives anything back; and the
+//     Wake of a doomed job does nothing. So they do not wake each other, one inside the other.
+//     (TestDeepQueueEndsOnAClosedPool)
 
-// A task is a function that has its permits, and the job that it is of, nil if it was handed to ants directly.
+// A task is a function that has its permits, and the job that it is of, nil if it was handed to
+// ants directly.
 type task struct {
 	fn     func()
 	weight int64
@@ -88,7 +93,8 @@ func (p *Pool) askedLocked() {
 	}
 }
 
-// refused counts out a looker that ants has refused, and has what is ready wait for another try, or end.
+// refused counts out a looker that ants has refused, and has what is ready wait for another try, or
+// end.
 func (p *Pool) refused(err error) {
 	p.mu.Lock()
 	p.lookers--
@@ -124,8 +130,8 @@ func (p *Pool) work(t task) {
 // task returns what there is to run of a job that look has returned.
 func (j *Job) task() task { return task{j.fn, j.weight, j} }
 
-// run calls the function, unless its context is done, and returns the next job. It lets panics and Goexit pass, and then
-// does not take a job, because the goroutine ends.
+// run calls the function, unless its context is done, and returns the next job. It lets panics and
+// Goexit pass, and then does not take a job, because the goroutine ends.
 func (p *Pool) run(t task, n int) (next *Job) {
 	err := ErrAborted
 	defer func() { next = p.ended(t, err, n) }()
@@ -144,7 +150,8 @@ func (p *Pool) run(t task, n int) (next *Job) {
 
 // ended gives the permits back, and returns the next job unless the goroutine is ending.
 //
-// Before it gives them back it becomes a looker: the job that gets them need not ask for another goroutine.
+// Before it gives them back it becomes a looker: the job that gets them need not ask for another
+// goroutine.
 func (p *Pool) ended(t task, err error, n int) *Job {
 	looks := !errors.Is(err, ErrAborted)
 	clean := false
@@ -173,12 +180,12 @@ func (p *Pool) ended(t task, err error, n int) *Job {
 	return p.look(n)
 }
 
-// maxInARow is how many jobs a goroutine of a blocking pool runs before it goes back to ants, where others may wait for
-// it.
+// maxInARow is how many jobs a goroutine of a blocking pool runs before it goes back to ants, where
+// others may wait for it.
 const maxInARow = 64
 
-// look takes the oldest job for the calling goroutine, a looker, which has run n of them. It returns nil if there is none,
-// or the goroutine is to go back.
+// look takes the oldest job for the calling goroutine, a looker, which has run n of them. It
+// returns nil if there is none, or the goroutine is to go back.
 func (p *Pool) look(n int) *Job {
 	p.mu.Lock()
 	p.lookers--
@@ -212,7 +219,8 @@ func (p *Pool) shrunk() bool {
 	return c > 0 && p.ants.Running() > c
 }
 
-// endLocked ends a job that has not begun. What it holds is given back by drop, reap, or whoever polls.
+// endLocked ends a job that has not begun. What it holds is given back by drop, reap, or whoever
+// polls.
 func (p *Pool) endLocked(j *Job, err error) {
 	j.in.remove(j)
 	j.state, j.err = jobEnding, err
@@ -251,8 +259,8 @@ const (
 	maxDelay = 10 * time.Millisecond
 )
 
-// retries are for when ants has no goroutine for a job that is ready, and nothing of ours need be running that would
-// look when it ends.
+// retries are for when ants has no goroutine for a job that is ready, and nothing of ours need be
+// running that would look when it ends.
 type retries struct { // guarded by Pool.mu
 	timer *time.Timer
 	set   bool
@@ -290,18 +298,19 @@ func (p *Pool) retry() {
 		p.serve()
 		return
 	}
-	// Goroutines of ours wait inside ants. That can be in vain: ants v2.12.1 signals its condition without the lock when
-	// the pool is released, or a function has panicked, and a waiter that is just about to wait is forgotten until the
-	// next function ends. Of a release we tell the jobs ourselves. (TestForgottenJobsEndWithADirectRelease)
+	// Goroutines of ours wait inside ants. That can be in vain: ants v2.12.1 signals its condition
+	// without the lock when the pool is released, or a function has panicked, and a waiter that is
+	// just about to wait is forgotten until the next function ends. Of a release we tell the jobs
+	// ourselves. (TestForgottenJobsEndWithADirectRelease)
 	if p.ants.IsClosed() {
 		p.doomLocked(ants.ErrPoolClosed)
 		p.mu.Unlock()
 		p.reap()
 		return
 	}
-	// If there is room nobody should be waiting. One more who asks gets a goroutine, which looks, and its end wakes the
-	// next waiter; unless it is forgotten as well, and then, after some time, there is another. (TestForgottenJobsRun,
-	// TestJobsOutliveLostWakeupsOfAnts)
+	// If there is room nobody should be waiting. One more who asks gets a goroutine, which looks,
+	// and its end wakes the next waiter; unless it is forgotten as well, and then, after some time,
+	// there is another. (TestForgottenJobsRun, TestJobsOutliveLostWakeupsOfAnts)
 	again := p.ready.len > 0 && p.ants.Running() < p.ants.Cap() && (p.asking < 2 || p.retries.delay == maxDelay)
 	if again {
 		p.asking++

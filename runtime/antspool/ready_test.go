@@ -15,8 +15,8 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// Foreign work has all goroutines, nothing of ours runs that could look when it ends, and nobody tells us when the
-// others leave.
+// Foreign work has all goroutines, nothing of ours runs that could look when it ends, and nobody
+// tells us when the others leave.
 func TestJobsOutliveForeignWork(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		for range 20 {
@@ -53,8 +53,8 @@ func TestPoolWithABoundedQueueIsAskedAgain(t *testing.T) {
 	require.NoError(t, j.Err())
 }
 
-// While a long foreign function has the other goroutine, a short job of ours ends every now and then: the next uses its
-// goroutine.
+// While a long foreign function has the other goroutine, a short job of ours ends every now and
+// then: the next uses its goroutine.
 func TestReadyJobsUseTheGoroutineOfOneThatEnds(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		p := newPool(t, 2, antspool.WithGate(semaphore.New(100)))
@@ -170,7 +170,8 @@ func TestForeignWorkGetsItsTurnOnBlockingPools(t *testing.T) {
 	stop.Store(true)
 }
 
-// The next job is not called by the end of the last one, and what a release wakes is not called by the release.
+// The next job is not called by the end of the last one, and what a release wakes is not called by
+// the release.
 func TestStacksDoNotGrowWithTheQueue(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		const jobs = 10_000
@@ -229,8 +230,8 @@ type wakerFunc func()
 
 func (f wakerFunc) Wake() { f() }
 
-// Ants 2.12.1 forgets one who waits in Submit if a function panics at that moment: with plain ants this test hangs after
-// some ten thousand rounds.
+// Ants 2.12.1 forgets one who waits in Submit if a function panics at that moment: with plain ants
+// this test hangs after some ten thousand rounds.
 func TestJobsOutliveLostWakeupsOfAnts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")

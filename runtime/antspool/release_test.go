@@ -17,7 +17,8 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// releases are the ways to end a pool under load; those that wait do so in a goroutine of their own.
+// releases are the ways to end a pool under load; those that wait do so in a goroutine of their
+// own.
 var releases = map[string]func(p *antspool.Pool) error{
 	"Close":          func(p *antspool.Pool) error { p.Close(); return nil },
 	"Release":        func(p *antspool.Pool) error { p.Release(); return nil },
@@ -103,7 +104,8 @@ func TestReleaseWaitsNoLongerThanItsContext(t *testing.T) {
 	require.NoError(t, newPool(t, 1).ReleaseContext(nil)) //nolint:staticcheck // ants allows it
 }
 
-// A foreign context whose error is still nil as its channel closes must not say that all goroutines have ended.
+// A foreign context whose error is still nil as its channel closes must not say that all goroutines
+// have ended.
 func TestReleaseReportsAContextWithoutAnError(t *testing.T) {
 	p := newPool(t, 1)
 	begun, end := make(chan struct{}), make(chan struct{})
@@ -116,7 +118,8 @@ func TestReleaseReportsAContextWithoutAnError(t *testing.T) {
 	locktest.Receive(t, j.Done())
 }
 
-// A pool of ants that somebody else releases: what has a goroutine ends by itself, everything else with an error.
+// A pool of ants that somebody else releases: what has a goroutine ends by itself, everything else
+// with an error.
 func TestJobsEndWhenAntsIsReleasedDirectly(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		p := newPool(t, 2, antspool.WithGate(semaphore.New(3)))
@@ -163,7 +166,8 @@ func TestNothingBeginsAfterADirectRelease(t *testing.T) {
 	})
 }
 
-// What Submit has promised runs, and has run when the pool has been released; what it has not promised never does.
+// What Submit has promised runs, and has run when the pool has been released; what it has not
+// promised never does.
 func TestReleaseAgainstSubmit(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		for range 60 {

@@ -19,9 +19,9 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// Everything at once: submits with contexts that end at any time, jobs that are stopped at any time, panics and Goexit,
-// foreign work, changes of the sizes. Each function runs once if it was promised and never otherwise, the gate is kept,
-// and in the end nothing is left.
+// Everything at once: submits with contexts that end at any time, jobs that are stopped at any
+// time, panics and Goexit, foreign work, changes of the sizes. Each function runs once if it was
+// promised and never otherwise, the gate is kept, and in the end nothing is left.
 func TestStress(t *testing.T) {
 	rounds := 150
 	if !testing.Short() {

@@ -13,8 +13,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Submit waits for weight permits, then for a goroutine of the ants pool, and has fn called there. It returns nil if fn
-// has begun or is sure to. Otherwise fn is never called.
+// Submit waits for weight permits, then for a goroutine of the ants pool, and has fn called there.
+// It returns nil if fn has begun or is sure to. Otherwise fn is never called.
 //
 // If ctx is done, already or during the wait, Submit returns ctx.Err. A function is accepted when
 // it has both its permits and a goroutine: ctx is asked once more then. A cancel that happened
@@ -25,8 +25,8 @@ import (
 // waiting. It panics if weight is negative, or ctx or fn is nil. A weight of 0 does not wait for
 // permits.
 //
-// A panic of fn reaches ants as if there were nothing in between, and so does runtime.Goexit. The permits are back
-// before.
+// A panic of fn reaches ants as if there were nothing in between, and so does runtime.Goexit. The
+// permits are back before.
 //
 // A job that submits to its own pool keeps its goroutine and its permits meanwhile, and if all do
 // it they wait for each other; [Pool.Go] does not wait. Submit allocates a closure if it does not
@@ -94,11 +94,12 @@ func (o *offer) accept() bool {
 	return o.verdict.Load() == verdictYes
 }
 
-// TrySubmit has fn called by a goroutine of the ants pool, if the permits and a goroutine are free and nobody waits for
-// them. Otherwise fn is never called. It does not wait.
+// TrySubmit has fn called by a goroutine of the ants pool, if the permits and a goroutine are free
+// and nobody waits for them. Otherwise fn is never called. It does not wait.
 //
-// The error is [ErrBusy] if it fails for want of permits, [ants.ErrPoolOverload] for want of a goroutine, which may be
-// one that is just ending a job; [ErrMayBlock] if the pool is not a non-blocking one; otherwise one as of [Pool.Submit].
+// The error is [ErrBusy] if it fails for want of permits, [ants.ErrPoolOverload] for want of a
+// goroutine, which may be one that is just ending a job; [ErrMayBlock] if the pool is not a
+// non-blocking one; otherwise one as of [Pool.Submit].
 func (p *Pool) TrySubmit(weight int64, fn func()) error {
 	p.check(weight, fn)
 	switch {
@@ -123,8 +124,9 @@ func (p *Pool) TrySubmit(weight int64, fn func()) error {
 	return err
 }
 
-// hand gives ants a function whose permits are held. They are given back after any error but ErrPoolOverload. The pool
-// must be one that does not block. If there is an offer, it has to be accepted.
+// hand gives ants a function whose permits are held. They are given back after any error but
+// ErrPoolOverload. The pool must be one that does not block. If there is an offer, it has to be
+// accepted.
 func (p *Pool) hand(weight int64, fn func(), o *offer) error {
 	p.mu.Lock()
 	switch {
@@ -154,9 +156,10 @@ func (p *Pool) hand(weight int64, fn func(), o *offer) error {
 	return err
 }
 
-// Workers returns the pool as one for [rt.NewOn]: each goroutine that the executor occupies, for a worker or for
-// [rt.Blocking], holds weight permits as long, so that the gate knows of it. If they are not free, or there is no
-// goroutine, Submit fails at once, as [Pool.TrySubmit] does. It panics if weight is negative.
+// Workers returns the pool as one for [rt.NewOn]: each goroutine that the executor occupies, for a
+// worker or for [rt.Blocking], holds weight permits as long, so that the gate knows of it. If they
+// are not free, or there is no goroutine, Submit fails at once, as [Pool.TrySubmit] does. It panics
+// if weight is negative.
 //
 // An executor runs on the ants pool itself as well, beside the gate.
 func (p *Pool) Workers(weight int64) rt.Pool {

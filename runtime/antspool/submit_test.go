@@ -278,9 +278,12 @@ func TestPanicReachesAntsAsWithoutUs(t *testing.T) {
 		t.Run(fmt.Sprint("nonblocking=", nonblocking), func(t *testing.T) {
 			got := make(chan caught, 1)
 			gate := semaphore.New(2)
-			p := check(t, antspool.New(newAnts(t, 2, ants.WithNonblocking(nonblocking), ants.WithPanicHandler(func(v any) {
-				got <- caught{v, string(debug.Stack()), gate.Available()}
-			})), antspool.WithGate(gate)))
+			p := check(
+				t,
+				antspool.New(newAnts(t, 2, ants.WithNonblocking(nonblocking), ants.WithPanicHandler(func(v any) {
+					got <- caught{v, string(debug.Stack()), gate.Available()}
+				})), antspool.WithGate(gate)),
+			)
 			for name, submit := range map[string]func(){
 				"Submit": func() { require.NoError(t, p.Submit(bg, 2, boom)) },
 				"Go":     func() { p.Go(2, boom) },
@@ -337,7 +340,8 @@ func TestGoexitGivesPermitsBack(t *testing.T) {
 	})
 }
 
-// Permits that others release although they are ours make our release panic. That is theirs to repair; the pool goes on.
+// Permits that others release although they are ours make our release panic. That is theirs to
+// repair; the pool goes on.
 func TestOverReleaseDoesNotStopThePool(t *testing.T) {
 	const tooMuch = "semaphore: released 1, but 0 are held (size 1)"
 	for _, nonblocking := range []bool{true, false} {

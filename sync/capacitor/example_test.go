@@ -34,7 +34,8 @@ func ExampleMutex() {
 	// Output: 10000 context deadline exceeded
 }
 
-// Many read, and now and then somebody writes. A goroutine that no longer wants to wait for the readers gives up.
+// Many read, and now and then somebody writes. A goroutine that no longer wants to wait for the
+// readers gives up.
 func ExampleRWLock() {
 	var (
 		mu    capacitor.RWLock

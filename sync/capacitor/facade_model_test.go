@@ -10,10 +10,12 @@ import (
 	"github.com/farad-go/farad/sync/mutex"
 )
 
-// What locks, calls a function and unlocks does so however the function ends, and keeps out whom it should.
+// What locks, calls a function and unlocks does so however the function ends, and keeps out whom it
+// should.
 func TestModelDo(t *testing.T) {
 	if interleave.RaceEnabled {
-		// In an execution that is given up the deferred unlocks still run, but nothing excludes others any more.
+		// In an execution that is given up the deferred unlocks still run, but nothing excludes
+		// others any more.
 		t.Skip("for all that the race detector knows, that is a race")
 	}
 	type way func(f func())

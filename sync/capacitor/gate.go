@@ -11,18 +11,21 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Gate is a capacitor: it lets arrivals through in platoons of B. The first B pass; then it is closed, and who arrives waits, until all of
-// the platoon have departed. Then the next B pass, those first who have waited longest.
+// A Gate is a capacitor: it lets arrivals through in platoons of B. The first B pass; then it is
+// closed, and who arrives waits, until all of the platoon have departed. Then the next B pass,
+// those first who have waited longest.
 //
-// So whoever has passed is in the company of at most B − 1 others until it departs, and however unfairly they are treated behind the
-// gate: nobody is left behind. That is what [Wrap] makes fair locks of.
+// So whoever has passed is in the company of at most B − 1 others until it departs, and however
+// unfairly they are treated behind the gate: nobody is left behind. That is what [Wrap] makes fair
+// locks of.
 //
-// Where fewer than B come at a time the gate does not close before B have passed in all, and one may pass several times while another is
-// inside: B − 1 times at most.
+// Where fewer than B come at a time the gate does not close before B have passed in all, and one
+// may pass several times while another is inside: B − 1 times at most.
 //
 // The zero Gate has B = 1. A Gate must not be copied after first use.
 //
-// Memory model: what happened before a Depart happens before the return of every Arrive of later platoons.
+// Memory model: what happened before a Depart happens before the return of every Arrive of later
+// platoons.
 //
 // Source: Dice and Kogan, Capacitors, Listings 1 and 2.
 type Gate struct {
@@ -30,17 +33,19 @@ type Gate struct {
 
 	// Invariants:
 	//
-	//  1. Permits are taken one by one, by arrivals, and come back all at once: so when one is taken that had been returned, all who
-	//     were inside have departed. (TestModelGate)
-	//  2. departed is how many of the platoon have: fewer than have passed, or as many. Whoever makes it B is the last one, and alone, for the
-	//     gate is closed: it begins a new platoon. (TestModelGate/misuse)
+	//  1. Permits are taken one by one, by arrivals, and come back all at once: so when one is
+	//     taken that had been returned, all who were inside have departed. (TestModelGate)
+	//  2. departed is how many of the platoon have: fewer than have passed, or as many. Whoever
+	//     makes it B is the last one, and alone, for the gate is closed: it begins a new platoon.
+	//     (TestModelGate/misuse)
 	e        engine.Engine  // B permits, counted from 1; none if there is an array
 	array    *twa.Semaphore // which has the permits then; nil otherwise
 	departed xsync.Int64
 	platoons xsync.Int64 // that have ended
 
-	// The express lane past the gate, for Wrapped: it has so many places for each platoon, so many of which are left. They are taken by
-	// holders of the inner lock only; so there are never fewer than none.
+	// The express lane past the gate, for Wrapped: it has so many places for each platoon, so many
+	// of which are left. They are taken by holders of the inner lock only; so there are never fewer
+	// than none.
 	express int64
 	places  xsync.Int64
 	stats   *tally // nil: none are collected
@@ -138,7 +143,8 @@ func queue(ctx context.Context, d time.Duration, gate *engine.Engine, v *visit) 
 	return gate.Await(ctx, done, one, p, o)
 }
 
-// ArriveTimeout is Arrive with a context that ends d from now, whose error is [context.DeadlineExceeded]; but it makes none.
+// ArriveTimeout is Arrive with a context that ends d from now, whose error is
+// [context.DeadlineExceeded]; but it makes none.
 func (g *Gate) ArriveTimeout(d time.Duration) error {
 	switch {
 	case d <= 0:
@@ -159,9 +165,10 @@ func (g *Gate) TryArrive() bool {
 	return g.e.TryAcquire(one, 1)
 }
 
-// Depart leaves what is behind the gate. The last of a platoon reopens the gate, for all of the next at once. Depart panics if more depart
-// than have arrived; the gate is then as it was. One too many at the very moment when the gate is reopened may go unnoticed, unless B is 1 and there
-// is no waiting array.
+// Depart leaves what is behind the gate. The last of a platoon reopens the gate, for all of the
+// next at once. Depart panics if more depart than have arrived; the gate is then as it was. One too
+// many at the very moment when the gate is reopened may go unnoticed, unless B is 1 and there is no
+// waiting array.
 func (g *Gate) Depart() {
 	b := g.Size()
 	for { // A turn is lost only to another departure.
@@ -211,8 +218,9 @@ func (g *Gate) isIdle() bool {
 	return free > 0 && g.Size()-free <= g.departed.Load()
 }
 
-// Platoon returns how many platoons have ended, and Population how many of the present one are inside: of a platoon under pressure it rises to B at
-// once, and falls to nothing as they depart, the sawtooth. Both may be out of date.
+// Platoon returns how many platoons have ended, and Population how many of the present one are
+// inside: of a platoon under pressure it rises to B at once, and falls to nothing as they depart,
+// the sawtooth. Both may be out of date.
 func (g *Gate) Platoon() int64 { return g.platoons.Load() }
 
 // Population is described at Platoon.

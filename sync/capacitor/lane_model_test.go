@@ -17,8 +17,9 @@ import (
 // long is so long a time that an express lane which has lasted for it is cut.
 const long = (laneLasts + 1) << 10
 
-// While sections take so long at some times, and none at others, that the lane is cut and grows again: never are two
-// inside, nobody sleeps for ever, and the lane has neither more places than there are nor none.
+// While sections take so long at some times, and none at others, that the lane is cut and grows
+// again: never are two inside, nobody sleeps for ever, and the lane has neither more places than
+// there are nor none.
 func TestModelLaneIsCut(t *testing.T) {
 	for name, of := range map[string]struct {
 		create func() mutextest.Small
@@ -97,8 +98,9 @@ func TestModelLaneIsCut(t *testing.T) {
 	}
 }
 
-// The lane has its places again before the gate is open, not after: who refilled it late would refill it for a platoon
-// that has used its places already, and who has passed the gate would be overtaken by more than there are.
+// The lane has its places again before the gate is open, not after: who refilled it late would
+// refill it for a platoon that has used its places already, and who has passed the gate would be
+// overtaken by more than there are.
 func TestModelLaneIsFullWhenTheGateOpens(t *testing.T) {
 	for name, opts := range map[string][]Option{
 		"queue": {WithExpress(1)},

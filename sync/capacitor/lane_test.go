@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Four goroutines want the mutex all the time. The lane becomes as long as what they do with it allows, and all that it can be when nobody waits
-// any more.
+// Four goroutines want the mutex all the time. The lane becomes as long as what they do with it
+// allows, and all that it can be when nobody waits any more.
 func TestLaneIsCutToMeasure(t *testing.T) {
 	for _, s := range []struct {
 		q           int
@@ -67,7 +67,8 @@ func TestLaneIsNotCutWhereNobodyWaits(t *testing.T) {
 	})
 }
 
-// Whoever finds the gate open, and then sleeps in front of the lock, has waited as well: half of the places are left at once, and a quarter after the next.
+// Whoever finds the gate open, and then sleeps in front of the lock, has waited as well: half of
+// the places are left at once, and a quarter after the next.
 func TestLaneIsCutForOneWhoWaits(t *testing.T) {
 	for name, create := range map[string]func() (l sync.Locker, left func() int64){
 		"Mutex": func() (sync.Locker, func() int64) {

@@ -10,20 +10,26 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// A Mutex is a mutual exclusion lock that is as quick as sync.Mutex when nobody else wants it, several times as quick when many do, and
-// fair. The zero Mutex is unlocked. It must not be copied after first use. It implements [sync.Locker], and is not tied to a goroutine.
+// A Mutex is a mutual exclusion lock that is as quick as sync.Mutex when nobody else wants it,
+// several times as quick when many do, and fair. The zero Mutex is unlocked. It must not be copied
+// after first use. It implements [sync.Locker], and is not tied to a goroutine.
 //
-// Order: a platoon of one, and an express lane of [Express] places. Whoever finds the mutex free takes it, if the express lane has a place left.
-// Whoever does not, queues. The first of the queue is admitted to compete for the mutex; when it unlocks, the next is, and the express lane
-// has all its places again. So goroutines that run go on running, and the switch to another is paid once for many acquisitions.
-// If critical sections are so long that the switch is cheap beside a few of them, the lane has fewer places: about as many as fit into 50 µs.
+// Order: a platoon of one, and an express lane of [Express] places. Whoever finds the mutex free
+// takes it, if the express lane has a place left. Whoever does not, queues. The first of the queue
+// is admitted to compete for the mutex; when it unlocks, the next is, and the express lane has all
+// its places again. So goroutines that run go on running, and the switch to another is paid once
+// for many acquisitions. If critical sections are so long that the switch is cheap beside a few of
+// them, the lane has fewer places: about as many as fit into 50 µs.
 //
-// Bound: whoever is the p'th in the queue, p = 0 for the one that has been admitted, is overtaken by at most (p + 1) · Express of those who come
-// later. There is no other way past a waiter, and nobody starves.
+// Bound: whoever is the p'th in the queue, p = 0 for the one that has been admitted, is overtaken
+// by at most (p + 1) · Express of those who come later. There is no other way past a waiter, and
+// nobody starves.
 //
-// A Mutex synchronizes like a sync.Mutex: the n'th unlock before the return of the m'th lock, for n < m.
+// A Mutex synchronizes like a sync.Mutex: the n'th unlock before the return of the m'th lock, for n
+// < m.
 //
-// Source: the capacitor is Dice and Kogan's, with B = 1; the express lane is ours. See docs/design/capacitor.md.
+// Source: the capacitor is Dice and Kogan's, with B = 1; the express lane is ours. See
+// docs/design/capacitor.md.
 type Mutex struct {
 	_ noCopy
 
@@ -31,20 +37,24 @@ type Mutex struct {
 	//
 	// Invariants:
 	//
-	//  1. Whoever changes the lock's bits from unlocked to another holds the mutex, and nobody else does until they are
-	//     unlocked again, or handed over. (TestModelMutex)
-	//  2. Nobody waits for the word but the owner of the gate's one permit, the admitted one. While it sleeps the word says so, or somebody
-	//     is about to wake it; so an unlock need not remember that others may sleep, as that of a mutex.Word must. (TestModelMutex)
-	//  3. Of the places of the express lane no more are used between two admitted holders than there are. With the order of the gate
-	//     that is the bound. (TestModelBypass)
-	//  4. The bit admitted is set exactly while the admitted one holds the mutex. The step that clears it unlocks, and clears full;
-	//     whoever made it gives the gate's permit back, once. (TestModelMutex/double_unlock)
-	//  5. Nobody queues at the gate without somebody who is admitted, and who is not asleep while the mutex is free, or about to be woken.
-	//     (TestModelMutex: whoever waits in vain is a deadlock)
+	//  1. Whoever changes the lock's bits from unlocked to another holds the mutex, and nobody else
+	//     does until they are unlocked again, or handed over. (TestModelMutex)
+	//  2. Nobody waits for the word but the owner of the gate's one permit, the admitted one. While
+	//     it sleeps the word says so, or somebody is about to wake it; so an unlock need not
+	//     remember that others may sleep, as that of a mutex.Word must. (TestModelMutex)
+	//  3. Of the places of the express lane no more are used between two admitted holders than
+	//     there are. With the order of the gate that is the bound. (TestModelBypass)
+	//  4. The bit admitted is set exactly while the admitted one holds the mutex. The step that
+	//     clears it unlocks, and clears full; whoever made it gives the gate's permit back, once.
+	//     (TestModelMutex/double_unlock)
+	//  5. Nobody queues at the gate without somebody who is admitted, and who is not asleep while
+	//     the mutex is free, or about to be woken. (TestModelMutex: whoever waits in vain is a
+	//     deadlock)
 	word xsync.Uint32
 
-	// used is how many places of the express lane have been used since the last admitted one got the mutex; the holder's. So neither a lock
-	// nor an unlock on the express lane has to look at the word before it changes it, which would cost as much as a call.
+	// used is how many places of the express lane have been used since the last admitted one got
+	// the mutex; the holder's. So neither a lock nor an unlock on the express lane has to look at
+	// the word before it changes it, which would cost as much as a call.
 	used uint16
 	base uint16 // what it begins with at least: used places of a lane that is shorter than Express
 
@@ -62,7 +72,8 @@ const (
 	full            = admitted << 1    // no place of the express lane is left
 )
 
-// NewMutex returns an unlocked mutex whose express lane has q places, at most [Express]. With none the order is strict. It panics if q is negative.
+// NewMutex returns an unlocked mutex whose express lane has q places, at most [Express]. With none
+// the order is strict. It panics if q is negative.
 func NewMutex(q int) *Mutex {
 	if q < 0 {
 		panic("capacitor: NewMutex(" + strconv.Itoa(q) + "): a negative number of places")
@@ -81,7 +92,8 @@ func (m *Mutex) unlocked() uint32 {
 	return parking.Unlocked
 }
 
-// Lock locks m, and waits for it if need be. Nothing ends the wait early. It allocates nothing in the steady state.
+// Lock locks m, and waits for it if need be. Nothing ends the wait early. It allocates nothing in
+// the steady state.
 func (m *Mutex) Lock() {
 	if !m.express() {
 		m.lockSlow()
@@ -102,7 +114,8 @@ func (m *Mutex) express() bool {
 	return true
 }
 
-// enter locks m for the admitted one, who has waited for it or not, if the state is still w, and renews the express lane.
+// enter locks m for the admitted one, who has waited for it or not, if the state is still w, and
+// renews the express lane.
 func (m *Mutex) enter(w uint32, waited bool) bool {
 	if !m.word.CompareAndSwap(w, w|admitted|parking.Locked) {
 		return false
@@ -152,7 +165,8 @@ func (m *Mutex) spin() bool {
 	}
 }
 
-// compete locks m for the admitted one, who has waited at the gate or not. It gives up, and leaves the gate to the next, when ctx is done, or at until, if that is not 0.
+// compete locks m for the admitted one, who has waited at the gate or not. It gives up, and leaves
+// the gate to the next, when ctx is done, or at until, if that is not 0.
 func (m *Mutex) compete(ctx context.Context, until int64, waited bool) error {
 	for { // A turn is lost to somebody on the express lane, and they are few.
 		w := m.word.Load()
@@ -181,7 +195,8 @@ func (m *Mutex) isSleeping() bool { return m.word.Load()&parking.Mask == sleepin
 
 func (m *Mutex) key() parking.Key { return parking.Key{Object: m, Hash: xsync.Address(m)} }
 
-// TryLock locks m if it is unlocked, and reports whether it did. If the express lane is full it does not if anybody waits.
+// TryLock locks m if it is unlocked, and reports whether it did. If the express lane is full it
+// does not if anybody waits.
 func (m *Mutex) TryLock() bool {
 	for { // A turn is lost only to another's success, or to one that gives up.
 		w := m.word.Load()
@@ -202,7 +217,8 @@ func (m *Mutex) TryLock() bool {
 	}
 }
 
-// Unlock unlocks m. It panics if m is not locked; m is then as it was. Of several unlocks too many each panics.
+// Unlock unlocks m. It panics if m is not locked; m is then as it was. Of several unlocks too many
+// each panics.
 func (m *Mutex) Unlock() {
 	if !m.word.CompareAndSwap(parking.Locked, parking.Unlocked) {
 		m.unlockSlow()
@@ -248,9 +264,10 @@ func (m *Mutex) endPlatoon(w uint32) bool {
 	return true
 }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
-// state, whatever the context.
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
+// done already never locks, and a cancel that happened before the unlock that lets the caller in
+// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
+// allocates nothing in the steady state, whatever the context.
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		m.Lock()
@@ -272,8 +289,9 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	return err
 }
 
-// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:
-// to lock without waiting there is TryLock. It allocates nothing in the steady state.
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
+// If d <= 0 it never is: to lock without waiting there is TryLock. It allocates nothing in the
+// steady state.
 func (m *Mutex) LockTimeout(d time.Duration) bool {
 	return d > 0 && m.lock(context.Background(), d) == nil
 }
@@ -295,7 +313,8 @@ func (m *Mutex) Waiting() int { return m.gate.Waiting() + parking.Sleeping(m.key
 // CollectStats has m collect statistics. It must be called before m is used for anything else.
 func (m *Mutex) CollectStats() { m.stats = new(tally) }
 
-// Stats returns what has been observed since CollectStats; without that, zeros. Anybody may call it at any time.
+// Stats returns what has been observed since CollectStats; without that, zeros. Anybody may call it
+// at any time.
 func (m *Mutex) Stats() Stats { return m.stats.read() }
 
 // noCopy has vet complain about copies.

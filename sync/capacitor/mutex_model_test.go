@@ -15,7 +15,8 @@ import (
 // lanes are the lengths of the express lane, up to the longest.
 func lanes() []int { return []int{0, 1, Express} }
 
-// Every way to lock and to give up, at every point: never two inside, nobody sleeps for ever, and in the end the lock is free.
+// Every way to lock and to give up, at every point: never two inside, nobody sleeps for ever, and
+// in the end the lock is free.
 func TestModelMutex(t *testing.T) {
 	bound := 0
 	if testing.Short() {
@@ -67,8 +68,8 @@ func TestModelTimeout(t *testing.T) {
 	}
 }
 
-// The bound: who is the p'th in the queue is overtaken by at most (p + 1) · q of those who come later. The queue stands before the
-// others come; how many of them get in first is counted.
+// The bound: who is the p'th in the queue is overtaken by at most (p + 1) · q of those who come
+// later. The queue stands before the others come; how many of them get in first is counted.
 func TestModelBypass(t *testing.T) {
 	for _, s := range []struct {
 		q, p   int // the lane's length; the place in the queue of the one who is watched

@@ -19,7 +19,8 @@ import (
 
 var bg = context.Background()
 
-// forEachLane runs f with an express lane of the default length, of one place, also with statistics, and with none.
+// forEachLane runs f with an express lane of the default length, of one place, also with
+// statistics, and with none.
 func forEachLane(t *testing.T, f func(t *testing.T, create func() *Mutex)) {
 	t.Helper()
 	for name, create := range map[string]func() *Mutex{
@@ -155,7 +156,8 @@ func TestDoAlwaysUnlocks(t *testing.T) {
 	})
 }
 
-// Every way to lock and to give up at the same time. Never two inside, nothing is lost, and nobody starves.
+// Every way to lock and to give up at the same time. Never two inside, nothing is lost, and nobody
+// starves.
 func TestMutualExclusionUnderEverything(t *testing.T) {
 	forEachLane(t, func(t *testing.T, create func() *Mutex) {
 		locktest.AtEveryProcs(t, func(t *testing.T) {
@@ -206,7 +208,8 @@ func TestMutualExclusionUnderEverything(t *testing.T) {
 	})
 }
 
-// The bound, measured: whoever is the p'th in the queue is overtaken by at most (p + 1) · q of those who come later.
+// The bound, measured: whoever is the p'th in the queue is overtaken by at most (p + 1) · q of
+// those who come later.
 func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 	const q = 3
 	locktest.AtEveryProcs(t, func(t *testing.T) {
@@ -251,7 +254,11 @@ func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 				}
 			})
 		}
-		locktest.Eventually(t, "all have been in", func() bool { return total.Load() == int64(3*locktest.Scaled(3000)) })
+		locktest.Eventually(
+			t,
+			"all have been in",
+			func() bool { return total.Load() == int64(3*locktest.Scaled(3000)) },
+		)
 		stop.Store(true)
 		wg.Wait()
 		// What the mutex has seen of the others: of nine one has at most eight before it.

@@ -10,24 +10,29 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// An RWLock is a read-write lock, held by any number of readers or by one writer, that is several times as quick as one in strict order when
-// many want it for a short time, and fair, to readers and to writers. The zero RWLock is unlocked. It must not be copied after first use. It
-// implements [sync.Locker], as does its RLocker, and is not tied to a goroutine.
+// An RWLock is a read-write lock, held by any number of readers or by one writer, that is several
+// times as quick as one in strict order when many want it for a short time, and fair, to readers
+// and to writers. The zero RWLock is unlocked. It must not be copied after first use. It implements
+// [sync.Locker], as does its RLocker, and is not tied to a goroutine.
 //
-// Order: that of [Mutex]. A platoon of one, and an express lane of [Express] places. Whoever finds the lock available to it takes it, if the
-// express lane has a place left: a reader, while no writer holds it; a writer, while nobody does. Whoever does not, queues, readers and writers
-// in one line. The first of the line is admitted to compete for the lock. When an admitted reader is in, or an admitted writer unlocks, the
-// next is admitted, and the express lane has all its places again, or fewer if it lasts long. So readers that stand one behind the other come in together, and readers
-// who come while a writer waits keep it out for no longer than the lane has places.
+// Order: that of [Mutex]. A platoon of one, and an express lane of [Express] places. Whoever finds
+// the lock available to it takes it, if the express lane has a place left: a reader, while no
+// writer holds it; a writer, while nobody does. Whoever does not, queues, readers and writers in
+// one line. The first of the line is admitted to compete for the lock. When an admitted reader is
+// in, or an admitted writer unlocks, the next is admitted, and the express lane has all its places
+// again, or fewer if it lasts long. So readers that stand one behind the other come in together,
+// and readers who come while a writer waits keep it out for no longer than the lane has places.
 //
-// Bound: whoever is the p'th in the line, p = 0 for the one that has been admitted, is overtaken by at most (p + 1) · Express of those who come
-// later, be they readers or writers. There is no other way past a waiter, and nobody starves.
+// Bound: whoever is the p'th in the line, p = 0 for the one that has been admitted, is overtaken by
+// at most (p + 1) · Express of those who come later, be they readers or writers. There is no other
+// way past a waiter, and nobody starves.
 //
 // A goroutine that reads must not read-lock again: a writer may wait, and the lane be full.
 //
 // An RWLock synchronizes like a sync.RWMutex. It takes 80 bytes on 64-bit machines.
 //
-// Source: the capacitor is Dice and Kogan's, with B = 1; the express lane and the shares are ours. See docs/design/capacitor.md.
+// Source: the capacitor is Dice and Kogan's, with B = 1; the express lane and the shares are ours.
+// See docs/design/capacitor.md.
 type RWLock struct {
 	_ noCopy
 
@@ -44,23 +49,28 @@ type RWLock struct {
 	//	0        1  0  .   a writer holds it; with S the admitted one sleeps, or is about to
 	//	0        1  1  0   the admitted one holds it, a writer
 	//
-	// So what keeps a reader out of the express lane is in the lower half, and what keeps a writer out is anywhere: one comparison with
-	// rwFull tells, of the half or of the whole.
+	// So what keeps a reader out of the express lane is in the lower half, and what keeps a writer
+	// out is anywhere: one comparison with rwFull tells, of the half or of the whole.
 	//
 	// Invariants:
 	//
-	//  1. Whoever sets X holds the lock alone, and whoever adds a reader shares it, until they take away what they have put there:
-	//     there are never both. (TestModelRWLock)
-	//  2. Nobody waits for the word but the owner of the gate's one permit, the admitted one. S is set only while the lock is not
-	//     available to that one, and the step that makes it available clears S, under the table's lock, and wakes it. Only the one who has set S may
-	//     clear it otherwise, and does when it gives up. So whoever unlocks need not know who sleeps: beside readers it is a
-	//     writer, for whom only the last of them matters. (TestModelRWLock)
-	//  3. Of the places of the express lane no more are used between two renewals than there are, and each who is admitted renews it once, as it
-	//     comes in; who gives up does not. With the order of the gate that is the bound. (TestModelRWBypass)
-	//  4. A is set exactly while the admitted one holds the lock as a writer. The step that clears it unlocks; whoever made it gives the
-	//     gate's permit back, once. (TestModelRWLock/double_unlock)
-	//  5. Nobody queues at the gate without somebody who is admitted, and who is not asleep while the lock is available to it, or about to be
-	//     woken. (TestModelRWLock: whoever waits in vain is a deadlock)
+	//  1. Whoever sets X holds the lock alone, and whoever adds a reader shares it, until they take
+	//     away what they have put there: there are never both. (TestModelRWLock)
+	//  2. Nobody waits for the word but the owner of the gate's one permit, the admitted one. S is
+	//     set only while the lock is not available to that one, and the step that makes it
+	//     available clears S, under the table's lock, and wakes it. Only the one who has set S may
+	//     clear it otherwise, and does when it gives up. So whoever unlocks need not know who
+	//     sleeps: beside readers it is a writer, for whom only the last of them matters.
+	//     (TestModelRWLock)
+	//  3. Of the places of the express lane no more are used between two renewals than there are,
+	//     and each who is admitted renews it once, as it comes in; who gives up does not. With the
+	//     order of the gate that is the bound. (TestModelRWBypass)
+	//  4. A is set exactly while the admitted one holds the lock as a writer. The step that clears
+	//     it unlocks; whoever made it gives the gate's permit back, once.
+	//     (TestModelRWLock/double_unlock)
+	//  5. Nobody queues at the gate without somebody who is admitted, and who is not asleep while
+	//     the lock is available to it, or about to be woken. (TestModelRWLock: whoever waits in
+	//     vain is a deadlock)
 	word xsync.Int64
 	lane lane          // of Express places at most; the admitted one's
 	gate engine.Engine // of one permit, counted from 1: the zero one is open
@@ -80,14 +90,16 @@ const (
 	rwNotOnlyHeld = rwWriter | rwAdmitted | rwSleeping
 )
 
-// RLock locks l for reading, and waits for it if need be. Nothing ends the wait early. It allocates nothing in the steady state.
+// RLock locks l for reading, and waits for it if need be. Nothing ends the wait early. It allocates
+// nothing in the steady state.
 func (l *RWLock) RLock() {
 	if !l.express(l.word.Load(), rwReader) {
 		l.lockSlow(rwReader)
 	}
 }
 
-// Lock locks l for writing, and waits for it if need be. Nothing ends the wait early. It allocates nothing in the steady state.
+// Lock locks l for writing, and waits for it if need be. Nothing ends the wait early. It allocates
+// nothing in the steady state.
 func (l *RWLock) Lock() {
 	if !l.express(l.word.Load(), rwWriter) {
 		l.lockSlow(rwWriter)
@@ -143,7 +155,8 @@ func (l *RWLock) spin(hold int64) bool {
 	}
 }
 
-// compete locks l for the admitted one, who has waited at the gate or not. It gives up, and leaves the gate to the next, when ctx is done, or at until, if that is not 0.
+// compete locks l for the admitted one, who has waited at the gate or not. It gives up, and leaves
+// the gate to the next, when ctx is done, or at until, if that is not 0.
 func (l *RWLock) compete(ctx context.Context, until, hold int64, waited bool) error {
 	for { // A turn is lost to somebody on the express lane, and they are few, or to a reader who leaves.
 		w := l.word.Load()
@@ -165,8 +178,8 @@ func (l *RWLock) compete(ctx context.Context, until, hold int64, waited bool) er
 	}
 }
 
-// enter locks l for the admitted one, who has waited for it or not, if the state is still w, in which it is available; and renews the express
-// lane. A reader needs the gate no more.
+// enter locks l for the admitted one, who has waited for it or not, if the state is still w, in
+// which it is available; and renews the express lane. A reader needs the gate no more.
 func (l *RWLock) enter(w, hold int64, waited bool) bool {
 	renewed := l.lane
 	renewed.renew(Express, waited)
@@ -189,11 +202,13 @@ func (l *RWLock) isSleeping() bool { return l.word.Load()&rwSleeping != 0 }
 
 func (l *RWLock) key() parking.Key { return parking.Key{Object: l, Hash: xsync.Address(l)} }
 
-// TryRLock locks l for reading if no writer holds it, and reports whether it did. If the express lane is full it does not if anybody waits. It
-// may let others run, if somebody is about to come in beside it.
+// TryRLock locks l for reading if no writer holds it, and reports whether it did. If the express
+// lane is full it does not if anybody waits. It may let others run, if somebody is about to come in
+// beside it.
 func (l *RWLock) TryRLock() bool { return l.try(rwReader) }
 
-// TryLock locks l for writing if nobody holds it, and reports whether it did. If the express lane is full it does not if anybody waits.
+// TryLock locks l for writing if nobody holds it, and reports whether it did. If the express lane
+// is full it does not if anybody waits.
 func (l *RWLock) TryLock() bool { return l.try(rwWriter) }
 
 func (l *RWLock) try(hold int64) bool {
@@ -219,8 +234,9 @@ func (l *RWLock) try(hold int64) bool {
 		case hold == rwWriter || w&rwSleeping != 0 || !l.gate.Returns(o, 1):
 			return false
 		default:
-			// Nobody is queued, and the admitted one is awake: a few instructions more, and it is in, asleep, or gone. If it is a
-			// reader there is room for another; a writer need not know.
+			// Nobody is queued, and the admitted one is awake: a few instructions more, and it is
+			// in, asleep, or gone. If it is a reader there is room for another; a writer need not
+			// know.
 			xsync.Yield()
 		}
 	}
@@ -250,7 +266,8 @@ func (l *RWLock) rUnlockSlow() {
 	}
 }
 
-// Unlock ends what Lock has begun. It panics if l is not locked for writing; l is then as it was. Of several unlocks too many each panics.
+// Unlock ends what Lock has begun. It panics if l is not locked for writing; l is then as it was.
+// Of several unlocks too many each panics.
 func (l *RWLock) Unlock() {
 	if w := l.word.Load(); w&rwNotOnlyHeld != rwWriter || !l.word.CompareAndSwap(w, w-rwWriter) {
 		l.unlockSlow()
@@ -286,12 +303,14 @@ func (l *RWLock) unlockAndWake(w, hold int64) bool {
 	return parking.Default().WakeOrHand(l.key(), func(bool) bool { return l.word.CompareAndSwap(w, w-hold-rwSleeping) })
 }
 
-// RLockContext is RLock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
-// state, whatever the context.
+// RLockContext is RLock, but gives up when ctx is done, and then returns ctx.Err(). A context that
+// is done already never locks, and a cancel that happened before the unlock that lets the caller in
+// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
+// allocates nothing in the steady state, whatever the context.
 func (l *RWLock) RLockContext(ctx context.Context) error { return l.lockContext(ctx, rwReader) }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). The rest is as with RLockContext.
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). The rest is as
+// with RLockContext.
 func (l *RWLock) LockContext(ctx context.Context) error { return l.lockContext(ctx, rwWriter) }
 
 func (l *RWLock) lockContext(ctx context.Context, hold int64) error {
@@ -315,8 +334,9 @@ func (l *RWLock) lockContext(ctx context.Context, hold int64) error {
 	return err
 }
 
-// RLockTimeout is RLock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:
-// to lock without waiting there is TryRLock. It allocates nothing in the steady state.
+// RLockTimeout is RLock, but gives up when d has passed. It reports whether the lock is the
+// caller's. If d <= 0 it never is: to lock without waiting there is TryRLock. It allocates nothing
+// in the steady state.
 func (l *RWLock) RLockTimeout(d time.Duration) bool { return l.lockTimeout(d, rwReader) }
 
 // LockTimeout is Lock, but gives up when d has passed. The rest is as with RLockTimeout.
@@ -337,7 +357,8 @@ func (l *RWLock) lockTimeout(d time.Duration, hold int64) bool {
 	return l.compete(context.Background(), until, hold, waits) == nil
 }
 
-// Do calls f with l locked for writing, and unlocks l however f ends: it returns, panics, or calls runtime.Goexit.
+// Do calls f with l locked for writing, and unlocks l however f ends: it returns, panics, or calls
+// runtime.Goexit.
 func (l *RWLock) Do(f func()) {
 	if f == nil {
 		panic("capacitor: Do of a nil function")

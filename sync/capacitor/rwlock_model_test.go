@@ -59,7 +59,8 @@ func (h *hall) cancelWithin(ctx *interleave.Context) {
 	h.l.Unlock()
 }
 
-// inTime reports whether a way in with that context was successful, which it may only be if it was before the end.
+// inTime reports whether a way in with that context was successful, which it may only be if it was
+// before the end.
 func (h *hall) inTime(err error) bool {
 	h.Assert(err != nil || !h.ended, "let in, though the context had ended before the unlock")
 	return err == nil
@@ -113,8 +114,17 @@ var rwScenarios = []rwScenario{
 		h.threads(func() { h.readAndWrite(); h.read() }, func() { h.writeAndRead(); h.write() })
 	}},
 	{name: "reads", long: true, bound: 3, body: func(h *hall) { h.Same(3, "reader", func(int) { h.read() }) }},
-	{name: "reads and write", long: true, bound: 3, body: func(h *hall) { h.Same(2, "reader", func(int) { h.read() }); h.Go("writer", h.write) }},
-	{name: "writes and read", long: true, body: func(h *hall) { h.Same(2, "writer", func(int) { h.write() }); h.Go("reader", h.read) }},
+	{
+		name:  "reads and write",
+		long:  true,
+		bound: 3,
+		body:  func(h *hall) { h.Same(2, "reader", func(int) { h.read() }); h.Go("writer", h.write) },
+	},
+	{
+		name: "writes and read",
+		long: true,
+		body: func(h *hall) { h.Same(2, "writer", func(int) { h.write() }); h.Go("reader", h.read) },
+	},
 	{name: "reads and writes", long: true, bound: 2, body: func(h *hall) {
 		h.Same(2, "reader", func(int) { h.read() })
 		h.Same(2, "writer", func(int) { h.write() })
@@ -135,7 +145,8 @@ var rwScenarios = []rwScenario{
 	{name: "try", long: true, bound: 3, body: func(h *hall) { h.threads(h.tryRead, h.tryWrite, h.read) }},
 	{name: "try and write", body: func(h *hall) { h.threads(h.tryRead, h.tryWrite, h.write) }},
 	{name: "tries", body: func(h *hall) { h.Same(2, "reader", func(int) { h.tryRead() }); h.Go("writer", h.tryWrite) }},
-	// Where nobody waits and no writer holds, a try to read does not fail because others come and go.
+	// Where nobody waits and no writer holds, a try to read does not fail because others come and
+	// go.
 	{name: "try beside readers", body: func(h *hall) {
 		h.l.RLock()
 		h.threads(h.read, func() {
@@ -170,8 +181,18 @@ var rwScenarios = []rwScenario{
 	}},
 
 	{name: "timeout", body: func(h *hall) { h.threads(h.hastyRead, h.hastyWrite) }},
-	{name: "timeout and write", long: true, bound: 3, body: func(h *hall) { h.threads(h.hastyRead, h.hastyWrite, h.write) }},
-	{name: "timeout and read", long: true, bound: 3, body: func(h *hall) { h.threads(h.hastyRead, h.hastyWrite, h.read) }},
+	{
+		name:  "timeout and write",
+		long:  true,
+		bound: 3,
+		body:  func(h *hall) { h.threads(h.hastyRead, h.hastyWrite, h.write) },
+	},
+	{
+		name:  "timeout and read",
+		long:  true,
+		bound: 3,
+		body:  func(h *hall) { h.threads(h.hastyRead, h.hastyWrite, h.read) },
+	},
 	{name: "timeouts behind a write", bound: 3, body: func(h *hall) {
 		h.l.Lock()
 		h.threads(h.hastyRead, h.hastyWrite, h.l.Unlock)
@@ -231,8 +252,9 @@ var rwScenarios = []rwScenario{
 	}},
 }
 
-// Every way to lock and to give up, at every point, with so many places of the lane used: never a reader beside a writer, nobody
-// sleeps for ever, and in the end the lock is free and its gate open.
+// Every way to lock and to give up, at every point, with so many places of the lane used: never a
+// reader beside a writer, nobody sleeps for ever, and in the end the lock is free and its gate
+// open.
 func TestModelRWLock(t *testing.T) {
 	for used := range Express + 1 {
 		for _, s := range rwScenarios {
@@ -256,7 +278,12 @@ func TestModelRWLock(t *testing.T) {
 					if h.after != nil {
 						h.after()
 					}
-					x.Assert(h.panics.Load() == h.tooMany, "%d unlocks panicked, %d were too many", h.panics.Load(), h.tooMany)
+					x.Assert(
+						h.panics.Load() == h.tooMany,
+						"%d unlocks panicked, %d were too many",
+						h.panics.Load(),
+						h.tooMany,
+					)
 					requireUnlocked(x, h.l)
 				})
 			})
@@ -264,8 +291,8 @@ func TestModelRWLock(t *testing.T) {
 	}
 }
 
-// newRWLock returns an unlocked lock of whose express lane so many places have been used, when nobody sleeps anywhere: executions that were
-// given up have left their sleepers in the table.
+// newRWLock returns an unlocked lock of whose express lane so many places have been used, when
+// nobody sleeps anywhere: executions that were given up have left their sleepers in the table.
 func newRWLock(used int) *RWLock {
 	*parking.Default() = *parking.New(1)
 	l := new(RWLock)
@@ -291,8 +318,8 @@ func TestModelRWLockAsMutex(t *testing.T) {
 	})
 }
 
-// The bound: who is the p'th in the line is overtaken by at most (p + 1) · Express of those who come later. The line stands before the
-// others come; who gets in first is seen in the very step.
+// The bound: who is the p'th in the line is overtaken by at most (p + 1) · Express of those who
+// come later. The line stands before the others come; who gets in first is seen in the very step.
 func TestModelRWBypass(t *testing.T) {
 	for _, s := range []struct {
 		line   string // who stands there: readers and writers; the last one is watched
@@ -317,7 +344,11 @@ func TestModelRWBypass(t *testing.T) {
 					o.Bound = 3
 				}
 				most := 0
-				interleave.Check(t, o, func(x *interleave.Run) { most = max(most, rwBypass(x, holder, s.line, s.others)) })
+				interleave.Check(
+					t,
+					o,
+					func(x *interleave.Run) { most = max(most, rwBypass(x, holder, s.line, s.others)) },
+				)
 				if !interleave.RaceEnabled { // under which nothing is looked at
 					require.Equal(t, len(s.line)*Express, most, "the bound is not tight")
 				}

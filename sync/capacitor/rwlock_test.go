@@ -23,7 +23,8 @@ func usedUp() *RWLock {
 	return l
 }
 
-// forEachRW runs f with a lock whose express lane has all its places, and with one whose lane is full.
+// forEachRW runs f with a lock whose express lane has all its places, and with one whose lane is
+// full.
 func forEachRW(t *testing.T, f func(t *testing.T, create func() *RWLock)) {
 	t.Helper()
 	for name, create := range map[string]func() *RWLock{"zero": func() *RWLock { return new(RWLock) }, "used up": usedUp} {
@@ -59,7 +60,8 @@ func TestRWPanicsNameThePackage(t *testing.T) {
 	}
 }
 
-// Alone, one locks as often as one likes: when the lane is full one goes through the gate. Each who does renews the lane.
+// Alone, one locks as often as one likes: when the lane is full one goes through the gate. Each who
+// does renews the lane.
 func TestRWNobodyIsKeptOutWhereNobodyWaits(t *testing.T) {
 	l := new(RWLock)
 	for range 3 * (Express + 2) {
@@ -83,7 +85,8 @@ func TestRWNobodyIsKeptOutWhereNobodyWaits(t *testing.T) {
 	}
 }
 
-// While a writer waits, readers come in beside those who read until the lane is full. Then they do not, by any way, until it has been in.
+// While a writer waits, readers come in beside those who read until the lane is full. Then they do
+// not, by any way, until it has been in.
 func TestRWReadersBesideAWaitingWriterAreFew(t *testing.T) {
 	l := new(RWLock)
 	l.RLock() // with the first place
@@ -155,7 +158,8 @@ func TestRWDoAlwaysUnlocks(t *testing.T) {
 	})
 }
 
-// The bound, measured: whoever is the p'th in the line is overtaken by at most (p + 1) · Express of those who come later.
+// The bound, measured: whoever is the p'th in the line is overtaken by at most (p + 1) · Express of
+// those who come later.
 func TestRWNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		l := new(RWLock)

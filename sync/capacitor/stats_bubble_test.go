@@ -12,7 +12,8 @@ import (
 	"github.com/farad-go/farad/sync/mutex"
 )
 
-// The test is the one before in the queue, and has somebody overtaken twice while that one waits for three seconds; others give up.
+// The test is the one before in the queue, and has somebody overtaken twice while that one waits
+// for three seconds; others give up.
 func TestStatsOfAWait(t *testing.T) {
 	for name, wait := range map[string]func(m *Mutex) bool{
 		"Lock":        func(m *Mutex) bool { m.Lock(); return true },

@@ -10,8 +10,9 @@ import (
 	"github.com/farad-go/farad/sync/mutex"
 )
 
-// Statistics are read while there are locks and unlocks: each lock is counted once, as a platoon when it has ended or as a use of the lane, and nobody is
-// overtaken more often than with all others before it.
+// Statistics are read while there are locks and unlocks: each lock is counted once, as a platoon
+// when it has ended or as a use of the lane, and nobody is overtaken more often than with all
+// others before it.
 func TestModelStats(t *testing.T) {
 	type observed interface {
 		Lock()

@@ -75,8 +75,14 @@ func watchStats(t *testing.T, read func() Stats) (stop func()) {
 	wg.Go(func() {
 		for last := (Stats{}); !stopped.Load(); {
 			s := read()
-			assert.True(t, s.Platoons >= last.Platoons && s.Express >= last.Express && s.MaxOvertaken >= last.MaxOvertaken &&
-				s.LongestWait >= last.LongestWait, "%v before %v", last, s)
+			assert.True(
+				t,
+				s.Platoons >= last.Platoons && s.Express >= last.Express && s.MaxOvertaken >= last.MaxOvertaken &&
+					s.LongestWait >= last.LongestWait,
+				"%v before %v",
+				last,
+				s,
+			)
 			last = s
 		}
 	})
@@ -86,8 +92,9 @@ func watchStats(t *testing.T, read func() Stats) (stop func()) {
 	}
 }
 
-// What happens meanwhile is counted once, and read in whatever state it is: there are as many platoons and uses of the lane as there were locks. And
-// nobody is overtaken more often than with all others before it in the queue.
+// What happens meanwhile is counted once, and read in whatever state it is: there are as many
+// platoons and uses of the lane as there were locks. And nobody is overtaken more often than with
+// all others before it in the queue.
 func TestStatsCountEveryLock(t *testing.T) {
 	const goroutines = 8
 	for _, q := range []int{0, 1, Express} {

@@ -10,9 +10,10 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// A Wrapped is a lock of type L behind a [Gate]: whatever L does to those who wait for it, no more than a platoon of them do at a time, and the
-// next platoon comes when all of them have had it. So it is fair in the long run if L is not, and quicker than L alone if L
-// suffers from many who wait. It implements [sync.Locker].
+// A Wrapped is a lock of type L behind a [Gate]: whatever L does to those who wait for it, no more
+// than a platoon of them do at a time, and the next platoon comes when all of them have had it. So
+// it is fair in the long run if L is not, and quicker than L alone if L suffers from many who wait.
+// It implements [sync.Locker].
 //
 // The bound goes by the policy:
 //
@@ -38,7 +39,8 @@ type Wrapped[L sync.Locker] struct {
 
 	// Invariants:
 	//
-	//  1. Whoever has passed the gate departs, once, after it has unlocked the inner lock, or has given up. (TestModelWrapped)
+	//  1. Whoever has passed the gate departs, once, after it has unlocked the inner lock, or has
+	//     given up. (TestModelWrapped)
 	//  2. passed, guarded by the inner lock, says whether the holder has. (TestModelWrapped)
 	//  3. One who waits for the inner lock by its TryLock is counted in trying before it tries, and
 	//     one who unlocks the inner lock looks there afterwards, and signals. So a try that has
@@ -62,9 +64,10 @@ func WithGate(opts ...GateOption) Option {
 	return func(o *wrapOptions) { o.gate = append(o.gate, opts...) }
 }
 
-// WithExpress opens an express lane: until all of a platoon have departed, up to q of those who arrive may take the lock without queueing, if it is
-// free at that moment. Goroutines that run go on running, and a switch is paid for B times per B + q locks. The lock must have a TryLock. It panics
-// if q is not positive.
+// WithExpress opens an express lane: until all of a platoon have departed, up to q of those who
+// arrive may take the lock without queueing, if it is free at that moment. Goroutines that run go
+// on running, and a switch is paid for B times per B + q locks. The lock must have a TryLock. It
+// panics if q is not positive.
 func WithExpress(q int) Option {
 	if q <= 0 {
 		panic("capacitor: WithExpress(" + strconv.Itoa(q) + "): the lane needs a place")
@@ -72,14 +75,16 @@ func WithExpress(q int) Option {
 	return func(o *wrapOptions) { o.express = int64(q) }
 }
 
-// WhenContended leaves the gate out where it has no effect: an arrival that finds nobody behind the gate, and the lock free, takes it. The lock
-// must have a TryLock.
+// WhenContended leaves the gate out where it has no effect: an arrival that finds nobody behind the
+// gate, and the lock free, takes it. The lock must have a TryLock.
 func WhenContended() Option {
 	return func(o *wrapOptions) { o.contended = true }
 }
 
-// WithBypass sends arrivals past the gate with probability p, 0 < p < 1: fractional bypass. It costs less, and leaves
-// no bound: who has gone past is at the mercy of the inner lock until somebody who came through the gate is, too. It is of no use for locks that spin. It panics if p is not a probability.
+// WithBypass sends arrivals past the gate with probability p, 0 < p < 1: fractional bypass. It
+// costs less, and leaves no bound: who has gone past is at the mercy of the inner lock until
+// somebody who came through the gate is, too. It is of no use for locks that spin. It panics if p
+// is not a probability.
 func WithBypass(p float64) Option {
 	if !(0 < p && p < 1) {
 		panic("capacitor: WithBypass(" + strconv.FormatFloat(p, 'g', -1, 64) +
@@ -122,7 +127,8 @@ func Wrap[L sync.Locker](inner L, b int64, opts ...Option) *Wrapped[L] {
 // Gate returns the gate, for what it can tell.
 func (w *Wrapped[L]) Gate() *Gate { return &w.gate }
 
-// Lock locks w, and waits for it if need be. Nothing ends the wait early. It allocates what the inner lock does.
+// Lock locks w, and waits for it if need be. Nothing ends the wait early. It allocates what the
+// inner lock does.
 func (w *Wrapped[L]) Lock() {
 	w.check()
 	if w.goPast() {
@@ -177,8 +183,9 @@ func (w *Wrapped[L]) tryPast() bool {
 // skips makes the trial of a fractional bypass.
 func (w *Wrapped[L]) skips() bool { return w.opts.bypass > 0 && xsync.Chance(w.opts.bypass) }
 
-// Unlock unlocks w. If it is not locked it does what the inner lock does: ours panic, sync.Mutex ends the program. An unlock too many that comes
-// while others lock may unlock for them, and leave the gate with one too many or too few inside.
+// Unlock unlocks w. If it is not locked it does what the inner lock does: ours panic, sync.Mutex
+// ends the program. An unlock too many that comes while others lock may unlock for them, and leave
+// the gate with one too many or too few inside.
 func (w *Wrapped[L]) Unlock() {
 	w.check()
 	passed := w.passed
@@ -198,7 +205,8 @@ func (w *Wrapped[L]) unlockInner() {
 
 func (w *Wrapped[L]) key() parking.Key { return parking.Key{Object: w, Hash: xsync.Address(w)} }
 
-// TryLock locks w if it is free, and reports whether it did. It does not if the gate is closed. It panics if the inner lock has no TryLock.
+// TryLock locks w if it is free, and reports whether it did. It does not if the gate is closed. It
+// panics if the inner lock has no TryLock.
 func (w *Wrapped[L]) TryLock() bool {
 	w.check()
 	if w.try == nil {
@@ -293,7 +301,8 @@ func (w *Wrapped[L]) tryUntil(ctx context.Context) error {
 	}
 }
 
-// keep is for w, which has just been locked. It returns nil, or, if ctx has ended, perhaps before, unlocks w.
+// keep is for w, which has just been locked. It returns nil, or, if ctx has ended, perhaps before,
+// unlocks w.
 func (w *Wrapped[L]) keep(ctx context.Context) error {
 	err := ctx.Err()
 	if err != nil {
@@ -327,7 +336,8 @@ func (w *Wrapped[L]) Waiting() int {
 // CollectStats has w collect statistics. It must be called before w is used for anything else.
 func (w *Wrapped[L]) CollectStats() { w.gate.stats = new(tally) }
 
-// Stats returns what has been observed since CollectStats; without that, zeros. Anybody may call it at any time.
+// Stats returns what has been observed since CollectStats; without that, zeros. Anybody may call it
+// at any time.
 func (w *Wrapped[L]) Stats() Stats {
 	s := w.gate.stats.read()
 	if w.gate.stats != nil {

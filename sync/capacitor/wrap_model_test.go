@@ -17,7 +17,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Gates on both semaphores: never more than a platoon inside, nobody waits for ever, and every arrival is counted once.
+// Gates on both semaphores: never more than a platoon inside, nobody waits for ever, and every
+// arrival is counted once.
 func TestModelGate(t *testing.T) {
 	type world struct {
 		*interleave.Run
@@ -126,7 +127,8 @@ func TestModelGate(t *testing.T) {
 	}
 }
 
-// Of two who depart at once, after one arrival, one is told, whichever it is, and nothing has happened.
+// Of two who depart at once, after one arrival, one is told, whichever it is, and nothing has
+// happened.
 func TestModelDepartWithoutArrive(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		g := NewGate(1)
@@ -140,7 +142,12 @@ func TestModelDepartWithoutArrive(t *testing.T) {
 		})
 		x.Wait()
 		x.Assert(panics.Load() == 1, "%d departures panicked", panics.Load())
-		x.Assert(g.free() == 1 && g.departed.Load() == 0 && g.Platoon() == 1, "%d may pass, of platoon %d", g.free(), g.Platoon())
+		x.Assert(
+			g.free() == 1 && g.departed.Load() == 0 && g.Platoon() == 1,
+			"%d may pass, of platoon %d",
+			g.free(),
+			g.Platoon(),
+		)
 	})
 }
 
@@ -212,7 +219,8 @@ func TestModelLastPlaceOfTheLane(t *testing.T) {
 	})
 }
 
-// The bound of each policy: how many of those who come later get in before one who has passed the gate already.
+// The bound of each policy: how many of those who come later get in before one who has passed the
+// gate already.
 func TestModelWrappedBypass(t *testing.T) {
 	for name, s := range map[string]struct {
 		policy string
@@ -284,7 +292,8 @@ func TestModelLaneHasSoManyPlaces(t *testing.T) {
 	})
 }
 
-// Where the gate is left out for those who find nobody behind it and nobody in line, nobody goes past whoever is in line, not even while the gate is reopened.
+// Where the gate is left out for those who find nobody behind it and nobody in line, nobody goes
+// past whoever is in line, not even while the gate is reopened.
 func TestModelNobodyGoesPastTheLine(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		w := Wrap(new(mutex.Word), 1, WhenContended())

@@ -30,7 +30,8 @@ var wrappings = map[string]struct {
 	"on an array":       {4, []Option{WithGate(WithWaitingArray(twa.NewArray(1)))}},
 }
 
-// What all mutexes promise but for their order. Those tests want to know who is next, which is so in platoons of one.
+// What all mutexes promise but for their order. Those tests want to know who is next, which is so
+// in platoons of one.
 func TestWrappedContract(t *testing.T) {
 	for name, p := range wrappings {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +40,8 @@ func TestWrappedContract(t *testing.T) {
 	}
 }
 
-// Every way to lock and to give up at the same time, with platoons of several: never two inside, and nobody stays behind the gate.
+// Every way to lock and to give up at the same time, with platoons of several: never two inside,
+// and nobody stays behind the gate.
 func TestWrappedExcludesUnderEverything(t *testing.T) {
 	for name, p := range wrappings {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +123,8 @@ func (l *lifo) Unlock() {
 	l.taken = false
 }
 
-// Behind a gate everybody gets as far as the others, though the lock does all it can against it. Rounds are counted, not time.
+// Behind a gate everybody gets as far as the others, though the lock does all it can against it.
+// Rounds are counted, not time.
 func TestUnfairLocksBecomeFair(t *testing.T) {
 	for name, p := range wrappings {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +166,8 @@ func TestUnfairLocksBecomeFair(t *testing.T) {
 	}
 }
 
-// The trial of a fractional bypass sends most past the gate, and the rest through it; what is counted at the gate is those.
+// The trial of a fractional bypass sends most past the gate, and the rest through it; what is
+// counted at the gate is those.
 func TestBypassIsByChance(t *testing.T) {
 	l := Wrap(new(sync.Mutex), 1, WithBypass(0.9))
 	const n = 10_000
@@ -436,7 +440,11 @@ func TestZeroGateIsOfOne(t *testing.T) {
 	for range 3 {
 		require.True(t, g.TryArrive())
 		require.False(t, g.TryArrive())
-		require.PanicsWithValue(t, "capacitor: nil context", func() { _ = g.Arrive(nil) }) //nolint:staticcheck // nil on purpose
+		require.PanicsWithValue(
+			t,
+			"capacitor: nil context",
+			func() { _ = g.Arrive(nil) },
+		) //nolint:staticcheck // nil on purpose
 		g.Depart()
 	}
 	require.EqualValues(t, 3, g.Platoon())

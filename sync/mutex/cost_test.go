@@ -26,8 +26,8 @@ func TestWordSizes(t *testing.T) {
 	require.Equal(t, unsafe.Sizeof(uintptr(0)), unsafe.Sizeof(mutex.Pointer[int]{}))
 }
 
-// What is in a Pointer is an address even if it is nil and locked: a small integer would end the program when the collector, or
-// the race detector's check of pointers, comes upon it.
+// What is in a Pointer is an address even if it is nil and locked: a small integer would end the
+// program when the collector, or the race detector's check of pointers, comes upon it.
 func TestPointerIsAnAddress(t *testing.T) {
 	var p mutex.Pointer[int]
 	content := func() uintptr { return *(*uintptr)(unsafe.Pointer(&p)) }
@@ -67,6 +67,12 @@ func TestFastPathsAreInlined(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	for _, f := range []string{"Lock", "TryLock", "Unlock"} {
 		require.True(t, strings.Contains(string(out), "can inline (*Mutex)."+f), "%s is not inlined:\n%s", f, out)
-		require.True(t, strings.Contains(string(out), "can inline (*Word)."+f), "%s of a Word is not inlined:\n%s", f, out)
+		require.True(
+			t,
+			strings.Contains(string(out), "can inline (*Word)."+f),
+			"%s of a Word is not inlined:\n%s",
+			f,
+			out,
+		)
 	}
 }

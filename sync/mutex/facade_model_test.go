@@ -13,7 +13,8 @@ import (
 // count adds one in two steps, so that two who do it at the same time lose one.
 func count(n *interleave.Int32) { n.Store(n.Load() + 1) }
 
-// Every way to the value of a guard excludes all others, and leaves the guard unlocked, whether it got in or not.
+// Every way to the value of a guard excludes all others, and leaves the guard unlocked, whether it
+// got in or not.
 func TestModelGuardExcludes(t *testing.T) {
 	type guard = mutex.Guard[interleave.Int32]
 	ways := map[string]func(x *interleave.Run, ctx context.Context, g *guard) (entered bool){
@@ -110,8 +111,8 @@ func TestModelNewGuardHasItsValue(t *testing.T) {
 	})
 }
 
-// Locks that share a word exclude those who use the same one, and nobody else; a number that there is no lock for
-// changes nothing.
+// Locks that share a word exclude those who use the same one, and nobody else; a number that there
+// is no lock for changes nothing.
 func TestModelPackedLocksAreIndependent(t *testing.T) {
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: few}, func(x *interleave.Run) {
 		p := mutex.NewPacked(2)

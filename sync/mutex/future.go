@@ -5,8 +5,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// LockFuture is a request for a lock that does not block anybody: it waits in the same line as Lock, but what waits is a
-// task that polls it or a goroutine that selects on it.
+// LockFuture is a request for a lock that does not block anybody: it waits in the same line as
+// Lock, but what waits is a task that polls it or a goroutine that selects on it.
 //
 //	var f mutex.LockFuture
 //	f.Init(&mu)
@@ -28,8 +28,9 @@ import (
 // the lock with the owner if Err has handed it over. One who drops a future whose request waits,
 // with neither Unlock nor Cancel, blocks everybody behind it.
 //
-// A future is meant to be embedded and used again and again; waiting allocates nothing after the first Done, which makes a
-// channel. The methods are for one goroutine at a time, Complete excepted. It must not be copied after Init.
+// A future is meant to be embedded and used again and again; waiting allocates nothing after the
+// first Done, which makes a channel. The methods are for one goroutine at a time, Complete
+// excepted. It must not be copied after Init.
 type LockFuture struct {
 	_ noCopy
 	f engine.Future
@@ -46,8 +47,9 @@ func (f *LockFuture) Init(m *Mutex) {
 	}
 }
 
-// Poll reports whether the request is complete, and starts it if it was not started. If it is not complete, w, which may
-// be nil, will be woken when it is worth polling again; it takes the place of the waker of the last Poll.
+// Poll reports whether the request is complete, and starts it if it was not started. If it is not
+// complete, w, which may be nil, will be woken when it is worth polling again; it takes the place
+// of the waker of the last Poll.
 func (f *LockFuture) Poll(w waiter.Waker) bool {
 	f.check()
 	return f.f.Poll(w)

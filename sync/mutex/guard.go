@@ -2,15 +2,15 @@ package mutex
 
 import "context"
 
-// A Guard is a value and the lock that protects it: there is no way to the value but by locking. The zero Guard has a zero
-// value, and is unlocked. It must not be copied after first use.
+// A Guard is a value and the lock that protects it: there is no way to the value but by locking.
+// The zero Guard has a zero value, and is unlocked. It must not be copied after first use.
 //
 //	var sessions mutex.Guard[map[string]Session]
 //
 //	sessions.Do(func(m *map[string]Session) { delete(*m, id) })
 //
-// The pointer that a method gives out is good until the unlock. Order, cancellation, allocation and synchronization are
-// those of [Mutex].
+// The pointer that a method gives out is good until the unlock. Order, cancellation, allocation and
+// synchronization are those of [Mutex].
 type Guard[T any] struct {
 	mu    Mutex
 	value T
@@ -19,8 +19,8 @@ type Guard[T any] struct {
 // NewGuard returns a guard of value.
 func NewGuard[T any](value T) *Guard[T] { return &Guard[T]{value: value} }
 
-// Do calls f with the value, locked. It unlocks however f ends: by a panic or runtime.Goexit, too. The value is then as f
-// has left it. It panics, and does not lock, if f is nil.
+// Do calls f with the value, locked. It unlocks however f ends: by a panic or runtime.Goexit, too.
+// The value is then as f has left it. It panics, and does not lock, if f is nil.
 func (g *Guard[T]) Do(f func(value *T)) {
 	if f == nil {
 		panic("mutex: Do of a nil function")

@@ -59,7 +59,11 @@ func TestGuardGivesUp(t *testing.T) {
 	}
 	refused()
 	g.Do(func(*int) { refused() })
-	require.PanicsWithValue(t, "mutex: nil context", func() { _ = g.DoContext(nil, never) }) //nolint:staticcheck // on purpose
+	require.PanicsWithValue(
+		t,
+		"mutex: nil context",
+		func() { _ = g.DoContext(nil, never) },
+	) //nolint:staticcheck // on purpose
 	requireFree(t, g.Mutex())
 }
 

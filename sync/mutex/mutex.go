@@ -17,16 +17,18 @@ var (
 // base is from where the engine counts: the zero engine has one permit.
 const base = 1
 
-// A Mutex is a mutual exclusion lock. The zero Mutex is unlocked. It must not be copied after first use.
+// A Mutex is a mutual exclusion lock. The zero Mutex is unlocked. It must not be copied after first
+// use.
 //
-// It implements [sync.Locker], so it serves [sync.Cond]. It is not tied to a goroutine: one may lock it, and another
-// unlock it. It takes 64 bytes on 64-bit machines; sync.Mutex takes 8.
+// It implements [sync.Locker], so it serves [sync.Cond]. It is not tied to a goroutine: one may
+// lock it, and another unlock it. It takes 64 bytes on 64-bit machines; sync.Mutex takes 8.
 type Mutex struct {
 	_ noCopy
 	e engine.Engine
 }
 
-// Lock locks m, and waits for it if need be. Nothing ends the wait early. It allocates nothing in the steady state.
+// Lock locks m, and waits for it if need be. Nothing ends the wait early. It allocates nothing in
+// the steady state.
 func (m *Mutex) Lock() {
 	if !m.e.TakeOnly() {
 		m.lockSlow()
@@ -42,8 +44,8 @@ func (m *Mutex) lockSlow() {
 // TryLock locks m if it is unlocked and nobody waits for it, and reports whether it did.
 func (m *Mutex) TryLock() bool { return m.e.TakeOnly() }
 
-// Unlock unlocks m, or hands it to whoever has waited longest. It panics if m is not locked; m is then as it was. Of
-// several unlocks too many each panics.
+// Unlock unlocks m, or hands it to whoever has waited longest. It panics if m is not locked; m is
+// then as it was. Of several unlocks too many each panics.
 func (m *Mutex) Unlock() {
 	if !m.e.GiveOnly() {
 		m.unlockSlow()
@@ -57,9 +59,10 @@ func (m *Mutex) unlockSlow() {
 	}
 }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
-// state, whatever the context.
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
+// done already never locks, and a cancel that happened before the unlock that lets the caller in
+// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
+// allocates nothing in the steady state, whatever the context.
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		m.Lock()
@@ -77,8 +80,9 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	return nil
 }
 
-// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:
-// to lock without waiting there is TryLock. It allocates nothing in the steady state.
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
+// If d <= 0 it never is: to lock without waiting there is TryLock. It allocates nothing in the
+// steady state.
 func (m *Mutex) LockTimeout(d time.Duration) bool {
 	if d <= 0 {
 		return false
@@ -86,7 +90,8 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	return m.e.TakeOnly() || m.e.AcquireTimeout(d, base, 1, engine.AtBack) == nil
 }
 
-// Waiting returns how many wait for m. It takes the lock of the queue, and is meant for tests and statistics.
+// Waiting returns how many wait for m. It takes the lock of the queue, and is meant for tests and
+// statistics.
 func (m *Mutex) Waiting() int { return m.e.Waiting() }
 
 // noCopy has vet complain about copies.

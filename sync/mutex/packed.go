@@ -9,15 +9,16 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// Packed is n mutual exclusion locks in 2n bits: a lock for each of ten thousand things takes 2.5 kB. They have numbers, from 0.
-// Order, waiting and synchronization are those of [Word], for each by itself; an unlock wakes one who waits for that
-// lock, and nobody else. Locks that are neighbours disturb each other when many processors use them at the same time.
+// Packed is n mutual exclusion locks in 2n bits: a lock for each of ten thousand things takes 2.5
+// kB. They have numbers, from 0. Order, waiting and synchronization are those of [Word], for each
+// by itself; an unlock wakes one who waits for that lock, and nobody else. Locks that are
+// neighbours disturb each other when many processors use them at the same time.
 //
-// All methods panic if there is no lock of the number that is given. The zero Packed has no locks. A Packed may be copied:
-// copies have the same locks.
+// All methods panic if there is no lock of the number that is given. The zero Packed has no locks.
+// A Packed may be copied: copies have the same locks.
 //
-// Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (probablydance.com, 2022), where waking one of several
-// locks in a byte is left as an exercise.
+// Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (probablydance.com, 2022),
+// where waking one of several locks in a byte is left as an exercise.
 type Packed struct {
 	words []xsync.Uint32
 	n     int
@@ -62,9 +63,10 @@ func (b packedBits) lockSlow() {
 // TryLock locks lock i if it is unlocked, and reports whether it did.
 func (p Packed) TryLock(i int) bool { return p.at(i).tryLock() }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
-// state.
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
+// done already never locks, and a cancel that happened before the unlock that lets the caller in
+// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
+// allocates nothing in the steady state.
 func (p Packed) LockContext(ctx context.Context, i int) error {
 	b := p.at(i)
 	if err := usable(ctx); err != nil {
@@ -79,7 +81,8 @@ func (p Packed) LockContext(ctx context.Context, i int) error {
 	return nil
 }
 
-// Unlock unlocks lock i, and wakes somebody if somebody sleeps. It panics if the lock is not locked; it is then as it was.
+// Unlock unlocks lock i, and wakes somebody if somebody sleeps. It panics if the lock is not
+// locked; it is then as it was.
 func (p Packed) Unlock(i int) {
 	if uint(i) >= uint(p.n) {
 		refuse(i, p.n)
@@ -132,8 +135,8 @@ type packedBits struct {
 
 func (b packedBits) shift() uint { return b.number % perWord * 2 }
 
-// alone is the word in which nothing but this lock is locked: as a rule, where there are many locks. So the first try needs not
-// look at the word.
+// alone is the word in which nothing but this lock is locked: as a rule, where there are many
+// locks. So the first try needs not look at the word.
 func (b packedBits) alone() uint32 { return parking.Locked << b.shift() }
 
 func (b packedBits) tryLock() bool {

@@ -8,15 +8,16 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// A Pointer is a pointer to a T with a mutual exclusion lock in its two low bits: for structures that have a pointer anyway,
-// whose lock then takes no room. The zero Pointer is nil, and unlocked. It must not be copied after first use. Order,
-// waiting and synchronization of the lock are those of [Word]. It implements [sync.Locker].
+// A Pointer is a pointer to a T with a mutual exclusion lock in its two low bits: for structures
+// that have a pointer anyway, whose lock then takes no room. The zero Pointer is nil, and unlocked.
+// It must not be copied after first use. Order, waiting and synchronization of the lock are those
+// of [Word]. It implements [sync.Locker].
 //
-// Lock and pointer are independent: Load and Store are atomic, and may be called with the lock held or not. What the lock
-// protects is up to its users, mostly what is pointed to.
+// Lock and pointer are independent: Load and Store are atomic, and may be called with the lock held
+// or not. What the lock protects is up to its users, mostly what is pointed to.
 //
-// A T must have a size of at least 4 bytes, and be aligned to 4: the two bits are those of an address inside the object,
-// which keeps it alive for the garbage collector.
+// A T must have a size of at least 4 bytes, and be aligned to 4: the two bits are those of an
+// address inside the object, which keeps it alive for the garbage collector.
 //
 // Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (probablydance.com, 2022).
 type Pointer[T any] struct {
@@ -34,7 +35,8 @@ func (p *Pointer[T]) Load() *T {
 	return (*T)(unsafe.Pointer(o)) // what Store was given
 }
 
-// Store sets the pointer, and leaves the lock as it is. It panics if v is not aligned to 4 bytes, or T is smaller.
+// Store sets the pointer, and leaves the lock as it is. It panics if v is not aligned to 4 bytes,
+// or T is smaller.
 func (p *Pointer[T]) Store(v *T) {
 	if unsafe.Sizeof(*v) < 4 || uintptr(unsafe.Pointer(v))&parking.Mask != 0 {
 		panic("mutex: Pointer to something that is too small, or not aligned to 4 bytes")
@@ -57,9 +59,10 @@ func (p *Pointer[T]) Lock() {
 // TryLock locks p if it is unlocked, and reports whether it did.
 func (p *Pointer[T]) TryLock() bool { return p.b.Set(parking.Unlocked, parking.Locked) }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the steady
-// state.
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
+// done already never locks, and a cancel that happened before the unlock that lets the caller in
+// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
+// allocates nothing in the steady state.
 func (p *Pointer[T]) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		p.Lock()
@@ -77,7 +80,8 @@ func (p *Pointer[T]) LockContext(ctx context.Context) error {
 	return nil
 }
 
-// Unlock unlocks p, and wakes somebody if somebody sleeps. It panics if p is not locked; p is then as it was.
+// Unlock unlocks p, and wakes somebody if somebody sleeps. It panics if p is not locked; p is then
+// as it was.
 func (p *Pointer[T]) Unlock() {
 	if !p.b.Set(parking.Locked, parking.Unlocked) && !parking.Unlock(&p.b, p.b.key()) {
 		panic("mutex: unlock of unlocked mutex")
@@ -87,7 +91,8 @@ func (p *Pointer[T]) Unlock() {
 // Waiting returns how many sleep for p. It is meant for tests and statistics.
 func (p *Pointer[T]) Waiting() int { return parking.Sleeping(p.b.key()) }
 
-// pointerBits are the two low bits of an address. The address is kept as one of a byte: one of a T would be misaligned.
+// pointerBits are the two low bits of an address. The address is kept as one of a byte: one of a T
+// would be misaligned.
 type pointerBits struct{ p xsync.Pointer[byte] }
 
 // Get returns the state.
@@ -108,13 +113,14 @@ func (b *pointerBits) Set(from, to parking.State) bool {
 
 func (b *pointerBits) key() parking.Key { return parking.Key{Object: b, Hash: xsync.Address(b)} }
 
-// nothing is what a pointer that is nil points to while it is locked: the collector calls small integers bad pointers. (An
-// array of this type is aligned to 4 bytes.)
+// nothing is what a pointer that is nil points to while it is locked: the collector calls small
+// integers bad pointers. (An array of this type is aligned to 4 bytes.)
 var nothing = (*[4]byte)(unsafe.Pointer(new(uint32)))
 
 func stateOf(p *byte) parking.State { return parking.State(uintptr(unsafe.Pointer(p)) & parking.Mask) }
 
-// base4 returns p without the bits. The result is in the object that p is in: both are of its first 4 bytes.
+// base4 returns p without the bits. The result is in the object that p is in: both are of its first
+// 4 bytes.
 func base4(p *byte) *byte {
 	if s := stateOf(p); s != parking.Unlocked { // The compiler takes whatever has been added to for not nil.
 		return (*byte)(unsafe.Add(unsafe.Pointer(p), -int(s)))

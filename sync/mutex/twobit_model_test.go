@@ -38,7 +38,8 @@ func TestModelBits(t *testing.T) {
 	}
 }
 
-// Every history of calls is one that a lock could have given that promises no order, and, of a Pointer, one of a register beside it.
+// Every history of calls is one that a lock could have given that promises no order, and, of a
+// Pointer, one of a register beside it.
 func TestModelBitHistories(t *testing.T) {
 	for name, of := range map[string]mutextest.Subject{
 		"word":    {New: func() mutextest.Small { return new(mutex.Word) }},

@@ -52,7 +52,11 @@ func TestTwoBitsContract(t *testing.T) {
 func TestTwoBitsNameThePackage(t *testing.T) {
 	forEachTwoBit(t, func(t *testing.T, m mutextest.Small) {
 		require.PanicsWithValue(t, "mutex: unlock of unlocked mutex", m.Unlock)
-		require.PanicsWithValue(t, "mutex: nil context", func() { _ = m.LockContext(nil) }) //nolint:staticcheck // nil on purpose
+		require.PanicsWithValue(
+			t,
+			"mutex: nil context",
+			func() { _ = m.LockContext(nil) },
+		) //nolint:staticcheck // nil on purpose
 	})
 }
 
@@ -85,8 +89,8 @@ func TestTwoBitsWakeOneByOne(t *testing.T) {
 	})
 }
 
-// One goroutine holds the lock nearly all the time, and takes it again as soon as it has unlocked it: who sleeps is woken in
-// vain, and must get it all the same.
+// One goroutine holds the lock nearly all the time, and takes it again as soon as it has unlocked
+// it: who sleeps is woken in vain, and must get it all the same.
 func TestTwoBitsStarveNobody(t *testing.T) {
 	forEachTwoBit(t, func(t *testing.T, m mutextest.Small) {
 		stop, done := make(chan struct{}), make(chan struct{})
@@ -213,7 +217,8 @@ func TestPointerToFourBytes(t *testing.T) {
 	require.Same(t, n, p.Load())
 }
 
-// The collector must see an object through a pointer that is locked, and must not stumble over one that is nil.
+// The collector must see an object through a pointer that is locked, and must not stumble over one
+// that is nil.
 func TestPointerKeepsItsObjectAlive(t *testing.T) {
 	type object struct{ self, number int }
 	ps := make([]mutex.Pointer[object], 64)

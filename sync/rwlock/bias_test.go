@@ -24,8 +24,8 @@ func deep(frames int, f func()) {
 	runtime.KeepAlive(&here)
 }
 
-// Where RLock was called does not matter to RUnlock: another depth of the stack, a stack that has moved meanwhile, another
-// goroutine.
+// Where RLock was called does not matter to RUnlock: another depth of the stack, a stack that has
+// moved meanwhile, another goroutine.
 func TestRUnlockElsewhere(t *testing.T) {
 	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
 		for _, depth := range []int{1, 5, 50, 500} {
@@ -176,7 +176,8 @@ func TestOnlyBiasedLocksAreBiased(t *testing.T) {
 	l.Unlock()
 }
 
-// Writers, whatever they do, end the bias; readers who compete bring it back, although none of them has to wait.
+// Writers, whatever they do, end the bias; readers who compete bring it back, although none of them
+// has to wait.
 func TestBiasComesBackWhenReadersCompete(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	l := rwlock.New(rwlock.WithReaderBias())

@@ -141,7 +141,8 @@ func TestWaitingIsDurablyBlocked(t *testing.T) {
 	})
 }
 
-// One lock is used outside, in a bubble, outside, in another bubble. A parker that crossed a border would end the process.
+// One lock is used outside, in a bubble, outside, in another bubble. A parker that crossed a border
+// would end the process.
 func TestParkersDoNotCrossBubbles(t *testing.T) {
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
 		outer, cancel := context.WithCancel(bg)

@@ -15,8 +15,8 @@ import (
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
-// A datum is plain variables under a lock: who gets in wrongly is seen by the race detector, or by the two being
-// different, or by the count at the end.
+// A datum is plain variables under a lock: who gets in wrongly is seen by the race detector, or by
+// the two being different, or by the count at the end.
 type datum struct{ a, b int }
 
 // A visitor comes in by all ways, and goes out by all.
@@ -107,7 +107,13 @@ func (v *visitor) visit() {
 }
 
 // in gets in by one of the ways, or not.
-func (v *visitor) in(lock func(), try func() bool, withContext func(context.Context) error, withTimeout func(time.Duration) bool, init func(*rwlock.RWLock)) bool {
+func (v *visitor) in(
+	lock func(),
+	try func() bool,
+	withContext func(context.Context) error,
+	withTimeout func(time.Duration) bool,
+	init func(*rwlock.RWLock),
+) bool {
 	switch v.rng.IntN(5) {
 	case 0:
 		lock()

@@ -23,8 +23,8 @@ func (p *pair) write() {
 
 func (p *pair) equal() bool { return p.a.Load() == p.b.Load() }
 
-// One who reads a guard's value sees no writer at work, and no writer's work is lost; and the guard is unlocked in the
-// end, whatever the context and the functions have done.
+// One who reads a guard's value sees no writer at work, and no writer's work is lost; and the guard
+// is unlocked in the end, whatever the context and the functions have done.
 func TestModelGuardExcludes(t *testing.T) {
 	type guard = rwlock.Guard[pair]
 	write := func(_ *interleave.Run, _ context.Context, g *guard) bool { g.Write((*pair).write); return true }
@@ -99,7 +99,13 @@ func TestModelGuardExcludes(t *testing.T) {
 				l.Unlock()
 				g.Read(func(p *pair) {
 					n := written.Load()
-					x.Assert(p.equal() && p.a.Load() == n, "%d and %d of %d writes are there", p.a.Load(), p.b.Load(), n)
+					x.Assert(
+						p.equal() && p.a.Load() == n,
+						"%d and %d of %d writes are there",
+						p.a.Load(),
+						p.b.Load(),
+						n,
+					)
 				})
 			})
 		})
@@ -155,7 +161,8 @@ func TestModelRest(t *testing.T) {
 			{name: "upgrade with timeout, and write", body: func(r *room) {
 				r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeTimeout(time.Second)) }, r.write)
 			}},
-			// Anybody may ask whether a future is complete, and is never told so before its share was free.
+			// Anybody may ask whether a future is complete, and is never told so before its share
+			// was free.
 			{name: "future asked", body: func(r *room) {
 				var free interleave.Bool
 				r.l.Lock()

@@ -5,8 +5,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// LockFuture is a request for a lock that does not block anybody: it waits in the same line as Lock and RLock, but what
-// waits is a task that polls it or a goroutine that selects on it.
+// LockFuture is a request for a lock that does not block anybody: it waits in the same line as Lock
+// and RLock, but what waits is a task that polls it or a goroutine that selects on it.
 //
 //	var f rwlock.LockFuture
 //	f.InitRead(&l)
@@ -30,15 +30,16 @@ import (
 // with the owner if Err has handed it over. One who drops a future whose request waits, with
 // neither Unlock nor Cancel, blocks everybody behind it.
 //
-// A future is meant to be embedded and used again and again; waiting allocates nothing after the first Done, which makes a
-// channel. The methods are for one goroutine at a time, Complete excepted. It must not be copied after Init.
+// A future is meant to be embedded and used again and again; waiting allocates nothing after the
+// first Done, which makes a channel. The methods are for one goroutine at a time, Complete
+// excepted. It must not be copied after Init.
 type LockFuture struct {
 	_ noCopy
 	f engine.Future
 }
 
-// Init makes f a request for the write lock of l, not yet started. It panics if l is nil, or the last request has not
-// ended: then Unlock or Cancel comes first.
+// Init makes f a request for the write lock of l, not yet started. It panics if l is nil, or the
+// last request has not ended: then Unlock or Cancel comes first.
 func (f *LockFuture) Init(l *RWLock) { f.init(l, engine.Everyone) }
 
 // InitRead is Init for a read lock.
@@ -56,8 +57,9 @@ func (f *LockFuture) init(l *RWLock, n int64) {
 	}
 }
 
-// Poll reports whether the request is complete, and starts it if it was not started. If it is not complete, w, which may
-// be nil, will be woken when it is worth polling again; it takes the place of the waker of the last Poll.
+// Poll reports whether the request is complete, and starts it if it was not started. If it is not
+// complete, w, which may be nil, will be woken when it is worth polling again; it takes the place
+// of the waker of the last Poll.
 func (f *LockFuture) Poll(w waiter.Waker) bool {
 	f.check()
 	return f.f.Poll(w)

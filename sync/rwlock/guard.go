@@ -2,8 +2,8 @@ package rwlock
 
 import "context"
 
-// A Guard is a value and the lock that protects it: there is no way to the value but by locking. The zero Guard has a zero
-// value, and is unlocked. It must not be copied after first use.
+// A Guard is a value and the lock that protects it: there is no way to the value but by locking.
+// The zero Guard has a zero value, and is unlocked. It must not be copied after first use.
 //
 //	var routes rwlock.Guard[map[string]Route]
 //
@@ -21,7 +21,8 @@ type Guard[T any] struct {
 // NewGuard returns a guard of value.
 func NewGuard[T any](value T) *Guard[T] { return &Guard[T]{value: value} }
 
-// Read calls f with the value, locked for reading. It unlocks however f ends: by a panic or runtime.Goexit, too.
+// Read calls f with the value, locked for reading. It unlocks however f ends: by a panic or
+// runtime.Goexit, too.
 func (g *Guard[T]) Read(f func(value *T)) {
 	if f == nil {
 		panic("rwlock: Read of a nil function")
@@ -31,7 +32,8 @@ func (g *Guard[T]) Read(f func(value *T)) {
 	f(&g.value)
 }
 
-// Write calls f with the value, locked for writing. It unlocks however f ends; the value is then as f has left it.
+// Write calls f with the value, locked for writing. It unlocks however f ends; the value is then as
+// f has left it.
 func (g *Guard[T]) Write(f func(value *T)) {
 	if f == nil {
 		panic("rwlock: Write of a nil function")
@@ -41,8 +43,8 @@ func (g *Guard[T]) Write(f func(value *T)) {
 	f(&g.value)
 }
 
-// ReadContext is Read, but gives up when ctx is done, and then returns ctx.Err() without having called f. It panics if ctx
-// is nil.
+// ReadContext is Read, but gives up when ctx is done, and then returns ctx.Err() without having
+// called f. It panics if ctx is nil.
 func (g *Guard[T]) ReadContext(ctx context.Context, f func(value *T)) error {
 	if f == nil {
 		panic("rwlock: ReadContext of a nil function")
@@ -55,8 +57,8 @@ func (g *Guard[T]) ReadContext(ctx context.Context, f func(value *T)) error {
 	return nil
 }
 
-// WriteContext is Write, but gives up when ctx is done, and then returns ctx.Err() without having called f. It panics if ctx
-// is nil.
+// WriteContext is Write, but gives up when ctx is done, and then returns ctx.Err() without having
+// called f. It panics if ctx is nil.
 func (g *Guard[T]) WriteContext(ctx context.Context, f func(value *T)) error {
 	if f == nil {
 		panic("rwlock: WriteContext of a nil function")

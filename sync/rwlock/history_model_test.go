@@ -12,8 +12,9 @@ import (
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
-// Every history of a read-write lock must be one of the queueing semaphore of internal/locktest/spec, of which a writer takes all
-// permits, a reader one, and an upgradable reader one more than half.
+// Every history of a read-write lock must be one of the queueing semaphore of
+// internal/locktest/spec, of which a writer takes all permits, a reader one, and an upgradable
+// reader one more than half.
 
 const (
 	all      = 1000
@@ -126,20 +127,42 @@ var histories = []struct {
 }{
 	{name: "read, write", clients: []func(*client){(*client).read, (*client).write}},
 	{name: "read, read, write", large: true, clients: []func(*client){(*client).read, (*client).read, (*client).write}},
-	{name: "read, write, write", large: true, clients: []func(*client){(*client).read, (*client).write, (*client).write}},
+	{
+		name:    "read, write, write",
+		large:   true,
+		clients: []func(*client){(*client).read, (*client).write, (*client).write},
+	},
 	{name: "try", clients: []func(*client){(*client).tryRead, (*client).tryWrite}},
-	{name: "try write, read twice", clients: []func(*client){(*client).tryWrite, func(c *client) { c.read(); c.read() }}},
+	{
+		name:    "try write, read twice",
+		clients: []func(*client){(*client).tryWrite, func(c *client) { c.read(); c.read() }},
+	},
 	{name: "try read, write", clients: []func(*client){(*client).tryRead, (*client).write}},
-	{name: "try among three", large: true, clients: []func(*client){(*client).tryRead, (*client).tryWrite, (*client).write}},
+	{
+		name:    "try among three",
+		large:   true,
+		clients: []func(*client){(*client).tryRead, (*client).tryWrite, (*client).write},
+	},
 	{name: "write gives up", clients: []func(*client){(*client).writeWithin, (*client).read}},
-	{name: "write gives up among three", large: true, clients: []func(*client){(*client).writeWithin, (*client).read, (*client).read}},
+	{
+		name:    "write gives up among three",
+		large:   true,
+		clients: []func(*client){(*client).writeWithin, (*client).read, (*client).read},
+	},
 	{name: "downgrade", clients: []func(*client){(*client).downgrade, (*client).read}},
 	{name: "downgrade, write", clients: []func(*client){(*client).downgrade, (*client).write}},
 	{name: "cancel before unlock, read", clients: []func(*client){(*client).writeAndCancel, (*client).readInTime}},
 	{name: "cancel before unlock, write", clients: []func(*client){(*client).writeAndCancel, (*client).writeInTime}},
-	{name: "cancel before unlock, upgradable", clients: []func(*client){(*client).writeAndCancel, (*client).upgradableInTime}},
+	{
+		name:    "cancel before unlock, upgradable",
+		clients: []func(*client){(*client).writeAndCancel, (*client).upgradableInTime},
+	},
 	{name: "upgradable", clients: []func(*client){(*client).upgradable, (*client).upgradable}},
-	{name: "upgradable, read, write", large: true, clients: []func(*client){(*client).upgradable, (*client).read, (*client).write}},
+	{
+		name:    "upgradable, read, write",
+		large:   true,
+		clients: []func(*client){(*client).upgradable, (*client).read, (*client).write},
+	},
 }
 
 func TestModelHistories(t *testing.T) {

@@ -46,8 +46,8 @@ func forEachKindAndProcs(t *testing.T, f func(t *testing.T, l *rwlock.RWLock)) {
 	})
 }
 
-// queued calls lock in a goroutine of its own, and returns when that waits. What it returns has a value when lock has
-// returned.
+// queued calls lock in a goroutine of its own, and returns when that waits. What it returns has a
+// value when lock has returned.
 func queued(t *testing.T, l *rwlock.RWLock, lock func()) <-chan struct{} {
 	t.Helper()
 	return rwtest.Queued(t, l, func() struct{} { lock(); return struct{}{} })

@@ -14,7 +14,8 @@ import (
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
-// endings are the methods that end or change a hold, by the state of the lock in which each is right.
+// endings are the methods that end or change a hold, by the state of the lock in which each is
+// right.
 var endings = map[string]struct {
 	right state
 	call  func(l *rwlock.RWLock)
@@ -32,7 +33,8 @@ var endings = map[string]struct {
 	"UpgradeTimeout": {asUpgradable, func(l *rwlock.RWLock) { l.UpgradeTimeout(time.Hour) }},
 }
 
-// requireMisuse checks that f panics, with a text that says whose lock it is and that it is not locked so.
+// requireMisuse checks that f panics, with a text that says whose lock it is and that it is not
+// locked so.
 func requireMisuse(t *testing.T, f func()) {
 	t.Helper()
 	text := func() (text string) {
@@ -262,7 +264,12 @@ func TestFutureInUseCannotBeInitialised(t *testing.T) {
 			require.False(t, f.Poll(nil))
 			refused := func(why string) {
 				for _, again := range inits {
-					require.PanicsWithValue(t, "rwlock: Init of a future whose request has not ended", func() { again(&f, l) }, why)
+					require.PanicsWithValue(
+						t,
+						"rwlock: Init of a future whose request has not ended",
+						func() { again(&f, l) },
+						why,
+					)
 				}
 			}
 			refused("it waits")

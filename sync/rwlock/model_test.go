@@ -116,11 +116,19 @@ func (r *room) threads(fs ...func()) {
 // Each runs with the plain lock and with the biased one.
 var scenarios = []scenario{
 	{name: "read and write", body: func(r *room) { r.threads(r.read, r.write) }},
-	{name: "reads and write", wide: true, body: func(r *room) { r.Same(2, "reader", func(int) { r.read() }); r.Go("writer", r.write) }},
+	{
+		name: "reads and write",
+		wide: true,
+		body: func(r *room) { r.Same(2, "reader", func(int) { r.read() }); r.Go("writer", r.write) },
+	},
 	{name: "read twice and write", body: func(r *room) {
 		r.threads(func() { r.read(); r.read() }, r.write)
 	}},
-	{name: "writes and read", long: true, body: func(r *room) { r.Same(2, "writer", func(int) { r.write() }); r.Go("reader", r.read) }},
+	{
+		name: "writes and read",
+		long: true,
+		body: func(r *room) { r.Same(2, "writer", func(int) { r.write() }); r.Go("reader", r.read) },
+	},
 	{name: "write twice and read", body: func(r *room) { r.threads(func() { r.write(); r.write() }, r.read) }},
 	{name: "two and two", large: true, body: func(r *room) {
 		r.Same(2, "reader", func(int) { r.read() })
@@ -134,7 +142,8 @@ var scenarios = []scenario{
 		r.Same(3, "reader", func(int) { r.read() })
 		r.Go("writer", r.write)
 	}},
-	// A reader goes and one who has come before it stays: whose slot or permit is given back must not matter.
+	// A reader goes and one who has come before it stays: whose slot or permit is given back must
+	// not matter.
 	{name: "overlapping reads and write", long: true, body: func(r *room) {
 		r.l.RLock()
 		r.enter(oneReader, 0)
@@ -151,7 +160,8 @@ var scenarios = []scenario{
 	{name: "try and write", body: func(r *room) {
 		r.threads(func() { r.readIf(r.l.TryRLock()) }, func() { r.writeIf(r.l.TryLock()) }, r.write)
 	}},
-	// Where nobody waits and no writer holds, a try to read must not fail; while the bias was ended it did.
+	// Where nobody waits and no writer holds, a try to read must not fail; while the bias was ended
+	// it did.
 	{name: "try read beside a try to write", body: func(r *room) {
 		r.l.RLock()
 		r.threads(func() { r.Assert(!r.l.TryLock(), "a writer beside a reader") }, func() {
@@ -181,7 +191,11 @@ var scenarios = []scenario{
 	}},
 
 	{name: "timeout", wide: true, body: func(r *room) {
-		r.threads(func() { r.readIf(r.l.RLockTimeout(time.Second)) }, r.write, func() { r.writeIf(r.l.LockTimeout(time.Second)) })
+		r.threads(
+			func() { r.readIf(r.l.RLockTimeout(time.Second)) },
+			r.write,
+			func() { r.writeIf(r.l.LockTimeout(time.Second)) },
+		)
 	}},
 	// The readers behind a writer who gives up are let in at once, beside those who hold.
 	{name: "writer gives up", body: func(r *room) {
@@ -191,7 +205,11 @@ var scenarios = []scenario{
 	}},
 	{name: "context", body: func(r *room) {
 		ctx := r.NewContext()
-		r.threads(func() { r.readIf(r.l.RLockContext(ctx) == nil) }, func() { r.writeIf(r.l.LockContext(ctx) == nil) }, ctx.Cancel)
+		r.threads(
+			func() { r.readIf(r.l.RLockContext(ctx) == nil) },
+			func() { r.writeIf(r.l.LockContext(ctx) == nil) },
+			ctx.Cancel,
+		)
 	}},
 	{name: "future", body: func(r *room) {
 		r.threads(
@@ -200,14 +218,18 @@ var scenarios = []scenario{
 		)
 	}},
 	{name: "future dropped", long: true, wide: true, body: func(r *room) {
-		r.threads(func() { r.dropped((*rwlock.LockFuture).InitRead) }, func() { r.dropped((*rwlock.LockFuture).Init) }, r.read)
+		r.threads(
+			func() { r.dropped((*rwlock.LockFuture).InitRead) },
+			func() { r.dropped((*rwlock.LockFuture).Init) },
+			r.read,
+		)
 	}},
 	{name: "future dropped and write", body: func(r *room) {
 		r.threads(func() { r.dropped((*rwlock.LockFuture).InitRead) }, r.write)
 	}},
 
-	// What two futures have been granted in one batch and both refuse comes back as two shares. It was returned as one, which
-	// nobody can hold: Unlock panicked.
+	// What two futures have been granted in one batch and both refuse comes back as two shares. It
+	// was returned as one, which nobody can hold: Unlock panicked.
 	{name: "futures dropped behind a write", body: func(r *room) {
 		r.l.Lock()
 		r.threads(r.l.Unlock, func() {

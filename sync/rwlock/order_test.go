@@ -58,8 +58,8 @@ func TestQueuedUpgradableReaderBarsLaterReaders(t *testing.T) {
 	})
 }
 
-// The writer gives up in every way but by time, which TestTimeoutsReadmitReaders has; the readers of all ways go in
-// although others still read.
+// The writer gives up in every way but by time, which TestTimeoutsReadmitReaders has; the readers
+// of all ways go in although others still read.
 func TestCancelledWriterReadmitsTheReadersBehindIt(t *testing.T) {
 	// Each queues a request, and returns how it gives up.
 	for name, request := range map[string]func(t *testing.T, l *rwlock.RWLock) (giveUp func()){
@@ -167,8 +167,9 @@ func TestReadersBehindAWriterAreLetInTogether(t *testing.T) {
 	})
 }
 
-// Of two requests that cannot both be held the older one comes first: goroutines, goroutines with a context or a timeout,
-// selects and polled futures stand in one line, be they readers, writers or upgradable readers.
+// Of two requests that cannot both be held the older one comes first: goroutines, goroutines with a
+// context or a timeout, selects and polled futures stand in one line, be they readers, writers or
+// upgradable readers.
 func TestLocksAreFIFOWhoeverWaits(t *testing.T) {
 	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
 		const n = 60

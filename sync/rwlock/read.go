@@ -8,9 +8,9 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// RLock locks l for reading, and waits if need be: while a writer holds it, or anybody waits. Nothing ends the wait early. So
-// a goroutine that reads must not read-lock again: a writer may have come between. It allocates nothing in the steady
-// state.
+// RLock locks l for reading, and waits if need be: while a writer holds it, or anybody waits.
+// Nothing ends the wait early. So a goroutine that reads must not read-lock again: a writer may
+// have come between. It allocates nothing in the steady state.
 func (l *RWLock) RLock() {
 	if l.e.Opts != nil || !l.e.TakeFirstRead() {
 		l.rLockSlow()
@@ -32,8 +32,8 @@ func (l *RWLock) rLockSlow() {
 // TryRLock locks l for reading if no writer holds it and nobody waits, and reports whether it did.
 func (l *RWLock) TryRLock() bool { return l.e.TryRead() }
 
-// RUnlock ends what RLock has begun. If it was the last to hold, whoever has waited longest is let in. It panics if l is not
-// locked for reading; l is then as it was.
+// RUnlock ends what RLock has begun. If it was the last to hold, whoever has waited longest is let
+// in. It panics if l is not locked for reading; l is then as it was.
 func (l *RWLock) RUnlock() {
 	if l.e.Opts != nil || !l.e.GiveLastRead() {
 		l.rUnlockSlow()
@@ -50,9 +50,10 @@ func (l *RWLock) rUnlockSlow() {
 	}
 }
 
-// RLockContext is RLock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the
-// steady state, whatever the context.
+// RLockContext is RLock, but gives up when ctx is done, and then returns ctx.Err(). A context that
+// is done already never locks, and a cancel that happened before the unlock that lets the caller in
+// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
+// allocates nothing in the steady state, whatever the context.
 func (l *RWLock) RLockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		l.RLock()
@@ -74,8 +75,9 @@ func (l *RWLock) RLockContext(ctx context.Context) error {
 	return nil
 }
 
-// RLockTimeout is RLock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never
-// is: to lock without waiting there is TryRLock. It allocates nothing in the steady state.
+// RLockTimeout is RLock, but gives up when d has passed. It reports whether the lock is the
+// caller's. If d <= 0 it never is: to lock without waiting there is TryRLock. It allocates nothing
+// in the steady state.
 func (l *RWLock) RLockTimeout(d time.Duration) bool {
 	if d <= 0 {
 		return false

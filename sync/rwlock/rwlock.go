@@ -17,12 +17,12 @@ var (
 // base is from where the engine counts: the zero engine has room for everyone.
 const base = engine.Everyone
 
-// An RWLock is a read-write lock: any number of readers hold it, or one writer. Beside readers there may be one upgradable
-// reader, who can become the writer without letting go. The zero RWLock is unlocked. It must not be copied after first
-// use.
+// An RWLock is a read-write lock: any number of readers hold it, or one writer. Beside readers
+// there may be one upgradable reader, who can become the writer without letting go. The zero RWLock
+// is unlocked. It must not be copied after first use.
 //
-// It implements [sync.Locker], as does its RLocker. It is not tied to a goroutine: one may lock it, and another unlock
-// it. It takes 64 bytes on 64-bit machines; sync.RWMutex takes 24.
+// It implements [sync.Locker], as does its RLocker. It is not tied to a goroutine: one may lock it,
+// and another unlock it. It takes 64 bytes on 64-bit machines; sync.RWMutex takes 24.
 type RWLock struct {
 	_ noCopy
 	e engine.Engine
@@ -33,11 +33,13 @@ type Option func(*options)
 
 type options struct{ bias bool }
 
-// WithReaderBias makes a lock for data that are read by several processors at once and hardly ever written. Its readers
-// announce themselves in a table that such locks share, and so do not compete for the lock's cache line. A writer ends that:
-// it looks through the lock's part of the table, four entries for each processor, and waits like any other writer. The bias
-// comes back when a reader meets another, though not before nine times what ending it took has passed: so where writes are
-// frequent it costs them a tenth at most. Order, contexts, timeouts and futures are the same.
+// WithReaderBias makes a lock for data that are read by several processors at once and hardly ever
+// written. Its readers announce themselves in a table that such locks share, and so do not compete
+// for the lock's cache line. A writer ends that: it looks through the lock's part of the table,
+// four entries for each processor, and waits like any other writer. The bias comes back when a
+// reader meets another, though not before nine times what ending it took has passed: so where
+// writes are frequent it costs them a tenth at most. Order, contexts, timeouts and futures are the
+// same.
 //
 // Source: Dice and Kogan, BRAVO, arXiv:1810.01553.
 func WithReaderBias() Option { return func(o *options) { o.bias = true } }
@@ -59,7 +61,8 @@ func New(opts ...Option) *RWLock {
 	return l
 }
 
-// Waiting returns how many wait for l. It takes the lock of the queue, and is meant for tests and statistics.
+// Waiting returns how many wait for l. It takes the lock of the queue, and is meant for tests and
+// statistics.
 func (l *RWLock) Waiting() int { return l.e.Waiting() }
 
 // RLocker returns a [sync.Locker] whose Lock and Unlock are RLock and RUnlock of l.

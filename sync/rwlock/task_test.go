@@ -26,7 +26,8 @@ func startExecutor(t *testing.T) *rt.Executor {
 	return ex
 }
 
-// Tasks and goroutines use one lock: more tasks than the executor has workers wait, and hold none of them.
+// Tasks and goroutines use one lock: more tasks than the executor has workers wait, and hold none
+// of them.
 func TestTasksAwaitFutures(t *testing.T) {
 	ex := startExecutor(t)
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
@@ -79,7 +80,8 @@ func TestTasksAwaitFutures(t *testing.T) {
 	})
 }
 
-// A task that gives up on a write lock, by a time limit or because it is cancelled, lets the readers behind it in.
+// A task that gives up on a write lock, by a time limit or because it is cancelled, lets the
+// readers behind it in.
 func TestTaskThatGivesUpLetsReadersIn(t *testing.T) {
 	ex := startExecutor(t)
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {

@@ -145,8 +145,8 @@ func TestUpgradableReadersExcludeEachOther(t *testing.T) {
 	})
 }
 
-// Two who both begin by reading and go on by writing: neither waits for the other to stop reading, and none writes over
-// what the other has written.
+// Two who both begin by reading and go on by writing: neither waits for the other to stop reading,
+// and none writes over what the other has written.
 func TestReadModifyWriteWithUpgrades(t *testing.T) {
 	rounds := locktest.Scaled(5000)
 	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
@@ -182,7 +182,8 @@ func TestReadModifyWriteWithUpgrades(t *testing.T) {
 	})
 }
 
-// Whoever does not get the write lock still is the upgradable reader, and nothing is left of the attempt.
+// Whoever does not get the write lock still is the upgradable reader, and nothing is left of the
+// attempt.
 func TestFailedUpgradeLeavesTheUpgradableReader(t *testing.T) {
 	for name, upgrade := range map[string]func(t *testing.T, l *rwlock.RWLock){
 		"timeout": func(t *testing.T, l *rwlock.RWLock) { require.False(t, l.UpgradeTimeout(time.Millisecond)) },

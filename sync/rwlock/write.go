@@ -8,8 +8,8 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// Lock locks l for writing, and waits for it if need be: until all who hold or have waited before are done. Nothing ends
-// the wait early. It allocates nothing in the steady state.
+// Lock locks l for writing, and waits for it if need be: until all who hold or have waited before
+// are done. Nothing ends the wait early. It allocates nothing in the steady state.
 func (l *RWLock) Lock() {
 	if !l.e.TakeAll() {
 		l.lockSlow()
@@ -30,8 +30,8 @@ func (l *RWLock) tryLockSlow() bool {
 	return l.e.MayHide() && l.e.TryExclusive(engine.Everyone, engine.AtBack)
 }
 
-// Unlock ends what Lock has begun, and lets in whoever has waited longest: a writer, or all readers up to the next writer.
-// It panics if l is not locked for writing; l is then as it was.
+// Unlock ends what Lock has begun, and lets in whoever has waited longest: a writer, or all readers
+// up to the next writer. It panics if l is not locked for writing; l is then as it was.
 func (l *RWLock) Unlock() {
 	if !l.e.GiveAll() {
 		l.unlockSlow()
@@ -43,9 +43,10 @@ func (l *RWLock) unlockSlow() {
 	l.release(engine.Everyone, "rwlock: Unlock of a lock that is unlocked or read-locked")
 }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is done already never
-// locks, and a cancel that happened before the unlock that lets the caller in wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the
-// steady state, whatever the context.
+// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
+// done already never locks, and a cancel that happened before the unlock that lets the caller in
+// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
+// allocates nothing in the steady state, whatever the context.
 func (l *RWLock) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		l.Lock()
@@ -63,20 +64,22 @@ func (l *RWLock) LockContext(ctx context.Context) error {
 	return nil
 }
 
-// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's. If d <= 0 it never is:
-// to lock without waiting there is TryLock. It allocates nothing in the steady state.
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
+// If d <= 0 it never is: to lock without waiting there is TryLock. It allocates nothing in the
+// steady state.
 func (l *RWLock) LockTimeout(d time.Duration) bool {
 	return d > 0 && (l.e.TakeAll() || l.acquireTimeout(d, engine.Everyone, engine.AtBack))
 }
 
-// Downgrade turns the write lock that the caller holds into a read lock, without anybody else writing in between. The
-// readers at the front of the queue are let in beside it. RUnlock ends it. It panics if l is not locked for writing.
+// Downgrade turns the write lock that the caller holds into a read lock, without anybody else
+// writing in between. The readers at the front of the queue are let in beside it. RUnlock ends it.
+// It panics if l is not locked for writing.
 func (l *RWLock) Downgrade() {
 	l.release(engine.Everyone-engine.Reader, "rwlock: Downgrade of a lock that is unlocked or read-locked")
 }
 
-// DowngradeU turns the write lock that the caller holds into the upgradable read lock. UUnlock ends it, or another Upgrade.
-// It panics if l is not locked for writing.
+// DowngradeU turns the write lock that the caller holds into the upgradable read lock. UUnlock ends
+// it, or another Upgrade. It panics if l is not locked for writing.
 func (l *RWLock) DowngradeU() {
 	l.release(engine.Everyone-engine.Upgradable, "rwlock: DowngradeU of a lock that is unlocked or read-locked")
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// Without contention an acquire is one compare-and-swap behind a load, and a release is one behind two: nothing else is
-// looked at, and no lock is taken. An acquire or a release of nothing writes nothing.
+// Without contention an acquire is one compare-and-swap behind a load, and a release is one behind
+// two: nothing else is looked at, and no lock is taken. An acquire or a release of nothing writes
+// nothing.
 func TestModelCostWithoutContention(t *testing.T) {
 	stepsOf := func(t *testing.T, use func(*semaphore.Semaphore)) int {
 		return interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {

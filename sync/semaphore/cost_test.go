@@ -18,7 +18,8 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// TestWaitingAllocatesNothing counts the allocations of waits that really wait, in the steady state.
+// TestWaitingAllocatesNothing counts the allocations of waits that really wait, in the steady
+// state.
 func TestWaitingAllocatesNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	shared, cancel := context.WithCancel(bg)
@@ -123,7 +124,8 @@ func TestWaitersAreSmall(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(semaphore.AcquireFuture{}), uintptr(128))
 }
 
-// TestPermitWordHasItsOwnCacheLine: nothing that lies behind a semaphore in memory shares a line with its permit word.
+// TestPermitWordHasItsOwnCacheLine: nothing that lies behind a semaphore in memory shares a line
+// with its permit word.
 func TestPermitWordHasItsOwnCacheLine(t *testing.T) {
 	line := uintptr(64)
 	require.GreaterOrEqual(t, unsafe.Sizeof(semaphore.Semaphore{}), line)

@@ -88,7 +88,8 @@ func ExampleOption() {
 	// Output: false true farad: too many waiters
 }
 
-// Where many processors acquire and release all the time, they do it by additions, which nobody has to repeat.
+// Where many processors acquire and release all the time, they do it by additions, which nobody has
+// to repeat.
 func ExampleWithWaitingArray() {
 	own := twa.NewArray(1024) // or nil: where all such semaphores of the process have their waiters
 	sem := semaphore.New(2, semaphore.WithWaitingArray(own))
@@ -105,7 +106,8 @@ func ExampleWithWaitingArray() {
 	// true <nil> 1 of 2
 }
 
-// Where very many goroutines want permits for a moment each, it is quicker to let those that run pass those that sleep, within a bound.
+// Where very many goroutines want permits for a moment each, it is quicker to let those that run
+// pass those that sleep, within a bound.
 func ExampleWithPlatoon() {
 	const express = 2 // places of the lane; 256 would be right as a rule
 	sem := semaphore.New(2, semaphore.WithPlatoon(1, express))

@@ -19,13 +19,16 @@ var modelKinds = map[string]struct {
 	opts  []semaphore.Option
 	limit int64
 }{
-	"plain":              {nil, 0},
-	"plain, limited":     {[]semaphore.Option{semaphore.WithMaxWaiting(1)}, 1},
-	"array":              {[]semaphore.Option{semaphore.WithWaitingArray(twa.NewArray(1))}, 0},
-	"platoon":            {[]semaphore.Option{semaphore.WithPlatoon(1, 1)}, 0},
-	"platoon, no lane":   {[]semaphore.Option{semaphore.WithPlatoon(1, 0)}, 0},
-	"platoon, limited":   {[]semaphore.Option{semaphore.WithPlatoon(1, 1), semaphore.WithMaxWaiting(1)}, 1},
-	"platoon, and array": {[]semaphore.Option{semaphore.WithPlatoon(1, 1), semaphore.WithWaitingArray(twa.NewArray(1))}, 0},
+	"plain":            {nil, 0},
+	"plain, limited":   {[]semaphore.Option{semaphore.WithMaxWaiting(1)}, 1},
+	"array":            {[]semaphore.Option{semaphore.WithWaitingArray(twa.NewArray(1))}, 0},
+	"platoon":          {[]semaphore.Option{semaphore.WithPlatoon(1, 1)}, 0},
+	"platoon, no lane": {[]semaphore.Option{semaphore.WithPlatoon(1, 0)}, 0},
+	"platoon, limited": {[]semaphore.Option{semaphore.WithPlatoon(1, 1), semaphore.WithMaxWaiting(1)}, 1},
+	"platoon, and array": {
+		[]semaphore.Option{semaphore.WithPlatoon(1, 1), semaphore.WithWaitingArray(twa.NewArray(1))},
+		0,
+	},
 }
 
 func modelOptions() interleave.Options {
@@ -35,8 +38,8 @@ func modelOptions() interleave.Options {
 	return interleave.Options{Mode: interleave.Bounded, Bound: 3}
 }
 
-// A handle is there exactly if the permits are; its Release returns them once, one who else waits, gives up, or is
-// refused because enough wait already; and no more wait than may.
+// A handle is there exactly if the permits are; its Release returns them once, one who else waits,
+// gives up, or is refused because enough wait already; and no more wait than may.
 func TestModelPermitOfAWait(t *testing.T) {
 	for name, k := range modelKinds {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +161,8 @@ func TestModelWeighted(t *testing.T) {
 	})
 }
 
-// Whatever a context says: a wait ends without an error if and only if it has got its permit, and none is lost.
+// Whatever a context says: a wait ends without an error if and only if it has got its permit, and
+// none is lost.
 func TestModelForeignContexts(t *testing.T) {
 	for name, k := range modelKinds {
 		for _, end := range semtest.ForeignEnds {
@@ -171,7 +175,11 @@ func TestModelForeignContexts(t *testing.T) {
 					x.Go("waiter", func() {
 						for range 2 {
 							err := s.Acquire(c, 1)
-							x.Assert(err == nil || errors.Is(err, semtest.ErrForeign) || errors.Is(err, context.Canceled), "%v", err)
+							x.Assert(
+								err == nil || errors.Is(err, semtest.ErrForeign) || errors.Is(err, context.Canceled),
+								"%v",
+								err,
+							)
 							if err == nil {
 								s.Release(1)
 							}

@@ -5,8 +5,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// AcquireFuture is a request for permits that does not block anybody: it waits in the same line as Acquire, but what
-// waits is a task that polls it or a goroutine that selects on it.
+// AcquireFuture is a request for permits that does not block anybody: it waits in the same line as
+// Acquire, but what waits is a task that polls it or a goroutine that selects on it.
 //
 //	var f semaphore.AcquireFuture
 //	f.Init(sem, 1)
@@ -20,10 +20,10 @@ import (
 //	case <-other:
 //	}
 //
-// The request starts with the first Poll or Done. It is complete when Poll returns true or Done delivers its value.
-// Then Err says how it ended. Release ends it in every state: it gives up the place in line, or
-// gives back the permits that were granted, whether Err was called or not. A second Release does
-// nothing. A Poll or Done after that makes the request again.
+// The request starts with the first Poll or Done. It is complete when Poll returns true or Done
+// delivers its value. Then Err says how it ended. Release ends it in every state: it gives up the
+// place in line, or gives back the permits that were granted, whether Err was called or not. A
+// second Release does nothing. A Poll or Done after that makes the request again.
 //
 // The future has the permits until its Release, so nobody may give them to the Release of the
 // semaphore meanwhile. There is one other way. Err hands the permits over when it returns nil: the
@@ -39,17 +39,17 @@ import (
 // and Err may wait for the last few instructions of a release that is granting the request; Poll,
 // Release and Cancel never do. An AcquireFuture must not be copied after Init.
 //
-// Memory model: as for Acquire, with the true from Poll, the value from Done, or the outcome from Err in the place of
-// Acquire's return.
+// Memory model: as for Acquire, with the true from Poll, the value from Done, or the outcome from
+// Err in the place of Acquire's return.
 type AcquireFuture struct {
 	_ noCopy
 	f engine.Future
 	p future // of the policy, if the semaphore has one; otherwise nil
 }
 
-// Init makes f a request for n permits of s, not yet started. It panics if n is negative, s is nil, or the last
-// request has not ended: then Release or Cancel comes first. What Err has handed over stays with
-// the owner.
+// Init makes f a request for n permits of s, not yet started. It panics if n is negative, s is nil,
+// or the last request has not ended: then Release or Cancel comes first. What Err has handed over
+// stays with the owner.
 func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	if n < 0 {
 		panic("semaphore: future of a negative number of permits")
@@ -72,9 +72,10 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	}
 }
 
-// Poll reports whether the request is complete, and starts it if it was not started. If it is not complete, w will be
-// woken when it is worth polling again, and no waker of an earlier Poll will be needed any more. A nil w is for an
-// owner who will come back without being woken. Wakers may be called spuriously.
+// Poll reports whether the request is complete, and starts it if it was not started. If it is not
+// complete, w will be woken when it is worth polling again, and no waker of an earlier Poll will be
+// needed any more. A nil w is for an owner who will come back without being woken. Wakers may be
+// called spuriously.
 func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 	f.check()
 	if f.p != nil {
@@ -108,9 +109,9 @@ func (f *AcquireFuture) Complete() bool {
 	return f.f.Complete()
 }
 
-// Err returns nil if the request has been granted: the permits are the caller's then. It returns ErrPending if there
-// is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire does. It may be asked
-// again.
+// Err returns nil if the request has been granted: the permits are the caller's then. It returns
+// ErrPending if there is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire
+// does. It may be asked again.
 func (f *AcquireFuture) Err() error {
 	f.check()
 	if f.p != nil {

@@ -18,7 +18,8 @@ type counter struct{ n atomic.Int64 }
 
 func (c *counter) Wake() { c.n.Add(1) }
 
-// turns are semaphores of all kinds, which one future uses by turns. The two with an array are of one kind.
+// turns are semaphores of all kinds, which one future uses by turns. The two with an array are of
+// one kind.
 func turns(n int64) []*semaphore.Semaphore {
 	return []*semaphore.Semaphore{
 		semaphore.New(n),
@@ -155,7 +156,8 @@ func TestFutureForgetsTheOtherKind(t *testing.T) {
 	}
 }
 
-// A Cancel that meets a grant leaves the future to whoever is granting it; the next request may be of another kind.
+// A Cancel that meets a grant leaves the future to whoever is granting it; the next request may be
+// of another kind.
 func TestFutureChangesKindsAfterCancelDuringGrant(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		all := turns(1)

@@ -9,7 +9,8 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// oracle is the semaphore's specification as a sequential program: a number and a list. With platoons there are two numbers more.
+// oracle is the semaphore's specification as a sequential program: a number and a list. With
+// platoons there are two numbers more.
 type oracle struct {
 	size, avail int64
 	closed      bool
@@ -106,8 +107,8 @@ func (o *oracle) close() {
 	o.queue = nil
 }
 
-// FuzzAgainstOracle runs sequences of operations on the semaphore and on its specification, and compares what can be
-// seen after each.
+// FuzzAgainstOracle runs sequences of operations on the semaphore and on its specification, and
+// compares what can be seen after each.
 func FuzzAgainstOracle(f *testing.F) {
 	f.Add(byte(1), []byte{0x10, 0x10, 0x20, 0x30, 0x20})
 	f.Add(byte(3), []byte{0x13, 0x12, 0x11, 0x40, 0x21, 0x22, 0x51, 0x21, 0x54})
@@ -118,7 +119,8 @@ func FuzzAgainstOracle(f *testing.F) {
 	})
 }
 
-// FuzzPlatoonAgainstOracle is the same with platoons. Of them futures alone are sequential: they pass the gate and depart in one step.
+// FuzzPlatoonAgainstOracle is the same with platoons. Of them futures alone are sequential: they
+// pass the gate and depart in one step.
 func FuzzPlatoonAgainstOracle(f *testing.F) {
 	f.Add(byte(1), byte(0), byte(1), []byte{0x01, 0x11, 0x21, 0x01, 0x21, 0x01, 0x21})
 	f.Add(byte(4), byte(1), byte(2), []byte{0x03, 0x12, 0x13, 0x01, 0x14, 0x21, 0x11, 0x22, 0x01, 0x23, 0x11, 0x24})

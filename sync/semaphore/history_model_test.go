@@ -10,20 +10,21 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// What not every semaphore does in this order: a debt that is paid first, an over-release that is always noticed. And what
-// found a defect of the engine's, without a bound.
+// What not every semaphore does in this order: a debt that is paid first, an over-release that is
+// always noticed. And what found a defect of the engine's, without a bound.
 var histories = []semtest.History{
 	{Name: "resize down", Size: 2, Large: true, Clients: semtest.Bodies(
 		semtest.Locks(1), semtest.Locks(1), semtest.Does(func(c *semtest.Client) { c.Resize(1) }))},
-	// Close was two steps: the holder saw it, and then its release granted the waiter in the slot. It failed with the
-	// schedule a10.b11.c5.a11.c3.b16.
+	// Close was two steps: the holder saw it, and then its release granted the waiter in the slot.
+	// It failed with the schedule a10.b11.c5.a11.c3.b16.
 	{Name: "close/seen before it is done", Size: 1, Clients: semtest.Bodies(
 		semtest.Does((*semtest.Client).DropWhileHolding), semtest.Locks(1), semtest.Does((*semtest.Client).Close))},
 	{Name: "over-release", Size: 1, Clients: semtest.Bodies(
 		semtest.Locks(1), semtest.Locks(1), semtest.Does(func(c *semtest.Client) { c.Release(2) }))},
 }
 
-// Every history that the explorer can bring about is one that the sequential semaphore could have given.
+// Every history that the explorer can bring about is one that the sequential semaphore could have
+// given.
 func TestModelHistories(t *testing.T) {
 	semtest.RunHistories(t, kind())
 	semtest.CheckHistories(t, kind(), histories)

@@ -109,7 +109,11 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		}
 		if p != "array" {
 			require.PanicsWithValue(t, "semaphore: released 7, but 4 are held (size 5)", func() { s.Release(7) })
-			require.PanicsWithValue(t, "semaphore: released 9223372036854775807, but 4 are held (size 5)", func() { s.Release(math.MaxInt64) })
+			require.PanicsWithValue(
+				t,
+				"semaphore: released 9223372036854775807, but 4 are held (size 5)",
+				func() { s.Release(math.MaxInt64) },
+			)
 		}
 
 		require.ErrorIs(t, s.Acquire(bg, math.MaxInt64), semaphore.ErrTooLarge)

@@ -7,19 +7,20 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// Permit is a handle to permits that are held. Its Release is idempotent, so a deferred Release is right whatever has
-// happened to the handle in between, and a handle that came with an error releases nothing.
+// Permit is a handle to permits that are held. Its Release is idempotent, so a deferred Release is
+// right whatever has happened to the handle in between, and a handle that came with an error
+// releases nothing.
 //
-// A nil *Permit holds nothing. The methods may be called from several goroutines at a time; each permit is released
-// once. A Permit must not be copied.
+// A nil *Permit holds nothing. The methods may be called from several goroutines at a time; each
+// permit is released once. A Permit must not be copied.
 type Permit struct {
 	_ noCopy
 	s *Semaphore
 	n xsync.Int64 // how many it holds
 }
 
-// AcquirePermit is Acquire with a handle for a result. It allocates the handle; with an error there is none, and the
-// result is nil, which is a handle that holds nothing.
+// AcquirePermit is Acquire with a handle for a result. It allocates the handle; with an error there
+// is none, and the result is nil, which is a handle that holds nothing.
 func (s *Semaphore) AcquirePermit(ctx context.Context, n int64) (*Permit, error) {
 	if err := s.Acquire(ctx, n); err != nil {
 		return nil, err
@@ -56,8 +57,9 @@ func (p *Permit) Release() {
 	}
 }
 
-// Forget empties the handle without returning the permits, and tells how many there were. They stay held: whoever
-// forgets them answers for them, by a Release of the semaphore, or never, which makes the semaphore smaller.
+// Forget empties the handle without returning the permits, and tells how many there were. They stay
+// held: whoever forgets them answers for them, by a Release of the semaphore, or never, which makes
+// the semaphore smaller.
 func (p *Permit) Forget() int64 {
 	if p == nil {
 		return 0
@@ -65,7 +67,8 @@ func (p *Permit) Forget() int64 {
 	return p.n.Swap(0)
 }
 
-// Split moves n permits to a new handle. It panics, and moves nothing, if n is negative or more than the handle holds.
+// Split moves n permits to a new handle. It panics, and moves nothing, if n is negative or more
+// than the handle holds.
 func (p *Permit) Split(n int64) *Permit {
 	if n < 0 {
 		panic("semaphore: split of a negative number of permits")
@@ -92,9 +95,10 @@ func overSplit(n, held int64) string {
 		", but the permit holds " + strconv.FormatInt(held, 10)
 }
 
-// Merge moves all permits of q, which may be nil, into p, and leaves q empty. It panics, and moves nothing, if they
-// are of different semaphores or p is nil. Merging a handle into itself does nothing. To those who use the handles at the same time it
-// is two steps: in between the permits are held, but in neither.
+// Merge moves all permits of q, which may be nil, into p, and leaves q empty. It panics, and moves
+// nothing, if they are of different semaphores or p is nil. Merging a handle into itself does
+// nothing. To those who use the handles at the same time it is two steps: in between the permits
+// are held, but in neither.
 func (p *Permit) Merge(q *Permit) {
 	if q == nil || p == q {
 		return

@@ -47,7 +47,8 @@ func TestModelPermitsAreReleasedOnce(t *testing.T) {
 	}
 }
 
-// Not even for a moment is a handle empty that is merged into itself: a Release at that moment would find nothing.
+// Not even for a moment is a handle empty that is merged into itself: a Release at that moment
+// would find nothing.
 func TestModelMergeIntoItselfDoesNothing(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		s := semaphore.New(2)

@@ -37,29 +37,38 @@ const (
 	platoonMaxPermits = 1 << 40
 )
 
-// A platoon is [WithPlatoon]. Its permits and the places of the express lane are in one word, so that to take the lane is one step; those who wait
-// stand in one line, the front of which is the gate.
+// A platoon is [WithPlatoon]. Its permits and the places of the express lane are in one word, so
+// that to take the lane is one step; those who wait stand in one line, the front of which is the
+// gate.
 //
-// Whoever waits sleeps, passes the gate when it is the first and its permits are free, is woken, and competes with the express lane. If that
-// was quicker it sleeps again, in front of all, and stays inside. It departs when it has its permits, or gives up. A future cannot compete: it
-// is granted what it waits for in the step in which a goroutine would be woken, and departs in the same.
+// Whoever waits sleeps, passes the gate when it is the first and its permits are free, is woken,
+// and competes with the express lane. If that was quicker it sleeps again, in front of all, and
+// stays inside. It departs when it has its permits, or gives up. A future cannot compete: it is
+// granted what it waits for in the step in which a goroutine would be woken, and departs in the
+// same.
 //
 // Invariants:
 //
-//  1. Permits are conserved: free plus held is the size. (TestPlatoonContract/…/StressConservesPermits)
-//  2. W is set while anybody waits, whenever the line is not locked; with W set the only ways to take permits are a place of the lane, by a
-//     successful try, and to be woken, or granted, out of the line. (TestModelPlatoonBypass)
-//  3. Of a platoon no more pass than it has members, and none of the next while one of them is inside. When one of them departs, and not
-//     else, the lane has all its places again. With the order of the line that is the bound. (TestModelPlatoonBypass, TestExpressLaneEnds)
-//  4. If somebody sleeps who may pass, S is set, and need is how many free permits it takes; so the release that makes them free wakes it. If
-//     nobody may pass, somebody is awake, and looks after the line when it departs or sleeps again. (TestModelPlatoonHistories: whoever waits
-//     in vain is a deadlock)
+//  1. Permits are conserved: free plus held is the size.
+//     (TestPlatoonContract/…/StressConservesPermits)
+//  2. W is set while anybody waits, whenever the line is not locked; with W set the only ways to
+//     take permits are a place of the lane, by a successful try, and to be woken, or granted, out
+//     of the line. (TestModelPlatoonBypass)
+//  3. Of a platoon no more pass than it has members, and none of the next while one of them is
+//     inside. When one of them departs, and not else, the lane has all its places again. With the
+//     order of the line that is the bound. (TestModelPlatoonBypass, TestExpressLaneEnds)
+//  4. If somebody sleeps who may pass, S is set, and need is how many free permits it takes; so the
+//     release that makes them free wakes it. If nobody may pass, somebody is awake, and looks after
+//     the line when it departs or sleeps again. (TestModelPlatoonHistories: whoever waits in vain
+//     is a deadlock)
 //  5. Those inside who sleep again are the first of the line. (TestModelPlatoonBypass)
 //
-// Why no wake-up is lost: whoever locks the line stores need first and then S, on the very word in which it saw too few permits. A release that
-// came before has changed the word; one that comes after sees S, and a need that is at least as new.
+// Why no wake-up is lost: whoever locks the line stores need first and then S, on the very word in
+// which it saw too few permits. A release that came before has changed the word; one that comes
+// after sees S, and a need that is at least as new.
 //
-// Source: the capacitor is Dice and Kogan's; the express lane is ours. See docs/design/capacitor.md.
+// Source: the capacitor is Dice and Kogan's; the express lane is ours. See
+// docs/design/capacitor.md.
 type platoon struct {
 	word xsync.Int64
 	size xsync.Int64 // written with the line locked
@@ -106,7 +115,8 @@ func (o platoonState) free() int64 { return int64(o >> platoonShift) }
 
 func (o platoonState) isClosed() bool { return o&platoonClosed != 0 }
 
-// admits reports whether an arrival may take n permits: they are free, and nobody waits or the lane has a place.
+// admits reports whether an arrival may take n permits: they are free, and nobody waits or the lane
+// has a place.
 func (o platoonState) admits(n int64) bool {
 	return !o.isClosed() && o.free() >= n && (o&platoonWaits == 0 || o&platoonPlaces != 0)
 }
@@ -195,7 +205,8 @@ func (p *platoon) await(
 	return o.Err()
 }
 
-// keep is for n permits that have just been acquired. It returns nil, or, if ctx has ended, perhaps before, gives them back.
+// keep is for n permits that have just been acquired. It returns nil, or, if ctx has ended, perhaps
+// before, gives them back.
 func (p *platoon) keep(ctx context.Context, n int64) error {
 	err := ctx.Err()
 	if err != nil {
@@ -204,7 +215,8 @@ func (p *platoon) keep(ctx context.Context, n int64) error {
 	return err
 }
 
-// enqueue puts s at the end of the line, for node, which is armed, and returns [waiter.Pending]; or it returns an outcome at once.
+// enqueue puts s at the end of the line, for node, which is armed, and returns [waiter.Pending]; or
+// it returns an outcome at once.
 func (p *platoon) enqueue(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
 	l := p.line()
 	o := p.hopeless(node.N)
@@ -226,7 +238,8 @@ func (p *platoon) enqueue(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcom
 	return o
 }
 
-// compete is for whoever has been woken: it takes its permits, or goes back into the line, as the first.
+// compete is for whoever has been woken: it takes its permits, or goes back into the line, as the
+// first.
 func (p *platoon) compete(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
 	l := p.line()
 	p.promised -= node.N
@@ -240,7 +253,8 @@ func (p *platoon) compete(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcom
 	return p.serveAndUnlock(l, waiter.WakeList{}, s)
 }
 
-// hopeless returns why there is no use in waiting for n permits, or [waiter.Pending]. The line is locked.
+// hopeless returns why there is no use in waiting for n permits, or [waiter.Pending]. The line is
+// locked.
 func (p *platoon) hopeless(n int64) waiter.Outcome {
 	switch {
 	case p.look().isClosed():
@@ -284,8 +298,8 @@ func (p *platoon) line() parking.Line {
 	return p.table.Line(parking.Key{Object: p, Hash: xsync.Address(p)})
 }
 
-// goneLocked is for one who waits no more, and is counted as asleep no more. If it was inside it departs: the lane has all its places
-// again, and after the last of a platoon the next may pass.
+// goneLocked is for one who waits no more, and is counted as asleep no more. If it was inside it
+// departs: the lane has all its places again, and after the last of a platoon the next may pass.
 func (p *platoon) goneLocked(inside bool) {
 	p.waiting--
 	if !inside {
@@ -298,8 +312,9 @@ func (p *platoon) goneLocked(inside bool) {
 	}
 }
 
-// serveAndUnlock wakes whoever may pass, or is to compete again, oldest first, as far as the permits go, and writes into the word what has
-// become of the line. It unlocks the line, and then tells them, and those in wake. If self, the caller's, is among them it need not be woken: the
+// serveAndUnlock wakes whoever may pass, or is to compete again, oldest first, as far as the
+// permits go, and writes into the word what has become of the line. It unlocks the line, and then
+// tells them, and those in wake. If self, the caller's, is among them it need not be woken: the
 // outcome is its own.
 func (p *platoon) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *parking.Sleeper) waiter.Outcome {
 	o := waiter.Pending
@@ -319,7 +334,8 @@ func (p *platoon) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *par
 	return o
 }
 
-// serveLocked returns who is to be admitted if the word is still what it says; or nobody, and then the word is right.
+// serveLocked returns who is to be admitted if the word is still what it says; or nobody, and then
+// the word is right.
 func (p *platoon) serveLocked(l parking.Line) (*parking.Sleeper, platoonState) {
 	for { // A turn is lost only to another's success.
 		o, s := p.look(), l.First()
@@ -345,9 +361,16 @@ func (p *platoon) serveLocked(l parking.Line) (*parking.Sleeper, platoonState) {
 	}
 }
 
-// admitLocked lets s pass, the first of the line, whose permits are free if the word is still o: it is granted them if it is here, or a future;
-// otherwise it is woken to compete. It reports whether the word was.
-func (p *platoon) admitLocked(l parking.Line, s *parking.Sleeper, o platoonState, here bool, wake *waiter.WakeList) bool {
+// admitLocked lets s pass, the first of the line, whose permits are free if the word is still o: it
+// is granted them if it is here, or a future; otherwise it is woken to compete. It reports whether
+// the word was.
+func (p *platoon) admitLocked(
+	l parking.Line,
+	s *parking.Sleeper,
+	o platoonState,
+	here bool,
+	wake *waiter.WakeList,
+) bool {
 	node := s.Node()
 	granted := here || !node.OfGoroutine()
 	if granted && !p.swap(o, o-platoonState(node.N*platoonPermit)) {

@@ -17,7 +17,8 @@ import (
 	"github.com/farad-go/farad/internal/parking"
 )
 
-// The bound, measured: whoever waits behind p others is overtaken by at most (p + B) · Q + B − 1 of those who come later.
+// The bound, measured: whoever waits behind p others is overtaken by at most (p + B) · Q + B − 1 of
+// those who come later.
 func TestPlatoonOvertakesNoMoreThanPromised(t *testing.T) {
 	for _, c := range []struct{ b, q int }{{1, 0}, {1, 3}, {2, 3}} {
 		t.Run(fmt.Sprintf("platoon %d, lane %d", c.b, c.q), func(t *testing.T) {
@@ -69,7 +70,8 @@ func TestPlatoonOvertakesNoMoreThanPromised(t *testing.T) {
 	}
 }
 
-// Whoever runs takes what is free while somebody sleeps who needs more, as often as the lane has places, and not once more.
+// Whoever runs takes what is free while somebody sleeps who needs more, as often as the lane has
+// places, and not once more.
 func TestExpressLaneEnds(t *testing.T) {
 	const q = 5
 	s := New(2, WithPlatoon(1, q))

@@ -47,7 +47,13 @@ func (w *platoonWorld) check() {
 // requireIdle checks that nobody is left, and nothing lost.
 func (w *platoonWorld) requireIdle() {
 	p := w.p
-	w.Assert(p.Available() == p.Size() && p.waiting == 0, "%d of %d permits are back, %d wait", p.Available(), p.Size(), p.waiting)
+	w.Assert(
+		p.Available() == p.Size() && p.waiting == 0,
+		"%d of %d permits are back, %d wait",
+		p.Available(),
+		p.Size(),
+		p.waiting,
+	)
 	w.Assert(p.inside == 0 && p.asleep == 0 && p.promised == 0, "somebody is inside")
 	w.Assert(p.look()&(platoonWaits|platoonSleeps) == 0, "somebody is remembered")
 }
@@ -63,7 +69,8 @@ func platoonOptions(t *testing.T, bound int) interleave.Options {
 	return interleave.Options{Mode: interleave.Bounded, Bound: bound}
 }
 
-// Every way to end a wait, wherever it stands: in the line, awake, or asleep again because somebody on the express lane was quicker.
+// Every way to end a wait, wherever it stands: in the line, awake, or asleep again because somebody
+// on the express lane was quicker.
 func TestModelPlatoonWaitsEnd(t *testing.T) {
 	use := func(w *platoonWorld, n int64, err error) {
 		if err == nil {
@@ -213,7 +220,8 @@ func TestModelPlatoonCancelBeforeGrantWins(t *testing.T) {
 	})
 }
 
-// The bound: whoever waits behind p others is overtaken by at most (p + B) · Q + B − 1 of those who come later. The one who is watched wants all permits, so that nobody is in with it.
+// The bound: whoever waits behind p others is overtaken by at most (p + B) · Q + B − 1 of those who
+// come later. The one who is watched wants all permits, so that nobody is in with it.
 func TestModelPlatoonBypass(t *testing.T) {
 	for _, s := range []struct {
 		n      int64
@@ -234,48 +242,52 @@ func TestModelPlatoonBypass(t *testing.T) {
 		{n: 2, b: 2, q: 1, ahead: 1, others: []int{3}, bound: 2},
 		{n: 1, b: 2, q: 1, ahead: 2, others: []int{3}, bound: 2},
 	} {
-		t.Run(fmt.Sprintf("%d permits, platoon %d, lane %d, ahead %d, others %v", s.n, s.b, s.q, s.ahead, s.others), func(t *testing.T) {
-			most, reached := (s.ahead+s.b)*s.q+s.b-1, 0
-			interleave.Check(t, platoonOptions(t, s.bound), func(x *interleave.Run) {
-				w := newPlatoonWorld(x, s.n, s.b, s.q)
-				var in, passed interleave.Int32
-				x.Go("holder", func() { w.p.Release(s.n) })
-				for i := range s.ahead + 1 {
-					n := int64(1)
-					if i == s.ahead {
-						n = s.n
-					}
-					wait := w.queue(x.NewContext(), n)
-					x.Go(fmt.Sprintf("queued %d", i), func() {
-						x.Assert(wait() == nil, "not granted")
+		t.Run(
+			fmt.Sprintf("%d permits, platoon %d, lane %d, ahead %d, others %v", s.n, s.b, s.q, s.ahead, s.others),
+			func(t *testing.T) {
+				most, reached := (s.ahead+s.b)*s.q+s.b-1, 0
+				interleave.Check(t, platoonOptions(t, s.bound), func(x *interleave.Run) {
+					w := newPlatoonWorld(x, s.n, s.b, s.q)
+					var in, passed interleave.Int32
+					x.Go("holder", func() { w.p.Release(s.n) })
+					for i := range s.ahead + 1 {
+						n := int64(1)
 						if i == s.ahead {
-							in.Store(1)
+							n = s.n
 						}
-						w.p.Release(n)
-					})
-				}
-				for _, rounds := range s.others {
-					x.Go("other", func() {
-						for range int(rounds) {
-							x.Assert(w.p.acquire(x.NewContext(), 1, forever) == nil, "not granted")
-							if in.Load() == 0 {
-								n := int(passed.Add(1))
-								x.Assert(n <= most, "overtaken %d times", n)
+						wait := w.queue(x.NewContext(), n)
+						x.Go(fmt.Sprintf("queued %d", i), func() {
+							x.Assert(wait() == nil, "not granted")
+							if i == s.ahead {
+								in.Store(1)
 							}
-							w.p.Release(1)
-						}
-					})
-				}
-				x.Wait()
-				reached = max(reached, int(passed.Load()))
-				w.requireIdle()
-			})
-			require.True(t, reached == most || s.b > 1, "never overtaken more than %d times, of %d", reached, most)
-		})
+							w.p.Release(n)
+						})
+					}
+					for _, rounds := range s.others {
+						x.Go("other", func() {
+							for range int(rounds) {
+								x.Assert(w.p.acquire(x.NewContext(), 1, forever) == nil, "not granted")
+								if in.Load() == 0 {
+									n := int(passed.Add(1))
+									x.Assert(n <= most, "overtaken %d times", n)
+								}
+								w.p.Release(1)
+							}
+						})
+					}
+					x.Wait()
+					reached = max(reached, int(passed.Load()))
+					w.requireIdle()
+				})
+				require.True(t, reached == most || s.b > 1, "never overtaken more than %d times, of %d", reached, most)
+			},
+		)
 	}
 }
 
-// While one of a platoon is slow, another departs and gives its permit back: that lets in as many as the platoon still lacks, and no more.
+// While one of a platoon is slow, another departs and gives its permit back: that lets in as many
+// as the platoon still lacks, and no more.
 func TestModelPlatoonIsNotRefilled(t *testing.T) {
 	for b, still := range map[int]int64{2: 1, 3: 2} {
 		t.Run(fmt.Sprintf("platoon %d", b), func(t *testing.T) {
@@ -320,7 +332,8 @@ func TestModelPlatoonLaneIsRenewed(t *testing.T) {
 	})
 }
 
-// A future may be dropped at the very moment when it is granted: its permit then goes to the next, whoever notices.
+// A future may be dropped at the very moment when it is granted: its permit then goes to the next,
+// whoever notices.
 func TestModelPlatoonGrantThatNobodyWants(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		w := newPlatoonWorld(x, 1, 1, 0)
@@ -338,7 +351,8 @@ func TestModelPlatoonGrantThatNobodyWants(t *testing.T) {
 	})
 }
 
-// Permits that come back all at once are had by all who wait for them, at once: none of them gives any back before.
+// Permits that come back all at once are had by all who wait for them, at once: none of them gives
+// any back before.
 func TestModelPlatoonIsServedAtOnce(t *testing.T) {
 	for _, s := range []struct{ b, q, waiters, bound int }{
 		{b: 1, q: 0, waiters: 2}, {b: 1, q: 1, waiters: 2}, {b: 2, q: 1, waiters: 2}, {b: 1, q: 1, waiters: 3, bound: 2}, {b: 2, q: 0, waiters: 3, bound: 2},
@@ -356,7 +370,12 @@ func TestModelPlatoonIsServedAtOnce(t *testing.T) {
 					w.check()
 				})
 				x.Wait()
-				x.Assert(w.p.Available() == 0 && w.p.waiting == 0, "%d wait, beside %d permits", w.p.waiting, w.p.Available())
+				x.Assert(
+					w.p.Available() == 0 && w.p.waiting == 0,
+					"%d wait, beside %d permits",
+					w.p.waiting,
+					w.p.Available(),
+				)
 				w.p.Release(n)
 				w.requireIdle()
 			})
@@ -364,7 +383,8 @@ func TestModelPlatoonIsServedAtOnce(t *testing.T) {
 	}
 }
 
-// Whatever a Resize does at the same time, a release of more than is held is noticed, and one of what is held is not refused.
+// Whatever a Resize does at the same time, a release of more than is held is noticed, and one of
+// what is held is not refused.
 func TestModelPlatoonReleaseAgainstResize(t *testing.T) {
 	for _, size := range []int64{1, 3} {
 		t.Run(fmt.Sprintf("to %d", size), func(t *testing.T) {
@@ -378,14 +398,19 @@ func TestModelPlatoonReleaseAgainstResize(t *testing.T) {
 					p.Release(1)
 				})
 				x.Wait()
-				x.Assert(p.Available() == size && p.Size() == size, "%d of %d permits are back", p.Available(), p.Size())
+				x.Assert(
+					p.Available() == size && p.Size() == size,
+					"%d of %d permits are back",
+					p.Available(),
+					p.Size(),
+				)
 			})
 		})
 	}
 }
 
-// An acquire is one compare-and-swap behind a load, and a release one behind two, even on the lane: a release that does not free enough for whoever
-// sleeps takes no lock.
+// An acquire is one compare-and-swap behind a load, and a release one behind two, even on the lane:
+// a release that does not free enough for whoever sleeps takes no lock.
 func TestModelPlatoonCost(t *testing.T) {
 	for name, s := range map[string]struct {
 		waits   bool

@@ -10,7 +10,8 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// Every history that the explorer can bring about is one that the sequential semaphore could have given.
+// Every history that the explorer can bring about is one that the sequential semaphore could have
+// given.
 func TestModelPlatoonHistories(t *testing.T) {
 	for name, opts := range map[string][]semaphore.Option{
 		"1, 1":        {semaphore.WithPlatoon(1, 1)},

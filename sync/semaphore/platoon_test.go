@@ -42,7 +42,11 @@ func TestPlatoonOptions(t *testing.T) {
 		require.Panics(t, func() { semaphore.WithPlatoon(bad[0], bad[1]) })
 	}
 	require.PanicsWithValue(t, "semaphore: negative size", func() { semaphore.New(-1, semaphore.WithPlatoon(1, 1)) })
-	require.Panics(t, func() { semaphore.New(1, semaphore.WithPlatoon(1, 1), semaphore.WithWaitingArray(new(twa.Array))) }, "not one of NewArray's")
+	require.Panics(
+		t,
+		func() { semaphore.New(1, semaphore.WithPlatoon(1, 1), semaphore.WithWaitingArray(new(twa.Array))) },
+		"not one of NewArray's",
+	)
 	s := semaphore.New(1, semaphore.WithPlatoon(math.MaxInt, math.MaxInt))
 	require.NoError(t, s.AcquireTimeout(math.MaxInt64, 1))
 	waiting := make(chan error, 1)
@@ -55,7 +59,8 @@ func TestPlatoonOptions(t *testing.T) {
 	requireIdle(t, s)
 }
 
-// Whoever wants nothing does not wait, nor does it use up the lane, though others wait; and it is told that the semaphore is closed.
+// Whoever wants nothing does not wait, nor does it use up the lane, though others wait; and it is
+// told that the semaphore is closed.
 func TestPlatoonGrantsNothingAtOnce(t *testing.T) {
 	s := semaphore.New(1, semaphore.WithPlatoon(1, 1))
 	require.True(t, s.TryAcquire(1))

@@ -8,8 +8,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A policy has the permits of a semaphore whose waiters do not stand in the engine's queue. It is asked when the fast path has failed,
-// which it always does: the engine of such a semaphore has no permits.
+// A policy has the permits of a semaphore whose waiters do not stand in the engine's queue. It is
+// asked when the fast path has failed, which it always does: the engine of such a semaphore has no
+// permits.
 type policy interface {
 	Acquire(ctx context.Context, n int64) error
 	AcquireTimeout(d time.Duration, n int64) error
@@ -21,7 +22,8 @@ type policy interface {
 	Resize(n int64)
 	Close()
 
-	// request returns a future for n permits: f, if that is of the right kind, begun anew. The request of f has ended.
+	// request returns a future for n permits: f, if that is of the right kind, begun anew. The
+	// request of f has ended.
 	request(f future, n int64) future
 }
 

@@ -20,7 +20,8 @@ func newArray(n int64) *semaphore.Semaphore {
 	return semaphore.New(n, semaphore.WithWaitingArray(twa.NewArray(4)))
 }
 
-// The promises that all semaphores make, with the array of the process and with the smallest, where all wait in one bucket.
+// The promises that all semaphores make, with the array of the process and with the smallest, where
+// all wait in one bucket.
 func TestArrayContract(t *testing.T) {
 	for name, a := range map[string]*twa.Array{"default": nil, "one bucket": twa.NewArray(1)} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +79,8 @@ func TestOptionsThatContradictEachOtherPanic(t *testing.T) {
 	require.PanicsWithValue(t, "semaphore: negative size", func() { newArray(-1) })
 }
 
-// Whoever notices says so: what does not depend on the policy is this package's, the rest is of twa.
+// Whoever notices says so: what does not depend on the policy is this package's, the rest is of
+// twa.
 func TestArrayPanicsNameThePackage(t *testing.T) {
 	s := newArray(1)
 	for msg, f := range map[string]func(){

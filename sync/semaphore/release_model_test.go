@@ -10,7 +10,8 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// Release ends a future in every state, and gives back whatever it has, once; a second one does nothing.
+// Release ends a future in every state, and gives back whatever it has, once; a second one does
+// nothing.
 func TestModelReleaseOfAFuture(t *testing.T) {
 	for name, k := range modelKinds {
 		for state, begin := range map[string]func(x *interleave.Run, f *semaphore.AcquireFuture){

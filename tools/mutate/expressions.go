@@ -45,7 +45,8 @@ var flips = map[token.Token]token.Token{
 	token.INC: token.DEC, token.DEC: token.INC,
 }
 
-// flip replaces an operator of n by its opposite, if it has one and the operand, unless nil, is an integer.
+// flip replaces an operator of n by its opposite, if it has one and the operand, unless nil, is an
+// integer.
 func (g *generator) flip(n ast.Node, op string, tok token.Token, at token.Pos, operand ast.Expr) {
 	other, ok := flips[tok]
 	if !ok || operand != nil && !isInteger(g.file.pkg.info.TypeOf(operand)) {

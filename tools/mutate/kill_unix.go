@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// ownGroup has a command killed with all that it has started: the go command does not take its tests with it.
+// ownGroup has a command killed with all that it has started: the go command does not take its
+// tests with it.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {

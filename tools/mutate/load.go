@@ -29,8 +29,8 @@ type file struct {
 	pkg    *pkg
 }
 
-// A pkg is a package, without its tests. Its types say where a mutation makes sense, and whether a mutant compiles:
-// that takes milliseconds here and a second in the go command.
+// A pkg is a package, without its tests. Its types say where a mutation makes sense, and whether a
+// mutant compiles: that takes milliseconds here and a second in the go command.
 type pkg struct {
 	path, dir string
 	fset      *token.FileSet
@@ -91,8 +91,8 @@ func load(ctx context.Context, root string, targets []string) ([]*file, error) {
 	return files, nil
 }
 
-// filesIn returns the files of a folder that are worth mutating: code that is in the program as it is shipped, and
-// under the model checker too.
+// filesIn returns the files of a folder that are worth mutating: code that is in the program as it
+// is shipped, and under the model checker too.
 func filesIn(dir string) ([]string, error) {
 	model := build.Default
 	model.BuildTags = append(slices.Clone(model.BuildTags), "interleave")
@@ -132,7 +132,8 @@ func find(pkgs []*pkg, path string) *file {
 	return nil
 }
 
-// loadPackages asks the go command for the packages in dirs, and for what they import as the compiler's export data.
+// loadPackages asks the go command for the packages in dirs, and for what they import as the
+// compiler's export data.
 func loadPackages(ctx context.Context, root string, dirs []string) ([]*pkg, error) {
 	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export,DepOnly", "--"}, dirs...)
 	cmd := exec.CommandContext(ctx, "go", args...)

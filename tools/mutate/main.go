@@ -1,14 +1,14 @@
-// Command mutate breaks Go code on purpose, one place at a time, and looks whether the tests notice: it makes mutants
-// of source files, of the kinds that matter to locks, and runs the tests on each. A mutant that survives is code that
-// no test needs.
+// Command mutate breaks Go code on purpose, one place at a time, and looks whether the tests
+// notice: it makes mutants of source files, of the kinds that matter to locks, and runs the tests
+// on each. A mutant that survives is code that no test needs.
 //
 //	go -C tools run ./mutate                          all mutants of internal/engine, internal/future, internal/parking, waiter, the locks and twa
 //	go -C tools run ./mutate -list waiter             those of one folder, without running anything
 //	go -C tools run ./mutate -run ':Engine\.Release:' those of one function
 //	go -C tools run ./mutate -every 10 -offset 3      a tenth of them
 //
-// A mutant is never written into the tree: the go command gets it as an overlay (go help build, -overlay). Line numbers
-// stay as they are.
+// A mutant is never written into the tree: the go command gets it as an overlay (go help build,
+// -overlay). Line numbers stay as they are.
 //
 // The operators:
 //
@@ -26,14 +26,16 @@
 //	case        the body of a case goes
 //	return      a returned true is false, and a false true
 //
-// An id is the file, the function, the operator with its variant, a hash of the code that is changed, and a number
-// where a function has the same code twice. So it survives edits elsewhere. Mutants that do not compile do not count. A
-// mutant that no test can tell from the original is listed with a reason in the file of equivalents; it is run all the
-// same, because the list must be true.
+// An id is the file, the function, the operator with its variant, a hash of the code that is
+// changed, and a number where a function has the same code twice. So it survives edits elsewhere.
+// Mutants that do not compile do not count. A mutant that no test can tell from the original is
+// listed with a reason in the file of equivalents; it is run all the same, because the list must be
+// true.
 //
-// The exit code is 1 if a mutant survives that is not listed, or if the list has an id that does not exist any more or
-// that was killed; it is 2 if something else went wrong. (go run turns every failure into 1.) A mutant leaves a few
-// megabytes in the build cache, which the go command drops after some days.
+// The exit code is 1 if a mutant survives that is not listed, or if the list has an id that does
+// not exist any more or that was killed; it is 2 if something else went wrong. (go run turns every
+// failure into 1.) A mutant leaves a few megabytes in the build cache, which the go command drops
+// after some days.
 package main
 
 import (
@@ -56,9 +58,10 @@ import (
 
 const defaultEquivalents = "tools/mutate/equivalent.txt"
 
-// testsOf returns the tests that judge the mutants of a folder, the quickest first: its own. The model finds what needs an unlikely interleaving, the
-// tests what is wrong in any or too slow, and the model under the race detector what is not protected. What all locks stand on has their
-// tests, too.
+// testsOf returns the tests that judge the mutants of a folder, the quickest first: its own. The
+// model finds what needs an unlikely interleaving, the tests what is wrong in any or too slow, and
+// the model under the race detector what is not protected. What all locks stand on has their tests,
+// too.
 func testsOf(dir string) []string {
 	switch dir {
 	case "internal/engine", "internal/future", "waiter":
@@ -93,7 +96,17 @@ func testsOf(dir string) []string {
 	return tests
 }
 
-var defaultTargets = []string{"internal/engine", "internal/future", "internal/parking", "waiter", "sync/capacitor", "sync/mutex", "sync/rwlock", "sync/semaphore", "twa"}
+var defaultTargets = []string{
+	"internal/engine",
+	"internal/future",
+	"internal/parking",
+	"waiter",
+	"sync/capacitor",
+	"sync/mutex",
+	"sync/rwlock",
+	"sync/semaphore",
+	"twa",
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -133,14 +146,22 @@ func parse(args []string) (*config, error) {
 	flags.IntVar(&c.every, "every", 1, "only each `n`th of the mutants")
 	flags.IntVar(&c.offset, "offset", 0, "with -every: the first one, counted from 0")
 	flags.IntVar(&c.parallel, "p", 2, "mutants that run at the same time")
-	flags.DurationVar(&c.timeout, "timeout", 0,
+	flags.DurationVar(
+		&c.timeout,
+		"timeout",
+		0,
 		"for each command; a mutant on which a test hangs, or a search that no other command judges, counts as killed; "+
-			"0: 10 s plus three times what it takes on the unchanged tree")
-	flags.Func("tests", "`arguments` of a go test that is to kill the mutants; may be repeated: the next one is run if one passes "+
-		"(default: those of the mutant's folder; of what all locks stand on, also theirs)", func(s string) error {
-		c.tests = append(c.tests, s)
-		return nil
-	})
+			"0: 10 s plus three times what it takes on the unchanged tree",
+	)
+	flags.Func(
+		"tests",
+		"`arguments` of a go test that is to kill the mutants; may be repeated: the next one is run if one passes "+
+			"(default: those of the mutant's folder; of what all locks stand on, also theirs)",
+		func(s string) error {
+			c.tests = append(c.tests, s)
+			return nil
+		},
+	)
 	flags.StringVar(&c.equivalents, "equivalent", defaultEquivalents,
 		"`file` of mutants that no test can kill: id, tab, reason")
 	flags.StringVar(&c.markdown, "md", "", "write the summary to this `file`, in Markdown")
@@ -158,7 +179,8 @@ func parse(args []string) (*config, error) {
 	return c, nil
 }
 
-// run is the command. It reports whether the mutants that it ran, and the list of equivalents, are as they should be.
+// run is the command. It reports whether the mutants that it ran, and the list of equivalents, are
+// as they should be.
 func run(ctx context.Context, args []string, out io.Writer) (bool, error) {
 	c, err := parse(args)
 	if err != nil {

@@ -70,7 +70,8 @@ func (m *mutant) diff() (before, after []string) {
 	return before, after
 }
 
-// mutantsOf returns all mutants of a file, in the order of their lines, and no two that are the same.
+// mutantsOf returns all mutants of a file, in the order of their lines, and no two that are the
+// same.
 func mutantsOf(f *file) []*mutant {
 	g := &generator{file: f, ids: map[string]int{}}
 	g.generate()

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// A generator makes the mutants of one file. It changes bytes at positions that the syntax tree gives, and keeps every
-// newline.
+// A generator makes the mutants of one file. It changes bytes at positions that the syntax tree
+// gives, and keeps every newline.
 type generator struct {
 	file  *file
 	fn    string
@@ -126,7 +126,8 @@ func (g *generator) add(op, note string, edits []edit, nodes ...ast.Node) {
 	})
 }
 
-// print returns a node's text in one line and without comments, so that neither layout nor comments change an id.
+// print returns a node's text in one line and without comments, so that neither layout nor comments
+// change an id.
 func (g *generator) print(n ast.Node) string {
 	var out bytes.Buffer
 	if err := printer.Fprint(&out, g.file.pkg.fset, n); err != nil {
@@ -141,8 +142,8 @@ func (g *generator) text(from, to token.Pos) string {
 	return string(g.file.src[g.offset(from):g.offset(to)])
 }
 
-// replace puts two texts in the place of one, and between them the newlines that they lack: before ends, or after
-// starts, where a newline ends no statement.
+// replace puts two texts in the place of one, and between them the newlines that they lack: before
+// ends, or after starts, where a newline ends no statement.
 func (g *generator) replace(from, to token.Pos, before, after string) edit {
 	missing := strings.Count(g.text(from, to), "\n") - strings.Count(before+after, "\n")
 	return edit{g.offset(from), g.offset(to), before + strings.Repeat("\n", missing) + after}

@@ -73,7 +73,8 @@ type runner struct {
 	took map[string]time.Duration // that, of those that have been run so; guarded by mu
 }
 
-// timeout returns how long a test may take, which must pass without a mutant: that is found out when it is first needed.
+// timeout returns how long a test may take, which must pass without a mutant: that is found out
+// when it is first needed.
 func (r *runner) timeout(ctx context.Context, test string) (time.Duration, error) {
 	r.mu.Lock() // whoever needs it at the same time waits
 	defer r.mu.Unlock()
@@ -97,7 +98,8 @@ func (r *runner) timeout(ctx context.Context, test string) (time.Duration, error
 	return 10*time.Second + 3*r.took[test], nil
 }
 
-// baseline runs the first test of each mutant on the tree as it is. The others are run when a mutant survives those before.
+// baseline runs the first test of each mutant on the tree as it is. The others are run when a
+// mutant survives those before.
 func (r *runner) baseline(ctx context.Context, mutants []*mutant, out io.Writer) error {
 	start := time.Now()
 	for _, m := range mutants {
@@ -109,7 +111,8 @@ func (r *runner) baseline(ctx context.Context, mutants []*mutant, out io.Writer)
 	return nil
 }
 
-// all runs the tests on the mutants, n at a time, and yields the results as they come, counted from 1.
+// all runs the tests on the mutants, n at a time, and yields the results as they come, counted from
+// 1.
 func (r *runner) all(ctx context.Context, mutants []*mutant, n int) iter.Seq2[int, *result] {
 	return func(yield func(int, *result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -206,10 +209,12 @@ func (r *runner) run(ctx context.Context, m *mutant) *result {
 	return res
 }
 
-// explores reports whether a test searches the schedules of the model, which with a mutant may be many more than without.
+// explores reports whether a test searches the schedules of the model, which with a mutant may be
+// many more than without.
 func explores(test string) bool { return strings.Contains(test, "-tags interleave") }
 
-// writeOverlay writes the mutant and its helpers to dir, and returns the file that tells the go command so.
+// writeOverlay writes the mutant and its helpers to dir, and returns the file that tells the go
+// command so.
 func writeOverlay(dir string, m *mutant) (string, error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	write := func(path, stand string, text []byte) error {
@@ -231,7 +236,8 @@ func writeOverlay(dir string, m *mutant) (string, error) {
 	return path, os.WriteFile(path, text, 0o666)
 }
 
-// test runs go test, and kills it with all its children when ctx is done or the first package has failed.
+// test runs go test, and kills it with all its children when ctx is done or the first package has
+// failed.
 func (r *runner) test(ctx context.Context, dir, overlay, arguments string) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -270,8 +276,8 @@ func cause(out []byte) string {
 	}
 }
 
-// A watcher keeps the start and the end of a command's output, and calls failed when a package has failed: what comes
-// then costs time and changes nothing.
+// A watcher keeps the start and the end of a command's output, and calls failed when a package has
+// failed: what comes then costs time and changes nothing.
 type watcher struct {
 	text   bytes.Buffer
 	failed func()

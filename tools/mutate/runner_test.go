@@ -145,7 +145,21 @@ func TestRunTellsTheFates(t *testing.T) {
 		for limit := 6 * time.Second; !strings.Contains(out.String(), tt.fate) && limit < time.Minute; limit *= 2 {
 			out.Reset()
 			second := fmt.Sprintf("-timeout %v .", limit/8)
-			ok, err = run(t.Context(), []string{"-timeout", limit.String(), "-tests", tt.first, "-tests", second, "-run", ":Count:drop:", "tiny.go"}, &out)
+			ok, err = run(
+				t.Context(),
+				[]string{
+					"-timeout",
+					limit.String(),
+					"-tests",
+					tt.first,
+					"-tests",
+					second,
+					"-run",
+					":Count:drop:",
+					"tiny.go",
+				},
+				&out,
+			)
 			require.NoError(t, err)
 			assert.True(t, ok)
 		}

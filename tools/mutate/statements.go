@@ -55,7 +55,8 @@ func (g *generator) locals(s ast.Stmt) string {
 	return strings.Join(blanks, ", ") + " = " + strings.Join(names, ", ")
 }
 
-// swap exchanges a statement with the next one, or a lock and its deferred unlock with the one after them.
+// swap exchanges a statement with the next one, or a lock and its deferred unlock with the one
+// after them.
 func (g *generator) swap(a ast.Stmt, next []ast.Stmt) {
 	b := next[0]
 	_, aLocks := lockCall(a)
@@ -108,8 +109,8 @@ func isIf(s ast.Stmt) bool {
 	return ok
 }
 
-// closed reports whether a compound statement always runs to its end, with the locks as it found them: so that a lock
-// can be taken or released on its other side.
+// closed reports whether a compound statement always runs to its end, with the locks as it found
+// them: so that a lock can be taken or released on its other side.
 func closed(s ast.Stmt) bool {
 	switch s.(type) {
 	case *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt:
@@ -160,8 +161,8 @@ func lockCall(s ast.Stmt) (lockKind, bool) {
 	return 0, false
 }
 
-// calls reports whether a statement does anything that another goroutine could see happen at some moment: a call, a
-// send, a receive.
+// calls reports whether a statement does anything that another goroutine could see happen at some
+// moment: a call, a send, a receive.
 func (g *generator) calls(s ast.Stmt) bool {
 	found := false
 	ast.Inspect(s, func(n ast.Node) bool {

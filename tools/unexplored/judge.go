@@ -36,8 +36,9 @@ type block struct {
 	ran   bool
 }
 
-// functionsOf returns the functions with a body that is not empty, of the files that belong to a build without tags: what
-// ships. So a file whose place another takes under the explorer counts as not reached.
+// functionsOf returns the functions with a body that is not empty, of the files that belong to a
+// build without tags: what ships. So a file whose place another takes under the explorer counts as
+// not reached.
 func functionsOf(root string, dirs []string) ([]function, error) {
 	var all []function
 	for _, dir := range dirs {
@@ -192,8 +193,8 @@ func (v *verdict) problem(format string, args ...any) {
 	v.problems = append(v.problems, fmt.Sprintf(format, args...))
 }
 
-// readList reads the functions that no scenario reaches: a line has a file, its functions, and the reason, with tabs
-// between them.
+// readList reads the functions that no scenario reaches: a line has a file, its functions, and the
+// reason, with tabs between them.
 func readList(name string) (map[string]string, error) {
 	return repo.ReadReasons(name, 2, func(columns []string) (keys []string) {
 		for f := range strings.FieldsSeq(columns[1]) {

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// source has a function of every form that has a name of its own. The profiles below speak of its lines.
+// source has a function of every form that has a name of its own. The profiles below speak of its
+// lines.
 const source = `package waiter
 
 type T struct{}
@@ -30,7 +31,8 @@ func (G[K]) generic() { return }
 func empty() {}
 `
 
-// module writes a module that is the core and no more: source in each file that is named, and a list.
+// module writes a module that is the core and no more: source in each file that is named, and a
+// list.
 func moduleOf(t *testing.T, list string, files ...string) (root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -50,7 +52,8 @@ func write(t *testing.T, name, text string) {
 	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 }
 
-// profileOf writes a profile of one file, in which these lines ran; the others of source's functions did not.
+// profileOf writes a profile of one file, in which these lines ran; the others of source's
+// functions did not.
 func profileOf(t *testing.T, file string, ran ...int) (name string) {
 	t.Helper()
 	b := new(strings.Builder)

@@ -4,12 +4,13 @@
 //	go -C tools run ./unexplored FILE       judges a coverage profile that somebody else has made of tier one
 //	go -C tools run ./unexplored -packages  prints the packages of the core, as the go command's -coverpkg takes them
 //
-// A function that no scenario reaches is listed in unexplored.txt, with the reason. The exit code is 1 if a function is
-// neither reached nor listed, and if a line lists one that a scenario reaches now, or that does not exist any more. So
-// the list is true, and a new function without a scenario cannot go unnoticed.
+// A function that no scenario reaches is listed in unexplored.txt, with the reason. The exit code
+// is 1 if a function is neither reached nor listed, and if a line lists one that a scenario reaches
+// now, or that does not exist any more. So the list is true, and a new function without a scenario
+// cannot go unnoticed.
 //
-// Reached means that one statement of it ran. What else must run, and whether anything is checked, is a matter of the
-// mutants (tools/mutate).
+// Reached means that one statement of it ran. What else must run, and whether anything is checked,
+// is a matter of the mutants (tools/mutate).
 package main
 
 import (

@@ -1,10 +1,11 @@
-// Package chains has the waiting chains of the papers on the waiting array, for comparison with what we ship in
-// internal/parking: there a bucket has a lock, a line and exact keys; here it is one pointer, without any lock, and a signal wakes
-// all who happen to wait there.
+// Package chains has the waiting chains of the papers on the waiting array, for comparison with
+// what we ship in internal/parking: there a bucket has a lock, a line and exact keys; here it is
+// one pointer, without any lock, and a signal wakes all who happen to wait there.
 //
-// A chain is a stack to which goroutines add themselves, one element each, and from which only all are taken together (a pop-stack).
-// Who is woken looks again at what it waits for, and comes back if it was woken in vain. There are two ways to wake a chain
-// that has been detached (and one to wake a part of it, which has a file of its own, delegated.go):
+// A chain is a stack to which goroutines add themselves, one element each, and from which only all
+// are taken together (a pop-stack). Who is woken looks again at what it waits for, and comes back
+// if it was woken in vain. There are two ways to wake a chain that has been detached (and one to
+// wake a part of it, which has a file of its own, delegated.go):
 //
 //	Handed   an element is pushed by an exchange. Who is below it only its owner knows. The signaller tells the top, and each
 //	         owner, as soon as it is told, the one below it.
@@ -15,42 +16,53 @@
 //	chain -> | C | -> | B | -> | A |        Handed: signaller tells C, C's owner tells B, B's owner tells A
 //	           C came last                  Walked: signaller tells C, B, A
 //
-// Whoever does not want to wait any more after its push has to get off the chain before it may go on: because what it waits for
-// has come meanwhile (the papers call it a mis-queue), or because its context is done, which the papers do not have. Both take the
-// same steps, of which the first that applies is the last (see expel):
+// Whoever does not want to wait any more after its push has to get off the chain before it may go
+// on: because what it waits for has come meanwhile (the papers call it a mis-queue), or because its
+// context is done, which the papers do not have. Both take the same steps, of which the first that
+// applies is the last (see expel):
 //
-//  1. It is at the top: it puts back what was there, by a compare-and-swap, as if it had never come.
+//  1. It is at the top: it puts back what was there, by a compare-and-swap, as if it had never
+//     come.
 //  2. It has been told already, or the chain is empty: it is off the chain.
 //  3. Anything else: it flushes the chain. All on it are told, and itself among them.
 //
-// So who gives up may wake others in vain, and waits for those above it to pass on the wake; but chains mostly have one element, and
-// then the first step does. The alternative, to leave the element behind for whoever detaches the chain, would wake nobody. But
-// where nobody signals, waits that time out again and again would make the chain grow without end. And a wake that is handed down
-// would have to get past such an element: the links would have to be written into all of them, and each tell would race with
-// the owner. With the flush there is no element without an owner, so a wake that is handed down never stops, and to give up needs
-// no code of its own. (Location is the exception, as in the paper: it leaves its element for later. It is for walked chains alone.)
+// So who gives up may wake others in vain, and waits for those above it to pass on the wake; but
+// chains mostly have one element, and then the first step does. The alternative, to leave the
+// element behind for whoever detaches the chain, would wake nobody. But where nobody signals, waits
+// that time out again and again would make the chain grow without end. And a wake that is handed
+// down would have to get past such an element: the links would have to be written into all of them,
+// and each tell would race with the owner. With the flush there is no element without an owner, so
+// a wake that is handed down never stops, and to give up needs no code of its own. (Location is the
+// exception, as in the paper: it leaves its element for later. It is for walked chains alone.)
 //
 // Invariants, each with a test that fails without it:
 //
-//  1. An element is pushed by its owner alone, once in a use, and is told exactly once or taken off by its owner, at the top, but
-//     not both. (TestModelChains, whose Always looks for elements that are told and still there; tell panics)
-//  2. Handed: whoever holds the only reference to an element below tells it: the owner of the one above, when it is told or when it
-//     flushes. So every element of a detached chain is told, whatever its owners want by then. (TestModelChains/cancel)
-//  3. What is below an element on a chain stays the same as long as it is there: nobody but the top can leave. So the
-//     compare-and-swap of the first step puts back what is right, however often the element has been used before.
-//     (TestModelChains/reuse)
-//  4. The token that the parker gets is the last that others do to an element. The owner goes on only when it has received it, or
-//     when nobody has been able to reach the element; only then does it return to the pool. (TestModelChains under -race)
-//  5. Handed: the owner passes the wake on before it does anything else, and calls nobody's function in between. (TestWakeIsPassedOnFirst)
+//  1. An element is pushed by its owner alone, once in a use, and is told exactly once or taken off
+//     by its owner, at the top, but not both. (TestModelChains, whose Always looks for elements
+//     that are told and still there; tell panics)
+//  2. Handed: whoever holds the only reference to an element below tells it: the owner of the one
+//     above, when it is told or when it flushes. So every element of a detached chain is told,
+//     whatever its owners want by then. (TestModelChains/cancel)
+//  3. What is below an element on a chain stays the same as long as it is there: nobody but the top
+//     can leave. So the compare-and-swap of the first step puts back what is right, however often
+//     the element has been used before. (TestModelChains/reuse)
+//  4. The token that the parker gets is the last that others do to an element. The owner goes on
+//     only when it has received it, or when nobody has been able to reach the element; only then
+//     does it return to the pool. (TestModelChains under -race)
+//  5. Handed: the owner passes the wake on before it does anything else, and calls nobody's
+//     function in between. (TestWakeIsPassedOnFirst)
 //
-// Why no wake-up is lost: who waits pushes first and looks at its condition then; who signals changes the condition first and
-// takes the chain then, or looks whether it is empty. The atomics are sequentially consistent, so one of them sees the other.
+// Why no wake-up is lost: who waits pushes first and looks at its condition then; who signals
+// changes the condition first and takes the chain then, or looks whether it is empty. The atomics
+// are sequentially consistent, so one of them sees the other.
 //
-// Who makes progress: every step is a single atomic operation but for the push of Walked, which goes round only when another has
-// pushed or detached. Who leaves by a flush waits for those who are to tell it: they have been woken or are running.
+// Who makes progress: every step is a single atomic operation but for the push of Walked, which
+// goes round only when another has pushed or detached. Who leaves by a flush waits for those who
+// are to tell it: they have been woken or are running.
 //
-// Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listing 3 (Handed, the mis-queue), Listing 4
-// (sequences), Listing 5 (Walked, locations); for the news, section 2.
+// Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listing 3
+// (Handed, the mis-queue), Listing 4 (sequences), Listing 5 (Walked, locations); for the news,
+// section 2.
 package chains
 
 import (
@@ -84,8 +96,8 @@ type Table struct {
 	sequences bool
 }
 
-// A chain is a slot of the table. Like the papers' it fills no cache line: their hashes place what belongs together in different
-// ones.
+// A chain is a slot of the table. Like the papers' it fills no cache line: their hashes place what
+// belongs together in different ones.
 type chain struct {
 	top xsync.Pointer[element] // who came last; whoever waits pushes, whoever signals or leaves takes all
 	seq xsync.Int64            // how many signals there have been, with Config.Sequences and with Delegated
@@ -103,8 +115,8 @@ type element struct {
 	_ [128 - 6*8]byte // two lines, since some processors fetch them in pairs
 }
 
-// News is what a signal may have to say to whoever it wakes, so that a ticket's owner need not look at the semaphore, where all
-// others do. The zero News says nothing.
+// News is what a signal may have to say to whoever it wakes, so that a ticket's owner need not look
+// at the semaphore, where all others do. The zero News says nothing.
 type News struct {
 	Semaphore uint64
 	Grant     int64 // how many of its tickets had been granted
@@ -122,14 +134,16 @@ func New(c Config) *Table {
 
 func (t *Table) chain(hash uint64) *chain { return &t.chains[hash&uint64(len(t.chains)-1)] }
 
-// WaitUntil waits until satisfied returns true, which it calls before it goes to sleep and after each wake, and never again after
-// that. Whoever makes it true calls Signal afterwards, with the same hash. If ctx is done first it returns ctx.Err(), although
-// the condition may have come true since satisfied was asked. satisfied must not panic: the element would stay behind.
+// WaitUntil waits until satisfied returns true, which it calls before it goes to sleep and after
+// each wake, and never again after that. Whoever makes it true calls Signal afterwards, with the
+// same hash. If ctx is done first it returns ctx.Err(), although the condition may have come true
+// since satisfied was asked. satisfied must not panic: the element would stay behind.
 func (t *Table) WaitUntil(ctx context.Context, hash uint64, satisfied func() bool) error {
 	return t.until(ctx, t.chain(hash), satisfied, nothing)
 }
 
-// WaitNews is WaitUntil, but after a wake it asks enough about the news that came with it first, and returns if they are.
+// WaitNews is WaitUntil, but after a wake it asks enough about the news that came with it first,
+// and returns if they are.
 func (t *Table) WaitNews(ctx context.Context, hash uint64, satisfied func() bool, enough func(News) bool) error {
 	return t.until(ctx, t.chain(hash), satisfied, enough)
 }
@@ -145,8 +159,8 @@ func (t *Table) until(ctx context.Context, c *chain, satisfied func() bool, enou
 	return nil
 }
 
-// once waits for one wake, unless satisfied returns true, which it calls when it is on the chain. It reports whether satisfied did, or
-// enough of the news.
+// once waits for one wake, unless satisfied returns true, which it calls when it is on the chain.
+// It reports whether satisfied did, or enough of the news.
 func (t *Table) once(ctx context.Context, c *chain, satisfied func() bool, enough func(News) bool) (bool, error) {
 	e := t.enter(ctx, c)
 	if satisfied() {
@@ -189,8 +203,8 @@ func (t *Table) sleep(ctx context.Context, c *chain, e *element) (News, error) {
 	return n, nil
 }
 
-// expel gets e, whose owner has not received the token, off its chain. It reports whether it has taken it off; if not, the token is
-// here or on its way.
+// expel gets e, whose owner has not received the token, off its chain. It reports whether it has
+// taken it off; if not, the token is here or on its way.
 func (t *Table) expel(c *chain, e *element) bool {
 	if t.wake == Delegated {
 		t.resign(c, e)
@@ -215,7 +229,8 @@ func (t *Table) passOn(e *element, n News) {
 	}
 }
 
-// tell tells e, which the caller alone can reach, if it is not nil; and with it, sooner or later, all below.
+// tell tells e, which the caller alone can reach, if it is not nil; and with it, sooner or later,
+// all below.
 func (t *Table) tell(e *element, n News) {
 	if t.wake == Handed {
 		if e != nil {

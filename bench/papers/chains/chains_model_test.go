@@ -16,7 +16,8 @@ var (
 
 // A world is a table with one chain, on which everything collides, and what a scenario waits for.
 //
-// After every step: nobody on the chain has been told, nobody is there twice. At the end: nobody is left.
+// After every step: nobody on the chain has been told, nobody is there twice. At the end: nobody is
+// left.
 type world struct {
 	*interleave.Run
 	t      *Table
@@ -110,7 +111,10 @@ func (w *world) lockByNews() {
 	tx := w.ticket.Add(1) - 1
 	free := func() bool { return w.grant.Load() >= tx }
 	if !free() {
-		w.Assert(w.t.WaitNews(bg, Ticket(0, uint64(tx)), free, func(n News) bool { return n.Grant >= tx }) == nil, "given up")
+		w.Assert(
+			w.t.WaitNews(bg, Ticket(0, uint64(tx)), free, func(n News) bool { return n.Grant >= tx }) == nil,
+			"given up",
+		)
 	}
 	g := w.use()
 	w.t.SignalNews(Ticket(0, uint64(g)), News{Grant: g})
@@ -154,7 +158,8 @@ var scenarios = []scenario{
 		w.Go("y", func() { w.await(&w.y, 1) })
 		w.Go("setter", func() { w.set(&w.x); w.setPolitely(&w.y) })
 	}},
-	// One signaller has on its hands whom the other looks for. (All 6,116,292 executions with Delegated have been made once.)
+	// One signaller has on its hands whom the other looks for. (All 6,116,292 executions with
+	// Delegated have been made once.)
 	{name: "two of each", many: true, body: func(w *world) {
 		w.Go("x", func() { w.await(&w.x, 1) })
 		w.Go("y", func() { w.await(&w.y, 1) })
@@ -235,7 +240,12 @@ var scenarios = []scenario{
 
 	{name: "semaphore/2x2", body: func(w *world) { w.Same(2, "t", func(int) { w.lock(); w.lock() }) }},
 	{name: "semaphore/3x1", many: true, body: func(w *world) { w.Same(3, "t", func(int) { w.lock() }) }},
-	{name: "semaphore/3x2", large: true, bound: 3, body: func(w *world) { w.Same(3, "t", func(int) { w.lock(); w.lock() }) }},
+	{
+		name:  "semaphore/3x2",
+		large: true,
+		bound: 3,
+		body:  func(w *world) { w.Same(3, "t", func(int) { w.lock(); w.lock() }) },
+	},
 	{name: "news/2x2", body: func(w *world) { w.Same(2, "t", func(int) { w.lockByNews(); w.lockByNews() }) }},
 	{name: "news/3x1", many: true, body: func(w *world) { w.Same(3, "t", func(int) { w.lockByNews() }) }},
 	{name: "semaphore/two chains", chains: 2, body: func(w *world) { w.Same(3, "t", func(int) { w.lock() }) }},
@@ -262,8 +272,8 @@ func explore(t *testing.T, s scenario, wake Wake) {
 	})
 }
 
-// Every schedule of goroutines that wait, signal and give up, all on one chain: nobody sleeps for ever, nobody is told twice, and
-// nobody is left behind.
+// Every schedule of goroutines that wait, signal and give up, all on one chain: nobody sleeps for
+// ever, nobody is told twice, and nobody is left behind.
 func TestModelChains(t *testing.T) {
 	for _, s := range scenarios {
 		explore(t, s, Handed)
@@ -351,16 +361,18 @@ var locationScenarios = []scenario{
 	}},
 }
 
-// The same for locations, which may leave an element behind that nobody waits with. (No Close is deferred: a thread that is unwound,
-// because its execution shows nothing new, would do it without waiting for anything.)
+// The same for locations, which may leave an element behind that nobody waits with. (No Close is
+// deferred: a thread that is unwound, because its execution shows nothing new, would do it without
+// waiting for anything.)
 func TestModelLocation(t *testing.T) {
 	for _, s := range locationScenarios {
 		explore(t, s, Walked)
 	}
 }
 
-// An error of Listing 4: it says that whoever is below a late push is out of date, too, so that nothing is lost by waking all. But
-// somebody may have come after the signal and before the push: a3.c3.b5.a2.
+// An error of Listing 4: it says that whoever is below a late push is out of date, too, so that
+// nothing is lost by waking all. But somebody may have come after the signal and before the push:
+// a3.c3.b5.a2.
 func TestModelBelowIsUpToDate(t *testing.T) {
 	if interleave.RaceEnabled {
 		t.Skip("noted is not modelled")
@@ -386,8 +398,9 @@ func TestModelBelowIsUpToDate(t *testing.T) {
 	})
 }
 
-// An error of Listing 5: its conservative post signals the ticket behind the one that it grants, which is right where the next in
-// line spins. In that listing nobody does, and the next in line sleeps for ever: a4.b4.
+// An error of Listing 5: its conservative post signals the ticket behind the one that it grants,
+// which is right where the next in line spins. In that listing nobody does, and the next in line
+// sleeps for ever: a4.b4.
 func TestModelConservativePostLosesWakes(t *testing.T) {
 	expectFailure(t, interleave.Deadlock, func(x *interleave.Run) {
 		const threshold = 1

@@ -18,8 +18,9 @@ func eachWake(t *testing.T, f func(t *testing.T, wake Wake)) {
 	t.Run("walked", func(t *testing.T) { f(t, Walked) })
 }
 
-// entered returns a function for [Table.WaitUntil] that says no until yes is set, and counts in n who has pushed: who asks for the second
-// time. It is counted when its answer is fixed, so that nobody who has been counted says yes before it is woken.
+// entered returns a function for [Table.WaitUntil] that says no until yes is set, and counts in n
+// who has pushed: who asks for the second time. It is counted when its answer is fixed, so that
+// nobody who has been counted says yes before it is woken.
 func entered(n *atomic.Int64, yes *atomic.Bool) func() bool {
 	asked := 0
 	return func() bool {
@@ -99,7 +100,8 @@ func TestWhoGivesUpLeavesOthersWaiting(t *testing.T) {
 	})
 }
 
-// The steps of leaving a chain: who is at the top puts back what was there, and who has been told flushes nobody.
+// The steps of leaving a chain: who is at the top puts back what was there, and who has been told
+// flushes nobody.
 func TestLeavingDisturbsNobodyWithoutNeed(t *testing.T) {
 	eachWake(t, func(t *testing.T, wake Wake) {
 		table, ctx := New(Config{Chains: 1, Wake: wake}), context.Background()
@@ -250,7 +252,8 @@ func TestMisuse(t *testing.T) {
 	require.PanicsWithValue(t, "chains: an element was told twice", func() { e.tell(News{}) })
 }
 
-// An element that was left behind is taken off when the location is used for another chain, and by Close.
+// An element that was left behind is taken off when the location is used for another chain, and by
+// Close.
 func TestLocationLeavesNothingBehind(t *testing.T) {
 	table := New(Config{Chains: 2, Wake: Walked})
 	l := table.NewLocation(context.Background())
@@ -275,7 +278,8 @@ func TestLocationLeavesNothingBehind(t *testing.T) {
 	l.Close()
 }
 
-// Whoever has taken an element off its chain may be slow to tell it: the location goes on with its other element meanwhile.
+// Whoever has taken an element off its chain may be slow to tell it: the location goes on with its
+// other element meanwhile.
 func TestLocationDoesNotWaitForItsOldElement(t *testing.T) {
 	table := New(Config{Chains: 2, Wake: Walked})
 	l := table.NewLocation(context.Background())
@@ -331,7 +335,8 @@ func TestWaitsAllocateNothing(t *testing.T) {
 		for range 100 {
 			round()
 		}
-		// Two rounds: the last wait begins after the count has ended, and may not hide the only allocation of each.
+		// Two rounds: the last wait begins after the count has ended, and may not hide the only
+		// allocation of each.
 		require.Zero(t, int(locktest.AllocsPerRun(250, func() { round(); round() })))
 		<-done
 	})
@@ -384,8 +389,8 @@ func (s *semaphore) post() {
 	}
 }
 
-// The signaller tells those whose condition holds, and them alone; the others keep their order. Who leaves is told, too, and takes
-// nobody along.
+// The signaller tells those whose condition holds, and them alone; the others keep their order. Who
+// leaves is told, too, and takes nobody along.
 func TestDelegatedWakesThoseWhomItConcerns(t *testing.T) {
 	ctx := context.Background()
 	for _, told := range [][]bool{
@@ -467,8 +472,8 @@ func TestDelegatedAsksOnceForAWake(t *testing.T) {
 	require.EqualValues(t, 6, asked.Load())
 }
 
-// Goroutines take and post semaphores that share few chains, in every way there is, among others that give up: no permit is lost and
-// nobody is left behind.
+// Goroutines take and post semaphores that share few chains, in every way there is, among others
+// that give up: no permit is lost and nobody is left behind.
 func TestStress(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		stress := func(t *testing.T, wake Wake) {
@@ -512,7 +517,10 @@ func TestStress(t *testing.T) {
 							return
 						default:
 						}
-						ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(50))*time.Microsecond)
+						ctx, cancel := context.WithTimeout(
+							context.Background(),
+							time.Duration(rng.IntN(50))*time.Microsecond,
+						)
 						err := until(ctx, table, rng.Uint64(), func() bool { return false })
 						cancel()
 						if err == nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An element has two cache lines to itself. (On 32-bit machines, where the pointers are shorter, so is the element.)
+// An element has two cache lines to itself. (On 32-bit machines, where the pointers are shorter, so
+// is the element.)
 func TestElementsAreOfTwoCacheLines(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 8 {
 		require.EqualValues(t, 128, unsafe.Sizeof(element{}))

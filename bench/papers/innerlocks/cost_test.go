@@ -32,13 +32,16 @@ func TestWaitsAllocateNothing(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			l := sleepers{create()}
-			require.Zero(t, locktest.AllocsPerWait(l, l.Lock, l.Unlock, func() { l.Lock(); l.Unlock() })) //nolint:staticcheck // nothing in between, on purpose
+			require.Zero(
+				t,
+				locktest.AllocsPerWait(l, l.Lock, l.Unlock, func() { l.Lock(); l.Unlock() }),
+			) //nolint:staticcheck // nothing in between, on purpose
 		})
 	}
 }
 
-// What several processors write is 128 bytes apart: inside a lock, and, since objects of these sizes begin at multiples of 128, from whatever is
-// beside it.
+// What several processors write is 128 bytes apart: inside a lock, and, since objects of these
+// sizes begin at multiples of 128, from whatever is beside it.
 func TestLinesAreNotShared(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("sizes are those of 64 bits")

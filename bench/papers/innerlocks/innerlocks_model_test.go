@@ -41,7 +41,8 @@ func (w *world) free() {
 	w.Unlock()
 }
 
-// Every schedule, or with a bound: never two inside, nobody waits for ever, and in the end the lock is free.
+// Every schedule, or with a bound: never two inside, nobody waits for ever, and in the end the lock
+// is free.
 func TestModelLocks(t *testing.T) {
 	for _, s := range []struct {
 		name  string
@@ -106,8 +107,8 @@ func TestModelTwoLocks(t *testing.T) {
 	}
 }
 
-// How often somebody who waits is overtaken by one who comes later and wants the lock again and again: as the order of the lock has it, and in
-// some schedule as often.
+// How often somebody who waits is overtaken by one who comes later and wants the lock again and
+// again: as the order of the lock has it, and in some schedule as often.
 func TestModelOvertaking(t *testing.T) {
 	for name, most := range map[string]int32{"mcs": 0, "reciprocating": 1} {
 		t.Run(name, func(t *testing.T) {

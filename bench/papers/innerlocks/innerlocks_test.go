@@ -32,7 +32,8 @@ func TestZeroLockIsUnlocked(t *testing.T) {
 	})
 }
 
-// One permit excludes, and nobody is left behind, even where all but one goroutine sleep. The race detector sees who gets in wrongly.
+// One permit excludes, and nobody is left behind, even where all but one goroutine sleep. The race
+// detector sees who gets in wrongly.
 func TestExclusion(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		eachKind(t, func(t *testing.T, create func() lock) {

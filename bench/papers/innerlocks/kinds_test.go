@@ -15,7 +15,8 @@ var kinds = map[string]func() lock{
 	"reciprocating": func() lock { return new(Reciprocating) },
 }
 
-// newest returns the node of who came last, nil or held if nobody waits that can be told from the word. MCS: or the holder's.
+// newest returns the node of who came last, nil or held if nobody waits that can be told from the
+// word. MCS: or the holder's.
 func newest(l lock) *node {
 	switch l := l.(type) {
 	case *LIFO:

@@ -2,8 +2,8 @@ package innerlocks
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// A LIFO is a lock that is as unfair as can be: an unlock hands it to whoever came last. Two goroutines that want it all the time keep it to
-// themselves, and all others starve.
+// A LIFO is a lock that is as unfair as can be: an unlock hands it to whoever came last. Two
+// goroutines that want it all the time keep it to themselves, and all others starve.
 //
 //	top   nil    unlocked
 //	      held   locked, and nobody waits
@@ -11,9 +11,11 @@ import "github.com/farad-go/farad/internal/xsync"
 //
 // Invariants:
 //
-//  1. A node is pushed by its owner, and popped by the holder of the lock, nobody else. So what is below the top is what it was when the holder
-//     looked, as long as the top is the same. (TestModelLocks)
-//  2. Whoever changes the top from nil holds the lock, and so does the owner of a node that is popped. (TestModelLocks)
+//  1. A node is pushed by its owner, and popped by the holder of the lock, nobody else. So what is
+//     below the top is what it was when the holder looked, as long as the top is the same.
+//     (TestModelLocks)
+//  2. Whoever changes the top from nil holds the lock, and so does the owner of a node that is
+//     popped. (TestModelLocks)
 //
 // Source: Dice and Kogan, Capacitors, section 4.
 type LIFO struct {

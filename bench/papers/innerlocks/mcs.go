@@ -2,19 +2,22 @@ package innerlocks
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// An MCS is the queue lock of Mellor-Crummey and Scott: each arrival appends a node by one exchange, and waits at that.
+// An MCS is the queue lock of Mellor-Crummey and Scott: each arrival appends a node by one
+// exchange, and waits at that.
 //
 // Order: strictly first come, first served, by the exchange.
 //
 // Invariants:
 //
-//  1. last is the node of who came last, nil if the lock is free. Whoever has exchanged nil holds the lock; anybody else is granted it by
-//     the one before. (TestModelLocks)
-//  2. Who has come writes its node into that of the one before, who therefore keeps it until it has seen that, or until nobody can come any
-//     more, because last is not its node any more. (TestModelLocks)
+//  1. last is the node of who came last, nil if the lock is free. Whoever has exchanged nil holds
+//     the lock; anybody else is granted it by the one before. (TestModelLocks)
+//  2. Who has come writes its node into that of the one before, who therefore keeps it until it has
+//     seen that, or until nobody can come any more, because last is not its node any more.
+//     (TestModelLocks)
 //
-// Source: Mellor-Crummey and Scott, Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors (1991). There the caller
-// brings the node; here it comes from a pool, and the lock remembers the holder's.
+// Source: Mellor-Crummey and Scott, Algorithms for Scalable Synchronization on Shared-Memory
+// Multiprocessors (1991). There the caller brings the node; here it comes from a pool, and the lock
+// remembers the holder's.
 type MCS struct {
 	last  xsync.Pointer[node]
 	_     [apart - 8]byte

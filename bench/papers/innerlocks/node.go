@@ -7,8 +7,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A node stands for one that waits for a lock, in a list that the lock keeps. All locks wait alike, so that they differ in nothing but whose
-// turn it is.
+// A node stands for one that waits for a lock, in a list that the lock keeps. All locks wait alike,
+// so that they differ in nothing but whose turn it is.
 //
 //	state     means                                   who moves it, and to what
 //	waiting   the owner looks at the state            owner: asleep; granter: granted
@@ -17,10 +17,12 @@ import (
 //
 // Invariants:
 //
-//  1. A node is granted by one other, once in a use: by whoever holds the lock, and has taken the node off the list, or is behind it no more.
-//     (TestModelLocks)
-//  2. The granter's exchange is its last access to the node, unless the owner sleeps; then the token is. (TestModelLocks under -race)
-//  3. A node returns to the pool when nobody can reach it any more but by comparing addresses. (TestModelLocks, TestModelTwoLocks)
+//  1. A node is granted by one other, once in a use: by whoever holds the lock, and has taken the
+//     node off the list, or is behind it no more. (TestModelLocks)
+//  2. The granter's exchange is its last access to the node, unless the owner sleeps; then the
+//     token is. (TestModelLocks under -race)
+//  3. A node returns to the pool when nobody can reach it any more but by comparing addresses.
+//     (TestModelLocks, TestModelTwoLocks)
 type node struct {
 	state  xsync.Uint32
 	parker *waiter.Parker      // how the owner sleeps: written by it before asleep, read by the granter after it has met asleep
@@ -48,7 +50,8 @@ func (n *node) free() {
 	nodes.Put(n)
 }
 
-// await waits until n is granted: it spins for some 200 ns, if another processor may run, and then sleeps.
+// await waits until n is granted: it spins for some 200 ns, if another processor may run, and then
+// sleeps.
 func (n *node) await() {
 	for i := 0; xsync.Spin(i); i++ {
 		if n.state.Load() == granted {
@@ -72,7 +75,8 @@ func (n *node) grant() {
 // held stands in the word of a lock that is held, and for which nobody waits that is on the list.
 var held node
 
-// apart is at what distance two words do not disturb each other: two cache lines, since some processors fetch them in pairs.
+// apart is at what distance two words do not disturb each other: two cache lines, since some
+// processors fetch them in pairs.
 const apart = 128
 
 const notLocked = "innerlocks: unlock of unlocked lock"

@@ -2,10 +2,12 @@ package innerlocks
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// A TTS is a test-and-test-and-set lock. Who waits looks until the lock is free, and only then tries to take it.
+// A TTS is a test-and-test-and-set lock. Who waits looks until the lock is free, and only then
+// tries to take it.
 //
-// The paper's spins without an end. In Go that would keep a processor from whoever holds the lock, until the scheduler steps in, 10 ms later;
-// so here who waits spins for some 200 ns, if another processor may run, and from then on yields between two looks.
+// The paper's spins without an end. In Go that would keep a processor from whoever holds the lock,
+// until the scheduler steps in, 10 ms later; so here who waits spins for some 200 ns, if another
+// processor may run, and from then on yields between two looks.
 //
 // Order: none. Whoever finds it free takes it, and somebody may starve.
 //

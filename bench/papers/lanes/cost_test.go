@@ -33,7 +33,8 @@ func TestKeysOfGoroutines(t *testing.T) {
 	require.Greater(t, len(distinct), 32)
 }
 
-// Nobody's wait allocates, with or without a context that can be cancelled, nor does a permit that is moved.
+// Nobody's wait allocates, with or without a context that can be cancelled, nor does a permit that
+// is moved.
 func TestWaitsAllocateNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	cancellable, cancel := context.WithCancel(bg)
@@ -42,7 +43,16 @@ func TestWaitsAllocateNothing(t *testing.T) {
 		g := New(2, 1)
 		arrive := func() { _ = g.Arrive(ctx, 0) }
 		depart := func() { g.Depart(0) }
-		require.Zero(t, locktest.AllocsPerWait(g, func() { arrive(); arrive(); depart() }, depart, func() { arrive(); depart(); arrive(); depart() }), name)
+		require.Zero(
+			t,
+			locktest.AllocsPerWait(
+				g,
+				func() { arrive(); arrive(); depart() },
+				depart,
+				func() { arrive(); depart(); arrive(); depart() },
+			),
+			name,
+		)
 	}
 	g := New(2, 1)
 	l := Wrap(new(innerlocks.MCS), g, AtRandom)
@@ -51,13 +61,20 @@ func TestWaitsAllocateNothing(t *testing.T) {
 		g.Depart(0)
 		l.Lock()
 	}
-	require.Zero(t, locktest.AllocsPerWait(g, hold, l.Unlock, func() { l.Lock(); l.Unlock(); l.Lock(); l.Unlock() })) //nolint:staticcheck // nothing in between, on purpose
+	require.Zero(
+		t,
+		locktest.AllocsPerWait(g, hold, l.Unlock, func() { l.Lock(); l.Unlock(); l.Lock(); l.Unlock() }),
+	) //nolint:staticcheck // nothing in between, on purpose
 }
 
 // What several processors write is 128 bytes apart.
 func TestLinesAreNotShared(t *testing.T) {
 	g := New(3, 1)
-	words := []uintptr{reflect.ValueOf(g).Pointer(), uintptr(unsafe.Pointer(&g.departed)), uintptr(unsafe.Pointer(&g.moved))}
+	words := []uintptr{
+		reflect.ValueOf(g).Pointer(),
+		uintptr(unsafe.Pointer(&g.departed)),
+		uintptr(unsafe.Pointer(&g.moved)),
+	}
 	for i := 1; i < len(words); i++ {
 		require.GreaterOrEqual(t, words[i]-words[i-1], uintptr(apart))
 	}

@@ -29,7 +29,8 @@ func newWorld(x *interleave.Run, lanes int, b int64) *world {
 	return w
 }
 
-// options are to search with so many preemptions, or all schedules if that is 0; in tier one with fewer.
+// options are to search with so many preemptions, or all schedules if that is 0; in tier one with
+// fewer.
 func options(t *testing.T, preemptions int, large bool) interleave.Options {
 	switch {
 	case large && (testing.Short() || interleave.RaceEnabled):
@@ -73,7 +74,8 @@ func (w *world) finish() {
 	w.Assert(w.free() == w.Size()-n%w.Size(), "%d may still pass", w.free())
 }
 
-// Never more than a platoon inside, nobody waits for ever, and every arrival is counted once; in whatever lanes they come.
+// Never more than a platoon inside, nobody waits for ever, and every arrival is counted once; in
+// whatever lanes they come.
 func TestModelGate(t *testing.T) {
 	for _, s := range []struct {
 		name  string
@@ -120,8 +122,9 @@ func TestModelGate(t *testing.T) {
 	}
 }
 
-// As many as there are permits come while the platoon changes, and stay inside. So each of them has to get one, in whatever lane it lies. Others come,
-// too, and go without having passed; they must not leave a permit behind.
+// As many as there are permits come while the platoon changes, and stay inside. So each of them has
+// to get one, in whatever lane it lies. Others come, too, and go without having passed; they must
+// not leave a permit behind.
 func TestModelNobodyWaitsBesideAPermit(t *testing.T) {
 	for _, s := range []struct {
 		name  string
@@ -169,7 +172,8 @@ func TestModelNobodyWaitsBesideAPermit(t *testing.T) {
 	}
 }
 
-// Without the balance a lane that nobody comes to keeps its share, and those who come to the other one wait for ever.
+// Without the balance a lane that nobody comes to keeps its share, and those who come to the other
+// one wait for ever.
 func TestModelWithoutBalanceNobodyPasses(t *testing.T) {
 	arrive := func(g *Gate, own int) {
 		l := &g.lanes[own]
@@ -191,7 +195,8 @@ func TestModelWithoutBalanceNobodyPasses(t *testing.T) {
 	t.Logf("%s: %s\n%s", f.Schedule, f.Message, f.Trace)
 }
 
-// A contest is somebody who stands in a lane, behind others, and others who come later: of them so many get in before.
+// A contest is somebody who stands in a lane, behind others, and others who come later: of them so
+// many get in before.
 type contest struct {
 	name   string
 	lanes  int
@@ -226,8 +231,8 @@ func (c contest) promised() int {
 	return n
 }
 
-// The bound, in every schedule, and that some schedule reaches it. Who is p'th in its lane stands there before the others come; those in front of it,
-// and who is inside, leave at any time.
+// The bound, in every schedule, and that some schedule reaches it. Who is p'th in its lane stands
+// there before the others come; those in front of it, and who is inside, leave at any time.
 func TestModelBypass(t *testing.T) {
 	for _, c := range contests {
 		t.Run(c.name, func(t *testing.T) {
@@ -254,7 +259,8 @@ func (c contest) hold(x *interleave.Run) int {
 	var inner mutex.Word
 	var in, passed interleave.Int32
 	own := &w.lanes[0]
-	// The permits of its lane are taken, by some who are inside, or have been moved to the next one.
+	// The permits of its lane are taken, by some who are inside, or have been moved to the next
+	// one.
 	x.Assert(own.TryAcquire(one, c.share), "closed")
 	inside := int(c.share)
 	if c.moved {
@@ -302,8 +308,9 @@ func (c contest) hold(x *interleave.Run) int {
 	return int(passed.Load())
 }
 
-// The paper's proposal as it reads, a gate for each lane: the explorer finds somebody who has passed its gate, and is overtaken by the platoons of
-// another lane more often than any bound that one would name. Of a Gate it finds nobody who is overtaken more than B - 1 times then.
+// The paper's proposal as it reads, a gate for each lane: the explorer finds somebody who has
+// passed its gate, and is overtaken by the platoons of another lane more often than any bound that
+// one would name. Of a Gate it finds nobody who is overtaken more than B - 1 times then.
 func TestModelSeparateGatesBoundNothing(t *testing.T) {
 	const most = 5 // many times a platoon; any other number will do
 	search := interleave.Options{Mode: interleave.Bounded, Bound: 2}
@@ -315,7 +322,8 @@ func TestModelSeparateGatesBoundNothing(t *testing.T) {
 	interleave.Check(t, search, func(x *interleave.Run) { heldUp(x, New(2, 1), 1) })
 }
 
-// heldUp has somebody pass the first of two lanes, and another the second again and again. It fails if that one is overtaken more often than most.
+// heldUp has somebody pass the first of two lanes, and another the second again and again. It fails
+// if that one is overtaken more often than most.
 func heldUp(x *interleave.Run, g Lanes, most int32) {
 	watched, other := keyOf(0, 2), keyOf(1, 2)
 	var inner mutex.Word
@@ -343,8 +351,9 @@ func heldUp(x *interleave.Run, g Lanes, most int32) {
 	x.Wait()
 }
 
-// Whoever departs is told of a mistake only if it has made one, whatever moves meanwhile: here a permit that comes in vain, since the one for whom it
-// is moved gives up, and lies in one lane when it is looked at, and then in another.
+// Whoever departs is told of a mistake only if it has made one, whatever moves meanwhile: here a
+// permit that comes in vain, since the one for whom it is moved gives up, and lies in one lane when
+// it is looked at, and then in another.
 func TestModelNobodyIsAccusedWrongly(t *testing.T) {
 	interleave.Check(t, options(t, 0, false), func(x *interleave.Run) {
 		w := newWorld(x, 2, 1)
@@ -383,7 +392,10 @@ func TestModelLock(t *testing.T) {
 					l.Unlock()
 				})
 				x.Wait()
-				x.Assert(interleave.Panics(func() { g.Depart(keyOf(0, 2)); g.Depart(keyOf(0, 2)) }) != nil, "somebody is left behind the lanes")
+				x.Assert(
+					interleave.Panics(func() { g.Depart(keyOf(0, 2)); g.Depart(keyOf(0, 2)) }) != nil,
+					"somebody is left behind the lanes",
+				)
 			})
 		})
 	}

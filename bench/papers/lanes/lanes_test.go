@@ -40,7 +40,8 @@ func TestKeysAreSpreadOverAllLanes(t *testing.T) {
 	}
 }
 
-// All of a platoon pass, whatever their lanes; nobody else before all have departed; and then all who wait.
+// All of a platoon pass, whatever their lanes; nobody else before all have departed; and then all
+// who wait.
 func TestPlatoonsPass(t *testing.T) {
 	g := New(3, 2)
 	for range 2 {
@@ -92,7 +93,11 @@ func TestDoneContextNeverPasses(t *testing.T) {
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
 	require.ErrorIs(t, g.Arrive(ctx, 0), context.Canceled)
-	require.PanicsWithValue(t, "lanes: nil context", func() { _ = g.Arrive(nil, 0) }) //nolint:staticcheck // that is what is tested
+	require.PanicsWithValue(
+		t,
+		"lanes: nil context",
+		func() { _ = g.Arrive(nil, 0) },
+	) //nolint:staticcheck // that is what is tested
 	require.EqualValues(t, 2, g.free())
 }
 
@@ -116,11 +121,13 @@ func TestGivingUpLeavesTheLine(t *testing.T) {
 	require.EqualValues(t, 1, g.free())
 }
 
-// A visit is one arrival in the log of a stress test: when it began, when it stood in a line (never, 0, or at a time not noted, 0), and when it had
-// the inner lock, by a clock that ticks at each of these.
+// A visit is one arrival in the log of a stress test: when it began, when it stood in a line
+// (never, 0, or at a time not noted, 0), and when it had the inner lock, by a clock that ticks at
+// each of these.
 type visit struct{ began, stood, got int64 }
 
-// overtaken returns how often v was overtaken by those who began after it stood. The log is in the order of got.
+// overtaken returns how often v was overtaken by those who began after it stood. The log is in the
+// order of got.
 func overtaken(log []visit, i int) (n int) {
 	v := log[i]
 	for j := i - 1; v.stood > 0 && j >= 0 && log[j].got > v.stood; j-- {
@@ -131,8 +138,8 @@ func overtaken(log []visit, i int) (n int) {
 	return n
 }
 
-// Many arrive, and some give up: never more than a platoon inside, no permit is lost, and nobody is overtaken more often than promised, although the
-// inner lock is as unfair as can be.
+// Many arrive, and some give up: never more than a platoon inside, no permit is lost, and nobody is
+// overtaken more often than promised, although the inner lock is as unfair as can be.
 func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 	const lanes, share, each = 3, 2, 4 // so many goroutines in each lane
 	const b = lanes * share
@@ -236,9 +243,11 @@ func TestLocksExclude(t *testing.T) {
 	})
 }
 
-// With lanes at random everybody has a fair part in the long run: bounded, of a lock that serves the last first, which alone leaves nearly all of them
-// behind; and behind separate gates of one that leaves nobody behind for long. How long that is depends on who else wants the processors: a hundred thousand
-// turns, or up to fifty times as many. (Hashed lanes bound the bypass, but each lane has the same part, for however many.)
+// With lanes at random everybody has a fair part in the long run: bounded, of a lock that serves
+// the last first, which alone leaves nearly all of them behind; and behind separate gates of one
+// that leaves nobody behind for long. How long that is depends on who else wants the processors: a
+// hundred thousand turns, or up to fifty times as many. (Hashed lanes bound the bypass, but each
+// lane has the same part, for however many.)
 func TestRandomLanesAreFairInTheLongRun(t *testing.T) {
 	for name, l := range map[string]sync.Locker{
 		"one tally": Wrap(new(innerlocks.LIFO), New(4, 2), AtRandom),

@@ -19,7 +19,8 @@ type Lock struct {
 	key   uint64 // with which the holder has arrived; guarded by inner
 }
 
-// Wrap returns inner behind lanes, whose arrivals have the keys that pick returns. Nobody else may lock inner, or pass the lanes.
+// Wrap returns inner behind lanes, whose arrivals have the keys that pick returns. Nobody else may
+// lock inner, or pass the lanes.
 func Wrap(inner sync.Locker, lanes Lanes, pick func() uint64) *Lock {
 	return &Lock{inner: inner, lanes: lanes, pick: pick}
 }

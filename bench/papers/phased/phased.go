@@ -1,6 +1,7 @@
-// Package phased has the semaphore of the papers on the waiting array with its near and far phases, for comparison with what we ship in
-// twa: there whoever has to wait sleeps at once, under its own ticket, and is woken when that is granted. Here those at the front
-// of the line wait in one way and all others in another, in every combination of the papers' ways to wait.
+// Package phased has the semaphore of the papers on the waiting array with its near and far phases,
+// for comparison with what we ship in twa: there whoever has to wait sleeps at once, under its own
+// ticket, and is woken when that is granted. Here those at the front of the line wait in one way
+// and all others in another, in every combination of the papers' ways to wait.
 //
 //	ticket   0   1   2   3   4   5   6   7
 //	         +---+---+---+---+---+---+---+
@@ -12,41 +13,51 @@
 //	near      grant ≤ ticket < grant + Threshold    the owner waits for grant itself to move
 //	far       grant + Threshold ≤ ticket            the owner waits for the sequence of its bucket in an array to move
 //
-// A post adds to grant. With that the next in line, 3, has its permit and the one Threshold behind it, 4, has come near: the post
-// moves the sequence of the bucket of 4, where the owner has to find that out. That is early: 4 is the successor's successor and can get
-// ready while 3 holds the permit. With a threshold of 0 nobody is ever near, and the ticket that a post wakes is the one that it grants.
+// A post adds to grant. With that the next in line, 3, has its permit and the one Threshold behind
+// it, 4, has come near: the post moves the sequence of the bucket of 4, where the owner has to find
+// that out. That is early: 4 is the successor's successor and can get ready while 3 holds the
+// permit. With a threshold of 0 nobody is ever near, and the ticket that a post wakes is the one
+// that it grants.
 //
-// In the listings who waits looks at a word again and again, and nobody sleeps. Here the owner of a ticket may sleep in either phase, in
-// the bucket of its ticket. Who sleeps near does not see grant move, so then a post has two buckets to look after: first that of
-// the ticket that it has granted, then that of the one that it has brought near. (In the listings the second alone; that loses
+// In the listings who waits looks at a word again and again, and nobody sleeps. Here the owner of a
+// ticket may sleep in either phase, in the bucket of its ticket. Who sleeps near does not see grant
+// move, so then a post has two buckets to look after: first that of the ticket that it has granted,
+// then that of the one that it has brought near. (In the listings the second alone; that loses
 // wake-ups: TestModelWhoSleepsNearNeedsTheSecondPoke.)
 //
-// A bucket is a number, how often it has been poked, and nothing else. Whoever waits at a bucket looks again when the number moves, whoever
-// it was meant for: tickets that are neighbours have different buckets, but others collide.
+// A bucket is a number, how often it has been poked, and nothing else. Whoever waits at a bucket
+// looks again when the number moves, whoever it was meant for: tickets that are neighbours have
+// different buckets, but others collide.
 //
 // Nobody gives up, takes and posts are of one permit: that is all that the comparison needs.
 //
 // Invariants, each with a test that fails without it:
 //
-//  1. A take ends when grant has passed its ticket, and not before; so no more hold a permit than there are permits, and they get
-//     it in the order of the tickets. (TestModelPhased, TestOrder)
-//  2. grant never goes back: who has come near stays near until granted. So the phases are two loops, one after the other. Tickets are
-//     compared by their differences, and may wrap around. (TestModelPhased/wrap)
-//  3. Every ticket is brought near by one post, and granted by one. Each moves the sequence of that ticket's bucket after it has added
-//     to grant, unless nobody has taken the ticket yet, or its owner waits for grant itself. (TestModelPhased, TestPostPokes)
+//  1. A take ends when grant has passed its ticket, and not before; so no more hold a permit than
+//     there are permits, and they get it in the order of the tickets. (TestModelPhased, TestOrder)
+//  2. grant never goes back: who has come near stays near until granted. So the phases are two
+//     loops, one after the other. Tickets are compared by their differences, and may wrap around.
+//     (TestModelPhased/wrap)
+//  3. Every ticket is brought near by one post, and granted by one. Each moves the sequence of that
+//     ticket's bucket after it has added to grant, unless nobody has taken the ticket yet, or its
+//     owner waits for grant itself. (TestModelPhased, TestPostPokes)
 //  4. Who waits for a sequence to move has read it before it looked at grant. (TestModelPhased)
-//  5. Only the first Threshold in line wait for grant itself; all others leave its line alone. (TestOnlyTheNearWaitForGrant)
+//  5. Only the first Threshold in line wait for grant itself; all others leave its line alone.
+//     (TestOnlyTheNearWaitForGrant)
 //
-// Why no wake-up is lost: who waits reads the sequence, then grant; who posts adds to grant, then to the sequence. If grant was too old to
-// end the phase, the sequence moves later than it was read. And whoever takes a ticket adds to ticket and then looks at grant; who
-// posts adds to grant and then looks at ticket. If it has not seen the ticket, whose bucket it therefore leaves alone, the taker
-// sees what it has granted.
+// Why no wake-up is lost: who waits reads the sequence, then grant; who posts adds to grant, then
+// to the sequence. If grant was too old to end the phase, the sequence moves later than it was
+// read. And whoever takes a ticket adds to ticket and then looks at grant; who posts adds to grant
+// and then looks at ticket. If it has not seen the ticket, whose bucket it therefore leaves alone,
+// the taker sees what it has granted.
 //
-// Who makes progress: the owner of a ticket is behind the owners of older ones, and no others; a post takes a constant number of steps, and
-// the lock of a bucket where somebody may sleep. Who is woken by somebody else's poke, and finds nothing changed, waits again.
+// Who makes progress: the owner of a ticket is behind the owners of older ones, and no others; a
+// post takes a constant number of steps, and the lock of a bucket where somebody may sleep. Who is
+// woken by somebody else's poke, and finds nothing changed, waits again.
 //
-// Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listing 2; the conservative post is Listing 5's; the
-// ways to wait are section 2's. With both phases Park, and a threshold of 0, it is what the papers call waiting without spinning.
+// Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listing 2; the
+// conservative post is Listing 5's; the ways to wait are section 2's. With both phases Park, and a
+// threshold of 0, it is what the papers call waiting without spinning.
 package phased
 
 import (
@@ -109,7 +120,8 @@ func NewArray(buckets int) *Array {
 	return &Array{sequences: make([]xsync.Int64, buckets), lots: parking.New(buckets)}
 }
 
-// key is the key of all who sleep at bucket i. The table spreads small numbers evenly: each i has a line of its own.
+// key is the key of all who sleep at bucket i. The table spreads small numbers evenly: each i has a
+// line of its own.
 func (a *Array) key(i int) parking.Key { return parking.Key{Object: a, Part: int64(i)} }
 
 // sleep sleeps until bucket i is poked, unless it has been since its sequence was seq.

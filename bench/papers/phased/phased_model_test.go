@@ -11,10 +11,11 @@ import (
 	"github.com/farad-go/farad/internal/parking"
 )
 
-// A world is a semaphore, and an array in which everything collides unless a scenario wants more buckets.
+// A world is a semaphore, and an array in which everything collides unless a scenario wants more
+// buckets.
 //
-// Every critical section looks how many are inside; with one permit, also whether it is the turn of its ticket. At the end: all permits are
-// back, and nobody sleeps.
+// Every critical section looks how many are inside; with one permit, also whether it is the turn of
+// its ticket. At the end: all permits are back, and nobody sleeps.
 type world struct {
 	*interleave.Run
 	*Semaphore
@@ -60,8 +61,8 @@ var scenarios = []scenario{
 	{name: "4x1, two permits", threads: 4, rounds: 1, permits: 2, buckets: 1, large: true, bound: 2},
 }
 
-// configs are those that make a difference to a scenario, in which so many wait at most. The explorer has no use for a spin: to it Spin is
-// Yield, and SpinThenPark is Park.
+// configs are those that make a difference to a scenario, in which so many wait at most. The
+// explorer has no use for a spin: to it Spin is Yield, and SpinThenPark is Park.
 func configs(waiters int64) (cs []Config) {
 	for threshold := range min(waiters, 2) + 1 {
 		for _, near := range []Wait{Yield, Park} {
@@ -75,7 +76,11 @@ func configs(waiters int64) (cs []Config) {
 			}
 		}
 	}
-	return append(cs, Config{Threshold: 1, Near: Spin, Far: SpinThenPark}, Config{Threshold: 1, Near: SpinThenPark, Far: Spin})
+	return append(
+		cs,
+		Config{Threshold: 1, Near: Spin, Far: SpinThenPark},
+		Config{Threshold: 1, Near: SpinThenPark, Far: Spin},
+	)
 }
 
 func (c Config) name() string {
@@ -87,7 +92,8 @@ func (c Config) name() string {
 	return name
 }
 
-// Every schedule of goroutines that take and post, with all ways to wait: nobody sleeps for ever, and all get their permits in turn.
+// Every schedule of goroutines that take and post, with all ways to wait: nobody sleeps for ever,
+// and all get their permits in turn.
 func TestModelPhased(t *testing.T) {
 	for _, s := range scenarios {
 		for _, c := range configs(int64(s.threads) - s.permits) {
@@ -131,7 +137,8 @@ func newWorld(x *interleave.Run, s scenario, c Config) *world {
 	return w
 }
 
-// Semaphores share buckets. A poke that is meant for somebody who does not sleep wakes nobody; it need not.
+// Semaphores share buckets. A poke that is meant for somebody who does not sleep wakes nobody; it
+// need not.
 func TestModelArrayIsShared(t *testing.T) {
 	ways := []Config{{Threshold: 0, Far: Park}, {Threshold: 0, Far: Yield}}
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
@@ -144,8 +151,8 @@ func TestModelArrayIsShared(t *testing.T) {
 	})
 }
 
-// Listing 2's post pokes the one that comes near, which is right where those who are near look at grant. If they sleep, the one that
-// is granted sleeps for ever.
+// Listing 2's post pokes the one that comes near, which is right where those who are near look at
+// grant. If they sleep, the one that is granted sleeps for ever.
 func TestModelWhoSleepsNearNeedsTheSecondPoke(t *testing.T) {
 	f := interleave.Explore(interleave.Options{}, func(x *interleave.Run) {
 		w := newWorld(x, scenario{permits: 0, buckets: 4}, Config{Threshold: 1, Near: Park, Far: Park})

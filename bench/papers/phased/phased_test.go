@@ -38,8 +38,8 @@ func eachConfig(t *testing.T, f func(t *testing.T, c Config)) {
 	}
 }
 
-// One permit excludes, several bound, nobody is left behind, and no permit is lost, whatever the ways to wait; in an array in which
-// many collide.
+// One permit excludes, several bound, nobody is left behind, and no permit is lost, whatever the
+// ways to wait; in an array in which many collide.
 func TestExclusion(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		eachConfig(t, func(t *testing.T, c Config) {
@@ -118,8 +118,9 @@ func TestOnlyTheNearWaitForGrant(t *testing.T) {
 	}
 }
 
-// A post pokes the one that it brings near, the successor's successor with a threshold of 1; before it the one that it grants, if
-// that may sleep; and with a threshold of 0, where these are the same, that one, once.
+// A post pokes the one that it brings near, the successor's successor with a threshold of 1; before
+// it the one that it grants, if that may sleep; and with a threshold of 0, where these are the
+// same, that one, once.
 func TestPostPokes(t *testing.T) {
 	for _, c := range []struct {
 		Config

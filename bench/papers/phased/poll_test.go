@@ -11,8 +11,8 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 )
 
-// Who may spin does so where another processor can make progress meanwhile, and nowhere else; a few times before it sleeps, and without
-// an end but that of its wait if it does not.
+// Who may spin does so where another processor can make progress meanwhile, and nowhere else; a few
+// times before it sleeps, and without an end but that of its wait if it does not.
 func TestSpinsOnlyBesideAnotherProcessor(t *testing.T) {
 	looks := func(w Wait, enough int) (n int) {
 		require.Equal(t, enough > 0, w.poll(func() bool { n++; return n == enough }))
@@ -21,7 +21,11 @@ func TestSpinsOnlyBesideAnotherProcessor(t *testing.T) {
 	for _, procs := range []int{1, 2} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		spins := procs > 1 && runtime.NumCPU() > 1
-		locktest.Eventually(t, "it is known how many processors there are", func() bool { return (looks(SpinThenPark, 0) > 0) == spins })
+		locktest.Eventually(
+			t,
+			"it is known how many processors there are",
+			func() bool { return (looks(SpinThenPark, 0) > 0) == spins },
+		)
 		if spins {
 			require.Equal(t, 1, looks(SpinThenPark, 1))
 		}

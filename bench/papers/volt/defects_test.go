@@ -12,16 +12,16 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// Each scenario has the least that its defect needs. Who is queued when it begins was queued in the body, where nothing
-// is interleaved. Every search is the unbounded one, and stops at the first failure: so no scenario lets another defect
-// happen.
+// Each scenario has the least that its defect needs. Who is queued when it begins was queued in the
+// body, where nothing is interleaved. Every search is the unbounded one, and stops at the first
+// failure: so no scenario lets another defect happen.
 
 var update = flag.Bool("update", false, "write the traces into "+document)
 
 const document = "../../../docs/design/volt-defects.md"
 
-// A finding is how the explorer finds a defect. Its searches are deterministic: other figures mean that the explorer
-// searches or shortens in another way.
+// A finding is how the explorer finds a defect. Its searches are deterministic: other figures mean
+// that the explorer searches or shortens in another way.
 type finding struct {
 	kind       interleave.FailureKind
 	executions int // until found
@@ -29,8 +29,8 @@ type finding struct {
 	message    string
 }
 
-// find has the explorer find the failure, follows the shortened schedule to it again, and looks whether the document
-// tells the same.
+// find has the explorer find the failure, follows the shortened schedule to it again, and looks
+// whether the document tells the same.
 func find(t *testing.T, want finding, body func(x *interleave.Run)) {
 	t.Helper()
 	r := interleave.Explore(interleave.Options{}, body)
@@ -67,7 +67,8 @@ func narrow(trace string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// requireTold fails if the document does not show text, in a block that begins with the test's name.
+// requireTold fails if the document does not show text, in a block that begins with the test's
+// name.
 func requireTold(t *testing.T, text string) {
 	t.Helper()
 	doc, err := os.ReadFile(document)
@@ -94,8 +95,8 @@ func newTask(s *Semaphore, name string, num int64) task {
 	return task{newFuture(s, num), newWaker(), name}
 }
 
-// label names everything for the traces. What is reached from a name is named after it, so the wakers come first, and
-// the semaphore last.
+// label names everything for the traces. What is reached from a name is named after it, so the
+// wakers come first, and the semaphore last.
 func label(x *interleave.Run, s *Semaphore, tasks ...task) {
 	for _, t := range tasks {
 		x.Name(t.name+"Waker", t.waker)
@@ -134,7 +135,8 @@ func TestVoltDefectA(t *testing.T) {
 	}, twoTasks((*Semaphore).release))
 }
 
-// The scenario is not to blame: it cannot fail if the release looks into the slot again once it has the mutex.
+// The scenario is not to blame: it cannot fail if the release looks into the slot again once it has
+// the mutex.
 func TestVoltDefectARepaired(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, twoTasks(func(s *Semaphore, num int64) {
 		w := s.fastWaiter.Swap(nil)
@@ -165,7 +167,8 @@ func twoTasks(release func(s *Semaphore, num int64)) func(x *interleave.Run) {
 	}
 }
 
-// (b) When the slot is empty and the list is not, a newcomer takes the slot, and the slot is served first.
+// (b) When the slot is empty and the list is not, a newcomer takes the slot, and the slot is served
+// first.
 
 func TestVoltDefectB(t *testing.T) {
 	find(t, finding{
@@ -199,8 +202,8 @@ func TestVoltDefectB(t *testing.T) {
 	})
 }
 
-// There is no bound, nor any need for a race: two tasks that give the permit to each other keep a third from it for as
-// long as they like.
+// There is no bound, nor any need for a race: two tasks that give the permit to each other keep a
+// third from it for as long as they like.
 func TestVoltDefectBStarves(t *testing.T) {
 	s := newSemaphore(1)
 	k := newWaker()
@@ -227,7 +230,8 @@ func TestVoltDefectC(t *testing.T) {
 	}, cancelAgainstRelease((*Semaphore).cancelAcquire))
 }
 
-// The scenario is not to blame: it cannot fail if a cancel that finds the waiter nowhere waits for whoever has it.
+// The scenario is not to blame: it cannot fail if a cancel that finds the waiter nowhere waits for
+// whoever has it.
 func TestVoltDefectCRepaired(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, cancelAgainstRelease(func(s *Semaphore, w *Waiter) bool {
 		if s.fastWaiter.CompareAndSwap(w, nil) {
@@ -307,7 +311,8 @@ func TestVoltDefectE(t *testing.T) {
 	})
 }
 
-// (f) Between the swap and the put-back of a waiter that has been given a part, another release sees nobody.
+// (f) Between the swap and the put-back of a waiter that has been given a part, another release
+// sees nobody.
 
 func TestVoltDefectF(t *testing.T) {
 	find(t, finding{

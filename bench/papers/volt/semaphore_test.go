@@ -2,13 +2,14 @@ package volt
 
 import "github.com/farad-go/farad/internal/interleave"
 
-// This file transcribes the page "Counting Semaphore Algorithm" of Volt's documentation: its functions, in its order,
-// under its names. Each comment says which part of the page stands below it. The Mutex on top is left out.
+// This file transcribes the page "Counting Semaphore Algorithm" of Volt's documentation: its
+// functions, in its order, under its names. Each comment says which part of the page stands below
+// it. The Mutex on top is left out.
 //
-// What threads share is of modelled types, so that the explorer sees every step, the racing ones included: also what
-// the page has as plain fields and touches without the mutex (the waker, the links). What only the mutex's holder
-// touches is plain here, too. Where the page leaves something open, the comments say "Reading:", and the reading is the
-// one under which least goes wrong.
+// What threads share is of modelled types, so that the explorer sees every step, the racing ones
+// included: also what the page has as plain fields and touches without the mutex (the waker, the
+// links). What only the mutex's holder touches is plain here, too. Where the page leaves something
+// open, the comments say "Reading:", and the reading is the one under which least goes wrong.
 
 // Semaphore is the page's "Data Structures", first block. Alignment is left out.
 type Semaphore struct {
@@ -26,7 +27,8 @@ func newSemaphore(permits int64) *Semaphore {
 
 // Waiter is the page's "Data Structures", second block.
 //
-// Reading: waker and waker_ctx, two plain words on the page, are one word here: no mixture of two wakers is ever seen.
+// Reading: waker and waker_ctx, two plain words on the page, are one word here: no mixture of two
+// wakers is ever seen.
 type Waiter struct {
 	state            interleave.Int64 // permits still needed
 	permitsRequested int64
@@ -86,7 +88,8 @@ func (l *waiterList) popBack() {
 
 // remove takes w out.
 //
-// Reading: one that is in no list stays what it is, and so does the list, as in Tokio, to which the page refers.
+// Reading: one that is in no list stays what it is, and so does the list, as in Tokio, to which the
+// page refers.
 func (l *waiterList) remove(w *Waiter) {
 	next := w.next.Load()
 	prev := w.prev.Load()
@@ -105,8 +108,8 @@ func (l *waiterList) remove(w *Waiter) {
 	}
 }
 
-// tryAcquire is "The tryAcquire Fast Path". A compare-and-swap that fails returns the value on the page, and is
-// followed by a load here, as everywhere below.
+// tryAcquire is "The tryAcquire Fast Path". A compare-and-swap that fails returns the value on the
+// page, and is followed by a load here, as everywhere below.
 func (s *Semaphore) tryAcquire(num int64) bool {
 	current := s.permits.Load()
 	for {
@@ -137,8 +140,8 @@ func (s *Semaphore) acquireWait(w *Waiter) bool {
 	return false
 }
 
-// drain is the middle of "The acquireWait Algorithm", from "Under lock: drain available permits via CAS" to "Partially
-// fulfilled". It reports whether w has all that it needs.
+// drain is the middle of "The acquireWait Algorithm", from "Under lock: drain available permits via
+// CAS" to "Partially fulfilled". It reports whether w has all that it needs.
 func (s *Semaphore) drain(w *Waiter, needed int64) bool {
 	acquired := int64(0)
 	current := s.permits.Load()
@@ -176,7 +179,8 @@ func (s *Semaphore) acquireWaitDirect(w *Waiter) bool {
 	return false
 }
 
-// release is "The release Algorithm". Its tiers are functions of their own, cut where the page cuts.
+// release is "The release Algorithm". Its tiers are functions of their own, cut where the page
+// cuts.
 func (s *Semaphore) release(num int64) {
 	if num == 0 {
 		return
@@ -219,8 +223,8 @@ func (s *Semaphore) releaseSurplus(surplus int64) {
 	s.releaseLocked(surplus)
 }
 
-// releaseLocked is "Tier 3: Mutex slow path (linked list)", after the mutex is taken; releaseSurplus ends in the same
-// lines.
+// releaseLocked is "Tier 3: Mutex slow path (linked list)", after the mutex is taken;
+// releaseSurplus ends in the same lines.
 func (s *Semaphore) releaseLocked(num int64) {
 	if s.waiters.back() == nil {
 		s.permits.Add(num)
@@ -232,7 +236,8 @@ func (s *Semaphore) releaseLocked(num int64) {
 
 // releaseToWaiters is the second block of "Tier 3". It unlocks the mutex.
 //
-// Reading: where the page says "collect waker" it says so after popBack, so the waker is read there.
+// Reading: where the page says "collect waker" it says so after popBack, so the waker is read
+// there.
 func (s *Semaphore) releaseToWaiters(num int64) {
 	var wakeList []*Waker
 	popBack := func(w *Waiter) {
@@ -270,8 +275,8 @@ func (s *Semaphore) releaseToWaiters(num int64) {
 
 // cancelAcquire is "Cancellation".
 //
-// Reading: the page's function returns nothing. This one reports whether it found the request complete, so that a
-// caller can give back what it was granted.
+// Reading: the page's function returns nothing. This one reports whether it found the request
+// complete, so that a caller can give back what it was granted.
 func (s *Semaphore) cancelAcquire(w *Waiter) (complete bool) {
 	if w.isComplete() {
 		return true
@@ -294,8 +299,8 @@ func (s *Semaphore) cancelAcquire(w *Waiter) (complete bool) {
 	return false
 }
 
-// AcquireFuture is mentioned throughout, but not shown: it embeds its waiter, and its first poll calls tryAcquire, and
-// then acquireWaitDirect.
+// AcquireFuture is mentioned throughout, but not shown: it embeds its waiter, and its first poll
+// calls tryAcquire, and then acquireWaitDirect.
 type AcquireFuture struct {
 	sem     *Semaphore
 	waiter  Waiter
@@ -308,8 +313,8 @@ func newFuture(s *Semaphore, num int64) *AcquireFuture {
 	return f
 }
 
-// init makes f a new request. The previous one, if any, must be complete: "AcquireFuture may deinit after isComplete()
-// returns true".
+// init makes f a new request. The previous one, if any, must be complete: "AcquireFuture may deinit
+// after isComplete() returns true".
 func (f *AcquireFuture) init(s *Semaphore, num int64) {
 	f.sem, f.waiting = s, false
 	f.waiter.permitsRequested = num

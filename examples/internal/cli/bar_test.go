@@ -40,7 +40,14 @@ func TestBarFollowsTheProgressAndLeavesNothing(t *testing.T) {
 	})
 	see := func(text string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return strings.Contains(s.String(), text) }, 20*time.Second, time.Millisecond, "%q", text)
+		require.Eventually(
+			t,
+			func() bool { return strings.Contains(s.String(), text) },
+			20*time.Second,
+			time.Millisecond,
+			"%q",
+			text,
+		)
 	}
 	see("0% |                    |  first, second")
 	done.Store(101)

@@ -32,8 +32,8 @@ var (
 	ErrTimeout     = errors.New("timeout")
 )
 
-// ExitCode returns the code of a command that was stopped by the end of its context, if stopped is not nil, or else has
-// done all that it could, with or without failures.
+// ExitCode returns the code of a command that was stopped by the end of its context, if stopped is
+// not nil, or else has done all that it could, with or without failures.
 func ExitCode(stopped error, failures bool) int {
 	switch {
 	case errors.Is(stopped, ErrTimeout):
@@ -49,15 +49,16 @@ func ExitCode(stopped error, failures bool) int {
 	}
 }
 
-// WithSignals returns a context that the first SIGINT or SIGTERM cancels, with [ErrInterrupted] or [ErrTerminated].
+// WithSignals returns a context that the first SIGINT or SIGTERM cancels, with [ErrInterrupted] or
+// [ErrTerminated].
 func WithSignals(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		s := <-signals
-		// A second signal kills the process, in case the first one finds it in a read that never returns, as on a
-		// network file system whose server is gone.
+		// A second signal kills the process, in case the first one finds it in a read that never
+		// returns, as on a network file system whose server is gone.
 		signal.Stop(signals)
 		if s == os.Interrupt {
 			cancel(ErrInterrupted)

@@ -70,8 +70,8 @@ func short(d time.Duration) string {
 	return s
 }
 
-// Size adds a flag for a number of bytes, which may be a tebibyte at most, or a gibibyte where an int
-// has 32 bits.
+// Size adds a flag for a number of bytes, which may be a tebibyte at most, or a gibibyte where an
+// int has 32 bits.
 func (c *Command) Size(p *int64, name, usage string) {
 	const most = 1 << (20 + 10*strconv.IntSize/32)
 	want := fmt.Sprintf("a size from 1B to %s, such as 500kB, 256KiB or 64MiB", size(most))

@@ -8,7 +8,15 @@ import (
 )
 
 // vcs are the names under which systems of version control keep what is theirs in a tree.
-var vcs = map[string]bool{".git": true, ".hg": true, ".svn": true, ".bzr": true, ".jj": true, "_darcs": true, "CVS": true}
+var vcs = map[string]bool{
+	".git":   true,
+	".hg":    true,
+	".svn":   true,
+	".bzr":   true,
+	".jj":    true,
+	"_darcs": true,
+	"CVS":    true,
+}
 
 // A Walk is a way through all files below a directory, in lexical order. Links are not followed,
 // but for the root.

@@ -30,14 +30,20 @@ func walk(t *testing.T, ctx context.Context, root string, vcs bool) (files []str
 
 func TestVersionControlIsLeftOut(t *testing.T) {
 	dir := clitest.WriteTree(t, map[string][]byte{
-		".git/config": {1}, ".github/ci": {2}, "a/.git": {3}, "a/.hg/store/x": {4}, "a/b": {5}, "git/c": {6}, "z/.svn/d/e": {7},
+		".git/config": {
+			1,
+		}, ".github/ci": {2}, "a/.git": {3}, "a/.hg/store/x": {4}, "a/b": {5}, "git/c": {6}, "z/.svn/d/e": {7},
 	})
 	files, leftOut := walk(t, t.Context(), dir, false)
 	require.Equal(t, []string{".github/ci", "a/b", "git/c"}, files)
 	require.Equal(t, 4, leftOut)
 
 	files, leftOut = walk(t, t.Context(), dir, true)
-	require.Equal(t, []string{".git/config", ".github/ci", "a/.git", "a/.hg/store/x", "a/b", "git/c", "z/.svn/d/e"}, files)
+	require.Equal(
+		t,
+		[]string{".git/config", ".github/ci", "a/.git", "a/.hg/store/x", "a/b", "git/c", "z/.svn/d/e"},
+		files,
+	)
 	require.Zero(t, leftOut)
 
 	files, _ = walk(t, t.Context(), filepath.Join(dir, ".git"), false)
@@ -53,7 +59,12 @@ func TestWalkEndsWithItsContext(t *testing.T) {
 
 func TestErrorsOfAWalkAreTold(t *testing.T) {
 	var errs []error
-	cli.Walk{Root: filepath.Join(t.TempDir(), "missing"), File: func(_ string, _ fs.DirEntry, err error) { errs = append(errs, err) }}.Run(t.Context())
+	cli.Walk{
+		Root: filepath.Join(t.TempDir(), "missing"),
+		File: func(_ string, _ fs.DirEntry, err error) { errs = append(errs, err) },
+	}.Run(
+		t.Context(),
+	)
 	require.Len(t, errs, 1)
 	require.ErrorIs(t, errs[0], fs.ErrNotExist)
 }

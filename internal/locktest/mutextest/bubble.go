@@ -75,7 +75,8 @@ func waitingIsDurablyBlocked(t *testing.T, k kind) {
 	})
 }
 
-// One mutex is used outside, in a bubble, outside, in another bubble. A parker or a channel that crossed a border would end the process.
+// One mutex is used outside, in a bubble, outside, in another bubble. A parker or a channel that
+// crossed a border would end the process.
 func waitersDoNotCrossBubbles(t *testing.T, k kind) {
 	m := k.mutex()
 	outer, cancel := context.WithCancel(bg)

@@ -2,5 +2,6 @@
 
 package mutextest
 
-// bubbles are none under the explorer: what it puts in the place of channels, timers and pools knows no bubbles, and allocates.
+// bubbles are none under the explorer: what it puts in the place of channels, timers and pools
+// knows no bubbles, and allocates.
 var bubbles []test

@@ -83,7 +83,8 @@ func (c *caller) do(f func() (name string, step func(*word) bool)) {
 		c.calls = append(c.calls, call{Client: c.id, Name: name, Call: began, Return: end, Step: step})
 		return
 	}
-	// It has given up, after the context had ended. It may have been handed the lock all the same, and have unlocked it.
+	// It has given up, after the context had ended. It may have been handed the lock all the same,
+	// and have unlocked it.
 	c.calls = append(c.calls, call{Client: c.id, Name: name, Call: began, Return: end, Step: tooLate})
 	c.perhaps = append(c.perhaps, []call{
 		{Client: c.id, Name: name + ", handed the lock", Call: began, Return: end, Step: lent},
@@ -178,11 +179,18 @@ var smallHistories = []smallHistory{
 	{name: "try/3", large: true, callers: callers((*caller).lock, (*caller).lock, (*caller).try)},
 	{name: "cancel", cancel: true, callers: callers((*caller).lock, (*caller).within)},
 	{name: "cancel/3", large: true, cancel: true, callers: callers((*caller).lock, (*caller).lock, (*caller).within)},
-	{name: "cancel/try", large: true, cancel: true, callers: callers(func(c *caller) { c.lock(); c.try() }, (*caller).within)},
-	// A lock that is handed to one who has given up is held until that one unlocks it: a try may see that.
+	{
+		name:    "cancel/try",
+		large:   true,
+		cancel:  true,
+		callers: callers(func(c *caller) { c.lock(); c.try() }, (*caller).within),
+	},
+	// A lock that is handed to one who has given up is held until that one unlocks it: a try may
+	// see that.
 	{name: "cancel/handed", callers: callers(
 		func(c *caller) { c.lock(); c.lockAnd(c.cancel); c.try() }, (*caller).within)},
-	// Who begins while the lock is free, or comes back to be, must not take it when it is unlocked after the cancel.
+	// Who begins while the lock is free, or comes back to be, must not take it when it is unlocked
+	// after the cancel.
 	{name: "cancel/before unlock", callers: callers(
 		func(c *caller) { c.lockAnd(c.cancel) }, (*caller).within)},
 	{name: "cancel/before unlock/3", large: true, callers: callers(
@@ -199,16 +207,18 @@ var pointerHistories = []smallHistory{
 	{name: "store beside a lock", callers: callers(
 		func(c *caller) { c.store(1); c.load() }, func(c *caller) { c.lockAnd(c.load); c.try() })},
 	{name: "store with the lock", callers: callers(
-		func(c *caller) { c.lockAnd(func() { c.load(); c.store(1) }) }, func(c *caller) { c.lockAnd(func() { c.load(); c.store(2) }) })},
+		func(c *caller) { c.lockAnd(func() { c.load(); c.store(1) }) },
+		func(c *caller) { c.lockAnd(func() { c.load(); c.store(2) }) },
+	)},
 	{name: "store beside sleepers", large: true, callers: callers(
 		(*caller).lock, (*caller).lock, func(c *caller) { c.store(1); c.load() })},
 	{name: "store beside a cancel", large: true, cancel: true, callers: callers(
 		(*caller).lock, (*caller).within, func(c *caller) { c.store(1) })},
 }
 
-// RunSmallHistories checks that every history of the explorer's is one that a lock could have given that is held by one at a time and
-// promises no order: a try fails only while somebody holds it, an unlock panics only while nobody does. If there is a pointer beside
-// the lock, it is a register.
+// RunSmallHistories checks that every history of the explorer's is one that a lock could have given
+// that is held by one at a time and promises no order: a try fails only while somebody holds it, an
+// unlock panics only while nobody does. If there is a pointer beside the lock, it is a register.
 func RunSmallHistories(t *testing.T, of Subject) {
 	t.Helper()
 	k := kind{mutex: of.New}

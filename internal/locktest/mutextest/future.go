@@ -354,7 +354,12 @@ func replacedWakersAreNotWoken(t *testing.T, k kind) {
 }
 
 // againstUnlock has a future wait for m, which is then unlocked while others do what meets does.
-func againstUnlock(t *testing.T, k kind, w func() waiter.Waker, meets func(t *testing.T, f Future[Small], first waiter.Waker)) {
+func againstUnlock(
+	t *testing.T,
+	k kind,
+	w func() waiter.Waker,
+	meets func(t *testing.T, f Future[Small], first waiter.Waker),
+) {
 	t.Helper()
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		m, kept := k.mutex(), k.future()
@@ -400,13 +405,14 @@ func pollToTheEnd(t *testing.T, f Future[Small]) {
 	}
 }
 
-// Every poll brings a new waker. When the lock comes the last one is woken, or the poll itself sees it.
+// Every poll brings a new waker. When the lock comes the last one is woken, or the poll itself sees
+// it.
 func repollWithAnotherWakerIsNeverLost(t *testing.T, k kind) {
 	againstUnlock(t, k, noWaker, func(t *testing.T, f Future[Small], _ waiter.Waker) { pollToTheEnd(t, f) })
 }
 
-// The first Done of a future that has been polled makes a channel. An unlock that comes by at that moment cannot wake the poller, so
-// Done has to.
+// The first Done of a future that has been polled makes a channel. An unlock that comes by at that
+// moment cannot wake the poller, so Done has to.
 func doneAfterPollWakesBoth(t *testing.T, k kind) {
 	againstUnlock(t, k, newWaker, func(t *testing.T, f Future[Small], first waiter.Waker) {
 		done := f.Done()

@@ -83,8 +83,8 @@ var histories = []semtest.History{
 	{Name: "unlock too many", Size: 1, Clients: semtest.Bodies(locks, locks, releases)},
 }
 
-// RunHistories checks that every history of the explorer's is one that a semaphore of one permit could have given, in which whoever
-// waits stands in a queue. It skips the known ones.
+// RunHistories checks that every history of the explorer's is one that a semaphore of one permit
+// could have given, in which whoever waits stands in a queue. It skips the known ones.
 func RunHistories[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Known) {
 	t.Helper()
 	k := kindOf[M, F, PM, PF]()

@@ -27,7 +27,8 @@ type world struct {
 	ended   bool             // the context has ended while somebody held the mutex, which guards it
 }
 
-// alone returns a new mutex when nobody sleeps anywhere: executions that were given up have left their sleepers in the table.
+// alone returns a new mutex when nobody sleeps anywhere: executions that were given up have left
+// their sleepers in the table.
 func (k kind) alone() Small {
 	*parking.Default() = *parking.New(1)
 	return k.mutex()
@@ -163,7 +164,8 @@ var smallScenarios = []scenario{
 			}
 		})
 	}},
-	// Whatever a context of somebody else's type says, it loses no wake: a lock without an error is a lock.
+	// Whatever a context of somebody else's type says, it loses no wake: a lock without an error is
+	// a lock.
 	{name: "foreign context/no error", body: func(w *world) { w.foreign(0) }},
 	{name: "foreign context/error after closing", body: func(w *world) { w.foreign(1) }},
 	{name: "foreign context/error and no end", body: func(w *world) { w.foreign(2) }},
@@ -185,7 +187,11 @@ func (w *world) foreign(way int) {
 	w.m.Lock()
 	w.Go("waiter", func() {
 		err := w.m.LockContext(c)
-		w.Assert(err == nil || err == semtest.ErrForeign || err == context.Canceled, "the error is %v", err) //nolint:errorlint // that very error
+		w.Assert(
+			err == nil || err == semtest.ErrForeign || err == context.Canceled,
+			"the error is %v",
+			err,
+		) //nolint:errorlint // that very error
 		w.use(err == nil)
 	})
 	w.Go("holder", w.m.Unlock)
@@ -295,8 +301,9 @@ var futureScenarios = []scenario{
 	{name: "future/polls", large: true, body: func(w *world) { w.Same(3, "task", func(int) { w.polled(w.future()) }) }},
 }
 
-// RunModel explores mutexes of type M, and their futures, of type F: every way to wait and to give up, at every point. Nobody sleeps
-// for ever, never are two inside, and in the end the lock is free. The known scenarios are skipped.
+// RunModel explores mutexes of type M, and their futures, of type F: every way to wait and to give
+// up, at every point. Nobody sleeps for ever, never are two inside, and in the end the lock is
+// free. The known scenarios are skipped.
 func RunModel[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Known) {
 	t.Helper()
 	for _, s := range slices.Concat(smallScenarios, timedScenarios, futureScenarios) {

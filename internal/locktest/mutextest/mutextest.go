@@ -1,5 +1,5 @@
-// Package mutextest has the tests that every mutex of this module must pass, whatever its policy inside: what the doc comments of
-// sync/mutex and twa promise alike. It is for tests.
+// Package mutextest has the tests that every mutex of this module must pass, whatever its policy
+// inside: what the doc comments of sync/mutex and twa promise alike. It is for tests.
 package mutextest
 
 import (
@@ -44,8 +44,8 @@ type Future[M any] interface {
 // A Known is a test that a mutex does not pass yet, and why.
 type Known = semtest.Known
 
-// Run runs all tests on mutexes of type M, and on their futures, of type F, and skips the known ones. The other types follow from M
-// and F.
+// Run runs all tests on mutexes of type M, and on their futures, of type F, and skips the known
+// ones. The other types follow from M and F.
 func Run[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Known) {
 	t.Helper()
 	for _, tests := range [][]test{small, order, timeouts, futures, bubbles} {
@@ -53,7 +53,8 @@ func Run[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Kno
 	}
 }
 
-// RunSmall runs the tests of what depends neither on order nor on futures; on timeouts only if there are some.
+// RunSmall runs the tests of what depends neither on order nor on futures; on timeouts only if
+// there are some.
 func RunSmall(t *testing.T, create func() Small) {
 	t.Helper()
 	k := kind{mutex: create}

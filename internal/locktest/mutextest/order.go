@@ -19,8 +19,8 @@ var order = []test{
 	{"TryNeverOvertakesAWaiter", tryNeverOvertakesAWaiter},
 }
 
-// Goroutines, goroutines with a context or a timeout, selects and polled futures stand in one line, and who gives up in the middle
-// of it changes nothing for the others.
+// Goroutines, goroutines with a context or a timeout, selects and polled futures stand in one line,
+// and who gives up in the middle of it changes nothing for the others.
 func locksAreFIFOWhoeverWaits(t *testing.T, k kind) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		const n = 60
@@ -58,7 +58,8 @@ func locksAreFIFOWhoeverWaits(t *testing.T, k kind) {
 	})
 }
 
-// However often TryLock is called while the lock passes from one to the other, it does not get in between.
+// However often TryLock is called while the lock passes from one to the other, it does not get in
+// between.
 func tryNeverOvertakesAWaiter(t *testing.T, k kind) {
 	for _, w := range k.ways() {
 		t.Run(w.name, func(t *testing.T) {

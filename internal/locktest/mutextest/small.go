@@ -157,7 +157,8 @@ func errorIsTheContexts(t *testing.T, k kind) {
 	RequireFree(t, m)
 }
 
-// The cancel happens before the unlock, so it wins, although both may be visible when the waiter wakes.
+// The cancel happens before the unlock, so it wins, although both may be visible when the waiter
+// wakes.
 func cancelBeforeUnlockWins(t *testing.T, k kind) {
 	for _, watched := range []bool{false, true} {
 		for range locktest.Scaled(300) {
@@ -192,8 +193,8 @@ func cancelInsideTheCallWins(t *testing.T, k kind) {
 	})
 }
 
-// A cancel that comes at any point of a wait, and at the same time as the unlock: either the lock is there, or the context's error, and
-// then the lock has gone on.
+// A cancel that comes at any point of a wait, and at the same time as the unlock: either the lock
+// is there, or the context's error, and then the lock has gone on.
 func cancelAgainstUnlock(t *testing.T, k kind) {
 	for _, w := range k.cancellable() {
 		t.Run(w.name, func(t *testing.T) {
@@ -282,7 +283,8 @@ func foreignContextsCancelToo(t *testing.T, k kind) {
 	RequireFree(t, m)
 }
 
-// A context whose done channel is closed although it has no error must not make a wait that was given up a success.
+// A context whose done channel is closed although it has no error must not make a wait that was
+// given up a success.
 type errlessContext struct{ context.Context }
 
 func (errlessContext) Err() error { return nil }

@@ -88,7 +88,8 @@ func waitingIsDurablyBlocked(t *testing.T, l Lock) {
 	require.True(t, written)
 }
 
-// One lock is used outside, in a bubble, outside, in another bubble. A parker that crossed a border would end the process.
+// One lock is used outside, in a bubble, outside, in another bubble. A parker that crossed a border
+// would end the process.
 func waitersDoNotCrossBubbles(t *testing.T, l Lock) {
 	outer, cancel := context.WithCancel(bg)
 	defer cancel()
@@ -135,10 +136,14 @@ func waitingAllocatesNothing(t *testing.T, create func() Lock) {
 			} {
 				t.Run(s.String()+" behind "+held.String()+", "+name, func(t *testing.T) {
 					once(func(t *testing.T, l Lock) {
-						require.Less(t, locktest.AllocsPerWait(l, func() { held.lock(l) }, func() { held.unlock(l) }, func() {
-							lock(l)
-							s.unlock(l)
-						}), 0.05)
+						require.Less(
+							t,
+							locktest.AllocsPerWait(l, func() { held.lock(l) }, func() { held.unlock(l) }, func() {
+								lock(l)
+								s.unlock(l)
+							}),
+							0.05,
+						)
 					})(t, create)
 				})
 			}

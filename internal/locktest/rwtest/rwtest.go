@@ -1,5 +1,6 @@
-// Package rwtest has the tests that every read-write lock of this module must pass, whatever its order: what the doc comments of sync/rwlock and
-// sync/capacitor promise alike. So a user goes from one to the other by changing one line. It is for tests.
+// Package rwtest has the tests that every read-write lock of this module must pass, whatever its
+// order: what the doc comments of sync/rwlock and sync/capacitor promise alike. So a user goes from
+// one to the other by changing one line. It is for tests.
 package rwtest
 
 import (
@@ -136,7 +137,8 @@ func requireState(t *testing.T, l Lock, s state) {
 	}
 }
 
-// Queued calls lock in a goroutine of its own, and returns when that waits. What it returns has the result when lock has returned.
+// Queued calls lock in a goroutine of its own, and returns when that waits. What it returns has the
+// result when lock has returned.
 func Queued[T any](t *testing.T, l Lock, lock func() T) <-chan T {
 	t.Helper()
 	before := l.Waiting()

@@ -131,7 +131,8 @@ func readersBehindAWriterAreLetInTogether(t *testing.T, l Lock) {
 	wg.Wait()
 }
 
-// Behind a writer that gives up readers come in at once, beside who reads; and behind any that gives up a writer comes in when it can.
+// Behind a writer that gives up readers come in at once, beside who reads; and behind any that
+// gives up a writer comes in when it can.
 func cancelledWriterLetsFollowersPass(t *testing.T, l Lock) {
 	for _, s := range holds {
 		for _, first := range holds {
@@ -181,8 +182,8 @@ func cancelInsideTheCallWins(t *testing.T, create func() Lock) {
 	}
 }
 
-// A cancel, or the end of a time, that comes at any point of a wait, and at the same time as the unlock: either the lock is there, or it
-// has gone on.
+// A cancel, or the end of a time, that comes at any point of a wait, and at the same time as the
+// unlock: either the lock is there, or it has gone on.
 func cancelAgainstUnlock(t *testing.T, create func() Lock) {
 	for _, s := range holds {
 		for _, who := range holds {
@@ -229,7 +230,8 @@ func tryRLockNeverFailsBesideReaders(t *testing.T, l Lock) {
 	RequireTryRLock(t, l)
 }
 
-// RequireTryRLock has eight goroutines read-lock l all the time by trying, and fails if one of them does not get it.
+// RequireTryRLock has eight goroutines read-lock l all the time by trying, and fails if one of them
+// does not get it.
 func RequireTryRLock(t *testing.T, l Lock) {
 	t.Helper()
 	rounds := locktest.Scaled(100000)
@@ -276,8 +278,8 @@ func notStarved(one, others state) func(t *testing.T, l Lock) {
 	}
 }
 
-// Everything at once, at random. What the lock protects is plain variables: who gets in wrongly is seen by the race detector, or by the two
-// being different, or by the count at the end.
+// Everything at once, at random. What the lock protects is plain variables: who gets in wrongly is
+// seen by the race detector, or by the two being different, or by the count at the end.
 func mutualExclusionUnderEverything(t *testing.T, l Lock) {
 	var a, b int
 	var wrote [8]int

@@ -79,7 +79,11 @@ func doneContextNeverAcquires(t *testing.T, k Kind) {
 	ctx, cancel := context.WithDeadline(bg, time.Now().Add(-time.Second))
 	defer cancel()
 	err := s.Acquire(ctx, 1)
-	require.True(t, err == context.DeadlineExceeded, "the error is ctx.Err() itself, comparable with ==") //nolint:errorlint // that is the point
+	require.True(
+		t,
+		err == context.DeadlineExceeded,
+		"the error is ctx.Err() itself, comparable with ==",
+	) //nolint:errorlint // that is the point
 	RequireIdle(t, s)
 }
 
@@ -200,7 +204,8 @@ func overReleasePanicsAndCorruptsNothing(t *testing.T, k Kind) {
 	RequireIdle(t, one)
 }
 
-// Blocked goroutines, selects and polled tasks stand in one line, and who gives up in the middle of it changes nothing for the others.
+// Blocked goroutines, selects and polled tasks stand in one line, and who gives up in the middle of
+// it changes nothing for the others.
 func grantsAreFIFO(t *testing.T, k Kind) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		s := k.New(1)

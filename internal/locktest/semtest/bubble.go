@@ -55,8 +55,8 @@ func waitingIsDurablyBlocked(t *testing.T, k Kind) {
 	})
 }
 
-// One semaphore is used outside, in a bubble, outside, in another bubble. A parker that crossed a border would end the
-// process.
+// One semaphore is used outside, in a bubble, outside, in another bubble. A parker that crossed a
+// border would end the process.
 func parkersDoNotCrossBubbles(t *testing.T, k Kind) {
 	s := k.New(1)
 	outer, cancel := context.WithCancel(bg)
@@ -113,8 +113,8 @@ func selectingIsDurablyBlocked(t *testing.T, k Kind) {
 	})
 }
 
-// One semaphore is used outside, in a bubble, outside, in another bubble. A parker or a channel that crossed a border would end
-// the process.
+// One semaphore is used outside, in a bubble, outside, in another bubble. A parker or a channel
+// that crossed a border would end the process.
 func futuresDoNotCrossBubbles(t *testing.T, k Kind) {
 	s := k.New(1)
 	outer, cancel := context.WithCancel(bg)

@@ -57,7 +57,8 @@ func cancelInTheMiddleKeepsTheOrder(t *testing.T, k Kind) {
 	RequireIdle(t, s)
 }
 
-// The cancel happens before the release, so it wins, although both may be visible when the waiter wakes.
+// The cancel happens before the release, so it wins, although both may be visible when the waiter
+// wakes.
 func cancelBeforeGrantWins(t *testing.T, k Kind) {
 	for _, watched := range []bool{false, true} {
 		for range locktest.Scaled(300) {
@@ -166,7 +167,8 @@ func closeAgainstCancel(t *testing.T, k Kind) {
 	}
 }
 
-// A context whose done channel is closed although it has no error must not make a wait that was given up a success.
+// A context whose done channel is closed although it has no error must not make a wait that was
+// given up a success.
 type errlessContext struct{ context.Context }
 
 func (errlessContext) Err() error { return nil }

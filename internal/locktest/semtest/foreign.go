@@ -8,8 +8,8 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// A Foreign is a context of a type of its own, which does not keep to the order of package context: there Err has an error
-// before the channel of Done is closed, and has it ever after.
+// A Foreign is a context of a type of its own, which does not keep to the order of package context:
+// there Err has an error before the channel of Done is closed, and has it ever after.
 type Foreign struct {
 	*interleave.Context // its channel, which its Cancel closes
 

@@ -132,7 +132,8 @@ func futureCancelGivesBackWhatWasNotTaken(t *testing.T, k Kind) {
 	f.Cancel()
 	RequireIdle(t, s)
 
-	// And when a poll has seen it complete, but something else was quicker: Err takes over, not Poll.
+	// And when a poll has seen it complete, but something else was quicker: Err takes over, not
+	// Poll.
 	require.True(t, f.Poll(nil))
 	require.True(t, f.Poll(nil))
 	f.Cancel()
@@ -457,8 +458,8 @@ func futureDoneAfterPoll(t *testing.T, k Kind) {
 	RequireIdle(t, s)
 }
 
-// The first Done of a future that has been polled makes a channel. A grant that comes by at that moment cannot wake the
-// poller, so Done has to.
+// The first Done of a future that has been polled makes a channel. A grant that comes by at that
+// moment cannot wake the poller, so Done has to.
 func doneAfterPollWakesThePoller(t *testing.T, k Kind) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		s := k.New(1)
@@ -483,7 +484,8 @@ func doneAfterPollWakesThePoller(t *testing.T, k Kind) {
 	})
 }
 
-// Every poll brings a new waker. When the grant comes the last one is woken, or the poll itself sees it.
+// Every poll brings a new waker. When the grant comes the last one is woken, or the poll itself
+// sees it.
 func repollWithAnotherWakerIsNeverLost(t *testing.T, k Kind) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		s, f := k.New(1), k.NewFuture()
@@ -627,7 +629,8 @@ func anybodyMayAskWhetherAFutureIsComplete(t *testing.T, k Kind) {
 	RequireIdle(t, s)
 }
 
-// A future stands in line from its first poll on, and until it is granted or cancelled, whoever else comes.
+// A future stands in line from its first poll on, and until it is granted or cancelled, whoever
+// else comes.
 func futureIsNotOvertaken(t *testing.T, k Kind) {
 	s := k.New(3)
 	require.NoError(t, s.Acquire(bg, 2))
@@ -695,7 +698,8 @@ func droppedFutureLetsFollowersPass(t *testing.T, k Kind) {
 	RequireIdle(t, s)
 }
 
-// One goroutine has two requests in one line, and drops the one that is not served first, or the one that is.
+// One goroutine has two requests in one line, and drops the one that is not served first, or the
+// one that is.
 func oneOfTwoFuturesIsDropped(t *testing.T, k Kind) {
 	for gone := range 2 {
 		s := k.New(1)

@@ -194,7 +194,8 @@ func (c *Client) Drop(n int64) {
 	}
 }
 
-// Lose polls a future for n permits once, and cancels it: something else was quicker, if only by a little.
+// Lose polls a future for n permits once, and cancels it: something else was quicker, if only by a
+// little.
 func (c *Client) Lose(n int64) {
 	c.Acquire(n, func() spec.Result {
 		f := c.k.request(c.S, n)
@@ -239,13 +240,23 @@ var histories = []History{
 		Locks(1), func(c *Client, _ context.Context) { c.LockTimeout(2) }, Locks(1))},
 	{Name: "cancel", Size: 1, Cancel: true, Clients: Bodies(
 		Locks(1), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) })},
-	// Who begins while a permit is free, or comes back to be, must not take the one that is released after the cancel.
+	// Who begins while a permit is free, or comes back to be, must not take the one that is
+	// released after the cancel.
 	{Name: "cancel/before release", Size: 1, Clients: Bodies(
 		Does(func(c *Client) { c.LockAndCancel(1) }), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) })},
 	{Name: "cancel/before release/3", Size: 2, Large: true, Clients: Bodies(
-		Does(func(c *Client) { c.LockAndCancel(1) }), func(c *Client, ctx context.Context) { c.LockContext(ctx, 2) }, Locks(1))},
+		Does(
+			func(c *Client) { c.LockAndCancel(1) },
+		),
+		func(c *Client, ctx context.Context) { c.LockContext(ctx, 2) },
+		Locks(1),
+	)},
 	{Name: "cancel/before resize", Size: 0, Clients: Bodies(
-		Does(func(c *Client) { c.Cancel(); c.Resize(1) }), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) })},
+		Does(
+			func(c *Client) { c.Cancel(); c.Resize(1) },
+		),
+		func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) },
+	)},
 	{Name: "resize up", Size: 1, Clients: Bodies(
 		Locks(1), Locks(1), func(c *Client, _ context.Context) { c.Resize(2) })},
 	{Name: "resize too large", Size: 2, Clients: Bodies(
@@ -259,7 +270,12 @@ var histories = []History{
 	{Name: "close/try", Size: 1, Clients: Bodies(
 		Locks(1), func(c *Client, _ context.Context) { c.Try(1) }, func(c *Client, _ context.Context) { c.Close() })},
 	{Name: "close/cancel", Size: 1, Large: true, Cancel: true, Clients: Bodies(
-		Locks(1), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) }, func(c *Client, _ context.Context) { c.Close() })},
+		Locks(
+			1,
+		),
+		func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) },
+		func(c *Client, _ context.Context) { c.Close() },
+	)},
 }
 
 // Does returns the body of a client that needs no context.
@@ -288,15 +304,26 @@ var futureHistories = []History{
 	{Name: "future/drop/3", Size: 1, Large: true, Clients: Bodies(Locks(1), Locks(1), drops)},
 	{Name: "future/lose", Size: 1, Clients: Bodies(Locks(1), loses)},
 	{Name: "future/both drop", Size: 1, Large: true, Clients: Bodies(Locks(1), drops, drops)},
-	{Name: "future/sizes", Size: 2, Large: true, Clients: Bodies(Locks(1), Does(func(c *Client) { c.Drop(2) }), awaits)},
+	{
+		Name:    "future/sizes",
+		Size:    2,
+		Large:   true,
+		Clients: Bodies(Locks(1), Does(func(c *Client) { c.Drop(2) }), awaits),
+	},
 	{Name: "future/try", Size: 1, Large: true, Clients: Bodies(Locks(1), drops, Does(func(c *Client) { c.Try(1) }))},
-	{Name: "future/resize up", Size: 1, Large: true, Clients: Bodies(Locks(1), awaits, Does(func(c *Client) { c.Resize(2) }))},
+	{
+		Name:    "future/resize up",
+		Size:    1,
+		Large:   true,
+		Clients: Bodies(Locks(1), awaits, Does(func(c *Client) { c.Resize(2) })),
+	},
 	{Name: "close/future", Size: 1, Clients: Bodies(Locks(1), awaits, closes)},
 	{Name: "close/future/drop", Size: 1, Clients: Bodies(Locks(1), drops, closes)},
 	{Name: "close/seen", Size: 1, Large: true, Clients: Bodies(Does((*Client).DropWhileHolding), Locks(1), closes)},
 }
 
-// DropWhileHolding asks for a permit more while it holds one: if it is told that the semaphore is closed, it has seen that.
+// DropWhileHolding asks for a permit more while it holds one: if it is told that the semaphore is
+// closed, it has seen that.
 func (c *Client) DropWhileHolding() {
 	if c.Acquire(1, func() spec.Result { return c.ResultOf(c.S.Acquire(bg, 1)) }) {
 		c.Drop(1)
@@ -338,9 +365,10 @@ func checkAvailable(t *testing.T, k Kind) {
 	})
 }
 
-// CheckHistories checks that every history that the explorer can bring about is one that the sequential queueing semaphore of
-// internal/locktest/spec could have given: linearizability. The orders of calls and returns are explored like those of the operations
-// themselves, so these scenarios must be small.
+// CheckHistories checks that every history that the explorer can bring about is one that the
+// sequential queueing semaphore of internal/locktest/spec could have given: linearizability. The
+// orders of calls and returns are explored like those of the operations themselves, so these
+// scenarios must be small.
 func CheckHistories(t *testing.T, k Kind, hs []History, known ...Known) {
 	t.Helper()
 	for _, h := range hs {
@@ -355,8 +383,8 @@ func CheckHistories(t *testing.T, k Kind, hs []History, known ...Known) {
 			case h.Large:
 				o = interleave.Options{Mode: interleave.Bounded, Bound: 3}
 			case interleave.RaceEnabled, k.Delegates && testing.Short():
-				// Without the race detector results are judged in all schedules, here or of what it delegates to, and in tier two.
-				// With it: two accesses meet in few.
+				// Without the race detector results are judged in all schedules, here or of what it
+				// delegates to, and in tier two. With it: two accesses meet in few.
 				o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
 			}
 			judge := spec.NewJudge(h.Size)

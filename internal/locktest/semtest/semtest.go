@@ -1,5 +1,6 @@
-// Package semtest has the tests that every counting semaphore of this module must pass, whatever its policy inside: what the doc
-// comments of sync/semaphore and twa promise alike. It is for tests.
+// Package semtest has the tests that every counting semaphore of this module must pass, whatever
+// its policy inside: what the doc comments of sync/semaphore and twa promise alike. It is for
+// tests.
 package semtest
 
 import (
@@ -48,7 +49,8 @@ type Kind struct {
 	Overtakes bool          // whoever comes may take what is free although others wait, within a bound; see strict
 }
 
-// strict are the tests in which permits are free that nobody may take, for they are those of a request that needs more.
+// strict are the tests in which permits are free that nobody may take, for they are those of a
+// request that needs more.
 var strict = []string{
 	"TryNeverOvertakesAWaiter", "CancelledHeadLetsFollowersPass", "ResizeEndsRequestsThatBecameTooLarge", "CloseWakesAll",
 	"FutureIsNotOvertaken", "DroppedFutureLetsFollowersPass", "WakerMayCancelAnotherFuture", "CloseEndsFutures",

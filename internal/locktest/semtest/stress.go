@@ -50,7 +50,8 @@ func (x *stress) hold(n int64) {
 	x.s.Release(n)
 }
 
-// one acquires up to most permits in some way, and gives them back. f is nil if there are no futures.
+// one acquires up to most permits in some way, and gives them back. f is nil if there are no
+// futures.
 func (x *stress) one(rng *rand.Rand, f Future) {
 	n := 1 + rng.Int64N(x.most)
 	if rng.IntN(2) == 0 {
@@ -79,7 +80,8 @@ func (x *stress) one(rng *rand.Rand, f Future) {
 		got = x.s.AcquireTimeout(time.Duration(rng.IntN(3000)), n) == nil
 	case 7:
 		got = x.s.TryAcquire(n)
-	case 8, 9: // a future that is polled a few times, with another waker each time, and dropped, sometimes when it is complete
+	case 8,
+		9: // a future that is polled a few times, with another waker each time, and dropped, sometimes when it is complete
 		f.Init(x.s, n)
 		for range rng.IntN(4) {
 			if f.Poll(new(counter)) {
@@ -118,7 +120,8 @@ func (x *stress) run(rounds int) {
 	wg.Wait()
 }
 
-// Cancels and timeouts at every point of a wait, against releases and tries: no permit is lost or made, nobody is left behind.
+// Cancels and timeouts at every point of a wait, against releases and tries: no permit is lost or
+// made, nobody is left behind.
 func stressConservesPermits(t *testing.T, k Kind) {
 	for _, size := range []int64{1, 3} {
 		locktest.AtEveryProcs(t, func(t *testing.T) {
@@ -134,7 +137,8 @@ func stressConservesPermits(t *testing.T, k Kind) {
 	}
 }
 
-// The same while the size changes. Some requests are too large then, and some have been granted before.
+// The same while the size changes. Some requests are too large then, and some have been granted
+// before.
 func stressWithResizeConservesPermits(t *testing.T, k Kind) {
 	stressWithResize(t, k, math.MaxInt64)
 }

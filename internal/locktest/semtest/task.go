@@ -25,8 +25,8 @@ func (t *Task) Wake() {
 	t.woken.TrySend()
 }
 
-// Sleep waits to be woken. A poll that meets a claimer's last steps wakes its own task; an executor would then run
-// others first, as Yield does.
+// Sleep waits to be woken. A poll that meets a claimer's last steps wakes its own task; an executor
+// would then run others first, as Yield does.
 func (t *Task) Sleep() {
 	t.woken.Receive()
 	if t.again {

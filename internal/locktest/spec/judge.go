@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Judge checks histories of semaphores of one size, and remembers its verdicts: of the millions of executions that an explorer
-// makes, few differ in their history.
+// A Judge checks histories of semaphores of one size, and remembers its verdicts: of the millions
+// of executions that an explorer makes, few differ in their history.
 type Judge struct {
 	size   int64
 	judged map[string]bool
@@ -16,7 +16,8 @@ type Judge struct {
 // NewJudge returns a judge of histories of semaphores of that size.
 func NewJudge(size int64) *Judge { return &Judge{size: size, judged: map[string]bool{}} }
 
-// Linearizable is [Check], asked once for all histories that have the same operations in the same order.
+// Linearizable is [Check], asked once for all histories that have the same operations in the same
+// order.
 func (j *Judge) Linearizable(history []Op) bool {
 	history = ranked(history)
 	key := keyOf(history)
@@ -31,8 +32,8 @@ func (j *Judge) Linearizable(history []Op) bool {
 // Judged returns how many different histories there were.
 func (j *Judge) Judged() int { return len(j.judged) }
 
-// ranked returns the history with times that are as small as their order allows, so that histories that differ in the length of
-// waits only are one.
+// ranked returns the history with times that are as small as their order allows, so that histories
+// that differ in the length of waits only are one.
 func ranked(history []Op) []Op {
 	var times []int64
 	for _, o := range history {

@@ -9,8 +9,9 @@ import (
 	"github.com/anishathalye/porcupine" //nolint:depguard // test support: nothing but tests imports this package
 )
 
-// A Machine judges histories of something that is simpler than a semaphore: whose every call is one step, from state to state. It begins
-// with the zero S. It remembers its verdicts, as a [Judge] does.
+// A Machine judges histories of something that is simpler than a semaphore: whose every call is one
+// step, from state to state. It begins with the zero S. It remembers its verdicts, as a [Judge]
+// does.
 type Machine[S comparable] struct{ judged map[string]bool }
 
 // NewMachine returns one.
@@ -29,8 +30,8 @@ func (c Call[S]) String() string {
 	return fmt.Sprintf("%d: %s [%d, %d]", c.Client, c.Name, c.Call, c.Return)
 }
 
-// Linearizable reports whether there is an order of the calls, each within its time, in which every one can happen. Those of perhaps, each a
-// list, may have happened or not, all of a list or none.
+// Linearizable reports whether there is an order of the calls, each within its time, in which every
+// one can happen. Those of perhaps, each a list, may have happened or not, all of a list or none.
 func (m *Machine[S]) Linearizable(calls []Call[S], perhaps ...[]Call[S]) bool {
 	if len(perhaps) > 0 {
 		return m.Linearizable(calls, perhaps[1:]...) || m.Linearizable(slices.Concat(calls, perhaps[0]), perhaps[1:]...)
@@ -44,7 +45,8 @@ func (m *Machine[S]) Linearizable(calls []Call[S], perhaps ...[]Call[S]) bool {
 	return ok
 }
 
-// Judged returns how many different histories there were, counted with and without what may have happened.
+// Judged returns how many different histories there were, counted with and without what may have
+// happened.
 func (m *Machine[S]) Judged() int { return len(m.judged) }
 
 func check[S comparable](calls []Call[S]) bool {

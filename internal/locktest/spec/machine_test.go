@@ -9,11 +9,21 @@ import (
 
 // sets and sees are calls of a register.
 func sets(v int, call, ret int64) Call[int] {
-	return Call[int]{Name: "set" + string(rune('0'+v)), Call: call, Return: ret, Step: func(s *int) bool { *s = v; return true }}
+	return Call[int]{
+		Name:   "set" + string(rune('0'+v)),
+		Call:   call,
+		Return: ret,
+		Step:   func(s *int) bool { *s = v; return true },
+	}
 }
 
 func sees(v int, call, ret int64) Call[int] {
-	return Call[int]{Name: "see" + string(rune('0'+v)), Call: call, Return: ret, Step: func(s *int) bool { return *s == v }}
+	return Call[int]{
+		Name:   "see" + string(rune('0'+v)),
+		Call:   call,
+		Return: ret,
+		Step:   func(s *int) bool { return *s == v },
+	}
 }
 
 // Histories that are of a register, and beside each some that are not, and differ in little.

@@ -228,8 +228,8 @@ func (p *played) history(rng *rand.Rand, width float64) (size int64, ops []Op) {
 	return p.size, ops
 }
 
-// search is Check by trying everything: it goes through the events in the order of time, and between them lets any
-// operation that is under way take its next step.
+// search is Check by trying everything: it goes through the events in the order of time, and
+// between them lets any operation that is under way take its next step.
 func search(size int64, ops []Op) bool {
 	var events []*int64 // where the times are
 	for i := range ops {
@@ -249,7 +249,8 @@ type searcher struct {
 	seen   map[string]bool
 }
 
-// replay is the reference in a form that can be copied: the requests by the index of their operation.
+// replay is the reference in a form that can be copied: the requests by the index of their
+// operation.
 type replay struct {
 	reference
 	asks []asked
@@ -281,7 +282,8 @@ func (r *replay) key(i int, steps []int) string {
 	return b.String()
 }
 
-// from reports whether the history can go on from before event i. steps has how many each operation has taken.
+// from reports whether the history can go on from before event i. steps has how many each operation
+// has taken.
 func (s *searcher) from(i int, steps []int, r *replay) bool {
 	key := r.key(i, steps)
 	if ok, seen := s.seen[key]; seen {
@@ -318,7 +320,8 @@ func (s *searcher) event(i int, steps []int, r *replay) bool {
 	}
 	for j := range s.ops {
 		o := &s.ops[j]
-		// The permits of an abandoned request may be on their way until the last one who can have granted them returns.
+		// The permits of an abandoned request may be on their way until the last one who can have
+		// granted them returns.
 		if o.Result == Abandoned && steps[j] < 3 && *s.events[i] == s.until(o) {
 			return false
 		}

@@ -97,7 +97,8 @@ func (r *recorder) release(client int, n int64) {
 	})
 }
 
-// What the semaphore of this module does is in the specification: a specification that is too strict would be no use.
+// What the semaphore of this module does is in the specification: a specification that is too
+// strict would be no use.
 func TestSemaphoreIsInTheSpecification(t *testing.T) {
 	rounds := 3000
 	if testing.Short() {
@@ -132,8 +133,9 @@ func TestSemaphoreIsInTheSpecification(t *testing.T) {
 
 const maxSize = 3
 
-// client does a few operations. What it releases is its own, or more than anybody can have: who releases what others
-// hold makes their releases illegal, and those of a request that is granted and cancelled cannot panic quietly.
+// client does a few operations. What it releases is its own, or more than anybody can have: who
+// releases what others hold makes their releases illegal, and those of a request that is granted
+// and cancelled cannot panic quietly.
 func (r *recorder) client(ctx context.Context, client int, rng *rand.Rand, resizes, closes bool) {
 	var held []int64
 	for range 4 {

@@ -1,5 +1,5 @@
-// Package spec says, as a sequential program, what a FIFO counting semaphore is, and judges whether it could have given
-// the results of a concurrent history. It is for tests.
+// Package spec says, as a sequential program, what a FIFO counting semaphore is, and judges whether
+// it could have given the results of a concurrent history. It is for tests.
 package spec
 
 import (
@@ -35,7 +35,8 @@ const (
 	Refused
 	// Cancelled is that of an Acquire that was given up, by its context or its timeout.
 	Cancelled
-	// Abandoned is that of an Acquire given up by the Cancel of a future, which does not wait for who is granting it.
+	// Abandoned is that of an Acquire given up by the Cancel of a future, which does not wait for
+	// who is granting it.
 	Abandoned
 	// Closed and TooLarge are those of an Acquire that got nothing.
 	Closed
@@ -77,34 +78,37 @@ func (o Op) String() string {
 // MaxAcquires is how many Acquires a history may have.
 const MaxAcquires = 32
 
-// Check reports whether the history is linearizable with respect to a FIFO counting semaphore of the given size, all
-// free: whether there is an order of steps, each of them within its operation's time, in which the sequential
-// semaphore gives every result that is there.
+// Check reports whether the history is linearizable with respect to a FIFO counting semaphore of
+// the given size, all free: whether there is an order of steps, each of them within its operation's
+// time, in which the sequential semaphore gives every result that is there.
 //
-// All operations are one step but Acquire, which may wait. Its first step is the request, which is granted, refused or
-// queued. Its second is the outcome. A queued request is granted by the very step that makes its grant possible: that
-// of a Release, a Resize, or another request's leaving. Nothing can come between.
+// All operations are one step but Acquire, which may wait. Its first step is the request, which is
+// granted, refused or queued. Its second is the outcome. A queued request is granted by the very
+// step that makes its grant possible: that of a Release, a Resize, or another request's leaving.
+// Nothing can come between.
 //
 //   - Granted, Closed, TooLarge: the outcome was there before the return.
-//   - Cancelled: the request leaves by a step of its own. From the queue it goes without a trace, wherever it stands,
-//     and those behind it are served. If it was granted, its permits are given back like those of a Release. If it
-//     was ended otherwise, or was never more than a call, nothing happens.
-//   - Abandoned: the same, but what was granted may be given back later, by whoever granted it: before the latest
-//     return of the operations that can have done so.
-//   - None: the history is over, and nothing moves any more. The request has been made, and is in the queue in the
-//     final state. So an Acquire that sleeps although it could have its permits, or although the semaphore is closed,
-//     is a lost wake-up, and the history is rejected.
+//   - Cancelled: the request leaves by a step of its own. From the queue it goes without a trace,
+//     wherever it stands, and those behind it are served. If it was granted, its permits are given
+//     back like those of a Release. If it was ended otherwise, or was never more than a call,
+//     nothing happens.
+//   - Abandoned: the same, but what was granted may be given back later, by whoever granted it:
+//     before the latest return of the operations that can have done so.
+//   - None: the history is over, and nothing moves any more. The request has been made, and is in
+//     the queue in the final state. So an Acquire that sleeps although it could have its permits,
+//     or although the semaphore is closed, is a lost wake-up, and the history is rejected.
 //
-// Cancel ends the context of the Acquires that have one. From that step on none of them is granted: what it would be
-// granted it gives back, and its result is Cancelled. It is not Cancelled before that step, nor None after it.
+// Cancel ends the context of the Acquires that have one. From that step on none of them is granted:
+// what it would be granted it gives back, and its result is Cancelled. It is not Cancelled before
+// that step, nor None after it.
 //
 // Other operations never wait. A history in which one has not returned is rejected.
 //
-// Check panics if the history is none: a result that the kind does not have, a negative number, a return before the
-// call, more than MaxAcquires.
+// Check panics if the history is none: a result that the kind does not have, a negative number, a
+// return before the call, more than MaxAcquires.
 //
-// What it does not know: a limit of waiters, the size's maximum, and the one liberty that the semaphore takes, to
-// overlook an over-release that races with a Resize.
+// What it does not know: a limit of waiters, the size's maximum, and the one liberty that the
+// semaphore takes, to overlook an over-release that races with a Resize.
 func Check(size int64, history []Op) bool {
 	var last int64
 	for i := range history {
@@ -147,7 +151,8 @@ func Check(size int64, history []Op) bool {
 			add(o, giveBack, seats, o.Call, latestGranter(history, o))
 		default:
 			add(o, request, seats, o.Call, o.Return)
-			// An outcome stays, so it is enough to look for it at the end. That spares the checker many orders.
+			// An outcome stays, so it is enough to look for it at the end. That spares the checker
+			// many orders.
 			add(o, outcome, seats, o.Return, o.Return)
 		}
 		seats++
@@ -168,7 +173,8 @@ func Check(size int64, history []Op) bool {
 	}, ops)
 }
 
-// latestGranter returns when the last of the operations returned that may have granted o, or o itself.
+// latestGranter returns when the last of the operations returned that may have granted o, or o
+// itself.
 func latestGranter(history []Op, o *Op) int64 {
 	latest := o.Return
 	for i := range history {

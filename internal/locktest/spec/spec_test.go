@@ -19,7 +19,8 @@ func within(n, call, ret int64, result Result) Op {
 	return o
 }
 
-// Histories that are runs of a FIFO semaphore, and beside each some that are not, and differ in little.
+// Histories that are runs of a FIFO semaphore, and beside each some that are not, and differ in
+// little.
 func TestHistories(t *testing.T) {
 	for name, c := range map[string]struct {
 		size int64
@@ -145,8 +146,8 @@ func TestHistories(t *testing.T) {
 		}},
 		"cancelled, and too large all the time": {1, true, []Op{op(Acquire, 2, 1, 2, Cancelled)}},
 
-		// The large release grants the first one, who is gone, and the second one, who returns. The first one's permit
-		// comes back with the end of the release.
+		// The large release grants the first one, who is gone, and the second one, who returns. The
+		// first one's permit comes back with the end of the release.
 		"abandoned during the grant": {2, true, []Op{
 			op(TryAcquire, 2, 1, 2, Granted), op(Acquire, 1, 3, 8, Abandoned), op(Acquire, 1, 4, 7, Granted),
 			op(Release, 2, 6, 11, Done), op(TryAcquire, 1, 9, 10, Refused), op(TryAcquire, 1, 12, 13, Granted),
@@ -244,7 +245,8 @@ func TestNoHistory(t *testing.T) {
 	assert.Panics(t, func() { Check(1, make([]Op, MaxAcquires+1)) })
 }
 
-// Whatever the semaphore does one step after the other is linearizable, however the operations overlap.
+// Whatever the semaphore does one step after the other is linearizable, however the operations
+// overlap.
 func TestRunsAreLinearizable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 4000 {
@@ -253,7 +255,8 @@ func TestRunsAreLinearizable(t *testing.T) {
 	}
 }
 
-// One result that is not what the semaphore gave makes most histories impossible, the more so the less they overlap.
+// One result that is not what the semaphore gave makes most histories impossible, the more so the
+// less they overlap.
 func TestWrongResultsAreFound(t *testing.T) {
 	for width, floor := range []float64{0.95, 0.9, 0.85, 0.8} {
 		rng := rand.New(rand.NewPCG(2, uint64(width)))
@@ -322,7 +325,8 @@ func misplaceCancel(rng *rand.Rand, ops []Op) {
 	}
 }
 
-// Check and a search of another make, which shares nothing with it, agree on histories right and wrong.
+// Check and a search of another make, which shares nothing with it, agree on histories right and
+// wrong.
 func TestCheckAgreesWithAnExhaustiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	verdicts := map[bool]int{}
@@ -342,7 +346,8 @@ func TestCheckAgreesWithAnExhaustiveSearch(t *testing.T) {
 	require.Greater(t, min(verdicts[true], verdicts[false]), 500)
 }
 
-// A judge says of every history what Check says, and takes those for one that differ in the length of waits only.
+// A judge says of every history what Check says, and takes those for one that differ in the length
+// of waits only.
 func TestJudgeAgreesWithCheck(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	judges := map[int64]*Judge{}

@@ -16,7 +16,8 @@ const (
 	cancel
 )
 
-// late is the fate of a request that is granted after its context has ended. The permits are its own until it gives them back.
+// late is the fate of a request that is granted after its context has ended. The permits are its
+// own until it gives them back.
 const late = Panicked + 1
 
 // actions are those of the kinds that are one step.

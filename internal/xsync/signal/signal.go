@@ -1,7 +1,7 @@
 // Package signal has the channel that is behind every sleep and every Done of this module.
 //
-// It is the only package of the core that uses channels and timers. The explorer of interleavings puts a scheduling
-// point in front of each operation; what the operation does is always this code.
+// It is the only package of the core that uses channels and timers. The explorer of interleavings
+// puts a scheduling point in front of each operation; what the operation does is always this code.
 package signal
 
 import "time"

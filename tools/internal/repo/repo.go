@@ -1,4 +1,5 @@
-// Package repo finds the repository that the tools work on, and reads the lists that they keep in it.
+// Package repo finds the repository that the tools work on, and reads the lists that they keep in
+// it.
 package repo
 
 import (
@@ -52,7 +53,12 @@ func ReadReasons(name string, columns int, keys func(columns []string) []string)
 		}
 		fields := strings.SplitN(line, "\t", columns+1)
 		if len(fields) <= columns || strings.TrimSpace(fields[columns]) == "" {
-			return nil, fmt.Errorf("%s:%d: expected %d columns separated by tabs, the last a reason", name, n, columns+1)
+			return nil, fmt.Errorf(
+				"%s:%d: expected %d columns separated by tabs, the last a reason",
+				name,
+				n,
+				columns+1,
+			)
 		}
 		for _, key := range keys(fields[:columns]) {
 			if _, ok := reasons[key]; ok {

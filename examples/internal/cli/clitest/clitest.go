@@ -22,7 +22,8 @@ import (
 // runAsProgram is the environment variable that makes a test binary behave as the program.
 const runAsProgram = "FARAD_TEST_RUN_AS_PROGRAM"
 
-// IsProgram reports whether a test binary was started by [Command]: then TestMain calls main, and nothing else.
+// IsProgram reports whether a test binary was started by [Command]: then TestMain calls main, and
+// nothing else.
 func IsProgram() bool {
 	if name := os.Getenv(readyFile); name != "" {
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
@@ -33,8 +34,8 @@ func IsProgram() bool {
 	return os.Getenv(runAsProgram) != ""
 }
 
-// Command returns the program with some arguments, for the tests that need a process of their own. The end of the test
-// kills it.
+// Command returns the program with some arguments, for the tests that need a process of their own.
+// The end of the test kills it.
 func Command(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
@@ -94,7 +95,8 @@ func RequireWidth(t testing.TB, drawn string, columns int) {
 	}
 }
 
-// WriteTree makes the files below a new directory, which it returns. Their names have slashes on every system.
+// WriteTree makes the files below a new directory, which it returns. Their names have slashes on
+// every system.
 func WriteTree(t testing.TB, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()
