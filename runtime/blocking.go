@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 	t := cx.straightLine()
 	if fn == nil {
-		panic("runtime: Blocking of a nil function")
+		panic("rt: Blocking of a nil function")
 	}
 	b := &blocking[T]{ex: t.ex.scheduler, task: t, cx: cx, fn: fn, err: ErrGoexit}
 	err := Await(cx, b)
@@ -67,7 +67,7 @@ func (b *blocking[T]) Poll(w waiter.Waker) bool {
 	b.w.Arm(w)
 	b.cx.away, b.cx = true, nil // before the function begins
 	if err := b.ex.spawnCounted(b.run); err != nil {
-		b.refused = fmt.Errorf("runtime: the pool has no goroutine for blocking work: %w", err)
+		b.refused = fmt.Errorf("rt: the pool has no goroutine for blocking work: %w", err)
 		b.w.Finish(waiter.Granted)
 		return true
 	}

@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 // BlockOn allocates a channel. A task that called it would block its worker.
 func BlockOn(ctx context.Context, f Future) error {
 	if ctx == nil {
-		panic("runtime: BlockOn with a nil context")
+		panic("rt: BlockOn with a nil context")
 	}
 	if f == nil {
-		panic("runtime: BlockOn of a nil future")
+		panic("rt: BlockOn of a nil future")
 	}
 	done := ctx.Done()
 	err := ctx.Err()
@@ -63,10 +63,10 @@ func (w goroutineWaker) sleep(ctx context.Context, done <-chan struct{}) error {
 // method of its own, package context starts a goroutine for it.
 func WithContext(ctx context.Context, f Future) Future {
 	if ctx == nil {
-		panic("runtime: WithContext with a nil context")
+		panic("rt: WithContext with a nil context")
 	}
 	if f == nil {
-		panic("runtime: WithContext of a nil future")
+		panic("rt: WithContext of a nil future")
 	}
 	if ctx.Done() == nil {
 		return f

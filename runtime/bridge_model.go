@@ -1,6 +1,6 @@
 //go:build interleave
 
-package runtime
+package rt
 
 import (
 	"context"

@@ -1,9 +1,9 @@
-package runtime_test
+package rt_test
 
 import (
 	"context"
 	"math/rand/v2"
-	goruntime "runtime"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,7 +58,7 @@ func TestContextAgainstGrantConservesPermits(t *testing.T) {
 				go func() { <-h.Done(); got <- h.Err() }()
 			}
 			for range rand.IntN(20) {
-				goruntime.Gosched()
+				runtime.Gosched()
 			}
 			var wg sync.WaitGroup
 			wg.Go(cancel)
@@ -218,7 +218,7 @@ func TestWithContextThatWaitsWakesNobody(t *testing.T) {
 // If a future is cancelled just when its context has ended, it is not free for a moment. Who polls
 // it then has to come back, or nobody would tell them of the context.
 func TestWithContextPolledWhileItIsNotFreeAsksForAnotherPoll(t *testing.T) {
-	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1)) // what the context's end starts has to wait for a processor
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // what the context's end starts has to wait for a processor
 	s := held(t, 1)
 	ctx := &endingContext{Context: bg, done: make(chan struct{})}
 	f := rt.WithContext(ctx, request(s, 1))

@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type Completion struct {
 // cancelled.
 func (c *Completion) Init(t *Task) {
 	if t == nil {
-		panic("runtime: completion of a nil task")
+		panic("rt: completion of a nil task")
 	}
 	settle(&c.w)
 	switch c.w.Status() {
@@ -31,7 +31,7 @@ func (c *Completion) Init(t *Task) {
 	case waiter.StatusComplete:
 		c.w.Reset()
 	default:
-		panic("runtime: Init of a completion that waits")
+		panic("rt: Init of a completion that waits")
 	}
 	c.t = t
 }
@@ -136,10 +136,10 @@ func (c *Completion) giveUp() {
 // start begins the wait.
 func (c *Completion) start(w waiter.Waker) waiter.Status {
 	if c.t == nil {
-		panic("runtime: completion without Init")
+		panic("rt: completion without Init")
 	}
 	if c.t.ex == nil {
-		panic("runtime: wait for a task that was never spawned")
+		panic("rt: wait for a task that was never spawned")
 	}
 	s := c.t.registered()
 	s.mu.Lock()

@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"context"
@@ -97,7 +97,7 @@ func (t *Task) endContext() {
 }
 
 // errEnded is why the context of a task that has ended is done.
-var errEnded = errors.New("runtime: task ended")
+var errEnded = errors.New("rt: task ended")
 
 // Yield has the poll task polled again when others have had their turn:
 //
@@ -123,7 +123,7 @@ func (cx *Context) Yield() bool {
 func (cx *Context) Poll(f Future) bool {
 	t := cx.current()
 	if f == nil {
-		panic("runtime: Poll of a nil future")
+		panic("rt: Poll of a nil future")
 	}
 	if t.isCancelled() {
 		t.cancel(f)
@@ -158,10 +158,10 @@ func (cx *Context) Spawn(p Poller) error {
 // current returns the task.
 func (cx *Context) current() *Task {
 	if cx == nil {
-		panic("runtime: nil task context")
+		panic("rt: nil task context")
 	}
 	if cx.task == nil || cx.away {
-		panic("runtime: use of a task's Context outside the task")
+		panic("rt: use of a task's Context outside the task")
 	}
 	return cx.task
 }

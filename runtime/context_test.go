@@ -1,11 +1,11 @@
 //go:build !interleave
 
-package runtime_test
+package rt_test
 
 import (
 	"context"
 	"errors"
-	goruntime "runtime"
+	"runtime"
 	"testing"
 	"testing/synctest"
 
@@ -142,7 +142,7 @@ func TestContextEndsAtAnyCancel(t *testing.T) {
 				return nil
 			})
 			for range i % 5 {
-				goruntime.Gosched()
+				runtime.Gosched()
 			}
 			h.Abort()
 			if _, err := h.Wait(bg); err == nil {
@@ -216,7 +216,7 @@ func TestChildrenOfATasksContextNeedNoGoroutine(t *testing.T) {
 	const children = 1000
 	s := held(t, 1)
 	h, ctx := contextOf(t, ex, s)
-	before := goruntime.NumGoroutine()
+	before := runtime.NumGoroutine()
 	called := make(chan struct{}, children)
 	var last context.Context
 	for range children {
@@ -225,7 +225,7 @@ func TestChildrenOfATasksContextNeedNoGoroutine(t *testing.T) {
 		context.AfterFunc(ctx, func() { called <- struct{}{} })
 		last = child
 	}
-	require.Less(t, goruntime.NumGoroutine()-before, children/2)
+	require.Less(t, runtime.NumGoroutine()-before, children/2)
 	h.Abort()
 	for range children {
 		locktest.Receive(t, called)

@@ -1,11 +1,11 @@
 //go:build !interleave
 
-package runtime_test
+package rt_test
 
 import (
 	"context"
 	"math/bits"
-	goruntime "runtime"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,14 +32,14 @@ func requireNoAllocations(t *testing.T, ex *rt.Executor, f func(cx *rt.Context) 
 		}
 		least := uint64(1 << 63)
 		for range 5 { // what others allocate does not come each time
-			var before, after goruntime.MemStats
-			goruntime.ReadMemStats(&before)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			for range rounds {
 				if err := f(cx); err != nil {
 					return err
 				}
 			}
-			goruntime.ReadMemStats(&after)
+			runtime.ReadMemStats(&after)
 			least = min(least, after.Mallocs-before.Mallocs)
 		}
 		require.Less(t, least, uint64(rounds/50), "in %d rounds", rounds)

@@ -1,5 +1,5 @@
-// Package runtime runs many cooperative tasks on a few goroutines. Programs import it as rt,
-// because it shares its name with a package of the standard library:
+// Package rt runs many cooperative tasks on a few goroutines. It lives in the folder runtime, and
+// is named rt so that it does not hide the standard library's package runtime:
 //
 //	import rt "github.com/farad-go/farad/runtime"
 //
@@ -107,4 +107,4 @@
 //
 // docs/design/runtime.md in the repository follows one task from spawn to join, and says what was
 // tried instead.
-package runtime
+package rt

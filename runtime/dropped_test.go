@@ -1,9 +1,9 @@
 //go:build !interleave
 
-package runtime_test
+package rt_test
 
 import (
-	goruntime "runtime"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -70,7 +70,7 @@ func used(t *testing.T, executor func() *rt.Executor) {
 func requireNothing(t *testing.T, before goleak.Option) {
 	t.Helper()
 	locktest.Eventually(t, "no goroutine remains", func() bool {
-		goruntime.GC()
+		runtime.GC()
 		return goleak.Find(before) == nil
 	})
 }
@@ -139,7 +139,7 @@ func TestTasksOfADroppedExecutorRunOn(t *testing.T) {
 		h := handle()
 		locktest.AwaitWaiting(t, s, 1)
 		for range 5 {
-			goruntime.GC()
+			runtime.GC()
 		}
 		s.Release(1)
 		v, err := wait(t, h)

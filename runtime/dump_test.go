@@ -1,4 +1,4 @@
-package runtime_test
+package rt_test
 
 import (
 	"sync"
@@ -56,18 +56,18 @@ func TestDumpTellsWhatTasksWaitFor(t *testing.T) {
 	require.Equal(t, []rt.TaskInfo{
 		{Name: "acquires", Waiting: true, WaitsFor: "*semaphore.AcquireFuture"},
 		{Name: "selects", Waiting: true, WaitsFor: "the first of 2 futures"},
-		{Name: "joins", Waiting: true, WaitsFor: "*runtime.All"},
-		{Name: "sleeps", Waiting: true, WaitsFor: "*runtime.Timer"},
+		{Name: "joins", Waiting: true, WaitsFor: "*rt.All"},
+		{Name: "sleeps", Waiting: true, WaitsFor: "*rt.Timer"},
 		{Name: "waits for godot", Waiting: true, WaitsFor: "godot"},
 		{Name: "polls", Waiting: true, WaitsFor: "*semaphore.AcquireFuture"},
-		{Name: "*runtime_test.pollFunc", Waiting: true},
+		{Name: "*rt_test.pollFunc", Waiting: true},
 	}, ex.Dump(), "the oldest first")
 
 	release := occupy(t, ex)
 	hs[0].Abort()
 	dump := ex.Dump()
 	require.Equal(t, rt.TaskInfo{Name: "acquires", Cancelled: true}, dump[0], "it has been woken")
-	require.Equal(t, rt.TaskInfo{Name: "*runtime_test.pollFunc"}, dump[7], "the one that is being polled")
+	require.Equal(t, rt.TaskInfo{Name: "*rt_test.pollFunc"}, dump[7], "the one that is being polled")
 	release()
 	for _, h := range hs {
 		h.Abort()

@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"errors"
@@ -8,14 +8,14 @@ import (
 // The errors of this package.
 var (
 	// ErrCancelled: the task has been asked to end, and the wait was cut short for it.
-	ErrCancelled = errors.New("runtime: task cancelled")
+	ErrCancelled = errors.New("rt: task cancelled")
 	// ErrShutdown: the executor takes no more tasks.
-	ErrShutdown = errors.New("runtime: executor shut down")
+	ErrShutdown = errors.New("rt: executor shut down")
 	// ErrGoexit: the task ended its goroutine with runtime.Goexit, as FailNow of package testing
 	// does.
-	ErrGoexit = errors.New("runtime: task called Goexit")
+	ErrGoexit = errors.New("rt: task called Goexit")
 	// ErrStuck: tasks have not ended although they were cancelled.
-	ErrStuck = errors.New("runtime: tasks did not end")
+	ErrStuck = errors.New("rt: tasks did not end")
 )
 
 // A PanicError says that a task, or a function given to [Blocking], has panicked. If nobody waits
@@ -32,7 +32,7 @@ type PanicError struct {
 
 // Error returns the value and the stack.
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("runtime: task panicked: %v\n\n%s", e.Value, e.Stack)
+	return fmt.Sprintf("rt: task panicked: %v\n\n%s", e.Value, e.Stack)
 }
 
 // Unwrap returns the value if it is an error.

@@ -1,10 +1,10 @@
-package runtime_test
+package rt_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	goruntime "runtime"
+	"runtime"
 	"strings"
 	"time"
 
@@ -54,9 +54,9 @@ func ExampleExecutor_Shutdown() {
 	fmt.Println(h.Err())
 	fmt.Println(ex.Spawn(&greeter{}))
 	// Output:
-	// runtime: shutdown cancelled 1 tasks: context deadline exceeded
-	// runtime: task cancelled
-	// runtime: executor shut down
+	// rt: shutdown cancelled 1 tasks: context deadline exceeded
+	// rt: task cancelled
+	// rt: executor shut down
 }
 
 // greeter is a poll task: an object that is polled until it has ended. It waits for a permit
@@ -205,7 +205,7 @@ func ExampleJoinHandle_Abort() {
 	_, err := h.Wait(context.Background())
 	fmt.Println(err, sem.Waiting())
 	_ = ex.Shutdown(context.Background())
-	// Output: runtime: task cancelled 0
+	// Output: rt: task cancelled 0
 }
 
 // Two locks, whichever is free first; and a limit to the wait.
@@ -423,8 +423,8 @@ func ExampleContext_Context() {
 	fmt.Println("query:", <-ended)
 	_ = ex.Shutdown(context.Background())
 	// Output:
-	// task:  runtime: task cancelled
-	// query: runtime: task cancelled
+	// task:  rt: task cancelled
+	// query: rt: task cancelled
 }
 
 func ExampleStats() {
@@ -449,7 +449,7 @@ func ExampleTaskInfo() {
 		return 0, rt.Await(cx, &permit)
 	})
 	for sem.Waiting() == 0 || !ex.Dump()[0].Waiting {
-		goruntime.Gosched()
+		runtime.Gosched()
 	}
 	for _, task := range ex.Dump() {
 		fmt.Println(task.Name, "waits for", task.WaitsFor)

@@ -1,9 +1,9 @@
-package runtime
+package rt
 
 import (
 	"context"
 	"fmt"
-	goruntime "runtime"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -60,10 +60,10 @@ type scheduler struct {
 // made panics if New has not made the executor.
 func (ex *Executor) made() {
 	if ex == nil {
-		panic("runtime: nil Executor")
+		panic("rt: nil Executor")
 	}
 	if ex.scheduler == nil {
-		panic("runtime: use of an Executor that New has not made")
+		panic("rt: use of an Executor that New has not made")
 	}
 }
 
@@ -92,7 +92,7 @@ type options struct {
 // is not between 1 and 1024.
 func WithWorkers(n int) Option {
 	if n < 1 || n > maxWorkers {
-		panic(fmt.Sprintf("runtime: %d workers, not 1 to %d", n, maxWorkers))
+		panic(fmt.Sprintf("rt: %d workers, not 1 to %d", n, maxWorkers))
 	}
 	return func(o *options) { o.workers = n }
 }
@@ -113,16 +113,16 @@ func New(opts ...Option) *Executor {
 // occupies a goroutine until the executor ends.
 func NewOn(p Pool, opts ...Option) (*Executor, error) {
 	if p == nil {
-		panic("runtime: nil pool")
+		panic("rt: nil pool")
 	}
 	return start(p, opts)
 }
 
 func start(p Pool, opts []Option) (*Executor, error) {
-	o := options{workers: min(goruntime.GOMAXPROCS(0), maxWorkers), panicked: printPanic}
+	o := options{workers: min(runtime.GOMAXPROCS(0), maxWorkers), panicked: printPanic}
 	for i, opt := range opts {
 		if opt == nil {
-			panic(fmt.Sprintf("runtime: option %d of %d is nil", i+1, len(opts)))
+			panic(fmt.Sprintf("rt: option %d of %d is nil", i+1, len(opts)))
 		}
 		opt(&o)
 	}
@@ -142,7 +142,7 @@ func start(p Pool, opts []Option) (*Executor, error) {
 	}
 	for _, w := range ex.workers {
 		if err := ex.spawnCounted(w.work); err != nil {
-			err = fmt.Errorf("runtime: the pool has no goroutine for worker %d of %d: %w", w.id+1, o.workers, err)
+			err = fmt.Errorf("rt: the pool has no goroutine for worker %d of %d: %w", w.id+1, o.workers, err)
 			_ = ex.Shutdown(context.Background())
 			return nil, err
 		}
@@ -150,7 +150,7 @@ func start(p Pool, opts []Option) (*Executor, error) {
 	}
 	// Cleanups run outside all bubbles, and must not touch a bubble's channels.
 	if endsByItself && !waiter.InBubble() {
-		goruntime.AddCleanup(ex, (*scheduler).end, ex.scheduler)
+		runtime.AddCleanup(ex, (*scheduler).end, ex.scheduler)
 	}
 	return ex, nil
 }
@@ -197,14 +197,14 @@ func (ex *Executor) Spawn(p Poller) error {
 // admit makes p a task.
 func (ex *Executor) admit(p Poller) (*Task, error) {
 	if p == nil {
-		panic("runtime: spawn of a nil task")
+		panic("rt: spawn of a nil task")
 	}
 	t := p.base()
 	if t == nil {
-		panic("runtime: spawn of a task without a Task")
+		panic("rt: spawn of a task without a Task")
 	}
 	if !t.state.CompareAndSwap(0, taskAlive|1) {
-		panic("runtime: spawn of a task that has not ended")
+		panic("rt: spawn of a task that has not ended")
 	}
 	t.poller, t.ex, t.shard = p, ex, 0
 	if len(ex.shards) > 1 {
@@ -239,7 +239,7 @@ func (ex *Executor) admit(p Poller) (*Task, error) {
 func (ex *Executor) Shutdown(ctx context.Context) error {
 	ex.made()
 	if ctx == nil {
-		panic("runtime: Shutdown with a nil context")
+		panic("rt: Shutdown with a nil context")
 	}
 	return ex.panics.tell(ex.shutdown(ctx))
 }
@@ -260,7 +260,7 @@ func (ex *scheduler) shutdown(ctx context.Context) error {
 		return fmt.Errorf("%w: blocking functions or reports still run, %w", ErrStuck, p.cause())
 	}
 	if cancelled > 0 {
-		return fmt.Errorf("runtime: shutdown cancelled %d tasks: %w", cancelled, p.cause())
+		return fmt.Errorf("rt: shutdown cancelled %d tasks: %w", cancelled, p.cause())
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package runtime_test
+package rt_test
 
 import (
 	"math/rand/v2"
@@ -84,7 +84,7 @@ func TestSpawnDuringShutdownIsRefusedToTasksToo(t *testing.T) {
 }
 
 func TestSpawnOfALiveTaskPanics(t *testing.T) {
-	const message = "runtime: spawn of a task that has not ended"
+	const message = "rt: spawn of a task that has not ended"
 	ex := solo(t)
 	s := held(t, 1)
 	release := occupy(t, ex)
@@ -117,9 +117,9 @@ func TestNilArgumentsPanic(t *testing.T) {
 func TestMisuseOfAnExecutorPanics(t *testing.T) {
 	var none *rt.Executor
 	for _, ex := range []*rt.Executor{new(rt.Executor), none} {
-		message := "runtime: use of an Executor that New has not made"
+		message := "rt: use of an Executor that New has not made"
 		if ex == nil {
-			message = "runtime: nil Executor"
+			message = "rt: nil Executor"
 		}
 		for name, use := range map[string]func(){
 			"Spawn":    func() { _ = ex.Spawn(once(func() {})) },
@@ -130,24 +130,24 @@ func TestMisuseOfAnExecutorPanics(t *testing.T) {
 			"Cause":    func() { _ = ex.Cause() },
 		} {
 			if name == "Go" && ex == nil {
-				message = "runtime: Go on a nil executor"
+				message = "rt: Go on a nil executor"
 			}
 			require.PanicsWithValue(t, message, use, name)
 			if name == "Go" && ex == nil {
-				message = "runtime: nil Executor"
+				message = "rt: nil Executor"
 			}
 		}
 	}
-	require.PanicsWithValue(t, "runtime: option 2 of 2 is nil", func() { rt.New(rt.WithWorkers(1), nil) })
-	require.PanicsWithValue(t, "runtime: 0 workers, not 1 to 1024", func() { rt.WithWorkers(0) })
-	require.PanicsWithValue(t, "runtime: 1025 workers, not 1 to 1024", func() { rt.WithWorkers(1025) })
-	require.PanicsWithValue(t, "runtime: watchdog after -1s, which is not positive", func() {
+	require.PanicsWithValue(t, "rt: option 2 of 2 is nil", func() { rt.New(rt.WithWorkers(1), nil) })
+	require.PanicsWithValue(t, "rt: 0 workers, not 1 to 1024", func() { rt.WithWorkers(0) })
+	require.PanicsWithValue(t, "rt: 1025 workers, not 1 to 1024", func() { rt.WithWorkers(1025) })
+	require.PanicsWithValue(t, "rt: watchdog after -1s, which is not positive", func() {
 		rt.WithWatchdog(-time.Second, func(rt.Report) {})
 	})
-	require.PanicsWithValue(t, "runtime: watchdog with a nil report", func() { rt.WithWatchdog(time.Second, nil) })
+	require.PanicsWithValue(t, "rt: watchdog with a nil report", func() { rt.WithWatchdog(time.Second, nil) })
 	ex := solo(t)
-	require.PanicsWithValue(t, "runtime: spawn of a task without a Task", func() { _ = ex.Spawn(taskless{}) })
-	require.PanicsWithValue(t, "runtime: Timeout of a nil future", func() { rt.Timeout(nil, time.Second) })
+	require.PanicsWithValue(t, "rt: spawn of a task without a Task", func() { _ = ex.Spawn(taskless{}) })
+	require.PanicsWithValue(t, "rt: Timeout of a nil future", func() { rt.Timeout(nil, time.Second) })
 }
 
 // taskless embeds no Task, but a pointer to none.
@@ -166,7 +166,7 @@ func TestSleepWithTheContextOfAnotherTaskPanics(t *testing.T) {
 	awaitQuiet(t, ex, 1)
 	require.PanicsWithValue(
 		t,
-		"runtime: use of a task's Context outside the task",
+		"rt: use of a task's Context outside the task",
 		func() { _ = rt.Sleep(theirs, time.Second) },
 	)
 	h.Abort()

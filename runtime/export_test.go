@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 // What tests of the scheduler's bounds need to know.
 const (

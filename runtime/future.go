@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"github.com/farad-go/farad/internal/xsync"
@@ -38,7 +38,7 @@ type Future interface {
 func Await(cx *Context, f Future) error {
 	t := cx.straightLine()
 	if f == nil {
-		panic("runtime: Await of a nil future")
+		panic("rt: Await of a nil future")
 	}
 	for {
 		if t.isCancelled() {

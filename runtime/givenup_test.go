@@ -1,6 +1,6 @@
 //go:build !interleave
 
-package runtime_test
+package rt_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"context"
@@ -40,10 +40,10 @@ func Go[T any](ex *Executor, fn func(cx *Context) (T, error)) *JoinHandle[T] {
 // GoNamed is [Go] with a name for the task, for [Executor.Dump] and the watchdog.
 func GoNamed[T any](ex *Executor, name string, fn func(cx *Context) (T, error)) *JoinHandle[T] {
 	if ex == nil {
-		panic("runtime: Go on a nil executor")
+		panic("rt: Go on a nil executor")
 	}
 	if fn == nil {
-		panic("runtime: Go of a nil function")
+		panic("rt: Go of a nil function")
 	}
 	h := &JoinHandle[T]{fn: fn}
 	h.straight.body = h
@@ -167,7 +167,7 @@ func (h *JoinHandle[T]) Await(cx *Context) (T, error) {
 // would block its worker. It allocates no more than [JoinHandle.Await].
 func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
 	if ctx == nil {
-		panic("runtime: Wait with a nil context")
+		panic("rt: Wait with a nil context")
 	}
 	if err := h.task().waitEnd(ctx); err != nil {
 		var none T
@@ -179,7 +179,7 @@ func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
 // task returns the task, which only Go can have made.
 func (h *JoinHandle[T]) task() *Task {
 	if h.straight.body == nil {
-		panic("runtime: use of a JoinHandle that Go has not made")
+		panic("rt: use of a JoinHandle that Go has not made")
 	}
 	return &h.straight.Task
 }
@@ -214,7 +214,7 @@ func (s *straight) Poll(w *Context) bool {
 func (cx *Context) straightLine() *Task {
 	t := cx.current()
 	if cx.co == nil {
-		panic("runtime: Await in a poll task: only straight-line tasks can wait in the middle of a function")
+		panic("rt: Await in a poll task: only straight-line tasks can wait in the middle of a function")
 	}
 	return t
 }

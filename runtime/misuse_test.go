@@ -1,8 +1,8 @@
-package runtime_test
+package rt_test
 
 import (
 	"context"
-	goruntime "runtime"
+	"runtime"
 	"testing"
 	"time"
 
@@ -26,31 +26,31 @@ func TestMisuseOfWaitsPanicsClearly(t *testing.T) {
 	}
 	var zero rt.JoinHandle[int]
 	for text, misuses := range map[string][]func(){
-		"runtime: Await of a nil future":   {inTask(func(cx *rt.Context) { _ = rt.Await(cx, nil) })},
-		"runtime: Poll of a nil future":    {inTask(func(cx *rt.Context) { cx.Poll(nil) })},
-		"runtime: BlockOn of a nil future": {func() { _ = rt.BlockOn(ctx, nil) }},
-		"runtime: WithContext of a nil future": {
+		"rt: Await of a nil future":   {inTask(func(cx *rt.Context) { _ = rt.Await(cx, nil) })},
+		"rt: Poll of a nil future":    {inTask(func(cx *rt.Context) { cx.Poll(nil) })},
+		"rt: BlockOn of a nil future": {func() { _ = rt.BlockOn(ctx, nil) }},
+		"rt: WithContext of a nil future": {
 			func() { rt.WithContext(ctx, nil) },
 			func() { rt.WithContext(t.Context(), nil) },
 		},
-		"runtime: Timeout of a nil future": {func() { rt.Timeout(nil, time.Second) }},
-		"runtime: nil future in AllOf":     {func() { rt.AllOf(request(s, 1), nil) }},
-		"runtime: nil future in FirstOf":   {func() { rt.FirstOf(nil) }},
-		"runtime: nil future in Join":      {inTask(func(cx *rt.Context) { _ = rt.Join(cx, request(s, 1), nil) })},
-		"runtime: nil future in Select":    {inTask(func(cx *rt.Context) { _, _ = rt.Select(cx, request(s, 1), nil) })},
-		"runtime: Blocking of a nil function": {
+		"rt: Timeout of a nil future": {func() { rt.Timeout(nil, time.Second) }},
+		"rt: nil future in AllOf":     {func() { rt.AllOf(request(s, 1), nil) }},
+		"rt: nil future in FirstOf":   {func() { rt.FirstOf(nil) }},
+		"rt: nil future in Join":      {inTask(func(cx *rt.Context) { _ = rt.Join(cx, request(s, 1), nil) })},
+		"rt: nil future in Select":    {inTask(func(cx *rt.Context) { _, _ = rt.Select(cx, request(s, 1), nil) })},
+		"rt: Blocking of a nil function": {
 			inTask(func(cx *rt.Context) { _, _ = rt.Blocking[int](cx, nil) }),
 		},
-		"runtime: nil task context": {
+		"rt: nil task context": {
 			func() { _ = rt.Await(nil, request(s, 1)) },
 			func() { _ = rt.Sleep(nil, 1) },
 			func() { _ = rt.Yield(nil) },
 			func() { _, _ = rt.Blocking(nil, func() (int, error) { return 0, nil }) },
 		},
-		"runtime: Wait with a nil context": {
+		"rt: Wait with a nil context": {
 			func() { _, _ = rt.Go(ex, func(*rt.Context) (int, error) { return 0, nil }).Wait(nil) }, //nolint:staticcheck // the point
 		},
-		"runtime: use of a JoinHandle that Go has not made": {
+		"rt: use of a JoinHandle that Go has not made": {
 			func() { zero.Poll(nil) },
 			func() { _ = zero.Err() },
 			func() { _, _ = zero.Result() },
@@ -126,7 +126,7 @@ func TestFutureOfOneTaskCannotBePolledByAnother(t *testing.T) {
 			wait := func(cx *rt.Context) (int, error) { return 0, rt.Await(cx, &f) }
 			first := rt.Go(ex, wait)
 			for s.Waiting() == 0 {
-				goruntime.Gosched()
+				runtime.Gosched()
 			}
 			_, err := rt.Go(ex, wait).Wait(context.Background())
 			var panicked *rt.PanicError
@@ -142,14 +142,14 @@ func TestFutureOfOneTaskCannotBePolledByAnother(t *testing.T) {
 			f.Init(s, 1)
 			first = rt.Go(ex, wait)
 			for s.Waiting() == 0 {
-				goruntime.Gosched()
+				runtime.Gosched()
 			}
 			first.Abort()
 			_, err = first.Wait(context.Background())
 			require.ErrorIs(t, err, rt.ErrCancelled)
 			second := rt.Go(ex, wait)
 			for s.Waiting() == 0 {
-				goruntime.Gosched()
+				runtime.Gosched()
 			}
 			s.Release(1)
 			_, err = second.Wait(context.Background())

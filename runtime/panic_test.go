@@ -1,8 +1,8 @@
-package runtime_test
+package rt_test
 
 import (
 	"errors"
-	goruntime "runtime"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -22,7 +22,7 @@ var endings = map[string]func(){
 	"panic":           func() { panic("boo") },
 	"panic, an error": panicsWithAnError,
 	"panic, nil":      func() { panic(nil) },
-	"Goexit":          goruntime.Goexit,
+	"Goexit":          runtime.Goexit,
 	"FailNow":         func() { new(testing.T).FailNow() },
 }
 
@@ -44,7 +44,7 @@ func requireEnding(t *testing.T, name string, err error) {
 		require.ErrorContains(t, err, "boo")
 	case "panic, nil":
 		require.ErrorAs(t, err, &panicked)
-		var nilError *goruntime.PanicNilError
+		var nilError *runtime.PanicNilError
 		require.ErrorAs(t, err, &nilError)
 	case "panic, an error":
 		require.ErrorIs(t, err, errBoo)

@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ import (
 // such panic end it, let handle panic.
 func WithPanicHandler(handle func(*PanicError)) Option {
 	if handle == nil {
-		panic("runtime: nil panic handler")
+		panic("rt: nil panic handler")
 	}
 	return func(o *options) { o.panicked = handle }
 }
@@ -82,7 +82,7 @@ func (p *panics) call(e *PanicError) {
 		}
 		r := recover()
 		if r == nil {
-			r = "runtime: a panic handler has called Goexit"
+			r = "rt: a panic handler has called Goexit"
 		}
 		go panic(r)
 		select {}
@@ -152,9 +152,9 @@ type unaskedError struct {
 
 // Error implements error. It has no stack: that has been reported.
 func (u *unaskedError) Error() string {
-	text := fmt.Sprintf("runtime: %d tasks panicked, and nobody waited for them", u.n)
+	text := fmt.Sprintf("rt: %d tasks panicked, and nobody waited for them", u.n)
 	if u.n == 1 {
-		text = "runtime: a task panicked, and nobody waited for it"
+		text = "rt: a task panicked, and nobody waited for it"
 	}
 	if u.one != nil {
 		text += ": " + u.one.value()

@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"reflect"
@@ -14,7 +14,7 @@ import (
 // If the task is cancelled, all futures are, and Select returns -1 and [ErrCancelled].
 func Select(cx *Context, fs ...Future) (int, error) {
 	if len(fs) == 0 {
-		panic("runtime: Select of nothing")
+		panic("rt: Select of nothing")
 	}
 	checkNil("Select", fs)
 	if len(fs) <= few { // of more pollFirst looks, when it makes a difference: a look at all pairs would take too long
@@ -84,7 +84,7 @@ func checkList(what string, fs []Future) {
 func checkNil(what string, fs []Future) {
 	for _, f := range fs {
 		if f == nil {
-			panic("runtime: nil future in " + what)
+			panic("rt: nil future in " + what)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func checkWinner(fs []Future, winner int, cancel func(Future)) {
 	}
 }
 
-func panicTwice(what string) { panic("runtime: the same future twice in " + what) }
+func panicTwice(what string) { panic("rt: the same future twice in " + what) }
 
 // same reports whether two futures are one.
 func same(f, g Future) bool {
@@ -125,7 +125,7 @@ func isObject(f Future) bool {
 // FirstOf returns the futures as one, which completes with the first of them. See [Select].
 func FirstOf(fs ...Future) *First {
 	if len(fs) == 0 {
-		panic("runtime: the first of no futures")
+		panic("rt: the first of no futures")
 	}
 	checkList("FirstOf", fs)
 	return &First{fs: fs, winner: -1}

@@ -1,9 +1,9 @@
-package runtime_test
+package rt_test
 
 import (
 	"context"
 	"errors"
-	goruntime "runtime"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -124,7 +124,7 @@ func TestShutdownWithoutAContextChangesNothing(t *testing.T) {
 	ex := start(t, rt.WithWorkers(1))
 	s := held(t, 1)
 	h := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
-	require.PanicsWithValue(t, "runtime: Shutdown with a nil context", func() {
+	require.PanicsWithValue(t, "rt: Shutdown with a nil context", func() {
 		_ = ex.Shutdown(nil) //nolint:staticcheck // the mistake itself
 	})
 	require.NoError(t, run(t, ex, rt.Yield), "it still takes tasks")
@@ -209,7 +209,7 @@ func TestSpawnAgainstShutdown(t *testing.T) {
 				wg.Go(func() {
 					for ex.Spawn(once(func() { ran.Add(1) })) == nil {
 						accepted.Add(1)
-						goruntime.Gosched()
+						runtime.Gosched()
 					}
 				})
 			}
@@ -277,8 +277,8 @@ func TestNothingRemainsAfterShutdown(t *testing.T) {
 
 // A goroutine that is locked to its thread may shut down an executor that keeps coroutines.
 func TestShutdownFromALockedThread(t *testing.T) {
-	goruntime.LockOSThread()
-	defer goruntime.UnlockOSThread()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	ex := rt.New(rt.WithWorkers(1))
 	v, err := rt.Go(ex, func(*rt.Context) (int, error) { return 7, nil }).Wait(bg)
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 //go:build !interleave
 
-package runtime
+package rt
 
 const (
 	// ringSize is how many tasks a worker's own queue has room for, a power of two.

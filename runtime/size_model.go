@@ -1,6 +1,6 @@
 //go:build interleave
 
-package runtime
+package rt
 
 // They are small under the explorer, so that queues overflow, and turns come.
 const (

@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"github.com/farad-go/farad/internal/xsync"
@@ -136,7 +136,7 @@ func displaced(w, by waiter.Waker) {
 	case by == nil:
 		w.Wake()
 	case by != w:
-		panic("runtime: future polled by " + pairOf(w, by) + "; it must be cancelled in between")
+		panic("rt: future polled by " + pairOf(w, by) + "; it must be cancelled in between")
 	}
 }
 

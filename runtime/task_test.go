@@ -1,7 +1,7 @@
-package runtime_test
+package rt_test
 
 import (
-	goruntime "runtime"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -76,7 +76,7 @@ func TestWakeDuringPollIsKept(t *testing.T) {
 			assert.EqualValues(t, 1, polling.Add(1), "polled by two at once")
 			answered.Store(asked.Load())
 			if answered.Load()%3 == 0 {
-				goruntime.Gosched() // so that wakes come between the answer and the end of the poll
+				runtime.Gosched() // so that wakes come between the answer and the end of the poll
 			}
 			polling.Add(-1)
 			return answered.Load() == rounds
@@ -300,7 +300,7 @@ func TestCompletionMayBeCancelledAtAnyTime(t *testing.T) {
 			c.Init(&p.Task)
 			c.Poll(&w)
 			for range i % 7 {
-				goruntime.Gosched()
+				runtime.Gosched()
 			}
 			c.Cancel()
 			locktest.Receive(t, c.Done())
@@ -320,7 +320,7 @@ func TestCompletionMayBeUsedAgainWhenDoneHasDelivered(t *testing.T) {
 			c.Init(&p.Task)
 			done := c.Done()
 			for range i % 5 {
-				goruntime.Gosched()
+				runtime.Gosched()
 			}
 			locktest.Receive(t, done)
 		}
@@ -364,7 +364,7 @@ func TestMisuseOfCompletionPanics(t *testing.T) {
 	require.Panics(t, func() { c.Poll(nil) }, "without Init")
 	require.Panics(t, func() { c.Init(nil) })
 	c.Init(&never.Task)
-	require.PanicsWithValue(t, "runtime: wait for a task that was never spawned", func() { c.Poll(nil) })
+	require.PanicsWithValue(t, "rt: wait for a task that was never spawned", func() { c.Poll(nil) })
 	require.Panics(t, func() { c.Done() })
 
 	s := held(t, 1)
@@ -381,7 +381,7 @@ func TestMisuseOfCompletionPanics(t *testing.T) {
 }
 
 func TestContextIsForItsTaskOnly(t *testing.T) {
-	const message = "runtime: use of a task's Context outside the task"
+	const message = "rt: use of a task's Context outside the task"
 	ex := solo(t)
 	outside := func(cx *rt.Context) {
 		t.Helper()
@@ -414,7 +414,7 @@ func TestContextIsForItsTaskOnly(t *testing.T) {
 	require.NoError(t, run(t, ex, func(cx *rt.Context) error { kept = cx; return nil }))
 	outside(kept)
 
-	for name, end := range map[string]func(){"panic": func() { panic("boo") }, "Goexit": goruntime.Goexit} {
+	for name, end := range map[string]func(){"panic": func() { panic("boo") }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(*testing.T) {
 			_ = run(t, ex, func(cx *rt.Context) error { kept = cx; end(); return nil })
 			outside(kept)

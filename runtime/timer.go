@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func (t *Timer) Init(d time.Duration) {
 	case waiter.StatusComplete:
 		t.w.Reset()
 	default:
-		panic("runtime: Init of a timer that is running")
+		panic("rt: Init of a timer that is running")
 	}
 	t.d = d
 }
@@ -116,7 +116,7 @@ func Sleep(cx *Context, d time.Duration) error {
 // that time wins.
 func Timeout(f Future, d time.Duration) Future {
 	if f == nil {
-		panic("runtime: Timeout of a nil future")
+		panic("rt: Timeout of a nil future")
 	}
 	t := &timeout{f: f}
 	t.timer.Init(d)

@@ -1,10 +1,10 @@
-package runtime_test
+package rt_test
 
 import (
 	"context"
 	"math"
 	"math/rand/v2"
-	goruntime "runtime"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -145,7 +145,7 @@ func TestTimerMayBeCancelledAtAnyTime(t *testing.T) {
 				timer.Init(10 * time.Microsecond)
 				timer.Poll(&w)
 				for range i % 50 {
-					goruntime.Gosched()
+					runtime.Gosched()
 				}
 				timer.Cancel()
 				if err := rt.BlockOn(bg, &timer); err != nil {
@@ -184,7 +184,7 @@ func TestManyTasksSleepOnFewGoroutines(t *testing.T) {
 		n /= 10
 	}
 	ex := rt.New(rt.WithWorkers(2))
-	before := goruntime.NumGoroutine()
+	before := runtime.NumGoroutine()
 	sleepers := make([]sleeper, n)
 	var done atomic.Int64
 	begin := time.Now()
@@ -202,7 +202,7 @@ func TestManyTasksSleepOnFewGoroutines(t *testing.T) {
 		}
 		return true // too slow a machine to see it
 	})
-	require.LessOrEqual(t, goruntime.NumGoroutine(), before+10)
+	require.LessOrEqual(t, runtime.NumGoroutine(), before+10)
 	locktest.Eventually(t, "half of them are through", func() bool { return done.Load() == int64(n/2) })
 	for i := 1; i < n; i += 2 {
 		sleepers[i].Cancel()

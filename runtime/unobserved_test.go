@@ -1,10 +1,10 @@
-package runtime_test
+package rt_test
 
 import (
 	"errors"
 	"io"
 	"os"
-	goruntime "runtime"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -115,7 +115,7 @@ func TestPanicsThatNobodyWaitsForAreTold(t *testing.T) {
 		require.Contains(t, told.list(), one)
 		require.Len(t, told.list(), n)
 		require.EqualValues(t, n, ex.Stats().Panics)
-		require.Equal(t, "*runtime.straight", one.Task)
+		require.Equal(t, "*rt.straight", one.Task)
 		again := ex.Shutdown(bg)
 		require.Equal(t, err, again)
 	})
@@ -190,7 +190,7 @@ func TestPanicThatIsAskedForLaterIsNotToldByShutdown(t *testing.T) {
 		require.ErrorIs(t, ended(t, &p.Task), errBoo)
 	}
 	err := ex.Shutdown(bg)
-	require.ErrorContains(t, err, "runtime: a task panicked, and nobody waited for it")
+	require.ErrorContains(t, err, "rt: a task panicked, and nobody waited for it")
 	_, asked := left.Wait(bg)
 	require.ErrorIs(t, asked, errBoo)
 	require.NoError(t, ex.Shutdown(bg))
@@ -292,12 +292,12 @@ func TestPanicAfterAWaitThatWasCancelledIsTold(t *testing.T) {
 func TestPrintedPanicsShowTheValue(t *testing.T) {
 	type point struct{ x, y int }
 	for want, value := range map[string]any{
-		"boo":                                errBoo,
-		"text":                               "text",
-		"7":                                  7,
-		"(runtime_test.point) {1 2}":         point{1, 2},
-		"1s":                                 time.Second,
-		new(goruntime.PanicNilError).Error(): nil, // in other words since Go 1.27
+		"boo":                              errBoo,
+		"text":                             "text",
+		"7":                                7,
+		"(rt_test.point) {1 2}":       point{1, 2},
+		"1s":                               time.Second,
+		new(runtime.PanicNilError).Error(): nil, // in other words since Go 1.27
 	} {
 		ex := rt.New(rt.WithWorkers(1))
 		text := printed(t, func() {
@@ -309,5 +309,5 @@ func TestPrintedPanicsShowTheValue(t *testing.T) {
 }
 
 func TestNilPanicHandlerPanics(t *testing.T) {
-	require.PanicsWithValue(t, "runtime: nil panic handler", func() { rt.WithPanicHandler(nil) })
+	require.PanicsWithValue(t, "rt: nil panic handler", func() { rt.WithPanicHandler(nil) })
 }

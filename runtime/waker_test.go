@@ -1,4 +1,4 @@
-package runtime_test
+package rt_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"fmt"
@@ -47,10 +47,10 @@ func (k ReportKind) String() string {
 // is meant for finding out why a program hangs.
 func WithWatchdog(after time.Duration, report func(Report)) Option {
 	if after <= 0 {
-		panic(fmt.Sprintf("runtime: watchdog after %v, which is not positive", after))
+		panic(fmt.Sprintf("rt: watchdog after %v, which is not positive", after))
 	}
 	if report == nil {
-		panic("runtime: watchdog with a nil report")
+		panic("rt: watchdog with a nil report")
 	}
 	return func(o *options) { o.after, o.report = after, report }
 }

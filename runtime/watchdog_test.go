@@ -1,6 +1,6 @@
 //go:build !interleave
 
-package runtime_test
+package rt_test
 
 import (
 	"sync"
@@ -247,11 +247,11 @@ func TestWatchdogAsksTheFuturesOfThisPackage(t *testing.T) {
 		require.Empty(t, r.all())
 		time.Sleep(time.Minute)
 		require.Len(t, r.all(), 1)
-		require.Equal(t, "*runtime.Timer", r.all()[0].What)
+		require.Equal(t, "*rt.Timer", r.all()[0].What)
 		s.Release(1)
 		time.Sleep(time.Minute)
 		require.Len(t, r.all(), 2)
-		require.Equal(t, "*runtime.Completion", r.all()[1].What)
+		require.Equal(t, "*rt.Completion", r.all()[1].What)
 		end.Release(1)
 		require.NoError(t, ended(t, &p.Task))
 		require.NoError(t, f.Err())
@@ -363,7 +363,7 @@ func TestWatchdogAsksFuturesWithoutALock(t *testing.T) {
 		<-f.gate
 		synctest.Wait()
 		require.Len(t, r.all(), 1)
-		require.Equal(t, "*runtime_test.gatedFuture", r.all()[0].What)
+		require.Equal(t, "*rt_test.gatedFuture", r.all()[0].What)
 
 		// Nor is one reported that the task has done with meanwhile.
 		p.Wake()

@@ -1,4 +1,4 @@
-package runtime
+package rt
 
 import (
 	"runtime/debug"
@@ -74,7 +74,7 @@ func (w *worker) shift() (again bool) {
 			w.ex.workerEnded()
 		case w.cx.task == nil: // a waker or a handler has panicked, or this package
 			if r == nil {
-				r = "runtime: a waker or a panic handler has called Goexit"
+				r = "rt: a waker or a panic handler has called Goexit"
 			}
 			panic(r)
 		case r != nil:

@@ -65,7 +65,7 @@ func ExamplePool_Workers() {
 	fmt.Println(ex.Shutdown(context.Background()))
 	// Output:
 	// left for jobs: 2
-	// runtime: the pool has no goroutine for worker 3 of 3: antspool: not enough permits are free
+	// rt: the pool has no goroutine for worker 3 of 3: antspool: not enough permits are free
 	// 42 <nil>
 	// <nil>
 }
