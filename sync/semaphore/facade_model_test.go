@@ -5,6 +5,7 @@ package semaphore_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,21 +15,31 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// modelKinds are the kinds of semaphores: those with a limit let one wait.
+// modelKinds are the kinds of semaphores: those with a limit let one wait. Each execution makes its
+// own: an execution that is pruned leaves its sleepers in its array.
 var modelKinds = map[string]struct {
-	opts  []semaphore.Option
+	make  func(n int64) *semaphore.Semaphore
 	limit int64
 }{
-	"plain":            {nil, 0},
-	"plain, limited":   {[]semaphore.Option{semaphore.WithMaxWaiting(1)}, 1},
-	"array":            {[]semaphore.Option{semaphore.WithWaitingArray(twa.NewArray(1))}, 0},
-	"platoon":          {[]semaphore.Option{semaphore.WithPlatoon(1, 1)}, 0},
-	"platoon, no lane": {[]semaphore.Option{semaphore.WithPlatoon(1, 0)}, 0},
-	"platoon, limited": {[]semaphore.Option{semaphore.WithPlatoon(1, 1), semaphore.WithMaxWaiting(1)}, 1},
-	"platoon, and array": {
-		[]semaphore.Option{semaphore.WithPlatoon(1, 1), semaphore.WithWaitingArray(twa.NewArray(1))},
-		0,
-	},
+	"plain":              {modelKind(), 0},
+	"plain, limited":     {modelKind(semaphore.WithMaxWaiting(1)), 1},
+	"array":              {modelArray(), 0},
+	"platoon":            {modelKind(semaphore.WithPlatoon(1, 1)), 0},
+	"platoon, no lane":   {modelKind(semaphore.WithPlatoon(1, 0)), 0},
+	"platoon, limited":   {modelKind(semaphore.WithPlatoon(1, 1), semaphore.WithMaxWaiting(1)), 1},
+	"platoon, and array": {modelArray(semaphore.WithPlatoon(1, 1)), 0},
+}
+
+// modelKind returns what makes semaphores with opts.
+func modelKind(opts ...semaphore.Option) func(n int64) *semaphore.Semaphore {
+	return func(n int64) *semaphore.Semaphore { return semaphore.New(n, opts...) }
+}
+
+// modelArray is modelKind with an array of its own for each semaphore, in which all sleepers meet.
+func modelArray(opts ...semaphore.Option) func(n int64) *semaphore.Semaphore {
+	return func(n int64) *semaphore.Semaphore {
+		return semaphore.New(n, append(slices.Clip(opts), semaphore.WithWaitingArray(twa.NewArray(1)))...)
+	}
 }
 
 func modelOptions() interleave.Options {
@@ -44,7 +55,7 @@ func TestModelPermitOfAWait(t *testing.T) {
 	for name, k := range modelKinds {
 		t.Run(name, func(t *testing.T) {
 			interleave.Check(t, modelOptions(), func(x *interleave.Run) {
-				s := semaphore.New(1, k.opts...)
+				s := k.make(1)
 				x.Name("s", s)
 				ctx := x.NewContext()
 				var held interleave.Int64
@@ -87,7 +98,7 @@ func TestModelTimeouts(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			interleave.Check(t, modelOptions(), func(x *interleave.Run) {
-				s := semaphore.New(1, k.opts...)
+				s := k.make(1)
 				x.Name("s", s)
 				var held interleave.Int64
 				use := func(err error) {
@@ -117,7 +128,7 @@ func TestModelFutureIsNotCompleteTooEarly(t *testing.T) {
 	for name, k := range modelKinds {
 		t.Run(name, func(t *testing.T) {
 			interleave.Check(t, modelOptions(), func(x *interleave.Run) {
-				s := semaphore.New(1, k.opts...)
+				s := k.make(1)
 				x.Name("s", s)
 				x.Assert(s.TryAcquire(1), "not free")
 				var free interleave.Bool
@@ -168,7 +179,7 @@ func TestModelForeignContexts(t *testing.T) {
 		for _, end := range semtest.ForeignEnds {
 			t.Run(name+"/"+end.Name, func(t *testing.T) {
 				interleave.Check(t, modelOptions(), func(x *interleave.Run) {
-					s, c := semaphore.New(1, k.opts...), semtest.NewForeign(x)
+					s, c := k.make(1), semtest.NewForeign(x)
 					x.Name("s", s)
 					x.Assert(s.TryAcquire(1), "not free")
 					x.Go("holder", func() { s.Release(1) })

@@ -29,10 +29,8 @@ func TestModelWaitersSleepInTheArrayGiven(t *testing.T) {
 
 // A future goes from one kind to the other at any moment of a grant that it does not want any more.
 func TestModelFutureChangesKinds(t *testing.T) {
-	var plain []semaphore.Option
-	array := []semaphore.Option{semaphore.WithWaitingArray(twa.NewArray(1))}
-	platoon := []semaphore.Option{semaphore.WithPlatoon(1, 1)}
-	for name, opts := range map[string][2][]semaphore.Option{
+	plain, array, platoon := modelKind(), modelArray(), modelKind(semaphore.WithPlatoon(1, 1))
+	for name, kinds := range map[string][2]func(n int64) *semaphore.Semaphore{
 		"plain to array":     {plain, array},
 		"array to plain":     {array, plain},
 		"array to array":     {array, array},
@@ -44,7 +42,7 @@ func TestModelFutureChangesKinds(t *testing.T) {
 			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 				var s [2]*semaphore.Semaphore
 				for i := range s {
-					s[i] = semaphore.New(1, opts[i]...)
+					s[i] = kinds[i](1)
 					x.Assert(s[i].TryAcquire(1), "not free")
 				}
 				x.Name("from", s[0])

@@ -26,7 +26,7 @@ func TestModelReleaseOfAFuture(t *testing.T) {
 		} {
 			t.Run(name+"/"+state, func(t *testing.T) {
 				interleave.Check(t, modelOptions(), func(x *interleave.Run) {
-					s := semaphore.New(2, k.opts...)
+					s := k.make(2)
 					x.Name("s", s)
 					x.Assert(s.TryAcquire(1), "not free")
 					x.Go("holder", func() { s.Release(1) })
