@@ -94,7 +94,7 @@ var alarmScenarios = []experiment{
 		t := c.sleeper(1)
 		c.l.start(t)
 		c.run()
-		x.Go("canceller", t.Cancel)
+		x.Go("canceller", t.Abort)
 		c.finish()
 	}, 2},
 	{"cancel of the first of two", func(x *interleave.Run) { // the other one fires
@@ -102,7 +102,7 @@ var alarmScenarios = []experiment{
 		first := c.sleeper(1)
 		c.l.start(first, c.sleeper(2))
 		c.run()
-		x.Go("canceller", first.Cancel)
+		x.Go("canceller", first.Abort)
 		c.finish()
 	}, 1},
 	{"again", func(x *interleave.Run) { // one that was cancelled as it fired is used once more

@@ -40,7 +40,7 @@ type goroutineWaker struct{ signal xsync.Signal }
 // Wake implements [waiter.Waker].
 func (w goroutineWaker) Wake() { w.signal.TrySend() }
 
-// Displaced implements [waiter.Owner]: see [Task.Displaced].
+// Displaced implements [waiter.Owner]: see taskWaker.Displaced.
 func (w goroutineWaker) Displaced(by waiter.Waker) { displaced(w, by) }
 
 // sleep returns nil when w is woken, and the error of ctx when that is done.

@@ -117,7 +117,7 @@ func TestTimersFireInOrder(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, n, ex.Stats().Sleepers)
 		for i := 0; i < n; i += 3 {
-			tasks[i].Cancel()
+			tasks[i].Abort()
 		}
 		synctest.Wait()
 		require.Equal(t, len(expected), ex.Stats().Sleepers)

@@ -26,9 +26,9 @@ type Context struct {
 func (cx *Context) Executor() *Executor { return cx.current().ex }
 
 // Waker returns what has the task polled again.
-func (cx *Context) Waker() waiter.Waker { return cx.current() }
+func (cx *Context) Waker() waiter.Waker { return cx.current().waker() }
 
-// Err returns [ErrCancelled] if the task has been asked to end, by [Task.Cancel] or by the
+// Err returns [ErrCancelled] if the task has been asked to end, by [Task.Abort] or by the
 // executor's shutdown, and nil otherwise.
 func (cx *Context) Err() error {
 	if cx.current().isCancelled() {
@@ -49,7 +49,7 @@ func (cx *Context) Err() error {
 // error if the task has ended. The cancel of a task that has ended does not end its context
 // again.
 //
-// A call of [Task.Cancel] ends the context before it returns, and the end of a task before
+// A call of [Task.Abort] ends the context before it returns, and the end of a task before
 // anybody learns of it. The first call in a task's life allocates; a task that never calls it
 // pays nothing.
 func (cx *Context) Context() context.Context {
@@ -189,5 +189,5 @@ func (t *Task) poll(f Future) bool {
 	if wd := t.ex.watch; wd != nil {
 		return wd.poll(t, f)
 	}
-	return f.Poll(t)
+	return f.Poll(t.waker())
 }

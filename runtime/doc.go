@@ -67,7 +67,7 @@
 //
 // # Cancellation
 //
-// [Task.Cancel], [JoinHandle.Abort] and a shutdown reach a task at its next wait, or in the one
+// [Task.Abort], [JoinHandle.Abort] and a shutdown reach a task at its next wait, or in the one
 // that it is in: the future is cancelled, and gives back what it has got or is just getting, and
 // the wait returns [ErrCancelled]. What the task holds itself it gives back as any function does,
 // by defer. What does not wait by futures, a call in [Blocking] for instance, learns of the

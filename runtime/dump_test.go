@@ -56,7 +56,7 @@ func TestDumpTellsWhatTasksWaitFor(t *testing.T) {
 	require.Equal(t, []rt.TaskInfo{
 		{Name: "acquires", Waiting: true, WaitsFor: "*semaphore.AcquireFuture"},
 		{Name: "selects", Waiting: true, WaitsFor: "the first of 2 futures"},
-		{Name: "joins", Waiting: true, WaitsFor: "*rt.All"},
+		{Name: "joins", Waiting: true, WaitsFor: "*rt.allOf"},
 		{Name: "sleeps", Waiting: true, WaitsFor: "*rt.Timer"},
 		{Name: "waits for godot", Waiting: true, WaitsFor: "godot"},
 		{Name: "polls", Waiting: true, WaitsFor: "*semaphore.AcquireFuture"},
@@ -73,8 +73,8 @@ func TestDumpTellsWhatTasksWaitFor(t *testing.T) {
 		h.Abort()
 		<-h.Done()
 	}
-	p.Cancel()
-	q.Cancel()
+	p.Abort()
+	q.Abort()
 	require.NoError(t, ended(t, &p.Task))
 	require.NoError(t, ended(t, &q.Task))
 	require.Empty(t, ex.Dump())
@@ -237,7 +237,7 @@ func TestNamesStay(t *testing.T) {
 	for range 3 {
 		require.NoError(t, ex.Spawn(p))
 		require.Equal(t, "phoenix", ex.Dump()[0].Name)
-		p.Cancel()
+		p.Abort()
 		require.NoError(t, ended(t, &p.Task))
 	}
 	requireIdle(t, s)

@@ -3,12 +3,15 @@ package rt
 import (
 	"errors"
 	"fmt"
+
+	"github.com/farad-go/farad/waiter"
 )
 
 // The errors of this package.
 var (
-	// ErrCancelled: the task has been asked to end, and the wait was cut short for it.
-	ErrCancelled = errors.New("rt: task cancelled")
+	// ErrCancelled: the task has been asked to end, and the wait was cut short for it. It is the
+	// value that the whole module uses; [Context.Err] tells whether this task was meant.
+	ErrCancelled = waiter.ErrCancelled
 	// ErrShutdown: the executor takes no more tasks.
 	ErrShutdown = errors.New("rt: executor shut down")
 	// ErrGoexit: the task ended its goroutine with runtime.Goexit, as FailNow of package testing

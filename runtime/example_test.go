@@ -55,7 +55,7 @@ func ExampleExecutor_Shutdown() {
 	fmt.Println(ex.Spawn(&greeter{}))
 	// Output:
 	// rt: shutdown cancelled 1 tasks: context deadline exceeded
-	// rt: task cancelled
+	// farad: cancelled
 	// rt: executor shut down
 }
 
@@ -205,7 +205,7 @@ func ExampleJoinHandle_Abort() {
 	_, err := h.Wait(context.Background())
 	fmt.Println(err, sem.Waiting())
 	_ = ex.Shutdown(context.Background())
-	// Output: rt: task cancelled 0
+	// Output: farad: cancelled 0
 }
 
 // Two locks, whichever is free first; and a limit to the wait.
@@ -253,7 +253,7 @@ func ExampleFirst() {
 }
 
 // All of several locks.
-func ExampleAll() {
+func ExampleAllOf() {
 	ex := rt.New()
 	left, right := semaphore.New(1), semaphore.New(1)
 	h := rt.Go(ex, func(cx *rt.Context) (string, error) {
@@ -423,8 +423,8 @@ func ExampleContext_Context() {
 	fmt.Println("query:", <-ended)
 	_ = ex.Shutdown(context.Background())
 	// Output:
-	// task:  rt: task cancelled
-	// query: rt: task cancelled
+	// task:  farad: cancelled
+	// query: farad: cancelled
 }
 
 func ExampleStats() {

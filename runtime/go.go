@@ -144,8 +144,8 @@ func (h *JoinHandle[T]) Cancel() {
 	h.end.Cancel()
 }
 
-// Abort cancels the task, as [Task.Cancel] does.
-func (h *JoinHandle[T]) Abort() { h.task().Cancel() }
+// Abort cancels the task, as [Task.Abort] does.
+func (h *JoinHandle[T]) Abort() { h.task().Abort() }
 
 // Await waits in a task for the task of the handle, and returns its result. If the waiting task
 // is cancelled it returns [ErrCancelled]; the other one goes on. The first wait for a task

@@ -12,18 +12,18 @@ import (
 // nil, or twice in the list.
 func Join(cx *Context, fs ...Future) error {
 	checkList("Join", fs)
-	a := All{fs: fs}
+	a := allOf{fs: fs}
 	return Await(cx, &a)
 }
 
 // AllOf returns the futures as one, which is complete when all of them are. See [Join].
-func AllOf(fs ...Future) *All {
+func AllOf(fs ...Future) Future {
 	checkList("AllOf", fs)
-	return &All{fs: fs}
+	return &allOf{fs: fs}
 }
 
-// All is several futures as one: see [AllOf].
-type All struct {
+// allOf is several futures as one: see [AllOf].
+type allOf struct {
 	fs    []Future
 	ready int    // the first so many are complete
 	parts *parts // nil: few futures, or not begun
@@ -31,7 +31,7 @@ type All struct {
 
 // Poll reports whether all futures are complete. All of them are started by the first Poll, in the
 // order of the list. A later one polls those that have been woken since.
-func (a *All) Poll(w waiter.Waker) bool {
+func (a *allOf) Poll(w waiter.Waker) bool {
 	if len(a.fs) > few {
 		if a.ready < len(a.fs) {
 			a.pollWoken(w)
@@ -52,7 +52,7 @@ func (a *All) Poll(w waiter.Waker) bool {
 
 // Err returns the first error of the futures, in the order of the list; [waiter.ErrPending] unless
 // all are complete.
-func (a *All) Err() error {
+func (a *allOf) Err() error {
 	if a.ready < len(a.fs) {
 		return waiter.ErrPending
 	}
@@ -67,7 +67,7 @@ func (a *All) Err() error {
 
 // Cancel cancels all of the futures: what some have obtained is given back, even if others have not
 // yet.
-func (a *All) Cancel() {
+func (a *allOf) Cancel() {
 	a.ready = 0
 	if a.parts != nil {
 		a.parts.end()
@@ -107,7 +107,7 @@ type part struct {
 }
 
 // pollWoken polls all futures for the first time, and later those that have been woken.
-func (a *All) pollWoken(w waiter.Waker) {
+func (a *allOf) pollWoken(w waiter.Waker) {
 	p := a.parts
 	if p == nil {
 		p = &parts{all: make([]part, len(a.fs))}
@@ -139,7 +139,7 @@ func (a *All) pollWoken(w waiter.Waker) {
 	}
 }
 
-func (a *All) pollPart(q *part) {
+func (a *allOf) pollPart(q *part) {
 	if a.fs[q.i].Poll(q) {
 		q.done = true
 		a.ready++

@@ -454,7 +454,7 @@ var tierOne = []experiment{
 			return true
 		})
 		l.start(t)
-		x.Go("canceller", t.Cancel)
+		x.Go("canceller", t.Abort)
 		l.finish()
 		s.Release(1)
 		l.requireIdle(s)
@@ -475,7 +475,7 @@ var tierOne = []experiment{
 			return true
 		})
 		l.start(t)
-		x.Go("canceller", t.Cancel)
+		x.Go("canceller", t.Abort)
 		x.Go("releaser", func() { s.Release(1) })
 		l.finish()
 		l.requireIdle(s)
@@ -487,7 +487,7 @@ var tierOne = []experiment{
 			func(_ *subject, cx *Context, polls int32) bool { return cx.Err() != nil || polls == 2 || cx.Yield() },
 		)
 		l.start(t)
-		x.Same(2, "canceller", func(int) { t.Cancel() })
+		x.Same(2, "canceller", func(int) { t.Abort() })
 		l.finish()
 	}, 0},
 
@@ -665,7 +665,7 @@ var tierTwo = []experiment{
 			})
 			l.start(t)
 			x.Go("releaser", func() { s.Release(1); s.Release(1) })
-			x.Go("canceller", t.Cancel)
+			x.Go("canceller", t.Abort)
 			l.finish()
 			l.requireIdle(s)
 		},

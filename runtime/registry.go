@@ -90,7 +90,7 @@ func (ex *scheduler) cancelAll(cause error) int {
 			if n == 0 {
 				ex.cause.CompareAndSwap(nil, cause)
 			}
-			t.Cancel()
+			t.Abort()
 			n++
 		}
 		s.mu.Unlock()

@@ -151,12 +151,12 @@ func TestEverythingAtOnceConservesPermits(t *testing.T) {
 							t.Error(err)
 						}
 						if rand.IntN(2) == 0 {
-							p.Cancel()
+							p.Abort()
 						}
 						var c rt.Completion
 						c.Init(&p.Task)
 						if rt.BlockOn(ctx, &c) != nil {
-							p.Cancel()
+							p.Abort()
 							<-c.Done()
 							_ = c.Err() // it may have panicked
 						}

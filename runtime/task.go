@@ -104,7 +104,19 @@ func (t *Task) base() *Task { return t }
 // [waiter.Waker].
 //
 // What happened before Wake happens before the Poll that it leads to.
-func (t *Task) Wake() {
+//
+// A future that the task waits for gets the waker of [Context.Waker] instead, which knows whose it
+// is.
+func (t *Task) Wake() { t.waker().Wake() }
+
+// A taskWaker is a task as the waker of a future. It is a type of its own, so that what
+// [waiter.Owner] asks for is no method of every user's task.
+type taskWaker Task
+
+func (t *Task) waker() *taskWaker { return (*taskWaker)(t) }
+
+// Wake implements [waiter.Waker].
+func (t *taskWaker) Wake() {
 	for { // Each turn follows another one's wake, or the end of a poll.
 		s := t.state.Load()
 		if s&taskAlive == 0 || s&taskCount > 1 {
@@ -114,7 +126,7 @@ func (t *Task) Wake() {
 			continue
 		}
 		if s == taskAlive {
-			t.ex.workers[t.home.Load()].enqueue(t)
+			t.ex.workers[t.home.Load()].enqueue((*Task)(t))
 		}
 		return
 	}
@@ -122,7 +134,7 @@ func (t *Task) Wake() {
 
 // Displaced implements [waiter.Owner]. It panics if a future that waits for this task is polled
 // by another task, or by a goroutine in [BlockOn].
-func (t *Task) Displaced(by waiter.Waker) {
+func (t *taskWaker) Displaced(by waiter.Waker) {
 	if t.state.Load()&taskAlive != 0 {
 		displaced(t, by)
 	}
@@ -143,7 +155,7 @@ func displaced(w, by waiter.Waker) {
 // partyOf returns who waits with w: a task, or a goroutine in BlockOn; nil if that is not known.
 func partyOf(w waiter.Waker) waiter.Waker {
 	if t := taskOf(w); t != nil {
-		return t
+		return t.waker()
 	}
 	if q, ok := w.(*part); ok {
 		w = q.of.owner()
@@ -155,8 +167,8 @@ func partyOf(w waiter.Waker) waiter.Waker {
 }
 
 func pairOf(a, b waiter.Waker) string {
-	_, first := a.(*Task)
-	_, second := b.(*Task)
+	_, first := a.(*taskWaker)
+	_, second := b.(*taskWaker)
 	switch {
 	case first && second:
 		return "two tasks"
@@ -170,7 +182,9 @@ func pairOf(a, b waiter.Waker) string {
 // taskOf returns the task that w wakes, nil if it wakes something else.
 func taskOf(w waiter.Waker) *Task {
 	switch w := w.(type) {
-	case *Task:
+	case *taskWaker:
+		return (*Task)(w)
+	case *Task: // its user has passed the task itself
 		return w
 	case *watched:
 		return w.task
@@ -181,12 +195,12 @@ func taskOf(w waiter.Waker) *Task {
 	}
 }
 
-// Cancel asks the task to end. It learns of it when it waits next or already waits: the future is
+// Abort asks the task to end. It learns of it when it waits next or already waits: the future is
 // cancelled, which gives back what was being granted, and [Context.Err] and [Await] return
 // [ErrCancelled]. A task that never waits never learns of it, unless it asks, or has given its
-// [Context.Context] to what does. Cancel does not wait; it may be called at any time and any
+// [Context.Context] to what does. Abort does not wait; it may be called at any time and any
 // number of times.
-func (t *Task) Cancel() {
+func (t *Task) Abort() {
 	if t.flags.Or(flagCancelled)&flagContext != 0 {
 		c := t.more.context.Load()
 		if c != nil && t.isCancelled() { // still: otherwise it is the context of the next life

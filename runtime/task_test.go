@@ -53,11 +53,11 @@ func TestSpawnForgetsTheLastLife(t *testing.T) {
 	})
 	release := occupy(t, ex)
 	require.NoError(t, ex.Spawn(p))
-	p.Cancel()
+	p.Abort()
 	release()
 	var panicked *rt.PanicError
 	require.ErrorAs(t, ended(t, &p.Task), &panicked)
-	p.Cancel() // an ended task does not mind
+	p.Abort() // an ended task does not mind
 	require.NoError(t, ex.Spawn(p))
 	require.NoError(t, ended(t, &p.Task))
 	require.Len(t, errs, 2)
@@ -115,7 +115,7 @@ func TestWakesBeforeAPollLeadToOne(t *testing.T) {
 		awaitQuiet(t, ex, 1)
 		require.EqualValues(t, i+1, polls.Load())
 	}
-	p.Cancel()
+	p.Abort()
 	require.NoError(t, ended(t, &p.Task))
 }
 
@@ -167,12 +167,12 @@ func TestWakeOfWhatIsNoTaskDoesNothing(t *testing.T) {
 		return true
 	})
 	p.Wake()
-	p.Cancel()
+	p.Abort()
 	require.NoError(t, ex.Spawn(p))
 	require.NoError(t, ended(t, &p.Task))
 	for range 10 {
 		p.Wake()
-		p.Cancel()
+		p.Abort()
 		waker.Wake()
 	}
 	require.NoError(t, run(t, ex, rt.Yield))
@@ -195,7 +195,7 @@ func TestCancelEndsTheWaitOfAPollTask(t *testing.T) {
 		for range locktest.Scaled(200) {
 			require.NoError(t, ex.Spawn(p))
 			locktest.AwaitWaiting(t, s, 1)
-			p.Cancel()
+			p.Abort()
 			require.NoError(t, ended(t, &p.Task), "how it ends is its own affair")
 			require.ErrorIs(t, first, waiter.ErrPending)
 			require.ErrorIs(t, second, rt.ErrCancelled)
@@ -218,7 +218,7 @@ func TestCancelAfterTheGrantGivesBack(t *testing.T) {
 	release := occupy(t, ex)
 	s.Release(1)
 	require.Zero(t, s.Available(), "granted")
-	p.Cancel()
+	p.Abort()
 	release()
 	require.NoError(t, ended(t, &p.Task))
 	requireIdle(t, s)
@@ -235,7 +235,7 @@ func TestCancelBeforeTheFirstPollIsSeenByIt(t *testing.T) {
 		return cx.Poll(f)
 	})
 	require.NoError(t, ex.Spawn(p))
-	p.Cancel()
+	p.Abort()
 	release()
 	require.NoError(t, ended(t, &p.Task))
 	require.ErrorIs(t, err, rt.ErrCancelled)

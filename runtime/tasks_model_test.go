@@ -234,7 +234,7 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 		l.left.Add(1) // the second life
 		c := completionOf(t)
 		l.start(t)
-		x.Go("canceller", func() { t.Cancel(); cancelled.Store(true) })
+		x.Go("canceller", func() { t.Abort(); cancelled.Store(true) })
 		x.Go("owner", func() {
 			x.Assert(BlockOn(context.Background(), c) == nil, "an error")
 			l.spawn(t)

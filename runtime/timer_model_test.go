@@ -169,7 +169,7 @@ var timerScenarios = []experiment{
 		})
 		l.start(t)
 		x.Go("holder", func() { s.Release(1) })
-		x.Go("canceller", t.Cancel)
+		x.Go("canceller", t.Abort)
 		x.Go("clock", l.pass)
 		l.finish()
 		l.requireIdle(s)

@@ -205,7 +205,7 @@ func TestManyTasksSleepOnFewGoroutines(t *testing.T) {
 	require.LessOrEqual(t, runtime.NumGoroutine(), before+10)
 	locktest.Eventually(t, "half of them are through", func() bool { return done.Load() == int64(n/2) })
 	for i := 1; i < n; i += 2 {
-		sleepers[i].Cancel()
+		sleepers[i].Abort()
 	}
 	shutdown(t, ex)
 	require.EqualValues(t, n, done.Load())

@@ -91,7 +91,7 @@ func (w *watched) Wake() {
 }
 
 // Displaced implements [waiter.Owner].
-func (w *watched) Displaced(by waiter.Waker) { w.task.Displaced(by) }
+func (w *watched) Displaced(by waiter.Waker) { w.task.waker().Displaced(by) }
 
 func newWatchdog(ex *scheduler, after time.Duration, report func(Report)) *watchdog {
 	wd := &watchdog{
@@ -120,7 +120,7 @@ func (wd *watchdog) end(w *worker) {
 // poll polls f for t.
 func (wd *watchdog) poll(t *Task, f Future) bool {
 	if !reflect.ValueOf(f).Comparable() {
-		return f.Poll(t) // cannot be told from others
+		return f.Poll(t.waker()) // cannot be told from others
 	}
 	w := &watched{task: t}
 	wd.mu.Lock()

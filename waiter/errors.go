@@ -20,6 +20,10 @@ var (
 	// are allowed.
 	ErrQueueFull = errors.New("farad: too many waiters")
 
+	// ErrCancelled is the outcome of a wait in a task that was asked to end, and of a job that was
+	// stopped before it began.
+	ErrCancelled = errors.New("farad: cancelled")
+
 	// ErrPending is what a future reports while its request has no outcome yet.
 	ErrPending = errors.New("farad: request is pending")
 )

@@ -19,7 +19,7 @@ import (
 // nothing is held, and unless it is ErrAborted the function has not been called and never will be.
 var (
 	// ErrCancelled: the job was cancelled before it began.
-	ErrCancelled = errors.New("antspool: job cancelled before it began")
+	ErrCancelled = waiter.ErrCancelled
 	// ErrAborted: the function has begun, and has not returned: it panicked or called
 	// runtime.Goexit.
 	ErrAborted = errors.New("antspool: the function panicked or called Goexit")
