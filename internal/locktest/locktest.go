@@ -97,14 +97,17 @@ func RequireBlocked[T any](t testing.TB, c <-chan T) {
 	}
 }
 
+// PanicOf returns what f panics with, or nil if it does not.
+func PanicOf(f func()) (value any) {
+	defer func() { value = recover() }()
+	f()
+	return nil
+}
+
 // RequireMisuse checks that f, which unlocks, panics and says that the lock was not locked so.
 func RequireMisuse(t testing.TB, f func()) {
 	t.Helper()
-	text := func() (text string) {
-		defer func() { text = fmt.Sprint(recover()) }()
-		f()
-		return
-	}()
+	text := fmt.Sprint(PanicOf(f))
 	if !strings.Contains(text, "unlocked") {
 		t.Fatalf("panicked with %q", text)
 	}

@@ -41,7 +41,7 @@ func requireRWFree(t *testing.T, l *RWLock) {
 
 func TestRWContract(t *testing.T) {
 	forEachRW(t, func(t *testing.T, create func() *RWLock) {
-		rwtest.Run(t, func() rwtest.Lock { return create() })
+		rwtest.Run(t, rwtest.Kind{Package: "capacitor", New: func() rwtest.Lock { return create() }})
 	})
 }
 

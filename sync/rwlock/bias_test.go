@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -33,7 +34,7 @@ func TestRUnlockElsewhere(t *testing.T) {
 			deep(depth, l.RUnlock)
 			requireFree(t, l)
 			deep(depth, l.RLock)
-			requireState(t, l, asReader)
+			rwtest.RequireState(t, l, rwtest.Read)
 			l.RUnlock()
 			requireFree(t, l)
 		}
@@ -75,8 +76,8 @@ func TestMoreReadersThanRoomInTheTable(t *testing.T) {
 			})
 		}
 		in.Wait()
-		requireState(t, l, asReader)
-		w := queued(t, l, l.Lock)
+		rwtest.RequireState(t, l, rwtest.Read)
+		w := rwtest.Queued(t, l, l.Lock)
 		locktest.RequireBlocked(t, w)
 		close(gate)
 		out.Wait()
@@ -98,12 +99,12 @@ func TestThousandsOfLocksShareTheTable(t *testing.T) {
 			}
 			for i, l := range locks {
 				if i%2 == 1 {
-					requireMisuse(t, l.RUnlock)
+					require.PanicsWithValue(t, "rwlock: RUnlock of a lock that is unlocked or write-locked", l.RUnlock)
 				}
 				require.Equal(t, i%2 == 1, l.TryLock(), i)
 			}
 			for i, l := range locks {
-				unlockAs(l, []state{asReader, asWriter}[i%2])
+				[]rwtest.State{rwtest.Read, rwtest.Write}[i%2].Unlock(l)
 				requireFree(t, l)
 			}
 
@@ -147,11 +148,11 @@ func TestUpgradeBesideHiddenReaders(t *testing.T) {
 			wg.Go(l.ULock)
 			wg.Wait()
 			require.False(t, l.TryUpgrade())
-			up := queued(t, l, l.Upgrade)
+			up := rwtest.Queued(t, l, l.Upgrade)
 			l.RUnlock()
 			locktest.Receive(t, up)
 			l.Downgrade()
-			requireState(t, l, asReader)
+			rwtest.RequireState(t, l, rwtest.Read)
 			l.RUnlock()
 		}
 	})
@@ -182,7 +183,7 @@ func TestBiasComesBackWhenReadersCompete(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	l := rwlock.New(rwlock.WithReaderBias())
 	for name, write := range map[string]func(){
-		"lock":    func() { lockAs(l, asWriter); unlockAs(l, asWriter) },
+		"lock":    func() { rwtest.Write.Lock(l); rwtest.Write.Unlock(l) },
 		"try":     func() { require.True(t, l.TryLock()); l.Unlock() },
 		"upgrade": func() { l.ULock(); l.Upgrade(); l.Unlock() },
 		"timeout": func() { require.True(t, l.LockTimeout(locktest.Patience)); l.Unlock() },
@@ -196,8 +197,8 @@ func TestBiasComesBackWhenReadersCompete(t *testing.T) {
 			wg.Go(func() {
 				for !back.Load() && time.Now().Before(deadline) {
 					for range 100 {
-						lockAs(l, asReader)
-						unlockAs(l, asReader)
+						rwtest.Read.Lock(l)
+						rwtest.Read.Unlock(l)
 					}
 					if rwlock.MayHide(l) {
 						back.Store(true)
@@ -221,7 +222,7 @@ func TestBiasComesBackWithAReaderWhoHasWaited(t *testing.T) {
 	} {
 		locktest.Eventually(t, name, func() bool { // not the first time if ending the bias took long
 			l.Lock()
-			r := queued(t, l, read)
+			r := rwtest.Queued(t, l, read)
 			require.False(t, rwlock.MayHide(l))
 			l.Unlock()
 			locktest.Receive(t, r)

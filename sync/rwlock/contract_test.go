@@ -4,14 +4,41 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/locktest/rwtest"
+	"github.com/farad-go/farad/sync/rwlock"
 )
 
-// What all read-write locks promise but for their order. The tests beside this one are of the
-// order, of futures, and of upgradable readers.
+// The contract of a read-write lock, in first-in-first-out order, with futures and upgradable
+// readers. The tests beside this one are of the bias, guards, texts and machine code.
 func TestContract(t *testing.T) {
 	for _, k := range kinds {
-		t.Run(k.name, func(t *testing.T) {
-			rwtest.Run(t, func() rwtest.Lock { return k.make() })
-		})
+		t.Run(k.name, func(t *testing.T) { rwtest.Run(t, contractOf(k.make)) })
+	}
+}
+
+// contractOf returns what locks that make returns promise.
+func contractOf(make func() *rwlock.RWLock) rwtest.Kind {
+	return rwtest.Kind{
+		Package:   "rwlock",
+		New:       func() rwtest.Lock { return make() },
+		FIFO:      true,
+		NewFuture: func() rwtest.Future { return new(rwlock.LockFuture) },
+		Init: func(f rwtest.Future, l rwtest.Lock, s rwtest.State) {
+			lock, _ := l.(*rwlock.RWLock)
+			initAs(f.(*rwlock.LockFuture), lock, s)
+		},
+	}
+}
+
+// initAs has f request l as s.
+func initAs(f *rwlock.LockFuture, l *rwlock.RWLock, s rwtest.State) {
+	switch s {
+	case rwtest.Read:
+		f.InitRead(l)
+	case rwtest.Upgradable:
+		f.InitU(l)
+	case rwtest.Write:
+		f.Init(l)
+	default:
+		panic("nobody requests a lock as unlocked")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -99,7 +100,7 @@ func TestGuardGivesItsValueToTheHolder(t *testing.T) {
 		requireFree(t, l)
 	}
 	none()
-	for _, s := range []state{asReader, asUpgradable, asWriter} {
+	for _, s := range rwtest.Holds(l) {
 		var f rwlock.LockFuture
 		initAs(&f, l, s)
 		none()
@@ -107,9 +108,9 @@ func TestGuardGivesItsValueToTheHolder(t *testing.T) {
 		require.Equal(t, 1, *g.Value())
 		f.Unlock()
 		none()
-		lockAs(l, s)
+		s.Lock(l)
 		require.Equal(t, 1, *g.Value())
-		unlockAs(l, s)
+		s.Unlock(l)
 		none()
 	}
 	l.ULock()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -415,4 +416,18 @@ func (s scenario) check(t *testing.T, opts []rwlock.Option) {
 		x.Assert(r.l.LockContext(context.Background()) == nil, "a flag was left")
 		r.l.Unlock()
 	})
+}
+
+// The histories are those of a fair semaphore, of which a writer takes all permits.
+func TestModelHistories(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) { rwtest.RunHistories(t, contractOf(k.make)) })
+	}
+}
+
+// modelKinds runs f for the plain lock and for the biased one.
+func modelKinds(t *testing.T, f func(t *testing.T, opts []rwlock.Option)) {
+	t.Helper()
+	t.Run("plain", func(t *testing.T) { f(t, nil) })
+	t.Run("bias", func(t *testing.T) { f(t, []rwlock.Option{rwlock.WithReaderBias()}) })
 }

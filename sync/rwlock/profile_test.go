@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
@@ -23,9 +24,9 @@ func TestContentionIsInTheBlockProfile(t *testing.T) {
 		locktest.Eventually(t, "all waits are in the profile", func() bool {
 			l.Lock()
 			waits := []<-chan struct{}{
-				queued(t, l, func() { l.RLock(); defer l.RUnlock() }),
-				queued(t, l, func() { l.ULock(); defer l.UUnlock() }),
-				queued(t, l, func() { l.Lock(); defer l.Unlock() }),
+				rwtest.Queued(t, l, func() { l.RLock(); defer l.RUnlock() }),
+				rwtest.Queued(t, l, func() { l.ULock(); defer l.UUnlock() }),
+				rwtest.Queued(t, l, func() { l.Lock(); defer l.Unlock() }),
 			}
 			time.Sleep(time.Millisecond) // for them to be asleep, as a rule: being in line comes before
 			l.Unlock()
@@ -34,7 +35,7 @@ func TestContentionIsInTheBlockProfile(t *testing.T) {
 			}
 			l.RLock()
 			l.ULock()
-			up := queued(t, l, l.Upgrade)
+			up := rwtest.Queued(t, l, l.Upgrade)
 			time.Sleep(time.Millisecond)
 			l.RUnlock()
 			locktest.Receive(t, up)

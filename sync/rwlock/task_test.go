@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/rwtest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/rwlock"
 )
@@ -36,7 +37,7 @@ func TestTasksAwaitFutures(t *testing.T) {
 		rounds := locktest.Scaled(200)
 		handles := make([]*rt.JoinHandle[struct{}], tasks)
 		for i := range handles {
-			s := []state{asReader, asUpgradable, asWriter}[i%3]
+			s := rwtest.Holds(l)[i%3]
 			handles[i] = rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
 				var f rwlock.LockFuture
 				for range rounds {
@@ -45,18 +46,18 @@ func TestTasksAwaitFutures(t *testing.T) {
 						return struct{}{}, err
 					}
 					before := d
-					if s == asWriter {
+					if s == rwtest.Write {
 						d.a++
 					}
 					if err := rt.Yield(cx); err != nil { // with the lock held
 						return struct{}{}, err
 					}
-					if s == asWriter {
+					if s == rwtest.Write {
 						d.b++
 					} else if before != d {
 						return struct{}{}, errors.New("written beside a reader")
 					}
-					unlockAs(l, s)
+					s.Unlock(l)
 				}
 				return struct{}{}, nil
 			})
@@ -92,7 +93,7 @@ func TestTaskThatGivesUpLetsReadersIn(t *testing.T) {
 			return struct{}{}, rt.Await(cx, &f)
 		})
 		locktest.AwaitWaiting(t, l, 1)
-		r := queued(t, l, l.RLock)
+		r := rwtest.Queued(t, l, l.RLock)
 		w.Abort()
 		locktest.Receive(t, r)
 		locktest.Receive(t, w.Done())

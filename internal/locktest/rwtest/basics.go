@@ -2,7 +2,7 @@ package rwtest
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,9 +13,9 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 )
 
-// What needs no order, and hardly a wait.
+// The basics need no order, and hardly a wait.
 var basics = []test{
-	{"ZeroLockIsUnlocked", once(func(t *testing.T, l Lock) { requireState(t, l, asNobody) })},
+	{"ZeroLockIsUnlocked", once(func(*testing.T, Kind, Lock) {})},
 	{"ManyReadersOrOneWriter", once(manyReadersOrOneWriter)},
 	{"WrongUnlockPanicsAndChangesNothing", wrongUnlockPanicsAndChangesNothing},
 	{"OneUnlockTooManyPanics", once(oneUnlockTooManyPanics)},
@@ -24,9 +24,10 @@ var basics = []test{
 	{"BadInput", once(badInput)},
 	{"DoneContextNeverLocks", once(doneContextNeverLocks)},
 	{"RLockerReadLocks", once(rLockerReadLocks)},
+	{"PanicWhileHolding", once(panicWhileHolding)},
 }
 
-func manyReadersOrOneWriter(t *testing.T, l Lock) {
+func manyReadersOrOneWriter(t *testing.T, _ Kind, l Lock) {
 	const n = 1000
 	for i := range n {
 		require.True(t, l.TryRLock(), i)
@@ -34,7 +35,7 @@ func manyReadersOrOneWriter(t *testing.T, l Lock) {
 	require.False(t, l.TryLock())
 	require.False(t, l.LockTimeout(time.Millisecond))
 	for range n {
-		requireState(t, l, asReader)
+		RequireState(t, l, Read)
 		l.RUnlock()
 	}
 	for range n {
@@ -45,67 +46,106 @@ func manyReadersOrOneWriter(t *testing.T, l Lock) {
 	}
 }
 
-// unlocks are the methods that end a hold, by the state of the lock in which each is right.
-var unlocks = map[string]struct {
-	right state
-	call  func(l Lock)
-}{
-	"RUnlock":        {asReader, Lock.RUnlock},
-	"RLocker.Unlock": {asReader, func(l Lock) { l.RLocker().Unlock() }},
-	"Unlock":         {asWriter, func(l Lock) { l.Unlock() }},
+// endings are the methods that end or change a hold of l, by name, and the state of l in which each
+// is right.
+func endings(l Lock) map[string]ending {
+	all := map[string]ending{
+		"RUnlock":        {Read, l.RUnlock},
+		"RLocker.Unlock": {Read, l.RLocker().Unlock},
+		"Unlock":         {Write, l.Unlock},
+	}
+	if u, ok := l.(UpgradableLock); ok {
+		maps.Copy(all, map[string]ending{
+			"Downgrade":      {Write, u.Downgrade},
+			"DowngradeU":     {Write, u.DowngradeU},
+			"UUnlock":        {Upgradable, u.UUnlock},
+			"UDowngrade":     {Upgradable, u.UDowngrade},
+			"Upgrade":        {Upgradable, u.Upgrade},
+			"TryUpgrade":     {Upgradable, func() { u.TryUpgrade() }},
+			"UpgradeContext": {Upgradable, func() { _ = u.UpgradeContext(bg) }},
+			"UpgradeTimeout": {Upgradable, func() { u.UpgradeTimeout(time.Hour) }},
+		})
+	}
+	return all
 }
 
-func wrongUnlockPanicsAndChangesNothing(t *testing.T, create func() Lock) {
-	for name, unlock := range unlocks {
-		for _, s := range []state{asNobody, asReader, asWriter} {
-			if s == unlock.right {
+type ending struct {
+	right State
+	call  func()
+}
+
+func wrongUnlockPanicsAndChangesNothing(t *testing.T, k Kind) {
+	l := k.New()
+	for name, e := range endings(l) {
+		for _, s := range append(Holds(l), Unlocked) {
+			if s == e.right {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s of %v", name, s), func(t *testing.T) {
-				once(func(t *testing.T, l Lock) {
-					misuse := func() { locktest.RequireMisuse(t, func() { unlock.call(l) }) }
-					s.lock(l)
+			t.Run(name+" of "+s.String(), func(t *testing.T) {
+				once(func(t *testing.T, k Kind, l Lock) {
+					call := endings(l)[name].call
+					misuse := func() { t.Helper(); k.requireMisuse(t, call) }
+					s.Lock(l)
 					misuse()
 					misuse()
-					requireState(t, l, s)
+					RequireState(t, l, s)
 					misuse()
-					if s == asNobody {
+					if s == Unlocked {
 						return
 					}
-					w := Queued(t, l, returned(l.Lock))
+					w, waiting := Queued(t, l, l.Lock), 1
 					misuse()
+					var r <-chan struct{}
+					if k.FIFO {
+						r, waiting = Queued(t, l, l.RLock), 2
+						misuse()
+					}
 					locktest.RequireBlocked(t, w)
-					require.Equal(t, 1, l.Waiting())
-					s.unlock(l)
+					require.Equal(t, waiting, l.Waiting())
+					s.Unlock(l)
 					locktest.Receive(t, w)
 					l.Unlock()
-				})(t, create)
+					if k.FIFO {
+						locktest.Receive(t, r)
+						l.RUnlock()
+					}
+				})(t, k)
 			})
 		}
 	}
 }
 
-// As many unlocks as there were locks, and one more.
-func oneUnlockTooManyPanics(t *testing.T, l Lock) {
+// The lock is unlocked as often as it was locked, and once more.
+func oneUnlockTooManyPanics(t *testing.T, k Kind, l Lock) {
 	const n = 100
 	for range n {
 		l.RLock()
 	}
+	u, ok := l.(UpgradableLock)
+	if ok {
+		u.ULock()
+	}
 	for range n {
 		l.RUnlock()
 	}
-	locktest.RequireMisuse(t, l.RUnlock)
+	k.requireMisuse(t, l.RUnlock)
+	if ok {
+		RequireState(t, l, Upgradable)
+		u.UUnlock()
+		k.requireMisuse(t, u.UUnlock)
+		k.requireMisuse(t, l.RUnlock)
+	}
 }
 
 // Unlocks at the same time, of which one is too many: one of them panics, and only one.
-func concurrentDoubleUnlockPanicsOnce(t *testing.T, create func() Lock) {
-	for _, s := range holds {
+func concurrentDoubleUnlockPanicsOnce(t *testing.T, k Kind) {
+	for _, s := range Holds(k.New()) {
 		t.Run(s.String(), func(t *testing.T) {
-			atEveryProcs(func(t *testing.T, l Lock) {
+			atEveryProcs(func(t *testing.T, k Kind, l Lock) {
 				for range locktest.Scaled(5000) {
-					holders := map[state]int{asReader: 3, asWriter: 1}[s]
+					holders := map[State]int{Read: 3, Upgradable: 1, Write: 1}[s]
 					for range holders {
-						s.lock(l)
+						s.Lock(l)
 					}
 					var panics atomic.Int64
 					var wg sync.WaitGroup
@@ -116,56 +156,116 @@ func concurrentDoubleUnlockPanicsOnce(t *testing.T, create func() Lock) {
 									panics.Add(1)
 								}
 							}()
-							s.unlock(l)
+							s.Unlock(l)
 						})
 					}
 					wg.Wait()
 					require.EqualValues(t, 1, panics.Load())
 				}
-			})(t, create)
+			})(t, k)
 		})
 	}
 }
 
-func unlockFromAnotherGoroutine(t *testing.T, l Lock) {
-	for _, s := range holds {
-		s.lock(l)
-		go s.unlock(l)
+func unlockFromAnotherGoroutine(t *testing.T, _ Kind, l Lock) {
+	for _, s := range Holds(l) {
+		s.Lock(l)
+		go s.Unlock(l)
 		require.True(t, l.LockTimeout(locktest.Patience))
 		l.Unlock()
 	}
 }
 
-func badInput(t *testing.T, l Lock) {
+func badInput(t *testing.T, k Kind, l Lock) {
 	var none context.Context
-	for _, s := range holds {
-		require.Panics(t, func() { _ = s.lockContext(none, l) })
-		for _, d := range []time.Duration{0, -1} {
-			require.False(t, s.lockTimeout(l, d), "to lock without waiting there is a try")
+	panics := func(f func()) {
+		t.Helper()
+		require.Contains(t, locktest.PanicOf(f), k.Package+": ")
+	}
+	free := func() {
+		t.Helper()
+		for _, s := range Holds(l) {
+			panics(func() { _ = s.LockContext(none, l) })
+			for _, d := range []time.Duration{0, -1} {
+				require.False(t, s.LockTimeout(l, d), "to lock without waiting there is a try")
+			}
 		}
 	}
+	free()
+	if k.NewFuture != nil {
+		for _, s := range Holds(l) {
+			panics(func() { k.Init(k.NewFuture(), nil, s) })
+		}
+		panics(func() { k.NewFuture().Poll(nil) })
+		panics(func() { k.NewFuture().Done() })
+		panics(func() { _ = k.NewFuture().Err() })
+		k.NewFuture().Cancel() // nothing to cancel
+		require.False(t, k.NewFuture().Complete())
+	}
+	u, ok := l.(UpgradableLock)
+	if !ok {
+		return
+	}
+	u.ULock()
+	for _, s := range Holds(l) {
+		panics(func() { _ = s.LockContext(none, l) })
+	}
+	panics(func() { _ = u.UpgradeContext(none) })
+	require.True(t, u.UpgradeContext(doneContext()) == context.Canceled, //nolint:errorlint // that very error
+		"although nobody is in the way")
+	require.False(t, u.UpgradeTimeout(0))
+	require.False(t, u.UpgradeTimeout(-1))
+	RequireState(t, l, Upgradable)
+	u.UUnlock()
+	free()
 }
 
-func doneContextNeverLocks(t *testing.T, l Lock) {
-	ctx, cancel := context.WithCancel(bg)
-	cancel()
+func doneContextNeverLocks(t *testing.T, _ Kind, l Lock) {
+	ctx := doneContext()
 	for range 1000 {
-		for _, s := range holds {
-			require.True(t, s.lockContext(ctx, l) == context.Canceled) //nolint:errorlint // that very error
+		for _, s := range Holds(l) {
+			require.True(t, s.LockContext(ctx, l) == context.Canceled) //nolint:errorlint // that very error
 		}
 	}
 }
 
-func rLockerReadLocks(t *testing.T, l Lock) {
+func rLockerReadLocks(t *testing.T, _ Kind, l Lock) {
 	r := l.RLocker()
 	r.Lock()
 	r.Lock()
-	requireState(t, l, asReader)
+	RequireState(t, l, Read)
 	r.Unlock()
 	l.RUnlock()
 	l.Lock()
-	w := Queued(t, l, returned(r.Lock))
+	w := Queued(t, l, r.Lock)
 	l.Unlock()
 	locktest.Receive(t, w)
 	l.RUnlock()
+}
+
+// A panic in a critical section leaves the lock unlocked if the unlock is deferred.
+func panicWhileHolding(t *testing.T, _ Kind, l Lock) {
+	for _, s := range Holds(l) {
+		require.PanicsWithValue(t, "in the critical section", func() {
+			s.Lock(l)
+			defer s.Unlock(l)
+			panic("in the critical section")
+		})
+		RequireState(t, l, Unlocked)
+	}
+	if u, ok := l.(UpgradableLock); ok {
+		require.Panics(t, func() {
+			u.ULock()
+			u.Upgrade()
+			defer u.Unlock()
+			panic("in the critical section")
+		})
+	}
+}
+
+// doneContext returns a context that has ended.
+func doneContext() context.Context {
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	return ctx
 }

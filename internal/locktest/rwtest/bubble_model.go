@@ -2,6 +2,6 @@
 
 package rwtest
 
-// bubbles are none under the explorer: what it puts in the place of channels, timers and pools
-// knows no bubbles, and allocates.
-var bubbles []test
+// Under the explorer there are no bubbles: what it puts in the place of channels, timers and pools
+// knows none, and allocates.
+var bubbles, upgradeBubbles []test

@@ -1,6 +1,3 @@
-// Package rwtest has the tests that every read-write lock of this module must pass, whatever its
-// order: what the doc comments of sync/rwlock and sync/capacitor promise alike. So a user goes from
-// one to the other by changing one line. It is for tests.
 package rwtest
 
 import (
@@ -13,9 +10,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
 )
 
-// A Lock is what the tests are about.
+// A Lock is a read-write lock.
 type Lock interface {
 	sync.Locker
 	TryLock() bool
@@ -30,116 +28,236 @@ type Lock interface {
 	Waiting() int
 }
 
-// Run runs all tests on new locks, which must be free in the end.
-func Run(t *testing.T, create func() Lock) {
+// An UpgradableLock is a [Lock] that also has upgradable readers.
+type UpgradableLock interface {
+	Lock
+	ULock()
+	TryULock() bool
+	UUnlock()
+	ULockContext(ctx context.Context) error
+	ULockTimeout(d time.Duration) bool
+	Upgrade()
+	TryUpgrade() bool
+	UpgradeContext(ctx context.Context) error
+	UpgradeTimeout(d time.Duration) bool
+	Downgrade()
+	DowngradeU()
+	UDowngrade()
+}
+
+// A Future is a request for a lock. [Kind.Init] says which lock, and how it is to be held.
+type Future interface {
+	Poll(w waiter.Waker) bool
+	Done() <-chan struct{}
+	Complete() bool
+	Err() error
+	Unlock()
+	Cancel()
+}
+
+// A Kind says how to make locks, and what they promise. If New returns an [UpgradableLock], the
+// tests of upgradable readers run, too.
+type Kind struct {
+	Package string      // the name that begins the text of a panic
+	New     func() Lock // a free lock
+	FIFO    bool        // of two requests that exclude each other the older one is served first
+
+	NewFuture func() Future                   // without Init; nil: the package has no futures
+	Init      func(f Future, l Lock, s State) // requests l as s; l may be nil
+}
+
+// future returns a request for l.
+func (k Kind) future(l Lock, s State) Future {
+	f := k.NewFuture()
+	k.Init(f, l, s)
+	return f
+}
+
+// Run runs all tests that apply to locks of a kind. Each test must leave its locks free.
+func Run(t *testing.T, k Kind) {
 	t.Helper()
-	for _, list := range [][]test{basics, waits, bubbles} {
+	lists := [][]test{basics, waits, exclusion, bubbles}
+	if k.FIFO {
+		lists = append(lists, order)
+	}
+	_, upgrades := k.New().(UpgradableLock)
+	if upgrades {
+		require.True(t, k.FIFO, "the tests of upgradable readers expect that order")
+		lists = append(lists, upgrade, upgradeBubbles)
+	}
+	if k.NewFuture != nil {
+		lists = append(lists, futures)
+	}
+	if upgrades && k.NewFuture != nil {
+		lists = append(lists, allTogether)
+	}
+	for _, list := range lists {
 		for _, test := range list {
 			t.Run(test.name, func(t *testing.T) {
 				defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-				test.run(t, create)
+				test.run(t, k)
 			})
 		}
 	}
 }
 
-// A test makes the locks that it is to try.
+// A test makes the locks that it needs.
 type test struct {
 	name string
-	run  func(t *testing.T, create func() Lock)
+	run  func(t *testing.T, k Kind)
 }
 
-// once makes a test of one that needs one lock.
-func once(f func(t *testing.T, l Lock)) func(t *testing.T, create func() Lock) {
-	return func(t *testing.T, create func() Lock) {
+// once makes a test of a function that needs one lock.
+func once(f func(t *testing.T, k Kind, l Lock)) func(t *testing.T, k Kind) {
+	return func(t *testing.T, k Kind) {
 		t.Helper()
-		l := create()
-		f(t, l)
-		requireState(t, l, asNobody)
+		l := k.New()
+		f(t, k, l)
+		RequireState(t, l, Unlocked)
 	}
 }
 
 // atEveryProcs is once at several numbers of processors.
-func atEveryProcs(f func(t *testing.T, l Lock)) func(t *testing.T, create func() Lock) {
-	return func(t *testing.T, create func() Lock) {
+func atEveryProcs(f func(t *testing.T, k Kind, l Lock)) func(t *testing.T, k Kind) {
+	return func(t *testing.T, k Kind) {
 		t.Helper()
-		locktest.AtEveryProcs(t, func(t *testing.T) { once(f)(t, create) })
+		locktest.AtEveryProcs(t, func(t *testing.T) { once(f)(t, k) })
 	}
 }
 
 var bg = context.Background()
 
-// What somebody can hold.
-type state int
+// A State is how a lock is held.
+type State int
 
+// The states.
 const (
-	asNobody state = iota
-	asReader
-	asWriter
+	Unlocked State = iota
+	Read
+	Upgradable
+	Write
 )
 
-func (s state) String() string { return [...]string{"unlocked", "read-locked", "write-locked"}[s] }
+// String implements [fmt.Stringer].
+func (s State) String() string {
+	return [...]string{"unlocked", "read-locked", "upgradable", "write-locked"}[s]
+}
 
-// holds are the states of a lock that is held.
-var holds = []state{asReader, asWriter}
+// Holds returns the states in which l can be held.
+func Holds(l Lock) []State {
+	if _, ok := l.(UpgradableLock); ok {
+		return []State{Read, Upgradable, Write}
+	}
+	return []State{Read, Write}
+}
 
-func (s state) lock(l Lock) {
+// excludes reports whether nobody can hold a lock as one state while somebody holds it as the other.
+func (s State) excludes(other State) bool {
+	return s == Write || other == Write || s == Upgradable && other == Upgradable
+}
+
+// conflicts calls f with each pair of states of l that exclude each other.
+func conflicts(l Lock, f func(held, wanted State)) {
+	for _, held := range Holds(l) {
+		for _, wanted := range Holds(l) {
+			if held.excludes(wanted) {
+				f(held, wanted)
+			}
+		}
+	}
+}
+
+// Lock locks l as s. It does nothing if s is Unlocked. These methods do not allocate.
+func (s State) Lock(l Lock) {
 	switch s {
-	case asReader:
+	case Read:
 		l.RLock()
-	case asWriter:
+	case Upgradable:
+		l.(UpgradableLock).ULock()
+	case Write:
 		l.Lock()
 	default:
 	}
 }
 
-func (s state) unlock(l Lock) {
+// Unlock ends what Lock has begun.
+func (s State) Unlock(l Lock) {
 	switch s {
-	case asReader:
+	case Read:
 		l.RUnlock()
-	case asWriter:
+	case Upgradable:
+		l.(UpgradableLock).UUnlock()
+	case Write:
 		l.Unlock()
 	default:
 	}
 }
 
-func (s state) lockContext(ctx context.Context, l Lock) error {
-	if s == asReader {
-		return l.RLockContext(ctx)
-	}
-	return l.LockContext(ctx)
-}
-
-func (s state) lockTimeout(l Lock, d time.Duration) bool {
-	if s == asReader {
-		return l.RLockTimeout(d)
-	}
-	return l.LockTimeout(d)
-}
-
-func (s state) try(l Lock) bool {
-	if s == asReader {
+// TryLock is Lock without waiting.
+func (s State) TryLock(l Lock) bool {
+	switch s {
+	case Read:
 		return l.TryRLock()
+	case Upgradable:
+		return l.(UpgradableLock).TryULock()
+	case Write:
+		return l.TryLock()
+	default:
+		panic("nobody locks a lock as unlocked")
 	}
-	return l.TryLock()
 }
 
-// requireState checks that l is held as s says, and nobody waits.
-func requireState(t *testing.T, l Lock, s state) {
+// LockContext is Lock with a context.
+func (s State) LockContext(ctx context.Context, l Lock) error {
+	switch s {
+	case Read:
+		return l.RLockContext(ctx)
+	case Upgradable:
+		return l.(UpgradableLock).ULockContext(ctx)
+	case Write:
+		return l.LockContext(ctx)
+	default:
+		panic("nobody locks a lock as unlocked")
+	}
+}
+
+// LockTimeout is Lock with a timeout.
+func (s State) LockTimeout(l Lock, d time.Duration) bool {
+	switch s {
+	case Read:
+		return l.RLockTimeout(d)
+	case Upgradable:
+		return l.(UpgradableLock).ULockTimeout(d)
+	case Write:
+		return l.LockTimeout(d)
+	default:
+		panic("nobody locks a lock as unlocked")
+	}
+}
+
+// RequireState checks that one goroutine holds l as s, that no other one does, and that nobody
+// waits.
+func RequireState(t *testing.T, l Lock, s State) {
 	t.Helper()
 	require.Zero(t, l.Waiting(), "somebody waits")
-	for _, as := range holds {
-		ok := as.try(l)
+	for _, as := range Holds(l) {
+		ok := as.TryLock(l)
 		if ok {
-			as.unlock(l)
+			as.Unlock(l)
 		}
-		require.Equal(t, s == asNobody || s == asReader && as == asReader, ok, "a try of what is to be %v", s)
+		require.Equal(t, s == Unlocked || !s.excludes(as), ok, "a try of %v where the lock is to be %v", as, s)
 	}
 }
 
-// Queued calls lock in a goroutine of its own, and returns when that waits. What it returns has the
-// result when lock has returned.
-func Queued[T any](t *testing.T, l Lock, lock func() T) <-chan T {
+// Queued calls lock in a goroutine of its own, and returns when that goroutine waits. The channel
+// gets a value when lock has returned.
+func Queued(t *testing.T, l Lock, lock func()) <-chan struct{} {
+	t.Helper()
+	return QueuedFor(t, l, func() struct{} { lock(); return struct{}{} })
+}
+
+// QueuedFor is Queued for a function with a result, which the channel gets.
+func QueuedFor[T any](t *testing.T, l Lock, lock func() T) <-chan T {
 	t.Helper()
 	before := l.Waiting()
 	c := make(chan T, 1)
@@ -148,7 +266,11 @@ func Queued[T any](t *testing.T, l Lock, lock func() T) <-chan T {
 	return c
 }
 
-// returned makes a function with a result of one without.
-func returned(f func()) func() struct{} {
-	return func() struct{} { f(); return struct{}{} }
+// requireMisuse checks that f panics, and that the text names the package and says that the lock is
+// not locked so.
+func (k Kind) requireMisuse(t *testing.T, f func()) {
+	t.Helper()
+	text := locktest.PanicOf(f)
+	require.Contains(t, text, k.Package+": ")
+	require.Contains(t, text, "unlocked")
 }

@@ -24,12 +24,11 @@ var waits = []test{
 	{"CancelInsideTheCallWins", cancelInsideTheCallWins},
 	{"CancelAgainstUnlock", cancelAgainstUnlock},
 	{"TryRLockNeverFailsBesideReaders", atEveryProcs(tryRLockNeverFailsBesideReaders)},
-	{"WritersAreNotStarved", atEveryProcs(notStarved(asWriter, asReader))},
-	{"ReadersAreNotStarved", atEveryProcs(notStarved(asReader, asWriter))},
-	{"MutualExclusionUnderEverything", atEveryProcs(mutualExclusionUnderEverything)},
+	{"WritersAreNotStarved", atEveryProcs(notStarved(Write, Read))},
+	{"ReadersAreNotStarved", atEveryProcs(notStarved(Read, Write))},
 }
 
-func servesConditions(t *testing.T, l Lock) {
+func servesConditions(t *testing.T, _ Kind, l Lock) {
 	c := sync.NewCond(l)
 	asleep, ready := 0, 0
 	done := make(chan struct{})
@@ -57,7 +56,7 @@ func servesConditions(t *testing.T, l Lock) {
 }
 
 // Readers sleep until a writer has done something, and then read together.
-func servesConditionsOfReaders(t *testing.T, l Lock) {
+func servesConditionsOfReaders(t *testing.T, _ Kind, l Lock) {
 	c := sync.NewCond(l.RLocker())
 	const n = 5
 	value := 0
@@ -86,8 +85,8 @@ func servesConditionsOfReaders(t *testing.T, l Lock) {
 	require.EqualValues(t, n, together.Load())
 }
 
-// Up to the next writer, and no further.
-func readersBehindAWriterAreLetInTogether(t *testing.T, l Lock) {
+// Readers of all ways go in up to the next writer, and no further.
+func readersBehindAWriterAreLetInTogether(t *testing.T, k Kind, l Lock) {
 	const n = 10
 	var inside atomic.Int64
 	gates := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
@@ -96,14 +95,7 @@ func readersBehindAWriterAreLetInTogether(t *testing.T, l Lock) {
 		for i := range n {
 			before := l.Waiting()
 			wg.Go(func() {
-				switch i % 3 {
-				case 0:
-					l.RLock()
-				case 1:
-					assert.NoError(t, l.RLockContext(bg))
-				default:
-					assert.True(t, l.RLockTimeout(time.Hour))
-				}
+				k.readLock(t, l, i)
 				inside.Add(1)
 				<-gate
 				inside.Add(-1)
@@ -115,11 +107,14 @@ func readersBehindAWriterAreLetInTogether(t *testing.T, l Lock) {
 	allIn := func() bool { return inside.Load() == n }
 	l.Lock()
 	queueReaders(gates[0])
-	w := Queued(t, l, returned(l.Lock))
+	w := Queued(t, l, l.Lock)
 	queueReaders(gates[1])
 	l.Unlock()
 	locktest.Eventually(t, "all readers up to the next writer are in", allIn)
-	locktest.AwaitWaiting(t, l, n+1) // the writer may be on its way from the one place to the other
+	if k.FIFO {
+		require.Equal(t, n+1, l.Waiting())
+	}
+	locktest.AwaitWaiting(t, l, n+1) // without FIFO the writer may be between two places
 	locktest.RequireBlocked(t, w)
 	require.True(t, allIn(), "and none of those behind it")
 	close(gates[0])
@@ -131,76 +126,82 @@ func readersBehindAWriterAreLetInTogether(t *testing.T, l Lock) {
 	wg.Wait()
 }
 
-// Behind a writer that gives up readers come in at once, beside who reads; and behind any that
-// gives up a writer comes in when it can.
-func cancelledWriterLetsFollowersPass(t *testing.T, l Lock) {
-	for _, s := range holds {
-		for _, first := range holds {
-			s.lock(l)
-			if s == asReader && first == asReader {
-				l.RUnlock() // it would not wait
-				continue
-			}
-			ctx, cancel := context.WithCancel(bg)
-			head := Queued(t, l, func() error { return first.lockContext(ctx, l) })
-			read := make(chan struct{})
-			go func() { l.RLock(); l.RUnlock(); close(read) }() //nolint:staticcheck // nothing in between, on purpose
-			cancel()
-			require.ErrorIs(t, locktest.Receive(t, head), context.Canceled)
-			if s == asWriter {
-				locktest.AwaitWaiting(t, l, 1)
-				locktest.RequireBlocked(t, read)
-				s.unlock(l)
-				locktest.Receive(t, read)
-			} else {
-				locktest.Receive(t, read)
-				s.unlock(l)
-			}
-			requireState(t, l, asNobody)
-		}
+// readLock read-locks l by the way with that number.
+func (k Kind) readLock(t *testing.T, l Lock, way int) {
+	t.Helper()
+	switch n := way % 4; {
+	case n == 0:
+		l.RLock()
+	case n == 1:
+		assert.NoError(t, l.RLockContext(bg))
+	case n == 2 || k.NewFuture == nil:
+		assert.True(t, l.RLockTimeout(time.Hour))
+	default:
+		f := k.future(l, Read)
+		<-f.Done()
+		assert.NoError(t, f.Err())
 	}
 }
 
-// The context ends, and then the lock is unlocked, at any point of the call.
-func cancelInsideTheCallWins(t *testing.T, create func() Lock) {
-	for _, held := range holds {
-		for _, wanted := range holds {
-			if held == asReader && wanted == asReader {
-				continue // which does not wait
-			}
-			locktest.RequireEarlierCancelWins(t, func() locktest.Held {
-				l := create()
-				held.lock(l)
-				return locktest.Held{
-					Wait:    func(ctx context.Context) error { return wanted.lockContext(ctx, l) },
-					Waiting: func() bool { return l.Waiting() > 0 },
-					Free:    func() { held.unlock(l) },
-					After:   func(t *testing.T) { t.Helper(); requireState(t, l, asNobody) },
-				}
-			})
+// Behind a writer that gives up readers come in at once, beside who reads; and behind any that
+// gives up a writer comes in when it can.
+func cancelledWriterLetsFollowersPass(t *testing.T, _ Kind, l Lock) {
+	conflicts(l, func(held, wanted State) {
+		held.Lock(l)
+		ctx, cancel := context.WithCancel(bg)
+		head := QueuedFor(t, l, func() error { return wanted.LockContext(ctx, l) })
+		read := make(chan struct{})
+		go func() { l.RLock(); l.RUnlock(); close(read) }() //nolint:staticcheck // nothing in between, on purpose
+		cancel()
+		require.ErrorIs(t, locktest.Receive(t, head), context.Canceled)
+		if held == Write {
+			locktest.AwaitWaiting(t, l, 1)
+			locktest.RequireBlocked(t, read)
+			held.Unlock(l)
+			locktest.Receive(t, read)
+		} else {
+			locktest.Receive(t, read)
+			held.Unlock(l)
 		}
-	}
+		RequireState(t, l, Unlocked)
+	})
+}
+
+// The context ends, and then the lock is unlocked, at any point of the call.
+func cancelInsideTheCallWins(t *testing.T, k Kind) {
+	conflicts(k.New(), func(held, wanted State) {
+		locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+			l := k.New()
+			held.Lock(l)
+			return locktest.Held{
+				Wait:    func(ctx context.Context) error { return wanted.LockContext(ctx, l) },
+				Waiting: func() bool { return l.Waiting() > 0 },
+				Free:    func() { held.Unlock(l) },
+				After:   func(t *testing.T) { t.Helper(); RequireState(t, l, Unlocked) },
+			}
+		})
+	})
 }
 
 // A cancel, or the end of a time, that comes at any point of a wait, and at the same time as the
 // unlock: either the lock is there, or it has gone on.
-func cancelAgainstUnlock(t *testing.T, create func() Lock) {
-	for _, s := range holds {
-		for _, who := range holds {
+func cancelAgainstUnlock(t *testing.T, k Kind) {
+	for _, s := range Holds(k.New()) {
+		for _, who := range Holds(k.New()) {
 			t.Run(fmt.Sprintf("%v against %v", who, s), func(t *testing.T) {
-				atEveryProcs(func(t *testing.T, l Lock) {
+				atEveryProcs(func(t *testing.T, k Kind, l Lock) {
 					rng := rand.New(rand.NewPCG(1, 1))
 					for i := range locktest.Scaled(3000) {
-						s.lock(l)
+						s.Lock(l)
 						ctx, cancel := context.WithCancel(bg)
-						ends := []func(){cancel, func() { s.unlock(l) }}
+						ends := []func(){cancel, func() { s.Unlock(l) }}
 						first := rng.IntN(2)
 						c, behind := make(chan bool, 1), make(chan struct{})
 						go func() {
 							if i%2 == 0 {
-								c <- who.lockContext(ctx, l) == nil
+								c <- who.LockContext(ctx, l) == nil
 							} else {
-								c <- who.lockTimeout(l, time.Duration(i%30+1)*time.Microsecond)
+								c <- who.LockTimeout(l, time.Duration(i%30+1)*time.Microsecond)
 							}
 						}()
 						go func() { l.Lock(); l.Unlock(); close(behind) }() //nolint:staticcheck // nothing in between, on purpose
@@ -211,133 +212,68 @@ func cancelAgainstUnlock(t *testing.T, create func() Lock) {
 						wg.Go(ends[first])
 						wg.Go(ends[1-first])
 						if locktest.Receive(t, c) {
-							who.unlock(l)
+							who.Unlock(l)
 						}
 						wg.Wait()
 						locktest.Receive(t, behind)
-						requireState(t, l, asNobody)
+						RequireState(t, l, Unlocked)
 					}
-				})(t, create)
+				})(t, k)
 			})
 		}
 	}
 }
 
-// While only readers hold, and nobody waits, TryRLock succeeds, however many do it at once.
-func tryRLockNeverFailsBesideReaders(t *testing.T, l Lock) {
-	l.RLock()
-	defer l.RUnlock()
-	RequireTryRLock(t, l)
-}
-
-// RequireTryRLock has eight goroutines read-lock l all the time by trying, and fails if one of them
-// does not get it.
-func RequireTryRLock(t *testing.T, l Lock) {
-	t.Helper()
-	rounds := locktest.Scaled(100000)
-	var failures atomic.Int64
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for i := range rounds {
-				if !l.TryRLock() {
-					failures.Add(1)
-					continue
+// While only readers hold, upgradable ones among them, and nobody waits, TryRLock succeeds, however
+// many do it at once.
+func tryRLockNeverFailsBesideReaders(t *testing.T, _ Kind, l Lock) {
+	for _, s := range Holds(l) {
+		if s.excludes(Read) {
+			continue
+		}
+		s.Lock(l)
+		rounds := locktest.Scaled(100000)
+		var failures atomic.Int64
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for i := range rounds {
+					if !l.TryRLock() {
+						failures.Add(1)
+						continue
+					}
+					if i%64 == 0 {
+						runtime.Gosched()
+					}
+					l.RUnlock()
 				}
-				if i%64 == 0 {
-					runtime.Gosched()
-				}
-				l.RUnlock()
-			}
-		})
+			})
+		}
+		wg.Wait()
+		require.Zero(t, failures.Load(), "of %d, beside %v", 8*rounds, s)
+		s.Unlock(l)
 	}
-	wg.Wait()
-	require.Zero(t, failures.Load(), "of %d", 8*rounds)
 }
 
 // The others come and go all the time; a lock that prefers them would hardly ever let the one in.
-func notStarved(one, others state) func(t *testing.T, l Lock) {
-	return func(t *testing.T, l Lock) {
+func notStarved(one, others State) func(t *testing.T, k Kind, l Lock) {
+	return func(t *testing.T, _ Kind, l Lock) {
 		var stop atomic.Bool
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
 				for !stop.Load() {
-					others.lock(l)
+					others.Lock(l)
 					runtime.Gosched()
-					others.unlock(l)
+					others.Unlock(l)
 				}
 			})
 		}
 		for range 100 {
-			require.True(t, one.lockTimeout(l, locktest.Patience))
-			one.unlock(l)
+			require.True(t, one.LockTimeout(l, locktest.Patience))
+			one.Unlock(l)
 		}
 		stop.Store(true)
 		wg.Wait()
-	}
-}
-
-// Everything at once, at random. What the lock protects is plain variables: who gets in wrongly is
-// seen by the race detector, or by the two being different, or by the count at the end.
-func mutualExclusionUnderEverything(t *testing.T, l Lock) {
-	var a, b int
-	var wrote [8]int
-	var wg sync.WaitGroup
-	for g := range wrote {
-		wg.Go(func() {
-			rng := rand.New(rand.NewPCG(uint64(g), 1))
-			pause := func() {
-				if rng.IntN(8) == 0 {
-					runtime.Gosched()
-				}
-			}
-			for range locktest.Scaled(10000) {
-				s := holds[rng.IntN(5)/3]
-				if !enter(rng, l, s) {
-					continue
-				}
-				if s == asWriter {
-					a++
-					pause()
-					b++
-					wrote[g]++
-				}
-				was := a
-				pause()
-				if a != b || a != was {
-					t.Error("a writer beside somebody")
-				}
-				s.unlock(l)
-			}
-		})
-	}
-	wg.Wait()
-	for _, n := range wrote {
-		require.NotZero(t, n)
-		a -= n
-	}
-	require.Zero(t, a, "two wrote at the same time")
-}
-
-// enter gets in by one of the ways, or not.
-func enter(rng *rand.Rand, l Lock, s state) bool {
-	soon := time.Duration(1+rng.IntN(30)) * time.Microsecond // often too short
-	switch rng.IntN(5) {
-	case 0:
-		s.lock(l)
-		return true
-	case 1:
-		return s.try(l)
-	case 2:
-		return s.lockTimeout(l, soon)
-	case 3:
-		ctx, cancel := context.WithTimeout(bg, soon)
-		defer cancel()
-		return s.lockContext(ctx, l) == nil
-	default:
-		ctx, cancel := context.WithCancel(bg)
-		go cancel()
-		return s.lockContext(ctx, l) == nil
 	}
 }

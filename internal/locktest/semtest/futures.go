@@ -275,7 +275,7 @@ func futureReleasedPastItsBackIsNamed(t *testing.T, k Kind) {
 		f := k.request(s, 2)
 		require.True(t, f.Poll(nil))
 		s.Release(2)
-		text := panicOf(func() { way.end(f) })
+		text := locktest.PanicOf(func() { way.end(f) })
 		require.Contains(t, text, way.name)
 		require.Contains(t, text, "the semaphore's")
 		f.Release() // it has nothing any more

@@ -15,12 +15,12 @@ import (
 
 // A Client is a thread of a scenario, and what it has done.
 type Client struct {
-	S   Semaphore
+	S Semaphore
+
+	spec.Recorder
 	ctx *interleave.Context
 	k   Kind
 	x   *interleave.Run
-	id  int
-	ops []spec.Op
 }
 
 // A Body is what a client does. The context ends if the history says so, or a client calls Cancel.
@@ -41,19 +41,6 @@ func Bodies(bodies ...Body) []Body { return bodies }
 // Locks returns the body that acquires n permits and gives them back.
 func Locks(n int64) Body { return func(c *Client, _ context.Context) { c.Lock(n) } }
 
-func (c *Client) do(k spec.Kind, n int64, f func() spec.Result) spec.Result {
-	return c.record(spec.Op{Kind: k, N: n}, f)
-}
-
-func (c *Client) record(o spec.Op, f func() spec.Result) spec.Result {
-	o.Client = c.id
-	o.Call = c.x.Invoke()
-	o.Result = f()
-	o.Return = c.x.Respond()
-	c.ops = append(c.ops, o)
-	return o.Result
-}
-
 // ResultOf returns the result of an acquire that has returned err.
 func (c *Client) ResultOf(err error) spec.Result {
 	switch {
@@ -72,7 +59,7 @@ func (c *Client) ResultOf(err error) spec.Result {
 
 // Acquire acquires n permits in some way.
 func (c *Client) Acquire(n int64, how func() spec.Result) bool {
-	return c.do(spec.Acquire, n, how) == spec.Granted
+	return c.Do(spec.Acquire, n, how) == spec.Granted
 }
 
 // Use acquires n permits in some way and gives them back.
@@ -88,7 +75,7 @@ func (c *Client) Lock(n int64) { c.LockContext(bg, n) }
 // LockContext uses n permits unless ctx, which may be the history's, ends.
 func (c *Client) LockContext(ctx context.Context, n int64) {
 	o := spec.Op{Kind: spec.Acquire, N: n, Context: ctx == c.ctx}
-	got := c.record(o, func() spec.Result { return c.ResultOf(c.S.Acquire(ctx, n)) })
+	got := c.Record(o, func() spec.Result { return c.ResultOf(c.S.Acquire(ctx, n)) })
 	if got == spec.Granted {
 		c.Release(n)
 	}
@@ -96,7 +83,7 @@ func (c *Client) LockContext(ctx context.Context, n int64) {
 
 // Cancel ends the context.
 func (c *Client) Cancel() {
-	c.do(spec.Cancel, 0, func() spec.Result { c.ctx.Cancel(); return spec.Done })
+	c.Do(spec.Cancel, 0, func() spec.Result { c.ctx.Cancel(); return spec.Done })
 }
 
 // LockAndCancel uses n permits, and ends the context while it has them.
@@ -114,7 +101,7 @@ func (c *Client) LockTimeout(n int64) {
 
 // Try uses n permits if they are free.
 func (c *Client) Try(n int64) {
-	got := c.do(spec.TryAcquire, n, func() spec.Result {
+	got := c.Do(spec.TryAcquire, n, func() spec.Result {
 		if c.S.TryAcquire(n) {
 			return spec.Granted
 		}
@@ -127,7 +114,7 @@ func (c *Client) Try(n int64) {
 
 // Release releases n permits, and may panic.
 func (c *Client) Release(n int64) {
-	c.do(spec.Release, n, func() spec.Result {
+	c.Do(spec.Release, n, func() spec.Result {
 		if interleave.Panics(func() { c.S.Release(n) }) != nil {
 			return spec.Panicked
 		}
@@ -159,7 +146,7 @@ func (c *Client) Poll(n int64) {
 func (c *Client) AwaitRelease(n int64) {
 	f := c.k.request(c.S, n)
 	c.Acquire(n, func() spec.Result { interleave.Receive(f.Done()); return spec.Granted })
-	c.do(spec.Release, n, func() spec.Result { f.Release(); return spec.Done })
+	c.Do(spec.Release, n, func() spec.Result { f.Release(); return spec.Done })
 	f.Release()
 }
 
@@ -174,7 +161,7 @@ func (c *Client) PollRelease(n int64) {
 		return spec.Abandoned
 	})
 	if got {
-		c.do(spec.Release, n, func() spec.Result { f.Release(); return spec.Done })
+		c.Do(spec.Release, n, func() spec.Result { f.Release(); return spec.Done })
 	}
 	f.Release()
 }
@@ -207,12 +194,12 @@ func (c *Client) Lose(n int64) {
 
 // Resize changes the size.
 func (c *Client) Resize(n int64) {
-	c.do(spec.Resize, n, func() spec.Result { c.S.Resize(n); return spec.Done })
+	c.Do(spec.Resize, n, func() spec.Result { c.S.Resize(n); return spec.Done })
 }
 
 // Close closes the semaphore.
 func (c *Client) Close() {
-	c.do(spec.Close, 0, func() spec.Result { c.S.Close(); return spec.Done })
+	c.Do(spec.Close, 0, func() spec.Result { c.S.Close(); return spec.Done })
 }
 
 // The scenarios that every semaphore must pass.
@@ -400,17 +387,17 @@ func (h *History) run(x *interleave.Run, k Kind, judge *spec.Judge) {
 	cs := make([]Client, len(h.Clients))
 	ctx := x.NewContext()
 	for i, f := range h.Clients {
-		cs[i] = Client{S: s, ctx: ctx, k: k, x: x, id: i}
+		cs[i] = Client{S: s, Recorder: spec.Recorder{Clock: x, Client: i}, ctx: ctx, k: k, x: x}
 		x.Go("client"+string(rune('1'+i)), func() { f(&cs[i], ctx) })
 	}
-	canceller := Client{ctx: ctx, x: x, id: len(cs)}
+	canceller := Client{Recorder: spec.Recorder{Clock: x, Client: len(cs)}, ctx: ctx, x: x}
 	if h.Cancel {
 		x.Go("canceller", canceller.Cancel)
 	}
 	x.Wait()
-	ops := canceller.ops
+	ops := canceller.Ops
 	for i := range cs {
-		ops = append(ops, cs[i].ops...)
+		ops = append(ops, cs[i].Ops...)
 	}
 	if !judge.Linearizable(ops) {
 		x.Fail("not linearizable:\n%v", spec.Describe(ops))

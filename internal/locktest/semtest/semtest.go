@@ -137,20 +137,13 @@ var tooMuch = regexp.MustCompile(
 
 func requireTooMuch(t *testing.T, f func()) {
 	t.Helper()
-	require.Regexp(t, tooMuch, panicOf(f))
-}
-
-// panicOf returns what f panics with, nil if it does not.
-func panicOf(f func()) (v any) {
-	defer func() { v = recover() }()
-	f()
-	return nil
+	require.Regexp(t, tooMuch, locktest.PanicOf(f))
 }
 
 // RequirePanic checks that f panics with the text, behind the name of a package.
 func RequirePanic(t *testing.T, text string, f func()) {
 	t.Helper()
-	v := panicOf(f)
+	v := locktest.PanicOf(f)
 	message, _ := v.(string)
 	require.True(t, strings.HasSuffix(message, ": "+text), "panicked with %v, not with %q", v, text)
 }
