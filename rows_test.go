@@ -16,16 +16,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever looks for what a row of docs/rows.md names finds it.
+// What a row of docs/rows.md names exists: identifiers, tests, files, and workloads of bench/.
 func TestRowsNameWhatExists(t *testing.T) {
 	if _, err := os.Stat("bench"); err != nil {
 		t.Skip("a copy of the module without bench/, which is one of its own")
 	}
 	document, err := os.ReadFile("docs/rows.md")
 	require.NoError(t, err)
-	ids, faults := readRows(string(document), declared(t, "."))
+	ids, faults := readRows(string(document), existing{
+		names:     declared(t, "."),
+		paths:     func(name string) bool { found, err := filepath.Glob(name); return err == nil && len(found) > 0 },
+		workloads: sourceOf(t, "bench"),
+	})
 	require.Empty(t, faults)
-	for prefix, n := range map[string]int{"B": 10, "T": 32} {
+	for prefix, n := range map[string]int{"V": 22, "E": 8, "B": 10, "T": 32, "C": 19} {
 		for i := range n {
 			id := fmt.Sprint(prefix, i+1)
 			require.True(t, slices.Contains(ids, id), id)
@@ -34,39 +38,56 @@ func TestRowsNameWhatExists(t *testing.T) {
 }
 
 func TestRowsThatNameWhatDoesNotExistAreFound(t *testing.T) {
-	names := map[string]bool{"Lock": true, "Mutex.Lock": true, "mutex.Mutex.Lock": true, "TestLock": true}
+	there := existing{
+		names:     map[string]bool{"Lock": true, "Mutex.Lock": true, "mutex.Mutex.Lock": true, "TestLock": true, "ExampleLock": true},
+		paths:     func(name string) bool { return name == "sync/mutex" || name == "mutex/" },
+		workloads: `name: "word"`,
+	}
 	for row, want := range map[string][]string{
 		"| T1 | it locks | `Lock` in bench/ | `TestLock/one`, `word-1` in bench/ |":     nil,
 		"| B1 | it locks | `mutex.Mutex.Lock` in `mutex/` | `TestLock`, `/two` |":       nil,
+		"| V1 | it locks | `sync/mutex` | `ExampleLock` |":                              nil,
+		"| V1 | it locks | – | `TestLock` |":                                            nil,
+		"| C1 | it locks | `Lock` | `word-1` to `-4` in bench/ |":                       nil,
+		"| E1 | it locks | `Lock` | the tests of `sync/mutex` |":                        nil,
 		"| T1 | it locks | `Mutex.Lock`, `Unlock` | `TestLock` |":                       {"T1: no Unlock"},
+		"| V1 | it locks | `Mutex.Lock`, `sync/word` | `TestLock` |":                    {"V1: no sync/word"},
+		"| C1 | it locks | `Lock` | `pointer-1` in bench/ |":                            {"C1: no pointer-1 in bench/"},
 		"| T1 | it locks | `RWMutex.Lock` | `TestLock` |":                               {"T1: no RWMutex.Lock"},
 		"| T1 | it locks | `Lock` | `TestLock`, `TestUnlock/one` |":                     {"T1: no TestUnlock"},
 		"| T1 | it locks | lock | `TestLock` |":                                         {"T1: implemented by nothing"},
-		"| T1 | it locks | `Lock` | `word-1` in bench/ |":                               {"T1: shown by nothing"},
-		"| E1 | it locks | `Lockable` | `word-1` in bench/ |":                           nil,
-		"| E1 | it locks | `Lockable` | `TestUnlock` |":                                 {"E1: no TestUnlock"},
+		"| E1 | it locks | `Lock` | measured |":                                         {"E1: shown by nothing"},
+		"| E1 | it locks | `Lockable` | `TestUnlock` |":                                 {"E1: no Lockable", "E1: no TestUnlock"},
 		"| T1, T2 | it locks; it unlocks | `Lock` | `TestLock` |":                       {"T1, T2: several rows in one"},
 		"| T1 | it locks | `Lock` |":                                                    {"T1: 3 columns"},
 		"| T1 | it locks | `Lock` | `TestLock` |\n| T1 | again | `Lock` | `TestLock` |": {"T1: twice"},
 	} {
-		_, faults := readRows("# Rows\n\n| ID | what |\n|---|---|\n"+row+"\n", names)
+		_, faults := readRows("# Rows\n\n| ID | what |\n|---|---|\n"+row+"\n", there)
 		require.Equal(t, want, faults, row)
 	}
 	require.Subset(t, declared(t, "sync/mutex"), map[string]bool{
-		"Mutex": true, "mutex.Mutex": true, "mutex.Mutex.Lock": true, "Mutex.Lock": true, "NewPacked": true, "mutex.NewPacked": true,
-		"Pointer.Store": true, "perWord": true, "TestWordSizes": true,
+		"Mutex": true, "mutex.Mutex": true, "mutex.Mutex.Lock": true, "Mutex.Lock": true, "NewPacked": true,
+		"mutex.NewPacked": true, "Pointer.Store": true, "Mutex.e": true, "perWord": true, "TestWordSizes": true,
 	})
 }
 
 var (
 	rowStart = regexp.MustCompile(`^\| ([A-Z]\d[^|]*) \|`)
 	symbol   = regexp.MustCompile("`([A-Za-z]\\w*(?:\\.[A-Za-z]\\w*)*)`")
-	test     = regexp.MustCompile(`\bTest[A-Z]\w*`)
+	location = regexp.MustCompile("`([\\w.*-]+/[\\w./*-]*|[\\w-]+\\.(?:go|md))`")
+	workload = regexp.MustCompile("`([a-z][a-z-]*)-[\\dx]+`")
+	test     = regexp.MustCompile("`((?:Test|Example|Fuzz)\\w*)")
 )
 
-// readRows returns the rows' ids, and what is wrong with them: tests that are not among the names;
-// and in the parts B and T symbols that are not, or none at all of either.
-func readRows(document string, names map[string]bool) (ids, faults []string) {
+// existing is what rows may name.
+type existing struct {
+	names     map[string]bool
+	paths     func(name string) bool
+	workloads string // the text in which their names stand
+}
+
+// readRows returns the rows' ids, and what is wrong with them.
+func readRows(document string, there existing) (ids, faults []string) {
 	for line := range strings.Lines(document) {
 		start := rowStart.FindStringSubmatch(line)
 		if start == nil {
@@ -82,29 +103,65 @@ func readRows(document string, names map[string]bool) (ids, faults []string) {
 		case len(cells) != 6:
 			fault("%d columns", len(cells)-2)
 		default:
-			var symbols []string
-			strict := id[0] == 'B' || id[0] == 'T'
-			if strict {
-				for _, m := range symbol.FindAllStringSubmatch(cells[3], -1) {
-					symbols = append(symbols, m[1])
-				}
+			code, shown := cells[3], cells[4]
+			symbols, tests := all(symbol, code), all(test, shown)
+			files := slices.DeleteFunc(all(location, code), func(s string) bool { return slices.Contains(symbols, s) })
+			proofs := all(location, shown)
+			var loads []string
+			if strings.Contains(shown, "in bench/") {
+				loads = all(workload, shown)
 			}
-			tests := test.FindAllString(cells[4], -1)
-			if strict && len(symbols) == 0 {
+			symbols = slices.DeleteFunc(symbols, func(s string) bool { return slices.Contains(files, s) })
+			if len(symbols)+len(files) == 0 && strings.TrimSpace(code) != "–" { // a mechanism that we leave out
 				fault("implemented by nothing")
 			}
-			if strict && len(tests) == 0 {
+			if len(tests)+len(proofs)+len(loads) == 0 {
 				fault("shown by nothing")
 			}
 			for _, name := range append(symbols, tests...) {
-				if !names[name] {
+				if !there.names[name] && !there.paths(name) {
 					fault("no %s", name)
+				}
+			}
+			for _, name := range append(files, proofs...) {
+				if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") {
+					continue // a subtest
+				}
+				if !there.paths(name) {
+					fault("no %s", name)
+				}
+			}
+			for _, name := range loads {
+				if !strings.Contains(there.workloads, `"`+name) {
+					fault("no %s-1 in bench/", name)
 				}
 			}
 		}
 		ids = append(ids, id)
 	}
 	return ids, faults
+}
+
+// all returns what the first group of the expression matches in the text.
+func all(e *regexp.Regexp, text string) (found []string) {
+	for _, m := range e.FindAllStringSubmatch(text, -1) {
+		found = append(found, m[1])
+	}
+	return found
+}
+
+// sourceOf returns the text of all Go files in a folder and below it.
+func sourceOf(t *testing.T, folder string) string {
+	t.Helper()
+	var text strings.Builder
+	for _, name := range filesWith(t, ".go") {
+		if strings.HasPrefix(filepath.ToSlash(name), folder+"/") {
+			source, err := os.ReadFile(name)
+			require.NoError(t, err)
+			text.Write(source)
+		}
+	}
+	return text.String()
 }
 
 // declared returns the names of what is declared on the top level of all files in a folder and
@@ -143,6 +200,13 @@ func declared(t *testing.T, folder string) map[string]bool {
 					switch spec := spec.(type) {
 					case *ast.TypeSpec:
 						add(file.Name.Name, spec.Name.Name)
+						if body, ok := spec.Type.(*ast.StructType); ok {
+							for _, field := range body.Fields.List {
+								for _, name := range field.Names {
+									add(file.Name.Name, spec.Name.Name, name.Name)
+								}
+							}
+						}
 					case *ast.ValueSpec:
 						for _, name := range spec.Names {
 							add(file.Name.Name, name.Name)

@@ -295,7 +295,7 @@ func TestPrintedPanicsShowTheValue(t *testing.T) {
 		"boo":                              errBoo,
 		"text":                             "text",
 		"7":                                7,
-		"(rt_test.point) {1 2}":       point{1, 2},
+		"(rt_test.point) {1 2}":            point{1, 2},
 		"1s":                               time.Second,
 		new(runtime.PanicNilError).Error(): nil, // in other words since Go 1.27
 	} {

@@ -81,7 +81,7 @@ func requireTold(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(document, []byte(before+"```text\n"+text+"```\n"+after), 0o600))
 		return
 	}
-	require.Equal(t, text, told, "go test ./bench/papers/volt -update writes it again")
+	require.Equal(t, text, told, "go -C bench test ./papers/volt -update writes it again")
 }
 
 // A task is a future and who waits for it.
