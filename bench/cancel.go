@@ -75,7 +75,7 @@ func cancelFutures(n int, _ time.Duration) (float64, error) {
 		middle[i].Cancel()
 	}
 	ns := float64(time.Since(start).Nanoseconds()) / cancelled
-	if w := s.Waiting(); w != int64(n-cancelled) {
+	if w := s.Waiting(); w != n-cancelled {
 		return 0, fmt.Errorf("%d of %d wait after %d were cancelled", w, n, cancelled)
 	}
 

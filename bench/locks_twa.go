@@ -7,6 +7,7 @@ import (
 
 	xsemaphore "golang.org/x/sync/semaphore"
 
+	"github.com/farad-go/farad/bench/papers/ticket"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
 )
@@ -39,6 +40,16 @@ func (a *additions) Acquire(_ context.Context, n int64) error {
 
 func (a *additions) Release(n int64) { a.grant.Add(n) }
 
+// tickets is the ticket semaphore of the paper, which knows no contexts.
+type tickets struct{ s *ticket.Semaphore }
+
+func (t tickets) Acquire(_ context.Context, n int64) error {
+	t.s.Acquire(n)
+	return nil
+}
+
+func (t tickets) Release(n int64) { t.s.Release(n) }
+
 // twaMutex is the ticket lock on the waiting array, with loops of its own like the other mutexes.
 var twaMutex = lockImpl{name: nameTWAMutex, make: func() lockLoop {
 	var m twa.Mutex
@@ -65,7 +76,7 @@ var twaUncontended = lockWorkload{"twa-1", 1, []lockImpl{
 func semabench(goroutines int) lockWorkload {
 	return lockWorkload{fmt.Sprintf("semabench-%d", goroutines), goroutines, []lockImpl{
 		sharedStep(nameFarad, func() locker { return twa.New(1) }),
-		sharedStep(nameTicket, func() locker { return twa.NewTicket(1) }),
+		sharedStep(nameTicket, func() locker { return tickets{ticket.New(1)} }),
 		sharedStep(nameSem, func() locker { return semaphore.New(1) }),
 		sharedStep(nameXSync, func() locker { return xsemaphore.NewWeighted(1) }),
 	}}

@@ -32,7 +32,7 @@ const (
 	nameAdditions = "two additions" // a ticket semaphore that cannot wait
 	nameSem       = "farad, semaphore"
 	nameTWAMutex  = "farad, twa.Mutex"
-	nameTicket    = "farad, twa.Ticket"
+	nameTicket    = "tickets, polled" // the ticket semaphore of the paper
 )
 
 // The workloads, in the order of the table.

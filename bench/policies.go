@@ -25,7 +25,7 @@ type policy struct {
 
 // fewPoll is how many goroutines may poll. With more, on few processors, an operation takes up to
 // 10 ms: whoever has the permit, or is the next in line, waits for all others to have looked.
-// twa.Ticket, which is beside the policies, shows as much.
+// bench/papers/ticket, which is beside the policies, shows as much.
 const fewPoll = 8
 
 // arrayBuckets is how many buckets an array has: the papers' number.

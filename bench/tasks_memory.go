@@ -113,7 +113,7 @@ func spawnWaiting(ex *rt.Executor, s *semaphore.Semaphore, n int) error {
 
 // untilWaiting returns when n wait for a permit of s.
 func untilWaiting(s *semaphore.Semaphore, n int, limit time.Duration) error {
-	for start := time.Now(); s.Waiting() < int64(n); time.Sleep(time.Millisecond) {
+	for start := time.Now(); s.Waiting() < n; time.Sleep(time.Millisecond) {
 		if time.Since(start) > limit {
 			return errStuck
 		}

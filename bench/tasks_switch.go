@@ -162,7 +162,7 @@ func awaitHandOff(l *lap) error {
 
 // whenWaiting returns when n wait for permits of s.
 func whenWaiting(s *semaphore.Semaphore, n int64) {
-	for s.Waiting() < n {
+	for s.Waiting() < int(n) {
 		time.Sleep(100 * time.Microsecond)
 	}
 }

@@ -191,7 +191,7 @@ func (r *marchResult) wakeOurs() {
 		f.Poll(waiter.WakerFunc(func() { woken = append(woken, f) }))
 	}
 	for i := range semaphores {
-		semaphores[i] = twa.New(1, twa.WithArray(a))
+		semaphores[i] = twa.New(1, twa.WithWaitingArray(a))
 		semaphores[i].TryAcquire(1)
 		for range marchTickets {
 			wait(new(twa.AcquireFuture), semaphores[i])

@@ -321,7 +321,7 @@ func TestTasksAreServedInTheOrderOfTheirWaits(t *testing.T) {
 		case 3:
 			wg.Go(func() { assert.NoError(t, rt.BlockOn(bg, f)); note(i) })
 		}
-		locktest.AwaitWaiting(t, s, int64(i+1))
+		locktest.AwaitWaiting(t, s, i+1)
 	}
 	s.Release(1)
 	wg.Wait()
@@ -466,7 +466,7 @@ func TestTasksMayStartAndAwaitTasks(t *testing.T) {
 
 // A deferred function may still wait, whatever ends the task.
 func TestDeferredFunctionsMayWait(t *testing.T) {
-	ex := solo(t, quiet)
+	ex := solo(t)
 	for name, end := range endings {
 		t.Run(name, func(t *testing.T) {
 			s := held(t, 1)

@@ -18,13 +18,7 @@ import (
 // Without a choice semaphores use the array of the process, and a nil *Array is that one, too. One
 // of their own keeps them from slowing others down, and from being slowed down, where their
 // sleepers are many. Another Array than that of the process is made by NewArray.
-type Array struct {
-	t       *parking.Table
-	polling xsync.Int64 // how many wait without it, if there is none: see ticket.go
-}
-
-// polls reports whether there is no table to sleep in. (Without an array there is the default one.)
-func (a *Array) polls() bool { return a != nil && a.t == nil }
+type Array parking.Table
 
 const maxBuckets = 1 << 24 // a gigabyte of them
 
@@ -34,22 +28,13 @@ func NewArray(buckets int) *Array {
 	if buckets < 0 {
 		panic("twa: array of " + strconv.Itoa(buckets) + " buckets")
 	}
-	return &Array{t: parking.New(rounded(buckets))}
+	return (*Array)(parking.New(rounded(buckets)))
 }
 
 func rounded(buckets int) int { return 1 << bits.Len(uint(min(max(buckets, 1), maxBuckets)-1)) }
 
-// Table returns where those sleep who wait in a, or in the array of the process if a is nil. It is
-// for the other locks of this module.
-func (a *Array) Table() *parking.Table {
-	switch {
-	case a == nil:
-		return parking.Default()
-	case a.polls():
-		panic("twa: array that NewArray has not made")
-	}
-	return a.t
-}
+// table returns the table of a, or that of the process if a is nil.
+func (a *Array) table() *parking.Table { return (*parking.Table)(a).OrDefault() }
 
 // What follows is waiting for whatever one likes, by a key: any value that can be compared, as a
 // rule a pointer to what changes. The key is only compared; the array does not look behind it. All
@@ -75,7 +60,7 @@ func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t := a.Table()
+	t := a.table()
 	if satisfied() {
 		return stillErr(ctx)
 	}
@@ -93,13 +78,13 @@ func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) e
 }
 
 // Signal has all look again who wait for the key, in the order of their coming.
-func (a *Array) Signal(key any) { a.Table().Signal(keyOf(context.Background(), key)) }
+func (a *Array) Signal(key any) { a.table().Signal(keyOf(context.Background(), key)) }
 
 // SignalPolite is Signal for those who wait by WaitUntil, and for nobody else: while nobody does it
 // is a look, and writes nothing. Whoever has called Monitor may miss it.
 func (a *Array) SignalPolite(key any) {
-	if k := keyOf(context.Background(), key); a.Table().Announced(k) {
-		a.Table().Signal(k)
+	if k := keyOf(context.Background(), key); a.table().Announced(k) {
+		a.table().Signal(k)
 	}
 }
 
@@ -112,7 +97,7 @@ type Sequence int64
 //
 // Source: KeyMonitor and KeyWait, of Dice and Kogan, Listing 4.
 func (a *Array) Monitor(key any) Sequence {
-	return Sequence(a.Table().Sequence(keyOf(context.Background(), key)))
+	return Sequence(a.table().Sequence(keyOf(context.Background(), key)))
 }
 
 // Wait waits for a signal for the key, unless there has been one since Monitor returned seq, or ctx
@@ -124,7 +109,7 @@ func (a *Array) Wait(ctx context.Context, key any, seq Sequence) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := a.Table().Await(ctx, k, int64(seq)); err != nil {
+	if err := a.table().Await(ctx, k, int64(seq)); err != nil {
 		return err
 	}
 	return stillErr(ctx)

@@ -93,7 +93,7 @@ func TestModelArray(t *testing.T) {
 					x.Name("v", v)
 					s.body(x, a, v, other)
 					x.Wait()
-					x.Assert(!a.t.Announced(keyOf(bg, v)), "somebody is still announced")
+					x.Assert(!a.table().Announced(keyOf(bg, v)), "somebody is still announced")
 				})
 			})
 		}

@@ -179,12 +179,12 @@ func TestArrayOfTheProcess(t *testing.T) {
 	require.NoError(t, a.Wait(bg, t, seq))
 	require.NoError(t, a.WaitLazy(bg, t, &seq))
 
-	s := twa.New(1, twa.WithArray(a))
+	s := twa.New(1, twa.WithWaitingArray(a))
 	require.True(t, s.TryAcquire(1))
 	waits := queued(t, bg, s, 1)
 	s.Release(1)
 	require.NoError(t, locktest.Receive(t, waits))
-	require.PanicsWithValue(t, "twa: array that NewArray has not made", func() { twa.WithArray(new(twa.Array)) })
+	require.PanicsWithValue(t, "twa: array that NewArray has not made", func() { twa.WithWaitingArray(new(twa.Array)) })
 
 	const text = "twa: array that NewArray has not made"
 	a = new(twa.Array)
@@ -197,18 +197,18 @@ func TestArrayOfTheProcess(t *testing.T) {
 // A semaphore with an array of its own sleeps there, and nowhere else.
 func TestSemaphoreSleepsInItsArray(t *testing.T) {
 	a := twa.NewArray(4)
-	s := twa.New(1, twa.WithArray(a))
+	s := twa.New(1, twa.WithWaitingArray(a))
 	require.True(t, s.TryAcquire(1))
 	waits := queued(t, bg, s, 1)
-	require.Equal(t, 1, a.Table().Count(func(parking.Key) bool { return true }))
+	require.Equal(t, 1, (*parking.Table)(a).Count(func(parking.Key) bool { return true }))
 	s.Release(1)
 	require.NoError(t, locktest.Receive(t, waits))
-	require.Zero(t, a.Table().Count(func(parking.Key) bool { return true }))
+	require.Zero(t, (*parking.Table)(a).Count(func(parking.Key) bool { return true }))
 }
 
 func TestTableIsTheArrays(t *testing.T) {
 	a := twa.NewArray(4)
-	require.Equal(t, 4, a.Table().Buckets())
-	require.Same(t, parking.Default(), (*twa.Array)(nil).Table())
-	require.PanicsWithValue(t, "twa: array that NewArray has not made", func() { new(twa.Array).Table() })
+	require.Equal(t, 4, (*parking.Table)(a).Buckets())
+	require.Same(t, parking.Default(), (*parking.Table)((*twa.Array)(nil)).OrDefault())
+	require.PanicsWithValue(t, "twa: array that NewArray has not made", func() { new(twa.Array).Signal(1) })
 }

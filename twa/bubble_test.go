@@ -52,7 +52,7 @@ func happenings(a *twa.Array) map[string]*happening {
 	} {
 		v := new(atomic.Int64)
 		hs[name] = &happening{
-			sleeping{a.Table(), v},
+			sleeping{(*parking.Table)(a).OrDefault(), v},
 			func(ctx context.Context) error { return await(ctx, v, v.Load()+1) },
 			func() { v.Add(1); a.Signal(v) },
 		}

@@ -34,7 +34,7 @@ func TestEarlierCancelWinsInTheArray(t *testing.T) {
 				a, v := twa.NewArray(1), new(atomic.Bool)
 				return locktest.Held{
 					Wait:    func(ctx context.Context) error { return await(ctx, a, v) },
-					Waiting: func() bool { return a.Table().Count(func(parking.Key) bool { return true }) > 0 },
+					Waiting: func() bool { return (*parking.Table)(a).OrDefault().Count(func(parking.Key) bool { return true }) > 0 },
 					Free:    func() { v.Store(true); a.Signal(v) },
 					After:   func(t *testing.T) { require.NoError(t, await(bg, a, v)) },
 				}

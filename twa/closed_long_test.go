@@ -18,7 +18,7 @@ import (
 func TestClosedOutIsNotGrantedByResizes(t *testing.T) {
 	locktest.SkipUnderRace(t) // for its length
 	const most = MaxPermits
-	s := New(most, WithArray(NewArray(1)))
+	s := New(most, WithWaitingArray(NewArray(1)))
 	require.True(t, s.TryAcquire(most))
 	var ends [4]int64
 	for i := range ends {

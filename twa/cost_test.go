@@ -70,14 +70,14 @@ func TestWaitingInAnArrayAllocatesNothing(t *testing.T) {
 		wait     func(ctx context.Context) error
 		end      func()
 	}{
-		"WaitUntil": {sleeping{a.Table(), changed}, func(ctx context.Context) error {
+		"WaitUntil": {sleeping{(*parking.Table)(a).OrDefault(), changed}, func(ctx context.Context) error {
 			next := changed.Load() + 1
 			return a.WaitUntil(ctx, changed, func() bool { return changed.Load() == next })
 		}, change},
-		"Wait": {sleeping{a.Table(), changed}, func(ctx context.Context) error {
+		"Wait": {sleeping{(*parking.Table)(a).OrDefault(), changed}, func(ctx context.Context) error {
 			return a.Wait(ctx, changed, a.Monitor(changed))
 		}, change},
-		"WaitLazy": {sleeping{a.Table(), changed}, func(ctx context.Context) error {
+		"WaitLazy": {sleeping{(*parking.Table)(a).OrDefault(), changed}, func(ctx context.Context) error {
 			lazy = a.Monitor(changed)
 			return a.WaitLazy(ctx, changed, &lazy)
 		}, change},

@@ -13,10 +13,6 @@
 // An [Array] can be waited on directly: for a condition, by any key. [EventCount] and [Sequencer]
 // are the classic pair.
 //
-// A [Ticket] is the semaphore without the array: whoever waits does not sleep. It is the paper's
-// point of departure, and quick where waits are very short.
-//
-// Files: tickets.go is the mechanism; semaphore.go, mutex.go and future.go are façades; ticket.go
-// is waiting without sleep; array.go and eventcount.go are what else uses the array.
+// Files: tickets.go is the mechanism; semaphore.go, mutex.go and future.go are façades; array.go and eventcount.go are what else uses the array.
 // docs/design/twa.md has pictures.
 package twa

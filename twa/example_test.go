@@ -32,26 +32,6 @@ func ExampleSemaphore() {
 	// farad: request exceeds size
 }
 
-// A ticket semaphore never sleeps: for waits that are shorter than that takes.
-func ExampleTicket() {
-	s := twa.NewTicket(1)
-	counter := 0
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() {
-			for range 1000 {
-				if s.Acquire(context.Background(), 1) == nil {
-					counter++
-					s.Release(1)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	fmt.Println(counter)
-	// Output: 2000
-}
-
 func ExampleMutex() {
 	var m twa.Mutex
 	m.Lock()
@@ -161,7 +141,7 @@ func ExampleArray_Monitor() {
 // wait for.
 func ExampleArray() {
 	array := twa.NewArray(1024)
-	read, write := twa.New(8, twa.WithArray(array)), twa.New(1, twa.WithArray(array))
+	read, write := twa.New(8, twa.WithWaitingArray(array)), twa.New(1, twa.WithWaitingArray(array))
 	fmt.Println(read.TryAcquire(8), write.TryAcquire(1))
 	// Output: true true
 }

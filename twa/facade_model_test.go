@@ -14,7 +14,7 @@ import (
 // Anybody may ask whether a future is complete, and is never told so before its permit was free.
 func TestModelFutureIsNotCompleteTooEarly(t *testing.T) {
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
-		s := New(1, WithArray(NewArray(1)))
+		s := New(1, WithWaitingArray(NewArray(1)))
 		x.Name("s", s)
 		x.Assert(s.TryAcquire(1), "not free")
 		var free interleave.Bool
@@ -42,7 +42,7 @@ func TestModelFutureIsNotCompleteTooEarly(t *testing.T) {
 // the semaphore was closed when it began.
 func TestModelNothingDoesNotWait(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
-		s := New(1, WithArray(NewArray(1)))
+		s := New(1, WithWaitingArray(NewArray(1)))
 		x.Name("s", s)
 		x.Assert(s.TryAcquire(1), "not free")
 		ctx := x.NewContext()

@@ -38,16 +38,13 @@ type AcquireFuture struct {
 }
 
 // Init makes f a request for n permits of s, not yet started. It panics if n is negative, s is nil
-// or belongs to a [Ticket], which can tell nobody, or the last request has not ended: then Release
-// or Cancel comes first.
+// or the last request has not ended: then Release or Cancel comes first.
 func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	switch {
 	case n < 0:
 		panic("twa: future of a negative number of permits")
 	case s == nil:
 		panic("twa: future of a nil semaphore")
-	case s.t.array.polls():
-		panic("twa: future of a ticket semaphore")
 	}
 	f.r.init(&s.t, zero, n)
 }

@@ -117,7 +117,7 @@ func FuzzNumbersGoRound(f *testing.F) {
 		[]byte{0x05, 0x11, 0x44, 0x11, 0x43, 0x11, 0x31, 0x44, 0x25, 0x78, 0x47, 0x33, 0x30})
 	f.Fuzz(func(t *testing.T, size, start, buckets byte, ops []byte) {
 		o := &oracle{size: int64(size % 8), free: int64(size % 8)}
-		s := New(o.size, WithArray(NewArray(int(buckets))))
+		s := New(o.size, WithWaitingArray(NewArray(int(buckets))))
 		startAt(s, starts[int(start)%len(starts)])
 		var live []*place // requests that have not been dropped
 		held := int64(0)
@@ -198,7 +198,7 @@ func FuzzNumbersGoRound(f *testing.F) {
 func compare(t *testing.T, i int, o *oracle, s *Semaphore, live []*place) {
 	t.Helper()
 	require.Equal(t, o.size, s.Size(), "operation %d", i)
-	free, waiting := o.free, int64(0)
+	free, waiting := o.free, 0
 	if len(o.line) > 0 {
 		free = 0
 	}

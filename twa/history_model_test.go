@@ -17,7 +17,7 @@ func TestModelTicketHistories(t *testing.T) {
 	semtest.RunHistories(
 		t,
 		semtest.Kind{
-			New:       func(n int64) semtest.Semaphore { return twa.New(n, twa.WithArray(twa.NewArray(1))) }, // where sleepers meet
+			New:       func(n int64) semtest.Semaphore { return twa.New(n, twa.WithWaitingArray(twa.NewArray(1))) }, // where sleepers meet
 			NewFuture: newFuture,
 		},
 		semtest.Known{Test: "resize too large", Why: inFlight},

@@ -57,11 +57,11 @@ func (*noCopy) Unlock() {}
 // An Option changes how New makes a semaphore.
 type Option func(*Semaphore)
 
-// WithArray lets those who wait sleep in a, instead of the array of the process, which is what nil
+// WithWaitingArray lets those who wait sleep in a, instead of the array of the process, which is what nil
 // stands for.
-func WithArray(a *Array) Option {
-	if a.polls() {
-		panic("twa: array that NewArray has not made")
+func WithWaitingArray(a *Array) Option {
+	if a != nil {
+		a.table() // panics if NewArray has not made it
 	}
 	return func(s *Semaphore) { s.t.array = a }
 }
@@ -211,7 +211,7 @@ func (s *Semaphore) Available() int64 { return max(s.t.free(zero), 0) }
 
 // Waiting returns how many requests wait. It looks at the whole array, and is meant for tests and
 // statistics.
-func (s *Semaphore) Waiting() int64 { return int64(s.t.waiting()) }
+func (s *Semaphore) Waiting() int { return s.t.waiting() }
 
 // Resize changes the number of permits to n. New permits go to those who wait first. Nothing is
 // taken from anybody: what is to go queues, like a request, behind those who wait now, and is gone

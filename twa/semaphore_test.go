@@ -29,7 +29,7 @@ func newFuture() semtest.Future { return new(future) }
 func TestContract(t *testing.T) {
 	for name, opts := range map[string][]twa.Option{
 		"default":    nil,
-		"one bucket": {twa.WithArray(twa.NewArray(1))},
+		"one bucket": {twa.WithWaitingArray(twa.NewArray(1))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			semtest.Run(t, semtest.Kind{
@@ -54,11 +54,10 @@ func TestPanicsNameThePackage(t *testing.T) {
 		"twa: nil option":  func() { twa.New(1, nil) },
 		"twa: release of a negative number of permits": func() { s.Release(-1) },
 		"twa: negative size":                           func() { s.Resize(-1) },
-		"twa: array that NewArray has not made":        func() { twa.WithArray(new(twa.Array)) },
+		"twa: array that NewArray has not made":        func() { twa.WithWaitingArray(new(twa.Array)) },
 		"twa: future of a negative number of permits":  func() { new(twa.AcquireFuture).Init(s, -1) },
 		"twa: future of a nil semaphore":               func() { new(twa.AcquireFuture).Init(nil, 1) },
 		"twa: future of a nil mutex":                   func() { new(twa.LockFuture).Init(nil) },
-		"twa: future of a ticket semaphore":            func() { new(twa.AcquireFuture).Init(&twa.NewTicket(1).Semaphore, 1) },
 		"twa: future without Init":                     func() { new(twa.AcquireFuture).Poll(nil) },
 	} {
 		require.PanicsWithValue(t, msg, f)

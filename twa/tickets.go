@@ -92,7 +92,7 @@ type tickets struct {
 	mu   xsync.Mutex
 	rare *rare // what few semaphores come to need; nil until then; guarded by mu
 
-	array *Array // nil: the default one; one without a table: whoever waits asks again and again, see ticket.go
+	array *Array // where waiting goroutines sleep; nil: the array of the process
 }
 
 // rare is what has become of tickets that nobody waits for.
@@ -417,9 +417,6 @@ func (s *tickets) claim(base int64, l parking.Line, k int64) *waiter.Waiter {
 // claimAll claims all who wait for so many permits and for such an end, and returns them in the
 // order of their tickets.
 func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
-	if s.array.polls() {
-		return nil // who polls finds out
-	}
 	claimed := s.table().ClaimAll(func(k parking.Key, w *waiter.Waiter) bool {
 		return k.Object == s && of(w.N, k.Part*step)
 	})
@@ -554,9 +551,6 @@ func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) w
 // await waits until the n tickets before end, which have just been taken, have been granted. It
 // returns nil, ctx.Err(), or an outcome's error; with any error the tickets are abandoned.
 func (s *tickets) await(ctx context.Context, base, n, end int64) error {
-	if s.array.polls() {
-		return s.poll(ctx, forever, n, end)
-	}
 	done := ctx.Done()
 	e := parking.GetSleeper()
 	p := e.Parker(ctx, done)
@@ -594,9 +588,6 @@ func (s *tickets) keep(ctx context.Context, base, n int64) error {
 
 // awaitFor is await with a deadline d from now and no context.
 func (s *tickets) awaitFor(d time.Duration, base, n, end int64) error {
-	if s.array.polls() {
-		return s.poll(context.Background(), d, n, end)
-	}
 	p, e := waiter.GetParker(context.Background(), nil), parking.GetSleeper()
 	p.N = n
 	o := s.enter(e, &p.Waiter, base, end)
@@ -629,7 +620,7 @@ func (s *tickets) key(id, end int64) parking.Key {
 	return parking.Key{Object: s, Part: end / step, Hash: uintptr(id)}
 }
 
-func (s *tickets) table() *parking.Table { return s.array.Table() }
+func (s *tickets) table() *parking.Table { return s.array.table() }
 
 // resize sets the size. What is taken away queues for it, as a debt, behind those who wait now.
 // What is added first ends such debts, the newest first, as if their owner gave up; what is left is
@@ -717,8 +708,5 @@ func (s *tickets) free(base int64) int64 {
 
 // waiting returns how many requests wait.
 func (s *tickets) waiting() int {
-	if s.array.polls() {
-		return int(s.array.polling.Load())
-	}
 	return s.table().Count(func(k parking.Key) bool { return k.Object == s })
 }

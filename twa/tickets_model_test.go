@@ -33,7 +33,7 @@ var bg = context.Background()
 // newWorld returns a world with an array of so many buckets, whose first ticket has the number
 // start.
 func newWorld(x *interleave.Run, size, start int64, buckets int) *world {
-	w := &world{Run: x, s: New(size, WithArray(NewArray(buckets))), size: size, peak: size, start: start}
+	w := &world{Run: x, s: New(size, WithWaitingArray(NewArray(buckets))), size: size, peak: size, start: start}
 	w.s.t.ticket.Store(start * step)
 	w.s.t.grant.Store((start + size) * step)
 	x.Name("s", w.s)
@@ -113,7 +113,6 @@ type scenario struct {
 	large   bool  // not for -short, and under a bound, of 3 preemptions if not said otherwise
 	bound   int   // or none: exhausted
 	wide    bool  // under a bound of 2 preemptions with -short, exhausted without
-	timed   bool  // an end of time, which who polls does not see here
 	start   int64 // number of the first ticket
 	buckets int   // of the array; 0: one
 	twice   bool  // with two buckets as well
@@ -156,11 +155,11 @@ var scenarios = []scenario{
 	}},
 	{name: "try/not in vain", size: 2, body: tryNotInVain},
 	{name: "try/not in vain/wrap", size: 2, start: wrap - 1, body: tryNotInVain},
-	{name: "timeout", size: 1, timed: true, body: func(w *world) {
+	{name: "timeout", size: 1, body: func(w *world) {
 		w.Go("a", func() { w.lock(1) })
 		w.Go("b", func() { w.timeout(1) })
 	}},
-	{name: "timeout/3", size: 1, timed: true, large: true, bound: none, body: func(w *world) {
+	{name: "timeout/3", size: 1, large: true, bound: none, body: func(w *world) {
 		w.Same(2, "a", func(int) { w.lock(1) })
 		w.Go("b", func() { w.timeout(1) })
 	}},
@@ -396,24 +395,6 @@ func (s scenario) explore(t *testing.T) {
 	})
 }
 
-// The same without an array.
-func TestModelPolling(t *testing.T) {
-	for _, s := range scenarios {
-		if s.large && s.bound != none || s.timed {
-			continue
-		}
-		t.Run(s.name, func(t *testing.T) {
-			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
-				w := newWorld(x, s.size, s.start, 1)
-				w.s.t.array = new(Array)
-				s.body(w)
-				x.Wait()
-				w.finish()
-			})
-		})
-	}
-}
-
 // A release too many panics, and strands nobody: whom it has granted it wakes all the same. As
 // others come at the same time it may be a legal one that panics.
 func TestModelReleaseTooMuch(t *testing.T) {
@@ -428,7 +409,7 @@ func TestModelReleaseTooMuch(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
-				s := New(tt.size, WithArray(NewArray(1)))
+				s := New(tt.size, WithWaitingArray(NewArray(1)))
 				x.Name("s", s)
 				x.Assert(s.TryAcquire(tt.size), "not free")
 				panicked := new(interleave.Int64)
@@ -501,7 +482,7 @@ func TestModelEachReleaseTooManyPanics(t *testing.T) {
 // The limit keeps its marks, and the size, whoever changes it at the same time.
 func TestModelLimitIsWrittenByOneAtATime(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
-		s := New(1, WithArray(NewArray(1)))
+		s := New(1, WithWaitingArray(NewArray(1)))
 		x.Go("resizes", func() { s.Resize(2) })
 		x.Go("closes", s.Close)
 		x.Go("releases", func() {
@@ -543,13 +524,13 @@ func TestModelReleaseLooksNowhereElse(t *testing.T) {
 		body  func(x *interleave.Run) (release func())
 	}{
 		"semaphore": {3, func(x *interleave.Run) func() {
-			s := New(2, WithArray(NewArray(8)))
+			s := New(2, WithWaitingArray(NewArray(8)))
 			s.t.id.get()
 			x.Assert(s.TryAcquire(2), "not free")
 			return func() { s.Release(1) }
 		}},
 		"semaphore that is waited for": {11, func(*interleave.Run) func() {
-			s := New(2, WithArray(NewArray(8)))
+			s := New(2, WithWaitingArray(NewArray(8)))
 			s.t.id.get()
 			s.t.take(4)
 			return func() { s.Release(1) }

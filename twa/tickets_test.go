@@ -63,7 +63,7 @@ func TestAbandonedTicketsDoNotAccumulate(t *testing.T) {
 // than there are buckets, all at once.
 func TestReleaseOfManyWakesAllThatItServes(t *testing.T) {
 	for _, buckets := range []int{1, 4, 64} {
-		s := New(40, WithArray(NewArray(buckets)))
+		s := New(40, WithWaitingArray(NewArray(buckets)))
 		require.True(t, s.TryAcquire(40))
 		order := make(chan int, 10)
 		for i := range 10 {
@@ -72,7 +72,7 @@ func TestReleaseOfManyWakesAllThatItServes(t *testing.T) {
 					order <- i
 				}
 			}()
-			locktest.AwaitWaiting(t, s, int64(i+1))
+			locktest.AwaitWaiting(t, s, i+1)
 		}
 		s.Release(20)
 		got := map[int]bool{}
@@ -161,7 +161,7 @@ func (l *line) add(n int64) *AcquireFuture {
 func TestReleaseOfManyGoesPastTheAbandoned(t *testing.T) {
 	for _, start := range starts {
 		for _, buckets := range []int{1, 2, 64} {
-			s := New(5, WithArray(NewArray(buckets)))
+			s := New(5, WithWaitingArray(NewArray(buckets)))
 			l := lineUp(t, s, 5, start)
 			var fs []*AcquireFuture
 			for range 8 {
@@ -209,7 +209,7 @@ func TestReleaseOfManyWakesItsOwn(t *testing.T) {
 	var semaphores [2]*Semaphore
 	var futures [2][2]*AcquireFuture
 	for i := range semaphores {
-		semaphores[i] = New(2, WithArray(a))
+		semaphores[i] = New(2, WithWaitingArray(a))
 		l := lineUp(t, semaphores[i], 2, 0)
 		futures[i] = [2]*AcquireFuture{l.add(1), l.add(1)}
 	}
@@ -288,7 +288,7 @@ func TestKeysCountUp(t *testing.T) {
 
 func TestArraysAreRoundedUp(t *testing.T) {
 	for n, want := range map[int]int{0: 1, 1: 1, 2: 2, 3: 4, 1000: 1024} {
-		require.Equal(t, want, NewArray(n).t.Buckets(), "%d", n)
+		require.Equal(t, want, NewArray(n).table().Buckets(), "%d", n)
 	}
 	for n, want := range map[int]int{maxBuckets - 1: maxBuckets, maxBuckets: maxBuckets, maxBuckets + 1: maxBuckets, math.MaxInt: maxBuckets} {
 		require.Equal(t, want, rounded(n), "%d", n)

@@ -142,7 +142,7 @@ func TestModelLineHasAnEnd(t *testing.T) {
 // become too long again meanwhile, the mark stays, and who comes next looks before it takes.
 func TestModelMarkOfALongLineStays(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
-		s := New(1, WithArray(NewArray(1)))
+		s := New(1, WithWaitingArray(NewArray(1)))
 		x.Name("s", s)
 		x.Assert(s.TryAcquire(1), "not free")
 		s.t.mu.Lock()

@@ -149,7 +149,7 @@ func TestLooksThatComeLate(t *testing.T) {
 		for _, start := range starts {
 			for _, permits := range far {
 				for _, buckets := range []int{1, 64} {
-					s := New(size, WithArray(NewArray(buckets)))
+					s := New(size, WithWaitingArray(NewArray(buckets)))
 					startAt(s, start)
 					test(t, s, func() { goOn(s, permits) })
 					if t.Failed() {
@@ -182,19 +182,6 @@ func TestLooksThatComeLate(t *testing.T) {
 			s.Release(3)
 			require.EqualValues(t, 8, s.Available())
 		})
-	})
-	t.Run("without an array", func(t *testing.T) {
-		for _, start := range starts {
-			for _, permits := range far {
-				s := NewTicket(8)
-				startAt(&s.Semaphore, start)
-				end := s.t.take(3)
-				goOn(&s.Semaphore, permits)
-				require.NoError(t, s.t.await(context.Background(), zero, 3, end))
-				s.Release(3)
-				require.EqualValues(t, 8, s.Available())
-			}
-		}
 	})
 	// The release serves two, and a run of abandoned tickets between them.
 	t.Run("whom a release has served", func(t *testing.T) {
@@ -297,7 +284,7 @@ func TestLineHasAnEnd(t *testing.T) {
 	for name, acquire := range ways {
 		t.Run(name, func(t *testing.T) {
 			for _, start := range starts {
-				s := New(1, WithArray(NewArray(1)))
+				s := New(1, WithWaitingArray(NewArray(1)))
 				startAt(s, start)
 				first, last := full(t, s, window)
 				ticket := s.t.ticket.Load()
@@ -329,17 +316,6 @@ func TestLineHasAnEnd(t *testing.T) {
 			}
 		})
 	}
-	t.Run("Ticket", func(t *testing.T) {
-		s := NewTicket(1)
-		require.True(t, s.TryAcquire(1))
-		end := s.t.take(window)
-		require.Equal(t, ErrQueueFull, s.Acquire(context.Background(), 1))
-		require.Equal(t, ErrQueueFull, s.AcquireTimeout(time.Hour, 1))
-		s.t.abandon(zero, window, end)
-		s.Release(1)
-		require.NoError(t, s.Acquire(context.Background(), 1))
-		require.EqualValues(t, 1, s.t.limit.Load())
-	})
 	t.Run("one less", func(t *testing.T) {
 		s := New(2)
 		first, last := full(t, s, window-1)

@@ -7,6 +7,7 @@ import (
 	"github.com/farad-go/farad/bench/papers/innerlocks"
 	"github.com/farad-go/farad/bench/papers/lanes"
 	"github.com/farad-go/farad/bench/papers/phased"
+	ticketsemaphore "github.com/farad-go/farad/bench/papers/ticket"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/sync/capacitor"
 	"github.com/farad-go/farad/sync/mutex"
@@ -35,11 +36,11 @@ var kinds = []kind{
 	{"innerlocks.TTS", false, of(func() sync.Locker { return new(innerlocks.TTS) })},
 	{"innerlocks.MCS", false, of(func() sync.Locker { return new(innerlocks.MCS) })},
 	{"innerlocks.Reciprocating", false, of(func() sync.Locker { return new(innerlocks.Reciprocating) })},
-	{"twa.Ticket", false, of(func() sync.Locker { return permit{twa.NewTicket(1)} })},
+	{"ticket.Semaphore", false, of(func() sync.Locker { return (*one)(ticketsemaphore.New(1)) })},
 	{
 		"twa.Semaphore",
 		false,
-		of(func() sync.Locker { return permit{twa.New(1, twa.WithArray(twa.NewArray(buckets)))} }),
+		of(func() sync.Locker { return permit{twa.New(1, twa.WithWaitingArray(twa.NewArray(buckets)))} }),
 	},
 	{"semaphore.Semaphore", false, of(func() sync.Locker { return permit{semaphore.New(1)} })},
 	{"mutex.Mutex", false, of(func() sync.Locker { return new(mutex.Mutex) })},
@@ -78,6 +79,12 @@ type permit struct {
 
 func (p permit) Lock()   { _ = p.s.Acquire(context.Background(), 1) } // which is never done
 func (p permit) Unlock() { p.s.Release(1) }
+
+// one is the lock that a ticket semaphore of one permit is.
+type one ticketsemaphore.Semaphore
+
+func (l *one) Lock()   { (*ticketsemaphore.Semaphore)(l).Acquire(1) }
+func (l *one) Unlock() { (*ticketsemaphore.Semaphore)(l).Release(1) }
 
 // tas is a test-and-set lock without any mercy: every look is an exchange.
 type tas struct {

@@ -48,7 +48,7 @@ type result struct {
 	outcomes []outcome
 	most     int64 // inside at a time
 	free     int64 // in the end
-	waiting  int64 // in the end
+	waiting  int   // in the end
 	err      error
 }
 

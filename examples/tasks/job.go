@@ -60,7 +60,7 @@ func measure(ctx context.Context, k kind, o options, stderr io.Writer) (result, 
 	before := memory()
 	start := time.Now()
 	wait := k.start(ctx, j)
-	for j.sem.Waiting() < int64(o.tasks) && ctx.Err() == nil {
+	for j.sem.Waiting() < o.tasks && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	r := result{kind: k, start: time.Since(start)}

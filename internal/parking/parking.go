@@ -105,6 +105,18 @@ func Mix(object, part uint64) uint64 {
 	return h>>32 ^ h
 }
 
+// OrDefault returns t, or the table of the process if t is nil. It panics if New has not made t. (A
+// [Table] is what users know as a twa.Array.)
+func (t *Table) OrDefault() *Table {
+	switch {
+	case t == nil:
+		return Default()
+	case len(t.buckets) == 0:
+		panic("twa: array that NewArray has not made")
+	}
+	return t
+}
+
 func (t *Table) bucket(k Key) *bucket {
 	return &t.buckets[Mix(uint64(k.Hash), uint64(k.Part))&uint64(len(t.buckets)-1)]
 }

@@ -232,7 +232,7 @@ func TestJobsBeginInTheOrderOfSubmission(t *testing.T) {
 				continue
 			}
 			go func() { assert.NoError(t, p.Submit(bg, 1, add)) }()
-			locktest.Eventually(t, "waiting", func() bool { return p.Gate().Waiting() == int64(i+1) })
+			locktest.Eventually(t, "waiting", func() bool { return p.Gate().Waiting() == i+1 })
 		}
 		release()
 		locktest.Eventually(t, "all run", func() bool { return p.Gate().Waiting() == 0 && p.Gate().TryAcquire(1) })

@@ -59,7 +59,7 @@ type GateOption func(*Gate)
 // Listing 2. Platoons are of [twa.MaxPermits] at most then: NewGate and Wrap panic if theirs are
 // larger.
 func WithWaitingArray(a *twa.Array) GateOption {
-	return func(g *Gate) { g.array = twa.New(g.Size(), twa.WithArray(a)) }
+	return func(g *Gate) { g.array = twa.New(g.Size(), twa.WithWaitingArray(a)) }
 }
 
 // NewGate returns a gate with platoons of b, open. It panics if b is not positive or larger than
@@ -230,9 +230,9 @@ func (g *Gate) Population() int64 {
 }
 
 // Waiting returns how many wait for the gate to open. It is meant for tests and statistics.
-func (g *Gate) Waiting() int64 {
+func (g *Gate) Waiting() int {
 	if g.array != nil {
 		return g.array.Waiting()
 	}
-	return int64(g.e.Waiting())
+	return g.e.Waiting()
 }

@@ -326,7 +326,7 @@ func (w *Wrapped[L]) Do(f func()) {
 // a Waiting() int. It is meant for tests and statistics.
 func (w *Wrapped[L]) Waiting() int {
 	w.check()
-	n := int(w.gate.Waiting() + w.trying.Load())
+	n := w.gate.Waiting() + int(w.trying.Load())
 	if l, ok := any(w.inner).(interface{ Waiting() int }); ok {
 		n += l.Waiting()
 	}

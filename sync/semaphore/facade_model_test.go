@@ -19,7 +19,7 @@ import (
 // own: an execution that is pruned leaves its sleepers in its array.
 var modelKinds = map[string]struct {
 	make  func(n int64) *semaphore.Semaphore
-	limit int64
+	limit int
 }{
 	"plain":              {modelKind(), 0},
 	"plain, limited":     {modelKind(semaphore.WithMaxWaiting(1)), 1},

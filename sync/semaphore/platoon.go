@@ -93,7 +93,7 @@ type platoon struct {
 func newPlatoon(n int64, o *options) *platoon {
 	p := &platoon{members: o.members, express: o.express, most: o.MaxWaiting}
 	if o.twa {
-		p.table = o.array.Table()
+		p.table = (*parking.Table)(o.array).OrDefault()
 	} else {
 		p.table = parking.New(1)
 	}
@@ -432,10 +432,10 @@ func (p *platoon) Size() int64 { return p.size.Load() }
 func (p *platoon) Available() int64 { return p.look().free() }
 
 // Waiting implements policy.
-func (p *platoon) Waiting() int64 {
+func (p *platoon) Waiting() int {
 	l := p.line()
 	defer l.Unlock()
-	return int64(p.waiting)
+	return p.waiting
 }
 
 // Resize implements policy.

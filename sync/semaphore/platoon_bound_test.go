@@ -49,7 +49,7 @@ func TestPlatoonOvertakesNoMoreThanPromised(t *testing.T) {
 							k := place.Parker(ctx, nil)
 							k.N = size
 							o := p.enqueue(place, &k.Waiter)
-							ahead := p.Waiting() - 1 // at least as many as are
+							ahead := int64(p.Waiting() - 1) // at least as many as are
 							before := acquired
 							s.Release(size)
 							assert.NoError(t, p.await(ctx, nil, forever, place, k, o))

@@ -138,7 +138,7 @@ func TestPlatoonsShareAnArray(t *testing.T) {
 	inX, large, inY := queued(t, bg, x, 1), queued(t, bg, y, 3), queued(t, bg, y, 1)
 	require.EqualValues(t, 1, x.Waiting())
 	require.EqualValues(t, 2, y.Waiting())
-	require.Equal(t, 3, a.Table().Count(func(parking.Key) bool { return true }), "they sleep in the array given")
+	require.Equal(t, 3, (*parking.Table)(a).Count(func(parking.Key) bool { return true }), "they sleep in the array given")
 	y.Resize(2) // looks at all of its line
 	require.ErrorIs(t, locktest.Receive(t, large), semaphore.ErrTooLarge)
 	y.Release(3)

@@ -18,7 +18,7 @@ type policy interface {
 	Release(n int64)
 	Size() int64
 	Available() int64
-	Waiting() int64
+	Waiting() int
 	Resize(n int64)
 	Close()
 
@@ -44,7 +44,7 @@ type future interface {
 type arrayPolicy struct{ *twa.Semaphore }
 
 func newArrayPolicy(n int64, a *twa.Array) arrayPolicy {
-	return arrayPolicy{twa.New(n, twa.WithArray(a))}
+	return arrayPolicy{twa.New(n, twa.WithWaitingArray(a))}
 }
 
 func (p arrayPolicy) request(f future, n int64) future {

@@ -303,11 +303,11 @@ func (s *Semaphore) Available() int64 {
 
 // Waiting returns how many requests wait. The number may be out of date when the caller looks at
 // it.
-func (s *Semaphore) Waiting() int64 {
+func (s *Semaphore) Waiting() int {
 	if s.p != nil {
 		return s.p.Waiting()
 	}
-	return int64(s.e.Waiting())
+	return s.e.Waiting()
 }
 
 // Resize changes the number of permits to n. New permits go to those who wait first. If more than n

@@ -230,7 +230,7 @@ func grantsAreFIFO(t *testing.T, k Kind) {
 				acquire = func() error { return s.AcquireTimeout(time.Hour, 1) }
 			case 2, 4, 5: // one alone, and two who stand next to each other
 				cancelled.Go(func() { assert.ErrorIs(t, s.Acquire(gone, 1), context.Canceled) })
-				locktest.AwaitWaiting(t, s, int64(i+1))
+				locktest.AwaitWaiting(t, s, i+1)
 				continue
 			case 6: // a goroutine in a select
 				acquire = func() error {
@@ -261,7 +261,7 @@ func grantsAreFIFO(t *testing.T, k Kind) {
 					s.Release(1)
 				}
 			})
-			locktest.AwaitWaiting(t, s, int64(i+1))
+			locktest.AwaitWaiting(t, s, i+1)
 		}
 		goAway()
 		cancelled.Wait()
@@ -409,7 +409,7 @@ func manyHugeRequestsWait(t *testing.T, k Kind) {
 		waiting = append(waiting, c)
 		go func() { c <- s.Acquire(ctx, all) }()
 		locktest.Eventually(t, "it waits, or has come too early", func() bool {
-			return s.Waiting() == int64(i+1) || len(c) > 0
+			return s.Waiting() == i+1 || len(c) > 0
 		})
 		locktest.RequireBlocked(t, c)
 	}

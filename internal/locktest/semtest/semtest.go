@@ -27,7 +27,7 @@ type Semaphore interface {
 	Close()
 	Size() int64
 	Available() int64
-	Waiting() int64
+	Waiting() int
 }
 
 // A Future is a request of permits that is waited for by polling or by a channel.
