@@ -32,21 +32,17 @@ model: ## the model checks: every scenario, then the race tier
 mutants: ## all mutants of engine, waiters, waiting array and locks (many hours)
 	go -C tools run ./mutate -p 2 -md docs/mutants.md
 
-.PHONY: vet
-vet: ## go vet, all modules
-	@$(CHECK) vet
-
 .PHONY: lint
-lint: ## golangci-lint, all modules
+lint: ## golangci-lint and go vet, all modules; imports; go.mod files
 	@$(CHECK) lint
 
 .PHONY: fmt
 fmt: ## format the code: gofumpt and gci
 	$(TOOL) golangci-lint fmt ./...
 
-.PHONY: cross
-cross: ## build and vet for the other platforms, test on 386
-	@$(CHECK) cross 386
+.PHONY: portable
+portable: ## build and vet for the other platforms, test on 386
+	@$(CHECK) portable
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 1m) each

@@ -346,7 +346,7 @@ func ExampleBlocking() {
 
 // A panic ends its task, and is the error of whoever waits for it.
 func ExamplePanicError() {
-	ex := rt.New()
+	ex := rt.New(rt.WithPanicHandler(func(*rt.PanicError) {})) // Nothing is printed.
 	h := rt.Go(ex, func(*rt.Context) (int, error) { panic(context.Canceled) })
 	_, err := h.Wait(context.Background())
 	if panicked, ok := errors.AsType[*rt.PanicError](err); ok {

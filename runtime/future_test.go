@@ -466,7 +466,7 @@ func TestTasksMayStartAndAwaitTasks(t *testing.T) {
 
 // A deferred function may still wait, whatever ends the task.
 func TestDeferredFunctionsMayWait(t *testing.T) {
-	ex := solo(t)
+	ex := solo(t, quiet)
 	for name, end := range endings {
 		t.Run(name, func(t *testing.T) {
 			s := held(t, 1)

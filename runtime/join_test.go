@@ -305,7 +305,7 @@ func TestNoWakeIsLostToAJoinOfMany(t *testing.T) {
 
 // The same future twice in one list would be taken for two: it panics, however long the list.
 func TestSameFutureTwiceInAListPanics(t *testing.T) {
-	ex := solo(t)
+	ex := solo(t, quiet)
 	for _, n := range []int{2, 8, 9, 100} {
 		for name, wait := range map[string]func(fs []rt.Future) error{
 			"Select": func(fs []rt.Future) error {

@@ -14,7 +14,7 @@ import (
 
 // What is nil, or was not made by Go, is said so, and nothing else breaks.
 func TestMisuseOfWaitsPanicsClearly(t *testing.T) {
-	ex := solo(t)
+	ex := solo(t, quiet)
 	s := held(t, 1)
 	ctx := context.Background()
 	inTask := func(f func(cx *rt.Context)) func() {
@@ -72,7 +72,7 @@ func TestMisuseOfWaitsPanicsClearly(t *testing.T) {
 // at once.
 func TestContextInAFunctionOfBlockingPanics(t *testing.T) {
 	p := new(patientPool)
-	ex, err := rt.NewOn(p, rt.WithWorkers(1))
+	ex, err := rt.NewOn(p, rt.WithWorkers(1), quiet)
 	require.NoError(t, err)
 	defer shutdown(t, ex)
 	p.waits = true
@@ -118,7 +118,7 @@ func TestFutureOfOneTaskCannotBePolledByAnother(t *testing.T) {
 		"watchdog": {rt.WithWatchdog(time.Hour, func(rt.Report) {})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ex := rt.New(append(opts, rt.WithWorkers(1))...)
+			ex := rt.New(append(opts, rt.WithWorkers(1), quiet)...)
 			s := semaphore.New(1)
 			require.True(t, s.TryAcquire(1))
 			var f semaphore.AcquireFuture

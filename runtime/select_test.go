@@ -98,7 +98,7 @@ func TestSelectOfACancelledTaskCancelsAll(t *testing.T) {
 }
 
 func TestMisuseOfCombinatorsPanics(t *testing.T) {
-	ex := solo(t)
+	ex := solo(t, quiet)
 	require.ErrorContains(
 		t,
 		run(t, ex, func(cx *rt.Context) error { _, err := rt.Select(cx); return err }),

@@ -42,7 +42,7 @@ func TestTaskMayBeSpawnedAgainWhenItHasEnded(t *testing.T) {
 
 // A new life knows nothing of the cancel or the panic that ended the last one.
 func TestSpawnForgetsTheLastLife(t *testing.T) {
-	ex := solo(t)
+	ex := solo(t, quiet)
 	var errs []error
 	p := newPoll(func(cx *rt.Context) bool {
 		errs = append(errs, cx.Err())
@@ -382,7 +382,7 @@ func TestMisuseOfCompletionPanics(t *testing.T) {
 
 func TestContextIsForItsTaskOnly(t *testing.T) {
 	const message = "rt: use of a task's Context outside the task"
-	ex := solo(t)
+	ex := solo(t, quiet)
 	outside := func(cx *rt.Context) {
 		t.Helper()
 		for _, use := range []func(){
@@ -441,7 +441,7 @@ func TestContextIsForItsTaskOnly(t *testing.T) {
 // A poll task has no stack to keep: what waits in the middle of a function panics, and that ends
 // the task.
 func TestWaitingInAPollTaskPanics(t *testing.T) {
-	ex := solo(t)
+	ex := solo(t, quiet)
 	s := semaphore.New(1)
 	for name, f := range map[string]func(cx *rt.Context){
 		"Await":    func(cx *rt.Context) { _ = rt.Await(cx, request(s, 1)) },

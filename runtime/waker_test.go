@@ -95,7 +95,7 @@ func TestSecondWakerOfAFutureIsNoSilentLoss(t *testing.T) {
 	for future, newFuture := range futures {
 		for other, poll := range others {
 			t.Run(future+" of a task, then a "+other, func(t *testing.T) {
-				ex := solo(t)
+				ex := solo(t, quiet)
 				f, complete := newFuture(t, ex)
 				before := len(ex.Dump())
 				first := spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, f) })
@@ -106,7 +106,7 @@ func TestSecondWakerOfAFutureIsNoSilentLoss(t *testing.T) {
 				require.NoError(t, err)
 			})
 			t.Run(future+" of a goroutine, then a "+other, func(t *testing.T) {
-				ex := solo(t)
+				ex := solo(t, quiet)
 				f, complete := newFuture(t, ex)
 				p := &announced{Future: f, polled: make(chan struct{}, 1)}
 				first := make(chan error, 1)

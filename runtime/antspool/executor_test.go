@@ -174,7 +174,7 @@ func TestBlockingUsesThePool(t *testing.T) {
 func TestTasksThatEndBadlyDoNotCostGoroutines(t *testing.T) {
 	forEachSource(t, func(t *testing.T, source func(p *antspool.Pool) rt.Pool) {
 		p := newPool(t, 6)
-		ex, err := rt.NewOn(source(p), rt.WithWorkers(2))
+		ex, err := rt.NewOn(source(p), rt.WithWorkers(2), quiet)
 		require.NoError(t, err)
 		for range 20 {
 			panics := rt.Go(ex, func(*rt.Context) (int, error) { panic(errBoom) })

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/internal/locktest"
+	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -18,6 +19,9 @@ import (
 func TestMain(m *testing.M) { locktest.Main(m, goleak.IgnoreCurrent()) }
 
 var bg = context.Background()
+
+// quiet is for tests in which tasks may panic before anybody waits for them.
+var quiet = rt.WithPanicHandler(func(*rt.PanicError) {})
 
 // newAnts makes a pool of ants that is released, if that has not been done, at the end of the test.
 func newAnts(t testing.TB, size int, opts ...ants.Option) *ants.Pool {

@@ -16,7 +16,7 @@ func TestSecondWakerOfAJobIsNoSilentLoss(t *testing.T) {
 		ctx, cancel := context.WithTimeout(bg, locktest.Patience)
 		defer cancel()
 		p := newPool(t, 1)
-		ex := rt.New(rt.WithWorkers(1))
+		ex := rt.New(rt.WithWorkers(1), quiet)
 		release := hold(t, p.Gate(), 1)
 		j := p.Go(1, func() {})
 		wait := func(cx *rt.Context) (int, error) { return 0, rt.Await(cx, j) }

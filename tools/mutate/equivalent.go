@@ -1,28 +1,49 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/farad-go/farad/tools/internal/repo"
 )
 
-// readEquivalents reads the list of mutants that no test can kill, with the reason of each.
-func readEquivalents(name string) (map[string]string, error) {
-	return repo.ReadReasons(name, 1, func(columns []string) []string { return columns })
+// readEquivalents reads the list of mutants that no test can kill, with the reason of each. Without
+// a name it reads those of the default lists that exist below root.
+func readEquivalents(root, name string) (map[string]string, error) {
+	whole := func(columns []string) []string { return columns }
+	if name != "" {
+		return repo.ReadReasons(name, 1, whole)
+	}
+	all := map[string]string{}
+	for _, name := range defaultEquivalents {
+		listed, err := repo.ReadReasons(filepath.Join(root, filepath.FromSlash(name)), 1, whole)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		maps.Copy(all, listed)
+	}
+	return all, nil
 }
 
-// stale returns the listed ids of files that have no such mutant, or one that does not compile.
-func stale(listed map[string]string, files []*file, all []*mutant) []string {
+// stale returns the listed ids that stand for nothing: those of files that have no such mutant, or
+// one that does not compile, and those of files that are not there.
+func stale(listed map[string]string, root string, files []*file, all []*mutant) []string {
 	exists := map[string]bool{}
 	for _, m := range all {
 		exists[m.id] = !m.broken
 	}
 	var ids []string
-	for _, f := range files {
-		for id := range listed {
-			if strings.HasPrefix(id, f.name+":") && !exists[id] {
-				ids = append(ids, id)
-			}
+	for id := range listed {
+		name, _, _ := strings.Cut(id, ":")
+		loaded := slices.ContainsFunc(files, func(f *file) bool { return f.name == name })
+		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
+		if loaded && !exists[id] || errors.Is(err, fs.ErrNotExist) {
+			ids = append(ids, id)
 		}
 	}
 	return ids

@@ -51,9 +51,9 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return filepath.Dir(mod), nil
 }
 
-// load returns the files that the targets, files or folders, stand for.
-func load(ctx context.Context, root string, targets []string) ([]*file, error) {
-	var paths, dirs []string
+// pathsOf returns the paths of the files that the targets, files or folders, stand for.
+func pathsOf(targets []string) ([]string, error) {
+	var paths []string
 	for _, target := range targets {
 		target, err := filepath.Abs(target)
 		if err != nil {
@@ -72,7 +72,15 @@ func load(ctx context.Context, root string, targets []string) ([]*file, error) {
 		paths = append(paths, target)
 	}
 	slices.Sort(paths)
-	paths = slices.Compact(paths)
+	return slices.Compact(paths), nil
+}
+
+// load returns the files with these paths, which are in order.
+func load(ctx context.Context, root string, paths []string) ([]*file, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	var dirs []string
 	for _, path := range paths {
 		dirs = append(dirs, filepath.Dir(path))
 	}

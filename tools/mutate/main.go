@@ -1,11 +1,19 @@
 // Command mutate breaks Go code on purpose, one place at a time, and looks whether the tests
-// notice: it makes mutants of source files, of the kinds that matter to locks, and runs the tests
-// on each. A mutant that survives is code that no test needs.
+// notice. It makes mutants of source files, of the kinds that matter to locks, and runs the tests on
+// each. A mutant that survives is code that no test needs.
 //
-//	go -C tools run ./mutate                          all mutants of internal/engine, internal/future, internal/parking, waiter, the locks and twa
-//	go -C tools run ./mutate -list waiter             those of one folder, without running anything
-//	go -C tools run ./mutate -run ':Engine\.Release:' those of one function
-//	go -C tools run ./mutate -every 10 -offset 3      a tenth of them
+//	go -C tools run ./mutate                           all mutants of the core: hours
+//	go -C tools run ./mutate -list waiter              those of one folder, without running anything
+//	go -C tools run ./mutate -run ':Engine\.Release:'  those of one function
+//	go -C tools run ./mutate -every 10 -offset 3       a tenth of them
+//	go -C tools run ./mutate -changed main -max 12     twelve of the functions that differ from main's
+//
+// The last form is for CI. It takes the functions in which a line of code differs between the commit
+// and the working tree, and spreads the number over their mutants, in the order of files and lines.
+// So its time is bounded: a mutant takes from a second, if the model kills it, to a minute or two, if
+// it survives. Commits that change no function of the core cost a second. On a branch, compare with
+// where it left: -changed "$(git merge-base origin/main HEAD)". On main, compare with HEAD~1 or with
+// what was last pushed. -changed and -max go together with all other flags.
 //
 // A mutant is never written into the tree: the go command gets it as an overlay (go help build,
 // -overlay). Line numbers stay as they are.
@@ -29,13 +37,17 @@
 // An id is the file, the function, the operator with its variant, a hash of the code that is
 // changed, and a number where a function has the same code twice. So it survives edits elsewhere.
 // Mutants that do not compile do not count. A mutant that no test can tell from the original is
-// listed with a reason in the file of equivalents; it is run all the same, because the list must be
+// listed with a reason in a file of equivalents. It is run all the same, because the list must be
 // true.
 //
 // The exit code is 1 if a mutant survives that is not listed, or if the list has an id that does
-// not exist any more or that was killed; it is 2 if something else went wrong. (go run turns every
+// not exist any more or that was killed. It is 2 if something else went wrong. (go run turns every
 // failure into 1.) A mutant leaves a few megabytes in the build cache, which the go command drops
 // after some days.
+//
+// Read main.go first, then operators.go and statements.go for the operators, runner.go for the tests
+// that judge, and changed.go for the choice of what has changed. The command imports the standard
+// library and internal/repo.
 package main
 
 import (
@@ -44,7 +56,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path"
@@ -56,12 +67,17 @@ import (
 	"github.com/farad-go/farad/tools/internal/repo"
 )
 
-const defaultEquivalents = "tools/mutate/equivalent.txt"
+// defaultEquivalents are the lists that are read if none is named.
+var defaultEquivalents = []string{
+	"tools/mutate/equivalent.txt",
+	"runtime/testdata/equivalent.txt",
+	"internal/interleave/equivalent.txt",
+}
 
-// testsOf returns the tests that judge the mutants of a folder, the quickest first: its own. The
-// model finds what needs an unlikely interleaving, the tests what is wrong in any or too slow, and
-// the model under the race detector what is not protected. What all locks stand on has their tests,
-// too.
+// testsOf returns the tests that judge the mutants of a folder, the quickest first. The model finds
+// what needs an unlikely interleaving. The tests find what is wrong in any interleaving, or too
+// slow. The model under the race detector finds what is not protected. What all locks stand on is
+// judged by the locks' tests, too.
 func testsOf(dir string) []string {
 	switch dir {
 	case "internal/engine", "internal/future", "waiter":
@@ -83,6 +99,14 @@ func testsOf(dir string) []string {
 			"-race -short ./internal/parking ./sync/mutex ./twa",
 			"-race -tags interleave -run ModelTable|ModelBits|ModelArray -short ./internal/parking ./sync/mutex ./twa",
 		}
+	case "runtime":
+		return []string{
+			"-short ./runtime",
+			"-tags interleave -run Model -short ./runtime",
+			"-race -short ./runtime",
+		}
+	case "internal/interleave":
+		return []string{"-short ./internal/interleave"}
 	}
 	tests := []string{
 		"-tags interleave -run Model -short ./" + dir,
@@ -101,6 +125,7 @@ var defaultTargets = []string{
 	"internal/future",
 	"internal/parking",
 	"waiter",
+	"runtime",
 	"sync/capacitor",
 	"sync/mutex",
 	"sync/rwlock",
@@ -130,6 +155,8 @@ type config struct {
 	list          bool
 	selected      *regexp.Regexp
 	every, offset int
+	changed       string
+	most          int
 	parallel      int
 	timeout       time.Duration
 	tests         []string
@@ -145,6 +172,9 @@ func parse(args []string) (*config, error) {
 	run := flags.String("run", "", "only the mutants whose id matches this `regexp`")
 	flags.IntVar(&c.every, "every", 1, "only each `n`th of the mutants")
 	flags.IntVar(&c.offset, "offset", 0, "with -every: the first one, counted from 0")
+	flags.StringVar(&c.changed, "changed", "",
+		"only the mutants of functions that differ between this `commit` and the working tree")
+	flags.IntVar(&c.most, "max", 0, "at most `n` of the mutants that the other flags choose, evenly spread; 0: all")
 	flags.IntVar(&c.parallel, "p", 2, "mutants that run at the same time")
 	flags.DurationVar(
 		&c.timeout,
@@ -162,14 +192,14 @@ func parse(args []string) (*config, error) {
 			return nil
 		},
 	)
-	flags.StringVar(&c.equivalents, "equivalent", defaultEquivalents,
-		"`file` of mutants that no test can kill: id, tab, reason")
+	flags.StringVar(&c.equivalents, "equivalent", "",
+		"`file` of mutants that no test can kill: id, tab, reason (default: those of the repository)")
 	flags.StringVar(&c.markdown, "md", "", "write the summary to this `file`, in Markdown")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	if c.every < 1 || c.offset < 0 || c.offset >= c.every || c.parallel < 1 {
-		return nil, errors.New("-every and -p start at 1, -offset lies between 0 and -every")
+	if c.every < 1 || c.offset < 0 || c.offset >= c.every || c.parallel < 1 || c.most < 0 {
+		return nil, errors.New("-every and -p start at 1, -offset lies between 0 and -every, -max is not negative")
 	}
 	var err error
 	if c.selected, err = regexp.Compile(*run); err != nil {
@@ -195,23 +225,36 @@ func run(ctx context.Context, args []string, out io.Writer) (bool, error) {
 			c.targets = append(c.targets, filepath.Join(root, filepath.FromSlash(dir)))
 		}
 	}
-	optional := c.equivalents == defaultEquivalents
-	if optional {
-		c.equivalents = filepath.Join(root, filepath.FromSlash(defaultEquivalents))
-	}
-	files, err := load(ctx, root, c.targets)
+	paths, err := pathsOf(c.targets)
 	if err != nil {
 		return false, err
 	}
-	listed, err := readEquivalents(c.equivalents)
-	if err != nil && (!optional || !errors.Is(err, fs.ErrNotExist)) {
+	var changed map[string][]span
+	if c.changed != "" {
+		if changed, err = changedSince(ctx, root, c.changed); err != nil {
+			return false, err
+		}
+		if paths, err = changedFiles(root, paths, changed); err != nil {
+			return false, err
+		}
+	}
+	files, err := load(ctx, root, paths)
+	if err != nil {
+		return false, err
+	}
+	listed, err := readEquivalents(root, c.equivalents)
+	if err != nil {
 		return false, err
 	}
 	var all []*mutant
 	for _, f := range files {
 		all = append(all, mutantsOf(f)...)
 	}
-	chosen := choose(c, all)
+	eligible := all
+	if c.changed != "" {
+		eligible = inChanged(all, changed)
+	}
+	chosen := choose(c, eligible)
 	if c.list {
 		for _, m := range chosen {
 			fmt.Fprintf(out, "%s\t%d\t%s\n", m.id, m.line, m.describe())
@@ -232,7 +275,7 @@ func run(ctx context.Context, args []string, out io.Writer) (bool, error) {
 	if err := r.baseline(ctx, chosen, out); err != nil {
 		return false, err
 	}
-	rep := &report{stale: stale(listed, files, all)}
+	rep := &report{stale: stale(listed, root, files, all)}
 	for i, res := range r.all(ctx, chosen, c.parallel) {
 		if res.err != nil {
 			return false, fmt.Errorf("%s: %w", res.mutant.id, res.err)
@@ -253,7 +296,7 @@ func run(ctx context.Context, args []string, out io.Writer) (bool, error) {
 	return rep.ok(), nil
 }
 
-// choose applies the flags that select.
+// choose applies the flags that select by id and by number.
 func choose(c *config, all []*mutant) []*mutant {
 	var chosen []*mutant
 	i := 0
@@ -266,5 +309,5 @@ func choose(c *config, all []*mutant) []*mutant {
 		}
 		i++
 	}
-	return chosen
+	return spread(chosen, c.most)
 }

@@ -246,18 +246,24 @@ func TestEquivalents(t *testing.T) {
 	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o666)) }
 
 	write("# comment\n\na.go:f:drop:1\tno matter\nb.go:f:drop:1\telsewhere\na.go:g:drop:2\tgone\n")
-	listed, err := readEquivalents(path)
+	listed, err := readEquivalents("", path)
 	require.NoError(t, err)
 	assert.Equal(t, "no matter", listed["a.go:f:drop:1"])
-	files := []*file{{name: "a.go"}}
-	assert.Equal(t, []string{"a.go:g:drop:2"}, stale(listed, files, []*mutant{{id: "a.go:f:drop:1"}}))
-	assert.Len(t, stale(listed, files, []*mutant{{id: "a.go:f:drop:1", broken: true}}), 2)
+	root, files := t.TempDir(), []*file{{name: "a.go"}}
+	for _, name := range []string{"a.go", "b.go"} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), nil, 0o600))
+	}
+	assert.Equal(t, []string{"a.go:g:drop:2"}, stale(listed, root, files, []*mutant{{id: "a.go:f:drop:1"}}))
+	assert.Len(t, stale(listed, root, files, []*mutant{{id: "a.go:f:drop:1", broken: true}}), 2)
+	require.NoError(t, os.Remove(filepath.Join(root, "b.go")))
+	assert.ElementsMatch(t, []string{"a.go:g:drop:2", "b.go:f:drop:1"},
+		stale(listed, root, files, []*mutant{{id: "a.go:f:drop:1"}}), "a file that is gone has no mutants")
 
 	write("a.go:f:drop:1\n")
-	_, err = readEquivalents(path)
+	_, err = readEquivalents("", path)
 	assert.ErrorContains(t, err, ":1: expected 2 columns separated by tabs")
 	write("a\tr\na\tr\n")
-	_, err = readEquivalents(path)
+	_, err = readEquivalents("", path)
 	assert.ErrorContains(t, err, ":2: a is listed twice")
 }
 
