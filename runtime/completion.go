@@ -172,34 +172,43 @@ func (c *Completion) recycle() {
 // waitEnd waits in a goroutine for the end of the task, or returns the error of ctx. If both have
 // happened, that is the error.
 func (t *Task) waitEnd(ctx context.Context) error {
-	done := ctx.Done()
-	if err := ctx.Err(); err != nil {
+	l := waiter.UntilDone(ctx)
+	if err := l.Cancelled(); err != nil {
 		return err
 	}
-	p := waiter.GetParker(ctx, done)
+	p := waiter.GetParker(l)
 	s := t.registered()
 	s.mu.Lock()
 	waits := t.joinLocked(&p.Waiter)
 	s.mu.Unlock()
 	if !waits {
 		p.Put()
-		if done == nil {
+		if !l.MayEnd() {
 			return nil
 		}
-		return ctx.Err() // once more: it may have ended before the task
+		return l.Cancelled() // once more: it may have ended before the task
 	}
-	if p.Park(ctx, done) {
+	_, err := waiter.Wait(p, l, joiners{t})
+	if err == nil {
 		p.Put()
-		return nil
 	}
+	return err
+}
+
+// joiners are the goroutines that wait for the end of t, as a [waiter.Line].
+type joiners struct{ t *Task }
+
+func (j joiners) Unlink(w *waiter.Waiter) bool {
+	s := j.t.registered()
 	s.mu.Lock()
-	claimed := !t.more.joiners.Remove(&p.Waiter)
-	s.mu.Unlock()
-	p.Withdraw(claimed)
-	if claimed {
-		t.endGivenUp()
-	}
-	return waiter.ContextError(ctx)
+	defer s.mu.Unlock()
+	return j.t.more.joiners.Remove(w)
+}
+
+// GiveBack says that nobody has seen the error of t.
+func (j joiners) GiveBack(int64) bool {
+	j.t.endGivenUp()
+	return true
 }
 
 // joinLocked queues n for the end of the task, and reports false if the task has ended already.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // An Array is a waiting array: buckets, each a lock and a line of sleepers, among which everybody
@@ -71,7 +72,7 @@ func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) e
 		if satisfied() {
 			return stillErr(ctx)
 		}
-		if err := t.Await(ctx, k, seq); err != nil {
+		if err := t.Await(waiter.UntilDone(ctx), k, seq); err != nil {
 			return err
 		}
 	}
@@ -109,7 +110,7 @@ func (a *Array) Wait(ctx context.Context, key any, seq Sequence) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := a.table().Await(ctx, k, int64(seq)); err != nil {
+	if err := a.table().Await(waiter.UntilDone(ctx), k, int64(seq)); err != nil {
 		return err
 	}
 	return stillErr(ctx)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The explorer's atomics take too long for this.
@@ -33,7 +34,7 @@ func TestClosedOutIsNotGrantedByResizes(t *testing.T) {
 			s.Resize(most)
 		}
 		for _, end := range []int64{ends[i], s.t.take(1)} {
-			err := s.t.await(context.Background(), zero, 1, end)
+			err := s.t.await(waiter.UntilDone(context.Background()), zero, 1, end)
 			require.ErrorIs(t, err, ErrClosed, "after %d Resizes", times)
 		}
 	}

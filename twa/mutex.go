@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // one: a mutex's permits count from one, so the zero Mutex is unlocked.
@@ -40,7 +41,7 @@ func (m *Mutex) Lock() {
 //go:noinline
 func (m *Mutex) lockSlow(end int64) {
 	// Neither closed nor too large nor cancelled: it cannot fail.
-	_ = m.t.await(context.Background(), one, 1, end)
+	_ = m.t.await(waiter.Limit{}, one, 1, end)
 }
 
 // TryLock locks m if it is unlocked and nobody waits for it, and reports whether it did.
@@ -86,7 +87,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		}
 		return nil
 	}
-	return m.t.await(ctx, one, 1, end)
+	return m.t.await(waiter.UntilDone(ctx), one, 1, end)
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
@@ -97,7 +98,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 		return false
 	}
 	end := m.t.take(1)
-	return m.t.atOnce(one, 1, end) || m.t.awaitFor(d, one, 1, end) == nil
+	return m.t.atOnce(one, 1, end) || m.t.await(waiter.After(d), one, 1, end) == nil
 }
 
 // Waiting returns how many wait for m. It looks at the whole array, and is meant for tests and

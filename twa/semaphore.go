@@ -117,7 +117,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 		}
 		return nil
 	}
-	return s.t.await(ctx, zero, n, end)
+	return s.t.await(waiter.UntilDone(ctx), zero, n, end)
 }
 
 // acquireNothing is Acquire for the requests that need no permits or are none.
@@ -155,7 +155,7 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	if s.t.atOnce(zero, n, end) {
 		return nil
 	}
-	return s.t.awaitFor(d, zero, n, end)
+	return s.t.await(waiter.After(d), zero, n, end)
 }
 
 // TryAcquire takes n permits if that many are free and nobody waits, and reports whether it did. It

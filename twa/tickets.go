@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
@@ -549,27 +548,48 @@ func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) w
 }
 
 // await waits until the n tickets before end, which have just been taken, have been granted. It
-// returns nil, ctx.Err(), or an outcome's error; with any error the tickets are abandoned.
-func (s *tickets) await(ctx context.Context, base, n, end int64) error {
-	done := ctx.Done()
+// returns nil, the error of l, or an outcome's; with any error the tickets are abandoned.
+func (s *tickets) await(l waiter.Limit, base, n, end int64) error {
 	e := parking.GetSleeper()
-	p := e.Parker(ctx, done)
+	p := e.Parker(l)
 	p.N = n
 	o := s.enter(e, &p.Waiter, base, end)
-	if o != waiter.Pending {
-		e.Put(p)
-		if o != waiter.Granted {
-			return o.Err()
+	if o == waiter.Pending {
+		o, err := waiter.Wait(p, l, ticketLine{s, e, base, end})
+		if err != nil {
+			p = nil
 		}
-		return s.keep(ctx, base, n)
+		e.Put(p)
+		if err != nil {
+			return err
+		}
+		return o.Err()
 	}
-	if !p.Park(ctx, done) {
-		s.withdraw(p, e, base, end)
-		return waiter.ContextError(ctx)
-	}
-	o = p.Outcome()
 	e.Put(p)
-	return o.Err()
+	if o != waiter.Granted {
+		return o.Err()
+	}
+	return waiter.Keep(ticketLine{s: s, base: base}, n, l.Cancelled())
+}
+
+// A ticketLine is where a goroutine waits for the tickets before end, as a [waiter.Line].
+type ticketLine struct {
+	s         *tickets
+	e         *parking.Sleeper
+	base, end int64
+}
+
+func (p ticketLine) Unlink(w *waiter.Waiter) bool {
+	if !p.s.table().Leave(p.e) {
+		return false // The claimer has abandoned the tickets, unless it has granted them.
+	}
+	p.s.abandon(p.base, w.N, p.end)
+	return true
+}
+
+func (p ticketLine) GiveBack(n int64) bool {
+	p.s.giveBack(p.base, n)
+	return true
 }
 
 // keep is for n permits that have been granted without a wait. It returns nil if ctx had not ended
@@ -579,41 +599,7 @@ func (s *tickets) await(ctx context.Context, base, n, end int64) error {
 //
 //go:noinline
 func (s *tickets) keep(ctx context.Context, base, n int64) error {
-	err := ctx.Err()
-	if err != nil {
-		s.giveBack(base, n)
-	}
-	return err
-}
-
-// awaitFor is await with a deadline d from now and no context.
-func (s *tickets) awaitFor(d time.Duration, base, n, end int64) error {
-	p, e := waiter.GetParker(context.Background(), nil), parking.GetSleeper()
-	p.N = n
-	o := s.enter(e, &p.Waiter, base, end)
-	if o == waiter.Pending {
-		if !p.ParkTimeout(d) {
-			s.withdraw(p, e, base, end)
-			return context.DeadlineExceeded
-		}
-		o = p.Outcome()
-	}
-	e.Put(p)
-	return o.Err()
-}
-
-// withdraw ends a wait that was given up. If a claimer was faster, it has abandoned the tickets
-// unless it has granted them.
-func (s *tickets) withdraw(p *waiter.Parker, e *parking.Sleeper, base, end int64) {
-	n := p.N
-	claimed := !s.table().Leave(e)
-	switch o := p.Withdraw(claimed); {
-	case !claimed:
-		s.abandon(base, n, end)
-	case o == waiter.Granted:
-		s.giveBack(base, n)
-	}
-	e.Put(nil)
+	return waiter.Keep(ticketLine{s: s, base: base}, n, ctx.Err())
 }
 
 func (s *tickets) key(id, end int64) parking.Key {

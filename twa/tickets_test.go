@@ -234,7 +234,7 @@ func TestClosingTwiceChangesNothing(t *testing.T) {
 	s.Close()
 	s.Release(1)
 	s.Close()
-	require.Equal(t, ErrClosed, s.t.await(context.Background(), zero, 1, end))
+	require.Equal(t, ErrClosed, s.t.await(waiter.UntilDone(context.Background()), zero, 1, end))
 }
 
 // Who need not wait does not look into the array, which is made when somebody does: a semaphore

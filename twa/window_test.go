@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // corners are the numbers where something in the arithmetic of tickets turns round: the counters
@@ -163,11 +164,11 @@ func TestLooksThatComeLate(t *testing.T) {
 		each(t, 8, func(t *testing.T, s *Semaphore, goOn func()) {
 			end := s.t.take(3)
 			goOn()
-			require.NoError(t, s.t.await(context.Background(), zero, 3, end))
+			require.NoError(t, s.t.await(waiter.UntilDone(context.Background()), zero, 3, end))
 			s.Release(3)
 			end = s.t.take(3)
 			goOn()
-			require.NoError(t, s.t.awaitFor(time.Hour, zero, 3, end))
+			require.NoError(t, s.t.await(waiter.After(time.Hour), zero, 3, end))
 			s.Close()
 			s.Release(3)
 			require.EqualValues(t, 8, s.Available())
@@ -178,7 +179,7 @@ func TestLooksThatComeLate(t *testing.T) {
 			end := s.t.take(3)
 			goOn()
 			s.Close()
-			require.NoError(t, s.t.await(context.Background(), zero, 3, end))
+			require.NoError(t, s.t.await(waiter.UntilDone(context.Background()), zero, 3, end))
 			s.Release(3)
 			require.EqualValues(t, 8, s.Available())
 		})

@@ -27,7 +27,7 @@ func (g *gate) Open() {
 }
 
 func (g *gate) Wait(ctx context.Context) error {
-	p := waiter.GetParker(ctx, ctx.Done())
+	p := waiter.GetParker(waiter.UntilDone(ctx))
 	g.mu.Lock()
 	if g.open {
 		g.mu.Unlock()
@@ -36,7 +36,7 @@ func (g *gate) Wait(ctx context.Context) error {
 	}
 	g.queue.PushBack(&p.Waiter)
 	g.mu.Unlock()
-	if p.Park(ctx, ctx.Done()) {
+	if p.Park(waiter.UntilDone(ctx)) {
 		p.Put()
 		return nil
 	}

@@ -1,17 +1,14 @@
 package waiter
 
 import (
-	"context"
-	"time"
-
 	"github.com/farad-go/farad/internal/xsync"
 )
 
 // A Parker is a goroutine's waiter: a node and the means to sleep until it is told an outcome.
 //
-// Use: GetParker, queue the embedded Waiter, Park or ParkTimeout. After true the outcome is there:
-// Put. After false, unlink the node and Withdraw. A waiting goroutine is durably blocked in the
-// sense of testing/synctest.
+// Use: GetParker, queue the embedded Waiter, Park. After true the outcome is there: Put. After
+// false, unlink the node and Withdraw. [Wait] does both. A waiting goroutine is durably blocked in
+// the sense of testing/synctest.
 //
 // The owner sleeps in a receive from the signal channel. Up to two signals come in one use: the
 // token, which says that the outcome is there, and the nudge of a watch, which says that the
@@ -44,15 +41,13 @@ func newParker(keep bool) *Parker {
 	return &Parker{Waiter: Waiter{signal: xsync.NewSignal(2)}, keep: keep}
 }
 
-// GetParker returns a parker for a wait that ends early when ctx, whose done channel is given with
-// it, is done; a nil channel stands for a wait that nothing ends early. In the steady state it
-// allocates nothing.
-func GetParker(ctx context.Context, done <-chan struct{}) *Parker {
+// GetParker returns a parker for a wait that l may end. In the steady state it allocates nothing.
+func GetParker(l Limit) *Parker {
 	if InBubble() {
 		return newParker(false)
 	}
-	if done != nil {
-		if w := watchFor(ctx, done); w != nil {
+	if l.done != nil {
+		if w := watchFor(l.ctx, l.done); w != nil {
 			if p := w.get(); p != nil {
 				return p
 			}
@@ -61,8 +56,8 @@ func GetParker(ctx context.Context, done <-chan struct{}) *Parker {
 	return parkers.Get().(*Parker)
 }
 
-// Put ends the use of p, whose node is in no queue: it was never queued, or Park or ParkTimeout has
-// returned true.
+// Put ends the use of p, whose node is in no queue: it was never queued, or Park has returned
+// true.
 func (p *Parker) Put() {
 	if p.watch != nil {
 		p.watch.put(p)
@@ -71,39 +66,37 @@ func (p *Parker) Put() {
 	}
 }
 
-// Park waits until the outcome is there, and returns true; or until ctx is done, and returns false.
-// If both have happened it returns false. ctx and done are what GetParker got.
-func (p *Parker) Park(ctx context.Context, done <-chan struct{}) bool {
-	if done != nil {
-		return p.parkUntil(ctx, done)
+// Park waits until the outcome is there, and returns true; or until l, for which GetParker was
+// called, ends the wait, and returns false. If the outcome is there but the context is done, it
+// returns false.
+func (p *Parker) Park(l Limit) bool {
+	switch {
+	case l.done != nil:
+		return p.parkUntil(l)
+	case l.timed:
+		return p.signal.ReceiveWithin(&p.timer, l.left())
 	}
 	p.signal.Receive()
 	return true
 }
 
-func (p *Parker) parkUntil(ctx context.Context, done <-chan struct{}) bool {
+func (p *Parker) parkUntil(l Limit) bool {
 	if p.watch != nil {
 		p.signal.Receive()
-	} else if !p.signal.ReceiveOr(done) {
+	} else if !p.signal.ReceiveOr(l.done) {
 		return false
 	}
 	// The watch is asked, too: a foreign context over a watched channel may have an Err of its own,
 	// and a nudge that was taken for a token would leave a queued node in the pool.
-	if ctx.Err() != nil || p.watch != nil && p.watch.fired.Load() {
+	if l.ctx.Err() != nil || p.watch != nil && p.watch.fired.Load() {
 		p.got = 1
 		return false
 	}
 	return true
 }
 
-// ParkTimeout waits until the outcome is there, and returns true; or until d has passed, and
-// returns false.
-func (p *Parker) ParkTimeout(d time.Duration) bool {
-	return p.signal.ReceiveWithin(&p.timer, d)
-}
-
-// Withdraw ends the use of p after Park or ParkTimeout has returned false. The caller has tried to
-// unlink the node; if it was not queued any more, claimed is true, the outcome is here or on its
+// Withdraw ends the use of p after Park has returned false. The caller has tried to unlink
+// the node; if it was not queued any more, claimed is true, the outcome is here or on its
 // way, and Withdraw waits for it and returns it. Otherwise it returns [Pending].
 func (p *Parker) Withdraw(claimed bool) Outcome {
 	var sent int8

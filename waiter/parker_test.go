@@ -17,14 +17,14 @@ func TestParkerIsToldItsOutcome(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range 30 { // beyond the point where ctx gets a watch
-		p := GetParker(ctx, ctx.Done())
+		p := GetParker(UntilDone(ctx))
 		go p.Deliver(TooLarge)
-		require.True(t, p.Park(ctx, ctx.Done()))
+		require.True(t, p.Park(UntilDone(ctx)))
 		require.Equal(t, TooLarge, p.Outcome())
 		p.Put()
-		p = GetParker(context.Background(), nil)
+		p = GetParker(Limit{})
 		require.True(t, p.Deliver(Granted), "before it parks")
-		require.True(t, p.Park(context.Background(), nil))
+		require.True(t, p.Park(Limit{}))
 		require.Equal(t, Granted, p.Outcome())
 		p.Put()
 	}
@@ -34,14 +34,14 @@ func TestParkTimeout(t *testing.T) {
 	p := newParker(false)
 	for range 3 {
 		go p.Deliver(Granted)
-		require.True(t, p.ParkTimeout(time.Hour))
+		require.True(t, p.Park(After(time.Hour)))
 		p.Put()
 		start := time.Now()
-		require.False(t, p.ParkTimeout(5*time.Millisecond))
+		require.False(t, p.Park(After(5*time.Millisecond)))
 		require.GreaterOrEqual(t, time.Since(start), 5*time.Millisecond)
 		require.Equal(t, Pending, p.Withdraw(false))
 	}
-	require.False(t, p.ParkTimeout(1))
+	require.False(t, p.Park(After(1)))
 	go p.Deliver(Closed)
 	require.Equal(t, Closed, p.Withdraw(true))
 	require.Empty(t, p.signal.C())
@@ -52,9 +52,9 @@ func watched(t *testing.T, ctx context.Context) *watch {
 	t.Helper()
 	emptySlots(ctx.Done())
 	for range 10 * watchAfter {
-		p := GetParker(ctx, ctx.Done())
+		p := GetParker(UntilDone(ctx))
 		require.True(t, p.Deliver(Granted))
-		require.True(t, p.Park(ctx, ctx.Done()))
+		require.True(t, p.Park(UntilDone(ctx)))
 		w := p.watch
 		p.Put()
 		if w != nil {
@@ -79,9 +79,9 @@ func emptySlots(done <-chan struct{}) (first, second *watchSlot) {
 func TestParkerTakesTokenAndNudge(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	watched(t, ctx)
-	p := GetParker(ctx, ctx.Done())
+	p := GetParker(UntilDone(ctx))
 	cancel()
-	require.False(t, p.Park(ctx, ctx.Done()), "nudged")
+	require.False(t, p.Park(UntilDone(ctx)), "nudged")
 	go p.Deliver(Granted) // the claimer was faster than the cancel
 	require.Equal(t, Granted, p.Withdraw(true))
 	require.Empty(t, p.signal.C())
@@ -89,12 +89,12 @@ func TestParkerTakesTokenAndNudge(t *testing.T) {
 	// Both at once: neither sender blocks.
 	ctx, cancel = context.WithCancel(context.Background())
 	w := watched(t, ctx)
-	p = GetParker(ctx, ctx.Done())
+	p = GetParker(UntilDone(ctx))
 	require.True(t, p.Deliver(Granted))
 	cancel()
 	awaitFire(t, w)
 	require.Len(t, p.signal.C(), 2)
-	require.False(t, p.Park(ctx, ctx.Done()), "the context is done, whatever the signal was")
+	require.False(t, p.Park(UntilDone(ctx)), "the context is done, whatever the signal was")
 	require.Equal(t, Granted, p.Withdraw(true))
 	require.Empty(t, p.signal.C())
 }
@@ -117,13 +117,13 @@ func TestParkerIsCleanAfterUse(t *testing.T) {
 	for i := range 400 {
 		ctx, cancel := context.WithCancel(context.Background())
 		w := watched(t, ctx)
-		a, b := GetParker(ctx, ctx.Done()), GetParker(ctx, ctx.Done())
+		a, b := GetParker(UntilDone(ctx)), GetParker(UntilDone(ctx))
 		require.True(t, a.watch == w && b.watch == w)
 		require.True(t, w.idle.CompareAndSwap(nil, new(Parker)), "the place is taken")
 		require.True(t, b.Deliver(Granted))
-		require.True(t, b.Park(ctx, ctx.Done()))
+		require.True(t, b.Park(UntilDone(ctx)))
 		go cancel()
-		require.False(t, a.Park(ctx, ctx.Done()))
+		require.False(t, a.Park(UntilDone(ctx)))
 		switch i % 4 {
 		case 0:
 			require.Equal(t, Pending, a.Withdraw(false))
@@ -159,7 +159,7 @@ func TestParkersAreNotKeptFromBubbles(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		for range 5 * watchAfter {
-			p := GetParker(ctx, ctx.Done())
+			p := GetParker(UntilDone(ctx))
 			require.False(t, p.keep)
 			require.Nil(t, p.watch)
 			p.Put()
@@ -188,13 +188,13 @@ func TestParkingAllocatesNothing(t *testing.T) {
 	p := newParker(false)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		p.Deliver(Granted)
-		p.ParkTimeout(time.Hour)
+		p.Park(After(time.Hour))
 		p.Put()
 		p.Deliver(Granted)
-		p.Park(context.Background(), nil)
+		p.Park(Limit{})
 		p.Put()
 		p.Deliver(Granted)
-		p.Park(ctx, ctx.Done())
+		p.Park(UntilDone(ctx))
 		p.Put()
 	}))
 }
@@ -213,15 +213,15 @@ func TestWatchUnderStress(t *testing.T) {
 			for g := range 4 {
 				wg.Go(func() {
 					for i := 0; ctx.Err() == nil; i++ {
-						p := GetParker(ctx, ctx.Done())
+						p := GetParker(UntilDone(ctx))
 						if (i+g)%5 == 4 && i > 20 { // wait for the cancel
-							if p.Park(ctx, ctx.Done()) || p.Withdraw(false) != Pending {
+							if p.Park(UntilDone(ctx)) || p.Withdraw(false) != Pending {
 								t.Error("a token that nobody sent")
 							}
 							continue
 						}
 						go p.Deliver(Granted)
-						if p.Park(ctx, ctx.Done()) {
+						if p.Park(UntilDone(ctx)) {
 							if p.Outcome() != Granted {
 								t.Error("a token got lost")
 							}

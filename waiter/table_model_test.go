@@ -13,7 +13,7 @@ import (
 
 // look has a wait begin and end at once: it counts, and makes the watch when it is time.
 func look(x *interleave.Run, ctx *interleave.Context) *watch {
-	p := GetParker(ctx, ctx.Done())
+	p := GetParker(UntilDone(ctx))
 	w := p.watch
 	x.Assert(w == nil || w.done == ctx.Done(), "the watch of another context")
 	p.Put()

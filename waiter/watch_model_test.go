@@ -11,11 +11,11 @@ import (
 
 // waitOnce waits with ctx for whoever empties the slot, as a lock would.
 func waitOnce(x *interleave.Run, ctx *interleave.Context, slot *xsync.Pointer[Waiter]) {
-	done := ctx.Done()
-	p := GetParker(ctx, done)
+	l := UntilDone(ctx)
+	p := GetParker(l)
 	x.Assert(p.watch != nil || len(p.signal.C()) == 0, "a parker with a wake-up left over")
 	slot.Store(&p.Waiter)
-	if p.Park(ctx, done) {
+	if p.Park(l) {
 		x.Assert(slot.Load() != &p.Waiter, "woken in the queue")
 		p.Put()
 		return

@@ -20,24 +20,24 @@ func TestWatchNudgesEveryWaiterOnce(t *testing.T) {
 	w := watched(t, ctx)
 	var ps []*Parker
 	for range 10 {
-		p := GetParker(ctx, ctx.Done())
+		p := GetParker(UntilDone(ctx))
 		require.True(t, p.watch == w)
 		ps = append(ps, p)
 	}
 	require.Nil(t, w.idle.Load())
-	early := GetParker(ctx, ctx.Done())
+	early := GetParker(UntilDone(ctx))
 	early.Put() // the idle one
 	require.True(t, w.idle.Load() == early)
 	cancel()
 	awaitFire(t, w)
 	require.Nil(t, w.list, "a watch that has fired keeps nobody")
 	for _, p := range ps {
-		require.False(t, p.Park(ctx, ctx.Done()))
+		require.False(t, p.Park(UntilDone(ctx)))
 		require.Empty(t, p.signal.C(), "once")
 	}
-	late := GetParker(ctx, ctx.Done())
+	late := GetParker(UntilDone(ctx))
 	require.True(t, late.watch == nil || late == early)
-	require.False(t, late.Park(ctx, ctx.Done()), "too late for the nudge, or nudged while idle")
+	require.False(t, late.Park(UntilDone(ctx)), "too late for the nudge, or nudged while idle")
 	for _, p := range append(ps, late) {
 		require.Equal(t, Pending, p.Withdraw(false))
 	}
@@ -48,10 +48,10 @@ func TestWatchNudgesEveryWaiterOnce(t *testing.T) {
 func TestConsumedNudgeHidesNoCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := watched(t, ctx)
-	p := GetParker(ctx, ctx.Done())
+	p := GetParker(UntilDone(ctx))
 	require.True(t, p.watch == w)
 	cancel()
-	require.False(t, p.Park(ctx, ctx.Done()))
+	require.False(t, p.Park(UntilDone(ctx)))
 	require.Equal(t, Pending, p.Withdraw(false))
 	awaitFire(t, w)
 	require.Nil(t, w.get(), "a parker without a nudge, from a watch that has fired")
@@ -117,7 +117,7 @@ func TestManyContextsAreWatched(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		for range 2 * watchAfter {
-			p := GetParker(ctx, ctx.Done())
+			p := GetParker(UntilDone(ctx))
 			if p.watch != nil {
 				got++
 				p.Put()
@@ -160,7 +160,7 @@ func TestOnlyCheapContextsAreWatched(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, ctx := range []context.Context{parent, deadline, foreign{parent}, signals} {
 		for range 3 * watchAfter {
-			p := GetParker(ctx, ctx.Done())
+			p := GetParker(UntilDone(ctx))
 			p.Put()
 		}
 	}
@@ -182,7 +182,7 @@ func TestWatchKeepsNoValuesAlive(t *testing.T) {
 			runtime.AddCleanup(value, func(int) { close(collected) }, 0)
 		}
 		ctx := context.WithValue(root, key{}, value)
-		p := GetParker(ctx, ctx.Done())
+		p := GetParker(UntilDone(ctx))
 		p.Put()
 	}
 	require.NotNil(t, lookUp(root.Done()))
@@ -207,10 +207,10 @@ func (quiet) Err() error { return nil }
 func TestNudgeIsNoTokenWhateverTheContextSays(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := watched(t, ctx)
-	p := GetParker(quiet{ctx}, ctx.Done())
+	p := GetParker(UntilDone(quiet{ctx}))
 	require.True(t, p.watch == w)
 	cancel()
-	require.False(t, p.Park(quiet{ctx}, ctx.Done()))
+	require.False(t, p.Park(UntilDone(quiet{ctx})))
 	require.Equal(t, Pending, p.Withdraw(false))
 }
 
@@ -230,7 +230,7 @@ func TestShortLivedContextsAreNotWatched(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		all[i] = ctx
 		for range 3 {
-			p := GetParker(ctx, ctx.Done())
+			p := GetParker(UntilDone(ctx))
 			if p.watch != nil {
 				got++
 			}

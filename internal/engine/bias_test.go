@@ -284,7 +284,7 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 			require.True(t, time.Now().Before(deadline), "nobody hides, in round %d", round)
 		}
 		require.True(t, e.MayHide())
-		require.NoError(t, e.Acquire(t.Context(), Everyone, Everyone, AtBack))
+		require.NoError(t, e.Acquire(waiter.UntilDone(t.Context()), Everyone, Everyone, AtBack))
 		require.False(t, e.MayHide())
 		// A reader may have come too late, and goes again.
 		locktest.Eventually(t, "nobody hides beside a writer", func() bool { return hidden(e) == 0 })

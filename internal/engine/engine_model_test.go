@@ -592,7 +592,7 @@ func BenchmarkExplorer(b *testing.B) {
 					e.Init(0, 1, nil)
 					for range 3 {
 						x.Go("t", func() {
-							if !e.TryAcquire(0, 1) && e.Acquire(bg, 0, 1, AtBack) != nil {
+							if !e.TryAcquire(0, 1) && e.Acquire(waiter.UntilDone(bg), 0, 1, AtBack) != nil {
 								x.Fail("not acquired")
 							}
 							e.Release(0, 1)

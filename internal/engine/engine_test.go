@@ -27,7 +27,7 @@ func newEngine(size int64) *Engine {
 
 func acquire(e *Engine, n int64) {
 	if !e.TryAcquire(0, n) {
-		if err := e.Acquire(context.Background(), 0, n, AtBack); err != nil {
+		if err := e.Acquire(waiter.UntilDone(context.Background()), 0, n, AtBack); err != nil {
 			panic(err)
 		}
 	}
@@ -190,11 +190,11 @@ func TestPermitsAreConserved(t *testing.T) {
 					case 0:
 						got = e.TryAcquire(0, n)
 					case 1:
-						got = e.AcquireTimeout(time.Duration(1+rng.IntN(2000)), 0, n, AtBack) == nil
+						got = e.Acquire(waiter.After(time.Duration(1+rng.IntN(2000))), 0, n, AtBack) == nil
 					case 2:
 						ctx, cancel := context.WithCancel(context.Background())
 						go cancel()
-						got = e.Acquire(ctx, 0, n, AtBack) == nil
+						got = e.Acquire(waiter.UntilDone(ctx), 0, n, AtBack) == nil
 					case 3:
 						assert.True(t, f.Init(e, 0, n))
 						got = f.Poll(nil) && f.Err() == nil

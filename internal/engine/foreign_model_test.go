@@ -28,7 +28,7 @@ func TestModelForeignContexts(t *testing.T) {
 						w, c := newWorld(x, scenario{size: 1}), semtest.NewForeign(x)
 						if c.Watchable = watchable; watchable { // The foreign context is around one of package context, which has a watch.
 							for range 3 {
-								waiter.GetParker(c.Context, c.Done()).Put()
+								waiter.GetParker(waiter.UntilDone(c.Context)).Put()
 							}
 						}
 						w.begin(1)

@@ -79,9 +79,9 @@ var planted = []struct {
 		to:   "if w := e.takeSlotLocked(); w != nil {\n\t\te.list.PushBack(w)",
 	},
 	{
-		name: "g: a canceller forgets what it was granted", file: "internal/engine/acquire.go",
-		from: "== waiter.Granted {\n\t\te.giveBack(base, n)\n",
-		to:   "== waiter.Granted {\n\t\t_ = n\n",
+		name: "g: a canceller forgets what it was granted", file: "waiter/wait.go",
+		from: "== Granted {\n\t\tgiveBack(line, n)\n",
+		to:   "== Granted {\n\t\t_ = n\n",
 	},
 	{
 		name: "g: a future forgets what it was granted", file: "internal/future/future.go",

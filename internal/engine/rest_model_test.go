@@ -106,7 +106,7 @@ func (w *world) moreOr(n int64, errs ...error) bool {
 		return true
 	}
 	w.front[w.Running()] = true
-	err := w.e.Acquire(bg, w.base, n, AtFront)
+	err := w.e.Acquire(waiter.UntilDone(bg), w.base, n, AtFront)
 	w.front[w.Running()] = false
 	if err != nil {
 		w.Assert(len(errs) > 0 && err == errs[0], "acquire: %v", err) //nolint:errorlint // that very error

@@ -260,14 +260,14 @@ func TestRWPermitsAreConserved(t *testing.T) {
 							}
 						case 1:
 							if !e.TryAcquire(Everyone, Everyone) {
-								assert.NoError(t, e.Acquire(context.Background(), Everyone, Everyone, AtBack))
+								assert.NoError(t, e.Acquire(waiter.UntilDone(context.Background()), Everyone, Everyone, AtBack))
 							}
 							value++
 							other++
 							assert.True(t, e.Release(Everyone, Everyone))
 						default:
 							if !e.TryRead() {
-								assert.NoError(t, e.Acquire(context.Background(), Everyone, Reader, AtBack))
+								assert.NoError(t, e.Acquire(waiter.UntilDone(context.Background()), Everyone, Reader, AtBack))
 								e.Rebias()
 							}
 							if value != other {

@@ -131,7 +131,7 @@ func (w *world) more(n int64) {
 		return
 	}
 	w.front[w.Running()] = true
-	err := w.e.Acquire(bg, w.base, n, AtFront)
+	err := w.e.Acquire(waiter.UntilDone(bg), w.base, n, AtFront)
 	w.front[w.Running()] = false
 	w.Assert(err == nil, "acquire: %v", err)
 	w.took(n)
@@ -187,7 +187,7 @@ func (w *world) acquire(ctx context.Context, n int64) error {
 	if w.try(n) {
 		return nil
 	}
-	err := w.e.Acquire(ctx, w.base, n, AtBack)
+	err := w.e.Acquire(waiter.UntilDone(ctx), w.base, n, AtBack)
 	if err == nil {
 		w.took(n)
 	}
@@ -198,7 +198,7 @@ func (w *world) acquireTimeout(n int64) error {
 	if w.try(n) {
 		return nil
 	}
-	err := w.e.AcquireTimeout(time.Second, w.base, n, AtBack)
+	err := w.e.Acquire(waiter.After(time.Second), w.base, n, AtBack)
 	if err == nil {
 		w.took(n)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Nobody sleeps for ever, who is handed the lock was meant to be, and a wake that comes to one who
@@ -37,7 +38,7 @@ func TestModelTable(t *testing.T) {
 						if s.gives && i == len(s.vain)-1 {
 							c = ctx
 						}
-						how, err := table.Sleep(c, k, vain, func() bool { asleep.Add(1); return true })
+						how, err := table.Sleep(waiter.UntilDone(c), k, vain, func() bool { asleep.Add(1); return true })
 						if how == Handed {
 							handed.Add(1)
 						}

@@ -3,9 +3,6 @@
 package parking
 
 import (
-	"context"
-	"time"
-
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -68,14 +65,13 @@ var sleepers = xsync.Pool{New: func() any { return new(Sleeper) }}
 // GetSleeper returns a sleeper for a goroutine's wait.
 func GetSleeper() *Sleeper { return sleepers.Get().(*Sleeper) }
 
-// Parker returns a parker for a wait that ends early when ctx, whose done channel is given with it,
-// is done. Put takes it back.
-func (s *Sleeper) Parker(ctx context.Context, done <-chan struct{}) *waiter.Parker {
-	if done != nil || waiter.InBubble() {
-		return waiter.GetParker(ctx, done)
+// Parker returns a parker for a wait that l may end. Put takes it back.
+func (s *Sleeper) Parker(l waiter.Limit) *waiter.Parker {
+	if l.MayEnd() || waiter.InBubble() {
+		return waiter.GetParker(l)
 	}
 	if s.parker == nil {
-		s.parker = waiter.GetParker(ctx, nil)
+		s.parker = waiter.GetParker(l)
 	}
 	return s.parker
 }
@@ -121,48 +117,39 @@ func (t *Table) bucket(k Key) *bucket {
 	return &t.buckets[Mix(uint64(k.Hash), uint64(k.Part))&uint64(len(t.buckets)-1)]
 }
 
-// Sleep sleeps until somebody wakes k, or ctx is done. It does not if still, which is asked under
-// the lock that a wake takes, too, says no. vain is how often it has been woken in vain before. If
-// ctx was done before the wake the error is ctx.Err(); a wake that came all the same has been
-// passed on, but a lock that has been handed over is the sleeper's even so. In the steady state it
+// Sleep sleeps until a waker wakes k, or l ends the wait. It does not sleep if still, which is
+// called under the lock that a wake takes, returns false. vain is how many wakes of this wait have
+// failed so far. If l has ended the wait the error is that of l. A wake that came all the same has
+// been passed on, but a lock that was handed over is the sleeper's. In the steady state Sleep
 // allocates nothing.
-func (t *Table) Sleep(ctx context.Context, k Key, vain int, still func() bool) (How, error) {
-	done := ctx.Done()
+func (t *Table) Sleep(l waiter.Limit, k Key, vain int, still func() bool) (How, error) {
 	s := GetSleeper()
-	p := s.Parker(ctx, done)
+	p := s.Parker(l)
 	if !t.Enter(s, &p.Waiter, k, vain, still) {
 		s.Put(p)
 		return NotSlept, nil
 	}
-	if p.Park(ctx, done) {
-		return s.end(p), nil
+	_, err := waiter.Wait(p, l, tableLine{t, s})
+	if err != nil {
+		p = nil
 	}
-	return t.giveUp(s, p, k), waiter.ContextError(ctx)
+	return s.end(p), err
 }
 
-// SleepFor is Sleep with an end d from now in place of a context. The error is then
-// [context.DeadlineExceeded].
-func (t *Table) SleepFor(d time.Duration, k Key, vain int, still func() bool) (How, error) {
-	p, s := waiter.GetParker(context.Background(), nil), GetSleeper()
-	if !t.Enter(s, &p.Waiter, k, vain, still) {
-		s.Put(p)
-		return NotSlept, nil
-	}
-	if p.ParkTimeout(d) {
-		return s.end(p), nil
-	}
-	return t.giveUp(s, p, k), context.DeadlineExceeded
+// A tableLine is a sleeper's place in the table as a [waiter.Line].
+type tableLine struct {
+	t *Table
+	s *Sleeper
 }
 
-// giveUp ends a sleep before a wake has come. If one has come meanwhile it is passed on.
-func (t *Table) giveUp(s *Sleeper, p *waiter.Parker, k Key) How {
-	claimed := !t.Leave(s)
-	p.Withdraw(claimed)
-	how := s.end(nil)
-	if claimed && how == Woken {
-		t.Wake(k)
+func (p tableLine) Unlink(*waiter.Waiter) bool { return p.t.Leave(p.s) }
+
+// GiveBack passes on a wake that came too late, but not a lock that was handed over.
+func (p tableLine) GiveBack(int64) bool {
+	if !p.s.handed {
+		p.t.Wake(p.s.key)
 	}
-	return how
+	return true
 }
 
 // Enter puts s into the line of k, for node, which is armed, unless still says no; vain is as for
@@ -283,11 +270,11 @@ func (s *Sleeper) Node() *waiter.Waiter { return s.node }
 // Sequence returns how many signals there have been in k's bucket.
 func (t *Table) Sequence(k Key) int64 { return t.bucket(k).seq.Load() }
 
-// Await sleeps until a signal for k, or ctx is done; not at all if there have been other than seq
+// Await sleeps until a signal for k, or l ends the wait; not at all if there have been other than seq
 // signals in k's bucket.
-func (t *Table) Await(ctx context.Context, k Key, seq int64) error {
+func (t *Table) Await(l waiter.Limit, k Key, seq int64) error {
 	b := t.bucket(k)
-	_, err := t.Sleep(ctx, k, 0, func() bool { return b.seq.Load() == seq })
+	_, err := t.Sleep(l, k, 0, func() bool { return b.seq.Load() == seq })
 	return err
 }
 

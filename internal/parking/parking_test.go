@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func always() bool { return true }
 
 func sleep(ctx context.Context, table *Table, k Key) error {
-	_, err := table.Sleep(ctx, k, 0, always)
+	_, err := table.Sleep(waiter.UntilDone(ctx), k, 0, always)
 	return err
 }
 
@@ -39,7 +39,7 @@ func TestWakesItsOwn(t *testing.T) {
 		for i := range 10 {
 			keys = append(keys, Key{Object: &objects[i/2], Part: int64(i % 2)})
 			go func() {
-				_, _ = table.Sleep(context.Background(), keys[i], 0, always)
+				_, _ = table.Sleep(waiter.UntilDone(context.Background()), keys[i], 0, always)
 				woken <- i
 			}()
 			awaitSleeping(t, table, keys[i], 1)
@@ -55,7 +55,7 @@ func TestWakesItsOwn(t *testing.T) {
 
 func TestSleepsOnlyIfStill(t *testing.T) {
 	table, k := New(1), Key{Object: t}
-	how, err := table.Sleep(context.Background(), k, 0, func() bool { return false })
+	how, err := table.Sleep(waiter.UntilDone(context.Background()), k, 0, func() bool { return false })
 	require.NoError(t, err)
 	require.Equal(t, NotSlept, how)
 	require.Zero(t, table.Sleeping(k))
@@ -91,7 +91,7 @@ func TestVainWakesComeFirst(t *testing.T) {
 	ends := make(chan end, 4)
 	for i, vain := range []int{0, 0, 1, patience} {
 		go func() {
-			how, _ := table.Sleep(context.Background(), k, vain, always)
+			how, _ := table.Sleep(waiter.UntilDone(context.Background()), k, vain, always)
 			ends <- end{vain, how}
 		}()
 		awaitSleeping(t, table, k, i+1)
@@ -106,7 +106,7 @@ func TestVainWakesComeFirst(t *testing.T) {
 		require.Equal(t, want, <-ends)
 	}
 	go func() {
-		how, _ := table.Sleep(context.Background(), k, patience, always)
+		how, _ := table.Sleep(waiter.UntilDone(context.Background()), k, patience, always)
 		ends <- end{patience, how}
 	}()
 	awaitSleeping(t, table, k, 1)

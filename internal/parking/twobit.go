@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Bits are two bits somewhere, which make a mutual exclusion lock.
@@ -52,18 +53,20 @@ const (
 	Mask = 3 // the bits
 )
 
-// Lock locks b after a try has failed, or returns ctx.Err() if ctx is done before. k is b's key.
-func Lock[B Bits](ctx context.Context, b B, k Key) error {
-	if err := lock(ctx, b, k); err != nil {
+// Lock locks b after a try has failed, or returns the error of l if that ends the wait before. k is
+// b's key.
+func Lock[B Bits](l waiter.Limit, b B, k Key) error {
+	if err := lock(l, b, k); err != nil {
 		return err
 	}
-	return Keep(ctx, b, k)
+	return keep(l.Cancelled(), b, k)
 }
 
 // Keep is for b, which has just been locked. It returns nil if ctx had not ended before; otherwise
 // it unlocks b and returns ctx.Err().
-func Keep[B Bits](ctx context.Context, b B, k Key) error {
-	err := ctx.Err()
+func Keep[B Bits](ctx context.Context, b B, k Key) error { return keep(ctx.Err(), b, k) }
+
+func keep[B Bits](err error, b B, k Key) error {
 	if err != nil {
 		Unlock(b, k)
 	}
@@ -71,12 +74,13 @@ func Keep[B Bits](ctx context.Context, b B, k Key) error {
 }
 
 // lock is Lock, but a lock that it gets may have become free after the context had ended.
-func lock[B Bits](ctx context.Context, b B, k Key) error {
+func lock[B Bits](l waiter.Limit, b B, k Key) error {
 	for i := 0; xsync.Spin(i); i++ {
 		if b.Get() == Unlocked && b.Set(Unlocked, Locked) {
 			return nil
 		}
 	}
+	l = l.Fixed()
 	mine, vain := Locked, 0
 	for {
 		switch b.Get() {
@@ -91,7 +95,7 @@ func lock[B Bits](ctx context.Context, b B, k Key) error {
 			}
 		default:
 		}
-		how, err := Default().Sleep(ctx, k, vain, func() bool { return b.Get() == sleeping })
+		how, err := Default().Sleep(l, k, vain, func() bool { return b.Get() == sleeping })
 		switch {
 		case err != nil:
 			if how == Handed {

@@ -1,12 +1,9 @@
 package capacitor
 
 import (
-	"context"
-	"time"
-
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/parking"
-	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Mutex and RWLock have in front of them a gate of one permit, which admits one at a time, and
@@ -21,14 +18,10 @@ func openGate(gate *engine.Engine) {
 	}
 }
 
-// sleepAdmitted waits until an unlock wakes the admitted one, or ctx is done, or it is until, if
-// that is not 0. It does not wait if still, which is asked under the lock that a wake takes, too,
-// says no: then that has already been.
-func sleepAdmitted(ctx context.Context, until int64, k parking.Key, still func() bool) (err error) {
-	if until != 0 {
-		_, err = parking.Default().SleepFor(time.Duration(until-xsync.Now()), k, 0, still)
-	} else {
-		_, err = parking.Default().Sleep(ctx, k, 0, still)
-	}
+// sleepAdmitted waits until an unlock wakes the admitted one, or until ends the wait. It does not
+// wait if still, which is asked under the lock that a wake takes, too, says no: then that has
+// already been.
+func sleepAdmitted(until waiter.Limit, k parking.Key, still func() bool) error {
+	_, err := parking.Default().Sleep(until, k, 0, still)
 	return err
 }

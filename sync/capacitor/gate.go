@@ -127,20 +127,16 @@ func (g *Gate) arrive(ctx context.Context, v *visit) error {
 		}
 		return nil
 	}
-	return queue(ctx, 0, &g.e, v)
+	return queue(waiter.UntilDone(ctx), &g.e, v)
 }
 
-// queue waits for the permit of a gate until ctx is done, or until d has passed, if that is not 0.
-func queue(ctx context.Context, d time.Duration, gate *engine.Engine, v *visit) error {
-	done := ctx.Done()
-	p := waiter.GetParker(ctx, done)
+// queue waits for the permit of a gate until that ends the wait.
+func queue(until waiter.Limit, gate *engine.Engine, v *visit) error {
+	p := waiter.GetParker(until)
 	p.N = 1
 	o := gate.Enqueue(one, &p.Waiter, engine.AtBack)
 	v.stand()
-	if d > 0 {
-		return gate.AwaitTimeout(d, one, p, o)
-	}
-	return gate.Await(ctx, done, one, p, o)
+	return gate.Await(until, one, p, o)
 }
 
 // ArriveTimeout is Arrive with a context that ends d from now, whose error is
@@ -154,7 +150,7 @@ func (g *Gate) ArriveTimeout(d time.Duration) error {
 	case g.e.TryAcquire(one, 1):
 		return nil
 	}
-	return g.e.AcquireTimeout(d, one, 1, engine.AtBack)
+	return g.e.Acquire(waiter.After(d), one, 1, engine.AtBack)
 }
 
 // TryArrive passes the gate if it is open, and reports whether it did.

@@ -8,6 +8,7 @@ import (
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A Mutex is a mutual exclusion lock that is as quick as sync.Mutex when nobody else wants it,
@@ -127,25 +128,22 @@ func (m *Mutex) enter(w uint32, waited bool) bool {
 }
 
 //go:noinline
-func (m *Mutex) lockSlow() { _ = m.lock(context.Background(), 0) } // which is never done
+func (m *Mutex) lockSlow() { _ = m.lock(waiter.Limit{}) }
 
-// lock locks m, or returns an error if before that ctx is done, or d has passed, if that is not 0.
-func (m *Mutex) lock(ctx context.Context, d time.Duration) error {
+// lock locks m, or returns the error of until if that ends the wait before.
+func (m *Mutex) lock(until waiter.Limit) error {
 	if m.spin() {
 		return nil
 	}
-	var until int64
-	if d > 0 {
-		until = xsync.Now() + int64(d)
-	}
+	until = until.Fixed()
 	v := m.stats.arrive()
 	waits := !m.gate.TakeOnly()
 	if !waits {
 		v.stand()
-	} else if err := queue(ctx, d, &m.gate, &v); err != nil {
+	} else if err := queue(until, &m.gate, &v); err != nil {
 		return err
 	}
-	err := m.compete(ctx, until, waits)
+	err := m.compete(until, waits)
 	if err == nil {
 		v.end()
 	}
@@ -166,8 +164,8 @@ func (m *Mutex) spin() bool {
 }
 
 // compete locks m for the admitted one, who has waited at the gate or not. It gives up, and leaves
-// the gate to the next, when ctx is done, or at until, if that is not 0.
-func (m *Mutex) compete(ctx context.Context, until int64, waited bool) error {
+// the gate to the next, when until ends the wait.
+func (m *Mutex) compete(until waiter.Limit, waited bool) error {
 	for { // A turn is lost to somebody on the express lane, and they are few.
 		w := m.word.Load()
 		switch w & parking.Mask {
@@ -182,7 +180,7 @@ func (m *Mutex) compete(ctx context.Context, until int64, waited bool) error {
 			}
 		default:
 		}
-		if err := sleepAdmitted(ctx, until, m.key(), m.isSleeping); err != nil {
+		if err := sleepAdmitted(until, m.key(), m.isSleeping); err != nil {
 			openGate(&m.gate)
 			return err
 		}
@@ -279,7 +277,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := m.lock(ctx, 0); err != nil {
+	if err := m.lock(waiter.UntilDone(ctx)); err != nil {
 		return err
 	}
 	err := ctx.Err()
@@ -293,7 +291,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 // If d <= 0 it never is: to lock without waiting there is TryLock. It allocates nothing in the
 // steady state.
 func (m *Mutex) LockTimeout(d time.Duration) bool {
-	return d > 0 && m.lock(context.Background(), d) == nil
+	return d > 0 && m.lock(waiter.After(d)) == nil
 }
 
 // Do calls f with m locked, and unlocks m however f ends: it returns, panics, or calls

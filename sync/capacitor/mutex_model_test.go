@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // lanes are the lengths of the express lane, up to the longest.
@@ -109,7 +110,7 @@ func bypass(x *interleave.Run, q, p int, others []int) {
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			interleave.Receive(f.Done())
 			x.Assert(f.Err() == nil, "not admitted")
-			_ = m.compete(x.NewContext(), 0, true)
+			_ = m.compete(waiter.UntilDone(x.NewContext()), true)
 			if i == p {
 				in.Store(1)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/waiter"
 )
 
 var bg = context.Background()
@@ -245,7 +246,7 @@ func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 					m.Unlock()
 					<-f.Done()
 					assert.NoError(t, f.Err())
-					assert.NoError(t, m.compete(bg, 0, true))
+					assert.NoError(t, m.compete(waiter.Limit{}, true))
 					// Those ahead have had their turn, too.
 					assert.LessOrEqual(t, acquired-before, (p+1)*q+p)
 					total.Add(1)

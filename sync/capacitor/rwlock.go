@@ -8,6 +8,7 @@ import (
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // An RWLock is a read-write lock, held by any number of readers or by one writer, that is several
@@ -123,20 +124,21 @@ func inTheWay(w, hold int64) int64 {
 func isAvailable(w, hold int64) bool { return inTheWay(w, hold) < rwWriter }
 
 //go:noinline
-func (l *RWLock) lockSlow(hold int64) { _ = l.lock(context.Background(), hold) } // which is never done
+func (l *RWLock) lockSlow(hold int64) { _ = l.lock(waiter.Limit{}, hold) }
 
-// lock locks l, or returns ctx.Err() if ctx is done before.
-func (l *RWLock) lock(ctx context.Context, hold int64) error {
+// lock locks l, or returns the error of until if that ends the wait before.
+func (l *RWLock) lock(until waiter.Limit, hold int64) error {
 	if l.spin(hold) {
 		return nil
 	}
+	until = until.Fixed()
 	waits := !l.gate.TakeOnly()
 	if waits {
-		if err := l.gate.Acquire(ctx, one, 1, engine.AtBack); err != nil {
+		if err := l.gate.Acquire(until, one, 1, engine.AtBack); err != nil {
 			return err
 		}
 	}
-	return l.compete(ctx, 0, hold, waits)
+	return l.compete(until, hold, waits)
 }
 
 // spin takes the express lane within a moment, if it makes sense to wait so.
@@ -156,8 +158,8 @@ func (l *RWLock) spin(hold int64) bool {
 }
 
 // compete locks l for the admitted one, who has waited at the gate or not. It gives up, and leaves
-// the gate to the next, when ctx is done, or at until, if that is not 0.
-func (l *RWLock) compete(ctx context.Context, until, hold int64, waited bool) error {
+// the gate to the next, when until ends the wait.
+func (l *RWLock) compete(until waiter.Limit, hold int64, waited bool) error {
 	for { // A turn is lost to somebody on the express lane, and they are few, or to a reader who leaves.
 		w := l.word.Load()
 		if isAvailable(w, hold) {
@@ -169,7 +171,7 @@ func (l *RWLock) compete(ctx context.Context, until, hold int64, waited bool) er
 		if !l.word.CompareAndSwap(w, w|rwSleeping) { // by invariant 2 it is clear
 			continue
 		}
-		if err := sleepAdmitted(ctx, until, l.key(), l.isSleeping); err != nil {
+		if err := sleepAdmitted(until, l.key(), l.isSleeping); err != nil {
 			l.word.And(^rwSleeping) // invariant 2
 			openGate(&l.gate)
 			return err
@@ -320,7 +322,7 @@ func (l *RWLock) lockContext(ctx context.Context, hold int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := l.lock(ctx, hold); err != nil || !xsync.MayEnd(ctx) {
+	if err := l.lock(waiter.UntilDone(ctx), hold); err != nil || !xsync.MayEnd(ctx) {
 		return err
 	}
 	err := ctx.Err()
@@ -343,18 +345,7 @@ func (l *RWLock) RLockTimeout(d time.Duration) bool { return l.lockTimeout(d, rw
 func (l *RWLock) LockTimeout(d time.Duration) bool { return l.lockTimeout(d, rwWriter) }
 
 func (l *RWLock) lockTimeout(d time.Duration, hold int64) bool {
-	if d <= 0 {
-		return false
-	}
-	if l.spin(hold) {
-		return true
-	}
-	until := xsync.Now() + int64(d)
-	waits := !l.gate.TakeOnly()
-	if waits && l.gate.AcquireTimeout(d, one, 1, engine.AtBack) != nil {
-		return false
-	}
-	return l.compete(context.Background(), until, hold, waits) == nil
+	return d > 0 && l.lock(waiter.After(d), hold) == nil
 }
 
 // Do calls f with l locked for writing, and unlocks l however f ends: it returns, panics, or calls

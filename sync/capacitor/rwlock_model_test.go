@@ -14,6 +14,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A hall is what a lock under exploration protects: it knows who is inside.
@@ -389,7 +390,7 @@ func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
 			watched[x.Running()] = i == len(line)-1
 			interleave.Receive(f.Done())
 			x.Assert(f.Err() == nil, "not admitted")
-			_ = l.compete(x.NewContext(), 0, holds[who], true)
+			_ = l.compete(waiter.UntilDone(x.NewContext()), holds[who], true)
 			leave[who]()
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/rwtest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // usedUp returns a lock of whose express lane all places have been used.
@@ -196,7 +197,7 @@ func TestRWNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 					l.Unlock()
 					<-f.Done()
 					assert.NoError(t, f.Err())
-					assert.NoError(t, l.compete(bg, 0, rwWriter, true))
+					assert.NoError(t, l.compete(waiter.Limit{}, rwWriter, true))
 					// Those ahead have had their turn, too.
 					assert.LessOrEqual(t, came.Load()-before, (p+1)*Express+p)
 					total.Add(1)

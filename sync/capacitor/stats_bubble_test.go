@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The test is the one before in the queue, and has somebody overtaken twice while that one waits
@@ -39,7 +40,7 @@ func TestStatsOfAWait(t *testing.T) {
 				m.Unlock()
 				require.Equal(t, Stats{Express: 2}, m.Stats(), "nobody's wait has ended well")
 
-				require.NoError(t, m.compete(bg, 0, true))
+				require.NoError(t, m.compete(waiter.Limit{}, true))
 				time.Sleep(time.Second)
 				m.Unlock()
 				synctest.Wait()

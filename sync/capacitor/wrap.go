@@ -8,6 +8,7 @@ import (
 
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A Wrapped is a lock of type L behind a [Gate]: whatever L does to those who wait for it, no more
@@ -287,6 +288,7 @@ func (w *Wrapped[L]) lockInner(ctx context.Context) error {
 // tryUntil locks the inner lock by its TryLock, unless ctx is done first. It asks whenever somebody
 // has unlocked it.
 func (w *Wrapped[L]) tryUntil(ctx context.Context) error {
+	until := waiter.UntilDone(ctx)
 	w.trying.Add(1)
 	defer w.trying.Add(-1)
 	t, k := parking.Default(), w.key()
@@ -295,7 +297,7 @@ func (w *Wrapped[L]) tryUntil(ctx context.Context) error {
 		if w.try() {
 			return nil
 		}
-		if err := t.Await(ctx, k, seq); err != nil {
+		if err := t.Await(until, k, seq); err != nil {
 			return err
 		}
 	}

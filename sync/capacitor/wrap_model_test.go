@@ -303,12 +303,12 @@ func TestModelNobodyGoesPastTheLine(t *testing.T) {
 		w := Wrap(new(mutex.Word), 1, WhenContended())
 		x.Name("w", w)
 		x.Assert(w.gate.TryArrive(), "closed")
-		p := waiter.GetParker(bg, nil)
+		p := waiter.GetParker(waiter.Limit{})
 		p.N = 1
 		o := w.gate.e.Enqueue(one, &p.Waiter, engine.AtBack)
 		var in interleave.Bool
 		x.Go("in line", func() {
-			x.Assert(w.gate.e.Await(bg, nil, one, p, o) == nil, "not admitted")
+			x.Assert(w.gate.e.Await(waiter.Limit{}, one, p, o) == nil, "not admitted")
 			w.inner.Lock()
 			w.passed = true
 			in.Store(true)

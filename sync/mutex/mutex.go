@@ -38,7 +38,7 @@ func (m *Mutex) Lock() {
 //go:noinline
 func (m *Mutex) lockSlow() {
 	// Neither closed nor too large nor cancelled: it cannot fail.
-	_ = m.e.Acquire(context.Background(), base, 1, engine.AtBack)
+	_ = m.e.Acquire(waiter.Limit{}, base, 1, engine.AtBack)
 }
 
 // TryLock locks m if it is unlocked and nobody waits for it, and reports whether it did.
@@ -72,7 +72,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		return err
 	}
 	if !m.e.TakeOnly() {
-		return m.e.Acquire(ctx, base, 1, engine.AtBack)
+		return m.e.Acquire(waiter.UntilDone(ctx), base, 1, engine.AtBack)
 	}
 	if ctx.Err() != nil {
 		return m.e.Keep(ctx, base, 1)
@@ -87,7 +87,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	if d <= 0 {
 		return false
 	}
-	return m.e.TakeOnly() || m.e.AcquireTimeout(d, base, 1, engine.AtBack) == nil
+	return m.e.TakeOnly() || m.e.Acquire(waiter.After(d), base, 1, engine.AtBack) == nil
 }
 
 // Waiting returns how many wait for m. It takes the lock of the queue, and is meant for tests and

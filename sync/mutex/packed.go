@@ -7,6 +7,7 @@ import (
 
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Packed is n mutual exclusion locks in 2n bits: a lock for each of ten thousand things takes 2.5
@@ -56,7 +57,7 @@ func (p Packed) Lock(i int) {
 
 func (b packedBits) lockSlow() {
 	if !b.Set(parking.Unlocked, parking.Locked) {
-		_ = parking.Lock(context.Background(), b, b.key()) // which is never done
+		_ = parking.Lock(waiter.Limit{}, b, b.key())
 	}
 }
 
@@ -73,7 +74,7 @@ func (p Packed) LockContext(ctx context.Context, i int) error {
 		return err
 	}
 	if !b.tryLock() {
-		return parking.Lock(ctx, b, b.key())
+		return parking.Lock(waiter.UntilDone(ctx), b, b.key())
 	}
 	if ctx.Err() != nil {
 		return parking.Keep(ctx, b, b.key())

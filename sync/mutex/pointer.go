@@ -6,6 +6,7 @@ import (
 
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A Pointer is a pointer to a T with a mutual exclusion lock in its two low bits: for structures
@@ -52,7 +53,7 @@ func (p *Pointer[T]) Store(v *T) {
 // Lock locks p, and waits for it if need be. Nothing ends the wait early.
 func (p *Pointer[T]) Lock() {
 	if !p.b.Set(parking.Unlocked, parking.Locked) {
-		_ = parking.Lock(context.Background(), &p.b, p.b.key()) // which is never done
+		_ = parking.Lock(waiter.Limit{}, &p.b, p.b.key())
 	}
 }
 
@@ -72,7 +73,7 @@ func (p *Pointer[T]) LockContext(ctx context.Context) error {
 		return err
 	}
 	if !p.TryLock() {
-		return parking.Lock(ctx, &p.b, p.b.key())
+		return parking.Lock(waiter.UntilDone(ctx), &p.b, p.b.key())
 	}
 	if ctx.Err() != nil {
 		return parking.Keep(ctx, &p.b, p.b.key())

@@ -5,6 +5,7 @@ import (
 
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A Word is a mutual exclusion lock of four bytes, for where there are very many, or where there is
@@ -38,7 +39,7 @@ func (m *Word) Lock() {
 }
 
 //go:noinline
-func (m *Word) lockSlow() { _ = parking.Lock(context.Background(), &m.w, m.w.Key()) } // which is never done
+func (m *Word) lockSlow() { _ = parking.Lock(waiter.Limit{}, &m.w, m.w.Key()) }
 
 // TryLock locks m if it is unlocked, and reports whether it did.
 func (m *Word) TryLock() bool { return m.w.TryLock() }
@@ -56,7 +57,7 @@ func (m *Word) LockContext(ctx context.Context) error {
 		return err
 	}
 	if !m.w.TryLock() {
-		return parking.Lock(ctx, &m.w, m.w.Key())
+		return parking.Lock(waiter.UntilDone(ctx), &m.w, m.w.Key())
 	}
 	if ctx.Err() != nil {
 		return parking.Keep(ctx, &m.w, m.w.Key())

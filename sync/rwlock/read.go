@@ -6,6 +6,7 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // RLock locks l for reading, and waits if need be: while a writer holds it, or anybody waits.
@@ -24,7 +25,7 @@ func (l *RWLock) rLockSlow() {
 	}
 	if !l.e.TryRead() {
 		// Neither closed nor too large nor cancelled: it cannot fail.
-		_ = l.acquire(context.Background(), engine.Reader, engine.AtBack)
+		_ = l.acquire(waiter.Limit{}, engine.Reader, engine.AtBack)
 		l.e.Rebias()
 	}
 }
@@ -68,7 +69,7 @@ func (l *RWLock) RLockContext(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := l.acquire(ctx, engine.Reader, engine.AtBack); err != nil {
+	if err := l.acquire(waiter.UntilDone(ctx), engine.Reader, engine.AtBack); err != nil {
 		return err
 	}
 	l.e.Rebias()
@@ -85,7 +86,7 @@ func (l *RWLock) RLockTimeout(d time.Duration) bool {
 	if l.e.TryRead() {
 		return true
 	}
-	ok := l.acquireTimeout(d, engine.Reader, engine.AtBack)
+	ok := l.acquire(waiter.After(d), engine.Reader, engine.AtBack) == nil
 	if ok {
 		l.e.Rebias()
 	}

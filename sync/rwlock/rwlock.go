@@ -3,7 +3,6 @@ package rwlock
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/waiter"
@@ -74,12 +73,8 @@ func (r *rlocker) Lock()   { (*RWLock)(r).RLock() }
 func (r *rlocker) Unlock() { (*RWLock)(r).RUnlock() }
 
 // acquire waits for a share.
-func (l *RWLock) acquire(ctx context.Context, n int64, at engine.Place) error {
-	return l.e.Acquire(ctx, base, n, at)
-}
-
-func (l *RWLock) acquireTimeout(d time.Duration, n int64, at engine.Place) bool {
-	return l.e.AcquireTimeout(d, base, n, at) == nil
+func (l *RWLock) acquire(until waiter.Limit, n int64, at engine.Place) error {
+	return l.e.Acquire(until, base, n, at)
 }
 
 // release returns a share, which must be held.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The rest of what an upgradable reader waits for when it upgrades.
@@ -30,7 +31,7 @@ const rest = engine.Everyone - engine.Upgradable
 func (l *RWLock) ULock() {
 	if !l.TryULock() {
 		// Neither closed nor too large nor cancelled: it cannot fail.
-		_ = l.acquire(context.Background(), engine.Upgradable, engine.AtBack)
+		_ = l.acquire(waiter.Limit{}, engine.Upgradable, engine.AtBack)
 	}
 }
 
@@ -54,13 +55,13 @@ func (l *RWLock) ULockContext(ctx context.Context) error {
 	if l.TryULock() {
 		return l.e.Keep(ctx, base, engine.Upgradable)
 	}
-	return l.acquire(ctx, engine.Upgradable, engine.AtBack)
+	return l.acquire(waiter.UntilDone(ctx), engine.Upgradable, engine.AtBack)
 }
 
 // ULockTimeout is ULock, but gives up when d has passed. It reports whether the lock is the
 // caller's, which it never is if d <= 0.
 func (l *RWLock) ULockTimeout(d time.Duration) bool {
-	return d > 0 && (l.TryULock() || l.acquireTimeout(d, engine.Upgradable, engine.AtBack))
+	return d > 0 && (l.TryULock() || l.acquire(waiter.After(d), engine.Upgradable, engine.AtBack) == nil)
 }
 
 // UDowngrade turns the upgradable read lock that the caller holds into a read lock, so that another
@@ -79,7 +80,7 @@ func (l *RWLock) UDowngrade() {
 func (l *RWLock) Upgrade() {
 	if !l.startUpgrade() {
 		// Neither closed nor too large nor cancelled: it cannot fail.
-		_ = l.acquire(context.Background(), rest, engine.AtFront)
+		_ = l.acquire(waiter.Limit{}, rest, engine.AtFront)
 	}
 }
 
@@ -107,11 +108,11 @@ func (l *RWLock) UpgradeContext(ctx context.Context) error {
 	if l.startUpgrade() {
 		return l.e.Keep(ctx, base, rest)
 	}
-	return l.acquire(ctx, rest, engine.AtFront)
+	return l.acquire(waiter.UntilDone(ctx), rest, engine.AtFront)
 }
 
 // UpgradeTimeout is Upgrade, but gives up when d has passed, or at once if d <= 0. It reports
 // whether the caller is the writer now; if not, it still is the upgradable reader.
 func (l *RWLock) UpgradeTimeout(d time.Duration) bool {
-	return d > 0 && (l.startUpgrade() || l.acquireTimeout(d, rest, engine.AtFront))
+	return d > 0 && (l.startUpgrade() || l.acquire(waiter.After(d), rest, engine.AtFront) == nil)
 }

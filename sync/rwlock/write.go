@@ -6,6 +6,7 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Lock locks l for writing, and waits for it if need be: until all who hold or have waited before
@@ -19,7 +20,7 @@ func (l *RWLock) Lock() {
 //go:noinline
 func (l *RWLock) lockSlow() {
 	// Neither closed nor too large nor cancelled: it cannot fail.
-	_ = l.acquire(context.Background(), engine.Everyone, engine.AtBack)
+	_ = l.acquire(waiter.Limit{}, engine.Everyone, engine.AtBack)
 }
 
 // TryLock locks l for writing if nobody holds it and nobody waits, and reports whether it did.
@@ -56,7 +57,7 @@ func (l *RWLock) LockContext(ctx context.Context) error {
 		return err
 	}
 	if !l.e.TakeAll() {
-		return l.acquire(ctx, engine.Everyone, engine.AtBack)
+		return l.acquire(waiter.UntilDone(ctx), engine.Everyone, engine.AtBack)
 	}
 	if ctx.Err() != nil {
 		return l.e.Keep(ctx, base, engine.Everyone)
@@ -68,7 +69,7 @@ func (l *RWLock) LockContext(ctx context.Context) error {
 // If d <= 0 it never is: to lock without waiting there is TryLock. It allocates nothing in the
 // steady state.
 func (l *RWLock) LockTimeout(d time.Duration) bool {
-	return d > 0 && (l.e.TakeAll() || l.acquireTimeout(d, engine.Everyone, engine.AtBack))
+	return d > 0 && (l.e.TakeAll() || l.acquire(waiter.After(d), engine.Everyone, engine.AtBack) == nil)
 }
 
 // Downgrade turns the write lock that the caller holds into a read lock, without anybody else

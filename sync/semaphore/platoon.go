@@ -2,7 +2,6 @@ package semaphore
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"golang.org/x/sys/cpu"
@@ -144,7 +143,7 @@ func (p *platoon) TryAcquire(n int64) bool {
 func (p *platoon) Acquire(ctx context.Context, n int64) error {
 	switch {
 	case n > 0:
-		return p.acquire(ctx, n, forever)
+		return p.acquire(waiter.UntilDone(ctx), n)
 	case p.look().isClosed():
 		return ErrClosed
 	}
@@ -153,67 +152,70 @@ func (p *platoon) Acquire(ctx context.Context, n int64) error {
 
 // AcquireTimeout is Acquire, but gives up when d has passed.
 func (p *platoon) AcquireTimeout(d time.Duration, n int64) error {
-	return p.acquire(context.Background(), n, xsync.Now()+int64(d)) // which may wrap, but differences are right
+	return p.acquire(waiter.After(d), n)
 }
 
-const forever = math.MaxInt64 // a time that does not come
-
-// acquire takes n permits, n > 0, unless ctx is done before, or it is later than until.
-func (p *platoon) acquire(ctx context.Context, n, until int64) error {
+// acquire takes n permits, n > 0, unless until ends the wait before.
+func (p *platoon) acquire(until waiter.Limit, n int64) error {
 	for i := 0; ; i++ {
 		if p.TryAcquire(n) {
-			return p.keep(ctx, n)
+			return waiter.Keep(grantedLine{p}, n, until.Cancelled())
 		}
 		if o := p.look(); o&platoonWaits != 0 && o&platoonPlaces == 0 || !xsync.Spin(i) {
 			break
 		}
 	}
-	s, k := parking.GetSleeper(), (*waiter.Parker)(nil)
-	done := ctx.Done() // once: by whether it is nil a parker is chosen
-	if until == forever {
-		k = s.Parker(ctx, done)
-	} else {
-		k = waiter.GetParker(ctx, nil)
-	}
+	until = until.Fixed()
+	s := parking.GetSleeper()
+	k := s.Parker(until)
 	k.N = n
-	return p.await(ctx, done, until, s, k, p.enqueue(s, &k.Waiter))
+	return p.await(until, s, k, p.enqueue(s, &k.Waiter))
 }
 
-// await ends an acquire that has come to o so far. k was got for ctx and done, its channel.
-func (p *platoon) await(
-	ctx context.Context, done <-chan struct{}, until int64,
-	s *parking.Sleeper, k *waiter.Parker, o waiter.Outcome,
-) error {
+// await ends an acquire that has come to o so far. k was got for until.
+func (p *platoon) await(until waiter.Limit, s *parking.Sleeper, k *waiter.Parker, o waiter.Outcome) error {
 	for inside := false; o == waiter.Pending; inside = true { // A turn is lost to the express lane, which has so many places, or to others inside.
-		switch {
-		case until == forever && !k.Park(ctx, done):
-			p.withdraw(s, k, inside)
-			return waiter.ContextError(ctx)
-		case until != forever && !k.ParkTimeout(time.Duration(until-xsync.Now())):
-			p.withdraw(s, k, inside)
-			return context.DeadlineExceeded
+		var err error
+		if o, err = waiter.Wait(k, until, gateLine{p, s, inside}); err != nil {
+			s.Put(nil)
+			return err
 		}
-		if o = k.Outcome(); o == waiter.Granted {
+		if o == waiter.Granted {
 			o = p.compete(s, &k.Waiter)
 		}
 	}
 	n := k.N
 	s.Put(k)
 	if o == waiter.Granted {
-		return p.keep(ctx, n)
+		return waiter.Keep(grantedLine{p}, n, until.Cancelled())
 	}
 	return o.Err()
 }
 
-// keep is for n permits that have just been acquired. It returns nil, or, if ctx has ended, perhaps
-// before, gives them back.
-func (p *platoon) keep(ctx context.Context, n int64) error {
-	err := ctx.Err()
-	if err != nil {
-		p.Release(n)
-	}
-	return err
+// A gateLine is where a goroutine sleeps, as a [waiter.Line]; inside says whether it has passed the
+// gate before. What it is granted is no more than a chance.
+type gateLine struct {
+	p      *platoon
+	s      *parking.Sleeper
+	inside bool
 }
+
+func (l gateLine) Unlink(*waiter.Waiter) bool { return l.p.leave(l.s, l.inside) }
+
+// GiveBack takes back the chance.
+func (l gateLine) GiveBack(n int64) bool {
+	p, line := l.p, l.p.line()
+	p.promised -= n
+	p.goneLocked(true)
+	p.serveAndUnlock(line, waiter.WakeList{}, nil)
+	return true
+}
+
+// A grantedLine takes back the permits that a platoon has granted, as a [waiter.Line].
+type grantedLine struct{ p *platoon }
+
+func (l grantedLine) Unlink(*waiter.Waiter) bool { return false }
+func (l grantedLine) GiveBack(n int64) bool      { return l.p.giveBack(n) }
 
 // enqueue puts s at the end of the line, for node, which is armed, and returns [waiter.Pending]; or
 // it returns an outcome at once.
@@ -263,20 +265,6 @@ func (p *platoon) hopeless(n int64) waiter.Outcome {
 		return waiter.TooLarge
 	}
 	return waiter.Pending
-}
-
-// withdraw ends a wait that was given up; inside says whether its owner was when it went to sleep.
-func (p *platoon) withdraw(s *parking.Sleeper, k *waiter.Parker, inside bool) {
-	n := k.N
-	if p.leave(s, inside) {
-		k.Withdraw(false)
-	} else if k.Withdraw(true) == waiter.Granted { // It has been woken meanwhile.
-		l := p.line()
-		p.promised -= n
-		p.goneLocked(true)
-		p.serveAndUnlock(l, waiter.WakeList{}, nil)
-	}
-	s.Put(nil)
 }
 
 // leave takes s out of the line, and reports whether it was there.

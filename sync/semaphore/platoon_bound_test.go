@@ -15,6 +15,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The bound, measured: whoever waits behind p others is overtaken by at most (p + B) · Q + B − 1 of
@@ -46,13 +47,13 @@ func TestPlatoonOvertakesNoMoreThanPromised(t *testing.T) {
 							assert.NoError(t, s.Acquire(ctx, size))
 							acquired++
 							place := parking.GetSleeper()
-							k := place.Parker(ctx, nil)
+							k := place.Parker(waiter.Limit{})
 							k.N = size
 							o := p.enqueue(place, &k.Waiter)
 							ahead := int64(p.Waiting() - 1) // at least as many as are
 							before := acquired
 							s.Release(size)
-							assert.NoError(t, p.await(ctx, nil, forever, place, k, o))
+							assert.NoError(t, p.await(waiter.Limit{}, place, k, o))
 							most := (ahead+int64(c.b))*int64(c.q) + int64(c.b-1)
 							assert.LessOrEqual(t, acquired-before, most+ahead, "those ahead have had their turn, too")
 							acquired++

@@ -30,11 +30,11 @@ func newPlatoonWorld(x *interleave.Run, n int64, b, q int) *platoonWorld {
 // queue puts somebody into the line who wants n permits, and returns what waits until it has them.
 func (w *platoonWorld) queue(ctx *interleave.Context, n int64) func() error {
 	s := parking.GetSleeper()
-	k := s.Parker(ctx, ctx.Done())
+	k := s.Parker(waiter.UntilDone(ctx))
 	k.N = n
 	o := w.p.enqueue(s, &k.Waiter)
 	w.Assert(o == waiter.Pending, "it does not have to wait")
-	return func() error { return w.p.await(ctx, ctx.Done(), forever, s, k, o) }
+	return func() error { return w.p.await(waiter.UntilDone(ctx), s, k, o) }
 }
 
 // check looks at how many are inside.
@@ -267,7 +267,7 @@ func TestModelPlatoonBypass(t *testing.T) {
 					for _, rounds := range s.others {
 						x.Go("other", func() {
 							for range int(rounds) {
-								x.Assert(w.p.acquire(x.NewContext(), 1, forever) == nil, "not granted")
+								x.Assert(w.p.acquire(waiter.UntilDone(x.NewContext()), 1) == nil, "not granted")
 								if in.Load() == 0 {
 									n := int(passed.Add(1))
 									x.Assert(n <= most, "overtaken %d times", n)

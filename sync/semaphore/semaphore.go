@@ -191,7 +191,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	if s.p != nil {
 		return s.p.Acquire(ctx, n)
 	}
-	return s.e.Acquire(ctx, base, n, engine.AtBack)
+	return s.e.Acquire(waiter.UntilDone(ctx), base, n, engine.AtBack)
 }
 
 // acquireNothing is Acquire for the requests that need no permits or are none.
@@ -228,7 +228,7 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	case s.p != nil:
 		return s.p.AcquireTimeout(d, n)
 	}
-	return s.e.AcquireTimeout(d, base, n, engine.AtBack)
+	return s.e.Acquire(waiter.After(d), base, n, engine.AtBack)
 }
 
 // TryAcquire takes n permits if that many are free and nobody waits, and reports whether it did. It

@@ -174,7 +174,7 @@ func (t *Table) once(ctx context.Context, c *chain, satisfied func() bool, enoug
 // enter pushes an element, whose owner is the caller.
 func (t *Table) enter(ctx context.Context, c *chain) *element {
 	e := elements.Get().(*element)
-	e.parker = waiter.GetParker(ctx, ctx.Done())
+	e.parker = waiter.GetParker(waiter.UntilDone(ctx))
 	if t.wake == Handed {
 		e.below = c.top.Swap(e)
 	} else {
@@ -192,7 +192,7 @@ func (c *chain) push(first, last *element) {
 
 // sleep waits until e is told, ends its use, and returns the news.
 func (t *Table) sleep(ctx context.Context, c *chain, e *element) (News, error) {
-	if !e.parker.Park(ctx, ctx.Done()) {
+	if !e.parker.Park(waiter.UntilDone(ctx)) {
 		e.end(!t.expel(c, e))
 		return News{}, waiter.ContextError(ctx)
 	}

@@ -73,7 +73,7 @@ func (t *Table) WaitDelegated(ctx context.Context, hash uint64, holds func() boo
 // lest all conditions escape to the heap.)
 func (t *Table) delegate(ctx context.Context, c *chain, holds func() bool) *element {
 	e := elements.Get().(*element)
-	e.parker, e.holds = waiter.GetParker(ctx, ctx.Done()), holds
+	e.parker, e.holds = waiter.GetParker(waiter.UntilDone(ctx)), holds
 	e.left.Store(false)
 	c.push(e, e)
 	return e

@@ -1,8 +1,6 @@
 package innerlocks
 
 import (
-	"context"
-
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -58,9 +56,9 @@ func (n *node) await() {
 			return
 		}
 	}
-	n.parker = waiter.GetParker(context.Background(), nil)
+	n.parker = waiter.GetParker(waiter.Limit{})
 	if n.state.CompareAndSwap(waiting, asleep) {
-		n.parker.Park(context.Background(), nil)
+		n.parker.Park(waiter.Limit{})
 	}
 	n.parker.Put()
 }

@@ -128,12 +128,12 @@ func (g *Gate) Arrive(ctx context.Context, key uint64) error {
 
 // wait waits for a permit of l.
 func (g *Gate) wait(ctx context.Context, l *lane) error {
-	done := ctx.Done()
-	p := waiter.GetParker(ctx, done)
+	until := waiter.UntilDone(ctx)
+	p := waiter.GetParker(until)
 	p.N = 1
 	o := l.Enqueue(one, &p.Waiter, engine.AtBack)
 	g.balance()
-	err := l.Await(ctx, done, one, p, o)
+	err := l.Await(until, one, p, o)
 	if err != nil {
 		g.balance() // A permit that came too late has been given back.
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A world is a gate under exploration.
@@ -178,7 +179,7 @@ func TestModelWithoutBalanceNobodyPasses(t *testing.T) {
 	arrive := func(g *Gate, own int) {
 		l := &g.lanes[own]
 		if !l.TryAcquire(one, 1) {
-			_ = l.Acquire(bg, one, 1, engine.AtBack)
+			_ = l.Acquire(waiter.UntilDone(bg), one, 1, engine.AtBack)
 		}
 	}
 	f := interleave.Explore(interleave.Options{}, func(x *interleave.Run) {

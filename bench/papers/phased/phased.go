@@ -61,11 +61,10 @@
 package phased
 
 import (
-	"context"
-
 	"github.com/farad-go/farad/bench/papers/chains"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A Wait is a way to wait.
@@ -126,7 +125,7 @@ func (a *Array) key(i int) parking.Key { return parking.Key{Object: a, Part: int
 
 // sleep sleeps until bucket i is poked, unless it has been since its sequence was seq.
 func (a *Array) sleep(i int, seq int64) {
-	_, _ = a.lots.Sleep(context.Background(), a.key(i), 0, func() bool { return a.sequences[i].Load() == seq })
+	_, _ = a.lots.Sleep(waiter.Limit{}, a.key(i), 0, func() bool { return a.sequences[i].Load() == seq })
 }
 
 // A Semaphore is a counting semaphore.

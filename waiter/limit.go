@@ -1,0 +1,65 @@
+package waiter
+
+import (
+	"context"
+	"time"
+
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// A Limit says when a wait ends early: when a context is done, after a time, or never. The zero
+// Limit never ends a wait.
+type Limit struct {
+	ctx  context.Context // nil: there is none
+	done <-chan struct{} // ctx's, asked for once
+
+	time  int64 // with timed: how long the wait may last; with fixed, too: until when, as xsync.Now says it
+	timed bool
+	fixed bool
+}
+
+// UntilDone returns the limit that ends a wait when ctx is done.
+func UntilDone(ctx context.Context) Limit { return Limit{ctx: ctx, done: ctx.Done()} }
+
+// After returns the limit that ends a wait when it has lasted for d.
+func After(d time.Duration) Limit { return Limit{time: int64(d), timed: true} }
+
+// Fixed returns l with its end fixed in time: for a wait that sleeps more than once, where After
+// would allow each sleep the whole duration.
+func (l Limit) Fixed() Limit {
+	if l.timed && !l.fixed {
+		l.time += xsync.Now() // It may wrap: only differences count.
+		l.fixed = true
+	}
+	return l
+}
+
+// MayEnd reports whether l can end a wait.
+func (l Limit) MayEnd() bool { return l.done != nil || l.timed }
+
+// Cancelled returns the error of the context if that is done, otherwise nil. It is asked after each
+// grant: a cancel that happened before the grant wins. Of a grant and the end of a time either may
+// win, so a time alone never cancels.
+func (l Limit) Cancelled() error {
+	if l.ctx == nil {
+		return nil
+	}
+	return l.ctx.Err()
+}
+
+// Err returns the error of a wait that l has ended: that of the context, or
+// [context.DeadlineExceeded].
+func (l Limit) Err() error {
+	if l.timed {
+		return context.DeadlineExceeded
+	}
+	return ContextError(l.ctx)
+}
+
+// left returns how long a wait that begins now may last.
+func (l Limit) left() time.Duration {
+	if l.fixed {
+		return time.Duration(l.time - xsync.Now())
+	}
+	return time.Duration(l.time)
+}
