@@ -205,12 +205,12 @@ func TestWithContextThatWaitsWakesNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
 	f := rt.WithContext(ctx, request(s, 1))
-	var w counter
+	var w locktest.CountingWaker
 	for range 3 {
 		require.False(t, f.Poll(&w))
 		require.False(t, f.Poll(nil))
 	}
-	require.Zero(t, w.n.Load())
+	require.Zero(t, w.Load())
 	f.Cancel()
 	require.Zero(t, s.Waiting())
 }
@@ -223,13 +223,13 @@ func TestWithContextPolledWhileItIsNotFreeAsksForAnotherPoll(t *testing.T) {
 	ctx := &endingContext{Context: bg, done: make(chan struct{})}
 	f := rt.WithContext(ctx, request(s, 1))
 	locktest.Eventually(t, "a poll in time", func() bool {
-		var w counter
+		var w locktest.CountingWaker
 		require.False(t, f.Poll(nil))
 		ctx.end()
 		f.Cancel()
 		require.False(t, f.Poll(nil))
 		require.False(t, f.Poll(&w))
-		return w.n.Load() == 1
+		return w.Load() == 1
 	})
 	ctx.end = nil
 	locktest.Eventually(t, "another wait for the context", func() bool { f.Poll(nil); return ctx.end != nil })

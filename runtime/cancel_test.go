@@ -146,11 +146,11 @@ func TestWithContextHearsInEveryRound(t *testing.T) {
 					f.Cancel()
 					require.ErrorIs(t, f.Err(), waiter.ErrPending)
 				}
-				var w counter
+				var w locktest.CountingWaker
 				require.False(t, f.Poll(&w))
 				cancel()
 				synctest.Wait()
-				require.EqualValues(t, 1, w.n.Load(), "the context has ended, and nobody was told")
+				require.EqualValues(t, 1, w.Load(), "the context has ended, and nobody was told")
 				require.True(t, f.Poll(&w))
 				require.Equal(t, context.Canceled, f.Err())
 			})

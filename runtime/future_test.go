@@ -393,7 +393,7 @@ func TestHandleMayBeWaitedForAgain(t *testing.T) {
 		assert.Equal(t, 1, i)
 		return err
 	}))
-	var w counter
+	var w locktest.CountingWaker
 	require.False(t, h.Poll(&w))
 	waiting := rt.Go(ex, func(cx *rt.Context) (string, error) { return h.Await(cx) })
 	awaitQuiet(t, ex, 2)

@@ -56,10 +56,10 @@ func TestPanicThatIsGivenUpWithItsFutureIsTold(t *testing.T) {
 	for i := range 2 {
 		s := held(t, 1)
 		h := spawned(ex, func(cx *rt.Context) error { _ = rt.Await(cx, request(s, 1)); panic(errBoo) })
-		var w counter
+		var w locktest.CountingWaker
 		require.False(t, h.Poll(&w))
 		s.Release(1)
-		locktest.Eventually(t, "ended", func() bool { return w.n.Load() == 1 })
+		locktest.Eventually(t, "ended", func() bool { return w.Load() == 1 })
 		require.True(t, h.Poll(&w))
 		if i == 1 {
 			require.ErrorIs(t, h.Err(), errBoo)

@@ -52,7 +52,7 @@ func TestJoinOfManyIsLinear(t *testing.T) {
 	s := held(t, n)
 	fs, polls := requests(s, n)
 	all := rt.AllOf(fs...)
-	var w counter
+	var w locktest.CountingWaker
 	for done := all.Poll(&w); !done; done = all.Poll(&w) {
 		require.LessOrEqual(t, *polls, 3*n)
 		s.Release(1)
@@ -144,7 +144,7 @@ func TestJoinIsWokenByEachPart(t *testing.T) {
 				fs = append(fs, request(s, 1))
 			}
 			all := rt.AllOf(fs...)
-			var first, second counter
+			var first, second locktest.CountingWaker
 			require.False(t, all.Poll(&first))
 			for i := range n {
 				w := &first
@@ -152,13 +152,13 @@ func TestJoinIsWokenByEachPart(t *testing.T) {
 					w = &second // the waker of the last poll is the one that counts
 				}
 				require.Equal(t, false, all.Poll(w))
-				before := w.n.Load()
+				before := w.Load()
 				s.Release(1)
-				require.Equal(t, before+1, w.n.Load())
+				require.Equal(t, before+1, w.Load())
 			}
 			require.True(t, all.Poll(&first))
 			require.True(t, all.Poll(nil), "polling a complete future changes nothing")
-			woken := first.n.Load() + second.n.Load()
+			woken := first.Load() + second.Load()
 			require.EqualValues(t, n, woken)
 			all.Cancel()
 			require.EqualValues(t, n, s.Available())
@@ -172,7 +172,7 @@ func TestJoinIsWokenByEachPart(t *testing.T) {
 			require.Zero(t, s.Waiting())
 			require.ErrorIs(t, all.Err(), waiter.ErrPending)
 			s.Release(int64(n))
-			require.EqualValues(t, woken, first.n.Load()+second.n.Load(), "nobody waits any more")
+			require.EqualValues(t, woken, first.Load()+second.Load(), "nobody waits any more")
 			require.True(t, all.Poll(&first))
 			require.NoError(t, all.Err())
 			s.Release(int64(n))
@@ -202,13 +202,13 @@ func TestPartThatWaitsOnDoesNotWakeItself(t *testing.T) {
 			// Directly, and as a part of a part.
 			for _, part := range []rt.Future{inner, rt.AllOf(append(fs, inner)...)} {
 				all := rt.AllOf(append(requestsOf(s, n), part)...)
-				var w counter
+				var w locktest.CountingWaker
 				require.False(t, all.Poll(&w))
 				for i := range 3 {
 					inner.waker.Wake()
-					require.EqualValues(t, i+1, w.n.Load())
+					require.EqualValues(t, i+1, w.Load())
 					require.False(t, all.Poll(&w))
-					require.EqualValues(t, i+1, w.n.Load(), "it has woken itself")
+					require.EqualValues(t, i+1, w.Load(), "it has woken itself")
 				}
 				all.Cancel()
 			}
@@ -223,16 +223,16 @@ func TestJoinThatWasGivenUpHearsOfEveryPart(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			s := held(t, int64(n))
 			all := rt.AllOf(requestsOf(s, n)...)
-			var w counter
+			var w locktest.CountingWaker
 			require.False(t, all.Poll(&w))
 			s.Release(int64(n)) // all are woken
 			all.Cancel()
 			require.True(t, s.TryAcquire(int64(n)))
 			require.False(t, all.Poll(&w))
 			for range n {
-				before := w.n.Load()
+				before := w.Load()
 				s.Release(1)
-				require.Equal(t, before+1, w.n.Load())
+				require.Equal(t, before+1, w.Load())
 				all.Poll(&w)
 			}
 			require.NoError(t, all.Err())

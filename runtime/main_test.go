@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/semtest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -137,8 +138,4 @@ func awaitQuiet(t testing.TB, ex *rt.Executor, n int) {
 }
 
 // requireIdle checks that all permits are back and nobody waits.
-func requireIdle(t testing.TB, s *semaphore.Semaphore) {
-	t.Helper()
-	require.Zero(t, s.Waiting(), "somebody still waits")
-	require.Equal(t, s.Size(), s.Available(), "permits were lost or made")
-}
+func requireIdle(t testing.TB, s *semaphore.Semaphore) { t.Helper(); semtest.RequireIdle(t, s) }

@@ -166,12 +166,12 @@ func TestNoPermitIsLostToSelect(t *testing.T) {
 func TestFirstOfIsAFuture(t *testing.T) {
 	a, b := held(t, 1), held(t, 1)
 	f := rt.FirstOf(request(a, 1), request(b, 1))
-	var w counter
+	var w locktest.CountingWaker
 	require.ErrorIs(t, f.Err(), waiter.ErrPending)
 	require.False(t, f.Poll(&w))
 	require.Equal(t, -1, f.Index())
 	b.Release(1)
-	require.EqualValues(t, 1, w.n.Load())
+	require.EqualValues(t, 1, w.Load())
 	require.True(t, f.Poll(&w))
 	require.True(t, f.Poll(&w))
 	require.Zero(t, a.Waiting(), "the loser is cancelled")
@@ -280,13 +280,13 @@ func TestAllOfCancelledGivesBackItsParts(t *testing.T) {
 func TestAllOfIsCompleteOnceForAll(t *testing.T) {
 	a, b := held(t, 1), held(t, 1)
 	all := rt.AllOf(request(a, 1), request(b, 1))
-	var w counter
+	var w locktest.CountingWaker
 	require.False(t, all.Poll(&w))
 	b.Release(1)
 	require.False(t, all.Poll(&w))
 	require.ErrorIs(t, all.Err(), waiter.ErrPending)
 	a.Release(1)
-	require.EqualValues(t, 2, w.n.Load())
+	require.EqualValues(t, 2, w.Load())
 	require.True(t, all.Poll(&w))
 	require.True(t, all.Poll(&w))
 	require.NoError(t, all.Err())

@@ -293,7 +293,7 @@ func TestCompletionMayBeCancelledAtAnyTime(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		var c rt.Completion
-		var w counter
+		var w locktest.CountingWaker
 		p := newPoll(func(*rt.Context) bool { return true })
 		for i := range locktest.Scaled(5000) {
 			require.NoError(t, ex.Spawn(p))
@@ -335,22 +335,17 @@ func TestCompletionCancelledWhileOthersAreToldIsNotWoken(t *testing.T) {
 	p := newPoll(func(cx *rt.Context) bool { return cx.Poll(f) })
 	require.NoError(t, ex.Spawn(p))
 	first, second, last := completionOf(&p.Task), completionOf(&p.Task), completionOf(&p.Task)
-	var w counter
+	var w locktest.CountingWaker
 	require.False(t, first.Poll(waiter.WakerFunc(second.Cancel)))
 	require.False(t, second.Poll(&w))
 	done := last.Done()
 	s.Release(1)
 	locktest.Receive(t, done)
-	require.Zero(t, w.n.Load())
+	require.Zero(t, w.Load())
 	second.Init(&p.Task)
 	require.NoError(t, second.Err())
 	require.NoError(t, f.Err())
 }
-
-// counter is a waker that counts.
-type counter struct{ n atomic.Int64 }
-
-func (c *counter) Wake() { c.n.Add(1) }
 
 func TestCompletionOfATaskThatWasNeverSpawnedIsPending(t *testing.T) {
 	require.ErrorIs(t, new(rt.Completion).Err(), waiter.ErrPending)

@@ -140,7 +140,7 @@ func TestTimerMayBeCancelledAtAnyTime(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			var timer rt.Timer
-			var w counter
+			var w locktest.CountingWaker
 			for i := range locktest.Scaled(400) {
 				timer.Init(10 * time.Microsecond)
 				timer.Poll(&w)

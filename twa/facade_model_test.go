@@ -8,35 +8,7 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
-	"github.com/farad-go/farad/internal/locktest/semtest"
 )
-
-// Anybody may ask whether a future is complete, and is never told so before its permit was free.
-func TestModelFutureIsNotCompleteTooEarly(t *testing.T) {
-	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
-		s := New(1, WithWaitingArray(NewArray(1)))
-		x.Name("s", s)
-		x.Assert(s.TryAcquire(1), "not free")
-		var free interleave.Bool
-		var f AcquireFuture
-		f.Init(s, 1)
-		x.Go("holder", func() { free.Store(true); s.Release(1) })
-		x.Go("task", func() {
-			for t := semtest.NewTask(x); !f.Poll(t); t = semtest.NewTask(x) {
-				t.Sleep()
-			}
-			x.Assert(f.Err() == nil && f.Complete(), "taken, and not complete")
-			s.Release(1)
-		})
-		x.Go("observer", func() {
-			if f.Complete() {
-				x.Assert(free.Load(), "complete while the permit is held")
-			}
-		})
-		x.Wait()
-		x.Assert(s.Available() == 1, "%d of 1 permits are back", s.Available())
-	})
-}
 
 // A request for nothing ends at once beside all others, and says whether the context had ended or
 // the semaphore was closed when it began.

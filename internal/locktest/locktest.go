@@ -1,8 +1,7 @@
-// Package locktest has what the tests of the locks and of the executor share. It imports no other
-// package of this module, so that the tests of each can use it.
 package locktest
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -111,6 +110,26 @@ func RequireMisuse(t testing.TB, f func()) {
 	if !strings.Contains(text, "unlocked") {
 		t.Fatalf("panicked with %q", text)
 	}
+}
+
+// A Known is a test of a suite that a lock does not pass, and why.
+type Known struct{ Test, Why string }
+
+// SkipKnown skips the test of that name if it is known.
+func SkipKnown(t testing.TB, name string, known []Known) {
+	t.Helper()
+	for _, k := range known {
+		if k.Test == name {
+			t.Skip(k.Why)
+		}
+	}
+}
+
+// DoneContext returns a context that has ended.
+func DoneContext() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
 }
 
 // stacks returns what all goroutines do: who waits for whom is most of what a hung test has to

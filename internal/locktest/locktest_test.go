@@ -147,3 +147,31 @@ func TestBlockedGoroutinesAreCounted(t *testing.T) {
 		t.Errorf("a function that nobody has called blocked %d times", n)
 	}
 }
+
+func TestWakersTellWhetherTheyWereWoken(t *testing.T) {
+	var count CountingWaker
+	c := NewChannelWaker()
+	RequireBlocked(t, c)
+	for range 3 {
+		count.Wake()
+		c.Wake()
+	}
+	if n := count.Load(); n != 3 {
+		t.Errorf("counted %d of 3", n)
+	}
+	Receive(t, c)
+	RequireBlocked(t, c)
+}
+
+func TestOnlyTheKnownTestIsSkipped(t *testing.T) {
+	for name, want := range map[string]bool{"known": true, "other": false} {
+		skipped := true
+		t.Run(name, func(t *testing.T) {
+			t.Cleanup(func() { skipped = t.Skipped() })
+			SkipKnown(t, name, []Known{{"third", "why not"}, {"known", "why"}})
+		})
+		if skipped != want {
+			t.Errorf("%s: skipped %v", name, skipped)
+		}
+	}
+}

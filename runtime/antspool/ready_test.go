@@ -13,6 +13,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Foreign work has all goroutines, nothing of ours runs that could look when it ends, and nobody
@@ -202,7 +203,7 @@ func TestDeepQueueEndsOnAClosedPool(t *testing.T) {
 			var deepest highWater
 			for range jobs {
 				j := p.Go(1, func() { t.Error("ran") })
-				j.Poll(wakerFunc(func() {
+				j.Poll(waiter.WakerFunc(func() {
 					pcs := make([]uintptr, 200)
 					deepest.observe(int64(runtime.Callers(0, pcs)))
 				}))
@@ -225,10 +226,6 @@ func TestDeepQueueEndsOnAClosedPool(t *testing.T) {
 		}
 	})
 }
-
-type wakerFunc func()
-
-func (f wakerFunc) Wake() { f() }
 
 // Ants 2.12.1 forgets one who waits in Submit if a function panics at that moment: with plain ants
 // this test hangs after some ten thousand rounds.

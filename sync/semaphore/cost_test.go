@@ -72,7 +72,7 @@ func TestFutureAllocatesNothing(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			s := semaphore.New(1, opts...)
 			var f semaphore.AcquireFuture
-			var w counter
+			var w locktest.CountingWaker
 			f.Init(s, 1)
 			f.Done() // makes the channel
 			s.Release(1)

@@ -123,34 +123,14 @@ func TestModelTimeouts(t *testing.T) {
 	}
 }
 
-// Anybody may ask whether a future is complete, and is never told so before its permit was free.
+// Nobody is told that a future is complete before its permit was free.
 func TestModelFutureIsNotCompleteTooEarly(t *testing.T) {
 	for name, k := range modelKinds {
 		t.Run(name, func(t *testing.T) {
-			interleave.Check(t, modelOptions(), func(x *interleave.Run) {
-				s := k.make(1)
-				x.Name("s", s)
-				x.Assert(s.TryAcquire(1), "not free")
-				var free interleave.Bool
-				var f semaphore.AcquireFuture
-				f.Init(s, 1)
-				x.Go("holder", func() { free.Store(true); s.Release(1) })
-				x.Go("task", func() {
-					for t := semtest.NewTask(x); !f.Poll(t); t = semtest.NewTask(x) {
-						t.Sleep()
-					}
-					x.Assert(f.Err() == nil && f.Complete(), "taken, and not complete")
-					x.Assert(s.Size() == 1, "a semaphore of %d", s.Size())
-					s.Release(1)
-				})
-				x.Go("observer", func() {
-					if f.Complete() {
-						x.Assert(free.Load(), "complete while the permit is held")
-					}
-				})
-				x.Wait()
-				x.Assert(s.Available() == 1, "%d of 1 permits are back", s.Available())
-			})
+			semtest.RunCompleteIsNotEarly(t, semtest.Kind{
+				New:       func(n int64) semtest.Semaphore { return k.make(n) },
+				NewFuture: func() semtest.Future { return new(future) },
+			}, modelOptions())
 		})
 	}
 }

@@ -3,7 +3,6 @@ package semaphore_test
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,11 +11,6 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
 )
-
-// counter is a waker that counts.
-type counter struct{ n atomic.Int64 }
-
-func (c *counter) Wake() { c.n.Add(1) }
 
 // turns are semaphores of all kinds, which one future uses by turns. The two with an array are of
 // one kind.
@@ -32,7 +26,7 @@ func turns(n int64) []*semaphore.Semaphore {
 func TestFutureServesAllKindsByTurns(t *testing.T) {
 	all := turns(2)
 	var f semaphore.AcquireFuture
-	var w counter
+	var w locktest.CountingWaker
 	for round := range 120 {
 		s := all[round%len(all)]
 		if round%8 >= 4 {
@@ -41,7 +35,7 @@ func TestFutureServesAllKindsByTurns(t *testing.T) {
 		require.NoError(t, s.Acquire(bg, 2))
 		f.Init(s, 1)
 		require.ErrorIs(t, f.Err(), semaphore.ErrPending)
-		before := w.n.Load()
+		before := w.Load()
 		done := f.Done()
 		require.False(t, f.Poll(&w))
 		require.False(t, f.Complete())
@@ -49,7 +43,7 @@ func TestFutureServesAllKindsByTurns(t *testing.T) {
 		require.EqualValues(t, 1, s.Waiting())
 		s.Release(1)
 		require.True(t, f.Complete())
-		require.Equal(t, before+1, w.n.Load())
+		require.Equal(t, before+1, w.Load())
 		switch round % 3 {
 		case 0: // taken
 			locktest.Receive(t, done)
@@ -79,7 +73,7 @@ func TestFutureInUseCannotGoToAnotherSemaphore(t *testing.T) {
 	for i, s := range turns(1) {
 		for j, other := range turns(1) {
 			var f semaphore.AcquireFuture
-			var w counter
+			var w locktest.CountingWaker
 			requireRefused := func() {
 				t.Helper()
 				for _, n := range []int64{0, 1, 2} {
@@ -102,7 +96,7 @@ func TestFutureInUseCannotGoToAnotherSemaphore(t *testing.T) {
 			require.EqualValues(t, 1, s.Waiting())
 
 			s.Release(1)
-			require.EqualValues(t, 1, w.n.Load(), "the waker has not been forgotten")
+			require.EqualValues(t, 1, w.Load(), "the waker has not been forgotten")
 			requireRefused() // it holds a permit
 			require.Len(t, f.Done(), 1)
 			requireRefused()

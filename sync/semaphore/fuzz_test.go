@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // oracle is the semaphore's specification as a sequential program: a number and a list. With
@@ -185,7 +186,7 @@ func againstOracle(t *testing.T, o *oracle, size byte, ops []byte) {
 			}
 		case 4: // poll again
 			if r := pick(k); r != nil {
-				require.Equal(t, r.ended, r.future.Poll(wakerFunc(func() {})), what)
+				require.Equal(t, r.ended, r.future.Poll(waiter.WakerFunc(func() {})), what)
 			}
 		case 5: // resize
 			o.resize(int64(k % 8))

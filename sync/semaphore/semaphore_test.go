@@ -97,10 +97,6 @@ func TestOverReleasePanicsWhoeverWaits(t *testing.T) {
 	requireIdle(t, s)
 }
 
-type wakerFunc func()
-
-func (f wakerFunc) Wake() { f() }
-
 func TestZeroSemaphoreCanBeResized(t *testing.T) {
 	semtest.CheckSizeZero(t, new(semaphore.Semaphore))
 }

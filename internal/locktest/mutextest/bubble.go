@@ -143,7 +143,7 @@ func futureAllocatesNothing(t *testing.T, k kind) {
 		t.Skip("there are none")
 	}
 	m, f := k.mutex(), k.future()
-	var w counter
+	var w locktest.CountingWaker
 	f.Init(m)
 	f.Done() // makes the channel
 	require.NoError(t, f.Err())

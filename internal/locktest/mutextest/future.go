@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,15 +30,9 @@ var futures = []test{
 	{"AnybodyMayAskWhetherAFutureIsComplete", anybodyMayAskWhetherAFutureIsComplete},
 }
 
-// counter is a waker that counts.
-type counter struct{ n atomic.Int64 }
-
-// Wake implements [waiter.Waker].
-func (c *counter) Wake() { c.n.Add(1) }
-
 func futurePolls(t *testing.T, k kind) {
 	m, f, g := k.mutex(), k.future(), k.future()
-	var w counter
+	var w locktest.CountingWaker
 	f.Init(m)
 	require.ErrorIs(t, f.Err(), waiter.ErrPending)
 	require.True(t, m.TryLock(), "the request has started before the first poll")
@@ -52,11 +45,11 @@ func futurePolls(t *testing.T, k kind) {
 	require.False(t, g.Poll(&w))
 	require.Equal(t, 1, m.Waiting())
 	require.ErrorIs(t, g.Err(), waiter.ErrPending)
-	require.Zero(t, w.n.Load())
+	require.Zero(t, w.Load())
 	f.Cancel() // it has been taken: the lock is ours to unlock
 	require.False(t, g.Poll(&w))
 	m.Unlock()
-	require.EqualValues(t, 1, w.n.Load())
+	require.EqualValues(t, 1, w.Load())
 	require.False(t, m.TryLock(), "it is g's, who has not noticed yet")
 	require.True(t, g.Poll(&w))
 	require.NoError(t, g.Err())
@@ -333,21 +326,21 @@ func futureIsReusable(t *testing.T, k kind) {
 
 func replacedWakersAreNotWoken(t *testing.T, k kind) {
 	m, f := k.mutex(), k.future()
-	var first, second counter
+	var first, second locktest.CountingWaker
 	m.Lock()
 	f.Init(m)
 	require.False(t, f.Poll(&first))
 	require.False(t, f.Poll(&second))
 	m.Unlock()
-	require.Zero(t, first.n.Load())
-	require.EqualValues(t, 1, second.n.Load())
+	require.Zero(t, first.Load())
+	require.EqualValues(t, 1, second.Load())
 	f.Cancel()
 
 	m.Lock()
 	require.False(t, f.Poll(&first))
 	require.False(t, f.Poll(nil), "nobody is to be woken")
 	m.Unlock()
-	require.Zero(t, first.n.Load())
+	require.Zero(t, first.Load())
 	require.True(t, f.Poll(&first))
 	f.Cancel()
 	RequireFree(t, m)
@@ -386,14 +379,14 @@ func againstUnlock(
 	})
 }
 
-func newWaker() waiter.Waker { return make(waker, 1) }
+func newWaker() waiter.Waker { return locktest.NewChannelWaker() }
 func noWaker() waiter.Waker  { return nil }
 
 // pollToTheEnd polls f until it is complete, with another waker each time.
 func pollToTheEnd(t *testing.T, f Future[Small]) {
 	t.Helper()
 	for {
-		w := make(waker, 1)
+		w := locktest.NewChannelWaker()
 		if f.Poll(w) {
 			return
 		}
@@ -416,7 +409,7 @@ func repollWithAnotherWakerIsNeverLost(t *testing.T, k kind) {
 func doneAfterPollWakesBoth(t *testing.T, k kind) {
 	againstUnlock(t, k, newWaker, func(t *testing.T, f Future[Small], first waiter.Waker) {
 		done := f.Done()
-		locktest.Receive(t, first.(waker))
+		locktest.Receive(t, first.(locktest.ChannelWaker))
 		locktest.Receive(t, done)
 	})
 }

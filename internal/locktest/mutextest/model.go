@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/internal/parking"
 )
@@ -308,7 +309,7 @@ func RunModel[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known .
 	t.Helper()
 	for _, s := range slices.Concat(smallScenarios, timedScenarios, futureScenarios) {
 		t.Run(s.name, func(t *testing.T) {
-			skipKnown(t, s.name, known)
+			locktest.SkipKnown(t, s.name, known)
 			s.check(t, kindOf[M, F, PM, PF](), Subject{})
 		})
 	}

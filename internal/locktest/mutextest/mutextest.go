@@ -1,5 +1,3 @@
-// Package mutextest has the tests that every mutex of this module must pass, whatever its policy
-// inside: what the doc comments of sync/mutex and twa promise alike. It is for tests.
 package mutextest
 
 import (
@@ -12,7 +10,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/internal/locktest"
-	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -41,8 +38,8 @@ type Future[M any] interface {
 	Cancel()
 }
 
-// A Known is a test that a mutex does not pass yet, and why.
-type Known = semtest.Known
+// A Known is a test that a mutex does not pass, and why.
+type Known = locktest.Known
 
 // Run runs all tests on mutexes of type M, and on their futures, of type F, and skips the known
 // ones. The other types follow from M and F.
@@ -71,19 +68,10 @@ func runAll(t *testing.T, tests []test, k kind, known ...Known) {
 	t.Helper()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			skipKnown(t, test.name, known)
+			locktest.SkipKnown(t, test.name, known)
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 			test.run(t, k)
 		})
-	}
-}
-
-func skipKnown(t *testing.T, name string, known []Known) {
-	t.Helper()
-	for _, k := range known {
-		if k.Test == name {
-			t.Skip(k.Why)
-		}
 	}
 }
 
@@ -189,7 +177,7 @@ func (k kind) lockByPoll(ctx context.Context, m Small) error {
 	f := k.future()
 	f.Init(m)
 	defer f.Cancel()
-	w := make(waker, 1)
+	w := locktest.NewChannelWaker()
 	for !f.Poll(w) {
 		select {
 		case <-w:
@@ -198,17 +186,6 @@ func (k kind) lockByPoll(ctx context.Context, m Small) error {
 		}
 	}
 	return f.Err()
-}
-
-// waker tells by a value, once, however often it is woken before somebody looks.
-type waker chan struct{}
-
-// Wake implements [waiter.Waker].
-func (w waker) Wake() {
-	select {
-	case w <- struct{}{}:
-	default:
-	}
 }
 
 var bg = context.Background()

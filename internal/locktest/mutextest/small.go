@@ -427,7 +427,7 @@ func (u *user) lock() bool {
 		u.f.Init(u.m)
 		defer u.f.Cancel()
 		for range u.rng.IntN(4) {
-			if u.f.Poll(make(waker, 1)) {
+			if u.f.Poll(locktest.NewChannelWaker()) {
 				return u.rng.IntN(4) > 0 && u.f.Err() == nil
 			}
 		}

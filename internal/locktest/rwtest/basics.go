@@ -211,7 +211,7 @@ func badInput(t *testing.T, k Kind, l Lock) {
 		panics(func() { _ = s.LockContext(none, l) })
 	}
 	panics(func() { _ = u.UpgradeContext(none) })
-	require.True(t, u.UpgradeContext(doneContext()) == context.Canceled, //nolint:errorlint // that very error
+	require.True(t, u.UpgradeContext(locktest.DoneContext()) == context.Canceled, //nolint:errorlint // that very error
 		"although nobody is in the way")
 	require.False(t, u.UpgradeTimeout(0))
 	require.False(t, u.UpgradeTimeout(-1))
@@ -221,7 +221,7 @@ func badInput(t *testing.T, k Kind, l Lock) {
 }
 
 func doneContextNeverLocks(t *testing.T, _ Kind, l Lock) {
-	ctx := doneContext()
+	ctx := locktest.DoneContext()
 	for range 1000 {
 		for _, s := range Holds(l) {
 			require.True(t, s.LockContext(ctx, l) == context.Canceled) //nolint:errorlint // that very error
@@ -261,11 +261,4 @@ func panicWhileHolding(t *testing.T, _ Kind, l Lock) {
 			panic("in the critical section")
 		})
 	}
-}
-
-// doneContext returns a context that has ended.
-func doneContext() context.Context {
-	ctx, cancel := context.WithCancel(bg)
-	cancel()
-	return ctx
 }

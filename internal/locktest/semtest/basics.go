@@ -69,7 +69,7 @@ func tryNeverOvertakesAWaiter(t *testing.T, k Kind) {
 
 func doneContextNeverAcquires(t *testing.T, k Kind) {
 	s := k.New(1)
-	ctx := doneContext()
+	ctx := locktest.DoneContext()
 	for range 100 { // a channel with select would acquire about every second time
 		require.ErrorIs(t, s.Acquire(ctx, 1), context.Canceled)
 		require.ErrorIs(t, s.Acquire(ctx, 0), context.Canceled)
@@ -90,7 +90,7 @@ func doneContextNeverAcquires(t *testing.T, k Kind) {
 func orderOfChecks(t *testing.T, k Kind) {
 	closed := k.New(1)
 	closed.Close()
-	done := doneContext()
+	done := locktest.DoneContext()
 
 	RequirePanic(t, "acquire of a negative number of permits", func() { _ = closed.Acquire(done, -1) })
 	RequirePanic(t, "nil context", func() { _ = closed.Acquire(nil, 9) }) //nolint:staticcheck // nil on purpose

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,11 +43,6 @@ var futures = []test{
 	{"CloseLeavesGrantsToFutures", closeLeavesGrantsToFutures},
 }
 
-// counter is a waker that counts.
-type counter struct{ n atomic.Int64 }
-
-func (c *counter) Wake() { c.n.Add(1) }
-
 // waking returns a waker, and a channel that gets a value for each wake.
 func waking() (waiter.Waker, <-chan struct{}) {
 	woken := make(chan struct{}, 8)
@@ -82,7 +76,7 @@ func requireGranted(t *testing.T, s Semaphore, f Future, n int64) {
 
 func futurePolls(t *testing.T, k Kind) {
 	s := k.New(1)
-	var w counter
+	var w locktest.CountingWaker
 	f, g := k.request(s, 1), k.NewFuture()
 	require.ErrorIs(t, f.Err(), waiter.ErrPending)
 	require.True(t, f.Poll(&w), "a free permit is taken at once")
@@ -93,11 +87,11 @@ func futurePolls(t *testing.T, k Kind) {
 	require.False(t, g.Poll(&w))
 	require.EqualValues(t, 1, s.Waiting())
 	require.ErrorIs(t, g.Err(), waiter.ErrPending)
-	require.Zero(t, w.n.Load())
+	require.Zero(t, w.Load())
 	f.Cancel() // it has been taken: the permit is ours to release
 	require.EqualValues(t, 0, s.Available())
 	s.Release(1)
-	require.EqualValues(t, 1, w.n.Load())
+	require.EqualValues(t, 1, w.Load())
 	require.True(t, g.Poll(&w))
 	require.NoError(t, g.Err())
 	s.Release(1)
@@ -446,13 +440,13 @@ func futureOfNothingNeverWaits(t *testing.T, k Kind) {
 func futureDoneAfterPoll(t *testing.T, k Kind) {
 	s := k.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
-	var w counter
+	var w locktest.CountingWaker
 	f := k.request(s, 1)
 	require.False(t, f.Poll(&w))
 	done := f.Done()
 	s.Release(1)
 	locktest.Receive(t, done)
-	require.EqualValues(t, 1, w.n.Load())
+	require.EqualValues(t, 1, w.Load())
 	require.NoError(t, f.Err())
 	s.Release(1)
 	RequireIdle(t, s)
@@ -732,7 +726,7 @@ func takenFutureForgetsItsWaker(t *testing.T, k Kind) {
 	gone := make(chan struct{})
 	func() {
 		w := new(struct {
-			counter
+			locktest.CountingWaker
 			_ [64]byte // too large to share its place with others
 		})
 		runtime.AddCleanup(w, func(struct{}) { close(gone) }, struct{}{})
@@ -781,7 +775,7 @@ func wakerMayCancelAnotherFuture(t *testing.T, k Kind) {
 func resizeServesAndEndsFutures(t *testing.T, k Kind) {
 	s := k.New(2)
 	require.NoError(t, s.Acquire(bg, 2))
-	large, w := k.NewFuture(), new(counter)
+	large, w := k.NewFuture(), new(locktest.CountingWaker)
 	f := k.queuedFuture(t, s, 1)
 	large.Init(s, 2)
 	require.False(t, large.Poll(w))
@@ -790,7 +784,7 @@ func resizeServesAndEndsFutures(t *testing.T, k Kind) {
 	requireGranted(t, s, f, 1)
 	require.False(t, large.Poll(w), "one more is free, and it needs two")
 	s.Resize(1)
-	require.EqualValues(t, 1, w.n.Load())
+	require.EqualValues(t, 1, w.Load())
 	require.True(t, large.Poll(w))
 	require.ErrorIs(t, large.Err(), waiter.ErrTooLarge)
 	large.Cancel()
@@ -803,7 +797,7 @@ func closeEndsFutures(t *testing.T, k Kind) {
 	s := k.New(2)
 	require.NoError(t, s.Acquire(bg, 1))
 	a := Queued(t, bg, s, 2)
-	w := new(counter)
+	w := new(locktest.CountingWaker)
 	f, g := k.request(s, 1), k.request(s, 1)
 	done := f.Done()
 	require.False(t, g.Poll(w))
@@ -812,7 +806,7 @@ func closeEndsFutures(t *testing.T, k Kind) {
 	locktest.Receive(t, done)
 	require.ErrorIs(t, f.Err(), waiter.ErrClosed)
 	f.Cancel()
-	require.EqualValues(t, 1, w.n.Load())
+	require.EqualValues(t, 1, w.Load())
 	require.True(t, g.Poll(w))
 	g.Cancel() // without having asked why
 	require.EqualValues(t, 1, s.Available())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/spec"
 	"github.com/farad-go/farad/waiter"
 )
@@ -326,7 +327,7 @@ func RunHistories(t *testing.T, k Kind, known ...Known) {
 		CheckHistories(t, k, futureHistories, known...)
 	}
 	t.Run("available", func(t *testing.T) {
-		skipKnown(t, "available", known)
+		locktest.SkipKnown(t, "available", known)
 		checkAvailable(t, k)
 	})
 }
@@ -360,7 +361,7 @@ func CheckHistories(t *testing.T, k Kind, hs []History, known ...Known) {
 	t.Helper()
 	for _, h := range hs {
 		t.Run(h.Name, func(t *testing.T) {
-			skipKnown(t, h.Name, known)
+			locktest.SkipKnown(t, h.Name, known)
 			o := interleave.Options{}
 			switch {
 			case h.Large && k.Delegates:

@@ -1,6 +1,3 @@
-// Package semtest has the tests that every counting semaphore of this module must pass, whatever
-// its policy inside: what the doc comments of sync/semaphore and twa promise alike. It is for
-// tests.
 package semtest
 
 import (
@@ -62,8 +59,8 @@ type test struct {
 	run  func(t *testing.T, k Kind)
 }
 
-// A Known is a test that a semaphore does not pass yet, and why.
-type Known struct{ Test, Why string }
+// A Known is a test that a semaphore does not pass, and why.
+type Known = locktest.Known
 
 // Run runs all tests on semaphores of a kind, and skips the known ones.
 func Run(t *testing.T, k Kind, known ...Known) {
@@ -75,7 +72,7 @@ func Run(t *testing.T, k Kind, known ...Known) {
 	for _, tests := range groups {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
-				skipKnown(t, test.name, known)
+				locktest.SkipKnown(t, test.name, known)
 				if k.Overtakes && slices.Contains(strict, test.name) {
 					t.Skip("its order is not strict")
 				}
@@ -85,19 +82,10 @@ func Run(t *testing.T, k Kind, known ...Known) {
 	}
 }
 
-func skipKnown(t *testing.T, name string, known []Known) {
-	t.Helper()
-	for _, k := range known {
-		if k.Test == name {
-			t.Skip(k.Why)
-		}
-	}
-}
-
 var bg = context.Background()
 
 // RequireIdle checks that all permits are back and nobody waits.
-func RequireIdle(t *testing.T, s Semaphore) {
+func RequireIdle(t testing.TB, s Semaphore) {
 	t.Helper()
 	require.Zero(t, s.Waiting(), "somebody still waits")
 	require.Equal(t, s.Size(), s.Available(), "permits were lost or made")
@@ -121,13 +109,6 @@ func waitOnce(t *testing.T, ctx context.Context, s Semaphore) {
 	s.Release(1)
 	require.NoError(t, locktest.Receive(t, c))
 	s.Release(1)
-}
-
-// doneContext returns a context that has ended.
-func doneContext() context.Context {
-	ctx, cancel := context.WithCancel(bg)
-	cancel()
-	return ctx
 }
 
 // tooMuch is what a Release of more than is held panics with. The ticket semaphores do not know how

@@ -84,7 +84,7 @@ func (x *stress) one(rng *rand.Rand, f Future) {
 		9: // a future that is polled a few times, with another waker each time, and dropped, sometimes when it is complete
 		f.Init(x.s, n)
 		for range rng.IntN(4) {
-			if f.Poll(new(counter)) {
+			if f.Poll(new(locktest.CountingWaker)) {
 				got = rng.IntN(4) > 0 && f.Err() == nil
 				break
 			}

@@ -1,5 +1,3 @@
-// Package spec says, as a sequential program, what a FIFO counting semaphore is, and judges whether
-// it could have given the results of a concurrent history. It is for tests.
 package spec
 
 import (

@@ -1,0 +1,9 @@
+// Package spec says, as a sequential program, what a FIFO counting semaphore is, and judges whether
+// it could have given the results of a concurrent history. It is for tests.
+//
+// Read spec.go first: [Check] says what a history is and when it is linearizable. state.go is the
+// sequential semaphore. recorder.go records histories. judge.go remembers the histories it has
+// judged. machine.go does the same for any other sequential program.
+//
+// The package may import the standard library and porcupine, which searches for the order.
+package spec
