@@ -8,15 +8,15 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Context is a task's access to the executor that runs it. A poll task gets one with every Poll,
-// for the time of that call; a straight-line task has one for its life. It must not be used by
-// anybody else, or afterwards.
+// A Context is a task's access to its executor. A poll task gets one with each call of Poll, for
+// the time of that call. A straight-line task has one for its life. Nobody else may use it, and
+// nobody after that time.
 type Context struct {
 	task  *Task // nil while no task is being polled
 	w     *worker
 	left  int32 // of the budget
-	again bool  // poll at once again, or rather: as soon as others have had their turn
-	away  bool  // the task waits for a function of Blocking, which must not use this
+	again bool  // the task yields: poll it again when others have had their turn
+	away  bool  // the task waits for a function of Blocking, which must not use the Context
 
 	co    *coroutine // of a straight-line task
 	timer Timer      // for its Sleep
@@ -25,11 +25,12 @@ type Context struct {
 // Executor returns the executor that runs the task.
 func (cx *Context) Executor() *Executor { return cx.current().ex }
 
-// Waker returns what has the task polled again.
+// Waker returns the waker that has the task polled again. A Poll that calls the Poll of a future
+// itself passes this waker.
 func (cx *Context) Waker() waiter.Waker { return cx.current().waker() }
 
-// Err returns [ErrCancelled] if the task has been asked to end, by [Task.Abort] or by the
-// executor's shutdown, and nil otherwise.
+// Err returns [ErrCancelled] if the task was asked to end, by [Task.Abort] or by a shutdown of the
+// executor. Otherwise it returns nil.
 func (cx *Context) Err() error {
 	if cx.current().isCancelled() {
 		return ErrCancelled
@@ -37,21 +38,20 @@ func (cx *Context) Err() error {
 	return nil
 }
 
-// Context returns a [context.Context] that ends when the task is cancelled, or has ended,
-// whichever comes first: for what the task has others do, in [Blocking] above all.
+// Context returns a [context.Context] that ends when the task is aborted or has ended, whichever
+// comes first. It is for calls that take a context, above all in [Blocking]:
 //
 //	ctx := cx.Context()
 //	rows, err := rt.Blocking(cx, func() (*sql.Rows, error) { return db.QueryContext(ctx, query) })
 //
-// It is the same in all calls of one life of the task, and may be used by anybody, at any time.
-// Its Err is [context.Canceled]. [context.Cause] tells why: it is ErrCancelled if the task was
-// cancelled, together with the cause of the context of the Shutdown that did it, and another
-// error if the task has ended. The cancel of a task that has ended does not end its context
-// again.
+// All calls in one life of the task return the same context, which any goroutine may use at any
+// time. Its error is [context.Canceled]. Its [context.Cause] is [ErrCancelled] if the task was
+// aborted, joined with the cause of the shutdown if that did it, and another error if the task has
+// ended. Aborting a task that has ended does not change its context.
 //
-// A call of [Task.Abort] ends the context before it returns, and the end of a task before
-// anybody learns of it. The first call in a task's life allocates; a task that never calls it
-// pays nothing.
+// [Task.Abort] ends the context before it returns. The end of a task ends its context before anyone
+// can observe the end. The first call in a life allocates; a task that never calls Context pays
+// nothing.
 func (cx *Context) Context() context.Context {
 	t := cx.current()
 	if t.flags.Load()&flagContext != 0 {
@@ -70,9 +70,9 @@ func (cx *Context) Context() context.Context {
 	return c.Context
 }
 
-// A taskContext is the context of one life of a task, and what ends it: Cancel and the end of the
-// task, once each or not at all. Whichever of Cancel and Context sets its flag second sees the
-// other one's, and so ends the context.
+// A taskContext is the context of one life of a task. Abort and the end of the task each end it at
+// most once. Abort and Context both set a flag; the second to do so sees the flag of the other, and
+// ends the context.
 type taskContext struct {
 	context.Context //nolint:containedctx // that is what it is
 
@@ -80,7 +80,7 @@ type taskContext struct {
 	ex  *Executor
 }
 
-// cancelled ends the context of a task that has been cancelled.
+// cancelled ends the context of a task that was aborted.
 func (c *taskContext) cancelled() {
 	cause := ErrCancelled
 	if why := c.ex.Cause(); why != nil {
@@ -89,17 +89,17 @@ func (c *taskContext) cancelled() {
 	c.end(cause)
 }
 
-// endContext ends the context of a task that ends. The caller has the task.
+// endContext ends the context of a task that ends. The caller has taken the task.
 func (t *Task) endContext() {
 	if t.flags.Load()&flagContext != 0 {
 		t.more.context.Swap(nil).end(errEnded)
 	}
 }
 
-// errEnded is why the context of a task that has ended is done.
+// errEnded is the cause of the context of a task that has ended.
 var errEnded = errors.New("rt: task ended")
 
-// Yield has the poll task polled again when others have had their turn:
+// Yield has the poll task polled again after the tasks that are queued:
 //
 //	return cx.Yield()
 //
@@ -110,16 +110,14 @@ func (cx *Context) Yield() bool {
 	return false
 }
 
-// Poll polls f for a poll task, and reports whether the task may go on. After false the task
-// returns false from its own Poll, and is called again when it is worth coming back. After true,
-// f.Err says how f ended.
+// Poll polls f for a poll task and reports whether the task may go on. After false the task returns
+// false from its own Poll, and is polled again later. After true, f.Err says how f ended.
 //
-// If the task has been cancelled, Poll cancels f, which gives back what was being granted, and
-// returns true: Err of f is [waiter.ErrPending] then, and that of the context ErrCancelled.
+// If the task was aborted, Poll cancels f, which gives back what it was granted, and returns true.
+// Then f.Err is [waiter.ErrPending] and [Context.Err] is [ErrCancelled].
 //
-// A task that finds very many futures complete in one poll is made to yield: then Poll returns
-// false for a future that is complete. The future keeps what it has been granted, and its place in
-// the queue if not.
+// A task that finds 128 futures complete in one poll has to yield: Poll then returns false for a
+// complete future. The future keeps its grant. Poll allocates nothing.
 func (cx *Context) Poll(f Future) bool {
 	t := cx.current()
 	if f == nil {
@@ -141,7 +139,7 @@ func (cx *Context) Poll(f Future) bool {
 	return true
 }
 
-// Spawn is [Executor.Spawn] for a task: the new one is queued behind the others of the same worker.
+// Spawn is [Executor.Spawn] for use in a task: the new task joins the queue of the same worker.
 func (cx *Context) Spawn(p Poller) error {
 	w := cx.w
 	t, err := cx.current().ex.admit(p)
@@ -166,8 +164,8 @@ func (cx *Context) current() *Task {
 	return cx.task
 }
 
-// spent counts a future that was found complete, and reports whether the budget is used up: then
-// the task has to hand its worker back, and is polled at once again.
+// spent counts a future that was found complete, and reports whether the budget is used up. Then
+// the task has to yield.
 func (cx *Context) spent() bool {
 	if cx.left--; cx.left >= 0 {
 		return false
@@ -184,7 +182,7 @@ func (t *Task) cancel(f Future) {
 	}
 }
 
-// poll polls f with t as its waker, or with one that the watchdog listens to.
+// poll polls f with the waker of t, or with one that the watchdog observes.
 func (t *Task) poll(f Future) bool {
 	if wd := t.ex.watch; wd != nil {
 		return wd.poll(t, f)

@@ -7,8 +7,8 @@
 //	h := rt.Go(ex, func(cx *rt.Context) (int, error) {
 //		var permit semaphore.AcquireFuture
 //		permit.Init(sem, 1)
-//		defer permit.Release() // right on every path
-//		if err := rt.Await(cx, &permit); err != nil { // waits, and holds no goroutine of the executor
+//		defer permit.Release() // correct on every path
+//		if err := rt.Await(cx, &permit); err != nil { // waits without holding a worker
 //			return 0, err
 //		}
 //		return work()
@@ -17,94 +17,93 @@
 //	...
 //	err = ex.Shutdown(ctx)
 //
-// # What it is for
+// # When to use it
 //
-// A goroutine that waits keeps its stack, and waking it is a matter for Go's scheduler. That is
-// fine for thousands. An executor is for where it is not: a million waiters that cost as much as
-// the objects which they are; hand-offs that are two to seven times quicker (docs/BENCHMARKS.md),
-// because a woken task is polled on a goroutine that is awake already; waiting for one of several
-// locks at once, with a time limit; work that has to stay on the goroutines of a pool.
+// Goroutines are enough for thousands of waits. Use an executor
+//
+//   - for very many waits: a poll task needs no goroutine while it waits, only its own object;
+//   - for frequent hand-offs: a woken task is polled by a goroutine that is already awake, which is
+//     two to seven times as fast as waking a goroutine (docs/BENCHMARKS.md);
+//   - to wait for the first of several locks, or for all of them, with a time limit;
+//   - to keep work on the goroutines of a pool.
 //
 // # Two kinds of tasks
 //
-//	                      written as                          while it waits it costs      a wait allocates
-//	straight-line: Go     a function that calls Await,        its stack: 2 KB and more     nothing
-//	                      Select, Sleep where it waits
-//	poll task: Spawn      an object with a method Poll that   the object, Task included    nothing
-//	                      is called again after each wait
+//	                      written as                         while it waits it holds    a wait allocates
+//	straight-line: Go     a function that calls Await,       a coroutine: a goroutine   nothing
+//	                      Select or Sleep where it waits     with its stack, 2 KB up
+//	poll task: Spawn      an object with a method Poll,      its object, with the       nothing
+//	                      which is called after each wait    Task in it; no goroutine
 //
-// Both stand in the same queues. Begin with the first.
+// Both stand in the same queues. Start with straight-line tasks, which read like ordinary code.
+// Only poll tasks wait without a goroutine; the example of [Poller] counts them.
 //
-// A task is cooperative: it keeps its worker until it waits. What blocks a goroutine (a read from
-// the network, a channel, a lock of package sync that is held for long) belongs into [Blocking];
-// what computes for long yields now and then. [WithWatchdog] finds the task that does not.
+// A task is cooperative: it keeps its worker until it waits. Code that blocks a goroutine (network
+// reads, channels, a sync.Mutex that is held for long) belongs in [Blocking]. Code that computes
+// for long should yield from time to time. [WithWatchdog] finds tasks that do not.
 //
 // # Which call
 //
-//	you want to                                       in a straight-line task    in a poll task
-//	wait for a future                                 Await                      Context.Poll
-//	the first of several                              Select                     FirstOf, Context.Poll
-//	all of several                                    Join                       AllOf, Context.Poll
-//	with a time limit, or a context                   Await of Timeout,          the same, Context.Poll
-//	                                                  of WithContext
-//	sleep                                             Sleep                      Timer
-//	let others run                                    Yield                      Context.Yield
-//	wait for a task                                   JoinHandle.Await           Completion
-//	run what blocks                                   Blocking
-//	have that end with the task                       Context.Context            the same
-//	wait for a future in a goroutine                  BlockOn, JoinHandle.Wait, or a channel: Done
+//	to                                        in a straight-line task    in a poll task
+//	wait for a future                         Await                      Context.Poll
+//	wait for the first of several             Select                     Context.Poll of FirstOf
+//	wait for all of several                   Join                       Context.Poll of AllOf
+//	wait with a time limit                    Await of Timeout           Context.Poll of Timeout
+//	wait until a context is done              Await of WithContext       Context.Poll of WithContext
+//	sleep                                     Sleep                      Context.Poll of a Timer
+//	let other tasks run                       Yield                      Context.Yield
+//	wait for another task                     JoinHandle.Await           Context.Poll of a Completion
+//	run code that blocks                      Blocking
+//	get a context that ends with the task     Context.Context            Context.Context
+//	wait for a future in a goroutine          BlockOn, JoinHandle.Wait, or the channel of Done
 //
-// Locks are waited for by their futures: [Future] is what they have in common.
+// A [Future] is what a task waits for. The locks of this module have futures, and so has this
+// package.
 //
 // # Order
 //
-// Permits are granted in the order in which tasks, goroutines and selects began to wait; a task's
-// budget does not change that. When a task is polled is up to the executor: what was woken comes
-// soon, what yields comes after what is queued, and nothing that is ready waits for ever while
-// others run: what a worker has that is in one long poll is offered to the others within 10
-// milliseconds, and each of them, however busy it is, begins the oldest task that is on offer at
-// least every 61 polls.
+// Locks grant permits in the order in which tasks, goroutines and selects began to wait. When a
+// woken task is polled is up to the executor: soon after its wake, and after the tasks that were
+// queued before if it yielded. No ready task waits forever while others run. Tasks behind a long
+// poll are offered to other workers within 10 milliseconds, and every worker takes the oldest
+// offered task at least once in 61 polls.
 //
 // # Cancellation
 //
-// [Task.Abort], [JoinHandle.Abort] and a shutdown reach a task at its next wait, or in the one
-// that it is in: the future is cancelled, and gives back what it has got or is just getting, and
-// the wait returns [ErrCancelled]. What the task holds itself it gives back as any function does,
-// by defer. What does not wait by futures, a call in [Blocking] for instance, learns of the
-// cancel by the [Context.Context] of the task.
+// [Task.Abort], [JoinHandle.Abort] and a shutdown reach a task in its current wait, or at its next
+// one. The future is cancelled and gives back what it was granted, and the wait returns
+// [ErrCancelled]. The task gives back what it holds itself as any function does, by defer. Code
+// that does not wait by futures, such as a call in [Blocking], learns of it by [Context.Context].
 //
 // # Panics
 //
-// A panic ends the task and nothing else. Who waits for the task gets it as a [*PanicError]. If
-// nobody waits at that moment it is printed with its stack, or given to the handler of
-// [WithPanicHandler]. If nobody has asked for the task's error by the end, that of
-// [Executor.Shutdown] tells.
+// A panic ends the task and nothing else. Whoever waits for the task gets a [*PanicError]. If
+// nobody waits, the panic is printed with its stack, or passed to the handler of
+// [WithPanicHandler]. If nobody has asked for the task's error by the end, [Executor.Shutdown]
+// reports it.
 //
-// # Synchronization
+// # Memory model
 //
-// In the terms of the Go memory model: what happens before a Spawn, Go or Wake happens before the
-// Poll that it leads to; one Poll of a task happens before the next; the end of a task happens
-// before whatever learns of it, by Wait, Await, Done or a Completion. Workers add nothing to what
-// futures promise.
+// A call of Spawn, Go or Wake synchronizes before the Poll that it causes. Each Poll of a task
+// synchronizes before the next one. The end of a task synchronizes before the return of every
+// Wait, Await, receive from Done, or completed Poll that observes it.
 //
-// # Files
+// # Imports and files
 //
-//	file                                what                                 read it for
-//	executor.go                         New, Spawn, Shutdown                 the life of an executor
-//	task.go                             Task, Poller, Wake                   the life of a task, its state word
-//	go.go, coroutine.go                 Go, JoinHandle                       straight-line tasks
-//	context.go, future.go               Context, Future, Await               how tasks wait; the budget
-//	select.go, join.go, timer.go        Select, Join, Timer, Timeout         combinators
-//	bridge.go, blocking.go              BlockOn, WithContext, Blocking       between tasks and goroutines
-//	completion.go                       Completion                           the end of a task as a future
-//	queue.go                            (internal)                           ring, injection queue, inbox
-//	worker.go                           (internal)                           whose turn it is
-//	idle.go                             (internal)                           who sleeps, who wakes whom
-//	monitor.go                          (internal)                           polls that take too long
-//	registry.go, stats.go, dump.go      Stats, Dump                          what there is
-//	watchdog.go                         WithWatchdog                         what goes wrong
-//	panics.go                           WithPanicHandler                     panics that nobody waits for
+// The package imports waiter, the module's atomics and go.uber.org/atomic. It knows no lock: locks
+// and executor meet in the interfaces of package waiter. Read task.go first, then worker.go.
 //
-// docs/design/runtime.md in the repository follows one task from spawn to join, and says what was
-// tried instead.
+//	task.go                         Task, Poller: the life of a task and its state word
+//	go.go, coroutine.go             Go, JoinHandle: straight-line tasks
+//	executor.go                     New, Spawn, Shutdown: the life of an executor
+//	worker.go, queue.go, idle.go    what is polled next; which worker sleeps, and what wakes it
+//	monitor.go                      relieving workers whose poll takes long
+//	context.go, future.go           Context, Future, Await: how tasks wait; the budget
+//	select.go, join.go, timer.go    Select, Join, Timer, Timeout
+//	completion.go                   Completion: the end of a task as a future
+//	bridge.go, blocking.go          BlockOn, WithContext, Blocking: between tasks and goroutines
+//	registry.go, stats.go, dump.go  Stats and Dump: what exists
+//	watchdog.go, panics.go          WithWatchdog, WithPanicHandler: what goes wrong
+//
+// docs/design/runtime.md follows one task from Spawn to its end, and describes rejected designs.
 package rt

@@ -101,6 +101,57 @@ func ExamplePoller() {
 	// <nil>
 }
 
+// patientTask is a poll task that waits for a permit and gives it back.
+type patientTask struct {
+	rt.Task
+	permit semaphore.AcquireFuture
+}
+
+func (p *patientTask) Poll(cx *rt.Context) bool {
+	if !cx.Poll(&p.permit) {
+		return false
+	}
+	p.permit.Release()
+	return true
+}
+
+// Poll tasks hold no goroutine while they wait. Straight-line tasks hold one each.
+func ExamplePoller_goroutines() {
+	const n = 1000
+	ex := rt.New(rt.WithWorkers(1))
+	sem := semaphore.New(1)
+	sem.TryAcquire(1)
+	before := runtime.NumGoroutine()
+	count := func(waiting int) (goroutines int) {
+		for int(sem.Waiting()) < waiting {
+			runtime.Gosched()
+		}
+		return (runtime.NumGoroutine() - before + 50) / 100 * 100 // rounded
+	}
+
+	tasks := make([]patientTask, n)
+	for i := range tasks {
+		tasks[i].permit.Init(sem, 1)
+		_ = ex.Spawn(&tasks[i])
+	}
+	fmt.Println(n, "poll tasks wait:", count(n), "goroutines")
+
+	for range n {
+		rt.Go(ex, func(cx *rt.Context) (int, error) {
+			var permit semaphore.AcquireFuture
+			permit.Init(sem, 1)
+			defer permit.Release()
+			return 0, rt.Await(cx, &permit)
+		})
+	}
+	fmt.Println(n, "straight-line tasks wait:", count(2*n), "goroutines")
+	sem.Release(1)
+	_ = ex.Shutdown(context.Background())
+	// Output:
+	// 1000 poll tasks wait: 0 goroutines
+	// 1000 straight-line tasks wait: 1000 goroutines
+}
+
 // A task of an object pool: it is spawned again when it has ended.
 func ExampleTask() {
 	ex := rt.New()

@@ -13,51 +13,50 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// An Executor runs tasks on a few workers. [New] makes one; [Executor.Shutdown] ends it. The zero
-// Executor is of no use: its methods panic.
+// An Executor runs tasks on a few workers, each of which is a goroutine. [New] and [NewOn] start
+// one, and [Executor.Shutdown] ends it. The methods of the zero Executor panic.
 //
-// All methods may be called from any goroutine, and from tasks, except that a task must not wait
-// for the shutdown of its own executor.
+// Goroutines and tasks may call all methods at any time, except that a task must not wait for the
+// shutdown of its own executor.
 //
-// An executor that nobody refers to any more and that has no tasks ends by itself, some time after
-// the next garbage collection: its goroutines do, and those of a pool go back. A task refers to its
-// executor. So does a function of an option that uses it. Inside a bubble of testing/synctest it
-// does not end by itself.
+// An executor without tasks that nothing refers to ends by itself, some time after the next garbage
+// collection. A task refers to its executor, and so does a function of an option that uses it. An
+// executor in a bubble of testing/synctest does not end by itself.
 type Executor struct {
-	*scheduler // nil: not made by New
+	*scheduler // nil: New did not make it
 }
 
-// A scheduler is an executor without its handle, which is what users have. The workers have the
-// scheduler. Only tasks have the handle, so that it is garbage when neither a user nor a task that
-// lives has it.
+// A scheduler is an executor without its handle. Workers refer to the scheduler; users and living
+// tasks refer to the handle. So the handle becomes garbage when neither a user nor a living task
+// has it.
 type scheduler struct {
 	injection injection
 	idle      idle
-	stopped   xsync.Bool // the workers go home
+	stopped   xsync.Bool // the workers end
 
 	workers    []*worker
 	shards     []shard
 	placed     xsync.Uint32 // counts admissions, to spread them over shards
 	coroutines coroutines
 	timers     timers
-	monitor    *monitor  // nil: a single worker, which cannot help itself
-	watch      *watchdog // nil: not asked for
+	monitor    *monitor  // nil with a single worker, which nobody could relieve
+	watch      *watchdog // nil without WithWatchdog
 	panics     *panics
 
-	spawn func(func()) error // how goroutines come about
+	spawn func(func()) error // starts a goroutine
 
 	mu      xsync.Mutex
-	running int  // goroutines of ours: workers, blocking functions, reports; guarded by mu
-	leaving bool // nothing remains to be done: home is to be closed when running is 0
-	home    chan struct{}
+	running int           // goroutines: workers, blocking functions, reports; guarded by mu
+	leaving bool          // home is to be closed when running is 0
+	home    chan struct{} // closed when all goroutines have ended
 	closing bool          // Shutdown has begun; guarded by mu
 	drained chan struct{} // closed when the last task has ended after closing
-	left    xsync.Int64   // tasks that have not ended, from closing on
-	cause   uber.Error    // why tasks were cancelled by Shutdown
+	left    xsync.Int64   // tasks that have not ended; counted from closing on
+	cause   uber.Error    // why Shutdown has aborted tasks
 	swaps   atomic.Uint64 // workers replaced after a Goexit
 }
 
-// made panics if New has not made the executor.
+// made panics if New did not make the executor.
 func (ex *Executor) made() {
 	if ex == nil {
 		panic("rt: nil Executor")
@@ -67,12 +66,12 @@ func (ex *Executor) made() {
 	}
 }
 
-// A Pool is what an executor may take its goroutines from: the workers, and those of [Blocking].
-// Submit has fn run on one of the pool's goroutines, and does not wait for it; nor should it wait
-// for a goroutine to become free. *ants.Pool is one; package antspool makes more of it.
+// A Pool supplies the goroutines of an executor: those of the workers and those of [Blocking].
+// Submit has a goroutine of the pool call fn. It does not wait for fn, and it should not wait for a
+// free goroutine. *ants.Pool is a Pool; package antspool adds a gate to it.
 //
-// A task that calls runtime.Goexit ends the goroutine of its worker. The worker goes on on a
-// goroutine outside of the pool.
+// A task that calls runtime.Goexit ends the goroutine of its worker. The worker then continues on a
+// goroutine outside the pool.
 type Pool interface {
 	Submit(fn func()) error
 }
@@ -88,8 +87,8 @@ type options struct {
 	panicked func(*PanicError)
 }
 
-// WithWorkers sets the number of workers, by default GOMAXPROCS at the time of New. It panics if n
-// is not between 1 and 1024.
+// WithWorkers sets the number of workers. The default is GOMAXPROCS at the time of New. WithWorkers
+// panics if n is not between 1 and 1024.
 func WithWorkers(n int) Option {
 	if n < 1 || n > maxWorkers {
 		panic(fmt.Sprintf("rt: %d workers, not 1 to %d", n, maxWorkers))
@@ -108,9 +107,9 @@ func New(opts ...Option) *Executor {
 	return ex
 }
 
-// NewOn starts an executor whose workers, and whose blocking functions, run on goroutines of p. It
-// fails, with the pool's error, if p does not have room for all of its workers, each of which
-// occupies a goroutine until the executor ends.
+// NewOn starts an executor whose workers and blocking functions run on goroutines of p. Each worker
+// occupies one until the executor ends. If p refuses a worker, NewOn fails with the error of the
+// pool.
 func NewOn(p Pool, opts ...Option) (*Executor, error) {
 	if p == nil {
 		panic("rt: nil pool")
@@ -148,14 +147,14 @@ func start(p Pool, opts []Option) (*Executor, error) {
 		}
 		ex.rouse()
 	}
-	// Cleanups run outside all bubbles, and must not touch a bubble's channels.
+	// Cleanups run outside all bubbles, and must not touch the channels of a bubble.
 	if endsByItself && !waiter.InBubble() {
 		runtime.AddCleanup(ex, (*scheduler).end, ex.scheduler)
 	}
 	return ex, nil
 }
 
-// newExecutor makes an executor whose workers are not started.
+// newExecutor makes an executor without starting its workers.
 func newExecutor(workers int) *Executor {
 	s := &scheduler{
 		workers: make([]*worker, workers),
@@ -172,11 +171,11 @@ func newExecutor(workers int) *Executor {
 	return &Executor{s}
 }
 
-// Spawn starts p as a task. It returns [ErrShutdown] if the executor has been shut down; then
-// p.Poll is never called. It panics if p is nil or a task already. It allocates nothing.
+// Spawn starts p as a task. If the executor has been shut down, Spawn returns [ErrShutdown] and
+// p.Poll is never called. It panics if p is nil or a live task. It allocates nothing.
 //
-// What happened before Spawn happens before the first Poll. The order in which tasks begin is not
-// promised, though it is mostly that of their spawns.
+// A call of Spawn synchronizes before the first Poll. Tasks mostly begin in the order of their
+// spawns, but no order is promised.
 func (ex *Executor) Spawn(p Poller) error {
 	ex.made()
 	t, err := ex.admit(p)
@@ -220,22 +219,21 @@ func (ex *Executor) admit(p Poller) (*Task, error) {
 	return t, nil
 }
 
-// Shutdown ends the executor. From now on it takes no tasks. It waits for those that it has. If ctx
-// is done before they have ended, it cancels them, and waits for a second more in all. It panics,
-// and changes nothing, if ctx is nil.
+// Shutdown ends the executor. From its call on, the executor accepts no tasks. Shutdown waits for
+// the tasks to end. If ctx is done first, Shutdown aborts the remaining tasks, and waits for one
+// more second in all. It panics, and changes nothing, if ctx is nil.
 //
-// It returns nil if all tasks have ended by themselves, and an error with the cause of ctx if it
-// has cancelled some. The error is [ErrStuck] if tasks, functions of [Blocking] or reports of the
-// watchdog have not ended even then. After that, Shutdown may be called again, to wait longer; it
-// returns nil when they have. Otherwise no goroutine of the executor remains, nor one of
-// [Blocking], and nothing runs.
+// Shutdown returns nil if all tasks have ended by themselves, and an error with the cause of ctx if
+// it has aborted some. In both cases no goroutine of the executor remains, nor one of [Blocking].
+// The error is [ErrStuck] if tasks, functions of [Blocking] or reports of the watchdog have not
+// ended in time. Shutdown may then be called again to wait longer, and returns nil when they have
+// ended.
 //
-// Whatever else there is to tell, the error also says how many tasks have panicked while nobody
-// waited for them, if nobody has asked for their errors since; errors.As finds one of those
-// [*PanicError].
+// The error also counts the tasks that have panicked while nobody waited for them, unless somebody
+// has asked for their errors since. errors.As finds one [*PanicError] of them.
 //
-// A task must not wait for the shutdown of its own executor. Nor must a function of [Blocking] or a
-// report of the watchdog, unless ctx ends: Shutdown waits for its caller then.
+// A task must not wait for the shutdown of its own executor. A function of [Blocking] or a report
+// of the watchdog may do so only with a ctx that ends, because Shutdown waits for its caller.
 func (ex *Executor) Shutdown(ctx context.Context) error {
 	ex.made()
 	if ctx == nil {
@@ -265,13 +263,14 @@ func (ex *scheduler) shutdown(ctx context.Context) error {
 	return nil
 }
 
-// patience is how long a Shutdown waits: until its context is done, and for the time of grace.
+// patience is how long a Shutdown waits: until its context is done, and then for the time of grace.
 type patience struct {
 	ctx   context.Context
-	grace *time.Timer // since the context was found done; nil: it was not
+	grace *time.Timer // started when the context was found done; nil until then
 }
 
-// wait waits for c until the context is done. If both are, c counts.
+// wait waits for c until the context is done, and reports whether c was closed. If both are, c
+// counts.
 func (p *patience) wait(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -286,8 +285,8 @@ func (p *patience) wait(c <-chan struct{}) bool {
 	}
 }
 
-// waitOn waits for c for the rest of the time of grace, which begins with the first call. After
-// false it must not be called again.
+// waitOn waits for c for the rest of the time of grace, which begins with the first call. It must
+// not be called again after it has returned false.
 func (p *patience) waitOn(c <-chan struct{}) bool {
 	if p.grace == nil {
 		p.grace = time.NewTimer(gracePeriod)
@@ -300,7 +299,8 @@ func (p *patience) waitOn(c <-chan struct{}) bool {
 	}
 }
 
-// cause returns why the context is done. There is an error even if a foreign context has none yet.
+// cause returns why the context is done. A foreign context may be done without an error; then it is
+// context.Canceled.
 func (p *patience) cause() error {
 	if err := context.Cause(p.ctx); err != nil {
 		return err
@@ -314,8 +314,8 @@ func (p *patience) stop() {
 	}
 }
 
-// end ends what still runs when there are no tasks, and waits for nothing. It is also the cleanup
-// of the handle. It may run more than once, and at the same time.
+// end stops the executor when there are no tasks, without waiting. It is also the cleanup of the
+// handle. It may run several times, and concurrently.
 func (ex *scheduler) end() {
 	ex.close()
 	if ex.watch != nil {
@@ -329,7 +329,7 @@ func (ex *scheduler) end() {
 	ex.coroutines.close()
 }
 
-// leave sends the workers home, once.
+// leave stops the workers, once.
 func (ex *scheduler) leave() {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
@@ -344,7 +344,7 @@ func (ex *scheduler) leave() {
 // gracePeriod is how long Shutdown waits after its context is done.
 const gracePeriod = time.Second
 
-// close has Spawn refuse tasks, and counts those that there are.
+// close makes Spawn refuse tasks, and counts those that are left.
 func (ex *scheduler) close() {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
@@ -352,14 +352,14 @@ func (ex *scheduler) close() {
 		return
 	}
 	ex.closing = true
-	ex.left.Store(1) // this function itself, while shards are closed one by one
+	ex.left.Store(1) // this function, while it closes the shards one by one
 	for i := range ex.shards {
 		ex.shards[i].close(&ex.left)
 	}
 	ex.taskEnded()
 }
 
-// taskEnded counts a task that has ended in a closed shard.
+// taskEnded counts the end of a task in a closed shard.
 func (ex *scheduler) taskEnded() {
 	if ex.left.Add(-1) == 0 {
 		close(ex.drained)
@@ -376,14 +376,14 @@ func (ex *scheduler) spawnCounted(fn func()) error {
 	return err
 }
 
-// count counts a goroutine that is about to begin, and that will call workerEnded.
+// count counts a goroutine that is about to begin. The goroutine calls workerEnded at its end.
 func (ex *scheduler) count() {
 	ex.mu.Lock()
 	ex.running++
 	ex.mu.Unlock()
 }
 
-// workerEnded is the last thing that a goroutine of the executor does.
+// workerEnded is the last call of every goroutine of the executor.
 func (ex *scheduler) workerEnded() {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
@@ -391,7 +391,7 @@ func (ex *scheduler) workerEnded() {
 	ex.goneLocked()
 }
 
-// goneLocked is called when a goroutine has ended, and when there will be no more of them.
+// goneLocked is called when a goroutine has ended, and when no more of them will begin.
 func (ex *scheduler) goneLocked() {
 	if ex.running == 0 && ex.leaving {
 		ex.leaving = false // once
@@ -399,9 +399,9 @@ func (ex *scheduler) goneLocked() {
 	}
 }
 
-// replace has another goroutine carry on for a worker whose own is ending. It is an ordinary one:
-// the pool might be full, or have its Submit wait, possibly for the very goroutine that is ending,
-// and tasks depend on the worker.
+// replace continues a worker on another goroutine, because its own is ending. The goroutine does
+// not come from the pool: the pool might be full, or its Submit might wait for the goroutine that
+// is ending, and tasks depend on the worker.
 func (ex *scheduler) replace(w *worker) {
 	ex.swaps.Add(1)
 	go w.work()

@@ -5,21 +5,39 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Poller is a poll task: an object of its owner's, with a [Task] embedded, that does its work in
-// steps.
+// A Poller is a poll task: an object with an embedded [Task] that does its work in steps.
 //
-// Poll takes the task as far as it can go without waiting, and returns true when it has ended. To
-// wait it calls [Context.Poll] with a future, and returns false if that is not complete: it is
-// called again when it is. Poll is never called by two goroutines at once, and what one call has
-// written the next one sees.
+// Poll runs the task until it has to wait, and returns true when the task has ended. To wait, Poll
+// calls [Context.Poll] with a future and returns false if the future is not complete. The executor
+// calls Poll again when the future is worth polling. No two goroutines call Poll at the same time,
+// and each call sees what the one before has written.
 type Poller interface {
 	Poll(cx *Context) bool
 
 	base() *Task
 }
 
-// A Task is the part of a poll task that the executor needs. It is embedded, so that scheduling and
-// waiting allocate nothing:
+// The state word of a task counts the wakes that are not answered yet. Its top bit says whether the
+// task is alive:
+//
+//	alive  count  the task is                           who changes it, and to what
+//	0      any    not spawned, or ended                 Spawn: alive, 1
+//	1      0      waiting: in no queue, not polled      Wake: 1, and queues the task
+//	1      1      queued, or being polled               Wake: 2; worker: 0 after the poll; ended
+//	1      2...   queued or being polled, and woken     worker: 1, before a poll or instead of 0
+//
+// Invariants:
+//
+//  1. A live task whose count is not 0 is in exactly one queue, or exactly one worker polls it. Only
+//     the step from 0 to 1 queues a task, and only its worker sets the count back to 0.
+//     (TestModel/wake)
+//  2. A wake after the beginning of a poll leads to another poll. It finds a count of 0 or 1 and
+//     raises it, or a count that another wake since then has raised. (TestModel/wake)
+//  3. The fields next, poller and ex are written before the task is queued, and after that only by
+//     the goroutine that has taken the task.
+
+// A Task is the part of a poll task that the executor needs. A poll task embeds it, so that
+// scheduling and waiting allocate nothing:
 //
 //	type job struct {
 //		rt.Task
@@ -28,35 +46,14 @@ type Poller interface {
 //
 //	func (j *job) Poll(cx *rt.Context) bool {
 //		if !cx.Poll(&j.permit) {
-//			return false // called again when the permit is there
+//			return false // called again when the permit is granted
 //		}
 //		...
 //		return true
 //	}
 //
-// The zero Task is ready for [Executor.Spawn]. When the task has ended it may be spawned again. It
-// must not be copied after that.
-//
-// # State
-//
-// The state word counts the wakes that are not answered yet, and has a bit for whether the task
-// lives:
-//
-//	alive  count  the task is                           who moves it, and to what
-//	0      any    not spawned, or ended                 Spawn: alive, 1
-//	1      0      waiting: in no queue, nobody polls    Wake: 1, and queues it
-//	1      1      in a queue, or being polled           Wake: 2; worker: 0 after the poll; ended
-//	1      2...   the same, and woken since             worker: 1, before a poll or instead of 0
-//
-// Invariants:
-//
-//  1. A live task whose count is not 0 is in exactly one queue or being polled by exactly one
-//     worker: only the step from 0 to 1 puts it into a queue, and only the worker takes the count
-//     back to 0. (TestModel/wake)
-//  2. A wake that comes after the beginning of a poll leads to another poll: it finds a count of 0
-//     or 1, and changes it, or finds one that somebody else has changed since. (TestModel/wake)
-//  3. The fields next, poller and ex are written before the task is in a queue and by whoever has
-//     it from there.
+// The zero Task is ready for [Executor.Spawn]. A task that has ended may be spawned again. A Task
+// must not be copied after its first use.
 type Task struct {
 	_ noCopy
 
@@ -64,23 +61,24 @@ type Task struct {
 	poller Poller
 	ex     *Executor
 	state  xsync.Uint32
-	home   xsync.Uint32 // the worker that polled it last: whose inbox a wake puts it into
+	home   xsync.Uint32 // the worker that polled it last; a wake puts the task into its inbox
 
 	flags xsync.Uint32 // of this life: flagCancelled, flagContext
-	shard uint32       // which shard of the registry has it
+	shard uint32       // the shard of the registry that lists the task
 
 	older, newer *Task // the registry's list, guarded by the shard's lock
-	waits        any   // what it polled last without success; only whoever has the task may touch it
+	waits        any   // the future of the last poll, if incomplete; owned by whoever has taken the task
 	more         *more // guarded by the shard's lock
 }
 
-// more is what most tasks do not need.
+// more holds the fields that most tasks do not need.
 type more struct {
 	name    string
 	err     error        // how it ended
-	joiners waiter.Queue // who waits for its end
+	joiners waiter.Queue // the waits for its end
 
-	// The context of this life; nil if nobody has asked for one. Written by who has the task.
+	// The context of this life, nil if nobody has asked for one. Written by the goroutine that has
+	// taken the task.
 	context xsync.Pointer[taskContext]
 }
 
@@ -90,34 +88,31 @@ const (
 )
 
 const (
-	flagCancelled uint32 = 1 << iota // Cancel was called
+	flagCancelled uint32 = 1 << iota // Abort was called
 	flagContext                      // more.context was set, and more stays where it is
 )
 
-// isCancelled reports whether the task has been asked to end.
+// isCancelled reports whether the task was asked to end.
 func (t *Task) isCancelled() bool { return t.flags.Load()&flagCancelled != 0 }
 
 func (t *Task) base() *Task { return t }
 
-// Wake has the task polled again. It may be called from any goroutine, at any time and any number
-// of times: a task that has ended, or was not spawned, does not mind. It is what futures call: see
-// [waiter.Waker].
+// Wake has the executor poll the task again. Any goroutine may call it, at any time and any number
+// of times. On a task that has ended or was never spawned it does nothing. It allocates nothing.
 //
-// What happened before Wake happens before the Poll that it leads to.
-//
-// A future that the task waits for gets the waker of [Context.Waker] instead, which knows whose it
-// is.
+// A call of Wake synchronizes before the Poll that it causes. A future that the task waits for
+// takes the waker of [Context.Waker] instead.
 func (t *Task) Wake() { t.waker().Wake() }
 
-// A taskWaker is a task as the waker of a future. It is a type of its own, so that what
-// [waiter.Owner] asks for is no method of every user's task.
+// taskWaker is a task as the waker of a future. It is a type of its own so that the methods of
+// [waiter.Owner] are not promoted to the types of poll tasks.
 type taskWaker Task
 
 func (t *Task) waker() *taskWaker { return (*taskWaker)(t) }
 
 // Wake implements [waiter.Waker].
 func (t *taskWaker) Wake() {
-	for { // Each turn follows another one's wake, or the end of a poll.
+	for { // Each turn follows another wake or the end of a poll.
 		s := t.state.Load()
 		if s&taskAlive == 0 || s&taskCount > 1 {
 			return
@@ -132,17 +127,17 @@ func (t *taskWaker) Wake() {
 	}
 }
 
-// Displaced implements [waiter.Owner]. It panics if a future that waits for this task is polled
-// by another task, or by a goroutine in [BlockOn].
+// Displaced implements [waiter.Owner]. It panics if another task, or a goroutine in [BlockOn],
+// polls a future that waits for this task.
 func (t *taskWaker) Displaced(by waiter.Waker) {
 	if t.state.Load()&taskAlive != 0 {
 		displaced(t, by)
 	}
 }
 
-// displaced is called when a future that would wake w is about to wake by instead of it. It
-// panics if that is somebody else: only one of the two would be woken. If it is not known who
-// that is, w is woken, and polls the future again.
+// displaced is called when a poll is about to replace w, the waker of a waiting future, by another.
+// It panics if that belongs to another task or goroutine: only one of the two would be woken. If
+// the owner of the new waker is unknown, w is woken and polls the future again.
 func displaced(w, by waiter.Waker) {
 	switch by = partyOf(by); {
 	case by == nil:
@@ -152,7 +147,8 @@ func displaced(w, by waiter.Waker) {
 	}
 }
 
-// partyOf returns who waits with w: a task, or a goroutine in BlockOn; nil if that is not known.
+// partyOf returns the waker of the task, or of the goroutine in BlockOn, that w wakes. It returns
+// nil if that is unknown.
 func partyOf(w waiter.Waker) waiter.Waker {
 	if t := taskOf(w); t != nil {
 		return t.waker()
@@ -179,12 +175,12 @@ func pairOf(a, b waiter.Waker) string {
 	}
 }
 
-// taskOf returns the task that w wakes, nil if it wakes something else.
+// taskOf returns the task that w wakes, or nil if it wakes something else.
 func taskOf(w waiter.Waker) *Task {
 	switch w := w.(type) {
 	case *taskWaker:
 		return (*Task)(w)
-	case *Task: // its user has passed the task itself
+	case *Task: // a poll task that passed itself
 		return w
 	case *watched:
 		return w.task
@@ -195,10 +191,12 @@ func taskOf(w waiter.Waker) *Task {
 	}
 }
 
-// Abort asks the task to end. It learns of it when it waits next or already waits: the future is
-// cancelled, which gives back what was being granted, and [Context.Err] and [Await] return
-// [ErrCancelled]. A task that never waits never learns of it, unless it asks, or has given its
-// [Context.Context] to what does. Abort does not wait; it may be called at any time and any
+// Abort asks the task to end. The task learns of it in its current wait, or at its next one: the
+// future is cancelled and gives back what it was granted, and [Await] and [Context.Err] return
+// [ErrCancelled]. A task that never waits learns of it only from Context.Err or its
+// [Context.Context].
+//
+// Abort does not wait for the end of the task. Any goroutine may call it, at any time and any
 // number of times.
 func (t *Task) Abort() {
 	if t.flags.Or(flagCancelled)&flagContext != 0 {
@@ -210,7 +208,7 @@ func (t *Task) Abort() {
 	t.Wake()
 }
 
-// noCopy has vet complain about copies.
+// noCopy makes go vet report copies.
 type noCopy struct{}
 
 func (*noCopy) Lock()   {}
