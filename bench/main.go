@@ -2,17 +2,19 @@
 // their targets. It is a plain program, and not a set of testing.B benchmarks, because in a test
 // binary the module takes a slower path on purpose.
 //
-// The files: workloads.go says what is done, impls.go and farad.go by whom, gang.go and measure.go
-// how one figure comes about, rounds.go how many of them are interleaved, cancel.go and memory.go
-// what is measured besides, targets.go what farad is held to, report.go how all that is told.
-// Mutexes and read-write locks have files of their own, locks*.go, and so has the executor,
-// tasks*.go. The capacitor is in capacitor.go, waits.go and figure.go, every lock in every.go,
-// hand-offs are in handoff.go, cancel storms in storm.go, a million waiters in wake.go, bursts and
-// worker pools in jobs*.go. What a run leaves is written by output.go: the page (html.go), the
-// plots (plot.go, plot_ratios.go, colors.go), the rounds for benchstat (benchstat.go), tables and
-// plot of the README (readme.go, readme_plot.go) and that of all targets (target_lines.go,
-// targets_table.go); load.go reads a run again, compare.go holds one beside another, and lines.go
-// is what these have of it.
+// Imports go one way:
+//
+//	main → render → report → semaphore, locks ← array, capacitor; tasks, jobs, waiters
+//	     → table → measure; peers
+//
+// measure takes one figure and knows no lock; peers has what more than one family measures; table
+// has tables and targets. Each family of workloads is a package, which says what is done, by whom,
+// what farad is held to, and how its tables look. report gathers them and reads old runs; render
+// draws. Here are the flags (main.go), what a quick run measures (quick.go), the progress of a run
+// and the files that it leaves (output.go). papers has algorithms that only measurements use, and
+// simulate is a program of its own.
+//
+// Read this file first, then semaphore/workloads.go for what a workload is.
 package main
 
 import (
@@ -26,11 +28,21 @@ import (
 	"runtime/pprof"
 	"strings"
 	"time"
+
+	"github.com/farad-go/farad/bench/array"
+	"github.com/farad-go/farad/bench/jobs"
+	"github.com/farad-go/farad/bench/locks"
+	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/render"
+	"github.com/farad-go/farad/bench/report"
+	"github.com/farad-go/farad/bench/semaphore"
+	"github.com/farad-go/farad/bench/tasks"
+	"github.com/farad-go/farad/bench/waiters"
 )
 
 // config is what the flags say.
 type config struct {
-	timing
+	measure.Timing
 	rounds     int
 	only       *regexp.Regexp
 	procs      int
@@ -46,9 +58,6 @@ type config struct {
 	plot       string
 	from       []string // instead of measuring: the JSON files of runs
 }
-
-// usualWindow is the window of a run whose flags say nothing else.
-const usualWindow = 150 * time.Millisecond
 
 // picks reports whether something of this name is to be measured.
 func (c *config) picks(name string) bool {
@@ -71,7 +80,7 @@ func main() {
 		return
 	}
 	fmt.Fprintln(os.Stderr, "bench:", err)
-	if errors.Is(err, errStuck) || errors.Is(err, errAwake) {
+	if errors.Is(err, measure.ErrStuck) || errors.Is(err, measure.ErrAwake) {
 		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1) // grouped by where they are stuck
 	}
 	os.Exit(1)
@@ -79,12 +88,12 @@ func main() {
 
 // parse reads the flags; messages about wrong ones go to stderr.
 func parse(args []string, stderr io.Writer) (config, error) {
-	c := config{timing: timing{limit: 10 * time.Second}}
+	c := config{Timing: measure.Timing{Limit: 10 * time.Second}}
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.IntVar(&c.rounds, "rounds", 9, "how often everything is measured")
-	fs.DurationVar(&c.window, "window", usualWindow, "length of one measurement")
-	fs.DurationVar(&c.warmup, "warmup", 200*time.Millisecond, "discarded beginning of one measurement, at least")
+	fs.DurationVar(&c.Window, "window", measure.UsualWindow, "length of one measurement")
+	fs.DurationVar(&c.Warmup, "warmup", 200*time.Millisecond, "discarded beginning of one measurement, at least")
 	fs.IntVar(&c.procs, "procs", 0, "GOMAXPROCS (0: as it is)")
 	only := fs.String(
 		"run",
@@ -99,13 +108,13 @@ func parse(args []string, stderr io.Writer) (config, error) {
 		&c.readme,
 		"readme",
 		"",
-		"write the ratios into `file`, between its markers, and "+readmePlotFile+" beside it",
+		"write the ratios into `file`, between its markers, and "+render.ReadmePlotFile+" beside it",
 	)
 	fs.StringVar(&c.targets, "targets", "", "write the table of all targets into `file`, between its markers")
 	fs.StringVar(&c.markdown, "md", "", "write the tables as Markdown to `file`")
 	fs.StringVar(&c.json, "json", "", "write the raw rounds as JSON to `file`")
 	fs.StringVar(&c.cpuprofile, "cpuprofile", "", "write a CPU profile to `file`")
-	fs.StringVar(&c.plot, "plot", "", "draw "+figureFile+" and "+planeFile+" into `folder`, from a file")
+	fs.StringVar(&c.plot, "plot", "", "draw "+render.FigureFile+" and "+render.PlaneFile+" into `folder`, from a file")
 	fs.Usage = func() {
 		fmt.Fprintln(
 			stderr,
@@ -132,16 +141,16 @@ func parse(args []string, stderr io.Writer) (config, error) {
 			c.rounds = quickRounds
 		}
 		if !given["window"] {
-			c.window = quickWindow
+			c.Window = quickWindow
 		}
 		if !given["warmup"] {
-			c.warmup = quickWarmup
+			c.Warmup = quickWarmup
 		}
 	}
 	if c.smoke {
-		c.rounds, c.window, c.warmup, c.patience = 1, 3*time.Millisecond, time.Millisecond, 5*time.Millisecond
+		c.rounds, c.Window, c.Warmup, c.Patience = 1, 3*time.Millisecond, time.Millisecond, 5*time.Millisecond
 	}
-	if c.rounds < 1 || c.window <= 0 || c.warmup < 0 || c.procs < 0 {
+	if c.rounds < 1 || c.Window <= 0 || c.Warmup < 0 || c.procs < 0 {
 		return c, errors.New("rounds and window must be positive, warmup and procs not negative")
 	}
 	var err error
@@ -155,9 +164,9 @@ func parse(args []string, stderr io.Writer) (config, error) {
 func run(c config, stdout, stderr io.Writer) (err error) {
 	// First: a run of three quarters of an hour is not to end with a file that is not there, or a
 	// folder that cannot be.
-	var was *report
+	var was *report.Report
 	if c.compare != "" {
-		if was, err = load(c.compare); err != nil {
+		if was, err = report.Load(c.compare); err != nil {
 			return err
 		}
 	}
@@ -169,19 +178,19 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 	if c.procs > 0 {
 		runtime.GOMAXPROCS(c.procs)
 	}
-	r := &report{
-		Machine:  thisMachine(os.Args[1:]), // before any output file is there to make the tree dirty
+	r := &report.Report{
+		Machine:  measure.ThisMachine(os.Args[1:]), // before any output file is there to make the tree dirty
 		Smoke:    c.smoke,
 		Rounds:   c.rounds,
-		Window:   c.window.String(),
-		Warmup:   c.warmup.String(),
-		Cells:    plan(implementations, c.picks),
-		Cancel:   planCancel(c.picks),
-		Locks:    planLocks(c.picks),
-		Tasks:    planTasks(c.picks),
-		Jobs:     planJobs(c.picks),
-		Variants: planVariants(c.picks),
-		Wake:     planWake(c.picks, c.smoke),
+		Window:   c.Window.String(),
+		Warmup:   c.Warmup.String(),
+		Cells:    semaphore.Plan(semaphore.Implementations, c.picks),
+		Cancel:   waiters.PlanCancel(c.picks),
+		Locks:    locks.Plan(report.LockWorkloads, c.picks),
+		Tasks:    tasks.Plan(c.picks),
+		Jobs:     jobs.Plan(c.picks),
+		Variants: array.Plan(c.picks),
+		Wake:     waiters.PlanWake(c.picks, c.smoke),
 	}
 	if c.cpuprofile != "" {
 		f, err := os.Create(c.cpuprofile)
@@ -194,39 +203,39 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	progress := newMeter(stderr, c.rounds*r.measurements()+2) // and memory
-	defer progress.finish()                                   // of a run that fails
+	progress := newMeter(stderr, c.rounds*measurements(r)+2) // and memory
+	defer progress.finish()                                  // of a run that fails
 	for round := range c.rounds {
-		if err := runRound(round, r.Cells, c.timing, progress.measured); err != nil {
+		if err := semaphore.RunRound(round, r.Cells, c.Timing, progress.measured); err != nil {
 			return err
 		}
-		if err := runLockRound(round, r.Locks, c.timing, progress.measured); err != nil {
+		if err := locks.RunRound(round, r.Locks, c.Timing, progress.measured); err != nil {
 			return err
 		}
-		if err := runTaskRound(round, r.Tasks, c.timing, progress.measured); err != nil {
+		if err := tasks.RunRound(round, r.Tasks, c.Timing, progress.measured); err != nil {
 			return err
 		}
-		if err := runJobRound(round, r.Jobs, c.timing, progress.measured); err != nil {
+		if err := jobs.RunRound(round, r.Jobs, c.Timing, progress.measured); err != nil {
 			return err
 		}
 		// Last: of its hundred thousand goroutines the runtime keeps what every collection from
 		// then on looks at.
-		if err := runCancelRound(r.Cancel, c.limit, progress.measured); err != nil {
+		if err := waiters.RunCancelRound(r.Cancel, c.Limit, progress.measured); err != nil {
 			return err
 		}
 		progress.round(round, c.rounds)
 	}
 	// After all rounds: of its million goroutines the runtime keeps even more.
 	for round := range c.rounds {
-		if err := runWakeRound(round, r.Wake, c.limit, progress.measured); err != nil {
+		if err := waiters.RunWakeRound(round, r.Wake, c.Limit, progress.measured); err != nil {
 			return err
 		}
 	}
-	if r.Memory, err = runMemory(c.picks, c.limit); err != nil {
+	if r.Memory, err = waiters.RunMemory(c.picks, c.Limit); err != nil {
 		return err
 	}
 	progress.measured("memory")
-	if r.TaskMemory, err = runTaskMemory(c.picks, c.limit, c.smoke); err != nil {
+	if r.TaskMemory, err = waiters.RunTaskMemory(c.picks, c.Limit, c.smoke); err != nil {
 		return err
 	}
 	progress.measured("tasks/memory")
@@ -252,26 +261,26 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		return fmt.Errorf("nothing matches -run %s", c.only)
 	}
 	progress.finish()
-	if _, err := io.WriteString(stdout, r.text()); err != nil {
+	if _, err := io.WriteString(stdout, r.Text()); err != nil {
 		return err
 	}
 	return publish(c, r, was, stdout)
 }
 
 // measurements returns how many a round has.
-func (r *report) measurements() int {
+func measurements(r *report.Report) int {
 	n := len(r.Cancel) + len(r.Wake)
 	for _, c := range r.Cells {
-		n += len(c.impls)
+		n += len(c.Impls)
 	}
 	for _, l := range r.Locks {
-		n += len(l.impls)
+		n += len(l.Impls)
 	}
 	for _, l := range r.Tasks {
-		n += len(l.impls)
+		n += len(l.Impls)
 	}
 	for _, l := range r.Jobs {
-		n += len(l.impls)
+		n += len(l.Impls)
 	}
 	return n
 }

@@ -6,7 +6,21 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/farad-go/farad/bench/render"
+	"github.com/farad-go/farad/bench/report"
 )
+
+// writeDocuments writes the tables of runs into the documents that the flags name.
+func writeDocuments(c config, runs ...*report.Report) (err error) {
+	if c.readme != "" {
+		err = render.WriteReadme(c.readme, runs...)
+	}
+	if c.targets != "" {
+		err = errors.Join(err, report.WriteTargets(c.targets, runs...))
+	}
+	return err
+}
 
 // The files that -out makes, besides the plots.
 const (
@@ -20,9 +34,9 @@ var outFiles = []string{outPage, outMarkdown, outJSON, outBenchstat}
 
 // retell tells of runs that have been measured before.
 func retell(c config, stdout io.Writer) error {
-	var runs []*report
+	var runs []*report.Report
 	for _, file := range c.from {
-		r, err := load(file)
+		r, err := report.Load(file)
 		if err != nil {
 			return err
 		}
@@ -33,18 +47,18 @@ func retell(c config, stdout io.Writer) error {
 	}
 	r := runs[0]
 	if c.plot != "" {
-		if err := drawPlots(c.plot, r); err != nil {
+		if err := render.DrawPlots(c.plot, r); err != nil {
 			return fmt.Errorf("%s: %w", c.from[0], err)
 		}
 		return nil
 	}
 	if c.compare == "" {
-		if _, err := io.WriteString(stdout, r.text()); err != nil {
+		if _, err := io.WriteString(stdout, r.Text()); err != nil {
 			return err
 		}
 		return publish(c, r, nil, stdout)
 	}
-	was, err := load(c.compare)
+	was, err := report.Load(c.compare)
 	if err != nil {
 		return err
 	}
@@ -52,25 +66,25 @@ func retell(c config, stdout io.Writer) error {
 }
 
 // publish writes the files that the flags name, and what has moved since another run.
-func publish(c config, r, was *report, stdout io.Writer) error {
+func publish(c config, r, was *report.Report, stdout io.Writer) error {
 	if was != nil {
 		if was.Smoke || r.Smoke {
 			return errors.New("-compare: the figures of a smoke run are void")
 		}
-		r.compared = compared(was, r)
-		if _, err := io.WriteString(stdout, r.compared.text()); err != nil {
+		r.Compared = report.Compared(was, r)
+		if _, err := io.WriteString(stdout, r.Compared.Text()); err != nil {
 			return err
 		}
 	}
-	raw, err := r.json()
+	raw, err := r.JSON()
 	if err != nil {
 		return err
 	}
 	if c.json != "" {
-		err = write(c.json, raw)
+		err = report.Write(c.json, raw)
 	}
 	if c.markdown != "" {
-		err = errors.Join(err, write(c.markdown, r.markdown()))
+		err = errors.Join(err, report.Write(c.markdown, r.Markdown()))
 	}
 	if c.out != "" {
 		err = errors.Join(err, writeAll(c.out, r, raw))
@@ -79,19 +93,16 @@ func publish(c config, r, was *report, stdout io.Writer) error {
 }
 
 // writeAll makes everything that is written of a run.
-func writeAll(folder string, r *report, raw string) error {
+func writeAll(folder string, r *report.Report, raw string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	drawings := append(r.ratioDrawings(), r.capacitorDrawings()...)
-	page, err := r.page(drawings)
+	drawings := append(render.RatioDrawings(r), render.CapacitorDrawings(r)...)
+	page, err := render.Page(r, drawings)
 	return errors.Join(err,
-		write(filepath.Join(folder, outPage), page),
-		write(filepath.Join(folder, outMarkdown), r.markdown()),
-		write(filepath.Join(folder, outJSON), raw),
-		write(filepath.Join(folder, outBenchstat), r.benchstat()),
-		saveDrawings(folder, drawings))
+		report.Write(filepath.Join(folder, outPage), page),
+		report.Write(filepath.Join(folder, outMarkdown), r.Markdown()),
+		report.Write(filepath.Join(folder, outJSON), raw),
+		report.Write(filepath.Join(folder, outBenchstat), r.Benchstat()),
+		render.SaveDrawings(folder, drawings))
 }
-
-// write makes the file.
-func write(name, content string) error { return os.WriteFile(name, []byte(content), 0o644) }

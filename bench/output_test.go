@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
-	"encoding/xml"
-	"errors"
+	"encoding/json"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,257 +14,92 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/bench/array"
+	"github.com/farad-go/farad/bench/benchtest"
+	"github.com/farad-go/farad/bench/jobs"
+	"github.com/farad-go/farad/bench/locks"
+	"github.com/farad-go/farad/bench/render"
+	"github.com/farad-go/farad/bench/report"
+	"github.com/farad-go/farad/bench/semaphore"
+	"github.com/farad-go/farad/bench/table"
+	"github.com/farad-go/farad/bench/tasks"
+	"github.com/farad-go/farad/bench/waiters"
 )
 
-// madeUpAll is a report of everything, in three rounds. What stands further behind in a line needs
-// longer.
-func madeUpAll() *report {
-	r := &report{
-		Machine: machine{
-			CPU:        "a <b> & c",
-			Cores:      2,
-			GOMAXPROCS: 2,
-			System:     "linux/amd64, kernel 6",
-			Go:         "go1.26",
-			Commit:     "abc",
-			Command:    "go run .",
-		},
-		Rounds: 3, Window: "1s", Warmup: "1s",
-		Cells: plan(
-			implementations,
-			everything,
-		), Cancel: planCancel(everything), Locks: planLocks(everything), Tasks: planTasks(everything),
-		Memory: []memoryResult{
-			{"future, heap", nameFarad, 88, futureBytes},
-			{"goroutine, context own", nameXSync, 288, goroutineBytes},
-		},
-		Wake:     planWake(everything, false),
-		Jobs:     planJobs(everything),
-		Variants: planVariants(func(s string) bool { return strings.HasPrefix(s, "variants/Mix32A/") }),
+// What is drawn comes from the raw rounds, and is drawn as far as it is there.
+func TestPlots(t *testing.T) {
+	r := report.MadeUpCapacitor()
+	draw := func(r *report.Report) (string, error) {
+		t.Helper()
+		dir := t.TempDir()
+		raw, err := r.JSON()
+		require.NoError(t, err)
+		file := filepath.Join(dir, "r.json")
+		require.NoError(t, os.WriteFile(file, []byte(raw), 0o600))
+		c, err := parse([]string{"-plot", dir, file}, io.Discard)
+		require.NoError(t, err)
+		return dir, retell(c, io.Discard)
 	}
-	r.TaskMemory = madeUpTasks().TaskMemory
-	for round := range r.Rounds {
-		needs := func(i int) sample {
-			return sample{NsPerOp: float64(100+50*i) * float64(10+round), Fairness: 1 / float64(i+1), Ops: 1000}
-		}
-		for _, c := range r.Cells {
-			for i, im := range c.impls {
-				c.Samples[im.name] = append(c.Samples[im.name], needs(i))
-			}
-		}
-		for _, l := range r.Locks {
-			for i, im := range l.impls {
-				s := lockSample{sample: needs(i), LongestNs: int64(100_000 * (1 + 10*i))}
-				if im.waits != nil {
-					s.Waits = &waitSummary{Count: 1, P99: int64(100 * (i + 1)), Arrivals999: int64(1000 * (i + 1))}
-				}
-				l.Samples[im.name] = append(l.Samples[im.name], s)
-			}
-		}
-		for _, l := range r.Tasks {
-			for i, im := range l.impls {
-				l.Samples[im.name] = append(l.Samples[im.name], taskSample{NsPerOp: needs(i).NsPerOp, Ops: 1000})
-			}
-		}
-		for _, l := range r.Jobs {
-			for i, im := range l.impls {
-				s := jobSample{taskSample: taskSample{NsPerOp: needs(i).NsPerOp, Ops: 1000}}
-				if im.waits != nil {
-					s.Waits = &waitSummary{Count: 1, P99: int64(100 * (i + 1))}
-				}
-				l.Samples[im.name] = append(l.Samples[im.name], s)
-			}
-		}
-		for _, c := range r.Cancel {
-			c.NsPerCancel = append(c.NsPerCancel, float64(40+round))
-		}
-		for i, w := range r.Wake {
-			w.NsPerWake = append(w.NsPerWake, float64(100*(i+1)+round))
+	dir, err := draw(r)
+	require.NoError(t, err)
+	for name, words := range map[string][]string{
+		render.FigureFile: {"Reciprocating, million/s", "Ticket", "LIFO", "MCS", "TTS", "bare", "B=10, bypass 0.99", "goroutines", "fairness", "256"},
+		render.PlaneFile:  {"B = 32", "ns per acquisition", "fairness", "Q, places of the express lane", "1024"},
+	} {
+		svg, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.True(t, bytes.HasPrefix(svg, []byte("<?xml")))
+		for _, w := range words {
+			require.True(t, bytes.Contains(svg, []byte(">"+w)), "no %q in %s", w, name)
 		}
 	}
-	return r
+
+	r.Locks = slices.DeleteFunc(r.Locks, func(l *locks.Result) bool { return l.Workload == locks.PlaneName })
+	dir, err = draw(r)
+	require.NoError(t, err)
+	require.FileExists(t, filepath.Join(dir, render.FigureFile))
+	require.NoFileExists(t, filepath.Join(dir, render.PlaneFile))
+
+	_, err = draw(&report.Report{})
+	require.ErrorContains(t, err, "neither")
+	fails := func(file string) error { return retell(config{plot: dir, from: []string{file}}, io.Discard) }
+	require.ErrorIs(t, fails(filepath.Join(dir, "nothing.json")), fs.ErrNotExist)
+	bad := filepath.Join(dir, "bad.json")
+	require.NoError(t, os.WriteFile(bad, []byte("{"), 0o600))
+	require.ErrorAs(t, fails(bad), new(*json.SyntaxError))
+	for _, args := range [][]string{{"-plot", "x"}, {"-plot", "x", "y", "z"}} {
+		_, err := parse(args, io.Discard)
+		require.ErrorContains(t, err, "one file")
+	}
 }
 
-// hasAll fails if text lacks one of wants; what it has instead is too long to be shown.
-func hasAll(t *testing.T, text string, wants ...string) {
-	t.Helper()
-	for _, want := range wants {
-		require.True(t, strings.Contains(text, want), "no %q", want)
-	}
+func TestCompareTakesTwoFiles(t *testing.T) {
+	was, smoke := saved(t, report.MadeUpAll()), report.MadeUpAll()
+	c, err := parse([]string{"-compare", was, was}, io.Discard)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, retell(c, &out))
+	require.Contains(t, out.String(), "BESIDE THE RUN BEFORE")
+	require.Contains(t, out.String(), "\n0 of ")
+	require.NotContains(t, out.String(), "MEDIANS", "nothing else is asked for")
+
+	smoke.Smoke = true
+	c.from = []string{saved(t, smoke)}
+	require.ErrorContains(t, retell(c, &out), "void")
+	c.compare = "no such file"
+	require.Error(t, retell(c, &out))
+	require.Error(t, run(c, io.Discard, io.Discard), "before anything is measured")
 }
 
 // saved writes r as a run does.
-func saved(t *testing.T, r *report) (file string) {
+func saved(t *testing.T, r *report.Report) (file string) {
 	t.Helper()
-	raw, err := r.json()
+	raw, err := r.JSON()
 	require.NoError(t, err)
 	file = filepath.Join(t.TempDir(), "r.json")
 	require.NoError(t, os.WriteFile(file, []byte(raw), 0o600))
 	return file
-}
-
-// A run that is read tells what it told when it was measured, of every kind.
-func TestARunIsReadAsItWas(t *testing.T) {
-	r := madeUpAll()
-	back, err := load(saved(t, r))
-	require.NoError(t, err)
-	require.Equal(t, r.markdown(), back.markdown())
-	require.Equal(t, r.benchstat(), back.benchstat())
-}
-
-// Workloads and locks that the program no longer has keep their names, and what has samples is told
-// of.
-func TestARunOfAnotherProgramIsRead(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "old.json")
-	require.NoError(t, os.WriteFile(file, []byte(`{
-		"cells": [{"cell": "gone/shared", "samples": {"farad": [{"ns_per_op": 5}], "zeno": [{"ns_per_op": 10}]}}],
-		"locks": [{"workload": "mutex-1", "samples": {"farad": [{"ns_per_op": 6}], "sync.Mutex": [{"ns_per_op": 5}], "zeno": [{"ns_per_op": 12}]}},
-			{"workload": "lost-8", "samples": {"zeno": [{"ns_per_op": 12}]}}],
-		"tasks": [{"workload": "past", "workers": 1, "samples": {"farad": [{"ns_per_op": 7}], "zeno": [{"ns_per_op": 14}]}}]
-	}`), 0o600))
-	r, err := load(file)
-	require.NoError(t, err)
-	hasAll(
-		t,
-		r.markdown(),
-		"| gone | shared | zeno | 10.0 |",
-		"| mutex-1 | sync.Mutex | 5.0 | 1.20 ≤",
-		"| mutex-1 | zeno | 12.0 | 0.50 |",
-		"| lost-8 | zeno | 12.0 |",
-		"| past | 1 | zeno | 7.0 | 14.0 | 0.50 |",
-	)
-}
-
-// The page is well-formed, has every table with all its rows, and refers to nothing outside of
-// itself.
-func TestPageStandsAlone(t *testing.T) {
-	r := madeUpAll()
-	was := madeUpAll()
-	was.Cells[0].Samples[nameFarad] = []sample{{NsPerOp: 1}, {NsPerOp: 1}, {NsPerOp: 1}}
-	r.compared = compared(was, r)
-	drawings := append(r.ratioDrawings(), r.capacitorDrawings()...)
-	require.Len(t, drawings, 6)
-	page, err := r.page(drawings)
-	require.NoError(t, err)
-
-	count, dec := map[string]int{}, xml.NewDecoder(strings.NewReader(page))
-	for {
-		token, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		require.NoError(t, err)
-		_, head := token.(xml.ProcInst)
-		require.False(t, head, "the head of a file within a page")
-		start, ok := token.(xml.StartElement)
-		if !ok {
-			continue
-		}
-		count[start.Name.Local]++
-		require.NotContains(t, []string{"script", "link", "img", "iframe", "image", "use"}, start.Name.Local)
-		for _, a := range start.Attr {
-			if a.Name.Space == "xmlns" || a.Name.Local == "xmlns" { // names, which nobody fetches
-				continue
-			}
-			require.NotContains(t, []string{"src", "href", "srcset"}, a.Name.Local)
-			require.NotContains(t, a.Value, "url(")
-		}
-	}
-	require.NotRegexp(t, regexp.MustCompile(`@import|url\(`), page)
-	tables, sum := r.tables(true)
-	rows := 0
-	for _, tab := range tables {
-		require.NotEmpty(t, tab.rows, "%s: the made-up report is to have every table", tab.title)
-		hasAll(t, page, "<h2>"+tab.title+"</h2>")
-		rows += 1 + len(tab.rows)
-	}
-	require.Equal(t, len(tables), count["table"])
-	require.Equal(t, rows, count["tr"])
-	require.Equal(t, 2*len(drawings), count["svg"], "for wide and for narrow screens")
-	hasAll(
-		t,
-		page,
-		`name="viewport" content="width=device-width`,
-		"prefers-color-scheme: dark",
-		"overflow-x: auto",
-		"a &lt;b&gt; &amp; c",
-		"<dd>go run .</dd>",
-		sum.String(),
-		`<td class="n bad">`,
-		`<td class="n good">`,
-		`<td class="bad">worse</td>`,
-		"<li>worse ",
-	)
-	require.Equal(
-		t,
-		count["table"]+count["svg"],
-		strings.Count(page, `<div class="wide`),
-		"what is wide scrolls by itself",
-	)
-}
-
-func TestPlotsOfRatiosNameTheirLines(t *testing.T) {
-	r := madeUpAll()
-	for _, d := range r.ratioDrawings() {
-		svg := d.svg()
-		hasAll(t, svg, ">best peer<")
-		named, all := 0, 0
-		for _, l := range r.lines() {
-			if strings.Contains(d.file, l.family) {
-				all++
-				if strings.Contains(svg, ">"+l.name+"<") {
-					named++
-				}
-			}
-		}
-		require.Greater(t, named, min(9, all-1), d.file)
-	}
-	require.Empty(t, (&report{}).ratioDrawings())
-}
-
-// The floor is not a peer, nor is what is ours.
-func TestOverviewTellsPeersFromFloors(t *testing.T) {
-	md := madeUpAll().markdown()
-	hasAll(t, md,
-		"| uncontended/background | floor | x/sync | 2750.0 | 2500.0–3000.0 | 2.50 (2.50–2.50) | 1.67 (1.67–1.67) |",
-		"| yield-held-8x2/own | ring | x/sync |",
-		"| word-1 | fetch-or | sync.Mutex |",
-		"| tasks/await-yield/1 | iter.Pull |  |",
-		"| cancel/goroutine/1000 |  | x/sync | 41.0 | 40.0–42.0 |  | 1.00 (1.00–1.00) |",
-	)
-	for _, l := range madeUpAll().lines() {
-		if peer := l.quickest(others); peer != "" {
-			require.NotContains(t, peer, nameFarad)
-		}
-	}
-}
-
-// Whoever has a target as a peer is a floor, somebody else's, or ours.
-func TestPeersOfTargetsAreKnown(t *testing.T) {
-	for _, tg := range slices.Concat(targets, lockTargets, taskTargets) {
-		if tg.peer != "" && !strings.HasPrefix(tg.peer, nameFarad) {
-			require.True(t, slices.Contains(floors, tg.peer) != slices.Contains(others, tg.peer), tg.peer)
-		}
-	}
-}
-
-func TestBenchstatReadsTheRounds(t *testing.T) {
-	text := madeUpAll().benchstat()
-	require.True(
-		t,
-		strings.HasPrefix(text, "goos: linux\ngoarch: amd64\npkg: github.com/farad-go/farad/bench\ncpu: a <b> & c\n"),
-		text[:200],
-	)
-	format := regexp.MustCompile(`^Benchmark[A-Z]\S*/impl=[^\s/]+-2\t[1-9]\d*\t\d+\.\d+ ns/op(\t\d+\.\d+ allocs/op)?$`)
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")[4:]
-	for _, l := range lines {
-		require.Regexp(t, format, l)
-	}
-	round := "BenchmarkContended-8x1/own/impl=x_sync-2\t1000\t"
-	require.Equal(t, 3, strings.Count(text, round))
-	hasAll(t, text, round+"1000.0000 ns/op\t0.0000 allocs/op\n"+round+"1100.0000 ns/op")
-	hasAll(t, text, "BenchmarkCancel/future/1000/impl=farad-2\t1\t42.0000 ns/op\n")
-	require.True(t, strings.Contains(text, "/impl=wrapped_sync.Mutex,_B=10,_bypass_0.99-2\t"))
 }
 
 // The documents' tables can be written from what is measured, and the README has those that would
@@ -276,7 +111,7 @@ func TestReadmeHasItsTables(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, readme, 0o600))
 
 	var out bytes.Buffer
-	require.NoError(t, retell(config{readme: file, from: []string{saved(t, &report{}), saved(t, madeUpAll())}}, &out))
+	require.NoError(t, retell(config{readme: file, from: []string{saved(t, &report.Report{}), saved(t, report.MadeUpAll())}}, &out))
 	require.Empty(t, out.String())
 	now, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -287,9 +122,13 @@ func TestReadmeHasItsTables(t *testing.T) {
 		figure.ReplaceAllString(string(now), "0"),
 		"go run . -readme ../README.md, with the files that docs/BENCHMARKS.md names",
 	)
-	hasAll(t, string(now), "| uncontended | 1.67 | 1.25 |")
-	hasAll(t, string(now), "| 0.1 ms, 2 ms, 3 ms |")
-	hasAll(t, string(now), "÷ a goroutine's | 0.08 |")
+	benchtest.HasAll(
+		t, string(now),
+		"| semaphore, uncontended | `x/sync` | 1.67 |",
+		"| 8 goroutines, 1 permit | `x/sync`; channel | 2.0; 1.33 |",
+		"| `mutex.Mutex`, uncontended; 8 goroutines, strict order | `sync.Mutex` | 0.67; 0.67 |",
+		"| memory of a waiting polled task | a waiting goroutine | 0.08 |",
+	)
 }
 
 // The README and its plot are what the program makes of the runs that are kept.
@@ -299,9 +138,9 @@ func TestReadmeIsWhatTheResultsGive(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "README.md")
 	require.NoError(t, os.WriteFile(file, readme, 0o600))
-	c := config{readme: file, from: keptRuns}
+	c := config{readme: file, from: report.KeptRuns("results")}
 	require.NoError(t, retell(c, io.Discard))
-	for _, name := range []string{"README.md", readmePlotFile} {
+	for _, name := range []string{"README.md", render.ReadmePlotFile} {
 		now, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
 		committed, err := os.ReadFile(filepath.Join("..", name))
@@ -313,42 +152,6 @@ func TestReadmeIsWhatTheResultsGive(t *testing.T) {
 			name,
 			strings.Join(c.from, " "),
 		)
-	}
-}
-
-func TestReadmeIsNotSpoilt(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "README.md")
-	const text = "before\n" + readmeBegin + "old\n" + readmeEnd + "after\n"
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	less := madeUpAll()
-	less.Locks = nil
-	smoke := madeUpAll()
-	smoke.Smoke = true
-	require.ErrorContains(t, writeReadme(file, less), "mutex-1 was not measured beside sync.Mutex")
-	require.ErrorContains(t, writeReadme(file, smoke), "void")
-	now, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, text, string(now))
-	require.NoDirExists(t, filepath.Join(filepath.Dir(file), "docs"))
-
-	require.NoError(t, writeReadme(file, madeUpAll()))
-	now, err = os.ReadFile(file)
-	require.NoError(t, err)
-	require.True(
-		t,
-		strings.HasPrefix(string(now), "before\n"+readmeBegin+"![") &&
-			strings.HasSuffix(string(now), " |\n"+readmeEnd+"after\n"),
-		"%s",
-		now,
-	)
-
-	require.NoError(t, os.WriteFile(file, []byte("no markers\n"), 0o600))
-	require.ErrorContains(t, writeReadme(file, madeUpAll()), "bench:begin")
-}
-
-func TestThreeDigits(t *testing.T) {
-	for v, want := range map[float64]string{0.054: "0.05", 0.98: "0.98", 1.994: "1.99", 1.996: "2.0", 6.43: "6.4", 9.96: "10", 10.19: "10", 133: "133"} {
-		require.Equal(t, want, threeDigits(v))
 	}
 }
 
@@ -381,21 +184,21 @@ func TestQuickRunsStandForEveryFamily(t *testing.T) {
 	c, err := parse([]string{"-quick", "-window", "7ms"}, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, quickRounds, c.rounds)
-	require.Equal(t, 7*time.Millisecond, c.window, "what is said goes")
-	require.Equal(t, quickWarmup, c.warmup)
+	require.Equal(t, 7*time.Millisecond, c.Window, "what is said goes")
+	require.Equal(t, quickWarmup, c.Warmup)
 
-	r := &report{
-		Cells:    plan(implementations, c.picks),
-		Cancel:   planCancel(c.picks),
-		Locks:    planLocks(c.picks),
-		Tasks:    planTasks(c.picks),
-		Variants: planVariants(c.picks),
-		Wake:     planWake(c.picks, false),
-		Jobs:     planJobs(c.picks),
+	r := &report.Report{
+		Cells:    semaphore.Plan(semaphore.Implementations, c.picks),
+		Cancel:   waiters.PlanCancel(c.picks),
+		Locks:    locks.Plan(report.LockWorkloads, c.picks),
+		Tasks:    tasks.Plan(c.picks),
+		Variants: array.Plan(c.picks),
+		Wake:     waiters.PlanWake(c.picks, false),
+		Jobs:     jobs.Plan(c.picks),
 	}
 	require.Len(t, r.Cells, 3)
-	require.Len(t, r.Variants, 2*len(marchSizes))
-	n := r.measurements()
+	require.Len(t, r.Variants, 2*len(array.HashSizes))
+	n := measurements(r)
 	require.Less(
 		t,
 		n*quickRounds*int((quickWindow+quickWarmup+50*time.Millisecond).Milliseconds()),
@@ -411,20 +214,20 @@ func TestQuickRunsStandForEveryFamily(t *testing.T) {
 	for _, l := range r.Locks {
 		stands[kind(l.Workload)] = true
 	}
-	for _, w := range lockWorkloads {
-		k := kind(w.name)
+	for _, w := range report.LockWorkloads {
+		k := kind(w.Name)
 		variation := slices.Contains(
 			[]string{"mutexbench-long", "mutexbench-outside", "mutexbench-sleep", "mutexbench-lifo"},
 			k,
 		)
-		require.True(t, stands[k] || variation, "nothing stands for %s", w.name)
+		require.True(t, stands[k] || variation, "nothing stands for %s", w.Name)
 	}
-	for _, w := range jobWorkloads {
+	for _, w := range jobs.Benches {
 		require.True(
 			t,
-			slices.ContainsFunc(r.Jobs, func(l *jobResult) bool { return kind(l.Workload) == kind(w.name) }),
+			slices.ContainsFunc(r.Jobs, func(l *jobs.Result) bool { return kind(l.Workload) == kind(w.Name) }),
 			"nothing stands for %s",
-			w.name,
+			w.Name,
 		)
 	}
 	for _, name := range []string{"cancel/future/farad/1000", "cancel/goroutine/x/sync/1000", "wake/goroutine/x/sync/100000", "wake/future/farad/100000", "memory/future/farad", "tasks/memory/poll/farad"} {
@@ -434,4 +237,64 @@ func TestQuickRunsStandForEveryFamily(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, c.picks("memory/future/farad"))
 	require.True(t, c.picks("locks/mutex-8/farad"))
+}
+
+func TestTableOfTargets(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "B.md")
+	require.NoError(t, os.WriteFile(file, []byte("before\n"+report.TargetsBegin+"old\n"+report.TargetsEnd+"after\n"), 0o600))
+	long := report.MadeUpWithTargets()
+	long.Window = "250ms"
+	long.Cells, long.Tasks = nil, nil
+	for _, l := range long.Locks {
+		if l.Workload != "mutexbench-8" {
+			clear(l.Samples)
+		}
+	}
+	c, err := parse([]string{"-targets", file, saved(t, long), saved(t, report.MadeUpWithTargets())}, io.Discard)
+	require.NoError(t, err)
+	require.NoError(t, retell(c, io.Discard))
+	now, err := os.ReadFile(file)
+	require.NoError(t, err)
+	benchtest.HasAll(
+		t,
+		string(now),
+		"before\n"+report.TargetsBegin+"- `go run .`: commit abc, 2026-01-02 03:04 UTC, load \n- `go run .`",
+		"| semaphore | uncontended/background | time ÷ floor | ≤ 1.25 | 2.50 (2.50–2.50) | **missed** | `go run . -run '^uncontended/background/'` |\n",
+		"| semaphore | yield-held-8x2/own | time ÷ ring | ≤ 1.5 | 1.25 (1.25–1.25) | aim reached | ",
+		"| semaphore | contended-8x1/background | fairness | ≥ 0.9 | 0.33 (0.33–0.33) | **missed** | ",
+		"| semaphore | future, unsafe.Sizeof | bytes per waiting future | ≤ 128 | 88 | met | `go run . -window 250ms -run '^memory/future/farad$'` |\n",
+		"| semaphore | future, heap | bytes per waiting future | ≤ 128 | 129 | **missed** | ",
+		"| semaphore | goroutine, context own | bytes per waiting goroutine | ≤ 256 | 256 | met | ",
+		"| semaphore | goroutine, context own | bytes per goroutine waiting on the array | ≤ 96 | 303 | **missed** | `go run . -window 250ms -run '^memory/goroutine/own/farad, array$'` |\n",
+		"| semaphore | 24 lines | allocs/op | ≤ 0.01 | 0.00 at most | met | `go run . -run '^[^/]+/[^/]+/farad$'` |\n| locks | mutex-1 |",
+		"| locks | mutexbench-8 | fairness | ≥ 0.9 | 1.00 (1.00–1.00) | met | `go run . -window 250ms -run '^locks/mutexbench-8/'` |\n",
+		"| locks | mutexbench-64 | fairness | ≥ 0.9 | 1.00 (1.00–1.00) | met | `go run . -run '^locks/mutexbench-64/'` |\n",
+		"| locks | mutexbench-waits-64 | p99.9 of waits ÷ sync.Mutex | ≤ 0.5 | 1.00 (1.00–1.00) | **missed** | ",
+		"| locks | mutexbench-waits-64 | p99.9 of arrivals' waits ÷ sync.Mutex | ≤ 0.5 | 0.50 (0.50–0.50) | met | ",
+		"| locks | semabench-1024 | time ÷ its own in semabench-8 | ≤ 1.3 | 1.00 (1.00–1.00) | met | `go run . -run '^locks/semabench-.*/farad$'` |\n",
+		"| hash functions | golden ratio (ours)/number/4096 | futile wakes per wake | ≤ 0.01 | 0.00 | met | ",
+		"| tasks | await-ready/1 | ns beyond no await | ≤ 20 | -550.00 (-600.00–-500.00) | met | `go run . -run '^tasks/await-ready/1/'` |\n",
+		"| tasks | await-hand-off/1 | time ÷ iter.Pull | ≤ 2.5 | 0.67 (0.67–0.67) | aim reached | ",
+		"| tasks | poll task | bytes per waiting task | ≤ 200 | 184 | met | ",
+		"| tasks | goroutine, channel | bytes of a goroutine ÷ of a task | ≥ 10 | 10.00 | met | ",
+		"| tasks | 12 lines | allocs/op | ≤ 0.01 | 0.00 at most | met | `go run . -run '^tasks/.*/farad$'` |\n"+report.TargetsEnd+"after\n",
+	)
+	_, rows, _ := strings.Cut(string(now), "| --- | --- | --- | --- | --- | --- | --- |\n")
+	met, missed, aims := strings.Count(
+		rows,
+		"| met |",
+	), strings.Count(
+		rows,
+		"| **missed** |",
+	), strings.Count(
+		rows,
+		"| aim ",
+	)
+	benchtest.HasAll(
+		t,
+		string(now),
+		"\n**"+(&table.Tally{Met: met, Missed: missed, Aims: aims, AimsReached: strings.Count(rows, "| aim reached |")}).String()+"**\n",
+	)
+	lines := len(slices.DeleteFunc(report.TargetLines(), func(l report.TargetLine) bool { return l.Target.Metric == table.Allocations }))
+	require.Equal(t, lines+3, met+missed+aims, "one for each, and three for allocations")
 }

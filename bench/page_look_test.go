@@ -8,7 +8,6 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/bench/benchtest"
 )
 
 //go:embed testdata/page.js
@@ -122,7 +123,7 @@ func (p *plotLook) faint(visible box, img image.Image) (problems []string) {
 		best := 0.0
 		for y := int((at.Y - visible.Y) * scale); y < int((at.Y+at.Height-visible.Y)*scale); y++ {
 			for x := int((at.X - visible.X) * scale); x < int((at.X+at.Width-visible.X)*scale); x++ {
-				best = max(best, contrast(luminance(img.At(x, y)), luminance(ground)))
+				best = max(best, benchtest.Contrast(benchtest.Luminance(img.At(x, y)), benchtest.Luminance(ground)))
 			}
 		}
 		if best < leastContrast {
@@ -131,19 +132,3 @@ func (p *plotLook) faint(visible box, img image.Image) (problems []string) {
 	}
 	return problems
 }
-
-// luminance is WCAG's relative luminance.
-func luminance(c color.Color) float64 {
-	r, g, b, _ := c.RGBA()
-	linear := func(v uint32) float64 {
-		s := float64(v) / math.MaxUint16
-		if s <= 0.04045 {
-			return s / 12.92
-		}
-		return math.Pow((s+0.055)/1.055, 2.4)
-	}
-	return 0.2126*linear(r) + 0.7152*linear(g) + 0.0722*linear(b)
-}
-
-// contrast is WCAG's contrast ratio of two luminances.
-func contrast(a, b float64) float64 { return (max(a, b) + 0.05) / (min(a, b) + 0.05) }

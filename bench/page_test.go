@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/bench/render"
 )
 
 // The pages of the runs that are kept show all their tables and plots on every screen, and nothing
@@ -72,7 +74,7 @@ func soundPageWith(t *testing.T, more string) (file string) {
 
 // The README's plot can be read on a light and on a dark page.
 func TestReadmePlotInABrowser(t *testing.T) {
-	svg, err := os.ReadFile(filepath.Join("..", readmePlotFile))
+	svg, err := os.ReadFile(filepath.Join("..", render.ReadmePlotFile))
 	require.NoError(t, err)
 	_, svg, found := bytes.Cut(svg, []byte("?>"))
 	require.True(t, found)

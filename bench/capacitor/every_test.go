@@ -1,0 +1,152 @@
+package capacitor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/bench/benchtest"
+	"github.com/farad-go/farad/bench/locks"
+	"github.com/farad-go/farad/bench/measure"
+)
+
+// Who is said to be first-in-first-out is.
+func TestLocksKeepTheOrderTheyPromise(t *testing.T) {
+	const waiters = 6
+	tested := 0
+	for _, l := range everyLocks {
+		if l.Name == locks.NameFifomu { // whose channels go from one bubble to the next, which Go does not allow
+			continue
+		}
+		if l.order != orderFIFO {
+			require.NotEqual(t, boundNone, l.bound, l.Name)
+			continue
+		}
+		tested++
+		t.Run(l.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				require.Equal(t, boundNone, l.bound)
+				lock := l.create()
+				var order, want []int
+				lock.Lock()
+				for g := range waiters {
+					go func() {
+						lock.Lock()
+						order = append(order, g)
+						lock.Unlock()
+					}()
+					synctest.Wait() // until it waits
+					want = append(want, g)
+				}
+				lock.Unlock()
+				synctest.Wait()
+				require.Equal(t, want, order)
+			})
+		})
+	}
+	require.Greater(t, tested, 8)
+}
+
+// Nobody who waits alone is overtaken more often than promised, by one who comes again and again.
+func TestLocksKeepTheirBounds(t *testing.T) {
+	bounds := map[string]int{boundNone: 0, boundLane: 256, boundPlatoon: 9, boundWrappedLane: 2 * 256}
+	for _, l := range everyLocks {
+		bound, ok := bounds[l.bound]
+		if !ok || l.Name == locks.NameFifomu ||
+			strings.HasPrefix(
+				l.Name,
+				"wrapped sync.Mutex",
+			) { // where who waits for the inner lock is not durably blocked
+			continue
+		}
+		t.Run(l.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lock := l.create()
+				lock.Lock()
+				overtaken, served := 0, false
+				go func() {
+					lock.Lock()
+					served = true
+					lock.Unlock()
+				}()
+				synctest.Wait()
+				for range 10_000 {
+					lock.Unlock()
+					lock.Lock()
+					if served {
+						break
+					}
+					overtaken++
+				}
+				lock.Unlock()
+				require.True(t, served)
+				require.LessOrEqual(t, overtaken, bound)
+			})
+		})
+	}
+}
+
+// A wait ends with its context, and the lock is as it was, if that is said of it.
+func TestLocksCancelAsTheySay(t *testing.T) {
+	says := map[string]int{}
+	for _, l := range everyLocks {
+		says[l.cancels()]++
+		if l.cancels() == "no" {
+			require.True(
+				t,
+				slices.Contains([]string{locks.NameMutex, locks.NameRWMutex, locks.NameRBMutex}, l.Name),
+				"%s can be cancelled",
+				l.Name,
+			)
+			continue
+		}
+		lock := l.create().(interface {
+			LockContext(ctx context.Context) error
+			Unlock()
+		})
+		require.NoError(t, lock.LockContext(t.Context()))
+		if l.cancels() == "yes" {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			require.ErrorIs(t, lock.LockContext(ctx), context.DeadlineExceeded, l.Name)
+			cancel()
+		}
+		lock.Unlock()
+		require.NoError(t, lock.LockContext(t.Context()))
+		lock.Unlock()
+	}
+	require.Equal(t, map[string]int{"yes": len(everyLocks) - 5, "at the gate": 2, "no": 3}, says)
+}
+
+// Who is said to allocate nothing while many wait allocates nothing.
+func TestLocksAllocateAsTheySay(t *testing.T) {
+	limits := measure.Timing{Warmup: 2 * time.Millisecond, Window: 10 * time.Millisecond, Limit: 10 * time.Second}
+	for _, l := range everyLocks {
+		s, err := locks.Measure(4, handsOver(l.newLock), limits)
+		require.NoError(t, err, l.Name)
+		if l.allocates {
+			require.Greater(t, s.AllocsPerOp, 0.5, l.Name)
+		} else {
+			require.Less(t, s.AllocsPerOp, 0.1, l.Name)
+		}
+	}
+}
+
+// The table of promises is in the README as it is in a report.
+func TestLocksPromiseWhatTheREADMESays(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) != 8 {
+		t.Skip("the README has the sizes of 64-bit machines")
+	}
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	for _, l := range everyLocks {
+		benchtest.HasAll(t, string(readme), fmt.Sprintf("| %s |\n", strings.Join(l.promises(), " | ")))
+	}
+}

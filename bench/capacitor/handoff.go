@@ -1,0 +1,136 @@
+package capacitor
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/neilotoole/fifomu"
+	xsemaphore "golang.org/x/sync/semaphore"
+
+	"github.com/farad-go/farad/bench/locks"
+	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/peers"
+	"github.com/farad-go/farad/bench/table"
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/twa"
+)
+
+// The names of locks that hand-off-N has besides.
+const (
+	namePlatoonLock = "farad, semaphore with platoon"
+	nameArrayLock   = "farad, semaphore with array"
+)
+
+// handOffLocks are those of mutexbench, and what else hands a lock over.
+var handOffLocks = append(slices.Clone(mutexbenchLocks),
+	newLock{locks.NameTWAMutex, func() sync.Locker { return new(twa.Mutex) }},
+	newLock{locks.NameSem, func() sync.Locker { return asLock{semaphore.New(1)} }},
+	newLock{nameArrayLock, func() sync.Locker { return asLock{semaphore.New(1, semaphore.WithWaitingArray(nil))} }},
+	newLock{namePlatoonLock, func() sync.Locker { return asLock{semaphore.New(1, semaphore.WithPlatoon(1, 256))} }},
+	newLock{locks.NameFifomu, func() sync.Locker { return new(fifomu.Mutex) }},
+	newLock{peers.NameXSync, func() sync.Locker { return asLock{xsemaphore.NewWeighted(1)} }},
+	newLock{peers.NameChannel, func() sync.Locker { return asLock{make(peers.Channel, 1)} }},
+)
+
+// asLock is a semaphore of one permit as a lock.
+type asLock struct{ peers.Locker }
+
+// Lock takes the permit.
+func (l asLock) Lock() {
+	if err := l.Acquire(context.Background(), 1); err != nil {
+		panic(err) // the context does not end, and nobody closes it
+	}
+}
+
+// LockContext is Lock, and gives up when ctx is done.
+func (l asLock) LockContext(ctx context.Context) error { return l.Acquire(ctx, 1) }
+
+// Unlock gives it back.
+func (l asLock) Unlock() { l.Release(1) }
+
+// handOffLatency is goroutines that hand a lock from one to the next.
+func handOffLatency(goroutines int) locks.Bench {
+	return withLocks(fmt.Sprintf("%s%d", locks.HandOffPrefix, goroutines), goroutines, handOffLocks, handsOver)
+}
+
+// handsOver yields once while it holds the lock, so that others come and wait. What is timed is how
+// long the lock is on its way: from the call of Unlock to the return of Lock in another goroutine.
+// Whoever gets it again itself has been handed nothing.
+func handsOver(of newLock) locks.Impl {
+	log := new(measure.WaitLog)
+	return locks.Impl{Name: of.Name, Waits: log, Make: func() locks.Loop {
+		l, shared := of.create(), uint64(1)
+		var from int           // who had it last
+		var unlocked time.Time // when that one unlocked it; zero: it did not look
+		return func(_ context.Context, g, n int, x uint64) (uint64, error) {
+			for range n {
+				x = measure.Xorshift(x)
+				l.Lock()
+				onTheWay := time.Duration(-1)
+				if from != g && !unlocked.IsZero() {
+					onTheWay = time.Since(unlocked)
+				}
+				shared = measure.Xorshift(shared)
+				runtime.Gosched()
+				from, unlocked = g, time.Time{}
+				if x%8 == 0 && log.Open.Load() {
+					unlocked = time.Now()
+				}
+				l.Unlock()
+				log.Note(g, onTheWay)
+			}
+			return x, nil
+		}
+	}}
+}
+
+const handOffNote = "How long a lock is on its way from one goroutine to another: from the call of Unlock to the return of Lock in the one that gets it, of one" +
+	" unlock in eight. N goroutines yield once while they hold it, so that others wait. Locks that let whoever runs take them are handed over seldom, which" +
+	" shows in the fairness, and then to one that runs already; a dash is for one that was not handed over in some window at all. Medians over the rounds. The quotient is farad's" +
+	" p99 divided by the line's: the median of the quotients inside the rounds. farad is capacitor.Mutex."
+
+// HandOffTable has a line for each lock.
+func HandOffTable(rs locks.Results) *table.Table {
+	t := &table.Table{
+		Title: "Hand-off latency", Note: handOffNote,
+		Head: []string{
+			"workload",
+			"lock",
+			"p50",
+			"p99",
+			"p99.9",
+			"longest",
+			"farad ÷ it",
+			"ns/op",
+			"fairness",
+		}, Left: 2,
+	}
+	p99 := func(s locks.Sample) float64 { return float64(s.Waits.P99) }
+	for _, l := range rs {
+		if !strings.HasPrefix(l.Workload, locks.HandOffPrefix) {
+			continue
+		}
+		for _, im := range l.Impls {
+			waits := l.WaitCells(im.Name)
+			if waits == nil {
+				continue
+			}
+			ratio := ""
+			switch {
+			case !l.HandsOver(im.Name):
+				waits = []string{"–", "–", "–", "–"}
+			case l.HandsOver(measure.NameFarad):
+				ratio = measure.MedianAndSpread(l.Samples.Beside(im.Name, p99))
+			}
+			t.Add(slices.Concat([]string{l.Workload, im.Name}, waits, []string{
+				ratio, fmt.Sprintf("%.1f", measure.Median(l.Samples.Column(im.Name, locks.NsPerOp))), fmt.Sprintf("%.2f", measure.Median(l.Samples.Column(im.Name, locks.Fairness))),
+			})...)
+		}
+	}
+	return t
+}

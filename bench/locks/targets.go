@@ -1,0 +1,80 @@
+package locks
+
+import (
+	"github.com/farad-go/farad/bench/peers"
+	"github.com/farad-go/farad/bench/table"
+)
+
+// The targets of mutexes and read-write locks.
+var Targets = []table.Target{
+	{Workloads: []string{"mutex-1"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.25},
+	{Workloads: []string{"mutex-8", "mutex-64"}, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 1.2},
+	{Workloads: []string{"mutex-8", "mutex-64"}, Metric: table.RatioTo, Peer: NameFifomu, Bound: 0.95},
+	{Workloads: []string{"mutex-8", "mutex-64"}, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.6},
+	{Workloads: []string{"mutex-8", "mutex-64"}, Metric: table.MinFairness, Bound: 0.9},
+	{Workloads: []string{"mutex-context-1"}, Metric: table.RatioTo, Peer: nameLock, Bound: 1.1},
+	{Workloads: []string{"mutex-context-8", "mutex-context-64"}, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 1},
+	{Workloads: []string{"mutex-context-8", "mutex-context-64"}, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.65},
+
+	{Workloads: []string{"twa-1"}, Metric: table.RatioTo, Peer: NameAdditions, Bound: 1.15},
+	{Workloads: semabenches, Metric: table.RatioTo, Peer: NameSem, Bound: 1.05},
+	{Workloads: semabenches, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.62},
+	{Workloads: semabenches[1:], Metric: table.MinFairness, Bound: 0.9}, // of one goroutine it is 1
+	{Workloads: []string{"semabench-1024"}, Metric: table.GrowthFrom, Than: "semabench-8", Bound: 1.3},
+
+	{Workloads: []string{"mutexbench-1", "mutexbench-2"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.4},
+	{Workloads: []string{"mutexbench-8"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 0.2},
+	{Workloads: mutexbenches, Metric: table.RatioTo, Peer: NameMutex, Bound: 0.15},
+	{Workloads: []string{"mutexbench-2"}, Metric: table.MinFairness, Bound: 0.85},
+	{Workloads: append([]string{"mutexbench-8"}, mutexbenches...), Metric: table.MinFairness, Bound: 0.9},
+	{Workloads: []string{"mutexbench-waits-64"}, Metric: table.TailTo, Peer: NameMutex, Bound: 0.5},
+	{Workloads: []string{"mutexbench-waits-64"}, Metric: table.TailOfAllTo, Peer: NameMutex, Bound: 0.5},
+	{Workloads: []string{"mutexbench-long-8", "mutexbench-sleep-64"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.05},
+	{Workloads: []string{"mutexbench-long-8"}, Metric: table.MinFairness, Bound: 0.95},
+	{Workloads: lifoBenches, Metric: table.MinFairness, Bound: 0.9},
+
+	{
+		Workloads: []string{"platoon-8x2", "platoon-64x2", "platoon-1000x2"},
+		Metric:    table.RatioTo,
+		Peer:      peers.NameXSync,
+		Bound:     0.15,
+	},
+	{Workloads: []string{"platoon-64x2"}, Metric: table.MinFairness, Bound: 0.9},
+
+	{Workloads: []string{"word-1"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.05},
+	{Workloads: []string{"word-8"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.1},
+	{Workloads: []string{"packed-8"}, Metric: table.RatioTo, Peer: NameMutexes, Bound: 1.2},
+
+	{Workloads: []string{"read-1"}, Metric: table.RatioTo, Peer: NameRWMutex, Bound: 1.3},
+	{Workloads: []string{"read-2"}, Metric: table.RatioTo, Peer: NameRWMutex, Bound: 0.5},
+	{Workloads: []string{"read-2"}, Metric: table.RatioTo, Peer: NameRBMutex, Bound: 1.1},
+	{Workloads: mixes, Metric: table.RatioTo, Peer: NameRWMutex, Bound: 1.05},
+
+	{Metric: table.Allocations, Bound: 0.01},
+}
+
+var semabenches = []string{
+	"semabench-1",
+	"semabench-2",
+	"semabench-8",
+	"semabench-64",
+	"semabench-256",
+	"semabench-1024",
+}
+
+var lifoBenches = []string{
+	"mutexbench-lifo-2",
+	"mutexbench-lifo-8",
+	"mutexbench-lifo-64",
+	"mutexbench-lifo-256",
+	"mutexbench-lifo-1024",
+}
+
+var mutexbenches = []string{"mutexbench-64", "mutexbench-256", "mutexbench-1024"}
+
+var mixes = []string{"mix-90-8", "mix-99-8", "mix-90-8-yield", "mix-99-8-yield"}
+
+// TargetFor returns the target for a metric of a line, nil if there is none.
+func TargetFor(line string, m table.Metric, peer string) *table.Target {
+	return table.Find(Targets, line, "", m, peer)
+}

@@ -1,0 +1,321 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/neilotoole/fifomu"
+	"github.com/puzpuzpuz/xsync/v4"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/peers"
+	"github.com/farad-go/farad/sync/capacitor"
+	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/sync/rwlock"
+)
+
+// The names of locks that only these tables have.
+const (
+	NameMutex     = "sync.Mutex"
+	NameRWMutex   = "sync.RWMutex"
+	NameFifomu    = "fifomu"
+	NameRBMutex   = "xsync.RBMutex"
+	nameLock      = "farad, Lock"      // the same lock without a context
+	nameBiased    = "farad, bias"      // with reader bias
+	nameExpress   = "farad, capacitor" // capacitor.RWLock
+	namePlainRW   = "farad, unbiased"  // without, where both are compared
+	NameFetchOr   = "fetch-or"         // a two-bit lock by Or and And, which cannot wait
+	NameMutexes   = "[]sync.Mutex"
+	NameAdditions = "two additions" // a ticket semaphore that cannot wait
+	NameSem       = "farad, semaphore"
+	NameTWAMutex  = "farad, twa.Mutex"
+	NameTicket    = "tickets, polled" // the ticket semaphore of the paper
+)
+
+// The workloads of mutexes, of mutexes of few bits with read-write locks, and of cancel storms.
+var (
+	Mutexes = []Bench{
+		{"mutex-1", 1, []Impl{farads, StdMutex, channelMutex, fifoMutex, xsyncMutex}},
+		{"mutex-8", 8, []Impl{farads, StdMutex, channelMutex, fifoMutex, xsyncMutex}},
+		{"mutex-64", 64, []Impl{farads, StdMutex, channelMutex, fifoMutex, xsyncMutex}},
+		{"mutex-context-1", 1, []Impl{faradContext, {Name: nameLock, Make: farads.Make}, channelContext, xsyncContext}},
+		{"mutex-context-8", 8, []Impl{faradContext, channelContext, xsyncContext}},
+		{"mutex-context-64", 64, []Impl{faradContext, channelContext, xsyncContext}},
+	}
+	Words = []Bench{
+		{"word-1", 1, []Impl{wordMutex, StdMutex, fetchOr}},
+		{"word-8", 8, []Impl{wordMutex, StdMutex}},
+		{"packed-8", 8, []Impl{packedMutex, manyMutexes}},
+
+		{"read-1", 1, []Impl{faradRead(measure.NameFarad), biasedRead(nameBiased), stdRead, rbRead}},
+		{"read-2", 2, []Impl{biasedRead(measure.NameFarad), faradRead(namePlainRW), stdRead, rbRead}},
+		mixed("mix-90-8", 10, false),
+		mixed("mix-99-8", 100, false),
+		mixed("mix-90-8-yield", 10, true),
+		mixed("mix-99-8-yield", 100, true),
+	}
+	Storms = []Bench{
+		stormbench(1), stormbench(50), stormbench(100),
+	}
+)
+
+var (
+	farads = Impl{Name: measure.NameFarad, Make: func() Loop {
+		var m mutex.Mutex
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				m.Lock()
+				x = measure.Xorshift(x)
+				m.Unlock()
+			}
+			return x, nil
+		}
+	}}
+	StdMutex = Impl{Name: NameMutex, Make: func() Loop {
+		var m sync.Mutex
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				m.Lock()
+				x = measure.Xorshift(x)
+				m.Unlock()
+			}
+			return x, nil
+		}
+	}}
+	channelMutex = Impl{Name: peers.NameChannel, Make: func() Loop {
+		c := make(chan struct{}, 1)
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				c <- struct{}{}
+				x = measure.Xorshift(x)
+				<-c
+			}
+			return x, nil
+		}
+	}}
+	fifoMutex = Impl{Name: NameFifomu, Make: func() Loop {
+		var m fifomu.Mutex
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				m.Lock()
+				x = measure.Xorshift(x)
+				m.Unlock()
+			}
+			return x, nil
+		}
+	}}
+	xsyncMutex = Impl{Name: peers.NameXSync, Make: func() Loop {
+		s := semaphore.NewWeighted(1)
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				if err := s.Acquire(context.Background(), 1); err != nil {
+					return x, err
+				}
+				x = measure.Xorshift(x)
+				s.Release(1)
+			}
+			return x, nil
+		}
+	}}
+
+	faradContext = Impl{Name: measure.NameFarad, Make: func() Loop {
+		var m mutex.Mutex
+		return func(ctx context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				if err := m.LockContext(ctx); err != nil {
+					return x, err
+				}
+				x = measure.Xorshift(x)
+				m.Unlock()
+			}
+			return x, nil
+		}
+	}}
+	channelContext = Impl{Name: peers.NameChannel, Make: func() Loop {
+		c := make(chan struct{}, 1)
+		return func(ctx context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				select {
+				case c <- struct{}{}:
+				case <-ctx.Done():
+					return x, ctx.Err()
+				}
+				x = measure.Xorshift(x)
+				<-c
+			}
+			return x, nil
+		}
+	}}
+	xsyncContext = Impl{Name: peers.NameXSync, Make: func() Loop {
+		s := semaphore.NewWeighted(1)
+		return func(ctx context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				if err := s.Acquire(ctx, 1); err != nil {
+					return x, err
+				}
+				x = measure.Xorshift(x)
+				s.Release(1)
+			}
+			return x, nil
+		}
+	}}
+)
+
+// manyLocks is how many locks there are in packed-8.
+const manyLocks = 10_000
+
+var (
+	wordMutex = Impl{Name: measure.NameFarad, Make: func() Loop {
+		var m mutex.Word
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				m.Lock()
+				x = measure.Xorshift(x)
+				m.Unlock()
+			}
+			return x, nil
+		}
+	}}
+	fetchOr = Impl{Name: NameFetchOr, Make: func() Loop {
+		var m atomic.Uint32
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				if m.Or(1)&3 != 0 {
+					return x, errors.New("locked, by nobody")
+				}
+				x = measure.Xorshift(x)
+				m.And(^uint32(3))
+			}
+			return x, nil
+		}
+	}}
+	packedMutex = Impl{Name: measure.NameFarad, Make: func() Loop {
+		p := mutex.NewPacked(manyLocks)
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				i := int(x % manyLocks)
+				p.Lock(i)
+				x = measure.Xorshift(x)
+				p.Unlock(i)
+			}
+			return x, nil
+		}
+	}}
+	manyMutexes = Impl{Name: NameMutexes, Make: func() Loop {
+		ms := make([]sync.Mutex, manyLocks)
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				i := int(x % manyLocks)
+				ms[i].Lock()
+				x = measure.Xorshift(x)
+				ms[i].Unlock()
+			}
+			return x, nil
+		}
+	}}
+)
+
+func faradRead(name string) Impl {
+	return Impl{Name: name, Make: func() Loop { return readLoop(rwlock.New()) }}
+}
+
+func biasedRead(name string) Impl {
+	return Impl{Name: name, Make: func() Loop { return readLoop(rwlock.New(rwlock.WithReaderBias())) }}
+}
+
+func readLoop(l *rwlock.RWLock) Loop {
+	return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+		for range n {
+			l.RLock()
+			x = measure.Xorshift(x)
+			l.RUnlock()
+		}
+		return x, nil
+	}
+}
+
+var (
+	stdRead = Impl{Name: NameRWMutex, Make: func() Loop {
+		var l sync.RWMutex
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				l.RLock()
+				x = measure.Xorshift(x)
+				l.RUnlock()
+			}
+			return x, nil
+		}
+	}}
+	rbRead = Impl{Name: NameRBMutex, Make: func() Loop {
+		l := xsync.NewRBMutex()
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				t := l.RLock()
+				x = measure.Xorshift(x)
+				l.RUnlock(t)
+			}
+			return x, nil
+		}
+	}}
+)
+
+// mixed is 8 goroutines that write once in every operations, on average, and read otherwise, and
+// hold the lock for one step of the PRNG or across a yield.
+func mixed(name string, every uint64, yield bool) Bench {
+	loop := func(l interface {
+		sync.Locker
+		RLock()
+		RUnlock()
+	},
+	) Loop {
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				if x = measure.Xorshift(x); x>>8%every == 0 {
+					timed(x, l.Lock)
+					step(&x, yield)
+					l.Unlock()
+				} else {
+					l.RLock()
+					step(&x, yield)
+					l.RUnlock()
+				}
+			}
+			return x, nil
+		}
+	}
+	return Bench{name, 8, []Impl{
+		{Name: measure.NameFarad, Make: func() Loop { return loop(rwlock.New()) }},
+		{Name: nameBiased, Make: func() Loop { return loop(rwlock.New(rwlock.WithReaderBias())) }},
+		{Name: nameExpress, Make: func() Loop { return loop(new(capacitor.RWLock)) }},
+		{Name: NameRWMutex, Make: func() Loop { return loop(new(sync.RWMutex)) }},
+		{Name: NameRBMutex, Make: func() Loop {
+			l := xsync.NewRBMutex()
+			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+				for range n {
+					if x = measure.Xorshift(x); x>>8%every == 0 {
+						timed(x, l.Lock)
+						step(&x, yield)
+						l.Unlock()
+					} else {
+						t := l.RLock()
+						step(&x, yield)
+						l.RUnlock(t)
+					}
+				}
+				return x, nil
+			}
+		}},
+	}}
+}
+
+// step is what is done with a lock held.
+func step(x *uint64, yield bool) {
+	*x = measure.Xorshift(*x)
+	if yield {
+		runtime.Gosched()
+	}
+}

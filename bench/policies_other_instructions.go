@@ -1,7 +1,0 @@
-//go:build !amd64
-
-package main
-
-// instructionPolicies are none: PAUSE and LFENCE are amd64's. What other processors have for it is
-// not measured.
-var instructionPolicies []policy

@@ -1,0 +1,178 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/bench/array"
+	"github.com/farad-go/farad/bench/benchtest"
+	"github.com/farad-go/farad/bench/locks"
+	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/peers"
+	"github.com/farad-go/farad/bench/semaphore"
+	"github.com/farad-go/farad/bench/table"
+	"github.com/farad-go/farad/bench/tasks"
+	"github.com/farad-go/farad/bench/waiters"
+)
+
+func TestEveryTargetHasItsLines(t *testing.T) {
+	lines := TargetLines()
+	for _, tg := range slices.Concat(semaphore.Targets, waiters.MemoryTargets, locks.Targets, array.Targets, tasks.Targets) {
+		is := func(l TargetLine) bool {
+			return l.Target.Metric == tg.Metric && l.Target.Peer == tg.Peer && l.Target.Bound == tg.Bound &&
+				l.Target.Aim == tg.Aim
+		}
+		require.True(t, slices.ContainsFunc(lines, is), "%+v", tg)
+		var names []string
+		for _, name := range tg.Workloads {
+			if tg.Forms == nil {
+				names = append(names, name)
+			}
+			for _, f := range tg.Forms {
+				names = append(names, semaphore.Cell{Workload: semaphore.Workload{Name: name}, Form: f}.String())
+			}
+		}
+		for _, name := range names {
+			require.True(
+				t,
+				slices.ContainsFunc(
+					lines,
+					func(l TargetLine) bool { return is(l) && (l.line == name || strings.HasPrefix(l.line, name+"/")) },
+				),
+				"%s: %+v",
+				name,
+				tg,
+			)
+		}
+	}
+}
+
+// What stands in the last column measures what stands in the others.
+func TestCommandsMeasureTheirLines(t *testing.T) {
+	whole, checked := MadeUpWithTargets(), map[string]*Report{}
+	for _, l := range TargetLines() {
+		r := checked[l.run]
+		if r == nil {
+			require.NotContains(t, l.run, "|", "which would end a cell of the table")
+			picks := regexp.MustCompile(l.run).MatchString
+			r = &Report{
+				Cells:    semaphore.Plan(semaphore.Implementations, picks),
+				Locks:    locks.Plan(LockWorkloads, picks),
+				Tasks:    tasks.Plan(picks),
+				Variants: array.Plan(picks),
+			}
+			copySamples(r, whole)
+			if strings.Contains(l.run, "memory") {
+				var err error
+				r.Memory, err = waiters.RunMemory(picks, 5*time.Second)
+				require.NoError(t, err)
+				r.TaskMemory, err = waiters.RunTaskMemory(picks, 5*time.Second, true)
+				require.NoError(t, err)
+			}
+			checked[l.run] = r
+		}
+		require.NotEmpty(t, l.figures(r), "%s %s: %s", l.line, l.bounded(), l.run)
+		require.NotEmpty(t, l.figures(whole), "%s %s", l.line, l.bounded())
+		require.Empty(t, l.figures(&Report{}))
+	}
+	for family, run := range familyRuns {
+		for _, l := range TargetLines() {
+			if l.family == family && l.Target.Metric == table.Allocations {
+				name := strings.Trim(strings.ReplaceAll(l.run, `\`, ""), "^/") + "/" + measure.NameFarad
+				require.Regexp(t, run, name)
+			}
+		}
+	}
+}
+
+// copySamples gives to what is planned in r what was measured in the whole.
+func copySamples(r, whole *Report) {
+	for _, c := range r.Cells {
+		i := slices.IndexFunc(whole.Cells, func(o *semaphore.Result) bool { return o.Name == c.Name })
+		for _, im := range c.Impls {
+			c.Samples[im.Name] = whole.Cells[i].Samples[im.Name]
+		}
+	}
+	for _, c := range r.Locks {
+		i := slices.IndexFunc(whole.Locks, func(o *locks.Result) bool { return o.Workload == c.Workload })
+		for _, im := range c.Impls {
+			c.Samples[im.Name] = whole.Locks[i].Samples[im.Name]
+		}
+	}
+	for _, c := range r.Tasks {
+		i := slices.IndexFunc(whole.Tasks, func(o *tasks.Result) bool { return o.Key() == c.Key() })
+		for _, im := range c.Impls {
+			c.Samples[im.Name] = whole.Tasks[i].Samples[im.Name]
+		}
+	}
+}
+
+// The one who allocates most speaks for all.
+func TestAllocationsOfOneLineAreSeen(t *testing.T) {
+	r := MadeUpWithTargets()
+	for _, c := range r.Cells {
+		if c.Name == "contended-64x1/own" {
+			for i := range c.Samples[measure.NameFarad] {
+				c.Samples[measure.NameFarad][i].AllocsPerOp = 0.02
+			}
+		}
+	}
+	text, err := targetsText(r)
+	require.NoError(t, err)
+	benchtest.HasAll(t, text, "| semaphore | 24 lines | allocs/op | ≤ 0.01 | 0.02 at most | **missed** |", "| locks | ")
+}
+
+func TestTableOfTargetsIsNotSpoilt(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "B.md")
+	const text = TargetsBegin + "old\n" + TargetsEnd
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	less, smoke := MadeUpWithTargets(), MadeUpWithTargets()
+	less.Locks = slices.DeleteFunc(less.Locks, func(l *locks.Result) bool { return l.Workload == "twa-1" })
+	less.Memory = less.Memory[1:]
+	for _, c := range less.Cells {
+		if c.Name == "uncontended/own" {
+			delete(c.Samples, peers.NameChannel)
+		}
+	}
+	smoke.Smoke = true
+	require.EqualError(
+		t,
+		WriteTargets(file, less, &Report{}),
+		`-targets: these were not measured, or not beside the peers of their targets:
+go run . -run '^uncontended/own/'
+go run . -run '^memory/future/farad$'
+go run . -run '^locks/twa-1/'`,
+	)
+	require.ErrorContains(t, WriteTargets(file, smoke), "void")
+	now, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, text, string(now))
+	require.NoError(t, os.WriteFile(file, []byte("no markers\n"), 0o600))
+	require.ErrorContains(t, WriteTargets(file, MadeUpWithTargets()), "targets:begin")
+}
+
+// The table is what the program makes of the runs that are kept. (That README is:
+// TestReadmeIsWhatTheResultsGive.)
+func TestTableOfTargetsIsWhatTheResultsGive(t *testing.T) {
+	var runs []*Report
+	for _, file := range KeptRuns("../results") {
+		r, err := Load(file)
+		require.NoError(t, err)
+		runs = append(runs, r)
+	}
+	was, err := os.ReadFile("../../docs/BENCHMARKS.md")
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "D.md")
+	require.NoError(t, os.WriteFile(file, was, 0o600))
+	require.NoError(t, WriteTargets(file, runs...))
+	now, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.True(t, string(was) == string(now), "docs/BENCHMARKS.md has other figures than %v", KeptRuns("../results"))
+}

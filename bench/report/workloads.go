@@ -1,0 +1,14 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/farad-go/farad/bench/array"
+	"github.com/farad-go/farad/bench/capacitor"
+	"github.com/farad-go/farad/bench/locks"
+)
+
+// LockWorkloads are all that goroutines do with locks, in the order of the tables.
+var LockWorkloads = slices.Concat(
+	locks.Mutexes, array.Benches, capacitor.Benches, locks.Storms, capacitor.Variations, locks.Words,
+)

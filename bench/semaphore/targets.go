@@ -1,0 +1,35 @@
+package semaphore
+
+import (
+	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/peers"
+	"github.com/farad-go/farad/bench/table"
+)
+
+var (
+	targetedContended = []string{"contended-8x1", "contended-64x1"}
+)
+
+// The targets of the semaphore.
+var Targets = []table.Target{
+	{Workloads: []string{"uncontended"}, Metric: table.RatioTo, Peer: peers.NameFloor, Bound: 1.25},
+	{Workloads: []string{"uncontended"}, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.65},
+	{Workloads: []string{"uncontended"}, Forms: cancellable, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.35},
+
+	{Workloads: targetedContended, Forms: []measure.Form{measure.Background}, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.62},
+	{Workloads: targetedContended, Forms: []measure.Form{measure.Background}, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 1.2},
+	{Workloads: targetedContended, Forms: []measure.Form{measure.Background}, Metric: table.MinFairness, Bound: 0.9},
+	{Workloads: targetedContended, Forms: cancellable, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.65},
+	{Workloads: targetedContended, Forms: cancellable, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 1.0},
+
+	{Workloads: table.YieldHelds, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.9},
+	{Workloads: table.YieldHelds, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.9},
+	{Workloads: table.YieldHelds, Metric: table.RatioTo, Peer: peers.NameRing, Bound: 1.5, Aim: true},
+
+	{Metric: table.Allocations, Bound: 0.01},
+}
+
+// TargetFor returns the target for a metric of a cell, nil if there is none.
+func TargetFor(c Cell, m table.Metric, peer string) *table.Target {
+	return table.Find(Targets, c.Name, c.Form, m, peer)
+}
