@@ -2,14 +2,13 @@ package rt
 
 import "time"
 
-// An alarm calls a function of ours, once for each Reset. It is a *time.Timer, but under the
-// explorer.
+// An alarm calls a function once for each Reset. It is a *time.Timer, except under the explorer.
 type alarm interface {
 	Reset(d time.Duration) bool
 	Stop() bool
 }
 
-// newAlarm returns an alarm that calls f after d. Scenarios of the explorer set another one.
+// newAlarm returns an alarm that calls f after d. Scenarios of the explorer replace it.
 var newAlarm = func(d time.Duration, f func()) alarm { return time.AfterFunc(d, f) }
 
 // stoppedAlarm returns an alarm that is not set.
@@ -19,7 +18,7 @@ func stoppedAlarm(f func()) alarm {
 	return a
 }
 
-// init has the timers use Go's clock.
+// init makes the timers use Go's clock.
 func (ts *timers) init() {
 	epoch := time.Now()
 	ts.now = func() time.Duration { return time.Since(epoch) }

@@ -7,10 +7,10 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// BlockOn waits in a goroutine, not in a task, for f, and returns its Err. If ctx is done first,
-// or already, it cancels f and returns ctx.Err; what f was granted after ctx was done it gives
-// back. If ctx has no error although its channel is closed, the error is [context.Canceled].
-// BlockOn allocates a channel. A task that called it would block its worker.
+// BlockOn waits for f in a goroutine, not in a task, and returns f.Err. If ctx is done first, or at
+// the call, BlockOn cancels f and returns ctx.Err; f gives back what it was granted after ctx was
+// done. If ctx is done without an error, BlockOn returns [context.Canceled]. BlockOn in a task
+// would block its worker. It allocates a channel.
 func BlockOn(ctx context.Context, f Future) error {
 	if ctx == nil {
 		panic("rt: BlockOn with a nil context")
@@ -25,7 +25,7 @@ func BlockOn(ctx context.Context, f Future) error {
 		err = w.sleep(ctx, done)
 	}
 	if err == nil && done != nil {
-		err = ctx.Err() // once more: it may have ended before f was complete
+		err = ctx.Err() // again: it may have ended before f was complete
 	}
 	if err != nil {
 		f.Cancel()
@@ -34,7 +34,7 @@ func BlockOn(ctx context.Context, f Future) error {
 	return f.Err()
 }
 
-// A goroutineWaker wakes a goroutine that sleeps.
+// A goroutineWaker wakes a sleeping goroutine.
 type goroutineWaker struct{ signal xsync.Signal }
 
 // Wake implements [waiter.Waker].
@@ -55,12 +55,11 @@ func (w goroutineWaker) sleep(ctx context.Context, done <-chan struct{}) error {
 	return waiter.ContextError(ctx)
 }
 
-// WithContext returns a future that completes with f, or, if ctx is done before that, with ctx.Err.
-// Then f has been cancelled. If ctx has no error although its channel is closed, the error is
-// [context.Canceled].
+// WithContext returns a Future that completes with f or, if ctx is done first, with ctx.Err. Then f
+// has been cancelled. If ctx is done without an error, the error is [context.Canceled].
 //
-// A wait makes an entry in ctx, which allocates. If ctx is of a foreign type without an AfterFunc
-// method of its own, package context starts a goroutine for it.
+// A wait registers a function with ctx, which allocates. For a ctx of a foreign type without an
+// AfterFunc method, package context starts a goroutine.
 func WithContext(ctx context.Context, f Future) Future {
 	if ctx == nil {
 		panic("rt: WithContext with a nil context")

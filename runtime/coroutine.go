@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// turn is what passes through a coroutine: nothing.
+// turn is the empty value that passes through a coroutine.
 type turn struct{}
 
 // A coroutine runs the function of a straight-line task, and stops where that waits. It serves one
-// task after another: making one costs ten times a switch.
+// task after another, because making one costs ten times as much as a switch.
 //
-// It is a goroutine underneath, with a stack of its own, but it is switched to and from directly,
-// without the scheduler of Go.
+// Underneath it is a goroutine with its own stack. The worker switches to it directly, without Go's
+// scheduler.
 type coroutine struct {
 	next  func() (turn, bool)
 	stop  func()
 	yield func(turn) bool
-	body  body // of the task that it serves
+	body  body // of the task that it runs
 	link  *coroutine
 }
 
@@ -42,14 +42,14 @@ func newCoroutine() *coroutine {
 // resume runs the body until it waits or ends.
 func (c *coroutine) resume() { c.next() }
 
-// pause is called by the body, and returns when the coroutine is resumed.
+// pause is called by the body. It returns when the coroutine is resumed.
 func (c *coroutine) pause() { c.yield(turn{}) }
 
 // maxIdleCoroutines is how many coroutines an executor keeps for later tasks. Each holds a stack of
-// some kilobytes.
+// a few kilobytes.
 const maxIdleCoroutines = 1024
 
-// coroutines are those that serve no task.
+// coroutines is the free list of coroutines.
 type coroutines struct {
 	mu   sync.Mutex
 	free *coroutine
@@ -86,8 +86,8 @@ func (p *coroutines) put(c *coroutine) {
 	}
 }
 
-// close ends the coroutines that are there, on a goroutine of its own: one that is locked to its
-// thread, as the caller's may be, must not switch to them.
+// close ends the free coroutines, on a separate goroutine: the caller's may be locked to its
+// thread, and must not switch to them then.
 func (p *coroutines) close() {
 	p.mu.Lock()
 	c := p.free

@@ -77,7 +77,7 @@
 //
 // # Panics
 //
-// A panic ends the task and nothing else. Whoever waits for the task gets a [*PanicError]. If
+// A panic ends the task and nothing else. The waits for the task return a [*PanicError]. If
 // nobody waits, the panic is printed with its stack, or passed to the handler of
 // [WithPanicHandler]. If nobody has asked for the task's error by the end, [Executor.Shutdown]
 // reports it.

@@ -2,16 +2,17 @@ package rt
 
 import "fmt"
 
-// A TaskInfo is what [Executor.Dump] tells of a task.
+// A TaskInfo describes a task for [Executor.Dump].
 type TaskInfo struct {
-	Name      string // see [Task.SetName]; otherwise the task's type
-	Waiting   bool   // it is neither being polled nor about to be
-	WaitsFor  string // what it polled last, if it waits
-	Cancelled bool   // it has been asked to end
+	Name      string // set by GoNamed or SetName, or the task's type
+	Waiting   bool   // neither queued nor being polled
+	WaitsFor  string // the future that it polled last, if it waits
+	Cancelled bool   // asked to end
 }
 
-// Dump describes all tasks that live, shard by shard and the oldest first in each. Tasks run on
-// meanwhile, so that it is no snapshot. It is for looking for what hangs, and takes its time.
+// Dump describes all living tasks, shard by shard and the oldest first in each. Tasks go on
+// meanwhile, so the result is not a snapshot. Dump is slow, and is meant for finding tasks that
+// hang.
 func (ex *Executor) Dump() []TaskInfo {
 	ex.made()
 	var all []TaskInfo
@@ -23,12 +24,12 @@ func (ex *Executor) Dump() []TaskInfo {
 
 func (s *shard) dump() []TaskInfo {
 	var infos []TaskInfo
-	var claimed []*Task // nil for those that do not wait
+	var claimed []*Task // nil for tasks that do not wait
 	s.mu.Lock()
 	for t := s.oldest; t != nil; t = t.newer {
 		infos = append(infos, TaskInfo{Name: t.name(), Cancelled: t.isCancelled()})
-		// What a task waits for may be read by whoever polls it only. So this takes a waiting task
-		// as a worker would, but only looks.
+		// Only the goroutine that has taken a task may read what it waits for. So Dump takes a
+		// waiting task as a worker would, without polling it.
 		if !t.state.CompareAndSwap(taskAlive, taskAlive|1) {
 			claimed = append(claimed, nil)
 			continue
@@ -41,7 +42,7 @@ func (s *shard) dump() []TaskInfo {
 			continue
 		}
 		infos[i].Waiting = true
-		infos[i].WaitsFor = describe(t.waits) // which may call a String of the user's: without the lock
+		infos[i].WaitsFor = describe(t.waits) // without the lock: it may call a String method of the user's
 		if !t.state.CompareAndSwap(taskAlive|1, taskAlive) {
 			t.state.Store(taskAlive | 1)
 			t.ex.workers[t.home.Load()].enqueue(t)
@@ -50,7 +51,7 @@ func (s *shard) dump() []TaskInfo {
 	return infos
 }
 
-// name is called with the shard's lock held.
+// name returns the name of the task. The caller holds the lock of the shard.
 func (t *Task) name() string {
 	if t.more != nil && t.more.name != "" {
 		return t.more.name
@@ -58,7 +59,7 @@ func (t *Task) name() string {
 	return fmt.Sprintf("%T", t.poller)
 }
 
-// lockedName is for those who do not hold the lock, but know that the task lives.
+// lockedName is name for callers without the lock who know that the task is alive.
 func (t *Task) lockedName() string {
 	s := &t.ex.shards[t.shard]
 	s.mu.Lock()
@@ -66,7 +67,7 @@ func (t *Task) lockedName() string {
 	return t.name()
 }
 
-// describe says what a future is. The caller has the task that it belongs to.
+// describe names a future. The caller has taken the task.
 func describe(f any) string {
 	switch f := f.(type) {
 	case nil:
@@ -74,7 +75,7 @@ func describe(f any) string {
 	case selected:
 		return fmt.Sprintf("the first of %d futures", f)
 	case fmt.Stringer:
-		return fmt.Sprint(f) // which survives a String that panics
+		return fmt.Sprint(f) // survives a String that panics
 	default:
 		return fmt.Sprintf("%T", f)
 	}

@@ -9,28 +9,27 @@ import (
 
 // The errors of this package.
 var (
-	// ErrCancelled: the task has been asked to end, and the wait was cut short for it. It is the
-	// value that the whole module uses; [Context.Err] tells whether this task was meant.
+	// ErrCancelled: the task was asked to end, and its wait was cut short. It is one value for the
+	// whole module: [Context.Err] says whether this task was asked.
 	ErrCancelled = waiter.ErrCancelled
-	// ErrShutdown: the executor takes no more tasks.
+	// ErrShutdown: the executor accepts no more tasks.
 	ErrShutdown = errors.New("rt: executor shut down")
-	// ErrGoexit: the task ended its goroutine with runtime.Goexit, as FailNow of package testing
-	// does.
+	// ErrGoexit: the task has called runtime.Goexit, as FailNow of package testing does.
 	ErrGoexit = errors.New("rt: task called Goexit")
-	// ErrStuck: tasks have not ended although they were cancelled.
+	// ErrStuck: tasks, blocking functions or reports did not end although they were asked to.
 	ErrStuck = errors.New("rt: tasks did not end")
 )
 
-// A PanicError says that a task, or a function given to [Blocking], has panicked. If nobody waits
-// for it, it is reported: see [WithPanicHandler].
+// A PanicError is the error of a task, or of a function of [Blocking], that has panicked. If nobody
+// waits for the task, the panic is reported: see [WithPanicHandler].
 type PanicError struct {
-	Value any    // what it panicked with
-	Stack []byte // where, as debug.Stack formats it
+	Value any    // the argument of panic
+	Stack []byte // formatted by debug.Stack
 	Task  string // the name of the task, as in [TaskInfo]
 
-	panics         *panics // of the executor; nil: not of a task that has ended
-	asked, counted bool    // somebody has asked for it; it is among the unasked: under its lock
-	waits          int     // those that have been told, and have not gone: under its lock
+	panics         *panics // of the executor; nil if the task has not ended
+	asked, counted bool    // somebody has asked for it; it counts as unasked: guarded by panics.mu
+	waits          int     // waits that were told and not given up: guarded by panics.mu
 }
 
 // Error returns the value and the stack.

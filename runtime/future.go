@@ -5,36 +5,36 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Future is something that completes some time, and that a task or a goroutine can wait for
-// without blocking. The futures of the locks are such, and those of this package. A future is for
-// one owner at a time.
+// A Future is something that completes at some time, and that a task or a goroutine can wait for
+// without blocking. The futures of the locks are Futures, and so are those of this package. A
+// future has one owner at a time.
 //
-// Poll starts what the future is for if it has not been started, and reports whether it is
-// complete. If not, w will be woken when it is worth polling again; it takes the place of the waker
-// of the last Poll. Polling a complete future changes nothing.
+// Poll starts what the future is for, unless that was done, and reports whether the future is
+// complete. If not, it wakes w when another Poll is worthwhile; w replaces the waker of the last
+// Poll. Polling a complete future changes nothing.
 //
-// Err says how it ended: nil for success, [waiter.ErrPending] if it has not. What a future that
-// succeeded has obtained, a permit for instance, is the owner's from the first Err that returned
-// nil.
+// Err says how the future ended: nil for success, [waiter.ErrPending] if it has not ended. What a
+// successful future has obtained, such as a permit, belongs to the owner from the first Err that
+// returned nil.
 //
-// A future that waits for one task must be cancelled before another task polls it: futures that are
-// built on [waiter.Waiter], as those of this module are, make the second task panic.
+// Cancel ends the future, which gives back what it has obtained and the owner has not taken. Cancel
+// does not block, and may be called again. The futures of the locks also have Release or Unlock,
+// which gives back even what the owner has taken: a deferred call after Init is correct on every
+// path.
 //
-// Cancel ends it. What it has obtained and the owner has not, it gives back. Cancel does not block,
-// and a second one does no harm. The futures of the locks have a Release or Unlock besides, which
-// gives back even what the owner has: deferred after Init it is right however the waits of a task
-// end.
+// A future that waits for one task must be cancelled before another task polls it. With futures
+// that are built on [waiter.Waiter], as all of this module are, the second task panics.
 type Future interface {
 	Poll(w waiter.Waker) bool
 	Err() error
 	Cancel()
 }
 
-// Await waits for f, and returns its Err. Meanwhile the task holds no worker. If the task is
-// cancelled, Await cancels f and returns [ErrCancelled]; so does every further Await of the task.
+// Await waits for f in a straight-line task and returns f.Err. The task holds no worker meanwhile.
+// If the task is aborted, Await cancels f and returns [ErrCancelled], and so does every later Await
+// of the task.
 //
-// It is for straight-line tasks, the ones that [Go] starts, and panics elsewhere. It allocates
-// nothing.
+// Await panics outside straight-line tasks, which [Go] starts. It allocates nothing.
 func Await(cx *Context, f Future) error {
 	t := cx.straightLine()
 	if f == nil {
@@ -76,8 +76,8 @@ func settle(n *waiter.Waiter) {
 	}
 }
 
-// Yield lets other tasks run. It returns [ErrCancelled] if the task has been cancelled. It is for
-// straight-line tasks; poll tasks have [Context.Yield].
+// Yield lets the queued tasks run first. It returns [ErrCancelled] if the task was aborted. It is
+// for straight-line tasks; poll tasks have [Context.Yield].
 func Yield(cx *Context) error {
 	t := cx.straightLine()
 	cx.again = true

@@ -7,17 +7,19 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A JoinHandle is a straight-line task and its result. Any number of tasks ([JoinHandle.Await])
-// and goroutines ([JoinHandle.Wait], or [JoinHandle.Done] in a select) may wait for it at the
-// same time; each gets the result.
+// A JoinHandle is a straight-line task and its result. Any number of tasks ([JoinHandle.Await]) and
+// goroutines ([JoinHandle.Wait], or [JoinHandle.Done] in a select) may wait for the task, and each
+// gets the result.
 //
-// It is also a [Future] that completes when the task has ended, for [Select], [Join], [Timeout]
-// and so on. As such, that is with Poll and Cancel, it is for one owner at a time. To select on
-// one task in several, give each a [Completion] of its own.
+// A JoinHandle is also a [Future] that completes with the end of the task, for [Select], [Join],
+// [Timeout] and so on. As a Future, by Poll and Cancel, it has one owner at a time. Several tasks
+// that select on one task use a [Completion] each.
+//
+// [JoinHandle.Cancel] stops waiting for the task. [JoinHandle.Abort] aborts the task.
 type JoinHandle[T any] struct {
 	straight straight
-	end      Completion    // for the owner of the handle as a future
-	done     chan struct{} // nil until somebody asks for it; guarded by the shard's lock
+	end      Completion    // of the owner of the handle as a Future
+	done     chan struct{} // made by the first Done; guarded by the shard's lock
 	fn       func(cx *Context) (T, error)
 	value    T
 	err      error
@@ -26,18 +28,19 @@ type JoinHandle[T any] struct {
 // Go starts fn as a task of ex. If ex has been shut down, fn is not called, and the handle is
 // complete with [ErrShutdown].
 //
-// fn is written like the code of a goroutine, but where a goroutine would block it waits with
-// [Await], [Select], [Sleep] and so on; then it holds no worker, only its stack. What blocks
-// otherwise (a read from the network, a sync.Mutex that is held for long, a channel) belongs into
-// [Blocking]. A panic in fn ends the task, and is its error; if nobody waits for the task, the
-// panic is reported ([WithPanicHandler]).
+// fn is written like the function of a goroutine. Where a goroutine would block, fn calls [Await],
+// [Select], [Sleep] and so on; meanwhile it holds a coroutine with its stack, but no worker. Code
+// that blocks in other ways (network reads, channels, a sync.Mutex that is held for long) belongs
+// in [Blocking]. A panic in fn ends the task and becomes its error. If nobody waits for the task,
+// the panic is reported: see [WithPanicHandler].
 //
-// It must not call runtime.LockOSThread. A new task allocates; waiting does not.
+// fn must not call runtime.LockOSThread. Go allocates the task; waiting allocates nothing.
 func Go[T any](ex *Executor, fn func(cx *Context) (T, error)) *JoinHandle[T] {
 	return GoNamed(ex, "", fn)
 }
 
-// GoNamed is [Go] with a name for the task, for [Executor.Dump] and the watchdog.
+// GoNamed is [Go] with a name for the task, for [Executor.Dump] and the watchdog. Poll tasks have
+// [Task.SetName].
 func GoNamed[T any](ex *Executor, name string, fn func(cx *Context) (T, error)) *JoinHandle[T] {
 	if ex == nil {
 		panic("rt: Go on a nil executor")
@@ -70,7 +73,7 @@ func (h *JoinHandle[T]) run() {
 			h.err = e
 			h.straight.cx.w.panicked = e
 		} else {
-			h.err = ErrGoexit // which goes on, through the coroutine, to the worker
+			h.err = ErrGoexit // The Goexit goes on through the coroutine to the worker.
 			h.straight.cx.task, h.straight.cx.co = nil, nil
 		}
 	}()
@@ -86,11 +89,10 @@ func (h *JoinHandle[T]) Poll(w waiter.Waker) bool {
 	return h.end.Poll(w)
 }
 
-// Err returns the task's error: what its function returned, a [*PanicError], [ErrGoexit],
-// [ErrCancelled] if it was cancelled before it began, [ErrShutdown]; [waiter.ErrPending] if it has
-// not ended.
-//
-// Who has learned of the end in any way gets it, whatever the owner of the handle as a future does.
+// Err returns the error of the task: that of its function, a [*PanicError], [ErrGoexit],
+// [ErrCancelled] if it was aborted before it began, or [ErrShutdown]. It returns
+// [waiter.ErrPending] if the task has not ended. Anyone may ask, whatever the owner of the handle
+// as a Future does.
 func (h *JoinHandle[T]) Err() error {
 	if !h.ended() {
 		return waiter.ErrPending
@@ -107,11 +109,11 @@ func (h *JoinHandle[T]) Result() (T, error) {
 	return h.value, observed(h.err)
 }
 
-// ended reports whether the task has ended. The node of the owner may not have heard of it yet.
+// ended reports whether the task has ended. The node of the owner may not have been told yet.
 func (h *JoinHandle[T]) ended() bool { return h.task().state.Load()&taskAlive == 0 }
 
-// Done returns a channel that is closed when the task has ended. It is the same for all, and
-// allocated on first use.
+// Done returns a channel that is closed when the task has ended. All calls return the same channel;
+// the first call allocates it.
 func (h *JoinHandle[T]) Done() <-chan struct{} {
 	t := h.task()
 	s := t.registered()
@@ -137,19 +139,20 @@ type closer struct {
 // Wake implements [waiter.Waker].
 func (c *closer) Wake() { close(c.c) }
 
-// Cancel ends the wait of who has polled the handle; the task goes on, and so do all other waits
-// for it. This is what [Select] does to a handle that has lost.
+// Cancel stops the wait of the owner that has polled the handle. The task goes on, and so do all
+// other waits for it. [Select] calls it on a handle that has lost. [JoinHandle.Abort] ends the task
+// itself.
 func (h *JoinHandle[T]) Cancel() {
 	h.task()
 	h.end.Cancel()
 }
 
-// Abort cancels the task, as [Task.Abort] does.
+// Abort asks the task to end, as [Task.Abort] does.
 func (h *JoinHandle[T]) Abort() { h.task().Abort() }
 
-// Await waits in a task for the task of the handle, and returns its result. If the waiting task
-// is cancelled it returns [ErrCancelled]; the other one goes on. The first wait for a task
-// allocates a few words, which all further ones use.
+// Await waits in a task for the task of the handle, and returns its result. If the waiting task is
+// aborted, Await returns [ErrCancelled] and the other task goes on. The first wait for a task
+// allocates a few words, which later waits use again.
 func (h *JoinHandle[T]) Await(cx *Context) (T, error) {
 	c := completions.Get().(*Completion)
 	c.Init(h.task())
@@ -162,9 +165,9 @@ func (h *JoinHandle[T]) Await(cx *Context) (T, error) {
 	return h.value, observed(h.err)
 }
 
-// Wait waits in a goroutine for the task, and returns its result. If ctx is done first it returns
-// ctx.Err; the task goes on. A cancel that happened before the end wins. A task that called Wait
-// would block its worker. It allocates no more than [JoinHandle.Await].
+// Wait waits in a goroutine for the task, and returns its result. If ctx is done first, Wait
+// returns ctx.Err and the task goes on. A cancel of ctx that happened before the end wins. Wait in
+// a task would block its worker. It allocates no more than [JoinHandle.Await].
 func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
 	if ctx == nil {
 		panic("rt: Wait with a nil context")
@@ -176,7 +179,7 @@ func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
 	return h.value, observed(h.err)
 }
 
-// task returns the task, which only Go can have made.
+// task returns the task. It panics if Go did not make the handle.
 func (h *JoinHandle[T]) task() *Task {
 	if h.straight.body == nil {
 		panic("rt: use of a JoinHandle that Go has not made")

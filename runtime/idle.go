@@ -6,26 +6,26 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// idle knows which workers sleep, and how many are awake without work, searching.
+// idle knows which workers sleep, and how many search: those are awake without a task.
 //
-// A worker that finds nothing falls asleep, and is woken in one of two ways. A task that wakes goes
-// into the inbox of the worker that polled it last, and whoever finds that inbox asleep wakes its
-// worker. Work that anybody may take (the injection queue, what a busy worker has in its queue)
-// wakes one worker, if one sleeps and none is searching; that one searches, and when it has found
-// something it wakes the next if there is more.
+// A worker that finds no task falls asleep. It is woken in one of two ways. A woken task goes into
+// the inbox of the worker that polled it last, and the waker that finds this inbox asleep wakes its
+// worker. Work for any worker (in the injection queue, or in the queue of a busy worker) wakes one
+// sleeping worker if none is searching. That worker searches, and wakes the next one if it finds
+// more than it takes.
 //
-// Why no work is left lying while a worker sleeps and none is busy:
+// Why no work waits while a worker sleeps and none is busy:
 //
-//  1. Work for one worker: the push into its inbox and its falling asleep are compare-and-swaps of
-//     one word. Whichever is second sees the first. (TestModel/park/wake)
-//  2. Work for anybody: it is in its queue before the word is looked at. If the word shows a
-//     searching worker, that worker either finds something, and looks once more at the word and the
-//     queues after it has left off searching (endSearch), or it falls asleep, and looks at the
-//     queues once more after its inbox says so (sleep); if it finds something then, it is searching
-//     again. If the word shows nobody asleep, a worker that falls asleep later looks after that,
-//     too. (TestModelLarge/park)
-//  3. "searching" is counted up only by a worker for itself, or together with waking one: it never
-//     speaks of nobody.
+//  1. Work for one worker: the push into the inbox and falling asleep are compare-and-swaps of one
+//     word. The second of them sees the first. (TestModel/park/wake)
+//  2. Work for any worker: it is in its queue before its producer reads the word. If the word
+//     shows a searching worker, that worker either finds a task, and looks again at the word and
+//     the queues after it has stopped searching (endSearch); or it falls asleep, and looks again
+//     at the queues after its inbox says so (sleep). If it then finds work, it searches again. If
+//     the word shows no sleeper, a worker that falls asleep later looks after that.
+//     (TestModelLarge/park)
+//  3. Only a worker counts itself as searching, or the waker that wakes it does: the count never
+//     includes a worker that does not run.
 type idle struct {
 	word xsync.Uint32 // searching workers · 2¹⁶ + sleeping ones
 
@@ -39,16 +39,16 @@ const (
 	sleepingMask = oneSearching - 1
 )
 
-// wanted reports whether a worker should be woken for work that anybody may take.
+// wanted reports whether to wake a worker for work that any worker may take.
 func (i *idle) wanted() bool {
 	s := i.word.Load()
 	return s&sleepingMask != 0 && s < oneSearching
 }
 
-// sub takes d off the word.
+// sub subtracts d from the word.
 func (i *idle) sub(d uint32) { i.word.Add(-d) }
 
-// enter lists w among the sleepers.
+// enter lists w as sleeping.
 func (i *idle) enter(w *worker) {
 	i.mu.Lock()
 	d := oneSleeping
@@ -62,7 +62,7 @@ func (i *idle) enter(w *worker) {
 	i.mu.Unlock()
 }
 
-// leave takes w off the list, unless that was done by whoever woke it.
+// leave takes w off the list, unless its waker has done so.
 func (i *idle) leave(w *worker) {
 	i.mu.Lock()
 	if w.listed {
@@ -71,9 +71,9 @@ func (i *idle) leave(w *worker) {
 	i.mu.Unlock()
 }
 
-// resume is leave for a worker that has not slept after all. It counts as searching again: there
-// may be more work than the piece that it has seen, put in by those who relied on the search that
-// it had just given up.
+// resume is leave for a worker that did not sleep after all. The worker counts as searching again:
+// there may be more work than it has seen, from producers that relied on the search that it gave
+// up.
 func (i *idle) resume(w *worker) {
 	i.mu.Lock()
 	i.remove(w)
@@ -91,8 +91,8 @@ func (i *idle) remove(w *worker) {
 	i.sub(oneSleeping)
 }
 
-// wakeOne wakes the worker that fell asleep last, to search. Those that are on their way, in or
-// out, look by themselves.
+// wakeOne wakes the worker that fell asleep last, to search. Workers that are about to sleep or to
+// wake look for themselves.
 func (i *idle) wakeOne() {
 	i.mu.Lock()
 	var woken *worker
@@ -113,22 +113,22 @@ func (i *idle) wakeOne() {
 	}
 }
 
-// notify is called when there is work that anybody may take.
+// notify is called after adding work that any worker may take.
 func (ex *scheduler) notify() {
 	if ex.idle.wanted() {
 		ex.idle.wakeOne()
 	}
 }
 
-// offer is notify for a worker that has a task in hand, if there are more.
+// offer is notify for a worker that has a task to poll, if there is more work.
 func (ex *scheduler) offer() {
 	if ex.idle.wanted() && ex.available(nil) {
 		ex.idle.wakeOne()
 	}
 }
 
-// available reports whether there is work that anybody may take; anybody but the worker itself, if
-// one is given.
+// available reports whether there is work that any worker may take, not counting the queue of
+// itself.
 func (ex *scheduler) available(itself *worker) bool {
 	if ex.injection.some.Load() {
 		return true
@@ -141,13 +141,13 @@ func (ex *scheduler) available(itself *worker) bool {
 	return false
 }
 
-// sleep has the worker sleep until it is woken. It returns false when the executor has stopped.
+// sleep lets the worker sleep until it is woken. It returns false when the executor has stopped.
 func (w *worker) sleep() bool {
 	ex := w.ex
 	w.counts.publish()
 	ex.idle.enter(w)
-	// What came before the inbox says that the worker sleeps looked for a sleeper in vain. So this
-	// one looks again; if somebody has undertaken to wake it already, the signal is on its way.
+	// Work that was added before the inbox says that the worker sleeps found no sleeper. So the
+	// worker looks again. If a waker has won the inbox already, its signal is on its way.
 	if !w.inbox.sleep() || (ex.stopped.Load() || ex.available(w)) && w.inbox.wake() {
 		ex.idle.resume(w)
 	} else {
@@ -160,7 +160,7 @@ func (w *worker) sleep() bool {
 	return !ex.stopped.Load()
 }
 
-// stop ends all workers: those that are busy after their poll, the others now.
+// stop ends all workers: sleeping ones now, busy ones after their poll.
 func (ex *scheduler) stop() {
 	ex.stopped.Store(true)
 	for _, w := range ex.workers {

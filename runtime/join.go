@@ -5,18 +5,19 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Join waits in a straight-line task until all of the futures are complete, and returns the first
-// error, in the order of the list. It does not end early: what has been obtained is there to be
-// given back. If the task is cancelled, all futures are, and Join returns [ErrCancelled]. It
-// allocates a few words, and of more than eight futures a few words each. It panics if a future is
-// nil, or twice in the list.
+// Join waits in a straight-line task until all futures are complete, and returns the first error in
+// the order of the list. It does not return early, so what the others have obtained can be given
+// back. If the task is aborted, Join cancels all futures and returns [ErrCancelled]. It panics if a
+// future is nil, or twice in the list. It allocates a few words, and with more than eight futures a
+// few words for each.
 func Join(cx *Context, fs ...Future) error {
 	checkList("Join", fs)
 	a := allOf{fs: fs}
 	return Await(cx, &a)
 }
 
-// AllOf returns the futures as one, which is complete when all of them are. See [Join].
+// AllOf returns a Future that is complete when all of the futures are. Its Err is the first error
+// in the order of the list. See [Join].
 func AllOf(fs ...Future) Future {
 	checkList("AllOf", fs)
 	return &allOf{fs: fs}
@@ -25,12 +26,12 @@ func AllOf(fs ...Future) Future {
 // allOf is several futures as one: see [AllOf].
 type allOf struct {
 	fs    []Future
-	ready int    // the first so many are complete
-	parts *parts // nil: few futures, or not begun
+	ready int    // the number of complete futures at the front; with parts, of all complete ones
+	parts *parts // nil for few futures, or before the first Poll
 }
 
-// Poll reports whether all futures are complete. All of them are started by the first Poll, in the
-// order of the list. A later one polls those that have been woken since.
+// Poll reports whether all futures are complete. The first Poll starts all of them, in the order of
+// the list. A later one polls those that have been woken since.
 func (a *allOf) Poll(w waiter.Waker) bool {
 	if len(a.fs) > few {
 		if a.ready < len(a.fs) {
@@ -50,14 +51,14 @@ func (a *allOf) Poll(w waiter.Waker) bool {
 	return all
 }
 
-// Err returns the first error of the futures, in the order of the list; [waiter.ErrPending] unless
-// all are complete.
+// Err returns the first error of the futures in the order of the list, or [waiter.ErrPending] if
+// not all are complete.
 func (a *allOf) Err() error {
 	if a.ready < len(a.fs) {
 		return waiter.ErrPending
 	}
 	var first error
-	for _, f := range a.fs { // all of them: Err is what takes over what a future has obtained
+	for _, f := range a.fs { // ask all: Err takes over what a future has obtained
 		if err := f.Err(); first == nil {
 			first = err
 		}
@@ -65,8 +66,7 @@ func (a *allOf) Err() error {
 	return first
 }
 
-// Cancel cancels all of the futures: what some have obtained is given back, even if others have not
-// yet.
+// Cancel cancels all futures. Those that are complete give back what they have obtained.
 func (a *allOf) Cancel() {
 	a.ready = 0
 	if a.parts != nil {
@@ -75,38 +75,38 @@ func (a *allOf) Cancel() {
 	cancelBut(a.fs, -1, Future.Cancel)
 }
 
-// parts are many futures, each with a waker that says which of them it is. So the work for all of
-// them is as much as there are wakes, and not that times their number.
+// parts are many futures, each with a waker of its own that says which future was woken. So a wake
+// costs one poll, and not a poll of every future.
 //
-// A wake puts its part into a list, and wakes the one who waits for the whole if the list was
-// empty. The owner takes the list, and gives the waker for the next wake in the same step.
+// A wake puts its part into a list, and wakes the waiter for the whole if the list was empty. The
+// owner takes the list, and sets the waker for the next wake in the same step.
 //
 // Invariants:
 //
-//  1. A part that is woken is polled afterwards: it is in the list, or the owner has it and has not
-//     marked it as free. (TestModel/join of many)
-//  2. If the list is not empty, the waker that was given last has been woken, or the owner has not
-//     returned from the poll that gave it. (TestModel/join of many)
+//  1. A part that was woken is polled afterwards: it is in the list, or the owner has taken it and
+//     has not freed it yet. (TestModel/join of many)
+//  2. If the list is not empty, the waker that was set last has been woken, or the owner has not
+//     returned from the poll that set it. (TestModel/join of many)
 type parts struct {
 	all   []part
-	begun bool // the owner's: all have been polled
+	begun bool // written by the owner: all have been polled
 
 	mu    xsync.Mutex
-	waker waiter.Waker // all guarded by mu; who waits for the whole
+	waker waiter.Waker // of the wait for the whole; guarded by mu, and so is woken
 	woken *part
 }
 
 // A part is the waker of one of many futures.
 type part struct {
 	of *parts
-	i  uint32 // which it is
+	i  uint32 // its index
 
-	queued bool // guarded by of.mu: in the list, or in what the owner has taken
-	done   bool // the owner's: complete
+	queued bool // in the list, or in the one that the owner has taken; guarded by of.mu
+	done   bool // complete; written by the owner
 	next   *part
 }
 
-// pollWoken polls all futures for the first time, and later those that have been woken.
+// pollWoken polls all futures the first time, and later those that have been woken.
 func (a *allOf) pollWoken(w waiter.Waker) {
 	p := a.parts
 	if p == nil {
@@ -146,7 +146,7 @@ func (a *allOf) pollPart(q *part) {
 	}
 }
 
-// take returns the list of those that were woken, and has the next wake go to w.
+// take returns the list of woken parts, and directs the next wake to w.
 func (p *parts) take(w waiter.Waker) *part {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +156,7 @@ func (p *parts) take(w waiter.Waker) *part {
 	return q
 }
 
-// free lets a part be woken again, and returns the next in the list that was taken.
+// free lets a part be woken again, and returns its successor in the list that was taken.
 func (p *parts) free(q *part) *part {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,15 +164,15 @@ func (p *parts) free(q *part) *part {
 	return q.next
 }
 
-// owner returns who waits for the whole.
+// owner returns the waker of the wait for the whole.
 func (p *parts) owner() waiter.Waker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waker
 }
 
-// end has nobody wait for the whole. It is one step: a wake that comes later is one for nothing in
-// the next round, and its part stands in the list once.
+// end ends the wait for the whole, in one step. A later wake of a part is a spurious one in the
+// next round, and its part stands in the list once.
 func (p *parts) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,13 +200,13 @@ func (q *part) Wake() {
 	}
 }
 
-// Displaced implements [waiter.Owner], for the one who waits for the whole.
+// Displaced implements [waiter.Owner], for the wait for the whole.
 func (q *part) Displaced(by waiter.Waker) {
 	if r, ok := by.(*part); ok && r == q {
-		return // a part that was woken, and waits on
+		return // a part that was woken and still waits
 	}
 	if o, ok := q.of.owner().(waiter.Owner); ok {
 		o.Displaced(by)
 	}
-	q.Wake() // it is still a part, which the next poll of the whole looks at
+	q.Wake() // the next poll of the whole looks at the part
 }

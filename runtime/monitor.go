@@ -6,34 +6,34 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// monitorEvery is how often the monitor looks.
+// monitorEvery is the time between two looks of the monitor.
 const monitorEvery = 5 * time.Millisecond
 
-// A monitor sees to what a blocked worker does not come to. A task that is woken goes to the worker
-// that polled it last, which looks between two polls. That is quick, and leaves the others asleep.
-// But if a poll takes long, what that worker has would wait as long.
+// A monitor relieves workers whose poll takes long. A woken task goes to the worker that polled it
+// last, which looks at its inbox between two polls. That is fast, and leaves the other workers
+// asleep. But a long poll would hold up all tasks of its worker.
 //
-// So the monitor asks each worker now and then, and the worker answers between two polls. One that
-// has not answered by the next look is in a poll that takes long. The monitor moves all that this
-// worker has ready, its inbox and its queue, to the injection queue, at this and at every further
-// look until the worker answers. There every worker looks, however busy it is.
+// So the monitor asks each worker from time to time, and the worker answers between two polls. A
+// worker that has not answered by the next look is in a long poll. The monitor moves all its ready
+// tasks, from its inbox and its queue, to the injection queue, at this look and at each further one
+// until the worker answers. All workers take tasks from there, however busy they are.
 //
 // # The bound
 //
-// Nothing that is ready waits for ever while others run. Let B be 2·monitorEvery, 10 ms.
+// No ready task waits forever while others run. Let B be 2·monitorEvery, 10 ms.
 //
 //  1. A worker between two polls: its queue is first in, first out, and has its turn after at most
 //     maxRunNext tasks from the inbox and one from the injection queue.
-//  2. A worker in a poll that takes long: what it has ready is in the injection queue after B. This
-//     does not depend on what comes in later, because the monitor looks at what the worker has
-//     done, and not at what is in its inbox.
-//  3. The injection queue is first in, first out. Each worker takes the oldest at every
-//     injectionEvery-th look for a task, and before it falls asleep. So the k-th task is taken
-//     before any one worker has made k·injectionEvery further polls.
+//  2. A worker in a long poll: its ready tasks are in the injection queue after B. Tasks that come
+//     in later do not change that, because the monitor looks at what the worker has done, not at
+//     its inbox.
+//  3. The injection queue is first in, first out. Each worker takes the oldest task at every
+//     injectionEvery-th look, and before it falls asleep. So the k-th task is taken before any one
+//     worker has made k·injectionEvery further polls.
 //
-// All of it supposes that some worker's polls end. If none does, nothing can run.
+// The bound assumes that the polls of some worker end. If none do, nothing can run.
 //
-// It is a timer, not a goroutine, and runs only while some worker is awake.
+// The monitor is a timer, not a goroutine, and runs only while a worker is awake.
 type monitor struct {
 	ex *scheduler
 
@@ -44,7 +44,7 @@ type monitor struct {
 	moved   uint64 // tasks, for Stats
 }
 
-// rouse is called when a worker has woken: there is something to look at.
+// rouse starts the monitor when a worker has woken.
 func (ex *scheduler) rouse() {
 	m := ex.monitor
 	if m == nil {
@@ -77,7 +77,7 @@ func (m *monitor) look() {
 	var late list
 	for _, w := range ex.workers {
 		switch {
-		case w.inbox.top.Load() == &asleep: // nothing is ready there, and it will look
+		case w.inbox.top.Load() == &asleep: // nothing is ready, and the worker looks when it wakes
 		case w.asked.Load():
 			w.relieve(&late)
 		default:
@@ -91,14 +91,14 @@ func (m *monitor) look() {
 	}
 }
 
-// relieve takes what w has ready. The worker may be at work all the same: then it is a theft like
+// relieve moves the ready tasks of w to late. If the worker polls after all, this is a theft like
 // any other.
 func (w *worker) relieve(late *list) {
 	inbox := w.inbox.takeAll()
 	for t := inbox.popFront(); t != nil; t = inbox.popFront() {
 		late.pushBack(t)
 	}
-	for range int(ringSize) { // and no more: the worker may fill it meanwhile
+	for range int(ringSize) { // at most: the worker may refill it meanwhile
 		t := w.ring.pop()
 		if t == nil {
 			break

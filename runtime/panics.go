@@ -9,18 +9,17 @@ import (
 )
 
 // WithPanicHandler has handle called for each panic of a task that nobody waits for when the task
-// ends: no Wait, Await, Poll or Done of its [JoinHandle] or of a [Completion] has begun, or all
-// that had begun are given up, though they have just been told of the end. The same goes for a
-// function of [Blocking] whose task was cancelled meanwhile. Without this option such a panic is
-// printed to the standard error, as Go prints one that ends the program.
+// ends. Nobody waits if no Wait, Await, Poll or Done of its [JoinHandle] or of a [Completion] has
+// begun, or if all of them are given up just after they were told of the end. It also covers a
+// function of [Blocking] whose task was aborted meanwhile. Without this option, such a panic is
+// printed to the standard error in the format of a panic that ends the program.
 //
-// Who asks later how the task has ended still gets the [*PanicError]. If nobody has by the end,
-// [Executor.Shutdown] tells.
+// A later request for the error of the task still returns the [*PanicError]. If there is none by
+// the end, [Executor.Shutdown] reports the panic.
 //
-// handle runs on the goroutine of the worker, which polls nothing meanwhile, and Shutdown waits for
-// it; so handle must not wait for Shutdown. If a wait is given up, handle runs where that is done.
-// It may be called by several goroutines at once. A panic in handle ends the program: to have every
-// such panic end it, let handle panic.
+// handle runs on the goroutine of the worker, which polls nothing meanwhile, or of the wait that is
+// given up. Several goroutines may call it at the same time. Shutdown waits for it, so handle must
+// not wait for Shutdown. A panic in handle ends the program.
 func WithPanicHandler(handle func(*PanicError)) Option {
 	if handle == nil {
 		panic("rt: nil panic handler")
@@ -28,19 +27,19 @@ func WithPanicHandler(handle func(*PanicError)) Option {
 	return func(o *options) { o.panicked = handle }
 }
 
-// panics knows of the panics of an executor's tasks.
+// panics knows the panics of an executor's tasks.
 type panics struct {
 	handle func(*PanicError)
 
 	mu      xsync.Mutex
-	all     uint64      // guarded by mu, as is what follows
-	unasked int         // of those that nobody waited for: whose error nobody has asked for since
-	one     *PanicError // of them; nil if it is not known any more
+	all     uint64      // guarded by mu, and so are the fields below
+	unasked int         // panics that nobody waited for, and whose error nobody has asked for since
+	one     *PanicError // one of the unasked; nil if it is no longer known
 }
 
-// ended is called under the lock of the task's shard, before anybody can learn of the panic. So
-// many waits are being told of it. For each that goes without the error there is a call of gone,
-// and one more for the caller.
+// ended is called under the lock of the task's shard, before anyone can observe the panic. waits is
+// the number of waits that are told of it. Each wait that is given up without the error calls gone,
+// and so does the caller, once.
 func (p *panics) ended(e *PanicError, task string, waits int) {
 	e.Task, e.panics = task, p
 	p.mu.Lock()
@@ -49,8 +48,8 @@ func (p *panics) ended(e *PanicError, task string, waits int) {
 	p.mu.Unlock()
 }
 
-// gone is called when a wait that was told of the end has been given up all the same. The last one
-// reports the panic, unless somebody has asked for it. The caller holds no lock.
+// gone is called when a wait that was told of the end was given up. The last call reports the
+// panic, unless somebody has asked for it. The caller holds no lock.
 func (p *panics) gone(e *PanicError) {
 	p.mu.Lock()
 	e.waits--
@@ -68,10 +67,10 @@ func (p *panics) gone(e *PanicError) {
 	}
 }
 
-// call calls the handler. A panic there ends the program, although it may run in a task or on a
-// goroutine of a pool, which recover from panics.
+// call calls the handler. A panic in the handler ends the program, even in a task or on a goroutine
+// of a pool, both of which recover from panics.
 func (p *panics) call(e *PanicError) {
-	if explored { // which unwinds threads by panics
+	if explored { // The explorer unwinds threads by panics.
 		p.handle(e)
 		return
 	}
@@ -91,7 +90,7 @@ func (p *panics) call(e *PanicError) {
 	returned = true
 }
 
-// endGivenUp is called when a wait that was told of the task's end has been given up all the same.
+// endGivenUp is called when a wait that was told of the end of the task was given up.
 func (t *Task) endGivenUp() {
 	s := t.registered()
 	s.mu.Lock()
@@ -102,7 +101,7 @@ func (t *Task) endGivenUp() {
 	}
 }
 
-// observed returns err, which somebody has asked for.
+// observed returns err, after it has noted that somebody has asked for it.
 func observed(err error) error {
 	e, ok := err.(*PanicError) //nolint:errorlint // one that another task has returned is not its panic
 	if !ok || e.panics == nil {
@@ -122,14 +121,14 @@ func observed(err error) error {
 	return err
 }
 
-// count returns how many there were.
+// count returns the number of panics.
 func (p *panics) count() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.all
 }
 
-// tell adds to the error of a Shutdown what nobody has asked for.
+// tell adds the panics that nobody has asked for to the error of a Shutdown.
 func (p *panics) tell(err error) error {
 	p.mu.Lock()
 	u := unaskedError{p.unasked, p.one}
@@ -144,13 +143,13 @@ func (p *panics) tell(err error) error {
 	}
 }
 
-// An unaskedError is what Shutdown returns if tasks have panicked and nobody knows.
+// An unaskedError is the error of Shutdown for panics that nobody has asked for.
 type unaskedError struct {
 	n   int
 	one *PanicError // may be nil
 }
 
-// Error implements error. It has no stack: that has been reported.
+// Error implements error. The text has no stack, because that was reported.
 func (u *unaskedError) Error() string {
 	text := fmt.Sprintf("rt: %d tasks panicked, and nobody waited for them", u.n)
 	if u.n == 1 {
@@ -170,18 +169,19 @@ func (u *unaskedError) Unwrap() error {
 	return u.one
 }
 
-// value returns the value as Go's runtime prints it.
+// value formats the value as Go's runtime does.
 func (e *PanicError) value() string {
 	switch e.Value.(type) {
 	case error, fmt.Stringer, string, bool, int, int8, int16, int32, int64,
 		uint, uint8, uint16, uint32, uint64, uintptr, float32, float64, complex64, complex128:
-		return fmt.Sprint(e.Value) // which survives methods that panic
+		return fmt.Sprint(e.Value) // survives methods that panic
 	default:
 		return fmt.Sprintf("(%T) %v", e.Value, e.Value)
 	}
 }
 
-// printPanic is the handler if none is set. The text goes out at once, so that no other is in it.
+// printPanic is the default handler. It writes the text in one call, so that no other text is mixed
+// in.
 func printPanic(e *PanicError) {
 	text := fmt.Sprintf("panic: %s [recovered by the executor]\n\ntask %s, which nobody waits for:\n%s\n",
 		e.value(), e.Task, e.Stack)

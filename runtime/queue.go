@@ -2,32 +2,33 @@ package rt
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// A ring is the queue of one worker: first in, first out, bounded. Its owner puts tasks in and
-// takes them out; others steal half of what is there.
+// A ring is the queue of one worker: first in, first out, and bounded. Its owner pushes and pops
+// tasks; other workers steal half of them.
 //
-// head counts the tasks taken out, tail those put in; a task stands in the slot of its number
-// modulo the size.
+// head counts the tasks taken out, tail those put in. Task number n stands in slot n modulo the
+// size.
 //
 // Invariants:
 //
-//  1. Only the owner writes tail and slots, and a slot only when its number is below head+ringSize:
-//     whoever reads a slot and then moves head past it has read the task of that number. A thief
-//     that was overtaken finds head moved, and has read in vain. (TestModel/ring)
+//  1. Only the owner writes tail and slots, and a slot only when its number is below
+//     head+ringSize. So whoever reads a slot and then advances head past it has read the task of
+//     that number. A thief that was overtaken finds that head has changed, and drops what it has
+//     read. (TestModel/ring)
 //  2. Every number between head and tail is taken by exactly one compare-and-swap of head.
 //
-// After 2³² tasks the numbers repeat. A thief would have to sleep between two of its instructions
-// for exactly so long.
+// Numbers repeat after 2³² tasks. To be misled, a thief would have to sleep between two
+// instructions for exactly that many.
 type ring struct {
 	head  xsync.Uint32
 	tail  xsync.Uint32
 	slots [ringSize]xsync.Pointer[Task]
 
-	// The owner's, for forget: what slots below clean have had is gone, those from written on have
-	// had nothing since.
+	// Written by the owner, for forget: the tasks of slots below clean are forgotten, and slots
+	// from written on were not written since.
 	clean, written uint32
 }
 
-// push puts t behind all others. It reports false if there is no room.
+// push puts t at the back. It reports false if there is no room.
 func (r *ring) push(t *Task) bool {
 	tail := r.tail.Load()
 	if tail-r.head.Load() >= ringSize {
@@ -38,7 +39,7 @@ func (r *ring) push(t *Task) bool {
 	return true
 }
 
-// pop takes the oldest task, nil if there is none.
+// pop takes the oldest task, or nil.
 func (r *ring) pop() *Task {
 	for { // Each turn follows a theft.
 		head := r.head.Load()
@@ -52,20 +53,20 @@ func (r *ring) pop() *Task {
 	}
 }
 
-// empty reports whether nothing was there when it looked.
+// empty reports whether the ring was empty when it looked.
 func (r *ring) empty() bool { return r.head.Load() == r.tail.Load() }
 
-// len returns about how many tasks there are.
+// len returns the number of tasks, roughly.
 func (r *ring) len() int {
 	n := int32(r.tail.Load() - r.head.Load())
 	return int(max(0, min(n, ringSize)))
 }
 
-// take moves the older half of the tasks, at least one, into the ring of another worker, which is
-// empty and the caller's own, and returns the oldest of them, which it does not put there. It
-// returns nil if there was nothing, and the number.
+// take takes the older half of the tasks, at least one. It returns the oldest, and moves the others
+// into the ring of the caller, which is empty. The second result is the number of tasks taken; the
+// first is nil if there are none.
 func (r *ring) take(into *ring) (*Task, int) {
-	for { // Each turn follows somebody else's success.
+	for { // Each turn follows the success of another worker.
 		head := r.head.Load()
 		n := r.tail.Load() - head
 		n -= n / 2
@@ -88,15 +89,15 @@ func (r *ring) take(into *ring) (*Task, int) {
 	}
 }
 
-// wrote is called when slots below the given number have been written, be it in vain.
+// wrote is called when slots below the given number were written, even without success.
 func (r *ring) wrote(end uint32) {
 	if int32(end-r.written) > 0 {
 		r.written = end
 	}
 }
 
-// forget has an empty ring keep no task from being collected, nor what it refers to. Only the owner
-// may call it. A thief may read a slot as it goes, but finds head moved.
+// forget clears the slots of an empty ring, so that they keep no task from being collected. Only
+// the owner may call it. A thief may still read a slot, but finds that head has changed.
 func (r *ring) forget() {
 	tail := r.tail.Load()
 	r.wrote(tail)
@@ -107,7 +108,7 @@ func (r *ring) forget() {
 	r.clean, r.written = tail, tail
 }
 
-// A list is a queue of tasks, linked through the tasks. Whoever uses it guards it.
+// A list is a queue of tasks, linked through the tasks. Its users guard it.
 type list struct {
 	head, tail *Task
 	size       int
@@ -138,15 +139,15 @@ func (l *list) popFront() *Task {
 	return t
 }
 
-// An injection is the queue that all workers share: for tasks that come from outside, and for what
-// has no room in a ring.
+// An injection is the queue that all workers share. It holds tasks from outside the workers, and
+// those that a ring has no room for.
 type injection struct {
 	mu   xsync.Mutex
 	list list       // guarded by mu
 	some xsync.Bool // the list is not empty; written under mu, when that changes
 }
 
-// push puts t behind the others.
+// push puts t at the back.
 func (q *injection) push(t *Task) {
 	q.mu.Lock()
 	q.list.pushBack(t)
@@ -182,8 +183,8 @@ func (q *injection) pop() *Task {
 	return t
 }
 
-// take returns the oldest task, nil if there is none, and moves the worker's share of the others to
-// its queue, which is empty.
+// take returns the oldest task, or nil, and moves the share of the worker to its queue, which is
+// empty.
 func (q *injection) take(w *worker) *Task {
 	if !q.some.Load() {
 		return nil
@@ -192,7 +193,7 @@ func (q *injection) take(w *worker) *Task {
 	share := min(q.list.size/len(w.ex.workers), ringSize/2)
 	t := q.popLocked()
 	for ; share > 1; share-- {
-		w.push(q.popLocked()) // does not overflow into this queue, whose lock is held
+		w.push(q.popLocked()) // The share fits: w.push does not come back here, where the lock is held.
 	}
 	q.mu.Unlock()
 	return t
@@ -206,31 +207,30 @@ func (q *injection) popLocked() *Task {
 	return t
 }
 
-// len returns how many tasks there are.
+// len returns the number of tasks.
 func (q *injection) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.list.size
 }
 
-// An inbox is where a worker finds what was woken for it. Anybody may put a task in, with one
-// compare-and-swap; it is emptied all at once, by the worker or, if that does not come to it, by
-// another. The word also says whether the worker sleeps, so that whoever puts in the first task is
-// the one who has to wake it.
+// An inbox receives the woken tasks of a worker. Anyone may push a task with one compare-and-swap.
+// The worker, or the monitor for it, takes all tasks at once. The word also says whether the worker
+// sleeps, so that the first push knows that it has to wake the worker.
 //
-//	nil      empty; the worker is awake, or somebody has undertaken to wake it
+//	nil      empty; the worker is awake, or a waker has committed to waking it
 //	&asleep  empty; the worker sleeps, or is about to
 //	other    a stack of tasks, newest first, linked through next
 type inbox struct {
 	top xsync.Pointer[Task]
 }
 
-// asleep marks the inbox of a worker that sleeps.
+// asleep marks the inbox of a sleeping worker.
 var asleep Task
 
-// push puts t in, and reports whether the worker slept: then the caller wakes it.
+// push puts t in, and reports whether the worker slept. Then the caller wakes it.
 func (b *inbox) push(t *Task) bool {
-	for { // Each turn follows somebody else's push, the worker's look, or its falling asleep.
+	for { // Each turn follows another push, or a look or the sleep of the worker.
 		top := b.top.Load()
 		if top == &asleep {
 			t.next = nil
@@ -243,7 +243,7 @@ func (b *inbox) push(t *Task) bool {
 	}
 }
 
-// takeAll empties the inbox of a worker that is awake. The tasks come oldest first.
+// takeAll empties the inbox of a worker that is awake. The oldest task comes first.
 func (b *inbox) takeAll() list {
 	for { // Each turn follows a push.
 		top := b.top.Load()
@@ -268,8 +268,8 @@ func (b *inbox) takeAll() list {
 	}
 }
 
-// sleep marks the worker as sleeping, unless there is something for it.
+// sleep marks the worker as sleeping, unless there is a task for it.
 func (b *inbox) sleep() bool { return b.top.CompareAndSwap(nil, &asleep) }
 
-// wake undoes sleep, and reports whether it did: then it is the caller who wakes the worker.
+// wake undoes sleep, and reports whether it did. Then the caller wakes the worker.
 func (b *inbox) wake() bool { return b.top.CompareAndSwap(&asleep, nil) }

@@ -6,9 +6,8 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// A shard has a part of the tasks that live: so that Shutdown reaches those that wait, and Dump
-// sees them all. There are many shards, so that spawning on many processors does not queue at one
-// lock.
+// A shard lists a part of the living tasks, so that Shutdown reaches waiting tasks and Dump sees
+// all. There are many shards, so that spawning on many processors does not contend for one lock.
 type shard struct {
 	mu     xsync.Mutex
 	oldest *Task // all guarded by mu
@@ -19,7 +18,7 @@ type shard struct {
 	_ [80]byte // to two cache lines
 }
 
-// shardsFor returns the number of shards for so many workers: a power of two.
+// shardsFor returns the number of shards for a number of workers: a power of two.
 func shardsFor(workers int) int {
 	if workers == 1 {
 		return 1
@@ -27,7 +26,7 @@ func shardsFor(workers int) int {
 	return 1 << bits.Len(uint(4*workers-1))
 }
 
-// add lists t as living, unless the shard is closed.
+// add lists t as living, and reports false if the shard is closed.
 func (s *shard) add(t *Task) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +47,7 @@ func (s *shard) add(t *Task) bool {
 	return true
 }
 
-// remove is called with the lock held.
+// remove takes t off the list. The caller holds the lock.
 func (s *shard) remove(t *Task) {
 	if t.older == nil {
 		s.oldest = t.newer
@@ -64,7 +63,7 @@ func (s *shard) remove(t *Task) {
 	s.size--
 }
 
-// close has the shard take no more tasks, and adds the number of those that it has.
+// close makes the shard refuse tasks, and adds the number of its tasks to left.
 func (s *shard) close(left *xsync.Int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,15 +71,15 @@ func (s *shard) close(left *xsync.Int64) {
 	left.Add(int64(s.size))
 }
 
-// Cause returns why tasks were cancelled by a Shutdown: the cause of its context, and of the first
-// if several have cancelled some. It is nil if none were.
+// Cause returns why a Shutdown has aborted tasks: the cause of its context, or of the first such
+// context after several calls. It returns nil if no task was aborted by a Shutdown.
 func (ex *Executor) Cause() error {
 	ex.made()
 	return ex.cause.Load()
 }
 
-// cancelAll cancels every task, and returns how many there were. If there are any, the cause is
-// that of the first call that found some.
+// cancelAll aborts all tasks, and returns their number. The first call that finds some sets the
+// cause.
 func (ex *scheduler) cancelAll(cause error) int {
 	n := 0
 	for i := range len(ex.shards) {
@@ -98,8 +97,8 @@ func (ex *scheduler) cancelAll(cause error) int {
 	return n
 }
 
-// extra returns what most tasks do not have. It is called with the shard's lock held, or before the
-// task is spawned.
+// extra returns the fields that most tasks do not need. The caller holds the lock of the shard, or
+// the task is not spawned yet.
 func (t *Task) extra() *more {
 	if t.more == nil {
 		t.more = new(more)
@@ -107,6 +106,6 @@ func (t *Task) extra() *more {
 	return t.more
 }
 
-// SetName gives the task a name, for [Executor.Dump] and the watchdog. It must be called before the
-// task is spawned, and holds for every time that it is.
+// SetName names the task for [Executor.Dump] and the watchdog. It must be called before the task is
+// spawned, and holds for every later life. Straight-line tasks have [GoNamed].
 func (t *Task) SetName(name string) { t.extra().name = name }

@@ -6,18 +6,18 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Select waits in a straight-line task for the first of several futures, and returns its index and
-// its Err. The others are cancelled; of what they were being granted nothing is lost. If several
-// are complete at the same time, the first of them in the list wins: so what matters more comes
-// first. It allocates nothing.
+// Select waits in a straight-line task for the first of several futures. It returns the index of
+// that future and its Err, and cancels the others, which give back what they have obtained. If
+// several are complete, the first of them in the list wins. Select panics if the list is empty, or
+// if a future is nil or found twice in it. It allocates nothing.
 //
-// If the task is cancelled, all futures are, and Select returns -1 and [ErrCancelled].
+// If the task is aborted, Select cancels all futures and returns -1 and [ErrCancelled].
 func Select(cx *Context, fs ...Future) (int, error) {
 	if len(fs) == 0 {
 		panic("rt: Select of nothing")
 	}
 	checkNil("Select", fs)
-	if len(fs) <= few { // of more pollFirst looks, when it makes a difference: a look at all pairs would take too long
+	if len(fs) <= few { // All pairs of more would take too long: pollFirst looks when it matters.
 		checkPairs("Select", fs)
 	}
 	t := cx.straightLine()
@@ -38,8 +38,8 @@ func Select(cx *Context, fs ...Future) (int, error) {
 	}
 }
 
-// pollFirst polls the futures in turn until one is complete, cancels the others and returns its
-// index; otherwise -1.
+// pollFirst polls the futures in turn until one is complete. It then cancels the others and returns
+// the index. Otherwise it returns -1.
 func pollFirst(fs []Future, poll func(Future) bool, cancel func(Future)) int {
 	for i, f := range fs {
 		if poll(f) {
@@ -61,8 +61,8 @@ func cancelBut(fs []Future, winner int, cancel func(Future)) {
 	}
 }
 
-// checkList panics if a future is nil, or twice in the list: a select would cancel the one that
-// has won, and a join would take one permit for two.
+// checkList panics if a future is nil, or twice in the list. A select would cancel the winner, and
+// a join would take one permit for two.
 func checkList(what string, fs []Future) {
 	checkNil(what, fs)
 	if len(fs) <= few {
@@ -99,7 +99,7 @@ func checkPairs(what string, fs []Future) {
 	}
 }
 
-// checkWinner panics if the winner is among the losers, too, after it has cancelled them all.
+// checkWinner panics if the winner is also among the losers, after it has cancelled all.
 func checkWinner(fs []Future, winner int, cancel func(Future)) {
 	for i, f := range fs {
 		if i != winner && same(f, fs[winner]) {
@@ -111,18 +111,20 @@ func checkWinner(fs []Future, winner int, cancel func(Future)) {
 
 func panicTwice(what string) { panic("rt: the same future twice in " + what) }
 
-// same reports whether two futures are one.
+// same reports whether f and g are the same future.
 func same(f, g Future) bool {
 	return reflect.TypeOf(f) == reflect.TypeOf(g) && isObject(f) && f == g
 }
 
-// isObject reports whether f is a pointer to something: only then are equal futures the same one.
+// isObject reports whether f is a pointer to a type that is not empty. Only then are equal futures
+// the same.
 func isObject(f Future) bool {
 	t := reflect.TypeOf(f)
 	return t.Kind() == reflect.Pointer && t.Elem().Size() > 0
 }
 
-// FirstOf returns the futures as one, which completes with the first of them. See [Select].
+// FirstOf returns a Future that completes with the first of the futures, which cancels the others.
+// See [Select].
 func FirstOf(fs ...Future) *First {
 	if len(fs) == 0 {
 		panic("rt: the first of no futures")
@@ -137,8 +139,7 @@ type First struct {
 	winner int
 }
 
-// Poll reports whether one of the futures is complete. The first that is found so has won, and the
-// others are cancelled.
+// Poll polls the futures in turn. The first that is complete wins, and the others are cancelled.
 func (f *First) Poll(w waiter.Waker) bool {
 	if f.winner < 0 {
 		f.winner = pollFirst(f.fs, func(g Future) bool { return g.Poll(w) }, Future.Cancel)
@@ -146,10 +147,10 @@ func (f *First) Poll(w waiter.Waker) bool {
 	return f.winner >= 0
 }
 
-// Index returns which future has won, -1 if none has.
+// Index returns the index of the winner, or -1.
 func (f *First) Index() int { return f.winner }
 
-// Err returns that of the winner, [waiter.ErrPending] without one.
+// Err returns the Err of the winner, or [waiter.ErrPending] if there is none.
 func (f *First) Err() error {
 	if f.winner < 0 {
 		return waiter.ErrPending
@@ -157,11 +158,11 @@ func (f *First) Err() error {
 	return f.fs[f.winner].Err()
 }
 
-// Cancel cancels all of the futures. Afterwards they can race again.
+// Cancel cancels all futures. They can then race again.
 func (f *First) Cancel() {
 	f.winner = -1
 	cancelBut(f.fs, -1, Future.Cancel)
 }
 
-// selected stands in a task for the number of futures that it selects on.
+// selected stands in Task.waits for the number of futures of a select.
 type selected uint8

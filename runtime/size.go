@@ -3,18 +3,18 @@
 package rt
 
 const (
-	// ringSize is how many tasks a worker's own queue has room for, a power of two.
+	// ringSize is the capacity of the queue of a worker, a power of two.
 	ringSize = 256
-	// injectionEvery: each so many polls a worker looks at the injection queue first, however much
-	// it has itself.
+	// injectionEvery is how often a worker looks at the injection queue before its own: once in so
+	// many polls.
 	injectionEvery = 61
-	// few is how many futures a join polls all together, whichever of them has woken the task: that
-	// costs less than to know which.
+	// few is how many futures a join polls together, whichever has woken the task. For so few, that
+	// costs less than knowing which.
 	few = 8
 )
 
-// endsByItself says whether an executor that is dropped ends.
+// endsByItself says whether an executor that is no longer referred to ends.
 const endsByItself = true
 
-// explored says whether the explorer runs the scenarios.
+// explored says whether the explorer of interleavings runs the code.
 const explored = false

@@ -2,8 +2,8 @@ package rt
 
 import "sync/atomic"
 
-// counts are what one worker has counted. The worker counts in plain numbers, and publishes them
-// now and then, so that no poll pays for an atomic addition.
+// counts are the numbers of one worker. The worker counts in plain integers and publishes them from
+// time to time, so that no poll pays for an atomic addition.
 type counts struct {
 	polls, steals, wakes, ended uint64
 
@@ -17,26 +17,27 @@ func (c *counts) publish() {
 	c.published.ended.Store(c.ended)
 }
 
-// Stats are an executor's numbers at some moment. What workers count they publish every few dozen
-// polls and before they sleep, so that the sums lag behind a little.
+// Stats are the numbers of an executor at one moment. Workers publish their counts every 61 polls
+// and before they sleep, so the sums lag behind a little.
 type Stats struct {
 	Workers  int // in all
-	Sleeping int // of them, without work
-	Tasks    int // spawned and not ended
+	Sleeping int // workers without work
+	Tasks    int // tasks that have not ended
 
 	Injected int   // tasks in the queue that all workers share
-	Queued   []int // tasks in the queue of each worker; 0 for a worker without peers, whose queue is its own affair
-	Sleepers int   // timers that have not fired
+	Queued   []int // tasks in the queue of each worker; always 0 with a single worker
+	Sleepers int   // timers of tasks that have not fired
 
 	Polls    uint64 // calls of Poll
-	Steals   uint64 // tasks taken from a worker: by another, or because its poll took long
-	Wakes    uint64 // times that a sleeping worker was woken
-	Ended    uint64 // tasks
-	Panics   uint64 // of tasks, and of functions of Blocking whose task had gone
+	Steals   uint64 // tasks taken from a worker by another, or because its poll took long
+	Wakes    uint64 // wakes of sleeping workers
+	Ended    uint64 // tasks that have ended
+	Panics   uint64 // panics of tasks, and of functions of Blocking whose task was aborted
 	Replaced uint64 // workers whose goroutine a task has ended
 }
 
-// Stats returns the executor's numbers. It takes all its locks, one after the other.
+// Stats returns the numbers of the executor. It takes all locks of the executor, one after the
+// other.
 func (ex *Executor) Stats() Stats {
 	ex.made()
 	s := Stats{

@@ -8,27 +8,28 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Timer is a [Future] that completes when some time has passed since its first Poll. It is
-// embedded in what uses it, and may be used again and again; waiting allocates nothing when a task
-// polls it.
+// A Timer is a [Future] that completes when a time has passed since its first Poll. It is embedded
+// in its user and may be used again and again.
 //
-// Polled by a task, it stands in its executor's heap of timers, behind which is one timer of
-// package time. Polled by anything else it uses a timer of package time of its own.
+// A Timer that a task polls stands in the timer heap of the executor, which uses one timer of
+// package time, and allocates nothing. A Timer that anything else polls uses a timer of package
+// time of its own.
 type Timer struct {
 	_ noCopy
 	w waiter.Waiter
 	d time.Duration
 
-	// In the heap of ts, or of nobody. Guarded by its lock; at is the key.
+	// In the heap of ts; nil if it has a timer of its own. Guarded by the lock of ts; at is the
+	// key.
 	ts    *timers
-	at    time.Duration // since the executor's start
-	index int           // in the heap; -1 when it is not there
+	at    time.Duration // since the start of the executor
+	index int           // in the heap, or -1
 
 	alone alarm
 }
 
-// Init makes t a timer of d, not yet started. If d is not positive it completes at once. An earlier
-// use must have ended or been cancelled.
+// Init makes t a timer of d that has not been started. A timer whose d is not positive completes at
+// once. Init panics while t runs: an earlier use must have ended or been cancelled.
 func (t *Timer) Init(d time.Duration) {
 	settle(&t.w)
 	switch t.w.Status() {
@@ -41,7 +42,7 @@ func (t *Timer) Init(d time.Duration) {
 	t.d = d
 }
 
-// Poll reports whether the time has passed, and starts the timer if it has not been started. See
+// Poll starts the timer, unless that was done, and reports whether the time has passed. See
 // [Future].
 func (t *Timer) Poll(w waiter.Waker) bool {
 	s := t.w.Status()
@@ -51,7 +52,7 @@ func (t *Timer) Poll(w waiter.Waker) bool {
 	return repoll(&t.w, s, w)
 }
 
-// Err returns nil if the time has passed, [waiter.ErrPending] if not.
+// Err returns nil if the time has passed, and otherwise [waiter.ErrPending].
 func (t *Timer) Err() error {
 	settle(&t.w)
 	if t.w.Status() != waiter.StatusComplete {
@@ -62,7 +63,7 @@ func (t *Timer) Err() error {
 
 func (t *Timer) complete() bool { return t.w.Status() == waiter.StatusComplete }
 
-// Cancel stops the timer. It can then be started again.
+// Cancel stops the timer, which can then be started again.
 func (t *Timer) Cancel() {
 	switch t.w.Status() {
 	case waiter.StatusIdle:
@@ -103,17 +104,17 @@ func (t *Timer) start(w waiter.Waker) waiter.Status {
 	return waiter.StatusWaiting
 }
 
-// Sleep waits for d in a straight-line task. It returns [ErrCancelled] if the task is cancelled
-// meanwhile.
+// Sleep waits for d in a straight-line task. It returns [ErrCancelled] if the task is aborted
+// meanwhile. It allocates nothing.
 func Sleep(cx *Context, d time.Duration) error {
-	cx.straightLine() // before the timer, which is the task's, is touched
+	cx.straightLine() // before the timer of the task is touched
 	cx.timer.Init(d)
 	return Await(cx, &cx.timer)
 }
 
-// Timeout returns a future that completes with f, or, if that takes longer than d from the first
-// Poll on, with [context.DeadlineExceeded]. Then f has been cancelled; a future that is complete at
-// that time wins.
+// Timeout returns a Future that completes with f or, if f is not complete d after the first Poll,
+// with [context.DeadlineExceeded]. Then f has been cancelled. If f is complete when the time ends,
+// f wins. Timeout allocates the Future.
 func Timeout(f Future, d time.Duration) Future {
 	if f == nil {
 		panic("rt: Timeout of a nil future")
@@ -157,16 +158,15 @@ func (t *timeout) Cancel() {
 	t.f.Cancel()
 }
 
-// timers are those that the tasks of one executor wait for: a heap in which each node has four
-// children, because that is quicker than two. One timer of package time is set to the first of
-// them.
+// timers are the timers that tasks of one executor wait for: a heap with four children per node,
+// which is faster than two. One timer of package time is set to the earliest of them.
 type timers struct {
-	now func() time.Duration // since the executor's start
+	now func() time.Duration // since the start of the executor
 
 	mu      xsync.Mutex
 	heap    []*Timer // all guarded by mu
 	clock   alarm
-	set     time.Duration // for when the clock is set; 0: it is not
+	set     time.Duration // the time that the clock is set to; 0 if it is not set
 	stopped bool
 }
 
@@ -181,7 +181,7 @@ func (ts *timers) add(t *Timer) {
 	now := ts.now()
 	ts.mu.Lock()
 	t.at = now + t.d
-	if t.at < now { // beyond what can be counted: never
+	if t.at < now { // overflow: never
 		t.at = 1<<63 - 1
 	}
 	t.index = len(ts.heap)
@@ -204,9 +204,9 @@ func (ts *timers) remove(t *Timer) bool {
 	return true
 }
 
-// setClock sets the clock to the first timer. If the clock is set to an earlier time already it is
-// left alone: it will go off for nothing, once, which is cheaper than setting it for each timer
-// that is cancelled.
+// setClock sets the clock to the first timer. If the clock is set to an earlier time, setClock
+// leaves it: it fires once for nothing, which costs less than setting it for every timer that is
+// cancelled.
 func (ts *timers) setClock(now time.Duration) {
 	if len(ts.heap) == 0 || ts.stopped {
 		return
@@ -219,7 +219,7 @@ func (ts *timers) setClock(now time.Duration) {
 	ts.clock.Reset(max(first-now, 0))
 }
 
-// fire completes all timers whose time has come.
+// fire completes all timers whose time has passed.
 func (ts *timers) fire() {
 	var wakes waiter.WakeList
 	ts.mu.Lock()

@@ -10,12 +10,12 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Report is what the watchdog has noticed.
+// A Report is an observation of the watchdog.
 type Report struct {
 	Kind ReportKind
-	Task string        // its name
-	What string        // the future, if it is about one
-	For  time.Duration // how long it has been so, at least
+	Task string        // the name of the task
+	What string        // the type of the future, if it is about one
+	For  time.Duration // how long this has lasted, at least
 }
 
 // A ReportKind is a kind of [Report].
@@ -23,15 +23,15 @@ type ReportKind int
 
 // What the watchdog reports.
 const (
-	// NeverYields: one Poll of the task takes very long, and keeps a worker from all others. It
-	// computes without a yield, or it blocks.
+	// NeverYields: one Poll of the task takes very long and occupies a worker. The task computes
+	// without yielding, or it blocks.
 	NeverYields ReportKind = iota
-	// NotPolled: a future of the task has something, a permit for instance, and the task, which has
-	// been woken for it, does not poll it, nor cancel it. Everybody behind it waits.
+	// NotPolled: a future of the task has obtained something, such as a permit, and has woken the
+	// task, but the task neither polls nor cancels it. Everyone queued behind it waits.
 	NotPolled
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k ReportKind) String() string {
 	if k == NotPolled {
 		return "not polled"
@@ -39,12 +39,12 @@ func (k ReportKind) String() string {
 	return "never yields"
 }
 
-// WithWatchdog has report called, from a goroutine of its own, for each task that keeps a worker
-// for longer than after, and each future that was woken and that its task has neither polled nor
-// cancelled for so long. Each is reported once, and Shutdown waits for a report that runs. A panic
-// in report ends the program. (Of a future whose type does not say whether it is complete the
-// watchdog does not see that the task has called Cancel itself.) It makes every wait allocate, and
-// is meant for finding out why a program hangs.
+// WithWatchdog has report called for each task that occupies a worker for longer than after, and
+// for each future that was woken and that its task has neither polled nor cancelled for so long.
+// Each is reported once, on a goroutine of its own. Shutdown waits for running reports. A panic in
+// report ends the program. If the type of a future does not say whether it is complete, the
+// watchdog does not see that the task has called its Cancel directly. With a watchdog every wait
+// allocates; it is meant for finding out why a program hangs.
 func WithWatchdog(after time.Duration, report func(Report)) Option {
 	if after <= 0 {
 		panic(fmt.Sprintf("rt: watchdog after %v, which is not positive", after))
@@ -55,8 +55,8 @@ func WithWatchdog(after time.Duration, report func(Report)) Option {
 	return func(o *options) { o.after, o.report = after, report }
 }
 
-// A watchdog looks at all workers and at all futures that tasks of the executor wait for. It knows
-// of a future's wake because it gives it a waker of its own.
+// A watchdog looks at all workers and at all futures that tasks of the executor wait for. It
+// observes the wakes of a future through a waker of its own.
 type watchdog struct {
 	ex     *scheduler
 	after  time.Duration
@@ -71,12 +71,12 @@ type watchdog struct {
 
 // polled is what one worker polls.
 type polled struct {
-	task     *Task // nil: nothing
+	task     *Task // nil if it polls nothing
 	since    time.Time
 	reported bool
 }
 
-// watched is the waker of a future that is being watched.
+// watched is the waker of a future under observation.
 type watched struct {
 	task  *Task
 	woken xsync.Int64 // when, in nanoseconds since 1970; 0: not yet
@@ -120,7 +120,7 @@ func (wd *watchdog) end(w *worker) {
 // poll polls f for t.
 func (wd *watchdog) poll(t *Task, f Future) bool {
 	if !reflect.ValueOf(f).Comparable() {
-		return f.Poll(t.waker()) // cannot be told from others
+		return f.Poll(t.waker()) // not to be told from others
 	}
 	w := &watched{task: t}
 	wd.mu.Lock()
@@ -138,7 +138,7 @@ func (wd *watchdog) poll(t *Task, f Future) bool {
 	return true
 }
 
-// forget is called when the task has done with a future.
+// forget is called when the task is done with a future.
 func (wd *watchdog) forget(t *Task, f Future) {
 	if !reflect.ValueOf(f).Comparable() {
 		return
@@ -155,15 +155,15 @@ func (wd *watchdog) ended(t *Task) {
 	wd.mu.Unlock()
 }
 
-// An overdue future has been woken long ago.
+// An overdue future was woken long ago.
 type overdue struct {
 	w      *watched
 	future Future
 	since  time.Duration
 }
 
-// look is called by the timer. It asks futures, which are the user's, without the lock, and
-// Shutdown waits for it.
+// look is called by the timer. It asks futures, which are user code, without the lock. Shutdown
+// waits for it.
 func (wd *watchdog) look() {
 	suspects, again := wd.suspects()
 	if !again {
@@ -182,8 +182,8 @@ func (wd *watchdog) look() {
 	}
 }
 
-// suspects reports polls that take long, and returns the futures that have been woken long ago.
-// Unless the watchdog has stopped, the caller is counted as a goroutine.
+// suspects reports long polls, and returns the futures that were woken long ago. Unless the
+// watchdog has stopped, the caller counts as a goroutine of the executor.
 func (wd *watchdog) suspects() (all []overdue, again bool) {
 	wd.mu.Lock()
 	defer wd.mu.Unlock()
@@ -210,7 +210,7 @@ func (wd *watchdog) suspects() (all []overdue, again bool) {
 	return all, true
 }
 
-// accuse reports a future, unless its task has done with it meanwhile, or polled it again.
+// accuse reports a future, unless its task has polled it again or is done with it.
 func (wd *watchdog) accuse(s overdue) {
 	wd.mu.Lock()
 	defer wd.mu.Unlock()
@@ -221,8 +221,8 @@ func (wd *watchdog) accuse(s overdue) {
 	wd.tell(Report{Kind: NotPolled, Task: s.w.task.lockedName(), What: fmt.Sprintf("%T", s.future), For: s.since})
 }
 
-// complete asks a future that can be asked by anybody; others have been woken, which will have had
-// a reason.
+// complete asks a future whether it is complete, if anyone may ask. Any other future was woken, and
+// counts as complete.
 func complete(f Future) bool {
 	switch f := f.(type) {
 	case interface{ Complete() bool }: // the locks'
@@ -234,8 +234,8 @@ func complete(f Future) bool {
 	}
 }
 
-// tell reports, without the lock and without holding up the timer, on a goroutine that Shutdown
-// waits for.
+// tell reports without the lock and without delaying the timer, on a goroutine that Shutdown waits
+// for.
 func (wd *watchdog) tell(r Report) {
 	wd.ex.count()
 	go func() {
@@ -244,7 +244,7 @@ func (wd *watchdog) tell(r Report) {
 	}()
 }
 
-// stop has no report begin from now on.
+// stop prevents further reports.
 func (wd *watchdog) stop() {
 	wd.mu.Lock()
 	wd.stopped = true

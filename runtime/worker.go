@@ -8,51 +8,49 @@ import (
 )
 
 const (
-	// maxRunNext is how many tasks from the inbox may run, one after the other, ahead of the
-	// worker's queue.
+	// maxRunNext is how many tasks of the inbox may run in a row ahead of the queue of the worker.
 	maxRunNext = 3
-	// budget is how many futures a task may find complete in one poll before it has to let others
-	// run.
+	// budget is how many futures a task may find complete in one poll before it has to yield.
 	budget = 128
 )
 
-// A worker is a goroutine that polls tasks, one at a time. Its tasks come, in this order, from
+// A worker is a goroutine that polls tasks, one at a time. It takes its tasks, in this order, from
 //
-//   - its inbox: what was woken and has last run here. The oldest runs next, ahead of the queue,
-//     because its data is at hand and because a task that wakes another usually waits for it; but
-//     at most maxRunNext times in a row;
-//   - its own queue: the rest of the inbox, what yielded, what was spawned by a task;
-//   - the injection queue, and the queues of others (half of one).
+//   - its inbox: woken tasks that it polled last. The oldest runs next, ahead of the queue, because
+//     its data is in the cache and because a task that wakes another usually waits for it; but at
+//     most maxRunNext times in a row;
+//   - its own queue: the rest of the inbox, tasks that yielded, tasks that a task has spawned;
+//   - the injection queue, and half of the queue of another worker.
 //
-// If a poll takes long, the monitor moves what the worker has to the injection queue.
+// If a poll takes long, the monitor moves the tasks of the worker to the injection queue.
 //
-// Only the worker's goroutine touches what is not atomic, and a sleeping one's "searching", which
-// is guarded by the lock of the idle workers.
+// Fields that are not atomic belong to the goroutine of the worker. The field searching of a
+// sleeping worker is guarded by the lock of the idle workers.
 type worker struct {
 	inbox  inbox
-	signal xsync.Signal // one for each time that somebody has undertaken to wake it
+	signal xsync.Signal // one for each successful inbox.wake or push to a sleeping inbox
 	ex     *scheduler
 	id     uint32
-	solo   bool // it has no peers: nobody steals, and its queue is a plain list
+	solo   bool // the only worker: nobody steals, and its queue is a plain list
 
 	list list // the queue if solo
 	cx   Context
 
 	tick      uint32
-	runNext   int  // how many tasks have run ahead of the queue since the last one from there
+	runNext   int  // how many tasks have run ahead of the queue in a row
 	searching bool // counted in idle.word
 	listed    bool // in idle.sleepers; guarded by its lock
 
-	asked xsync.Bool // by the monitor, whether it is between two polls; the worker takes it back
+	asked xsync.Bool // set by the monitor, cleared by the worker between two polls
 
-	panicked *PanicError // how the straight-line task that is being polled has ended
+	panicked *PanicError // the panic of the straight-line task that is being polled
 
 	counts counts
 
 	ring ring // the queue, unless solo
 }
 
-// enqueue gives w a task that has been woken.
+// enqueue puts a woken task into the inbox of w.
 func (w *worker) enqueue(t *Task) {
 	if w.inbox.push(t) {
 		w.signal.Send()
@@ -65,14 +63,14 @@ func (w *worker) work() {
 	}
 }
 
-// shift polls tasks until the executor stops, and then returns false; or until a task panics.
+// shift polls tasks until the executor stops or a task panics. It reports whether to go on.
 func (w *worker) shift() (again bool) {
 	ended := false
 	defer func() {
 		switch r := recover(); {
 		case ended:
 			w.ex.workerEnded()
-		case w.cx.task == nil: // a waker or a handler has panicked, or this package
+		case w.cx.task == nil: // not in a poll: a waker, a handler or this package has panicked
 			if r == nil {
 				r = "rt: a waker or a panic handler has called Goexit"
 			}
@@ -80,7 +78,7 @@ func (w *worker) shift() (again bool) {
 		case r != nil:
 			again = true
 			w.finish(w.cx.task, &PanicError{Value: r, Stack: debug.Stack()})
-		default: // runtime.Goexit, which takes the goroutine with it: another one carries on
+		default: // runtime.Goexit ends the goroutine: another one continues
 			w.finish(w.cx.task, ErrGoexit)
 			w.ex.replace(w)
 		}
@@ -97,7 +95,8 @@ func (w *worker) serve() {
 	}
 }
 
-// next returns a task to poll, and sleeps until there is one; nil when the executor has stopped.
+// next returns a task to poll, and sleeps until there is one. It returns nil when the executor has
+// stopped.
 func (w *worker) next() *Task {
 	for {
 		if t := w.find(); t != nil {
@@ -110,7 +109,7 @@ func (w *worker) next() *Task {
 	}
 }
 
-// find returns a task to poll, nil if it finds none.
+// find returns a task to poll, or nil.
 func (w *worker) find() *Task {
 	w.tick++
 	if w.asked.Load() {
@@ -132,8 +131,8 @@ func (w *worker) find() *Task {
 	return w.search()
 }
 
-// receive empties the inbox. It returns the task to run next, nil if there is none or the queue's
-// turn has come.
+// receive empties the inbox into the queue. It returns the task to run ahead of the queue, or nil
+// if there is none or the queue has its turn.
 func (w *worker) receive() *Task {
 	if w.inbox.top.Load() == nil {
 		return nil
@@ -164,7 +163,7 @@ func (w *worker) push(t *Task) {
 	if w.ring.push(t) {
 		return
 	}
-	// No room: half of the queue goes to where everybody finds it.
+	// No room: half of the queue goes to the injection queue.
 	var l list
 	for l.size < ringSize/2 {
 		older := w.ring.pop()
@@ -184,7 +183,7 @@ func (w *worker) pop() *Task {
 	return w.ring.pop()
 }
 
-// search looks for a task where others have theirs.
+// search looks for a task outside the worker.
 func (w *worker) search() *Task {
 	ex := w.ex
 	if t := ex.injection.take(w); t != nil {
@@ -205,11 +204,11 @@ func (w *worker) search() *Task {
 			return t
 		}
 	}
-	return ex.injection.take(w) // once more: it may have come meanwhile, and a look is cheap
+	return ex.injection.take(w) // again: a task may have come meanwhile, and the look is cheap
 }
 
-// endSearch is called with a task in hand. If this was the last worker that searched, whoever has
-// put in work since has relied on it, and it has work now: another one looks.
+// endSearch is called with a task to poll. If this was the last searching worker, callers that have
+// added work since relied on it; so it wakes another worker if there is more work.
 func (w *worker) endSearch() {
 	if w.solo {
 		return
@@ -247,7 +246,7 @@ func (w *worker) poll(t *Task) {
 	case cx.again:
 		w.push(t)
 	case t.state.CompareAndSwap(taskAlive|1, taskAlive):
-		// It waits; from here on it is somebody else's.
+		// It waits, and belongs to its next waker.
 	default: // woken meanwhile
 		t.state.Store(taskAlive | 1)
 		w.push(t)
@@ -258,7 +257,7 @@ func (w *worker) poll(t *Task) {
 	}
 }
 
-// finish ends the life of t, which the worker was polling.
+// finish ends the life of t, which the worker has polled.
 func (w *worker) finish(t *Task, err error) {
 	w.cx.task = nil
 	ex := w.ex
@@ -266,7 +265,7 @@ func (w *worker) finish(t *Task, err error) {
 		ex.watch.end(w)
 		ex.watch.ended(t)
 	}
-	t.endContext() // before anybody learns of the end
+	t.endContext() // before anyone can observe the end
 	s := &ex.shards[t.shard]
 	var wakes waiter.WakeList
 	s.mu.Lock()
@@ -280,16 +279,16 @@ func (w *worker) finish(t *Task, err error) {
 			ex.panics.ended(e, t.name(), m.joiners.Len())
 		}
 		for j := m.joiners.PopFront(); j != nil; j = m.joiners.PopFront() {
-			j.N = 1 // so that the list tells who has gone
+			j.N = 1 // Wake counts the permits of waits that were given up.
 			wakes.Add(j, waiter.Granted)
 		}
 	}
 	t.waits = nil
 	closed := s.closed
 	t.state.Store(0)
-	s.mu.Unlock() // from here on t is its owner's
+	s.mu.Unlock() // from here on t belongs to its owner
 	w.counts.ended++
-	for wakes.Wake() > 0 { // One turn for each that has gone.
+	for wakes.Wake() > 0 { // One turn for each wait that was given up.
 		if e != nil {
 			ex.panics.gone(e)
 		}
