@@ -1,7 +1,6 @@
 package twa
 
 import (
-	"github.com/farad-go/farad/internal/future"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/waiter"
 )
@@ -76,7 +75,7 @@ func (f *AcquireFuture) Err() error { return f.r.err() }
 // semaphore, it panics as far as such a Release too many would. It allocates nothing, and
 // synchronizes as the Release of the semaphore does.
 func (f *AcquireFuture) Release() {
-	if !f.r.f.Release((*wish)(&f.r)) {
+	if !f.r.f.Release() {
 		panic("twa: AcquireFuture.Release of permits that the semaphore's own Release has been given " +
 			"already")
 	}
@@ -84,7 +83,7 @@ func (f *AcquireFuture) Release() {
 
 // Cancel is Release, but leaves the permits with the owner if Err has returned nil.
 func (f *AcquireFuture) Cancel() {
-	if !f.r.f.Cancel((*wish)(&f.r)) {
+	if !f.r.f.Cancel() {
 		panic("twa: AcquireFuture.Cancel of permits that the semaphore's own Release has been given " +
 			"already, without Err")
 	}
@@ -122,14 +121,14 @@ func (f *LockFuture) Err() error { return f.r.err() }
 // Unlock ends the request: it gives up the place in line, or unlocks the mutex. It is as Release is
 // of [AcquireFuture].
 func (f *LockFuture) Unlock() {
-	if !f.r.f.Release((*wish)(&f.r)) {
+	if !f.r.f.Release() {
 		panic("twa: LockFuture.Unlock of a lock that the mutex's own Unlock has unlocked already")
 	}
 }
 
 // Cancel is Unlock, but leaves the lock with the owner if Err has returned nil.
 func (f *LockFuture) Cancel() {
-	if !f.r.f.Cancel((*wish)(&f.r)) {
+	if !f.r.f.Cancel() {
 		panic("twa: LockFuture.Cancel of a lock that the mutex's own Unlock has unlocked already, " +
 			"without Err")
 	}
@@ -138,7 +137,7 @@ func (f *LockFuture) Cancel() {
 // A request is a future for tickets. Its place in the array is its own: whoever has taken it out of
 // a line does not touch that any more.
 type request struct {
-	f    future.Future
+	f    waiter.Future
 	t    *tickets
 	base int64
 	end  int64 // of the tickets, once the request has been started
@@ -146,7 +145,7 @@ type request struct {
 }
 
 func (r *request) init(t *tickets, base, n int64) {
-	if !r.f.Init(n) {
+	if !r.f.Init((*wish)(r), n) {
 		panic("twa: Init of a future whose request has not ended")
 	}
 	r.t, r.base = t, base
@@ -154,12 +153,12 @@ func (r *request) init(t *tickets, base, n int64) {
 
 func (r *request) poll(w waiter.Waker) bool {
 	r.check()
-	return r.f.Poll((*wish)(r), w)
+	return r.f.Poll(w)
 }
 
 func (r *request) done() <-chan struct{} {
 	r.check()
-	return r.f.Done((*wish)(r))
+	return r.f.Done()
 }
 
 func (r *request) err() error {
@@ -176,7 +175,7 @@ func (r *request) check() {
 // A wish is what a request asks of the tickets.
 type wish request
 
-// Start implements [future.Request].
+// Start implements [waiter.Request].
 func (r *wish) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if w.N == 0 {
 		if r.t.isClosed() {
@@ -195,7 +194,7 @@ func (r *wish) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	return r.t.enter(&r.s, w, r.base, r.end)
 }
 
-// Unlink implements [future.Request].
+// Unlink implements [waiter.Request].
 func (r *wish) Unlink(w *waiter.Waiter) bool {
 	if !r.t.table().Leave(&r.s) {
 		return false
@@ -204,12 +203,9 @@ func (r *wish) Unlink(w *waiter.Waiter) bool {
 	return true
 }
 
-// GiveBack implements [future.Request]. The permits are held, whatever tickets they were: they go
+// GiveBack implements [waiter.Request]. The permits are held, whatever tickets they were: they go
 // back as any that are.
 func (r *wish) GiveBack(n int64) bool {
-	if n == 0 { // no tickets have been taken
-		return true
-	}
 	if !r.t.ledger.give(n) {
 		return false
 	}

@@ -420,7 +420,7 @@ func (w *world) releaseFuture(f *Future) {
 
 // releaseTaken releases f, whose permit has been taken.
 func (w *world) releaseTaken(f *Future) {
-	w.held.Add(-f.N())
+	w.held.Add(-f.Node.N)
 	w.Assert(f.Release(), "something else has given it back")
 	w.Assert(!f.Complete(), "complete after its release")
 }

@@ -383,7 +383,7 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 		if n == 1 {
 			w := e.slot.Swap(nil)
 			f.Cancel()
-			require.Equal(t, waiter.StatusBusy, f.f.Node.Status())
+			require.Equal(t, waiter.StatusBusy, f.Node.Status())
 			require.False(t, w.Deliver(waiter.Granted))
 			require.True(t, e.Release(0, 2))
 		} else {
@@ -397,7 +397,7 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 			f.Cancel() // twice
 			e.wake(0, &wake)
 		}
-		require.Equal(t, waiter.StatusIdle, f.f.Node.Status())
+		require.Equal(t, waiter.StatusIdle, f.Node.Status())
 		require.EqualValues(t, 2, e.Available(0))
 		require.Zero(t, e.Waiting())
 		require.True(t, f.Init(e, 0, 1))
@@ -412,7 +412,7 @@ type image [unsafe.Sizeof(waiter.Waiter{})]byte
 func snapshot(fs []Future) []image {
 	out := make([]image, len(fs))
 	for i := range fs {
-		out[i] = *(*image)(unsafe.Pointer(&fs[i].f.Node))
+		out[i] = *(*image)(unsafe.Pointer(&fs[i].Node))
 	}
 	return out
 }

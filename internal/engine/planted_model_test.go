@@ -84,8 +84,8 @@ var planted = []struct {
 		to:   "== Granted {\n\t\t_ = n\n",
 	},
 	{
-		name: "g: a future forgets what it was granted", file: "internal/future/future.go",
-		from: "\treturn !mine || r.GiveBack(n)\n",
+		name: "g: a future forgets what it was granted", file: "waiter/future.go",
+		from: "\treturn !mine || n == 0 || f.r.GiveBack(n)\n",
 		to:   "\t_ = n\n\treturn !mine || true\n",
 	},
 	{

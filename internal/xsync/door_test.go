@@ -19,7 +19,7 @@ import (
 // core has the folders and files whose code reaches atomics, mutexes, pools and sleeps through the
 // door only, so that an explorer of interleavings sees every step that matters.
 var core = []string{
-	"waiter", "internal/engine", "internal/future", "internal/parking", "bench/papers/chains", "bench/papers/phased", "bench/papers/innerlocks",
+	"waiter", "internal/engine", "internal/parking", "bench/papers/chains", "bench/papers/phased", "bench/papers/innerlocks",
 	"bench/papers/lanes",
 	"sync", "twa",
 	// The executor's own concurrency; its other files use timers, contexts, coroutines and the

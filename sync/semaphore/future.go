@@ -133,7 +133,7 @@ func (f *AcquireFuture) Release() {
 		f.p.Release()
 	case !f.f.Release():
 		e := f.f.Engine()
-		panic(overReleased("AcquireFuture.Release of", f.f.N(), e.Size(base), e.Available(base)) +
+		panic(overReleased("AcquireFuture.Release of", f.f.Node.N, e.Size(base), e.Available(base)) +
 			givenAlready)
 	}
 }
@@ -145,7 +145,7 @@ func (f *AcquireFuture) Cancel() {
 		f.p.Cancel()
 	case !f.f.Cancel():
 		e := f.f.Engine()
-		panic(overReleased("AcquireFuture.Cancel of", f.f.N(), e.Size(base), e.Available(base)) +
+		panic(overReleased("AcquireFuture.Cancel of", f.f.Node.N, e.Size(base), e.Available(base)) +
 			givenAlready)
 	}
 }

@@ -1,7 +1,6 @@
 package semaphore
 
 import (
-	futures "github.com/farad-go/farad/internal/future"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/waiter"
 )
@@ -18,32 +17,32 @@ func (p *platoon) request(f future, n int64) future {
 
 // A platoonFuture is a request that does not block anybody. Its place in the line is its own.
 type platoonFuture struct {
-	f futures.Future
+	f waiter.Future
 	p *platoon
 	s parking.Sleeper
 }
 
 func (f *platoonFuture) init(p *platoon, n int64) {
-	if !f.f.Init(n) {
+	if !f.f.Init((*platoonRequest)(f), n) {
 		panic("semaphore: Init of a future whose request has not ended")
 	}
 	f.p = p
 }
 
-func (f *platoonFuture) Poll(w waiter.Waker) bool { return f.f.Poll((*platoonRequest)(f), w) }
-func (f *platoonFuture) Done() <-chan struct{}    { return f.f.Done((*platoonRequest)(f)) }
+func (f *platoonFuture) Poll(w waiter.Waker) bool { return f.f.Poll(w) }
+func (f *platoonFuture) Done() <-chan struct{}    { return f.f.Done() }
 func (f *platoonFuture) Complete() bool           { return f.f.Complete() }
 func (f *platoonFuture) Err() error               { return f.f.Err() }
 
 func (f *platoonFuture) Release() {
-	if !f.f.Release((*platoonRequest)(f)) {
+	if !f.f.Release() {
 		panic(overReleased("AcquireFuture.Release of", f.f.Node.N, f.p.Size(), f.p.Available()) +
 			givenAlready)
 	}
 }
 
 func (f *platoonFuture) Cancel() {
-	if !f.f.Cancel((*platoonRequest)(f)) {
+	if !f.f.Cancel() {
 		panic(overReleased("AcquireFuture.Cancel of", f.f.Node.N, f.p.Size(), f.p.Available()) +
 			givenAlready)
 	}

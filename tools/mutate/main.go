@@ -80,7 +80,7 @@ var defaultEquivalents = []string{
 // judged by the locks' tests, too.
 func testsOf(dir string) []string {
 	switch dir {
-	case "internal/engine", "internal/future", "waiter":
+	case "internal/engine", "waiter":
 		return []string{
 			"-tags interleave -run Model -short ./internal/engine",
 			"-short ./internal/engine ./waiter",
@@ -122,7 +122,6 @@ func testsOf(dir string) []string {
 
 var defaultTargets = []string{
 	"internal/engine",
-	"internal/future",
 	"internal/parking",
 	"waiter",
 	"runtime",

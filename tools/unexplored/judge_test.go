@@ -169,7 +169,7 @@ func TestPackagesAreThoseOfTheCore(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Len(t, strings.Split(out.String(), ","), len(core))
-	require.True(t, strings.HasPrefix(out.String(), module+"/internal/engine,"+module+"/internal/future,"))
+	require.True(t, strings.HasPrefix(out.String(), module+"/internal/engine,"+module+"/internal/parking,"))
 }
 
 // Every lock that ships is judged, and the list names nothing that is gone: that much can be

@@ -33,7 +33,7 @@ const (
 
 // core are the folders whose functions the explorer should reach.
 var core = []string{
-	"internal/engine", "internal/future", "internal/parking", "runtime", "sync/capacitor", "sync/mutex", "sync/rwlock",
+	"internal/engine", "internal/parking", "runtime", "sync/capacitor", "sync/mutex", "sync/rwlock",
 	"sync/semaphore", "twa", "waiter",
 }
 
