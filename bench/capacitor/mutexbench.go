@@ -44,7 +44,7 @@ var mutexbenchLocks = []newLock{
 	{locks.NameMutex, func() sync.Locker { return new(sync.Mutex) }},
 	{NameFIFO, func() sync.Locker { return new(mutex.Mutex) }},
 	{NameWord, func() sync.Locker { return new(mutex.Word) }},
-	{nameStrict, func() sync.Locker { return capacitor.NewMutex(0) }},
+	{nameStrict, func() sync.Locker { return capacitor.NewMutex(capacitor.WithExpress(0)) }},
 	{nameWrapped, func() sync.Locker { return capacitor.Wrap(new(sync.Mutex), 10) }},
 	{nameLane, func() sync.Locker { return capacitor.Wrap(new(sync.Mutex), 1, capacitor.WithExpress(256)) }},
 }

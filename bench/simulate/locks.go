@@ -54,7 +54,7 @@ var kinds = []kind{
 	{"capacitor.Wrap(TTS, 8, WithExpress(256))", false, of(func() sync.Locker {
 		return capacitor.Wrap(new(innerlocks.TTS), platoon, capacitor.WithExpress(256))
 	})},
-	{"capacitor.Mutex", false, of(func() sync.Locker { return capacitor.NewMutex(256) })},
+	{"capacitor.Mutex", false, of(func() sync.Locker { return new(capacitor.Mutex) })},
 }
 
 // byTime returns keys that are as good as random, and the same in every run of a simulation.

@@ -11,20 +11,12 @@ import (
 type kind struct {
 	name   string
 	create func() sync.Locker
+	check  func(r result) error // what else must hold afterwards; nil: nothing
 }
 
 // kinds are all of them.
 var kinds = []kind{
-	{"sync.Mutex", func() sync.Locker { return new(sync.Mutex) }},
-	{"mutex.Mutex", func() sync.Locker { return new(mutex.Mutex) }},
-	{"capacitor.Mutex", observed},
+	{name: "sync.Mutex", create: func() sync.Locker { return new(sync.Mutex) }},
+	{name: "mutex.Mutex", create: func() sync.Locker { return new(mutex.Mutex) }},
+	{name: "capacitor.Mutex", create: func() sync.Locker { return new(capacitor.Mutex) }},
 }
-
-func observed() sync.Locker {
-	m := new(capacitor.Mutex)
-	m.CollectStats()
-	return m
-}
-
-// An observedLock tells how far it has overtaken.
-type observedLock interface{ Stats() capacitor.Stats }

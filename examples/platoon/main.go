@@ -19,18 +19,15 @@
 //     them, for all locks alike;
 //   - fairness: how many turns the goroutine with the fewest has had for each of the one with the
 //     most;
-//   - the longest time that one of them had to wait for its next turn.
-//
-// Below it stands what the capacitor has observed: how many went through the gate, how many took
-// the express lane, and by how many of these somebody who waited was overtaken at most, beside the
-// bound that is promised.
+//   - the longest time that one of them had to wait for its next turn;
+//   - the most turns that others had between two turns of one goroutine.
 //
 // Ctrl-C ends it early; the table is of what has been until then.
 //
 // The exit code is one of:
 //
 //	0    as it should be
-//	1    some turns were lost, or a bound was exceeded, or the output could not be written
+//	1    some turns were lost, or the output could not be written
 //	2    wrong usage
 //	130  stopped by Ctrl-C (128 + SIGINT)
 //	143  stopped by SIGTERM (128 + SIGTERM)
@@ -126,31 +123,18 @@ func hold(ctx context.Context, c *contest, stderr io.Writer) result {
 	return c.run(ctx)
 }
 
-// writeTable has a line for each lock, and below them one for each that has observed something.
+// writeTable has a line for each lock. The last column is the most turns of others between two of
+// one goroutine.
 func writeTable(stdout io.Writer, o options, results []result) error {
 	if _, err := fmt.Fprintf(stdout, "%s, %v for each lock, %s inside\n\n",
 		english.Plural(o.goroutines, "goroutine", ""), o.time, english.Plural(o.inside, "step", "")); err != nil {
 		return err
 	}
 	tw := tabwriter.NewWriter(stdout, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "lock\tturns a second\tns a turn\tfairness\tlongest wait\t")
+	fmt.Fprintln(tw, "lock\tturns a second\tns a turn\tfairness\tlongest wait\tmost between\t")
 	for _, r := range results {
-		fmt.Fprintf(tw, "%s\t%s\t%.1f\t%.2f\t%v\t\n", r.kind.name,
-			humanize.Comma(int64(r.perSecond())), r.nanoseconds(), r.fairness(), r.longestWait.Round(time.Microsecond))
+		fmt.Fprintf(tw, "%s\t%s\t%.1f\t%.2f\t%v\t%s\t\n", r.kind.name,
+			humanize.Comma(int64(r.perSecond())), r.nanoseconds(), r.fairness(), r.longestWait.Round(time.Microsecond), humanize.Comma(r.most))
 	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	for _, r := range results {
-		if s := r.stats; s != nil {
-			if _, err := fmt.Fprintf(stdout, "\n%s: %s turns through the gate, %s on the express lane.\n"+
-				"The most that one goroutine was overtaken by is %s; the bound is %s.\n"+
-				"The longest wait at the gate took %v.\n",
-				r.kind.name, humanize.Comma(s.Platoons), humanize.Comma(s.Express),
-				humanize.Comma(s.MaxOvertaken), humanize.Comma(r.bound()), s.LongestWait.Round(time.Microsecond)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return tw.Flush()
 }

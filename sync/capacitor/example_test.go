@@ -28,9 +28,9 @@ func ExampleMutex() {
 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
-	mu.Do(func() {
-		fmt.Println(count, mu.LockContext(ctx))
-	})
+	mu.Lock()
+	fmt.Println(count, mu.LockContext(ctx))
+	mu.Unlock()
 	// Output: 10000 context deadline exceeded
 }
 
@@ -45,10 +45,14 @@ func ExampleRWLock() {
 	for i := range 100 {
 		wg.Go(func() {
 			if i%10 == 0 {
-				mu.Do(func() { price["tea"]++ })
+				mu.Lock()
+				price["tea"]++
+				mu.Unlock()
 				return
 			}
-			mu.RDo(func() { _ = price["tea"] })
+			mu.RLock()
+			_ = price["tea"]
+			mu.RUnlock()
 		})
 	}
 	wg.Wait()
@@ -87,13 +91,14 @@ func ExampleGate() {
 func ExampleOption() {
 	mu := capacitor.Wrap(new(sync.Mutex), 2, capacitor.WithExpress(64))
 	for range 10 {
-		mu.Do(func() {})
+		mu.Lock()
+		mu.Unlock() //nolint:staticcheck // nothing in between, on purpose
 	}
 	fmt.Println("nobody has passed the gate:", mu.Gate().Platoon() == 0)
 	// Output: nobody has passed the gate: true
 }
 
-func ExampleGateOption() {
+func ExampleWithWaitingArray() {
 	gate := capacitor.NewGate(10, capacitor.WithWaitingArray(nil))
 	if err := gate.Arrive(context.Background()); err != nil {
 		return

@@ -10,36 +10,25 @@ import (
 	"github.com/farad-go/farad/sync/mutex"
 )
 
-// What locks, calls a function and unlocks does so however the function ends, and keeps out whom it
-// should.
-func TestModelDo(t *testing.T) {
+// A goroutine that locks, calls a function and defers the unlock unlocks however the function ends.
+func TestModelDeferredUnlock(t *testing.T) {
 	if interleave.RaceEnabled {
 		// In an execution that is given up the deferred unlocks still run, but nothing excludes
 		// others any more.
 		t.Skip("for all that the race detector knows, that is a race")
 	}
 	type way func(f func())
-	locker := func(l sync.Locker) way {
-		return func(f func()) {
-			l.Lock()
-			defer l.Unlock()
-			f()
-		}
-	}
+	locker := func(l sync.Locker) way { return func(f func()) { do(l, f) } }
 	for name, of := range map[string]func() (read, write way, free func() bool){
 		"mutex": func() (way, way, func() bool) {
-			m := NewMutex(1)
-			return nil, m.Do, m.TryLock
+			m := NewMutex(WithExpress(1))
+			return nil, locker(m), m.TryLock
 		},
 		"wrapped": func() (way, way, func() bool) {
 			w := Wrap(new(mutex.Word), 1)
-			return nil, w.Do, func() bool { return w.Gate().Population() == 0 && w.TryLock() }
+			return nil, locker(w), func() bool { return w.Gate().Population() == 0 && w.TryLock() }
 		},
 		"read-write lock": func() (way, way, func() bool) {
-			l := newRWLock(0)
-			return l.RDo, l.Do, l.TryLock
-		},
-		"read-write lock as lockers": func() (way, way, func() bool) {
 			l := newRWLock(0)
 			return locker(l.RLocker()), locker(l), l.TryLock
 		},

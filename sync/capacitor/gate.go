@@ -48,42 +48,34 @@ type Gate struct {
 	// than none.
 	express int64
 	places  xsync.Int64
-	stats   *tally // nil: none are collected
 }
 
-// A GateOption changes how NewGate makes a gate.
-type GateOption func(*Gate)
-
-// WithWaitingArray lets those who wait at the gate sleep in a waiting array, a, or that of the
-// process if a is nil: to arrive and to reopen are then one addition each, as in the paper's
-// Listing 2. Platoons are of [twa.MaxPermits] at most then: NewGate and Wrap panic if theirs are
-// larger.
-func WithWaitingArray(a *twa.Array) GateOption {
-	return func(g *Gate) { g.array = twa.New(g.Size(), twa.WithWaitingArray(a)) }
-}
-
-// NewGate returns a gate with platoons of b, open. It panics if b is not positive or larger than
-// semaphore.MaxPermits, with a waiting array [twa.MaxPermits]; or if an option is nil.
-func NewGate(b int64, opts ...GateOption) *Gate {
+// NewGate returns a gate with platoons of b, open. [WithWaitingArray] says where the goroutines
+// sleep that wait for it. NewGate panics if b is not positive or larger than semaphore.MaxPermits,
+// with a waiting array [twa.MaxPermits]; or if another option is among opts.
+func NewGate(b int64, opts ...Option) *Gate {
+	o := chosen(opts)
+	if o.lane || o.contended || o.bypass > 0 {
+		panic("capacitor: NewGate takes no option but WithWaitingArray")
+	}
 	g := new(Gate)
-	g.init(b, opts)
+	g.init(b, &o)
 	return g
 }
 
-func (g *Gate) init(b int64, opts []GateOption) {
-	if b <= 0 || b > engine.MaxPermits {
+func (g *Gate) init(b int64, o *options) {
+	switch {
+	case b <= 0 || b > engine.MaxPermits:
 		refuse(b, "", engine.MaxPermits)
-	}
-	g.e.Init(one, b, nil)
-	for _, opt := range opts {
-		if opt == nil {
-			panic("capacitor: nil option")
-		}
-		opt(g)
-	}
-	if g.array != nil && b > twa.MaxPermits {
+	case o.waitingArray && b > twa.MaxPermits:
 		refuse(b, "in a waiting array ", twa.MaxPermits)
 	}
+	g.e.Init(one, b, nil)
+	if o.waitingArray {
+		g.array = twa.New(b, twa.WithWaitingArray(o.array))
+	}
+	g.express = o.express
+	g.places.Store(o.express)
 }
 
 func refuse(b int64, where string, most int64) {
@@ -105,13 +97,7 @@ func (g *Gate) Arrive(ctx context.Context) error {
 	if ctx == nil {
 		panic("capacitor: nil context")
 	}
-	return g.arrive(ctx, new(visit))
-}
-
-// arrive is Arrive, of somebody who is observed.
-func (g *Gate) arrive(ctx context.Context, v *visit) error {
 	if g.array != nil {
-		v.stand() // a moment too early, but an array does not tell
 		return g.array.Acquire(ctx, 1)
 	}
 	mayEnd := xsync.MayEnd(ctx)
@@ -121,22 +107,12 @@ func (g *Gate) arrive(ctx context.Context, v *visit) error {
 		}
 	}
 	if g.e.TryAcquire(one, 1) {
-		v.stand()
 		if mayEnd {
 			return g.e.Keep(ctx, one, 1)
 		}
 		return nil
 	}
-	return queue(waiter.UntilDone(ctx), &g.e, v)
-}
-
-// queue waits for the permit of a gate until that ends the wait.
-func queue(until waiter.Limit, gate *engine.Engine, v *visit) error {
-	p := waiter.GetParker(until)
-	p.N = 1
-	o := gate.Enqueue(one, &p.Waiter, engine.AtBack)
-	v.stand()
-	return gate.Await(until, one, p, o)
+	return g.e.Acquire(waiter.UntilDone(ctx), one, 1, engine.AtBack)
 }
 
 // ArriveTimeout is Arrive with a context that ends d from now, whose error is

@@ -27,7 +27,7 @@ func TestModelLaneIsCut(t *testing.T) {
 		most   int64
 	}{
 		"mutex": {
-			func() mutextest.Small { return NewMutex(Express) },
+			func() mutextest.Small { return NewMutex(WithExpress(Express)) },
 			func(m mutextest.Small) (uint8, int64) {
 				l := m.(*Mutex)
 				return l.lane.cut, Express - int64(l.used)
@@ -35,7 +35,7 @@ func TestModelLaneIsCut(t *testing.T) {
 			Express,
 		},
 		"mutex, one place": { // which is not halved
-			func() mutextest.Small { return NewMutex(1) },
+			func() mutextest.Small { return NewMutex(WithExpress(1)) },
 			func(m mutextest.Small) (uint8, int64) {
 				l := m.(*Mutex)
 				return l.lane.cut, Express - int64(l.used)
@@ -104,7 +104,7 @@ func TestModelLaneIsCut(t *testing.T) {
 func TestModelLaneIsFullWhenTheGateOpens(t *testing.T) {
 	for name, opts := range map[string][]Option{
 		"queue": {WithExpress(1)},
-		"array": {WithExpress(1), WithGate(WithWaitingArray(nil))},
+		"array": {WithExpress(1), WithWaitingArray(nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {

@@ -29,7 +29,7 @@ func TestLaneIsCutToMeasure(t *testing.T) {
 		{0, time.Second, 0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			m := NewMutex(s.q)
+			m := NewMutex(WithExpress(s.q))
 			places := func() uint32 { return m.lane.places(uint32(s.q)) } //nolint:gosec // which is small
 			var wg sync.WaitGroup
 			for range 4 {
@@ -43,11 +43,11 @@ func TestLaneIsCutToMeasure(t *testing.T) {
 			}
 			time.Sleep(8000 * s.section)
 			var got uint32
-			m.Do(func() { got = places() })
+			do(m, func() { got = places() })
 			wg.Wait()
 			require.True(t, s.least <= got && got <= s.most, "%d places of %d, sections of %v", got, s.q, s.section)
 			for range Express + 1 { // one of them comes through the gate
-				m.Do(func() {})
+				do(m, func() {})
 			}
 			require.EqualValues(t, s.q, places())
 		})

@@ -33,19 +33,23 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			func() { _ = g.Arrive(none) },
 			func() { _ = array.Arrive(none) },
 		},
-		"capacitor: Do of a nil function": {
-			func() { m.Do(nil) },
-			func() { l.Do(nil) },
-			func() { w.Do(nil) },
-		},
-		"capacitor: RDo of a nil function":    {func() { l.RDo(nil) }},
 		"capacitor: unlock of unlocked mutex": {m.Unlock},
 		"capacitor: depart without arrive (arrived 0, departed 0, platoons of 2)": {
 			g.Depart,
 			array.Depart,
 		},
 		"capacitor: depart without arrive (arrived 0, departed 0, platoons of 1)": {new(Gate).Depart},
-		"capacitor: NewMutex(-1): a negative number of places":                    {func() { NewMutex(-1) }},
+		"capacitor: NewMutex takes no option but WithExpress": {
+			func() { NewMutex(WithWaitingArray(nil)) },
+			func() { NewMutex(WhenContended()) },
+			func() { NewMutex(WithExpress(1), WithBypass(0.5)) },
+		},
+		"capacitor: NewGate takes no option but WithWaitingArray": {
+			func() { NewGate(1, WithExpress(1)) },
+			func() { NewGate(1, WithExpress(0)) },
+			func() { NewGate(1, WhenContended()) },
+			func() { NewGate(1, WithWaitingArray(nil), WithBypass(0.5)) },
+		},
 		"capacitor: platoons of 0: the number must be from 1 to 1152921504606846976": {
 			func() { NewGate(0) }, func() { Wrap(new(mutex.Word), 0) },
 		},
@@ -57,20 +61,17 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		},
 		fmt.Sprintf("capacitor: platoons of %d: in a waiting array the number must be from 1 to %d", twa.MaxPermits+1, twa.MaxPermits): {
 			func() { NewGate(twa.MaxPermits+1, WithWaitingArray(nil)) },
-			func() { Wrap(new(mutex.Word), twa.MaxPermits+1, WithGate(WithWaitingArray(nil))) },
+			func() { Wrap(new(mutex.Word), twa.MaxPermits+1, WithWaitingArray(nil)) },
 		},
 		"capacitor: nil option": {
 			func() { NewGate(1, nil) },
 			func() { Wrap(new(mutex.Word), 1, nil) },
-			func() { Wrap(new(mutex.Word), 1, WithGate(nil)) },
+			func() { NewMutex(nil) },
 		},
 		"twa: array that NewArray has not made": {
 			func() { NewGate(1, WithWaitingArray(new(twa.Array))) },
 		},
-		"capacitor: WithExpress(0): the lane needs a place": {
-			func() { WithExpress(0) },
-		},
-		"capacitor: WithExpress(-1): the lane needs a place": {
+		"capacitor: WithExpress(-1): a negative number of places": {
 			func() { WithExpress(-1) },
 		},
 		"capacitor: WithBypass(0): not a probability between 0 and 1": {
@@ -101,7 +102,6 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			func() { zeroOfAny.TryLock() },
 			func() { _ = zero.LockContext(bg) },
 			func() { _ = zeroOfAny.LockContext(bg) },
-			func() { zero.Do(func() {}) },
 			func() { zero.Waiting() },
 		},
 	} {
@@ -126,7 +126,6 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		require.Zero(t, g.Population())
 		require.Zero(t, g.Platoon())
 	}
-	require.Equal(t, Stats{}, zero.Stats())
 	require.EqualValues(t, engine.MaxPermits, NewGate(engine.MaxPermits).Size())
 	require.EqualValues(t, twa.MaxPermits, NewGate(twa.MaxPermits, WithWaitingArray(nil)).free())
 }

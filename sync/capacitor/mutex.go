@@ -2,7 +2,6 @@ package capacitor
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/farad-go/farad/internal/engine"
@@ -62,8 +61,6 @@ type Mutex struct {
 	lane lane // of Express - base places at most; the holder's, when it is an admitted one
 
 	gate engine.Engine // of one permit, counted from 1: the zero one is open
-
-	stats *tally // nil: none are collected
 }
 
 const (
@@ -73,13 +70,19 @@ const (
 	full            = admitted << 1    // no place of the express lane is left
 )
 
-// NewMutex returns an unlocked mutex whose express lane has q places, at most [Express]. With none
-// the order is strict. It panics if q is negative.
-func NewMutex(q int) *Mutex {
-	if q < 0 {
-		panic("capacitor: NewMutex(" + strconv.Itoa(q) + "): a negative number of places")
+// NewMutex returns an unlocked mutex. [WithExpress] says how many places its express lane has: at
+// most [Express], which is what the zero Mutex has. With none the order is strict FIFO. NewMutex
+// panics if another option is among opts.
+func NewMutex(opts ...Option) *Mutex {
+	o := chosen(opts)
+	q := int64(Express)
+	if o.lane {
+		q = min(o.express, Express)
 	}
-	base := uint16(Express - min(q, Express)) //nolint:gosec // which is small
+	if o.waitingArray || o.contended || o.bypass > 0 {
+		panic("capacitor: NewMutex takes no option but WithExpress")
+	}
+	base := uint16(Express - q) //nolint:gosec // which is small
 	m := &Mutex{used: base, base: base}
 	m.word.Store(m.unlocked())
 	return m
@@ -109,9 +112,6 @@ func (m *Mutex) express() bool {
 	if m.used++; m.used == Express {
 		m.word.Or(full) // the admitted one may be changing the other bits
 	}
-	if m.stats != nil {
-		m.stats.express.Add(1)
-	}
 	return true
 }
 
@@ -136,18 +136,13 @@ func (m *Mutex) lock(until waiter.Limit) error {
 		return nil
 	}
 	until = until.Fixed()
-	v := m.stats.arrive()
 	waits := !m.gate.TakeOnly()
-	if !waits {
-		v.stand()
-	} else if err := queue(until, &m.gate, &v); err != nil {
-		return err
+	if waits {
+		if err := m.gate.Acquire(until, one, 1, engine.AtBack); err != nil {
+			return err
+		}
 	}
-	err := m.compete(until, waits)
-	if err == nil {
-		v.end()
-	}
-	return err
+	return m.compete(until, waits)
 }
 
 // spin takes the express lane within a moment, if it makes sense to wait so.
@@ -233,7 +228,7 @@ func (m *Mutex) unlockSlow() {
 				return
 			}
 		case admitted | parking.Locked:
-			if m.endPlatoon(w) {
+			if m.word.CompareAndSwap(w, m.unlocked()) { // and open the express lane
 				openGate(&m.gate)
 				return
 			}
@@ -245,21 +240,6 @@ func (m *Mutex) unlockSlow() {
 			panic("capacitor: unlock of unlocked mutex")
 		}
 	}
-}
-
-// endPlatoon unlocks m for the admitted one, and opens the express lane, if the state is still w.
-func (m *Mutex) endPlatoon(w uint32) bool {
-	t := m.stats
-	if t == nil {
-		return m.word.CompareAndSwap(w, m.unlocked())
-	}
-	t.mu.Lock() // nobody sees the mutex unlocked, and the platoon not ended
-	defer t.mu.Unlock()
-	if !m.word.CompareAndSwap(w, m.unlocked()) {
-		return false
-	}
-	t.ended.Platoons++
-	return true
 }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
@@ -294,26 +274,8 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	return d > 0 && m.lock(waiter.After(d)) == nil
 }
 
-// Do calls f with m locked, and unlocks m however f ends: it returns, panics, or calls
-// runtime.Goexit. It panics, and does not lock, if f is nil.
-func (m *Mutex) Do(f func()) {
-	if f == nil {
-		panic("capacitor: Do of a nil function")
-	}
-	m.Lock()
-	defer m.Unlock()
-	f()
-}
-
 // Waiting returns how many wait for m. It is meant for tests and statistics.
 func (m *Mutex) Waiting() int { return m.gate.Waiting() + parking.Sleeping(m.key()) }
-
-// CollectStats has m collect statistics. It must be called before m is used for anything else.
-func (m *Mutex) CollectStats() { m.stats = new(tally) }
-
-// Stats returns what has been observed since CollectStats; without that, zeros. Anybody may call it
-// at any time.
-func (m *Mutex) Stats() Stats { return m.stats.read() }
 
 // noCopy has vet complain about copies.
 type noCopy struct{}

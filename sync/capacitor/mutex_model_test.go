@@ -26,7 +26,7 @@ func TestModelMutex(t *testing.T) {
 	for _, q := range lanes() {
 		t.Run(fmt.Sprintf("express %d", q), func(t *testing.T) {
 			mutextest.RunSmallModel(t, mutextest.Subject{
-				New:   func() mutextest.Small { return NewMutex(q) },
+				New:   func() mutextest.Small { return NewMutex(WithExpress(q)) },
 				Bound: bound,
 				After: func(x *interleave.Run, m mutextest.Small) {
 					gate := &m.(*Mutex).gate
@@ -45,7 +45,7 @@ func TestModelTimeout(t *testing.T) {
 				o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
 			}
 			interleave.Check(t, o, func(x *interleave.Run) {
-				m, inside := NewMutex(q), new(interleave.Int32)
+				m, inside := NewMutex(WithExpress(q)), new(interleave.Int32)
 				x.Name("m", m)
 				x.Same(2, "hasty", func(int) {
 					if m.LockTimeout(time.Second) {
@@ -97,7 +97,7 @@ func TestModelBypass(t *testing.T) {
 }
 
 func bypass(x *interleave.Run, q, p int, others []int) {
-	m := NewMutex(q)
+	m := NewMutex(WithExpress(q))
 	x.Name("m", m)
 	var in interleave.Int32     // the one who is watched has been in
 	var passed interleave.Int32 // so many got in before

@@ -348,27 +348,6 @@ func (l *RWLock) lockTimeout(d time.Duration, hold int64) bool {
 	return d > 0 && l.lock(waiter.After(d), hold) == nil
 }
 
-// Do calls f with l locked for writing, and unlocks l however f ends: it returns, panics, or calls
-// runtime.Goexit.
-func (l *RWLock) Do(f func()) {
-	if f == nil {
-		panic("capacitor: Do of a nil function")
-	}
-	l.Lock()
-	defer l.Unlock()
-	f()
-}
-
-// RDo is Do with l locked for reading.
-func (l *RWLock) RDo(f func()) {
-	if f == nil {
-		panic("capacitor: RDo of a nil function")
-	}
-	l.RLock()
-	defer l.RUnlock()
-	f()
-}
-
 // RLocker returns a [sync.Locker] whose Lock and Unlock are RLock and RUnlock of l.
 func (l *RWLock) RLocker() sync.Locker { return (*rlocker)(l) }
 

@@ -79,7 +79,7 @@ func TestRWNobodyIsKeptOutWhereNobodyWaits(t *testing.T) {
 		l.Unlock()
 	}
 	requireRWFree(t, l)
-	for _, once := range []func(){func() { l.Do(func() {}) }, func() { l.RDo(func() {}) }} {
+	for _, once := range []func(){func() { do(l, func() {}) }, func() { do(l.RLocker(), func() {}) }} {
 		l.word.Store(rwFull)
 		once()
 		require.Zero(t, l.word.Load(), "the lane was not renewed")
@@ -131,13 +131,13 @@ func TestRWWriterWhoGivesUpLeavesNoTrace(t *testing.T) {
 	})
 }
 
-// Do and RDo unlock however the function ends.
-func TestRWDoAlwaysUnlocks(t *testing.T) {
+// A deferred unlock unlocks however the function ends.
+func TestRWDeferredUnlockUnlocksHoweverTheFunctionEnds(t *testing.T) {
 	forEachRW(t, func(t *testing.T, create func() *RWLock) {
 		l := create()
-		for name, do := range map[string]func(f func()){"write": l.Do, "read": l.RDo} {
+		for name, locker := range map[string]sync.Locker{"write": l, "read": l.RLocker()} {
 			ran := false
-			do(func() {
+			do(locker, func() {
 				require.False(t, l.TryLock())
 				beside := l.TryRLock()
 				require.Equal(t, name == "read", beside)
@@ -147,11 +147,11 @@ func TestRWDoAlwaysUnlocks(t *testing.T) {
 				ran = true
 			})
 			require.True(t, ran)
-			require.PanicsWithValue(t, "boom", func() { do(func() { panic("boom") }) })
+			require.PanicsWithValue(t, "boom", func() { do(locker, func() { panic("boom") }) })
 			gone := make(chan struct{})
 			go func() {
 				defer close(gone)
-				do(runtime.Goexit)
+				do(locker, runtime.Goexit)
 			}()
 			locktest.Receive(t, gone)
 			requireRWFree(t, l)
@@ -171,9 +171,9 @@ func TestRWNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 			wg.Go(func() {
 				for i := 0; !stop.Load(); i++ {
 					if i%8 == g {
-						l.Do(func() { came.Add(1) })
+						do(l, func() { came.Add(1) })
 					} else {
-						l.RDo(func() { came.Add(1) })
+						do(l.RLocker(), func() { came.Add(1) })
 					}
 				}
 			})

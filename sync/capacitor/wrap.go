@@ -3,7 +3,6 @@ package capacitor
 import (
 	"context"
 	"reflect"
-	"strconv"
 	"sync"
 
 	"github.com/farad-go/farad/internal/parking"
@@ -33,7 +32,7 @@ type Wrapped[L sync.Locker] struct {
 	inner L
 	made  bool // by Wrap
 	gate  Gate
-	opts  wrapOptions
+	opts  options
 
 	try     func() bool                     // the inner lock's TryLock; nil: it has none
 	locksIf func(ctx context.Context) error // its LockContext; nil: it has none
@@ -50,50 +49,6 @@ type Wrapped[L sync.Locker] struct {
 	trying xsync.Int64
 }
 
-type wrapOptions struct {
-	gate      []GateOption
-	express   int64
-	bypass    float64
-	contended bool
-}
-
-// An Option changes how Wrap makes a lock.
-type Option func(*wrapOptions)
-
-// WithGate has the gate made with options of its own.
-func WithGate(opts ...GateOption) Option {
-	return func(o *wrapOptions) { o.gate = append(o.gate, opts...) }
-}
-
-// WithExpress opens an express lane: until all of a platoon have departed, up to q of those who
-// arrive may take the lock without queueing, if it is free at that moment. Goroutines that run go
-// on running, and a switch is paid for B times per B + q locks. The lock must have a TryLock. It
-// panics if q is not positive.
-func WithExpress(q int) Option {
-	if q <= 0 {
-		panic("capacitor: WithExpress(" + strconv.Itoa(q) + "): the lane needs a place")
-	}
-	return func(o *wrapOptions) { o.express = int64(q) }
-}
-
-// WhenContended leaves the gate out where it has no effect: an arrival that finds nobody behind the
-// gate, and the lock free, takes it. The lock must have a TryLock.
-func WhenContended() Option {
-	return func(o *wrapOptions) { o.contended = true }
-}
-
-// WithBypass sends arrivals past the gate with probability p, 0 < p < 1: fractional bypass. It
-// costs less, and leaves no bound: who has gone past is at the mercy of the inner lock until
-// somebody who came through the gate is, too. It is of no use for locks that spin. It panics if p
-// is not a probability.
-func WithBypass(p float64) Option {
-	if !(0 < p && p < 1) {
-		panic("capacitor: WithBypass(" + strconv.FormatFloat(p, 'g', -1, 64) +
-			"): not a probability between 0 and 1")
-	}
-	return func(o *wrapOptions) { o.bypass = p }
-}
-
 // Wrap returns inner behind a gate with platoons of b. Nobody else may lock inner. It panics if b
 // is not one for [NewGate], inner or an option is nil, or an option needs a TryLock that inner does
 // not have.
@@ -101,13 +56,7 @@ func Wrap[L sync.Locker](inner L, b int64, opts ...Option) *Wrapped[L] {
 	if v := reflect.ValueOf(inner); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("capacitor: Wrap of a nil lock")
 	}
-	w := &Wrapped[L]{inner: inner, made: true}
-	for _, opt := range opts {
-		if opt == nil {
-			panic("capacitor: nil option")
-		}
-		opt(&w.opts)
-	}
+	w := &Wrapped[L]{inner: inner, made: true, opts: chosen(opts)}
 	if l, ok := any(inner).(interface{ TryLock() bool }); ok {
 		w.try = l.TryLock
 	}
@@ -119,9 +68,7 @@ func Wrap[L sync.Locker](inner L, b int64, opts ...Option) *Wrapped[L] {
 	if w.try == nil && (w.opts.express > 0 || w.opts.contended) {
 		panic("capacitor: the lock has no TryLock")
 	}
-	w.gate.init(b, w.opts.gate)
-	w.gate.express = w.opts.express
-	w.gate.places.Store(w.opts.express)
+	w.gate.init(b, &w.opts)
 	return w
 }
 
@@ -135,11 +82,9 @@ func (w *Wrapped[L]) Lock() {
 	if w.goPast() {
 		return
 	}
-	v := w.gate.stats.arrive()
-	_ = w.gate.arrive(context.Background(), &v) // which is never done
+	_ = w.gate.Arrive(context.Background()) // which is never done
 	w.inner.Lock()
 	w.passed = true
-	v.end()
 }
 
 func (w *Wrapped[L]) check() {
@@ -168,9 +113,6 @@ func (w *Wrapped[L]) tryPast() bool {
 		if w.gate.places.Load() <= 0 { // the last place has gone meanwhile
 			w.unlockInner()
 			return false
-		}
-		if t := w.gate.stats; t != nil {
-			t.express.Add(1)
 		}
 		w.gate.places.Add(-1)
 	case w.opts.contended && w.gate.isIdle() && w.try():
@@ -255,10 +197,8 @@ func (w *Wrapped[L]) LockContext(ctx context.Context) error {
 		return w.keep(ctx)
 	}
 	passes := !w.skips()
-	var v visit
 	if passes {
-		v = w.gate.stats.arrive()
-		if err := w.gate.arrive(ctx, &v); err != nil {
+		if err := w.gate.Arrive(ctx); err != nil {
 			return err
 		}
 	}
@@ -269,7 +209,6 @@ func (w *Wrapped[L]) LockContext(ctx context.Context) error {
 		return err
 	}
 	w.passed = passes
-	v.end()
 	return w.keep(ctx)
 }
 
@@ -313,17 +252,6 @@ func (w *Wrapped[L]) keep(ctx context.Context) error {
 	return err
 }
 
-// Do calls f with w locked, and unlocks w however f ends: it returns, panics, or calls
-// runtime.Goexit. It panics, and does not lock, if f is nil.
-func (w *Wrapped[L]) Do(f func()) {
-	if f == nil {
-		panic("capacitor: Do of a nil function")
-	}
-	w.Lock()
-	defer w.Unlock()
-	f()
-}
-
 // Waiting returns how many wait at the gate, and behind it with a context or if the inner lock has
 // a Waiting() int. It is meant for tests and statistics.
 func (w *Wrapped[L]) Waiting() int {
@@ -333,17 +261,4 @@ func (w *Wrapped[L]) Waiting() int {
 		n += l.Waiting()
 	}
 	return n
-}
-
-// CollectStats has w collect statistics. It must be called before w is used for anything else.
-func (w *Wrapped[L]) CollectStats() { w.gate.stats = new(tally) }
-
-// Stats returns what has been observed since CollectStats; without that, zeros. Anybody may call it
-// at any time.
-func (w *Wrapped[L]) Stats() Stats {
-	s := w.gate.stats.read()
-	if w.gate.stats != nil {
-		s.Platoons = w.gate.Platoon()
-	}
-	return s
 }

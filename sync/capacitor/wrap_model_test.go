@@ -113,7 +113,7 @@ func TestModelGate(t *testing.T) {
 					o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
 				}
 				interleave.Check(t, o, func(x *interleave.Run) {
-					var opts []GateOption
+					var opts []Option
 					if name == "array" { // one for each execution: one that is pruned leaves its sleepers
 						opts = append(opts, WithWaitingArray(twa.NewArray(1)))
 					}
@@ -165,7 +165,7 @@ var policies = map[string]struct {
 	"express":      {1, []Option{WithExpress(1)}},
 	"express, 2":   {2, []Option{WithExpress(1)}},
 	"if contended": {2, []Option{WhenContended()}},
-	"array":        {2, []Option{WithGate(WithWaitingArray(nil))}},
+	"array":        {2, []Option{WithWaitingArray(nil)}},
 	"bypass":       {1, []Option{WithBypass(0.5)}},
 }
 
@@ -217,7 +217,7 @@ func TestModelLastPlaceOfTheLane(t *testing.T) {
 			x.Assert(w.LockContext(ctx) == nil, "not locked")
 			w.Unlock()
 		})
-		x.Same(2, "express", func(int) { w.Do(func() {}) })
+		x.Same(2, "express", func(int) { do(w, func() {}) })
 		x.Wait()
 		x.Assert(w.gate.Population() == 0 && w.Waiting() == 0, "somebody is left")
 	})

@@ -27,7 +27,7 @@ var wrappings = map[string]struct {
 	"express":           {1, []Option{WithExpress(8)}},
 	"express of two":    {2, []Option{WithExpress(8)}},
 	"only if contended": {4, []Option{WhenContended()}},
-	"on an array":       {4, []Option{WithGate(WithWaitingArray(twa.NewArray(1)))}},
+	"on an array":       {4, []Option{WithWaitingArray(twa.NewArray(1))}},
 }
 
 // What all mutexes promise but for their order. Those tests want to know who is next, which is so
@@ -76,7 +76,7 @@ func TestWrappedExcludesUnderEverything(t *testing.T) {
 				wg.Wait()
 				require.Zero(t, l.Gate().Population())
 				require.Zero(t, l.Waiting())
-				l.Do(func() {})
+				do(l, func() {})
 			})
 		})
 	}
@@ -172,7 +172,7 @@ func TestBypassIsByChance(t *testing.T) {
 	l := Wrap(new(sync.Mutex), 1, WithBypass(0.9))
 	const n = 10_000
 	for range n {
-		l.Do(func() {})
+		do(l, func() {})
 	}
 	through := l.Gate().Platoon()
 	require.InDelta(t, n/10, through, n/20, "through the gate")
@@ -212,7 +212,7 @@ func TestBypassExcludes(t *testing.T) {
 func TestUncontendedLockSkipsTheGate(t *testing.T) {
 	l := Wrap(new(mutex.Word), 2, WhenContended())
 	for range 10 {
-		l.Do(func() {})
+		do(l, func() {})
 	}
 	require.Zero(t, l.Gate().free()-2, "nobody has passed")
 	require.Zero(t, l.Gate().Platoon())
@@ -273,7 +273,7 @@ func TestWaitBehindTheGateEndsWithItsContext(t *testing.T) {
 					l.Unlock()
 					require.Zero(t, l.Gate().Population())
 				}
-				l.Do(func() {})
+				do(l, func() {})
 			})
 		}
 	}
@@ -305,7 +305,7 @@ func TestLockContextNeedsALockThatCanGiveUp(t *testing.T) {
 	one.Unlock()
 	for _, l := range []*Wrapped[bare]{Wrap(inner, 2), Wrap(inner, 1, WithBypass(0.5))} {
 		require.PanicsWithValue(t, text, func() { _ = l.LockContext(bg) }, "although it is free")
-		l.Do(func() {}) // which waits for ever, if need be
+		do(l, func() {}) // which waits for ever, if need be
 	}
 }
 
@@ -315,7 +315,7 @@ func TestWaitingForALockThatDoesNotTell(t *testing.T) {
 
 func TestGateOfAWrappedLockHasItsOptions(t *testing.T) {
 	require.Nil(t, Wrap(new(mutex.Word), 1).gate.array)
-	require.NotNil(t, Wrap(new(mutex.Word), 1, WithGate(WithWaitingArray(nil))).gate.array)
+	require.NotNil(t, Wrap(new(mutex.Word), 1, WithWaitingArray(nil)).gate.array)
 }
 
 func TestBadWrappingsPanic(t *testing.T) {
@@ -324,18 +324,18 @@ func TestBadWrappingsPanic(t *testing.T) {
 	require.Panics(t, func() { Wrap(locker{new(sync.Mutex)}, 1).TryLock() })
 }
 
-// Do unlocks and departs however the function ends.
-func TestWrappedDoAlwaysDeparts(t *testing.T) {
+// A deferred unlock unlocks and departs however the function ends.
+func TestDeferredUnlockDepartsHoweverTheFunctionEnds(t *testing.T) {
 	l := Wrap(new(mutex.Word), 1)
-	require.PanicsWithValue(t, "boom", func() { l.Do(func() { panic("boom") }) })
+	require.PanicsWithValue(t, "boom", func() { do(l, func() { panic("boom") }) })
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		l.Do(runtime.Goexit)
+		do(l, runtime.Goexit)
 	}()
 	locktest.Receive(t, gone)
 	ran := false
-	l.Do(func() {
+	do(l, func() {
 		require.False(t, l.TryLock())
 		ran = true
 	})
@@ -346,7 +346,7 @@ func TestWrappedDoAlwaysDeparts(t *testing.T) {
 }
 
 func TestGate(t *testing.T) {
-	for name, opts := range map[string][]GateOption{
+	for name, opts := range map[string][]Option{
 		"queue": nil, "array": {WithWaitingArray(nil)}, "small array": {WithWaitingArray(twa.NewArray(1))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -392,7 +392,7 @@ func TestPlatoonsAreNoLargerThanTheArrayAllows(t *testing.T) {
 	const text = "capacitor: platoons of 2199023255552: " +
 		"in a waiting array the number must be from 1 to 1099511627776"
 	require.PanicsWithValue(t, text, func() { NewGate(1<<41, WithWaitingArray(nil)) })
-	require.PanicsWithValue(t, text, func() { Wrap(new(mutex.Word), 1<<41, WithGate(WithWaitingArray(nil))) })
+	require.PanicsWithValue(t, text, func() { Wrap(new(mutex.Word), 1<<41, WithWaitingArray(nil)) })
 	for name, g := range map[string]*Gate{
 		"array": NewGate(twa.MaxPermits, WithWaitingArray(nil)),
 		"queue": NewGate(1 << 41),
@@ -412,7 +412,7 @@ func TestPlatoonsAreNoLargerThanTheArrayAllows(t *testing.T) {
 // A cancel that comes before the gate opens wins, wherever it comes: inside each call to the
 // context, too. The place is still there for the next.
 func TestEarlierCancelWinsAtTheGate(t *testing.T) {
-	for name, opts := range map[string][]GateOption{
+	for name, opts := range map[string][]Option{
 		"queue": nil, "array": {WithWaitingArray(twa.NewArray(1))},
 	} {
 		t.Run(name, func(t *testing.T) {
