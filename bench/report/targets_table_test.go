@@ -167,12 +167,12 @@ func TestTableOfTargetsIsWhatTheResultsGive(t *testing.T) {
 		require.NoError(t, err)
 		runs = append(runs, r)
 	}
-	was, err := os.ReadFile("../../docs/BENCHMARKS.md")
+	was, err := os.ReadFile("../results/targets.md")
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "D.md")
 	require.NoError(t, os.WriteFile(file, was, 0o600))
 	require.NoError(t, WriteTargets(file, runs...))
 	now, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.True(t, string(was) == string(now), "docs/BENCHMARKS.md has other figures than %v", KeptRuns("../results"))
+	require.True(t, string(was) == string(now), "results/targets.md has other figures than %v", KeptRuns("../results"))
 }
