@@ -15,7 +15,7 @@
 //	have very many, or no room           Word (4 bytes), Packed (2 bits each), Pointer (2 bits of a pointer)
 //
 // What follows is about Mutex. The small ones can be given up with a context, too, but are not
-// fair, and have neither timeouts nor futures; their own documentation has more.
+// fair, and have no futures; their own documentation has more.
 //
 // # Order
 //

@@ -54,6 +54,7 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			func() { p.Locker(3) },
 			func() { p.Waiting(3) },
 			func() { _ = p.LockContext(bg, 3) },
+			func() { p.LockTimeout(0, 3) },
 		},
 		"mutex: lock -1 of 3": {
 			func() { p.Lock(-1) },

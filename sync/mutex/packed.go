@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
@@ -80,6 +81,14 @@ func (p Packed) LockContext(ctx context.Context, i int) error {
 		return parking.Keep(ctx, b, b.key())
 	}
 	return nil
+}
+
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the
+// caller's. If d <= 0 it never is; TryLock locks without waiting. It panics if there
+// is no lock i. It allocates nothing in the steady state.
+func (p Packed) LockTimeout(d time.Duration, i int) bool {
+	b := p.at(i)
+	return d > 0 && (b.tryLock() || parking.Lock(waiter.After(d), b, b.key()) == nil)
 }
 
 // Unlock unlocks lock i, and wakes somebody if somebody sleeps. It panics if the lock is not

@@ -2,6 +2,7 @@ package mutex
 
 import (
 	"context"
+	"time"
 	"unsafe"
 
 	"github.com/farad-go/farad/internal/parking"
@@ -79,6 +80,13 @@ func (p *Pointer[T]) LockContext(ctx context.Context) error {
 		return parking.Keep(ctx, &p.b, p.b.key())
 	}
 	return nil
+}
+
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the
+// caller's. If d <= 0 it never is; TryLock locks without waiting. It allocates nothing in the
+// steady state.
+func (p *Pointer[T]) LockTimeout(d time.Duration) bool {
+	return d > 0 && (p.TryLock() || parking.Lock(waiter.After(d), &p.b, p.b.key()) == nil)
 }
 
 // Unlock unlocks p, and wakes somebody if somebody sleeps. It panics if p is not locked; p is then

@@ -24,6 +24,7 @@ type packedLock struct {
 func (l packedLock) Lock()                                 { l.p.Lock(l.i) }
 func (l packedLock) TryLock() bool                         { return l.p.TryLock(l.i) }
 func (l packedLock) LockContext(ctx context.Context) error { return l.p.LockContext(ctx, l.i) }
+func (l packedLock) LockTimeout(d time.Duration) bool      { return l.p.LockTimeout(d, l.i) }
 func (l packedLock) Unlock()                               { l.p.Unlock(l.i) }
 func (l packedLock) Waiting() int                          { return l.p.Waiting(l.i) }
 

@@ -2,6 +2,7 @@ package mutex
 
 import (
 	"context"
+	"time"
 
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
@@ -63,6 +64,13 @@ func (m *Word) LockContext(ctx context.Context) error {
 		return parking.Keep(ctx, &m.w, m.w.Key())
 	}
 	return nil
+}
+
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the
+// caller's. If d <= 0 it never is; TryLock locks without waiting. It allocates nothing in the
+// steady state.
+func (m *Word) LockTimeout(d time.Duration) bool {
+	return d > 0 && (m.w.TryLock() || parking.Lock(waiter.After(d), &m.w, m.w.Key()) == nil)
 }
 
 // Unlock unlocks m, and wakes somebody if somebody sleeps. It panics if m is not locked; m is then

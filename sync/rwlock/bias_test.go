@@ -167,7 +167,7 @@ func TestOnlyBiasedLocksAreBiased(t *testing.T) {
 		l.RLock()
 		require.True(t, l.TryRLock())
 		l.ULock()
-		l.UDowngrade()
+		l.ForgoUpgrade()
 		for range 3 {
 			l.RUnlock()
 		}

@@ -13,8 +13,8 @@
 //	wait in Go's select, or in a task              LockFuture         LockFuture        LockFuture
 //	go on as writer                                                                     Upgrade, UpgradeContext,
 //	                                                                                    UpgradeTimeout, TryUpgrade
-//	go on as reader                                                   Downgrade         UDowngrade
-//	go on as upgradable reader                                        DowngradeU
+//	go on as reader                                                   Downgrade         ForgoUpgrade
+//	go on as upgradable reader                                        DowngradeToUpgradable
 //
 // Data and lock travel together in a [Guard].
 //

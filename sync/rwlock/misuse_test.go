@@ -55,14 +55,14 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		"rwlock: Downgrade of a lock that is unlocked or read-locked": {
 			g.RWLock().Downgrade,
 		},
-		"rwlock: DowngradeU of a lock that is unlocked or read-locked": {
-			g.RWLock().DowngradeU,
+		"rwlock: DowngradeToUpgradable of a lock that is unlocked or read-locked": {
+			g.RWLock().DowngradeToUpgradable,
 		},
 		"rwlock: UUnlock of a lock that is unlocked, write-locked, or locked by readers alone": {
 			l.UUnlock,
 		},
-		"rwlock: UDowngrade of a lock that is unlocked, write-locked, or locked by readers alone": {
-			l.UDowngrade,
+		"rwlock: ForgoUpgrade of a lock that is unlocked, write-locked, or locked by readers alone": {
+			l.ForgoUpgrade,
 		},
 		"rwlock: Upgrade of a lock that is unlocked, write-locked, or locked by readers alone": {
 			l.Upgrade,

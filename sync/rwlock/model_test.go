@@ -271,7 +271,7 @@ var scenarios = []scenario{
 			r.l.Lock()
 			r.enter(oneWriter, 0)
 			r.enter(oneUpgradable, oneWriter)
-			r.l.DowngradeU()
+			r.l.DowngradeToUpgradable()
 			r.upgradeIf(r.l.TryUpgrade())
 		}, r.read, r.write)
 	}},
@@ -341,7 +341,7 @@ var scenarios = []scenario{
 			if r.l.ULockTimeout(time.Second) {
 				r.enter(oneUpgradable, 0)
 				r.enter(oneReader, oneUpgradable)
-				r.l.UDowngrade()
+				r.l.ForgoUpgrade()
 				r.leave(oneReader)
 				r.l.RUnlock()
 			}

@@ -64,19 +64,19 @@ func (l *RWLock) ULockTimeout(d time.Duration) bool {
 	return d > 0 && (l.TryULock() || l.acquire(waiter.After(d), engine.Upgradable, engine.AtBack) == nil)
 }
 
-// UDowngrade turns the upgradable read lock that the caller holds into a read lock, so that another
+// ForgoUpgrade turns the upgradable read lock that the caller holds into a read lock, so that another
 // can have the former. RUnlock ends it. It panics if l is not locked for upgradable reading.
-func (l *RWLock) UDowngrade() {
+func (l *RWLock) ForgoUpgrade() {
 	l.release(
 		engine.Upgradable-engine.Reader,
-		"rwlock: UDowngrade of a lock that is unlocked, write-locked, or locked by readers alone",
+		"rwlock: ForgoUpgrade of a lock that is unlocked, write-locked, or locked by readers alone",
 	)
 }
 
 // Upgrade turns the upgradable read lock that the caller holds into the write lock. It waits for
 // the readers that hold l beside it, and for nobody else: it stands before all who wait, writers
 // too, and no reader is let in any more. Nothing ends the wait early. Unlock ends it, Downgrade, or
-// DowngradeU. It panics if l is not locked for upgradable reading.
+// DowngradeToUpgradable. It panics if l is not locked for upgradable reading.
 func (l *RWLock) Upgrade() {
 	if !l.startUpgrade() {
 		// Neither closed nor too large nor cancelled: it cannot fail.

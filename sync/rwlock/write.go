@@ -79,8 +79,8 @@ func (l *RWLock) Downgrade() {
 	l.release(engine.Everyone-engine.Reader, "rwlock: Downgrade of a lock that is unlocked or read-locked")
 }
 
-// DowngradeU turns the write lock that the caller holds into the upgradable read lock. UUnlock ends
+// DowngradeToUpgradable turns the write lock that the caller holds into the upgradable read lock. UUnlock ends
 // it, or another Upgrade. It panics if l is not locked for writing.
-func (l *RWLock) DowngradeU() {
-	l.release(engine.Everyone-engine.Upgradable, "rwlock: DowngradeU of a lock that is unlocked or read-locked")
+func (l *RWLock) DowngradeToUpgradable() {
+	l.release(engine.Everyone-engine.Upgradable, "rwlock: DowngradeToUpgradable of a lock that is unlocked or read-locked")
 }

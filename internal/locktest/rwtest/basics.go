@@ -57,9 +57,9 @@ func endings(l Lock) map[string]ending {
 	if u, ok := l.(UpgradableLock); ok {
 		maps.Copy(all, map[string]ending{
 			"Downgrade":      {Write, u.Downgrade},
-			"DowngradeU":     {Write, u.DowngradeU},
+			"DowngradeToUpgradable":     {Write, u.DowngradeToUpgradable},
 			"UUnlock":        {Upgradable, u.UUnlock},
-			"UDowngrade":     {Upgradable, u.UDowngrade},
+			"ForgoUpgrade":     {Upgradable, u.ForgoUpgrade},
 			"Upgrade":        {Upgradable, u.Upgrade},
 			"TryUpgrade":     {Upgradable, func() { u.TryUpgrade() }},
 			"UpgradeContext": {Upgradable, func() { _ = u.UpgradeContext(bg) }},

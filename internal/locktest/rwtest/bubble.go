@@ -265,12 +265,12 @@ func uncontendedAllocatesNothing(t *testing.T, _ Kind, l Lock) {
 			_ = u.RLockContext(ctx)
 			_ = u.RLockTimeout(time.Hour)
 			u.ULock()
-			u.UDowngrade()
+			u.ForgoUpgrade()
 			for range 4 {
 				u.RUnlock()
 			}
 			u.Lock()
-			u.DowngradeU()
+			u.DowngradeToUpgradable()
 			u.Upgrade()
 			u.Downgrade()
 			u.RUnlock()

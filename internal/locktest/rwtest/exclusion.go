@@ -162,7 +162,7 @@ func (v *visitor) asWriter() {
 		v.l.RUnlock()
 	case 1:
 		n := v.d.a
-		v.u.DowngradeU()
+		v.u.DowngradeToUpgradable()
 		v.read()
 		assert.Equal(v.t, n, v.d.a, "somebody wrote during a downgrade")
 		v.asUpgradable()
@@ -185,7 +185,7 @@ func (v *visitor) asUpgradable() {
 	case 3:
 		upgraded = v.u.UpgradeTimeout(v.soon())
 	case 4:
-		v.u.UDowngrade()
+		v.u.ForgoUpgrade()
 		v.read()
 		assert.Equal(v.t, n, v.d.a, "somebody wrote during a downgrade")
 		v.l.RUnlock()

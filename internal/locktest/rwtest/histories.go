@@ -97,7 +97,7 @@ func (c *client) downgrade() {
 
 func (c *client) upgradable() {
 	c.lock(majority, c.u.ULock)
-	c.unlock(majority-1, c.u.UDowngrade)
+	c.unlock(majority-1, c.u.ForgoUpgrade)
 	c.unlock(1, c.l.RUnlock)
 }
 

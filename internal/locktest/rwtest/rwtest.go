@@ -41,8 +41,8 @@ type UpgradableLock interface {
 	UpgradeContext(ctx context.Context) error
 	UpgradeTimeout(d time.Duration) bool
 	Downgrade()
-	DowngradeU()
-	UDowngrade()
+	DowngradeToUpgradable()
+	ForgoUpgrade()
 }
 
 // A Future is a request for a lock. [Kind.Init] says which lock, and how it is to be held.

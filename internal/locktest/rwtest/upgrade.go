@@ -24,7 +24,7 @@ var upgrade = []test{
 	{"ReadModifyWriteWithUpgrades", atEveryProcs(upgradable(readModifyWriteWithUpgrades))},
 	{"FailedUpgradeAdmitsTheReadersBehindIt", once(upgradable(failedUpgradeAdmitsTheReadersBehindIt))},
 	{"TryUpgradeFailsBesideAReaderOnly", once(upgradable(tryUpgradeFailsBesideAReaderOnly))},
-	{"UDowngradeLetsAnotherUpgradableReaderIn", once(upgradable(uDowngradeLetsAnotherUpgradableReaderIn))},
+	{"ForgoUpgradeLetsAnotherUpgradableReaderIn", once(upgradable(forgoUpgradeLetsAnotherUpgradableReaderIn))},
 	{"DowngradeAdmitsReadersButNoWriter", once(upgradable(downgradeAdmitsReadersButNoWriter))},
 	{"DowngradeToUpgradableAdmitsReadersOnly", once(upgradable(downgradeToUpgradableAdmitsReadersOnly))},
 	{"UpgradesAgainstReaders", atEveryProcs(upgradable(upgradesAgainstReaders))},
@@ -131,7 +131,7 @@ func upgradeWithoutReadersDoesNotWait(t *testing.T, l UpgradableLock) {
 	for name, upgrade := range upgrades(l) {
 		require.True(t, upgrade(), "%s, with a writer in line", name)
 		locktest.RequireBlocked(t, w)
-		l.DowngradeU()
+		l.DowngradeToUpgradable()
 	}
 	require.False(t, l.TryRLock())
 	l.UUnlock()
@@ -146,7 +146,7 @@ func upgradableReadersExcludeEachOther(t *testing.T, l UpgradableLock) {
 	second := Queued(t, l, l.ULock)
 	l.Upgrade()
 	locktest.RequireBlocked(t, second)
-	l.DowngradeU()
+	l.DowngradeToUpgradable()
 	locktest.RequireBlocked(t, second)
 	l.UUnlock()
 	locktest.Receive(t, second)
@@ -238,10 +238,10 @@ func tryUpgradeFailsBesideAReaderOnly(t *testing.T, l UpgradableLock) {
 	l.Unlock()
 }
 
-func uDowngradeLetsAnotherUpgradableReaderIn(t *testing.T, l UpgradableLock) {
+func forgoUpgradeLetsAnotherUpgradableReaderIn(t *testing.T, l UpgradableLock) {
 	l.ULock()
 	u := Queued(t, l, l.ULock)
-	l.UDowngrade()
+	l.ForgoUpgrade()
 	locktest.Receive(t, u)
 	require.False(t, l.TryUpgrade(), "the other still reads")
 	l.RUnlock()
@@ -282,7 +282,7 @@ func downgradeToUpgradableAdmitsReadersOnly(t *testing.T, l UpgradableLock) {
 	a := Queued(t, l, l.RLock)
 	u := Queued(t, l, l.ULock)
 	b := Queued(t, l, l.RLock)
-	l.DowngradeU()
+	l.DowngradeToUpgradable()
 	locktest.Receive(t, a)
 	locktest.RequireBlocked(t, u)
 	locktest.RequireBlocked(t, b)
@@ -294,7 +294,7 @@ func downgradeToUpgradableAdmitsReadersOnly(t *testing.T, l UpgradableLock) {
 	l.UUnlock()
 
 	l.Lock()
-	l.DowngradeU()
+	l.DowngradeToUpgradable()
 	RequireState(t, l, Upgradable)
 	l.UUnlock()
 }
