@@ -1,36 +1,35 @@
-// Antspool tells how small gzip makes the files below a directory, by kind of file:
+// Antspool prints how small gzip makes the files below a directory, by kind of file:
 //
 //	go run ./examples/antspool [flags] [DIR]
 //
-// DIR is the current directory if it is not given. Nothing is written: the compressed bytes are
-// counted and dropped.
+// The default DIR is the current directory. The program writes no files: it counts the compressed
+// bytes and drops them.
 //
-// It is an example of package antspool. The work is for processors, so it runs on an ants pool with
-// one goroutine for each (-workers). In front of the pool stands a gate that knows what ants does
-// not, the size of a job:
+// It is an example of package antspool. Compression keeps processors busy, so it runs on an ants
+// pool with one goroutine for each (-workers). In front of the pool stands a gate that knows the
+// size of each job, which ants does not:
 //
-//   - -mem bounds the bytes of file content in memory at a time. A file asks the gate for its size,
-//     is read whole and compressed, and gives its memory back. A file larger than the budget asks
-//     for all of it and goes through a buffer of that size, piece by piece.
-//   - The gate is first-in, first-out: a large file is not passed over for ever because small ones
-//     still fit.
-//   - The walk submits with a context. If the budget is exhausted it waits, so that it is never
-//     ahead of the work; and -timeout or Ctrl-C end that wait as well as the work, between two
-//     chunks of a file.
+//   - -mem bounds the bytes of file content in memory. A job acquires the size of its file, reads
+//     the file, compresses it, and releases the memory. A file larger than the budget acquires all
+//     of it and is read piece by piece.
+//   - The gate is first in, first out: small files that still fit do not overtake a large one.
+//   - The walk submits with a context. If the budget is exhausted the walk waits, so it never runs
+//     ahead of the work. -timeout and Ctrl-C end that wait, and the work between two chunks of a
+//     file.
 //
-// A file that cannot be read is reported and does not stop the run. Symbolic links and special
-// files are left out, and so is what belongs to version control, such as .git; -vcs takes it in.
+// A file that cannot be read is reported and does not stop the run. The walk skips symbolic links,
+// special files and the files of version control, such as .git; -vcs includes the latter.
 //
 // The table goes to standard output, everything else to standard error. The exit code is one of:
 //
 //	0    every file was compressed
 //	1    some files could not be read, or the table could not be written
-//	2    wrong usage, or there is no DIR
+//	2    wrong usage, or DIR does not exist
 //	124  stopped by -timeout, like timeout(1)
 //	130  stopped by Ctrl-C (128 + SIGINT)
 //	143  stopped by SIGTERM (128 + SIGTERM)
 //
-// To see it, build the program: go run makes a 1 of every failure.
+// Build the program to see the exit code: go run turns every failure into 1.
 package main
 
 import (
@@ -48,7 +47,7 @@ func main() {
 	os.Exit(run(cli.WithSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// options are the command line.
+// options is the command line.
 type options struct {
 	root     string
 	workers  int

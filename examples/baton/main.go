@@ -1,24 +1,24 @@
-// Baton shows what a waiting array is good for: waking the one whom it concerns.
+// Baton shows the use of a waiting array: waking only the goroutine that can proceed.
 //
 //	go run ./examples/baton [flags]
 //
-// Many runners stand in a ring, and one of them has the baton. Whoever has it passes it on and
-// waits until it has come round. That is a condition of its own for each runner, and there are
-// three ways to wait for it:
+// Many runners stand in a ring, and one of them has the baton. It passes the baton on and waits
+// until the baton has come round. So each runner waits for a condition of its own, in one of three
+// ways:
 //
-//   - A sync.Cond that all share. Nobody can say who is to wake up, so each pass wakes everybody,
-//     and all but one go back to sleep.
-//   - A twa.Array. A runner sleeps under a key of its own, and a pass signals that key.
-//   - A twa.EventCount. A pass is an event, and a runner waits for the number that is its turn.
+//   - On a sync.Cond that all share. It cannot wake a particular runner, so each pass wakes all of
+//     them, and all but one go back to sleep.
+//   - On a twa.Array. A runner sleeps under a key of its own, and a pass signals that key.
+//   - On a twa.EventCount. A pass is an event, and a runner waits for the number of its turn.
 //
-// A table says how often a second the baton was passed, and how often, for each pass, somebody woke
-// up or arrived and looked whether it had the baton. What must be so is checked: the baton was
-// never in two hands, and all have run as far. Ctrl-C ends it early; the table is of what has been
-// until then.
+// A table shows how often per second the baton was passed, and how often per pass a runner woke up
+// or arrived and checked for the baton. The program checks that the baton was never in two hands,
+// and that all runners got equally far. Ctrl-C ends the run early, with a table of the passes until
+// then.
 //
 // The exit code is one of:
 //
-//	0    as it should be
+//	0    success
 //	1    the baton was in two hands or was lost, or the output could not be written
 //	2    wrong usage
 //	130  stopped by Ctrl-C (128 + SIGINT)
@@ -38,7 +38,7 @@ import (
 	"github.com/farad-go/farad/examples/internal/cli"
 )
 
-// options are the command line.
+// options is the command line.
 type options struct {
 	runners int
 	time    time.Duration
@@ -48,7 +48,7 @@ func main() {
 	os.Exit(run(cli.WithSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// parseArgs reads the command line. It has told the user about an error it returns.
+// parseArgs reads the command line. It has reported any error that it returns.
 func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	o := options{runners: 1000, time: time.Second}
 	cmd := cli.Command{

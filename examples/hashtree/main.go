@@ -2,46 +2,44 @@
 //
 //	go run ./examples/hashtree [flags] DIR
 //
-// It is an example of package semaphore in a program of a realistic shape: a walk feeds a pool of
-// workers, and two semaphores bound what the workers use together, however many there are of them.
+// It is an example of package semaphore. A walk feeds a pool of workers, and two semaphores bound
+// what the workers use together, however many workers there are:
 //
-//   - -open bounds the files open at a time. It is a plain count: a file asks for 1.
-//   - -mem bounds the bytes of file content held at a time. It is weighted: a file asks for its
-//     size. A file larger than the budget asks for all of it and is streamed through a buffer of
-//     that size, one piece after the other.
+//   - -open bounds the number of open files. A file acquires 1.
+//   - -mem bounds the bytes of file content in memory. A file acquires its size. A file larger than
+//     the budget acquires all of it and is read piece by piece through a buffer of that size.
 //
-// The defaults are so small that both limits are reached even in a tree of a few hundred files. The
-// summary says how much of each was in use at most, and how often a worker had to wait. To be quick
-// with large files, give it more memory.
+// The defaults are so small that a tree of a few hundred files reaches both limits. The summary
+// shows the largest use of each limit, and how often a worker had to wait. For speed with large
+// files, allow more memory.
 //
-// Two properties of the semaphore carry the program:
+// The program relies on two properties of the semaphore:
 //
-//   - The queue is strictly first-in, first-out. A file that needs the whole budget gets it once
-//     the files before it are done, however many small ones are ready behind it.
-//   - A wait ends when its context does, so -timeout and Ctrl-C stop the program at once, wherever
-//     its workers are. (Only a read in which the system hangs, as of a dead network drive, has to
-//     be ended by a second Ctrl-C.)
+//   - The queue is first in, first out. A file that needs the whole budget gets it when the files
+//     before it are done, however many small files are queued behind it.
+//   - A wait ends when its context does. So -timeout and Ctrl-C stop the program at once, wherever
+//     its workers wait. (A read that hangs in the system, as on a dead network drive, needs a
+//     second Ctrl-C.)
 //
-// A worker asks for an open file first and for memory second, always, so two workers never wait for
-// each other.
+// A worker always acquires an open file first and memory second, so workers never wait for each
+// other in a circle.
 //
-// A program that only hashes could stream every file through one small buffer. This one reads a
-// file whole, if it fits, as a program has to that parses, compresses or uploads its files: so a
-// file is closed once it is read, and its memory is held until the work on it is done. The budget
-// is for buffers in use: the garbage collector frees the used ones later, so the process as a whole
-// is larger.
+// A program that only hashes could stream every file through a small buffer. This one reads a file
+// whole if it fits, like a program that parses, compresses or uploads its files. It closes a file
+// once it is read, and holds the memory until the work is done. The budget covers buffers in use.
+// The garbage collector frees old ones later, so the process is larger.
 //
-// What is printed comes in the order of the walk, which is lexical, and the same for every run. The
-// walk stays at most a fixed number of files ahead of the output, so that the memory in use does
-// not grow with the tree. It does hold the names in the directory it is in, to sort them.
+// The output is in the order of the walk, which is lexical and the same for every run. The walk
+// stays at most a fixed number of files ahead of the output, so the memory in use does not grow
+// with the tree. It holds the names of the current directory, to sort them.
 //
-// A file, or directory, that cannot be read is reported and does not stop the run. Neither does a
-// file that changes while it is read: its digest is of what was read, as with sha256sum, and it is
-// reported. Symbolic links and special files are skipped and counted. What belongs to version
-// control, such as .git, is left out; -vcs takes it in.
+// A file or directory that cannot be read is reported and does not stop the run. A file that
+// changes while it is read is reported too; its digest is of what was read, as with sha256sum.
+// Symbolic links and special files are skipped and counted. The files of version control, such as
+// .git, are left out; -vcs includes them.
 //
-// The digests go to standard output, everything else to standard error. With -json each line of
-// standard output is an object whose "type" is "file", "error" or, in the last line, "summary".
+// The digests go to standard output, everything else to standard error. With -json, each line of
+// standard output is an object whose "type" is "file", "error" or, on the last line, "summary".
 //
 // The exit code is one of:
 //

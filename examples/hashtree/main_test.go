@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -291,7 +292,7 @@ func TestDefaultLimitsAreReachedByThisRepository(t *testing.T) {
 				"open files: at most 4 of 4 at a time":         sum.OpenFiles.Waits,
 				"memory: at most 128 KiB of 128 KiB at a time": sum.Memory.Waits,
 			} {
-				line := fmt.Sprintf("(?m)^%s; %d waits?, the longest ", want, waits)
+				line := fmt.Sprintf("(?m)^%s; %s waits?, the longest ", want, humanize.Comma(waits))
 				require.Regexp(t, line, stderr.String())
 			}
 		}()

@@ -1,33 +1,35 @@
-// Platoon shows what a capacitor is good for: many goroutines that want a lock at once, and hardly
-// do anything with it.
+// Platoon shows the use of a capacitor: many goroutines want a lock at once, for very short
+// critical sections.
 //
 //	go run ./examples/platoon [flags]
 //
-// Each goroutine locks, counts, takes a few steps of a random number generator, and unlocks; again
-// and again. That is done with one lock after the other:
+// Each goroutine locks, counts, takes a few steps of a random number generator, and unlocks, again
+// and again. The program repeats this with each lock:
 //
-//   - sync.Mutex is quick, as whoever runs may take it. Some wait for very long.
-//   - mutex.Mutex, of this module, goes in the order of arrival. Nobody waits for long, and every
-//     turn is a switch of goroutines.
-//   - capacitor.Mutex lets goroutines that run take it up to 256 times, and then the next of the
-//     queue. It is as quick as the first, or quicker, and in the long run as fair as the second.
+//   - sync.Mutex is fast, because running goroutines may take it first. Some goroutines wait for
+//     very long.
+//   - mutex.Mutex of this module is granted in order of arrival. Nobody waits for long, and every
+//     turn costs a switch of goroutines.
+//   - capacitor.Mutex lets running goroutines take it up to 256 times, and then grants it to the
+//     head of the queue. It is at least about as fast as the first, and in the long run as fair as
+//     the second.
 //
-// A chart shows how far each goroutine is, if standard error is a terminal. In the end there is a
-// table:
+// A chart shows how far each goroutine is, if standard error is a terminal. At the end a table
+// shows
 //
-//   - turns a second, of all together, and the nanoseconds of one. A reading of the clock is in
-//     them, for all locks alike;
-//   - fairness: how many turns the goroutine with the fewest has had for each of the one with the
+//   - the turns per second of all goroutines, and the nanoseconds of a turn. They include one
+//     reading of the clock, for all locks alike;
+//   - fairness: the turns of the goroutine with the fewest, divided by those of the one with the
 //     most;
-//   - the longest time that one of them had to wait for its next turn;
-//   - the most turns that others had between two turns of one goroutine.
+//   - the longest wait of a goroutine for its next turn;
+//   - the largest number of turns of others between two turns of one goroutine.
 //
-// Ctrl-C ends it early; the table is of what has been until then.
+// Ctrl-C ends the run early, with a table of the turns until then.
 //
 // The exit code is one of:
 //
-//	0    as it should be
-//	1    some turns were lost, or the output could not be written
+//	0    success
+//	1    turns were lost, or the output could not be written
 //	2    wrong usage
 //	130  stopped by Ctrl-C (128 + SIGINT)
 //	143  stopped by SIGTERM (128 + SIGTERM)
@@ -48,7 +50,7 @@ import (
 	"github.com/farad-go/farad/examples/internal/cli"
 )
 
-// options are the command line.
+// options is the command line.
 type options struct {
 	goroutines int
 	time       time.Duration

@@ -1,30 +1,30 @@
-// Selecttimeout shows how to take a permit or give up, in Go's own select and in that of the
+// Selecttimeout shows how to wait for a permit with a time limit, in Go's select and in that of the
 // executor:
 //
 //	go run ./examples/selecttimeout [flags]
 //
-// Many clients want one of a few permits of something slow: the connections of a database, the
-// seats of a licence. Each holds its permit for some time, and gives up if it does not get one soon
-// enough. The same job is done in three ways:
+// Many clients want one of a few permits of something slow, such as connections of a database or
+// seats of a licence. Each client holds its permit for some time, and gives up if it does not get
+// one soon enough. The program does this in three ways:
 //
 //   - Goroutines, with the future's Done and time.After in a select.
 //   - Tasks, with the future and a timer in rt.Select.
 //   - Tasks, with rt.Timeout, which makes one future of both.
 //
-// A permit may come at the very moment at which the client gives up. It must not be lost then, nor
-// be held by somebody who has left. That is what the deferred Release of the future is for: it
-// gives back whatever the future has, the place in line or the permit, and a second time nothing.
-// Select and Timeout cancel what was slower by themselves. They differ in who wins if both have
-// happened: Go's select picks one at random, the other two prefer the permit.
+// A permit may be granted at the very moment at which the client gives up. It must not be lost
+// then, nor stay with a client that has left. The deferred Release of the future ensures that: it
+// gives back what the future has, the place in the queue or the permit, and does nothing a second
+// time. Select and Timeout cancel the slower future themselves. If both events have happened, Go's
+// select picks one at random, and the other two prefer the permit.
 //
-// A table says who was served, and after what wait. Below it stands what must be so in the end:
-// nobody has vanished, there never were more clients inside than permits, and all permits are back.
-// Ctrl-C ends it early: who waits or is inside then leaves.
+// A table shows how many clients were served, and after what wait. Below it stand the final checks:
+// no client has vanished, there never were more clients inside than permits, and all permits are
+// back. Ctrl-C ends the run early: waiting and served clients leave.
 //
 // The exit code is one of:
 //
-//	0    as it must be
-//	1    somebody or something is missing in the end, or the output could not be written
+//	0    success
+//	1    a check failed, or the output could not be written
 //	2    wrong usage
 //	130  stopped by Ctrl-C (128 + SIGINT)
 //	143  stopped by SIGTERM (128 + SIGTERM)
@@ -42,7 +42,7 @@ import (
 	"github.com/farad-go/farad/examples/internal/cli"
 )
 
-// options are the command line.
+// options is the command line.
 type options struct {
 	clients  int
 	permits  int
@@ -54,7 +54,7 @@ func main() {
 	os.Exit(run(cli.WithSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// parseArgs reads the command line. It has told the user about an error it returns.
+// parseArgs reads the command line. It has reported any error that it returns.
 func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	o := options{clients: 8, permits: 2, hold: 50 * time.Millisecond, patience: 120 * time.Millisecond}
 	cmd := cli.Command{

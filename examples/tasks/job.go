@@ -12,14 +12,14 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// A job is what each kind does once.
+// A job is the work of one kind.
 type job struct {
 	options
 	sem  *semaphore.Semaphore
 	done atomic.Int64 // turns
 }
 
-// endTurn is called with a permit, and gives it back.
+// endTurn gives back the permit of a turn.
 func (j *job) endTurn() {
 	j.done.Add(1)
 	j.sem.Release(1)
@@ -36,22 +36,22 @@ func (j *job) inGoroutine(ctx context.Context) {
 	}
 }
 
-// A result is what a kind needed.
+// A result is the measurement of one kind.
 type result struct {
 	kind    kind
-	start   time.Duration // until all waited
-	turns   int64         // that it took
-	elapsed time.Duration // for these
-	bytes   float64       // for one that waits
+	start   time.Duration // until all waited for their first turn
+	turns   int64         // in all
+	elapsed time.Duration // of these turns
+	bytes   float64       // for each waiting task
 }
 
 func (r result) perTurn() time.Duration { return time.Duration(r.nanoseconds()) }
 
-// nanoseconds returns the time of a turn.
+// nanoseconds returns the time of one turn.
 func (r result) nanoseconds() float64 { return float64(max(r.elapsed, 1)) / float64(max(r.turns, 1)) }
 
-// measure has one kind do the job. If ctx is done before its end, the result is of what has been
-// done until then.
+// measure lets one kind do the job. If ctx is done before the end, the result covers the turns
+// until then.
 func measure(ctx context.Context, k kind, o options, stderr io.Writer) (result, error) {
 	j := &job{options: o, sem: semaphore.New(int64(o.permits))}
 	if !j.sem.TryAcquire(int64(o.permits)) {
@@ -72,7 +72,7 @@ func measure(ctx context.Context, k kind, o options, stderr io.Writer) (result, 
 	}
 	take := func() { r.elapsed, r.turns = time.Since(start), j.done.Load() }
 	taken := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() { // To cancel very many takes time, which is not theirs.
+	stop := context.AfterFunc(ctx, func() { // Cancelling very many takes time that belongs to no turn.
 		take()
 		close(taken)
 	})
@@ -90,7 +90,7 @@ func measure(ctx context.Context, k kind, o options, stderr io.Writer) (result, 
 	return r, j.check(early)
 }
 
-// check says what is missing in the end, of which turns may be some if it came early.
+// check reports missing turns, unless the job ended early, and missing permits.
 func (j *job) check(early bool) error {
 	if n := j.done.Load(); n != j.turns() && !early {
 		return fmt.Errorf("%d of %d turns were taken", n, j.turns())
@@ -101,9 +101,9 @@ func (j *job) check(early bool) error {
 	return nil
 }
 
-// memory returns the bytes in use, of the heap and of stacks.
+// memory returns the bytes in use by the heap and by stacks.
 func memory() float64 {
-	// Twice: a pool keeps its content for one more collection.
+	// Twice: a sync.Pool keeps its content for one more collection.
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
@@ -111,8 +111,7 @@ func memory() float64 {
 	return float64(m.HeapAlloc + m.StackInuse)
 }
 
-// makeDescriptors has the runtime make its descriptors of n goroutines, which it keeps for later
-// ones.
+// makeDescriptors makes the Go runtime allocate its descriptors of n goroutines, which it keeps.
 func makeDescriptors(n int) {
 	end := make(chan struct{})
 	var wg sync.WaitGroup

@@ -9,31 +9,31 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// A kind is something that can take turns.
+// A kind is one way to take turns.
 type kind struct {
 	name    string
 	heading [2]string // of its column
-	// start makes all of them. They wait for their first turn. The function that it returns waits
-	// for their end, which comes early if ctx is done.
+	// start starts all tasks or goroutines, which wait for their first turn. The function that it
+	// returns waits for their end, which comes early if ctx is done.
 	start func(ctx context.Context, j *job) (wait func() error)
 }
 
-// kinds are all of them, in the order of the table.
+// kinds are the columns of the table, in order.
 var kinds = []kind{
 	{"poll tasks", [2]string{"poll", "tasks"}, startPollTasks},
 	{"straight-line tasks", [2]string{"straight-", "line"}, startStraightLineTasks},
 	{"goroutines", [2]string{"go-", "routines"}, startGoroutines},
 }
 
-// maxWorkers is how many an executor may have.
+// maxWorkers is the limit of rt.WithWorkers.
 const maxWorkers = 1024
 
-// shutdown waits until all tasks have ended. If ctx is done first it cancels them, which is no
+// shutdown waits until all tasks have ended. If ctx is done first, it aborts them, which is not an
 // error here.
 func shutdown(ctx context.Context, ex *rt.Executor) func() error {
 	return func() error {
 		err := ex.Shutdown(ctx)
-		for errors.Is(err, rt.ErrStuck) { // Very many take longer than Shutdown waits for them, but they do end.
+		for errors.Is(err, rt.ErrStuck) { // Very many tasks take longer to end than Shutdown waits.
 			err = ex.Shutdown(ctx)
 		}
 		if ctx.Err() != nil {
@@ -43,13 +43,13 @@ func shutdown(ctx context.Context, ex *rt.Executor) func() error {
 	}
 }
 
-// A pollTask takes its turns in steps. Nothing of it is anywhere but here.
+// A pollTask takes its turns in steps. All of its state is in its object.
 type pollTask struct {
 	rt.Task
 	job    *job
 	permit semaphore.AcquireFuture
 	left   int
-	inside bool // it has the permit
+	inside bool // has the permit
 }
 
 // Poll implements [rt.Poller].
@@ -63,7 +63,7 @@ func (t *pollTask) Poll(cx *rt.Context) bool {
 		t.permit.Init(t.job.sem, 1)
 	}
 	if !cx.Poll(&t.permit) {
-		return false // called again when the permit is there
+		return false // called again when the permit is granted
 	}
 	if t.permit.Err() != nil {
 		return true
@@ -80,7 +80,7 @@ func startPollTasks(ctx context.Context, j *job) func() error {
 		t.job, t.left = j, j.rounds
 		t.permit.Init(j.sem, 1)
 		if err := ex.Spawn(t); err != nil {
-			panic(err) // it has not been shut down
+			panic(err) // impossible before Shutdown
 		}
 	}
 	return shutdown(ctx, ex)

@@ -1,28 +1,29 @@
-// Tasks has 100,000 tasks take turns on a few permits, and then has goroutines do the same:
+// Tasks lets 100,000 tasks take turns on a few permits, and then as many goroutines:
 //
 //	go run ./examples/tasks [flags]
 //
-// A turn is: wait for a permit, let the others run once while holding it, give it back. That is
-// done by
+// In a turn, a task waits for a permit, yields once while holding it, and gives it back. Three
+// kinds take turns:
 //
-//   - poll tasks: objects with a method that is called when it is worth it. One that waits is its
-//     object, and nothing else;
-//   - straight-line tasks: functions, which stop in the middle where they wait, and so need a
+//   - poll tasks: objects with a method Poll, which the executor calls when it is worthwhile. A
+//     waiting poll task is its object, and needs no goroutine;
+//   - straight-line tasks: functions that stop where they wait. Each needs a coroutine with a
 //     stack, as a goroutine does;
-//   - goroutines, with the same semaphore.
+//   - goroutines, on the same semaphore.
 //
-// All of them are made while somebody else has the permits, so that they queue up. When all wait,
-// the memory is measured: heap and stacks. What the Go runtime remembers of a goroutine besides,
-// some 500 bytes, is not in it: it never gives that back, so that only the first kind would have to
-// bear it. Then the permits are released, and the clock runs until the last turn has been taken.
+// All tasks of a kind start while the permits are taken, so that they queue up. When all wait, the
+// program measures the memory: heap and stacks. It leaves out the descriptors of goroutines, some
+// 500 bytes each, because the Go runtime keeps them, so that only the first kind would have to
+// account for them. Then it releases the permits, and measures the time until the last turn has
+// ended.
 //
 // A table compares the three. A bar shows the progress if standard error is a terminal. Ctrl-C ends
-// it early: the table is then of what has been until then.
+// the run early, with a table of the turns until then.
 //
 // The exit code is one of:
 //
-//	0    as it should be
-//	1    turns or permits were missing in the end, or the output could not be written
+//	0    success
+//	1    turns or permits were missing at the end, or the output could not be written
 //	2    wrong usage
 //	130  stopped by Ctrl-C (128 + SIGINT)
 //	143  stopped by SIGTERM (128 + SIGTERM)
@@ -44,7 +45,7 @@ import (
 	"github.com/farad-go/farad/examples/internal/cli"
 )
 
-// options are the command line.
+// options is the command line.
 type options struct {
 	tasks    int
 	permits  int
@@ -53,20 +54,20 @@ type options struct {
 	progress bool
 }
 
-// turns returns how many there will be.
+// turns returns the number of turns in all.
 func (o options) turns() int64 { return int64(o.tasks) * int64(o.rounds) }
 
 func main() {
 	os.Exit(run(cli.WithSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// parseArgs reads the command line. It has told the user about an error it returns.
+// parseArgs reads the command line. It has reported any error that it returns.
 func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	o := options{tasks: 100_000, permits: 4, rounds: 20, workers: min(runtime.GOMAXPROCS(0), maxWorkers)}
 	cmd := cli.Command{
 		Name: "tasks",
-		About: "Tasks has 100,000 tasks take turns on a few permits, and then as many goroutines. It " +
-			"compares how long that takes, and how much memory one needs while it waits.",
+		About: "Tasks lets 100,000 tasks take turns on a few permits, and then as many goroutines. It " +
+			"compares the time of a turn, and the memory of a waiting task.",
 		Example: "-tasks 10000 -permits 2",
 	}
 	cmd.Int(&o.tasks, "tasks", 1, 10_000_000, "how many take turns")
@@ -112,8 +113,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return cli.ExitCode(stopped, false)
 }
 
-// writeTable has a column for each kind that has taken turns, and compares them with the last of
-// all, the goroutines. It fits 40 columns.
+// writeTable writes a column for each kind that has taken turns, and compares them with the last
+// kind, goroutines. The table fits 40 columns.
 func writeTable(stdout io.Writer, o options, results []result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s take %s each on %s\n%s, GOMAXPROCS %d\n\n", humanize.Comma(int64(o.tasks)),

@@ -199,7 +199,7 @@ func TestWrongUsageIsExplained(t *testing.T) {
 	}
 	var stdout bytes.Buffer
 	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-help"}, &stdout, io.Discard))
-	require.Contains(t, stdout.String(), "Tasks has 100,000 tasks take turns")
+	require.Contains(t, stdout.String(), "Tasks lets 100,000 tasks take turns")
 }
 
 func TestUnwritableOutputIsAFailure(t *testing.T) {
