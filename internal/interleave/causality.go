@@ -65,10 +65,10 @@ type node struct {
 	thread     uint8
 	value      uint8 // of values that there are to choose from
 	values     uint8
-	last       uint8 // who made the step before; noThread at the first
+	last       uint8 // the thread that made the step before; noThread at the first
 	free       bool  // a switch here costs no preemption
 	enabled    threadSet
-	moved      threadSet // who has done more than start
+	moved      threadSet // those that have done more than start
 	kind       kind
 	tried      threadSet // whose continuations have been explored
 	wanted     threadSet // reduction: whose have to be

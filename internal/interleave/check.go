@@ -153,8 +153,9 @@ func report(t *testing.T, o Options, r Result) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := fmt.Fprintf(f, "| %s | %s | %s | %s | %d | %d | %d | %d | %.1f s |\n", testedPackage(), strings.TrimPrefix(t.Name(), "TestModel"),
-		search, end, r.Threads, r.Steps, r.Executions, r.Pruned, r.Elapsed.Seconds()); err != nil {
+	name := strings.TrimPrefix(t.Name(), "TestModel")
+	if _, err := fmt.Fprintf(f, "| %s | %s | %s | %s | %d | %d | %d | %d | %.1f s |\n",
+		testedPackage(), name, search, end, r.Threads, r.Steps, r.Executions, r.Pruned, r.Elapsed.Seconds()); err != nil {
 		t.Fatal(err)
 	}
 }

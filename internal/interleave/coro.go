@@ -32,8 +32,8 @@ func newCoro(body func(*coro)) *coro {
 // resume runs the coroutine until its next pause.
 func (c *coro) resume() { c.next() }
 
-// pause gives control back to whoever resumed the coroutine, and reports whether it was resumed
-// again: if not, the coroutine has been closed.
+// pause gives control back to the caller that resumed the coroutine. It reports whether the
+// coroutine was resumed again. If not, it has been closed.
 func (c *coro) pause() bool { return c.out(turn{}) }
 
 // close ends a coroutine that is paused.

@@ -220,7 +220,7 @@ func TestReductionSeesEveryTraceOfThese(t *testing.T) {
 	}
 }
 
-// Who is blocked at the end could have been first.
+// A thread that is blocked at the end could have been first.
 func TestReducedReversesWhoIsBlocked(t *testing.T) {
 	for n := 2; n < 5; n++ {
 		s := &reduction{}
@@ -311,7 +311,7 @@ func TestPlainExecutesEachSchedule(t *testing.T) {
 		require.Equal(t, c.schedules, r.Executions, "%+v", c)
 		require.Zero(t, r.Pruned)
 	}
-	// Neither a switch away from who waits nor one at a Yield is a preemption.
+	// Neither a switch away from a thread that waits nor one at a Yield is a preemption.
 	waits := func(x *Run) {
 		var mu Mutex
 		mu.Lock()

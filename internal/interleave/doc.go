@@ -1,10 +1,11 @@
 // Package interleave runs a piece of concurrent code in many interleavings, up to all that there
-// are, and tells of the first that fails.
+// are, and reports the first that fails. It is for tests. It may import the standard library and
+// internal/xsync/signal. Read check.go first, then explore.go; the table of files is below.
 //
 // A scenario is a function that sets up, names threads, lets them run, and says what must hold at
 // the end. The code under test takes its atomics, mutexes, signals and pools from internal/xsync.
 // Under the build tag interleave these are the types of this package: each of their operations is a
-// step, in front of which another thread may go on.
+// step, before which another thread may run.
 //
 //	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 //		s := semaphore.New(1)
@@ -24,29 +25,29 @@
 //
 // An execution fails if an assertion or an invariant ([Run.Always]) does not hold, if anything
 // panics, if threads wait that nobody will wake, and if it does not end. It is shortened to few
-// switches and printed step by step, with a schedule that replays it: INTERLEAVE_SCHEDULE=a7.b3.a1
-// go test -tags interleave -run ...
+// switches and printed step by step, with a schedule that replays it:
+//
+//	INTERLEAVE_SCHEDULE=a7.b3.a1 go test -tags interleave -run ...
 //
 // # What a search guarantees
 //
 //	Reduced   Every trace is executed: every schedule, up to the order of steps that commute.
 //	Bounded   Every schedule with at most Bound preemptions is, or another of its trace.
-//	Plain     Likewise, each and every one. The other two are validated against it on random programs.
+//	Plain     Likewise, each and every one. Tests validate the other two against it.
 //	Random    Nothing: but it knows no limit of size.
-//	PCT       A bug that needs Depth orderings among n threads and k steps is found in each execution with probability
-//	          1/(n·k^(Depth-1)) at least.
+//	PCT       Each execution finds a bug that needs Depth orderings among n threads and k steps
+//	          with a probability of at least 1/(n·k^(Depth-1)).
 //
-// Without the race detector nothing but modelled operations is looked at: what threads share
+// Without the race detector the search looks at modelled operations only: what threads share
 // otherwise is taken to be protected. Under -race the same searches check just that. The explorer
-// hides itself from the race detector, which so sees only the order that the code under test has
-// made, in every execution; then a race is a failure, too, but invariants are not checked and
-// nothing is shortened.
+// hides itself from the race detector, which sees only the order that the code under test has made.
+// Then a race is a failure, too, but invariants are not checked and nothing is shortened.
 //
 // # Simulation
 //
-// [Simulate] runs a scenario once, on as many simulated cores as it has threads, 256 at most: each
-// operation costs by the state of its cache line, and it is always the thread with the least
-// virtual time that goes on. docs/design/simulator.md has the model.
+// [Simulate] runs a scenario once, on as many simulated cores as it has threads, 256 at most. The
+// cost of an operation depends on the state of its cache line, and the thread with the least virtual
+// time runs next. docs/design/simulator.md has the model.
 //
 // # Limits
 //
@@ -68,20 +69,23 @@
 //
 // # Files
 //
-//	file            what                                    read it for
-//	explore.go      Explore, Options, Result, Failure       what a search is asked and answers
-//	check.go        Check                                   tests, the environment, processes that share a search
-//	run.go          Run, Thread, Choose, Yield              executions, threads, steps, deadlocks
-//	atomics.go      Bool, Int32, ..., Pointer               the modelled atomics
-//	blocking.go     Mutex, Signal, Pool, Context            the modelled rest
-//	coro.go         (internal)                              threads as coroutines
-//	coro_race.go    (internal)                              as goroutines that the race detector does not see through
-//	causality.go    (internal)                              what happens before what; traces
-//	search.go       (internal)                              Reduced, Bounded, Plain
-//	random.go       (internal)                              Random, PCT; replay
-//	simulate.go     Simulate, Simulated, Now, Spin          virtual time: who is next, what sleeps and looks cost
-//	line.go         Machine                                 what accesses to cache lines cost
-//	layout.go       Run.Layout                              which words share a line
-//	schedule.go     (internal)                              schedules as text
-//	trace.go        (internal)                              shortening; telling what happened
+//	file            what                               read it for
+//	explore.go      Explore, Options, Result, Failure  what a search is asked and answers
+//	check.go        Check                              tests, the environment, processes that
+//	                                                   share a search
+//	run.go          Run, Thread, Choose, Yield         executions, threads, steps, deadlocks
+//	atomics.go      Bool, Int32, ..., Pointer          the modelled atomics
+//	blocking.go     Mutex, Signal, Pool, Context       the modelled rest
+//	coro.go         (internal)                         threads as coroutines
+//	coro_race.go    (internal)                         threads as goroutines that the race
+//	                                                   detector does not see through
+//	causality.go    (internal)                         what happens before what; traces
+//	search.go       (internal)                         Reduced, Bounded, Plain
+//	random.go       (internal)                         Random, PCT; replay
+//	simulate.go     Simulate, Simulated, Now, Spin     virtual time: which thread is next, the
+//	                                                   cost of sleeping and looking
+//	line.go         Machine                            the cost of accesses to cache lines
+//	layout.go       Run.Layout                         which words share a line
+//	schedule.go     (internal)                         schedules as text
+//	trace.go        (internal)                         shortening; describing what happened
 package interleave

@@ -13,17 +13,17 @@ type Machine struct {
 	Clean Route // a load of a line that others have read
 	Take  Route // a store or a read-modify-write of a line that others have
 
-	Serve      int64 // how long a clean line is busy with one load, while others queue; in all other cases it is as long as the load takes
+	Serve      int64 // how long a clean line is busy with a load while others queue; else as long as the load takes
 	Invalidate int64 // what each copy but one adds to a Take
 
 	Spins     int   // how often [Spin] says yes; negative: for ever
 	SpinFor   int64 // how long that takes each time
 	Yield     int64 // how long a Yield takes: what a thread waits for it sees at the end of one
 	Sleep     int64 // to fall asleep
-	Notify    int64 // what a wake costs whoever wakes
+	Notify    int64 // what a wake costs the thread that wakes
 	Wake      int64 // how long after that the sleeper runs
 	MutexSpin int64 // how long a Mutex is waited for awake
-	Pinned    bool  // threads stay on their cores, whoever sleeps
+	Pinned    bool  // threads stay on their cores, even if others sleep
 
 	Seed uint64 // for [Run.Jitter]
 }
@@ -65,10 +65,11 @@ func (s *coreSet) size() (n int) {
 	return n
 }
 
-// A line is one cache line: who has copies of it, when it can next move, and who waits for that.
+// A line is one cache line: which cores have copies of it, when it can next move, and which threads
+// wait for that.
 //
 //	copies   dirty
-//	none     no      only memory has it: at first, for whoever comes; it costs as if a core had it
+//	none     no      only memory has it: at first, for any core; it costs as if a core had it
 //	one      yes     that core has written it, or is to: nobody else has it
 //	some     no      all of them have read it
 type line struct {

@@ -91,7 +91,8 @@ func (s *pct) lower(t int) {
 }
 
 // script follows a given schedule, once. What a script cannot follow literally, because it was cut,
-// it bends: a thread that cannot go on is passed over, and at its end whoever ran last goes on.
+// it bends: a thread that cannot go on is passed over, and at its end the thread that ran last goes
+// on.
 type script struct {
 	free
 	steps []choice

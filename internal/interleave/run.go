@@ -36,7 +36,7 @@ type Run struct {
 	pool    []*thread // for reuse: a coroutine serves many executions
 	groups  int
 	running *thread
-	next    int // whom the driver resumes; -1: nobody, the execution is over
+	next    int // the thread that the driver resumes; -1: none, the execution is over
 
 	exec    op // the operation under way, or the last one
 	hasExec bool
@@ -59,7 +59,7 @@ type Run struct {
 	structs    map[place]string
 	met        int      // structs named by a number
 	lines      []string // the trace
-	sleeping   []string // and who sleeps at its end
+	sleeping   []string // and the threads that sleep at its end
 }
 
 // How an execution ended.
@@ -249,7 +249,7 @@ func (t *thread) enabled() bool {
 	}
 }
 
-// decide accounts for the operation that has been done, and returns who is next, or -1 if the
+// decide accounts for the operation that has been done. It returns the next thread, or -1 if the
 // execution is over.
 //
 //go:norace
@@ -459,7 +459,7 @@ func (x *Run) Wait() {
 	}
 	over := false
 	defer func() {
-		if !over { // A thread has called runtime.Goexit, which ends whoever resumed it, too.
+		if !over { // A thread has called runtime.Goexit, which ends its resumer, too.
 			x.unwind()
 		}
 	}()

@@ -76,7 +76,8 @@ func TestSwitches(t *testing.T) {
 	require.Equal(t, [][]choice{b, a}, swapped([][]choice{a, b}))
 }
 
-// What a schedule does not fit is bent: who cannot go on is passed over, and at the end whoever ran last goes on.
+// A schedule that does not fit is bent: a thread that cannot go on is passed over, and at the end
+// the thread that ran last goes on.
 func TestScheduleIsBent(t *testing.T) {
 	if RaceEnabled {
 		t.Skip("the log is not synchronized")
@@ -103,8 +104,8 @@ func TestScheduleIsBent(t *testing.T) {
 	}
 	for schedule, want := range map[string]string{
 		"a9.h4.b2.b!2.c9":    "b 2 c 0 waits", // a waits, and there is no h
-		"a1":                 "b 0 c 0 waits", // the first who can
-		"c2":                 "c 0 waits b 0", // who ran last
+		"a1":                 "b 0 c 0 waits", // the first that can
+		"c2":                 "c 0 waits b 0", // the one that ran last
 		"c2.c!1.b!1.b!1.b!1": "c 1 b 1 waits", // a value where nothing is chosen
 		"c2.c!3.b9":          "c 0 b 0 waits", // there is no such value
 	} {

@@ -1,12 +1,12 @@
 package interleave
 
-// A scheduler decides who makes the next step, and learns what each step was. A search tries
-// different decisions in each execution; a simulation would follow virtual clocks.
+// A scheduler decides which thread makes the next step, and learns what each step was. A search
+// tries different decisions in each execution; a simulation would follow virtual clocks.
 type scheduler interface {
 	// begin prepares for another execution.
 	begin()
-	// pick returns who of the enabled threads is next, and the value if its operation chooses one;
-	// a negative thread ends the execution: it would show nothing new.
+	// pick returns which of the enabled threads is next, and the value if its operation chooses
+	// one; a negative thread ends the execution: it would show nothing new.
 	pick(x *Run, enabled threadSet) (thread int, value uint8)
 	// executed is told the step after it was made: its kind may have changed.
 	executed(x *Run, o *op)
@@ -72,7 +72,7 @@ func (n *node) canon(x *Run, t uint8) uint8 {
 	return t
 }
 
-// distinct returns those who can go on, without threads that others stand for.
+// distinct returns the threads that can go on, without those that others stand for.
 //
 //go:norace
 func (n *node) distinct(x *Run) threadSet {
@@ -250,8 +250,8 @@ func (s *reduction) pick(x *Run, enabled threadSet) (int, uint8) {
 	return n.choose(x, prefer(n.wanted, n.last))
 }
 
-// inherit lets sleep on who sleeps at p, or has been explored there, and is independent of the step
-// made there.
+// inherit keeps asleep the threads that sleep at p, or have been explored there, and are
+// independent of the step made there.
 func (s *reduction) inherit(n, p *node) {
 	for t := range uint8(maxThreads) {
 		if (p.sleep | p.tried).has(t) && t != p.thread && !s.disturbs(p, &p.footprints[t]) {

@@ -20,8 +20,8 @@ type Simulated struct {
 // on. The same body and machine give the same result.
 //
 // There are as many cores as threads, 256 at most. Of the scheduler of goroutines one thing is
-// simulated: who falls asleep leaves its core to whomever it has woken last, if that has not found
-// one before ([Machine].Pinned: not even that). Timeouts never pass.
+// simulated: a thread that falls asleep leaves its core to the thread it has woken last, if that
+// has not found one before ([Machine].Pinned: not even that). Timeouts never pass.
 func Simulate(m Machine, body func(x *Run)) Simulated {
 	if current != nil {
 		panic(errNested)
@@ -56,9 +56,9 @@ type simulation struct {
 // A core is a thread in virtual time.
 type core struct {
 	home   int   // the core that it runs on
-	woken  int   // whom it has woken last, from 1; 0: nobody
+	woken  int   // the thread it has woken last, from 1; 0: none
 	at     int64 // when its operation begins; while it runs, its time
-	came   int64 // when it was first ready to begin: ties go to who came first
+	came   int64 // when it was first ready to begin: ties go to the first to come
 	state  coreState
 	served bool   // it is its turn at the line
 	waking bool   // it has slept, and does not run yet
@@ -78,7 +78,7 @@ const (
 // pick is for searches.
 func (*simulation) pick(*Run, threadSet) (int, uint8) { panic("interleave: a simulation has no sets") }
 
-// next returns who is next, or -1.
+// next returns the next thread, or -1.
 func (s *simulation) next(x *Run) int {
 	s.account(x)
 	for {
@@ -258,8 +258,8 @@ func (s *simulation) run(x *Run, t *thread, c *core) {
 	}
 }
 
-// executed has those go on who have waited for what has been done. The thread that has done it may
-// have worked since.
+// executed resumes the threads that have waited for what has been done. The thread that has done it
+// may have worked since.
 func (s *simulation) executed(x *Run, o *op) {
 	if _, ok := o.accesses(); !ok {
 		return

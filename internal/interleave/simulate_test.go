@@ -72,12 +72,24 @@ func TestSimulatedCosts(t *testing.T) {
 			[]func(x *Run){at(0, load), at(9000, load), at(20_000, load), at(30_000, add)},
 			[]int64{400, 9400, 22_000, 30_000 + 6000 + 2*7},
 		},
-		"failed compare and swap":       {[]func(x *Run){at(0, add), at(9000, func() { a.CompareAndSwap(5, 6) })}, []int64{1100, 10_100}},
-		"take of a line that both have": {[]func(x *Run){func(x *Run) { load(); x.Work(9000); add() }, at(2000, load)}, []int64{400 + 9000 + 1100, 2400}},
-		"clean when it has been loaded": {[]func(x *Run){at(0, add), at(9000, load), at(20_000, load)}, []int64{1100, 10_000, 22_000}},
-		"queue of takes":                {[]func(x *Run){at(0, add), at(1, add)}, []int64{1100, 2200}},
-		"queue of loads":                {[]func(x *Run){at(0, load), at(10, load)}, []int64{400, 100 + 400}},
-		"hits do not queue":             {[]func(x *Run){func(x *Run) { load(); x.Work(100); load() }, at(490, load)}, []int64{501, 890}},
+		"failed compare and swap": {
+			[]func(x *Run){at(0, add), at(9000, func() { a.CompareAndSwap(5, 6) })},
+			[]int64{1100, 10_100},
+		},
+		"take of a line that both have": {
+			[]func(x *Run){func(x *Run) { load(); x.Work(9000); add() }, at(2000, load)},
+			[]int64{400 + 9000 + 1100, 2400},
+		},
+		"clean when it has been loaded": {
+			[]func(x *Run){at(0, add), at(9000, load), at(20_000, load)},
+			[]int64{1100, 10_000, 22_000},
+		},
+		"queue of takes": {[]func(x *Run){at(0, add), at(1, add)}, []int64{1100, 2200}},
+		"queue of loads": {[]func(x *Run){at(0, load), at(10, load)}, []int64{400, 100 + 400}},
+		"hits do not queue": {
+			[]func(x *Run){func(x *Run) { load(); x.Work(100); load() }, at(490, load)},
+			[]int64{501, 890},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ends, _ := simulate(t, round(), c.cores...)
@@ -86,8 +98,7 @@ func TestSimulatedCosts(t *testing.T) {
 	}
 }
 
-// The first in a queue is the first to be served, and the line is the one that it gets, whoever
-// runs first.
+// The first in a queue is the first to be served, whichever thread runs first.
 func TestSimulatedQueueIsFIFO(t *testing.T) {
 	var a Int64
 	var order []int
@@ -106,8 +117,8 @@ func TestSimulatedQueueIsFIFO(t *testing.T) {
 	require.EqualValues(t, 1, r.Far)
 }
 
-// Who waits in Yield sees a change at the end of a look, and its load is a transfer then. Looks
-// cost nothing to others.
+// A thread that waits in Yield sees a change at the end of a look, and its load is a transfer then.
+// Looks cost nothing to others.
 func TestSimulatedYield(t *testing.T) {
 	var a Int64
 	ends, r := simulate(t, round(),
@@ -179,7 +190,7 @@ func TestSimulatedSleep(t *testing.T) {
 	}
 }
 
-// Who falls asleep leaves its core, and what is in its cache, to whom it has woken.
+// A thread that falls asleep leaves its core, and what is in its cache, to the thread it has woken.
 func TestSimulatedHandOver(t *testing.T) {
 	s, other := NewSignal(1), NewSignal(1)
 	var a Int64
@@ -202,7 +213,7 @@ func TestSimulatedHandOver(t *testing.T) {
 	require.EqualValues(t, 2, r.Sleeps)
 }
 
-// Only to whom it has woken last, and only if that is sooner.
+// Only to the thread it has woken last, and only if that is sooner.
 func TestSimulatedHandOverIsInTime(t *testing.T) {
 	for name, c := range map[string]struct{ sleeps, begins int64 }{
 		"at once":        {0, 55_200 + 20_000},

@@ -65,7 +65,7 @@ again:
 				}
 				if i := nextOfThread(runs, from); size == 1 && i > 0 {
 					candidates = append(candidates,
-						join(runs[:from], runs[from+1:i], runs[from:from+1], runs[i:]), // do them with the thread's next
+						join(runs[:from], runs[from+1:i], runs[from:from+1], runs[i:]), // with the thread's next
 						join(runs[:from+1], runs[i:i+1], runs[from+1:i], runs[i+1:]),   // do its next with them
 					)
 				}
@@ -323,7 +323,7 @@ func sourceLine(file string, n int) string {
 	return strings.TrimSpace(lines[n-1])
 }
 
-// blocked says who waits for what, in a word and, for the trace, line by line.
+// blocked says which threads wait for what, in a word and, for the trace, line by line.
 //
 //go:norace
 func (x *Run) blocked() (message, class string) {

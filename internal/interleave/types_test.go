@@ -352,7 +352,7 @@ func TestReceiveWithin(t *testing.T) {
 			x.Wait()
 		})
 		require.Equal(t, set("false"), got)
-		// A timeout rescues one who waits without.
+		// A timeout rescues a thread that waits without one.
 		passes(t, o, func(x *Run) {
 			s := NewSignal(1)
 			x.Go("waiter", func() {

@@ -88,8 +88,8 @@ func (c *TrapContext) Calls() int64 { return c.calls.Load() }
 type Held struct {
 	Wait    func(ctx context.Context) error // acquires it
 	Waiting func() bool                     // somebody waits for it
-	Free    func()                          // frees it for the one who waits
-	After   func(t *testing.T)              // checks that nobody has it, or waits
+	Free    func()                          // frees it for the waiter
+	After   func(t *testing.T)              // checks that nobody has it, and nobody waits
 }
 
 // RequireEarlierCancelWins checks that a wait fails if its context has ended before what it waits

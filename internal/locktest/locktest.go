@@ -132,7 +132,7 @@ func DoneContext() context.Context {
 	return ctx
 }
 
-// stacks returns what all goroutines do: who waits for whom is most of what a hung test has to
+// stacks returns the stacks of all goroutines: what waits for what is most of what a hung test can
 // tell.
 func stacks() []byte {
 	buf := make([]byte, 1<<20)

@@ -60,7 +60,8 @@ func TestRUnlockElsewhere(t *testing.T) {
 	})
 }
 
-// The table of hidden readers is small, and all locks share it. Whoever finds no room is counted.
+// The table of hidden readers is small, and all locks share it. A reader that finds no room is
+// counted.
 func TestMoreReadersThanRoomInTheTable(t *testing.T) {
 	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
 		const n = 500
@@ -138,7 +139,7 @@ func TestThousandsOfLocksShareTheTable(t *testing.T) {
 	}
 }
 
-// A table full of readers who stay, an upgrade and a downgrade among them.
+// An upgrade and a downgrade happen beside readers in the table.
 func TestUpgradeBesideHiddenReaders(t *testing.T) {
 	forEachKindAndProcs(t, func(t *testing.T, l *rwlock.RWLock) {
 		const n = 50
@@ -177,8 +178,8 @@ func TestOnlyBiasedLocksAreBiased(t *testing.T) {
 	l.Unlock()
 }
 
-// Writers, whatever they do, end the bias; readers who compete bring it back, although none of them
-// has to wait.
+// Writers, whatever they do, end the bias. Readers that compete bring it back, although none of
+// them has to wait.
 func TestBiasComesBackWhenReadersCompete(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	l := rwlock.New(rwlock.WithReaderBias())
@@ -212,8 +213,8 @@ func TestBiasComesBackWhenReadersCompete(t *testing.T) {
 	requireFree(t, l)
 }
 
-// A reader who had to wait brings it back, too.
-func TestBiasComesBackWithAReaderWhoHasWaited(t *testing.T) {
+// A reader that had to wait brings it back, too.
+func TestBiasComesBackWithAReaderThatHasWaited(t *testing.T) {
 	l := rwlock.New(rwlock.WithReaderBias())
 	for name, read := range map[string]func(){
 		"plain":   l.RLock,

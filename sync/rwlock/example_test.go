@@ -33,7 +33,7 @@ func ExampleRWLock() {
 	// false
 }
 
-// Whoever reads first and then may have to write: nobody writes in between.
+// The goroutine reads first and may have to write then: nobody writes in between.
 func ExampleRWLock_Upgrade() {
 	var l rwlock.RWLock
 	cache := map[string]int{}
@@ -60,7 +60,7 @@ func ExampleRWLock_Upgrade() {
 	// 5
 }
 
-// An upgrade that does not wait for ever. Whoever gives it up still is the upgradable reader.
+// An upgrade with a limit. A goroutine that gives it up is still the upgradable reader.
 func ExampleRWLock_UpgradeTimeout() {
 	var l rwlock.RWLock
 	l.RLock() // some reader
@@ -147,7 +147,7 @@ func ExampleGuard() {
 	// Output: 2
 }
 
-// One who may have to write reads first, and upgrades.
+// A goroutine that may have to write reads first, and upgrades.
 func ExampleGuard_Value() {
 	g := rwlock.NewGuard(map[string]int{})
 	l := g.RWLock()

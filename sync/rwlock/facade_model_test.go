@@ -23,8 +23,8 @@ func (p *pair) write() {
 
 func (p *pair) equal() bool { return p.a.Load() == p.b.Load() }
 
-// One who reads a guard's value sees no writer at work, and no writer's work is lost; and the guard
-// is unlocked in the end, whatever the context and the functions have done.
+// A reader of a guard's value sees no writer at work, and no writer's work is lost. The guard is
+// unlocked in the end, whatever the context and the functions have done.
 func TestModelGuardExcludes(t *testing.T) {
 	type guard = rwlock.Guard[pair]
 	write := func(_ *interleave.Run, _ context.Context, g *guard) bool { g.Write((*pair).write); return true }
@@ -128,11 +128,11 @@ func TestModelRest(t *testing.T) {
 	modelKinds(t, func(t *testing.T, opts []rwlock.Option) {
 		for _, s := range []scenario{
 			{name: "as lockers", body: func(r *room) {
-				use := func(l sync.Locker, who int64) func() {
+				use := func(l sync.Locker, as int64) func() {
 					return func() {
 						l.Lock()
-						r.enter(who, 0)
-						r.leave(who)
+						r.enter(as, 0)
+						r.leave(as)
 						l.Unlock()
 					}
 				}

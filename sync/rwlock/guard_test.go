@@ -90,8 +90,8 @@ func TestGuardIsReadByMany(t *testing.T) {
 	})
 }
 
-// One who has locked the guard by a future, or by the methods of its lock, gets at the value, and
-// nobody does while nobody has.
+// A goroutine that has locked the guard by a future, or by the methods of its lock, gets at the
+// value. Value panics while nobody has locked the guard.
 func TestGuardGivesItsValueToTheHolder(t *testing.T) {
 	g := rwlock.NewGuard(1)
 	l := g.RWLock()

@@ -12,7 +12,7 @@ import (
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
-// A room is what a lock under exploration protects: it knows who is inside.
+// A room is what a lock under exploration protects. It counts who is inside.
 type room struct {
 	*interleave.Run
 	l *rwlock.RWLock
@@ -27,7 +27,7 @@ const (
 	oneWriter     = 1 << 20
 )
 
-// enter lets somebody in who was nothing or, with an upgrade or a downgrade, something else.
+// enter counts a thread as inside. With an upgrade or a downgrade it was inside as something else.
 func (r *room) enter(now, before int64) {
 	n := r.inside.Add(now - before)
 	r.Assert(n == oneWriter || n < 2*oneUpgradable, "inside are %d writers, %d upgradable readers, %d readers",
@@ -143,14 +143,14 @@ var scenarios = []scenario{
 		r.Same(3, "reader", func(int) { r.read() })
 		r.Go("writer", r.write)
 	}},
-	// A reader goes and one who has come before it stays: whose slot or permit is given back must
-	// not matter.
+	// A reader goes, and one that came before it stays. Which slot or permit is given back must not
+	// matter.
 	{name: "overlapping reads and write", long: true, body: func(r *room) {
 		r.l.RLock()
 		r.enter(oneReader, 0)
 		r.threads(r.read, func() { r.leave(oneReader); r.l.RUnlock() }, r.write)
 	}},
-	// A reader who is counted, since it came while a writer was there, and one who hides.
+	// One reader is counted, since it came while a writer was there, and one hides.
 	{name: "late read", large: true, body: func(r *room) {
 		r.threads(r.read, r.write, func() { r.write(); r.read() })
 	}},
@@ -171,7 +171,7 @@ var scenarios = []scenario{
 		})
 		r.after = r.l.RUnlock
 	}},
-	{name: "read beside reads and a try to write", body: func(r *room) { // who fill the table of hidden readers
+	{name: "read beside reads and a try to write", body: func(r *room) { // the reads fill the table of hidden readers
 		r.l.RLock()
 		r.l.RLock()
 		r.threads(r.read, func() { r.Assert(!r.l.TryLock(), "a writer beside readers") })
@@ -198,7 +198,7 @@ var scenarios = []scenario{
 			func() { r.writeIf(r.l.LockTimeout(time.Second)) },
 		)
 	}},
-	// The readers behind a writer who gives up are let in at once, beside those who hold.
+	// The readers behind a writer that gives up are let in at once, beside those that hold.
 	{name: "writer gives up", body: func(r *room) {
 		r.l.RLock()
 		r.threads(func() { r.writeIf(r.l.LockTimeout(time.Second)) }, r.read)

@@ -130,7 +130,8 @@ func inChanged(mutants []*mutant, changed map[string][]span) []*mutant {
 		for _, decl := range f.syntax.Decls {
 			d := span{f.pkg.fset.Position(decl.Pos()).Line, f.pkg.fset.Position(decl.End()).Line}
 			if d.first <= m.line && m.line <= d.last {
-				if slices.ContainsFunc(changed[f.name], func(s span) bool { return s.first <= d.last && d.first <= s.last }) {
+				overlaps := func(s span) bool { return s.first <= d.last && d.first <= s.last }
+				if slices.ContainsFunc(changed[f.name], overlaps) {
 					in = append(in, m)
 				}
 				break

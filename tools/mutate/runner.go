@@ -76,7 +76,7 @@ type runner struct {
 // timeout returns how long a test may take, which must pass without a mutant: that is found out
 // when it is first needed.
 func (r *runner) timeout(ctx context.Context, test string) (time.Duration, error) {
-	r.mu.Lock() // whoever needs it at the same time waits
+	r.mu.Lock() // others that need it at the same time wait
 	defer r.mu.Unlock()
 	if r.took[test] == 0 {
 		start := time.Now()
@@ -143,7 +143,7 @@ func (r *runner) all(ctx context.Context, mutants []*mutant, n int) iter.Seq2[in
 			workers.Wait()
 			close(done)
 		}()
-		defer func() { // Whoever leaves the loop must not leave commands behind.
+		defer func() { // A caller that leaves the loop leaves no commands behind.
 			cancel()
 			workers.Wait()
 		}()

@@ -25,7 +25,7 @@ type holder uint8
 const (
 	nobody holder = iota
 	somebody
-	quitter // one who has got the lock after giving up, and unlocks it
+	quitter // a caller that was handed the lock after giving up, and unlocks it
 )
 
 func (w *word) change(from, to holder) bool {
@@ -185,12 +185,12 @@ var smallHistories = []smallHistory{
 		cancel:  true,
 		callers: callers(func(c *caller) { c.lock(); c.try() }, (*caller).within),
 	},
-	// A lock that is handed to one who has given up is held until that one unlocks it: a try may
-	// see that.
+	// A lock that is handed to a waiter that has given up is held until the waiter unlocks it. A
+	// try may see that.
 	{name: "cancel/handed", callers: callers(
 		func(c *caller) { c.lock(); c.lockAnd(c.cancel); c.try() }, (*caller).within)},
-	// Who begins while the lock is free, or comes back to be, must not take it when it is unlocked
-	// after the cancel.
+	// A caller that begins while the lock is free must not take it when it is unlocked after the
+	// cancel.
 	{name: "cancel/before unlock", callers: callers(
 		func(c *caller) { c.lockAnd(c.cancel) }, (*caller).within)},
 	{name: "cancel/before unlock/3", large: true, callers: callers(

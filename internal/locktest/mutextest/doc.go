@@ -1,5 +1,5 @@
-// Package mutextest has the tests that every mutex of this module must pass, whatever its
-// policy inside: what the doc comments of the packages promise alike. It is for tests.
+// Package mutextest has the tests that every mutex of this module must pass, whatever its policy
+// inside: what the doc comments of the packages promise alike. It is for tests.
 //
 // A lock package calls [Run], or [RunSmall] for a mutex without an order or futures. Under the build
 // tag interleave, RunModel and RunHistories are for fair mutexes, and RunSmallModel and

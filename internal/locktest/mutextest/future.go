@@ -50,7 +50,7 @@ func futurePolls(t *testing.T, k kind) {
 	require.False(t, g.Poll(&w))
 	m.Unlock()
 	require.EqualValues(t, 1, w.Load())
-	require.False(t, m.TryLock(), "it is g's, who has not noticed yet")
+	require.False(t, m.TryLock(), "it is g's, which has not noticed yet")
 	require.True(t, g.Poll(&w))
 	require.NoError(t, g.Err())
 	m.Unlock()
@@ -146,7 +146,7 @@ func futureCancelGivesBackWhatWasNotTaken(t *testing.T, k kind) {
 			passes(behind)
 
 			behind = waits()
-			m.Unlock() // granted to f, who has not noticed
+			m.Unlock() // granted to f, which has not noticed
 			locktest.RequireBlocked(t, behind)
 			f.Cancel()
 			passes(behind)
@@ -215,8 +215,8 @@ func futureUnlockGivesBackWhateverItHas(t *testing.T, k kind) {
 	twice()
 }
 
-// Who has seen Done, and has not called Err, unlocks the future, and no second time: the lock is
-// another's by then.
+// A caller that has seen Done, and has not called Err, unlocks the future. A second Unlock does
+// nothing: the lock is another's by then.
 func futureUnlockNeedsNoErr(t *testing.T, k kind) {
 	m := k.mutex()
 	m.Lock()
@@ -237,8 +237,8 @@ func futureUnlockNeedsNoErr(t *testing.T, k kind) {
 	RequireFree(t, m)
 }
 
-// One who unlocks the mutex of a future, before Err or besides the future's Unlock, is told so if
-// nobody else has locked it by then.
+// A caller that unlocks the mutex of a future, before Err or besides the future's Unlock, is told
+// so if nobody else has locked it by then.
 func futureUnlockedPastItsBackIsNamed(t *testing.T, k kind) {
 	for _, way := range []struct {
 		name string
@@ -426,7 +426,7 @@ func futureRestartsAfterCancelDuringUnlock(t *testing.T, k kind) {
 	})
 }
 
-// Whoever watches over a future may ask, while its owner uses it.
+// Any goroutine may ask, while the owner uses the future.
 func anybodyMayAskWhetherAFutureIsComplete(t *testing.T, k kind) {
 	m, f := k.mutex(), k.future()
 	m.Lock()

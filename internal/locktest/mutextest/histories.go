@@ -84,7 +84,7 @@ var histories = []semtest.History{
 }
 
 // RunHistories checks that every history of the explorer's is one that a semaphore of one permit
-// could have given, in which whoever waits stands in a queue. It skips the known ones.
+// could have given, in which waiters stand in a queue. It skips the known ones.
 func RunHistories[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Known) {
 	t.Helper()
 	k := kindOf[M, F, PM, PF]()

@@ -135,7 +135,8 @@ var smallScenarios = []scenario{
 		w.Go("waiter", func() { w.within(ctx) })
 		w.Go("canceller", ctx.Cancel)
 	}},
-	// What comes to one who gives up goes to the next: a wake that finds it cancelled already.
+	// What a waiter gets that has given up goes to the next one: here a wake-up that finds it
+	// cancelled.
 	{name: "context/wake passed on", body: func(w *world) {
 		ctx := w.NewContext()
 		w.m.Lock()
@@ -143,7 +144,7 @@ var smallScenarios = []scenario{
 		w.Go("waiter", func() { w.within(ctx) })
 		w.Go("holder", func() { ctx.Cancel(); w.m.Unlock() })
 	}},
-	// And so does a lock that is handed over, to one who has been woken in vain.
+	// So does a lock that is handed over to a waiter after failed wake-ups.
 	{name: "context/lock handed over", body: func(w *world) {
 		ctx := w.NewContext()
 		w.m.Lock()
@@ -219,7 +220,7 @@ var timedScenarios = []scenario{
 
 // What only mutexes with futures have, or promise.
 var futureScenarios = []scenario{
-	// Who unlocks too often may let two in, and panics then, or has somebody else panic.
+	// An unlock too many may let two in. Then it panics, or another unlock does.
 	{name: "unlock beside locks", body: func(w *world) {
 		w.tooMany = 1
 		w.Same(2, "locker", func(int) { w.m.Lock(); w.unlock() })

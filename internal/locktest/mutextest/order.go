@@ -15,13 +15,13 @@ import (
 )
 
 var order = []test{
-	{"LocksAreFIFOWhoeverWaits", locksAreFIFOWhoeverWaits},
+	{"LocksAreFIFO", locksAreFIFO},
 	{"TryNeverOvertakesAWaiter", tryNeverOvertakesAWaiter},
 }
 
 // Goroutines, goroutines with a context or a timeout, selects and polled futures stand in one line,
-// and who gives up in the middle of it changes nothing for the others.
-func locksAreFIFOWhoeverWaits(t *testing.T, k kind) {
+// and a waiter that gives up in the middle changes nothing for the others.
+func locksAreFIFO(t *testing.T, k kind) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		const n = 60
 		m := k.mutex()
@@ -32,7 +32,7 @@ func locksAreFIFOWhoeverWaits(t *testing.T, k kind) {
 		m.Lock()
 		for i := range n {
 			switch i % 6 {
-			case 2, 4, 5: // one alone, and two who stand next to each other
+			case 2, 4, 5: // one alone, and two that stand next to each other
 				w := cancellable[i/6%len(cancellable)]
 				left.Go(func() { assert.ErrorIs(t, w.lock(gone, m), context.Canceled) })
 			default:
@@ -109,7 +109,7 @@ func lockTimeout(t *testing.T, k kind) {
 	start := time.Now()
 	require.False(t, m.LockTimeout(20*time.Millisecond))
 	require.GreaterOrEqual(t, time.Since(start), 20*time.Millisecond)
-	require.Zero(t, m.Waiting(), "whoever gives up leaves the queue")
+	require.Zero(t, m.Waiting(), "a waiter that gives up leaves the queue")
 	require.False(t, m.LockTimeout(0))
 	for _, d := range []time.Duration{time.Hour, math.MaxInt64} {
 		got := make(chan bool, 1)

@@ -336,13 +336,13 @@ func servesConditions(t *testing.T, k kind) {
 	RequireFree(t, m)
 }
 
-// Everything at once, at random. Nobody is in who should not be, and no lock is lost or made.
+// Everything happens at once, at random. No two hold the lock, and no lock is lost or made.
 func mutualExclusionUnderEverything(t *testing.T, k kind) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		m := k.mutex()
 		shared, cancel := context.WithCancel(bg)
 		defer cancel()
-		inside, entered := 0, 0 // guarded by m: the race detector sees who gets in wrongly
+		inside, entered := 0, 0 // guarded by m: the race detector sees two holders
 		var mine [8]int
 		var wg sync.WaitGroup
 		for g := range mine {

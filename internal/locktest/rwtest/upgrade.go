@@ -74,7 +74,7 @@ func manyReadersOneWriterOneUpgradable(t *testing.T, l UpgradableLock) {
 	l.Unlock()
 }
 
-// An upgradable reader who waits behind another bars those behind it, as the order wants.
+// An upgradable reader that waits behind another bars the requests behind it, as the order wants.
 func queuedUpgradableReaderBarsLaterReaders(t *testing.T, l UpgradableLock) {
 	l.ULock()
 	u := Queued(t, l, l.ULock)
@@ -168,8 +168,8 @@ func upgradableReadersExcludeEachOther(t *testing.T, l UpgradableLock) {
 	require.Equal(t, 4*locktest.Scaled(2000), d.a)
 }
 
-// Two who both begin by reading and go on by writing: neither waits for the other to stop reading,
-// and none writes over what the other has written.
+// Several goroutines read first and write then. None waits for another to stop reading, and none
+// writes over what another has written.
 func readModifyWriteWithUpgrades(t *testing.T, l UpgradableLock) {
 	rounds := locktest.Scaled(5000)
 	var n int
@@ -203,7 +203,8 @@ func readModifyWriteWithUpgrades(t *testing.T, l UpgradableLock) {
 	require.Equal(t, 4*rounds, n)
 }
 
-// Readers who came while somebody upgraded go in when it gives up, beside those it waited for.
+// Readers that came during an upgrade go in when the upgrade is given up, beside the readers it
+// waited for.
 func failedUpgradeAdmitsTheReadersBehindIt(t *testing.T, l UpgradableLock) {
 	ctx, cancel := context.WithCancel(bg)
 	l.RLock()
@@ -363,7 +364,7 @@ func upgrades(l UpgradableLock) map[string]func() bool {
 	}
 }
 
-// Whoever does not get the write lock still is the upgradable reader, and nothing is left of the
+// A goroutine whose upgrade fails is still the upgradable reader, and nothing is left of the
 // attempt.
 func failedUpgradeLeavesTheUpgradableReader(t *testing.T, k Kind) {
 	for name, upgrade := range map[string]func(t *testing.T, l UpgradableLock){
@@ -394,7 +395,7 @@ func failedUpgradeLeavesTheUpgradableReader(t *testing.T, k Kind) {
 				RequireState(t, l, Write)
 				l.Unlock()
 
-				// And where somebody waits, who stays in line.
+				// The same where somebody waits, and stays in line.
 				l.RLock()
 				l.ULock()
 				w := Queued(t, l, l.Lock)
@@ -404,7 +405,7 @@ func failedUpgradeLeavesTheUpgradableReader(t *testing.T, k Kind) {
 				locktest.RequireBlocked(t, w)
 				locktest.RequireBlocked(t, r)
 				l.RUnlock()
-				require.True(t, l.TryUpgrade(), "whoever waits")
+				require.True(t, l.TryUpgrade(), "others wait, which does not matter")
 				l.Unlock()
 				locktest.Receive(t, w)
 				l.Unlock()

@@ -143,8 +143,8 @@ func (k Kind) readLock(t *testing.T, l Lock, way int) {
 	}
 }
 
-// Behind a writer that gives up readers come in at once, beside who reads; and behind any that
-// gives up a writer comes in when it can.
+// Behind a writer that gives up, readers come in at once beside those that read. Behind any waiter
+// that gives up, a writer comes in when it can.
 func cancelledWriterLetsFollowersPass(t *testing.T, _ Kind, l Lock) {
 	conflicts(l, func(held, wanted State) {
 		held.Lock(l)
@@ -187,8 +187,8 @@ func cancelInsideTheCallWins(t *testing.T, k Kind) {
 // unlock: either the lock is there, or it has gone on.
 func cancelAgainstUnlock(t *testing.T, k Kind) {
 	for _, s := range Holds(k.New()) {
-		for _, who := range Holds(k.New()) {
-			t.Run(fmt.Sprintf("%v against %v", who, s), func(t *testing.T) {
+		for _, wanted := range Holds(k.New()) {
+			t.Run(fmt.Sprintf("%v against %v", wanted, s), func(t *testing.T) {
 				atEveryProcs(func(t *testing.T, k Kind, l Lock) {
 					rng := rand.New(rand.NewPCG(1, 1))
 					for i := range locktest.Scaled(3000) {
@@ -199,9 +199,9 @@ func cancelAgainstUnlock(t *testing.T, k Kind) {
 						c, behind := make(chan bool, 1), make(chan struct{})
 						go func() {
 							if i%2 == 0 {
-								c <- who.LockContext(ctx, l) == nil
+								c <- wanted.LockContext(ctx, l) == nil
 							} else {
-								c <- who.LockTimeout(l, time.Duration(i%30+1)*time.Microsecond)
+								c <- wanted.LockTimeout(l, time.Duration(i%30+1)*time.Microsecond)
 							}
 						}()
 						go func() { l.Lock(); l.Unlock(); close(behind) }() //nolint:staticcheck // nothing in between, on purpose
@@ -212,7 +212,7 @@ func cancelAgainstUnlock(t *testing.T, k Kind) {
 						wg.Go(ends[first])
 						wg.Go(ends[1-first])
 						if locktest.Receive(t, c) {
-							who.Unlock(l)
+							wanted.Unlock(l)
 						}
 						wg.Wait()
 						locktest.Receive(t, behind)

@@ -194,7 +194,7 @@ func overReleasePanicsAndCorruptsNothing(t *testing.T, k Kind) {
 	requireTooMuch(t, func() { one.Release(1) })
 	RequireIdle(t, one)
 
-	// With somebody in line, who may have been granted by it, or not.
+	// The same with a request in line, which it may have granted, or not.
 	require.NoError(t, one.Acquire(bg, 1))
 	w = Queued(t, bg, one, 1)
 	requireTooMuch(t, func() { one.Release(3) })
@@ -204,8 +204,8 @@ func overReleasePanicsAndCorruptsNothing(t *testing.T, k Kind) {
 	RequireIdle(t, one)
 }
 
-// Blocked goroutines, selects and polled tasks stand in one line, and who gives up in the middle of
-// it changes nothing for the others.
+// Blocked goroutines, selects and polled tasks stand in one line, and a waiter that gives up in the
+// middle changes nothing for the others.
 func grantsAreFIFO(t *testing.T, k Kind) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		s := k.New(1)
@@ -228,7 +228,7 @@ func grantsAreFIFO(t *testing.T, k Kind) {
 				acquire = func() error { return s.Acquire(ctx, 1) }
 			case 3:
 				acquire = func() error { return s.AcquireTimeout(time.Hour, 1) }
-			case 2, 4, 5: // one alone, and two who stand next to each other
+			case 2, 4, 5: // one alone, and two that stand next to each other
 				cancelled.Go(func() { assert.ErrorIs(t, s.Acquire(gone, 1), context.Canceled) })
 				locktest.AwaitWaiting(t, s, i+1)
 				continue
@@ -355,7 +355,7 @@ func acquireTimeout(t *testing.T, k Kind) {
 	err := s.AcquireTimeout(20*time.Millisecond, 1)
 	require.True(t, err == context.DeadlineExceeded) //nolint:errorlint // that very error
 	require.GreaterOrEqual(t, time.Since(start), 20*time.Millisecond)
-	require.Zero(t, s.Waiting(), "whoever gives up leaves the queue")
+	require.Zero(t, s.Waiting(), "a waiter that gives up leaves the queue")
 	for _, d := range []time.Duration{time.Hour, math.MaxInt64} {
 		c := make(chan error, 1)
 		go func() { c <- s.AcquireTimeout(d, 1) }()

@@ -108,7 +108,7 @@ func futureCancelGivesBackWhatWasNotTaken(t *testing.T, k Kind) {
 	require.ErrorIs(t, f.Err(), waiter.ErrPending)
 	require.False(t, f.Poll(nil))
 	behind := Queued(t, bg, s, 1)
-	s.Release(2) // granted to f, who has not noticed
+	s.Release(2) // granted to f, which has not noticed
 	locktest.RequireBlocked(t, behind)
 	f.Cancel()
 	require.NoError(t, locktest.Receive(t, behind))
@@ -233,8 +233,8 @@ func futureReleaseGivesBackWhateverItHas(t *testing.T, k Kind) {
 	twice()
 }
 
-// Who has seen Done, and has not called Err, releases the future, and no second time: the permits
-// are others' by then.
+// A caller that has seen Done, and has not called Err, releases the future. A second Release does
+// nothing: the permits are others' by then.
 func futureReleaseNeedsNoErr(t *testing.T, k Kind) {
 	s := k.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
@@ -254,8 +254,8 @@ func futureReleaseNeedsNoErr(t *testing.T, k Kind) {
 	RequireIdle(t, s)
 }
 
-// One who gives the permits of a future to the semaphore, before Err or besides the future's
-// Release, is told so if nobody else has some by then.
+// A caller that gives the permits of a future back to the semaphore, before Err or besides the
+// future's Release, is told so if nobody else has some by then.
 func futureReleasedPastItsBackIsNamed(t *testing.T, k Kind) {
 	for _, way := range []struct {
 		name string
@@ -555,7 +555,7 @@ func reusedFutureIsPending(t *testing.T, k Kind) {
 	RequireIdle(t, s)
 }
 
-// Whoever watches over a future may ask, while its owner uses it.
+// Any goroutine may ask, while the owner uses the future.
 func anybodyMayAskWhetherAFutureIsComplete(t *testing.T, k Kind) {
 	s := k.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
@@ -623,8 +623,8 @@ func anybodyMayAskWhetherAFutureIsComplete(t *testing.T, k Kind) {
 	RequireIdle(t, s)
 }
 
-// A future stands in line from its first poll on, and until it is granted or cancelled, whoever
-// else comes.
+// A future stands in line from its first poll until it is granted or cancelled, whatever else
+// comes.
 func futureIsNotOvertaken(t *testing.T, k Kind) {
 	s := k.New(3)
 	require.NoError(t, s.Acquire(bg, 2))
@@ -678,7 +678,7 @@ func droppedFutureLetsFollowersPass(t *testing.T, k Kind) {
 		RequireIdle(t, s)
 	}
 
-	// A large one at the head, in front of one for whom there would be enough.
+	// A large request at the head, in front of one for which there would be enough.
 	s := k.New(2)
 	require.NoError(t, s.Acquire(bg, 1))
 	large := k.queuedFuture(t, s, 2)
@@ -740,7 +740,7 @@ func takenFutureForgetsItsWaker(t *testing.T, k Kind) {
 	s.Release(1)
 }
 
-// A waker is called when whoever calls it is past everything that it could disturb.
+// The caller of a waker is past everything that the waker could disturb.
 func wakerMayCancelAnotherFuture(t *testing.T, k Kind) {
 	for name, wake := range map[string]func(s Semaphore, first Future){
 		"release": func(s Semaphore, _ Future) { s.Release(1) },

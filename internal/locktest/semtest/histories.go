@@ -228,8 +228,8 @@ var histories = []History{
 		Locks(1), func(c *Client, _ context.Context) { c.LockTimeout(2) }, Locks(1))},
 	{Name: "cancel", Size: 1, Cancel: true, Clients: Bodies(
 		Locks(1), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) })},
-	// Who begins while a permit is free, or comes back to be, must not take the one that is
-	// released after the cancel.
+	// A request that begins while a permit is free must not take the one that is released after the
+	// cancel.
 	{Name: "cancel/before release", Size: 1, Clients: Bodies(
 		Does(func(c *Client) { c.LockAndCancel(1) }), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) })},
 	{Name: "cancel/before release/3", Size: 2, Large: true, Clients: Bodies(
@@ -249,7 +249,7 @@ var histories = []History{
 		Locks(1), Locks(1), func(c *Client, _ context.Context) { c.Resize(2) })},
 	{Name: "resize too large", Size: 2, Clients: Bodies(
 		Locks(2), Locks(1), func(c *Client, _ context.Context) { c.Resize(1) })},
-	// What a Resize ends is what waits then, not who comes after a later Resize.
+	// A Resize ends what waits then, not what comes after a later Resize.
 	{Name: "resize twice", Size: 2, Large: true, Clients: Bodies(
 		Locks(1), func(c *Client, _ context.Context) { c.Resize(1) },
 		func(c *Client, _ context.Context) { c.Resize(2); c.Lock(2); c.Lock(2) })},

@@ -148,7 +148,7 @@ func closeWakesAll(t *testing.T, k Kind) {
 	RequireIdle(t, s)
 }
 
-// Everybody who waits, or is about to, hears of the close; nobody is left behind.
+// Every goroutine that waits, or is about to, hears of the close.
 func closeAgainstAcquire(t *testing.T, k Kind) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		for range 200 {

@@ -43,7 +43,7 @@ type Kind struct {
 	New       func(n int64) Semaphore
 	NewFuture func() Future // nil: there are none
 	Delegates bool          // to another kind, of which the large histories are explored
-	Overtakes bool          // whoever comes may take what is free although others wait, within a bound; see strict
+	Overtakes bool          // a request may take what is free although others wait, within a bound; see strict
 }
 
 // strict are the tests in which permits are free that nobody may take, for they are those of a

@@ -30,7 +30,7 @@ type stress struct {
 	bound  int64 // how many may be held at a time
 	held   atomic.Int64
 	shared context.Context
-	data   int // written with all permits, read with fewer: the race detector looks whether a release happens before the next acquire
+	data   int // written with all permits, read with fewer, for the race detector to see missing edges
 	whole  bool
 }
 
@@ -81,7 +81,7 @@ func (x *stress) one(rng *rand.Rand, f Future) {
 	case 7:
 		got = x.s.TryAcquire(n)
 	case 8,
-		9: // a future that is polled a few times, with another waker each time, and dropped, sometimes when it is complete
+		9: // a future that is polled a few times by several wakers, and dropped, complete or not
 		f.Init(x.s, n)
 		for range rng.IntN(4) {
 			if f.Poll(new(locktest.CountingWaker)) {

@@ -19,7 +19,7 @@ func NewMachine[S comparable]() *Machine[S] { return &Machine[S]{map[string]bool
 
 // A Call is an operation in a history of a Machine.
 type Call[S comparable] struct {
-	Client       int           // who; for pictures only
+	Client       int           // for descriptions only
 	Name         string        // what was called, and what came of it; calls of one name do the same
 	Call, Return int64         // event numbers
 	Step         func(*S) bool // what it does to the state; false: it cannot happen then

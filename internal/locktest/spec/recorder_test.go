@@ -21,7 +21,8 @@ func TestRecorderKeepsWhatHappenedInOrder(t *testing.T) {
 		return Granted
 	})
 	require.Equal(t, Granted, got)
-	require.Equal(t, Cancelled, r.Record(Op{Kind: Acquire, N: 1, Context: true, Client: 9}, func() Result { return Cancelled }))
+	got = r.Record(Op{Kind: Acquire, N: 1, Context: true, Client: 9}, func() Result { return Cancelled })
+	require.Equal(t, Cancelled, got)
 	require.Equal(t, []Op{
 		{Client: 3, Kind: Acquire, N: 2, Call: 1, Return: 2, Result: Granted},
 		{Client: 3, Kind: Acquire, N: 1, Context: true, Call: 3, Return: 4, Result: Cancelled},

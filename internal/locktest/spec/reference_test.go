@@ -114,12 +114,12 @@ type played struct {
 func run(rng *rand.Rand, n int) *played {
 	p := &played{size: rng.Int64N(4)}
 	r := &reference{size: p.size, avail: p.size}
-	did := map[int]*play{} // who did a step
+	did := map[int]*play{} // by step: the client that did it
 	type late struct {
 		n  int64
 		by *play
 	}
-	var lates []late // permits of abandoned requests, on their way back through the hands of who granted them
+	var lates []late // permits of abandoned requests, on their way back through those that granted them
 	for len(p.plays) < n || len(lates) > 0 || r.cancelled && p.unseen(rng, ofContext) != nil {
 		r.now++
 		if len(lates) > 0 && (len(p.plays) >= n || rng.IntN(2) == 0) {
@@ -320,8 +320,8 @@ func (s *searcher) event(i int, steps []int, r *replay) bool {
 	}
 	for j := range s.ops {
 		o := &s.ops[j]
-		// The permits of an abandoned request may be on their way until the last one who can have
-		// granted them returns.
+		// The permits of an abandoned request may be on their way until the last operation returns
+		// that can have granted them.
 		if o.Result == Abandoned && steps[j] < 3 && *s.events[i] == s.until(o) {
 			return false
 		}

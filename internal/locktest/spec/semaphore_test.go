@@ -133,9 +133,9 @@ func TestSemaphoreIsInTheSpecification(t *testing.T) {
 
 const maxSize = 3
 
-// client does a few operations. What it releases is its own, or more than anybody can have: who
-// releases what others hold makes their releases illegal, and those of a request that is granted
-// and cancelled cannot panic quietly.
+// client does a few operations. It releases its own permits, or more than anybody can have. A
+// release of what others hold would make their releases illegal, and those of a request that is
+// granted and cancelled cannot panic quietly.
 func (r *recorder) client(ctx context.Context, client int, rng *rand.Rand, resizes, closes bool) {
 	var held []int64
 	for range 4 {

@@ -34,7 +34,7 @@ const (
 	// Cancelled is that of an Acquire that was given up, by its context or its timeout.
 	Cancelled
 	// Abandoned is that of an Acquire given up by the Cancel of a future, which does not wait for
-	// who is granting it.
+	// the operation that grants it.
 	Abandoned
 	// Closed and TooLarge are those of an Acquire that got nothing.
 	Closed
@@ -50,7 +50,7 @@ const Never int64 = math.MaxInt64
 
 // An Op is an operation in a history.
 type Op struct {
-	Client       int // who; for pictures only
+	Client       int // for descriptions only
 	Kind         Kind
 	N            int64 // permits, or the new size; not negative
 	Context      bool  // of an Acquire: Cancel ends it
@@ -90,8 +90,8 @@ const MaxAcquires = 32
 //     wherever it stands, and those behind it are served. If it was granted, its permits are given
 //     back like those of a Release. If it was ended otherwise, or was never more than a call,
 //     nothing happens.
-//   - Abandoned: the same, but what was granted may be given back later, by whoever granted it:
-//     before the latest return of the operations that can have done so.
+//   - Abandoned: the same, but what was granted may be given back later, by the operation that
+//     granted it: before the latest return of the operations that can have done so.
 //   - None: the history is over, and nothing moves any more. The request has been made, and is in
 //     the queue in the final state. So an Acquire that sleeps although it could have its permits,
 //     or although the semaphore is closed, is a lost wake-up, and the history is rejected.

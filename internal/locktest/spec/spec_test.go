@@ -76,11 +76,11 @@ func TestHistories(t *testing.T) {
 			op(TryAcquire, 1, 1, 2, Granted), op(Acquire, 1, 3, Never, None), op(Acquire, 1, 4, 8, Granted),
 			op(Release, 1, 5, 7, Done),
 		}},
-		"a release serves all who fit": {3, true, []Op{
+		"a release serves all that fit": {3, true, []Op{
 			op(TryAcquire, 3, 1, 2, Granted), op(Acquire, 1, 3, 8, Granted), op(Acquire, 2, 4, 9, Granted),
 			op(Release, 3, 5, 6, Done), op(TryAcquire, 1, 10, 11, Refused),
 		}},
-		"a release serves one of two who fit": {3, false, []Op{
+		"a release serves one of two that fit": {3, false, []Op{
 			op(TryAcquire, 3, 1, 2, Granted), op(Acquire, 1, 3, 8, Granted), op(Acquire, 2, 4, Never, None),
 			op(Release, 3, 5, 6, Done),
 		}},
@@ -146,8 +146,8 @@ func TestHistories(t *testing.T) {
 		}},
 		"cancelled, and too large all the time": {1, true, []Op{op(Acquire, 2, 1, 2, Cancelled)}},
 
-		// The large release grants the first one, who is gone, and the second one, who returns. The
-		// first one's permit comes back with the end of the release.
+		// The large release grants the first request, which is gone, and the second one, which
+		// returns. The first one's permit comes back with the end of the release.
 		"abandoned during the grant": {2, true, []Op{
 			op(TryAcquire, 2, 1, 2, Granted), op(Acquire, 1, 3, 8, Abandoned), op(Acquire, 1, 4, 7, Granted),
 			op(Release, 2, 6, 11, Done), op(TryAcquire, 1, 9, 10, Refused), op(TryAcquire, 1, 12, 13, Granted),

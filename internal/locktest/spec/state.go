@@ -148,7 +148,7 @@ func (s *state) grant(t *step) Result {
 	return Granted
 }
 
-// end takes whoever is at a place out of the queue.
+// end takes the request at a place out of the queue.
 func (s *state) end(place int, fate Result) {
 	s.fate[s.queue[place]] = fate
 	s.queued--
