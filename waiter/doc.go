@@ -1,21 +1,36 @@
-// Package waiter is the one way in which anything in this module waits.
+// Package waiter is how everything in this module waits: goroutines, selects and polled tasks.
 //
-// What waits stands in a [Queue] as a [Waiter], an intrusive node; what wakes it claims the node by
-// unlinking it, collects it in a [WakeList] while it holds a lock, and delivers an [Outcome] after
-// unlock. Behind a node is either a goroutine, which sleeps in a [Parker], or a future, whose owner
-// is told through a [Waker] (a task) or through a channel (a select). So goroutines, tasks and
-// selects wait in one line.
+// A request stands in a queue as a node, a [Waiter]. A goroutine's node is part of a [Parker], in
+// which the goroutine sleeps. A task's or a select's node is part of a [Future]. A release unlinks
+// the node, and delivers the outcome after it has released its lock. So all kinds of waiters stand
+// in one line, and waiting allocates nothing.
 //
-//	file         what                                       read it for
-//	waker.go     Waker                                      how an executor is told
-//	waiter.go    Waiter, Outcome, Status                    the hand-shake between owner and claimer
-//	queue.go     Queue, WakeList                            order; waking in batches after unlock
-//	parker.go    Parker                                     how a goroutine sleeps, with a context or a timeout
-//	watch.go     (internal)                                 many waits on one context for one registration
-//	context.go   (internal)                                 what a watch asks of package context
-//	bubble.go    (internal)                                 testing/synctest
-//	errors.go    ErrClosed, ErrTooLarge, ...                the errors that all locks share
+// # For programs that use the locks
 //
-// Users of the locks need this package for the errors and, if they write an executor, for Waker.
-// The rest is for writers of locks.
+// The errors: [ErrClosed], [ErrTooLarge], [ErrQueueFull], [ErrPending] and [ErrCancelled]. The
+// locks' packages repeat those that concern them.
+//
+// # For authors of executors, futures and locks
+//
+// These are meant to stay as they are:
+//
+//	Waker, WakerFunc, Owner   how an executor is told that a future is worth polling
+//	Limit                     when a wait ends early: context, duration, or never
+//	Parker                    how a goroutine sleeps until Deliver tells its node an outcome
+//	the errors                what a lock returns
+//
+// # For this module only
+//
+// Everything else is exported because the packages of this module share it. It may change in any
+// release:
+//
+//	Waiter, Outcome, Status   the node, and the hand-shake between its owner and its claimer
+//	Queue, WakeList           the order; waking in batches after the lock is released
+//	Line, Wait, Keep          the one place where a wait ends early and a late grant is given back
+//	Future, Request           the body of every future
+//	InBubble, ContextError    testing/synctest; contexts that break their contract
+//
+// The package imports the standard library, internal/xsync and internal/linked. To understand it,
+// read waiter.go first (the node), then parker.go and wait.go (a goroutine's wait), then future.go.
+// The files watch.go and context.go make many waits on one context share one registration.
 package waiter

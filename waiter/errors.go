@@ -5,32 +5,30 @@ import (
 	"errors"
 )
 
-// The errors that all locks of this module share. On every error path the caller holds nothing.
+// The errors that the locks of this module share. A caller that gets one of them holds nothing.
 var (
-	// ErrClosed is the outcome of a request to a lock that has been closed, before or during the
-	// wait.
+	// ErrClosed means that the lock was closed before or during the wait.
 	ErrClosed = errors.New("farad: closed")
 
-	// ErrTooLarge is the outcome of a request for more permits than there are in all, at the time
-	// of the request or after a resize during the wait. No release could ever satisfy it, so it
-	// does not wait.
+	// ErrTooLarge means that the request is for more permits than the lock has in all. A resize
+	// during the wait can cause it, too. No release could satisfy such a request, so it does not
+	// wait.
 	ErrTooLarge = errors.New("farad: request exceeds size")
 
-	// ErrQueueFull is the outcome of a request that would have had to wait where no more waiters
-	// are allowed.
+	// ErrQueueFull means that the request would have to wait, and no more waiters are allowed.
 	ErrQueueFull = errors.New("farad: too many waiters")
 
 	// ErrCancelled is the outcome of a wait in a task that was asked to end, and of a job that was
 	// stopped before it began.
 	ErrCancelled = errors.New("farad: cancelled")
 
-	// ErrPending is what a future reports while its request has no outcome yet.
+	// ErrPending means that a future's request has no outcome yet.
 	ErrPending = errors.New("farad: request is pending")
 )
 
-// ContextError returns the error of a context whose done channel is closed. One that breaks its
-// contract and has none must not make a wait that was given up look like a success: that is
-// [context.Canceled].
+// ContextError returns the error of a context whose done channel is closed. If the context breaks
+// its contract and has no error, ContextError returns [context.Canceled]: a wait that was given up
+// must not look like a success.
 func ContextError(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

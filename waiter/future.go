@@ -2,8 +2,8 @@ package waiter
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// A Request is how a lock starts and ends a future's request. The future's owner calls it, by way
-// of the future.
+// A Request is how a lock starts and ends the request of a future. The future calls its methods, on
+// the goroutine of the future's owner.
 type Request interface {
 	Line
 
@@ -64,8 +64,8 @@ func (f *Future) Poll(waker Waker) bool {
 	return s == StatusComplete
 }
 
-// Done starts the request if need be, and returns a channel that carries one value when it is
-// complete. A receive takes the value out, and the next Done puts it back.
+// Done starts the request if need be, and returns a channel that carries one value when the request
+// is complete. A receive takes the value, and the next Done puts it back.
 func (f *Future) Done() <-chan struct{} {
 	for { // Each turn waits for a claimer's last steps.
 		f.awaitClaimer()
@@ -80,8 +80,8 @@ func (f *Future) Done() <-chan struct{} {
 	}
 }
 
-// Complete reports whether the request has ended; after Init, Release or Cancel it has not. Anybody
-// may ask.
+// Complete reports whether the request has ended; after Init, Release or Cancel it has not. Any
+// goroutine may call it.
 func (f *Future) Complete() bool { return f.Node.Status() == StatusComplete }
 
 // Err returns nil if the permits are the owner's, [ErrPending] if there is no outcome yet,
@@ -92,17 +92,16 @@ func (f *Future) Err() error {
 		return ErrPending
 	}
 	f.taken = true
-	f.Node.Forget()
+	f.Node.forget()
 	return f.Node.Outcome().Err()
 }
 
-// Release ends the round, and gives back whatever the future has, now or by one who is granting it.
-// A future that is idle has nothing. Release reports false if what was granted has been given back
-// already, past the future.
+// Release ends the round and gives back what the future has. If a release is about to grant the
+// request, that release takes the grant back. An idle future has nothing. Release reports false if
+// the owner has already given back the grant by other means.
 func (f *Future) Release() bool { return f.end(true) }
 
-// Cancel is Release, but for a request that was granted and taken: that stays with the owner, who
-// gives it back.
+// Cancel is Release, but leaves a grant that was taken with the owner.
 func (f *Future) Cancel() bool { return f.end(false) }
 
 func (f *Future) end(evenTaken bool) bool {

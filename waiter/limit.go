@@ -24,8 +24,8 @@ func UntilDone(ctx context.Context) Limit { return Limit{ctx: ctx, done: ctx.Don
 // After returns the limit that ends a wait when it has lasted for d.
 func After(d time.Duration) Limit { return Limit{time: int64(d), timed: true} }
 
-// Fixed returns l with its end fixed in time: for a wait that sleeps more than once, where After
-// would allow each sleep the whole duration.
+// Fixed returns l with a fixed end in time. A wait that sleeps more than once uses it, because
+// After would grant each sleep the whole duration.
 func (l Limit) Fixed() Limit {
 	if l.timed && !l.fixed {
 		l.time += xsync.Now() // It may wrap: only differences count.
@@ -37,9 +37,9 @@ func (l Limit) Fixed() Limit {
 // MayEnd reports whether l can end a wait.
 func (l Limit) MayEnd() bool { return l.done != nil || l.timed }
 
-// Cancelled returns the error of the context if that is done, otherwise nil. It is asked after each
-// grant: a cancel that happened before the grant wins. Of a grant and the end of a time either may
-// win, so a time alone never cancels.
+// Cancelled returns the error of the context if that is done, otherwise nil. Locks call it after a
+// grant, because a cancel that happened before the grant wins. A duration never cancels: if a grant
+// and its end come together either may win.
 func (l Limit) Cancelled() error {
 	if l.ctx == nil {
 		return nil

@@ -1,8 +1,7 @@
 package waiter
 
-// A Queue is a FIFO of waiters, doubly linked through the nodes themselves: every operation is
-// O(1), touches at most the node and its two neighbours, and allocates nothing. The zero Queue is
-// empty. Whoever uses a Queue guards it with a lock.
+// A Queue is a FIFO of waiters, doubly linked through the nodes. Every operation takes constant
+// time and allocates nothing. The zero Queue is empty. The user of a Queue guards it with a lock.
 type Queue struct {
 	head, tail *Waiter
 	size       int
@@ -11,10 +10,10 @@ type Queue struct {
 // Len returns how many waiters are queued.
 func (q *Queue) Len() int { return q.size }
 
-// Front returns the oldest waiter, nil if there is none.
+// Front returns the oldest waiter, or nil.
 func (q *Queue) Front() *Waiter { return q.head }
 
-// Next returns the waiter behind w, which is in the queue, nil if there is none.
+// Next returns the waiter behind w, or nil. w must be in the queue.
 func (q *Queue) Next(w *Waiter) *Waiter { return w.next }
 
 // PushBack queues w behind all others.
@@ -29,7 +28,7 @@ func (q *Queue) PushBack(w *Waiter) {
 	q.size++
 }
 
-// PushFront puts w before all others: it was, and is again, the oldest.
+// PushFront queues w in front of all others, as the oldest.
 func (q *Queue) PushFront(w *Waiter) {
 	w.next, w.prev, w.queued = q.head, nil, true
 	if q.head == nil {
@@ -41,7 +40,7 @@ func (q *Queue) PushFront(w *Waiter) {
 	q.size++
 }
 
-// PopFront unlinks and returns the oldest waiter, nil if there is none.
+// PopFront unlinks and returns the oldest waiter, or nil.
 func (q *Queue) PopFront() *Waiter {
 	w := q.head
 	if w == nil {
@@ -58,8 +57,7 @@ func (q *Queue) PopFront() *Waiter {
 	return w
 }
 
-// Remove unlinks w, wherever it stands, and reports whether it was queued. A waiter must not be in
-// another queue.
+// Remove unlinks w and reports whether it was queued. w must not be in another queue.
 func (q *Queue) Remove(w *Waiter) bool {
 	if !w.queued {
 		return false
@@ -79,15 +77,15 @@ func (q *Queue) Remove(w *Waiter) bool {
 	return true
 }
 
-// A WakeList collects the waiters that one critical section has claimed, so that they are woken in
-// one batch after the lock is released. It is linked through the nodes, whose queue links are free
-// after the claim: a batch may be of any size and allocates nothing. The zero WakeList is empty.
+// A WakeList collects the waiters that a critical section has claimed. They are woken in one batch
+// after the lock is released. The list is linked through the nodes, whose queue links are free
+// after the claim, so a batch of any size allocates nothing. The zero WakeList is empty.
 type WakeList struct {
 	head *Waiter
 	tail *Waiter // while head is not nil
 }
 
-// Add puts a claimed waiter at the end, with the outcome that it will be told.
+// Add appends a claimed waiter and the outcome that it will be told.
 func (l *WakeList) Add(w *Waiter, o Outcome) {
 	w.outcome = o // w.next is nil: whatever unlinks a waiter leaves it so
 	if l.head == nil {
@@ -98,13 +96,13 @@ func (l *WakeList) Add(w *Waiter, o Outcome) {
 	l.tail = w
 }
 
-// Wake tells each waiter its outcome, in the order of the claims, and takes it off the list. It
-// stops after a waiter that was granted permits but had been abandoned meanwhile, and returns how
-// many: they are the caller's to give back, and then to call again. It returns 0 when the list is
-// empty. The caller holds no lock.
+// Wake tells each waiter its outcome, in the order of the claims, and removes it from the list. It
+// returns 0 when the list is empty. If a waiter that was granted permits had been abandoned, Wake
+// stops and returns their number: the caller gives them back and calls Wake again. The caller holds
+// no lock.
 func (l *WakeList) Wake() (refused int64) {
 	for w := l.head; w != nil; w = l.head {
-		// Read first: after Deliver the node is its owner's.
+		// Read first: after Deliver the node belongs to its owner.
 		n, o := w.N, w.outcome
 		l.head, w.next = w.next, nil
 		if !w.Deliver(o) && o == Granted && n > 0 {

@@ -1,21 +1,21 @@
 package waiter
 
-// A Line is where a waiter stands, and what it is granted there.
+// A Line is what a waiter stands in, as seen by a waiter that gives up.
 type Line interface {
-	// Unlink takes w out of the line, and reports whether it stood there. If not, a claimer was
+	// Unlink takes w out of the line and reports whether it was there. If not, a claimer was
 	// faster, and the outcome is on its way to w.
 	Unlink(w *Waiter) bool
 
-	// GiveBack takes back the n permits of a grant that nobody wants. It reports false, and changes
-	// nothing, if fewer are held: somebody has released what was not theirs.
+	// GiveBack takes back the n permits of a grant that came too late. If fewer are held, because
+	// another caller has released them already, it changes nothing and reports false.
 	GiveBack(n int64) bool
 }
 
-// Wait waits, with p queued in line, until the outcome is there or l ends the wait. It returns the
-// outcome, and p is still the caller's; or the error of l, and p has been put: a grant that came
-// too late has been given back.
+// Wait waits until the outcome is there or l ends the wait. p is queued in line. If the outcome is
+// there Wait returns it, and the caller calls p.Put. If l ends the wait, Wait takes p out of the
+// line, gives back a grant that came too late, puts p, and returns the error of l.
 //
-// This is the only place where a goroutine's wait ends early.
+// This is the only place of the module's locks where a goroutine's wait ends early.
 func Wait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 	if p.Park(l) {
 		return p.Outcome(), nil
@@ -27,10 +27,12 @@ func Wait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 	return Pending, l.Err()
 }
 
-// Keep ends a request for n permits that was granted without a wait. It returns nil if err, which
-// the caller got from its context after the grant, is nil. Otherwise it gives the permits back and
-// returns err. To ask the context before the request is not enough: the context may end after that,
-// and the permits become free after the context has ended. (Park asks for a goroutine that slept.)
+// Keep ends a request for n permits that was granted without a wait. err is what the caller's
+// context said after the grant. If err is nil Keep returns nil. Otherwise it gives the permits back
+// and returns err: a cancel that happened before the grant wins.
+//
+// A look at the context before the request is not enough. The context may end after that look, and
+// the permits may become free only later. Park asks the context of a goroutine that slept.
 func Keep[L Line](line L, n int64, err error) error {
 	if err != nil {
 		giveBack(line, n)

@@ -2,13 +2,13 @@ package waiter
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// An Outcome is how a request ended. It travels with the wake-up, so that whoever was woken, and
-// whoever lost the race to cancel, knows whether there is anything to give back.
+// An Outcome is how a request ended. It travels with the wake-up. So a waiter that is woken, or
+// that loses the race to cancel, knows whether it has permits to give back.
 type Outcome uint8
 
 // The outcomes.
 const (
-	// Pending means that the request has not ended.
+	// Pending means that the request waits.
 	Pending Outcome = iota
 	// Granted means that the permits belong to the waiter.
 	Granted
@@ -26,13 +26,9 @@ var outcomeErrors = [...]error{
 // Err returns the error that the outcome stands for, nil for [Granted].
 func (o Outcome) Err() error { return outcomeErrors[o] }
 
-// A Waiter is the node that stands in a queue for one request. It is intrusive: it is embedded in
-// what waits (a [Parker] for a goroutine, a future for a task or a select), so that queueing
-// allocates nothing.
-//
-// A node has an owner, who waits, and at most one claimer, who has unlinked it and thereby alone
-// decides that the request ends, and how. A goroutine's node is told through its signal channel. A
-// future's node is told through its state word:
+// A node has an owner, which waits, and at most one claimer, which has unlinked the node. The
+// claimer alone decides how the request ends. A goroutine's node is told through its signal
+// channel. A future's node is told through its state word:
 //
 //	state        who may move it, and to what                    waker, done are
 //	idle         owner: armed (Arm), complete (Finish)            the owner's
@@ -59,16 +55,19 @@ func (o Outcome) Err() error { return outcomeErrors[o] }
 //  1. The waker and the done channel are written only in idle and registering and read by the
 //     claimer only in claiming: no wake-up goes to a waker that has been replaced.
 //     (TestContract/RepollWithAnotherWakerIsNeverLost)
-//  2. A claimer that meets registering completes without a waker; the owner, whose step back to
-//     armed then fails, sees the outcome itself, and tells whoever it does not return it to: the
-//     channel, and in Chan the waker of an earlier poll.
+//  2. A claimer that meets registering completes without a waker; the owner's step back to
+//     armed then fails, and the owner sees the outcome itself. It tells the channel and, in Chan,
+//     the waker of an earlier poll.
 //     (TestContract/RepollWithAnotherWakerIsNeverLost, TestContract/DoneAfterPollWakesThePoller)
 //  3. The claimer touches the node for the last time when it moves the state to complete or idle.
-//     The waker that it calls afterwards is a copy. So the owner of a complete or idle node may use
-//     it again. (TestContract/FutureIsReusable)
-//  4. An abandoned node returns to idle by its claimer's hand only; a claimer that finds it
-//     abandoned is told so (Deliver returns false) and gives back what it had granted, once.
+//     The waker that it calls afterwards is a copy. So the owner of a complete or idle node may
+//     use the node again. (TestContract/FutureIsReusable)
+//  4. Only the claimer of an abandoned node moves it to idle. Deliver returns false to this
+//     claimer, which gives back what it had granted, once.
 //     (TestContract/StressConservesPermits)
+
+// A Waiter is the node of one request in a queue. It is intrusive: it is embedded in what waits, a
+// [Parker] for a goroutine or a [Future] for a task or a select, so queueing allocates nothing.
 //
 // A Waiter must not be copied after first use.
 type Waiter struct {
@@ -97,11 +96,11 @@ const (
 )
 
 // Deliver ends the request with outcome o, which must not be [Pending]. The caller must have
-// claimed the node: it, and nobody else, took it out of the queue. It reports whether the owner
-// will see the outcome; if not, the owner has gone and whatever was granted is the caller's to give
-// back. The caller holds no lock, and must not touch the node again.
+// claimed the node, which means taken it out of its queue. It holds no lock and must not touch the
+// node again. Deliver reports whether the owner will see the outcome. If not, the owner has given
+// up, and the caller takes back what it granted.
 //
-// What happened before Deliver happens before the owner's return from its wait.
+// A call of Deliver synchronizes before the owner's return from its wait.
 func (w *Waiter) Deliver(o Outcome) bool {
 	w.outcome = o
 	if w.signal != nil {
@@ -113,7 +112,7 @@ func (w *Waiter) Deliver(o Outcome) bool {
 
 // complete tells a future's owner the outcome.
 func (w *Waiter) complete() bool {
-	for { // Each turn follows a step of the owner, who takes two for each poll.
+	for { // Each turn follows a step of the owner, which takes two for each poll.
 		switch w.state.Load() {
 		case stateRegistering:
 			if w.state.CompareAndSwap(stateRegistering, stateComplete) {
@@ -143,15 +142,15 @@ func (w *Waiter) complete() bool {
 	}
 }
 
-// Arm readies an idle node for a queue: waker will be woken, unless nil, when the request ends.
+// Arm prepares an idle node for a queue. When the request ends waker is woken, unless it is nil.
 func (w *Waiter) Arm(waker Waker) {
 	w.done.TryReceive()
 	w.waker = waker
 	w.state.Store(stateArmed)
 }
 
-// Finish completes a node with an outcome that its owner has found itself, without any claimer: the
-// request did not have to wait. The node is idle, or armed but in no queue.
+// Finish completes a node whose request did not have to wait. The owner calls it; there is no
+// claimer. The node is idle, or armed but in no queue.
 func (w *Waiter) Finish(o Outcome) {
 	w.outcome = o
 	w.waker = nil
@@ -166,16 +165,15 @@ type Status uint8
 const (
 	// StatusIdle: no request is under way.
 	StatusIdle Status = iota
-	// StatusWaiting: the request waits, and the waker that was given will be woken.
+	// StatusWaiting: the request waits, and its waker will be woken.
 	StatusWaiting
-	// StatusBusy: a claimer is at its last few steps with this node. A poll wakes itself and comes
-	// back.
+	// StatusBusy: a claimer is about to finish with this node. A poll wakes its own waker.
 	StatusBusy
 	// StatusComplete: Outcome says how the request ended.
 	StatusComplete
 )
 
-// Status tells how things stand, without changing anything.
+// Status returns the status. It changes nothing.
 func (w *Waiter) Status() Status {
 	switch w.state.Load() {
 	case stateIdle:
@@ -201,10 +199,9 @@ func (w *Waiter) Rearm(waker Waker) Status {
 	return w.endRegistering()
 }
 
-// Chan returns the channel that carries one value when the request has ended, and makes it on first
-// use; in a waiting node that is a registration like that of a waker. In a complete node the value
-// is there, even if it has been received before. Status tells how things stood then: after
-// [StatusBusy] the channel may be nil.
+// Chan returns the channel that carries one value when the request has ended. It makes the channel
+// on first use. In a complete node the value is there, even if it has been received before. Chan
+// also returns the status that it found. After [StatusBusy] the channel may be nil.
 func (w *Waiter) Chan() (<-chan struct{}, Status) {
 	if w.done != nil { // The owner alone writes the field, so it may always read it.
 		s := w.Status()
@@ -227,7 +224,7 @@ func (w *Waiter) Chan() (<-chan struct{}, Status) {
 		}
 		w.done = xsync.NewSignal(1)
 		s := w.endRegistering()
-		if s == StatusComplete && w.waker != nil { // whom the claimer, meeting registering, could not wake
+		if s == StatusComplete && w.waker != nil { // The claimer met registering and could not wake it.
 			w.waker.Wake()
 		}
 		return w.done.C(), s
@@ -236,8 +233,8 @@ func (w *Waiter) Chan() (<-chan struct{}, Status) {
 	}
 }
 
-// endRegistering steps back to armed. If a claimer came by meanwhile it found nobody to wake
-// (invariant 2), and the owner is here to see the outcome; only the channel has to be told.
+// endRegistering steps back to armed. If a claimer has come meanwhile it woke no one (invariant 2).
+// The owner is here to see the outcome, so only the channel has to be told.
 func (w *Waiter) endRegistering() Status {
 	if w.state.CompareAndSwap(stateRegistering, stateArmed) {
 		return StatusWaiting
@@ -246,19 +243,17 @@ func (w *Waiter) endRegistering() Status {
 	return StatusComplete
 }
 
-// Outcome returns how the request ended. Its owner may ask when it has been told.
+// Outcome returns how the request ended. The owner may call it after it has been told.
 func (w *Waiter) Outcome() Outcome { return w.outcome }
 
-// Forget lets go of the waker of a complete node, which nobody will wake any more, so that the node
-// does not keep it alive.
-func (w *Waiter) Forget() { w.waker = nil }
+// forget drops the waker of a complete node, so that the node does not keep it alive.
+func (w *Waiter) forget() { w.waker = nil }
 
-// Abandon leaves a node to its claimer: the owner wants nothing more of it and must not touch it
-// until it is idle again. It reports false if the request is complete after all, so that the owner
-// still has to deal with the outcome. It is called after an attempt to unlink the node has failed,
-// so a claimer exists.
+// Abandon leaves a node to its claimer. The owner calls it when it could not unlink the node, so a
+// claimer exists. The owner must not touch the node again until it is idle. Abandon reports false
+// if the request is complete after all: then the owner has to deal with the outcome.
 func (w *Waiter) Abandon() bool {
-	for { // Each turn follows a step of the claimer, who makes at most two.
+	for { // Each turn follows a step of the claimer, which makes at most two.
 		switch w.state.Load() {
 		case stateArmed:
 			if w.state.CompareAndSwap(stateArmed, stateAbandoned) {
@@ -274,11 +269,10 @@ func (w *Waiter) Abandon() bool {
 	}
 }
 
-// OfGoroutine reports whether a goroutine sleeps behind w, and not a future waits. Whoever has
-// unlinked the node may ask.
+// OfGoroutine reports whether w is a goroutine's node and not a future's. The claimer may call it.
 func (w *Waiter) OfGoroutine() bool { return w.signal != nil }
 
-// Reset returns a complete node, or one that its owner has unlinked itself, to idle.
+// Reset moves a node to idle. The node is complete, or its owner has unlinked it.
 func (w *Waiter) Reset() {
 	w.waker = nil
 	w.done.TryReceive()

@@ -1,25 +1,26 @@
 package waiter
 
-// A Waker tells a waiting task that it is worth polling its future again.
+// A Waker tells a waiting task that it is worth polling its future again. An executor's Wake puts
+// the task into a run queue.
 //
-// Wake may be called from any goroutine, is never called with a lock of this module held, and must
-// not block or panic: others may be waiting to be woken after it. It may poll, release or cancel a
-// future, but not call what may wait for a claimer (Init, Done, Err): the claimer may be the
-// goroutine that it runs on. Spurious calls are legal everywhere: a task that is woken polls again
-// and may find that it still has to wait. An executor queues the task; a test may count.
+// Wake may be called from any goroutine, but never with a lock of this module held. It must not
+// block or panic, because other waiters may be woken after it. It may poll, release or cancel a
+// future. It must not call Init, Done or Err, which may wait for the goroutine that calls Wake.
+// Spurious calls are legal everywhere: a task that is woken polls again, and may still have to
+// wait.
 type Waker interface {
 	Wake()
 }
 
-// An Owner is a Waker that wants to hear when a waiting future is about to wake somebody else
-// instead of it. A task of an executor panics then: two tasks that poll one future would not both
-// be woken. Displaced is called by the poll, before anything has changed.
+// An Owner is a Waker that is told when a waiting future is about to replace it by another Waker.
+// The tasks of package rt panic then: of two tasks that poll one future, only one would be woken.
+// The poll calls Displaced before it changes anything.
 type Owner interface {
 	Waker
 	Displaced(by Waker)
 }
 
-// WakerFunc is a function that serves as a [Waker].
+// A WakerFunc is a function that serves as a [Waker].
 type WakerFunc func()
 
 // Wake calls f.
