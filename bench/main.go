@@ -8,11 +8,11 @@
 //	     → table → measure; peers
 //
 // measure takes one figure and knows no lock; peers has what more than one family measures; table
-// has tables and targets. Each family of workloads is a package, which says what is done, by whom,
-// what farad is held to, and how its tables look. report gathers them and reads old runs; render
-// draws. Here are the flags (main.go), what a quick run measures (quick.go), the progress of a run
-// and the files that it leaves (output.go). papers has algorithms that only measurements use, and
-// simulate is a program of its own.
+// has tables and targets. Each family of workloads is a package, which says what is done, by which
+// implementations, what farad is held to, and how its tables look. report gathers them and reads
+// old runs; render draws. Package main has the flags (main.go), what a quick run measures
+// (quick.go), the progress of a run and the files that it leaves (output.go). papers has algorithms
+// that only measurements use, and simulate is a program of its own.
 //
 // Read this file first, then semaphore/workloads.go for what a workload is.
 package main
@@ -114,11 +114,17 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	fs.StringVar(&c.markdown, "md", "", "write the tables as Markdown to `file`")
 	fs.StringVar(&c.json, "json", "", "write the raw rounds as JSON to `file`")
 	fs.StringVar(&c.cpuprofile, "cpuprofile", "", "write a CPU profile to `file`")
-	fs.StringVar(&c.plot, "plot", "", "draw "+render.FigureFile+" and "+render.PlaneFile+" into `folder`, from a file")
+	fs.StringVar(
+		&c.plot,
+		"plot",
+		"",
+		"draw "+render.FigureFile+" and "+render.PlaneFile+" into `folder`, from a file",
+	)
 	fs.Usage = func() {
 		fmt.Fprintln(
 			stderr,
-			"usage: go run . [flags] [file.json]\n\nMeasures, and tells; with the JSON file of a run it tells of that run, and measures nothing.",
+			"usage: go run . [flags] [file.json]\n\nMeasures, and reports. With the JSON file of a run it "+
+				"reports that run, and measures nothing.",
 		)
 		fs.PrintDefaults()
 	}
@@ -239,25 +245,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		return err
 	}
 	progress.measured("tasks/memory")
-	if len(
-		r.Cells,
-	)+len(
-		r.Cancel,
-	)+len(
-		r.Memory,
-	)+len(
-		r.Locks,
-	)+len(
-		r.Tasks,
-	)+len(
-		r.TaskMemory,
-	)+len(
-		r.Variants,
-	)+len(
-		r.Wake,
-	)+len(
-		r.Jobs,
-	) == 0 {
+	if c.rounds*measurements(r)+len(r.Memory)+len(r.TaskMemory)+len(r.Variants) == 0 {
 		return fmt.Errorf("nothing matches -run %s", c.only)
 	}
 	progress.finish()

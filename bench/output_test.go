@@ -111,7 +111,10 @@ func TestReadmeHasItsTables(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, readme, 0o600))
 
 	var out bytes.Buffer
-	require.NoError(t, retell(config{readme: file, from: []string{saved(t, &report.Report{}), saved(t, report.MadeUpAll())}}, &out))
+	require.NoError(
+		t,
+		retell(config{readme: file, from: []string{saved(t, &report.Report{}), saved(t, report.MadeUpAll())}}, &out),
+	)
 	require.Empty(t, out.String())
 	now, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -241,7 +244,10 @@ func TestQuickRunsStandForEveryFamily(t *testing.T) {
 
 func TestTableOfTargets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "B.md")
-	require.NoError(t, os.WriteFile(file, []byte("before\n"+report.TargetsBegin+"old\n"+report.TargetsEnd+"after\n"), 0o600))
+	require.NoError(
+		t,
+		os.WriteFile(file, []byte("before\n"+report.TargetsBegin+"old\n"+report.TargetsEnd+"after\n"), 0o600),
+	)
 	long := report.MadeUpWithTargets()
 	long.Window = "250ms"
 	long.Cells, long.Tasks = nil, nil
@@ -295,6 +301,11 @@ func TestTableOfTargets(t *testing.T) {
 		string(now),
 		"\n**"+(&table.Tally{Met: met, Missed: missed, Aims: aims, AimsReached: strings.Count(rows, "| aim reached |")}).String()+"**\n",
 	)
-	lines := len(slices.DeleteFunc(report.TargetLines(), func(l report.TargetLine) bool { return l.Target.Metric == table.Allocations }))
+	lines := len(
+		slices.DeleteFunc(
+			report.TargetLines(),
+			func(l report.TargetLine) bool { return l.Target.Metric == table.Allocations },
+		),
+	)
 	require.Equal(t, lines+3, met+missed+aims, "one for each, and three for allocations")
 }

@@ -27,7 +27,7 @@ type policy struct {
 }
 
 // fewPoll is how many goroutines may poll. With more, on few processors, an operation takes up to
-// 10 ms: whoever has the permit, or is the next in line, waits for all others to have looked.
+// 10 ms: the holder of the permit, and the next in line, wait until all others have looked.
 // bench/papers/ticket, which is beside the policies, shows as much.
 const fewPoll = 8
 
@@ -50,7 +50,10 @@ func policies() []policy {
 		onPhases("0: spin then park", phased.Config{Far: parkLate}),
 		onPhases("0: park", phased.Config{Far: park}),
 		onPhases("0: park, conservative", phased.Config{Far: park, Conservative: true}),
-		onPhases("1: spin, park, conservative", phased.Config{Threshold: 1, Near: spin, Far: park, Conservative: true}),
+		onPhases(
+			"1: spin, park, conservative",
+			phased.Config{Threshold: 1, Near: spin, Far: park, Conservative: true},
+		),
 
 		{name: "16 chains, walked", create: func() peers.Locker {
 			return newChainSemaphore(chains.Config{Chains: 16, Wake: chains.Walked}, false)

@@ -62,7 +62,7 @@ type HashResult struct {
 	Hash, Semaphore string
 	Slots           int
 
-	Posts       int // each wakes one who waits for it
+	Posts       int // each wakes its waiter
 	FutileChain int // and so many others, if it wakes all in the slot
 	Shared      int // waiters who share their slot with another, summed over the posts
 
@@ -211,17 +211,20 @@ func (r *HashResult) wakeOurs() {
 				r.InVain++
 				continue
 			}
-			wait(f, s) // who has got the permit is the one who returns it next
+			wait(f, s) // the goroutine that has the permit returns it next
 		}
 	}
 }
 
-const variantNote = "64 semaphores with 16 waiting tickets each march through an array of slots, for 65,536 posts, each of a random one of" +
-	" them: a simulation, which gives the same figures everywhere. To its hash function a semaphore is its address, one of an" +
-	" array of 64-byte ones, or a number from 1 to 64. Shared is the part of the waiters who share their slot with another. A" +
-	" futile wake is that of somebody whose ticket has not been granted: of a whole slot, as the papers' chains wake, for each" +
-	" wake that is not. A wake by key, as ours, should have none: counted on real semaphores, as many, with as many posts. Neighbours are a ticket and the next of the same semaphore: how many" +
-	" cache lines they are apart on average, with slots of 16 bytes, and how many of them are in the same line."
+const variantNote = "64 semaphores with 16 waiting tickets each go through an array of slots, for 65,536 posts, each" +
+	" of a random semaphore. It is a simulation, which gives the same figures everywhere. The hash" +
+	" function sees a semaphore as its address, one of an array of 64-byte objects, or as a number" +
+	" from 1 to 64. Shared is the part of the waiters that share their slot with another. A futile" +
+	" wake wakes a waiter whose ticket has not been granted. If a wake is for a whole slot, as on the" +
+	" papers' chains, the column has the futile wakes for each right one. A wake by key, as ours," +
+	" should have none; that is counted on as many real semaphores, with as many posts. Neighbours" +
+	" are a ticket and the next of the same semaphore: how many cache lines they are apart on" +
+	" average, with slots of 16 bytes, and how many of them are in the same line."
 
 // Table has a line for each hash function and each kind of semaphore, and columns for each
 // size.

@@ -20,6 +20,7 @@ type Broken struct {
 	Hang chan struct{}
 }
 
+// Acquire waits if the semaphore hangs, and fails if it has an error.
 func (b *Broken) Acquire(context.Context, int64) error {
 	if b.Hang != nil {
 		<-b.Hang
@@ -27,6 +28,7 @@ func (b *Broken) Acquire(context.Context, int64) error {
 	return b.Err
 }
 
+// Release does nothing.
 func (b *Broken) Release(int64) {}
 
 // A Forgetful channel has another number of permits after a timeout, or a release.
@@ -35,6 +37,7 @@ type Forgetful struct {
 	Loses, Finds bool
 }
 
+// Release returns a permit, unless the channel loses it, or finds another one.
 func (f *Forgetful) Release(int64) {
 	if !f.Loses {
 		f.Channel.Release(1)

@@ -196,10 +196,12 @@ func everybench(goroutines int) locks.Bench {
 	return w
 }
 
-const everyNote = "MutexBench with every lock and policy that excludes, those for readers and writers locked by writers: ns per acquisition with so many goroutines, and in brackets" +
-	" the fairness; medians over the rounds. Beside it what each promises: who gets the lock next, how many of those who come later overtake one that waits behind p" +
-	" others, whether a wait can end with a context, whether waiting allocates in the steady state, and the bytes of the lock itself, without what it points to. farad is" +
-	" capacitor.Mutex."
+const everyNote = "MutexBench with every lock and policy that excludes; read-write locks are locked by writers." +
+	" The figures are ns per acquisition with T goroutines, and the fairness in brackets: medians" +
+	" over the rounds. Beside them is what each lock promises: who gets the lock next, how many later" +
+	" goroutines overtake one that waits behind p others, whether a wait can end with a context," +
+	" whether waiting allocates in the steady state, and the bytes of the lock itself, without what" +
+	" it points to. farad is capacitor.Mutex."
 
 // EveryTable has a line for each lock.
 func EveryTable(rs locks.Results) *table.Table {

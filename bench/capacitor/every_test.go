@@ -55,7 +55,8 @@ func TestLocksKeepTheOrderTheyPromise(t *testing.T) {
 	require.Greater(t, tested, 8)
 }
 
-// Nobody who waits alone is overtaken more often than promised, by one who comes again and again.
+// A goroutine that waits alone is not overtaken more often than promised by one that comes again
+// and again.
 func TestLocksKeepTheirBounds(t *testing.T) {
 	bounds := map[string]int{boundNone: 0, boundLane: 256, boundPlatoon: 9, boundWrappedLane: 2 * 256}
 	for _, l := range everyLocks {
@@ -64,7 +65,7 @@ func TestLocksKeepTheirBounds(t *testing.T) {
 			strings.HasPrefix(
 				l.Name,
 				"wrapped sync.Mutex",
-			) { // where who waits for the inner lock is not durably blocked
+			) { // where a waiter for the inner lock is not durably blocked
 			continue
 		}
 		t.Run(l.Name, func(t *testing.T) {

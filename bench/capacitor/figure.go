@@ -40,12 +40,16 @@ func (g wrapping) Around(l newLock) newLock {
 var FigureVariants = []wrapping{
 	{"bare", func(l sync.Locker) sync.Locker { return l }},
 	{"B=10", func(l sync.Locker) sync.Locker { return capacitor.Wrap(l, 10) }},
-	{"B=10, bypass 0.99", func(l sync.Locker) sync.Locker { return capacitor.Wrap(l, 10, capacitor.WithBypass(0.99)) }},
+	{
+		"B=10, bypass 0.99",
+		func(l sync.Locker) sync.Locker { return capacitor.Wrap(l, 10, capacitor.WithBypass(0.99)) },
+	},
 }
 
 // FigureSizes are how many goroutines there are.
 var FigureSizes = []int{1, 2, 8, 64, 256}
 
+// FigureName is the workload of the figure with so many goroutines.
 func FigureName(goroutines int) string { return fmt.Sprintf("%s%d", locks.FigurePrefix, goroutines) }
 
 // Figure is mutexbench with all locks and variants.
@@ -72,6 +76,7 @@ var (
 	PlaneQ = []int{0, 16, 64, 256, 1024}
 )
 
+// PlaneImpl is the lock with platoons of b and an express lane of q.
 func PlaneImpl(b, q int) string { return fmt.Sprintf("B=%d, Q=%d", b, q) }
 
 // Plane is mutexbench with a wrapped sync.Mutex for all lengths.
@@ -92,15 +97,22 @@ func Plane(goroutines int) locks.Bench {
 }
 
 const (
-	figureNote = "MutexBench with the paper's locks, alone, behind a gate with platoons of B, and behind one that 99 of 100 arrivals pass by: ns per" +
-		" acquisition with so many goroutines, and in brackets the fairness. Medians over the rounds. Ticket is twa.Mutex."
-	planeNote = "MutexBench with 64 goroutines and a wrapped sync.Mutex, with platoons of B and an express lane of Q: ns per acquisition, and in" +
-		" brackets the fairness. Medians over the rounds."
+	figureNote = "MutexBench with the paper's locks: alone, behind a gate with platoons of B, and behind a gate" +
+		" that 99 of 100 arrivals bypass. The figures are ns per acquisition with T goroutines, and the" +
+		" fairness in brackets: medians over the rounds. Ticket is twa.Mutex."
+	planeNote = "MutexBench with 64 goroutines and a wrapped sync.Mutex, with platoons of B and an express lane" +
+		" of Q. The figures are ns per acquisition, and the fairness in brackets: medians over the" +
+		" rounds."
 )
 
 // FigureTable has a line for each variant of each lock.
 func FigureTable(rs locks.Results) *table.Table {
-	t := &table.Table{Title: "The capacitor round other locks", Note: figureNote, Head: []string{"lock", "variant"}, Left: 2}
+	t := &table.Table{
+		Title: "The capacitor round other locks",
+		Note:  figureNote,
+		Head:  []string{"lock", "variant"},
+		Left:  2,
+	}
 	return fillWrapped(t, rs, FigureLocks, FigureVariants, FigureSizes, FigureName)
 }
 

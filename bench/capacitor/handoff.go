@@ -60,7 +60,7 @@ func handOffLatency(goroutines int) locks.Bench {
 
 // handsOver yields once while it holds the lock, so that others come and wait. What is timed is how
 // long the lock is on its way: from the call of Unlock to the return of Lock in another goroutine.
-// Whoever gets it again itself has been handed nothing.
+// A goroutine that gets it again itself has been handed nothing.
 func handsOver(of newLock) locks.Impl {
 	log := new(measure.WaitLog)
 	return locks.Impl{Name: of.Name, Waits: log, Make: func() locks.Loop {
@@ -89,10 +89,13 @@ func handsOver(of newLock) locks.Impl {
 	}}
 }
 
-const handOffNote = "How long a lock is on its way from one goroutine to another: from the call of Unlock to the return of Lock in the one that gets it, of one" +
-	" unlock in eight. N goroutines yield once while they hold it, so that others wait. Locks that let whoever runs take them are handed over seldom, which" +
-	" shows in the fairness, and then to one that runs already; a dash is for one that was not handed over in some window at all. Medians over the rounds. The quotient is farad's" +
-	" p99 divided by the line's: the median of the quotients inside the rounds. farad is capacitor.Mutex."
+const handOffNote = "The time that a lock takes from one goroutine to another: from the call of Unlock to the return" +
+	" of Lock in the next goroutine, of one unlock in eight. N goroutines yield once while they hold" +
+	" the lock, so that others wait. A lock that lets a running goroutine take it is handed over" +
+	" seldom, which its fairness shows, and then to a goroutine that runs already. A dash marks a" +
+	" lock that was not handed over at all in some window. Medians over the rounds. The quotient is" +
+	" farad's p99 divided by the line's: the median of the quotients inside the rounds. farad is" +
+	" capacitor.Mutex."
 
 // HandOffTable has a line for each lock.
 func HandOffTable(rs locks.Results) *table.Table {
@@ -128,7 +131,9 @@ func HandOffTable(rs locks.Results) *table.Table {
 				ratio = measure.MedianAndSpread(l.Samples.Beside(im.Name, p99))
 			}
 			t.Add(slices.Concat([]string{l.Workload, im.Name}, waits, []string{
-				ratio, fmt.Sprintf("%.1f", measure.Median(l.Samples.Column(im.Name, locks.NsPerOp))), fmt.Sprintf("%.2f", measure.Median(l.Samples.Column(im.Name, locks.Fairness))),
+				ratio,
+				fmt.Sprintf("%.1f", measure.Median(l.Samples.Column(im.Name, locks.NsPerOp))),
+				fmt.Sprintf("%.2f", measure.Median(l.Samples.Column(im.Name, locks.Fairness))),
 			})...)
 		}
 	}

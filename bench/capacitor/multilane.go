@@ -48,9 +48,11 @@ func lanebench(goroutines int) locks.Bench {
 	return wrappedLocks(laneName(goroutines), goroutines, laneLocks, laneGates)
 }
 
-const laneNote = "MutexBench with unfair locks, alone, behind the capacitor's gate with platoons of eight, behind a gate with four lanes, and behind four gates with" +
-	" platoons of two, one for each lane: ns per acquisition with so many goroutines, and in brackets the fairness. Medians over the rounds. The lane is" +
-	" that of the goroutine's hash, or one at random each time. Four gates bound no overtaking, the others do."
+const laneNote = "MutexBench with unfair locks: alone, behind the capacitor's gate with platoons of eight, behind" +
+	" a gate with four lanes, and behind four gates with platoons of two, one for each lane. The" +
+	" figures are ns per acquisition with T goroutines, and the fairness in brackets: medians over" +
+	" the rounds. A goroutine takes the lane of its hash, or a random one each time. Four gates do" +
+	" not bound overtaking, the others do."
 
 // LaneTable has a line for each gate round each lock.
 func LaneTable(rs locks.Results) *table.Table {

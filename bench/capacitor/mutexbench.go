@@ -69,6 +69,7 @@ func mutexbench(goroutines int) locks.Bench {
 	return withLocks(MutexbenchName(goroutines), goroutines, mutexbenchLocks, advances)
 }
 
+// MutexbenchName is the workload of MutexBench with so many goroutines.
 func MutexbenchName(goroutines int) string { return fmt.Sprintf("mutexbench-%d", goroutines) }
 
 // advances is mutexbench with somebody's lock.

@@ -37,10 +37,12 @@ func mutexbenchWaits(goroutines int) locks.Bench {
 	)
 }
 
-const waitNote = "How long a goroutine of mutexbench-N waits for the lock, from the call of Lock to its return: of one call in eight, those that begin in the window." +
-	" Medians over the rounds. Whoever runs and does not wait at all makes nearly all of the acquisitions of most locks; so there is also the" +
-	" p99.9 of those who come every microsecond, whom a wait of 5 µs keeps waiting for 5, 4, 3, 2 and 1 (the correction for coordinated" +
-	" omission). The quotients are farad's p99.9 divided by the line's: the medians of the quotients inside the rounds."
+const waitNote = "How long a goroutine of mutexbench-N waits for the lock, from the call of Lock to its return:" +
+	" of one call in eight, those that begin in the window. Medians over the rounds. With most locks" +
+	" nearly all acquisitions are those of a running goroutine that does not wait at all. So there is" +
+	" also the p99.9 of arrivals that come every microsecond: a wait of 5 µs counts as waits of 5, 4," +
+	" 3, 2 and 1 µs (the correction for coordinated omission). The quotients are farad's p99.9" +
+	" divided by the line's: the medians of the quotients inside the rounds."
 
 // WaitTable has a line for each lock of a workload whose waits are timed.
 func WaitTable(rs locks.Results, sum *table.Tally) *table.Table {

@@ -31,9 +31,15 @@ var burstLockers = []struct {
 	{peers.NameFloor, peers.NewFloor},
 	{peers.NameXSync, func(permits int64) peers.Locker { return xsemaphore.NewWeighted(permits) }},
 	{peers.NameChannel, func(permits int64) peers.Locker { return make(peers.Channel, permits) }},
-	{peers.NameArray, func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithWaitingArray(nil)) }},
+	{
+		peers.NameArray,
+		func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithWaitingArray(nil)) },
+	},
 	{peers.NameTWA, func(permits int64) peers.Locker { return twa.New(permits) }},
-	{peers.NamePlatoon, func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithPlatoon(1, 256)) }},
+	{
+		peers.NamePlatoon,
+		func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithPlatoon(1, 256)) },
+	},
 }
 
 // burstbench is bursts of so many goroutines.
@@ -44,7 +50,10 @@ func burstbench(goroutines, permits int) Bench {
 		w.Impls = append(
 			w.Impls,
 			Impl{
-				measure.LapImpl{Name: of.name, Run: func(l *measure.Lap) error { return bursts(l, of.create(int64(permits)), goroutines, log) }},
+				measure.LapImpl{
+					Name: of.name,
+					Run:  func(l *measure.Lap) error { return bursts(l, of.create(int64(permits)), goroutines, log) },
+				},
 				log,
 			},
 		)

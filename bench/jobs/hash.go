@@ -80,9 +80,9 @@ var PoolMakers = []poolMaker{
 	onLocker(peers.NameXSync, "FIFO", func(permits int64) peers.Locker { return xsemaphore.NewWeighted(permits) }),
 	onLocker(peers.NameChannel, "FIFO", func(permits int64) peers.Locker { return make(peers.Channel, permits) }),
 	{NameErrgroup, newErrgroup, "FIFO", false, panicEnds, freshOnes},
-	{peers.NameAnts, newAnts, "whoever comes first", false, "goes to the PanicHandler", reusedOnes},
+	{peers.NameAnts, newAnts, "first to arrive", false, "goes to the PanicHandler", reusedOnes},
 	{nameGated, newGatedAnts, "FIFO", true, "goes to the PanicHandler", reusedOnes},
-	{NamePond, newPond, "whoever comes first", false, "is caught", reusedOnes},
+	{NamePond, newPond, "first to arrive", false, "is caught", reusedOnes},
 	{NameConc, newConc, "FIFO", false, "is raised by Wait", reusedOnes},
 }
 
@@ -184,7 +184,10 @@ func newConc(bound int) (workerPool, error) {
 func hashbench() Bench {
 	w := Bench{Name: fmt.Sprintf("hash-%d", hashBound), bound: hashBound}
 	for _, of := range PoolMakers {
-		w.Impls = append(w.Impls, Impl{LapImpl: measure.LapImpl{Name: of.name, Run: func(l *measure.Lap) error { return hashAll(l, of) }}})
+		w.Impls = append(
+			w.Impls,
+			Impl{LapImpl: measure.LapImpl{Name: of.name, Run: func(l *measure.Lap) error { return hashAll(l, of) }}},
+		)
 	}
 	w.Impls = append(w.Impls, Impl{LapImpl: measure.LapImpl{Name: peers.NameFloor, Run: hashShares}})
 	return w
@@ -268,7 +271,8 @@ func hashShares(l *measure.Lap) error {
 	return errors.Join(err, b.complete(all))
 }
 
-const poolNote = "What those promise of whom hash-N is about. Order is that of several who wait in submit; who may cancel leaves with its context, and the job is not begun."
+const poolNote = "What the pools of hash-N promise. Order is that of several goroutines that wait in submit. A" +
+	" submit that can be cancelled returns when its context ends, and its job is not begun."
 
 // PoolTable says what the worker pools promise.
 func PoolTable(rs []*Result) *table.Table {

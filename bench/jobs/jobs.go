@@ -10,7 +10,8 @@ import (
 )
 
 // A Result is one line of the table of jobs: work that comes in laps with a beginning and an
-// end, as that of the executor does, by whoever bounds how much of it is done at a time.
+// end, as that of the executor does, with each implementation that bounds how much of it is done at
+// a time.
 type Result struct {
 	Workload string                  `json:"workload"`
 	Samples  measure.Samples[Sample] `json:"samples"`
@@ -32,14 +33,14 @@ type Bench struct {
 	Impls []Impl
 }
 
-// A Impl is somebody who bounds it.
+// An Impl is one implementation of the bound.
 type Impl struct {
 	measure.LapImpl
 
 	Waits *measure.WaitLog // where a lap notes the waits; nil: it does not
 }
 
-// The workloads, in the order of the table.
+// Benches are the workloads, in the order of the table.
 var Benches = []Bench{
 	burstbench(64, 2), burstbench(1000, 2),
 	hashbench(),
@@ -47,8 +48,10 @@ var Benches = []Bench{
 
 func (r *Result) String() string { return "jobs/" + r.Workload }
 
+// NsPerOp is a figure of samples: the time of an operation.
 func NsPerOp(s Sample) float64 { return s.NsPerOp }
 
+// AllocsPerOp is a figure of samples: the allocations of an operation.
 func AllocsPerOp(s Sample) float64 { return s.AllocsPerOp }
 
 func jobWaits(s Sample) *measure.WaitSummary { return s.Waits }
@@ -90,16 +93,28 @@ func RunRound(round int, rs []*Result, t measure.Timing, measured func(string)) 
 	return nil
 }
 
-const jobNote = "In burst-NxP, N goroutines want one of P permits at once, hold it for a microsecond and a yield, and are silent again: the time from the beginning of a burst to its end," +
-	" for each of them, and the waits of all. In hash-N one goroutine" +
-	" submits blocks of 4 kB, of which N are hashed at a time, and waits for all; farad is a semaphore and go statements. The floor of bursts lets everybody in; that of" +
-	" hash has a goroutine for each processor, and nothing is submitted. The quotient is farad's time divided by the line's: the median of the quotients inside the rounds."
+const jobNote = "In burst-NxP, N goroutines want one of P permits at once, hold it for a microsecond and a" +
+	" yield, and then pause. The time is that from the beginning of a burst to its end, for each" +
+	" goroutine; the waits are those of all. In hash-N one goroutine submits blocks of 4 kB, of which" +
+	" N are hashed at a time, and waits for all; farad is a semaphore and go statements. The floor of" +
+	" bursts admits every goroutine. The floor of hash has a goroutine for each processor, and" +
+	" nothing is submitted. The quotient is farad's time divided by the line's: the median of the" +
+	" quotients inside the rounds."
 
 // Table has a line for each implementation of a workload.
 func Table(rs []*Result, sum *table.Tally) *table.Table {
 	t := &table.Table{
 		Title: "Bursts and worker pools", Note: jobNote,
-		Head: []string{"workload", "by", "ns/op", "farad ÷ it", "allocs/op", "p50 of waits", "p99", "longest"}, Left: 2,
+		Head: []string{
+			"workload",
+			"by",
+			"ns/op",
+			"farad ÷ it",
+			"allocs/op",
+			"p50 of waits",
+			"p99",
+			"longest",
+		}, Left: 2,
 	}
 	for _, l := range rs {
 		for _, im := range l.Impls {
@@ -108,10 +123,22 @@ func Table(rs []*Result, sum *table.Tally) *table.Table {
 				continue
 			}
 			row := []string{
-				l.Workload, im.Name, fmt.Sprintf("%.1f", measure.Median(theirs)), sum.Entry(table.RatioTo, nil, l.Samples.Beside(im.Name, NsPerOp)),
+				l.Workload,
+				im.Name,
+				fmt.Sprintf("%.1f", measure.Median(theirs)),
+				sum.Entry(table.RatioTo, nil, l.Samples.Beside(im.Name, NsPerOp)),
 				fmt.Sprintf("%.2f", measure.Median(l.Samples.Column(im.Name, AllocsPerOp))),
 			}
-			t.Add(append(row, measure.WaitCells(l.Samples[im.Name], jobWaits, measure.WaitP50, measure.WaitP99, measure.WaitMax)...)...)
+			t.Add(
+				append(
+					row,
+					measure.WaitCells(
+						l.Samples[im.Name],
+						jobWaits,
+						measure.WaitP50,
+						measure.WaitP99,
+						measure.WaitMax,
+					)...)...)
 		}
 	}
 	return t

@@ -92,7 +92,11 @@ func TestBurstsUseThePermits(t *testing.T) {
 // Who cannot acquire reports it, when all have come back, and so does who loses permits.
 func TestBrokenBurstsAreReported(t *testing.T) {
 	boom := errors.New("boom")
-	require.ErrorIs(t, bursts(&measure.Lap{Todo: 30, Workers: 1}, &benchtest.Broken{Err: boom}, 8, new(measure.WaitLog)), boom)
+	require.ErrorIs(
+		t,
+		bursts(&measure.Lap{Todo: 30, Workers: 1}, &benchtest.Broken{Err: boom}, 8, new(measure.WaitLog)),
+		boom,
+	)
 	bad := &benchtest.Forgetful{Channel: make(peers.Channel, 20), Loses: true}
 	require.ErrorContains(t, bursts(&measure.Lap{Todo: 8, Workers: 20}, bad, 8, new(measure.WaitLog)), "12 of 20")
 }

@@ -57,12 +57,16 @@ type Results []*Result
 
 func (r *Result) String() string { return "locks/" + r.Workload }
 
+// NsPerOp is a figure of samples: the time of an operation.
 func NsPerOp(s Sample) float64 { return s.NsPerOp }
 
+// Fairness is a figure of samples: the smallest count divided by the largest.
 func Fairness(s Sample) float64 { return s.Fairness }
 
+// AllocsPerOp is a figure of samples: the allocations of an operation.
 func AllocsPerOp(s Sample) float64 { return s.AllocsPerOp }
 
+// Longest is a figure of samples: the longest wait of a writer, in nanoseconds.
 func Longest(s Sample) float64 { return float64(s.LongestNs) }
 
 // Plan returns the lines, with those implementations that match picks by names such as
@@ -108,7 +112,7 @@ func Measure(goroutines int, im Impl, t measure.Timing) (Sample, error) {
 		t.Patience = t.Warmup
 	}
 	batch := int(measure.Batch(goroutines))
-	s, err := measure.MeasureGang(goroutines, t, func(g *measure.Gang) {
+	s, err := measure.Loops(goroutines, t, func(g *measure.Gang) {
 		loop := im.Make()
 		if im.Waits != nil {
 			im.Waits.Reset(goroutines)

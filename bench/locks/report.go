@@ -34,17 +34,24 @@ func (rs Results) Pairs(workload func(goroutines int) string, sizes []int, impl 
 	return entries
 }
 
-const lockNote = "In mutex-N, N goroutines lock and unlock; in mutex-context-N with one cancellable context for all; in twa-1 one takes a" +
-	" permit and posts it; in mutexbench-N, the benchmark of the capacitor's paper, N advance a PRNG that all share, with variations: 4,000 steps of it, 200 steps of one's own" +
-	" outside, a holder that now and then sleeps, and a lock that serves the last first, which farad is behind a gate; in semabench-N, the paper's benchmark, N do so with one permit, advancing a PRNG that all share, and between" +
-	" two takes one of their own; chains-N is the same with semaphores on the papers' waiting chains besides, policies-N with those that wait in the papers' other ways" +
-	" (how many are near, how these wait, how the others do); in platoon-NxP they take one of P permits; in read-N they read-lock;" +
-	" in mix-P-N, P percent of the operations read, and the others write. The lock is held for one step of a PRNG, and where it says" +
-	" yield across a yield. word is the mutex of four bytes, packed a random one of 10,000 locks. The quotient is farad's time divided" +
-	" by the line's: the median of the quotients inside the rounds. In twa-1, semabench-N, chains-N and policies-N farad is twa.Semaphore, in platoon-NxP" +
-	" semaphore.WithPlatoon(1, 256); in read-2 it is the lock with reader bias. Fairness is the count of the goroutine that did least divided by that of the one that did most." +
-	" The longest wait is that of a writer, of the eighth that is timed: the median over the rounds of the longest in each." +
-	" In semabench-1024 farad's own line has its time divided by that in semabench-8."
+const lockNote = "In mutex-N, N goroutines lock and unlock; in mutex-context-N they share one cancellable" +
+	" context. In twa-1 one goroutine takes a permit and posts it. In mutexbench-N, the benchmark of" +
+	" the capacitor's paper, N goroutines advance a PRNG that all share. Its variations hold the lock" +
+	" for 4,000 steps, do 200 steps of their own outside, sleep now and then with the lock, or use a" +
+	" lock that serves the last first, alone and, as farad, behind a gate. In semabench-N, the" +
+	" benchmark of the waiting array's paper, N goroutines advance a shared PRNG under one permit," +
+	" and their own between two takes. chains-N adds semaphores on the papers' waiting chains," +
+	" policies-N those that wait in the papers' other ways (how many are near, how these wait, how" +
+	" the others do). In platoon-NxP the goroutines take one of P permits; in read-N they read-lock;" +
+	" in mix-P-N, P percent of the operations read, and the others write. The lock is held for one" +
+	" step of a PRNG, and where it says yield, across a yield. word is the mutex of four bytes," +
+	" packed a random one of 10,000 locks. The quotient is farad's time divided by the line's: the" +
+	" median of the quotients inside the rounds. In twa-1, semabench-N, chains-N and policies-N farad" +
+	" is twa.Semaphore, in platoon-NxP a semaphore with a capacitor, (1, 256); in read-2 it is the" +
+	" lock with reader bias. Fairness is the count of the goroutine that did least divided by that of" +
+	" the one that did most. The longest wait is that of a writer, of the eighth that is timed: the" +
+	" median over the rounds of the longest in each. In semabench-1024 farad's own line has its time" +
+	" divided by that in semabench-8."
 
 // Table has a line for each implementation of a workload, farad first.
 func Table(rs Results, sum *table.Tally) *table.Table {
@@ -99,10 +106,13 @@ func Table(rs Results, sum *table.Tally) *table.Table {
 // Growth returns how often farad's time in the workload is that in the target's other, round by
 // round.
 func (rs Results) Growth(workload string, t *table.Target) []float64 {
-	return measure.Ratios(rs.Column(workload, measure.NameFarad, NsPerOp), rs.Column(t.Than, measure.NameFarad, NsPerOp))
+	return measure.Ratios(
+		rs.Column(workload, measure.NameFarad, NsPerOp),
+		rs.Column(t.Than, measure.NameFarad, NsPerOp),
+	)
 }
 
-// lockColumn returns one figure of one lock in one workload, an entry a round; nil if it was not
+// Column returns one figure of one lock in one workload, an entry a round; nil if it was not
 // measured.
 func (rs Results) Column(workload, impl string, figure func(Sample) float64) []float64 {
 	for _, l := range rs {

@@ -22,9 +22,11 @@ import (
 
 const (
 	stormGoroutines = 1000
-	stormSteps      = 400                   // of a PRNG, while the permit is held: some microsecond, so that a turn of all takes a millisecond or more
-	stormImpatience = 50 * time.Microsecond // of those who are to give up
-	stormPatience   = 10 * time.Second      // of the others, whose timers are set, too
+	// stormSteps are the steps of a PRNG while the permit is held. They take about a microsecond,
+	// so that a turn of all takes a millisecond or more.
+	stormSteps      = 400
+	stormImpatience = 50 * time.Microsecond // of attempts that are to give up
+	stormPatience   = 10 * time.Second      // of the others, which set their timers, too
 )
 
 // The names of semaphores that only storms have.
@@ -99,7 +101,10 @@ var stormers = []struct {
 	}},
 	{peers.NameXSync, func() (peers.TryLocker, attempt) { s := xsemaphore.NewWeighted(1); return s, byContext(s) }},
 	{peers.NameChannel, func() (peers.TryLocker, attempt) { c := make(peers.Channel, 1); return c, byContext(c) }},
-	{NameChannelTimer, func() (peers.TryLocker, attempt) { c := make(peers.Channel, 1); return c, byTimer(c, stormGoroutines) }},
+	{
+		NameChannelTimer,
+		func() (peers.TryLocker, attempt) { c := make(peers.Channel, 1); return c, byTimer(c, stormGoroutines) },
+	},
 }
 
 // A storm is one measurement, and what it counts.
@@ -171,11 +176,15 @@ func (st *storm) outcome() (float64, error) {
 	return float64(st.expired.Load()) / float64(max(1, st.attempts.Load())), nil
 }
 
-const stormNote = "Of 1,000 goroutines that want the only permit again and again, and hold it for a microsecond, some are to give up after 50 µs, long before it is their" +
-	" turn: the percentage that is in the name, in the end all, of a permit that is never free. The others wait with a time limit, too, which is never reached. Time and" +
-	" allocations of the whole process are per attempt, and so many of these did time out. farad is Semaphore.AcquireTimeout; what says context, x/sync and channel have a" +
-	" context.WithTimeout for each attempt, and channel, timer a timer for each goroutine. With platoon whoever runs may take the permit before those who wait, so" +
-	" fewer time out. When all have left, the one permit must be there. Medians over the rounds, and of the quotients inside the rounds."
+const stormNote = "1,000 goroutines want the only permit again and again, and hold it for a microsecond. A" +
+	" percentage of the attempts, which is in the name, gives up after 50 µs, long before its turn;" +
+	" with 100 the permit is never free. The other attempts have a time limit, too, which is never" +
+	" reached. Time and allocations of the whole process are per attempt; the last column is the part" +
+	" of the attempts that timed out. farad is Semaphore.AcquireTimeout. The lines with context," +
+	" x/sync and channel make a context.WithTimeout for each attempt, and channel, timer keeps a" +
+	" timer for each goroutine. With platoon a running goroutine may take the permit before those" +
+	" that wait, so fewer time out. When all have left, exactly one permit must be free. Medians over" +
+	" the rounds, and of the quotients inside the rounds."
 
 // StormTable has a line for each semaphore.
 func StormTable(rs Results, sum *table.Tally) *table.Table {
@@ -192,7 +201,11 @@ func StormTable(rs Results, sum *table.Tally) *table.Table {
 			if len(theirs) == 0 {
 				continue
 			}
-			ratio := sum.Entry(table.RatioTo, TargetFor(l.Workload, table.RatioTo, im.Name), l.Samples.Beside(im.Name, NsPerOp))
+			ratio := sum.Entry(
+				table.RatioTo,
+				TargetFor(l.Workload, table.RatioTo, im.Name),
+				l.Samples.Beside(im.Name, NsPerOp),
+			)
 			var bound *table.Target
 			if im.Name == measure.NameFarad {
 				bound = TargetFor(l.Workload, table.Allocations, "")

@@ -72,6 +72,14 @@ func TestStormsCountThePermits(t *testing.T) {
 	// What fails in another way is not counted, but reported.
 	boom := errors.New("boom")
 	st := &storm{percent: 50}
-	_, err := st.loop(make(peers.Channel, 1), func(int, time.Duration) error { return boom })(context.Background(), 0, 5, 1)
+	_, err := st.loop(
+		make(peers.Channel, 1),
+		func(int, time.Duration) error { return boom },
+	)(
+		context.Background(),
+		0,
+		5,
+		1,
+	)
 	require.ErrorIs(t, err, boom)
 }

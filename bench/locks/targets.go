@@ -5,7 +5,7 @@ import (
 	"github.com/farad-go/farad/bench/table"
 )
 
-// The targets of mutexes and read-write locks.
+// Targets are those of mutexes and read-write locks.
 var Targets = []table.Target{
 	{Workloads: []string{"mutex-1"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.25},
 	{Workloads: []string{"mutex-8", "mutex-64"}, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 1.2},
@@ -13,8 +13,18 @@ var Targets = []table.Target{
 	{Workloads: []string{"mutex-8", "mutex-64"}, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.6},
 	{Workloads: []string{"mutex-8", "mutex-64"}, Metric: table.MinFairness, Bound: 0.9},
 	{Workloads: []string{"mutex-context-1"}, Metric: table.RatioTo, Peer: nameLock, Bound: 1.1},
-	{Workloads: []string{"mutex-context-8", "mutex-context-64"}, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 1},
-	{Workloads: []string{"mutex-context-8", "mutex-context-64"}, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.65},
+	{
+		Workloads: []string{"mutex-context-8", "mutex-context-64"},
+		Metric:    table.RatioTo,
+		Peer:      peers.NameChannel,
+		Bound:     1,
+	},
+	{
+		Workloads: []string{"mutex-context-8", "mutex-context-64"},
+		Metric:    table.RatioTo,
+		Peer:      peers.NameXSync,
+		Bound:     0.65,
+	},
 
 	{Workloads: []string{"twa-1"}, Metric: table.RatioTo, Peer: NameAdditions, Bound: 1.15},
 	{Workloads: semabenches, Metric: table.RatioTo, Peer: NameSem, Bound: 1.05},
@@ -29,7 +39,12 @@ var Targets = []table.Target{
 	{Workloads: append([]string{"mutexbench-8"}, mutexbenches...), Metric: table.MinFairness, Bound: 0.9},
 	{Workloads: []string{"mutexbench-waits-64"}, Metric: table.TailTo, Peer: NameMutex, Bound: 0.5},
 	{Workloads: []string{"mutexbench-waits-64"}, Metric: table.TailOfAllTo, Peer: NameMutex, Bound: 0.5},
-	{Workloads: []string{"mutexbench-long-8", "mutexbench-sleep-64"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.05},
+	{
+		Workloads: []string{"mutexbench-long-8", "mutexbench-sleep-64"},
+		Metric:    table.RatioTo,
+		Peer:      NameMutex,
+		Bound:     1.05,
+	},
 	{Workloads: []string{"mutexbench-long-8"}, Metric: table.MinFairness, Bound: 0.95},
 	{Workloads: lifoBenches, Metric: table.MinFairness, Bound: 0.9},
 

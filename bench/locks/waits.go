@@ -8,7 +8,7 @@ import (
 )
 
 // HandsOver reports whether the lock went from one goroutine to another in every round. One that
-// lets whoever runs take it may not, for as long as a window.
+// lets a running goroutine take it may not, for as long as a window.
 func (r *Result) HandsOver(impl string) bool {
 	return len(r.Samples[impl]) > 0 &&
 		!slices.ContainsFunc(r.Samples[impl], func(s Sample) bool { return s.Waits.Count == 0 })
@@ -26,6 +26,7 @@ func (r *Result) WaitCells(impl string) []string {
 	)
 }
 
+// WaitTail is a figure of samples: the p99.9 of the waits of arrivals.
 func WaitTail(s Sample) float64 { return float64(s.Waits.Arrivals999) }
 
 func waitTailOfAll(s Sample) float64 { return float64(s.Waits.P999) }

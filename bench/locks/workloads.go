@@ -42,7 +42,11 @@ var (
 		{"mutex-1", 1, []Impl{farads, StdMutex, channelMutex, fifoMutex, xsyncMutex}},
 		{"mutex-8", 8, []Impl{farads, StdMutex, channelMutex, fifoMutex, xsyncMutex}},
 		{"mutex-64", 64, []Impl{farads, StdMutex, channelMutex, fifoMutex, xsyncMutex}},
-		{"mutex-context-1", 1, []Impl{faradContext, {Name: nameLock, Make: farads.Make}, channelContext, xsyncContext}},
+		{
+			"mutex-context-1",
+			1,
+			[]Impl{faradContext, {Name: nameLock, Make: farads.Make}, channelContext, xsyncContext},
+		},
 		{"mutex-context-8", 8, []Impl{faradContext, channelContext, xsyncContext}},
 		{"mutex-context-64", 64, []Impl{faradContext, channelContext, xsyncContext}},
 	}
@@ -75,6 +79,7 @@ var (
 			return x, nil
 		}
 	}}
+	// StdMutex is sync.Mutex.
 	StdMutex = Impl{Name: NameMutex, Make: func() Loop {
 		var m sync.Mutex
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {

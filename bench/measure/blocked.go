@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A crowd is many goroutines that are all blocked, in the same way.
-type crowd struct {
+// A Crowd is many goroutines that are all blocked, in the same way.
+type Crowd struct {
 	started atomic.Int64
 	WG      sync.WaitGroup
 }
@@ -19,8 +19,8 @@ type crowd struct {
 var ErrAwake = errors.New("goroutines that should be blocked are not")
 
 // Gather starts n goroutines that call block and returns when all of them are blocked.
-func Gather(n int, limit time.Duration, block func(i int)) (*crowd, error) {
-	c := new(crowd)
+func Gather(n int, limit time.Duration, block func(i int)) (*Crowd, error) {
+	c := new(Crowd)
 	for i := range n {
 		c.WG.Go(func() {
 			c.started.Add(1)
@@ -37,7 +37,7 @@ func Gather(n int, limit time.Duration, block func(i int)) (*crowd, error) {
 
 // atRest reports whether all n have started and nobody but the caller runs or could run. The
 // runtime calls its figures approximate, so it takes several looks.
-func (c *crowd) atRest(n int) bool {
+func (c *Crowd) atRest(n int) bool {
 	if c.started.Load() != int64(n) {
 		return false
 	}

@@ -15,9 +15,8 @@ const (
 	Own        Form = "own"
 )
 
-var (
-	AllForms = []Form{Background, Shared, Own}
-)
+// AllForms are all forms, in the order of the tables.
+var AllForms = []Form{Background, Shared, Own}
 
 // Contexts returns the contexts of n goroutines, and the function that ends each of them. Those of
 // the form own have no parent in common, or they would share its lock.

@@ -40,6 +40,7 @@ type Gang struct {
 	Err      error
 }
 
+// NewGang returns a gang of so many goroutines, which spawn adds.
 func NewGang(goroutines int) *Gang {
 	return &Gang{counters: make([]Counter, goroutines), Gate: make(chan struct{}), Window: func(bool) {}}
 }

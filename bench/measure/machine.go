@@ -26,8 +26,10 @@ type Machine struct {
 	Command    string    `json:"command"`
 }
 
+// Unknown stands for what could not be found out.
 const Unknown = "unknown"
 
+// ThisMachine describes the machine that this program runs on, with these arguments.
 func ThisMachine(args []string) Machine {
 	build := buildSettings()
 	m := Machine{
@@ -86,7 +88,8 @@ func buildSettings() []string {
 
 // PeerModules are those that farad is measured beside.
 var PeerModules = []string{
-	"golang.org/x/sync", "github.com/neilotoole/fifomu", "github.com/puzpuzpuz/xsync/v4", "github.com/panjf2000/ants/v2", "github.com/alitto/pond/v2",
+	"golang.org/x/sync", "github.com/neilotoole/fifomu", "github.com/puzpuzpuz/xsync/v4",
+	"github.com/panjf2000/ants/v2", "github.com/alitto/pond/v2",
 	"github.com/sourcegraph/conc",
 }
 
@@ -119,6 +122,7 @@ func commit() string {
 	return c
 }
 
+// CommandLine is the program with its arguments, for a shell.
 func CommandLine(program, args []string) string {
 	words := program
 	for _, a := range args {

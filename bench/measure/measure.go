@@ -42,8 +42,8 @@ type Sample struct {
 	Idle int `json:"idle,omitempty"`
 }
 
-// MeasureGang measures the goroutines that spawn adds to a gang of that many.
-func MeasureGang(goroutines int, t Timing, spawn func(*Gang)) (Sample, error) {
+// Loops measures the goroutines that spawn adds to a gang of that many.
+func Loops(goroutines int, t Timing, spawn func(*Gang)) (Sample, error) {
 	runtime.GC() // the garbage of one implementation is not to be collected in the window of the next
 	g := NewGang(goroutines)
 	spawn(g)

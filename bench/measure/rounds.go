@@ -48,10 +48,13 @@ func (all Samples[S]) Beside(impl string, figure func(S) float64) []float64 {
 	return Ratios(all.Column(NameFarad, figure), all.Column(impl, figure))
 }
 
+// NsPerOp is a figure of samples: the time of an operation.
 func NsPerOp(s Sample) float64 { return s.NsPerOp }
 
+// FairnessOf is a figure of samples: the smallest count divided by the largest.
 func FairnessOf(s Sample) float64 { return s.Fairness }
 
+// AllocsPerOp is a figure of samples: the allocations of an operation.
 func AllocsPerOp(s Sample) float64 { return s.AllocsPerOp }
 
 // Everything picks all measurements.

@@ -16,6 +16,7 @@ type WaitLog struct {
 	each []*hdrhistogram.Histogram // each goroutine's own, in nanoseconds
 }
 
+// Reset forgets all waits, and makes room for those of so many goroutines.
 func (w *WaitLog) Reset(goroutines int) {
 	w.Open.Store(false)
 	w.each = make([]*hdrhistogram.Histogram, goroutines)
@@ -53,7 +54,7 @@ type WaitSummary struct {
 	Max   int64 `json:"max_ns"`
 
 	// Arrivals999 is the p99.9 of those who come every microsecond. Of the acquisitions of a lock
-	// that lets whoever runs take it nearly all are those of a few, who do not wait at all, while
+	// that lets a running goroutine take it, nearly all are those of a few that do not wait, while
 	// the others, who wait for milliseconds, have one each: to the p99.9 of the acquisitions they
 	// do not exist. (Coordinated omission. The correction is that of HdrHistogram: who waited for 5
 	// µs stands for four more, who would have come meanwhile and waited for 4, 3, 2 and 1.)
@@ -63,6 +64,7 @@ type WaitSummary struct {
 // arrival is how often somebody comes.
 const arrival = int64(time.Microsecond)
 
+// Summary sums up the waits of all goroutines.
 func (w *WaitLog) Summary() *WaitSummary {
 	all := hdrhistogram.New(1, longestTracked, 2)
 	for _, h := range w.each {
@@ -80,13 +82,16 @@ func (w *WaitLog) Summary() *WaitSummary {
 	}
 }
 
-// The figures of waits that tables show.
+// WaitP50 is a figure of waits that tables show: the median.
 func WaitP50(w *WaitSummary) int64 { return w.P50 }
 
+// WaitP99 is the 99th percentile.
 func WaitP99(w *WaitSummary) int64 { return w.P99 }
 
+// WaitP999 is the 99.9th percentile.
 func WaitP999(w *WaitSummary) int64 { return w.P999 }
 
+// WaitMax is the longest.
 func WaitMax(w *WaitSummary) int64 { return w.Max }
 
 // WaitCells are the cells of some figures of waits, nil if they were not timed.

@@ -44,6 +44,7 @@ func LockerOf(name string) Maker {
 // wait: permits would become negative under contention.
 type floor struct{ permits atomic.Int64 }
 
+// NewFloor returns a floor with so many permits.
 func NewFloor(permits int64) Locker {
 	f := new(floor)
 	f.permits.Store(permits)

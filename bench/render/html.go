@@ -17,7 +17,7 @@ var pageSource string
 var pageTemplate = template.Must(template.New("page").Parse(pageSource))
 
 // Page returns the report as one HTML file, which needs no other and no script.
-func Page(r *report.Report, drawings []drawing) (string, error) {
+func Page(r *report.Report, drawings []Drawing) (string, error) {
 	tables, sum := r.Tables(true)
 	p := pageData{Header: r.Header(), Sum: sum.String()}
 	for i := range p.Header {
@@ -60,9 +60,10 @@ type (
 		Drawings []pageDrawing
 	}
 	pageDrawing struct {
-		Class      string // of the screens that it is for
-		SVG        template.HTML
-		Least, Own int // pixels: where it scrolls instead of becoming smaller; where its letters are as large as those of the page
+		Class string // of the screens that it is for
+		SVG   template.HTML
+		Least int // pixels: below, it scrolls instead of becoming smaller
+		Own   int // pixels: its letters are as large as those of the page
 	}
 	pageTable struct {
 		Title, Note string

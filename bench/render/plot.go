@@ -28,20 +28,20 @@ const (
 	PlaneFile  = "capacitor-plane.svg"
 )
 
-// A drawing is one file of plots, side by side and one above the other.
-type drawing struct {
+// A Drawing is one file of plots, side by side and one above the other.
+type Drawing struct {
 	file, caption string
 	plots         [][]*plot.Plot
 	width, height vg.Length
 }
 
 // CapacitorDrawings returns figure and plane, as far as they have been measured.
-func CapacitorDrawings(r *report.Report) (all []drawing) {
+func CapacitorDrawings(r *report.Report) (all []Drawing) {
 	if plots := drawsFigure(r); plots != nil {
-		all = append(all, drawing{FigureFile, "The capacitor round other locks", plots, 12 * vg.Inch, 5 * vg.Inch})
+		all = append(all, Drawing{FigureFile, "The capacitor round other locks", plots, 12 * vg.Inch, 5 * vg.Inch})
 	}
 	if plots := drawsPlane(r); plots != nil {
-		all = append(all, drawing{PlaneFile, "Platoons and express lane", plots, 9 * vg.Inch, 4 * vg.Inch})
+		all = append(all, Drawing{PlaneFile, "Platoons and express lane", plots, 9 * vg.Inch, 4 * vg.Inch})
 	}
 	return all
 }
@@ -55,7 +55,8 @@ func DrawPlots(folder string, r *report.Report) error {
 	return SaveDrawings(folder, drawings)
 }
 
-func SaveDrawings(folder string, drawings []drawing) error {
+// SaveDrawings writes each drawing into its file in the folder.
+func SaveDrawings(folder string, drawings []Drawing) error {
 	for _, d := range drawings {
 		if err := report.Write(filepath.Join(folder, d.file), d.svg()); err != nil {
 			return err
@@ -68,10 +69,10 @@ func SaveDrawings(folder string, drawings []drawing) error {
 const narrowWidth, narrowHeight = 4 * vg.Inch, 2.5 * vg.Inch
 
 // svg draws.
-func (d *drawing) svg() string { return svgOf(d.plots, d.width, d.height) }
+func (d *Drawing) svg() string { return svgOf(d.plots, d.width, d.height) }
 
 // narrow draws for a narrow screen: one plot below the other, column by column.
-func (d *drawing) narrow() string {
+func (d *Drawing) narrow() string {
 	var stack [][]*plot.Plot
 	for column := range d.plots[0] {
 		for row := range d.plots {
@@ -105,8 +106,7 @@ func svgOf(plots [][]*plot.Plot, width, height vg.Length) string {
 	return withAnyFont(w.String())
 }
 
-// sans is the plots' font: whoever looks at them will have it, or one with the same widths, or
-// another one.
+// sans is the plots' font. A viewer has it, or one with the same widths, or another one.
 const sans = "Liberation Sans"
 
 func init() { plot.DefaultFont.Variant = "Sans" }
@@ -266,9 +266,22 @@ func drawsFigure(r *report.Report) [][]*plot.Plot {
 			for k, v := range capacitor.FigureVariants {
 				curves = append(
 					curves,
-					curveOf(r.Locks, v.Name, figureColors[k], len(capacitor.FigureSizes), of, func(i int) (float64, string, string) {
-						return float64(capacitor.FigureSizes[i]), capacitor.FigureName(capacitor.FigureSizes[i]), v.Around(l).Name
-					}),
+					curveOf(
+						r.Locks,
+						v.Name,
+						figureColors[k],
+						len(capacitor.FigureSizes),
+						of,
+						func(i int) (float64, string, string) {
+							return float64(
+									capacitor.FigureSizes[i],
+								), capacitor.FigureName(
+									capacitor.FigureSizes[i],
+								), v.Around(
+									l,
+								).Name
+						},
+					),
 				)
 			}
 			p := plot.New()
@@ -276,7 +289,11 @@ func drawsFigure(r *report.Report) [][]*plot.Plot {
 				capacitor.FigureSizes,
 				func(i int) float64 { return float64(capacitor.FigureSizes[i]) },
 			)
-			p.X.Min, p.X.Max = float64(capacitor.FigureSizes[0]), float64(capacitor.FigureSizes[len(capacitor.FigureSizes)-1])
+			p.X.Min, p.X.Max = float64(
+				capacitor.FigureSizes[0],
+			), float64(
+				capacitor.FigureSizes[len(capacitor.FigureSizes)-1],
+			)
 			if row == 0 {
 				p.Title.Text = l.Name + ", million/s"
 				logarithmic(p, low/1.5, high*4) // the legend stands above the lines

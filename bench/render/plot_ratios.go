@@ -16,7 +16,7 @@ import (
 
 // RatioDrawings returns a drawing for each family that was measured: farad beside the floor and
 // beside the best peer.
-func RatioDrawings(r *report.Report) (all []drawing) {
+func RatioDrawings(r *report.Report) (all []Drawing) {
 	for _, family := range []string{report.FamilySemaphore, report.FamilyLocks, report.FamilyTasks, report.FamilyJobs} {
 		var names []string
 		toPeer, toFloor := &whiskers{least: 0.5, most: 2}, &whiskers{least: 0.5, most: 2} // so wide at least
@@ -43,7 +43,7 @@ func RatioDrawings(r *report.Report) (all []drawing) {
 		p.Add(vertical(1, len(names)))
 		toPeer.draw(p, "best peer", blue)
 		toFloor.draw(p, "floor", amber)
-		all = append(all, drawing{
+		all = append(all, Drawing{
 			"ratios-" + family + ".svg", "Farad beside the best peer and the floor: " + family,
 			[][]*plot.Plot{{p}},
 			10 * vg.Inch, vg.Length(len(names)+2)*0.24*vg.Inch + vg.Inch,

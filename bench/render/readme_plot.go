@@ -35,10 +35,10 @@ var readmeLocks = []struct {
 
 // readmePlot shows what a lock costs beside how fair it is: medians, and how far the rounds reach.
 // All of it is from the first run that has it.
-func readmePlot(runs ...*report.Report) (*drawing, error) {
+func readmePlot(runs ...*report.Report) (*Drawing, error) {
 	var err error
 	for _, r := range runs {
-		var d *drawing
+		var d *Drawing
 		if d, err = drawsReadme(r); err == nil {
 			return d, nil
 		}
@@ -46,7 +46,7 @@ func readmePlot(runs ...*report.Report) (*drawing, error) {
 	return nil, err
 }
 
-func drawsReadme(r *report.Report) (*drawing, error) {
+func drawsReadme(r *report.Report) (*Drawing, error) {
 	row := make([]*plot.Plot, 2)
 	quickest, slowest := math.Inf(1), 0.0
 	for i, of := range []func(locks.Sample) float64{locks.NsPerOp, locks.Fairness} {
@@ -86,7 +86,7 @@ func drawsReadme(r *report.Report) (*drawing, error) {
 	logarithmic(cost, quickest/1.1, 3*slowest) // the legend stands above the lines
 	fairness.Title.Text = "fairness, min/max: higher is better"
 	fair(fairness)
-	return &drawing{ReadmePlotFile, "", [][]*plot.Plot{row}, 9 * vg.Inch, 3.6 * vg.Inch}, nil
+	return &Drawing{ReadmePlotFile, "", [][]*plot.Plot{row}, 9 * vg.Inch, 3.6 * vg.Inch}, nil
 }
 
 // Ranges are medians, and how far the rounds reach below and above them.

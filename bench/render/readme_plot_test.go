@@ -64,7 +64,10 @@ func TestReadmePlotShowsTheMedians(t *testing.T) {
 
 func TestReadmePlotLacksNothing(t *testing.T) {
 	r := report.MadeUpAll()
-	r.Locks = slices.DeleteFunc(r.Locks, func(l *locks.Result) bool { return l.Workload == capacitor.MutexbenchName(64) })
+	r.Locks = slices.DeleteFunc(
+		r.Locks,
+		func(l *locks.Result) bool { return l.Workload == capacitor.MutexbenchName(64) },
+	)
 	_, err := readmePlot(r)
 	require.ErrorContains(t, err, "mutexbench-64 of farad was not measured")
 }

@@ -12,7 +12,13 @@ func (r *Report) Benchstat() string {
 	w := new(strings.Builder)
 	platform, _, _ := strings.Cut(r.Machine.System, ",")
 	goos, goarch, _ := strings.Cut(platform, "/")
-	fmt.Fprintf(w, "goos: %s\ngoarch: %s\npkg: github.com/farad-go/farad/bench\ncpu: %s\n", goos, goarch, r.Machine.CPU)
+	fmt.Fprintf(
+		w,
+		"goos: %s\ngoarch: %s\npkg: github.com/farad-go/farad/bench\ncpu: %s\n",
+		goos,
+		goarch,
+		r.Machine.CPU,
+	)
 	for _, l := range r.Lines() {
 		for _, im := range l.impls {
 			f := l.of[im]

@@ -59,20 +59,21 @@ func moved(was, is []float64) bool {
 	return math.Abs(measure.Median(is)-measure.Median(was)) > max(leastPart*measure.Median(was), leastMove)
 }
 
-// A comparison is what two runs both have found out.
-type comparison struct {
+// A Comparison is what two runs both have found out.
+type Comparison struct {
 	was, is *Report
 	both    int
 	table   *table.Table
 	Moves   []string
 }
 
-const compareNote = "Ratios are farad's time divided by the peer's: medians over the rounds, and their range. Better and worse is what has moved by more than the spread:" +
-	" none of the rounds of the one run came out as any of the other."
+const compareNote = "Ratios are farad's time divided by the peer's: medians over the rounds, and their range. Better" +
+	" and worse is what has moved by more than the spread: no round of the one run came out as any of" +
+	" the other."
 
 // Compared returns how is differs from was.
-func Compared(was, is *Report) *comparison {
-	c := &comparison{was: was, is: is, table: &table.Table{
+func Compared(was, is *Report) *Comparison {
+	c := &Comparison{was: was, is: is, table: &table.Table{
 		Title: "Beside the run before", Note: compareNote,
 		Head: []string{"workload", "what", "moved", "was", "is", "is ÷ was"}, Left: 3,
 	}}
@@ -103,13 +104,20 @@ func Compared(was, is *Report) *comparison {
 				),
 			)
 		}
-		c.table.Add(now.line, now.what, verdict, measure.MedianAndSpread(then.vs), measure.MedianAndSpread(now.vs), part)
+		c.table.Add(
+			now.line,
+			now.what,
+			verdict,
+			measure.MedianAndSpread(then.vs),
+			measure.MedianAndSpread(now.vs),
+			part,
+		)
 	}
 	return c
 }
 
 // Text lists everything, and what moved once more at the end.
-func (c *comparison) Text() string {
+func (c *Comparison) Text() string {
 	w := new(strings.Builder)
 	c.table.WriteText(w)
 	fmt.Fprintf(w, "\n%s\n", c.Summary())
@@ -120,7 +128,7 @@ func (c *comparison) Text() string {
 }
 
 // Summary says how much moved, and what of the machine is not as it was.
-func (c *comparison) Summary() string {
+func (c *Comparison) Summary() string {
 	words := []string{
 		fmt.Sprintf(
 			"%d of %d have moved since %s (%s)",

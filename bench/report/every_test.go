@@ -17,7 +17,9 @@ func TestEveryTable(t *testing.T) {
 	})}
 	require.Len(t, r.Locks, len(capacitor.EverySizes))
 	for i, l := range r.Locks {
-		l.Samples[capacitor.NameWord] = []locks.Sample{{Sample: measure.Sample{NsPerOp: float64(10 * (i + 1)), Fairness: 0.5}}}
+		l.Samples[capacitor.NameWord] = []locks.Sample{
+			{Sample: measure.Sample{NsPerOp: float64(10 * (i + 1)), Fairness: 0.5}},
+		}
 	}
 	md := r.Markdown()
 	require.Contains(

@@ -32,7 +32,8 @@ func AnyVoid(runs []*Report) error {
 	return nil
 }
 
-// KeptRuns returns the files of the runs whose figures the documents have, in the folder of results.
+// KeptRuns returns the files of the runs whose figures the documents have, in the folder of
+// results.
 func KeptRuns(folder string) []string {
 	var files []string
 	for _, name := range []string{"semaphore", "locks", "array", "tasks", "capacitor"} {

@@ -18,9 +18,14 @@ func TestJobTable(t *testing.T) {
 	}
 	require.Len(t, r.Jobs, 1)
 	r.Jobs[0].Samples[measure.NameFarad] = []jobs.Sample{
-		{LapSample: measure.LapSample{NsPerOp: 1000, Ops: 10}, Waits: &measure.WaitSummary{P50: 400, P99: 5000, Max: 70_000}},
+		{
+			LapSample: measure.LapSample{NsPerOp: 1000, Ops: 10},
+			Waits:     &measure.WaitSummary{P50: 400, P99: 5000, Max: 70_000},
+		},
 	}
-	r.Jobs[0].Samples[peers.NameXSync] = []jobs.Sample{{LapSample: measure.LapSample{NsPerOp: 2000, AllocsPerOp: 3, Ops: 10}, Waits: nil}}
+	r.Jobs[0].Samples[peers.NameXSync] = []jobs.Sample{
+		{LapSample: measure.LapSample{NsPerOp: 2000, AllocsPerOp: 3, Ops: 10}, Waits: nil},
+	}
 	md := r.Markdown()
 	require.Contains(t, md, "| burst-64x2 | farad | 1000.0 |  | 0.00 | 400ns | 5µs | 70µs |")
 	require.Contains(t, md, "| burst-64x2 | x/sync | 2000.0 | 0.50 | 3.00 |")

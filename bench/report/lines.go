@@ -14,11 +14,11 @@ import (
 	"github.com/farad-go/farad/bench/tasks"
 )
 
-// A line is a workload and what all who took part in it have needed, of whatever kind: a cell,
+// A Line is a workload and what all who took part in it have needed, of whatever kind: a cell,
 // locks, tasks, or the cancelling and the waking of waiters. What knows no kinds is made from
 // lines: the overview, the comparison with another run, the plots of ratios, and benchstat's
 // format.
-type line struct {
+type Line struct {
 	Family string
 	Name   string
 	impls  []string // who took part, farad or the first of ours first
@@ -39,15 +39,23 @@ const (
 )
 
 // Floors are what cannot do the work, but only the least that it needs.
-var Floors = []string{peers.NameFloor, peers.NameRing, locks.NameFetchOr, locks.NameAdditions, tasks.NameGoroutine, tasks.NameCoroutine}
+var Floors = []string{
+	peers.NameFloor,
+	peers.NameRing,
+	locks.NameFetchOr,
+	locks.NameAdditions,
+	tasks.NameGoroutine,
+	tasks.NameCoroutine,
+}
 
-// Others are those whom other people made: what somebody would take if there were no farad.
+// Others are the peers of other authors: what a program would use if there were no farad.
 var Others = []string{
-	peers.NameXSync, peers.NameChannel, locks.NameChannelTimer, locks.NameMutex, locks.NameMutexes, locks.NameFifomu, locks.NameRWMutex, locks.NameRBMutex, tasks.NameGoStatement, tasks.NameAfterFunc, peers.NameAnts,
+	peers.NameXSync, peers.NameChannel, locks.NameChannelTimer, locks.NameMutex, locks.NameMutexes,
+	locks.NameFifomu, locks.NameRWMutex, locks.NameRBMutex, tasks.NameGoStatement, tasks.NameAfterFunc, peers.NameAnts,
 	jobs.NameErrgroup, jobs.NamePond, jobs.NameConc,
 }
 
-func (l *line) add(impl string, f figures) {
+func (l *Line) add(impl string, f figures) {
 	if len(f.ns) == 0 {
 		return
 	}
@@ -59,7 +67,13 @@ func (l *line) add(impl string, f figures) {
 }
 
 // addAll adds all impls that have samples.
-func addAll[I, S any](l *line, impls []I, all measure.Samples[S], name func(I) string, ns, allocs, ops func(S) float64) {
+func addAll[I, S any](
+	l *Line,
+	impls []I,
+	all measure.Samples[S],
+	name func(I) string,
+	ns, allocs, ops func(S) float64,
+) {
 	for _, im := range impls {
 		n := name(im)
 		l.add(n, figures{all.Column(n, ns), all.Column(n, allocs), all.Column(n, ops)})
@@ -68,29 +82,32 @@ func addAll[I, S any](l *line, impls []I, all measure.Samples[S], name func(I) s
 
 // Ratio returns farad's time divided by impl's, an entry a round; nil if one of them did not take
 // part.
-func (l *line) Ratio(impl string) []float64 {
+func (l *Line) Ratio(impl string) []float64 {
 	return measure.Ratios(l.of[measure.NameFarad].ns, l.of[impl].ns)
 }
 
 // Quickest returns which of names needs least, empty if none took part.
-func (l *line) Quickest(names []string) string {
+func (l *Line) Quickest(names []string) string {
 	part := slices.DeleteFunc(slices.Clone(l.impls), func(impl string) bool { return !slices.Contains(names, impl) })
 	if len(part) == 0 {
 		return ""
 	}
-	return slices.MinFunc(part, func(a, b string) int { return cmp.Compare(measure.Median(l.of[a].ns), measure.Median(l.of[b].ns)) })
+	return slices.MinFunc(
+		part,
+		func(a, b string) int { return cmp.Compare(measure.Median(l.of[a].ns), measure.Median(l.of[b].ns)) },
+	)
 }
 
 // Lines returns all that have been measured.
-func (r *Report) Lines() []*line {
-	var all []*line
-	keep := func(l *line) {
+func (r *Report) Lines() []*Line {
+	var all []*Line
+	keep := func(l *Line) {
 		if len(l.impls) > 0 {
 			all = append(all, l)
 		}
 	}
 	for _, c := range r.Cells {
-		l := &line{Family: FamilySemaphore, Name: c.Name}
+		l := &Line{Family: FamilySemaphore, Name: c.Name}
 		addAll(
 			l,
 			c.Impls,
@@ -103,7 +120,7 @@ func (r *Report) Lines() []*line {
 		keep(l)
 	}
 	for _, c := range r.Locks {
-		l := &line{Family: FamilyLocks, Name: c.Workload}
+		l := &Line{Family: FamilyLocks, Name: c.Workload}
 		addAll(
 			l,
 			c.Impls,
@@ -116,7 +133,7 @@ func (r *Report) Lines() []*line {
 		keep(l)
 	}
 	for _, c := range r.Tasks {
-		l := &line{Family: FamilyTasks, Name: c.String()}
+		l := &Line{Family: FamilyTasks, Name: c.String()}
 		addAll(
 			l,
 			c.Impls,
@@ -129,7 +146,7 @@ func (r *Report) Lines() []*line {
 		keep(l)
 	}
 	for _, c := range r.Jobs {
-		l := &line{Family: FamilyJobs, Name: c.String()}
+		l := &Line{Family: FamilyJobs, Name: c.String()}
 		addAll(
 			l,
 			c.Impls,
@@ -142,9 +159,9 @@ func (r *Report) Lines() []*line {
 		keep(l)
 	}
 	alone := func(family, name, impl string, ns []float64) {
-		i := slices.IndexFunc(all, func(l *line) bool { return l.Name == name })
+		i := slices.IndexFunc(all, func(l *Line) bool { return l.Name == name })
 		if i < 0 {
-			i, all = len(all), append(all, &line{Family: family, Name: name})
+			i, all = len(all), append(all, &Line{Family: family, Name: name})
 		}
 		all[i].add(impl, figures{ns: ns})
 	}
@@ -154,18 +171,28 @@ func (r *Report) Lines() []*line {
 	for _, w := range r.Wake {
 		alone(familyWake, w.Line(), w.Impl, w.NsPerWake)
 	}
-	return slices.DeleteFunc(all, func(l *line) bool { return len(l.impls) == 0 })
+	return slices.DeleteFunc(all, func(l *Line) bool { return len(l.impls) == 0 })
 }
 
-const overviewNote = "Every workload in which farad and somebody else took part: farad's time, and what it is divided by that of the floor, which does only the least" +
-	" that the work needs, and by that of whichever peer was quickest. A peer may be quick because it promises less: a plain channel cannot be" +
-	" given up, sync.Mutex lets whoever runs overtake those who wait. Medians over the rounds of the quotients inside a round, and their range."
+const overviewNote = "Every workload that farad and a peer or a floor took part in: farad's time, and its quotients" +
+	" by that of the floor, which does only the least that the work needs, and by that of the" +
+	" quickest peer. A peer may be quick because it promises less: a plain channel cannot be given" +
+	" up, and sync.Mutex lets a running goroutine overtake those that wait. Medians over the rounds" +
+	" of the quotients inside a round, and their range."
 
 // overviewTable has a line for each workload.
 func (r *Report) overviewTable() *table.Table {
 	t := &table.Table{
 		Title: "Beside the floor and the best peer", Note: overviewNote,
-		Head: []string{"workload", "floor", "best peer", "farad, ns/op", "min–max", "÷ floor", "÷ best peer"}, Left: 3,
+		Head: []string{
+			"workload",
+			"floor",
+			"best peer",
+			"farad, ns/op",
+			"min–max",
+			"÷ floor",
+			"÷ best peer",
+		}, Left: 3,
 	}
 	for _, l := range r.Lines() {
 		ours, floor, peer := l.of[measure.NameFarad].ns, l.Quickest(Floors), l.Quickest(Others)

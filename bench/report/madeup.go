@@ -33,8 +33,13 @@ func madeUp() *Report {
 		Machine: measure.Machine{CPU: "a | b", Command: "go run ."},
 		Rounds:  2,
 		Cells:   rs,
-		Cancel:  []*waiters.CancelResult{{Waiter: "future", Impl: measure.NameFarad, Waiters: 1000, NsPerCancel: []float64{30, 50}}},
-		Memory:  []waiters.MemoryResult{{Waiter: "future", Impl: measure.NameFarad, Bytes: 128, Metric: table.FutureBytes}, {Waiter: "goroutine", Impl: peers.NameXSync, Bytes: 300, Metric: table.GoroutineBytes}},
+		Cancel: []*waiters.CancelResult{
+			{Waiter: "future", Impl: measure.NameFarad, Waiters: 1000, NsPerCancel: []float64{30, 50}},
+		},
+		Memory: []waiters.MemoryResult{
+			{Waiter: "future", Impl: measure.NameFarad, Bytes: 128, Metric: table.FutureBytes},
+			{Waiter: "goroutine", Impl: peers.NameXSync, Bytes: 300, Metric: table.GoroutineBytes},
+		},
 	}
 }
 
@@ -52,10 +57,10 @@ func MadeUpAll() *Report {
 			Command:    "go run .",
 		},
 		Rounds: 3, Window: "1s", Warmup: "1s",
-		Cells: semaphore.Plan(
-			semaphore.Implementations,
-			measure.Everything,
-		), Cancel: waiters.PlanCancel(measure.Everything), Locks: locks.Plan(LockWorkloads, measure.Everything), Tasks: tasks.Plan(measure.Everything),
+		Cells:  semaphore.Plan(semaphore.Implementations, measure.Everything),
+		Cancel: waiters.PlanCancel(measure.Everything),
+		Locks:  locks.Plan(LockWorkloads, measure.Everything),
+		Tasks:  tasks.Plan(measure.Everything),
 		Memory: []waiters.MemoryResult{
 			{Waiter: "future, heap", Impl: measure.NameFarad, Bytes: 88, Metric: table.FutureBytes},
 			{Waiter: "goroutine, context own", Impl: peers.NameXSync, Bytes: 288, Metric: table.GoroutineBytes},
@@ -67,7 +72,11 @@ func MadeUpAll() *Report {
 	r.TaskMemory = madeUpTasks().TaskMemory
 	for round := range r.Rounds {
 		needs := func(i int) measure.Sample {
-			return measure.Sample{NsPerOp: float64(100+50*i) * float64(10+round), Fairness: 1 / float64(i+1), Ops: 1000}
+			return measure.Sample{
+				NsPerOp:  float64(100+50*i) * float64(10+round),
+				Fairness: 1 / float64(i+1),
+				Ops:      1000,
+			}
 		}
 		for _, c := range r.Cells {
 			for i, im := range c.Impls {
@@ -78,14 +87,21 @@ func MadeUpAll() *Report {
 			for i, im := range l.Impls {
 				s := locks.Sample{Sample: needs(i), LongestNs: int64(100_000 * (1 + 10*i))}
 				if im.Waits != nil {
-					s.Waits = &measure.WaitSummary{Count: 1, P99: int64(100 * (i + 1)), Arrivals999: int64(1000 * (i + 1))}
+					s.Waits = &measure.WaitSummary{
+						Count:       1,
+						P99:         int64(100 * (i + 1)),
+						Arrivals999: int64(1000 * (i + 1)),
+					}
 				}
 				l.Samples[im.Name] = append(l.Samples[im.Name], s)
 			}
 		}
 		for _, l := range r.Tasks {
 			for i, im := range l.Impls {
-				l.Samples[im.Name] = append(l.Samples[im.Name], measure.LapSample{NsPerOp: needs(i).NsPerOp, Ops: 1000})
+				l.Samples[im.Name] = append(
+					l.Samples[im.Name],
+					measure.LapSample{NsPerOp: needs(i).NsPerOp, Ops: 1000},
+				)
 			}
 		}
 		for _, l := range r.Jobs {
@@ -121,9 +137,33 @@ func madeUpTasks() *Report {
 		tasks.NameGoroutine: {{NsPerOp: 40}, {NsPerOp: 65}},
 	}
 	return &Report{Rounds: 2, Tasks: rs, TaskMemory: []waiters.TaskMemoryResult{
-		{MemoryResult: waiters.MemoryResult{Waiter: "poll task", Impl: measure.NameFarad, Bytes: 184, Metric: table.TaskBytes}, Number: 1000},
-		{MemoryResult: waiters.MemoryResult{Waiter: "straight-line task", Impl: measure.NameFarad, Bytes: 2760, Metric: ""}, Number: 100},
-		{MemoryResult: waiters.MemoryResult{Waiter: "goroutine", Impl: peers.NameXSync, Bytes: 2300, Metric: table.GoroutineTimes}, Number: 100},
+		{
+			MemoryResult: waiters.MemoryResult{
+				Waiter: "poll task",
+				Impl:   measure.NameFarad,
+				Bytes:  184,
+				Metric: table.TaskBytes,
+			},
+			Number: 1000,
+		},
+		{
+			MemoryResult: waiters.MemoryResult{
+				Waiter: "straight-line task",
+				Impl:   measure.NameFarad,
+				Bytes:  2760,
+				Metric: "",
+			},
+			Number: 100,
+		},
+		{
+			MemoryResult: waiters.MemoryResult{
+				Waiter: "goroutine",
+				Impl:   peers.NameXSync,
+				Bytes:  2300,
+				Metric: table.GoroutineTimes,
+			},
+			Number: 100,
+		},
 	}}
 }
 
@@ -139,16 +179,44 @@ func MadeUpWithTargets() *Report {
 	for _, f := range measure.AllForms {
 		r.Memory = append(
 			r.Memory,
-			waiters.MemoryResult{Waiter: waiters.WaiterWith(f), Impl: measure.NameFarad, Bytes: 256, Metric: table.GoroutineBytes},
-			waiters.MemoryResult{Waiter: waiters.WaiterWith(f), Impl: peers.NameArray, Bytes: 303, Metric: table.ArrayBytes},
+			waiters.MemoryResult{
+				Waiter: waiters.WaiterWith(f),
+				Impl:   measure.NameFarad,
+				Bytes:  256,
+				Metric: table.GoroutineBytes,
+			},
+			waiters.MemoryResult{
+				Waiter: waiters.WaiterWith(f),
+				Impl:   peers.NameArray,
+				Bytes:  303,
+				Metric: table.ArrayBytes,
+			},
 		)
 	}
 	r.Variants = array.Plan(func(s string) bool { return strings.HasPrefix(s, "variants/golden") })
-	r.TaskMemory = []waiters.TaskMemoryResult{{MemoryResult: waiters.MemoryResult{Waiter: waiters.WaiterPollTask, Impl: measure.NameFarad, Bytes: 184, Metric: table.TaskBytes}, Number: 1}}
+	r.TaskMemory = []waiters.TaskMemoryResult{
+		{
+			MemoryResult: waiters.MemoryResult{
+				Waiter: waiters.WaiterPollTask,
+				Impl:   measure.NameFarad,
+				Bytes:  184,
+				Metric: table.TaskBytes,
+			},
+			Number: 1,
+		},
+	}
 	for _, im := range peers.Lockers() {
 		r.TaskMemory = append(
 			r.TaskMemory,
-			waiters.TaskMemoryResult{MemoryResult: waiters.MemoryResult{Waiter: waiters.WaiterGoroutine, Impl: im.Name, Bytes: 1840, Metric: table.GoroutineTimes}, Number: 1},
+			waiters.TaskMemoryResult{
+				MemoryResult: waiters.MemoryResult{
+					Waiter: waiters.WaiterGoroutine,
+					Impl:   im.Name,
+					Bytes:  1840,
+					Metric: table.GoroutineTimes,
+				},
+				Number: 1,
+			},
 		)
 	}
 	for _, l := range r.Locks {

@@ -76,7 +76,7 @@ func TestOverviewTellsPeersFromFloors(t *testing.T) {
 	}
 }
 
-// Whoever has a target as a peer is a floor, somebody else's, or ours.
+// Every peer of a target is a floor, another library's, or ours.
 func TestPeersOfTargetsAreKnown(t *testing.T) {
 	for _, tg := range slices.Concat(semaphore.Targets, locks.Targets, tasks.Targets) {
 		if tg.Peer != "" && !strings.HasPrefix(tg.Peer, measure.NameFarad) {
@@ -92,7 +92,9 @@ func TestBenchstatReadsTheRounds(t *testing.T) {
 		strings.HasPrefix(text, "goos: linux\ngoarch: amd64\npkg: github.com/farad-go/farad/bench\ncpu: a <b> & c\n"),
 		text[:200],
 	)
-	format := regexp.MustCompile(`^Benchmark[A-Z]\S*/impl=[^\s/]+-2\t[1-9]\d*\t\d+\.\d+ ns/op(\t\d+\.\d+ allocs/op)?$`)
+	format := regexp.MustCompile(
+		`^Benchmark[A-Z]\S*/impl=[^\s/]+-2\t[1-9]\d*\t\d+\.\d+ ns/op(\t\d+\.\d+ allocs/op)?$`,
+	)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")[4:]
 	for _, l := range lines {
 		require.Regexp(t, format, l)

@@ -35,14 +35,16 @@ type Report struct {
 	Variants   []array.HashResult         `json:"variants"`
 	TaskMemory []waiters.TaskMemoryResult `json:"task_memory"`
 
-	Compared *comparison `json:"-"` // with another run
+	Compared *Comparison `json:"-"` // with another run
 }
 
+// JSON is the report with the raw rounds, as Load reads it.
 func (r *Report) JSON() (string, error) {
 	b, err := json.MarshalIndent(r, "", " ")
 	return string(b) + "\n", err
 }
 
+// Text is the report for a terminal.
 func (r *Report) Text() string {
 	w := new(strings.Builder)
 	for _, l := range r.Header() {
@@ -59,6 +61,7 @@ func (r *Report) Text() string {
 	return w.String()
 }
 
+// Markdown is the report with all tables.
 func (r *Report) Markdown() string {
 	w := new(strings.Builder)
 	fmt.Fprint(w, "# Benchmarks\n\nWritten by the program in `bench/`; its README says what is measured and how.\n\n")
@@ -73,6 +76,7 @@ func (r *Report) Markdown() string {
 	return w.String()
 }
 
+// Header is what a reader has to know of the run, in pairs of a word and its value.
 func (r *Report) Header() [][2]string {
 	m := r.Machine
 	lines := [][2]string{

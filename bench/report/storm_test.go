@@ -16,7 +16,9 @@ func TestStormTable(t *testing.T) {
 	})}
 	require.Len(t, r.Locks, 1)
 	r.Locks[0].Samples[measure.NameFarad] = []locks.Sample{{Sample: measure.Sample{NsPerOp: 2000}, TimedOut: 0.5}}
-	r.Locks[0].Samples[peers.NameXSync] = []locks.Sample{{Sample: measure.Sample{NsPerOp: 4000, AllocsPerOp: 7}, TimedOut: 0.481}}
+	r.Locks[0].Samples[peers.NameXSync] = []locks.Sample{
+		{Sample: measure.Sample{NsPerOp: 4000, AllocsPerOp: 7}, TimedOut: 0.481},
+	}
 	md := r.Markdown()
 	require.Contains(t, md, "| storm-50-1000 | farad | 2000.0 |  | 0.00 ≤ 0.01 met | 50.0 % |")
 	require.Contains(t, md, "| storm-50-1000 | x/sync | 4000.0 | 0.50 | 7.00 | 48.1 % |")

@@ -61,15 +61,32 @@ func cellTargetLines() (all []TargetLine) {
 			return nil
 		}
 		add := func(m table.Metric, peer string, figures func(*Report) []float64) {
-			keep(&all, TargetLine{FamilySemaphore, c.String(), from(c.String() + "/"), semaphore.TargetFor(c, m, peer), figures})
+			keep(
+				&all,
+				TargetLine{
+					FamilySemaphore,
+					c.String(),
+					from(c.String() + "/"),
+					semaphore.TargetFor(c, m, peer),
+					figures,
+				},
+			)
 		}
 		for _, peer := range semaphore.PeerNames {
 			add(table.RatioTo, peer, func(r *Report) []float64 {
 				return measure.Ratios(column(r, measure.NameFarad, measure.NsPerOp), column(r, peer, measure.NsPerOp))
 			})
 		}
-		add(table.MinFairness, "", func(r *Report) []float64 { return column(r, measure.NameFarad, measure.FairnessOf) })
-		add(table.Allocations, "", func(r *Report) []float64 { return column(r, measure.NameFarad, measure.AllocsPerOp) })
+		add(
+			table.MinFairness,
+			"",
+			func(r *Report) []float64 { return column(r, measure.NameFarad, measure.FairnessOf) },
+		)
+		add(
+			table.Allocations,
+			"",
+			func(r *Report) []float64 { return column(r, measure.NameFarad, measure.AllocsPerOp) },
+		)
 	}
 	return all
 }
@@ -101,7 +118,7 @@ func memoryTargetLines() (all []TargetLine) {
 	return all
 }
 
-// bytesOf returns what one who waits needs, nil if it was not measured.
+// bytesOf returns the bytes of one waiter, nil if it was not measured.
 func bytesOf(memory []waiters.MemoryResult, waiter, impl string) []float64 {
 	for _, m := range memory {
 		if m.Waiter == waiter && m.Impl == impl {
@@ -119,7 +136,10 @@ func lockTargetLines() (all []TargetLine) {
 		}
 		for _, im := range w.Impls {
 			add(table.RatioTo, im.Name, func(r *Report) []float64 {
-				return measure.Ratios(r.Locks.Column(w.Name, measure.NameFarad, locks.NsPerOp), r.Locks.Column(w.Name, im.Name, locks.NsPerOp))
+				return measure.Ratios(
+					r.Locks.Column(w.Name, measure.NameFarad, locks.NsPerOp),
+					r.Locks.Column(w.Name, im.Name, locks.NsPerOp),
+				)
 			})
 			for _, m := range []table.Metric{table.TailOfAllTo, table.TailTo} {
 				add(m, im.Name, func(r *Report) []float64 {
@@ -131,18 +151,32 @@ func lockTargetLines() (all []TargetLine) {
 				})
 			}
 		}
-		add(table.MinFairness, "", func(r *Report) []float64 { return r.Locks.Column(w.Name, measure.NameFarad, locks.Fairness) })
+		add(
+			table.MinFairness,
+			"",
+			func(r *Report) []float64 { return r.Locks.Column(w.Name, measure.NameFarad, locks.Fairness) },
+		)
 		if t := locks.TargetFor(w.Name, table.GrowthFrom, ""); t != nil {
 			run := from(
 				"locks/"+strings.TrimRight(w.Name, "0123456789"),
 			) + ".*/farad$" // and others: what is between bars would end the table's cell
 			keep(
 				&all,
-				TargetLine{FamilyLocks, w.Name, run, t, func(r *Report) []float64 { return r.Locks.Growth(w.Name, t) }},
+				TargetLine{
+					FamilyLocks,
+					w.Name,
+					run,
+					t,
+					func(r *Report) []float64 { return r.Locks.Growth(w.Name, t) },
+				},
 			)
 		}
 		if slices.ContainsFunc(w.Impls, func(im locks.Impl) bool { return im.Name == measure.NameFarad }) {
-			add(table.Allocations, "", func(r *Report) []float64 { return r.Locks.Column(w.Name, measure.NameFarad, locks.AllocsPerOp) })
+			add(
+				table.Allocations,
+				"",
+				func(r *Report) []float64 { return r.Locks.Column(w.Name, measure.NameFarad, locks.AllocsPerOp) },
+			)
 		}
 	}
 	return all
@@ -194,9 +228,15 @@ func taskTargetLines() (all []TargetLine) {
 		)
 		keep(
 			&all,
-			TargetLine{FamilyTasks, l.Key(), run, tasks.TargetFor(l.Key(), table.Allocations, ""), func(r *Report) []float64 {
-				return measured(r).Samples.Column(measure.NameFarad, tasks.AllocsPerOp)
-			}},
+			TargetLine{
+				FamilyTasks,
+				l.Key(),
+				run,
+				tasks.TargetFor(l.Key(), table.Allocations, ""),
+				func(r *Report) []float64 {
+					return measured(r).Samples.Column(measure.NameFarad, tasks.AllocsPerOp)
+				},
+			},
 		)
 	}
 	return all
@@ -225,7 +265,15 @@ func taskMemoryTargetLines() []TargetLine {
 				from("tasks/memory/"),
 				waiters.MemoryTargetFor(table.GoroutineTimes),
 				func(r *Report) []float64 {
-					task, theirs := waiters.TaskBytesOf(r.TaskMemory, waiters.WaiterPollTask, measure.NameFarad), waiters.TaskBytesOf(r.TaskMemory, waiters.WaiterGoroutine, im.Name)
+					task, theirs := waiters.TaskBytesOf(
+						r.TaskMemory,
+						waiters.WaiterPollTask,
+						measure.NameFarad,
+					), waiters.TaskBytesOf(
+						r.TaskMemory,
+						waiters.WaiterGoroutine,
+						im.Name,
+					)
 					if task == 0 {
 						return nil
 					}

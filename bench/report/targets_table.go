@@ -56,7 +56,10 @@ func targetsText(runs ...*Report) (string, error) {
 // measured: a run of less is not to make a target go away. Allocations are the same in nearly every
 // line, and have a line for each family.
 func targetTable(runs []*Report) (*table.Table, *table.Tally, error) {
-	t := &table.Table{Head: []string{"family", "line", "bounded", "target", "measured", "verdict", "command"}, Left: 7}
+	t := &table.Table{
+		Head: []string{"family", "line", "bounded", "target", "measured", "verdict", "command"},
+		Left: 7,
+	}
 	sum := new(table.Tally)
 	add := func(l TargetLine, r *Report, figure string, v float64) {
 		sum.Judge(l.Target, v)

@@ -20,7 +20,7 @@ type Implementation struct {
 	start func(*measure.Gang, Cell)
 }
 
-// The implementations.
+// Implementations are all that take part, in the order of the tables.
 var Implementations = []Implementation{
 	{
 		Name:   peers.NameFloor,
@@ -65,7 +65,14 @@ func startRing(g *measure.Gang, c Cell) {
 // pass is one goroutine of the ring. After the stop everybody hands on the first token that arrives
 // and leaves; no token can overtake another, so the one behind a goroutine reaches it before it
 // reaches one that has left.
-func pass(in <-chan struct{}, out chan<- struct{}, batch int64, x uint64, stop *atomic.Bool, n *measure.Counter) error {
+func pass(
+	in <-chan struct{},
+	out chan<- struct{},
+	batch int64,
+	x uint64,
+	stop *atomic.Bool,
+	n *measure.Counter,
+) error {
 	for done := int64(0); ; {
 		<-in
 		if stop.Load() {

@@ -11,6 +11,7 @@ import (
 // PeerNames are what farad is divided by, in the order of the columns.
 var PeerNames = []string{peers.NameFloor, peers.NameXSync, peers.NameChannel, peers.NameRing}
 
+// RatioNote and rawNote say how to read the tables.
 const (
 	RatioNote = "A ratio is farad's time divided by the peer's, lower is better: the median over the rounds of the" +
 		" quotients inside a round, in which all implementations of a cell run one after another. What else the" +
@@ -66,10 +67,19 @@ func RawTable(cells []*Result) *table.Table {
 			if ns == nil {
 				continue
 			}
-			t.Add(c.cell.Name, string(c.cell.Form), im.Name,
-				fmt.Sprintf("%.1f", measure.Median(ns)), measure.Spread("%.1f", ns),
-				fmt.Sprintf("%.2f%s", measure.Median(c.Samples.Column(im.Name, measure.FairnessOf)), idleNote(c.Samples[im.Name])),
-				fmt.Sprintf("%.2f", measure.Median(c.Samples.Column(im.Name, measure.AllocsPerOp))))
+			t.Add(
+				c.cell.Name,
+				string(c.cell.Form),
+				im.Name,
+				fmt.Sprintf("%.1f", measure.Median(ns)),
+				measure.Spread("%.1f", ns),
+				fmt.Sprintf(
+					"%.2f%s",
+					measure.Median(c.Samples.Column(im.Name, measure.FairnessOf)),
+					idleNote(c.Samples[im.Name]),
+				),
+				fmt.Sprintf("%.2f", measure.Median(c.Samples.Column(im.Name, measure.AllocsPerOp))),
+			)
 		}
 	}
 	return t

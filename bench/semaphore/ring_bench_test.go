@@ -32,7 +32,7 @@ func BenchmarkRing(b *testing.B) {
 						<-in
 						if hops.Add(1) >= int64(b.N) {
 							select {
-							case out <- struct{}{}: // whoever sleeps there leaves, too
+							case out <- struct{}{}: // a goroutine that sleeps there leaves, too
 							default:
 							}
 							return

@@ -40,7 +40,7 @@ func work(ctx context.Context, l peers.Locker, w Workload, x uint64, stop *atomi
 	}
 }
 
-// measureCell measures im in c once, with goroutines, contexts and a lock that nobody has used before.
+// measureCell measures im in c once, with new goroutines, contexts and a new lock.
 func measureCell(c Cell, im Implementation, t measure.Timing) (measure.Sample, error) {
 	ctxs, cancels := c.Form.Contexts(c.goroutines)
 	defer func() {
@@ -48,14 +48,17 @@ func measureCell(c Cell, im Implementation, t measure.Timing) (measure.Sample, e
 			cancel()
 		}
 	}()
-	s, err := measure.MeasureGang(c.goroutines, t, func(g *measure.Gang) {
+	s, err := measure.Loops(c.goroutines, t, func(g *measure.Gang) {
 		if im.start != nil {
 			im.start(g, c)
 			return
 		}
 		l := im.make(int64(c.permits))
 		for i := range c.goroutines {
-			g.Spawn(i, func(n *measure.Counter) error { return work(ctxs[i], l, c.Workload, uint64(i+1), &g.Stop, n) })
+			g.Spawn(
+				i,
+				func(n *measure.Counter) error { return work(ctxs[i], l, c.Workload, uint64(i+1), &g.Stop, n) },
+			)
 		}
 	})
 	if err != nil {

@@ -6,25 +6,45 @@ import (
 	"github.com/farad-go/farad/bench/table"
 )
 
+// Workloads with a bound in common.
 var (
 	targetedContended = []string{"contended-8x1", "contended-64x1"}
+	yieldHelds        = []string{"yield-held-8x2", "yield-held-64x2", "yield-held-1000x2"}
 )
 
-// The targets of the semaphore.
+// Targets are those of the semaphore.
 var Targets = []table.Target{
 	{Workloads: []string{"uncontended"}, Metric: table.RatioTo, Peer: peers.NameFloor, Bound: 1.25},
 	{Workloads: []string{"uncontended"}, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.65},
-	{Workloads: []string{"uncontended"}, Forms: cancellable, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.35},
+	{
+		Workloads: []string{"uncontended"},
+		Forms:     cancellable,
+		Metric:    table.RatioTo,
+		Peer:      peers.NameChannel,
+		Bound:     0.35,
+	},
 
-	{Workloads: targetedContended, Forms: []measure.Form{measure.Background}, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.62},
-	{Workloads: targetedContended, Forms: []measure.Form{measure.Background}, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 1.2},
+	{
+		Workloads: targetedContended,
+		Forms:     []measure.Form{measure.Background},
+		Metric:    table.RatioTo,
+		Peer:      peers.NameXSync,
+		Bound:     0.62,
+	},
+	{
+		Workloads: targetedContended,
+		Forms:     []measure.Form{measure.Background},
+		Metric:    table.RatioTo,
+		Peer:      peers.NameChannel,
+		Bound:     1.2,
+	},
 	{Workloads: targetedContended, Forms: []measure.Form{measure.Background}, Metric: table.MinFairness, Bound: 0.9},
 	{Workloads: targetedContended, Forms: cancellable, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.65},
 	{Workloads: targetedContended, Forms: cancellable, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 1.0},
 
-	{Workloads: table.YieldHelds, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.9},
-	{Workloads: table.YieldHelds, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.9},
-	{Workloads: table.YieldHelds, Metric: table.RatioTo, Peer: peers.NameRing, Bound: 1.5, Aim: true},
+	{Workloads: yieldHelds, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.9},
+	{Workloads: yieldHelds, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.9},
+	{Workloads: yieldHelds, Metric: table.RatioTo, Peer: peers.NameRing, Bound: 1.5, Aim: true},
 
 	{Metric: table.Allocations, Bound: 0.01},
 }

@@ -6,9 +6,8 @@ import (
 	"github.com/farad-go/farad/bench/measure"
 )
 
-var (
-	cancellable = []measure.Form{measure.Shared, measure.Own}
-)
+// cancellable are the forms with a done channel.
+var cancellable = []measure.Form{measure.Shared, measure.Own}
 
 // A Workload says how many goroutines loop over acquire, one PRNG step, release, and on how many
 // permits.
@@ -35,7 +34,11 @@ var workloads = []Workload{
 }
 
 func contended(goroutines, permits int) Workload {
-	return Workload{Name: fmt.Sprintf("contended-%dx%d", goroutines, permits), goroutines: goroutines, permits: permits}
+	return Workload{
+		Name:       fmt.Sprintf("contended-%dx%d", goroutines, permits),
+		goroutines: goroutines,
+		permits:    permits,
+	}
 }
 
 func yieldHeld(goroutines, permits int) Workload {

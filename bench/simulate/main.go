@@ -39,7 +39,7 @@ func run(args []string, out io.Writer) error {
 	f.IntVar(&m.Socket, "socket", m.Socket, "cores of a socket")
 	f.Int64Var(&m.Wake, "wake", m.Wake, "`ns` from a wake until the sleeper runs")
 	f.Int64Var(&m.Serve, "serve", m.Serve, "`ns` that a clean line is busy with one load")
-	f.BoolVar(&m.Pinned, "pinned", false, "threads stay on their cores, whoever sleeps")
+	f.BoolVar(&m.Pinned, "pinned", false, "threads stay on their cores while others sleep")
 	f.Uint64Var(&m.Seed, "seed", 1, "of the times outside")
 	csv := f.Bool("csv", false, "print points instead of tables")
 	if err := f.Parse(args); err != nil {

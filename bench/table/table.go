@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 )
 
+// YesNo is b in a word.
 func YesNo(b bool) string {
 	if b {
 		return "yes"
@@ -25,6 +26,7 @@ type Table struct {
 	Rows [][]string
 }
 
+// Add adds a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
 // AddMeasured adds a row of words and figures, unless nothing of it was measured.
@@ -34,6 +36,7 @@ func (t *Table) AddMeasured(words, figures []string) {
 	}
 }
 
+// WriteText writes the table as aligned text, unless it has no rows.
 func (t *Table) WriteText(w *strings.Builder) {
 	if len(t.Rows) == 0 {
 		return
@@ -46,6 +49,7 @@ func (t *Table) WriteText(w *strings.Builder) {
 	_ = tw.Flush() // a Builder takes everything
 }
 
+// WriteMarkdown writes the table with title and note, unless it has no rows.
 func (t *Table) WriteMarkdown(w *strings.Builder) {
 	if len(t.Rows) == 0 {
 		return

@@ -36,16 +36,12 @@ type Target struct {
 	Workloads []string       // nil: all
 	Forms     []measure.Form // nil: all
 	Metric    Metric
-	Peer      string // of a ratio: farad divided by whom
+	Peer      string // of a ratio: what farad is divided by
 	Than      string // of growth: the workload with fewer goroutines
 	Bound     float64
 	// aim marks what is worked towards, in contrast to what is promised.
 	Aim bool
 }
-
-var (
-	YieldHelds = []string{"yield-held-8x2", "yield-held-64x2", "yield-held-1000x2"}
-)
 
 // Find returns the first of targets for a metric of a line, nil if there is none. What belongs to
 // no line has an empty name, and what is no cell has no form.

@@ -18,8 +18,10 @@ import (
 const (
 	antsGoroutines = 8  // of the pool
 	antsSubmitters = 64 // goroutines that submit, so that there is a queue
-	AntsRelease    = 5 * time.Second
 )
+
+// AntsRelease is how long a pool may take to end.
+const AntsRelease = 5 * time.Second
 
 // gateBeforeAnts measures jobs that wait for a permit of our gate, in order and with a context, and
 // then find a goroutine of the pool.

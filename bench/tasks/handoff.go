@@ -18,7 +18,10 @@ func handOff(tasks, permits int) workload {
 		name:    fmt.Sprintf("hand-off-%dx%d", tasks, permits),
 		workers: []int{1, 2},
 		farad:   func(l *measure.Lap) error { return handOffTasks(l, tasks, permits) },
-		peer:    measure.LapImpl{Name: peers.NameXSync, Run: func(l *measure.Lap) error { return handOffGoroutines(l, peers.NameXSync, tasks, permits) }},
+		peer: measure.LapImpl{
+			Name: peers.NameXSync,
+			Run:  func(l *measure.Lap) error { return handOffGoroutines(l, peers.NameXSync, tasks, permits) },
+		},
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	taskNote = "Here farad is the executor with so many workers, and its tasks exist before. The comparison is the" +
-		" quotient of the times, or where it says ns their difference: the median over the rounds of the comparisons" +
-		" inside a round. Goroutines run on GOMAXPROCS processors in every line."
+	taskNote = "Here farad is the executor with so many workers, and its tasks exist before. The comparison is" +
+		" the quotient of the times, or their difference where it says ns: the median over the rounds of" +
+		" the comparisons inside a round. Goroutines run on GOMAXPROCS processors in every line."
 )
 
 // Table has a line for each workload and number of workers.

@@ -124,7 +124,7 @@ func awaitYield(l *measure.Lap) error {
 }
 
 // awaitHandOff measures two straight-line tasks that hand one permit to each other. Both wait when
-// the first gets it, so that whoever releases it hands it over, and queues up again at once: each
+// the first gets it, so that a release hands it over, and its task queues up again at once: each
 // turn is one switch, and no other happens.
 func awaitHandOff(l *measure.Lap) error {
 	ex := executorOf(l)

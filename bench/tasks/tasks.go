@@ -15,7 +15,7 @@ import (
 // the same. Here farad means the executor.
 type Result struct {
 	Workload string                             `json:"workload"`
-	Workers  int                                `json:"workers"` // of the executor; what goroutines run on is GOMAXPROCS
+	Workers  int                                `json:"workers"` // of the executor; goroutines have GOMAXPROCS
 	Samples  measure.Samples[measure.LapSample] `json:"samples"`
 
 	Impls []measure.LapImpl `json:"-"` // ours and one peer
@@ -33,8 +33,10 @@ func (r *Result) Peer() string {
 	return ""
 }
 
+// NsPerOp is a figure of samples: the time of an operation.
 func NsPerOp(s measure.LapSample) float64 { return s.NsPerOp }
 
+// AllocsPerOp is a figure of samples: the allocations of an operation.
 func AllocsPerOp(s measure.LapSample) float64 { return s.AllocsPerOp }
 
 // Plan returns the lines, with those implementations that match picks by names such as

@@ -41,7 +41,10 @@ func (r *CancelResult) String() string {
 func PlanCancel(match func(string) bool) []*CancelResult {
 	var all []*CancelResult
 	for _, n := range cancelSizes {
-		all = append(all, &CancelResult{Waiter: "future", Impl: measure.NameFarad, Waiters: n, measure: cancelFutures})
+		all = append(
+			all,
+			&CancelResult{Waiter: "future", Impl: measure.NameFarad, Waiters: n, measure: cancelFutures},
+		)
 	}
 	for _, im := range peers.Lockers() {
 		if im.Name == peers.NameChannel {
@@ -145,10 +148,12 @@ func cancelGoroutines(im peers.Maker, n int, limit time.Duration) (float64, erro
 }
 
 const (
-	cancelNote = "Waiters in the middle of a queue are cancelled. A goroutine's figure ends when it has returned," +
-		" a future's when its Cancel has. Whatever grows with the queue here is cache misses or work."
+	cancelNote = "Waiters in the middle of a queue are cancelled. A goroutine's figure ends when the goroutine" +
+		" has returned, a future's when its Cancel has. What grows with the queue here is cache misses or" +
+		" work."
 )
 
+// CancelTable has a line for each kind of waiter, semaphore and length of the queue.
 func CancelTable(rs []*CancelResult) *table.Table {
 	t := &table.Table{
 		Title: "Cancel one of n waiters",

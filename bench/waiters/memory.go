@@ -49,9 +49,16 @@ func RunMemory(match func(string) bool, limit time.Duration) ([]MemoryResult, er
 	var rs []MemoryResult
 	if match("memory/future/" + measure.NameFarad) {
 		size := float64(unsafe.Sizeof(semaphore.AcquireFuture{}))
-		rs = append(rs,
+		rs = append(
+			rs,
 			MemoryResult{WaiterFuture, measure.NameFarad, size, table.FutureBytes},
-			MemoryResult{WaiterFutureHeap, measure.NameFarad, math.Round(futureHeap(memoryFutures)), table.FutureBytes})
+			MemoryResult{
+				WaiterFutureHeap,
+				measure.NameFarad,
+				math.Round(futureHeap(memoryFutures)),
+				table.FutureBytes,
+			},
+		)
 	}
 	onArray := peers.Maker{Name: peers.NameArray, Make: func(permits int64) peers.Locker { return twa.New(permits) }}
 	var bare float64
@@ -140,7 +147,7 @@ func LinkMemory(rs []MemoryResult) {
 	}
 }
 
-// The targets of the memory of a waiter.
+// MemoryTargets are those of the memory of a waiter.
 var MemoryTargets = []table.Target{
 	{Metric: table.FutureBytes, Bound: 128},
 	{Metric: table.GoroutineBytes, Bound: 256},
@@ -153,10 +160,11 @@ var MemoryTargets = []table.Target{
 func MemoryTargetFor(m table.Metric) *table.Target { return table.Find(MemoryTargets, "", "", m, "") }
 
 const (
-	memoryNote = "Live heap beyond that of as many goroutines in a bare channel receive; stacks, and contexts with" +
-		" their done channels, are not in it."
+	memoryNote = "Live heap beyond that of as many goroutines in a bare channel receive. Stacks, and contexts" +
+		" with their done channels, are not included."
 )
 
+// MemoryTable has a line for each kind of waiter and semaphore.
 func MemoryTable(rs []MemoryResult, sum *table.Tally) *table.Table {
 	t := &table.Table{
 		Title: "Memory of one waiter",

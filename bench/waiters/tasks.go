@@ -2,7 +2,6 @@ package waiters
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"math"
@@ -16,7 +15,7 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// TaskBytesOf returns the bytes of one who waits, 0 if they were not measured.
+// TaskBytesOf returns the bytes of one waiter, 0 if they were not measured.
 func TaskBytesOf(rs []TaskMemoryResult, waiter, impl string) float64 {
 	for _, m := range rs {
 		if m.Waiter == waiter && m.Impl == impl {
@@ -51,7 +50,11 @@ func RunTaskMemory(match func(string) bool, limit time.Duration, smoke bool) ([]
 		take   func(n int, limit time.Duration) (float64, error)
 	}
 	all := []measurement{
-		{"poll/farad", TaskMemoryResult{MemoryResult{WaiterPollTask, measure.NameFarad, 0, table.TaskBytes}, tasks}, pollTaskMemory},
+		{
+			"poll/farad",
+			TaskMemoryResult{MemoryResult{WaiterPollTask, measure.NameFarad, 0, table.TaskBytes}, tasks},
+			pollTaskMemory,
+		},
 		{
 			"straight-line/farad",
 			TaskMemoryResult{MemoryResult{"straight-line task", measure.NameFarad, 0, ""}, stacks},
@@ -218,8 +221,8 @@ func LinkTaskMemory(rs []TaskMemoryResult) {
 }
 
 const (
-	taskMemoryNote = "Heap and stacks, after collection, of so many that wait for one permit, with the objects that they" +
-		" are. The descriptors of goroutines, which the runtime keeps for ever, are not in it."
+	taskMemoryNote = "Heap and stacks, after a collection, of waiters for one permit, including the waiting objects" +
+		" themselves. The descriptors of goroutines, which the runtime keeps for ever, are not included."
 )
 
 // TaskTable compares what waits with a poll task.

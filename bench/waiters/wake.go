@@ -33,6 +33,7 @@ type WakeResult struct {
 	measure func(n int, limit time.Duration) (time.Duration, error) // from the first release to the return of the last
 }
 
+// Line is the name of the line without the implementation.
 func (r *WakeResult) Line() string { return fmt.Sprintf("wake/%s/%d", r.Waiter, r.Waiters) }
 
 func (r *WakeResult) String() string {
@@ -173,22 +174,35 @@ func onePermit(s *semaphore.Semaphore) error {
 	return nil
 }
 
-const wakeNote = "So many wait for the only permit. It is released once, and each who gets it passes it on: how many are served in a second, from the first release to the" +
-	" return of the last. A future is polled by one goroutine, without anything to be woken; poll tasks run on as many workers as there are processors. Medians over the" +
-	" rounds, and of the quotients inside the rounds. What each costs in memory is in the tables of memory."
+const wakeNote = "Many waiters want the only permit. It is released once, and each waiter that gets it passes it" +
+	" on: how many are served in a second, from the first release to the return of the last waiter. A" +
+	" future is polled by one goroutine, and no goroutine is woken; poll tasks run on as many workers" +
+	" as there are processors. Medians over the rounds, and of the quotients inside the rounds. The" +
+	" memory of each is in the tables of memory."
 
 // WakeTable has a line for each kind of waiter, semaphore and number.
 func WakeTable(rs []*WakeResult) *table.Table {
 	t := &table.Table{
 		Title: "A million waiters", Note: wakeNote,
-		Head: []string{"waiter", "semaphore", "n", "wakes per second", "ns per wake", "min–max", "farad ÷ it"}, Left: 2,
+		Head: []string{
+			"waiter",
+			"semaphore",
+			"n",
+			"wakes per second",
+			"ns per wake",
+			"min–max",
+			"farad ÷ it",
+		}, Left: 2,
 	}
 	for _, w := range rs {
 		if len(w.NsPerWake) == 0 {
 			continue
 		}
 		ratio := ""
-		i := slices.IndexFunc(rs, func(o *WakeResult) bool { return o.Line() == w.Line() && o.Impl == measure.NameFarad })
+		i := slices.IndexFunc(
+			rs,
+			func(o *WakeResult) bool { return o.Line() == w.Line() && o.Impl == measure.NameFarad },
+		)
 		if i >= 0 && w.Impl != measure.NameFarad {
 			ratio = measure.MedianAndSpread(measure.Ratios(rs[i].NsPerWake, w.NsPerWake))
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/farad-go/farad/bench/peers"
 )
 
-// Whoever waits is served, of every kind.
+// Waiters of every kind are served.
 func TestWakeRoundsServeEverybody(t *testing.T) {
 	rs := PlanWake(measure.Everything, true)
 	kinds := map[string]bool{}

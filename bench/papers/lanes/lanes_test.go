@@ -96,8 +96,8 @@ func TestDoneContextNeverPasses(t *testing.T) {
 	require.PanicsWithValue(
 		t,
 		"lanes: nil context",
-		func() { _ = g.Arrive(nil, 0) },
-	) //nolint:staticcheck // that is what is tested
+		func() { _ = g.Arrive(nil, 0) }, //nolint:staticcheck // that is what is tested
+	)
 	require.EqualValues(t, 2, g.free())
 }
 
