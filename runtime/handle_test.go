@@ -95,6 +95,22 @@ func TestWaitThatIsGivenUpLeavesTheOthers(t *testing.T) {
 	locktest.Receive(t, done)
 }
 
+// The end of a wait and the end of the task may come together.
+func TestWaitMayEndWithTheTask(t *testing.T) {
+	ex := start(t)
+	for range locktest.Scaled(500) {
+		h, end := pending(t, ex)
+		ctx, cancel := context.WithCancel(bg)
+		got := make(chan error, 1)
+		go func() { _, err := h.Wait(ctx); got <- err }()
+		go cancel()
+		end()
+		if err := locktest.Receive(t, got); err != nil {
+			require.Equal(t, context.Canceled, err)
+		}
+	}
+}
+
 // Who waits by Wait, Await or Done does not disturb who has the handle in a select, and the other
 // way round.
 func TestWaitsForAHandleLeaveItsPollerAlone(t *testing.T) {

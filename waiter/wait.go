@@ -20,8 +20,9 @@ func Wait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 	if p.Park(l) {
 		return p.Outcome(), nil
 	}
-	n := p.N
-	if p.Withdraw(!line.Unlink(&p.Waiter)) == Granted {
+	claimed := !line.Unlink(&p.Waiter)
+	n := p.N // after Unlink: a claimer may write it
+	if p.Withdraw(claimed) == Granted {
 		giveBack(line, n)
 	}
 	return Pending, l.Err()
