@@ -1,6 +1,5 @@
-// Package mutex provides a mutual exclusion lock that can be waited for with a context, with a
-// timeout, in a select, or by polling, in strict first-in-first-out order and without an allocation
-// per wait.
+// Package mutex provides mutual exclusion locks whose waits can end by a context, a timeout or a
+// select, or are polled. [Mutex] is strictly first-in-first-out. Waiting allocates nothing.
 //
 // # Which call
 //
@@ -14,34 +13,37 @@
 //	keep lock and data together          Guard
 //	have very many, or no room           Word (4 bytes), Packed (2 bits each), Pointer (2 bits of a pointer)
 //
-// What follows is about Mutex. The small ones can be given up with a context, too, but are not
-// fair, and have no futures; their own documentation has more.
+// The rest of this page is about Mutex. The small locks have contexts and timeouts, too. They are
+// not fair and have no futures; see their own documentation.
 //
 // # Order
 //
-// The lock goes to whoever has waited longest, whoever waits and however. TryLock fails while
-// somebody waits. So nobody starves; the price is that under contention each hand-over costs a
-// switch, and that a [sync.Mutex], which lets a running goroutine overtake those that sleep, is
-// several times faster there. For a lock that is hardly ever contended the two cost the same.
+// An unlock hands the lock to the waiter that has waited longest, whether it is a goroutine, a
+// select or a task. TryLock fails while a waiter is queued. So no waiter starves. The price is that
+// each hand-over under contention costs a goroutine switch. A [sync.Mutex] lets a running goroutine
+// overtake those that sleep, and is several times faster there. For a lock that is hardly ever
+// contended both cost the same.
 //
 // # Cancellation
 //
-// A context that is done never locks. A wait that ends by its context or its time leaves the queue
-// in constant time. If a cancel happened before the lock was handed over, the cancel wins, and the
-// lock goes to the next. On every error path the lock is not held.
+// A context that is done never locks. A wait that ends early leaves the queue in constant time. A
+// cancel that happened before the hand-over wins, and the lock goes to the next waiter. A caller
+// that gets an error does not hold the lock.
 //
 // # Synchronization
 //
 // In the terms of the Go memory model, as for sync.Mutex: the n'th unlock synchronizes before the
-// return of the m'th lock, for n < m, be it by Lock, TryLock, LockContext, LockTimeout, Poll, or
-// the receipt of a value from Done.
+// return of the m'th lock, for n < m. A lock is a return from Lock, TryLock, LockContext or
+// LockTimeout, a Poll that reports true, or the receipt of a value from Done.
 //
 // # testing/synctest
 //
-// Unlike with sync.Mutex, a goroutine that waits is durably blocked, unless with a context from
+// Unlike with sync.Mutex, a goroutine that waits is durably blocked, unless its context is from
 // outside the bubble.
 //
 // # How it works
 //
-// A [Mutex] is a semaphore of one permit: see internal/engine and docs/design/semaphore.md.
+// A [Mutex] is a semaphore of one permit: internal/engine and docs/design/semaphore.md explain it.
+// The small locks are two bits and a table of sleepers: internal/parking. Read mutex.go first, then
+// word.go. The package imports waiter, internal/engine, internal/parking and internal/xsync.
 package mutex

@@ -5,8 +5,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// LockFuture is a request for a lock that does not block anybody: it waits in the same line as
-// Lock, but what waits is a task that polls it or a goroutine that selects on it.
+// A LockFuture is a request for a mutex that does not block its owner. It waits in the same line as
+// the callers of Lock. The owner is a task that polls it, or a goroutine that selects on it.
 //
 //	var f mutex.LockFuture
 //	f.Init(&mu)
@@ -17,27 +17,26 @@ import (
 //	case <-other:
 //	}
 //
-// The request starts with the first Poll or Done, and is complete when Poll returns true or Done
-// delivers its value. A mutex is never closed, so the lock is then the owner's. Unlock ends the
-// request in every state: it gives up the place in line, or unlocks the mutex. Nobody needs Err for
-// that, and a second Unlock does nothing. A Poll or Done after that makes the request again.
+// The request starts with the first Poll or Done. It is complete when Poll returns true or Done
+// delivers its value; then the owner holds the lock. Unlock ends the request in every state: it
+// gives up the place in line, or unlocks the mutex. A second Unlock does nothing. A Poll or Done
+// after Unlock starts the request again.
 //
-// The future has the lock until its Unlock, so nobody may unlock the mutex itself meanwhile. There
-// is one other way. Err hands the lock over when it returns nil: the owner may then call the Unlock
-// of the mutex in place of the future's, never both. Cancel is the Unlock for that way: it leaves
-// the lock with the owner if Err has handed it over. One who drops a future whose request waits,
-// with neither Unlock nor Cancel, blocks everybody behind it.
+// The future holds the lock until its Unlock. There is one exception: if Err returns nil, it hands
+// the lock to the owner. The owner may then call the Unlock of the mutex instead of the future's,
+// never both. Cancel is Unlock, but leaves the lock with the owner if Err has handed it over. A
+// waiting future that is dropped without Unlock or Cancel blocks all waiters behind it.
 //
-// A future is meant to be embedded and used again and again; waiting allocates nothing after the
-// first Done, which makes a channel. The methods are for one goroutine at a time, Complete
-// excepted. It must not be copied after Init.
+// A future is meant to be embedded and reused. The first Done allocates a channel; otherwise
+// waiting allocates nothing. Only one goroutine at a time may call the methods, except Complete. A
+// LockFuture must not be copied after Init.
 type LockFuture struct {
 	_ noCopy
 	f engine.Future
 }
 
-// Init makes f a request for m, not yet started. It panics if m is nil, or the last request has not
-// ended: then Unlock or Cancel comes first.
+// Init makes f a request for m and does not start it. It panics if m is nil, or if the previous
+// request has not ended by Unlock or Cancel.
 func (f *LockFuture) Init(m *Mutex) {
 	if m == nil {
 		panic("mutex: future of a nil mutex")
@@ -47,40 +46,40 @@ func (f *LockFuture) Init(m *Mutex) {
 	}
 }
 
-// Poll reports whether the request is complete, and starts it if it was not started. If it is not
-// complete, w, which may be nil, will be woken when it is worth polling again; it takes the place
-// of the waker of the last Poll.
+// Poll starts the request if need be, and reports whether it is complete. If not, w is woken when
+// it is worth polling again. It replaces the waker of the previous Poll, and may be nil.
 func (f *LockFuture) Poll(w waiter.Waker) bool {
 	f.check()
 	return f.f.Poll(w)
 }
 
-// Done starts the request if it was not started, and returns a channel that carries one value when
-// it is complete. A receive takes the value, and the next Done puts it back: <-f.Done() may be
-// repeated. One who keeps the channel receives once for each Done. It is the same in every round,
-// which starts with it empty, and never closed.
+// Done starts the request if need be, and returns a channel that carries one value when the request
+// is complete. A receive takes the value, and the next Done puts it back, so <-f.Done() may be
+// repeated. The channel is the same in every round, is empty when a round starts, and is never
+// closed.
 func (f *LockFuture) Done() <-chan struct{} {
 	f.check()
 	return f.f.Done()
 }
 
-// Complete reports whether the request has ended, by a grant; after Init, Unlock or Cancel it has
-// not. Anybody may ask, at any time; see the method of the same name of semaphore.AcquireFuture.
+// Complete reports whether the request is complete. After Init, Unlock and Cancel it is not. Any
+// goroutine may call Complete at any time.
 func (f *LockFuture) Complete() bool { return f.f.Complete() }
 
-// Err returns nil if the lock is the caller's, [ErrPending] if the request is not complete. It may
-// be asked again.
+// Err returns nil if the lock is granted, and hands it to the caller. It returns [ErrPending] if
+// the request is not complete. It may be called again.
 func (f *LockFuture) Err() error {
 	f.check()
 	return f.f.Err()
 }
 
-// Unlock ends the request: it gives up the place in line, or unlocks the mutex. It does nothing if
-// there is neither: before the request is started, after Unlock or Cancel, and before Init. If an
-// unlock is just about to grant the request, it does not wait for it: the later of the two passes
-// the lock on. It panics if the lock was granted and somebody has unlocked the mutex since, unless
-// another has locked it: that cannot be told, and unlocks it. It allocates nothing, and
-// synchronizes as the Unlock of the mutex does.
+// Unlock ends the request: it gives up the place in line, or unlocks the mutex. Before the request
+// is started, and after Unlock or Cancel, it does nothing. If an unlock of the mutex is about to
+// grant the request Unlock does not wait for it: the later of the two passes the lock on.
+//
+// Unlock panics if the lock was granted and the mutex has been unlocked since by other means. It
+// cannot tell if another caller has locked the mutex meanwhile, and unlocks it then. It allocates
+// nothing, and synchronizes as the Unlock of the mutex does.
 func (f *LockFuture) Unlock() {
 	if !f.f.Release() {
 		panic("mutex: LockFuture.Unlock of a lock that the mutex's own Unlock has unlocked already")

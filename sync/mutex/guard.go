@@ -2,14 +2,15 @@ package mutex
 
 import "context"
 
-// A Guard is a value and the lock that protects it: there is no way to the value but by locking.
-// The zero Guard has a zero value, and is unlocked. It must not be copied after first use.
+// A Guard is a value and the lock that protects it. Its methods give out the value only to a caller
+// that locks. The zero Guard has a zero value and is unlocked. It must not be copied after first
+// use.
 //
 //	var sessions mutex.Guard[map[string]Session]
 //
 //	sessions.Do(func(m *map[string]Session) { delete(*m, id) })
 //
-// The pointer that a method gives out is good until the unlock. Order, cancellation, allocation and
+// A pointer that a method gives out is valid until the unlock. Order, cancellation, allocation and
 // synchronization are those of [Mutex].
 type Guard[T any] struct {
 	mu    Mutex
@@ -19,8 +20,8 @@ type Guard[T any] struct {
 // NewGuard returns a guard of value.
 func NewGuard[T any](value T) *Guard[T] { return &Guard[T]{value: value} }
 
-// Do calls f with the value, locked. It unlocks however f ends: by a panic or runtime.Goexit, too.
-// The value is then as f has left it. It panics, and does not lock, if f is nil.
+// Do locks, calls f with the value, and unlocks however f ends: by a return, a panic or
+// runtime.Goexit. It panics, and does not lock, if f is nil.
 func (g *Guard[T]) Do(f func(value *T)) {
 	if f == nil {
 		panic("mutex: Do of a nil function")
@@ -30,8 +31,8 @@ func (g *Guard[T]) Do(f func(value *T)) {
 	f(&g.value)
 }
 
-// DoContext is Do, but gives up when ctx is done, and then returns ctx.Err() without having called
-// f. It panics if ctx or f is nil.
+// DoContext is Do, but gives up when ctx is done and returns ctx.Err() without calling f. It panics
+// if ctx or f is nil.
 func (g *Guard[T]) DoContext(ctx context.Context, f func(value *T)) error {
 	if f == nil {
 		panic("mutex: DoContext of a nil function")
@@ -50,7 +51,8 @@ func (g *Guard[T]) Lock() *T {
 	return &g.value
 }
 
-// TryLock returns the value, locked, if it is unlocked and nobody waits for it; otherwise nil.
+// TryLock locks if the guard is unlocked and no waiter is queued, and returns the value. Otherwise
+// it returns nil.
 func (g *Guard[T]) TryLock() *T {
 	if !g.mu.TryLock() {
 		return nil
@@ -66,16 +68,16 @@ func (g *Guard[T]) LockContext(ctx context.Context) (*T, error) {
 	return &g.value, nil
 }
 
-// Unlock ends what a Lock has begun. It panics if the guard is not locked.
+// Unlock unlocks the guard. It panics if the guard is not locked.
 func (g *Guard[T]) Unlock() { g.mu.Unlock() }
 
-// Mutex returns the lock, for a [LockFuture]. Who has locked it so gets at the value by Value. It
-// must not be unlocked while somebody uses the value.
+// Mutex returns the lock, for a [LockFuture]. A caller that has locked it gets the value from
+// Value. The lock must not be unlocked while the value is used.
 func (g *Guard[T]) Mutex() *Mutex { return &g.mu }
 
-// Value returns the value, for a caller that has locked the guard: by Lock, or by a future of its
-// Mutex. It is good until the unlock. Value panics if nobody has locked the guard. That another
-// has, and not the caller, it cannot tell.
+// Value returns the value. The caller has locked the guard, by Lock or by a future of its Mutex,
+// and uses the value until the unlock. Value panics if the guard is not locked. It cannot tell
+// whether the caller or another goroutine has locked it.
 func (g *Guard[T]) Value() *T {
 	if g.mu.e.Available(base) > 0 {
 		panic("mutex: Guard.Value of a guard that nobody has locked")

@@ -14,21 +14,22 @@ var (
 	ErrPending = waiter.ErrPending // a future's request has no outcome yet
 )
 
-// base is from where the engine counts: the zero engine has one permit.
+// base is the number from which the engine counts: the zero engine has one permit.
 const base = 1
 
 // A Mutex is a mutual exclusion lock. The zero Mutex is unlocked. It must not be copied after first
 // use.
 //
-// It implements [sync.Locker], so it serves [sync.Cond]. It is not tied to a goroutine: one may
-// lock it, and another unlock it. It takes 64 bytes on 64-bit machines; sync.Mutex takes 8.
+// A Mutex implements [sync.Locker], so it can be used with [sync.Cond]. It is not tied to a
+// goroutine: one goroutine may lock it, and another unlock it. It takes 64 bytes on 64-bit
+// machines; sync.Mutex takes 8.
 type Mutex struct {
 	_ noCopy
 	e engine.Engine
 }
 
-// Lock locks m, and waits for it if need be. Nothing ends the wait early. It allocates nothing in
-// the steady state.
+// Lock locks m. If m is locked the caller waits until it is handed the lock. In the steady state
+// Lock allocates nothing.
 func (m *Mutex) Lock() {
 	if !m.e.TakeOnly() {
 		m.lockSlow()
@@ -41,11 +42,11 @@ func (m *Mutex) lockSlow() {
 	_ = m.e.Acquire(waiter.Limit{}, base, 1, engine.AtBack)
 }
 
-// TryLock locks m if it is unlocked and nobody waits for it, and reports whether it did.
+// TryLock locks m if it is unlocked and no waiter is queued, and reports whether it did.
 func (m *Mutex) TryLock() bool { return m.e.TakeOnly() }
 
-// Unlock unlocks m, or hands it to whoever has waited longest. It panics if m is not locked; m is
-// then as it was. Of several unlocks too many each panics.
+// Unlock unlocks m, or hands it to the waiter that has waited longest. If m is not locked Unlock
+// panics and does not change m.
 func (m *Mutex) Unlock() {
 	if !m.e.GiveOnly() {
 		m.unlockSlow()
@@ -59,10 +60,10 @@ func (m *Mutex) unlockSlow() {
 	}
 }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
-// done already never locks, and a cancel that happened before the unlock that lets the caller in
-// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
-// allocates nothing in the steady state, whatever the context.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
+// only if the caller holds the lock. A context that is already done never locks. A cancel that
+// happened before the unlock that lets the caller in wins. LockContext panics if ctx is nil. In the
+// steady state it allocates nothing, whatever the context.
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		m.Lock()
@@ -80,9 +81,9 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	return nil
 }
 
-// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
-// If d <= 0 it never is: to lock without waiting there is TryLock. It allocates nothing in the
-// steady state.
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the caller holds the
+// lock. If d <= 0 it does not lock; TryLock locks without waiting. In the steady state LockTimeout
+// allocates nothing.
 func (m *Mutex) LockTimeout(d time.Duration) bool {
 	if d <= 0 {
 		return false
@@ -90,7 +91,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	return m.e.TakeOnly() || m.e.Acquire(waiter.After(d), base, 1, engine.AtBack) == nil
 }
 
-// Waiting returns how many wait for m. It takes the lock of the queue, and is meant for tests and
+// Waiting returns the number of waiters. It takes the lock of the queue, and is meant for tests and
 // statistics.
 func (m *Mutex) Waiting() int { return m.e.Waiting() }
 

@@ -11,13 +11,13 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Packed is n mutual exclusion locks in 2n bits: a lock for each of ten thousand things takes 2.5
-// kB. They have numbers, from 0. Order, waiting and synchronization are those of [Word], for each
-// by itself; an unlock wakes one who waits for that lock, and nobody else. Locks that are
-// neighbours disturb each other when many processors use them at the same time.
+// A Packed is an array of n mutual exclusion locks in 2n bits: ten thousand locks take 2.5 kB. The
+// locks are numbered from 0. Order, waiting and synchronization of each are those of a [Word].
+// An unlock wakes only a waiter of its own lock. Sixteen neighbours share four bytes, and slow each
+// other down when many processors use them at the same time.
 //
-// All methods panic if there is no lock of the number that is given. The zero Packed has no locks.
-// A Packed may be copied: copies have the same locks.
+// The methods panic if there is no lock i. The zero Packed has no locks. A Packed may be copied;
+// the copies have the same locks.
 //
 // Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (probablydance.com, 2022),
 // where waking one of several locks in a byte is left as an exercise.
@@ -31,7 +31,7 @@ const (
 	maxPacked = 1 << 50 // in 2 bits each, as much memory as a 64-bit machine can ever have
 )
 
-// NewPacked returns n unlocked locks. It panics if n is negative, or absurdly large.
+// NewPacked returns n unlocked locks. It panics if n is negative or above 1<<50.
 func NewPacked(n int) Packed {
 	switch {
 	case n < 0:
@@ -45,7 +45,7 @@ func NewPacked(n int) Packed {
 // Len returns how many locks there are.
 func (p Packed) Len() int { return p.n }
 
-// Lock locks lock i, and waits for it if need be. Nothing ends the wait early.
+// Lock locks lock i. If lock i is locked the caller waits.
 func (p Packed) Lock(i int) {
 	if uint(i) >= uint(p.n) {
 		refuse(i, p.n)
@@ -65,10 +65,10 @@ func (b packedBits) lockSlow() {
 // TryLock locks lock i if it is unlocked, and reports whether it did.
 func (p Packed) TryLock(i int) bool { return p.at(i).tryLock() }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
-// done already never locks, and a cancel that happened before the unlock that lets the caller in
-// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
-// allocates nothing in the steady state.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
+// only if the caller holds the lock. A context that is already done never locks. A cancel that
+// happened before the unlock that lets the caller in wins. LockContext panics if ctx is nil. In the
+// steady state it allocates nothing.
 func (p Packed) LockContext(ctx context.Context, i int) error {
 	b := p.at(i)
 	if err := usable(ctx); err != nil {
@@ -91,8 +91,8 @@ func (p Packed) LockTimeout(d time.Duration, i int) bool {
 	return d > 0 && (b.tryLock() || parking.Lock(waiter.After(d), b, b.key()) == nil)
 }
 
-// Unlock unlocks lock i, and wakes somebody if somebody sleeps. It panics if the lock is not
-// locked; it is then as it was.
+// Unlock unlocks lock i and wakes a waiter, if there is one. If lock i is not locked Unlock panics
+// and does not change it.
 func (p Packed) Unlock(i int) {
 	if uint(i) >= uint(p.n) {
 		refuse(i, p.n)
@@ -123,7 +123,8 @@ type packedLocker struct {
 func (l *packedLocker) Lock()   { l.p.Lock(l.i) }
 func (l *packedLocker) Unlock() { l.p.Unlock(l.i) }
 
-// Waiting returns how many sleep for lock i. It is meant for tests and statistics.
+// Waiting returns the number of goroutines that sleep for lock i. It is meant for tests and
+// statistics.
 func (p Packed) Waiting(i int) int { return parking.Sleeping(p.at(i).key()) }
 
 // at returns the bits of lock i.

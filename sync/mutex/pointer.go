@@ -51,7 +51,7 @@ func (p *Pointer[T]) Store(v *T) {
 	}
 }
 
-// Lock locks p, and waits for it if need be. Nothing ends the wait early.
+// Lock locks p. If p is locked the caller waits.
 func (p *Pointer[T]) Lock() {
 	if !p.b.Set(parking.Unlocked, parking.Locked) {
 		_ = parking.Lock(waiter.Limit{}, &p.b, p.b.key())
@@ -61,10 +61,10 @@ func (p *Pointer[T]) Lock() {
 // TryLock locks p if it is unlocked, and reports whether it did.
 func (p *Pointer[T]) TryLock() bool { return p.b.Set(parking.Unlocked, parking.Locked) }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
-// done already never locks, and a cancel that happened before the unlock that lets the caller in
-// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
-// allocates nothing in the steady state.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
+// only if the caller holds the lock. A context that is already done never locks. A cancel that
+// happened before the unlock that lets the caller in wins. LockContext panics if ctx is nil. In the
+// steady state it allocates nothing.
 func (p *Pointer[T]) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		p.Lock()
@@ -89,15 +89,15 @@ func (p *Pointer[T]) LockTimeout(d time.Duration) bool {
 	return d > 0 && (p.TryLock() || parking.Lock(waiter.After(d), &p.b, p.b.key()) == nil)
 }
 
-// Unlock unlocks p, and wakes somebody if somebody sleeps. It panics if p is not locked; p is then
-// as it was.
+// Unlock unlocks p and wakes a waiter, if there is one. If p is not locked Unlock panics and does
+// not change p.
 func (p *Pointer[T]) Unlock() {
 	if !p.b.Set(parking.Locked, parking.Unlocked) && !parking.Unlock(&p.b, p.b.key()) {
 		panic("mutex: unlock of unlocked mutex")
 	}
 }
 
-// Waiting returns how many sleep for p. It is meant for tests and statistics.
+// Waiting returns the number of goroutines that sleep for p. It is meant for tests and statistics.
 func (p *Pointer[T]) Waiting() int { return parking.Sleeping(p.b.key()) }
 
 // pointerBits are the two low bits of an address. The address is kept as one of a byte: one of a T

@@ -9,22 +9,19 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Word is a mutual exclusion lock of four bytes, for where there are very many, or where there is
-// no room. The zero Word is unlocked. It must not be copied after first use. It implements
-// [sync.Locker].
+// A Word is a mutual exclusion lock of four bytes, for programs that have very many locks. The zero
+// Word is unlocked. It must not be copied after first use. It implements [sync.Locker].
 //
-// It barges, like sync.Mutex: whoever comes while the lock is free takes it, and does not wait for
-// those who sleep, of whom an unlock wakes the first. What bounds it: who has been woken eight
-// times and found the lock taken is handed it when an unlock next comes to it; before it are at
-// most those who are woken in vain meanwhile. So nobody starves who is woken, but there is no bound
-// on how often it is overtaken while it wakes up. Where order matters there is [Mutex].
+// A Word barges, like sync.Mutex: a goroutine that finds it free takes it, even if others sleep. An
+// unlock wakes the goroutine that has slept longest. A goroutine that has been woken eight times
+// and found the lock taken is handed it by an unlock, after the others of which this is true. So no
+// goroutine starves, but there is no bound on how often one is overtaken while it wakes up. Use
+// [Mutex] where order matters.
 //
-// Whoever waits spins for some 200 ns at most, if more than one processor may run, and then sleeps;
-// sleepers are in a table that all such locks share. An uncontended lock and unlock are one atomic
-// operation each.
+// A waiter spins for at most about 200 ns, if more than one processor may run, and then sleeps in a
+// table that all such locks share. An uncontended Lock or Unlock is one atomic operation.
 //
-// A Word synchronizes like a sync.Mutex: the n'th unlock before the return of the m'th lock, for n
-// < m.
+// The n'th unlock synchronizes before the return of the m'th lock, for n < m.
 //
 // Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (probablydance.com, 2022).
 type Word struct {
@@ -32,7 +29,7 @@ type Word struct {
 	w parking.Word
 }
 
-// Lock locks m, and waits for it if need be. Nothing ends the wait early.
+// Lock locks m. If m is locked the caller waits.
 func (m *Word) Lock() {
 	if !m.w.TryLock() {
 		m.lockSlow()
@@ -45,10 +42,10 @@ func (m *Word) lockSlow() { _ = parking.Lock(waiter.Limit{}, &m.w, m.w.Key()) }
 // TryLock locks m if it is unlocked, and reports whether it did.
 func (m *Word) TryLock() bool { return m.w.TryLock() }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
-// done already never locks, and a cancel that happened before the unlock that lets the caller in
-// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
-// allocates nothing in the steady state.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
+// only if the caller holds the lock. A context that is already done never locks. A cancel that
+// happened before the unlock that lets the caller in wins. LockContext panics if ctx is nil. In the
+// steady state it allocates nothing.
 func (m *Word) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		m.Lock()
@@ -73,8 +70,8 @@ func (m *Word) LockTimeout(d time.Duration) bool {
 	return d > 0 && (m.w.TryLock() || parking.Lock(waiter.After(d), &m.w, m.w.Key()) == nil)
 }
 
-// Unlock unlocks m, and wakes somebody if somebody sleeps. It panics if m is not locked; m is then
-// as it was. Of several unlocks too many each panics.
+// Unlock unlocks m and wakes a waiter, if there is one. If m is not locked Unlock panics and does
+// not change m.
 func (m *Word) Unlock() {
 	if !m.w.TryUnlock() {
 		m.unlockSlow()
@@ -88,7 +85,7 @@ func (m *Word) unlockSlow() {
 	}
 }
 
-// Waiting returns how many sleep for m. It is meant for tests and statistics.
+// Waiting returns the number of goroutines that sleep for m. It is meant for tests and statistics.
 func (m *Word) Waiting() int { return parking.Sleeping(m.w.Key()) }
 
 // usable returns why a request with ctx is none.

@@ -1,7 +1,6 @@
-// Package rwlock provides a read-write lock that can be waited for with a context, with a timeout,
-// in a select, or by polling, in first-in-first-out order and without an allocation per wait; that
-// can be upgraded and downgraded without letting go; and whose readers, if asked for, do not
-// disturb each other.
+// Package rwlock provides a read-write lock whose waits can end by a context, a timeout or a
+// select, or are polled. It is first-in-first-out, and waiting allocates nothing. A holder can
+// upgrade or downgrade without letting go. With an option, readers do not disturb each other.
 //
 // # Which call
 //
@@ -16,56 +15,54 @@
 //	go on as reader                                                   Downgrade         ForgoUpgrade
 //	go on as upgradable reader                                        DowngradeToUpgradable
 //
-// Data and lock travel together in a [Guard].
+// A [Guard] keeps lock and data together.
 //
 // # Order
 //
-// The lock goes to whoever has waited longest, whoever waits and however; readers who stand in line
-// one behind the other go in together. So a writer who waits bars all readers who come later, and
-// neither readers nor writers can starve. When a waiting writer gives up, the readers behind it go
-// in at once, beside those who are there. Trying never overtakes: it fails while somebody waits. A
-// TryRLock does not fail for any other reason as long as only readers hold. Upgrade, alone, goes
-// before all who wait.
+// The lock goes to the waiter that has waited longest. Readers that stand one behind the other go
+// in together. A waiting writer stops all readers that come later, so neither readers nor writers
+// starve. When a waiting writer gives up, the readers behind it go in at once. The Try methods fail
+// while a waiter is queued. While only readers hold and no waiter is queued TryRLock succeeds. Only
+// Upgrade goes before all waiters.
 //
-// The price of the order is that under contention by writers each hand-over costs a switch.
-// [sync.RWMutex] lets running goroutines overtake those that sleep, and is many times faster where
-// critical sections are a few nanoseconds long and collide all the time.
+// The price of this order is that each hand-over between writers costs a goroutine switch.
+// [sync.RWMutex] lets running goroutines overtake those that sleep. It is many times faster where
+// critical sections take a few nanoseconds and collide all the time.
 //
 // # Upgrading
 //
-// A reader who finds that it has to write cannot wait for the lock as it is: two who did would wait
-// for each other. So whoever may have to write says so beforehand, by ULock. There is one
-// upgradable reader at a time, beside any number of readers. It waits for these when it upgrades,
-// and for nobody else.
+// A reader that finds that it has to write cannot wait for the write lock while it holds the read
+// lock: two such readers would wait for each other. So a reader that may have to write calls ULock.
+// There is at most one upgradable reader, beside any number of readers. To upgrade, it waits for
+// these readers only.
 //
 // # Cancellation
 //
-// A context that is done never locks. A wait that ends by its context or its time leaves the queue
-// in constant time. If a cancel happened before the lock was handed over, the cancel wins, and the
-// lock goes to the next. On every error path the lock is not held, or after a failed upgrade held
-// as before.
+// A context that is done never locks. A wait that ends early leaves the queue in constant time. A
+// cancel that happened before the hand-over wins, and the lock goes to the next waiter. A caller
+// that gets an error does not hold the lock; after a failed upgrade it is still the upgradable
+// reader.
 //
 // # Reader bias
 //
-// Readers on different processors slow each other down although nobody waits: each writes to the
-// lock. With [WithReaderBias] they write to different places instead, and writers pay for it. See
-// there.
+// Readers on different processors slow each other down, because each writes to the lock. With
+// [WithReaderBias] they write to different places, and writers pay for it.
 //
 // # Synchronization
 //
 // In the terms of the Go memory model, as for sync.RWMutex: the n'th Unlock synchronizes before the
-// return of the m'th Lock, for n < m, however it is waited for. For each read lock there is an n
-// such that the n'th Unlock synchronizes before it begins, and its RUnlock synchronizes before the
-// return of the n+1'th Lock. An Upgrade is an RUnlock and a Lock in this, a Downgrade an Unlock and
-// an RLock.
+// return of the m'th Lock, for n < m. For each read lock there is an n such that the n'th Unlock
+// synchronizes before it begins, and its RUnlock synchronizes before the return of the n+1'th Lock.
+// An Upgrade counts as an RUnlock and a Lock, a Downgrade as an Unlock and an RLock.
 //
 // # testing/synctest
 //
-// Unlike with sync.RWMutex, a goroutine that waits is durably blocked, unless with a context from
+// Unlike with sync.RWMutex, a goroutine that waits is durably blocked, unless its context is from
 // outside the bubble.
 //
 // # How it works
 //
-// An [RWLock] is a semaphore of very many permits, of which a writer takes all: see internal/engine
-// and docs/design/rwlock.md.
+// An [RWLock] is a semaphore of very many permits, of which a writer takes all: internal/engine and
+// docs/design/rwlock.md explain it. Read rwlock.go first, then read.go, write.go and upgradable.go.
+// The package imports waiter, internal/engine and internal/xsync.
 package rwlock

@@ -9,9 +9,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// RLock locks l for reading, and waits if need be: while a writer holds it, or anybody waits.
-// Nothing ends the wait early. So a goroutine that reads must not read-lock again: a writer may
-// have come between. It allocates nothing in the steady state.
+// RLock locks l for reading. The caller waits while a writer holds l or a waiter is queued. A
+// goroutine that holds a read lock must not call RLock again, because a writer may wait in between.
+// In the steady state RLock allocates nothing.
 func (l *RWLock) RLock() {
 	if l.e.Opts != nil || !l.e.TakeFirstRead() {
 		l.rLockSlow()
@@ -30,11 +30,12 @@ func (l *RWLock) rLockSlow() {
 	}
 }
 
-// TryRLock locks l for reading if no writer holds it and nobody waits, and reports whether it did.
+// TryRLock locks l for reading if no writer holds it and no waiter is queued, and reports whether
+// it did.
 func (l *RWLock) TryRLock() bool { return l.e.TryRead() }
 
-// RUnlock ends what RLock has begun. If it was the last to hold, whoever has waited longest is let
-// in. It panics if l is not locked for reading; l is then as it was.
+// RUnlock undoes one RLock. The last one to unlock lets in the waiter that has waited longest. If l
+// is not locked for reading RUnlock panics and does not change l.
 func (l *RWLock) RUnlock() {
 	if l.e.Opts != nil || !l.e.GiveLastRead() {
 		l.rUnlockSlow()
@@ -51,10 +52,10 @@ func (l *RWLock) rUnlockSlow() {
 	}
 }
 
-// RLockContext is RLock, but gives up when ctx is done, and then returns ctx.Err(). A context that
-// is done already never locks, and a cancel that happened before the unlock that lets the caller in
-// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
-// allocates nothing in the steady state, whatever the context.
+// RLockContext is RLock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
+// only if the caller holds the lock. A context that is already done never locks. A cancel that
+// happened before the unlock that lets the caller in wins. RLockContext panics if ctx is nil. In
+// the steady state it allocates nothing, whatever the context.
 func (l *RWLock) RLockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		l.RLock()
@@ -76,9 +77,9 @@ func (l *RWLock) RLockContext(ctx context.Context) error {
 	return nil
 }
 
-// RLockTimeout is RLock, but gives up when d has passed. It reports whether the lock is the
-// caller's. If d <= 0 it never is: to lock without waiting there is TryRLock. It allocates nothing
-// in the steady state.
+// RLockTimeout is RLock, but gives up when d has passed. It reports whether the caller holds the
+// lock. If d <= 0 it does not lock; TryRLock locks without waiting. In the steady state
+// RLockTimeout allocates nothing.
 func (l *RWLock) RLockTimeout(d time.Duration) bool {
 	if d <= 0 {
 		return false

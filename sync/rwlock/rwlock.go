@@ -13,15 +13,16 @@ var (
 	ErrPending = waiter.ErrPending // a future's request has no outcome yet
 )
 
-// base is from where the engine counts: the zero engine has room for everyone.
+// base is the number from which the engine counts: the zero engine has all permits.
 const base = engine.Everyone
 
-// An RWLock is a read-write lock: any number of readers hold it, or one writer. Beside readers
-// there may be one upgradable reader, who can become the writer without letting go. The zero RWLock
-// is unlocked. It must not be copied after first use.
+// An RWLock is a read-write lock: any number of readers hold it, or one writer. Beside the readers
+// one upgradable reader may hold it, which can become the writer without letting go. The zero
+// RWLock is unlocked. It must not be copied after first use.
 //
-// It implements [sync.Locker], as does its RLocker. It is not tied to a goroutine: one may lock it,
-// and another unlock it. It takes 64 bytes on 64-bit machines; sync.RWMutex takes 24.
+// An RWLock implements [sync.Locker], as does its RLocker. It is not tied to a goroutine: one
+// goroutine may lock it, and another unlock it. It takes 64 bytes on 64-bit machines; sync.RWMutex
+// takes 24.
 type RWLock struct {
 	_ noCopy
 	e engine.Engine
@@ -32,19 +33,18 @@ type Option func(*options)
 
 type options struct{ bias bool }
 
-// WithReaderBias makes a lock for data that are read by several processors at once and hardly ever
-// written. Its readers announce themselves in a table that such locks share, and so do not compete
-// for the lock's cache line. A writer ends that: it looks through the lock's part of the table,
-// four entries for each processor, and waits like any other writer. The bias comes back when a
-// reader meets another, though not before nine times what ending it took has passed: so where
-// writes are frequent it costs them a tenth at most. Order, contexts, timeouts and futures are the
-// same.
+// WithReaderBias makes a lock for data that several processors read at once and hardly ever write.
+// Its readers announce themselves in a table that such locks share, so they do not compete for the
+// lock's cache line. A writer ends the bias: it looks through the lock's part of the table, four
+// entries for each processor, and then waits like any other writer. The bias returns when two
+// readers meet, but not before nine times as long has passed as its end took. So frequent writes
+// cost at most a tenth more. Order, contexts, timeouts and futures are the same.
 //
 // Source: Dice and Kogan, BRAVO, arXiv:1810.01553.
 func WithReaderBias() Option { return func(o *options) { o.bias = true } }
 
-// New returns an unlocked lock. Without an option it is no different from new(RWLock). It panics if
-// an option is nil.
+// New returns an unlocked lock. Without options it is the same as new(RWLock). It panics if an
+// option is nil.
 func New(opts ...Option) *RWLock {
 	var o options
 	for _, opt := range opts {
@@ -60,7 +60,7 @@ func New(opts ...Option) *RWLock {
 	return l
 }
 
-// Waiting returns how many wait for l. It takes the lock of the queue, and is meant for tests and
+// Waiting returns the number of waiters. It takes the lock of the queue, and is meant for tests and
 // statistics.
 func (l *RWLock) Waiting() int { return l.e.Waiting() }
 

@@ -12,11 +12,11 @@ import (
 const rest = engine.Everyone - engine.Upgradable
 
 // ULock locks l for upgradable reading: beside readers, but not beside a writer or another
-// upgradable reader. It waits if need be, in the same line as all others; readers who come later
-// wait behind it. Nothing ends the wait early. It allocates nothing in the steady state.
+// upgradable reader. The caller waits in the same line as all others. In the steady state ULock
+// allocates nothing.
 //
-// It is for whoever reads first and then may have to write, and must be sure that nobody has
-// written in between:
+// It is for a caller that reads first, may then have to write, and relies on no other write in
+// between:
 //
 //	l.ULock()
 //	if !there(key) {
@@ -27,7 +27,7 @@ const rest = engine.Everyone - engine.Upgradable
 //		l.UUnlock()
 //	}
 //
-// Since there is one at a time, two can never wait for each other to stop reading.
+// There is one upgradable reader at a time, so two cannot wait for each other.
 func (l *RWLock) ULock() {
 	if !l.TryULock() {
 		// Neither closed nor too large nor cancelled: it cannot fail.
@@ -35,19 +35,20 @@ func (l *RWLock) ULock() {
 	}
 }
 
-// TryULock locks l for upgradable reading if nobody but readers holds it and nobody waits, and
+// TryULock locks l for upgradable reading if only readers hold it and no waiter is queued, and
 // reports whether it did.
 func (l *RWLock) TryULock() bool { return l.e.TryAcquire(base, engine.Upgradable) }
 
-// UUnlock ends what ULock has begun. It panics if l is not locked for upgradable reading; l is then
-// as it was.
+// UUnlock undoes ULock. If l is not locked for upgradable reading UUnlock panics and does not
+// change l.
 func (l *RWLock) UUnlock() {
 	l.release(engine.Upgradable, "rwlock: UUnlock of a lock that is unlocked, write-locked, or locked by readers alone")
 }
 
-// ULockContext is ULock, but gives up when ctx is done, and then returns ctx.Err(). A context that
-// is done already never locks, and a cancel that happened before the unlock that lets the caller in
-// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil.
+// ULockContext is ULock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
+// only if the caller holds the lock. A context that is already done never locks. A cancel that
+// happened before the unlock that lets the caller in wins. ULockContext panics if ctx is nil. In
+// the steady state it allocates nothing, whatever the context.
 func (l *RWLock) ULockContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
@@ -58,14 +59,15 @@ func (l *RWLock) ULockContext(ctx context.Context) error {
 	return l.acquire(waiter.UntilDone(ctx), engine.Upgradable, engine.AtBack)
 }
 
-// ULockTimeout is ULock, but gives up when d has passed. It reports whether the lock is the
-// caller's, which it never is if d <= 0.
+// ULockTimeout is ULock, but gives up when d has passed. It reports whether the caller holds the
+// lock. If d <= 0 it does not lock.
 func (l *RWLock) ULockTimeout(d time.Duration) bool {
 	return d > 0 && (l.TryULock() || l.acquire(waiter.After(d), engine.Upgradable, engine.AtBack) == nil)
 }
 
-// ForgoUpgrade turns the upgradable read lock that the caller holds into a read lock, so that another
-// can have the former. RUnlock ends it. It panics if l is not locked for upgradable reading.
+// ForgoUpgrade turns the caller's upgradable read lock into a read lock, so that another goroutine
+// can become the upgradable reader. RUnlock undoes the read lock. ForgoUpgrade panics if l is not
+// locked for upgradable reading.
 func (l *RWLock) ForgoUpgrade() {
 	l.release(
 		engine.Upgradable-engine.Reader,
@@ -73,10 +75,10 @@ func (l *RWLock) ForgoUpgrade() {
 	)
 }
 
-// Upgrade turns the upgradable read lock that the caller holds into the write lock. It waits for
-// the readers that hold l beside it, and for nobody else: it stands before all who wait, writers
-// too, and no reader is let in any more. Nothing ends the wait early. Unlock ends it, Downgrade, or
-// DowngradeToUpgradable. It panics if l is not locked for upgradable reading.
+// Upgrade turns the caller's upgradable read lock into the write lock. It waits only for the
+// readers that hold l: it goes before all waiters, and no other reader is let in. The caller goes
+// on with Unlock, Downgrade or DowngradeToUpgradable. Upgrade panics if l is not locked for
+// upgradable reading.
 func (l *RWLock) Upgrade() {
 	if !l.startUpgrade() {
 		// Neither closed nor too large nor cancelled: it cannot fail.
@@ -92,15 +94,15 @@ func (l *RWLock) startUpgrade() bool {
 	return l.e.TryAcquire(base, rest)
 }
 
-// TryUpgrade upgrades if no reader holds l beside the caller, whoever waits, and reports whether it
-// did. If not, the caller still is the upgradable reader.
+// TryUpgrade upgrades if no reader holds l beside the caller, even if waiters are queued. It
+// reports whether it did. If not, the caller is still the upgradable reader.
 func (l *RWLock) TryUpgrade() bool {
 	return l.startUpgrade() || l.e.TryExclusive(rest, engine.AtFront)
 }
 
-// UpgradeContext is Upgrade, but gives up when ctx is done, and then returns ctx.Err(); the caller
-// still is the upgradable reader. A context that is done already never upgrades, and a cancel that
-// happened before the last reader left wins. It panics if ctx is nil.
+// UpgradeContext is Upgrade, but gives up when ctx is done and returns ctx.Err(). The caller is
+// then still the upgradable reader. A context that is already done never upgrades. A cancel that
+// happened before the last reader left wins. UpgradeContext panics if ctx is nil.
 func (l *RWLock) UpgradeContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
@@ -112,7 +114,7 @@ func (l *RWLock) UpgradeContext(ctx context.Context) error {
 }
 
 // UpgradeTimeout is Upgrade, but gives up when d has passed, or at once if d <= 0. It reports
-// whether the caller is the writer now; if not, it still is the upgradable reader.
+// whether the caller holds the write lock now. If not, it is still the upgradable reader.
 func (l *RWLock) UpgradeTimeout(d time.Duration) bool {
 	return d > 0 && (l.startUpgrade() || l.acquire(waiter.After(d), rest, engine.AtFront) == nil)
 }

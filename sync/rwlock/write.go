@@ -9,8 +9,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Lock locks l for writing, and waits for it if need be: until all who hold or have waited before
-// are done. Nothing ends the wait early. It allocates nothing in the steady state.
+// Lock locks l for writing. The caller waits for all that hold l or have waited before it. In the
+// steady state Lock allocates nothing.
 func (l *RWLock) Lock() {
 	if !l.e.TakeAll() {
 		l.lockSlow()
@@ -23,7 +23,7 @@ func (l *RWLock) lockSlow() {
 	_ = l.acquire(waiter.Limit{}, engine.Everyone, engine.AtBack)
 }
 
-// TryLock locks l for writing if nobody holds it and nobody waits, and reports whether it did.
+// TryLock locks l for writing if l is unlocked and no waiter is queued, and reports whether it did.
 func (l *RWLock) TryLock() bool { return l.e.TakeAll() || l.tryLockSlow() }
 
 //go:noinline
@@ -31,8 +31,9 @@ func (l *RWLock) tryLockSlow() bool {
 	return l.e.MayHide() && l.e.TryExclusive(engine.Everyone, engine.AtBack)
 }
 
-// Unlock ends what Lock has begun, and lets in whoever has waited longest: a writer, or all readers
-// up to the next writer. It panics if l is not locked for writing; l is then as it was.
+// Unlock unlocks l for writing. It lets in the waiter that has waited longest: a writer, or all
+// readers up to the next writer. If l is not locked for writing Unlock panics and does not change
+// l.
 func (l *RWLock) Unlock() {
 	if !l.e.GiveAll() {
 		l.unlockSlow()
@@ -44,10 +45,10 @@ func (l *RWLock) unlockSlow() {
 	l.release(engine.Everyone, "rwlock: Unlock of a lock that is unlocked or read-locked")
 }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
-// done already never locks, and a cancel that happened before the unlock that lets the caller in
-// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
-// allocates nothing in the steady state, whatever the context.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
+// only if the caller holds the lock. A context that is already done never locks. A cancel that
+// happened before the unlock that lets the caller in wins. LockContext panics if ctx is nil. In the
+// steady state it allocates nothing, whatever the context.
 func (l *RWLock) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		l.Lock()
@@ -65,22 +66,23 @@ func (l *RWLock) LockContext(ctx context.Context) error {
 	return nil
 }
 
-// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
-// If d <= 0 it never is: to lock without waiting there is TryLock. It allocates nothing in the
-// steady state.
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the caller holds the
+// lock. If d <= 0 it does not lock; TryLock locks without waiting. In the steady state LockTimeout
+// allocates nothing.
 func (l *RWLock) LockTimeout(d time.Duration) bool {
 	return d > 0 && (l.e.TakeAll() || l.acquire(waiter.After(d), engine.Everyone, engine.AtBack) == nil)
 }
 
-// Downgrade turns the write lock that the caller holds into a read lock, without anybody else
-// writing in between. The readers at the front of the queue are let in beside it. RUnlock ends it.
-// It panics if l is not locked for writing.
+// Downgrade turns the caller's write lock into a read lock. No other writer comes in between. The
+// readers at the front of the queue are let in. RUnlock undoes the read lock. Downgrade panics if l
+// is not locked for writing.
 func (l *RWLock) Downgrade() {
 	l.release(engine.Everyone-engine.Reader, "rwlock: Downgrade of a lock that is unlocked or read-locked")
 }
 
-// DowngradeToUpgradable turns the write lock that the caller holds into the upgradable read lock. UUnlock ends
-// it, or another Upgrade. It panics if l is not locked for writing.
+// DowngradeToUpgradable turns the caller's write lock into the upgradable read lock. The caller
+// goes on with UUnlock, Upgrade or ForgoUpgrade. DowngradeToUpgradable panics if l is not locked
+// for writing.
 func (l *RWLock) DowngradeToUpgradable() {
 	l.release(engine.Everyone-engine.Upgradable, "rwlock: DowngradeToUpgradable of a lock that is unlocked or read-locked")
 }
