@@ -10,16 +10,16 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Pointer is a pointer to a T with a mutual exclusion lock in its two low bits: for structures
-// that have a pointer anyway, whose lock then takes no room. The zero Pointer is nil, and unlocked.
-// It must not be copied after first use. Order, waiting and synchronization of the lock are those
-// of [Word]. It implements [sync.Locker].
+// A Pointer is a pointer to a T with a mutual exclusion lock in its two low bits. It gives a
+// structure that has a pointer anyway a lock that takes no room. The zero Pointer is nil and
+// unlocked. It must not be copied after first use. Order, waiting and synchronization of the lock
+// are those of [Word]. It implements [sync.Locker].
 //
-// Lock and pointer are independent: Load and Store are atomic, and may be called with the lock held
-// or not. What the lock protects is up to its users, mostly what is pointed to.
+// Lock and pointer are independent: Load and Store are atomic, and may be called whether or not the
+// lock is held. The users decide what the lock protects, mostly what the pointer points to.
 //
-// A T must have a size of at least 4 bytes, and be aligned to 4: the two bits are those of an
-// address inside the object, which keeps it alive for the garbage collector.
+// A T must have a size of at least 4 bytes and be aligned to 4. An address with the two bits set is
+// still inside the object, so the garbage collector keeps the object alive.
 //
 // Source: Malte Skarupke, Fine-grained Locking with Two-Bit Mutexes (probablydance.com, 2022).
 type Pointer[T any] struct {
@@ -28,7 +28,7 @@ type Pointer[T any] struct {
 	b pointerBits
 }
 
-// Load returns the pointer. What happened before the Store of it happens before its return.
+// Load returns the pointer. The Store of it synchronizes before the return of Load.
 func (p *Pointer[T]) Load() *T {
 	o := base4(p.b.p.Load())
 	if o == &nothing[0] {
@@ -37,8 +37,8 @@ func (p *Pointer[T]) Load() *T {
 	return (*T)(unsafe.Pointer(o)) // what Store was given
 }
 
-// Store sets the pointer, and leaves the lock as it is. It panics if v is not aligned to 4 bytes,
-// or T is smaller.
+// Store sets the pointer and does not change the lock. It panics if v is not aligned to 4 bytes, or
+// if T is smaller than 4 bytes.
 func (p *Pointer[T]) Store(v *T) {
 	if unsafe.Sizeof(*v) < 4 || uintptr(unsafe.Pointer(v))&parking.Mask != 0 {
 		panic("mutex: Pointer to something that is too small, or not aligned to 4 bytes")

@@ -2,17 +2,18 @@ package rwlock
 
 import "context"
 
-// A Guard is a value and the lock that protects it: there is no way to the value but by locking.
-// The zero Guard has a zero value, and is unlocked. It must not be copied after first use.
+// A Guard is a value and the lock that protects it. Its methods give out the value only to a caller
+// that locks. The zero Guard has a zero value and is unlocked. It must not be copied after first
+// use.
 //
 //	var routes rwlock.Guard[map[string]Route]
 //
 //	routes.Read(func(m *map[string]Route) { r = (*m)[name] })
 //	routes.Write(func(m *map[string]Route) { (*m)[name] = r })
 //
-// The pointer that a method gives out is good until the function returns, and Read's is not to be
-// written through. A nil function is a panic, before anything is locked. Order, cancellation,
-// allocation and synchronization are those of [RWLock].
+// The pointer that a method gives out is valid until the function returns. A function passed to
+// Read must not write through it. A method panics before it locks if the function is nil. Order,
+// cancellation, allocation and synchronization are those of [RWLock].
 type Guard[T any] struct {
 	l     RWLock
 	value T
@@ -21,8 +22,8 @@ type Guard[T any] struct {
 // NewGuard returns a guard of value.
 func NewGuard[T any](value T) *Guard[T] { return &Guard[T]{value: value} }
 
-// Read calls f with the value, locked for reading. It unlocks however f ends: by a panic or
-// runtime.Goexit, too.
+// Read locks for reading, calls f with the value, and unlocks however f ends: by a return, a panic
+// or runtime.Goexit.
 func (g *Guard[T]) Read(f func(value *T)) {
 	if f == nil {
 		panic("rwlock: Read of a nil function")
@@ -32,8 +33,7 @@ func (g *Guard[T]) Read(f func(value *T)) {
 	f(&g.value)
 }
 
-// Write calls f with the value, locked for writing. It unlocks however f ends; the value is then as
-// f has left it.
+// Write locks for writing, calls f with the value, and unlocks however f ends.
 func (g *Guard[T]) Write(f func(value *T)) {
 	if f == nil {
 		panic("rwlock: Write of a nil function")
@@ -43,8 +43,8 @@ func (g *Guard[T]) Write(f func(value *T)) {
 	f(&g.value)
 }
 
-// ReadContext is Read, but gives up when ctx is done, and then returns ctx.Err() without having
-// called f. It panics if ctx is nil.
+// ReadContext is Read, but gives up when ctx is done and returns ctx.Err() without calling f. It
+// panics if ctx is nil.
 func (g *Guard[T]) ReadContext(ctx context.Context, f func(value *T)) error {
 	if f == nil {
 		panic("rwlock: ReadContext of a nil function")
@@ -57,8 +57,8 @@ func (g *Guard[T]) ReadContext(ctx context.Context, f func(value *T)) error {
 	return nil
 }
 
-// WriteContext is Write, but gives up when ctx is done, and then returns ctx.Err() without having
-// called f. It panics if ctx is nil.
+// WriteContext is Write, but gives up when ctx is done and returns ctx.Err() without calling f. It
+// panics if ctx is nil.
 func (g *Guard[T]) WriteContext(ctx context.Context, f func(value *T)) error {
 	if f == nil {
 		panic("rwlock: WriteContext of a nil function")
@@ -71,14 +71,14 @@ func (g *Guard[T]) WriteContext(ctx context.Context, f func(value *T)) error {
 	return nil
 }
 
-// RWLock returns the lock, for a [LockFuture] or an upgrade. Who has locked it so gets at the value
-// by Value. It must not be unlocked while somebody uses the value.
+// RWLock returns the lock, for a [LockFuture] or an upgrade. A caller that has locked it gets the
+// value from Value. The lock must not be unlocked while the value is used.
 func (g *Guard[T]) RWLock() *RWLock { return &g.l }
 
-// Value returns the value, for a caller that has locked the RWLock of the guard: for writing, by a
-// future for instance; or for reading, and then it is not to be written through. It is good until
-// the unlock, or, for writing, until the downgrade. Value panics if nobody has locked the guard.
-// That another has, and not the caller, it cannot tell.
+// Value returns the value, for a caller that has locked the RWLock of the guard. With a read lock
+// the caller must not write through it. The pointer is valid until the unlock, for writing until
+// the downgrade. Value panics if the guard is not locked. It cannot tell whether the caller or
+// another goroutine has locked it.
 func (g *Guard[T]) Value() *T {
 	if g.l.e.Available(base) == base {
 		panic("rwlock: Guard.Value of a guard that nobody has locked")

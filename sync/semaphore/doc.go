@@ -1,6 +1,5 @@
-// Package semaphore provides a counting semaphore that can be waited for with a context, with a
-// timeout, in a select, or by polling, in strict first-in-first-out order and without an allocation
-// per wait.
+// Package semaphore provides a counting semaphore whose waits can end by a context, a timeout or a
+// select, or are polled. It is strictly first-in-first-out, and waiting allocates nothing.
 //
 // # Which call
 //
@@ -14,57 +13,56 @@
 //
 // # Order
 //
-// Requests are granted in the order in which they began to wait, whoever waits and however: a
-// blocked goroutine, a select and a polled task stand in one line. Nobody overtakes: a request for
-// few permits waits behind an older one for many, and TryAcquire fails while somebody waits. So a
-// large request cannot starve; the price is that it blocks those behind it until it fits, and that
-// a lock handed from goroutine to goroutine costs a switch each time.
+// Requests are granted in the order in which they began to wait. Blocked goroutines, selects and
+// polled tasks stand in one line. A request for few permits waits behind an older one for many, and
+// TryAcquire fails while a request waits. So a large request does not starve. The price is that it
+// blocks the requests behind it until it fits, and that each hand-over between goroutines costs a
+// switch.
 //
-// Order is decided when a request is granted. The scheduler may run a goroutine that was granted
-// later first.
+// The grants are in order. The scheduler may still run a goroutine first that was granted later.
 //
-// [WithPlatoon] gives the strict order up, for speed, and has a bound in its place.
+// [WithPlatoon] trades the strict order for speed, with a bound on overtaking.
 //
 // # Cancellation
 //
-// A context that is done never acquires. A request whose context ends leaves the queue in constant
-// time; if a cancel happened before the grant, the cancel wins, and the permits go to the next. On
-// every error path nothing is held.
+// A context that is done never acquires. A request that gives up leaves the queue in constant time.
+// A cancel that happened before the grant wins, and the permits go to the next request. A caller
+// that gets an error holds nothing.
 //
 // # Synchronization
 //
 // In the terms of the Go memory model: a Release synchronizes before the return of every acquire
-// that it serves, be it by Acquire, TryAcquire, Poll, or the receipt of a value from Done. So do
-// Resize and Close before the return of the requests that they end or serve. A cancelled request
-// synchronizes with nothing.
+// that it serves, which is a return from Acquire or TryAcquire, a Poll that reports true, or the
+// receipt of a value from Done. So do Resize and Close with the requests that they end or serve. A
+// cancelled request synchronizes with nothing.
 //
 // # Differences from golang.org/x/sync/semaphore
 //
-// NewWeighted and Weighted make a change of the import path compile. What differs:
+// NewWeighted and Weighted make a change of the import path compile. The differences are:
 //
 //   - A request for more than the size fails at once with ErrTooLarge; x/sync waits for the
 //     context.
-//   - Release of more than is held panics and leaves the semaphore as it was; x/sync panics with
-//     the count spoiled.
+//   - Release of more than is held panics and changes nothing; x/sync panics with a wrong count.
 //   - A nil context and a negative n panic.
-//   - There is more: timeouts, futures, permit handles, Resize, Close, a bound on the queue, and
-//     the counts.
+//   - There are timeouts, futures, permit handles, Resize, Close, a bound on the queue, and counts.
 //
 // # testing/synctest
 //
-// A goroutine that waits is durably blocked, unless with a context from outside the bubble: then Go
-// says no. One semaphore may be used in one bubble, outside, and in another, one after the other;
-// waiting inside while others release outside is something that Go itself does not support.
+// A goroutine that waits is durably blocked, unless its context is from outside the bubble. One
+// semaphore may be used in one bubble, then outside, then in another. Go does not support waiting
+// inside a bubble while goroutines outside release.
 //
 // # Policies
 //
-// [WithWaitingArray] has the permits counted by package twa, for semaphores that many processors
-// use all the time and that are hardly ever exhausted. [WithPlatoon] lets goroutines that run pass
-// those that sleep, within a bound, for semaphores that very many goroutines exhaust all the time
+// [WithWaitingArray] makes package twa count the permits. It is for semaphores that many processors
+// use all the time and that are hardly ever exhausted. [WithPlatoon] lets running goroutines pass
+// sleeping ones, within a bound. It is for semaphores that very many goroutines exhaust all the time
 // and hold for a short time.
 //
 // # How it works
 //
-// See docs/design/semaphore.md in the repository, and internal/engine/engine.go for the invariants.
-// The algorithm is Volt's, repaired: its published form loses wake-ups.
+// Read semaphore.go first, then internal/engine/engine.go for the algorithm and its invariants, and
+// docs/design/semaphore.md for the reasons. The algorithm is Volt's, repaired: its published form
+// loses wake-ups. The package imports waiter, internal/engine, internal/parking, internal/xsync and
+// twa.
 package semaphore

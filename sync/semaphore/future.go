@@ -5,8 +5,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// AcquireFuture is a request for permits that does not block anybody: it waits in the same line as
-// Acquire, but what waits is a task that polls it or a goroutine that selects on it.
+// An AcquireFuture is a request for permits that does not block its owner. It waits in the same
+// line as the callers of Acquire. The owner is a task that polls it, or a goroutine that selects on
+// it.
 //
 //	var f semaphore.AcquireFuture
 //	f.Init(sem, 1)
@@ -21,35 +22,32 @@ import (
 //	}
 //
 // The request starts with the first Poll or Done. It is complete when Poll returns true or Done
-// delivers its value. Then Err says how it ended. Release ends it in every state: it gives up the
-// place in line, or gives back the permits that were granted, whether Err was called or not. A
-// second Release does nothing. A Poll or Done after that makes the request again.
+// delivers its value. Then Err says how it ended. Release ends the request in every state: it gives
+// up the place in line, or gives back the permits. A second Release does nothing. A Poll or Done
+// after Release starts the request again.
 //
-// The future has the permits until its Release, so nobody may give them to the Release of the
-// semaphore meanwhile. There is one other way. Err hands the permits over when it returns nil: the
-// owner may then give them back by the Release of the semaphore, in parts for instance, in place of
-// the future's, never both. Cancel is the Release for that way: it leaves the permits with the
-// owner if Err has handed them over. One who drops a future while its request waits, with neither
-// Release nor Cancel, leaves a waiter in the queue that nobody polls, and blocks everybody behind
-// it.
+// The future holds the permits until its Release. There is one exception: if Err returns nil, it
+// hands the permits to the owner. The owner may then use the Release of the semaphore instead of
+// the future's, in parts for instance, but never both. Cancel is Release, but leaves the permits
+// with the owner if Err has handed them over. A waiting future that is dropped without Release or
+// Cancel blocks all requests behind it.
 //
-// A future is meant to be embedded, and to be used for any number of requests: Init begins a new
-// round. Waiting allocates nothing after the first Done, which makes a channel. The methods are for
-// one goroutine at a time; what the semaphore does to a future it may do at any time. Init, Done
-// and Err may wait for the last few instructions of a release that is granting the request; Poll,
-// Release and Cancel never do. An AcquireFuture must not be copied after Init.
+// A future is meant to be embedded and reused. The first Done allocates a channel; otherwise
+// waiting allocates nothing. Only one goroutine at a time may call the methods, except Complete.
+// Init, Done and Err may wait for the last few instructions of a release that grants the request;
+// Poll, Release and Cancel never do. An AcquireFuture must not be copied after Init.
 //
-// Memory model: as for Acquire, with the true from Poll, the value from Done, or the outcome from
-// Err in the place of Acquire's return.
+// Memory model: as for Acquire. A true from Poll, a value from Done, or the outcome from Err takes
+// the place of the return of Acquire.
 type AcquireFuture struct {
 	_ noCopy
 	f engine.Future
 	p future // of the policy, if the semaphore has one; otherwise nil
 }
 
-// Init makes f a request for n permits of s, not yet started. It panics if n is negative, s is nil,
-// or the last request has not ended: then Release or Cancel comes first. What Err has handed over
-// stays with the owner.
+// Init makes f a request for n permits of s and does not start it. It panics if n is negative, if s
+// is nil, or if the previous request has not ended by Release or Cancel. Permits that Err has
+// handed over stay with the owner.
 func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	if n < 0 {
 		panic("semaphore: future of a negative number of permits")
@@ -72,10 +70,9 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	}
 }
 
-// Poll reports whether the request is complete, and starts it if it was not started. If it is not
-// complete, w will be woken when it is worth polling again, and no waker of an earlier Poll will be
-// needed any more. A nil w is for an owner who will come back without being woken. Wakers may be
-// called spuriously.
+// Poll starts the request if need be, and reports whether it is complete. If not, w is woken when
+// it is worth polling again. It replaces the waker of the previous Poll, and may be nil. Wakers may
+// be called spuriously.
 func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 	f.check()
 	if f.p != nil {
@@ -84,12 +81,11 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 	return f.f.Poll(w)
 }
 
-// Done starts the request if it was not started, and returns a channel that carries one value when
-// it is complete. A receive takes the value, and the next Done puts it back: <-f.Done() may be
-// repeated. One who keeps the channel receives once for each Done. The channel is made by the first
-// Done, is the same in every round, which starts with it empty, and is never closed. (A future that
-// goes from a semaphore to one with another policy has another.) What comes after the value is Err
-// or Done: a Poll right after it may still say false, for a few instructions of the release.
+// Done starts the request if need be, and returns a channel that carries one value when the request
+// is complete. A receive takes the value, and the next Done puts it back, so <-f.Done() may be
+// repeated. The channel is the same in every round, is empty when a round starts, and is never
+// closed. (An Init for a semaphore with another policy changes the channel.) A Poll right after the
+// value may still return false, for a few instructions of the release; Err waits for them.
 func (f *AcquireFuture) Done() <-chan struct{} {
 	f.check()
 	if f.p != nil {
@@ -98,10 +94,10 @@ func (f *AcquireFuture) Done() <-chan struct{} {
 	return f.f.Done()
 }
 
-// Complete reports whether the request has ended, by a grant or an error; after Init, Release or
-// Cancel it has not. It changes nothing, does not start the request, and may be called from any
-// goroutine at any time, as no other method may: it is for those who watch over a future that its
-// owner neglects. (Only an Init for a semaphore with another policy must not run at the same time.)
+// Complete reports whether the request is complete, by a grant or an error. After Init, Release and
+// Cancel it is not. Complete changes nothing and does not start the request. Any goroutine may call
+// it at any time, for example to watch a future that its owner neglects. (Only an Init for a
+// semaphore with another policy must not run at the same time.)
 func (f *AcquireFuture) Complete() bool {
 	if f.p != nil {
 		return f.p.Complete()
@@ -109,9 +105,9 @@ func (f *AcquireFuture) Complete() bool {
 	return f.f.Complete()
 }
 
-// Err returns nil if the request has been granted: the permits are the caller's then. It returns
-// ErrPending if there is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire
-// does. It may be asked again.
+// Err returns nil if the request is granted, and hands the permits to the caller. It returns
+// ErrPending if the request is not complete, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire
+// does. It may be called again.
 func (f *AcquireFuture) Err() error {
 	f.check()
 	if f.p != nil {
@@ -121,12 +117,13 @@ func (f *AcquireFuture) Err() error {
 }
 
 // Release ends the request: it gives up the place in line, or gives back the permits that were
-// granted. It does nothing if there is neither: before the request is started, after an error,
-// after Release or Cancel, and before Init. If a release is just about to grant the request, it
-// does not wait for it: the later of the two passes the permits on, once. It panics if the permits
-// were granted and are not held any more: they have been given to the Release of the semaphore. If
-// others hold as many that cannot be told, and Release gives back theirs. It allocates nothing, and
-// synchronizes as the Release of the semaphore does.
+// granted. Before the request is started, and after an error, Release or Cancel, it does nothing.
+// If a release of the semaphore is about to grant the request Release does not wait for it: the
+// later of the two passes the permits on, once.
+//
+// Release panics if the permits were granted and have been given to the Release of the semaphore
+// since. It cannot tell if others hold as many permits, and gives back theirs then. It allocates
+// nothing, and synchronizes as the Release of the semaphore does.
 func (f *AcquireFuture) Release() {
 	switch {
 	case f.p != nil:

@@ -7,20 +7,19 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// Permit is a handle to permits that are held. Its Release is idempotent, so a deferred Release is
-// right whatever has happened to the handle in between, and a handle that came with an error
-// releases nothing.
+// A Permit is a handle to permits that are held. Its Release may be called more than once, so a
+// deferred Release is always correct.
 //
-// A nil *Permit holds nothing. The methods may be called from several goroutines at a time; each
-// permit is released once. A Permit must not be copied.
+// A nil *Permit holds nothing. Several goroutines may call the methods at a time; each permit is
+// released once. A Permit must not be copied.
 type Permit struct {
 	_ noCopy
 	s *Semaphore
 	n xsync.Int64 // how many it holds
 }
 
-// AcquirePermit is Acquire with a handle for a result. It allocates the handle; with an error there
-// is none, and the result is nil, which is a handle that holds nothing.
+// AcquirePermit is Acquire and returns a handle, which it allocates. With an error the handle is nil
+// and holds nothing.
 func (s *Semaphore) AcquirePermit(ctx context.Context, n int64) (*Permit, error) {
 	if err := s.Acquire(ctx, n); err != nil {
 		return nil, err
@@ -28,7 +27,7 @@ func (s *Semaphore) AcquirePermit(ctx context.Context, n int64) (*Permit, error)
 	return s.permit(n), nil
 }
 
-// TryAcquirePermit is TryAcquire with a handle for a result, nil if there is none.
+// TryAcquirePermit is TryAcquire and returns a handle, or nil and false.
 func (s *Semaphore) TryAcquirePermit(n int64) (*Permit, bool) {
 	if !s.TryAcquire(n) {
 		return nil, false

@@ -13,44 +13,42 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// MaxPermits is the largest size of a semaphore. Larger sizes act as this one, so that
+// MaxPermits is the largest size of a semaphore. Larger sizes are reduced to it, so
 // New(math.MaxInt64) works.
 const MaxPermits = engine.MaxPermits
 
-// The errors of an acquire, besides the context's. They are the ones that all locks of the module
-// share.
+// The errors of an acquire, besides those of its context. All locks of the module share them.
 var (
 	ErrClosed    = waiter.ErrClosed    // the semaphore is or has been closed
-	ErrTooLarge  = waiter.ErrTooLarge  // more permits than the semaphore has in all
+	ErrTooLarge  = waiter.ErrTooLarge  // the request is for more permits than the semaphore has in all
 	ErrQueueFull = waiter.ErrQueueFull // as many as WithMaxWaiting allows wait already, or 1<<61 permits WithWaitingArray
 	ErrPending   = waiter.ErrPending   // a future's request has no outcome yet
 )
 
-// base: a semaphore's permits count from zero, so the zero Semaphore has size 0.
+// base is the number from which the engine counts: the zero Semaphore has size 0.
 const base = 0
 
-// Semaphore is a counting semaphore: at any time at most Size permits are held, and whoever asks
-// for more than are free waits in line.
+// A Semaphore is a counting semaphore. At most Size permits are held at any time. A request for
+// more permits than are free waits in line.
 //
 // Order, unless WithPlatoon changes it: strict FIFO, over goroutines that block, goroutines that
-// select on a future, and tasks that poll one. A request waits until all older ones have been
-// granted or have given up, even if fewer permits than are free would do for it; TryAcquire fails
-// where it would overtake.
+// select on a future, and tasks that poll one. A request waits until all older requests have been
+// granted or have given up, even if enough permits are free for it. TryAcquire fails where it would
+// overtake.
 //
-// Memory model: everything before a Release happens before the return of every acquire that the
-// permits it returned serve, and everything before a Close or Resize before the return of the
-// acquires that it ends or serves.
+// Memory model: a Release synchronizes before the return of each acquire that its permits serve. A
+// Close or Resize synchronizes before the return of each acquire that it ends or serves.
 //
-// Cost: without contention one atomic operation to acquire and one to release. With contention a
-// release hands its single permit to the oldest waiter without taking a lock, as a rule. Waiting
-// allocates nothing in the steady state.
+// Cost: without contention an acquire and a release are one atomic operation each. With contention
+// a release of one permit usually hands it to the oldest waiter without taking a lock. In the
+// steady state waiting allocates nothing.
 //
 // The zero Semaphore has size 0 and can be resized. A Semaphore must not be copied after first use.
 type Semaphore struct {
 	_ noCopy
 	e engine.Engine
-	p policy           // nil: none; otherwise it has the permits, and the engine none, so that every fast path fails
-	_ cpu.CacheLinePad // two semaphores side by side do not slow each other down
+	p policy           // not nil: it has the permits, and the engine none, so that every fast path fails
+	_ cpu.CacheLinePad // so that adjacent semaphores do not slow each other down
 }
 
 // noCopy makes go vet report copies.
@@ -70,9 +68,9 @@ type options struct {
 	members, express int64 // of a platoon, 0: there are none; of its lane
 }
 
-// WithMaxWaiting lets at most n requests wait, n > 0. An acquire that would be one more fails at
-// once with ErrQueueFull: under overload a queue that only grows helps nobody. WithMaxWaiting
-// panics if n is not positive; for no waiting at all there is TryAcquire.
+// WithMaxWaiting lets at most n requests wait. A further acquire that would have to wait fails at
+// once with ErrQueueFull, so that under overload the queue does not grow without bound.
+// WithMaxWaiting panics if n is not positive. To acquire without waiting use TryAcquire.
 func WithMaxWaiting(n int) Option {
 	if n <= 0 {
 		panic("semaphore: WithMaxWaiting(" + strconv.Itoa(n) + "): the number must be positive")
@@ -158,18 +156,18 @@ func New(n int64, opts ...Option) *Semaphore {
 	return s
 }
 
-// Acquire takes n permits, and waits for them if need be until ctx is done or the semaphore is
-// closed. It returns nil if and only if the permits are the caller's.
+// Acquire takes n permits. It waits for them until ctx is done or the semaphore is closed. It
+// returns nil if and only if the caller holds the permits.
 //
-// A context that is already done never acquires, even if permits are free, and a cancel that
-// happened before the grant wins: then permits that came are given back. The error is ctx.Err()
-// itself. A request that is larger than the semaphore fails at once with ErrTooLarge, a request to
-// a closed semaphore with ErrClosed. A request for 0 permits does not wait. Acquire panics if n is
-// negative or ctx is nil.
+// A context that is already done never acquires, even if permits are free. A cancel that happened
+// before the grant wins, and the permits are given back. The error is then ctx.Err(). A request
+// that is larger than the semaphore fails at once with ErrTooLarge, and a request to a closed
+// semaphore with ErrClosed. A request for 0 permits does not wait. Acquire panics if n is negative
+// or ctx is nil.
 //
-// A cancel takes the request out of the queue in constant time, and lets those behind it pass if
-// they can. Acquire allocates nothing in the steady state, whatever the context; the ninth wait on
-// one cancellable context pays for a registration with it, which all further waits use.
+// A cancel takes the request out of the queue in constant time, and serves the requests behind it.
+// In the steady state Acquire allocates nothing, whatever the context. The ninth wait on one
+// cancellable context registers with it once, and all further waits use this registration.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	if n <= 0 || ctx == nil {
 		return s.acquireNothing(ctx, n)
@@ -213,10 +211,9 @@ func (s *Semaphore) acquireNothing(ctx context.Context, n int64) error {
 	return nil
 }
 
-// AcquireTimeout is Acquire with a context that ends d from now, whose error is
-// [context.DeadlineExceeded], but it makes no context and allocates nothing in the steady state. If
-// a grant and the end of d come together, either may win. As with a context that is done, nothing
-// is acquired if d <= 0; to take what is free without waiting there is TryAcquire.
+// AcquireTimeout is Acquire, but gives up when d has passed and returns [context.DeadlineExceeded].
+// If a grant and the end of d come together either may win. If d <= 0 it acquires nothing;
+// TryAcquire acquires without waiting. In the steady state AcquireTimeout allocates nothing.
 func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	switch {
 	case d <= 0 && n >= 0:
@@ -231,9 +228,9 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	return s.e.Acquire(waiter.After(d), base, n, engine.AtBack)
 }
 
-// TryAcquire takes n permits if that many are free and nobody waits, and reports whether it did. It
-// never waits and never overtakes a waiter, except on the express lane of WithPlatoon; it reports
-// false on a closed semaphore. It panics if n is negative.
+// TryAcquire takes n permits if that many are free and no request waits, and reports whether it
+// did. It never overtakes a waiter, except on the express lane of WithPlatoon; it reports false on
+// a closed semaphore. It panics if n is negative.
 func (s *Semaphore) TryAcquire(n int64) bool {
 	if n <= 0 {
 		return s.acquireNothing(context.Background(), n) == nil
@@ -246,12 +243,12 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 	return s.p != nil && s.p.TryAcquire(n)
 }
 
-// Release returns n permits. They go to those who wait, in order, and what is left becomes free.
-// Any goroutine may release what another has acquired. Releasing 0 permits does nothing.
+// Release returns n permits. They go to the waiting requests, in order, and the rest becomes free.
+// A goroutine may release what another has acquired. Releasing 0 permits does nothing.
 //
-// Release panics if n is negative or more than is held; the semaphore then is as if it had not been
-// called, and remains usable after a recover. (Of calls that race with Resize, an illegal one may
-// go unnoticed; a legal one never panics.)
+// Release panics if n is negative or more than is held. It then has changed nothing, and the
+// semaphore remains usable. If Resize runs at the same time an illegal Release may go unnoticed,
+// but a legal one never panics.
 func (s *Semaphore) Release(n int64) {
 	if o := s.e.Look(); n > 0 && s.e.Returns(o, n) && s.e.Give(o, n) {
 		return
@@ -261,8 +258,8 @@ func (s *Semaphore) Release(n int64) {
 	}
 }
 
-// releaseElse is Release for the calls that return nothing to the engine: no permits, or too many,
-// or those of a policy.
+// releaseElse is Release for calls that return nothing to the engine: of no permits, of too many,
+// or of those of a policy.
 func (s *Semaphore) releaseElse(n int64) {
 	switch {
 	case n < 0:
@@ -274,8 +271,8 @@ func (s *Semaphore) releaseElse(n int64) {
 	}
 }
 
-// overReleased is the text for n permits that are given back although fewer are held. The numbers
-// are looked at after that, so others may have changed them; they never say that as many are held.
+// overReleased is the panic text for a release of n permits where fewer are held. The numbers are
+// read afterwards and may have changed, but the text never says that as many are held.
 func overReleased(what string, n, size, free int64) string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	held := min(size-free, n-1)
@@ -283,7 +280,7 @@ func overReleased(what string, n, size, free int64) string {
 		", but " + number(held) + " are held (size " + number(size) + ")"
 }
 
-// Size returns how many permits there are in all, free or held.
+// Size returns the number of permits, free or held.
 func (s *Semaphore) Size() int64 {
 	if s.p != nil {
 		return s.p.Size()
@@ -291,9 +288,9 @@ func (s *Semaphore) Size() int64 {
 	return s.e.Size(base)
 }
 
-// Available returns how many permits are not held, which others may already be waiting for. It is
-// negative while Resize has left more held than there are. The number may be out of date when the
-// caller looks at it.
+// Available returns the number of permits that are not held. Requests may already wait for them.
+// The number is negative while more permits are held than Resize has left. It may be out of date
+// when Available returns.
 func (s *Semaphore) Available() int64 {
 	if s.p != nil {
 		return s.p.Available()
@@ -301,8 +298,7 @@ func (s *Semaphore) Available() int64 {
 	return s.e.Available(base)
 }
 
-// Waiting returns how many requests wait. The number may be out of date when the caller looks at
-// it.
+// Waiting returns the number of waiting requests. It may be out of date when Waiting returns.
 func (s *Semaphore) Waiting() int {
 	if s.p != nil {
 		return s.p.Waiting()
@@ -310,11 +306,10 @@ func (s *Semaphore) Waiting() int {
 	return s.e.Waiting()
 }
 
-// Resize changes the number of permits to n. New permits go to those who wait first. If more than n
-// are held, nothing is taken from anybody: the next releases make up for the difference before
-// anyone is served again. Requests that wait for more than n end with ErrTooLarge. To calls that
-// run at the same time the change of Size and the change of Available are two steps. Resize panics
-// if n is negative.
+// Resize changes the number of permits to n. New permits go to waiting requests first. If more than
+// n permits are held the holders keep them, and the next releases pay the difference before they
+// serve a request. Requests that wait for more than n permits end with ErrTooLarge. For concurrent
+// calls the changes of Size and Available are two steps. Resize panics if n is negative.
 func (s *Semaphore) Resize(n int64) {
 	if n < 0 {
 		panic("semaphore: negative size")
@@ -326,8 +321,8 @@ func (s *Semaphore) Resize(n int64) {
 	s.e.Resize(base, min(n, MaxPermits))
 }
 
-// Close ends all waiting requests, and all later ones, with ErrClosed. What is held stays held
-// until it is released. Closing twice is harmless.
+// Close ends all waiting requests and all later ones with ErrClosed. Permits that are held stay
+// held until they are released. Closing twice is harmless.
 func (s *Semaphore) Close() {
 	s.e.Close()
 	if s.p != nil {
