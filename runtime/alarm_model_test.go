@@ -168,13 +168,13 @@ var alarmScenarios = []experiment{
 				timer.Cancel()
 			}
 			await(func() bool { // a claimer may be at its last steps
-				s := timer.w.Status()
+				s := timer.f.Node.Status()
 				return s == waiter.StatusIdle || s == waiter.StatusComplete
 			})
 			timer.Init(1)
 			for !timer.Poll(w) {
 				woken.Receive()
-				if timer.w.Status() == waiter.StatusBusy { // it has woken itself
+				if timer.f.Node.Status() == waiter.StatusBusy { // it has woken itself
 					interleave.Yield()
 				}
 			}

@@ -7,19 +7,21 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Blocking runs fn, which may block, on a goroutine of its own, or of the executor's pool, and
-// waits for it in a straight-line task. Its result is fn's; a panic in fn becomes a [*PanicError].
-// If the pool refuses, fn is not called, and Blocking returns the pool's error.
+// Blocking runs fn, which may block, and waits for it in a straight-line task. fn runs on a
+// goroutine of its own, or of the executor's pool. Blocking returns the result of fn; a panic in fn
+// becomes a [*PanicError]. If the pool refuses, Blocking returns the error of the pool, and fn is
+// not called.
 //
-// If the task is cancelled, Blocking returns [ErrCancelled] at once; fn runs on, and its result is
-// dropped. Shutdown waits for it. To learn of the cancel fn uses the task's context, which the task
-// takes before: see [Context.Context].
+// If the task is aborted, Blocking returns [ErrCancelled] at once. fn goes on, its result is
+// dropped, and Shutdown waits for it. A fn that should end with the task uses the task's context,
+// which the task takes before the call: see [Context.Context].
 func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 	t := cx.straightLine()
 	if fn == nil {
 		panic("rt: Blocking of a nil function")
 	}
 	b := &blocking[T]{ex: t.ex.scheduler, task: t, cx: cx, fn: fn, err: ErrGoexit}
+	b.f.Init(b, 1)
 	err := Await(cx, b)
 	cx.away = false
 	if !b.taken {
@@ -31,17 +33,16 @@ func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 
 // blocking is the future of a function on another goroutine, which is the claimer of its node.
 type blocking[T any] struct {
-	w       waiter.Waiter
+	f       waiter.Future
 	ex      *scheduler
 	task    *Task    // lives while the owner waits; its name stays
-	cx      *Context // the task's; nil when the function may begin
+	cx      *Context // of the task; nil once the function may begin
 	fn      func() (T, error)
 	value   T
 	err     error
-	died    *PanicError // fn's own panic; err may be one that fn has from elsewhere
-	refused error
-	taken   bool // the task has asked for the result
-	gone    bool // the task has cancelled the wait
+	died    *PanicError // the panic of fn; err may be one that fn has from elsewhere
+	refused error       // by the pool
+	taken   bool        // the task has asked for the result
 }
 
 // run calls the function.
@@ -52,7 +53,7 @@ func (b *blocking[T]) run() {
 			b.died = &PanicError{Value: r, Stack: debug.Stack()}
 			b.err = b.died
 		}
-		if !b.w.Deliver(waiter.Granted) {
+		if !b.f.Node.Deliver(waiter.Granted) {
 			b.drop()
 		}
 	}()
@@ -60,24 +61,12 @@ func (b *blocking[T]) run() {
 }
 
 // Poll implements [Future].
-func (b *blocking[T]) Poll(w waiter.Waker) bool {
-	if s := b.w.Status(); s != waiter.StatusIdle {
-		return repoll(&b.w, s, w)
-	}
-	b.w.Arm(w)
-	b.cx.away, b.cx = true, nil // before the function begins
-	if err := b.ex.spawnCounted(b.run); err != nil {
-		b.refused = fmt.Errorf("rt: the pool has no goroutine for blocking work: %w", err)
-		b.w.Finish(waiter.Granted)
-		return true
-	}
-	return false
-}
+func (b *blocking[T]) Poll(w waiter.Waker) bool { return b.f.Poll(w) }
 
 // Err implements [Future].
 func (b *blocking[T]) Err() error {
-	if b.w.Status() != waiter.StatusComplete {
-		return waiter.ErrPending
+	if err := b.f.Err(); err != nil {
+		return err
 	}
 	b.taken = true
 	if b.refused != nil {
@@ -87,18 +76,30 @@ func (b *blocking[T]) Err() error {
 }
 
 // Cancel implements [Future].
-func (b *blocking[T]) Cancel() {
-	if b.taken || b.gone || b.w.Status() == waiter.StatusIdle {
-		return
+func (b *blocking[T]) Cancel() { b.f.Cancel() }
+
+// Start implements [waiter.Request].
+func (b *blocking[T]) Start(n *waiter.Waiter, w waiter.Waker) waiter.Outcome {
+	n.Arm(w)
+	b.cx.away, b.cx = true, nil // before the function begins
+	if err := b.ex.spawnCounted(b.run); err != nil {
+		b.refused = fmt.Errorf("rt: the pool has no goroutine for blocking work: %w", err)
+		return waiter.Granted
 	}
-	b.gone = true
-	if !b.w.Abandon() {
-		b.drop()
-	}
+	return waiter.Pending
 }
 
-// drop reports a panic that nobody will ask for. Either the function's goroutine calls it, which
-// found the node abandoned, or the owner, which found it complete.
+// Unlink implements [waiter.Line]: the function is in no queue.
+func (b *blocking[T]) Unlink(*waiter.Waiter) bool { return false }
+
+// GiveBack implements [waiter.Line].
+func (b *blocking[T]) GiveBack(int64) bool {
+	b.drop()
+	return true
+}
+
+// drop reports a panic that nobody will ask for. The goroutine of the function calls it if it finds
+// the node abandoned, and the owner if it finds the node complete.
 func (b *blocking[T]) drop() {
 	if b.died != nil {
 		b.ex.panics.ended(b.died, b.task.lockedName(), 0)

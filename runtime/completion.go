@@ -7,30 +7,25 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Completion is the end of a task as a [Future]. Any number of them may wait for one task, each
-// with one owner.
+// A Completion is the end of a task as a [Future]. Any number of completions may wait for one task,
+// each with one owner.
 //
 // Its Err is how the task ended: nil, a [*PanicError] or [ErrGoexit]. It must be asked before the
-// task is spawned again. A task that Spawn has refused has not run, and is taken for one that has
-// ended.
+// task is spawned again. A task that Spawn has refused counts as one that has ended. Waiting
+// allocates a few words for the first wait of a task, which later waits use again.
 type Completion struct {
 	_ noCopy
-	w waiter.Waiter
+	f waiter.Future
 	t *Task
 }
 
-// Init makes c the end of the task that t is embedded in. An earlier wait must have ended, or been
-// cancelled.
+// Init makes c the end of the task that t is embedded in. It panics while c waits: an earlier wait
+// must have ended or been cancelled.
 func (c *Completion) Init(t *Task) {
 	if t == nil {
 		panic("rt: completion of a nil task")
 	}
-	settle(&c.w)
-	switch c.w.Status() {
-	case waiter.StatusIdle:
-	case waiter.StatusComplete:
-		c.w.Reset()
-	default:
+	if !restart(&c.f, joiners{t}) {
 		panic("rt: Init of a completion that waits")
 	}
 	c.t = t
@@ -38,139 +33,63 @@ func (c *Completion) Init(t *Task) {
 
 // Poll reports whether the task has ended. See [Future].
 func (c *Completion) Poll(w waiter.Waker) bool {
-	s := c.w.Status()
-	if s == waiter.StatusIdle {
-		return c.start(w) == waiter.StatusComplete
-	}
-	return repoll(&c.w, s, w)
+	c.made()
+	return c.f.Poll(w)
 }
 
 // Done returns a channel that carries one value when the task has ended. A receive takes the value
-// out, and the next Done puts it back. A Poll right after a receive may still say false, for a few
-// instructions of the task's worker; Err waits for them.
+// out, and the next Done puts it back. A Poll right after a receive may still return false, for a
+// few instructions of the task's worker; Err waits for them.
 func (c *Completion) Done() <-chan struct{} {
-	for { // Each turn waits for the last steps of the task's worker.
-		settle(&c.w)
-		ch, s := c.w.Chan()
-		if ch == nil {
-			continue
-		}
-		if s == waiter.StatusIdle {
-			c.start(nil)
-		}
-		return ch
-	}
+	c.made()
+	return c.f.Done()
 }
 
-// Err returns how the task ended, [waiter.ErrPending] if it has not.
+// Err returns how the task ended, or [waiter.ErrPending] if it has not. It does not start to wait.
 func (c *Completion) Err() error {
-	if err := c.ended(); err != nil {
-		return err
+	pending := c.f.Err()
+	if pending != nil && (c.f.Node.Status() != waiter.StatusIdle || c.t == nil || c.t.ex == nil) {
+		return pending
 	}
 	s := c.t.registered()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if pending != nil && c.t.state.Load()&taskAlive != 0 {
+		return pending
+	}
 	if c.t.more == nil {
 		return nil
 	}
 	return observed(c.t.more.err)
 }
 
-// ended returns nil if the task has ended, and [waiter.ErrPending] if not. It does not begin to
-// wait.
-func (c *Completion) ended() error {
-	settle(&c.w)
-	switch c.w.Status() {
-	case waiter.StatusComplete:
-		return nil
-	case waiter.StatusIdle:
-		if c.t == nil || c.t.ex == nil {
-			return waiter.ErrPending
-		}
-		s := c.t.registered()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if c.t.state.Load()&taskAlive == 0 {
-			c.w.N = 0 // it has not been told
-			c.w.Finish(waiter.Granted)
-			return nil
-		}
-	default:
-	}
-	return waiter.ErrPending
-}
-
-func (c *Completion) complete() bool { return c.w.Status() == waiter.StatusComplete }
+func (c *Completion) complete() bool { return c.f.Complete() }
 
 // Cancel ends the wait; the task goes on.
-func (c *Completion) Cancel() {
-	switch c.w.Status() {
-	case waiter.StatusIdle:
-		return
-	case waiter.StatusComplete: // and stays so
-		c.giveUp()
-		return
-	default:
-	}
-	s := c.t.registered()
-	s.mu.Lock()
-	unlinked := c.t.more.joiners.Remove(&c.w)
-	s.mu.Unlock()
-	if unlinked {
-		c.w.Reset()
-		return
-	}
-	if !c.w.Abandon() && c.w.Status() == waiter.StatusComplete {
-		c.giveUp()
-	}
-}
+func (c *Completion) Cancel() { c.f.Cancel() }
 
-// giveUp is the end of a wait that was told of the task's end, and goes without the error.
-func (c *Completion) giveUp() {
-	if c.w.N != 0 {
-		c.w.N = 0
-		c.t.endGivenUp()
-	}
-}
-
-// start begins the wait.
-func (c *Completion) start(w waiter.Waker) waiter.Status {
+// made panics if Init was not called.
+func (c *Completion) made() {
 	if c.t == nil {
 		panic("rt: completion without Init")
 	}
-	if c.t.ex == nil {
-		panic("rt: wait for a task that was never spawned")
-	}
-	s := c.t.registered()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.w.N = 0 // until it is told
-	c.w.Arm(w)
-	if !c.t.joinLocked(&c.w) {
-		c.w.Finish(waiter.Granted)
-		return waiter.StatusComplete
-	}
-	return waiter.StatusWaiting
 }
 
-// completions are those of waits that have ended.
+// completions are free for another wait.
 var completions = xsync.Pool{New: func() any { return new(Completion) }}
 
-// recycle keeps c for another wait, unless it has been left to the task's worker.
+// recycle keeps c for another wait, unless a worker still has it.
 func (c *Completion) recycle() {
-	switch c.w.Status() {
-	case waiter.StatusComplete:
-		c.w.Reset()
-	case waiter.StatusIdle:
-	default:
+	if s := c.f.Node.Status(); s != waiter.StatusComplete && s != waiter.StatusIdle {
 		return
 	}
-	c.t = nil
-	completions.Put(c)
+	if c.t = nil; c.f.Init(nil, 0) {
+		completions.Put(c)
+	}
 }
 
 // waitEnd waits in a goroutine for the end of the task, or returns the error of ctx. If both have
-// happened, that is the error.
+// happened, it returns the error.
 func (t *Task) waitEnd(ctx context.Context) error {
 	l := waiter.UntilDone(ctx)
 	if err := l.Cancelled(); err != nil {
@@ -186,7 +105,7 @@ func (t *Task) waitEnd(ctx context.Context) error {
 		if !l.MayEnd() {
 			return nil
 		}
-		return l.Cancelled() // once more: it may have ended before the task
+		return l.Cancelled() // again: it may have ended before the task
 	}
 	_, err := waiter.Wait(p, l, joiners{t})
 	if err == nil {
@@ -195,9 +114,27 @@ func (t *Task) waitEnd(ctx context.Context) error {
 	return err
 }
 
-// joiners are the goroutines that wait for the end of t, as a [waiter.Line].
+// joiners are the waits for the end of t, as a [waiter.Request].
 type joiners struct{ t *Task }
 
+// Start implements [waiter.Request]. The node has N = 0 until the worker tells it of the end: only
+// then there is something to give back.
+func (j joiners) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	if j.t.ex == nil {
+		panic("rt: wait for a task that was never spawned")
+	}
+	s := j.t.registered()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.N = 0
+	w.Arm(waker)
+	if !j.t.joinLocked(w) {
+		return waiter.Granted
+	}
+	return waiter.Pending
+}
+
+// Unlink implements [waiter.Line].
 func (j joiners) Unlink(w *waiter.Waiter) bool {
 	s := j.t.registered()
 	s.mu.Lock()
@@ -205,14 +142,14 @@ func (j joiners) Unlink(w *waiter.Waiter) bool {
 	return j.t.more.joiners.Remove(w)
 }
 
-// GiveBack says that nobody has seen the error of t.
+// GiveBack implements [waiter.Line]: the wait goes without the error of t.
 func (j joiners) GiveBack(int64) bool {
 	j.t.endGivenUp()
 	return true
 }
 
-// joinLocked queues n for the end of the task, and reports false if the task has ended already.
-// The caller has the lock of the task's shard.
+// joinLocked queues n for the end of the task, and reports false if the task has ended. The caller
+// holds the lock of the task's shard.
 func (t *Task) joinLocked(n *waiter.Waiter) bool {
 	if t.state.Load()&taskAlive == 0 {
 		return false
@@ -221,5 +158,5 @@ func (t *Task) joinLocked(n *waiter.Waiter) bool {
 	return true
 }
 
-// registered returns the shard that has the task, which was spawned.
+// registered returns the shard of a task that was spawned.
 func (t *Task) registered() *shard { return &t.ex.shards[t.shard] }

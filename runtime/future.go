@@ -1,7 +1,6 @@
 package rt
 
 import (
-	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -57,23 +56,16 @@ func Await(cx *Context, f Future) error {
 	}
 }
 
-// repoll is the Poll of a future that is one node and has been started; s is the node's status.
-func repoll(n *waiter.Waiter, s waiter.Status, w waiter.Waker) bool {
-	if s == waiter.StatusWaiting {
-		s = n.Rearm(w)
+// restart makes f a new request r. It reports false while f waits.
+func restart(f *waiter.Future, r waiter.Request) bool {
+	for !f.Init(r, 0) { // At most two turns: it has to wait, or is complete and was not asked.
+		if !f.Complete() {
+			return false
+		}
+		f.Node.N = 0 // nothing to give back
+		f.Release()
 	}
-	if s == waiter.StatusBusy && w != nil {
-		w.Wake() // a claimer is at its last few steps
-	}
-	return s == waiter.StatusComplete
-}
-
-// settle waits for the last steps of the one that has begun to complete a node. A value on the
-// channel comes before them, and so may the end of a Cancel.
-func settle(n *waiter.Waiter) {
-	for n.Status() == waiter.StatusBusy {
-		xsync.Yield()
-	}
+	return true
 }
 
 // Yield lets the queued tasks run first. It returns [ErrCancelled] if the task was aborted. It is

@@ -56,7 +56,6 @@ func GoNamed[T any](ex *Executor, name string, fn func(cx *Context) (T, error)) 
 	h.end.Init(&h.straight.Task)
 	if err := ex.Spawn(&h.straight); err != nil {
 		h.err = err
-		h.end.w.Finish(waiter.Granted)
 	}
 	return h
 }

@@ -16,7 +16,7 @@ import (
 // time of its own.
 type Timer struct {
 	_ noCopy
-	w waiter.Waiter
+	f waiter.Future
 	d time.Duration
 
 	// In the heap of ts; nil if it has a timer of its own. Guarded by the lock of ts; at is the
@@ -31,12 +31,7 @@ type Timer struct {
 // Init makes t a timer of d that has not been started. A timer whose d is not positive completes at
 // once. Init panics while t runs: an earlier use must have ended or been cancelled.
 func (t *Timer) Init(d time.Duration) {
-	settle(&t.w)
-	switch t.w.Status() {
-	case waiter.StatusIdle:
-	case waiter.StatusComplete:
-		t.w.Reset()
-	default:
+	if !restart(&t.f, (*timing)(t)) {
 		panic("rt: Init of a timer that is running")
 	}
 	t.d = d
@@ -45,64 +40,49 @@ func (t *Timer) Init(d time.Duration) {
 // Poll starts the timer, unless that was done, and reports whether the time has passed. See
 // [Future].
 func (t *Timer) Poll(w waiter.Waker) bool {
-	s := t.w.Status()
-	if s == waiter.StatusIdle {
-		return t.start(w) == waiter.StatusComplete
+	if t.f.Node.Status() == waiter.StatusIdle {
+		t.f.Init((*timing)(t), 0) // a zero Timer had no Init
 	}
-	return repoll(&t.w, s, w)
+	return t.f.Poll(w)
 }
 
 // Err returns nil if the time has passed, and otherwise [waiter.ErrPending].
-func (t *Timer) Err() error {
-	settle(&t.w)
-	if t.w.Status() != waiter.StatusComplete {
-		return waiter.ErrPending
-	}
-	return nil
-}
+func (t *Timer) Err() error { return t.f.Err() }
 
-func (t *Timer) complete() bool { return t.w.Status() == waiter.StatusComplete }
+func (t *Timer) complete() bool { return t.f.Complete() }
 
 // Cancel stops the timer, which can then be started again.
-func (t *Timer) Cancel() {
-	switch t.w.Status() {
-	case waiter.StatusIdle:
-		return
-	case waiter.StatusComplete:
-		t.w.Reset()
-		return
-	default:
-	}
-	unlinked := false
-	if t.ts != nil {
-		unlinked = t.ts.remove(t)
-	} else {
-		unlinked = t.alone.Stop()
-	}
-	if unlinked {
-		t.w.Reset()
-		return
-	}
-	if !t.w.Abandon() && t.w.Status() == waiter.StatusComplete {
-		t.w.Reset()
-	}
-}
+func (t *Timer) Cancel() { t.f.Release() }
 
-func (t *Timer) start(w waiter.Waker) waiter.Status {
+// timing is a timer as a [waiter.Request].
+type timing Timer
+
+// Start implements [waiter.Request].
+func (t *timing) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if t.d <= 0 {
-		t.w.Finish(waiter.Granted)
-		return waiter.StatusComplete
+		return waiter.Granted
 	}
-	t.w.Arm(w)
-	if task := taskOf(w); task != nil {
+	w.Arm(waker)
+	if task := taskOf(waker); task != nil {
 		t.ts = &task.ex.timers
-		t.ts.add(t)
-		return waiter.StatusWaiting
+		t.ts.add((*Timer)(t))
+		return waiter.Pending
 	}
 	t.ts = nil
-	t.alone = newAlarm(t.d, func() { t.w.Deliver(waiter.Granted) })
-	return waiter.StatusWaiting
+	t.alone = newAlarm(t.d, func() { w.Deliver(waiter.Granted) })
+	return waiter.Pending
 }
+
+// Unlink implements [waiter.Line].
+func (t *timing) Unlink(*waiter.Waiter) bool {
+	if t.ts != nil {
+		return t.ts.remove((*Timer)(t))
+	}
+	return t.alone.Stop()
+}
+
+// GiveBack implements [waiter.Line]: a timer has nothing.
+func (t *timing) GiveBack(int64) bool { return true }
 
 // Sleep waits for d in a straight-line task. It returns [ErrCancelled] if the task is aborted
 // meanwhile. It allocates nothing.
@@ -227,7 +207,7 @@ func (ts *timers) fire() {
 	for len(ts.heap) > 0 && ts.heap[0].at <= now {
 		t := ts.heap[0]
 		ts.removeAt(0)
-		wakes.Add(&t.w, waiter.Granted)
+		wakes.Add(&t.f.Node, waiter.Granted)
 	}
 	ts.set = 0
 	ts.setClock(now)
