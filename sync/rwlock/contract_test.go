@@ -15,11 +15,11 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// contractOf returns what locks that make returns promise.
-func contractOf(make func() *rwlock.RWLock) rwtest.Kind {
+// contractOf returns what the locks that create returns promise.
+func contractOf(create func() *rwlock.RWLock) rwtest.Kind {
 	return rwtest.Kind{
 		Package:   "rwlock",
-		New:       func() rwtest.Lock { return make() },
+		New:       func() rwtest.Lock { return create() },
 		FIFO:      true,
 		NewFuture: func() rwtest.Future { return new(rwlock.LockFuture) },
 		Init: func(f rwtest.Future, l rwtest.Lock, s rwtest.State) {

@@ -252,11 +252,7 @@ func futureUnlockedPastItsBackIsNamed(t *testing.T, k kind) {
 		f.Init(m)
 		require.True(t, f.Poll(nil))
 		m.Unlock()
-		var text any
-		func() {
-			defer func() { text = recover() }()
-			way.end(f)
-		}()
+		text := locktest.PanicOf(func() { way.end(f) })
 		require.Contains(t, text, way.name)
 		require.Contains(t, text, "the mutex's own Unlock")
 		f.Unlock() // it has nothing any more

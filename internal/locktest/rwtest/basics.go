@@ -56,14 +56,14 @@ func endings(l Lock) map[string]ending {
 	}
 	if u, ok := l.(UpgradableLock); ok {
 		maps.Copy(all, map[string]ending{
-			"Downgrade":      {Write, u.Downgrade},
-			"DowngradeToUpgradable":     {Write, u.DowngradeToUpgradable},
-			"UUnlock":        {Upgradable, u.UUnlock},
-			"ForgoUpgrade":     {Upgradable, u.ForgoUpgrade},
-			"Upgrade":        {Upgradable, u.Upgrade},
-			"TryUpgrade":     {Upgradable, func() { u.TryUpgrade() }},
-			"UpgradeContext": {Upgradable, func() { _ = u.UpgradeContext(bg) }},
-			"UpgradeTimeout": {Upgradable, func() { u.UpgradeTimeout(time.Hour) }},
+			"Downgrade":             {Write, u.Downgrade},
+			"DowngradeToUpgradable": {Write, u.DowngradeToUpgradable},
+			"UUnlock":               {Upgradable, u.UUnlock},
+			"ForgoUpgrade":          {Upgradable, u.ForgoUpgrade},
+			"Upgrade":               {Upgradable, u.Upgrade},
+			"TryUpgrade":            {Upgradable, func() { u.TryUpgrade() }},
+			"UpgradeContext":        {Upgradable, func() { _ = u.UpgradeContext(bg) }},
+			"UpgradeTimeout":        {Upgradable, func() { u.UpgradeTimeout(time.Hour) }},
 		})
 	}
 	return all
@@ -141,7 +141,7 @@ func oneUnlockTooManyPanics(t *testing.T, k Kind, l Lock) {
 func concurrentDoubleUnlockPanicsOnce(t *testing.T, k Kind) {
 	for _, s := range Holds(k.New()) {
 		t.Run(s.String(), func(t *testing.T) {
-			atEveryProcs(func(t *testing.T, k Kind, l Lock) {
+			atEveryProcs(func(t *testing.T, _ Kind, l Lock) {
 				for range locktest.Scaled(5000) {
 					holders := map[State]int{Read: 3, Upgradable: 1, Write: 1}[s]
 					for range holders {

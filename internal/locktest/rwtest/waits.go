@@ -189,7 +189,7 @@ func cancelAgainstUnlock(t *testing.T, k Kind) {
 	for _, s := range Holds(k.New()) {
 		for _, wanted := range Holds(k.New()) {
 			t.Run(fmt.Sprintf("%v against %v", wanted, s), func(t *testing.T) {
-				atEveryProcs(func(t *testing.T, k Kind, l Lock) {
+				atEveryProcs(func(t *testing.T, _ Kind, l Lock) {
 					rng := rand.New(rand.NewPCG(1, 1))
 					for i := range locktest.Scaled(3000) {
 						s.Lock(l)
@@ -204,7 +204,11 @@ func cancelAgainstUnlock(t *testing.T, k Kind) {
 								c <- wanted.LockTimeout(l, time.Duration(i%30+1)*time.Microsecond)
 							}
 						}()
-						go func() { l.Lock(); l.Unlock(); close(behind) }() //nolint:staticcheck // nothing in between, on purpose
+						go func() {
+							defer close(behind)
+							l.Lock()
+							l.Unlock() //nolint:staticcheck // nothing in between, on purpose
+						}()
 						for range rng.IntN(4) {
 							runtime.Gosched()
 						}

@@ -79,11 +79,8 @@ func doneContextNeverAcquires(t *testing.T, k Kind) {
 	ctx, cancel := context.WithDeadline(bg, time.Now().Add(-time.Second))
 	defer cancel()
 	err := s.Acquire(ctx, 1)
-	require.True(
-		t,
-		err == context.DeadlineExceeded,
-		"the error is ctx.Err() itself, comparable with ==",
-	) //nolint:errorlint // that is the point
+	require.True(t, err == context.DeadlineExceeded, //nolint:errorlint // that is the point
+		"the error is ctx.Err() itself, comparable with ==")
 	RequireIdle(t, s)
 }
 

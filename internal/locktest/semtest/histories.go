@@ -231,18 +231,16 @@ var histories = []History{
 	// A request that begins while a permit is free must not take the one that is released after the
 	// cancel.
 	{Name: "cancel/before release", Size: 1, Clients: Bodies(
-		Does(func(c *Client) { c.LockAndCancel(1) }), func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) })},
+		Does(func(c *Client) { c.LockAndCancel(1) }),
+		func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) },
+	)},
 	{Name: "cancel/before release/3", Size: 2, Large: true, Clients: Bodies(
-		Does(
-			func(c *Client) { c.LockAndCancel(1) },
-		),
+		Does(func(c *Client) { c.LockAndCancel(1) }),
 		func(c *Client, ctx context.Context) { c.LockContext(ctx, 2) },
 		Locks(1),
 	)},
 	{Name: "cancel/before resize", Size: 0, Clients: Bodies(
-		Does(
-			func(c *Client) { c.Cancel(); c.Resize(1) },
-		),
+		Does(func(c *Client) { c.Cancel(); c.Resize(1) }),
 		func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) },
 	)},
 	{Name: "resize up", Size: 1, Clients: Bodies(
@@ -258,9 +256,7 @@ var histories = []History{
 	{Name: "close/try", Size: 1, Clients: Bodies(
 		Locks(1), func(c *Client, _ context.Context) { c.Try(1) }, func(c *Client, _ context.Context) { c.Close() })},
 	{Name: "close/cancel", Size: 1, Large: true, Cancel: true, Clients: Bodies(
-		Locks(
-			1,
-		),
+		Locks(1),
 		func(c *Client, ctx context.Context) { c.LockContext(ctx, 1) },
 		func(c *Client, _ context.Context) { c.Close() },
 	)},

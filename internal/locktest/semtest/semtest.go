@@ -49,8 +49,14 @@ type Kind struct {
 // strict are the tests in which permits are free that nobody may take, for they are those of a
 // request that needs more.
 var strict = []string{
-	"TryNeverOvertakesAWaiter", "CancelledHeadLetsFollowersPass", "ResizeEndsRequestsThatBecameTooLarge", "CloseWakesAll",
-	"FutureIsNotOvertaken", "DroppedFutureLetsFollowersPass", "WakerMayCancelAnotherFuture", "CloseEndsFutures",
+	"TryNeverOvertakesAWaiter",
+	"CancelledHeadLetsFollowersPass",
+	"ResizeEndsRequestsThatBecameTooLarge",
+	"CloseWakesAll",
+	"FutureIsNotOvertaken",
+	"DroppedFutureLetsFollowersPass",
+	"WakerMayCancelAnotherFuture",
+	"CloseEndsFutures",
 }
 
 // A test gets what it is about.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/anishathalye/porcupine" //nolint:depguard // test support: nothing but tests imports this package
+	"github.com/anishathalye/porcupine"
 )
 
 // A Machine judges histories of something that is simpler than a semaphore: whose every call is one

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/anishathalye/porcupine" //nolint:depguard // test support: nothing but tests imports this package
+	"github.com/anishathalye/porcupine"
 )
 
 // A Kind is what an operation does.
