@@ -54,8 +54,8 @@ const (
 	boundLane        = "(p + 1) · 256"
 	boundPlatoon     = "9"
 	boundWrappedLane = "(p + 2) · 256"
-	boundWoken       = "none, but who was woken 8 times is next"
-	boundStarved     = "none, but who has waited for 1 ms is next"
+	boundWoken       = "none, but a waiter woken 8 times is next"
+	boundStarved     = "none, but a waiter of 1 ms is next"
 )
 
 // An everyLock is a lock and what it promises.
