@@ -10,7 +10,8 @@ import (
 // Blocking runs fn, which may block, and waits for it in a straight-line task. fn runs on a
 // goroutine of its own, or of the executor's pool. Blocking returns the result of fn; a panic in fn
 // becomes a [*PanicError]. If the pool refuses, Blocking returns the error of the pool, and fn is
-// not called.
+// not called. A pool whose Submit waits for a goroutine makes Blocking hold its worker meanwhile,
+// forever if the workers themselves occupy the pool.
 //
 // If the task is aborted, Blocking returns [ErrCancelled] at once. fn goes on, its result is
 // dropped, and Shutdown waits for it. A fn that should end with the task uses the task's context,

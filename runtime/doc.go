@@ -29,13 +29,13 @@
 //
 // # Two kinds of tasks
 //
-//	                      written as                         while it waits it holds    a wait allocates
-//	straight-line: Go     a function that calls Await,       a coroutine: a goroutine   nothing
-//	                      Select or Sleep where it waits     with its stack, 2 KB up
-//	poll task: Spawn      an object with a method Poll,      its object, with the       nothing
-//	                      which is called after each wait    Task in it; no goroutine
+//	                     written as                        while it waits it holds
+//	straight-line: Go    a function that calls Await,      a coroutine: a goroutine
+//	                     Select or Sleep where it waits    with its stack, 2 KB up
+//	poll task: Spawn     an object with a method Poll,     its object, with the
+//	                     which is called after each wait   Task in it; no goroutine
 //
-// Both stand in the same queues. Start with straight-line tasks, which read like ordinary code.
+// Both stand in the same queues, and allocate nothing to wait. Start with straight-line tasks, which read like ordinary code.
 // Only poll tasks wait without a goroutine; the example of [Poller] counts them.
 //
 // A task is cooperative: it keeps its worker until it waits. Code that blocks a goroutine (network

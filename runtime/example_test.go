@@ -395,7 +395,7 @@ func ExampleBlocking() {
 	// Output: from a channel <nil>
 }
 
-// A panic ends its task, and is the error of whoever waits for it.
+// A panic ends its task, and is the error of every wait for it.
 func ExamplePanicError() {
 	ex := rt.New(rt.WithPanicHandler(func(*rt.PanicError) {})) // Nothing is printed.
 	h := rt.Go(ex, func(*rt.Context) (int, error) { panic(context.Canceled) })

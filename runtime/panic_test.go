@@ -129,7 +129,7 @@ func TestQueueOutlivesTheGoroutineOfItsWorker(t *testing.T) {
 }
 
 // A panic of one task is no business of those that wait with it.
-func TestPanicReachesWhoeverWaitsForTheTask(t *testing.T) {
+func TestPanicReachesEveryWaitForTheTask(t *testing.T) {
 	ex := solo(t, quiet)
 	h := rt.Go(ex, func(*rt.Context) (int, error) { panic(errBoo) })
 	err := run(t, ex, func(cx *rt.Context) error {

@@ -11,7 +11,7 @@ import "github.com/farad-go/farad/internal/xsync"
 // Invariants:
 //
 //  1. Only the owner writes tail and slots, and a slot only when its number is below
-//     head+ringSize. So whoever reads a slot and then advances head past it has read the task of
+//     head+ringSize. So a reader of a slot that then advances head past it has read the task of
 //     that number. A thief that was overtaken finds that head has changed, and drops what it has
 //     read. (TestModel/ring)
 //  2. Every number between head and tail is taken by exactly one compare-and-swap of head.

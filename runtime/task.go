@@ -28,8 +28,8 @@ type Poller interface {
 //
 // Invariants:
 //
-//  1. A live task whose count is not 0 is in exactly one queue, or exactly one worker polls it. Only
-//     the step from 0 to 1 queues a task, and only its worker sets the count back to 0.
+//  1. A live task whose count is not 0 is in exactly one queue, or exactly one worker polls it.
+//     Only the step from 0 to 1 queues a task, and only its worker sets the count back to 0.
 //     (TestModel/wake)
 //  2. A wake after the beginning of a poll leads to another poll. It finds a count of 0 or 1 and
 //     raises it, or a count that another wake since then has raised. (TestModel/wake)
@@ -67,7 +67,7 @@ type Task struct {
 	shard uint32       // the shard of the registry that lists the task
 
 	older, newer *Task // the registry's list, guarded by the shard's lock
-	waits        any   // the future of the last poll, if incomplete; owned by whoever has taken the task
+	waits        any   // the future of the last poll, if incomplete; owned by the taker of the task
 	more         *more // guarded by the shard's lock
 }
 

@@ -63,7 +63,7 @@ func TestForgottenJobsRun(t *testing.T) {
 }
 
 // One who asks is not forgotten but waits, while others occupy ants: nobody else asks meanwhile.
-func TestWhoeverWaitsIsNotForgotten(t *testing.T) {
+func TestWaitingSubmitIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, calls := forgetful(t, func(int64) bool { return false })
 		require.NoError(t, p.Ants().Submit(func() { time.Sleep(3 * time.Second) }))

@@ -9,15 +9,15 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Job is a function that [Pool.Go] has been asked to run. Nobody has to wait for it; who wants to
-// may receive from Done, in a select, or wait for it as a future: in a task with rt.Await, in a
-// goroutine with rt.BlockOn. As a future, that is for Poll and Cancel, it has one owner at a time.
-// The other methods may be called from any goroutine.
+// A Job is a function that [Pool.Go] was asked to run. Nobody has to wait for it. A goroutine may
+// receive from Done, in a select or not, or wait with rt.BlockOn; a task waits with rt.Await. As a
+// future, by Poll and Cancel, a Job has one owner at a time. Any goroutine may call the other
+// methods.
 type Job struct {
 	p      *Pool
 	weight int64
 	fn     func()
-	permit semaphore.AcquireFuture // belongs to whoever has set polling
+	permit semaphore.AcquireFuture // belongs to the goroutine that has set polling
 
 	ctx   context.Context // of Submit; nil for Go
 	reply chan error      // of Submit: nil when the function begins, or why it does not
@@ -51,14 +51,14 @@ const (
 	jobEnded
 )
 
-// Go has fn called by a goroutine of the ants pool when there are weight permits, and returns at
-// once. Nobody waits meanwhile: the job itself stands in the queue of the gate, and whoever
-// releases the permits submits it. If there is no goroutine then, since others occupy the ants
-// pool, the job keeps its permits, and its place, until there is one.
+// Go has a goroutine of the ants pool call fn when there are weight permits. It returns at once,
+// and no goroutine waits: the job itself stands in the queue of the gate, and the goroutine that
+// releases the permits submits it. If ants has no free goroutine then, the job keeps its permits
+// and its place until there is one.
 //
-// If it is known already that the job cannot run, it has ended when Go returns, and its Err says
-// why. How a job ends otherwise is as for [Pool.Submit]. Go panics if weight is negative or fn is
-// nil. It allocates the job.
+// If the job cannot run, it has ended when Go returns, and its Err says why. Otherwise a job ends
+// as described for [Pool.Submit]. Go panics if weight is negative or fn is nil. It allocates the
+// job.
 func (p *Pool) Go(weight int64, fn func()) *Job {
 	p.check(weight, fn)
 	j := &Job{p: p, weight: weight, fn: fn}
@@ -66,15 +66,15 @@ func (p *Pool) Go(weight int64, fn func()) *Job {
 	return j
 }
 
-// Stop has the job not begin, and reports whether it did: if so its Err is [ErrCancelled]. If the
-// function has begun it goes on, and Stop reports false; likewise if the job has ended, or is about
-// to for another reason.
+// Stop prevents the job from beginning, and reports whether it did. Then the Err of the job is
+// [ErrCancelled]. Stop returns false if the function has begun, which then goes on, or if the job
+// has ended or is about to for another reason.
 func (j *Job) Stop() bool {
 	j.made()
 	return j.stop(ErrCancelled)
 }
 
-// Cancel is Stop for a future: it ends the wait of its owner as well.
+// Cancel is Stop for a future: it also ends the wait of the owner.
 func (j *Job) Cancel() {
 	j.made()
 	j.p.mu.Lock()
@@ -83,7 +83,8 @@ func (j *Job) Cancel() {
 	j.Stop()
 }
 
-// Done returns a channel that is closed when the job has ended and has given its permits back.
+// Done returns a channel that is closed when the job has ended and has given back its permits. All
+// calls return the same channel; the first call allocates it.
 func (j *Job) Done() <-chan struct{} {
 	j.made()
 	j.p.mu.Lock()
@@ -97,8 +98,8 @@ func (j *Job) Done() <-chan struct{} {
 	return j.done
 }
 
-// Poll reports whether the job has ended. If not, w will be woken when it has; it takes the place
-// of the waker of the last Poll, and a [waiter.Owner] hears of that. It may be nil.
+// Poll reports whether the job has ended. If not, the end wakes w, which may be nil. It replaces
+// the waker of the last Poll; a [waiter.Owner] is told of that.
 func (j *Job) Poll(w waiter.Waker) bool {
 	j.made()
 	j.p.mu.Lock()
@@ -116,14 +117,14 @@ func (j *Job) Poll(w waiter.Waker) bool {
 	return false
 }
 
-// Err returns how the job ended: nil if the function has returned, [ErrAborted] if it has not, and
-// otherwise why it was not called. It is [semaphore.ErrPending] if the job has not ended.
+// Err returns nil if the function has returned, [ErrAborted] if it has ended otherwise, the reason
+// if it was not called, and [waiter.ErrPending] if the job has not ended.
 func (j *Job) Err() error {
 	j.made()
 	j.p.mu.Lock()
 	defer j.p.mu.Unlock()
 	if j.state != jobEnded {
-		return semaphore.ErrPending
+		return waiter.ErrPending
 	}
 	return j.err
 }
@@ -230,7 +231,7 @@ func (j *Job) drop() {
 	p := j.p
 	p.mu.Lock()
 	if !j.held {
-		if j.polling { // Whoever does will see.
+		if j.polling { // The poll will see.
 			p.mu.Unlock()
 			return
 		}

@@ -14,39 +14,39 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// The errors of this package. Those of the gate ([semaphore.ErrTooLarge], [semaphore.ErrClosed],
-// [semaphore.ErrQueueFull]) and of ants ([ants.ErrPoolClosed]) come as they are. With every error
-// nothing is held, and unless it is ErrAborted the function has not been called and never will be.
+// The errors of this package. Errors of the gate ([semaphore.ErrTooLarge], [semaphore.ErrClosed],
+// [semaphore.ErrQueueFull]) and of ants ([ants.ErrPoolClosed]) are returned unchanged. After any
+// error the caller holds nothing. After any error but ErrAborted, the function was not called and
+// never will be.
 var (
-	// ErrCancelled: the job was cancelled before it began.
+	// ErrCancelled: the job was stopped before it began.
 	ErrCancelled = waiter.ErrCancelled
-	// ErrAborted: the function has begun, and has not returned: it panicked or called
+	// ErrAborted: the function has begun but has not returned: it panicked or called
 	// runtime.Goexit.
 	ErrAborted = errors.New("antspool: the function panicked or called Goexit")
 	// ErrBusy: the permits are not free, or others wait for them.
 	ErrBusy = errors.New("antspool: not enough permits are free")
-	// ErrMayBlock: the ants pool was made without ants.WithNonblocking(true), so that nothing can
-	// be tried on it.
+	// ErrMayBlock: the ants pool was made without ants.WithNonblocking(true), so a call that must
+	// not wait cannot use it.
 	ErrMayBlock = errors.New("antspool: the ants pool may block")
 )
 
-// A Pool is a gate in front of an ants pool. What it is asked to run, jobs, first gets permits from
-// the gate, a semaphore, then a goroutine from the pool; it gives the permits back when it has
-// ended, however it ends. [New] makes one, [Pool.Release] ends it.
+// A Pool is a gate in front of an ants pool. A job first gets permits from the gate, a semaphore,
+// and then a goroutine from the pool. The permits are given back when the job has ended, however it
+// ends. [New] makes a Pool, and [Pool.Release] ends it. The methods of the zero Pool panic.
 //
-// All methods may be called from any goroutine at any time, those of jobs included, but see
-// [Pool.Submit]. Those of the zero Pool panic, as it has no goroutines.
+// Any goroutine, also that of a job, may call all methods at any time, but see [Pool.Submit].
 //
-// Order: jobs get permits in the order in which they asked, as the gate grants them, and goroutines
-// in the order in which they got permits.
+// Order: jobs get permits in the order in which they asked, and goroutines in the order in which
+// they got permits.
 //
-// Memory model: what happened before a job was submitted happens before it begins, and its end
-// happens before the start of every job that its permits serve.
+// Memory model: submitting a job synchronizes before its beginning. Its end synchronizes before the
+// beginning of every job that gets its permits.
 type Pool struct {
 	ants     *ants.Pool
 	gate     *semaphore.Semaphore
 	ownGate  bool // made by New: Tune resizes it
-	mayBlock bool // Submit of ants may wait, and must not be called by whoever cannot
+	mayBlock bool // Submit of ants may wait: callers that must not wait do not call it
 
 	released atomic.Bool // somebody has undertaken to release the ants pool
 	tuning   sync.Mutex  // one Tune at a time
@@ -71,9 +71,9 @@ type Option func(*options)
 
 type options struct{ gate *semaphore.Semaphore }
 
-// WithGate sets the gate, which may have any number of permits, of any meaning: two for two jobs at
-// a time on a pool of eight, or a number of bytes. It may be shared with other pools, and with
-// others who acquire from it directly. WithGate panics if the gate is nil.
+// WithGate sets the gate. Its permits may mean anything: two for two jobs at a time on a pool of
+// eight, or a number of bytes. Other pools and other users may share it. WithGate panics if gate is
+// nil.
 func WithGate(gate *semaphore.Semaphore) Option {
 	if gate == nil {
 		panic("antspool: nil gate")
@@ -81,18 +81,17 @@ func WithGate(gate *semaphore.Semaphore) Option {
 	return func(o *options) { o.gate = gate }
 }
 
-// New puts a gate in front of p: by default one with as many permits as p has goroutines, for jobs
-// of weight 1. A pool without limit has a gate of [semaphore.MaxPermits]. New panics if p or an
-// option is nil, or if ants.NewPool has not made p.
+// New puts a gate in front of p. The default gate has as many permits as p has goroutines, for jobs
+// of weight 1; for a pool without a limit it has [semaphore.MaxPermits]. New panics if p or an
+// option is nil, or if ants.NewPool did not make p.
 //
-// p should have been made with ants.WithNonblocking(true). Then nothing here ever waits inside
-// ants. Any other pool works, too, but whoever submits to it may be made to wait, so that a
-// goroutine beside it does, while jobs that have permits lack a goroutine: one for each Pool, and
-// rarely more, because ants v2.12.1 may forget to wake it; one that it forgets again when it has
-// been released, and its last function ends, is left behind. [Pool.Submit] is slower on such a
-// pool, and [Pool.TrySubmit] does not work.
+// p should be made with ants.WithNonblocking(true): then nothing in this package waits inside ants.
+// With any other pool a goroutine waits there while jobs with permits lack a goroutine. There is
+// one for each Pool, and rarely more, because ants v2.12.1 may forget to wake it. One that is
+// forgotten when the pool is released and its last function ends is left behind. On such a pool
+// [Pool.Submit] is slower, and [Pool.TrySubmit] does not work.
 //
-// Others may submit to p directly. They do not pass the gate.
+// Functions that are submitted to p directly do not pass the gate.
 func New(p *ants.Pool, opts ...Option) *Pool {
 	if p == nil {
 		panic("antspool: nil pool")

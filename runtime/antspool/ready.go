@@ -23,7 +23,7 @@ import (
 //     is not as sure: as long as there is one, and jobs are ready, the timer is set.
 //     (TestForgottenJobsRun, TestSecondIsForgotten)
 //  2. A looker looks once, and either takes the oldest job or finds none; or it leaves, and calls
-//     serve. Whoever has counted a looker that will not come counts it out, and serves.
+//     serve. A goroutine that has counted a looker that will not come counts it out, and serves.
 //     (TestPanicsKeepThePoolGoing)
 //  3. No goroutine waits in a Wake: on pools that may block, ants is asked by a goroutine of our
 //     own. (TestWakeDoesNotWait)

@@ -13,24 +13,23 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Submit waits for weight permits, then for a goroutine of the ants pool, and has fn called there.
-// It returns nil if fn has begun or is sure to. Otherwise fn is never called.
+// Submit waits for weight permits and then for a goroutine of the ants pool, which calls fn. It
+// returns nil if fn has begun or is sure to begin. Otherwise fn is never called.
 //
-// If ctx is done, already or during the wait, Submit returns ctx.Err. A function is accepted when
-// it has both its permits and a goroutine: ctx is asked once more then. A cancel that happened
-// before always wins: fn is not called, and Submit gives back what it took. A cancel that comes
-// later does not stop fn, and Submit returns nil. One that comes at the same time may do either.
+// If ctx is done, at the call or during the wait, Submit returns ctx.Err. Once fn has both its
+// permits and a goroutine, ctx is checked for the last time. A cancel that happened before always
+// wins: Submit gives back the permits and fn is not called. A later cancel does not stop fn, and
+// Submit returns nil. A concurrent one may do either.
 //
-// If the gate has fewer than weight permits in all, Submit returns [semaphore.ErrTooLarge] without
-// waiting. It panics if weight is negative, or ctx or fn is nil. A weight of 0 does not wait for
-// permits.
+// If the gate has fewer than weight permits in all, Submit returns [semaphore.ErrTooLarge] at once.
+// It panics if weight is negative, or if ctx or fn is nil. A weight of 0 does not wait for permits.
 //
-// A panic of fn reaches ants as if there were nothing in between, and so does runtime.Goexit. The
-// permits are back before.
+// A panic of fn, or runtime.Goexit, reaches ants unchanged, after the permits were given back.
 //
-// A job that submits to its own pool keeps its goroutine and its permits meanwhile, and if all do
-// it they wait for each other; [Pool.Go] does not wait. Submit allocates a closure if it does not
-// wait, and a few words more if ctx can be cancelled; a job and a channel if it waits.
+// A job that submits to its own pool holds its goroutine and its permits while it waits. If all
+// jobs do that, they wait for each other; [Pool.Go] does not wait. Submit allocates a closure if it
+// does not wait, and a few words more if ctx can be cancelled. If it waits, it allocates a job and
+// a channel.
 func (p *Pool) Submit(ctx context.Context, weight int64, fn func()) error {
 	p.check(weight, fn)
 	if ctx == nil {
@@ -94,12 +93,12 @@ func (o *offer) accept() bool {
 	return o.verdict.Load() == verdictYes
 }
 
-// TrySubmit has fn called by a goroutine of the ants pool, if the permits and a goroutine are free
-// and nobody waits for them. Otherwise fn is never called. It does not wait.
+// TrySubmit has a goroutine of the ants pool call fn if permits and a goroutine are free and nobody
+// waits for them. Otherwise fn is never called. TrySubmit does not wait.
 //
-// The error is [ErrBusy] if it fails for want of permits, [ants.ErrPoolOverload] for want of a
-// goroutine, which may be one that is just ending a job; [ErrMayBlock] if the pool is not a
-// non-blocking one; otherwise one as of [Pool.Submit].
+// The error is [ErrBusy] if permits are missing, and [ants.ErrPoolOverload] if a goroutine is
+// missing, which may be one that is just ending a job. It is [ErrMayBlock] on a blocking pool, and
+// otherwise as for [Pool.Submit].
 func (p *Pool) TrySubmit(weight int64, fn func()) error {
 	p.check(weight, fn)
 	switch {
@@ -156,12 +155,12 @@ func (p *Pool) hand(weight int64, fn func(), o *offer) error {
 	return err
 }
 
-// Workers returns the pool as one for [rt.NewOn]: each goroutine that the executor occupies, for a
-// worker or for [rt.Blocking], holds weight permits as long, so that the gate knows of it. If they
-// are not free, or there is no goroutine, Submit fails at once, as [Pool.TrySubmit] does. It panics
-// if weight is negative.
+// Workers returns the pool as a Pool for [rt.NewOn]. Each goroutine of the executor, for a worker
+// or for [rt.Blocking], holds weight permits of the gate while it runs. If permits or a goroutine
+// are missing, Submit fails at once, as [Pool.TrySubmit] does. Workers panics if weight is
+// negative.
 //
-// An executor runs on the ants pool itself as well, beside the gate.
+// An executor may also run on the ants pool directly, and bypass the gate.
 func (p *Pool) Workers(weight int64) rt.Pool {
 	p.made()
 	checkWeight(weight)
