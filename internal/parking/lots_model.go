@@ -2,11 +2,11 @@
 
 package parking
 
-// lots has one bucket: whoever sleeps meets everybody else who does.
+// lots has one bucket, so all sleepers meet there.
 var lots = New(1)
 
 // Default returns it.
 func Default() *Table { return lots }
 
-// patience is at an end at once.
-const patience = 1
+// handoffAfter is as small as can be.
+const handoffAfter = 1

@@ -15,10 +15,10 @@ import (
 // schedule a1.b9.c3.b1.d7.a3.b7.a3.d5.)
 func TestModelTable(t *testing.T) {
 	for _, s := range []struct {
-		name  string
-		wakes int
-		vain  []int // one for each sleeper
-		gives bool  // the last sleeper may give up
+		name        string
+		wakes       int
+		failedWakes []int // one for each sleeper
+		gives       bool  // the last sleeper may give up
 	}{
 		{"wake", 1, []int{0}, false},
 		{"two", 2, []int{0, 0}, false},
@@ -32,13 +32,13 @@ func TestModelTable(t *testing.T) {
 				k := Key{Object: object}
 				var hands, handed, woken, asleep interleave.Int32
 				ctx := x.NewContext()
-				for i, vain := range s.vain {
+				for i, failedWakes := range s.failedWakes {
 					x.Go("sleeper"+string(rune('1'+i)), func() {
 						c := context.Context(context.Background())
-						if s.gives && i == len(s.vain)-1 {
+						if s.gives && i == len(s.failedWakes)-1 {
 							c = ctx
 						}
-						how, err := table.Sleep(waiter.UntilDone(c), k, vain, func() bool { asleep.Add(1); return true })
+						how, err := table.Sleep(waiter.UntilDone(c), k, failedWakes, func() bool { asleep.Add(1); return true })
 						if how == Handed {
 							handed.Add(1)
 						}
@@ -71,7 +71,7 @@ func TestModelTable(t *testing.T) {
 					hands.Load(),
 					handed.Load(),
 				)
-				x.Assert(s.gives || int(woken.Load()) == len(s.vain), "%d woken", woken.Load())
+				x.Assert(s.gives || int(woken.Load()) == len(s.failedWakes), "%d woken", woken.Load())
 				x.Assert(table.Sleeping(k) == 0, "left behind")
 			})
 		})

@@ -1,5 +1,3 @@
-// Package parking is where goroutines sleep that wait for locks too small to have a queue: a table
-// of queues, which a lock finds by its key.
 package parking
 
 import (
@@ -7,57 +5,58 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Key names a lock: an object, and which of its parts. Two keys are of one lock if they are
-// equal; where in the table they are is no more than a number that equal keys have in common.
+// A Key names a lock: an object, and which of its parts. Equal keys name the same lock. Hash gives
+// the place in the table.
 type Key struct {
-	Object any // comparable: a pointer to the lock, or whatever somebody waits for by a key of his own
+	Object any // comparable: a pointer to the lock, or the key of a user
 	Part   int64
 	Hash   uintptr // the same for equal keys
 }
 
-// A Table has the queues of many locks, in buckets. In a bucket the sleepers stand in one line,
-// whatever they wait for: those who have been woken in vain first, then in the order of their
-// coming. Whoever wakes picks the first of its key.
+// A Table has the queues of many locks, in buckets. The sleepers of a bucket stand in one line,
+// whatever their keys: first those of which a wake has failed, which means that they were woken and
+// found the lock taken; then the others in the order of their arrival. A waker takes the first of
+// its key.
 //
 // Invariants:
 //
-//  1. A sleeper is in the line exactly until somebody unlinks it: a waker, who tells it so, or the
-//     sleeper itself, who has given up. Unlinking decides. (TestModelBits/context in sync/mutex,
+//  1. A sleeper is in the line until a waker unlinks it, and tells it so, or until the sleeper
+//     gives up and unlinks itself. Unlinking decides. (TestModelBits/context in sync/mutex,
 //     TestWakeIsPassedOn)
-//  2. Whether to sleep is decided under the bucket's lock, and so is whom to wake: if what the
-//     sleeper has looked at changes afterwards, the wake that follows the change finds it.
+//  2. The bucket's lock is held while a sleeper decides to sleep, and while a waker chooses. So if
+//     the state that the sleeper has read changes afterwards, the wake that follows finds it.
 //     (TestModelBits, TestSleepsOnlyIfStill)
-//  3. A waker wakes one of its own key, whatever else is in the bucket. (TestWakesItsOwn)
+//  3. A waker wakes a sleeper of its own key, whatever else is in the bucket. (TestWakesItsOwn)
 type Table struct{ buckets []bucket }
 
 type bucket struct {
 	mu          xsync.Mutex
 	first, last *Sleeper    // guarded by mu
-	seq         xsync.Int64 // signals so far, for whatever key
-	announced   xsync.Int64 // how many have said that they may wait for a signal, for whatever key
-	_           [24]byte    // a cache line on 64-bit machines: buckets do not slow each other down
+	seq         xsync.Int64 // the number of signals so far, for any key
+	announced   xsync.Int64 // the number of calls of Announce without Retract, for any key
+	_           [24]byte    // fills a cache line on 64-bit machines, so that buckets do not share one
 }
 
 // A Sleeper is a waiter in a line.
 type Sleeper struct {
-	node       *waiter.Waiter // who is told
+	node       *waiter.Waiter // is told
 	key        Key
 	next, prev *Sleeper // guarded by the bucket's mu
 	queued     bool     // the same
-	urgent     bool     // has been woken in vain so often that the lock is to be handed over
-	handed     bool     // has been; written before the sleeper is told
+	handoff    bool     // so many wakes have failed that the lock is to be handed over
+	handed     bool     // the lock has been handed over; written before the sleeper is told
 
-	parker *waiter.Parker // for waits that nothing ends early: one pool to ask instead of two; nil until there has been one
+	parker *waiter.Parker // for waits without a limit, so that they ask one pool, not two; nil at first
 }
 
-// How is how a sleep has ended.
+// A How says how a sleep has ended.
 type How int
 
 // The ends of a sleep.
 const (
-	NotSlept How = iota // there was no reason to
-	Woken               // there is a chance
-	Handed              // the lock is the sleeper's
+	NotSlept How = iota // there was no reason to sleep
+	Woken               // the lock may be free
+	Handed              // the sleeper holds the lock
 )
 
 var sleepers = xsync.Pool{New: func() any { return new(Sleeper) }}
@@ -76,8 +75,8 @@ func (s *Sleeper) Parker(l waiter.Limit) *waiter.Parker {
 	return s.parker
 }
 
-// Put ends the use of s, which is in no line, and of p, its parker; or p is nil, and has been
-// withdrawn.
+// Put ends the use of s, which is in no line, and of its parker p. If p has been withdrawn it is
+// nil.
 func (s *Sleeper) Put(p *waiter.Parker) {
 	if p != nil && p != s.parker {
 		p.Put()
@@ -86,16 +85,15 @@ func (s *Sleeper) Put(p *waiter.Parker) {
 	sleepers.Put(s)
 }
 
-// New returns a table with so many buckets, a power of two.
+// New returns a table with a number of buckets that is a power of two.
 func New(buckets int) *Table { return &Table{buckets: make([]bucket, buckets)} }
 
-// Multiplied by the golden ratio, numbers that differ little are far from each other in the upper
-// bits.
+// Multiplied by the golden ratio, numbers that differ little differ much in the upper bits.
 const golden = 0x9E3779B97F4A7C15
 
-// Mix spreads objects, and has the parts of one march: neighbours are never in one bucket, and
-// mostly 17 apart, and parts go everywhere. (By a sum in place of the exclusive or they would be so
-// always, but two objects that once march in step would do so for ever.)
+// Mix spreads objects over the buckets, and the parts of one object, too. Neighbouring parts are
+// never in one bucket, and mostly 17 buckets apart. (With a sum instead of the exclusive or they
+// always would be, but then two objects whose parts once share buckets would share all of them.)
 func Mix(object, part uint64) uint64 {
 	h := object*golden + part*17
 	return h>>32 ^ h
@@ -118,14 +116,14 @@ func (t *Table) bucket(k Key) *bucket {
 }
 
 // Sleep sleeps until a waker wakes k, or l ends the wait. It does not sleep if still, which is
-// called under the lock that a wake takes, returns false. vain is how many wakes of this wait have
-// failed so far. If l has ended the wait the error is that of l. A wake that came all the same has
-// been passed on, but a lock that was handed over is the sleeper's. In the steady state Sleep
-// allocates nothing.
-func (t *Table) Sleep(l waiter.Limit, k Key, vain int, still func() bool) (How, error) {
+// called under the lock that a wake takes, returns false. failedWakes is how many wakes of this
+// wait have failed so far. If l has ended the wait the error is that of l. A wake that came all the
+// same has been passed on, but a lock that was handed over is the sleeper's. In the steady state
+// Sleep allocates nothing.
+func (t *Table) Sleep(l waiter.Limit, k Key, failedWakes int, still func() bool) (How, error) {
 	s := GetSleeper()
 	p := s.Parker(l)
-	if !t.Enter(s, &p.Waiter, k, vain, still) {
+	if !t.Enter(s, &p.Waiter, k, failedWakes, still) {
 		s.Put(p)
 		return NotSlept, nil
 	}
@@ -152,23 +150,21 @@ func (p tableLine) GiveBack(int64) bool {
 	return true
 }
 
-// Enter puts s into the line of k, for node, which is armed, unless still says no; vain is as for
-// Sleep. The caller owns s, and gets it back when the node has been told or Leave has returned
-// true.
-func (t *Table) Enter(s *Sleeper, node *waiter.Waiter, k Key, vain int, still func() bool) bool {
-	s.node, s.key, s.urgent, s.handed = node, k, vain >= patience, false
+// Enter puts s into the line of k for node, which is armed, unless still returns false. failedWakes
+// is as for Sleep. The caller owns s again when the node has been told or Leave has returned true.
+func (t *Table) Enter(s *Sleeper, node *waiter.Waiter, k Key, failedWakes int, still func() bool) bool {
+	s.node, s.key, s.handoff, s.handed = node, k, failedWakes >= handoffAfter, false
 	b := t.bucket(k)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !still() {
 		return false
 	}
-	b.insert(s, vain > 0)
+	b.insert(s, failedWakes > 0)
 	return true
 }
 
-// Leave takes s out of its line, and reports whether it was there. If not, the wake is there or on
-// its way.
+// Leave takes s out of its line and reports whether it was there. If not, a wake is on its way.
 func (t *Table) Leave(s *Sleeper) bool {
 	b := t.bucket(s.key)
 	b.mu.Lock()
@@ -186,21 +182,21 @@ func (s *Sleeper) end(p *waiter.Parker) How {
 	return how
 }
 
-// Wake wakes the first who sleeps for k, if anybody does. It has no lock to hand over.
+// Wake wakes the first sleeper of k, if there is one. It hands no lock over.
 func (t *Table) Wake(k Key) {
 	if w := t.Claim(k); w != nil {
 		w.Deliver(waiter.Granted)
 	}
 }
 
-// WakeOrHand wakes the first who sleeps for k, if anybody does; or, if that one is urgent, hands it
-// the lock. Before, and under the lock under which whoever goes to sleep asks, it calls release
-// with what it will do, and does nothing if that reports false.
+// WakeOrHand wakes the first sleeper of k, if there is one, or hands it the lock if enough of its
+// wakes have failed. First it calls release, with the bucket locked, and says whether it will hand
+// the lock over. If release returns false WakeOrHand does nothing and returns false.
 func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	b := t.bucket(k)
 	b.mu.Lock()
 	s := b.find(k)
-	hand := s != nil && s.urgent
+	hand := s != nil && s.handoff
 	if !release(hand) {
 		b.mu.Unlock()
 		return false
@@ -211,14 +207,14 @@ func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	}
 	b.remove(s)
 	s.handed = hand
-	node := s.node // read first: the sleeper is its owner's again when it has been told
+	node := s.node // Read first: once told, the sleeper belongs to its owner again.
 	b.mu.Unlock()
 	node.Deliver(waiter.Granted)
 	return true
 }
 
-// Claim takes the first who sleeps for k out of the line, for the caller to tell, and returns nil
-// if nobody does.
+// Claim takes the first sleeper of k out of the line and returns its node, which the caller tells.
+// It returns nil if there is none.
 func (t *Table) Claim(k Key) *waiter.Waiter {
 	b := t.bucket(k)
 	b.mu.Lock()
@@ -231,8 +227,8 @@ func (t *Table) Claim(k Key) *waiter.Waiter {
 	return s.node
 }
 
-// A Line is who sleeps for one key, with the bucket locked: for whoever decides by more than whose
-// turn it is. Nobody may be told anything before Unlock.
+// A Line is the sleepers of one key, with the bucket locked. It is for locks that decide by more
+// than the order. No sleeper may be told before Unlock.
 type Line struct {
 	b *bucket
 	k Key
@@ -248,47 +244,49 @@ func (t *Table) Line(k Key) Line {
 // Unlock ends the use of l.
 func (l Line) Unlock() { l.b.mu.Unlock() }
 
-// First returns the first of the line, nil if nobody sleeps.
+// First returns the first sleeper, or nil.
 func (l Line) First() *Sleeper { return l.b.find(l.k) }
 
-// Next returns the one behind s, which is in the line, or nil.
+// Next returns the sleeper behind s, or nil. s must be in the line.
 func (l Line) Next(s *Sleeper) *Sleeper { return s.next.orNext(l.k) }
 
-// Insert puts s into the line, at its front or at its end, for node, which is armed. As with Enter
-// it is the caller's again when the node has been told, or Remove has returned true.
+// Insert puts s into the line, at its front or at its end, for node, which is armed. The caller
+// owns s again when the node has been told or Remove has returned true.
 func (l Line) Insert(s *Sleeper, node *waiter.Waiter, front bool) {
 	s.node, s.key = node, l.k
 	l.b.insert(s, front)
 }
 
-// Remove takes s out of the line, for the caller to tell, and reports whether it was there.
+// Remove takes s out of the line and reports whether it was there. The caller tells it.
 func (l Line) Remove(s *Sleeper) bool { return l.b.remove(s) }
 
-// Node returns the node that s, which is in a line, stands there for.
+// Node returns the node for which s stands in its line.
 func (s *Sleeper) Node() *waiter.Waiter { return s.node }
 
-// Sequence returns how many signals there have been in k's bucket.
+// Sequence returns the number of signals so far in k's bucket.
 func (t *Table) Sequence(k Key) int64 { return t.bucket(k).seq.Load() }
 
-// Await sleeps until a signal for k, or l ends the wait; not at all if there have been other than seq
-// signals in k's bucket.
+// Await sleeps until a signal for k comes or l ends the wait. It does not sleep if the number of
+// signals in k's bucket is not seq.
 func (t *Table) Await(l waiter.Limit, k Key, seq int64) error {
 	b := t.bucket(k)
 	_, err := t.Sleep(l, k, 0, func() bool { return b.seq.Load() == seq })
 	return err
 }
 
-// Announce says that somebody may wait for signals for k, until Retract. Whoever looks afterwards
-// at what a signal tells of has seen it, or Announced is true for whoever changes it.
+// Announce says that the caller may wait for signals for k, until it calls Retract. If the caller
+// then reads the state of which a signal tells, and misses a change, the goroutine that makes the
+// change sees Announced return true.
 func (t *Table) Announce(k Key) { t.bucket(k).announced.Add(1) }
 
-// Retract ends what Announce has said.
+// Retract undoes Announce.
 func (t *Table) Retract(k Key) { t.bucket(k).announced.Add(-1) }
 
-// Announced reports whether somebody may wait for signals for k, or for another key in its bucket.
+// Announced reports whether a goroutine may wait for signals for k, or for another key in its
+// bucket.
 func (t *Table) Announced(k Key) bool { return t.bucket(k).announced.Load() != 0 }
 
-// Signal wakes all who sleep for k, in the order of their coming.
+// Signal wakes all sleepers of k, in their order.
 func (t *Table) Signal(k Key) {
 	b := t.bucket(k)
 	b.seq.Add(1)
@@ -306,14 +304,14 @@ func (t *Table) Signal(k Key) {
 	wake.Wake()
 }
 
-// A Claimed is who has been taken out of a line, for the caller to tell.
+// A Claimed is a node that has been taken out of a line and that the caller tells.
 type Claimed struct {
 	Node *waiter.Waiter
 	Key  Key
 }
 
-// ClaimAll takes all out of their lines who are one of those. It looks at the whole table, so it is
-// for rare events.
+// ClaimAll takes all sleepers out of their lines for which of returns true. It looks at the whole
+// table, so it is for rare events.
 func (t *Table) ClaimAll(of func(Key, *waiter.Waiter) bool) (claimed []Claimed) {
 	for i := range len(t.buckets) {
 		b := &t.buckets[i]
@@ -331,7 +329,7 @@ func (t *Table) ClaimAll(of func(Key, *waiter.Waiter) bool) (claimed []Claimed) 
 	return claimed
 }
 
-// Count returns how many sleep for a key that is one of those.
+// Count returns the number of sleepers for whose key of returns true.
 func (t *Table) Count(of func(Key) bool) (n int) {
 	for i := range len(t.buckets) {
 		b := &t.buckets[i]
@@ -346,10 +344,10 @@ func (t *Table) Count(of func(Key) bool) (n int) {
 	return n
 }
 
-// Buckets returns how many buckets there are.
+// Buckets returns the number of buckets.
 func (t *Table) Buckets() int { return len(t.buckets) }
 
-// Sleeping returns how many sleep for k.
+// Sleeping returns the number of sleepers of k.
 func (t *Table) Sleeping(k Key) (n int) {
 	b := t.bucket(k)
 	b.mu.Lock()
@@ -362,10 +360,10 @@ func (t *Table) Sleeping(k Key) (n int) {
 	return n
 }
 
-// find returns the first who sleeps for k, nil if nobody does.
+// find returns the first sleeper of k, or nil.
 func (b *bucket) find(k Key) *Sleeper { return b.first.orNext(k) }
 
-// orNext returns s if it sleeps for k, or the next behind it who does, nil if there is none.
+// orNext returns s if it sleeps for k, otherwise the next sleeper of k behind it, or nil.
 func (s *Sleeper) orNext(k Key) *Sleeper {
 	for s != nil && s.key != k {
 		s = s.next
@@ -373,7 +371,7 @@ func (s *Sleeper) orNext(k Key) *Sleeper {
 	return s
 }
 
-// insert puts s into the line: at its front, or at its end.
+// insert puts s into the line, at its front or at its end.
 func (b *bucket) insert(s *Sleeper, front bool) {
 	s.next, s.prev, s.queued = nil, b.last, true
 	if front {
@@ -391,7 +389,7 @@ func (b *bucket) insert(s *Sleeper, front bool) {
 	}
 }
 
-// remove takes s out of the line, and reports whether it was there.
+// remove takes s out of the line and reports whether it was there.
 func (b *bucket) remove(s *Sleeper) bool {
 	if !s.queued {
 		return false

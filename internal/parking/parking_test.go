@@ -81,37 +81,37 @@ func TestWakeIsPassedOn(t *testing.T) {
 	}
 }
 
-// Who has been woken in vain stands before the others, and in the end is handed what it waits for.
+// A sleeper of which a wake has failed stands before the others, and in the end is handed the lock.
 func TestVainWakesComeFirst(t *testing.T) {
 	table, k := New(1), Key{Object: t}
 	type end struct {
-		vain int
-		how  How
+		failedWakes int
+		how         How
 	}
 	ends := make(chan end, 4)
-	for i, vain := range []int{0, 0, 1, patience} {
+	for i, failedWakes := range []int{0, 0, 1, handoffAfter} {
 		go func() {
-			how, _ := table.Sleep(waiter.UntilDone(context.Background()), k, vain, always)
-			ends <- end{vain, how}
+			how, _ := table.Sleep(waiter.UntilDone(context.Background()), k, failedWakes, always)
+			ends <- end{failedWakes, how}
 		}()
 		awaitSleeping(t, table, k, i+1)
 	}
 	require.False(t, table.WakeOrHand(k, func(hand bool) bool { require.True(t, hand); return false }))
 	require.Equal(t, 4, table.Sleeping(k), "woken although it was not released")
-	for _, want := range []end{{patience, Handed}, {1, Woken}, {0, Woken}, {0, Woken}} {
-		if patience == 1 && want.vain == 1 {
+	for _, want := range []end{{handoffAfter, Handed}, {1, Woken}, {0, Woken}, {0, Woken}} {
+		if handoffAfter == 1 && want.failedWakes == 1 {
 			want.how = Handed
 		}
 		require.True(t, table.WakeOrHand(k, func(bool) bool { return true }))
 		require.Equal(t, want, <-ends)
 	}
 	go func() {
-		how, _ := table.Sleep(waiter.UntilDone(context.Background()), k, patience, always)
-		ends <- end{patience, how}
+		how, _ := table.Sleep(waiter.UntilDone(context.Background()), k, handoffAfter, always)
+		ends <- end{handoffAfter, how}
 	}()
 	awaitSleeping(t, table, k, 1)
 	table.Wake(k) // which has nothing to hand over
-	require.Equal(t, end{patience, Woken}, <-ends)
+	require.Equal(t, end{handoffAfter, Woken}, <-ends)
 	require.True(t, table.WakeOrHand(k, func(hand bool) bool { return !hand }), "nobody to hand it to")
 }
 

@@ -7,27 +7,27 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Bits are two bits somewhere, which make a mutual exclusion lock.
+// Bits are two bits that make a mutual exclusion lock.
 //
 //	state      means
 //	unlocked   free
-//	locked     held, and nobody sleeps but those whom an unlock has woken
-//	sleeping   held, and somebody may sleep
+//	locked     held, and no goroutine sleeps but those that an unlock has woken
+//	sleeping   held, and goroutines may sleep
 //
-// Whoever sleeps is in the table. The lock barges: whoever comes while it is free takes it. But who
-// has been woken so often in vain that its patience is at an end is handed the lock by the next
-// unlock that comes to it: before it are at most those who are woken in vain while it waits.
+// Sleepers are in the table. The lock barges: a goroutine that finds it free takes it. A sleeper of
+// which handoffAfter wakes have failed is handed the lock by the next unlock that comes to it.
+// Before it are at most other sleepers of which wakes have failed.
 //
 // Invariants:
 //
-//  1. Whoever changes the state from unlocked to another holds the lock. (TestModelBits in
-//     sync/mutex)
-//  2. Somebody goes to sleep only while the state is sleeping. The unlock that ends that state
-//     wakes one; and the one, for there may be others, sets sleeping when it takes the lock. So as
-//     long as somebody sleeps, either the state is sleeping or somebody is awake who will set it.
-//     (TestModelBits)
-//  3. Who gives up passes on a wake that it has got, and unlocks a lock that it has been handed.
-//     (TestModelBits/context)
+//  1. The goroutine that changes the state from unlocked to another holds the lock. (TestModelBits
+//     in sync/mutex)
+//  2. A goroutine goes to sleep only while the state is sleeping. The unlock that ends that state
+//     wakes one sleeper. There may be others, so that one sets sleeping when it takes the lock. So
+//     as long as a goroutine sleeps, either the state is sleeping or a goroutine is awake that will
+//     set it. (TestModelBits)
+//  3. A goroutine that gives up passes on a wake that it has got, and unlocks a lock that it has
+//     been handed. (TestModelBits/context)
 //  4. While the state is sleeping only the holder changes it, under the bucket's lock. So a lock
 //     can be handed over without being free in between.
 //
@@ -62,8 +62,7 @@ func Lock[B Bits](l waiter.Limit, b B, k Key) error {
 	return keep(l.Cancelled(), b, k)
 }
 
-// Keep is for b, which has just been locked. It returns nil if ctx had not ended before; otherwise
-// it unlocks b and returns ctx.Err().
+// Keep is called when b has just been locked. If ctx is done it unlocks b and returns ctx.Err().
 func Keep[B Bits](ctx context.Context, b B, k Key) error { return keep(ctx.Err(), b, k) }
 
 func keep[B Bits](err error, b B, k Key) error {
@@ -73,7 +72,7 @@ func keep[B Bits](err error, b B, k Key) error {
 	return err
 }
 
-// lock is Lock, but a lock that it gets may have become free after the context had ended.
+// lock is Lock without the look at the context after the grant.
 func lock[B Bits](l waiter.Limit, b B, k Key) error {
 	for i := 0; xsync.Spin(i); i++ {
 		if b.Get() == Unlocked && b.Set(Unlocked, Locked) {
@@ -81,7 +80,7 @@ func lock[B Bits](l waiter.Limit, b B, k Key) error {
 		}
 	}
 	l = l.Fixed()
-	mine, vain := Locked, 0
+	mine, failedWakes := Locked, 0
 	for {
 		switch b.Get() {
 		case Unlocked:
@@ -95,7 +94,7 @@ func lock[B Bits](l waiter.Limit, b B, k Key) error {
 			}
 		default:
 		}
-		how, err := Default().Sleep(l, k, vain, func() bool { return b.Get() == sleeping })
+		how, err := Default().Sleep(l, k, failedWakes, func() bool { return b.Get() == sleeping })
 		switch {
 		case err != nil:
 			if how == Handed {
@@ -106,7 +105,7 @@ func lock[B Bits](l waiter.Limit, b B, k Key) error {
 			return nil
 		case how == Woken:
 			mine = sleeping // invariant 2
-			vain++
+			failedWakes++
 		default:
 		}
 	}
@@ -135,5 +134,5 @@ func Unlock[B Bits](b B, k Key) bool {
 	}
 }
 
-// Sleeping returns how many sleep for k.
+// Sleeping returns the number of sleepers of k.
 func Sleeping(k Key) int { return Default().Sleeping(k) }
