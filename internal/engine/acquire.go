@@ -10,16 +10,16 @@ import (
 // that of an outcome; with any error the caller holds nothing. It allocates nothing in the steady
 // state.
 //
-// A cancel that happened before the grant wins: after each grant the context is asked once more,
-// by Park if the caller has slept, otherwise by Keep.
+// A cancel that happened before the grant wins. After each grant the context is asked once more, by
+// Park if the caller has slept, otherwise by Keep.
 func (e *Engine) Acquire(l waiter.Limit, base, n int64, at Place) error {
 	p := waiter.GetParker(l)
 	p.N = n
 	return e.Await(l, base, p, e.Enqueue(base, &p.Waiter, at))
 }
 
-// Await is the second half of Acquire, for callers that have something to do when they stand in the
-// queue: o is what Enqueue returned for p, which was got for l. Await puts p back.
+// Await is the second half of Acquire, for callers that do something between queueing and waiting.
+// o is what Enqueue returned for p, and l the limit of p. Await puts p.
 func (e *Engine) Await(l waiter.Limit, base int64, p *waiter.Parker, o waiter.Outcome) error {
 	n := p.N
 	if o == waiter.Pending {
@@ -37,8 +37,8 @@ func (e *Engine) Await(l waiter.Limit, base int64, p *waiter.Parker, o waiter.Ou
 	return o.Err()
 }
 
-// Keep is for n permits that have just been acquired. It returns nil if ctx had not ended before;
-// otherwise it gives them back and returns ctx.Err().
+// Keep is called when n permits have just been acquired. If ctx is done it gives them back and
+// returns ctx.Err().
 func (e *Engine) Keep(ctx context.Context, base, n int64) error {
 	return waiter.Keep(line{e, base}, n, ctx.Err())
 }

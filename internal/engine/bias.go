@@ -5,62 +5,62 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Reader bias: readers announce themselves in a table instead of on the lock's word, so that those
-// of one lock, on several processors, do not fight for a cache line. A writer, who looks at the
-// word only, has to end the bias first.
+// Reader bias: readers announce themselves in a table instead of on the lock's word. So the readers
+// of one lock, on several processors, do not fight for a cache line. A writer looks at the word
+// only, so it has to end the bias first.
 //
-// While a lock is biased, the bias holds a share of its permits, on behalf of all readers who hide
-// in the table. So the rest of the engine need not know: a writer finds too few permits, and
-// queues. What queues ends the bias: for each hidden reader it takes a permit from the bias's share
-// and empties the reader's slot, and it returns the rest of the share. That takes no waiting, only
-// a look at each row of the table; from then on the writer waits for counted readers, like any
-// other, with a context, a timeout, or as a future.
+// While a lock is biased, the bias holds a share of its permits on behalf of all readers that hide
+// in the table. So a writer finds too few permits and queues, as always. The request that queues
+// ends the bias: for each hidden reader it takes a permit from the share of the bias and empties
+// the reader's slot. Then it returns the rest of the share. That needs no waiting, only a look at
+// each row of the table. From then on the writer waits for counted readers, with a context, a
+// timeout, or as a future.
 //
-// Slots and permits are fungible. A reader who leaves empties whatever slot of the lock it comes
-// upon, preferably the one that it has filled; if it finds none, it returns a permit. So RUnlock
-// need not know how, nor on which stack or in which goroutine, RLock has ended.
+// Slots and permits are fungible. A reader that leaves empties any slot of the lock, preferably the
+// one that it filled. If it finds none it returns a permit. So RUnlock need not know how, on which
+// stack or in which goroutine RLock ended.
 //
 // Invariants:
 //
-//  1. The slots that hold the lock, plus the readers that the word counts, are those who read, plus
-//     those who have filled a slot and have not yet looked at the word again. (TestModelRW/bias)
-//  2. When mu is free, W and the bias exclude each other: whoever waits sees all readers in the
-//     word.
-//  3. A reader who has filled a slot may read if it then finds the lock biased and W clear, or if
-//     the slot is no longer its own: then the permit that somebody took for it is.
+//  1. The slots that hold the lock, plus the readers that the word counts, are the readers that
+//     read, plus those that have filled a slot and not yet looked at the word again.
+//     (TestModelRW/bias)
+//  2. When mu is free, W and the bias exclude each other: a waiter sees all readers in the word.
+//  3. A reader that has filled a slot may read if it then finds the lock biased and W clear. It may
+//     also read if the slot is not its own any more: then a permit was taken for it.
 //
-// Why 3 is safe: W is set before the slots are looked at. A reader who has seen W clear afterwards
-// had filled its slot before, and is found there. One who sees W set and finds its slot taken has
-// been counted meanwhile, in the word or in another slot, and that unit is there until somebody who
-// reads returns one.
+// Why 3 is safe: W is set before the slots are looked at. A reader that has seen W clear afterwards
+// had filled its slot before, and is found there. A reader that sees W set and finds its slot taken
+// has been counted meanwhile, in the word or in another slot. That unit is there until a reader
+// returns one.
 //
 // Source: Dice and Kogan, BRAVO – Biased Locking for Reader-Writer Locks (USENIX ATC 2019,
 // arXiv:1810.01553). There the writer, holding the lock, spins until all slots have been emptied by
 // those who filled them, and RUnlock is told which one it was.
 
-// bias is what a lock with reader bias has besides its engine.
+// A bias is what a lock with reader bias has besides its engine.
 type bias struct {
 	table  table
 	column uintptr
-	id     int64 // what the lock's readers put into their slots: no other lock's; 0: no bias
+	id     int64 // what the lock's readers put into their slots, unique to the lock; 0: no bias
 
-	// until is when the lock may be biased again: revoking has cost so much that it is not worth
-	// while before.
+	// until is when the lock may be biased again. Earlier it would not pay, because revoking is
+	// expensive.
 	until xsync.Int64
 }
 
 const (
 	probes uintptr = 4 // how many rows a reader tries
 
-	// inhibition is how many times the duration of a revocation the lock stays unbiased after it,
-	// so that revocations take a tenth of the time at most. (BRAVO's N.)
+	// After a revocation the lock stays unbiased for inhibition times the duration of it, so that
+	// revocations take a tenth of the time at most. (BRAVO's N.)
 	inhibition = 9
 )
 
-// A table is shared by many locks: rows of columns slots, one after the other; the number of rows
-// is a power of two. A slot that is nobody's is 0. A lock has a column, maybe with others; a reader
-// begins at a row that goes by where its stack is: goroutines have different ones, and RUnlock
-// finds the row of RLock as a rule.
+// A table is shared by many locks. It is rows of columns slots, one after the other; the number of
+// rows is a power of two. A free slot is 0. A lock has a column, maybe together with other locks. A
+// reader begins at a row that the address of its stack gives. Goroutines have different stacks, and
+// RUnlock usually finds the row of RLock.
 type table []xsync.Int64
 
 func newTable(rows int) table { return make(table, rows*columns) }
@@ -79,13 +79,13 @@ func (e *Engine) InitBias() {
 	e.Take(e.Look(), hiding)
 }
 
-// isBiased reports whether readers may hide, or may still be hidden.
+// isBiased reports whether readers may hide or be hidden.
 func (o State) isBiased() bool {
 	h := o.heldRW()
 	return h&hiding != 0 && h != Everyone
 }
 
-// Hide lets a reader in by way of the table, if readers may hide and there is room.
+// Hide lets a reader in through the table, if readers may hide and there is room.
 func (e *Engine) Hide(row uintptr) bool {
 	o := e.Look()
 	if o&flags != 0 || !o.isBiased() {
@@ -105,8 +105,8 @@ func (e *Engine) Hide(row uintptr) bool {
 	return false
 }
 
-// Leave lets a reader out by way of the table, if readers may be hidden and there is one. It begins
-// where Hide has begun, and a page beside it: RUnlock may be called at another depth of the stack.
+// Leave lets a reader out through the table, if it finds a hidden one. It looks first where Hide
+// began, and a page beside that, because RUnlock may be called at another depth of the stack.
 func (e *Engine) Leave(row uintptr) bool {
 	if !e.MayHide() {
 		return false
@@ -123,10 +123,10 @@ func (e *Engine) Leave(row uintptr) bool {
 	return false
 }
 
-// empty empties a slot if it has the lock, and reports whether it did.
+// empty empties a slot if it holds the lock, and reports whether it did.
 func (b *bias) empty(s *xsync.Int64) bool { return s.Load() == b.id && s.CompareAndSwap(b.id, 0) }
 
-// Rebias makes the lock biased if it may be. The caller is a reader who was not alone, or had to
+// Rebias makes the lock biased if it may be. The caller is a reader that was not alone or had to
 // wait.
 func (e *Engine) Rebias() {
 	if e.Opts == nil || e.Opts.bias.id == 0 {
@@ -138,19 +138,19 @@ func (e *Engine) Rebias() {
 	}
 }
 
-// MayHide reports whether there may be hidden readers, who are in a writer's way without holding
-// permits themselves.
+// MayHide reports whether there may be hidden readers, which are in a writer's way without holding
+// permits.
 func (e *Engine) MayHide() bool { return e.Look().isBiased() }
 
-// Unbias makes all readers counted ones.
+// Unbias ends the bias. All readers are then counted.
 func (e *Engine) Unbias() {
 	e.mu.Lock()
 	e.word.Or(flagWaiters)
 	e.unbiasLocked()
 }
 
-// unbiasLocked ends the bias, and serves whoever waits: what comes to light may be enough. W is
-// set. It unlocks mu.
+// unbiasLocked ends the bias and serves the waiters, for which the share of the bias may suffice. W
+// is set. unbiasLocked unlocks mu.
 func (e *Engine) unbiasLocked() {
 	var wake waiter.WakeList
 	e.revealLocked()
@@ -168,7 +168,7 @@ func (e *Engine) revealLocked() {
 	b, start, hidden := &e.Opts.bias, xsync.Now(), int64(0)
 	for i := range int(b.rows()) {
 		if b.empty(b.slot(uintptr(i))) {
-			hidden++ // its reader will look for a permit, and wait for mu
+			hidden++ // its reader will look for a permit and wait for mu
 		}
 	}
 	e.word.Store(int64(o) + (hiding-hidden)<<permitShift)

@@ -17,9 +17,9 @@ const MaxPermits int64 = 1 << 60
 //
 //	permits    W  C   meaning
 //	> 0        0  0   that many are free
-//	0          0  0   all are held, nobody waits
-//	any        1  0   somebody is queued, and what is free is the oldest waiter's;
-//	                  or the slot's waiter was the last, nothing is free, and the next release will clear W
+//	0          0  0   all are held, no request waits
+//	any        1  0   a request is queued, and free permits are for the oldest one;
+//	                  or the slot's waiter was the last, none are free, and the next release clears W
 //	< 0        .  0   debt: the size was reduced below what is held; releases pay it first
 //	any        .  1   closed; releases still count
 const (
@@ -29,27 +29,27 @@ const (
 	permitShift = 2
 )
 
-// Engine counts permits and queues those who wait for them. It is the one mechanism under the
-// semaphore, the mutex and the read-write lock. What only the last needs is in rw.go and bias.go.
+// An Engine counts permits and queues the requests that wait for them. It is the one mechanism
+// under the semaphore, the mutex and the read-write lock. Only the last needs rw.go and bias.go.
 //
-// The façade says from which number its permits count: base is the size of a type's zero value and
-// must be the same in every call. Available permits are base plus the word's permits; the size is
-// base plus what Resize has added. So the zero Engine is ready, and the word is the truth about
-// what is available whatever has happened to the size meanwhile.
+// base is the number from which a façade counts its permits: the size of its zero value. It must be
+// the same in every call. The available permits are base plus those of the word. The size is base
+// plus what Resize has added. So the zero Engine is ready, and the word alone says what is
+// available, whatever happens to the size meanwhile.
 //
-// Acquire and release are one atomic read-modify-write each as long as nobody waits. Where somebody
-// waits, Release(1) hands its permit to the oldest waiter through the slot, by one exchange and
-// without the mutex. Everything else happens under mu.
+// Without waiters an acquire and a release are one atomic read-modify-write each. With waiters
+// Release(1) hands its permit to the oldest waiter through the slot, by one exchange and without
+// the mutex. Everything else happens under mu.
 //
 // Invariants, each with a test that fails without it:
 //
 //  1. Permits are conserved: available plus held is the size in every state.
 //     (TestPermitsAreConserved)
-//  2. When mu is free and somebody is queued, W is set and fewer permits are available than the
-//     oldest waiter needs: a newcomer cannot barge, and no permit floats beside a waiter.
+//  2. When mu is free and a request is queued, W is set and fewer permits are available than the
+//     oldest waiter needs. So a newcomer cannot barge, and no permit floats beside a waiter.
 //     (TestContract/TryNeverOvertakesAWaiter)
 //  3. The slot's waiter is older than the whole list, and needs exactly one permit; claims are
-//     FIFO. With a debt the slot is empty. Whoever came in by the front counts as the oldest.
+//     FIFO. With a debt the slot is empty. A waiter that came in at the front counts as the oldest.
 //     (TestContract/GrantsAreFIFO, TestResizeDebtIsPaidFirst)
 //  4. Unlinking a waiter (swap or compare-and-swap of the slot, removal from the list under mu) is
 //     the single decision between grant, cancel, close and too-large.
@@ -58,9 +58,10 @@ const (
 //     stress test)
 //  6. While W is set the word changes only under mu. (TestContendedReleaseGoesThroughTheSlot)
 //
-// Why no wake-up is lost: whoever wants to wait sets W on the exact word in which it saw too few
-// permits, under mu. A release that came before changed the word, and the compare-and-swap fails;
-// one that comes after sees W, and finds the waiter in the slot or, once it has mu, in the list.
+// Why no wake-up is lost: a request that has to wait sets W, under mu, on the exact word in which
+// it saw too few permits. A release that came before has changed the word, and the compare-and-swap
+// fails. A release that comes after sees W, and finds the waiter in the slot or, under mu, in the
+// list.
 //
 // Source: Volt's semaphore. Its published algorithm loses wake-ups; docs/design/semaphore.md lists
 // the differences.
@@ -73,31 +74,31 @@ type Engine struct {
 	mu   xsync.Mutex
 	list waiter.Queue // guarded by mu
 
-	Opts *Options // nil: none; set before first use, and not looked at on the fast paths
+	Opts *Options // nil: none; set before first use, and not read on the fast paths
 }
 
-// Options are what few engines have.
+// Options are what only few engines have.
 type Options struct {
-	MaxWaiting int  // how many may wait; 0: any number
-	bias       bias // base Everyone only: readers may hide
+	MaxWaiting int  // how many requests may wait; 0: any number
+	bias       bias // with base Everyone only: readers may hide
 }
 
-// Init sets the size and the options, which may be nil, of an engine that counts from base, before
-// its first use.
+// Init sets the size and the options of an engine that counts from base, before its first use. opts
+// may be nil.
 func (e *Engine) Init(base, size int64, opts *Options) {
 	e.grown.Store(size - base)
 	e.word.Store((size - base) << permitShift)
 	e.Opts = opts
 }
 
-// Size returns the number of permits that there are in all.
+// Size returns the number of permits, available or held.
 func (e *Engine) Size(base int64) int64 { return base + e.grown.Load() }
 
-// Available returns how many permits the word counts as not held: negative while there is a debt.
-// Those that a waiter is waiting to complete are counted, although nobody else can have them.
+// Available returns the number of permits that are not held. It is negative while there is a debt.
+// Permits that are reserved for the oldest waiter are counted.
 func (e *Engine) Available(base int64) int64 { return e.Look().free(base) }
 
-// Waiting returns how many requests are queued.
+// Waiting returns the number of queued requests.
 func (e *Engine) Waiting() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -112,20 +113,19 @@ func (e *Engine) waitingLocked() int {
 	return n
 }
 
-// The fast path in two steps, each small enough to be inlined where the pair is not: Look, then
+// The fast path has two steps, each small enough to be inlined where the pair is not: Look, then
 // Take or Give.
 
-// A State is what the word said at some time.
+// A State is a value of the word.
 type State int64
 
-// Look returns the present state.
+// Look returns the current state.
 func (e *Engine) Look() State { return State(e.word.Load()) }
 
-// free returns how many permits are available.
+// free returns the number of available permits.
 func (o State) free(base int64) int64 { return base + int64(o>>permitShift) }
 
-// Fits reports whether n permits, n > 0, could be taken: that many are free and nobody waits for
-// them.
+// Fits reports whether n permits, n > 0, can be taken: that many are free and no request waits.
 func (o State) Fits(base, n int64) bool { return o&flags == 0 && o.free(base) >= n }
 
 // Take takes n permits, which fit, if the state is still o.
@@ -133,17 +133,17 @@ func (e *Engine) Take(o State, n int64) bool {
 	return e.word.CompareAndSwap(int64(o), int64(o)-n<<permitShift)
 }
 
-// Returns reports whether n permits, n > 0, could be given back with nobody to hand them to: nobody
-// waits, and that many are held. Both must hold in one state, so o was looked at before: a Resize
-// changes the word last when it shrinks and first when it grows, and a size that is not the one of
-// o makes n look too large or Give fail. The exception: between Look and Give the size changed and
-// the word came back to o, by a second resize or by releases. Then an over-release at that very
-// moment goes unnoticed. A legal release is never refused.
+// Returns reports whether n permits, n > 0, can be given back without a waiter to hand them to: no
+// request waits, and that many are held. Both must be true of one state, so the caller looks at o
+// before. A Resize changes the word last when it shrinks and first when it grows. So a size that is
+// not that of o makes n look too large, or makes Give fail. There is one exception: between Look
+// and Give the size changes and the word comes back to o, by a second resize or by releases. Then
+// an over-release at that moment goes unnoticed. A legal release is never refused.
 func (e *Engine) Returns(o State, n int64) bool {
 	return o&flagWaiters == 0 && n <= e.held(o)
 }
 
-// held returns how many permits are held, given that the size has not changed since the look at o.
+// held returns the number of permits that are held if the size is still that of o.
 func (e *Engine) held(o State) int64 { return e.grown.Load() - int64(o>>permitShift) }
 
 // Give adds n permits, which are held, if the state is still o.
@@ -170,20 +170,20 @@ func (e *Engine) TryAcquire(base, n int64) bool {
 	return false
 }
 
-// A Place is where in the line somebody stands who begins to wait.
+// A Place is where in the line a new waiter stands.
 type Place bool
 
-// The places. Who comes in AtFront holds permits, and wants more than one: then the slot is empty,
-// for somebody stands there only while nothing is free and nobody who holds wants more; and the
-// front of the list is the front of the line.
+// The places. A waiter that comes in AtFront holds permits and wants more than one. Then the slot
+// is empty: a waiter stands there only while nothing is free and no holder wants more. So the front
+// of the list is the front of the line.
 const (
 	AtBack  Place = false
 	AtFront Place = true
 )
 
 // Enqueue is the second half of an acquire, after TryAcquire has failed. It returns
-// [waiter.Granted] or an error's outcome at once, or queues w, which is armed, and returns
-// [waiter.Pending].
+// [waiter.Granted] or the outcome of an error at once. Otherwise it queues w, which is armed, and
+// returns [waiter.Pending].
 func (e *Engine) Enqueue(base int64, w *waiter.Waiter, at Place) waiter.Outcome {
 	e.mu.Lock()
 	o := e.Look()
@@ -226,16 +226,15 @@ func (e *Engine) Enqueue(base int64, w *waiter.Waiter, at Place) waiter.Outcome 
 }
 
 // refillLocked moves the oldest waiter of the list into the empty slot, where a release finds it
-// without the mutex. free is how many permits are available: with a debt nobody may stand in the
-// slot.
+// without the mutex. free is the number of available permits: with a debt the slot stays empty.
 func (e *Engine) refillLocked(free int64) {
 	if w := e.list.Front(); w != nil && w.N == 1 && free >= 0 && e.slot.Load() == nil {
 		e.slot.Store(e.list.PopFront())
 	}
 }
 
-// Release returns n permits, n > 0, to whoever has waited longest, or to the word. It reports
-// false, and changes nothing, if fewer are held.
+// Release returns n permits, n > 0, to the waiters, in order, or to the word. If fewer are held it
+// changes nothing and reports false.
 func (e *Engine) Release(base, n int64) bool {
 	if base == Everyone && n == Reader {
 		return e.ReleaseRead()
@@ -279,7 +278,7 @@ func (e *Engine) releaseSlow(base, n int64) bool {
 	return ok
 }
 
-// addLocked adds n permits to the word, unless nobody can hold them.
+// addLocked adds n permits to the word, unless they cannot be held.
 func (e *Engine) addLocked(base, n int64) bool {
 	for { // W may be clear: a turn is lost only to another's success.
 		o := e.Look()
@@ -292,8 +291,7 @@ func (e *Engine) addLocked(base, n int64) bool {
 	}
 }
 
-// legal reports whether somebody can hold n permits who wants to return them, if held are held in
-// all.
+// legal reports whether a caller can hold n permits if held permits are held in all.
 func legal(base, held, n int64) bool {
 	if base == Everyone {
 		return legalRW(held, n)
@@ -301,7 +299,8 @@ func legal(base, held, n int64) bool {
 	return n <= held
 }
 
-// takeSlotLocked claims the slot's waiter, unless a release is faster or there is none.
+// takeSlotLocked claims the slot's waiter, unless a release is faster. It returns nil if there is
+// none.
 func (e *Engine) takeSlotLocked() *waiter.Waiter {
 	if e.slot.Load() == nil { // under mu nobody else fills it
 		return nil
@@ -309,8 +308,8 @@ func (e *Engine) takeSlotLocked() *waiter.Waiter {
 	return e.slot.Swap(nil)
 }
 
-// serveLocked claims waiters, oldest first, as far as the permits go, and restores invariants 2 and
-// 3.
+// serveLocked claims waiters, oldest first, as far as the permits suffice. It restores invariants 2
+// and 3.
 func (e *Engine) serveLocked(base int64, wake *waiter.WakeList) {
 	o := e.Look()
 	if o&flagWaiters == 0 {
@@ -334,8 +333,8 @@ func (e *Engine) serveLocked(base int64, wake *waiter.WakeList) {
 	e.refillLocked(o.free(base))
 }
 
-// Cancel takes w out of the queue and reports whether it was there; otherwise a claimer was faster,
-// and the outcome is on its way to w. A cancelled head lets its followers pass if they can.
+// Cancel takes w out of the queue and reports whether it was there. If not, a claimer was faster,
+// and the outcome is on its way to w. If w was the head, the waiters behind it are served.
 func (e *Engine) Cancel(base int64, w *waiter.Waiter) bool {
 	var wake waiter.WakeList
 	e.mu.Lock()
@@ -348,16 +347,15 @@ func (e *Engine) Cancel(base int64, w *waiter.Waiter) bool {
 	return ok
 }
 
-// wake tells the claimed their outcomes. What abandoned waiters had been granted goes back; they
-// are gone then.
+// wake tells the claimed waiters their outcomes, and takes back what was granted to abandoned ones.
 func (e *Engine) wake(base int64, claimed *waiter.WakeList) {
 	for n := claimed.Wake(); n > 0; n = claimed.Wake() {
 		e.giveBack(base, n)
 	}
 }
 
-// giveBack returns n permits that were granted in one piece and refused. They are held, unless
-// somebody has released more than was theirs.
+// giveBack returns n permits of a grant that was refused. They are held, unless a caller has
+// released more than it held.
 func (e *Engine) giveBack(base, n int64) {
 	if !e.Release(base, n) {
 		panic("farad: more was released than was held, beside a request that was given up")
@@ -388,8 +386,8 @@ func (e *Engine) Resize(base, size int64) {
 }
 
 func (e *Engine) shrinkQueueLocked(size int64, wake *waiter.WakeList) {
-	// A release must not hand over a permit that no longer exists. Without a debt serveLocked puts
-	// the waiter back.
+	// A release must not hand over a permit that does not exist any more. Without a debt
+	// serveLocked puts the waiter back into the slot.
 	if w := e.takeSlotLocked(); w != nil {
 		e.list.PushFront(w)
 	}
@@ -403,7 +401,7 @@ func (e *Engine) shrinkQueueLocked(size int64, wake *waiter.WakeList) {
 	}
 }
 
-// Close ends every queued request with [waiter.Closed], and so all later ones. Releases stay legal.
+// Close ends all queued and all later requests with [waiter.Closed]. Releases stay legal.
 func (e *Engine) Close() {
 	var wake waiter.WakeList
 	e.mu.Lock()
@@ -413,8 +411,8 @@ func (e *Engine) Close() {
 	for w := e.list.PopFront(); w != nil; w = e.list.PopFront() {
 		wake.Add(w, waiter.Closed)
 	}
-	// Last: once anybody can see that e is closed, no release grants the slot's waiter any more. W,
-	// if set, stays for the next release to clear.
+	// Last: once the flag is visible, no release grants the slot's waiter any more. If W is set the
+	// next release clears it.
 	e.word.Or(flagClosed)
 	e.mu.Unlock()
 	wake.Wake()

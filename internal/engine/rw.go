@@ -2,43 +2,42 @@ package engine
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// What the read-write lock needs of the engine: three kinds of holders, who are told apart in the
-// number of permits held.
+// What only the read-write lock needs of the engine: three kinds of holders, which are told apart
+// by the number of permits held.
 //
 //	held      bits 55         54       53 … 0
-//	Everyone  1               1        1 … 1 0       a writer, and nobody else
+//	Everyone  1               1        1 … 1 0       a writer, and no other holder
 //	others    an upgradable   the      how many
 //	          reader          bias     readers
 //
-// (Not all ones: then what a writer returns to become an upgradable reader would be as much as what
-// that one returns to become a reader, and a wrong downgrade would go unnoticed.)
+// (Everyone is not all ones. Otherwise a writer that becomes an upgradable reader would return as
+// much as an upgradable reader that becomes a reader, and a wrong downgrade would go unnoticed.)
 //
-// An upgradable reader weighs more than half, so there is at most one; beside it there is room for
-// any number of readers. To upgrade is to wait, at the front, for all that is left: nobody can be
-// in the way for ever, because those who hold are readers, and they go. To downgrade is to return a
-// part.
+// An upgradable reader weighs more than half of all, so there is at most one. Beside it there is
+// room for any number of readers. To upgrade is to wait, at the front, for the rest. The holders
+// are readers, which leave, so the wait ends. To downgrade is to return a part.
 //
-// A reader who returns its permit never needs the slot: somebody stands there only while nothing is
-// free, so while a writer holds, and then nobody has a read permit to return.
+// A reader that returns its permit never needs the slot. A waiter stands there only while nothing
+// is free, which means that a writer holds, and then there is no read permit to return.
 //
 // Invariants, besides those of engine.go:
 //
-//  1. Writers exclude everybody, upgradable readers each other. (TestModelRW)
-//  2. What is returned was held: not by kind and number of permits alone, but by the kind of
-//     holder. (TestRWMisuse)
+//  1. A writer excludes all others, and an upgradable reader another one. (TestModelRW)
+//  2. What is returned was held, not only by the number of permits, but by the kind of holder.
+//     (TestRWMisuse)
 
 // The weights. Everyone is also the base from which a read-write lock's permits count.
 const (
 	Reader     int64 = 1
-	hiding     int64 = 1 << 54 // what the bias holds for the readers that hide: see bias.go
+	hiding     int64 = 1 << 54 // what the bias holds for hidden readers: see bias.go
 	Upgradable int64 = 1 << 55
 	Everyone   int64 = 1<<56 - 2
 
 	readers = hiding - 1 // the bits that count readers
 )
 
-// legalRW is legal for read-write locks: of the shares that can be returned, n must be that of
-// somebody who can be there.
+// legalRW is legal for read-write locks: n must be the share, or a part that can be returned, of a
+// kind of holder that can be there.
 func legalRW(held, n int64) bool {
 	switch {
 	case held == Everyone: // a writer returns all, or keeps a reader's share or an upgradable reader's
@@ -50,30 +49,30 @@ func legalRW(held, n int64) bool {
 	}
 }
 
-// heldRW returns how many permits are held of a read-write lock, whose size never changes.
+// heldRW returns the number of permits held of a read-write lock, whose size never changes.
 func (o State) heldRW() int64 { return -int64(o >> permitShift) }
 
-// IsUpgradable reports whether somebody holds the upgradable read lock.
+// IsUpgradable reports whether the upgradable read lock is held.
 func (o State) IsUpgradable() bool {
 	h := o.heldRW()
 	return h&Upgradable != 0 && h != Everyone
 }
 
-// TakeFirstRead takes a reader's permit if nobody holds and nobody waits. Small enough to be
-// inlined, with its caller, as are the next three: there is not room for a look at the word and an
-// exchange.
+// TakeFirstRead takes a reader's permit if the lock is free and no request waits. Like the next
+// three it is small enough to be inlined together with its caller. There is no room for a look at
+// the word before the exchange.
 func (e *Engine) TakeFirstRead() bool { return e.word.CompareAndSwap(0, -Reader<<permitShift) }
 
-// GiveLastRead returns it, if nobody else holds and nobody waits.
+// GiveLastRead returns it if there is no other holder and no request waits.
 func (e *Engine) GiveLastRead() bool { return e.word.CompareAndSwap(-Reader<<permitShift, 0) }
 
-// TakeAll takes all permits if nobody holds and nobody waits.
+// TakeAll takes all permits if the lock is free and no request waits.
 func (e *Engine) TakeAll() bool { return e.word.CompareAndSwap(0, -Everyone<<permitShift) }
 
-// GiveAll returns them, if they are held and nobody waits.
+// GiveAll returns them if they are held and no request waits.
 func (e *Engine) GiveAll() bool { return e.word.CompareAndSwap(-Everyone<<permitShift, 0) }
 
-// TryRead takes a reader's permit if nobody waits and no writer holds.
+// TryRead takes a reader's permit if no request waits and no writer holds.
 func (e *Engine) TryRead() bool {
 	for { // A turn is lost only to another's success.
 		o := e.Look()
@@ -93,8 +92,8 @@ func (e *Engine) TryRead() bool {
 	}
 }
 
-// tryReadLocked is TryRead where W may be set for a moment although nobody waits: while the bias is
-// ended.
+// tryReadLocked is TryRead where W may be set for a moment although no request waits, because the
+// bias is being ended.
 func (e *Engine) tryReadLocked() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -110,8 +109,8 @@ func (e *Engine) tryReadLocked() bool {
 	return false
 }
 
-// TryExclusive takes n permits, the rest or all, that hidden readers may be in the way of: at the
-// front, whoever waits; at the back, if nobody does.
+// TryExclusive takes n permits, the rest or all, where hidden readers may be in the way. AtFront it
+// ignores waiters; AtBack it fails if a request waits.
 func (e *Engine) TryExclusive(n int64, at Place) (ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -140,8 +139,8 @@ func (e *Engine) ReleaseRead() bool {
 			if e.Leave(xsync.Hint()) {
 				return true
 			}
-			// Whoever is not hidden is counted; but among so many who come and go we may have
-			// missed what was there.
+			// A reader that is not hidden is counted. But while many readers come and go, Leave may
+			// have missed a slot.
 			if o&flagWaiters != 0 || o.heldRW()&readers == 0 {
 				e.Unbias()
 			} else if e.Give(o, Reader) {

@@ -4,16 +4,16 @@
 //
 // # Which call
 //
-//	you want to                                    read               write             read, maybe write
-//	lock, as with sync.RWMutex                     RLock, RUnlock     Lock, Unlock      ULock, UUnlock
-//	lock, and give up with a context               RLockContext       LockContext       ULockContext
-//	lock, and give up after a time                 RLockTimeout       LockTimeout       ULockTimeout
-//	lock if that needs no waiting                  TryRLock           TryLock           TryULock
-//	wait in Go's select, or in a task              LockFuture         LockFuture        LockFuture
-//	go on as writer                                                                     Upgrade, UpgradeContext,
-//	                                                                                    UpgradeTimeout, TryUpgrade
-//	go on as reader                                                   Downgrade         ForgoUpgrade
-//	go on as upgradable reader                                        DowngradeToUpgradable
+//	you want to                 read             write                   read, maybe write
+//	lock, as with sync.RWMutex  RLock, RUnlock   Lock, Unlock            ULock, UUnlock
+//	give up with a context      RLockContext     LockContext             ULockContext
+//	give up after a time        RLockTimeout     LockTimeout             ULockTimeout
+//	lock without waiting        TryRLock         TryLock                 TryULock
+//	wait in select or a task    LockFuture       LockFuture              LockFuture
+//	go on as writer                                                      Upgrade, UpgradeContext,
+//	                                                                     UpgradeTimeout, TryUpgrade
+//	go on as reader                              Downgrade               ForgoUpgrade
+//	go on as upgradable reader                   DowngradeToUpgradable
 //
 // A [Guard] keeps lock and data together.
 //
