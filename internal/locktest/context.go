@@ -84,6 +84,21 @@ func (c *TrapContext) Spring() (now bool) {
 // Calls returns how often the method has been called.
 func (c *TrapContext) Calls() int64 { return c.calls.Load() }
 
+// RequireNoChannel checks that acquire, which does not wait, does not ask its context for the
+// channel: a context of package context allocates the channel when it is asked the first time.
+func RequireNoChannel(t *testing.T, acquire func(ctx context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c := NewTrapContext(ctx, "Done", 0, nil)
+	if err := acquire(c); err != nil {
+		t.Fatal(err)
+	}
+	if n := c.Calls(); n != 0 {
+		t.Fatalf("asked for the channel %d times without a wait", n)
+	}
+}
+
 // A Held is something that is held while a wait for it begins.
 type Held struct {
 	Wait    func(ctx context.Context) error // acquires it

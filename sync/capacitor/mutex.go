@@ -257,8 +257,10 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := m.lock(waiter.UntilDone(ctx)); err != nil {
-		return err
+	if !m.TryLock() { // the first time it asks, a context allocates its channel
+		if err := m.lock(waiter.UntilDone(ctx)); err != nil {
+			return err
+		}
 	}
 	err := ctx.Err()
 	if err != nil { // perhaps before the unlock that has let us in

@@ -322,8 +322,13 @@ func (l *RWLock) lockContext(ctx context.Context, hold int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := l.lock(waiter.UntilDone(ctx), hold); err != nil || !xsync.MayEnd(ctx) {
-		return err
+	if !l.try(hold) { // the first time it asks, a context allocates its channel
+		if err := l.lock(waiter.UntilDone(ctx), hold); err != nil {
+			return err
+		}
+	}
+	if !xsync.MayEnd(ctx) {
+		return nil
 	}
 	err := ctx.Err()
 	switch { // perhaps before the unlock that has let us in

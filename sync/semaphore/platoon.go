@@ -142,6 +142,8 @@ func (p *platoon) TryAcquire(n int64) bool {
 // Acquire takes n permits, and waits for them if need be.
 func (p *platoon) Acquire(ctx context.Context, n int64) error {
 	switch {
+	case n > 0 && p.TryAcquire(n): // the first time it asks, a context allocates its channel
+		return waiter.Keep(grantedLine{p}, n, ctx.Err())
 	case n > 0:
 		return p.acquire(waiter.UntilDone(ctx), n)
 	case p.look().isClosed():

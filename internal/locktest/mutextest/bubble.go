@@ -20,6 +20,7 @@ var bubbles = []test{
 	{"WaitingAllocatesNothing", waitingAllocatesNothing},
 	{"FutureAllocatesNothing", futureAllocatesNothing},
 	{"GivingUpAllocatesNothing", givingUpAllocatesNothing},
+	{"FreeMutexNeedsNoChannelOfAContext", freeMutexNeedsNoChannelOfAContext},
 }
 
 func waitingIsDurablyBlocked(t *testing.T, k kind) {
@@ -178,6 +179,13 @@ func givingUpAllocatesNothing(t *testing.T, k kind) {
 			panic("locked")
 		}
 	}))
+	m.Unlock()
+	RequireFree(t, m)
+}
+
+func freeMutexNeedsNoChannelOfAContext(t *testing.T, k kind) {
+	m := k.mutex()
+	locktest.RequireNoChannel(t, m.LockContext)
 	m.Unlock()
 	RequireFree(t, m)
 }

@@ -21,6 +21,7 @@ var bubbles = []test{
 	{"WaitingAllocatesNothing", waitingAllocatesNothing},
 	{"GivingUpAllocatesNothing", once(givingUpAllocatesNothing)},
 	{"UncontendedAllocatesNothing", once(uncontendedAllocatesNothing)},
+	{"FreeLockNeedsNoChannelOfAContext", once(freeLockNeedsNoChannelOfAContext)},
 }
 
 // inBubble is once in a bubble.
@@ -277,6 +278,15 @@ func uncontendedAllocatesNothing(t *testing.T, _ Kind, l Lock) {
 			_ = u.LockContext(ctx)
 			u.Unlock()
 		}))
+	}
+}
+
+func freeLockNeedsNoChannelOfAContext(t *testing.T, _ Kind, l Lock) {
+	for _, s := range Holds(l) {
+		l.Lock() // after this no reader has a bias, for whose end a writer waits
+		l.Unlock()
+		locktest.RequireNoChannel(t, func(ctx context.Context) error { return s.LockContext(ctx, l) })
+		s.Unlock(l)
 	}
 }
 

@@ -19,6 +19,7 @@ var basics = []test{
 	{"AcquireTakesAndReleaseReturns", acquireTakesAndReleaseReturns},
 	{"TryNeverOvertakesAWaiter", tryNeverOvertakesAWaiter},
 	{"DoneContextNeverAcquires", doneContextNeverAcquires},
+	{"FreePermitsNeedNoChannelOfAContext", freePermitsNeedNoChannelOfAContext},
 	{"OrderOfChecks", orderOfChecks},
 	{"NothingNeverWaits", nothingNeverWaits},
 	{"BadNumbersPanicAndLoseNothing", badNumbersPanicAndLoseNothing},
@@ -81,6 +82,15 @@ func doneContextNeverAcquires(t *testing.T, k Kind) {
 	err := s.Acquire(ctx, 1)
 	require.True(t, err == context.DeadlineExceeded, //nolint:errorlint // that is the point
 		"the error is ctx.Err() itself, comparable with ==")
+	RequireIdle(t, s)
+}
+
+func freePermitsNeedNoChannelOfAContext(t *testing.T, k Kind) {
+	s := k.New(3)
+	for n := range int64(3) {
+		locktest.RequireNoChannel(t, func(ctx context.Context) error { return s.Acquire(ctx, n) })
+	}
+	s.Release(3)
 	RequireIdle(t, s)
 }
 
