@@ -34,6 +34,44 @@ func ExampleMutex() {
 	// Output: 10000 context deadline exceeded
 }
 
+// A goroutine waits for the mutex and for something else at once.
+func ExampleLockFuture() {
+	var mu capacitor.Mutex
+	mu.Lock()
+	var f capacitor.LockFuture
+	f.Init(&mu)
+	defer f.Unlock() // right on every path
+	select {
+	case <-f.Done():
+		fmt.Println("locked")
+	case <-time.After(time.Millisecond):
+		fmt.Println("not locked in time")
+	}
+	mu.Unlock()
+	<-f.Done()
+	fmt.Println(f.Err(), mu.TryLock())
+	// Output:
+	// not locked in time
+	// <nil> false
+}
+
+// Readers wait by futures for a writer.
+func ExampleRWLockFuture() {
+	var mu capacitor.RWLock
+	var first, second capacitor.RWLockFuture
+	mu.Lock()
+	first.InitRead(&mu)
+	second.InitRead(&mu)
+	fmt.Println(first.Poll(nil), second.Poll(nil))
+	mu.Unlock()
+	fmt.Println(first.Poll(nil), second.Poll(nil), mu.TryLock())
+	first.Unlock()
+	second.Unlock()
+	// Output:
+	// false false
+	// true true false
+}
+
 // Many read, and now and then somebody writes. A goroutine that no longer wants to wait for the
 // readers gives up.
 func ExampleRWLock() {

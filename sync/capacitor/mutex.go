@@ -121,10 +121,15 @@ func (m *Mutex) enter(w uint32, waited bool) bool {
 	if !m.word.CompareAndSwap(w, w|admitted|parking.Locked) {
 		return false
 	}
+	m.renew(waited)
+	return true
+}
+
+// renew opens the express lane anew for the admitted one, who has just got the mutex.
+func (m *Mutex) renew(waited bool) {
 	q := uint32(Express - m.base)
 	m.lane.renew(q, waited)
 	m.used = Express - uint16(m.lane.places(q)) //nolint:gosec // which is small
-	return true
 }
 
 //go:noinline
@@ -161,27 +166,42 @@ func (m *Mutex) spin() bool {
 // compete locks m for the admitted one, who has waited at the gate or not. It gives up, and leaves
 // the gate to the next, when until ends the wait.
 func (m *Mutex) compete(until waiter.Limit, waited bool) error {
+	for !m.attempt(1, waited) { // A turn is lost to somebody on the express lane, and they are few.
+		if err := sleepAdmitted(until, m.key(), m.isSleeping); err != nil {
+			m.leave()
+			return err
+		}
+		waited = true
+	}
+	return nil
+}
+
+// attempt implements [admitting].
+func (m *Mutex) attempt(_ int64, waited bool) bool {
 	for { // A turn is lost to somebody on the express lane, and they are few.
 		w := m.word.Load()
 		switch w & parking.Mask {
 		case parking.Unlocked:
 			if m.enter(w, waited) {
-				return nil
+				return true
 			}
-			continue
 		case parking.Locked:
-			if !m.word.CompareAndSwap(w, w^parking.Locked^sleeping) {
-				continue
+			if m.word.CompareAndSwap(w, w^parking.Locked^sleeping) {
+				return false
 			}
 		default:
+			return false
 		}
-		if err := sleepAdmitted(until, m.key(), m.isSleeping); err != nil {
-			openGate(&m.gate)
-			return err
-		}
-		waited = true
 	}
 }
+
+// The rest of [admitting]. What entered would do, Unlock does: the mutex is one holder's.
+
+func (m *Mutex) takeLane(int64) bool    { return m.express() }
+func (m *Mutex) gateOf() *engine.Engine { return &m.gate }
+func (m *Mutex) entered(int64)          {}
+func (m *Mutex) leave()                 { openGate(&m.gate) }
+func (m *Mutex) giveBack(int64) bool    { return m.unlock() }
 
 // isSleeping reports whether an unlock has to wake the admitted one.
 func (m *Mutex) isSleeping() bool { return m.word.Load()&parking.Mask == sleeping }
@@ -220,26 +240,61 @@ func (m *Mutex) Unlock() {
 
 //go:noinline
 func (m *Mutex) unlockSlow() {
+	if !m.unlock() {
+		panic("capacitor: unlock of unlocked mutex")
+	}
+}
+
+// unlock unlocks m, and reports false if it is not locked.
+func (m *Mutex) unlock() bool {
 	for { // A turn is lost to the admitted one, who goes to sleep, or to another unlock.
 		w := m.word.Load()
 		switch w & (admitted | parking.Mask) {
 		case parking.Locked:
 			if m.word.CompareAndSwap(w, w-parking.Locked) {
-				return
+				return true
 			}
 		case admitted | parking.Locked:
 			if m.word.CompareAndSwap(w, m.unlocked()) { // and open the express lane
 				openGate(&m.gate)
-				return
+				return true
 			}
 		case sleeping:
-			if parking.Default().WakeOrHand(m.key(), func(bool) bool { return m.word.CompareAndSwap(w, w-sleeping) }) {
-				return
+			if m.wakeAdmitted(w) {
+				return true
 			}
 		default:
-			panic("capacitor: unlock of unlocked mutex")
+			return false
 		}
 	}
+}
+
+// wakeAdmitted unlocks m, if the state is still w, and wakes the admitted one; or hands m over, if
+// that is a future. If the future was abandoned the mutex is the caller's again, who tries again.
+func (m *Mutex) wakeAdmitted(w uint32) bool {
+	l := parking.Default().Line(m.key())
+	s := l.First()
+	if s == nil || s.Node().OfGoroutine() {
+		ok := m.word.CompareAndSwap(w, w-sleeping)
+		if !ok || s == nil {
+			l.Unlock()
+			return ok
+		}
+		l.Remove(s)
+		node := s.Node() // read first: the sleeper is its owner's again when it has been told
+		l.Unlock()
+		node.Deliver(waiter.Granted)
+		return true
+	}
+	if !m.word.CompareAndSwap(w, w-sleeping+parking.Locked+admitted) {
+		l.Unlock()
+		return false
+	}
+	m.renew(true) // for the future, which cannot know yet that it holds m
+	l.Remove(s)
+	node := s.Node()
+	l.Unlock()
+	return node.Deliver(waiter.Granted)
 }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is

@@ -55,10 +55,10 @@ func requireFree(t *testing.T, m *Mutex) {
 	require.EqualValues(t, 1, m.gate.Available(one), "the gate is not open")
 }
 
-// What all mutexes promise but for their order.
+// What all mutexes and their futures promise; without an express lane in strict order.
 func TestContract(t *testing.T) {
 	forEachLane(t, func(t *testing.T, create func() *Mutex) {
-		mutextest.RunSmall(t, func() mutextest.Small { return create() })
+		mutextest.RunOf[Mutex, LockFuture](t, create, create().base == Express)
 	})
 }
 

@@ -30,7 +30,7 @@ import (
 //
 // A goroutine that reads must not read-lock again: a writer may wait, and the lane be full.
 //
-// An RWLock synchronizes like a sync.RWMutex. It takes 80 bytes on 64-bit machines.
+// An RWLock synchronizes like a sync.RWMutex. It takes 88 bytes on 64-bit machines.
 //
 // Source: the capacitor is Dice and Kogan's, with B = 1; the express lane and the shares are ours.
 // See docs/design/capacitor.md.
@@ -75,6 +75,8 @@ type RWLock struct {
 	word xsync.Int64
 	lane lane          // of Express places at most; the admitted one's
 	gate engine.Engine // of one permit, counted from 1: the zero one is open
+
+	opening xsync.Uint32 // calls of reopen under way
 }
 
 // What the word is made of. The holds, rwReader and rwWriter, also stand for what somebody wants.
@@ -160,17 +162,7 @@ func (l *RWLock) spin(hold int64) bool {
 // compete locks l for the admitted one, who has waited at the gate or not. It gives up, and leaves
 // the gate to the next, when until ends the wait.
 func (l *RWLock) compete(until waiter.Limit, hold int64, waited bool) error {
-	for { // A turn is lost to somebody on the express lane, and they are few, or to a reader who leaves.
-		w := l.word.Load()
-		if isAvailable(w, hold) {
-			if l.enter(w, hold, waited) {
-				return nil
-			}
-			continue
-		}
-		if !l.word.CompareAndSwap(w, w|rwSleeping) { // by invariant 2 it is clear
-			continue
-		}
+	for !l.attempt(hold, waited) { // A turn is lost to somebody on the express lane, and they are few.
 		if err := sleepAdmitted(until, l.key(), l.isSleeping); err != nil {
 			l.word.And(^rwSleeping) // invariant 2
 			openGate(&l.gate)
@@ -178,14 +170,34 @@ func (l *RWLock) compete(until waiter.Limit, hold int64, waited bool) error {
 		}
 		waited = true
 	}
+	if hold == rwReader {
+		openGate(&l.gate)
+	}
+	return nil
 }
 
-// enter locks l for the admitted one, who has waited for it or not, if the state is still w, in
-// which it is available; and renews the express lane. A reader needs the gate no more.
-func (l *RWLock) enter(w, hold int64, waited bool) bool {
+// attempt implements [admitting].
+func (l *RWLock) attempt(hold int64, waited bool) bool {
+	for { // A turn is lost to somebody on the express lane, and they are few, or to a reader who leaves.
+		w := l.word.Load()
+		switch {
+		case isAvailable(w, hold):
+			if l.enter(w, w, hold, waited) {
+				return true
+			}
+		case l.word.CompareAndSwap(w, w|rwSleeping): // by invariant 2 it was clear
+			return false
+		}
+	}
+}
+
+// enter locks l for the admitted one, who has waited for it or not, if the state is still w, and
+// renews the express lane. As free, the rest of what w says, l is available. The caller opens the
+// gate for a reader, who needs it no more.
+func (l *RWLock) enter(w, free, hold int64, waited bool) bool {
 	renewed := l.lane
 	renewed.renew(Express, waited)
-	to := w&^rwButReaders + hold + int64(Express-renewed.places(Express))*rwPlace
+	to := free&^rwButReaders + hold + int64(Express-renewed.places(Express))*rwPlace
 	if hold == rwWriter {
 		to |= rwAdmitted
 	}
@@ -193,10 +205,45 @@ func (l *RWLock) enter(w, hold int64, waited bool) bool {
 		return false
 	}
 	l.lane = renewed
-	if hold == rwReader {
-		openGate(&l.gate)
-	}
 	return true
+}
+
+// The rest of [admitting].
+
+func (l *RWLock) takeLane(hold int64) bool { return l.express(l.word.Load(), hold) }
+func (l *RWLock) gateOf() *engine.Engine   { return &l.gate }
+
+func (l *RWLock) entered(hold int64) {
+	if hold == rwReader {
+		l.reopen()
+	}
+}
+
+func (l *RWLock) leave() {
+	l.word.And(^rwSleeping) // invariant 2
+	l.reopen()
+}
+
+func (l *RWLock) giveBack(hold int64) bool {
+	if hold == rwReader {
+		return l.rUnlock()
+	}
+	return l.unlock()
+}
+
+// reopen opens the gate. Futures of readers may stand there one behind the other, and each opens the
+// gate from inside the call that has admitted it. So that the stack does not grow with the line, the
+// outermost call opens the gate for all of them.
+func (l *RWLock) reopen() {
+	if l.opening.Add(1) != 1 {
+		return
+	}
+	for { // Each turn admits another.
+		openGate(&l.gate)
+		if l.opening.Add(^uint32(0)) == 0 {
+			return
+		}
+	}
 }
 
 // isSleeping reports whether an unlock has to wake the admitted one.
@@ -229,7 +276,10 @@ func (l *RWLock) try(hold int64) bool {
 			if !l.gate.Take(o, 1) {
 				continue
 			}
-			if l.enter(w, hold, false) {
+			if l.enter(w, w, hold, false) {
+				if hold == rwReader {
+					openGate(&l.gate)
+				}
 				return true
 			}
 			openGate(&l.gate)
@@ -253,17 +303,24 @@ func (l *RWLock) RUnlock() {
 
 //go:noinline
 func (l *RWLock) rUnlockSlow() {
+	if !l.rUnlock() {
+		panic("capacitor: RUnlock of a lock that is unlocked or write-locked")
+	}
+}
+
+// rUnlock is RUnlock, and reports false if l is not locked for reading.
+func (l *RWLock) rUnlock() bool {
 	for { // A turn is lost to another who comes or goes, or to the admitted one, who goes to sleep or gives up.
 		w := l.word.Load()
 		switch {
 		case w < rwReader:
-			panic("capacitor: RUnlock of a lock that is unlocked or write-locked")
+			return false
 		case w&rwSleeping == 0 || w >= 2*rwReader:
 			if l.word.CompareAndSwap(w, w-rwReader) {
-				return
+				return true
 			}
 		case l.unlockAndWake(w, rwReader):
-			return
+			return true
 		}
 	}
 }
@@ -278,31 +335,66 @@ func (l *RWLock) Unlock() {
 
 //go:noinline
 func (l *RWLock) unlockSlow() {
+	if !l.unlock() {
+		panic("capacitor: Unlock of a lock that is unlocked or read-locked")
+	}
+}
+
+// unlock is Unlock, and reports false if l is not locked for writing.
+func (l *RWLock) unlock() bool {
 	for { // A turn is lost to the admitted one, who goes to sleep or gives up, or to another unlock.
 		w := l.word.Load()
 		switch w & rwNotOnlyHeld {
 		case rwWriter:
 			if l.word.CompareAndSwap(w, w-rwWriter) {
-				return
+				return true
 			}
 		case rwWriter | rwAdmitted:
 			if l.word.CompareAndSwap(w, w&^(rwWriter|rwAdmitted)) {
 				openGate(&l.gate)
-				return
+				return true
 			}
 		case rwWriter | rwSleeping:
 			if l.unlockAndWake(w, rwWriter) {
-				return
+				return true
 			}
 		default:
-			panic("capacitor: Unlock of a lock that is unlocked or read-locked")
+			return false
 		}
 	}
 }
 
-// unlockAndWake gives back the last hold, if the state is still w, and wakes the admitted one.
+// unlockAndWake gives back the last hold, if the state is still w, and wakes the admitted one; or
+// hands l over, if that is a future.
 func (l *RWLock) unlockAndWake(w, hold int64) bool {
-	return parking.Default().WakeOrHand(l.key(), func(bool) bool { return l.word.CompareAndSwap(w, w-hold-rwSleeping) })
+	line := parking.Default().Line(l.key())
+	s := line.First()
+	free := w - hold - rwSleeping
+	if s == nil || s.Node().OfGoroutine() {
+		ok := l.word.CompareAndSwap(w, free)
+		if !ok || s == nil {
+			line.Unlock()
+			return ok
+		}
+		line.Remove(s)
+		node := s.Node() // read first: the sleeper is its owner's again when it has been told
+		line.Unlock()
+		node.Deliver(waiter.Granted)
+		return true
+	}
+	node := s.Node()
+	wanted := node.N
+	if !l.enter(w, free, wanted, true) {
+		line.Unlock()
+		return false
+	}
+	line.Remove(s)
+	line.Unlock()
+	if !node.Deliver(waiter.Granted) {
+		refused(l, wanted)
+	}
+	l.entered(wanted)
+	return true
 }
 
 // RLockContext is RLock, but gives up when ctx is done, and then returns ctx.Err(). A context that

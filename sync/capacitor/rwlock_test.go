@@ -42,13 +42,30 @@ func requireRWFree(t *testing.T, l *RWLock) {
 
 func TestRWContract(t *testing.T) {
 	forEachRW(t, func(t *testing.T, create func() *RWLock) {
-		rwtest.Run(t, rwtest.Kind{Package: "capacitor", New: func() rwtest.Lock { return create() }})
+		rwtest.Run(t, rwtest.Kind{
+			Package:   "capacitor",
+			New:       func() rwtest.Lock { return create() },
+			NewFuture: func() rwtest.Future { return new(RWLockFuture) },
+			Init: func(f rwtest.Future, l rwtest.Lock, s rwtest.State) {
+				lock, _ := l.(*RWLock)
+				if s == rwtest.Read {
+					f.(*RWLockFuture).InitRead(lock)
+				} else {
+					f.(*RWLockFuture).Init(lock)
+				}
+			},
+		})
 	})
 }
 
 // The writers of a read-write lock are those of a mutex.
 func TestRWContractOfAMutex(t *testing.T) {
-	mutextest.RunSmall(t, func() mutextest.Small { return new(RWLock) })
+	const why = "the text is that of a read-write lock: TestRWContract"
+	mutextest.RunOf[RWLock, RWLockFuture](
+		t, func() *RWLock { return new(RWLock) }, false,
+		mutextest.Known{Test: "FutureNeedsAMutex", Why: why},
+		mutextest.Known{Test: "FutureUnlockedPastItsBackIsNamed", Why: why},
+	)
 }
 
 func TestRWPanicsNameThePackage(t *testing.T) {

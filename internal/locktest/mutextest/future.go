@@ -140,7 +140,7 @@ func futureCancelGivesBackWhatWasNotTaken(t *testing.T, k kind) {
 
 			behind := waits()
 			f.Cancel()
-			require.Equal(t, 1, m.Waiting())
+			locktest.AwaitWaiting(t, m, 1)
 			locktest.RequireBlocked(t, behind)
 			m.Unlock()
 			passes(behind)

@@ -316,6 +316,19 @@ func RunModel[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known .
 	}
 }
 
+// RunModelOf is RunModel on mutexes that of.New makes, which are of type M.
+func RunModelOf[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, of Subject, known ...Known) {
+	t.Helper()
+	k := kindOf[M, F, PM, PF]()
+	k.mutex = of.New
+	for _, s := range slices.Concat(smallScenarios, timedScenarios, futureScenarios) {
+		t.Run(s.name, func(t *testing.T) {
+			locktest.SkipKnown(t, s.name, known)
+			s.check(t, k, of)
+		})
+	}
+}
+
 // A Subject is what RunSmallModel explores.
 type Subject struct {
 	New    func() Small

@@ -50,6 +50,20 @@ func Run[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Kno
 	}
 }
 
+// RunOf is Run on the mutexes that create makes. Without fifo it leaves out the tests of that order.
+func RunOf[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, create func() PM, fifo bool, known ...Known) {
+	t.Helper()
+	k := kindOf[M, F, PM, PF]()
+	k.mutex = func() Small { return create() }
+	lists := [][]test{small, timeouts, futures, bubbles}
+	if fifo {
+		lists = append(lists, order)
+	}
+	for _, tests := range lists {
+		runAll(t, tests, k, known...)
+	}
+}
+
 // RunSmall runs the tests of what depends neither on order nor on futures; on timeouts only if
 // there are some.
 func RunSmall(t *testing.T, create func() Small) {

@@ -147,14 +147,14 @@ func futureUnlockedPastItsBackIsNamed(t *testing.T, k Kind, l Lock) {
 	}
 	for _, s := range Holds(l) {
 		for name, end := range map[string]func(f Future){
-			": LockFuture.Cancel of": Future.Cancel,
-			": LockFuture.Unlock of": Future.Unlock,
+			"LockFuture.Cancel of": Future.Cancel,
+			"LockFuture.Unlock of": Future.Unlock,
 		} {
 			f := k.NewFuture()
 			misuse := func() {
 				t.Helper()
 				text := locktest.PanicOf(func() { end(f) })
-				require.Contains(t, text, k.Package+name)
+				require.Regexp(t, "^"+k.Package+": (RW)?"+name, text)
 				require.Contains(t, text, "already")
 			}
 			k.Init(f, l, s)

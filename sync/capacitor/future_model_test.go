@@ -1,0 +1,213 @@
+//go:build interleave
+
+package capacitor
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/waiter"
+)
+
+// Every way of a future to wait and to be given up, at every point, beside goroutines that lock:
+// never are two inside, nobody sleeps for ever, and in the end the lock and the gate are free.
+func TestModelLockFuture(t *testing.T) {
+	for _, q := range lanes() {
+		t.Run(fmt.Sprintf("express %d", q), func(t *testing.T) {
+			mutextest.RunModelOf[Mutex, LockFuture](t, mutextest.Subject{
+				New:   func() mutextest.Small { return NewMutex(WithExpress(q)) },
+				Bound: 2,
+				After: func(x *interleave.Run, m mutextest.Small) {
+					gate := &m.(*Mutex).gate
+					x.Assert(gate.Available(one) == 1 && gate.Waiting() == 0, "the gate is not open")
+				},
+			})
+		})
+	}
+}
+
+// The same of a read-write lock, by its writers.
+func TestModelRWLockFutureAsMutex(t *testing.T) {
+	mutextest.RunModelOf[RWLock, RWLockFuture](t, mutextest.Subject{
+		New:   func() mutextest.Small { return newRWLock(Express - 1) },
+		Bound: 2,
+		After: func(x *interleave.Run, m mutextest.Small) { requireUnlocked(x, m.(*RWLock)) },
+	})
+}
+
+// Futures of readers and writers that are polled to the end, unlocked in any state, or dropped,
+// beside goroutines: a writer is alone, nobody sleeps for ever, and in the end the lock is free.
+func TestModelRWLockFuture(t *testing.T) {
+	for _, s := range []struct {
+		holder string // who has the lock in the beginning
+		line   string // what each thread does: upper case is a future, x drops one of a reader, y of a writer
+		large  bool
+	}{
+		{holder: "w", line: "R W"},
+		{holder: "w", line: "R R"},
+		{holder: "r", line: "W R"},
+		{holder: "r", line: "W w"},
+		{holder: "w", line: "x R"},
+		{holder: "w", line: "y R"},
+		{holder: "w", line: "y W"},
+		{holder: "r", line: "y R"},
+		{holder: "r", line: "y r"},
+		{holder: "w", line: "x w"},
+		{holder: "w", line: "x y"},
+		{holder: "w", line: "R R R", large: true},
+		{holder: "w", line: "x R W", large: true},
+		{holder: "r", line: "y R w", large: true},
+	} {
+		for _, used := range []int{0, Express} {
+			t.Run(fmt.Sprintf("%s/%s/used %d", s.holder, s.line, used), func(t *testing.T) {
+				if s.large && (testing.Short() || interleave.RaceEnabled) {
+					t.Skip("tier two")
+				}
+				o := interleave.Options{Mode: interleave.Bounded, Bound: 2}
+				interleave.Check(t, o, func(x *interleave.Run) { rwFutures(x, s.holder, s.line, used) })
+			})
+		}
+	}
+}
+
+func rwFutures(x *interleave.Run, holder, line string, used int) {
+	l := newRWLock(used)
+	x.Name("l", l)
+	var readers, writers interleave.Int32
+	read := func(unlock func()) {
+		readers.Add(1)
+		x.Assert(writers.Load() == 0, "a reader beside a writer")
+		readers.Add(-1)
+		unlock()
+	}
+	write := func(unlock func()) {
+		x.Assert(writers.Add(1) == 1 && readers.Load() == 0, "a writer is not alone")
+		writers.Add(-1)
+		unlock()
+	}
+	if holder == "r" {
+		l.RLock()
+		x.Go("holder", func() { read(l.RUnlock) })
+	} else {
+		l.Lock()
+		x.Go("holder", func() { write(l.Unlock) })
+	}
+	polled := func(f *RWLockFuture) {
+		for t := semtest.NewTask(x); !f.Poll(t); t = semtest.NewTask(x) {
+			t.Sleep()
+		}
+		x.Assert(f.Complete(), "polled to the end, and not complete")
+	}
+	for i, who := range line {
+		var body func()
+		switch who {
+		case 'r':
+			body = func() { l.RLock(); read(l.RUnlock) }
+		case 'w':
+			body = func() { l.Lock(); write(l.Unlock) }
+		case 'R':
+			body = func() {
+				var f RWLockFuture
+				f.InitRead(l)
+				polled(&f)
+				read(f.Unlock)
+			}
+		case 'W':
+			body = func() {
+				var f RWLockFuture
+				f.Init(l)
+				polled(&f)
+				write(f.Unlock)
+			}
+		case 'x', 'y':
+			body = func() {
+				var f RWLockFuture
+				if who == 'x' {
+					f.InitRead(l)
+				} else {
+					f.Init(l)
+				}
+				f.Poll(nil)
+				f.Unlock()
+				x.Assert(!f.Complete(), "complete after its unlock")
+				f.Unlock()
+			}
+		default:
+			continue
+		}
+		x.Go(fmt.Sprintf("%c%d", who, i), body)
+	}
+	x.Wait()
+	x.Assert(l.opening.Load() == 0, "somebody still opens the gate")
+	requireUnlocked(x, l)
+}
+
+// The bound holds for a future: the one that is the first of the line is overtaken by no more of
+// those who come later than the lane has places.
+func TestModelFutureBypass(t *testing.T) {
+	for _, q := range []int{0, 1} {
+		t.Run(fmt.Sprintf("express %d", q), func(t *testing.T) {
+			o := interleave.Options{Mode: interleave.Bounded, Bound: 3}
+			if testing.Short() {
+				o.Bound = 2
+			}
+			interleave.Check(t, o, func(x *interleave.Run) {
+				*parking.Default() = *parking.New(1)
+				m := NewMutex(WithExpress(q))
+				x.Name("m", m)
+				m.Lock()
+				var f LockFuture
+				f.Init(m)
+				x.Assert(!f.Poll(nil), "not locked")
+				var in, passed interleave.Int32 // the future has had the lock; so many had it before
+				x.Go("holder", m.Unlock)
+				x.Go("other", func() {
+					for range 2 {
+						m.Lock()
+						if in.Load() == 0 {
+							n := passed.Add(1)
+							x.Assert(int(n) <= q, "overtaken %d times", n)
+						}
+						m.Unlock()
+					}
+				})
+				x.Go("task", func() {
+					interleave.Receive(f.Done())
+					in.Store(1)
+					f.Unlock()
+				})
+				x.Wait()
+				x.Assert(m.TryLock(), "the lock was lost")
+			})
+		})
+	}
+}
+
+// A future that was given up while its admission was under way is its owner's again although the
+// lock stays locked.
+func TestModelFutureIsLeftAtOnce(t *testing.T) {
+	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
+		*parking.Default() = *parking.New(1)
+		m := NewMutex(WithExpress(1))
+		x.Name("m", m)
+		gate := m.gate.TakeOnly() // as one who has been admitted, and gives up
+		m.Lock()
+		var f LockFuture
+		f.Init(m)
+		x.Assert(gate && !f.Poll(nil), "locked")
+		x.Go("opener", m.leave)
+		x.Go("owner", func() {
+			f.Cancel()
+			f.Init(m) // waits for the claimer's last steps only
+			x.Assert(f.r.f.Node.Status() == waiter.StatusIdle, "the future is still the claimer's")
+		})
+		x.Wait()
+		x.Assert(m.Waiting() == 0, "somebody still waits")
+		m.Unlock()
+		x.Assert(m.gate.Available(one) == 1, "the gate is not open")
+	})
+}

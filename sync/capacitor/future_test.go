@@ -1,0 +1,178 @@
+//go:build !interleave
+
+package capacitor
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
+)
+
+// What a LockFuture promises is tested in TestContract, and what an RWLockFuture does in
+// TestRWContract. Here is what is special with capacitors.
+
+// However many futures of readers stand one behind the other, the stack of the goroutine that
+// unlocks does not grow with them: that would end the program.
+func TestLongLineOfReadersIsAdmittedWithASmallStack(t *testing.T) {
+	const n = 200_000
+	var l RWLock
+	l.Lock()
+	fs := make([]RWLockFuture, n)
+	for i := range fs {
+		fs[i].InitRead(&l)
+		require.False(t, fs[i].Poll(nil))
+	}
+	require.Equal(t, n, l.Waiting())
+	depth := deepest{}
+	fs[n-1].Poll(&depth)
+	l.Unlock()
+	require.Positive(t, depth.frames)
+	require.Less(t, depth.frames, 100)
+	for i := range fs {
+		require.True(t, fs[i].Complete())
+		fs[i].Unlock()
+	}
+	requireRWFree(t, &l)
+}
+
+// deepest is a waker that counts the frames below it.
+type deepest struct{ frames int }
+
+func (d *deepest) Wake() {
+	var pc [200]uintptr
+	d.frames = runtime.Callers(0, pc[:])
+}
+
+// Futures at the gate and asleep that are given up leave their places to those behind them, and
+// the gate open.
+func TestFuturesGiveUpEverywhere(t *testing.T) {
+	forEachLane(t, func(t *testing.T, create func() *Mutex) {
+		m := create()
+		m.Lock()
+		var fs [3]LockFuture
+		for i := range fs {
+			fs[i].Init(m)
+			require.False(t, fs[i].Poll(nil))
+		}
+		require.Equal(t, 3, m.Waiting())
+		fs[1].Cancel() // at the gate
+		require.Equal(t, 2, m.Waiting())
+		fs[0].Cancel() // asleep, or at the gate as well
+		require.Equal(t, 1, m.Waiting())
+		m.Unlock()
+		require.True(t, fs[2].Complete())
+		require.NoError(t, fs[2].Err())
+		fs[2].Unlock()
+		requireFree(t, m)
+	})
+}
+
+// Futures, goroutines and contexts, all at once, on a read-write lock: writers are alone, and
+// nothing is lost.
+func TestRWFuturesUnderStress(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		var l RWLock
+		var readers, writers atomic.Int32
+		use := func(write bool) {
+			if write {
+				assert.EqualValues(t, 1, writers.Add(1))
+				assert.Zero(t, readers.Load())
+				writers.Add(-1)
+			} else {
+				readers.Add(1)
+				assert.Zero(t, writers.Load())
+				readers.Add(-1)
+			}
+		}
+		var wg sync.WaitGroup
+		for g := range 8 {
+			wg.Go(func() {
+				var f RWLockFuture
+				for range locktest.Scaled(2000) {
+					write := rand.IntN(3) == 0
+					if g%2 == 0 {
+						if write {
+							l.Lock()
+							use(true)
+							l.Unlock()
+						} else {
+							l.RLock()
+							use(false)
+							l.RUnlock()
+						}
+						continue
+					}
+					if write {
+						f.Init(&l)
+					} else {
+						f.InitRead(&l)
+					}
+					switch rand.IntN(3) {
+					case 0:
+						f.Poll(nil)
+					case 1:
+						locktest.Receive(t, f.Done())
+						use(write)
+					default:
+						ctx, cancel := context.WithCancel(bg)
+						go cancel()
+						select {
+						case <-f.Done():
+							assert.NoError(t, f.Err())
+							use(write)
+						case <-ctx.Done():
+						}
+						cancel()
+					}
+					f.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		requireRWFree(t, &l)
+		require.Zero(t, l.opening.Load())
+	})
+}
+
+// Waiting by a future allocates nothing, once its channel is there.
+func TestFuturesAllocateNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	var m Mutex
+	var l RWLock
+	var f, g LockFuture
+	var r, w RWLockFuture
+	var k waiter.Waker = new(deepest)
+	round := func() {
+		m.Lock()
+		f.Init(&m)
+		g.Init(&m)
+		f.Poll(k)
+		g.Done()
+		m.Unlock()
+		f.Unlock()
+		<-g.Done()
+		g.Unlock()
+
+		l.Lock()
+		r.InitRead(&l)
+		w.Init(&l)
+		r.Done()
+		w.Poll(nil)
+		l.Unlock()
+		r.Unlock()
+		w.Unlock()
+	}
+	round()
+	require.Zero(t, testing.AllocsPerRun(100, round))
+	requireFree(t, &m)
+	requireRWFree(t, &l)
+}

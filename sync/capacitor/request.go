@@ -1,0 +1,197 @@
+package capacitor
+
+import (
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A request is what the futures of Mutex and RWLock have in common. It has two nodes. The owner
+// waits by the node of f. The node place stands at the gate; its waker is the request itself.
+//
+//	Start:      express lane --> granted
+//	            gate open ------> admit --> granted, or asleep
+//	            gate closed ----> at the gate
+//	at the gate:  a claimer opens the gate, and calls Wake: admit, for the owner
+//	asleep:       an unlock hands the lock over
+//
+// A goroutine that is admitted competes with the express lane, and sleeps again if that was quicker.
+// A future cannot compete, for nothing of it runs. So whoever opens the gate makes the attempt in
+// its place, and an unlock that finds a future asleep does not unlock: it hands the lock over.
+//
+// Invariants:
+//
+//  1. Of the request at most one is in a line: place at the gate, or the sleeper s in the table. Who
+//     has taken place out of the gate's line owns the admission until s is in the table or the lock
+//     is entered. (TestModelLockFuture)
+//  2. The owner gives up in one of three ways. Place was at the gate: the gate has nothing to do.
+//     S was asleep: the owner has the admission, and opens the gate. Otherwise a claimer is at work:
+//     the owner abandons the node, under the lock of the sleepers' line. (TestModelLockFuture)
+//  3. No abandoned node sleeps: before s is put to sleep, and under the same lock, the claimer asks
+//     whether the node has been abandoned, and then opens the gate instead. So the future is its
+//     owner's again after a few steps of the claimer. (TestModelLockFuture,
+//     TestModelFutureIsLeftAtOnce)
+//  4. A lock that a claimer has taken for an abandoned node is unlocked by that claimer, once. The
+//     admission of a writer ends with it; that of a reader ends when the reader is in, whether or
+//     not its owner is still there. (TestModelLockFuture, TestModelRWLockFuture)
+//  5. The claimer touches the request for the last time in Deliver. (TestModelLockFuture, and the
+//     race detector)
+//
+// Bound: a future stands in the line of the gate like all others, and is overtaken on the express
+// lane only, by no more than the lane has places. Between admission and attempt there is no sleep.
+// (TestModelFutureBypass)
+type request struct {
+	f     waiter.Future // its node's N is the hold that is wanted
+	lock  admitting     // nil: Init has not been called
+	place waiter.Waiter
+	s     parking.Sleeper
+}
+
+// admitting is a lock behind a gate, as a request sees it. The request has been admitted when it
+// calls attempt, isSleeping, entered or leave.
+type admitting interface {
+	// takeLane takes the express lane if the lock is free and a place is left.
+	takeLane(hold int64) bool
+	gateOf() *engine.Engine
+	// attempt enters the lock for an admitted request that has waited or not. If the lock is not
+	// available it says in the word that the admitted one sleeps, and returns false.
+	attempt(hold int64, waited bool) bool
+	// isSleeping reports whether the word still says so.
+	isSleeping() bool
+	key() parking.Key
+	// entered is called once after an admitted request has entered the lock.
+	entered(hold int64)
+	// leave ends the admission of a request that has not entered the lock.
+	leave()
+	// giveBack unlocks. It reports false, and changes nothing, if nobody has the lock so.
+	giveBack(hold int64) bool
+}
+
+func (r *request) init(lock admitting, hold int64) {
+	if !r.f.Init((*lockRequest)(r), hold) {
+		panic("capacitor: Init of a future whose request has not ended")
+	}
+	r.lock = lock
+}
+
+func (r *request) check() {
+	if r.lock == nil {
+		panic("capacitor: future without Init")
+	}
+}
+
+func (r *request) poll(w waiter.Waker) bool {
+	r.check()
+	return r.f.Poll(w)
+}
+
+func (r *request) done() <-chan struct{} {
+	r.check()
+	return r.f.Done()
+}
+
+func (r *request) err() error {
+	r.check()
+	return r.f.Err()
+}
+
+// unlock ends the request in every state. It reports false if the lock was unlocked already.
+func (r *request) unlock() bool { return r.f.Release() }
+
+// cancel is unlock, but leaves a lock that was taken with its owner.
+func (r *request) cancel() bool { return r.f.Cancel() }
+
+// admit makes the attempt for an admitted request, which has waited or not: it returns
+// [waiter.Granted], or [waiter.Pending] if the request sleeps, and is not the caller's any more. It
+// returns [waiter.Closed] if the owner has abandoned the node; the admission is the caller's then.
+func (r *request) admit(waited bool) waiter.Outcome {
+	for !r.lock.attempt(r.f.Node.N, waited) { // A turn is lost to an unlock.
+		l := parking.Default().Line(r.lock.key())
+		switch {
+		case r.f.Node.Status() == waiter.StatusBusy: // invariant 3
+			l.Unlock()
+			return waiter.Closed
+		case r.lock.isSleeping():
+			l.Insert(&r.s, &r.f.Node, true)
+			l.Unlock()
+			return waiter.Pending
+		}
+		l.Unlock()
+		waited = true
+	}
+	return waiter.Granted
+}
+
+// lockRequest is what the future asks of the lock.
+type lockRequest request
+
+// Start implements [waiter.Request].
+func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	if r.lock.takeLane(w.N) {
+		return waiter.Granted
+	}
+	w.Arm(waker)
+	if gate := r.lock.gateOf(); !gate.TakeOnly() {
+		r.place.N = 1
+		r.place.Arm((*admission)(r))
+		if gate.Enqueue(one, &r.place, engine.AtBack) == waiter.Pending {
+			return waiter.Pending
+		}
+		r.place.Reset() // it was open: a gate is never closed for good
+	}
+	lock, hold := r.lock, w.N // read first: a request that sleeps is not ours any more
+	o := (*request)(r).admit(false)
+	if o == waiter.Granted {
+		lock.entered(hold)
+	}
+	return o
+}
+
+// Unlink implements [waiter.Request]: invariant 2.
+func (r *lockRequest) Unlink(w *waiter.Waiter) bool {
+	if r.lock.gateOf().Cancel(one, &r.place) {
+		r.place.Reset()
+		return true
+	}
+	l := parking.Default().Line(r.lock.key())
+	if l.Remove(&r.s) {
+		l.Unlock()
+		r.lock.leave()
+		return true
+	}
+	w.Abandon()
+	l.Unlock()
+	return false
+}
+
+// GiveBack implements [waiter.Request].
+func (r *lockRequest) GiveBack(hold int64) bool { return r.lock.giveBack(hold) }
+
+// admission is the waker of a request that stands at the gate.
+type admission request
+
+// Wake implements [waiter.Waker]. A claimer calls it, without a lock, when the request has been
+// admitted.
+func (a *admission) Wake() {
+	r := (*request)(a)
+	lock, hold := r.lock, r.f.Node.N
+	r.place.Reset()
+	switch r.admit(true) {
+	case waiter.Granted:
+		if !r.f.Node.Deliver(waiter.Granted) {
+			refused(lock, hold)
+		}
+		lock.entered(hold)
+	case waiter.Closed:
+		r.f.Node.Deliver(waiter.Closed) // nobody sees it: the node becomes its owner's again
+		lock.leave()
+	default: // It sleeps.
+	}
+}
+
+// refused unlocks a lock that was granted to an abandoned node.
+func refused(lock admitting, hold int64) {
+	if !lock.giveBack(hold) {
+		panic("capacitor: an unlock too many beside a request that was given up")
+	}
+}
