@@ -35,8 +35,9 @@
 //	poll task: Spawn     an object with a method Poll,     its object, with the
 //	                     which is called after each wait   Task in it; no goroutine
 //
-// Both stand in the same queues, and allocate nothing to wait. Start with straight-line tasks, which read like ordinary code.
-// Only poll tasks wait without a goroutine; the example of [Poller] counts them.
+// Both stand in the same queues, and allocate nothing to wait. Start with straight-line tasks,
+// which read like ordinary code. Only poll tasks wait without a goroutine; the example of [Poller]
+// counts them.
 //
 // A task is cooperative: it keeps its worker until it waits. Code that blocks a goroutine (network
 // reads, channels, a sync.Mutex that is held for long) belongs in [Blocking]. Code that computes
