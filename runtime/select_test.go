@@ -107,12 +107,12 @@ func TestMisuseOfCombinatorsPanics(t *testing.T) {
 	require.Panics(t, func() { rt.FirstOf() })
 	require.Panics(
 		t,
-		func() { rt.WithContext(nil, request(semaphore.New(1), 1)) },
-	) //nolint:staticcheck // that is the point
+		func() { rt.WithContext(nil, request(semaphore.New(1), 1)) }, //nolint:staticcheck // that is the point
+	)
 	require.Panics(
 		t,
-		func() { _ = rt.BlockOn(nil, request(semaphore.New(1), 1)) },
-	) //nolint:staticcheck // that is the point
+		func() { _ = rt.BlockOn(nil, request(semaphore.New(1), 1)) }, //nolint:staticcheck // that is the point
+	)
 	require.NoError(t, run(t, ex, func(cx *rt.Context) error { return rt.Join(cx) }), "all of nothing is complete")
 }
 
