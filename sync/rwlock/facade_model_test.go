@@ -138,6 +138,19 @@ func TestModelRest(t *testing.T) {
 				}
 				r.threads(use(r.l.RLocker(), oneReader), use(r.l, oneWriter))
 			}},
+			// A context that has ended does not take the lock even for a moment.
+			{name: "ended contexts, and a try to write", body: func(r *room) {
+				ctx := r.NewContext()
+				ctx.Cancel()
+				r.threads(func() {
+					r.Assert(r.l.RLockContext(ctx) != nil, "locked")
+					r.Assert(r.l.LockContext(ctx) != nil, "locked")
+					r.Assert(r.l.ULockContext(ctx) != nil, "locked")
+				}, func() {
+					r.Assert(r.l.TryLock(), "the lock was taken")
+					r.l.Unlock()
+				})
+			}},
 			{name: "upgradable with context", body: func(r *room) {
 				ctx := r.NewContext()
 				r.threads(func() {
