@@ -106,7 +106,7 @@ var everyLocks = []everyLock{
 	{known(nameArrayLock), orderFIFO, boundNone, false, unsafe.Sizeof(semaphore.Semaphore{})},
 	{known(namePlatoonLock), orderExpress, boundLane, false, unsafe.Sizeof(semaphore.Semaphore{})},
 	{newLock{nameBothLock, func() sync.Locker {
-		return asLock{semaphore.New(1, semaphore.WithPlatoon(1, 256), semaphore.WithWaitingArray(nil))}
+		return asLock{semaphore.New(1, semaphore.WithCapacitor(1, 256), semaphore.WithWaitingArray(nil))}
 	}}, orderExpress, boundLane, false, unsafe.Sizeof(semaphore.Semaphore{})},
 	{
 		newLock{nameTWASem, func() sync.Locker { return asLock{twa.New(1)} }},

@@ -150,18 +150,18 @@ func platoonbench(goroutines int, permits int64, variants ...[2]int) locks.Bench
 		return func() peers.Locker { return semaphore.New(permits, opts...) }
 	}
 	impls := []locks.Impl{
-		locks.UncontendedTake(measure.NameFarad, platoon(semaphore.WithPlatoon(1, 256))),
+		locks.UncontendedTake(measure.NameFarad, platoon(semaphore.WithCapacitor(1, 256))),
 		locks.UncontendedTake(locks.NameSem, platoon()),
 		locks.UncontendedTake(peers.NameXSync, func() peers.Locker { return xsemaphore.NewWeighted(permits) }),
 		locks.UncontendedTake(peers.NameChannel, func() peers.Locker { return make(peers.Channel, permits) }),
 		locks.UncontendedTake(nameArrayLock, platoon(semaphore.WithWaitingArray(nil))),
-		locks.UncontendedTake(nameBothLock, platoon(semaphore.WithPlatoon(1, 256), semaphore.WithWaitingArray(nil))),
+		locks.UncontendedTake(nameBothLock, platoon(semaphore.WithCapacitor(1, 256), semaphore.WithWaitingArray(nil))),
 		locks.UncontendedTake(nameTWASem, func() peers.Locker { return twa.New(permits) }),
 	}
 	for _, v := range variants {
 		impls = append(
 			impls,
-			locks.UncontendedTake(fmt.Sprintf("B=%d, Q=%d", v[0], v[1]), platoon(semaphore.WithPlatoon(v[0], v[1]))),
+			locks.UncontendedTake(fmt.Sprintf("B=%d, Q=%d", v[0], v[1]), platoon(semaphore.WithCapacitor(v[0], v[1]))),
 		)
 	}
 	return locks.Bench{Name: fmt.Sprintf("platoon-%dx%d", goroutines, permits), Goroutines: goroutines, Impls: impls}

@@ -75,7 +75,7 @@ var PoolMakers = []poolMaker{
 	onLocker(
 		peers.NamePlatoon,
 		"bounded overtaking",
-		func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithPlatoon(1, 256)) },
+		func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithCapacitor(1, 256)) },
 	),
 	onLocker(peers.NameXSync, "FIFO", func(permits int64) peers.Locker { return xsemaphore.NewWeighted(permits) }),
 	onLocker(peers.NameChannel, "FIFO", func(permits int64) peers.Locker { return make(peers.Channel, permits) }),

@@ -92,11 +92,11 @@ var stormers = []struct {
 	{peers.NameTWA, func() (peers.TryLocker, attempt) { s := twa.New(1); return s, byTimeout(s) }},
 	{nameContextTWA, func() (peers.TryLocker, attempt) { s := twa.New(1); return s, byContext(s) }},
 	{peers.NamePlatoon, func() (peers.TryLocker, attempt) {
-		s := semaphore.New(1, semaphore.WithPlatoon(1, 256))
+		s := semaphore.New(1, semaphore.WithCapacitor(1, 256))
 		return s, byTimeout(s)
 	}},
 	{nameContextPlatoon, func() (peers.TryLocker, attempt) {
-		s := semaphore.New(1, semaphore.WithPlatoon(1, 256))
+		s := semaphore.New(1, semaphore.WithCapacitor(1, 256))
 		return s, byContext(s)
 	}},
 	{peers.NameXSync, func() (peers.TryLocker, attempt) { s := xsemaphore.NewWeighted(1); return s, byContext(s) }},

@@ -56,7 +56,7 @@ func PlanWake(match func(string) bool, smoke bool) []*WakeResult {
 	}
 	platoon := peers.Maker{
 		Name: peers.NamePlatoon,
-		Make: func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithPlatoon(1, 256)) },
+		Make: func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithCapacitor(1, 256)) },
 	}
 	for _, im := range append(peers.Lockers(), array, platoon) {
 		add(

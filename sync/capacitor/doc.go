@@ -18,7 +18,7 @@
 //
 // What bounds the overtaking is said at each type. All of them take contexts; none allocates for a
 // wait. None can be waited for in a select or by polling: for that there are sync/mutex,
-// sync/rwlock, and semaphore.WithPlatoon.
+// sync/rwlock, and semaphore.WithCapacitor.
 //
 // [Stats] tells how near to that they come.
 //

@@ -61,8 +61,8 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 var kinds = map[string][]semaphore.Option{
 	"plain":          nil,
 	"array":          {semaphore.WithWaitingArray(nil)},
-	"platoon":        {semaphore.WithPlatoon(1, 64)},
-	"platoon, array": {semaphore.WithPlatoon(1, 64), semaphore.WithWaitingArray(nil)},
+	"platoon":        {semaphore.WithCapacitor(1, 64)},
+	"platoon, array": {semaphore.WithCapacitor(1, 64), semaphore.WithWaitingArray(nil)},
 }
 
 type ctxKey struct{}

@@ -21,7 +21,7 @@
 //
 // The grants are in order. The scheduler may still run a goroutine first that was granted later.
 //
-// [WithPlatoon] trades the strict order for speed, with a bound on overtaking.
+// [WithCapacitor] trades the strict order for speed, with a bound on overtaking.
 //
 // # Cancellation
 //
@@ -55,7 +55,7 @@
 // # Policies
 //
 // [WithWaitingArray] makes package twa count the permits. It is for semaphores that many processors
-// use all the time and that are hardly ever exhausted. [WithPlatoon] lets running goroutines pass
+// use all the time and that are hardly ever exhausted. [WithCapacitor] lets running goroutines pass
 // sleeping ones, within a bound. It is for semaphores that very many goroutines exhaust all the time
 // and hold for a short time.
 //

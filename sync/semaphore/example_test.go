@@ -108,9 +108,9 @@ func ExampleWithWaitingArray() {
 
 // Where very many goroutines want permits for a moment each, it is quicker to let those that run
 // pass those that sleep, within a bound.
-func ExampleWithPlatoon() {
+func ExampleWithCapacitor() {
 	const express = 2 // places of the lane; 256 would be right as a rule
-	sem := semaphore.New(2, semaphore.WithPlatoon(1, express))
+	sem := semaphore.New(2, semaphore.WithCapacitor(1, express))
 	sem.TryAcquire(2)
 
 	var large semaphore.AcquireFuture

@@ -24,10 +24,10 @@ var modelKinds = map[string]struct {
 	"plain":              {modelKind(), 0},
 	"plain, limited":     {modelKind(semaphore.WithMaxWaiting(1)), 1},
 	"array":              {modelArray(), 0},
-	"platoon":            {modelKind(semaphore.WithPlatoon(1, 1)), 0},
-	"platoon, no lane":   {modelKind(semaphore.WithPlatoon(1, 0)), 0},
-	"platoon, limited":   {modelKind(semaphore.WithPlatoon(1, 1), semaphore.WithMaxWaiting(1)), 1},
-	"platoon, and array": {modelArray(semaphore.WithPlatoon(1, 1)), 0},
+	"platoon":            {modelKind(semaphore.WithCapacitor(1, 1)), 0},
+	"platoon, no lane":   {modelKind(semaphore.WithCapacitor(1, 0)), 0},
+	"platoon, limited":   {modelKind(semaphore.WithCapacitor(1, 1), semaphore.WithMaxWaiting(1)), 1},
+	"platoon, and array": {modelArray(semaphore.WithCapacitor(1, 1)), 0},
 }
 
 // modelKind returns what makes semaphores with opts.

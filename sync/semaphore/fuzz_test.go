@@ -140,7 +140,7 @@ func againstOracle(t *testing.T, o *oracle, size byte, ops []byte) {
 	o.size, o.avail = int64(size%8), int64(size%8)
 	s := semaphore.New(o.size)
 	if o.members > 0 {
-		s = semaphore.New(o.size, semaphore.WithPlatoon(o.members, o.express))
+		s = semaphore.New(o.size, semaphore.WithCapacitor(o.members, o.express))
 	}
 	var live []*request
 	pick := func(k int) *request {

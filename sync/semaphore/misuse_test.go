@@ -17,7 +17,7 @@ func TestMisuseIsToldInWords(t *testing.T) {
 	empty := new(semaphore.Permit)
 	for _, p := range []string{"queue", "platoon", "array"} {
 		opts := map[string][]semaphore.Option{
-			"platoon": {semaphore.WithPlatoon(1, 4)}, "array": {semaphore.WithWaitingArray(nil)},
+			"platoon": {semaphore.WithCapacitor(1, 4)}, "array": {semaphore.WithWaitingArray(nil)},
 		}[p]
 		s := semaphore.New(5, opts...)
 		require.True(t, s.TryAcquire(2))
@@ -65,11 +65,11 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			"semaphore: WithMaxWaiting(0): the number must be positive": {
 				func() { semaphore.WithMaxWaiting(0) },
 			},
-			"semaphore: WithPlatoon(0, 1): platoons must be of one at least, and the lane not negative": {
-				func() { semaphore.WithPlatoon(0, 1) },
+			"semaphore: WithCapacitor(0, 1): platoons must be of one at least, and the lane not negative": {
+				func() { semaphore.WithCapacitor(0, 1) },
 			},
-			"semaphore: WithPlatoon(1, -1): platoons must be of one at least, and the lane not negative": {
-				func() { semaphore.WithPlatoon(1, -1) },
+			"semaphore: WithCapacitor(1, -1): platoons must be of one at least, and the lane not negative": {
+				func() { semaphore.WithCapacitor(1, -1) },
 			},
 			"twa: array that NewArray has not made": {
 				func() { semaphore.New(1, append(opts, semaphore.WithWaitingArray(new(twa.Array)))...) },

@@ -29,7 +29,7 @@ func TestModelWaitersSleepInTheArrayGiven(t *testing.T) {
 
 // A future goes from one kind to the other at any moment of a grant that it does not want any more.
 func TestModelFutureChangesKinds(t *testing.T) {
-	plain, array, platoon := modelKind(), modelArray(), modelKind(semaphore.WithPlatoon(1, 1))
+	plain, array, platoon := modelKind(), modelArray(), modelKind(semaphore.WithCapacitor(1, 1))
 	for name, kinds := range map[string][2]func(n int64) *semaphore.Semaphore{
 		"plain to array":     {plain, array},
 		"array to plain":     {array, plain},

@@ -47,7 +47,7 @@ func TestWaitAsksForTheChannelOnce(t *testing.T) {
 	for name, opts := range map[string][]semaphore.Option{
 		"queue":   nil,
 		"array":   {semaphore.WithWaitingArray(twa.NewArray(1))},
-		"platoon": {semaphore.WithPlatoon(1, 1)},
+		"platoon": {semaphore.WithCapacitor(1, 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := semaphore.New(1, opts...)

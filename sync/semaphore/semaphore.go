@@ -31,7 +31,7 @@ const base = 0
 // A Semaphore is a counting semaphore. At most Size permits are held at any time. A request for
 // more permits than are free waits in line.
 //
-// Order, unless WithPlatoon changes it: strict FIFO, over goroutines that block, goroutines that
+// Order, unless WithCapacitor changes it: strict FIFO, over goroutines that block, goroutines that
 // select on a future, and tasks that poll one. A request waits until all older requests have been
 // granted or have given up, even if enough permits are free for it. TryAcquire fails where it would
 // overtake.
@@ -83,15 +83,15 @@ func WithMaxWaiting(n int) Option {
 // many do so at once. The promises are the same but for these: see there for Available, Resize, the
 // largest size, what Release may fail to notice and whom one that it notices may grant, and panics
 // that begin with "twa:"; and an acquire fails with ErrQueueFull where requests for 1<<61 permits
-// wait. It cannot be had together with WithMaxWaiting. Together with WithPlatoon it only says where
+// wait. It cannot be had together with WithMaxWaiting. Together with WithCapacitor it only says where
 // those who wait sleep.
 func WithWaitingArray(a *twa.Array) Option {
 	return func(o *options) { o.array, o.twa = a, true }
 }
 
-// WithPlatoon puts a capacitor with an express lane in front of the permits, for permits that very
+// WithCapacitor puts a capacitor with an express lane in front of the permits, for permits that very
 // many goroutines want and hold for a short time: goroutines that run go on running, and the switch
-// to one that sleeps is paid for once per 1 + q acquires instead of every time. WithPlatoon(1, 256)
+// to one that sleeps is paid for once per 1 + q acquires instead of every time. WithCapacitor(1, 256)
 // is right as a rule.
 //
 // Order: whoever finds its permits free takes them, even if others wait, as long as the express
@@ -115,11 +115,11 @@ func WithWaitingArray(a *twa.Array) Option {
 //
 // Everything else is as without, WithMaxWaiting included, but for the largest size, 1<<40, and q,
 // of which at most 65535 count. With WithWaitingArray those who wait sleep in the array, all of one
-// semaphore in one of its buckets; it changes nothing else. WithPlatoon panics if b is not positive
+// semaphore in one of its buckets; it changes nothing else. WithCapacitor panics if b is not positive
 // or q is negative.
-func WithPlatoon(b, q int) Option {
+func WithCapacitor(b, q int) Option {
 	if b <= 0 || q < 0 {
-		panic("semaphore: WithPlatoon(" + strconv.Itoa(b) + ", " + strconv.Itoa(q) +
+		panic("semaphore: WithCapacitor(" + strconv.Itoa(b) + ", " + strconv.Itoa(q) +
 			"): platoons must be of one at least, and the lane not negative")
 	}
 	return func(o *options) { o.members, o.express = int64(b), min(int64(q), maxExpress) }
@@ -145,7 +145,7 @@ func New(n int64, opts ...Option) *Semaphore {
 	}
 	switch {
 	case o.members > 0:
-		s.p = newPlatoon(n, o)
+		s.p = newCapacitor(n, o)
 	case !o.twa:
 		s.e.Init(base, min(n, MaxPermits), &o.Options)
 	case o.MaxWaiting > 0:
@@ -229,7 +229,7 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 }
 
 // TryAcquire takes n permits if that many are free and no request waits, and reports whether it
-// did. It never overtakes a waiter, except on the express lane of WithPlatoon; it reports false on
+// did. It never overtakes a waiter, except on the express lane of WithCapacitor; it reports false on
 // a closed semaphore. It panics if n is negative.
 func (s *Semaphore) TryAcquire(n int64) bool {
 	if n <= 0 {

@@ -15,16 +15,16 @@ import (
 )
 
 // The promises that all semaphores make. Without an express lane the order is as strict as any.
-func TestPlatoonContract(t *testing.T) {
+func TestCapacitorContract(t *testing.T) {
 	for _, p := range []struct {
 		name   string
 		strict bool
 		opts   []semaphore.Option
 	}{
-		{"1, 256", false, []semaphore.Option{semaphore.WithPlatoon(1, 256)}},
-		{"3, 2, array", false, []semaphore.Option{semaphore.WithWaitingArray(twa.NewArray(1)), semaphore.WithPlatoon(3, 2)}},
-		{"1, none", true, []semaphore.Option{semaphore.WithPlatoon(1, 0)}},
-		{"2, none, array", true, []semaphore.Option{semaphore.WithPlatoon(2, 0), semaphore.WithWaitingArray(nil)}},
+		{"1, 256", false, []semaphore.Option{semaphore.WithCapacitor(1, 256)}},
+		{"3, 2, array", false, []semaphore.Option{semaphore.WithWaitingArray(twa.NewArray(1)), semaphore.WithCapacitor(3, 2)}},
+		{"1, none", true, []semaphore.Option{semaphore.WithCapacitor(1, 0)}},
+		{"2, none, array", true, []semaphore.Option{semaphore.WithCapacitor(2, 0), semaphore.WithWaitingArray(nil)}},
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			if p.strict && (testing.Short() || locktest.RaceEnabled) {
@@ -37,17 +37,17 @@ func TestPlatoonContract(t *testing.T) {
 	}
 }
 
-func TestPlatoonOptions(t *testing.T) {
+func TestCapacitorOptions(t *testing.T) {
 	for _, bad := range [][2]int{{0, 1}, {-1, 1}, {1, -1}} {
-		require.Panics(t, func() { semaphore.WithPlatoon(bad[0], bad[1]) })
+		require.Panics(t, func() { semaphore.WithCapacitor(bad[0], bad[1]) })
 	}
-	require.PanicsWithValue(t, "semaphore: negative size", func() { semaphore.New(-1, semaphore.WithPlatoon(1, 1)) })
+	require.PanicsWithValue(t, "semaphore: negative size", func() { semaphore.New(-1, semaphore.WithCapacitor(1, 1)) })
 	require.Panics(
 		t,
-		func() { semaphore.New(1, semaphore.WithPlatoon(1, 1), semaphore.WithWaitingArray(new(twa.Array))) },
+		func() { semaphore.New(1, semaphore.WithCapacitor(1, 1), semaphore.WithWaitingArray(new(twa.Array))) },
 		"not one of NewArray's",
 	)
-	s := semaphore.New(1, semaphore.WithPlatoon(math.MaxInt, math.MaxInt))
+	s := semaphore.New(1, semaphore.WithCapacitor(math.MaxInt, math.MaxInt))
 	require.NoError(t, s.AcquireTimeout(math.MaxInt64, 1))
 	waiting := make(chan error, 1)
 	go func() { waiting <- s.AcquireTimeout(math.MaxInt64, 1) }()
@@ -61,8 +61,8 @@ func TestPlatoonOptions(t *testing.T) {
 
 // Whoever wants nothing does not wait, nor does it use up the lane, though others wait; and it is
 // told that the semaphore is closed.
-func TestPlatoonGrantsNothingAtOnce(t *testing.T) {
-	s := semaphore.New(1, semaphore.WithPlatoon(1, 1))
+func TestCapacitorGrantsNothingAtOnce(t *testing.T) {
+	s := semaphore.New(1, semaphore.WithCapacitor(1, 1))
 	require.True(t, s.TryAcquire(1))
 	var waits, nothing semaphore.AcquireFuture
 	waits.Init(s, 1)
@@ -89,9 +89,9 @@ func TestPlatoonGrantsNothingAtOnce(t *testing.T) {
 }
 
 // With an array, too, of which the other semaphores make no such use.
-func TestPlatoonMaxWaitingShedsLoad(t *testing.T) {
+func TestCapacitorMaxWaitingShedsLoad(t *testing.T) {
 	for _, opts := range [][]semaphore.Option{nil, {semaphore.WithWaitingArray(nil)}} {
-		s := semaphore.New(1, append(opts, semaphore.WithMaxWaiting(1), semaphore.WithPlatoon(1, 4))...)
+		s := semaphore.New(1, append(opts, semaphore.WithMaxWaiting(1), semaphore.WithCapacitor(1, 4))...)
 		require.NoError(t, s.Acquire(bg, 1))
 		waiting := queued(t, bg, s, 1)
 		require.ErrorIs(t, s.Acquire(bg, 1), semaphore.ErrQueueFull)
@@ -113,8 +113,8 @@ func TestPlatoonMaxWaitingShedsLoad(t *testing.T) {
 }
 
 // As without platoons: a debt shows, and is paid first.
-func TestPlatoonResizeLeavesADebt(t *testing.T) {
-	s := semaphore.New(3, semaphore.WithPlatoon(1, 4))
+func TestCapacitorResizeLeavesADebt(t *testing.T) {
+	s := semaphore.New(3, semaphore.WithCapacitor(1, 4))
 	require.NoError(t, s.Acquire(bg, 3))
 	waiting := queued(t, bg, s, 1)
 	s.Resize(1)
@@ -129,10 +129,10 @@ func TestPlatoonResizeLeavesADebt(t *testing.T) {
 }
 
 // Two semaphores in one bucket do not wake each other's waiters, nor count them.
-func TestPlatoonsShareAnArray(t *testing.T) {
+func TestCapacitorsShareAnArray(t *testing.T) {
 	a := twa.NewArray(1)
-	x := semaphore.New(1, semaphore.WithWaitingArray(a), semaphore.WithPlatoon(1, 1))
-	y := semaphore.New(3, semaphore.WithWaitingArray(a), semaphore.WithPlatoon(1, 1))
+	x := semaphore.New(1, semaphore.WithWaitingArray(a), semaphore.WithCapacitor(1, 1))
+	y := semaphore.New(3, semaphore.WithWaitingArray(a), semaphore.WithCapacitor(1, 1))
 	require.NoError(t, x.Acquire(bg, 1))
 	require.NoError(t, y.Acquire(bg, 3))
 	inX, large, inY := queued(t, bg, x, 1), queued(t, bg, y, 3), queued(t, bg, y, 1)

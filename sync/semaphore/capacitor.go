@@ -36,7 +36,7 @@ const (
 	platoonMaxPermits = 1 << 40
 )
 
-// A platoon is [WithPlatoon]. Its permits and the places of the express lane are in one word, so
+// A capacitor is [WithCapacitor]. Its permits and the places of the express lane are in one word, so
 // that to take the lane is one step; those who wait stand in one line, the front of which is the
 // gate.
 //
@@ -49,18 +49,18 @@ const (
 // Invariants:
 //
 //  1. Permits are conserved: free plus held is the size.
-//     (TestPlatoonContract/…/StressConservesPermits)
+//     (TestCapacitorContract/…/StressConservesPermits)
 //  2. W is set while anybody waits, whenever the line is not locked; with W set the only ways to
 //     take permits are a place of the lane, by a successful try, and to be woken, or granted, out
-//     of the line. (TestModelPlatoonBypass)
+//     of the line. (TestModelCapacitorBypass)
 //  3. Of a platoon no more pass than it has members, and none of the next while one of them is
 //     inside. When one of them departs, and not else, the lane has all its places again. With the
-//     order of the line that is the bound. (TestModelPlatoonBypass, TestExpressLaneEnds)
+//     order of the line that is the bound. (TestModelCapacitorBypass, TestExpressLaneEnds)
 //  4. If somebody sleeps who may pass, S is set, and need is how many free permits it takes; so the
 //     release that makes them free wakes it. If nobody may pass, somebody is awake, and looks after
-//     the line when it departs or sleeps again. (TestModelPlatoonHistories: whoever waits in vain
+//     the line when it departs or sleeps again. (TestModelCapacitorHistories: whoever waits in vain
 //     is a deadlock)
-//  5. Those inside who sleep again are the first of the line. (TestModelPlatoonBypass)
+//  5. Those inside who sleep again are the first of the line. (TestModelCapacitorBypass)
 //
 // Why no wake-up is lost: whoever locks the line stores need first and then S, on the very word in
 // which it saw too few permits. A release that came before has changed the word; one that comes
@@ -68,7 +68,7 @@ const (
 //
 // Source: the capacitor is Dice and Kogan's; the express lane is ours. See
 // docs/design/capacitor.md.
-type platoon struct {
+type capacitor struct {
 	word xsync.Int64
 	size xsync.Int64 // written with the line locked
 	need xsync.Int64 // with S set: how many permits must be free for the first to be woken; written with the line locked
@@ -89,8 +89,8 @@ type platoon struct {
 	_ cpu.CacheLinePad
 }
 
-func newPlatoon(n int64, o *options) *platoon {
-	p := &platoon{members: o.members, express: o.express, most: o.MaxWaiting}
+func newCapacitor(n int64, o *options) *capacitor {
+	p := &capacitor{members: o.members, express: o.express, most: o.MaxWaiting}
 	if o.twa {
 		p.table = (*parking.Table)(o.array).OrDefault()
 	} else {
@@ -104,9 +104,9 @@ func newPlatoon(n int64, o *options) *platoon {
 
 type platoonState int64
 
-func (p *platoon) look() platoonState { return platoonState(p.word.Load()) }
+func (p *capacitor) look() platoonState { return platoonState(p.word.Load()) }
 
-func (p *platoon) swap(from, to platoonState) bool {
+func (p *capacitor) swap(from, to platoonState) bool {
 	return p.word.CompareAndSwap(int64(from), int64(to))
 }
 
@@ -130,7 +130,7 @@ func (o platoonState) less(n int64) platoonState {
 }
 
 // TryAcquire takes n permits if an arrival may.
-func (p *platoon) TryAcquire(n int64) bool {
+func (p *capacitor) TryAcquire(n int64) bool {
 	for o := p.look(); o.admits(n); o = p.look() { // A turn is lost only to another's success.
 		if p.swap(o, o.less(n)) {
 			return true
@@ -140,7 +140,7 @@ func (p *platoon) TryAcquire(n int64) bool {
 }
 
 // Acquire takes n permits, and waits for them if need be.
-func (p *platoon) Acquire(ctx context.Context, n int64) error {
+func (p *capacitor) Acquire(ctx context.Context, n int64) error {
 	switch {
 	case n > 0 && p.TryAcquire(n): // the first time it asks, a context allocates its channel
 		return waiter.Keep(grantedLine{p}, n, ctx.Err())
@@ -153,12 +153,12 @@ func (p *platoon) Acquire(ctx context.Context, n int64) error {
 }
 
 // AcquireTimeout is Acquire, but gives up when d has passed.
-func (p *platoon) AcquireTimeout(d time.Duration, n int64) error {
+func (p *capacitor) AcquireTimeout(d time.Duration, n int64) error {
 	return p.acquire(waiter.After(d), n)
 }
 
 // acquire takes n permits, n > 0, unless until ends the wait before.
-func (p *platoon) acquire(until waiter.Limit, n int64) error {
+func (p *capacitor) acquire(until waiter.Limit, n int64) error {
 	for i := 0; ; i++ {
 		if p.TryAcquire(n) {
 			return waiter.Keep(grantedLine{p}, n, until.Cancelled())
@@ -175,7 +175,7 @@ func (p *platoon) acquire(until waiter.Limit, n int64) error {
 }
 
 // await ends an acquire that has come to o so far. k was got for until.
-func (p *platoon) await(until waiter.Limit, s *parking.Sleeper, k *waiter.Parker, o waiter.Outcome) error {
+func (p *capacitor) await(until waiter.Limit, s *parking.Sleeper, k *waiter.Parker, o waiter.Outcome) error {
 	for inside := false; o == waiter.Pending; inside = true { // A turn is lost to the express lane, which has so many places, or to others inside.
 		var err error
 		if o, err = waiter.Wait(k, until, gateLine{p, s, inside}); err != nil {
@@ -197,7 +197,7 @@ func (p *platoon) await(until waiter.Limit, s *parking.Sleeper, k *waiter.Parker
 // A gateLine is where a goroutine sleeps, as a [waiter.Line]; inside says whether it has passed the
 // gate before. What it is granted is no more than a chance.
 type gateLine struct {
-	p      *platoon
+	p      *capacitor
 	s      *parking.Sleeper
 	inside bool
 }
@@ -214,14 +214,14 @@ func (l gateLine) GiveBack(n int64) bool {
 }
 
 // A grantedLine takes back the permits that a platoon has granted, as a [waiter.Line].
-type grantedLine struct{ p *platoon }
+type grantedLine struct{ p *capacitor }
 
 func (l grantedLine) Unlink(*waiter.Waiter) bool { return false }
 func (l grantedLine) GiveBack(n int64) bool      { return l.p.giveBack(n) }
 
 // enqueue puts s at the end of the line, for node, which is armed, and returns [waiter.Pending]; or
 // it returns an outcome at once.
-func (p *platoon) enqueue(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
+func (p *capacitor) enqueue(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
 	l := p.line()
 	o := p.hopeless(node.N)
 	switch {
@@ -244,7 +244,7 @@ func (p *platoon) enqueue(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcom
 
 // compete is for whoever has been woken: it takes its permits, or goes back into the line, as the
 // first.
-func (p *platoon) compete(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
+func (p *capacitor) compete(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
 	l := p.line()
 	p.promised -= node.N
 	if o := p.hopeless(node.N); o != waiter.Pending {
@@ -259,7 +259,7 @@ func (p *platoon) compete(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcom
 
 // hopeless returns why there is no use in waiting for n permits, or [waiter.Pending]. The line is
 // locked.
-func (p *platoon) hopeless(n int64) waiter.Outcome {
+func (p *capacitor) hopeless(n int64) waiter.Outcome {
 	switch {
 	case p.look().isClosed():
 		return waiter.Closed
@@ -270,7 +270,7 @@ func (p *platoon) hopeless(n int64) waiter.Outcome {
 }
 
 // leave takes s out of the line, and reports whether it was there.
-func (p *platoon) leave(s *parking.Sleeper, inside bool) bool {
+func (p *capacitor) leave(s *parking.Sleeper, inside bool) bool {
 	l := p.line()
 	ok := l.Remove(s)
 	if ok {
@@ -284,13 +284,13 @@ func (p *platoon) leave(s *parking.Sleeper, inside bool) bool {
 }
 
 // line locks the line.
-func (p *platoon) line() parking.Line {
+func (p *capacitor) line() parking.Line {
 	return p.table.Line(parking.Key{Object: p, Hash: xsync.Address(p)})
 }
 
 // goneLocked is for one who waits no more, and is counted as asleep no more. If it was inside it
 // departs: the lane has all its places again, and after the last of a platoon the next may pass.
-func (p *platoon) goneLocked(inside bool) {
+func (p *capacitor) goneLocked(inside bool) {
 	p.waiting--
 	if !inside {
 		return
@@ -306,7 +306,7 @@ func (p *platoon) goneLocked(inside bool) {
 // permits go, and writes into the word what has become of the line. It unlocks the line, and then
 // tells them, and those in wake. If self, the caller's, is among them it need not be woken: the
 // outcome is its own.
-func (p *platoon) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *parking.Sleeper) waiter.Outcome {
+func (p *capacitor) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *parking.Sleeper) waiter.Outcome {
 	o := waiter.Pending
 	for {
 		s, from := p.serveLocked(l)
@@ -326,7 +326,7 @@ func (p *platoon) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *par
 
 // serveLocked returns who is to be admitted if the word is still what it says; or nobody, and then
 // the word is right.
-func (p *platoon) serveLocked(l parking.Line) (*parking.Sleeper, platoonState) {
+func (p *capacitor) serveLocked(l parking.Line) (*parking.Sleeper, platoonState) {
 	for { // A turn is lost only to another's success.
 		o, s := p.look(), l.First()
 		to := o &^ (platoonWaits | platoonSleeps)
@@ -354,7 +354,7 @@ func (p *platoon) serveLocked(l parking.Line) (*parking.Sleeper, platoonState) {
 // admitLocked lets s pass, the first of the line, whose permits are free if the word is still o: it
 // is granted them if it is here, or a future; otherwise it is woken to compete. It reports whether
 // the word was.
-func (p *platoon) admitLocked(
+func (p *capacitor) admitLocked(
 	l parking.Line,
 	s *parking.Sleeper,
 	o platoonState,
@@ -385,14 +385,14 @@ func (p *platoon) admitLocked(
 }
 
 // Release returns n permits, n > 0.
-func (p *platoon) Release(n int64) {
+func (p *capacitor) Release(n int64) {
 	if !p.giveBack(n) {
 		panic(overReleased("released", n, p.Size(), p.Available()))
 	}
 }
 
 // giveBack returns n permits. It reports false, and changes nothing, if fewer are held.
-func (p *platoon) giveBack(n int64) bool {
+func (p *capacitor) giveBack(n int64) bool {
 	o, ok := p.give(n)
 	if !ok {
 		l := p.line() // what it has seen may be from before a Resize and from after it
@@ -406,7 +406,7 @@ func (p *platoon) giveBack(n int64) bool {
 }
 
 // give adds n permits to the word, unless fewer are held, and returns what the word was.
-func (p *platoon) give(n int64) (o platoonState, ok bool) {
+func (p *capacitor) give(n int64) (o platoonState, ok bool) {
 	for o = p.look(); n <= p.size.Load()-o.free(); o = p.look() { // A turn is lost only to another's success.
 		if p.swap(o, o+platoonState(n*platoonPermit)) {
 			return o, true
@@ -416,20 +416,20 @@ func (p *platoon) give(n int64) (o platoonState, ok bool) {
 }
 
 // Size implements policy.
-func (p *platoon) Size() int64 { return p.size.Load() }
+func (p *capacitor) Size() int64 { return p.size.Load() }
 
 // Available implements policy.
-func (p *platoon) Available() int64 { return p.look().free() }
+func (p *capacitor) Available() int64 { return p.look().free() }
 
 // Waiting implements policy.
-func (p *platoon) Waiting() int {
+func (p *capacitor) Waiting() int {
 	l := p.line()
 	defer l.Unlock()
 	return p.waiting
 }
 
 // Resize implements policy.
-func (p *platoon) Resize(n int64) {
+func (p *capacitor) Resize(n int64) {
 	n = min(n, platoonMaxPermits)
 	var wake waiter.WakeList
 	l := p.line()
@@ -452,7 +452,7 @@ func (p *platoon) Resize(n int64) {
 }
 
 // Close implements policy.
-func (p *platoon) Close() {
+func (p *capacitor) Close() {
 	var wake waiter.WakeList
 	l := p.line()
 	p.word.Or(platoonClosed)
@@ -463,7 +463,7 @@ func (p *platoon) Close() {
 }
 
 // endLocked ends the wait of s, which sleeps, inside or not.
-func (p *platoon) endLocked(l parking.Line, s *parking.Sleeper, inside bool, o waiter.Outcome, wake *waiter.WakeList) {
+func (p *capacitor) endLocked(l parking.Line, s *parking.Sleeper, inside bool, o waiter.Outcome, wake *waiter.WakeList) {
 	l.Remove(s)
 	wake.Add(s.Node(), o)
 	if inside {

@@ -11,12 +11,12 @@ import (
 
 // Every history that the explorer can bring about is one that the sequential semaphore could have
 // given.
-func TestModelPlatoonHistories(t *testing.T) {
+func TestModelCapacitorHistories(t *testing.T) {
 	for name, of := range map[string]func(n int64) *semaphore.Semaphore{
-		"1, 1":        modelKind(semaphore.WithPlatoon(1, 1)),
-		"1, none":     modelKind(semaphore.WithPlatoon(1, 0)),
-		"2, 1":        modelKind(semaphore.WithPlatoon(2, 1)),
-		"1, 1, array": modelArray(semaphore.WithPlatoon(1, 1)),
+		"1, 1":        modelKind(semaphore.WithCapacitor(1, 1)),
+		"1, none":     modelKind(semaphore.WithCapacitor(1, 0)),
+		"2, 1":        modelKind(semaphore.WithCapacitor(2, 1)),
+		"1, 1, array": modelArray(semaphore.WithCapacitor(1, 1)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := kind()

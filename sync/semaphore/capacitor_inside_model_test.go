@@ -14,21 +14,21 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A platoonWorld is a semaphore all of whose permits are held, and those who wait in line.
-type platoonWorld struct {
+// A capacitorWorld is a semaphore all of whose permits are held, and those who wait in line.
+type capacitorWorld struct {
 	*interleave.Run
-	p *platoon
+	p *capacitor
 }
 
-func newPlatoonWorld(x *interleave.Run, n int64, b, q int) *platoonWorld {
-	w := &platoonWorld{x, New(n, WithPlatoon(b, q)).p.(*platoon)}
+func newCapacitorWorld(x *interleave.Run, n int64, b, q int) *capacitorWorld {
+	w := &capacitorWorld{x, New(n, WithCapacitor(b, q)).p.(*capacitor)}
 	x.Name("p", w.p)
 	x.Assert(w.p.TryAcquire(n), "not free")
 	return w
 }
 
 // queue puts somebody into the line who wants n permits, and returns what waits until it has them.
-func (w *platoonWorld) queue(ctx *interleave.Context, n int64) func() error {
+func (w *capacitorWorld) queue(ctx *interleave.Context, n int64) func() error {
 	s := parking.GetSleeper()
 	k := s.Parker(waiter.UntilDone(ctx))
 	k.N = n
@@ -38,14 +38,14 @@ func (w *platoonWorld) queue(ctx *interleave.Context, n int64) func() error {
 }
 
 // check looks at how many are inside.
-func (w *platoonWorld) check() {
+func (w *capacitorWorld) check() {
 	l := w.p.line()
 	defer l.Unlock()
 	w.Assert(w.p.inside <= w.p.members && w.p.asleep <= w.p.inside, "%d are inside, %d asleep", w.p.inside, w.p.asleep)
 }
 
 // requireIdle checks that nobody is left, and nothing lost.
-func (w *platoonWorld) requireIdle() {
+func (w *capacitorWorld) requireIdle() {
 	p := w.p
 	w.Assert(
 		p.Available() == p.Size() && p.waiting == 0,
@@ -71,20 +71,20 @@ func platoonOptions(t *testing.T, bound int) interleave.Options {
 
 // Every way to end a wait, wherever it stands: in the line, awake, or asleep again because somebody
 // on the express lane was quicker.
-func TestModelPlatoonWaitsEnd(t *testing.T) {
-	use := func(w *platoonWorld, n int64, err error) {
+func TestModelCapacitorWaitsEnd(t *testing.T) {
+	use := func(w *capacitorWorld, n int64, err error) {
 		if err == nil {
 			w.check()
 			w.p.Release(n)
 		}
 	}
 	// waits has somebody wait for n permits, in line.
-	waits := func(w *platoonWorld, name string, ctx *interleave.Context, n int64) {
+	waits := func(w *capacitorWorld, name string, ctx *interleave.Context, n int64) {
 		wait := w.queue(ctx, n)
 		w.Go(name, func() { use(w, n, wait()) })
 	}
 	// holds gives the n permits back, and then takes one by the lane, if it can.
-	holds := func(w *platoonWorld, n int64) {
+	holds := func(w *capacitorWorld, n int64) {
 		w.Go("holder", func() {
 			w.p.Release(n)
 			if w.p.TryAcquire(1) {
@@ -96,57 +96,57 @@ func TestModelPlatoonWaitsEnd(t *testing.T) {
 		b, q  int
 		n     int64
 		bound int
-		body  func(w *platoonWorld)
+		body  func(w *capacitorWorld)
 	}{
-		"cancel": {b: 1, q: 1, n: 1, body: func(w *platoonWorld) {
+		"cancel": {b: 1, q: 1, n: 1, body: func(w *capacitorWorld) {
 			ctx := w.NewContext()
 			waits(w, "waiter", ctx, 1)
 			holds(w, 1)
 			w.Go("canceller", ctx.Cancel)
 		}},
-		"cancel, one behind": {b: 1, q: 1, n: 1, bound: 2, body: func(w *platoonWorld) {
+		"cancel, one behind": {b: 1, q: 1, n: 1, bound: 2, body: func(w *capacitorWorld) {
 			ctx := w.NewContext()
 			waits(w, "hasty", ctx, 1)
 			waits(w, "behind", w.NewContext(), 1)
 			holds(w, 1)
 			w.Go("canceller", ctx.Cancel)
 		}},
-		"cancel, two inside": {b: 2, q: 1, n: 2, bound: 2, body: func(w *platoonWorld) {
+		"cancel, two inside": {b: 2, q: 1, n: 2, bound: 2, body: func(w *capacitorWorld) {
 			ctx := w.NewContext()
 			waits(w, "hasty", ctx, 1)
 			waits(w, "mate", w.NewContext(), 1)
 			holds(w, 2)
 			w.Go("canceller", ctx.Cancel)
 		}},
-		"cancel of a large one": {b: 1, q: 1, n: 2, bound: 2, body: func(w *platoonWorld) {
+		"cancel of a large one": {b: 1, q: 1, n: 2, bound: 2, body: func(w *capacitorWorld) {
 			ctx := w.NewContext()
 			waits(w, "large", ctx, 2)
 			waits(w, "behind", w.NewContext(), 1)
 			holds(w, 2)
 			w.Go("canceller", ctx.Cancel)
 		}},
-		"timeout": {b: 1, q: 1, n: 1, bound: 3, body: func(w *platoonWorld) {
+		"timeout": {b: 1, q: 1, n: 1, bound: 3, body: func(w *capacitorWorld) {
 			w.Same(2, "hasty", func(int) { use(w, 1, w.p.AcquireTimeout(time.Second, 1)) })
 			holds(w, 1)
 		}},
-		"close": {b: 1, q: 1, n: 1, body: func(w *platoonWorld) {
+		"close": {b: 1, q: 1, n: 1, body: func(w *capacitorWorld) {
 			waits(w, "waiter", w.NewContext(), 1)
 			holds(w, 1)
 			w.Go("closer", w.p.Close)
 		}},
-		"close, two wait": {b: 2, q: 1, n: 1, bound: 2, body: func(w *platoonWorld) {
+		"close, two wait": {b: 2, q: 1, n: 1, bound: 2, body: func(w *capacitorWorld) {
 			waits(w, "first", w.NewContext(), 1)
 			waits(w, "second", w.NewContext(), 1)
 			holds(w, 1)
 			w.Go("closer", w.p.Close)
 		}},
-		"resize down": {b: 1, q: 1, n: 2, bound: 2, body: func(w *platoonWorld) {
+		"resize down": {b: 1, q: 1, n: 2, bound: 2, body: func(w *capacitorWorld) {
 			waits(w, "large", w.NewContext(), 2)
 			waits(w, "behind", w.NewContext(), 1)
 			holds(w, 2)
 			w.Go("resizer", func() { w.p.Resize(1) })
 		}},
-		"resize down, two are too large": {b: 1, q: 1, n: 2, body: func(w *platoonWorld) {
+		"resize down, two are too large": {b: 1, q: 1, n: 2, body: func(w *capacitorWorld) {
 			waits(w, "large", w.NewContext(), 2)
 			waits(w, "as large", w.NewContext(), 2)
 			w.Go("resizer", func() {
@@ -154,13 +154,13 @@ func TestModelPlatoonWaitsEnd(t *testing.T) {
 				w.p.Release(2)
 			})
 		}},
-		"resize up": {b: 2, q: 1, n: 1, bound: 2, body: func(w *platoonWorld) {
+		"resize up": {b: 2, q: 1, n: 1, bound: 2, body: func(w *capacitorWorld) {
 			waits(w, "first", w.NewContext(), 1)
 			waits(w, "second", w.NewContext(), 1)
 			holds(w, 1)
 			w.Go("resizer", func() { w.p.Resize(2) })
 		}},
-		"future behind": {b: 1, q: 1, n: 1, bound: 2, body: func(w *platoonWorld) {
+		"future behind": {b: 1, q: 1, n: 1, bound: 2, body: func(w *capacitorWorld) {
 			waits(w, "waiter", w.NewContext(), 1)
 			f := w.p.request(nil, 1)
 			w.Assert(!f.Poll(nil), "it does not have to wait")
@@ -172,7 +172,7 @@ func TestModelPlatoonWaitsEnd(t *testing.T) {
 				f.Cancel()
 			})
 		}},
-		"future in front": {b: 1, q: 1, n: 1, bound: 2, body: func(w *platoonWorld) {
+		"future in front": {b: 1, q: 1, n: 1, bound: 2, body: func(w *capacitorWorld) {
 			f := w.p.request(nil, 1)
 			done := f.Done()
 			waits(w, "waiter", w.NewContext(), 1)
@@ -185,7 +185,7 @@ func TestModelPlatoonWaitsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			interleave.Check(t, platoonOptions(t, s.bound), func(x *interleave.Run) {
-				w := newPlatoonWorld(x, s.n, s.b, s.q)
+				w := newCapacitorWorld(x, s.n, s.b, s.q)
 				s.body(w)
 				x.Wait()
 				w.requireIdle()
@@ -195,9 +195,9 @@ func TestModelPlatoonWaitsEnd(t *testing.T) {
 }
 
 // A release that comes after a cancel does not serve who was cancelled, wherever it stands.
-func TestModelPlatoonCancelBeforeGrantWins(t *testing.T) {
+func TestModelCapacitorCancelBeforeGrantWins(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
-		w := newPlatoonWorld(x, 1, 1, 1)
+		w := newCapacitorWorld(x, 1, 1, 1)
 		ctx := x.NewContext()
 		var cancelled interleave.Bool
 		wait := w.queue(ctx, 1)
@@ -222,7 +222,7 @@ func TestModelPlatoonCancelBeforeGrantWins(t *testing.T) {
 
 // The bound: whoever waits behind p others is overtaken by at most (p + B) · Q + B − 1 of those who
 // come later. The one who is watched wants all permits, so that nobody is in with it.
-func TestModelPlatoonBypass(t *testing.T) {
+func TestModelCapacitorBypass(t *testing.T) {
 	for _, s := range []struct {
 		n      int64
 		b, q   int
@@ -247,7 +247,7 @@ func TestModelPlatoonBypass(t *testing.T) {
 			func(t *testing.T) {
 				most, reached := (s.ahead+s.b)*s.q+s.b-1, 0
 				interleave.Check(t, platoonOptions(t, s.bound), func(x *interleave.Run) {
-					w := newPlatoonWorld(x, s.n, s.b, s.q)
+					w := newCapacitorWorld(x, s.n, s.b, s.q)
 					var in, passed interleave.Int32
 					x.Go("holder", func() { w.p.Release(s.n) })
 					for i := range s.ahead + 1 {
@@ -288,11 +288,11 @@ func TestModelPlatoonBypass(t *testing.T) {
 
 // While one of a platoon is slow, another departs and gives its permit back: that lets in as many
 // as the platoon still lacks, and no more.
-func TestModelPlatoonIsNotRefilled(t *testing.T) {
+func TestModelCapacitorIsNotRefilled(t *testing.T) {
 	for b, still := range map[int]int64{2: 1, 3: 2} {
 		t.Run(fmt.Sprintf("platoon %d", b), func(t *testing.T) {
 			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
-				w := newPlatoonWorld(x, 2, b, 0)
+				w := newCapacitorWorld(x, 2, b, 0)
 				slow, quick, next := w.queue(x.NewContext(), 1), w.queue(x.NewContext(), 1), w.queue(x.NewContext(), 1)
 				w.p.Release(2)
 				x.Go("all", func() {
@@ -313,9 +313,9 @@ func TestModelPlatoonIsNotRefilled(t *testing.T) {
 }
 
 // Whoever departs gives the lane all its places again, although others wait still.
-func TestModelPlatoonLaneIsRenewed(t *testing.T) {
+func TestModelCapacitorLaneIsRenewed(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
-		w := newPlatoonWorld(x, 1, 1, 1)
+		w := newCapacitorWorld(x, 1, 1, 1)
 		first, second := w.queue(x.NewContext(), 1), w.queue(x.NewContext(), 1)
 		x.Go("all", func() {
 			for _, wait := range []func() error{first, second} {
@@ -334,9 +334,9 @@ func TestModelPlatoonLaneIsRenewed(t *testing.T) {
 
 // A future may be dropped at the very moment when it is granted: its permit then goes to the next,
 // whoever notices.
-func TestModelPlatoonGrantThatNobodyWants(t *testing.T) {
+func TestModelCapacitorGrantThatNobodyWants(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
-		w := newPlatoonWorld(x, 1, 1, 0)
+		w := newCapacitorWorld(x, 1, 1, 0)
 		f := w.p.request(nil, 1)
 		x.Assert(!f.Poll(nil), "it does not have to wait")
 		wait := w.queue(x.NewContext(), 1)
@@ -353,14 +353,14 @@ func TestModelPlatoonGrantThatNobodyWants(t *testing.T) {
 
 // Permits that come back all at once are had by all who wait for them, at once: none of them gives
 // any back before.
-func TestModelPlatoonIsServedAtOnce(t *testing.T) {
+func TestModelCapacitorIsServedAtOnce(t *testing.T) {
 	for _, s := range []struct{ b, q, waiters, bound int }{
 		{b: 1, q: 0, waiters: 2}, {b: 1, q: 1, waiters: 2}, {b: 2, q: 1, waiters: 2}, {b: 1, q: 1, waiters: 3, bound: 2}, {b: 2, q: 0, waiters: 3, bound: 2},
 	} {
 		t.Run(fmt.Sprintf("platoon %d, lane %d, %d wait", s.b, s.q, s.waiters), func(t *testing.T) {
 			interleave.Check(t, platoonOptions(t, s.bound), func(x *interleave.Run) {
 				n := int64(s.waiters)
-				w := newPlatoonWorld(x, n, s.b, s.q)
+				w := newCapacitorWorld(x, n, s.b, s.q)
 				for i := range s.waiters {
 					wait := w.queue(x.NewContext(), 1)
 					x.Go(fmt.Sprintf("queued %d", i), func() { x.Assert(wait() == nil, "not granted") })
@@ -385,11 +385,11 @@ func TestModelPlatoonIsServedAtOnce(t *testing.T) {
 
 // Whatever a Resize does at the same time, a release of more than is held is noticed, and one of
 // what is held is not refused.
-func TestModelPlatoonReleaseAgainstResize(t *testing.T) {
+func TestModelCapacitorReleaseAgainstResize(t *testing.T) {
 	for _, size := range []int64{1, 3} {
 		t.Run(fmt.Sprintf("to %d", size), func(t *testing.T) {
 			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
-				p := New(2, WithPlatoon(1, 1)).p.(*platoon)
+				p := New(2, WithCapacitor(1, 1)).p.(*capacitor)
 				x.Name("p", p)
 				x.Assert(p.TryAcquire(1), "not free")
 				x.Go("resizer", func() { p.Resize(size) })
@@ -411,16 +411,16 @@ func TestModelPlatoonReleaseAgainstResize(t *testing.T) {
 
 // An acquire is one compare-and-swap behind a load, and a release one behind two, even on the lane:
 // a release that does not free enough for whoever sleeps takes no lock.
-func TestModelPlatoonCost(t *testing.T) {
+func TestModelCapacitorCost(t *testing.T) {
 	for name, s := range map[string]struct {
 		waits   bool
 		acquire int
 		release int
 	}{"nobody waits": {false, 2, 3}, "somebody waits": {true, 2, 4}} {
 		t.Run(name, func(t *testing.T) {
-			stepsOf := func(use func(p *platoon)) int {
+			stepsOf := func(use func(p *capacitor)) int {
 				return interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
-					w := newPlatoonWorld(x, 4, 1, 1)
+					w := newCapacitorWorld(x, 4, 1, 1)
 					if s.waits {
 						w.p.Release(1)
 						w.queue(x.NewContext(), 4)
@@ -431,9 +431,9 @@ func TestModelPlatoonCost(t *testing.T) {
 					x.Wait()
 				}).Steps
 			}
-			none := stepsOf(func(*platoon) {})
-			require.Equal(t, s.acquire, stepsOf(func(p *platoon) { p.TryAcquire(1) })-none)
-			require.Equal(t, s.release, stepsOf(func(p *platoon) { p.Release(1) })-none)
+			none := stepsOf(func(*capacitor) {})
+			require.Equal(t, s.acquire, stepsOf(func(p *capacitor) { p.TryAcquire(1) })-none)
+			require.Equal(t, s.release, stepsOf(func(p *capacitor) { p.Release(1) })-none)
 		})
 	}
 }

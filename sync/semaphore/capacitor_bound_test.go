@@ -20,13 +20,13 @@ import (
 
 // The bound, measured: whoever waits behind p others is overtaken by at most (p + B) · Q + B − 1 of
 // those who come later.
-func TestPlatoonOvertakesNoMoreThanPromised(t *testing.T) {
+func TestCapacitorOvertakesNoMoreThanPromised(t *testing.T) {
 	for _, c := range []struct{ b, q int }{{1, 0}, {1, 3}, {2, 3}} {
 		t.Run(fmt.Sprintf("platoon %d, lane %d", c.b, c.q), func(t *testing.T) {
 			locktest.AtEveryProcs(t, func(t *testing.T) {
 				const size = 2
-				s := New(size, WithPlatoon(c.b, c.q))
-				p, ctx := s.p.(*platoon), context.Background()
+				s := New(size, WithCapacitor(c.b, c.q))
+				p, ctx := s.p.(*capacitor), context.Background()
 				var acquired int64 // guarded by all permits
 				var stop atomic.Bool
 				var wg sync.WaitGroup
@@ -75,7 +75,7 @@ func TestPlatoonOvertakesNoMoreThanPromised(t *testing.T) {
 // places, and not once more.
 func TestExpressLaneEnds(t *testing.T) {
 	const q = 5
-	s := New(2, WithPlatoon(1, q))
+	s := New(2, WithCapacitor(1, q))
 	require.True(t, s.TryAcquire(2))
 	large := make(chan error, 1)
 	go func() { large <- s.Acquire(context.Background(), 2) }()
