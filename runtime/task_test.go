@@ -327,7 +327,7 @@ func TestCompletionMayBeUsedAgainWhenDoneHasDelivered(t *testing.T) {
 	})
 }
 
-// Who is told of the end may cancel another one that is about to be told.
+// A waiter that is told of the end may cancel another that is about to be told.
 func TestCompletionCancelledWhileOthersAreToldIsNotWoken(t *testing.T) {
 	ex := solo(t)
 	s := held(t, 1)

@@ -174,7 +174,7 @@ func TestPanicThatSomebodyWaitsForIsNotReported(t *testing.T) {
 	})
 }
 
-// Who asks after the report still gets the error, and then Shutdown has nothing to tell.
+// A request after the report still gets the error, and then Shutdown has nothing to report.
 func TestPanicThatIsAskedForLaterIsNotToldByShutdown(t *testing.T) {
 	var told toldPanics
 	ex := rt.New(rt.WithWorkers(2), rt.WithPanicHandler(told.add))

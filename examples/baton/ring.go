@@ -98,7 +98,7 @@ func (k *keyed) end() {} // the context does
 type counted struct{ passes twa.EventCount }
 
 func (c *counted) await(ctx context.Context, _ int, n int64, looks *int64) bool {
-	*looks++ // whoever is woken need not look again
+	*looks++ // the woken runner need not look again
 	return c.passes.Await(ctx, n) == nil
 }
 

@@ -42,7 +42,7 @@ func TestWaitsAreExactlyThoseOfTheQueue(t *testing.T) {
 	})
 }
 
-// Who waits when the user has enough leaves at once, and so does who is inside.
+// Waiting and served clients leave at once when the user stops the program.
 func TestAllLeaveWhenItEndsEarly(t *testing.T) {
 	const ms = time.Millisecond
 	o := options{clients: 6, permits: 2, hold: 50 * ms, patience: 120 * ms}

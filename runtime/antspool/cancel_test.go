@@ -87,7 +87,7 @@ func TestLaterCancelDoesNotStopAnAcceptedFunction(t *testing.T) {
 }
 
 // The goroutine of ants (G) and the one in Submit (S) both ask the context, which is cancelled (C).
-// Who asks first decides for both, in every order, and the permits go back once.
+// The first verdict decides for both, in every order, and the permits go back once.
 func TestBothSidesOfASubmitAgreeOnItsContext(t *testing.T) {
 	for order, accepted := range map[string]bool{
 		"GSC": true, "GCS": true, "SGC": true, "SCG": true, "CGS": false, "CSG": false,
