@@ -69,7 +69,8 @@ func (s *bareSemaphore) await(tx int64) {
 }
 
 // bareLooks is how often a spinning goroutine looks before it lets others run. Unlike a thread of
-// the papers, a goroutine that spins on keeps others from running until it is preempted, after 10 ms.
+// the papers, a goroutine that spins on keeps others from running until it is preempted, after 10
+// ms.
 const bareLooks = 64
 
 // linger spends the time until the i'th look.

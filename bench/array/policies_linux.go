@@ -13,9 +13,9 @@ import (
 
 // futexPolicies sleep in the kernel. Dispersed over the array's words, waiters meet in few of the
 // kernel's own buckets; on one word all are in one. There every wake is for all waiters. With bits,
-// of which a ticket has one in 32, it is for few, and what is left of the difference is the kernel's
-// one bucket. Such a wait keeps the goroutine's thread: all goroutines are locked to theirs, and so
-// are those of our own semaphore in the last line.
+// of which a ticket has one in 32, it is for few, and what is left of the difference is the
+// kernel's one bucket. Such a wait keeps the goroutine's thread: all goroutines are locked to
+// theirs, and so are those of our own semaphore in the last line.
 var futexPolicies = []policy{
 	onBare("0: futex", bareConfig{words: arrayBuckets, onThread: true, sleep: futexWait, wake: futexWake}),
 	onBare("1: spin, futex", bareConfig{

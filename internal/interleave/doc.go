@@ -46,8 +46,8 @@
 // # Simulation
 //
 // [Simulate] runs a scenario once, on as many simulated cores as it has threads, 256 at most. The
-// cost of an operation depends on the state of its cache line, and the thread with the least virtual
-// time runs next. docs/design/simulator.md has the model.
+// cost of an operation depends on the state of its cache line, and the thread with the least
+// virtual time runs next. docs/design/simulator.md has the model.
 //
 // # Limits
 //

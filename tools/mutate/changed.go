@@ -19,14 +19,14 @@ type span struct{ first, last int }
 // wholeFile is the span of a file that git does not know.
 var wholeFile = span{1, 1 << 30}
 
-// hunk is the head of a hunk of git diff -U0: where it begins in the new file, and how many lines of
-// it are there.
+// hunk is the head of a hunk of git diff -U0: where it begins in the new file, and how many lines
+// of it are there.
 var hunk = regexp.MustCompile(`^@@ -\S+ \+(\d+)(?:,(\d+))? @@`)
 
 // changedSince asks git which lines of Go files differ between a commit and the working tree. It
 // returns them by the file's name, relative to the root and with slashes. Lines without code do not
-// count. Where lines are gone, the two lines around the gap count. Files that git neither tracks nor
-// ignores are new.
+// count. Where lines are gone, the two lines around the gap count. Files that git neither tracks
+// nor ignores are new.
 func changedSince(ctx context.Context, root, ref string) (map[string][]span, error) {
 	git := func(args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, "git", args...)

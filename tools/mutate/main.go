@@ -1,6 +1,6 @@
 // Command mutate breaks Go code on purpose, one place at a time, and looks whether the tests
-// notice. It makes mutants of source files, of the kinds that matter to locks, and runs the tests on
-// each. A mutant that survives is code that no test needs.
+// notice. It makes mutants of source files, of the kinds that matter to locks, and runs the tests
+// on each. A mutant that survives is code that no test needs.
 //
 //	go -C tools run ./mutate                           all mutants of the core: hours
 //	go -C tools run ./mutate -list waiter              those of one folder, without running anything
@@ -8,12 +8,12 @@
 //	go -C tools run ./mutate -every 10 -offset 3       a tenth of them
 //	go -C tools run ./mutate -changed main -max 12     twelve of the functions that differ from main's
 //
-// The last form is for CI. It takes the functions in which a line of code differs between the commit
-// and the working tree, and spreads the number over their mutants, in the order of files and lines.
-// So its time is bounded: a mutant takes from a second, if the model kills it, to a minute or two, if
-// it survives. Commits that change no function of the core cost a second. On a branch, compare with
-// where it left: -changed "$(git merge-base origin/main HEAD)". On main, compare with HEAD~1 or with
-// what was last pushed. -changed and -max go together with all other flags.
+// The last form is for CI. It takes the functions in which a line of code differs between the
+// commit and the working tree, and spreads the number over their mutants, in the order of files and
+// lines. So its time is bounded: a mutant takes from a second, if the model kills it, to a minute
+// or two, if it survives. Commits that change no function of the core cost a second. On a branch,
+// compare with where it left: -changed "$(git merge-base origin/main HEAD)". On main, compare with
+// HEAD~1 or with what was last pushed. -changed and -max go together with all other flags.
 //
 // A mutant is never written into the tree: the go command gets it as an overlay (go help build,
 // -overlay). Line numbers stay as they are.
@@ -45,9 +45,9 @@
 // failure into 1.) A mutant leaves a few megabytes in the build cache, which the go command drops
 // after some days.
 //
-// Read main.go first, then operators.go and statements.go for the operators, runner.go for the tests
-// that judge, and changed.go for the choice of what has changed. The command imports the standard
-// library and internal/repo.
+// Read main.go first, then operators.go and statements.go for the operators, runner.go for the
+// tests that judge, and changed.go for the choice of what has changed. The command imports the
+// standard library and internal/repo.
 package main
 
 import (

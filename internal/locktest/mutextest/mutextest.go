@@ -50,7 +50,8 @@ func Run[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Kno
 	}
 }
 
-// RunOf is Run on the mutexes that create makes. Without fifo it leaves out the tests of that order.
+// RunOf is Run on the mutexes that create makes. Without fifo it leaves out the tests of that
+// order.
 func RunOf[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, create func() PM, fifo bool, known ...Known) {
 	t.Helper()
 	k := kindOf[M, F, PM, PF]()

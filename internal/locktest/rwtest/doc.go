@@ -1,4 +1,5 @@
-// Package rwtest has the tests that every read-write lock of this module must pass. It is for tests.
+// Package rwtest has the tests that every read-write lock of this module must pass. It is for
+// tests.
 //
 // A lock package calls [Run] with a [Kind], which says how to make the locks and what they promise
 // beyond [Lock]: first in, first out; futures; upgradable readers. Under the build tag interleave,

@@ -137,8 +137,8 @@ func futureUnlockGivesBackWhateverItHas(t *testing.T, k Kind, l Lock) {
 }
 
 // A caller that unlocks the lock of a future by the methods of the lock, before Err or besides the
-// future's Unlock, is told so if nobody else holds it likewise by then. So is a caller that upgrades
-// or downgrades it.
+// future's Unlock, is told so if nobody else holds it likewise by then. So is a caller that
+// upgrades or downgrades it.
 func futureUnlockedPastItsBackIsNamed(t *testing.T, k Kind, l Lock) {
 	changes := map[State]func(){Read: nil, Upgradable: nil, Write: nil}
 	u, upgradable := l.(UpgradableLock)
@@ -179,8 +179,8 @@ func futureUnlockedPastItsBackIsNamed(t *testing.T, k Kind, l Lock) {
 	}
 }
 
-// After Err, a caller that upgrades or downgrades what a future has locked ends it by the methods of
-// the lock.
+// After Err, a caller that upgrades or downgrades what a future has locked ends it by the methods
+// of the lock.
 func futureMayBeUpgradedAndDowngraded(t *testing.T, k Kind, l Lock) {
 	u, ok := l.(UpgradableLock)
 	if !ok {

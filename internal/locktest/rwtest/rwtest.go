@@ -151,7 +151,8 @@ func Holds(l Lock) []State {
 	return []State{Read, Write}
 }
 
-// excludes reports whether nobody can hold a lock as one state while somebody holds it as the other.
+// excludes reports whether nobody can hold a lock as one state while somebody holds it as the
+// other.
 func (s State) excludes(other State) bool {
 	return s == Write || other == Write || s == Upgradable && other == Upgradable
 }
