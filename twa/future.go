@@ -145,7 +145,7 @@ type request struct {
 }
 
 func (r *request) init(t *tickets, base, n int64) {
-	if !r.f.Init((*wish)(r), n) {
+	if !r.f.Init((*ticketRequest)(r), n) {
 		panic("twa: Init of a future whose request has not ended")
 	}
 	r.t, r.base = t, base
@@ -172,18 +172,18 @@ func (r *request) check() {
 	}
 }
 
-// A wish is what a request asks of the tickets.
-type wish request
+// A ticketRequest is what a request asks of the tickets.
+type ticketRequest request
 
 // Start implements [waiter.Request].
-func (r *wish) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+func (r *ticketRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if w.N == 0 {
 		if r.t.isClosed() {
 			return waiter.Closed
 		}
 		return waiter.Granted
 	}
-	if o := r.t.begun(r.base, w.N); o != waiter.Pending {
+	if o := r.t.precheck(r.base, w.N); o != waiter.Pending {
 		return o
 	}
 	r.end = r.t.take(w.N)
@@ -195,7 +195,7 @@ func (r *wish) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 }
 
 // Unlink implements [waiter.Request].
-func (r *wish) Unlink(w *waiter.Waiter) bool {
+func (r *ticketRequest) Unlink(w *waiter.Waiter) bool {
 	if !r.t.table().Leave(&r.s) {
 		return false
 	}
@@ -205,10 +205,10 @@ func (r *wish) Unlink(w *waiter.Waiter) bool {
 
 // GiveBack implements [waiter.Request]. The permits are held, whatever tickets they were: they go
 // back as any that are.
-func (r *wish) GiveBack(n int64) bool {
+func (r *ticketRequest) GiveBack(n int64) bool {
 	if !r.t.ledger.give(n) {
 		return false
 	}
 	g := r.t.give(n)
-	return r.t.quiet(r.base, n, g) || r.t.given(r.base, n, g)
+	return r.t.quiet(r.base, n, g) || r.t.releaseSlow(r.base, n, g)
 }

@@ -61,7 +61,7 @@ func (m *Mutex) Unlock() {
 
 //go:noinline
 func (m *Mutex) unlockSlow(g int64) {
-	if !m.t.given(one, 1, g) {
+	if !m.t.releaseSlow(one, 1, g) {
 		panic("twa: unlock of unlocked mutex")
 	}
 }

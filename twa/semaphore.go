@@ -107,7 +107,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 			return err
 		}
 	}
-	if o := s.t.begun(zero, n); o != waiter.Pending {
+	if o := s.t.precheck(zero, n); o != waiter.Pending {
 		return o.Err()
 	}
 	end := s.t.take(n)
@@ -148,7 +148,7 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	case n <= 0:
 		return s.acquireNothing(context.Background(), n)
 	}
-	if o := s.t.begun(zero, n); o != waiter.Pending {
+	if o := s.t.precheck(zero, n); o != waiter.Pending {
 		return o.Err()
 	}
 	end := s.t.take(n)
@@ -180,7 +180,7 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 // none goes unnoticed.
 func (s *Semaphore) Release(n int64) {
 	if n > 0 && n <= MaxPermits && s.t.ledger.give(n) {
-		if g := s.t.give(n); s.t.quiet(zero, n, g) || s.t.given(zero, n, g) {
+		if g := s.t.give(n); s.t.quiet(zero, n, g) || s.t.releaseSlow(zero, n, g) {
 			return
 		}
 	}

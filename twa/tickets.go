@@ -89,13 +89,13 @@ type tickets struct {
 	ledger ledger
 
 	mu   xsync.Mutex
-	rare *rare // what few semaphores come to need; nil until then; guarded by mu
+	cold *cold // what few semaphores come to need; nil until then; guarded by mu
 
 	array *Array // where waiting goroutines sleep; nil: the array of the process
 }
 
-// rare is what has become of tickets that nobody waits for.
-type rare struct {
+// cold is what has become of tickets that nobody waits for.
+type cold struct {
 	begin map[int64]int64 // runs: from the first ticket to the one behind the last
 	end   map[int64]int64 // and back
 	last  int64           // once the semaphore is closed: what had been granted then
@@ -103,12 +103,12 @@ type rare struct {
 	debts []debt          // what Resize is to take away and has not got yet, in order
 }
 
-// rareLocked returns s.rare, and makes it if need be.
-func (s *tickets) rareLocked() *rare {
-	if s.rare == nil {
-		s.rare = &rare{begin: map[int64]int64{}, end: map[int64]int64{}}
+// coldLocked returns s.cold, and makes it if need be.
+func (s *tickets) coldLocked() *cold {
+	if s.cold == nil {
+		s.cold = &cold{begin: map[int64]int64{}, end: map[int64]int64{}}
 	}
-	return s.rare
+	return s.cold
 }
 
 // A debt is n tickets before end that belong to nobody: permits that are to go.
@@ -153,20 +153,20 @@ const (
 // granted returns how many tickets have been granted, given what grant was.
 func granted(base, g int64) int64 { return base*step + g&^closed }
 
-// begun is asked before tickets are taken, and returns why there is no use in it, or
+// precheck is asked before tickets are taken, and returns why there is no use in it, or
 // [waiter.Pending]. It does not load grant if it need not: somebody's addition, maybe the caller's
 // own, may still be on its way to the cache.
-func (s *tickets) begun(base, n int64) waiter.Outcome {
+func (s *tickets) precheck(base, n int64) waiter.Outcome {
 	if n-base <= s.limit.Load() {
 		return waiter.Pending
 	}
-	return s.begunMarked(base, n)
+	return s.precheckMarked(base, n)
 }
 
-// begunMarked is begun if limit has a mark, or is too low.
+// precheckMarked is precheck if limit has a mark, or is too low.
 //
 //go:noinline
-func (s *tickets) begunMarked(base, n int64) waiter.Outcome {
+func (s *tickets) precheckMarked(base, n int64) waiter.Outcome {
 	switch {
 	case s.isClosed():
 		return waiter.Closed
@@ -246,12 +246,12 @@ func (s *tickets) atOnce(base, n, end int64) bool {
 	return true
 }
 
-// settled returns what has become of the n tickets before end: [waiter.Granted] if they are the
+// outcome returns what has become of the n tickets before end: [waiter.Granted] if they are the
 // owner's, [waiter.Pending] if it still has to wait. With any other outcome it has abandoned them.
-func (s *tickets) settled(base, n, end int64) waiter.Outcome {
+func (s *tickets) outcome(base, n, end int64) waiter.Outcome {
 	switch g := s.grant.Load(); {
 	case g&closed != 0:
-		return s.settledClosed(base, n, end)
+		return s.outcomeClosed(base, n, end)
 	case !s.inLine(base, g, end):
 		s.ledger.take(n)
 		return waiter.Granted
@@ -262,9 +262,9 @@ func (s *tickets) settled(base, n, end int64) waiter.Outcome {
 	return waiter.Pending
 }
 
-func (s *tickets) settledClosed(base, n, end int64) waiter.Outcome {
+func (s *tickets) outcomeClosed(base, n, end int64) waiter.Outcome {
 	s.mu.Lock()
-	last, reach := s.rare.last, s.rare.reach // Close has made them
+	last, reach := s.cold.last, s.cold.reach // Close has made them
 	s.mu.Unlock()
 	// By reach, too: after the Close a Resize still moves ticket, and many of them half round.
 	if !s.inLine(zero, last, end) && uint64(end-last)-1 >= reach {
@@ -298,7 +298,7 @@ func (s *tickets) tryTake(base, n int64) bool {
 }
 
 // give grants n tickets more, and returns what grant is then. The caller asks quiet and, if that is
-// false, calls given: together they would be too much to be inlined.
+// false, calls releaseSlow: together they would be too much to be inlined.
 func (s *tickets) give(n int64) (g int64) { return s.grant.Add(n * step) }
 
 // quiet reports whether that was all, given what give has returned: nobody has waited, and it has
@@ -318,13 +318,13 @@ func (s *tickets) overfull(base, ticket int64) bool {
 	return granted(base, s.grant.Load())-ticket > (base+s.size())*step
 }
 
-// given is the rest of a release: it serves those who have waited. It reports false, and takes the
+// releaseSlow is the rest of a release: it serves those who have waited. It reports false, and takes the
 // tickets back, if there are more permits now than there should be. Only a request or a Resize that
 // came at the same time can hide that. Whatever it reports, the numbers have been granted, and
 // nobody else will wake who sleeps under them.
 //
 //go:noinline
-func (s *tickets) given(base, n, g int64) bool {
+func (s *tickets) releaseSlow(base, n, g int64) bool {
 	ok := !s.overfull(base, s.ticket.Load()) || s.accept(base, n)
 	g = granted(base, g)
 	// Somebody has waited, or it has taken them back.
@@ -335,7 +335,7 @@ func (s *tickets) given(base, n, g int64) bool {
 }
 
 // accept takes n tickets back if more have been granted than there are permits, and reports false.
-// It looks again, at a time when limit does not change and ticket does not fall: what given has
+// It looks again, at a time when limit does not change and ticket does not fall: what releaseSlow has
 // seen may be from before a Resize and from after it, or from before and after somebody's acquire.
 // It looks at grant first, so it never sees more free than there were at that moment.
 //
@@ -427,7 +427,7 @@ func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
 // many. If it has been abandoned meanwhile they are passed on.
 func (s *tickets) tell(base int64, w *waiter.Waiter, end int64) {
 	n := w.N // read first: when it has been told the node is its owner's
-	o := s.settled(base, n, end)
+	o := s.outcome(base, n, end)
 	if o == waiter.Pending { // It was too large, and would not be any more.
 		s.abandon(base, n, end)
 		o = waiter.TooLarge
@@ -440,7 +440,7 @@ func (s *tickets) tell(base int64, w *waiter.Waiter, end int64) {
 // removeRunsLocked removes the runs that begin at a number from behind from up to to, which has
 // been granted, and returns how long they are together.
 func (s *tickets) removeRunsLocked(base, from, to int64) (n int64) {
-	r := s.rareLocked()
+	r := s.coldLocked()
 	g := s.grant.Load()
 	if (to-from)/step <= int64(len(r.begin)) {
 		for k := from + step; k-to <= 0; k += step {
@@ -462,7 +462,7 @@ func (s *tickets) removeRunsLocked(base, from, to int64) (n int64) {
 // removePaidLocked removes the debts that have been granted: to give back what they have got is to
 // grant something new (invariant 7).
 func (s *tickets) removePaidLocked(base int64) {
-	r := s.rareLocked()
+	r := s.coldLocked()
 	g, paid := s.grant.Load(), 0
 	for paid < len(r.debts) && !s.inLine(base, g, r.debts[paid].end) {
 		paid++
@@ -474,11 +474,11 @@ func (s *tickets) removePaidLocked(base int64) {
 }
 
 // countLocked sets runs.
-func (s *tickets) countLocked() { s.runs.Store(int64(len(s.rare.begin) + len(s.rare.debts))) }
+func (s *tickets) countLocked() { s.runs.Store(int64(len(s.cold.begin) + len(s.cold.debts))) }
 
 // removeRunLocked removes the run that begins at k, if there is one, and returns its length.
 func (s *tickets) removeRunLocked(k int64) int64 {
-	r := s.rareLocked()
+	r := s.coldLocked()
 	e, ok := r.begin[k]
 	if !ok {
 		return 0
@@ -494,7 +494,7 @@ func (s *tickets) removeRunLocked(k int64) int64 {
 func (s *tickets) abandon(base, n, end int64) {
 	first := end - n*step
 	s.mu.Lock()
-	r := s.rareLocked()
+	r := s.coldLocked()
 	if s.ticket.CompareAndSwap(end, first) { // the newest: as if they had not been taken
 		if b, ok := r.end[first]; ok && s.ticket.CompareAndSwap(first, b) { // and the run before it
 			s.removeRunLocked(b)
@@ -541,7 +541,7 @@ func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) w
 		}) {
 			return waiter.Pending
 		}
-		if o := s.settled(base, n, end); o != waiter.Pending {
+		if o := s.outcome(base, n, end); o != waiter.Pending {
 			return o
 		}
 	}
@@ -613,7 +613,7 @@ func (s *tickets) table() *parking.Table { return s.array.table() }
 // granted to those who wait. Requests that are too large now end.
 func (s *tickets) resize(size int64) {
 	s.mu.Lock()
-	r := s.rareLocked()
+	r := s.coldLocked()
 	d := size - s.size()
 	if d < 0 { // The limit falls last and rises first, or accept might find more permits free than there are.
 		s.oweLocked(-d)
@@ -656,8 +656,8 @@ func (s *tickets) oweLocked(n int64) {
 		s.mu.Unlock()
 		panic("twa: Resize to take away " + itoa(n) + " permits behind a line for " + itoa(line))
 	}
-	s.rare.debts = append(s.rare.debts, debt{n, s.ticket.Add(n * step)})
-	if r := s.rare; s.isClosed() {
+	s.cold.debts = append(s.cold.debts, debt{n, s.ticket.Add(n * step)})
+	if r := s.cold; s.isClosed() {
 		r.reach = max(r.reach, r.reach+uint64(n*step)) // it stops short of going round
 	}
 	s.countLocked()
@@ -670,7 +670,7 @@ func (s *tickets) close() {
 	s.mu.Lock()
 	s.markLocked(closing)
 	if g := s.grant.Or(closed); g&closed == 0 {
-		r := s.rareLocked()
+		r := s.coldLocked()
 		r.last = granted(zero, g)
 		r.reach = glut + uint64(max(s.ticket.Load()-r.last, 0)) // glut for those who are on their way
 	}

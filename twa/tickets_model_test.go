@@ -49,7 +49,7 @@ func (w *world) check() {
 	if t.mu.Locked() || w.gone {
 		return
 	}
-	r := t.rare
+	r := t.cold
 	if r == nil {
 		w.Assert(t.runs.Load() == 0, "runs are miscounted")
 		return

@@ -54,8 +54,8 @@ func TestAbandonedTicketsDoNotAccumulate(t *testing.T) {
 	require.NoError(t, locktest.Receive(t, last))
 	s.Release(1)
 	require.Zero(t, s.t.runs.Load())
-	require.Empty(t, s.t.rare.begin)
-	require.Empty(t, s.t.rare.end)
+	require.Empty(t, s.t.cold.begin)
+	require.Empty(t, s.t.cold.end)
 	require.EqualValues(t, 1, s.Available())
 }
 
@@ -97,7 +97,7 @@ func TestDebtsEndWithGrowth(t *testing.T) {
 	s.Resize(1) // a debt of 3
 	s.Release(1)
 	s.Resize(3) // of which one has been paid, and is nothing to remember
-	require.Empty(t, s.t.rare.debts)
+	require.Empty(t, s.t.cold.debts)
 	require.EqualValues(t, 0, s.Available())
 	s.Release(2)
 	require.EqualValues(t, 2, s.Available())
@@ -106,7 +106,7 @@ func TestDebtsEndWithGrowth(t *testing.T) {
 	s.Resize(2)
 	s.Resize(5)
 	require.EqualValues(t, 5, s.Available())
-	require.Empty(t, s.t.rare.debts)
+	require.Empty(t, s.t.cold.debts)
 }
 
 // A debt that has somebody before it and behind it is ended as if it gave up, and no other with it.
@@ -118,8 +118,8 @@ func TestNewestDebtEndsFirst(t *testing.T) {
 	s.Resize(2)
 	second := line.add(1)
 	s.Resize(3)
-	require.Len(t, s.t.rare.begin, 1, "the second debt has become a run")
-	require.Len(t, s.t.rare.debts, 1)
+	require.Len(t, s.t.cold.begin, 1, "the second debt has become a run")
+	require.Len(t, s.t.cold.debts, 1)
 	require.EqualValues(t, 2, s.t.runs.Load())
 	s.Release(1) // the first debt
 	require.False(t, first.Complete())
@@ -191,7 +191,7 @@ func TestRunsOfOneDoNotTouch(t *testing.T) {
 		require.Equal(
 			t,
 			map[int64]int64{(start + 2) * step: (start + 3) * step, (start + 4) * step: (start + 5) * step},
-			s.t.rare.begin,
+			s.t.cold.begin,
 		)
 		for _, f := range []*AcquireFuture{front, b, d} {
 			s.Release(1)

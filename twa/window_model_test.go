@@ -148,7 +148,7 @@ func TestModelMarkOfALongLineStays(t *testing.T) {
 		s.t.mu.Lock()
 		s.t.markLocked(long) // the line has been too long, and is short by now
 		s.t.mu.Unlock()
-		x.Go("looks", func() { s.t.begun(zero, 1) })
+		x.Go("looks", func() { s.t.precheck(zero, 1) })
 		x.Go("come", func() {
 			s.t.take(window)
 			end := s.t.take(1)

@@ -1,28 +1,27 @@
-// Package capacitor has locks that are fair in the long run and, where many want them, several
-// times as quick as locks that are fair at every step.
+// Package capacitor has locks that are fair in the long run. Where many goroutines want them, they
+// are several times as fast as locks that are fair at every step.
 //
-// A lock that hands itself from one goroutine to the next, in order, pays for a switch of
-// goroutines each time. One that lets whoever runs take it, as sync.Mutex does, leaves some waiting
-// for very long. A capacitor, after Dice and Kogan, is between them: it lets goroutines through in
-// platoons, and the next platoon when all of the last have had their turn.
+// A lock that hands itself from one goroutine to the next, in order, pays for a switch of goroutines
+// each time. A lock that any running goroutine may take, like sync.Mutex, can leave others waiting
+// for very long. A capacitor, after Dice and Kogan, is in between: it lets goroutines through in
+// platoons. The next platoon follows when all of the last have had their turn.
 //
 //	you want                                                  use
 //	a mutex for short critical sections that many want        Mutex
-//	a read-write lock for such                                RWLock
-//	a lock of your own, or somebody else's, made fair         Wrap
-//	platoons of something else than lock holders              Gate
+//	a read-write lock for such sections                       RWLock
+//	bounded fairness for an existing lock                     Wrap
+//	platoons of something other than lock holders             Gate
 //
-// [Mutex] has platoons of one, and between them an express lane for goroutines that run anyway: the
-// switch is paid once for up to [Express] acquisitions, and whoever waits is overtaken by a number
-// of others that is known. [RWLock] is the same for readers and writers.
+// [Mutex] has platoons of one, and between them an express lane for goroutines that are running
+// anyway: a switch is paid for once in up to [Express] acquisitions, and a waiting goroutine is
+// overtaken by a known number of others at most. [RWLock] is the same for readers and writers.
 //
-// What bounds the overtaking is said at each type. All of them take contexts; none allocates for a
-// wait. None can be waited for in a select or by polling: for that there are sync/mutex,
-// sync/rwlock, and semaphore.WithCapacitor.
+// Each type states the bound of its overtaking. All of them take contexts and timeouts, and none
+// allocates for a wait. [LockFuture] and [RWLockFuture] wait for a lock in a select, or as a task
+// that polls. For permits there is semaphore.WithCapacitor.
 //
-// [Stats] tells how near to that they come.
-//
-// Files: mutex.go is one word and a queue, and so is rwlock.go; gate.go is the paper's capacitor;
-// wrap.go puts it round any lock; lane.go is how long an express lane is; stats.go is what they
-// observe. docs/design/capacitor.md says how to choose.
+// The package may import waiter, twa and internal packages but the executor. Read mutex.go first:
+// one word and a queue; rwlock.go is built likewise. gate.go is the paper's capacitor, wrap.go puts
+// it round any lock, lane.go says how long an express lane is, request.go and future.go are the
+// futures, options.go the options. docs/design/capacitor.md says how to choose.
 package capacitor

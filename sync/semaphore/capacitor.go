@@ -223,7 +223,7 @@ func (l grantedLine) GiveBack(n int64) bool      { return l.p.giveBack(n) }
 // it returns an outcome at once.
 func (p *capacitor) enqueue(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
 	l := p.line()
-	o := p.hopeless(node.N)
+	o := p.terminal(node.N)
 	switch {
 	case o != waiter.Pending:
 	case p.TryAcquire(node.N):
@@ -247,7 +247,7 @@ func (p *capacitor) enqueue(s *parking.Sleeper, node *waiter.Waiter) waiter.Outc
 func (p *capacitor) compete(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
 	l := p.line()
 	p.promised -= node.N
-	if o := p.hopeless(node.N); o != waiter.Pending {
+	if o := p.terminal(node.N); o != waiter.Pending {
 		p.goneLocked(true)
 		p.serveAndUnlock(l, waiter.WakeList{}, nil)
 		return o
@@ -257,9 +257,9 @@ func (p *capacitor) compete(s *parking.Sleeper, node *waiter.Waiter) waiter.Outc
 	return p.serveAndUnlock(l, waiter.WakeList{}, s)
 }
 
-// hopeless returns why there is no use in waiting for n permits, or [waiter.Pending]. The line is
+// terminal returns why there is no use in waiting for n permits, or [waiter.Pending]. The line is
 // locked.
-func (p *capacitor) hopeless(n int64) waiter.Outcome {
+func (p *capacitor) terminal(n int64) waiter.Outcome {
 	switch {
 	case p.look().isClosed():
 		return waiter.Closed
