@@ -21,8 +21,10 @@ type Limit struct {
 // UntilDone returns the limit that ends a wait when ctx is done.
 func UntilDone(ctx context.Context) Limit { return Limit{ctx: ctx, done: ctx.Done()} }
 
-// After returns the limit that ends a wait when it has lasted for d.
-func After(d time.Duration) Limit { return Limit{time: int64(d), timed: true} }
+// After returns the limit that ends a wait when it has lasted for d, and at once if d <= 0.
+func After(d time.Duration) Limit {
+	return Limit{time: int64(max(d, 0)), timed: true} // Less than zero might wrap in left.
+}
 
 // Fixed returns l with a fixed end in time. A wait that sleeps more than once uses it, because
 // After would grant each sleep the whole duration.

@@ -2,6 +2,7 @@ package waiter
 
 import (
 	"context"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,4 +46,22 @@ func TestLimitSaysWhyItEnded(t *testing.T) {
 	require.Equal(t, context.Canceled, UntilDone(ctx).Err())
 	require.Equal(t, context.DeadlineExceeded, After(1).Err())
 	require.Equal(t, context.DeadlineExceeded, After(1).Fixed().Err())
+}
+
+func TestLimitsOfEverySize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, d := range []time.Duration{math.MinInt64, -1, 0} {
+			for _, l := range []Limit{After(d), After(d).Fixed()} {
+				begun := time.Now()
+				time.Sleep(1) // as the wait may begin later
+				p := GetParker(l)
+				require.False(t, p.Park(l), d)
+				require.Equal(t, time.Duration(1), time.Since(begun), d)
+				require.Equal(t, Pending, p.Withdraw(false))
+			}
+		}
+		l := After(math.MaxInt64).Fixed()
+		time.Sleep(time.Hour)
+		require.Equal(t, math.MaxInt64-time.Hour, l.left())
+	})
 }
