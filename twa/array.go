@@ -12,13 +12,12 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// An Array is a waiting array: buckets, each a lock and a line of sleepers, among which everybody
-// who waits is spread. Any number of semaphores may use it; a wake is for its own, whatever else is
-// in the bucket.
+// An Array is a waiting array: buckets, each with a lock and a line of sleepers, over which all
+// waiting goroutines are spread. Any number of semaphores may share an array. A wake finds its own
+// sleeper, whatever else is in the bucket.
 //
-// Without a choice semaphores use the array of the process, and a nil *Array is that one, too. One
-// of their own keeps them from slowing others down, and from being slowed down, where their
-// sleepers are many. Another Array than that of the process is made by NewArray.
+// Semaphores use the array of the process by default, and a nil *Array is that one, too. With an
+// array of its own, a semaphore with many sleepers does not slow others down. NewArray makes one.
 type Array parking.Table
 
 const maxBuckets = 1 << 24 // a gigabyte of them
@@ -81,8 +80,8 @@ func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) e
 // Signal has all look again who wait for the key, in the order of their coming.
 func (a *Array) Signal(key any) { a.table().Signal(keyOf(context.Background(), key)) }
 
-// SignalPolite is Signal for those who wait by WaitUntil, and for nobody else: while nobody does it
-// is a look, and writes nothing. Whoever has called Monitor may miss it.
+// SignalPolite is Signal for goroutines that wait by WaitUntil, and for no others. While none does,
+// it only reads. A goroutine that has called Monitor may miss it.
 func (a *Array) SignalPolite(key any) {
 	if k := keyOf(context.Background(), key); a.table().Announced(k) {
 		a.table().Signal(k)
@@ -102,7 +101,7 @@ func (a *Array) Monitor(key any) Sequence {
 }
 
 // Wait waits for a signal for the key, unless there has been one since Monitor returned seq, or ctx
-// is done. It may return early, without any signal for this key: whoever calls it looks again.
+// is done. It may return early, without any signal for this key, so the caller has to look again.
 // Errors are as for WaitUntil. What happened before the signal happens before its return; and it
 // allocates nothing in the steady state.
 func (a *Array) Wait(ctx context.Context, key any, seq Sequence) error {

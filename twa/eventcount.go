@@ -8,13 +8,13 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// An EventCount counts events, from 0, and lets whoever likes wait until there have been so many.
+// An EventCount counts events, from 0, and lets goroutines wait until there have been so many.
 // With a [Sequencer] it orders what goroutines do without excluding them from each other: each
 // takes a number, and awaits the event before it. The zero EventCount is ready. It must not be
 // copied after first use.
 //
-// Who waits for a number sleeps in the waiting array of the process under that number, so that an
-// Advance wakes those only whom it concerns.
+// A goroutine that waits for a number sleeps in the waiting array of the process under that number,
+// so that an Advance wakes only the goroutines that can proceed.
 //
 // Source: Reed and Kanodia, Synchronization with Eventcounts and Sequencers (CACM 1979); on a
 // waiting array: Dice and Kogan.
@@ -27,9 +27,9 @@ type EventCount struct {
 // Read returns how many events there have been.
 func (e *EventCount) Read() int64 { return e.count.Load() }
 
-// Advance counts one more event, wakes who waits for it, and returns the new count. What happened
-// before it happens before the return of every Await for that count, or a larger one that it helps
-// to reach.
+// Advance counts one more event, wakes the goroutines that wait for it, and returns the new count.
+// What happened before it happens before the return of every Await for that count, or a larger one
+// that it helps to reach.
 func (e *EventCount) Advance() int64 {
 	n := e.count.Add(1)
 	if id := e.id.Load(); id != 0 { // else nobody has ever waited

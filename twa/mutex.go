@@ -22,7 +22,7 @@ const one = 1
 // for n < m.
 //
 // Source: Dice and Kogan, TWA – Ticket Locks Augmented with a Waiting Array (Euro-Par 2019,
-// arXiv:1810.01573). There whoever waits spins.
+// arXiv:1810.01573). There a waiting thread spins.
 type Mutex struct {
 	_ noCopy
 	t tickets
@@ -47,9 +47,9 @@ func (m *Mutex) lockSlow(end int64) {
 // TryLock locks m if it is unlocked and nobody waits for it, and reports whether it did.
 func (m *Mutex) TryLock() bool { return m.t.tryTake(one, 1) }
 
-// Unlock unlocks m, or hands it to whoever has waited longest. It panics if m is not locked; m is
-// then as it was, but if others lock it at the same time two may have held it. Of several unlocks
-// too many each panics.
+// Unlock unlocks m, or hands it to the goroutine that has waited longest. It panics if m is not
+// locked; m is then as it was, but if others lock it at the same time two may have held it. Of
+// several unlocks too many each panics.
 func (m *Mutex) Unlock() {
 	if !m.t.ledger.give(1) {
 		panic("twa: unlock of unlocked mutex")
@@ -101,6 +101,6 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	return m.t.atOnce(one, 1, end) || m.t.await(waiter.After(d), one, 1, end) == nil
 }
 
-// Waiting returns how many wait for m. It looks at the whole array, and is meant for tests and
-// statistics.
+// Waiting returns how many goroutines and futures wait for m. It looks at the whole array, and is
+// meant for tests and statistics.
 func (m *Mutex) Waiting() int { return m.t.waiting() }

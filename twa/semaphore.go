@@ -23,8 +23,8 @@ var (
 const zero = 0
 
 // Semaphore is a counting semaphore on two counters: to acquire is one addition, and to release
-// another, however many goroutines do so at the same time. Whoever has to wait sleeps in a waiting
-// array under the number of its ticket, where the release that serves it finds it without
+// another, however many goroutines do so at the same time. A goroutine that has to wait sleeps in a
+// waiting array under the number of its ticket, where the release that serves it finds it without
 // searching.
 //
 // Order: strict FIFO, in the order of the additions. A request waits until all older ones have been
@@ -34,10 +34,10 @@ const zero = 0
 // permits it returned serve.
 //
 // Progress: an Acquire that need not wait is wait-free, and so is a Release while nobody comes or
-// waits. A TryAcquire is lock-free. Whoever waits or gives up takes the lock of one bucket, and a
-// Release those of the buckets of whom it may have to wake; who gives up takes a lock of the
-// semaphore's as well, and so does a Release that finds abandoned tickets, or thinks that too many
-// are free.
+// waits. A TryAcquire is lock-free. A goroutine that waits or gives up takes the lock of one
+// bucket, and a Release takes the locks of the buckets whose sleepers it may have to wake. A
+// goroutine that gives up also takes a lock of the semaphore. So does a Release that finds
+// abandoned tickets, or suspects that too many permits are free.
 //
 // The zero Semaphore has size 0 and can be resized. A Semaphore must not be copied after first use.
 //
@@ -57,8 +57,8 @@ func (*noCopy) Unlock() {}
 // An Option changes how New makes a semaphore.
 type Option func(*Semaphore)
 
-// WithWaitingArray lets those who wait sleep in a, instead of the array of the process, which is what nil
-// stands for.
+// WithWaitingArray lets waiting goroutines sleep in a instead of the array of the process, which
+// nil stands for.
 func WithWaitingArray(a *Array) Option {
 	if a != nil {
 		a.table() // panics if NewArray has not made it
@@ -175,9 +175,9 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 // are: an over-release is noticed then, and undone; but those who waited at that moment may have
 // been granted by it. A release that is one addition cannot notice one that others' requests, or a
 // Resize, take up at the same time; other releases then, or a later one, which may be legal, may
-// panic in its place or besides it. Whoever's has panicked still holds what it held. Where that
-// matters there is sync/semaphore; and to find such a release, the build tag faradcheck, with which
-// none goes unnoticed.
+// panic in its place or besides it. The caller of a Release that
+// panicked still holds what it held. Where that matters, take sync/semaphore. To find such a
+// release, build with the tag faradcheck: then none goes unnoticed.
 func (s *Semaphore) Release(n int64) {
 	if n > 0 && n <= MaxPermits && s.t.ledger.give(n) {
 		if g := s.t.give(n); s.t.quiet(zero, n, g) || s.t.releaseSlow(zero, n, g) {
@@ -205,7 +205,7 @@ func (s *Semaphore) releaseNothing(n int64) {
 // Size returns how many permits there are in all, free or held.
 func (s *Semaphore) Size() int64 { return s.t.size() }
 
-// Available returns how many permits are free for whoever comes next: 0 while anybody waits. The
+// Available returns how many permits are free for the next request: 0 while a request waits. The
 // number may be out of date when the caller looks at it.
 func (s *Semaphore) Available() int64 { return max(s.t.free(zero), 0) }
 

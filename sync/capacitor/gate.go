@@ -11,16 +11,16 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Gate is a capacitor: it lets arrivals through in platoons of B. The first B pass; then it is
-// closed, and who arrives waits, until all of the platoon have departed. Then the next B pass,
-// those first who have waited longest.
+// A Gate is a capacitor: it lets arrivals through in platoons of B. The first B pass. Then the gate
+// is closed, and arrivals wait until all of the platoon have departed. Then the next B pass, in the
+// order of their arrival.
 //
-// So whoever has passed is in the company of at most B − 1 others until it departs, and however
-// unfairly they are treated behind the gate: nobody is left behind. That is what [Wrap] makes fair
-// locks of.
+// So at most B − 1 others are behind the gate with a goroutine that has passed. However unfair a
+// lock behind the gate is, all of a platoon get it before the next platoon may try. [Wrap] makes
+// fair locks that way.
 //
-// Where fewer than B come at a time the gate does not close before B have passed in all, and one
-// may pass several times while another is inside: B − 1 times at most.
+// If fewer than B arrive at a time, the gate does not close before B have passed in all. One
+// goroutine may pass several times while another is inside: at most B − 1 times.
 //
 // The zero Gate has B = 1. A Gate must not be copied after first use.
 //
@@ -201,7 +201,8 @@ func (g *Gate) Population() int64 {
 	return max(g.Size()-free-g.departed.Load(), 0)
 }
 
-// Waiting returns how many wait for the gate to open. It is meant for tests and statistics.
+// Waiting returns how many arrivals wait for the gate to open. It is meant for tests and
+// statistics.
 func (g *Gate) Waiting() int {
 	if g.array != nil {
 		return g.array.Waiting()

@@ -10,23 +10,23 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Mutex is a mutual exclusion lock that is as quick as sync.Mutex when nobody else wants it,
-// several times as quick when many do, and fair. The zero Mutex is unlocked. It must not be copied
-// after first use. It implements [sync.Locker], and is not tied to a goroutine.
+// A Mutex is a mutual exclusion lock for short critical sections that many goroutines want. Without
+// contention it is as fast as sync.Mutex, under contention several times as fast, and no waiter
+// starves. The zero Mutex is unlocked. A Mutex must not be copied after first use. It implements
+// [sync.Locker], and is not tied to a goroutine.
 //
-// Order: a platoon of one, and an express lane of [Express] places. Whoever finds the mutex free
-// takes it, if the express lane has a place left. Whoever does not, queues. The first of the queue
-// is admitted to compete for the mutex; when it unlocks, the next is, and the express lane has all
-// its places again. So goroutines that run go on running, and the switch to another is paid once
-// for many acquisitions. If critical sections are so long that the switch is cheap beside a few of
-// them, the lane has fewer places: about as many as fit into 50 µs.
+// Order: platoons of one, and an express lane of [Express] places. A goroutine that finds the mutex
+// free takes it, if the express lane has a place left. Otherwise it queues. The first of the queue
+// is admitted to compete for the mutex. When it unlocks, the next is admitted, and the express lane
+// has all its places again. So running goroutines go on running, and the switch to another is paid
+// for once in many acquisitions. If critical sections are long, the lane has fewer places: about as
+// many as fit into 50 µs.
 //
-// Bound: whoever is the p'th in the queue, p = 0 for the one that has been admitted, is overtaken
-// by at most (p + 1) · Express of those who come later. There is no other way past a waiter, and
-// nobody starves.
+// Bound: the waiter at place p of the queue, where p = 0 has been admitted, is overtaken by at most
+// (p + 1) · Express later arrivals. There is no other way past a waiter.
 //
-// A Mutex synchronizes like a sync.Mutex: the n'th unlock before the return of the m'th lock, for n
-// < m.
+// A Mutex synchronizes like a sync.Mutex: the n'th unlock happens before the return of the m'th
+// lock, for n < m.
 //
 // Source: the capacitor is Dice and Kogan's, with B = 1; the express lane is ours. See
 // docs/design/capacitor.md.
@@ -331,7 +331,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	return d > 0 && m.lock(waiter.After(d)) == nil
 }
 
-// Waiting returns how many wait for m. It is meant for tests and statistics.
+// Waiting returns how many goroutines and futures wait for m. It is meant for tests and statistics.
 func (m *Mutex) Waiting() int { return m.gate.Waiting() + parking.Sleeping(m.key()) }
 
 // noCopy has vet complain about copies.

@@ -11,24 +11,25 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// An RWLock is a read-write lock, held by any number of readers or by one writer, that is several
-// times as quick as one in strict order when many want it for a short time, and fair, to readers
-// and to writers. The zero RWLock is unlocked. It must not be copied after first use. It implements
-// [sync.Locker], as does its RLocker, and is not tied to a goroutine.
+// An RWLock is a read-write lock, held by any number of readers or by one writer, for short
+// sections that many goroutines want. It is several times as fast then as a lock in strict order,
+// and neither readers nor writers starve. The zero RWLock is unlocked. It must not be copied after
+// first use. It implements [sync.Locker], as does its RLocker, and is not tied to a goroutine.
 //
-// Order: that of [Mutex]. A platoon of one, and an express lane of [Express] places. Whoever finds
-// the lock available to it takes it, if the express lane has a place left: a reader, while no
-// writer holds it; a writer, while nobody does. Whoever does not, queues, readers and writers in
-// one line. The first of the line is admitted to compete for the lock. When an admitted reader is
-// in, or an admitted writer unlocks, the next is admitted, and the express lane has all its places
-// again, or fewer if it lasts long. So readers that stand one behind the other come in together,
-// and readers who come while a writer waits keep it out for no longer than the lane has places.
+// Order: that of [Mutex], with platoons of one and an express lane of [Express] places. A goroutine
+// that finds the lock available takes it, if the express lane has a place left: a reader, while no
+// writer holds it; a writer, while nobody does. Otherwise it queues, readers and writers in one
+// line. The first of the line is admitted to compete for the lock. When an admitted reader has
+// entered, or an admitted writer unlocks, the next is admitted, and the express lane has all its
+// places again, or fewer if it lasts long. So readers next to each other in the line enter
+// together. Readers that arrive while a writer waits delay it by no more acquisitions than the lane
+// has places.
 //
-// Bound: whoever is the p'th in the line, p = 0 for the one that has been admitted, is overtaken by
-// at most (p + 1) · Express of those who come later, be they readers or writers. There is no other
-// way past a waiter, and nobody starves.
+// Bound: the waiter at place p of the line, where p = 0 has been admitted, is overtaken by at most
+// (p + 1) · Express later arrivals, readers and writers together.
 //
-// A goroutine that reads must not read-lock again: a writer may wait, and the lane be full.
+// A goroutine that holds a read lock must not lock for reading again: a writer may wait, and the
+// lane may be full.
 //
 // An RWLock synchronizes like a sync.RWMutex. It takes 88 bytes on 64-bit machines.
 //
@@ -231,9 +232,9 @@ func (l *RWLock) giveBack(hold int64) bool {
 	return l.unlock()
 }
 
-// reopen opens the gate. Futures of readers may stand there one behind the other, and each opens the
-// gate from inside the call that has admitted it. So that the stack does not grow with the line, the
-// outermost call opens the gate for all of them.
+// reopen opens the gate. Futures of readers may stand there one behind the other, and each opens
+// the gate from inside the call that has admitted it. So that the stack does not grow with the
+// line, the outermost call opens the gate for all of them.
 func (l *RWLock) reopen() {
 	if l.opening.Add(1) != 1 {
 		return
@@ -453,5 +454,5 @@ type rlocker RWLock
 func (r *rlocker) Lock()   { (*RWLock)(r).RLock() }
 func (r *rlocker) Unlock() { (*RWLock)(r).RUnlock() }
 
-// Waiting returns how many wait for l. It is meant for tests and statistics.
+// Waiting returns how many goroutines and futures wait for l. It is meant for tests and statistics.
 func (l *RWLock) Waiting() int { return l.gate.Waiting() + parking.Sleeping(l.key()) }

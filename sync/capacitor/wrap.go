@@ -10,18 +10,18 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Wrapped is a lock of type L behind a [Gate]: whatever L does to those who wait for it, no more
-// than a platoon of them do at a time, and the next platoon comes when all of them have had it. So
-// it is fair in the long run if L is not, and quicker than L alone if L suffers from many who wait.
-// It implements [sync.Locker].
+// A Wrapped is a lock of type L behind a [Gate]. No more than a platoon of goroutines wait for L at
+// a time, and the next platoon follows when all of them have had it. So a Wrapped has bounded
+// fairness even if L has none, and is faster than L if L suffers from many waiters. It implements
+// [sync.Locker].
 //
-// The bound goes by the policy:
+// The bound depends on the policy:
 //
-//	policy                  who has arrived is overtaken by at most
+//	policy                  an arrival is overtaken by at most
 //	none, the paper's       B − 1 of those who come later
 //	[WithExpress](q)        (⌈(p+1)/B⌉ + 1) · q + B − 1, with p before it at the gate
 //	[WhenContended]         B − 1
-//	[WithBypass](p)         any number; with luck, and an inner lock that leaves nobody behind for long, all have the same chances
+//	[WithBypass](p)         any number; there is no bound
 //
 // The zero Wrapped is not ready: Wrap makes one.
 //
