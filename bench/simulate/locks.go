@@ -18,7 +18,7 @@ import (
 // A kind is a lock to simulate.
 type kind struct {
 	name  string
-	paper bool // as in the papers: who waits spins for ever
+	paper bool // as in the papers: a waiter spins for ever
 	new   func(c cores) sync.Locker
 }
 
@@ -69,7 +69,7 @@ const (
 	platoon = 8
 )
 
-// permit is the lock that a semaphore of one permit is.
+// permit makes a lock of a semaphore of one permit.
 type permit struct {
 	s interface {
 		Acquire(ctx context.Context, n int64) error
@@ -80,13 +80,13 @@ type permit struct {
 func (p permit) Lock()   { _ = p.s.Acquire(context.Background(), 1) } // which is never done
 func (p permit) Unlock() { p.s.Release(1) }
 
-// one is the lock that a ticket semaphore of one permit is.
+// one makes a lock of a ticket semaphore of one permit.
 type one ticketsemaphore.Semaphore
 
 func (l *one) Lock()   { (*ticketsemaphore.Semaphore)(l).Acquire(1) }
 func (l *one) Unlock() { (*ticketsemaphore.Semaphore)(l).Release(1) }
 
-// tas is a test-and-set lock without any mercy: every look is an exchange.
+// tas is a test-and-set lock without backoff: every poll is an exchange.
 type tas struct {
 	taken xsync.Uint32
 	_     [60]byte
@@ -101,9 +101,9 @@ func (l *tas) Lock() {
 
 func (l *tas) Unlock() { l.taken.Store(0) }
 
-const pause = 40 // between two looks, as of interleave.Machine.Spinning
+const pause = 40 // between two polls, as with interleave.Machine.Spinning
 
-// ticket is the classic ticket lock: all who wait look at the same word.
+// ticket is the classic ticket lock: all waiters poll the same word.
 type ticket struct {
 	next xsync.Int64
 	_    [56]byte
@@ -120,8 +120,8 @@ func (l *ticket) Lock() {
 
 func (l *ticket) Unlock() { l.now.Add(1) }
 
-// behind is a lock behind the gate of the capacitor's paper, Listing 1: all who wait at the gate
-// look at the same word, but that changes only once for a platoon.
+// behind is a lock behind the gate of the capacitor's paper, Listing 1. All that wait at the gate
+// poll the same word, but that changes only once per platoon.
 type behind struct {
 	ticket, departed xsync.Int64
 	_                [48]byte
@@ -145,7 +145,7 @@ func (l *behind) Unlock() {
 	}
 }
 
-// waitingArray is the papers' ticket semaphore with a waiting array: only the next in line looks at
+// waitingArray is the papers' ticket semaphore with a waiting array: only the next in line polls
 // the grants.
 type waitingArray struct{ *phased.Semaphore }
 

@@ -2,11 +2,12 @@
 // compare them with, on 1 to 256 simulated cores; or, without the tag interleave, on the cores that
 // there are:
 //
-//	go -C bench run -tags interleave,simulate ./simulate [-cores 1,2,4] [-hold 20] [-outside 200] [-lasts 1000000] [-socket 32] [-csv] [lock ...]
+//	go -C bench run -tags interleave,simulate ./simulate [-cores 1,2,4] [-hold 20] \
+//		[-outside 200] [-lasts 1000000] [-socket 32] [-csv] [lock ...]
 //	go -C bench run ./simulate -cores 1,2
 //
-// The tag simulate makes tables and express lanes as large as they are without the explorer.
-// docs/design/simulator.md says what is simulated, and what it costs.
+// The tag simulate gives tables and express lanes the size that they have without the explorer.
+// docs/design/simulator.md describes what is simulated, and what it costs.
 package main
 
 import (

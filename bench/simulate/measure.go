@@ -12,7 +12,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// present are the cores that there are. They work by counting.
+// present are the cores of this machine. They work by counting.
 type present struct {
 	start time.Time
 	perNs float64
@@ -21,7 +21,7 @@ type present struct {
 func newPresent() *present {
 	const turns = 100_000
 	fastest := time.Hour
-	for range 20 { // nothing else runs in some of them
+	for range 20 { // in some of them nothing else runs
 		start := time.Now()
 		count(turns)
 		fastest = min(fastest, time.Since(start))
@@ -38,8 +38,8 @@ func count(turns int64) {
 	}
 }
 
-// measure runs the workload with so many goroutines, each on a core of its own if nothing else
-// runs. The machine is what it is.
+// measure runs the workload with n goroutines, each on its own core if nothing else runs. It
+// ignores the simulated machine.
 func measure(_ interleave.Machine, w workload, k kind, n int) (point, error) {
 	if n > runtime.NumCPU() {
 		return point{}, errors.New("there are not so many cores; simulate them: -tags interleave,simulate")
@@ -54,7 +54,7 @@ func measure(_ interleave.Machine, w workload, k kind, n int) (point, error) {
 		done.Go(func() {
 			mine := 0
 			for c.Now() < w.lasts {
-				for range 10 { // a look at the clock takes as long as the rest
+				for range 10 { // reading the clock takes as long as the rest
 					l.Lock()
 					shared++
 					c.Work(w.hold)

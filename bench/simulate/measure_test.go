@@ -19,8 +19,9 @@ func TestRealCores(t *testing.T) {
 	require.Error(t, run([]string{"-cores", "257"}, &out))
 }
 
-// BenchmarkTurns is what the simulated costs of two cores are to be compared with: two threads take
-// turns at one word, so every turn is a store of what the other has loaded, and its load of that.
+// BenchmarkTurns measures what the simulated costs of two cores are compared with. Two threads
+// alternate at one word, so every turn is a store to a line that the other has loaded, and the
+// other's load.
 func BenchmarkTurns(b *testing.B) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		b.Skip("needs two processors")

@@ -14,7 +14,7 @@ type simulated struct{ *interleave.Run }
 
 func (simulated) Now() int64 { return interleave.Now() }
 
-// measure runs the workload on so many cores of m.
+// measure runs the workload on n cores of m.
 func measure(m interleave.Machine, w workload, k kind, n int) (point, error) {
 	counts := make([]int, n)
 	if k.paper {

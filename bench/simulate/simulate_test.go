@@ -11,14 +11,14 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// at returns what a lock does on so many cores.
+// at returns the result of a lock on n cores.
 func at(t *testing.T, name string, cores int) point {
 	t.Helper()
 	return under(t, workload{hold: 20, outside: 200, lasts: 300_000}, name, cores)
 }
 
-// mutexBench is that of the capacitor's paper: one step of a random generator that all share
-// inside, and nothing outside.
+// mutexBench is that of the capacitor's paper: one step of a shared random generator inside, and
+// nothing outside.
 var mutexBench = workload{hold: 5, outside: 0, lasts: 300_000}
 
 func under(t *testing.T, w workload, name string, cores int) point {
@@ -64,8 +64,8 @@ func TestTicketFadesAndWaitingArrayDoesNot(t *testing.T) {
 	require.Greater(t, min(ticket[32].fairness, array[32].fairness), 0.85)
 }
 
-// Capacitors: behind the gate a lock that suffers from many who wait is quicker and fair; one that
-// does not suffer gains nothing.
+// Capacitors: a lock that suffers from many waiters is quicker and fair behind the gate; another
+// gains nothing.
 func TestCapacitorHelpsWhoSuffers(t *testing.T) {
 	skipUnderRace(t)
 	for _, lock := range []string{"tas", "tts"} {
@@ -76,7 +76,7 @@ func TestCapacitorHelpsWhoSuffers(t *testing.T) {
 		require.Less(t, at(t, lock, 16).fairness, 0.6)
 		require.Greater(t, at(t, "capacitor("+lock+")", 16).fairness, 0.85)
 	}
-	for n, most := range map[int]float64{4: 1, 8: 0.95, 32: 3} { // it overtakes between 8 and 32
+	for n, most := range map[int]float64{4: 1, 8: 0.95, 32: 3} { // between 8 and 32 it overtakes
 		ratio := under(t, mutexBench, "capacitor(tts)", n).rate / under(t, mutexBench, "tts", n).rate
 		require.Less(t, ratio, most, n)
 		require.Greater(t, ratio, most/2, n)
@@ -86,8 +86,8 @@ func TestCapacitorHelpsWhoSuffers(t *testing.T) {
 	}
 }
 
-// Queue locks cost the same number of transfers however many wait, reciprocating locks fewer than
-// MCS.
+// Queue locks cost the same number of transfers for any number of waiters, reciprocating locks
+// fewer than MCS.
 func TestQueueLocksAreFlat(t *testing.T) {
 	skipUnderRace(t)
 	for _, lock := range []string{"mcs", "reciprocating"} {
@@ -99,8 +99,8 @@ func TestQueueLocksAreFlat(t *testing.T) {
 	require.Greater(t, at(t, "mcs", 32).fairness, 0.85)
 }
 
-// What is shipped: behind a gate with an express lane the spinning lock keeps what it does with few
-// cores.
+// What the module ships: behind a gate with an express lane the spinning lock keeps its rate with
+// few cores.
 func TestShippedCapacitorKeepsItsRate(t *testing.T) {
 	skipUnderRace(t)
 	const wrapped = "capacitor.Wrap(TTS, 8, WithExpress(256))"

@@ -2,9 +2,9 @@ package main
 
 import "slices"
 
-// A workload is what each core does until the time is over: take the lock, add to a word that all
-// share, hold the lock for some more, and then be outside for a time that varies from nothing to
-// twice the mean. (Nanoseconds.)
+// A workload is what each core does until the time is over: take the lock, add to a shared word,
+// hold the lock a while longer, and then stay outside for a time between nothing and twice the
+// mean. (Times are in nanoseconds.)
 type workload struct{ hold, outside, lasts int64 }
 
 // cores are what the workload runs on, simulated or real.
@@ -13,12 +13,12 @@ type cores interface {
 	Work(ns int64)
 }
 
-// A point is what one lock has done on so many cores.
+// A point is the result of one lock on a number of cores.
 type point struct {
 	kind      string
 	cores     int
 	rate      float64 // acquisitions per microsecond
-	fairness  float64 // of the core with fewest, to the one with most
+	fairness  float64 // of the core with the fewest to the one with the most
 	transfers float64 // of lines, per acquisition; only simulated
 	far       float64 // of these, from another socket
 	sleeps    float64 // per acquisition

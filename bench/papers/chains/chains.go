@@ -1,64 +1,65 @@
-// Package chains has the waiting chains of the papers on the waiting array, for comparison with
-// what we ship in internal/parking: there a bucket has a lock, a line and exact keys; here it is
-// one pointer, without any lock, and a signal wakes all who happen to wait there.
+// Package chains implements the waiting chains of the papers on the waiting array, for comparison
+// with internal/parking. A bucket of internal/parking has a lock, a line and exact keys. A chain is
+// a single pointer without a lock, and a signal wakes every goroutine that waits there. Read this
+// file first. The package may import waiter and internal/xsync.
 //
-// A chain is a stack to which goroutines add themselves, one element each, and from which only all
-// are taken together (a pop-stack). Who is woken looks again at what it waits for, and comes back
-// if it was woken in vain. There are two ways to wake a chain that has been detached (and one to
-// wake a part of it, which has a file of its own, delegated.go):
+// A chain is a stack to which each goroutine adds one element, and from which all are removed
+// together (a pop-stack). A goroutine that is woken checks its condition again, and comes back if
+// the condition does not hold. There are two ways to wake a detached chain. A third, in
+// delegated.go, wakes a part of it.
 //
-//	Handed   an element is pushed by an exchange. Who is below it only its owner knows. The signaller tells the top, and each
-//	         owner, as soon as it is told, the one below it.
-//	Walked   an element is pushed by a compare-and-swap, after the link to the one below has been written into it. The
-//	         signaller goes down the links and tells all.
+//	Handed   An exchange pushes the element, so only its owner knows the element below.
+//	         The signaller tells the top. Each owner, once told, first tells the element below.
+//	Walked   A compare-and-swap pushes the element, after the link to the one below is written
+//	         into it. The signaller follows the links and tells every element.
 //
 //	              detached by an exchange
-//	chain -> | C | -> | B | -> | A |        Handed: signaller tells C, C's owner tells B, B's owner tells A
-//	           C came last                  Walked: signaller tells C, B, A
+//	chain -> | C | -> | B | -> | A |    Handed: signaller tells C, C's owner tells B, B's owner A
+//	           C came last              Walked: signaller tells C, B, A
 //
-// Whoever does not want to wait any more after its push has to get off the chain before it may go
-// on: because what it waits for has come meanwhile (the papers call it a mis-queue), or because its
-// context is done, which the papers do not have. Both take the same steps, of which the first that
-// applies is the last (see expel):
+// A goroutine may stop waiting after its push: its condition has come true meanwhile (the papers
+// call this a mis-queue), or its context is done, which the papers do not have. It must then get
+// its element off the chain. Both cases take the first of these steps that applies (see expel):
 //
-//  1. It is at the top: it puts back what was there, by a compare-and-swap, as if it had never
-//     come.
-//  2. It has been told already, or the chain is empty: it is off the chain.
-//  3. Anything else: it flushes the chain. All on it are told, and itself among them.
+//  1. The element is at the top: a compare-and-swap restores what was there before the push.
+//  2. The element has been told already, or the chain is empty: the element is off the chain.
+//  3. Otherwise the goroutine flushes the chain, which tells every element on it, including its
+//     own.
 //
-// So who gives up may wake others in vain, and waits for those above it to pass on the wake; but
-// chains mostly have one element, and then the first step does. The alternative, to leave the
-// element behind for whoever detaches the chain, would wake nobody. But where nobody signals, waits
-// that time out again and again would make the chain grow without end. And a wake that is handed
-// down would have to get past such an element: the links would have to be written into all of them,
-// and each tell would race with the owner. With the flush there is no element without an owner, so
-// a wake that is handed down never stops, and to give up needs no code of its own. (Location is the
-// exception, as in the paper: it leaves its element for later. It is for walked chains alone.)
+// So a goroutine that gives up may wake others without need, and waits until those above it have
+// passed the wake on. Most chains have one element, and then the first step applies.
+//
+// The alternative is to leave the element behind for the next signaller, which wakes nobody. But
+// where nobody signals, repeated timeouts would then grow the chain without bound. A wake that is
+// handed down would also have to get past abandoned elements: every element would need its link,
+// and each tell would race with the owner. With the flush every element has an owner, so a wake
+// that is handed down never stops, and giving up needs no code of its own. Location is the
+// exception, as in the paper: it leaves its element for later, and works on walked chains only.
 //
 // Invariants, each with a test that fails without it:
 //
-//  1. An element is pushed by its owner alone, once in a use, and is told exactly once or taken off
-//     by its owner, at the top, but not both. (TestModelChains, whose Always looks for elements
-//     that are told and still there; tell panics)
-//  2. Handed: whoever holds the only reference to an element below tells it: the owner of the one
-//     above, when it is told or when it flushes. So every element of a detached chain is told,
-//     whatever its owners want by then. (TestModelChains/cancel)
-//  3. What is below an element on a chain stays the same as long as it is there: nobody but the top
-//     can leave. So the compare-and-swap of the first step puts back what is right, however often
-//     the element has been used before. (TestModelChains/reuse)
-//  4. The token that the parker gets is the last that others do to an element. The owner goes on
-//     only when it has received it, or when nobody has been able to reach the element; only then
-//     does it return to the pool. (TestModelChains under -race)
-//  5. Handed: the owner passes the wake on before it does anything else, and calls nobody's
-//     function in between. (TestWakeIsPassedOnFirst)
+//  1. Only its owner pushes an element, once per use. It is then either told exactly once, or taken
+//     off at the top by its owner. (TestModelChains, whose Always looks for elements that are told
+//     and still there; tell panics)
+//  2. Handed: the goroutine that holds the only reference to an element tells it. That is the owner
+//     of the element above, when it is told or when it flushes. So every element of a detached
+//     chain is told, even if owners are giving up. (TestModelChains/cancel)
+//  3. What is below an element does not change while the element is on a chain, because only the
+//     top can leave. So the compare-and-swap of the first step restores the right value, however
+//     often the element has been reused. (TestModelChains/reuse)
+//  4. The token for the parker is the last access of others to an element. The owner continues only
+//     after it has received the token, or when no other goroutine could reach the element. Only
+//     then does the element return to the pool. (TestModelChains under -race)
+//  5. Handed: the owner passes the wake on before it does anything else, and calls no function of
+//     its caller in between. (TestWakeIsPassedOnFirst)
 //
-// Why no wake-up is lost: who waits pushes first and looks at its condition then; who signals
-// changes the condition first and takes the chain then, or looks whether it is empty. The atomics
-// are sequentially consistent, so one of them sees the other.
+// Why no wake-up is lost: a waiter pushes first and then checks its condition. A signaller changes
+// the condition first and then takes the chain, or checks whether it is empty. The atomics are
+// sequentially consistent, so one of the two sees the other.
 //
-// Who makes progress: every step is a single atomic operation but for the push of Walked, which
-// goes round only when another has pushed or detached. Who leaves by a flush waits for those who
-// are to tell it: they have been woken or are running.
+// Progress: every step is a single atomic operation except the push of Walked, which retries only
+// after another push or detach has succeeded. A goroutine that leaves by a flush waits for those
+// that will tell it: they have been woken or are running.
 //
 // Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listing 3
 // (Handed, the mis-queue), Listing 4 (sequences), Listing 5 (Walked, locations); for the news,
@@ -72,54 +73,54 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Wake is how all of a detached chain are woken.
+// A Wake is the way to wake the elements of a detached chain.
 type Wake int
 
 // The ways to wake.
 const (
-	Handed    Wake = iota // from one to the next
-	Walked                // by the signaller
-	Delegated             // by the signaller, who leaves those whose condition does not hold: see delegated.go
+	Handed    Wake = iota // each owner wakes the next
+	Walked                // the signaller wakes all
+	Delegated             // the signaller wakes those whose condition holds: see delegated.go
 )
 
-// Config says what a table is like.
+// Config configures a table.
 type Config struct {
 	Chains    int  // how many, a power of two
 	Wake      Wake // how they are woken
-	Sequences bool // signals are counted, for Monitor, Wait and WaitLazy: one addition more for each, which Delegated has anyway
+	Sequences bool // count signals, for Monitor, Wait and WaitLazy; Delegated always does
 }
 
-// A Table is an array of chains. Whoever waits and whoever signals agree on a hash.
+// A Table is an array of chains. A waiter and its signaller use the same hash.
 type Table struct {
 	chains    []chain
 	wake      Wake
 	sequences bool
 }
 
-// A chain is a slot of the table. Like the papers' it fills no cache line: their hashes place what
-// belongs together in different ones.
+// A chain is a slot of the table. As in the papers it does not fill a cache line: the hashes spread
+// neighbouring tickets over different lines.
 type chain struct {
-	top xsync.Pointer[element] // who came last; whoever waits pushes, whoever signals or leaves takes all
-	seq xsync.Int64            // how many signals there have been, with Config.Sequences and with Delegated
+	top xsync.Pointer[element] // the newest; a waiter pushes, a signal or a flush takes all
+	seq xsync.Int64            // number of signals, with Config.Sequences or Delegated
 }
 
-// An element stands on a chain for one wait of its owner.
+// An element is on a chain for one wait of its owner.
 type element struct {
-	parker *waiter.Parker // how the owner sleeps; written by it before the push, read by whoever tells
-	below  *element       // Walked, Delegated: written before a push, read by whoever detached. Handed: the owner's
-	news   News           // written by whoever tells, read by the owner when it has the token
-	holds  func() bool    // Delegated: what it waits for, if others are to ask; written before the push
-	told   xsync.Bool     // set by whoever tells, just before the token; cleared by the owner
-	left   xsync.Bool     // Delegated: it does not want to wait any more; set by the owner, cleared before the push
+	parker *waiter.Parker // written by the owner before the push, read by the teller
+	below  *element       // Handed: the owner's. Others: written before a push, read after a detach
+	news   News           // written by the teller, read by the owner after the token
+	holds  func() bool    // Delegated: the condition, for others to call; written before the push
+	told   xsync.Bool     // set by the teller just before the token; cleared by the owner
+	left   xsync.Bool     // Delegated: gives up; set by the owner, cleared before the push
 
-	_ [128 - 6*8]byte // two lines, since some processors fetch them in pairs
+	_ [128 - 6*8]byte // two lines, because some processors fetch them in pairs
 }
 
-// News is what a signal may have to say to whoever it wakes, so that a ticket's owner need not look
-// at the semaphore, where all others do. The zero News says nothing.
+// News is what a signal tells the goroutines it wakes. With it, the owner of a ticket need not read
+// the contended semaphore. The zero News says nothing.
 type News struct {
 	Semaphore uint64
-	Grant     int64 // how many of its tickets had been granted
+	Grant     int64 // how many of its tickets have been granted
 }
 
 var elements = xsync.Pool{New: func() any { return new(element) }}
@@ -134,16 +135,17 @@ func New(c Config) *Table {
 
 func (t *Table) chain(hash uint64) *chain { return &t.chains[hash&uint64(len(t.chains)-1)] }
 
-// WaitUntil waits until satisfied returns true, which it calls before it goes to sleep and after
-// each wake, and never again after that. Whoever makes it true calls Signal afterwards, with the
-// same hash. If ctx is done first it returns ctx.Err(), although the condition may have come true
-// since satisfied was asked. satisfied must not panic: the element would stay behind.
+// WaitUntil waits until satisfied returns true. It calls satisfied before it sleeps and after each
+// wake, and never again after satisfied has returned true. The goroutine that makes the condition
+// true calls Signal afterwards, with the same hash. If ctx is done first, WaitUntil returns
+// ctx.Err(), even if the condition has come true since the last call of satisfied. satisfied must
+// not panic: the element would stay behind.
 func (t *Table) WaitUntil(ctx context.Context, hash uint64, satisfied func() bool) error {
 	return t.until(ctx, t.chain(hash), satisfied, nothing)
 }
 
-// WaitNews is WaitUntil, but after a wake it asks enough about the news that came with it first,
-// and returns if they are.
+// WaitNews is WaitUntil, but after a wake it first calls enough with the news of the signal, and
+// returns if that reports true.
 func (t *Table) WaitNews(ctx context.Context, hash uint64, satisfied func() bool, enough func(News) bool) error {
 	return t.until(ctx, t.chain(hash), satisfied, enough)
 }
@@ -151,7 +153,7 @@ func (t *Table) WaitNews(ctx context.Context, hash uint64, satisfied func() bool
 func nothing(News) bool { return false }
 
 func (t *Table) until(ctx context.Context, c *chain, satisfied func() bool, enough func(News) bool) error {
-	for !satisfied() { // A turn follows a wake: a signal for this chain, or somebody who left it.
+	for !satisfied() { // A turn follows a wake: by a signal for this chain, or by a flush.
 		if ok, err := t.once(ctx, c, satisfied, enough); ok || err != nil {
 			return err
 		}
@@ -159,8 +161,8 @@ func (t *Table) until(ctx context.Context, c *chain, satisfied func() bool, enou
 	return nil
 }
 
-// once waits for one wake, unless satisfied returns true, which it calls when it is on the chain.
-// It reports whether satisfied did, or enough of the news.
+// once waits for one wake, unless satisfied returns true, which it calls after the push. It reports
+// whether satisfied or enough did.
 func (t *Table) once(ctx context.Context, c *chain, satisfied func() bool, enough func(News) bool) (bool, error) {
 	e := t.enter(ctx, c)
 	if satisfied() {
@@ -171,7 +173,7 @@ func (t *Table) once(ctx context.Context, c *chain, satisfied func() bool, enoug
 	return err == nil && enough(n), err
 }
 
-// enter pushes an element, whose owner is the caller.
+// enter pushes a new element for the caller.
 func (t *Table) enter(ctx context.Context, c *chain) *element {
 	e := elements.Get().(*element)
 	e.parker = waiter.GetParker(waiter.UntilDone(ctx))
@@ -183,9 +185,10 @@ func (t *Table) enter(ctx context.Context, c *chain) *element {
 	return e
 }
 
-// push pushes the elements from first down to last, which are linked.
+// push pushes the linked elements from first down to last.
 func (c *chain) push(first, last *element) {
-	for last.below = nil; !c.top.CompareAndSwap(last.below, first); { // A turn is lost only to another's success.
+	// Another push or detach makes the compare-and-swap fail.
+	for last.below = nil; !c.top.CompareAndSwap(last.below, first); {
 		last.below = c.top.Load()
 	}
 }
@@ -203,8 +206,8 @@ func (t *Table) sleep(ctx context.Context, c *chain, e *element) (News, error) {
 	return n, nil
 }
 
-// expel gets e, whose owner has not received the token, off its chain. It reports whether it has
-// taken it off; if not, the token is here or on its way.
+// expel gets e, whose owner has not received the token, off its chain. It reports whether the
+// caller has taken it off. If not, the token has arrived or is on its way.
 func (t *Table) expel(c *chain, e *element) bool {
 	if t.wake == Delegated {
 		t.resign(c, e)
@@ -215,22 +218,22 @@ func (t *Table) expel(c *chain, e *element) bool {
 	}
 	var above *element
 	if !e.told.Load() && c.top.Load() != nil {
-		above = c.top.Swap(nil) // before those below are woken, who might come back and be woken again
+		above = c.top.Swap(nil) // before those below wake: they might come back
 	}
 	t.passOn(e, News{}) // those below came first
 	t.tell(above, News{})
 	return false
 }
 
-// passOn tells who is below e, if that is its owner's duty.
+// passOn tells the element below e, if that is the duty of e's owner.
 func (t *Table) passOn(e *element, n News) {
 	if t.wake == Handed {
 		t.tell(e.below, n)
 	}
 }
 
-// tell tells e, which the caller alone can reach, if it is not nil; and with it, sooner or later,
-// all below.
+// tell tells e, if it is not nil, and all elements below, directly or through their owners. Only
+// the caller can reach e.
 func (t *Table) tell(e *element, n News) {
 	if t.wake == Handed {
 		if e != nil {
@@ -239,7 +242,7 @@ func (t *Table) tell(e *element, n News) {
 		return
 	}
 	for e != nil {
-		below := e.below // read first: what has been told is its owner's again
+		below := e.below // read first: once told, an element belongs to its owner
 		e.tell(n)
 		e = below
 	}
@@ -254,7 +257,8 @@ func (e *element) tell(n News) {
 	e.parker.Deliver(waiter.Granted)
 }
 
-// end ends the use of e, which has been taken off its chain, or told; then it waits for the token.
+// end ends the use of e, which has been taken off its chain or told. In the second case it waits
+// for the token.
 func (e *element) end(told bool) {
 	e.parker.Withdraw(told)
 	e.free()
@@ -266,17 +270,17 @@ func (e *element) free() {
 	elements.Put(e)
 }
 
-// Signal wakes all who wait with this hash, and all others on the same chain.
+// Signal wakes all waiters with this hash, and all others on the same chain.
 func (t *Table) Signal(hash uint64) {
 	c := t.chain(hash)
 	t.count(c)
 	t.detach(c, News{})
 }
 
-// SignalPolite is Signal, but does not write where nobody waits.
+// SignalPolite is Signal, but does not write to an empty chain.
 func (t *Table) SignalPolite(hash uint64) { t.SignalNews(hash, News{}) }
 
-// SignalNews is SignalPolite, and gives all whom it wakes the news.
+// SignalNews is SignalPolite, and gives the news to all goroutines that it wakes.
 func (t *Table) SignalNews(hash uint64, n News) {
 	c := t.chain(hash)
 	t.count(c)
@@ -285,7 +289,8 @@ func (t *Table) SignalNews(hash uint64, n News) {
 	}
 }
 
-// detach takes all off a chain and tells them, or with Delegated those whom it concerns.
+// detach takes all elements off a chain and tells them; with Delegated, only those whose condition
+// holds.
 func (t *Table) detach(c *chain, n News) {
 	if t.wake == Delegated {
 		t.sift(c, n)

@@ -14,10 +14,11 @@ var (
 	ways = map[Wake]string{Handed: "handed", Walked: "walked", Delegated: "delegated"}
 )
 
-// A world is a table with one chain, on which everything collides, and what a scenario waits for.
+// A world is a table with a single chain, on which everything collides, and the conditions of a
+// scenario.
 //
-// After every step: nobody on the chain has been told, nobody is there twice. At the end: nobody is
-// left.
+// After every step: no element on the chain has been told or is there twice. At the end: the chain
+// is empty.
 type world struct {
 	*interleave.Run
 	t      *Table
@@ -52,7 +53,7 @@ func (w *world) finish() {
 	}
 }
 
-// await waits for v to be n at least.
+// await waits until v is at least n.
 func (w *world) await(v *interleave.Int64, n int64) { w.within(bg, v, n) }
 
 func (w *world) within(ctx context.Context, v *interleave.Int64, n int64) {
@@ -61,7 +62,7 @@ func (w *world) within(ctx context.Context, v *interleave.Int64, n int64) {
 	w.Assert(err == nil || ctx.Err() != nil, "given up without a reason")
 }
 
-// until waits in the way of the table.
+// until waits in the way that the table is configured for.
 func (w *world) until(ctx context.Context, hash uint64, satisfied func() bool) error {
 	if w.t.wake == Delegated {
 		return w.t.WaitDelegated(ctx, hash, satisfied)
@@ -80,7 +81,7 @@ func (w *world) setPolitely(v *interleave.Int64) {
 	w.t.SignalPolite(0)
 }
 
-// monitor waits for v to be 1 by the sequence.
+// monitor waits until v is 1, by the sequence.
 func (w *world) monitor(ctx context.Context, v *interleave.Int64) {
 	for {
 		seq := w.t.Monitor(0)
@@ -96,7 +97,7 @@ func (w *world) lazily(ctx context.Context, v *interleave.Int64) {
 	}
 }
 
-// lock takes a permit of the ticket semaphore, of which there is one, and posts it.
+// lock takes the only permit of the ticket semaphore, and posts it.
 func (w *world) lock() {
 	tx := w.ticket.Add(1) - 1
 	free := func() bool { return w.grant.Load() >= tx }
@@ -106,7 +107,7 @@ func (w *world) lock() {
 	w.t.SignalPolite(Ticket(0, uint64(w.use())))
 }
 
-// lockByNews is lock, but who is woken by a post of the semaphore need not look at it.
+// lockByNews is lock, but a waiter that a post wakes need not read the semaphore.
 func (w *world) lockByNews() {
 	tx := w.ticket.Add(1) - 1
 	free := func() bool { return w.grant.Load() >= tx }
@@ -130,8 +131,8 @@ func (w *world) use() int64 {
 type scenario struct {
 	name   string
 	large  bool // not for -short
-	many   bool // all schedules are too many with Delegated
-	bound  int  // of preemptions, where they are with any
+	many   bool // Delegated has too many schedules to search all
+	bound  int  // preemptions, where any Wake needs a bound
 	chains int
 	body   func(w *world)
 }
@@ -158,8 +159,8 @@ var scenarios = []scenario{
 		w.Go("y", func() { w.await(&w.y, 1) })
 		w.Go("setter", func() { w.set(&w.x); w.setPolitely(&w.y) })
 	}},
-	// One signaller has on its hands whom the other looks for. (All 6,116,292 executions with
-	// Delegated have been made once.)
+	// One signaller holds the elements that the other looks for. (All 6,116,292 executions with
+	// Delegated have been run once.)
 	{name: "two of each", many: true, body: func(w *world) {
 		w.Go("x", func() { w.await(&w.x, 1) })
 		w.Go("y", func() { w.await(&w.y, 1) })
@@ -170,7 +171,7 @@ var scenarios = []scenario{
 		w.Same(2, "waiter", func(int) { w.await(&w.x, 2) })
 		w.Same(2, "setter", func(int) { w.set(&w.x) })
 	}},
-	{name: "reuse", body: func(w *world) { // an element comes back onto the chain at once
+	{name: "reuse", body: func(w *world) { // an element comes back to the chain at once
 		w.Go("waiter", func() { w.await(&w.x, 1); w.await(&w.x, 2) })
 		w.Go("setter", func() { w.set(&w.x); w.set(&w.x) })
 	}},
@@ -272,8 +273,8 @@ func explore(t *testing.T, s scenario, wake Wake) {
 	})
 }
 
-// Every schedule of goroutines that wait, signal and give up, all on one chain: nobody sleeps for
-// ever, nobody is told twice, and nobody is left behind.
+// Every schedule of goroutines that wait, signal and give up on one chain: none sleeps for ever,
+// none is told twice, and no element is left behind.
 func TestModelChains(t *testing.T) {
 	for _, s := range scenarios {
 		explore(t, s, Handed)
@@ -282,7 +283,8 @@ func TestModelChains(t *testing.T) {
 	}
 }
 
-// A push of the walked kind guesses that the chain is empty, and if so it is the only step.
+// A push of the walked kind guesses that the chain is empty. If the guess is right, it is the only
+// step.
 func TestModelPushGuessesAnEmptyChain(t *testing.T) {
 	steps := func(pushes int) int {
 		return interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
@@ -325,7 +327,7 @@ var locationScenarios = []scenario{
 		})
 		w.Go("setter", func() { w.set(&w.x) })
 	}},
-	{name: "moves on", chains: 2, body: func(w *world) { // with an element left on another chain
+	{name: "moves on", chains: 2, body: func(w *world) { // while an element is left on another chain
 		w.Go("mover", func() {
 			l := w.t.NewLocation(bg)
 			w.wait(l, 0, &w.x)
@@ -340,7 +342,7 @@ var locationScenarios = []scenario{
 			w.t.Signal(1)
 		})
 	}},
-	{name: "pipeline", chains: 2, body: func(w *world) { // both elements are flushed, with somebody above
+	{name: "pipeline", chains: 2, body: func(w *world) { // both elements are flushed, with another above them
 		w.Go("mover", func() {
 			l := w.t.NewLocation(bg)
 			w.Assert(l.Wait(0) == nil && l.Wait(1) == nil && l.Wait(0) == nil, "error")
@@ -361,17 +363,17 @@ var locationScenarios = []scenario{
 	}},
 }
 
-// The same for locations, which may leave an element behind that nobody waits with. (No Close is
-// deferred: a thread that is unwound, because its execution shows nothing new, would do it without
-// waiting for anything.)
+// The same for locations, which may leave an element behind without a waiter. (Close is not
+// deferred: the explorer unwinds a thread whose execution shows nothing new, and a deferred Close
+// would then run without waiting.)
 func TestModelLocation(t *testing.T) {
 	for _, s := range locationScenarios {
 		explore(t, s, Walked)
 	}
 }
 
-// An error of Listing 4: it says that whoever is below a late push is out of date, too, so that
-// nothing is lost by waking all. But somebody may have come after the signal and before the push:
+// An error in Listing 4: it says that everything below a late push is out of date, too, so that
+// waking all loses nothing. But a goroutine may have come after the signal and before the push:
 // a3.c3.b5.a2.
 func TestModelBelowIsUpToDate(t *testing.T) {
 	if interleave.RaceEnabled {
@@ -398,9 +400,8 @@ func TestModelBelowIsUpToDate(t *testing.T) {
 	})
 }
 
-// An error of Listing 5: its conservative post signals the ticket behind the one that it grants,
-// which is right where the next in line spins. In that listing nobody does, and the next in line
-// sleeps for ever: a4.b4.
+// An error in Listing 5: its conservative post signals the ticket behind the one that it grants.
+// That is right where the next in line spins. In that listing it sleeps, for ever: a4.b4.
 func TestModelConservativePostLosesWakes(t *testing.T) {
 	expectFailure(t, interleave.Deadlock, func(x *interleave.Run) {
 		const threshold = 1
@@ -414,7 +415,7 @@ func TestModelConservativePostLosesWakes(t *testing.T) {
 	})
 }
 
-// expectFailure checks that the explorer finds what is wrong with body.
+// expectFailure checks that the explorer finds the failure of body.
 func expectFailure(t *testing.T, kind interleave.FailureKind, body func(*interleave.Run)) {
 	t.Helper()
 	switch f := interleave.Explore(interleave.Options{}, body).Failure; {

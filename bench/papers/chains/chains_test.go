@@ -18,9 +18,9 @@ func eachWake(t *testing.T, f func(t *testing.T, wake Wake)) {
 	t.Run("walked", func(t *testing.T) { f(t, Walked) })
 }
 
-// entered returns a function for [Table.WaitUntil] that says no until yes is set, and counts in n
-// who has pushed: who asks for the second time. It is counted when its answer is fixed, so that
-// nobody who has been counted says yes before it is woken.
+// entered returns a function for [Table.WaitUntil] that reports false until yes is set. It counts
+// in n the goroutines that have pushed, which are those that call it for the second time. It counts
+// after it has read yes, so that a counted goroutine reports true only after a wake.
 func entered(n *atomic.Int64, yes *atomic.Bool) func() bool {
 	asked := 0
 	return func() bool {
@@ -32,13 +32,13 @@ func entered(n *atomic.Int64, yes *atomic.Bool) func() bool {
 	}
 }
 
-// awaitEntered waits until n have pushed.
+// awaitEntered waits until n goroutines have pushed.
 func awaitEntered(t *testing.T, n *atomic.Int64, want int64) {
 	t.Helper()
 	locktest.Eventually(t, "all are on their chains", func() bool { return n.Load() == want })
 }
 
-// A signal wakes all on the chain, whatever they wait for; those of other chains it does not.
+// A signal wakes every waiter on its chain, whatever its condition, and none on other chains.
 func TestSignalWakesTheChain(t *testing.T) {
 	eachWake(t, func(t *testing.T, wake Wake) {
 		for _, signal := range []func(*Table, uint64){(*Table).Signal, (*Table).SignalPolite} {
@@ -100,8 +100,8 @@ func TestWhoGivesUpLeavesOthersWaiting(t *testing.T) {
 	})
 }
 
-// The steps of leaving a chain: who is at the top puts back what was there, and who has been told
-// flushes nobody.
+// The steps of leaving a chain: the top restores what was there, and an element that has been told
+// flushes nothing.
 func TestLeavingDisturbsNobodyWithoutNeed(t *testing.T) {
 	eachWake(t, func(t *testing.T, wake Wake) {
 		table, ctx := New(Config{Chains: 1, Wake: wake}), context.Background()
@@ -122,7 +122,7 @@ func TestLeavingDisturbsNobodyWithoutNeed(t *testing.T) {
 	})
 }
 
-// Whoever is woken passes the wake on before it looks at its own condition, which may take long.
+// A woken goroutine passes the wake on before it checks its own condition, which may take long.
 func TestWakeIsPassedOnFirst(t *testing.T) {
 	eachWake(t, func(t *testing.T, wake Wake) {
 		table := New(Config{Chains: 1, Wake: wake})
@@ -137,7 +137,7 @@ func TestWakeIsPassedOnFirst(t *testing.T) {
 				if !look() {
 					return false
 				}
-				below <- <-below // until the one below has come
+				below <- <-below // until the one below has entered
 				return true
 			})
 		}()
@@ -149,7 +149,7 @@ func TestWakeIsPassedOnFirst(t *testing.T) {
 	})
 }
 
-// What has come true is worth more than a context that is done.
+// A condition that has come true takes precedence over a context that is done.
 func TestSatisfiedNeedsNoContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -159,7 +159,7 @@ func TestSatisfiedNeedsNoContext(t *testing.T) {
 	require.Nil(t, table.chains[0].top.Load())
 }
 
-// satisfied may take something: after it has said yes it is not asked again.
+// satisfied may take something: once it has returned true it is not called again.
 func TestSatisfiedIsNotAskedAgain(t *testing.T) {
 	eachWake(t, func(t *testing.T, wake Wake) {
 		for yesAt := 1; yesAt <= 2; yesAt++ { // before the push, and after it
@@ -195,7 +195,7 @@ func TestSequence(t *testing.T) {
 	})
 }
 
-// News go to everybody on the chain, however the wake does; who flushes it has none.
+// Every waiter on the chain gets the news, with each kind of wake. A flush carries none.
 func TestNewsGoDownTheChain(t *testing.T) {
 	eachWake(t, func(t *testing.T, wake Wake) {
 		table := New(Config{Chains: 1, Wake: wake})
@@ -225,7 +225,7 @@ func TestNewsGoDownTheChain(t *testing.T) {
 			say        News
 			hear, stay int64
 		}{{News{}, 5, 5}, {News{7, 2}, 5, 3}, {News{8, 9}, 3, 3}, {News{7, 5}, 3, 0}} {
-			if step.say != (News{}) { // which is what they hear from who has gone
+			if step.say != (News{}) { // which a flush says
 				table.SignalNews(0, step.say)
 			}
 			for range step.hear {
@@ -252,7 +252,7 @@ func TestMisuse(t *testing.T) {
 	require.PanicsWithValue(t, "chains: an element was told twice", func() { e.tell(News{}) })
 }
 
-// An element that was left behind is taken off when the location is used for another chain, and by
+// An element that was left behind is taken off when the location moves to another chain, and by
 // Close.
 func TestLocationLeavesNothingBehind(t *testing.T) {
 	table := New(Config{Chains: 2, Wake: Walked})
@@ -278,7 +278,7 @@ func TestLocationLeavesNothingBehind(t *testing.T) {
 	l.Close()
 }
 
-// Whoever has taken an element off its chain may be slow to tell it: the location goes on with its
+// A signaller may be slow to tell an element that it has taken off its chain: the location uses its
 // other element meanwhile.
 func TestLocationDoesNotWaitForItsOldElement(t *testing.T) {
 	table := New(Config{Chains: 2, Wake: Walked})
@@ -335,14 +335,14 @@ func TestWaitsAllocateNothing(t *testing.T) {
 		for range 100 {
 			round()
 		}
-		// Two rounds: the last wait begins after the count has ended, and may not hide the only
+		// Two rounds: the last wait begins after the count has ended, and must not hide the only
 		// allocation of each.
 		require.Zero(t, int(locktest.AllocsPerRun(250, func() { round(); round() })))
 		<-done
 	})
 }
 
-// until waits in the way of the table.
+// until waits in the way that the table is configured for.
 func until(ctx context.Context, table *Table, hash uint64, satisfied func() bool) error {
 	if table.wake == Delegated {
 		return table.WaitDelegated(ctx, hash, satisfied)
@@ -389,8 +389,8 @@ func (s *semaphore) post() {
 	}
 }
 
-// The signaller tells those whose condition holds, and them alone; the others keep their order. Who
-// leaves is told, too, and takes nobody along.
+// The signaller tells exactly those whose condition holds. The others keep their order. A waiter
+// that gives up is told, too, and no other with it.
 func TestDelegatedWakesThoseWhomItConcerns(t *testing.T) {
 	ctx := context.Background()
 	for _, told := range [][]bool{
@@ -449,7 +449,7 @@ func TestDelegatedWakesThoseWhomItConcerns(t *testing.T) {
 	}
 }
 
-// Who is told by Delegated does not look again: the condition has held.
+// A waiter that Delegated tells does not check again: its condition has held.
 func TestDelegatedAsksOnceForAWake(t *testing.T) {
 	table := New(Config{Chains: 1, Wake: Delegated})
 	var asked, yes atomic.Int64
@@ -472,8 +472,8 @@ func TestDelegatedAsksOnceForAWake(t *testing.T) {
 	require.EqualValues(t, 6, asked.Load())
 }
 
-// Goroutines take and post semaphores that share few chains, in every way there is, among others
-// that give up: no permit is lost and nobody is left behind.
+// Goroutines take and post semaphores that share few chains, in every way there is, while others
+// give up. No permit is lost and no waiter is left behind.
 func TestStress(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		stress := func(t *testing.T, wake Wake) {

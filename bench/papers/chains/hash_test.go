@@ -11,7 +11,7 @@ const (
 	base  = 0xc000100000
 )
 
-// visits returns how many of the slots a semaphore's first tickets fill.
+// visits returns how many slots a semaphore's first tickets fill.
 func visits(h Hash, semaphore uint64, tickets uint64) int {
 	seen := map[uint64]bool{}
 	for t := range tickets {
@@ -20,7 +20,7 @@ func visits(h Hash, semaphore uint64, tickets uint64) int {
 	return len(seen)
 }
 
-// Tickets march through the whole array before one comes back.
+// Tickets visit every slot of the array before one of them returns to the first.
 func TestTicketsGoEverywhere(t *testing.T) {
 	for _, semaphore := range []uint64{1, base, base + 64} {
 		require.Equal(t, slots, visits(Ticket, semaphore, slots))
@@ -33,7 +33,7 @@ func TestTicketsGoEverywhere(t *testing.T) {
 	require.Equal(t, slots, visits(Product, 1, slots))
 }
 
-// Neighbours are at least a line of eight-byte slots apart, except in pairs.
+// Neighbours are at least a line of eight-byte slots apart, except with Pairs.
 func TestNeighboursAreApart(t *testing.T) {
 	for _, h := range []Hash{Ticket, Orbit, Gray} {
 		for x := range uint64(slots - 1) {
@@ -48,7 +48,7 @@ func TestNeighboursAreApart(t *testing.T) {
 	}
 }
 
-// A ticket's page is the last one's, but for one ticket in 256.
+// A ticket is in the same page as the one before, except one ticket in 256.
 func TestOrbitStaysOnItsPage(t *testing.T) {
 	turns := 0
 	for x := range uint64(slots) {

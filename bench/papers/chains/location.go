@@ -2,7 +2,7 @@ package chains
 
 import "context"
 
-// A Location is where one goroutine waits, for one thing after the other, in a loop of its own:
+// A Location is where one goroutine waits in a loop, for one condition after another:
 //
 //	l := t.NewLocation(ctx)
 //	defer l.Close()
@@ -10,33 +10,32 @@ import "context"
 //		if err := l.Wait(hash); err != nil { ... }
 //	}
 //
-// Its calls of Wait alternate: the first pushes and returns at once, so that the caller looks at
-// its condition again, which closes the race with a signal; the second sleeps. If the caller does
-// not come back for the second the element stays where it is, and is taken off when the location is
-// used for another chain or closed. In between it is woken in vain at most once: what a signal does
-// to it the owner need not see. Handed down, a wake would stop there, so this is for walked chains
-// alone.
+// Its calls of Wait alternate. The first pushes and returns at once, so that the caller checks its
+// condition again, which closes the race with a signal. The second sleeps. If the caller does not
+// make the second call, the element stays on the chain. It is taken off when the location is used
+// for another chain, or closed. Until then a signal wakes it at most once without need, and the
+// owner need not notice. A wake that is handed down would stop there, so locations need walked
+// chains.
 //
-// The element that is flushed from a chain is not waited for at once: somebody else may be about to
-// tell it. Two elements take turns, so that the next push does not wait for that (the papers'
-// pipelining).
+// The owner does not wait at once for an element that was flushed: another goroutine may be about
+// to tell it. Two elements alternate, so that the next push does not wait (the papers' pipelining).
 //
 // Invariants:
 //
-//  1. At most one element is on a chain, e, and at most one besides has been told or is about to
-//     be, old. (TestModelLocation)
+//  1. At most one element, e, is on a chain. At most one other, old, has been told or is about to
+//     be. (TestModelLocation)
 //  2. After Close nothing is on a chain. (TestModelLocation)
 //
-// Source: Listing 5. There the element is the thread's, here, for goroutines have no variables of
-// their own, the location's.
+// Source: Listing 5. There the element belongs to the thread. Here it belongs to the location,
+// because goroutines have no local variables.
 type Location struct {
 	table *Table
-	ctx   context.Context // the parkers are made for it, and an element may outlive the call that pushed it
+	ctx   context.Context // the parkers' context: an element may outlive the call that pushed it
 	on    *chain          // where e is; nil: nowhere
 	e     *element
 	old   *element // off its chain; its token has not been received
 
-	address uint64 // for WaitAddress: what was looked up last, and where it is
+	address uint64 // for WaitAddress: the last address, and its slot
 	found   *chain
 }
 
@@ -48,12 +47,12 @@ func (t *Table) NewLocation(ctx context.Context) *Location {
 	return &Location{table: t, ctx: ctx}
 }
 
-// Wait pushes, or if the last call has done so for the same chain, sleeps until there is a signal
-// or the context is done; then it returns ctx.Err().
+// Wait pushes an element and returns. If the previous call has pushed one to the same chain, Wait
+// sleeps until there is a signal. If the context is done first, it returns ctx.Err().
 func (l *Location) Wait(hash uint64) error { return l.wait(l.table.chain(hash)) }
 
-// WaitAddress is Wait for any address, or other number, that has not been hashed. It remembers
-// where the last one was. Signals are for Mix32A of it.
+// WaitAddress is Wait for an address, or another number, that has not been hashed. It remembers
+// where the last one was. Signals use Mix32A of the address.
 func (l *Location) WaitAddress(address uint64) error {
 	if l.found == nil || l.address != address {
 		l.address, l.found = address, l.table.chain(Mix32A(address))

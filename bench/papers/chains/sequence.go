@@ -2,9 +2,9 @@ package chains
 
 import "context"
 
-// A chain's sequence is the number of its signals. Who waits for it to move needs no function that
-// tells whether to wait: it notes the sequence, looks at whatever it waits for, and waits for the
-// sequence to move from what it noted.
+// A chain's sequence is the number of its signals. A goroutine that waits for the sequence to move
+// needs no function for its condition: it notes the sequence, checks its condition, and waits until
+// the sequence differs from the note.
 //
 //	for {
 //		seq := t.Monitor(hash)
@@ -15,14 +15,14 @@ import "context"
 //	}
 //
 // Why no wake-up is lost: the signaller changes the condition, then the sequence, then takes the
-// chain. Who waits reads the sequence, then the condition, then pushes, then reads the sequence
-// again. If the condition changed too late to be seen, the sequence changes later than it was
-// noted; then the second look sees it, or the push was early enough for the signaller.
+// chain. A waiter reads the sequence, then the condition, then pushes, then reads the sequence
+// again. If it missed the change of the condition, the sequence changes after the first read. Then
+// either the second read sees the change, or the signaller finds the pushed element.
 //
-// In Listing 4 who finds the sequence moved flushes the chain without trying to put back what was
-// there, because all on the chain were out of date, too. That is not so: somebody may have noted
-// the new sequence, and pushed, between the signal and the late push (TestModelBelowIsUpToDate). So
-// here the same steps are taken as in WaitUntil.
+// In Listing 4 a waiter that finds the sequence moved flushes the chain, and does not try to
+// restore what was there, because everything on the chain is said to be out of date, too. That is
+// not so: another goroutine may have noted the new sequence, and pushed, between the signal and the
+// late push (TestModelBelowIsUpToDate). So here the steps are the same as in WaitUntil.
 //
 // Source: Listing 4.
 
@@ -38,8 +38,8 @@ func (t *Table) Wait(ctx context.Context, hash, seq uint64) error {
 }
 
 // WaitLazy is Wait for callers without Monitor. It returns after any wake, and at once if the
-// sequence is not *seq, and leaves in *seq what it has seen last, which the caller gives to the
-// next call, having looked at its condition in between. *seq is 0 at first.
+// sequence is not *seq. It stores the last sequence that it has read in *seq, for the next call.
+// The caller checks its condition between the calls. *seq is 0 at first.
 func (t *Table) WaitLazy(ctx context.Context, hash uint64, seq *uint64) error {
 	t.needSequences()
 	c, was := t.chain(hash), *seq

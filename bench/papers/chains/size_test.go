@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An element has two cache lines to itself. (On 32-bit machines, where the pointers are shorter, so
-// is the element.)
+// An element fills two cache lines. (It is smaller on 32-bit machines, where pointers are shorter.)
 func TestElementsAreOfTwoCacheLines(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 8 {
 		require.EqualValues(t, 128, unsafe.Sizeof(element{}))

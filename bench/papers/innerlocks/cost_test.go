@@ -13,7 +13,7 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// sleepers tells whether anybody sleeps for a lock.
+// sleepers returns how many goroutines sleep for a lock.
 type sleepers struct{ lock }
 
 func (s sleepers) Waiting() int {
@@ -23,7 +23,7 @@ func (s sleepers) Waiting() int {
 	return 0
 }
 
-// Nobody's wait allocates, to its end in a sleep. (TTS has no nodes, and does not sleep.)
+// No wait allocates, including one that ends in a sleep. (TTS has no nodes, and does not sleep.)
 func TestWaitsAllocateNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	for name, create := range kinds {
@@ -38,8 +38,8 @@ func TestWaitsAllocateNothing(t *testing.T) {
 	}
 }
 
-// What several processors write is 128 bytes apart: inside a lock, and, since objects of these
-// sizes begin at multiples of 128, from whatever is beside it.
+// Words that several processors write are 128 bytes apart: inside a lock, and from neighbouring
+// objects, because objects of these sizes begin at multiples of 128.
 func TestLinesAreNotShared(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("sizes are those of 64 bits")

@@ -26,14 +26,14 @@ func (w *world) try() {
 	}
 }
 
-// leave is a critical section, and an unlock.
+// leave is a critical section and an unlock.
 func (w *world) leave() {
 	w.Assert(w.inside.Add(1) == 1, "two inside")
 	w.inside.Add(-1)
 	w.Unlock()
 }
 
-// free looks whether the lock is as it was in the beginning.
+// free checks that the lock is back in its initial state.
 func (w *world) free() {
 	w.Assert(newest(w.lock) == nil, "something is left in the lock")
 	w.Assert(interleave.Panics(w.Unlock) != nil, "locked")
@@ -41,8 +41,8 @@ func (w *world) free() {
 	w.Unlock()
 }
 
-// Every schedule, or with a bound: never two inside, nobody waits for ever, and in the end the lock
-// is free.
+// Every schedule, or those within a bound: never two holders, no waiter sleeps for ever, and at the
+// end the lock is free.
 func TestModelLocks(t *testing.T) {
 	for _, s := range []struct {
 		name  string
@@ -81,7 +81,7 @@ func TestModelLocks(t *testing.T) {
 	}
 }
 
-// Nodes go from lock to lock: one that has been in one of them must not matter there any more.
+// Nodes move from lock to lock: once a node has left a lock, it must not matter to that lock.
 func TestModelTwoLocks(t *testing.T) {
 	for name, create := range kinds {
 		t.Run(name, func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestModelTwoLocks(t *testing.T) {
 	}
 }
 
-// How often somebody who waits is overtaken by one who comes later and wants the lock again and
-// again: as the order of the lock has it, and in some schedule as often.
+// How often a later goroutine that locks again and again overtakes a waiter: never more often than
+// the lock's order allows, and in some schedule exactly as often.
 func TestModelOvertaking(t *testing.T) {
 	for name, most := range map[string]int32{"mcs": 0, "reciprocating": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestModelOvertaking(t *testing.T) {
 				})
 				x.Go("other", func() {
 					if newest(w.lock) == alone || released.Load() != 0 {
-						return // it is not sure that the watched one waits
+						return // the watched goroutine may not wait yet
 					}
 					for passed := int32(1); passed <= 3; passed++ {
 						w.Lock()

@@ -32,8 +32,8 @@ func TestZeroLockIsUnlocked(t *testing.T) {
 	})
 }
 
-// One permit excludes, and nobody is left behind, even where all but one goroutine sleep. The race
-// detector sees who gets in wrongly.
+// One permit excludes, and no waiter is left behind, even where all goroutines but one sleep. The
+// race detector sees a wrong entry.
 func TestExclusion(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		eachKind(t, func(t *testing.T, create func() lock) {
@@ -52,7 +52,7 @@ func TestExclusion(t *testing.T) {
 						}
 						inside++
 						if (i+g)%7 == 0 {
-							runtime.Gosched() // others come while it is held
+							runtime.Gosched() // others arrive while it is held
 						}
 						assert.Equal(t, 1, inside)
 						inside--
@@ -69,7 +69,7 @@ func TestExclusion(t *testing.T) {
 	})
 }
 
-// Five come one after the other, the fifth when the first of them has got the lock.
+// Five arrive one after the other, the fifth when the first of them has got the lock.
 func TestOrderIsAsDocumented(t *testing.T) {
 	for name, want := range map[string][]int{
 		"lifo":          {4, 5, 3, 2, 1},
@@ -107,7 +107,7 @@ func TestOrderIsAsDocumented(t *testing.T) {
 	}
 }
 
-// A lock may be unlocked by somebody else.
+// Another goroutine than the holder may unlock a lock.
 func TestAnotherGoroutineMayUnlock(t *testing.T) {
 	eachKind(t, func(_ *testing.T, create func() lock) {
 		l := create()

@@ -2,7 +2,7 @@ package innerlocks
 
 import "sync"
 
-// A lock is what all of them are.
+// A lock is the interface of all locks of this package.
 type lock interface {
 	sync.Locker
 	TryLock() bool
@@ -15,8 +15,8 @@ var kinds = map[string]func() lock{
 	"reciprocating": func() lock { return new(Reciprocating) },
 }
 
-// newest returns the node of who came last, nil or held if nobody waits that can be told from the
-// word. MCS: or the holder's.
+// newest returns the node of the newest arrival: nil or held if the word shows no waiter. With MCS
+// it may be the holder's.
 func newest(l lock) *node {
 	switch l := l.(type) {
 	case *LIFO:

@@ -2,20 +2,19 @@ package innerlocks
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// A LIFO is a lock that is as unfair as can be: an unlock hands it to whoever came last. Two
-// goroutines that want it all the time keep it to themselves, and all others starve.
+// A LIFO is a lock that is as unfair as possible: an unlock hands it to the newest waiter. Two
+// goroutines that lock it all the time keep it to themselves, and all others starve.
 //
 //	top   nil    unlocked
-//	      held   locked, and nobody waits
-//	      else   locked, and the nodes of those who wait, the newest at the top
+//	      held   locked, no waiters
+//	      else   locked; the waiters' nodes, the newest at the top
 //
 // Invariants:
 //
-//  1. A node is pushed by its owner, and popped by the holder of the lock, nobody else. So what is
-//     below the top is what it was when the holder looked, as long as the top is the same.
-//     (TestModelLocks)
-//  2. Whoever changes the top from nil holds the lock, and so does the owner of a node that is
-//     popped. (TestModelLocks)
+//  1. A node is pushed by its owner, and popped by the holder of the lock only. So what the holder
+//     found below the top stays the same as long as the top does. (TestModelLocks)
+//  2. The goroutine that changes the top from nil holds the lock, and so does the owner of a node
+//     that is popped. (TestModelLocks)
 //
 // Source: Dice and Kogan, Capacitors, section 4.
 type LIFO struct {
@@ -23,7 +22,7 @@ type LIFO struct {
 	_   [apart - 8]byte
 }
 
-// Lock locks l, and waits for it if need be.
+// Lock locks l, and waits until it can.
 func (l *LIFO) Lock() {
 	if !l.TryLock() {
 		l.lockSlow()
@@ -33,7 +32,7 @@ func (l *LIFO) Lock() {
 //go:noinline
 func (l *LIFO) lockSlow() {
 	n := newNode()
-	for { // A turn is lost only to another's success.
+	for { // A retry follows another's success.
 		n.link = l.top.Load()
 		if n.link == nil {
 			if l.TryLock() {
@@ -52,7 +51,7 @@ func (l *LIFO) TryLock() bool { return l.top.CompareAndSwap(nil, &held) }
 
 // Unlock unlocks l, or hands it over. It panics if l is not locked.
 func (l *LIFO) Unlock() {
-	for { // A turn is lost only to an arrival.
+	for { // A retry follows an arrival.
 		top := l.top.Load()
 		switch top {
 		case nil:

@@ -2,18 +2,18 @@ package innerlocks
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// An MCS is the queue lock of Mellor-Crummey and Scott: each arrival appends a node by one
-// exchange, and waits at that.
+// An MCS is the queue lock of Mellor-Crummey and Scott: each arrival appends a node with one
+// exchange, and waits at its own node.
 //
-// Order: strictly first come, first served, by the exchange.
+// Order: strict FIFO, in the order of the exchanges.
 //
 // Invariants:
 //
-//  1. last is the node of who came last, nil if the lock is free. Whoever has exchanged nil holds
-//     the lock; anybody else is granted it by the one before. (TestModelLocks)
-//  2. Who has come writes its node into that of the one before, who therefore keeps it until it has
-//     seen that, or until nobody can come any more, because last is not its node any more.
+//  1. last is the node of the newest arrival, or nil if the lock is free. The goroutine that has
+//     exchanged nil holds the lock. All others are granted it by their predecessor.
 //     (TestModelLocks)
+//  2. An arrival links its node into its predecessor's. So the predecessor keeps its node until it
+//     has read the link, or until last shows that no arrival can follow. (TestModelLocks)
 //
 // Source: Mellor-Crummey and Scott, Algorithms for Scalable Synchronization on Shared-Memory
 // Multiprocessors (1991). There the caller brings the node; here it comes from a pool, and the lock
@@ -25,7 +25,7 @@ type MCS struct {
 	_     [apart - 8]byte
 }
 
-// Lock locks l, and waits for it if need be.
+// Lock locks l, and waits until it can.
 func (l *MCS) Lock() {
 	n := newNode()
 	if before := l.last.Swap(n); before != nil {
@@ -55,7 +55,7 @@ func (l *MCS) Unlock() {
 	l.owner = nil
 	if !l.last.CompareAndSwap(n, nil) {
 		next := n.next.Load()
-		for ; next == nil; next = n.next.Load() { // Who has come is about to say so.
+		for ; next == nil; next = n.next.Load() { // The successor is about to link its node.
 			xsync.Yield()
 		}
 		next.grant()

@@ -5,27 +5,27 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A node stands for one that waits for a lock, in a list that the lock keeps. All locks wait alike,
-// so that they differ in nothing but whose turn it is.
+// A node stands for one waiter in a list that the lock keeps. All locks wait in the same way, so
+// that they differ only in their order.
 //
-//	state     means                                   who moves it, and to what
-//	waiting   the owner looks at the state            owner: asleep; granter: granted
+//	state     means                                   changed by, and to
+//	waiting   the owner polls the state               owner: asleep; granter: granted
 //	asleep    the owner sleeps, or is about to        granter: granted
 //	granted   the lock is the owner's                 owner: waiting, when it frees the node
 //
 // Invariants:
 //
-//  1. A node is granted by one other, once in a use: by whoever holds the lock, and has taken the
-//     node off the list, or is behind it no more. (TestModelLocks)
+//  1. A node is granted once per use, by another goroutine: by the holder of the lock, which has
+//     taken the node off the list or has become its predecessor. (TestModelLocks)
 //  2. The granter's exchange is its last access to the node, unless the owner sleeps; then the
 //     token is. (TestModelLocks under -race)
-//  3. A node returns to the pool when nobody can reach it any more but by comparing addresses.
+//  3. A node returns to the pool when the only remaining use of its address is a comparison.
 //     (TestModelLocks, TestModelTwoLocks)
 type node struct {
 	state  xsync.Uint32
-	parker *waiter.Parker      // how the owner sleeps: written by it before asleep, read by the granter after it has met asleep
-	link   *node               // LIFO: the node below, the owner's until the push, then the holder's; Reciprocating: see there
-	next   xsync.Pointer[node] // MCS: who came next, which writes it
+	parker *waiter.Parker      // written by the owner before asleep, read by the granter after it
+	link   *node               // LIFO: the node below; guarded by the lock after the push
+	next   xsync.Pointer[node] // MCS: the successor, which writes it
 
 	_ [apart - 4*8]byte
 }
@@ -38,7 +38,7 @@ const (
 
 var nodes = xsync.Pool{New: func() any { return new(node) }}
 
-// newNode returns a node that waits.
+// newNode returns a node in state waiting.
 func newNode() *node { return nodes.Get().(*node) }
 
 func (n *node) free() {
@@ -48,7 +48,7 @@ func (n *node) free() {
 	nodes.Put(n)
 }
 
-// await waits until n is granted: it spins for some 200 ns, if another processor may run, and then
+// await waits until n is granted. It spins for about 200 ns if another processor may run, and then
 // sleeps.
 func (n *node) await() {
 	for i := 0; xsync.Spin(i); i++ {
@@ -70,10 +70,10 @@ func (n *node) grant() {
 	}
 }
 
-// held stands in the word of a lock that is held, and for which nobody waits that is on the list.
+// held is the word of a lock that is held while its list is empty.
 var held node
 
-// apart is at what distance two words do not disturb each other: two cache lines, since some
+// apart is the distance at which two words do not share lines: two cache lines, because some
 // processors fetch them in pairs.
 const apart = 128
 

@@ -2,53 +2,54 @@ package innerlocks
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// A Reciprocating is the reciprocating lock of Dice and Kogan. Arrivals push a node each by one
-// exchange. When the holder has nobody to hand the lock to it takes all of them off at once: they
-// are the next segment, and are served from the newest to the oldest, while new arrivals gather for
-// the one after.
+// A Reciprocating is the reciprocating lock of Dice and Kogan. Each arrival pushes a node with one
+// exchange. A holder without a successor takes all of them off at once: they are the next segment.
+// A segment is served from the newest node to the oldest, while new arrivals gather for the next
+// one.
 //
 //	arrivals   nil    unlocked
-//	           held   locked, and nobody has come since the segment was taken off
-//	           else   locked: the nodes of those who have come since, the newest at the top, and below them nothing, or the node of the
-//	                  holder that found the lock unlocked
+//	           held   locked; no arrivals since the segment was taken off
+//	           else   locked; the nodes of later arrivals, the newest at the top. Below them:
+//	                  nothing, or the node of the holder that found the lock unlocked
 //
-//	arrivals -> | F | -> | E |                  come for the next segment
-//	segment       C (holds) -> | B | -> | A |   C hands the lock to B, B to A; A has nobody, and takes F and E off
+//	arrivals -> | F | -> | E |                  wait for the next segment
+//	segment       C (holds) -> | B | -> | A |   C hands over to B, B to A; A takes F and E off
 //
-// Who has come knows, from its exchange, the node below its own: that is its successor. It does not
-// know whether that still waits: the oldest of a segment may have pushed upon the node of the
-// holder who has taken the segment off. So with the lock goes the end of the segment, the node
-// where it stops.
+// An arrival learns from its exchange which node is below its own: that is its successor. It does
+// not know whether the successor waits: the oldest of a segment may have pushed on top of the node
+// of the holder that took the segment off. So the end of the segment, the node where it stops, is
+// handed over with the lock.
 //
-// Order: who arrives is overtaken at most once by each of the others: by those that arrive before
-// its segment is taken off. Some may get the lock twice as often as others for long.
+// Order: every other goroutine overtakes an arrival at most once: if it arrives before the segment
+// is taken off. Some may get the lock twice as often as others for a long time.
 // (TestModelOvertaking, TestOrderIsAsDocumented)
 //
 // Invariants:
 //
-//  1. Whoever has exchanged nil holds the lock; anybody else is granted it by the one above it in
-//     its segment, or, at the top, by who has taken the segment off. (TestModelLocks)
-//  2. A successor waits, if it is not the end of the segment. (TestModelLocks: else the lock is
-//     handed to nobody)
-//  3. The node of a holder that found the lock unlocked stays its own until it has unlocked. From
-//     then on it may be used again, although it still is the end of the segment: before that
-//     segment has come to its end, no other is taken off, in which it could be a successor.
-//     (TestModelLocks/2x3, TestModelTwoLocks)
+//  1. The goroutine that has exchanged nil holds the lock. All others are granted it by the one
+//     above them in their segment or, at the top, by the one that took the segment off.
+//     (TestModelLocks)
+//  2. A successor that is not the end of the segment waits. (TestModelLocks: otherwise the lock is
+//     lost)
+//  3. The node of a holder that found the lock unlocked stays its own until it has unlocked. Then
+//     it may be reused, although it still is the end of the segment: no other segment, in which it
+//     could be a successor, is taken off before that segment has ended. (TestModelLocks/2x3,
+//     TestModelTwoLocks)
 //
 // Source: Dice and Kogan, Reciprocating Locks (2025), arXiv:2501.02380, Listing 1. There each
-// thread has one node for ever.
+// thread keeps one node for ever.
 type Reciprocating struct {
 	arrivals xsync.Pointer[node]
 	_        [apart - 8]byte
 
-	// The holder's, guarded by the lock: who is next in the segment, nil if nobody is; and the end
-	// of the segment. That is, if nobody is next, what arrivals has if nobody has come: held, or
-	// the node of a holder that found the lock unlocked. Nil: the lock is unlocked.
+	// Guarded by the lock: the successor in the segment, or nil; and the end of the segment.
+	// Without a successor, the end is the value of arrivals without arrivals: held, or the node of
+	// a holder that found the lock unlocked. A nil end means that the lock is unlocked.
 	successor, end *node
 	_              [apart - 2*8]byte
 }
 
-// Lock locks l, and waits for it if need be.
+// Lock locks l, and waits until it can.
 func (l *Reciprocating) Lock() {
 	n := newNode()
 	below := l.arrivals.Swap(n)
@@ -57,7 +58,7 @@ func (l *Reciprocating) Lock() {
 		return
 	}
 	n.await()
-	end := n.link // which came with the lock
+	end := n.link // handed over with the lock
 	n.free()
 	if below == end {
 		below, end = nil, &held // it was the oldest of its segment

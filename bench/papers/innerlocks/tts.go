@@ -2,14 +2,14 @@ package innerlocks
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// A TTS is a test-and-test-and-set lock. Who waits looks until the lock is free, and only then
-// tries to take it.
+// A TTS is a test-and-test-and-set lock. A waiter polls until the lock is free, and only then tries
+// to take it.
 //
-// The paper's spins without an end. In Go that would keep a processor from whoever holds the lock,
-// until the scheduler steps in, 10 ms later; so here who waits spins for some 200 ns, if another
-// processor may run, and from then on yields between two looks.
+// The paper's waiter spins without end. In Go that may keep a processor from the holder until the
+// scheduler intervenes, 10 ms later. So here a waiter spins for about 200 ns if another processor
+// may run, and then yields between polls.
 //
-// Order: none. Whoever finds it free takes it, and somebody may starve.
+// Order: none. The first goroutine that finds the lock free takes it, and a waiter may starve.
 //
 // Source: Rudolph and Segall (1984), as in Dice and Kogan, Capacitors, Listing 1.
 type TTS struct {
@@ -17,9 +17,9 @@ type TTS struct {
 	_     [apart - 4]byte
 }
 
-// Lock locks l, and waits for it if need be.
+// Lock locks l, and waits until it can.
 func (l *TTS) Lock() {
-	for i := 0; !l.TryLock(); i++ { // A turn is lost to the holder, or to another's success.
+	for i := 0; !l.TryLock(); i++ { // A retry follows the holder's or another's success.
 		if !xsync.Spin(i) {
 			xsync.Yield()
 		}

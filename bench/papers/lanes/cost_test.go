@@ -14,7 +14,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 )
 
-// Under the race detector what goes by the address of a stack goes by one of the heap.
+// Under the race detector the address of a stack varies like that of a heap object.
 func TestKeysOfGoroutines(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	require.Equal(t, ByGoroutine(), ByGoroutine(), "of one goroutine")
@@ -25,7 +25,7 @@ func TestKeysOfGoroutines(t *testing.T) {
 	for range 64 {
 		go func() {
 			keys <- ByGoroutine()
-			<-held // It runs still, so its stack is nobody else's.
+			<-held // It still runs, so no other goroutine has its stack.
 		}()
 		distinct[locktest.Receive(t, keys)] = true
 	}
@@ -33,8 +33,7 @@ func TestKeysOfGoroutines(t *testing.T) {
 	require.Greater(t, len(distinct), 32)
 }
 
-// Nobody's wait allocates, with or without a context that can be cancelled, nor does a permit that
-// is moved.
+// No wait allocates, with or without a context that can be cancelled, and no move of a permit does.
 func TestWaitsAllocateNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	cancellable, cancel := context.WithCancel(bg)
@@ -65,7 +64,7 @@ func TestWaitsAllocateNothing(t *testing.T) {
 	require.Zero(t, locktest.AllocsPerWait(g, hold, l.Unlock, pass))
 }
 
-// What several processors write is 128 bytes apart.
+// Words that several processors write are 128 bytes apart.
 func TestLinesAreNotShared(t *testing.T) {
 	g := New(3, 1)
 	words := []uintptr{

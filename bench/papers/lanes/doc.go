@@ -1,15 +1,15 @@
-// Package lanes has the capacitor's gate with its line spread over several lanes, which its paper
-// proposes "if scalability of the semaphore becomes a concern", for comparison: bench/ and
-// bench/simulate measure it in front of unfair locks, beside the gate of sync/capacitor. On Go that
-// gate's line is not what limits a lock, the switch of goroutines behind it is; so there is no
-// public one.
+// Package lanes implements the capacitor's gate with its line spread over several lanes, for
+// comparison. The paper proposes it "if scalability of the semaphore becomes a concern". bench/ and
+// bench/simulate measure it in front of unfair locks, beside the gate of sync/capacitor. In Go the
+// line of that gate does not limit a lock; the switch of goroutines behind it does. So there is no
+// public type. Read gate.go first. The package may import internal/engine and internal/xsync.
 //
-//	gate       a lane is chosen   overtaking
-//	Gate       by the caller      bounded, whatever the choice: one tally of departures, and permits that go where somebody waits
-//	Separate   by the caller      not bounded: a gate for each lane, which is the paper's words taken literally
+//	gate       lane chosen by   overtaking
+//	Gate       the caller       bounded for any choice: one tally of departures, and permits
+//	                            move to lanes with waiters
+//	Separate   the caller       unbounded: one gate per lane, the paper's words taken literally
 //
-// The caller chooses by a key: [ByGoroutine] is the hashed lanes, [AtRandom] the random ones. The
-// paper says that hashed lanes keep the bound and random ones give it up for fairness in the long
-// run. It is the tally, and not the choice, that decides (TestModelSeparateGatesBoundNothing,
-// TestModelBypass).
+// The caller chooses by a key: [ByGoroutine] gives hashed lanes, [AtRandom] random ones. The paper
+// says that hashed lanes keep the bound, and that random ones give it up for long-term fairness. In
+// fact the tally decides, not the choice (TestModelSeparateGatesBoundNothing, TestModelBypass).
 package lanes

@@ -9,58 +9,60 @@ import (
 )
 
 // A Gate lets arrivals through in platoons of B, as capacitor.Gate does, but they take their
-// permits, and wait for them, in K lanes. A platoon has a share of b permits for each lane, B = K ·
+// permits, and wait for them, in K lanes. A platoon has a share of b permits for each lane: B = K ·
 // b.
 //
-//	arrive   take a permit of one's own lane, or else of another; or queue in one's own lane, and balance
-//	depart   departed += 1;  if it is B now: departed = 0, return b permits to each lane, and balance
-//	balance  while somebody waits in a lane and another lane has a permit: move it there, where it goes to the first in line
+//	arrive   take a permit of the own lane or of another; or queue in the own lane and balance
+//	depart   departed += 1; if it is now B: departed = 0, return b permits to each lane, balance
+//	balance  while a lane has waiters and another a permit: move the permit to the first waiter
 //
-// Why permits have to move. Without that, a lane which nobody comes to keeps its share for ever,
-// the platoon never ends, and all others wait for it. (TestModelWithoutBalanceNobodyPasses)
+// Why permits move: otherwise a lane without arrivals would keep its share for ever, the platoon
+// would never end, and all others would wait for it. (TestModelWithoutBalanceNobodyPasses)
 //
 // Invariants:
 //
-//  1. Permits are taken one by one, by arrivals, and come back all at once: so when one is taken
-//     that had been returned, all who were inside have departed. To move one is not to return it.
+//  1. Arrivals take permits one by one, and permits come back all at once. So when an arrival takes
+//     a returned permit, all that were inside have departed. A move is not a return.
 //     (TestModelGate, TestModelBypass)
-//  2. departed is how many of the platoon have: fewer than have passed, or as many. Whoever makes
-//     it B is the last one, and alone: all permits are taken, none is on its way to another lane.
-//     (TestModelGate)
-//  3. A permit that is returned, given back or moved to a lane goes to the first in its line, in
-//     the same step; nobody takes one there while somebody waits. (TestModelBypass)
-//  4. Whoever has queued, or may have left a permit where nobody waits – the last of a platoon, one
-//     that gives up, one that has moved a permit – balances afterwards.
+//  2. departed counts the departures of the platoon: at most as many as have passed. The departure
+//     that makes it B is the last, and alone: all permits are taken, and none is on its way to
+//     another lane. (TestModelGate)
+//  3. A permit that is returned, given back or moved to a lane goes to the first waiter of its line
+//     in the same step. While the lane has waiters, no arrival takes a permit there.
+//     (TestModelBypass)
+//  4. A goroutine balances after it has queued, or may have left a permit in a lane without
+//     waiters: as the last of a platoon, after it has given up, or after it has moved a permit.
 //     (TestModelNobodyWaitsBesideAPermit)
 //
-// Why nobody waits beside a permit. Let W wait in one lane, and a permit lie in another, and
-// nothing else be under way. Both who has queued and who has left the permit have balanced since.
-// Whichever began to do so last found W in its line and the permit free, and moved it. If it was on
-// its way when W looked, from a lane that W had not looked at yet to one that it had, then whoever
-// moved it has left it there, and looks again.
+// Why no goroutine waits beside a permit: let W wait in one lane, a permit lie in another, and no
+// other operation be in progress. Both the goroutine that queued and the one that left the permit
+// have balanced since. The one whose balance began last found W in its line and the permit free,
+// and moved it. The permit may have been on its way when W looked, from a lane that W had not
+// checked yet to one that it had. Then the goroutine that moved it has left it there, and checks
+// again.
 //
-// Bound. Let W stand in its lane behind p others. Each share of the lane serves b of them or all.
-// So W passes with the r'th share from then, r = ⌈(p+1)/b⌉, at the latest, and has the inner lock
-// before that platoon ends. Those who come later get in before W
+// Bound: let W queue in its lane behind p others. Each share of the lane serves b of them, or all.
+// So W passes with the r'th share from then at the latest, r = ⌈(p+1)/b⌉, and has the inner lock
+// before that platoon ends. Later arrivals get in before W:
 //
-//   - in the platoon that was under way when W came to stand, by the permits of other lanes: B − b,
-//     since W's lane had none left;
-//   - in each of the r − 1 between that and its own, likewise: its lane's share goes to those in
-//     front of it;
-//   - in its own platoon: B − 1.
+//   - in the platoon that was in progress when W queued, by the permits of other lanes: B − b,
+//     because W's lane had none left;
+//   - in each of the r − 1 platoons between that and W's own, likewise: the share of W's lane goes
+//     to those in front of W;
+//   - in W's own platoon: B − 1.
 //
-// That makes r · (B − b) + B − 1; with one lane B − 1, as without lanes. There are up to b more if
-// a part of its lane's share had been moved away, before W came, in vain: to where somebody had
-// waited and has given up since, or two came with a permit for the same one. (TestModelBypass
-// asserts both, and that they are reached.) It says nothing of equal parts: each lane in which
-// enough wait gets the same share, and so those of a lane that few come to pass more often than
-// others; with a key at random they do not.
+// That makes r · (B − b) + B − 1. With one lane it is B − 1, as without lanes. There are up to b
+// more if a part of the lane's share had been moved away before W came, without need: its waiter
+// has given up since, or two goroutines moved a permit for the same waiter. (TestModelBypass
+// asserts both bounds, and that they are reached.) The bound does not promise equal parts. Each
+// lane with enough waiters gets the same share, so a goroutine in a lane with few arrivals passes
+// more often. With a random key it does not.
 //
 // A Gate must not be copied after first use. Memory model: what happened before a Depart happens
 // before the return of every Arrive of later platoons.
 //
-// Source: Dice and Kogan, Capacitors: the multilane pattern, with one tally in place of one for
-// each lane, and permits that move.
+// Source: Dice and Kogan, Capacitors: the multilane pattern, with one tally instead of one per
+// lane, and permits that move.
 type Gate struct {
 	lanes []lane
 	share int64 // b
@@ -68,26 +70,26 @@ type Gate struct {
 	_        [apart]byte
 	departed xsync.Int64
 	_        [apart - 8]byte
-	moved    xsync.Int64 // how many permits have left a lane for another
+	moved    xsync.Int64 // how many permits have moved to another lane
 }
 
-// A lane is a line of its own. All permits of a platoon may come to be in one lane: so the engine
-// counts as if it had B, and those that it has not were taken for ever.
+// A lane is one line of a gate. All permits of a platoon may end up in one lane. So the engine of
+// each lane counts B permits, and those that are elsewhere count as taken.
 type lane struct {
 	engine.Engine
 	_ [apart]byte
 }
 
-// apart is at what distance two words do not disturb each other: two cache lines, since some
+// apart is the distance at which two words do not share lines: two cache lines, because some
 // processors fetch them in pairs.
 const apart = 128
 
-const one = 1 // the permits of a lane count from one, as those of any gate
+const one = 1 // the permits of a lane count from one, as in every gate
 
 const badSize = "lanes: no lanes, or no share for each, or too many"
 
-// New returns a gate with so many lanes, open, each with a share of b permits. It panics if one of
-// them is not positive.
+// New returns an open gate with the given number of lanes, each with a share of b permits. It
+// panics if one of them is not positive.
 func New(lanes int, b int64) *Gate {
 	if lanes <= 0 || b <= 0 || b > engine.MaxPermits/int64(lanes) {
 		panic(badSize)
@@ -106,10 +108,10 @@ func New(lanes int, b int64) *Gate {
 // Size returns B.
 func (g *Gate) Size() int64 { return g.share * int64(len(g.lanes)) }
 
-// Arrive passes the gate, and waits for it to open if need be, in the lane of key, until ctx is
-// done. It returns nil if and only if the caller is inside, and has to depart. An arrival that
-// gives up leaves its place in the line to those behind it. A context that is done already never
-// passes. Arrive panics if ctx is nil. It allocates nothing in the steady state.
+// Arrive passes the gate. It waits in the lane of key until the gate opens or ctx is done. It
+// returns nil if and only if the caller is inside, and must depart. An arrival that gives up leaves
+// its place to those behind it. With a context that is already done it never passes. Arrive panics
+// if ctx is nil. It allocates nothing in the steady state.
 func (g *Gate) Arrive(ctx context.Context, key uint64) error {
 	if ctx == nil {
 		panic("lanes: nil context")
@@ -140,13 +142,13 @@ func (g *Gate) wait(ctx context.Context, l *lane) error {
 	return err
 }
 
-// Depart leaves what is behind the gate. The last of a platoon reopens the gate, for all of the
-// next at once. To a Gate it makes no difference with which key. Depart panics if more depart than
-// have passed; the gate is then as it was. One too many at the very moment when a permit is on its
-// way, to another lane or from somebody who gives up, may go unnoticed.
+// Depart leaves the section behind the gate. The last of a platoon opens the gate for all of the
+// next platoon at once. A Gate ignores the key. Depart panics if more depart than have passed, and
+// leaves the gate unchanged. One departure too many may go unnoticed while a permit is on its way,
+// to another lane or from an arrival that gives up.
 func (g *Gate) Depart(uint64) {
 	b := g.Size()
-	for { // A turn is lost only to another departure.
+	for { // A retry follows another departure.
 		n := g.departed.Load() + 1
 		if n > b-g.free() {
 			panic("lanes: depart without arrive")
@@ -159,17 +161,16 @@ func (g *Gate) Depart(uint64) {
 		}
 		break
 	}
-	g.departed.Store(0) // invariant 2: nobody else is inside
+	g.departed.Store(0) // invariant 2: no other goroutine is inside
 	for i := range len(g.lanes) {
 		g.lanes[i].Release(one, g.share)
 	}
 	g.balance()
 }
 
-// balance moves permits from where they lie to where somebody waits, until there are no such two
-// lanes.
+// balance moves permits to lanes with waiters, until there are no waiters or no permits.
 func (g *Gate) balance() {
-	for g.free() > 0 && g.move() { // A turn has served somebody, or somebody else has, or it has given up.
+	for g.free() > 0 && g.move() { // A turn follows a move, or a waiter that left.
 		continue
 	}
 }
@@ -179,7 +180,7 @@ func (g *Gate) move() bool {
 	for i := range len(g.lanes) {
 		to := &g.lanes[i]
 		if to.Available(one) > 0 ||
-			to.Waiting() == 0 { // Where a permit lies nobody waits, and to see that takes no lock.
+			to.Waiting() == 0 { // A lane with a permit has no waiters; this check takes no lock.
 			continue
 		}
 		for j := range len(g.lanes) {
@@ -194,10 +195,10 @@ func (g *Gate) move() bool {
 	return false
 }
 
-// free returns how many permits lie in the lanes. It counts none twice: to be seen in two lanes a
-// permit has to leave one of them meanwhile.
+// free returns how many permits lie in the lanes. It counts none twice: a permit seen in two lanes
+// has moved in between, and then free counts again.
 func (g *Gate) free() int64 {
-	for { // A turn is lost only to one who moves a permit.
+	for { // A retry follows a move.
 		n, moved := int64(0), g.moved.Load()
 		for i := range len(g.lanes) {
 			n += g.lanes[i].Available(one)
@@ -208,7 +209,8 @@ func (g *Gate) free() int64 {
 	}
 }
 
-// Waiting returns how many wait for the gate to open. It is meant for tests and statistics.
+// Waiting returns how many arrivals wait for the gate to open. It is meant for tests and
+// statistics.
 func (g *Gate) Waiting() (n int) {
 	for i := range len(g.lanes) {
 		n += g.lanes[i].Waiting()

@@ -30,8 +30,8 @@ func newWorld(x *interleave.Run, lanes int, b int64) *world {
 	return w
 }
 
-// options are to search with so many preemptions, or all schedules if that is 0; in tier one with
-// fewer.
+// options searches with the given number of preemptions, or all schedules if it is 0; with -short,
+// with fewer.
 func options(t *testing.T, preemptions int, large bool) interleave.Options {
 	switch {
 	case large && (testing.Short() || interleave.RaceEnabled):
@@ -61,13 +61,13 @@ func (w *world) leave() {
 	w.Depart(0)
 }
 
-// pass comes and leaves.
+// pass arrives and departs.
 func (w *world) pass(lane int) {
 	w.Assert(w.come(bg, lane), "not admitted")
 	w.leave()
 }
 
-// finish looks whether all who have passed are counted, and no permit is lost.
+// finish checks that all that have passed are counted, and no permit is lost.
 func (w *world) finish() {
 	n := w.passed.Load()
 	w.Assert(w.Waiting() == 0, "somebody is left")
@@ -75,8 +75,8 @@ func (w *world) finish() {
 	w.Assert(w.free() == w.Size()-n%w.Size(), "%d may still pass", w.free())
 }
 
-// Never more than a platoon inside, nobody waits for ever, and every arrival is counted once; in
-// whatever lanes they come.
+// Never more than a platoon inside, no waiter sleeps for ever, and every arrival is counted once,
+// in any combination of lanes.
 func TestModelGate(t *testing.T) {
 	for _, s := range []struct {
 		name  string
@@ -123,15 +123,15 @@ func TestModelGate(t *testing.T) {
 	}
 }
 
-// As many as there are permits come while the platoon changes, and stay inside. So each of them has
-// to get one, in whatever lane it lies. Others come, too, and go without having passed; they must
+// As many goroutines as there are permits arrive while the platoon changes, and stay inside. So
+// each of them must get a permit, in whatever lane it lies. Others arrive and give up; they must
 // not leave a permit behind.
 func TestModelNobodyWaitsBesideAPermit(t *testing.T) {
 	for _, s := range []struct {
 		name  string
 		lanes int
 		share int64
-		stay  []int // in which lanes
+		stay  []int // their lanes
 		hasty []int
 		bound int
 		large bool
@@ -161,7 +161,7 @@ func TestModelNobodyWaitsBesideAPermit(t *testing.T) {
 				}
 				for i, lane := range s.hasty {
 					x.Go(fmt.Sprintf("hasty %d", i), func() {
-						if w.Arrive(ctx, w.key(lane)) == nil { // It undoes that.
+						if w.Arrive(ctx, w.key(lane)) == nil { // It passed after all, and departs.
 							w.lanes[lane].Release(one, 1)
 							w.balance()
 						}
@@ -173,8 +173,8 @@ func TestModelNobodyWaitsBesideAPermit(t *testing.T) {
 	}
 }
 
-// Without the balance a lane that nobody comes to keeps its share, and those who come to the other
-// one wait for ever.
+// Without the balance a lane without arrivals keeps its share, and arrivals in the other lane wait
+// for ever.
 func TestModelWithoutBalanceNobodyPasses(t *testing.T) {
 	arrive := func(g *Gate, own int) {
 		l := &g.lanes[own]
@@ -196,17 +196,17 @@ func TestModelWithoutBalanceNobodyPasses(t *testing.T) {
 	t.Logf("%s: %s\n%s", f.Schedule, f.Message, f.Trace)
 }
 
-// A contest is somebody who stands in a lane, behind others, and others who come later: of them so
-// many get in before.
+// A contest is a watched goroutine that queues in a lane behind others, and later arrivals. The
+// result is how many of the latter get in first.
 type contest struct {
 	name   string
 	lanes  int
 	share  int64
-	p      int   // stand before it
-	others []int // how often each of those comes; the i'th in the lane i + 1, or the first if there is none
-	bound  int   // of preemptions
-	most   int   // what is reached
-	moved  bool  // the share of its lane has been moved away before
+	p      int   // how many queue in front of it
+	others []int // how often each comes; the i'th in lane i+1, or in the first
+	bound  int   // preemptions
+	most   int   // the number that is reached
+	moved  bool  // the share of its lane has moved away before
 	large  bool
 }
 
@@ -221,7 +221,7 @@ var contests = []contest{
 	{name: "moved away", lanes: 2, share: 1, others: []int{5}, bound: 2, most: 3, moved: true},
 }
 
-// promised returns what Gate promises.
+// promised returns the bound that Gate promises.
 func (c contest) promised() int {
 	b, share := c.lanes*int(c.share), int(c.share)
 	r := (c.p + share) / share // ⌈(p+1)/b⌉
@@ -232,8 +232,8 @@ func (c contest) promised() int {
 	return n
 }
 
-// The bound, in every schedule, and that some schedule reaches it. Who is p'th in its lane stands
-// there before the others come; those in front of it, and who is inside, leave at any time.
+// The bound holds in every schedule, and some schedule reaches it. The watched goroutine queues
+// before the others arrive. Those in front of it, and those inside, depart at any time.
 func TestModelBypass(t *testing.T) {
 	for _, c := range contests {
 		t.Run(c.name, func(t *testing.T) {
@@ -254,14 +254,13 @@ func TestModelBypass(t *testing.T) {
 	}
 }
 
-// hold has the contest, and returns how often the one that is watched was overtaken.
+// hold runs the contest, and returns how often the watched goroutine was overtaken.
 func (c contest) hold(x *interleave.Run) int {
 	w := newWorld(x, c.lanes, c.share)
 	var inner mutex.Word
 	var in, passed interleave.Int32
 	own := &w.lanes[0]
-	// The permits of its lane are taken, by some who are inside, or have been moved to the next
-	// one.
+	// The permits of its lane are taken by goroutines inside, or have moved to the next lane.
 	x.Assert(own.TryAcquire(one, c.share), "closed")
 	inside := int(c.share)
 	if c.moved {
@@ -309,11 +308,11 @@ func (c contest) hold(x *interleave.Run) int {
 	return int(passed.Load())
 }
 
-// The paper's proposal as it reads, a gate for each lane: the explorer finds somebody who has
-// passed its gate, and is overtaken by the platoons of another lane more often than any bound that
-// one would name. Of a Gate it finds nobody who is overtaken more than B - 1 times then.
+// The paper's proposal as it reads, one gate per lane: the explorer finds a goroutine that has
+// passed its gate, and that the platoons of another lane overtake more often than any stated bound.
+// With a Gate it finds none that is overtaken more than B - 1 times.
 func TestModelSeparateGatesBoundNothing(t *testing.T) {
-	const most = 5 // many times a platoon; any other number will do
+	const most = 5 // several platoons; any other number will do
 	search := interleave.Options{Mode: interleave.Bounded, Bound: 2}
 	f := interleave.Explore(search, func(x *interleave.Run) { heldUp(x, NewSeparate(2, 1), most) }).Failure
 	if f == nil || f.Kind != interleave.Assertion {
@@ -323,8 +322,8 @@ func TestModelSeparateGatesBoundNothing(t *testing.T) {
 	interleave.Check(t, search, func(x *interleave.Run) { heldUp(x, New(2, 1), 1) })
 }
 
-// heldUp has somebody pass the first of two lanes, and another the second again and again. It fails
-// if that one is overtaken more often than most.
+// heldUp has one goroutine pass the first of two lanes, and another the second again and again. It
+// fails if the first is overtaken more often than most.
 func heldUp(x *interleave.Run, g Lanes, most int32) {
 	watched, other := keyOf(0, 2), keyOf(1, 2)
 	var inner mutex.Word
@@ -352,13 +351,12 @@ func heldUp(x *interleave.Run, g Lanes, most int32) {
 	x.Wait()
 }
 
-// Whoever departs is told of a mistake only if it has made one, whatever moves meanwhile: here a
-// permit that comes in vain, since the one for whom it is moved gives up, and lies in one lane when
-// it is looked at, and then in another.
+// Depart panics only if there is one departure too many, whatever moves at the same time. Here a
+// permit moves for a waiter that gives up, and so is seen in one lane and then in another.
 func TestModelNobodyIsAccusedWrongly(t *testing.T) {
 	interleave.Check(t, options(t, 0, false), func(x *interleave.Run) {
 		w := newWorld(x, 2, 1)
-		x.Assert(w.lanes[1].TryAcquire(one, 1), "closed") // that of who departs
+		x.Assert(w.lanes[1].TryAcquire(one, 1), "closed") // the permit of the goroutine that departs
 		f := new(engine.Future)
 		f.Init(&w.lanes[1].Engine, one, 1)
 		f.Poll(nil)
@@ -375,7 +373,7 @@ func TestModelNobodyIsAccusedWrongly(t *testing.T) {
 	})
 }
 
-// A lock behind lanes excludes, and who has unlocked it has left the lanes.
+// A lock behind lanes excludes, and a goroutine that has unlocked it has left the lanes.
 func TestModelLock(t *testing.T) {
 	for name, create := range map[string]func() Lanes{
 		"one tally": func() Lanes { return New(2, 1) },

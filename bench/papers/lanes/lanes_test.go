@@ -40,8 +40,8 @@ func TestKeysAreSpreadOverAllLanes(t *testing.T) {
 	}
 }
 
-// All of a platoon pass, whatever their lanes; nobody else before all have departed; and then all
-// who wait.
+// All of a platoon pass, whatever their lanes. No other passes before all of them have departed.
+// Then all waiters pass.
 func TestPlatoonsPass(t *testing.T) {
 	g := New(3, 2)
 	for range 2 {
@@ -101,7 +101,7 @@ func TestDoneContextNeverPasses(t *testing.T) {
 	require.EqualValues(t, 2, g.free())
 }
 
-// Who gives up leaves its place to those behind it, and does not depart.
+// An arrival that gives up leaves its place to those behind it, and does not depart.
 func TestGivingUpLeavesTheLine(t *testing.T) {
 	g := New(2, 1)
 	require.NoError(t, g.Arrive(bg, 0))
@@ -121,13 +121,12 @@ func TestGivingUpLeavesTheLine(t *testing.T) {
 	require.EqualValues(t, 1, g.free())
 }
 
-// A visit is one arrival in the log of a stress test: when it began, when it stood in a line
-// (never, 0, or at a time not noted, 0), and when it had the inner lock, by a clock that ticks at
-// each of these.
+// A visit is one arrival in the log of a stress test: when it began, when it was in a line (0 if
+// never, or not noted), and when it had the inner lock. The clock ticks at each of these.
 type visit struct{ began, stood, got int64 }
 
-// overtaken returns how often v was overtaken by those who began after it stood. The log is in the
-// order of got.
+// overtaken returns how often later arrivals got the lock before v, counted from when v was in a
+// line. The log is in the order of got.
 func overtaken(log []visit, i int) (n int) {
 	v := log[i]
 	for j := i - 1; v.stood > 0 && j >= 0 && log[j].got > v.stood; j-- {
@@ -138,10 +137,10 @@ func overtaken(log []visit, i int) (n int) {
 	return n
 }
 
-// Many arrive, and some give up: never more than a platoon inside, no permit is lost, and nobody is
-// overtaken more often than promised, although the inner lock is as unfair as can be.
+// Many arrive, and some give up: never more than a platoon inside, no permit is lost, and no
+// arrival is overtaken more often than promised, although the inner lock is as unfair as possible.
 func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
-	const lanes, share, each = 3, 2, 4 // so many goroutines in each lane
+	const lanes, share, each = 3, 2, 4 // each: goroutines per lane
 	const b = lanes * share
 	rounds := locktest.Scaled(4000)
 	locktest.AtEveryProcs(t, func(t *testing.T) {
@@ -155,13 +154,13 @@ func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 			v.got = clock.Add(1)
 			log = append(log, v)
 			if v.got%5 == 0 {
-				runtime.Gosched() // others come while it is held
+				runtime.Gosched() // others arrive while it is held
 			}
 			inner.Unlock()
 			inside.Add(-1)
 			g.Depart(0)
 		}
-		// notes arrives as Arrive does, and notes when it stands in the line.
+		// notes is Arrive, and notes when the arrival is in the line.
 		notes := func(lane int) {
 			v := visit{began: clock.Add(1)}
 			var f engine.Future
@@ -212,7 +211,7 @@ func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 	})
 }
 
-// The race detector sees who gets in wrongly.
+// The race detector sees a wrong entry.
 func TestLocksExclude(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		for name, l := range map[string]sync.Locker{
@@ -243,11 +242,11 @@ func TestLocksExclude(t *testing.T) {
 	})
 }
 
-// With lanes at random everybody has a fair part in the long run: bounded, of a lock that serves
-// the last first, which alone leaves nearly all of them behind; and behind separate gates of one
-// that leaves nobody behind for long. How long that is depends on who else wants the processors: a
+// With lanes at random every goroutine has a fair part in the long run. A Gate achieves that in
+// front of a LIFO lock, which alone starves nearly all of them; separate gates, in front of a lock
+// that starves nobody for long. How long that takes depends on who else uses the processors: a
 // hundred thousand turns, or up to fifty times as many. (Hashed lanes bound the bypass, but each
-// lane has the same part, for however many.)
+// lane has the same part, whatever its number of goroutines.)
 func TestRandomLanesAreFairInTheLongRun(t *testing.T) {
 	for name, l := range map[string]sync.Locker{
 		"one tally": Wrap(new(innerlocks.LIFO), New(4, 2), AtRandom),

@@ -2,19 +2,19 @@ package lanes
 
 import "context"
 
-// A Separate is a gate for each lane, each with platoons of its own: nobody waits for the platoon
+// A Separate is a gate for each lane, each with its own platoons. No arrival waits for the platoon
 // of another lane, and nothing moves. That is the paper's proposal as it reads, and it does not
-// keep the bound: while somebody of one lane is held up at the inner lock, the platoons of another
-// come and go, any number of them. (TestModelSeparateGatesBoundNothing)
+// keep the bound: while a goroutine of one lane waits for the inner lock, any number of platoons of
+// another lane pass. (TestModelSeparateGatesBoundNothing)
 //
-// With a lane at random, the next time anew, nobody is in a bad one for ever: in the long run all
-// have the same chances, if the inner lock leaves nobody behind for long
-// (TestRandomLanesAreFairInTheLongRun). With a lock that serves the last first it may be that one
-// of a platoon stays where it is, and the other lanes' platoons go by for ever.
+// With a random lane for each arrival no goroutine stays in a slow lane. In the long run all have
+// the same chances, if the inner lock starves nobody for long (TestRandomLanesAreFairInTheLongRun).
+// Behind a LIFO lock one member of a platoon may starve, while the other lanes' platoons go by for
+// ever.
 type Separate []*Gate
 
-// NewSeparate returns so many gates, open, with platoons of b each. It panics if one of them is not
-// positive.
+// NewSeparate returns the given number of open gates, each with platoons of b. It panics if one of
+// the two is not positive.
 func NewSeparate(lanes int, b int64) Separate {
 	if lanes <= 0 {
 		panic(badSize)
@@ -31,5 +31,5 @@ func (s Separate) gate(key uint64) *Gate { return s[laneOf(key, len(s))] }
 // Arrive passes the gate of key's lane, as Gate.Arrive does.
 func (s Separate) Arrive(ctx context.Context, key uint64) error { return s.gate(key).Arrive(ctx, key) }
 
-// Depart leaves what is behind the gate; key is that of the arrival.
+// Depart leaves the section behind the gate; key is that of the arrival.
 func (s Separate) Depart(key uint64) { s.gate(key).Depart(key) }

@@ -1,7 +1,8 @@
-// Package phased has the semaphore of the papers on the waiting array with its near and far phases,
-// for comparison with what we ship in twa: there whoever has to wait sleeps at once, under its own
-// ticket, and is woken when that is granted. Here those at the front of the line wait in one way
-// and all others in another, in every combination of the papers' ways to wait.
+// Package phased implements the semaphore of the papers on the waiting array with its near and far
+// phases, for comparison with twa. In twa every waiter sleeps at once, under its own ticket, and is
+// woken when that is granted. Here the waiters at the front of the line wait in one way and all
+// others in another, in every combination of the papers' ways to wait. The package may import
+// internal/parking and internal/xsync. Read phased.go.
 //
 //	ticket   0   1   2   3   4   5   6   7
 //	         +---+---+---+---+---+---+---+
@@ -9,54 +10,55 @@
 //	         +---+---+---+---+---+---+---+
 //	                     ^ grant = 3     ^ ticket = 7
 //
-//	granted   ticket < grant                        the permit is the owner's
-//	near      grant ≤ ticket < grant + Threshold    the owner waits for grant itself to move
-//	far       grant + Threshold ≤ ticket            the owner waits for the sequence of its bucket in an array to move
+//	granted   ticket < grant                        the owner has the permit
+//	near      grant ≤ ticket < grant + Threshold    the owner waits for grant to move
+//	far       grant + Threshold ≤ ticket            the owner waits for its bucket's sequence
 //
-// A post adds to grant. With that the next in line, 3, has its permit and the one Threshold behind
-// it, 4, has come near: the post moves the sequence of the bucket of 4, where the owner has to find
-// that out. That is early: 4 is the successor's successor and can get ready while 3 holds the
-// permit. With a threshold of 0 nobody is ever near, and the ticket that a post wakes is the one
-// that it grants.
+// A post adds to grant. The next in line, 3, then has its permit, and 4, which is Threshold behind
+// it, becomes near. So the post moves the sequence of 4's bucket, for the owner to notice. That is
+// early: 4 is the successor's successor and can get ready while 3 holds the permit. With a
+// threshold of 0 no ticket is ever near, and a post wakes the ticket that it grants.
 //
-// In the listings who waits looks at a word again and again, and nobody sleeps. Here the owner of a
-// ticket may sleep in either phase, in the bucket of its ticket. Who sleeps near does not see grant
-// move, so then a post has two buckets to look after: first that of the ticket that it has granted,
-// then that of the one that it has brought near. (In the listings the second alone; that loses
-// wake-ups: TestModelWhoSleepsNearNeedsTheSecondPoke.)
+// In the listings a waiter polls a word and never sleeps. Here the owner of a ticket may sleep in
+// either phase, in the bucket of its ticket. A near sleeper does not see grant move. So a post has
+// two buckets to poke: first that of the ticket that it has granted, then that of the one that has
+// become near. (The listings poke the second only, which then loses wake-ups:
+// TestModelWhoSleepsNearNeedsTheSecondPoke.)
 //
-// A bucket is a number, how often it has been poked, and nothing else. Whoever waits at a bucket
-// looks again when the number moves, whoever it was meant for: tickets that are neighbours have
+// A bucket is only a number: how often it has been poked. All owners that wait at a bucket check
+// again when the number moves, whichever ticket the poke was for. Neighbouring tickets have
 // different buckets, but others collide.
 //
-// Nobody gives up, takes and posts are of one permit: that is all that the comparison needs.
+// A wait cannot be cancelled, and takes and posts are of one permit. The comparison needs no more.
 //
 // Invariants, each with a test that fails without it:
 //
-//  1. A take ends when grant has passed its ticket, and not before; so no more hold a permit than
-//     there are permits, and they get it in the order of the tickets. (TestModelPhased, TestOrder)
-//  2. grant never goes back: who has come near stays near until granted. So the phases are two
+//  1. A take ends when grant has passed its ticket, and not before. So there are never more holders
+//     than permits, and they get them in the order of the tickets. (TestModelPhased, TestOrder)
+//  2. grant never decreases, so a near ticket stays near until it is granted. The phases are two
 //     loops, one after the other. Tickets are compared by their differences, and may wrap around.
 //     (TestModelPhased/wrap)
-//  3. Every ticket is brought near by one post, and granted by one. Each moves the sequence of that
-//     ticket's bucket after it has added to grant, unless nobody has taken the ticket yet, or its
-//     owner waits for grant itself. (TestModelPhased, TestPostPokes)
-//  4. Who waits for a sequence to move has read it before it looked at grant. (TestModelPhased)
-//  5. Only the first Threshold in line wait for grant itself; all others leave its line alone.
-//     (TestOnlyTheNearWaitForGrant)
+//  3. Every ticket is made near by one post, and granted by one. Each of them, after it has added
+//     to grant, moves the sequence of that ticket's bucket. It need not if the ticket has not been
+//     taken yet, or its owner waits for grant itself. (TestModelPhased, TestPostPokes)
+//  4. A goroutine that waits for a sequence to move has read it before it read grant.
+//     (TestModelPhased)
+//  5. Only the first Threshold in line wait for grant itself. The others do not touch its cache
+//     line. (TestOnlyTheNearWaitForGrant)
 //
-// Why no wake-up is lost: who waits reads the sequence, then grant; who posts adds to grant, then
-// to the sequence. If grant was too old to end the phase, the sequence moves later than it was
-// read. And whoever takes a ticket adds to ticket and then looks at grant; who posts adds to grant
-// and then looks at ticket. If it has not seen the ticket, whose bucket it therefore leaves alone,
-// the taker sees what it has granted.
+// Why no wake-up is lost: a waiter reads the sequence, then grant; a poster adds to grant, then to
+// the sequence. If the waiter read grant too early to end the phase, the sequence moves after the
+// waiter's read. A taker adds to ticket and then reads grant; a poster adds to grant and then reads
+// ticket. If the poster has not seen the ticket, and so does not poke its bucket, the taker sees
+// the grant.
 //
-// Who makes progress: the owner of a ticket is behind the owners of older ones, and no others; a
-// post takes a constant number of steps, and the lock of a bucket where somebody may sleep. Who is
-// woken by somebody else's poke, and finds nothing changed, waits again.
+// Progress: the owner of a ticket waits only for the owners of older ones. A post takes a constant
+// number of steps, and the lock of a bucket that may have sleepers. An owner that a poke for
+// another ticket wakes, and that finds nothing changed, waits again.
 //
-// Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listing 2; the
-// conservative post is Listing 5's; the ways to wait are section 2's. With both phases Park, and a
+// Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listing 2. The
+// conservative post is Listing 5's; the ways to wait are section 2's. With both phases Park and a
+// threshold of 0 it is what the papers call waiting without spinning.
 // threshold of 0, it is what the papers call waiting without spinning.
 package phased
 
@@ -72,17 +74,17 @@ type Wait int
 
 // The ways to wait.
 const (
-	Spin         Wait = iota // to look again and again; as often as xsync.Spin sees sense in it, then to yield, then anew
-	Yield                    // to let others run, and look again
-	SpinThenPark             // to look a few times, as often as xsync.Spin sees sense in it, and then to sleep
-	Park                     // to sleep
+	Spin         Wait = iota // poll as often as xsync.Spin allows, yield, and start again
+	Yield                    // let others run, and poll
+	SpinThenPark             // poll as often as xsync.Spin allows, then sleep
+	Park                     // sleep
 )
 
 func (w Wait) sleeps() bool { return w == SpinThenPark || w == Park }
 
-// poll asks done again and again until it says yes. Or it reports false: then it is time to sleep.
+// poll calls done until it returns true. It returns false when it is time to sleep.
 func (w Wait) poll(done func() bool) bool {
-	for { // A turn lets others run, and among them whoever will make done say yes.
+	for { // A turn lets others run, such as the one that makes done true.
 		for i := 0; (w == Spin || w == SpinThenPark) && xsync.Spin(i); i++ {
 			if done() {
 				return true
@@ -98,20 +100,20 @@ func (w Wait) poll(done func() bool) bool {
 	}
 }
 
-// Config says how a semaphore's goroutines wait and how its posts tell them.
+// Config says how goroutines wait for a semaphore and how its posts tell them.
 type Config struct {
-	Threshold    int64 // how many, from the front of the line, are near; 0: nobody
-	Near, Far    Wait  // how these wait, and how the others do
-	Conservative bool  // a post pokes without a look at whether anybody can be there
+	Threshold    int64 // how many at the front of the line are near; 0: none
+	Near, Far    Wait  // how near and far owners wait
+	Conservative bool  // a post pokes without a check whether any owner can be there
 }
 
-// An Array is where the tickets of semaphores have their buckets.
+// An Array holds the buckets of semaphores' tickets.
 type Array struct {
-	sequences []xsync.Int64  // how often each bucket has been poked; as in the papers they fill no cache line, but neighbours are 17 apart
-	lots      *parking.Table // where those sleep who wait for a sequence to move, by its index
+	sequences []xsync.Int64  // pokes per bucket; not padded: neighbours are 17 apart
+	lots      *parking.Table // sleepers that wait for a sequence to move, by its index
 }
 
-// NewArray returns an array of so many buckets, a power of two.
+// NewArray returns an array with the given number of buckets, a power of two.
 func NewArray(buckets int) *Array {
 	if buckets < 1 || buckets&(buckets-1) != 0 {
 		panic("phased: the number of buckets is not a power of two")
@@ -119,11 +121,11 @@ func NewArray(buckets int) *Array {
 	return &Array{sequences: make([]xsync.Int64, buckets), lots: parking.New(buckets)}
 }
 
-// key is the key of all who sleep at bucket i. The table spreads small numbers evenly: each i has a
-// line of its own.
+// key is the key of all sleepers at bucket i. The table spreads small numbers evenly: each i has
+// its own line.
 func (a *Array) key(i int) parking.Key { return parking.Key{Object: a, Part: int64(i)} }
 
-// sleep sleeps until bucket i is poked, unless it has been since its sequence was seq.
+// sleep sleeps until bucket i is poked, unless it has been poked since its sequence was seq.
 func (a *Array) sleep(i int, seq int64) {
 	_, _ = a.lots.Sleep(waiter.Limit{}, a.key(i), 0, func() bool { return a.sequences[i].Load() == seq })
 }
@@ -137,7 +139,7 @@ type Semaphore struct {
 	array *Array
 }
 
-// New returns a semaphore of n permits, all free, whose goroutines wait in a.
+// New returns a semaphore of n free permits, whose goroutines wait in a.
 func New(a *Array, n int64, c Config) *Semaphore {
 	if n < 0 || c.Threshold < 0 {
 		panic("phased: a negative number")
@@ -152,7 +154,7 @@ func (s *Semaphore) bucket(ticket int64) int {
 	return int(chains.Ticket(uint64(xsync.Address(s)), uint64(ticket)) & uint64(len(s.array.sequences)-1))
 }
 
-// Take takes a permit, and waits for it if need be.
+// Take takes a permit, and waits until it can.
 func (s *Semaphore) Take() { s.take() }
 
 // take is Take, and returns the ticket.
@@ -190,7 +192,7 @@ func (s *Semaphore) await(ticket int64) {
 	}
 }
 
-// Post gives a permit back.
+// Post returns a permit.
 func (s *Semaphore) Post() {
 	ticket := s.grant.Add(1) - 1
 	if s.Near.sleeps() && s.Threshold > 0 {
@@ -199,10 +201,10 @@ func (s *Semaphore) Post() {
 	s.poke(ticket + s.Threshold)
 }
 
-// poke has the owner of a ticket look at grant again, if it waits for its bucket.
+// poke makes the owner of a ticket read grant again, if it waits at its bucket.
 func (s *Semaphore) poke(ticket int64) {
 	if !s.Conservative && s.ticket.Load()-ticket <= 0 {
-		return // nobody has it yet
+		return // not taken yet
 	}
 	i := s.bucket(ticket)
 	s.array.sequences[i].Add(1)

@@ -14,8 +14,8 @@ import (
 // A world is a semaphore, and an array in which everything collides unless a scenario wants more
 // buckets.
 //
-// Every critical section looks how many are inside; with one permit, also whether it is the turn of
-// its ticket. At the end: all permits are back, and nobody sleeps.
+// Every critical section counts the holders; with one permit it also checks that it is the ticket's
+// turn. At the end: all permits are back, and no goroutine sleeps.
 type world struct {
 	*interleave.Run
 	*Semaphore
@@ -42,7 +42,7 @@ func (w *world) finish() {
 type scenario struct {
 	name    string
 	large   bool // not for -short
-	bound   int  // of preemptions, where all schedules are too many
+	bound   int  // preemptions, where all schedules are too many
 	threads int
 	rounds  int
 	permits int64
@@ -61,14 +61,14 @@ var scenarios = []scenario{
 	{name: "4x1, two permits", threads: 4, rounds: 1, permits: 2, buckets: 1, large: true, bound: 2},
 }
 
-// configs are those that make a difference to a scenario, in which so many wait at most. The
-// explorer has no use for a spin: to it Spin is Yield, and SpinThenPark is Park.
+// configs returns the configurations that differ in a scenario with at most so many waiters. The
+// explorer does not spin: there Spin is Yield, and SpinThenPark is Park.
 func configs(waiters int64) (cs []Config) {
 	for threshold := range min(waiters, 2) + 1 {
 		for _, near := range []Wait{Yield, Park} {
 			for _, far := range []Wait{Yield, Park} {
 				if threshold == 0 && near == Park || threshold == waiters && far == Park {
-					continue // nobody is near, nobody is far
+					continue // no ticket is near, or none is far
 				}
 				for _, conservative := range []bool{false, true} {
 					cs = append(cs, Config{Threshold: threshold, Near: near, Far: far, Conservative: conservative})
@@ -92,8 +92,8 @@ func (c Config) name() string {
 	return name
 }
 
-// Every schedule of goroutines that take and post, with all ways to wait: nobody sleeps for ever,
-// and all get their permits in turn.
+// Every schedule of goroutines that take and post, with all ways to wait: none sleeps for ever, and
+// all get their permits in turn.
 func TestModelPhased(t *testing.T) {
 	for _, s := range scenarios {
 		for _, c := range configs(int64(s.threads) - s.permits) {
@@ -116,12 +116,12 @@ func TestModelPhased(t *testing.T) {
 	}
 }
 
-// options are to search all schedules, unless there are too many.
+// options searches all schedules, unless there are too many.
 func (s scenario) options(c Config) interleave.Options {
 	switch {
 	case s.bound > 0:
 		return interleave.Options{Mode: interleave.Bounded, Bound: s.bound}
-	case c.Conservative && (c.Near.sleeps() || c.Far.sleeps()), // every post takes the lock of a bucket, or of two
+	case c.Conservative && (c.Near.sleeps() || c.Far.sleeps()), // every post locks a bucket or two
 		c.Near.sleeps() && s.buckets == 1 && testing.Short():
 		return interleave.Options{Mode: interleave.Bounded, Bound: 3}
 	}
@@ -137,8 +137,7 @@ func newWorld(x *interleave.Run, s scenario, c Config) *world {
 	return w
 }
 
-// Semaphores share buckets. A poke that is meant for somebody who does not sleep wakes nobody; it
-// need not.
+// Semaphores share buckets. A poke for an owner that does not sleep wakes no other, and need not.
 func TestModelArrayIsShared(t *testing.T) {
 	ways := []Config{{Threshold: 0, Far: Park}, {Threshold: 0, Far: Yield}}
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
@@ -151,8 +150,8 @@ func TestModelArrayIsShared(t *testing.T) {
 	})
 }
 
-// Listing 2's post pokes the one that comes near, which is right where those who are near look at
-// grant. If they sleep, the one that is granted sleeps for ever.
+// Listing 2's post pokes the ticket that becomes near, which is right where near owners poll grant.
+// If they sleep, the owner whose ticket is granted sleeps for ever.
 func TestModelWhoSleepsNearNeedsTheSecondPoke(t *testing.T) {
 	f := interleave.Explore(interleave.Options{}, func(x *interleave.Run) {
 		w := newWorld(x, scenario{permits: 0, buckets: 4}, Config{Threshold: 1, Near: Park, Far: Park})

@@ -12,7 +12,7 @@ import (
 	"github.com/farad-go/farad/internal/parking"
 )
 
-// sleeping returns how many sleep in a.
+// sleeping returns how many goroutines sleep in a.
 func (a *Array) sleeping() int { return a.lots.Count(func(parking.Key) bool { return true }) }
 
 // pokes returns how often each bucket has been poked.
@@ -28,7 +28,7 @@ func eachConfig(t *testing.T, f func(t *testing.T, c Config)) {
 		for near := Spin; near <= Park; near++ {
 			for far := Spin; far <= Park; far++ {
 				for _, conservative := range []bool{false, true} {
-					if threshold > 0 || near == Spin { // which nobody does
+					if threshold > 0 || near == Spin { // which no owner does
 						c := Config{Threshold: threshold, Near: near, Far: far, Conservative: conservative}
 						t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) { f(t, c) })
 					}
@@ -38,8 +38,8 @@ func eachConfig(t *testing.T, f func(t *testing.T, c Config)) {
 	}
 }
 
-// One permit excludes, several bound, nobody is left behind, and no permit is lost, whatever the
-// ways to wait; in an array in which many collide.
+// One permit excludes, several bound, no waiter is left behind, and no permit is lost, with all
+// ways to wait, in an array in which many collide.
 func TestExclusion(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		eachConfig(t, func(t *testing.T, c Config) {
@@ -97,7 +97,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// With a threshold of 0 all sleep who can; otherwise those at the front, so many, do not.
+// With a threshold of 0 all waiters sleep if they may; otherwise the first Threshold in line do
+// not.
 func TestOnlyTheNearWaitForGrant(t *testing.T) {
 	for threshold := range int64(4) {
 		const goroutines = 8
@@ -118,9 +119,9 @@ func TestOnlyTheNearWaitForGrant(t *testing.T) {
 	}
 }
 
-// A post pokes the one that it brings near, the successor's successor with a threshold of 1; before
-// it the one that it grants, if that may sleep; and with a threshold of 0, where these are the
-// same, that one, once.
+// A post pokes the ticket that becomes near: the successor's successor with a threshold of 1.
+// Before that it pokes the one that it grants, if its owner may sleep. With a threshold of 0 the
+// two are the same, and it pokes once.
 func TestPostPokes(t *testing.T) {
 	for _, c := range []struct {
 		Config
@@ -138,7 +139,7 @@ func TestPostPokes(t *testing.T) {
 		for _, conservative := range []bool{false, true} {
 			c.Conservative = conservative
 			s := New(NewArray(64), 0, c.Config)
-			s.ticket.Store(4) // of whom nobody need wait for that
+			s.ticket.Store(4) // which need not have owners that wait
 			want := make([]int64, 64)
 			for _, ticket := range c.poked {
 				want[s.bucket(ticket)]++
@@ -149,7 +150,7 @@ func TestPostPokes(t *testing.T) {
 	}
 }
 
-// A post finds in the ticket word that there is nobody to poke; the conservative one does not look.
+// A post reads from ticket that there is no owner to poke; the conservative post does not look.
 func TestPostsWithoutWaitersPokeNobody(t *testing.T) {
 	eachConfig(t, func(t *testing.T, c Config) {
 		s := New(NewArray(4), 1, c)
@@ -174,7 +175,11 @@ func TestPostsWithoutWaitersPokeNobody(t *testing.T) {
 
 func TestWaitsAllocateNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
-	for _, c := range []Config{{Far: Park}, {Threshold: 1, Near: SpinThenPark, Far: Yield}, {Threshold: 1, Near: Yield, Far: Park}} {
+	for _, c := range []Config{
+		{Far: Park},
+		{Threshold: 1, Near: SpinThenPark, Far: Yield},
+		{Threshold: 1, Near: Yield, Far: Park},
+	} {
 		s, back := New(NewArray(4), 0, c), New(NewArray(4), 0, c)
 		var done sync.WaitGroup
 		done.Go(func() {

@@ -11,8 +11,8 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 )
 
-// Who may spin does so where another processor can make progress meanwhile, and nowhere else; a few
-// times before it sleeps, and without an end but that of its wait if it does not.
+// A goroutine that may spin does so only where another processor can make progress meanwhile: a few
+// times before it sleeps, or, if it never sleeps, until its wait ends.
 func TestSpinsOnlyBesideAnotherProcessor(t *testing.T) {
 	looks := func(w Wait, enough int) (n int) {
 		require.Equal(t, enough > 0, w.poll(func() bool { n++; return n == enough }))
