@@ -122,8 +122,7 @@ func newSnippets(t *testing.T) *snippets {
 // compile type-checks a block of declarations or of statements.
 func (s *snippets) compile(block string) error {
 	text := "package snippet\n" + block
-	file, err := parser.ParseFile(s.fset, "block.go", text, parser.SkipObjectResolution)
-	if err != nil {
+	if _, err := parser.ParseFile(s.fset, "block.go", text, parser.SkipObjectResolution); err != nil {
 		text = "package snippet\nfunc _() {\n" + block + "\n}\n"
 		if _, again := parser.ParseFile(s.fset, "block.go", text, parser.SkipObjectResolution); again != nil {
 			return errors.Join(err, again)
@@ -137,7 +136,8 @@ func (s *snippets) compile(block string) error {
 		}
 	}
 	text = strings.Replace(text, "package snippet\n", "package snippet\n"+imports.String(), 1)
-	if file, err = parser.ParseFile(s.fset, "block.go", text, parser.SkipObjectResolution); err != nil {
+	file, err := parser.ParseFile(s.fset, "block.go", text, parser.SkipObjectResolution)
+	if err != nil {
 		return err
 	}
 	rest, err := parser.ParseFile(s.fset, "prelude.go", prelude, parser.SkipObjectResolution)

@@ -128,16 +128,10 @@ func TestBadKeysPanic(t *testing.T) {
 	require.PanicsWithValue(t, "twa: nil key", func() { a.Signal(nil) })
 	require.PanicsWithValue(t, "twa: nil key", func() { a.SignalPolite(nil) })
 	require.PanicsWithValue(t, "twa: nil key", func() { a.Monitor(nil) })
-	require.PanicsWithValue(
-		t,
-		"twa: nil context",
-		func() { _ = a.Wait(nil, t, 0) },
-	) //nolint:staticcheck // nil on purpose
-	require.PanicsWithValue(
-		t,
-		"twa: nil context",
-		func() { _ = a.WaitUntil(nil, t, func() bool { return true }) },
-	) //nolint:staticcheck // nil on purpose
+	//nolint:staticcheck // nil on purpose
+	require.PanicsWithValue(t, "twa: nil context", func() { _ = a.Wait(nil, t, 0) })
+	//nolint:staticcheck // nil on purpose
+	require.PanicsWithValue(t, "twa: nil context", func() { _ = a.WaitUntil(nil, t, func() bool { return true }) })
 	type inside struct{ v any }
 	for text, key := range map[string]any{
 		"twa: key of type []int, which cannot be compared":           []int{1},

@@ -69,11 +69,8 @@ func TestAwaitEndsWithTheContext(t *testing.T) {
 	e.Advance()
 	require.Equal(t, context.Canceled, e.Await(ctx, 1))
 	require.NoError(t, e.Await(bg, 1))
-	require.PanicsWithValue(
-		t,
-		"twa: nil context",
-		func() { _ = e.Await(nil, 0) },
-	) //nolint:staticcheck // nil on purpose
+	//nolint:staticcheck // nil on purpose
+	require.PanicsWithValue(t, "twa: nil context", func() { _ = e.Await(nil, 0) })
 }
 
 // Three stages, each of which may work on an item as soon as the one before has: no locks, and no

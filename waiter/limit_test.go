@@ -53,7 +53,7 @@ func TestLimitsOfEverySize(t *testing.T) {
 		for _, d := range []time.Duration{math.MinInt64, -1, 0} {
 			for _, l := range []Limit{After(d), After(d).Fixed()} {
 				begun := time.Now()
-				time.Sleep(1) // as the wait may begin later
+				time.Sleep(time.Nanosecond) // as the wait may begin later
 				p := GetParker(l)
 				require.False(t, p.Park(l), d)
 				require.Equal(t, time.Duration(1), time.Since(begun), d)

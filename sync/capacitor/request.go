@@ -39,7 +39,7 @@ import (
 //
 // Bound: a future stands in the line of the gate like all others, and is overtaken on the express
 // lane only, by no more than the lane has places. Between admission and attempt there is no sleep.
-// (TestModelFutureBypass)
+// (TestModelFutureBypass.)
 type request struct {
 	f     waiter.Future // its node's N is the hold that is wanted
 	lock  admitting     // nil: Init has not been called

@@ -440,11 +440,8 @@ func TestZeroGateIsOfOne(t *testing.T) {
 	for range 3 {
 		require.True(t, g.TryArrive())
 		require.False(t, g.TryArrive())
-		require.PanicsWithValue(
-			t,
-			"capacitor: nil context",
-			func() { _ = g.Arrive(nil) },
-		) //nolint:staticcheck // nil on purpose
+		//nolint:staticcheck // nil on purpose
+		require.PanicsWithValue(t, "capacitor: nil context", func() { _ = g.Arrive(nil) })
 		g.Depart()
 	}
 	require.EqualValues(t, 3, g.Platoon())

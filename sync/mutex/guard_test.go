@@ -59,11 +59,8 @@ func TestGuardGivesUp(t *testing.T) {
 	}
 	refused()
 	g.Do(func(*int) { refused() })
-	require.PanicsWithValue(
-		t,
-		"mutex: nil context",
-		func() { _ = g.DoContext(nil, never) },
-	) //nolint:staticcheck // on purpose
+	//nolint:staticcheck // on purpose
+	require.PanicsWithValue(t, "mutex: nil context", func() { _ = g.DoContext(nil, never) })
 	requireFree(t, g.Mutex())
 }
 

@@ -53,11 +53,8 @@ func TestTwoBitsContract(t *testing.T) {
 func TestTwoBitsNameThePackage(t *testing.T) {
 	forEachTwoBit(t, func(t *testing.T, m mutextest.Small) {
 		require.PanicsWithValue(t, "mutex: unlock of unlocked mutex", m.Unlock)
-		require.PanicsWithValue(
-			t,
-			"mutex: nil context",
-			func() { _ = m.LockContext(nil) },
-		) //nolint:staticcheck // nil on purpose
+		//nolint:staticcheck // nil on purpose
+		require.PanicsWithValue(t, "mutex: nil context", func() { _ = m.LockContext(nil) })
 	})
 }
 

@@ -283,8 +283,8 @@ func uncontendedAllocatesNothing(t *testing.T, _ Kind, l Lock) {
 
 func freeLockNeedsNoChannelOfAContext(t *testing.T, _ Kind, l Lock) {
 	for _, s := range Holds(l) {
-		l.Lock() // after this no reader has a bias, for whose end a writer waits
-		l.Unlock()
+		l.Lock()
+		l.Unlock() //nolint:staticcheck // It ends the readers' bias, for which a writer would wait.
 		locktest.RequireNoChannel(t, func(ctx context.Context) error { return s.LockContext(ctx, l) })
 		s.Unlock(l)
 	}
