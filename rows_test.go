@@ -164,8 +164,8 @@ func sourceOf(t *testing.T, folder string) string {
 	return text.String()
 }
 
-// declared returns the names of what is declared on the top level of all files in a folder and
-// below it: alone, and behind those of its type and of its package.
+// declared returns the names of all top-level declarations in a folder and below it: alone, and
+// qualified by the type and by the package.
 func declared(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}

@@ -119,12 +119,9 @@ func TestReadmeHasItsTables(t *testing.T) {
 	now, err := os.ReadFile(file)
 	require.NoError(t, err)
 	figure := regexp.MustCompile(`\b\d+(\.\d+)?\b`)
-	require.Equal(
-		t,
-		figure.ReplaceAllString(string(readme), "0"),
+	require.Equal(t, figure.ReplaceAllString(string(readme), "0"),
 		figure.ReplaceAllString(string(now), "0"),
-		"go run . -readme ../README.md, with the files that docs/BENCHMARKS.md names",
-	)
+		"go run . -readme ../README.md, with the files that docs/BENCHMARKS.md names")
 	benchtest.HasAll(
 		t, string(now),
 		"| semaphore, uncontended | `x/sync` | 1.67 |",
@@ -148,13 +145,8 @@ func TestReadmeIsWhatTheResultsGive(t *testing.T) {
 		require.NoError(t, err)
 		committed, err := os.ReadFile(filepath.Join("..", name))
 		require.NoError(t, err)
-		require.True(
-			t,
-			bytes.Equal(now, committed),
-			"%s is old: go run . -readme ../README.md %s",
-			name,
-			strings.Join(c.from, " "),
-		)
+		require.True(t, bytes.Equal(now, committed), "%s is old: go run . -readme ../README.md %s",
+			name, strings.Join(c.from, " "))
 	}
 }
 
@@ -202,13 +194,8 @@ func TestQuickRunsStandForEveryFamily(t *testing.T) {
 	require.Len(t, r.Cells, 3)
 	require.Len(t, r.Variants, 2*len(array.HashSizes))
 	n := measurements(r)
-	require.Less(
-		t,
-		n*quickRounds*int((quickWindow+quickWarmup+50*time.Millisecond).Milliseconds()),
-		100_000,
-		"%d measurements a round take too long",
-		n,
-	)
+	require.Less(t, n*quickRounds*int((quickWindow+quickWarmup+50*time.Millisecond).Milliseconds()),
+		100_000, "%d measurements a round take too long", n)
 	number := regexp.MustCompile(`-\d+(x\d+)?`)
 	kind := func(workload string) string {
 		return strings.TrimSuffix(number.ReplaceAllString(workload, ""), "-yield")
@@ -226,12 +213,9 @@ func TestQuickRunsStandForEveryFamily(t *testing.T) {
 		require.True(t, stands[k] || variation, "nothing stands for %s", w.Name)
 	}
 	for _, w := range jobs.Benches {
-		require.True(
-			t,
+		require.True(t,
 			slices.ContainsFunc(r.Jobs, func(l *jobs.Result) bool { return kind(l.Workload) == kind(w.Name) }),
-			"nothing stands for %s",
-			w.Name,
-		)
+			"nothing stands for %s", w.Name)
 	}
 	for _, name := range []string{"cancel/future/farad/1000", "cancel/goroutine/x/sync/1000", "wake/goroutine/x/sync/100000", "wake/future/farad/100000", "memory/future/farad", "tasks/memory/poll/farad"} {
 		require.True(t, c.picks(name), name)
@@ -286,21 +270,16 @@ func TestTableOfTargets(t *testing.T) {
 		"| tasks | 12 lines | allocs/op | ≤ 0.01 | 0.00 at most | met | `go run . -run '^tasks/.*/farad$'` |\n"+report.TargetsEnd+"after\n",
 	)
 	_, rows, _ := strings.Cut(string(now), "| --- | --- | --- | --- | --- | --- | --- |\n")
-	met, missed, aims := strings.Count(
-		rows,
-		"| met |",
-	), strings.Count(
-		rows,
-		"| **missed** |",
-	), strings.Count(
-		rows,
-		"| aim ",
-	)
-	benchtest.HasAll(
-		t,
-		string(now),
-		"\n**"+(&table.Tally{Met: met, Missed: missed, Aims: aims, AimsReached: strings.Count(rows, "| aim reached |")}).String()+"**\n",
-	)
+	met := strings.Count(rows, "| met |")
+	missed := strings.Count(rows, "| **missed** |")
+	aims := strings.Count(rows, "| aim ")
+	tally := &table.Tally{
+		Met:         met,
+		Missed:      missed,
+		Aims:        aims,
+		AimsReached: strings.Count(rows, "| aim reached |"),
+	}
+	benchtest.HasAll(t, string(now), "\n**"+tally.String()+"**\n")
 	lines := len(
 		slices.DeleteFunc(
 			report.TargetLines(),

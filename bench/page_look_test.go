@@ -82,11 +82,8 @@ func look(t *testing.T, browser context.Context, s screen, file string) pageLook
 		problems = append(problems, plot.faint(visible, picture(t, tab, visible, 1))...)
 	}
 	if keep := flag.Lookup("test.artifacts"); keep != nil && keep.Value.String() == "true" {
-		save(
-			t,
-			filepath.Join(t.ArtifactDir(), strings.ReplaceAll(t.Name(), "/", "-")+".png"),
-			picture(t, tab, l.Whole, 1/s.scale),
-		)
+		save(t, filepath.Join(t.ArtifactDir(), strings.ReplaceAll(t.Name(), "/", "-")+".png"),
+			picture(t, tab, l.Whole, 1/s.scale))
 	}
 	l.Problems = append(problems, l.Problems...)
 	return l

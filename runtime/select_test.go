@@ -264,11 +264,8 @@ func TestAllOfCancelledGivesBackItsParts(t *testing.T) {
 			require.Zero(t, b.Waiting())
 			b.Release(1)
 
-			require.NoError(
-				t,
-				run(t, ex, func(cx *rt.Context) error { return rt.Await(cx, all) }),
-				"it may be used again",
-			)
+			require.NoError(t, run(t, ex, func(cx *rt.Context) error { return rt.Await(cx, all) }),
+				"it may be used again")
 			for _, s := range []*semaphore.Semaphore{a, b, c} {
 				require.Zero(t, s.Available())
 				s.Release(1)

@@ -236,14 +236,8 @@ func Table(rs []HashResult, sum *table.Tally) *table.Table {
 		Left:  2,
 	}
 	for _, n := range HashSizes {
-		t.Head = append(
-			t.Head,
-			fmt.Sprintf("%d slots: shared", n),
-			"futile, slot",
-			"futile, ours",
-			"lines apart",
-			"same line",
-		)
+		t.Head = append(t.Head, fmt.Sprintf("%d slots: shared", n), "futile, slot", "futile, ours",
+			"lines apart", "same line")
 	}
 	for _, h := range hashes {
 		for _, n := range semaphoreNames {
@@ -284,11 +278,8 @@ func (r HashResult) futileCell(sum *table.Tally) string {
 		return "–"
 	}
 	return strings.TrimSpace(
-		fmt.Sprintf(
-			"%.3f %s",
-			r.FutileWakes(),
-			sum.Judge(table.Find(Targets, r.Name(), "", table.FutileWakes, ""), r.FutileWakes()),
-		),
+		fmt.Sprintf("%.3f %s", r.FutileWakes(),
+			sum.Judge(table.Find(Targets, r.Name(), "", table.FutileWakes, ""), r.FutileWakes())),
 	)
 }
 

@@ -101,12 +101,9 @@ func TestLocksCancelAsTheySay(t *testing.T) {
 	for _, l := range everyLocks {
 		says[l.cancels()]++
 		if l.cancels() == "no" {
-			require.True(
-				t,
+			require.True(t,
 				slices.Contains([]string{locks.NameMutex, locks.NameRWMutex, locks.NameRBMutex}, l.Name),
-				"%s can be cancelled",
-				l.Name,
-			)
+				"%s can be cancelled", l.Name)
 			continue
 		}
 		lock := l.create().(interface {

@@ -132,13 +132,8 @@ func Table(rs []*Result, sum *table.Tally) *table.Table {
 			t.Add(
 				append(
 					row,
-					measure.WaitCells(
-						l.Samples[im.Name],
-						jobWaits,
-						measure.WaitP50,
-						measure.WaitP99,
-						measure.WaitMax,
-					)...)...)
+					measure.WaitCells(l.Samples[im.Name], jobWaits, measure.WaitP50,
+						measure.WaitP99, measure.WaitMax)...)...)
 		}
 	}
 	return t

@@ -86,18 +86,9 @@ func Table(rs Results, sum *table.Tally) *table.Table {
 			if ns := measure.Median(l.Samples.Column(im.Name, Longest)); ns > 0 {
 				longest = fmt.Sprintf("%.2f ms", ns/1e6)
 			}
-			t.Add(
-				l.Workload,
-				im.Name,
-				fmt.Sprintf("%.1f", measure.Median(theirs)),
-				ratio,
-				entry(
-					table.MinFairness,
-					l.Samples.Column(im.Name, Fairness),
-				),
-				entry(table.Allocations, l.Samples.Column(im.Name, AllocsPerOp)),
-				longest,
-			)
+			t.Add(l.Workload, im.Name, fmt.Sprintf("%.1f", measure.Median(theirs)), ratio,
+				entry(table.MinFairness, l.Samples.Column(im.Name, Fairness)),
+				entry(table.Allocations, l.Samples.Column(im.Name, AllocsPerOp)), longest)
 		}
 	}
 	return t

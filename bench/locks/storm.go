@@ -201,11 +201,8 @@ func StormTable(rs Results, sum *table.Tally) *table.Table {
 			if len(theirs) == 0 {
 				continue
 			}
-			ratio := sum.Entry(
-				table.RatioTo,
-				TargetFor(l.Workload, table.RatioTo, im.Name),
-				l.Samples.Beside(im.Name, NsPerOp),
-			)
+			ratio := sum.Entry(table.RatioTo, TargetFor(l.Workload, table.RatioTo, im.Name),
+				l.Samples.Beside(im.Name, NsPerOp))
 			var bound *table.Target
 			if im.Name == measure.NameFarad {
 				bound = TargetFor(l.Workload, table.Allocations, "")

@@ -75,11 +75,6 @@ func TestStormsCountThePermits(t *testing.T) {
 	_, err := st.loop(
 		make(peers.Channel, 1),
 		func(int, time.Duration) error { return boom },
-	)(
-		context.Background(),
-		0,
-		5,
-		1,
-	)
+	)(context.Background(), 0, 5, 1)
 	require.ErrorIs(t, err, boom)
 }

@@ -273,13 +273,8 @@ func drawsFigure(r *report.Report) [][]*plot.Plot {
 						len(capacitor.FigureSizes),
 						of,
 						func(i int) (float64, string, string) {
-							return float64(
-									capacitor.FigureSizes[i],
-								), capacitor.FigureName(
-									capacitor.FigureSizes[i],
-								), v.Around(
-									l,
-								).Name
+							n := capacitor.FigureSizes[i]
+							return float64(n), capacitor.FigureName(n), v.Around(l).Name
 						},
 					),
 				)
@@ -289,11 +284,8 @@ func drawsFigure(r *report.Report) [][]*plot.Plot {
 				capacitor.FigureSizes,
 				func(i int) float64 { return float64(capacitor.FigureSizes[i]) },
 			)
-			p.X.Min, p.X.Max = float64(
-				capacitor.FigureSizes[0],
-			), float64(
-				capacitor.FigureSizes[len(capacitor.FigureSizes)-1],
-			)
+			p.X.Min = float64(capacitor.FigureSizes[0])
+			p.X.Max = float64(capacitor.FigureSizes[len(capacitor.FigureSizes)-1])
 			if row == 0 {
 				p.Title.Text = l.Name + ", million/s"
 				logarithmic(p, low/1.5, high*4) // the legend stands above the lines

@@ -36,14 +36,9 @@ func TestLinesAreSeenOnLightAndDarkGround(t *testing.T) {
 	require.Len(t, grounds, 2)
 	for _, c := range append(slices.Concat(figureColors, planeColors), gray) {
 		for _, g := range grounds {
-			require.GreaterOrEqual(
-				t,
-				benchtest.Contrast(benchtest.Luminance(c), benchtest.Luminance(hex(t, g[1:]))),
-				3.0,
-				"%v on %v",
-				c,
-				g[0],
-			)
+			require.GreaterOrEqual(t,
+				benchtest.Contrast(benchtest.Luminance(c), benchtest.Luminance(hex(t, g[1:]))), 3.0,
+				"%v on %v", c, g[0])
 		}
 	}
 }

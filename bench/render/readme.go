@@ -61,15 +61,8 @@ func readmeTables(runs ...*report.Report) (string, error) {
 		},
 		"memory": func(waiter, impl, peer, peerImpl string) (string, error) {
 			for _, r := range runs {
-				ours, theirs := waiters.TaskBytesOf(
-					r.TaskMemory,
-					waiter,
-					impl,
-				), waiters.TaskBytesOf(
-					r.TaskMemory,
-					peer,
-					peerImpl,
-				)
+				ours := waiters.TaskBytesOf(r.TaskMemory, waiter, impl)
+				theirs := waiters.TaskBytesOf(r.TaskMemory, peer, peerImpl)
 				if ours > 0 && theirs > 0 {
 					return threeDigits(ours / theirs), nil
 				}

@@ -45,15 +45,8 @@ func TestReadmePlotShowsTheMedians(t *testing.T) {
 		low, high := slices.Index(values, slices.Min(values)), slices.Index(values, slices.Max(values))
 		for i, v := range values {
 			want := heights[low] + (heights[high]-heights[low])*(v-values[low])/(values[high]-values[low])
-			require.InDelta(
-				t,
-				want,
-				heights[i],
-				0.1,
-				"%s at %d",
-				readmeLocks[i/len(readmeSizes)].name,
-				readmeSizes[i%len(readmeSizes)],
-			)
+			require.InDelta(t, want, heights[i], 0.1, "%s at %d",
+				readmeLocks[i/len(readmeSizes)].name, readmeSizes[i%len(readmeSizes)])
 		}
 		require.Greater(t, heights[high]-heights[low], 100.0)
 	}

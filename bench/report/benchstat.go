@@ -12,13 +12,8 @@ func (r *Report) Benchstat() string {
 	w := new(strings.Builder)
 	platform, _, _ := strings.Cut(r.Machine.System, ",")
 	goos, goarch, _ := strings.Cut(platform, "/")
-	fmt.Fprintf(
-		w,
-		"goos: %s\ngoarch: %s\npkg: github.com/farad-go/farad/bench\ncpu: %s\n",
-		goos,
-		goarch,
-		r.Machine.CPU,
-	)
+	fmt.Fprintf(w, "goos: %s\ngoarch: %s\npkg: github.com/farad-go/farad/bench\ncpu: %s\n", goos,
+		goarch, r.Machine.CPU)
 	for _, l := range r.Lines() {
 		for _, im := range l.impls {
 			f := l.of[im]
@@ -27,14 +22,8 @@ func (r *Report) Benchstat() string {
 				if f.ops != nil {
 					ops = f.ops[round]
 				}
-				fmt.Fprintf(
-					w,
-					"Benchmark%s-%d\t%.0f\t%.4f ns/op",
-					benchmarkName(l.Name, im),
-					max(1, r.Machine.GOMAXPROCS),
-					max(1, ops),
-					ns,
-				)
+				fmt.Fprintf(w, "Benchmark%s-%d\t%.0f\t%.4f ns/op", benchmarkName(l.Name, im),
+					max(1, r.Machine.GOMAXPROCS), max(1, ops), ns)
 				if f.allocs != nil {
 					fmt.Fprintf(w, "\t%.4f allocs/op", f.allocs[round])
 				}

@@ -22,13 +22,9 @@ func TestEveryLockTargetAppliesToSomething(t *testing.T) {
 			if peer == "" {
 				peer = measure.NameFarad
 			}
-			require.True(
-				t,
+			require.True(t,
 				slices.ContainsFunc(LockWorkloads[i].Impls, func(im locks.Impl) bool { return im.Name == peer }),
-				"%s has no %s",
-				name,
-				peer,
-			)
+				"%s has no %s", name, peer)
 		}
 	}
 }

@@ -94,24 +94,12 @@ func Compared(was, is *Report) *Comparison {
 			}
 			c.Moves = append(
 				c.Moves,
-				fmt.Sprintf(
-					"%-6s  %s %s: %.2f, was %.2f",
-					verdict,
-					now.line,
-					now.what,
-					measure.Median(now.vs),
-					measure.Median(then.vs),
-				),
+				fmt.Sprintf("%-6s  %s %s: %.2f, was %.2f", verdict, now.line, now.what,
+					measure.Median(now.vs), measure.Median(then.vs)),
 			)
 		}
-		c.table.Add(
-			now.line,
-			now.what,
-			verdict,
-			measure.MedianAndSpread(then.vs),
-			measure.MedianAndSpread(now.vs),
-			part,
-		)
+		c.table.Add(now.line, now.what, verdict, measure.MedianAndSpread(then.vs),
+			measure.MedianAndSpread(now.vs), part)
 	}
 	return c
 }
@@ -130,13 +118,8 @@ func (c *Comparison) Text() string {
 // Summary says how much moved, and what of the machine is not as it was.
 func (c *Comparison) Summary() string {
 	words := []string{
-		fmt.Sprintf(
-			"%d of %d have moved since %s (%s)",
-			len(c.Moves),
-			c.both,
-			c.was.Machine.Date.Format("2006-01-02"),
-			c.was.Machine.Commit,
-		),
+		fmt.Sprintf("%d of %d have moved since %s (%s)", len(c.Moves), c.both,
+			c.was.Machine.Date.Format("2006-01-02"), c.was.Machine.Commit),
 	}
 	was, is := c.was.Machine, c.is.Machine
 	for _, d := range []struct{ what, was, is string }{

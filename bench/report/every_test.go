@@ -22,11 +22,8 @@ func TestEveryTable(t *testing.T) {
 		}
 	}
 	md := r.Markdown()
-	require.Contains(
-		t,
-		md,
-		"| farad, mutex.Word | barging | none, but a waiter woken 8 times is next | yes | no | 4 | 10.0 (0.50) | 20.0 (0.50) | 30.0 (0.50) |",
-	)
+	require.Contains(t, md,
+		"| farad, mutex.Word | barging | none, but a waiter woken 8 times is next | yes | no | 4 | 10.0 (0.50) | 20.0 (0.50) | 30.0 (0.50) |")
 	require.NotContains(t, md, "| sync.Mutex | barging", "which was not measured")
 	require.NotContains(t, md, "Mutexes and read-write locks", "a table of its own is enough")
 }

@@ -199,15 +199,9 @@ func (r *Report) overviewTable() *table.Table {
 		if len(ours) == 0 || floor == "" && peer == "" {
 			continue
 		}
-		t.Add(
-			l.Name,
-			floor,
-			peer,
-			fmt.Sprintf("%.1f", measure.Median(ours)),
-			measure.Spread("%.1f", ours),
-			measure.MedianAndSpread(l.Ratio(floor)),
-			measure.MedianAndSpread(l.Ratio(peer)),
-		)
+		t.Add(l.Name, floor, peer, fmt.Sprintf("%.1f", measure.Median(ours)),
+			measure.Spread("%.1f", ours), measure.MedianAndSpread(l.Ratio(floor)),
+			measure.MedianAndSpread(l.Ratio(peer)))
 	}
 	return t
 }

@@ -265,15 +265,8 @@ func taskMemoryTargetLines() []TargetLine {
 				from("tasks/memory/"),
 				waiters.MemoryTargetFor(table.GoroutineTimes),
 				func(r *Report) []float64 {
-					task, theirs := waiters.TaskBytesOf(
-						r.TaskMemory,
-						waiters.WaiterPollTask,
-						measure.NameFarad,
-					), waiters.TaskBytesOf(
-						r.TaskMemory,
-						waiters.WaiterGoroutine,
-						im.Name,
-					)
+					task := waiters.TaskBytesOf(r.TaskMemory, waiters.WaiterPollTask, measure.NameFarad)
+					theirs := waiters.TaskBytesOf(r.TaskMemory, waiters.WaiterGoroutine, im.Name)
 					if task == 0 {
 						return nil
 					}

@@ -126,12 +126,8 @@ func TestAllocationsOfOneLineAreSeen(t *testing.T) {
 	}
 	text, err := targetsText(r)
 	require.NoError(t, err)
-	benchtest.HasAll(
-		t,
-		text,
-		"| semaphore | 24 lines | allocs/op | ≤ 0.01 | 0.02 at most | **missed** |",
-		"| locks | ",
-	)
+	benchtest.HasAll(t, text,
+		"| semaphore | 24 lines | allocs/op | ≤ 0.01 | 0.02 at most | **missed** |", "| locks | ")
 }
 
 func TestTableOfTargetsIsNotSpoilt(t *testing.T) {
@@ -179,10 +175,6 @@ func TestTableOfTargetsIsWhatTheResultsGive(t *testing.T) {
 	require.NoError(t, WriteTargets(file, runs...))
 	now, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.True(
-		t,
-		string(was) == string(now),
-		"results/targets.md has other figures than %v",
-		KeptRuns("../results"),
-	)
+	require.True(t, string(was) == string(now), "results/targets.md has other figures than %v",
+		KeptRuns("../results"))
 }

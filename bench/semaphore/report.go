@@ -73,11 +73,8 @@ func RawTable(cells []*Result) *table.Table {
 				im.Name,
 				fmt.Sprintf("%.1f", measure.Median(ns)),
 				measure.Spread("%.1f", ns),
-				fmt.Sprintf(
-					"%.2f%s",
-					measure.Median(c.Samples.Column(im.Name, measure.FairnessOf)),
-					idleNote(c.Samples[im.Name]),
-				),
+				fmt.Sprintf("%.2f%s", measure.Median(c.Samples.Column(im.Name, measure.FairnessOf)),
+					idleNote(c.Samples[im.Name])),
 				fmt.Sprintf("%.2f", measure.Median(c.Samples.Column(im.Name, measure.AllocsPerOp))),
 			)
 		}

@@ -84,17 +84,8 @@ func printPoints(out io.Writer, points []point) error {
 	_, err := fmt.Fprintln(out, "lock,cores,acquisitions/µs,fairness,transfers,of these far,sleeps")
 	for _, p := range points {
 		if err == nil {
-			_, err = fmt.Fprintf(
-				out,
-				"%q,%d,%.3f,%.3f,%.2f,%.2f,%.3f\n",
-				p.kind,
-				p.cores,
-				p.rate,
-				p.fairness,
-				p.transfers,
-				p.far,
-				p.sleeps,
-			)
+			_, err = fmt.Fprintf(out, "%q,%d,%.3f,%.3f,%.2f,%.2f,%.3f\n", p.kind, p.cores, p.rate,
+				p.fairness, p.transfers, p.far, p.sleeps)
 		}
 	}
 	return err

@@ -207,15 +207,8 @@ func WakeTable(rs []*WakeResult) *table.Table {
 			ratio = measure.MedianAndSpread(measure.Ratios(rs[i].NsPerWake, w.NsPerWake))
 		}
 		ns := measure.Median(w.NsPerWake)
-		t.Add(
-			w.Waiter,
-			w.Impl,
-			fmt.Sprint(w.Waiters),
-			fmt.Sprintf("%.0f", 1e9/ns),
-			fmt.Sprintf("%.1f", ns),
-			measure.Spread("%.1f", w.NsPerWake),
-			ratio,
-		)
+		t.Add(w.Waiter, w.Impl, fmt.Sprint(w.Waiters), fmt.Sprintf("%.0f", 1e9/ns),
+			fmt.Sprintf("%.1f", ns), measure.Spread("%.1f", w.NsPerWake), ratio)
 	}
 	return t
 }

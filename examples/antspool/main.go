@@ -70,13 +70,8 @@ func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 		Example: "-workers 4 -mem 1MiB .",
 	}
 	cmd.Int(&opts.workers, "workers", 1, 10_000, "how many goroutines compress")
-	cmd.Int(
-		&opts.level,
-		"level",
-		gzip.BestSpeed,
-		gzip.BestCompression,
-		"of compression: 1 is quick, 9 makes the smallest files",
-	)
+	cmd.Int(&opts.level, "level", gzip.BestSpeed, gzip.BestCompression,
+		"of compression: 1 is quick, 9 makes the smallest files")
 	cmd.Size(&opts.mem, "mem", "how much content of files is in memory at a time; a larger file comes in pieces")
 	cmd.Bool(&opts.vcs, "vcs", "compress what belongs to version control, such as .git, too")
 	cmd.Duration(&opts.timeout, "timeout", 0, "stop after this time; 0s means never")

@@ -3,12 +3,12 @@
 //	go run ./examples/baton [flags]
 //
 // Many runners stand in a ring, and one of them has the baton. It passes the baton on and waits
-// until the baton has come round. So each runner waits for a condition of its own, in one of three
+// until the baton has come round. So each runner waits for a different condition, in one of three
 // ways:
 //
 //   - On a sync.Cond that all share. It cannot wake a particular runner, so each pass wakes all of
 //     them, and all but one go back to sleep.
-//   - On a twa.Array. A runner sleeps under a key of its own, and a pass signals that key.
+//   - On a twa.Array. A runner sleeps under its own key, and a pass signals that key.
 //   - On a twa.EventCount. A pass is an event, and a runner waits for the number of its turn.
 //
 // A table shows how often per second the baton was passed, and how often per pass a runner woke up

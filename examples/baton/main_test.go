@@ -39,8 +39,8 @@ func TestTheBatonGoesRound(t *testing.T) {
 }
 
 // With a key, or a number, a pass wakes one. (A runner looks up to three times: before it waits,
-// when it can be woken, and woken; those who wait at the end have looked twice. Now and then a
-// bucket's neighbour has one look once more, but not in every race.)
+// when it can be woken, and when it is woken. Runners that wait at the end have looked twice. Now
+// and then a bucket's neighbour looks once more, but not in every race.)
 func TestOnlyOneIsWoken(t *testing.T) {
 	const runners = 100
 	for _, w := range ways[1:] {

@@ -19,7 +19,7 @@ type ring interface {
 	await(ctx context.Context, runner int, n int64, looks *int64) bool
 	// pass passes the baton to the next runner: it is pass number n.
 	pass(next int, n int64)
-	// end ends the race for those who wait.
+	// end ends the race for the runners that wait.
 	end()
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// What waits in a bubble must not be used outside, nor the other way round. The semaphore has to
-// find out whether it runs in a test binary, and the tests of a main package are the ones that are
-// easily taken for a program.
+// A semaphore made inside a bubble must not be used outside, and vice versa. The semaphore has to
+// find out whether it runs in a test binary, and the tests of a main package are easily mistaken
+// for a program.
 func TestBubblesInTheTestsOfAProgram(t *testing.T) {
 	s := semaphore.New(1)
 	wait := func(t *testing.T) {

@@ -207,12 +207,8 @@ func TestJSONHasEveryFileAndASummary(t *testing.T) {
 	require.EqualValues(t, 128<<10, sum.Memory.Limit)
 	require.EqualValues(t, 128<<10, sum.Memory.Peak, "a file larger than the budget takes all of it")
 	require.Equal(t, sum.Memory.Waits > 0, sum.Memory.LongestWaitSeconds > 0)
-	require.Contains(
-		t,
-		stderr.String(),
-		"memory: at most 128 KiB of 128 KiB at a time; ",
-		"the summary is on standard error too",
-	)
+	require.Contains(t, stderr.String(), "memory: at most 128 KiB of 128 KiB at a time; ",
+		"the summary is on standard error too")
 }
 
 func TestJSONKeepsPathsThatAreNotUTF8(t *testing.T) {

@@ -73,33 +73,15 @@ func (s *summary) finish(t *tree, elapsed time.Duration, stopped error) {
 
 func (s *summary) String() string {
 	var b strings.Builder
-	fmt.Fprintf(
-		&b,
-		"%s, %s in %v: %.1f MiB/s, %s files/s\n",
-		english.Plural(int(s.Files), "file", ""),
-		humanize.IBytes(
-			uint64(s.Bytes),
-		),
-		roundDuration(s.Elapsed),
-		s.MiBPerSecond,
-		humanize.Comma(int64(s.FilesPerSecond)),
-	)
-	fmt.Fprintf(
-		&b,
-		"open files: at most %d of %d at a time; %s\n",
-		s.OpenFiles.Peak,
-		s.OpenFiles.Limit,
-		s.OpenFiles.waits(),
-	)
+	fmt.Fprintf(&b, "%s, %s in %v: %.1f MiB/s, %s files/s\n",
+		english.Plural(int(s.Files), "file", ""), humanize.IBytes(uint64(s.Bytes)),
+		roundDuration(s.Elapsed), s.MiBPerSecond, humanize.Comma(int64(s.FilesPerSecond)))
+	fmt.Fprintf(&b, "open files: at most %d of %d at a time; %s\n", s.OpenFiles.Peak,
+		s.OpenFiles.Limit, s.OpenFiles.waits())
 	fmt.Fprintf(&b, "memory: at most %s of %s at a time; %s\n", humanize.IBytes(uint64(s.Memory.Peak)),
 		humanize.IBytes(uint64(s.Memory.Limit)), s.Memory.waits())
-	fmt.Fprintf(
-		&b,
-		"%d failed, %d changed while read, %d skipped (not regular files)\n",
-		s.Failed,
-		s.Changed,
-		s.Skipped,
-	)
+	fmt.Fprintf(&b, "%d failed, %d changed while read, %d skipped (not regular files)\n", s.Failed,
+		s.Changed, s.Skipped)
 	if s.LeftOut > 0 {
 		fmt.Fprintf(&b, "%s of version control left out (see -vcs)\n", english.Plural(int(s.LeftOut), "folder", ""))
 	}

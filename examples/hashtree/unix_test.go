@@ -84,7 +84,8 @@ func startMain(
 	t.Helper()
 	cmd = clitest.Command(t, args...)
 	if cred != nil {
-		cmd.Path = "/proc/self/exe" // It works for another user, who may have no access to the directory of the executable.
+		// Another user may have no access to the directory of the executable.
+		cmd.Path = "/proc/self/exe"
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
 	stderr = new(bytes.Buffer)
@@ -157,7 +158,7 @@ func TestTimeoutStopsInsideAFile(t *testing.T) {
 func TestUnreadableFilesAndDirectoriesAreReported(t *testing.T) {
 	files := map[string][]byte{"a": {1}, "secret": {2}, "closed/inside": {3}, "z": {4}}
 	dir := clitest.WriteTree(t, files)
-	// The root may read everything, so the program then runs as somebody else, who needs a way in.
+	// Root may read everything, so the program then runs as another user, who needs a way in.
 	var cred *syscall.Credential
 	if os.Getuid() == 0 {
 		if runtime.GOOS != "linux" {

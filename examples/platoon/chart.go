@@ -13,10 +13,10 @@ import (
 )
 
 // startChart draws a bar for each goroutine of c on w, until the function that it returns is
-// called: that leaves them as they were in the end. The longest bar grows with the time; those of
+// called, which leaves the bars in their final state. The longest bar grows with the time; the
 // others are in proportion to it.
 func startChart(w io.Writer, c *contest) (stop func()) {
-	fmt.Fprintf(w, "\n%s\n", c.kind.name) // An error of writing to the terminal is of no interest here nor below.
+	fmt.Fprintf(w, "\n%s\n", c.kind.name) // A terminal's write errors are ignored here and below.
 	begun := time.Now()
 	p := mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(100*time.Millisecond), mpb.WithWidth(80))
 	bars := make([]*mpb.Bar, len(c.runners))

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// With every lock no turn is lost; with those that promise it everybody has some.
+// With every lock no turn is lost. With the locks that promise it every goroutine has turns.
 func TestEveryTurnCounts(t *testing.T) {
 	for _, o := range []options{
 		{goroutines: 1, time: 20 * time.Millisecond},
@@ -99,13 +99,9 @@ func TestFigures(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var out, errs bytes.Buffer
-	require.Equal(
-		t,
-		cli.ExitOK,
+	require.Equal(t, cli.ExitOK,
 		run(t.Context(), []string{"-goroutines", "5", "-for", "50ms", "-inside", "2"}, &out, &errs),
-		"%s",
-		&errs,
-	)
+		"%s", &errs)
 	require.Empty(t, errs.String(), "a buffer is not a terminal")
 	require.Contains(t, out.String(), "5 goroutines, 50ms for each lock, 2 steps inside\n\n")
 	for _, k := range kinds {
@@ -119,11 +115,8 @@ func TestTable(t *testing.T) {
 
 func TestLocksAreChosen(t *testing.T) {
 	var out bytes.Buffer
-	require.Equal(
-		t,
-		cli.ExitOK,
-		run(t.Context(), []string{"-for", "1ms", "-locks", "mutex.Mutex,sync.Mutex"}, &out, io.Discard),
-	)
+	require.Equal(t, cli.ExitOK,
+		run(t.Context(), []string{"-for", "1ms", "-locks", "mutex.Mutex,sync.Mutex"}, &out, io.Discard))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 5, "and nothing was observed")
 	require.Equal(t, "mutex.Mutex", strings.Fields(lines[3])[0])

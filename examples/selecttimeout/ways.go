@@ -78,7 +78,7 @@ func (r result) check(o options) error {
 	}
 }
 
-// A resource is what the clients want. It counts who is inside.
+// A resource is what the clients want. It counts the clients inside.
 type resource struct {
 	sem    *semaphore.Semaphore
 	inside atomic.Int64

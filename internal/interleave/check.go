@@ -81,11 +81,8 @@ func exploreInProcesses(t *testing.T, o Options) (sum Result) {
 				path = append(path, "^"+regexp.QuoteMeta(part)+"$")
 			}
 			file := fmt.Sprintf("%s/%d", dir, i)
-			c := exec.Command(
-				os.Args[0],
-				"-test.run="+strings.Join(path, "/"),
-				"-test.short="+strconv.FormatBool(testing.Short()),
-			)
+			c := exec.Command(os.Args[0], "-test.run="+strings.Join(path, "/"),
+				"-test.short="+strconv.FormatBool(testing.Short()))
 			c.Env = append(os.Environ(), fmt.Sprintf("%s=%d/%d %s", shardVariable, i, o.Shards, file))
 			out, err := c.CombinedOutput()
 			text, readErr := os.ReadFile(file)

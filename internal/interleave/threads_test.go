@@ -443,12 +443,9 @@ func TestBodiesMustBeDeterministic(t *testing.T) {
 					return
 				}
 				require.NotNil(t, got)
-				require.True(
-					t,
+				require.True(t,
 					strings.HasPrefix(fmt.Sprint(got), "interleave: the body is not deterministic"),
-					"%v",
-					got,
-				)
+					"%v", got)
 				require.Nil(t, current)
 			})
 		})

@@ -283,12 +283,8 @@ func TestReductionSeesEveryTrace(t *testing.T) {
 			return false
 		}
 		reduced := &reduction{}
-		got, pruned, ok := traces(
-			reduced,
-			&reduced.causality,
-			10*plainLimit,
-			p.body(func(o string) { gotOutcomes[o] = true }),
-		)
+		got, pruned, ok := traces(reduced, &reduced.causality, 10*plainLimit,
+			p.body(func(o string) { gotOutcomes[o] = true }))
 		require.True(t, ok, "no end\n%v", p)
 		requireSameTraces(t, want, got, p)
 		require.Equal(t, wantOutcomes, gotOutcomes, "%v", p)

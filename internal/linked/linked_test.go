@@ -37,8 +37,8 @@ func TestProgramsAreNoTestBinaries(t *testing.T) {
 	}
 }
 
-// The tests of a main package have the build information of the program. Neither without symbols
-// nor with functions in a random order are they taken for it.
+// The tests of a main package have the build information of the program. They are recognised
+// without symbols, and with functions in a random order.
 func TestFindsTestBinariesHoweverTheyAreLinked(t *testing.T) {
 	for _, flags := range []string{"-s -w", "-randlayout=18"} {
 		goTool(t, "test", "-count=1", "-ldflags="+flags, "./testdata/tested")

@@ -29,7 +29,8 @@ var core = []string{
 	"runtime/bridge.go", "runtime/blocking.go",
 }
 
-// exceptions are what else the core may do. One that is not needed any more has to go.
+// exceptions lists what else the core may do. An exception that is no longer needed must be
+// removed.
 var exceptions = []exception{
 	{"waiter/context.go", "context.AfterFunc", "how a real context tells its watch; models have a twin of the file"},
 	{"bench/papers/lanes/lock.go", `import "sync"`, "Locker, the interface"},

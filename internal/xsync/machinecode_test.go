@@ -140,9 +140,9 @@ var embedded = strings.NewReplacer(
 
 const module = "github.com/farad-go/farad/"
 
-// The compiler inlines a method of another package only if it finds the body in what that package,
-// or another one that is imported, exports. An alias alone does not bring the body along: nothing
-// but the machine code tells.
+// The compiler inlines a method of another package only if it finds the body in the export data of
+// that package or of another imported one. An alias alone does not bring the body along: only the
+// machine code shows it.
 func TestDoorCompilesToTheLibrarysCode(t *testing.T) {
 	code := compileSamples(t)
 	if differ := differing(code["library"], code["door"]); len(differ) > 0 {

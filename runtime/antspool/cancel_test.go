@@ -13,8 +13,8 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// A contract of contexts is that Err is not nil once Done is closed. One that breaks it must not
-// make Submit say that the function runs.
+// Err of a context is not nil once Done is closed. A context that violates this must not make
+// Submit report that the function runs.
 func TestContextWithoutAnErrorEndsTheWait(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		for name, wait := range map[string]func(p *antspool.Pool) (end func()){
@@ -36,8 +36,7 @@ func TestContextWithoutAnErrorEndsTheWait(t *testing.T) {
 	})
 }
 
-// What Submit needs becomes free after its context has ended, in whichever call to the context that
-// is.
+// What Submit needs becomes free after its context has ended, in each of the calls to the context.
 func TestEarlierCancelWins(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		for name, block := range map[string]func(t *testing.T, p *antspool.Pool) (free, after func()){

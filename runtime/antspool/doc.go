@@ -49,10 +49,10 @@
 // large one. Jobs get goroutines in the order in which they got permits. With several goroutines,
 // the scheduler may start a later one first.
 //
-// Cancellation: Submit accepts a function once it has both its permits and a goroutine. A context
-// that was done before never starts the function, nor does Stop of a job that has not begun. In
-// both cases, and on every error, the permits are given back. A function that has begun is never
-// interrupted.
+// Cancellation: Submit accepts a function once it has both its permits and a goroutine. If the
+// context is done before that, the function never starts. The same holds for Stop of a job that has
+// not begun. In both cases, and on every error, the permits are given back. A function that has
+// begun is never interrupted.
 //
 // Progress: no job is lost. If a job has permits and ants has no goroutine, because others use them
 // all, the next job that ends starts it, or a retry does; retries come 20 µs to 10 ms apart.

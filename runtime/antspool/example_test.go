@@ -13,7 +13,7 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// Eight goroutines, but only 100 megabytes at a time, and nobody waits for longer than a second.
+// Eight goroutines, but only 100 megabytes at a time, and no caller waits for longer than a second.
 func ExamplePool() {
 	a, err := ants.NewPool(8, ants.WithNonblocking(true))
 	if err != nil {

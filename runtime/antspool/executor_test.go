@@ -194,8 +194,8 @@ func TestTasksThatEndBadlyDoNotCostGoroutines(t *testing.T) {
 	})
 }
 
-// Submit of a pool that blocks waits for a goroutine, and the one that a Goexit takes along would
-// never be free for it.
+// Submit of a blocking pool waits for a goroutine. The goroutine that a Goexit ends would never be
+// free for it.
 func TestGoexitLeavesAWorkerOnABlockingPool(t *testing.T) {
 	const workers = 2
 	a := newAnts(t, workers)

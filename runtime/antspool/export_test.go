@@ -13,8 +13,7 @@ func (p *Pool) Retries() int {
 	return p.retries.count
 }
 
-// Idle reports whether nothing is under way: no job waits, and nothing of the pool will run by
-// itself.
+// Idle reports whether no job waits, and the pool has nothing left to run.
 func (p *Pool) Idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

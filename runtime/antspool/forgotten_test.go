@@ -16,10 +16,10 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// forgetful makes a pool on a blocking one of ants, of one goroutine, that forgets to wake whoever
-// asks it for one, in the calls that forget holds for, which are counted from 1: as ants does if it
-// is released, or a function panics, just before that one waits. At the end of the test they ask
-// once more, as if a function had ended.
+// forgetful makes a pool on a blocking ants pool of one goroutine. The calls that forget holds for,
+// counted from 1, ask ants for a goroutine and are forgotten. Ants does that if it is released, or
+// a function panics, just before the caller waits. At the end of the test they ask once more, as if
+// a function had ended.
 func forgetful(t *testing.T, forget func(call int64) bool) (p *antspool.Pool, calls *atomic.Int64) {
 	t.Helper()
 	p = newBlockingPool(t, 1, antspool.WithGate(semaphore.New(5)))
@@ -62,7 +62,7 @@ func TestForgottenJobsRun(t *testing.T) {
 	}
 }
 
-// One who asks is not forgotten but waits, while others occupy ants: nobody else asks meanwhile.
+// A waiting Submit is not forgotten while others occupy ants: no other goroutine asks meanwhile.
 func TestWaitingSubmitIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, calls := forgetful(t, func(int64) bool { return false })
@@ -94,8 +94,8 @@ func TestForgottenJobsEndWithADirectRelease(t *testing.T) {
 	})
 }
 
-// The second who asks counts as sure to look, but may be the one who is forgotten, when the first
-// has come back.
+// The second that asks counts as sure to look. It may be the forgotten one, once the first has come
+// back.
 func TestSecondIsForgotten(t *testing.T) {
 	for _, release := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -184,13 +184,14 @@ func (j *Job) poll() {
 		complete := j.permit.Poll((*grant)(j))
 		p.mu.Lock()
 		switch {
-		case j.state != jobWaiting: // ended by another, who has left the future to us
+		case j.state != jobWaiting: // ended by another goroutine, which has left the future to us
 			p.mu.Unlock()
 			j.permit.Cancel()
 			j.giveBack(j.err)
 			return
 		case complete:
-			if err := j.permit.Err(); err != nil { // It does not wait, even if this is a Wake: Poll has said true.
+			// Err does not wait, even if this is a Wake: Poll has returned true.
+			if err := j.permit.Err(); err != nil {
 				p.endLocked(j, err)
 				p.mu.Unlock()
 				j.giveBack(err)
@@ -226,7 +227,7 @@ func (j *Job) stop(err error) bool {
 	return true
 }
 
-// drop gives back the permits of a job that was ended, or has somebody else do it.
+// drop gives back the permits of a job that was ended, or leaves that to the goroutine that polls.
 func (j *Job) drop() {
 	p := j.p
 	p.mu.Lock()
@@ -247,7 +248,7 @@ func (j *Job) drop() {
 // giveBack is the end of a job, which has run or will not. Permits that belong to the future have
 // been given back.
 func (j *Job) giveBack(err error) {
-	defer j.tell(err) // even if the release panics, because somebody else has released what is ours
+	defer j.tell(err) // even if the release panics, because the permits were released elsewhere
 	if j.held {
 		j.p.gate.Release(j.weight)
 	}

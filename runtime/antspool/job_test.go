@@ -18,7 +18,7 @@ import (
 
 var _ rt.Future = (*antspool.Job)(nil)
 
-// settled returns the number of goroutines when those of earlier tests have ended.
+// settled returns the number of goroutines once those of earlier tests have ended.
 func settled(t *testing.T) (n int) {
 	t.Helper()
 	since := time.Now()
@@ -64,7 +64,7 @@ func TestWaitingJobsOccupyNobody(t *testing.T) {
 		require.LessOrEqual(t, running.peak.Load(), int64(size))
 		ours := int64(1) // the timer's
 		if p.MayBlock() {
-			ours = 4 // those that ask, all but one of them about to end
+			ours = 4 // goroutines that ask, all but one of them about to end
 		}
 		require.LessOrEqual(t, goroutines.peak.Load(), size+ours)
 		t.Logf("%d goroutines of ants, %d in all", running.peak.Load(), goroutines.peak.Load())

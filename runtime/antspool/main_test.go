@@ -15,12 +15,12 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// Ants starts two goroutines when it is imported, for a pool of its own.
+// Importing ants starts two goroutines, for its default pool.
 func TestMain(m *testing.M) { locktest.Main(m, goleak.IgnoreCurrent()) }
 
 var bg = context.Background()
 
-// quiet is for tests in which tasks may panic before anybody waits for them.
+// quiet is for tests in which tasks may panic before a goroutine waits for them.
 var quiet = rt.WithPanicHandler(func(*rt.PanicError) {})
 
 // newAnts makes a pool of ants that is released, if that has not been done, at the end of the test.
@@ -64,7 +64,7 @@ func requireIdle(t testing.TB, p *antspool.Pool) {
 
 type newPoolFunc func(t testing.TB, size int, opts ...antspool.Option) *antspool.Pool
 
-// both runs f with a pool of ants that does not block, and one that does.
+// both runs f with a non-blocking pool of ants, and with a blocking one.
 func both(t *testing.T, f func(t *testing.T, newPool newPoolFunc)) {
 	t.Helper()
 	t.Run("nonblocking", func(t *testing.T) { f(t, newPool) })

@@ -58,11 +58,11 @@ type Pool struct {
 	waiting list       // jobs that stand in the gate's queue; all below is guarded by mu
 	ready   list       // jobs with permits and without a goroutine, the oldest first
 	doomed  list       // jobs that have been ended by others, and may hold permits
-	lookers int        // goroutines of the ants pool that are sure to look at ready soon, and those asked for
+	lookers int        // goroutines of ants that will look at ready soon, and those asked for
 	handing int        // calls of Submit of ants with a function in hand
 	handed  sync.Cond  // when there are none, after closed
 	closed  bool
-	asking  int // goroutines that ask ants, which may make them wait: 1, or more in case that ants has forgotten it
+	asking  int // goroutines that ask ants, and may wait there: more than 1 if ants forgot one
 	retries retries
 }
 

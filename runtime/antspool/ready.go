@@ -219,8 +219,8 @@ func (p *Pool) shrunk() bool {
 	return c > 0 && p.ants.Running() > c
 }
 
-// endLocked ends a job that has not begun. What it holds is given back by drop, reap, or whoever
-// polls.
+// endLocked ends a job that has not begun. What it holds is given back by drop, reap, or the
+// goroutine that polls.
 func (p *Pool) endLocked(j *Job, err error) {
 	j.in.remove(j)
 	j.state, j.err = jobEnding, err
@@ -298,19 +298,19 @@ func (p *Pool) retry() {
 		p.serve()
 		return
 	}
-	// Goroutines of ours wait inside ants. That can be in vain: ants v2.12.1 signals its condition
-	// without the lock when the pool is released, or a function has panicked, and a waiter that is
-	// just about to wait is forgotten until the next function ends. Of a release we tell the jobs
-	// ourselves. (TestForgottenJobsEndWithADirectRelease)
+	// Goroutines of ours wait inside ants, and may miss a wake-up: ants v2.12.1 signals its condition
+	// without the lock when the pool is released or a function has panicked. Then a waiter that is
+	// just about to wait is forgotten until the next function ends. After a release we tell the
+	// jobs ourselves. (TestForgottenJobsEndWithADirectRelease)
 	if p.ants.IsClosed() {
 		p.doomLocked(ants.ErrPoolClosed)
 		p.mu.Unlock()
 		p.reap()
 		return
 	}
-	// If there is room nobody should be waiting. One more who asks gets a goroutine, which looks,
-	// and its end wakes the next waiter; unless it is forgotten as well, and then, after some time,
-	// there is another. (TestForgottenJobsRun, TestJobsOutliveLostWakeupsOfAnts)
+	// If there is room, no goroutine should be waiting. One more that asks gets a goroutine, which
+	// looks at the list, and its end wakes the next waiter. If that one is forgotten as well, the
+	// timer starts another. (TestForgottenJobsRun, TestJobsOutliveLostWakeupsOfAnts)
 	again := p.ready.len > 0 && p.ants.Running() < p.ants.Cap() && (p.asking < 2 || p.retries.delay == maxDelay)
 	if again {
 		p.asking++

@@ -16,7 +16,7 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Foreign work has all goroutines, nothing of ours runs that could look when it ends, and nobody
+// Foreign work has all goroutines. Nothing of ours runs that could look when it ends, and no event
 // tells us when the others leave.
 func TestJobsOutliveForeignWork(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
@@ -128,7 +128,7 @@ func TestOneGoroutineAsksABlockingPool(t *testing.T) {
 	}
 }
 
-// Release is called by somebody who is not prepared to wait for goroutines of ants.
+// Release is called by a goroutine that must not wait for goroutines of ants.
 func TestWakeDoesNotWait(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		p := newPool(t, 1, antspool.WithGate(semaphore.New(3)))
@@ -152,7 +152,7 @@ func TestWakeDoesNotWait(t *testing.T) {
 	})
 }
 
-// A goroutine that goes from job to job would keep those waiting who submit to ants themselves.
+// A goroutine that went from job to job for ever would starve direct users of ants.
 func TestForeignWorkGetsItsTurnOnBlockingPools(t *testing.T) {
 	p := newBlockingPool(t, 1)
 	var stop atomic.Bool
@@ -227,8 +227,8 @@ func TestDeepQueueEndsOnAClosedPool(t *testing.T) {
 	})
 }
 
-// Ants 2.12.1 forgets one who waits in Submit if a function panics at that moment: with plain ants
-// this test hangs after some ten thousand rounds.
+// Ants 2.12.1 forgets a goroutine that waits in Submit if a function panics at that moment. With
+// plain ants this test hangs after some ten thousand rounds.
 func TestJobsOutliveLostWakeupsOfAnts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")

@@ -17,8 +17,7 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// releases are the ways to end a pool under load; those that wait do so in a goroutine of their
-// own.
+// releases are the ways to end a pool under load. Those that wait do so in a new goroutine.
 var releases = map[string]func(p *antspool.Pool) error{
 	"Close":          func(p *antspool.Pool) error { p.Close(); return nil },
 	"Release":        func(p *antspool.Pool) error { p.Release(); return nil },
@@ -118,8 +117,8 @@ func TestReleaseReportsAContextWithoutAnError(t *testing.T) {
 	locktest.Receive(t, j.Done())
 }
 
-// A pool of ants that somebody else releases: what has a goroutine ends by itself, everything else
-// with an error.
+// A pool of ants that is released directly: a job that has a goroutine ends by itself, everything
+// else with an error.
 func TestJobsEndWhenAntsIsReleasedDirectly(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		p := newPool(t, 2, antspool.WithGate(semaphore.New(3)))

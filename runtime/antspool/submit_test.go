@@ -113,7 +113,7 @@ func TestContextEndsTheWaitForAGoroutine(t *testing.T) {
 	})
 }
 
-// doneWhen is a context that is done when the function says so, and tells nobody.
+// doneWhen is a context that is done when the function says so, and does not notify its users.
 type doneWhen struct {
 	context.Context
 	done *atomic.Bool

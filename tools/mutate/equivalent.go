@@ -30,8 +30,8 @@ func readEquivalents(root, name string) (map[string]string, error) {
 	return all, nil
 }
 
-// stale returns the listed ids that stand for nothing: those of files that have no such mutant, or
-// one that does not compile, and those of files that are not there.
+// stale returns the listed ids that have no mutant: the file does not exist, it has no such mutant,
+// or the mutant does not compile.
 func stale(listed map[string]string, root string, files []*file, all []*mutant) []string {
 	exists := map[string]bool{}
 	for _, m := range all {

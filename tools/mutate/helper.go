@@ -5,8 +5,8 @@ import "strings"
 // helperFile is the name of a file that is added to the package of a mutant.
 const helperFile = "zz_mutate.go"
 
-// helper is what the mutants torn and blind call. The operations are made of those of the
-// variable's own type, so where that is a model's there is a scheduling point between the halves.
+// helper is the code that the mutants torn and blind call. It uses the operations of the variable's
+// own type. If that is a model's type, there is a scheduling point between the two halves.
 func helper(f *file) []byte {
 	return []byte(strings.Replace(helperText, "PACKAGE", f.syntax.Name.Name, 1))
 }

@@ -3,10 +3,10 @@
 // on each. A mutant that survives is code that no test needs.
 //
 //	go -C tools run ./mutate                           all mutants of the core: hours
-//	go -C tools run ./mutate -list waiter              those of one folder, without running anything
+//	go -C tools run ./mutate -list waiter              lists those of one folder
 //	go -C tools run ./mutate -run ':Engine\.Release:'  those of one function
 //	go -C tools run ./mutate -every 10 -offset 3       a tenth of them
-//	go -C tools run ./mutate -changed main -max 12     twelve of the functions that differ from main's
+//	go -C tools run ./mutate -changed main -max 12     twelve of functions that differ from main
 //
 // The last form is for CI. It takes the functions in which a line of code differs between the
 // commit and the working tree, and spreads the number over their mutants, in the order of files and
@@ -20,11 +20,13 @@
 //
 // The operators:
 //
-//	drop        a statement goes: a call, an assignment, ++, a send, a break, continue or bare return, a defer
-//	swap        two adjacent statements change places; a Lock or Unlock also with a neighbouring if, for or switch; a
-//	            Lock together with its deferred Unlock; an Unlock before a returned call is deferred. Two assignments
-//	            that call nothing are swapped only if one uses what the other sets
-//	nolock      a function goes without its locks and unlocks
+//	drop        a statement is removed: a call, an assignment, ++, a send, a break, continue or
+//	            bare return, a defer
+//	swap        two adjacent statements change places; a Lock or Unlock also with a neighbouring
+//	            if, for or switch; a Lock together with its deferred Unlock; an Unlock before a
+//	            returned call is deferred. Two assignments without calls are swapped only if one
+//	            uses what the other sets
+//	nolock      a function loses its locks and unlocks
 //	torn        CompareAndSwap, Swap, Add, Or and And become a Load and a Store
 //	blind       a CompareAndSwap stores without comparing
 //	skip        a condition is always true, or never; an operand of && or || is left out

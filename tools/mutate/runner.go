@@ -66,11 +66,11 @@ func (r *result) String() string {
 type runner struct {
 	root  string
 	dir   string                   // for files that are thrown away
-	tests func(m *mutant) []string // which judge it
-	limit time.Duration            // of the time of each; 0: by what they take without a mutant
+	tests func(m *mutant) []string // the tests that judge a mutant
+	limit time.Duration            // for each test; 0: derived from its time without a mutant
 
 	mu   sync.Mutex
-	took map[string]time.Duration // that, of those that have been run so; guarded by mu
+	took map[string]time.Duration // the time without a mutant, per test; guarded by mu
 }
 
 // timeout returns how long a test may take, which must pass without a mutant: that is found out
@@ -98,8 +98,8 @@ func (r *runner) timeout(ctx context.Context, test string) (time.Duration, error
 	return 10*time.Second + 3*r.took[test], nil
 }
 
-// baseline runs the first test of each mutant on the tree as it is. The others are run when a
-// mutant survives those before.
+// baseline runs the first test of each mutant on the unchanged tree. The other tests run when a
+// mutant survives the first.
 func (r *runner) baseline(ctx context.Context, mutants []*mutant, out io.Writer) error {
 	start := time.Now()
 	for _, m := range mutants {

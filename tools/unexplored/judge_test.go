@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// source has a function of every form that has a name of its own. The profiles below speak of its
-// lines.
+// source has a function of every form that has a name. The profiles below refer to its lines.
 const source = `package waiter
 
 type T struct{}

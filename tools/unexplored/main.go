@@ -1,8 +1,8 @@
 // Command unexplored tells which functions of the core no scenario reaches.
 //
-//	go -C tools run ./unexplored            runs tier one of the model checks, and judges what it has reached
-//	go -C tools run ./unexplored FILE       judges a coverage profile that somebody else has made of tier one
-//	go -C tools run ./unexplored -packages  prints the packages of the core, as the go command's -coverpkg takes them
+//	go -C tools run ./unexplored            runs tier one of the model checks and judges its coverage
+//	go -C tools run ./unexplored FILE       judges an existing coverage profile of tier one
+//	go -C tools run ./unexplored -packages  prints the packages of the core for go test -coverpkg
 //
 // A function that no scenario reaches is listed in unexplored.txt, with the reason. The exit code
 // is 1 if a function is neither reached nor listed, and if a line lists one that a scenario reaches

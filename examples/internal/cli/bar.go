@@ -61,7 +61,7 @@ func StartBar(w io.Writer, look func() Progress) *Bar {
 		wg.Wait()
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		_ = b.bar.Finish() // An error of writing to the terminal is of no interest here nor below.
+		_ = b.bar.Finish() // a terminal's write errors are ignored
 	})
 	return b
 }

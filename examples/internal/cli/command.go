@@ -150,8 +150,8 @@ func (v *value) Set(s string) error {
 	return v.c.wrong
 }
 
-// Parse reads the command line, and returns what stands behind the flags. An error it returns has
-// been told to the user, who may also have asked for help.
+// Parse reads the command line, and returns the arguments after the flags. If it returns an error,
+// it has told the user already. A request for help is an error, too.
 func (c *Command) Parse(args []string, stdout, stderr io.Writer) ([]string, error) {
 	c.flags.Init(c.Name, flag.ContinueOnError)
 	c.flags.SetOutput(io.Discard)

@@ -45,18 +45,8 @@ func TestFlagsAreRead(t *testing.T) {
 	require.Empty(t, stdout+stderr)
 	require.Equal(t, values{n: 3, d: 90 * time.Second, size: 64 << 20, names: []string{"one", "two"}}, v)
 
-	v, rest, _, _, err = parse(
-		"-n=1000",
-		"-d",
-		"1500ms",
-		"-size",
-		"1.5MiB",
-		"-set",
-		"-names",
-		"two,one",
-		"-progress",
-		"dir",
-	)
+	v, rest, _, _, err = parse("-n=1000", "-d", "1500ms", "-size", "1.5MiB", "-set", "-names",
+		"two,one", "-progress", "dir")
 	require.NoError(t, err)
 	require.Equal(t, []string{"dir"}, rest)
 	require.Equal(t, values{1000, 1500 * time.Millisecond, 3 << 19, true, true, []string{"two", "one"}}, v)

@@ -62,9 +62,7 @@ func TestErrorsOfAWalkAreTold(t *testing.T) {
 	cli.Walk{
 		Root: filepath.Join(t.TempDir(), "missing"),
 		File: func(_ string, _ fs.DirEntry, err error) { errs = append(errs, err) },
-	}.Run(
-		t.Context(),
-	)
+	}.Run(t.Context())
 	require.Len(t, errs, 1)
 	require.ErrorIs(t, errs[0], fs.ErrNotExist)
 }

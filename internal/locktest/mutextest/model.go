@@ -189,11 +189,8 @@ func (w *world) foreign(way int) {
 	w.m.Lock()
 	w.Go("waiter", func() {
 		err := w.m.LockContext(c)
-		w.Assert(
-			err == nil || err == semtest.ErrForeign || err == context.Canceled,
-			"the error is %v",
-			err,
-		) //nolint:errorlint // that very error
+		w.Assert(err == nil || err == semtest.ErrForeign || err == context.Canceled,
+			"the error is %v", err) //nolint:errorlint // that very error
 		w.use(err == nil)
 	})
 	w.Go("holder", w.m.Unlock)
