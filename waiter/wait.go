@@ -34,14 +34,14 @@ func Wait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 //
 // A look at the context before the request is not enough. The context may end after that look, and
 // the permits may become free only later. Park asks the context of a goroutine that slept.
-func Keep[L Line](line L, n int64, err error) error {
+func Keep[L interface{ GiveBack(n int64) bool }](line L, n int64, err error) error {
 	if err != nil {
 		giveBack(line, n)
 	}
 	return err
 }
 
-func giveBack[L Line](line L, n int64) {
+func giveBack[L interface{ GiveBack(n int64) bool }](line L, n int64) {
 	if !line.GiveBack(n) {
 		panic("farad: more was released than was held, beside a request that was given up")
 	}

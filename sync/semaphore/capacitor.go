@@ -143,7 +143,7 @@ func (p *capacitor) TryAcquire(n int64) bool {
 func (p *capacitor) Acquire(ctx context.Context, n int64) error {
 	switch {
 	case n > 0 && p.TryAcquire(n): // the first time it asks, a context allocates its channel
-		return waiter.Keep(grantedLine{p}, n, ctx.Err())
+		return waiter.Keep(granted{p}, n, ctx.Err())
 	case n > 0:
 		return p.acquire(waiter.UntilDone(ctx), n)
 	case p.look().isClosed():
@@ -161,7 +161,7 @@ func (p *capacitor) AcquireTimeout(d time.Duration, n int64) error {
 func (p *capacitor) acquire(until waiter.Limit, n int64) error {
 	for i := 0; ; i++ {
 		if p.TryAcquire(n) {
-			return waiter.Keep(grantedLine{p}, n, until.Cancelled())
+			return waiter.Keep(granted{p}, n, until.Cancelled())
 		}
 		if o := p.look(); o&platoonWaits != 0 && o&platoonPlaces == 0 || !xsync.Spin(i) {
 			break
@@ -189,7 +189,7 @@ func (p *capacitor) await(until waiter.Limit, s *parking.Sleeper, k *waiter.Park
 	n := k.N
 	s.Put(k)
 	if o == waiter.Granted {
-		return waiter.Keep(grantedLine{p}, n, until.Cancelled())
+		return waiter.Keep(granted{p}, n, until.Cancelled())
 	}
 	return o.Err()
 }
@@ -213,11 +213,10 @@ func (l gateLine) GiveBack(n int64) bool {
 	return true
 }
 
-// A grantedLine takes back the permits that a platoon has granted, as a [waiter.Line].
-type grantedLine struct{ p *capacitor }
+// granted takes back what was granted, for [waiter.Keep].
+type granted struct{ p *capacitor }
 
-func (l grantedLine) Unlink(*waiter.Waiter) bool { return false }
-func (l grantedLine) GiveBack(n int64) bool      { return l.p.giveBack(n) }
+func (g granted) GiveBack(n int64) bool { return g.p.giveBack(n) }
 
 // enqueue puts s at the end of the line, for node, which is armed, and returns [waiter.Pending]; or
 // it returns an outcome at once.
