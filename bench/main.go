@@ -185,7 +185,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		runtime.GOMAXPROCS(c.procs)
 	}
 	r := &report.Report{
-		Machine:  measure.ThisMachine(os.Args[1:]), // before any output file is there to make the tree dirty
+		Machine:  measure.ThisMachine(os.Args[1:]), // before an output file makes the tree dirty
 		Smoke:    c.smoke,
 		Rounds:   c.rounds,
 		Window:   c.Window.String(),

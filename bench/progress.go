@@ -46,7 +46,7 @@ func isTerminal(w io.Writer) bool {
 func (m *meter) measured(name string) {
 	if m.bar != nil {
 		m.bar.Describe(fmt.Sprintf("%-40.40s", name)) // of one width, for the bar not to jump
-		_ = m.bar.Add(1)                              // an error of writing to the terminal is of no interest
+		_ = m.bar.Add(1)                              // a terminal's write errors are ignored
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// quickLines are what a quick run measures: of each family what stands for it, so that all of it
-// takes a minute. A run that is compared with the baseline tells of what both have: after a change
-// here the baseline is to be measured anew (README.md).
+// quickLines are what a quick run measures: some lines of each family, so that all of it takes a
+// minute. A comparison covers only the lines that both runs have. So after a change here the
+// baseline must be measured again (README.md).
 var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shared|yield-held-8x2/own)/` +
 	`|^cancel/[^/]+/.+/1000$` +
 	`|^wake/(future|goroutine)/(farad|x/sync)/100000$` +

@@ -60,7 +60,7 @@ func ExampleParker() {
 	// <nil>
 }
 
-// A future's owner arms its node; whoever grants the request delivers the outcome.
+// The owner of a future arms its node. The goroutine that grants the request delivers the outcome.
 func ExampleWaiter() {
 	var w waiter.Waiter
 	w.Arm(waiter.WakerFunc(func() { fmt.Println("woken") }))

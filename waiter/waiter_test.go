@@ -185,7 +185,7 @@ func TestWakersMayBeCalledFromAnywhere(t *testing.T) {
 	require.Equal(t, 4, n)
 }
 
-// owner is a waker that wants to know who takes its place.
+// owner is a waker that records the wakers that displace it.
 type owner struct{ displaced []Waker }
 
 func (*owner) Wake()               {}

@@ -37,7 +37,7 @@ import (
 type watch struct {
 	done <-chan struct{} // identity; immutable
 
-	idle xsync.Pointer[Parker] // a linked parker that nobody uses: the next wait takes it without the lock
+	idle xsync.Pointer[Parker] // a linked, unused parker: the next wait takes it without the lock
 
 	mu    xsync.Mutex
 	fired xsync.Bool // written under mu
@@ -105,9 +105,8 @@ func newWatch(ctx context.Context, done <-chan struct{}, s *watchSlot) *watch {
 	return w
 }
 
-// fire nudges everybody who waits with this watch. It does so under mu, the one exception to the
-// rule that wakes come after unlock: invariant 2 needs it, and nobody but parkers is behind these
-// channels.
+// fire nudges every parker that waits with this watch. It holds mu, the one exception to the rule
+// that wakes come after unlock. Invariant 2 needs it, and only parkers receive from these channels.
 func (w *watch) fire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

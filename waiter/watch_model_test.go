@@ -9,7 +9,7 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// waitOnce waits with ctx for whoever empties the slot, as a lock would.
+// waitOnce waits with ctx until another thread empties the slot, as a lock would.
 func waitOnce(x *interleave.Run, ctx *interleave.Context, slot *xsync.Pointer[Waiter]) {
 	l := UntilDone(ctx)
 	p := GetParker(l)

@@ -86,8 +86,8 @@ func TestNewWatchTakesNoSlotFromAnother(t *testing.T) {
 	require.True(t, s.watch.Load() == other)
 }
 
-// A watch that goes leaves its slot empty, and the count at its beginning: the next channel may
-// have the same address. It does so once. Whoever has the slot afterwards is left alone.
+// A watch that ends empties its slot once, and leaves the count as it was at first. The next
+// channel may have the same address. A later watch in the slot is left alone.
 func TestWatchVacatesItsOwnSlotOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -173,7 +173,7 @@ func TestParkersComeBackFromTheirWatch(t *testing.T) {
 	})
 }
 
-// Whoever leaves the list, it holds the others, and who has left holds nobody.
+// A list that parkers leave in any order holds the others, and a parker that has left holds none.
 func TestParkersLeaveTheirWatchInAnyOrder(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 		w := others()

@@ -103,8 +103,8 @@ func onPhases(name string, c phased.Config) policy {
 	}}
 }
 
-// A delegatedSemaphore is a ticket semaphore whose post asks for those who wait on a chain whether
-// they are granted, and wakes no others: so few chains that 64 goroutines meet on them.
+// A delegatedSemaphore is a ticket semaphore. Its post checks for each waiter on a chain whether it
+// has been granted, and wakes no others. There are so few chains that 64 goroutines share them.
 type delegatedSemaphore struct {
 	ticket, grant atomic.Int64
 	table         *chains.Table

@@ -9,7 +9,8 @@ func pause()
 // when the word changes.
 func fence()
 
-// instructionPolicies are Listing 2 with the one or the other between two looks of who is near.
+// instructionPolicies are Listing 2 with one instruction or the other between two polls of near
+// waiters.
 var instructionPolicies = []policy{
 	onBare("1: PAUSE, PAUSE", bareConfig{threshold: 1, words: arrayBuckets, near: pause, far: pause}),
 	onBare("1: LFENCE, PAUSE", bareConfig{threshold: 1, words: arrayBuckets, near: fence, far: pause}),

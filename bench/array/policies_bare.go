@@ -25,10 +25,11 @@ type bareConfig struct {
 	words     int // a power of two; with one, all wait on the same
 	onThread  bool
 
-	near func() // what who is near does between two looks at grant
-	far  func() // and the others between two looks at their word; nil: they sleep
+	near func() // what a near waiter does between two polls of grant
+	far  func() // and the others between two polls of their word; nil: they sleep
 
-	sleep func(word *atomic.Uint32, seq uint32, ticket int64) // until the word is not seq, or not so long
+	// sleep sleeps until the word is not seq, or returns earlier.
+	sleep func(word *atomic.Uint32, seq uint32, ticket int64)
 	wake  func(word *atomic.Uint32, ticket int64)
 }
 

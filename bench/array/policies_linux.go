@@ -11,11 +11,11 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// futexPolicies sleep in the kernel. Dispersed over the array's words, waiters meet in few of the
-// kernel's own buckets; on one word all are in one. There every wake is for all waiters. With bits,
-// of which a ticket has one in 32, it is for few, and what is left of the difference is the
-// kernel's one bucket. Such a wait keeps the goroutine's thread: all goroutines are locked to
-// theirs, and so are those of our own semaphore in the last line.
+// futexPolicies sleep in the kernel. Dispersed over the array's words, few waiters share one of the
+// kernel's own buckets; on one word all share one. There every wake is for all waiters. With bits,
+// of which a ticket has one in 32, a wake is for few. The remaining difference is the kernel's one
+// bucket. Such a wait keeps the goroutine's thread: all goroutines are locked to their threads, and
+// so are those of our own semaphore in the last line.
 var futexPolicies = []policy{
 	onBare("0: futex", bareConfig{words: arrayBuckets, onThread: true, sleep: futexWait, wake: futexWake}),
 	onBare("1: spin, futex", bareConfig{
@@ -53,8 +53,8 @@ func futexWakeBit(word *atomic.Uint32, ticket int64) {
 
 func futexBit(ticket int64) uint32 { return 1 << (ticket % futexBitsOfWord) }
 
-// futex waits, unless the word is not value any more; or it wakes as many as value says. Whoever
-// waits looks again whatever it returns.
+// futex waits, unless the word is no longer value; or it wakes value waiters. Waiters check their
+// condition again, whatever it returns.
 func futex(word *atomic.Uint32, op uintptr, value, bits uint32) {
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), op, uintptr(value), 0, 0, uintptr(bits))
 }

@@ -48,8 +48,8 @@ func TestPoliciesExclude(t *testing.T) {
 	})
 }
 
-// Permits go to those who wait in the order in which they have come. (The others' order is tested
-// where they are.)
+// Waiters get permits in the order of their arrival. (The order of the other semaphores is tested
+// in their packages.)
 func TestPoliciesKeepTheOrder(t *testing.T) {
 	const goroutines = 6
 	everyPolicy(t, func(t *testing.T, p policy) {

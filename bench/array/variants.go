@@ -78,8 +78,8 @@ func (r HashResult) String() string { return "variants/" + r.Name() }
 // Name is the line's name in targets.
 func (r HashResult) Name() string { return fmt.Sprintf("%s/%s/%d", r.Hash, r.Semaphore, r.Slots) }
 
-// FutileWakes returns how many real waiters are woken in vain for each who is not; not a number if
-// there were none.
+// FutileWakes returns the number of futile wakes per useful wake of real waiters. It is not a
+// number if there were no wakes.
 func (r HashResult) FutileWakes() float64 { return float64(r.InVain) / float64(r.Woken-r.InVain) }
 
 // Plan simulates what match picks by names such as variants/Gray code/address/256. All of
@@ -161,7 +161,7 @@ func (m *hashSim) post(i int, r *HashResult) {
 	m.grant[i]++
 	at := m.slot(w)
 	was := m.slots[at]
-	back := was[:0] // who were woken in vain, and wait again
+	back := was[:0] // futile wakes: these wait again
 	for _, woken := range was {
 		if woken == w {
 			r.Posts++

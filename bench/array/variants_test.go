@@ -21,8 +21,8 @@ func TestTheSimulationIsDeterministic(t *testing.T) {
 	}
 }
 
-// Every post wakes the one that it is for, exactly once; all that are woken in vain were in its
-// slot; and the running count of those who share is that of who is there.
+// Every post wakes its own waiter exactly once. All futile wakes are in that waiter's slot. The
+// running count of waiters per slot agrees with the slots.
 func TestTheSimulationAddsUp(t *testing.T) {
 	for _, h := range hashes {
 		for _, n := range semaphoreNames {
@@ -62,8 +62,8 @@ func TestTheSimulationAddsUp(t *testing.T) {
 	}
 }
 
-// Each post of a real semaphore wakes one, and that one has been granted: so a wake in vain would
-// be counted as one too many.
+// Each post of a real semaphore wakes one waiter, which has been granted. A futile wake would be
+// counted as an additional one.
 func TestOurWakesAreCounted(t *testing.T) {
 	for _, r := range Plan(func(s string) bool { return strings.Contains(s, "(ours)") }) {
 		if !slices.Contains(OurVariants, r.Name()) {

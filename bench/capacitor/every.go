@@ -43,7 +43,7 @@ const (
 	nameCapacitorRW = "farad, capacitor.RWLock"
 )
 
-// The orders in which those who wait are served, and by how many they are overtaken at most.
+// The orders in which waiters are served, and how many overtake them at most.
 const (
 	orderFIFO     = "FIFO"
 	orderBarging  = "barging"
@@ -63,7 +63,7 @@ type everyLock struct {
 	newLock
 
 	order     string
-	bound     string  // of those who overtake one that waits behind p others
+	bound     string  // how many overtake a waiter with p others in front
 	allocates bool    // when it waits, in the steady state
 	size      uintptr // of itself, without what it points to; 0: less than a byte
 }
@@ -173,8 +173,8 @@ func known(name string) newLock {
 	return handOffLocks[slices.IndexFunc(handOffLocks, func(l newLock) bool { return l.Name == name })]
 }
 
-// cancels says whether a wait for the lock can end with a context. Who has passed the gate in front
-// of a lock that cannot be given up does not give up any more.
+// cancels says whether a wait for the lock can end with a context. After the gate in front of a
+// lock without cancellation a waiter no longer gives up.
 func (l everyLock) cancels() string {
 	switch l.create().(type) {
 	case *capacitor.Wrapped[*sync.Mutex]:

@@ -18,12 +18,13 @@ import (
 	"github.com/farad-go/farad/bench/measure"
 )
 
-// Who is said to be first-in-first-out is.
+// A lock that is documented as FIFO is FIFO.
 func TestLocksKeepTheOrderTheyPromise(t *testing.T) {
 	const waiters = 6
 	tested := 0
 	for _, l := range everyLocks {
-		if l.Name == locks.NameFifomu { // whose channels go from one bubble to the next, which Go does not allow
+		// The channels of fifomu go from one bubble to the next, which Go does not allow.
+		if l.Name == locks.NameFifomu {
 			continue
 		}
 		if l.order != orderFIFO {
@@ -123,7 +124,7 @@ func TestLocksCancelAsTheySay(t *testing.T) {
 	require.Equal(t, map[string]int{"yes": len(everyLocks) - 5, "at the gate": 2, "no": 3}, says)
 }
 
-// Who is said to allocate nothing while many wait allocates nothing.
+// A lock that is documented not to allocate does not, while many wait.
 func TestLocksAllocateAsTheySay(t *testing.T) {
 	limits := measure.Timing{Warmup: 2 * time.Millisecond, Window: 10 * time.Millisecond, Limit: 10 * time.Second}
 	for _, l := range everyLocks {

@@ -37,7 +37,7 @@ func TestGatesInLanesAreOfOneSize(t *testing.T) {
 	}
 }
 
-// A counted lock is closed at first, and counts those who have come to it.
+// A counted lock is closed at first, and counts its arrivals.
 type counted struct {
 	sync.Mutex
 	closed, mu sync.Mutex

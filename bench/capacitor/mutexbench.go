@@ -91,7 +91,7 @@ func advances(of newLock) locks.Impl {
 type section struct {
 	inside  int  // steps of the PRNG that all share
 	outside int  // steps of one's own
-	sleeps  bool // who holds the lock yields one time in 64, and sleeps one time in 1024
+	sleeps  bool // the holder yields one time in 64, and sleeps one time in 1024
 }
 
 // longSteps are as many as some 10 µs have.

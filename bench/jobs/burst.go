@@ -16,7 +16,8 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// burstSilence lies between two bursts: so long that those who spin for work have gone to sleep.
+// burstSilence lies between two bursts. It is so long that goroutines that spin for work have gone
+// to sleep.
 const burstSilence = 100 * time.Microsecond
 
 // burstSteps are the steps of a PRNG while a permit is held: about a microsecond.

@@ -52,7 +52,7 @@ type workerPool struct {
 type poolMaker struct {
 	name       string
 	create     func(bound int) (workerPool, error)
-	order      string // of those who wait in submit
+	order      string // of the callers that wait in submit
 	cancels    bool   // submit ends with its context
 	panics     string // what becomes of a panic of the work
 	goroutines string

@@ -13,8 +13,8 @@ import (
 	"github.com/farad-go/farad/bench/peers"
 )
 
-// Every storm passes with all permits, and of those who are to give up all do where nothing is ever
-// free.
+// Every storm ends with all permits back. Where no permit is ever free, all requests give up that
+// are to give up.
 func TestStormsPass(t *testing.T) {
 	limits := measure.Timing{
 		Window:   time.Millisecond,

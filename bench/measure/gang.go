@@ -15,7 +15,7 @@ const FalseSharing = 128
 // A Counter is what one goroutine publishes, on cache lines of its own.
 type Counter struct {
 	Count atomic.Int64
-	// sink takes what the PRNG came to, lest the compiler drop the work inside the critical
+	// sink takes the result of the PRNG, so that the compiler keeps the work inside the critical
 	// section.
 	sink atomic.Uint64
 	_    [FalseSharing - 16]byte

@@ -44,7 +44,7 @@ type Sample struct {
 
 // Loops measures the goroutines that spawn adds to a gang of that many.
 func Loops(goroutines int, t Timing, spawn func(*Gang)) (Sample, error) {
-	runtime.GC() // the garbage of one implementation is not to be collected in the window of the next
+	runtime.GC() // do not collect this garbage in the next implementation's window
 	g := NewGang(goroutines)
 	spawn(g)
 	before, after := make([]int64, goroutines), make([]int64, goroutines)
@@ -63,7 +63,7 @@ func Loops(goroutines int, t Timing, spawn func(*Gang)) (Sample, error) {
 	start := time.Now()
 	time.Sleep(t.Window)
 	last, elapsed := g.Snapshot(after), time.Since(start)
-	for last == first && elapsed < t.Limit { // a smoke run on a busy machine: nothing would be no figure
+	for last == first && elapsed < t.Limit { // a smoke run on a busy machine needs at least one
 		time.Sleep(t.Window)
 		last, elapsed = g.Snapshot(after), time.Since(start)
 	}

@@ -53,11 +53,11 @@ type WaitSummary struct {
 	P999  int64 `json:"p999_ns"`
 	Max   int64 `json:"max_ns"`
 
-	// Arrivals999 is the p99.9 of those who come every microsecond. Of the acquisitions of a lock
-	// that lets a running goroutine take it, nearly all are those of a few that do not wait, while
-	// the others, who wait for milliseconds, have one each: to the p99.9 of the acquisitions they
-	// do not exist. (Coordinated omission. The correction is that of HdrHistogram: who waited for 5
-	// µs stands for four more, who would have come meanwhile and waited for 4, 3, 2 and 1.)
+	// Arrivals999 is the p99.9 for arrivals once per microsecond. Where a running goroutine may
+	// take a lock first, a few goroutines make nearly all acquisitions, without a wait. The others
+	// wait for milliseconds and make one each, so the p99.9 of the acquisitions does not show them.
+	// (Coordinated omission. The correction is that of HdrHistogram: a wait of 5 µs stands for four
+	// more, by callers that would have arrived meanwhile and waited for 4, 3, 2 and 1.)
 	Arrivals999 int64 `json:"p999_arrivals_ns"`
 }
 

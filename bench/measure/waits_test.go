@@ -54,7 +54,7 @@ func TestWaitsAreTimed(t *testing.T) {
 	})
 }
 
-// Of a thousand waits one is long. To those who come every microsecond it is the rule.
+// One wait in a thousand is long. For arrivals once per microsecond long waits are the rule.
 func TestLongWaitsCountForThoseWhoWouldHaveCome(t *testing.T) {
 	var w WaitLog
 	w.Reset(1)

@@ -114,7 +114,7 @@ func copySamples(r, whole *Report) {
 	}
 }
 
-// The one who allocates most speaks for all.
+// The line that allocates most decides.
 func TestAllocationsOfOneLineAreSeen(t *testing.T) {
 	r := MadeUpWithTargets()
 	for _, c := range r.Cells {

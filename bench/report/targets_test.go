@@ -8,8 +8,8 @@ import (
 	"github.com/farad-go/farad/bench/measure"
 )
 
-// How much more a thousand goroutines need than eight, and how many are woken in vain by the hash
-// function that is ours, and by no other.
+// How much more a thousand goroutines need than eight; and how many futile wakes our own hash
+// function causes, not those of the papers.
 func TestTargetsOfTheWaitingArray(t *testing.T) {
 	r := MadeUpAll()
 	for _, l := range r.Locks {

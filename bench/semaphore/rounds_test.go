@@ -18,7 +18,7 @@ import (
 
 var short = measure.Timing{Warmup: time.Millisecond, Window: 20 * time.Millisecond, Limit: 5 * time.Second}
 
-// counting counts who is in the critical section of the real loop.
+// counting counts the goroutines in the critical section of the real loop.
 type counting struct {
 	peers.Locker
 	inside, most atomic.Int64

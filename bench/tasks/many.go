@@ -61,7 +61,7 @@ func spawnTasks(l *measure.Lap) error {
 // spawnGoroutines measures the same with goroutines.
 func spawnGoroutines(l *measure.Lap) error {
 	var ended sync.WaitGroup
-	end := func() { ended.Done() } // made once: nor does the go statement allocate
+	end := func() { ended.Done() } // made once, so that the go statement does not allocate either
 	return l.Clock(l.Todo, func() error {
 		return l.Passes(spawnBatch, func(n int) error {
 			ended.Add(n)

@@ -51,7 +51,7 @@ func floorPairs(l *measure.Lap) error {
 	return l.Clock(l.Todo, func() error { return pairs(peers.NewFloor(1), l.Todo) })
 }
 
-// pairs is not inlined, lest the compiler see which locker it is.
+// pairs is not inlined, so that the compiler does not see which locker it is.
 //
 //go:noinline
 func pairs(k peers.Locker, n int) error {

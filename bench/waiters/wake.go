@@ -30,7 +30,7 @@ type WakeResult struct {
 	Waiters   int       `json:"waiters"`
 	NsPerWake []float64 `json:"ns_per_wake"` // a round each
 
-	measure func(n int, limit time.Duration) (time.Duration, error) // from the first release to the return of the last
+	measure func(n int, limit time.Duration) (time.Duration, error) // first release to last return
 }
 
 // Line is the name of the line without the implementation.

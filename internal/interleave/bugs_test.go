@@ -10,7 +10,7 @@ import (
 type bug struct {
 	name     string
 	kind     FailureKind
-	switches int // after shortening, at most; without choices they are the fewest with which it shows
+	switches int // at most, after shortening; without choices the minimum
 	body     func(x *Run, repaired bool)
 }
 
@@ -209,8 +209,9 @@ func stackABA(x *Run, repaired bool) {
 	}
 }
 
-// semaphoreWithASlot: the first waiter stands in a slot, others would in a list. A release looks at
-// both, and must look at both again when it has left its permit for want of a waiter.
+// semaphoreWithASlot: the first waiter stands in a slot, others would stand in a list. A release
+// looks at both. Once it has left its permit because it found no waiter, it must look at both
+// again.
 func semaphoreWithASlot(x *Run, repaired bool) {
 	var permits, listed Int32
 	var slot Pointer[Signal]

@@ -12,7 +12,7 @@ type scheduler interface {
 	executed(x *Run, o *op)
 	// stuck is told that the execution ends although threads are blocked, before they are unwound.
 	stuck(x *Run)
-	// finish is told that the execution has ended, and reports whether there shall be another.
+	// finish is called when the execution has ended, and reports whether to run another.
 	finish() bool
 }
 

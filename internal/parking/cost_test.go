@@ -43,7 +43,7 @@ func TestSleepingAllocatesNothing(t *testing.T) {
 	require.Zero(t, table.Sleeping(k))
 }
 
-// Who has slept for an object does not keep it alive.
+// A goroutine that has slept for an object does not keep it alive.
 func TestSleepersForgetWhatTheySleptFor(t *testing.T) {
 	gone := make(chan struct{})
 	func() {

@@ -12,8 +12,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Whatever a context says: a sleep ends without an error only if it was woken, a wake that comes to
-// one who gives up goes to the other, and nobody sleeps for ever.
+// With any context: a sleep ends without an error only if it was woken; a wake for a sleeper that
+// gives up goes to the other; and none sleeps for ever.
 func TestModelForeignContexts(t *testing.T) {
 	for _, s := range semtest.ForeignEnds {
 		t.Run(s.Name, func(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Nobody sleeps for ever, who is handed the lock was meant to be, and a wake that comes to one who
-// gives up goes to the next. (It handed over a lock that was somebody else's: "hand and cancel",
-// schedule a1.b9.c3.b1.d7.a3.b7.a3.d5.)
+// No goroutine sleeps for ever, the lock is handed only to a sleeper for that lock, and a wake for
+// a sleeper that gives up goes to the next. (An earlier version handed over the wrong lock: "hand
+// and cancel", schedule a1.b9.c3.b1.d7.a3.b7.a3.d5.)
 func TestModelTable(t *testing.T) {
 	for _, s := range []struct {
 		name        string

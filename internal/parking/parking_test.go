@@ -61,7 +61,7 @@ func TestSleepsOnlyIfStill(t *testing.T) {
 	require.Zero(t, table.Sleeping(k))
 }
 
-// A wake that comes to one who has given up wakes the next.
+// A wake for a sleeper that has given up wakes the next.
 func TestWakeIsPassedOn(t *testing.T) {
 	for range 500 {
 		table, k := New(1), Key{Object: t}
@@ -115,7 +115,7 @@ func TestVainWakesComeFirst(t *testing.T) {
 	require.True(t, table.WakeOrHand(k, func(hand bool) bool { return !hand }), "nobody to hand it to")
 }
 
-// Whoever has locked a line sees its own sleepers only, in order, and decides who stands where.
+// A locked line shows only its own sleepers, in order, and its holder decides where each stands.
 func TestLine(t *testing.T) {
 	table, k, other := New(1), Key{Object: new(int)}, Key{Object: new(int)}
 	var nodes [4]waiter.Waiter

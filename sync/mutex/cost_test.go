@@ -26,8 +26,8 @@ func TestWordSizes(t *testing.T) {
 	require.Equal(t, unsafe.Sizeof(uintptr(0)), unsafe.Sizeof(mutex.Pointer[int]{}))
 }
 
-// What is in a Pointer is an address even if it is nil and locked: a small integer would end the
-// program when the collector, or the race detector's check of pointers, comes upon it.
+// The content of a Pointer is an address even if it is nil and locked. A small integer would crash
+// the program in the garbage collector, or in the race detector's check of pointers.
 func TestPointerIsAnAddress(t *testing.T) {
 	var p mutex.Pointer[int]
 	content := func() uintptr { return *(*uintptr)(unsafe.Pointer(&p)) }

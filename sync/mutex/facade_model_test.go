@@ -111,8 +111,8 @@ func TestModelNewGuardHasItsValue(t *testing.T) {
 	})
 }
 
-// Locks that share a word exclude those who use the same one, and nobody else; a number that there
-// is no lock for changes nothing.
+// Locks that share a word exclude only users of the same lock. An index without a lock changes
+// nothing.
 func TestModelPackedLocksAreIndependent(t *testing.T) {
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: few}, func(x *interleave.Run) {
 		p := mutex.NewPacked(2)

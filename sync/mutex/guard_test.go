@@ -82,8 +82,8 @@ func TestGuardUnlocks(t *testing.T) {
 	requireFree(t, g.Mutex())
 }
 
-// One who has locked the guard by a future gets at the value, and nobody does while nobody has
-// locked it.
+// A goroutine that has locked the guard by a future gets the value. Nobody gets it while the guard
+// is unlocked.
 func TestGuardGivesItsValueToAFuture(t *testing.T) {
 	g := mutex.NewGuard(1)
 	none := func() {

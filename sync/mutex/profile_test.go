@@ -11,7 +11,7 @@ import (
 	"github.com/farad-go/farad/sync/mutex"
 )
 
-// Whoever looks for contention finds it where the goroutines wait.
+// The block profile shows contention where the goroutines wait.
 func TestContentionIsInTheBlockProfile(t *testing.T) {
 	runtime.SetBlockProfileRate(1)
 	defer runtime.SetBlockProfileRate(0)

@@ -58,7 +58,7 @@ func TestTwoBitsNameThePackage(t *testing.T) {
 	})
 }
 
-// Sleepers are woken one by one, oldest first, and who gives up does not swallow a wake.
+// Sleepers are woken one by one, oldest first. A sleeper that gives up does not swallow a wake.
 func TestTwoBitsWakeOneByOne(t *testing.T) {
 	forEachTwoBit(t, func(t *testing.T, m mutextest.Small) {
 		m.Lock()
@@ -82,13 +82,13 @@ func TestTwoBitsWakeOneByOne(t *testing.T) {
 		for i := range 3 {
 			require.Equal(t, i, locktest.Receive(t, order))
 		}
-		m.Lock() // whoever was last may still be unlocking
+		m.Lock() // the last holder may still be unlocking
 		defer m.Unlock()
 	})
 }
 
 // One goroutine holds the lock nearly all the time, and takes it again as soon as it has unlocked
-// it: who sleeps is woken in vain, and must get it all the same.
+// it. So sleepers have futile wakes, and must get the lock all the same.
 func TestTwoBitsStarveNobody(t *testing.T) {
 	forEachTwoBit(t, func(t *testing.T, m mutextest.Small) {
 		stop, done := make(chan struct{}), make(chan struct{})

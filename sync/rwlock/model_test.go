@@ -12,7 +12,7 @@ import (
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
-// A room is what a lock under exploration protects. It counts who is inside.
+// A room is what a lock under exploration protects. It counts the goroutines inside.
 type room struct {
 	*interleave.Run
 	l *rwlock.RWLock

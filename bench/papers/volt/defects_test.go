@@ -12,9 +12,9 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// Each scenario has the least that its defect needs. Who is queued when it begins was queued in the
-// body, where nothing is interleaved. Every search is the unbounded one, and stops at the first
-// failure: so no scenario lets another defect happen.
+// Each scenario has the minimum that its defect needs. Tasks that are queued at its beginning were
+// queued in the body, where nothing is interleaved. Every search is unbounded, and stops at the
+// first failure: so no scenario lets another defect happen.
 
 var update = flag.Bool("update", false, "write the traces into "+document)
 
@@ -84,7 +84,7 @@ func requireTold(t *testing.T, text string) {
 	require.Equal(t, text, told, "go -C bench test ./papers/volt -update writes it again")
 }
 
-// A task is a future and who waits for it.
+// A task is a future and its waiter.
 type task struct {
 	*AcquireFuture
 	waker *Waker
@@ -126,7 +126,7 @@ func listed(x *interleave.Run, s *Semaphore, name string, num int64) task {
 // run is the task: it polls, and sleeps until it is woken, until the permits are there.
 func (t task) run() { t.await(t.waker) }
 
-// (a) A release that has found the slot empty passes by one who has gone there since.
+// (a) A release that has found the slot empty misses a task that has gone there since.
 
 func TestVoltDefectA(t *testing.T) {
 	find(t, finding{
@@ -230,8 +230,8 @@ func TestVoltDefectC(t *testing.T) {
 	}, cancelAgainstRelease((*Semaphore).cancelAcquire))
 }
 
-// The scenario is not to blame: it cannot fail if a cancel that finds the waiter nowhere waits for
-// whoever has it.
+// The scenario is not to blame: it cannot fail if a cancel that does not find the waiter waits for
+// the release that has it.
 func TestVoltDefectCRepaired(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, cancelAgainstRelease(func(s *Semaphore, w *Waiter) bool {
 		if s.fastWaiter.CompareAndSwap(w, nil) {
@@ -276,7 +276,7 @@ func TestVoltDefectCPutBack(t *testing.T) {
 	})
 }
 
-// (d) The surplus of a release passes by one who has come to the slot since it was emptied.
+// (d) The surplus of a release misses a task that has come to the slot since it was emptied.
 
 func TestVoltDefectD(t *testing.T) {
 	find(t, finding{
@@ -312,7 +312,7 @@ func TestVoltDefectE(t *testing.T) {
 }
 
 // (f) Between the swap and the put-back of a waiter that has been given a part, another release
-// sees nobody.
+// finds no waiter.
 
 func TestVoltDefectF(t *testing.T) {
 	find(t, finding{
