@@ -40,14 +40,15 @@ func (a *Array) table() *parking.Table { return (*parking.Table)(a).OrDefault() 
 // rule a pointer to what changes. The key is only compared; the array does not look behind it. All
 // panic if the key is nil, or a slice, a map, a function or a value with one in it.
 
-// WaitUntil waits until satisfied reports true, or ctx is done. It asks at once, once more before
-// it waits, and again after every Signal for the key; never with a lock held, and always in the
-// goroutine that waits. One who makes it true must do so in a way that others may see at the same
-// time, under a lock or by an atomic operation, and then call Signal. It returns nil only if
-// satisfied was true when it was asked last, and otherwise ctx.Err(). A context that is done
-// already does not wait, nor ask, and a cancel that happened before the change wins, always: so
-// with an error, too, the last answer may have been true. It panics if ctx, key or satisfied is
-// nil. It allocates nothing in the steady state, but for what satisfied refers to.
+// WaitUntil waits until satisfied reports true, or ctx is done. It calls satisfied at once, once
+// more before it sleeps, and again after every Signal for the key. The calls are made by the
+// waiting goroutine, without a lock held. A goroutine that makes the condition true must do so in a
+// way that others may see concurrently, under a lock or by an atomic operation, and then call
+// Signal. WaitUntil returns nil only if the last call of satisfied reported true, and otherwise
+// ctx.Err(). With a context that is done already it returns without a call. A cancel that happened
+// before the change always wins, so the last answer may have been true even if it returns an error.
+// It panics if ctx, key or satisfied is nil. It allocates nothing in the steady state, except for
+// what satisfied refers to.
 //
 // Memory model: what happened before a Signal happens before the question that follows it.
 //

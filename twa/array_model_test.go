@@ -9,7 +9,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// No signal is missed, whichever way one waits, nor one that comes to somebody who gives up.
+// No signal is missed, with any way to wait, and a signal to a waiter that gives up is not lost.
 func TestModelArray(t *testing.T) {
 	until := func(ctx context.Context, a *Array, v *interleave.Int32, want int32) error {
 		return a.WaitUntil(ctx, v, func() bool { return v.Load() >= want })

@@ -16,7 +16,7 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// However the keys fall into buckets, a signal reaches whoever waits for its key.
+// However the keys fall into buckets, a signal reaches the waiters of its key.
 func TestSignalReachesItsKey(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		for _, buckets := range []int{1, 2, 64} {
@@ -58,8 +58,8 @@ func TestWaitUntilEndsWithTheContext(t *testing.T) {
 	require.NoError(t, a.WaitUntil(bg, "key", func() bool { return true }))
 }
 
-// A polite signal reaches whoever waits for its key, and leaves no trace where nobody does, however
-// a wait has ended.
+// A polite signal reaches the waiters of its key. Without waiters it leaves no trace, however a
+// wait has ended.
 func TestPoliteSignalsWriteNothingInVain(t *testing.T) {
 	a := twa.NewArray(1)
 	before := a.Monitor("key")

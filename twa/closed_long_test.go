@@ -14,8 +14,8 @@ import (
 
 // The explorer's atomics take too long for this.
 
-// Who has been closed out stays so, however far Resizes have the numbers go on after the Close:
-// whether it had taken its tickets before, or takes them only then.
+// A request that Close has ended stays ended, however far Resizes move the numbers after the Close.
+// That holds for tickets taken before and after.
 func TestClosedOutIsNotGrantedByResizes(t *testing.T) {
 	locktest.SkipUnderRace(t) // for its length
 	const most = MaxPermits

@@ -20,13 +20,13 @@ import (
 //	case <-other:
 //	}
 //
-// It is used as semaphore.AcquireFuture is, and promises the same. The request starts with the
-// first Poll or Done: then it takes its tickets. Release ends it in every state, and gives back
-// whatever the future has, place or permits, whether Err was called or not; a second one does
-// nothing. Until then nobody may give the permits to the Release of the semaphore, with one
-// exception: Err hands them over when it returns nil. Then the owner may give them back so, in
-// place of the future's Release, never both; Cancel is Release for that way. One who drops a future
-// whose request waits, with neither Release nor Cancel, blocks everybody behind it.
+// It is used as semaphore.AcquireFuture is, and promises the same. The first Poll or Done starts
+// the request, which then takes its tickets. Release ends it in every state, and returns what the
+// future has, its place or its permits, whether Err was called or not. A second Release does
+// nothing. Until then the permits must not be returned with the Release of the semaphore, with one
+// exception: Err hands them over when it returns nil. Then the owner may return them there, instead
+// of the future's Release, never both. Cancel is the form of Release for that way. A future whose
+// request waits, and that is dropped without Release or Cancel, blocks all requests behind it.
 //
 // A future is meant to be embedded, and to be used for any number of requests; waiting allocates
 // nothing after the first Done, which makes a channel. The methods are for one goroutine at a time,
@@ -55,8 +55,8 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
 
 // Done starts the request if it was not started, and returns a channel that carries one value when
 // it is complete. A receive takes the value, and the next Done puts it back: <-f.Done() may be
-// repeated. One who keeps the channel receives once for each Done. It is the same in every round,
-// which starts with it empty, and never closed.
+// repeated. A caller that keeps the channel receives once for each Done. The channel is the same in
+// every round; a round starts with it empty. It is never closed.
 func (f *AcquireFuture) Done() <-chan struct{} { return f.r.done() }
 
 // Complete reports whether the request has ended, by a grant or an error; after Init, Release or
@@ -134,8 +134,8 @@ func (f *LockFuture) Cancel() {
 	}
 }
 
-// A request is a future for tickets. Its place in the array is its own: whoever has taken it out of
-// a line does not touch that any more.
+// A request is a future for tickets. Its place in the array is its own: a claimer that has taken it
+// out of a line no longer touches that.
 type request struct {
 	f    waiter.Future
 	t    *tickets

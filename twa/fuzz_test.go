@@ -55,7 +55,7 @@ func (o *oracle) release(n int64) {
 	o.serve()
 }
 
-// remove takes those out of the line for whom it holds.
+// remove takes the requests that of reports out of the line.
 func (o *oracle) remove(of func(p *place) bool) {
 	var rest []*place
 	for _, p := range o.line {

@@ -4,7 +4,7 @@ package twa
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// A ledger says how many permits have been granted to somebody, who has not given them back.
+// A ledger counts the permits that have been granted and not returned.
 type ledger struct{ held xsync.Int64 }
 
 // take enters n permits, before their owner knows that it has them.

@@ -53,7 +53,7 @@ func TestNoUnlockTooManyGoesUnnoticed(t *testing.T) {
 	require.PanicsWithValue(t, "twa: unlock of unlocked mutex", m.Unlock)
 }
 
-// Whoever gives up at whatever point leaves the book as it was.
+// A request that gives up, at any point, leaves the ledger as it was.
 func TestBookBalances(t *testing.T) {
 	s := twa.New(2)
 	var wg sync.WaitGroup

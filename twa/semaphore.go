@@ -168,16 +168,16 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 	return s.t.tryTake(zero, n)
 }
 
-// Release returns n permits. They go to those who wait, in order, and what is left becomes free.
-// Any goroutine may release what another has acquired. Releasing 0 permits does nothing.
+// Release returns n permits. They go to the waiters in order, and the rest becomes free. Any
+// goroutine may release permits that another has acquired. Releasing 0 permits does nothing.
 //
-// Release panics if n is negative. It panics, too, if afterwards more permits are free than there
-// are: an over-release is noticed then, and undone; but those who waited at that moment may have
-// been granted by it. A release that is one addition cannot notice one that others' requests, or a
-// Resize, take up at the same time; other releases then, or a later one, which may be legal, may
-// panic in its place or besides it. The caller of a Release that
-// panicked still holds what it held. Where that matters, take sync/semaphore. To find such a
-// release, build with the tag faradcheck: then none goes unnoticed.
+// Release panics if n is negative. It also panics if afterwards more permits are free than there
+// are: it notices the over-release, and undoes it. But it may have granted requests that waited at
+// that moment. A release that is one addition cannot notice an over-release that other requests, or
+// a Resize, take up at the same time. Other releases then, or a later one, which may be legal, may
+// panic instead of it or in addition. The caller of a Release that panicked still holds its
+// permits. Where that matters, use sync/semaphore. To find such a release, build with the tag
+// faradcheck, which notices all of them.
 func (s *Semaphore) Release(n int64) {
 	if n > 0 && n <= MaxPermits && s.t.ledger.give(n) {
 		if g := s.t.give(n); s.t.quiet(zero, n, g) || s.t.releaseSlow(zero, n, g) {
@@ -213,10 +213,10 @@ func (s *Semaphore) Available() int64 { return max(s.t.free(zero), 0) }
 // statistics.
 func (s *Semaphore) Waiting() int { return s.t.waiting() }
 
-// Resize changes the number of permits to n. New permits go to those who wait first. Nothing is
-// taken from anybody: what is to go queues, like a request, behind those who wait now, and is gone
-// when it is its turn. Requests that wait for more than n end with ErrTooLarge; one that begins to
-// wait at the same time may still be granted. Resize panics if n is negative, or if what is to go
+// Resize changes the number of permits to n. New permits go to waiters first. Resize takes no
+// permits from holders: a reduction queues like a request, behind the current waiters, and takes
+// effect in its turn. Waiting requests for more than n end with ErrTooLarge; one that begins to
+// wait at the same time may still be granted. Resize panics if n is negative, or if the reduction
 // would have to queue where a request fails with ErrQueueFull.
 func (s *Semaphore) Resize(n int64) {
 	if n < 0 {

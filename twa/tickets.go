@@ -318,10 +318,10 @@ func (s *tickets) overfull(base, ticket int64) bool {
 	return granted(base, s.grant.Load())-ticket > (base+s.size())*step
 }
 
-// releaseSlow is the rest of a release: it serves those who have waited. It reports false, and takes the
-// tickets back, if there are more permits now than there should be. Only a request or a Resize that
-// came at the same time can hide that. Whatever it reports, the numbers have been granted, and
-// nobody else will wake who sleeps under them.
+// releaseSlow is the rest of a release: it serves those who have waited. It reports false, and
+// takes the tickets back, if there are more permits now than there should be. Only a request or a
+// Resize that came at the same time can hide that. Whatever it reports, the numbers have been
+// granted, and nobody else will wake who sleeps under them.
 //
 //go:noinline
 func (s *tickets) releaseSlow(base, n, g int64) bool {
@@ -335,9 +335,9 @@ func (s *tickets) releaseSlow(base, n, g int64) bool {
 }
 
 // accept takes n tickets back if more have been granted than there are permits, and reports false.
-// It looks again, at a time when limit does not change and ticket does not fall: what releaseSlow has
-// seen may be from before a Resize and from after it, or from before and after somebody's acquire.
-// It looks at grant first, so it never sees more free than there were at that moment.
+// It looks again, at a time when limit does not change and ticket does not fall: what releaseSlow
+// has seen may be from before a Resize and from after it, or from before and after somebody's
+// acquire. It looks at grant first, so it never sees more free than there were at that moment.
 //
 //go:noinline
 func (s *tickets) accept(base, n int64) bool {

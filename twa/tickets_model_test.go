@@ -396,8 +396,8 @@ func (s scenario) explore(t *testing.T) {
 	})
 }
 
-// A release too many panics, and strands nobody: whom it has granted it wakes all the same. As
-// others come at the same time it may be a legal one that panics.
+// A release too many panics, and strands no waiter: it still wakes those that it has granted. If
+// others run at the same time, a legal one may panic instead.
 func TestModelReleaseTooMuch(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -480,7 +480,7 @@ func TestModelEachReleaseTooManyPanics(t *testing.T) {
 	})
 }
 
-// The limit keeps its marks, and the size, whoever changes it at the same time.
+// The limit keeps its marks and its size under concurrent changes.
 func TestModelLimitIsWrittenByOneAtATime(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		s := New(1, WithWaitingArray(NewArray(1)))
@@ -497,8 +497,8 @@ func TestModelLimitIsWrittenByOneAtATime(t *testing.T) {
 	})
 }
 
-// Whom a Resize has taken out of the line for being too large stays so, although another Resize,
-// before it is told, makes room: it has lost its place.
+// A request that a Resize has removed from the line because it is too large stays removed. Another
+// Resize may make room before the request is told, but the request has lost its place.
 func TestModelTooLargeForAMoment(t *testing.T) {
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
 		w := newWorld(x, 2, 0, 1)

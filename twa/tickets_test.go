@@ -230,7 +230,7 @@ func TestReleaseOfManyWakesItsOwn(t *testing.T) {
 func TestClosingTwiceChangesNothing(t *testing.T) {
 	s := New(1)
 	require.True(t, s.TryAcquire(1))
-	end := s.t.take(1) // somebody who does not sleep yet
+	end := s.t.take(1) // a request that does not sleep yet
 	s.Close()
 	s.Release(1)
 	s.Close()
@@ -295,9 +295,9 @@ func TestArraysAreRoundedUp(t *testing.T) {
 	}
 }
 
-// A Resize ends all who wait for too much, however little is missing: what one of them has been
-// promised is not passed on to another. (The older ones ended first, and the next had its permits
-// before it was its turn to end.)
+// A Resize ends all waiting requests that are too large, even by one. What one of them has been
+// promised is not passed on to another. (Once the older ones ended first, and the next got its
+// permits before it was its turn to end.)
 func TestResizeGrantsNobodyWhomItEnds(t *testing.T) {
 	for _, start := range starts {
 		s := New(6)

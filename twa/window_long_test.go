@@ -59,8 +59,8 @@ func TestWhatIsGivenBackLateIsNotLost(t *testing.T) {
 	})
 }
 
-// However often requests are made and given up while others wait, none is granted past those who
-// hold all and those who wait.
+// However often requests are made and given up while others wait, none is granted past the holders
+// and the older waiters.
 func TestNothingIsGrantedThatDoesNotExist(t *testing.T) {
 	locktest.SkipUnderRace(t) // for its length
 	const most = MaxPermits

@@ -89,8 +89,8 @@ func TestModelOthersHaveGoneOn(t *testing.T) {
 	}
 }
 
-// A line that is as long as it may be: who comes is refused or waits, and either way no permit is
-// lost, none is made, and nobody is left behind.
+// The line is as long as it may be: a new request is refused or waits. Either way no permit is lost
+// or made, and no waiter is left behind.
 func TestModelLineHasAnEnd(t *testing.T) {
 	for _, s := range []struct {
 		name string
@@ -138,8 +138,9 @@ func TestModelLineHasAnEnd(t *testing.T) {
 	}
 }
 
-// Who takes the mark of a long line off looks at the line where nobody can set it: if the line has
-// become too long again meanwhile, the mark stays, and who comes next looks before it takes.
+// A request that removes the mark of a long line checks the line where the mark cannot be set. If
+// the line has become too long again meanwhile, the mark stays, and the next request checks before
+// it takes.
 func TestModelMarkOfALongLineStays(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		s := New(1, WithWaitingArray(NewArray(1)))

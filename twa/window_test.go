@@ -142,8 +142,7 @@ func TestNumbersAreKeptOnlyInTheLine(t *testing.T) {
 	}
 }
 
-// One who comes to look only after others have gone on for as long as can be finds what it would
-// have found at once.
+// A look that comes as late as possible finds what an immediate one would have found.
 func TestLooksThatComeLate(t *testing.T) {
 	each := func(t *testing.T, size int64, test func(t *testing.T, s *Semaphore, goOn func())) {
 		t.Helper()

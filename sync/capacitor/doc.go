@@ -1,10 +1,11 @@
 // Package capacitor has locks that are fair in the long run. Where many goroutines want them, they
 // are several times as fast as locks that are fair at every step.
 //
-// A lock that hands itself from one goroutine to the next, in order, pays for a switch of goroutines
-// each time. A lock that any running goroutine may take, like sync.Mutex, can leave others waiting
-// for very long. A capacitor, after Dice and Kogan, is in between: it lets goroutines through in
-// platoons. The next platoon follows when all of the last have had their turn.
+// A lock that hands itself from one goroutine to the next, in order, pays for a switch of
+// goroutines each time. A lock that any running goroutine may take, like sync.Mutex, can leave
+// others waiting for very long. A capacitor, after Dice and Kogan, is in between: it lets
+// goroutines through in platoons. The next platoon follows when all of the last have had their
+// turn.
 //
 //	you want                                                  use
 //	a mutex for short critical sections that many want        Mutex

@@ -2,8 +2,8 @@ package capacitor
 
 import "github.com/farad-go/farad/waiter"
 
-// A LockFuture is a request for a [Mutex] that blocks nobody: it waits in the same line as Lock, but
-// what waits is a task that polls it or a goroutine that selects on it.
+// A LockFuture is a request for a [Mutex] that blocks nobody: it waits in the same line as Lock,
+// but what waits is a task that polls it or a goroutine that selects on it.
 //
 //	var f capacitor.LockFuture
 //	f.Init(&mu)
@@ -15,9 +15,9 @@ import "github.com/farad-go/farad/waiter"
 //	}
 //
 // The request starts with the first Poll or Done, and is complete when Poll returns true or Done
-// delivers its value. The lock is the owner's then. Unlock ends the request in every state: it gives
-// up the place in line, or unlocks the mutex. A second Unlock does nothing. A Poll or Done after
-// that makes the request again.
+// delivers its value. The lock is the owner's then. Unlock ends the request in every state: it
+// gives up the place in line, or unlocks the mutex. A second Unlock does nothing. A Poll or Done
+// after that makes the request again.
 //
 // Order: a started request takes the express lane if the mutex is free, and otherwise queues like
 // Lock, with the same bound. When its turn comes it is granted the mutex at once, or by the next
@@ -29,8 +29,8 @@ import "github.com/farad-go/farad/waiter"
 // that is dropped while its request waits, with neither Unlock nor Cancel, blocks all behind it.
 //
 // A future is meant to be embedded and used again and again. Waiting allocates nothing after the
-// first Done, which makes a channel. The methods are for one goroutine at a time, Complete excepted.
-// It must not be copied after Init.
+// first Done, which makes a channel. The methods are for one goroutine at a time, Complete
+// excepted. It must not be copied after Init.
 type LockFuture struct {
 	_ noCopy
 	r request
@@ -46,8 +46,8 @@ func (f *LockFuture) Init(m *Mutex) {
 }
 
 // Poll reports whether the request is complete, and starts it if it was not started. If it is not
-// complete, w, which may be nil, will be woken when it is worth polling again. It takes the place of
-// the waker of the last Poll.
+// complete, w, which may be nil, will be woken when it is worth polling again. It takes the place
+// of the waker of the last Poll.
 func (f *LockFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
 
 // Done starts the request if it was not started, and returns a channel that carries one value when
@@ -82,8 +82,8 @@ func (f *LockFuture) Cancel() {
 	}
 }
 
-// An RWLockFuture is a request for an [RWLock] that blocks nobody, for reading or for writing. It is
-// used as a [LockFuture] is, and promises the same.
+// An RWLockFuture is a request for an [RWLock] that blocks nobody, for reading or for writing. It
+// is used as a [LockFuture] is, and promises the same.
 type RWLockFuture struct {
 	_ noCopy
 	r request
@@ -116,8 +116,8 @@ func (f *RWLockFuture) Complete() bool { return f.r.f.Complete() }
 // be called again.
 func (f *RWLockFuture) Err() error { return f.r.err() }
 
-// Unlock ends the request: it gives up the place in line, or unlocks what was locked, for reading or
-// for writing. The rest is as with LockFuture.
+// Unlock ends the request: it gives up the place in line, or unlocks what was locked, for reading
+// or for writing. The rest is as with LockFuture.
 func (f *RWLockFuture) Unlock() {
 	if !f.r.unlock() {
 		panic("capacitor: RWLockFuture.Unlock of a lock that its own methods have unlocked already")
@@ -132,6 +132,6 @@ func (f *RWLockFuture) Cancel() {
 	}
 }
 
-// ErrPending is returned by the Err of a future whose request has no outcome yet. All futures of the
-// module share it.
+// ErrPending is returned by the Err of a future whose request has no outcome yet. All futures of
+// the module share it.
 var ErrPending = waiter.ErrPending

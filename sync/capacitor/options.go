@@ -31,9 +31,9 @@ func chosen(opts []Option) (o options) {
 	return o
 }
 
-// WithExpress gives the express lane q places. Goroutines that run may then take a free lock without
-// queueing, q times before the next platoon is let in: a switch of goroutines is paid for once per
-// platoon and not for each acquisition. With q = 0 there is no lane.
+// WithExpress gives the express lane q places. Goroutines that run may then take a free lock
+// without queueing, q times before the next platoon is let in: a switch of goroutines is paid for
+// once per platoon and not for each acquisition. With q = 0 there is no lane.
 //
 // It is for [NewMutex], whose lane has [Express] places without it, and at most; and for [Wrap],
 // which has no lane without it, and whose lock must have a TryLock. WithExpress panics if q is
@@ -47,8 +47,8 @@ func WithExpress(q int) Option {
 
 // WithWaitingArray lets the goroutines that wait at the gate sleep in the waiting array a, or in
 // that of the process if a is nil. Arriving and reopening are one addition each then, as in the
-// paper's Listing 2. Platoons are of at most [twa.MaxPermits] then: the constructors panic if theirs
-// are larger. It is for [NewGate] and [Wrap].
+// paper's Listing 2. Platoons are of at most [twa.MaxPermits] then: the constructors panic if
+// theirs are larger. It is for [NewGate] and [Wrap].
 func WithWaitingArray(a *twa.Array) Option {
 	return func(o *options) { o.waitingArray, o.array = true, a }
 }

@@ -15,17 +15,18 @@ import (
 //	at the gate:  a claimer opens the gate, and calls Wake: admit, for the owner
 //	asleep:       an unlock hands the lock over
 //
-// A goroutine that is admitted competes with the express lane, and sleeps again if that was quicker.
-// A future cannot compete, for nothing of it runs. So whoever opens the gate makes the attempt in
-// its place, and an unlock that finds a future asleep does not unlock: it hands the lock over.
+// A goroutine that is admitted competes with the express lane, and sleeps again if that was
+// quicker. A future cannot compete, for nothing of it runs. So whoever opens the gate makes the
+// attempt in its place, and an unlock that finds a future asleep does not unlock: it hands the lock
+// over.
 //
 // Invariants:
 //
-//  1. Of the request at most one is in a line: place at the gate, or the sleeper s in the table. Who
-//     has taken place out of the gate's line owns the admission until s is in the table or the lock
-//     is entered. (TestModelLockFuture)
-//  2. The owner gives up in one of three ways. Place was at the gate: the gate has nothing to do.
-//     S was asleep: the owner has the admission, and opens the gate. Otherwise a claimer is at work:
+//  1. Of the request at most one is in a line: place at the gate, or the sleeper s in the table.
+//     Who has taken place out of the gate's line owns the admission until s is in the table or the
+//     lock is entered. (TestModelLockFuture)
+//  2. The owner gives up in one of three ways. Place was at the gate: the gate has nothing to do. S
+//     was asleep: the owner has the admission, and opens the gate. Otherwise a claimer is at work:
 //     the owner abandons the node, under the lock of the sleepers' line. (TestModelLockFuture)
 //  3. No abandoned node sleeps: before s is put to sleep, and under the same lock, the claimer asks
 //     whether the node has been abandoned, and then opens the gate instead. So the future is its

@@ -21,7 +21,7 @@ import (
 //	W  S  C   meaning
 //	0  0  .   nobody waits: whoever finds its permits takes them, and the places mean nothing
 //	1  0  .   somebody waits; whoever is awake, or departs, will look after the line
-//	1  1  .   somebody sleeps who may be woken: so must a release that leaves as many free as need says
+//	1  1  .   a sleeper may be woken, by a release that leaves at least need permits free
 //	.  .  1   closed; releases still count
 const (
 	platoonWaits  = 1 << 0
@@ -36,8 +36,8 @@ const (
 	platoonMaxPermits = 1 << 40
 )
 
-// A capacitor is [WithCapacitor]. Its permits and the places of the express lane are in one word, so
-// that to take the lane is one step; those who wait stand in one line, the front of which is the
+// A capacitor is [WithCapacitor]. Its permits and the places of the express lane are in one word,
+// so that to take the lane is one step; those who wait stand in one line, the front of which is the
 // gate.
 //
 // Whoever waits sleeps, passes the gate when it is the first and its permits are free, is woken,
@@ -50,28 +50,30 @@ const (
 //
 //  1. Permits are conserved: free plus held is the size.
 //     (TestCapacitorContract/…/StressConservesPermits)
-//  2. W is set while anybody waits, whenever the line is not locked; with W set the only ways to
-//     take permits are a place of the lane, by a successful try, and to be woken, or granted, out
-//     of the line. (TestModelCapacitorBypass)
-//  3. Of a platoon no more pass than it has members, and none of the next while one of them is
-//     inside. When one of them departs, and not else, the lane has all its places again. With the
-//     order of the line that is the bound. (TestModelCapacitorBypass, TestExpressLaneEnds)
-//  4. If somebody sleeps who may pass, S is set, and need is how many free permits it takes; so the
-//     release that makes them free wakes it. If nobody may pass, somebody is awake, and looks after
-//     the line when it departs or sleeps again. (TestModelCapacitorHistories: whoever waits in vain
-//     is a deadlock)
+//  2. Whenever the line is not locked, W is set while a request waits. With W set there are two
+//     ways to take permits: a place of the lane, by a successful try; and a wake or a grant out of
+//     the line. (TestModelCapacitorBypass)
+//  3. No more pass than a platoon has members, and none of the next while a member is inside. When,
+//     and only when, a member departs, the lane has all its places again. With the order of the
+//     line that is the bound. (TestModelCapacitorBypass, TestExpressLaneEnds)
+//  4. If a sleeper may pass, S is set, and need is how many free permits it takes. So the release
+//     that frees them wakes it. If none may pass, a member of the platoon is awake, and checks the
+//     line when it departs or sleeps again. (TestModelCapacitorHistories: a lost wake-up is a
+//     deadlock)
 //  5. Those inside who sleep again are the first of the line. (TestModelCapacitorBypass)
 //
-// Why no wake-up is lost: whoever locks the line stores need first and then S, on the very word in
-// which it saw too few permits. A release that came before has changed the word; one that comes
-// after sees S, and a need that is at least as new.
+// Why no wake-up is lost: the locker of the line stores need first and then S, in the very word in
+// which it saw too few permits. An earlier release has changed the word. A later one sees S, and a
+// need that is at least as new.
 //
 // Source: the capacitor is Dice and Kogan's; the express lane is ours. See
 // docs/design/capacitor.md.
 type capacitor struct {
 	word xsync.Int64
 	size xsync.Int64 // written with the line locked
-	need xsync.Int64 // with S set: how many permits must be free for the first to be woken; written with the line locked
+	// need is how many permits must be free to wake the first, with S set. Written under the line's
+	// lock.
+	need xsync.Int64
 
 	table   *parking.Table // where they sleep
 	members int64          // of a platoon
@@ -79,7 +81,7 @@ type capacitor struct {
 	most    int            // how many may wait; 0: any number
 
 	// Guarded by the lock of the line:
-	waiting  int   // who has not got its permits nor given up
+	waiting  int   // requests without permits that have not given up
 	entry    int64 // how many of the platoon may still pass
 	inside   int64 // how many have passed and not departed
 	asleep   int64 // how many of them sleep again; the others are awake
@@ -176,7 +178,8 @@ func (p *capacitor) acquire(until waiter.Limit, n int64) error {
 
 // await ends an acquire that has come to o so far. k was got for until.
 func (p *capacitor) await(until waiter.Limit, s *parking.Sleeper, k *waiter.Parker, o waiter.Outcome) error {
-	for inside := false; o == waiter.Pending; inside = true { // A turn is lost to the express lane, which has so many places, or to others inside.
+	// A turn is lost to the express lane, whose places are limited, or to others inside.
+	for inside := false; o == waiter.Pending; inside = true {
 		var err error
 		if o, err = waiter.Wait(k, until, gateLine{p, s, inside}); err != nil {
 			s.Put(nil)
@@ -241,8 +244,8 @@ func (p *capacitor) enqueue(s *parking.Sleeper, node *waiter.Waiter) waiter.Outc
 	return o
 }
 
-// compete is for whoever has been woken: it takes its permits, or goes back into the line, as the
-// first.
+// compete is called by a goroutine that has been woken. It takes its permits, or goes back into the
+// line as the first.
 func (p *capacitor) compete(s *parking.Sleeper, node *waiter.Waiter) waiter.Outcome {
 	l := p.line()
 	p.promised -= node.N
@@ -287,8 +290,9 @@ func (p *capacitor) line() parking.Line {
 	return p.table.Line(parking.Key{Object: p, Hash: xsync.Address(p)})
 }
 
-// goneLocked is for one who waits no more, and is counted as asleep no more. If it was inside it
-// departs: the lane has all its places again, and after the last of a platoon the next may pass.
+// goneLocked is for a waiter that has left the line and is no longer counted as asleep. If it was
+// inside it departs: the lane has all its places again, and after the last of a platoon the next
+// may pass.
 func (p *capacitor) goneLocked(inside bool) {
 	p.waiting--
 	if !inside {
@@ -301,10 +305,10 @@ func (p *capacitor) goneLocked(inside bool) {
 	}
 }
 
-// serveAndUnlock wakes whoever may pass, or is to compete again, oldest first, as far as the
-// permits go, and writes into the word what has become of the line. It unlocks the line, and then
-// tells them, and those in wake. If self, the caller's, is among them it need not be woken: the
-// outcome is its own.
+// serveAndUnlock wakes the waiters that may pass, or are to compete again, oldest first, as far as
+// the permits go. It writes the new state of the line into the word and unlocks the line. Then it
+// tells the woken ones, and those in wake. If self, the caller's, is among them it is not woken:
+// the caller returns the outcome.
 func (p *capacitor) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *parking.Sleeper) waiter.Outcome {
 	o := waiter.Pending
 	for {
@@ -323,8 +327,8 @@ func (p *capacitor) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *p
 	return o
 }
 
-// serveLocked returns who is to be admitted if the word is still what it says; or nobody, and then
-// the word is right.
+// serveLocked returns the waiter to admit, and the word for which that is right. If there is none it
+// returns nil, and the word is up to date.
 func (p *capacitor) serveLocked(l parking.Line) (*parking.Sleeper, platoonState) {
 	for { // A turn is lost only to another's success.
 		o, s := p.look(), l.First()

@@ -18,8 +18,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// The bound, measured: whoever waits behind p others is overtaken by at most (p + B) · Q + B − 1 of
-// those who come later.
+// The bound, measured: at most (p + B) · Q + B − 1 later requests overtake one that waits behind p
+// others.
 func TestCapacitorOvertakesNoMoreThanPromised(t *testing.T) {
 	for _, c := range []struct{ b, q int }{{1, 0}, {1, 3}, {2, 3}} {
 		t.Run(fmt.Sprintf("platoon %d, lane %d", c.b, c.q), func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestCapacitorOvertakesNoMoreThanPromised(t *testing.T) {
 	}
 }
 
-// Whoever runs takes what is free while somebody sleeps who needs more, as often as the lane has
+// A running goroutine takes free permits while a sleeper needs more: as often as the lane has
 // places, and not once more.
 func TestExpressLaneEnds(t *testing.T) {
 	const q = 5

@@ -14,7 +14,7 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A capacitorWorld is a semaphore all of whose permits are held, and those who wait in line.
+// A capacitorWorld is a semaphore all of whose permits are held, and its waiters.
 type capacitorWorld struct {
 	*interleave.Run
 	p *capacitor
@@ -27,7 +27,8 @@ func newCapacitorWorld(x *interleave.Run, n int64, b, q int) *capacitorWorld {
 	return w
 }
 
-// queue puts somebody into the line who wants n permits, and returns what waits until it has them.
+// queue puts a request for n permits into the line, and returns a function that waits until it has
+// them.
 func (w *capacitorWorld) queue(ctx *interleave.Context, n int64) func() error {
 	s := parking.GetSleeper()
 	k := s.Parker(waiter.UntilDone(ctx))
@@ -220,13 +221,13 @@ func TestModelCapacitorCancelBeforeGrantWins(t *testing.T) {
 	})
 }
 
-// The bound: whoever waits behind p others is overtaken by at most (p + B) · Q + B − 1 of those who
-// come later. The one who is watched wants all permits, so that nobody is in with it.
+// The bound: at most (p + B) · Q + B − 1 later requests overtake one that waits behind p others.
+// The watched request wants all permits, so that no other holds any with it.
 func TestModelCapacitorBypass(t *testing.T) {
 	for _, s := range []struct {
 		n      int64
 		b, q   int
-		ahead  int // of the one who is watched
+		ahead  int // how many wait in front of the watched request
 		others []int
 		bound  int
 	}{
@@ -312,7 +313,7 @@ func TestModelCapacitorIsNotRefilled(t *testing.T) {
 	}
 }
 
-// Whoever departs gives the lane all its places again, although others wait still.
+// A departure gives the lane all its places again, even if others still wait.
 func TestModelCapacitorLaneIsRenewed(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		w := newCapacitorWorld(x, 1, 1, 1)
@@ -332,8 +333,8 @@ func TestModelCapacitorLaneIsRenewed(t *testing.T) {
 	})
 }
 
-// A future may be dropped at the very moment when it is granted: its permit then goes to the next,
-// whoever notices.
+// A future may be dropped at the moment of its grant. Its permit then goes to the next, whichever
+// side notices.
 func TestModelCapacitorGrantThatNobodyWants(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		w := newCapacitorWorld(x, 1, 1, 0)
@@ -351,8 +352,8 @@ func TestModelCapacitorGrantThatNobodyWants(t *testing.T) {
 	})
 }
 
-// Permits that come back all at once are had by all who wait for them, at once: none of them gives
-// any back before.
+// Permits that come back all at once go to all their waiters at once, before any of these gives one
+// back.
 func TestModelCapacitorIsServedAtOnce(t *testing.T) {
 	for _, s := range []struct{ b, q, waiters, bound int }{
 		{b: 1, q: 0, waiters: 2}, {b: 1, q: 1, waiters: 2}, {b: 2, q: 1, waiters: 2}, {b: 1, q: 1, waiters: 3, bound: 2}, {b: 2, q: 0, waiters: 3, bound: 2},
@@ -409,8 +410,8 @@ func TestModelCapacitorReleaseAgainstResize(t *testing.T) {
 	}
 }
 
-// An acquire is one compare-and-swap behind a load, and a release one behind two, even on the lane:
-// a release that does not free enough for whoever sleeps takes no lock.
+// An acquire is one load and one compare-and-swap, and a release is one load more, even on the
+// lane. A release that does not free enough for the sleeper takes no lock.
 func TestModelCapacitorCost(t *testing.T) {
 	for name, s := range map[string]struct {
 		waits   bool

@@ -59,8 +59,8 @@ func TestCapacitorOptions(t *testing.T) {
 	requireIdle(t, s)
 }
 
-// Whoever wants nothing does not wait, nor does it use up the lane, though others wait; and it is
-// told that the semaphore is closed.
+// A request for 0 permits does not wait or use a place of the lane, even if others wait. It fails
+// if the semaphore is closed.
 func TestCapacitorGrantsNothingAtOnce(t *testing.T) {
 	s := semaphore.New(1, semaphore.WithCapacitor(1, 1))
 	require.True(t, s.TryAcquire(1))

@@ -56,8 +56,8 @@
 //
 // [WithWaitingArray] makes package twa count the permits. It is for semaphores that many processors
 // use all the time and that are hardly ever exhausted. [WithCapacitor] lets running goroutines pass
-// sleeping ones, within a bound. It is for semaphores that very many goroutines exhaust all the time
-// and hold for a short time.
+// sleeping ones, within a bound. It is for semaphores that very many goroutines exhaust all the
+// time and hold for a short time.
 //
 // # How it works
 //

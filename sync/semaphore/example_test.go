@@ -44,7 +44,7 @@ func ExampleSemaphore_Acquire() {
 	defer cancel()
 
 	fmt.Println(memory.Acquire(ctx, 900<<10))
-	fmt.Println(memory.Acquire(ctx, 200<<10)) // waits in vain
+	fmt.Println(memory.Acquire(ctx, 200<<10)) // waits until ctx is done
 	fmt.Println(memory.Acquire(ctx, 2<<20))   // done context
 	fmt.Println(memory.Acquire(context.Background(), 2<<20))
 	memory.Release(900 << 10)

@@ -49,8 +49,8 @@ func modelOptions() interleave.Options {
 	return interleave.Options{Mode: interleave.Bounded, Bound: 3}
 }
 
-// A handle is there exactly if the permits are; its Release returns them once, one who else waits,
-// gives up, or is refused because enough wait already; and no more wait than may.
+// A handle exists exactly if the permits do. Its Release returns them once, while another waits,
+// gives up, or is refused because enough wait already. No more wait than the limit.
 func TestModelPermitOfAWait(t *testing.T) {
 	for name, k := range modelKinds {
 		t.Run(name, func(t *testing.T) {

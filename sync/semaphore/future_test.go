@@ -150,8 +150,8 @@ func TestFutureForgetsTheOtherKind(t *testing.T) {
 	}
 }
 
-// A Cancel that meets a grant leaves the future to whoever is granting it; the next request may be
-// of another kind.
+// A Cancel that meets a grant leaves the future to the claimer. The next request may be of another
+// kind.
 func TestFutureChangesKindsAfterCancelDuringGrant(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		all := turns(1)

@@ -30,7 +30,7 @@ func TestModelHistories(t *testing.T) {
 	semtest.CheckHistories(t, kind(), histories)
 }
 
-// The same with a waiting array, of one bucket: whoever sleeps meets everybody else.
+// The same with a waiting array of one bucket, where all sleepers share a line.
 func TestModelArrayHistories(t *testing.T) {
 	const inFlight = "documented: who has taken its tickets, and does not sleep yet, may be granted by a release after the resize"
 	k := kind()

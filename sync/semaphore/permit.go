@@ -18,8 +18,8 @@ type Permit struct {
 	n xsync.Int64 // how many it holds
 }
 
-// AcquirePermit is Acquire and returns a handle, which it allocates. With an error the handle is nil
-// and holds nothing.
+// AcquirePermit is Acquire and returns a handle, which it allocates. With an error the handle is
+// nil and holds nothing.
 func (s *Semaphore) AcquirePermit(ctx context.Context, n int64) (*Permit, error) {
 	if err := s.Acquire(ctx, n); err != nil {
 		return nil, err
@@ -56,9 +56,9 @@ func (p *Permit) Release() {
 	}
 }
 
-// Forget empties the handle without returning the permits, and tells how many there were. They stay
-// held: whoever forgets them answers for them, by a Release of the semaphore, or never, which makes
-// the semaphore smaller.
+// Forget empties the handle without returning the permits, and returns how many there were. They
+// stay held: the caller is responsible for them. It returns them with a Release of the semaphore,
+// or never, which makes the semaphore smaller.
 func (p *Permit) Forget() int64 {
 	if p == nil {
 		return 0
@@ -96,8 +96,8 @@ func overSplit(n, held int64) string {
 
 // Merge moves all permits of q, which may be nil, into p, and leaves q empty. It panics, and moves
 // nothing, if they are of different semaphores or p is nil. Merging a handle into itself does
-// nothing. To those who use the handles at the same time it is two steps: in between the permits
-// are held, but in neither.
+// nothing. For concurrent users of the handles Merge is two steps: in between the permits are held,
+// but in neither handle.
 func (p *Permit) Merge(q *Permit) {
 	if q == nil || p == q {
 		return

@@ -22,7 +22,7 @@ type policy interface {
 	Resize(n int64)
 	Close()
 
-	// request returns a future for n permits: f, if that is of the right kind, begun anew. The
+	// request returns a future for n permits: f itself, restarted, if it is of the right kind. The
 	// request of f has ended.
 	request(f future, n int64) future
 }

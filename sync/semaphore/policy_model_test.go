@@ -12,7 +12,7 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// Who counts those who wait looks into every bucket of the array that was given, and into no other.
+// A count of the waiters reads every bucket of the given array, and no other.
 func TestModelWaitersSleepInTheArrayGiven(t *testing.T) {
 	stepsIn := func(a *twa.Array) int {
 		return interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {

@@ -79,8 +79,8 @@ func TestOptionsThatContradictEachOtherPanic(t *testing.T) {
 	require.PanicsWithValue(t, "semaphore: negative size", func() { newArray(-1) })
 }
 
-// Whoever notices says so: what does not depend on the policy is this package's, the rest is of
-// twa.
+// A panic names the package that noticed the error: this one if it does not depend on the policy,
+// twa otherwise.
 func TestArrayPanicsNameThePackage(t *testing.T) {
 	s := newArray(1)
 	for msg, f := range map[string]func(){

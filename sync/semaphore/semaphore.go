@@ -20,8 +20,8 @@ const MaxPermits = engine.MaxPermits
 // The errors of an acquire, besides those of its context. All locks of the module share them.
 var (
 	ErrClosed    = waiter.ErrClosed    // the semaphore is or has been closed
-	ErrTooLarge  = waiter.ErrTooLarge  // the request is for more permits than the semaphore has in all
-	ErrQueueFull = waiter.ErrQueueFull // as many as WithMaxWaiting allows wait already, or 1<<61 permits WithWaitingArray
+	ErrTooLarge  = waiter.ErrTooLarge  // the request is for more permits than there are
+	ErrQueueFull = waiter.ErrQueueFull // too many wait: see WithMaxWaiting and WithWaitingArray
 	ErrPending   = waiter.ErrPending   // a future's request has no outcome yet
 )
 
@@ -47,7 +47,7 @@ const base = 0
 type Semaphore struct {
 	_ noCopy
 	e engine.Engine
-	p policy           // not nil: it has the permits, and the engine none, so that every fast path fails
+	p policy           // if not nil, it has the permits, and the engine's fast paths fail
 	_ cpu.CacheLinePad // so that adjacent semaphores do not slow each other down
 }
 
@@ -78,45 +78,45 @@ func WithMaxWaiting(n int) Option {
 	return func(o *options) { o.MaxWaiting = n }
 }
 
-// WithWaitingArray lets those who wait sleep in a waiting array, a, or that of the process if a is
-// nil, and has the semaphore work as a [twa.Semaphore] does: to acquire is one addition, however
-// many do so at once. The promises are the same but for these: see there for Available, Resize, the
-// largest size, what Release may fail to notice and whom one that it notices may grant, and panics
-// that begin with "twa:"; and an acquire fails with ErrQueueFull where requests for 1<<61 permits
-// wait. It cannot be had together with WithMaxWaiting. Together with WithCapacitor it only says where
-// those who wait sleep.
+// WithWaitingArray puts waiters to sleep in the waiting array a, or in that of the process if a is
+// nil. The semaphore then works as a [twa.Semaphore] does: an acquire is one addition, however many
+// run at the same time. The promises are the same with the exceptions documented there for
+// Available, Resize, the largest size, and an over-release: what Release may miss, and which
+// waiters one that it notices may grant. Some panics begin with "twa:". An acquire fails with
+// ErrQueueFull where requests for 1<<61 permits wait. The option excludes WithMaxWaiting. Together
+// with WithCapacitor it only determines where waiters sleep.
 func WithWaitingArray(a *twa.Array) Option {
 	return func(o *options) { o.array, o.twa = a, true }
 }
 
-// WithCapacitor puts a capacitor with an express lane in front of the permits, for permits that very
-// many goroutines want and hold for a short time: goroutines that run go on running, and the switch
-// to one that sleeps is paid for once per 1 + q acquires instead of every time. WithCapacitor(1, 256)
-// is right as a rule.
+// WithCapacitor puts a capacitor with an express lane in front of the permits, for permits that
+// very many goroutines want and hold for a short time: goroutines that run go on running, and the
+// switch to one that sleeps is paid for once per 1 + q acquires instead of every time.
+// WithCapacitor(1, 256) is right as a rule.
 //
-// Order: whoever finds its permits free takes them, even if others wait, as long as the express
-// lane has one of its q places left; so does TryAcquire. Whoever does not, queues. Those who queue
-// pass a gate in their order, in platoons of b: when the permits that the first needs are free it
-// is woken, and competes for them with the lane. When one of them has got its permits the lane has
-// all its places again; when all of the platoon have, or have given up, the next may pass. While
-// the lane is full only they can take what is free, so that a large request gets its permits
-// together. (A future does not compete: it is granted its permits when a goroutine in its place
-// would be woken.)
+// Order: a request that finds its permits free takes them, even if others wait, as long as one of
+// the q places of the express lane is left; so does TryAcquire. Any other request queues. Queued
+// requests pass a gate in order, in platoons of b. When the permits that the first needs are free
+// it is woken, and competes for them with the lane. When it has got them the lane has all its
+// places again. When all of the platoon have got theirs, or given up, the next platoon may pass.
+// While the lane is full only the platoon can take what is free, so that a large request gets its
+// permits together. (A future does not compete: it is granted its permits when a goroutine in its
+// place would be woken.)
 //
-// Bound: whoever begins to wait behind p others is overtaken by at most (p + b) · q + b − 1 of
-// those who come later; with b = 1, (p + 1) · q. Nobody starves. With b = 1 and q = 0 the order is
-// as strict as without, and it is slower.
+// Bound: at most (p + b) · q + b − 1 later requests overtake one that begins to wait behind p
+// others; with b = 1, (p + 1) · q. No request starves. With b = 1 and q = 0 the order is as strict
+// as without the option, but slower.
 //
-// Cost: an acquire or a release is one compare-and-swap, on the lane as without contention; whoever
-// waits sleeps once or twice. Waiting allocates nothing in the steady state. A longer lane makes
-// the switch cheaper, and waits longer: with 16 places it is still more than half of what an
-// acquire costs, with 256 it is hardly seen any more. b is how many may be awake at a time to
-// compete: more than 1 is of use only if many permits come back at once.
+// Cost: an acquire or a release is one compare-and-swap, on the lane as without contention. A
+// waiter sleeps once or twice. Waiting allocates nothing in the steady state. A longer lane makes
+// the switch cheaper, and waits longer. With 16 places the switch is still more than half of the
+// cost of an acquire; with 256 it hardly matters. b is how many may be awake at a time to compete.
+// More than 1 is useful only if many permits come back at once.
 //
-// Everything else is as without, WithMaxWaiting included, but for the largest size, 1<<40, and q,
-// of which at most 65535 count. With WithWaitingArray those who wait sleep in the array, all of one
-// semaphore in one of its buckets; it changes nothing else. WithCapacitor panics if b is not positive
-// or q is negative.
+// Everything else is as without the option, including WithMaxWaiting, except the largest size,
+// 1<<40, and q, of which at most 65535 count. With WithWaitingArray waiters sleep in the array, all
+// of one semaphore in one of its buckets; nothing else changes. WithCapacitor panics if b is not
+// positive or q is negative.
 func WithCapacitor(b, q int) Option {
 	if b <= 0 || q < 0 {
 		panic("semaphore: WithCapacitor(" + strconv.Itoa(b) + ", " + strconv.Itoa(q) +
@@ -229,8 +229,8 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 }
 
 // TryAcquire takes n permits if that many are free and no request waits, and reports whether it
-// did. It never overtakes a waiter, except on the express lane of WithCapacitor; it reports false on
-// a closed semaphore. It panics if n is negative.
+// did. It never overtakes a waiter, except on the express lane of WithCapacitor; it reports false
+// on a closed semaphore. It panics if n is negative.
 func (s *Semaphore) TryAcquire(n int64) bool {
 	if n <= 0 {
 		return s.acquireNothing(context.Background(), n) == nil
