@@ -49,7 +49,7 @@ func TestIdleExecutorHasNoTicks(t *testing.T) {
 	})
 }
 
-// Nor does one after the end.
+// An executor that was shut down has no ticks either.
 func TestExecutorThatWasShutDownHasNoTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ex := rt.New(rt.WithWorkers(4), rt.WithWatchdog(time.Second, func(rt.Report) {}))

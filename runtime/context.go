@@ -38,8 +38,8 @@ func (cx *Context) Err() error {
 	return nil
 }
 
-// Context returns a [context.Context] that ends when the task is aborted or has ended, whichever
-// comes first. It is for calls that take a context, above all in [Blocking]:
+// Context returns a [context.Context] that ends when the task is aborted or has ended, at the
+// earlier of the two. It is for calls that take a context, above all in [Blocking]:
 //
 //	ctx := cx.Context()
 //	rows, err := rt.Blocking(cx, func() (*sql.Rows, error) { return db.QueryContext(ctx, query) })

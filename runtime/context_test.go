@@ -64,7 +64,8 @@ func TestContextOfATaskThatWasCancelledHasEnded(t *testing.T) {
 	require.Equal(t, rt.ErrCancelled, err)
 }
 
-// One who has learned of the task's end finds the context ended, however the task has.
+// A goroutine that has learned of the task's end finds the context ended, however the task has
+// ended.
 func TestContextOfATaskEndsWithIt(t *testing.T) {
 	for name, end := range endings {
 		t.Run(name, func(t *testing.T) {

@@ -102,7 +102,7 @@ func TestFirstSpawnAllocatesNothing(t *testing.T) {
 	}))
 }
 
-// Nor does its end.
+// Its whole life, to its end, allocates nothing either.
 func TestLifeOfATaskAllocatesNothing(t *testing.T) {
 	ex := solo(t)
 	tasks := make([]nothing, 2000)

@@ -51,8 +51,8 @@ func (l *lab) requireHome() {
 	l.ex.workerEnded()
 }
 
-// However many end an executor at the same time: each task that was taken ends, every worker goes
-// home, and one who waits for one or the other is told, once.
+// However many end an executor at the same time: each task that was accepted ends, every worker
+// exits, and each waiter for one or the other is told, once.
 func TestModelEnd(t *testing.T) {
 	o := interleave.Options{Mode: interleave.Bounded, Bound: 2}
 	if testing.Short() || interleave.RaceEnabled {

@@ -70,7 +70,7 @@ func TestAnyNumberMayWaitForAHandle(t *testing.T) {
 	}
 }
 
-// One who gives up takes nothing from the others.
+// A waiter that gives up takes nothing from the others.
 func TestWaitThatIsGivenUpLeavesTheOthers(t *testing.T) {
 	ex := solo(t)
 	h, end := pending(t, ex)
@@ -111,8 +111,8 @@ func TestWaitMayEndWithTheTask(t *testing.T) {
 	}
 }
 
-// Who waits by Wait, Await or Done does not disturb who has the handle in a select, and the other
-// way round.
+// A waiter by Wait, Await or Done does not disturb the one that has the handle in a select, and
+// vice versa.
 func TestWaitsForAHandleLeaveItsPollerAlone(t *testing.T) {
 	ex := solo(t)
 	h, end := pending(t, ex)

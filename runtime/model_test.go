@@ -587,7 +587,7 @@ var tierOne = []experiment{
 		l.finish()
 		x.Assert(reports.Load() == 0, "%d reports", reports.Load())
 	}, 0},
-	{"panic/against a question", func(x *interleave.Run) { // who asks late has the error, and Shutdown nothing to tell
+	{"panic/against a question", func(x *interleave.Run) { // a late question gets the error, and Shutdown has nothing to report
 		l := newLab(x, 1)
 		l.panics()
 		t := l.task("t", panicking)

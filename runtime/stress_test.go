@@ -205,7 +205,7 @@ func fight(ctx context.Context, cx *rt.Context, ss []*semaphore.Semaphore) error
 		case 1:
 			_, err = rt.Select(cx, f, g)
 		case 2:
-			if i != k { // who asks twice of one lock may wait for another who does the same
+			if i != k { // two requests for one lock may wait for another task with two
 				err = rt.Await(cx, rt.Timeout(rt.AllOf(f, g), 50*time.Microsecond))
 			}
 		case 3:

@@ -177,7 +177,7 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 		x.Go("releaser", func() { s.Release(1) })
 		l.finish()
 	}, 0},
-	{"handle/two ends", func(x *interleave.Run) { // one who gives up, at any time, takes nothing from the other
+	{"handle/two ends", func(x *interleave.Run) { // a waiter that gives up, at any time, takes nothing from the other
 		l := newTasks(x)
 		h := Go(l.ex, func(*Context) (int, error) { return 7, nil })
 		ctx := x.NewContext()
@@ -201,7 +201,7 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 		x.Go("canceller", func() { ctx.Cancel(); s.Release(1) })
 		l.finish()
 	}, 0},
-	{"handle/await and wait", func(x *interleave.Run) { // a task, a goroutine and one who selects
+	{"handle/await and wait", func(x *interleave.Run) { // a task, a goroutine and a select
 		l := newTasks(x)
 		h := Go(l.ex, func(*Context) (int, error) { return 7, nil })
 		gone := l.party()
@@ -242,7 +242,7 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 		l.finish()
 	}, 0},
 
-	{"handle/owner and another", func(x *interleave.Run) { // who has seen the end gets the result
+	{"handle/owner and another", func(x *interleave.Run) { // a waiter that has seen the end gets the result
 		l := newTasks(x)
 		h := Go(l.ex, func(*Context) (int, error) { return 7, nil })
 		gone := l.party()

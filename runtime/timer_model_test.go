@@ -193,7 +193,7 @@ var timerScenarios = []experiment{
 	}, 0},
 }
 
-// A timer that goes off, is cancelled, and begins anew, at any moment.
+// A timer that fires, is cancelled, and restarts, at any moment.
 func TestModelTimers(t *testing.T) {
 	o := interleave.Options{Mode: interleave.Bounded, Bound: 2}
 	if !testing.Short() {

@@ -365,7 +365,7 @@ func TestWatchdogAsksFuturesWithoutALock(t *testing.T) {
 		require.Len(t, r.all(), 1)
 		require.Equal(t, "*rt_test.gatedFuture", r.all()[0].What)
 
-		// Nor is one reported that the task has done with meanwhile.
+		// A future that the task has finished with meanwhile is not reported either.
 		p.Wake()
 		require.NoError(t, ended(t, &p.Task))
 		f = &gatedFuture{asked: make(chan struct{}), gate: make(chan struct{})}

@@ -156,8 +156,8 @@ func TestLocksOfOneColumn(t *testing.T) {
 	}
 }
 
-// All hidden readers are counted, by Unbias and by whoever queues, and the rest of the bias's share
-// is free again.
+// All hidden readers are counted, by Unbias and by a request that queues. The rest of the bias's
+// share is free again.
 func TestRevocationCountsTheHidden(t *testing.T) {
 	for name, revoke := range map[string]func(e *Engine, f *Future){
 		"Unbias": func(e *Engine, _ *Future) { e.Unbias() },
@@ -240,7 +240,7 @@ func TestInhibitionIsAMultipleOfTheRevocation(t *testing.T) {
 	require.GreaterOrEqual(t, xsync.Now(), until)
 }
 
-// A reader who is not hidden, although others are, returns a permit; so does one whose slot has
+// A reader that is not hidden, although others are, returns a permit. So does one whose slot has
 // been taken.
 func TestLeavingWhenOthersHide(t *testing.T) {
 	e := newCrowded(16, 1)[0]
@@ -255,8 +255,8 @@ func TestLeavingWhenOthersHide(t *testing.T) {
 	require.Zero(t, heldRW(e)&^hiding)
 }
 
-// On several processors readers hide; when a writer comes, it has to wait for those who read, and
-// for no other.
+// On several processors readers hide. A writer then waits for the current readers, and for no
+// other.
 func TestReadersHideUntilAWriterComes(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	e := newRW(true)
@@ -298,8 +298,8 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 	require.Zero(t, heldRW(e))
 }
 
-// Whoever is served because the bias has ended is woken when the lock is free again: it may call
-// back.
+// A waiter that is served because the bias has ended is woken when the lock is free again: it may
+// call back.
 func TestWakeAtTheEndOfTheBiasMayCallBack(t *testing.T) {
 	e := newRW(true)
 	var f Future

@@ -149,7 +149,7 @@ var tierOne = []scenario{
 			f := w.future(1)
 			f.Done()
 			f.Cancel()
-			w.finishFuture(w.awaitDone(f, 1), 1) // begins anew, though a claimer may have to end with it first
+			w.finishFuture(w.awaitDone(f, 1), 1) // a claimer may not be done with it
 		})},
 	{name: "future/lose", size: 1, body: each(
 		func(w *world) { w.use(1) },
@@ -234,14 +234,14 @@ var tierOne = []scenario{
 		func(w *world) { w.e.Close() }, func(w *world) { w.resize(2) },
 		func(w *world) { w.useOr(bg, 2, waiter.ErrClosed, waiter.ErrTooLarge) })},
 
-	// Over-release changes nothing, whoever waits.
+	// Over-release changes nothing, with or without waiters.
 	{name: "over-release", size: 1, body: each(
 		func(w *world) { w.use(1) },
 		func(w *world) { w.Assert(!w.e.Release(w.base, 2), "an over-release was accepted") },
 		func(w *world) { w.use(1) })},
 
-	// Nor does one that races with a resize, as long as nothing else brings the word back to what
-	// it was.
+	// An over-release that races with a resize changes nothing either, as long as no other
+	// operation restores the word.
 	{name: "over-release/against shrinking", size: 3, body: overRelease(2)},
 	{name: "over-release/against growth", size: 2, body: overRelease(3)},
 

@@ -104,8 +104,8 @@ func TestHandOffThroughTheSlotTakesNoMutex(t *testing.T) {
 	require.EqualValues(t, 1, e.Available(0))
 }
 
-// Whoever is the oldest after a cancel or a locked release stands in the slot, where the next
-// release needs no mutex.
+// After a cancel or a locked release the oldest waiter stands in the slot, where the next release
+// needs no mutex.
 func TestSlotIsRefilled(t *testing.T) {
 	e := newEngine(2)
 	acquire(e, 2)
@@ -322,8 +322,7 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 	}
 }
 
-// Nothing is always there, whoever waits and whatever is owed; but a closed engine has not even
-// that.
+// 0 permits are always available, with any waiters and debts; but not in a closed engine.
 func TestRequestForNothingIsGrantedUntilClose(t *testing.T) {
 	e := newEngine(2)
 	ask := func() error {

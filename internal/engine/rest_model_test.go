@@ -23,9 +23,9 @@ func newNeighbours(x *interleave.Run, rows int) (a, b *world) {
 	return a, b
 }
 
-// Two locks whose readers hide in the same slots: neither takes the other's readers for its own,
-// nor lets them keep out its writers, whichever of them ends its bias, and one who finds the table
-// full is counted.
+// Two locks whose readers hide in the same slots: neither counts the other's readers as its own, or
+// lets them keep out its writers, whichever lock ends its bias. A reader that finds the table full
+// is counted.
 func TestModelNeighboursInTheTable(t *testing.T) {
 	for _, s := range []struct {
 		name  string

@@ -326,7 +326,7 @@ func TestRefusedGrantsOfReadersComeBack(t *testing.T) {
 func TestWhatWasRefusedComesBack(t *testing.T) {
 	for _, c := range []struct{ held, n, left int64 }{
 		{Everyone, Everyone, 0},
-		{Everyone, Everyone - Upgradable, Upgradable}, // of one who has given up its upgrade
+		{Everyone, Everyone - Upgradable, Upgradable}, // of a reader that has given up its upgrade
 		{Upgradable + 3, Upgradable, 3},
 		{Upgradable + 3, Reader, Upgradable + 2},
 	} {

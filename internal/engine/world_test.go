@@ -86,7 +86,7 @@ func (w *world) check() {
 	}
 }
 
-// line returns who is queued, oldest first.
+// line returns the queued requests, oldest first.
 func (w *world) line() (line []*waiter.Waiter) {
 	if s := w.e.slot.Load(); s != nil {
 		line = append(line, s)
@@ -123,8 +123,7 @@ func (w *world) follow(line []*waiter.Waiter) {
 	w.queue = stay
 }
 
-// more gets n permits for a thread that holds some which bar all others, before whoever waits, and
-// not after any of them.
+// more gets n permits for a thread that holds some which bar all others, before any waiter.
 func (w *world) more(n int64) {
 	if w.e.TryAcquire(w.base, n) {
 		w.held.Add(n)

@@ -102,7 +102,7 @@ func ExampleRWLock() {
 	// Output: 13 true false
 }
 
-// Any lock can be wrapped. The bound of this one: of those who come later at most 9 get it first.
+// Any lock can be wrapped. With this bound at most 9 later arrivals get the lock first.
 func ExampleWrap() {
 	mu := capacitor.Wrap(new(sync.Mutex), 10)
 	mu.Lock()

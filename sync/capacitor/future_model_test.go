@@ -43,7 +43,7 @@ func TestModelRWLockFutureAsMutex(t *testing.T) {
 // beside goroutines: a writer is alone, nobody sleeps for ever, and in the end the lock is free.
 func TestModelRWLockFuture(t *testing.T) {
 	for _, s := range []struct {
-		holder string // who has the lock in the beginning
+		holder string // the first holder of the lock
 		line   string // what each thread does: upper case is a future, x drops one of a reader, y of a writer
 		large  bool
 	}{
@@ -146,8 +146,8 @@ func rwFutures(x *interleave.Run, holder, line string, used int) {
 	requireUnlocked(x, l)
 }
 
-// The bound holds for a future: the one that is the first of the line is overtaken by no more of
-// those who come later than the lane has places.
+// The bound holds for a future: no more later arrivals than the lane has places overtake the first
+// of the line.
 func TestModelFutureBypass(t *testing.T) {
 	for _, q := range []int{0, 1} {
 		t.Run(fmt.Sprintf("express %d", q), func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestModelFutureIsLeftAtOnce(t *testing.T) {
 		*parking.Default() = *parking.New(1)
 		m := NewMutex(WithExpress(1))
 		x.Name("m", m)
-		gate := m.gate.TakeOnly() // as one who has been admitted, and gives up
+		gate := m.gate.TakeOnly() // as an admitted goroutine that gives up
 		m.Lock()
 		var f LockFuture
 		f.Init(m)

@@ -33,11 +33,11 @@ type Gate struct {
 
 	// Invariants:
 	//
-	//  1. Permits are taken one by one, by arrivals, and come back all at once: so when one is
-	//     taken that had been returned, all who were inside have departed. (TestModelGate)
-	//  2. departed is how many of the platoon have: fewer than have passed, or as many. Whoever
-	//     makes it B is the last one, and alone, for the gate is closed: it begins a new platoon.
-	//     (TestModelGate/misuse)
+	//  1. Arrivals take permits one by one, and permits come back all at once. So when an arrival
+	//     takes a returned permit, all that were inside have departed. (TestModelGate)
+	//  2. departed counts the departures of the platoon: at most as many as have passed. The
+	//     departure that makes it B is the last, and alone, because the gate is closed: it begins a
+	//     new platoon. (TestModelGate/misuse)
 	e        engine.Engine  // B permits, counted from 1; none if there is an array
 	array    *twa.Semaphore // which has the permits then; nil otherwise
 	departed xsync.Int64

@@ -2,8 +2,8 @@ package capacitor
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// A lane is how long an express lane is: so long that it lasts as long as a hundred switches of
-// goroutines, with which it competes. Whoever is admitted owns it.
+// A lane is the length of an express lane: long enough to last as long as a hundred switches of
+// goroutines, with which it competes. The admitted goroutine owns it.
 type lane struct {
 	since uint32 // when it was last renewed, in units of 1<<10 ns; it may wrap, for it is a hint
 	cut   uint8  // how often its length has been halved
@@ -11,9 +11,8 @@ type lane struct {
 
 const laneLasts = 50 // how long, in units of 1<<10 ns
 
-// renew makes the lane half or twice as long as before, if it has lasted too long or a short time.
-// Where the one who has been admitted has not had to wait it may last as long as it likes. Q is all
-// the places it can have.
+// renew doubles or halves the lane's length if it has lasted too short or too long. If the
+// admitted goroutine has not had to wait, the lane gets its full length, q places.
 func (l *lane) renew(q uint32, waited bool) {
 	now := uint32(xsync.Now() >> 10) //nolint:gosec // it wraps
 	lasted := now - l.since

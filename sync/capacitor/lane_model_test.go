@@ -98,9 +98,9 @@ func TestModelLaneIsCut(t *testing.T) {
 	}
 }
 
-// The lane has its places again before the gate is open, not after: who refilled it late would
-// refill it for a platoon that has used its places already, and who has passed the gate would be
-// overtaken by more than there are.
+// The lane has its places again before the gate opens, not after. A late refill would serve a
+// platoon that has used its places already, and more than the bound would overtake a goroutine that
+// has passed the gate.
 func TestModelLaneIsFullWhenTheGateOpens(t *testing.T) {
 	for name, opts := range map[string][]Option{
 		"queue": {WithExpress(1)},
@@ -112,7 +112,7 @@ func TestModelLaneIsFullWhenTheGateOpens(t *testing.T) {
 				w := Wrap(new(mutex.Word), 1, opts...)
 				x.Name("w", w)
 				x.Assert(w.gate.TryArrive(), "closed")
-				var passed, in interleave.Bool // the one who is watched: the gate, and the lock
+				var passed, in interleave.Bool // the watched one: the gate, the lock
 				var before interleave.Int32
 				x.Go("departs", w.gate.Depart)
 				x.Go("watched", func() {

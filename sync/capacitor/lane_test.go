@@ -67,8 +67,8 @@ func TestLaneIsNotCutWhereNobodyWaits(t *testing.T) {
 	})
 }
 
-// Whoever finds the gate open, and then sleeps in front of the lock, has waited as well: half of
-// the places are left at once, and a quarter after the next.
+// A goroutine that finds the gate open, and then sleeps in front of the lock, has waited as well:
+// half of the places are left at once, and a quarter after the next.
 func TestLaneIsCutForOneWhoWaits(t *testing.T) {
 	for name, create := range map[string]func() (l sync.Locker, left func() int64){
 		"Mutex": func() (sync.Locker, func() int64) {

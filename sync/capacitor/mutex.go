@@ -37,18 +37,18 @@ type Mutex struct {
 	//
 	// Invariants:
 	//
-	//  1. Whoever changes the lock's bits from unlocked to another holds the mutex, and nobody else
-	//     does until they are unlocked again, or handed over. (TestModelMutex)
-	//  2. Nobody waits for the word but the owner of the gate's one permit, the admitted one. While
-	//     it sleeps the word says so, or somebody is about to wake it; so an unlock need not
+	//  1. The goroutine that changes the lock's bits from unlocked holds the mutex alone, until
+	//     they are unlocked again, or handed over. (TestModelMutex)
+	//  2. Only the owner of the gate's one permit, the admitted goroutine, waits for the word.
+	//     While it sleeps the word says so, or another is about to wake it. So an unlock need not
 	//     remember that others may sleep, as that of a mutex.Word must. (TestModelMutex)
-	//  3. Of the places of the express lane no more are used between two admitted holders than
-	//     there are. With the order of the gate that is the bound. (TestModelBypass)
-	//  4. The bit admitted is set exactly while the admitted one holds the mutex. The step that
-	//     clears it unlocks, and clears full; whoever made it gives the gate's permit back, once.
-	//     (TestModelMutex/double_unlock)
-	//  5. Nobody queues at the gate without somebody who is admitted, and who is not asleep while
-	//     the mutex is free, or about to be woken. (TestModelMutex: whoever waits in vain is a
+	//  3. Between two admitted holders no more places of the express lane are used than there are.
+	//     With the order of the gate that is the bound. (TestModelBypass)
+	//  4. The bit admitted is set exactly while the admitted goroutine holds the mutex. The step
+	//     that clears it unlocks, and clears full. The goroutine that made it returns the gate's
+	//     permit, once. (TestModelMutex/double_unlock)
+	//  5. While a goroutine queues at the gate, another is admitted. That one is not asleep while
+	//     the mutex is free, or is about to be woken. (TestModelMutex: a lost wake-up is a
 	//     deadlock)
 	word xsync.Uint32
 
@@ -115,8 +115,8 @@ func (m *Mutex) express() bool {
 	return true
 }
 
-// enter locks m for the admitted one, who has waited for it or not, if the state is still w, and
-// renews the express lane.
+// enter locks m for the admitted goroutine, whether it has waited or not, if the state is still w.
+// It renews the express lane.
 func (m *Mutex) enter(w uint32, waited bool) bool {
 	if !m.word.CompareAndSwap(w, w|admitted|parking.Locked) {
 		return false
@@ -125,7 +125,7 @@ func (m *Mutex) enter(w uint32, waited bool) bool {
 	return true
 }
 
-// renew opens the express lane anew for the admitted one, who has just got the mutex.
+// renew reopens the express lane for the admitted goroutine, which has just got the mutex.
 func (m *Mutex) renew(waited bool) {
 	q := uint32(Express - m.base)
 	m.lane.renew(q, waited)
@@ -163,8 +163,8 @@ func (m *Mutex) spin() bool {
 	}
 }
 
-// compete locks m for the admitted one, who has waited at the gate or not. It gives up, and leaves
-// the gate to the next, when until ends the wait.
+// compete locks m for the admitted goroutine, whether it has waited at the gate or not. It gives
+// up, and leaves the gate to the next, when until ends the wait.
 func (m *Mutex) compete(until waiter.Limit, waited bool) error {
 	for !m.attempt(1, waited) { // A turn is lost to somebody on the express lane, and they are few.
 		if err := sleepAdmitted(until, m.key(), m.isSleeping); err != nil {
@@ -247,7 +247,7 @@ func (m *Mutex) unlockSlow() {
 
 // unlock unlocks m, and reports false if it is not locked.
 func (m *Mutex) unlock() bool {
-	for { // A turn is lost to the admitted one, who goes to sleep, or to another unlock.
+	for { // A retry follows the admitted goroutine's sleep, or another unlock.
 		w := m.word.Load()
 		switch w & (admitted | parking.Mask) {
 		case parking.Locked:

@@ -69,11 +69,11 @@ func TestModelTimeout(t *testing.T) {
 	}
 }
 
-// The bound: who is the p'th in the queue is overtaken by at most (p + 1) · q of those who come
-// later. The queue stands before the others come; how many of them get in first is counted.
+// The bound: at most (p + 1) · q later arrivals overtake the p'th in the queue. The queue exists
+// before the others arrive. The test counts how many of them get in first.
 func TestModelBypass(t *testing.T) {
 	for _, s := range []struct {
-		q, p   int // the lane's length; the place in the queue of the one who is watched
+		q, p   int // the lane's length; the watched goroutine's place in the queue
 		others []int
 	}{
 		{q: 0, p: 0, others: []int{1, 1}},
@@ -99,7 +99,7 @@ func TestModelBypass(t *testing.T) {
 func bypass(x *interleave.Run, q, p int, others []int) {
 	m := NewMutex(WithExpress(q))
 	x.Name("m", m)
-	var in interleave.Int32     // the one who is watched has been in
+	var in interleave.Int32     // the watched goroutine has been in
 	var passed interleave.Int32 // so many got in before
 	m.Lock()
 	x.Go("holder", m.Unlock)

@@ -127,7 +127,7 @@ func TestNobodyIsKeptOutWhereNobodyWaits(t *testing.T) {
 	})
 }
 
-// With the lane full, a try does not overtake who waits.
+// With the lane full, a try does not overtake a waiter.
 func TestFullLaneKeepsTriesOut(t *testing.T) {
 	m := NewMutex(WithExpress(1))
 	m.Lock() // the place of the lane
@@ -249,8 +249,7 @@ func TestMutualExclusionUnderEverything(t *testing.T) {
 	})
 }
 
-// The bound, measured: whoever is the p'th in the queue is overtaken by at most (p + 1) · q of
-// those who come later.
+// The bound, measured: at most (p + 1) · q later arrivals overtake the p'th in the queue.
 func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 	const q = 3
 	locktest.AtEveryProcs(t, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 //	asleep:       an unlock hands the lock over
 //
 // A goroutine that is admitted competes with the express lane, and sleeps again if that was
-// quicker. A future cannot compete, for nothing of it runs. So whoever opens the gate makes the
-// attempt in its place, and an unlock that finds a future asleep does not unlock: it hands the lock
+// quicker. A future cannot compete, because it does not run. So the goroutine that opens the gate
+// makes the attempt for it. An unlock that finds a future asleep does not unlock: it hands the lock
 // over.
 //
 // Invariants:

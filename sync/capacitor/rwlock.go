@@ -47,7 +47,7 @@ type RWLock struct {
 	//
 	//	readers  X  A  S   means
 	//	0        0  0  0   unlocked
-	//	n        0  0  .   n readers hold it; with S the admitted one is a writer and sleeps, or is about to
+	//	n        0  0  .   n readers hold it; with S the admitted one, a writer, sleeps or will
 	//	0        1  0  .   a writer holds it; with S the admitted one sleeps, or is about to
 	//	0        1  1  0   the admitted one holds it, a writer
 	//
@@ -56,23 +56,22 @@ type RWLock struct {
 	//
 	// Invariants:
 	//
-	//  1. Whoever sets X holds the lock alone, and whoever adds a reader shares it, until they take
-	//     away what they have put there: there are never both. (TestModelRWLock)
-	//  2. Nobody waits for the word but the owner of the gate's one permit, the admitted one. S is
-	//     set only while the lock is not available to that one, and the step that makes it
-	//     available clears S, under the table's lock, and wakes it. Only the one who has set S may
-	//     clear it otherwise, and does when it gives up. So whoever unlocks need not know who
-	//     sleeps: beside readers it is a writer, for whom only the last of them matters.
-	//     (TestModelRWLock)
-	//  3. Of the places of the express lane no more are used between two renewals than there are,
-	//     and each who is admitted renews it once, as it comes in; who gives up does not. With the
-	//     order of the gate that is the bound. (TestModelRWBypass)
-	//  4. A is set exactly while the admitted one holds the lock as a writer. The step that clears
-	//     it unlocks; whoever made it gives the gate's permit back, once.
+	//  1. The goroutine that sets X holds the lock alone, and one that adds a reader shares it,
+	//     until each removes what it has added. There are never both. (TestModelRWLock)
+	//  2. Only the owner of the gate's one permit, the admitted goroutine, waits for the word. S is
+	//     set only while the lock is not available to it. The step that makes the lock available
+	//     clears S, under the table's lock, and wakes it. Otherwise only the admitted goroutine
+	//     clears S, when it gives up. So an unlock need not know which kind sleeps: beside readers
+	//     it is a writer, for which only the last reader matters. (TestModelRWLock)
+	//  3. Between two renewals no more places of the express lane are used than there are. Each
+	//     admitted goroutine renews the lane once, as it gets the lock; one that gives up does not.
+	//     With the order of the gate that is the bound. (TestModelRWBypass)
+	//  4. A is set exactly while the admitted goroutine holds the lock as a writer. The step that
+	//     clears A unlocks. The goroutine that made it returns the gate's permit, once.
 	//     (TestModelRWLock/double_unlock)
-	//  5. Nobody queues at the gate without somebody who is admitted, and who is not asleep while
-	//     the lock is available to it, or about to be woken. (TestModelRWLock: whoever waits in
-	//     vain is a deadlock)
+	//  5. While a goroutine queues at the gate, another is admitted. That one is not asleep while
+	//     the lock is available to it, or is about to be woken. (TestModelRWLock: a lost wake-up is
+	//     a deadlock)
 	word xsync.Int64
 	lane lane          // of Express places at most; the admitted one's
 	gate engine.Engine // of one permit, counted from 1: the zero one is open
@@ -151,7 +150,7 @@ func (l *RWLock) spin(hold int64) bool {
 		switch {
 		case l.express(w, hold):
 			return true
-		case inTheWay(w, hold) < rwFull: // A turn is lost to another's success: most are readers, and in nobody's way.
+		case inTheWay(w, hold) < rwFull: // A retry follows a success, mostly a reader's.
 		case w&rwLane == rwFull || !xsync.Spin(i):
 			return false
 		default:
@@ -160,10 +159,10 @@ func (l *RWLock) spin(hold int64) bool {
 	}
 }
 
-// compete locks l for the admitted one, who has waited at the gate or not. It gives up, and leaves
-// the gate to the next, when until ends the wait.
+// compete locks l for the admitted goroutine, whether it has waited at the gate or not. It gives
+// up, and leaves the gate to the next, when until ends the wait.
 func (l *RWLock) compete(until waiter.Limit, hold int64, waited bool) error {
-	for !l.attempt(hold, waited) { // A turn is lost to somebody on the express lane, and they are few.
+	for !l.attempt(hold, waited) { // A retry follows one of the lane's few users.
 		if err := sleepAdmitted(until, l.key(), l.isSleeping); err != nil {
 			l.word.And(^rwSleeping) // invariant 2
 			openGate(&l.gate)
@@ -179,7 +178,7 @@ func (l *RWLock) compete(until waiter.Limit, hold int64, waited bool) error {
 
 // attempt implements [admitting].
 func (l *RWLock) attempt(hold int64, waited bool) bool {
-	for { // A turn is lost to somebody on the express lane, and they are few, or to a reader who leaves.
+	for { // A retry follows one of the lane's few users, or a read unlock.
 		w := l.word.Load()
 		switch {
 		case isAvailable(w, hold):
@@ -192,9 +191,10 @@ func (l *RWLock) attempt(hold int64, waited bool) bool {
 	}
 }
 
-// enter locks l for the admitted one, who has waited for it or not, if the state is still w, and
-// renews the express lane. As free, the rest of what w says, l is available. The caller opens the
-// gate for a reader, who needs it no more.
+// enter locks l for the admitted goroutine if the state is still w, and renews the express lane.
+// free is the part of
+// w with which l is available. The caller opens the gate for a reader,
+// which no longer needs it.
 func (l *RWLock) enter(w, free, hold int64, waited bool) bool {
 	renewed := l.lane
 	renewed.renew(Express, waited)
@@ -311,7 +311,7 @@ func (l *RWLock) rUnlockSlow() {
 
 // rUnlock is RUnlock, and reports false if l is not locked for reading.
 func (l *RWLock) rUnlock() bool {
-	for { // A turn is lost to another who comes or goes, or to the admitted one, who goes to sleep or gives up.
+	for { // A retry follows another arrival, unlock or sleep.
 		w := l.word.Load()
 		switch {
 		case w < rwReader:
@@ -343,7 +343,7 @@ func (l *RWLock) unlockSlow() {
 
 // unlock is Unlock, and reports false if l is not locked for writing.
 func (l *RWLock) unlock() bool {
-	for { // A turn is lost to the admitted one, who goes to sleep or gives up, or to another unlock.
+	for { // A retry follows a change by the admitted goroutine, or another unlock.
 		w := l.word.Load()
 		switch w & rwNotOnlyHeld {
 		case rwWriter:

@@ -17,7 +17,7 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A hall is what a lock under exploration protects: it knows who is inside.
+// A hall is what a lock under exploration protects. It knows the goroutines inside.
 type hall struct {
 	*interleave.Run
 	l      *RWLock
@@ -319,8 +319,8 @@ func TestModelRWLockAsMutex(t *testing.T) {
 	})
 }
 
-// The bound: who is the p'th in the line is overtaken by at most (p + 1) · Express of those who
-// come later. The line stands before the others come; who gets in first is seen in the very step.
+// The bound: at most (p + 1) · Express later arrivals overtake the p'th in the line. The line
+// exists before the others arrive. The step in which they get in shows their order.
 func TestModelRWBypass(t *testing.T) {
 	for _, s := range []struct {
 		line   string // who stands there: readers and writers; the last one is watched

@@ -103,8 +103,8 @@ func TestRWNobodyIsKeptOutWhereNobodyWaits(t *testing.T) {
 	}
 }
 
-// While a writer waits, readers come in beside those who read until the lane is full. Then they do
-// not, by any way, until it has been in.
+// While a writer waits, readers join the current readers until the lane is full. Then they cannot
+// enter in any way before the writer has held the lock.
 func TestRWReadersBesideAWaitingWriterAreFew(t *testing.T) {
 	l := new(RWLock)
 	l.RLock() // with the first place
@@ -136,7 +136,7 @@ func TestRWReadersBesideAWaitingWriterAreFew(t *testing.T) {
 	requireRWFree(t, l)
 }
 
-// A writer who gives up leaves nothing behind that keeps a try of a reader out.
+// A writer that gives up leaves nothing behind that makes a reader's try fail.
 func TestRWWriterWhoGivesUpLeavesNoTrace(t *testing.T) {
 	forEachRW(t, func(t *testing.T, create func() *RWLock) {
 		l := create()
@@ -176,8 +176,7 @@ func TestRWDeferredUnlockUnlocksHoweverTheFunctionEnds(t *testing.T) {
 	})
 }
 
-// The bound, measured: whoever is the p'th in the line is overtaken by at most (p + 1) · Express of
-// those who come later.
+// The bound, measured: at most (p + 1) · Express later arrivals overtake the p'th in the line.
 func TestRWNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		l := new(RWLock)

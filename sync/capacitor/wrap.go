@@ -39,12 +39,12 @@ type Wrapped[L sync.Locker] struct {
 
 	// Invariants:
 	//
-	//  1. Whoever has passed the gate departs, once, after it has unlocked the inner lock, or has
-	//     given up. (TestModelWrapped)
+	//  1. A goroutine that has passed the gate departs, once, after it has unlocked the inner lock
+	//     or given up. (TestModelWrapped)
 	//  2. passed, guarded by the inner lock, says whether the holder has. (TestModelWrapped)
-	//  3. One who waits for the inner lock by its TryLock is counted in trying before it tries, and
-	//     one who unlocks the inner lock looks there afterwards, and signals. So a try that has
-	//     failed is followed by a signal. (TestModelWrappedTries)
+	//  3. A goroutine that waits for the inner lock by its TryLock adds itself to trying before it
+	//     tries. An unlock of the inner lock reads trying afterwards, and signals. So a signal
+	//     follows each failed try. (TestModelWrappedTries)
 	passed bool
 	trying xsync.Int64
 }
@@ -138,7 +138,7 @@ func (w *Wrapped[L]) Unlock() {
 	}
 }
 
-// unlockInner unlocks the inner lock, and tells those who wait to try it.
+// unlockInner unlocks the inner lock, and tells the goroutines that wait to try it.
 func (w *Wrapped[L]) unlockInner() {
 	w.inner.Unlock()
 	if w.trying.Load() != 0 {
@@ -231,7 +231,7 @@ func (w *Wrapped[L]) tryUntil(ctx context.Context) error {
 	w.trying.Add(1)
 	defer w.trying.Add(-1)
 	t, k := parking.Default(), w.key()
-	for { // A turn is lost to others inside, and to those who go past the gate.
+	for { // A retry follows others inside, or a bypass of the gate.
 		seq := t.Sequence(k)
 		if w.try() {
 			return nil

@@ -131,8 +131,7 @@ func TestModelGate(t *testing.T) {
 	}
 }
 
-// Of two who depart at once, after one arrival, one is told, whichever it is, and nothing has
-// happened.
+// Of two concurrent departures after one arrival, one panics, and changes nothing.
 func TestModelDepartWithoutArrive(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		g := NewGate(1)
@@ -183,8 +182,8 @@ func TestModelWrapped(t *testing.T) {
 	}
 }
 
-// The same round a lock that knows no contexts: who waits for it with one tries it, and sleeps in
-// between.
+// The same around a lock without contexts: a goroutine with a context tries the lock, and sleeps
+// between tries.
 func TestModelWrappedTries(t *testing.T) {
 	for name, p := range policies {
 		t.Run(name, func(t *testing.T) {
@@ -204,8 +203,9 @@ func TestModelWrappedTries(t *testing.T) {
 	}
 }
 
-// Who has taken the lock for a place of the express lane that has gone meanwhile gives it back, and
-// tells who has tried it then. That one would sleep for ever: the other queues behind it.
+// A goroutine may take the lock for a place of the express lane that is gone meanwhile. It gives
+// the lock back, and tells a goroutine that has tried it then. That one would sleep for ever: the
+// other queues behind it.
 func TestModelLastPlaceOfTheLane(t *testing.T) {
 	o := interleave.Options{Mode: interleave.Bounded, Bound: 3}
 	interleave.Check(t, o, func(x *interleave.Run) {
@@ -223,8 +223,8 @@ func TestModelLastPlaceOfTheLane(t *testing.T) {
 	})
 }
 
-// The bound of each policy: how many of those who come later get in before one who has passed the
-// gate already.
+// The bound of each policy: how many later arrivals get in before one that has passed the gate
+// already.
 func TestModelWrappedBypass(t *testing.T) {
 	for name, s := range map[string]struct {
 		policy string
@@ -296,8 +296,8 @@ func TestModelLaneHasSoManyPlaces(t *testing.T) {
 	})
 }
 
-// Where the gate is left out for those who find nobody behind it and nobody in line, nobody goes
-// past whoever is in line, not even while the gate is reopened.
+// With WhenContended an arrival skips the gate if none is behind it or in line. None overtakes a
+// waiter in line, not even while the gate reopens.
 func TestModelNobodyGoesPastTheLine(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		w := Wrap(new(mutex.Word), 1, WhenContended())

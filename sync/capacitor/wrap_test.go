@@ -30,8 +30,8 @@ var wrappings = map[string]struct {
 	"on an array":       {4, []Option{WithWaitingArray(twa.NewArray(1))}},
 }
 
-// What all mutexes promise but for their order. Those tests want to know who is next, which is so
-// in platoons of one.
+// What all mutexes promise except their order. Those tests need a known successor, which platoons
+// of one give.
 func TestWrappedContract(t *testing.T) {
 	for name, p := range wrappings {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestWrappedExcludesUnderEverything(t *testing.T) {
 	}
 }
 
-// A lifo serves those who come last. It is as unfair as can be.
+// A lifo serves the newest waiter. It is as unfair as possible.
 type lifo struct {
 	mu    sync.Mutex
 	taken bool
@@ -144,7 +144,7 @@ func TestUnfairLocksBecomeFair(t *testing.T) {
 							if present == goroutines { // all have come: now it counts
 								counts[i]++
 							}
-							stop = stop || counts[i] == int64(locktest.Scaled(4000)) // whoever is first there ends it
+							stop = stop || counts[i] == int64(locktest.Scaled(4000)) // the first ends it
 							if i%3 == 0 || present < goroutines {
 								runtime.Gosched()
 							}
@@ -218,7 +218,7 @@ func TestUncontendedLockSkipsTheGate(t *testing.T) {
 	require.Zero(t, l.Gate().Platoon())
 }
 
-// Who has gone past the gate does not depart, though it gives up.
+// A goroutine that has bypassed the gate does not depart, even if it gives up.
 func TestGivingUpPastTheGate(t *testing.T) {
 	l := Wrap(new(mutex.Word), 1, WithBypass(1-1e-12))
 	l.Lock()
@@ -244,8 +244,8 @@ func (b bare) Lock()          { b.l.Lock() }
 func (b bare) Unlock()        { b.l.Unlock() }
 func (t tries) TryLock() bool { return t.try() }
 
-// One who waits behind the gate, in a lock that knows no contexts, gives up when its context ends,
-// and leaves the gate to others.
+// A waiter behind the gate, in a lock without contexts, gives up when its context ends, and leaves
+// the gate to others.
 func TestWaitBehindTheGateEndsWithItsContext(t *testing.T) {
 	word := new(mutex.Word)
 	for name, inner := range map[string]sync.Locker{
