@@ -12,10 +12,10 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// tickets is a semaphore of two counters: how many tickets have been taken, and how many of them
-// have been granted. Whoever wants n permits takes n tickets, by one addition, and has the permits
-// when all of them are granted; whoever returns n permits grants n tickets, by one addition. So the
-// order is that of the additions, and while nobody has to wait both are wait-free.
+// tickets is a semaphore of two counters: the tickets taken, and the tickets granted. A request for
+// n permits takes n tickets with one addition, and has the permits when all of them are granted. A
+// release of n permits grants n tickets with one addition. So the order is that of the additions,
+// and while no request has to wait both are wait-free.
 //
 //	ticket  0   1   2   3   4   5   6   7   8   9  10  11  12  13
 //	        +---+---+---+---+---+---+---+---+---+---+---+---+---+
@@ -24,86 +24,87 @@ import (
 //	                        ^ grant=4       ^         ^ ticket=12
 //	                                        a run of abandoned tickets, from 6 to 9
 //
-// Who has to wait sleeps in a waiting array under the number behind its last ticket, its end: A
-// under 6, B under 10. Every number is granted by exactly one addition, and whoever made that
-// addition looks after the number: it wakes who sleeps under it, and, if a run of abandoned tickets
-// begins there, grants the run, by an addition of its own. That is how a ticket that nobody wants
-// any more is skipped: once, and by whoever comes upon it. Cancelling costs nothing where nobody
-// cancels: a look at the number of runs, after an addition that somebody waits for.
+// A request that has to wait sleeps in a waiting array under the number behind its last ticket, its
+// end: A under 6, B under 10. Exactly one addition grants each number, and the goroutine that made
+// it looks after the number. It wakes the sleeper under it. If a run of abandoned tickets begins
+// there, it grants the run with another addition. So abandoned tickets are skipped once.
+// Cancellation costs nothing where none is cancelled: one load of the number of runs, after an
+// addition that a request waits for.
 //
 // Both counters go in steps of two, modulo 2⁶⁴, and numbers are compared by their differences. The
-// lowest bit of grant says that the semaphore is closed: so Close has its place in the order of the
+// lowest bit of grant says that the semaphore is closed, so Close has its place in the order of the
 // grants.
 //
 //	the circle of 2⁶³ tickets
-//	        |<- free, ≤ 2⁴⁰ ->|                                  nobody waits: grant is ahead of ticket
+//	        |<- free, ≤ 2⁴⁰ ->|                          no waiters: grant ahead of ticket
 //	     ticket             grant
-//	        |<---- the line: ≤ 2⁶¹, and 2⁶¹ on their way ----->|    somebody waits: ticket is ahead of grant
-//	      grant                                              ticket
+//	        |<-- the line: ≤ 2⁶¹, 2⁶¹ on their way -->|  waiters: ticket ahead of grant
+//	      grant                                     ticket
 //
 // A number is in the line if it lies behind grant and not behind ticket. Any other has been
-// granted, however long ago (inLine). So less than half of the circle is ever waited for, and all
-// else is taken for granted: rightly, because one who waits is in the line.
+// granted, at any time in the past (inLine). So less than half of the circle is waited for, and
+// everything else counts as granted. That is right because a waiting request is in the line.
 //
 // Invariants, each with a test that fails without it:
 //
 //  1. base + (grant − ticket) / 2, plus what is held, what is waited for, what abandoned tickets
 //     take up and what is owed to a Resize, is the size. (TestContract/…/StressConservesPermits)
 //  2. Grants are in the order of the tickets. (TestContract/…/GrantsAreFIFO, TestModelTickets)
-//  3. When nobody is at work, no run begins at or before the last granted ticket, and no ticket
-//     after the last run is abandoned: two runs have between them somebody who waits, or what is
-//     owed to a Resize, and so has the last run behind it. (TestAbandonedTicketsDoNotAccumulate)
-//  4. Nobody sleeps whose end has been granted, when nobody is at work. (TestModelTickets)
-//  5. Who is closed out is not granted, and the reverse: a request that was begun before Close has
-//     its permits if and only if its end had been granted when Close set the bit, whenever it finds
-//     out, and by whomever. (TestModelTicketHistories)
-//  6. The line is no longer than window, but for requests that have looked at limit and not yet at
-//     the line: each of those adds MaxPermits at most, and it takes two million of them at a time
+//  3. When no operation is in progress, no run begins at or before the last granted ticket, and no
+//     ticket after the last run is abandoned. So behind each run, before the next, there is a
+//     waiting request or a debt of a Resize. (TestAbandonedTicketsDoNotAccumulate)
+//  4. When no operation is in progress, no request sleeps whose end has been granted.
+//     (TestModelTickets)
+//  5. A request that Close ends is not granted, and the reverse. A request that began before Close
+//     has its permits if and only if its end had been granted when Close set the bit. It does not
+//     matter when, or by which goroutine, this is found out. (TestModelTicketHistories)
+//  6. The line is no longer than window, except for requests that have checked limit and not yet
+//     the line. Each of those adds MaxPermits at most, and two million of them at a time are needed
 //     to reach half of the circle. A request that would make the line longer is refused, and marks
-//     limit, so that later ones look before they take. (TestNothingIsGrantedThatDoesNotExist,
+//     limit, so that later ones check before they take. (TestNothingIsGrantedThatDoesNotExist,
 //     TestLineHasAnEnd)
-//  7. Numbers are kept only while they are in the line: of sleepers, of runs and of debts. Whoever
-//     grants a number removes what is kept under it; permits that come back after that come back as
-//     new grants, not under the numbers that they once had. (TestWhatIsGivenBackLateIsNotLost,
+//  7. Numbers of sleepers, runs and debts are kept only while they are in the line. The goroutine
+//     that grants a number removes what is kept under it. Permits that come back later come back as
+//     new grants, not under their old numbers. (TestWhatIsGivenBackLateIsNotLost,
 //     TestNumbersAreKeptOnlyInTheLine)
-//  8. One who has stopped between an addition and its look, while others went on half round or
-//     further, finds what it would have found. (TestLooksThatComeLate) It would err only if they
-//     had gone once round, exactly: to within the line that there is then, or to within the size.
-//     In a circle of 2⁶³ tickets that is 2⁶³/n requests of n permits: 292 years of one per
-//     nanosecond, for one permit each; and for the whole of the largest semaphore, eight million
+//  8. A goroutine may stop between an addition and its look, while others go on half round the
+//     circle or further. It finds what it would have found. (TestLooksThatComeLate) It would err
+//     only if they had gone exactly once round: to within the current line, or to within the size.
+//     In a circle of 2⁶³ tickets that is 2⁶³/n requests of n permits. With one permit each that is
+//     292 years of one per nanosecond; for the whole of the largest semaphore it is eight million
 //     requests, not one more or less.
 //
-// Why no wake-up is lost: who waits enters the array first and looks at grant then; who grants adds
-// to grant first and looks into the array then. One of them sees the other. In the same way who
-// abandons makes the run known first and looks at grant then, and who grants looks for runs after
-// the addition; both may see the other, and mu lets one of them remove the run.
+// Why no wake-up is lost: a waiter enters the array first and then reads grant. A granter adds to
+// grant first and then looks into the array. One of them sees the other. In the same way a request
+// that abandons its tickets publishes the run first and then reads grant, and a granter looks for
+// runs after the addition. Both may see the other, and mu lets one of them remove the run.
 //
 // Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listings 1 to 3.
-// There nobody gives up, and takes and posts are of one.
+// There no request gives up, and takes and posts are of one permit.
 type tickets struct {
 	ticket xsync.Int64 // tickets taken
 	grant  xsync.Int64 // tickets granted, apart from base; and the bit closed
-	limit  xsync.Int64 // permits in all, apart from base: no request may be larger; and the marks; written under mu
-	runs   xsync.Int64 // runs of abandoned tickets, and debts: how many; written under mu
+	limit  xsync.Int64 // total permits without base, and the marks; written under mu
+	runs   xsync.Int64 // number of runs of abandoned tickets and of debts; written under mu
 	id     number      // for the hash
 	ledger ledger
 
 	mu   xsync.Mutex
-	cold *cold // what few semaphores come to need; nil until then; guarded by mu
+	cold *cold // what few semaphores need; nil until then; guarded by mu
 
 	array *Array // where waiting goroutines sleep; nil: the array of the process
 }
 
-// cold is what has become of tickets that nobody waits for.
+// cold is the state of abandoned tickets, debts and Close.
 type cold struct {
 	begin map[int64]int64 // runs: from the first ticket to the one behind the last
 	end   map[int64]int64 // and back
-	last  int64           // once the semaphore is closed: what had been granted then
+	last  int64           // once the semaphore is closed: what had been granted at that time
 	reach uint64          // and how far behind last a number is certainly one that was not
 	debts []debt          // what Resize is to take away and has not got yet, in order
 }
 
-// coldLocked returns s.cold, and makes it if need be.
+// coldLocked returns s.cold, and allocates it if necessary.
 func (s *tickets) coldLocked() *cold {
 	if s.cold == nil {
 		s.cold = &cold{begin: map[int64]int64{}, end: map[int64]int64{}}
@@ -111,7 +112,7 @@ func (s *tickets) coldLocked() *cold {
 	return s.cold
 }
 
-// A debt is n tickets before end that belong to nobody: permits that are to go.
+// A debt is n tickets before end without an owner: permits that a Resize removes.
 type debt struct{ n, end int64 }
 
 const (
@@ -119,17 +120,16 @@ const (
 	closed = 1
 )
 
-// The marks in limit make it negative, so that whoever compares with it finds out that it has to
-// look closer.
+// The marks in limit make it negative, so that a comparison with it leads to the slow path.
 const (
-	// closing is set before grant says closed: who does not see it has begun before.
+	// closing is set before grant says closed: an operation that does not see it began before.
 	closing = math.MinInt64 | 1<<50
-	// wary is set once an over-release has been taken back. Two that are one too many each may come
-	// together, and then the one whose addition was first would see only what is free after the
+	// wary is set once an over-release has been taken back. Two releases, each one too many, may
+	// run together. Then the one whose addition was first would see only what is free after the
 	// other has been taken back.
 	wary = math.MinInt64 | 1<<51
-	// long is set once the line has been too long for a request, until it is half as long: who sees
-	// the mark looks before it takes tickets.
+	// long is set once the line has been too long for a request, until it is half as long. A
+	// request that sees the mark checks before it takes tickets.
 	long  = math.MinInt64 | 1<<52
 	sizes = 1<<50 - 1 // the rest of limit
 )
@@ -140,22 +140,21 @@ const (
 const MaxPermits int64 = 1 << 40
 
 const (
-	// window is how many permits may be waited for, those among them included who have given up:
-	// half of what can be compared, because a request is on its way before it can be refused
-	// (invariant 6).
+	// window is how many permits may be waited for, including abandoned ones: half of what can be
+	// compared, because a request is on its way before it can be refused (invariant 6).
 	window = 1 << 61
-	// glut is more than ever is free: the size, and what a thousand releases too many of as much
-	// have added. Of two looks, at grant and then at ticket, that show more, the second has come so
-	// late that ticket has gone far ahead (invariant 8).
+	// glut is more than can ever be free: the size, and what a thousand releases too many of that
+	// amount have added. If a read of grant and a later read of ticket show more, the second has
+	// come so late that ticket has gone far ahead (invariant 8).
 	glut = 1 << 50 * step
 )
 
-// granted returns how many tickets have been granted, given what grant was.
+// granted returns how many tickets have been granted, for a value of grant.
 func granted(base, g int64) int64 { return base*step + g&^closed }
 
-// precheck is asked before tickets are taken, and returns why there is no use in it, or
-// [waiter.Pending]. It does not load grant if it need not: somebody's addition, maybe the caller's
-// own, may still be on its way to the cache.
+// precheck is called before tickets are taken. It returns why that is useless, or [waiter.Pending].
+// It does not load grant unnecessarily: an addition, maybe the caller's own, may still be on its
+// way to the cache.
 func (s *tickets) precheck(base, n int64) waiter.Outcome {
 	if n-base <= s.limit.Load() {
 		return waiter.Pending
@@ -201,7 +200,7 @@ func (s *tickets) isLong(n int64) bool {
 }
 
 // refuse ends a request for n tickets before end, which have just been taken, if they make the line
-// too long (invariant 6): it abandons them, and reports true.
+// too long (invariant 6). It then abandons them, and reports true.
 func (s *tickets) refuse(base, n, end int64) bool {
 	// A mutex has no limit to look at, and needs none: its requests are of one permit each, and 2⁶¹
 	// of them would take 73 years.
@@ -216,9 +215,9 @@ func (s *tickets) refuse(base, n, end int64) bool {
 	return true
 }
 
-// inLine reports whether the number k is still to be granted, given what grant was a moment ago: it
-// is the end of a request that waits, or one of the tickets of such a request. A number that is not
-// in the line has been granted, however long ago (invariant 8).
+// inLine reports whether the number k is still to be granted, for a recent value of grant: whether
+// it is the end, or one of the tickets, of a waiting request. A number that is not in the line has
+// been granted, at any time in the past (invariant 8).
 func (s *tickets) inLine(base, g, k int64) bool {
 	g = granted(base, g)
 	return k-g > 0 && k-g <= s.ticket.Load()-g
@@ -236,7 +235,7 @@ func (s *tickets) isClosed() bool { return s.grant.Load()&closed != 0 }
 func (s *tickets) take(n int64) (end int64) { return s.ticket.Add(n * step) }
 
 // atOnce reports whether the n tickets before end, which have just been taken, have been granted
-// already: then they are the owner's.
+// already.
 func (s *tickets) atOnce(base, n, end int64) bool {
 	g := s.grant.Load()
 	if g&closed != 0 || granted(base, g)-end < 0 {
@@ -246,8 +245,9 @@ func (s *tickets) atOnce(base, n, end int64) bool {
 	return true
 }
 
-// outcome returns what has become of the n tickets before end: [waiter.Granted] if they are the
-// owner's, [waiter.Pending] if it still has to wait. With any other outcome it has abandoned them.
+// outcome returns the outcome of the n tickets before end: [waiter.Granted] if they have been
+// granted, [waiter.Pending] if the owner still has to wait. With any other outcome it has abandoned
+// them.
 func (s *tickets) outcome(base, n, end int64) waiter.Outcome {
 	switch g := s.grant.Load(); {
 	case g&closed != 0:
@@ -275,10 +275,10 @@ func (s *tickets) outcomeClosed(base, n, end int64) waiter.Outcome {
 	return waiter.Closed
 }
 
-// tryTake takes n tickets if they would be granted at once. Who finds too few granted, and ticket
-// as it was, has seen a moment when too few were free.
+// tryTake takes n tickets if they would be granted at once. A caller that finds too few granted,
+// and ticket unchanged, has seen a moment when too few were free.
 func (s *tickets) tryTake(base, n int64) bool {
-	for n-base <= s.size() { // A turn is lost only to somebody else's tickets, taken or taken back.
+	for n-base <= s.size() { // A turn is lost only to another's tickets, taken or taken back.
 		t := s.ticket.Load()
 		switch g := s.grant.Load(); {
 		case g&closed != 0:
@@ -297,37 +297,37 @@ func (s *tickets) tryTake(base, n int64) bool {
 	return false
 }
 
-// give grants n tickets more, and returns what grant is then. The caller asks quiet and, if that is
-// false, calls releaseSlow: together they would be too much to be inlined.
+// give grants n tickets more, and returns the new value of grant. The caller calls quiet and, if
+// that reports false, releaseSlow: one function for both would be too large to be inlined.
 func (s *tickets) give(n int64) (g int64) { return s.grant.Add(n * step) }
 
-// quiet reports whether that was all, given what give has returned: nobody has waited, and it has
-// not made too many permits of it. It does not load grant again, which would have to wait for the
-// addition to reach the cache: half as long as an addition takes. Of later additions those are to
-// think who make them.
+// quiet reports whether nothing remains to be done after give, given what that returned: no request
+// has waited, and there are not too many permits. It does not load grant again, which would wait
+// until the addition has reached the cache: half as long as an addition takes. Later additions are
+// the duty of their callers.
 func (s *tickets) quiet(base, n, g int64) bool {
 	free := granted(base, g) - s.ticket.Load()
 	// Divided, not multiplied: a mark in limit must stay the sign.
 	return free >= n*step && free/step <= base+s.limit.Load()
 }
 
-// overfull reports whether more permits are free than there are, given ticket. It looks at what has
-// been granted by now: of two releases too many one may have been taken back already. It may err,
-// for ticket is older.
+// overfull reports whether more permits are free than there are, for a value of ticket. It reads
+// grant again: of two releases too many one may have been taken back already. It may err, because
+// ticket is older.
 func (s *tickets) overfull(base, ticket int64) bool {
 	return granted(base, s.grant.Load())-ticket > (base+s.size())*step
 }
 
-// releaseSlow is the rest of a release: it serves those who have waited. It reports false, and
-// takes the tickets back, if there are more permits now than there should be. Only a request or a
-// Resize that came at the same time can hide that. Whatever it reports, the numbers have been
-// granted, and nobody else will wake who sleeps under them.
+// releaseSlow is the rest of a release: it serves the waiters. If there are more permits now than
+// there should be, it takes the tickets back and reports false. Only a concurrent request or Resize
+// can hide that. In any case the numbers have been granted, and no other goroutine will wake the
+// sleepers under them.
 //
 //go:noinline
 func (s *tickets) releaseSlow(base, n, g int64) bool {
 	ok := !s.overfull(base, s.ticket.Load()) || s.accept(base, n)
 	g = granted(base, g)
-	// Somebody has waited, or it has taken them back.
+	// A request has waited, or accept has taken the tickets back.
 	if free := g - s.ticket.Load(); free < n*step || free > glut {
 		s.lookAfter(base, g-n*step, g)
 	}
@@ -335,9 +335,9 @@ func (s *tickets) releaseSlow(base, n, g int64) bool {
 }
 
 // accept takes n tickets back if more have been granted than there are permits, and reports false.
-// It looks again, at a time when limit does not change and ticket does not fall: what releaseSlow
-// has seen may be from before a Resize and from after it, or from before and after somebody's
-// acquire. It looks at grant first, so it never sees more free than there were at that moment.
+// It checks again, at a time when limit does not change and ticket does not fall. What releaseSlow
+// has seen may be from before and after a Resize, or from before and after an acquire. It reads
+// grant first, so it never sees more free than there were at that moment.
 //
 //go:noinline
 func (s *tickets) accept(base, n int64) bool {
@@ -347,13 +347,13 @@ func (s *tickets) accept(base, n int64) bool {
 	if free := g - s.ticket.Load(); free <= (base+s.size())*step || free > glut {
 		return true
 	}
-	s.markLocked(wary)     // before the tickets go: who sees them gone sees this
-	s.ticket.Add(n * step) // nobody waits for these: they are held, for good
+	s.markLocked(wary)     // before the tickets go: a goroutine that sees them gone sees this
+	s.ticket.Add(n * step) // no request waits for these: they are held, for good
 	return false
 }
 
-// lookAfter wakes who sleeps under a number from behind from up to to, which have just been
-// granted, and grants the runs that begin there.
+// lookAfter wakes the sleepers under the numbers after from up to to, which have just been granted,
+// and grants the runs that begin there.
 //
 //go:noinline
 func (s *tickets) lookAfter(base, from, to int64) {
@@ -375,14 +375,14 @@ func (s *tickets) lookAfter(base, from, to int64) {
 	}
 }
 
-// wake wakes who sleeps under a number from behind from up to to.
+// wake wakes the sleepers under the numbers after from up to to.
 func (s *tickets) wake(base, from, to int64) {
 	if ahead := to - s.ticket.Load(); ahead > 0 && ahead <= glut {
-		to -= ahead // nobody can sleep there
+		to -= ahead // no request can sleep there
 	}
 	id := s.id.Load()
 	if id == 0 {
-		return // nobody has ever waited
+		return // no request has ever waited
 	}
 	a := s.table()
 	if (to-from)/step <= int64(a.Buckets()) {
@@ -400,9 +400,10 @@ func (s *tickets) wake(base, from, to int64) {
 	}
 }
 
-// claim takes one who sleeps under the number k, which has been granted, out of its line l, which
-// it unlocks; nil if nobody does. One who comes so late that the number is that of a ticket of the
-// next round finds it in the line of tickets, and leaves it alone.
+// claim takes a sleeper under the number k, which has been granted, out of its line l, and unlocks
+// l. It returns nil if there is none. A goroutine may come so late that the number is that of a
+// ticket of the next round. It then finds the number in the line of tickets, and leaves the sleeper
+// alone.
 func (s *tickets) claim(base int64, l parking.Line, k int64) *waiter.Waiter {
 	defer l.Unlock()
 	e := l.First()
@@ -413,8 +414,8 @@ func (s *tickets) claim(base int64, l parking.Line, k int64) *waiter.Waiter {
 	return e.Node()
 }
 
-// claimAll claims all who wait for so many permits and for such an end, and returns them in the
-// order of their tickets.
+// claimAll claims all waiters with matching permits and end, and returns them in the order of their
+// tickets.
 func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
 	claimed := s.table().ClaimAll(func(k parking.Key, w *waiter.Waiter) bool {
 		return k.Object == s && of(w.N, k.Part*step)
@@ -426,9 +427,9 @@ func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
 // tell tells a claimed waiter how its request has ended: its tickets have been granted, or are too
 // many. If it has been abandoned meanwhile they are passed on.
 func (s *tickets) tell(base int64, w *waiter.Waiter, end int64) {
-	n := w.N // read first: when it has been told the node is its owner's
+	n := w.N // read first: once told, the node is its owner's
 	o := s.outcome(base, n, end)
-	if o == waiter.Pending { // It was too large, and would not be any more.
+	if o == waiter.Pending { // It was too large, and no longer is.
 		s.abandon(base, n, end)
 		o = waiter.TooLarge
 	}
@@ -437,8 +438,8 @@ func (s *tickets) tell(base int64, w *waiter.Waiter, end int64) {
 	}
 }
 
-// removeRunsLocked removes the runs that begin at a number from behind from up to to, which has
-// been granted, and returns how long they are together.
+// removeRunsLocked removes the runs that begin at a number after from up to to, which have been
+// granted, and returns their total length.
 func (s *tickets) removeRunsLocked(base, from, to int64) (n int64) {
 	r := s.coldLocked()
 	g := s.grant.Load()
@@ -510,7 +511,7 @@ func (s *tickets) abandon(base, n, end int64) {
 	s.countLocked()
 	if s.inLine(base, s.grant.Load(), first) {
 		s.mu.Unlock()
-		return // whoever grants the first will look after it
+		return // the goroutine that grants the first looks after it
 	}
 	length := s.removeRunLocked(first)
 	to := granted(base, s.grant.Add(length))
@@ -518,8 +519,8 @@ func (s *tickets) abandon(base, n, end int64) {
 	s.lookAfter(base, to-length, to)
 }
 
-// giveBack passes on n permits that have been granted to an owner who does not want them. Which
-// tickets they were granted for is of no account: that may be long ago (invariant 7).
+// giveBack passes on n permits that have been granted to an owner that does not want them. It does
+// not matter which tickets they were granted for: that may be long ago (invariant 7).
 func (s *tickets) giveBack(base, n int64) {
 	s.ledger.give(n)
 	g := granted(base, s.give(n))
@@ -527,8 +528,9 @@ func (s *tickets) giveBack(base, n int64) {
 }
 
 // enter lets w, which is armed, sleep until the w.N tickets before end have been granted, and
-// returns [waiter.Pending]. Or it returns an outcome at once; if it is not [waiter.Granted] the
-// tickets have been abandoned. Whoever ends the wait by another outcome has done that, too.
+// returns [waiter.Pending]. Or it returns an outcome at once; if that is not [waiter.Granted] the
+// tickets have been abandoned. A goroutine that ends the wait with another outcome has abandoned
+// them, too.
 func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) waiter.Outcome {
 	n := w.N
 	if s.refuse(base, n, end) {
@@ -593,9 +595,9 @@ func (p ticketLine) GiveBack(n int64) bool {
 }
 
 // keep is for n permits that have been granted without a wait. It returns nil if ctx had not ended
-// before; otherwise it gives them back and returns ctx.Err(). To ask before the tickets are taken
-// is not enough: the context may have ended since, and the permits become free after that. Who has
-// slept is asked by its parker.
+// before. Otherwise it gives them back and returns ctx.Err(). A check before the tickets are taken
+// is not enough: the context may end afterwards, and the permits become free after that. For a
+// request that has slept the parker checks.
 //
 //go:noinline
 func (s *tickets) keep(ctx context.Context, base, n int64) error {
@@ -608,18 +610,18 @@ func (s *tickets) key(id, end int64) parking.Key {
 
 func (s *tickets) table() *parking.Table { return s.array.table() }
 
-// resize sets the size. What is taken away queues for it, as a debt, behind those who wait now.
-// What is added first ends such debts, the newest first, as if their owner gave up; what is left is
-// granted to those who wait. Requests that are too large now end.
+// resize sets the size. A reduction queues, as a debt, behind the current waiters. An increase
+// first ends such debts, the newest first, as if their owner gave up. The rest is granted to
+// waiters. Requests that are now too large end.
 func (s *tickets) resize(size int64) {
 	s.mu.Lock()
 	r := s.coldLocked()
 	d := size - s.size()
-	if d < 0 { // The limit falls last and rises first, or accept might find more permits free than there are.
+	if d < 0 { // The limit falls last and rises first: see accept.
 		s.oweLocked(-d)
 	}
 	s.limit.Add(d)
-	// Under mu: who comes after a later Resize is judged by that one.
+	// Under mu: a request that comes after a later Resize is judged by that one.
 	claimed := s.claimAll(func(n, _ int64) bool { return n > size })
 	var ended []debt
 	for i := len(r.debts) - 1; i >= 0 && d > 0; i-- {
@@ -641,15 +643,15 @@ func (s *tickets) resize(size int64) {
 		g := granted(zero, s.grant.Add(d*step))
 		s.lookAfter(zero, g-d*step, g)
 	}
-	// The newest first: what is passed on when one of them ends must not reach another, who is to
-	// end, too.
+	// The newest first: what is passed on when one of them ends must not reach another that is to
+	// end.
 	for _, c := range slices.Backward(claimed) {
 		s.tell(zero, c.Node, c.Key.Part*step)
 	}
 }
 
-// oweLocked has n permits queue for a Resize. The caller asks afterwards whether they are paid
-// already: so the debt is known before it looks at grant, as in abandon. oweLocked panics, without
+// oweLocked queues n permits for a Resize. The caller checks afterwards whether they are paid
+// already: so the debt is published before it reads grant, as in abandon. oweLocked panics, without
 // mu, if the line is too long for it (invariant 6).
 func (s *tickets) oweLocked(n int64) {
 	if line := -s.free(zero); line+n > window {
@@ -672,7 +674,7 @@ func (s *tickets) close() {
 	if g := s.grant.Or(closed); g&closed == 0 {
 		r := s.coldLocked()
 		r.last = granted(zero, g)
-		r.reach = glut + uint64(max(s.ticket.Load()-r.last, 0)) // glut for those who are on their way
+		r.reach = glut + uint64(max(s.ticket.Load()-r.last, 0)) // glut for those on their way
 	}
 	s.mu.Unlock()
 	for _, c := range s.claimAll(func(_, _ int64) bool { return true }) {
@@ -680,7 +682,7 @@ func (s *tickets) close() {
 	}
 }
 
-// free returns how many tickets have been granted that nobody has taken.
+// free returns how many granted tickets have not been taken.
 func (s *tickets) free(base int64) int64 {
 	for t := s.ticket.Load(); ; {
 		g := s.grant.Load()

@@ -192,9 +192,8 @@ func (l *RWLock) attempt(hold int64, waited bool) bool {
 }
 
 // enter locks l for the admitted goroutine if the state is still w, and renews the express lane.
-// free is the part of
-// w with which l is available. The caller opens the gate for a reader,
-// which no longer needs it.
+// free is the part of w with which l is available. The caller opens the gate for a reader, which no
+// longer needs it.
 func (l *RWLock) enter(w, free, hold int64, waited bool) bool {
 	renewed := l.lane
 	renewed.renew(Express, waited)
