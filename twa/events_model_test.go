@@ -160,7 +160,7 @@ func TestModelEventHistories(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			judge := spec.NewMachine[counter]()
 			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
-				*parking.Default() = *parking.New(1) // executions that were given up have left their sleepers in the table
+				*parking.Default() = *parking.New(1) // abandoned executions left their sleepers there
 				e, s, ctx := new(twa.EventCount), new(twa.Sequencer), x.NewContext()
 				a, v := twa.NewArray(1), new(interleave.Int64)
 				x.Name("e", e)

@@ -136,7 +136,8 @@ func writeTable(stdout io.Writer, o options, results []result) error {
 	fmt.Fprintln(tw, "lock\tturns a second\tns a turn\tfairness\tlongest wait\tmost between\t")
 	for _, r := range results {
 		fmt.Fprintf(tw, "%s\t%s\t%.1f\t%.2f\t%v\t%s\t\n", r.kind.name,
-			humanize.Comma(int64(r.perSecond())), r.nanoseconds(), r.fairness(), r.longestWait.Round(time.Microsecond), humanize.Comma(r.most))
+			humanize.Comma(int64(r.perSecond())), r.nanoseconds(), r.fairness(),
+			r.longestWait.Round(time.Microsecond), humanize.Comma(r.most))
 	}
 	return tw.Flush()
 }

@@ -11,8 +11,8 @@
 //   - Tasks, with the future and a timer in rt.Select.
 //   - Tasks, with rt.Timeout, which makes one future of both.
 //
-// A permit may be granted at the very moment at which the client gives up. Then it must neither be lost
-// nor stay with a client that has left. The deferred Release of the future ensures that: it
+// A permit may be granted at the very moment at which the client gives up. Then it must neither be
+// lost nor stay with a client that has left. The deferred Release of the future ensures that: it
 // gives back what the future has, the place in the queue or the permit, and does nothing a second
 // time. Select and Timeout cancel the slower future themselves. If both events have happened, Go's
 // select picks one at random, and the other two prefer the permit.

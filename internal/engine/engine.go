@@ -19,7 +19,7 @@ const MaxPermits int64 = 1 << 60
 //	> 0        0  0   that many are free
 //	0          0  0   all are held, no request waits
 //	any        1  0   a request is queued, and free permits are for the oldest one;
-//	                  or the slot's waiter was the last, none are free, and the next release clears W
+//	                  or the slot's waiter was the last, none are free; the next release clears W
 //	< 0        .  0   debt: the size was reduced below what is held; releases pay it first
 //	any        .  1   closed; releases still count
 const (

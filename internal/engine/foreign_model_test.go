@@ -26,7 +26,8 @@ func TestModelForeignContexts(t *testing.T) {
 					}
 					interleave.Check(t, o, func(x *interleave.Run) {
 						w, c := newWorld(x, scenario{size: 1}), semtest.NewForeign(x)
-						if c.Watchable = watchable; watchable { // The foreign context is around one of package context, which has a watch.
+						// A watchable foreign context wraps one of package context.
+						if c.Watchable = watchable; watchable {
 							for range 3 {
 								waiter.GetParker(waiter.UntilDone(c.Context)).Put()
 							}

@@ -120,7 +120,8 @@ func (e *Engine) TryExclusive(n int64, at Place) (ok bool) {
 		e.revealLocked()
 	}
 	if at == AtFront || e.waitingLocked() == 0 {
-		for o := e.Look(); o.free(Everyone) >= n; o = e.Look() { // W may be clear: a turn is lost only to another's success
+		// W may be clear: a turn is lost only to another's success.
+		for o := e.Look(); o.free(Everyone) >= n; o = e.Look() {
 			ok = e.Take(o, n) // all that there was: there is no second success
 		}
 	}

@@ -38,7 +38,8 @@ func TestModelTable(t *testing.T) {
 						if s.gives && i == len(s.failedWakes)-1 {
 							c = ctx
 						}
-						how, err := table.Sleep(waiter.UntilDone(c), k, failedWakes, func() bool { asleep.Add(1); return true })
+						how, err := table.Sleep(waiter.UntilDone(c), k, failedWakes,
+							func() bool { asleep.Add(1); return true })
 						if how == Handed {
 							handed.Add(1)
 						}

@@ -11,7 +11,7 @@
 //	wait in Go's select                  LockFuture, its Done
 //	wait in a task of an executor        LockFuture, its Poll: rt.Await(cx, &f)
 //	keep lock and data together          Guard
-//	have very many, or no room           Word (4 bytes), Packed (2 bits), Pointer (2 bits of a pointer)
+//	have very many, or no room           Word (4 bytes), Packed (2 bits), Pointer (2 of a pointer)
 //
 // The rest of this page is about Mutex. The small locks have contexts and timeouts, too. They are
 // not fair and have no futures; see their own documentation.

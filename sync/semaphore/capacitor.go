@@ -327,8 +327,8 @@ func (p *capacitor) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *p
 	return o
 }
 
-// serveLocked returns the waiter to admit, and the word for which that is right. If there is none it
-// returns nil, and the word is up to date.
+// serveLocked returns the waiter to admit, and the word for which that is right. If there is none
+// it returns nil, and the word is up to date.
 func (p *capacitor) serveLocked(l parking.Line) (*parking.Sleeper, platoonState) {
 	for { // A turn is lost only to another's success.
 		o, s := p.look(), l.First()

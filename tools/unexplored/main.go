@@ -1,6 +1,6 @@
 // Command unexplored tells which functions of the core no scenario reaches.
 //
-//	go -C tools run ./unexplored            runs tier one of the model checks and judges its coverage
+//	go -C tools run ./unexplored            runs tier one of the model checks, judges coverage
 //	go -C tools run ./unexplored FILE       judges an existing coverage profile of tier one
 //	go -C tools run ./unexplored -packages  prints the packages of the core for go test -coverpkg
 //
