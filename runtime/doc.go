@@ -45,18 +45,18 @@
 //
 // # Which call
 //
-//	to                                        in a straight-line task    in a poll task
-//	wait for a future                         Await                      Context.Poll
-//	wait for the first of several             Select                     Context.Poll of FirstOf
-//	wait for all of several                   Join                       Context.Poll of AllOf
-//	wait with a time limit                    Await of Timeout           Context.Poll of Timeout
-//	wait until a context is done              Await of WithContext       Context.Poll of WithContext
-//	sleep                                     Sleep                      Context.Poll of a Timer
-//	let other tasks run                       Yield                      Context.Yield
-//	wait for another task                     JoinHandle.Await           Context.Poll of a Completion
-//	run code that blocks                      Blocking
-//	get a context that ends with the task     Context.Context            Context.Context
-//	wait for a future in a goroutine          BlockOn, JoinHandle.Wait, or the channel of Done
+//	to                                     in a straight-line task    in a poll task
+//	wait for a future                      Await                      Context.Poll
+//	wait for the first of several          Select                     Context.Poll of FirstOf
+//	wait for all of several                Join                       Context.Poll of AllOf
+//	wait with a time limit                 Await of Timeout           Context.Poll of Timeout
+//	wait until a context is done           Await of WithContext       Context.Poll of WithContext
+//	sleep                                  Sleep                      Context.Poll of a Timer
+//	let other tasks run                    Yield                      Context.Yield
+//	wait for another task                  JoinHandle.Await           Context.Poll of a Completion
+//	run code that blocks                   Blocking
+//	get a context that ends with the task  Context.Context            Context.Context
+//	wait for a future in a goroutine       BlockOn, JoinHandle.Wait, or the channel of Done
 //
 // A [Future] is what a task waits for. The locks of this module have futures, and so has this
 // package.
