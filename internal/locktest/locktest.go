@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -30,10 +31,15 @@ func AtEveryProcs(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// Scaled returns n, or less with -short and under the race detector, but at least 1.
+// Scaled returns how many rounds a stress test makes that makes n in full: all of them if
+// FARAD_STRESS is set, as in the nightly checks; otherwise a third, and less with -short. Under the
+// race detector it is a quarter of that. It is at least 1.
 func Scaled(n int) int {
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		n /= 8
+	case os.Getenv("FARAD_STRESS") == "":
+		n /= 3
 	}
 	if RaceEnabled {
 		n /= 4

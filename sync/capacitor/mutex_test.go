@@ -36,10 +36,6 @@ func forEachLane(t *testing.T, f func(t *testing.T, create func() *Mutex)) {
 		"zero":   func() *Mutex { return new(Mutex) },
 		"one":    func() *Mutex { return NewMutex(WithExpress(1)) },
 		"strict": func() *Mutex { return NewMutex(WithExpress(0)) },
-		"observed": func() *Mutex {
-			m := NewMutex(WithExpress(1))
-			return m
-		},
 	} {
 		t.Run(name, func(t *testing.T) { f(t, create) })
 	}
