@@ -46,6 +46,9 @@ func (f *Future) Init(r Request, n int64) bool {
 	return true
 }
 
+// Request returns the request that f was made by Init, nil before.
+func (f *Future) Request() Request { return f.r }
+
 // Poll reports whether the request is complete, and starts it if need be. If not complete, waker
 // (which may be nil) will be woken when it is worth polling again; it replaces the one of the
 // previous poll.

@@ -23,7 +23,7 @@ func (e *Engine) Acquire(l waiter.Limit, base, n int64, at Place) error {
 func (e *Engine) Await(l waiter.Limit, base int64, p *waiter.Parker, o waiter.Outcome) error {
 	n := p.N
 	if o == waiter.Pending {
-		o, err := waiter.Wait(p, l, line{e, base})
+		o, err := waiter.Wait(p, l, e.From(base))
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (e *Engine) Await(l waiter.Limit, base int64, p *waiter.Parker, o waiter.Ou
 	}
 	p.Put()
 	if o == waiter.Granted {
-		return waiter.Keep(line{e, base}, n, l.Cancelled())
+		return waiter.Keep(e.From(base), n, l.Cancelled())
 	}
 	return o.Err()
 }
@@ -40,15 +40,5 @@ func (e *Engine) Await(l waiter.Limit, base int64, p *waiter.Parker, o waiter.Ou
 // Keep is called when n permits have just been acquired. If ctx is done it gives them back and
 // returns ctx.Err().
 func (e *Engine) Keep(ctx context.Context, base, n int64) error {
-	return waiter.Keep(line{e, base}, n, ctx.Err())
+	return waiter.Keep(e.From(base), n, ctx.Err())
 }
-
-// A line is an engine as a [waiter.Line].
-type line struct {
-	e    *Engine
-	base int64
-}
-
-func (l line) Unlink(w *waiter.Waiter) bool { return l.e.Cancel(l.base, w) }
-
-func (l line) GiveBack(n int64) bool { return l.e.Release(l.base, n) }

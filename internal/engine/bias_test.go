@@ -159,17 +159,17 @@ func TestLocksOfOneColumn(t *testing.T) {
 // All hidden readers are counted, by Unbias and by a request that queues. The rest of the bias's
 // share is free again.
 func TestRevocationCountsTheHidden(t *testing.T) {
-	for name, revoke := range map[string]func(e *Engine, f *Future){
-		"Unbias": func(e *Engine, _ *Future) { e.Unbias() },
-		"writer": func(e *Engine, f *Future) { f.Init(e, Everyone, Everyone); f.Poll(nil) },
-		"try":    func(e *Engine, _ *Future) { e.TryExclusive(Everyone, AtBack) },
+	for name, revoke := range map[string]func(e *Engine, f *waiter.Future){
+		"Unbias": func(e *Engine, _ *waiter.Future) { e.Unbias() },
+		"writer": func(e *Engine, f *waiter.Future) { f.Init(e.From(Everyone), Everyone); f.Poll(nil) },
+		"try":    func(e *Engine, _ *waiter.Future) { e.TryExclusive(Everyone, AtBack) },
 	} {
 		for _, n := range []int{0, 1, 3, 16, 20} {
 			e := newCrowded(16, 1)[0]
 			for i := range n {
 				require.True(t, e.Hide(uintptr(i)) || e.TryRead())
 			}
-			var f Future
+			var f waiter.Future
 			revoke(e, &f)
 			require.False(t, e.MayHide())
 			require.Zero(t, hidden(e))
@@ -200,9 +200,9 @@ func TestBiasComesBackWhenTheInhibitionHasPassed(t *testing.T) {
 	require.False(t, e.MayHide(), "too early")
 
 	until.Store(xsync.Now())
-	var f Future
+	var f waiter.Future
 	require.True(t, e.TryRead())
-	require.True(t, f.Init(e, Everyone, Everyone))
+	require.True(t, f.Init(e.From(Everyone), Everyone))
 	require.False(t, f.Poll(nil))
 	e.Rebias()
 	require.False(t, e.MayHide(), "beside somebody who waits")
@@ -302,8 +302,8 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 // call back.
 func TestWakeAtTheEndOfTheBiasMayCallBack(t *testing.T) {
 	e := newRW(true)
-	var f Future
-	require.True(t, f.Init(e, Everyone, Everyone))
+	var f waiter.Future
+	require.True(t, f.Init(e.From(Everyone), Everyone))
 	woken := false
 	require.False(t, f.Poll(waiter.WakerFunc(func() { woken = e.Waiting() == 0 })), "told by its waker")
 	require.True(t, woken)

@@ -106,7 +106,7 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.finishFuture(w.awaitDone(f, 1), 1)
-			w.Assert(f.Init(w.e, w.base, 1), "Init of a future that was taken")
+			w.Assert(f.Init(w.e.From(w.base), 1), "Init of a future that was taken")
 			w.finishFuture(w.awaitDone(f, 1), 1)
 		})},
 	{name: "future/done after poll", size: 1, body: each(
@@ -137,7 +137,7 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.drop(f, 1)
-			w.Assert(f.Init(w.e, w.base, 1), "Init of a future that was cancelled or taken")
+			w.Assert(f.Init(w.e.From(w.base), 1), "Init of a future that was cancelled or taken")
 			w.finishFuture(w.await1(f, 1), 1)
 		})},
 	{name: "future/lose once", size: 1, body: each(
@@ -169,7 +169,7 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.releaseFuture(f)
-			w.Assert(f.Init(w.e, w.base, 1), "Init of a future that was released")
+			w.Assert(f.Init(w.e.From(w.base), 1), "Init of a future that was released")
 			w.Assert(w.await1(f, 1) == nil, "not granted")
 			w.releaseTaken(f)
 		})},
@@ -246,18 +246,18 @@ var tierOne = []scenario{
 	{name: "over-release/against growth", size: 2, body: overRelease(3)},
 
 	// Wakes come after unlock: a waker may call back.
-	{name: "called back/release", size: 2, body: calledBack(2, func(w *world, _ []*Future) {
+	{name: "called back/release", size: 2, body: calledBack(2, func(w *world, _ []*waiter.Future) {
 		w.release(2)
 	}, 2)},
-	{name: "called back/resize", size: 2, body: calledBack(2, func(w *world, _ []*Future) {
+	{name: "called back/resize", size: 2, body: calledBack(2, func(w *world, _ []*waiter.Future) {
 		w.resize(4)
 		w.release(2)
 	}, 2)},
-	{name: "called back/cancel", size: 2, body: calledBack(1, func(w *world, f []*Future) {
+	{name: "called back/cancel", size: 2, body: calledBack(1, func(w *world, f []*waiter.Future) {
 		f[0].Cancel()
 		w.release(1)
 	}, 2, 1)},
-	{name: "called back/close", size: 2, body: calledBack(2, func(w *world, _ []*Future) {
+	{name: "called back/close", size: 2, body: calledBack(2, func(w *world, _ []*waiter.Future) {
 		w.e.Close()
 		w.release(2)
 	}, 2)},
@@ -385,15 +385,15 @@ func overRelease(size int64) func(*world) {
 
 // calledBack queues futures of the given sizes, and one more, whose cancel is what the waker of the
 // one before does. A thread then does something that wakes them, while held permits are held.
-func calledBack(held int64, act func(w *world, f []*Future), sizes ...int64) func(*world) {
+func calledBack(held int64, act func(w *world, f []*waiter.Future), sizes ...int64) func(*world) {
 	return func(w *world) {
 		w.begin(held)
-		last := new(Future)
-		w.Assert(last.Init(w.e, w.base, 1), "Init refused")
-		var fs []*Future
+		last := new(waiter.Future)
+		w.Assert(last.Init(w.e.From(w.base), 1), "Init refused")
+		var fs []*waiter.Future
 		for _, n := range sizes {
-			f := new(Future)
-			w.Assert(f.Init(w.e, w.base, n), "Init refused")
+			f := new(waiter.Future)
+			w.Assert(f.Init(w.e.From(w.base), n), "Init refused")
 			w.Assert(!f.Poll(waiter.WakerFunc(func() { last.Cancel() })), "nobody waits")
 			fs = append(fs, f)
 		}
@@ -408,7 +408,7 @@ func calledBack(held int64, act func(w *world, f []*Future), sizes ...int64) fun
 }
 
 // releaseFuture polls f once, takes what it was granted if it was at once, and releases it, twice.
-func (w *world) releaseFuture(f *Future) {
+func (w *world) releaseFuture(f *waiter.Future) {
 	if f.Poll(w.task()) {
 		w.Assert(w.end(f, 1) == nil, "not granted")
 		w.held.Add(-1)
@@ -419,7 +419,7 @@ func (w *world) releaseFuture(f *Future) {
 }
 
 // releaseTaken releases f, whose permit has been taken.
-func (w *world) releaseTaken(f *Future) {
+func (w *world) releaseTaken(f *waiter.Future) {
 	w.held.Add(-f.Node.N)
 	w.Assert(f.Release(), "something else has given it back")
 	w.Assert(!f.Complete(), "complete after its release")
@@ -439,7 +439,7 @@ func doneAgain(w *world) {
 			interleave.Yield()
 		}
 		w.Assert(w.end(f, 1) == nil, "not granted")
-		w.Assert(f.Init(w.e, w.base, 1), "Init of a future that was taken")
+		w.Assert(f.Init(w.e.From(w.base), 1), "Init of a future that was taken")
 		f.Done()
 		waits.Store(1)
 		w.finishFuture(w.awaitDone(f, 1), 1)
@@ -456,8 +456,8 @@ func doneAgain(w *world) {
 func watchedFuture(w *world) {
 	var released, ended interleave.Int64
 	w.begin(1)
-	f := new(Future)
-	w.Assert(f.Init(w.e, w.base, 1), "Init refused")
+	f := new(waiter.Future)
+	w.Assert(f.Init(w.e.From(w.base), 1), "Init refused")
 	w.Go("holder", func() {
 		released.Store(1)
 		w.release(1)
@@ -468,7 +468,7 @@ func watchedFuture(w *world) {
 		w.releaseTaken(f)
 		w.begin(1) // so that the second request waits, and is dropped
 		ended.Store(1)
-		w.Assert(f.Init(w.e, w.base, 1), "Init of a future that was released")
+		w.Assert(f.Init(w.e.From(w.base), 1), "Init of a future that was released")
 		w.Assert(!f.Poll(nil), "granted what another holds")
 		w.Assert(f.Release(), "something else has given it back")
 		w.release(1)

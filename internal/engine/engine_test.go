@@ -109,9 +109,9 @@ func TestHandOffThroughTheSlotTakesNoMutex(t *testing.T) {
 func TestSlotIsRefilled(t *testing.T) {
 	e := newEngine(2)
 	acquire(e, 2)
-	var fs [4]Future
+	var fs [4]waiter.Future
 	for i := range fs {
-		require.True(t, fs[i].Init(e, 0, 1))
+		require.True(t, fs[i].Init(e.From(0), 1))
 		require.False(t, fs[i].Poll(nil))
 	}
 	fs[0].Cancel() // was in the slot
@@ -182,7 +182,7 @@ func TestPermitsAreConserved(t *testing.T) {
 		for g := range 5 {
 			wg.Go(func() {
 				rng := rand.New(rand.NewPCG(uint64(g), uint64(procs)))
-				var f Future
+				var f waiter.Future
 				for range rounds {
 					n := 1 + rng.Int64N(3)
 					got := false
@@ -196,7 +196,7 @@ func TestPermitsAreConserved(t *testing.T) {
 						go cancel()
 						got = e.Acquire(waiter.UntilDone(ctx), 0, n, AtBack) == nil
 					case 3:
-						assert.True(t, f.Init(e, 0, n))
+						assert.True(t, f.Init(e.From(0), n))
 						got = f.Poll(nil) && f.Err() == nil
 						f.Cancel()
 					}
@@ -245,8 +245,8 @@ func TestZeroEngineCountsFromItsBase(t *testing.T) {
 	require.True(t, e.TryAcquire(base, 1))
 	require.EqualValues(t, 0, e.Available(base))
 	require.False(t, e.TryAcquire(base, 1))
-	var f Future
-	require.True(t, f.Init(&e, base, 1))
+	var f waiter.Future
+	require.True(t, f.Init(e.From(base), 1))
 	require.False(t, f.Poll(nil))
 	require.True(t, e.Release(base, 1))
 	require.True(t, f.Poll(nil))
@@ -266,18 +266,18 @@ func TestZeroEngineCountsFromItsBase(t *testing.T) {
 // it.
 func TestInitRefusesARequestThatHasNotEnded(t *testing.T) {
 	e, other := newEngine(1), newEngine(5)
-	var f, g Future
+	var f, g waiter.Future
 	for range 3 {
-		require.True(t, f.Init(e, 0, 1))
-		require.True(t, f.Init(e, 0, 1), "not started")
+		require.True(t, f.Init(e.From(0), 1))
+		require.True(t, f.Init(e.From(0), 1), "not started")
 		require.True(t, f.Poll(nil))
-		require.False(t, f.Init(other, 0, 2), "granted, and not taken")
-		require.True(t, g.Init(e, 0, 1))
+		require.False(t, f.Init(other.From(0), 2), "granted, and not taken")
+		require.True(t, g.Init(e.From(0), 1))
 		require.False(t, g.Poll(nil))
-		require.False(t, g.Init(other, 0, 2), "queued")
-		require.True(t, f.Engine() == e && g.Engine() == e, "Init refuses, and changes something")
+		require.False(t, g.Init(other.From(0), 2), "queued")
+		require.True(t, f.Request() == e.From(0) && g.Request() == e.From(0), "Init refuses, and changes something")
 		require.NoError(t, f.Err())
-		require.True(t, f.Init(e, 0, 1), "taken")
+		require.True(t, f.Init(e.From(0), 1), "taken")
 		require.True(t, e.Release(0, 1))
 		require.True(t, g.Poll(nil))
 		g.Cancel()
@@ -288,14 +288,14 @@ func TestInitRefusesARequestThatHasNotEnded(t *testing.T) {
 func TestFutureTellsHowFarItIs(t *testing.T) {
 	e := newEngine(1)
 	require.True(t, e.TryAcquire(0, 1))
-	var f Future
+	var f waiter.Future
 	pending := func(complete bool) {
 		t.Helper()
 		require.Equal(t, waiter.ErrPending, f.Err())
 		require.Equal(t, complete, f.Complete())
 	}
 	require.False(t, f.Complete())
-	require.True(t, f.Init(e, 0, 1))
+	require.True(t, f.Init(e.From(0), 1))
 	pending(false) // not started
 	require.False(t, f.Poll(nil))
 	pending(false)
@@ -303,7 +303,7 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 	require.True(t, f.Complete())
 	require.NoError(t, f.Err())
 	require.True(t, f.Complete(), "taken")
-	require.True(t, f.Init(e, 0, 1))
+	require.True(t, f.Init(e.From(0), 1))
 	pending(false) // what has been granted is of the request before
 	require.False(t, f.Poll(nil))
 	pending(false)
@@ -312,10 +312,10 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 	require.True(t, e.Release(0, 1))
 	// A second request that is dropped before it is started.
 	for _, end := range []func() bool{f.Cancel, f.Release} {
-		require.True(t, f.Init(e, 0, 1))
+		require.True(t, f.Init(e.From(0), 1))
 		require.True(t, f.Poll(nil))
 		require.NoError(t, f.Err())
-		require.True(t, f.Init(e, 0, 1))
+		require.True(t, f.Init(e.From(0), 1))
 		require.True(t, end())
 		pending(false)
 		require.True(t, e.Release(0, 1))
@@ -326,8 +326,8 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 func TestRequestForNothingIsGrantedUntilClose(t *testing.T) {
 	e := newEngine(2)
 	ask := func() error {
-		var f Future
-		require.True(t, f.Init(e, 0, 0))
+		var f waiter.Future
+		require.True(t, f.Init(e.From(0), 0))
 		require.True(t, f.Poll(nil))
 		require.True(t, f.Complete())
 		return f.Err()
@@ -335,8 +335,8 @@ func TestRequestForNothingIsGrantedUntilClose(t *testing.T) {
 	require.NoError(t, ask())
 	require.True(t, e.TryAcquire(0, 2))
 	require.NoError(t, ask(), "all are held")
-	var f Future
-	require.True(t, f.Init(e, 0, 1))
+	var f waiter.Future
+	require.True(t, f.Init(e.From(0), 1))
 	require.False(t, f.Poll(nil))
 	require.NoError(t, ask(), "somebody waits")
 	f.Cancel()
@@ -355,8 +355,8 @@ func TestClosedEngineRefusesFuturesWithoutTheMutex(t *testing.T) {
 	for n := range int64(3) {
 		told := make(chan error, 1)
 		go func() {
-			var f Future
-			f.Init(e, 0, n)
+			var f waiter.Future
+			f.Init(e.From(0), n)
 			f.Poll(nil)
 			told <- f.Err()
 		}()
@@ -375,8 +375,8 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 	for _, n := range []int64{1, 2} {
 		e := newEngine(2)
 		require.True(t, e.TryAcquire(0, 2))
-		var f Future
-		require.True(t, f.Init(e, 0, n))
+		var f waiter.Future
+		require.True(t, f.Init(e.From(0), n))
 		require.False(t, f.Poll(nil))
 		// The claim, as Release and serve make it, with the owner's Cancel before the delivery.
 		if n == 1 {
@@ -399,7 +399,7 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 		require.Equal(t, waiter.StatusIdle, f.Node.Status())
 		require.EqualValues(t, 2, e.Available(0))
 		require.Zero(t, e.Waiting())
-		require.True(t, f.Init(e, 0, 1))
+		require.True(t, f.Init(e.From(0), 1))
 		require.True(t, f.Poll(nil))
 		f.Cancel()
 	}
@@ -408,7 +408,7 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 // image is a node's memory.
 type image [unsafe.Sizeof(waiter.Waiter{})]byte
 
-func snapshot(fs []Future) []image {
+func snapshot(fs []waiter.Future) []image {
 	out := make([]image, len(fs))
 	for i := range fs {
 		out[i] = *(*image)(unsafe.Pointer(&fs[i].Node))
@@ -421,9 +421,9 @@ func TestCancelTouchesThreeNodes(t *testing.T) {
 	for _, n := range []int{10, 1000, 30000} {
 		e := newEngine(1)
 		require.True(t, e.TryAcquire(0, 1))
-		fs := make([]Future, n)
+		fs := make([]waiter.Future, n)
 		for i := range fs {
-			require.True(t, fs[i].Init(e, 0, 1))
+			require.True(t, fs[i].Init(e.From(0), 1))
 			require.False(t, fs[i].Poll(nil))
 		}
 		for _, victim := range []int{n / 2, 1, n - 1} {

@@ -17,8 +17,8 @@ func TestFutureLetsGoOfItsWaker(t *testing.T) {
 	var e Engine
 	e.Init(0, 1, nil)
 	require.True(t, e.TryAcquire(0, 1))
-	var f Future
-	require.True(t, f.Init(&e, 0, 1))
+	var f waiter.Future
+	require.True(t, f.Init(e.From(0), 1))
 	gone := make(chan struct{})
 	func() {
 		object := new([64]byte)

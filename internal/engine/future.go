@@ -2,42 +2,33 @@ package engine
 
 import "github.com/farad-go/farad/waiter"
 
-// Future is a request for permits, embedded by the future of a lock. See [waiter.Future].
-type Future struct {
-	waiter.Future
+// Permits are those of an engine, counted from a base. They are a [waiter.Request], by which a
+// future waits for some of them. A future keeps its request. So the lock itself is that of its
+// futures, and forwards here: a value of Permits in an interface would be an allocation.
+type Permits struct {
 	e    *Engine
 	base int64
 }
 
-// Init makes f a request for n permits, n >= 0, of e. The previous request must have been taken,
-// released or cancelled. If not, Init reports false and changes nothing.
-func (f *Future) Init(e *Engine, base, n int64) bool {
-	if !f.Future.Init((*request)(f), n) {
-		return false
-	}
-	f.e, f.base = e, base
-	return true
-}
+// From returns the permits of e, counted from base.
+func (e *Engine) From(base int64) Permits { return Permits{e, base} }
 
-// Engine returns the engine that f is a request to, nil before Init.
-func (f *Future) Engine() *Engine { return f.e }
-
-// request is a future as a [waiter.Request].
-type request Future
-
-func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+// Start implements [waiter.Request]: it takes w.N permits, w.N >= 0, or queues w.
+func (p Permits) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	switch n := w.N; {
-	case n > 0 && r.e.TryAcquire(r.base, n):
+	case n > 0 && p.e.TryAcquire(p.base, n):
 		return waiter.Granted
-	case r.e.IsClosed():
+	case p.e.IsClosed():
 		return waiter.Closed
 	case n == 0:
 		return waiter.Granted
 	}
 	w.Arm(waker)
-	return r.e.Enqueue(r.base, w, AtBack)
+	return p.e.Enqueue(p.base, w, AtBack)
 }
 
-func (r *request) Unlink(w *waiter.Waiter) bool { return r.e.Cancel(r.base, w) }
+// Unlink implements [waiter.Line].
+func (p Permits) Unlink(w *waiter.Waiter) bool { return p.e.Cancel(p.base, w) }
 
-func (r *request) GiveBack(n int64) bool { return r.e.Release(r.base, n) }
+// GiveBack implements [waiter.Line].
+func (p Permits) GiveBack(n int64) bool { return p.e.Release(p.base, n) }

@@ -100,9 +100,9 @@ func TestRWMisuse(t *testing.T) {
 						}
 						require.True(t, held&Upgradable == 0 || e.TryAcquire(Everyone, Upgradable))
 					}
-					var f Future
+					var f waiter.Future
 					if queue && held != 0 {
-						require.True(t, f.Init(e, Everyone, Everyone))
+						require.True(t, f.Init(e.From(Everyone), Everyone))
 						require.False(t, f.Poll(nil))
 					}
 					legal := false
@@ -191,8 +191,8 @@ func TestTryReadFailsForAWriterOrAWaiterOnly(t *testing.T) {
 		}
 		require.True(t, e.TryAcquire(Everyone, Upgradable))
 		require.True(t, e.TryRead(), "beside an upgradable reader")
-		var f Future
-		require.True(t, f.Init(e, Everyone, Everyone))
+		var f waiter.Future
+		require.True(t, f.Init(e.From(Everyone), Everyone))
 		require.False(t, f.Poll(nil))
 		require.False(t, e.TryRead(), "beside a waiter")
 		require.EqualValues(t, Upgradable+4, heldRW(e), "who waits has all readers counted")
@@ -219,8 +219,8 @@ func TestTryExclusive(t *testing.T) {
 
 		// With somebody in line: from the back nobody gets past, from the front one does.
 		require.True(t, e.TryAcquire(Everyone, Upgradable))
-		var f Future
-		require.True(t, f.Init(e, Everyone, Upgradable))
+		var f waiter.Future
+		require.True(t, f.Init(e.From(Everyone), Upgradable))
 		require.False(t, f.Poll(nil))
 		require.False(t, e.TryExclusive(Everyone-Upgradable, AtBack))
 		require.NotZero(t, e.Look()&flagWaiters)
@@ -303,9 +303,9 @@ func TestRefusedGrantsOfReadersComeBack(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := new(Engine)
 			require.True(t, e.TakeAll())
-			fs := make([]Future, len(c.wants))
+			fs := make([]waiter.Future, len(c.wants))
 			for i := range fs {
-				require.True(t, fs[i].Init(e, Everyone, c.wants[i]))
+				require.True(t, fs[i].Init(e.From(Everyone), c.wants[i]))
 				require.False(t, fs[i].Poll(nil))
 			}
 			// The claims, as Release makes them, with the owners' Cancel before the delivery.

@@ -262,15 +262,15 @@ func (w *world) most() int64 { return w.peak }
 
 func (w *world) task() *semtest.Task { return semtest.NewTask(w.Run) }
 
-func (w *world) future(n int64) *Future {
-	f := new(Future)
-	w.Assert(f.Init(w.e, w.base, n), "Init refused")
+func (w *world) future(n int64) *waiter.Future {
+	f := new(waiter.Future)
+	w.Assert(f.Init(w.e.From(w.base), n), "Init refused")
 	w.jumped[w.Running()] = false // as in try
 	return f
 }
 
 // await polls f, each time with a waker of its own, and twice before it sleeps.
-func (w *world) await(f *Future, n int64) error {
+func (w *world) await(f *waiter.Future, n int64) error {
 	for !f.Poll(w.task()) {
 		t := w.task()
 		if f.Poll(t) {
@@ -282,7 +282,7 @@ func (w *world) await(f *Future, n int64) error {
 }
 
 // await1 is await with one poll before each sleep.
-func (w *world) await1(f *Future, n int64) error {
+func (w *world) await1(f *waiter.Future, n int64) error {
 	for {
 		t := w.task()
 		if f.Poll(t) {
@@ -293,13 +293,13 @@ func (w *world) await1(f *Future, n int64) error {
 }
 
 // awaitDone waits for f by its channel.
-func (w *world) awaitDone(f *Future, n int64) error {
+func (w *world) awaitDone(f *waiter.Future, n int64) error {
 	interleave.Receive(f.Done())
 	return w.end(f, n)
 }
 
 // drop polls f once, and cancels it, twice, unless the poll has ended it.
-func (w *world) drop(f *Future, n int64) {
+func (w *world) drop(f *waiter.Future, n int64) {
 	if f.Poll(w.task()) {
 		if w.end(f, n) == nil {
 			w.release(n)
@@ -311,12 +311,12 @@ func (w *world) drop(f *Future, n int64) {
 }
 
 // lose polls f once, and cancels it whatever the poll has said: something else was quicker.
-func (w *world) lose(f *Future) {
+func (w *world) lose(f *waiter.Future) {
 	f.Poll(w.task())
 	f.Cancel()
 }
 
-func (w *world) end(f *Future, n int64) error {
+func (w *world) end(f *waiter.Future, n int64) error {
 	err := f.Err()
 	w.Assert(err != waiter.ErrPending, "complete, and no outcome")
 	if err == nil {

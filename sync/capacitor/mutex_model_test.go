@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/waiter"
@@ -104,8 +103,8 @@ func bypass(x *interleave.Run, q, p int, others []int) {
 	m.Lock()
 	x.Go("holder", m.Unlock)
 	for i := range p + 1 {
-		f := new(engine.Future)
-		f.Init(&m.gate, one, 1)
+		f := new(waiter.Future)
+		f.Init(m.gate.From(one), 1)
 		f.Poll(nil)
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			interleave.Receive(f.Done())

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/sync/mutex"
@@ -268,9 +267,9 @@ func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 			wg.Go(func() {
 				for range locktest.Scaled(3000) {
 					// Lock, with a look at the queue between arriving and waiting.
-					var f engine.Future
+					var f waiter.Future
 					m.Lock()
-					f.Init(&m.gate, one, 1)
+					f.Init(m.gate.From(one), 1)
 					admitted := f.Poll(nil)
 					p := int64(m.gate.Waiting()) // at least as many as are ahead
 					if admitted {

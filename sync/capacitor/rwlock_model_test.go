@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/parking"
@@ -383,8 +382,8 @@ func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
 		before = w
 	})
 	for i, who := range line {
-		f := new(engine.Future)
-		f.Init(&l.gate, one, 1)
+		f := new(waiter.Future)
+		f.Init(l.gate.From(one), 1)
 		f.Poll(nil)
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			watched[x.Running()] = i == len(line)-1

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/rwtest"
@@ -201,9 +200,9 @@ func TestRWNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 			wg.Go(func() {
 				for range n {
 					// Lock, with a look at the line between arriving and waiting.
-					var f engine.Future
+					var f waiter.Future
 					l.Lock()
-					f.Init(&l.gate, one, 1)
+					f.Init(l.gate.From(one), 1)
 					admitted := f.Poll(nil)
 					p := int64(l.gate.Waiting()) // at least as many as are ahead
 					if admitted {

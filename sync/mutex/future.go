@@ -1,7 +1,6 @@
 package mutex
 
 import (
-	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -32,7 +31,7 @@ import (
 // LockFuture must not be copied after Init.
 type LockFuture struct {
 	_ noCopy
-	f engine.Future
+	f waiter.Future
 }
 
 // Init makes f a request for m and does not start it. It panics if m is nil, or if the previous
@@ -41,7 +40,7 @@ func (f *LockFuture) Init(m *Mutex) {
 	if m == nil {
 		panic("mutex: future of a nil mutex")
 	}
-	if !f.f.Init(&m.e, base, 1) {
+	if !f.f.Init((*request)(m), 1) {
 		panic("mutex: Init of a future whose request has not ended")
 	}
 }
@@ -95,7 +94,18 @@ func (f *LockFuture) Cancel() {
 }
 
 func (f *LockFuture) check() {
-	if f.f.Engine() == nil {
+	if f.f.Request() == nil {
 		panic("mutex: future without Init")
 	}
 }
+
+// A request is the mutex as the [waiter.Request] of its futures.
+type request Mutex
+
+func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	return r.e.From(base).Start(w, waker)
+}
+
+func (r *request) Unlink(w *waiter.Waiter) bool { return r.e.From(base).Unlink(w) }
+
+func (r *request) GiveBack(n int64) bool { return r.e.From(base).GiveBack(n) }

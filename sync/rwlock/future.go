@@ -35,7 +35,7 @@ import (
 // LockFuture must not be copied after Init.
 type LockFuture struct {
 	_ noCopy
-	f engine.Future
+	f waiter.Future
 }
 
 // Init makes f a request for the write lock of l and does not start it. It panics if l is nil, or
@@ -52,7 +52,7 @@ func (f *LockFuture) init(l *RWLock, n int64) {
 	if l == nil {
 		panic("rwlock: future of a nil lock")
 	}
-	if !f.f.Init(&l.e, base, n) {
+	if !f.f.Init((*request)(l), n) {
 		panic("rwlock: Init of a future whose request has not ended")
 	}
 }
@@ -107,7 +107,18 @@ func (f *LockFuture) Cancel() {
 }
 
 func (f *LockFuture) check() {
-	if f.f.Engine() == nil {
+	if f.f.Request() == nil {
 		panic("rwlock: future without Init")
 	}
 }
+
+// A request is the lock as the [waiter.Request] of its futures.
+type request RWLock
+
+func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	return r.e.From(base).Start(w, waker)
+}
+
+func (r *request) Unlink(w *waiter.Waiter) bool { return r.e.From(base).Unlink(w) }
+
+func (r *request) GiveBack(n int64) bool { return r.e.From(base).GiveBack(n) }

@@ -1,7 +1,6 @@
 package semaphore
 
 import (
-	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -41,7 +40,7 @@ import (
 // the place of the return of Acquire.
 type AcquireFuture struct {
 	_ noCopy
-	f engine.Future
+	f waiter.Future
 	p future // of the policy, if the semaphore has one; otherwise nil
 }
 
@@ -55,7 +54,7 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	if s == nil {
 		panic("semaphore: future of a nil semaphore")
 	}
-	if !f.f.Init(&s.e, base, n) {
+	if !f.f.Init((*request)(s), n) {
 		panic("semaphore: Init of a future whose request has not ended")
 	}
 	if f.p != nil {
@@ -129,9 +128,7 @@ func (f *AcquireFuture) Release() {
 	case f.p != nil:
 		f.p.Release()
 	case !f.f.Release():
-		e := f.f.Engine()
-		panic(overReleased("AcquireFuture.Release of", f.f.Node.N, e.Size(base), e.Available(base)) +
-			givenAlready)
+		panic(f.overReleased("AcquireFuture.Release of"))
 	}
 }
 
@@ -141,16 +138,31 @@ func (f *AcquireFuture) Cancel() {
 	case f.p != nil:
 		f.p.Cancel()
 	case !f.f.Cancel():
-		e := f.f.Engine()
-		panic(overReleased("AcquireFuture.Cancel of", f.f.Node.N, e.Size(base), e.Available(base)) +
-			givenAlready)
+		panic(f.overReleased("AcquireFuture.Cancel of"))
 	}
 }
 
 const givenAlready = ": they have been given to the semaphore's Release already"
 
+// overReleased is the panic text where the permits of f have been given back by other means.
+func (f *AcquireFuture) overReleased(what string) string {
+	s := (*Semaphore)(f.f.Request().(*request))
+	return overReleased(what, f.f.Node.N, s.Size(), s.Available()) + givenAlready
+}
+
 func (f *AcquireFuture) check() {
-	if f.f.Engine() == nil {
+	if f.f.Request() == nil {
 		panic("semaphore: future without Init")
 	}
 }
+
+// A request is the semaphore as the [waiter.Request] of its futures.
+type request Semaphore
+
+func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	return r.e.From(base).Start(w, waker)
+}
+
+func (r *request) Unlink(w *waiter.Waiter) bool { return r.e.From(base).Unlink(w) }
+
+func (r *request) GiveBack(n int64) bool { return r.e.From(base).GiveBack(n) }

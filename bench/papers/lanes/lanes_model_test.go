@@ -273,8 +273,8 @@ func (c contest) hold(x *interleave.Run) int {
 		}
 	})
 	for i := range c.p + 1 {
-		f := new(engine.Future)
-		f.Init(&own.Engine, one, 1)
+		f := new(waiter.Future)
+		f.Init(own.From(one), 1)
 		f.Poll(nil)
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			w.balance()
@@ -357,8 +357,8 @@ func TestModelNobodyIsAccusedWrongly(t *testing.T) {
 	interleave.Check(t, options(t, 0, false), func(x *interleave.Run) {
 		w := newWorld(x, 2, 1)
 		x.Assert(w.lanes[1].TryAcquire(one, 1), "closed") // the permit of the goroutine that departs
-		f := new(engine.Future)
-		f.Init(&w.lanes[1].Engine, one, 1)
+		f := new(waiter.Future)
+		f.Init(w.lanes[1].From(one), 1)
 		f.Poll(nil)
 		x.Go("mover", w.balance)
 		x.Go("gives up", func() {

@@ -14,6 +14,7 @@ import (
 	"github.com/farad-go/farad/bench/papers/innerlocks"
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
 )
 
 func TestSizesAreChecked(t *testing.T) {
@@ -163,8 +164,8 @@ func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 		// notes is Arrive, and notes when the arrival is in the line.
 		notes := func(lane int) {
 			v := visit{began: clock.Add(1)}
-			var f engine.Future
-			f.Init(&g.lanes[lane].Engine, one, 1)
+			var f waiter.Future
+			f.Init(g.lanes[lane].From(one), 1)
 			if !f.Poll(nil) {
 				v.stood = clock.Add(1)
 			}
