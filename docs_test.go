@@ -203,6 +203,71 @@ func TestLinksLeadToFiles(t *testing.T) {
 	require.Greater(t, links, 50)
 }
 
+// Nobody has to scroll sideways: prose and comments end at column 100, code at column 120.
+func TestLinesAreShort(t *testing.T) {
+	var faults []string
+	for _, name := range filesWith(t, ".go", ".md") {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		faults = append(faults, longLines(filepath.ToSlash(name), string(text))...)
+	}
+	require.Empty(t, faults)
+}
+
+func TestLongLinesAreFound(t *testing.T) {
+	words := strings.Repeat("word ", 30)
+	for _, c := range []struct {
+		name, text string
+		faults     int
+	}{
+		{"a.md", words, 1},
+		{"a.md", "| " + words, 0}, // tables
+		{"a.md", "# Title\n\n```\n" + words + "\n```\n", 0},
+		{"a.md", "    " + words, 0}, // code
+		{"a.md", strings.Repeat("x", 130), 0},
+		{"a.go", "// " + words, 1},
+		{"a.go", "//\t" + words, 1},
+		{"a.go", "x := 1 // " + words, 1},
+		{"a.go", "\tx := 1 // " + words[:80], 0},
+		{"a.go", "//go:generate " + words, 0},
+	} {
+		require.Len(t, longLines(c.name, c.text), c.faults, "%s: %q", c.name, c.text)
+	}
+}
+
+func longLines(name, text string) (faults []string) {
+	fenced := false
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, "\n")
+		trimmed := strings.TrimSpace(line)
+		limit := 100
+		if path.Ext(name) == ".md" {
+			if strings.HasPrefix(trimmed, "```") {
+				fenced = !fenced
+			}
+			if fenced || strings.HasPrefix(trimmed, "|") || strings.HasPrefix(line, "    ") ||
+				strings.HasPrefix(trimmed, "<") || strings.HasPrefix(trimmed, "![") {
+				continue
+			}
+		} else if strings.HasPrefix(trimmed, "//go:") {
+			continue
+		} else if !strings.HasPrefix(trimmed, "//") {
+			limit = 120
+		}
+		if strings.HasSuffix(name, "_test.go") && limit == 120 && strings.ContainsAny(line, "\"`") {
+			continue // what a test expects, to the letter
+		}
+		width := len([]rune(strings.ReplaceAll(line, "\t", "    ")))
+		// A word alone, as a link's address or a path, cannot be broken.
+		if width > limit && strings.Contains(strings.TrimLeft(trimmed, "-*/ "), " ") {
+			faults = append(faults, fmt.Sprintf("%s:%d: %d columns, not %d", name, n, width, limit))
+		}
+	}
+	return faults
+}
+
 // filesWith returns the files of the repository whose names end in one of the extensions.
 func filesWith(t *testing.T, extensions ...string) (names []string) {
 	t.Helper()

@@ -156,7 +156,9 @@ func TestYieldLetsOthersRun(t *testing.T) {
 }
 
 // hogs are ways to find futures complete without end; each calls step before each.
-var hogs = map[string]func(t *testing.T, ex *rt.Executor, s *semaphore.Semaphore, step func() bool) (done <-chan struct{}){
+var hogs = map[string]func(
+	t *testing.T, ex *rt.Executor, s *semaphore.Semaphore, step func() bool,
+) (done <-chan struct{}){
 	"Await": func(t *testing.T, ex *rt.Executor, s *semaphore.Semaphore, step func() bool) <-chan struct{} {
 		return hog(t, ex, s, step, func(cx *rt.Context, f rt.Future) error { return rt.Await(cx, f) })
 	},

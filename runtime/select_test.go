@@ -251,7 +251,10 @@ func TestAllOfCancelledGivesBackItsParts(t *testing.T) {
 		"in a select": func(t *testing.T, f rt.Future) {
 			var timer rt.Timer
 			timer.Init(time.Millisecond)
-			require.NoError(t, run(t, ex, func(cx *rt.Context) error { _, err := rt.Select(cx, f, &timer); return err }))
+			require.NoError(t, run(t, ex, func(cx *rt.Context) error {
+				_, err := rt.Select(cx, f, &timer)
+				return err
+			}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

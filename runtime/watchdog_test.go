@@ -144,7 +144,8 @@ func TestWatchdogKnowsOfCancels(t *testing.T) {
 				return rt.Await(cx, rt.FirstOf(request(s, 1), request(s, 1), request(s, 1)))
 			},
 			"Timeout": func(cx *rt.Context) error {
-				return rt.Await(cx, rt.FirstOf(rt.Timeout(request(s, 1), time.Millisecond), request(s, 1), request(s, 1)))
+				return rt.Await(cx, rt.FirstOf(
+					rt.Timeout(request(s, 1), time.Millisecond), request(s, 1), request(s, 1)))
 			},
 		} {
 			for _, aborted := range []bool{false, true} {

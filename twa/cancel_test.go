@@ -33,10 +33,13 @@ func TestEarlierCancelWinsInTheArray(t *testing.T) {
 			locktest.RequireEarlierCancelWins(t, func() locktest.Held {
 				a, v := twa.NewArray(1), new(atomic.Bool)
 				return locktest.Held{
-					Wait:    func(ctx context.Context) error { return await(ctx, a, v) },
-					Waiting: func() bool { return (*parking.Table)(a).OrDefault().Count(func(parking.Key) bool { return true }) > 0 },
-					Free:    func() { v.Store(true); a.Signal(v) },
-					After:   func(t *testing.T) { require.NoError(t, await(bg, a, v)) },
+					Wait: func(ctx context.Context) error { return await(ctx, a, v) },
+					Waiting: func() bool {
+						all := func(parking.Key) bool { return true }
+						return (*parking.Table)(a).OrDefault().Count(all) > 0
+					},
+					Free:  func() { v.Store(true); a.Signal(v) },
+					After: func(t *testing.T) { require.NoError(t, await(bg, a, v)) },
 				}
 			})
 		})

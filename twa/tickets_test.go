@@ -290,7 +290,9 @@ func TestArraysAreRoundedUp(t *testing.T) {
 	for n, want := range map[int]int{0: 1, 1: 1, 2: 2, 3: 4, 1000: 1024} {
 		require.Equal(t, want, NewArray(n).table().Buckets(), "%d", n)
 	}
-	for n, want := range map[int]int{maxBuckets - 1: maxBuckets, maxBuckets: maxBuckets, maxBuckets + 1: maxBuckets, math.MaxInt: maxBuckets} {
+	for n, want := range map[int]int{
+		maxBuckets - 1: maxBuckets, maxBuckets: maxBuckets, maxBuckets + 1: maxBuckets, math.MaxInt: maxBuckets,
+	} {
 		require.Equal(t, want, rounded(n), "%d", n)
 	}
 }

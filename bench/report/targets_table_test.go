@@ -24,7 +24,8 @@ import (
 
 func TestEveryTargetHasItsLines(t *testing.T) {
 	lines := TargetLines()
-	for _, tg := range slices.Concat(semaphore.Targets, waiters.MemoryTargets, locks.Targets, array.Targets, tasks.Targets) {
+	all := slices.Concat(semaphore.Targets, waiters.MemoryTargets, locks.Targets, array.Targets, tasks.Targets)
+	for _, tg := range all {
 		is := func(l TargetLine) bool {
 			return l.Target.Metric == tg.Metric && l.Target.Peer == tg.Peer && l.Target.Bound == tg.Bound &&
 				l.Target.Aim == tg.Aim

@@ -230,7 +230,8 @@ func TestRoundsAreInterleavedAndComplete(t *testing.T) {
 	orders := map[string]bool{}
 	for round := range rounds {
 		order = nil
-		if err := RunRound(round, rs, measure.Timing{Window: time.Millisecond, Limit: time.Second}, func(string) {}); err != nil {
+		timing := measure.Timing{Window: time.Millisecond, Limit: time.Second}
+		if err := RunRound(round, rs, timing, func(string) {}); err != nil {
 			t.Fatal(err)
 		}
 		orders[order[0]+order[1]+order[2]] = true

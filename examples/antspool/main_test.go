@@ -217,7 +217,10 @@ func TestTimeoutHasItsExitCode(t *testing.T) {
 	require.Contains(t, stderr.String(), "stopped early: timeout")
 	require.Contains(t, stderr.String(), "0 files failed")
 
-	for cause, code := range map[error]int{cli.ErrTerminated: cli.ExitTerminated, cli.ErrInterrupted: cli.ExitInterrupted} {
+	for cause, code := range map[error]int{
+		cli.ErrTerminated:  cli.ExitTerminated,
+		cli.ErrInterrupted: cli.ExitInterrupted,
+	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(cause)
 		require.Equal(t, code, run(ctx, []string{dir}, &stdout, &stderr))

@@ -93,7 +93,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // writeTable has a line for each way that has been run. It fits 40 columns.
 func writeTable(stdout io.Writer, o options, results []result) error {
-	if _, err := fmt.Fprintf(stdout, "%s runners pass a baton round.\n\n", humanize.Comma(int64(o.runners))); err != nil {
+	_, err := fmt.Fprintf(stdout, "%s runners pass a baton round.\n\n", humanize.Comma(int64(o.runners)))
+	if err != nil {
 		return err
 	}
 	tw := tabwriter.NewWriter(stdout, 0, 0, 1, ' ', tabwriter.AlignRight)

@@ -160,7 +160,10 @@ func TestEndsEarly(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no such signals")
 	}
-	for signal, code := range map[os.Signal]int{os.Interrupt: cli.ExitInterrupted, syscall.SIGTERM: cli.ExitTerminated} {
+	for signal, code := range map[os.Signal]int{
+		os.Interrupt:    cli.ExitInterrupted,
+		syscall.SIGTERM: cli.ExitTerminated,
+	} {
 		cmd := clitest.Command(t, "-for=1m", "-progress", "-goroutines=2")
 		var out bytes.Buffer
 		cmd.Stdout = &out

@@ -102,8 +102,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // writeTable has a line for each client, and a column for each way that has been tried.
 func writeTable(stdout io.Writer, o options, results []result) error {
 	tw := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	if _, err := fmt.Fprintf(stdout, "Each of %d clients wants one of %d permits for\n%v, and waits for %v at most.\n\n",
-		o.clients, o.permits, o.hold, o.patience); err != nil {
+	const head = "Each of %d clients wants one of %d permits for\n%v, and waits for %v at most.\n\n"
+	if _, err := fmt.Fprintf(stdout, head, o.clients, o.permits, o.hold, o.patience); err != nil {
 		return err
 	}
 	row := func(label any, cell func(result) string) {

@@ -49,7 +49,8 @@ func Check(t *testing.T, o Options, body func(x *Run)) Result {
 	}
 	if f := r.Failure; f != nil {
 		t.Fatalf(
-			"%s: %s\n\n%s\n\nafter %d executions; found with schedule %s\nto see it again: %s=%s go test -tags interleave -run '^%s$'",
+			"%s: %s\n\n%s\n\nafter %d executions; found with schedule %s\n"+
+				"to see it again: %s=%s go test -tags interleave -run '^%s$'",
 			f.Kind,
 			f.Message,
 			f.Trace,
@@ -152,7 +153,8 @@ func report(t *testing.T, o Options, r Result) {
 	defer f.Close()
 	name := strings.TrimPrefix(t.Name(), "TestModel")
 	if _, err := fmt.Fprintf(f, "| %s | %s | %s | %s | %d | %d | %d | %d | %.1f s |\n",
-		testedPackage(), name, search, end, r.Threads, r.Steps, r.Executions, r.Pruned, r.Elapsed.Seconds()); err != nil {
+		testedPackage(), name, search, end,
+		r.Threads, r.Steps, r.Executions, r.Pruned, r.Elapsed.Seconds()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,7 +11,8 @@
 //	lock without waiting        TryRLock         TryLock                 TryULock
 //	wait in select or a task    LockFuture       LockFuture              LockFuture
 //	go on as writer                                                      Upgrade, UpgradeContext,
-//	                                                                     UpgradeTimeout, TryUpgrade
+//	                                                                     UpgradeTimeout,
+//	                                                                     TryUpgrade
 //	go on as reader                              Downgrade               ForgoUpgrade
 //	go on as upgradable reader                   DowngradeToUpgradable
 //

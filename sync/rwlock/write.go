@@ -84,5 +84,6 @@ func (l *RWLock) Downgrade() {
 // goes on with UUnlock, Upgrade or ForgoUpgrade. DowngradeToUpgradable panics if l is not locked
 // for writing.
 func (l *RWLock) DowngradeToUpgradable() {
-	l.release(engine.Everyone-engine.Upgradable, "rwlock: DowngradeToUpgradable of a lock that is unlocked or read-locked")
+	l.release(engine.Everyone-engine.Upgradable,
+		"rwlock: DowngradeToUpgradable of a lock that is unlocked or read-locked")
 }

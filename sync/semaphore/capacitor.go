@@ -466,7 +466,9 @@ func (p *capacitor) Close() {
 }
 
 // endLocked ends the wait of s, which sleeps, inside or not.
-func (p *capacitor) endLocked(l parking.Line, s *parking.Sleeper, inside bool, o waiter.Outcome, wake *waiter.WakeList) {
+func (p *capacitor) endLocked(
+	l parking.Line, s *parking.Sleeper, inside bool, o waiter.Outcome, wake *waiter.WakeList,
+) {
 	l.Remove(s)
 	wake.Add(s.Node(), o)
 	if inside {

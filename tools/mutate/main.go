@@ -88,7 +88,8 @@ func testsOf(dir string) []string {
 			"-short ./internal/engine ./waiter",
 			"-tags interleave -run Model -short ./waiter ./sync/... ./twa",
 			"-short ./sync/... ./twa",
-			"-race -tags interleave -run Model/(future|waiting|lock/2x1|cancel)|ModelWaits -short ./internal/engine ./waiter",
+			"-race -tags interleave -run Model/(future|waiting|lock/2x1|cancel)|ModelWaits -short " +
+				"./internal/engine ./waiter",
 		}
 	case "internal/parking":
 		return []string{
@@ -181,7 +182,8 @@ func parse(args []string) (*config, error) {
 		&c.timeout,
 		"timeout",
 		0,
-		"for each command; a mutant on which a test hangs, or a search that no other command judges, counts as killed; "+
+		"for each command; a mutant on which a test hangs, or a search that no other command judges, "+
+			"counts as killed; "+
 			"0: 10 s plus three times what it takes on the unchanged tree",
 	)
 	flags.Func(

@@ -105,7 +105,8 @@ func run(root string, args []string, out io.Writer) (ok bool, err error) {
 // explore runs tier one, and writes what it has reached to profile.
 func explore(root, profile string, out io.Writer) error {
 	args := []string{
-		"test", "-tags", "interleave", "-short", "-run", "Model", "-coverpkg", coverPackages(), "-coverprofile", profile,
+		"test", "-tags", "interleave", "-short", "-run", "Model",
+		"-coverpkg", coverPackages(), "-coverprofile", profile,
 	}
 	for _, dir := range core {
 		args = append(args, "./"+dir)

@@ -43,7 +43,10 @@ func TestFirstSignalEndsTheContextAndTheSecondTheProcess(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no such signals")
 	}
-	for signal, cause := range map[os.Signal]error{os.Interrupt: cli.ErrInterrupted, syscall.SIGTERM: cli.ErrTerminated} {
+	for signal, cause := range map[os.Signal]error{
+		os.Interrupt:    cli.ErrInterrupted,
+		syscall.SIGTERM: cli.ErrTerminated,
+	} {
 		t.Run(signal.String(), func(t *testing.T) {
 			if ossignal.Ignored(signal) {
 				t.Skip("a program that was started in the background ignores it, rightly")

@@ -86,14 +86,17 @@ func TestHistories(t *testing.T) {
 		}},
 
 		"a cancel before the release wins": {1, false, []Op{
-			op(TryAcquire, 1, 1, 2, Granted), within(1, 3, 8, Granted), op(Cancel, 0, 4, 5, Done), op(Release, 1, 6, 7, Done),
+			op(TryAcquire, 1, 1, 2, Granted), within(1, 3, 8, Granted),
+			op(Cancel, 0, 4, 5, Done), op(Release, 1, 6, 7, Done),
 		}},
 		"and the permit is back": {1, true, []Op{
-			op(TryAcquire, 1, 1, 2, Granted), within(1, 3, 8, Cancelled), op(Cancel, 0, 4, 5, Done), op(Release, 1, 6, 7, Done),
+			op(TryAcquire, 1, 1, 2, Granted), within(1, 3, 8, Cancelled),
+			op(Cancel, 0, 4, 5, Done), op(Release, 1, 6, 7, Done),
 			op(TryAcquire, 1, 9, 10, Granted),
 		}},
 		"a release before the cancel wins": {1, true, []Op{
-			op(TryAcquire, 1, 1, 2, Granted), within(1, 3, 8, Granted), op(Release, 1, 4, 5, Done), op(Cancel, 0, 6, 7, Done),
+			op(TryAcquire, 1, 1, 2, Granted), within(1, 3, 8, Granted),
+			op(Release, 1, 4, 5, Done), op(Cancel, 0, 6, 7, Done),
 		}},
 		"a cancel after the request loses": {1, true, []Op{within(1, 1, 4, Granted), op(Cancel, 0, 2, 3, Done)}},
 		"a cancel before the request wins": {1, false, []Op{op(Cancel, 0, 1, 2, Done), within(1, 3, 4, Granted)}},
