@@ -75,7 +75,7 @@ func (b *bias) rows() uintptr { return uintptr(len(b.table) / columns) }
 func (e *Engine) InitBias() {
 	o := new(Options)
 	o.bias.init()
-	e.Init(Everyone, Everyone, o)
+	e.From(Everyone).Init(Everyone, o)
 	e.Take(e.Look(), hiding)
 }
 
@@ -154,9 +154,9 @@ func (e *Engine) Unbias() {
 func (e *Engine) unbiasLocked() {
 	var wake waiter.WakeList
 	e.revealLocked()
-	e.serveLocked(Everyone, &wake) // clears W if nobody waits
+	e.From(Everyone).serveLocked(&wake) // clears W if nobody waits
 	e.mu.Unlock()
-	e.wake(Everyone, &wake)
+	e.From(Everyone).wake(&wake)
 }
 
 // revealLocked ends the bias. W is set.

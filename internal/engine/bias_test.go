@@ -104,7 +104,7 @@ func TestHideAndLeaveOnlyWhileBiased(t *testing.T) {
 	plain.Rebias()
 	require.False(t, plain.MayHide())
 	limited := new(Engine) // options, and no bias
-	limited.Init(Everyone, Everyone, &Options{MaxWaiting: 1})
+	limited.From(Everyone).Init(Everyone, &Options{MaxWaiting: 1})
 	limited.Rebias()
 	require.False(t, limited.MayHide(), "it has no bias")
 
@@ -284,11 +284,11 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 			require.True(t, time.Now().Before(deadline), "nobody hides, in round %d", round)
 		}
 		require.True(t, e.MayHide())
-		require.NoError(t, e.Acquire(waiter.UntilDone(t.Context()), Everyone, Everyone, AtBack))
+		require.NoError(t, e.From(Everyone).Acquire(waiter.UntilDone(t.Context()), Everyone, AtBack))
 		require.False(t, e.MayHide())
 		// A reader may have come too late, and goes again.
 		locktest.Eventually(t, "nobody hides beside a writer", func() bool { return hidden(e) == 0 })
-		require.True(t, e.Release(Everyone, Everyone))
+		require.True(t, e.From(Everyone).Release(Everyone))
 		e.Opts.bias.until.Store(0)
 		require.Eventually(t, func() bool { e.Rebias(); return e.MayHide() }, 20*time.Second, time.Microsecond)
 	}
@@ -309,5 +309,5 @@ func TestWakeAtTheEndOfTheBiasMayCallBack(t *testing.T) {
 	require.True(t, woken)
 	require.True(t, f.Poll(nil))
 	require.NoError(t, f.Err())
-	require.True(t, e.Release(Everyone, Everyone))
+	require.True(t, e.From(Everyone).Release(Everyone))
 }

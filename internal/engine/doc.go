@@ -1,8 +1,8 @@
 // Package engine counts permits and queues the requests that wait for them. The semaphore, the
 // mutex, the read-write lock and the capacitors' gates are façades over it.
 //
-// Read engine.go first: the word, the invariants, acquire and release without a wait. acquire.go is
-// a goroutine's wait, future.go that of a future. Only the read-write lock needs rw.go (three kinds
-// of holders) and bias.go (readers that hide in a table). The package imports waiter and
-// internal/xsync.
+// Read engine.go first: the word, the invariants, the permits as a façade uses them, acquire and
+// release without a wait. acquire.go is a goroutine's wait, future.go that of a future. Only the
+// read-write lock needs rw.go (three kinds of holders) and bias.go (readers that hide in a table).
+// The package imports waiter and internal/xsync.
 package engine

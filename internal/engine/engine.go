@@ -32,10 +32,7 @@ const (
 // An Engine counts permits and queues the requests that wait for them. It is the one mechanism
 // under the semaphore, the mutex and the read-write lock. Only the last needs rw.go and bias.go.
 //
-// base is the number from which a façade counts its permits: the size of its zero value. It must be
-// the same in every call. The available permits are base plus those of the word. The size is base
-// plus what Resize has added. So the zero Engine is ready, and the word alone says what is
-// available, whatever happens to the size meanwhile.
+// A façade works with the [Permits] of its engine, which count from a base.
 //
 // Without waiters an acquire and a release are one atomic read-modify-write each. With waiters
 // Release(1) hands its permit to the oldest waiter through the slot, by one exchange and without
@@ -83,20 +80,33 @@ type Options struct {
 	bias       bias // with base Everyone only: readers may hide
 }
 
-// Init sets the size and the options of an engine that counts from base, before its first use. opts
-// may be nil.
-func (e *Engine) Init(base, size int64, opts *Options) {
-	e.grown.Store(size - base)
-	e.word.Store((size - base) << permitShift)
+// Permits are an engine and the number from which its façade counts: the size of the façade's zero
+// value. The base must be the same in all uses of an engine. The available permits are base plus
+// those of the word. The size is base plus what Resize has added. So the zero Engine is ready, and
+// the word alone says what is available, whatever happens to the size meanwhile.
+//
+// Permits are made where they are needed, by From: to pass them costs what it costs to pass both.
+type Permits struct {
+	*Engine
+	base int64
+}
+
+// From returns the permits of e, counted from base.
+func (e *Engine) From(base int64) Permits { return Permits{e, base} }
+
+// Init sets the size and the options of an engine before its first use. opts may be nil.
+func (e Permits) Init(size int64, opts *Options) {
+	e.grown.Store(size - e.base)
+	e.word.Store((size - e.base) << permitShift)
 	e.Opts = opts
 }
 
 // Size returns the number of permits, available or held.
-func (e *Engine) Size(base int64) int64 { return base + e.grown.Load() }
+func (e Permits) Size() int64 { return e.base + e.grown.Load() }
 
 // Available returns the number of permits that are not held. It is negative while there is a debt.
 // Permits that are reserved for the oldest waiter are counted.
-func (e *Engine) Available(base int64) int64 { return e.Look().free(base) }
+func (e Permits) Available() int64 { return e.free(e.Look()) }
 
 // Waiting returns the number of queued requests.
 func (e *Engine) Waiting() int {
@@ -123,10 +133,10 @@ type State int64
 func (e *Engine) Look() State { return State(e.word.Load()) }
 
 // free returns the number of available permits.
-func (o State) free(base int64) int64 { return base + int64(o>>permitShift) }
+func (e Permits) free(o State) int64 { return e.base + int64(o>>permitShift) }
 
 // Fits reports whether n permits, n > 0, can be taken: that many are free and no request waits.
-func (o State) Fits(base, n int64) bool { return o&flags == 0 && o.free(base) >= n }
+func (e Permits) Fits(o State, n int64) bool { return o&flags == 0 && e.free(o) >= n }
 
 // Take takes n permits, which fit, if the state is still o.
 func (e *Engine) Take(o State, n int64) bool {
@@ -161,8 +171,8 @@ func (e *Engine) GiveOnly() bool { return e.word.CompareAndSwap(-1<<permitShift,
 
 // TryAcquire takes n permits, n > 0, if that many are free and nobody waits for them. It does not
 // fail because of other acquires that run at the same time and leave enough.
-func (e *Engine) TryAcquire(base, n int64) bool {
-	for o := e.Look(); o.Fits(base, n); o = e.Look() { // A turn is lost only to another's success.
+func (e Permits) TryAcquire(n int64) bool {
+	for o := e.Look(); e.Fits(o, n); o = e.Look() { // A turn is lost only to another's success.
 		if e.Take(o, n) {
 			return true
 		}
@@ -184,20 +194,20 @@ const (
 // Enqueue is the second half of an acquire, after TryAcquire has failed. It returns
 // [waiter.Granted] or the outcome of an error at once. Otherwise it queues w, which is armed, and
 // returns [waiter.Pending].
-func (e *Engine) Enqueue(base int64, w *waiter.Waiter, at Place) waiter.Outcome {
+func (e Permits) Enqueue(w *waiter.Waiter, at Place) waiter.Outcome {
 	e.mu.Lock()
 	o := e.Look()
 	if o&flagClosed != 0 {
 		e.mu.Unlock()
 		return waiter.Closed
 	}
-	if w.N > e.Size(base) { // here, and not before, because of a Resize that we raced with
+	if w.N > e.Size() { // here, and not before, because of a Resize that we raced with
 		e.mu.Unlock()
 		return waiter.TooLarge
 	}
 	if at == AtFront || e.list.Front() == nil && e.slot.Load() == nil {
 		for { // A turn is lost only to another's success.
-			if o.free(base) >= w.N {
+			if e.free(o) >= w.N {
 				if e.Take(o, w.N) {
 					e.mu.Unlock()
 					return waiter.Granted
@@ -220,7 +230,7 @@ func (e *Engine) Enqueue(base int64, w *waiter.Waiter, at Place) waiter.Outcome 
 		e.unbiasLocked() // w may be served by that, and will find out
 		return waiter.Pending
 	}
-	e.refillLocked(o.free(base))
+	e.refillLocked(e.free(o))
 	e.mu.Unlock()
 	return waiter.Pending
 }
@@ -235,14 +245,14 @@ func (e *Engine) refillLocked(free int64) {
 
 // Release returns n permits, n > 0, to the waiters, in order, or to the word. If fewer are held it
 // changes nothing and reports false.
-func (e *Engine) Release(base, n int64) bool {
-	if base == Everyone && n == Reader {
+func (e Permits) Release(n int64) bool {
+	if e.base == Everyone && n == Reader {
 		return e.ReleaseRead()
 	}
 	for {
 		o := e.Look()
 		if o&flagWaiters == 0 {
-			if !legal(base, e.held(o), n) {
+			if !legal(e.base, e.held(o), n) {
 				break
 			}
 			if e.Give(o, n) {
@@ -262,27 +272,27 @@ func (e *Engine) Release(base, n int64) bool {
 		}
 		// Its owner had gone: the permit is ours again. Each turn uses up a waiter.
 	}
-	return e.releaseSlow(base, n)
+	return e.releaseSlow(n)
 }
 
 // releaseSlow releases under mu.
 //
 //go:noinline
-func (e *Engine) releaseSlow(base, n int64) bool {
+func (e Permits) releaseSlow(n int64) bool {
 	var wake waiter.WakeList
 	e.mu.Lock()
-	ok := e.addLocked(base, n)
-	e.serveLocked(base, &wake) // if nothing was added, nobody
+	ok := e.addLocked(n)
+	e.serveLocked(&wake) // if nothing was added, nobody
 	e.mu.Unlock()
-	e.wake(base, &wake)
+	e.wake(&wake)
 	return ok
 }
 
 // addLocked adds n permits to the word, unless they cannot be held.
-func (e *Engine) addLocked(base, n int64) bool {
+func (e Permits) addLocked(n int64) bool {
 	for { // W may be clear: a turn is lost only to another's success.
 		o := e.Look()
-		if !legal(base, e.held(o), n) {
+		if !legal(e.base, e.held(o), n) {
 			return false
 		}
 		if e.Give(o, n) {
@@ -310,15 +320,15 @@ func (e *Engine) takeSlotLocked() *waiter.Waiter {
 
 // serveLocked claims waiters, oldest first, as far as the permits suffice. It restores invariants 2
 // and 3.
-func (e *Engine) serveLocked(base int64, wake *waiter.WakeList) {
+func (e Permits) serveLocked(wake *waiter.WakeList) {
 	o := e.Look()
 	if o&flagWaiters == 0 {
 		return
 	}
-	for o.free(base) > 0 {
+	for e.free(o) > 0 {
 		w := e.takeSlotLocked()
 		if w == nil {
-			if w = e.list.Front(); w == nil || w.N > o.free(base) {
+			if w = e.list.Front(); w == nil || w.N > e.free(o) {
 				break
 			}
 			e.list.PopFront()
@@ -330,44 +340,44 @@ func (e *Engine) serveLocked(base int64, wake *waiter.WakeList) {
 		o &^= flagWaiters
 	}
 	e.word.Store(int64(o))
-	e.refillLocked(o.free(base))
+	e.refillLocked(e.free(o))
 }
 
 // Cancel takes w out of the queue and reports whether it was there. If not, a claimer was faster,
 // and the outcome is on its way to w. If w was the head, the waiters behind it are served.
-func (e *Engine) Cancel(base int64, w *waiter.Waiter) bool {
+func (e Permits) Cancel(w *waiter.Waiter) bool {
 	var wake waiter.WakeList
 	e.mu.Lock()
 	ok := e.slot.CompareAndSwap(w, nil) || e.list.Remove(w)
 	if ok {
-		e.serveLocked(base, &wake)
+		e.serveLocked(&wake)
 	}
 	e.mu.Unlock()
-	e.wake(base, &wake)
+	e.wake(&wake)
 	return ok
 }
 
 // wake tells the claimed waiters their outcomes, and takes back what was granted to abandoned ones.
-func (e *Engine) wake(base int64, claimed *waiter.WakeList) {
+func (e Permits) wake(claimed *waiter.WakeList) {
 	for n := claimed.Wake(); n > 0; n = claimed.Wake() {
-		e.giveBack(base, n)
+		e.giveBack(n)
 	}
 }
 
 // giveBack returns n permits of a grant that was refused. They are held, unless a caller has
 // released more than it held.
-func (e *Engine) giveBack(base, n int64) {
-	if !e.Release(base, n) {
+func (e Permits) giveBack(n int64) {
+	if !e.Release(n) {
 		panic("farad: more was released than was held, beside a request that was given up")
 	}
 }
 
 // Resize sets the size. Growth serves the queue; shrinking below what is held leaves a debt. Queued
 // requests that are larger than the new size end with [waiter.TooLarge].
-func (e *Engine) Resize(base, size int64) {
+func (e Permits) Resize(size int64) {
 	var wake waiter.WakeList
 	e.mu.Lock()
-	d := size - e.Size(base)
+	d := size - e.Size()
 	if d < 0 { // the order is explained at Returns
 		e.grown.Add(d)
 		e.word.Add(d << permitShift)
@@ -379,10 +389,10 @@ func (e *Engine) Resize(base, size int64) {
 		if d < 0 {
 			e.shrinkQueueLocked(size, &wake)
 		}
-		e.serveLocked(base, &wake)
+		e.serveLocked(&wake)
 	}
 	e.mu.Unlock()
-	e.wake(base, &wake)
+	e.wake(&wake)
 }
 
 func (e *Engine) shrinkQueueLocked(size int64, wake *waiter.WakeList) {

@@ -210,11 +210,11 @@ var tierOne = []scenario{
 		func(w *world) { w.resize(0); w.resize(1) },
 		func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) }, func(w *world) { w.useOr(bg, 1, waiter.ErrTooLarge) })},
 	{name: "resize/by two", size: 1, body: func(w *world) {
-		w.Go("a", func() { w.note(2); w.e.Resize(w.base, 2) })
-		w.Go("b", func() { w.note(3); w.e.Resize(w.base, 3) })
+		w.Go("a", func() { w.note(2); w.e.From(w.base).Resize(2) })
+		w.Go("b", func() { w.note(3); w.e.From(w.base).Resize(3) })
 		w.Go("c", func() { w.use(1) })
 		w.after = func() {
-			w.size = w.e.Size(w.base)
+			w.size = w.e.From(w.base).Size()
 			w.Assert(w.size == 2 || w.size == 3, "the size is %d", w.size)
 		}
 	}},
@@ -237,7 +237,7 @@ var tierOne = []scenario{
 	// Over-release changes nothing, with or without waiters.
 	{name: "over-release", size: 1, body: each(
 		func(w *world) { w.use(1) },
-		func(w *world) { w.Assert(!w.e.Release(w.base, 2), "an over-release was accepted") },
+		func(w *world) { w.Assert(!w.e.From(w.base).Release(2), "an over-release was accepted") },
 		func(w *world) { w.use(1) })},
 
 	// An over-release that races with a resize changes nothing either, as long as no other
@@ -377,7 +377,7 @@ func overRelease(size int64) func(*world) {
 		w.begin(1)
 		w.Go("resizer", func() { w.resize(size) })
 		w.Go("t", func() {
-			w.Assert(!w.e.Release(w.base, 2), "an over-release was accepted")
+			w.Assert(!w.e.From(w.base).Release(2), "an over-release was accepted")
 			w.release(1)
 		})
 	}
@@ -589,13 +589,13 @@ func BenchmarkExplorer(b *testing.B) {
 						return
 					}
 					var e Engine
-					e.Init(0, 1, nil)
+					e.From(0).Init(1, nil)
 					for range 3 {
 						x.Go("t", func() {
-							if !e.TryAcquire(0, 1) && e.Acquire(waiter.UntilDone(bg), 0, 1, AtBack) != nil {
+							if !e.From(0).TryAcquire(1) && e.From(0).Acquire(waiter.UntilDone(bg), 1, AtBack) != nil {
 								x.Fail("not acquired")
 							}
-							e.Release(0, 1)
+							e.From(0).Release(1)
 						})
 					}
 					x.Wait()

@@ -21,13 +21,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func newEngine(size int64) *Engine {
 	e := new(Engine)
-	e.Init(0, size, nil)
+	e.From(0).Init(size, nil)
 	return e
 }
 
 func acquire(e *Engine, n int64) {
-	if !e.TryAcquire(0, n) {
-		if err := e.Acquire(waiter.UntilDone(context.Background()), 0, n, AtBack); err != nil {
+	if !e.From(0).TryAcquire(n) {
+		if err := e.From(0).Acquire(waiter.UntilDone(context.Background()), n, AtBack); err != nil {
 			panic(err)
 		}
 	}
@@ -47,7 +47,7 @@ func requireInvariants(t *testing.T, e *Engine) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	o := e.Look()
-	avail := e.Available(0)
+	avail := e.From(0).Available()
 	head := e.list.Front()
 	slot := e.slot.Load() // its waiter may leave while we look, but none comes
 	if slot == nil && head == nil {
@@ -67,11 +67,11 @@ func TestUncontendedNeverTakesTheMutex(t *testing.T) {
 	e := newEngine(3)
 	e.mu.Lock()
 	for range 100 {
-		require.True(t, e.TryAcquire(0, 1))
-		require.True(t, e.TryAcquire(0, 2))
-		require.False(t, e.TryAcquire(0, 1))
-		require.True(t, e.Release(0, 2))
-		require.True(t, e.Release(0, 1))
+		require.True(t, e.From(0).TryAcquire(1))
+		require.True(t, e.From(0).TryAcquire(2))
+		require.False(t, e.From(0).TryAcquire(1))
+		require.True(t, e.From(0).Release(2))
+		require.True(t, e.From(0).Release(1))
 	}
 	e.mu.Unlock()
 
@@ -80,12 +80,12 @@ func TestUncontendedNeverTakesTheMutex(t *testing.T) {
 	done := make(chan struct{})
 	go func() { acquire(e, 1); close(done) }()
 	awaitWaiting(t, e, 1)
-	e.Release(0, 3)
+	e.From(0).Release(3)
 	<-done
-	e.Release(0, 1)
+	e.From(0).Release(1)
 	e.mu.Lock()
-	require.True(t, e.TryAcquire(0, 3))
-	require.True(t, e.Release(0, 3))
+	require.True(t, e.From(0).TryAcquire(3))
+	require.True(t, e.From(0).Release(3))
 	e.mu.Unlock()
 }
 
@@ -96,12 +96,12 @@ func TestHandOffThroughTheSlotTakesNoMutex(t *testing.T) {
 	go func() { acquire(e, 1); close(done) }()
 	awaitWaiting(t, e, 1)
 	e.mu.Lock()
-	require.True(t, e.Release(0, 1))
+	require.True(t, e.From(0).Release(1))
 	<-done
-	require.EqualValues(t, 0, e.Available(0), "the permit went straight to the waiter")
+	require.EqualValues(t, 0, e.From(0).Available(), "the permit went straight to the waiter")
 	e.mu.Unlock()
-	require.True(t, e.Release(0, 1))
-	require.EqualValues(t, 1, e.Available(0))
+	require.True(t, e.From(0).Release(1))
+	require.EqualValues(t, 1, e.From(0).Available())
 }
 
 // After a cancel or a locked release the oldest waiter stands in the slot, where the next release
@@ -116,17 +116,17 @@ func TestSlotIsRefilled(t *testing.T) {
 	}
 	fs[0].Cancel() // was in the slot
 	e.mu.Lock()
-	require.True(t, e.Release(0, 1))
+	require.True(t, e.From(0).Release(1))
 	e.mu.Unlock()
 	require.True(t, fs[1].Poll(nil))
-	require.True(t, e.Release(0, 1)) // finds the slot empty
+	require.True(t, e.From(0).Release(1)) // finds the slot empty
 	require.True(t, fs[2].Poll(nil))
 	e.mu.Lock()
-	require.True(t, e.Release(0, 1))
+	require.True(t, e.From(0).Release(1))
 	e.mu.Unlock()
 	require.True(t, fs[3].Poll(nil))
-	require.True(t, e.Release(0, 2))
-	require.EqualValues(t, 2, e.Available(0))
+	require.True(t, e.From(0).Release(2))
+	require.EqualValues(t, 2, e.From(0).Available())
 }
 
 // Under contention most releases find a waiter in the slot, which is all it takes not to need the
@@ -154,12 +154,12 @@ func TestContendedReleaseGoesThroughTheSlot(t *testing.T) {
 							slots.Add(1)
 						}
 					}
-					e.Release(0, 1)
+					e.From(0).Release(1)
 				}
 			})
 		}
 		awaitWaiting(t, e, 8)
-		e.Release(0, 2)
+		e.From(0).Release(2)
 		wg.Wait()
 		runtime.GOMAXPROCS(old)
 		require.GreaterOrEqual(t, all.Load(), int64(enough), "hardly any contention")
@@ -188,13 +188,13 @@ func TestPermitsAreConserved(t *testing.T) {
 					got := false
 					switch rng.IntN(4) {
 					case 0:
-						got = e.TryAcquire(0, n)
+						got = e.From(0).TryAcquire(n)
 					case 1:
-						got = e.Acquire(waiter.After(time.Duration(1+rng.IntN(2000))), 0, n, AtBack) == nil
+						got = e.From(0).Acquire(waiter.After(time.Duration(1+rng.IntN(2000))), n, AtBack) == nil
 					case 2:
 						ctx, cancel := context.WithCancel(context.Background())
 						go cancel()
-						got = e.Acquire(waiter.UntilDone(ctx), 0, n, AtBack) == nil
+						got = e.From(0).Acquire(waiter.UntilDone(ctx), n, AtBack) == nil
 					case 3:
 						assert.True(t, f.Init(e.From(0), n))
 						got = f.Poll(nil) && f.Err() == nil
@@ -204,7 +204,7 @@ func TestPermitsAreConserved(t *testing.T) {
 						assert.LessOrEqual(t, held.Add(n), int64(3))
 						held.Add(-n)
 						for ; n > 0; n-- {
-							assert.True(t, e.Release(0, 1))
+							assert.True(t, e.From(0).Release(1))
 						}
 					}
 				}
@@ -228,10 +228,10 @@ func TestPermitsAreConserved(t *testing.T) {
 		runtime.GOMAXPROCS(old)
 		// A permit refused by a future that was cancelled during its grant may still be on its way
 		// back.
-		for deadline := time.Now().Add(20 * time.Second); e.Available(0) != 3 && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(20 * time.Second); e.From(0).Available() != 3 && time.Now().Before(deadline); {
 			runtime.Gosched()
 		}
-		require.EqualValues(t, 3, e.Available(0))
+		require.EqualValues(t, 3, e.From(0).Available())
 		require.Zero(t, e.Waiting())
 		require.Zero(t, e.Look()&flagWaiters, "W stays behind")
 	}
@@ -241,25 +241,25 @@ func TestPermitsAreConserved(t *testing.T) {
 func TestZeroEngineCountsFromItsBase(t *testing.T) {
 	const base = 1
 	var e Engine
-	require.EqualValues(t, 1, e.Size(base))
-	require.True(t, e.TryAcquire(base, 1))
-	require.EqualValues(t, 0, e.Available(base))
-	require.False(t, e.TryAcquire(base, 1))
+	require.EqualValues(t, 1, e.From(base).Size())
+	require.True(t, e.From(base).TryAcquire(1))
+	require.EqualValues(t, 0, e.From(base).Available())
+	require.False(t, e.From(base).TryAcquire(1))
 	var f waiter.Future
 	require.True(t, f.Init(e.From(base), 1))
 	require.False(t, f.Poll(nil))
-	require.True(t, e.Release(base, 1))
+	require.True(t, e.From(base).Release(1))
 	require.True(t, f.Poll(nil))
-	require.True(t, e.Release(base, 1))
-	require.False(t, e.Release(base, 1))
-	e.Resize(base, 3)
-	require.EqualValues(t, 3, e.Available(base))
-	require.True(t, e.TryAcquire(base, 3))
-	e.Resize(base, 1)
-	require.EqualValues(t, -2, e.Available(base))
-	require.True(t, e.Release(base, 3))
-	require.False(t, e.Release(base, 1))
-	require.EqualValues(t, 1, e.Available(base))
+	require.True(t, e.From(base).Release(1))
+	require.False(t, e.From(base).Release(1))
+	e.From(base).Resize(3)
+	require.EqualValues(t, 3, e.From(base).Available())
+	require.True(t, e.From(base).TryAcquire(3))
+	e.From(base).Resize(1)
+	require.EqualValues(t, -2, e.From(base).Available())
+	require.True(t, e.From(base).Release(3))
+	require.False(t, e.From(base).Release(1))
+	require.EqualValues(t, 1, e.From(base).Available())
 }
 
 // A future is one request at a time, and a granted one is not forgotten: Init asks for an end to
@@ -278,16 +278,16 @@ func TestInitRefusesARequestThatHasNotEnded(t *testing.T) {
 		require.True(t, f.Request() == e.From(0) && g.Request() == e.From(0), "Init refuses, and changes something")
 		require.NoError(t, f.Err())
 		require.True(t, f.Init(e.From(0), 1), "taken")
-		require.True(t, e.Release(0, 1))
+		require.True(t, e.From(0).Release(1))
 		require.True(t, g.Poll(nil))
 		g.Cancel()
-		require.EqualValues(t, 1, e.Available(0), "the permits that Init has refused to forget")
+		require.EqualValues(t, 1, e.From(0).Available(), "the permits that Init has refused to forget")
 	}
 }
 
 func TestFutureTellsHowFarItIs(t *testing.T) {
 	e := newEngine(1)
-	require.True(t, e.TryAcquire(0, 1))
+	require.True(t, e.From(0).TryAcquire(1))
 	var f waiter.Future
 	pending := func(complete bool) {
 		t.Helper()
@@ -299,7 +299,7 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 	pending(false) // not started
 	require.False(t, f.Poll(nil))
 	pending(false)
-	require.True(t, e.Release(0, 1))
+	require.True(t, e.From(0).Release(1))
 	require.True(t, f.Complete())
 	require.NoError(t, f.Err())
 	require.True(t, f.Complete(), "taken")
@@ -309,7 +309,7 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 	pending(false)
 	f.Cancel()
 	pending(false)
-	require.True(t, e.Release(0, 1))
+	require.True(t, e.From(0).Release(1))
 	// A second request that is dropped before it is started.
 	for _, end := range []func() bool{f.Cancel, f.Release} {
 		require.True(t, f.Init(e.From(0), 1))
@@ -318,7 +318,7 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 		require.True(t, f.Init(e.From(0), 1))
 		require.True(t, end())
 		pending(false)
-		require.True(t, e.Release(0, 1))
+		require.True(t, e.From(0).Release(1))
 	}
 }
 
@@ -333,14 +333,14 @@ func TestRequestForNothingIsGrantedUntilClose(t *testing.T) {
 		return f.Err()
 	}
 	require.NoError(t, ask())
-	require.True(t, e.TryAcquire(0, 2))
+	require.True(t, e.From(0).TryAcquire(2))
 	require.NoError(t, ask(), "all are held")
 	var f waiter.Future
 	require.True(t, f.Init(e.From(0), 1))
 	require.False(t, f.Poll(nil))
 	require.NoError(t, ask(), "somebody waits")
 	f.Cancel()
-	e.Resize(0, 1)
+	e.From(0).Resize(1)
 	require.NoError(t, ask(), "a debt")
 	e.Close()
 	require.Equal(t, waiter.ErrClosed, ask())
@@ -374,7 +374,7 @@ func TestClosedEngineRefusesFuturesWithoutTheMutex(t *testing.T) {
 func TestRefusedGrantIsPassedOn(t *testing.T) {
 	for _, n := range []int64{1, 2} {
 		e := newEngine(2)
-		require.True(t, e.TryAcquire(0, 2))
+		require.True(t, e.From(0).TryAcquire(2))
 		var f waiter.Future
 		require.True(t, f.Init(e.From(0), n))
 		require.False(t, f.Poll(nil))
@@ -384,20 +384,20 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 			f.Cancel()
 			require.Equal(t, waiter.StatusBusy, f.Node.Status())
 			require.False(t, w.Deliver(waiter.Granted))
-			require.True(t, e.Release(0, 2))
+			require.True(t, e.From(0).Release(2))
 		} else {
 			var wake waiter.WakeList
 			e.mu.Lock()
-			require.True(t, e.addLocked(0, 2))
-			e.serveLocked(0, &wake)
+			require.True(t, e.From(0).addLocked(2))
+			e.From(0).serveLocked(&wake)
 			e.mu.Unlock()
-			require.EqualValues(t, 0, e.Available(0))
+			require.EqualValues(t, 0, e.From(0).Available())
 			f.Cancel()
 			f.Cancel() // twice
-			e.wake(0, &wake)
+			e.From(0).wake(&wake)
 		}
 		require.Equal(t, waiter.StatusIdle, f.Node.Status())
-		require.EqualValues(t, 2, e.Available(0))
+		require.EqualValues(t, 2, e.From(0).Available())
 		require.Zero(t, e.Waiting())
 		require.True(t, f.Init(e.From(0), 1))
 		require.True(t, f.Poll(nil))
@@ -420,7 +420,7 @@ func snapshot(fs []waiter.Future) []image {
 func TestCancelTouchesThreeNodes(t *testing.T) {
 	for _, n := range []int{10, 1000, 30000} {
 		e := newEngine(1)
-		require.True(t, e.TryAcquire(0, 1))
+		require.True(t, e.From(0).TryAcquire(1))
 		fs := make([]waiter.Future, n)
 		for i := range fs {
 			require.True(t, fs[i].Init(e.From(0), 1))
@@ -441,6 +441,6 @@ func TestCancelTouchesThreeNodes(t *testing.T) {
 		for i := range fs {
 			fs[i].Cancel()
 		}
-		require.True(t, e.Release(0, 1))
+		require.True(t, e.From(0).Release(1))
 	}
 }

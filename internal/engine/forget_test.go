@@ -15,8 +15,8 @@ import (
 // A future whose outcome was asked for keeps the waker of its last poll alive no more.
 func TestFutureLetsGoOfItsWaker(t *testing.T) {
 	var e Engine
-	e.Init(0, 1, nil)
-	require.True(t, e.TryAcquire(0, 1))
+	e.From(0).Init(1, nil)
+	require.True(t, e.From(0).TryAcquire(1))
 	var f waiter.Future
 	require.True(t, f.Init(e.From(0), 1))
 	gone := make(chan struct{})
@@ -25,7 +25,7 @@ func TestFutureLetsGoOfItsWaker(t *testing.T) {
 		runtime.AddCleanup(object, func(c chan struct{}) { close(c) }, gone)
 		require.False(t, f.Poll(waiter.WakerFunc(func() { object[0]++ })))
 	}()
-	require.True(t, e.Release(0, 1))
+	require.True(t, e.From(0).Release(1))
 	require.NoError(t, f.Err())
 	locktest.Eventually(t, "collected", func() bool {
 		runtime.GC()

@@ -89,7 +89,7 @@ func (w *world) doAnything(what byte, n int64, mayResize bool, ctx *interleave.C
 		w.Assert(w.e.Waiting() <= 2, "more wait than there are threads")
 	case 11: // Nobody holds as much. By the thread that resizes, for one that races with a resize may be overlooked.
 		if mayResize {
-			w.Assert(!w.e.Release(w.base, w.most()+1), "an over-release was accepted")
+			w.Assert(!w.e.From(w.base).Release(w.most()+1), "an over-release was accepted")
 		}
 	case 12:
 		if err := w.acquire(bg, n); err == nil {

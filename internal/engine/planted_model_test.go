@@ -24,9 +24,9 @@ var planted = []struct {
 }{
 	{
 		name: "a: a release looks only at the list", file: "internal/engine/engine.go",
-		from: "\te.serveLocked(base, &wake) // if nothing was added, nobody\n",
+		from: "\te.serveLocked(&wake) // if nothing was added, nobody\n",
 		to: `	if e.list.Front() != nil {
-		e.serveLocked(base, &wake)
+		e.serveLocked(&wake)
 	}
 `,
 	},
@@ -114,11 +114,11 @@ var planted = []struct {
 	},
 	{
 		name: "g: partial grants", file: "internal/engine/engine.go",
-		from: `w == nil || w.N > o.free(base) {
+		from: `w == nil || w.N > e.free(o) {
 				break`,
-		to: `w == nil || w.N > o.free(base) {
+		to: `w == nil || w.N > e.free(o) {
 				if w != nil {
-					f := o.free(base)
+					f := e.free(o)
 					w.N -= f
 					o -= State(f << permitShift)
 				}
@@ -126,7 +126,7 @@ var planted = []struct {
 	},
 	{
 		name: "h: a request that is larger than the size waits", file: "internal/engine/engine.go",
-		from: "if w.N > e.Size(base) {",
+		from: "if w.N > e.Size() {",
 		to:   "if false {",
 	},
 }

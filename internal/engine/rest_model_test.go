@@ -101,12 +101,12 @@ func TestModelNeighboursInTheTable(t *testing.T) {
 // moreOr is more where the wait may end with one of the errors; the thread then still holds what it
 // held.
 func (w *world) moreOr(n int64, errs ...error) bool {
-	if w.e.TryAcquire(w.base, n) {
+	if w.e.From(w.base).TryAcquire(n) {
 		w.held.Add(n)
 		return true
 	}
 	w.front[w.Running()] = true
-	err := w.e.Acquire(waiter.UntilDone(bg), w.base, n, AtFront)
+	err := w.e.From(w.base).Acquire(waiter.UntilDone(bg), n, AtFront)
 	w.front[w.Running()] = false
 	if err != nil {
 		w.Assert(len(errs) > 0 && err == errs[0], "acquire: %v", err) //nolint:errorlint // that very error

@@ -121,7 +121,7 @@ func (e *Engine) TryExclusive(n int64, at Place) (ok bool) {
 	}
 	if at == AtFront || e.waitingLocked() == 0 {
 		// W may be clear: a turn is lost only to another's success.
-		for o := e.Look(); o.free(Everyone) >= n; o = e.Look() {
+		for o := e.Look(); e.From(Everyone).free(o) >= n; o = e.Look() {
 			ok = e.Take(o, n) // all that there was: there is no second success
 		}
 	}
@@ -148,7 +148,7 @@ func (e *Engine) ReleaseRead() bool {
 				return true
 			}
 		case o&flagWaiters != 0:
-			return e.releaseSlow(Everyone, Reader)
+			return e.From(Everyone).releaseSlow(Reader)
 		case !legalRW(o.heldRW(), Reader):
 			return false
 		case e.Give(o, Reader):

@@ -98,7 +98,7 @@ func TestRWMisuse(t *testing.T) {
 						for range held & readers {
 							require.True(t, e.TryRead())
 						}
-						require.True(t, held&Upgradable == 0 || e.TryAcquire(Everyone, Upgradable))
+						require.True(t, held&Upgradable == 0 || e.From(Everyone).TryAcquire(Upgradable))
 					}
 					var f waiter.Future
 					if queue && held != 0 {
@@ -109,7 +109,7 @@ func TestRWMisuse(t *testing.T) {
 					for _, m := range may {
 						legal = legal || m == n
 					}
-					require.Equal(t, legal, e.Release(Everyone, n), "%x of %x", n, held)
+					require.Equal(t, legal, e.From(Everyone).Release(n), "%x of %x", n, held)
 					f.Cancel()
 					e.Unbias() // the hidden are counted now
 					left := held
@@ -189,7 +189,7 @@ func TestTryReadFailsForAWriterOrAWaiterOnly(t *testing.T) {
 		for range 3 {
 			require.True(t, e.TryRead())
 		}
-		require.True(t, e.TryAcquire(Everyone, Upgradable))
+		require.True(t, e.From(Everyone).TryAcquire(Upgradable))
 		require.True(t, e.TryRead(), "beside an upgradable reader")
 		var f waiter.Future
 		require.True(t, f.Init(e.From(Everyone), Everyone))
@@ -201,7 +201,7 @@ func TestTryReadFailsForAWriterOrAWaiterOnly(t *testing.T) {
 			require.True(t, e.ReleaseRead())
 		}
 		require.False(t, e.ReleaseRead(), "there is an upgradable reader only")
-		require.True(t, e.Release(Everyone, Upgradable))
+		require.True(t, e.From(Everyone).Release(Upgradable))
 		require.True(t, e.TryExclusive(Everyone, AtBack))
 		require.False(t, e.TryRead(), "beside a writer")
 		require.False(t, e.ReleaseRead())
@@ -218,7 +218,7 @@ func TestTryExclusive(t *testing.T) {
 		require.True(t, e.ReleaseRead())
 
 		// With somebody in line: from the back nobody gets past, from the front one does.
-		require.True(t, e.TryAcquire(Everyone, Upgradable))
+		require.True(t, e.From(Everyone).TryAcquire(Upgradable))
 		var f waiter.Future
 		require.True(t, f.Init(e.From(Everyone), Upgradable))
 		require.False(t, f.Poll(nil))
@@ -228,7 +228,7 @@ func TestTryExclusive(t *testing.T) {
 		require.Equal(t, Everyone, heldRW(e))
 		require.NotZero(t, e.Look()&flagWaiters, "somebody still waits")
 		require.False(t, e.TryExclusive(Everyone, AtFront))
-		require.True(t, e.Release(Everyone, Everyone))
+		require.True(t, e.From(Everyone).Release(Everyone))
 		require.True(t, f.Complete())
 		f.Cancel()
 		require.Zero(t, heldRW(e))
@@ -247,6 +247,7 @@ func TestRWPermitsAreConserved(t *testing.T) {
 		forEachRW(t, func(t *testing.T, e *Engine) {
 			var value, other int
 			var wg sync.WaitGroup
+			all, forever := e.From(Everyone), waiter.UntilDone(context.Background())
 			for g := range 6 {
 				wg.Go(func() {
 					rng := rand.New(rand.NewPCG(uint64(g), uint64(procs)))
@@ -256,18 +257,18 @@ func TestRWPermitsAreConserved(t *testing.T) {
 							if e.TryExclusive(Everyone, AtBack) {
 								value++
 								other++
-								assert.True(t, e.Release(Everyone, Everyone))
+								assert.True(t, all.Release(Everyone))
 							}
 						case 1:
-							if !e.TryAcquire(Everyone, Everyone) {
-								assert.NoError(t, e.Acquire(waiter.UntilDone(context.Background()), Everyone, Everyone, AtBack))
+							if !all.TryAcquire(Everyone) {
+								assert.NoError(t, all.Acquire(forever, Everyone, AtBack))
 							}
 							value++
 							other++
-							assert.True(t, e.Release(Everyone, Everyone))
+							assert.True(t, all.Release(Everyone))
 						default:
 							if !e.TryRead() {
-								assert.NoError(t, e.Acquire(waiter.UntilDone(context.Background()), Everyone, Reader, AtBack))
+								assert.NoError(t, all.Acquire(forever, Reader, AtBack))
 								e.Rebias()
 							}
 							if value != other {
@@ -311,13 +312,13 @@ func TestRefusedGrantsOfReadersComeBack(t *testing.T) {
 			// The claims, as Release makes them, with the owners' Cancel before the delivery.
 			var wake waiter.WakeList
 			e.mu.Lock()
-			require.True(t, e.addLocked(Everyone, Everyone))
-			e.serveLocked(Everyone, &wake)
+			require.True(t, e.From(Everyone).addLocked(Everyone))
+			e.From(Everyone).serveLocked(&wake)
 			e.mu.Unlock()
 			for i := range fs {
 				fs[i].Cancel()
 			}
-			require.NotPanics(t, func() { e.wake(Everyone, &wake) })
+			require.NotPanics(t, func() { e.From(Everyone).wake(&wake) })
 			require.Zero(t, heldRW(e), "permits were lost")
 		})
 	}
@@ -332,11 +333,11 @@ func TestWhatWasRefusedComesBack(t *testing.T) {
 	} {
 		e := new(Engine)
 		require.True(t, e.Take(e.Look(), c.held))
-		e.giveBack(Everyone, c.n)
+		e.From(Everyone).giveBack(c.n)
 		require.Equal(t, c.left, heldRW(e), "%x of %x", c.n, c.held)
 	}
 	require.PanicsWithValue(t, "farad: more was released than was held, beside a request that was given up",
-		func() { new(Engine).giveBack(Everyone, Reader) })
+		func() { new(Engine).From(Everyone).giveBack(Reader) })
 }
 
 // While somebody ends the bias, W is set although nobody waits: a try to read has to find out.

@@ -52,7 +52,7 @@ func newWorld(x *interleave.Run, s scenario) *world {
 	if s.bias {
 		w.e.InitBias()
 	} else {
-		w.e.Init(s.base, s.size, &Options{MaxWaiting: s.maxWaiting})
+		w.e.From(s.base).Init(s.size, &Options{MaxWaiting: s.maxWaiting})
 	}
 	x.Name("e", w.e)
 	x.Name("held", &w.held)
@@ -63,7 +63,7 @@ func newWorld(x *interleave.Run, s scenario) *world {
 // check compares a state with the invariants.
 func (w *world) check() {
 	o := w.e.Look()
-	free := o.free(w.base)
+	free := w.e.From(w.base).free(o)
 	w.Assert(free <= w.peak, "invariant 1: %d permits are free of at most %d", free, w.peak)
 	if w.e.mu.Locked() {
 		return
@@ -125,12 +125,12 @@ func (w *world) follow(line []*waiter.Waiter) {
 
 // more gets n permits for a thread that holds some which bar all others, before any waiter.
 func (w *world) more(n int64) {
-	if w.e.TryAcquire(w.base, n) {
+	if w.e.From(w.base).TryAcquire(n) {
 		w.held.Add(n)
 		return
 	}
 	w.front[w.Running()] = true
-	err := w.e.Acquire(waiter.UntilDone(bg), w.base, n, AtFront)
+	err := w.e.From(w.base).Acquire(waiter.UntilDone(bg), n, AtFront)
 	w.front[w.Running()] = false
 	w.Assert(err == nil, "acquire: %v", err)
 	w.took(n)
@@ -152,11 +152,11 @@ func (w *world) read() {
 // finish checks what is left when all threads have ended and given back what they held.
 func (w *world) finish() {
 	w.Assert(w.held.Load() == 0, "%d permits are still held", w.held.Load())
-	w.Assert(w.e.Size(w.base) == w.size, "the size is %d, not %d", w.e.Size(w.base), w.size)
+	w.Assert(w.e.From(w.base).Size() == w.size, "the size is %d, not %d", w.e.From(w.base).Size(), w.size)
 	if w.e.MayHide() && w.base == Everyone {
 		w.e.Unbias()
 	}
-	w.Assert(w.e.Available(w.base) == w.size, "%d of %d permits are left", w.e.Available(w.base), w.size)
+	w.Assert(w.e.From(w.base).Available() == w.size, "%d of %d permits are left", w.e.From(w.base).Available(), w.size)
 	w.Assert(w.e.Waiting() == 0, "%d are still queued", w.e.Waiting())
 	w.Assert(w.e.IsClosed() || w.e.Look()&flags == 0, "flags are left: %b", w.e.Look()&flags)
 }
@@ -171,7 +171,7 @@ func (w *world) took(n int64) {
 // What a scenario's threads do, as the façades do it.
 
 func (w *world) try(n int64) bool {
-	ok := w.e.TryAcquire(w.base, n)
+	ok := w.e.From(w.base).TryAcquire(n)
 	w.jumped[w.Running()] = false // of an earlier request; now that a step has been made, which follow sees first
 	if ok {
 		w.took(n)
@@ -186,7 +186,7 @@ func (w *world) acquire(ctx context.Context, n int64) error {
 	if w.try(n) {
 		return nil
 	}
-	err := w.e.Acquire(waiter.UntilDone(ctx), w.base, n, AtBack)
+	err := w.e.From(w.base).Acquire(waiter.UntilDone(ctx), n, AtBack)
 	if err == nil {
 		w.took(n)
 	}
@@ -197,7 +197,7 @@ func (w *world) acquireTimeout(n int64) error {
 	if w.try(n) {
 		return nil
 	}
-	err := w.e.Acquire(waiter.After(time.Second), w.base, n, AtBack)
+	err := w.e.From(w.base).Acquire(waiter.After(time.Second), n, AtBack)
 	if err == nil {
 		w.took(n)
 	}
@@ -206,13 +206,13 @@ func (w *world) acquireTimeout(n int64) error {
 
 // begin has n permits held before the threads run, for one of them to release.
 func (w *world) begin(n int64) {
-	w.Assert(w.e.TryAcquire(w.base, n), "no permits to begin with")
+	w.Assert(w.e.From(w.base).TryAcquire(n), "no permits to begin with")
 	w.held.Add(n)
 }
 
 func (w *world) release(n int64) {
 	w.held.Add(-n)
-	w.Assert(w.e.Release(w.base, n), "a release of what is held was refused")
+	w.Assert(w.e.From(w.base).Release(n), "a release of what is held was refused")
 }
 
 // must acquires n permits without any way to fail.
@@ -249,7 +249,7 @@ func (w *world) endOr(err error, n int64, errs []error) {
 // resize is for scenarios in which one thread resizes.
 func (w *world) resize(size int64) {
 	w.note(size)
-	w.e.Resize(w.base, size)
+	w.e.From(w.base).Resize(size)
 }
 
 // What the world itself knows of the size is not the race detector's business.

@@ -12,8 +12,8 @@ import (
 const one = 1 // the permits of the gate count from one
 
 // openGate admits the next.
-func openGate(gate *engine.Engine) {
-	if !gate.Release(one, 1) {
+func openGate(gate engine.Permits) {
+	if !gate.Release(1) {
 		panic("capacitor: permit lost")
 	}
 }

@@ -22,8 +22,8 @@ func TestModelLockFuture(t *testing.T) {
 				New:   func() mutextest.Small { return NewMutex(WithExpress(q)) },
 				Bound: 2,
 				After: func(x *interleave.Run, m mutextest.Small) {
-					gate := &m.(*Mutex).gate
-					x.Assert(gate.Available(one) == 1 && gate.Waiting() == 0, "the gate is not open")
+					gate := m.(*Mutex).gateOf()
+					x.Assert(gate.Available() == 1 && gate.Waiting() == 0, "the gate is not open")
 				},
 			})
 		})
@@ -208,6 +208,6 @@ func TestModelFutureIsLeftAtOnce(t *testing.T) {
 		x.Wait()
 		x.Assert(m.Waiting() == 0, "somebody still waits")
 		m.Unlock()
-		x.Assert(m.gate.Available(one) == 1, "the gate is not open")
+		x.Assert(m.gateOf().Available() == 1, "the gate is not open")
 	})
 }

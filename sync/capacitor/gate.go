@@ -50,6 +50,8 @@ type Gate struct {
 	places  xsync.Int64
 }
 
+func (g *Gate) permits() engine.Permits { return g.e.From(one) }
+
 // NewGate returns a gate with platoons of b, open. [WithWaitingArray] says where the goroutines
 // sleep that wait for it. NewGate panics if b is not positive or larger than semaphore.MaxPermits,
 // with a waiting array [twa.MaxPermits]; or if another option is among opts.
@@ -70,7 +72,7 @@ func (g *Gate) init(b int64, o *options) {
 	case o.waitingArray && b > twa.MaxPermits:
 		refuse(b, "in a waiting array ", twa.MaxPermits)
 	}
-	g.e.Init(one, b, nil)
+	g.permits().Init(b, nil)
 	if o.waitingArray {
 		g.array = twa.New(b, twa.WithWaitingArray(o.array))
 	}
@@ -86,7 +88,7 @@ func refuse(b int64, where string, most int64) {
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // Size returns B.
-func (g *Gate) Size() int64 { return g.e.Size(one) }
+func (g *Gate) Size() int64 { return g.permits().Size() }
 
 // Arrive passes the gate, and waits for it to open if need be, until ctx is done. It returns nil if
 // and only if the caller is inside, and has to depart. An arrival that gives up leaves its place in
@@ -106,13 +108,13 @@ func (g *Gate) Arrive(ctx context.Context) error {
 			return err
 		}
 	}
-	if g.e.TryAcquire(one, 1) {
+	if g.permits().TryAcquire(1) {
 		if mayEnd {
-			return g.e.Keep(ctx, one, 1)
+			return g.permits().Keep(ctx, 1)
 		}
 		return nil
 	}
-	return g.e.Acquire(waiter.UntilDone(ctx), one, 1, engine.AtBack)
+	return g.permits().Acquire(waiter.UntilDone(ctx), 1, engine.AtBack)
 }
 
 // ArriveTimeout is Arrive with a context that ends d from now, whose error is
@@ -123,10 +125,10 @@ func (g *Gate) ArriveTimeout(d time.Duration) error {
 		return context.DeadlineExceeded
 	case g.array != nil:
 		return g.array.AcquireTimeout(d, 1)
-	case g.e.TryAcquire(one, 1):
+	case g.permits().TryAcquire(1):
 		return nil
 	}
-	return g.e.Acquire(waiter.After(d), one, 1, engine.AtBack)
+	return g.permits().Acquire(waiter.After(d), 1, engine.AtBack)
 }
 
 // TryArrive passes the gate if it is open, and reports whether it did.
@@ -134,7 +136,7 @@ func (g *Gate) TryArrive() bool {
 	if g.array != nil {
 		return g.array.TryAcquire(1)
 	}
-	return g.e.TryAcquire(one, 1)
+	return g.permits().TryAcquire(1)
 }
 
 // Depart leaves what is behind the gate. The last of a platoon reopens the gate, for all of the
@@ -164,7 +166,7 @@ func (g *Gate) Depart() {
 	}
 	if g.array != nil {
 		g.array.Release(b)
-	} else if !g.e.Release(one, b) { // of two departures at once, for one arrival
+	} else if !g.permits().Release(b) { // of two departures at once, for one arrival
 		g.platoons.Add(-1)
 		panicOfDepart(b-g.free(), b, b)
 	}
@@ -181,7 +183,7 @@ func (g *Gate) free() int64 {
 	if g.array != nil {
 		return g.array.Available()
 	}
-	return g.e.Available(one)
+	return g.permits().Available()
 }
 
 // isIdle reports whether nobody is inside, and nobody waits.

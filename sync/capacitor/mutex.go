@@ -143,7 +143,7 @@ func (m *Mutex) lock(until waiter.Limit) error {
 	until = until.Fixed()
 	waits := !m.gate.TakeOnly()
 	if waits {
-		if err := m.gate.Acquire(until, one, 1, engine.AtBack); err != nil {
+		if err := m.gateOf().Acquire(until, 1, engine.AtBack); err != nil {
 			return err
 		}
 	}
@@ -198,9 +198,9 @@ func (m *Mutex) attempt(_ int64, waited bool) bool {
 // The rest of [admitting]. What entered would do, Unlock does: the mutex is one holder's.
 
 func (m *Mutex) takeLane(int64) bool    { return m.express() }
-func (m *Mutex) gateOf() *engine.Engine { return &m.gate }
+func (m *Mutex) gateOf() engine.Permits { return m.gate.From(one) }
 func (m *Mutex) entered(int64)          {}
-func (m *Mutex) leave()                 { openGate(&m.gate) }
+func (m *Mutex) leave()                 { openGate(m.gateOf()) }
 func (m *Mutex) giveBack(int64) bool    { return m.unlock() }
 
 // isSleeping reports whether an unlock has to wake the admitted one.
@@ -226,7 +226,7 @@ func (m *Mutex) TryLock() bool {
 		case m.enter(w, false):
 			return true
 		}
-		openGate(&m.gate)
+		openGate(m.gateOf())
 	}
 }
 
@@ -256,7 +256,7 @@ func (m *Mutex) unlock() bool {
 			}
 		case admitted | parking.Locked:
 			if m.word.CompareAndSwap(w, m.unlocked()) { // and open the express lane
-				openGate(&m.gate)
+				openGate(m.gateOf())
 				return true
 			}
 		case sleeping:

@@ -28,8 +28,8 @@ func TestModelMutex(t *testing.T) {
 				New:   func() mutextest.Small { return NewMutex(WithExpress(q)) },
 				Bound: bound,
 				After: func(x *interleave.Run, m mutextest.Small) {
-					gate := &m.(*Mutex).gate
-					x.Assert(gate.Available(one) == 1 && gate.Waiting() == 0, "the gate is not open")
+					gate := m.(*Mutex).gateOf()
+					x.Assert(gate.Available() == 1 && gate.Waiting() == 0, "the gate is not open")
 				},
 			})
 		})
@@ -62,7 +62,7 @@ func TestModelTimeout(t *testing.T) {
 				x.Wait()
 				x.Assert(m.TryLock(), "the lock was lost")
 				m.Unlock()
-				x.Assert(m.gate.Available(one) == 1, "the gate is not open")
+				x.Assert(m.gateOf().Available() == 1, "the gate is not open")
 			})
 		})
 	}
@@ -104,7 +104,7 @@ func bypass(x *interleave.Run, q, p int, others []int) {
 	x.Go("holder", m.Unlock)
 	for i := range p + 1 {
 		f := new(waiter.Future)
-		f.Init(m.gate.From(one), 1)
+		f.Init(m.gateOf(), 1)
 		f.Poll(nil)
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			interleave.Receive(f.Done())

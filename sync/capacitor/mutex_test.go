@@ -47,7 +47,7 @@ func requireFree(t *testing.T, m *Mutex) {
 	require.True(t, m.TryLock(), "the lock was lost")
 	require.False(t, m.TryLock(), "two locks were made of one")
 	m.Unlock()
-	require.EqualValues(t, 1, m.gate.Available(one), "the gate is not open")
+	require.EqualValues(t, 1, m.gateOf().Available(), "the gate is not open")
 }
 
 // What all mutexes and their futures promise; without an express lane in strict order.
@@ -269,7 +269,7 @@ func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 					// Lock, with a look at the queue between arriving and waiting.
 					var f waiter.Future
 					m.Lock()
-					f.Init(m.gate.From(one), 1)
+					f.Init(m.gateOf(), 1)
 					admitted := f.Poll(nil)
 					p := int64(m.gate.Waiting()) // at least as many as are ahead
 					if admitted {

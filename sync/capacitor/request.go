@@ -53,7 +53,7 @@ type request struct {
 type admitting interface {
 	// takeLane takes the express lane if the lock is free and a place is left.
 	takeLane(hold int64) bool
-	gateOf() *engine.Engine
+	gateOf() engine.Permits
 	// attempt enters the lock for an admitted request that has waited or not. If the lock is not
 	// available it says in the word that the admitted one sleeps, and returns false.
 	attempt(hold int64, waited bool) bool
@@ -135,7 +135,7 @@ func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 	if gate := r.lock.gateOf(); !gate.TakeOnly() {
 		r.place.N = 1
 		r.place.Arm((*admission)(r))
-		if gate.Enqueue(one, &r.place, engine.AtBack) == waiter.Pending {
+		if gate.Enqueue(&r.place, engine.AtBack) == waiter.Pending {
 			return waiter.Pending
 		}
 		r.place.Reset() // it was open: a gate is never closed for good
@@ -150,7 +150,7 @@ func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 
 // Unlink implements [waiter.Request]: invariant 2.
 func (r *lockRequest) Unlink(w *waiter.Waiter) bool {
-	if r.lock.gateOf().Cancel(one, &r.place) {
+	if r.lock.gateOf().Cancel(&r.place) {
 		r.place.Reset()
 		return true
 	}

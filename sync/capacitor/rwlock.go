@@ -136,7 +136,7 @@ func (l *RWLock) lock(until waiter.Limit, hold int64) error {
 	until = until.Fixed()
 	waits := !l.gate.TakeOnly()
 	if waits {
-		if err := l.gate.Acquire(until, one, 1, engine.AtBack); err != nil {
+		if err := l.gateOf().Acquire(until, 1, engine.AtBack); err != nil {
 			return err
 		}
 	}
@@ -165,13 +165,13 @@ func (l *RWLock) compete(until waiter.Limit, hold int64, waited bool) error {
 	for !l.attempt(hold, waited) { // A retry follows one of the lane's few users.
 		if err := sleepAdmitted(until, l.key(), l.isSleeping); err != nil {
 			l.word.And(^rwSleeping) // invariant 2
-			openGate(&l.gate)
+			openGate(l.gateOf())
 			return err
 		}
 		waited = true
 	}
 	if hold == rwReader {
-		openGate(&l.gate)
+		openGate(l.gateOf())
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func (l *RWLock) enter(w, free, hold int64, waited bool) bool {
 // The rest of [admitting].
 
 func (l *RWLock) takeLane(hold int64) bool { return l.express(l.word.Load(), hold) }
-func (l *RWLock) gateOf() *engine.Engine   { return &l.gate }
+func (l *RWLock) gateOf() engine.Permits   { return l.gate.From(one) }
 
 func (l *RWLock) entered(hold int64) {
 	if hold == rwReader {
@@ -239,7 +239,7 @@ func (l *RWLock) reopen() {
 		return
 	}
 	for { // Each turn admits another.
-		openGate(&l.gate)
+		openGate(l.gateOf())
 		if l.opening.Add(^uint32(0)) == 0 {
 			return
 		}
@@ -272,17 +272,17 @@ func (l *RWLock) try(hold int64) bool {
 			continue
 		}
 		switch o := l.gate.Look(); {
-		case o.Fits(one, 1):
+		case l.gateOf().Fits(o, 1):
 			if !l.gate.Take(o, 1) {
 				continue
 			}
 			if l.enter(w, w, hold, false) {
 				if hold == rwReader {
-					openGate(&l.gate)
+					openGate(l.gateOf())
 				}
 				return true
 			}
-			openGate(&l.gate)
+			openGate(l.gateOf())
 		case hold == rwWriter || w&rwSleeping != 0 || !l.gate.Returns(o, 1):
 			return false
 		default:
@@ -351,7 +351,7 @@ func (l *RWLock) unlock() bool {
 			}
 		case rwWriter | rwAdmitted:
 			if l.word.CompareAndSwap(w, w&^(rwWriter|rwAdmitted)) {
-				openGate(&l.gate)
+				openGate(l.gateOf())
 				return true
 			}
 		case rwWriter | rwSleeping:

@@ -167,7 +167,7 @@ var rwScenarios = []rwScenario{
 			h.Assert(!h.l.TryRLock(), "there was no place")
 			h.l.word.And(^rwSleeping)
 			h.l.RUnlock()
-			openGate(&h.l.gate)
+			openGate(h.l.gateOf())
 		}
 	}},
 	{name: "try beside who has given up", body: func(h *hall) {
@@ -303,7 +303,7 @@ func newRWLock(used int) *RWLock {
 func requireUnlocked(x *interleave.Run, l *RWLock) {
 	x.Assert(l.Waiting() == 0, "somebody still waits")
 	x.Assert(l.word.Load()&^rwLane == 0, "the lock was lost, or a flag left: %x", l.word.Load())
-	x.Assert(l.gate.Available(one) == 1 && l.gate.Waiting() == 0, "the gate is not open")
+	x.Assert(l.gateOf().Available() == 1 && l.gate.Waiting() == 0, "the gate is not open")
 	x.Assert(l.TryLock(), "the lock was lost")
 	x.Assert(!l.TryRLock() && !l.TryLock(), "two locks were made of one")
 	l.Unlock()
@@ -383,7 +383,7 @@ func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
 	})
 	for i, who := range line {
 		f := new(waiter.Future)
-		f.Init(l.gate.From(one), 1)
+		f.Init(l.gateOf(), 1)
 		f.Poll(nil)
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			watched[x.Running()] = i == len(line)-1

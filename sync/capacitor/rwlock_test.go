@@ -36,7 +36,7 @@ func requireRWFree(t *testing.T, l *RWLock) {
 	t.Helper()
 	require.Zero(t, l.Waiting())
 	require.Zero(t, l.word.Load()&^rwLane, "the lock was lost, or a flag left")
-	require.EqualValues(t, 1, l.gate.Available(one), "the gate is not open")
+	require.EqualValues(t, 1, l.gateOf().Available(), "the gate is not open")
 }
 
 func TestRWContract(t *testing.T) {
@@ -202,7 +202,7 @@ func TestRWNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 					// Lock, with a look at the line between arriving and waiting.
 					var f waiter.Future
 					l.Lock()
-					f.Init(l.gate.From(one), 1)
+					f.Init(l.gateOf(), 1)
 					admitted := f.Poll(nil)
 					p := int64(l.gate.Waiting()) // at least as many as are ahead
 					if admitted {

@@ -305,10 +305,10 @@ func TestModelNobodyGoesPastTheLine(t *testing.T) {
 		x.Assert(w.gate.TryArrive(), "closed")
 		p := waiter.GetParker(waiter.Limit{})
 		p.N = 1
-		o := w.gate.e.Enqueue(one, &p.Waiter, engine.AtBack)
+		o := w.gate.permits().Enqueue(&p.Waiter, engine.AtBack)
 		var in interleave.Bool
 		x.Go("in line", func() {
-			x.Assert(w.gate.e.Await(waiter.Limit{}, one, p, o) == nil, "not admitted")
+			x.Assert(w.gate.permits().Await(waiter.Limit{}, p, o) == nil, "not admitted")
 			w.inner.Lock()
 			w.passed = true
 			in.Store(true)

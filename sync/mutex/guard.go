@@ -79,7 +79,7 @@ func (g *Guard[T]) Mutex() *Mutex { return &g.mu }
 // and uses the value until the unlock. Value panics if the guard is not locked. It cannot tell
 // whether the caller or another goroutine has locked it.
 func (g *Guard[T]) Value() *T {
-	if g.mu.e.Available(base) > 0 {
+	if g.mu.permits().Available() > 0 {
 		panic("mutex: Guard.Value of a guard that nobody has locked")
 	}
 	return &g.value

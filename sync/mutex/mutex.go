@@ -14,9 +14,6 @@ var (
 	ErrPending = waiter.ErrPending // a future's request has no outcome yet
 )
 
-// base is the number from which the engine counts: the zero engine has one permit.
-const base = 1
-
 // A Mutex is a mutual exclusion lock. The zero Mutex is unlocked. It must not be copied after first
 // use.
 //
@@ -27,6 +24,9 @@ type Mutex struct {
 	_ noCopy
 	e engine.Engine
 }
+
+// permits are those of m: one, if m is unlocked.
+func (m *Mutex) permits() engine.Permits { return m.e.From(1) }
 
 // Lock locks m. If m is locked the caller waits until it is handed the lock. In the steady state
 // Lock allocates nothing.
@@ -39,7 +39,7 @@ func (m *Mutex) Lock() {
 //go:noinline
 func (m *Mutex) lockSlow() {
 	// Neither closed nor too large nor cancelled: it cannot fail.
-	_ = m.e.Acquire(waiter.Limit{}, base, 1, engine.AtBack)
+	_ = m.permits().Acquire(waiter.Limit{}, 1, engine.AtBack)
 }
 
 // TryLock locks m if it is unlocked and no waiter is queued, and reports whether it did.
@@ -55,7 +55,7 @@ func (m *Mutex) Unlock() {
 
 //go:noinline
 func (m *Mutex) unlockSlow() {
-	if !m.e.Release(base, 1) {
+	if !m.permits().Release(1) {
 		panic("mutex: unlock of unlocked mutex")
 	}
 }
@@ -73,10 +73,10 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		return err
 	}
 	if !m.e.TakeOnly() {
-		return m.e.Acquire(waiter.UntilDone(ctx), base, 1, engine.AtBack)
+		return m.permits().Acquire(waiter.UntilDone(ctx), 1, engine.AtBack)
 	}
 	if ctx.Err() != nil {
-		return m.e.Keep(ctx, base, 1)
+		return m.permits().Keep(ctx, 1)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	if d <= 0 {
 		return false
 	}
-	return m.e.TakeOnly() || m.e.Acquire(waiter.After(d), base, 1, engine.AtBack) == nil
+	return m.e.TakeOnly() || m.permits().Acquire(waiter.After(d), 1, engine.AtBack) == nil
 }
 
 // Waiting returns the number of waiters. It takes the lock of the queue, and is meant for tests and

@@ -116,9 +116,9 @@ func (f *LockFuture) check() {
 type request RWLock
 
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	return r.e.From(base).Start(w, waker)
+	return (*RWLock)(r).permits().Start(w, waker)
 }
 
-func (r *request) Unlink(w *waiter.Waiter) bool { return r.e.From(base).Unlink(w) }
+func (r *request) Unlink(w *waiter.Waiter) bool { return (*RWLock)(r).permits().Unlink(w) }
 
-func (r *request) GiveBack(n int64) bool { return r.e.From(base).GiveBack(n) }
+func (r *request) GiveBack(n int64) bool { return (*RWLock)(r).permits().GiveBack(n) }

@@ -66,7 +66,7 @@ func (l *RWLock) RLockContext(ctx context.Context) error {
 	}
 	if l.e.TryRead() {
 		if ctx.Err() != nil {
-			return l.e.Keep(ctx, base, engine.Reader)
+			return l.permits().Keep(ctx, engine.Reader)
 		}
 		return nil
 	}

@@ -13,9 +13,6 @@ var (
 	ErrPending = waiter.ErrPending // a future's request has no outcome yet
 )
 
-// base is the number from which the engine counts: the zero engine has all permits.
-const base = engine.Everyone
-
 // An RWLock is a read-write lock: any number of readers hold it, or one writer. Beside the readers
 // one upgradable reader may hold it, which can become the writer without letting go. The zero
 // RWLock is unlocked. It must not be copied after first use.
@@ -27,6 +24,9 @@ type RWLock struct {
 	_ noCopy
 	e engine.Engine
 }
+
+// permits are those of l: all, if l is unlocked.
+func (l *RWLock) permits() engine.Permits { return l.e.From(engine.Everyone) }
 
 // An Option changes how New makes a lock.
 type Option func(*options)
@@ -74,12 +74,12 @@ func (r *rlocker) Unlock() { (*RWLock)(r).RUnlock() }
 
 // acquire waits for a share.
 func (l *RWLock) acquire(until waiter.Limit, n int64, at engine.Place) error {
-	return l.e.Acquire(until, base, n, at)
+	return l.permits().Acquire(until, n, at)
 }
 
 // release returns a share, which must be held.
 func (l *RWLock) release(n int64, otherwise string) {
-	if !l.e.Release(base, n) {
+	if !l.permits().Release(n) {
 		panic(otherwise)
 	}
 }

@@ -37,7 +37,7 @@ func (l *RWLock) ULock() {
 
 // TryULock locks l for upgradable reading if only readers hold it and no waiter is queued, and
 // reports whether it did.
-func (l *RWLock) TryULock() bool { return l.e.TryAcquire(base, engine.Upgradable) }
+func (l *RWLock) TryULock() bool { return l.permits().TryAcquire(engine.Upgradable) }
 
 // UUnlock undoes ULock. If l is not locked for upgradable reading UUnlock panics and does not
 // change l.
@@ -54,7 +54,7 @@ func (l *RWLock) ULockContext(ctx context.Context) error {
 		return err
 	}
 	if l.TryULock() {
-		return l.e.Keep(ctx, base, engine.Upgradable)
+		return l.permits().Keep(ctx, engine.Upgradable)
 	}
 	return l.acquire(waiter.UntilDone(ctx), engine.Upgradable, engine.AtBack)
 }
@@ -91,7 +91,7 @@ func (l *RWLock) startUpgrade() bool {
 	if !l.e.Look().IsUpgradable() {
 		panic("rwlock: Upgrade of a lock that is unlocked, write-locked, or locked by readers alone")
 	}
-	return l.e.TryAcquire(base, rest)
+	return l.permits().TryAcquire(rest)
 }
 
 // TryUpgrade upgrades if no reader holds l beside the caller, even if waiters are queued. It
@@ -108,7 +108,7 @@ func (l *RWLock) UpgradeContext(ctx context.Context) error {
 		return err
 	}
 	if l.startUpgrade() {
-		return l.e.Keep(ctx, base, rest)
+		return l.permits().Keep(ctx, rest)
 	}
 	return l.acquire(waiter.UntilDone(ctx), rest, engine.AtFront)
 }

@@ -61,7 +61,7 @@ func (l *RWLock) LockContext(ctx context.Context) error {
 		return l.acquire(waiter.UntilDone(ctx), engine.Everyone, engine.AtBack)
 	}
 	if ctx.Err() != nil {
-		return l.e.Keep(ctx, base, engine.Everyone)
+		return l.permits().Keep(ctx, engine.Everyone)
 	}
 	return nil
 }

@@ -144,11 +144,11 @@ func TestPermitWordHasItsOwnCacheLine(t *testing.T) {
 // The fast paths make no call: their atomic steps are inlined, their slow halves are not.
 func TestFastPathsInline(t *testing.T) {
 	engine := locktest.GoTool(t, "build", "-gcflags=-m", "./internal/engine")
-	for _, f := range []string{"(*Engine).Look", "State.Fits", "(*Engine).Take", "(*Engine).Returns", "(*Engine).Give"} {
+	for _, f := range []string{"(*Engine).Look", "Permits.Fits", "(*Engine).Take", "(*Engine).Returns", "(*Engine).Give"} {
 		require.Contains(t, engine, "can inline "+f)
 	}
 	sem := locktest.GoTool(t, "build", "-gcflags=-m", "./sync/semaphore")
-	for _, call := range []string{"engine.(*Engine).Look", "engine.(*Engine).Take", "engine.(*Engine).Give", "engine.(*Engine).Returns"} {
+	for _, call := range []string{"engine.(*Engine).Look", "engine.(*Engine).Take", "engine.(*Engine).Give", "engine.(*Engine).Returns", "engine.Permits.Fits"} {
 		require.Contains(t, sem, "inlining call to "+call)
 	}
 }

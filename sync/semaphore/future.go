@@ -160,9 +160,9 @@ func (f *AcquireFuture) check() {
 type request Semaphore
 
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	return r.e.From(base).Start(w, waker)
+	return (*Semaphore)(r).permits().Start(w, waker)
 }
 
-func (r *request) Unlink(w *waiter.Waiter) bool { return r.e.From(base).Unlink(w) }
+func (r *request) Unlink(w *waiter.Waiter) bool { return (*Semaphore)(r).permits().Unlink(w) }
 
-func (r *request) GiveBack(n int64) bool { return r.e.From(base).GiveBack(n) }
+func (r *request) GiveBack(n int64) bool { return (*Semaphore)(r).permits().GiveBack(n) }

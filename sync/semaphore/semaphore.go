@@ -25,9 +25,6 @@ var (
 	ErrPending   = waiter.ErrPending   // a future's request has no outcome yet
 )
 
-// base is the number from which the engine counts: the zero Semaphore has size 0.
-const base = 0
-
 // A Semaphore is a counting semaphore. At most Size permits are held at any time. A request for
 // more permits than are free waits in line.
 //
@@ -50,6 +47,9 @@ type Semaphore struct {
 	p policy           // if not nil, it has the permits, and the engine's fast paths fail
 	_ cpu.CacheLinePad // so that adjacent semaphores do not slow each other down
 }
+
+// permits are those of s: none, if s is zero.
+func (s *Semaphore) permits() engine.Permits { return s.e.From(0) }
 
 // noCopy makes go vet report copies.
 type noCopy struct{}
@@ -133,7 +133,7 @@ func New(n int64, opts ...Option) *Semaphore {
 	}
 	s := new(Semaphore)
 	if len(opts) == 0 {
-		s.e.Init(base, min(n, MaxPermits), nil)
+		s.permits().Init(min(n, MaxPermits), nil)
 		return s
 	}
 	o := new(options)
@@ -147,7 +147,7 @@ func New(n int64, opts ...Option) *Semaphore {
 	case o.members > 0:
 		s.p = newCapacitor(n, o)
 	case !o.twa:
-		s.e.Init(base, min(n, MaxPermits), &o.Options)
+		s.permits().Init(min(n, MaxPermits), &o.Options)
 	case o.MaxWaiting > 0:
 		panic("semaphore: WithMaxWaiting and WithWaitingArray")
 	default:
@@ -178,10 +178,10 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 			return err
 		}
 	}
-	for o := s.e.Look(); o.Fits(base, n); o = s.e.Look() { // A turn is lost only to another's success.
+	for o := s.e.Look(); s.permits().Fits(o, n); o = s.e.Look() { // A turn is lost only to another's success.
 		if s.e.Take(o, n) {
 			if mayEnd && ctx.Err() != nil {
-				return s.e.Keep(ctx, base, n)
+				return s.permits().Keep(ctx, n)
 			}
 			return nil
 		}
@@ -189,7 +189,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	if s.p != nil {
 		return s.p.Acquire(ctx, n)
 	}
-	return s.e.Acquire(waiter.UntilDone(ctx), base, n, engine.AtBack)
+	return s.permits().Acquire(waiter.UntilDone(ctx), n, engine.AtBack)
 }
 
 // acquireNothing is Acquire for the requests that need no permits or are none.
@@ -220,12 +220,12 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 		return context.DeadlineExceeded
 	case n <= 0:
 		return s.acquireNothing(context.Background(), n)
-	case s.e.TryAcquire(base, n):
+	case s.permits().TryAcquire(n):
 		return nil
 	case s.p != nil:
 		return s.p.AcquireTimeout(d, n)
 	}
-	return s.e.Acquire(waiter.After(d), base, n, engine.AtBack)
+	return s.permits().Acquire(waiter.After(d), n, engine.AtBack)
 }
 
 // TryAcquire takes n permits if that many are free and no request waits, and reports whether it
@@ -235,7 +235,7 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 	if n <= 0 {
 		return s.acquireNothing(context.Background(), n) == nil
 	}
-	for o := s.e.Look(); o.Fits(base, n); o = s.e.Look() { // A turn is lost only to another's success.
+	for o := s.e.Look(); s.permits().Fits(o, n); o = s.e.Look() { // A turn is lost only to another's success.
 		if s.e.Take(o, n) {
 			return true
 		}
@@ -253,7 +253,7 @@ func (s *Semaphore) Release(n int64) {
 	if o := s.e.Look(); n > 0 && s.e.Returns(o, n) && s.e.Give(o, n) {
 		return
 	}
-	if s.p != nil || n <= 0 || !s.e.Release(base, n) {
+	if s.p != nil || n <= 0 || !s.permits().Release(n) {
 		s.releaseElse(n)
 	}
 }
@@ -285,7 +285,7 @@ func (s *Semaphore) Size() int64 {
 	if s.p != nil {
 		return s.p.Size()
 	}
-	return s.e.Size(base)
+	return s.permits().Size()
 }
 
 // Available returns the number of permits that are not held. Requests may already wait for them.
@@ -295,7 +295,7 @@ func (s *Semaphore) Available() int64 {
 	if s.p != nil {
 		return s.p.Available()
 	}
-	return s.e.Available(base)
+	return s.permits().Available()
 }
 
 // Waiting returns the number of waiting requests. It may be out of date when Waiting returns.
@@ -318,7 +318,7 @@ func (s *Semaphore) Resize(n int64) {
 		s.p.Resize(n)
 		return
 	}
-	s.e.Resize(base, min(n, MaxPermits))
+	s.permits().Resize(min(n, MaxPermits))
 }
 
 // Close ends all waiting requests and all later ones with ErrClosed. Permits that are held stay

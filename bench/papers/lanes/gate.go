@@ -80,6 +80,8 @@ type lane struct {
 	_ [apart]byte
 }
 
+func (l *lane) permits() engine.Permits { return l.From(one) }
+
 // apart is the distance at which two words do not share lines: two cache lines, because some
 // processors fetch them in pairs.
 const apart = 128
@@ -97,9 +99,9 @@ func New(lanes int, b int64) *Gate {
 	g := &Gate{lanes: make([]lane, lanes), share: b}
 	for i := range len(g.lanes) {
 		l := &g.lanes[i]
-		l.Init(one, g.Size(), nil)
+		l.permits().Init(g.Size(), nil)
 		if rest := g.Size() - b; rest > 0 {
-			l.TryAcquire(one, rest)
+			l.permits().TryAcquire(rest)
 		}
 	}
 	return g
@@ -121,7 +123,7 @@ func (g *Gate) Arrive(ctx context.Context, key uint64) error {
 	}
 	own := laneOf(key, len(g.lanes))
 	for i := range len(g.lanes) {
-		if g.lanes[(own+i)%len(g.lanes)].TryAcquire(one, 1) {
+		if g.lanes[(own+i)%len(g.lanes)].permits().TryAcquire(1) {
 			return nil
 		}
 	}
@@ -133,9 +135,9 @@ func (g *Gate) wait(ctx context.Context, l *lane) error {
 	until := waiter.UntilDone(ctx)
 	p := waiter.GetParker(until)
 	p.N = 1
-	o := l.Enqueue(one, &p.Waiter, engine.AtBack)
+	o := l.permits().Enqueue(&p.Waiter, engine.AtBack)
 	g.balance()
-	err := l.Await(until, one, p, o)
+	err := l.permits().Await(until, p, o)
 	if err != nil {
 		g.balance() // A permit that came too late has been given back.
 	}
@@ -163,7 +165,7 @@ func (g *Gate) Depart(uint64) {
 	}
 	g.departed.Store(0) // invariant 2: no other goroutine is inside
 	for i := range len(g.lanes) {
-		g.lanes[i].Release(one, g.share)
+		g.lanes[i].permits().Release(g.share)
 	}
 	g.balance()
 }
@@ -179,14 +181,14 @@ func (g *Gate) balance() {
 func (g *Gate) move() bool {
 	for i := range len(g.lanes) {
 		to := &g.lanes[i]
-		if to.Available(one) > 0 ||
+		if to.permits().Available() > 0 ||
 			to.Waiting() == 0 { // A lane with a permit has no waiters; this check takes no lock.
 			continue
 		}
 		for j := range len(g.lanes) {
-			if g.lanes[j].TryAcquire(one, 1) {
+			if g.lanes[j].permits().TryAcquire(1) {
 				g.moved.Add(1)
-				to.Release(one, 1)
+				to.permits().Release(1)
 				return true
 			}
 		}
@@ -201,7 +203,7 @@ func (g *Gate) free() int64 {
 	for { // A retry follows a move.
 		n, moved := int64(0), g.moved.Load()
 		for i := range len(g.lanes) {
-			n += g.lanes[i].Available(one)
+			n += g.lanes[i].permits().Available()
 		}
 		if g.moved.Load() == moved {
 			return n

@@ -162,7 +162,7 @@ func TestModelNobodyWaitsBesideAPermit(t *testing.T) {
 				for i, lane := range s.hasty {
 					x.Go(fmt.Sprintf("hasty %d", i), func() {
 						if w.Arrive(ctx, w.key(lane)) == nil { // It passed after all, and departs.
-							w.lanes[lane].Release(one, 1)
+							w.lanes[lane].permits().Release(1)
 							w.balance()
 						}
 					})
@@ -178,8 +178,8 @@ func TestModelNobodyWaitsBesideAPermit(t *testing.T) {
 func TestModelWithoutBalanceNobodyPasses(t *testing.T) {
 	arrive := func(g *Gate, own int) {
 		l := &g.lanes[own]
-		if !l.TryAcquire(one, 1) {
-			_ = l.Acquire(waiter.UntilDone(bg), one, 1, engine.AtBack)
+		if !l.permits().TryAcquire(1) {
+			_ = l.permits().Acquire(waiter.UntilDone(bg), 1, engine.AtBack)
 		}
 	}
 	f := interleave.Explore(interleave.Options{}, func(x *interleave.Run) {
@@ -261,10 +261,10 @@ func (c contest) hold(x *interleave.Run) int {
 	var in, passed interleave.Int32
 	own := &w.lanes[0]
 	// The permits of its lane are taken by goroutines inside, or have moved to the next lane.
-	x.Assert(own.TryAcquire(one, c.share), "closed")
+	x.Assert(own.permits().TryAcquire(c.share), "closed")
 	inside := int(c.share)
 	if c.moved {
-		w.lanes[1].Release(one, c.share)
+		w.lanes[1].permits().Release(c.share)
 		inside = 0
 	}
 	x.Go("inside", func() {
@@ -274,7 +274,7 @@ func (c contest) hold(x *interleave.Run) int {
 	})
 	for i := range c.p + 1 {
 		f := new(waiter.Future)
-		f.Init(own.From(one), 1)
+		f.Init(own.permits(), 1)
 		f.Poll(nil)
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			w.balance()
@@ -356,9 +356,9 @@ func heldUp(x *interleave.Run, g Lanes, most int32) {
 func TestModelNobodyIsAccusedWrongly(t *testing.T) {
 	interleave.Check(t, options(t, 0, false), func(x *interleave.Run) {
 		w := newWorld(x, 2, 1)
-		x.Assert(w.lanes[1].TryAcquire(one, 1), "closed") // the permit of the goroutine that departs
+		x.Assert(w.lanes[1].permits().TryAcquire(1), "closed") // the permit of the goroutine that departs
 		f := new(waiter.Future)
-		f.Init(w.lanes[1].From(one), 1)
+		f.Init(w.lanes[1].permits(), 1)
 		f.Poll(nil)
 		x.Go("mover", w.balance)
 		x.Go("gives up", func() {

@@ -165,7 +165,7 @@ func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
 		notes := func(lane int) {
 			v := visit{began: clock.Add(1)}
 			var f waiter.Future
-			f.Init(g.lanes[lane].From(one), 1)
+			f.Init(g.lanes[lane].permits(), 1)
 			if !f.Poll(nil) {
 				v.stood = clock.Add(1)
 			}
