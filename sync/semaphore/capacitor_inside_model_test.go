@@ -356,8 +356,11 @@ func TestModelCapacitorGrantThatNobodyWants(t *testing.T) {
 // back.
 func TestModelCapacitorIsServedAtOnce(t *testing.T) {
 	for _, s := range []struct{ b, q, waiters, bound int }{
-		{b: 1, q: 0, waiters: 2}, {b: 1, q: 1, waiters: 2}, {b: 2, q: 1, waiters: 2},
-		{b: 1, q: 1, waiters: 3, bound: 2}, {b: 2, q: 0, waiters: 3, bound: 2},
+		{b: 1, q: 0, waiters: 2},
+		{b: 1, q: 1, waiters: 2},
+		{b: 2, q: 1, waiters: 2},
+		{b: 1, q: 1, waiters: 3, bound: 2},
+		{b: 2, q: 0, waiters: 3, bound: 2},
 	} {
 		t.Run(fmt.Sprintf("platoon %d, lane %d, %d wait", s.b, s.q, s.waiters), func(t *testing.T) {
 			interleave.Check(t, platoonOptions(t, s.bound), func(x *interleave.Run) {
