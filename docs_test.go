@@ -48,7 +48,10 @@ func TestCodeThatDoesNotCompileIsFound(t *testing.T) {
 	require.Error(t, check.compile("sem.Release(1\n"))
 }
 
-var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+var (
+	goBlock   = regexp.MustCompile("(?s)```go\n(.*?)```")
+	qualified = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`)
+)
 
 // prelude declares what the blocks use and do not show. A block may declare a name anew.
 const prelude = `package snippet
@@ -95,17 +98,15 @@ func newSnippets(t *testing.T) *snippets {
 	exports, paths := map[string]string{}, map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
-		if len(f) < 3 || strings.Contains(f[0], "/internal/") || strings.HasPrefix(f[0], "vendor/") {
+		if len(f) < 3 {
 			continue
 		}
-		exports[f[0]] = f[2]
+		exports[f[0]] = f[2] // of all, because exported types refer to others
+		if strings.Contains(f[0], "/internal/") || strings.HasPrefix(f[0], "vendor/") {
+			continue
+		}
 		if old, ok := paths[f[1]]; !ok || !strings.Contains(old, ".") { // ours before the standard library's
 			paths[f[1]] = f[0]
-		}
-	}
-	for line := range strings.Lines(string(out)) { // what the exported types refer to
-		if f := strings.Fields(line); len(f) == 3 {
-			exports[f[0]] = f[2]
 		}
 	}
 	s := &snippets{fset: token.NewFileSet(), paths: paths}
@@ -130,7 +131,7 @@ func (s *snippets) compile(block string) error {
 		text = "package snippet\nfunc _() error {\n" + block + "\nreturn nil\n}\n" // blocks may return errors
 	}
 	var imports bytes.Buffer
-	for _, m := range regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`).FindAllStringSubmatch(block, -1) {
+	for _, m := range qualified.FindAllStringSubmatch(block, -1) {
 		if p, ok := s.paths[m[1]]; ok && !strings.Contains(imports.String(), `"`+p+`"`) {
 			fmt.Fprintf(&imports, "import %s %q\n", m[1], p)
 		}

@@ -36,15 +36,13 @@ func (f *capacitorFuture) Err() error               { return f.f.Err() }
 
 func (f *capacitorFuture) Release() {
 	if !f.f.Release() {
-		panic(overReleased("AcquireFuture.Release of", f.f.Node.N, f.p.Size(), f.p.Available()) +
-			givenAlready)
+		panic(givenAlready("AcquireFuture.Release of", f.f.Node.N, f.p))
 	}
 }
 
 func (f *capacitorFuture) Cancel() {
 	if !f.f.Cancel() {
-		panic(overReleased("AcquireFuture.Cancel of", f.f.Node.N, f.p.Size(), f.p.Available()) +
-			givenAlready)
+		panic(givenAlready("AcquireFuture.Cancel of", f.f.Node.N, f.p))
 	}
 }
 

@@ -128,7 +128,7 @@ func (f *AcquireFuture) Release() {
 	case f.p != nil:
 		f.p.Release()
 	case !f.f.Release():
-		panic(f.overReleased("AcquireFuture.Release of"))
+		panic(givenAlready("AcquireFuture.Release of", f.f.Node.N, (*Semaphore)(f.f.Request().(*request))))
 	}
 }
 
@@ -138,16 +138,19 @@ func (f *AcquireFuture) Cancel() {
 	case f.p != nil:
 		f.p.Cancel()
 	case !f.f.Cancel():
-		panic(f.overReleased("AcquireFuture.Cancel of"))
+		panic(givenAlready("AcquireFuture.Cancel of", f.f.Node.N, (*Semaphore)(f.f.Request().(*request))))
 	}
 }
 
-const givenAlready = ": they have been given to the semaphore's Release already"
-
-// overReleased is the panic text where the permits of f have been given back by other means.
-func (f *AcquireFuture) overReleased(what string) string {
-	s := (*Semaphore)(f.f.Request().(*request))
-	return overReleased(what, f.f.Node.N, s.Size(), s.Available()) + givenAlready
+// givenAlready is the panic text where the n permits of a future of s have been given back by other
+// means.
+func givenAlready(what string, n int64, s interface {
+	Size() int64
+	Available() int64
+},
+) string {
+	return overReleased(what, n, s.Size(), s.Available()) +
+		": they have been given to the semaphore's Release already"
 }
 
 func (f *AcquireFuture) check() {
