@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -135,15 +136,17 @@ func TestShutdownWithoutAContextChangesNothing(t *testing.T) {
 
 // The first that cancels says why.
 func TestCauseIsThatOfTheFirstCancel(t *testing.T) {
-	ex := rt.New(rt.WithWorkers(1))
-	release := occupy(t, ex)
-	require.ErrorIs(t, ex.Shutdown(doneWith()), rt.ErrStuck)
-	other, cancel := context.WithCancel(bg)
-	cancel()
-	require.ErrorIs(t, ex.Shutdown(other), rt.ErrStuck)
-	require.Equal(t, errHurry, ex.Cause())
-	release()
-	require.NoError(t, ex.Shutdown(bg))
+	synctest.Test(t, func(t *testing.T) { // for the time of grace
+		ex := rt.New(rt.WithWorkers(1))
+		release := occupy(t, ex)
+		require.ErrorIs(t, ex.Shutdown(doneWith()), rt.ErrStuck)
+		other, cancel := context.WithCancel(bg)
+		cancel()
+		require.ErrorIs(t, ex.Shutdown(other), rt.ErrStuck)
+		require.Equal(t, errHurry, ex.Cause())
+		release()
+		require.NoError(t, ex.Shutdown(bg))
+	})
 }
 
 // A done context does not make an error of a shutdown that had nothing to cancel.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -198,20 +199,22 @@ func TestPanicThatIsAskedForLaterIsNotToldByShutdown(t *testing.T) {
 
 // A shutdown that has more to tell tells both.
 func TestShutdownTellsOfPanicsWithAllElse(t *testing.T) {
-	ex := rt.New(rt.WithWorkers(2), rt.WithPanicHandler(func(*rt.PanicError) {}))
-	s := held(t, 1)
-	rt.Go(ex, boom)
-	locktest.Eventually(t, "panic", func() bool { return ex.Stats().Panics == 1 })
-	spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
-	locktest.AwaitWaiting(t, s, 1)
-	release := occupy(t, ex)
-	err := ex.Shutdown(doneWith())
-	require.ErrorIs(t, err, rt.ErrStuck)
-	require.ErrorIs(t, err, errHurry)
-	require.ErrorIs(t, err, errBoo)
-	release()
-	require.ErrorIs(t, ex.Shutdown(bg), errBoo)
-	s.Release(1)
+	synctest.Test(t, func(t *testing.T) { // for the time of grace
+		ex := rt.New(rt.WithWorkers(2), rt.WithPanicHandler(func(*rt.PanicError) {}))
+		s := held(t, 1)
+		rt.Go(ex, boom)
+		locktest.Eventually(t, "panic", func() bool { return ex.Stats().Panics == 1 })
+		spawned(ex, func(cx *rt.Context) error { return rt.Await(cx, request(s, 1)) })
+		locktest.AwaitWaiting(t, s, 1)
+		release := occupy(t, ex)
+		err := ex.Shutdown(doneWith())
+		require.ErrorIs(t, err, rt.ErrStuck)
+		require.ErrorIs(t, err, errHurry)
+		require.ErrorIs(t, err, errBoo)
+		release()
+		require.ErrorIs(t, ex.Shutdown(bg), errBoo)
+		s.Release(1)
+	})
 }
 
 // A function of Blocking whose task has gone has nobody else to tell.

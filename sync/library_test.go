@@ -144,7 +144,7 @@ func (s swap) run(t *testing.T, overlay map[string]string) (passed []string) {
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "overlay.json")
 	require.NoError(t, os.WriteFile(file, content, 0o600))
-	args := []string{"test", "-v", "-count=1", "-timeout=60s", "-overlay=" + file}
+	args := []string{"test", "-v", "-count=1", "-vet=off", "-timeout=60s", "-overlay=" + file}
 	if locktest.RaceEnabled {
 		args = append(args, "-race")
 	}

@@ -278,7 +278,11 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 			}
 		})
 	}
-	for round := range 50 {
+	rounds := 15
+	if locktest.Stress() {
+		rounds = 50
+	}
+	for round := range rounds {
 		seen := found.Load()
 		for deadline := time.Now().Add(20 * time.Second); found.Load() < seen+100; runtime.Gosched() {
 			require.True(t, time.Now().Before(deadline), "nobody hides, in round %d", round)

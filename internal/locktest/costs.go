@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -50,6 +51,24 @@ func AllocsPerRun(runs int, f func()) float64 {
 	runtime.GC() // the pools keep theirs once more,
 	runtime.GC() // and forget it
 	return testing.AllocsPerRun(runs, f)
+}
+
+// AllocsPerTimeout is [AllocsPerRun] for an f that waits for short times. The timers of a process
+// that does nothing else fire a millisecond late, so a goroutine yields meanwhile.
+func AllocsPerTimeout(runs int, f func()) float64 {
+	var stop atomic.Bool
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for !stop.Load() {
+			runtime.Gosched()
+		}
+	}()
+	defer func() {
+		stop.Store(true)
+		<-stopped
+	}()
+	return AllocsPerRun(runs, f)
 }
 
 // TimesBlocked returns how often the block profile has seen goroutines blocked below a function,

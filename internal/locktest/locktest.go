@@ -31,15 +31,21 @@ func AtEveryProcs(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// Scaled returns how many rounds a stress test makes that makes n in full: all of them if
-// FARAD_STRESS is set, as in the nightly checks; otherwise a third, and less with -short. Under the
-// race detector it is a quarter of that. It is at least 1.
+// Stress reports whether a stress test is to make all its rounds: FARAD_STRESS is set, as in the
+// nightly checks, and -short is not.
+func Stress() bool {
+	return os.Getenv("FARAD_STRESS") != "" && !testing.Short()
+}
+
+// Scaled returns how many rounds a stress test makes that makes n in full: n under [Stress],
+// otherwise a sixth, and an eighth with -short. Under the race detector it is a quarter of that. It
+// is at least 1.
 func Scaled(n int) int {
 	switch {
 	case testing.Short():
 		n /= 8
-	case os.Getenv("FARAD_STRESS") == "":
-		n /= 3
+	case !Stress():
+		n /= 6
 	}
 	if RaceEnabled {
 		n /= 4

@@ -24,7 +24,7 @@ import (
 // promised and never otherwise, the gate is kept, and in the end nothing is left.
 func TestStress(t *testing.T) {
 	rounds := 150
-	if !testing.Short() {
+	if locktest.Stress() {
 		rounds = 1500
 	}
 	for _, nonblocking := range []bool{true, false} {

@@ -174,7 +174,7 @@ func givingUpAllocatesNothing(t *testing.T, k kind) {
 	}
 	locktest.SkipUnderRace(t)
 	m.Lock()
-	require.Zero(t, testing.AllocsPerRun(200, func() {
+	require.Zero(t, locktest.AllocsPerTimeout(200, func() {
 		if m.LockTimeout(20 * time.Microsecond) {
 			panic("locked")
 		}

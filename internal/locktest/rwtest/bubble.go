@@ -226,7 +226,7 @@ func givingUpAllocatesNothing(t *testing.T, _ Kind, l Lock) {
 	const d = 20 * time.Microsecond
 	conflicts(l, func(held, wanted State) {
 		held.Lock(l)
-		require.Zero(t, locktest.AllocsPerRun(200, func() {
+		require.Zero(t, locktest.AllocsPerTimeout(200, func() {
 			if wanted.LockTimeout(l, d) {
 				panic("locked")
 			}
@@ -236,7 +236,7 @@ func givingUpAllocatesNothing(t *testing.T, _ Kind, l Lock) {
 	if u, ok := l.(UpgradableLock); ok {
 		u.RLock()
 		u.ULock()
-		require.Zero(t, locktest.AllocsPerRun(200, func() {
+		require.Zero(t, locktest.AllocsPerTimeout(200, func() {
 			if u.LockTimeout(d) || u.ULockTimeout(d) || u.UpgradeTimeout(d) || u.TryUpgrade() {
 				panic("locked")
 			}

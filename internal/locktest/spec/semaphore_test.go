@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/spec"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -100,9 +101,9 @@ func (r *recorder) release(client int, n int64) {
 // What the semaphore of this module does is in the specification: a specification that is too
 // strict would be no use.
 func TestSemaphoreIsInTheSpecification(t *testing.T) {
-	rounds := 3000
-	if testing.Short() {
-		rounds = 600
+	rounds := 600
+	if locktest.Stress() {
+		rounds = 3000
 	}
 	seen := map[spec.Result]int{}
 	for round := range rounds {
