@@ -234,7 +234,7 @@ func TestTasksOfAnInboxThatKeepsFillingWaitForMilliseconds(t *testing.T) {
 		releaseOther()
 		for i, p := range tasks {
 			woken[i] = time.Now()
-			p.Wake()
+			p.Waker().Wake()
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(time.Second)
@@ -265,7 +265,7 @@ func TestTasksOfABlockedWorkerRunBesideOthersThatYield(t *testing.T) {
 		}
 		releaseOther()
 		for _, p := range tasks {
-			p.Wake()
+			p.Waker().Wake()
 		}
 		begin := time.Now()
 		time.Sleep(time.Minute)

@@ -37,9 +37,8 @@ func (c *Completion) Poll(w waiter.Waker) bool {
 	return c.f.Poll(w)
 }
 
-// Done returns a channel that carries one value when the task has ended. A receive takes the value
-// out, and the next Done puts it back. A Poll right after a receive may still return false, for a
-// few instructions of the task's worker; Err waits for them.
+// Done returns a channel that is closed when the task has ended. It is allocated at the first Done
+// of a wait.
 func (c *Completion) Done() <-chan struct{} {
 	c.made()
 	return c.f.Done()

@@ -238,7 +238,7 @@ func TestWokenTaskRunsAheadOfTheQueue(t *testing.T) {
 	require.NoError(t, ex.Spawn(newPoll(func(cx *rt.Context) bool {
 		if waits {
 			waits, woken = false, polls
-			target.Wake()
+			target.Waker().Wake()
 		}
 		return stopped || cx.Err() != nil || cx.Yield()
 	})))
@@ -269,7 +269,7 @@ func pingPong(t *testing.T, ex *rt.Executor) (stop func()) {
 	var pair [2]*pollFunc
 	for i := range pair {
 		pair[i] = newPoll(func(cx *rt.Context) bool {
-			pair[1-i].Wake()
+			pair[1-i].Waker().Wake()
 			return stopped.Load() || cx.Err() != nil
 		})
 	}
@@ -436,7 +436,7 @@ func blockedWithInbox(t *testing.T, ex *rt.Executor, n int, ran func()) (release
 	t.Helper()
 	tasks, release, releaseOther := blockedWith(t, ex, n, 0, func(int) { ran() })
 	for _, p := range tasks {
-		p.Wake()
+		p.Waker().Wake()
 	}
 	return release, releaseOther
 }

@@ -277,7 +277,7 @@ func TestBudgetTakesNoPermitAndNoPlace(t *testing.T) {
 		return err
 	})
 	locktest.AwaitWaiting(t, s, 2)
-	p.Wake() // for nothing
+	p.Waker().Wake() // for nothing
 	s.Release(1)
 	require.NoError(t, ended(t, &p.Task))
 	s.Release(1)

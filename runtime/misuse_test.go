@@ -10,6 +10,7 @@ import (
 
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // What is nil, or was not made by Go, is said so, and nothing else breaks.
@@ -112,6 +113,15 @@ func (p *patientPool) Submit(fn func()) error {
 		<-ended
 	}
 	return nil
+}
+
+// A waker that a poll could not ask for its task would be replaced in silence. So a poll task is no
+// waker, and the wakers that it has can be asked.
+func TestPollTaskIsNoWaker(t *testing.T) {
+	_, ok := any(new(pollFunc)).(waiter.Waker)
+	require.False(t, ok)
+	_, ok = new(pollFunc).Waker().(waiter.Owner)
+	require.True(t, ok)
 }
 
 // The second task panics, and the first gets what it waits for; with a watchdog, too.

@@ -134,7 +134,7 @@ func (l *lab) task(name string, step step) *subject {
 func (l *lab) told() (t *subject, tell func()) {
 	told := new(interleave.Bool)
 	t = l.task("t", func(*subject, *Context, int32) bool { return told.Load() })
-	return t, func() { told.Store(true); t.Wake() }
+	return t, func() { told.Store(true); t.Waker().Wake() }
 }
 
 func (l *lab) spawn(s *subject) {
@@ -358,7 +358,7 @@ var tierOne = []experiment{
 		var told interleave.Int32
 		t := l.task("t", func(_ *subject, _ *Context, _ int32) bool { return told.Load() == 2 })
 		l.start(t)
-		x.Same(2, "waker", func(int) { told.Add(1); t.Wake() })
+		x.Same(2, "waker", func(int) { told.Add(1); t.Waker().Wake() })
 		l.finish()
 	}, 0},
 	{"wake/after the end", func(x *interleave.Run) { // a waker that is kept is harmless, even to the task's next life
@@ -367,8 +367,8 @@ var tierOne = []experiment{
 		u := l.task("u", once)
 		l.start(t)
 		x.Go("late", func() {
-			t.Wake()
-			t.Wake()
+			t.Waker().Wake()
+			t.Waker().Wake()
 			l.spawn(u)
 		})
 		l.finish()
@@ -378,7 +378,7 @@ var tierOne = []experiment{
 		l.left.Add(1) // the second life
 		t := l.task("t", once)
 		l.start(t)
-		x.Go("waker", t.Wake)
+		x.Go("waker", t.Waker().Wake)
 		x.Go("again", func() {
 			await(func() bool { return l.left.Load() < 2 && t.state.Load() == 0 })
 			l.spawn(t)
@@ -390,7 +390,7 @@ var tierOne = []experiment{
 		t := l.task("t", func(s *subject, cx *Context, polls int32) bool {
 			switch polls {
 			case 1:
-				s.Wake()
+				s.Waker().Wake()
 				return false
 			case 2:
 				return cx.Yield()
@@ -399,7 +399,7 @@ var tierOne = []experiment{
 			}
 		})
 		l.start(t)
-		x.Go("waker", t.Wake)
+		x.Go("waker", t.Waker().Wake)
 		l.finish()
 	}, 0},
 
@@ -552,7 +552,7 @@ var tierOne = []experiment{
 			c.Done()
 			c.Cancel()
 			interleave.Receive(c.Done())
-			c.Init(&t.Task) // the value comes a few instructions before the end
+			c.Init(&t.Task)
 			l.Assert(c.Err() == nil, "ended with %v", c.Err())
 		})
 		l.finish()
@@ -866,7 +866,7 @@ func relieved(x *interleave.Run, wakes bool) {
 		if wakes {
 			await(func() bool { return waits.Load() && helper.state.Load() == taskAlive })
 			helper.home.Store(cx.w.id) // as if it had been polled here
-			helper.Wake()
+			helper.Waker().Wake()
 		} else {
 			l.spawnFrom(cx, helper)
 		}

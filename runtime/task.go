@@ -97,15 +97,16 @@ func (t *Task) isCancelled() bool { return t.flags.Load()&flagCancelled != 0 }
 
 func (t *Task) base() *Task { return t }
 
-// Wake has the executor poll the task again. Any goroutine may call it, at any time and any number
-// of times. On a task that has ended or was never spawned it does nothing. It allocates nothing.
+// Waker returns the waker of the task, which is also that of [Context.Waker]. Its Wake has the
+// executor poll the task again. Any goroutine may call Wake, at any time and any number of times.
+// On a task that has ended or was never spawned it does nothing. It allocates nothing.
 //
-// A call of Wake synchronizes before the Poll that it causes. A future that the task waits for
-// takes the waker of [Context.Waker] instead.
-func (t *Task) Wake() { t.waker().Wake() }
+// A call of Wake synchronizes before the Poll that it causes.
+func (t *Task) Waker() waiter.Waker { return t.waker() }
 
 // taskWaker is a task as the waker of a future. It is a type of its own so that the methods of
-// [waiter.Owner] are not promoted to the types of poll tasks.
+// [waiter.Owner] are not promoted to the types of poll tasks. A poll task is no waker itself:
+// otherwise it could be passed to a future that cannot tell it from another task.
 type taskWaker Task
 
 func (t *Task) waker() *taskWaker { return (*taskWaker)(t) }
@@ -180,8 +181,6 @@ func taskOf(w waiter.Waker) *Task {
 	switch w := w.(type) {
 	case *taskWaker:
 		return (*Task)(w)
-	case *Task: // a poll task that passed itself
-		return w
 	case *watched:
 		return w.task
 	case *part:
@@ -205,7 +204,7 @@ func (t *Task) Abort() {
 			c.cancelled()
 		}
 	}
-	t.Wake()
+	t.waker().Wake()
 }
 
 // noCopy makes go vet report copies.

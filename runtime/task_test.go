@@ -84,9 +84,9 @@ func TestWakeDuringPollIsKept(t *testing.T) {
 		require.NoError(t, ex.Spawn(p))
 		for i := range rounds {
 			asked.Add(1)
-			p.Wake()
+			p.Waker().Wake()
 			if i%2 == 0 {
-				p.Wake()
+				p.Waker().Wake()
 				continue // without waiting
 			}
 			locktest.Eventually(t, "a poll that has seen the wake", func() bool { return answered.Load() == i+1 })
@@ -109,7 +109,7 @@ func TestWakesBeforeAPollLeadToOne(t *testing.T) {
 			require.NoError(t, ex.Spawn(p))
 		}
 		for range 5 {
-			p.Wake()
+			p.Waker().Wake()
 		}
 		release()
 		awaitQuiet(t, ex, 1)
@@ -130,7 +130,7 @@ func TestPollsOfATaskFollowEachOther(t *testing.T) {
 		for i := range tasks {
 			tasks[i] = newPoll(func(*rt.Context) bool {
 				polls[i]++
-				tasks[(i+1)%len(tasks)].Wake()
+				tasks[(i+1)%len(tasks)].Waker().Wake()
 				return stop.Load()
 			})
 		}
@@ -141,14 +141,14 @@ func TestPollsOfATaskFollowEachOther(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				for i := range locktest.Scaled(20_000) {
-					tasks[i%len(tasks)].Wake()
+					tasks[i%len(tasks)].Waker().Wake()
 				}
 			})
 		}
 		wg.Wait()
 		stop.Store(true)
 		for _, p := range tasks {
-			p.Wake()
+			p.Waker().Wake()
 			require.NoError(t, ended(t, &p.Task))
 		}
 		for _, n := range polls {
@@ -166,12 +166,12 @@ func TestWakeOfWhatIsNoTaskDoesNothing(t *testing.T) {
 		waker = cx.Waker()
 		return true
 	})
-	p.Wake()
+	p.Waker().Wake()
 	p.Abort()
 	require.NoError(t, ex.Spawn(p))
 	require.NoError(t, ended(t, &p.Task))
 	for range 10 {
-		p.Wake()
+		p.Waker().Wake()
 		p.Abort()
 		waker.Wake()
 	}

@@ -73,7 +73,7 @@ var timerScenarios = []experiment{
 		b := l.task("b", func(s *subject, cx *Context, polls int32) bool {
 			if polls == 1 && !s.poll(cx, &timers[1]) {
 				polled.Add(1)
-				s.Wake()
+				s.Waker().Wake()
 				return false
 			}
 			timers[1].Cancel() // going off, or not

@@ -87,7 +87,7 @@ type watched struct {
 // Wake implements [waiter.Waker].
 func (w *watched) Wake() {
 	w.woken.CompareAndSwap(0, time.Now().UnixNano())
-	w.task.Wake()
+	w.task.waker().Wake()
 }
 
 // Displaced implements [waiter.Owner].

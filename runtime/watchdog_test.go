@@ -367,13 +367,13 @@ func TestWatchdogAsksFuturesWithoutALock(t *testing.T) {
 		require.Equal(t, "*rt_test.gatedFuture", r.all()[0].What)
 
 		// A future that the task has finished with meanwhile is not reported either.
-		p.Wake()
+		p.Waker().Wake()
 		require.NoError(t, ended(t, &p.Task))
 		f = &gatedFuture{asked: make(chan struct{}), gate: make(chan struct{})}
 		polls = 0
 		require.NoError(t, ex.Spawn(p))
 		<-f.asked
-		p.Wake()
+		p.Waker().Wake()
 		require.NoError(t, ended(t, &p.Task))
 		close(f.gate)
 		synctest.Wait()
@@ -395,7 +395,7 @@ func TestShutdownWaitsForFuturesThatAreAsked(t *testing.T) {
 		})
 		require.NoError(t, ex.Spawn(p))
 		<-f.asked
-		p.Wake()
+		p.Waker().Wake()
 		require.ErrorIs(t, ex.Shutdown(doneWith()), rt.ErrStuck)
 		close(f.gate)
 		require.NoError(t, ex.Shutdown(bg))

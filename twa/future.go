@@ -53,10 +53,9 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 // of the waker of the last Poll.
 func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
 
-// Done starts the request if it was not started, and returns a channel that carries one value when
-// it is complete. A receive takes the value, and the next Done puts it back: <-f.Done() may be
-// repeated. A caller that keeps the channel receives once for each Done. The channel is the same in
-// every round; a round starts with it empty. It is never closed.
+// Done starts the request if need be, and returns a channel that is closed when the request is
+// complete. The next round has another channel. A request that need not wait has no channel of its
+// own; one that waits allocates it at the first Done.
 func (f *AcquireFuture) Done() <-chan struct{} { return f.r.done() }
 
 // Complete reports whether the request has ended, by a grant or an error; after Init, Release or

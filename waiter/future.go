@@ -67,19 +67,20 @@ func (f *Future) Poll(waker Waker) bool {
 	return s == StatusComplete
 }
 
-// Done starts the request if need be, and returns a channel that carries one value when the request
-// is complete. A receive takes the value, and the next Done puts it back.
+// Done starts the request if need be, and returns a channel that is closed when the request is
+// complete. The channel belongs to this round: after Init, Release or Cancel the next Done returns
+// another. A request that is complete needs no channel of its own. One that waits allocates it, at
+// the first Done of the round.
 func (f *Future) Done() <-chan struct{} {
-	for { // Each turn waits for a claimer's last steps.
+	f.awaitClaimer()
+	if f.Node.Status() == StatusIdle {
+		f.start(nil)
+	}
+	for { // At most two turns: after a claimer's last steps the request is complete.
+		if ch := f.Node.Chan(); ch != nil {
+			return ch
+		}
 		f.awaitClaimer()
-		ch, s := f.Node.Chan()
-		if ch == nil {
-			continue
-		}
-		if s == StatusIdle {
-			f.start(nil)
-		}
-		return ch
 	}
 }
 
@@ -90,7 +91,6 @@ func (f *Future) Complete() bool { return f.Node.Status() == StatusComplete }
 // Err returns nil if the permits are the owner's, [ErrPending] if there is no outcome yet,
 // or why there are none.
 func (f *Future) Err() error {
-	f.awaitClaimer() // a value on the channel comes a few instructions before the outcome
 	if f.Node.Status() != StatusComplete {
 		return ErrPending
 	}

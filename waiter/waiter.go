@@ -56,12 +56,12 @@ func (o Outcome) Err() error { return outcomeErrors[o] }
 //     claimer only in claiming: no wake-up goes to a waker that has been replaced.
 //     (TestContract/RepollWithAnotherWakerIsNeverLost)
 //  2. A claimer that meets registering completes without a waker; the owner's step back to
-//     armed then fails, and the owner sees the outcome itself. It tells the channel and, in Chan,
-//     the waker of an earlier poll.
+//     armed then fails, and the owner sees the outcome itself. It closes the channel and, in Chan,
+//     wakes the waker of an earlier poll.
 //     (TestContract/RepollWithAnotherWakerIsNeverLost, TestContract/DoneAfterPollWakesThePoller)
 //  3. The claimer touches the node for the last time when it moves the state to complete or idle.
-//     The waker that it calls afterwards is a copy. So the owner of a complete or idle node may
-//     use the node again. (TestContract/FutureIsReusable)
+//     The waker that it calls afterwards and the channel that it closes are copies. So the owner
+//     of a complete or idle node may use the node again. (TestContract/FutureIsReusable)
 //  4. Only the claimer of an abandoned node moves it to idle. Deliver returns false to this
 //     claimer, which gives back what it had granted, once.
 //     (TestContract/StressConservesPermits)
@@ -82,7 +82,7 @@ type Waiter struct {
 
 	signal xsync.Signal // a goroutine's node: how its parker is told; nil in a future
 	waker  Waker        // a future's node: invariant 1
-	done   xsync.Signal // a future's node: invariant 1; capacity 1, nil until somebody selects on it
+	done   xsync.Signal // a future's node: invariant 1; this round's, nil until Chan has made it
 }
 
 const (
@@ -122,10 +122,9 @@ func (w *Waiter) complete() bool {
 			if !w.state.CompareAndSwap(stateArmed, stateClaiming) {
 				continue
 			}
-			waker := w.waker
-			// Before publishing: a value that came later could reach the channel's next round.
-			w.done.TrySend()
+			waker, done := w.waker, w.done
 			if w.state.CompareAndSwap(stateClaiming, stateComplete) {
+				done.Close()
 				if waker != nil {
 					waker.Wake()
 				}
@@ -144,8 +143,7 @@ func (w *Waiter) complete() bool {
 
 // Arm prepares an idle node for a queue. When the request ends waker is woken, unless it is nil.
 func (w *Waiter) Arm(waker Waker) {
-	w.done.TryReceive()
-	w.waker = waker
+	w.waker, w.done = waker, nil
 	w.state.Store(stateArmed)
 }
 
@@ -153,8 +151,7 @@ func (w *Waiter) Arm(waker Waker) {
 // claimer. The node is idle, or armed but in no queue.
 func (w *Waiter) Finish(o Outcome) {
 	w.outcome = o
-	w.waker = nil
-	w.done.TrySend() // a value that is still there from an earlier round serves as well
+	w.waker, w.done = nil, nil // The channel may be one of an abandoned round.
 	w.state.Store(stateComplete)
 }
 
@@ -199,38 +196,26 @@ func (w *Waiter) Rearm(waker Waker) Status {
 	return w.endRegistering()
 }
 
-// Chan returns the channel that carries one value when the request has ended. It makes the channel
-// on first use. In a complete node the value is there, even if it has been received before. Chan
-// also returns the status that it found. After [StatusBusy] the channel may be nil.
-func (w *Waiter) Chan() (<-chan struct{}, Status) {
-	if w.done != nil { // The owner alone writes the field, so it may always read it.
-		s := w.Status()
-		if s == StatusComplete { // the claimer does not touch the node any more: invariant 3
-			w.done.TrySend()
-		}
-		return w.done.C(), s
+// Chan returns the channel that is closed when the request ends. Only a request that waits needs a
+// channel of its own, and Chan makes it on first use. The channel is nil if the node is idle, or if
+// a claimer is about to finish with it.
+func (w *Waiter) Chan() <-chan struct{} {
+	s := w.Status()
+	switch {
+	case s == StatusIdle: // An abandoned round may have left its channel.
+		return nil
+	case w.done != nil: // The owner alone writes the field, so it may always read it.
+		return w.done.C()
+	case s == StatusComplete:
+		return xsync.Closed().C()
+	case s == StatusBusy || !w.state.CompareAndSwap(stateArmed, stateRegistering):
+		return nil
 	}
-	switch s := w.Status(); s {
-	case StatusIdle:
-		w.done = xsync.NewSignal(1)
-		return w.done.C(), s
-	case StatusComplete:
-		w.done = xsync.NewSignal(1)
-		w.done.TrySend()
-		return w.done.C(), s
-	case StatusWaiting:
-		if !w.state.CompareAndSwap(stateArmed, stateRegistering) {
-			return nil, w.Status()
-		}
-		w.done = xsync.NewSignal(1)
-		s := w.endRegistering()
-		if s == StatusComplete && w.waker != nil { // The claimer met registering and could not wake it.
-			w.waker.Wake()
-		}
-		return w.done.C(), s
-	default:
-		return nil, s
+	w.done = xsync.NewSignal(0)
+	if w.endRegistering() == StatusComplete && w.waker != nil { // The claimer met registering and could not wake it.
+		w.waker.Wake()
 	}
+	return w.done.C()
 }
 
 // endRegistering steps back to armed. If a claimer has come meanwhile it woke no one (invariant 2).
@@ -239,7 +224,7 @@ func (w *Waiter) endRegistering() Status {
 	if w.state.CompareAndSwap(stateRegistering, stateArmed) {
 		return StatusWaiting
 	}
-	w.done.TrySend()
+	w.done.Close()
 	return StatusComplete
 }
 
@@ -274,7 +259,6 @@ func (w *Waiter) OfGoroutine() bool { return w.signal != nil }
 
 // Reset moves a node to idle. The node is complete, or its owner has unlinked it.
 func (w *Waiter) Reset() {
-	w.waker = nil
-	w.done.TryReceive()
+	w.waker, w.done = nil, nil
 	w.state.Store(stateIdle)
 }

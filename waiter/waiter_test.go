@@ -49,9 +49,7 @@ func TestEveryTransition(t *testing.T) {
 	w.Arm(waker)
 	require.True(t, w.state.CompareAndSwap(stateArmed, stateClaiming))
 	require.Equal(t, StatusBusy, w.Rearm(WakerFunc(func() { t.Error("never registered") })))
-	ch, s := w.Chan()
-	require.Nil(t, ch)
-	require.Equal(t, StatusBusy, s)
+	require.Nil(t, w.Chan(), "no channel while a claimer is at work")
 	require.True(t, w.Abandon())
 	require.False(t, w.Abandon(), "twice")
 	require.Equal(t, StatusBusy, w.Status())
@@ -69,56 +67,65 @@ func TestEveryTransition(t *testing.T) {
 	require.Panics(t, func() { w.Deliver(Granted) })
 }
 
-func TestDoneCarriesOneValuePerRound(t *testing.T) {
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestEachRoundHasItsChannel(t *testing.T) {
 	var w Waiter
-	ch, s := w.Chan()
-	require.Equal(t, StatusIdle, s)
+	require.Nil(t, w.Chan(), "an idle node has none")
+	var last <-chan struct{}
 	for range 3 {
 		w.Arm(nil)
-		require.Empty(t, ch, "the last round's value is gone")
-		same, s := w.Chan()
-		require.True(t, ch == same)
-		require.Equal(t, StatusWaiting, s)
+		ch := w.Chan()
+		require.False(t, ch == last) //nolint:testifylint // channels
+		require.False(t, isClosed(ch))
+		require.True(t, ch == w.Chan()) //nolint:testifylint // channels
+		require.Equal(t, StatusWaiting, w.Status())
 		require.True(t, w.Deliver(Granted))
-		require.Len(t, ch, 1)
+		for range 3 {
+			require.True(t, isClosed(ch))
+		}
+		require.True(t, ch == w.Chan()) //nolint:testifylint // channels
 		w.Reset()
-		require.Empty(t, ch)
+		require.True(t, isClosed(ch), "for ever")
 		w.Finish(TooLarge)
-		require.Len(t, ch, 1)
+		require.True(t, isClosed(w.Chan()))
+		w.Reset()
+		last = ch
+	}
+
+	// A claimer finds the node abandoned. The channel stays open, and is no other round's.
+	for _, end := range []func(){func() { w.Arm(nil) }, func() { w.Finish(Granted) }} {
+		w.Arm(nil)
+		ch := w.Chan()
+		require.True(t, w.state.CompareAndSwap(stateArmed, stateClaiming))
+		require.True(t, w.Abandon())
+		w.state.Store(stateIdle) // the claimer's last step
+		require.Nil(t, w.Chan())
+		end()
+		require.False(t, w.Chan() == ch) //nolint:testifylint // channels
+		require.False(t, isClosed(ch))
 		w.Reset()
 	}
 
-	// A claimer sends the value and then finds the node abandoned: the value is no other round's.
-	w.Arm(nil)
-	require.True(t, w.state.CompareAndSwap(stateArmed, stateClaiming))
-	w.done.TrySend()
-	require.True(t, w.Abandon())
-	w.state.Store(stateIdle) // the claimer's last step
-	w.Arm(nil)
-	require.Empty(t, ch)
-	w.Reset()
-
-	// Made while waiting, made when complete, made while a claimer comes by.
-	var v Waiter
-	v.Arm(nil)
-	ch, s = v.Chan()
-	require.Equal(t, StatusWaiting, s)
-	require.True(t, v.Deliver(Granted))
-	require.Len(t, ch, 1)
-
+	// Made when complete, and made while a claimer comes by.
 	var u Waiter
 	u.Finish(Granted)
-	ch, s = u.Chan()
-	require.Equal(t, StatusComplete, s)
-	require.Len(t, ch, 1)
+	require.True(t, isClosed(u.Chan()))
 
 	var x Waiter
 	x.Arm(nil)
 	require.True(t, x.state.CompareAndSwap(stateArmed, stateRegistering))
-	x.done = xsync.NewSignal(1)
+	x.done = xsync.NewSignal(0)
 	require.True(t, x.Deliver(Granted))
 	require.Equal(t, StatusComplete, x.endRegistering())
-	require.Len(t, x.done.C(), 1)
+	require.True(t, isClosed(x.done.C()))
 }
 
 // A claimer against an owner who re-arms, asks for the channel, or abandons: exactly one of them
@@ -149,7 +156,7 @@ func TestHandshakeUnderStress(t *testing.T) {
 				}
 				taken = true
 			case 1:
-				if ch, s := w.Chan(); ch != nil && s != StatusIdle {
+				if ch := w.Chan(); ch != nil {
 					<-ch
 				}
 				taken = true
@@ -166,7 +173,6 @@ func TestHandshakeUnderStress(t *testing.T) {
 				w.Reset()
 			}
 			require.True(t, (w.Status() == StatusIdle))
-			w.done = nil
 		}
 		close(claims)
 		runtime.GOMAXPROCS(old)

@@ -89,13 +89,9 @@ var planted = []struct {
 		to:   "\t_ = n\n\treturn !mine || true\n",
 	},
 	{
-		name: "the value of one round comes in the next", file: "waiter/waiter.go",
-		from: `			w.done.TrySend()
-			if w.state.CompareAndSwap(stateClaiming, stateComplete) {
-`,
-		to: `			if w.state.CompareAndSwap(stateClaiming, stateComplete) {
-				w.done.TrySend()
-`,
+		name: "the channel of one round is closed in the next", file: "waiter/waiter.go",
+		from: "\t\t\t\tdone.Close()\n",
+		to:   "\t\t\t\t_ = done\n\t\t\t\tw.done.Close()\n",
 	},
 	{
 		name: "g: completion before unlinking", file: "waiter/queue.go",

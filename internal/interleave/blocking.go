@@ -128,13 +128,19 @@ func (m *Mutex) Locked() bool {
 // Signal models [signal.Signal].
 type Signal struct {
 	object
-	v signal.Signal
+	v      signal.Signal
+	closed bool
 }
 
 // NewSignal returns a signal with room for capacity wake-ups.
 //
 //go:norace
 func NewSignal(capacity int) *Signal { return &Signal{v: signal.New(capacity)} }
+
+// Closed returns a signal that has been closed, always the same.
+func Closed() *Signal { return closedSignal }
+
+var closedSignal = &Signal{v: signal.Closed(), closed: true}
 
 //go:norace
 func (s *Signal) run() *Run {
@@ -147,6 +153,7 @@ func (s *Signal) run() *Run {
 		for len(s.v) > 0 {
 			<-s.v
 		}
+		s.ready = s.closed
 	}
 	if x.quiet {
 		return nil
@@ -159,7 +166,7 @@ func (s *Signal) run() *Run {
 //go:norace
 func (s *Signal) settle() {
 	if current != nil {
-		s.ready = len(s.v) > 0
+		s.ready = s.closed || len(s.v) > 0
 	}
 }
 
@@ -199,6 +206,29 @@ func (s *Signal) Send() {
 	x.wrote(&s.object, true)
 	if x.tracing {
 		x.say(&s.object, "Send()")
+	}
+}
+
+// Close wakes every receiver, now and later, if s exists.
+//
+//go:norace
+func (s *Signal) Close() {
+	if s == nil {
+		return
+	}
+	x := s.run()
+	if x != nil && !x.step(&s.object, opWrite) {
+		return
+	}
+	s.v.Close()
+	s.closed = true
+	s.settle()
+	if x == nil {
+		return
+	}
+	x.wrote(&s.object, true)
+	if x.tracing {
+		x.say(&s.object, "Close()")
 	}
 }
 
@@ -244,7 +274,7 @@ func (s *Signal) attempt(what string, do func(signal.Signal)) {
 func (s *Signal) Receive() {
 	x := s.run()
 	if x == nil {
-		waitAlone(len(s.v) > 0, "Receive")
+		waitAlone(s.closed || len(s.v) > 0, "Receive")
 		s.v.Receive()
 		s.settle()
 		return

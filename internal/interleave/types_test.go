@@ -248,7 +248,34 @@ func TestSignal(t *testing.T) {
 		var none *Signal
 		none.TrySend()
 		none.TryReceive()
+		none.Close()
 		require.Nil(t, none.C())
+
+		c := NewSignal(0)
+		c.Close()
+		for range 2 {
+			c.Receive()
+			Receive(c.C())
+			Receive(Closed().C())
+		}
+	})
+}
+
+func TestClosedSignalWakesAll(t *testing.T) {
+	everyMode(t, func(t *testing.T, o Options) {
+		passes(t, o, func(x *Run) {
+			s := NewSignal(0)
+			var closed Int32
+			for range 2 {
+				x.Go("receiver", func() {
+					s.Receive()
+					x.Assert(closed.Load() == 1, "closed first")
+					s.Receive()
+				})
+			}
+			x.Go("closer", func() { closed.Store(1); s.Close() })
+			x.Wait()
+		})
 	})
 }
 

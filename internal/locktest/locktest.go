@@ -95,6 +95,16 @@ func Receive[T any](t testing.TB, c <-chan T) T {
 	}
 }
 
+// IsClosed reports whether c, the channel of a future's Done, is closed.
+func IsClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // RequireBlocked checks that nothing has come from c, although others had the time for it.
 func RequireBlocked[T any](t testing.TB, c <-chan T) {
 	t.Helper()

@@ -22,6 +22,9 @@ type (
 // NewSignal returns a signal with room for capacity wake-ups.
 func NewSignal(capacity int) Signal { return interleave.NewSignal(capacity) }
 
+// Closed returns a signal that has been closed.
+func Closed() Signal { return interleave.Closed() }
+
 // Yield lets others run.
 func Yield() { interleave.Yield() }
 

@@ -38,6 +38,9 @@ type (
 // NewSignal returns a signal with room for capacity wake-ups.
 func NewSignal(capacity int) Signal { return signal.New(capacity) }
 
+// Closed returns a signal that has been closed.
+func Closed() Signal { return signal.Closed() }
+
 // Yield lets others run. It stands in loops that wait for another goroutine's next few
 // instructions.
 func Yield() { runtime.Gosched() }

@@ -52,10 +52,9 @@ func (f *LockFuture) Poll(w waiter.Waker) bool {
 	return f.f.Poll(w)
 }
 
-// Done starts the request if need be, and returns a channel that carries one value when the request
-// is complete. A receive takes the value, and the next Done puts it back, so <-f.Done() may be
-// repeated. The channel is the same in every round, is empty when a round starts, and is never
-// closed.
+// Done starts the request if need be, and returns a channel that is closed when the request is
+// complete. The next round has another channel. A request that need not wait has no channel of its
+// own; one that waits allocates it at the first Done.
 func (f *LockFuture) Done() <-chan struct{} {
 	f.check()
 	return f.f.Done()

@@ -31,13 +31,13 @@ import (
 // with the owner if Err has handed them over. A waiting future that is dropped without Release or
 // Cancel blocks all requests behind it.
 //
-// A future is meant to be embedded and reused. The first Done allocates a channel; otherwise
-// waiting allocates nothing. Only one goroutine at a time may call the methods, except Complete.
-// Init, Done and Err may wait for the last few instructions of a release that grants the request;
-// Poll, Release and Cancel never do. An AcquireFuture must not be copied after Init.
+// A future is meant to be embedded and reused. Done allocates a channel if the request waits;
+// otherwise waiting allocates nothing. Only one goroutine at a time may call the methods, except
+// Complete. Init and Done may wait for the last few instructions of a release that grants the
+// request; the other methods never do. An AcquireFuture must not be copied after Init.
 //
-// Memory model: as for Acquire. A true from Poll, a value from Done, or the outcome from Err takes
-// the place of the return of Acquire.
+// Memory model: as for Acquire. A true from Poll, a closed Done, or the outcome from Err takes the
+// place of the return of Acquire.
 type AcquireFuture struct {
 	_ noCopy
 	f waiter.Future
@@ -80,11 +80,9 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 	return f.f.Poll(w)
 }
 
-// Done starts the request if need be, and returns a channel that carries one value when the request
-// is complete. A receive takes the value, and the next Done puts it back, so <-f.Done() may be
-// repeated. The channel is the same in every round, is empty when a round starts, and is never
-// closed. (An Init for a semaphore with another policy changes the channel.) A Poll right after the
-// value may still return false, for a few instructions of the release; Err waits for them.
+// Done starts the request if need be, and returns a channel that is closed when the request is
+// complete. The next round has another channel. A request that need not wait has no channel of its
+// own; one that waits allocates it at the first Done.
 func (f *AcquireFuture) Done() <-chan struct{} {
 	f.check()
 	if f.p != nil {

@@ -98,7 +98,7 @@ func TestFutureInUseCannotGoToAnotherSemaphore(t *testing.T) {
 			s.Release(1)
 			require.EqualValues(t, 1, w.Load(), "the waker has not been forgotten")
 			requireRefused() // it holds a permit
-			require.Len(t, f.Done(), 1)
+			require.True(t, locktest.IsClosed(f.Done()))
 			requireRefused()
 			f.Cancel()
 			requireIdle(t, s)
@@ -132,11 +132,11 @@ func TestFutureForgetsTheOtherKind(t *testing.T) {
 		for j, other := range turns(1) {
 			var f semaphore.AcquireFuture
 			f.Init(s, 2)
-			require.Len(t, f.Done(), 1)
+			require.True(t, locktest.IsClosed(f.Done()))
 			require.ErrorIs(t, f.Err(), semaphore.ErrTooLarge)
 			f.Init(other, 1)
 			require.ErrorIs(t, f.Err(), semaphore.ErrPending, "from %d to %d", i, j)
-			require.Len(t, f.Done(), 1)
+			require.True(t, locktest.IsClosed(f.Done()))
 			require.NoError(t, f.Err())
 			f.Init(s, 1)
 			require.ErrorIs(t, f.Err(), semaphore.ErrPending, "from %d to %d", j, i)

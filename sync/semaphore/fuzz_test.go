@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
@@ -167,7 +168,7 @@ func againstOracle(t *testing.T, o *oracle, size byte, ops []byte) {
 			r.future.Init(s, int64(r.n))
 			o.start(r)
 			if k >= 8 {
-				require.Equal(t, r.ended, len(r.future.Done()) == 1, what)
+				require.Equal(t, r.ended, locktest.IsClosed(r.future.Done()), what)
 			} else {
 				require.Equal(t, r.ended, r.future.Poll(nil), what)
 			}

@@ -168,16 +168,17 @@ func waitersDoNotCrossBubbles(t *testing.T, k Kind, l Lock) {
 	}
 }
 
-// waitingAllocatesNothing is about waits that really wait, in the steady state.
+// waitingAllocatesNothing is about waits that really wait, in the steady state. Only a future that
+// is waited for by a channel allocates that.
 func waitingAllocatesNothing(t *testing.T, k Kind) {
 	locktest.SkipUnderRace(t)
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
-	run := func(name string, hold, letGo, wait func(l Lock)) {
+	run := func(name string, channels float64, hold, letGo, wait func(l Lock)) {
 		t.Run(name, func(t *testing.T) {
 			once(func(t *testing.T, _ Kind, l Lock) {
 				allocs := locktest.AllocsPerWait(l, func() { hold(l) }, func() { letGo(l) }, func() { wait(l) })
-				require.Less(t, allocs, 0.05)
+				require.Less(t, allocs-channels, 0.05)
 			})(t, k)
 		})
 	}
@@ -198,7 +199,11 @@ func waitingAllocatesNothing(t *testing.T, k Kind) {
 			}
 		}
 		for name, lock := range ways {
-			run(wanted.String()+" behind "+held.String()+", "+name, held.Lock, held.Unlock, func(l Lock) {
+			channels := 0.0
+			if name == "future" {
+				channels = 1 // that of Done
+			}
+			run(wanted.String()+" behind "+held.String()+", "+name, channels, held.Lock, held.Unlock, func(l Lock) {
 				lock(l)
 				wanted.Unlock(l)
 			})
@@ -212,7 +217,7 @@ func waitingAllocatesNothing(t *testing.T, k Kind) {
 		"context": func(l UpgradableLock) { _ = l.UpgradeContext(ctx) },
 		"timeout": func(l UpgradableLock) { l.UpgradeTimeout(time.Hour) },
 	} {
-		run("upgrade, "+name, Read.Lock, Read.Unlock, func(l Lock) {
+		run("upgrade, "+name, 0, Read.Lock, Read.Unlock, func(l Lock) {
 			u := l.(UpgradableLock)
 			u.ULock()
 			upgrade(u)

@@ -122,7 +122,7 @@ func futureCancelGivesBackWhatWasNotTaken(t *testing.T, k Kind) {
 	f.Init(s, 2)
 	done := f.Done()
 	s.Release(2)
-	require.Len(t, done, 1)
+	require.True(t, locktest.IsClosed(done))
 	f.Cancel()
 	RequireIdle(t, s)
 
@@ -283,24 +283,21 @@ func doneStaysReadable(t *testing.T, k Kind) {
 	require.NoError(t, s.Acquire(bg, 1))
 	f := k.request(s, 1)
 	done := f.Done()
+	require.False(t, locktest.IsClosed(done))
+	require.True(t, done == f.Done(), "one channel for the round") //nolint:testifylint // channels
 	s.Release(1)
-	locktest.Receive(t, done)
 	for range 3 {
+		locktest.Receive(t, done)
 		locktest.Receive(t, f.Done())
 	}
 	require.NoError(t, f.Err())
-	for range 3 {
-		locktest.Receive(t, f.Done())
-	}
-	require.True(t, done == f.Done(), "one channel for all of them") //nolint:testifylint // channels
-	locktest.Receive(t, done)
+	require.True(t, done == f.Done(), "one channel for the round") //nolint:testifylint // channels
 	f.Release()
-	require.Empty(t, done)
+	require.True(t, locktest.IsClosed(done), "for ever")
 
-	require.NoError(t, s.Acquire(bg, 1)) // the next round begins with it empty
+	require.NoError(t, s.Acquire(bg, 1)) // the next round has another
 	f.Init(s, 1)
-	require.Empty(t, f.Done())
-	require.Empty(t, f.Done(), "a Done of a request that waits is no reason for a value")
+	require.False(t, locktest.IsClosed(f.Done()))
 	s.Release(1)
 	locktest.Receive(t, f.Done())
 	locktest.Receive(t, f.Done())
@@ -311,23 +308,25 @@ func doneStaysReadable(t *testing.T, k Kind) {
 func futureIsReusable(t *testing.T, k Kind) {
 	s, other := k.New(1), k.New(3)
 	f := k.request(s, 1)
-	first := f.Done()
+	last := f.Done()
 	require.NoError(t, f.Err())
 	s.Release(1)
 	for round := range 100 {
 		f.Init(s, 1) // the last request was taken
 		if round%2 == 0 {
 			require.NoError(t, s.Acquire(bg, 1))
-			require.True(t, first == f.Done(), "one channel for all rounds") //nolint:testifylint // channels
-			require.Empty(t, first, "a round starts with an empty channel")
+			done := f.Done()
+			require.False(t, done == last, "a channel for each round") //nolint:testifylint // channels
+			require.False(t, locktest.IsClosed(done))
 			s.Release(1)
 			if round%4 == 0 {
-				locktest.Receive(t, first)
-			} // else leave the value there
+				locktest.Receive(t, done)
+			}
 			require.True(t, f.Poll(nil))
+			last = done
 		} else {
 			require.True(t, f.Poll(nil))
-			require.Len(t, f.Done(), 1)
+			require.True(t, locktest.IsClosed(f.Done()))
 		}
 		require.NoError(t, f.Err())
 		s.Release(1)
@@ -344,7 +343,7 @@ func futureIsReusable(t *testing.T, k Kind) {
 	require.True(t, f.Poll(nil))
 	require.ErrorIs(t, f.Err(), waiter.ErrTooLarge)
 	f.Init(other, 3)
-	require.Len(t, f.Done(), 1)
+	require.True(t, locktest.IsClosed(f.Done()))
 	require.NoError(t, f.Err())
 	other.Release(3)
 	RequireIdle(t, other)
@@ -392,7 +391,7 @@ func futureOfABadNumberPanicsAndChangesNothing(t *testing.T, k Kind) {
 func futureErrors(t *testing.T, k Kind) {
 	s := k.New(1)
 	f := k.request(s, 2)
-	require.Len(t, f.Done(), 1)
+	require.True(t, locktest.IsClosed(f.Done()))
 	require.ErrorIs(t, f.Err(), waiter.ErrTooLarge)
 	f.Cancel()
 	f.Init(s, math.MaxInt64)
@@ -427,7 +426,7 @@ func futureOfNothingNeverWaits(t *testing.T, k Kind) {
 	require.True(t, f.Poll(nil))
 	f.Cancel() // gives back nothing
 	f.Init(s, 0)
-	require.Len(t, f.Done(), 1)
+	require.True(t, locktest.IsClosed(f.Done()))
 	require.NoError(t, f.Err())
 	locktest.RequireBlocked(t, waiting)
 	s.Release(1)
@@ -706,11 +705,11 @@ func oneOfTwoFuturesIsDropped(t *testing.T, k Kind) {
 				done[i] = f[i].Done()
 			}
 			s.Release(1)
-			require.Len(t, done[0], 1)
-			require.Empty(t, done[1])
+			require.True(t, locktest.IsClosed(done[0]))
+			require.False(t, locktest.IsClosed(done[1]))
 			f[gone].Cancel()
 			locktest.Receive(t, done[1-gone])
-			require.Empty(t, done[gone])
+			require.Equal(t, gone == 0, locktest.IsClosed(done[gone]))
 			require.NoError(t, f[1-gone].Err())
 			s.Release(1)
 			RequireIdle(t, s)

@@ -32,6 +32,22 @@ func (s Signal) trySend() {
 	}
 }
 
+// Close wakes every receiver, now and later, if s exists. It is called once, and instead of Send.
+func (s Signal) Close() {
+	if s != nil {
+		close(s)
+	}
+}
+
+// Closed returns a signal that has been closed, always the same.
+func Closed() Signal { return closed }
+
+var closed = func() Signal {
+	s := New(0)
+	s.Close()
+	return s
+}()
+
 // Receive sleeps until there is a wake-up, and takes it.
 func (s Signal) Receive() { <-s }
 

@@ -34,5 +34,15 @@ func TestNoSignal(t *testing.T) {
 	var s Signal
 	s.TrySend()
 	s.TryReceive()
+	s.Close()
 	require.Nil(t, s.C())
+}
+
+func TestClosed(t *testing.T) {
+	s := New(0)
+	go s.Close()
+	for range 3 {
+		s.Receive()
+		Closed().Receive()
+	}
 }
