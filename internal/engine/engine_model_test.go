@@ -181,6 +181,21 @@ var tierOne = []scenario{
 			w.finishFuture(w.awaitDone(f, 1), 1)
 		})},
 	{name: "future/done again", size: 1, body: doneAgain},
+	{name: "future/done of a round that has ended", size: 1, body: func(w *world) {
+		w.begin(1)
+		f := new(waiter.Future)
+		w.Assert(f.Init(w.e.From(w.base), 1), "Init refused")
+		done := f.Done()
+		w.Go("holder", func() { w.release(1) })
+		w.Go("owner", func() {
+			complete := f.Complete()
+			f.Release()
+			if complete {
+				interleave.Receive(done)
+			}
+			w.finishFuture(w.awaitDone(f, 1), 1)
+		})
+	}},
 	{name: "future/complete", size: 1, body: watchedFuture},
 	{name: "future/multi", size: 2, body: each(
 		func(w *world) { w.use(2) }, func(w *world) { w.use(1) },

@@ -90,6 +90,7 @@ var planted = []struct {
 	},
 	{
 		name: "the channel of one round is closed in the next", file: "waiter/waiter.go",
+		race: true,
 		from: "\t\t\t\tdone.Close()\n",
 		to:   "\t\t\t\t_ = done\n\t\t\t\tw.done.Close()\n",
 	},
