@@ -13,7 +13,7 @@ var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shar
 	`|^wake/(future|goroutine)/(farad|x/sync)/100000$` +
 	`|^memory/(future|goroutine/own)/(farad|x/sync)$` +
 	`|^locks/(mutex-1|mutex-8|mutex-context-8|word-8|packed-8|read-2|mix-90-8|twa-1)/` +
-	`|^locks/platoon-8x2/(farad|farad, semaphore|x/sync)$` +
+	`|^locks/capacitor-8x2/(farad|farad, semaphore|x/sync)$` +
 	`|^locks/semabench-8/(farad|farad, semaphore|x/sync)$` +
 	`|^locks/chains-8/(farad|chains, handed)$` +
 	`|^locks/policies-8/(farad|1: spin, park)$` +

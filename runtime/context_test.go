@@ -161,7 +161,7 @@ func TestBlockingFunctionWaitsForLocksUntilTheTaskIsCancelled(t *testing.T) {
 			s := semaphore.New(1)
 			return func(ctx context.Context) error { return s.Acquire(ctx, 1) }
 		},
-		"platoon": func() func(context.Context) error {
+		"semaphore with capacitor": func() func(context.Context) error {
 			s := semaphore.New(1, semaphore.WithCapacitor(1, 256))
 			return func(ctx context.Context) error { return s.Acquire(ctx, 1) }
 		},

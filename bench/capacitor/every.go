@@ -35,7 +35,7 @@ const (
 	namePacked      = "farad, mutex.Packed"
 	namePointer     = "farad, mutex.Pointer"
 	nameTWASem      = "farad, twa.Semaphore"
-	nameBothLock    = "farad, semaphore with platoon and array"
+	nameBothLock    = "farad, semaphore with capacitor and array"
 	nameWrappedWord = "wrapped mutex.Word, B=10"
 	nameLaneWord    = "wrapped mutex.Word, B=1, express 256"
 	nameRWLock      = "farad, rwlock"
@@ -104,7 +104,7 @@ var everyLocks = []everyLock{
 
 	{known(locks.NameSem), orderFIFO, boundNone, false, unsafe.Sizeof(semaphore.Semaphore{})},
 	{known(nameArrayLock), orderFIFO, boundNone, false, unsafe.Sizeof(semaphore.Semaphore{})},
-	{known(namePlatoonLock), orderExpress, boundLane, false, unsafe.Sizeof(semaphore.Semaphore{})},
+	{known(nameCapacitorLock), orderExpress, boundLane, false, unsafe.Sizeof(semaphore.Semaphore{})},
 	{newLock{nameBothLock, func() sync.Locker {
 		return asLock{semaphore.New(1, semaphore.WithCapacitor(1, 256), semaphore.WithWaitingArray(nil))}
 	}}, orderExpress, boundLane, false, unsafe.Sizeof(semaphore.Semaphore{})},

@@ -22,8 +22,8 @@ import (
 
 // The names of locks that hand-off-N has besides.
 const (
-	namePlatoonLock = "farad, semaphore with platoon"
-	nameArrayLock   = "farad, semaphore with array"
+	nameCapacitorLock = "farad, semaphore with capacitor"
+	nameArrayLock     = "farad, semaphore with array"
 )
 
 // handOffLocks are those of mutexbench, and what else hands a lock over.
@@ -31,7 +31,7 @@ var handOffLocks = append(slices.Clone(mutexbenchLocks),
 	newLock{locks.NameTWAMutex, func() sync.Locker { return new(twa.Mutex) }},
 	newLock{locks.NameSem, func() sync.Locker { return asLock{semaphore.New(1)} }},
 	newLock{nameArrayLock, func() sync.Locker { return asLock{semaphore.New(1, semaphore.WithWaitingArray(nil))} }},
-	newLock{namePlatoonLock, func() sync.Locker { return asLock{semaphore.New(1, semaphore.WithCapacitor(1, 256))} }},
+	newLock{nameCapacitorLock, func() sync.Locker { return asLock{semaphore.New(1, semaphore.WithCapacitor(1, 256))} }},
 	newLock{locks.NameFifomu, func() sync.Locker { return new(fifomu.Mutex) }},
 	newLock{peers.NameXSync, func() sync.Locker { return asLock{xsemaphore.NewWeighted(1)} }},
 	newLock{peers.NameChannel, func() sync.Locker { return asLock{make(peers.Channel, 1)} }},

@@ -142,33 +142,33 @@ func mutexbenchLIFO(goroutines int) locks.Bench {
 	return w
 }
 
-// platoonbench is goroutines that take one of a semaphore's permits, advance a PRNG of their own by
-// one step, and return the permit. farad is the semaphore with platoons, beside those with all
-// other policies. With variants it has other platoons beside it.
-func platoonbench(goroutines int, permits int64, variants ...[2]int) locks.Bench {
-	platoon := func(opts ...semaphore.Option) func() peers.Locker {
+// permitbench is goroutines that take one of a semaphore's permits, advance a PRNG of their own by
+// one step, and return the permit. farad is the semaphore with a capacitor, beside those with all
+// other policies. With variants it has other capacitors beside it.
+func permitbench(goroutines int, permits int64, variants ...[2]int) locks.Bench {
+	take := func(opts ...semaphore.Option) func() peers.Locker {
 		return func() peers.Locker { return semaphore.New(permits, opts...) }
 	}
 	impls := []locks.Impl{
-		locks.UncontendedTake(measure.NameFarad, platoon(semaphore.WithCapacitor(1, 256))),
-		locks.UncontendedTake(locks.NameSem, platoon()),
+		locks.UncontendedTake(measure.NameFarad, take(semaphore.WithCapacitor(1, 256))),
+		locks.UncontendedTake(locks.NameSem, take()),
 		locks.UncontendedTake(peers.NameXSync, func() peers.Locker { return xsemaphore.NewWeighted(permits) }),
 		locks.UncontendedTake(peers.NameChannel, func() peers.Locker { return make(peers.Channel, permits) }),
-		locks.UncontendedTake(nameArrayLock, platoon(semaphore.WithWaitingArray(nil))),
-		locks.UncontendedTake(nameBothLock, platoon(semaphore.WithCapacitor(1, 256), semaphore.WithWaitingArray(nil))),
+		locks.UncontendedTake(nameArrayLock, take(semaphore.WithWaitingArray(nil))),
+		locks.UncontendedTake(nameBothLock, take(semaphore.WithCapacitor(1, 256), semaphore.WithWaitingArray(nil))),
 		locks.UncontendedTake(nameTWASem, func() peers.Locker { return twa.New(permits) }),
 	}
 	for _, v := range variants {
 		impls = append(
 			impls,
-			locks.UncontendedTake(fmt.Sprintf("B=%d, Q=%d", v[0], v[1]), platoon(semaphore.WithCapacitor(v[0], v[1]))),
+			locks.UncontendedTake(fmt.Sprintf("B=%d, Q=%d", v[0], v[1]), take(semaphore.WithCapacitor(v[0], v[1]))),
 		)
 	}
-	return locks.Bench{Name: fmt.Sprintf("platoon-%dx%d", goroutines, permits), Goroutines: goroutines, Impls: impls}
+	return locks.Bench{Name: fmt.Sprintf("capacitor-%dx%d", goroutines, permits), Goroutines: goroutines, Impls: impls}
 }
 
-// platoonVariants are platoons of other sizes, and other lanes.
-var platoonVariants = [][2]int{{1, 0}, {1, 16}, {1, 64}, {1, 1024}, {2, 256}, {8, 16}, {8, 256}}
+// capacitorVariants are capacitors of other sizes, and with other lanes.
+var capacitorVariants = [][2]int{{1, 0}, {1, 16}, {1, 64}, {1, 1024}, {2, 256}, {8, 16}, {8, 256}}
 
 // The workloads of the capacitor: first those with every lock, then variations of them.
 var (
@@ -186,6 +186,6 @@ var (
 		Figure(1), Figure(2), Figure(8), Figure(64), Figure(256),
 		Plane(64),
 		lanebench(8), lanebench(64),
-		platoonbench(1, 2), platoonbench(8, 2), platoonbench(64, 2, platoonVariants...), platoonbench(1000, 2),
+		permitbench(1, 2), permitbench(8, 2), permitbench(64, 2, capacitorVariants...), permitbench(1000, 2),
 	}
 )

@@ -38,7 +38,7 @@ var burstLockers = []struct {
 	},
 	{peers.NameTWA, func(permits int64) peers.Locker { return twa.New(permits) }},
 	{
-		peers.NamePlatoon,
+		peers.NameCapacitor,
 		func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithCapacitor(1, 256)) },
 	},
 }

@@ -73,7 +73,7 @@ var PoolMakers = []poolMaker{
 		func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithWaitingArray(nil)) },
 	),
 	onLocker(
-		peers.NamePlatoon,
+		peers.NameCapacitor,
 		"bounded overtaking",
 		func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithCapacitor(1, 256)) },
 	),

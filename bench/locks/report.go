@@ -42,12 +42,12 @@ const lockNote = "In mutex-N, N goroutines lock and unlock; in mutex-context-N t
 	" benchmark of the waiting array's paper, N goroutines advance a shared PRNG under one permit," +
 	" and their own between two takes. chains-N adds semaphores on the papers' waiting chains," +
 	" policies-N those that wait in the papers' other ways (how many are near, how these wait, how" +
-	" the others do). In platoon-NxP the goroutines take one of P permits; in read-N they read-lock;" +
+	" the others do). In capacitor-NxP the goroutines take one of P permits; in read-N they read-lock;" +
 	" in mix-P-N, P percent of the operations read, and the others write. The lock is held for one" +
 	" step of a PRNG, and where it says yield, across a yield. word is the mutex of four bytes," +
 	" packed a random one of 10,000 locks. The quotient is farad's time divided by the line's: the" +
 	" median of the quotients inside the rounds. In twa-1, semabench-N, chains-N and policies-N farad" +
-	" is twa.Semaphore, in platoon-NxP a semaphore with a capacitor, (1, 256); in read-2 it is the" +
+	" is twa.Semaphore, in capacitor-NxP a semaphore with a capacitor, (1, 256); in read-2 it is the" +
 	" lock with reader bias. Fairness is the count of the goroutine that did least divided by that of" +
 	" the one that did most. The longest wait is that of a writer, of the eighth that is timed: the" +
 	" median over the rounds of the longest in each. In semabench-1024 farad's own line has its time" +

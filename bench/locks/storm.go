@@ -31,10 +31,10 @@ const (
 
 // The names of semaphores that only storms have.
 const (
-	NameChannelTimer   = "channel, timer"
-	nameContext        = "farad, context"
-	nameContextTWA     = "farad, twa, context"
-	nameContextPlatoon = "farad, platoon, context"
+	NameChannelTimer     = "channel, timer"
+	nameContext          = "farad, context"
+	nameContextTWA       = "farad, twa, context"
+	nameContextCapacitor = "farad, capacitor, context"
 )
 
 // An attempt is an acquire of one permit by goroutine number g that gives up after so long.
@@ -91,11 +91,11 @@ var stormers = []struct {
 	}},
 	{peers.NameTWA, func() (peers.TryLocker, attempt) { s := twa.New(1); return s, byTimeout(s) }},
 	{nameContextTWA, func() (peers.TryLocker, attempt) { s := twa.New(1); return s, byContext(s) }},
-	{peers.NamePlatoon, func() (peers.TryLocker, attempt) {
+	{peers.NameCapacitor, func() (peers.TryLocker, attempt) {
 		s := semaphore.New(1, semaphore.WithCapacitor(1, 256))
 		return s, byTimeout(s)
 	}},
-	{nameContextPlatoon, func() (peers.TryLocker, attempt) {
+	{nameContextCapacitor, func() (peers.TryLocker, attempt) {
 		s := semaphore.New(1, semaphore.WithCapacitor(1, 256))
 		return s, byContext(s)
 	}},
@@ -182,7 +182,7 @@ const stormNote = "1,000 goroutines want the only permit again and again, and ho
 	" reached. Time and allocations of the whole process are per attempt; the last column is the part" +
 	" of the attempts that timed out. farad is Semaphore.AcquireTimeout. The lines with context," +
 	" x/sync and channel make a context.WithTimeout for each attempt, and channel, timer keeps a" +
-	" timer for each goroutine. With platoon a running goroutine may take the permit before those" +
+	" timer for each goroutine. With a capacitor a running goroutine may take the permit before those" +
 	" that wait, so fewer time out. When all have left, exactly one permit must be free. Medians over" +
 	" the rounds, and of the quotients inside the rounds."
 

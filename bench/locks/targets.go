@@ -49,12 +49,12 @@ var Targets = []table.Target{
 	{Workloads: lifoBenches, Metric: table.MinFairness, Bound: 0.9},
 
 	{
-		Workloads: []string{"platoon-8x2", "platoon-64x2", "platoon-1000x2"},
+		Workloads: []string{"capacitor-8x2", "capacitor-64x2", "capacitor-1000x2"},
 		Metric:    table.RatioTo,
 		Peer:      peers.NameXSync,
 		Bound:     0.15,
 	},
-	{Workloads: []string{"platoon-64x2"}, Metric: table.MinFairness, Bound: 0.9},
+	{Workloads: []string{"capacitor-64x2"}, Metric: table.MinFairness, Bound: 0.9},
 
 	{Workloads: []string{"word-1"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.05},
 	{Workloads: []string{"word-8"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.1},

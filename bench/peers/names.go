@@ -8,7 +8,7 @@ const (
 	NameRing    = "ring"
 	NameAnts    = "ants"
 
-	NameArray   = "farad, array" // for memory: on the waiting array
-	NameTWA     = "farad, twa"
-	NamePlatoon = "farad, platoon"
+	NameArray     = "farad, array" // for memory: on the waiting array
+	NameTWA       = "farad, twa"
+	NameCapacitor = "farad, capacitor"
 )

@@ -54,11 +54,11 @@ func PlanWake(match func(string) bool, smoke bool) []*WakeResult {
 		Name: peers.NameArray,
 		Make: func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithWaitingArray(nil)) },
 	}
-	platoon := peers.Maker{
-		Name: peers.NamePlatoon,
+	capacitor := peers.Maker{
+		Name: peers.NameCapacitor,
 		Make: func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithCapacitor(1, 256)) },
 	}
-	for _, im := range append(peers.Lockers(), array, platoon) {
+	for _, im := range append(peers.Lockers(), array, capacitor) {
 		add(
 			"goroutine",
 			im.Name,

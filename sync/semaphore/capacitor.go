@@ -11,7 +11,7 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// The word of a platoon semaphore:
+// The word of a semaphore with a capacitor:
 //
 //	63                                19 18               3   2   1   0
 //	+-----------------------------------+------------------+---+---+---+
@@ -24,16 +24,16 @@ import (
 //	1  1  .   a sleeper may be woken, by a release that leaves at least need permits free
 //	.  .  1   closed; releases still count
 const (
-	platoonWaits  = 1 << 0
-	platoonSleeps = 1 << 1
-	platoonClosed = 1 << 2
+	capacitorWaits  = 1 << 0
+	capacitorSleeps = 1 << 1
+	capacitorClosed = 1 << 2
 
-	platoonPlace      = 1 << 3
-	platoonPlaces     = maxExpress * platoonPlace // the bits
-	platoonPermit     = platoonPlaces + platoonPlace
-	platoonShift      = 19
-	maxExpress        = 1<<16 - 1
-	platoonMaxPermits = 1 << 40
+	capacitorPlace      = 1 << 3
+	capacitorPlaces     = maxExpress * capacitorPlace // the bits
+	capacitorPermit     = capacitorPlaces + capacitorPlace
+	capacitorShift      = 19
+	maxExpress          = 1<<16 - 1
+	capacitorMaxPermits = 1 << 40
 )
 
 // A capacitor is [WithCapacitor]. Its permits and the places of the express lane are in one word,
@@ -98,35 +98,35 @@ func newCapacitor(n int64, o *options) *capacitor {
 	} else {
 		p.table = parking.New(1)
 	}
-	n = min(n, platoonMaxPermits)
+	n = min(n, capacitorMaxPermits)
 	p.size.Store(n)
-	p.word.Store(n * platoonPermit)
+	p.word.Store(n * capacitorPermit)
 	return p
 }
 
-type platoonState int64
+type capacitorState int64
 
-func (p *capacitor) look() platoonState { return platoonState(p.word.Load()) }
+func (p *capacitor) look() capacitorState { return capacitorState(p.word.Load()) }
 
-func (p *capacitor) swap(from, to platoonState) bool {
+func (p *capacitor) swap(from, to capacitorState) bool {
 	return p.word.CompareAndSwap(int64(from), int64(to))
 }
 
-func (o platoonState) free() int64 { return int64(o >> platoonShift) }
+func (o capacitorState) free() int64 { return int64(o >> capacitorShift) }
 
-func (o platoonState) isClosed() bool { return o&platoonClosed != 0 }
+func (o capacitorState) isClosed() bool { return o&capacitorClosed != 0 }
 
 // admits reports whether an arrival may take n permits: they are free, and nobody waits or the lane
 // has a place.
-func (o platoonState) admits(n int64) bool {
-	return !o.isClosed() && o.free() >= n && (o&platoonWaits == 0 || o&platoonPlaces != 0)
+func (o capacitorState) admits(n int64) bool {
+	return !o.isClosed() && o.free() >= n && (o&capacitorWaits == 0 || o&capacitorPlaces != 0)
 }
 
 // less is o without n permits, and without a place if that counts.
-func (o platoonState) less(n int64) platoonState {
-	o -= platoonState(n * platoonPermit)
-	if o&platoonWaits != 0 {
-		o -= platoonPlace
+func (o capacitorState) less(n int64) capacitorState {
+	o -= capacitorState(n * capacitorPermit)
+	if o&capacitorWaits != 0 {
+		o -= capacitorPlace
 	}
 	return o
 }
@@ -165,7 +165,7 @@ func (p *capacitor) acquire(until waiter.Limit, n int64) error {
 		if p.TryAcquire(n) {
 			return waiter.Keep(granted{p}, n, until.Cancelled())
 		}
-		if o := p.look(); o&platoonWaits != 0 && o&platoonPlaces == 0 || !xsync.Spin(i) {
+		if o := p.look(); o&capacitorWaits != 0 && o&capacitorPlaces == 0 || !xsync.Spin(i) {
 			break
 		}
 	}
@@ -329,15 +329,15 @@ func (p *capacitor) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *p
 
 // serveLocked returns the waiter to admit, and the word for which that is right. If there is none
 // it returns nil, and the word is up to date.
-func (p *capacitor) serveLocked(l parking.Line) (*parking.Sleeper, platoonState) {
+func (p *capacitor) serveLocked(l parking.Line) (*parking.Sleeper, capacitorState) {
 	for { // A turn is lost only to another's success.
 		o, s := p.look(), l.First()
-		to := o &^ (platoonWaits | platoonSleeps)
+		to := o &^ (capacitorWaits | capacitorSleeps)
 		if p.waiting > 0 {
-			to |= platoonWaits
+			to |= capacitorWaits
 		}
 		if p.renew {
-			to = to&^platoonPlaces | platoonState(p.express*platoonPlace)
+			to = to&^capacitorPlaces | capacitorState(p.express*capacitorPlace)
 		}
 		if s != nil && p.entry+p.asleep > 0 {
 			need := p.promised + s.Node().N
@@ -345,7 +345,7 @@ func (p *capacitor) serveLocked(l parking.Line) (*parking.Sleeper, platoonState)
 				return s, o
 			}
 			p.need.Store(need)
-			to |= platoonSleeps
+			to |= capacitorSleeps
 		}
 		if p.swap(o, to) {
 			p.renew = false
@@ -360,13 +360,13 @@ func (p *capacitor) serveLocked(l parking.Line) (*parking.Sleeper, platoonState)
 func (p *capacitor) admitLocked(
 	l parking.Line,
 	s *parking.Sleeper,
-	o platoonState,
+	o capacitorState,
 	here bool,
 	wake *waiter.WakeList,
 ) bool {
 	node := s.Node()
 	granted := here || !node.OfGoroutine()
-	if granted && !p.swap(o, o-platoonState(node.N*platoonPermit)) {
+	if granted && !p.swap(o, o-capacitorState(node.N*capacitorPermit)) {
 		return false
 	}
 	l.Remove(s)
@@ -402,16 +402,16 @@ func (p *capacitor) giveBack(n int64) bool {
 		o, ok = p.give(n)
 		l.Unlock()
 	}
-	if ok && o&platoonSleeps != 0 && o.free()+n >= p.need.Load() {
+	if ok && o&capacitorSleeps != 0 && o.free()+n >= p.need.Load() {
 		p.serveAndUnlock(p.line(), waiter.WakeList{}, nil)
 	}
 	return ok
 }
 
 // give adds n permits to the word, unless fewer are held, and returns what the word was.
-func (p *capacitor) give(n int64) (o platoonState, ok bool) {
+func (p *capacitor) give(n int64) (o capacitorState, ok bool) {
 	for o = p.look(); n <= p.size.Load()-o.free(); o = p.look() { // A turn is lost only to another's success.
-		if p.swap(o, o+platoonState(n*platoonPermit)) {
+		if p.swap(o, o+capacitorState(n*capacitorPermit)) {
 			return o, true
 		}
 	}
@@ -433,14 +433,14 @@ func (p *capacitor) Waiting() int {
 
 // Resize implements policy.
 func (p *capacitor) Resize(n int64) {
-	n = min(n, platoonMaxPermits)
+	n = min(n, capacitorMaxPermits)
 	var wake waiter.WakeList
 	l := p.line()
 	if d := n - p.size.Load(); d < 0 { // in this order, so that no release looks legal that is not
 		p.size.Store(n)
-		p.word.Add(d * platoonPermit)
+		p.word.Add(d * capacitorPermit)
 	} else {
-		p.word.Add(d * platoonPermit)
+		p.word.Add(d * capacitorPermit)
 		p.size.Store(n)
 	}
 	inside := p.asleep
@@ -458,7 +458,7 @@ func (p *capacitor) Resize(n int64) {
 func (p *capacitor) Close() {
 	var wake waiter.WakeList
 	l := p.line()
-	p.word.Or(platoonClosed)
+	p.word.Or(capacitorClosed)
 	for s := l.First(); s != nil; s = l.First() {
 		p.endLocked(l, s, p.asleep > 0, waiter.Closed, &wake)
 	}

@@ -56,10 +56,10 @@ func (w *capacitorWorld) requireIdle() {
 		p.waiting,
 	)
 	w.Assert(p.inside == 0 && p.asleep == 0 && p.promised == 0, "somebody is inside")
-	w.Assert(p.look()&(platoonWaits|platoonSleeps) == 0, "somebody is remembered")
+	w.Assert(p.look()&(capacitorWaits|capacitorSleeps) == 0, "somebody is remembered")
 }
 
-func platoonOptions(t *testing.T, bound int) interleave.Options {
+func capacitorOptions(t *testing.T, bound int) interleave.Options {
 	t.Helper()
 	switch {
 	case bound == 0:
@@ -185,7 +185,7 @@ func TestModelCapacitorWaitsEnd(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			interleave.Check(t, platoonOptions(t, s.bound), func(x *interleave.Run) {
+			interleave.Check(t, capacitorOptions(t, s.bound), func(x *interleave.Run) {
 				w := newCapacitorWorld(x, s.n, s.b, s.q)
 				s.body(w)
 				x.Wait()
@@ -247,7 +247,7 @@ func TestModelCapacitorBypass(t *testing.T) {
 			fmt.Sprintf("%d permits, platoon %d, lane %d, ahead %d, others %v", s.n, s.b, s.q, s.ahead, s.others),
 			func(t *testing.T) {
 				most, reached := (s.ahead+s.b)*s.q+s.b-1, 0
-				interleave.Check(t, platoonOptions(t, s.bound), func(x *interleave.Run) {
+				interleave.Check(t, capacitorOptions(t, s.bound), func(x *interleave.Run) {
 					w := newCapacitorWorld(x, s.n, s.b, s.q)
 					var in, passed interleave.Int32
 					x.Go("holder", func() { w.p.Release(s.n) })
@@ -363,7 +363,7 @@ func TestModelCapacitorIsServedAtOnce(t *testing.T) {
 		{b: 2, q: 0, waiters: 3, bound: 2},
 	} {
 		t.Run(fmt.Sprintf("platoon %d, lane %d, %d wait", s.b, s.q, s.waiters), func(t *testing.T) {
-			interleave.Check(t, platoonOptions(t, s.bound), func(x *interleave.Run) {
+			interleave.Check(t, capacitorOptions(t, s.bound), func(x *interleave.Run) {
 				n := int64(s.waiters)
 				w := newCapacitorWorld(x, n, s.b, s.q)
 				for i := range s.waiters {

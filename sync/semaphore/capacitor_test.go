@@ -112,7 +112,7 @@ func TestCapacitorMaxWaitingShedsLoad(t *testing.T) {
 	}
 }
 
-// As without platoons: a debt shows, and is paid first.
+// As without a capacitor: a debt shows, and is paid first.
 func TestCapacitorResizeLeavesADebt(t *testing.T) {
 	s := semaphore.New(3, semaphore.WithCapacitor(1, 4))
 	require.NoError(t, s.Acquire(bg, 3))

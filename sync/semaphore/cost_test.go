@@ -59,10 +59,10 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 
 // kinds are the semaphores that cost nothing in the steady state.
 var kinds = map[string][]semaphore.Option{
-	"plain":          nil,
-	"array":          {semaphore.WithWaitingArray(nil)},
-	"platoon":        {semaphore.WithCapacitor(1, 64)},
-	"platoon, array": {semaphore.WithCapacitor(1, 64), semaphore.WithWaitingArray(nil)},
+	"plain":            nil,
+	"array":            {semaphore.WithWaitingArray(nil)},
+	"capacitor":        {semaphore.WithCapacitor(1, 64)},
+	"capacitor, array": {semaphore.WithCapacitor(1, 64), semaphore.WithWaitingArray(nil)},
 }
 
 type ctxKey struct{}

@@ -21,13 +21,13 @@ var modelKinds = map[string]struct {
 	make  func(n int64) *semaphore.Semaphore
 	limit int
 }{
-	"plain":              {modelKind(), 0},
-	"plain, limited":     {modelKind(semaphore.WithMaxWaiting(1)), 1},
-	"array":              {modelArray(), 0},
-	"platoon":            {modelKind(semaphore.WithCapacitor(1, 1)), 0},
-	"platoon, no lane":   {modelKind(semaphore.WithCapacitor(1, 0)), 0},
-	"platoon, limited":   {modelKind(semaphore.WithCapacitor(1, 1), semaphore.WithMaxWaiting(1)), 1},
-	"platoon, and array": {modelArray(semaphore.WithCapacitor(1, 1)), 0},
+	"plain":                {modelKind(), 0},
+	"plain, limited":       {modelKind(semaphore.WithMaxWaiting(1)), 1},
+	"array":                {modelArray(), 0},
+	"capacitor":            {modelKind(semaphore.WithCapacitor(1, 1)), 0},
+	"capacitor, no lane":   {modelKind(semaphore.WithCapacitor(1, 0)), 0},
+	"capacitor, limited":   {modelKind(semaphore.WithCapacitor(1, 1), semaphore.WithMaxWaiting(1)), 1},
+	"capacitor, and array": {modelArray(semaphore.WithCapacitor(1, 1)), 0},
 }
 
 // modelKind returns what makes semaphores with opts.

@@ -12,7 +12,7 @@ import (
 )
 
 // oracle is the semaphore's specification as a sequential program: a number and a list. With
-// platoons there are two numbers more.
+// a capacitor there are two numbers more.
 type oracle struct {
 	size, avail int64
 	closed      bool
@@ -121,9 +121,9 @@ func FuzzAgainstOracle(f *testing.F) {
 	})
 }
 
-// FuzzPlatoonAgainstOracle is the same with platoons. Of them futures alone are sequential: they
+// FuzzCapacitorAgainstOracle is the same with a capacitor. Only its futures are sequential: they
 // pass the gate and depart in one step.
-func FuzzPlatoonAgainstOracle(f *testing.F) {
+func FuzzCapacitorAgainstOracle(f *testing.F) {
 	f.Add(byte(1), byte(0), byte(1), []byte{0x01, 0x11, 0x21, 0x01, 0x21, 0x01, 0x21})
 	f.Add(byte(4), byte(1), byte(2), []byte{0x03, 0x12, 0x13, 0x01, 0x14, 0x21, 0x11, 0x22, 0x01, 0x23, 0x11, 0x24})
 	f.Add(byte(5), byte(2), byte(1), []byte{0x04, 0x15, 0x14, 0x01, 0x13, 0x30, 0x57, 0x01, 0x24, 0x52, 0x60, 0x22})

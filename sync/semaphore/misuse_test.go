@@ -15,9 +15,9 @@ import (
 func TestMisuseIsToldInWords(t *testing.T) {
 	var none context.Context
 	empty := new(semaphore.Permit)
-	for _, p := range []string{"queue", "platoon", "array"} {
+	for _, p := range []string{"queue", "capacitor", "array"} {
 		opts := map[string][]semaphore.Option{
-			"platoon": {semaphore.WithCapacitor(1, 4)}, "array": {semaphore.WithWaitingArray(nil)},
+			"capacitor": {semaphore.WithCapacitor(1, 4)}, "array": {semaphore.WithWaitingArray(nil)},
 		}[p]
 		s := semaphore.New(5, opts...)
 		require.True(t, s.TryAcquire(2))

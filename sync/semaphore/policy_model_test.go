@@ -29,14 +29,14 @@ func TestModelWaitersSleepInTheArrayGiven(t *testing.T) {
 
 // A future goes from one kind to the other at any moment of a grant that it does not want any more.
 func TestModelFutureChangesKinds(t *testing.T) {
-	plain, array, platoon := modelKind(), modelArray(), modelKind(semaphore.WithCapacitor(1, 1))
+	plain, array, capacitor := modelKind(), modelArray(), modelKind(semaphore.WithCapacitor(1, 1))
 	for name, kinds := range map[string][2]func(n int64) *semaphore.Semaphore{
-		"plain to array":     {plain, array},
-		"array to plain":     {array, plain},
-		"array to array":     {array, array},
-		"plain to platoon":   {plain, platoon},
-		"platoon to array":   {platoon, array},
-		"platoon to platoon": {platoon, platoon},
+		"plain to array":         {plain, array},
+		"array to plain":         {array, plain},
+		"array to array":         {array, array},
+		"plain to capacitor":     {plain, capacitor},
+		"capacitor to array":     {capacitor, array},
+		"capacitor to capacitor": {capacitor, capacitor},
 	} {
 		t.Run(name, func(t *testing.T) {
 			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {

@@ -45,9 +45,9 @@ func (c *askedDone) Done() <-chan struct{} {
 // back to. By another answer it could go back twice, and two would sleep on it.
 func TestWaitAsksForTheChannelOnce(t *testing.T) {
 	for name, opts := range map[string][]semaphore.Option{
-		"queue":   nil,
-		"array":   {semaphore.WithWaitingArray(twa.NewArray(1))},
-		"platoon": {semaphore.WithCapacitor(1, 1)},
+		"queue":     nil,
+		"array":     {semaphore.WithWaitingArray(twa.NewArray(1))},
+		"capacitor": {semaphore.WithCapacitor(1, 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := semaphore.New(1, opts...)

@@ -1,7 +1,7 @@
-// Platoon shows the use of a capacitor: many goroutines want a lock at once, for very short
+// Capacitor shows the use of a capacitor: many goroutines want a lock at once, for very short
 // critical sections.
 //
-//	go run ./examples/platoon [flags]
+//	go run ./examples/capacitor [flags]
 //
 // Each goroutine locks, counts, takes a few steps of a random number generator, and unlocks, again
 // and again. The program repeats this with each lock:
@@ -71,9 +71,9 @@ func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 		all[i] = k.name
 	}
 	cmd := cli.Command{
-		Name: "platoon",
-		About: "Platoon has many goroutines want a lock all the time, and compares three mutexes: how " +
-			"many turns they allow in a second, how even, and how long somebody waits at most.",
+		Name: "capacitor",
+		About: "Capacitor has many goroutines compete for a lock, and compares three mutexes: how many " +
+			"turns they allow in a second, how even these are, and how long the longest wait is.",
 		Example: "-goroutines 64 -for 5s",
 	}
 	var names []string
@@ -103,7 +103,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		r := hold(ctx, newContest(k, o), stderr)
 		if err := r.check(); err != nil {
-			fmt.Fprintf(stderr, "platoon: %s: %v\n", k.name, err)
+			fmt.Fprintf(stderr, "capacitor: %s: %v\n", k.name, err)
 			failed = true
 		}
 		results = append(results, r)
@@ -111,7 +111,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	stopped := context.Cause(ctx)
 	cli.Stopped(stderr, stopped)
 	if err := writeTable(stdout, o, results); err != nil {
-		fmt.Fprintln(stderr, "platoon: cannot write the output:", err)
+		fmt.Fprintln(stderr, "capacitor: cannot write the output:", err)
 		return cli.ExitFailed
 	}
 	return cli.ExitCode(stopped, failed)

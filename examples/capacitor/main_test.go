@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 func TestEveryTurnCounts(t *testing.T) {
 	for _, o := range []options{
 		{goroutines: 1, time: 20 * time.Millisecond},
-		{goroutines: 8, time: 300 * time.Millisecond, inside: 1},
-		{goroutines: 24, time: 300 * time.Millisecond, inside: 100},
+		{goroutines: 8, time: 100 * time.Millisecond, inside: 1},
+		{goroutines: 24, time: 100 * time.Millisecond, inside: 100},
 	} {
 		for _, k := range kinds {
 			r := newContest(k, o).run(t.Context())
@@ -79,7 +79,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 	}}
 	var errs bytes.Buffer
 	require.Equal(t, cli.ExitFailed, run(t.Context(), []string{"-for", "20ms"}, io.Discard, &errs))
-	require.Equal(t, "platoon: unfair: it is unfair\n", errs.String())
+	require.Equal(t, "capacitor: unfair: it is unfair\n", errs.String())
 }
 
 func TestFigures(t *testing.T) {
@@ -190,7 +190,7 @@ func TestEndsEarly(t *testing.T) {
 func TestUsage(t *testing.T) {
 	var help bytes.Buffer
 	require.Equal(t, cli.ExitOK, run(t.Context(), []string{"-h"}, &help, io.Discard))
-	require.Contains(t, help.String(), "Platoon has many goroutines want a lock")
+	require.Contains(t, help.String(), "Capacitor has many goroutines compete for a lock")
 	for want, args := range map[string][]string{
 		`there is nothing to be done with "more"`:                                   {"more"},
 		`-goroutines cannot be "0": want a whole number from 1 to 10000`:            {"-goroutines", "0"},
@@ -201,7 +201,7 @@ func TestUsage(t *testing.T) {
 	} {
 		var errs bytes.Buffer
 		require.Equal(t, cli.ExitUsage, run(t.Context(), args, io.Discard, &errs))
-		require.Contains(t, errs.String(), "platoon: "+want)
+		require.Contains(t, errs.String(), "capacitor: "+want)
 	}
 }
 
