@@ -21,9 +21,14 @@ func (e Permits) Acquire(l waiter.Limit, n int64, at Place) error {
 // Await is the second half of Acquire, for callers that do something between queueing and waiting.
 // o is what Enqueue returned for p, and l the limit of p. Await puts p.
 func (e Permits) Await(l waiter.Limit, p *waiter.Parker, o waiter.Outcome) error {
+	return await(e, l, p, o)
+}
+
+// await is Await of a line whose requests are queued in an engine: [Permits] or [RW].
+func await[L waiter.Line](line L, l waiter.Limit, p *waiter.Parker, o waiter.Outcome) error {
 	n := p.N
 	if o == waiter.Pending {
-		o, err := waiter.Wait(p, l, e)
+		o, err := waiter.Wait(p, l, line)
 		if err != nil {
 			return err
 		}
@@ -32,7 +37,7 @@ func (e Permits) Await(l waiter.Limit, p *waiter.Parker, o waiter.Outcome) error
 	}
 	p.Put()
 	if o == waiter.Granted {
-		return waiter.Keep(e, n, l.Cancelled())
+		return waiter.Keep(line, n, l.Cancelled())
 	}
 	return o.Err()
 }

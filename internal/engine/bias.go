@@ -38,11 +38,11 @@ import (
 // arXiv:1810.01553). There the writer, holding the lock, spins until all slots have been emptied by
 // those who filled them, and RUnlock is told which one it was.
 
-// A bias is what a lock with reader bias has besides its engine.
+// A bias is what an RW with reader bias has besides its engine.
 type bias struct {
 	table  table
 	column uintptr
-	id     int64 // what the lock's readers put into their slots, unique to the lock; 0: no bias
+	id     int64 // what the lock's readers put into their slots, unique to the lock
 
 	// until is when the lock may be biased again. Earlier it would not pay, because revoking is
 	// expensive.
@@ -71,12 +71,11 @@ func (b *bias) slot(row uintptr) *xsync.Int64 {
 
 func (b *bias) rows() uintptr { return uintptr(len(b.table) / columns) }
 
-// InitBias makes e the engine of a read-write lock with reader bias, biased.
-func (e *Engine) InitBias() {
-	o := new(Options)
-	o.bias.init()
-	e.From(Everyone).Init(Everyone, o)
-	e.Take(e.Look(), hiding)
+// InitBias makes l, which is zero, a lock with reader bias, biased.
+func (l *RW) InitBias() {
+	l.Opts = new(Options)
+	l.Opts.bias.init()
+	l.word.Store(-hiding << permitShift)
 }
 
 // isBiased reports whether readers may hide or be hidden.
@@ -86,7 +85,8 @@ func (o State) isBiased() bool {
 }
 
 // Hide lets a reader in through the table, if readers may hide and there is room.
-func (e *Engine) Hide(row uintptr) bool {
+func (l *RW) Hide(row uintptr) bool {
+	e := l.permits()
 	o := e.Look()
 	if o&flags != 0 || !o.isBiased() {
 		return false
@@ -107,11 +107,11 @@ func (e *Engine) Hide(row uintptr) bool {
 
 // Leave lets a reader out through the table, if it finds a hidden one. It looks first where Hide
 // began, and a page beside that, because RUnlock may be called at another depth of the stack.
-func (e *Engine) Leave(row uintptr) bool {
-	if !e.MayHide() {
+func (l *RW) Leave(row uintptr) bool {
+	if !l.MayHide() {
 		return false
 	}
-	b := &e.Opts.bias
+	b := &l.Opts.bias
 	if b.empty(b.slot(row)) || b.empty(b.slot(row+1)) || b.empty(b.slot(row-1)) {
 		return true
 	}
@@ -128,8 +128,9 @@ func (b *bias) empty(s *xsync.Int64) bool { return s.Load() == b.id && s.Compare
 
 // Rebias makes the lock biased if it may be. The caller is a reader that was not alone or had to
 // wait.
-func (e *Engine) Rebias() {
-	if e.Opts == nil || e.Opts.bias.id == 0 {
+func (l *RW) Rebias() {
+	e := l.permits()
+	if e.Opts == nil {
 		return
 	}
 	o := e.Look()
@@ -140,27 +141,28 @@ func (e *Engine) Rebias() {
 
 // MayHide reports whether there may be hidden readers, which are in a writer's way without holding
 // permits.
-func (e *Engine) MayHide() bool { return e.Look().isBiased() }
+func (l *RW) MayHide() bool { return l.permits().Look().isBiased() }
 
 // Unbias ends the bias. All readers are then counted.
-func (e *Engine) Unbias() {
-	e.mu.Lock()
-	e.word.Or(flagWaiters)
-	e.unbiasLocked()
+func (l *RW) Unbias() {
+	l.mu.Lock()
+	l.word.Or(flagWaiters)
+	l.unbiasLocked()
 }
 
 // unbiasLocked ends the bias and serves the waiters, for which the share of the bias may suffice. W
 // is set. unbiasLocked unlocks mu.
-func (e *Engine) unbiasLocked() {
+func (l *RW) unbiasLocked() {
 	var wake waiter.WakeList
-	e.revealLocked()
-	e.From(Everyone).serveLocked(&wake) // clears W if nobody waits
-	e.mu.Unlock()
-	e.From(Everyone).wake(&wake)
+	l.revealLocked()
+	l.permits().serveLocked(&wake) // clears W if nobody waits
+	l.mu.Unlock()
+	deliver(l, &wake)
 }
 
 // revealLocked ends the bias. W is set.
-func (e *Engine) revealLocked() {
+func (l *RW) revealLocked() {
+	e := l.permits()
 	o := e.Look()
 	if !o.isBiased() {
 		return

@@ -18,7 +18,7 @@ import (
 )
 
 // hidden returns how many slots hold e.
-func hidden(e *Engine) (n int) {
+func hidden(e *RW) (n int) {
 	b := &e.Opts.bias
 	for row := range b.rows() {
 		if b.slot(row).Load() == b.id {
@@ -29,9 +29,9 @@ func hidden(e *Engine) (n int) {
 }
 
 // newCrowded returns biased engines that have one small table, and one column in it.
-func newCrowded(rows, n int) []*Engine {
+func newCrowded(rows, n int) []*RW {
 	shared := newTable(rows)
-	es := make([]*Engine, n)
+	es := make([]*RW, n)
 	for i := range es {
 		es[i] = newRW(true)
 		b := &es[i].Opts.bias
@@ -97,16 +97,12 @@ func TestLeaveEmptiesTheSlotNearestToTheHint(t *testing.T) {
 }
 
 func TestHideAndLeaveOnlyWhileBiased(t *testing.T) {
-	plain := new(Engine)
+	plain := new(RW)
 	require.False(t, plain.MayHide())
 	require.False(t, plain.Hide(0), "no table")
 	require.False(t, plain.Leave(0))
 	plain.Rebias()
 	require.False(t, plain.MayHide())
-	limited := new(Engine) // options, and no bias
-	limited.From(Everyone).Init(Everyone, &Options{MaxWaiting: 1})
-	limited.Rebias()
-	require.False(t, limited.MayHide(), "it has no bias")
 
 	e := newCrowded(16, 1)[0]
 	require.True(t, e.MayHide())
@@ -159,10 +155,10 @@ func TestLocksOfOneColumn(t *testing.T) {
 // All hidden readers are counted, by Unbias and by a request that queues. The rest of the bias's
 // share is free again.
 func TestRevocationCountsTheHidden(t *testing.T) {
-	for name, revoke := range map[string]func(e *Engine, f *waiter.Future){
-		"Unbias": func(e *Engine, _ *waiter.Future) { e.Unbias() },
-		"writer": func(e *Engine, f *waiter.Future) { f.Init(e.From(Everyone), Everyone); f.Poll(nil) },
-		"try":    func(e *Engine, _ *waiter.Future) { e.TryExclusive(Everyone, AtBack) },
+	for name, revoke := range map[string]func(e *RW, f *waiter.Future){
+		"Unbias": func(e *RW, _ *waiter.Future) { e.Unbias() },
+		"writer": func(e *RW, f *waiter.Future) { f.Init(e, Everyone); f.Poll(nil) },
+		"try":    func(e *RW, _ *waiter.Future) { e.TryExclusive(Everyone, AtBack) },
 	} {
 		for _, n := range []int{0, 1, 3, 16, 20} {
 			e := newCrowded(16, 1)[0]
@@ -178,7 +174,7 @@ func TestRevocationCountsTheHidden(t *testing.T) {
 				continue
 			}
 			require.EqualValues(t, n, heldRW(e), name)
-			require.Equal(t, name == "writer", e.Look()&flagWaiters != 0)
+			require.Equal(t, name == "writer", e.permits().Look()&flagWaiters != 0)
 			for range n {
 				require.True(t, e.ReleaseRead())
 			}
@@ -202,7 +198,7 @@ func TestBiasComesBackWhenTheInhibitionHasPassed(t *testing.T) {
 	until.Store(xsync.Now())
 	var f waiter.Future
 	require.True(t, e.TryRead())
-	require.True(t, f.Init(e.From(Everyone), Everyone))
+	require.True(t, f.Init(e, Everyone))
 	require.False(t, f.Poll(nil))
 	e.Rebias()
 	require.False(t, e.MayHide(), "beside somebody who waits")
@@ -244,7 +240,7 @@ func TestInhibitionIsAMultipleOfTheRevocation(t *testing.T) {
 // been taken.
 func TestLeavingWhenOthersHide(t *testing.T) {
 	e := newCrowded(16, 1)[0]
-	require.True(t, e.Take(e.Look(), Reader)) // counted
+	require.True(t, e.permits().Take(e.permits().Look(), Reader)) // counted
 	require.True(t, e.Hide(0))
 	require.True(t, e.ReleaseRead(), "either of them")
 	require.True(t, e.MayHide(), "for that the bias need not end")
@@ -288,11 +284,11 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 			require.True(t, time.Now().Before(deadline), "nobody hides, in round %d", round)
 		}
 		require.True(t, e.MayHide())
-		require.NoError(t, e.From(Everyone).Acquire(waiter.UntilDone(t.Context()), Everyone, AtBack))
+		require.NoError(t, e.Acquire(waiter.UntilDone(t.Context()), Everyone, AtBack))
 		require.False(t, e.MayHide())
 		// A reader may have come too late, and goes again.
 		locktest.Eventually(t, "nobody hides beside a writer", func() bool { return hidden(e) == 0 })
-		require.True(t, e.From(Everyone).Release(Everyone))
+		require.True(t, e.Release(Everyone))
 		e.Opts.bias.until.Store(0)
 		require.Eventually(t, func() bool { e.Rebias(); return e.MayHide() }, 20*time.Second, time.Microsecond)
 	}
@@ -307,11 +303,11 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 func TestWakeAtTheEndOfTheBiasMayCallBack(t *testing.T) {
 	e := newRW(true)
 	var f waiter.Future
-	require.True(t, f.Init(e.From(Everyone), Everyone))
+	require.True(t, f.Init(e, Everyone))
 	woken := false
 	require.False(t, f.Poll(waiter.WakerFunc(func() { woken = e.Waiting() == 0 })), "told by its waker")
 	require.True(t, woken)
 	require.True(t, f.Poll(nil))
 	require.NoError(t, f.Err())
-	require.True(t, e.From(Everyone).Release(Everyone))
+	require.True(t, e.Release(Everyone))
 }

@@ -30,7 +30,7 @@ const (
 )
 
 // An Engine counts permits and queues the requests that wait for them. It is the one mechanism
-// under the semaphore, the mutex and the read-write lock. Only the last needs rw.go and bias.go.
+// under the semaphore, the mutex and the read-write lock. The last has a type of its own, [RW].
 //
 // A façade works with the [Permits] of its engine, which count from a base.
 //
@@ -77,7 +77,7 @@ type Engine struct {
 // Options are what only few engines have.
 type Options struct {
 	MaxWaiting int  // how many requests may wait; 0: any number
-	bias       bias // with base Everyone only: readers may hide
+	bias       bias // of an [RW] only, which has no room for a second pointer
 }
 
 // Permits are an engine and the number from which its façade counts: the size of the façade's zero
@@ -196,20 +196,24 @@ const (
 // returns [waiter.Pending].
 func (e Permits) Enqueue(w *waiter.Waiter, at Place) waiter.Outcome {
 	e.mu.Lock()
+	outcome := e.enqueueLocked(w, at)
+	e.mu.Unlock()
+	return outcome
+}
+
+// enqueueLocked is Enqueue under mu.
+func (e Permits) enqueueLocked(w *waiter.Waiter, at Place) waiter.Outcome {
 	o := e.Look()
 	if o&flagClosed != 0 {
-		e.mu.Unlock()
 		return waiter.Closed
 	}
 	if w.N > e.Size() { // here, and not before, because of a Resize that we raced with
-		e.mu.Unlock()
 		return waiter.TooLarge
 	}
 	if at == AtFront || e.list.Front() == nil && e.slot.Load() == nil {
 		for { // A turn is lost only to another's success.
 			if e.free(o) >= w.N {
 				if e.Take(o, w.N) {
-					e.mu.Unlock()
 					return waiter.Granted
 				}
 			} else if o&flagWaiters != 0 || e.word.CompareAndSwap(int64(o), int64(o|flagWaiters)) {
@@ -218,7 +222,6 @@ func (e Permits) Enqueue(w *waiter.Waiter, at Place) waiter.Outcome {
 			o = e.Look()
 		}
 	} else if e.Opts != nil && e.Opts.MaxWaiting > 0 && e.waitingLocked() >= e.Opts.MaxWaiting {
-		e.mu.Unlock()
 		return waiter.QueueFull
 	}
 	if at == AtFront {
@@ -226,12 +229,7 @@ func (e Permits) Enqueue(w *waiter.Waiter, at Place) waiter.Outcome {
 	} else {
 		e.list.PushBack(w)
 	}
-	if e.Opts != nil && e.Opts.bias.id != 0 {
-		e.unbiasLocked() // w may be served by that, and will find out
-		return waiter.Pending
-	}
 	e.refillLocked(e.free(o))
-	e.mu.Unlock()
 	return waiter.Pending
 }
 
@@ -246,13 +244,10 @@ func (e *Engine) refillLocked(free int64) {
 // Release returns n permits, n > 0, to the waiters, in order, or to the word. If fewer are held it
 // changes nothing and reports false.
 func (e Permits) Release(n int64) bool {
-	if e.base == Everyone && n == Reader {
-		return e.ReleaseRead()
-	}
 	for {
 		o := e.Look()
 		if o&flagWaiters == 0 {
-			if !legal(e.base, e.held(o), n) {
+			if n > e.held(o) {
 				break
 			}
 			if e.Give(o, n) {
@@ -284,7 +279,7 @@ func (e Permits) releaseSlow(n int64) bool {
 	ok := e.addLocked(n)
 	e.serveLocked(&wake) // if nothing was added, nobody
 	e.mu.Unlock()
-	e.wake(&wake)
+	deliver(e, &wake)
 	return ok
 }
 
@@ -292,21 +287,13 @@ func (e Permits) releaseSlow(n int64) bool {
 func (e Permits) addLocked(n int64) bool {
 	for { // W may be clear: a turn is lost only to another's success.
 		o := e.Look()
-		if !legal(e.base, e.held(o), n) {
+		if n > e.held(o) {
 			return false
 		}
 		if e.Give(o, n) {
 			return true
 		}
 	}
-}
-
-// legal reports whether a caller can hold n permits if held permits are held in all.
-func legal(base, held, n int64) bool {
-	if base == Everyone {
-		return legalRW(held, n)
-	}
-	return n <= held
 }
 
 // takeSlotLocked claims the slot's waiter, unless a release is faster. It returns nil if there is
@@ -348,26 +335,36 @@ func (e Permits) serveLocked(wake *waiter.WakeList) {
 func (e Permits) Cancel(w *waiter.Waiter) bool {
 	var wake waiter.WakeList
 	e.mu.Lock()
-	ok := e.slot.CompareAndSwap(w, nil) || e.list.Remove(w)
-	if ok {
-		e.serveLocked(&wake)
-	}
+	ok := e.unlinkLocked(w, &wake)
 	e.mu.Unlock()
-	e.wake(&wake)
+	deliver(e, &wake)
 	return ok
 }
 
-// wake tells the claimed waiters their outcomes, and takes back what was granted to abandoned ones.
-func (e Permits) wake(claimed *waiter.WakeList) {
+// unlinkLocked is Cancel under mu, with the waiters it serves still to be told.
+func (e Permits) unlinkLocked(w *waiter.Waiter, wake *waiter.WakeList) bool {
+	ok := e.slot.CompareAndSwap(w, nil) || e.list.Remove(w)
+	if ok {
+		e.serveLocked(wake)
+	}
+	return ok
+}
+
+// A line takes back what has been granted: the [Permits] of an engine, or an [RW].
+type line interface{ GiveBack(n int64) bool }
+
+// deliver tells the claimed waiters their outcomes, and gives back to l what was granted to
+// abandoned ones.
+func deliver[L line](l L, claimed *waiter.WakeList) {
 	for n := claimed.Wake(); n > 0; n = claimed.Wake() {
-		e.giveBack(n)
+		giveBack(l, n)
 	}
 }
 
 // giveBack returns n permits of a grant that was refused. They are held, unless a caller has
 // released more than it held.
-func (e Permits) giveBack(n int64) {
-	if !e.Release(n) {
+func giveBack[L line](l L, n int64) {
+	if !l.GiveBack(n) {
 		panic("farad: more was released than was held, beside a request that was given up")
 	}
 }
@@ -392,7 +389,7 @@ func (e Permits) Resize(size int64) {
 		e.serveLocked(&wake)
 	}
 	e.mu.Unlock()
-	e.wake(&wake)
+	deliver(e, &wake)
 }
 
 func (e *Engine) shrinkQueueLocked(size int64, wake *waiter.WakeList) {

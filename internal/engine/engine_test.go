@@ -394,7 +394,7 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 			require.EqualValues(t, 0, e.From(0).Available())
 			f.Cancel()
 			f.Cancel() // twice
-			e.From(0).wake(&wake)
+			deliver(e.From(0), &wake)
 		}
 		require.Equal(t, waiter.StatusIdle, f.Node.Status())
 		require.EqualValues(t, 2, e.From(0).Available())

@@ -38,7 +38,6 @@ var planted = []struct {
 `,
 		to: `	} else if w.N == 1 && e.slot.Load() == nil {
 		e.slot.Store(w)
-		e.mu.Unlock()
 		return waiter.Pending
 	} else {
 		e.list.PushBack(w)

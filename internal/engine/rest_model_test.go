@@ -52,8 +52,8 @@ func TestModelNeighboursInTheTable(t *testing.T) {
 		{"ends", 1, 2, false, func(a, b *world) {
 			a.Go("a reads", a.read)
 			b.Go("b reads", b.read)
-			a.Go("ends a's", a.e.Unbias)
-			b.Go("ends b's", b.e.Unbias)
+			a.Go("ends a's", a.rw.Unbias)
+			b.Go("ends b's", b.rw.Unbias)
 		}},
 		{"all read and write", 2, 2, true, func(a, b *world) {
 			a.Go("a reads", a.read)
@@ -101,12 +101,12 @@ func TestModelNeighboursInTheTable(t *testing.T) {
 // moreOr is more where the wait may end with one of the errors; the thread then still holds what it
 // held.
 func (w *world) moreOr(n int64, errs ...error) bool {
-	if w.e.From(w.base).TryAcquire(n) {
+	if w.permits().TryAcquire(n) {
 		w.held.Add(n)
 		return true
 	}
 	w.front[w.Running()] = true
-	err := w.e.From(w.base).Acquire(waiter.UntilDone(bg), n, AtFront)
+	err := w.permits().Acquire(waiter.UntilDone(bg), n, AtFront)
 	w.front[w.Running()] = false
 	if err != nil {
 		w.Assert(len(errs) > 0 && err == errs[0], "acquire: %v", err) //nolint:errorlint // that very error

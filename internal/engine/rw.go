@@ -1,9 +1,21 @@
 package engine
 
-import "github.com/farad-go/farad/internal/xsync"
+import (
+	"context"
 
-// What only the read-write lock needs of the engine: three kinds of holders, which are told apart
-// by the number of permits held.
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// An RW is a read-write lock: an engine whose permits have three kinds of holders. The zero RW is
+// unlocked. It queues and serves as any engine does. What it adds is which parts of a share can be
+// returned, and readers that hide in a table. Its permits count from Everyone, their number never
+// changes, and it is never closed. Opts are set if it has a bias.
+//
+// It is the [waiter.Request] of its futures.
+type RW Engine
+
+// The kinds of holders are told apart by the number of permits held.
 //
 //	held      bits 55         54       53 … 0
 //	Everyone  1               1        1 … 1 0       a writer, and no other holder
@@ -26,7 +38,7 @@ import "github.com/farad-go/farad/internal/xsync"
 //  2. What is returned was held, not only by the number of permits, but by the kind of holder.
 //     (TestRWMisuse)
 
-// The weights. Everyone is also the base from which a read-write lock's permits count.
+// The weights. Everyone is also the base from which the permits count.
 const (
 	Reader     int64 = 1
 	hiding     int64 = 1 << 54 // what the bias holds for hidden readers: see bias.go
@@ -36,8 +48,8 @@ const (
 	readers = hiding - 1 // the bits that count readers
 )
 
-// legalRW is legal for read-write locks: n must be the share, or a part that can be returned, of a
-// kind of holder that can be there.
+// legalRW reports whether n permits are the share, or a part that can be returned, of a kind of
+// holder that can be there if held permits are held in all.
 func legalRW(held, n int64) bool {
 	switch {
 	case held == Everyone: // a writer returns all, or keeps a reader's share or an upgradable reader's
@@ -49,11 +61,23 @@ func legalRW(held, n int64) bool {
 	}
 }
 
-// heldRW returns the number of permits held of a read-write lock, whose size never changes.
+// heldRW returns the number of permits held of an RW.
 func (o State) heldRW() int64 { return -int64(o >> permitShift) }
 
+// permits are those of l: all, if l is unlocked. Their Release, Cancel and Enqueue are for engines
+// whose permits are all alike; l has its own.
+func (l *RW) permits() Permits { return (*Engine)(l).From(Everyone) }
+
+// Waiting returns the number of queued requests.
+func (l *RW) Waiting() int { return (*Engine)(l).Waiting() }
+
+// IsUnlocked reports whether no permit is held.
+func (l *RW) IsUnlocked() bool { return l.permits().Look().heldRW() == 0 }
+
 // IsUpgradable reports whether the upgradable read lock is held.
-func (o State) IsUpgradable() bool {
+func (l *RW) IsUpgradable() bool { return l.permits().Look().isUpgradable() }
+
+func (o State) isUpgradable() bool {
 	h := o.heldRW()
 	return h&Upgradable != 0 && h != Everyone
 }
@@ -61,31 +85,124 @@ func (o State) IsUpgradable() bool {
 // TakeFirstRead takes a reader's permit if the lock is free and no request waits. Like the next
 // three it is small enough to be inlined together with its caller. There is no room for a look at
 // the word before the exchange.
-func (e *Engine) TakeFirstRead() bool { return e.word.CompareAndSwap(0, -Reader<<permitShift) }
+func (l *RW) TakeFirstRead() bool { return l.word.CompareAndSwap(0, -Reader<<permitShift) }
 
 // GiveLastRead returns it if there is no other holder and no request waits.
-func (e *Engine) GiveLastRead() bool { return e.word.CompareAndSwap(-Reader<<permitShift, 0) }
+func (l *RW) GiveLastRead() bool { return l.word.CompareAndSwap(-Reader<<permitShift, 0) }
 
 // TakeAll takes all permits if the lock is free and no request waits.
-func (e *Engine) TakeAll() bool { return e.word.CompareAndSwap(0, -Everyone<<permitShift) }
+func (l *RW) TakeAll() bool { return l.word.CompareAndSwap(0, -Everyone<<permitShift) }
 
 // GiveAll returns them if they are held and no request waits.
-func (e *Engine) GiveAll() bool { return e.word.CompareAndSwap(-Everyone<<permitShift, 0) }
+func (l *RW) GiveAll() bool { return l.word.CompareAndSwap(-Everyone<<permitShift, 0) }
+
+// TryAcquire takes n permits, a share or the rest of one, if that many are free and no request
+// waits. For a reader's permit there is TryRead, and TryExclusive where readers may hide.
+func (l *RW) TryAcquire(n int64) bool { return l.permits().TryAcquire(n) }
+
+// Acquire waits for n permits, after a try has failed. It is [Permits.Acquire].
+func (l *RW) Acquire(until waiter.Limit, n int64, at Place) error {
+	p := waiter.GetParker(until)
+	p.N = n
+	return await(l, until, p, l.enqueue(&p.Waiter, at))
+}
+
+// Keep is [Permits.Keep].
+func (l *RW) Keep(ctx context.Context, n int64) error { return waiter.Keep(l, n, ctx.Err()) }
+
+// enqueue is [Permits.Enqueue], and ends the bias if w waits.
+func (l *RW) enqueue(w *waiter.Waiter, at Place) waiter.Outcome {
+	l.mu.Lock()
+	outcome := l.permits().enqueueLocked(w, at)
+	if outcome == waiter.Pending && l.Opts != nil {
+		l.unbiasLocked() // w may be served by that, and will find out
+		return waiter.Pending
+	}
+	l.mu.Unlock()
+	return outcome
+}
+
+// Release returns n permits, a share or a part of one, to the waiters, in order, or to the word. If
+// no holder can return them it changes nothing and reports false.
+func (l *RW) Release(n int64) bool {
+	if n == Reader {
+		return l.ReleaseRead()
+	}
+	e := l.permits()
+	// A turn is lost only to another's success.
+	for o := e.Look(); o&flagWaiters == 0; o = e.Look() {
+		if !legalRW(o.heldRW(), n) {
+			return false
+		}
+		if e.Give(o, n) {
+			return true
+		}
+	}
+	return l.releaseSlow(n)
+}
+
+// releaseSlow releases under mu.
+func (l *RW) releaseSlow(n int64) bool {
+	var wake waiter.WakeList
+	l.mu.Lock()
+	ok := l.addLocked(n)
+	l.permits().serveLocked(&wake) // if nothing was added, nobody
+	l.mu.Unlock()
+	deliver(l, &wake)
+	return ok
+}
+
+// addLocked adds n permits to the word, unless no holder can return them.
+func (l *RW) addLocked(n int64) bool {
+	e := l.permits()
+	for { // W may be clear: a turn is lost only to another's success.
+		o := e.Look()
+		if !legalRW(o.heldRW(), n) {
+			return false
+		}
+		if e.Give(o, n) {
+			return true
+		}
+	}
+}
+
+// Start implements [waiter.Request].
+func (l *RW) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	if l.TryAcquire(w.N) {
+		return waiter.Granted
+	}
+	w.Arm(waker)
+	return l.enqueue(w, AtBack)
+}
+
+// Unlink implements [waiter.Line]. It is [Permits.Cancel].
+func (l *RW) Unlink(w *waiter.Waiter) bool {
+	var wake waiter.WakeList
+	l.mu.Lock()
+	ok := l.permits().unlinkLocked(w, &wake)
+	l.mu.Unlock()
+	deliver(l, &wake)
+	return ok
+}
+
+// GiveBack implements [waiter.Line]. It is Release.
+func (l *RW) GiveBack(n int64) bool { return l.Release(n) }
 
 // TryRead takes a reader's permit if no request waits and no writer holds.
-func (e *Engine) TryRead() bool {
+func (l *RW) TryRead() bool {
+	e := l.permits()
 	for { // A turn is lost only to another's success.
 		o := e.Look()
 		switch {
 		case o.heldRW() == Everyone:
 			return false
 		case o&flagWaiters != 0:
-			return e.Opts != nil && e.tryReadLocked()
-		case o.isBiased() && e.Hide(xsync.Hint()):
+			return e.Opts != nil && l.tryReadLocked()
+		case o.isBiased() && l.Hide(xsync.Hint()):
 			return true
 		case e.Take(o, Reader):
 			if o != 0 {
-				e.Rebias() // others read, too
+				l.Rebias() // others read, too
 			}
 			return true
 		}
@@ -94,7 +211,8 @@ func (e *Engine) TryRead() bool {
 
 // tryReadLocked is TryRead where W may be set for a moment although no request waits, because the
 // bias is being ended.
-func (e *Engine) tryReadLocked() bool {
+func (l *RW) tryReadLocked() bool {
+	e := l.permits()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for e.waitingLocked() == 0 { // so W is clear: a turn is lost only to another's success
@@ -111,17 +229,18 @@ func (e *Engine) tryReadLocked() bool {
 
 // TryExclusive takes n permits, the rest or all, where hidden readers may be in the way. AtFront it
 // ignores waiters; AtBack it fails if a request waits.
-func (e *Engine) TryExclusive(n int64, at Place) (ok bool) {
+func (l *RW) TryExclusive(n int64, at Place) (ok bool) {
+	e := l.permits()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	biased := e.Look().isBiased()
 	if biased { // so nobody waits: see bias.go
 		e.word.Or(flagWaiters)
-		e.revealLocked()
+		l.revealLocked()
 	}
 	if at == AtFront || e.waitingLocked() == 0 {
 		// W may be clear: a turn is lost only to another's success.
-		for o := e.Look(); e.From(Everyone).free(o) >= n; o = e.Look() {
+		for o := e.Look(); e.free(o) >= n; o = e.Look() {
 			ok = e.Take(o, n) // all that there was: there is no second success
 		}
 	}
@@ -132,23 +251,24 @@ func (e *Engine) TryExclusive(n int64, at Place) (ok bool) {
 }
 
 // ReleaseRead is Release of a reader's permit.
-func (e *Engine) ReleaseRead() bool {
+func (l *RW) ReleaseRead() bool {
+	e := l.permits()
 	for { // A turn is lost only to another's success.
 		o := e.Look()
 		switch {
 		case o.isBiased():
-			if e.Leave(xsync.Hint()) {
+			if l.Leave(xsync.Hint()) {
 				return true
 			}
 			// A reader that is not hidden is counted. But while many readers come and go, Leave may
 			// have missed a slot.
 			if o&flagWaiters != 0 || o.heldRW()&readers == 0 {
-				e.Unbias()
+				l.Unbias()
 			} else if e.Give(o, Reader) {
 				return true
 			}
 		case o&flagWaiters != 0:
-			return e.From(Everyone).releaseSlow(Reader)
+			return l.releaseSlow(Reader)
 		case !legalRW(o.heldRW(), Reader):
 			return false
 		case e.Give(o, Reader):

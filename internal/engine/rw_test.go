@@ -13,17 +13,17 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// newRW returns the engine of a read-write lock, plain or with bias.
-func newRW(biased bool) *Engine {
-	e := new(Engine)
+// newRW returns a read-write lock, plain or with bias.
+func newRW(biased bool) *RW {
+	e := new(RW)
 	if biased {
 		e.InitBias()
 	}
 	return e
 }
 
-// forEachRW runs f with both kinds of engines.
-func forEachRW(t *testing.T, f func(t *testing.T, e *Engine)) {
+// forEachRW runs f with both kinds of locks.
+func forEachRW(t *testing.T, f func(t *testing.T, e *RW)) {
 	t.Helper()
 	for name, biased := range map[string]bool{"plain": false, "biased": true} {
 		t.Run(name, func(t *testing.T) { f(t, newRW(biased)) })
@@ -31,7 +31,7 @@ func forEachRW(t *testing.T, f func(t *testing.T, e *Engine)) {
 }
 
 // heldRW returns what readers, upgradable readers and writers hold, as the word has it.
-func heldRW(e *Engine) int64 { return e.Look().heldRW() }
+func heldRW(e *RW) int64 { return e.permits().Look().heldRW() }
 
 // What can be returned, by what is held. The bias's share makes no difference to anybody else.
 func TestSharesThatCanBeReturned(t *testing.T) {
@@ -91,25 +91,25 @@ func TestRWMisuse(t *testing.T) {
 	} {
 		for _, n := range shares {
 			for _, queue := range []bool{false, true} {
-				forEachRW(t, func(t *testing.T, e *Engine) {
+				forEachRW(t, func(t *testing.T, e *RW) {
 					if held == Everyone {
 						require.True(t, e.TryExclusive(Everyone, AtBack))
 					} else {
 						for range held & readers {
 							require.True(t, e.TryRead())
 						}
-						require.True(t, held&Upgradable == 0 || e.From(Everyone).TryAcquire(Upgradable))
+						require.True(t, held&Upgradable == 0 || e.TryAcquire(Upgradable))
 					}
 					var f waiter.Future
 					if queue && held != 0 {
-						require.True(t, f.Init(e.From(Everyone), Everyone))
+						require.True(t, f.Init(e, Everyone))
 						require.False(t, f.Poll(nil))
 					}
 					legal := false
 					for _, m := range may {
 						legal = legal || m == n
 					}
-					require.Equal(t, legal, e.From(Everyone).Release(n), "%x of %x", n, held)
+					require.Equal(t, legal, e.Release(n), "%x of %x", n, held)
 					f.Cancel()
 					e.Unbias() // the hidden are counted now
 					left := held
@@ -121,7 +121,7 @@ func TestRWMisuse(t *testing.T) {
 					}
 					require.Equal(t, left, heldRW(e), "after %x of %x", n, held)
 					require.Zero(t, e.Waiting())
-					require.Zero(t, e.Look()&flags)
+					require.Zero(t, e.permits().Look()&flags)
 				})
 			}
 		}
@@ -136,15 +136,15 @@ func TestRWShortcutsWorkOnAFreeLockOnly(t *testing.T) {
 	for _, flag := range []int64{0, flagWaiters} {
 		for name, word := range words {
 			for what, c := range map[string]struct {
-				call     func(e *Engine) bool
+				call     func(e *RW) bool
 				from, to int64
 			}{
-				"TakeFirstRead": {(*Engine).TakeFirstRead, 0, words["read"]},
-				"GiveLastRead":  {(*Engine).GiveLastRead, words["read"], 0},
-				"TakeAll":       {(*Engine).TakeAll, 0, words["written"]},
-				"GiveAll":       {(*Engine).GiveAll, words["written"], 0},
+				"TakeFirstRead": {(*RW).TakeFirstRead, 0, words["read"]},
+				"GiveLastRead":  {(*RW).GiveLastRead, words["read"], 0},
+				"TakeAll":       {(*RW).TakeAll, 0, words["written"]},
+				"GiveAll":       {(*RW).GiveAll, words["written"], 0},
 			} {
-				e := new(Engine)
+				e := new(RW)
 				e.word.Store(word | flag)
 				ok := flag == 0 && word == c.from
 				require.Equal(t, ok, c.call(e), "%s of %s", what, name)
@@ -178,21 +178,21 @@ func TestStatesOfAReadWriteLock(t *testing.T) {
 		for flag := range State(flags + 1) {
 			o := State(-c.held<<permitShift) | flag
 			require.Equal(t, c.held, o.heldRW())
-			require.Equal(t, c.upgradable, o.IsUpgradable(), "%x", c.held)
+			require.Equal(t, c.upgradable, o.isUpgradable(), "%x", c.held)
 			require.Equal(t, c.biased, o.isBiased(), "%x", c.held)
 		}
 	}
 }
 
 func TestTryReadFailsForAWriterOrAWaiterOnly(t *testing.T) {
-	forEachRW(t, func(t *testing.T, e *Engine) {
+	forEachRW(t, func(t *testing.T, e *RW) {
 		for range 3 {
 			require.True(t, e.TryRead())
 		}
-		require.True(t, e.From(Everyone).TryAcquire(Upgradable))
+		require.True(t, e.TryAcquire(Upgradable))
 		require.True(t, e.TryRead(), "beside an upgradable reader")
 		var f waiter.Future
-		require.True(t, f.Init(e.From(Everyone), Everyone))
+		require.True(t, f.Init(e, Everyone))
 		require.False(t, f.Poll(nil))
 		require.False(t, e.TryRead(), "beside a waiter")
 		require.EqualValues(t, Upgradable+4, heldRW(e), "who waits has all readers counted")
@@ -201,7 +201,7 @@ func TestTryReadFailsForAWriterOrAWaiterOnly(t *testing.T) {
 			require.True(t, e.ReleaseRead())
 		}
 		require.False(t, e.ReleaseRead(), "there is an upgradable reader only")
-		require.True(t, e.From(Everyone).Release(Upgradable))
+		require.True(t, e.Release(Upgradable))
 		require.True(t, e.TryExclusive(Everyone, AtBack))
 		require.False(t, e.TryRead(), "beside a writer")
 		require.False(t, e.ReleaseRead())
@@ -210,25 +210,25 @@ func TestTryReadFailsForAWriterOrAWaiterOnly(t *testing.T) {
 }
 
 func TestTryExclusive(t *testing.T) {
-	forEachRW(t, func(t *testing.T, e *Engine) {
+	forEachRW(t, func(t *testing.T, e *RW) {
 		require.True(t, e.TryRead())
 		require.False(t, e.TryExclusive(Everyone, AtBack))
 		require.EqualValues(t, Reader, heldRW(e))
-		require.Zero(t, e.Look()&flags, "nobody waits")
+		require.Zero(t, e.permits().Look()&flags, "nobody waits")
 		require.True(t, e.ReleaseRead())
 
 		// With somebody in line: from the back nobody gets past, from the front one does.
-		require.True(t, e.From(Everyone).TryAcquire(Upgradable))
+		require.True(t, e.TryAcquire(Upgradable))
 		var f waiter.Future
-		require.True(t, f.Init(e.From(Everyone), Upgradable))
+		require.True(t, f.Init(e, Upgradable))
 		require.False(t, f.Poll(nil))
 		require.False(t, e.TryExclusive(Everyone-Upgradable, AtBack))
-		require.NotZero(t, e.Look()&flagWaiters)
+		require.NotZero(t, e.permits().Look()&flagWaiters)
 		require.True(t, e.TryExclusive(Everyone-Upgradable, AtFront))
 		require.Equal(t, Everyone, heldRW(e))
-		require.NotZero(t, e.Look()&flagWaiters, "somebody still waits")
+		require.NotZero(t, e.permits().Look()&flagWaiters, "somebody still waits")
 		require.False(t, e.TryExclusive(Everyone, AtFront))
-		require.True(t, e.From(Everyone).Release(Everyone))
+		require.True(t, e.Release(Everyone))
 		require.True(t, f.Complete())
 		f.Cancel()
 		require.Zero(t, heldRW(e))
@@ -244,10 +244,10 @@ func TestRWPermitsAreConserved(t *testing.T) {
 	}
 	for _, procs := range []int{1, 2, 4, 16} {
 		old := runtime.GOMAXPROCS(procs)
-		forEachRW(t, func(t *testing.T, e *Engine) {
+		forEachRW(t, func(t *testing.T, e *RW) {
 			var value, other int
 			var wg sync.WaitGroup
-			all, forever := e.From(Everyone), waiter.UntilDone(context.Background())
+			forever := waiter.UntilDone(context.Background())
 			for g := range 6 {
 				wg.Go(func() {
 					rng := rand.New(rand.NewPCG(uint64(g), uint64(procs)))
@@ -257,18 +257,18 @@ func TestRWPermitsAreConserved(t *testing.T) {
 							if e.TryExclusive(Everyone, AtBack) {
 								value++
 								other++
-								assert.True(t, all.Release(Everyone))
+								assert.True(t, e.Release(Everyone))
 							}
 						case 1:
-							if !all.TryAcquire(Everyone) {
-								assert.NoError(t, all.Acquire(forever, Everyone, AtBack))
+							if !e.TryAcquire(Everyone) {
+								assert.NoError(t, e.Acquire(forever, Everyone, AtBack))
 							}
 							value++
 							other++
-							assert.True(t, all.Release(Everyone))
+							assert.True(t, e.Release(Everyone))
 						default:
 							if !e.TryRead() {
-								assert.NoError(t, all.Acquire(forever, Reader, AtBack))
+								assert.NoError(t, e.Acquire(forever, Reader, AtBack))
 								e.Rebias()
 							}
 							if value != other {
@@ -283,7 +283,7 @@ func TestRWPermitsAreConserved(t *testing.T) {
 			e.Unbias()
 			require.Zero(t, heldRW(e))
 			require.Zero(t, e.Waiting())
-			require.Zero(t, e.Look()&flags)
+			require.Zero(t, e.permits().Look()&flags)
 		})
 		runtime.GOMAXPROCS(old)
 	}
@@ -302,23 +302,23 @@ func TestRefusedGrantsOfReadersComeBack(t *testing.T) {
 		{"many", []int64{Reader, Reader, Upgradable, Reader, Reader}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := new(Engine)
+			e := new(RW)
 			require.True(t, e.TakeAll())
 			fs := make([]waiter.Future, len(c.wants))
 			for i := range fs {
-				require.True(t, fs[i].Init(e.From(Everyone), c.wants[i]))
+				require.True(t, fs[i].Init(e, c.wants[i]))
 				require.False(t, fs[i].Poll(nil))
 			}
 			// The claims, as Release makes them, with the owners' Cancel before the delivery.
 			var wake waiter.WakeList
 			e.mu.Lock()
-			require.True(t, e.From(Everyone).addLocked(Everyone))
-			e.From(Everyone).serveLocked(&wake)
+			require.True(t, e.addLocked(Everyone))
+			e.permits().serveLocked(&wake)
 			e.mu.Unlock()
 			for i := range fs {
 				fs[i].Cancel()
 			}
-			require.NotPanics(t, func() { e.From(Everyone).wake(&wake) })
+			require.NotPanics(t, func() { deliver(e, &wake) })
 			require.Zero(t, heldRW(e), "permits were lost")
 		})
 	}
@@ -331,13 +331,13 @@ func TestWhatWasRefusedComesBack(t *testing.T) {
 		{Upgradable + 3, Upgradable, 3},
 		{Upgradable + 3, Reader, Upgradable + 2},
 	} {
-		e := new(Engine)
-		require.True(t, e.Take(e.Look(), c.held))
-		e.From(Everyone).giveBack(c.n)
+		e := new(RW)
+		require.True(t, e.permits().Take(e.permits().Look(), c.held))
+		giveBack(e, c.n)
 		require.Equal(t, c.left, heldRW(e), "%x of %x", c.n, c.held)
 	}
 	require.PanicsWithValue(t, "farad: more was released than was held, beside a request that was given up",
-		func() { new(Engine).From(Everyone).giveBack(Reader) })
+		func() { giveBack(new(RW), Reader) })
 }
 
 // While somebody ends the bias, W is set although nobody waits: a try to read has to find out.

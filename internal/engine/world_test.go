@@ -21,7 +21,8 @@ import (
 // back, nobody is queued, no flag is left.
 type world struct {
 	*interleave.Run
-	e *Engine
+	e  *Engine
+	rw *RW // e, if the base is Everyone; else nil
 
 	base, size, peak int64 // peak: the largest size so far
 	maxWaiting       int
@@ -49,15 +50,34 @@ var bg = context.Background()
 
 func newWorld(x *interleave.Run, s scenario) *world {
 	w := &world{Run: x, e: new(Engine), base: s.base, size: s.size, peak: s.size, maxWaiting: s.maxWaiting}
-	if s.bias {
-		w.e.InitBias()
-	} else {
+	switch {
+	case s.base != Everyone:
 		w.e.From(s.base).Init(s.size, &Options{MaxWaiting: s.maxWaiting})
+	case s.bias:
+		w.rw = (*RW)(w.e)
+		w.rw.InitBias()
+	default:
+		w.rw = (*RW)(w.e)
 	}
 	x.Name("e", w.e)
 	x.Name("held", &w.held)
 	x.Always(w.check)
 	return w
+}
+
+// A subject is what the threads work with: the permits of an engine, or a read-write lock.
+type subject interface {
+	waiter.Request
+	TryAcquire(n int64) bool
+	Acquire(l waiter.Limit, n int64, at Place) error
+	Release(n int64) bool
+}
+
+func (w *world) permits() subject {
+	if w.rw != nil {
+		return w.rw
+	}
+	return w.e.From(w.base)
 }
 
 // check compares a state with the invariants.
@@ -79,7 +99,7 @@ func (w *world) check() {
 	if slot != nil {
 		w.Assert(slot.N == 1 && free == 0, "invariants 2, 3: in the slot, for %d, beside %d free permits", slot.N, free)
 	}
-	w.Assert(!o.isBiased() || w.base != Everyone || o&flagWaiters == 0, "biased, and W is set")
+	w.Assert(w.rw == nil || !o.isBiased() || o&flagWaiters == 0, "biased, and W is set")
 	if len(line) > 0 {
 		w.Assert(o&flagWaiters != 0, "invariant 2: somebody is queued, and W is clear")
 		w.Assert(free < line[0].N, "invariant 2: the oldest waiter needs %d, and %d are free", line[0].N, free)
@@ -125,12 +145,12 @@ func (w *world) follow(line []*waiter.Waiter) {
 
 // more gets n permits for a thread that holds some which bar all others, before any waiter.
 func (w *world) more(n int64) {
-	if w.e.From(w.base).TryAcquire(n) {
+	if w.permits().TryAcquire(n) {
 		w.held.Add(n)
 		return
 	}
 	w.front[w.Running()] = true
-	err := w.e.From(w.base).Acquire(waiter.UntilDone(bg), n, AtFront)
+	err := w.permits().Acquire(waiter.UntilDone(bg), n, AtFront)
 	w.front[w.Running()] = false
 	w.Assert(err == nil, "acquire: %v", err)
 	w.took(n)
@@ -138,12 +158,12 @@ func (w *world) more(n int64) {
 
 // read is use of a reader's permit as the façade does it.
 func (w *world) read() {
-	if w.e.TryRead() {
+	if w.rw.TryRead() {
 		w.jumped[w.Running()] = false
 	} else {
 		w.must(Reader)
 		w.held.Add(-Reader)
-		w.e.Rebias()
+		w.rw.Rebias()
 	}
 	w.took(Reader)
 	w.release(Reader)
@@ -153,8 +173,8 @@ func (w *world) read() {
 func (w *world) finish() {
 	w.Assert(w.held.Load() == 0, "%d permits are still held", w.held.Load())
 	w.Assert(w.e.From(w.base).Size() == w.size, "the size is %d, not %d", w.e.From(w.base).Size(), w.size)
-	if w.e.MayHide() && w.base == Everyone {
-		w.e.Unbias()
+	if w.rw != nil && w.rw.MayHide() {
+		w.rw.Unbias()
 	}
 	w.Assert(w.e.From(w.base).Available() == w.size, "%d of %d permits are left", w.e.From(w.base).Available(), w.size)
 	w.Assert(w.e.Waiting() == 0, "%d are still queued", w.e.Waiting())
@@ -171,7 +191,7 @@ func (w *world) took(n int64) {
 // What a scenario's threads do, as the façades do it.
 
 func (w *world) try(n int64) bool {
-	ok := w.e.From(w.base).TryAcquire(n)
+	ok := w.permits().TryAcquire(n)
 	w.jumped[w.Running()] = false // of an earlier request; now that a step has been made, which follow sees first
 	if ok {
 		w.took(n)
@@ -186,7 +206,7 @@ func (w *world) acquire(ctx context.Context, n int64) error {
 	if w.try(n) {
 		return nil
 	}
-	err := w.e.From(w.base).Acquire(waiter.UntilDone(ctx), n, AtBack)
+	err := w.permits().Acquire(waiter.UntilDone(ctx), n, AtBack)
 	if err == nil {
 		w.took(n)
 	}
@@ -197,7 +217,7 @@ func (w *world) acquireTimeout(n int64) error {
 	if w.try(n) {
 		return nil
 	}
-	err := w.e.From(w.base).Acquire(waiter.After(time.Second), n, AtBack)
+	err := w.permits().Acquire(waiter.After(time.Second), n, AtBack)
 	if err == nil {
 		w.took(n)
 	}
@@ -206,13 +226,13 @@ func (w *world) acquireTimeout(n int64) error {
 
 // begin has n permits held before the threads run, for one of them to release.
 func (w *world) begin(n int64) {
-	w.Assert(w.e.From(w.base).TryAcquire(n), "no permits to begin with")
+	w.Assert(w.permits().TryAcquire(n), "no permits to begin with")
 	w.held.Add(n)
 }
 
 func (w *world) release(n int64) {
 	w.held.Add(-n)
-	w.Assert(w.e.From(w.base).Release(n), "a release of what is held was refused")
+	w.Assert(w.permits().Release(n), "a release of what is held was refused")
 }
 
 // must acquires n permits without any way to fail.
@@ -264,7 +284,7 @@ func (w *world) task() *semtest.Task { return semtest.NewTask(w.Run) }
 
 func (w *world) future(n int64) *waiter.Future {
 	f := new(waiter.Future)
-	w.Assert(f.Init(w.e.From(w.base), n), "Init refused")
+	w.Assert(f.Init(w.permits(), n), "Init refused")
 	w.jumped[w.Running()] = false // as in try
 	return f
 }

@@ -31,7 +31,7 @@ func TestFastPathsAreInlined(t *testing.T) {
 		require.Contains(t, out, "can inline (*RWLock)."+f+"\n")
 	}
 	for _, f := range []string{"TakeFirstRead", "GiveLastRead", "TakeAll", "GiveAll"} {
-		require.Contains(t, out, "inlining call to engine.(*Engine)."+f)
+		require.Contains(t, out, "inlining call to engine.(*RW)."+f)
 	}
 }
 

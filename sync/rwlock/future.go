@@ -52,7 +52,7 @@ func (f *LockFuture) init(l *RWLock, n int64) {
 	if l == nil {
 		panic("rwlock: future of a nil lock")
 	}
-	if !f.f.Init((*request)(l), n) {
+	if !f.f.Init(&l.e, n) {
 		panic("rwlock: Init of a future whose request has not ended")
 	}
 }
@@ -110,14 +110,3 @@ func (f *LockFuture) check() {
 		panic("rwlock: future without Init")
 	}
 }
-
-// A request is the lock as the [waiter.Request] of its futures.
-type request RWLock
-
-func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	return (*RWLock)(r).permits().Start(w, waker)
-}
-
-func (r *request) Unlink(w *waiter.Waiter) bool { return (*RWLock)(r).permits().Unlink(w) }
-
-func (r *request) GiveBack(n int64) bool { return (*RWLock)(r).permits().GiveBack(n) }

@@ -1,10 +1,6 @@
 package rwlock
 
-import (
-	"context"
-
-	"github.com/farad-go/farad/internal/engine"
-)
+import "context"
 
 // A Guard is a value and the lock that protects it. Its methods give out the value only to a caller
 // that locks. The zero Guard has a zero value and is unlocked. It must not be copied after first
@@ -84,7 +80,7 @@ func (g *Guard[T]) RWLock() *RWLock { return &g.l }
 // the downgrade. Value panics if the guard is not locked. It cannot tell whether the caller or
 // another goroutine has locked it.
 func (g *Guard[T]) Value() *T {
-	if g.l.permits().Available() == engine.Everyone {
+	if g.l.e.IsUnlocked() {
 		panic("rwlock: Guard.Value of a guard that nobody has locked")
 	}
 	return &g.value

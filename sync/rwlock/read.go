@@ -25,7 +25,7 @@ func (l *RWLock) rLockSlow() {
 	}
 	if !l.e.TryRead() {
 		// Neither closed nor too large nor cancelled: it cannot fail.
-		_ = l.acquire(waiter.Limit{}, engine.Reader, engine.AtBack)
+		_ = l.e.Acquire(waiter.Limit{}, engine.Reader, engine.AtBack)
 		l.e.Rebias()
 	}
 }
@@ -66,11 +66,11 @@ func (l *RWLock) RLockContext(ctx context.Context) error {
 	}
 	if l.e.TryRead() {
 		if ctx.Err() != nil {
-			return l.permits().Keep(ctx, engine.Reader)
+			return l.e.Keep(ctx, engine.Reader)
 		}
 		return nil
 	}
-	if err := l.acquire(waiter.UntilDone(ctx), engine.Reader, engine.AtBack); err != nil {
+	if err := l.e.Acquire(waiter.UntilDone(ctx), engine.Reader, engine.AtBack); err != nil {
 		return err
 	}
 	l.e.Rebias()
@@ -87,7 +87,7 @@ func (l *RWLock) RLockTimeout(d time.Duration) bool {
 	if l.e.TryRead() {
 		return true
 	}
-	ok := l.acquire(waiter.After(d), engine.Reader, engine.AtBack) == nil
+	ok := l.e.Acquire(waiter.After(d), engine.Reader, engine.AtBack) == nil
 	if ok {
 		l.e.Rebias()
 	}

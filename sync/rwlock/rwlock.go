@@ -22,11 +22,8 @@ var (
 // takes 24.
 type RWLock struct {
 	_ noCopy
-	e engine.Engine
+	e engine.RW
 }
-
-// permits are those of l: all, if l is unlocked.
-func (l *RWLock) permits() engine.Permits { return l.e.From(engine.Everyone) }
 
 // An Option changes how New makes a lock.
 type Option func(*options)
@@ -72,14 +69,9 @@ type rlocker RWLock
 func (r *rlocker) Lock()   { (*RWLock)(r).RLock() }
 func (r *rlocker) Unlock() { (*RWLock)(r).RUnlock() }
 
-// acquire waits for a share.
-func (l *RWLock) acquire(until waiter.Limit, n int64, at engine.Place) error {
-	return l.permits().Acquire(until, n, at)
-}
-
 // release returns a share, which must be held.
 func (l *RWLock) release(n int64, otherwise string) {
-	if !l.permits().Release(n) {
+	if !l.e.Release(n) {
 		panic(otherwise)
 	}
 }

@@ -31,13 +31,13 @@ const rest = engine.Everyone - engine.Upgradable
 func (l *RWLock) ULock() {
 	if !l.TryULock() {
 		// Neither closed nor too large nor cancelled: it cannot fail.
-		_ = l.acquire(waiter.Limit{}, engine.Upgradable, engine.AtBack)
+		_ = l.e.Acquire(waiter.Limit{}, engine.Upgradable, engine.AtBack)
 	}
 }
 
 // TryULock locks l for upgradable reading if only readers hold it and no waiter is queued, and
 // reports whether it did.
-func (l *RWLock) TryULock() bool { return l.permits().TryAcquire(engine.Upgradable) }
+func (l *RWLock) TryULock() bool { return l.e.TryAcquire(engine.Upgradable) }
 
 // UUnlock undoes ULock. If l is not locked for upgradable reading UUnlock panics and does not
 // change l.
@@ -54,15 +54,15 @@ func (l *RWLock) ULockContext(ctx context.Context) error {
 		return err
 	}
 	if l.TryULock() {
-		return l.permits().Keep(ctx, engine.Upgradable)
+		return l.e.Keep(ctx, engine.Upgradable)
 	}
-	return l.acquire(waiter.UntilDone(ctx), engine.Upgradable, engine.AtBack)
+	return l.e.Acquire(waiter.UntilDone(ctx), engine.Upgradable, engine.AtBack)
 }
 
 // ULockTimeout is ULock, but gives up when d has passed. It reports whether the caller holds the
 // lock. If d <= 0 it does not lock.
 func (l *RWLock) ULockTimeout(d time.Duration) bool {
-	return d > 0 && (l.TryULock() || l.acquire(waiter.After(d), engine.Upgradable, engine.AtBack) == nil)
+	return d > 0 && (l.TryULock() || l.e.Acquire(waiter.After(d), engine.Upgradable, engine.AtBack) == nil)
 }
 
 // ForgoUpgrade turns the caller's upgradable read lock into a read lock, so that another goroutine
@@ -82,16 +82,16 @@ func (l *RWLock) ForgoUpgrade() {
 func (l *RWLock) Upgrade() {
 	if !l.startUpgrade() {
 		// Neither closed nor too large nor cancelled: it cannot fail.
-		_ = l.acquire(waiter.Limit{}, rest, engine.AtFront)
+		_ = l.e.Acquire(waiter.Limit{}, rest, engine.AtFront)
 	}
 }
 
 // startUpgrade upgrades if it can be done at once.
 func (l *RWLock) startUpgrade() bool {
-	if !l.e.Look().IsUpgradable() {
+	if !l.e.IsUpgradable() {
 		panic("rwlock: Upgrade of a lock that is unlocked, write-locked, or locked by readers alone")
 	}
-	return l.permits().TryAcquire(rest)
+	return l.e.TryAcquire(rest)
 }
 
 // TryUpgrade upgrades if no reader holds l beside the caller, even if waiters are queued. It
@@ -108,13 +108,13 @@ func (l *RWLock) UpgradeContext(ctx context.Context) error {
 		return err
 	}
 	if l.startUpgrade() {
-		return l.permits().Keep(ctx, rest)
+		return l.e.Keep(ctx, rest)
 	}
-	return l.acquire(waiter.UntilDone(ctx), rest, engine.AtFront)
+	return l.e.Acquire(waiter.UntilDone(ctx), rest, engine.AtFront)
 }
 
 // UpgradeTimeout is Upgrade, but gives up when d has passed, or at once if d <= 0. It reports
 // whether the caller holds the write lock now. If not, it is still the upgradable reader.
 func (l *RWLock) UpgradeTimeout(d time.Duration) bool {
-	return d > 0 && (l.startUpgrade() || l.acquire(waiter.After(d), rest, engine.AtFront) == nil)
+	return d > 0 && (l.startUpgrade() || l.e.Acquire(waiter.After(d), rest, engine.AtFront) == nil)
 }
