@@ -152,16 +152,22 @@ func (l *RW) releaseSlow(n int64) bool {
 	return ok
 }
 
-// addLocked adds n permits to the word, unless no holder can return them.
+// addLocked adds n permits to the word, unless no holder can return them. If the bias has come back
+// since the caller saw W, the reader's permit may be in a slot: then addLocked ends the bias.
 func (l *RW) addLocked(n int64) bool {
 	e := l.permits()
 	for { // W may be clear: a turn is lost only to another's success.
 		o := e.Look()
-		if !legalRW(o.heldRW(), n) {
+		switch {
+		case legalRW(o.heldRW(), n):
+			if e.Give(o, n) {
+				return true
+			}
+		case o.isBiased():
+			l.word.Or(flagWaiters)
+			l.revealLocked()
+		default:
 			return false
-		}
-		if e.Give(o, n) {
-			return true
 		}
 	}
 }

@@ -340,6 +340,30 @@ func TestWhatWasRefusedComesBack(t *testing.T) {
 		func() { giveBack(new(RW), Reader) })
 }
 
+// A release that saw W may find the bias back when it has mu. Slots and permits are
+// interchangeable: what was counted may be in a slot by then.
+func TestReleaseUnderTheLockCountsTheHidden(t *testing.T) {
+	for _, hidden := range []int{0, 1, 2} {
+		e := newRW(true)
+		for range hidden {
+			require.True(t, e.Hide(0))
+		}
+		require.Equal(t, hidden > 0, e.releaseSlow(Reader))
+		require.Equal(t, int64(max(0, hidden-1)), heldRW(e), "the bias has ended, and the rest is counted")
+		require.Zero(t, e.permits().Look()&flags, "nobody waits")
+
+		e = newRW(true)
+		for range hidden {
+			require.True(t, e.Hide(0))
+		}
+		require.True(t, e.permits().Take(e.permits().Look(), Upgradable))
+		require.True(t, e.releaseSlow(Upgradable))
+		require.True(t, e.MayHide(), "that is no reason to end the bias")
+		require.False(t, e.releaseSlow(Upgradable), "not held")
+		require.EqualValues(t, hidden, heldRW(e))
+	}
+}
+
 // While somebody ends the bias, W is set although nobody waits: a try to read has to find out.
 func TestTryReadDoesNotFailWhileTheBiasIsEnded(t *testing.T) {
 	e := newRW(true)
