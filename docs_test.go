@@ -205,7 +205,7 @@ func TestLinksLeadToFiles(t *testing.T) {
 	require.Greater(t, links, 50)
 }
 
-// Nobody has to scroll sideways: prose and comments end at column 100, code at column 120.
+// No line needs scrolling: prose and comments end at column 100, code at column 120.
 func TestLinesAreShort(t *testing.T) {
 	var faults []string
 	for _, name := range filesWith(t, ".go", ".md") {

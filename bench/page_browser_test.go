@@ -25,8 +25,8 @@ import (
 )
 
 // The page of a run, in a real browser. The tests that need one have Browser in their names. They
-// belong to this module and not to one of their own, because nobody imports it: what its tests need
-// reaches no user's go.sum; and to this package, so that they run again whenever the program
+// belong to this module and not to one of their own, because no package imports it: what its tests
+// need reaches no user's go.sum; and to this package, so that they run again whenever the program
 // changes.
 
 // startBrowser starts a headless browser for one test. Nothing that it might ask for leaves the

@@ -99,8 +99,8 @@ func (b *blocking[T]) GiveBack(int64) bool {
 	return true
 }
 
-// drop reports a panic that nobody will ask for. The goroutine of the function calls it if it finds
-// the node abandoned, and the owner if it finds the node complete.
+// drop reports a panic that no goroutine will ask for. The goroutine of the function calls it if it
+// finds the node abandoned, and the owner if it finds the node complete.
 func (b *blocking[T]) drop() {
 	if b.died != nil {
 		b.ex.panics.ended(b.died, b.task.lockedName(), 0)

@@ -200,7 +200,7 @@ func TestWithContextDeregisters(t *testing.T) {
 }
 
 // A poll that only finds out that it still waits is no reason to poll again.
-func TestWithContextThatWaitsWakesNobody(t *testing.T) {
+func TestWithContextThatWaitsWakesNone(t *testing.T) {
 	s := held(t, 1)
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
@@ -216,7 +216,7 @@ func TestWithContextThatWaitsWakesNobody(t *testing.T) {
 }
 
 // If a future is cancelled just when its context has ended, it is not free for a moment. Who polls
-// it then has to come back, or nobody would tell them of the context.
+// it then has to come back, or no goroutine would tell them of the context.
 func TestWithContextPolledWhileItIsNotFreeAsksForAnotherPoll(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // what the context's end starts has to wait for a processor
 	s := held(t, 1)

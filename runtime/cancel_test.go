@@ -150,7 +150,7 @@ func TestWithContextHearsInEveryRound(t *testing.T) {
 				require.False(t, f.Poll(&w))
 				cancel()
 				synctest.Wait()
-				require.EqualValues(t, 1, w.Load(), "the context has ended, and nobody was told")
+				require.EqualValues(t, 1, w.Load(), "the context has ended, and no wake has come")
 				require.True(t, f.Poll(&w))
 				require.Equal(t, context.Canceled, f.Err())
 			})

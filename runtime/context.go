@@ -9,8 +9,8 @@ import (
 )
 
 // A Context is a task's access to its executor. A poll task gets one with each call of Poll, for
-// the time of that call. A straight-line task has one for its life. Nobody else may use it, and
-// nobody after that time.
+// the time of that call. A straight-line task has one for its life. No other goroutine may use it,
+// and none after that time.
 type Context struct {
 	task  *Task // nil while no task is being polled
 	w     *worker

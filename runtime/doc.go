@@ -79,9 +79,9 @@
 // # Panics
 //
 // A panic ends the task and nothing else. The waits for the task return a [*PanicError]. If
-// nobody waits, the panic is printed with its stack, or passed to the handler of
-// [WithPanicHandler]. If nobody has asked for the task's error by the end, [Executor.Shutdown]
-// reports it.
+// no goroutine waits, the panic is printed with its stack, or passed to the handler of
+// [WithPanicHandler]. If no goroutine has asked for the task's error by the end,
+// [Executor.Shutdown] reports it.
 //
 // # Memory model
 //

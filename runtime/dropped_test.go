@@ -75,7 +75,7 @@ func requireNothing(t *testing.T, before goleak.Option) {
 	})
 }
 
-// An executor that nobody has any more, and that has no tasks, ends by itself.
+// An executor without references, and that has no tasks, ends by itself.
 func TestNothingRemainsOfADroppedExecutor(t *testing.T) {
 	for name, opts := range map[string][]rt.Option{
 		"solo":     {rt.WithWorkers(1)},
@@ -121,8 +121,8 @@ func TestDroppedExecutorLeavesItsPool(t *testing.T) {
 	require.Zero(t, p.running.Load())
 }
 
-// A task keeps its executor, even if nobody else does; and when it has ended its owner may wait for
-// it.
+// A task keeps its executor, even if nothing else does; and when it has ended its owner may wait
+// for it.
 func TestTasksOfADroppedExecutorRunOn(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	s := held(t, 1)

@@ -20,15 +20,15 @@ var (
 	ErrStuck = errors.New("rt: tasks did not end")
 )
 
-// A PanicError is the error of a task, or of a function of [Blocking], that has panicked. If nobody
-// waits for the task, the panic is reported: see [WithPanicHandler].
+// A PanicError is the error of a task, or of a function of [Blocking], that has panicked. If no
+// goroutine waits for the task, the panic is reported: see [WithPanicHandler].
 type PanicError struct {
 	Value any    // the argument of panic
 	Stack []byte // formatted by debug.Stack
 	Task  string // the name of the task, as in [TaskInfo]
 
 	panics         *panics // of the executor; nil if the task has not ended
-	asked, counted bool    // somebody has asked for it; it counts as unasked: guarded by panics.mu
+	asked, counted bool    // a goroutine has asked for it; it counts as unasked: guarded by panics.mu
 	waits          int     // waits that were told and not given up: guarded by panics.mu
 }
 

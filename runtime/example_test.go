@@ -510,7 +510,7 @@ func ExampleTaskInfo() {
 	// Output: invoice 4711 waits for *semaphore.AcquireFuture
 }
 
-// flag is a future of one's own: it is complete when somebody has raised it.
+// flag is a future of one's own: it is complete when a goroutine has raised it.
 type flag struct {
 	w waiter.Waiter
 }

@@ -39,7 +39,7 @@ type scheduler struct {
 	placed     xsync.Uint32 // counts admissions, to spread them over shards
 	coroutines coroutines
 	timers     timers
-	monitor    *monitor  // nil with a single worker, which nobody could relieve
+	monitor    *monitor  // nil with a single worker, which none could relieve
 	watch      *watchdog // nil without WithWatchdog
 	panics     *panics
 
@@ -229,7 +229,7 @@ func (ex *Executor) admit(p Poller) (*Task, error) {
 // ended in time. Shutdown may then be called again to wait longer, and returns nil when they have
 // ended.
 //
-// The error also counts the tasks that have panicked while nobody waited for them, unless somebody
+// The error also counts the tasks that have panicked while no goroutine waited for them, unless one
 // has asked for their errors since. errors.As finds one [*PanicError] of them.
 //
 // A task must not wait for the shutdown of its own executor. A function of [Blocking] or a report

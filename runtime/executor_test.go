@@ -174,7 +174,7 @@ func TestSleepWithTheContextOfAnotherTaskPanics(t *testing.T) {
 	require.ErrorIs(t, err, rt.ErrCancelled)
 }
 
-// The order of tasks from outside is not promised, but nobody is overtaken by many.
+// The order of tasks from outside is not promised, but no goroutine is overtaken by many.
 func TestOneWorkerBeginsTasksAboutInTheOrderOfTheirSpawns(t *testing.T) {
 	const n = 5000
 	ex := rt.New(rt.WithWorkers(1))

@@ -350,7 +350,7 @@ func TestResultIsPendingUntilTheTaskHasEnded(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, ctx.Err(), err, "no wrapping")
 		s.Release(1)
-		locktest.Eventually(t, "the end, without anybody who waits", func() bool { return h.Err() == nil })
+		locktest.Eventually(t, "the end, without a waiter", func() bool { return h.Err() == nil })
 		for range 3 { // as often as one likes
 			v, err := h.Result()
 			require.NoError(t, err)

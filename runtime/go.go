@@ -31,8 +31,8 @@ type JoinHandle[T any] struct {
 // fn is written like the function of a goroutine. Where a goroutine would block, fn calls [Await],
 // [Select], [Sleep] and so on; meanwhile it holds a coroutine with its stack, but no worker. Code
 // that blocks in other ways (network reads, channels, a sync.Mutex that is held for long) belongs
-// in [Blocking]. A panic in fn ends the task and becomes its error. If nobody waits for the task,
-// the panic is reported: see [WithPanicHandler].
+// in [Blocking]. A panic in fn ends the task and becomes its error. If no goroutine waits for the
+// task, the panic is reported: see [WithPanicHandler].
 //
 // fn must not call runtime.LockOSThread. Go allocates the task; waiting allocates nothing.
 func Go[T any](ex *Executor, fn func(cx *Context) (T, error)) *JoinHandle[T] {

@@ -37,7 +37,7 @@ var waits = map[string]func(ex *rt.Executor, h *rt.JoinHandle[int]) (int, error)
 	"Done": func(_ *rt.Executor, h *rt.JoinHandle[int]) (int, error) { <-h.Done(); return h.Result() },
 }
 
-// Nobody's wait takes the end from another's: all get the value, whether they began before the
+// No wait takes the end from another: all get the value, whether they began before the
 // end or come later.
 func TestAnyNumberMayWaitForAHandle(t *testing.T) {
 	for name, wait := range waits {
@@ -87,7 +87,7 @@ func TestWaitThatIsGivenUpLeavesTheOthers(t *testing.T) {
 	task.Abort()
 	_, err := wait(t, task)
 	require.ErrorIs(t, err, rt.ErrCancelled)
-	h.Cancel() // of the one who polls the handle itself: nobody
+	h.Cancel() // of the one that polls the handle itself: none
 	locktest.RequireBlocked(t, results)
 	end()
 	require.NoError(t, locktest.Receive(t, results))

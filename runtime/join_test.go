@@ -172,7 +172,7 @@ func TestJoinIsWokenByEachPart(t *testing.T) {
 			require.Zero(t, s.Waiting())
 			require.ErrorIs(t, all.Err(), waiter.ErrPending)
 			s.Release(int64(n))
-			require.EqualValues(t, woken, first.Load()+second.Load(), "nobody waits any more")
+			require.EqualValues(t, woken, first.Load()+second.Load(), "no goroutine waits any more")
 			require.True(t, all.Poll(&first))
 			require.NoError(t, all.Err())
 			s.Release(int64(n))

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var bg = context.Background()
 
-// quiet is for tests in which tasks may panic before anybody waits for them.
+// quiet is for tests in which tasks may panic before any goroutine waits for them.
 var quiet = rt.WithPanicHandler(func(*rt.PanicError) {})
 
 // start returns an executor that the end of the test shuts down: by then all tasks must end by
@@ -137,5 +137,5 @@ func awaitQuiet(t testing.TB, ex *rt.Executor, n int) {
 	})
 }
 
-// requireIdle checks that all permits are back and nobody waits.
+// requireIdle checks that all permits are back and no goroutine waits.
 func requireIdle(t testing.TB, s *semaphore.Semaphore) { t.Helper(); semtest.RequireIdle(t, s) }

@@ -72,11 +72,11 @@ func (l *lab) check() {
 	}
 }
 
-// requireIdle checks that all permits are back and nobody waits.
+// requireIdle checks that all permits are back and no goroutine waits.
 func (l *lab) requireIdle(ss ...*semaphore.Semaphore) {
 	for i, s := range ss {
 		l.Assert(s.Available() == s.Size(), "a permit of semaphore %d was lost or made", i)
-		l.Assert(s.Waiting() == 0, "somebody still waits for semaphore %d", i)
+		l.Assert(s.Waiting() == 0, "a goroutine still waits for semaphore %d", i)
 	}
 }
 

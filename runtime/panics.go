@@ -8,11 +8,11 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// WithPanicHandler has handle called for each panic of a task that nobody waits for when the task
-// ends. Nobody waits if no Wait, Await, Poll or Done of its [JoinHandle] or of a [Completion] has
-// begun, or if all of them are given up just after they were told of the end. It also covers a
-// function of [Blocking] whose task was aborted meanwhile. Without this option, such a panic is
-// printed to the standard error in the format of a panic that ends the program.
+// WithPanicHandler has handle called for each panic of a task that no goroutine waits for when the
+// task ends. No goroutine waits if no Wait, Await, Poll or Done of its [JoinHandle] or of a
+// [Completion] has begun, or if all of them are given up just after they were told of the end. It
+// also covers a function of [Blocking] whose task was aborted meanwhile. Without this option, such
+// a panic is printed to the standard error in the format of a panic that ends the program.
 //
 // A later request for the error of the task still returns the [*PanicError]. If there is none by
 // the end, [Executor.Shutdown] reports the panic.
@@ -33,7 +33,7 @@ type panics struct {
 
 	mu      xsync.Mutex
 	all     uint64      // guarded by mu, and so are the fields below
-	unasked int         // panics that nobody waited for, and whose error nobody has asked for since
+	unasked int         // panics that no goroutine waited for, and whose error no goroutine has asked for since
 	one     *PanicError // one of the unasked; nil if it is no longer known
 }
 
@@ -49,7 +49,7 @@ func (p *panics) ended(e *PanicError, task string, waits int) {
 }
 
 // gone is called when a wait that was told of the end was given up. The last call reports the
-// panic, unless somebody has asked for it. The caller holds no lock.
+// panic, unless a goroutine has asked for it. The caller holds no lock.
 func (p *panics) gone(e *PanicError) {
 	p.mu.Lock()
 	e.waits--
@@ -101,7 +101,7 @@ func (t *Task) endGivenUp() {
 	}
 }
 
-// observed returns err, after it has noted that somebody has asked for it.
+// observed returns err, after it has noted that a goroutine has asked for it.
 func observed(err error) error {
 	e, ok := err.(*PanicError) //nolint:errorlint // one that another task has returned is not its panic
 	if !ok || e.panics == nil {
@@ -128,7 +128,7 @@ func (p *panics) count() uint64 {
 	return p.all
 }
 
-// tell adds the panics that nobody has asked for to the error of a Shutdown.
+// tell adds the panics that no goroutine has asked for to the error of a Shutdown.
 func (p *panics) tell(err error) error {
 	p.mu.Lock()
 	u := unaskedError{p.unasked, p.one}
@@ -143,7 +143,7 @@ func (p *panics) tell(err error) error {
 	}
 }
 
-// An unaskedError is the error of Shutdown for panics that nobody has asked for.
+// An unaskedError is the error of Shutdown for panics that no goroutine has asked for.
 type unaskedError struct {
 	n   int
 	one *PanicError // may be nil

@@ -176,7 +176,7 @@ func TestFirstOfIsAFuture(t *testing.T) {
 	require.True(t, f.Poll(&w))
 	require.Zero(t, a.Waiting(), "the loser is cancelled")
 	require.Equal(t, 1, f.Index())
-	f.Cancel() // before anybody has asked for the outcome
+	f.Cancel() // before any goroutine has asked for the outcome
 	requireIdle(t, b)
 	require.Equal(t, -1, f.Index())
 

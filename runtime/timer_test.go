@@ -237,7 +237,7 @@ func TestTimeoutEndsAWait(t *testing.T) {
 	}
 }
 
-// What is complete at the time of the limit has won, even if nobody looks before.
+// What is complete at the time of the limit has won, even if no goroutine looks before.
 func TestTimeoutPrefersTheFuture(t *testing.T) {
 	ex := solo(t)
 	s := held(t, 1)

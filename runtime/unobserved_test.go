@@ -39,7 +39,7 @@ func printed(t *testing.T, f func()) string {
 func boom(*rt.Context) (int, error) { panic(errBoo) }
 
 // Without a handler it is printed, as Go prints it: the value, and the stack of the task.
-func TestPanicThatNobodyWaitsForIsPrinted(t *testing.T) {
+func TestUnobservedPanicIsPrinted(t *testing.T) {
 	for name, spawn := range map[string]func(ex *rt.Executor){
 		"straight-line": func(ex *rt.Executor) { rt.GoNamed(ex, "doomed", boom) },
 		"poll": func(ex *rt.Executor) {
@@ -84,9 +84,9 @@ func (p *toldPanics) list() []*rt.PanicError {
 	return append([]*rt.PanicError(nil), p.all...)
 }
 
-// A panic is told to the handler, counted, and told by Shutdown: each that nobody waited for, and
-// none that somebody did.
-func TestPanicsThatNobodyWaitsForAreTold(t *testing.T) {
+// A panic is told to the handler, counted, and told by Shutdown: each that no goroutine waited for,
+// and none that one did.
+func TestUnobservedPanicsAreTold(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		var told toldPanics
 		ex := rt.New(rt.WithPanicHandler(told.add))
@@ -122,8 +122,9 @@ func TestPanicsThatNobodyWaitsForAreTold(t *testing.T) {
 	})
 }
 
-// A panic that somebody waits for is an error of theirs, by all ways to wait, and is not reported.
-func TestPanicThatSomebodyWaitsForIsNotReported(t *testing.T) {
+// A panic that a goroutine waits for is an error of that wait, by all ways to wait, and is not
+// reported.
+func TestObservedPanicIsNotReported(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := rt.New(rt.WithPanicHandler(func(e *rt.PanicError) { assert.NoError(t, e, "reported") }))
 		s := held(t, 1)
@@ -217,7 +218,7 @@ func TestShutdownTellsOfPanicsWithAllElse(t *testing.T) {
 	})
 }
 
-// A function of Blocking whose task has gone has nobody else to tell.
+// A function of Blocking whose task has gone has no other place to report it.
 func TestPanicOfAnAbandonedBlockingFunctionIsTold(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		for range locktest.Scaled(100) {

@@ -20,8 +20,8 @@ func patient(t testing.TB) context.Context {
 	return ctx
 }
 
-// others are who may poll a future that somebody waits for already. Each panics, and the first is
-// woken.
+// others are the callers that may poll a future that is waited for already. Each panics, and the
+// first is woken.
 var others = map[string]func(ctx context.Context, ex *rt.Executor, f rt.Future) (panicked any){
 	"task": func(ctx context.Context, ex *rt.Executor, f rt.Future) any {
 		_, err := rt.Go(ex, func(cx *rt.Context) (int, error) { return 0, rt.Await(cx, f) }).Wait(ctx)
@@ -89,8 +89,8 @@ var futures = map[string]func(t *testing.T, ex *rt.Executor) (f rt.Future, compl
 	},
 }
 
-// Of two who poll one future one is told, by a panic, and the other is woken: nobody waits for
-// ever without a word.
+// Of two that poll one future one is told, by a panic, and the other is woken: no goroutine waits
+// for ever without a word.
 func TestSecondWakerOfAFutureIsNoSilentLoss(t *testing.T) {
 	for future, newFuture := range futures {
 		for other, poll := range others {
@@ -139,7 +139,7 @@ func (a *announced) Poll(w waiter.Waker) bool {
 
 // Who peeks without a waker, or with one that the executor does not know, does not silence the
 // task that waits.
-func TestPeekAtAFutureSilencesNobody(t *testing.T) {
+func TestPeekAtAFutureSilencesNone(t *testing.T) {
 	for future, newFuture := range futures {
 		for name, w := range map[string]waiter.Waker{"nil": nil, "function": waiter.WakerFunc(func() {})} {
 			t.Run(future+", "+name, func(t *testing.T) {

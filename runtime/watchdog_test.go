@@ -88,7 +88,7 @@ func TestWatchdogReportsOncePerPoll(t *testing.T) {
 	})
 }
 
-// A permit that has been granted to a future whose task looks elsewhere blocks everybody behind it.
+// A permit that has been granted to a future whose task looks elsewhere blocks all behind it.
 func TestWatchdogFindsTheForgottenFuture(t *testing.T) {
 	watched(t, func(t *testing.T, ex *rt.Executor, r *reports) {
 		a, b := held(t, 1), held(t, 1)
@@ -347,7 +347,7 @@ func (f *gatedFuture) Complete() bool {
 }
 
 // A future that takes long to say whether it is complete, because it waits for a task perhaps,
-// holds up nobody but the watchdog.
+// holds up only the watchdog.
 func TestWatchdogAsksFuturesWithoutALock(t *testing.T) {
 	watched(t, func(t *testing.T, ex *rt.Executor, r *reports) {
 		f := &gatedFuture{asked: make(chan struct{}), gate: make(chan struct{})}

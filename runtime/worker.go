@@ -31,7 +31,7 @@ type worker struct {
 	signal xsync.Signal // one for each successful inbox.wake or push to a sleeping inbox
 	ex     *scheduler
 	id     uint32
-	solo   bool // the only worker: nobody steals, and its queue is a plain list
+	solo   bool // the only worker: no goroutine steals, and its queue is a plain list
 
 	list list // the queue if solo
 	cx   Context

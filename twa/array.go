@@ -67,7 +67,7 @@ func (a *Array) WaitUntil(ctx context.Context, key any, satisfied func() bool) e
 	}
 	t.Announce(k) // what is asked from here on is asked after it: see SignalPolite
 	defer t.Retract(k)
-	for { // A turn is lost to a signal: somebody has changed something.
+	for { // A retry follows a signal: something has changed.
 		seq := t.Sequence(k)
 		if satisfied() {
 			return stillErr(ctx)
@@ -127,7 +127,7 @@ func (a *Array) WaitLazy(ctx context.Context, key any, seq *Sequence) error {
 	return nil
 }
 
-// A number tells objects apart in the hash of their keys. It is given when somebody first waits,
+// A number tells objects apart in the hash of their keys. It is given when a goroutine first waits,
 // and 0 until then. An address would do as long as the collector moves nothing.
 type number struct{ xsync.Int64 }
 

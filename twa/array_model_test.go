@@ -93,14 +93,14 @@ func TestModelArray(t *testing.T) {
 					x.Name("v", v)
 					s.body(x, a, v, other)
 					x.Wait()
-					x.Assert(!a.table().Announced(keyOf(bg, v)), "somebody is still announced")
+					x.Assert(!a.table().Announced(keyOf(bg, v)), "a goroutine is still announced")
 				})
 			})
 		}
 	}
 }
 
-// Nobody waits for an event that has happened.
+// No goroutine waits for an event that has happened.
 func TestModelEvents(t *testing.T) {
 	for _, s := range []struct {
 		name string

@@ -90,7 +90,7 @@ func TestPoliteSignalsWriteNothingInVain(t *testing.T) {
 	})
 	before = a.Monitor("key")
 	a.SignalPolite("key")
-	require.Equal(t, before, a.Monitor("key"), "nobody is announced any more")
+	require.Equal(t, before, a.Monitor("key"), "no goroutine is announced any more")
 }
 
 func TestSequencesTellOfSignals(t *testing.T) {
@@ -158,7 +158,7 @@ func TestBadKeysPanic(t *testing.T) {
 	})
 }
 
-// A nil array is that of the process; one that nobody has made is none.
+// A nil array is that of the process; one that has not been made is none.
 func TestArrayOfTheProcess(t *testing.T) {
 	var a *twa.Array
 	var done atomic.Bool

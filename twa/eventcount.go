@@ -32,7 +32,7 @@ func (e *EventCount) Read() int64 { return e.count.Load() }
 // that it helps to reach.
 func (e *EventCount) Advance() int64 {
 	n := e.count.Add(1)
-	if id := e.id.Load(); id != 0 { // else nobody has ever waited
+	if id := e.id.Load(); id != 0 { // else no goroutine has ever waited
 		parking.Default().Signal(e.key(id, n))
 	}
 	return n

@@ -13,7 +13,7 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// A counter is what an EventCount or a Sequencer is, as a sequential program; and what somebody
+// A counter is what an EventCount or a Sequencer is, as a sequential program; and what a goroutine
 // waits for in an array.
 type counter struct {
 	n     int64
@@ -114,8 +114,9 @@ func (o *observer) ticket() {
 	})
 }
 
-// Every history is one of a counter: nobody sees it go back, nor sees an event before it happens or
-// misses one that has; and a wait whose context has ended before what it waits for fails.
+// Every history is one of a counter: no goroutine sees it go back, nor sees an event before it
+// happens or misses one that has; and a wait whose context has ended before what it waits for
+// fails.
 func TestModelEventHistories(t *testing.T) {
 	awaits := func(n int64) func(*observer) { return func(o *observer) { o.await(n); o.read() } }
 	ticketTwice := func(o *observer) { o.ticket(); o.ticket() }

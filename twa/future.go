@@ -5,8 +5,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// AcquireFuture is a request for permits that does not block anybody: it waits in the same line as
-// Acquire, but what waits is a task that polls it or a goroutine that selects on it.
+// AcquireFuture is a request for permits that does not block its goroutine: it waits in the same
+// line as Acquire, but what waits is a task that polls it or a goroutine that selects on it.
 //
 //	var f twa.AcquireFuture
 //	f.Init(sem, 1)
@@ -59,7 +59,7 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
 func (f *AcquireFuture) Done() <-chan struct{} { return f.r.done() }
 
 // Complete reports whether the request has ended, by a grant or an error; after Init, Release or
-// Cancel it has not. Anybody may ask, at any time; see the method of the same name of
+// Cancel it has not. Any goroutine may ask, at any time; see the method of the same name of
 // semaphore.AcquireFuture.
 func (f *AcquireFuture) Complete() bool { return f.r.f.Complete() }
 
@@ -70,8 +70,8 @@ func (f *AcquireFuture) Err() error { return f.r.err() }
 
 // Release ends the request: it gives up the place in line, or gives back the permits that were
 // granted. It does nothing if there is neither, and never waits for a release that is about to
-// grant the request. If the permits were granted and somebody has given them to the Release of the
-// semaphore, it panics as far as such a Release too many would. It allocates nothing, and
+// grant the request. If the permits were granted and a goroutine has given them to the Release of
+// the semaphore, it panics as far as such a Release too many would. It allocates nothing, and
 // synchronizes as the Release of the semaphore does.
 func (f *AcquireFuture) Release() {
 	if !f.r.f.Release() {
@@ -88,9 +88,9 @@ func (f *AcquireFuture) Cancel() {
 	}
 }
 
-// LockFuture is a request for a mutex that does not block anybody, as [AcquireFuture] is one for
-// permits. Its Unlock is what Release is there: it ends the request in every state, and unlocks the
-// mutex if that was locked.
+// LockFuture is a request for a mutex that does not block its goroutine, as [AcquireFuture] is one
+// for permits. Its Unlock is what Release is there: it ends the request in every state, and unlocks
+// the mutex if that was locked.
 type LockFuture struct {
 	_ noCopy
 	r request

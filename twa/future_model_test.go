@@ -473,7 +473,7 @@ func two(gone int) func(*world) {
 }
 
 // Every schedule of futures that are waited for, dropped and used again, against all else: no
-// permit is lost or made, nobody is left behind.
+// permit is lost or made, no goroutine is left behind.
 func TestModelFutures(t *testing.T) {
 	for _, s := range futureScenarios {
 		s.run(t)
@@ -535,7 +535,7 @@ func TestModelLockFutures(t *testing.T) {
 					m.Unlock()
 				})
 				x.Wait()
-				x.Assert(m.Waiting() == 0 && m.t.runs.Load() == 0, "somebody sleeps, or a ticket is abandoned")
+				x.Assert(m.Waiting() == 0 && m.t.runs.Load() == 0, "a goroutine sleeps, or a ticket is abandoned")
 				x.Assert(m.TryLock(), "the lock was lost")
 				x.Assert(!m.TryLock(), "two locks were made of one")
 			})

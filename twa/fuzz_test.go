@@ -103,7 +103,7 @@ func (o *oracle) close() {
 
 // FuzzNumbersGoRound runs sequences of operations on a semaphore whose numbers begin near a corner,
 // and on its specification, which has no numbers, and compares what can be seen after each.
-// Whenever nobody is in line, others may go on by any number of permits.
+// Whenever no goroutine is in line, others may go on by any number of permits.
 func FuzzNumbersGoRound(f *testing.F) {
 	f.Add(byte(1), byte(0), byte(1),
 		[]byte{0x01, 0x11, 0x11, 0x21, 0x70, 0x30, 0x21, 0x75, 0x21})

@@ -29,7 +29,7 @@ func TestModelTicketHistories(t *testing.T) {
 	)
 }
 
-// Nobody is told that a future is complete before its permit was free.
+// No future is reported complete before its permit was free.
 func TestModelFutureIsNotCompleteTooEarly(t *testing.T) {
 	semtest.RunCompleteIsNotEarly(t, modelKind(), interleave.Options{Mode: interleave.Bounded, Bound: 2})
 }

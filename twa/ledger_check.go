@@ -12,7 +12,7 @@ func (l *ledger) take(n int64) { l.held.Add(n) }
 
 // give strikes n permits out, or reports false if not so many are held.
 func (l *ledger) give(n int64) bool {
-	for { // A turn is lost only to another's success.
+	for { // A retry follows only another's success.
 		held := l.held.Load()
 		if held < n {
 			return false

@@ -44,7 +44,7 @@ func (m *Mutex) lockSlow(end int64) {
 	_ = m.t.await(waiter.Limit{}, one, 1, end)
 }
 
-// TryLock locks m if it is unlocked and nobody waits for it, and reports whether it did.
+// TryLock locks m if it is unlocked and no goroutine waits for it, and reports whether it did.
 func (m *Mutex) TryLock() bool { return m.t.tryTake(one, 1) }
 
 // Unlock unlocks m, or hands it to the goroutine that has waited longest. It panics if m is not

@@ -33,9 +33,9 @@ const zero = 0
 // Memory model: everything before a Release happens before the return of every acquire that the
 // permits it returned serve.
 //
-// Progress: an Acquire that need not wait is wait-free, and so is a Release while nobody comes or
-// waits. A TryAcquire is lock-free. A goroutine that waits or gives up takes the lock of one
-// bucket, and a Release takes the locks of the buckets whose sleepers it may have to wake. A
+// Progress: an Acquire that need not wait is wait-free, and so is a Release while no goroutine
+// comes or waits. A TryAcquire is lock-free. A goroutine that waits or gives up takes the lock of
+// one bucket, and a Release takes the locks of the buckets whose sleepers it may have to wake. A
 // goroutine that gives up also takes a lock of the semaphore. So does a Release that finds
 // abandoned tickets, or suspects that too many permits are free.
 //
@@ -158,9 +158,9 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	return s.t.await(waiter.After(d), zero, n, end)
 }
 
-// TryAcquire takes n permits if that many are free and nobody waits, and reports whether it did. It
-// never waits and never overtakes a waiter; it reports false on a closed semaphore. It panics if n
-// is negative.
+// TryAcquire takes n permits if that many are free and no goroutine waits, and reports whether it
+// did. It never waits and never overtakes a waiter; it reports false on a closed semaphore. It
+// panics if n is negative.
 func (s *Semaphore) TryAcquire(n int64) bool {
 	if n <= 0 {
 		return s.acquireNothing(context.Background(), n) == nil
@@ -188,7 +188,7 @@ func (s *Semaphore) Release(n int64) {
 }
 
 // releaseNothing is Release for the calls that return no permits: none, or too many, or a negative
-// number. How many are held nobody knows: at most what is not free.
+// number. It is unknown how many are held: at most what is not free.
 //
 //go:noinline
 func (s *Semaphore) releaseNothing(n int64) {

@@ -78,7 +78,7 @@ func TestHugeSizesActAsMaxPermits(t *testing.T) {
 	requireIdle(t, s)
 }
 
-func TestNothingIsAvailableWhileAnybodyWaits(t *testing.T) {
+func TestNothingIsAvailableWhileOneWaits(t *testing.T) {
 	s := twa.New(3)
 	require.NoError(t, s.Acquire(bg, 2))
 	require.EqualValues(t, 1, s.Available())
@@ -113,8 +113,8 @@ func TestResizeDownQueuesBehindThoseWhoWait(t *testing.T) {
 	requireIdle(t, s)
 }
 
-// After an over-release, and after Close, the limit has a mark, which nobody sees but who acquires
-// and releases.
+// After an over-release, and after Close, the limit has a mark, which is seen only by a goroutine
+// that acquires and releases.
 func TestOverReleaseLeavesTheSizeAlone(t *testing.T) {
 	s := twa.New(2)
 	for range 3 { // once it has been noticed, it is noticed again

@@ -278,7 +278,7 @@ func (s *tickets) outcomeClosed(base, n, end int64) waiter.Outcome {
 // tryTake takes n tickets if they would be granted at once. A caller that finds too few granted,
 // and ticket unchanged, has seen a moment when too few were free.
 func (s *tickets) tryTake(base, n int64) bool {
-	for n-base <= s.size() { // A turn is lost only to another's tickets, taken or taken back.
+	for n-base <= s.size() { // A retry follows only tickets that another has taken or taken back.
 		t := s.ticket.Load()
 		switch g := s.grant.Load(); {
 		case g&closed != 0:
@@ -536,7 +536,7 @@ func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) w
 	if s.refuse(base, n, end) {
 		return waiter.QueueFull
 	}
-	for { // A turn is lost to a Resize there and back.
+	for { // A retry follows a Resize there and back.
 		if s.table().Enter(e, w, s.key(s.id.get(), end), 0, func() bool {
 			g := s.grant.Load()
 			return g&closed == 0 && s.inLine(base, g, end) && n-base <= s.size()

@@ -16,9 +16,9 @@ import (
 
 // A world is a semaphore under exploration, with what a scenario may do to it and what must hold.
 //
-// After every step: no more permits are held than there are; and while nobody holds mu the runs of
-// abandoned tickets are as invariant 3 of tickets.go says, as far as it speaks of single states. At
-// the end: all permits are free, nobody sleeps, no ticket is abandoned.
+// After every step: no more permits are held than there are; and while no goroutine holds mu the
+// runs of abandoned tickets are as invariant 3 of tickets.go says, as far as it speaks of single
+// states. At the end: all permits are free, no goroutine sleeps, no ticket is abandoned.
 type world struct {
 	*interleave.Run
 	s     *Semaphore
@@ -26,7 +26,7 @@ type world struct {
 	peak  int64 // the largest size
 	start int64 // the number of the first ticket
 	held  interleave.Int64
-	gone  bool // others have gone on, maybe past what nobody has looked after yet
+	gone  bool // others have gone on, maybe past what has not been looked after yet
 }
 
 var bg = context.Background()
@@ -72,7 +72,7 @@ func (w *world) finish() {
 	w.Assert(w.held.Load() == 0, "%d permits are still held", w.held.Load())
 	w.Assert(w.s.Size() == w.size, "the size is %d, not %d", w.s.Size(), w.size)
 	w.Assert(t.free(zero) == w.size, "%d of %d permits are left", t.free(zero), w.size)
-	w.Assert(w.s.Waiting() == 0, "somebody sleeps")
+	w.Assert(w.s.Waiting() == 0, "a goroutine sleeps")
 	w.Assert(t.runs.Load() == 0, "%d runs of abandoned tickets and debts are left", t.runs.Load())
 }
 
@@ -317,7 +317,7 @@ var scenarios = []scenario{
 	}},
 }
 
-// tryNotInVain has somebody try while one of the two permits is always free.
+// tryNotInVain has a goroutine try while one of the two permits is always free.
 func tryNotInVain(w *world) {
 	w.Go("a", func() { w.lock(1); w.lock(1) })
 	w.Go("try", func() {
@@ -350,8 +350,8 @@ func batchAbandoned(w *world) {
 // lock1 is lock of one permit of a semaphore that may be closed.
 func (w *world) lock1() { w.use(1, w.s.Acquire(bg, 1)) }
 
-// Every schedule of threads that acquire, release, give up, resize and close: nobody sleeps for
-// ever, and no permit is lost.
+// Every schedule of threads that acquire, release, give up, resize and close: no goroutine sleeps
+// for ever, and no permit is lost.
 func TestModelTickets(t *testing.T) {
 	for _, s := range scenarios {
 		s.run(t)
@@ -466,7 +466,7 @@ func TestModelRefusedRequestsTakeNoTicket(t *testing.T) {
 	}
 }
 
-// Of several releases too many each panics, if nobody comes at the same time.
+// Of several releases too many each panics, if no goroutine comes at the same time.
 func TestModelEachReleaseTooManyPanics(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		w := newWorld(x, 1, 0, 1)
@@ -516,9 +516,9 @@ func TestModelTooLargeForAMoment(t *testing.T) {
 	})
 }
 
-// A release with nobody waiting is one addition and a look at the two words beside, although
-// somebody has waited before: it neither looks again nor takes the lock of a bucket. With somebody
-// waiting it takes the lock of one, and of no other.
+// A release without waiters is one addition and a look at the two words beside, although
+// a goroutine has waited before: it neither looks again nor takes the lock of a bucket. With a
+// goroutine waiting it takes the lock of one, and of no other.
 func TestModelReleaseLooksNowhereElse(t *testing.T) {
 	for name, test := range map[string]struct {
 		steps int // of a release

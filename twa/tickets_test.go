@@ -12,8 +12,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// However many requests time out while somebody holds, there are no more runs of abandoned tickets
-// than there are waiters.
+// However many requests time out while a goroutine holds, there are no more runs of abandoned
+// tickets than there are waiters.
 func TestAbandonedTicketsDoNotAccumulate(t *testing.T) {
 	s := New(1)
 	require.True(t, s.TryAcquire(1))
@@ -24,7 +24,7 @@ func TestAbandonedTicketsDoNotAccumulate(t *testing.T) {
 		locktest.AwaitWaiting(t, s, before+1)
 		return c
 	}
-	for range 100 { // nobody behind it: as if it had never been
+	for range 100 { // no goroutine behind it: as if it had never been
 		require.ErrorIs(t, s.AcquireTimeout(time.Nanosecond, 1), context.DeadlineExceeded)
 	}
 	require.Zero(t, s.t.runs.Load())
@@ -109,7 +109,8 @@ func TestDebtsEndWithGrowth(t *testing.T) {
 	require.Empty(t, s.t.cold.debts)
 }
 
-// A debt that has somebody before it and behind it is ended as if it gave up, and no other with it.
+// A debt that has a goroutine before it and behind it is ended as if it gave up, and no other with
+// it.
 func TestNewestDebtEndsFirst(t *testing.T) {
 	s := New(4)
 	line := lineUp(t, s, 4, 0)
@@ -237,9 +238,9 @@ func TestClosingTwiceChangesNothing(t *testing.T) {
 	require.Equal(t, ErrClosed, s.t.await(waiter.UntilDone(context.Background()), zero, 1, end))
 }
 
-// Who need not wait does not look into the array, which is made when somebody does: a semaphore
-// gets its number there.
-func TestNobodyEntersTheArrayInVain(t *testing.T) {
+// A request that need not wait does not look into the array, which is made when one does: a
+// semaphore gets its number there.
+func TestNoneEntersTheArrayInVain(t *testing.T) {
 	s, m := New(1), new(Mutex)
 	var f AcquireFuture
 	var l LockFuture
@@ -270,8 +271,8 @@ func TestNobodyEntersTheArrayInVain(t *testing.T) {
 }
 
 // The tickets of a semaphore have parts of its key that count up by one, and semaphores have
-// numbers that do, given when somebody first waits: the table spreads both (TestPartsGoEverywhere
-// in internal/parking).
+// numbers that do, given when a goroutine first waits: the table spreads both
+// (TestPartsGoEverywhere in internal/parking).
 func TestKeysCountUp(t *testing.T) {
 	s, other := New(1), New(1)
 	id := s.t.id.get()
@@ -300,7 +301,7 @@ func TestArraysAreRoundedUp(t *testing.T) {
 // A Resize ends all waiting requests that are too large, even by one. What one of them has been
 // promised is not passed on to another. (Once the older ones ended first, and the next got its
 // permits before it was its turn to end.)
-func TestResizeGrantsNobodyWhomItEnds(t *testing.T) {
+func TestResizeGrantsNoneThatItEnds(t *testing.T) {
 	for _, start := range starts {
 		s := New(6)
 		l := lineUp(t, s, 2, start)

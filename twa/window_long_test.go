@@ -27,7 +27,7 @@ func turnOver(t *testing.T, s *Semaphore, n int64, times int) {
 
 // However many permits come and go in between, what a Resize takes away and what a future has not
 // taken come back. (The numbers of their tickets have gone half round by then: they were taken for
-// some that had still to be granted, and nobody ever came by them.)
+// some that had still to be granted, and were never found again.)
 func TestWhatIsGivenBackLateIsNotLost(t *testing.T) {
 	locktest.SkipUnderRace(t) // for its length
 	const most = MaxPermits

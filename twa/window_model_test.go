@@ -9,7 +9,7 @@ import (
 )
 
 // Between any two steps others may have gone on by as many permits as can be told from none, as
-// soon as nobody is in line and it is open: everybody finds what they would have found without
+// soon as no goroutine is in line and it is open: all find what they would have found without
 // that.
 func TestModelOthersHaveGoneOn(t *testing.T) {
 	if interleave.RaceEnabled {

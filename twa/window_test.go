@@ -28,7 +28,7 @@ var starts = func() (at []int64) {
 	return append(at, math.MaxInt64/2-2, 12345)
 }()
 
-// startAt has the first ticket of s, of which nobody has taken one, have the number start.
+// startAt has the first ticket of s, of which no goroutine has taken one, have the number start.
 func startAt(s *Semaphore, start int64) {
 	free := s.Available()
 	s.t.ticket.Store(start * step)
@@ -43,8 +43,8 @@ func goOn(s *Semaphore, permits uint64) {
 	s.t.ticket.Add(units)
 }
 
-// far are numbers of permits that go by while somebody does not look: less than half of the circle,
-// about half, more, nearly all and more than all.
+// far are numbers of permits that go by while a goroutine does not look: less than half of the
+// circle, about half, more, nearly all and more than all.
 var far = []uint64{
 	1 << 40,
 	1 << 59,
@@ -184,7 +184,7 @@ func TestLooksThatComeLate(t *testing.T) {
 		})
 	})
 	// The release serves two, and a run of abandoned tickets between them.
-	t.Run("whom a release has served", func(t *testing.T) {
+	t.Run("one that a release has served", func(t *testing.T) {
 		each(t, 8, func(t *testing.T, s *Semaphore, goOn func()) {
 			require.True(t, s.TryAcquire(8))
 			var fs [3]AcquireFuture
@@ -247,8 +247,8 @@ func TestLooksThatComeLate(t *testing.T) {
 	})
 }
 
-// full has somebody hold all permits of s, and a line of so many behind that, all but the first and
-// the last of them abandoned.
+// full has a goroutine hold all permits of s, and a line of so many behind that, all but the first
+// and the last of them abandoned.
 func full(t *testing.T, s *Semaphore, permits int64) (first, last *AcquireFuture) {
 	t.Helper()
 	require.True(t, s.TryAcquire(s.Size()))

@@ -22,7 +22,7 @@ import (
 type policy struct {
 	name     string
 	create   func() peers.Locker
-	polls    bool // nobody sleeps
+	polls    bool // no goroutine sleeps
 	onThread bool // its goroutines are each locked to an operating system's thread
 }
 
@@ -170,9 +170,9 @@ func (t *turns) Acquire(context.Context, int64) error {
 func (t *turns) Release(int64) { t.lanes[(t.posts.Add(1)-1)%laneCount].Post() }
 
 // lanes are inner semaphores, of which every user picks one, and returns to it what it has taken
-// from it. Each needs permits of its own: in a lane that has none left somebody may wait while
-// another lane has some. Each keeps its order, but nothing orders the lanes: while somebody waits
-// in one those of the others may pass without bound.
+// from it. Each needs permits of its own: in a lane that has none left a goroutine may wait while
+// another lane has some. Each keeps its order, but nothing orders the lanes: while a goroutine
+// waits in one those of the others may pass without bound.
 type lanes []*twa.Semaphore
 
 func newLanes(n int, permits int64) lanes {

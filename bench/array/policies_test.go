@@ -27,7 +27,7 @@ func everyPolicy(t *testing.T, f func(t *testing.T, p policy)) {
 	}
 }
 
-// One permit excludes, and nobody waits for ever, however they wait.
+// One permit excludes, and no goroutine waits for ever, however they wait.
 func TestPoliciesExclude(t *testing.T) {
 	const goroutines, rounds = 8, 100
 	everyPolicy(t, func(t *testing.T, p policy) {
@@ -84,7 +84,7 @@ func TestPoliciesKeepTheOrder(t *testing.T) {
 		}
 		s.Release(1)
 		if !measure.Within(20*time.Second, &wg) {
-			t.Fatal("somebody waits for ever")
+			t.Fatal("a goroutine waits for ever")
 		}
 		if !slices.Equal(order, want) {
 			t.Errorf("served in the order %v", order)
@@ -105,8 +105,8 @@ func waitingFor(s peers.Locker) func() int64 {
 	return nil
 }
 
-// While somebody waits in one lane, others pass in another as often as they like. One semaphore of
-// as many permits, and one permit that goes from lane to lane, let nobody pass.
+// While a goroutine waits in one lane, others pass in another as often as they like. One semaphore
+// of as many permits, and one permit that goes from lane to lane, let none pass.
 func TestLanesDoNotBoundTheBypass(t *testing.T) {
 	ctx := context.Background()
 	ls := newLanes(2, 1)
@@ -129,11 +129,11 @@ func TestLanesDoNotBoundTheBypass(t *testing.T) {
 		ls[1].Release(1)
 	}
 	if ls[0].Waiting() != 1 {
-		t.Error("nobody has been passed")
+		t.Error("no goroutine has been passed")
 	}
 	ls[0].Release(1)
 	if !measure.Within(20*time.Second, &wg) {
-		t.Fatal("somebody waits for ever")
+		t.Fatal("a goroutine waits for ever")
 	}
 }
 

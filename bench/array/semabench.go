@@ -67,7 +67,7 @@ func semabench(goroutines int) locks.Bench {
 	}}
 }
 
-// sharedStep is semabench with somebody's semaphore.
+// sharedStep is semabench with the given semaphore.
 func sharedStep(name string, create func() peers.Locker) locks.Impl {
 	return locks.Impl{Name: name, Make: func() locks.Loop {
 		s, shared := create(), uint64(1)

@@ -291,8 +291,8 @@ const (
 	nameFew    = "256 chains, handed" // where 1024 waiters collide
 )
 
-// A chainSemaphore is the papers' ticket semaphore, of one permit: nobody gives up, takes and posts
-// are of one.
+// A chainSemaphore is the papers' ticket semaphore, of one permit: no goroutine gives up, takes and
+// posts are of one.
 type chainSemaphore struct {
 	ticket, grant atomic.Int64
 	table         *chains.Table

@@ -14,7 +14,7 @@ import (
 	"github.com/farad-go/farad/bench/peers"
 )
 
-// Broken fails, or lets nobody leave.
+// Broken fails, or lets none leave.
 type Broken struct {
 	Err  error
 	Hang chan struct{}
@@ -61,7 +61,7 @@ func Together(t *testing.T, n int, onThread bool, f func(g int)) {
 		})
 	}
 	if !measure.Within(20*time.Second, &wg) {
-		t.Fatal("somebody waits for ever")
+		t.Fatal("a goroutine waits for ever")
 	}
 }
 

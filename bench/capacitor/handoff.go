@@ -43,7 +43,7 @@ type asLock struct{ peers.Locker }
 // Lock takes the permit.
 func (l asLock) Lock() {
 	if err := l.Acquire(context.Background(), 1); err != nil {
-		panic(err) // the context does not end, and nobody closes it
+		panic(err) // the context does not end, and no goroutine closes it
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A slowLock lets nobody in before so long has passed since it was unlocked.
+// A slowLock lets none in before so long has passed since it was unlocked.
 type slowLock struct {
 	sync.Mutex
 	takes time.Duration
@@ -38,7 +38,7 @@ func TestHandOffsAreTimed(t *testing.T) {
 		require.Zero(t, im.Waits.Summary().Count, "the window is not open")
 		im.Waits.Open.Store(true)
 		by(1, 400)
-		require.Zero(t, im.Waits.Summary().Count, "nobody else has had it")
+		require.Zero(t, im.Waits.Summary().Count, "no other goroutine has had it")
 		x := uint64(7)
 		for i := range 400 {
 			var err error

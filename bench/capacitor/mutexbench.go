@@ -72,7 +72,7 @@ func mutexbench(goroutines int) locks.Bench {
 // MutexbenchName is the workload of MutexBench with so many goroutines.
 func MutexbenchName(goroutines int) string { return fmt.Sprintf("mutexbench-%d", goroutines) }
 
-// advances is mutexbench with somebody's lock.
+// advances is mutexbench with the given lock.
 func advances(of newLock) locks.Impl {
 	return locks.Impl{Name: of.Name, Make: func() locks.Loop {
 		l, shared := of.create(), uint64(1)

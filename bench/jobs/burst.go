@@ -23,7 +23,7 @@ const burstSilence = 100 * time.Microsecond
 // burstSteps are the steps of a PRNG while a permit is held: about a microsecond.
 const burstSteps = 400
 
-// burstLockers are whose permits a burst wants. The floor gives one to everybody.
+// burstLockers are whose permits a burst takes. The floor gives one to all.
 var burstLockers = []struct {
 	name   string
 	create func(permits int64) peers.Locker

@@ -15,7 +15,7 @@ import (
 	"github.com/farad-go/farad/bench/peers"
 )
 
-// Every workload of jobs does at least what it is asked, by everybody.
+// Every workload of jobs does at least what it is asked, by all.
 func TestJobsDoAtLeastWhatTheyAreAsked(t *testing.T) {
 	for _, r := range Plan(measure.Everything) {
 		for _, im := range r.Impls {
@@ -82,7 +82,7 @@ func TestBurstsUseThePermits(t *testing.T) {
 		require.Equal(t, 320, l.Ops, "in bursts of 64")
 		require.Zero(t, c.inside)
 		if of.name == peers.NameFloor {
-			require.Greater(t, c.most, 2, "the floor stops nobody")
+			require.Greater(t, c.most, 2, "the floor stops no goroutine")
 		} else {
 			require.Equal(t, 2, c.most, of.name)
 		}

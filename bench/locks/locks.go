@@ -38,7 +38,7 @@ type Bench struct {
 	Impls      []Impl
 }
 
-// A Impl is somebody's lock. Each has loops of its own, written out with its type: a call
+// A Impl is a lock to measure. Each has loops of its own, written out with its type: a call
 // through an interface is never inlined, and that of a free lock costs as much as the lock.
 type Impl struct {
 	Name string
@@ -208,7 +208,7 @@ func Link(rs Results, workloads []Bench) {
 }
 
 // UncontendedTake is one goroutine that takes a permit and posts it, in the call form that the
-// semaphore's tables use, too: nobody's acquire is inlined anyway.
+// semaphore's tables use, too: no acquire is inlined anyway.
 func UncontendedTake(name string, create func() peers.Locker) Impl {
 	return Impl{Name: name, Make: func() Loop {
 		s := create()

@@ -40,7 +40,7 @@ const (
 // An attempt is an acquire of one permit by goroutine number g that gives up after so long.
 type attempt func(g int, patience time.Duration) error
 
-// byContext gives up as everybody can: with a context that ends.
+// byContext gives up as all can: with a context that ends.
 func byContext(s peers.Locker) attempt {
 	return func(_ int, patience time.Duration) error {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -166,7 +166,7 @@ func (st *storm) loop(s peers.TryLocker, try attempt) Loop {
 func (st *storm) outcome() (float64, error) {
 	if st.percent == 100 {
 		if st.expired.Load() < st.attempts.Load() {
-			return 0, errors.New("somebody got a permit that was taken")
+			return 0, errors.New("a goroutine got a permit that was taken")
 		}
 		st.s.Release(1)
 	}

@@ -37,7 +37,7 @@ func TestStormsPass(t *testing.T) {
 	}
 }
 
-// A wrong number of permits at the end is an error, and so is a permit of those that nobody gives.
+// A wrong number of permits at the end is an error, and so is a permit that is never given.
 func TestStormsCountThePermits(t *testing.T) {
 	run := func(percent uint64, s peers.TryLocker, try attempt) error {
 		st := &storm{percent: percent}

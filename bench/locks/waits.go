@@ -31,7 +31,7 @@ func WaitTail(s Sample) float64 { return float64(s.Waits.Arrivals999) }
 
 func waitTailOfAll(s Sample) float64 { return float64(s.Waits.P999) }
 
-// Tails returns farad's p99.9 divided by somebody else's, round by round: of all acquisitions, or
+// Tails returns farad's p99.9 divided by another's, round by round: of all acquisitions, or
 // of the arrivals.
 func (r *Result) Tails(m table.Metric, impl string) []float64 {
 	tail := WaitTail

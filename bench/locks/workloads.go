@@ -190,7 +190,7 @@ var (
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
 				if m.Or(1)&3 != 0 {
-					return x, errors.New("locked, by nobody")
+					return x, errors.New("locked, by no goroutine")
 				}
 				x = measure.Xorshift(x)
 				m.And(^uint32(3))

@@ -35,7 +35,7 @@ func Gather(n int, limit time.Duration, block func(i int)) (*Crowd, error) {
 	return c, nil
 }
 
-// atRest reports whether all n have started and nobody but the caller runs or could run. The
+// atRest reports whether all n have started and no goroutine but the caller runs or could run. The
 // runtime calls its figures approximate, so it takes several looks.
 func (c *Crowd) atRest(n int) bool {
 	if c.started.Load() != int64(n) {

@@ -5,7 +5,7 @@ import (
 )
 
 // A Form is the kind of context that the goroutines of a cell acquire with. It decides what a wait
-// has to watch: nothing, one done channel that everybody watches, or one done channel each.
+// has to watch: nothing, one done channel that all watch, or one done channel each.
 type Form string
 
 // The context forms.

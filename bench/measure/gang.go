@@ -78,7 +78,7 @@ func (g *Gang) idle() int {
 	return idle
 }
 
-// ErrStuck says that goroutines did not come back: most likely somebody was never woken.
+// ErrStuck says that goroutines did not come back: most likely a goroutine was never woken.
 var ErrStuck = errors.New("goroutines did not stop: a lost wake-up?")
 
 // Wait waits until all have left and returns their errors.

@@ -13,7 +13,7 @@ type LapSample struct {
 	Ops         int     `json:"ops"`
 }
 
-// A LapImpl is somebody who does the work.
+// A LapImpl does the work.
 type LapImpl struct {
 	Name string
 	Run  func(*Lap) error

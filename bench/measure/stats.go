@@ -34,7 +34,7 @@ func Ratios(ours, peers []float64) []float64 {
 	return rs
 }
 
-// fairness returns the smallest count divided by the largest, 0 if nobody did anything.
+// fairness returns the smallest count divided by the largest, 0 if no goroutine did anything.
 func fairness(counts []int64) float64 {
 	most := slices.Max(counts)
 	if most == 0 {

@@ -61,7 +61,7 @@ type WaitSummary struct {
 	Arrivals999 int64 `json:"p999_arrivals_ns"`
 }
 
-// arrival is how often somebody comes.
+// arrival is how often a goroutine comes.
 const arrival = int64(time.Microsecond)
 
 // Summary sums up the waits of all goroutines.

@@ -19,7 +19,7 @@ type Locker interface {
 	Release(n int64)
 }
 
-// A Maker is somebody's semaphore.
+// A Maker is a semaphore to measure.
 type Maker struct {
 	Name string
 	Make func(permits int64) Locker

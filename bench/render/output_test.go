@@ -45,7 +45,7 @@ func TestPageStandsAlone(t *testing.T) {
 		count[start.Name.Local]++
 		require.NotContains(t, []string{"script", "link", "img", "iframe", "image", "use"}, start.Name.Local)
 		for _, a := range start.Attr {
-			if a.Name.Space == "xmlns" || a.Name.Local == "xmlns" { // names, which nobody fetches
+			if a.Name.Space == "xmlns" || a.Name.Local == "xmlns" { // names, which no browser fetches
 				continue
 			}
 			require.NotContains(t, []string{"src", "href", "srcset"}, a.Name.Local)

@@ -18,7 +18,7 @@ func TestMovedIsBeyondTheSpreadOfBoth(t *testing.T) {
 		{[]float64{0.5, 0.6, 0.9}, []float64{0.8, 0.9, 1}, false}, // one round as now
 		{[]float64{0.5, 0.5, 0.5}, []float64{0.52, 0.52, 0.52}, false},
 		{[]float64{0.5, 0.5, 0.5}, []float64{0.53, 0.53, 0.53}, true},
-		{[]float64{0, 0, 0}, []float64{0.002, 0.002, 0.002}, false}, // allocations of somebody else
+		{[]float64{0, 0, 0}, []float64{0.002, 0.002, 0.002}, false}, // another goroutine's allocations
 		{[]float64{0, 0, 0}, []float64{1, 1, 1}, true},
 		{[]float64{88}, []float64{104}, true},
 		{[]float64{88}, []float64{88}, false},

@@ -62,7 +62,7 @@ func startRing(g *measure.Gang, c Cell) {
 	}
 }
 
-// pass is one goroutine of the ring. After the stop everybody hands on the first token that arrives
+// pass is one goroutine of the ring. After the stop each hands on the first token that arrives
 // and leaves; no token can overtake another, so the one behind a goroutine reaches it before it
 // reaches one that has left.
 func pass(

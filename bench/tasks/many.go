@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// spawnBatch is how many are started before somebody waits for them.
+	// spawnBatch is how many are started before a goroutine waits for them.
 	spawnBatch = 1024
 	// spawnPass is how many tasks there are; they are spawned again and again.
 	spawnPass = 64 * spawnBatch

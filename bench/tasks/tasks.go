@@ -11,7 +11,7 @@ import (
 	rt "github.com/farad-go/farad/runtime"
 )
 
-// A Result is one line of the executor's table: what tasks do, beside somebody else who does
+// A Result is one line of the executor's table: what tasks do, beside another that does
 // the same. Here farad means the executor.
 type Result struct {
 	Workload string                             `json:"workload"`

@@ -12,7 +12,7 @@ import (
 )
 
 // Waiters of every kind are served.
-func TestWakeRoundsServeEverybody(t *testing.T) {
+func TestWakeRoundsServeAll(t *testing.T) {
 	rs := PlanWake(measure.Everything, true)
 	kinds := map[string]bool{}
 	for _, r := range rs {

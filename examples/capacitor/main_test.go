@@ -87,7 +87,7 @@ func TestFigures(t *testing.T) {
 	require.InDelta(t, 500, r.perSecond(), 1e-9)
 	require.InDelta(t, 2e6, r.nanoseconds(), 1e-9)
 	require.InDelta(t, 1.0/6, r.fairness(), 1e-9)
-	require.Zero(t, result{turns: []int64{0}}.fairness(), "nobody has had a turn")
+	require.Zero(t, result{turns: []int64{0}}.fairness(), "no goroutine has had a turn")
 
 	c := newContest(kinds[0], options{goroutines: 2, time: time.Second})
 	require.Zero(t, c.scale(0))

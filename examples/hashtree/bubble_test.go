@@ -40,7 +40,7 @@ func TestWaitsAreCounted(t *testing.T) {
 		require.NoError(t, l.acquire(t.Context(), 0))
 		require.NoError(t, l.acquire(t.Context(), 7))
 		require.NoError(t, l.acquire(t.Context(), 3))
-		require.Equal(t, limitStats{Limit: 10, Peak: 10}, l.statistics(), "nobody has waited")
+		require.Equal(t, limitStats{Limit: 10, Peak: 10}, l.statistics(), "no goroutine has waited")
 		require.NoError(t, l.acquire(t.Context(), 0), "who needs nothing does not wait")
 
 		var longest time.Duration

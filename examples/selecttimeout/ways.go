@@ -26,7 +26,7 @@ var ways = []struct {
 type ending int
 
 const (
-	vanished ending = iota // what nobody may be in the end
+	vanished ending = iota // what none may be in the end
 	served
 	gaveUp
 	stopped // by the user, while it waited
@@ -89,7 +89,7 @@ func newResource(o options) *resource { return &resource{sem: semaphore.New(int6
 
 // enter is called with a permit.
 func (r *resource) enter() {
-	for now := r.inside.Add(1); ; { // Each turn follows somebody else's count.
+	for now := r.inside.Add(1); ; { // Each retry follows another's count.
 		most := r.most.Load()
 		if now <= most || r.most.CompareAndSwap(most, now) {
 			return

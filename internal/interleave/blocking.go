@@ -33,7 +33,7 @@ func (m *Mutex) run() *Run {
 	return x
 }
 
-// settle notes whether m is free. Outside explorations nobody wants to know.
+// settle notes whether m is free. Outside explorations it is not needed.
 //
 //go:norace
 func (m *Mutex) settle(free bool) {
@@ -161,7 +161,7 @@ func (s *Signal) run() *Run {
 	return x
 }
 
-// settle notes whether there is something to receive. Outside explorations nobody wants to know.
+// settle notes whether there is something to receive. Outside explorations it is not needed.
 //
 //go:norace
 func (s *Signal) settle() {
@@ -323,8 +323,8 @@ func (s *Signal) ReceiveOr(done <-chan struct{}) bool {
 		}
 		return false
 	case c.done.ready:
-		// The choice is a step of its own. Meanwhile nobody else takes the wake-up: a signal has
-		// one receiver.
+		// The choice is a step of its own. Meanwhile no other thread takes the wake-up: a signal
+		// has one receiver.
 		x.exec.kind = opReadBoth
 		if Choose(2) == 1 {
 			return false

@@ -205,7 +205,7 @@ func stackABA(x *Run, repaired bool) {
 	})
 	x.Wait()
 	for n := top.Load(); n != nil; n = n.next.Load() {
-		x.Assert(!n.owned, "somebody's node is on the stack")
+		x.Assert(!n.owned, "an owned node is on the stack")
 	}
 }
 
@@ -247,7 +247,7 @@ func semaphoreWithASlot(x *Run, repaired bool) {
 			return
 		}
 		mu.Lock()
-		x.Assert(listed.Load() == 0, "nobody is in the list")
+		x.Assert(listed.Load() == 0, "no thread is in the list")
 		mu.Unlock()
 	})
 	x.Wait()

@@ -24,7 +24,7 @@
 // thread is alone, so that a plain counter in the place of inside would go up and down unseen.
 //
 // An execution fails if an assertion or an invariant ([Run.Always]) does not hold, if anything
-// panics, if threads wait that nobody will wake, and if it does not end. It is shortened to few
+// panics, if threads wait that none will wake, and if it does not end. It is shortened to few
 // switches and printed step by step, with a schedule that replays it:
 //
 //	INTERLEAVE_SCHEDULE=a7.b3.a1 go test -tags interleave -run ...
@@ -62,7 +62,7 @@
 //     variables that the loop has looked at changes. It must look by loads, or by writes that
 //     change nothing: two threads that wake each other by what they do while they wait never end.
 //   - The time of a timeout is chosen. It may pass before anything, and it passes rather than that
-//     there is a deadlock. A clock that somebody reads stands still, unless the scenario has its
+//     there is a deadlock. A clock that a thread reads stands still, unless the scenario has its
 //     own ([Run.Clock]).
 //   - runtime.Goexit in a thread, and so FailNow of package testing, ends the whole exploration,
 //     without a trace.

@@ -51,7 +51,7 @@ type FailureKind uint8
 
 // The kinds.
 const (
-	Deadlock  FailureKind = iota // threads wait that nobody will wake
+	Deadlock  FailureKind = iota // threads wait that none will wake
 	Assertion                    // Assert or Fail
 	Panic                        // a thread or the body panicked
 	Steps                        // no end after MaxSteps

@@ -70,7 +70,7 @@ func (s *coreSet) size() (n int) {
 //
 //	copies   dirty
 //	none     no      only memory has it: at first, for any core; it costs as if a core had it
-//	one      yes     that core has written it, or is to: nobody else has it
+//	one      yes     that core has written it, or is to: no other core has it
 //	some     no      all of them have read it
 type line struct {
 	copies coreSet
@@ -80,7 +80,7 @@ type line struct {
 	waits  []spinner
 }
 
-// A spinner is a core that looks at the line again when somebody has changed it, if the core's spin
+// A spinner is a core that looks at the line again when another has changed it, if its spin
 // is still the one.
 type spinner struct {
 	core int
@@ -115,8 +115,8 @@ func (l *line) others(m *Machine, c int) (n int, near, far bool) {
 	return n, near, far
 }
 
-// access gives core c the line, at a time when nobody else is getting it, and returns how long that
-// takes, and how far the line has come: 0 not at all, 1 from the same socket, 2 from another.
+// access gives core c the line, at a time when no other core is getting it, and returns how long
+// that takes, and how far the line has come: 0 not at all, 1 from the same socket, 2 from another.
 //
 // A load is answered by the nearest copy, but for a dirty one, of which there is only one. A store
 // has to wait for the farthest.

@@ -541,7 +541,7 @@ func (x *Run) fail(k FailureKind, message, class string) {
 	x.end = endFailed
 }
 
-// waitAlone stands for a wait outside threads, where nobody else runs: what is not ready there
+// waitAlone stands for a wait outside threads, where nothing else runs: what is not ready there
 // never will be.
 //
 //go:norace

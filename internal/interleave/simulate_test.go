@@ -280,7 +280,7 @@ func TestSimulatedMutexIsFIFO(t *testing.T) {
 	require.Equal(t, []int{0, 3, 2, 1}, order)
 }
 
-// What has been looked at before an earlier Yield wakes nobody.
+// What has been looked at before an earlier Yield wakes none.
 func TestSimulatedYieldForgets(t *testing.T) {
 	var a, b Int64
 	_, r := simulate(t, round(),

@@ -280,7 +280,7 @@ func (x *Run) lookThrough(v reflect.Value, depth int) {
 	if q.Kind() != reflect.Pointer || q.IsNil() {
 		return
 	}
-	// It belongs to nobody's field.
+	// It belongs to no field.
 	t := q.Type().Elem()
 	name, known := x.structs[place{q.Pointer(), t}]
 	if !known {

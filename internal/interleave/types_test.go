@@ -373,7 +373,7 @@ func TestReceiveWithin(t *testing.T) {
 			tell(fmt.Sprint(ok, len(s.v)))
 		})
 		require.Equal(t, set("true 0", "false 1"), got)
-		// Nobody sends: that is a timeout, not a deadlock.
+		// No thread sends: that is a timeout, not a deadlock.
 		got = outcomes(t, o, func(x *Run, tell func(string)) {
 			x.Go("waiter", func() { tell(fmt.Sprint(NewSignal(1).ReceiveWithin(nil, time.Second))) })
 			x.Wait()
@@ -390,7 +390,7 @@ func TestReceiveWithin(t *testing.T) {
 			x.Go("other", s.Receive)
 			x.Wait()
 		})
-		// But not everybody.
+		// But not all.
 		_ = fails(t, Deadlock, o, func(x *Run) {
 			x.Go("waiter", func() { NewSignal(1).ReceiveWithin(nil, time.Second) })
 			x.Go("other", func() { NewSignal(1).Receive() })
@@ -399,7 +399,7 @@ func TestReceiveWithin(t *testing.T) {
 	})
 }
 
-// Outside of threads nobody else runs.
+// Outside of threads nothing else runs.
 func TestWaitingInTheBodyIsADeadlock(t *testing.T) {
 	for name, wait := range map[string]func(x *Run, h *Thread){
 		"Lock": func(*Run, *Thread) {

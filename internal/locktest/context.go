@@ -102,9 +102,9 @@ func RequireNoChannel(t *testing.T, acquire func(ctx context.Context) error) {
 // A Held is something that is held while a wait for it begins.
 type Held struct {
 	Wait    func(ctx context.Context) error // acquires it
-	Waiting func() bool                     // somebody waits for it
+	Waiting func() bool                     // a goroutine waits for it
 	Free    func()                          // frees it for the waiter
-	After   func(t *testing.T)              // checks that nobody has it, and nobody waits
+	After   func(t *testing.T)              // checks that none has it, and none waits
 }
 
 // RequireEarlierCancelWins checks that a wait fails if its context has ended before what it waits
@@ -121,7 +121,7 @@ func RequireEarlierCancelWins(t *testing.T, hold func() Held) {
 			go func() { result <- h.Wait(c) }()
 			Eventually(
 				t,
-				"the context has ended, or somebody waits",
+				"the context has ended, or a goroutine waits",
 				func() bool { return ctx.Err() != nil || h.Waiting() },
 			)
 			asleep := c.Spring()

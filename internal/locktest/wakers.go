@@ -8,8 +8,8 @@ type CountingWaker struct{ atomic.Int64 }
 // Wake counts.
 func (w *CountingWaker) Wake() { w.Add(1) }
 
-// A ChannelWaker is a channel of one place, which has a value if the waker was woken since somebody
-// received.
+// A ChannelWaker is a channel of one place, which has a value if the waker was woken since a
+// goroutine received.
 type ChannelWaker chan struct{}
 
 // NewChannelWaker returns a waker that was not woken.

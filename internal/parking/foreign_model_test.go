@@ -24,14 +24,14 @@ func TestModelForeignContexts(t *testing.T) {
 				x.Go("sleeper", func() {
 					_, err := table.Sleep(waiter.UntilDone(c), k, 0, still)
 					if err == nil {
-						x.Assert(changed.Load(), "woken by nobody")
+						x.Assert(changed.Load(), "woken without a wake")
 					} else {
 						x.Assert(errors.Is(err, semtest.ErrForeign) || errors.Is(err, context.Canceled), "the error is %v", err)
 					}
 				})
 				x.Go("other", func() {
 					_, err := table.Sleep(waiter.UntilDone(context.Background()), k, 0, still)
-					x.Assert(err == nil && changed.Load(), "woken by nobody: %v", err)
+					x.Assert(err == nil && changed.Load(), "woken without a wake: %v", err)
 					woken.Store(true)
 				})
 				x.Go("waker", func() {

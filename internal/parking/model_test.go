@@ -53,7 +53,7 @@ func TestModelTable(t *testing.T) {
 				}
 				x.Go("waker", func() {
 					for range s.wakes {
-						for asleep.Load() == 0 { // a wake for nobody would be lost, as it should
+						for asleep.Load() == 0 { // a wake without a waiter would be lost, as it should
 							interleave.Yield()
 						}
 						table.WakeOrHand(k, func(hand bool) bool {

@@ -47,7 +47,7 @@ func TestWakesItsOwn(t *testing.T) {
 		for _, i := range []int{3, 9, 0, 5, 4, 1, 2, 8, 7, 6} { // first, last, and in between
 			table.Wake(keys[i])
 			require.Equal(t, i, <-woken)
-			table.Wake(keys[i]) // nobody is there any more
+			table.Wake(keys[i]) // no goroutine is there any more
 			require.Zero(t, table.Sleeping(keys[i]))
 		}
 	}
@@ -112,7 +112,7 @@ func TestVainWakesComeFirst(t *testing.T) {
 	awaitSleeping(t, table, k, 1)
 	table.Wake(k) // which has nothing to hand over
 	require.Equal(t, end{handoffAfter, Woken}, <-ends)
-	require.True(t, table.WakeOrHand(k, func(hand bool) bool { return !hand }), "nobody to hand it to")
+	require.True(t, table.WakeOrHand(k, func(hand bool) bool { return !hand }), "no goroutine to hand it to")
 }
 
 // A locked line shows only its own sleepers, in order, and its holder decides where each stands.

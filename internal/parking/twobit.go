@@ -113,7 +113,7 @@ func lock[B Bits](l waiter.Limit, b B, k Key) error {
 
 // Unlock unlocks b, and reports false if it was not locked.
 func Unlock[B Bits](b B, k Key) bool {
-	for { // A turn is lost only to another's success.
+	for { // A retry follows only another's success.
 		switch b.Get() {
 		case Unlocked:
 			return false

@@ -13,11 +13,12 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// released is Bits that are held by somebody who lets go when they have been looked at so often.
+// released is Bits that are held by a goroutine that lets go when they have been looked at so
+// often.
 type released struct {
 	Word
 	looks int
-	slept bool // somebody wanted to sleep
+	slept bool // a goroutine wanted to sleep
 }
 
 func (r *released) Get() State {
@@ -30,7 +31,7 @@ func (r *released) Get() State {
 func (r *released) Set(from, to State) bool {
 	if to == sleeping {
 		r.slept = true
-		return false // nobody would wake it
+		return false // no goroutine would wake it
 	}
 	return r.Word.Set(from, to)
 }
@@ -39,7 +40,7 @@ func (r *released) Set(from, to State) bool {
 // make progress meanwhile. (That Spin knows is tested in bench/papers/phased.)
 func TestSpinsBeforeItSleeps(t *testing.T) {
 	if runtime.NumCPU() == 1 {
-		t.Skip("nobody lets go meanwhile")
+		t.Skip("no goroutine lets go meanwhile")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	locktest.Eventually(t, "it is known that there are two processors", func() bool { return xsync.Spin(0) })

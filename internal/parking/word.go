@@ -14,7 +14,7 @@ func (w *Word) Set(from, to State) bool { return w.state.CompareAndSwap(from, to
 // TryLock locks w if it is free. Small enough to be inlined, with its caller.
 func (w *Word) TryLock() bool { return w.state.CompareAndSwap(Unlocked, Locked) }
 
-// TryUnlock unlocks w if it is locked and nobody has to be woken. Small enough to be inlined.
+// TryUnlock unlocks w if it is locked and no goroutine has to be woken. Small enough to be inlined.
 func (w *Word) TryUnlock() bool { return w.state.CompareAndSwap(Locked, Unlocked) }
 
 // Key returns the key of w.

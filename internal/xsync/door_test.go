@@ -42,7 +42,7 @@ var exceptions = []exception{
 	{
 		"runtime/panics.go",
 		"go",
-		"a panic of the handler ends the program, where nobody recovers from it; no scenario goes there",
+		"a panic of the handler ends the program, where nothing recovers from it; no scenario goes there",
 	},
 	{"runtime/panics.go", "select", "the same: until the program has ended"},
 	{"waiter/context.go", "runtime.AddCleanup", "the same for a context that is dropped"},

@@ -9,9 +9,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Job is a function that [Pool.Go] was asked to run. Nobody has to wait for it. A goroutine may
-// receive from Done, in a select or not, or wait with rt.BlockOn; a task waits with rt.Await. As a
-// future, by Poll and Cancel, a Job has one owner at a time. Any goroutine may call the other
+// A Job is a function that [Pool.Go] was asked to run. No goroutine has to wait for it. A goroutine
+// may receive from Done, in a select or not, or wait with rt.BlockOn; a task waits with rt.Await.
+// As a future, by Poll and Cancel, a Job has one owner at a time. Any goroutine may call the other
 // methods.
 type Job struct {
 	p      *Pool
@@ -26,7 +26,7 @@ type Job struct {
 	in         *list
 	state      jobState
 	held       bool // it has its permits, and they are not the future's
-	polling    bool // somebody is polling the future, or has cancelled it
+	polling    bool // a goroutine is polling the future, or has cancelled it
 	woken      bool // a wake came meanwhile
 	err        error
 	waker      waiter.Waker

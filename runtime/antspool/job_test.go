@@ -32,7 +32,7 @@ func settled(t *testing.T) (n int) {
 }
 
 // Ten thousand waiting jobs are ten thousand nodes in a queue, and no goroutine.
-func TestWaitingJobsOccupyNobody(t *testing.T) {
+func TestWaitingJobsOccupyNoGoroutine(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		const jobs, permits, size = 10_000, 2, 8
 		p := newPool(t, size, antspool.WithGate(semaphore.New(permits)))

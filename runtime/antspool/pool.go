@@ -48,7 +48,7 @@ type Pool struct {
 	ownGate  bool // made by New: Tune resizes it
 	mayBlock bool // Submit of ants may wait: callers that must not wait do not call it
 
-	released atomic.Bool // somebody has undertaken to release the ants pool
+	released atomic.Bool // a goroutine has undertaken to release the ants pool
 	tuning   sync.Mutex  // one Tune at a time
 
 	token  func()             // runs what is ready: p.begin

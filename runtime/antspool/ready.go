@@ -18,8 +18,8 @@ import (
 // Invariants:
 //
 //  1. At most as many jobs are ready as goroutines are sure to look at the list (lookers), or else
-//     somebody sees to it: a goroutine is in ask, or the timer of the retries is set.
-//     (TestJobsOutliveForeignWork) A looker for whom ants makes a goroutine of ours wait (asking)
+//     this is attended to: a goroutine is in ask, or the timer of the retries is set.
+//     (TestJobsOutliveForeignWork) A looker for which ants makes a goroutine of ours wait (asking)
 //     is not as sure: as long as there is one, and jobs are ready, the timer is set.
 //     (TestForgottenJobsRun, TestSecondIsForgotten)
 //  2. A looker looks once, and either takes the oldest job or finds none; or it leaves, and calls

@@ -211,7 +211,7 @@ func TestDeepQueueEndsOnAClosedPool(t *testing.T) {
 			}
 			if direct {
 				require.NoError(t, p.Ants().ReleaseTimeout(locktest.Patience))
-				require.EqualValues(t, jobs, gate.Waiting(), "nobody has told us")
+				require.EqualValues(t, jobs, gate.Waiting(), "we have not been told")
 				release()
 			} else {
 				require.NoError(t, p.ReleaseTimeout(locktest.Patience))
@@ -250,6 +250,6 @@ func TestJobsOutliveLostWakeupsOfAnts(t *testing.T) {
 	for _, j := range jobs {
 		locktest.Receive(t, j.Done())
 	}
-	require.NoError(t, p.Submit(bg, 1, func() {}), "its end wakes whom the last panic has forgotten")
+	require.NoError(t, p.Submit(bg, 1, func() {}), "its end wakes the waiter that the last panic has forgotten")
 	t.Logf("%d jobs", n)
 }

@@ -93,8 +93,8 @@ func (o *offer) accept() bool {
 	return o.verdict.Load() == verdictYes
 }
 
-// TrySubmit has a goroutine of the ants pool call fn if permits and a goroutine are free and nobody
-// waits for them. Otherwise fn is never called. TrySubmit does not wait.
+// TrySubmit has a goroutine of the ants pool call fn if permits and a goroutine are free and no
+// goroutine waits for them. Otherwise fn is never called. TrySubmit does not wait.
 //
 // The error is [ErrBusy] if permits are missing, and [ants.ErrPoolOverload] if a goroutine is
 // missing, which may be one that is just ending a job. It is [ErrMayBlock] on a blocking pool, and

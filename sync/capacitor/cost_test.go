@@ -20,7 +20,7 @@ func TestSizeIsAsDocumented(t *testing.T) {
 	}
 }
 
-// Nobody's wait allocates, be it at the gate or behind it.
+// No wait allocates, be it at the gate or behind it.
 func TestWaitingAllocatesNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	ctx, cancel := context.WithCancel(bg)

@@ -72,7 +72,7 @@ func ExampleRWLockFuture() {
 	// true true false
 }
 
-// Many read, and now and then somebody writes. A goroutine that no longer wants to wait for the
+// Many read, and now and then a goroutine writes. A goroutine that no longer wants to wait for the
 // readers gives up.
 func ExampleRWLock() {
 	var (
@@ -132,8 +132,8 @@ func ExampleOption() {
 		mu.Lock()
 		mu.Unlock() //nolint:staticcheck // nothing in between, on purpose
 	}
-	fmt.Println("nobody has passed the gate:", mu.Gate().Platoon() == 0)
-	// Output: nobody has passed the gate: true
+	fmt.Println("no goroutine has passed the gate:", mu.Gate().Platoon() == 0)
+	// Output: no goroutine has passed the gate: true
 }
 
 func ExampleWithWaitingArray() {

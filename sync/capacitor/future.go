@@ -2,8 +2,8 @@ package capacitor
 
 import "github.com/farad-go/farad/waiter"
 
-// A LockFuture is a request for a [Mutex] that blocks nobody: it waits in the same line as Lock,
-// but what waits is a task that polls it or a goroutine that selects on it.
+// A LockFuture is a request for a [Mutex] that does not block its goroutine: it waits in the same
+// line as Lock, but what waits is a task that polls it or a goroutine that selects on it.
 //
 //	var f capacitor.LockFuture
 //	f.Init(&mu)
@@ -23,10 +23,11 @@ import "github.com/farad-go/farad/waiter"
 // Lock, with the same bound. When its turn comes it is granted the mutex at once, or by the next
 // unlock: the express lane may be used once more in between, but a future never competes twice.
 //
-// Until its Unlock the future has the lock, so nobody may unlock the mutex itself. There is one
-// other way: Err hands the lock over when it returns nil. The owner may then call the Unlock of the
-// mutex in place of the future's, never both, and Cancel leaves the lock with the owner. A future
-// that is dropped while its request waits, with neither Unlock nor Cancel, blocks all behind it.
+// Until its Unlock the future has the lock, so no goroutine may unlock the mutex itself. There is
+// one other way: Err hands the lock over when it returns nil. The owner may then call the Unlock of
+// the mutex in place of the future's, never both, and Cancel leaves the lock with the owner. A
+// future that is dropped while its request waits, with neither Unlock nor Cancel, blocks all behind
+// it.
 //
 // A future is meant to be embedded and used again and again. Waiting allocates nothing after the
 // first Done, which makes a channel. The methods are for one goroutine at a time, Complete
@@ -82,8 +83,8 @@ func (f *LockFuture) Cancel() {
 	}
 }
 
-// An RWLockFuture is a request for an [RWLock] that blocks nobody, for reading or for writing. It
-// is used as a [LockFuture] is, and promises the same.
+// An RWLockFuture is a request for an [RWLock] that does not block its goroutine, for reading or
+// for writing. It is used as a [LockFuture] is, and promises the same.
 type RWLockFuture struct {
 	_ noCopy
 	r request

@@ -14,7 +14,8 @@ import (
 )
 
 // Every way of a future to wait and to be given up, at every point, beside goroutines that lock:
-// never are two inside, nobody sleeps for ever, and in the end the lock and the gate are free.
+// never are two inside, no goroutine sleeps for ever, and in the end the lock and the gate are
+// free.
 func TestModelLockFuture(t *testing.T) {
 	for _, q := range lanes() {
 		t.Run(fmt.Sprintf("express %d", q), func(t *testing.T) {
@@ -40,7 +41,8 @@ func TestModelRWLockFutureAsMutex(t *testing.T) {
 }
 
 // Futures of readers and writers that are polled to the end, unlocked in any state, or dropped,
-// beside goroutines: a writer is alone, nobody sleeps for ever, and in the end the lock is free.
+// beside goroutines: a writer is alone, no goroutine sleeps for ever, and in the end the lock is
+// free.
 func TestModelRWLockFuture(t *testing.T) {
 	for _, s := range []struct {
 		holder string // the first holder of the lock
@@ -142,7 +144,7 @@ func rwFutures(x *interleave.Run, holder, line string, used int) {
 		x.Go(fmt.Sprintf("%c%d", who, i), body)
 	}
 	x.Wait()
-	x.Assert(l.opening.Load() == 0, "somebody still opens the gate")
+	x.Assert(l.opening.Load() == 0, "a goroutine still opens the gate")
 	requireUnlocked(x, l)
 }
 
@@ -206,7 +208,7 @@ func TestModelFutureIsLeftAtOnce(t *testing.T) {
 			x.Assert(f.r.f.Node.Status() == waiter.StatusIdle, "the future is still the claimer's")
 		})
 		x.Wait()
-		x.Assert(m.Waiting() == 0, "somebody still waits")
+		x.Assert(m.Waiting() == 0, "a goroutine still waits")
 		m.Unlock()
 		x.Assert(m.gateOf().Available() == 1, "the gate is not open")
 	})

@@ -145,7 +145,7 @@ func (g *Gate) TryArrive() bool {
 // waiting array.
 func (g *Gate) Depart() {
 	b := g.Size()
-	for { // A turn is lost only to another departure.
+	for { // A retry follows only another departure.
 		n := g.departed.Load() + 1
 		if arrived := b - g.free(); n > arrived {
 			panicOfDepart(arrived, n-1, b)
@@ -186,7 +186,7 @@ func (g *Gate) free() int64 {
 	return g.permits().Available()
 }
 
-// isIdle reports whether nobody is inside, and nobody waits.
+// isIdle reports whether no goroutine is inside and none waits.
 func (g *Gate) isIdle() bool {
 	free := g.free()
 	return free > 0 && g.Size()-free <= g.departed.Load()

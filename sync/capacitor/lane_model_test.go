@@ -18,8 +18,8 @@ import (
 const long = (laneLasts + 1) << 10
 
 // While sections take so long at some times, and none at others, that the lane is cut and grows
-// again: never are two inside, nobody sleeps for ever, and the lane has neither more places than
-// there are nor none.
+// again: never are two inside, no goroutine sleeps for ever, and the lane has neither more places
+// than there are nor none.
 func TestModelLaneIsCut(t *testing.T) {
 	for name, of := range map[string]struct {
 		create func() mutextest.Small
@@ -85,7 +85,7 @@ func TestModelLaneIsCut(t *testing.T) {
 					x.Assert(m.TryLock(), "the lock was lost")
 					x.Assert(!m.TryLock(), "two locks were made of one")
 					m.Unlock()
-					x.Assert(m.Waiting() == 0, "somebody still waits")
+					x.Assert(m.Waiting() == 0, "a goroutine still waits")
 				})
 				if !interleave.RaceEnabled { // under which nothing is looked at
 					require.Equal(t, of.most > 1, wasCut, "the lane was cut")
@@ -137,7 +137,7 @@ func TestModelLaneIsFullWhenTheGateOpens(t *testing.T) {
 					}
 				})
 				x.Wait()
-				x.Assert(w.gate.Population() == 0, "somebody is left behind the gate")
+				x.Assert(w.gate.Population() == 0, "a goroutine is left behind the gate")
 			})
 		})
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Four goroutines want the mutex all the time. The lane becomes as long as what they do with it
-// allows, and all that it can be when nobody waits any more.
+// allows, and all that it can be when no goroutine waits any more.
 func TestLaneIsCutToMeasure(t *testing.T) {
 	for _, s := range []struct {
 		q           int
@@ -54,8 +54,8 @@ func TestLaneIsCutToMeasure(t *testing.T) {
 	}
 }
 
-// Nobody is in the way of a goroutine that takes its time.
-func TestLaneIsNotCutWhereNobodyWaits(t *testing.T) {
+// Nothing is in the way of a goroutine that takes its time.
+func TestLaneIsNotCutWithoutWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m Mutex
 		for range 3 * Express {

@@ -166,7 +166,7 @@ func (m *Mutex) spin() bool {
 // compete locks m for the admitted goroutine, whether it has waited at the gate or not. It gives
 // up, and leaves the gate to the next, when until ends the wait.
 func (m *Mutex) compete(until waiter.Limit, waited bool) error {
-	for !m.attempt(1, waited) { // A turn is lost to somebody on the express lane, and they are few.
+	for !m.attempt(1, waited) { // A retry follows a success on the express lane, whose places are few.
 		if err := sleepAdmitted(until, m.key(), m.isSleeping); err != nil {
 			m.leave()
 			return err
@@ -178,7 +178,7 @@ func (m *Mutex) compete(until waiter.Limit, waited bool) error {
 
 // attempt implements [admitting].
 func (m *Mutex) attempt(_ int64, waited bool) bool {
-	for { // A turn is lost to somebody on the express lane, and they are few.
+	for { // A retry follows a success on the express lane, whose places are few.
 		w := m.word.Load()
 		switch w & parking.Mask {
 		case parking.Unlocked:
@@ -209,9 +209,9 @@ func (m *Mutex) isSleeping() bool { return m.word.Load()&parking.Mask == sleepin
 func (m *Mutex) key() parking.Key { return parking.Key{Object: m, Hash: xsync.Address(m)} }
 
 // TryLock locks m if it is unlocked, and reports whether it did. If the express lane is full it
-// does not if anybody waits.
+// does not if any goroutine waits.
 func (m *Mutex) TryLock() bool {
-	for { // A turn is lost only to another's success, or to one that gives up.
+	for { // A retry follows only another's success, or one that gives up.
 		w := m.word.Load()
 		switch {
 		case w&parking.Mask != parking.Unlocked:

@@ -15,8 +15,8 @@ import (
 // lanes are the lengths of the express lane, up to the longest.
 func lanes() []int { return []int{0, 1, Express} }
 
-// Every way to lock and to give up, at every point: never two inside, nobody sleeps for ever, and
-// in the end the lock is free.
+// Every way to lock and to give up, at every point: never two inside, no goroutine sleeps for ever,
+// and in the end the lock is free.
 func TestModelMutex(t *testing.T) {
 	bound := 0
 	if testing.Short() {

@@ -106,7 +106,7 @@ func TestLongLanesAreTheLongest(t *testing.T) {
 }
 
 // Alone, one locks as often as one likes: when the lane is full one goes through the gate.
-func TestNobodyIsKeptOutWhereNobodyWaits(t *testing.T) {
+func TestNoneIsKeptOutWithoutWaiters(t *testing.T) {
 	forEachLane(t, func(t *testing.T, create func() *Mutex) {
 		m := create()
 		for range 3 * (Express + 2) {
@@ -192,8 +192,8 @@ func TestDeferredUnlockUnlocksHoweverTheFunctionEnds(t *testing.T) {
 	})
 }
 
-// Every way to lock and to give up at the same time. Never two inside, nothing is lost, and nobody
-// starves.
+// Every way to lock and to give up at the same time. Never two inside, nothing is lost, and no
+// goroutine starves.
 func TestMutualExclusionUnderEverything(t *testing.T) {
 	forEachLane(t, func(t *testing.T, create func() *Mutex) {
 		locktest.AtEveryProcs(t, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestMutualExclusionUnderEverything(t *testing.T) {
 }
 
 // The bound, measured: at most (p + 1) · q later arrivals overtake the p'th in the queue.
-func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
+func TestOvertakingIsBounded(t *testing.T) {
 	const q = 3
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		m := NewMutex(WithExpress(min(q, Express)))

@@ -53,7 +53,7 @@ func WithWaitingArray(a *twa.Array) Option {
 	return func(o *options) { o.waitingArray, o.array = true, a }
 }
 
-// WhenContended leaves the gate out where it has no effect: an arrival that finds nobody behind the
+// WhenContended leaves the gate out where it has no effect: an arrival that finds none behind the
 // gate, and the lock free, takes the lock. The lock must have a TryLock. It is for [Wrap].
 func WhenContended() Option {
 	return func(o *options) { o.contended = true }

@@ -64,7 +64,7 @@ type admitting interface {
 	entered(hold int64)
 	// leave ends the admission of a request that has not entered the lock.
 	leave()
-	// giveBack unlocks. It reports false, and changes nothing, if nobody has the lock so.
+	// giveBack unlocks. It reports false, and changes nothing, if the lock is not held so.
 	giveBack(hold int64) bool
 }
 
@@ -106,7 +106,7 @@ func (r *request) cancel() bool { return r.f.Cancel() }
 // [waiter.Granted], or [waiter.Pending] if the request sleeps, and is not the caller's any more. It
 // returns [waiter.Closed] if the owner has abandoned the node; the admission is the caller's then.
 func (r *request) admit(waited bool) waiter.Outcome {
-	for !r.lock.attempt(r.f.Node.N, waited) { // A turn is lost to an unlock.
+	for !r.lock.attempt(r.f.Node.N, waited) { // A retry follows an unlock.
 		l := parking.Default().Line(r.lock.key())
 		switch {
 		case r.f.Node.Status() == waiter.StatusBusy: // invariant 3
@@ -184,7 +184,7 @@ func (a *admission) Wake() {
 		}
 		lock.entered(hold)
 	case waiter.Closed:
-		r.f.Node.Deliver(waiter.Closed) // nobody sees it: the node becomes its owner's again
+		r.f.Node.Deliver(waiter.Closed) // no goroutine sees it: the node becomes its owner's again
 		lock.leave()
 	default: // It sleeps.
 	}

@@ -18,8 +18,8 @@ import (
 //
 // Order: that of [Mutex], with platoons of one and an express lane of [Express] places. A goroutine
 // that finds the lock available takes it, if the express lane has a place left: a reader, while no
-// writer holds it; a writer, while nobody does. Otherwise it queues, readers and writers in one
-// line. The first of the line is admitted to compete for the lock. When an admitted reader has
+// writer holds it; a writer, while no goroutine does. Otherwise it queues, readers and writers in
+// one line. The first of the line is admitted to compete for the lock. When an admitted reader has
 // entered, or an admitted writer unlocks, the next is admitted, and the express lane has all its
 // places again, or fewer if it lasts long. So readers next to each other in the line enter
 // together. Readers that arrive while a writer waits delay it by no more acquisitions than the lane
@@ -79,7 +79,7 @@ type RWLock struct {
 	opening xsync.Uint32 // calls of reopen under way
 }
 
-// What the word is made of. The holds, rwReader and rwWriter, also stand for what somebody wants.
+// What the word is made of. The holds, rwReader and rwWriter, also stand for what a request wants.
 const (
 	rwSleeping int64 = 1 << 0
 	rwAdmitted int64 = 1 << 1
@@ -114,7 +114,8 @@ func (l *RWLock) express(w, hold int64) bool {
 	return inTheWay(w, hold) < rwFull && l.word.CompareAndSwap(w, w+hold+rwPlace)
 }
 
-// inTheWay returns what of w may keep somebody out of the express lane. It does so from rwFull on.
+// inTheWay returns what of w may keep a goroutine out of the express lane. It does so from rwFull
+// on.
 func inTheWay(w, hold int64) int64 {
 	if hold == rwReader {
 		return w & rwButReaders
@@ -252,16 +253,16 @@ func (l *RWLock) isSleeping() bool { return l.word.Load()&rwSleeping != 0 }
 func (l *RWLock) key() parking.Key { return parking.Key{Object: l, Hash: xsync.Address(l)} }
 
 // TryRLock locks l for reading if no writer holds it, and reports whether it did. If the express
-// lane is full it does not if anybody waits. It may let others run, if somebody is about to come in
-// beside it.
+// lane is full it does not if any goroutine waits. It may let others run, if a goroutine is about
+// to come in beside it.
 func (l *RWLock) TryRLock() bool { return l.try(rwReader) }
 
-// TryLock locks l for writing if nobody holds it, and reports whether it did. If the express lane
-// is full it does not if anybody waits.
+// TryLock locks l for writing if no goroutine holds it, and reports whether it did. If the express
+// lane is full it does not if any goroutine waits.
 func (l *RWLock) TryLock() bool { return l.try(rwWriter) }
 
 func (l *RWLock) try(hold int64) bool {
-	for { // A turn is lost only to another's success, or to one that gives up.
+	for { // A retry follows only another's success, or one that gives up.
 		w := l.word.Load()
 		switch {
 		case !isAvailable(w, hold):
@@ -286,9 +287,9 @@ func (l *RWLock) try(hold int64) bool {
 		case hold == rwWriter || w&rwSleeping != 0 || !l.gate.Returns(o, 1):
 			return false
 		default:
-			// Nobody is queued, and the admitted one is awake: a few instructions more, and it is
-			// in, asleep, or gone. If it is a reader there is room for another; a writer need not
-			// know.
+			// No goroutine is queued, and the admitted one is awake: a few instructions more, and
+			// it is in, asleep, or gone. If it is a reader there is room for another; a writer need
+			// not know.
 			xsync.Yield()
 		}
 	}

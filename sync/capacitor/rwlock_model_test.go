@@ -145,8 +145,8 @@ var rwScenarios = []rwScenario{
 	{name: "try", long: true, bound: 3, body: func(h *hall) { h.threads(h.tryRead, h.tryWrite, h.read) }},
 	{name: "try and write", body: func(h *hall) { h.threads(h.tryRead, h.tryWrite, h.write) }},
 	{name: "tries", body: func(h *hall) { h.Same(2, "reader", func(int) { h.tryRead() }); h.Go("writer", h.tryWrite) }},
-	// Where nobody waits and no writer holds, a try to read does not fail because others come and
-	// go.
+	// Where no goroutine waits and no writer holds, a try to read does not fail because others come
+	// and go.
 	{name: "try beside readers", body: func(h *hall) {
 		h.l.RLock()
 		h.threads(h.read, func() {
@@ -197,7 +197,7 @@ var rwScenarios = []rwScenario{
 		h.l.Lock()
 		h.threads(h.hastyRead, h.hastyWrite, h.l.Unlock)
 	}},
-	// The unlock finds somebody asleep, nobody asleep, and somebody else.
+	// The unlock finds the waiter asleep, none asleep, and another one.
 	{name: "timeout and read behind a write", bound: 3, body: func(h *hall) {
 		h.l.Lock()
 		h.threads(h.hastyWrite, h.read, h.l.Unlock)
@@ -253,8 +253,8 @@ var rwScenarios = []rwScenario{
 }
 
 // Every way to lock and to give up, at every point, with so many places of the lane used: never a
-// reader beside a writer, nobody sleeps for ever, and in the end the lock is free and its gate
-// open.
+// reader beside a writer, no goroutine sleeps for ever, and in the end the lock is free and its
+// gate open.
 func TestModelRWLock(t *testing.T) {
 	for used := range Express + 1 {
 		for _, s := range rwScenarios {
@@ -292,7 +292,8 @@ func TestModelRWLock(t *testing.T) {
 }
 
 // newRWLock returns an unlocked lock of whose express lane so many places have been used, when
-// nobody sleeps anywhere: executions that were given up have left their sleepers in the table.
+// no goroutine sleeps anywhere: executions that were given up have left their sleepers in the
+// table.
 func newRWLock(used int) *RWLock {
 	*parking.Default() = *parking.New(1)
 	l := new(RWLock)
@@ -301,7 +302,7 @@ func newRWLock(used int) *RWLock {
 }
 
 func requireUnlocked(x *interleave.Run, l *RWLock) {
-	x.Assert(l.Waiting() == 0, "somebody still waits")
+	x.Assert(l.Waiting() == 0, "a goroutine still waits")
 	x.Assert(l.word.Load()&^rwLane == 0, "the lock was lost, or a flag left: %x", l.word.Load())
 	x.Assert(l.gateOf().Available() == 1 && l.gate.Waiting() == 0, "the gate is not open")
 	x.Assert(l.TryLock(), "the lock was lost")
@@ -372,7 +373,7 @@ func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
 	x.Always(func() {
 		w := l.word.Load()
 		switch me := x.Running(); {
-		case w>>32 <= before>>32 && w&rwWriter <= before&rwWriter: // nobody has come in
+		case w>>32 <= before>>32 && w&rwWriter <= before&rwWriter: // no goroutine has come in
 		case watched[me]:
 			in = true
 		case other[me] && !in:

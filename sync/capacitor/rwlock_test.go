@@ -79,7 +79,7 @@ func TestRWPanicsNameThePackage(t *testing.T) {
 
 // Alone, one locks as often as one likes: when the lane is full one goes through the gate. Each who
 // does renews the lane.
-func TestRWNobodyIsKeptOutWhereNobodyWaits(t *testing.T) {
+func TestRWNoneIsKeptOutWithoutWaiters(t *testing.T) {
 	l := new(RWLock)
 	for range 3 * (Express + 2) {
 		l.RLock()
@@ -176,7 +176,7 @@ func TestRWDeferredUnlockUnlocksHoweverTheFunctionEnds(t *testing.T) {
 }
 
 // The bound, measured: at most (p + 1) · Express later arrivals overtake the p'th in the line.
-func TestRWNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
+func TestRWOvertakingIsBounded(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		l := new(RWLock)
 		var came atomic.Int64 // so many have come in

@@ -49,9 +49,9 @@ type Wrapped[L sync.Locker] struct {
 	trying xsync.Int64
 }
 
-// Wrap returns inner behind a gate with platoons of b. Nobody else may lock inner. It panics if b
-// is not one for [NewGate], inner or an option is nil, or an option needs a TryLock that inner does
-// not have.
+// Wrap returns inner behind a gate with platoons of b. No other goroutine may lock inner. It panics
+// if b is not one for [NewGate], inner or an option is nil, or an option needs a TryLock that inner
+// does not have.
 func Wrap[L sync.Locker](inner L, b int64, opts ...Option) *Wrapped[L] {
 	if v := reflect.ValueOf(inner); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("capacitor: Wrap of a nil lock")
@@ -180,8 +180,9 @@ func (w *Wrapped[L]) TryLock() bool {
 //
 // Behind the gate it waits by the inner lock's LockContext(ctx) error, if it has one. Otherwise it
 // tries the inner lock whenever w is unlocked, and sleeps in between: TryLock must fail only while
-// somebody has the lock, or is about to get it. If there is no TryLock either, LockContext panics,
-// unless nobody ever waits behind the gate: with platoons of one and without [WithBypass].
+// a goroutine has the lock, or is about to get it. If there is no TryLock either, LockContext
+// panics, unless no goroutine ever waits behind the gate: with platoons of one and without
+// [WithBypass].
 func (w *Wrapped[L]) LockContext(ctx context.Context) error {
 	w.check()
 	switch {
@@ -224,8 +225,8 @@ func (w *Wrapped[L]) lockInner(ctx context.Context) error {
 	return nil
 }
 
-// tryUntil locks the inner lock by its TryLock, unless ctx is done first. It asks whenever somebody
-// has unlocked it.
+// tryUntil locks the inner lock by its TryLock, unless ctx is done first. It asks whenever a
+// goroutine has unlocked it.
 func (w *Wrapped[L]) tryUntil(ctx context.Context) error {
 	until := waiter.UntilDone(ctx)
 	w.trying.Add(1)

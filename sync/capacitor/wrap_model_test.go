@@ -17,8 +17,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Gates on both semaphores: never more than a platoon inside, nobody waits for ever, and every
-// arrival is counted once.
+// Gates on both semaphores: never more than a platoon inside, no goroutine waits for ever, and
+// every arrival is counted once.
 func TestModelGate(t *testing.T) {
 	type world struct {
 		*interleave.Run
@@ -122,7 +122,7 @@ func TestModelGate(t *testing.T) {
 					s.body(w)
 					x.Wait()
 					n := w.passed.Load()
-					x.Assert(w.g.Population() == 0 && w.g.Waiting() == 0, "somebody is left")
+					x.Assert(w.g.Population() == 0 && w.g.Waiting() == 0, "a goroutine is left")
 					x.Assert(w.g.Platoon() == n/s.b && w.g.departed.Load() == n%s.b, "miscounted: %d have passed", n)
 					x.Assert(w.g.free() == s.b-n%s.b, "%d may still pass", w.g.free())
 				})
@@ -175,7 +175,7 @@ func TestModelWrapped(t *testing.T) {
 				New:   func() mutextest.Small { return Wrap(new(mutex.Word), p.b, p.opts...) },
 				Bound: 2,
 				After: func(x *interleave.Run, m mutextest.Small) {
-					x.Assert(m.(*Wrapped[*mutex.Word]).gate.Population() == 0, "somebody is left behind the gate")
+					x.Assert(m.(*Wrapped[*mutex.Word]).gate.Population() == 0, "a goroutine is left behind the gate")
 				},
 			})
 		})
@@ -195,8 +195,8 @@ func TestModelWrappedTries(t *testing.T) {
 				Bound: 2,
 				After: func(x *interleave.Run, m mutextest.Small) {
 					w := m.(*Wrapped[tries])
-					x.Assert(w.gate.Population() == 0, "somebody is left behind the gate")
-					x.Assert(w.trying.Load() == 0, "somebody still tries")
+					x.Assert(w.gate.Population() == 0, "a goroutine is left behind the gate")
+					x.Assert(w.trying.Load() == 0, "a goroutine still tries")
 				},
 			})
 		})
@@ -219,7 +219,7 @@ func TestModelLastPlaceOfTheLane(t *testing.T) {
 		})
 		x.Same(2, "express", func(int) { do(w, func() {}) })
 		x.Wait()
-		x.Assert(w.gate.Population() == 0 && w.Waiting() == 0, "somebody is left")
+		x.Assert(w.gate.Population() == 0 && w.Waiting() == 0, "a goroutine is left")
 	})
 }
 
@@ -272,7 +272,7 @@ func TestModelWrappedBypass(t *testing.T) {
 					})
 				}
 				x.Wait()
-				x.Assert(w.gate.Population() == 0, "somebody is left behind the gate")
+				x.Assert(w.gate.Population() == 0, "a goroutine is left behind the gate")
 			})
 		})
 	}
@@ -298,7 +298,7 @@ func TestModelLaneHasSoManyPlaces(t *testing.T) {
 
 // With WhenContended an arrival skips the gate if none is behind it or in line. None overtakes a
 // waiter in line, not even while the gate reopens.
-func TestModelNobodyGoesPastTheLine(t *testing.T) {
+func TestModelNoneGoesPastTheLine(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		w := Wrap(new(mutex.Word), 1, WhenContended())
 		x.Name("w", w)
@@ -321,7 +321,7 @@ func TestModelNobodyGoesPastTheLine(t *testing.T) {
 			w.Unlock()
 		})
 		x.Wait()
-		x.Assert(w.gate.isIdle(), "somebody is left behind the gate")
+		x.Assert(w.gate.isIdle(), "a goroutine is left behind the gate")
 	})
 }
 

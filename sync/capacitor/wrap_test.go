@@ -41,7 +41,7 @@ func TestWrappedContract(t *testing.T) {
 }
 
 // Every way to lock and to give up at the same time, with platoons of several: never two inside,
-// and nobody stays behind the gate.
+// and no goroutine stays behind the gate.
 func TestWrappedExcludesUnderEverything(t *testing.T) {
 	for name, p := range wrappings {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func (l *lifo) Unlock() {
 	l.taken = false
 }
 
-// Behind a gate everybody gets as far as the others, though the lock does all it can against it.
+// Behind a gate all goroutines get equally far, though the lock does all it can against it.
 // Rounds are counted, not time.
 func TestUnfairLocksBecomeFair(t *testing.T) {
 	for name, p := range wrappings {
@@ -214,7 +214,7 @@ func TestUncontendedLockSkipsTheGate(t *testing.T) {
 	for range 10 {
 		do(l, func() {})
 	}
-	require.Zero(t, l.Gate().free()-2, "nobody has passed")
+	require.Zero(t, l.Gate().free()-2, "no goroutine has passed")
 	require.Zero(t, l.Gate().Platoon())
 }
 
@@ -225,7 +225,7 @@ func TestGivingUpPastTheGate(t *testing.T) {
 	ctx, cancel := context.WithTimeout(bg, time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, l.LockContext(ctx), context.DeadlineExceeded)
-	require.EqualValues(t, 1, l.Gate().free(), "somebody has passed")
+	require.EqualValues(t, 1, l.Gate().free(), "a goroutine has passed")
 	l.Unlock()
 	require.True(t, l.TryLock())
 	l.Unlock()
@@ -286,14 +286,14 @@ func TestWaitPastTheGateEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(bg, time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, l.LockContext(ctx), context.DeadlineExceeded)
-	require.EqualValues(t, 1, l.Gate().free(), "somebody has passed")
+	require.EqualValues(t, 1, l.Gate().free(), "a goroutine has passed")
 	l.Unlock()
 	require.NoError(t, l.LockContext(bg))
 	l.Unlock()
 }
 
-// Behind a gate of one nobody waits, whatever the lock can do; elsewhere a lock that can do nothing
-// but lock is told at once.
+// Behind a gate of one no goroutine waits, whatever the lock can do; elsewhere a lock that can do
+// nothing but lock is told at once.
 func TestLockContextNeedsALockThatCanGiveUp(t *testing.T) {
 	const text = "capacitor: LockContext needs a lock with a LockContext or a TryLock"
 	inner := bare{new(sync.Mutex)}

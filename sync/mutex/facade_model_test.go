@@ -94,7 +94,7 @@ func TestModelGuardExcludes(t *testing.T) {
 				x.Wait()
 				x.Assert(g.Lock().Load() == entered.Load(), "one of %d was lost", entered.Load())
 				g.Unlock()
-				x.Assert(g.Mutex().Waiting() == 0, "somebody still waits")
+				x.Assert(g.Mutex().Waiting() == 0, "a goroutine still waits")
 			})
 		})
 	}
@@ -118,7 +118,7 @@ func TestModelPackedLocksAreIndependent(t *testing.T) {
 		p := mutex.NewPacked(2)
 		x.Assert(p.Len() == 2, "%d locks of 2", p.Len())
 		var inside interleave.Int32
-		p.Lock(0) // and is not unlocked before the end: nobody waits for it
+		p.Lock(0) // and is not unlocked before the end: no goroutine waits for it
 		l := p.Locker(1)
 		x.Same(2, "t", func(int) {
 			l.Lock()

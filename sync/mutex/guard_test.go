@@ -14,7 +14,7 @@ import (
 func TestGuardLocksWhileItsFunctionRuns(t *testing.T) {
 	g := mutex.NewGuard(1)
 	increment := func(n *int) {
-		require.Nil(t, g.TryLock(), "somebody else gets at the value")
+		require.Nil(t, g.TryLock(), "another goroutine gets at the value")
 		*n++
 	}
 	g.Do(increment)
@@ -82,8 +82,8 @@ func TestGuardUnlocks(t *testing.T) {
 	requireFree(t, g.Mutex())
 }
 
-// A goroutine that has locked the guard by a future gets the value. Nobody gets it while the guard
-// is unlocked.
+// A goroutine that has locked the guard by a future gets the value. No goroutine gets it while the
+// guard is unlocked.
 func TestGuardGivesItsValueToAFuture(t *testing.T) {
 	g := mutex.NewGuard(1)
 	none := func() {

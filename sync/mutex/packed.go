@@ -159,7 +159,7 @@ func (b packedBits) Get() parking.State { return b.word.Load() >> b.shift() & pa
 
 // Set changes the state, if it is from.
 func (b packedBits) Set(from, to parking.State) bool {
-	for { // A turn is lost only to another's success, or to a neighbour's.
+	for { // A retry follows only another's success, or a neighbour's.
 		o := b.word.Load()
 		if o>>b.shift()&parking.Mask != from {
 			return false

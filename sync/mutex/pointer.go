@@ -43,7 +43,7 @@ func (p *Pointer[T]) Store(v *T) {
 	if unsafe.Sizeof(*v) < 4 || uintptr(unsafe.Pointer(v))&parking.Mask != 0 {
 		panic("mutex: Pointer to something that is too small, or not aligned to 4 bytes")
 	}
-	for { // A turn is lost only to another's success.
+	for { // A retry follows only another's success.
 		o := p.b.p.Load()
 		if p.b.p.CompareAndSwap(o, tagged((*byte)(unsafe.Pointer(v)), stateOf(o))) {
 			return
@@ -109,7 +109,7 @@ func (b *pointerBits) Get() parking.State { return stateOf(b.p.Load()) }
 
 // Set changes the state, if it is from.
 func (b *pointerBits) Set(from, to parking.State) bool {
-	for { // A turn is lost only to another's success, or to a Store.
+	for { // A retry follows only another's success, or a Store.
 		o := b.p.Load()
 		if stateOf(o) != from {
 			return false

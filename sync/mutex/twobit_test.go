@@ -89,7 +89,7 @@ func TestTwoBitsWakeOneByOne(t *testing.T) {
 
 // One goroutine holds the lock nearly all the time, and takes it again as soon as it has unlocked
 // it. So sleepers have futile wakes, and must get the lock all the same.
-func TestTwoBitsStarveNobody(t *testing.T) {
+func TestTwoBitsStarveNone(t *testing.T) {
 	forEachTwoBit(t, func(t *testing.T, m mutextest.Small) {
 		stop, done := make(chan struct{}), make(chan struct{})
 		var holder sync.WaitGroup
@@ -134,11 +134,11 @@ func TestPackedLocksAreIndependent(t *testing.T) {
 		go func() { p.Lock(i); woken <- i }()
 		locktest.AwaitWaiting(t, packedLock{p, i}, 1)
 	}
-	p.Unlock(15) // a neighbour's: it wakes nobody
+	p.Unlock(15) // a neighbour's: it wakes none
 	require.True(t, p.TryLock(15))
 	p.Unlock(17)
 	require.Equal(t, 17, locktest.Receive(t, woken))
-	require.Equal(t, 1, p.Waiting(16), "woken by somebody else's unlock")
+	require.Equal(t, 1, p.Waiting(16), "woken by another's unlock")
 	p.Unlock(16)
 	require.Equal(t, 16, locktest.Receive(t, woken))
 	for i := range p.Len() {

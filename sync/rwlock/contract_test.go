@@ -39,6 +39,6 @@ func initAs(f *rwlock.LockFuture, l *rwlock.RWLock, s rwtest.State) {
 	case rwtest.Write:
 		f.Init(l)
 	default:
-		panic("nobody requests a lock as unlocked")
+		panic("a lock cannot be requested as unlocked")
 	}
 }

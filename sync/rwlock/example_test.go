@@ -33,7 +33,7 @@ func ExampleRWLock() {
 	// false
 }
 
-// The goroutine reads first and may have to write then: nobody writes in between.
+// The goroutine reads first and may have to write then: no goroutine writes in between.
 func ExampleRWLock_Upgrade() {
 	var l rwlock.RWLock
 	cache := map[string]int{}
@@ -74,7 +74,8 @@ func ExampleRWLock_UpgradeTimeout() {
 	// true
 }
 
-// What has been written is read before anybody else can write, and others read it at the same time.
+// What has been written is read before any other goroutine can write, and others read it at the
+// same time.
 func ExampleRWLock_Downgrade() {
 	var l rwlock.RWLock
 	l.Lock()

@@ -51,7 +51,7 @@ func TestModelGuardExcludes(t *testing.T) {
 		x.Assert((err == nil) == entered, "entered %v: %v", entered, err)
 		return false
 	}
-	// By a future of the lock, which unlocks it again: nobody calls Err.
+	// By a future of the lock, which unlocks it again: no goroutine calls Err.
 	byFuture := func(g *guard, init func(*rwlock.LockFuture, *rwlock.RWLock), use func(p *pair)) {
 		var f rwlock.LockFuture
 		init(&f, g.RWLock())
@@ -174,8 +174,8 @@ func TestModelRest(t *testing.T) {
 			{name: "upgrade with timeout, and write", body: func(r *room) {
 				r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeTimeout(time.Second)) }, r.write)
 			}},
-			// Anybody may ask whether a future is complete, and is never told so before its share
-			// was free.
+			// Any goroutine may ask whether a future is complete, and is never told so before its
+			// share was free.
 			{name: "future asked", body: func(r *room) {
 				var free interleave.Bool
 				r.l.Lock()

@@ -91,7 +91,7 @@ func TestGuardIsReadByMany(t *testing.T) {
 }
 
 // A goroutine that has locked the guard by a future, or by the methods of its lock, gets at the
-// value. Value panics while nobody has locked the guard.
+// value. Value panics while no goroutine has locked the guard.
 func TestGuardGivesItsValueToTheHolder(t *testing.T) {
 	g := rwlock.NewGuard(1)
 	l := g.RWLock()

@@ -45,7 +45,7 @@ func forEachKindAndProcs(t *testing.T, f func(t *testing.T, l *rwlock.RWLock)) {
 	})
 }
 
-// requireFree checks that l is unlocked and nobody waits.
+// requireFree checks that l is unlocked and no goroutine waits.
 func requireFree(t *testing.T, l *rwlock.RWLock) {
 	t.Helper()
 	rwtest.RequireState(t, l, rwtest.Unlocked)

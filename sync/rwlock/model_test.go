@@ -67,7 +67,7 @@ func (r *room) writeIf(ok bool) {
 	}
 }
 
-// upgradeIf is for somebody inside as upgradable reader.
+// upgradeIf is for a goroutine inside as upgradable reader.
 func (r *room) upgradeIf(ok bool) {
 	if !ok {
 		r.leave(oneUpgradable)
@@ -161,8 +161,8 @@ var scenarios = []scenario{
 	{name: "try and write", body: func(r *room) {
 		r.threads(func() { r.readIf(r.l.TryRLock()) }, func() { r.writeIf(r.l.TryLock()) }, r.write)
 	}},
-	// Where nobody waits and no writer holds, a try to read must not fail; while the bias was ended
-	// it did.
+	// Where no goroutine waits and no writer holds, a try to read must not fail; while the bias was
+	// ended it did.
 	{name: "try read beside a try to write", body: func(r *room) {
 		r.l.RLock()
 		r.threads(func() { r.Assert(!r.l.TryLock(), "a writer beside a reader") }, func() {
@@ -230,7 +230,7 @@ var scenarios = []scenario{
 	}},
 
 	// What two futures have been granted in one batch and both refuse comes back as two shares. It
-	// was returned as one, which nobody can hold: Unlock panicked.
+	// was returned as one, which cannot be held: Unlock panicked.
 	{name: "futures dropped behind a write", body: func(r *room) {
 		r.l.Lock()
 		r.threads(r.l.Unlock, func() {
@@ -293,7 +293,7 @@ var scenarios = []scenario{
 		})
 		r.Go("reader", r.read)
 	}},
-	// Nobody writes between what an upgradable reader has read and what it writes.
+	// No goroutine writes between what an upgradable reader has read and what it writes.
 	{name: "upgrade passes writers", wide: true, body: func(r *room) {
 		var written interleave.Int32
 		r.threads(func() {
@@ -301,7 +301,7 @@ var scenarios = []scenario{
 			n := written.Load()
 			r.l.Upgrade()
 			r.enter(oneWriter, oneUpgradable)
-			r.Assert(written.Load() == n, "somebody has written in between")
+			r.Assert(written.Load() == n, "a goroutine has written in between")
 			r.leave(oneWriter)
 			r.l.Unlock()
 		}, func() {
@@ -409,7 +409,7 @@ func (s scenario) check(t *testing.T, opts []rwlock.Option) {
 		if r.after != nil {
 			r.after()
 		}
-		x.Assert(r.l.Waiting() == 0, "somebody still waits")
+		x.Assert(r.l.Waiting() == 0, "a goroutine still waits")
 		x.Assert(r.l.TryLock(), "the lock was lost")
 		x.Assert(!r.l.TryRLock(), "a reader beside a writer")
 		r.l.Unlock()

@@ -19,8 +19,8 @@ import (
 //	+-----------------------------------+------------------+---+---+---+
 //
 //	W  S  C   meaning
-//	0  0  .   nobody waits: whoever finds its permits takes them, and the places mean nothing
-//	1  0  .   somebody waits; whoever is awake, or departs, will look after the line
+//	0  0  .   none waits: an arrival that finds its permits takes them; the places mean nothing
+//	1  0  .   some wait; one that is awake, or departs, will serve the line
 //	1  1  .   a sleeper may be woken, by a release that leaves at least need permits free
 //	.  .  1   closed; releases still count
 const (
@@ -40,7 +40,7 @@ const (
 // so that to take the lane is one step; those who wait stand in one line, the front of which is the
 // gate.
 //
-// Whoever waits sleeps, passes the gate when it is the first and its permits are free, is woken,
+// A waiter sleeps, passes the gate when it is the first and its permits are free, is woken,
 // and competes with the express lane. If that was quicker it sleeps again, in front of all, and
 // stays inside. It departs when it has its permits, or gives up. A future cannot compete: it is
 // granted what it waits for in the step in which a goroutine would be woken, and departs in the
@@ -116,8 +116,8 @@ func (o capacitorState) free() int64 { return int64(o >> capacitorShift) }
 
 func (o capacitorState) isClosed() bool { return o&capacitorClosed != 0 }
 
-// admits reports whether an arrival may take n permits: they are free, and nobody waits or the lane
-// has a place.
+// admits reports whether an arrival may take n permits: they are free, and no goroutine waits or
+// the lane has a place.
 func (o capacitorState) admits(n int64) bool {
 	return !o.isClosed() && o.free() >= n && (o&capacitorWaits == 0 || o&capacitorPlaces != 0)
 }
@@ -133,7 +133,7 @@ func (o capacitorState) less(n int64) capacitorState {
 
 // TryAcquire takes n permits if an arrival may.
 func (p *capacitor) TryAcquire(n int64) bool {
-	for o := p.look(); o.admits(n); o = p.look() { // A turn is lost only to another's success.
+	for o := p.look(); o.admits(n); o = p.look() { // A retry follows only another's success.
 		if p.swap(o, o.less(n)) {
 			return true
 		}
@@ -178,7 +178,7 @@ func (p *capacitor) acquire(until waiter.Limit, n int64) error {
 
 // await ends an acquire that has come to o so far. k was got for until.
 func (p *capacitor) await(until waiter.Limit, s *parking.Sleeper, k *waiter.Parker, o waiter.Outcome) error {
-	// A turn is lost to the express lane, whose places are limited, or to others inside.
+	// A retry follows a success inside or on the express lane, whose places are few.
 	for inside := false; o == waiter.Pending; inside = true {
 		var err error
 		if o, err = waiter.Wait(k, until, gateLine{p, s, inside}); err != nil {
@@ -322,7 +322,7 @@ func (p *capacitor) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *p
 	}
 	l.Unlock()
 	for n := wake.Wake(); n > 0; n = wake.Wake() {
-		p.Release(n) // they were a future's that nobody wants any more
+		p.Release(n) // they were a future's that is not wanted any more
 	}
 	return o
 }
@@ -330,7 +330,7 @@ func (p *capacitor) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *p
 // serveLocked returns the waiter to admit, and the word for which that is right. If there is none
 // it returns nil, and the word is up to date.
 func (p *capacitor) serveLocked(l parking.Line) (*parking.Sleeper, capacitorState) {
-	for { // A turn is lost only to another's success.
+	for { // A retry follows only another's success.
 		o, s := p.look(), l.First()
 		to := o &^ (capacitorWaits | capacitorSleeps)
 		if p.waiting > 0 {
@@ -410,7 +410,7 @@ func (p *capacitor) giveBack(n int64) bool {
 
 // give adds n permits to the word, unless fewer are held, and returns what the word was.
 func (p *capacitor) give(n int64) (o capacitorState, ok bool) {
-	for o = p.look(); n <= p.size.Load()-o.free(); o = p.look() { // A turn is lost only to another's success.
+	for o = p.look(); n <= p.size.Load()-o.free(); o = p.look() { // A retry follows only another's success.
 		if p.swap(o, o+capacitorState(n*capacitorPermit)) {
 			return o, true
 		}

@@ -98,7 +98,7 @@ func TestExpressLaneEnds(t *testing.T) {
 	s.Release(2)
 	require.Equal(t, s.Size(), s.Available())
 
-	// With nobody waiting there is no lane, and no end to it.
+	// Without waiters there is no lane, and no end to it.
 	for range 3 * q {
 		require.True(t, s.TryAcquire(2))
 		s.Release(2)

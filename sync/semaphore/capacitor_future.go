@@ -15,7 +15,8 @@ func (p *capacitor) request(f future, n int64) future {
 	return a
 }
 
-// A capacitorFuture is a request that does not block anybody. Its place in the line is its own.
+// A capacitorFuture is a request that does not block its goroutine. Its place in the line is its
+// own.
 type capacitorFuture struct {
 	f waiter.Future
 	p *capacitor

@@ -45,7 +45,7 @@ func (w *capacitorWorld) check() {
 	w.Assert(w.p.inside <= w.p.members && w.p.asleep <= w.p.inside, "%d are inside, %d asleep", w.p.inside, w.p.asleep)
 }
 
-// requireIdle checks that nobody is left, and nothing lost.
+// requireIdle checks that no goroutine is left, and nothing lost.
 func (w *capacitorWorld) requireIdle() {
 	p := w.p
 	w.Assert(
@@ -55,8 +55,8 @@ func (w *capacitorWorld) requireIdle() {
 		p.Size(),
 		p.waiting,
 	)
-	w.Assert(p.inside == 0 && p.asleep == 0 && p.promised == 0, "somebody is inside")
-	w.Assert(p.look()&(capacitorWaits|capacitorSleeps) == 0, "somebody is remembered")
+	w.Assert(p.inside == 0 && p.asleep == 0 && p.promised == 0, "a goroutine is inside")
+	w.Assert(p.look()&(capacitorWaits|capacitorSleeps) == 0, "a waiter is remembered")
 }
 
 func capacitorOptions(t *testing.T, bound int) interleave.Options {
@@ -70,8 +70,8 @@ func capacitorOptions(t *testing.T, bound int) interleave.Options {
 	return interleave.Options{Mode: interleave.Bounded, Bound: bound}
 }
 
-// Every way to end a wait, wherever it stands: in the line, awake, or asleep again because somebody
-// on the express lane was quicker.
+// Every way to end a wait, wherever it stands: in the line, awake, or asleep again because a
+// goroutine on the express lane was quicker.
 func TestModelCapacitorWaitsEnd(t *testing.T) {
 	use := func(w *capacitorWorld, n int64, err error) {
 		if err == nil {
@@ -79,7 +79,7 @@ func TestModelCapacitorWaitsEnd(t *testing.T) {
 			w.p.Release(n)
 		}
 	}
-	// waits has somebody wait for n permits, in line.
+	// waits has a goroutine wait for n permits, in line.
 	waits := func(w *capacitorWorld, name string, ctx *interleave.Context, n int64) {
 		wait := w.queue(ctx, n)
 		w.Go(name, func() { use(w, n, wait()) })
@@ -335,7 +335,7 @@ func TestModelCapacitorLaneIsRenewed(t *testing.T) {
 
 // A future may be dropped at the moment of its grant. Its permit then goes to the next, whichever
 // side notices.
-func TestModelCapacitorGrantThatNobodyWants(t *testing.T) {
+func TestModelCapacitorUnwantedGrant(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		w := newCapacitorWorld(x, 1, 1, 0)
 		f := w.p.request(nil, 1)
@@ -421,7 +421,7 @@ func TestModelCapacitorCost(t *testing.T) {
 		waits   bool
 		acquire int
 		release int
-	}{"nobody waits": {false, 2, 3}, "somebody waits": {true, 2, 4}} {
+	}{"no goroutine waits": {false, 2, 3}, "a goroutine waits": {true, 2, 4}} {
 		t.Run(name, func(t *testing.T) {
 			stepsOf := func(use func(p *capacitor)) int {
 				return interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {

@@ -88,7 +88,7 @@ func ExampleOption() {
 	// Output: false true farad: too many waiters
 }
 
-// Where many processors acquire and release all the time, they do it by additions, which nobody has
+// Where many processors acquire and release all the time, they do it by additions, which never have
 // to repeat.
 func ExampleWithWaitingArray() {
 	own := twa.NewArray(1024) // or nil: where all such semaphores of the process have their waiters

@@ -90,7 +90,7 @@ func TestModelPermitOfAWait(t *testing.T) {
 	}
 }
 
-// A wait with a timeout beside one without: the permit is at one of them, and in the end at nobody.
+// A wait with a timeout beside one without: the permit is at one of them, and in the end at none.
 func TestModelTimeouts(t *testing.T) {
 	for name, k := range modelKinds {
 		if k.limit > 0 {
@@ -123,7 +123,7 @@ func TestModelTimeouts(t *testing.T) {
 	}
 }
 
-// Nobody is told that a future is complete before its permit was free.
+// No future is reported complete before its permit was free.
 func TestModelFutureIsNotCompleteTooEarly(t *testing.T) {
 	for name, k := range modelKinds {
 		t.Run(name, func(t *testing.T) {

@@ -151,7 +151,7 @@ func againstOracle(t *testing.T, o *oracle, size byte, ops []byte) {
 		return live[k%len(live)]
 	}
 	release := func(n int, what string) {
-		if o.release(n) { // permits have no names: somebody else may have released these
+		if o.release(n) { // permits have no names: another goroutine may have released these
 			require.Panics(t, func() { s.Release(int64(n)) }, what)
 		} else {
 			s.Release(int64(n))

@@ -78,7 +78,7 @@ func (p *Permit) Split(n int64) *Permit {
 		}
 		return nil
 	}
-	for { // A turn is lost only to another's success.
+	for { // A retry follows only another's success.
 		o := p.n.Load()
 		if n > o {
 			panic(overSplit(n, o))

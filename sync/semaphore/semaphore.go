@@ -178,7 +178,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 			return err
 		}
 	}
-	for o := s.e.Look(); s.permits().Fits(o, n); o = s.e.Look() { // A turn is lost only to another's success.
+	for o := s.e.Look(); s.permits().Fits(o, n); o = s.e.Look() { // A retry follows only another's success.
 		if s.e.Take(o, n) {
 			if mayEnd && ctx.Err() != nil {
 				return s.permits().Keep(ctx, n)
@@ -235,7 +235,7 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 	if n <= 0 {
 		return s.acquireNothing(context.Background(), n) == nil
 	}
-	for o := s.e.Look(); s.permits().Fits(o, n); o = s.e.Look() { // A turn is lost only to another's success.
+	for o := s.e.Look(); s.permits().Fits(o, n); o = s.e.Look() { // A retry follows only another's success.
 		if s.e.Take(o, n) {
 			return true
 		}

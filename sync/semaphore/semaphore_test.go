@@ -82,7 +82,7 @@ func TestBadNumbersPanicAndLoseNothing(t *testing.T) {
 }
 
 // A waiter in the slot and one in the list hide no over-release.
-func TestOverReleasePanicsWhoeverWaits(t *testing.T) {
+func TestOverReleasePanicsWithAndWithoutWaiters(t *testing.T) {
 	s := semaphore.New(2)
 	require.NoError(t, s.Acquire(bg, 2))
 	a, b := queued(t, bg, s, 1), queued(t, bg, s, 2)

@@ -252,7 +252,7 @@ func (r *runner) test(ctx context.Context, dir, overlay, arguments string) ([]by
 	ownGroup(cmd)
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // somebody kept the pipe open; the command itself was content
+		err = nil // another process kept the pipe open; the command itself was content
 	}
 	return out.text.Bytes(), err
 }

@@ -29,11 +29,11 @@
 // So a goroutine that gives up may wake others without need, and waits until those above it have
 // passed the wake on. Most chains have one element, and then the first step applies.
 //
-// The alternative is to leave the element behind for the next signaller, which wakes nobody. But
-// where nobody signals, repeated timeouts would then grow the chain without bound. A wake that is
-// handed down would also have to get past abandoned elements: every element would need its link,
-// and each tell would race with the owner. With the flush every element has an owner, so a wake
-// that is handed down never stops, and giving up needs no code of its own. Location is the
+// The alternative is to leave the element behind for the next signaller, which wakes none. But
+// where no goroutine signals, repeated timeouts would then grow the chain without bound. A wake
+// that is handed down would also have to get past abandoned elements: every element would need its
+// link, and each tell would race with the owner. With the flush every element has an owner, so a
+// wake that is handed down never stops, and giving up needs no code of its own. Location is the
 // exception, as in the paper: it leaves its element for later, and works on walked chains only.
 //
 // Invariants, each with a test that fails without it:

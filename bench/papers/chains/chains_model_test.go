@@ -49,7 +49,7 @@ func (w *world) check() {
 
 func (w *world) finish() {
 	for i := range w.t.chains {
-		w.Assert(w.t.chains[i].top.Load() == nil, "somebody is left on a chain")
+		w.Assert(w.t.chains[i].top.Load() == nil, "a goroutine is left on a chain")
 	}
 }
 
@@ -193,7 +193,7 @@ var scenarios = []scenario{
 		w.Go("other", func() { w.await(&w.x, 1) })
 		w.Go("setter", func() { w.set(&w.x); ctx.Cancel() })
 	}},
-	{name: "cancel/nobody signals", body: func(w *world) {
+	{name: "cancel/no goroutine signals", body: func(w *world) {
 		ctx := w.NewContext()
 		w.Same(2, "waiter", func(int) { w.within(ctx, &w.x, 1) })
 		w.Go("canceller", ctx.Cancel)

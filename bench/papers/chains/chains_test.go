@@ -43,7 +43,7 @@ func TestSignalWakesTheChain(t *testing.T) {
 	eachWake(t, func(t *testing.T, wake Wake) {
 		for _, signal := range []func(*Table, uint64){(*Table).Signal, (*Table).SignalPolite} {
 			table := New(Config{Chains: 4, Wake: wake})
-			signal(table, 1) // for nobody
+			signal(table, 1) // without a waiter
 			var n atomic.Int64
 			var yes atomic.Bool
 			woken := make(chan uint64, 8)
@@ -102,7 +102,7 @@ func TestWhoGivesUpLeavesOthersWaiting(t *testing.T) {
 
 // The steps of leaving a chain: the top restores what was there, and an element that has been told
 // flushes nothing.
-func TestLeavingDisturbsNobodyWithoutNeed(t *testing.T) {
+func TestLeavingDisturbsNoneWithoutNeed(t *testing.T) {
 	eachWake(t, func(t *testing.T, wake Wake) {
 		table, ctx := New(Config{Chains: 1, Wake: wake}), context.Background()
 		c := table.chain(0)
@@ -391,7 +391,7 @@ func (s *semaphore) post() {
 
 // The signaller tells exactly those whose condition holds. The others keep their order. A waiter
 // that gives up is told, too, and no other with it.
-func TestDelegatedWakesThoseWhomItConcerns(t *testing.T) {
+func TestDelegatedWakesThoseItConcerns(t *testing.T) {
 	ctx := context.Background()
 	for _, told := range [][]bool{
 		{true},
@@ -424,7 +424,7 @@ func TestDelegatedWakesThoseWhomItConcerns(t *testing.T) {
 			} else {
 				table.Signal(1)
 				for e := c.top.Load(); e != nil; e = e.below {
-					require.False(t, e.told.Load(), "nobody's condition holds")
+					require.False(t, e.told.Load(), "no goroutine's condition holds")
 				}
 				now.Store(true)
 				table.Signal(0)

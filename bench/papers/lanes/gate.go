@@ -17,7 +17,7 @@ import (
 //	balance  while a lane has waiters and another a permit: move the permit to the first waiter
 //
 // Why permits move: otherwise a lane without arrivals would keep its share for ever, the platoon
-// would never end, and all others would wait for it. (TestModelWithoutBalanceNobodyPasses)
+// would never end, and all others would wait for it. (TestModelWithoutBalanceNonePasses)
 //
 // Invariants:
 //
@@ -32,7 +32,7 @@ import (
 //     (TestModelBypass)
 //  4. A goroutine balances after it has queued, or may have left a permit in a lane without
 //     waiters: as the last of a platoon, after it has given up, or after it has moved a permit.
-//     (TestModelNobodyWaitsBesideAPermit)
+//     (TestModelNoneWaitsBesideAPermit)
 //
 // Why no goroutine waits beside a permit: let W wait in one lane, a permit lie in another, and no
 // other operation be in progress. Both the goroutine that queued and the one that left the permit

@@ -70,7 +70,7 @@ func (w *world) pass(lane int) {
 // finish checks that all that have passed are counted, and no permit is lost.
 func (w *world) finish() {
 	n := w.passed.Load()
-	w.Assert(w.Waiting() == 0, "somebody is left")
+	w.Assert(w.Waiting() == 0, "a goroutine is left")
 	w.Assert(w.departed.Load() == n%w.Size(), "miscounted: %d have passed", n)
 	w.Assert(w.free() == w.Size()-n%w.Size(), "%d may still pass", w.free())
 }
@@ -126,7 +126,7 @@ func TestModelGate(t *testing.T) {
 // As many goroutines as there are permits arrive while the platoon changes, and stay inside. So
 // each of them must get a permit, in whatever lane it lies. Others arrive and give up; they must
 // not leave a permit behind.
-func TestModelNobodyWaitsBesideAPermit(t *testing.T) {
+func TestModelNoneWaitsBesideAPermit(t *testing.T) {
 	for _, s := range []struct {
 		name  string
 		lanes int
@@ -136,7 +136,7 @@ func TestModelNobodyWaitsBesideAPermit(t *testing.T) {
 		bound int
 		large bool
 	}{
-		{name: "a lane that nobody comes to", lanes: 2, share: 1, bound: 2, stay: []int{0, 0}},
+		{name: "a lane that no goroutine comes to", lanes: 2, share: 1, bound: 2, stay: []int{0, 0}},
 		{name: "the first", lanes: 2, share: 1, bound: 2, stay: []int{1, 1}},
 		{name: "one gives up", lanes: 2, share: 1, bound: 1, stay: []int{0, 0}, hasty: []int{1}, large: true},
 		{name: "one gives up in the same lane", lanes: 2, share: 1, bound: 1, stay: []int{0, 0}, hasty: []int{0}, large: true},
@@ -175,7 +175,7 @@ func TestModelNobodyWaitsBesideAPermit(t *testing.T) {
 
 // Without the balance a lane without arrivals keeps its share, and arrivals in the other lane wait
 // for ever.
-func TestModelWithoutBalanceNobodyPasses(t *testing.T) {
+func TestModelWithoutBalanceNonePasses(t *testing.T) {
 	arrive := func(g *Gate, own int) {
 		l := &g.lanes[own]
 		if !l.permits().TryAcquire(1) {
@@ -191,7 +191,7 @@ func TestModelWithoutBalanceNobodyPasses(t *testing.T) {
 		x.Wait()
 	}).Failure
 	if f == nil || f.Kind != interleave.Deadlock {
-		t.Fatal("nobody waits for ever:", f)
+		t.Fatal("no goroutine waits for ever:", f)
 	}
 	t.Logf("%s: %s\n%s", f.Schedule, f.Message, f.Trace)
 }
@@ -316,7 +316,7 @@ func TestModelSeparateGatesBoundNothing(t *testing.T) {
 	search := interleave.Options{Mode: interleave.Bounded, Bound: 2}
 	f := interleave.Explore(search, func(x *interleave.Run) { heldUp(x, NewSeparate(2, 1), most) }).Failure
 	if f == nil || f.Kind != interleave.Assertion {
-		t.Fatal("nobody is overtaken so often:", f)
+		t.Fatal("no goroutine is overtaken so often:", f)
 	}
 	t.Logf("%s: %s\n%s", f.Schedule, f.Message, f.Trace)
 	interleave.Check(t, search, func(x *interleave.Run) { heldUp(x, New(2, 1), 1) })
@@ -353,7 +353,7 @@ func heldUp(x *interleave.Run, g Lanes, most int32) {
 
 // Depart panics only if there is one departure too many, whatever moves at the same time. Here a
 // permit moves for a waiter that gives up, and so is seen in one lane and then in another.
-func TestModelNobodyIsAccusedWrongly(t *testing.T) {
+func TestModelNoneIsAccusedWrongly(t *testing.T) {
 	interleave.Check(t, options(t, 0, false), func(x *interleave.Run) {
 		w := newWorld(x, 2, 1)
 		x.Assert(w.lanes[1].permits().TryAcquire(1), "closed") // the permit of the goroutine that departs
@@ -393,7 +393,7 @@ func TestModelLock(t *testing.T) {
 				x.Wait()
 				x.Assert(
 					interleave.Panics(func() { g.Depart(keyOf(0, 2)); g.Depart(keyOf(0, 2)) }) != nil,
-					"somebody is left behind the lanes",
+					"a goroutine is left behind the lanes",
 				)
 			})
 		})

@@ -85,7 +85,7 @@ func TestDepartWithoutArrivePanics(t *testing.T) {
 	}
 	s := NewSeparate(2, 2)
 	require.NoError(t, s.Arrive(bg, keyOf(0, 2)))
-	require.Panics(t, func() { s.Depart(keyOf(1, 2)) }, "nobody is there")
+	require.Panics(t, func() { s.Depart(keyOf(1, 2)) }, "no goroutine is there")
 	s.Depart(keyOf(0, 2))
 }
 
@@ -140,7 +140,7 @@ func overtaken(log []visit, i int) (n int) {
 
 // Many arrive, and some give up: never more than a platoon inside, no permit is lost, and no
 // arrival is overtaken more often than promised, although the inner lock is as unfair as possible.
-func TestNobodyIsOvertakenMoreOftenThanPromised(t *testing.T) {
+func TestOvertakingIsBounded(t *testing.T) {
 	const lanes, share, each = 3, 2, 4 // each: goroutines per lane
 	const b = lanes * share
 	rounds := locktest.Scaled(4000)
@@ -245,8 +245,8 @@ func TestLocksExclude(t *testing.T) {
 
 // With lanes at random every goroutine has a fair part in the long run. A Gate achieves that in
 // front of a LIFO lock, which alone starves nearly all of them; separate gates, in front of a lock
-// that starves nobody for long. How long that takes depends on who else uses the processors: a
-// hundred thousand turns, or up to fifty times as many. (Hashed lanes bound the bypass, but each
+// that starves no goroutine for long. How long that takes depends on who else uses the processors:
+// a hundred thousand turns, or up to fifty times as many. (Hashed lanes bound the bypass, but each
 // lane has the same part, whatever its number of goroutines.)
 func TestRandomLanesAreFairInTheLongRun(t *testing.T) {
 	for name, l := range map[string]sync.Locker{

@@ -8,9 +8,9 @@ import "context"
 // another lane pass. (TestModelSeparateGatesBoundNothing)
 //
 // With a random lane for each arrival no goroutine stays in a slow lane. In the long run all have
-// the same chances, if the inner lock starves nobody for long (TestRandomLanesAreFairInTheLongRun).
-// Behind a LIFO lock one member of a platoon may starve, while the other lanes' platoons go by for
-// ever.
+// the same chances, if the inner lock starves no goroutine for long
+// (TestRandomLanesAreFairInTheLongRun). Behind a LIFO lock one member of a platoon may starve,
+// while the other lanes' platoons go by for ever.
 type Separate []*Gate
 
 // NewSeparate returns the given number of open gates, each with platoons of b. It panics if one of

@@ -36,7 +36,7 @@ func (w *world) use() {
 
 func (w *world) finish() {
 	w.Assert(w.grant.Load()-w.ticket.Load() == w.permits, "a permit is lost")
-	w.Assert(w.array.lots.Count(func(parking.Key) bool { return true }) == 0, "somebody sleeps")
+	w.Assert(w.array.lots.Count(func(parking.Key) bool { return true }) == 0, "a goroutine sleeps")
 }
 
 type scenario struct {
@@ -160,7 +160,7 @@ func TestModelWhoSleepsNearNeedsTheSecondPoke(t *testing.T) {
 		x.Wait()
 	}).Failure
 	if f == nil || f.Kind != interleave.Deadlock {
-		t.Fatal("nobody sleeps for ever:", f)
+		t.Fatal("no goroutine sleeps for ever:", f)
 	}
 	t.Logf("%s: %s\n%s", f.Schedule, f.Message, f.Trace)
 }

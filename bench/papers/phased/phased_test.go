@@ -151,7 +151,7 @@ func TestPostPokes(t *testing.T) {
 }
 
 // A post reads from ticket that there is no owner to poke; the conservative post does not look.
-func TestPostsWithoutWaitersPokeNobody(t *testing.T) {
+func TestPostsWithoutWaitersPokeNone(t *testing.T) {
 	eachConfig(t, func(t *testing.T, c Config) {
 		s := New(NewArray(4), 1, c)
 		for range 10 {

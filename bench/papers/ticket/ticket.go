@@ -7,7 +7,8 @@ import (
 )
 
 // A Semaphore is two counters. An acquire takes tickets with one addition and polls until they
-// have been granted. A release grants tickets with one addition, whether or not anybody waits.
+// have been granted. A release grants tickets with one addition, whether or not any goroutine
+// waits.
 //
 // Order: strict FIFO, in the order of the additions.
 //
@@ -46,7 +47,7 @@ func New(n int64) *Semaphore {
 // Nothing ends the wait early: a request for more permits than there are never returns.
 func (s *Semaphore) Acquire(n int64) {
 	end := s.ticket.Add(n)
-	for spun := 0; ; { // A turn is lost to the requests ahead.
+	for spun := 0; ; { // Each retry waits for the requests ahead.
 		switch ahead := end - s.grant.Load(); {
 		case ahead <= 0:
 			return
@@ -58,9 +59,10 @@ func (s *Semaphore) Acquire(n int64) {
 	}
 }
 
-// TryAcquire takes n permits, n > 0, if they are free and nobody waits, and reports whether it did.
+// TryAcquire takes n permits, n > 0, if they are free and no goroutine waits, and reports whether
+// it did.
 func (s *Semaphore) TryAcquire(n int64) bool {
-	for { // A turn is lost to another acquire.
+	for { // A retry follows another acquire.
 		t := s.ticket.Load()
 		if s.grant.Load()-t < n {
 			return false

@@ -8,7 +8,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// In every schedule no more permits are held than there are, and nobody waits for ever; the
+// In every schedule no more permits are held than there are, and no goroutine waits for ever; the
 // counters begin at 0, or wrap around on the way.
 func TestModelTicket(t *testing.T) {
 	for name, s := range map[string]struct {

@@ -77,7 +77,7 @@ func WithTimeout(parent context.Context, d time.Duration) (context.Context, cont
 	return context.WithTimeoutCause(parent, d, ErrTimeout)
 }
 
-// IsTerminal reports whether what is written to w is seen by somebody at once.
+// IsTerminal reports whether what is written to w is read on a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -190,7 +190,7 @@ func futureUnlockGivesBackWhateverItHas(t *testing.T, k kind) {
 	m.Unlock()
 	twice()
 
-	for _, taken := range []bool{false, true} { // granted by an unlock, with somebody behind it
+	for _, taken := range []bool{false, true} { // granted by an unlock, with another behind it
 		m.Lock()
 		f.Init(m)
 		require.False(t, f.Poll(nil))
@@ -238,7 +238,7 @@ func futureUnlockNeedsNoErr(t *testing.T, k kind) {
 }
 
 // A caller that unlocks the mutex of a future, before Err or besides the future's Unlock, is told
-// so if nobody else has locked it by then.
+// so if no other goroutine has locked it by then.
 func futureUnlockedPastItsBackIsNamed(t *testing.T, k kind) {
 	for _, way := range []struct {
 		name string
@@ -336,7 +336,7 @@ func replacedWakersAreNotWoken(t *testing.T, k kind) {
 
 	m.Lock()
 	require.False(t, f.Poll(&first))
-	require.False(t, f.Poll(nil), "nobody is to be woken")
+	require.False(t, f.Poll(nil), "no goroutine is to be woken")
 	m.Unlock()
 	require.Zero(t, first.Load())
 	require.True(t, f.Poll(&first))

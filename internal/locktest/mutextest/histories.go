@@ -10,7 +10,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/semtest"
 )
 
-// one is a mutex as the semaphore of one permit that it is. Nobody calls what it only embeds.
+// one is a mutex as the semaphore of one permit that it is. What it only embeds is not called.
 type one struct {
 	semtest.Semaphore
 	m Mutex

@@ -25,11 +25,11 @@ type world struct {
 	holders interleave.Int32
 	panics  interleave.Int32 // of unlocks
 	tooMany int32            // unlocks there are more than locks
-	ended   bool             // the context has ended while somebody held the mutex, which guards it
+	ended   bool             // the context has ended while a goroutine held the mutex, which guards it
 }
 
-// alone returns a new mutex when nobody sleeps anywhere: executions that were given up have left
-// their sleepers in the table.
+// alone returns a new mutex when no goroutine sleeps anywhere: executions that were given up have
+// left their sleepers in the table.
 func (k kind) alone() Small {
 	*parking.Default() = *parking.New(1)
 	return k.mutex()
@@ -166,7 +166,7 @@ var smallScenarios = []scenario{
 			}
 		})
 	}},
-	// Whatever a context of somebody else's type says, it loses no wake: a lock without an error is
+	// Whatever a context of a foreign type says, it loses no wake: a lock without an error is
 	// a lock.
 	{name: "foreign context/no error", body: func(w *world) { w.foreign(0) }},
 	{name: "foreign context/error after closing", body: func(w *world) { w.foreign(1) }},
@@ -242,7 +242,8 @@ var futureScenarios = []scenario{
 			w.received(f)
 		})
 	}},
-	// Anybody may ask whether a future is complete, and is never told so before the lock was free.
+	// Any goroutine may ask whether a future is complete, and is never told so before the lock was
+	// free.
 	{name: "future/asked", body: func(w *world) {
 		var free interleave.Bool
 		w.m.Lock()
@@ -301,8 +302,8 @@ var futureScenarios = []scenario{
 }
 
 // RunModel explores mutexes of type M, and their futures, of type F: every way to wait and to give
-// up, at every point. Nobody sleeps for ever, never are two inside, and in the end the lock is
-// free. The known scenarios are skipped.
+// up, at every point. No goroutine sleeps for ever, never are two inside, and in the end the lock
+// is free. The known scenarios are skipped.
 func RunModel[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Known) {
 	t.Helper()
 	for _, s := range slices.Concat(smallScenarios, timedScenarios, futureScenarios) {
@@ -374,7 +375,7 @@ func (s scenario) check(t *testing.T, k kind, of Subject) {
 		}
 		x.Wait()
 		x.Assert(w.panics.Load() == w.tooMany, "%d unlocks panicked, %d were too many", w.panics.Load(), w.tooMany)
-		x.Assert(w.m.Waiting() == 0, "somebody still waits")
+		x.Assert(w.m.Waiting() == 0, "a goroutine still waits")
 		x.Assert(w.m.TryLock(), "the lock was lost")
 		x.Assert(!w.m.TryLock(), "two locks were made of one")
 		w.m.Unlock()

@@ -205,10 +205,10 @@ func (k kind) lockByPoll(ctx context.Context, m Small) error {
 
 var bg = context.Background()
 
-// RequireFree checks that m is unlocked and nobody waits.
+// RequireFree checks that m is unlocked and no goroutine waits.
 func RequireFree(t *testing.T, m Small) {
 	t.Helper()
-	require.Zero(t, m.Waiting(), "somebody still waits")
+	require.Zero(t, m.Waiting(), "a goroutine still waits")
 	require.True(t, m.TryLock(), "the lock was lost")
 	require.False(t, m.TryLock(), "two locks were made of one")
 	m.Unlock()

@@ -123,7 +123,7 @@ func lockTimeout(t *testing.T, k kind) {
 	RequireFree(t, m)
 }
 
-// Times that end at any point of a wait, with somebody behind.
+// Times that end at any point of a wait, with another behind.
 func timeoutAgainstUnlock(t *testing.T, k kind) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		m := k.mutex().(Mutex)

@@ -212,7 +212,7 @@ func badInput(t *testing.T, k Kind, l Lock) {
 	}
 	panics(func() { _ = u.UpgradeContext(none) })
 	require.True(t, u.UpgradeContext(locktest.DoneContext()) == context.Canceled, //nolint:errorlint // that very error
-		"although nobody is in the way")
+		"although no goroutine is in the way")
 	require.False(t, u.UpgradeTimeout(0))
 	require.False(t, u.UpgradeTimeout(-1))
 	RequireState(t, l, Upgradable)

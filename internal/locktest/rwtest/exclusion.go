@@ -158,13 +158,13 @@ func (v *visitor) asWriter() {
 		n := v.d.a
 		v.u.Downgrade()
 		v.read()
-		assert.Equal(v.t, n, v.d.a, "somebody wrote during a downgrade")
+		assert.Equal(v.t, n, v.d.a, "a goroutine wrote during a downgrade")
 		v.l.RUnlock()
 	case 1:
 		n := v.d.a
 		v.u.DowngradeToUpgradable()
 		v.read()
-		assert.Equal(v.t, n, v.d.a, "somebody wrote during a downgrade")
+		assert.Equal(v.t, n, v.d.a, "a goroutine wrote during a downgrade")
 		v.asUpgradable()
 	default:
 		v.l.Unlock()
@@ -187,12 +187,12 @@ func (v *visitor) asUpgradable() {
 	case 4:
 		v.u.ForgoUpgrade()
 		v.read()
-		assert.Equal(v.t, n, v.d.a, "somebody wrote during a downgrade")
+		assert.Equal(v.t, n, v.d.a, "a goroutine wrote during a downgrade")
 		v.l.RUnlock()
 		return
 	default:
 	}
-	assert.Equal(v.t, n, v.d.a, "somebody wrote during an upgrade, or a failed one")
+	assert.Equal(v.t, n, v.d.a, "a goroutine wrote during an upgrade, or a failed one")
 	if upgraded {
 		v.asWriter()
 		return

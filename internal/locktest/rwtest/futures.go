@@ -105,7 +105,7 @@ func futureUnlockGivesBackWhateverItHas(t *testing.T, k Kind, l Lock) {
 		require.NoError(t, f.Err())
 		twice()
 
-		for _, taken := range []bool{false, true} { // granted by an unlock, with somebody behind it
+		for _, taken := range []bool{false, true} { // granted by an unlock, with another behind it
 			l.Lock()
 			k.Init(f, l, s)
 			done := f.Done()
@@ -137,7 +137,7 @@ func futureUnlockGivesBackWhateverItHas(t *testing.T, k Kind, l Lock) {
 }
 
 // A caller that unlocks the lock of a future by the methods of the lock, before Err or besides the
-// future's Unlock, is told so if nobody else holds it likewise by then. So is a caller that
+// future's Unlock, is told so if no other goroutine holds it likewise by then. So is a caller that
 // upgrades or downgrades it.
 func futureUnlockedPastItsBackIsNamed(t *testing.T, k Kind, l Lock) {
 	changes := map[State]func(){Read: nil, Upgradable: nil, Write: nil}

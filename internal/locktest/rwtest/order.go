@@ -44,7 +44,7 @@ func queuedWriterBarsLaterReaders(t *testing.T, _ Kind, l Lock) {
 	for _, c := range blocked {
 		locktest.Receive(t, c)
 	}
-	require.True(t, l.TryRLock(), "with nobody waiting, readers come in again")
+	require.True(t, l.TryRLock(), "without waiters, readers come in again")
 	l.RUnlock()
 	for _, s := range later {
 		s.Unlock(l)

@@ -151,7 +151,7 @@ func Holds(l Lock) []State {
 	return []State{Read, Write}
 }
 
-// excludes reports whether nobody can hold a lock as one state while somebody holds it as the
+// excludes reports whether no goroutine can hold a lock as one state while another holds it as the
 // other.
 func (s State) excludes(other State) bool {
 	return s == Write || other == Write || s == Upgradable && other == Upgradable
@@ -204,7 +204,7 @@ func (s State) TryLock(l Lock) bool {
 	case Write:
 		return l.TryLock()
 	default:
-		panic("nobody locks a lock as unlocked")
+		panic("a lock cannot be locked as unlocked")
 	}
 }
 
@@ -218,7 +218,7 @@ func (s State) LockContext(ctx context.Context, l Lock) error {
 	case Write:
 		return l.LockContext(ctx)
 	default:
-		panic("nobody locks a lock as unlocked")
+		panic("a lock cannot be locked as unlocked")
 	}
 }
 
@@ -232,15 +232,15 @@ func (s State) LockTimeout(l Lock, d time.Duration) bool {
 	case Write:
 		return l.LockTimeout(d)
 	default:
-		panic("nobody locks a lock as unlocked")
+		panic("a lock cannot be locked as unlocked")
 	}
 }
 
-// RequireState checks that one goroutine holds l as s, that no other one does, and that nobody
-// waits.
+// RequireState checks that one goroutine holds l as s, that no other one does, and that no
+// goroutine waits.
 func RequireState(t *testing.T, l Lock, s State) {
 	t.Helper()
-	require.Zero(t, l.Waiting(), "somebody waits")
+	require.Zero(t, l.Waiting(), "a goroutine waits")
 	for _, as := range Holds(l) {
 		ok := as.TryLock(l)
 		if ok {

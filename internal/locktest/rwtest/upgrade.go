@@ -395,7 +395,7 @@ func failedUpgradeLeavesTheUpgradableReader(t *testing.T, k Kind) {
 				RequireState(t, l, Write)
 				l.Unlock()
 
-				// The same where somebody waits, and stays in line.
+				// The same where a goroutine waits, and stays in line.
 				l.RLock()
 				l.ULock()
 				w := Queued(t, l, l.Lock)

@@ -228,8 +228,8 @@ func cancelAgainstUnlock(t *testing.T, k Kind) {
 	}
 }
 
-// While only readers hold, upgradable ones among them, and nobody waits, TryRLock succeeds, however
-// many do it at once.
+// While only readers hold, upgradable ones among them, and no goroutine waits, TryRLock succeeds,
+// however many do it at once.
 func tryRLockNeverFailsBesideReaders(t *testing.T, _ Kind, l Lock) {
 	for _, s := range Holds(l) {
 		if s.excludes(Read) {

@@ -64,7 +64,7 @@ func tryNeverOvertakesAWaiter(t *testing.T, k Kind) {
 	require.NoError(t, locktest.Receive(t, small))
 	s.Release(1)
 	RequireIdle(t, s)
-	require.True(t, s.TryAcquire(3), "with nobody waiting a try succeeds again")
+	require.True(t, s.TryAcquire(3), "without waiters a try succeeds again")
 	s.Release(3)
 }
 
@@ -404,7 +404,7 @@ func hugeSizesActAsTheLargest(t *testing.T, k Kind) {
 	require.Equal(t, largest, s.Size())
 }
 
-// However many permits are waited for in all, nobody overtakes.
+// However many permits are waited for in all, no goroutine overtakes.
 func manyHugeRequestsWait(t *testing.T, k Kind) {
 	s := k.New(math.MaxInt64)
 	all := s.Size()

@@ -8,8 +8,8 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 )
 
-// RunCompleteIsNotEarly checks that anybody may ask whether a future is complete, and that Complete
-// reports nothing before the permit was free.
+// RunCompleteIsNotEarly checks that any goroutine may ask whether a future is complete, and that
+// Complete reports nothing before the permit was free.
 func RunCompleteIsNotEarly(t *testing.T, k Kind, o interleave.Options) {
 	t.Helper()
 	interleave.Check(t, o, func(x *interleave.Run) {

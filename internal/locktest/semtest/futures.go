@@ -190,7 +190,7 @@ func futureReleaseGivesBackWhateverItHas(t *testing.T, k Kind) {
 	f.Release()
 	RequireIdle(t, s)
 
-	for _, taken := range []bool{false, true} { // granted by a release, with somebody behind it
+	for _, taken := range []bool{false, true} { // granted by a release, with another behind it
 		require.NoError(t, s.Acquire(bg, 2))
 		f.Init(s, 2)
 		require.False(t, f.Poll(nil))
@@ -255,7 +255,7 @@ func futureReleaseNeedsNoErr(t *testing.T, k Kind) {
 }
 
 // A caller that gives the permits of a future back to the semaphore, before Err or besides the
-// future's Release, is told so if nobody else has some by then.
+// future's Release, is told so if no other goroutine has some by then.
 func futureReleasedPastItsBackIsNamed(t *testing.T, k Kind) {
 	for _, way := range []struct {
 		name string

@@ -143,7 +143,7 @@ func (c *Client) Poll(n int64) {
 	})
 }
 
-// AwaitRelease uses n permits of a future, which gives them back: nobody calls Err.
+// AwaitRelease uses n permits of a future, which gives them back: no goroutine calls Err.
 func (c *Client) AwaitRelease(n int64) {
 	f := c.k.request(c.S, n)
 	c.Acquire(n, func() spec.Result { interleave.Receive(f.Done()); return spec.Granted })

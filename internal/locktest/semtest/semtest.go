@@ -46,8 +46,8 @@ type Kind struct {
 	Overtakes bool          // a request may take what is free although others wait, within a bound; see strict
 }
 
-// strict are the tests in which permits are free that nobody may take, for they are those of a
-// request that needs more.
+// strict are the tests in which permits are free that no goroutine may take, for they are those of
+// a request that needs more.
 var strict = []string{
 	"TryNeverOvertakesAWaiter",
 	"CancelledHeadLetsFollowersPass",
@@ -90,10 +90,10 @@ func Run(t *testing.T, k Kind, known ...Known) {
 
 var bg = context.Background()
 
-// RequireIdle checks that all permits are back and nobody waits.
+// RequireIdle checks that all permits are back and no goroutine waits.
 func RequireIdle(t testing.TB, s Semaphore) {
 	t.Helper()
-	require.Zero(t, s.Waiting(), "somebody still waits")
+	require.Zero(t, s.Waiting(), "a goroutine still waits")
 	require.Equal(t, s.Size(), s.Available(), "permits were lost or made")
 }
 

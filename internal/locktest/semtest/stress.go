@@ -121,7 +121,7 @@ func (x *stress) run(rounds int) {
 }
 
 // Cancels and timeouts at every point of a wait, against releases and tries: no permit is lost or
-// made, nobody is left behind.
+// made, no goroutine is left behind.
 func stressConservesPermits(t *testing.T, k Kind) {
 	for _, size := range []int64{1, 3} {
 		locktest.AtEveryProcs(t, func(t *testing.T) {
@@ -166,7 +166,7 @@ func stressWithResize(t *testing.T, k Kind, bound int64) {
 					return
 				default:
 					x.s.Resize(rng.Int64N(most + 1))
-					runtime.Gosched() // with one processor nobody else would get on for a whole slice of time
+					runtime.Gosched() // with one processor no other goroutine would get on for a whole slice of time
 				}
 			}
 		})

@@ -19,7 +19,7 @@ func NewTask(x *interleave.Run) *Task {
 
 // Wake implements [waiter.Waker].
 func (t *Task) Wake() {
-	if t.x.Running() == t.owner { // nobody else may touch the field: others wake whenever they like
+	if t.x.Running() == t.owner { // no other goroutine may touch the field: others wake whenever they like
 		t.again = true
 	}
 	t.woken.TrySend()

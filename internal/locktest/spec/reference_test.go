@@ -128,7 +128,7 @@ func run(rng *rand.Rand, n int) *played {
 			did[r.now] = l.by
 			l.by.last = max(l.by.last, r.now)
 			if !r.release(l.n) {
-				return run(rng, n) // somebody has released permits that were not theirs
+				return run(rng, n) // another has released permits that it did not hold
 			}
 			continue
 		}

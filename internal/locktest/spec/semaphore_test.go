@@ -134,7 +134,7 @@ func TestSemaphoreIsInTheSpecification(t *testing.T) {
 
 const maxSize = 3
 
-// client does a few operations. It releases its own permits, or more than anybody can have. A
+// client does a few operations. It releases its own permits, or more than any goroutine can have. A
 // release of what others hold would make their releases illegal, and those of a request that is
 // granted and cancelled cannot panic quietly.
 func (r *recorder) client(ctx context.Context, client int, rng *rand.Rand, resizes, closes bool) {

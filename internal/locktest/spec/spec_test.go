@@ -111,14 +111,14 @@ func TestHistories(t *testing.T) {
 		"a lost wake-up": {1, false, []Op{
 			op(TryAcquire, 1, 1, 2, Granted), op(Acquire, 1, 3, Never, None), op(Release, 1, 4, 5, Done),
 		}},
-		"asleep although nobody holds anything": {1, false, []Op{op(Acquire, 1, 1, Never, None)}},
+		"asleep although no goroutine holds anything": {1, false, []Op{op(Acquire, 1, 1, Never, None)}},
 		"asleep because all is held": {1, true, []Op{
 			op(TryAcquire, 1, 1, 2, Granted), op(Acquire, 1, 3, Never, None),
 		}},
 		"asleep behind one that does not fit": {2, true, []Op{
 			op(TryAcquire, 1, 1, 2, Granted), op(Acquire, 2, 3, Never, None), op(Acquire, 1, 4, Never, None),
 		}},
-		"asleep behind nobody": {2, false, []Op{
+		"asleep behind no waiter": {2, false, []Op{
 			op(TryAcquire, 1, 1, 2, Granted), op(Acquire, 2, 3, 6, Cancelled), op(Acquire, 1, 4, Never, None),
 		}},
 		"asleep before a close": {1, false, []Op{
@@ -185,7 +185,7 @@ func TestHistories(t *testing.T) {
 			op(TryAcquire, 1, 1, 2, Granted), op(Acquire, 1, 3, 6, Granted), op(Resize, 2, 4, 5, Done),
 			op(TryAcquire, 1, 7, 8, Refused), op(Release, 2, 9, 10, Done),
 		}},
-		"growth serves nobody": {1, false, []Op{
+		"growth serves none": {1, false, []Op{
 			op(TryAcquire, 1, 1, 2, Granted), op(Acquire, 1, 3, Never, None), op(Resize, 2, 4, 5, Done),
 		}},
 		"a debt is paid first": {3, true, []Op{

@@ -148,7 +148,7 @@ type HighWater struct{ now, peak atomic.Int64 }
 // Add counts n up, or down if it is negative.
 func (h *HighWater) Add(n int64) {
 	now := h.now.Add(n)
-	for { // Each turn follows a larger peak of somebody else's.
+	for { // Each retry follows a larger peak of another.
 		peak := h.peak.Load()
 		if now <= peak || h.peak.CompareAndSwap(peak, now) {
 			return
