@@ -405,13 +405,12 @@ func (s *tickets) wake(base, from, to int64) {
 // ticket of the next round. It then finds the number in the line of tickets, and leaves the sleeper
 // alone.
 func (s *tickets) claim(base int64, l parking.Line, k int64) *waiter.Waiter {
-	defer l.Unlock()
 	e := l.First()
 	if e == nil || s.inLine(base, s.grant.Load(), k) {
+		l.Unlock()
 		return nil
 	}
-	l.Remove(e)
-	return e.Node()
+	return l.ClaimAndUnlock(e)
 }
 
 // claimAll claims all waiters with matching permits and end, and returns them in the order of their

@@ -260,6 +260,14 @@ func (l Line) Insert(s *Sleeper, node *waiter.Waiter, front bool) {
 // Remove takes s out of the line and reports whether it was there. The caller tells it.
 func (l Line) Remove(s *Sleeper) bool { return l.b.remove(s) }
 
+// ClaimAndUnlock takes s out of the line, ends the use of l, and returns the node of s, which the
+// caller tells.
+func (l Line) ClaimAndUnlock(s *Sleeper) *waiter.Waiter {
+	defer l.Unlock()
+	l.b.remove(s)
+	return s.node
+}
+
 // Node returns the node for which s stands in its line.
 func (s *Sleeper) Node() *waiter.Waiter { return s.node }
 

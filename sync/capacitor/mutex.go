@@ -280,10 +280,7 @@ func (m *Mutex) wakeAdmitted(w uint32) bool {
 			l.Unlock()
 			return ok
 		}
-		l.Remove(s)
-		node := s.Node() // read first: the sleeper is its owner's again when it has been told
-		l.Unlock()
-		node.Deliver(waiter.Granted)
+		l.ClaimAndUnlock(s).Deliver(waiter.Granted)
 		return true
 	}
 	if !m.word.CompareAndSwap(w, w-sleeping+parking.Locked+admitted) {
@@ -291,10 +288,7 @@ func (m *Mutex) wakeAdmitted(w uint32) bool {
 		return false
 	}
 	m.renew(true) // for the future, which cannot know yet that it holds m
-	l.Remove(s)
-	node := s.Node()
-	l.Unlock()
-	return node.Deliver(waiter.Granted)
+	return l.ClaimAndUnlock(s).Deliver(waiter.Granted)
 }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is

@@ -377,21 +377,15 @@ func (l *RWLock) unlockAndWake(w, hold int64) bool {
 			line.Unlock()
 			return ok
 		}
-		line.Remove(s)
-		node := s.Node() // read first: the sleeper is its owner's again when it has been told
-		line.Unlock()
-		node.Deliver(waiter.Granted)
+		line.ClaimAndUnlock(s).Deliver(waiter.Granted)
 		return true
 	}
-	node := s.Node()
-	wanted := node.N
+	wanted := s.Node().N
 	if !l.enter(w, free, wanted, true) {
 		line.Unlock()
 		return false
 	}
-	line.Remove(s)
-	line.Unlock()
-	if !node.Deliver(waiter.Granted) {
+	if !line.ClaimAndUnlock(s).Deliver(waiter.Granted) {
 		refused(l, wanted)
 	}
 	l.entered(wanted)

@@ -16,8 +16,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A hall is what a lock under exploration protects. It knows the goroutines inside.
-type hall struct {
+// A section is what a lock under exploration protects. It knows the goroutines inside.
+type section struct {
 	*interleave.Run
 	l      *RWLock
 	inside interleave.Int64 // readers, and writers at a thousand each
@@ -30,70 +30,70 @@ type hall struct {
 
 const aWriter = 1000
 
-func (h *hall) come(who int64) {
-	n := h.inside.Add(who)
-	h.Assert(n < aWriter || n == aWriter, "%d writers beside %d readers", n/aWriter, n%aWriter)
+func (cs *section) come(who int64) {
+	n := cs.inside.Add(who)
+	cs.Assert(n < aWriter || n == aWriter, "%d writers beside %d readers", n/aWriter, n%aWriter)
 }
 
-func (h *hall) readIf(ok bool) {
+func (cs *section) readIf(ok bool) {
 	if ok {
-		h.come(1)
-		h.inside.Add(-1)
-		h.l.RUnlock()
+		cs.come(1)
+		cs.inside.Add(-1)
+		cs.l.RUnlock()
 	}
 }
 
-func (h *hall) writeIf(ok bool) {
+func (cs *section) writeIf(ok bool) {
 	if ok {
-		h.come(aWriter)
-		h.inside.Add(-aWriter)
-		h.l.Unlock()
+		cs.come(aWriter)
+		cs.inside.Add(-aWriter)
+		cs.l.Unlock()
 	}
 }
 
 // cancelWithin ends ctx inside a write lock.
-func (h *hall) cancelWithin(ctx *interleave.Context) {
-	h.l.Lock()
+func (cs *section) cancelWithin(ctx *interleave.Context) {
+	cs.l.Lock()
 	ctx.Cancel()
-	h.ended = true
-	h.l.Unlock()
+	cs.ended = true
+	cs.l.Unlock()
 }
 
 // inTime reports whether a way in with that context was successful, which it may only be if it was
 // before the end.
-func (h *hall) inTime(err error) bool {
-	h.Assert(err != nil || !h.ended, "let in, though the context had ended before the unlock")
+func (cs *section) inTime(err error) bool {
+	cs.Assert(err != nil || !cs.ended, "let in, though the context had ended before the unlock")
 	return err == nil
 }
 
-func (h *hall) read()         { h.l.RLock(); h.readIf(true) }
-func (h *hall) write()        { h.l.Lock(); h.writeIf(true) }
-func (h *hall) tryRead()      { h.readIf(h.l.TryRLock()) }
-func (h *hall) tryWrite()     { h.writeIf(h.l.TryLock()) }
-func (h *hall) hastyRead()    { h.readIf(h.l.RLockTimeout(time.Second)) }
-func (h *hall) hastyWrite()   { h.writeIf(h.l.LockTimeout(time.Second)) }
-func (h *hall) readAndWrite() { h.read(); h.write() }
-func (h *hall) writeAndRead() { h.write(); h.read() }
+func (cs *section) read()         { cs.l.RLock(); cs.readIf(true) }
+func (cs *section) write()        { cs.l.Lock(); cs.writeIf(true) }
+func (cs *section) tryRead()      { cs.readIf(cs.l.TryRLock()) }
+func (cs *section) tryWrite()     { cs.writeIf(cs.l.TryLock()) }
+func (cs *section) hastyRead()    { cs.readIf(cs.l.RLockTimeout(time.Second)) }
+func (cs *section) hastyWrite()   { cs.writeIf(cs.l.LockTimeout(time.Second)) }
+func (cs *section) readAndWrite() { cs.read(); cs.write() }
+func (cs *section) writeAndRead() { cs.write(); cs.read() }
 
 // together reads until two do.
-func (h *hall) together(both *interleave.Int32) {
-	h.l.RLock()
+func (cs *section) together(both *interleave.Int32) {
+	cs.l.RLock()
 	for both.Add(1); both.Load() < 2; {
 		interleave.Yield()
 	}
-	h.l.RUnlock()
+	cs.l.RUnlock()
 }
 
-func (h *hall) unlock(unlock func()) {
+func (cs *section) unlock(unlock func()) {
 	if p := interleave.Panics(unlock); p != nil {
-		h.Assert(p != "capacitor: permit lost", "noticed too late")
-		h.panics.Add(1)
+		cs.Assert(p != "capacitor: permit lost", "noticed too late")
+		cs.panics.Add(1)
 	}
 }
 
-func (h *hall) threads(fs ...func()) {
+func (cs *section) threads(fs ...func()) {
 	for i, f := range fs {
-		h.Go(fmt.Sprintf("t%d", i+1), f)
+		cs.Go(fmt.Sprintf("t%d", i+1), f)
 	}
 }
 
@@ -101,154 +101,157 @@ type rwScenario struct {
 	name  string
 	long  bool // not for -short
 	bound int  // preemptions, in tier two; 0: any number
-	body  func(h *hall)
+	body  func(cs *section)
 }
 
 var rwScenarios = []rwScenario{
-	{name: "read and write", body: func(h *hall) { h.threads(h.read, h.write) }},
-	{name: "twice", body: func(h *hall) { h.threads(h.readAndWrite, h.writeAndRead) }},
-	{name: "read twice and write twice", bound: 4, body: func(h *hall) {
-		h.threads(func() { h.read(); h.read() }, func() { h.write(); h.write() })
+	{name: "read and write", body: func(cs *section) { cs.threads(cs.read, cs.write) }},
+	{name: "twice", body: func(cs *section) { cs.threads(cs.readAndWrite, cs.writeAndRead) }},
+	{name: "read twice and write twice", bound: 4, body: func(cs *section) {
+		cs.threads(func() { cs.read(); cs.read() }, func() { cs.write(); cs.write() })
 	}},
-	{name: "three times", long: true, bound: 3, body: func(h *hall) {
-		h.threads(func() { h.readAndWrite(); h.read() }, func() { h.writeAndRead(); h.write() })
+	{name: "three times", long: true, bound: 3, body: func(cs *section) {
+		cs.threads(func() { cs.readAndWrite(); cs.read() }, func() { cs.writeAndRead(); cs.write() })
 	}},
-	{name: "reads", long: true, bound: 3, body: func(h *hall) { h.Same(3, "reader", func(int) { h.read() }) }},
+	{name: "reads", long: true, bound: 3, body: func(cs *section) { cs.Same(3, "reader", func(int) { cs.read() }) }},
 	{
 		name:  "reads and write",
 		long:  true,
 		bound: 3,
-		body:  func(h *hall) { h.Same(2, "reader", func(int) { h.read() }); h.Go("writer", h.write) },
+		body:  func(cs *section) { cs.Same(2, "reader", func(int) { cs.read() }); cs.Go("writer", cs.write) },
 	},
 	{
 		name: "writes and read",
 		long: true,
-		body: func(h *hall) { h.Same(2, "writer", func(int) { h.write() }); h.Go("reader", h.read) },
+		body: func(cs *section) { cs.Same(2, "writer", func(int) { cs.write() }); cs.Go("reader", cs.read) },
 	},
-	{name: "reads and writes", long: true, bound: 2, body: func(h *hall) {
-		h.Same(2, "reader", func(int) { h.read() })
-		h.Same(2, "writer", func(int) { h.write() })
+	{name: "reads and writes", long: true, bound: 2, body: func(cs *section) {
+		cs.Same(2, "reader", func(int) { cs.read() })
+		cs.Same(2, "writer", func(int) { cs.write() })
 	}},
 
 	// Readers share: each of these waits inside for the other, behind a writer and without one.
-	{name: "share", body: func(h *hall) {
+	{name: "share", body: func(cs *section) {
 		both := new(interleave.Int32)
-		h.Same(2, "reader", func(int) { h.together(both) })
+		cs.Same(2, "reader", func(int) { cs.together(both) })
 	}},
-	{name: "share behind a write", body: func(h *hall) {
+	{name: "share behind a write", body: func(cs *section) {
 		both := new(interleave.Int32)
-		h.l.Lock()
-		h.Same(2, "reader", func(int) { h.together(both) })
-		h.Go("writer", h.l.Unlock)
+		cs.l.Lock()
+		cs.Same(2, "reader", func(int) { cs.together(both) })
+		cs.Go("writer", cs.l.Unlock)
 	}},
 
-	{name: "try", long: true, bound: 3, body: func(h *hall) { h.threads(h.tryRead, h.tryWrite, h.read) }},
-	{name: "try and write", body: func(h *hall) { h.threads(h.tryRead, h.tryWrite, h.write) }},
-	{name: "tries", body: func(h *hall) { h.Same(2, "reader", func(int) { h.tryRead() }); h.Go("writer", h.tryWrite) }},
+	{name: "try", long: true, bound: 3, body: func(cs *section) { cs.threads(cs.tryRead, cs.tryWrite, cs.read) }},
+	{name: "try and write", body: func(cs *section) { cs.threads(cs.tryRead, cs.tryWrite, cs.write) }},
+	{name: "tries", body: func(cs *section) {
+		cs.Same(2, "reader", func(int) { cs.tryRead() })
+		cs.Go("writer", cs.tryWrite)
+	}},
 	// Where no goroutine waits and no writer holds, a try to read does not fail because others come
 	// and go.
-	{name: "try beside readers", body: func(h *hall) {
-		h.l.RLock()
-		h.threads(h.read, func() {
-			h.Assert(h.l.TryRLock(), "not let in beside readers")
-			h.l.RUnlock()
-		}, func() { h.Assert(!h.l.TryLock(), "a writer beside a reader") })
-		h.after = h.l.RUnlock
+	{name: "try beside readers", body: func(cs *section) {
+		cs.l.RLock()
+		cs.threads(cs.read, func() {
+			cs.Assert(cs.l.TryRLock(), "not let in beside readers")
+			cs.l.RUnlock()
+		}, func() { cs.Assert(!cs.l.TryLock(), "a writer beside a reader") })
+		cs.after = cs.l.RUnlock
 	}},
 	// Nor while there is a place, though a writer waits.
-	{name: "tries beside a writer who sleeps", body: func(h *hall) {
-		h.l.word.Store(rwReader | rwSleeping)
-		h.Assert(h.l.gate.TakeOnly(), "the gate is not open")
-		h.Same(Express, "trier", func(int) {
-			h.Assert(h.l.TryRLock(), "there was a place")
-			h.l.RUnlock()
+	{name: "tries beside a writer who sleeps", body: func(cs *section) {
+		cs.l.word.Store(rwReader | rwSleeping)
+		cs.Assert(cs.l.gate.TakeOnly(), "the gate is not open")
+		cs.Same(Express, "trier", func(int) {
+			cs.Assert(cs.l.TryRLock(), "there was a place")
+			cs.l.RUnlock()
 		})
-		h.after = func() {
-			h.Assert(!h.l.TryRLock(), "there was no place")
-			h.l.word.And(^rwSleeping)
-			h.l.RUnlock()
-			openGate(h.l.gateOf())
+		cs.after = func() {
+			cs.Assert(!cs.l.TryRLock(), "there was no place")
+			cs.l.word.And(^rwSleeping)
+			cs.l.RUnlock()
+			openGate(cs.l.gateOf())
 		}
 	}},
-	{name: "try beside who has given up", body: func(h *hall) {
-		h.l.RLock()
-		h.Assert(!h.l.LockTimeout(time.Second), "a writer beside a reader")
-		h.threads(h.read, func() {
-			h.Assert(h.l.TryRLock(), "not let in beside readers")
-			h.l.RUnlock()
+	{name: "try beside who has given up", body: func(cs *section) {
+		cs.l.RLock()
+		cs.Assert(!cs.l.LockTimeout(time.Second), "a writer beside a reader")
+		cs.threads(cs.read, func() {
+			cs.Assert(cs.l.TryRLock(), "not let in beside readers")
+			cs.l.RUnlock()
 		})
-		h.after = h.l.RUnlock
+		cs.after = cs.l.RUnlock
 	}},
 
-	{name: "timeout", body: func(h *hall) { h.threads(h.hastyRead, h.hastyWrite) }},
+	{name: "timeout", body: func(cs *section) { cs.threads(cs.hastyRead, cs.hastyWrite) }},
 	{
 		name:  "timeout and write",
 		long:  true,
 		bound: 3,
-		body:  func(h *hall) { h.threads(h.hastyRead, h.hastyWrite, h.write) },
+		body:  func(cs *section) { cs.threads(cs.hastyRead, cs.hastyWrite, cs.write) },
 	},
 	{
 		name:  "timeout and read",
 		long:  true,
 		bound: 3,
-		body:  func(h *hall) { h.threads(h.hastyRead, h.hastyWrite, h.read) },
+		body:  func(cs *section) { cs.threads(cs.hastyRead, cs.hastyWrite, cs.read) },
 	},
-	{name: "timeouts behind a write", bound: 3, body: func(h *hall) {
-		h.l.Lock()
-		h.threads(h.hastyRead, h.hastyWrite, h.l.Unlock)
+	{name: "timeouts behind a write", bound: 3, body: func(cs *section) {
+		cs.l.Lock()
+		cs.threads(cs.hastyRead, cs.hastyWrite, cs.l.Unlock)
 	}},
 	// The unlock finds the waiter asleep, none asleep, and another one.
-	{name: "timeout and read behind a write", bound: 3, body: func(h *hall) {
-		h.l.Lock()
-		h.threads(h.hastyWrite, h.read, h.l.Unlock)
+	{name: "timeout and read behind a write", bound: 3, body: func(cs *section) {
+		cs.l.Lock()
+		cs.threads(cs.hastyWrite, cs.read, cs.l.Unlock)
 	}},
-	{name: "context", body: func(h *hall) {
-		ctx := h.NewContext()
-		h.threads(func() { h.readIf(h.l.RLockContext(ctx) == nil) }, h.write, ctx.Cancel)
+	{name: "context", body: func(cs *section) {
+		ctx := cs.NewContext()
+		cs.threads(func() { cs.readIf(cs.l.RLockContext(ctx) == nil) }, cs.write, ctx.Cancel)
 	}},
-	{name: "context of a writer", body: func(h *hall) {
-		ctx := h.NewContext()
-		h.threads(func() { h.writeIf(h.l.LockContext(ctx) == nil) }, h.read, ctx.Cancel)
+	{name: "context of a writer", body: func(cs *section) {
+		ctx := cs.NewContext()
+		cs.threads(func() { cs.writeIf(cs.l.LockContext(ctx) == nil) }, cs.read, ctx.Cancel)
 	}},
-	{name: "cancel before unlock", body: func(h *hall) {
-		ctx := h.NewContext()
-		h.threads(func() { h.cancelWithin(ctx) }, func() { h.readIf(h.inTime(h.l.RLockContext(ctx))) })
+	{name: "cancel before unlock", body: func(cs *section) {
+		ctx := cs.NewContext()
+		cs.threads(func() { cs.cancelWithin(ctx) }, func() { cs.readIf(cs.inTime(cs.l.RLockContext(ctx))) })
 	}},
-	{name: "cancel before unlock, of a writer", body: func(h *hall) {
-		ctx := h.NewContext()
-		h.threads(func() { h.cancelWithin(ctx) }, func() { h.writeIf(h.inTime(h.l.LockContext(ctx))) })
+	{name: "cancel before unlock, of a writer", body: func(cs *section) {
+		ctx := cs.NewContext()
+		cs.threads(func() { cs.cancelWithin(ctx) }, func() { cs.writeIf(cs.inTime(cs.l.LockContext(ctx))) })
 	}},
-	{name: "context among three", long: true, bound: 2, body: func(h *hall) {
-		ctx := h.NewContext()
-		h.threads(func() { h.writeIf(h.l.LockContext(ctx) == nil) }, h.read, h.write, ctx.Cancel)
+	{name: "context among three", long: true, bound: 2, body: func(cs *section) {
+		ctx := cs.NewContext()
+		cs.threads(func() { cs.writeIf(cs.l.LockContext(ctx) == nil) }, cs.read, cs.write, ctx.Cancel)
 	}},
 	// Who stands behind a writer that gives up is let in although a reader stays.
-	{name: "writer gives up", bound: 3, body: func(h *hall) {
-		h.l.RLock()
-		h.threads(func() { h.Assert(!h.l.LockTimeout(time.Second), "a writer beside a reader") }, h.read, h.read)
-		h.after = h.l.RUnlock
+	{name: "writer gives up", bound: 3, body: func(cs *section) {
+		cs.l.RLock()
+		cs.threads(func() { cs.Assert(!cs.l.LockTimeout(time.Second), "a writer beside a reader") }, cs.read, cs.read)
+		cs.after = cs.l.RUnlock
 	}},
 
-	{name: "double unlock", body: func(h *hall) {
-		h.l.Lock()
-		h.tooMany = 2
-		h.Same(3, "unlocker", func(int) { h.unlock(h.l.Unlock) })
+	{name: "double unlock", body: func(cs *section) {
+		cs.l.Lock()
+		cs.tooMany = 2
+		cs.Same(3, "unlocker", func(int) { cs.unlock(cs.l.Unlock) })
 	}},
-	{name: "double read-unlock", body: func(h *hall) {
-		h.l.RLock()
-		h.l.RLock()
-		h.tooMany = 1
-		h.Same(3, "unlocker", func(int) { h.unlock(h.l.RUnlock) })
+	{name: "double read-unlock", body: func(cs *section) {
+		cs.l.RLock()
+		cs.l.RLock()
+		cs.tooMany = 1
+		cs.Same(3, "unlocker", func(int) { cs.unlock(cs.l.RUnlock) })
 	}},
-	{name: "wrong unlock", body: func(h *hall) {
-		h.l.Lock()
-		h.tooMany = 1
-		h.threads(h.read, func() { h.unlock(h.l.RUnlock); h.l.Unlock() })
+	{name: "wrong unlock", body: func(cs *section) {
+		cs.l.Lock()
+		cs.tooMany = 1
+		cs.threads(cs.read, func() { cs.unlock(cs.l.RUnlock); cs.l.Unlock() })
 	}},
-	{name: "wrong unlock of readers", body: func(h *hall) {
-		h.l.RLock()
-		h.tooMany = 1
-		h.threads(h.write, func() { h.unlock(h.l.Unlock); h.l.RUnlock() })
+	{name: "wrong unlock of readers", body: func(cs *section) {
+		cs.l.RLock()
+		cs.tooMany = 1
+		cs.threads(cs.write, func() { cs.unlock(cs.l.Unlock); cs.l.RUnlock() })
 	}},
 }
 
@@ -270,21 +273,21 @@ func TestModelRWLock(t *testing.T) {
 					o = interleave.Options{Mode: interleave.Bounded, Bound: s.bound}
 				}
 				interleave.Check(t, o, func(x *interleave.Run) {
-					h := &hall{Run: x, l: newRWLock(used)}
-					x.Name("l", h.l)
-					x.Name("inside", &h.inside)
-					s.body(h)
+					cs := &section{Run: x, l: newRWLock(used)}
+					x.Name("l", cs.l)
+					x.Name("inside", &cs.inside)
+					s.body(cs)
 					x.Wait()
-					if h.after != nil {
-						h.after()
+					if cs.after != nil {
+						cs.after()
 					}
 					x.Assert(
-						h.panics.Load() == h.tooMany,
+						cs.panics.Load() == cs.tooMany,
 						"%d unlocks panicked, %d were too many",
-						h.panics.Load(),
-						h.tooMany,
+						cs.panics.Load(),
+						cs.tooMany,
 					)
-					requireUnlocked(x, h.l)
+					requireUnlocked(x, cs.l)
 				})
 			})
 		}

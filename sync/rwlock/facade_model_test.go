@@ -127,69 +127,69 @@ func TestModelNewGuardHasItsValue(t *testing.T) {
 func TestModelRest(t *testing.T) {
 	modelKinds(t, func(t *testing.T, opts []rwlock.Option) {
 		for _, s := range []scenario{
-			{name: "as lockers", body: func(r *room) {
+			{name: "as lockers", body: func(cs *section) {
 				use := func(l sync.Locker, as int64) func() {
 					return func() {
 						l.Lock()
-						r.enter(as, 0)
-						r.leave(as)
+						cs.enter(as, 0)
+						cs.leave(as)
 						l.Unlock()
 					}
 				}
-				r.threads(use(r.l.RLocker(), oneReader), use(r.l, oneWriter))
+				cs.threads(use(cs.l.RLocker(), oneReader), use(cs.l, oneWriter))
 			}},
 			// A context that has ended does not take the lock even for a moment.
-			{name: "ended contexts, and a try to write", body: func(r *room) {
-				ctx := r.NewContext()
+			{name: "ended contexts, and a try to write", body: func(cs *section) {
+				ctx := cs.NewContext()
 				ctx.Cancel()
-				r.threads(func() {
-					r.Assert(r.l.RLockContext(ctx) != nil, "locked")
-					r.Assert(r.l.LockContext(ctx) != nil, "locked")
-					r.Assert(r.l.ULockContext(ctx) != nil, "locked")
+				cs.threads(func() {
+					cs.Assert(cs.l.RLockContext(ctx) != nil, "locked")
+					cs.Assert(cs.l.LockContext(ctx) != nil, "locked")
+					cs.Assert(cs.l.ULockContext(ctx) != nil, "locked")
 				}, func() {
-					r.Assert(r.l.TryLock(), "the lock was taken")
-					r.l.Unlock()
+					cs.Assert(cs.l.TryLock(), "the lock was taken")
+					cs.l.Unlock()
 				})
 			}},
-			{name: "upgradable with context", body: func(r *room) {
-				ctx := r.NewContext()
-				r.threads(func() {
-					if r.l.ULockContext(ctx) == nil {
-						r.enter(oneUpgradable, 0)
-						r.upgradeIf(false)
+			{name: "upgradable with context", body: func(cs *section) {
+				ctx := cs.NewContext()
+				cs.threads(func() {
+					if cs.l.ULockContext(ctx) == nil {
+						cs.enter(oneUpgradable, 0)
+						cs.upgradeIf(false)
 					}
-				}, r.write, ctx.Cancel)
+				}, cs.write, ctx.Cancel)
 			}},
-			{name: "upgradable with timeout, and write", body: func(r *room) {
-				r.threads(func() {
-					if r.l.ULockTimeout(time.Second) {
-						r.enter(oneUpgradable, 0)
-						r.upgradeIf(false)
+			{name: "upgradable with timeout, and write", body: func(cs *section) {
+				cs.threads(func() {
+					if cs.l.ULockTimeout(time.Second) {
+						cs.enter(oneUpgradable, 0)
+						cs.upgradeIf(false)
 					}
-				}, r.write)
+				}, cs.write)
 			}},
-			{name: "upgrade with timeout, and read", body: func(r *room) {
-				r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeTimeout(time.Second)) }, r.read)
+			{name: "upgrade with timeout, and read", body: func(cs *section) {
+				cs.threads(func() { cs.uLock(); cs.upgradeIf(cs.l.UpgradeTimeout(time.Second)) }, cs.read)
 			}},
-			{name: "upgrade with timeout, and write", body: func(r *room) {
-				r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeTimeout(time.Second)) }, r.write)
+			{name: "upgrade with timeout, and write", body: func(cs *section) {
+				cs.threads(func() { cs.uLock(); cs.upgradeIf(cs.l.UpgradeTimeout(time.Second)) }, cs.write)
 			}},
 			// Any goroutine may ask whether a future is complete, and is never told so before its
 			// share was free.
-			{name: "future asked", body: func(r *room) {
+			{name: "future asked", body: func(cs *section) {
 				var free interleave.Bool
-				r.l.Lock()
+				cs.l.Lock()
 				var f rwlock.LockFuture
-				f.Init(r.l)
-				r.threads(func() { free.Store(true); r.l.Unlock() }, func() {
-					for t := semtest.NewTask(r.Run); !f.Poll(t); t = semtest.NewTask(r.Run) {
+				f.Init(cs.l)
+				cs.threads(func() { free.Store(true); cs.l.Unlock() }, func() {
+					for t := semtest.NewTask(cs.Run); !f.Poll(t); t = semtest.NewTask(cs.Run) {
 						t.Sleep()
 					}
-					r.Assert(f.Err() == nil && f.Complete(), "taken, and not complete")
-					r.writeIf(true)
+					cs.Assert(f.Err() == nil && f.Complete(), "taken, and not complete")
+					cs.writeIf(true)
 				}, func() {
 					if f.Complete() {
-						r.Assert(free.Load(), "complete while the lock is held")
+						cs.Assert(free.Load(), "complete while the lock is held")
 					}
 				})
 			}},

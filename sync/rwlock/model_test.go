@@ -12,8 +12,8 @@ import (
 	"github.com/farad-go/farad/sync/rwlock"
 )
 
-// A room is what a lock under exploration protects. It counts the goroutines inside.
-type room struct {
+// A section is what a lock under exploration protects. It counts the goroutines inside.
+type section struct {
 	*interleave.Run
 	l *rwlock.RWLock
 
@@ -28,74 +28,74 @@ const (
 )
 
 // enter counts a thread as inside. With an upgrade or a downgrade it was inside as something else.
-func (r *room) enter(now, before int64) {
-	n := r.inside.Add(now - before)
-	r.Assert(n == oneWriter || n < 2*oneUpgradable, "inside are %d writers, %d upgradable readers, %d readers",
+func (cs *section) enter(now, before int64) {
+	n := cs.inside.Add(now - before)
+	cs.Assert(n == oneWriter || n < 2*oneUpgradable, "inside are %d writers, %d upgradable readers, %d readers",
 		n/oneWriter, n%oneWriter/oneUpgradable, n%oneUpgradable)
 }
 
-func (r *room) leave(was int64) { r.inside.Add(-was) }
+func (cs *section) leave(was int64) { cs.inside.Add(-was) }
 
-func (r *room) read() {
-	r.l.RLock()
-	r.enter(oneReader, 0)
-	r.leave(oneReader)
-	r.l.RUnlock()
+func (cs *section) read() {
+	cs.l.RLock()
+	cs.enter(oneReader, 0)
+	cs.leave(oneReader)
+	cs.l.RUnlock()
 }
 
-func (r *room) write() {
-	r.l.Lock()
-	r.enter(oneWriter, 0)
-	r.leave(oneWriter)
-	r.l.Unlock()
+func (cs *section) write() {
+	cs.l.Lock()
+	cs.enter(oneWriter, 0)
+	cs.leave(oneWriter)
+	cs.l.Unlock()
 }
 
 // readIf and writeIf are for ways in that may fail.
-func (r *room) readIf(ok bool) {
+func (cs *section) readIf(ok bool) {
 	if ok {
-		r.enter(oneReader, 0)
-		r.leave(oneReader)
-		r.l.RUnlock()
+		cs.enter(oneReader, 0)
+		cs.leave(oneReader)
+		cs.l.RUnlock()
 	}
 }
 
-func (r *room) writeIf(ok bool) {
+func (cs *section) writeIf(ok bool) {
 	if ok {
-		r.enter(oneWriter, 0)
-		r.leave(oneWriter)
-		r.l.Unlock()
+		cs.enter(oneWriter, 0)
+		cs.leave(oneWriter)
+		cs.l.Unlock()
 	}
 }
 
 // upgradeIf is for a goroutine inside as upgradable reader.
-func (r *room) upgradeIf(ok bool) {
+func (cs *section) upgradeIf(ok bool) {
 	if !ok {
-		r.leave(oneUpgradable)
-		r.l.UUnlock()
+		cs.leave(oneUpgradable)
+		cs.l.UUnlock()
 		return
 	}
-	r.enter(oneWriter, oneUpgradable)
-	r.leave(oneWriter)
-	r.l.Unlock()
+	cs.enter(oneWriter, oneUpgradable)
+	cs.leave(oneWriter)
+	cs.l.Unlock()
 }
 
-func (r *room) uLock() {
-	r.l.ULock()
-	r.enter(oneUpgradable, 0)
+func (cs *section) uLock() {
+	cs.l.ULock()
+	cs.enter(oneUpgradable, 0)
 }
 
 // awaited is a future that is waited for by its channel.
-func (r *room) awaited(init func(*rwlock.LockFuture, *rwlock.RWLock)) {
+func (cs *section) awaited(init func(*rwlock.LockFuture, *rwlock.RWLock)) {
 	var f rwlock.LockFuture
-	init(&f, r.l)
+	init(&f, cs.l)
 	interleave.Receive(f.Done())
-	r.Assert(f.Err() == nil, "not locked")
+	cs.Assert(f.Err() == nil, "not locked")
 }
 
 // dropped is one that is polled once and given up.
-func (r *room) dropped(init func(*rwlock.LockFuture, *rwlock.RWLock)) {
+func (cs *section) dropped(init func(*rwlock.LockFuture, *rwlock.RWLock)) {
 	var f rwlock.LockFuture
-	init(&f, r.l)
+	init(&f, cs.l)
 	f.Poll(nil)
 	f.Cancel()
 }
@@ -105,150 +105,150 @@ type scenario struct {
 	long  bool // not for -short
 	large bool // not for -short, and under a bound
 	wide  bool // the same, but of biased locks only: there it has many more interleavings
-	body  func(r *room)
+	body  func(cs *section)
 }
 
-func (r *room) threads(fs ...func()) {
+func (cs *section) threads(fs ...func()) {
 	for i, f := range fs {
-		r.Go("t"+string(rune('1'+i)), f)
+		cs.Go("t"+string(rune('1'+i)), f)
 	}
 }
 
 // Each runs with the plain lock and with the biased one.
 var scenarios = []scenario{
-	{name: "read and write", body: func(r *room) { r.threads(r.read, r.write) }},
+	{name: "read and write", body: func(cs *section) { cs.threads(cs.read, cs.write) }},
 	{
 		name: "reads and write",
 		wide: true,
-		body: func(r *room) { r.Same(2, "reader", func(int) { r.read() }); r.Go("writer", r.write) },
+		body: func(cs *section) { cs.Same(2, "reader", func(int) { cs.read() }); cs.Go("writer", cs.write) },
 	},
-	{name: "read twice and write", body: func(r *room) {
-		r.threads(func() { r.read(); r.read() }, r.write)
+	{name: "read twice and write", body: func(cs *section) {
+		cs.threads(func() { cs.read(); cs.read() }, cs.write)
 	}},
 	{
 		name: "writes and read",
 		long: true,
-		body: func(r *room) { r.Same(2, "writer", func(int) { r.write() }); r.Go("reader", r.read) },
+		body: func(cs *section) { cs.Same(2, "writer", func(int) { cs.write() }); cs.Go("reader", cs.read) },
 	},
-	{name: "write twice and read", body: func(r *room) { r.threads(func() { r.write(); r.write() }, r.read) }},
-	{name: "two and two", large: true, body: func(r *room) {
-		r.Same(2, "reader", func(int) { r.read() })
-		r.Same(2, "writer", func(int) { r.write() })
+	{name: "write twice and read", body: func(cs *section) { cs.threads(func() { cs.write(); cs.write() }, cs.read) }},
+	{name: "two and two", large: true, body: func(cs *section) {
+		cs.Same(2, "reader", func(int) { cs.read() })
+		cs.Same(2, "writer", func(int) { cs.write() })
 	}},
-	{name: "reads twice and write", large: true, body: func(r *room) {
-		r.Same(2, "reader", func(int) { r.read(); r.read() })
-		r.Go("writer", r.write)
+	{name: "reads twice and write", large: true, body: func(cs *section) {
+		cs.Same(2, "reader", func(int) { cs.read(); cs.read() })
+		cs.Go("writer", cs.write)
 	}},
-	{name: "three reads and write", large: true, body: func(r *room) {
-		r.Same(3, "reader", func(int) { r.read() })
-		r.Go("writer", r.write)
+	{name: "three reads and write", large: true, body: func(cs *section) {
+		cs.Same(3, "reader", func(int) { cs.read() })
+		cs.Go("writer", cs.write)
 	}},
 	// A reader goes, and one that came before it stays. Which slot or permit is given back must not
 	// matter.
-	{name: "overlapping reads and write", long: true, body: func(r *room) {
-		r.l.RLock()
-		r.enter(oneReader, 0)
-		r.threads(r.read, func() { r.leave(oneReader); r.l.RUnlock() }, r.write)
+	{name: "overlapping reads and write", long: true, body: func(cs *section) {
+		cs.l.RLock()
+		cs.enter(oneReader, 0)
+		cs.threads(cs.read, func() { cs.leave(oneReader); cs.l.RUnlock() }, cs.write)
 	}},
 	// One reader is counted, since it came while a writer was there, and one hides.
-	{name: "late read", large: true, body: func(r *room) {
-		r.threads(r.read, r.write, func() { r.write(); r.read() })
+	{name: "late read", large: true, body: func(cs *section) {
+		cs.threads(cs.read, cs.write, func() { cs.write(); cs.read() })
 	}},
 
-	{name: "try", wide: true, body: func(r *room) {
-		r.threads(func() { r.readIf(r.l.TryRLock()) }, func() { r.writeIf(r.l.TryLock()) }, r.read)
+	{name: "try", wide: true, body: func(cs *section) {
+		cs.threads(func() { cs.readIf(cs.l.TryRLock()) }, func() { cs.writeIf(cs.l.TryLock()) }, cs.read)
 	}},
-	{name: "try and write", body: func(r *room) {
-		r.threads(func() { r.readIf(r.l.TryRLock()) }, func() { r.writeIf(r.l.TryLock()) }, r.write)
+	{name: "try and write", body: func(cs *section) {
+		cs.threads(func() { cs.readIf(cs.l.TryRLock()) }, func() { cs.writeIf(cs.l.TryLock()) }, cs.write)
 	}},
 	// Where no goroutine waits and no writer holds, a try to read must not fail; while the bias was
 	// ended it did.
-	{name: "try read beside a try to write", body: func(r *room) {
-		r.l.RLock()
-		r.threads(func() { r.Assert(!r.l.TryLock(), "a writer beside a reader") }, func() {
-			r.Assert(r.l.TryRLock(), "not let in beside a reader")
-			r.l.RUnlock()
+	{name: "try read beside a try to write", body: func(cs *section) {
+		cs.l.RLock()
+		cs.threads(func() { cs.Assert(!cs.l.TryLock(), "a writer beside a reader") }, func() {
+			cs.Assert(cs.l.TryRLock(), "not let in beside a reader")
+			cs.l.RUnlock()
 		})
-		r.after = r.l.RUnlock
+		cs.after = cs.l.RUnlock
 	}},
-	{name: "read beside reads and a try to write", body: func(r *room) { // the reads fill the table of hidden readers
-		r.l.RLock()
-		r.l.RLock()
-		r.threads(r.read, func() { r.Assert(!r.l.TryLock(), "a writer beside readers") })
-		r.after = func() {
-			r.l.RUnlock()
-			r.l.RUnlock()
+	{name: "read beside reads and a try to write", body: func(cs *section) { // the reads fill the table of hidden readers
+		cs.l.RLock()
+		cs.l.RLock()
+		cs.threads(cs.read, func() { cs.Assert(!cs.l.TryLock(), "a writer beside readers") })
+		cs.after = func() {
+			cs.l.RUnlock()
+			cs.l.RUnlock()
 		}
 	}},
-	{name: "try read beside reads", wide: true, body: func(r *room) {
-		r.l.RLock()
-		r.l.RLock()
-		r.Same(2, "leaves", func(int) { r.l.RUnlock() })
-		r.Go("tries", func() {
-			r.read()
-			r.Assert(r.l.TryRLock(), "not let in beside readers")
-			r.l.RUnlock()
+	{name: "try read beside reads", wide: true, body: func(cs *section) {
+		cs.l.RLock()
+		cs.l.RLock()
+		cs.Same(2, "leaves", func(int) { cs.l.RUnlock() })
+		cs.Go("tries", func() {
+			cs.read()
+			cs.Assert(cs.l.TryRLock(), "not let in beside readers")
+			cs.l.RUnlock()
 		})
 	}},
 
-	{name: "timeout", wide: true, body: func(r *room) {
-		r.threads(
-			func() { r.readIf(r.l.RLockTimeout(time.Second)) },
-			r.write,
-			func() { r.writeIf(r.l.LockTimeout(time.Second)) },
+	{name: "timeout", wide: true, body: func(cs *section) {
+		cs.threads(
+			func() { cs.readIf(cs.l.RLockTimeout(time.Second)) },
+			cs.write,
+			func() { cs.writeIf(cs.l.LockTimeout(time.Second)) },
 		)
 	}},
 	// The readers behind a writer that gives up are let in at once, beside those that hold.
-	{name: "writer gives up", body: func(r *room) {
-		r.l.RLock()
-		r.threads(func() { r.writeIf(r.l.LockTimeout(time.Second)) }, r.read)
-		r.after = r.l.RUnlock
+	{name: "writer gives up", body: func(cs *section) {
+		cs.l.RLock()
+		cs.threads(func() { cs.writeIf(cs.l.LockTimeout(time.Second)) }, cs.read)
+		cs.after = cs.l.RUnlock
 	}},
-	{name: "context", body: func(r *room) {
-		ctx := r.NewContext()
-		r.threads(
-			func() { r.readIf(r.l.RLockContext(ctx) == nil) },
-			func() { r.writeIf(r.l.LockContext(ctx) == nil) },
+	{name: "context", body: func(cs *section) {
+		ctx := cs.NewContext()
+		cs.threads(
+			func() { cs.readIf(cs.l.RLockContext(ctx) == nil) },
+			func() { cs.writeIf(cs.l.LockContext(ctx) == nil) },
 			ctx.Cancel,
 		)
 	}},
-	{name: "future", body: func(r *room) {
-		r.threads(
-			func() { r.awaited((*rwlock.LockFuture).InitRead); r.readIf(true) },
-			func() { r.awaited((*rwlock.LockFuture).Init); r.writeIf(true) },
+	{name: "future", body: func(cs *section) {
+		cs.threads(
+			func() { cs.awaited((*rwlock.LockFuture).InitRead); cs.readIf(true) },
+			func() { cs.awaited((*rwlock.LockFuture).Init); cs.writeIf(true) },
 		)
 	}},
-	{name: "future dropped", long: true, wide: true, body: func(r *room) {
-		r.threads(
-			func() { r.dropped((*rwlock.LockFuture).InitRead) },
-			func() { r.dropped((*rwlock.LockFuture).Init) },
-			r.read,
+	{name: "future dropped", long: true, wide: true, body: func(cs *section) {
+		cs.threads(
+			func() { cs.dropped((*rwlock.LockFuture).InitRead) },
+			func() { cs.dropped((*rwlock.LockFuture).Init) },
+			cs.read,
 		)
 	}},
-	{name: "future dropped and write", body: func(r *room) {
-		r.threads(func() { r.dropped((*rwlock.LockFuture).InitRead) }, r.write)
+	{name: "future dropped and write", body: func(cs *section) {
+		cs.threads(func() { cs.dropped((*rwlock.LockFuture).InitRead) }, cs.write)
 	}},
 
 	// What two futures have been granted in one batch and both refuse comes back as two shares. It
 	// was returned as one, which cannot be held: Unlock panicked.
-	{name: "futures dropped behind a write", body: func(r *room) {
-		r.l.Lock()
-		r.threads(r.l.Unlock, func() {
+	{name: "futures dropped behind a write", body: func(cs *section) {
+		cs.l.Lock()
+		cs.threads(cs.l.Unlock, func() {
 			var f, g rwlock.LockFuture
-			f.InitRead(r.l)
-			g.InitRead(r.l)
+			f.InitRead(cs.l)
+			g.InitRead(cs.l)
 			f.Poll(nil)
 			g.Poll(nil)
 			f.Cancel()
 			g.Cancel()
 		})
 	}},
-	{name: "upgradable future dropped behind a write", body: func(r *room) {
-		r.l.Lock()
-		r.threads(r.l.Unlock, func() {
+	{name: "upgradable future dropped behind a write", body: func(cs *section) {
+		cs.l.Lock()
+		cs.threads(cs.l.Unlock, func() {
 			var f, g rwlock.LockFuture
-			f.InitU(r.l)
-			g.InitRead(r.l)
+			f.InitU(cs.l)
+			g.InitRead(cs.l)
 			f.Poll(nil)
 			g.Poll(nil)
 			f.Cancel()
@@ -256,128 +256,128 @@ var scenarios = []scenario{
 		})
 	}},
 
-	{name: "downgrade", wide: true, body: func(r *room) {
-		r.threads(func() {
-			r.l.Lock()
-			r.enter(oneWriter, 0)
-			r.enter(oneReader, oneWriter)
-			r.l.Downgrade()
-			r.leave(oneReader)
-			r.l.RUnlock()
-		}, r.read, r.write)
+	{name: "downgrade", wide: true, body: func(cs *section) {
+		cs.threads(func() {
+			cs.l.Lock()
+			cs.enter(oneWriter, 0)
+			cs.enter(oneReader, oneWriter)
+			cs.l.Downgrade()
+			cs.leave(oneReader)
+			cs.l.RUnlock()
+		}, cs.read, cs.write)
 	}},
-	{name: "downgrade to upgradable", wide: true, body: func(r *room) {
-		r.threads(func() {
-			r.l.Lock()
-			r.enter(oneWriter, 0)
-			r.enter(oneUpgradable, oneWriter)
-			r.l.DowngradeToUpgradable()
-			r.upgradeIf(r.l.TryUpgrade())
-		}, r.read, r.write)
+	{name: "downgrade to upgradable", wide: true, body: func(cs *section) {
+		cs.threads(func() {
+			cs.l.Lock()
+			cs.enter(oneWriter, 0)
+			cs.enter(oneUpgradable, oneWriter)
+			cs.l.DowngradeToUpgradable()
+			cs.upgradeIf(cs.l.TryUpgrade())
+		}, cs.read, cs.write)
 	}},
-	{name: "upgradable and read", wide: true, body: func(r *room) {
-		r.threads(func() { r.uLock(); r.upgradeIf(false) }, r.read, r.write)
+	{name: "upgradable and read", wide: true, body: func(cs *section) {
+		cs.threads(func() { cs.uLock(); cs.upgradeIf(false) }, cs.read, cs.write)
 	}},
-	{name: "upgrade against upgrade", body: func(r *room) {
-		r.Same(2, "upgrader", func(int) {
-			r.uLock()
-			r.l.Upgrade()
-			r.upgradeIf(true)
+	{name: "upgrade against upgrade", body: func(cs *section) {
+		cs.Same(2, "upgrader", func(int) {
+			cs.uLock()
+			cs.l.Upgrade()
+			cs.upgradeIf(true)
 		})
 	}},
-	{name: "upgrades and read", long: true, wide: true, body: func(r *room) {
-		r.Same(2, "upgrader", func(int) {
-			r.uLock()
-			r.l.Upgrade()
-			r.upgradeIf(true)
+	{name: "upgrades and read", long: true, wide: true, body: func(cs *section) {
+		cs.Same(2, "upgrader", func(int) {
+			cs.uLock()
+			cs.l.Upgrade()
+			cs.upgradeIf(true)
 		})
-		r.Go("reader", r.read)
+		cs.Go("reader", cs.read)
 	}},
 	// No goroutine writes between what an upgradable reader has read and what it writes.
-	{name: "upgrade passes writers", wide: true, body: func(r *room) {
+	{name: "upgrade passes writers", wide: true, body: func(cs *section) {
 		var written interleave.Int32
-		r.threads(func() {
-			r.uLock()
+		cs.threads(func() {
+			cs.uLock()
 			n := written.Load()
-			r.l.Upgrade()
-			r.enter(oneWriter, oneUpgradable)
-			r.Assert(written.Load() == n, "a goroutine has written in between")
-			r.leave(oneWriter)
-			r.l.Unlock()
+			cs.l.Upgrade()
+			cs.enter(oneWriter, oneUpgradable)
+			cs.Assert(written.Load() == n, "a goroutine has written in between")
+			cs.leave(oneWriter)
+			cs.l.Unlock()
 		}, func() {
-			r.l.Lock()
-			r.enter(oneWriter, 0)
+			cs.l.Lock()
+			cs.enter(oneWriter, 0)
 			written.Add(1)
-			r.leave(oneWriter)
-			r.l.Unlock()
-		}, r.read)
+			cs.leave(oneWriter)
+			cs.l.Unlock()
+		}, cs.read)
 	}},
-	{name: "try upgrade", wide: true, body: func(r *room) {
-		r.threads(func() { r.uLock(); r.upgradeIf(r.l.TryUpgrade()) }, r.read, r.write)
+	{name: "try upgrade", wide: true, body: func(cs *section) {
+		cs.threads(func() { cs.uLock(); cs.upgradeIf(cs.l.TryUpgrade()) }, cs.read, cs.write)
 	}},
-	{name: "upgrade with timeout", long: true, wide: true, body: func(r *room) {
-		r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeTimeout(time.Second)) }, r.read, r.write)
+	{name: "upgrade with timeout", long: true, wide: true, body: func(cs *section) {
+		cs.threads(func() { cs.uLock(); cs.upgradeIf(cs.l.UpgradeTimeout(time.Second)) }, cs.read, cs.write)
 	}},
-	{name: "upgrade with context", body: func(r *room) {
-		ctx := r.NewContext()
-		r.threads(func() { r.uLock(); r.upgradeIf(r.l.UpgradeContext(ctx) == nil) }, r.read, ctx.Cancel)
+	{name: "upgrade with context", body: func(cs *section) {
+		ctx := cs.NewContext()
+		cs.threads(func() { cs.uLock(); cs.upgradeIf(cs.l.UpgradeContext(ctx) == nil) }, cs.read, ctx.Cancel)
 	}},
-	{name: "upgrade, and a cancel before the last reader leaves", body: func(r *room) {
-		ctx, ended := r.NewContext(), false
-		r.threads(func() {
-			r.uLock()
-			ok := r.l.UpgradeContext(ctx) == nil
-			r.Assert(!ok || !ended, "upgraded, though the context had ended before the last reader left")
-			r.upgradeIf(ok)
+	{name: "upgrade, and a cancel before the last reader leaves", body: func(cs *section) {
+		ctx, ended := cs.NewContext(), false
+		cs.threads(func() {
+			cs.uLock()
+			ok := cs.l.UpgradeContext(ctx) == nil
+			cs.Assert(!ok || !ended, "upgraded, though the context had ended before the last reader left")
+			cs.upgradeIf(ok)
 		}, func() {
-			r.l.RLock()
+			cs.l.RLock()
 			ctx.Cancel()
 			ended = true
-			r.l.RUnlock()
+			cs.l.RUnlock()
 		})
 	}},
-	{name: "upgradable with timeout", long: true, wide: true, body: func(r *room) {
-		r.threads(func() {
-			if r.l.ULockTimeout(time.Second) {
-				r.enter(oneUpgradable, 0)
-				r.enter(oneReader, oneUpgradable)
-				r.l.ForgoUpgrade()
-				r.leave(oneReader)
-				r.l.RUnlock()
+	{name: "upgradable with timeout", long: true, wide: true, body: func(cs *section) {
+		cs.threads(func() {
+			if cs.l.ULockTimeout(time.Second) {
+				cs.enter(oneUpgradable, 0)
+				cs.enter(oneReader, oneUpgradable)
+				cs.l.ForgoUpgrade()
+				cs.leave(oneReader)
+				cs.l.RUnlock()
 			}
-		}, r.read, r.write)
+		}, cs.read, cs.write)
 	}},
 
-	{name: "double unlock", body: func(r *room) { r.l.Lock(); r.onePanics(r.l.Unlock) }},
-	{name: "double read unlock", body: func(r *room) { r.l.RLock(); r.onePanics(r.l.RUnlock) }},
-	{name: "double read unlock beside a read", body: func(r *room) {
+	{name: "double unlock", body: func(cs *section) { cs.l.Lock(); cs.onePanics(cs.l.Unlock) }},
+	{name: "double read unlock", body: func(cs *section) { cs.l.RLock(); cs.onePanics(cs.l.RUnlock) }},
+	{name: "double read unlock beside a read", body: func(cs *section) {
 		// Of three unlocks of two reads one panics, whichever it is.
-		r.l.RLock()
+		cs.l.RLock()
 		var panics interleave.Int32
-		r.Go("reader", func() {
-			r.l.RLock()
-			if interleave.Panics(r.l.RUnlock) != nil {
+		cs.Go("reader", func() {
+			cs.l.RLock()
+			if interleave.Panics(cs.l.RUnlock) != nil {
 				panics.Add(1)
 			}
 		})
-		r.Same(2, "unlocker", func(int) {
-			if interleave.Panics(r.l.RUnlock) != nil {
+		cs.Same(2, "unlocker", func(int) {
+			if interleave.Panics(cs.l.RUnlock) != nil {
 				panics.Add(1)
 			}
 		})
-		r.after = func() { r.Assert(panics.Load() == 1, "%d panics", panics.Load()) }
+		cs.after = func() { cs.Assert(panics.Load() == 1, "%d panics", panics.Load()) }
 	}},
 }
 
 // onePanics has two unlock what is locked once.
-func (r *room) onePanics(unlock func()) {
+func (cs *section) onePanics(unlock func()) {
 	var panics interleave.Int32
-	r.Same(2, "unlocker", func(int) {
+	cs.Same(2, "unlocker", func(int) {
 		if interleave.Panics(unlock) != nil {
 			panics.Add(1)
 		}
 	})
-	r.after = func() { r.Assert(panics.Load() == 1, "%d panics", panics.Load()) }
+	cs.after = func() { cs.Assert(panics.Load() == 1, "%d panics", panics.Load()) }
 }
 
 func TestModelRW(t *testing.T) {
@@ -401,20 +401,20 @@ func (s scenario) check(t *testing.T, opts []rwlock.Option) {
 		t.Skip("tier two")
 	}
 	interleave.Check(t, o, func(x *interleave.Run) {
-		r := &room{Run: x, l: rwlock.New(opts...)}
-		x.Name("l", r.l)
-		x.Name("inside", &r.inside)
-		s.body(r)
+		cs := &section{Run: x, l: rwlock.New(opts...)}
+		x.Name("l", cs.l)
+		x.Name("inside", &cs.inside)
+		s.body(cs)
 		x.Wait()
-		if r.after != nil {
-			r.after()
+		if cs.after != nil {
+			cs.after()
 		}
-		x.Assert(r.l.Waiting() == 0, "a goroutine still waits")
-		x.Assert(r.l.TryLock(), "the lock was lost")
-		x.Assert(!r.l.TryRLock(), "a reader beside a writer")
-		r.l.Unlock()
-		x.Assert(r.l.LockContext(context.Background()) == nil, "a flag was left")
-		r.l.Unlock()
+		x.Assert(cs.l.Waiting() == 0, "a goroutine still waits")
+		x.Assert(cs.l.TryLock(), "the lock was lost")
+		x.Assert(!cs.l.TryRLock(), "a reader beside a writer")
+		cs.l.Unlock()
+		x.Assert(cs.l.LockContext(context.Background()) == nil, "a flag was left")
+		cs.l.Unlock()
 	})
 }
 
