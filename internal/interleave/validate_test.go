@@ -10,20 +10,22 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 // The searches are validated against plain search, which is too simple to be wrong, on random
 // programs: they must see the very same traces. Programs that fail here are printed as a list of
 // instructions for each thread.
 
-var programs = flag.Int("programs", 0, "random programs for each validation; 0: a number that suits -short or not")
+var programs = flag.Int("programs", 0, "random programs for each validation; 0: more under FARAD_STRESS")
 
 func programCount(t *testing.T, short, long int) int {
 	t.Helper()
 	switch {
 	case *programs > 0:
 		return *programs
-	case testing.Short() || RaceEnabled:
+	case !locktest.Stress() || RaceEnabled:
 		return short
 	default:
 		return long

@@ -42,7 +42,7 @@ func AllocsPerWait[N int | int64](l Waitable[N], hold, letGo, wait func()) float
 	for range 100 { // what is set up once, as the watch of a context is after some waits
 		round()
 	}
-	return AllocsPerRun(500, round)
+	return AllocsPerRun(200, round)
 }
 
 // AllocsPerRun is [testing.AllocsPerRun] with pools that hold nothing of what earlier tests have

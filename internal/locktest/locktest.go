@@ -38,14 +38,10 @@ func Stress() bool {
 }
 
 // Scaled returns how many rounds a stress test makes that makes n in full: n under [Stress],
-// otherwise a sixth, and an eighth with -short. Under the race detector it is a quarter of that. It
-// is at least 1.
+// otherwise an eighth. Under the race detector it is a quarter of that. It is at least 1.
 func Scaled(n int) int {
-	switch {
-	case testing.Short():
+	if !Stress() {
 		n /= 8
-	case !Stress():
-		n /= 6
 	}
 	if RaceEnabled {
 		n /= 4
