@@ -292,6 +292,16 @@ var tierOne = []scenario{
 		func(w *world) { w.use(Everyone) })},
 	{name: "bias/2", base: Everyone, size: Everyone, bias: true, body: each(
 		func(w *world) { w.read(); w.read() }, func(w *world) { w.use(Everyone) })},
+	{name: "bias/back before a release", base: Everyone, size: Everyone, bias: true, body: func(w *world) {
+		w.Assert(w.rw.Hide(0) && w.rw.Hide(0), "no room") // and none for the reader
+		w.held.Add(2 * Reader)
+		w.Go("releaser", func() {
+			w.held.Add(-Reader)
+			w.Assert(w.rw.releaseSlow(Reader), "a release of what is held was refused")
+			w.release(Reader)
+		})
+		w.Go("reader", func() { w.read() })
+	}},
 
 	// A limit on the queue.
 	{
