@@ -29,7 +29,7 @@ func TestTheBatonGoesRound(t *testing.T) {
 		for _, runners := range []int{2, 7, 200} {
 			var r result
 			// A slow machine may not have begun when a short time is over.
-			for d := 50 * time.Millisecond; r.passes() == 0 && d < 10*time.Second; d *= 4 {
+			for d := 20 * time.Millisecond; r.passes() == 0 && d < 10*time.Second; d *= 4 {
 				r = race(t.Context(), options{runners: runners, time: d}, w.ring(runners))
 			}
 			require.NoError(t, r.check(), "%s, %d", w.name, runners)
@@ -47,7 +47,7 @@ func TestOnlyOneIsWoken(t *testing.T) {
 		var r result
 		most := int64(-1)
 		for try := 0; r.looks > most && try < 5; try++ {
-			r = race(t.Context(), options{runners: runners, time: 200 * time.Millisecond}, w.ring(runners))
+			r = race(t.Context(), options{runners: runners, time: 50 * time.Millisecond}, w.ring(runners))
 			require.NoError(t, r.check())
 			most = 3*r.passes() + 2*runners
 		}

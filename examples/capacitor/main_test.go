@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 func TestEveryTurnCounts(t *testing.T) {
 	for _, o := range []options{
 		{goroutines: 1, time: 20 * time.Millisecond},
-		{goroutines: 8, time: 100 * time.Millisecond, inside: 1},
-		{goroutines: 24, time: 100 * time.Millisecond, inside: 100},
+		{goroutines: 8, time: 50 * time.Millisecond, inside: 1},
+		{goroutines: 24, time: 50 * time.Millisecond, inside: 100},
 	} {
 		for _, k := range kinds {
 			r := newContest(k, o).run(t.Context())
@@ -127,7 +127,7 @@ func TestChartIsDrawnOnRequest(t *testing.T) {
 	var out, errs bytes.Buffer
 	var frames []string
 	// A slow machine may draw but once in a short time.
-	for d := 300 * time.Millisecond; len(frames) < 2 && d < 20*time.Second; d *= 4 {
+	for d := 150 * time.Millisecond; len(frames) < 2 && d < 20*time.Second; d *= 4 {
 		errs.Reset()
 		args := []string{"-goroutines", "3", "-for", d.String(), "-progress"}
 		require.Equal(t, cli.ExitOK, run(t.Context(), args, &out, &errs))
