@@ -14,42 +14,63 @@ import (
 // A goroutine that waits is durably blocked in the sense of testing/synctest. In the steady state
 // waiting allocates nothing.
 type Parker struct {
-	// The owner sleeps in a receive from the signal channel. In one use up to two signals come: the
-	// token, which says that the outcome is there, and the nudge of a watch, which says that the
-	// context is done. They look alike, which saves the runtime a copy. A signal can be a nudge
-	// only if the context is done, and then Withdraw counts the signals.
+	// In one use of a parker up to two wake-ups come: the token, which says that the outcome is
+	// there, and the nudge of a watch, which says that the context is done.
 	//
 	// Invariants:
 	//
-	//  1. In one use at most one token and one nudge are sent, and the channel has room for both.
-	//     So neither the claimer nor the watch, which sends under its lock, ever blocks.
+	//  1. In one use at most one token and one nudge are sent.
 	//     (TestParkerTakesTokenAndNudge)
-	//  2. A parker goes back to the pool only when every signal that was or will be sent has been
-	//     received, and to its watch only if no nudge has been received.
+	//  2. A parker goes back to the pool only when every wake-up that was or will be sent has been
+	//     taken, and to its watch only if no nudge has been taken.
 	//     (TestParkerIsCleanAfterUse, TestConsumedNudgeHidesNoCancel)
 	//  3. A parker made in a synctest bubble is never kept, and one made outside is never used
 	//     inside. (TestParkersAreNotKeptFromBubbles)
 
 	Waiter
 
-	timer xsync.Timer
-	keep  bool // may be kept for reuse (invariant 3)
-	got   int8 // signals received before a Withdraw
+	sleeper xsync.Sleeper
+	kind    parkerKind
+	got     xsync.Wakeups // taken before a Withdraw
 
 	watch    *watch  // nudges this parker; nil: Park selects
 	wnx, wpv *Parker // the watch's list
 }
 
-var parkers = xsync.Pool{New: func() any { return newParker(true) }}
+// A parkerKind says how a parker sleeps, and where it is kept.
+type parkerKind uint8
 
-func newParker(keep bool) *Parker {
-	return &Parker{Waiter: Waiter{signal: xsync.NewSignal(2)}, keep: keep}
+const (
+	parks    parkerKind = iota // the cheapest way
+	selects                    // by a select with a context's done channel
+	bubbled                    // selects, and is not kept: invariant 3
+)
+
+// pools keep the parkers for reuse, one pool for each kind.
+var pools = [...]xsync.Pool{
+	parks:   {New: func() any { return newParker(parks) }},
+	selects: {New: func() any { return newParker(selects) }},
 }
+
+func newParker(k parkerKind) *Parker {
+	p := &Parker{kind: k}
+	p.Waiter.sleeper = &p.sleeper
+	p.sleeper.Init(k != parks)
+	return p
+}
+
+func GetParker0() *Parker {
+	if InBubble() {
+		return newParker(bubbled)
+	}
+	return pools[parks].Get().(*Parker)
+}
+func (p *Parker) Park0() { p.sleeper.Sleep() }
 
 // GetParker returns a parker for a wait with limit l.
 func GetParker(l Limit) *Parker {
 	if InBubble() {
-		return newParker(false)
+		return newParker(bubbled)
 	}
 	if l.done != nil {
 		if w := watchFor(l.ctx, l.done); w != nil {
@@ -57,8 +78,9 @@ func GetParker(l Limit) *Parker {
 				return p
 			}
 		}
+		return pools[selects].Get().(*Parker)
 	}
-	return parkers.Get().(*Parker)
+	return pools[parks].Get().(*Parker)
 }
 
 // Put ends the use of p. Its node must be in no queue: it was never queued, or Park has returned
@@ -66,10 +88,12 @@ func GetParker(l Limit) *Parker {
 func (p *Parker) Put() {
 	if p.watch != nil {
 		p.watch.put(p)
-	} else if p.keep {
-		parkers.Put(p)
+	} else if p.kind != bubbled {
+		pools[p.kind].Put(p)
 	}
 }
+
+func (p *Parker) Sleeper() *xsync.Sleeper { return &p.sleeper }
 
 // Park waits until the outcome is there and returns true, or until l ends the wait and returns
 // false. It returns false if the outcome is there but the context is done. l must be the limit that
@@ -79,24 +103,23 @@ func (p *Parker) Park(l Limit) bool {
 	case l.done != nil:
 		return p.parkUntil(l)
 	case l.timed:
-		return p.signal.ReceiveWithin(&p.timer, l.left())
+		return p.sleeper.SleepWithin(l.left())
 	}
-	p.signal.Receive()
+	p.sleeper.Sleep()
 	return true
 }
 
 func (p *Parker) parkUntil(l Limit) bool {
 	if p.watch != nil {
-		p.signal.Receive()
-	} else if !p.signal.ReceiveOr(l.done) {
+		p.got = p.sleeper.Sleep()
+	} else {
+		p.got = p.sleeper.SleepOr(l.done)
+	}
+	// A foreign context over a watched channel may have an Err of its own: the nudge counts.
+	if p.got != xsync.Token || l.ctx.Err() != nil {
 		return false
 	}
-	// The watch is asked, too. A foreign context over a watched channel may have an Err of its own,
-	// and a nudge mistaken for a token would put a queued node into the pool.
-	if l.ctx.Err() != nil || p.watch != nil && p.watch.fired.Load() {
-		p.got = 1
-		return false
-	}
+	p.got = 0
 	return true
 }
 
@@ -104,15 +127,15 @@ func (p *Parker) parkUntil(l Limit) bool {
 // out of the queue. If the node was not there, claimed is true: the outcome is there or on its way,
 // and Withdraw waits for it and returns it. Otherwise Withdraw returns [Pending].
 func (p *Parker) Withdraw(claimed bool) Outcome {
-	var sent int8
+	var sent xsync.Wakeups
 	if claimed {
-		sent++
+		sent |= xsync.Token
 	}
 	if p.watch != nil && p.watch.remove(p) {
-		sent++
+		sent |= xsync.Nudge
 	}
-	for ; p.got < sent; p.got++ {
-		p.signal.Receive()
+	for p.got&sent != sent {
+		p.got |= p.sleeper.Sleep()
 	}
 	p.got = 0
 	o := Pending

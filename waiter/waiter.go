@@ -27,8 +27,8 @@ var outcomeErrors = [...]error{
 func (o Outcome) Err() error { return outcomeErrors[o] }
 
 // A node has an owner, which waits, and at most one claimer, which has unlinked the node. The
-// claimer alone decides how the request ends. A goroutine's node is told through its signal
-// channel. A future's node is told through its state word:
+// claimer alone decides how the request ends. A goroutine's node is told through its
+// sleeper. A future's node is told through its state word:
 //
 //	state        who may move it, and to what                    waker, done are
 //	idle         owner: armed (Arm), complete (Finish)            the owner's
@@ -80,9 +80,9 @@ type Waiter struct {
 	// N is how many permits the request is for. The owner sets it while the node is idle.
 	N int64
 
-	signal xsync.Signal // a goroutine's node: how its parker is told; nil in a future
-	waker  Waker        // a future's node: invariant 1
-	done   xsync.Signal // a future's node: invariant 1; this round's, nil until Chan has made it
+	sleeper *xsync.Sleeper // a goroutine's node: where its parker sleeps; nil in a future
+	waker   Waker          // a future's node: invariant 1
+	done    xsync.Signal   // a future's node: invariant 1; this round's, nil until Chan has made it
 }
 
 const (
@@ -103,8 +103,8 @@ const (
 // A call of Deliver synchronizes before the owner's return from its wait.
 func (w *Waiter) Deliver(o Outcome) bool {
 	w.outcome = o
-	if w.signal != nil {
-		w.signal.Send() // the token
+	if w.sleeper != nil {
+		w.sleeper.Wake(xsync.Token)
 		return true
 	}
 	return w.complete()
@@ -255,7 +255,7 @@ func (w *Waiter) Abandon() bool {
 }
 
 // OfGoroutine reports whether w is a goroutine's node and not a future's. The claimer may call it.
-func (w *Waiter) OfGoroutine() bool { return w.signal != nil }
+func (w *Waiter) OfGoroutine() bool { return w.sleeper != nil }
 
 // Reset moves a node to idle. The node is complete, or its owner has unlinked it.
 func (w *Waiter) Reset() {

@@ -114,7 +114,7 @@ func (w *watch) fire() {
 	for p := w.list; p != nil; {
 		next := p.wnx
 		p.wnx, p.wpv = nil, nil
-		p.signal.Send() // the nudge
+		p.sleeper.Wake(xsync.Nudge)
 		p = next
 	}
 	w.list = nil
@@ -127,11 +127,11 @@ func (w *watch) get() *Parker {
 			return p
 		}
 	}
-	p := parkers.Get().(*Parker)
+	p := pools[parks].Get().(*Parker)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fired.Load() {
-		parkers.Put(p)
+		pools[parks].Put(p)
 		return nil
 	}
 	p.watch = w
@@ -150,9 +150,9 @@ func (w *watch) put(p *Parker) {
 		return
 	}
 	if w.remove(p) {
-		p.signal.Receive()
+		p.sleeper.Sleep() // takes the nudge, which is there
 	}
-	parkers.Put(p)
+	pools[parks].Put(p)
 }
 
 // remove parts p from the watch, and reports whether it was sent a nudge.

@@ -6,7 +6,10 @@ package xsync
 // xsync exports the method's body, and the compiler lets a package export what it has inlined
 // itself. Without this function, which is never called, every atomic operation of the core is a
 // call. TestDoorCompilesToTheLibrarysCode sees what is missing.
-var _ = func(b *Bool, i *Int64, u *Uint32, p *Uintptr, m *Mutex) {
+var _ = func(b *Bool, i *Int64, u *Uint32, p *Uintptr, m *Mutex, k *Sleeper) {
+	k.Rest()
+	k.Take()
+
 	m.Lock()
 	b.Load()
 	b.Store(true)

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/farad-go/farad/internal/xsync/signal"
+	"github.com/farad-go/farad/internal/xsync/sleep"
 )
 
 // Atomics. The 64-bit ones are aligned on 32-bit machines too, as sync/atomic promises for its
@@ -31,9 +32,19 @@ type (
 
 // Sleeping.
 type (
-	Signal = signal.Signal
-	Timer  = signal.Timer
+	Sleeper = sleep.Sleeper
+	Wakeups = sleep.Wakeups
+	Signal  = signal.Signal
 )
+
+// The kinds of wake-ups.
+const (
+	Token = sleep.Token
+	Nudge = sleep.Nudge
+)
+
+// Parks reports whether new sleepers sleep by the runtime's gopark, unless they are portable.
+func Parks() bool { return sleep.Parks() }
 
 // NewSignal returns a signal with room for capacity wake-ups.
 func NewSignal(capacity int) Signal { return signal.New(capacity) }
