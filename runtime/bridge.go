@@ -10,7 +10,7 @@ import (
 // BlockOn waits for f in a goroutine, not in a task, and returns f.Err. If ctx is done first, or at
 // the call, BlockOn cancels f and returns ctx.Err; f gives back what it was granted after ctx was
 // done. If ctx is done without an error, BlockOn returns [context.Canceled]. BlockOn in a task
-// would block its worker. It allocates a channel.
+// would block its worker. It allocates where it sleeps.
 func BlockOn(ctx context.Context, f Future) error {
 	if ctx == nil {
 		panic("rt: BlockOn with a nil context")
@@ -20,7 +20,8 @@ func BlockOn(ctx context.Context, f Future) error {
 	}
 	done := ctx.Done()
 	err := ctx.Err()
-	w := goroutineWaker{xsync.NewSignal(1)}
+	w := goroutineWaker{new(xsync.Sleeper)}
+	w.sleeper.Init(done != nil || waiter.InBubble())
 	for err == nil && !f.Poll(w) {
 		err = w.sleep(ctx, done)
 	}
@@ -35,10 +36,10 @@ func BlockOn(ctx context.Context, f Future) error {
 }
 
 // A goroutineWaker wakes a sleeping goroutine.
-type goroutineWaker struct{ signal xsync.Signal }
+type goroutineWaker struct{ sleeper *xsync.Sleeper }
 
 // Wake implements [waiter.Waker].
-func (w goroutineWaker) Wake() { w.signal.TrySend() }
+func (w goroutineWaker) Wake() { w.sleeper.Wake(xsync.Token) }
 
 // Displaced implements [waiter.Owner]: see taskWaker.Displaced.
 func (w goroutineWaker) Displaced(by waiter.Waker) { displaced(w, by) }
@@ -46,10 +47,11 @@ func (w goroutineWaker) Displaced(by waiter.Waker) { displaced(w, by) }
 // sleep returns nil when w is woken, and the error of ctx when that is done.
 func (w goroutineWaker) sleep(ctx context.Context, done <-chan struct{}) error {
 	if done == nil {
-		w.signal.Receive()
+		w.sleeper.SleepInline()
+		w.sleeper.Sleep()
 		return nil
 	}
-	if w.signal.ReceiveOr(done) {
+	if w.sleeper.SleepOr(done) != 0 {
 		return ctx.Err()
 	}
 	return waiter.ContextError(ctx)

@@ -163,8 +163,10 @@ func newExecutor(workers int) *Executor {
 		drained: make(chan struct{}),
 		panics:  new(panics),
 	}
+	portable := waiter.InBubble()
 	for i := range s.workers {
-		w := &worker{id: uint32(i), ex: s, solo: workers == 1, signal: xsync.NewSignal(1)}
+		w := &worker{id: uint32(i), ex: s, solo: workers == 1}
+		w.sleeper.Init(portable)
 		w.cx.w = w
 		s.workers[i] = w
 	}
@@ -185,7 +187,7 @@ func (ex *Executor) Spawn(p Poller) error {
 	ex.injection.push(t)
 	if w := ex.workers[0]; w.solo {
 		if w.inbox.wake() {
-			w.signal.Send()
+			w.sleeper.Wake(xsync.Token)
 		}
 		return nil
 	}

@@ -109,7 +109,7 @@ func (i *idle) wakeOne() {
 	}
 	i.mu.Unlock()
 	if woken != nil {
-		woken.signal.Send()
+		woken.sleeper.Wake(xsync.Token)
 	}
 }
 
@@ -152,7 +152,8 @@ func (w *worker) sleep() bool {
 		ex.idle.resume(w)
 	} else {
 		w.ring.forget()
-		w.signal.Receive()
+		w.sleeper.SleepInline()
+		w.sleeper.Sleep()
 		w.counts.wakes++
 		ex.idle.leave(w)
 	}
@@ -165,7 +166,7 @@ func (ex *scheduler) stop() {
 	ex.stopped.Store(true)
 	for _, w := range ex.workers {
 		if w.inbox.wake() {
-			w.signal.Send()
+			w.sleeper.Wake(xsync.Token)
 		}
 	}
 }

@@ -27,11 +27,11 @@ const (
 // Fields that are not atomic belong to the goroutine of the worker. The field searching of a
 // sleeping worker is guarded by the lock of the idle workers.
 type worker struct {
-	inbox  inbox
-	signal xsync.Signal // one for each successful inbox.wake or push to a sleeping inbox
-	ex     *scheduler
-	id     uint32
-	solo   bool // the only worker: no goroutine steals, and its queue is a plain list
+	inbox   inbox
+	sleeper xsync.Sleeper // a token for each successful inbox.wake or push to a sleeping inbox
+	ex      *scheduler
+	id      uint32
+	solo    bool // the only worker: no goroutine steals, and its queue is a plain list
 
 	list list // the queue if solo
 	cx   Context
@@ -53,7 +53,7 @@ type worker struct {
 // enqueue puts a woken task into the inbox of w.
 func (w *worker) enqueue(t *Task) {
 	if w.inbox.push(t) {
-		w.signal.Send()
+		w.sleeper.Wake(xsync.Token)
 	}
 }
 

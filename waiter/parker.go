@@ -14,14 +14,12 @@ import (
 // A goroutine that waits is durably blocked in the sense of testing/synctest. In the steady state
 // waiting allocates nothing.
 type Parker struct {
-	// In one use of a parker up to two wake-ups come: the token, which says that the outcome is
-	// there, and the nudge of a watch, which says that the context is done.
-	//
 	// Invariants:
 	//
-	//  1. In one use at most one token and one nudge are sent.
+	//  1. In one use of a parker at most one token comes, which says that the outcome is there, and
+	//     at most one nudge, which says that the limit may have ended the wait.
 	//     (TestParkerTakesTokenAndNudge)
-	//  2. A parker goes back to the pool only when every wake-up that was or will be sent has been
+	//  2. A parker goes back to its pool only when every wake-up that was or will be sent has been
 	//     taken, and to its watch only if no nudge has been taken.
 	//     (TestParkerIsCleanAfterUse, TestConsumedNudgeHidesNoCancel)
 	//  3. A parker made in a synctest bubble is never kept, and one made outside is never used
@@ -33,7 +31,7 @@ type Parker struct {
 	kind    parkerKind
 	got     xsync.Wakeups // taken before a Withdraw
 
-	watch    *watch  // nudges this parker; nil: Park selects
+	watch    *watch  // nudges this parker; nil: a wait with a context selects
 	wnx, wpv *Parker // the watch's list
 }
 
@@ -41,15 +39,15 @@ type Parker struct {
 type parkerKind uint8
 
 const (
-	parks    parkerKind = iota // the cheapest way
-	selects                    // by a select with a context's done channel
-	bubbled                    // selects, and is not kept: invariant 3
+	parks    parkerKind = iota // in the cheapest way
+	portable                   // in a channel
+	bubbled                    // in a channel, and is not kept: invariant 3
 )
 
-// pools keep the parkers for reuse, one pool for each kind.
+// pools keep parkers for reuse.
 var pools = [...]xsync.Pool{
-	parks:   {New: func() any { return newParker(parks) }},
-	selects: {New: func() any { return newParker(selects) }},
+	parks:    {New: func() any { return newParker(parks) }},
+	portable: {New: func() any { return newParker(portable) }},
 }
 
 func newParker(k parkerKind) *Parker {
@@ -59,28 +57,28 @@ func newParker(k parkerKind) *Parker {
 	return p
 }
 
-func GetParker0() *Parker {
-	if InBubble() {
-		return newParker(bubbled)
+// cheapest returns the pool of the parkers that sleep in the cheapest way that is allowed.
+func cheapest() *xsync.Pool {
+	if xsync.Parks() {
+		return &pools[parks]
 	}
-	return pools[parks].Get().(*Parker)
+	return &pools[portable]
 }
-func (p *Parker) Park0() { p.sleeper.Sleep() }
 
 // GetParker returns a parker for a wait with limit l.
 func GetParker(l Limit) *Parker {
 	if InBubble() {
 		return newParker(bubbled)
 	}
-	if l.done != nil {
-		if w := watchFor(l.ctx, l.done); w != nil {
-			if p := w.get(); p != nil {
-				return p
-			}
-		}
-		return pools[selects].Get().(*Parker)
+	if l.done == nil {
+		return cheapest().Get().(*Parker)
 	}
-	return pools[parks].Get().(*Parker)
+	if w := watchFor(l.ctx, l.done); w != nil {
+		if p := w.get(); p != nil {
+			return p
+		}
+	}
+	return pools[portable].Get().(*Parker)
 }
 
 // Put ends the use of p. Its node must be in no queue: it was never queued, or Park has returned
@@ -93,29 +91,45 @@ func (p *Parker) Put() {
 	}
 }
 
-func (p *Parker) Sleeper() *xsync.Sleeper { return &p.sleeper }
-
 // Park waits until the outcome is there and returns true, or until l ends the wait and returns
 // false. It returns false if the outcome is there but the context is done. l must be the limit that
 // GetParker was called with, or that limit fixed.
 func (p *Parker) Park(l Limit) bool {
+	p.Start(l)
+	p.sleeper.SleepInline()
+	return p.wake(l)
+}
+
+// Start begins a wait with limit l. It is the first of the three steps of Park, for callers that do
+// the second one, SleepInline of the Sleeper, themselves. The third is EndWait.
+func (p *Parker) Start(l Limit) {
+	if l.timed {
+		p.sleeper.StartTimer(l.left())
+	}
+}
+
+// Sleeper returns where p sleeps.
+func (p *Parker) Sleeper() *xsync.Sleeper { return &p.sleeper }
+
+// wake is Park, once the wait has begun: most often p need not sleep any more.
+func (p *Parker) wake(l Limit) bool {
 	switch {
 	case l.done != nil:
-		return p.parkUntil(l)
+		return p.wakeUnlessDone(l)
 	case l.timed:
-		return p.sleeper.SleepWithin(l.left())
+		return p.sleeper.SleepTimed()
 	}
 	p.sleeper.Sleep()
 	return true
 }
 
-func (p *Parker) parkUntil(l Limit) bool {
+func (p *Parker) wakeUnlessDone(l Limit) bool {
 	if p.watch != nil {
 		p.got = p.sleeper.Sleep()
 	} else {
 		p.got = p.sleeper.SleepOr(l.done)
 	}
-	// A foreign context over a watched channel may have an Err of its own: the nudge counts.
+	// The nudge counts too: a foreign context over a watched channel may have an Err of its own.
 	if p.got != xsync.Token || l.ctx.Err() != nil {
 		return false
 	}

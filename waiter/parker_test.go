@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 func TestParkerIsToldItsOutcome(t *testing.T) {
@@ -31,20 +33,20 @@ func TestParkerIsToldItsOutcome(t *testing.T) {
 }
 
 func TestParkTimeout(t *testing.T) {
-	p := newParker(false)
 	for range 3 {
+		p := GetParker(After(time.Hour))
 		go p.Deliver(Granted)
 		require.True(t, p.Park(After(time.Hour)))
-		p.Put()
 		start := time.Now()
 		require.False(t, p.Park(After(5*time.Millisecond)))
 		require.GreaterOrEqual(t, time.Since(start), 5*time.Millisecond)
 		require.Equal(t, Pending, p.Withdraw(false))
 	}
+	p := GetParker(After(1))
 	require.False(t, p.Park(After(1)))
 	go p.Deliver(Closed)
 	require.Equal(t, Closed, p.Withdraw(true))
-	require.Empty(t, p.signal.C())
+	require.Zero(t, p.sleeper.Pending())
 }
 
 // watched makes enough waits with ctx for it to be watched.
@@ -84,7 +86,7 @@ func TestParkerTakesTokenAndNudge(t *testing.T) {
 	require.False(t, p.Park(UntilDone(ctx)), "nudged")
 	go p.Deliver(Granted) // the claimer was faster than the cancel
 	require.Equal(t, Granted, p.Withdraw(true))
-	require.Empty(t, p.signal.C())
+	require.Zero(t, p.sleeper.Pending())
 
 	// Both at once: neither sender blocks.
 	ctx, cancel = context.WithCancel(context.Background())
@@ -93,10 +95,10 @@ func TestParkerTakesTokenAndNudge(t *testing.T) {
 	require.True(t, p.Deliver(Granted))
 	cancel()
 	awaitFire(t, w)
-	require.Len(t, p.signal.C(), 2)
+	require.Equal(t, xsync.Token|xsync.Nudge, p.sleeper.Pending())
 	require.False(t, p.Park(UntilDone(ctx)), "the context is done, whatever the signal was")
 	require.Equal(t, Granted, p.Withdraw(true))
-	require.Empty(t, p.signal.C())
+	require.Zero(t, p.sleeper.Pending())
 }
 
 func awaitFire(t *testing.T, w *watch) {
@@ -144,7 +146,7 @@ func TestParkerIsCleanAfterUse(t *testing.T) {
 		awaitFire(t, w)
 		for _, p := range []*Parker{a, b} {
 			require.Nil(t, p.watch)
-			require.Empty(t, p.signal.C())
+			require.Zero(t, p.sleeper.Pending())
 			require.Zero(t, p.got)
 			require.Nil(t, p.wnx)
 			require.Nil(t, p.wpv)
@@ -160,7 +162,7 @@ func TestParkersAreNotKeptFromBubbles(t *testing.T) {
 		defer cancel()
 		for range 5 * watchAfter {
 			p := GetParker(UntilDone(ctx))
-			require.False(t, p.keep)
+			require.Equal(t, bubbled, p.kind)
 			require.Nil(t, p.watch)
 			p.Put()
 		}
@@ -185,17 +187,16 @@ func TestOnlyTestBinariesAskTheClock(t *testing.T) {
 func TestParkingAllocatesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := newParker(false)
+	p, s := newParker(parks), newParker(portable)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		p.Deliver(Granted)
-		p.Park(After(time.Hour))
-		p.Put()
-		p.Deliver(Granted)
-		p.Park(Limit{})
-		p.Put()
-		p.Deliver(Granted)
-		p.Park(UntilDone(ctx))
-		p.Put()
+		for _, p := range []*Parker{p, s} {
+			p.Deliver(Granted)
+			p.Park(After(time.Hour))
+			p.Deliver(Granted)
+			p.Park(Limit{})
+		}
+		s.Deliver(Granted)
+		s.Park(UntilDone(ctx))
 	}))
 }
 

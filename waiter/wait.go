@@ -15,9 +15,16 @@ type Line interface {
 // there Wait returns it, and the caller calls p.Put. If l ends the wait, Wait takes p out of the
 // line, gives back a grant that came too late, puts p, and returns the error of l.
 //
-// This is the only place of the module's locks where a goroutine's wait ends early.
+// EndWait is the only place of the module's locks where a goroutine's wait ends early.
 func Wait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
-	if p.Park(l) {
+	p.Start(l)
+	p.sleeper.SleepInline()
+	return EndWait(p, l, line)
+}
+
+// EndWait is the last part of Wait, after Start and SleepInline.
+func EndWait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
+	if p.wake(l) {
 		return p.Outcome(), nil
 	}
 	claimed := !line.Unlink(&p.Waiter)

@@ -210,7 +210,7 @@ func TestOwnerHearsWhoTakesItsPlace(t *testing.T) {
 }
 
 func TestNodeKnowsWhetherAGoroutineSleepsBehindIt(t *testing.T) {
-	require.True(t, newParker(false).OfGoroutine())
+	require.True(t, newParker(parks).OfGoroutine())
 	var w Waiter
 	w.Arm(nil)
 	require.False(t, w.OfGoroutine())

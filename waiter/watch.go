@@ -127,11 +127,11 @@ func (w *watch) get() *Parker {
 			return p
 		}
 	}
-	p := pools[parks].Get().(*Parker)
+	p := cheapest().Get().(*Parker)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fired.Load() {
-		pools[parks].Put(p)
+		p.Put()
 		return nil
 	}
 	p.watch = w
@@ -152,7 +152,7 @@ func (w *watch) put(p *Parker) {
 	if w.remove(p) {
 		p.sleeper.Sleep() // takes the nudge, which is there
 	}
-	pools[parks].Put(p)
+	p.Put()
 }
 
 // remove parts p from the watch, and reports whether it was sent a nudge.

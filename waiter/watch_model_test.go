@@ -13,7 +13,7 @@ import (
 func waitOnce(x *interleave.Run, ctx *interleave.Context, slot *xsync.Pointer[Waiter]) {
 	l := UntilDone(ctx)
 	p := GetParker(l)
-	x.Assert(p.watch != nil || len(p.signal.C()) == 0, "a parker with a wake-up left over")
+	x.Assert(p.watch != nil || p.sleeper.Pending() == 0, "a parker with a wake-up left over")
 	slot.Store(&p.Waiter)
 	if p.Park(l) {
 		x.Assert(slot.Load() != &p.Waiter, "woken in the queue")

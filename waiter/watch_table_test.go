@@ -118,6 +118,7 @@ func TestWatchVacatesItsOwnSlotOnly(t *testing.T) {
 // The lock of a watch is held for a few links, not for the time that a new parker takes.
 func TestParkersAreMadeOutsideTheLock(t *testing.T) {
 	w := others()
+	parkers := cheapest()
 	made := parkers.New
 	defer func() { parkers.New = made }()
 	asked := false
@@ -133,7 +134,7 @@ func TestParkersAreMadeOutsideTheLock(t *testing.T) {
 	}
 	for _, p := range ps {
 		require.False(t, w.remove(p))
-		parkers.Put(p)
+		p.Put()
 	}
 	require.Nil(t, w.list)
 }
@@ -150,6 +151,7 @@ func TestParkersComeBackFromTheirWatch(t *testing.T) {
 		}
 		require.Greater(t, n, 10, what)
 	}
+	parkers := cheapest()
 	pooled := func(p *Parker) bool {
 		q := parkers.Get().(*Parker)
 		parkers.Put(q)

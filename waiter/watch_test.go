@@ -33,7 +33,7 @@ func TestWatchNudgesEveryWaiterOnce(t *testing.T) {
 	require.Nil(t, w.list, "a watch that has fired keeps nobody")
 	for _, p := range ps {
 		require.False(t, p.Park(UntilDone(ctx)))
-		require.Empty(t, p.signal.C(), "once")
+		require.Zero(t, p.sleeper.Pending(), "once")
 	}
 	late := GetParker(UntilDone(ctx))
 	require.True(t, late.watch == nil || late == early)

@@ -11,24 +11,32 @@ import (
 // state.
 //
 // A cancel that happened before the grant wins. After each grant the context is asked once more, by
-// Park if the caller has slept, otherwise by Keep.
+// End if the caller has slept, otherwise by Begin.
 func (e Permits) Acquire(l waiter.Limit, n int64, at Place) error {
 	p := waiter.GetParker(l)
 	p.N = n
-	return e.Await(l, p, e.Enqueue(&p.Waiter, at))
+	o := e.Enqueue(&p.Waiter, at)
+	if o == waiter.Pending {
+		p.Start(l)
+		p.Sleeper().SleepInline()
+	}
+	return await(e, l, p, o)
 }
 
 // Await is the second half of Acquire, for callers that do something between queueing and waiting.
 // o is what Enqueue returned for p, and l the limit of p. Await puts p.
 func (e Permits) Await(l waiter.Limit, p *waiter.Parker, o waiter.Outcome) error {
+	if o == waiter.Pending {
+		p.Start(l)
+	}
 	return await(e, l, p, o)
 }
 
-// await is Await of a line whose requests are queued in an engine: [Permits] or [RW].
+// await ends a wait that has started. Its line is that of an engine: [Permits] or [RW].
 func await[L waiter.Line](line L, l waiter.Limit, p *waiter.Parker, o waiter.Outcome) error {
 	n := p.N
 	if o == waiter.Pending {
-		o, err := waiter.Wait(p, l, line)
+		o, err := waiter.EndWait(p, l, line)
 		if err != nil {
 			return err
 		}
@@ -39,6 +47,28 @@ func await[L waiter.Line](line L, l waiter.Limit, p *waiter.Parker, o waiter.Out
 	if o == waiter.Granted {
 		return waiter.Keep(line, n, l.Cancelled())
 	}
+	return o.Err()
+}
+
+// Begin, SleepInline and End are Acquire at the back of the line without a limit. A caller whose
+// speed matters makes the three calls itself: see SleepInline. Begin returns nil, and the error of
+// the outcome, if there is nothing to wait for.
+func (e Permits) Begin(n int64) (*waiter.Parker, error) {
+	p := waiter.GetParker(waiter.Limit{})
+	p.N = n
+	o := e.Enqueue(&p.Waiter, AtBack)
+	if o == waiter.Pending {
+		return p, nil
+	}
+	p.Put()
+	return nil, o.Err()
+}
+
+// End ends what Begin has begun.
+func End(p *waiter.Parker) error {
+	p.Sleeper().Sleep()
+	o := p.Outcome()
+	p.Put()
 	return o.Err()
 }
 

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -20,7 +21,8 @@ import (
 // time: the scenarios of tier one must find each, those in plain memory under the race detector.
 var planted = []struct {
 	name, file, from, to string
-	race                 bool // in plain memory: found by the race tier
+	race                 bool   // in plain memory: found by the race tier
+	in                   string // the package whose scenarios find it, if not this one
 }{
 	{
 		name: "a: a release looks only at the list", file: "internal/engine/engine.go",
@@ -121,6 +123,26 @@ var planted = []struct {
 				break`,
 	},
 	{
+		name: "a sleeper sleeps beside a wake-up", file: "internal/xsync/sleep/sleeper.go", in: "../xsync/sleep",
+		from: "} else if s.word.CompareAndSwap(0, asleep) {",
+		to:   "} else if s.word.Swap(asleep) != asleep {",
+	},
+	{
+		name: "a second wake-up takes the place of the first", file: "internal/xsync/sleep/sleeper.go", in: "../xsync/sleep",
+		from: "s.word.CompareAndSwap(v, v|uintptr(w))",
+		to:   "s.word.CompareAndSwap(v, uintptr(w))",
+	},
+	{
+		name: "a sleeper that gives up forgets the waker", file: "internal/xsync/sleep/sleeper.go", in: "../xsync/sleep",
+		from: "\t\ts.room.Receive() // A waker",
+		to:   "\t\t// A waker",
+	},
+	{
+		name: "a nudge comes after the wait", file: "internal/xsync/sleep/sleeper.go", in: "../xsync/sleep",
+		from: "\tif !s.timer.Stop() {\n",
+		to:   "\tif !s.timer.Stop() && false {\n",
+	},
+	{
 		name: "h: a request that is larger than the size waits", file: "internal/engine/engine.go",
 		from: "if w.N > e.Size() {",
 		to:   "if false {",
@@ -154,7 +176,7 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 			if p.race {
 				args = append(args, "-run", "^TestModel$/^future$", "-race") // the race tier is slow
 			}
-			c := exec.Command("go", append(args, ".")...)
+			c := exec.Command("go", append(args, cmp.Or(p.in, "."))...)
 			c.Env = append(os.Environ(), "INTERLEAVE_TABLE=")
 			out, err := c.CombinedOutput()
 			require.Error(t, err, "not found:\n%s", out)

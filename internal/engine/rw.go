@@ -104,7 +104,12 @@ func (l *RW) TryAcquire(n int64) bool { return l.permits().TryAcquire(n) }
 func (l *RW) Acquire(until waiter.Limit, n int64, at Place) error {
 	p := waiter.GetParker(until)
 	p.N = n
-	return await(l, until, p, l.enqueue(&p.Waiter, at))
+	o := l.enqueue(&p.Waiter, at)
+	if o == waiter.Pending {
+		p.Start(until)
+		p.Sleeper().SleepInline()
+	}
+	return await(l, until, p, o)
 }
 
 // Keep is [Permits.Keep].

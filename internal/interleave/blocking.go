@@ -341,8 +341,23 @@ func (s *Signal) ReceiveOr(done <-chan struct{}) bool {
 	return true
 }
 
-// Timer models [signal.Timer]: its time is chosen.
-type Timer struct{ v signal.Timer }
+// A Timer serves ReceiveWithin outside explorations.
+type Timer struct{ t *time.Timer }
+
+func (t *Timer) receive(s signal.Signal, d time.Duration) bool {
+	if t.t == nil {
+		t.t = time.NewTimer(d)
+	} else {
+		t.t.Reset(d)
+	}
+	select {
+	case <-s:
+		t.t.Stop()
+		return true
+	case <-t.t.C:
+		return false
+	}
+}
 
 // ReceiveWithin is Receive, but in some executions the time passes first, at any point.
 //
@@ -353,7 +368,7 @@ func (s *Signal) ReceiveWithin(t *Timer, d time.Duration) bool {
 		if current != nil && len(s.v) == 0 {
 			return false
 		}
-		ok := s.v.ReceiveWithin(&t.v, d)
+		ok := t.receive(s.v, d)
 		s.settle()
 		return ok
 	}

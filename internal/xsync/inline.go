@@ -7,8 +7,8 @@ package xsync
 // itself. Without this function, which is never called, every atomic operation of the core is a
 // call. TestDoorCompilesToTheLibrarysCode sees what is missing.
 var _ = func(b *Bool, i *Int64, u *Uint32, p *Uintptr, m *Mutex, k *Sleeper) {
-	k.Rest()
-	k.Take()
+	k.SleepInline()
+	k.Sleep()
 
 	m.Lock()
 	b.Load()

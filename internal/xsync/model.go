@@ -15,9 +15,22 @@ type (
 	Mutex = interleave.Mutex
 	Pool  = interleave.Pool
 
-	Signal = *interleave.Signal
-	Timer  = interleave.Timer
+	Sleeper = interleave.Sleeper
+	Wakeups = interleave.Wakeups
+	Signal  = *interleave.Signal
 )
+
+// The kinds of wake-ups.
+const (
+	Token = interleave.Token
+	Nudge = interleave.Nudge
+)
+
+// Parks is true, so that scenarios meet every kind of parker.
+func Parks() bool { return true }
+
+// UseChannels does nothing: the explorer has one kind of sleeper.
+func UseChannels(bool) bool { return false }
 
 // NewSignal returns a signal with room for capacity wake-ups.
 func NewSignal(capacity int) Signal { return interleave.NewSignal(capacity) }

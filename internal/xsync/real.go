@@ -46,6 +46,9 @@ const (
 // Parks reports whether new sleepers sleep by the runtime's gopark, unless they are portable.
 func Parks() bool { return sleep.Parks() }
 
+// UseChannels makes new sleepers portable, or undoes that. It returns what was set before.
+func UseChannels(on bool) bool { return sleep.UseChannels(on) }
+
 // NewSignal returns a signal with room for capacity wake-ups.
 func NewSignal(capacity int) Signal { return signal.New(capacity) }
 

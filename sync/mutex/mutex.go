@@ -39,7 +39,10 @@ func (m *Mutex) Lock() {
 //go:noinline
 func (m *Mutex) lockSlow() {
 	// Neither closed nor too large nor cancelled: it cannot fail.
-	_ = m.permits().Acquire(waiter.Limit{}, 1, engine.AtBack)
+	if p, _ := m.permits().Begin(1); p != nil {
+		p.Sleeper().SleepInline()
+		_ = engine.End(p)
+	}
 }
 
 // TryLock locks m if it is unlocked and no waiter is queued, and reports whether it did.

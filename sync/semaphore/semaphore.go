@@ -189,7 +189,15 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	if s.p != nil {
 		return s.p.Acquire(ctx, n)
 	}
-	return s.permits().Acquire(waiter.UntilDone(ctx), n, engine.AtBack)
+	if mayEnd {
+		return s.permits().Acquire(waiter.UntilDone(ctx), n, engine.AtBack)
+	}
+	p, err := s.permits().Begin(n)
+	if p == nil {
+		return err
+	}
+	p.Sleeper().SleepInline()
+	return engine.End(p)
 }
 
 // acquireNothing is Acquire for the requests that need no permits or are none.

@@ -4,8 +4,6 @@
 // puts a scheduling point in front of each operation; what the operation does is always this code.
 package signal
 
-import "time"
-
 // A Signal is a channel of wake-ups without content.
 type Signal chan struct{}
 
@@ -73,25 +71,4 @@ func (s Signal) ReceiveOr(done <-chan struct{}) bool {
 	case <-done:
 		return false
 	}
-}
-
-// A Timer serves ReceiveWithin, again and again. The zero Timer is ready.
-type Timer struct{ t *time.Timer } // made at first use
-
-// ReceiveWithin is Receive, but returns false if d has passed first.
-func (s Signal) ReceiveWithin(t *Timer, d time.Duration) bool {
-	if t.t == nil {
-		t.t = time.NewTimer(d)
-	} else {
-		t.t.Reset(d)
-	}
-	select {
-	case <-s:
-	case <-t.t.C:
-		return false
-	}
-	if !t.t.Stop() {
-		t.t = nil // under GODEBUG=asynctimerchan=1 its channel may hold a tick, now or later
-	}
-	return true
 }

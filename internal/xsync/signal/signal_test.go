@@ -2,23 +2,9 @@ package signal
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
-
-func TestReceiveWithin(t *testing.T) {
-	s := New(1)
-	var timer Timer
-	for range 3 {
-		go s.Send()
-		require.True(t, s.ReceiveWithin(&timer, time.Hour))
-		require.False(t, timer.t.Stop(), "no timer is left running")
-		start := time.Now()
-		require.False(t, s.ReceiveWithin(&timer, 5*time.Millisecond))
-		require.GreaterOrEqual(t, time.Since(start), 5*time.Millisecond)
-	}
-}
 
 func TestReceiveOr(t *testing.T) {
 	s := New(1)

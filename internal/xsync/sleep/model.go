@@ -2,13 +2,45 @@
 
 package sleep
 
-import "github.com/farad-go/farad/internal/interleave"
+import (
+	"time"
 
-// The explorer's types: TestModelSleeper runs sleeper.go on them. The rest of the module uses the
+	"github.com/farad-go/farad/internal/interleave"
+)
+
+// The explorer's types: TestModel runs sleeper.go on them. The rest of the module uses the
 // explorer's own Sleeper, for which each call is one step.
 type (
-	word = interleave.Uintptr
-	room = *interleave.Signal
+	word  = interleave.Uintptr
+	room  = *interleave.Signal
+	timer = *modelTimer
 )
 
 func newRoom() room { return interleave.NewSignal(1) }
+
+// A modelTimer runs out at any moment after it is set, or never.
+type modelTimer struct {
+	set interleave.Bool
+	f   func()
+}
+
+// start starts a thread. The scenario says how.
+var start func(f func())
+
+func afterFunc(d time.Duration, f func()) timer {
+	t := &modelTimer{f: f}
+	t.Reset(d)
+	return t
+}
+
+func (t *modelTimer) Reset(time.Duration) bool {
+	t.set.Store(true)
+	start(func() {
+		if t.set.CompareAndSwap(true, false) {
+			t.f()
+		}
+	})
+	return false
+}
+
+func (t *modelTimer) Stop() bool { return t.set.CompareAndSwap(true, false) }

@@ -4,13 +4,17 @@ package sleep
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/farad-go/farad/internal/xsync/signal"
 )
 
 type (
-	word = atomic.Uintptr
-	room = signal.Signal
+	word  = atomic.Uintptr
+	room  = signal.Signal
+	timer = *time.Timer
 )
 
 func newRoom() room { return signal.New(1) }
+
+func afterFunc(d time.Duration, f func()) timer { return time.AfterFunc(d, f) }

@@ -40,8 +40,8 @@ const (
 // sleeps, and stacks move.
 type Sleeper struct {
 	word  word
-	room  room        // where the owner sleeps if not by gopark; nil otherwise
-	timer *time.Timer // nudges the owner; made at first use
+	room  room  // where the owner sleeps if not by gopark; nil otherwise
+	timer timer // nudges the owner; made at first use
 }
 
 // Init makes s ready. If portable, its owner sleeps in a channel. SleepOr needs that, and so does a
@@ -82,6 +82,9 @@ func (s *Sleeper) Sleep() Wakeups {
 	return s.take()
 }
 
+// Pending returns the wake-ups that are there, and takes none. The owner calls it.
+func (s *Sleeper) Pending() Wakeups { return Wakeups(s.word.Load()) }
+
 // take takes the wake-ups that are there. The caller is the owner, so nobody sleeps.
 func (s *Sleeper) take() Wakeups { return Wakeups(s.word.Swap(0)) }
 
@@ -111,7 +114,7 @@ func (s *Sleeper) SleepOr(done <-chan struct{}) Wakeups {
 // StartTimer has the owner nudged when d has passed. It comes before SleepTimed.
 func (s *Sleeper) StartTimer(d time.Duration) {
 	if s.timer == nil {
-		s.timer = time.AfterFunc(d, func() { s.Wake(Nudge) })
+		s.timer = afterFunc(d, func() { s.Wake(Nudge) })
 	} else {
 		s.timer.Reset(d)
 	}

@@ -1,0 +1,116 @@
+package interleave
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/farad-go/farad/internal/xsync/signal"
+)
+
+// Wakeups are reasons to wake a goroutine, as those of package sleep.
+type Wakeups uintptr
+
+// The kinds of wake-ups.
+const (
+	Token Wakeups = 1 << iota
+	Nudge
+)
+
+// Sleeper models the Sleeper of package sleep. Each of its calls is one step, where that one takes
+// several. That package explores them, and shows that they amount to this.
+type Sleeper struct {
+	signal Signal // a wake-up of each kind
+	got    atomic.Uintptr
+	timer  Timer
+	time   time.Duration
+}
+
+// Init makes s ready.
+//
+//go:norace
+func (s *Sleeper) Init(bool) { s.signal.v = signal.New(2) }
+
+// renew forgets what an earlier execution has left.
+//
+//go:norace
+func (s *Sleeper) renew() {
+	if x := current; x != nil && s.signal.epoch != x.epoch {
+		s.got.Store(0)
+	}
+}
+
+// Wake adds wake-ups.
+//
+//go:norace
+func (s *Sleeper) Wake(w Wakeups) {
+	s.renew()
+	if current == nil { // Others run beside this call: what it announces must be there.
+		s.got.Or(uintptr(w))
+		s.signal.v.TrySend()
+		return
+	}
+	s.signal.TrySend()
+	s.got.Or(uintptr(w)) // in the same step
+}
+
+// Sleep waits until a wake-up is there, and takes all that are.
+//
+//go:norace
+func (s *Sleeper) Sleep() Wakeups {
+	s.renew()
+	if current != nil {
+		s.signal.Receive()
+		return s.take()
+	}
+	for s.got.Load() == 0 {
+		s.signal.v.Receive()
+	}
+	return s.take()
+}
+
+// Pending returns the wake-ups that are there, without a step: it is for invariants.
+//
+//go:norace
+func (s *Sleeper) Pending() Wakeups {
+	s.renew()
+	return Wakeups(s.got.Load())
+}
+
+// take takes all wake-ups, in the step that has received the first.
+//
+//go:norace
+func (s *Sleeper) take() Wakeups {
+	got := Wakeups(s.got.Swap(0))
+	for len(s.signal.v) > 0 {
+		s.signal.v.TryReceive()
+	}
+	s.signal.settle()
+	return got
+}
+
+// SleepInline does nothing: it is a part of Sleep.
+func (s *Sleeper) SleepInline() {}
+
+// SleepOr is Sleep, but returns 0 if done, which must be that of a [Context], is closed first.
+//
+//go:norace
+func (s *Sleeper) SleepOr(done <-chan struct{}) Wakeups {
+	s.renew()
+	if !s.signal.ReceiveOr(done) {
+		return 0
+	}
+	return s.take()
+}
+
+// StartTimer says for how long SleepTimed sleeps at most, outside explorations.
+//
+//go:norace
+func (s *Sleeper) StartTimer(d time.Duration) { s.time = d }
+
+// SleepTimed waits for a token, but in some executions the time passes first, at any point.
+//
+//go:norace
+func (s *Sleeper) SleepTimed() bool {
+	s.renew()
+	return s.signal.ReceiveWithin(&s.timer, s.time) && s.take() != 0
+}
