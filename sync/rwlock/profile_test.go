@@ -10,10 +10,12 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/waiter"
 )
 
-// The block profile shows contention where the goroutines wait.
+// The block profile shows contention where the goroutines wait, if they wait in channels.
 func TestContentionIsInTheBlockProfile(t *testing.T) {
+	defer waiter.UseChannels(waiter.UseChannels(true))
 	runtime.SetBlockProfileRate(1)
 	defer runtime.SetBlockProfileRate(0)
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
