@@ -24,7 +24,7 @@ func TestNoSignal(t *testing.T) {
 	require.Nil(t, s.C())
 }
 
-func TestClosed(t *testing.T) {
+func TestClosed(*testing.T) {
 	s := New(0)
 	go s.Close()
 	for range 3 {
