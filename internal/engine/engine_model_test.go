@@ -293,7 +293,9 @@ var tierOne = []scenario{
 	{name: "bias/2", base: Everyone, size: Everyone, bias: true, body: each(
 		func(w *world) { w.read(); w.read() }, func(w *world) { w.use(Everyone) })},
 	{name: "bias/back before a release", base: Everyone, size: Everyone, bias: true, body: func(w *world) {
-		w.Assert(w.rw.Hide(0) && w.rw.Hide(0), "no room") // and none for the reader
+		for range 2 { // There is no room for the reader.
+			w.Assert(w.rw.Hide(0), "no room")
+		}
 		w.held.Add(2 * Reader)
 		w.Go("releaser", func() {
 			w.held.Add(-Reader)
