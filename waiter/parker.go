@@ -28,12 +28,19 @@ type Parker struct {
 	Waiter
 
 	sleeper xsync.Sleeper
-	kind    parkerKind
 	got     xsync.Wakeups // taken before a Withdraw
+	kind    parkerKind
 
 	watch    *watch  // nudges this parker; nil: a wait with a context selects
 	wnx, wpv *Parker // the watch's list
 }
+
+// A sleeping is a parker as the waker of its own node. It is how a claimer tells a goroutine's node
+// from a future's.
+type sleeping Parker
+
+// Wake implements [Waker].
+func (p *sleeping) Wake() { p.sleeper.Wake(xsync.Token) }
 
 // A parkerKind says how a parker sleeps, and where it is kept.
 type parkerKind uint8
@@ -52,7 +59,7 @@ var pools = [...]xsync.Pool{
 
 func newParker(k parkerKind) *Parker {
 	p := &Parker{kind: k}
-	p.Waiter.sleeper = &p.sleeper
+	p.waker = (*sleeping)(p)
 	p.sleeper.Init(k != parks)
 	return p
 }

@@ -80,9 +80,8 @@ type Waiter struct {
 	// N is how many permits the request is for. The owner sets it while the node is idle.
 	N int64
 
-	sleeper *xsync.Sleeper // a goroutine's node: where its parker sleeps; nil in a future
-	waker   Waker          // a future's node: invariant 1
-	done    xsync.Signal   // a future's node: invariant 1; this round's, nil until Chan has made it
+	waker Waker        // a goroutine's node: its *sleeping, for ever; a future's: invariant 1
+	done  xsync.Signal // a future's node: invariant 1; this round's, nil until Chan has made it
 }
 
 const (
@@ -103,8 +102,8 @@ const (
 // A call of Deliver synchronizes before the owner's return from its wait.
 func (w *Waiter) Deliver(o Outcome) bool {
 	w.outcome = o
-	if w.sleeper != nil {
-		w.sleeper.Wake(xsync.Token)
+	if p, ok := w.waker.(*sleeping); ok {
+		p.sleeper.Wake(xsync.Token)
 		return true
 	}
 	return w.complete()
@@ -255,7 +254,10 @@ func (w *Waiter) Abandon() bool {
 }
 
 // OfGoroutine reports whether w is a goroutine's node and not a future's. The claimer may call it.
-func (w *Waiter) OfGoroutine() bool { return w.sleeper != nil }
+func (w *Waiter) OfGoroutine() bool {
+	_, ok := w.waker.(*sleeping)
+	return ok
+}
 
 // Reset moves a node to idle. The node is complete, or its owner has unlinked it.
 func (w *Waiter) Reset() {

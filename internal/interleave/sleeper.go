@@ -8,7 +8,7 @@ import (
 )
 
 // Wakeups are reasons to wake a goroutine, as those of package sleep.
-type Wakeups uintptr
+type Wakeups uint8
 
 // The kinds of wake-ups.
 const (

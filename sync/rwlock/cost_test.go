@@ -19,7 +19,7 @@ func TestSizeIsAsDocumented(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 8 {
 		require.EqualValues(t, 64, unsafe.Sizeof(rwlock.RWLock{}))
 	}
-	require.LessOrEqual(t, unsafe.Sizeof(rwlock.LockFuture{}), uintptr(88))
+	require.LessOrEqual(t, unsafe.Sizeof(rwlock.LockFuture{}), uintptr(80))
 }
 
 func TestFastPathsAreInlined(t *testing.T) {

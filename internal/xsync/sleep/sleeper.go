@@ -20,7 +20,7 @@ import "time"
 // goready that comes at once finds a goroutine that waits.
 
 // Wakeups are reasons to wake a goroutine.
-type Wakeups uintptr
+type Wakeups uint8
 
 // The kinds of wake-ups. A second wake-up of one kind, before the first is taken, adds nothing.
 const (
