@@ -50,9 +50,10 @@ func await[L waiter.Line](line L, l waiter.Limit, p *waiter.Parker, o waiter.Out
 	return o.Err()
 }
 
-// Begin is the first part of Acquire at the back of the line, without a limit: Begin, SleepInline of
-// the parker's Sleeper, End. A caller whose speed matters makes the three calls itself: see
-// SleepInline. Begin returns nil, and the error of the outcome, if there is nothing to wait for.
+// Begin is the first part of an Acquire at the back of the line, without a limit. The others are
+// SleepInline of the parker's Sleeper, and End. A caller whose speed matters makes the three calls
+// itself: see SleepInline. Begin returns nil, and the error of the outcome, if there is nothing to
+// wait for.
 func (e Permits) Begin(n int64) (*waiter.Parker, error) {
 	p := waiter.GetParker(waiter.Limit{})
 	p.N = n
