@@ -32,22 +32,19 @@ func (c *Completion) Init(t *Task) {
 }
 
 // Poll reports whether the task has ended. See [Future].
-func (c *Completion) Poll(w waiter.Waker) bool {
-	c.made()
-	return c.f.Poll(w)
-}
+func (c *Completion) Poll(w waiter.Waker) bool { return c.f.Poll(w) }
 
 // Done returns a channel that is closed when the task has ended. It is allocated at the first Done
 // of a wait.
-func (c *Completion) Done() <-chan struct{} {
-	c.made()
-	return c.f.Done()
-}
+func (c *Completion) Done() <-chan struct{} { return c.f.Done() }
 
 // Err returns how the task ended, or [waiter.ErrPending] if it has not. It does not start to wait.
 func (c *Completion) Err() error {
+	if c.t == nil {
+		return waiter.ErrPending // without Init
+	}
 	pending := c.f.Err()
-	if pending != nil && (c.f.Node.Status() != waiter.StatusIdle || c.t == nil || c.t.ex == nil) {
+	if pending != nil && (c.f.Node.Status() != waiter.StatusIdle || c.t.ex == nil) {
 		return pending
 	}
 	s := c.t.registered()
@@ -66,13 +63,6 @@ func (c *Completion) complete() bool { return c.f.Complete() }
 
 // Cancel ends the wait; the task goes on.
 func (c *Completion) Cancel() { c.f.Cancel() }
-
-// made panics if Init was not called.
-func (c *Completion) made() {
-	if c.t == nil {
-		panic("rt: completion without Init")
-	}
-}
 
 // completions are free for another wait.
 var completions = xsync.Pool{New: func() any { return new(Completion) }}

@@ -356,7 +356,8 @@ func TestMisuseOfCompletionPanics(t *testing.T) {
 	ex := solo(t)
 	var never pollFunc
 	var c rt.Completion
-	require.Panics(t, func() { c.Poll(nil) }, "without Init")
+	require.PanicsWithValue(t, "farad: future without Init", func() { c.Poll(nil) })
+	require.PanicsWithValue(t, "farad: future without Init", func() { c.Done() })
 	require.Panics(t, func() { c.Init(nil) })
 	c.Init(&never.Task)
 	require.PanicsWithValue(t, "rt: wait for a task that was never spawned", func() { c.Poll(nil) })

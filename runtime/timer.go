@@ -47,7 +47,12 @@ func (t *Timer) Poll(w waiter.Waker) bool {
 }
 
 // Err returns nil if the time has passed, and otherwise [waiter.ErrPending].
-func (t *Timer) Err() error { return t.f.Err() }
+func (t *Timer) Err() error {
+	if !t.f.Complete() {
+		return waiter.ErrPending // a zero Timer had no Init
+	}
+	return t.f.Err()
+}
 
 func (t *Timer) complete() bool { return t.f.Complete() }
 

@@ -49,6 +49,7 @@ func TestSleepThatIsNotPositiveDoesNotWait(t *testing.T) {
 		return nil
 	}))
 	var timer rt.Timer
+	require.ErrorIs(t, timer.Err(), waiter.ErrPending)
 	require.True(t, timer.Poll(nil), "the zero Timer")
 	require.NoError(t, timer.Err())
 	timer.Init(-time.Hour)

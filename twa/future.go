@@ -51,12 +51,12 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 // Poll reports whether the request is complete, and starts it if it was not started. If it is not
 // complete, w, which may be nil, will be woken when it is worth polling again; it takes the place
 // of the waker of the last Poll.
-func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
+func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.r.f.Poll(w) }
 
 // Done starts the request if need be, and returns a channel that is closed when the request is
 // complete. The next round has another channel. A request that need not wait has no channel of its
 // own; one that waits allocates it at the first Done.
-func (f *AcquireFuture) Done() <-chan struct{} { return f.r.done() }
+func (f *AcquireFuture) Done() <-chan struct{} { return f.r.f.Done() }
 
 // Complete reports whether the request has ended, by a grant or an error; after Init, Release or
 // Cancel it has not. Any goroutine may ask, at any time; see the method of the same name of
@@ -66,7 +66,7 @@ func (f *AcquireFuture) Complete() bool { return f.r.f.Complete() }
 // Err returns nil if the request has been granted: the permits are the caller's then. It returns
 // ErrPending if there is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire
 // does. It may be asked again.
-func (f *AcquireFuture) Err() error { return f.r.err() }
+func (f *AcquireFuture) Err() error { return f.r.f.Err() }
 
 // Release ends the request: it gives up the place in line, or gives back the permits that were
 // granted. It does nothing if there is neither, and never waits for a release that is about to
@@ -106,16 +106,16 @@ func (f *LockFuture) Init(m *Mutex) {
 }
 
 // Poll is that of [AcquireFuture].
-func (f *LockFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
+func (f *LockFuture) Poll(w waiter.Waker) bool { return f.r.f.Poll(w) }
 
 // Done is that of [AcquireFuture].
-func (f *LockFuture) Done() <-chan struct{} { return f.r.done() }
+func (f *LockFuture) Done() <-chan struct{} { return f.r.f.Done() }
 
 // Complete is that of [AcquireFuture].
 func (f *LockFuture) Complete() bool { return f.r.f.Complete() }
 
 // Err returns nil if the lock is the caller's, [ErrPending] if the request is not complete.
-func (f *LockFuture) Err() error { return f.r.err() }
+func (f *LockFuture) Err() error { return f.r.f.Err() }
 
 // Unlock ends the request: it gives up the place in line, or unlocks the mutex. It is as Release is
 // of [AcquireFuture].
@@ -148,27 +148,6 @@ func (r *request) init(t *tickets, base, n int64) {
 		panic("twa: Init of a future whose request has not ended")
 	}
 	r.t, r.base = t, base
-}
-
-func (r *request) poll(w waiter.Waker) bool {
-	r.check()
-	return r.f.Poll(w)
-}
-
-func (r *request) done() <-chan struct{} {
-	r.check()
-	return r.f.Done()
-}
-
-func (r *request) err() error {
-	r.check()
-	return r.f.Err()
-}
-
-func (r *request) check() {
-	if r.t == nil {
-		panic("twa: future without Init")
-	}
 }
 
 // A ticketRequest is what a request asks of the tickets.

@@ -24,7 +24,7 @@ func TestMutexPanicsNameThePackage(t *testing.T) {
 		"twa: unlock of unlocked mutex":                     new(twa.Mutex).Unlock,
 		"twa: nil context":                                  func() { _ = m.LockContext(nil) }, //nolint:staticcheck // nil on purpose
 		"twa: future of a nil mutex":                        func() { new(twa.LockFuture).Init(nil) },
-		"twa: future without Init":                          func() { new(twa.LockFuture).Poll(nil) },
+		"farad: future without Init":                        func() { new(twa.LockFuture).Poll(nil) },
 		"twa: Init of a future whose request has not ended": func() { f.Init(&m) },
 	} {
 		require.PanicsWithValue(t, msg, call)

@@ -58,7 +58,7 @@ func TestPanicsNameThePackage(t *testing.T) {
 		"twa: future of a negative number of permits":  func() { new(twa.AcquireFuture).Init(s, -1) },
 		"twa: future of a nil semaphore":               func() { new(twa.AcquireFuture).Init(nil, 1) },
 		"twa: future of a nil mutex":                   func() { new(twa.LockFuture).Init(nil) },
-		"twa: future without Init":                     func() { new(twa.AcquireFuture).Poll(nil) },
+		"farad: future without Init":                   func() { new(twa.AcquireFuture).Poll(nil) },
 	} {
 		require.PanicsWithValue(t, msg, f)
 	}

@@ -21,7 +21,7 @@ type Request interface {
 // owner what was taken. So futures can be combined: an owner that waits for several cancels the
 // slower ones, and loses nothing that it was told of.
 //
-// A Future must not be copied after Init.
+// Poll, Done and Err panic before Init. A Future must not be copied after Init.
 type Future struct {
 	Node  Waiter  // what stands in the line
 	r     Request // nil before Init
@@ -92,6 +92,7 @@ func (f *Future) Complete() bool { return f.Node.Status() == StatusComplete }
 // or why there are none.
 func (f *Future) Err() error {
 	if f.Node.Status() != StatusComplete {
+		f.requireInit()
 		return ErrPending
 	}
 	f.taken = true
@@ -132,6 +133,7 @@ func (f *Future) end(evenTaken bool) bool {
 
 // start begins the request of an idle future, and reports whether it is complete.
 func (f *Future) start(waker Waker) bool {
+	f.requireInit()
 	f.taken = false
 	o := f.r.Start(&f.Node, waker)
 	if o == Pending {
@@ -139,6 +141,12 @@ func (f *Future) start(waker Waker) bool {
 	}
 	f.Node.Finish(o)
 	return true
+}
+
+func (f *Future) requireInit() {
+	if f.r == nil {
+		panic("farad: future without Init")
+	}
 }
 
 // awaitClaimer waits for the last steps of a claimer that has begun with this node.

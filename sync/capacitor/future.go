@@ -49,12 +49,12 @@ func (f *LockFuture) Init(m *Mutex) {
 // Poll reports whether the request is complete, and starts it if it was not started. If it is not
 // complete, w, which may be nil, will be woken when it is worth polling again. It takes the place
 // of the waker of the last Poll.
-func (f *LockFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
+func (f *LockFuture) Poll(w waiter.Waker) bool { return f.r.f.Poll(w) }
 
 // Done starts the request if need be, and returns a channel that is closed when the request is
 // complete. The next round has another channel. A request that need not wait has no channel of its
 // own; one that waits allocates it at the first Done.
-func (f *LockFuture) Done() <-chan struct{} { return f.r.done() }
+func (f *LockFuture) Done() <-chan struct{} { return f.r.f.Done() }
 
 // Complete reports whether the request has ended, by a grant; after Init, Unlock or Cancel it has
 // not. Any goroutine may ask, at any time.
@@ -62,7 +62,7 @@ func (f *LockFuture) Complete() bool { return f.r.f.Complete() }
 
 // Err returns nil if the lock is the caller's, [ErrPending] if the request is not complete. It may
 // be called again.
-func (f *LockFuture) Err() error { return f.r.err() }
+func (f *LockFuture) Err() error { return f.r.f.Err() }
 
 // Unlock ends the request: it gives up the place in line, or unlocks the mutex. It does nothing if
 // there is neither. It never waits for an unlock that is about to grant the request: the later of
@@ -70,14 +70,14 @@ func (f *LockFuture) Err() error { return f.r.err() }
 // unless another has locked it: that cannot be told, and unlocks it. It allocates nothing, and
 // synchronizes as the Unlock of the mutex does.
 func (f *LockFuture) Unlock() {
-	if !f.r.unlock() {
+	if !f.r.f.Release() {
 		panic("capacitor: LockFuture.Unlock of a lock that the mutex's own Unlock has unlocked already")
 	}
 }
 
 // Cancel is Unlock, but leaves the lock with the owner if Err has returned nil.
 func (f *LockFuture) Cancel() {
-	if !f.r.cancel() {
+	if !f.r.f.Cancel() {
 		panic("capacitor: LockFuture.Cancel of a lock that the mutex's own Unlock has unlocked already, " +
 			"without Err")
 	}
@@ -105,29 +105,29 @@ func (f *RWLockFuture) init(l *RWLock, hold int64) {
 }
 
 // Poll is that of [LockFuture].
-func (f *RWLockFuture) Poll(w waiter.Waker) bool { return f.r.poll(w) }
+func (f *RWLockFuture) Poll(w waiter.Waker) bool { return f.r.f.Poll(w) }
 
 // Done is that of [LockFuture].
-func (f *RWLockFuture) Done() <-chan struct{} { return f.r.done() }
+func (f *RWLockFuture) Done() <-chan struct{} { return f.r.f.Done() }
 
 // Complete is that of [LockFuture].
 func (f *RWLockFuture) Complete() bool { return f.r.f.Complete() }
 
 // Err returns nil if the lock is the caller's, [ErrPending] if the request is not complete. It may
 // be called again.
-func (f *RWLockFuture) Err() error { return f.r.err() }
+func (f *RWLockFuture) Err() error { return f.r.f.Err() }
 
 // Unlock ends the request: it gives up the place in line, or unlocks what was locked, for reading
 // or for writing. The rest is as with LockFuture.
 func (f *RWLockFuture) Unlock() {
-	if !f.r.unlock() {
+	if !f.r.f.Release() {
 		panic("capacitor: RWLockFuture.Unlock of a lock that its own methods have unlocked already")
 	}
 }
 
 // Cancel is Unlock, but leaves the lock with the owner if Err has returned nil.
 func (f *RWLockFuture) Cancel() {
-	if !f.r.cancel() {
+	if !f.r.f.Cancel() {
 		panic("capacitor: RWLockFuture.Cancel of a lock that its own methods have unlocked already, " +
 			"without Err")
 	}

@@ -43,7 +43,7 @@ import (
 // (TestModelFutureBypass.)
 type request struct {
 	f     waiter.Future // its node's N is the hold that is wanted
-	lock  admitting     // nil: Init has not been called
+	lock  admitting
 	place waiter.Waiter
 	s     parking.Sleeper
 }
@@ -74,33 +74,6 @@ func (r *request) init(lock admitting, hold int64) {
 	}
 	r.lock = lock
 }
-
-func (r *request) check() {
-	if r.lock == nil {
-		panic("capacitor: future without Init")
-	}
-}
-
-func (r *request) poll(w waiter.Waker) bool {
-	r.check()
-	return r.f.Poll(w)
-}
-
-func (r *request) done() <-chan struct{} {
-	r.check()
-	return r.f.Done()
-}
-
-func (r *request) err() error {
-	r.check()
-	return r.f.Err()
-}
-
-// unlock ends the request in every state. It reports false if the lock was unlocked already.
-func (r *request) unlock() bool { return r.f.Release() }
-
-// cancel is unlock, but leaves a lock that was taken with its owner.
-func (r *request) cancel() bool { return r.f.Cancel() }
 
 // admit makes the attempt for an admitted request, which has waited or not: it returns
 // [waiter.Granted], or [waiter.Pending] if the request sleeps, and is not the caller's any more. It

@@ -47,18 +47,12 @@ func (f *LockFuture) Init(m *Mutex) {
 
 // Poll starts the request if need be, and reports whether it is complete. If not, w is woken when
 // it is worth polling again. It replaces the waker of the previous Poll, and may be nil.
-func (f *LockFuture) Poll(w waiter.Waker) bool {
-	f.check()
-	return f.f.Poll(w)
-}
+func (f *LockFuture) Poll(w waiter.Waker) bool { return f.f.Poll(w) }
 
 // Done starts the request if need be, and returns a channel that is closed when the request is
 // complete. The next round has another channel. A request that need not wait has no channel of its
 // own; one that waits allocates it at the first Done.
-func (f *LockFuture) Done() <-chan struct{} {
-	f.check()
-	return f.f.Done()
-}
+func (f *LockFuture) Done() <-chan struct{} { return f.f.Done() }
 
 // Complete reports whether the request is complete. After Init, Unlock and Cancel it is not. Any
 // goroutine may call Complete at any time.
@@ -66,10 +60,7 @@ func (f *LockFuture) Complete() bool { return f.f.Complete() }
 
 // Err returns nil if the lock is granted, and hands it to the caller. It returns [ErrPending] if
 // the request is not complete. It may be called again.
-func (f *LockFuture) Err() error {
-	f.check()
-	return f.f.Err()
-}
+func (f *LockFuture) Err() error { return f.f.Err() }
 
 // Unlock ends the request: it gives up the place in line, or unlocks the mutex. Before the request
 // is started, and after Unlock or Cancel, it does nothing. If an unlock of the mutex is about to
@@ -89,12 +80,6 @@ func (f *LockFuture) Cancel() {
 	if !f.f.Cancel() {
 		panic("mutex: LockFuture.Cancel of a lock that the mutex's own Unlock has unlocked already, " +
 			"without Err")
-	}
-}
-
-func (f *LockFuture) check() {
-	if f.f.Request() == nil {
-		panic("mutex: future without Init")
 	}
 }
 

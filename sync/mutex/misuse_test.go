@@ -77,7 +77,7 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		"mutex: Init of a future whose request has not ended": {
 			func() { waits.Init(&m) },
 		},
-		"mutex: future without Init": {
+		"farad: future without Init": {
 			func() { new(mutex.LockFuture).Poll(nil) },
 			func() { new(mutex.LockFuture).Done() },
 			func() { _ = new(mutex.LockFuture).Err() },

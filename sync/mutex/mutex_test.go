@@ -23,7 +23,7 @@ func TestPanicsNameThePackage(t *testing.T) {
 		"mutex: unlock of unlocked mutex":                     new(mutex.Mutex).Unlock,
 		"mutex: nil context":                                  func() { _ = m.LockContext(nil) }, //nolint:staticcheck // nil on purpose
 		"mutex: future of a nil mutex":                        func() { new(mutex.LockFuture).Init(nil) },
-		"mutex: future without Init":                          func() { new(mutex.LockFuture).Poll(nil) },
+		"farad: future without Init":                          func() { new(mutex.LockFuture).Poll(nil) },
 		"mutex: Init of a future whose request has not ended": func() { f.Init(&m) },
 	} {
 		require.PanicsWithValue(t, msg, call)

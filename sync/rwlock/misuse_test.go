@@ -40,7 +40,7 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			func() { waits.Init(l) },
 			func() { waits.InitU(l) },
 		},
-		"rwlock: future without Init": {
+		"farad: future without Init": {
 			func() { new(rwlock.LockFuture).Poll(nil) },
 			func() { new(rwlock.LockFuture).Done() },
 			func() { _ = new(rwlock.LockFuture).Err() },

@@ -73,7 +73,6 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 // it is worth polling again. It replaces the waker of the previous Poll, and may be nil. Wakers may
 // be called spuriously.
 func (f *AcquireFuture) Poll(w waiter.Waker) bool {
-	f.check()
 	if f.p != nil {
 		return f.p.Poll(w)
 	}
@@ -84,7 +83,6 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 // complete. The next round has another channel. A request that need not wait has no channel of its
 // own; one that waits allocates it at the first Done.
 func (f *AcquireFuture) Done() <-chan struct{} {
-	f.check()
 	if f.p != nil {
 		return f.p.Done()
 	}
@@ -106,7 +104,6 @@ func (f *AcquireFuture) Complete() bool {
 // ErrPending if the request is not complete, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire
 // does. It may be called again.
 func (f *AcquireFuture) Err() error {
-	f.check()
 	if f.p != nil {
 		return f.p.Err()
 	}
@@ -149,12 +146,6 @@ func givenAlready(what string, n int64, s interface {
 ) string {
 	return overReleased(what, n, s.Size(), s.Available()) +
 		": they have been given to the semaphore's Release already"
-}
-
-func (f *AcquireFuture) check() {
-	if f.f.Request() == nil {
-		panic("semaphore: future without Init")
-	}
 }
 
 // A request is the semaphore as the [waiter.Request] of its futures.

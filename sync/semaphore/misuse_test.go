@@ -97,7 +97,7 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			"semaphore: merge into a nil permit": {
 				func() { (*semaphore.Permit)(nil).Merge(permit) },
 			},
-			"semaphore: future without Init": {
+			"farad: future without Init": {
 				func() { new(semaphore.AcquireFuture).Poll(nil) },
 				func() { new(semaphore.AcquireFuture).Done() },
 				func() { _ = new(semaphore.AcquireFuture).Err() },

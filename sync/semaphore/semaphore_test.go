@@ -28,7 +28,7 @@ func TestPanicsNameThePackage(t *testing.T) {
 		"semaphore: negative size":                           func() { s.Resize(-1) },
 		"semaphore: future of a nil semaphore":               func() { new(semaphore.AcquireFuture).Init(nil, 1) },
 		"semaphore: future of a negative number of permits":  func() { new(semaphore.AcquireFuture).Init(s, -1) },
-		"semaphore: future without Init":                     func() { new(semaphore.AcquireFuture).Poll(nil) },
+		"farad: future without Init":                         func() { new(semaphore.AcquireFuture).Poll(nil) },
 		"semaphore: merge into a nil permit": func() {
 			var none *semaphore.Permit
 			none.Merge(new(semaphore.Permit))

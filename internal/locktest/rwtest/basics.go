@@ -196,9 +196,13 @@ func badInput(t *testing.T, k Kind, l Lock) {
 		for _, s := range Holds(l) {
 			panics(func() { k.Init(k.NewFuture(), nil, s) })
 		}
-		panics(func() { k.NewFuture().Poll(nil) })
-		panics(func() { k.NewFuture().Done() })
-		panics(func() { _ = k.NewFuture().Err() })
+		for _, call := range []func(){
+			func() { k.NewFuture().Poll(nil) },
+			func() { k.NewFuture().Done() },
+			func() { _ = k.NewFuture().Err() },
+		} {
+			require.PanicsWithValue(t, "farad: future without Init", call)
+		}
 		k.NewFuture().Cancel() // nothing to cancel
 		require.False(t, k.NewFuture().Complete())
 	}
