@@ -151,9 +151,9 @@ type unaskedError struct {
 
 // Error implements error. The text has no stack, because that was reported.
 func (u *unaskedError) Error() string {
-	text := fmt.Sprintf("rt: %d tasks panicked, and nobody waited for them", u.n)
+	text := fmt.Sprintf("rt: %d tasks panicked unobserved", u.n)
 	if u.n == 1 {
-		text = "rt: a task panicked, and nobody waited for it"
+		text = "rt: a task panicked unobserved"
 	}
 	if u.one != nil {
 		text += ": " + u.one.value()
@@ -183,7 +183,7 @@ func (e *PanicError) value() string {
 // printPanic is the default handler. It writes the text in one call, so that no other text is mixed
 // in.
 func printPanic(e *PanicError) {
-	text := fmt.Sprintf("panic: %s [recovered by the executor]\n\ntask %s, which nobody waits for:\n%s\n",
+	text := fmt.Sprintf("panic: %s [recovered by the executor]\n\ntask %s, unobserved:\n%s\n",
 		e.value(), e.Task, e.Stack)
 	_, _ = os.Stderr.WriteString(text)
 }

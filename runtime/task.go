@@ -77,7 +77,7 @@ type more struct {
 	err     error        // how it ended
 	joiners waiter.Queue // the waits for its end
 
-	// The context of this life, nil if nobody has asked for one. Written by the goroutine that has
+	// The context of this life, nil if it was not asked for. Written by the goroutine that has
 	// taken the task.
 	context xsync.Pointer[taskContext]
 }

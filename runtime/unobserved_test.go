@@ -109,7 +109,7 @@ func TestUnobservedPanicsAreTold(t *testing.T) {
 			}
 		}
 		err := ex.Shutdown(bg)
-		require.ErrorContains(t, err, "20 tasks panicked, and nobody waited for them: boo")
+		require.ErrorContains(t, err, "rt: 20 tasks panicked unobserved: boo")
 		require.ErrorIs(t, err, errBoo)
 		var one *rt.PanicError
 		require.ErrorAs(t, err, &one)
@@ -192,7 +192,7 @@ func TestPanicThatIsAskedForLaterIsNotToldByShutdown(t *testing.T) {
 		require.ErrorIs(t, ended(t, &p.Task), errBoo)
 	}
 	err := ex.Shutdown(bg)
-	require.ErrorContains(t, err, "rt: a task panicked, and nobody waited for it")
+	require.ErrorContains(t, err, "rt: a task panicked unobserved")
 	_, asked := left.Wait(bg)
 	require.ErrorIs(t, asked, errBoo)
 	require.NoError(t, ex.Shutdown(bg))

@@ -217,7 +217,7 @@ func TestWatchUnderStress(t *testing.T) {
 						p := GetParker(UntilDone(ctx))
 						if (i+g)%5 == 4 && i > 20 { // wait for the cancel
 							if p.Park(UntilDone(ctx)) || p.Withdraw(false) != Pending {
-								t.Error("a token that nobody sent")
+								t.Error("a token that was not sent")
 							}
 							continue
 						}

@@ -33,12 +33,12 @@ func (o Outcome) Err() error { return outcomeErrors[o] }
 //	state        who may move it, and to what                    waker, done are
 //	idle         owner: armed (Arm), complete (Finish)            the owner's
 //	registering  owner: armed (Rearm); claimer: complete          written by the owner
-//	armed        owner: registering, abandoned (Abandon); and,    nobody's
+//	armed        owner: registering, abandoned (Abandon); and,    left alone
 //	             in no queue, idle (Reset) or complete (Finish)
 //	             claimer: claiming
 //	claiming     claimer: complete; owner: claimingAbandoned      read by the claimer
 //	complete     owner: idle (Reset)                              the owner's
-//	abandoned, claimingAbandoned   claimer: idle                  nobody's
+//	abandoned, claimingAbandoned   claimer: idle                  left alone
 //
 //	         Arm           claim                publish
 //	  idle ------> armed ---------> claiming -----------> complete
@@ -217,8 +217,8 @@ func (w *Waiter) Chan() <-chan struct{} {
 	return w.done.C()
 }
 
-// endRegistering steps back to armed. If a claimer has come meanwhile it woke no one (invariant 2).
-// The owner is here to see the outcome, so only the channel has to be told.
+// endRegistering steps back to armed. If a claimer has come meanwhile it called no waker (invariant
+// 2). The owner is here to see the outcome, so only the channel has to be told.
 func (w *Waiter) endRegistering() Status {
 	if w.state.CompareAndSwap(stateRegistering, stateArmed) {
 		return StatusWaiting

@@ -205,7 +205,7 @@ func TestOwnerHearsWhoTakesItsPlace(t *testing.T) {
 	require.Equal(t, []Waker{second}, first.displaced)
 	require.Equal(t, StatusWaiting, w.Rearm(nil))
 	require.Equal(t, []Waker{nil}, second.displaced)
-	require.Equal(t, StatusWaiting, w.Rearm(first), "nobody was there")
+	require.Equal(t, StatusWaiting, w.Rearm(first), "no claimer was there")
 	require.Len(t, first.displaced, 1)
 }
 

@@ -37,7 +37,7 @@ func grant(slot *xsync.Pointer[Waiter]) {
 }
 
 // Waits on a context that is cancelled end, with and without a watch; no parker goes back to the
-// pool with a wake-up in it; and after the cancel the watch holds nobody.
+// pool with a wake-up in it; and after the cancel the watch holds none.
 func TestModelWaitsEndWithTheirContext(t *testing.T) {
 	for _, s := range []struct {
 		name      string
@@ -69,7 +69,7 @@ func TestModelWaitsEndWithTheirContext(t *testing.T) {
 				x.Always(func() {
 					for _, s := range tableSlots(ctx) {
 						if w := s.watch.Load(); w != nil && w.done == ctx.Done() && !w.mu.Locked() && w.fired.Load() {
-							x.Assert(w.list == nil, "invariant 2: fired, and somebody has not been nudged")
+							x.Assert(w.list == nil, "invariant 2: fired, and a parker has not been nudged")
 						}
 					}
 				})
@@ -102,7 +102,7 @@ func TestModelCountOfWaitsNeverGoesDown(t *testing.T) {
 		})
 		x.Same(3, "t", func(int) { x.Assert(watchFor(ctx, ctx.Done()) == nil, "a watch") })
 		x.Wait()
-		x.Assert(s.hits.Load() > 0, "nobody has counted")
+		x.Assert(s.hits.Load() > 0, "no wait has counted")
 	})
 }
 
@@ -149,6 +149,6 @@ func TestModelWaitsLeaveOneIdleParker(t *testing.T) {
 		x.Same(2, "t", func(int) { w.put(w.get()) })
 		x.Wait()
 		idle := w.idle.Load()
-		x.Assert(idle != nil && w.list == idle && idle.wnx == nil, "linked, and of no use to anybody")
+		x.Assert(idle != nil && w.list == idle && idle.wnx == nil, "linked, and of no use to any wait")
 	})
 }

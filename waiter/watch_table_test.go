@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// others is a watch of somebody else's channel.
+// others is a watch of another channel.
 func others() *watch { return &watch{done: make(chan struct{})} }
 
 // A done channel gets its watch after watchAfter waits, not one before and not one after, in the
@@ -55,8 +55,8 @@ func TestWatchIsMadeOnceAndFoundAgain(t *testing.T) {
 					continue
 				}
 				require.True(t, s.watch.Load() == taken[i])
-				require.Zero(t, s.key.Load(), "waits that nobody counts")
-				require.Zero(t, s.hits.Load(), "waits that nobody counts")
+				require.Zero(t, s.key.Load(), "waits that are not counted")
+				require.Zero(t, s.hits.Load(), "waits that are not counted")
 			}
 		})
 	}

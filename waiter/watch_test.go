@@ -30,7 +30,7 @@ func TestWatchNudgesEveryWaiterOnce(t *testing.T) {
 	require.True(t, w.idle.Load() == early)
 	cancel()
 	awaitFire(t, w)
-	require.Nil(t, w.list, "a watch that has fired keeps nobody")
+	require.Nil(t, w.list, "a watch that has fired keeps no parker")
 	for _, p := range ps {
 		require.False(t, p.Park(UntilDone(ctx)))
 		require.Zero(t, p.sleeper.Pending(), "once")

@@ -155,7 +155,7 @@ func (l *RW) Unbias() {
 func (l *RW) unbiasLocked() {
 	var wake waiter.WakeList
 	l.revealLocked()
-	l.permits().serveLocked(&wake) // clears W if nobody waits
+	l.permits().serveLocked(&wake) // clears W if there is no waiter
 	l.mu.Unlock()
 	deliver(l, &wake)
 }

@@ -74,7 +74,7 @@ func TestHideGoesToTheRowOfTheHintOrSoonAfter(t *testing.T) {
 	require.False(t, e.Hide(14), "no room near by")
 	require.EqualValues(t, probes, hidden(e))
 	require.True(t, e.Hide(13))
-	require.True(t, e.TryRead(), "whoever finds no room is counted")
+	require.True(t, e.TryRead(), "a reader that finds no slot is counted")
 	require.EqualValues(t, hiding, heldRW(e)&^readers)
 }
 
@@ -92,7 +92,7 @@ func TestLeaveEmptiesTheSlotNearestToTheHint(t *testing.T) {
 		require.True(t, e.Leave(7))
 	}
 	require.Zero(t, hidden(e))
-	require.False(t, e.Leave(7), "nobody hides")
+	require.False(t, e.Leave(7), "no reader hides")
 	require.EqualValues(t, hiding, heldRW(e), "no permit came or went")
 }
 
@@ -110,7 +110,7 @@ func TestHideAndLeaveOnlyWhileBiased(t *testing.T) {
 	for _, flag := range []int64{flagWaiters, flagClosed} {
 		e.word.Or(flag)
 		require.False(t, e.Hide(0), "flag %d", flag)
-		require.True(t, e.Leave(0), "but whoever hides may leave")
+		require.True(t, e.Leave(0), "but a hidden reader may leave")
 		e.word.Add(-flag)
 		require.True(t, e.Hide(0))
 	}
@@ -170,7 +170,7 @@ func TestRevocationCountsTheHidden(t *testing.T) {
 			require.False(t, e.MayHide())
 			require.Zero(t, hidden(e))
 			if n == 0 && name != "Unbias" {
-				require.Equal(t, Everyone, heldRW(e), "%s: nobody was in the way", name)
+				require.Equal(t, Everyone, heldRW(e), "%s: no reader was in the way", name)
 				continue
 			}
 			require.EqualValues(t, n, heldRW(e), name)
@@ -201,7 +201,7 @@ func TestBiasComesBackWhenTheInhibitionHasPassed(t *testing.T) {
 	require.True(t, f.Init(e, Everyone))
 	require.False(t, f.Poll(nil))
 	e.Rebias()
-	require.False(t, e.MayHide(), "beside somebody who waits")
+	require.False(t, e.MayHide(), "beside a waiter")
 	f.Cancel()
 	e.Rebias()
 	require.True(t, e.MayHide())
@@ -265,7 +265,7 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 				if e.Hide(xsync.Hint()) {
 					found.Add(1)
 				} else if !e.TryRead() {
-					continue // somebody waits, or writes
+					continue // a request waits, or a writer holds
 				}
 				runtime.Gosched()
 				if !e.Leave(xsync.Hint()) && !e.ReleaseRead() {
@@ -281,13 +281,13 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 	for round := range rounds {
 		seen := found.Load()
 		for deadline := time.Now().Add(20 * time.Second); found.Load() < seen+100; runtime.Gosched() {
-			require.True(t, time.Now().Before(deadline), "nobody hides, in round %d", round)
+			require.True(t, time.Now().Before(deadline), "no reader hides, in round %d", round)
 		}
 		require.True(t, e.MayHide())
 		require.NoError(t, e.Acquire(waiter.UntilDone(t.Context()), Everyone, AtBack))
 		require.False(t, e.MayHide())
 		// A reader may have come too late, and goes again.
-		locktest.Eventually(t, "nobody hides beside a writer", func() bool { return hidden(e) == 0 })
+		locktest.Eventually(t, "no reader hides beside a writer", func() bool { return hidden(e) == 0 })
 		require.True(t, e.Release(Everyone))
 		e.Opts.bias.until.Store(0)
 		require.Eventually(t, func() bool { e.Rebias(); return e.MayHide() }, 20*time.Second, time.Microsecond)

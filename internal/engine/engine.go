@@ -162,14 +162,14 @@ func (e *Engine) Give(o State, n int64) bool {
 }
 
 // TakeOnly takes the permit of an engine that has one, counted from base 1, if it is free and
-// nobody waits for it. It is small enough to be inlined, with its caller, where the caller's caller
+// there is no waiter. It is small enough to be inlined, with its caller, where the caller's caller
 // is.
 func (e *Engine) TakeOnly() bool { return e.word.CompareAndSwap(0, -1<<permitShift) }
 
-// GiveOnly gives it back, if it is held and nobody waits for it.
+// GiveOnly gives it back, if it is held and there is no waiter.
 func (e *Engine) GiveOnly() bool { return e.word.CompareAndSwap(-1<<permitShift, 0) }
 
-// TryAcquire takes n permits, n > 0, if that many are free and nobody waits for them. It does not
+// TryAcquire takes n permits, n > 0, if that many are free and there is no waiter. It does not
 // fail because of other acquires that run at the same time and leave enough.
 func (e Permits) TryAcquire(n int64) bool {
 	for o := e.Look(); e.Fits(o, n); o = e.Look() { // A turn is lost only to another's success.
@@ -258,7 +258,7 @@ func (e Permits) Release(n int64) bool {
 		if n != 1 {
 			break
 		}
-		w := e.slot.Swap(nil) // Somebody waits for one permit, so at least one is held: this is not an over-release.
+		w := e.slot.Swap(nil) // Its waiter wants one permit, so at least one is held: this is not an over-release.
 		if w == nil {
 			break
 		}
@@ -277,7 +277,7 @@ func (e Permits) releaseSlow(n int64) bool {
 	var wake waiter.WakeList
 	e.mu.Lock()
 	ok := e.addLocked(n)
-	e.serveLocked(&wake) // if nothing was added, nobody
+	e.serveLocked(&wake) // serves none if nothing was added
 	e.mu.Unlock()
 	deliver(e, &wake)
 	return ok
@@ -299,7 +299,7 @@ func (e Permits) addLocked(n int64) bool {
 // takeSlotLocked claims the slot's waiter, unless a release is faster. It returns nil if there is
 // none.
 func (e *Engine) takeSlotLocked() *waiter.Waiter {
-	if e.slot.Load() == nil { // under mu nobody else fills it
+	if e.slot.Load() == nil { // it is filled under mu only
 		return nil
 	}
 	return e.slot.Swap(nil)

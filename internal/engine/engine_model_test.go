@@ -421,10 +421,10 @@ func calledBack(held int64, act func(w *world, f []*waiter.Future), sizes ...int
 		for _, n := range sizes {
 			f := new(waiter.Future)
 			w.Assert(f.Init(w.e.From(w.base), n), "Init refused")
-			w.Assert(!f.Poll(waiter.WakerFunc(func() { last.Cancel() })), "nobody waits")
+			w.Assert(!f.Poll(waiter.WakerFunc(func() { last.Cancel() })), "no request waits")
 			fs = append(fs, f)
 		}
-		w.Assert(!last.Poll(nil), "nobody waits")
+		w.Assert(!last.Poll(nil), "no request waits")
 		w.Go("t", func() {
 			act(w, fs)
 			for _, f := range fs {

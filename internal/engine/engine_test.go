@@ -53,7 +53,7 @@ func requireInvariants(t *testing.T, e *Engine) {
 	if slot == nil && head == nil {
 		return
 	}
-	assert.NotZero(t, o&flagWaiters, "2: somebody waits and W is clear")
+	assert.NotZero(t, o&flagWaiters, "2: a waiter is queued and W is clear")
 	if slot != nil { // not to be touched: it may have been claimed, and used again
 		assert.Less(t, avail, int64(1), "2: a permit floats beside the slot's waiter")
 		assert.GreaterOrEqual(t, avail, int64(0), "3: a slot in spite of a debt")
@@ -338,7 +338,7 @@ func TestRequestForNothingIsGrantedUntilClose(t *testing.T) {
 	var f waiter.Future
 	require.True(t, f.Init(e.From(0), 1))
 	require.False(t, f.Poll(nil))
-	require.NoError(t, ask(), "somebody waits")
+	require.NoError(t, ask(), "a request waits")
 	f.Cancel()
 	e.From(0).Resize(1)
 	require.NoError(t, ask(), "a debt")

@@ -13,7 +13,7 @@ import (
 )
 
 // Whatever a context says: a wait ends without an error if and only if it has got its permits, none
-// are lost, and nobody waits for ever. One that ends with an error has the context's, or
+// are lost, and no wait lasts for ever. One that ends with an error has the context's, or
 // context.Canceled where that has none.
 func TestModelForeignContexts(t *testing.T) {
 	for _, s := range semtest.ForeignEnds {

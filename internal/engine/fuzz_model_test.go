@@ -87,7 +87,7 @@ func (w *world) doAnything(what byte, n int64, mayResize bool, ctx *interleave.C
 		ctx.Cancel()
 	case 10:
 		w.Assert(w.e.Waiting() <= 2, "more wait than there are threads")
-	case 11: // Nobody holds as much. By the thread that resizes, for one that races with a resize may be overlooked.
+	case 11: // No thread holds as much. By the thread that resizes, for one that races with a resize may be overlooked.
 		if mayResize {
 			w.Assert(!w.e.From(w.base).Release(w.most()+1), "an over-release was accepted")
 		}

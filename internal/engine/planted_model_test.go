@@ -26,7 +26,7 @@ var planted = []struct {
 }{
 	{
 		name: "a: a release looks only at the list", file: "internal/engine/engine.go",
-		from: "\te.serveLocked(&wake) // if nothing was added, nobody\n",
+		from: "\te.serveLocked(&wake) // serves none if nothing was added\n",
 		to: `	if e.list.Front() != nil {
 		e.serveLocked(&wake)
 	}

@@ -88,7 +88,7 @@ func TestModelNeighboursInTheTable(t *testing.T) {
 				a.finish()
 				b.finish()
 				for row := range bias.rows() {
-					x.Assert(bias.slot(row).Load() == 0, "somebody is left in the table")
+					x.Assert(bias.slot(row).Load() == 0, "a reader is left in the table")
 				}
 			})
 			if !interleave.RaceEnabled {

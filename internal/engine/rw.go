@@ -151,7 +151,7 @@ func (l *RW) releaseSlow(n int64) bool {
 	var wake waiter.WakeList
 	l.mu.Lock()
 	ok := l.addLocked(n)
-	l.permits().serveLocked(&wake) // if nothing was added, nobody
+	l.permits().serveLocked(&wake) // serves none if nothing was added
 	l.mu.Unlock()
 	deliver(l, &wake)
 	return ok
@@ -245,7 +245,7 @@ func (l *RW) TryExclusive(n int64, at Place) (ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	biased := e.Look().isBiased()
-	if biased { // so nobody waits: see bias.go
+	if biased { // so there is no waiter: see bias.go
 		e.word.Or(flagWaiters)
 		l.revealLocked()
 	}

@@ -33,7 +33,7 @@ func forEachRW(t *testing.T, f func(t *testing.T, e *RW)) {
 // heldRW returns what readers, upgradable readers and writers hold, as the word has it.
 func heldRW(e *RW) int64 { return e.permits().Look().heldRW() }
 
-// What can be returned, by what is held. The bias's share makes no difference to anybody else.
+// What can be returned, by what is held. The bias's share makes no difference to others.
 func TestSharesThatCanBeReturned(t *testing.T) {
 	shares := []int64{Reader, Upgradable, Everyone, Everyone - Reader, Everyone - Upgradable, Upgradable - Reader}
 	never := []int64{
@@ -214,10 +214,10 @@ func TestTryExclusive(t *testing.T) {
 		require.True(t, e.TryRead())
 		require.False(t, e.TryExclusive(Everyone, AtBack))
 		require.EqualValues(t, Reader, heldRW(e))
-		require.Zero(t, e.permits().Look()&flags, "nobody waits")
+		require.Zero(t, e.permits().Look()&flags, "no request waits")
 		require.True(t, e.ReleaseRead())
 
-		// With somebody in line: from the back nobody gets past, from the front one does.
+		// With a waiter in line: from the back no request gets past, from the front one does.
 		require.True(t, e.TryAcquire(Upgradable))
 		var f waiter.Future
 		require.True(t, f.Init(e, Upgradable))
@@ -226,7 +226,7 @@ func TestTryExclusive(t *testing.T) {
 		require.NotZero(t, e.permits().Look()&flagWaiters)
 		require.True(t, e.TryExclusive(Everyone-Upgradable, AtFront))
 		require.Equal(t, Everyone, heldRW(e))
-		require.NotZero(t, e.permits().Look()&flagWaiters, "somebody still waits")
+		require.NotZero(t, e.permits().Look()&flagWaiters, "the waiter is still there")
 		require.False(t, e.TryExclusive(Everyone, AtFront))
 		require.True(t, e.Release(Everyone))
 		require.True(t, f.Complete())
@@ -289,7 +289,7 @@ func TestRWPermitsAreConserved(t *testing.T) {
 	}
 }
 
-// Several grants that meet abandoned futures come back one by one: their sum is nobody's share.
+// Several grants that meet abandoned futures come back one by one: their sum is no reader's share.
 func TestRefusedGrantsOfReadersComeBack(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -350,7 +350,7 @@ func TestReleaseUnderTheLockCountsTheHidden(t *testing.T) {
 		}
 		require.Equal(t, hidden > 0, e.releaseSlow(Reader))
 		require.Equal(t, int64(max(0, hidden-1)), heldRW(e), "the bias has ended, and the rest is counted")
-		require.Zero(t, e.permits().Look()&flags, "nobody waits")
+		require.Zero(t, e.permits().Look()&flags, "no request waits")
 
 		e = newRW(true)
 		for range hidden {
@@ -364,7 +364,7 @@ func TestReleaseUnderTheLockCountsTheHidden(t *testing.T) {
 	}
 }
 
-// While somebody ends the bias, W is set although nobody waits: a try to read has to find out.
+// While the bias is being ended, W is set without a waiter: a try to read has to find out.
 func TestTryReadDoesNotFailWhileTheBiasIsEnded(t *testing.T) {
 	e := newRW(true)
 	require.True(t, e.TryRead())

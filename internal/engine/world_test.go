@@ -16,9 +16,9 @@ import (
 // after every step.
 //
 // Always checked: the invariants of engine.go as far as they speak of single states, that the queue
-// grows only at its end and keeps its order, that whoever is granted has not left it from behind
+// grows only at its end and keeps its order, that a granted waiter has not left it from behind
 // another, and that no more permits are held than there have ever been. At the end: all permits are
-// back, nobody is queued, no flag is left.
+// back, no waiter is queued, no flag is left.
 type world struct {
 	*interleave.Run
 	e  *Engine
@@ -101,7 +101,7 @@ func (w *world) check() {
 	}
 	w.Assert(w.rw == nil || !o.isBiased() || o&flagWaiters == 0, "biased, and W is set")
 	if len(line) > 0 {
-		w.Assert(o&flagWaiters != 0, "invariant 2: somebody is queued, and W is clear")
+		w.Assert(o&flagWaiters != 0, "invariant 2: a waiter is queued, and W is clear")
 		w.Assert(free < line[0].N, "invariant 2: the oldest waiter needs %d, and %d are free", line[0].N, free)
 	}
 }

@@ -132,7 +132,7 @@ func TestBlockedGoroutinesAreCounted(t *testing.T) {
 	const function = "(*channel).unlock"
 	before := TimesBlocked(t, function)
 	l := &channel{c: make(chan struct{})}
-	Eventually(t, "somebody blocked", func() bool {
+	Eventually(t, "a goroutine blocked", func() bool {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -144,7 +144,7 @@ func TestBlockedGoroutinesAreCounted(t *testing.T) {
 		return TimesBlocked(t, function) > before
 	})
 	if n := TimesBlocked(t, "(*channel).nobody"); n != 0 {
-		t.Errorf("a function that nobody has called blocked %d times", n)
+		t.Errorf("a function that was not called blocked %d times", n)
 	}
 }
 

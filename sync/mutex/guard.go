@@ -80,7 +80,7 @@ func (g *Guard[T]) Mutex() *Mutex { return &g.mu }
 // whether the caller or another goroutine has locked it.
 func (g *Guard[T]) Value() *T {
 	if g.mu.permits().Available() > 0 {
-		panic("mutex: Guard.Value of a guard that nobody has locked")
+		panic("mutex: Guard.Value of a guard that is not locked")
 	}
 	return &g.value
 }

@@ -87,7 +87,7 @@ func TestGuardUnlocks(t *testing.T) {
 func TestGuardGivesItsValueToAFuture(t *testing.T) {
 	g := mutex.NewGuard(1)
 	none := func() {
-		require.PanicsWithValue(t, "mutex: Guard.Value of a guard that nobody has locked", func() { g.Value() })
+		require.PanicsWithValue(t, "mutex: Guard.Value of a guard that is not locked", func() { g.Value() })
 	}
 	none()
 	var f mutex.LockFuture

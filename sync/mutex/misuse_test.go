@@ -38,7 +38,7 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		"mutex: DoContext of a nil function": {
 			func() { _ = g.DoContext(bg, nil) },
 		},
-		"mutex: Guard.Value of a guard that nobody has locked": {func() { g.Value() }},
+		"mutex: Guard.Value of a guard that is not locked": {func() { g.Value() }},
 		"mutex: unlock of unlocked mutex": {
 			func() { new(mutex.Mutex).Unlock() },
 			w.Unlock,

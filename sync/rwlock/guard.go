@@ -81,7 +81,7 @@ func (g *Guard[T]) RWLock() *RWLock { return &g.l }
 // another goroutine has locked it.
 func (g *Guard[T]) Value() *T {
 	if g.l.e.IsUnlocked() {
-		panic("rwlock: Guard.Value of a guard that nobody has locked")
+		panic("rwlock: Guard.Value of a guard that is not locked")
 	}
 	return &g.value
 }

@@ -96,7 +96,7 @@ func TestGuardGivesItsValueToTheHolder(t *testing.T) {
 	g := rwlock.NewGuard(1)
 	l := g.RWLock()
 	none := func() {
-		require.PanicsWithValue(t, "rwlock: Guard.Value of a guard that nobody has locked", func() { g.Value() })
+		require.PanicsWithValue(t, "rwlock: Guard.Value of a guard that is not locked", func() { g.Value() })
 		requireFree(t, l)
 	}
 	none()

@@ -217,8 +217,8 @@ var pointerHistories = []smallHistory{
 }
 
 // RunSmallHistories checks that every history of the explorer's is one that a lock could have given
-// that is held by one at a time and promises no order: a try fails only while somebody holds it, an
-// unlock panics only while nobody does. If there is a pointer beside the lock, it is a register.
+// that is held by one at a time and promises no order: a try fails only while it is held, an
+// unlock panics only while it is not. If there is a pointer beside the lock, it is a register.
 func RunSmallHistories(t *testing.T, of Subject) {
 	t.Helper()
 	k := kind{mutex: of.New}

@@ -27,7 +27,7 @@ var futures = []test{
 	{"RepollWithAnotherWakerIsNeverLost", repollWithAnotherWakerIsNeverLost},
 	{"DoneAfterPollWakesBoth", doneAfterPollWakesBoth},
 	{"FutureRestartsAfterCancelDuringUnlock", futureRestartsAfterCancelDuringUnlock},
-	{"AnybodyMayAskWhetherAFutureIsComplete", anybodyMayAskWhetherAFutureIsComplete},
+	{"AnyGoroutineMayAskWhetherAFutureIsComplete", anyGoroutineMayAskWhetherAFutureIsComplete},
 }
 
 func futurePolls(t *testing.T, k kind) {
@@ -425,7 +425,7 @@ func futureRestartsAfterCancelDuringUnlock(t *testing.T, k kind) {
 }
 
 // Any goroutine may ask, while the owner uses the future.
-func anybodyMayAskWhetherAFutureIsComplete(t *testing.T, k kind) {
+func anyGoroutineMayAskWhetherAFutureIsComplete(t *testing.T, k kind) {
 	m, f := k.mutex(), k.future()
 	m.Lock()
 	require.False(t, f.Complete(), "not even initialised")

@@ -32,7 +32,7 @@ var futures = []test{
 	{"RepollWithAnotherWakerIsNeverLost", repollWithAnotherWakerIsNeverLost},
 	{"FutureRestartsAfterCancelDuringGrant", futureRestartsAfterCancelDuringGrant},
 	{"ReusedFutureIsPending", reusedFutureIsPending},
-	{"AnybodyMayAskWhetherAFutureIsComplete", anybodyMayAskWhetherAFutureIsComplete},
+	{"AnyGoroutineMayAskWhetherAFutureIsComplete", anyGoroutineMayAskWhetherAFutureIsComplete},
 	{"TakenFutureForgetsItsWaker", takenFutureForgetsItsWaker},
 	{"FutureIsNotOvertaken", futureIsNotOvertaken},
 	{"DroppedFutureLetsFollowersPass", droppedFutureLetsFollowersPass},
@@ -555,7 +555,7 @@ func reusedFutureIsPending(t *testing.T, k Kind) {
 }
 
 // Any goroutine may ask, while the owner uses the future.
-func anybodyMayAskWhetherAFutureIsComplete(t *testing.T, k Kind) {
+func anyGoroutineMayAskWhetherAFutureIsComplete(t *testing.T, k Kind) {
 	s := k.New(1)
 	require.NoError(t, s.Acquire(bg, 1))
 	f := k.NewFuture()

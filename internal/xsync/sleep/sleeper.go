@@ -12,7 +12,7 @@ import "time"
 //
 //  1. Only the owner says in the word that it sleeps, and only over 0. So it never sleeps beside a
 //     wake-up that is there. (TestModelSleeper)
-//  2. The waker that takes the sleeping owner out of the word wakes it, and nobody else does.
+//  2. The waker that takes the sleeping owner out of the word wakes it, and no other does.
 //     (TestModelSleeper)
 //  3. A wake-up stays in the word until the owner takes it. (TestModelSleeper)
 //
@@ -85,12 +85,12 @@ func (s *Sleeper) Sleep() Wakeups {
 // Pending returns the wake-ups that are there, and takes none. The owner calls it.
 func (s *Sleeper) Pending() Wakeups { return Wakeups(s.word.Load()) }
 
-// take takes the wake-ups that are there. The caller is the owner, so nobody sleeps.
+// take takes the wake-ups that are there. The caller is the owner, so it does not sleep.
 func (s *Sleeper) take() Wakeups { return Wakeups(s.word.Swap(0)) }
 
 // sleep returns when a wake-up is there.
 func (s *Sleeper) sleep() {
-	for s.word.Load() == 0 { // One turn: who wakes the owner leaves a wake-up.
+	for s.word.Load() == 0 { // One turn: a waker leaves a wake-up.
 		if s.room == nil {
 			park(&s.word)
 		} else if s.word.CompareAndSwap(0, asleep) {
