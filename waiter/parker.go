@@ -35,8 +35,7 @@ type Parker struct {
 	wnx, wpv *Parker // the watch's list
 }
 
-// A sleeping is a parker as the waker of its own node. It is how a claimer tells a goroutine's node
-// from a future's.
+// A sleeping is a parker as the waker of its own node.
 type sleeping Parker
 
 // Wake implements [Waker].
@@ -59,7 +58,7 @@ var pools = [...]xsync.Pool{
 
 func newParker(k parkerKind) *Parker {
 	p := &Parker{kind: k}
-	p.waker = (*sleeping)(p)
+	p.ofGoroutine, p.waker = true, (*sleeping)(p)
 	p.sleeper.Init(k != parks)
 	return p
 }

@@ -74,8 +74,9 @@ type Waiter struct {
 	next, prev *Waiter // guarded by the lock of the queue; next belongs to the wake list after the claim
 	queued     bool    // in a Queue; guarded by the same lock
 
-	outcome Outcome // written by the claimer before it publishes, or by the owner
-	state   xsync.Uint32
+	ofGoroutine bool    // a goroutine's node, not a future's; never changes
+	outcome     Outcome // written by the claimer before it publishes, or by the owner
+	state       xsync.Uint32
 
 	// N is how many permits the request is for. The owner sets it while the node is idle.
 	N int64
@@ -102,8 +103,8 @@ const (
 // A call of Deliver synchronizes before the owner's return from its wait.
 func (w *Waiter) Deliver(o Outcome) bool {
 	w.outcome = o
-	if p, ok := w.waker.(*sleeping); ok {
-		p.sleeper.Wake(xsync.Token)
+	if w.ofGoroutine {
+		w.waker.(*sleeping).Wake()
 		return true
 	}
 	return w.complete()
@@ -254,10 +255,7 @@ func (w *Waiter) Abandon() bool {
 }
 
 // OfGoroutine reports whether w is a goroutine's node and not a future's. The claimer may call it.
-func (w *Waiter) OfGoroutine() bool {
-	_, ok := w.waker.(*sleeping)
-	return ok
-}
+func (w *Waiter) OfGoroutine() bool { return w.ofGoroutine }
 
 // Reset moves a node to idle. The node is complete, or its owner has unlinked it.
 func (w *Waiter) Reset() {
