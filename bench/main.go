@@ -38,6 +38,7 @@ import (
 	"github.com/farad-go/farad/bench/semaphore"
 	"github.com/farad-go/farad/bench/tasks"
 	"github.com/farad-go/farad/bench/waiters"
+	"github.com/farad-go/farad/internal/xsync/sleep"
 )
 
 // config is what the flags say.
@@ -197,6 +198,10 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		Jobs:     jobs.Plan(c.picks),
 		Variants: array.Plan(c.picks),
 		Wake:     waiters.PlanWake(c.picks, c.smoke),
+	}
+	r.Machine.Sleep = measure.SleepChannels
+	if sleep.Parks() {
+		r.Machine.Sleep = measure.SleepGopark
 	}
 	if c.cpuprofile != "" {
 		f, err := os.Create(c.cpuprofile)

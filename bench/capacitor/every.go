@@ -153,7 +153,7 @@ var everyLocks = []everyLock{
 		false,
 		unsafe.Sizeof(xsync.RBMutex{}),
 	},
-	{known(locks.NameFifomu), orderFIFO, boundNone, false, unsafe.Sizeof(fifomu.Mutex{})},
+	{known(peers.NameFifomu), orderFIFO, boundNone, false, unsafe.Sizeof(fifomu.Mutex{})},
 	{known(peers.NameXSync), orderFIFO, boundNone, true, unsafe.Sizeof(xsemaphore.Weighted{})},
 	{known(peers.NameChannel), orderFIFO, boundNone, false, unsafe.Sizeof(peers.Channel(nil))},
 }

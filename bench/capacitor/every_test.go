@@ -16,6 +16,7 @@ import (
 	"github.com/farad-go/farad/bench/benchtest"
 	"github.com/farad-go/farad/bench/locks"
 	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/peers"
 )
 
 // A lock that is documented as FIFO is FIFO.
@@ -24,7 +25,7 @@ func TestLocksKeepTheOrderTheyPromise(t *testing.T) {
 	tested := 0
 	for _, l := range everyLocks {
 		// The channels of fifomu go from one bubble to the next, which Go does not allow.
-		if l.Name == locks.NameFifomu {
+		if l.Name == peers.NameFifomu {
 			continue
 		}
 		if l.order != orderFIFO {
@@ -62,7 +63,7 @@ func TestLocksKeepTheirBounds(t *testing.T) {
 	bounds := map[string]int{boundNone: 0, boundLane: 256, boundPlatoon: 9, boundWrappedLane: 2 * 256}
 	for _, l := range everyLocks {
 		bound, ok := bounds[l.bound]
-		if !ok || l.Name == locks.NameFifomu ||
+		if !ok || l.Name == peers.NameFifomu ||
 			strings.HasPrefix(
 				l.Name,
 				"wrapped sync.Mutex",

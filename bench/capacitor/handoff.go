@@ -32,7 +32,7 @@ var handOffLocks = append(slices.Clone(mutexbenchLocks),
 	newLock{locks.NameSem, func() sync.Locker { return asLock{semaphore.New(1)} }},
 	newLock{nameArrayLock, func() sync.Locker { return asLock{semaphore.New(1, semaphore.WithWaitingArray(nil))} }},
 	newLock{nameCapacitorLock, func() sync.Locker { return asLock{semaphore.New(1, semaphore.WithCapacitor(1, 256))} }},
-	newLock{locks.NameFifomu, func() sync.Locker { return new(fifomu.Mutex) }},
+	newLock{peers.NameFifomu, func() sync.Locker { return new(fifomu.Mutex) }},
 	newLock{peers.NameXSync, func() sync.Locker { return asLock{xsemaphore.NewWeighted(1)} }},
 	newLock{peers.NameChannel, func() sync.Locker { return asLock{make(peers.Channel, 1)} }},
 )
@@ -95,10 +95,10 @@ const handOffNote = "The time that a lock takes from one goroutine to another: f
 	" seldom, which its fairness shows, and then to a goroutine that runs already. A dash marks a" +
 	" lock that was not handed over at all in some window. Medians over the rounds. The quotient is" +
 	" farad's p99 divided by the line's: the median of the quotients inside the rounds. farad is" +
-	" capacitor.Mutex."
+	" capacitor.Mutex. The last two columns are the line's own p50 and p99 divided by the channel's."
 
 // HandOffTable has a line for each lock.
-func HandOffTable(rs locks.Results) *table.Table {
+func HandOffTable(rs locks.Results, sum *table.Tally) *table.Table {
 	t := &table.Table{
 		Title: "Hand-off latency", Note: handOffNote,
 		Head: []string{
@@ -111,9 +111,10 @@ func HandOffTable(rs locks.Results) *table.Table {
 			"farad ÷ it",
 			"ns/op",
 			"fairness",
+			"p50 ÷ channel",
+			"p99 ÷ channel",
 		}, Left: 2,
 	}
-	p99 := func(s locks.Sample) float64 { return float64(s.Waits.P99) }
 	for _, l := range rs {
 		if !strings.HasPrefix(l.Workload, locks.HandOffPrefix) {
 			continue
@@ -128,12 +129,20 @@ func HandOffTable(rs locks.Results) *table.Table {
 			case !l.HandsOver(im.Name):
 				waits = []string{"–", "–", "–", "–"}
 			case l.HandsOver(measure.NameFarad):
-				ratio = measure.MedianAndSpread(l.Samples.Beside(im.Name, p99))
+				ratio = measure.MedianAndSpread(l.Samples.Beside(im.Name, locks.HandOffP99))
+			}
+			besideChannel := func(m table.Metric) string {
+				if im.Name == peers.NameChannel {
+					return ""
+				}
+				return sum.Entry(m, handOffTarget(l.Workload, im.Name, m), l.HandOffs(m, im.Name, peers.NameChannel))
 			}
 			t.Add(slices.Concat([]string{l.Workload, im.Name}, waits, []string{
 				ratio,
 				fmt.Sprintf("%.1f", measure.Median(l.Samples.Column(im.Name, locks.NsPerOp))),
 				fmt.Sprintf("%.2f", measure.Median(l.Samples.Column(im.Name, locks.Fairness))),
+				besideChannel(table.HandOffP50To),
+				besideChannel(table.HandOffP99To),
 			})...)
 		}
 	}

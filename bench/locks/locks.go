@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -42,8 +43,9 @@ type Bench struct {
 // through an interface is never inlined, and that of a free lock costs as much as the lock.
 type Impl struct {
 	Name string
-	Make func() Loop
+	Make func() Loop // nil: this build does not have it
 
+	form    measure.Form     // of the contexts; empty: all goroutines share one
 	Waits   *measure.WaitLog // where its loops note how long they have waited; nil: they do not
 	storm   *storm           // what its loops count; nil: they are none
 	Starves bool             // some goroutines hardly ever get the lock, and are not waited for
@@ -77,7 +79,7 @@ func Plan(workloads []Bench, match func(string) bool) Results {
 		r := &Result{Workload: w.Name, Samples: make(measure.Samples[Sample]), Bench: w}
 		r.Impls = slices.DeleteFunc(
 			slices.Clone(w.Impls),
-			func(im Impl) bool { return !match(r.String() + "/" + im.Name) },
+			func(im Impl) bool { return im.Make == nil || !match(r.String()+"/"+im.Name) },
 		)
 		if len(r.Impls) > 0 {
 			rs = append(rs, r)
@@ -103,10 +105,14 @@ func RunRound(round int, rs Results, t measure.Timing, measured func(string)) er
 }
 
 // Measure measures one lock once. All goroutines share one context that can be cancelled and is
-// not.
+// not, unless each has its own.
 func Measure(goroutines int, im Impl, t measure.Timing) (Sample, error) {
-	ctxs, cancels := measure.Shared.Contexts(goroutines)
-	defer cancels[0]()
+	ctxs, cancels := cmp.Or(im.form, measure.Shared).Contexts(goroutines)
+	defer func() {
+		for _, cancel := range cancels {
+			cancel()
+		}
+	}()
 	longestWait.Store(0)
 	if im.Starves {
 		t.Patience = t.Warmup

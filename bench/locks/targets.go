@@ -8,16 +8,24 @@ import (
 // Targets are those of mutexes and read-write locks.
 var Targets = []table.Target{
 	{Workloads: []string{"mutex-1"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.25},
-	{Workloads: []string{"mutex-8", "mutex-64"}, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 1.2},
-	{Workloads: []string{"mutex-8", "mutex-64"}, Metric: table.RatioTo, Peer: NameFifomu, Bound: 0.95},
-	{Workloads: []string{"mutex-8", "mutex-64"}, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.6},
-	{Workloads: []string{"mutex-8", "mutex-64"}, Metric: table.MinFairness, Bound: 0.9},
+	{Workloads: []string{"mutex-8"}, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.75},
+	{Workloads: []string{"mutex-64"}, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.9},
+	{Workloads: contendedMutexes, Metric: table.RatioTo, Peer: peers.NameFifomu, Bound: 0.6},
+	{Workloads: contendedMutexes, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.4},
+	{Workloads: contendedMutexes, Metric: table.RatioTo, Peer: peers.NameMinimal, Bound: 1.35},
+	{Workloads: contendedMutexes, Metric: table.MinFairness, Bound: 0.9},
 	{Workloads: []string{"mutex-context-1"}, Metric: table.RatioTo, Peer: nameLock, Bound: 1.1},
 	{
 		Workloads: []string{"mutex-context-8", "mutex-context-64"},
 		Metric:    table.RatioTo,
 		Peer:      peers.NameChannel,
-		Bound:     1,
+		Bound:     0.55,
+	},
+	{
+		Workloads: []string{"mutex-own-context-8", "mutex-own-context-64"},
+		Metric:    table.RatioTo,
+		Peer:      peers.NameChannel,
+		Bound:     0.75,
 	},
 	{
 		Workloads: []string{"mutex-context-8", "mutex-context-64"},
@@ -26,9 +34,17 @@ var Targets = []table.Target{
 		Bound:     0.65,
 	},
 
+	{
+		Workloads: []string{"timeout-8", "timeout-64", "mutex-timeout-8", "mutex-timeout-64"},
+		Metric:    table.RatioTo,
+		Peer:      NameChannelTimer,
+		Bound:     0.7,
+	},
+
 	{Workloads: []string{"twa-1"}, Metric: table.RatioTo, Peer: NameAdditions, Bound: 1.15},
 	{Workloads: semabenches, Metric: table.RatioTo, Peer: NameSem, Bound: 1.05},
-	{Workloads: semabenches, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.62},
+	{Workloads: semabenches[:2], Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.62},
+	{Workloads: semabenches[2:], Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.4},
 	{Workloads: semabenches[1:], Metric: table.MinFairness, Bound: 0.9}, // of one goroutine it is 1
 	{Workloads: []string{"semabench-1024"}, Metric: table.GrowthFrom, Than: "semabench-8", Bound: 1.3},
 
@@ -63,10 +79,13 @@ var Targets = []table.Target{
 	{Workloads: []string{"read-1"}, Metric: table.RatioTo, Peer: NameRWMutex, Bound: 1.3},
 	{Workloads: []string{"read-2"}, Metric: table.RatioTo, Peer: NameRWMutex, Bound: 0.5},
 	{Workloads: []string{"read-2"}, Metric: table.RatioTo, Peer: NameRBMutex, Bound: 1.1},
-	{Workloads: mixes, Metric: table.RatioTo, Peer: NameRWMutex, Bound: 1.05},
+	{Workloads: mixes[:2], Metric: table.RatioTo, Peer: NameRWMutex, Bound: 1.05},
+	{Workloads: mixes[2:], Metric: table.RatioTo, Peer: NameRWMutex, Bound: 0.9},
 
 	{Metric: table.Allocations, Bound: 0.01},
 }
+
+var contendedMutexes = []string{"mutex-8", "mutex-64"}
 
 var semabenches = []string{
 	"semabench-1",

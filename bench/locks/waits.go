@@ -14,6 +14,25 @@ func (r *Result) HandsOver(impl string) bool {
 		!slices.ContainsFunc(r.Samples[impl], func(s Sample) bool { return s.Waits.Count == 0 })
 }
 
+// HandOffs returns how long hand-offs of one lock take divided by those of another, round by round;
+// nil if one of them was not handed over in every round.
+func (r *Result) HandOffs(m table.Metric, ours, theirs string) []float64 {
+	if !r.HandsOver(ours) || !r.HandsOver(theirs) {
+		return nil
+	}
+	figure := HandOffP50
+	if m == table.HandOffP99To {
+		figure = HandOffP99
+	}
+	return measure.Ratios(r.Samples.Column(ours, figure), r.Samples.Column(theirs, figure))
+}
+
+// HandOffP50 is a figure of samples: the median of the hand-offs.
+func HandOffP50(s Sample) float64 { return float64(s.Waits.P50) }
+
+// HandOffP99 is a figure of samples: their 99th percentile.
+func HandOffP99(s Sample) float64 { return float64(s.Waits.P99) }
+
 // WaitCells are the cells of p50, p99, p99.9 and longest of a lock, nil if they were not timed.
 func (r *Result) WaitCells(impl string) []string {
 	return measure.WaitCells(

@@ -22,7 +22,6 @@ import (
 const (
 	NameMutex     = "sync.Mutex"
 	NameRWMutex   = "sync.RWMutex"
-	NameFifomu    = "fifomu"
 	NameRBMutex   = "xsync.RBMutex"
 	nameLock      = "farad, Lock"      // the same lock without a context
 	nameBiased    = "farad, bias"      // with reader bias
@@ -40,8 +39,8 @@ const (
 var (
 	Mutexes = []Bench{
 		{"mutex-1", 1, []Impl{farads, StdMutex, channelMutex, fifoMutex, xsyncMutex}},
-		{"mutex-8", 8, []Impl{farads, StdMutex, channelMutex, fifoMutex, xsyncMutex}},
-		{"mutex-64", 64, []Impl{farads, StdMutex, channelMutex, fifoMutex, xsyncMutex}},
+		{"mutex-8", 8, []Impl{farads, StdMutex, channelMutex, fifoMutex, xsyncMutex, minimalMutex(8)}},
+		{"mutex-64", 64, []Impl{farads, StdMutex, channelMutex, fifoMutex, xsyncMutex, minimalMutex(64)}},
 		{
 			"mutex-context-1",
 			1,
@@ -49,6 +48,8 @@ var (
 		},
 		{"mutex-context-8", 8, []Impl{faradContext, channelContext, xsyncContext}},
 		{"mutex-context-64", 64, []Impl{faradContext, channelContext, xsyncContext}},
+		{"mutex-own-context-8", 8, []Impl{own(faradContext), own(channelContext), own(xsyncContext)}},
+		{"mutex-own-context-64", 64, []Impl{own(faradContext), own(channelContext), own(xsyncContext)}},
 	}
 	Words = []Bench{
 		{"word-1", 1, []Impl{wordMutex, StdMutex, fetchOr}},
@@ -102,7 +103,7 @@ var (
 			return x, nil
 		}
 	}}
-	fifoMutex = Impl{Name: NameFifomu, Make: func() Loop {
+	fifoMutex = Impl{Name: peers.NameFifomu, Make: func() Loop {
 		var m fifomu.Mutex
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
 			for range n {
@@ -126,6 +127,30 @@ var (
 			return x, nil
 		}
 	}}
+
+	// minimalMutex is the floor under contention, with a node for each goroutine.
+	minimalMutex = func(goroutines int) Impl {
+		im := Impl{Name: peers.NameMinimal, Make: func() Loop {
+			var m peers.MinimalLock
+			nodes := make([]*peers.MinimalNode, goroutines)
+			for i := range nodes {
+				nodes[i] = new(peers.MinimalNode)
+			}
+			return func(_ context.Context, g, n int, x uint64) (uint64, error) {
+				node := nodes[g]
+				for range n {
+					m.Lock(node)
+					x = measure.Xorshift(x)
+					m.Unlock()
+				}
+				return x, nil
+			}
+		}}
+		if !peers.HasMinimalLock {
+			im.Make = nil
+		}
+		return im
+	}
 
 	faradContext = Impl{Name: measure.NameFarad, Make: func() Loop {
 		var m mutex.Mutex
@@ -169,6 +194,12 @@ var (
 		}
 	}}
 )
+
+// own is im with a context for each goroutine.
+func own(im Impl) Impl {
+	im.form = measure.Own
+	return im
+}
 
 // manyLocks is how many locks there are in packed-8.
 const manyLocks = 10_000

@@ -20,11 +20,19 @@ type Machine struct {
 	Load       string    `json:"load,omitempty"` // before the run: what else the machine had to do
 	Go         string    `json:"go"`
 	Build      string    `json:"build,omitempty"`
+	Sleep      string    `json:"sleep,omitempty"` // what the locks' goroutines sleep by
 	Peers      string    `json:"peers,omitempty"` // the modules that farad is measured beside
 	Commit     string    `json:"commit"`
 	Date       time.Time `json:"date"`
 	Command    string    `json:"command"`
 }
+
+// What goroutines sleep by: the runtime's gopark, or channels where a build does not have that or
+// the user wants channels.
+const (
+	SleepGopark   = "gopark"
+	SleepChannels = "channels"
+)
 
 // Unknown stands for what could not be found out.
 const Unknown = "unknown"

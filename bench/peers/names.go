@@ -7,6 +7,8 @@ const (
 	NameChannel = "channel"
 	NameRing    = "ring"
 	NameAnts    = "ants"
+	NameMinimal = "minimal lock" // the floor under contention
+	NameFifomu  = "fifomu"       // a mutex in strict order
 
 	NameArray     = "farad, array" // for memory: on the waiting array
 	NameTWA       = "farad, twa"

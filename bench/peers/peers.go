@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/neilotoole/fifomu"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/farad-go/farad/bench/measure"
@@ -92,6 +93,24 @@ func (c Channel) Acquire(ctx context.Context, _ int64) error {
 
 // Release gives one permit back.
 func (c Channel) Release(int64) { <-c }
+
+// fifo is a fifomu.Mutex as a semaphore of one permit.
+type fifo struct{ mu fifomu.Mutex }
+
+// NewFifomu returns a free one. It has one permit, whatever is asked for.
+func NewFifomu(int64) Locker { return new(fifo) }
+
+// Acquire locks. It calls LockContext only if the context can end.
+func (f *fifo) Acquire(ctx context.Context, _ int64) error {
+	if ctx.Done() == nil {
+		f.mu.Lock()
+		return nil
+	}
+	return f.mu.LockContext(ctx)
+}
+
+// Release unlocks.
+func (f *fifo) Release(int64) { f.mu.Unlock() }
 
 // HasPermits says what is wrong if not just so many permits are free.
 func HasPermits(s TryLocker, want int) error {

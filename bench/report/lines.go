@@ -42,6 +42,7 @@ const (
 var Floors = []string{
 	peers.NameFloor,
 	peers.NameRing,
+	peers.NameMinimal,
 	locks.NameFetchOr,
 	locks.NameAdditions,
 	tasks.NameGoroutine,
@@ -51,7 +52,7 @@ var Floors = []string{
 // Others are the peers of other authors: what a program would use if there were no farad.
 var Others = []string{
 	peers.NameXSync, peers.NameChannel, locks.NameChannelTimer, locks.NameMutex, locks.NameMutexes,
-	locks.NameFifomu, locks.NameRWMutex, locks.NameRBMutex, tasks.NameGoStatement, tasks.NameAfterFunc, peers.NameAnts,
+	peers.NameFifomu, locks.NameRWMutex, locks.NameRBMutex, tasks.NameGoStatement, tasks.NameAfterFunc, peers.NameAnts,
 	jobs.NameErrgroup, jobs.NamePond, jobs.NameConc,
 }
 

@@ -24,8 +24,8 @@ func madeUp() *Report {
 	rs[0].Samples = map[string][]measure.Sample{
 		measure.NameFarad: {{NsPerOp: 50, Fairness: 0.95}, {NsPerOp: 70, Fairness: 0.97}},
 		peers.NameXSync: {
-			{NsPerOp: 100, Fairness: 0.5, AllocsPerOp: 2},
-			{NsPerOp: 100, Fairness: 0.5, AllocsPerOp: 2, Idle: 3},
+			{NsPerOp: 200, Fairness: 0.5, AllocsPerOp: 2},
+			{NsPerOp: 200, Fairness: 0.5, AllocsPerOp: 2, Idle: 3},
 		},
 		peers.NameChannel: {{NsPerOp: 25, Fairness: 1}, {NsPerOp: 35, Fairness: 1}},
 	}
@@ -89,6 +89,7 @@ func MadeUpAll() *Report {
 				if im.Waits != nil {
 					s.Waits = &measure.WaitSummary{
 						Count:       1,
+						P50:         int64(50 * (i + 1)),
 						P99:         int64(100 * (i + 1)),
 						Arrivals999: int64(1000 * (i + 1)),
 					}
@@ -172,6 +173,10 @@ func MadeUpWithTargets() *Report {
 	r := MadeUpAll()
 	r.Window = measure.UsualWindow.String()
 	r.Machine.Date = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r.Machine.Sleep = measure.SleepChannels
+	if peers.HasMinimalLock {
+		r.Machine.Sleep = measure.SleepGopark
+	}
 	r.Memory = []waiters.MemoryResult{
 		{Waiter: waiters.WaiterFuture, Impl: measure.NameFarad, Bytes: 88, Metric: table.FutureBytes},
 		{Waiter: waiters.WaiterFutureHeap, Impl: measure.NameFarad, Bytes: 129, Metric: table.FutureBytes},

@@ -11,10 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/bench/benchtest"
+	"github.com/farad-go/farad/bench/capacitor"
 	"github.com/farad-go/farad/bench/locks"
 	"github.com/farad-go/farad/bench/measure"
 	"github.com/farad-go/farad/bench/semaphore"
 	"github.com/farad-go/farad/bench/tasks"
+	"github.com/farad-go/farad/bench/waiters"
 )
 
 // saved writes r as a run does.
@@ -78,7 +80,7 @@ func TestOverviewTellsPeersFromFloors(t *testing.T) {
 
 // Every peer of a target is a floor, another library's, or ours.
 func TestPeersOfTargetsAreKnown(t *testing.T) {
-	for _, tg := range slices.Concat(semaphore.Targets, locks.Targets, tasks.Targets) {
+	for _, tg := range slices.Concat(semaphore.Targets, locks.Targets, capacitor.Targets, tasks.Targets, waiters.WakeTargets) {
 		if tg.Peer != "" && !strings.HasPrefix(tg.Peer, measure.NameFarad) {
 			require.True(t, slices.Contains(Floors, tg.Peer) != slices.Contains(Others, tg.Peer), tg.Peer)
 		}

@@ -92,6 +92,9 @@ func (r *Report) Header() [][2]string {
 	if m.Peers != "" { // a run that was kept from before they were noted has none
 		lines = slices.Insert(lines, 4, [2]string{"peers", m.Peers})
 	}
+	if m.Sleep != "" {
+		lines = slices.Insert(lines, 4, [2]string{"sleep", m.Sleep})
+	}
 	return lines
 }
 
@@ -103,12 +106,12 @@ func (r *Report) Tables(spreads bool) ([]*table.Table, *table.Tally) {
 		r.overviewTable(),
 		semaphore.RawTable(r.Cells),
 		waiters.CancelTable(r.Cancel),
-		waiters.WakeTable(r.Wake),
+		waiters.WakeTable(r.Wake, sum),
 		waiters.MemoryTable(r.Memory, sum),
 		locks.Table(r.Locks, sum),
 		capacitor.EveryTable(r.Locks),
 		capacitor.WaitTable(r.Locks, sum),
-		capacitor.HandOffTable(r.Locks),
+		capacitor.HandOffTable(r.Locks, sum),
 		locks.StormTable(r.Locks, sum),
 		capacitor.FigureTable(r.Locks),
 		capacitor.PlaneTable(r.Locks),

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/farad-go/farad/bench/array"
+	"github.com/farad-go/farad/bench/capacitor"
 	"github.com/farad-go/farad/bench/locks"
 	"github.com/farad-go/farad/bench/measure"
 	"github.com/farad-go/farad/bench/peers"
@@ -33,7 +34,9 @@ func TargetLines() []TargetLine {
 	return slices.Concat(
 		cellTargetLines(),
 		memoryTargetLines(),
+		wakeTargetLines(),
 		lockTargetLines(),
+		handOffTargetLines(),
 		variantTargetLines(),
 		taskTargetLines(),
 		taskMemoryTargetLines(),
@@ -43,9 +46,12 @@ func TargetLines() []TargetLine {
 // from is the regular expression for what begins with name.
 func from(name string) string { return "^" + regexp.QuoteMeta(name) }
 
-// keep adds l, unless it has no target.
+// keep adds l, unless it has no target, and a line of its own for what is aimed at besides.
 func keep(all *[]TargetLine, l TargetLine) {
-	if l.Target != nil {
+	for t := l.Target; t != nil; t = t.Aimed() {
+		alone := *t
+		alone.AimBound = 0
+		l.Target = &alone
 		*all = append(*all, l)
 	}
 }
@@ -92,27 +98,27 @@ func cellTargetLines() (all []TargetLine) {
 }
 
 func memoryTargetLines() (all []TargetLine) {
-	add := func(m table.Metric, waiter, impl, run string) {
+	add := func(m table.Metric, f measure.Form, waiter, impl, run string) {
 		keep(
 			&all,
 			TargetLine{
 				FamilySemaphore,
 				waiter,
 				from(run) + "$",
-				waiters.MemoryTargetFor(m),
+				waiters.MemoryTargetFor(m, f),
 				func(r *Report) []float64 { return bytesOf(r.Memory, waiter, impl) },
 			},
 		)
 	}
 	for _, waiter := range []string{waiters.WaiterFuture, waiters.WaiterFutureHeap} {
-		add(table.FutureBytes, waiter, measure.NameFarad, "memory/future/farad")
+		add(table.FutureBytes, "", waiter, measure.NameFarad, "memory/future/farad")
 	}
 	for _, impl := range []struct {
 		name string
 		table.Metric
 	}{{measure.NameFarad, table.GoroutineBytes}, {peers.NameArray, table.ArrayBytes}} {
 		for _, f := range measure.AllForms {
-			add(impl.Metric, waiters.WaiterWith(f), impl.name, fmt.Sprintf("memory/goroutine/%s/%s", f, impl.name))
+			add(impl.Metric, f, waiters.WaiterWith(f), impl.name, fmt.Sprintf("memory/goroutine/%s/%s", f, impl.name))
 		}
 	}
 	return all
@@ -177,6 +183,36 @@ func lockTargetLines() (all []TargetLine) {
 				"",
 				func(r *Report) []float64 { return r.Locks.Column(w.Name, measure.NameFarad, locks.AllocsPerOp) },
 			)
+		}
+	}
+	return all
+}
+
+func wakeTargetLines() (all []TargetLine) {
+	for i := range waiters.WakeTargets {
+		t := &waiters.WakeTargets[i]
+		for _, line := range t.Workloads {
+			at := strings.LastIndexByte(line, '/')
+			run := from(line[:at+1]) + ".*" + regexp.QuoteMeta(line[at:]) + "$"
+			figures := func(r *Report) []float64 { return waiters.WakeRates(r.Wake, line, t.Peer) }
+			keep(&all, TargetLine{FamilySemaphore, line, run, t, figures})
+		}
+	}
+	return all
+}
+
+func handOffTargetLines() (all []TargetLine) {
+	for i := range capacitor.Targets {
+		t := &capacitor.Targets[i]
+		for _, line := range t.Workloads {
+			figures := func(r *Report) []float64 {
+				i := slices.IndexFunc(r.Locks, func(l *locks.Result) bool { return l.Workload == line })
+				if i < 0 {
+					return nil
+				}
+				return r.Locks[i].HandOffs(t.Metric, t.Ours, t.Peer)
+			}
+			keep(&all, TargetLine{FamilyLocks, line, from("locks/" + line + "/"), t, figures})
 		}
 	}
 	return all
@@ -248,7 +284,7 @@ func taskMemoryTargetLines() []TargetLine {
 			FamilyTasks,
 			waiters.WaiterPollTask,
 			from("tasks/memory/poll/"),
-			waiters.MemoryTargetFor(table.TaskBytes),
+			waiters.MemoryTargetFor(table.TaskBytes, ""),
 			func(r *Report) []float64 {
 				return positive(waiters.TaskBytesOf(r.TaskMemory, waiters.WaiterPollTask, measure.NameFarad))
 			},
@@ -263,7 +299,7 @@ func taskMemoryTargetLines() []TargetLine {
 				FamilyTasks,
 				waiters.WaiterGoroutine + ", " + im.Name,
 				from("tasks/memory/"),
-				waiters.MemoryTargetFor(table.GoroutineTimes),
+				waiters.MemoryTargetFor(table.GoroutineTimes, ""),
 				func(r *Report) []float64 {
 					task := waiters.TaskBytesOf(r.TaskMemory, waiters.WaiterPollTask, measure.NameFarad)
 					theirs := waiters.TaskBytesOf(r.TaskMemory, waiters.WaiterGoroutine, im.Name)

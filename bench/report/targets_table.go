@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/peers"
 	"github.com/farad-go/farad/bench/table"
 )
 
@@ -79,6 +80,8 @@ func targetTable(runs []*Report) (*table.Table, *table.Tally, error) {
 			}
 			vs, r := l.measured(runs)
 			switch {
+			case vs == nil && l.cannotBe(runs):
+				t.Add(l.family, l.line, l.bounded(), l.Target.Limit(), "–", "not measured", "`"+l.command(nil)+"`")
 			case l.Target.Metric != table.Allocations && vs == nil:
 				missing = append(missing, l.command(nil))
 			case l.Target.Metric != table.Allocations:
@@ -119,9 +122,22 @@ func (l *TargetLine) measured(runs []*Report) ([]float64, *Report) {
 	return nil, nil
 }
 
+// cannotBe reports whether the runs could not measure the line, because none of their builds has the
+// peer.
+func (l *TargetLine) cannotBe(runs []*Report) bool {
+	sleeps := func(by string) bool {
+		return slices.ContainsFunc(runs, func(r *Report) bool { return r.Machine.Sleep == by })
+	}
+	return l.Target.Peer == peers.NameMinimal && sleeps(measure.SleepChannels) && !sleeps(measure.SleepGopark)
+}
+
 // bounded says what the target bounds.
 func (l *TargetLine) bounded() string {
-	return strings.TrimSpace(string(l.Target.Metric) + " " + l.Target.Peer + l.Target.Than)
+	bounded := strings.TrimSpace(string(l.Target.Metric) + " " + l.Target.Peer + l.Target.Than)
+	if l.Target.Ours != "" {
+		bounded = l.Target.Ours + ": " + bounded
+	}
+	return bounded
 }
 
 // figure formats the median of vs and their range.

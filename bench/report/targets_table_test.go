@@ -13,6 +13,7 @@ import (
 
 	"github.com/farad-go/farad/bench/array"
 	"github.com/farad-go/farad/bench/benchtest"
+	"github.com/farad-go/farad/bench/capacitor"
 	"github.com/farad-go/farad/bench/locks"
 	"github.com/farad-go/farad/bench/measure"
 	"github.com/farad-go/farad/bench/peers"
@@ -24,10 +25,12 @@ import (
 
 func TestEveryTargetHasItsLines(t *testing.T) {
 	lines := TargetLines()
-	all := slices.Concat(semaphore.Targets, waiters.MemoryTargets, locks.Targets, array.Targets, tasks.Targets)
+	all := slices.Concat(semaphore.Targets, waiters.MemoryTargets, waiters.WakeTargets, locks.Targets,
+		capacitor.Targets, array.Targets, tasks.Targets)
 	for _, tg := range all {
 		is := func(l TargetLine) bool {
-			return l.Target.Metric == tg.Metric && l.Target.Peer == tg.Peer && l.Target.Bound == tg.Bound &&
+			return l.Target.Metric == tg.Metric && l.Target.Ours == tg.Ours && l.Target.Peer == tg.Peer &&
+				l.Target.Bound == tg.Bound &&
 				l.Target.Aim == tg.Aim
 		}
 		require.True(t, slices.ContainsFunc(lines, is), "%+v", tg)
@@ -59,6 +62,9 @@ func TestEveryTargetHasItsLines(t *testing.T) {
 func TestCommandsMeasureTheirLines(t *testing.T) {
 	whole, checked := MadeUpWithTargets(), map[string]*Report{}
 	for _, l := range TargetLines() {
+		if l.cannotBe([]*Report{whole}) {
+			continue
+		}
 		r := checked[l.run]
 		if r == nil {
 			require.NotContains(t, l.run, "|", "which would end a cell of the table")
@@ -67,6 +73,7 @@ func TestCommandsMeasureTheirLines(t *testing.T) {
 				Cells:    semaphore.Plan(semaphore.Implementations, picks),
 				Locks:    locks.Plan(LockWorkloads, picks),
 				Tasks:    tasks.Plan(picks),
+				Wake:     waiters.PlanWake(picks, false),
 				Variants: array.Plan(picks),
 			}
 			copySamples(r, whole)
@@ -107,12 +114,34 @@ func copySamples(r, whole *Report) {
 			c.Samples[im.Name] = whole.Locks[i].Samples[im.Name]
 		}
 	}
+	for _, w := range r.Wake {
+		i := slices.IndexFunc(whole.Wake, func(o *waiters.WakeResult) bool { return o.String() == w.String() })
+		w.NsPerWake = whole.Wake[i].NsPerWake
+	}
 	for _, c := range r.Tasks {
 		i := slices.IndexFunc(whole.Tasks, func(o *tasks.Result) bool { return o.Key() == c.Key() })
 		for _, im := range c.Impls {
 			c.Samples[im.Name] = whole.Tasks[i].Samples[im.Name]
 		}
 	}
+}
+
+// What the portable build cannot measure is said so. Another build must have measured it.
+func TestMissingPeersOfABuild(t *testing.T) {
+	r := MadeUpWithTargets()
+	for _, c := range r.Cells {
+		delete(c.Samples, peers.NameMinimal)
+	}
+	r.Machine.Sleep = measure.SleepChannels
+	text, err := targetsText(r)
+	require.NoError(t, err)
+	require.Contains(t, text,
+		"| semaphore | contended-8x1/background | time ÷ minimal lock | ≤ 1.35 | – | not measured | `go run . -run '^contended-8x1/background/'` |")
+	r.Machine.Sleep = measure.SleepGopark
+	_, err = targetsText(r)
+	require.ErrorContains(t, err, "-run '^contended-8x1/background/'")
+	_, err = targetsText(&Report{Machine: measure.Machine{Sleep: measure.SleepChannels}}, r)
+	require.ErrorContains(t, err, "-run '^contended-8x1/background/'")
 }
 
 // The line that allocates most decides.

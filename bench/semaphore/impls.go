@@ -35,6 +35,12 @@ var Implementations = []Implementation{
 		start:  startRing,
 	},
 	waits(measure.NameFarad),
+	{Name: peers.NameFifomu, serves: Workload.excludes, make: peers.NewFifomu},
+	{
+		Name:   peers.NameMinimal,
+		serves: func(w Workload) bool { return peers.HasMinimalLock && w.excludes() },
+		make:   func(int64) peers.Locker { return peers.NewMinimal() },
+	},
 }
 
 // waits is a locker that can make a goroutine wait.

@@ -9,7 +9,9 @@ import (
 )
 
 // PeerNames are what farad is divided by, in the order of the columns.
-var PeerNames = []string{peers.NameFloor, peers.NameXSync, peers.NameChannel, peers.NameRing}
+var PeerNames = []string{
+	peers.NameFloor, peers.NameXSync, peers.NameChannel, peers.NameRing, peers.NameFifomu, peers.NameMinimal,
+}
 
 // RatioNote and rawNote say how to read the tables.
 const (

@@ -55,9 +55,10 @@ func measureCell(c Cell, im Implementation, t measure.Timing) (measure.Sample, e
 		}
 		l := im.make(int64(c.permits))
 		for i := range c.goroutines {
+			mine := peers.OfGoroutine(l)
 			g.Spawn(
 				i,
-				func(n *measure.Counter) error { return work(ctxs[i], l, c.Workload, uint64(i+1), &g.Stop, n) },
+				func(n *measure.Counter) error { return work(ctxs[i], mine, c.Workload, uint64(i+1), &g.Stop, n) },
 			)
 		}
 	})

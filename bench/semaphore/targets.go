@@ -8,8 +8,17 @@ import (
 
 // Workloads with a bound in common.
 var (
+	contended8        = []string{"contended-8x1"}
+	contended64       = []string{"contended-64x1"}
 	targetedContended = []string{"contended-8x1", "contended-64x1"}
 	yieldHelds        = []string{"yield-held-8x2", "yield-held-64x2", "yield-held-1000x2"}
+)
+
+// Forms with a bound in common.
+var (
+	background = []measure.Form{measure.Background}
+	shared     = []measure.Form{measure.Shared}
+	own        = []measure.Form{measure.Own}
 )
 
 // Targets are those of the semaphore.
@@ -24,25 +33,25 @@ var Targets = []table.Target{
 		Bound:     0.35,
 	},
 
+	{Workloads: contended8, Forms: background, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.75},
+	{Workloads: contended64, Forms: background, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.9},
+	{Workloads: targetedContended, Forms: background, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.4},
+	{Workloads: targetedContended, Forms: background, Metric: table.RatioTo, Peer: peers.NameFifomu, Bound: 0.6},
+	{Workloads: targetedContended, Forms: background, Metric: table.RatioTo, Peer: peers.NameMinimal, Bound: 1.35},
+	{Workloads: targetedContended, Forms: background, Metric: table.MinFairness, Bound: 0.9},
+	{Workloads: targetedContended, Forms: cancellable, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.65},
+	{Workloads: targetedContended, Forms: shared, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.55},
+	{Workloads: targetedContended, Forms: own, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.75},
+
 	{
-		Workloads: targetedContended,
-		Forms:     []measure.Form{measure.Background},
+		Workloads: yieldHelds,
+		Forms:     background,
 		Metric:    table.RatioTo,
 		Peer:      peers.NameXSync,
-		Bound:     0.62,
+		Bound:     1,
+		AimBound:  0.75,
 	},
-	{
-		Workloads: targetedContended,
-		Forms:     []measure.Form{measure.Background},
-		Metric:    table.RatioTo,
-		Peer:      peers.NameChannel,
-		Bound:     1.2,
-	},
-	{Workloads: targetedContended, Forms: []measure.Form{measure.Background}, Metric: table.MinFairness, Bound: 0.9},
-	{Workloads: targetedContended, Forms: cancellable, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.65},
-	{Workloads: targetedContended, Forms: cancellable, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 1.0},
-
-	{Workloads: yieldHelds, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.9},
+	{Workloads: yieldHelds, Forms: cancellable, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.9},
 	{Workloads: yieldHelds, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.9},
 	{Workloads: yieldHelds, Metric: table.RatioTo, Peer: peers.NameRing, Bound: 1.5, Aim: true},
 

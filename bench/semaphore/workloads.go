@@ -47,6 +47,9 @@ func yieldHeld(goroutines, permits int) Workload {
 	return w
 }
 
+// excludes reports whether goroutines want the only permit, so that a mutex will do.
+func (w Workload) excludes() bool { return w.goroutines > 1 && w.permits == 1 }
+
 // A Cell is one line of the tables: a workload under one form of context.
 type Cell struct {
 	Workload

@@ -13,8 +13,8 @@ import (
 type Metric string
 
 // The metrics: the first three belong to cells, the next three to the memory report, then two to
-// locks whose waits are timed, one to a workload with more goroutines than another, and the last to
-// the simulation of hash functions.
+// locks whose waits are timed, one to a workload with more goroutines than another, one to the
+// simulation of hash functions, two to hand-offs, and the last to very many waiters.
 const (
 	RatioTo        Metric = "time ÷"
 	MinFairness    Metric = "fairness"
@@ -26,29 +26,50 @@ const (
 	TailOfAllTo    Metric = "p99.9 of waits ÷"
 	GrowthFrom     Metric = "time ÷ its own in"
 	FutileWakes    Metric = "futile wakes per wake"
+	HandOffP50To   Metric = "p50 of hand-offs ÷"
+	HandOffP99To   Metric = "p99 of hand-offs ÷"
+	RateTo         Metric = "wakes per second ÷"
 )
 
 // comparing are the metrics that compare two figures of each round.
-var comparing = []Metric{RatioTo, TailTo, TailOfAllTo, GrowthFrom, NsBeyond}
+var comparing = []Metric{RatioTo, TailTo, TailOfAllTo, GrowthFrom, HandOffP50To, HandOffP99To, RateTo, NsBeyond}
 
 // A Target is a bound that farad is held to.
 type Target struct {
 	Workloads []string       // nil: all
 	Forms     []measure.Form // nil: all
 	Metric    Metric
+	Ours      string // of a ratio: what is divided; empty: farad
 	Peer      string // of a ratio: what farad is divided by
 	Than      string // of growth: the workload with fewer goroutines
 	Bound     float64
-	// aim marks what is worked towards, in contrast to what is promised.
+	// Aim marks what is worked towards, in contrast to what is promised.
 	Aim bool
+	// AimBound is a stricter bound that is worked towards besides; 0: none.
+	AimBound float64
+}
+
+// Aimed returns what is worked towards besides t as a target of its own, nil if there is nothing.
+func (t *Target) Aimed() *Target {
+	if t == nil || t.AimBound == 0 {
+		return nil
+	}
+	aim := *t
+	aim.Bound, aim.Aim, aim.AimBound = t.AimBound, true, 0
+	return &aim
 }
 
 // Find returns the first of targets for a metric of a line, nil if there is none. What belongs to
 // no line has an empty name, and what is no cell has no form.
 func Find(targets []Target, line string, f measure.Form, m Metric, peer string) *Target {
+	return FindOf(targets, line, f, m, "", peer)
+}
+
+// FindOf is Find for a ratio that has not farad's figure above the line, but that of ours.
+func FindOf(targets []Target, line string, f measure.Form, m Metric, ours, peer string) *Target {
 	for i := range targets {
 		t := &targets[i]
-		if t.Metric == m && t.Peer == peer &&
+		if t.Metric == m && t.Ours == ours && t.Peer == peer &&
 			(t.Workloads == nil || slices.Contains(t.Workloads, line)) &&
 			(t.Forms == nil || slices.Contains(t.Forms, f)) {
 			return t
@@ -57,9 +78,11 @@ func Find(targets []Target, line string, f measure.Form, m Metric, peer string) 
 	return nil
 }
 
-// fromBelow reports whether the bound is one from below: that of fairness, and of what others need
-// more.
-func (t *Target) fromBelow() bool { return t.Metric == MinFairness || t.Metric == GoroutineTimes }
+// fromBelow reports whether the bound is one from below: that of fairness, of rates, and of what
+// others need more.
+func (t *Target) fromBelow() bool {
+	return t.Metric == MinFairness || t.Metric == GoroutineTimes || t.Metric == RateTo
+}
 
 // Met reports whether v keeps to the target.
 func (t *Target) Met(v float64) bool {
@@ -135,7 +158,11 @@ func (n *Tally) Judge(t *Target, v float64) string {
 	default:
 		n.Missed++
 	}
-	return t.verdict(v)
+	words := t.verdict(v)
+	if aim := n.Judge(t.Aimed(), v); aim != "" {
+		words += ", " + aim
+	}
+	return words
 }
 
 // Entry is what a table says of a metric: the median of vs, how far they spread, and the verdict.

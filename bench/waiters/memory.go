@@ -44,6 +44,16 @@ type MemoryResult struct {
 	Metric table.Metric `json:"-"`
 }
 
+// Form is that of the contexts of goroutines that wait, empty for others.
+func (m MemoryResult) Form() measure.Form {
+	for _, f := range measure.AllForms {
+		if m.Waiter == WaiterWith(f) {
+			return f
+		}
+	}
+	return ""
+}
+
 // RunMemory takes the measurements that match picks.
 func RunMemory(match func(string) bool, limit time.Duration) ([]MemoryResult, error) {
 	var rs []MemoryResult
@@ -150,14 +160,25 @@ func LinkMemory(rs []MemoryResult) {
 // MemoryTargets are those of the memory of a waiter.
 var MemoryTargets = []table.Target{
 	{Metric: table.FutureBytes, Bound: 128},
-	{Metric: table.GoroutineBytes, Bound: 256},
-	{Metric: table.ArrayBytes, Bound: 96},
+	{Metric: table.GoroutineBytes, Forms: unselected, Bound: 128},
+	{Metric: table.GoroutineBytes, Forms: selected, Bound: 336},
+	{Metric: table.ArrayBytes, Forms: unselected, Bound: 208, AimBound: 128},
+	{Metric: table.ArrayBytes, Forms: selected, Bound: 336},
 	{Metric: table.TaskBytes, Bound: 200},
 	{Metric: table.GoroutineTimes, Bound: 10},
 }
 
-// MemoryTargetFor returns the target for a metric, nil if there is none.
-func MemoryTargetFor(m table.Metric) *table.Target { return table.Find(MemoryTargets, "", "", m, "") }
+// A wait with a context that is used once may select, and a select has two records.
+var (
+	unselected = []measure.Form{measure.Background, measure.Shared}
+	selected   = []measure.Form{measure.Own}
+)
+
+// MemoryTargetFor returns the target for a metric of waiters with such contexts, nil if there is
+// none.
+func MemoryTargetFor(m table.Metric, f measure.Form) *table.Target {
+	return table.Find(MemoryTargets, "", f, m, "")
+}
 
 const (
 	memoryNote = "Live heap beyond that of as many goroutines in a bare channel receive. Stacks, and contexts" +
@@ -175,7 +196,7 @@ func MemoryTable(rs []MemoryResult, sum *table.Tally) *table.Table {
 	for _, m := range rs {
 		var bound *table.Target
 		if m.Impl == measure.NameFarad || m.Impl == peers.NameArray {
-			bound = MemoryTargetFor(m.Metric)
+			bound = MemoryTargetFor(m.Metric, m.Form())
 		}
 		t.Add(m.Waiter, m.Impl, strconv.Itoa(int(math.Round(m.Bytes))), sum.Judge(bound, m.Bytes))
 	}

@@ -242,10 +242,10 @@ func TaskTable(rs []TaskMemoryResult, sum *table.Tally) *table.Table {
 	for _, m := range rs {
 		bytes, times := fmt.Sprintf("%.0f", m.Bytes), ""
 		if m.Metric == table.TaskBytes {
-			bytes = strings.TrimSpace(bytes + " " + sum.Judge(MemoryTargetFor(table.TaskBytes), m.Bytes))
+			bytes = strings.TrimSpace(bytes + " " + sum.Judge(MemoryTargetFor(table.TaskBytes, ""), m.Bytes))
 		}
 		if task > 0 && m.Metric != table.TaskBytes {
-			times = sum.Entry(m.Metric, MemoryTargetFor(m.Metric), []float64{m.Bytes / task})
+			times = sum.Entry(m.Metric, MemoryTargetFor(m.Metric, ""), []float64{m.Bytes / task})
 		}
 		t.Add(m.Waiter, m.Impl, fmt.Sprint(m.Number), bytes, times)
 	}

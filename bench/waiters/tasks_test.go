@@ -35,10 +35,10 @@ func TestStacksAreCounted(t *testing.T) {
 }
 
 func TestMemoryTargetsOfTheIssue(t *testing.T) {
-	if tg := MemoryTargetFor(table.TaskBytes); tg.Bound != 200 || tg.Met(201) {
+	if tg := MemoryTargetFor(table.TaskBytes, ""); tg.Bound != 200 || tg.Met(201) {
 		t.Errorf("memory: %+v", tg)
 	}
-	if tg := MemoryTargetFor(table.GoroutineTimes); tg.Bound != 10 || tg.Met(9.9) || !tg.Met(10.1) {
+	if tg := MemoryTargetFor(table.GoroutineTimes, ""); tg.Bound != 10 || tg.Met(9.9) || !tg.Met(10.1) {
 		t.Errorf("memory of goroutines: %+v", tg)
 	}
 }

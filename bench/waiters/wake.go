@@ -15,12 +15,36 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// How many wait when it is measured how quickly they are served: a million, but no more goroutines
-// than have their stacks, of 2 or 4 kB, in 2 GiB.
-var (
-	wakeSizes          = []int{100_000, 1_000_000}
-	wakeGoroutineSizes = []int{100_000, 500_000}
-)
+// How many wait when it is measured how quickly they are served. A million goroutines need 4 GiB.
+var wakeSizes = []int{100_000, 1_000_000}
+
+// WakeTargets are those of very many waiters.
+var WakeTargets = []table.Target{
+	{Workloads: []string{"wake/goroutine/1000000"}, Metric: table.RateTo, Peer: peers.NameChannel, Bound: 1},
+}
+
+// WakeTargetFor returns the target for the rate of a line beside a peer, nil if there is none.
+func WakeTargetFor(line, peer string) *table.Target {
+	return table.Find(WakeTargets, line, "", table.RateTo, peer)
+}
+
+// WakeRates returns how many waiters farad serves in a second, divided by how many another does,
+// round by round.
+func WakeRates(rs []*WakeResult, line, peer string) []float64 {
+	var ours, theirs []float64
+	for _, r := range rs {
+		if r.Line() != line {
+			continue
+		}
+		switch r.Impl {
+		case measure.NameFarad:
+			ours = r.NsPerWake
+		case peer:
+			theirs = r.NsPerWake
+		}
+	}
+	return measure.Ratios(theirs, ours)
+}
 
 // A WakeResult is how long it takes to serve one of very many that wait: the only permit goes from
 // each to the next.
@@ -43,13 +67,13 @@ func (r *WakeResult) String() string {
 // PlanWake returns the measurements that match picks. In a smoke run fewer wait.
 func PlanWake(match func(string) bool, smoke bool) []*WakeResult {
 	var all []*WakeResult
-	add := func(waiter, impl string, sizes []int, measure func(n int, limit time.Duration) (time.Duration, error)) {
-		for _, n := range sizes {
+	add := func(waiter, impl string, measure func(n int, limit time.Duration) (time.Duration, error)) {
+		for _, n := range wakeSizes {
 			all = append(all, &WakeResult{Waiter: waiter, Impl: impl, Waiters: n, measure: measure})
 		}
 	}
-	add("future", measure.NameFarad, wakeSizes, wakeFutures)
-	add("poll task", measure.NameFarad, wakeSizes, wakePollTasks)
+	add("future", measure.NameFarad, wakeFutures)
+	add("poll task", measure.NameFarad, wakePollTasks)
 	array := peers.Maker{
 		Name: peers.NameArray,
 		Make: func(permits int64) peers.Locker { return semaphore.New(permits, semaphore.WithWaitingArray(nil)) },
@@ -62,7 +86,6 @@ func PlanWake(match func(string) bool, smoke bool) []*WakeResult {
 		add(
 			"goroutine",
 			im.Name,
-			wakeGoroutineSizes,
 			func(n int, limit time.Duration) (time.Duration, error) { return wakeGoroutines(im, n, limit) },
 		)
 	}
@@ -181,7 +204,7 @@ const wakeNote = "Many waiters want the only permit. It is released once, and ea
 	" memory of each is in the tables of memory."
 
 // WakeTable has a line for each kind of waiter, semaphore and number.
-func WakeTable(rs []*WakeResult) *table.Table {
+func WakeTable(rs []*WakeResult, sum *table.Tally) *table.Table {
 	t := &table.Table{
 		Title: "A million waiters", Note: wakeNote,
 		Head: []string{
@@ -192,23 +215,25 @@ func WakeTable(rs []*WakeResult) *table.Table {
 			"ns per wake",
 			"min–max",
 			"farad ÷ it",
+			"rate, farad ÷ it",
 		}, Left: 2,
 	}
 	for _, w := range rs {
 		if len(w.NsPerWake) == 0 {
 			continue
 		}
-		ratio := ""
+		ratio, rate := "", ""
 		i := slices.IndexFunc(
 			rs,
 			func(o *WakeResult) bool { return o.Line() == w.Line() && o.Impl == measure.NameFarad },
 		)
 		if i >= 0 && w.Impl != measure.NameFarad {
 			ratio = measure.MedianAndSpread(measure.Ratios(rs[i].NsPerWake, w.NsPerWake))
+			rate = sum.Entry(table.RateTo, WakeTargetFor(w.Line(), w.Impl), WakeRates(rs, w.Line(), w.Impl))
 		}
 		ns := measure.Median(w.NsPerWake)
 		t.Add(w.Waiter, w.Impl, fmt.Sprint(w.Waiters), fmt.Sprintf("%.0f", 1e9/ns),
-			fmt.Sprintf("%.1f", ns), measure.Spread("%.1f", w.NsPerWake), ratio)
+			fmt.Sprintf("%.1f", ns), measure.Spread("%.1f", w.NsPerWake), ratio, rate)
 	}
 	return t
 }
