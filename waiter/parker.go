@@ -63,13 +63,20 @@ func newParker(k parkerKind) *Parker {
 	return p
 }
 
-// cheapest returns the pool of the parkers that sleep in the cheapest way that is allowed.
-func cheapest() *xsync.Pool {
+// cheapest returns the pool of the parkers that sleep in the cheapest way that is allowed now.
+func cheapest() *xsync.Pool { return &pools[cheapestKind()] }
+
+func cheapestKind() parkerKind {
 	if xsync.Parks() {
-		return &pools[parks]
+		return parks
 	}
-	return &pools[portable]
+	return portable
 }
+
+// IsCheapest reports whether p sleeps in the cheapest way that is allowed now. [UseChannels]
+// changes that. A caller that keeps p for more than one wait without a limit asks before each of
+// them, and gets another parker if the answer is false.
+func (p *Parker) IsCheapest() bool { return p.kind == cheapestKind() }
 
 // GetParker returns a parker for a wait with limit l.
 func GetParker(l Limit) *Parker {

@@ -124,7 +124,10 @@ func (w *watch) fire() {
 func (w *watch) get() *Parker {
 	if w.idle.Load() != nil {
 		if p := w.idle.Swap(nil); p != nil {
-			return p
+			if p.IsCheapest() {
+				return p
+			}
+			w.part(p)
 		}
 	}
 	p := cheapest().Get().(*Parker)
@@ -149,6 +152,11 @@ func (w *watch) put(p *Parker) {
 	if w.idle.Load() == nil && w.idle.CompareAndSwap(nil, p) {
 		return
 	}
+	w.part(p)
+}
+
+// part sends p, which has not received a nudge, back to the pool.
+func (w *watch) part(p *Parker) {
 	if w.remove(p) {
 		p.sleeper.Sleep() // takes the nudge, which is there
 	}

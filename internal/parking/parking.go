@@ -69,7 +69,10 @@ func (s *Sleeper) Parker(l waiter.Limit) *waiter.Parker {
 	if l.MayEnd() || waiter.InBubble() {
 		return waiter.GetParker(l)
 	}
-	if s.parker == nil {
+	if p := s.parker; p == nil || !p.IsCheapest() {
+		if p != nil {
+			p.Put()
+		}
 		s.parker = waiter.GetParker(l)
 	}
 	return s.parker
