@@ -44,6 +44,8 @@ func TestTheGateExcludesWhatIsUnknown(t *testing.T) {
 		{"gc linux amd64", false},                      // an older Go
 		{"gc linux amd64 go1.26 go1.27 go1.28", false}, // a newer one
 		{"gccgo linux amd64 go1.26", false},
+		{"gc tinygo linux amd64 go1.26", false}, // it says gc, too
+		{"gc linux android arm64 go1.26", false},
 		{"gc darwin arm64 go1.26", false},
 		{"gc windows amd64 go1.26", false},
 		{"gc js wasm go1.26", false},
