@@ -556,7 +556,9 @@ func (s *tickets) await(l waiter.Limit, base, n, end int64) error {
 	p.N = n
 	o := s.enter(e, &p.Waiter, base, end)
 	if o == waiter.Pending {
-		o, err := waiter.Wait(p, l, ticketLine{s, e, base, end})
+		p.Start(l)
+		p.Sleeper().SleepInline()
+		o, err := waiter.EndWait(p, l, ticketLine{s, e, base, end})
 		if err != nil {
 			p = nil
 		}

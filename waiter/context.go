@@ -59,7 +59,8 @@ var cancelCtxType, timerCtxType, valueCtxType = func() (_, _, _ reflect.Type) {
 	type key struct{}
 	c, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	t, stop := context.WithTimeout(context.Background(), 1<<62)
+	// It has ended already. A timer, even a stopped one, would hide deadlocks from the runtime.
+	t, stop := context.WithTimeout(context.Background(), 0)
 	defer stop()
 	return reflect.TypeOf(c), reflect.TypeOf(t), reflect.TypeOf(context.WithValue(c, key{}, 0))
 }()
