@@ -3,9 +3,13 @@
 package mutex_test
 
 import (
+	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/mutex"
@@ -34,4 +38,23 @@ func TestContentionIsInTheBlockProfile(t *testing.T) {
 		return locktest.TimesBlocked(t, "mutex.(*Mutex).lockSlow") > before
 	})
 	requireFree(t, &m)
+}
+
+// The runtime reports a program in which every goroutine waits.
+func TestTheRuntimeReportsADeadlock(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "deadlock.go")
+	require.NoError(t, os.WriteFile(file, []byte(`package main
+
+import "github.com/farad-go/farad/sync/mutex"
+
+func main() {
+	var m mutex.Mutex
+	m.Lock()
+	m.Lock()
+}
+`), 0o600))
+	for _, tags := range []string{"", "farad_portable"} {
+		out := locktest.GoTool(t, "run", "-tags", tags, file)
+		require.Contains(t, out, "all goroutines are asleep - deadlock!", tags)
+	}
 }
