@@ -11,10 +11,10 @@ import "time"
 // Invariants:
 //
 //  1. Only the owner says in the word that it sleeps, and only over 0. So it never sleeps beside a
-//     wake-up that is there. (TestModelSleeper)
+//     wake-up that is there. (TestModel)
 //  2. The waker that takes the sleeping owner out of the word wakes it, and no other does.
-//     (TestModelSleeper)
-//  3. A wake-up stays in the word until the owner takes it. (TestModelSleeper)
+//     (TestModel)
+//  3. A wake-up stays in the word until the owner takes it. (TestModel)
 //
 // The runtime has marked the owner as waiting before the step of invariant 1 (see gopark.go). So a
 // goready that comes at once finds a goroutine that waits.

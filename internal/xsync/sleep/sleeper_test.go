@@ -3,9 +3,13 @@
 package sleep
 
 import (
+	"errors"
+	"os"
+	"os/exec"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,6 +125,23 @@ func TestUseChannels(t *testing.T) {
 	require.NotNil(t, s.room)
 	require.True(t, UseChannels(false))
 	require.Equal(t, parks, Parks())
+}
+
+func TestTheEnvironmentChoosesChannels(t *testing.T) {
+	const child, choice = "FARAD_TEST_CHILD", "FARAD_SLEEP"
+	if os.Getenv(child) != "" {
+		require.Equal(t, parks && os.Getenv(choice) != "channel", Parks())
+		return
+	}
+	for _, v := range []string{"channel", "", "other"} {
+		c := exec.Command(os.Args[0], "-test.run=^TestTheEnvironmentChoosesChannels$")
+		c.Env = append(os.Environ(), child+"=1", choice+"="+v)
+		out, err := c.CombinedOutput()
+		if errors.Is(err, syscall.ENOEXEC) {
+			t.Skip("in an emulator a program cannot start itself")
+		}
+		require.NoError(t, err, "%q: %s", v, out)
+	}
 }
 
 func TestSleepingAllocatesNothing(t *testing.T) {
