@@ -54,6 +54,7 @@ type config struct {
 	json       string
 	readme     string
 	targets    string
+	builds     string
 	compare    string
 	cpuprofile string
 	plot       string
@@ -112,6 +113,13 @@ func parse(args []string, stderr io.Writer) (config, error) {
 		"write the ratios into `file`, between its markers, and "+render.ReadmePlotFile+" beside it",
 	)
 	fs.StringVar(&c.targets, "targets", "", "write the table of all targets into `file`, between its markers")
+	fs.StringVar(
+		&c.builds,
+		"builds",
+		"",
+		"write what this build and the portable one need into `file`, between its markers; "+
+			"without JSON files measures both",
+	)
 	fs.StringVar(&c.markdown, "md", "", "write the tables as Markdown to `file`")
 	fs.StringVar(&c.json, "json", "", "write the raw rounds as JSON to `file`")
 	fs.StringVar(&c.cpuprofile, "cpuprofile", "", "write a CPU profile to `file`")
@@ -138,10 +146,14 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	switch {
 	case c.plot != "" && len(c.from) != 1:
 		return c, errors.New("-plot takes one file")
-	case len(c.from) > 1 && c.readme == "" && c.targets == "":
+	case len(c.from) > 1 && c.readme == "" && c.targets == "" && c.builds == "":
 		return c, fmt.Errorf("unexpected argument %q", c.from[1])
-	case c.smoke && (c.quick || c.compare != "" || c.readme != "" || c.targets != ""):
-		return c, errors.New("the figures of -smoke are void: neither -quick nor -compare nor -readme nor -targets")
+	case c.smoke && (c.quick || c.compare != "" || c.readme != "" || c.targets != "" || c.builds != ""):
+		return c, errors.New("the figures of -smoke are void: no -quick, -compare, -readme, -targets or -builds")
+	case c.builds != "" && (*only != "" || c.quick):
+		return c, errors.New("-builds measures lines of its own: neither -run nor -quick")
+	case c.builds != "":
+		*only = report.BuildsRun()
 	}
 	if c.quick {
 		if !given["rounds"] {
@@ -179,6 +191,12 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 	}
 	if c.out != "" {
 		if err := os.MkdirAll(c.out, 0o755); err != nil {
+			return err
+		}
+	}
+	var portable *report.Report
+	if c.builds != "" {
+		if portable, err = runPortable(c, stderr); err != nil {
 			return err
 		}
 	}
@@ -257,7 +275,10 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 	if _, err := io.WriteString(stdout, r.Text()); err != nil {
 		return err
 	}
-	return publish(c, r, was, stdout)
+	if err := publish(c, r, was, stdout); err != nil || c.builds == "" {
+		return err
+	}
+	return report.WriteBuilds(c.builds, r, portable)
 }
 
 // measurements returns how many a round has.

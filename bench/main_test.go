@@ -66,6 +66,9 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 		{"-smoke", "-compare", "x"},
 		{"-smoke", "-readme", "x"},
 		{"-smoke", "-targets", "x"},
+		{"-smoke", "-builds", "x"},
+		{"-builds", "x", "-run", "y"},
+		{"-builds", "x", "-quick"},
 	} {
 		if _, err := parse(args, io.Discard); err == nil {
 			t.Errorf("%v is accepted", args)

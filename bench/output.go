@@ -42,8 +42,12 @@ func retell(c config, stdout io.Writer) error {
 		}
 		runs = append(runs, r)
 	}
-	if c.readme != "" || c.targets != "" {
-		return writeDocuments(c, runs...)
+	if c.readme != "" || c.targets != "" || c.builds != "" {
+		err := writeDocuments(c, runs...)
+		if c.builds != "" {
+			err = errors.Join(err, report.WriteBuilds(c.builds, runs...))
+		}
+		return err
 	}
 	r := runs[0]
 	if c.plot != "" {

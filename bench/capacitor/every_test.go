@@ -127,15 +127,24 @@ func TestLocksCancelAsTheySay(t *testing.T) {
 
 // A lock that is documented not to allocate does not, while many wait.
 func TestLocksAllocateAsTheySay(t *testing.T) {
-	limits := measure.Timing{Warmup: 2 * time.Millisecond, Window: 10 * time.Millisecond, Limit: 10 * time.Second}
+	const short, long = 10 * time.Millisecond, 640 * time.Millisecond
 	for _, l := range everyLocks {
-		s, err := locks.Measure(4, handsOver(l.newLock), limits)
-		require.NoError(t, err, l.Name)
-		if l.allocates {
-			require.Greater(t, s.AllocsPerOp, 0.5, l.Name)
-		} else {
-			require.Less(t, s.AllocsPerOp, 0.1, l.Name)
+		keeps := func(s locks.Sample) bool {
+			return l.allocates && s.AllocsPerOp > 0.5 || !l.allocates && s.AllocsPerOp < 0.1
 		}
+		// If the machine stalls in a short window there are so few operations that an allocation of
+		// the harness counts. It does not in a long window.
+		var s locks.Sample
+		for window := short; window <= long; window *= 4 {
+			limits := measure.Timing{Warmup: 2 * time.Millisecond, Window: window, Limit: 10 * time.Second}
+			var err error
+			s, err = locks.Measure(4, handsOver(l.newLock), limits)
+			require.NoError(t, err, l.Name)
+			if keeps(s) {
+				break
+			}
+		}
+		require.True(t, keeps(s), "%s: %.3f allocations per operation", l.Name, s.AllocsPerOp)
 	}
 }
 

@@ -80,7 +80,9 @@ func TestOverviewTellsPeersFromFloors(t *testing.T) {
 
 // Every peer of a target is a floor, another library's, or ours.
 func TestPeersOfTargetsAreKnown(t *testing.T) {
-	for _, tg := range slices.Concat(semaphore.Targets, locks.Targets, capacitor.Targets, tasks.Targets, waiters.WakeTargets) {
+	all := slices.Concat(
+		semaphore.Targets, locks.Targets, capacitor.Targets, tasks.Targets, waiters.WakeTargets)
+	for _, tg := range all {
 		if tg.Peer != "" && !strings.HasPrefix(tg.Peer, measure.NameFarad) {
 			require.True(t, slices.Contains(Floors, tg.Peer) != slices.Contains(Others, tg.Peer), tg.Peer)
 		}

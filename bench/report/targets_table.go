@@ -122,8 +122,8 @@ func (l *TargetLine) measured(runs []*Report) ([]float64, *Report) {
 	return nil, nil
 }
 
-// cannotBe reports whether the runs could not measure the line, because none of their builds has the
-// peer.
+// cannotBe reports whether the runs could not measure the line, because none of their builds has
+// the peer.
 func (l *TargetLine) cannotBe(runs []*Report) bool {
 	sleeps := func(by string) bool {
 		return slices.ContainsFunc(runs, func(r *Report) bool { return r.Machine.Sleep == by })

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/report"
+)
+
+// The portable build measures what this one does, as long and as often.
+func TestPortableBuildMeasuresTheSame(t *testing.T) {
+	c, err := parse([]string{"-builds", "B.md", "-rounds", "4", "-window", "2s", "-procs", "2"}, io.Discard)
+	require.NoError(t, err)
+	args := portableCommand(c, "x.json")
+	require.Equal(t, []string{"go", "run", "-tags", "farad_portable", "."}, args[:5])
+	theirs, err := parse(args[5:], io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, "x.json", theirs.json)
+	theirs.json, theirs.builds = c.json, c.builds
+	require.Equal(t, c.only.String(), theirs.only.String())
+	theirs.only = c.only
+	theirs.from = c.from
+	require.Equal(t, c, theirs)
+}
+
+func TestTableOfBuildsIsMadeFromFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "B.md")
+	require.NoError(t, os.WriteFile(file, []byte(report.BuildsBegin+report.BuildsEnd), 0o600))
+	args := []string{"-builds", file}
+	for _, sleep := range []string{measure.SleepGopark, measure.SleepChannels} {
+		r := report.MadeUpWithTargets()
+		r.Machine.Sleep = sleep
+		args = append(args, saved(t, r))
+	}
+	c, err := parse(args, io.Discard)
+	require.NoError(t, err)
+	require.NoError(t, retell(c, io.Discard))
+	now, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(now), "| a waiting goroutine | bytes | 256 | 256 |\n")
+}
