@@ -7,8 +7,8 @@ import "github.com/farad-go/farad/internal/xsync"
 // all of this module, except for those of executors that exist.
 //
 // Where the build allows it, a goroutine waits by the runtime's own gopark, at half the cost. The
-// block profile, the mutex profile and the profile of leaked goroutines do not know such waits. The
-// stacks of all goroutines show them, with the reason "semacquire". So a program that needs those
-// profiles calls UseChannels, or runs with the environment variable FARAD_SLEEP=channel. The build
-// tag farad_portable leaves gopark out of the program.
+// block profile and the profile of leaked goroutines do not know such waits. The stacks of all
+// goroutines show them, with the reason "semacquire". So a program that needs those profiles calls
+// UseChannels, or runs with the environment variable FARAD_SLEEP=channel. The build tag
+// farad_portable leaves gopark out of the program.
 func UseChannels(on bool) (before bool) { return xsync.UseChannels(on) }

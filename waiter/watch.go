@@ -8,13 +8,13 @@ import (
 )
 
 // A wait that a context may end needs a second source of wake-ups. A select on the token and the
-// context's done channel is one, at about twice the price of a plain receive, and with contention
-// on the channel where many share it. context.AfterFunc is another, at the price of several selects
-// for each registration.
+// context's done channel is one. It costs more than a plain sleep, and many waits that share the
+// channel contend for it. context.AfterFunc is another, at the price of several selects for each
+// registration.
 //
 // A watch pays for one registration and uses it for all further waits on the same done channel.
 // When the context ends it sends every parker that is registered with it a nudge; a parker with a
-// watch therefore waits by a plain receive. A registration costs about as much as watchAfter
+// watch therefore waits by a plain sleep. A registration costs about as much as watchAfter
 // selects, so a done channel gets its watch after that many waits: whatever the pattern of use, the
 // cost stays below twice the optimum.
 //
@@ -106,7 +106,7 @@ func newWatch(ctx context.Context, done <-chan struct{}, s *watchSlot) *watch {
 }
 
 // fire nudges every parker that waits with this watch. It holds mu, the one exception to the rule
-// that wakes come after unlock. Invariant 2 needs it, and only parkers receive from these channels.
+// that wakes come after unlock. Invariant 2 needs it, and only parkers take these nudges.
 func (w *watch) fire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

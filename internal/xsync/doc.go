@@ -1,8 +1,8 @@
-// Package xsync is the only door through which the core of this module reaches atomics, mutexes and
-// pools.
+// Package xsync is the only door through which the core of this module reaches atomics, mutexes,
+// pools and sleep.
 //
-// In a normal build every name is an alias of the standard library's, so that the compiler emits
-// the very code that it would emit without the package. The indirection exists for model checking:
-// an explorer of interleavings can put its own types behind the same names and run the shipped
-// source under them.
+// In a normal build every name is an alias of the standard library's, or of a type of
+// internal/xsync/signal or internal/xsync/sleep. So the compiler emits the very code that it would
+// emit without the package. The indirection exists for model checking: an explorer of interleavings
+// can put its own types behind the same names and run the shipped source under them.
 package xsync

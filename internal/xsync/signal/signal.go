@@ -1,7 +1,9 @@
-// Package signal has the channel that is behind every sleep and every Done of this module.
+// Package signal has the channel that is behind every Done of this module, and behind each sleep
+// that is not by gopark.
 //
-// It is the only package of the core that uses channels and timers. The explorer of interleavings
-// puts a scheduling point in front of each operation; what the operation does is always this code.
+// It is the only package of the core that uses channels. It imports nothing. The explorer of
+// interleavings puts a scheduling point in front of each operation; what the operation does is
+// always this code.
 package signal
 
 // A Signal is a channel of wake-ups without content.
