@@ -12,7 +12,7 @@
 // implementations, what farad is held to, and how its tables look. report gathers them and reads
 // old runs; render draws. Package main has the flags (main.go), what a quick run measures
 // (quick.go), the progress of a run and the files that it leaves (output.go). papers has algorithms
-// that only measurements use, and simulate is a program of its own.
+// that only measurements use; simulate and puddle are programs of their own.
 //
 // Read this file first, then semaphore/workloads.go for what a workload is.
 package main
