@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 // others is a watch of another channel.
@@ -173,6 +175,22 @@ func TestParkersComeBackFromTheirWatch(t *testing.T) {
 		require.Nil(t, w.get())
 		return pooled(p)
 	})
+}
+
+// A parker that was kept for a watch, but no longer sleeps in the cheapest way, leaves the watch.
+func TestWatchPartsFromParkersOfTheOtherKind(t *testing.T) {
+	defer xsync.UseChannels(xsync.UseChannels(false))
+	if !xsync.Parks() {
+		t.Skip("there is one kind")
+	}
+	w := others()
+	p := w.get()
+	w.put(p)
+	xsync.UseChannels(true)
+	q := w.get()
+	require.Nil(t, p.watch)
+	require.True(t, w.list == q && q.wnx == nil, "the watch has another parker besides")
+	require.False(t, w.remove(q))
 }
 
 // A list that parkers leave in any order holds the others, and a parker that has left holds none.

@@ -126,6 +126,7 @@ func testsOf(dir string) []string {
 var defaultTargets = []string{
 	"internal/engine",
 	"internal/parking",
+	"internal/xsync/sleep",
 	"waiter",
 	"runtime",
 	"sync/capacitor",
