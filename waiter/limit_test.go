@@ -1,3 +1,5 @@
+//go:build !interleave
+
 package waiter
 
 import (
