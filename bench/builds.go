@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/farad-go/farad/bench/report"
 	"github.com/farad-go/farad/internal/xsync/sleep"
@@ -30,6 +31,9 @@ func portableCommand(c config, file string) []string {
 	}
 }
 
+// portableFile is where the portable build leaves its rounds if this one leaves its in a file.
+func portableFile(file string) string { return strings.TrimSuffix(file, ".json") + "-portable.json" }
+
 // runPortable measures by the portable build, in a process of its own, and returns its report.
 func runPortable(c config, stderr io.Writer) (was *report.Report, err error) {
 	if !sleep.Parks() {
@@ -41,6 +45,9 @@ func runPortable(c config, stderr io.Writer) (was *report.Report, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	file := filepath.Join(folder, "portable.json")
+	if c.json != "" {
+		file = portableFile(c.json)
+	}
 	args := portableCommand(c, file)
 	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
 	cmd.Stderr = stderr

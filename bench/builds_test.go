@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,6 +27,26 @@ func TestPortableBuildMeasuresTheSame(t *testing.T) {
 	theirs.only = c.only
 	theirs.from = c.from
 	require.Equal(t, c, theirs)
+}
+
+// The table in the document, once there is one, is what the program makes of the runs that are
+// kept.
+func TestTableOfBuildsIsWhatTheResultsGive(t *testing.T) {
+	const kept = "results/builds.json"
+	was, err := os.ReadFile("../docs/BENCHMARKS.md")
+	require.NoError(t, err)
+	require.Contains(t, string(was), report.BuildsBegin)
+	if strings.Contains(string(was), report.BuildsBegin+report.BuildsEnd) {
+		return // nothing is said
+	}
+	file := filepath.Join(t.TempDir(), "B.md")
+	require.NoError(t, os.WriteFile(file, was, 0o600))
+	c, err := parse([]string{"-builds", file, kept, portableFile(kept)}, io.Discard)
+	require.NoError(t, err)
+	require.NoError(t, retell(c, io.Discard))
+	now, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(was), string(now), "go run . -builds ../docs/BENCHMARKS.md %s %s", kept, portableFile(kept))
 }
 
 func TestTableOfBuildsIsMadeFromFiles(t *testing.T) {
