@@ -6,7 +6,7 @@ import "github.com/farad-go/farad/internal/xsync"
 // It returns what was set before. Any goroutine may call it at any time. It concerns the waits of
 // all of this module, except for those of executors that exist.
 //
-// Where the build allows it, a goroutine waits by the runtime's own gopark, at half the cost. The
+// Where the build allows it, a goroutine waits by the runtime's own gopark, which costs less. The
 // block profile and the profile of leaked goroutines do not know such waits. The stacks of all
 // goroutines show them, with the reason "semacquire". So a program that needs those profiles calls
 // UseChannels, or runs with the environment variable FARAD_SLEEP=channel. The build tag
