@@ -96,6 +96,14 @@ func (s *Sleeper) SleepInline() {}
 //go:norace
 func (s *Sleeper) SleepOr(done <-chan struct{}) Wakeups {
 	s.renew()
+	if current == nil {
+		for s.got.Load() == 0 { // The signal may be one of a wake-up that was taken before it came.
+			if !s.signal.v.ReceiveOr(done) {
+				return 0
+			}
+		}
+		return s.take()
+	}
 	if !s.signal.ReceiveOr(done) {
 		return 0
 	}
@@ -112,5 +120,13 @@ func (s *Sleeper) StartTimer(d time.Duration) { s.time = d }
 //go:norace
 func (s *Sleeper) SleepTimed() bool {
 	s.renew()
+	if current == nil {
+		for end := time.Now().Add(s.time); s.got.Load() == 0; { // as in SleepOr
+			if !s.timer.receive(s.signal.v, time.Until(end)) {
+				return false
+			}
+		}
+		return s.take() != 0
+	}
 	return s.signal.ReceiveWithin(&s.timer, s.time) && s.take() != 0
 }

@@ -1,0 +1,34 @@
+package interleave
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Outside explorations a wake-up is announced before its signal is sent. A sleeper may take it in
+// between, and finds the signal at its next sleep: that is no reason to return.
+func TestSleeperIgnoresTheSignalOfAWakeUpThatWasTaken(t *testing.T) {
+	done := make(chan struct{})
+	for name, sleep := range map[string]func(s *Sleeper) bool{
+		"Sleep":      func(s *Sleeper) bool { return s.Sleep() == Token },
+		"SleepOr":    func(s *Sleeper) bool { return s.SleepOr(done) == Token },
+		"SleepTimed": func(s *Sleeper) bool { s.StartTimer(time.Hour); return s.SleepTimed() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s Sleeper
+			s.Init(false)
+			s.signal.v.Send() // left over
+			go func() { time.Sleep(5 * time.Millisecond); s.Wake(Token) }()
+			require.True(t, sleep(&s))
+			require.Zero(t, s.Pending())
+			s.StartTimer(time.Microsecond)
+			require.False(t, s.SleepTimed())
+		})
+	}
+	var s Sleeper
+	s.Init(false)
+	close(done)
+	require.Zero(t, s.SleepOr(done))
+}
