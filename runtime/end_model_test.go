@@ -6,17 +6,8 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest"
 )
-
-// isClosed reports whether a goroutine has closed c, on which no goroutine sends.
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
 
 // counted is start, with workers that Shutdown waits for, and that nothing but the end of the
 // executor sends home.
@@ -39,12 +30,12 @@ func (l *lab) counted(tasks ...*subject) {
 func (l *lab) shutDown() {
 	l.ex.close()
 	await(func() bool { return l.ex.left.Load() == 0 })
-	l.Assert(isClosed(l.ex.drained), "all tasks have ended, and it is not reported")
+	l.Assert(locktest.IsClosed(l.ex.drained), "all tasks have ended, and it is not reported")
 	l.ex.end()
 }
 
 func (l *lab) requireHome() {
-	l.Assert(isClosed(l.ex.home), "all goroutines have ended, and it is not reported")
+	l.Assert(locktest.IsClosed(l.ex.home), "all goroutines have ended, and it is not reported")
 	l.Assert(l.ex.running == 0, "%d goroutines are still counted", l.ex.running)
 	l.Assert(l.ex.Spawn(l.task("late", once)) == ErrShutdown, "a task was taken after the end")
 	l.ex.count() // a function that blocks, of a goroutine that does not know yet

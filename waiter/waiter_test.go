@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/xsync"
 )
 
@@ -67,15 +68,6 @@ func TestEveryTransition(t *testing.T) {
 	require.Panics(t, func() { w.Deliver(Granted) })
 }
 
-func isClosed(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
-	}
-}
-
 func TestEachRoundHasItsChannel(t *testing.T) {
 	var w Waiter
 	require.Nil(t, w.Chan(), "an idle node has none")
@@ -84,18 +76,18 @@ func TestEachRoundHasItsChannel(t *testing.T) {
 		w.Arm(nil)
 		ch := w.Chan()
 		require.False(t, ch == last) //nolint:testifylint // channels
-		require.False(t, isClosed(ch))
+		require.False(t, locktest.IsClosed(ch))
 		require.True(t, ch == w.Chan()) //nolint:testifylint // channels
 		require.Equal(t, StatusWaiting, w.Status())
 		require.True(t, w.Deliver(Granted))
 		for range 3 {
-			require.True(t, isClosed(ch))
+			require.True(t, locktest.IsClosed(ch))
 		}
 		require.True(t, ch == w.Chan()) //nolint:testifylint // channels
 		w.Reset()
-		require.True(t, isClosed(ch), "for ever")
+		require.True(t, locktest.IsClosed(ch), "for ever")
 		w.Finish(TooLarge)
-		require.True(t, isClosed(w.Chan()))
+		require.True(t, locktest.IsClosed(w.Chan()))
 		w.Reset()
 		last = ch
 	}
@@ -110,14 +102,14 @@ func TestEachRoundHasItsChannel(t *testing.T) {
 		require.Nil(t, w.Chan())
 		end()
 		require.False(t, w.Chan() == ch) //nolint:testifylint // channels
-		require.False(t, isClosed(ch))
+		require.False(t, locktest.IsClosed(ch))
 		w.Reset()
 	}
 
 	// Made when complete, and made while a claimer comes by.
 	var u Waiter
 	u.Finish(Granted)
-	require.True(t, isClosed(u.Chan()))
+	require.True(t, locktest.IsClosed(u.Chan()))
 
 	var x Waiter
 	x.Arm(nil)
@@ -125,7 +117,7 @@ func TestEachRoundHasItsChannel(t *testing.T) {
 	x.done = xsync.NewSignal(0)
 	require.True(t, x.Deliver(Granted))
 	require.Equal(t, StatusComplete, x.endRegistering())
-	require.True(t, isClosed(x.done.C()))
+	require.True(t, locktest.IsClosed(x.done.C()))
 }
 
 // A claimer against an owner who re-arms, asks for the channel, or abandons: exactly one of them
