@@ -58,12 +58,20 @@ func (s *Sleeper) Wake(w Wakeups) {
 //go:norace
 func (s *Sleeper) Sleep() Wakeups {
 	s.renew()
-	if current != nil {
-		s.signal.Receive()
-		return s.take()
+	if current == nil {
+		return s.alone(func() bool { s.signal.v.Receive(); return true })
 	}
+	s.signal.Receive()
+	return s.take()
+}
+
+// alone takes what is there, or what receive has waited for, outside explorations. It returns 0 if
+// receive has given up. A signal may be that of a wake-up that was taken before the signal came.
+func (s *Sleeper) alone(receive func() bool) Wakeups {
 	for s.got.Load() == 0 {
-		s.signal.v.Receive()
+		if !receive() {
+			return 0
+		}
 	}
 	return s.take()
 }
@@ -97,12 +105,7 @@ func (s *Sleeper) SleepInline() {}
 func (s *Sleeper) SleepOr(done <-chan struct{}) Wakeups {
 	s.renew()
 	if current == nil {
-		for s.got.Load() == 0 { // The signal may be one of a wake-up that was taken before it came.
-			if !s.signal.v.ReceiveOr(done) {
-				return 0
-			}
-		}
-		return s.take()
+		return s.alone(func() bool { return s.signal.v.ReceiveOr(done) })
 	}
 	if !s.signal.ReceiveOr(done) {
 		return 0
@@ -121,12 +124,8 @@ func (s *Sleeper) StartTimer(d time.Duration) { s.time = d }
 func (s *Sleeper) SleepTimed() bool {
 	s.renew()
 	if current == nil {
-		for end := time.Now().Add(s.time); s.got.Load() == 0; { // as in SleepOr
-			if !s.timer.receive(s.signal.v, time.Until(end)) {
-				return false
-			}
-		}
-		return s.take() != 0
+		end := time.Now().Add(s.time)
+		return s.alone(func() bool { return s.timer.receive(s.signal.v, time.Until(end)) }) != 0
 	}
 	return s.signal.ReceiveWithin(&s.timer, s.time) && s.take() != 0
 }
