@@ -105,7 +105,7 @@ func awaitFire(t *testing.T, w *watch) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
 		w.mu.Lock() // until the last nudge is sent
-		fired := w.fired.Load()
+		fired := w.fired
 		w.mu.Unlock()
 		if fired {
 			return

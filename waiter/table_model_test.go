@@ -90,7 +90,7 @@ func TestModelContextsShareTheTable(t *testing.T) {
 				}
 				for _, c := range living {
 					w := tabled(c)
-					x.Assert(!w.fired.Load() && w.list == w.idle.Load(), "a living context's watch has changed")
+					x.Assert(!w.fired && w.list == w.idle.Load(), "a living context's watch has changed")
 				}
 				next := x.NewContext()
 				next.Watchable = true

@@ -40,8 +40,8 @@ type watch struct {
 	idle xsync.Pointer[Parker] // a linked, unused parker: the next wait takes it without the lock
 
 	mu    xsync.Mutex
-	fired xsync.Bool // written under mu
-	list  *Parker    // all linked parkers; guarded by mu
+	fired bool    // guarded by mu
+	list  *Parker // all linked parkers; guarded by mu
 }
 
 // watchTable finds the watch of a done channel. A channel has two slots, neighbours, given by its
@@ -110,7 +110,7 @@ func newWatch(ctx context.Context, done <-chan struct{}, s *watchSlot) *watch {
 func (w *watch) fire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.fired.Store(true)
+	w.fired = true
 	for p := w.list; p != nil; {
 		next := p.wnx
 		p.wnx, p.wpv = nil, nil
@@ -133,7 +133,7 @@ func (w *watch) get() *Parker {
 	p := cheapest().Get().(*Parker)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.fired.Load() {
+	if w.fired {
 		p.Put()
 		return nil
 	}
@@ -168,7 +168,7 @@ func (w *watch) remove(p *Parker) (nudged bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p.watch = nil
-	if w.fired.Load() {
+	if w.fired {
 		return true
 	}
 	if p.wpv == nil {

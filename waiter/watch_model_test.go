@@ -68,7 +68,7 @@ func TestModelWaitsEndWithTheirContext(t *testing.T) {
 				ctx.Watchable = s.watchable
 				x.Always(func() {
 					for _, s := range tableSlots(ctx) {
-						if w := s.watch.Load(); w != nil && w.done == ctx.Done() && !w.mu.Locked() && w.fired.Load() {
+						if w := s.watch.Load(); w != nil && w.done == ctx.Done() && !w.mu.Locked() && w.fired {
 							x.Assert(w.list == nil, "invariant 2: fired, and a parker has not been nudged")
 						}
 					}

@@ -111,7 +111,7 @@ func TestWatchVacatesItsOwnSlotOnly(t *testing.T) {
 		s.key.Store(7)
 		cancel()
 		synctest.Wait()
-		require.True(t, w.fired.Load())
+		require.True(t, w.fired)
 		require.True(t, s.watch.Load() == other)
 		require.EqualValues(t, 7, s.key.Load())
 	})

@@ -11,7 +11,7 @@ import (
 // state.
 //
 // A cancel that happened before the grant wins. After each grant the context is asked once more, by
-// End if the caller has slept, otherwise by Begin.
+// EndWait if the caller has slept, otherwise by Keep.
 func (e Permits) Acquire(l waiter.Limit, n int64, at Place) error {
 	p := waiter.GetParker(l)
 	p.N = n
