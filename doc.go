@@ -6,7 +6,8 @@
 //	sync/semaphore     a counting semaphore: weights, timeouts, futures, Resize, Close
 //	sync/mutex         Mutex, and locks of four bytes and of two bits
 //	sync/rwlock        RWLock, with upgrade, downgrade and reader bias
-//	sync/capacitor     Mutex and RWLock for short critical sections and many goroutines
+//	sync               a drop-in for package sync, whose waits end by context or timeout too
+//	sync/capacitor     bounded fairness for an existing lock
 //	runtime            package rt: an executor of tasks that wait for all these
 //	runtime/antspool   a pool of ants behind a semaphore
 //	twa                a semaphore and a mutex on tickets and a waiting array

@@ -14,7 +14,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
-	"github.com/farad-go/farad/sync/capacitor"
+	farad "github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/rwlock"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -179,7 +179,7 @@ func TestBlockingFunctionWaitsForLocksUntilTheTaskIsCancelled(t *testing.T) {
 				return l.RLockContext(ctx)
 			}
 		},
-		"capacitor": func() func(context.Context) error { return new(capacitor.Mutex).LockContext },
+		"capacitor": func() func(context.Context) error { return new(farad.Mutex).LockContext },
 		"twa mutex": func() func(context.Context) error { return new(twa.Mutex).LockContext },
 		"twa semaphore": func() func(context.Context) error {
 			s := twa.New(1)

@@ -53,9 +53,9 @@ var swaps = map[string]swap{
 		files:  []string{"mutex_test.go", "cond_test.go"},
 		want:   []string{"TestMutex", "TestMutexFairness", "TestCondSignal", "TestCondBroadcast"},
 	},
-	"RWLock": {
+	"RWMutex": {
 		folder: "sync/rwlock",
-		types:  map[string]string{"Mutex": "rwlock.RWLock", "RWMutex": "rwlock.RWLock"},
+		types:  map[string]string{"Mutex": "rwlock.RWMutex", "RWMutex": "rwlock.RWMutex"},
 		files:  []string{"rwmutex_test.go", "mutex_test.go", "cond_test.go"},
 		want: []string{
 			"TestRWMutex",
@@ -66,9 +66,9 @@ var swaps = map[string]swap{
 			"TestCondSignal",
 		},
 	},
-	"RWLock with bias": {
+	"RWMutex with bias": {
 		folder: "sync/rwlock",
-		types:  map[string]string{"Mutex": "rwlock.RWLock", "RWMutex": "rwlock.RWLock"},
+		types:  map[string]string{"Mutex": "rwlock.RWMutex", "RWMutex": "rwlock.RWMutex"},
 		fresh:  "rwlock.New(rwlock.WithReaderBias())",
 		files:  []string{"rwmutex_test.go", "mutex_test.go", "cond_test.go"},
 		want: []string{

@@ -15,6 +15,7 @@ import (
 	"github.com/farad-go/farad/bench/measure"
 	"github.com/farad-go/farad/bench/peers"
 	"github.com/farad-go/farad/bench/table"
+	farad "github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/capacitor"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/rwlock"
@@ -40,7 +41,7 @@ const (
 	nameLaneWord    = "wrapped mutex.Word, B=1, express 256"
 	nameRWLock      = "farad, rwlock"
 	nameRWBias      = "farad, rwlock with bias"
-	nameCapacitorRW = "farad, capacitor.RWLock"
+	nameCapacitorRW = "farad, farad/sync.RWMutex"
 )
 
 // The orders in which waiters are served, and how many overtake them at most.
@@ -70,8 +71,7 @@ type everyLock struct {
 
 // everyLocks are all. Those for readers and writers are locked by writers.
 var everyLocks = []everyLock{
-	{known(measure.NameFarad), orderExpress, boundLane, false, unsafe.Sizeof(capacitor.Mutex{})},
-	{known(nameStrict), orderFIFO, boundNone, false, unsafe.Sizeof(capacitor.Mutex{})},
+	{known(measure.NameFarad), orderExpress, boundLane, false, unsafe.Sizeof(farad.Mutex{})},
 	{known(NameFIFO), orderFIFO, boundNone, false, unsafe.Sizeof(mutex.Mutex{})},
 	{known(NameWord), orderBarging, boundWoken, false, unsafe.Sizeof(mutex.Word{})},
 	{
@@ -131,11 +131,11 @@ var everyLocks = []everyLock{
 		unsafe.Sizeof(rwlock.RWLock{}),
 	},
 	{
-		newLock{nameCapacitorRW, func() sync.Locker { return new(capacitor.RWLock) }},
+		newLock{nameCapacitorRW, func() sync.Locker { return new(farad.RWMutex) }},
 		orderExpress,
 		boundLane,
 		false,
-		unsafe.Sizeof(capacitor.RWLock{}),
+		unsafe.Sizeof(farad.RWMutex{}),
 	},
 
 	{known(locks.NameMutex), orderBarging, boundStarved, false, unsafe.Sizeof(sync.Mutex{})},
@@ -201,7 +201,7 @@ const everyNote = "MutexBench with every lock and policy that excludes; read-wri
 	" over the rounds. Beside them is what each lock promises: who gets the lock next, how many later" +
 	" goroutines overtake one that waits behind p others, whether a wait can end with a context," +
 	" whether waiting allocates in the steady state, and the bytes of the lock itself, without what" +
-	" it points to. farad is capacitor.Mutex."
+	" it points to. farad is farad/sync.Mutex."
 
 // EveryTable has a line for each lock.
 func EveryTable(rs locks.Results) *table.Table {

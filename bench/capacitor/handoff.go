@@ -95,7 +95,7 @@ const handOffNote = "The time that a lock takes from one goroutine to another: f
 	" seldom, which its fairness shows, and then to a goroutine that runs already. A dash marks a" +
 	" lock that was not handed over at all in some window. Medians over the rounds. The quotient is" +
 	" farad's p99 divided by the line's: the median of the quotients inside the rounds. farad is" +
-	" capacitor.Mutex. The last two columns are the line's own p50 and p99 divided by the channel's."
+	" farad/sync.Mutex. The last two columns are the line's own p50 and p99 divided by the channel's."
 
 // HandOffTable has a line for each lock.
 func HandOffTable(rs locks.Results, sum *table.Tally) *table.Table {

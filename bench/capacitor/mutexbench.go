@@ -14,6 +14,7 @@ import (
 	"github.com/farad-go/farad/bench/measure"
 	"github.com/farad-go/farad/bench/papers/innerlocks"
 	"github.com/farad-go/farad/bench/peers"
+	farad "github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/capacitor"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -24,7 +25,6 @@ import (
 const (
 	NameFIFO    = "farad, mutex.Mutex"
 	NameWord    = "farad, mutex.Word"
-	nameStrict  = "farad, strict" // the mutex without an express lane
 	nameWrapped = "wrapped sync.Mutex, B=10"
 	nameLane    = "wrapped sync.Mutex, B=1, express 256"
 	nameBypass  = "wrapped sync.Mutex, B=10, bypass 0.99"
@@ -40,11 +40,10 @@ type newLock struct {
 
 // mutexbenchLocks are those of mutexbench and its variations.
 var mutexbenchLocks = []newLock{
-	{measure.NameFarad, func() sync.Locker { return new(capacitor.Mutex) }},
+	{measure.NameFarad, func() sync.Locker { return new(farad.Mutex) }},
 	{locks.NameMutex, func() sync.Locker { return new(sync.Mutex) }},
 	{NameFIFO, func() sync.Locker { return new(mutex.Mutex) }},
 	{NameWord, func() sync.Locker { return new(mutex.Word) }},
-	{nameStrict, func() sync.Locker { return capacitor.NewMutex(capacitor.WithExpress(0)) }},
 	{nameWrapped, func() sync.Locker { return capacitor.Wrap(new(sync.Mutex), 10) }},
 	{nameLane, func() sync.Locker { return capacitor.Wrap(new(sync.Mutex), 1, capacitor.WithExpress(256)) }},
 }

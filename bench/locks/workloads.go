@@ -13,7 +13,7 @@ import (
 
 	"github.com/farad-go/farad/bench/measure"
 	"github.com/farad-go/farad/bench/peers"
-	"github.com/farad-go/farad/sync/capacitor"
+	farad "github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/rwlock"
 )
@@ -25,7 +25,7 @@ const (
 	NameRBMutex   = "xsync.RBMutex"
 	nameLock      = "farad, Lock"      // the same lock without a context
 	nameBiased    = "farad, bias"      // with reader bias
-	nameExpress   = "farad, capacitor" // capacitor.RWLock
+	nameExpress   = "farad, capacitor" // farad/sync.RWMutex
 	namePlainRW   = "farad, unbiased"  // without, where both are compared
 	NameFetchOr   = "fetch-or"         // a two-bit lock by Or and And, which cannot wait
 	NameMutexes   = "[]sync.Mutex"
@@ -326,7 +326,7 @@ func mixed(name string, every uint64, yield bool) Bench {
 	return Bench{name, 8, []Impl{
 		{Name: measure.NameFarad, Make: func() Loop { return loop(rwlock.New()) }},
 		{Name: nameBiased, Make: func() Loop { return loop(rwlock.New(rwlock.WithReaderBias())) }},
-		{Name: nameExpress, Make: func() Loop { return loop(new(capacitor.RWLock)) }},
+		{Name: nameExpress, Make: func() Loop { return loop(new(farad.RWMutex)) }},
 		{Name: NameRWMutex, Make: func() Loop { return loop(new(sync.RWMutex)) }},
 		{Name: NameRBMutex, Make: func() Loop {
 			l := xsync.NewRBMutex()

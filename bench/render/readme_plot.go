@@ -27,7 +27,7 @@ var readmeLocks = []struct {
 	impl, name string
 	color      color.Color
 }{
-	{measure.NameFarad, "capacitor.Mutex", blue},
+	{measure.NameFarad, "farad/sync.Mutex", blue},
 	{locks.NameMutex, "sync.Mutex", red},
 	{capacitor.NameFIFO, "mutex.Mutex, FIFO", green},
 	{capacitor.NameWord, "mutex.Word", amber},

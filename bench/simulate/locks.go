@@ -9,6 +9,7 @@ import (
 	"github.com/farad-go/farad/bench/papers/phased"
 	ticketsemaphore "github.com/farad-go/farad/bench/papers/ticket"
 	"github.com/farad-go/farad/internal/xsync"
+	farad "github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/capacitor"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -54,7 +55,7 @@ var kinds = []kind{
 	{"capacitor.Wrap(TTS, 8, WithExpress(256))", false, of(func() sync.Locker {
 		return capacitor.Wrap(new(innerlocks.TTS), platoon, capacitor.WithExpress(256))
 	})},
-	{"capacitor.Mutex", false, of(func() sync.Locker { return new(capacitor.Mutex) })},
+	{"farad/sync.Mutex", false, of(func() sync.Locker { return new(farad.Mutex) })},
 }
 
 // byTime returns keys that are as good as random, and the same in every run of a simulation.

@@ -3,7 +3,7 @@ package main
 import (
 	"sync"
 
-	"github.com/farad-go/farad/sync/capacitor"
+	farad "github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/mutex"
 )
 
@@ -18,5 +18,5 @@ type kind struct {
 var kinds = []kind{
 	{name: "sync.Mutex", create: func() sync.Locker { return new(sync.Mutex) }},
 	{name: "mutex.Mutex", create: func() sync.Locker { return new(mutex.Mutex) }},
-	{name: "capacitor.Mutex", create: func() sync.Locker { return new(capacitor.Mutex) }},
+	{name: "farad/sync.Mutex", create: func() sync.Locker { return new(farad.Mutex) }},
 }

@@ -10,7 +10,7 @@
 //     very long.
 //   - mutex.Mutex of this module is granted in order of arrival. No goroutine waits for long, and
 //     every turn costs a switch of goroutines.
-//   - capacitor.Mutex lets running goroutines take it up to 256 times, and then grants it to the
+//   - farad/sync.Mutex lets running goroutines take it up to 256 times, and then grants it to the
 //     head of the queue. It is at least about as fast as the first, and in the long run as fair as
 //     the second.
 //

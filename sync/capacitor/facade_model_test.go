@@ -20,17 +20,9 @@ func TestModelDeferredUnlock(t *testing.T) {
 	type way func(f func())
 	locker := func(l sync.Locker) way { return func(f func()) { do(l, f) } }
 	for name, of := range map[string]func() (read, write way, free func() bool){
-		"mutex": func() (way, way, func() bool) {
-			m := NewMutex(WithExpress(1))
-			return nil, locker(m), m.TryLock
-		},
 		"wrapped": func() (way, way, func() bool) {
 			w := Wrap(new(mutex.Word), 1)
 			return nil, locker(w), func() bool { return w.Gate().Population() == 0 && w.TryLock() }
-		},
-		"read-write lock": func() (way, way, func() bool) {
-			l := newRWLock(0)
-			return locker(l.RLocker()), locker(l), l.TryLock
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

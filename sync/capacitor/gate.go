@@ -50,7 +50,8 @@ type Gate struct {
 	places  xsync.Int64
 }
 
-func (g *Gate) permits() engine.Permits { return g.e.From(one) }
+// permits counts from one, so that the zero Gate has one.
+func (g *Gate) permits() engine.Permits { return g.e.From(1) }
 
 // NewGate returns a gate with platoons of b, open. [WithWaitingArray] says where the goroutines
 // sleep that wait for it. NewGate panics if b is not positive or larger than semaphore.MaxPermits,
@@ -211,3 +212,9 @@ func (g *Gate) Waiting() int {
 	}
 	return g.e.Waiting()
 }
+
+// noCopy has vet complain about copies.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}

@@ -17,8 +17,6 @@ import (
 // Whatever is wrong with a call is said, with the numbers; and nothing has changed.
 func TestMisuseIsToldInWords(t *testing.T) {
 	var none context.Context
-	var m Mutex
-	var l RWLock
 	var zero Wrapped[*mutex.Word]
 	var zeroOfAny Wrapped[sync.Locker]
 	w, plain := Wrap(new(mutex.Word), 2), Wrap(bare{new(sync.Mutex)}, 1)
@@ -26,24 +24,15 @@ func TestMisuseIsToldInWords(t *testing.T) {
 	const unmade = "capacitor: Wrapped that Wrap has not made"
 	for text, calls := range map[string][]func(){
 		"capacitor: nil context": {
-			func() { _ = m.LockContext(none) },
-			func() { _ = l.LockContext(none) },
-			func() { _ = l.RLockContext(none) },
 			func() { _ = w.LockContext(none) },
 			func() { _ = g.Arrive(none) },
 			func() { _ = array.Arrive(none) },
 		},
-		"capacitor: unlock of unlocked mutex": {m.Unlock},
 		"capacitor: depart without arrive (arrived 0, departed 0, platoons of 2)": {
 			g.Depart,
 			array.Depart,
 		},
 		"capacitor: depart without arrive (arrived 0, departed 0, platoons of 1)": {new(Gate).Depart},
-		"capacitor: NewMutex takes no option but WithExpress": {
-			func() { NewMutex(WithWaitingArray(nil)) },
-			func() { NewMutex(WhenContended()) },
-			func() { NewMutex(WithExpress(1), WithBypass(0.5)) },
-		},
 		"capacitor: NewGate takes no option but WithWaitingArray": {
 			func() { NewGate(1, WithExpress(1)) },
 			func() { NewGate(1, WithExpress(0)) },
@@ -66,7 +55,6 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		"capacitor: nil option": {
 			func() { NewGate(1, nil) },
 			func() { Wrap(new(mutex.Word), 1, nil) },
-			func() { NewMutex(nil) },
 		},
 		"twa: array that NewArray has not made": {
 			func() { NewGate(1, WithWaitingArray(new(twa.Array))) },
@@ -109,19 +97,9 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			require.PanicsWithValue(t, text, call, "call %d", i)
 		}
 	}
-	require.Panics(t, l.Unlock)
-	require.Panics(t, l.RUnlock)
-	require.False(t, m.LockTimeout(math.MinInt64))
-	require.False(t, l.LockTimeout(0))
-	require.False(t, l.RLockTimeout(-1))
 	require.ErrorIs(t, g.ArriveTimeout(-1), context.DeadlineExceeded)
-	for _, try := range []interface {
-		TryLock() bool
-		Unlock()
-	}{&m, &l, w} {
-		require.True(t, try.TryLock())
-		try.Unlock()
-	}
+	require.True(t, w.TryLock())
+	w.Unlock()
 	for _, g := range []*Gate{g, array, w.Gate()} {
 		require.Zero(t, g.Population())
 		require.Zero(t, g.Platoon())

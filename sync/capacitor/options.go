@@ -35,9 +35,7 @@ func chosen(opts []Option) (o options) {
 // without queueing, q times before the next platoon is let in: a switch of goroutines is paid for
 // once per platoon and not for each acquisition. With q = 0 there is no lane.
 //
-// It is for [NewMutex], whose lane has [Express] places without it, and at most; and for [Wrap],
-// which has no lane without it, and whose lock must have a TryLock. WithExpress panics if q is
-// negative.
+// It is for [Wrap], and the lock must have a TryLock. WithExpress panics if q is negative.
 func WithExpress(q int) Option {
 	if q < 0 {
 		panic("capacitor: WithExpress(" + strconv.Itoa(q) + "): a negative number of places")

@@ -12,6 +12,7 @@ import (
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
@@ -335,4 +336,49 @@ func TestModelGateSleepsInTheArrayGiven(t *testing.T) {
 		}).Steps
 	}
 	require.Greater(t, stepsIn(twa.NewArray(8)), stepsIn(nil), "that of the process has one bucket here")
+}
+
+// The lane has its places again before the gate opens, not after. A late refill would serve a
+// platoon that has used its places already, and more than the bound would overtake a goroutine that
+// has passed the gate.
+func TestModelLaneIsFullWhenTheGateOpens(t *testing.T) {
+	for name, opts := range map[string][]Option{
+		"queue": {WithExpress(1)},
+		"array": {WithExpress(1), WithWaitingArray(nil)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
+				*parking.Default() = *parking.New(1)
+				w := Wrap(new(mutex.Word), 1, opts...)
+				x.Name("w", w)
+				x.Assert(w.gate.TryArrive(), "closed")
+				var passed, in interleave.Bool // the watched one: the gate, the lock
+				var before interleave.Int32
+				x.Go("departs", w.gate.Depart)
+				x.Go("watched", func() {
+					x.Assert(w.gate.Arrive(bg) == nil, "not admitted")
+					passed.Store(true)
+					w.inner.Lock()
+					w.passed = true
+					in.Store(true)
+					w.Unlock()
+				})
+				x.Go("other", func() {
+					for range 2 {
+						behind := passed.Load()
+						if !w.tryPast() {
+							continue
+						}
+						if behind && !in.Load() {
+							n := before.Add(1)
+							x.Assert(n <= 1, "overtaken %d times, by a lane of one place", n)
+						}
+						w.Unlock()
+					}
+				})
+				x.Wait()
+				x.Assert(w.gate.Population() == 0, "a goroutine is left behind the gate")
+			})
+		})
+	}
 }

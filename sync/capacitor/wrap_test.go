@@ -446,3 +446,34 @@ func TestZeroGateIsOfOne(t *testing.T) {
 	}
 	require.EqualValues(t, 3, g.Platoon())
 }
+
+// Alone, a goroutine uses all places of the lane, and then goes through the gate: which opens the
+// lane again.
+func TestOneGoroutineUsesTheWholeLane(t *testing.T) {
+	const q = 2
+	w := Wrap(new(mutex.Word), 1, WithExpress(q))
+	for i, lock := range []func(){
+		w.Lock,
+		func() { require.True(t, w.TryLock()) },
+		func() { require.NoError(t, w.LockContext(bg)) },
+	} {
+		for range q {
+			lock()
+			require.False(t, w.passed)
+			w.Unlock()
+		}
+		lock()
+		require.True(t, w.passed)
+		w.Unlock()
+		require.EqualValues(t, i+1, w.Gate().Platoon())
+	}
+}
+
+var bg = context.Background()
+
+// do calls f with l locked, and unlocks l however f ends.
+func do(l sync.Locker, f func()) {
+	l.Lock()
+	defer l.Unlock()
+	f()
+}

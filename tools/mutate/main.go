@@ -95,8 +95,8 @@ func testsOf(dir string) []string {
 		return []string{
 			"-tags interleave -run Model -short ./internal/parking ./sync/mutex",
 			"-short ./internal/parking ./sync/mutex",
-			"-tags interleave -run Model -short ./twa ./sync/capacitor ./sync/semaphore",
-			"-short ./twa ./sync/capacitor",
+			"-tags interleave -run Model -short ./twa ./sync ./sync/capacitor ./sync/semaphore",
+			"-short ./twa ./sync ./sync/capacitor",
 			"-tags interleave -run ModelBit ./sync/mutex",
 			"./sync",
 			"-race -short ./internal/parking ./sync/mutex ./twa",
@@ -129,6 +129,7 @@ var defaultTargets = []string{
 	"internal/xsync/sleep",
 	"waiter",
 	"runtime",
+	"sync",
 	"sync/capacitor",
 	"sync/mutex",
 	"sync/rwlock",

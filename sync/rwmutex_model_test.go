@@ -1,6 +1,6 @@
 //go:build interleave
 
-package capacitor
+package sync
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ import (
 // A section is what a lock under exploration protects. It knows the goroutines inside.
 type section struct {
 	*interleave.Run
-	l      *RWLock
+	l      *RWMutex
 	inside interleave.Int64 // readers, and writers at a thousand each
 	panics interleave.Int32 // of unlocks
 
@@ -86,7 +86,7 @@ func (cs *section) together(both *interleave.Int32) {
 
 func (cs *section) unlock(unlock func()) {
 	if p := interleave.Panics(unlock); p != nil {
-		cs.Assert(p != "capacitor: permit lost", "noticed too late")
+		cs.Assert(p != "sync: permit lost", "noticed too late")
 		cs.panics.Add(1)
 	}
 }
@@ -258,7 +258,7 @@ var rwScenarios = []rwScenario{
 // Every way to lock and to give up, at every point, with so many places of the lane used: never a
 // reader beside a writer, no goroutine sleeps for ever, and in the end the lock is free and its
 // gate open.
-func TestModelRWLock(t *testing.T) {
+func TestModelRWMutex(t *testing.T) {
 	for used := range Express + 1 {
 		for _, s := range rwScenarios {
 			t.Run(fmt.Sprintf("%s/used %d", s.name, used), func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestModelRWLock(t *testing.T) {
 					o = interleave.Options{Mode: interleave.Bounded, Bound: s.bound}
 				}
 				interleave.Check(t, o, func(x *interleave.Run) {
-					cs := &section{Run: x, l: newRWLock(used)}
+					cs := &section{Run: x, l: newRWMutex(used)}
 					x.Name("l", cs.l)
 					x.Name("inside", &cs.inside)
 					s.body(cs)
@@ -294,17 +294,17 @@ func TestModelRWLock(t *testing.T) {
 	}
 }
 
-// newRWLock returns an unlocked lock of whose express lane so many places have been used, when
+// newRWMutex returns an unlocked lock of whose express lane so many places have been used, when
 // no goroutine sleeps anywhere: executions that were given up have left their sleepers in the
 // table.
-func newRWLock(used int) *RWLock {
+func newRWMutex(used int) *RWMutex {
 	*parking.Default() = *parking.New(1)
-	l := new(RWLock)
+	l := new(RWMutex)
 	l.word.Store(int64(used) * rwPlace)
 	return l
 }
 
-func requireUnlocked(x *interleave.Run, l *RWLock) {
+func requireUnlocked(x *interleave.Run, l *RWMutex) {
 	x.Assert(l.Waiting() == 0, "a goroutine still waits")
 	x.Assert(l.word.Load()&^rwLane == 0, "the lock was lost, or a flag left: %x", l.word.Load())
 	x.Assert(l.gateOf().Available() == 1 && l.gate.Waiting() == 0, "the gate is not open")
@@ -314,11 +314,11 @@ func requireUnlocked(x *interleave.Run, l *RWLock) {
 }
 
 // The writers of a read-write lock are those of a mutex.
-func TestModelRWLockAsMutex(t *testing.T) {
+func TestModelRWMutexAsMutex(t *testing.T) {
 	mutextest.RunSmallModel(t, mutextest.Subject{
-		New:   func() mutextest.Small { return newRWLock(Express - 1) },
+		New:   func() mutextest.Small { return newRWMutex(Express - 1) },
 		Bound: 2,
-		After: func(x *interleave.Run, m mutextest.Small) { requireUnlocked(x, m.(*RWLock)) },
+		After: func(x *interleave.Run, m mutextest.Small) { requireUnlocked(x, m.(*RWMutex)) },
 	})
 }
 
@@ -363,7 +363,7 @@ func TestModelRWBypass(t *testing.T) {
 
 // rwBypass returns how often the last of the line was overtaken.
 func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
-	l := newRWLock(0)
+	l := newRWMutex(0)
 	x.Name("l", l)
 	holds := map[rune]int64{'r': rwReader, 'w': rwWriter}
 	leave := map[rune]func(){'r': l.RUnlock, 'w': l.Unlock}

@@ -1,6 +1,6 @@
 //go:build !interleave
 
-package capacitor
+package sync
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 func TestSizeIsAsDocumented(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 8 {
 		require.EqualValues(t, 80, unsafe.Sizeof(Mutex{}))
-		require.EqualValues(t, 88, unsafe.Sizeof(RWLock{}))
+		require.EqualValues(t, 88, unsafe.Sizeof(RWMutex{}))
 	}
 }
 

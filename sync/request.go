@@ -1,4 +1,4 @@
-package capacitor
+package sync
 
 import (
 	"github.com/farad-go/farad/internal/engine"
@@ -6,7 +6,7 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A request is what the futures of Mutex and RWLock have in common. It has two nodes. The owner
+// A request is what the futures of Mutex and RWMutex have in common. It has two nodes. The owner
 // waits by the node of f. The node place stands at the gate; its waker is the request itself.
 //
 //	Start:      express lane --> granted
@@ -70,7 +70,7 @@ type admitting interface {
 
 func (r *request) init(lock admitting, hold int64) {
 	if !r.f.Init((*lockRequest)(r), hold) {
-		panic("capacitor: Init of a future whose request has not ended")
+		panic("sync: Init of a future whose request has not ended")
 	}
 	r.lock = lock
 }
@@ -166,6 +166,6 @@ func (a *admission) Wake() {
 // refused unlocks a lock that was granted to an abandoned node.
 func refused(lock admitting, hold int64) {
 	if !lock.giveBack(hold) {
-		panic("capacitor: an unlock too many beside a request that was given up")
+		panic("sync: an unlock too many beside a request that was given up")
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !interleave
 
-package capacitor
+package sync
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 // unlocks does not grow with them: that would end the program.
 func TestLongLineOfReadersIsAdmittedWithASmallStack(t *testing.T) {
 	const n = 200_000
-	var l RWLock
+	var l RWMutex
 	l.Lock()
 	fs := make([]RWLockFuture, n)
 	for i := range fs {
@@ -80,7 +80,7 @@ func TestFuturesGiveUpEverywhere(t *testing.T) {
 // nothing is lost.
 func TestRWFuturesUnderStress(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
-		var l RWLock
+		var l RWMutex
 		var readers, writers atomic.Int32
 		use := func(write bool) {
 			if write {
@@ -147,7 +147,7 @@ func TestRWFuturesUnderStress(t *testing.T) {
 func TestFuturesAllocateNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	var m Mutex
-	var l RWLock
+	var l RWMutex
 	var f, g LockFuture
 	var r, w RWLockFuture
 	var k waiter.Waker = new(deepest)

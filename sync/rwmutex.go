@@ -1,8 +1,7 @@
-package capacitor
+package sync
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/farad-go/farad/internal/engine"
@@ -11,10 +10,10 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// An RWLock is a read-write lock, held by any number of readers or by one writer, for short
+// An RWMutex is a read-write lock, held by any number of readers or by one writer, for short
 // sections that many goroutines want. It is several times as fast then as a lock in strict order,
-// and neither readers nor writers starve. The zero RWLock is unlocked. It must not be copied after
-// first use. It implements [sync.Locker], as does its RLocker, and is not tied to a goroutine.
+// and neither readers nor writers starve. The zero RWMutex is unlocked. It must not be copied after
+// first use. It implements [Locker], as does its RLocker, and is not tied to a goroutine.
 //
 // Order: that of [Mutex], with platoons of one and an express lane of [Express] places. A goroutine
 // that finds the lock available takes it, if the express lane has a place left: a reader, while no
@@ -31,11 +30,11 @@ import (
 // A goroutine that holds a read lock must not lock for reading again: a writer may wait, and the
 // lane may be full.
 //
-// An RWLock synchronizes like a sync.RWMutex. It takes 88 bytes on 64-bit machines.
+// An RWMutex synchronizes like a sync.RWMutex. It takes 88 bytes on 64-bit machines.
 //
 // Source: the capacitor is Dice and Kogan's, with B = 1; the express lane and the shares are ours.
 // See docs/design/capacitor.md.
-type RWLock struct {
+type RWMutex struct {
 	_ noCopy
 
 	// word:
@@ -57,21 +56,21 @@ type RWLock struct {
 	// Invariants:
 	//
 	//  1. The goroutine that sets X holds the lock alone, and one that adds a reader shares it,
-	//     until each removes what it has added. There are never both. (TestModelRWLock)
+	//     until each removes what it has added. There are never both. (TestModelRWMutex)
 	//  2. Only the owner of the gate's one permit, the admitted goroutine, waits for the word. S is
 	//     set only while the lock is not available to it. The step that makes the lock available
 	//     clears S, under the table's lock, and wakes it. Otherwise only the admitted goroutine
 	//     clears S, when it gives up. So an unlock need not know which kind sleeps: beside readers
-	//     it is a writer, for which only the last reader matters. (TestModelRWLock)
+	//     it is a writer, for which only the last reader matters. (TestModelRWMutex)
 	//  3. Between two renewals no more places of the express lane are used than there are. Each
 	//     admitted goroutine renews the lane once, as it gets the lock; one that gives up does not.
 	//     With the order of the gate that is the bound. (TestModelRWBypass)
 	//  4. A is set exactly while the admitted goroutine holds the lock as a writer. The step that
 	//     clears A unlocks. The goroutine that made it returns the gate's permit, once.
-	//     (TestModelRWLock/double_unlock)
+	//     (TestModelRWMutex/double_unlock)
 	//  5. While a goroutine queues at the gate, another is admitted. That one is not asleep while
-	//     the lock is available to it, or is about to be woken. (TestModelRWLock: a lost wake-up is
-	//     a deadlock)
+	//     the lock is available to it, or is about to be woken. (TestModelRWMutex: a lost wake-up
+	//     is a deadlock)
 	word xsync.Int64
 	lane lane          // of Express places at most; the admitted one's
 	gate engine.Engine // of one permit, counted from 1: the zero one is open
@@ -95,7 +94,7 @@ const (
 
 // RLock locks l for reading, and waits for it if need be. Nothing ends the wait early. It allocates
 // nothing in the steady state.
-func (l *RWLock) RLock() {
+func (l *RWMutex) RLock() {
 	if !l.express(l.word.Load(), rwReader) {
 		l.lockSlow(rwReader)
 	}
@@ -103,14 +102,14 @@ func (l *RWLock) RLock() {
 
 // Lock locks l for writing, and waits for it if need be. Nothing ends the wait early. It allocates
 // nothing in the steady state.
-func (l *RWLock) Lock() {
+func (l *RWMutex) Lock() {
 	if !l.express(l.word.Load(), rwWriter) {
 		l.lockSlow(rwWriter)
 	}
 }
 
 // express takes the express lane, if the state is still w and that allows it.
-func (l *RWLock) express(w, hold int64) bool {
+func (l *RWMutex) express(w, hold int64) bool {
 	return inTheWay(w, hold) < rwFull && l.word.CompareAndSwap(w, w+hold+rwPlace)
 }
 
@@ -127,10 +126,10 @@ func inTheWay(w, hold int64) int64 {
 func isAvailable(w, hold int64) bool { return inTheWay(w, hold) < rwWriter }
 
 //go:noinline
-func (l *RWLock) lockSlow(hold int64) { _ = l.lock(waiter.Limit{}, hold) }
+func (l *RWMutex) lockSlow(hold int64) { _ = l.lock(waiter.Limit{}, hold) }
 
 // lock locks l, or returns the error of until if that ends the wait before.
-func (l *RWLock) lock(until waiter.Limit, hold int64) error {
+func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
 	if l.spin(hold) {
 		return nil
 	}
@@ -145,7 +144,7 @@ func (l *RWLock) lock(until waiter.Limit, hold int64) error {
 }
 
 // spin takes the express lane within a moment, if it makes sense to wait so.
-func (l *RWLock) spin(hold int64) bool {
+func (l *RWMutex) spin(hold int64) bool {
 	for i := 0; ; {
 		w := l.word.Load()
 		switch {
@@ -162,7 +161,7 @@ func (l *RWLock) spin(hold int64) bool {
 
 // compete locks l for the admitted goroutine, whether it has waited at the gate or not. It gives
 // up, and leaves the gate to the next, when until ends the wait.
-func (l *RWLock) compete(until waiter.Limit, hold int64, waited bool) error {
+func (l *RWMutex) compete(until waiter.Limit, hold int64, waited bool) error {
 	for !l.attempt(hold, waited) { // A retry follows one of the lane's few users.
 		if err := sleepAdmitted(until, l.key(), l.isSleeping); err != nil {
 			l.word.And(^rwSleeping) // invariant 2
@@ -178,7 +177,7 @@ func (l *RWLock) compete(until waiter.Limit, hold int64, waited bool) error {
 }
 
 // attempt implements [admitting].
-func (l *RWLock) attempt(hold int64, waited bool) bool {
+func (l *RWMutex) attempt(hold int64, waited bool) bool {
 	for { // A retry follows one of the lane's few users, or a read unlock.
 		w := l.word.Load()
 		switch {
@@ -195,7 +194,7 @@ func (l *RWLock) attempt(hold int64, waited bool) bool {
 // enter locks l for the admitted goroutine if the state is still w, and renews the express lane.
 // free is the part of w with which l is available. The caller opens the gate for a reader, which no
 // longer needs it.
-func (l *RWLock) enter(w, free, hold int64, waited bool) bool {
+func (l *RWMutex) enter(w, free, hold int64, waited bool) bool {
 	renewed := l.lane
 	renewed.renew(Express, waited)
 	to := free&^rwButReaders + hold + int64(Express-renewed.places(Express))*rwPlace
@@ -211,21 +210,21 @@ func (l *RWLock) enter(w, free, hold int64, waited bool) bool {
 
 // The rest of [admitting].
 
-func (l *RWLock) takeLane(hold int64) bool { return l.express(l.word.Load(), hold) }
-func (l *RWLock) gateOf() engine.Permits   { return l.gate.From(one) }
+func (l *RWMutex) takeLane(hold int64) bool { return l.express(l.word.Load(), hold) }
+func (l *RWMutex) gateOf() engine.Permits   { return l.gate.From(one) }
 
-func (l *RWLock) entered(hold int64) {
+func (l *RWMutex) entered(hold int64) {
 	if hold == rwReader {
 		l.reopen()
 	}
 }
 
-func (l *RWLock) leave() {
+func (l *RWMutex) leave() {
 	l.word.And(^rwSleeping) // invariant 2
 	l.reopen()
 }
 
-func (l *RWLock) giveBack(hold int64) bool {
+func (l *RWMutex) giveBack(hold int64) bool {
 	if hold == rwReader {
 		return l.rUnlock()
 	}
@@ -235,7 +234,7 @@ func (l *RWLock) giveBack(hold int64) bool {
 // reopen opens the gate. Futures of readers may stand there one behind the other, and each opens
 // the gate from inside the call that has admitted it. So that the stack does not grow with the
 // line, the outermost call opens the gate for all of them.
-func (l *RWLock) reopen() {
+func (l *RWMutex) reopen() {
 	if l.opening.Add(1) != 1 {
 		return
 	}
@@ -248,20 +247,20 @@ func (l *RWLock) reopen() {
 }
 
 // isSleeping reports whether an unlock has to wake the admitted one.
-func (l *RWLock) isSleeping() bool { return l.word.Load()&rwSleeping != 0 }
+func (l *RWMutex) isSleeping() bool { return l.word.Load()&rwSleeping != 0 }
 
-func (l *RWLock) key() parking.Key { return parking.Key{Object: l, Hash: xsync.Address(l)} }
+func (l *RWMutex) key() parking.Key { return parking.Key{Object: l, Hash: xsync.Address(l)} }
 
 // TryRLock locks l for reading if no writer holds it, and reports whether it did. If the express
 // lane is full it does not if any goroutine waits. It may let others run, if a goroutine is about
 // to come in beside it.
-func (l *RWLock) TryRLock() bool { return l.try(rwReader) }
+func (l *RWMutex) TryRLock() bool { return l.try(rwReader) }
 
 // TryLock locks l for writing if no goroutine holds it, and reports whether it did. If the express
 // lane is full it does not if any goroutine waits.
-func (l *RWLock) TryLock() bool { return l.try(rwWriter) }
+func (l *RWMutex) TryLock() bool { return l.try(rwWriter) }
 
-func (l *RWLock) try(hold int64) bool {
+func (l *RWMutex) try(hold int64) bool {
 	for { // A retry follows only another's success, or one that gives up.
 		w := l.word.Load()
 		switch {
@@ -296,21 +295,21 @@ func (l *RWLock) try(hold int64) bool {
 }
 
 // RUnlock ends what RLock has begun. It panics if l is not locked for reading; l is then as it was.
-func (l *RWLock) RUnlock() {
+func (l *RWMutex) RUnlock() {
 	if w := l.word.Load(); w < rwReader || w&rwSleeping != 0 || !l.word.CompareAndSwap(w, w-rwReader) {
 		l.rUnlockSlow()
 	}
 }
 
 //go:noinline
-func (l *RWLock) rUnlockSlow() {
+func (l *RWMutex) rUnlockSlow() {
 	if !l.rUnlock() {
-		panic("capacitor: RUnlock of a lock that is unlocked or write-locked")
+		fatal(rUnlockOfUnlockedRWMutex)
 	}
 }
 
 // rUnlock is RUnlock, and reports false if l is not locked for reading.
-func (l *RWLock) rUnlock() bool {
+func (l *RWMutex) rUnlock() bool {
 	for { // A retry follows another arrival, unlock or sleep.
 		w := l.word.Load()
 		switch {
@@ -328,21 +327,21 @@ func (l *RWLock) rUnlock() bool {
 
 // Unlock ends what Lock has begun. It panics if l is not locked for writing; l is then as it was.
 // Of several unlocks too many each panics.
-func (l *RWLock) Unlock() {
+func (l *RWMutex) Unlock() {
 	if w := l.word.Load(); w&rwNotOnlyHeld != rwWriter || !l.word.CompareAndSwap(w, w-rwWriter) {
 		l.unlockSlow()
 	}
 }
 
 //go:noinline
-func (l *RWLock) unlockSlow() {
+func (l *RWMutex) unlockSlow() {
 	if !l.unlock() {
-		panic("capacitor: Unlock of a lock that is unlocked or read-locked")
+		fatal(unlockOfUnlockedRWMutex)
 	}
 }
 
 // unlock is Unlock, and reports false if l is not locked for writing.
-func (l *RWLock) unlock() bool {
+func (l *RWMutex) unlock() bool {
 	for { // A retry follows a change by the admitted goroutine, or another unlock.
 		w := l.word.Load()
 		switch w & rwNotOnlyHeld {
@@ -367,7 +366,7 @@ func (l *RWLock) unlock() bool {
 
 // unlockAndWake gives back the last hold, if the state is still w, and wakes the admitted one; or
 // hands l over, if that is a future.
-func (l *RWLock) unlockAndWake(w, hold int64) bool {
+func (l *RWMutex) unlockAndWake(w, hold int64) bool {
 	line := parking.Default().Line(l.key())
 	s := line.First()
 	free := w - hold - rwSleeping
@@ -396,15 +395,15 @@ func (l *RWLock) unlockAndWake(w, hold int64) bool {
 // is done already never locks, and a cancel that happened before the unlock that lets the caller in
 // wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
 // allocates nothing in the steady state, whatever the context.
-func (l *RWLock) RLockContext(ctx context.Context) error { return l.lockContext(ctx, rwReader) }
+func (l *RWMutex) RLockContext(ctx context.Context) error { return l.lockContext(ctx, rwReader) }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). The rest is as
 // with RLockContext.
-func (l *RWLock) LockContext(ctx context.Context) error { return l.lockContext(ctx, rwWriter) }
+func (l *RWMutex) LockContext(ctx context.Context) error { return l.lockContext(ctx, rwWriter) }
 
-func (l *RWLock) lockContext(ctx context.Context, hold int64) error {
+func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
 	if ctx == nil {
-		panic("capacitor: nil context")
+		panic("sync: nil context")
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -431,22 +430,22 @@ func (l *RWLock) lockContext(ctx context.Context, hold int64) error {
 // RLockTimeout is RLock, but gives up when d has passed. It reports whether the lock is the
 // caller's. If d <= 0 it never is: to lock without waiting there is TryRLock. It allocates nothing
 // in the steady state.
-func (l *RWLock) RLockTimeout(d time.Duration) bool { return l.lockTimeout(d, rwReader) }
+func (l *RWMutex) RLockTimeout(d time.Duration) bool { return l.lockTimeout(d, rwReader) }
 
 // LockTimeout is Lock, but gives up when d has passed. The rest is as with RLockTimeout.
-func (l *RWLock) LockTimeout(d time.Duration) bool { return l.lockTimeout(d, rwWriter) }
+func (l *RWMutex) LockTimeout(d time.Duration) bool { return l.lockTimeout(d, rwWriter) }
 
-func (l *RWLock) lockTimeout(d time.Duration, hold int64) bool {
+func (l *RWMutex) lockTimeout(d time.Duration, hold int64) bool {
 	return d > 0 && l.lock(waiter.After(d), hold) == nil
 }
 
-// RLocker returns a [sync.Locker] whose Lock and Unlock are RLock and RUnlock of l.
-func (l *RWLock) RLocker() sync.Locker { return (*rlocker)(l) }
+// RLocker returns a [Locker] whose Lock and Unlock are RLock and RUnlock of l.
+func (l *RWMutex) RLocker() Locker { return (*rlocker)(l) }
 
-type rlocker RWLock
+type rlocker RWMutex
 
-func (r *rlocker) Lock()   { (*RWLock)(r).RLock() }
-func (r *rlocker) Unlock() { (*RWLock)(r).RUnlock() }
+func (r *rlocker) Lock()   { (*RWMutex)(r).RLock() }
+func (r *rlocker) Unlock() { (*RWMutex)(r).RUnlock() }
 
 // Waiting returns how many goroutines and futures wait for l. It is meant for tests and statistics.
-func (l *RWLock) Waiting() int { return l.gate.Waiting() + parking.Sleeping(l.key()) }
+func (l *RWMutex) Waiting() int { return l.gate.Waiting() + parking.Sleeping(l.key()) }

@@ -1,6 +1,6 @@
 //go:build interleave
 
-package capacitor
+package sync
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func TestModelMutex(t *testing.T) {
 	for _, q := range lanes() {
 		t.Run(fmt.Sprintf("express %d", q), func(t *testing.T) {
 			mutextest.RunSmallModel(t, mutextest.Subject{
-				New:   func() mutextest.Small { return NewMutex(WithExpress(q)) },
+				New:   func() mutextest.Small { return newMutex(q) },
 				Bound: bound,
 				After: func(x *interleave.Run, m mutextest.Small) {
 					gate := m.(*Mutex).gateOf()
@@ -44,7 +44,7 @@ func TestModelTimeout(t *testing.T) {
 				o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
 			}
 			interleave.Check(t, o, func(x *interleave.Run) {
-				m, inside := NewMutex(WithExpress(q)), new(interleave.Int32)
+				m, inside := newMutex(q), new(interleave.Int32)
 				x.Name("m", m)
 				x.Same(2, "hasty", func(int) {
 					if m.LockTimeout(time.Second) {
@@ -96,7 +96,7 @@ func TestModelBypass(t *testing.T) {
 }
 
 func bypass(x *interleave.Run, q, p int, others []int) {
-	m := NewMutex(WithExpress(q))
+	m := newMutex(q)
 	x.Name("m", m)
 	var in interleave.Int32     // the watched goroutine has been in
 	var passed interleave.Int32 // so many got in before

@@ -1,4 +1,4 @@
-package capacitor
+package sync
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
-	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -33,8 +32,8 @@ func forEachLane(t *testing.T, f func(t *testing.T, create func() *Mutex)) {
 	t.Helper()
 	for name, create := range map[string]func() *Mutex{
 		"zero":   func() *Mutex { return new(Mutex) },
-		"one":    func() *Mutex { return NewMutex(WithExpress(1)) },
-		"strict": func() *Mutex { return NewMutex(WithExpress(0)) },
+		"one":    func() *Mutex { return newMutex(1) },
+		"strict": func() *Mutex { return newMutex(0) },
 	} {
 		t.Run(name, func(t *testing.T) { f(t, create) })
 	}
@@ -59,8 +58,8 @@ func TestContract(t *testing.T) {
 
 func TestPanicsNameThePackage(t *testing.T) {
 	for msg, call := range map[string]func(){
-		"capacitor: unlock of unlocked mutex": new(Mutex).Unlock,
-		"capacitor: nil context":              func() { _ = new(Mutex).LockContext(nil) }, //nolint:staticcheck // nil on purpose
+		"sync: unlock of unlocked mutex": new(Mutex).Unlock,
+		"sync: nil context":              func() { _ = new(Mutex).LockContext(nil) }, //nolint:staticcheck // nil on purpose
 	} {
 		require.PanicsWithValue(t, msg, call)
 	}
@@ -70,39 +69,28 @@ func TestPanicsNameThePackage(t *testing.T) {
 // lane again.
 func TestOneGoroutineUsesTheWholeLane(t *testing.T) {
 	const q = 2
-	m, w := NewMutex(WithExpress(q)), Wrap(new(mutex.Word), 1, WithExpress(q))
-	for name, l := range map[string]struct {
-		mutextest.Small
-		passed   func() bool // the gate, which the holder asks
-		platoons func() int64
-	}{
-		"mutex":   {m, func() bool { return m.word.Load()&admitted != 0 }, nil},
-		"wrapped": {w, func() bool { return w.passed }, w.Gate().Platoon},
+	m := newMutex(q)
+	passed := func() bool { return m.word.Load()&admitted != 0 }
+	for _, lock := range []func(){
+		m.Lock,
+		func() { require.True(t, m.TryLock()) },
+		func() { require.NoError(t, m.LockContext(bg)) },
 	} {
-		for i, lock := range []func(){
-			l.Lock,
-			func() { require.True(t, l.TryLock()) },
-			func() { require.NoError(t, l.LockContext(bg)) },
-		} {
-			for range q {
-				lock()
-				require.False(t, l.passed(), name)
-				l.Unlock()
-			}
+		for range q {
 			lock()
-			require.True(t, l.passed(), name)
-			l.Unlock()
-			if l.platoons != nil {
-				require.EqualValues(t, i+1, l.platoons())
-			}
+			require.False(t, passed())
+			m.Unlock()
 		}
+		lock()
+		require.True(t, passed())
+		m.Unlock()
 	}
 }
 
 // A lane longer than the longest is the longest.
 func TestLongLanesAreTheLongest(t *testing.T) {
-	require.Equal(t, NewMutex(WithExpress(Express)).word.Load(), NewMutex(WithExpress(Express+1)).word.Load())
-	require.Equal(t, new(Mutex).word.Load(), NewMutex(WithExpress(Express)).word.Load(), "which is the default")
+	require.Equal(t, newMutex(Express).word.Load(), newMutex(Express+1).word.Load())
+	require.Equal(t, new(Mutex).word.Load(), newMutex(Express).word.Load(), "which is the default")
 }
 
 // Alone, one locks as often as one likes: when the lane is full one goes through the gate.
@@ -124,7 +112,7 @@ func TestNoneIsKeptOutWithoutWaiters(t *testing.T) {
 
 // With the lane full, a try does not overtake a waiter.
 func TestFullLaneKeepsTriesOut(t *testing.T) {
-	m := NewMutex(WithExpress(1))
+	m := newMutex(1)
 	m.Lock() // the place of the lane
 	locked := make(chan struct{})
 	go func() {
@@ -248,7 +236,7 @@ func TestMutualExclusionUnderEverything(t *testing.T) {
 func TestOvertakingIsBounded(t *testing.T) {
 	const q = 3
 	locktest.AtEveryProcs(t, func(t *testing.T) {
-		m := NewMutex(WithExpress(min(q, Express)))
+		m := newMutex(min(q, Express))
 		q := int64(min(q, Express))
 		var acquired int64 // guarded by m
 		var stop atomic.Bool

@@ -1,11 +1,11 @@
-package capacitor
+package sync
 
 import "github.com/farad-go/farad/waiter"
 
 // A LockFuture is a request for a [Mutex] that does not block its goroutine: it waits in the same
 // line as Lock, but what waits is a task that polls it or a goroutine that selects on it.
 //
-//	var f capacitor.LockFuture
+//	var f sync.LockFuture
 //	f.Init(&mu)
 //	defer f.Unlock() // right on every path
 //	select {
@@ -41,7 +41,7 @@ type LockFuture struct {
 // not ended: Unlock or Cancel ends it.
 func (f *LockFuture) Init(m *Mutex) {
 	if m == nil {
-		panic("capacitor: future of a nil mutex")
+		panic("sync: future of a nil mutex")
 	}
 	f.r.init(m, 1)
 }
@@ -71,19 +71,19 @@ func (f *LockFuture) Err() error { return f.r.f.Err() }
 // synchronizes as the Unlock of the mutex does.
 func (f *LockFuture) Unlock() {
 	if !f.r.f.Release() {
-		panic("capacitor: LockFuture.Unlock of a lock that the mutex's own Unlock has unlocked already")
+		panic("sync: LockFuture.Unlock of a lock that the mutex's own Unlock has unlocked already")
 	}
 }
 
 // Cancel is Unlock, but leaves the lock with the owner if Err has returned nil.
 func (f *LockFuture) Cancel() {
 	if !f.r.f.Cancel() {
-		panic("capacitor: LockFuture.Cancel of a lock that the mutex's own Unlock has unlocked already, " +
+		panic("sync: LockFuture.Cancel of a lock that the mutex's own Unlock has unlocked already, " +
 			"without Err")
 	}
 }
 
-// An RWLockFuture is a request for an [RWLock] that does not block its goroutine, for reading or
+// An RWLockFuture is a request for an [RWMutex] that does not block its goroutine, for reading or
 // for writing. It is used as a [LockFuture] is, and promises the same.
 type RWLockFuture struct {
 	_ noCopy
@@ -92,14 +92,14 @@ type RWLockFuture struct {
 
 // Init makes f a request to lock l for writing, not yet started. It panics if l is nil, or if the
 // last request has not ended: Unlock or Cancel ends it.
-func (f *RWLockFuture) Init(l *RWLock) { f.init(l, rwWriter) }
+func (f *RWLockFuture) Init(l *RWMutex) { f.init(l, rwWriter) }
 
 // InitRead is Init for a read lock.
-func (f *RWLockFuture) InitRead(l *RWLock) { f.init(l, rwReader) }
+func (f *RWLockFuture) InitRead(l *RWMutex) { f.init(l, rwReader) }
 
-func (f *RWLockFuture) init(l *RWLock, hold int64) {
+func (f *RWLockFuture) init(l *RWMutex, hold int64) {
 	if l == nil {
-		panic("capacitor: future of a nil lock")
+		panic("sync: future of a nil lock")
 	}
 	f.r.init(l, hold)
 }
@@ -121,14 +121,14 @@ func (f *RWLockFuture) Err() error { return f.r.f.Err() }
 // or for writing. The rest is as with LockFuture.
 func (f *RWLockFuture) Unlock() {
 	if !f.r.f.Release() {
-		panic("capacitor: RWLockFuture.Unlock of a lock that its own methods have unlocked already")
+		panic("sync: RWLockFuture.Unlock of a lock that its own methods have unlocked already")
 	}
 }
 
 // Cancel is Unlock, but leaves the lock with the owner if Err has returned nil.
 func (f *RWLockFuture) Cancel() {
 	if !f.r.f.Cancel() {
-		panic("capacitor: RWLockFuture.Cancel of a lock that its own methods have unlocked already, " +
+		panic("sync: RWLockFuture.Cancel of a lock that its own methods have unlocked already, " +
 			"without Err")
 	}
 }

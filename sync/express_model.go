@@ -1,6 +1,6 @@
 //go:build interleave && !simulate
 
-package capacitor
+package sync
 
 // Express is small, so that a scenario comes to its end.
 const Express = 2

@@ -1,7 +1,7 @@
 //go:build !interleave || simulate
 
-package capacitor
+package sync
 
 // Express is how many places the express lane of a [Mutex] has, if not chosen otherwise, and that
-// of an [RWLock].
+// of an [RWMutex].
 const Express = 256

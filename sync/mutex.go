@@ -1,4 +1,4 @@
-package capacitor
+package sync
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // A Mutex is a mutual exclusion lock for short critical sections that many goroutines want. Without
 // contention it is as fast as sync.Mutex, under contention several times as fast, and no waiter
 // starves. The zero Mutex is unlocked. A Mutex must not be copied after first use. It implements
-// [sync.Locker], and is not tied to a goroutine.
+// [Locker], and is not tied to a goroutine.
 //
 // Order: platoons of one, and an express lane of [Express] places. A goroutine that finds the mutex
 // free takes it, if the express lane has a place left. Otherwise it queues. The first of the queue
@@ -70,19 +70,10 @@ const (
 	full            = admitted << 1    // no place of the express lane is left
 )
 
-// NewMutex returns an unlocked mutex. [WithExpress] says how many places its express lane has: at
-// most [Express], which is what the zero Mutex has. With none the order is strict FIFO. NewMutex
-// panics if another option is among opts.
-func NewMutex(opts ...Option) *Mutex {
-	o := chosen(opts)
-	q := int64(Express)
-	if o.lane {
-		q = min(o.express, Express)
-	}
-	if o.waitingArray || o.contended || o.bypass > 0 {
-		panic("capacitor: NewMutex takes no option but WithExpress")
-	}
-	base := uint16(Express - q) //nolint:gosec // which is small
+// newMutex returns an unlocked mutex whose express lane has at most that many places. With none the
+// order is strict, which tests of the gate need.
+func newMutex(places int) *Mutex {
+	base := uint16(Express - min(places, Express)) //nolint:gosec // which is small
 	m := &Mutex{used: base, base: base}
 	m.word.Store(m.unlocked())
 	return m
@@ -241,7 +232,7 @@ func (m *Mutex) Unlock() {
 //go:noinline
 func (m *Mutex) unlockSlow() {
 	if !m.unlock() {
-		panic("capacitor: unlock of unlocked mutex")
+		fatal(unlockOfUnlockedMutex)
 	}
 }
 
@@ -301,7 +292,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		return nil
 	}
 	if ctx == nil {
-		panic("capacitor: nil context")
+		panic("sync: nil context")
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -327,9 +318,3 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 
 // Waiting returns how many goroutines and futures wait for m. It is meant for tests and statistics.
 func (m *Mutex) Waiting() int { return m.gate.Waiting() + parking.Sleeping(m.key()) }
-
-// noCopy has vet complain about copies.
-type noCopy struct{}
-
-func (*noCopy) Lock()   {}
-func (*noCopy) Unlock() {}

@@ -1,6 +1,6 @@
 //go:build interleave
 
-package capacitor
+package sync
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func TestModelLockFuture(t *testing.T) {
 	for _, q := range lanes() {
 		t.Run(fmt.Sprintf("express %d", q), func(t *testing.T) {
 			mutextest.RunModelOf[Mutex, LockFuture](t, mutextest.Subject{
-				New:   func() mutextest.Small { return NewMutex(WithExpress(q)) },
+				New:   func() mutextest.Small { return newMutex(q) },
 				Bound: 2,
 				After: func(x *interleave.Run, m mutextest.Small) {
 					gate := m.(*Mutex).gateOf()
@@ -33,10 +33,10 @@ func TestModelLockFuture(t *testing.T) {
 
 // The same of a read-write lock, by its writers.
 func TestModelRWLockFutureAsMutex(t *testing.T) {
-	mutextest.RunModelOf[RWLock, RWLockFuture](t, mutextest.Subject{
-		New:   func() mutextest.Small { return newRWLock(Express - 1) },
+	mutextest.RunModelOf[RWMutex, RWLockFuture](t, mutextest.Subject{
+		New:   func() mutextest.Small { return newRWMutex(Express - 1) },
 		Bound: 2,
-		After: func(x *interleave.Run, m mutextest.Small) { requireUnlocked(x, m.(*RWLock)) },
+		After: func(x *interleave.Run, m mutextest.Small) { requireUnlocked(x, m.(*RWMutex)) },
 	})
 }
 
@@ -77,7 +77,7 @@ func TestModelRWLockFuture(t *testing.T) {
 }
 
 func rwFutures(x *interleave.Run, holder, line string, used int) {
-	l := newRWLock(used)
+	l := newRWMutex(used)
 	x.Name("l", l)
 	var readers, writers interleave.Int32
 	read := func(unlock func()) {
@@ -159,7 +159,7 @@ func TestModelFutureBypass(t *testing.T) {
 			}
 			interleave.Check(t, o, func(x *interleave.Run) {
 				*parking.Default() = *parking.New(1)
-				m := NewMutex(WithExpress(q))
+				m := newMutex(q)
 				x.Name("m", m)
 				m.Lock()
 				var f LockFuture
@@ -194,7 +194,7 @@ func TestModelFutureBypass(t *testing.T) {
 func TestModelFutureIsLeftAtOnce(t *testing.T) {
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
 		*parking.Default() = *parking.New(1)
-		m := NewMutex(WithExpress(1))
+		m := newMutex(1)
 		x.Name("m", m)
 		gate := m.gate.TakeOnly() // as an admitted goroutine that gives up
 		m.Lock()

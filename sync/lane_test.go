@@ -1,6 +1,6 @@
 //go:build !interleave
 
-package capacitor
+package sync
 
 import (
 	"sync"
@@ -29,7 +29,7 @@ func TestLaneIsCutToMeasure(t *testing.T) {
 		{0, time.Second, 0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			m := NewMutex(WithExpress(s.q))
+			m := newMutex(s.q)
 			places := func() uint32 { return m.lane.places(uint32(s.q)) } //nolint:gosec // which is small
 			var wg sync.WaitGroup
 			for range 4 {
@@ -75,8 +75,8 @@ func TestLaneIsCutForOneWhoWaits(t *testing.T) {
 			m := new(Mutex)
 			return m, func() int64 { return Express - int64(m.used) }
 		},
-		"RWLock": func() (sync.Locker, func() int64) {
-			l := new(RWLock)
+		"RWMutex": func() (sync.Locker, func() int64) {
+			l := new(RWMutex)
 			return l, func() int64 { return Express - l.word.Load()&rwLane/rwPlace }
 		},
 	} {

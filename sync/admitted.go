@@ -1,4 +1,4 @@
-package capacitor
+package sync
 
 import (
 	"github.com/farad-go/farad/internal/engine"
@@ -6,7 +6,7 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// Mutex and RWLock have in front of them a gate of one permit, which admits one at a time, and
+// Mutex and RWMutex have in front of them a gate of one permit, which admits one at a time, and
 // where the admitted one sleeps when the lock is taken.
 
 const one = 1 // the permits of the gate count from one
@@ -14,7 +14,7 @@ const one = 1 // the permits of the gate count from one
 // openGate admits the next.
 func openGate(gate engine.Permits) {
 	if !gate.Release(1) {
-		panic("capacitor: permit lost")
+		panic("sync: permit lost")
 	}
 }
 

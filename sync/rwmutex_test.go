@@ -1,4 +1,4 @@
-package capacitor
+package sync
 
 import (
 	"runtime"
@@ -17,22 +17,22 @@ import (
 )
 
 // usedUp returns a lock of whose express lane all places have been used.
-func usedUp() *RWLock {
-	l := new(RWLock)
+func usedUp() *RWMutex {
+	l := new(RWMutex)
 	l.word.Store(rwFull)
 	return l
 }
 
 // forEachRW runs f with a lock whose express lane has all its places, and with one whose lane is
 // full.
-func forEachRW(t *testing.T, f func(t *testing.T, create func() *RWLock)) {
+func forEachRW(t *testing.T, f func(t *testing.T, create func() *RWMutex)) {
 	t.Helper()
-	for name, create := range map[string]func() *RWLock{"zero": func() *RWLock { return new(RWLock) }, "used up": usedUp} {
+	for name, create := range map[string]func() *RWMutex{"zero": func() *RWMutex { return new(RWMutex) }, "used up": usedUp} {
 		t.Run(name, func(t *testing.T) { f(t, create) })
 	}
 }
 
-func requireRWFree(t *testing.T, l *RWLock) {
+func requireRWFree(t *testing.T, l *RWMutex) {
 	t.Helper()
 	require.Zero(t, l.Waiting())
 	require.Zero(t, l.word.Load()&^rwLane, "the lock was lost, or a flag left")
@@ -40,13 +40,13 @@ func requireRWFree(t *testing.T, l *RWLock) {
 }
 
 func TestRWContract(t *testing.T) {
-	forEachRW(t, func(t *testing.T, create func() *RWLock) {
+	forEachRW(t, func(t *testing.T, create func() *RWMutex) {
 		rwtest.Run(t, rwtest.Kind{
-			Package:   "capacitor",
+			Package:   "sync",
 			New:       func() rwtest.Lock { return create() },
 			NewFuture: func() rwtest.Future { return new(RWLockFuture) },
 			Init: func(f rwtest.Future, l rwtest.Lock, s rwtest.State) {
-				lock, _ := l.(*RWLock)
+				lock, _ := l.(*RWMutex)
 				if s == rwtest.Read {
 					f.(*RWLockFuture).InitRead(lock)
 				} else {
@@ -60,8 +60,8 @@ func TestRWContract(t *testing.T) {
 // The writers of a read-write lock are those of a mutex.
 func TestRWContractOfAMutex(t *testing.T) {
 	const why = "the text is that of a read-write lock: TestRWContract"
-	mutextest.RunOf[RWLock, RWLockFuture](
-		t, func() *RWLock { return new(RWLock) }, false,
+	mutextest.RunOf[RWMutex, RWLockFuture](
+		t, func() *RWMutex { return new(RWMutex) }, false,
 		mutextest.Known{Test: "FutureNeedsAMutex", Why: why},
 		mutextest.Known{Test: "FutureUnlockedPastItsBackIsNamed", Why: why},
 	)
@@ -69,9 +69,9 @@ func TestRWContractOfAMutex(t *testing.T) {
 
 func TestRWPanicsNameThePackage(t *testing.T) {
 	for msg, call := range map[string]func(){
-		"capacitor: Unlock of a lock that is unlocked or read-locked":   new(RWLock).Unlock,
-		"capacitor: RUnlock of a lock that is unlocked or write-locked": new(RWLock).RUnlock,
-		"capacitor: nil context": func() { _ = new(RWLock).RLockContext(nil) }, //nolint:staticcheck // nil on purpose
+		"sync: Unlock of unlocked RWMutex":  new(RWMutex).Unlock,
+		"sync: RUnlock of unlocked RWMutex": new(RWMutex).RUnlock,
+		"sync: nil context":                 func() { _ = new(RWMutex).RLockContext(nil) }, //nolint:staticcheck // nil on purpose
 	} {
 		require.PanicsWithValue(t, msg, call)
 	}
@@ -80,7 +80,7 @@ func TestRWPanicsNameThePackage(t *testing.T) {
 // Alone, one locks as often as one likes: when the lane is full one goes through the gate. Each who
 // does renews the lane.
 func TestRWNoneIsKeptOutWithoutWaiters(t *testing.T) {
-	l := new(RWLock)
+	l := new(RWMutex)
 	for range 3 * (Express + 2) {
 		l.RLock()
 		require.True(t, l.TryRLock())
@@ -105,7 +105,7 @@ func TestRWNoneIsKeptOutWithoutWaiters(t *testing.T) {
 // While a writer waits, readers join the current readers until the lane is full. Then they cannot
 // enter in any way before the writer has held the lock.
 func TestRWReadersBesideAWaitingWriterAreFew(t *testing.T) {
-	l := new(RWLock)
+	l := new(RWMutex)
 	l.RLock() // with the first place
 	in := make(chan struct{})
 	go func() {
@@ -137,7 +137,7 @@ func TestRWReadersBesideAWaitingWriterAreFew(t *testing.T) {
 
 // A writer that gives up leaves nothing behind that makes a reader's try fail.
 func TestRWWriterWhoGivesUpLeavesNoTrace(t *testing.T) {
-	forEachRW(t, func(t *testing.T, create func() *RWLock) {
+	forEachRW(t, func(t *testing.T, create func() *RWMutex) {
 		l := create()
 		l.RLock()
 		require.False(t, l.LockTimeout(time.Millisecond))
@@ -149,7 +149,7 @@ func TestRWWriterWhoGivesUpLeavesNoTrace(t *testing.T) {
 
 // A deferred unlock unlocks however the function ends.
 func TestRWDeferredUnlockUnlocksHoweverTheFunctionEnds(t *testing.T) {
-	forEachRW(t, func(t *testing.T, create func() *RWLock) {
+	forEachRW(t, func(t *testing.T, create func() *RWMutex) {
 		l := create()
 		for name, locker := range map[string]sync.Locker{"write": l, "read": l.RLocker()} {
 			ran := false
@@ -178,7 +178,7 @@ func TestRWDeferredUnlockUnlocksHoweverTheFunctionEnds(t *testing.T) {
 // The bound, measured: at most (p + 1) · Express later arrivals overtake the p'th in the line.
 func TestRWOvertakingIsBounded(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
-		l := new(RWLock)
+		l := new(RWMutex)
 		var came atomic.Int64 // so many have come in
 		var stop atomic.Bool
 		var wg sync.WaitGroup

@@ -1,6 +1,6 @@
 //go:build interleave
 
-package capacitor
+package sync
 
 import (
 	"fmt"
@@ -10,8 +10,6 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
-	"github.com/farad-go/farad/internal/parking"
-	"github.com/farad-go/farad/sync/mutex"
 )
 
 // long is so long a time that an express lane which has lasted for it is cut.
@@ -27,7 +25,7 @@ func TestModelLaneIsCut(t *testing.T) {
 		most   int64
 	}{
 		"mutex": {
-			func() mutextest.Small { return NewMutex(WithExpress(Express)) },
+			func() mutextest.Small { return newMutex(Express) },
 			func(m mutextest.Small) (uint8, int64) {
 				l := m.(*Mutex)
 				return l.lane.cut, Express - int64(l.used)
@@ -35,7 +33,7 @@ func TestModelLaneIsCut(t *testing.T) {
 			Express,
 		},
 		"mutex, one place": { // which is not halved
-			func() mutextest.Small { return NewMutex(WithExpress(1)) },
+			func() mutextest.Small { return newMutex(1) },
 			func(m mutextest.Small) (uint8, int64) {
 				l := m.(*Mutex)
 				return l.lane.cut, Express - int64(l.used)
@@ -43,9 +41,9 @@ func TestModelLaneIsCut(t *testing.T) {
 			1,
 		},
 		"read-write lock": {
-			func() mutextest.Small { return newRWLock(0) },
+			func() mutextest.Small { return newRWMutex(0) },
 			func(m mutextest.Small) (uint8, int64) {
-				l := m.(*RWLock)
+				l := m.(*RWMutex)
 				return l.lane.cut, Express - l.word.Load()&rwLane/rwPlace
 			},
 			Express,
@@ -95,50 +93,5 @@ func TestModelLaneIsCut(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// The lane has its places again before the gate opens, not after. A late refill would serve a
-// platoon that has used its places already, and more than the bound would overtake a goroutine that
-// has passed the gate.
-func TestModelLaneIsFullWhenTheGateOpens(t *testing.T) {
-	for name, opts := range map[string][]Option{
-		"queue": {WithExpress(1)},
-		"array": {WithExpress(1), WithWaitingArray(nil)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
-				*parking.Default() = *parking.New(1)
-				w := Wrap(new(mutex.Word), 1, opts...)
-				x.Name("w", w)
-				x.Assert(w.gate.TryArrive(), "closed")
-				var passed, in interleave.Bool // the watched one: the gate, the lock
-				var before interleave.Int32
-				x.Go("departs", w.gate.Depart)
-				x.Go("watched", func() {
-					x.Assert(w.gate.Arrive(bg) == nil, "not admitted")
-					passed.Store(true)
-					w.inner.Lock()
-					w.passed = true
-					in.Store(true)
-					w.Unlock()
-				})
-				x.Go("other", func() {
-					for range 2 {
-						behind := passed.Load()
-						if !w.tryPast() {
-							continue
-						}
-						if behind && !in.Load() {
-							n := before.Add(1)
-							x.Assert(n <= 1, "overtaken %d times, by a lane of one place", n)
-						}
-						w.Unlock()
-					}
-				})
-				x.Wait()
-				x.Assert(w.gate.Population() == 0, "a goroutine is left behind the gate")
-			})
-		})
 	}
 }

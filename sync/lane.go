@@ -1,4 +1,4 @@
-package capacitor
+package sync
 
 import "github.com/farad-go/farad/internal/xsync"
 

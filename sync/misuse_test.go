@@ -1,0 +1,64 @@
+//go:build !interleave
+
+package sync
+
+import (
+	"context"
+	"math"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestNilContextPanics(t *testing.T) {
+	var none context.Context
+	var m Mutex
+	var l RWMutex
+	for _, call := range []func(){
+		func() { _ = m.LockContext(none) },
+		func() { _ = l.LockContext(none) },
+		func() { _ = l.RLockContext(none) },
+	} {
+		require.PanicsWithValue(t, "sync: nil context", call)
+	}
+	require.False(t, m.LockTimeout(math.MinInt64))
+	require.False(t, l.LockTimeout(0))
+	require.False(t, l.RLockTimeout(-1))
+	for _, l := range []interface {
+		TryLock() bool
+		Unlock()
+	}{&m, &l} {
+		require.True(t, l.TryLock())
+		l.Unlock()
+	}
+}
+
+var misuses = map[string]func(){
+	"sync: unlock of unlocked mutex":    func() { new(Mutex).Unlock() },
+	"sync: Unlock of unlocked RWMutex":  func() { new(RWMutex).Unlock() },
+	"sync: RUnlock of unlocked RWMutex": func() { new(RWMutex).RUnlock() },
+}
+
+// A misuse cannot be recovered from, and says the words of the standard library.
+func TestMisuseIsFatal(t *testing.T) {
+	const variable = "FARAD_TEST_MISUSE"
+	if words := os.Getenv(variable); words != "" {
+		fatal = func(m misuse) { m.end() }
+		defer func() {
+			_ = recover()
+			os.Exit(0)
+		}()
+		misuses[words]()
+		return
+	}
+	for words := range misuses {
+		self := exec.Command(os.Args[0], "-test.run=^TestMisuseIsFatal$")
+		self.Env = append(os.Environ(), variable+"="+words)
+		out, err := self.CombinedOutput()
+		require.Error(t, err, "%s", out)
+		require.Contains(t, string(out), "fatal error: "+words)
+		require.Contains(t, string(out), "misuse_test.go", "the stack of the goroutine that did it")
+	}
+}
