@@ -53,9 +53,9 @@ var swaps = map[string]swap{
 		files:  []string{"mutex_test.go", "cond_test.go"},
 		want:   []string{"TestMutex", "TestMutexFairness", "TestCondSignal", "TestCondBroadcast"},
 	},
-	"RWMutex": {
+	"RWLock": {
 		folder: "sync/rwlock",
-		types:  map[string]string{"Mutex": "rwlock.RWMutex", "RWMutex": "rwlock.RWMutex"},
+		types:  map[string]string{"Mutex": "rwlock.RWLock", "RWMutex": "rwlock.RWLock"},
 		files:  []string{"rwmutex_test.go", "mutex_test.go", "cond_test.go"},
 		want: []string{
 			"TestRWMutex",
@@ -66,9 +66,9 @@ var swaps = map[string]swap{
 			"TestCondSignal",
 		},
 	},
-	"RWMutex with bias": {
+	"RWLock with bias": {
 		folder: "sync/rwlock",
-		types:  map[string]string{"Mutex": "rwlock.RWMutex", "RWMutex": "rwlock.RWMutex"},
+		types:  map[string]string{"Mutex": "rwlock.RWLock", "RWMutex": "rwlock.RWLock"},
 		fresh:  "rwlock.New(rwlock.WithReaderBias())",
 		files:  []string{"rwmutex_test.go", "mutex_test.go", "cond_test.go"},
 		want: []string{
