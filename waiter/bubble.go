@@ -10,10 +10,9 @@ import (
 )
 
 // bubbles says whether this process can contain testing/synctest bubbles at all: only a test binary
-// can. The first wait finds out and writes it; if several do, they all write the same.
-//
-// The linker knows, but only package testing can ask it, and no lock may carry that. (The build
-// information does not say it: in it the tests of a main package look like the program.)
+// that uses that package can. The first wait finds out and writes it; if several do, they all write
+// the same. (The build information does not say it: in it the tests of a main package look like the
+// program.)
 var bubbles xsync.Uint32
 
 // The values of bubbles.
@@ -24,18 +23,19 @@ const (
 )
 
 // InBubble reports whether the calling goroutine runs in a testing/synctest bubble, where nothing
-// may be used that was made outside, nor anything be kept that was made inside. Outside test
-// binaries it costs one load.
+// may be used that was made outside, nor anything be kept that was made inside. In a program
+// without bubbles it costs one load.
 func InBubble() bool { return bubbles.Load() != bubblesNever && inBubble() }
 
 // inBubble is InBubble where bubbles may be possible. A channel or a timer that was made in a
 // bubble kills the process when it is used outside, so a parker must not be kept there for reuse.
 //
 // A bubble's clock gives times without a monotonic reading; every other clock gives them with one.
-// Outside test binaries the clock is not consulted.
+// (time.Since would read one clock instead of two. But since Go 1.27 a bubble's answer is a
+// difference between its clock and that of the machine, which a test may have set to any time.)
 func inBubble() bool {
 	if bubbles.Load() == bubblesUnknown {
-		if !linked.TestBinary() {
+		if !linked.Bubbles() {
 			bubbles.Store(bubblesNever)
 			return false
 		}

@@ -172,8 +172,9 @@ func TestParkersAreNotKeptFromBubbles(t *testing.T) {
 	require.False(t, inBubble())
 }
 
-// The first wait finds out that this is a test binary. Where it is none, the clock is not asked.
-func TestOnlyTestBinariesAskTheClock(t *testing.T) {
+// The first wait finds out that this binary can make bubbles. Where it cannot, the clock is not
+// asked.
+func TestOnlyBinariesWithBubblesAskTheClock(t *testing.T) {
 	defer bubbles.Store(bubbles.Load())
 	synctest.Test(t, func(t *testing.T) {
 		bubbles.Store(bubblesNever)

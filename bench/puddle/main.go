@@ -10,9 +10,9 @@
 // go command fetches it. A figure is puddle's: the time in which every client acquires and releases
 // a resource once.
 //
-// In a test binary our semaphores look at each wait for a bubble of testing/synctest, which costs a
-// reading of the clock. A user's program does not pay for that. So the same loop is measured in a
-// program, too.
+// In a test binary that uses testing/synctest our semaphores look at each wait for a bubble, which
+// costs a reading of the clock. A user's program does not pay for that, nor do puddle's own tests.
+// The same loop is measured in a program, too.
 //
 // Read this file first, then module.go for how the modules are made.
 package main

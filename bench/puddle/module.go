@@ -29,8 +29,7 @@ const (
 	program    = "program"
 )
 
-// programSource is the benchmark outside a test binary, in which our semaphores look at each wait
-// for a bubble of testing/synctest.
+// programSource is the benchmark in a user's program.
 //
 //go:embed program.txt
 var programSource []byte

@@ -14,7 +14,7 @@ import (
 )
 
 // A semaphore made inside a bubble must not be used outside, and vice versa. The semaphore has to
-// find out whether it runs in a test binary, and the tests of a main package are easily mistaken
+// find out whether its binary can make bubbles, and the tests of a main package are easily mistaken
 // for a program.
 func TestBubblesInTheTestsOfAProgram(t *testing.T) {
 	s := semaphore.New(1)

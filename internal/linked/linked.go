@@ -1,8 +1,8 @@
 // Package linked says what the linker has put into this program.
 //
-// The question is whether the program is a test binary. Package testing knows, but a program that
-// imports it to ask carries 300 kB more, package flag included. So this package looks for the
-// functions of package testing in the table that every Go program has for its stack traces.
+// The question is whether the program can make bubbles of testing/synctest: only a test binary that
+// uses that package can. No package tells whether it is there without putting it there. So this one
+// looks for functions in the table that every Go program has for its stack traces.
 package linked
 
 import (
@@ -11,11 +11,17 @@ import (
 	"sync"
 )
 
+// bubbles is the function that runs a bubble. It is the runtime's, under the name by which package
+// testing/synctest reaches it. Nothing else calls it, and the linker leaves out what nobody calls.
+// Since Go 1.27 the linker allows no other package to refer to it.
+const bubbles = "internal/synctest.Run"
+
 // The table is searched by addresses, because there is no search by names. The first search looks
-// for the package, in steps well below its size: 60 kB or more in every test binary, which the
-// linker keeps together. The second looks for one function, in steps well below its size of 3 kB,
-// so that it finds the function wherever it is. On WebAssembly the upper bits of an address are the
-// number of a function; the package has 140 functions and more.
+// for package testing, in steps well below its size: 60 kB or more in every test binary, which the
+// linker keeps together. So it costs other programs little. The second looks for one function, in
+// steps well below its size of 800 bytes, so that it finds the function wherever it is. On
+// WebAssembly the upper bits of an address are the number of a function; package testing has 140
+// functions and more.
 const (
 	packageStep  = 8 << 10
 	functionStep = 256
@@ -24,27 +30,22 @@ const (
 	wasmPackageStep  = 16 * wasmFunctionStep
 )
 
-// TestBinary reports whether this program is a test binary, which is one that can call Run of a
-// testing.M. The answer never changes. The first call looks for it, and others wait for that. It
-// takes about 200 µs for each megabyte of machine code, because the table has to come to memory.
-var TestBinary = sync.OnceValue(testBinary)
-
-func testBinary() bool {
+// Bubbles reports whether this program can make bubbles of testing/synctest. The answer never
+// changes. The first call looks for it, and others wait for that. It takes about 200 µs for each
+// megabyte of machine code, because the table has to come to memory.
+var Bubbles = sync.OnceValue(func() bool {
 	forPackage, forFunction := uintptr(packageStep), uintptr(functionStep)
 	if runtime.GOARCH == "wasm" {
 		forPackage, forFunction = wasmPackageStep, wasmFunctionStep
 	}
 	// Rounded down, because on WebAssembly the lower bits lead into what is inlined.
-	there, found := find(here()&^(forFunction-1), forPackage, func(name string) bool {
-		return strings.HasPrefix(name, "testing.")
-	})
-	if found { // A program that imports package testing for something else has no use for the method.
-		_, found = find(there, forFunction, func(name string) bool {
-			return name == "testing.(*M).Run"
-		})
+	from := here() &^ (forFunction - 1)
+	_, found := find(from, forPackage, func(name string) bool { return strings.HasPrefix(name, "testing.") })
+	if found {
+		_, found = find(from, forFunction, func(name string) bool { return name == bubbles })
 	}
 	return found
-}
+})
 
 // here returns an address in the text of the program.
 func here() uintptr {
@@ -52,9 +53,8 @@ func here() uintptr {
 	return pc
 }
 
-// find returns an address at which a function has a name that matches. It steps away from an
-// address in the text of the program, in both directions at once, until it has left the text at
-// both ends.
+// find returns an address in a function whose name matches. It steps away from an address in the
+// text of the program, in both directions at once, until it has left the text at both ends.
 func find(from, step uintptr, matches func(name string) bool) (address uintptr, found bool) {
 	above, below := from, from
 	for inside := true; inside; above, below = above+step, below-step {
@@ -64,7 +64,8 @@ func find(from, step uintptr, matches func(name string) bool) (address uintptr, 
 			// function.
 			if f := runtime.FuncForPC(pc); f != nil {
 				inside = true
-				if matches(f.Name()) {
+				// At the address itself there may be another function, inlined into this one.
+				if matches(runtime.FuncForPC(f.Entry()).Name()) {
 					return pc, true
 				}
 			}

@@ -10,6 +10,6 @@ import (
 
 func main() {
 	if testing.AllocsPerRun(10, func() {}) == 0 {
-		fmt.Println(linked.TestBinary())
+		fmt.Println(linked.Bubbles())
 	}
 }

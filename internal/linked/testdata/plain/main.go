@@ -7,4 +7,4 @@ import (
 	"github.com/farad-go/farad/internal/linked"
 )
 
-func main() { fmt.Println(linked.TestBinary()) }
+func main() { fmt.Println(linked.Bubbles()) }

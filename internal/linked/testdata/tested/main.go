@@ -1,10 +1,10 @@
-// Tested is a program with tests.
+// Tested is a program with tests, none of which makes a bubble.
 package main
 
 import "github.com/farad-go/farad/internal/linked"
 
 func main() {
-	if linked.TestBinary() {
-		panic("taken for a test binary")
+	if linked.Bubbles() {
+		panic("a program with bubbles")
 	}
 }

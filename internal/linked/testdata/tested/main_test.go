@@ -6,8 +6,8 @@ import (
 	"github.com/farad-go/farad/internal/linked"
 )
 
-func TestTestBinary(t *testing.T) {
-	if !linked.TestBinary() {
-		t.Error("not taken for a test binary")
+func TestBubbles(t *testing.T) {
+	if linked.Bubbles() {
+		t.Error("found what is not there")
 	}
 }
