@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/library"
 )
 
 const module = "github.com/farad-go/farad"
@@ -88,20 +89,16 @@ func TestPassTheStandardLibrarysTests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+	folder, err := library.Folder()
 	if err != nil {
-		t.Skip("no go command")
-	}
-	library := filepath.Join(strings.TrimSpace(string(root)), "src", "sync")
-	if _, err := os.Stat(filepath.Join(library, "mutex_test.go")); err != nil {
-		t.Skip("no sources of the standard library")
+		t.Skip(err)
 	}
 	for name, s := range swaps {
 		t.Run(name, func(t *testing.T) {
 			var tests []string
 			overlay := s.withoutOwnTests(t)
 			for _, file := range s.files {
-				source, names := s.translate(t, filepath.Join(library, file))
+				source, names := s.translate(t, filepath.Join(folder, file))
 				tests = append(tests, names...)
 				written := filepath.Join(t.TempDir(), file)
 				require.NoError(t, os.WriteFile(written, source, 0o600))
@@ -173,13 +170,12 @@ func (s swap) translate(t *testing.T, file string) (source []byte, tests []strin
 	f, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
 	require.NoError(t, err)
 	f.Name.Name = path.Base(s.folder) + "_test"
-	drop := dropped(f)
-	f.Decls = slices.DeleteFunc(f.Decls, func(d ast.Decl) bool { return drop[d] })
+	library.Drop(f, foreign)
 	if s.fresh != "" {
 		s.makeFresh(t, f)
 	}
 	s.rename(f)
-	imports(f, s.folder)
+	library.Import(f, module+"/"+s.folder)
 	var text strings.Builder
 	require.NoError(t, format.Node(&text, fset, f))
 	for _, d := range f.Decls {
@@ -188,37 +184,6 @@ func (s swap) translate(t *testing.T, file string) (source []byte, tests []strin
 		}
 	}
 	return []byte(text.String()), tests
-}
-
-// dropped returns what is foreign of a file's declarations, or uses what is.
-func dropped(f *ast.File) map[ast.Decl]bool {
-	drop, names := map[ast.Decl]bool{}, map[string]bool{}
-	for again := true; again; {
-		again = false
-		for _, d := range f.Decls {
-			if drop[d] || isImport(d) {
-				continue
-			}
-			uses := false
-			ast.Inspect(d, func(n ast.Node) bool {
-				id, ok := n.(*ast.Ident)
-				uses = uses || ok && (foreign(id.Name) || names[id.Name])
-				return true
-			})
-			if uses {
-				again, drop[d] = true, true
-				if fn, ok := d.(*ast.FuncDecl); ok && fn.Name.Name != "init" {
-					names[fn.Name.Name] = true
-				}
-			}
-		}
-	}
-	return drop
-}
-
-func isImport(d ast.Decl) bool {
-	g, ok := d.(*ast.GenDecl)
-	return ok && g.Tok == token.IMPORT
 }
 
 // makeFresh has f begin with fresh locks instead of zero values.
@@ -272,28 +237,7 @@ func (s swap) rename(f *ast.File) {
 		}
 		return true
 	})
-}
-
-// imports has f import what it uses and nothing else.
-func imports(f *ast.File, folder string) {
-	used := map[string]bool{}
-	ast.Inspect(f, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			name, _, _ := strings.Cut(id.Name, ".")
-			used[name] = true
-		}
-		return true
-	})
-	var specs []ast.Spec
-	add := func(p string) {
-		if used[path.Base(p)] {
-			specs = append(specs, &ast.ImportSpec{Path: &ast.BasicLit{Kind: token.STRING, Value: `"` + p + `"`}})
-		}
-	}
 	for _, i := range f.Imports {
-		add(strings.Trim(i.Path.Value, `"`))
+		i.Name = nil // of the library's package, which the tests import by a dot
 	}
-	add(module + "/" + folder)
-	f.Decls = slices.DeleteFunc(f.Decls, isImport)
-	f.Decls = slices.Insert(f.Decls, 0, ast.Decl(&ast.GenDecl{Tok: token.IMPORT, Lparen: 1, Specs: specs}))
 }
