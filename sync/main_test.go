@@ -1,3 +1,5 @@
+//go:build !interleave
+
 package sync
 
 import (
@@ -8,5 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	fatal = func(m misuse) { panic(m.words) } // which the tests of all locks expect
+	canBubble = false                         // but in the tests of that
 	goleak.VerifyTestMain(m)
 }

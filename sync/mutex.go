@@ -68,6 +68,7 @@ const (
 
 	admitted uint32 = parking.Mask + 1 // the holder has come through the gate
 	full            = admitted << 1    // no place of the express lane is left
+	bubbled         = full << 1        // the rest is in a row: see bubble.go
 )
 
 // newMutex returns an unlocked mutex whose express lane has at most that many places. With none the
@@ -90,7 +91,7 @@ func (m *Mutex) unlocked() uint32 {
 // Lock locks m, and waits for it if need be. Nothing ends the wait early. It allocates nothing in
 // the steady state.
 func (m *Mutex) Lock() {
-	if !m.express() {
+	if canBubble || !m.express() {
 		m.lockSlow()
 	}
 }
@@ -128,6 +129,11 @@ func (m *Mutex) lockSlow() { _ = m.lock(waiter.Limit{}) }
 
 // lock locks m, or returns the error of until if that ends the wait before.
 func (m *Mutex) lock(until waiter.Limit) error {
+	if canBubble {
+		if err, here := lockBubbled(m, rwWriter, until); here {
+			return err
+		}
+	}
 	if m.spin() {
 		return nil
 	}
@@ -158,6 +164,10 @@ func (m *Mutex) spin() bool {
 // up, and leaves the gate to the next, when until ends the wait.
 func (m *Mutex) compete(until waiter.Limit, waited bool) error {
 	for !m.attempt(1, waited) { // A retry follows a success on the express lane, whose places are few.
+		if canBubble && m.isBubbled() {
+			m.leave()
+			return m.lock(until)
+		}
 		if err := sleepAdmitted(until, m.key(), m.isSleeping); err != nil {
 			m.leave()
 			return err
@@ -171,6 +181,9 @@ func (m *Mutex) compete(until waiter.Limit, waited bool) error {
 func (m *Mutex) attempt(_ int64, waited bool) bool {
 	for { // A retry follows a success on the express lane, whose places are few.
 		w := m.word.Load()
+		if canBubble && w&bubbled != 0 {
+			return false
+		}
 		switch w & parking.Mask {
 		case parking.Unlocked:
 			if m.enter(w, waited) {
@@ -194,6 +207,15 @@ func (m *Mutex) entered(int64)          {}
 func (m *Mutex) leave()                 { openGate(m.gateOf()) }
 func (m *Mutex) giveBack(int64) bool    { return m.unlock() }
 
+func (m *Mutex) isBubbled() bool { return m.word.Load()&bubbled != 0 }
+
+func (m *Mutex) toBubbled() bool {
+	w := m.word.Load()
+	return w&^full == 0 && m.gate.Look() == 0 && m.word.CompareAndSwap(w, w|bubbled)
+}
+
+func (m *Mutex) fromBubbled() { m.word.And(^bubbled) }
+
 // isSleeping reports whether an unlock has to wake the admitted one.
 func (m *Mutex) isSleeping() bool { return m.word.Load()&parking.Mask == sleeping }
 
@@ -202,9 +224,16 @@ func (m *Mutex) key() parking.Key { return parking.Key{Object: m, Hash: xsync.Ad
 // TryLock locks m if it is unlocked, and reports whether it did. If the express lane is full it
 // does not if any goroutine waits.
 func (m *Mutex) TryLock() bool {
+	if canBubble {
+		if ok, here := tryBubbled(m, rwWriter); here {
+			return ok
+		}
+	}
 	for { // A retry follows only another's success, or one that gives up.
 		w := m.word.Load()
 		switch {
+		case canBubble && w&bubbled != 0:
+			return m.TryLock()
 		case w&parking.Mask != parking.Unlocked:
 			return false
 		case w == parking.Unlocked:
@@ -240,6 +269,12 @@ func (m *Mutex) unlockSlow() {
 func (m *Mutex) unlock() bool {
 	for { // A retry follows the admitted goroutine's sleep, or another unlock.
 		w := m.word.Load()
+		if canBubble && w&bubbled != 0 {
+			if ok, here := unjoin(m, rwWriter); here {
+				return ok
+			}
+			continue
+		}
 		switch w & (admitted | parking.Mask) {
 		case parking.Locked:
 			if m.word.CompareAndSwap(w, w-parking.Locked) {
@@ -317,4 +352,4 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 }
 
 // Waiting returns how many goroutines and futures wait for m. It is meant for tests and statistics.
-func (m *Mutex) Waiting() int { return m.gate.Waiting() + parking.Sleeping(m.key()) }
+func (m *Mutex) Waiting() int { return m.gate.Waiting() + parking.Sleeping(m.key()) + inLine(m) }

@@ -64,6 +64,12 @@ type admitting interface {
 	entered(hold int64)
 	// leave ends the admission of a request that has not entered the lock.
 	leave()
+	// isBubbled reports whether bubbles have the lock: then it is entered by join only.
+	isBubbled() bool
+	// toBubbled gives the lock to bubbles if it is free and nobody waits for it, and fromBubbled
+	// takes it back.
+	toBubbled() bool
+	fromBubbled()
 	// giveBack unlocks. It reports false, and changes nothing, if the lock is not held so.
 	giveBack(hold int64) bool
 }
@@ -89,6 +95,15 @@ func (r *request) admit(waited bool) waiter.Outcome {
 			l.Insert(&r.s, &r.f.Node, true)
 			l.Unlock()
 			return waiter.Pending
+		case canBubble && r.lock.isBubbled():
+			lock, node := r.lock, &r.f.Node
+			o, here := join(lock, node.N, func(uint64, bool) *waiter.Waiter { return node })
+			l.Unlock()
+			if here {
+				lock.leave()
+				return o | inRow
+			}
+			continue
 		}
 		l.Unlock()
 		waited = true
@@ -96,11 +111,23 @@ func (r *request) admit(waited bool) waiter.Outcome {
 	return waiter.Granted
 }
 
+// inRow is part of the outcome of a request that has left the gate, because bubbles have the lock.
+const inRow waiter.Outcome = 1 << 7
+
 // lockRequest is what the future asks of the lock.
 type lockRequest request
 
 // Start implements [waiter.Request].
 func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	if canBubble {
+		o, here := join(r.lock, w.N, func(uint64, bool) *waiter.Waiter {
+			w.Arm(waker)
+			return w
+		})
+		if here {
+			return o
+		}
+	}
 	if r.lock.takeLane(w.N) {
 		return waiter.Granted
 	}
@@ -118,7 +145,7 @@ func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 	if o == waiter.Granted {
 		lock.entered(hold)
 	}
-	return o
+	return o &^ inRow
 }
 
 // Unlink implements [waiter.Request]: invariant 2.
@@ -132,6 +159,14 @@ func (r *lockRequest) Unlink(w *waiter.Waiter) bool {
 		l.Unlock()
 		r.lock.leave()
 		return true
+	}
+	if canBubble {
+		var wake waiter.WakeList
+		if drop(r.lock, w, &wake) {
+			l.Unlock()
+			deliver(r.lock, &wake)
+			return true
+		}
 	}
 	w.Abandon()
 	l.Unlock()
@@ -156,6 +191,10 @@ func (a *admission) Wake() {
 			refused(lock, hold)
 		}
 		lock.entered(hold)
+	case waiter.Granted | inRow:
+		if !r.f.Node.Deliver(waiter.Granted) {
+			refused(lock, hold)
+		}
 	case waiter.Closed:
 		r.f.Node.Deliver(waiter.Closed) // no goroutine sees it: the node becomes its owner's again
 		lock.leave()

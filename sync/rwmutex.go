@@ -86,6 +86,8 @@ const (
 	rwWriter   int64 = 1 << 31
 	rwReader   int64 = 1 << 32
 
+	rwBubbled int64 = 1 << 30 // the rest is in a row: see bubble.go
+
 	rwFull        = Express * rwPlace
 	rwLane        = rwWriter - rwPlace
 	rwButReaders  = rwReader - 1
@@ -95,7 +97,7 @@ const (
 // RLock locks l for reading, and waits for it if need be. Nothing ends the wait early. It allocates
 // nothing in the steady state.
 func (l *RWMutex) RLock() {
-	if !l.express(l.word.Load(), rwReader) {
+	if canBubble || !l.express(l.word.Load(), rwReader) {
 		l.lockSlow(rwReader)
 	}
 }
@@ -103,7 +105,7 @@ func (l *RWMutex) RLock() {
 // Lock locks l for writing, and waits for it if need be. Nothing ends the wait early. It allocates
 // nothing in the steady state.
 func (l *RWMutex) Lock() {
-	if !l.express(l.word.Load(), rwWriter) {
+	if canBubble || !l.express(l.word.Load(), rwWriter) {
 		l.lockSlow(rwWriter)
 	}
 }
@@ -130,6 +132,11 @@ func (l *RWMutex) lockSlow(hold int64) { _ = l.lock(waiter.Limit{}, hold) }
 
 // lock locks l, or returns the error of until if that ends the wait before.
 func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
+	if canBubble {
+		if err, here := lockBubbled(l, hold, until); here {
+			return err
+		}
+	}
 	if l.spin(hold) {
 		return nil
 	}
@@ -163,6 +170,10 @@ func (l *RWMutex) spin(hold int64) bool {
 // up, and leaves the gate to the next, when until ends the wait.
 func (l *RWMutex) compete(until waiter.Limit, hold int64, waited bool) error {
 	for !l.attempt(hold, waited) { // A retry follows one of the lane's few users.
+		if canBubble && l.isBubbled() {
+			openGate(l.gateOf())
+			return l.lock(until, hold)
+		}
 		if err := sleepAdmitted(until, l.key(), l.isSleeping); err != nil {
 			l.word.And(^rwSleeping) // invariant 2
 			openGate(l.gateOf())
@@ -181,6 +192,8 @@ func (l *RWMutex) attempt(hold int64, waited bool) bool {
 	for { // A retry follows one of the lane's few users, or a read unlock.
 		w := l.word.Load()
 		switch {
+		case canBubble && w&rwBubbled != 0:
+			return false
 		case isAvailable(w, hold):
 			if l.enter(w, w, hold, waited) {
 				return true
@@ -224,6 +237,15 @@ func (l *RWMutex) leave() {
 	l.reopen()
 }
 
+func (l *RWMutex) isBubbled() bool { return l.word.Load()&rwBubbled != 0 }
+
+func (l *RWMutex) toBubbled() bool {
+	w := l.word.Load()
+	return w&^rwLane|w&rwBubbled == 0 && l.gate.Look() == 0 && l.word.CompareAndSwap(w, w|rwBubbled)
+}
+
+func (l *RWMutex) fromBubbled() { l.word.And(^rwBubbled) }
+
 func (l *RWMutex) giveBack(hold int64) bool {
 	if hold == rwReader {
 		return l.rUnlock()
@@ -261,9 +283,16 @@ func (l *RWMutex) TryRLock() bool { return l.try(rwReader) }
 func (l *RWMutex) TryLock() bool { return l.try(rwWriter) }
 
 func (l *RWMutex) try(hold int64) bool {
+	if canBubble {
+		if ok, here := tryBubbled(l, hold); here {
+			return ok
+		}
+	}
 	for { // A retry follows only another's success, or one that gives up.
 		w := l.word.Load()
 		switch {
+		case canBubble && w&rwBubbled != 0:
+			return l.try(hold)
 		case !isAvailable(w, hold):
 			return false
 		case l.express(w, hold):
@@ -312,6 +341,12 @@ func (l *RWMutex) rUnlockSlow() {
 func (l *RWMutex) rUnlock() bool {
 	for { // A retry follows another arrival, unlock or sleep.
 		w := l.word.Load()
+		if canBubble && w&rwBubbled != 0 {
+			if ok, here := unjoin(l, rwReader); here {
+				return ok
+			}
+			continue
+		}
 		switch {
 		case w < rwReader:
 			return false
@@ -344,6 +379,12 @@ func (l *RWMutex) unlockSlow() {
 func (l *RWMutex) unlock() bool {
 	for { // A retry follows a change by the admitted goroutine, or another unlock.
 		w := l.word.Load()
+		if canBubble && w&rwBubbled != 0 {
+			if ok, here := unjoin(l, rwWriter); here {
+				return ok
+			}
+			continue
+		}
 		switch w & rwNotOnlyHeld {
 		case rwWriter:
 			if l.word.CompareAndSwap(w, w-rwWriter) {
@@ -448,4 +489,4 @@ func (r *rlocker) Lock()   { (*RWMutex)(r).RLock() }
 func (r *rlocker) Unlock() { (*RWMutex)(r).RUnlock() }
 
 // Waiting returns how many goroutines and futures wait for l. It is meant for tests and statistics.
-func (l *RWMutex) Waiting() int { return l.gate.Waiting() + parking.Sleeping(l.key()) }
+func (l *RWMutex) Waiting() int { return l.gate.Waiting() + parking.Sleeping(l.key()) + inLine(l) }

@@ -39,21 +39,22 @@ func requireRWFree(t *testing.T, l *RWMutex) {
 	require.EqualValues(t, 1, l.gateOf().Available(), "the gate is not open")
 }
 
-func TestRWContract(t *testing.T) {
-	forEachRW(t, func(t *testing.T, create func() *RWMutex) {
-		rwtest.Run(t, rwtest.Kind{
-			Package:   "sync",
-			New:       func() rwtest.Lock { return create() },
-			NewFuture: func() rwtest.Future { return new(RWLockFuture) },
-			Init: func(f rwtest.Future, l rwtest.Lock, s rwtest.State) {
-				lock, _ := l.(*RWMutex)
-				if s == rwtest.Read {
-					f.(*RWLockFuture).InitRead(lock)
-				} else {
-					f.(*RWLockFuture).Init(lock)
-				}
-			},
-		})
+func TestRWContract(t *testing.T) { forEachRW(t, runRWContract) }
+
+func runRWContract(t *testing.T, create func() *RWMutex) {
+	t.Helper()
+	rwtest.Run(t, rwtest.Kind{
+		Package:   "sync",
+		New:       func() rwtest.Lock { return create() },
+		NewFuture: func() rwtest.Future { return new(RWLockFuture) },
+		Init: func(f rwtest.Future, l rwtest.Lock, s rwtest.State) {
+			lock, _ := l.(*RWMutex)
+			if s == rwtest.Read {
+				f.(*RWLockFuture).InitRead(lock)
+			} else {
+				f.(*RWLockFuture).Init(lock)
+			}
+		},
 	})
 }
 

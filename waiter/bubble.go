@@ -3,6 +3,9 @@
 package waiter
 
 import (
+	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/farad-go/farad/internal/linked"
@@ -44,4 +47,51 @@ func inBubble() bool {
 	now := time.Now()
 	//nolint:staticcheck // Round(0) strips the monotonic reading, which Equal does not see
 	return now == now.Round(0)
+}
+
+// WaitAcross waits until the request of f is complete, or l ends the wait. It is for a goroutine in
+// a bubble that may have to wait for one outside, or in another bubble. Like the wait for a
+// standard mutex, and unlike every other wait of this module, it is not durable, and whatever
+// goroutine completes the request may do so. If l has ended the wait the request has been given up,
+// and the error is that of l.
+func (f *Future) WaitAcross(l Limit) error {
+	var w across
+	w.mu.Lock()
+	l = l.Fixed()
+	if l.timed {
+		defer time.AfterFunc(l.left(), w.Wake).Stop()
+	}
+	if l.done != nil {
+		defer context.AfterFunc(l.ctx, w.Wake)()
+	}
+	for !f.Poll(&w) {
+		w.sleep()
+		if l.done != nil && l.ctx.Err() != nil || l.timed && l.left() <= 0 {
+			if !f.Complete() {
+				f.Release()
+				return l.Err()
+			}
+		}
+	}
+	return f.Err()
+}
+
+// An across is where a goroutine sleeps that anybody may wake. It sleeps by locking mu a second
+// time: Go's runtime offers no other sleep that crosses the border of a bubble.
+type across struct {
+	mu    sync.Mutex
+	woken atomic.Bool // mu is unlocked, or will be at once
+}
+
+// Wake implements [Waker].
+func (w *across) Wake() {
+	if !w.woken.Swap(true) {
+		w.mu.Unlock()
+	}
+}
+
+// sleep returns when w has been woken since the last sleep.
+func (w *across) sleep() {
+	w.mu.Lock()
+	w.woken.Store(false)
 }

@@ -1,0 +1,26 @@
+//go:build interleave
+
+package sync
+
+import "github.com/farad-go/farad/waiter"
+
+// Scenarios have no bubbles.
+const canBubble = false
+
+type bubbling = admitting
+
+func join(bubbling, int64, func(uint64, bool) *waiter.Waiter) (o waiter.Outcome, here bool) {
+	return waiter.Pending, false
+}
+
+func unjoin(bubbling, int64) (ok, here bool) { return false, false }
+
+func drop(bubbling, *waiter.Waiter, *waiter.WakeList) bool { return false }
+
+func deliver(bubbling, *waiter.WakeList) {}
+
+func inLine(bubbling) int { return 0 }
+
+func lockBubbled(bubbling, int64, waiter.Limit) (err error, here bool) { return nil, false }
+
+func tryBubbled(bubbling, int64) (ok, here bool) { return false, false }

@@ -1,0 +1,336 @@
+//go:build !interleave
+
+package sync
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/linked"
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/mutextest"
+)
+
+// A way is one way to lock a lock, which waits if need be.
+type way struct {
+	lock, unlock func()
+	waiting      func() int
+}
+
+var (
+	globalMutex   Mutex
+	globalRWMutex RWMutex
+)
+
+// eachWay calls f with each way to lock a lock, and with each that may end the wait early. The
+// locks are those of the package, and others.
+func eachWay(t *testing.T, f func(t *testing.T, mine, theirs way)) {
+	t.Helper()
+	for name, ways := range map[string]func() []way{
+		"Mutex": func() []way {
+			return waysOfMutex(new(Mutex))
+		},
+		"package-level Mutex": func() []way { return waysOfMutex(&globalMutex) },
+		"RWMutex":             func() []way { return waysOfRWMutex(new(RWMutex)) },
+		"package-level RWMutex": func() []way {
+			return waysOfRWMutex(&globalRWMutex)
+		},
+	} {
+		for i := range ways() {
+			for j := range ways() {
+				ws := ways()
+				if i >= firstRead && j >= firstRead {
+					continue // readers do not exclude one another
+				}
+				t.Run(name, func(t *testing.T) { f(t, ws[i], ws[j]) })
+			}
+		}
+	}
+}
+
+// firstRead is the first of the ways that lock for reading.
+const firstRead = 3
+
+func waysOfMutex(m *Mutex) []way {
+	return []way{
+		{m.Lock, m.Unlock, m.Waiting},
+		{func() { lockContext(m.LockContext) }, m.Unlock, m.Waiting},
+		{func() { mustBe(m.LockTimeout(time.Hour)) }, m.Unlock, m.Waiting},
+	}
+}
+
+func waysOfRWMutex(l *RWMutex) []way {
+	return []way{
+		{l.Lock, l.Unlock, l.Waiting},
+		{func() { lockContext(l.LockContext) }, l.Unlock, l.Waiting},
+		{func() { mustBe(l.LockTimeout(time.Hour)) }, l.Unlock, l.Waiting},
+		{l.RLock, l.RUnlock, l.Waiting},
+		{func() { lockContext(l.RLockContext) }, l.RUnlock, l.Waiting},
+		{func() { mustBe(l.RLockTimeout(time.Hour)) }, l.RUnlock, l.Waiting},
+	}
+}
+
+// lockContext locks with a context of the caller's bubble.
+func lockContext(lock func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	mustBe(lock(ctx) == nil)
+}
+
+func mustBe(ok bool) {
+	if !ok {
+		panic("gave up")
+	}
+}
+
+func awaitTrue(f func() bool) {
+	for !f() {
+		runtime.Gosched()
+	}
+}
+
+// withBubbles is for tests of programs with bubbles: this one's.
+func withBubbles(t *testing.T) {
+	t.Helper()
+	require.True(t, isTest() && linked.Bubbles())
+	canBubble = true
+	t.Cleanup(func() { canBubble = false })
+}
+
+// What all mutexes promise, in a program with bubbles.
+func TestContractWithBubbles(t *testing.T) {
+	withBubbles(t)
+	mutextest.RunOf[Mutex, LockFuture](t, func() *Mutex { return new(Mutex) }, false)
+	forEachRW(t, runRWContract)
+}
+
+func TestBubblesHaveNumbers(t *testing.T) {
+	require.Zero(t, bubble())
+	var first uint64
+	synctest.Test(t, func(t *testing.T) {
+		first = bubble()
+		require.NotZero(t, first)
+		go func() { require.Equal(t, first, bubble()) }()
+		synctest.Wait()
+	})
+	synctest.Test(t, func(t *testing.T) { require.Greater(t, bubble(), first) })
+}
+
+// Within a bubble all waits are durable, and time goes on.
+func TestWaitsInABubbleAreDurable(t *testing.T) {
+	withBubbles(t)
+	eachWay(t, func(t *testing.T, holder, waits way) {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			holder.lock()
+			var got atomic.Bool
+			go func() {
+				waits.lock()
+				got.Store(true)
+				waits.unlock()
+			}()
+			synctest.Wait()
+			require.Equal(t, 1, holder.waiting())
+			time.Sleep(time.Minute)
+			require.False(t, got.Load())
+			holder.unlock()
+			synctest.Wait()
+			require.True(t, got.Load())
+			require.Equal(t, time.Minute, time.Since(start))
+		})
+		require.Empty(t, rows.of)
+	})
+}
+
+// Goroutines of a bubble and others wait for one another, and nothing ends the process: neither a
+// channel of the bubble that is used outside, nor a deadlock that is none.
+func TestContentionAcrossABubblesBorder(t *testing.T) {
+	withBubbles(t)
+	eachWay(t, func(t *testing.T, outside, inside way) {
+		outside.lock()
+		go func() {
+			awaitTrue(func() bool { return outside.waiting() > 0 })
+			time.Sleep(time.Millisecond) // the goroutine of the bubble sleeps
+			outside.unlock()
+		}()
+		synctest.Test(t, func(*testing.T) {
+			inside.lock() // the only goroutine of the bubble: if the wait were durable, a deadlock
+			inside.unlock()
+		})
+
+		var held, done atomic.Bool
+		go func() {
+			defer done.Store(true)
+			awaitTrue(held.Load)
+			outside.lock()
+			outside.unlock()
+		}()
+		synctest.Test(t, func(t *testing.T) {
+			inside.lock()
+			held.Store(true)
+			awaitTrue(func() bool { return inside.waiting() > 0 })
+			time.Sleep(time.Minute)
+			require.False(t, done.Load())
+			inside.unlock()
+		})
+		awaitTrue(done.Load)
+		require.Empty(t, rows.of)
+	})
+}
+
+// A goroutine of the bubble that waits behind one from outside does not wait durably: the bubble's
+// time stands still until it has the lock.
+func TestWaitBehindAStrangerIsNotDurable(t *testing.T) {
+	withBubbles(t)
+	eachWay(t, func(t *testing.T, outside, inside way) {
+		var held, last atomic.Bool
+		go func() {
+			awaitTrue(held.Load)
+			outside.lock()
+			awaitTrue(func() bool { return outside.waiting() > 0 })
+			time.Sleep(10 * time.Millisecond)
+			outside.unlock()
+		}()
+		synctest.Test(t, func(t *testing.T) {
+			inside.lock()
+			held.Store(true)
+			awaitTrue(func() bool { return inside.waiting() > 0 })
+			go func() {
+				inside.lock()
+				last.Store(true)
+				inside.unlock()
+			}()
+			awaitTrue(func() bool { return inside.waiting() > 1 })
+			inside.unlock()
+			synctest.Wait()
+			require.True(t, last.Load(), "the bubble was thought to be at rest while the lock was held outside")
+		})
+		require.Empty(t, rows.of)
+	})
+}
+
+// After a bubble a lock is as it was, and fast.
+func TestBubbledLockIsPlainAgain(t *testing.T) {
+	withBubbles(t)
+	synctest.Test(t, func(t *testing.T) {
+		var m Mutex
+		var l RWMutex
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		m.Lock()
+		l.RLock()
+		require.Len(t, rows.of, 2)
+		require.False(t, m.TryLock())
+		require.True(t, l.TryRLock())
+		require.False(t, l.TryLock())
+		require.ErrorIs(t, m.LockContext(ctx), context.DeadlineExceeded)
+		require.False(t, l.LockTimeout(time.Second))
+		require.Zero(t, m.Waiting()+l.Waiting())
+		m.Unlock()
+		l.RUnlock()
+		l.RUnlock()
+		require.Panics(t, m.Unlock)
+		require.Panics(t, l.Unlock)
+		require.Panics(t, l.RUnlock)
+		require.Empty(t, rows.of)
+		require.Zero(t, m.word.Load())
+		require.Zero(t, l.word.Load())
+	})
+}
+
+// Goroutines of two bubbles and of none lock and unlock, and some give up.
+func TestCrowdAcrossBorders(t *testing.T) {
+	withBubbles(t)
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		var m Mutex
+		var l RWMutex
+		var inside, readers, turns, ended atomic.Int64
+		n := int64(locktest.Scaled(300))
+		work := func() {
+			for i := range n {
+				m.Lock()
+				if inside.Add(1) != 1 {
+					panic("two inside")
+				}
+				inside.Add(-1)
+				m.Unlock()
+				ctx, cancel := context.WithCancel(context.Background())
+				if i%3 == 0 {
+					go cancel()
+				}
+				if m.LockContext(ctx) == nil {
+					m.Unlock()
+				}
+				cancel()
+				if i%4 == 0 {
+					l.Lock()
+					if readers.Load() != 0 {
+						panic("a reader beside a writer")
+					}
+					l.Unlock()
+				} else if l.RLockContext(ctx) == nil || l.TryRLock() {
+					readers.Add(1)
+					readers.Add(-1)
+					l.RUnlock()
+				}
+				turns.Add(1)
+			}
+		}
+		crowd := func() {
+			for range 3 {
+				go func() {
+					defer ended.Add(1)
+					work()
+				}()
+			}
+		}
+		t.Run("all", func(t *testing.T) {
+			crowd()
+			for range 2 {
+				t.Run("bubble", func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(*testing.T) { crowd() })
+				})
+			}
+		})
+		awaitTrue(func() bool { return ended.Load() == 9 })
+		require.Equal(t, 9*n, turns.Load())
+		require.Empty(t, rows.of)
+		require.True(t, m.TryLock())
+		require.True(t, l.TryLock())
+	})
+}
+
+// Futures take part, too.
+func TestFuturesOfBubbledLocks(t *testing.T) {
+	withBubbles(t)
+	synctest.Test(t, func(t *testing.T) {
+		var m Mutex
+		var l RWMutex
+		var f LockFuture
+		var g RWLockFuture
+		f.Init(&m)
+		require.True(t, f.Poll(nil))
+		require.NoError(t, f.Err())
+		l.Lock()
+		g.InitRead(&l)
+		require.False(t, g.Poll(nil))
+		require.Equal(t, 1, l.Waiting())
+		g.Unlock()
+		require.Zero(t, l.Waiting())
+		done := g.Done()
+		synctest.Wait()
+		l.Unlock()
+		<-done
+		require.NoError(t, g.Err())
+		g.Unlock()
+		f.Unlock()
+		require.Empty(t, rows.of)
+	})
+}

@@ -1,0 +1,14 @@
+//go:build interleave
+
+package sync
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	fatal = func(m misuse) { panic(m.words) } // which the tests of all locks expect
+	goleak.VerifyTestMain(m)
+}
