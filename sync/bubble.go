@@ -272,8 +272,8 @@ func lockBubbled(l bubbling, hold int64, until waiter.Limit) (err error, here bo
 	return nil, true
 }
 
-// tryBubbled locks l if it is free and nobody waits for it. If this is no business of bubbles it does
-// nothing and reports false.
+// tryBubbled locks l if it is free and nobody waits for it. If this is no business of bubbles it
+// does nothing and reports false.
 func tryBubbled(l bubbling, hold int64) (ok, here bool) {
 	o, here := join(l, hold, func(uint64, bool) *waiter.Waiter { return nil })
 	return o == waiter.Granted, here
