@@ -31,17 +31,16 @@ type Mutex struct {
 // Lock locks m, and waits for it if need be. Nothing ends the wait early. It is one addition if m
 // is free, and allocates nothing in the steady state.
 func (m *Mutex) Lock() {
-	if end := m.t.ticket.Add(step); end-m.t.grant.Load() > step {
-		m.lockSlow(end)
-	} else {
+	end := m.t.ticket.Add(step)
+	if end-m.t.grant.Load() <= step {
 		m.t.ledger.take(1)
+		return
 	}
-}
-
-//go:noinline
-func (m *Mutex) lockSlow(end int64) {
 	// Neither closed nor too large nor cancelled: it cannot fail.
-	_ = m.t.await(waiter.Limit{}, one, 1, end)
+	if e, p, _ := m.t.begin(one, 1, end); p != nil {
+		p.Sleeper().SleepInline()
+		_ = finish(e, p)
+	}
 }
 
 // TryLock locks m if it is unlocked and no goroutine waits for it, and reports whether it did.

@@ -117,7 +117,15 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 		}
 		return nil
 	}
-	return s.t.await(waiter.UntilDone(ctx), zero, n, end)
+	if mayEnd {
+		return s.t.await(waiter.UntilDone(ctx), zero, n, end)
+	}
+	e, p, err := s.t.begin(zero, n, end)
+	if p == nil {
+		return err
+	}
+	p.Sleeper().SleepInline()
+	return finish(e, p)
 }
 
 // acquireNothing is Acquire for the requests that need no permits or are none.

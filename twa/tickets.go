@@ -199,20 +199,20 @@ func (s *tickets) isLong(n int64) bool {
 	return false
 }
 
-// refuse ends a request for n tickets before end, which have just been taken, if they make the line
-// too long (invariant 6). It then abandons them, and reports true.
-func (s *tickets) refuse(base, n, end int64) bool {
+// isTooLong reports whether a request for tickets up to end, which have just been taken, makes the
+// line too long (invariant 6), for a value of grant. The tickets are in the line.
+func isTooLong(base, g, end int64) bool {
 	// A mutex has no limit to look at, and needs none: its requests are of one permit each, and 2⁶¹
 	// of them would take 73 years.
-	g := s.grant.Load()
-	if base != zero || end-granted(base, g) <= window*step || !s.inLine(base, g, end) {
-		return false
-	}
+	return base == zero && end-granted(base, g) > window*step
+}
+
+// refuse ends such a request, for n tickets.
+func (s *tickets) refuse(base, n, end int64) {
 	s.mu.Lock()
 	s.markLocked(long)
 	s.mu.Unlock()
 	s.abandon(base, n, end)
-	return true
 }
 
 // inLine reports whether the number k is still to be granted, for a recent value of grant: whether
@@ -325,6 +325,14 @@ func (s *tickets) overfull(base, ticket int64) bool {
 //
 //go:noinline
 func (s *tickets) releaseSlow(base, n, g int64) bool {
+	// Almost always one request waits for one permit, and there is nothing else to look at. No mark
+	// is set, so no permits have been taken back, which may have been among those of g.
+	if end := granted(base, g); n == 1 && end-s.ticket.Load() <= 0 && s.limit.Load() >= 0 && s.runs.Load() == 0 {
+		if w := s.claim(base, end); w != nil {
+			s.tell(base, w, end)
+		}
+		return true
+	}
 	ok := !s.overfull(base, s.ticket.Load()) || s.accept(base, n)
 	g = granted(base, g)
 	// A request has waited, or accept has taken the tickets back.
@@ -380,14 +388,12 @@ func (s *tickets) wake(base, from, to int64) {
 	if ahead := to - s.ticket.Load(); ahead > 0 && ahead <= glut {
 		to -= ahead // no request can sleep there
 	}
-	id := s.id.Load()
-	if id == 0 {
+	if s.id.Load() == 0 {
 		return // no request has ever waited
 	}
-	a := s.table()
-	if (to-from)/step <= int64(a.Buckets()) {
+	if (to-from)/step <= int64(s.table().Buckets()) {
 		for k := from + step; k-to <= 0; k += step {
-			if w := s.claim(base, a.Line(s.key(id, k)), k); w != nil {
+			if w := s.claim(base, k); w != nil {
 				s.tell(base, w, k)
 			}
 		}
@@ -400,11 +406,15 @@ func (s *tickets) wake(base, from, to int64) {
 	}
 }
 
-// claim takes a sleeper under the number k, which has been granted, out of its line l, and unlocks
-// l. It returns nil if there is none. A goroutine may come so late that the number is that of a
-// ticket of the next round. It then finds the number in the line of tickets, and leaves the sleeper
-// alone.
-func (s *tickets) claim(base int64, l parking.Line, k int64) *waiter.Waiter {
+// claim takes a sleeper under the number k, which has been granted, out of its line. It returns nil
+// if there is none. A goroutine may come so late that the number is that of a ticket of the next
+// round. It then finds the number in the line of tickets, and leaves the sleeper alone.
+func (s *tickets) claim(base, k int64) *waiter.Waiter {
+	id := s.id.Load()
+	if id == 0 {
+		return nil // no request has ever waited
+	}
+	l := s.table().Line(s.key(id, k))
 	e := l.First()
 	if e == nil || s.inLine(base, s.grant.Load(), k) {
 		l.Unlock()
@@ -532,16 +542,20 @@ func (s *tickets) giveBack(base, n int64) {
 // them, too.
 func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) waiter.Outcome {
 	n := w.N
-	if s.refuse(base, n, end) {
-		return waiter.QueueFull
-	}
 	for { // A retry follows a Resize there and back.
-		if s.table().Enter(e, w, s.key(s.id.get(), end), 0, func() bool {
-			g := s.grant.Load()
-			return g&closed == 0 && s.inLine(base, g, end) && n-base <= s.size()
-		}) {
+		l := s.table().Line(s.key(s.id.get(), end))
+		g := s.grant.Load()
+		if g&closed == 0 && s.inLine(base, g, end) && n-base <= s.size() {
+			if isTooLong(base, g, end) {
+				l.Unlock()
+				s.refuse(base, n, end)
+				return waiter.QueueFull
+			}
+			l.Insert(e, w, false)
+			l.Unlock()
 			return waiter.Pending
 		}
+		l.Unlock()
 		if o := s.outcome(base, n, end); o != waiter.Pending {
 			return o
 		}
@@ -573,6 +587,28 @@ func (s *tickets) await(l waiter.Limit, base, n, end int64) error {
 		return o.Err()
 	}
 	return waiter.Keep(ticketLine{s: s, base: base}, n, l.Cancelled())
+}
+
+// begin is the first part of an await without a limit. The others are SleepInline of the parker's
+// Sleeper, and finish. A caller whose speed matters makes the three calls itself: see SleepInline.
+// begin returns nil, and the error of the outcome, if there is nothing to wait for.
+func (s *tickets) begin(base, n, end int64) (*parking.Sleeper, *waiter.Parker, error) {
+	e := parking.GetSleeper()
+	p := e.Kept()
+	p.N = n
+	o := s.enter(e, &p.Waiter, base, end)
+	if o == waiter.Pending {
+		return e, p, nil
+	}
+	e.Put(p)
+	return nil, nil, o.Err()
+}
+
+func finish(e *parking.Sleeper, p *waiter.Parker) error {
+	p.Sleeper().Sleep()
+	o := p.Outcome()
+	e.Put(p)
+	return o.Err()
 }
 
 // A ticketLine is where a goroutine waits for the tickets before end, as a [waiter.Line].
@@ -609,7 +645,12 @@ func (s *tickets) key(id, end int64) parking.Key {
 	return parking.Key{Object: s, Part: end / step, Hash: uintptr(id)}
 }
 
-func (s *tickets) table() *parking.Table { return s.array.table() }
+func (s *tickets) table() *parking.Table {
+	if s.array == nil {
+		return parking.Default()
+	}
+	return (*parking.Table)(s.array)
+}
 
 // resize sets the size. A reduction queues, as a debt, behind the current waiters. An increase
 // first ends such debts, the newest first, as if their owner gave up. The rest is granted to

@@ -530,7 +530,7 @@ func TestModelReleaseLooksNowhereElse(t *testing.T) {
 			x.Assert(s.TryAcquire(2), "not free")
 			return func() { s.Release(1) }
 		}},
-		"semaphore that is waited for": {11, func(*interleave.Run) func() {
+		"semaphore that is waited for": {8, func(*interleave.Run) func() {
 			s := New(2, WithWaitingArray(NewArray(8)))
 			s.t.id.get()
 			s.t.take(4)

@@ -18,6 +18,11 @@ func Default() *Table {
 	if t := lots.Load(); t != nil {
 		return t
 	}
+	return makeLots()
+}
+
+//go:noinline
+func makeLots() *Table {
 	lots.CompareAndSwap(nil, New(size(runtime.NumCPU())))
 	return lots.Load()
 }

@@ -10,7 +10,7 @@ import (
 type Key struct {
 	Object any // comparable: a pointer to the lock, or the key of a user
 	Part   int64
-	Hash   uintptr // the same for equal keys
+	Hash   uintptr // the same for keys with equal objects
 }
 
 // A Table has the queues of many locks, in buckets. The sleepers of a bucket stand in one line,
@@ -40,11 +40,13 @@ type bucket struct {
 // A Sleeper is a waiter in a line.
 type Sleeper struct {
 	node       *waiter.Waiter // is told
-	key        Key
-	next, prev *Sleeper // guarded by the bucket's mu
-	queued     bool     // the same
-	handoff    bool     // so many wakes have failed that the lock is to be handed over
-	handed     bool     // the lock has been handed over; written before the sleeper is told
+	object     any            // the key's
+	part       int64          // the same
+	bucket     *bucket        // where the line is
+	next, prev *Sleeper       // guarded by the bucket's mu
+	queued     bool           // the same
+	handoff    bool           // so many wakes have failed that the lock is to be handed over
+	handed     bool           // the lock has been handed over; written before the sleeper is told
 
 	parker *waiter.Parker // for waits without a limit, so that they ask one pool, not two; nil at first
 }
@@ -66,15 +68,31 @@ func GetSleeper() *Sleeper { return sleepers.Get().(*Sleeper) }
 
 // Parker returns a parker for a wait that l may end. Put takes it back.
 func (s *Sleeper) Parker(l waiter.Limit) *waiter.Parker {
-	if l.MayEnd() || waiter.InBubble() {
+	if l.MayEnd() {
 		return waiter.GetParker(l)
 	}
-	if p := s.parker; p == nil || !p.IsCheapest() {
-		if p != nil {
-			p.Put()
-		}
-		s.parker = waiter.GetParker(l)
+	return s.Kept()
+}
+
+// Kept is Parker for a wait without a limit.
+func (s *Sleeper) Kept() *waiter.Parker {
+	if p := s.parker; p != nil && p.IsCheapest() && !waiter.InBubble() {
+		return p
 	}
+	return s.renew()
+}
+
+// renew returns a parker for a wait without a limit, and keeps it unless it is that of a bubble.
+//
+//go:noinline
+func (s *Sleeper) renew() *waiter.Parker {
+	if waiter.InBubble() {
+		return waiter.GetParker(waiter.Limit{})
+	}
+	if s.parker != nil {
+		s.parker.Put()
+	}
+	s.parker = waiter.GetParker(waiter.Limit{})
 	return s.parker
 }
 
@@ -84,7 +102,7 @@ func (s *Sleeper) Put(p *waiter.Parker) {
 	if p != nil && p != s.parker {
 		p.Put()
 	}
-	s.node, s.key = nil, Key{}
+	s.node, s.object, s.bucket = nil, nil, nil
 	sleepers.Put(s)
 }
 
@@ -130,7 +148,7 @@ func (t *Table) Sleep(l waiter.Limit, k Key, failedWakes int, still func() bool)
 		s.Put(p)
 		return NotSlept, nil
 	}
-	_, err := waiter.Wait(p, l, tableLine{t, s})
+	_, err := waiter.Wait(p, l, tableLine{t, s, k.Hash})
 	if err != nil {
 		p = nil
 	}
@@ -139,8 +157,9 @@ func (t *Table) Sleep(l waiter.Limit, k Key, failedWakes int, still func() bool)
 
 // A tableLine is a sleeper's place in the table as a [waiter.Line].
 type tableLine struct {
-	t *Table
-	s *Sleeper
+	t    *Table
+	s    *Sleeper
+	hash uintptr
 }
 
 func (p tableLine) Unlink(*waiter.Waiter) bool { return p.t.Leave(p.s) }
@@ -148,7 +167,7 @@ func (p tableLine) Unlink(*waiter.Waiter) bool { return p.t.Leave(p.s) }
 // GiveBack passes on a wake that came too late, but not a lock that was handed over.
 func (p tableLine) GiveBack(int64) bool {
 	if !p.s.handed {
-		p.t.Wake(p.s.key)
+		p.t.Wake(Key{p.s.object, p.s.part, p.hash})
 	}
 	return true
 }
@@ -156,20 +175,19 @@ func (p tableLine) GiveBack(int64) bool {
 // Enter puts s into the line of k for node, which is armed, unless still returns false. failedWakes
 // is as for Sleep. The caller owns s again when the node has been told or Leave has returned true.
 func (t *Table) Enter(s *Sleeper, node *waiter.Waiter, k Key, failedWakes int, still func() bool) bool {
-	s.node, s.key, s.handoff, s.handed = node, k, failedWakes >= handoffAfter, false
-	b := t.bucket(k)
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	s.handoff, s.handed = failedWakes >= handoffAfter, false
+	l := t.Line(k)
+	defer l.Unlock()
 	if !still() {
 		return false
 	}
-	b.insert(s, failedWakes > 0)
+	l.Insert(s, node, failedWakes > 0)
 	return true
 }
 
 // Leave takes s out of its line and reports whether it was there. If not, a wake is on its way.
 func (t *Table) Leave(s *Sleeper) bool {
-	b := t.bucket(s.key)
+	b := s.bucket
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.remove(s)
@@ -198,7 +216,7 @@ func (t *Table) Wake(k Key) {
 func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	b := t.bucket(k)
 	b.mu.Lock()
-	s := b.find(k)
+	s := b.find(k.Object, k.Part)
 	hand := s != nil && s.handoff
 	if !release(hand) {
 		b.mu.Unlock()
@@ -222,7 +240,7 @@ func (t *Table) Claim(k Key) *waiter.Waiter {
 	b := t.bucket(k)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.find(k)
+	s := b.find(k.Object, k.Part)
 	if s == nil {
 		return nil
 	}
@@ -233,30 +251,31 @@ func (t *Table) Claim(k Key) *waiter.Waiter {
 // A Line is the sleepers of one key, with the bucket locked. It is for locks that decide by more
 // than the order. No sleeper may be told before Unlock.
 type Line struct {
-	b *bucket
-	k Key
+	b      *bucket
+	object any // no Key, so that a Line stays in registers
+	part   int64
 }
 
 // Line locks the line of k.
 func (t *Table) Line(k Key) Line {
 	b := t.bucket(k)
 	b.mu.Lock()
-	return Line{b, k}
+	return Line{b, k.Object, k.Part}
 }
 
 // Unlock ends the use of l.
 func (l Line) Unlock() { l.b.mu.Unlock() }
 
 // First returns the first sleeper, or nil.
-func (l Line) First() *Sleeper { return l.b.find(l.k) }
+func (l Line) First() *Sleeper { return l.b.find(l.object, l.part) }
 
 // Next returns the sleeper behind s, or nil. s must be in the line.
-func (l Line) Next(s *Sleeper) *Sleeper { return s.next.orNext(l.k) }
+func (l Line) Next(s *Sleeper) *Sleeper { return s.next.orNext(l.object, l.part) }
 
 // Insert puts s into the line, at its front or at its end, for node, which is armed. The caller
 // owns s again when the node has been told or Remove has returned true.
 func (l Line) Insert(s *Sleeper, node *waiter.Waiter, front bool) {
-	s.node, s.key = node, l.k
+	s.node, s.object, s.part, s.bucket = node, l.object, l.part, l.b
 	l.b.insert(s, front)
 }
 
@@ -266,10 +285,14 @@ func (l Line) Remove(s *Sleeper) bool { return l.b.remove(s) }
 // ClaimAndUnlock takes s out of the line, ends the use of l, and returns the node of s, which the
 // caller tells.
 func (l Line) ClaimAndUnlock(s *Sleeper) *waiter.Waiter {
-	defer l.Unlock()
 	l.b.remove(s)
-	return s.node
+	node := s.node
+	l.b.mu.Unlock()
+	return node
 }
+
+// key returns the key for which s sleeps, but for the hash.
+func (s *Sleeper) key() Key { return Key{Object: s.object, Part: s.part} }
 
 // Node returns the node for which s stands in its line.
 func (s *Sleeper) Node() *waiter.Waiter { return s.node }
@@ -305,7 +328,7 @@ func (t *Table) Signal(k Key) {
 	b.mu.Lock()
 	for s := b.first; s != nil; {
 		next := s.next
-		if s.key == k {
+		if s.sleepsFor(k.Object, k.Part) {
 			b.remove(s)
 			wake.Add(s.node, waiter.Granted)
 		}
@@ -329,9 +352,9 @@ func (t *Table) ClaimAll(of func(Key, *waiter.Waiter) bool) (claimed []Claimed) 
 		b.mu.Lock()
 		for s := b.first; s != nil; {
 			next := s.next
-			if of(s.key, s.node) {
+			if of(s.key(), s.node) {
 				b.remove(s)
-				claimed = append(claimed, Claimed{s.node, s.key})
+				claimed = append(claimed, Claimed{s.node, s.key()})
 			}
 			s = next
 		}
@@ -346,7 +369,7 @@ func (t *Table) Count(of func(Key) bool) (n int) {
 		b := &t.buckets[i]
 		b.mu.Lock()
 		for s := b.first; s != nil; s = s.next {
-			if of(s.key) {
+			if of(s.key()) {
 				n++
 			}
 		}
@@ -364,7 +387,7 @@ func (t *Table) Sleeping(k Key) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for s := b.first; s != nil; s = s.next {
-		if s.key == k {
+		if s.sleepsFor(k.Object, k.Part) {
 			n++
 		}
 	}
@@ -372,14 +395,19 @@ func (t *Table) Sleeping(k Key) (n int) {
 }
 
 // find returns the first sleeper of k, or nil.
-func (b *bucket) find(k Key) *Sleeper { return b.first.orNext(k) }
+func (b *bucket) find(object any, part int64) *Sleeper { return b.first.orNext(object, part) }
 
 // orNext returns s if it sleeps for k, otherwise the next sleeper of k behind it, or nil.
-func (s *Sleeper) orNext(k Key) *Sleeper {
-	for s != nil && s.key != k {
+func (s *Sleeper) orNext(object any, part int64) *Sleeper {
+	for s != nil && !s.sleepsFor(object, part) {
 		s = s.next
 	}
 	return s
+}
+
+// sleepsFor reports whether s sleeps for the key with this object and part.
+func (s *Sleeper) sleepsFor(object any, part int64) bool {
+	return s.part == part && s.object == object
 }
 
 // insert puts s into the line, at its front or at its end.
