@@ -12,14 +12,7 @@ type (
 	Map = std.Map
 	// Pool is the standard library's.
 	Pool = std.Pool
-	// Cond is the standard library's.
-	Cond = std.Cond
-	// WaitGroup is the standard library's.
-	WaitGroup = std.WaitGroup
 )
-
-// NewCond is the standard library's.
-func NewCond(l Locker) *Cond { return std.NewCond(l) }
 
 // OnceFunc is the standard library's.
 func OnceFunc(f func()) func() { return std.OnceFunc(f) }

@@ -3,9 +3,9 @@
 //
 //	import "github.com/farad-go/farad/sync"
 //
-// Everything of the standard package is here under the same name. [Mutex] and [RWMutex] are
-// Farad's; the rest is the standard library's own. Misuse ends the process, with the standard
-// library's words.
+// Everything of the standard package is here under the same name. [Mutex], [RWMutex], [Cond] and
+// [WaitGroup] are Farad's; the rest is the standard library's own. Misuse of a lock ends the
+// process, with the standard library's words.
 //
 // [Mutex] is a capacitor, after Dice and Kogan. A goroutine that runs anyway may take a free lock
 // by an express lane; the goroutines that wait are let in one by one, in their order, each after at
@@ -13,10 +13,14 @@
 // and no waiter starves. [RWMutex] is the same for readers and writers. Strict order is that of
 // packages mutex and rwlock.
 //
+// A [Cond] and a [WaitGroup] have a line of waiters that a waiter can leave, when its context ends
+// or its time has passed.
+//
 // [LockFuture] and [RWLockFuture] wait for a lock in a select, or as a task that polls.
 //
 // The package may import waiter and internal packages but the executor. Read mutex.go first: one
 // word and a queue; rwmutex.go is built likewise. lane.go says how long an express lane is,
-// request.go and future.go are the futures, alias.go has what is the standard library's.
-// docs/design/capacitor.md explains the express lane.
+// request.go and future.go are the futures, alias.go has what is the standard library's. cond.go
+// and waitgroup.go stand alone. docs/design/capacitor.md explains the express lane,
+// docs/design/cond.md those two.
 package sync

@@ -36,6 +36,24 @@ type swap struct {
 }
 
 var swaps = map[string]swap{
+	"Cond and WaitGroup": {
+		folder: "sync",
+		types:  map[string]string{"Mutex": "sync.Mutex", "WaitGroup": "sync.WaitGroup"},
+		files:  []string{"cond_test.go", "waitgroup_test.go"},
+		want: []string{
+			"TestCondSignal",
+			"TestCondSignalGenerations",
+			"TestCondBroadcast",
+			"TestRace",
+			"TestCondSignalStealing",
+			"TestCondCopy",
+			"TestWaitGroup",
+			"TestWaitGroupMisuse",
+			"TestWaitGroupRace",
+			"TestWaitGroupAlign",
+			"TestWaitGroupGo",
+		},
+	},
 	"Mutex": {
 		folder: "sync/mutex",
 		types:  map[string]string{"Mutex": "mutex.Mutex"},
@@ -175,7 +193,11 @@ func (s swap) translate(t *testing.T, file string) (source []byte, tests []strin
 		s.makeFresh(t, f)
 	}
 	s.rename(f)
-	library.Import(f, module+"/"+s.folder)
+	if s.folder == "sync" {
+		library.Import(f)
+	} else {
+		library.Import(f, module+"/"+s.folder)
+	}
 	var text strings.Builder
 	require.NoError(t, format.Node(&text, fset, f))
 	for _, d := range f.Decls {
@@ -239,5 +261,8 @@ func (s swap) rename(f *ast.File) {
 	})
 	for _, i := range f.Imports {
 		i.Name = nil // of the library's package, which the tests import by a dot
+		if s.folder == "sync" && i.Path.Value == `"sync"` {
+			i.Path.Value = `"` + module + `/sync"` // in its place
+		}
 	}
 }

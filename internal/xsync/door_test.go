@@ -45,6 +45,7 @@ var exceptions = []exception{
 	{"sync/misuse.go", `import "sync"`, "whose locks end the process"},
 	{"sync/capacitor/wrap.go", `import "sync"`, "Locker, the interface"},
 	{"sync/mutex/pointer.go", `import "unsafe"`, "two bits in an address; what happens to them goes through the door"},
+	{"sync/waitgroup.go", "go", "the goroutine of the user's function, as the standard library starts it"},
 	{
 		"runtime/panics.go",
 		"go",

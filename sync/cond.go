@@ -1,0 +1,281 @@
+package sync
+
+import (
+	"context"
+	"time"
+
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A Cond is a condition variable: goroutines wait for, or announce, that something has changed. L
+// is the lock that guards what they wait for. It may be any [Locker]. A Cond must not be copied
+// after first use; vet sees a copy, and the methods panic on one.
+//
+// A waiter holds L, looks whether its condition is true, and waits if not:
+//
+//	c.L.Lock()
+//	for !condition() {
+//		if err := c.WaitContext(ctx); err != nil {
+//			c.L.Unlock()
+//			return err
+//		}
+//	}
+//	... make use of the condition ...
+//	c.L.Unlock()
+//
+// Order: a signal wakes the goroutine that has waited longest. How the goroutines that were woken
+// get L is up to L. A wait ends after a signal or a broadcast that came after it began, or by its
+// own limit; never for another reason.
+//
+// Cancellation: WaitContext and WaitTimeout may give up. If a signal meets a goroutine that is
+// giving up, it goes to the next one. So no signal is lost. Every wait returns with L locked, also
+// one that gave up. Locking L again cannot be cancelled, so a wait lasts as long as that takes.
+//
+// Memory model: a Signal or Broadcast synchronizes before the return of the waits that it ends.
+//
+// In the steady state a wait allocates nothing. A Cond takes 64 bytes on 64-bit machines; that of
+// the standard library takes 56.
+//
+// Source: a line of waiters with a lock of its own, as in Go's runtime (notifyList), where a
+// waiter cannot leave the line before it is woken. See docs/design/cond.md.
+type Cond struct {
+	// Invariants:
+	//
+	//  1. A goroutine enters the line before it unlocks L. So whoever changes the condition under
+	//     L, and is not seen by the goroutine, finds it in the line. (TestModelCond/signal)
+	//  2. Unlinking under mu decides. A goroutine that cannot unlink itself was claimed, by exactly
+	//     one signal or broadcast. If it gives up it passes on the claim of a signal.
+	//     (TestModelCond/signal_beside_a_cancel)
+	//  3. A claim is passed on to a goroutine that had entered before the latest signal, to no
+	//     other. No signal is lost: one that found another goroutine behind the one that gave up
+	//     is no later than the latest. (TestModelCond/signals_beside_a_cancel,
+	//     TestModelCond/wait_after_a_signal)
+	//  4. waiting is the length of the line. It is raised before L is unlocked: a signal that finds
+	//     0 has no goroutine to wake. (TestModelCond/signal)
+
+	_ noCopy
+
+	// L is held while the condition is looked at or changed.
+	L Locker
+
+	mu      xsync.Mutex
+	line    waiter.Queue // guarded by mu
+	waiting xsync.Uint32 // written under mu
+	entered uint32       // the number of the goroutine that entered last, may wrap; guarded by mu
+	reach   uint32       // what entered was at the latest signal or broadcast; guarded by mu
+	self    xsync.Uint32 // where c is, since its first use
+}
+
+// What N of a waiter is, besides its number while it is in the line: who has claimed it.
+const (
+	byBroadcast = iota
+	bySignal
+)
+
+// NewCond returns a Cond with the lock l.
+func NewCond(l Locker) *Cond { return &Cond{L: l} }
+
+// Wait unlocks c.L, waits for a signal or a broadcast, and locks c.L again. The caller holds c.L. A
+// signal that is sent after c.L was unlocked finds the caller waiting. When Wait returns the
+// condition may be false again, so callers loop.
+//
+// If c.L.Unlock panics, Wait does too, and the caller does not wait any more.
+func (c *Cond) Wait() {
+	c.check()
+	p := waiter.GetParker(waiter.Limit{})
+	c.enter(p)
+	c.unlock(p)
+	p.Sleeper().SleepInline()
+	p.Sleeper().Sleep()
+	p.Put()
+	c.L.Lock()
+}
+
+// WaitContext is Wait, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
+// only if a signal or a broadcast has ended the wait. A cancel that happened before the signal
+// wins. Whatever it returns, c.L is locked; locking it again is not cancelled by ctx. If ctx is
+// done already, WaitContext returns at once and does not unlock c.L in between. It panics if ctx
+// is nil.
+func (c *Cond) WaitContext(ctx context.Context) error {
+	if !xsync.MayEnd(ctx) {
+		c.Wait()
+		return nil
+	}
+	if err := usable(ctx); err != nil {
+		return err
+	}
+	return c.wait(waiter.UntilDone(ctx))
+}
+
+// WaitTimeout is Wait, but gives up when d has passed. It reports whether a signal or a broadcast
+// has ended the wait. Either way c.L is locked, and locking it again may take longer than d. If
+// d <= 0, WaitTimeout returns false at once and does not unlock c.L in between.
+func (c *Cond) WaitTimeout(d time.Duration) bool {
+	return d > 0 && c.wait(waiter.After(d)) == nil
+}
+
+// wait waits until it is woken, or returns the error of l if that ends the wait before.
+func (c *Cond) wait(l waiter.Limit) error {
+	c.check()
+	p := waiter.GetParker(l)
+	c.enter(p)
+	c.unlock(p)
+	_, err := waiter.Wait(p, l, condLine{c})
+	if err == nil {
+		p.Put()
+	}
+	c.L.Lock()
+	return err
+}
+
+// enter puts p into the line.
+func (c *Cond) enter(p *waiter.Parker) {
+	c.mu.Lock()
+	c.entered++
+	p.N = int64(c.entered)
+	c.line.PushBack(&p.Waiter)
+	c.countLocked()
+	c.mu.Unlock()
+}
+
+// countLocked follows a change of the line.
+func (c *Cond) countLocked() {
+	c.waiting.Store(uint32(c.line.Len())) //nolint:gosec // There is no room for more goroutines.
+}
+
+// unlock unlocks L. If that panics p leaves the line.
+func (c *Cond) unlock(p *waiter.Parker) {
+	unlocked := false
+	defer func() {
+		if !unlocked {
+			c.leave(p)
+		}
+	}()
+	c.L.Unlock()
+	unlocked = true
+}
+
+// leave ends the use of p, which has not slept.
+func (c *Cond) leave(p *waiter.Parker) {
+	line := condLine{c}
+	claimed := !line.Unlink(&p.Waiter)
+	by := p.N
+	if p.Withdraw(claimed) == waiter.Granted {
+		line.GiveBack(by)
+	}
+}
+
+// A condLine is the line of a Cond as a [waiter.Line].
+type condLine struct{ c *Cond }
+
+// Unlink implements [waiter.Line].
+func (l condLine) Unlink(w *waiter.Waiter) bool {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	ok := l.c.line.Remove(w)
+	l.c.countLocked()
+	return ok
+}
+
+// GiveBack passes on a claim that came too late, that of a signal. A broadcast has claimed the
+// others, too.
+func (l condLine) GiveBack(by int64) bool {
+	if by == bySignal {
+		l.c.mu.Lock()
+		w := l.c.claimLocked(bySignal)
+		l.c.mu.Unlock()
+		tell(w)
+	}
+	return true
+}
+
+// claimLocked takes the first goroutine out of the line, if it entered before the latest signal.
+// Otherwise it returns nil.
+func (c *Cond) claimLocked(by int64) *waiter.Waiter {
+	w := c.line.Front()
+	if w == nil || isLater(uint32(w.N), c.reach) { //nolint:gosec // a number of 32 bits
+		return nil
+	}
+	c.line.PopFront()
+	w.N = by
+	c.countLocked()
+	return w
+}
+
+// isLater reports whether a is later than b. The numbers of goroutines that wait at a time are
+// less than half of the circle apart.
+func isLater(a, b uint32) bool { return int32(a-b) > 0 } //nolint:gosec // means to wrap
+
+// tell wakes w, if there is one.
+func tell(w *waiter.Waiter) {
+	if w != nil {
+		w.Deliver(waiter.Granted)
+	}
+}
+
+// Signal wakes the goroutine that has waited longest, if there is one. The caller may hold c.L, but
+// need not.
+func (c *Cond) Signal() {
+	c.check()
+	if c.waiting.Load() != 0 {
+		c.signalSlow()
+	}
+}
+
+//go:noinline
+func (c *Cond) signalSlow() {
+	c.mu.Lock()
+	c.reach = c.entered
+	w := c.claimLocked(bySignal)
+	c.mu.Unlock()
+	tell(w)
+}
+
+// Broadcast wakes all goroutines that wait, in their order. The caller may hold c.L, but need not.
+func (c *Cond) Broadcast() {
+	c.check()
+	if c.waiting.Load() != 0 {
+		c.broadcastSlow()
+	}
+}
+
+//go:noinline
+func (c *Cond) broadcastSlow() {
+	var wake waiter.WakeList
+	c.mu.Lock()
+	c.reach = c.entered
+	for w := c.claimLocked(byBroadcast); w != nil; w = c.claimLocked(byBroadcast) {
+		wake.Add(w, waiter.Granted)
+	}
+	c.mu.Unlock()
+	wake.Wake()
+}
+
+// Waiting returns the number of goroutines that wait. It is meant for tests and statistics.
+func (c *Cond) Waiting() int { return int(c.waiting.Load()) }
+
+// check panics if c is a copy of a Cond that has been used.
+func (c *Cond) check() {
+	if c.self.Load() != c.here() {
+		c.checkSlow()
+	}
+}
+
+//go:noinline
+func (c *Cond) checkSlow() {
+	if here := c.here(); !c.self.CompareAndSwap(0, here) && c.self.Load() != here {
+		panic("sync.Cond is copied")
+	}
+}
+
+// here returns as much of the address of c as tells it from a copy.
+func (c *Cond) here() uint32 { return uint32(xsync.Address(c) >> 2) } //nolint:gosec // means to cut
+
+// usable returns why a wait with ctx is none.
+func usable(ctx context.Context) error {
+	if ctx == nil {
+		panic("sync: nil context")
+	}
+	return ctx.Err()
+}

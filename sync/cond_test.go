@@ -1,0 +1,347 @@
+//go:build !interleave
+
+package sync
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	std "sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+)
+
+// waitOn begins a wait with c.L, in a goroutine of its own. What it returned is sent, and the lock
+// is unlocked.
+func waitOn(ctx context.Context, t *testing.T, c *Cond) <-chan error {
+	t.Helper()
+	n := c.Waiting()
+	got := make(chan error, 1)
+	go func() {
+		c.L.Lock()
+		defer c.L.Unlock()
+		got <- c.WaitContext(ctx)
+	}()
+	locktest.AwaitWaiting(t, c, n+1)
+	return got
+}
+
+func TestCondWakesInTheOrderOfArrival(t *testing.T) {
+	c := NewCond(new(Mutex))
+	var got []<-chan error
+	for range 5 {
+		got = append(got, waitOn(bg, t, c))
+	}
+	for i, g := range got {
+		c.Signal()
+		require.NoError(t, locktest.Receive(t, g))
+		require.Equal(t, len(got)-i-1, c.Waiting())
+	}
+	c.Signal()
+	c.Broadcast()
+	late := waitOn(bg, t, c)
+	locktest.RequireBlocked(t, late)
+	c.Broadcast()
+	require.NoError(t, locktest.Receive(t, late))
+}
+
+func TestCondBroadcastWakesAll(t *testing.T) {
+	c := NewCond(new(std.Mutex))
+	var got []<-chan error
+	for range 20 {
+		got = append(got, waitOn(bg, t, c))
+	}
+	c.L.Lock()
+	c.Broadcast()
+	require.Zero(t, c.Waiting())
+	for _, g := range got {
+		locktest.RequireBlocked(t, g)
+	}
+	c.L.Unlock()
+	for _, g := range got {
+		require.NoError(t, locktest.Receive(t, g))
+	}
+}
+
+// A waiter in the middle that gives up leaves the others in their order.
+func TestCondGivesUp(t *testing.T) {
+	c := NewCond(new(Mutex))
+	ctx, cancel := context.WithCancelCause(bg)
+	first, second, third := waitOn(bg, t, c), waitOn(ctx, t, c), waitOn(bg, t, c)
+	cancel(context.DeadlineExceeded)
+	require.Equal(t, context.Canceled, locktest.Receive(t, second))
+	require.Equal(t, 2, c.Waiting())
+	for _, g := range []<-chan error{first, third} {
+		c.Signal()
+		require.NoError(t, locktest.Receive(t, g))
+	}
+}
+
+// The signal that comes after a cancel goes to another, although the one that has been cancelled
+// may still be first in line.
+func TestCondEarlierCancelWins(t *testing.T) {
+	locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+		c := NewCond(new(Mutex))
+		return locktest.Held{
+			Wait: func(ctx context.Context) error {
+				c.L.Lock()
+				defer c.L.Unlock()
+				return c.WaitContext(ctx)
+			},
+			Waiting: func() bool { return c.Waiting() > 0 },
+			Free:    c.Signal,
+			After: func(t *testing.T) {
+				require.Zero(t, c.Waiting())
+				c.L.Lock()
+				c.L.Unlock() //nolint:staticcheck // It can be locked.
+			},
+		}
+	})
+}
+
+// A countingLock counts its unlocks.
+type countingLock struct {
+	std.Mutex
+	unlocks int
+}
+
+func (l *countingLock) Unlock() {
+	l.unlocks++
+	l.Mutex.Unlock()
+}
+
+func TestCondDoesNotUnlockIfItNeedNotWait(t *testing.T) {
+	var l countingLock
+	c := NewCond(&l)
+	l.Lock()
+	require.Equal(t, context.Canceled, c.WaitContext(locktest.DoneContext()))
+	require.False(t, c.WaitTimeout(0))
+	require.False(t, c.WaitTimeout(math.MinInt64))
+	require.False(t, l.TryLock())
+	require.Zero(t, l.unlocks)
+	require.False(t, c.WaitTimeout(1))
+	require.False(t, l.TryLock())
+	require.Equal(t, 1, l.unlocks)
+	l.Unlock()
+}
+
+func TestCondWithANilContextPanics(t *testing.T) {
+	var none context.Context
+	c := NewCond(new(Mutex))
+	c.L.Lock()
+	require.PanicsWithValue(t, "sync: nil context", func() { _ = c.WaitContext(none) })
+	c.L.Unlock()
+	require.Panics(t, func() { new(Cond).Wait() }, "a Cond without a lock")
+	require.Zero(t, c.Waiting())
+}
+
+// An awkwardLock fails to unlock.
+type awkwardLock func()
+
+func (awkwardLock) Lock()     {}
+func (l awkwardLock) Unlock() { l() }
+
+// A wait that could not unlock leaves no waiter behind, and uses up no signal.
+func TestCondSurvivesALockThatPanics(t *testing.T) {
+	var fail atomic.Bool
+	c := NewCond(awkwardLock(func() {
+		if fail.Swap(false) {
+			panic("not locked")
+		}
+	}))
+	for range 20 {
+		behind := waitOn(bg, t, c)
+		for _, wait := range []func(){
+			c.Wait,
+			func() { _ = c.WaitContext(t.Context()) },
+			func() { c.WaitTimeout(time.Hour) },
+		} {
+			fail.Store(true)
+			require.PanicsWithValue(t, "not locked", wait)
+			require.Equal(t, 1, c.Waiting())
+		}
+		c.Signal()
+		require.NoError(t, locktest.Receive(t, behind))
+	}
+
+	var others Cond
+	got := make(chan error, 1)
+	others.L = awkwardLock(func() {
+		others.L = awkwardLock(func() {})
+		go func() { got <- others.WaitContext(bg) }()
+		locktest.AwaitWaiting(t, &others, 2)
+		others.Signal() // for the first, which is about to panic
+		panic("not locked")
+	})
+	require.PanicsWithValue(t, "not locked", others.Wait)
+	require.NoError(t, locktest.Receive(t, got))
+	require.Zero(t, others.Waiting())
+}
+
+func TestCondSurvivesALockThatEndsTheGoroutine(t *testing.T) {
+	c := NewCond(awkwardLock(runtime.Goexit))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.Wait()
+	}()
+	locktest.Receive(t, ended)
+	require.Zero(t, c.Waiting())
+}
+
+func TestCondIsDurablyBlocking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCond(new(Mutex))
+		got := make(chan string, 9)
+		wait := func(f func() string) {
+			go func() {
+				c.L.Lock()
+				defer c.L.Unlock()
+				got <- f()
+			}()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		wait(func() string { return c.WaitContext(ctx).Error() })
+		wait(func() string {
+			if c.WaitTimeout(2 * time.Minute) {
+				return "woken"
+			}
+			return "timed out"
+		})
+		synctest.Wait()
+		wait(func() string { c.Wait(); return "woken" })
+		wait(func() string { c.Wait(); return "woken" })
+		synctest.Wait()
+		require.Equal(t, 4, c.Waiting())
+		start := time.Now()
+		require.Equal(t, "context deadline exceeded", <-got)
+		require.Equal(t, time.Minute, time.Since(start))
+		require.Equal(t, "timed out", <-got)
+		require.Equal(t, 2*time.Minute, time.Since(start))
+		for range 2 {
+			c.Signal()
+			require.Equal(t, "woken", <-got)
+		}
+	})
+}
+
+// The numbers of the waiters go round.
+func TestCondNumbersGoRound(t *testing.T) {
+	for _, begin := range []uint32{math.MaxUint32 - 1, math.MaxInt32 - 1} {
+		c := NewCond(new(Mutex))
+		c.entered, c.reach = begin, begin
+		var got []<-chan error
+		for range 4 {
+			got = append(got, waitOn(bg, t, c))
+		}
+		for _, g := range got {
+			c.Signal()
+			require.NoError(t, locktest.Receive(t, g))
+		}
+	}
+}
+
+// What is before a signal is ordered before what is after the wait that it ends, also if L orders
+// nothing. The race detector would see it.
+func TestCondOrdersMemory(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		c := NewCond(awkwardLock(func() {}))
+		wakes := []func(){c.Signal, c.Broadcast}
+		for i := range 50 {
+			message := 0
+			got := make(chan int)
+			go func() {
+				switch i % 3 {
+				case 0:
+					c.Wait()
+				case 1:
+					_ = c.WaitContext(t.Context())
+				default:
+					c.WaitTimeout(time.Hour)
+				}
+				got <- message
+			}()
+			locktest.AwaitWaiting(t, c, 1)
+			message = 1
+			wakes[i%2]()
+			require.Equal(t, 1, locktest.Receive(t, got))
+		}
+	})
+}
+
+// Items go from producers to consumers, most of whom give up now and then. As many signals are sent
+// as there are items. If one is lost, or goes to one who has given up, an item stays.
+func TestCondLosesNoSignal(t *testing.T) {
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		var m Mutex
+		c := NewCond(&m)
+		rounds := locktest.Scaled(20_000)
+		items, left := 0, rounds
+		var consumers std.WaitGroup
+		consume := func(wait func() bool) bool {
+			m.Lock()
+			defer m.Unlock()
+			for items == 0 && left > 0 {
+				if !wait() {
+					return true
+				}
+			}
+			if left == 0 {
+				return false
+			}
+			items--
+			if left--; left == 0 {
+				c.Broadcast()
+			}
+			return true
+		}
+		for i := range 8 {
+			consumers.Go(func() {
+				steady := func() bool { c.Wait(); return true }
+				wait := steady
+				for n := 0; consume(wait); n++ {
+					switch i % 4 {
+					case 0:
+						wait = func() bool { return c.WaitTimeout(time.Duration(rand.IntN(50_000))) }
+					case 1, 2:
+						ctx, cancel := context.WithCancel(bg)
+						go func() {
+							for range rand.IntN(20) {
+								runtime.Gosched()
+							}
+							cancel()
+						}()
+						wait = func() bool { return c.WaitContext(ctx) == nil }
+					default:
+					}
+				}
+			})
+		}
+		for range 2 {
+			consumers.Go(func() {
+				for range rounds / 2 {
+					m.Lock()
+					items++
+					m.Unlock()
+					c.Signal()
+				}
+			})
+		}
+		m.Lock()
+		left -= rounds % 2
+		m.Unlock()
+		all := make(chan struct{})
+		go func() { consumers.Wait(); close(all) }()
+		locktest.Receive(t, all)
+		require.Zero(t, items)
+		require.Zero(t, c.Waiting())
+	})
+}

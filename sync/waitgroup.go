@@ -1,0 +1,217 @@
+package sync
+
+import (
+	"context"
+	"time"
+
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A WaitGroup waits for a number of tasks to end. It counts them: [WaitGroup.Go] starts a task in a
+// goroutine of its own; Add and Done count tasks that are started otherwise. The zero WaitGroup has
+// none. A WaitGroup must not be copied after first use.
+//
+// Any number of goroutines may wait. All are released, in the order of their arrival, when the
+// counter becomes zero. The group may be used again when all waits have returned: an Add that
+// raises the counter from zero must not run beside a wait. It panics if that is seen.
+//
+// Cancellation: WaitContext and WaitTimeout may give up, which changes nothing for the tasks, nor
+// for other waiters.
+//
+// Memory model: a call of Done, and the return of a function that Go has called, synchronize before
+// the return of the waits that they end.
+//
+// In the steady state a wait allocates nothing. An Add or a Done that wakes none is one atomic
+// operation. A WaitGroup takes 40 bytes on 64-bit machines; that of the standard library takes 16.
+//
+// Source: the two numbers in one word, and the panics, are the standard library's. There a waiter
+// cannot leave. See docs/design/cond.md.
+type WaitGroup struct {
+	// state:
+	//
+	//	bits 63…32  the counter, with a sign
+	//	bits 31…0   how many waiters are in the line
+	//
+	// Invariants:
+	//
+	//  1. The number of waiters changes under mu only, with the line. So under mu it is the line's
+	//     length, except within release. (TestModelWaitGroup/cancel)
+	//  2. A waiter enters only beside a counter that is not zero, in one step. So the Add that
+	//     makes it zero sees the waiter, and calls release. (TestModelWaitGroup/wait)
+	//  3. A release wakes only if the counter is zero under mu. It may not be, because the waiter
+	//     that the Add has seen gave up, and the group is in use again. Then the Add that makes it
+	//     zero the next time sees those that wait. (TestModelWaitGroup/reuse_after_cancel)
+	//  4. A waiter that has given up is not counted when its wait returns. So an Add that raises
+	//     the counter from zero, and sees a waiter, runs beside its wait. (the same)
+
+	_ noCopy
+
+	state xsync.Int64 // the counter: written by Add; the waiters: under mu
+
+	mu   xsync.Mutex
+	line waiter.Queue // guarded by mu
+}
+
+const counterShift = 32
+
+// Add adds delta, which may be negative, to the counter of tasks. If the counter becomes zero all
+// waiters are released. If it becomes negative Add panics.
+//
+// An Add that raises the counter from zero must happen before a Wait. Others may happen at any
+// time. So Add comes before the statement that starts the task.
+func (wg *WaitGroup) Add(delta int) {
+	if s := wg.state.Add(int64(delta) << counterShift); s < 0 || uint32(s) != 0 {
+		wg.addSlow(delta, s)
+	}
+}
+
+// addSlow is the rest of Add if the counter is negative or there are waiters.
+//
+//go:noinline
+func (wg *WaitGroup) addSlow(delta int, s int64) {
+	switch counter := int32(s >> counterShift); {
+	case counter < 0:
+		panic("sync: negative WaitGroup counter")
+	case delta > 0 && counter == int32(delta):
+		panic("sync: WaitGroup misuse: Add called concurrently with Wait")
+	case counter == 0:
+		wg.release()
+	default:
+	}
+}
+
+// release wakes all waiters.
+//
+//go:noinline
+func (wg *WaitGroup) release() {
+	var wake waiter.WakeList
+	wg.mu.Lock()
+	if wg.state.Load()>>counterShift == 0 { // invariant 3
+		wg.state.Add(-int64(wg.line.Len()))
+		for w := wg.line.PopFront(); w != nil; w = wg.line.PopFront() {
+			wake.Add(w, waiter.Granted)
+		}
+	}
+	wg.mu.Unlock()
+	wake.Wake()
+}
+
+// Done takes one from the counter of tasks. It is Add(-1).
+func (wg *WaitGroup) Done() { wg.Add(-1) }
+
+// Wait waits until the counter of tasks is zero.
+func (wg *WaitGroup) Wait() {
+	if wg.state.Load()>>counterShift != 0 {
+		wg.waitSlow()
+	}
+}
+
+//go:noinline
+func (wg *WaitGroup) waitSlow() {
+	p := waiter.GetParker(waiter.Limit{})
+	if wg.enter(p) {
+		p.Sleeper().SleepInline()
+		p.Sleeper().Sleep()
+		wg.checkReuse()
+	}
+	p.Put()
+}
+
+// checkReuse is called at the end of a wait.
+func (wg *WaitGroup) checkReuse() {
+	if wg.state.Load() != 0 {
+		panic("sync: WaitGroup is reused before previous Wait has returned")
+	}
+}
+
+// WaitContext is Wait, but gives up when ctx is done and returns ctx.Err(). The tasks go on. It
+// returns nil if and only if the counter was zero, and ctx not done before. It panics if ctx is
+// nil.
+func (wg *WaitGroup) WaitContext(ctx context.Context) error {
+	if !xsync.MayEnd(ctx) {
+		wg.Wait()
+		return nil
+	}
+	if err := usable(ctx); err != nil {
+		return err
+	}
+	if wg.state.Load()>>counterShift == 0 {
+		return ctx.Err() // It may have ended before the counter became zero.
+	}
+	return wg.wait(waiter.UntilDone(ctx))
+}
+
+// WaitTimeout is Wait, but gives up when d has passed. It reports whether the counter was zero. If
+// d <= 0 it does not wait.
+func (wg *WaitGroup) WaitTimeout(d time.Duration) bool {
+	return wg.state.Load()>>counterShift == 0 || d > 0 && wg.wait(waiter.After(d)) == nil
+}
+
+// wait waits until the counter is zero, or returns the error of l if that ends the wait before.
+func (wg *WaitGroup) wait(l waiter.Limit) error {
+	p := waiter.GetParker(l)
+	if !wg.enter(p) {
+		p.Put()
+		return l.Cancelled()
+	}
+	if _, err := waiter.Wait(p, l, groupLine{wg}); err != nil {
+		return err
+	}
+	p.Put()
+	wg.checkReuse()
+	return nil
+}
+
+// enter puts p into the line, unless the counter is zero.
+func (wg *WaitGroup) enter(p *waiter.Parker) bool {
+	wg.mu.Lock()
+	defer wg.mu.Unlock()
+	for { // A retry follows an Add.
+		state := wg.state.Load()
+		if state>>counterShift == 0 {
+			return false
+		}
+		if wg.state.CompareAndSwap(state, state+1) {
+			wg.line.PushBack(&p.Waiter)
+			return true
+		}
+	}
+}
+
+// A groupLine is the line of a WaitGroup as a [waiter.Line].
+type groupLine struct{ wg *WaitGroup }
+
+// Unlink implements [waiter.Line].
+func (l groupLine) Unlink(w *waiter.Waiter) bool {
+	l.wg.mu.Lock()
+	defer l.wg.mu.Unlock()
+	ok := l.wg.line.Remove(w)
+	if ok {
+		l.wg.state.Add(-1)
+	}
+	return ok
+}
+
+// GiveBack implements [waiter.Line]. The others have been released, too.
+func (groupLine) GiveBack(int64) bool { return true }
+
+// Go calls f in a new goroutine, and counts it as a task until f returns or ends the goroutine. An
+// f that panics ends the process, and is not done before that: no wait returns because of it. If
+// the counter is zero Go must happen before a Wait; otherwise it may be called at any time, also by
+// a task.
+func (wg *WaitGroup) Go(f func()) {
+	wg.Add(1)
+	go func() {
+		defer func() {
+			if x := recover(); x != nil {
+				panic(x) // The process ends. A Done might let another goroutine end it quietly before.
+			}
+			wg.Done() // after a Goexit, too
+		}()
+		f()
+	}()
+}
+
+// Waiting returns the number of goroutines that wait. It is meant for tests and statistics.
+func (wg *WaitGroup) Waiting() int { return int(uint32(wg.state.Load())) }
