@@ -24,3 +24,9 @@ func inLine(bubbling) int { return 0 }
 func lockBubbled(bubbling, int64, waiter.Limit) (err error, here bool) { return nil, false }
 
 func tryBubbled(bubbling, int64) (ok, here bool) { return false, false }
+
+func (*WaitGroup) tellBubble(int, int32) {}
+
+func (*WaitGroup) isForeign() bool { return false }
+
+func (*WaitGroup) waitAcross(waiter.Limit) error { return nil }

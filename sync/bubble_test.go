@@ -334,3 +334,59 @@ func TestFuturesOfBubbledLocks(t *testing.T) {
 		require.Empty(t, rows.of)
 	})
 }
+
+// A wait for tasks that the bubble has counted is durable. One for others is not, and they may end
+// outside.
+func TestWaitGroupsInBubbles(t *testing.T) {
+	withBubbles(t)
+	waits := map[string]func(wg *WaitGroup){
+		"Wait":        (*WaitGroup).Wait,
+		"WaitContext": func(wg *WaitGroup) { lockContext(wg.WaitContext) },
+		"WaitTimeout": func(wg *WaitGroup) { mustBe(wg.WaitTimeout(time.Hour)) },
+	}
+	for name, wait := range waits {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var wg WaitGroup
+				wg.Go(func() { time.Sleep(time.Minute) })
+				go wait(&wg)
+				start := time.Now()
+				wait(&wg)
+				require.Equal(t, time.Minute, time.Since(start))
+				require.Empty(t, groups.of)
+			})
+			var wg WaitGroup
+			wg.Add(2)
+			go func() {
+				awaitTrue(func() bool { return wg.Waiting() == 2 })
+				time.Sleep(time.Millisecond)
+				wg.Done()
+				wg.Done()
+			}()
+			synctest.Test(t, func(*testing.T) {
+				go wait(&wg)
+				wait(&wg)
+			})
+			require.Empty(t, groups.of)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var wg WaitGroup
+		wg.Add(1)
+		require.False(t, wg.WaitTimeout(time.Minute))
+		wg.Done()
+		wg.Wait()
+	})
+	var wg WaitGroup
+	wg.Add(1)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			awaitTrue(func() bool { return wg.Waiting() == 1 })
+			cancel()
+		}()
+		require.ErrorIs(t, wg.WaitContext(ctx), context.Canceled)
+	})
+	wg.Done()
+	wg.Wait()
+}

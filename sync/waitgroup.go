@@ -61,7 +61,7 @@ const counterShift = 32
 // An Add that raises the counter from zero must happen before a Wait. Others may happen at any
 // time. So Add comes before the statement that starts the task.
 func (wg *WaitGroup) Add(delta int) {
-	if s := wg.state.Add(int64(delta) << counterShift); s < 0 || uint32(s) != 0 {
+	if s := wg.state.Add(int64(delta) << counterShift); s < 0 || uint32(s) != 0 || canBubble {
 		wg.addSlow(delta, s)
 	}
 }
@@ -70,9 +70,14 @@ func (wg *WaitGroup) Add(delta int) {
 //
 //go:noinline
 func (wg *WaitGroup) addSlow(delta int, s int64) {
-	switch counter := int32(s >> counterShift); {
+	counter := int32(s >> counterShift)
+	if canBubble {
+		wg.tellBubble(delta, counter)
+	}
+	switch {
 	case counter < 0:
 		panic("sync: negative WaitGroup counter")
+	case uint32(s) == 0:
 	case delta > 0 && counter == int32(delta):
 		panic("sync: WaitGroup misuse: Add called concurrently with Wait")
 	case counter == 0:
@@ -94,7 +99,8 @@ func (wg *WaitGroup) release() {
 		}
 	}
 	wg.mu.Unlock()
-	wake.Wake()
+	for wake.Wake() > 0 { // Each turn follows a waiter that gives up.
+	}
 }
 
 // Done takes one from the counter of tasks. It is Add(-1).
@@ -109,8 +115,12 @@ func (wg *WaitGroup) Wait() {
 
 //go:noinline
 func (wg *WaitGroup) waitSlow() {
+	if canBubble {
+		_ = wg.wait(waiter.Limit{})
+		return
+	}
 	p := waiter.GetParker(waiter.Limit{})
-	if wg.enter(p) {
+	if wg.enter(&p.Waiter) {
 		p.Sleeper().SleepInline()
 		p.Sleeper().Sleep()
 		wg.checkReuse()
@@ -150,8 +160,11 @@ func (wg *WaitGroup) WaitTimeout(d time.Duration) bool {
 
 // wait waits until the counter is zero, or returns the error of l if that ends the wait before.
 func (wg *WaitGroup) wait(l waiter.Limit) error {
+	if canBubble && wg.isForeign() {
+		return wg.waitAcross(l)
+	}
 	p := waiter.GetParker(l)
-	if !wg.enter(p) {
+	if !wg.enter(&p.Waiter) {
 		p.Put()
 		return l.Cancelled()
 	}
@@ -163,8 +176,8 @@ func (wg *WaitGroup) wait(l waiter.Limit) error {
 	return nil
 }
 
-// enter puts p into the line, unless the counter is zero.
-func (wg *WaitGroup) enter(p *waiter.Parker) bool {
+// enter puts w into the line, unless the counter is zero.
+func (wg *WaitGroup) enter(w *waiter.Waiter) bool {
 	wg.mu.Lock()
 	defer wg.mu.Unlock()
 	for { // A retry follows an Add.
@@ -173,7 +186,7 @@ func (wg *WaitGroup) enter(p *waiter.Parker) bool {
 			return false
 		}
 		if wg.state.CompareAndSwap(state, state+1) {
-			wg.line.PushBack(&p.Waiter)
+			wg.line.PushBack(w)
 			return true
 		}
 	}

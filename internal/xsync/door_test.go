@@ -37,6 +37,7 @@ var exceptions = []exception{
 	{"waiter/bubble.go", "context.AfterFunc", "the same"},
 	{"waiter/bubble.go", "time.AfterFunc", "the same"},
 	{"sync/bubble.go", `import "sync"`, "the same"},
+	{"sync/bubble_group.go", `import "sync"`, "the same"},
 	{"waiter/context.go", "context.AfterFunc", "how a real context tells its watch; models have a twin of the file"},
 	{"bench/papers/lanes/lock.go", `import "sync"`, "Locker, the interface"},
 	{"sync/mutex/packed.go", `import "sync"`, "Locker, the interface"},

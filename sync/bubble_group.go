@@ -1,0 +1,62 @@
+//go:build !interleave
+
+package sync
+
+import (
+	std "sync"
+
+	"github.com/farad-go/farad/waiter"
+)
+
+// groups are the WaitGroups whose counter is not zero and was raised from zero in a bubble, with
+// the number of the bubble. A wait in that bubble is durable. Any other wait in a bubble is not:
+// the tasks run outside, as far as one can know.
+var groups = struct {
+	mu std.Mutex
+	of map[*WaitGroup]uint64
+}{of: map[*WaitGroup]uint64{}}
+
+// tellBubble notes what Add has made of the counter.
+func (wg *WaitGroup) tellBubble(delta int, counter int32) {
+	id := bubble()
+	groups.mu.Lock()
+	defer groups.mu.Unlock()
+	switch {
+	case counter == 0:
+		delete(groups.of, wg)
+	case id != 0 && delta > 0 && counter == int32(delta):
+		groups.of[wg] = id
+	default:
+	}
+}
+
+// isForeign reports whether the caller runs in a bubble, in which the counter was not raised.
+func (wg *WaitGroup) isForeign() bool {
+	id := bubble()
+	groups.mu.Lock()
+	defer groups.mu.Unlock()
+	return id != 0 && groups.of[wg] != id
+}
+
+// waitAcross is wait, but not durable.
+func (wg *WaitGroup) waitAcross(l waiter.Limit) error {
+	var f waiter.Future
+	f.Init(groupRequest{groupLine{wg}}, 1)
+	if err := f.WaitAcross(l); err != nil {
+		return err
+	}
+	wg.checkReuse()
+	return nil
+}
+
+// A groupRequest is a wait for the end of all tasks, as a [waiter.Request].
+type groupRequest struct{ groupLine }
+
+// Start implements [waiter.Request].
+func (r groupRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	w.Arm(waker)
+	if r.wg.enter(w) {
+		return waiter.Pending
+	}
+	return waiter.Granted
+}
