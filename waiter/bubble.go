@@ -58,15 +58,15 @@ func (f *Future) WaitAcross(l Limit) error {
 	var w across
 	w.mu.Lock()
 	l = l.Fixed()
-	if l.timed {
+	if l.timed() {
 		defer time.AfterFunc(l.left(), w.Wake).Stop()
 	}
-	if l.done != nil {
+	if l.ctx != nil && l.done != nil {
 		defer context.AfterFunc(l.ctx, w.Wake)()
 	}
 	for !f.Poll(&w) {
 		w.sleep()
-		if l.done != nil && l.ctx.Err() != nil || l.timed && l.left() <= 0 {
+		if l.Cancelled() != nil || l.timed() && l.left() <= 0 {
 			if !f.Complete() {
 				f.Release()
 				return l.Err()

@@ -10,34 +10,40 @@ import (
 // A Limit says when a wait ends early: when a context is done, after a time, or never. The zero
 // Limit never ends a wait.
 type Limit struct {
-	ctx  context.Context // nil: there is none
-	done <-chan struct{} // ctx's, asked for once
+	// Four words, so that a Limit stays in registers. A fifth would have it copied through memory,
+	// several times for each wait.
 
-	time  int64 // with timed: how long the wait may last; with fixed, too: until when, as xsync.Now says it
-	timed bool
-	fixed bool
+	ctx  context.Context // nil: there is none
+	done <-chan struct{} // ctx's, asked for once; without ctx, lasts or ends: the limit is a time
+	time int64           // with lasts: how long the wait may last; with ends: until when, as xsync.Now says it
 }
+
+// lasts and ends stand for the kinds of times. They are only compared.
+var lasts, ends = make(chan struct{}), make(chan struct{})
 
 // UntilDone returns the limit that ends a wait when ctx is done.
 func UntilDone(ctx context.Context) Limit { return Limit{ctx: ctx, done: ctx.Done()} }
 
 // After returns the limit that ends a wait when it has lasted for d, and at once if d <= 0.
 func After(d time.Duration) Limit {
-	return Limit{time: int64(max(d, 0)), timed: true} // Less than zero might wrap in left.
+	return Limit{done: lasts, time: int64(max(d, 0))} // Less than zero might wrap in left.
 }
 
 // Fixed returns l with a fixed end in time. A wait that sleeps more than once uses it, because
 // After would grant each sleep the whole duration.
 func (l Limit) Fixed() Limit {
-	if l.timed && !l.fixed {
+	if l.done == lasts {
 		l.time += xsync.Now() // It may wrap: only differences count.
-		l.fixed = true
+		l.done = ends
 	}
 	return l
 }
 
 // MayEnd reports whether l can end a wait.
-func (l Limit) MayEnd() bool { return l.done != nil || l.timed }
+func (l Limit) MayEnd() bool { return l.done != nil }
+
+// timed reports whether l is a time.
+func (l Limit) timed() bool { return l.ctx == nil && l.done != nil }
 
 // Cancelled returns the error of the context if that is done, otherwise nil. Locks call it after a
 // grant, because a cancel that happened before the grant wins. A duration never cancels: if a grant
@@ -52,7 +58,7 @@ func (l Limit) Cancelled() error {
 // Err returns the error of a wait that l has ended: that of the context, or
 // [context.DeadlineExceeded].
 func (l Limit) Err() error {
-	if l.timed {
+	if l.ctx == nil {
 		return context.DeadlineExceeded
 	}
 	return ContextError(l.ctx)
@@ -60,7 +66,7 @@ func (l Limit) Err() error {
 
 // left returns how long a wait that begins now may last.
 func (l Limit) left() time.Duration {
-	if l.fixed {
+	if l.done == ends {
 		return time.Duration(l.time - xsync.Now())
 	}
 	return time.Duration(l.time)

@@ -83,7 +83,7 @@ func GetParker(l Limit) *Parker {
 	if InBubble() {
 		return newParker(bubbled)
 	}
-	if l.done == nil {
+	if l.ctx == nil || l.done == nil {
 		return cheapest().Get().(*Parker)
 	}
 	if w := watchFor(l.ctx, l.done); w != nil {
@@ -110,13 +110,13 @@ func (p *Parker) Put() {
 func (p *Parker) Park(l Limit) bool {
 	p.Start(l)
 	p.sleeper.SleepInline()
-	return p.wake(l)
+	return p.Woken(l)
 }
 
 // Start begins a wait with limit l. It is the first of the three steps of Park, for callers that do
-// the second one, SleepInline of the Sleeper, themselves. The third is EndWait.
+// the second one, SleepInline of the Sleeper, themselves. The third is Woken.
 func (p *Parker) Start(l Limit) {
-	if l.timed {
+	if l.timed() {
 		p.sleeper.StartTimer(l.left())
 	}
 }
@@ -124,19 +124,19 @@ func (p *Parker) Start(l Limit) {
 // Sleeper returns where p sleeps.
 func (p *Parker) Sleeper() *xsync.Sleeper { return &p.sleeper }
 
-// wake is Park, once the wait has begun: most often p need not sleep any more.
-func (p *Parker) wake(l Limit) bool {
+// Woken is the third step of Park: most often p need not sleep any more.
+func (p *Parker) Woken(l Limit) bool {
 	switch {
-	case l.done != nil:
-		return p.wakeUnlessDone(l)
-	case l.timed:
+	case l.done == nil:
+		p.sleeper.Sleep()
+		return true
+	case l.ctx == nil:
 		return p.sleeper.SleepTimed()
 	}
-	p.sleeper.Sleep()
-	return true
+	return p.wokenUnlessDone(l)
 }
 
-func (p *Parker) wakeUnlessDone(l Limit) bool {
+func (p *Parker) wokenUnlessDone(l Limit) bool {
 	if p.watch != nil {
 		p.got = p.sleeper.Sleep()
 	} else {

@@ -15,7 +15,7 @@ type Line interface {
 // there Wait returns it, and the caller calls p.Put. If l ends the wait, Wait takes p out of the
 // line, gives back a grant that came too late, puts p, and returns the error of l.
 //
-// EndWait is the only place of the module's locks where a goroutine's wait ends early.
+// GiveUp is the only place of the module's locks where a goroutine's wait ends early.
 func Wait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 	p.Start(l)
 	p.sleeper.SleepInline()
@@ -24,15 +24,21 @@ func Wait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 
 // EndWait is the last part of Wait, after Start and SleepInline.
 func EndWait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
-	if p.wake(l) {
+	if p.Woken(l) {
 		return p.Outcome(), nil
 	}
+	return Pending, GiveUp(p, l, line)
+}
+
+// GiveUp is the rest of Wait after Woken has returned false: it ends the request, and returns the
+// error of l.
+func GiveUp[L Line](p *Parker, l Limit, line L) error {
 	claimed := !line.Unlink(&p.Waiter)
 	n := p.N // after Unlink: a claimer may write it
 	if p.Withdraw(claimed) == Granted {
 		giveBack(line, n)
 	}
-	return Pending, l.Err()
+	return l.Err()
 }
 
 // Keep ends a request for n permits that was granted without a wait. err is what the caller's

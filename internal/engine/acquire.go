@@ -11,7 +11,7 @@ import (
 // state.
 //
 // A cancel that happened before the grant wins. After each grant the context is asked once more, by
-// EndWait if the caller has slept, otherwise by Keep.
+// Woken if the caller has slept, otherwise by Keep.
 func (e Permits) Acquire(l waiter.Limit, n int64, at Place) error {
 	p := waiter.GetParker(l)
 	p.N = n
@@ -68,6 +68,31 @@ func (e Permits) Begin(n int64) (*waiter.Parker, error) {
 // End ends what Begin has begun.
 func End(p *waiter.Parker) error {
 	p.Sleeper().Sleep()
+	return told(p)
+}
+
+// BeginUntil and EndUntil are Begin and End of a wait with a limit.
+func (e Permits) BeginUntil(l waiter.Limit, n int64) (*waiter.Parker, error) {
+	p := waiter.GetParker(l)
+	p.N = n
+	o := e.Enqueue(&p.Waiter, AtBack)
+	if o == waiter.Pending {
+		p.Start(l)
+		return p, nil
+	}
+	return nil, await(e, l, p, o)
+}
+
+// EndUntil ends what BeginUntil has begun.
+func (e Permits) EndUntil(l waiter.Limit, p *waiter.Parker) error {
+	if !p.Woken(l) {
+		return waiter.GiveUp(p, l, e)
+	}
+	return told(p)
+}
+
+// told returns the error of the outcome that p has been told, and puts p.
+func told(p *waiter.Parker) error {
 	o := p.Outcome()
 	p.Put()
 	return o.Err()

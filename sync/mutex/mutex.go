@@ -75,13 +75,19 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if !m.e.TakeOnly() {
-		return m.permits().Acquire(waiter.UntilDone(ctx), 1, engine.AtBack)
+	if m.e.TakeOnly() {
+		if ctx.Err() != nil {
+			return m.permits().Keep(ctx, 1)
+		}
+		return nil
 	}
-	if ctx.Err() != nil {
-		return m.permits().Keep(ctx, 1)
+	l := waiter.UntilDone(ctx)
+	p, err := m.permits().BeginUntil(l, 1)
+	if p == nil {
+		return err
 	}
-	return nil
+	p.Sleeper().SleepInline()
+	return m.permits().EndUntil(l, p)
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the caller holds the
@@ -91,7 +97,16 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	if d <= 0 {
 		return false
 	}
-	return m.e.TakeOnly() || m.permits().Acquire(waiter.After(d), 1, engine.AtBack) == nil
+	if m.e.TakeOnly() {
+		return true
+	}
+	l := waiter.After(d)
+	p, err := m.permits().BeginUntil(l, 1)
+	if p == nil {
+		return err == nil
+	}
+	p.Sleeper().SleepInline()
+	return m.permits().EndUntil(l, p) == nil
 }
 
 // Waiting returns the number of waiters. It takes the lock of the queue, and is meant for tests and

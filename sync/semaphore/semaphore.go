@@ -190,7 +190,13 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 		return s.p.Acquire(ctx, n)
 	}
 	if mayEnd {
-		return s.permits().Acquire(waiter.UntilDone(ctx), n, engine.AtBack)
+		l := waiter.UntilDone(ctx)
+		p, err := s.permits().BeginUntil(l, n)
+		if p == nil {
+			return err
+		}
+		p.Sleeper().SleepInline()
+		return s.permits().EndUntil(l, p)
 	}
 	p, err := s.permits().Begin(n)
 	if p == nil {
@@ -233,7 +239,13 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	case s.p != nil:
 		return s.p.AcquireTimeout(d, n)
 	}
-	return s.permits().Acquire(waiter.After(d), n, engine.AtBack)
+	l := waiter.After(d)
+	p, err := s.permits().BeginUntil(l, n)
+	if p == nil {
+		return err
+	}
+	p.Sleeper().SleepInline()
+	return s.permits().EndUntil(l, p)
 }
 
 // TryAcquire takes n permits if that many are free and no request waits, and reports whether it
