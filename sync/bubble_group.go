@@ -16,16 +16,17 @@ var groups = struct {
 	of map[*WaitGroup]uint64
 }{of: map[*WaitGroup]uint64{}}
 
-// tellBubble notes what Add has made of the counter.
+// tellBubble notes what Add has made of the counter. Another Add may have told before, which came
+// later.
 func (wg *WaitGroup) tellBubble(delta int, counter int32) {
 	id := bubble()
 	groups.mu.Lock()
 	defer groups.mu.Unlock()
 	switch {
-	case counter == 0:
-		delete(groups.of, wg)
-	case id != 0 && delta > 0 && counter == int32(delta):
+	case delta > 0 && counter == int32(delta) && id != 0:
 		groups.of[wg] = id
+	case wg.state.Load()>>counterShift == 0, delta > 0 && counter == int32(delta):
+		delete(groups.of, wg)
 	default:
 	}
 }

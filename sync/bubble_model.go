@@ -9,15 +9,19 @@ const canBubble = false
 
 type bubbling = admitting
 
-func join(bubbling, int64, func(uint64, bool) *waiter.Waiter) (o waiter.Outcome, here bool) {
+func join(bubbling, int64, func(bool) *waiter.Waiter) (o waiter.Outcome, here bool) {
 	return waiter.Pending, false
 }
 
+func joinFrom(bubbling, *waiter.Waiter) (o waiter.Outcome, here bool) { return waiter.Pending, false }
+
 func unjoin(bubbling, int64) (ok, here bool) { return false, false }
 
-func drop(bubbling, *waiter.Waiter, *waiter.WakeList) bool { return false }
+type served struct{}
 
-func deliver(bubbling, *waiter.WakeList) {}
+func drop(bubbling, *waiter.Waiter) (claimed []served, ok bool) { return nil, false }
+
+func deliver(bubbling, []served) {}
 
 func inLine(bubbling) int { return 0 }
 

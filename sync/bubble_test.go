@@ -15,6 +15,7 @@ import (
 	"github.com/farad-go/farad/internal/linked"
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A way is one way to lock a lock, which waits if need be.
@@ -215,12 +216,58 @@ func TestWaitBehindAStrangerIsNotDurable(t *testing.T) {
 	})
 }
 
+// A grant that meets a cancel is given back, and goes to the next.
+func TestGrantThatComesTooLateIsGivenBack(t *testing.T) {
+	withBubbles(t)
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var m Mutex
+			ctx, cancel := context.WithCancel(t.Context())
+			m.Lock()
+			var second atomic.Bool
+			go func() {
+				if m.LockContext(ctx) == nil {
+					m.Unlock()
+				}
+			}()
+			synctest.Wait()
+			go func() {
+				m.Lock()
+				second.Store(true)
+				m.Unlock()
+			}()
+			synctest.Wait()
+			require.Equal(t, 2, m.Waiting())
+			m.Unlock()
+			cancel()
+			synctest.Wait()
+			require.True(t, second.Load())
+		})
+		require.Empty(t, rows.of)
+	})
+}
+
+// Whoever unlocks what is held in the other way only is told, also in a bubble.
+func TestMisuseInABubble(t *testing.T) {
+	withBubbles(t)
+	synctest.Test(t, func(t *testing.T) {
+		var l RWMutex
+		l.Lock()
+		require.PanicsWithValue(t, rUnlockOfUnlockedRWMutex.words, l.RUnlock)
+		l.Unlock()
+		l.RLock()
+		require.PanicsWithValue(t, unlockOfUnlockedRWMutex.words, l.Unlock)
+		l.RUnlock()
+		require.Empty(t, rows.of)
+	})
+}
+
 // After a bubble a lock is as it was, and fast.
 func TestBubbledLockIsPlainAgain(t *testing.T) {
 	withBubbles(t)
+	var m Mutex
+	var l RWMutex
 	synctest.Test(t, func(t *testing.T) {
-		var m Mutex
-		var l RWMutex
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		m.Lock()
@@ -239,9 +286,14 @@ func TestBubbledLockIsPlainAgain(t *testing.T) {
 		require.Panics(t, l.Unlock)
 		require.Panics(t, l.RUnlock)
 		require.Empty(t, rows.of)
-		require.Zero(t, m.word.Load())
-		require.Zero(t, l.word.Load())
+		require.False(t, m.isBubbled() || l.isBubbled())
 	})
+	m.Lock() // A lane is full then: this one opens it again.
+	m.Unlock()
+	l.Lock()
+	l.Unlock()
+	require.Zero(t, m.word.Load())
+	require.True(t, m.express() && l.express(l.word.Load(), rwWriter))
 }
 
 // Goroutines of two bubbles and of none lock and unlock, and some give up.
@@ -389,4 +441,198 @@ func TestWaitGroupsInBubbles(t *testing.T) {
 	})
 	wg.Done()
 	wg.Wait()
+}
+
+// Whoever holds a lock, or waits for it, when a bubble comes, is a user of the row. The plain lines
+// run dry.
+func TestOthersComeOver(t *testing.T) {
+	withBubbles(t)
+	mutex := func() (holder, waits way, futures [2]future) {
+		var m Mutex
+		var f, g LockFuture
+		f.Init(&m)
+		g.Init(&m)
+		w := waysOfMutex(&m)[0]
+		return w, w, [2]future{&f, &g}
+	}
+	rw := func(i int) func() (holder, waits way, futures [2]future) {
+		return func() (holder, waits way, futures [2]future) {
+			var l RWMutex
+			var f, g RWLockFuture
+			f.Init(&l)
+			if i == firstRead {
+				g.Init(&l)
+			} else {
+				g.InitRead(&l)
+			}
+			ways := waysOfRWMutex(&l)
+			return ways[i], ways[0], [2]future{&f, &g}
+		}
+	}
+	for name, lock := range map[string]func() (holder, waits way, futures [2]future){
+		"Mutex":                mutex,
+		"RWMutex, by a writer": rw(0),
+		"RWMutex, by a reader": rw(firstRead),
+	} {
+		for _, used := range []int{0, Express} { // with a full lane, the holder comes through the gate
+			for _, first := range []int{0, 1, 2} { // of those that wait, which is the goroutine
+				t.Run(name, func(t *testing.T) {
+					holder, waits, futures := lock()
+					for range used {
+						holder.lock()
+						holder.unlock()
+					}
+					holder.lock()
+					var got atomic.Bool
+					for i := range 3 {
+						if i != first {
+							require.False(t, futures[i-min(1, i/(first+1))].Poll(nil))
+							continue
+						}
+						go func() {
+							waits.lock()
+							waits.unlock()
+							got.Store(true)
+						}()
+						awaitTrue(func() bool { return holder.waiting() == i+1 })
+					}
+					go func() {
+						awaitTrue(func() bool { return holder.waiting() == 4 })
+						holder.unlock()
+						for _, f := range futures {
+							awaitTrue(f.Complete)
+							time.Sleep(time.Millisecond)
+							f.Unlock()
+						}
+					}()
+					synctest.Test(t, func(*testing.T) {
+						for !got.Load() { // If the bubble waited durably it would be a deadlock.
+							waits.lock()
+							waits.unlock()
+						}
+					})
+					awaitTrue(func() bool { return !futures[0].Complete() && !futures[1].Complete() })
+					rows.mu.Lock()
+					defer rows.mu.Unlock()
+					require.Empty(t, rows.of)
+				})
+			}
+		}
+	}
+}
+
+// future is what the futures of both locks have in common.
+type future interface {
+	Poll(w waiter.Waker) bool
+	Complete() bool
+	Unlock()
+}
+
+// A goroutine of a bubble that has had to wait for a stranger holds the lock as any other of the
+// bubble does: those who wait for it wait durably.
+func TestWaitsAreDurableAgainAfterAStranger(t *testing.T) {
+	withBubbles(t)
+	eachWay(t, func(t *testing.T, outside, inside way) {
+		outside.lock()
+		go func() {
+			awaitTrue(func() bool { return outside.waiting() > 0 })
+			outside.unlock()
+		}()
+		synctest.Test(t, func(*testing.T) {
+			inside.lock()
+			var done atomic.Bool
+			go func() {
+				outside.lock() // a way for goroutines of the bubble as well
+				outside.unlock()
+				done.Store(true)
+			}()
+			time.Sleep(time.Minute) // for ever, if time stands still while that one waits
+			inside.unlock()
+			synctest.Wait()
+			require.True(t, done.Load())
+		})
+		require.Empty(t, rows.of)
+	})
+}
+
+// A future that has been granted the lock, and abandoned before it was told, is a user of the
+// bubble in which it waited, whoever tells it.
+func TestAbandonedFutureCountsInItsBubble(t *testing.T) {
+	withBubbles(t)
+	var l RWMutex
+	var first, second RWLockFuture
+	first.InitRead(&l)
+	second.InitRead(&l)
+	var waits, stranger, last atomic.Bool
+	l.Lock()
+	go func() {
+		awaitTrue(waits.Load)
+		go func() {
+			awaitTrue(func() bool { return l.Waiting() == 3 })
+			l.Unlock() // abandons the second by the waker of the first: both are served at once
+		}()
+		l.Lock() // behind the futures
+		stranger.Store(true)
+		awaitTrue(func() bool { return l.Waiting() > 0 })
+		time.Sleep(time.Millisecond)
+		last.Store(true)
+		l.Unlock()
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		first.Poll(wakerFunc(second.Unlock))
+		second.Poll(nil)
+		waits.Store(true)
+		awaitTrue(first.Complete)
+		first.Unlock()
+		awaitTrue(stranger.Load)
+		l.Lock() // If this wait were durable the bubble would be a deadlock.
+		require.True(t, last.Load())
+		l.Unlock()
+	})
+	require.Empty(t, rows.of)
+}
+
+type wakerFunc func()
+
+func (f wakerFunc) Wake() { f() }
+
+// An unlock is that of the holder, wherever it is called.
+func TestUnlockByAnotherCountsInTheHoldersBubble(t *testing.T) {
+	withBubbles(t)
+	eachWay(t, func(t *testing.T, outside, inside way) {
+		var held, waits atomic.Bool
+		go func() {
+			awaitTrue(held.Load)
+			go func() {
+				awaitTrue(func() bool { return outside.waiting() > 0 })
+				inside.unlock()
+			}()
+			outside.lock()
+			waits.Store(true)
+			awaitTrue(func() bool { return outside.waiting() > 0 })
+			time.Sleep(time.Millisecond)
+			outside.unlock()
+		}()
+		synctest.Test(t, func(t *testing.T) {
+			inside.lock()
+			held.Store(true)
+			awaitTrue(waits.Load)
+			inside.lock() // If this wait were durable the bubble would be a deadlock.
+			inside.unlock()
+		})
+		require.Empty(t, rows.of)
+	})
+}
+
+// An Add that has made the counter zero, and tells so late, does not speak for the next one.
+func TestAddThatTellsLateChangesNothing(t *testing.T) {
+	withBubbles(t)
+	synctest.Test(t, func(t *testing.T) {
+		var wg WaitGroup
+		wg.Add(1)
+		wg.tellBubble(-1, 0)
+		require.False(t, wg.isForeign())
+		wg.Done()
+		require.Empty(t, groups.of)
+	})
 }

@@ -209,9 +209,14 @@ func (m *Mutex) giveBack(int64) bool    { return m.unlock() }
 
 func (m *Mutex) isBubbled() bool { return m.word.Load()&bubbled != 0 }
 
-func (m *Mutex) toBubbled() bool {
-	w := m.word.Load()
-	return w&^full == 0 && m.gate.Look() == 0 && m.word.CompareAndSwap(w, w|bubbled)
+func (m *Mutex) toBubbled() (readers int64, writing, admission bool) {
+	for { // A retry follows a lock or an unlock.
+		w := m.word.Load()
+		// The lane ends here: when the mutex is plain again, the next comes through the gate.
+		if m.word.CompareAndSwap(w, bubbled|full) {
+			return 0, w&parking.Mask != parking.Unlocked, w&admitted != 0
+		}
+	}
 }
 
 func (m *Mutex) fromBubbled() { m.word.And(^bubbled) }

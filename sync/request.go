@@ -66,9 +66,10 @@ type admitting interface {
 	leave()
 	// isBubbled reports whether bubbles have the lock: then it is entered by join only.
 	isBubbled() bool
-	// toBubbled gives the lock to bubbles if it is free and nobody waits for it, and fromBubbled
-	// takes it back.
-	toBubbled() bool
+	// toBubbled gives the lock to bubbles, and says how it is held. If a holder has an admission,
+	// that is the caller's from now on. The line of key is locked. FromBubbled takes the lock back,
+	// when it is free.
+	toBubbled() (readers int64, writing, admission bool)
 	fromBubbled()
 	// giveBack unlocks. It reports false, and changes nothing, if the lock is not held so.
 	giveBack(hold int64) bool
@@ -96,8 +97,8 @@ func (r *request) admit(waited bool) waiter.Outcome {
 			l.Unlock()
 			return waiter.Pending
 		case canBubble && r.lock.isBubbled():
-			lock, node := r.lock, &r.f.Node
-			o, here := join(lock, node.N, func(uint64, bool) *waiter.Waiter { return node })
+			lock := r.lock
+			o, here := joinFrom(lock, &r.f.Node)
 			l.Unlock()
 			if here {
 				lock.leave()
@@ -120,7 +121,7 @@ type lockRequest request
 // Start implements [waiter.Request].
 func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if canBubble {
-		o, here := join(r.lock, w.N, func(uint64, bool) *waiter.Waiter {
+		o, here := join(r.lock, w.N, func(bool) *waiter.Waiter {
 			w.Arm(waker)
 			return w
 		})
@@ -161,10 +162,9 @@ func (r *lockRequest) Unlink(w *waiter.Waiter) bool {
 		return true
 	}
 	if canBubble {
-		var wake waiter.WakeList
-		if drop(r.lock, w, &wake) {
+		if claimed, ok := drop(r.lock, w); ok {
 			l.Unlock()
-			deliver(r.lock, &wake)
+			deliver(r.lock, claimed)
 			return true
 		}
 	}

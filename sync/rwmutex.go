@@ -239,9 +239,14 @@ func (l *RWMutex) leave() {
 
 func (l *RWMutex) isBubbled() bool { return l.word.Load()&rwBubbled != 0 }
 
-func (l *RWMutex) toBubbled() bool {
-	w := l.word.Load()
-	return w&^rwLane|w&rwBubbled == 0 && l.gate.Look() == 0 && l.word.CompareAndSwap(w, w|rwBubbled)
+func (l *RWMutex) toBubbled() (readers int64, writing, admission bool) {
+	for { // A retry follows a lock or an unlock.
+		w := l.word.Load()
+		// The lane ends here: when the lock is plain again, the next comes through the gate.
+		if l.word.CompareAndSwap(w, rwBubbled|rwFull) {
+			return w / rwReader, w&rwWriter != 0, w&rwAdmitted != 0
+		}
+	}
 }
 
 func (l *RWMutex) fromBubbled() { l.word.And(^rwBubbled) }
