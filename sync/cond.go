@@ -42,8 +42,8 @@ import (
 type Cond struct {
 	// Invariants:
 	//
-	//  1. A goroutine enters the line before it unlocks L. So whoever changes the condition under
-	//     L, and is not seen by the goroutine, finds it in the line. (TestModelCond/signal)
+	//  1. A goroutine enters the line before it unlocks L. So another that then changes the
+	//     condition under L finds it there. (TestModelCond/signal)
 	//  2. Unlinking under mu decides. A goroutine that cannot unlink itself was claimed, by exactly
 	//     one signal or broadcast. If it gives up it passes on the claim of a signal.
 	//     (TestModelCond/signal_beside_a_cancel)
@@ -51,20 +51,20 @@ type Cond struct {
 	//     other. No signal is lost: one that found another goroutine behind the one that gave up
 	//     is no later than the latest. (TestModelCond/signals_beside_a_cancel,
 	//     TestModelCond/wait_after_a_signal)
-	//  4. waiting is the length of the line. It is raised before L is unlocked: a signal that finds
-	//     0 has no goroutine to wake. (TestModelCond/signal)
+	//  4. occupied says whether the line has a goroutine. It is set before L is unlocked. So a
+	//     signal that finds it false has none to wake. (TestModelCond/signal)
 
 	_ noCopy
 
 	// L is held while the condition is looked at or changed.
 	L Locker
 
-	mu      xsync.Mutex
-	line    waiter.Queue // guarded by mu
-	waiting xsync.Uint32 // written under mu
-	entered uint32       // the number of the goroutine that entered last, may wrap; guarded by mu
-	reach   uint32       // what entered was at the latest signal or broadcast; guarded by mu
-	self    xsync.Uint32 // where c is, since its first use
+	mu       xsync.Mutex
+	line     waiter.Queue // guarded by mu
+	occupied xsync.Bool   // written under mu
+	entered  uint32       // the number of the goroutine that entered last, may wrap; guarded by mu
+	reach    uint32       // what entered was at the latest signal or broadcast; guarded by mu
+	self     xsync.Uint32 // where c is, since its first use
 }
 
 // What N of a waiter is, besides its number while it is in the line: who has claimed it.
@@ -134,14 +134,11 @@ func (c *Cond) enter(p *waiter.Parker) {
 	c.mu.Lock()
 	c.entered++
 	p.N = int64(c.entered)
+	if c.line.Front() == nil {
+		c.occupied.Store(true)
+	}
 	c.line.PushBack(&p.Waiter)
-	c.countLocked()
 	c.mu.Unlock()
-}
-
-// countLocked follows a change of the line.
-func (c *Cond) countLocked() {
-	c.waiting.Store(uint32(c.line.Len())) //nolint:gosec // There is no room for more goroutines.
 }
 
 // unlock unlocks L. If that panics p leaves the line.
@@ -173,9 +170,11 @@ type condLine struct{ c *Cond }
 func (l condLine) Unlink(w *waiter.Waiter) bool {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	ok := l.c.line.Remove(w)
-	l.c.countLocked()
-	return ok
+	if !l.c.line.Remove(w) {
+		return false
+	}
+	l.c.leftLocked()
+	return true
 }
 
 // GiveBack passes on a claim that came too late, that of a signal. A broadcast has claimed the
@@ -199,8 +198,15 @@ func (c *Cond) claimLocked(by int64) *waiter.Waiter {
 	}
 	c.line.PopFront()
 	w.N = by
-	c.countLocked()
+	c.leftLocked()
 	return w
+}
+
+// leftLocked is called when a goroutine has left the line.
+func (c *Cond) leftLocked() {
+	if c.line.Front() == nil {
+		c.occupied.Store(false)
+	}
 }
 
 // isLater reports whether a is later than b. The numbers of goroutines that wait at a time are
@@ -218,7 +224,7 @@ func tell(w *waiter.Waiter) {
 // need not.
 func (c *Cond) Signal() {
 	c.check()
-	if c.waiting.Load() != 0 {
+	if c.occupied.Load() {
 		c.signalSlow()
 	}
 }
@@ -235,7 +241,7 @@ func (c *Cond) signalSlow() {
 // Broadcast wakes all goroutines that wait, in their order. The caller may hold c.L, but need not.
 func (c *Cond) Broadcast() {
 	c.check()
-	if c.waiting.Load() != 0 {
+	if c.occupied.Load() {
 		c.broadcastSlow()
 	}
 }
@@ -253,7 +259,11 @@ func (c *Cond) broadcastSlow() {
 }
 
 // Waiting returns the number of goroutines that wait. It is meant for tests and statistics.
-func (c *Cond) Waiting() int { return int(c.waiting.Load()) }
+func (c *Cond) Waiting() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.line.Len()
+}
 
 // check panics if c is a copy of a Cond that has been used.
 func (c *Cond) check() {

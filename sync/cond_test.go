@@ -6,6 +6,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	std "sync"
 	"sync/atomic"
@@ -140,6 +141,24 @@ func TestCondWithANilContextPanics(t *testing.T) {
 	c.L.Unlock()
 	require.Panics(t, func() { new(Cond).Wait() }, "a Cond without a lock")
 	require.Zero(t, c.Waiting())
+}
+
+// The standard library's own test asks Signal.
+func TestCondSeesThatItIsACopy(t *testing.T) {
+	var c Cond
+	c.Broadcast() // the first use
+	for _, call := range []func(*Cond){
+		(*Cond).Wait,
+		(*Cond).Signal,
+		(*Cond).Broadcast,
+		func(c *Cond) { _ = c.WaitContext(t.Context()) },
+		func(c *Cond) { c.WaitTimeout(time.Hour) },
+	} {
+		var d Cond
+		reflect.ValueOf(&d).Elem().Set(reflect.ValueOf(&c).Elem()) // hidden from vet
+		require.PanicsWithValue(t, "sync.Cond is copied", func() { call(&d) })
+		require.Zero(t, d.Waiting())
+	}
 }
 
 // An awkwardLock fails to unlock.

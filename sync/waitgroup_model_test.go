@@ -127,7 +127,7 @@ func requireOneOf(x *interleave.Run, v any, words ...any) {
 	x.Assert(v == nil || slices.Contains(words, v), "panicked with %v", v)
 }
 
-// No wait returns before the counter was zero, and each returns then, whoever gives up.
+// No wait returns before the counter was zero, and each returns then, though others give up.
 func TestModelWaitGroup(t *testing.T) {
 	for _, s := range groupScenarios {
 		t.Run(s.name, func(t *testing.T) {
