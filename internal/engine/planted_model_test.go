@@ -22,7 +22,7 @@ import (
 var planted = []struct {
 	name, file, from, to string
 	race                 bool   // in plain memory: found by the race tier
-	in                   string // the package whose scenarios find it, if not this one
+	in, test             string // the package and the test whose scenarios find it, if not this one and TestModel
 }{
 	{
 		name: "a: a release looks only at the list", file: "internal/engine/engine.go",
@@ -143,6 +143,43 @@ var planted = []struct {
 		to:   "\tif !s.timer.Stop() && false {\n",
 	},
 	{
+		name: "a waiter unlocks before it is in the line", file: "sync/cond.go", in: "../../sync", test: "TestModelCond",
+		from: "func (c *Cond) Wait() {\n\tc.check()\n\tp := waiter.GetParker(waiter.Limit{})\n\tc.enter(p)\n\tc.unlock(p)\n",
+		to:   "func (c *Cond) Wait() {\n\tc.check()\n\tp := waiter.GetParker(waiter.Limit{})\n\tc.unlock(p)\n\tc.enter(p)\n",
+	},
+	{
+		name: "a waiter that gives up forgets the signal", file: "sync/cond.go", in: "../../sync", test: "TestModelCond",
+		from: "\tif by == bySignal {\n",
+		to:   "\tif false {\n",
+	},
+	{
+		name: "a broadcast is passed on", file: "sync/cond.go", in: "../../sync", test: "TestModelCond",
+		from: "\tif by == bySignal {\n",
+		to:   "\tif true {\n",
+	},
+	{
+		name: "a signal is passed on to one who came later", file: "sync/cond.go", in: "../../sync", test: "TestModelCond",
+		from: "w == nil || isLater(uint32(w.N), c.reach) {",
+		to:   "w == nil {",
+	},
+	{
+		name: "a wait group wakes those who wait for the next round", file: "sync/waitgroup.go",
+		in: "../../sync", test: "TestModelWaitGroup",
+		from: "\tif wg.state.Load()>>counterShift == 0 { // invariant 3\n",
+		to:   "\tif true {\n",
+	},
+	{
+		name: "a waiter that gives up stays counted", file: "sync/waitgroup.go", in: "../../sync", test: "TestModelWaitGroup",
+		from: "\t\tl.wg.state.Add(-1)\n",
+		to:   "",
+	},
+	{
+		name: "a waiter enters beside a counter of zero", file: "sync/waitgroup.go",
+		in: "../../sync", test: "TestModelWaitGroup",
+		from: "\t\tif state>>counterShift == 0 {\n",
+		to:   "\t\tif false {\n",
+	},
+	{
 		name: "h: a request that is larger than the size waits", file: "internal/engine/engine.go",
 		from: "if w.N > e.Size() {",
 		to:   "if false {",
@@ -171,7 +208,7 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 
 			args := []string{
 				"test", "-vet=off", "-count=1", "-failfast", "-timeout", "2m", "-tags", "interleave", "-short",
-				"-overlay", filepath.Join(dir, "overlay.json"), "-run", "^TestModel$",
+				"-overlay", filepath.Join(dir, "overlay.json"), "-run", "^" + cmp.Or(p.test, "TestModel") + "$",
 			}
 			if p.race {
 				args = append(args, "-run", "^TestModel$/^future$", "-race") // the race tier is slow
@@ -188,4 +225,4 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 }
 
 // verdict is what a failed exploration says: the scenario and what was wrong.
-var verdict = regexp.MustCompile(`--- FAIL: TestModel/\S+ \(.*\)\n.*(assertion|deadlock|panic|no end|data race): .*`)
+var verdict = regexp.MustCompile(`--- FAIL: TestModel\w*/\S+ \(.*\)\n.*(assertion|deadlock|panic|no end|data race): .*`)
