@@ -82,6 +82,9 @@ var Targets = []table.Target{
 	{Workloads: mixes[:2], Metric: table.RatioTo, Peer: NameRWMutex, Bound: 1.05},
 	{Workloads: mixes[2:], Metric: table.RatioTo, Peer: NameRWMutex, Bound: 0.9},
 
+	{Workloads: []string{"cond-ping-pong", "cond-64"}, Metric: table.RatioTo, Peer: NameCond, Bound: 1.1},
+	{Workloads: []string{"waitgroup-1", "waitgroup-wait"}, Metric: table.RatioTo, Peer: NameWaitGroup, Bound: 1.1},
+
 	{Metric: table.Allocations, Bound: 0.01},
 }
 

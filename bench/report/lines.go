@@ -52,7 +52,8 @@ var Floors = []string{
 // Others are the peers of other authors: what a program would use if there were no farad.
 var Others = []string{
 	peers.NameXSync, peers.NameChannel, locks.NameChannelTimer, locks.NameMutex, locks.NameMutexes,
-	peers.NameFifomu, locks.NameRWMutex, locks.NameRBMutex, tasks.NameGoStatement, tasks.NameAfterFunc, peers.NameAnts,
+	peers.NameFifomu, locks.NameRWMutex, locks.NameRBMutex, locks.NameCond, locks.NameWaitGroup,
+	tasks.NameGoStatement, tasks.NameAfterFunc, peers.NameAnts,
 	jobs.NameErrgroup, jobs.NamePond, jobs.NameConc,
 }
 
