@@ -15,8 +15,8 @@ import (
 
 func TestSizeIsAsDocumented(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 8 {
-		require.EqualValues(t, 80, unsafe.Sizeof(Mutex{}))
-		require.EqualValues(t, 88, unsafe.Sizeof(RWMutex{}))
+		require.EqualValues(t, 16, unsafe.Sizeof(Mutex{}))
+		require.EqualValues(t, 24, unsafe.Sizeof(RWMutex{}))
 	}
 }
 
@@ -38,4 +38,15 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 			})
 		}
 	})
+}
+
+// A lock that nobody else wants costs no call.
+func TestFastPathsAreInlined(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) == 4 {
+		t.Skip("64-bit atomics are calls on 32-bit machines")
+	}
+	out := locktest.GoTool(t, "build", "-gcflags=-m", "./sync")
+	for _, f := range []string{"(*Mutex).Lock", "(*Mutex).Unlock"} {
+		require.Contains(t, out, "can inline "+f+"\n")
+	}
 }

@@ -20,7 +20,7 @@ func TestModelDeferredUnlock(t *testing.T) {
 	locker := func(l sync.Locker) way { return func(f func()) { do(l, f) } }
 	for name, of := range map[string]func() (read, write way, free func() bool){
 		"mutex": func() (way, way, func() bool) {
-			m := newMutex(1)
+			m := freshMutex(Express - 1)
 			return nil, locker(m), m.TryLock
 		},
 		"read-write lock": func() (way, way, func() bool) {

@@ -4,29 +4,40 @@ import "github.com/farad-go/farad/internal/xsync"
 
 // A lane is the length of an express lane: long enough to last as long as a hundred switches of
 // goroutines, with which it competes. The admitted goroutine owns it.
-type lane struct {
-	since uint32 // when it was last renewed, in units of 1<<10 ns; it may wrap, for it is a hint
-	cut   uint8  // how often its length has been halved
-}
+//
+//	31                                        4   3   0
+//	+------------------------------------------+-------+
+//	|  when it was last renewed, in 1<<10 ns   |  cut  |   how often its length has been halved
+//	+------------------------------------------+-------+
+//
+// The time may wrap, for it is a hint.
+type lane uint32
 
-const laneLasts = 50 // how long, in units of 1<<10 ns
+const (
+	laneLasts = 50 // how long, in units of 1<<10 ns
+
+	laneShift = 4
+	laneCut   = 1<<laneShift - 1
+)
 
 // renew doubles or halves the lane's length if it has lasted too short or too long. If the
-// admitted goroutine has not had to wait, the lane gets its full length, q places.
-func (l *lane) renew(q uint32, waited bool) {
-	now := uint32(xsync.Now() >> 10) //nolint:gosec // it wraps
-	lasted := now - l.since
+// admitted goroutine has not had to wait, the lane gets its full length.
+func (l *lane) renew(waited bool) {
+	now, cut := uint32(xsync.Now()>>10)<<laneShift, l.cut() //nolint:gosec // it wraps
+	lasted := (now - uint32(*l)&^laneCut) >> laneShift
 	switch {
 	case !waited:
-		l.cut = 0
-	case lasted > laneLasts && q>>l.cut > 1:
-		l.cut++
-	case lasted < laneLasts/4 && l.cut > 0:
-		l.cut--
+		cut = 0
+	case lasted > laneLasts && Express>>cut > 1:
+		cut++
+	case lasted < laneLasts/4 && cut > 0:
+		cut--
 	default:
 	}
-	l.since = now
+	*l = lane(now | cut)
 }
 
-// places returns how many of q places the lane has.
-func (l *lane) places(q uint32) uint32 { return q >> l.cut }
+func (l *lane) cut() uint32 { return uint32(*l) & laneCut }
+
+// places returns how many places the lane has.
+func (l *lane) places() uint32 { return Express >> l.cut() }

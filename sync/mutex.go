@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
@@ -12,8 +11,8 @@ import (
 
 // A Mutex is a mutual exclusion lock for short critical sections that many goroutines want. Without
 // contention it is as fast as sync.Mutex, under contention several times as fast, and no waiter
-// starves. The zero Mutex is unlocked. A Mutex must not be copied after first use. It implements
-// [Locker], and is not tied to a goroutine.
+// starves. The zero Mutex is unlocked. A Mutex takes 16 bytes, and must not be copied after first
+// use. It implements [Locker], and is not tied to a goroutine.
 //
 // Order: platoons of one, and an express lane of [Express] places. A goroutine that finds the mutex
 // free takes it, if the express lane has a place left. Otherwise it queues. The first of the queue
@@ -39,28 +38,28 @@ type Mutex struct {
 	//
 	//  1. The goroutine that changes the lock's bits from unlocked holds the mutex alone, until
 	//     they are unlocked again, or handed over. (TestModelMutex)
-	//  2. Only the owner of the gate's one permit, the admitted goroutine, waits for the word.
-	//     While it sleeps the word says so, or another is about to wake it. So an unlock need not
-	//     remember that others may sleep, as that of a mutex.Word must. (TestModelMutex)
-	//  3. Between two admitted holders no more places of the express lane are used than there are.
-	//     With the order of the gate that is the bound. (TestModelBypass)
+	//  2. Only the admitted goroutine waits for the word. While it sleeps the word says so, or
+	//     another is about to wake it. So an unlock need not remember that others may sleep, as
+	//     that of a mutex.Word must. (TestModelMutex)
+	//  3. Between two admitted holders no more places of the express lane are used than there are:
+	//     the step that unlocks at the end of the last place sets full. With the order of the gate
+	//     that is the bound. (TestModelBypass)
 	//  4. The bit admitted is set exactly while the admitted goroutine holds the mutex. The step
-	//     that clears it unlocks, and clears full. The goroutine that made it returns the gate's
-	//     permit, once. (TestModelMutex/double_unlock)
-	//  5. While a goroutine queues at the gate, another is admitted. That one is not asleep while
-	//     the mutex is free, or is about to be woken. (TestModelMutex: a lost wake-up is a
+	//     that clears it unlocks, and clears full. The goroutine that made it opens the gate, once.
+	//     (TestModelMutex/double_unlock)
+	//  5. While a goroutine stands in line at the gate, another is admitted. That one is not asleep
+	//     while the mutex is free, or is about to be woken. (TestModelMutex: a lost wake-up is a
 	//     deadlock)
 	word xsync.Uint32
+	gate gate
 
-	// used is how many places of the express lane have been used since the last admitted one got
-	// the mutex; the holder's. So neither a lock nor an unlock on the express lane has to look at
-	// the word before it changes it, which would cost as much as a call.
+	lane lane // the holder's, when it is the admitted one
+
+	// used is how many places of the express lane have been used since the admitted one got the
+	// mutex last, and at first those that a shorter lane does not have. It is the holder's. So
+	// neither a lock nor an unlock on the express lane has to look at the word before it changes
+	// it, which would cost as much as a call.
 	used uint16
-	base uint16 // what it begins with at least: used places of a lane that is shorter than Express
-
-	lane lane // of Express - base places at most; the holder's, when it is an admitted one
-
-	gate engine.Engine // of one permit, counted from 1: the zero one is open
 }
 
 const (
@@ -71,29 +70,14 @@ const (
 	bubbled         = full << 1        // the rest is in a row: see bubble.go
 )
 
-// newMutex returns an unlocked mutex whose express lane has at most that many places. With none the
-// order is strict, which tests of the gate need.
-func newMutex(places int) *Mutex {
-	base := uint16(Express - min(places, Express)) //nolint:gosec // which is small
-	m := &Mutex{used: base, base: base}
-	m.word.Store(m.unlocked())
-	return m
-}
-
-// unlocked returns the word of a free mutex whose lane has all its places.
-func (m *Mutex) unlocked() uint32 {
-	if m.base == Express {
-		return full
-	}
-	return parking.Unlocked
-}
-
 // Lock locks m, and waits for it if need be. Nothing ends the wait early. It allocates nothing in
 // the steady state.
 func (m *Mutex) Lock() {
-	if canBubble || !m.express() {
-		m.lockSlow()
+	if !canBubble && m.word.CompareAndSwap(parking.Unlocked, parking.Locked) {
+		m.used++
+		return
 	}
+	m.lockSlow()
 }
 
 // express locks m on the express lane, if m is free and a place is left.
@@ -101,9 +85,7 @@ func (m *Mutex) express() bool {
 	if !m.word.CompareAndSwap(parking.Unlocked, parking.Locked) {
 		return false
 	}
-	if m.used++; m.used == Express {
-		m.word.Or(full) // the admitted one may be changing the other bits
-	}
+	m.used++
 	return true
 }
 
@@ -119,9 +101,8 @@ func (m *Mutex) enter(w uint32, waited bool) bool {
 
 // renew reopens the express lane for the admitted goroutine, which has just got the mutex.
 func (m *Mutex) renew(waited bool) {
-	q := uint32(Express - m.base)
-	m.lane.renew(q, waited)
-	m.used = Express - uint16(m.lane.places(q)) //nolint:gosec // which is small
+	m.lane.renew(waited)
+	m.used = Express - uint16(m.lane.places()) //nolint:gosec // which is small
 }
 
 //go:noinline
@@ -138,13 +119,11 @@ func (m *Mutex) lock(until waiter.Limit) error {
 		return nil
 	}
 	until = until.Fixed()
-	waits := !m.gate.TakeOnly()
-	if waits {
-		if err := m.gateOf().Acquire(until, 1, engine.AtBack); err != nil {
-			return err
-		}
+	waited, err := m.gate.pass(until)
+	if err != nil {
+		return err
 	}
-	return m.compete(until, waits)
+	return m.compete(until, waited)
 }
 
 // spin takes the express lane within a moment, if it makes sense to wait so.
@@ -168,7 +147,7 @@ func (m *Mutex) compete(until waiter.Limit, waited bool) error {
 			m.leave()
 			return m.lock(until)
 		}
-		if err := sleepAdmitted(until, m.key(), m.isSleeping); err != nil {
+		if err := sleepAdmitted(until, m); err != nil {
 			m.leave()
 			return err
 		}
@@ -201,11 +180,11 @@ func (m *Mutex) attempt(_ int64, waited bool) bool {
 
 // The rest of [admitting]. What entered would do, Unlock does: the mutex is one holder's.
 
-func (m *Mutex) takeLane(int64) bool    { return m.express() }
-func (m *Mutex) gateOf() engine.Permits { return m.gate.From(one) }
-func (m *Mutex) entered(int64)          {}
-func (m *Mutex) leave()                 { openGate(m.gateOf()) }
-func (m *Mutex) giveBack(int64) bool    { return m.unlock() }
+func (m *Mutex) takeLane(int64) bool { return m.express() }
+func (m *Mutex) gateOf() *gate       { return &m.gate }
+func (m *Mutex) entered(int64)       {}
+func (m *Mutex) leave()              { m.gate.open() }
+func (m *Mutex) giveBack(int64) bool { return m.unlock() }
 
 func (m *Mutex) isBubbled() bool { return m.word.Load()&bubbled != 0 }
 
@@ -224,7 +203,7 @@ func (m *Mutex) fromBubbled() { m.word.And(^bubbled) }
 // isSleeping reports whether an unlock has to wake the admitted one.
 func (m *Mutex) isSleeping() bool { return m.word.Load()&parking.Mask == sleeping }
 
-func (m *Mutex) key() parking.Key { return parking.Key{Object: m, Hash: xsync.Address(m)} }
+func (m *Mutex) key() parking.Key { return parking.Key{Object: m, Hash: m.gate.key().Hash} }
 
 // TryLock locks m if it is unlocked, and reports whether it did. If the express lane is full it
 // does not if any goroutine waits.
@@ -246,19 +225,18 @@ func (m *Mutex) TryLock() bool {
 				return true
 			}
 			continue
-		case !m.gate.TakeOnly():
+		case !m.gate.tryPass():
 			return false
 		case m.enter(w, false):
 			return true
 		}
-		openGate(m.gateOf())
+		m.gate.open()
 	}
 }
 
-// Unlock unlocks m. It panics if m is not locked; m is then as it was. Of several unlocks too many
-// each panics.
+// Unlock unlocks m. It is a fatal error if m is not locked.
 func (m *Mutex) Unlock() {
-	if !m.word.CompareAndSwap(parking.Locked, parking.Unlocked) {
+	if m.used == Express || !m.word.CompareAndSwap(parking.Locked, parking.Unlocked) {
 		m.unlockSlow()
 	}
 }
@@ -282,12 +260,12 @@ func (m *Mutex) unlock() bool {
 		}
 		switch w & (admitted | parking.Mask) {
 		case parking.Locked:
-			if m.word.CompareAndSwap(w, w-parking.Locked) {
+			if m.word.CompareAndSwap(w, m.free()) {
 				return true
 			}
 		case admitted | parking.Locked:
-			if m.word.CompareAndSwap(w, m.unlocked()) { // and open the express lane
-				openGate(m.gateOf())
+			if m.word.CompareAndSwap(w, parking.Unlocked) { // and open the express lane
+				m.gate.open()
 				return true
 			}
 		case sleeping:
@@ -300,13 +278,21 @@ func (m *Mutex) unlock() bool {
 	}
 }
 
+// free returns the word with which a holder on the express lane leaves.
+func (m *Mutex) free() uint32 {
+	if m.used == Express {
+		return full
+	}
+	return parking.Unlocked
+}
+
 // wakeAdmitted unlocks m, if the state is still w, and wakes the admitted one; or hands m over, if
 // that is a future. If the future was abandoned the mutex is the caller's again, who tries again.
 func (m *Mutex) wakeAdmitted(w uint32) bool {
 	l := parking.Default().Line(m.key())
 	s := l.First()
 	if s == nil || s.Node().OfGoroutine() {
-		ok := m.word.CompareAndSwap(w, w-sleeping)
+		ok := m.word.CompareAndSwap(w, m.free())
 		if !ok || s == nil {
 			l.Unlock()
 			return ok
@@ -314,7 +300,7 @@ func (m *Mutex) wakeAdmitted(w uint32) bool {
 		l.ClaimAndUnlock(s).Deliver(waiter.Granted)
 		return true
 	}
-	if !m.word.CompareAndSwap(w, w-sleeping+parking.Locked+admitted) {
+	if !m.word.CompareAndSwap(w, parking.Locked|admitted) {
 		l.Unlock()
 		return false
 	}
@@ -357,4 +343,4 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 }
 
 // Waiting returns how many goroutines and futures wait for m. It is meant for tests and statistics.
-func (m *Mutex) Waiting() int { return m.gate.Waiting() + parking.Sleeping(m.key()) + inLine(m) }
+func (m *Mutex) Waiting() int { return m.gate.waiting() + parking.Sleeping(m.key()) + inLine(m) }

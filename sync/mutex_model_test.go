@@ -7,13 +7,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/waiter"
 )
 
-// lanes are the lengths of the express lane, up to the longest.
+// lanes are how many places of the express lane have been used, up to all.
 func lanes() []int { return []int{0, 1, Express} }
+
+// freshMutex is newMutex when no goroutine sleeps anywhere: executions that were given up have left
+// their sleepers in the table.
+func freshMutex(used int) *Mutex {
+	*parking.Default() = *parking.New(1)
+	return newMutex(used)
+}
 
 // Every way to lock and to give up, at every point: never two inside, no goroutine sleeps for ever,
 // and in the end the lock is free.
@@ -22,14 +32,13 @@ func TestModelMutex(t *testing.T) {
 	if testing.Short() {
 		bound = 2
 	}
-	for _, q := range lanes() {
-		t.Run(fmt.Sprintf("express %d", q), func(t *testing.T) {
+	for _, used := range lanes() {
+		t.Run(fmt.Sprintf("used %d", used), func(t *testing.T) {
 			mutextest.RunSmallModel(t, mutextest.Subject{
-				New:   func() mutextest.Small { return newMutex(q) },
+				New:   func() mutextest.Small { return newMutex(used) },
 				Bound: bound,
 				After: func(x *interleave.Run, m mutextest.Small) {
-					gate := m.(*Mutex).gateOf()
-					x.Assert(gate.Available() == 1 && gate.Waiting() == 0, "the gate is not open")
+					x.Assert(m.(*Mutex).gate.isOpen(), "the gate is not open")
 				},
 			})
 		})
@@ -37,14 +46,14 @@ func TestModelMutex(t *testing.T) {
 }
 
 func TestModelTimeout(t *testing.T) {
-	for _, q := range lanes() {
-		t.Run(fmt.Sprintf("express %d", q), func(t *testing.T) {
+	for _, used := range lanes() {
+		t.Run(fmt.Sprintf("used %d", used), func(t *testing.T) {
 			o := interleave.Options{}
 			if testing.Short() { // all schedules are for tier two
 				o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
 			}
 			interleave.Check(t, o, func(x *interleave.Run) {
-				m, inside := newMutex(q), new(interleave.Int32)
+				m, inside := freshMutex(used), new(interleave.Int32)
 				x.Name("m", m)
 				x.Same(2, "hasty", func(int) {
 					if m.LockTimeout(time.Second) {
@@ -62,53 +71,54 @@ func TestModelTimeout(t *testing.T) {
 				x.Wait()
 				x.Assert(m.TryLock(), "the lock was lost")
 				m.Unlock()
-				x.Assert(m.gateOf().Available() == 1, "the gate is not open")
+				x.Assert(m.gate.isOpen(), "the gate is not open")
 			})
 		})
 	}
 }
 
-// The bound: at most (p + 1) · q later arrivals overtake the p'th in the queue. The queue exists
-// before the others arrive. The test counts how many of them get in first.
+// The bound: at most (p + 1) · Express later arrivals overtake the p'th in the queue. The queue
+// exists before the others arrive. The test counts how many of them get in first.
 func TestModelBypass(t *testing.T) {
 	for _, s := range []struct {
-		q, p   int // the lane's length; the watched goroutine's place in the queue
+		p      int // the watched goroutine's place in the queue
 		others []int
 	}{
-		{q: 0, p: 0, others: []int{1, 1}},
-		{q: 1, p: 0, others: []int{2}},
-		{q: 1, p: 0, others: []int{1, 1}},
-		{q: 2, p: 0, others: []int{2, 1}},
-		{q: 0, p: 1, others: []int{2}},
-		{q: 1, p: 1, others: []int{3}},
+		{p: 0, others: []int{3}},
+		{p: 0, others: []int{2, 1}},
+		{p: 0, others: []int{1, 1, 1}},
+		{p: 1, others: []int{5}},
 	} {
-		t.Run(fmt.Sprintf("express %d/place %d/others %v", s.q, s.p, s.others), func(t *testing.T) {
-			o := interleave.Options{}
-			if len(s.others) > 1 || s.p > 0 {
-				if testing.Short() || interleave.RaceEnabled {
-					t.Skip("tier two")
-				}
-				o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
+		t.Run(fmt.Sprintf("place %d/others %v", s.p, s.others), func(t *testing.T) {
+			o := interleave.Options{Mode: interleave.Bounded, Bound: 2}
+			switch small := s.p == 0 && len(s.others) < 3; {
+			case !small && (testing.Short() || interleave.RaceEnabled):
+				t.Skip("tier two")
+			case small && !testing.Short():
+				o.Bound = 3
 			}
-			interleave.Check(t, o, func(x *interleave.Run) { bypass(x, s.q, s.p, s.others) })
+			most := 0
+			interleave.Check(t, o, func(x *interleave.Run) { most = max(most, bypass(x, s.p, s.others)) })
+			if !interleave.RaceEnabled {
+				require.Equal(t, (s.p+1)*Express, most, "the bound is not tight")
+			}
 		})
 	}
 }
 
-func bypass(x *interleave.Run, q, p int, others []int) {
-	m := newMutex(q)
+// bypass returns how often the p'th was overtaken.
+func bypass(x *interleave.Run, p int, others []int) int {
+	m := freshMutex(0)
 	x.Name("m", m)
 	var in interleave.Int32     // the watched goroutine has been in
 	var passed interleave.Int32 // so many got in before
 	m.Lock()
+	m.used = 0 // the holder has been there for long
 	x.Go("holder", m.Unlock)
 	for i := range p + 1 {
-		f := new(waiter.Future)
-		f.Init(m.gateOf(), 1)
-		f.Poll(nil)
+		q := stand(&m.gate)
 		x.Go(fmt.Sprintf("queued %d", i), func() {
-			interleave.Receive(f.Done())
-			x.Assert(f.Err() == nil, "not admitted")
+			q.await()
 			_ = m.compete(waiter.UntilDone(x.NewContext()), true)
 			if i == p {
 				in.Store(1)
@@ -122,7 +132,7 @@ func bypass(x *interleave.Run, q, p int, others []int) {
 				m.Lock()
 				if in.Load() == 0 {
 					n := passed.Add(1)
-					x.Assert(int(n) <= (p+1)*q, "overtaken %d times", n)
+					x.Assert(int(n) <= (p+1)*Express, "overtaken %d times", n)
 				}
 				m.Unlock()
 			}
@@ -130,4 +140,5 @@ func bypass(x *interleave.Run, q, p int, others []int) {
 	}
 	x.Wait()
 	x.Assert(m.TryLock(), "the lock was lost")
+	return int(passed.Load())
 }

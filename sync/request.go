@@ -1,13 +1,13 @@
 package sync
 
 import (
-	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/waiter"
 )
 
 // A request is what the futures of Mutex and RWMutex have in common. It has two nodes. The owner
-// waits by the node of f. The node place stands at the gate; its waker is the request itself.
+// waits by the node of f. The node place stands at the gate; its waker is the request itself. Both
+// lines are in one bucket of the table, and the sleeper s is in one of them at most.
 //
 //	Start:      express lane --> granted
 //	            gate open ------> admit --> granted, or asleep
@@ -22,12 +22,13 @@ import (
 //
 // Invariants:
 //
-//  1. Of the request at most one is in a line: place at the gate, or the sleeper s in the table.
-//     Who has taken place out of the gate's line owns the admission until s is in the table or the
-//     lock is entered. (TestModelLockFuture)
-//  2. The owner gives up in one of three ways. Place was at the gate: the gate has nothing to do. S
-//     was asleep: the owner has the admission, and opens the gate. Otherwise a claimer is at work:
-//     the owner abandons the node, under the lock of the sleepers' line. (TestModelLockFuture)
+//  1. The sleeper s stands at the gate, for place, or in front of the lock, for the node of f, or
+//     nowhere. Who has taken it out of the gate's line owns the admission until s is in the lock's
+//     line or the lock is entered. (TestModelLockFuture)
+//  2. The owner gives up in one of three ways, which it tells apart under the bucket's lock. S was
+//     at the gate: the gate has nothing to do. S was in front of the lock: the owner has the
+//     admission, and opens the gate. Otherwise a claimer is at work: the owner abandons the node.
+//     (TestModelLockFuture)
 //  3. No abandoned node sleeps: before s is put to sleep, and under the same lock, the claimer asks
 //     whether the node has been abandoned, and then opens the gate instead. So the future is its
 //     owner's again after a few steps of the claimer. (TestModelLockFuture,
@@ -53,7 +54,7 @@ type request struct {
 type admitting interface {
 	// takeLane takes the express lane if the lock is free and a place is left.
 	takeLane(hold int64) bool
-	gateOf() engine.Permits
+	gateOf() *gate
 	// attempt enters the lock for an admitted request that has waited or not. If the lock is not
 	// available it says in the word that the admitted one sleeps, and returns false.
 	attempt(hold int64, waited bool) bool
@@ -133,13 +134,12 @@ func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 		return waiter.Granted
 	}
 	w.Arm(waker)
-	if gate := r.lock.gateOf(); !gate.TakeOnly() {
-		r.place.N = 1
+	if gate := r.lock.gateOf(); !gate.tryPass() {
 		r.place.Arm((*admission)(r))
-		if gate.Enqueue(&r.place, engine.AtBack) == waiter.Pending {
+		if gate.enqueue(&r.s, &r.place) {
 			return waiter.Pending
 		}
-		r.place.Reset() // it was open: a gate is never closed for good
+		r.place.Reset()
 	}
 	lock, hold := r.lock, w.N // read first: a request that sleeps is not ours any more
 	o := (*request)(r).admit(false)
@@ -151,12 +151,14 @@ func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 
 // Unlink implements [waiter.Request]: invariant 2.
 func (r *lockRequest) Unlink(w *waiter.Waiter) bool {
-	if r.lock.gateOf().Cancel(&r.place) {
+	gate := r.lock.gateOf()
+	l := parking.Default().Line(gate.key()) // and with it that of the lock
+	switch {
+	case gate.leaveLocked(l, &r.s):
+		l.Unlock()
 		r.place.Reset()
 		return true
-	}
-	l := parking.Default().Line(r.lock.key())
-	if l.Remove(&r.s) {
+	case l.Remove(&r.s):
 		l.Unlock()
 		r.lock.leave()
 		return true

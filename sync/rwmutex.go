@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
@@ -30,7 +29,7 @@ import (
 // A goroutine that holds a read lock must not lock for reading again: a writer may wait, and the
 // lane may be full.
 //
-// An RWMutex synchronizes like a sync.RWMutex. It takes 88 bytes on 64-bit machines.
+// An RWMutex synchronizes like a sync.RWMutex. It takes 24 bytes.
 //
 // Source: the capacitor is Dice and Kogan's, with B = 1; the express lane and the shares are ours.
 // See docs/design/capacitor.md.
@@ -57,7 +56,7 @@ type RWMutex struct {
 	//
 	//  1. The goroutine that sets X holds the lock alone, and one that adds a reader shares it,
 	//     until each removes what it has added. There are never both. (TestModelRWMutex)
-	//  2. Only the owner of the gate's one permit, the admitted goroutine, waits for the word. S is
+	//  2. Only the admitted goroutine waits for the word. S is
 	//     set only while the lock is not available to it. The step that makes the lock available
 	//     clears S, under the table's lock, and wakes it. Otherwise only the admitted goroutine
 	//     clears S, when it gives up. So an unlock need not know which kind sleeps: beside readers
@@ -72,8 +71,8 @@ type RWMutex struct {
 	//     the lock is available to it, or is about to be woken. (TestModelRWMutex: a lost wake-up
 	//     is a deadlock)
 	word xsync.Int64
-	lane lane          // of Express places at most; the admitted one's
-	gate engine.Engine // of one permit, counted from 1: the zero one is open
+	gate gate
+	lane lane // the admitted one's
 
 	opening xsync.Uint32 // calls of reopen under way
 }
@@ -141,13 +140,11 @@ func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
 		return nil
 	}
 	until = until.Fixed()
-	waits := !l.gate.TakeOnly()
-	if waits {
-		if err := l.gateOf().Acquire(until, 1, engine.AtBack); err != nil {
-			return err
-		}
+	waited, err := l.gate.pass(until)
+	if err != nil {
+		return err
 	}
-	return l.compete(until, hold, waits)
+	return l.compete(until, hold, waited)
 }
 
 // spin takes the express lane within a moment, if it makes sense to wait so.
@@ -171,18 +168,18 @@ func (l *RWMutex) spin(hold int64) bool {
 func (l *RWMutex) compete(until waiter.Limit, hold int64, waited bool) error {
 	for !l.attempt(hold, waited) { // A retry follows one of the lane's few users.
 		if canBubble && l.isBubbled() {
-			openGate(l.gateOf())
+			l.gate.open()
 			return l.lock(until, hold)
 		}
-		if err := sleepAdmitted(until, l.key(), l.isSleeping); err != nil {
+		if err := sleepAdmitted(until, l); err != nil {
 			l.word.And(^rwSleeping) // invariant 2
-			openGate(l.gateOf())
+			l.gate.open()
 			return err
 		}
 		waited = true
 	}
 	if hold == rwReader {
-		openGate(l.gateOf())
+		l.gate.open()
 	}
 	return nil
 }
@@ -209,8 +206,8 @@ func (l *RWMutex) attempt(hold int64, waited bool) bool {
 // longer needs it.
 func (l *RWMutex) enter(w, free, hold int64, waited bool) bool {
 	renewed := l.lane
-	renewed.renew(Express, waited)
-	to := free&^rwButReaders + hold + int64(Express-renewed.places(Express))*rwPlace
+	renewed.renew(waited)
+	to := free&^rwButReaders + hold + int64(Express-renewed.places())*rwPlace
 	if hold == rwWriter {
 		to |= rwAdmitted
 	}
@@ -224,7 +221,7 @@ func (l *RWMutex) enter(w, free, hold int64, waited bool) bool {
 // The rest of [admitting].
 
 func (l *RWMutex) takeLane(hold int64) bool { return l.express(l.word.Load(), hold) }
-func (l *RWMutex) gateOf() engine.Permits   { return l.gate.From(one) }
+func (l *RWMutex) gateOf() *gate            { return &l.gate }
 
 func (l *RWMutex) entered(hold int64) {
 	if hold == rwReader {
@@ -266,7 +263,7 @@ func (l *RWMutex) reopen() {
 		return
 	}
 	for { // Each turn admits another.
-		openGate(l.gateOf())
+		l.gate.open()
 		if l.opening.Add(^uint32(0)) == 0 {
 			return
 		}
@@ -276,7 +273,7 @@ func (l *RWMutex) reopen() {
 // isSleeping reports whether an unlock has to wake the admitted one.
 func (l *RWMutex) isSleeping() bool { return l.word.Load()&rwSleeping != 0 }
 
-func (l *RWMutex) key() parking.Key { return parking.Key{Object: l, Hash: xsync.Address(l)} }
+func (l *RWMutex) key() parking.Key { return parking.Key{Object: l, Hash: l.gate.key().Hash} }
 
 // TryRLock locks l for reading if no writer holds it, and reports whether it did. If the express
 // lane is full it does not if any goroutine waits. It may let others run, if a goroutine is about
@@ -305,19 +302,16 @@ func (l *RWMutex) try(hold int64) bool {
 		case w&rwLane < rwFull:
 			continue
 		}
-		switch o := l.gate.Look(); {
-		case l.gateOf().Fits(o, 1):
-			if !l.gate.Take(o, 1) {
-				continue
+		switch {
+		case l.gate.tryPass():
+			entered := l.enter(w, w, hold, false)
+			if !entered || hold == rwReader {
+				l.gate.open()
 			}
-			if l.enter(w, w, hold, false) {
-				if hold == rwReader {
-					openGate(l.gateOf())
-				}
+			if entered {
 				return true
 			}
-			openGate(l.gateOf())
-		case hold == rwWriter || w&rwSleeping != 0 || !l.gate.Returns(o, 1):
+		case hold == rwWriter || w&rwSleeping != 0 || l.gate.state.Load() == gateWaiting:
 			return false
 		default:
 			// No goroutine is queued, and the admitted one is awake: a few instructions more, and
@@ -397,7 +391,7 @@ func (l *RWMutex) unlock() bool {
 			}
 		case rwWriter | rwAdmitted:
 			if l.word.CompareAndSwap(w, w&^(rwWriter|rwAdmitted)) {
-				openGate(l.gateOf())
+				l.gate.open()
 				return true
 			}
 		case rwWriter | rwSleeping:
@@ -494,4 +488,4 @@ func (r *rlocker) Lock()   { (*RWMutex)(r).RLock() }
 func (r *rlocker) Unlock() { (*RWMutex)(r).RUnlock() }
 
 // Waiting returns how many goroutines and futures wait for l. It is meant for tests and statistics.
-func (l *RWMutex) Waiting() int { return l.gate.Waiting() + parking.Sleeping(l.key()) + inLine(l) }
+func (l *RWMutex) Waiting() int { return l.gate.waiting() + parking.Sleeping(l.key()) + inLine(l) }

@@ -161,7 +161,7 @@ var rwScenarios = []rwScenario{
 	// Nor while there is a place, though a writer waits.
 	{name: "tries beside a writer who sleeps", body: func(cs *section) {
 		cs.l.word.Store(rwReader | rwSleeping)
-		cs.Assert(cs.l.gate.TakeOnly(), "the gate is not open")
+		cs.Assert(cs.l.gate.tryPass(), "the gate is not open")
 		cs.Same(Express, "trier", func(int) {
 			cs.Assert(cs.l.TryRLock(), "there was a place")
 			cs.l.RUnlock()
@@ -170,7 +170,7 @@ var rwScenarios = []rwScenario{
 			cs.Assert(!cs.l.TryRLock(), "there was no place")
 			cs.l.word.And(^rwSleeping)
 			cs.l.RUnlock()
-			openGate(cs.l.gateOf())
+			cs.l.gate.open()
 		}
 	}},
 	{name: "try beside who has given up", body: func(cs *section) {
@@ -307,7 +307,7 @@ func newRWMutex(used int) *RWMutex {
 func requireUnlocked(x *interleave.Run, l *RWMutex) {
 	x.Assert(l.Waiting() == 0, "a goroutine still waits")
 	x.Assert(l.word.Load()&^rwLane == 0, "the lock was lost, or a flag left: %x", l.word.Load())
-	x.Assert(l.gateOf().Available() == 1 && l.gate.Waiting() == 0, "the gate is not open")
+	x.Assert(l.gate.isOpen(), "the gate is not open")
 	x.Assert(l.TryLock(), "the lock was lost")
 	x.Assert(!l.TryRLock() && !l.TryLock(), "two locks were made of one")
 	l.Unlock()
@@ -386,13 +386,10 @@ func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
 		before = w
 	})
 	for i, who := range line {
-		f := new(waiter.Future)
-		f.Init(l.gateOf(), 1)
-		f.Poll(nil)
+		q := stand(&l.gate)
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			watched[x.Running()] = i == len(line)-1
-			interleave.Receive(f.Done())
-			x.Assert(f.Err() == nil, "not admitted")
+			q.await()
 			_ = l.compete(waiter.UntilDone(x.NewContext()), holds[who], true)
 			leave[who]()
 		})

@@ -36,7 +36,7 @@ func requireRWFree(t *testing.T, l *RWMutex) {
 	t.Helper()
 	require.Zero(t, l.Waiting())
 	require.Zero(t, l.word.Load()&^rwLane, "the lock was lost, or a flag left")
-	require.EqualValues(t, 1, l.gateOf().Available(), "the gate is not open")
+	require.True(t, l.gate.isOpen(), "the gate is not open")
 }
 
 func TestRWContract(t *testing.T) { forEachRW(t, runRWContract) }
@@ -201,18 +201,12 @@ func TestRWOvertakingIsBounded(t *testing.T) {
 			wg.Go(func() {
 				for range n {
 					// Lock, with a look at the line between arriving and waiting.
-					var f waiter.Future
 					l.Lock()
-					f.Init(l.gateOf(), 1)
-					admitted := f.Poll(nil)
-					p := int64(l.gate.Waiting()) // at least as many as are ahead
-					if admitted {
-						p = 0
-					}
+					q := stand(&l.gate)
+					p := int64(l.gate.waiting()) // at least as many as are ahead
 					before := came.Load()
 					l.Unlock()
-					<-f.Done()
-					assert.NoError(t, f.Err())
+					q.await()
 					assert.NoError(t, l.compete(waiter.Limit{}, rwWriter, true))
 					// Those ahead have had their turn, too.
 					assert.LessOrEqual(t, came.Load()-before, (p+1)*Express+p)

@@ -62,6 +62,11 @@ var (
 		mixed("mix-99-8", 100, false),
 		mixed("mix-90-8-yield", 10, true),
 		mixed("mix-99-8-yield", 100, true),
+
+		{"sync-mutex-1", 1, []Impl{syncMutex, StdMutex}},
+		{"sync-read-1", 1, []Impl{syncRead, stdRead, faradRead(namePlainRW), rbRead}},
+		{"sync-read-2", 2, []Impl{syncRead, stdRead, biasedRead(nameBiased), rbRead}},
+		{"sync-read-8", 8, []Impl{syncRead, stdRead, biasedRead(nameBiased), rbRead}},
 	}
 	Storms = []Bench{
 		stormbench(1), stormbench(50), stormbench(100),
@@ -189,6 +194,32 @@ var (
 				}
 				x = measure.Xorshift(x)
 				s.Release(1)
+			}
+			return x, nil
+		}
+	}}
+)
+
+var (
+	// syncMutex and syncRead are those of farad/sync, which take the place of the standard ones.
+	syncMutex = Impl{Name: measure.NameFarad, Make: func() Loop {
+		var m farad.Mutex
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				m.Lock()
+				x = measure.Xorshift(x)
+				m.Unlock()
+			}
+			return x, nil
+		}
+	}}
+	syncRead = Impl{Name: measure.NameFarad, Make: func() Loop {
+		var l farad.RWMutex
+		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			for range n {
+				l.RLock()
+				x = measure.Xorshift(x)
+				l.RUnlock()
 			}
 			return x, nil
 		}

@@ -282,6 +282,9 @@ func (l Line) Insert(s *Sleeper, node *waiter.Waiter, front bool) {
 // Remove takes s out of the line and reports whether it was there. The caller tells it.
 func (l Line) Remove(s *Sleeper) bool { return l.b.remove(s) }
 
+// Holds reports whether s stands in the line.
+func (l Line) Holds(s *Sleeper) bool { return s.queued && s.sleepsFor(l.object, l.part) }
+
 // ClaimAndUnlock takes s out of the line, ends the use of l, and returns the node of s, which the
 // caller tells.
 func (l Line) ClaimAndUnlock(s *Sleeper) *waiter.Waiter {

@@ -1,0 +1,182 @@
+package sync
+
+import (
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A gate is in front of a lock, and admits one at a time, in the order of arrival. What it needs to
+// queue is in the table of sleepers, so it is four bytes. The zero gate is open.
+//
+//	state        means
+//	gateOpen     none is admitted
+//	gateClosed   one is admitted, and none is in line
+//	gateWaiting  one is admitted, and others are in line
+//
+// The admitted one sleeps in the table, too, when the lock is taken: in a line of its own, that of
+// the lock. Both lines are in one bucket, whose lock guards both.
+//
+// Invariants:
+//
+//  1. At most one is admitted. It came from the step that closed the open gate, or the one admitted
+//     before has handed the admission over. (TestModelGate)
+//  2. While the bucket's lock is free, the state is gateWaiting if and only if one is in line. Only
+//     under that lock does the state become gateWaiting, or cease to be. So whoever finds the gate
+//     in another state passes none by. (TestModelGate)
+//  3. The line grows at its end, and the first of it is admitted. (TestModelGateOrder)
+//  4. Whoever is taken out of the line for an admission is told, and none else: one that has given
+//     up meanwhile passes the admission on. (TestModelGate/cancel)
+//
+// No wake-up is lost: an arrival that finds the gate closed says gateWaiting before it sleeps,
+// under the lock. If the gate opens before, that step fails, and the arrival looks again. If it is
+// to be opened afterwards, the step from gateClosed to gateOpen fails, and the first of the line is
+// found.
+type gate struct{ state xsync.Uint32 }
+
+const (
+	gateOpen uint32 = iota
+	gateClosed
+	gateWaiting
+)
+
+// key names the line in front of the gate. The lock's own key has the same hash.
+func (g *gate) key() parking.Key { return parking.Key{Object: g, Hash: xsync.Address(g)} }
+
+// tryPass passes the gate if it is open.
+func (g *gate) tryPass() bool { return g.state.CompareAndSwap(gateOpen, gateClosed) }
+
+// isOpen reports whether none is admitted.
+func (g *gate) isOpen() bool { return g.state.Load() == gateOpen }
+
+// pass waits until the caller is admitted, or until ends the wait. It reports whether it has
+// waited.
+func (g *gate) pass(until waiter.Limit) (waited bool, err error) {
+	if g.tryPass() {
+		return false, nil
+	}
+	s := parking.GetSleeper()
+	p := s.Parker(until)
+	if !g.enqueue(s, &p.Waiter) {
+		s.Put(p)
+		return false, nil
+	}
+	p.Start(until)
+	p.Sleeper().SleepInline()
+	_, err = waiter.EndWait(p, until, atGate{g, s})
+	if err != nil {
+		p = nil
+	}
+	s.Put(p)
+	return true, err
+}
+
+// enqueue puts s in line for node, which is armed. If the gate has opened meanwhile it does not: it
+// admits the caller, and returns false.
+func (g *gate) enqueue(s *parking.Sleeper, node *waiter.Waiter) bool {
+	l := parking.Default().Line(g.key())
+	defer l.Unlock()
+	// A retry follows one that has passed, or that has opened the gate.
+	for g.state.Load() != gateWaiting && !g.state.CompareAndSwap(gateClosed, gateWaiting) {
+		if g.tryPass() {
+			return false
+		}
+	}
+	l.Insert(s, node, false)
+	return true
+}
+
+// open ends the caller's admission: it admits the first of the line, or opens the gate.
+func (g *gate) open() {
+	for !g.state.CompareAndSwap(gateClosed, gateOpen) { // A retry follows one that has given up.
+		l := parking.Default().Line(g.key())
+		s := l.First()
+		if s == nil {
+			l.Unlock()
+			if g.isOpen() {
+				panic("sync: permit lost")
+			}
+			continue
+		}
+		if l.Next(s) == nil {
+			g.state.Store(gateClosed)
+		}
+		l.ClaimAndUnlock(s).Deliver(waiter.Granted)
+		return
+	}
+}
+
+// leaveLocked takes s out of the line, whose bucket the caller has locked by l, and reports whether
+// it was there. If not, it has been admitted.
+func (g *gate) leaveLocked(l parking.Line, s *parking.Sleeper) bool {
+	if !l.Holds(s) {
+		return false
+	}
+	l.Remove(s)
+	if l.First() == nil {
+		g.state.Store(gateClosed)
+	}
+	return true
+}
+
+// waiting returns how many are in line.
+func (g *gate) waiting() int { return parking.Sleeping(g.key()) }
+
+// atGate is a goroutine's place in the line as a [waiter.Line].
+type atGate struct {
+	g *gate
+	s *parking.Sleeper
+}
+
+// Unlink implements [waiter.Line].
+func (p atGate) Unlink(*waiter.Waiter) bool {
+	l := parking.Default().Line(p.g.key())
+	defer l.Unlock()
+	return p.g.leaveLocked(l, p.s)
+}
+
+// GiveBack implements [waiter.Line]: invariant 4.
+func (p atGate) GiveBack(int64) bool {
+	p.g.open()
+	return true
+}
+
+// sleepAdmitted waits until an unlock wakes the admitted one, or until ends the wait. It does not
+// wait if the word says no more that it sleeps: then that has already been.
+func sleepAdmitted(until waiter.Limit, lock admitting) error {
+	s := parking.GetSleeper()
+	p := s.Parker(until)
+	l := parking.Default().Line(lock.key())
+	if !lock.isSleeping() {
+		l.Unlock()
+		s.Put(p)
+		return nil
+	}
+	l.Insert(s, &p.Waiter, true) // in front of all that are in line, where it is found at once
+	l.Unlock()
+	p.Start(until)
+	p.Sleeper().SleepInline()
+	_, err := waiter.EndWait(p, until, asleep{lock.key(), s})
+	if err != nil {
+		p = nil
+	}
+	s.Put(p)
+	return err
+}
+
+// asleep is an admitted goroutine's place in the table as a [waiter.Line].
+type asleep struct {
+	k parking.Key
+	s *parking.Sleeper
+}
+
+// Unlink implements [waiter.Line].
+func (p asleep) Unlink(*waiter.Waiter) bool {
+	l := parking.Default().Line(p.k)
+	defer l.Unlock()
+	return l.Remove(p.s)
+}
+
+// GiveBack implements [waiter.Line]. A wake is not passed on: whoever is admitted next looks at the
+// lock itself.
+func (p asleep) GiveBack(int64) bool { return true }

@@ -1,0 +1,101 @@
+package sync
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A place is one in the line of a gate whose owner does something else before it waits.
+type place struct {
+	s *parking.Sleeper // nil: admitted at once
+	p *waiter.Parker
+}
+
+// stand takes a place in the line of g.
+func stand(g *gate) place {
+	s := parking.GetSleeper()
+	p := s.Parker(waiter.Limit{})
+	if !g.enqueue(s, &p.Waiter) {
+		s.Put(p)
+		return place{}
+	}
+	return place{s, p}
+}
+
+// await waits until the place's owner is admitted.
+func (q place) await() {
+	if q.s != nil {
+		q.p.Park(waiter.Limit{})
+		q.s.Put(q.p)
+	}
+}
+
+// What has stood in line is admitted in the order in which it came, and the gate is open again when
+// none is left.
+func TestGateAdmitsInOrder(t *testing.T) {
+	var g gate
+	require.True(t, g.tryPass())
+	require.False(t, g.tryPass())
+	const goroutines = 10
+	var order []int // guarded by the gate
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		wg.Go(func() {
+			waited, err := g.pass(waiter.Limit{})
+			assert.True(t, waited)
+			assert.NoError(t, err)
+			order = append(order, i)
+			g.open()
+		})
+		locktest.Eventually(t, "in line", func() bool { return g.waiting() == i+1 })
+	}
+	g.open()
+	wg.Wait()
+	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, order)
+	require.True(t, g.isOpen())
+}
+
+// One that gives up leaves the line, from its front, its middle or its end, and the others stay.
+func TestGateForgetsOneThatGivesUp(t *testing.T) {
+	for hasty := range 3 {
+		var g gate
+		require.True(t, g.tryPass())
+		var places []place
+		for i := range 3 {
+			if i == hasty {
+				_, err := g.pass(waiter.After(time.Millisecond))
+				require.Error(t, err)
+				continue
+			}
+			places = append(places, stand(&g))
+		}
+		require.Equal(t, 2, g.waiting())
+		for _, p := range places {
+			g.open()
+			p.await()
+		}
+		require.Zero(t, g.waiting())
+		g.open()
+		require.True(t, g.isOpen())
+	}
+	var g gate
+	require.True(t, g.tryPass())
+	_, err := g.pass(waiter.After(time.Millisecond))
+	require.Error(t, err)
+	g.open()
+	require.True(t, g.isOpen(), "one that has given up is waited for")
+}
+
+// The gate of a lock that nobody has come through is not opened: an unlock too many is not passed
+// on in silence.
+func TestOpenGateIsNotOpened(t *testing.T) {
+	require.PanicsWithValue(t, "sync: permit lost", new(gate).open)
+}
