@@ -286,8 +286,8 @@ type stuck struct{}
 func (stuck) Lock()   {}
 func (stuck) Unlock() { panic("stuck") }
 
-// No signal is lost when others give up: a goroutine that waits for it would sleep for ever. None is
-// woken by a signal from before its wait.
+// No signal is lost when others give up: a goroutine that waits for it would sleep for ever. None
+// is woken by a signal from before its wait.
 func TestModelCond(t *testing.T) {
 	for _, s := range condScenarios {
 		t.Run(s.name, func(t *testing.T) {
