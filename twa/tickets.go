@@ -329,7 +329,7 @@ func (s *tickets) releaseSlow(base, n, g int64) bool {
 	// is set, so no permits have been taken back, which may have been among those of g.
 	if end := granted(base, g); n == 1 && end-s.ticket.Load() <= 0 && s.limit.Load() >= 0 && s.runs.Load() == 0 {
 		if w := s.claim(base, end); w != nil {
-			s.tell(base, w, end)
+			s.grantTo(base, w, end)
 		}
 		return true
 	}
@@ -394,7 +394,7 @@ func (s *tickets) wake(base, from, to int64) {
 	if (to-from)/step <= int64(s.table().Buckets()) {
 		for k := from + step; k-to <= 0; k += step {
 			if w := s.claim(base, k); w != nil {
-				s.tell(base, w, k)
+				s.grantTo(base, w, k)
 			}
 		}
 		return
@@ -421,6 +421,21 @@ func (s *tickets) claim(base, k int64) *waiter.Waiter {
 		return nil
 	}
 	return l.ClaimAndUnlock(e)
+}
+
+// grantTo tells a waiter, which claim has returned, that its tickets before end have been granted.
+// If it has been abandoned meanwhile they are passed on. While the semaphore is not closed the
+// grant has come before a Close (invariant 5).
+func (s *tickets) grantTo(base int64, w *waiter.Waiter, end int64) {
+	if s.isClosed() {
+		s.tell(base, w, end)
+		return
+	}
+	n := w.N // read first: once told, the node is its owner's
+	s.ledger.take(n)
+	if !w.Deliver(waiter.Granted) {
+		s.giveBack(base, n)
+	}
 }
 
 // claimAll claims all waiters with matching permits and end, and returns them in the order of their
