@@ -79,6 +79,15 @@ func RunSmall(t *testing.T, create func() Small) {
 	}
 }
 
+// RunFair runs the tests of mutexes without futures that are FIFO.
+func RunFair(t *testing.T, create func() Mutex) {
+	t.Helper()
+	k := kind{mutex: func() Small { return create() }}
+	for _, tests := range [][]test{small, order, timeouts, bubbles} {
+		runAll(t, tests, k)
+	}
+}
+
 func runAll(t *testing.T, tests []test, k kind, known ...Known) {
 	t.Helper()
 	for _, test := range tests {

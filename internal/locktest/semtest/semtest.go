@@ -120,7 +120,8 @@ func waitOnce(t *testing.T, ctx context.Context, s Semaphore) {
 // tooMuch is what a Release of more than is held panics with. The ticket semaphores do not know how
 // many are held.
 var tooMuch = regexp.MustCompile(
-	`^(semaphore: released \d+, but|twa: released \d+, but at most) \d+ are held \(size \d+\)$`)
+	`^(semaphore: released \d+, but|keyed: released \d+ of key \d+, but|twa: released \d+, but at most)` +
+		` \d+ are held \(size \d+\)$`)
 
 func requireTooMuch(t *testing.T, f func()) {
 	t.Helper()

@@ -1,0 +1,228 @@
+package keyed
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/farad-go/farad/waiter"
+)
+
+// Several keys are entered at one instant: with the shards of all of them locked. So of two calls
+// one is older in every line that they share, and waits for no younger one. The shards are locked
+// in the order of their numbers, which keeps the calls from a deadlock before they wait.
+
+// A batch is what one call asks for: each key once, in the order of the hashes, which is that of
+// the shards.
+type batch[K comparable] struct{ requests []member[K] }
+
+// A member is the request for one of the keys.
+type member[K comparable] struct {
+	request[K]
+
+	busy bool           // the permits were not free when the call looked last
+	p    *waiter.Parker // waits, or is to wait, for this key; nil: there is no need
+}
+
+// largeBatch is how many keys a batch may have that is kept for reuse.
+const largeBatch = 1024
+
+// batchOf returns the batch of requests for n permits of each key. It panics if one of the keys
+// cannot be one.
+func (t *table[K]) batchOf(keys []K, n, most int64) *batch[K] {
+	b := t.batches.Get().(*batch[K])
+	for _, k := range keys {
+		b.requests = append(b.requests, member[K]{request: t.request(t.hash(k), k, n, most)})
+	}
+	slices.SortFunc(b.requests, func(x, y member[K]) int { return cmp.Compare(x.hash, y.hash) })
+	b.dropRepeats()
+	return b
+}
+
+// dropRepeats leaves one request for each key. Those of one key have the same hash, but between
+// them may be another key that has it, too.
+func (b *batch[K]) dropRepeats() {
+	once := b.requests[:0]
+	for _, m := range b.requests {
+		first := len(once)
+		for first > 0 && once[first-1].hash == m.hash {
+			first--
+		}
+		if !slices.ContainsFunc(once[first:], func(o member[K]) bool { return o.key == m.key }) {
+			once = append(once, m)
+		}
+	}
+	clear(b.requests[len(once):])
+	b.requests = once
+}
+
+// endBatch ends the use of b.
+func (t *table[K]) endBatch(b *batch[K]) {
+	if clear(b.requests); cap(b.requests) <= largeBatch {
+		b.requests = b.requests[:0]
+		t.batches.Put(b)
+	}
+}
+
+// lock locks the shards of all keys, each once.
+func (b *batch[K]) lock() {
+	b.eachShard(func(s *shard[K]) { s.mu.Lock() })
+}
+
+func (b *batch[K]) unlock() {
+	b.eachShard(func(s *shard[K]) { s.mu.Unlock() })
+}
+
+// eachShard calls f for each shard that has a key of b, in the order of the shards.
+func (b *batch[K]) eachShard(f func(*shard[K])) {
+	var last *shard[K]
+	for i := range len(b.requests) {
+		if s := b.requests[i].shard(); s != last {
+			f(s)
+			last = s
+		}
+	}
+}
+
+// acquireAll acquires n permits of each key, or none if ctx is done before it has them all.
+func (t *table[K]) acquireAll(ctx context.Context, keys []K, n, most int64) error {
+	b := t.batchOf(keys, n, most)
+	err := usable(ctx)
+	if err == nil {
+		err = b.acquire(ctx)
+	}
+	t.endBatch(b)
+	return err
+}
+
+// acquire is acquireAll for what b asks for.
+func (b *batch[K]) acquire(ctx context.Context) error {
+	if !b.enter() {
+		l := waiter.UntilDone(ctx)
+		for ok := false; !ok; ok = b.enter() { // Each turn is for a key that was found busy the first time.
+			b.prepare(l)
+		}
+		b.dropIdle()
+		if err := b.wait(l); err != nil {
+			return err
+		}
+	}
+	err := ctx.Err()
+	if err != nil {
+		b.giveUp(-1, err)
+	}
+	return err
+}
+
+// prepare gets parkers for the keys that were busy.
+func (b *batch[K]) prepare(l waiter.Limit) {
+	for i := range len(b.requests) {
+		if m := &b.requests[i]; m.busy && m.p == nil {
+			m.p = waiter.GetParker(l)
+		}
+	}
+}
+
+// entry returns the entry of the key, nil if it is not in use.
+func (m *member[K]) entry() *entry[K] { return *m.shard().find(m.hash, m.key) }
+
+// enter takes what fits and queues the parkers for the rest, all at one instant. If a parker is
+// missing, enter does nothing, and returns false.
+func (b *batch[K]) enter() bool {
+	b.lock()
+	defer b.unlock()
+	ready := true
+	for i := range len(b.requests) {
+		m := &b.requests[i]
+		m.busy = !m.entry().fits(m.n, m.most)
+		ready = ready && (!m.busy || m.p != nil)
+	}
+	if !ready {
+		return false
+	}
+	for i := range len(b.requests) {
+		m := &b.requests[i]
+		if m.busy {
+			m.entry().queue(m.p, m.n)
+		} else {
+			s := m.shard()
+			s.take(s.find(m.hash, m.key), m.hash, m.key, m.n, m.most)
+		}
+	}
+	return true
+}
+
+// dropIdle puts back the parkers of the keys that were free in the end.
+func (b *batch[K]) dropIdle() {
+	for i := range len(b.requests) {
+		if m := &b.requests[i]; !m.busy && m.p != nil {
+			m.p.Put()
+			m.p = nil
+		}
+	}
+}
+
+// wait waits for all of b, which has entered its lines. They are granted in any order, so it does
+// not matter for which key the goroutine sleeps first.
+func (b *batch[K]) wait(l waiter.Limit) error {
+	for i := range len(b.requests) {
+		m := &b.requests[i]
+		if m.p == nil {
+			continue
+		}
+		if _, err := waiter.Wait(m.p, l, m.request); err != nil {
+			b.giveUp(i, err)
+			return err
+		}
+		m.p.Put()
+		m.p = nil
+	}
+	return nil
+}
+
+// giveUp leaves the lines and gives back what has been granted, because of err. It leaves out the
+// request with the given number, which Wait has ended.
+func (b *batch[K]) giveUp(except int, err error) {
+	for i := range len(b.requests) {
+		m := &b.requests[i]
+		if i == except {
+			continue
+		}
+		if p := m.p; p != nil {
+			claimed := !m.Unlink(&p.Waiter)
+			if p.Withdraw(claimed) != waiter.Granted {
+				continue
+			}
+		}
+		_ = waiter.Keep(m.request, m.n, err)
+	}
+}
+
+// releaseAll gives back n permits of each key at one instant. If those of a key are not held it
+// does nothing, and returns the key and false.
+func (t *table[K]) releaseAll(keys []K, n, most int64) (notHeld K, ok bool) {
+	b := t.batchOf(keys, n, most)
+	var wake waiter.WakeList
+	notHeld, ok = b.leave(&wake)
+	wake.Wake()
+	t.endBatch(b)
+	return notHeld, ok
+}
+
+// leave is releaseAll, with those who get the permits still to be woken.
+func (b *batch[K]) leave(wake *waiter.WakeList) (notHeld K, ok bool) {
+	b.lock()
+	defer b.unlock()
+	for i := range len(b.requests) {
+		m := &b.requests[i]
+		if !m.entry().holds(m.n, m.most) {
+			return m.key, false
+		}
+	}
+	for i := range len(b.requests) {
+		m := &b.requests[i]
+		s := m.shard()
+		s.give(s.find(m.hash, m.key), m.n, m.t.size, wake)
+	}
+	return notHeld, true
+}

@@ -1,0 +1,67 @@
+// Package keyed provides locks that are found by a key: one for each user, file or row that a
+// program works on right now. [Mutex] and [RWMutex] are ready as zero values, and [NewSemaphore]
+// gives each key the same number of permits. Waiting allocates nothing.
+//
+// # Which call
+//
+//	you want to                               use
+//	lock a key                                Lock, Unlock
+//	let others read beside you                RWMutex: RLock, RUnlock
+//	let some n work on a key at a time        Semaphore: Acquire, Release
+//	give up with a context, or after a time   LockContext, LockTimeout, ...
+//	lock a key if it is free                  TryLock, TryRLock, TryAcquire
+//	lock several keys without deadlock        LockAll, UnlockAll
+//	know how many keys are in use             Len
+//
+// # Memory
+//
+// A key costs memory only while it is held or waited for, less than 200 bytes with its share of the
+// table. Nothing has to be registered or removed. The table shrinks with the number of keys. What
+// stays is some kilobytes for each lock of this package, in proportion to the processors.
+//
+// # Keys
+//
+// Two different keys never share a lock, whatever their hashes. They may share a shard of the
+// table, which a call holds for a few instructions. A key must be equal to itself and comparable. A
+// call with another one panics, and has changed nothing: with NaN, or with an interface whose
+// dynamic type is a slice, map or function. Keys are compared by ==, so a pointer is a key by its
+// address.
+//
+// # Order
+//
+// The requests for one key are granted in the order in which they began to wait. A request waits
+// for all older ones of its key, even if it could run beside the holders. So a writer does not
+// starve behind readers, nor a request for many permits behind those for few. The Try calls fail
+// while a request waits. The price is that each hand-over under contention costs a goroutine
+// switch, as with package mutex.
+//
+// # Several keys
+//
+// LockAll enters the lines of all its keys at one instant, and then waits until it holds them all.
+// So two calls of LockAll stand in the same order in every line that they share, and one of them
+// gets all keys first. Calls that lock one key after the other have no such guarantee: they may
+// deadlock, with each other and with LockAll.
+//
+// # Cancellation
+//
+// A context that is done never locks. A wait that ends early leaves the line in constant time. A
+// cancel that happened before the hand-over wins, and the lock goes to the next in line. A caller
+// that gets an error holds nothing, of several keys none.
+//
+// # Synchronization
+//
+// In the terms of the Go memory model, and for each key alone: an unlock synchronizes before the
+// return of every later lock of the key. An RUnlock synchronizes before the return of every later
+// Lock, and a Release before the return of every acquire that it serves.
+//
+// # testing/synctest
+//
+// A goroutine that waits is durably blocked, unless its context is from outside the bubble.
+//
+// # How it works
+//
+// A hash table in shards, each under a mutex, has an entry for each key in use: the number of held
+// permits and the line of waiters. A mutex is a semaphore of one permit, and a writer takes all of
+// very many. Read lines.go first, then shard.go (the table) and all.go (several keys). The package
+// imports waiter and internal/xsync.
+package keyed

@@ -1,0 +1,49 @@
+package keyed
+
+// Held returns how many permits of k are held.
+func (s *Semaphore[K]) Held(k K) int64 {
+	n, _ := s.lines.look(s.size, k)
+	return n
+}
+
+// PerSegment is the number of buckets in a segment, SpareEntries that of the free entries that an
+// empty shard keeps.
+const (
+	PerSegment   = perSegment
+	SpareEntries = spareEntries
+)
+
+// Shards returns the number of shards, 0 before the first use.
+func (m *Mutex[K]) Shards() int {
+	if t := m.lines.made.Load(); t != nil {
+		return len(t.shards)
+	}
+	return 0
+}
+
+// A ShardInfo says how a shard is laid out.
+type ShardInfo struct{ Keys, Buckets, Segments, SegmentRoom, Spare int }
+
+// ShardInfos returns them for all shards.
+func (m *Mutex[K]) ShardInfos() (infos []ShardInfo) {
+	for i := range m.table().shards {
+		s := &m.table().shards[i]
+		s.mu.Lock()
+		infos = append(infos, ShardInfo{int(s.keys), int(s.buckets), len(s.more), cap(s.more), int(s.spare)})
+		s.mu.Unlock()
+	}
+	return infos
+}
+
+// FreeKeys returns the keys that free entries have, which should be zero.
+func (m *Mutex[K]) FreeKeys() (keys []K) {
+	for i := range m.table().shards {
+		s := &m.table().shards[i]
+		s.mu.Lock()
+		for e := s.free; e != nil; e = e.next {
+			keys = append(keys, e.key)
+		}
+		s.mu.Unlock()
+	}
+	return keys
+}

@@ -1,0 +1,290 @@
+package keyed
+
+import (
+	"context"
+	"hash/maphash"
+	"reflect"
+	"time"
+
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A lines has a semaphore for each key, all of the same size: permits that are held, and a line of
+// those that wait for some. It is the one mechanism under the locks of this package. The zero lines
+// is ready.
+type lines[K comparable] struct {
+	made xsync.Pointer[table[K]] // nil until the first use
+}
+
+// table returns the table, which it makes at the first use, for semaphores of the given size.
+func (l *lines[K]) table(size int64) *table[K] {
+	if t := l.made.Load(); t != nil {
+		return t
+	}
+	return l.makeTable(size)
+}
+
+//go:noinline
+func (l *lines[K]) makeTable(size int64) *table[K] {
+	bits := shardBits()
+	t := &table[K]{
+		size:   size,
+		seed:   maphash.MakeSeed(),
+		picky:  mayBeRefused(reflect.TypeFor[K]()),
+		shift:  64 - bits,
+		shards: make([]shard[K], 1<<bits),
+	}
+	for i := range len(t.shards) {
+		t.shards[i].init()
+	}
+	t.batches.New = func() any { return new(batch[K]) }
+	l.made.CompareAndSwap(nil, t)
+	return l.made.Load()
+}
+
+// A table is what a lines is made of: shards by the upper bits of the hash. All but the shards and
+// the pool is constant.
+//
+// Invariants:
+//
+//  1. No more than size permits of a key are held. (TestModelMutex, TestModelHistories)
+//  2. Whenever a shard is unlocked, the oldest waiter of each of its keys needs more permits than
+//     are free. So no permit lies beside a waiter. (TestModelMutex, TestContract)
+//  3. A request that has to wait stands in the line of its key from the critical section in which
+//     it saw too few permits, until it is granted or gives up: each of them unlinks it, and
+//     unlinking decides. So no release is missed. (TestModelMutex/context)
+//  4. Several keys are entered and left with all their shards locked, in the order of the shards.
+//     (TestModelAll)
+//  5. No function of a user runs, and no goroutine is woken, with a shard locked: a key has been
+//     compared to itself before, so comparing it does not panic. (TestBadKeysAreRefused)
+type table[K comparable] struct {
+	size    int64
+	seed    maphash.Seed
+	picky   bool // not every value of type K can be a key
+	shift   int
+	shards  []shard[K]
+	batches xsync.Pool
+}
+
+// hash returns the hash of k. It panics if k cannot be a key.
+func (t *table[K]) hash(k K) uint64 {
+	if t.picky {
+		requireKey(k)
+	}
+	return hashOf(t.seed, k)
+}
+
+// shard returns the shard of the keys with this hash.
+func (t *table[K]) shard(hash uint64) *shard[K] { return &t.shards[hash>>(t.shift&63)] }
+
+// acquire acquires n permits of k, of which with others no more than most may be held. It waits
+// without a limit, and panics if k cannot be a key.
+func (t *table[K]) acquire(k K, n, most int64) {
+	if hash := t.hash(k); !t.try(hash, k, n, most) {
+		_ = t.request(hash, k, n, most).wait(waiter.Limit{})
+	}
+}
+
+// acquireContext is acquire until ctx is done.
+func (t *table[K]) acquireContext(ctx context.Context, k K, n, most int64) error {
+	if !xsync.MayEnd(ctx) {
+		t.acquire(k, n, most)
+		return nil
+	}
+	hash := t.hash(k)
+	if err := usable(ctx); err != nil {
+		return err
+	}
+	if !t.try(hash, k, n, most) {
+		return t.request(hash, k, n, most).wait(waiter.UntilDone(ctx))
+	}
+	if err := ctx.Err(); err != nil {
+		return waiter.Keep(t.request(hash, k, n, most), n, err)
+	}
+	return nil
+}
+
+// acquireTimeout is acquire until d has passed.
+func (t *table[K]) acquireTimeout(d time.Duration, k K, n, most int64) bool {
+	hash := t.hash(k)
+	return d > 0 && (t.try(hash, k, n, most) || t.request(hash, k, n, most).wait(waiter.After(d)) == nil)
+}
+
+// tryAcquire is acquire without waiting.
+func (t *table[K]) tryAcquire(k K, n, most int64) bool { return t.try(t.hash(k), k, n, most) }
+
+// try takes the permits if they are free and no request waits for the key.
+func (t *table[K]) try(hash uint64, k K, n, most int64) bool {
+	s := t.shard(hash)
+	s.mu.Lock()
+	ok := s.take(s.find(hash, k), hash, k, n, most)
+	s.mu.Unlock()
+	return ok
+}
+
+// release gives back n permits of k. It reports false, and does nothing, if they are not held, or
+// if with others more than most are: they are of another kind then.
+func (t *table[K]) release(k K, n, most int64) bool { return t.giveBack(t.hash(k), k, n, most) }
+
+func (t *table[K]) giveBack(hash uint64, k K, n, most int64) bool {
+	var wake waiter.WakeList
+	s := t.shard(hash)
+	s.mu.Lock()
+	at := s.find(hash, k)
+	ok := (*at).holds(n, most)
+	if ok {
+		s.give(at, n, t.size, &wake)
+	}
+	s.mu.Unlock()
+	wake.Wake()
+	return ok
+}
+
+// A request is for n permits of a key. It is the [waiter.Line] of whoever waits for it. It is
+// passed by its value, because what is called by way of an interface would escape to the heap.
+type request[K comparable] struct {
+	t       *table[K]
+	hash    uint64
+	n, most int64
+	key     K
+}
+
+func (t *table[K]) request(hash uint64, k K, n, most int64) request[K] {
+	return request[K]{t: t, hash: hash, n: n, most: most, key: k}
+}
+
+// wait is the second half of an acquire, after a try has failed.
+//
+//go:noinline
+func (r request[K]) wait(l waiter.Limit) error {
+	p := waiter.GetParker(l)
+	if r.enter(p) {
+		p.Put()
+		return waiter.Keep(r, r.n, l.Cancelled())
+	}
+	_, err := waiter.Wait(p, l, r)
+	if err == nil {
+		p.Put()
+	}
+	return err
+}
+
+// enter takes the permits, or queues p and returns false.
+func (r request[K]) enter(p *waiter.Parker) bool {
+	s := r.shard()
+	s.mu.Lock()
+	at := s.find(r.hash, r.key)
+	ok := s.take(at, r.hash, r.key, r.n, r.most)
+	if !ok {
+		(*at).queue(p, r.n)
+	}
+	s.mu.Unlock()
+	return ok
+}
+
+func (r request[K]) shard() *shard[K] { return r.t.shard(r.hash) }
+
+// Unlink implements [waiter.Line].
+func (r request[K]) Unlink(w *waiter.Waiter) bool {
+	var wake waiter.WakeList
+	s := r.shard()
+	s.mu.Lock()
+	e := *s.find(r.hash, r.key)
+	ok := e != nil && e.line.Remove(w) // There is no entry if w was granted, and the grant released by another.
+	if ok {
+		e.serve(r.t.size, &wake)
+	}
+	s.mu.Unlock()
+	wake.Wake()
+	return ok
+}
+
+// GiveBack implements [waiter.Line].
+func (r request[K]) GiveBack(n int64) bool { return r.t.giveBack(r.hash, r.key, n, r.most) }
+
+// What follows is called with the shard locked. The caller wakes those that were served when it has
+// unlocked the shard. They are all goroutines, so that none refuses what it was granted.
+
+// fits reports whether n permits can be taken at once, so that no more than most are held. e is nil
+// if the key is not in use.
+func (e *entry[K]) fits(n, most int64) bool {
+	return e == nil || e.line.Front() == nil && n <= most-e.held
+}
+
+// take takes n permits of k if they fit, and reports whether they did. find has returned at.
+func (s *shard[K]) take(at **entry[K], hash uint64, k K, n, most int64) bool {
+	e := *at
+	if !e.fits(n, most) {
+		return false
+	}
+	if e == nil {
+		e = s.insert(at, hash, k)
+	}
+	e.held += n
+	return true
+}
+
+// queue has p wait for n permits, which do not fit.
+func (e *entry[K]) queue(p *waiter.Parker, n int64) {
+	p.N = n
+	e.line.PushBack(&p.Waiter)
+}
+
+// holds reports whether n permits are held, and with others no more than most.
+func (e *entry[K]) holds(n, most int64) bool { return e != nil && n <= e.held && e.held <= most }
+
+// give gives back n permits, which are held. find has returned at.
+func (s *shard[K]) give(at **entry[K], n, size int64, wake *waiter.WakeList) {
+	e := *at
+	e.held -= n
+	e.serve(size, wake)
+	if e.held == 0 { // so none waits: a request is for no more than all permits
+		s.remove(at)
+	}
+}
+
+// serve grants the oldest requests, as far as the permits suffice.
+func (e *entry[K]) serve(size int64, wake *waiter.WakeList) {
+	for w := e.line.Front(); w != nil && w.N <= size-e.held; w = e.line.Front() {
+		e.line.PopFront()
+		e.held += w.N
+		wake.Add(w, waiter.Granted)
+	}
+}
+
+// len returns how many keys are in use.
+func (l *lines[K]) len() (n int) {
+	t := l.made.Load()
+	if t == nil {
+		return 0
+	}
+	for i := range len(t.shards) {
+		s := &t.shards[i]
+		s.mu.Lock()
+		n += int(s.keys)
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// look returns how many permits of k are held, and how many requests for k wait.
+func (l *lines[K]) look(size int64, k K) (held int64, waiting int) {
+	t := l.table(size)
+	hash := t.hash(k)
+	s := t.shard(hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := *s.find(hash, k); e != nil {
+		held, waiting = e.held, e.line.Len()
+	}
+	return held, waiting
+}
+
+// usable returns why a request with ctx is none.
+func usable(ctx context.Context) error {
+	if ctx == nil {
+		panic("keyed: nil context")
+	}
+	return ctx.Err()
+}
