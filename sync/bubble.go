@@ -4,6 +4,7 @@ package sync
 
 import (
 	"bytes"
+	"iter"
 	"os"
 	"runtime"
 	"slices"
@@ -78,23 +79,29 @@ type bubbling = admitting
 var canBubble = isTest() && linked.Bubbles()
 
 // isTest reports whether this program was started as go test starts a test, or has the name that go
-// test -c gives it. A test under another name, by hand and without a flag, waits for our locks as
-// for standard ones.
+// test -c gives it, or Bazel. In a test under another name, by hand and without a flag, all waits of
+// a bubble are durable, and contention across its border ends the process.
 func isTest() bool {
 	return slices.ContainsFunc(os.Args, func(arg string) bool {
-		return strings.HasPrefix(arg, "-test.") ||
-			strings.HasSuffix(arg, ".test") || strings.HasSuffix(arg, ".test.exe")
+		name := strings.TrimSuffix(arg, ".exe")
+		return strings.HasPrefix(arg, "-test.") || strings.HasSuffix(name, ".test") || strings.HasSuffix(name, "_test")
 	})
 }
 
-// bubble returns the number of the bubble that the caller runs in, or 0.
+// bubble returns the number of the bubble that the caller runs in, or 0. The header of a stack trace
+// has it. A trace takes the longer the deeper the stack is. A coroutine is in its caller's bubble,
+// and has a short stack: with it the answer takes two microseconds.
 func bubble() uint64 {
 	if !waiter.InBubble() {
 		return 0
 	}
 	// goroutine 35 [running, synctest bubble 3]:
-	var buf [128]byte
-	header, _, _ := bytes.Cut(buf[:runtime.Stack(buf[:], false)], []byte("]"))
+	var header []byte
+	next, _ := iter.Pull(func(func(struct{}) bool) {
+		var buf [128]byte
+		header, _, _ = bytes.Cut(buf[:runtime.Stack(buf[:], false)], []byte("]"))
+	})
+	next()
 	_, number, _ := bytes.Cut(header, []byte("synctest bubble "))
 	id, err := strconv.ParseUint(string(number), 10, 64)
 	if err != nil {
@@ -182,7 +189,13 @@ func makeRow(l bubbling) {
 
 // unjoin gives back a hold of l. If l is not bubbled it does nothing and reports false. If nobody
 // has such a hold it does nothing, and ok is false.
-func unjoin(l bubbling, hold int64) (ok, here bool) { return unjoinOf(l, hold, bubble()) }
+func unjoin(l bubbling, hold int64) (ok, here bool) {
+	var id uint64 // A writer is the only one.
+	if hold == rwReader {
+		id = bubble()
+	}
+	return unjoinOf(l, hold, id)
+}
 
 // unjoinOf is unjoin for a hold of bubble id, if there is such a one: another may unlock.
 func unjoinOf(l bubbling, hold int64, id uint64) (ok, here bool) {
@@ -265,7 +278,7 @@ func (r *row) give(hold int64, id uint64) bool {
 	default:
 		return false
 	}
-	r.holders.remove(id) // A writer is the only one. Which reader unlocks, nobody knows.
+	r.holders.remove(id) // Which of several readers unlocks nobody knows.
 	return true
 }
 

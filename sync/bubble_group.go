@@ -19,13 +19,17 @@ var groups = struct {
 // tellBubble notes what Add has made of the counter. Another Add may have told before, which came
 // later.
 func (wg *WaitGroup) tellBubble(delta int, counter int32) {
-	id := bubble()
+	var id uint64
+	raised := delta > 0 && counter == int32(delta)
+	if raised {
+		id = bubble()
+	}
 	groups.mu.Lock()
 	defer groups.mu.Unlock()
 	switch {
-	case delta > 0 && counter == int32(delta) && id != 0:
+	case id != 0:
 		groups.of[wg] = id
-	case wg.state.Load()>>counterShift == 0, delta > 0 && counter == int32(delta):
+	case raised, wg.state.Load()>>counterShift == 0:
 		delete(groups.of, wg)
 	default:
 	}

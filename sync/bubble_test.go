@@ -4,6 +4,7 @@ package sync
 
 import (
 	"context"
+	"iter"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -117,8 +118,16 @@ func TestBubblesHaveNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first = bubble()
 		require.NotZero(t, first)
-		go func() { require.Equal(t, first, bubble()) }()
+		go func() {
+			runtime.LockOSThread() // A coroutine is bound to the thread then.
+			defer runtime.UnlockOSThread()
+			require.Equal(t, first, bubble())
+		}()
 		synctest.Wait()
+		next, stop := iter.Pull(func(yield func(uint64) bool) { yield(bubble()) })
+		defer stop()
+		in, _ := next()
+		require.Equal(t, first, in)
 	})
 	synctest.Test(t, func(t *testing.T) { require.Greater(t, bubble(), first) })
 }
