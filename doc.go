@@ -7,6 +7,7 @@
 //	sync/mutex         Mutex, and locks of four bytes and of two bits
 //	sync/rwlock        RWLock, with upgrade, downgrade and reader bias
 //	sync               a drop-in for package sync, whose waits end by context or timeout too
+//	sync/keyed         a mutex, a read-write lock or a semaphore for each key
 //	sync/capacitor     bounded fairness for an existing lock
 //	runtime            package rt: an executor of tasks that wait for all these
 //	runtime/antspool   a pool of ants behind a semaphore

@@ -62,11 +62,15 @@ import (
 	"testing"
 
 	rt "github.com/farad-go/farad/runtime"
+	"github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
 var (
 	ctx   context.Context
+	mu    *sync.Mutex
+	cond  *sync.Cond
+	wg    *sync.WaitGroup
 	t     *testing.T
 	ex    *rt.Executor
 	sem   *semaphore.Semaphore
