@@ -315,3 +315,14 @@ func TestResizeGrantsNoneThatItEnds(t *testing.T) {
 		require.EqualValues(t, 3, s.Available())
 	}
 }
+
+// Of two releases too many that run together each is noticed, although the second, when it takes
+// its permits back, leaves no more than the first has given.
+func TestReleasesTooManyThatRunTogetherAreNoticed(t *testing.T) {
+	s := New(1)
+	g := s.t.give(1) // the first stops here
+	require.Panics(t, func() { s.Release(2) })
+	require.False(t, s.t.quiet(zero, 1, g))
+	require.False(t, s.t.releaseSlow(zero, 1, g))
+	require.EqualValues(t, 1, s.Available())
+}
