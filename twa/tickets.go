@@ -200,12 +200,9 @@ func (s *tickets) isLong(n int64) bool {
 }
 
 // isTooLong reports whether a request for tickets up to end, which have just been taken, makes the
-// line too long (invariant 6), for a value of grant. The tickets are in the line.
-func isTooLong(base, g, end int64) bool {
-	// A mutex has no limit to look at, and needs none: its requests are of one permit each, and 2⁶¹
-	// of them would take 73 years.
-	return base == zero && end-granted(base, g) > window*step
-}
+// line too long (invariant 6), for a value of grant. The tickets are in the line. A mutex never has
+// such a line: its requests are of one permit each, and 2⁶¹ of them would take 73 years.
+func isTooLong(base, g, end int64) bool { return end-granted(base, g) > window*step }
 
 // refuse ends such a request, for n tickets.
 func (s *tickets) refuse(base, n, end int64) {
