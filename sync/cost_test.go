@@ -46,7 +46,7 @@ func TestFastPathsAreInlined(t *testing.T) {
 		t.Skip("64-bit atomics are calls on 32-bit machines")
 	}
 	out := locktest.GoTool(t, "build", "-gcflags=-m", "./sync")
-	for _, f := range []string{"(*Mutex).Lock", "(*Mutex).Unlock"} {
+	for _, f := range []string{"(*Mutex).Lock", "(*Mutex).Unlock", "(*RWMutex).RLock", "(*RWMutex).RUnlock"} {
 		require.Contains(t, out, "can inline "+f+"\n")
 	}
 }

@@ -44,32 +44,42 @@ type RWMutex struct {
 	//	+---------+---+---------------------+---+---+
 	//
 	//	readers  X  A  S   means
-	//	0        0  0  0   unlocked
-	//	n        0  0  .   n readers hold it; with S the admitted one, a writer, sleeps or will
-	//	0        1  0  .   a writer holds it; with S the admitted one sleeps, or is about to
-	//	0        1  1  0   the admitted one holds it, a writer
+	//	0        0  0  .   unlocked
+	//	n        0  0  .   n readers hold it, or are about to leave
+	//	.        1  0  .   a writer holds it
+	//	.        1  1  0   the admitted one holds it, a writer
 	//
-	// So what keeps a reader out of the express lane is in the lower half, and what keeps a writer
-	// out is anywhere: one comparison with rwFull tells, of the half or of the whole.
+	// With S the admitted one sleeps, or is about to. Beside a writer the readers have come in
+	// vain: RLock adds itself first, with a place of the lane, and then looks. If there is a
+	// writer, or no place was left, it removes itself again, as RUnlock does, but for the place. So
+	// a read lock is one addition, and does not fail because of other readers.
+	//
+	// What keeps a reader out of the express lane is in the lower half, and what keeps a writer out
+	// is anywhere: one comparison with rwFull tells, of the half or of the whole.
 	//
 	// Invariants:
 	//
-	//  1. The goroutine that sets X holds the lock alone, and one that adds a reader shares it,
-	//     until each removes what it has added. There are never both. (TestModelRWMutex)
-	//  2. Only the admitted goroutine waits for the word. S is
-	//     set only while the lock is not available to it. The step that makes the lock available
-	//     clears S, under the table's lock, and wakes it. Otherwise only the admitted goroutine
-	//     clears S, when it gives up. So an unlock need not know which kind sleeps: beside readers
-	//     it is a writer, for which only the last reader matters. (TestModelRWMutex)
-	//  3. Between two renewals no more places of the express lane are used than there are. Each
-	//     admitted goroutine renews the lane once, as it gets the lock; one that gives up does not.
-	//     With the order of the gate that is the bound. (TestModelRWBypass)
+	//  1. The step that sets X finds no reader, and the goroutine that makes it holds the lock
+	//     alone until it clears X. A reader that is added while X is clear, and the lane has a
+	//     place or the reader is the admitted one, shares it until it is removed.
+	//     (TestModelRWMutex)
+	//  2. Only the admitted goroutine waits for the word. It sets S in a step that finds the lock
+	//     not available to it. Whoever makes the lock available afterwards finds S, and lets it in:
+	//     a writer as it clears X, unless readers are in the way of a writer that sleeps; and
+	//     otherwise whoever has removed the last of them. That is decided under the lock of the
+	//     sleepers' line. (TestModelRWMutex: a lost wake-up is a deadlock)
+	//  3. Between two renewals no more goroutines come in by the express lane than it has places.
+	//     Each admitted goroutine renews the lane once, as it gets the lock; one that gives up does
+	//     not. A reader that comes in vain may use up a place, and never returns one: its own may
+	//     be of an earlier lane. With the order of the gate that is the bound. (TestModelRWBypass)
 	//  4. A is set exactly while the admitted goroutine holds the lock as a writer. The step that
-	//     clears A unlocks. The goroutine that made it returns the gate's permit, once.
+	//     clears A unlocks. The goroutine that made it opens the gate, once.
 	//     (TestModelRWMutex/double_unlock)
 	//  5. While a goroutine queues at the gate, another is admitted. That one is not asleep while
 	//     the lock is available to it, or is about to be woken. (TestModelRWMutex: a lost wake-up
 	//     is a deadlock)
+	//  6. Only RLock uses a place in vain, and then its goroutine queues. So the count of places
+	//     never grows into X: that takes 2²⁸ goroutines.
 	word xsync.Int64
 	gate gate
 	lane lane // the admitted one's
@@ -91,43 +101,53 @@ const (
 	rwLane        = rwWriter - rwPlace
 	rwButReaders  = rwReader - 1
 	rwNotOnlyHeld = rwWriter | rwAdmitted | rwSleeping
+
+	rwMissing = -1 << 63 // the sign: more readers have been removed than were there
 )
 
 // RLock locks l for reading, and waits for it if need be. Nothing ends the wait early. It allocates
 // nothing in the steady state.
 func (l *RWMutex) RLock() {
-	if canBubble || !l.express(l.word.Load(), rwReader) {
-		l.lockSlow(rwReader)
+	if canBubble || l.word.Add(rwReader+rwPlace)&rwButReaders >= rwFull+rwPlace {
+		l.rLockSlow()
 	}
+}
+
+//go:noinline
+func (l *RWMutex) rLockSlow() {
+	if !canBubble {
+		l.RUnlock() // it has come in vain
+	}
+	_ = l.lock(waiter.Limit{}, rwReader)
 }
 
 // Lock locks l for writing, and waits for it if need be. Nothing ends the wait early. It allocates
 // nothing in the steady state.
 func (l *RWMutex) Lock() {
 	if canBubble || !l.express(l.word.Load(), rwWriter) {
-		l.lockSlow(rwWriter)
+		l.lockSlow()
 	}
 }
 
 // express takes the express lane, if the state is still w and that allows it.
 func (l *RWMutex) express(w, hold int64) bool {
-	return inTheWay(w, hold) < rwFull && l.word.CompareAndSwap(w, w+hold+rwPlace)
+	return inTheWay(w, hold) < uint64(rwFull) && l.word.CompareAndSwap(w, w+hold+rwPlace)
 }
 
 // inTheWay returns what of w may keep a goroutine out of the express lane. It does so from rwFull
 // on.
-func inTheWay(w, hold int64) int64 {
+func inTheWay(w, hold int64) uint64 {
 	if hold == rwReader {
-		return w & rwButReaders
+		w &= rwButReaders
 	}
-	return w
+	return uint64(w) //nolint:gosec // if it is less than zero, for a moment, then all is in the way
 }
 
 // isAvailable reports whether the lock is, to the admitted one: whether or not the lane is full.
-func isAvailable(w, hold int64) bool { return inTheWay(w, hold) < rwWriter }
+func isAvailable(w, hold int64) bool { return inTheWay(w, hold) < uint64(rwWriter) }
 
 //go:noinline
-func (l *RWMutex) lockSlow(hold int64) { _ = l.lock(waiter.Limit{}, hold) }
+func (l *RWMutex) lockSlow() { _ = l.lock(waiter.Limit{}, rwWriter) }
 
 // lock locks l, or returns the error of until if that ends the wait before.
 func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
@@ -154,8 +174,8 @@ func (l *RWMutex) spin(hold int64) bool {
 		switch {
 		case l.express(w, hold):
 			return true
-		case inTheWay(w, hold) < rwFull: // A retry follows a success, mostly a reader's.
-		case w&rwLane == rwFull || !xsync.Spin(i):
+		case inTheWay(w, hold) < uint64(rwFull): // A retry follows a success, mostly a reader's.
+		case w&rwLane >= rwFull || !xsync.Spin(i):
 			return false
 		default:
 			i++
@@ -171,7 +191,7 @@ func (l *RWMutex) compete(until waiter.Limit, hold int64, waited bool) error {
 			l.gate.open()
 			return l.lock(until, hold)
 		}
-		if err := sleepAdmitted(until, l); err != nil {
+		if err := sleepAdmitted(until, l, hold); err != nil {
 			l.word.And(^rwSleeping) // invariant 2
 			l.gate.open()
 			return err
@@ -322,45 +342,53 @@ func (l *RWMutex) try(hold int64) bool {
 	}
 }
 
-// RUnlock ends what RLock has begun. It panics if l is not locked for reading; l is then as it was.
+// RUnlock ends what RLock has begun. It is a fatal error if l is not locked for reading.
 func (l *RWMutex) RUnlock() {
-	if w := l.word.Load(); w < rwReader || w&rwSleeping != 0 || !l.word.CompareAndSwap(w, w-rwReader) {
-		l.rUnlockSlow()
+	if w := l.word.Add(-rwReader); w&(rwMissing|rwSleeping) != 0 {
+		l.rUnlockSlow(w)
 	}
 }
 
 //go:noinline
-func (l *RWMutex) rUnlockSlow() {
-	if !l.rUnlock() {
+func (l *RWMutex) rUnlockSlow(w int64) {
+	if !l.rUnlocked(w) {
 		fatal(rUnlockOfUnlockedRWMutex)
 	}
 }
 
 // rUnlock is RUnlock, and reports false if l is not locked for reading.
-func (l *RWMutex) rUnlock() bool {
-	for { // A retry follows another arrival, unlock or sleep.
-		w := l.word.Load()
-		if canBubble && w&rwBubbled != 0 {
-			if ok, here := unjoin(l, rwReader); here {
-				return ok
-			}
-			continue
+func (l *RWMutex) rUnlock() bool { return l.rUnlocked(l.word.Add(-rwReader)) }
+
+// rUnlocked is the rest of an rUnlock that has left w.
+func (l *RWMutex) rUnlocked(w int64) bool {
+	missing := w < 0
+	if missing {
+		w = l.word.Add(rwReader)
+	}
+	if w&rwSleeping != 0 {
+		l.wakeAdmitted()
+	}
+	if canBubble && missing && w&rwBubbled != 0 {
+		if ok, here := unjoin(l, rwReader); here {
+			return ok
 		}
-		switch {
-		case w < rwReader:
-			return false
-		case w&rwSleeping == 0 || w >= 2*rwReader:
-			if l.word.CompareAndSwap(w, w-rwReader) {
-				return true
-			}
-		case l.unlockAndWake(w, rwReader):
-			return true
+		return l.rUnlock()
+	}
+	return !missing
+}
+
+// wakeAdmitted lets the admitted one in if it sleeps and nobody is in its way any more. Beside
+// readers only a writer sleeps: see invariant 2.
+func (l *RWMutex) wakeAdmitted() {
+	for { // A retry follows an arrival, or a wake-up by another.
+		w := l.word.Load()
+		if w&rwSleeping == 0 || !isAvailable(w, rwWriter) || l.unlockAndWake(w, 0) {
+			return
 		}
 	}
 }
 
-// Unlock ends what Lock has begun. It panics if l is not locked for writing; l is then as it was.
-// Of several unlocks too many each panics.
+// Unlock ends what Lock has begun. It is a fatal error if l is not locked for writing.
 func (l *RWMutex) Unlock() {
 	if w := l.word.Load(); w&rwNotOnlyHeld != rwWriter || !l.word.CompareAndSwap(w, w-rwWriter) {
 		l.unlockSlow()
@@ -404,14 +432,20 @@ func (l *RWMutex) unlock() bool {
 	}
 }
 
-// unlockAndWake gives back the last hold, if the state is still w, and wakes the admitted one; or
-// hands l over, if that is a future.
+// unlockAndWake gives back hold, a writer's or none, if the state is still w, and wakes the
+// admitted one, or hands l over if that is a future; unless there are readers in its way, the last
+// of which will do that.
 func (l *RWMutex) unlockAndWake(w, hold int64) bool {
 	line := parking.Default().Line(l.key())
 	s := line.First()
-	free := w - hold - rwSleeping
-	if s == nil || s.Node().OfGoroutine() {
+	free := w - hold
+	switch {
+	case s != nil && !isAvailable(free, s.Node().N):
 		ok := l.word.CompareAndSwap(w, free)
+		line.Unlock()
+		return ok
+	case s == nil || s.Node().OfGoroutine():
+		ok := l.word.CompareAndSwap(w, free-rwSleeping)
 		if !ok || s == nil {
 			line.Unlock()
 			return ok

@@ -24,6 +24,7 @@ type section struct {
 	panics interleave.Int32 // of unlocks
 
 	tooMany int32  // unlocks there are more than locks
+	ends    bool   // an unlock too many ends the process, and what follows does not count
 	ended   bool   // the context has ended within a write lock, which guards it
 	after   func() // what is left to do when all threads have ended; nil: nothing
 }
@@ -246,7 +247,18 @@ var rwScenarios = []rwScenario{
 	{name: "wrong unlock", body: func(cs *section) {
 		cs.l.Lock()
 		cs.tooMany = 1
-		cs.threads(cs.read, func() { cs.unlock(cs.l.RUnlock); cs.l.Unlock() })
+		cs.threads(cs.tryRead, func() { cs.unlock(cs.l.RUnlock); cs.l.Unlock() })
+	}},
+	// It may remove a reader who is coming, who then notices it, too. The first to notice ends the
+	// process.
+	{name: "wrong unlock beside a reader", body: func(cs *section) {
+		cs.l.Lock()
+		cs.ends = true
+		cs.threads(func() {
+			in := false
+			cs.unlock(func() { cs.l.RLock(); in = true })
+			cs.readIf(in)
+		}, func() { cs.unlock(cs.l.RUnlock); cs.l.Unlock() })
 	}},
 	{name: "wrong unlock of readers", body: func(cs *section) {
 		cs.l.RLock()
@@ -280,6 +292,10 @@ func TestModelRWMutex(t *testing.T) {
 					x.Wait()
 					if cs.after != nil {
 						cs.after()
+					}
+					if cs.ends {
+						x.Assert(cs.panics.Load() > 0, "no goroutine has noticed")
+						return
 					}
 					x.Assert(
 						cs.panics.Load() == cs.tooMany,
@@ -366,6 +382,7 @@ func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
 	l := newRWMutex(0)
 	x.Name("l", l)
 	holds := map[rune]int64{'r': rwReader, 'w': rwWriter}
+	enter := map[rune]func(){'r': l.RLock, 'w': l.Lock}
 	leave := map[rune]func(){'r': l.RUnlock, 'w': l.Unlock}
 	x.Assert(l.express(l.word.Load(), holds[rune(holder[0])]), "not free")
 	l.word.And(^rwLane) // the holder has been there for long
@@ -377,6 +394,7 @@ func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
 		w := l.word.Load()
 		switch me := x.Running(); {
 		case w>>32 <= before>>32 && w&rwWriter <= before&rwWriter: // no goroutine has come in
+		case w>>32 > before>>32 && w&rwButReaders >= rwFull+rwPlace: // in vain
 		case watched[me]:
 			in = true
 		case other[me] && !in:
@@ -398,9 +416,7 @@ func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
 		x.Go("other "+each, func() {
 			other[x.Running()] = true
 			for _, who := range each {
-				if !l.express(l.word.Load(), holds[who]) {
-					l.lockSlow(holds[who])
-				}
+				enter[who]()
 				leave[who]()
 			}
 		})

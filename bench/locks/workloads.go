@@ -66,6 +66,8 @@ var (
 		{"sync-mutex-1", 1, []Impl{syncMutex, StdMutex}},
 		{"sync-read-1", 1, []Impl{syncRead, stdRead, faradRead(namePlainRW), rbRead}},
 		{"sync-read-2", 2, []Impl{syncRead, stdRead, biasedRead(nameBiased), rbRead}},
+		syncMixed("sync-mix-90-8", 10),
+		syncMixed("sync-mix-99-8", 100),
 		{"sync-read-8", 8, []Impl{syncRead, stdRead, biasedRead(nameBiased), rbRead}},
 	}
 	Storms = []Bench{
@@ -333,27 +335,7 @@ var (
 // mixed is 8 goroutines that write once in every operations, on average, and read otherwise, and
 // hold the lock for one step of the PRNG or across a yield.
 func mixed(name string, every uint64, yield bool) Bench {
-	loop := func(l interface {
-		sync.Locker
-		RLock()
-		RUnlock()
-	},
-	) Loop {
-		return func(_ context.Context, _, n int, x uint64) (uint64, error) {
-			for range n {
-				if x = measure.Xorshift(x); x>>8%every == 0 {
-					timed(x, l.Lock)
-					step(&x, yield)
-					l.Unlock()
-				} else {
-					l.RLock()
-					step(&x, yield)
-					l.RUnlock()
-				}
-			}
-			return x, nil
-		}
-	}
+	loop := func(l rwLocker) Loop { return mixedLoop(l, every, yield) }
 	return Bench{name, 8, []Impl{
 		{Name: measure.NameFarad, Make: func() Loop { return loop(rwlock.New()) }},
 		{Name: nameBiased, Make: func() Loop { return loop(rwlock.New(rwlock.WithReaderBias())) }},
@@ -376,6 +358,38 @@ func mixed(name string, every uint64, yield bool) Bench {
 				return x, nil
 			}
 		}},
+	}}
+}
+
+// A rwLocker is any read-write lock.
+type rwLocker interface {
+	sync.Locker
+	RLock()
+	RUnlock()
+}
+
+func mixedLoop(l rwLocker, every uint64, yield bool) Loop {
+	return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+		for range n {
+			if x = measure.Xorshift(x); x>>8%every == 0 {
+				timed(x, l.Lock)
+				step(&x, yield)
+				l.Unlock()
+			} else {
+				l.RLock()
+				step(&x, yield)
+				l.RUnlock()
+			}
+		}
+		return x, nil
+	}
+}
+
+// syncMixed is mixed with the lock of farad/sync and the one that it takes the place of.
+func syncMixed(name string, every uint64) Bench {
+	return Bench{name, 8, []Impl{
+		{Name: measure.NameFarad, Make: func() Loop { return mixedLoop(new(farad.RWMutex), every, false) }},
+		{Name: NameRWMutex, Make: func() Loop { return mixedLoop(new(sync.RWMutex), every, false) }},
 	}}
 }
 
