@@ -20,8 +20,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/library"
 	"github.com/farad-go/farad/internal/locktest"
-	"github.com/farad-go/farad/internal/locktest/library"
 )
 
 const module = "github.com/farad-go/farad"

@@ -61,25 +61,33 @@ func isImport(d ast.Decl) bool {
 }
 
 // Import has f import those of its own packages and of the others that it uses, and no more. A
-// package's name is the last element of its path. What is imported under another name stays.
+// package's name is the last element of its path, unless the file gives it another. What it imports
+// by a dot stays.
 func Import(f *ast.File, others ...string) {
 	used := map[string]bool{}
-	ast.Inspect(f, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			name, _, _ := strings.Cut(id.Name, ".")
-			used[name] = true
+	for _, d := range f.Decls {
+		if isImport(d) {
+			continue
 		}
-		return true
-	})
+		ast.Inspect(d, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				name, _, _ := strings.Cut(id.Name, ".")
+				used[name] = true
+			}
+			return true
+		})
+	}
 	var specs []ast.Spec
 	add := func(name *ast.Ident, quoted string) {
 		spec := &ast.ImportSpec{Path: &ast.BasicLit{Kind: token.STRING, Value: quoted}}
+		as := path.Base(strings.Trim(quoted, `"`))
 		if name != nil {
-			spec.Name = ast.NewIdent(name.Name)
-		} else if !used[path.Base(strings.Trim(quoted, `"`))] {
-			return
+			as = name.Name
+			spec.Name = ast.NewIdent(as)
 		}
-		specs = append(specs, spec)
+		if used[as] || as == "." {
+			specs = append(specs, spec)
+		}
 	}
 	for _, i := range f.Imports {
 		add(i.Name, i.Path.Value)

@@ -10,16 +10,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/farad-go/farad/internal/locktest/library"
+	"github.com/farad-go/farad/internal/library"
 )
 
 const source = `package sync_test
 
 import (
+	isync "internal/sync"
 	"internal/testenv"
 	. "sync"
 	"testing"
-	"time"
+	clock "time"
 )
 
 func semaphore(n *uint32) {
@@ -32,12 +33,13 @@ func helper() {
 
 func TestSemaphore(t *testing.T) {
 	helper()
-	time.Sleep(0)
+	isync.Nothing()
 }
 
 func TestMutex(t *testing.T) {
 	new(Mutex).Lock()
 	testenv.Executable(t)
+	clock.Sleep(0)
 }
 
 func init() {
@@ -61,11 +63,13 @@ import (
 	"internal/testenv"
 	. "sync"
 	"testing"
+	clock "time"
 )
 
 func TestMutex(t *testing.T) {
 	new(Mutex).Lock()
 	testenv.Executable(t)
+	clock.Sleep(0)
 }
 
 func init() {
