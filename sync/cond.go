@@ -67,10 +67,10 @@ type Cond struct {
 	self     xsync.Uint32 // where c is, since its first use
 }
 
-// What N of a waiter is, besides its number while it is in the line: who has claimed it.
+// N of a waiter is its number, or by what it was claimed: no number is negative.
 const (
-	byBroadcast = iota
-	bySignal
+	bySignal    = -1
+	byBroadcast = -2
 )
 
 // NewCond returns a Cond with the lock l.

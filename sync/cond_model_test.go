@@ -158,6 +158,12 @@ var condScenarios = []struct {
 			w.Broadcast()
 		})
 	}, 0},
+	// A lock that several have at a time, as a read lock, does not order those who enter.
+	{"lock that is shared", func(w condWorld) {
+		w.L = shared{}
+		w.x.Same(2, "waiter", func(int) { w.WaitTimeout(time.Second) })
+		w.x.Go("signaller", w.Signal)
+	}, 0},
 	{"broadcast beside a cancel", func(w condWorld) {
 		wait := w.queued(w.cancelled())
 		w.x.Go("gives up", func() { wait() })
@@ -279,6 +285,12 @@ var condScenarios = []struct {
 		w.x.Go("signaller", w.Signal)
 	}, 0},
 }
+
+// A shared lock keeps no goroutine out.
+type shared struct{}
+
+func (shared) Lock()   {}
+func (shared) Unlock() {}
 
 // A stuck lock cannot be unlocked.
 type stuck struct{}
