@@ -296,71 +296,45 @@ func TestCondOrdersMemory(t *testing.T) {
 	})
 }
 
-// Items go from producers to consumers, most of whom give up now and then. As many signals are sent
-// as there are items. If one is lost, or goes to one who has given up, an item stays.
+// Waiters that give up at the moment of a signal stand before one that does not. One of them that
+// was woken sends another signal. So if a signal is used up by one who gives up, the last one sleeps
+// for ever.
 func TestCondLosesNoSignal(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		var m Mutex
 		c := NewCond(&m)
-		rounds := locktest.Scaled(20_000)
-		items, left := 0, rounds
-		var consumers std.WaitGroup
-		consume := func(wait func() bool) bool {
-			m.Lock()
-			defer m.Unlock()
-			for items == 0 && left > 0 {
-				if !wait() {
-					return true
-				}
-			}
-			if left == 0 {
-				return false
-			}
-			items--
-			if left--; left == 0 {
-				c.Broadcast()
-			}
-			return true
+		entered := func() uint32 {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.entered
 		}
-		for i := range 8 {
-			consumers.Go(func() {
-				steady := func() bool { c.Wait(); return true }
-				wait := steady
-				for n := 0; consume(wait); n++ {
-					switch i % 4 {
-					case 0:
-						wait = func() bool { return c.WaitTimeout(time.Duration(rand.IntN(50_000))) }
-					case 1, 2:
-						ctx, cancel := context.WithCancel(bg)
-						go func() {
-							for range rand.IntN(20) {
-								runtime.Gosched()
-							}
-							cancel()
-						}()
-						wait = func() bool { return c.WaitContext(ctx) == nil }
-					default:
-					}
-				}
-			})
-		}
-		for range 2 {
-			consumers.Go(func() {
-				for range rounds / 2 {
-					m.Lock()
-					items++
-					m.Unlock()
+		wait := func(f func() bool) <-chan bool {
+			n, got := entered(), make(chan bool, 1)
+			go func() {
+				m.Lock()
+				woken := f()
+				m.Unlock()
+				if woken {
 					c.Signal()
 				}
-			})
+				got <- woken
+			}()
+			locktest.Eventually(t, "it waits", func() bool { return entered() != n })
+			return got
 		}
-		m.Lock()
-		left -= rounds % 2
-		m.Unlock()
-		all := make(chan struct{})
-		go func() { consumers.Wait(); close(all) }()
-		locktest.Receive(t, all)
-		require.Zero(t, items)
-		require.Zero(t, c.Waiting())
+		for range locktest.Scaled(8000) {
+			ctx, cancel := context.WithCancel(bg)
+			hasty := wait(func() bool { return c.WaitTimeout(time.Duration(1 + rand.IntN(100_000))) })
+			first := wait(func() bool { return c.WaitContext(ctx) == nil })
+			second := wait(func() bool { return c.WaitContext(ctx) == nil })
+			steady := wait(func() bool { c.Wait(); return false })
+			go cancel()
+			c.Signal()
+			locktest.Receive(t, steady)
+			for _, got := range []<-chan bool{hasty, first, second} {
+				locktest.Receive(t, got)
+			}
+			require.Zero(t, c.Waiting())
+		}
 	})
 }
