@@ -162,7 +162,10 @@ var condScenarios = []struct {
 	{"lock that is shared", func(w condWorld) {
 		w.L = shared{}
 		w.x.Same(2, "waiter", func(int) { w.WaitTimeout(time.Second) })
-		w.x.Go("signaller", w.Signal)
+		w.x.Go("signaller", func() {
+			w.Signal()
+			w.Broadcast()
+		})
 	}, 0},
 	{"broadcast beside a cancel", func(w condWorld) {
 		wait := w.queued(w.cancelled())

@@ -161,6 +161,13 @@ func TestCondSeesThatItIsACopy(t *testing.T) {
 	}
 }
 
+// Of two that use it first at the same time the later one sees that it is no copy.
+func TestCondMayBeUsedByTwoAtOnce(t *testing.T) {
+	var c Cond
+	c.check()
+	require.NotPanics(t, c.checkSlow)
+}
+
 // An awkwardLock fails to unlock.
 type awkwardLock func()
 
