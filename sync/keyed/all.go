@@ -64,9 +64,9 @@ func (t *table[K]) endBatch(b *batch[K]) {
 	}
 }
 
-// lock locks the shards of all keys, each once.
+// lock locks and opens the shards of all keys, each once.
 func (b *batch[K]) lock() {
-	b.eachShard(func(s *shard[K]) { s.mu.Lock() })
+	b.eachShard(func(s *shard[K]) { s.mu.Lock(); s.open() })
 }
 
 func (b *batch[K]) unlock() {
@@ -134,7 +134,8 @@ func (b *batch[K]) enter() bool {
 	ready := true
 	for i := range len(b.requests) {
 		m := &b.requests[i]
-		m.busy = !m.entry().fits(m.n, m.most)
+		e := m.entry()
+		m.busy = e != nil && !e.fits(m.n, m.most)
 		ready = ready && (!m.busy || m.p != nil)
 	}
 	if !ready {
@@ -145,8 +146,7 @@ func (b *batch[K]) enter() bool {
 		if m.busy {
 			m.entry().queue(m.p, m.n)
 		} else {
-			s := m.shard()
-			s.take(s.find(m.hash, m.key), m.hash, m.key, m.n, m.most)
+			m.shard().take(m.hash, m.key, m.n, m.most)
 		}
 	}
 	return true

@@ -27,9 +27,14 @@ type ShardInfo struct{ Keys, Buckets, Segments, SegmentRoom, Spare int }
 // ShardInfos returns them for all shards.
 func (m *Mutex[K]) ShardInfos() (infos []ShardInfo) {
 	for i := range m.table().shards {
-		s := &m.table().shards[i]
+		s := m.table().shards[i]
 		s.mu.Lock()
-		infos = append(infos, ShardInfo{int(s.keys), int(s.buckets), len(s.more), cap(s.more), int(s.spare)})
+		s.open()
+		b := s.more
+		infos = append(infos, ShardInfo{
+			Keys: int(s.keys), Buckets: int(b.n), Spare: int(b.spare()),
+			Segments: len(b.segments), SegmentRoom: cap(b.segments),
+		})
 		s.mu.Unlock()
 	}
 	return infos
@@ -38,9 +43,11 @@ func (m *Mutex[K]) ShardInfos() (infos []ShardInfo) {
 // FreeKeys returns the keys that free entries have, which should be zero.
 func (m *Mutex[K]) FreeKeys() (keys []K) {
 	for i := range m.table().shards {
-		s := &m.table().shards[i]
+		s := m.table().shards[i]
 		s.mu.Lock()
-		for e := s.free; e != nil; e = e.next {
+		keys = append(keys, s.key)
+		s.open()
+		for e := s.more.free; e != nil; e = e.next {
 			keys = append(keys, e.key)
 		}
 		s.mu.Unlock()

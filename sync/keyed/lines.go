@@ -19,10 +19,11 @@ type lines[K comparable] struct {
 
 // table returns the table, which it makes at the first use, for semaphores of the given size.
 func (l *lines[K]) table(size int64) *table[K] {
-	if t := l.made.Load(); t != nil {
-		return t
+	t := l.made.Load()
+	if t == nil {
+		t = l.makeTable(size)
 	}
-	return l.makeTable(size)
+	return t
 }
 
 //go:noinline
@@ -33,10 +34,10 @@ func (l *lines[K]) makeTable(size int64) *table[K] {
 		seed:   maphash.MakeSeed(),
 		picky:  mayBeRefused(reflect.TypeFor[K]()),
 		shift:  64 - bits,
-		shards: make([]shard[K], 1<<bits),
+		shards: make([]*shard[K], 1<<bits),
 	}
 	for i := range len(t.shards) {
-		t.shards[i].init()
+		t.shards[i] = new(shard[K])
 	}
 	t.batches.New = func() any { return new(batch[K]) }
 	l.made.CompareAndSwap(nil, t)
@@ -63,35 +64,28 @@ type table[K comparable] struct {
 	seed    maphash.Seed
 	picky   bool // not every value of type K can be a key
 	shift   int
-	shards  []shard[K]
+	shards  []*shard[K] // each by itself, so that the allocator aligns them
 	batches xsync.Pool
 }
 
-// hash returns the hash of k. It panics if k cannot be a key.
-func (t *table[K]) hash(k K) uint64 {
-	if t.picky {
-		requireKey(k)
-	}
-	return hashOf(t.seed, k)
-}
-
 // shard returns the shard of the keys with this hash.
-func (t *table[K]) shard(hash uint64) *shard[K] { return &t.shards[hash>>(t.shift&63)] }
+func (t *table[K]) shard(hash uint64) *shard[K] { return t.shards[hash>>(t.shift&63)] }
 
 // acquire acquires n permits of k, of which with others no more than most may be held. It waits
 // without a limit, and panics if k cannot be a key.
-func (t *table[K]) acquire(k K, n, most int64) {
-	if hash := t.hash(k); !t.try(hash, k, n, most) {
+func (l *lines[K]) acquire(size int64, k K, n, most int64) {
+	t := l.made.Load()
+	if t == nil {
+		t = l.makeTable(size)
+	}
+	hash := t.hash(k)
+	if !t.try(hash, k, n, most) {
 		_ = t.request(hash, k, n, most).wait(waiter.Limit{})
 	}
 }
 
 // acquireContext is acquire until ctx is done.
 func (t *table[K]) acquireContext(ctx context.Context, k K, n, most int64) error {
-	if !xsync.MayEnd(ctx) {
-		t.acquire(k, n, most)
-		return nil
-	}
 	hash := t.hash(k)
 	if err := usable(ctx); err != nil {
 		return err
@@ -118,23 +112,57 @@ func (t *table[K]) tryAcquire(k K, n, most int64) bool { return t.try(t.hash(k),
 func (t *table[K]) try(hash uint64, k K, n, most int64) bool {
 	s := t.shard(hash)
 	s.mu.Lock()
-	ok := s.take(s.find(hash, k), hash, k, n, most)
+	if s.keys != 0 || s.held != 0 {
+		return s.trySlow(hash, k, n, most)
+	}
+	s.held, s.hash, s.key = n, hash, k
+	s.mu.Unlock()
+	return true
+}
+
+// trySlow is try with the shard locked, which it unlocks.
+//
+//go:noinline
+func (s *shard[K]) trySlow(hash uint64, k K, n, most int64) bool {
+	s.open()
+	ok := s.take(hash, k, n, most)
 	s.mu.Unlock()
 	return ok
 }
 
 // release gives back n permits of k. It reports false, and does nothing, if they are not held, or
 // if with others more than most are: they are of another kind then.
-func (t *table[K]) release(k K, n, most int64) bool { return t.giveBack(t.hash(k), k, n, most) }
+func (l *lines[K]) release(size int64, k K, n, most int64) bool {
+	t := l.made.Load()
+	if t == nil {
+		t = l.makeTable(size)
+	}
+	return t.giveBack(t.hash(k), k, n, most)
+}
 
+// giveBack is release with the hash of k.
 func (t *table[K]) giveBack(hash uint64, k K, n, most int64) bool {
-	var wake waiter.WakeList
 	s := t.shard(hash)
 	s.mu.Lock()
+	if s.held != n || s.key != k {
+		return s.giveSlow(hash, k, n, most, t.size)
+	}
+	var none K
+	s.held, s.key = 0, none
+	s.mu.Unlock()
+	return true
+}
+
+// giveSlow is giveBack with the shard locked, which it unlocks.
+//
+//go:noinline
+func (s *shard[K]) giveSlow(hash uint64, k K, n, most, size int64) bool {
+	var wake waiter.WakeList
+	s.open()
 	at := s.find(hash, k)
 	ok := (*at).holds(n, most)
 	if ok {
-		s.give(at, n, t.size, &wake)
+		s.give(at, n, size, &wake)
 	}
 	s.mu.Unlock()
 	wake.Wake()
@@ -174,10 +202,10 @@ func (r request[K]) wait(l waiter.Limit) error {
 func (r request[K]) enter(p *waiter.Parker) bool {
 	s := r.shard()
 	s.mu.Lock()
-	at := s.find(r.hash, r.key)
-	ok := s.take(at, r.hash, r.key, r.n, r.most)
+	s.open()
+	ok := s.take(r.hash, r.key, r.n, r.most)
 	if !ok {
-		(*at).queue(p, r.n)
+		(*s.find(r.hash, r.key)).queue(p, r.n)
 	}
 	s.mu.Unlock()
 	return ok
@@ -190,8 +218,10 @@ func (r request[K]) Unlink(w *waiter.Waiter) bool {
 	var wake waiter.WakeList
 	s := r.shard()
 	s.mu.Lock()
+	s.open()
 	e := *s.find(r.hash, r.key)
-	ok := e != nil && e.line.Remove(w) // There is no entry if w was granted, and the grant released by another.
+	// There is none if w was granted, and others have released what it holds.
+	ok := e != nil && e.line.Remove(w)
 	if ok {
 		e.serve(r.t.size, &wake)
 	}
@@ -203,25 +233,23 @@ func (r request[K]) Unlink(w *waiter.Waiter) bool {
 // GiveBack implements [waiter.Line].
 func (r request[K]) GiveBack(n int64) bool { return r.t.giveBack(r.hash, r.key, n, r.most) }
 
-// What follows is called with the shard locked. The caller wakes those that were served when it has
+// What follows is called with the shard locked and open. The caller wakes those that were served when it has
 // unlocked the shard. They are all goroutines, so that none refuses what it was granted.
 
-// fits reports whether n permits can be taken at once, so that no more than most are held. e is nil
-// if the key is not in use.
-func (e *entry[K]) fits(n, most int64) bool {
-	return e == nil || e.line.Front() == nil && n <= most-e.held
-}
+// fits reports whether n permits can be taken at once, so that no more than most are held.
+func (e *entry[K]) fits(n, most int64) bool { return e.line.Front() == nil && n <= most-e.held }
 
-// take takes n permits of k if they fit, and reports whether they did. find has returned at.
-func (s *shard[K]) take(at **entry[K], hash uint64, k K, n, most int64) bool {
-	e := *at
-	if !e.fits(n, most) {
+// take takes n permits of k if they fit, and reports whether they did.
+func (s *shard[K]) take(hash uint64, k K, n, most int64) bool {
+	at := s.find(hash, k)
+	switch e := *at; {
+	case e == nil:
+		s.insert(at, hash, k, n)
+	case e.fits(n, most):
+		e.held += n
+	default:
 		return false
 	}
-	if e == nil {
-		e = s.insert(at, hash, k)
-	}
-	e.held += n
 	return true
 }
 
@@ -260,9 +288,9 @@ func (l *lines[K]) len() (n int) {
 		return 0
 	}
 	for i := range len(t.shards) {
-		s := &t.shards[i]
+		s := t.shards[i]
 		s.mu.Lock()
-		n += int(s.keys)
+		n += s.len()
 		s.mu.Unlock()
 	}
 	return n
@@ -275,6 +303,7 @@ func (l *lines[K]) look(size int64, k K) (held int64, waiting int) {
 	s := t.shard(hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.open()
 	if e := *s.find(hash, k); e != nil {
 		held, waiting = e.held, e.line.Len()
 	}

@@ -348,7 +348,11 @@ func TestModelUnlockTooManyBesideACancel(t *testing.T) {
 
 // Readers of several keys share them, and exclude a writer of them.
 func TestModelRWAll(t *testing.T) {
-	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
+	o := interleave.Options{Mode: interleave.Bounded, Bound: 2}
+	if testing.Short() || interleave.RaceEnabled {
+		o.Bound = 1
+	}
+	interleave.Check(t, o, func(x *interleave.Run) {
 		m := new(keyed.RWMutex[int])
 		m.RLockAll(key, far)
 		ctx := x.NewContext()

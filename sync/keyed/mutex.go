@@ -23,7 +23,7 @@ func (m *Mutex[K]) table() *table[K] { return m.lines.table(1) }
 
 // Lock locks k. If k is locked the caller waits.
 func (m *Mutex[K]) Lock(k K) {
-	m.table().acquire(k, 1, 1)
+	m.lines.acquire(1, k, 1, 1)
 }
 
 // TryLock locks k if it is unlocked, and reports whether it did. It fails while another waits.
@@ -47,7 +47,7 @@ func (m *Mutex[K]) LockTimeout(d time.Duration, k K) bool {
 // Unlock unlocks k, or hands it to the caller that has waited longest. If k is not locked Unlock
 // panics, names k, and has changed nothing.
 func (m *Mutex[K]) Unlock(k K) {
-	if !m.table().release(k, 1, 1) {
+	if !m.lines.release(1, k, 1, 1) {
 		panicUnlocked(k)
 	}
 }

@@ -31,7 +31,7 @@ func (m *RWMutex[K]) table() *table[K] { return m.lines.table(everyone) }
 
 // Lock locks k for a writer. If k is locked the caller waits.
 func (m *RWMutex[K]) Lock(k K) {
-	m.table().acquire(k, everyone, everyone)
+	m.lines.acquire(everyone, k, everyone, everyone)
 }
 
 // TryLock locks k for a writer if it is unlocked, and reports whether it did.
@@ -55,7 +55,7 @@ func (m *RWMutex[K]) LockTimeout(d time.Duration, k K) bool {
 // Unlock ends a writer's lock of k. If there is none Unlock panics, names k, and has changed
 // nothing.
 func (m *RWMutex[K]) Unlock(k K) {
-	if !m.table().release(k, everyone, everyone) {
+	if !m.lines.release(everyone, k, everyone, everyone) {
 		panicNoWriter(k)
 	}
 }
@@ -68,7 +68,7 @@ func panicNoWriter[K comparable](k K) {
 // RLock locks k for a reader. If a writer has k locked, or any request waits for k, the caller
 // waits.
 func (m *RWMutex[K]) RLock(k K) {
-	m.table().acquire(k, 1, mostReaders)
+	m.lines.acquire(everyone, k, 1, mostReaders)
 }
 
 // TryRLock locks k for a reader if that is possible at once, and reports whether it did. It fails
@@ -90,7 +90,7 @@ func (m *RWMutex[K]) RLockTimeout(d time.Duration, k K) bool {
 // RUnlock ends a reader's lock of k. If there is none RUnlock panics, names k, and has changed
 // nothing.
 func (m *RWMutex[K]) RUnlock(k K) {
-	if !m.table().release(k, 1, mostReaders) {
+	if !m.lines.release(everyone, k, 1, mostReaders) {
 		panicNoReader(k)
 	}
 }

@@ -111,7 +111,7 @@ func (s *Semaphore[K]) Release(k K, n int64) {
 	if n < 0 {
 		panic("keyed: release of a negative number of permits")
 	}
-	if n > 0 && !s.table().release(k, n, s.size) {
+	if n > 0 && !s.lines.release(s.size, k, n, s.size) {
 		s.panicOverReleased(k, n)
 	}
 }

@@ -7,40 +7,48 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A shard is a part of the table: a hash table that grows and shrinks by one bucket at a time, so
-// that no call has to move more than a few keys. All of it is guarded by mu.
+// A shard is a part of the keys. All of it is guarded by mu.
 //
-// Buckets are numbered. A key is in bucket number hash mod 2^k, where 2^k is the smallest power of
-// two that is not below the number of buckets. If there is no such bucket, the upper half being
-// incomplete, it is in the one 2^(k-1) below. So a new bucket takes its keys from one other, and
-// the last bucket goes back into that.
+// A key that comes while no other is in use is kept in the shard itself, in the cache line of mu.
+// Otherwise it has an entry in a hash table. Whatever needs more than the two fast paths (try and
+// giveBack) first moves the shard's own key into the table, with open.
+//
+// The table grows and shrinks by one bucket at a time, so that no call has to move more than a few
+// keys. Buckets are numbered. A key is in bucket number hash mod 2^k, where 2^k is the smallest
+// power of two that is not below the number of buckets. If there is no such bucket, the upper half
+// being incomplete, it is in the one 2^(k-1) below. So a new bucket takes its keys from one other,
+// and the last bucket goes back into that.
 //
 // Invariants:
 //
-//  1. A key has one entry while it is held, and none otherwise. Whoever waits, waits for a holder.
-//     (TestModelKeyIsFreedAsTheNextComes, TestLenIsExact)
+//  1. A key is in the shard once while it is held, and not at all otherwise. Whoever waits, waits
+//     for a holder. (TestModelKeyIsFreedAsTheNextComes, TestLenIsExact)
 //  2. No pointer to an entry outlives the critical section in which it was found: the entry may
 //     then be that of another key. (TestModelKeyIsFreedAsTheNextComes)
-//  3. There are as many buckets as keys, within a factor of two, and 8 at least.
+//  3. There are as many buckets as entries, within a factor of two, and 8 at least.
 //     (TestTableGrowsAndShrinks)
-//  4. A free entry has no key, so it keeps nothing alive. (TestFreeEntriesHaveNoKeys)
+//  4. A free entry has no key, so it keeps nothing alive; nor has a shard that is free.
+//     (TestFreeEntriesHaveNoKeys)
 //
 // Source: Litwin, Linear Hashing: A New Tool for File and Table Addressing, VLDB 1980. The buckets
 // are in segments of equal size, so that no growth copies them.
 type shard[K comparable] struct {
 	mu xsync.Mutex
 
-	keys    uint32 // in the table
-	buckets uint32
-	mask    uint32 // the smallest 2^k-1 that is not below the number of the last bucket
-	spare   uint32 // the length of free
+	held int64 // permits of the shard's own key; 0 if it has none
+	hash uint64
+	key  K
+	keys uint32      // in the table; while there are some no key becomes the shard's own
+	more *buckets[K] // the table; nil until open is called
 
-	free *entry[K]
-	more []*segment[K] // all segments but the first
+	_ [8]byte // fills a cache line on 64-bit machines, up to keys of 16 bytes: no two shards share one
+}
 
-	_ [8]byte // so that on 64-bit machines shards share no cache line, nor mu one with the buckets
-
-	first segment[K]
+// A buckets is a hash table.
+type buckets[K comparable] struct {
+	n        uint32 // the number of buckets
+	segments []*segment[K]
+	free     *entry[K] // for reuse
 }
 
 // A segment is 8 buckets, which are lists of entries.
@@ -52,7 +60,7 @@ const perSegment = 8
 type entry[K comparable] struct {
 	next *entry[K] // in the bucket, or in the free list
 	hash uint64
-	held int64 // permits
+	held int64 // permits; of a free entry: the length of the free list that begins with it
 	line waiter.Queue
 	key  K
 }
@@ -60,52 +68,62 @@ type entry[K comparable] struct {
 // spareEntries is how many free entries a shard keeps, besides one for every four of its keys.
 const spareEntries = 4
 
-// init makes s ready.
-func (s *shard[K]) init() { s.buckets, s.mask = perSegment, perSegment-1 }
+// len returns how many keys are in use.
+func (s *shard[K]) len() int {
+	n := int(s.keys)
+	if s.held != 0 {
+		n++
+	}
+	return n
+}
+
+// open makes the table ready, and moves the shard's own key into it.
+func (s *shard[K]) open() {
+	if s.more == nil {
+		s.more = &buckets[K]{n: perSegment, segments: []*segment[K]{new(segment[K])}}
+	}
+	if s.held != 0 {
+		s.insert(s.find(s.hash, s.key), s.hash, s.key, s.held)
+		var none K
+		s.held, s.key = 0, none
+	}
+}
 
 // bucket returns the list that the keys with this hash are in.
-func (s *shard[K]) bucket(hash uint64) **entry[K] {
-	i := uint32(hash) & s.mask
-	if i >= s.buckets {
-		i &= s.mask >> 1
+func (b *buckets[K]) bucket(hash uint64) **entry[K] {
+	i := uint32(hash) & (topBit(b.n-1)<<1 - 1)
+	if i >= b.n {
+		i -= topBit(i)
 	}
-	return s.at(i)
+	return b.at(i)
 }
 
 // at returns bucket number i.
-func (s *shard[K]) at(i uint32) **entry[K] {
-	if i < perSegment {
-		return &s.first[i]
-	}
-	return &s.more[i/perSegment-1][i%perSegment]
-}
+func (b *buckets[K]) at(i uint32) **entry[K] { return &b.segments[i/perSegment][i%perSegment] }
 
 // find returns the link to the entry of k; if there is none, the link where it would be, which is
 // nil.
 func (s *shard[K]) find(hash uint64, k K) **entry[K] {
-	at := s.bucket(hash)
+	at := s.more.bucket(hash)
 	for *at != nil && (*at).key != k {
 		at = &(*at).next
 	}
 	return at
 }
 
-// insert makes the entry of k at the link that find has returned.
-func (s *shard[K]) insert(at **entry[K], hash uint64, k K) *entry[K] {
-	e := s.free
+// insert makes the entry of k, with n permits held, at the link that find has returned.
+func (s *shard[K]) insert(at **entry[K], hash uint64, k K, n int64) {
+	e := s.more.free
 	if e == nil {
 		e = new(entry[K])
 	} else {
-		s.free = e.next
-		e.next = nil
-		s.spare--
+		s.more.free, e.next = e.next, nil
 	}
-	e.hash, e.key = hash, k
+	e.hash, e.key, e.held = hash, k, n
 	*at = e
-	if s.keys++; s.keys > s.buckets {
-		s.grow()
+	if s.keys++; s.keys > s.more.n {
+		s.more.grow()
 	}
-	return e
 }
 
 // remove takes out the entry at a link that find has returned. Its key is not held any more.
@@ -114,79 +132,78 @@ func (s *shard[K]) remove(at **entry[K]) {
 	*at = e.next
 	var none K
 	e.key = none
-	e.push(&s.free)
-	s.spare++
+	e.held = s.more.spare() + 1
+	e.push(&s.more.free)
 	s.keys--
-	if s.tooManySpare() || s.tooManyBuckets() {
-		s.trim()
-	}
+	s.more.trim(s.keys)
 }
 
-// push puts e into a list.
-func (e *entry[K]) push(list **entry[K]) { e.next, *list = *list, e }
+// spare returns the length of the free list.
+func (b *buckets[K]) spare() int64 {
+	if b.free == nil {
+		return 0
+	}
+	return b.free.held
+}
 
-func (s *shard[K]) tooManySpare() bool { return s.spare > spareEntries+s.keys/4 }
-
-func (s *shard[K]) tooManyBuckets() bool { return s.buckets > perSegment && s.buckets/2 > s.keys }
-
-// trim is called when a key has gone. One key in four takes a free entry with it besides its own.
-// Two buckets go with each key: with one, half of them would be left over in the end.
-func (s *shard[K]) trim() {
+// trim is called when a key has gone, and says how many are left. One key in four takes a free
+// entry with it besides its own. Two buckets go with each key: with one, half of them would be left
+// over in the end.
+func (b *buckets[K]) trim(keys uint32) {
 	for range 2 {
-		if s.tooManySpare() {
-			s.free = s.free.next
-			s.spare--
+		if b.spare() > spareEntries+int64(keys/4) {
+			b.free = b.free.next
 		}
-		if s.tooManyBuckets() {
-			s.shrink()
+		if b.n > perSegment && b.n/2 > keys {
+			b.shrink()
 		}
 	}
 }
 
 // grow adds a bucket.
-func (s *shard[K]) grow() {
-	i := s.buckets
+func (b *buckets[K]) grow() {
+	i := b.n
 	if i%perSegment == 0 {
-		s.more = append(s.more, new(segment[K]))
+		b.segments = append(b.segments, new(segment[K]))
 	}
-	split := s.at(i &^ topBit(i))
-	s.buckets, s.mask = i+1, s.mask|i
+	split := b.at(i - topBit(i))
+	b.n = i + 1
 	e := *split
 	*split = nil
 	for e != nil {
 		next := e.next
-		e.push(s.bucket(e.hash))
+		e.push(b.bucket(e.hash))
 		e = next
 	}
 }
 
 // shrink removes the last bucket.
-func (s *shard[K]) shrink() {
-	i := s.buckets - 1
-	from, to := s.at(i), s.at(i&^topBit(i))
+func (b *buckets[K]) shrink() {
+	i := b.n - 1
+	from, to := b.at(i), b.at(i-topBit(i))
 	for e := *from; e != nil; {
 		next := e.next
 		e.push(to)
 		e = next
 	}
 	*from = nil
-	s.buckets = i
-	if i == s.mask>>1+1 {
-		s.mask >>= 1
-	}
+	b.n = i
 	if i%perSegment == 0 {
-		s.dropSegment()
+		b.dropSegment()
 	}
 }
 
+// push puts e in front of a list.
+func (e *entry[K]) push(list **entry[K]) { e.next, *list = *list, e }
+
 // dropSegment removes the last segment, and sees to it that the list of segments does not stay much
 // longer than it need be.
-func (s *shard[K]) dropSegment() {
-	last := len(s.more) - 1
-	s.more[last] = nil
-	s.more = s.more[:last]
-	if cap(s.more) >= 4*last {
-		s.more = append(make([]*segment[K], 0, 2*last), s.more...)
+func (b *buckets[K]) dropSegment() {
+	last := len(b.segments) - 1
+	b.segments[last] = nil
+	b.segments = b.segments[:last]
+	if cap(b.segments) >= 4*last {
+		b.segments = append(make([]*segment[K], 0, 2*last), b.segments...)
 	}
 }
 

@@ -131,6 +131,7 @@ var defaultTargets = []string{
 	"runtime",
 	"sync",
 	"sync/capacitor",
+	"sync/keyed",
 	"sync/mutex",
 	"sync/rwlock",
 	"sync/semaphore",

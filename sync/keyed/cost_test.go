@@ -1,0 +1,137 @@
+//go:build !interleave
+
+package keyed_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/sync/keyed"
+)
+
+// heap returns how many bytes are in use after a collection.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// costOf locks n keys of type K, and returns what each costs, and what is left when all are
+// unlocked.
+func costOf[K comparable](n int, key func(i int) K) (each, left int64) {
+	keys := make([]K, n)
+	for i := range keys {
+		keys[i] = key(i)
+	}
+	var m keyed.Mutex[K]
+	before := heap()
+	for _, k := range keys {
+		m.Lock(k)
+	}
+	held := heap()
+	for _, k := range keys {
+		m.Unlock(k)
+	}
+	after := heap()
+	runtime.KeepAlive(&m)
+	runtime.KeepAlive(keys)
+	return (held - before) / int64(n), after - before
+}
+
+// One collection is enough: nothing waits in a pool for a second.
+func TestMemoryComesBack(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	n := 1_000_000
+	if testing.Short() {
+		n = 100_000
+	}
+	each, left := costOf(n, func(i int) int { return i })
+	t.Logf("numbers: %d bytes each, %d left", each, left)
+	require.LessOrEqual(t, each, int64(200))
+	require.LessOrEqual(t, left, int64(1<<20))
+	each, left = costOf(n/4, func(i int) string { return fmt.Sprintf("%064d", i) })
+	t.Logf("strings: %d bytes each, %d left", each, left)
+	require.LessOrEqual(t, each, int64(200))
+	require.LessOrEqual(t, left, int64(1<<20))
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	var m keyed.Mutex[string]
+	var rw keyed.RWMutex[[16]byte]
+	var picky keyed.Mutex[float64]
+	s := keyed.NewSemaphore[int](4)
+	keys := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	for range 100 { // the shards' tables, once
+		m.LockAll(keys...)
+		m.UnlockAll(keys...)
+	}
+	require.Zero(t, locktest.AllocsPerRun(1000, func() {
+		for _, k := range keys {
+			m.Lock(k)
+		}
+		if m.TryLock("a") {
+			panic("locked twice")
+		}
+		for _, k := range keys {
+			m.Unlock(k)
+		}
+		_ = m.LockContext(ctx, "a")
+		m.Unlock("a")
+		m.LockAll(keys...)
+		m.UnlockAll(keys...)
+		_ = m.LockAllContext(ctx, keys...)
+		m.UnlockAll(keys...)
+		rw.RLock([16]byte{1})
+		rw.RLock([16]byte{1})
+		rw.RUnlock([16]byte{1})
+		rw.RUnlock([16]byte{1})
+		picky.Lock(0.5)
+		picky.Unlock(0.5)
+		_ = s.Acquire(ctx, 1, 2)
+		_ = s.TryAcquire(1, 2)
+		s.Release(1, 4)
+	}))
+}
+
+// lines are two keys that a LockAll waits for, as a lock that tells how many wait.
+type lines struct{ m *keyed.Mutex[int] }
+
+func (l lines) Waiting() int { return min(l.m.Waiting(1), l.m.Waiting(2)) }
+
+func TestWaitingForAllAllocatesNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	var m keyed.Mutex[int]
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	for _, c := range []context.Context{bg, ctx} {
+		require.Zero(t, locktest.AllocsPerWait(lines{&m},
+			func() { m.LockAll(1, 2) },
+			func() { m.Unlock(2); m.Unlock(1) },
+			func() {
+				if m.LockAllContext(c, 1, 2, 3) == nil {
+					m.UnlockAll(3, 2, 1)
+				}
+			}))
+	}
+}
+
+// There are enough shards for the processors, and not too many.
+func TestShards(t *testing.T) {
+	var m keyed.Mutex[int]
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	m.Lock(1)
+	m.Unlock(1)
+	require.Equal(t, 1024, m.Shards())
+	for processors, shards := range map[int]int{1: 256, 2: 512, 3: 1024, 4: 1024, 5: 2048, 9: 2048, 256: 2048} {
+		require.Equal(t, shards, 1<<keyed.ShardBitsFor(processors), "%d processors", processors)
+	}
+}

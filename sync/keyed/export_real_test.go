@@ -1,0 +1,6 @@
+//go:build !interleave
+
+package keyed
+
+// ShardBitsFor is shardBitsFor.
+var ShardBitsFor = shardBitsFor
