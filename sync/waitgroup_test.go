@@ -94,6 +94,8 @@ func TestWaitGroupMisuseIsToldInWords(t *testing.T) {
 	var wg WaitGroup
 	wg.state.Store(1) // The last task is done, and the waiter is not woken yet.
 	require.PanicsWithValue(t, "sync: WaitGroup misuse: Add called concurrently with Wait", func() { wg.Add(1) })
+	wg.state.Store(1)
+	require.NotPanics(t, func() { wg.Add(0) }, "it raises nothing")
 	wg.state.Store(1 << counterShift) // The waiter was woken, and has not returned yet.
 	require.PanicsWithValue(t, "sync: WaitGroup is reused before previous Wait has returned", wg.checkReuse)
 }
