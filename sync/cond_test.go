@@ -19,16 +19,17 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 )
 
-// waitOn begins a wait with c.L, in a goroutine of its own. What it returned is sent, and the lock
-// is unlocked.
+// waitOn begins a wait with c.L, in a goroutine of its own. What it returned is sent when the lock
+// is unlocked again.
 func waitOn(ctx context.Context, t *testing.T, c *Cond) <-chan error {
 	t.Helper()
 	n := c.Waiting()
 	got := make(chan error, 1)
 	go func() {
 		c.L.Lock()
-		defer c.L.Unlock()
-		got <- c.WaitContext(ctx)
+		err := c.WaitContext(ctx)
+		c.L.Unlock()
+		got <- err
 	}()
 	locktest.AwaitWaiting(t, c, n+1)
 	return got
