@@ -20,28 +20,30 @@ import (
 // A goroutine of a testing/synctest bubble should wait durably: the bubble's time goes on while it
 // does, and the test that locks and sleeps comes to its end. But only a goroutine of the same
 // bubble may wake it, and a bubble all of whose goroutines wait so is a deadlock, which ends the
-// process. So a lock has to know who holds it, and who stands in line: a wait is durable if all of
-// them belong to the waiter's bubble. Otherwise it is a wait as for a standard mutex.
+// process. So a lock has to know who holds it: a wait is durable while all of them belong to the
+// waiter's bubble. Otherwise it is a wait as for a standard mutex.
 //
-// A lock has no room for that. So a lock that a goroutine of a bubble wants becomes bubbled: one bit
-// in its word keeps everybody off its fast paths, and a row in a table has its state, until it is
-// free again. Speed does not matter there. In a program without bubbles none of this is ever
+// A lock has no room for that. So a lock that a goroutine of a bubble wants becomes bubbled: one
+// bit in its word keeps everybody off its fast paths, and a row in a table has its state, until it
+// is free again. Speed does not matter there. In a program without bubbles none of this is ever
 // reached.
 //
 // Invariants:
 //
-//  1. A lock is bubbled exactly while it has a row. Both change under the table's mu. When it ceases
-//     to be, it is free, and nobody stands in the row's line. (TestBubbledLockIsPlainAgain)
-//  2. A goroutine of a bubble holds a lock, or waits for one, only while that is bubbled. So whoever
-//     holds a lock that becomes bubbled, or stands in one of its plain lines, is outside of all
-//     bubbles. (TestWaitsAreDurableAgainAfterAStranger, TestOthersComeOver)
-//  3. Each hold, and each place in the line of a row, is counted for the bubble of who has asked for
-//     it, whoever serves it or ends it. (TestAbandonedFutureCountsInItsBubble,
+//  1. A lock is bubbled exactly while it has a row. Both change under the table's mu. When it
+//     ceases to be, it is free, and nobody stands in the row's line. (TestBubbledLockIsPlainAgain)
+//  2. A goroutine of a bubble holds a lock, or waits for one, only while that is bubbled. So
+//     whoever holds a lock that becomes bubbled, or stands in one of its plain lines, is outside of
+//     all bubbles. (TestWaitsAreDurableAgainAfterAStranger, TestOthersComeOver)
+//  3. Each hold, and each place in the line of a row, is counted for the bubble of who has asked
+//     for it, whoever serves it or ends it. (TestAbandonedFutureCountsInItsBubble,
 //     TestUnlockByAnotherCountsInTheHoldersBubble)
-//  4. A wait in line is durable only if all who hold the lock, and all who are in line before,
-//     belong to the waiter's bubble. The line is in strict order, so nobody else can hold the lock
-//     before the waiter does. (TestContentionAcrossABubblesBorder,
-//     TestWaitBehindAStrangerIsNotDurable)
+//  4. A wait is durable while it is for the lock's own bubble, that of all who hold it. Those who
+//     wait so are in a line of their own, and go first: whoever holds the lock before them is of
+//     their bubble, too. When the lock has come to a bubble, its goroutines in the other line go
+//     over. So no goroutine of a bubble stops the clock while the bubble has the lock.
+//     (TestContentionAcrossABubblesBorder, TestWaitBehindAStrangerIsNotDurable,
+//     TestTimeGoesOnWhileTheBubbleHasTheLock)
 //  5. Whoever is admitted to a lock that is bubbled, or becomes so while it sleeps, leaves the gate
 //     to the next, and goes to the end of the row's line. So the plain lines run dry.
 //     (TestOthersComeOver, TestContentionAcrossABubblesBorder)
@@ -52,10 +54,21 @@ type row struct {
 	readers int
 	holders crowd // of the holds
 
-	line  waiter.Queue // of nodes whose N is the hold
-	from  map[*waiter.Waiter]uint64
-	waits crowd // of the line: the values of from
+	// The lines are of nodes whose N is the hold.
+	own   waiter.Queue // of the bubble of all holders
+	line  waiter.Queue
+	spots map[*waiter.Waiter]spot // of those in the two
 }
+
+type spot struct {
+	bubble uint64
+	own    bool
+	across *waiter.Across // where a goroutine sleeps until it can go over, or nil
+}
+
+// enlist returns what a request puts into the line of a lock that is its bubble's own, or is not. A
+// goroutine that sleeps across the border says where.
+type enlist func(own bool) (*waiter.Waiter, *waiter.Across)
 
 // A crowd is how many there are of each bubble; bubble 0 is outside of all.
 type crowd []users
@@ -79,8 +92,8 @@ type bubbling = admitting
 var canBubble = isTest() && linked.Bubbles()
 
 // isTest reports whether this program was started as go test starts a test, or has the name that go
-// test -c gives it, or Bazel. In a test under another name, by hand and without a flag, all waits of
-// a bubble are durable, and contention across its border ends the process.
+// test -c gives it, or Bazel. In a test under another name, by hand and without a flag, all waits
+// of a bubble are durable, and contention across its border ends the process.
 func isTest() bool {
 	return slices.ContainsFunc(os.Args, func(arg string) bool {
 		name := strings.TrimSuffix(arg, ".exe")
@@ -88,9 +101,9 @@ func isTest() bool {
 	})
 }
 
-// bubble returns the number of the bubble that the caller runs in, or 0. The header of a stack trace
-// has it. A trace takes the longer the deeper the stack is. A coroutine is in its caller's bubble,
-// and has a short stack: with it the answer takes two microseconds.
+// bubble returns the number of the bubble that the caller runs in, or 0. The header of a stack
+// trace has it. A trace takes the longer the deeper the stack is. A coroutine is in its caller's
+// bubble, and has a short stack: with it the answer takes two microseconds.
 func bubble() uint64 {
 	if !waiter.InBubble() {
 		return 0
@@ -111,10 +124,9 @@ func bubble() uint64 {
 }
 
 // join takes a hold of l for the caller, if l is bubbled or becomes so. If that means to wait, node
-// returns what to put into the line, or nil: it is told whether somebody of another bubble has to
-// be waited for. If l is not bubbled, and the caller in no bubble, join does nothing and reports
-// false.
-func join(l bubbling, hold int64, node func(across bool) *waiter.Waiter) (o waiter.Outcome, here bool) {
+// returns what to put into the line, or nil: it is told whether the lock is the bubble's own. If l
+// is not bubbled, and the caller in no bubble, join does nothing and reports false.
+func join(l bubbling, hold int64, node enlist) (o waiter.Outcome, here bool) {
 	id := bubble()
 	for id != 0 || l.isBubbled() { // A retry follows an unlock.
 		if o, here := joinRow(l, hold, id, node); here {
@@ -128,27 +140,28 @@ func join(l bubbling, hold int64, node func(across bool) *waiter.Waiter) (o wait
 }
 
 // joinRow is join for one of bubble id, if l has a row.
-func joinRow(l bubbling, hold int64, id uint64, node func(bool) *waiter.Waiter) (o waiter.Outcome, here bool) {
+func joinRow(l bubbling, hold int64, id uint64, node enlist) (o waiter.Outcome, here bool) {
 	rows.mu.Lock()
 	defer rows.mu.Unlock()
 	r := rows.of[l]
-	switch {
-	case r == nil:
+	if r == nil {
 		return waiter.Pending, false
-	case r.line.Front() == nil && r.fits(hold):
+	}
+	own := r.isOwn(id)
+	if r.own.Front() == nil && (own || r.line.Front() == nil) && r.fits(hold) {
 		r.take(hold, id)
 		return waiter.Granted, true
 	}
-	if w := node(!r.holders.allOf(id) || !r.waits.allOf(id)); w != nil {
+	if w, across := node(own); w != nil {
 		w.N = hold
-		r.stand(w, id)
+		r.stand(w, spot{id, own, across})
 	}
 	return waiter.Pending, true
 }
 
 // joinFrom is joinRow for a node of a future that has come through the gate of l.
 func joinFrom(l bubbling, w *waiter.Waiter) (o waiter.Outcome, here bool) {
-	return joinRow(l, w.N, 0, func(bool) *waiter.Waiter { return w })
+	return joinRow(l, w.N, 0, func(bool) (*waiter.Waiter, *waiter.Across) { return w, nil })
 }
 
 // makeRow makes l bubbled. It may be held, and wanted: those who hold it need not know, because
@@ -161,7 +174,7 @@ func makeRow(l bubbling) {
 		line.Unlock()
 		return
 	}
-	r := &row{from: map[*waiter.Waiter]uint64{}}
+	r := &row{spots: map[*waiter.Waiter]spot{}}
 	readers, writing, admission := l.toBubbled()
 	if writing {
 		r.take(rwWriter, 0)
@@ -171,17 +184,20 @@ func makeRow(l bubbling) {
 	}
 	s := line.First()
 	future := s != nil && !s.Node().OfGoroutine()
+	rows.of[l] = r
+	var claimed []served
 	if future { // Nobody would make another attempt for it.
 		line.Remove(s)
-		r.stand(s.Node(), 0)
+		r.stand(s.Node(), spot{})
+		claimed = r.serve(l) // The last reader may have gone, and not have looked for it yet.
 	}
-	rows.of[l] = r
 	rows.mu.Unlock()
 	if s != nil && !future {
 		line.ClaimAndUnlock(s).Deliver(waiter.Granted)
 	} else {
 		line.Unlock()
 	}
+	deliver(l, claimed)
 	if future || admission {
 		l.leave()
 	}
@@ -218,11 +234,26 @@ func drop(l bubbling, w *waiter.Waiter) (claimed []served, ok bool) {
 	rows.mu.Lock()
 	defer rows.mu.Unlock()
 	r := rows.of[l]
-	if r == nil || !r.line.Remove(w) {
+	if r == nil || !r.isIn(w) {
 		return nil, false
 	}
 	r.part(w)
 	return r.serve(l), true
+}
+
+// goOver puts w into the own line of l in place of the node from, which is in the other line, if
+// the lock is its bubble's own. The caller delivers to those that have been claimed.
+func goOver(l bubbling, from *waiter.Waiter, w func() *waiter.Waiter) (claimed []served) {
+	rows.mu.Lock()
+	defer rows.mu.Unlock()
+	r := rows.of[l]
+	if r == nil || !r.isIn(from) || !r.isOwn(r.spots[from].bubble) {
+		return nil
+	}
+	to := w()
+	to.N = from.N
+	r.stand(to, spot{r.part(from).bubble, true, nil})
+	return r.serve(l)
 }
 
 // inLine returns how many wait for l if it is bubbled.
@@ -233,22 +264,27 @@ func inLine(l bubbling) int {
 	rows.mu.Lock()
 	defer rows.mu.Unlock()
 	if r := rows.of[l]; r != nil {
-		return r.line.Len()
+		return r.own.Len() + r.line.Len()
 	}
 	return 0
 }
 
-// A served node holds the lock, and has to be told.
+// A served node holds the lock, and has to be told; or its goroutine, which sleeps across the
+// border, has to be woken, because it can go over.
 type served struct {
 	w      *waiter.Waiter
 	hold   int64
 	bubble uint64
+	across *waiter.Across
 }
 
 // deliver tells those who have been served, without a lock.
 func deliver(l bubbling, claimed []served) {
 	for _, s := range claimed {
-		if !s.w.Deliver(waiter.Granted) {
+		switch {
+		case s.across != nil:
+			s.across.Wake()
+		case !s.w.Deliver(waiter.Granted):
 			unjoinOf(l, s.hold, s.bubble) // of a future that was abandoned
 		}
 	}
@@ -282,19 +318,33 @@ func (r *row) give(hold int64, id uint64) bool {
 	return true
 }
 
-// stand puts w at the end of the line.
-func (r *row) stand(w *waiter.Waiter, id uint64) {
-	r.line.PushBack(w)
-	r.from[w] = id
-	r.waits.add(id)
+// isOwn reports whether the lock is the own one of a bubble: held by nobody else.
+func (r *row) isOwn(id uint64) bool { return id != 0 && r.holders.allOf(id) }
+
+// stand puts w at the end of its line.
+func (r *row) stand(w *waiter.Waiter, p spot) {
+	r.lineOf(p).PushBack(w)
+	r.spots[w] = p
 }
 
-// part forgets w, which has left the line, and returns its bubble.
-func (r *row) part(w *waiter.Waiter) (id uint64) {
-	id = r.from[w]
-	delete(r.from, w)
-	r.waits.remove(id)
-	return id
+func (r *row) lineOf(p spot) *waiter.Queue {
+	if p.own {
+		return &r.own
+	}
+	return &r.line
+}
+
+func (r *row) isIn(w *waiter.Waiter) bool {
+	_, ok := r.spots[w]
+	return ok
+}
+
+// part takes w out of its line.
+func (r *row) part(w *waiter.Waiter) spot {
+	p := r.spots[w]
+	r.lineOf(p).Remove(w)
+	delete(r.spots, w)
+	return p
 }
 
 func (c *crowd) add(id uint64) {
@@ -321,19 +371,31 @@ func (c *crowd) remove(id uint64) {
 // allOf reports whether there is no other than of bubble id.
 func (c crowd) allOf(id uint64) bool { return len(c) == 0 || len(c) == 1 && c[0].bubble == id }
 
-// serve claims those of the line who can hold l now, and makes l plain if there is nobody any more.
+// serve claims those in line who can hold l now, and makes l plain if there is nobody any more.
 func (r *row) serve(l bubbling) (claimed []served) {
-	for w := r.line.Front(); w != nil && r.fits(w.N); w = r.line.Front() {
-		r.line.PopFront()
-		id := r.part(w)
+	for w := r.next(); w != nil && r.fits(w.N); w = r.next() {
+		id := r.part(w).bubble
 		r.take(w.N, id)
-		claimed = append(claimed, served{w, w.N, id})
+		claimed = append(claimed, served{w: w, hold: w.N, bubble: id})
 	}
 	if !r.writing && r.readers == 0 {
 		delete(rows.of, l)
 		l.fromBubbled()
 	}
+	for w := r.line.Front(); w != nil; w = r.line.Next(w) {
+		if p := r.spots[w]; p.across != nil && r.isOwn(p.bubble) {
+			claimed = append(claimed, served{across: p.across})
+		}
+	}
 	return claimed
+}
+
+// next returns who is first in line, or nil.
+func (r *row) next() *waiter.Waiter {
+	if w := r.own.Front(); w != nil {
+		return w
+	}
+	return r.line.Front()
 }
 
 // A rowLine is the line of a bubbled lock, for a wait that may end early.
@@ -356,20 +418,24 @@ func (r rowLine) GiveBack(hold int64) bool {
 // business of bubbles it does nothing and reports false.
 func lockBubbled(l bubbling, hold int64, until waiter.Limit) (err error, here bool) {
 	var p *waiter.Parker
-	o, here := join(l, hold, func(across bool) *waiter.Waiter {
-		if across && waiter.InBubble() {
-			return nil
+	var c *crossing
+	o, here := join(l, hold, func(own bool) (*waiter.Waiter, *waiter.Across) {
+		if own || !waiter.InBubble() {
+			p = waiter.GetParker(until)
+			return &p.Waiter, nil
 		}
-		p = waiter.GetParker(until)
-		return &p.Waiter
+		c = &crossing{Across: waiter.NewAcross()}
+		c.node.Arm(c)
+		return &c.node, c.Across
 	})
-	switch {
-	case o == waiter.Granted || !here:
+	if o == waiter.Granted || !here {
 		return nil, here
-	case p == nil:
-		var r request
-		r.init(l, hold)
-		return r.f.WaitAcross(until), true
+	}
+	if c != nil {
+		until = until.Fixed()
+		if p, err = c.wait(l, until); p == nil {
+			return err, true
+		}
 	}
 	if _, err := waiter.Wait(p, until, rowLine{l}); err != nil {
 		return err, true
@@ -378,9 +444,35 @@ func lockBubbled(l bubbling, hold int64, until waiter.Limit) (err error, here bo
 	return nil, true
 }
 
+// A crossing is a wait of a goroutine of a bubble for one outside.
+type crossing struct {
+	*waiter.Across
+	node waiter.Waiter
+}
+
+// wait returns when c holds l, or when the context of until has ended the wait, with its error; or
+// with a parker that is in line in place of c.
+func (c *crossing) wait(l bubbling, until waiter.Limit) (p *waiter.Parker, err error) {
+	defer c.WakeAfter(until)()
+	for c.node.Status() != waiter.StatusComplete {
+		c.Sleep()
+		if err := until.Cancelled(); err != nil && (rowLine{l}).Unlink(&c.node) {
+			return nil, err
+		}
+		deliver(l, goOver(l, &c.node, func() *waiter.Waiter {
+			p = waiter.GetParker(until)
+			return &p.Waiter
+		}))
+		if p != nil {
+			return p, nil
+		}
+	}
+	return nil, nil
+}
+
 // tryBubbled locks l if it is free and nobody waits for it. If this is no business of bubbles it
 // does nothing and reports false.
 func tryBubbled(l bubbling, hold int64) (ok, here bool) {
-	o, here := join(l, hold, func(bool) *waiter.Waiter { return nil })
+	o, here := join(l, hold, func(bool) (*waiter.Waiter, *waiter.Across) { return nil, nil })
 	return o == waiter.Granted, here
 }

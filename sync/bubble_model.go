@@ -9,7 +9,7 @@ const canBubble = false
 
 type bubbling = admitting
 
-func join(bubbling, int64, func(bool) *waiter.Waiter) (o waiter.Outcome, here bool) {
+func join(bubbling, int64, func(bool) (*waiter.Waiter, *waiter.Across)) (o waiter.Outcome, here bool) {
 	return waiter.Pending, false
 }
 

@@ -122,9 +122,9 @@ type lockRequest request
 // Start implements [waiter.Request].
 func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if canBubble {
-		o, here := join(r.lock, w.N, func(bool) *waiter.Waiter {
+		o, here := join(r.lock, w.N, func(bool) (*waiter.Waiter, *waiter.Across) {
 			w.Arm(waker)
-			return w
+			return w, nil
 		})
 		if here {
 			return o

@@ -49,49 +49,58 @@ func inBubble() bool {
 	return now == now.Round(0)
 }
 
-// WaitAcross waits until the request of f is complete, or l ends the wait. It is for a goroutine in
-// a bubble that may have to wait for one outside, or in another bubble. Like the wait for a
-// standard mutex, and unlike every other wait of this module, it is not durable, and whatever
-// goroutine completes the request may do so. If l has ended the wait the request has been given up,
-// and the error is that of l.
+// WaitAcross waits until the request of f is complete, or the context of l ends the wait. It is for
+// a goroutine in a bubble that may have to wait for one outside, or in another bubble: see
+// [Across]. A time never ends it, because the bubble's clock stands still. If l has ended the wait
+// the request has been given up, and the error is that of l.
 func (f *Future) WaitAcross(l Limit) error {
-	var w across
-	w.mu.Lock()
-	l = l.Fixed()
-	if l.timed() {
-		defer time.AfterFunc(l.left(), w.Wake).Stop()
-	}
-	if l.ctx != nil && l.done != nil {
-		defer context.AfterFunc(l.ctx, w.Wake)()
-	}
-	for !f.Poll(&w) {
-		w.sleep()
-		if l.Cancelled() != nil || l.timed() && l.left() <= 0 {
-			if !f.Complete() {
-				f.Release()
-				return l.Err()
-			}
+	w := NewAcross()
+	defer w.WakeAfter(l)()
+	for !f.Poll(w) {
+		w.Sleep()
+		if l.Cancelled() != nil && !f.Complete() {
+			f.Release()
+			return l.Err()
 		}
 	}
 	return f.Err()
 }
 
-// An across is where a goroutine sleeps that anybody may wake. It sleeps by locking mu a second
-// time: Go's runtime offers no other sleep that crosses the border of a bubble.
-type across struct {
+// An Across is where a goroutine of a bubble sleeps that anybody may wake, inside or outside. Like
+// the wait for a standard mutex, and unlike every other wait of this module, its sleep is not
+// durable. So the bubble's clock stands still meanwhile.
+//
+// It sleeps by locking mu a second time: Go's runtime offers no other sleep that crosses the border
+// of a bubble.
+type Across struct {
 	mu    sync.Mutex
 	woken atomic.Bool // mu is unlocked, or will be at once
 }
 
+// NewAcross returns an Across that nobody has woken.
+func NewAcross() *Across {
+	w := new(Across)
+	w.mu.Lock()
+	return w
+}
+
+// WakeAfter has w be woken when the context of l ends. It returns what undoes that.
+func (w *Across) WakeAfter(l Limit) (stop func() bool) {
+	if l.ctx == nil || l.done == nil {
+		return func() bool { return false }
+	}
+	return context.AfterFunc(l.ctx, w.Wake)
+}
+
 // Wake implements [Waker].
-func (w *across) Wake() {
+func (w *Across) Wake() {
 	if !w.woken.Swap(true) {
 		w.mu.Unlock()
 	}
 }
 
-// sleep returns when w has been woken since the last sleep.
-func (w *across) sleep() {
+// Sleep returns when w has been woken since the last sleep.
+func (w *Across) Sleep() {
 	w.mu.Lock()
 	w.woken.Store(false)
 }

@@ -36,7 +36,6 @@ var exceptions = []exception{
 	{"waiter/bubble.go", `import "sync"`, "what sleeps across the border of a bubble; no scenario has bubbles"},
 	{"waiter/bubble.go", `import "sync/atomic"`, "the same"},
 	{"waiter/bubble.go", "context.AfterFunc", "the same"},
-	{"waiter/bubble.go", "time.AfterFunc", "the same"},
 	{"sync/bubble.go", `import "sync"`, "the same"},
 	{"sync/bubble_group.go", `import "sync"`, "the same"},
 	{"waiter/context.go", "context.AfterFunc", "how a real context tells its watch; models have a twin of the file"},
