@@ -175,12 +175,18 @@ func (l *RWMutex) spin(hold int64) bool {
 		case l.express(w, hold):
 			return true
 		case inTheWay(w, hold) < uint64(rwFull): // A retry follows a success, mostly a reader's.
-		case w&rwLane >= rwFull || !xsync.Spin(i):
+		case w&rwLane >= rwFull && !l.isRenewed(w) || !xsync.Spin(i):
 			return false
 		default:
 			i++
 		}
 	}
+}
+
+// isRenewed reports whether the lane, full in w, may have places within a moment: the admitted one
+// is awake, and nobody is in line.
+func (l *RWMutex) isRenewed(w int64) bool {
+	return w&rwSleeping == 0 && l.gate.state.Load() == gateClosed
 }
 
 // compete locks l for the admitted goroutine, whether it has waited at the gate or not. It gives
