@@ -141,12 +141,11 @@ func (p atGate) GiveBack(int64) bool {
 	return true
 }
 
-// sleepAdmitted waits until an unlock wakes the admitted one, who wants hold, or until ends the
-// wait. It does not wait if the word says no more that it sleeps: then that has already been.
-func sleepAdmitted(until waiter.Limit, lock admitting, hold int64) error {
+// sleepAdmitted waits until an unlock wakes the admitted one, or until ends the wait. It does not
+// wait if the word says no more that it sleeps: then that has already been.
+func sleepAdmitted(until waiter.Limit, lock admitting) error {
 	s := parking.GetSleeper()
 	p := s.Parker(until)
-	p.N = hold
 	l := parking.Default().Line(lock.key())
 	if !lock.isSleeping() {
 		l.Unlock()

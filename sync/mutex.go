@@ -147,7 +147,7 @@ func (m *Mutex) compete(until waiter.Limit, waited bool) error {
 			m.leave()
 			return m.lock(until)
 		}
-		if err := sleepAdmitted(until, m, 1); err != nil {
+		if err := sleepAdmitted(until, m); err != nil {
 			m.leave()
 			return err
 		}

@@ -64,10 +64,10 @@ type RWMutex struct {
 	//     place or the reader is the admitted one, shares it until it is removed.
 	//     (TestModelRWMutex)
 	//  2. Only the admitted goroutine waits for the word. It sets S in a step that finds the lock
-	//     not available to it. Whoever makes the lock available afterwards finds S, and lets it in:
-	//     a writer as it clears X, unless readers are in the way of a writer that sleeps; and
-	//     otherwise whoever has removed the last of them. That is decided under the lock of the
-	//     sleepers' line. (TestModelRWMutex: a lost wake-up is a deadlock)
+	//     not available to it. Whoever makes the lock available afterwards finds S, clears it, and
+	//     wakes the sleeper: a writer in the step that clears X, a reader after it has removed
+	//     itself, if it was the last. Both do so under the lock of the sleepers' line. So beside
+	//     readers it is a writer that sleeps. (TestModelRWMutex: a lost wake-up is a deadlock)
 	//  3. Between two renewals no more goroutines come in by the express lane than it has places.
 	//     Each admitted goroutine renews the lane once, as it gets the lock; one that gives up does
 	//     not. A reader that comes in vain may use up a place, and never returns one: its own may
@@ -197,7 +197,7 @@ func (l *RWMutex) compete(until waiter.Limit, hold int64, waited bool) error {
 			l.gate.open()
 			return l.lock(until, hold)
 		}
-		if err := sleepAdmitted(until, l, hold); err != nil {
+		if err := sleepAdmitted(until, l); err != nil {
 			l.word.And(^rwSleeping) // invariant 2
 			l.gate.open()
 			return err
@@ -439,19 +439,14 @@ func (l *RWMutex) unlock() bool {
 }
 
 // unlockAndWake gives back hold, a writer's or none, if the state is still w, and wakes the
-// admitted one, or hands l over if that is a future; unless there are readers in its way, the last
-// of which will do that.
+// admitted one, or hands l over if that is a future. Readers beside a writer have come in vain, and
+// are in nobody's way; a goroutine that wants to write may find them, and then sleeps again.
 func (l *RWMutex) unlockAndWake(w, hold int64) bool {
 	line := parking.Default().Line(l.key())
 	s := line.First()
-	free := w - hold
-	switch {
-	case s != nil && !isAvailable(free, s.Node().N):
+	free := w - hold - rwSleeping
+	if s == nil || s.Node().OfGoroutine() {
 		ok := l.word.CompareAndSwap(w, free)
-		line.Unlock()
-		return ok
-	case s == nil || s.Node().OfGoroutine():
-		ok := l.word.CompareAndSwap(w, free-rwSleeping)
 		if !ok || s == nil {
 			line.Unlock()
 			return ok

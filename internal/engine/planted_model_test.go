@@ -180,6 +180,47 @@ var planted = []struct {
 		to:   "\t\tif false {\n",
 	},
 	{
+		name: "an arrival at the gate does not say that it waits", file: "sync/gate.go", in: "../../sync", test: "TestModelGate",
+		from: "!g.state.CompareAndSwap(gateClosed, gateWaiting) {\n",
+		to:   "g.state.Load() != gateClosed {\n",
+	},
+	{
+		name: "the first of the line is admitted beside another", file: "sync/gate.go", in: "../../sync", test: "TestModelGate",
+		from: "\t\tif l.Next(s) == nil {\n\t\t\tg.state.Store(gateClosed)\n",
+		to:   "\t\tif l.Next(s) == nil {\n\t\t\tg.state.Store(gateOpen)\n",
+	},
+	{
+		name: "one that gives up leaves the gate as it was", file: "sync/gate.go", in: "../../sync", test: "TestModelGate",
+		from: "\tif l.First() == nil {\n",
+		to:   "\tif false {\n",
+	},
+	{
+		name: "an admission that comes too late is kept", file: "sync/gate.go", in: "../../sync", test: "TestModelGate",
+		from: "\tp.g.open()\n",
+		to:   "",
+	},
+	{
+		name: "the last place of the lane is not the last", file: "sync/mutex.go", in: "../../sync", test: "TestModelBypass",
+		from: "if m.used == Express ||",
+		to:   "if",
+	},
+	{
+		name: "a future that gives up mistakes the line", file: "sync/gate.go", in: "../../sync", test: "TestModelLockFuture",
+		from: "\tif !l.Holds(s) {\n\t\treturn false\n\t}\n\tl.Remove(s)\n",
+		to:   "\tif !l.Remove(s) {\n\t\treturn false\n\t}\n",
+	},
+	{
+		name: "a reader that has come in vain wakes nobody", file: "sync/rwmutex.go", in: "../../sync", test: "TestModelRWMutex",
+		from: "\tif w&rwSleeping != 0 {\n\t\tl.wakeAdmitted()\n",
+		to:   "\tif w&rwSleeping != 0 && w&rwLane == 0 {\n\t\tl.wakeAdmitted()\n",
+	},
+	{
+		name: "a reader that has come in vain returns its place", file: "sync/rwmutex.go",
+		in: "../../sync", test: "TestModelRWBypass",
+		from: "\t\tl.RUnlock() // it has come in vain\n",
+		to:   "\t\tl.word.Add(-rwPlace)\n\t\tl.RUnlock()\n",
+	},
+	{
 		name: "h: a request that is larger than the size waits", file: "internal/engine/engine.go",
 		from: "if w.N > e.Size() {",
 		to:   "if false {",
