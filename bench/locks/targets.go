@@ -85,6 +85,10 @@ var Targets = []table.Target{
 	{Workloads: []string{"cond-ping-pong", "cond-64"}, Metric: table.RatioTo, Peer: NameCond, Bound: 1.1},
 	{Workloads: []string{"waitgroup-1", "waitgroup-wait"}, Metric: table.RatioTo, Peer: NameWaitGroup, Bound: 1.1},
 
+	{Workloads: []string{"keyed-1"}, Metric: table.RatioTo, Peer: NameMapOfMutexes, Bound: 1.2},
+	{Workloads: []string{"keyed-64"}, Metric: table.RatioTo, Peer: NameCountedMap, Bound: 0.5},
+	{Workloads: []string{"keyed-64"}, Metric: table.RatioTo, Peer: NameStripes, Bound: 1.5},
+
 	{Metric: table.Allocations, Bound: 0.01},
 }
 

@@ -53,6 +53,7 @@ var Floors = []string{
 var Others = []string{
 	peers.NameXSync, peers.NameChannel, locks.NameChannelTimer, locks.NameMutex, locks.NameMutexes,
 	peers.NameFifomu, locks.NameRWMutex, locks.NameRBMutex, locks.NameCond, locks.NameWaitGroup,
+	locks.NameMapOfMutexes, locks.NameCountedMap, locks.NameStripes,
 	tasks.NameGoStatement, tasks.NameAfterFunc, peers.NameAnts,
 	jobs.NameErrgroup, jobs.NamePond, jobs.NameConc,
 }

@@ -79,7 +79,14 @@ func (l *lines[K]) acquire(size int64, k K, n, most int64) {
 		t = l.makeTable(size)
 	}
 	hash := t.hash(k)
-	if !t.try(hash, k, n, most) {
+	s := t.shard(hash)
+	s.mu.Lock() // From here to the return this is try, written out for speed.
+	if s.held == 0 && (s.keys == 0 || *s.find(hash, k) == nil) {
+		s.held, s.hash, s.key = n, hash, k
+		s.mu.Unlock()
+		return
+	}
+	if !s.trySlow(hash, k, n, most) {
 		_ = t.request(hash, k, n, most).wait(waiter.Limit{})
 	}
 }
@@ -112,7 +119,7 @@ func (t *table[K]) tryAcquire(k K, n, most int64) bool { return t.try(t.hash(k),
 func (t *table[K]) try(hash uint64, k K, n, most int64) bool {
 	s := t.shard(hash)
 	s.mu.Lock()
-	if s.keys != 0 || s.held != 0 {
+	if s.held != 0 || s.keys != 0 && *s.find(hash, k) != nil {
 		return s.trySlow(hash, k, n, most)
 	}
 	s.held, s.hash, s.key = n, hash, k
@@ -137,11 +144,7 @@ func (l *lines[K]) release(size int64, k K, n, most int64) bool {
 	if t == nil {
 		t = l.makeTable(size)
 	}
-	return t.giveBack(t.hash(k), k, n, most)
-}
-
-// giveBack is release with the hash of k.
-func (t *table[K]) giveBack(hash uint64, k K, n, most int64) bool {
+	hash := t.hash(k)
 	s := t.shard(hash)
 	s.mu.Lock()
 	if s.held != n || s.key != k {
@@ -153,7 +156,7 @@ func (t *table[K]) giveBack(hash uint64, k K, n, most int64) bool {
 	return true
 }
 
-// giveSlow is giveBack with the shard locked, which it unlocks.
+// giveSlow is release with the shard locked, which it unlocks.
 //
 //go:noinline
 func (s *shard[K]) giveSlow(hash uint64, k K, n, most, size int64) bool {
@@ -231,10 +234,14 @@ func (r request[K]) Unlink(w *waiter.Waiter) bool {
 }
 
 // GiveBack implements [waiter.Line].
-func (r request[K]) GiveBack(n int64) bool { return r.t.giveBack(r.hash, r.key, n, r.most) }
+func (r request[K]) GiveBack(n int64) bool {
+	s := r.shard()
+	s.mu.Lock()
+	return s.giveSlow(r.hash, r.key, n, r.most, r.t.size)
+}
 
-// What follows is called with the shard locked and open. The caller wakes those that were served when it has
-// unlocked the shard. They are all goroutines, so that none refuses what it was granted.
+// What follows is called with the shard locked and open. When it has unlocked the shard, the caller
+// wakes those that were served. They are all goroutines, so none refuses what it was granted.
 
 // fits reports whether n permits can be taken at once, so that no more than most are held.
 func (e *entry[K]) fits(n, most int64) bool { return e.line.Front() == nil && n <= most-e.held }

@@ -9,9 +9,9 @@ import (
 
 // A shard is a part of the keys. All of it is guarded by mu.
 //
-// A key that comes while no other is in use is kept in the shard itself, in the cache line of mu.
-// Otherwise it has an entry in a hash table. Whatever needs more than the two fast paths (try and
-// giveBack) first moves the shard's own key into the table, with open.
+// One key at a time is kept in the shard itself, in the cache line of mu: one that is not in use
+// when it comes. The others have entries in a hash table. Whatever needs more than the fast paths
+// of acquire, try and release first moves the shard's own key into the table, with open.
 //
 // The table grows and shrinks by one bucket at a time, so that no call has to move more than a few
 // keys. Buckets are numbered. A key is in bucket number hash mod 2^k, where 2^k is the smallest
@@ -38,7 +38,7 @@ type shard[K comparable] struct {
 	held int64 // permits of the shard's own key; 0 if it has none
 	hash uint64
 	key  K
-	keys uint32      // in the table; while there are some no key becomes the shard's own
+	keys uint32      // in the table
 	more *buckets[K] // the table; nil until open is called
 
 	_ [8]byte // fills a cache line on 64-bit machines, up to keys of 16 bytes: no two shards share one
