@@ -225,6 +225,34 @@ var planted = []struct {
 		from: "if w.N > e.Size() {",
 		to:   "if false {",
 	},
+	{
+		name: "a key is freed although another waits for it", file: "sync/keyed/lines.go",
+		in: "../../sync/keyed", test: "TestModelKeyIsFreedAsTheNextComes",
+		from: "\te.serve(size, wake)\n\tif e.held == 0 {",
+		to:   "\tif e.held > 0 {\n\t\te.serve(size, wake)\n\t}\n\tif e.held == 0 {",
+	},
+	{
+		name: "a waiter enters the line of a key that was freed meanwhile", file: "sync/keyed/lines.go",
+		in: "../../sync/keyed", test: "TestModelKeyIsFreedAsTheNextComes",
+		from: "\tok := s.take(r.hash, r.key, r.n, r.most)\n",
+		to: `	ok := false
+	if at := s.find(r.hash, r.key); *at == nil {
+		s.insert(at, r.hash, r.key, 0)
+	}
+`,
+	},
+	{
+		name: "the keys are locked in the order in which they are named", file: "sync/keyed/all.go",
+		in: "../../sync/keyed", test: "TestModelAll",
+		from: "\tslices.SortFunc(b.requests, func(x, y member[K]) int { return cmp.Compare(x.hash, y.hash) })\n",
+		to:   "\t_ = cmp.Compare[uint64]\n",
+	},
+	{
+		name: "who gives up keeps the keys that it has got", file: "sync/keyed/all.go",
+		in: "../../sync/keyed", test: "TestModelAll",
+		from: "\t\t_ = waiter.Keep(m.request, m.n, err)\n",
+		to:   "",
+	},
 }
 
 func TestPlantedDefectsAreFound(t *testing.T) {

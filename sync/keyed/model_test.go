@@ -173,6 +173,20 @@ func TestModelKeyIsFreedAsTheNextComes(t *testing.T) {
 	})
 }
 
+// The table grows, and shrinks again, beside those that lock its keys or wait for them.
+func TestModelTableGrowsAndShrinks(t *testing.T) {
+	var many []int // of one shard
+	for i := range 5 * keyed.PerSegment {
+		many = append(many, 2*i)
+	}
+	check(t, []scenario{{name: "many", body: func(w *world) {
+		w.m.Lock(neighbour)
+		w.Go("many", func() { w.m.LockAll(many...); w.m.UnlockAll(many...) })
+		w.Go("holder", func() { w.use(neighbour) })
+		w.Go("one", func() { w.lock(key) })
+	}}})
+}
+
 // A key is not held up by the holder of another, in whatever bucket or shard that is.
 func TestModelKeysAreIndependent(t *testing.T) {
 	check(t, []scenario{{name: "held", body: func(w *world) {
@@ -384,6 +398,28 @@ func TestModelRWAll(t *testing.T) {
 		x.Go("canceller", ctx.Cancel)
 		x.Wait()
 		x.Assert(m.Len() == 0, "%d keys are left", m.Len())
+	})
+}
+
+// A reader's unlock does not end a writer's lock, nor the reverse; a reader that gives up has
+// nothing.
+func TestModelRWMisuse(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		m := new(keyed.RWMutex[int])
+		m.Lock(key)
+		x.Go("writer", func() {
+			x.Assert(interleave.Panics(func() { m.RUnlock(key) }) != nil, "a reader's unlock of a writer's key")
+			m.Unlock(key)
+		})
+		x.Go("reader", func() {
+			if !m.RLockTimeout(time.Second, key) {
+				return
+			}
+			x.Assert(interleave.Panics(func() { m.Unlock(key) }) != nil, "a writer's unlock of a reader's key")
+			m.RUnlock(key)
+		})
+		x.Wait()
+		x.Assert(m.Len() == 0 && m.Waiting(key) == 0, "%d keys are left", m.Len())
 	})
 }
 
