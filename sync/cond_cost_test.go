@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
 )
 
 func TestCondAndWaitGroupSizesAreAsDocumented(t *testing.T) {
@@ -75,6 +76,14 @@ func TestWaitGroupWaitingAllocatesNothing(t *testing.T) {
 			require.Zero(t, allocs)
 		})
 	}
+}
+
+// Nor does one that finds the counter at zero when it is about to wait.
+func TestWaitGroupThatIsDoneJustNowAllocatesNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	var wg WaitGroup
+	require.Zero(t, locktest.AllocsPerRun(100, func() { _ = wg.wait(waiter.Limit{}) }))
+	require.Zero(t, locktest.AllocsPerRun(100, wg.waitSlow))
 }
 
 // A call without a wait asks no context for its channel, which a context allocates then.

@@ -99,7 +99,8 @@ func (wg *WaitGroup) release() {
 		}
 	}
 	wg.mu.Unlock()
-	for wake.Wake() > 0 { // Each turn follows a waiter that gives up.
+	for wake.Wake() > 0 {
+		continue // Each turn follows a waiter that gives up.
 	}
 }
 

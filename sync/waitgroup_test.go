@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
 )
 
 func TestWaitGroupReleasesAll(t *testing.T) {
@@ -65,6 +66,23 @@ func TestWaitGroupGivesUp(t *testing.T) {
 	wg.Add(-2)
 	require.Zero(t, wg.state.Load())
 	require.Equal(t, context.Canceled, wg.WaitContext(ctx), "a done context is told whatever the counter")
+}
+
+// A future that gives up when it has been claimed already does not keep those behind it waiting.
+func TestWaitGroupReleasesThoseBehindOneThatGaveUp(t *testing.T) {
+	var wg WaitGroup
+	wg.Add(1)
+	var gone waiter.Waiter
+	gone.N = 1
+	gone.Arm(nil)
+	require.True(t, wg.enter(&gone))
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	locktest.AwaitWaiting(t, &wg, 2)
+	require.True(t, gone.Abandon())
+	wg.Done()
+	locktest.Receive(t, done)
+	require.Equal(t, waiter.StatusIdle, gone.Status())
 }
 
 func TestWaitGroupEarlierCancelWins(t *testing.T) {
