@@ -61,6 +61,7 @@ var Targets = []table.Target{
 		Peer:      NameMutex,
 		Bound:     1.05,
 	},
+	{Workloads: []string{"mutexbench-outside-64"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.3},
 	{Workloads: []string{"mutexbench-long-8"}, Metric: table.MinFairness, Bound: 0.95},
 	{Workloads: lifoBenches, Metric: table.MinFairness, Bound: 0.9},
 
@@ -79,6 +80,14 @@ var Targets = []table.Target{
 	{Workloads: []string{"read-1"}, Metric: table.RatioTo, Peer: NameRWMutex, Bound: 1.3},
 	{Workloads: []string{"read-2"}, Metric: table.RatioTo, Peer: NameRWMutex, Bound: 0.5},
 	{Workloads: []string{"read-2"}, Metric: table.RatioTo, Peer: NameRBMutex, Bound: 1.1},
+	{Workloads: []string{"sync-mutex-1"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.15},
+	{
+		Workloads: []string{"sync-read-1", "sync-mix-90-8", "sync-mix-99-8"},
+		Metric:    table.RatioTo,
+		Peer:      NameRWMutex,
+		Bound:     1.2,
+	},
+	{Workloads: []string{"sync-read-2"}, Metric: table.RatioTo, Peer: NameRWMutex, Bound: 0.5},
 	{Workloads: mixes[:2], Metric: table.RatioTo, Peer: NameRWMutex, Bound: 1.05},
 	{Workloads: mixes[2:], Metric: table.RatioTo, Peer: NameRWMutex, Bound: 0.9},
 
