@@ -182,9 +182,10 @@ func (m *Mutex) attempt(_ int64, waited bool) bool {
 
 func (m *Mutex) takeLane(int64) bool { return m.express() }
 func (m *Mutex) gateOf() *gate       { return &m.gate }
-func (m *Mutex) entered(int64)       {}
 func (m *Mutex) leave()              { m.gate.open() }
 func (m *Mutex) giveBack(int64) bool { return m.unlock() }
+
+func (m *Mutex) entered(hold int64, w *waiter.Waiter) { grantTo(m, w, hold) }
 
 func (m *Mutex) isBubbled() bool { return m.word.Load()&bubbled != 0 }
 

@@ -61,8 +61,9 @@ type admitting interface {
 	// isSleeping reports whether the word still says so.
 	isSleeping() bool
 	key() parking.Key
-	// entered is called once after an admitted request has entered the lock.
-	entered(hold int64)
+	// entered is called once after an admitted request has entered the lock. It tells w, which may
+	// be nil.
+	entered(hold int64, w *waiter.Waiter)
 	// leave ends the admission of a request that has not entered the lock.
 	leave()
 	// isBubbled reports whether bubbles have the lock: then it is entered by join only.
@@ -144,7 +145,7 @@ func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 	lock, hold := r.lock, w.N // read first: a request that sleeps is not ours any more
 	o := (*request)(r).admit(false)
 	if o == waiter.Granted {
-		lock.entered(hold)
+		lock.entered(hold, nil)
 	}
 	return o &^ inRow
 }
@@ -189,14 +190,9 @@ func (a *admission) Wake() {
 	r.place.Reset()
 	switch r.admit(true) {
 	case waiter.Granted:
-		if !r.f.Node.Deliver(waiter.Granted) {
-			refused(lock, hold)
-		}
-		lock.entered(hold)
+		lock.entered(hold, &r.f.Node)
 	case waiter.Granted | inRow:
-		if !r.f.Node.Deliver(waiter.Granted) {
-			refused(lock, hold)
-		}
+		grantTo(lock, &r.f.Node, hold)
 	case waiter.Closed:
 		r.f.Node.Deliver(waiter.Closed) // no goroutine sees it: the node becomes its owner's again
 		lock.leave()
@@ -204,9 +200,9 @@ func (a *admission) Wake() {
 	}
 }
 
-// refused unlocks a lock that was granted to an abandoned node.
-func refused(lock admitting, hold int64) {
-	if !lock.giveBack(hold) {
+// grantTo tells w, unless it is nil, that it has the lock. If w was abandoned grantTo unlocks.
+func grantTo(lock admitting, w *waiter.Waiter, hold int64) {
+	if w != nil && !w.Deliver(waiter.Granted) && !lock.giveBack(hold) {
 		panic("sync: an unlock too many beside a request that was given up")
 	}
 }

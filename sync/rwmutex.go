@@ -84,7 +84,7 @@ type RWMutex struct {
 	gate gate
 	lane lane // the admitted one's
 
-	opening xsync.Uint32 // calls of reopen under way
+	opening xsync.Uint32 // how often the gate is about to be opened, by reopenAll
 }
 
 // What the word is made of. The holds, rwReader and rwWriter, also stand for what a request wants.
@@ -249,15 +249,19 @@ func (l *RWMutex) enter(w, free, hold int64, waited bool) bool {
 func (l *RWMutex) takeLane(hold int64) bool { return l.express(l.word.Load(), hold) }
 func (l *RWMutex) gateOf() *gate            { return &l.gate }
 
-func (l *RWMutex) entered(hold int64) {
-	if hold == rwReader {
-		l.reopen()
+func (l *RWMutex) entered(hold int64, w *waiter.Waiter) {
+	outermost := hold == rwReader && l.opening.Add(1) == 1 // before a waker may try the lock
+	grantTo(l, w, hold)
+	if outermost {
+		l.reopenAll()
 	}
 }
 
 func (l *RWMutex) leave() {
 	l.word.And(^rwSleeping) // invariant 2
-	l.reopen()
+	if l.opening.Add(1) == 1 {
+		l.reopenAll()
+	}
 }
 
 func (l *RWMutex) isBubbled() bool { return l.word.Load()&rwBubbled != 0 }
@@ -281,13 +285,10 @@ func (l *RWMutex) giveBack(hold int64) bool {
 	return l.unlock()
 }
 
-// reopen opens the gate. Futures of readers may stand there one behind the other, and each opens
-// the gate from inside the call that has admitted it. So that the stack does not grow with the
-// line, the outermost call opens the gate for all of them.
-func (l *RWMutex) reopen() {
-	if l.opening.Add(1) != 1 {
-		return
-	}
+// reopenAll opens the gate, as often as opening says. Futures of readers may stand there one behind
+// the other, and each is to open the gate from inside the call that has admitted it. So that the
+// stack does not grow with the line, the outermost call opens the gate for all of them.
+func (l *RWMutex) reopenAll() {
 	for { // Each turn admits another.
 		l.gate.open()
 		if l.opening.Add(^uint32(0)) == 0 {
@@ -302,12 +303,13 @@ func (l *RWMutex) isSleeping() bool { return l.word.Load()&rwSleeping != 0 }
 func (l *RWMutex) key() parking.Key { return parking.Key{Object: l, Hash: l.gate.key().Hash} }
 
 // TryRLock locks l for reading if no writer holds it, and reports whether it did. If the express
-// lane is full it does not if any goroutine waits. It may let others run, if a goroutine is about
-// to come in beside it.
+// lane is full it does not if any goroutine waits, or a future is being told that it has the lock.
+// It may let others run, if a goroutine is about to come in beside it.
 func (l *RWMutex) TryRLock() bool { return l.try(rwReader) }
 
-// TryLock locks l for writing if no goroutine holds it, and reports whether it did. If the express
-// lane is full it does not if any goroutine waits.
+// TryLock locks l for writing if no goroutine holds it, and reports whether it did. It does not if
+// a goroutine is about to come in for reading. If the express lane is full it does not if any
+// goroutine waits.
 func (l *RWMutex) TryLock() bool { return l.try(rwWriter) }
 
 func (l *RWMutex) try(hold int64) bool {
@@ -338,6 +340,8 @@ func (l *RWMutex) try(hold int64) bool {
 				return true
 			}
 		case hold == rwWriter || w&rwSleeping != 0 || l.gate.state.Load() == gateWaiting:
+			return false
+		case l.opening.Load() != 0: // perhaps by a caller of ours, that is about to tell others
 			return false
 		default:
 			// No goroutine is queued, and the admitted one is awake: a few instructions more, and
@@ -459,10 +463,7 @@ func (l *RWMutex) unlockAndWake(w, hold int64) bool {
 		line.Unlock()
 		return false
 	}
-	if !line.ClaimAndUnlock(s).Deliver(waiter.Granted) {
-		refused(l, wanted)
-	}
-	l.entered(wanted)
+	l.entered(wanted, line.ClaimAndUnlock(s))
 	return true
 }
 

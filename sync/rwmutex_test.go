@@ -222,3 +222,30 @@ func TestRWOvertakingIsBounded(t *testing.T) {
 		requireRWFree(t, l)
 	})
 }
+
+// A waker may try the lock, as often as it likes: a try does not wait for the gate to be opened by
+// those that call the waker.
+func TestRWWakerMayTry(t *testing.T) {
+	for _, inLine := range []int{1, 2} {
+		l, tries := new(RWMutex), 0
+		l.Lock()
+		futures := make([]RWLockFuture, inLine)
+		for i := range futures {
+			futures[i].InitRead(l)
+			require.False(t, futures[i].Poll(waiter.WakerFunc(func() {
+				for range Express + 1 {
+					if l.TryRLock() {
+						tries++
+						l.RUnlock()
+					}
+				}
+			})))
+		}
+		l.Unlock()
+		require.NotZero(t, tries)
+		for i := range futures {
+			futures[i].Unlock()
+		}
+		requireRWFree(t, l)
+	}
+}
