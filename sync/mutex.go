@@ -58,7 +58,9 @@ type Mutex struct {
 	// used is how many places of the express lane have been used since the admitted one got the
 	// mutex last, and at first those that a shorter lane does not have. It is the holder's. So
 	// neither a lock nor an unlock on the express lane has to look at the word before it changes
-	// it, which would cost as much as a call.
+	// it, which would cost as much as a call. If a goroutine unlocks that cannot know yet that
+	// another has locked, used is wrong, and perhaps larger than Express. Then the lane ends with
+	// the next unlock that sees so. (TestLaneEndsThoughAnotherUnlocksTooSoon)
 	used uint16
 }
 
@@ -235,9 +237,10 @@ func (m *Mutex) TryLock() bool {
 	}
 }
 
-// Unlock unlocks m. It is a fatal error if m is not locked.
+// Unlock unlocks m. It is a fatal error if m is not locked. If another goroutine has locked m, that
+// lock must happen before the unlock: that an attempt to lock has failed is not enough.
 func (m *Mutex) Unlock() {
-	if m.used == Express || !m.word.CompareAndSwap(parking.Locked, parking.Unlocked) {
+	if m.used >= Express || !m.word.CompareAndSwap(parking.Locked, parking.Unlocked) {
 		m.unlockSlow()
 	}
 }
@@ -281,7 +284,7 @@ func (m *Mutex) unlock() bool {
 
 // free returns the word with which a holder on the express lane leaves.
 func (m *Mutex) free() uint32 {
-	if m.used == Express {
+	if m.used >= Express {
 		return full
 	}
 	return parking.Unlocked

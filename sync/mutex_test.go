@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -279,4 +280,19 @@ func TestOvertakingIsBounded(t *testing.T) {
 		wg.Wait()
 		requireFree(t, m)
 	})
+}
+
+// One goroutine only locks, another only unlocks, as soon as it sees that the mutex is locked. It
+// need not see what the first has counted, and so the count may be too large. Still the lane ends.
+func TestLaneEndsThoughAnotherUnlocksTooSoon(t *testing.T) {
+	for _, used := range []uint16{Express, Express + 1, math.MaxUint16} {
+		m := new(Mutex)
+		m.Lock()
+		m.used = used
+		m.Unlock()
+		require.Equal(t, full, m.word.Load())
+		m.Lock()
+		require.Zero(t, m.used, "the lane was not renewed")
+		m.Unlock()
+	}
 }
