@@ -305,8 +305,8 @@ func TestCondOrdersMemory(t *testing.T) {
 }
 
 // Waiters that give up at the moment of a signal stand before one that does not. One of them that
-// was woken sends another signal. So if a signal is used up by one who gives up, the last one sleeps
-// for ever.
+// was woken sends another signal. So if a signal is used up by one who gives up, the last one
+// sleeps for ever.
 func TestCondLosesNoSignal(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		var m Mutex
