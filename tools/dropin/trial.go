@@ -76,6 +76,7 @@ func (m module) trials(folder, overlays string, progress io.Writer) (trials []tr
 		if err := t.run(folder, overlay, progress); err != nil {
 			return nil, err
 		}
+		fmt.Fprintf(progress, "  %s\n", t.result())
 		trials = append(trials, t)
 	}
 	return trials, nil

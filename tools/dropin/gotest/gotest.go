@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -176,7 +177,10 @@ func (p *parser) fail(pkg, test string, lines []string) {
 var decisive = []string{"panic: ", "fatal error: ", "WARNING: DATA RACE"}
 
 // idle are the beginnings of lines that say nothing.
-var idle = []string{"=== ", "--- ", "# ", "package ", "FAIL", "PASS", "==="}
+var idle = []string{"=== ", "--- ", "# ", "package ", "FAIL", "PASS", "===", "Error Trace:"}
+
+// place is all of a line if what is said is in the next.
+var place = regexp.MustCompile(`^\S+\.go:\d+:$`)
 
 // reason returns the line that best says why something failed.
 func reason(lines []string) string {
@@ -187,7 +191,7 @@ func reason(lines []string) string {
 		if slices.ContainsFunc(decisive, begins) {
 			return line
 		}
-		if first == "" && !slices.ContainsFunc(idle, begins) {
+		if first == "" && !place.MatchString(line) && !slices.ContainsFunc(idle, begins) {
 			first = line
 		}
 	}

@@ -103,6 +103,7 @@ func TestReasonSaysMost(t *testing.T) {
 		"a.go:1: a\npanic: b\n":           "panic: b",
 		"===\nWARNING: DATA RACE\nRead\n": "WARNING: DATA RACE",
 		"--- FAIL: T\nFAIL\n":             "",
+		"    a.go:1: \n  Error Trace:\ta.go:1\n  Error:  \tNot equal\n": "Error:  \tNot equal",
 	} {
 		require.Equal(t, want, reason(strings.Split(lines, "\n")), lines)
 	}
