@@ -343,11 +343,12 @@ func (l *RWMutex) try(hold int64) bool {
 			return false
 		case l.opening.Load() != 0: // perhaps by a caller of ours, that is about to tell others
 			return false
-		default:
+		case !l.gate.isOpen():
 			// No goroutine is queued, and the admitted one is awake: a few instructions more, and
 			// it is in, asleep, or gone. If it is a reader there is room for another; a writer need
 			// not know.
 			xsync.Yield()
+		default: // It is gone.
 		}
 	}
 }

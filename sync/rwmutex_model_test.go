@@ -206,6 +206,25 @@ var rwScenarios = []rwScenario{
 		cs.l.Lock()
 		cs.threads(cs.hastyWrite, cs.read, cs.l.Unlock)
 	}},
+	// The admitted one gives up while another tries.
+	{name: "timeout, read and try behind a write", long: true, bound: 3, body: func(cs *section) {
+		cs.l.Lock()
+		cs.threads(cs.hastyWrite, cs.read, cs.tryRead, cs.l.Unlock)
+	}},
+	// The future of a writer sleeps, and is given up or granted, beside a reader who comes in vain.
+	{name: "future and read", body: func(cs *section) {
+		f := new(RWLockFuture)
+		f.Init(cs.l)
+		cs.l.RLock()
+		cs.Assert(!f.Poll(nil), "a writer beside a reader")
+		cs.threads(cs.read, cs.l.RUnlock, func() {
+			if f.Complete() {
+				cs.come(aWriter)
+				cs.inside.Add(-aWriter)
+			}
+			f.Unlock()
+		})
+	}},
 	{name: "context", body: func(cs *section) {
 		ctx := cs.NewContext()
 		cs.threads(func() { cs.readIf(cs.l.RLockContext(ctx) == nil) }, cs.write, ctx.Cancel)
