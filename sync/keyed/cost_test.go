@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -134,4 +135,23 @@ func TestShards(t *testing.T) {
 	for processors, shards := range map[int]int{1: 256, 2: 512, 3: 1024, 4: 1024, 5: 2048, 9: 2048, 256: 2048} {
 		require.Equal(t, shards, 1<<keyed.ShardBitsFor(processors), "%d processors", processors)
 	}
+}
+
+// Nothing keeps a key that is not in use: no free entry, no shard, and no batch, even if it was
+// named twice. One collection does not empty the pool of batches.
+func TestFreeKeysAreNotKept(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	var m keyed.Mutex[*[64]int]
+	use := func() weak.Pointer[[64]int] {
+		k := new([64]int)
+		m.LockAll(k, k)
+		m.UnlockAll(k, k, k)
+		m.Lock(k)
+		m.Unlock(k)
+		return weak.Make(k)
+	}
+	k := use()
+	runtime.GC()
+	require.Nil(t, k.Value())
+	runtime.KeepAlive(&m)
 }
