@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
 )
 
 func TestSizeIsAsDocumented(t *testing.T) {
@@ -38,6 +39,33 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 			})
 		}
 	})
+}
+
+// gateLock is a gate with what the tests of waits ask for.
+type gateLock struct{ gate }
+
+func (g *gateLock) Waiting() int { return g.waiting() }
+
+// Nor does one in the line of the gate.
+func TestWaitingAtTheGateAllocatesNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	for name, limit := range map[string]func() waiter.Limit{
+		"none":    func() waiter.Limit { return waiter.Limit{} },
+		"context": func() waiter.Limit { return waiter.UntilDone(ctx) },
+		"timeout": func() waiter.Limit { return waiter.After(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := new(gateLock)
+			allocs := locktest.AllocsPerWait(g, func() { g.tryPass() }, func() { g.open() }, func() {
+				_, _ = g.pass(limit())
+				g.open()
+			})
+			require.Zero(t, allocs)
+			require.True(t, g.isOpen())
+		})
+	}
 }
 
 // A lock that nobody else wants costs no call.
