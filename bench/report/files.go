@@ -36,7 +36,10 @@ func AnyVoid(runs []*Report) error {
 // results.
 func KeptRuns(folder string) []string {
 	var files []string
-	for _, name := range []string{"semaphore", "locks", "array", "tasks", "capacitor", "jobs", "cond", "keyed", "sync"} {
+	names := []string{
+		"semaphore", "locks", "array", "tasks", "capacitor", "jobs", "cond", "keyed", "sync",
+	}
+	for _, name := range names {
 		files = append(files, filepath.Join(folder, name+".json"))
 	}
 	return files
