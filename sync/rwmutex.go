@@ -212,7 +212,7 @@ func (l *RWMutex) compete(until waiter.Limit, hold int64, waited bool) error {
 
 // attempt implements [admitting].
 func (l *RWMutex) attempt(hold int64, waited bool) bool {
-	for { // A retry follows one of the lane's few users, or a read unlock.
+	for { // A retry follows one of the few users of the lane, or a reader who comes in vain or leaves.
 		w := l.word.Load()
 		switch {
 		case canBubble && w&rwBubbled != 0:
@@ -415,7 +415,7 @@ func (l *RWMutex) unlockSlow() {
 
 // unlock is Unlock, and reports false if l is not locked for writing.
 func (l *RWMutex) unlock() bool {
-	for { // A retry follows a change by the admitted goroutine, or another unlock.
+	for { // A retry follows a reader who comes in vain, the admitted goroutine, or another unlock.
 		w := l.word.Load()
 		if canBubble && w&rwBubbled != 0 {
 			if ok, here := unjoin(l, rwWriter); here {
