@@ -416,7 +416,7 @@ func (r rowLine) GiveBack(hold int64) bool {
 
 // lockBubbled locks l, or returns the error of until if that ends the wait before. If this is no
 // business of bubbles it does nothing and reports false.
-func lockBubbled(l bubbling, hold int64, until waiter.Limit) (err error, here bool) {
+func lockBubbled(l bubbling, hold int64, until waiter.Limit) (here bool, err error) {
 	var p *waiter.Parker
 	var c *crossing
 	o, here := join(l, hold, func(own bool) (*waiter.Waiter, *waiter.Across) {
@@ -429,19 +429,19 @@ func lockBubbled(l bubbling, hold int64, until waiter.Limit) (err error, here bo
 		return &c.node, c.Across
 	})
 	if o == waiter.Granted || !here {
-		return nil, here
+		return here, nil
 	}
 	if c != nil {
 		until = until.Fixed()
 		if p, err = c.wait(l, until); p == nil {
-			return err, true
+			return true, err
 		}
 	}
 	if _, err := waiter.Wait(p, until, rowLine{l}); err != nil {
-		return err, true
+		return true, err
 	}
 	p.Put()
-	return nil, true
+	return true, nil
 }
 
 // A crossing is a wait of a goroutine of a bubble for one outside.

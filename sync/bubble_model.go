@@ -25,7 +25,7 @@ func deliver(bubbling, []served) {}
 
 func inLine(bubbling) int { return 0 }
 
-func lockBubbled(bubbling, int64, waiter.Limit) (err error, here bool) { return nil, false }
+func lockBubbled(bubbling, int64, waiter.Limit) (here bool, err error) { return false, nil }
 
 func tryBubbled(bubbling, int64) (ok, here bool) { return false, false }
 

@@ -302,10 +302,10 @@ func TestBubbledLockIsPlainAgain(t *testing.T) {
 		require.Empty(t, rows.of)
 		require.False(t, m.isBubbled() || l.isBubbled())
 	})
-	m.Lock() // A lane is full then: this one opens it again.
-	m.Unlock()
+	m.Lock()   // A lane is full then: this one opens it again.
+	m.Unlock() //nolint:staticcheck // nothing in between, on purpose
 	l.Lock()
-	l.Unlock()
+	l.Unlock() //nolint:staticcheck // the same
 	require.Zero(t, m.word.Load())
 	require.True(t, m.express() && l.express(l.word.Load(), rwWriter))
 }
@@ -627,7 +627,7 @@ func TestUnlockByAnotherCountsInTheHoldersBubble(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			outside.unlock()
 		}()
-		synctest.Test(t, func(t *testing.T) {
+		synctest.Test(t, func(*testing.T) {
 			inside.lock()
 			held.Store(true)
 			awaitTrue(waits.Load)

@@ -113,7 +113,7 @@ func (m *Mutex) lockSlow() { _ = m.lock(waiter.Limit{}) }
 // lock locks m, or returns the error of until if that ends the wait before.
 func (m *Mutex) lock(until waiter.Limit) error {
 	if canBubble {
-		if err, here := lockBubbled(m, rwWriter, until); here {
+		if here, err := lockBubbled(m, rwWriter, until); here {
 			return err
 		}
 	}

@@ -152,7 +152,7 @@ func (l *RWMutex) lockSlow() { _ = l.lock(waiter.Limit{}, rwWriter) }
 // lock locks l, or returns the error of until if that ends the wait before.
 func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
 	if canBubble {
-		if err, here := lockBubbled(l, hold, until); here {
+		if here, err := lockBubbled(l, hold, until); here {
 			return err
 		}
 	}

@@ -29,19 +29,18 @@ func mayBeRefused(t reflect.Type) bool {
 
 // requireKey panics if k cannot be a key.
 func requireKey[K comparable](k K) {
-	switch equal, comparable := equalsItself(k); {
-	case !comparable:
+	switch equal, ok := equalsItself(k); {
+	case !ok:
 		panic(fmt.Sprintf("keyed: key %v of type %T cannot be compared", any(k), any(k)))
 	case !equal:
 		panic("keyed: key " + name(k) + " is not equal to itself")
 	}
 }
 
-// equalsItself reports whether k == k. If that panics k is not comparable. What is equal to itself
-// has been compared in all its parts, so its hash does not panic.
-func equalsItself[K comparable](k K) (equal, comparable bool) {
-	defer func() { comparable = recover() == nil }()
-	//nolint:staticcheck // NaN is not equal to itself
+// equalsItself reports whether k == k. If that panics k is not comparable, and ok is false. What is
+// equal to itself has been compared in all its parts, so its hash does not panic.
+func equalsItself[K comparable](k K) (equal, ok bool) {
+	defer func() { ok = recover() == nil }()
 	return k == k, true
 }
 

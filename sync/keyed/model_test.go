@@ -165,7 +165,7 @@ func TestModelKeyIsFreedAsTheNextComes(t *testing.T) {
 			w.Go("b", func() { w.try(near); w.try(key) })
 			w.Go("c", func() { w.lock(neighbour) })
 		}},
-		{name: "first use", body: func(w *world) { w.Same(3, "t", func(i int) { w.lock(key) }) }},
+		{name: "first use", body: func(w *world) { w.Same(3, "t", func(int) { w.lock(key) }) }},
 		{name: "two shards", body: func(w *world) {
 			w.Go("a", func() { w.lock(key); w.lock(far) })
 			w.Go("b", func() { w.lock(far); w.lock(key) })
@@ -219,7 +219,7 @@ func TestModelAll(t *testing.T) {
 			w.Go("c", func() { w.all(near, key) })
 		}},
 		{name: "twice", large: true, body: func(w *world) {
-			w.Same(2, "t", func(i int) { w.all(key, far); w.all(far, key) })
+			w.Same(2, "t", func(int) { w.all(key, far); w.all(far, key) })
 		}},
 		{name: "beside one", body: func(w *world) {
 			w.Go("all", func() { w.all(key, far) })
@@ -295,7 +295,7 @@ func TestModelAllEntersAtOnce(t *testing.T) {
 		m := new(keyed.Mutex[int])
 		m.LockAll(key, far)
 		var order [2]interleave.Int32
-		x.Same(2, "t", func(i int) {
+		x.Same(2, "t", func(int) {
 			m.LockAll(far, key)
 			first := order[0].Add(1)
 			x.Assert(first == order[1].Add(1), "first in one line, and second in the other")

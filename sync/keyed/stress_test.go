@@ -29,7 +29,7 @@ func TestStressExcludes(t *testing.T) {
 			wg.Go(func() {
 				rng := rand.New(rand.NewPCG(uint64(g), 1))
 				for range locktest.Scaled(8000) {
-					held := lockSome(&m, rng, shared, keys)
+					held := lockSome(shared, &m, rng, keys)
 					for _, k := range held {
 						inside[k]++
 						if inside[k] != 1 {
@@ -67,7 +67,7 @@ func TestStressExcludes(t *testing.T) {
 }
 
 // lockSome locks some keys in some way, and returns them; none if that was given up.
-func lockSome(m *keyed.Mutex[int], rng *rand.Rand, shared context.Context, keys int) []int {
+func lockSome(shared context.Context, m *keyed.Mutex[int], rng *rand.Rand, keys int) []int {
 	k := rng.IntN(keys)
 	ctx, cancel := context.WithTimeout(bg, time.Duration(rng.IntN(50))*time.Microsecond)
 	defer cancel()
