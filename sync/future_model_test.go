@@ -58,6 +58,8 @@ func TestModelRWLockFuture(t *testing.T) {
 		{holder: "w", line: "R R"},
 		{holder: "r", line: "W R"},
 		{holder: "r", line: "W w"},
+		{holder: "w", line: "W r"},
+		{holder: "w", line: "R r"},
 		{holder: "w", line: "x R"},
 		{holder: "w", line: "y R"},
 		{holder: "w", line: "y W"},

@@ -389,13 +389,11 @@ func (l *RWMutex) rUnlocked(w int64) bool {
 }
 
 // wakeAdmitted lets the admitted one in if it sleeps and nobody is in its way any more. Beside
-// readers only a writer sleeps: see invariant 2.
+// readers only a writer sleeps: see invariant 2. If an arrival is faster it does nothing: that one
+// finds the sleeper when it leaves.
 func (l *RWMutex) wakeAdmitted() {
-	for { // A retry follows an arrival, or a wake-up by another.
-		w := l.word.Load()
-		if w&rwSleeping == 0 || !isAvailable(w, rwWriter) || l.unlockAndWake(w, 0) {
-			return
-		}
+	if w := l.word.Load(); w&rwSleeping != 0 && isAvailable(w, rwWriter) {
+		l.unlockAndWake(w, 0)
 	}
 }
 
