@@ -1,7 +1,7 @@
 // Command dropin runs the tests of others with our packages in the place of those that they import:
 // package sync in that of the standard library's, semaphore in that of golang.org/x/sync/semaphore.
 //
-//	go -C tools run ./dropin                 all modules: about a quarter of an hour
+//	go -C tools run ./dropin                 all modules: half an hour on two busy cores
 //	go -C tools run ./dropin puddle library  those whose paths contain one of the words
 //
 // The modules are listed in modules.go; one of them is the standard library's own tests of package
