@@ -49,8 +49,8 @@ var Targets = []table.Target{
 	{Workloads: []string{"semabench-1024"}, Metric: table.GrowthFrom, Than: "semabench-8", Bound: 1.3},
 
 	{Workloads: []string{"mutexbench-1", "mutexbench-2"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.4},
-	{Workloads: []string{"mutexbench-8"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 0.2},
-	{Workloads: mutexbenches, Metric: table.RatioTo, Peer: NameMutex, Bound: 0.15},
+	// On every processor. On an Intel Xeon it was 0.2 and 0.12.
+	{Workloads: append([]string{"mutexbench-8"}, mutexbenches...), Metric: table.RatioTo, Peer: NameMutex, Bound: 0.6},
 	{Workloads: []string{"mutexbench-2"}, Metric: table.MinFairness, Bound: 0.85},
 	{Workloads: append([]string{"mutexbench-8"}, mutexbenches...), Metric: table.MinFairness, Bound: 0.9},
 	{Workloads: []string{"mutexbench-waits-64"}, Metric: table.TailTo, Peer: NameMutex, Bound: 0.5},
@@ -59,7 +59,7 @@ var Targets = []table.Target{
 		Workloads: []string{"mutexbench-long-8", "mutexbench-sleep-64"},
 		Metric:    table.RatioTo,
 		Peer:      NameMutex,
-		Bound:     1.05,
+		Bound:     1.1,
 	},
 	{Workloads: []string{"mutexbench-outside-64"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.3},
 	{Workloads: []string{"mutexbench-long-8"}, Metric: table.MinFairness, Bound: 0.95},
