@@ -146,21 +146,11 @@ func (c *Cond) unlock(p *waiter.Parker) {
 	unlocked := false
 	defer func() {
 		if !unlocked {
-			c.leave(p)
+			waiter.Leave(p, condLine{c})
 		}
 	}()
 	c.L.Unlock()
 	unlocked = true
-}
-
-// leave ends the use of p, which has not slept.
-func (c *Cond) leave(p *waiter.Parker) {
-	line := condLine{c}
-	claimed := !line.Unlink(&p.Waiter)
-	by := p.N
-	if p.Withdraw(claimed) == waiter.Granted {
-		line.GiveBack(by)
-	}
 }
 
 // A condLine is the line of a Cond as a [waiter.Line].
@@ -281,11 +271,3 @@ func (c *Cond) checkSlow() {
 
 // here returns as much of the address of c as tells it from a copy.
 func (c *Cond) here() uint32 { return uint32(xsync.Address(c) >> 2) } //nolint:gosec // means to cut
-
-// usable returns why a wait with ctx is none.
-func usable(ctx context.Context) error {
-	if ctx == nil {
-		panic("sync: nil context")
-	}
-	return ctx.Err()
-}

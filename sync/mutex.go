@@ -321,10 +321,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		m.Lock()
 		return nil
 	}
-	if ctx == nil {
-		panic("sync: nil context")
-	}
-	if err := ctx.Err(); err != nil {
+	if err := usable(ctx); err != nil {
 		return err
 	}
 	if !m.TryLock() { // the first time it asks, a context allocates its channel
@@ -348,3 +345,11 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 
 // Waiting returns how many goroutines and futures wait for m. It is meant for tests and statistics.
 func (m *Mutex) Waiting() int { return m.gate.waiting() + parking.Sleeping(m.key()) + inLine(m) }
+
+// usable returns why a wait with ctx is none.
+func usable(ctx context.Context) error {
+	if ctx == nil {
+		panic("sync: nil context")
+	}
+	return ctx.Err()
+}

@@ -477,10 +477,7 @@ func (l *RWMutex) RLockContext(ctx context.Context) error { return l.lockContext
 func (l *RWMutex) LockContext(ctx context.Context) error { return l.lockContext(ctx, rwWriter) }
 
 func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
-	if ctx == nil {
-		panic("sync: nil context")
-	}
-	if err := ctx.Err(); err != nil {
+	if err := usable(ctx); err != nil {
 		return err
 	}
 	if !l.try(hold) { // the first time it asks, a context allocates its channel

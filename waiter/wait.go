@@ -15,7 +15,7 @@ type Line interface {
 // there Wait returns it, and the caller calls p.Put. If l ends the wait, Wait takes p out of the
 // line, gives back a grant that came too late, puts p, and returns the error of l.
 //
-// GiveUp is the only place of the module's locks where a goroutine's wait ends early.
+// Leave is the only place of the module's locks where a goroutine's wait ends early.
 func Wait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 	p.Start(l)
 	p.sleeper.SleepInline()
@@ -27,18 +27,18 @@ func EndWait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 	if p.Woken(l) {
 		return p.Outcome(), nil
 	}
-	return Pending, GiveUp(p, l, line)
+	Leave(p, line)
+	return Pending, l.Err()
 }
 
-// GiveUp is the rest of Wait after Woken has returned false: it ends the request, and returns the
-// error of l.
-func GiveUp[L Line](p *Parker, l Limit, line L) error {
+// Leave ends the request of p, which was queued in line, without its outcome: it takes p out of the
+// line, gives back a grant that came too late, and puts p.
+func Leave[L Line](p *Parker, line L) {
 	claimed := !line.Unlink(&p.Waiter)
 	n := p.N // after Unlink: a claimer may write it
 	if p.Withdraw(claimed) == Granted {
 		giveBack(line, n)
 	}
-	return l.Err()
 }
 
 // Keep ends a request for n permits that was granted without a wait. err is what the caller's

@@ -86,7 +86,8 @@ func (e Permits) BeginUntil(l waiter.Limit, n int64) (*waiter.Parker, error) {
 // EndUntil ends what BeginUntil has begun.
 func (e Permits) EndUntil(l waiter.Limit, p *waiter.Parker) error {
 	if !p.Woken(l) {
-		return waiter.GiveUp(p, l, e)
+		waiter.Leave(p, e)
+		return l.Err()
 	}
 	return told(p)
 }

@@ -188,13 +188,11 @@ func (b *batch[K]) giveUp(except int, err error) {
 		if i == except {
 			continue
 		}
-		if p := m.p; p != nil {
-			claimed := !m.Unlink(&p.Waiter)
-			if p.Withdraw(claimed) != waiter.Granted {
-				continue
-			}
+		if m.p != nil {
+			waiter.Leave(m.p, m.request)
+		} else {
+			_ = waiter.Keep(m.request, m.n, err)
 		}
-		_ = waiter.Keep(m.request, m.n, err)
 	}
 }
 
