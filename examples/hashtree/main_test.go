@@ -431,8 +431,9 @@ func TestProgressIsDrawnOnlyOnRequest(t *testing.T) {
 
 	terminal, out := clitest.Terminal(t, 40)
 	require.Equal(t, cli.ExitOK, run(t.Context(), []string{dir}, slow, terminal))
-	bars, _, found := strings.Cut(out(), "\r2 files, 4.0 MiB in ")
-	require.True(t, found)
+	drawings := out()
+	bars, _, found := strings.Cut(drawings, "\r2 files, 4.0 MiB in ")
+	require.True(t, found, "%q", drawings)
 	require.Regexp(t, `\r +\d+% \|`, bars)
 	clitest.RequireWidth(t, bars, 40)
 }

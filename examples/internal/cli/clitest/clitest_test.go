@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,4 +57,14 @@ func TestHighWaterRemembersThePeak(t *testing.T) {
 	}
 	require.EqualValues(t, 3, h.Now())
 	require.EqualValues(t, 5, h.Peak())
+}
+
+func TestTerminalTellsAllThatWasDrawn(t *testing.T) {
+	for range 50 { // A loss would be seldom.
+		terminal, drawn := clitest.Terminal(t, 40)
+		want := strings.Repeat("\r"+strings.Repeat(" ", 38)+"\r", 20) + "the end"
+		_, err := terminal.WriteString(want)
+		require.NoError(t, err)
+		require.Equal(t, want, drawn())
+	}
 }

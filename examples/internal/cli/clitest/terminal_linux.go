@@ -1,10 +1,10 @@
 package clitest
 
 import (
-	"bytes"
+	"bufio"
 	"fmt"
-	"io"
 	"os"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -31,16 +31,18 @@ func Terminal(t testing.TB, columns int) (terminal *os.File, drawn func() string
 	try(unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}))
 	terminal, err = os.OpenFile(fmt.Sprint("/dev/pts/", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	try(err)
-	var out bytes.Buffer
+	const endOfText = '\x03' // All that was drawn before it has come through when it is read.
+	var out string
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = io.Copy(&out, master) // An error tells that the terminal is closed.
+		out, _ = bufio.NewReader(master).ReadString(endOfText) // An error tells that the terminal is closed.
 	}()
 	return terminal, func() string {
-		_ = terminal.Close()
+		_, _ = terminal.WriteString(string(endOfText))
 		<-ended
+		_ = terminal.Close()
 		_ = master.Close()
-		return out.String()
+		return strings.TrimSuffix(out, string(endOfText))
 	}
 }
