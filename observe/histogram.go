@@ -1,0 +1,31 @@
+package observe
+
+import (
+	"math"
+	"time"
+)
+
+// A Histogram counts durations in buckets whose bounds grow by the fourth root of two: a native
+// histogram of schema 2 in the terms of Prometheus. Counts are of samples, so that Count may be
+// less than the number of events.
+type Histogram struct {
+	Count   uint64
+	Sum     time.Duration
+	Buckets []uint64 // of index First and following; bucket i is of (Bound(i-1), Bound(i)]
+	First   int
+}
+
+// Bound returns the upper bound of bucket i of any histogram.
+func Bound(i int) time.Duration { return time.Duration(math.Exp2(float64(i) / 4)) }
+
+// Quantile returns an upper bound of the q-quantile, 0 <= q <= 1, or 0 if nothing was counted.
+func (h *Histogram) Quantile(q float64) time.Duration {
+	rank := uint64(math.Ceil(q * float64(h.Count)))
+	var n uint64
+	for i, c := range h.Buckets {
+		if n += c; c > 0 && n >= rank {
+			return Bound(h.First + i)
+		}
+	}
+	return 0
+}
