@@ -6,8 +6,8 @@ import (
 )
 
 // A Histogram counts durations in buckets whose bounds grow by the fourth root of two: a native
-// histogram of schema 2 in the terms of Prometheus. Counts are of samples, so that Count may be
-// less than the number of events.
+// histogram of schema 2, in seconds, in the terms of Prometheus. Counts are of samples, so that
+// Count may be less than the number of events.
 type Histogram struct {
 	Count   uint64
 	Sum     time.Duration
@@ -15,8 +15,9 @@ type Histogram struct {
 	First   int
 }
 
-// Bound returns the upper bound of bucket i of any histogram.
-func Bound(i int) time.Duration { return time.Duration(math.Exp2(float64(i) / 4)) }
+// Bound returns the upper bound of bucket i of any histogram: 2^(i/4) seconds. It is less than a
+// second if i is negative.
+func Bound(i int) time.Duration { return time.Duration(math.Exp2(float64(i)/4) * float64(time.Second)) }
 
 // Quantile returns an upper bound of the q-quantile, 0 <= q <= 1, or 0 if nothing was counted.
 func (h *Histogram) Quantile(q float64) time.Duration {
