@@ -50,6 +50,7 @@ type Lock struct {
 	Hold    Histogram
 	Holders []Holder // oldest first; at LevelHolders only
 	Waiters []Waiter // in the order in which they began to wait; at LevelHolders only
+	Sites   []Site   // what has ended, by stack; at LevelHolders only
 }
 
 // Counts are numbers of requests since the lock began to be observed.
@@ -79,8 +80,9 @@ type Holder struct {
 	Permits     int64
 	Shared      bool // of a read-write lock: a reader
 	Since       time.Time
-	Stack       []uintptr // of the acquire, for runtime.CallersFrames
-	Approximate bool      // another has released permits here, and may have meant these
+	Stack       []uintptr     // of the acquire, for runtime.CallersFrames
+	Approximate bool          // another has released permits here, and may have meant these
+	Blame       time.Duration // how long others have waited for these permits, all together
 }
 
 // A Waiter stands in line.
@@ -93,6 +95,16 @@ type Waiter struct {
 	Stack   []uintptr
 	CanEnd  bool // a context or a time may end the wait
 	Granted bool // a future that has its permits, but whose owner has not asked yet
+}
+
+// A Site is what the waits and holds of one stack have taken. It counts those that have ended.
+type Site struct {
+	Stack []uintptr // of the acquire
+	Waits uint64
+	Delay time.Duration // of the waits
+	Holds uint64
+	Held  time.Duration // of the holds
+	Blame time.Duration // how long others have waited for what was held, all together
 }
 
 // A Task is a task of an executor.

@@ -1,0 +1,50 @@
+package observe
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// here returns the stack of its caller, as the locks take it.
+//
+//go:noinline
+func here() []uintptr {
+	pcs := make([]uintptr, 32)
+	return pcs[:runtime.Callers(2, pcs)]
+}
+
+func TestAStackBeginsWithTheCallersCode(t *testing.T) {
+	all := frames(here())
+	require.Contains(t, all[0].Function, "TestAStackBeginsWithTheCallersCode")
+	require.Equal(t, "testing.tRunner", all[len(all)-1].Function, "and ends before the runtime")
+	require.Regexp(t, `^observe\.TestAStackBeginsWithTheCallersCode \(stack_test\.go:\d+\)$`, place(here()))
+	require.Empty(t, frames(nil))
+	require.Empty(t, place(nil))
+}
+
+func TestFramesOfTheModuleAreLeftOut(t *testing.T) {
+	for function, is := range map[string]bool{
+		"github.com/farad-go/farad/sync/semaphore.(*Semaphore).Acquire": true,
+		"github.com/farad-go/farad/runtime.Await":                       true,
+		"github.com/farad-go/farad/examples/incident.main":              false,
+		"github.com/farad-go/farad/bench/locks.run":                     false,
+		"github.com/other/farad/sync.(*Mutex).Lock":                     false,
+		"main.main": false,
+	} {
+		require.Equal(t, is, ours(runtime.Frame{Function: function, File: "x.go"}), function)
+		require.False(t, ours(runtime.Frame{Function: function, File: "x_test.go"}), function)
+	}
+}
+
+func TestAFunctionIsNamedWithItsPackageOnly(t *testing.T) {
+	for long, short := range map[string]string{
+		"main.main":                        "main.main",
+		"github.com/a/b.v2/c.(*T).M.func1": "c.(*T).M.func1",
+		"github.com/a/b.F[...]":            "b.F[...]",
+		"github.com/a/b.(*T[go.shape.struct { example.com/p/q.X }]).M": "b.(*T[go.shape.struct { example.com/p/q.X }]).M",
+	} {
+		require.Equal(t, short, function(runtime.Frame{Function: long}))
+	}
+}
