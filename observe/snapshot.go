@@ -80,7 +80,7 @@ type Holder struct {
 	Permits     int64
 	Shared      bool // of a read-write lock: a reader
 	Since       time.Time
-	Stack       []uintptr     // of the acquire, for runtime.CallersFrames
+	Stack       Stack         // of the acquire, for runtime.CallersFrames
 	Approximate bool          // another has released permits here, and may have meant these
 	Blame       time.Duration // how long others have waited for these permits, all together
 }
@@ -92,14 +92,14 @@ type Waiter struct {
 	Permits int64
 	Shared  bool
 	Since   time.Time
-	Stack   []uintptr
+	Stack   Stack
 	CanEnd  bool // a context or a time may end the wait
 	Granted bool // a future that has its permits, but whose owner has not asked yet
 }
 
 // A Site is what the waits and holds of one stack have taken. It counts those that have ended.
 type Site struct {
-	Stack []uintptr // of the acquire
+	Stack Stack // of the acquire
 	Waits uint64
 	Delay time.Duration // of the waits
 	Holds uint64
@@ -154,7 +154,7 @@ type Suspicion struct {
 	LockID uint64 // 0: none
 	Lock   string
 	Text   string // one line
-	Stacks [][]uintptr
+	Stacks []Stack
 }
 
 // A Reason is the kind of a suspicion.
@@ -179,6 +179,6 @@ type Leak struct {
 	Permits  int64
 	Agent    Agent
 	Since    time.Time // when it was acquired
-	Stack    []uintptr
+	Stack    Stack
 	Returned bool // the permits have been given back, by option
 }

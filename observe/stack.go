@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"runtime"
@@ -8,6 +9,37 @@ import (
 )
 
 const module = "github.com/farad-go/farad/"
+
+// A Stack is a stack of program counters, as runtime.Callers returns them.
+type Stack []uintptr
+
+// Frames returns the calls, the innermost first. It begins with the place that used the lock: the
+// calls within this module are left out.
+func (s Stack) Frames() []runtime.Frame { return frames(s) }
+
+// String says in few words where the lock was used: "main.serve (server.go:41)".
+func (s Stack) String() string { return place(s) }
+
+// A call is a frame in JSON.
+type call struct {
+	Function, File string
+	Line           int
+}
+
+// MarshalJSON writes the function, file and line of each call.
+func (s Stack) MarshalJSON() ([]byte, error) {
+	calls := []call{}
+	for _, f := range frames(s) {
+		calls = append(calls, call{f.Function, f.File, f.Line})
+	}
+	return json.Marshal(calls)
+}
+
+// UnmarshalJSON leaves the stack empty: program counters mean nothing in another process.
+func (s *Stack) UnmarshalJSON([]byte) error {
+	*s = nil
+	return nil
+}
 
 // frames returns the frames of a stack, the innermost first, without those of this module that
 // stand before the caller's code, and without the one that every goroutine begins with. What is

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"encoding/json"
 	"runtime"
 	"testing"
 
@@ -47,4 +48,16 @@ func TestAFunctionIsNamedWithItsPackageOnly(t *testing.T) {
 	} {
 		require.Equal(t, short, function(runtime.Frame{Function: long}))
 	}
+}
+
+func TestAStackIsWrittenAsCalls(t *testing.T) {
+	text, err := json.Marshal(Stack(here()))
+	require.NoError(t, err)
+	require.Contains(t, string(text), `{"Function":"github.com/farad-go/farad/observe.TestAStackIsWrittenAsCalls","File":"`)
+	stack := Stack(here())
+	require.NoError(t, json.Unmarshal(text, &stack))
+	require.Nil(t, stack, "another process could not read it")
+	text, err = json.Marshal(Stack(nil))
+	require.NoError(t, err)
+	require.Equal(t, "[]", string(text))
 }
