@@ -38,9 +38,12 @@ type Lock struct {
 	Name  string // given by Watch, or the place that first waited for the lock
 	Kind  string // the type, such as "semaphore.Semaphore"
 	Level Level
+	Owned bool      // who acquires also releases: mutexes and read-write locks, not semaphores
 	Since time.Time // when it began to be observed
 
-	Size, Free, Held int64 // permits; a read-write lock has as many as readers can hold
+	// Permits. A read-write lock has as many as readers can hold, a keyed lock has them for each
+	// key. A cond or a wait group has none.
+	Size, Free, Held int64
 	Waiting          int   // requests in line now
 	Peak             int   // the most that have waited at a time
 	Unknown          int64 // permits that were held when the lock began to be observed, and still are
@@ -63,6 +66,8 @@ type Counts struct {
 	Cancelled uint64 // ended by their context
 	TimedOut  uint64 // ended by their time, or by the deadline of their context
 	Closed    uint64 // ended by Close
+	Released  uint64 // returned by the agent that had acquired
+	Handed    uint64 // returned by another agent, or nobody knows for whom
 }
 
 // An Agent is who holds or waits: a goroutine, or a task of an executor.
@@ -77,7 +82,8 @@ type Agent struct {
 type Holder struct {
 	ID          uint64 // unique in the process: the same hold has the same ID in the next snapshot
 	Agent       Agent
-	Permits     int64
+	Key         string // of a keyed lock
+	Permits     int64  // a writer holds all of a read-write lock
 	Shared      bool // of a read-write lock: a reader
 	Since       time.Time
 	Stack       Stack         // of the acquire, for runtime.CallersFrames
@@ -89,11 +95,13 @@ type Holder struct {
 type Waiter struct {
 	ID      uint64 // as for a [Holder]
 	Agent   Agent
+	Key     string
 	Permits int64
 	Shared  bool
 	Since   time.Time
 	Stack   Stack
 	CanEnd  bool // a context or a time may end the wait
+	Future  bool // the agent may do something else meanwhile
 	Granted bool // a future that has its permits, but whose owner has not asked yet
 }
 
@@ -121,6 +129,7 @@ type Task struct {
 	Busy      time.Duration // in polls
 	Idle      time.Duration // between a wake and the poll that it asked for
 	SelfWakes uint64
+	Locks     int // how many locks' futures it waits for, if nothing else can wake it
 }
 
 // A Panic is one of a task.
