@@ -1,0 +1,57 @@
+package observed
+
+// An entry is a hold or a wait of a record. It is one type so that a wait becomes a hold.
+type entry struct {
+	Hold
+	next, prev *entry
+	in         *entries // the list that it is in
+}
+
+// A Hold is of permits that have been taken and not given back, or of a wait for them.
+type Hold struct {
+	ID          uint64 // unique in the process
+	Agent       Agent
+	Permits     int64
+	Shared      bool   // of a read-write lock: a reader
+	Key         string // of a table of locks
+	Since       int64  // as xsync.Now says it
+	Stack       Stack
+	Approximate bool // a hold: another has released permits here, and may have meant these
+	CanEnd      bool // a wait: a context or a time may end it
+	Granted     bool // a wait: of a future that has its permits and has not been asked
+
+	weight int64 // in the histogram
+	handle bool  // a hold: a handle has it, and nobody else releases it
+}
+
+// entries is a list, oldest first.
+type entries struct {
+	first, last *entry
+	n           int
+}
+
+func (l *entries) push(e *entry) {
+	e.in, e.prev, e.next = l, l.last, nil
+	if l.last != nil {
+		l.last.next = e
+	} else {
+		l.first = e
+	}
+	l.last = e
+	l.n++
+}
+
+func (l *entries) remove(e *entry) {
+	if e.prev != nil {
+		e.prev.next = e.next
+	} else {
+		l.first = e.next
+	}
+	if e.next != nil {
+		e.next.prev = e.prev
+	} else {
+		l.last = e.prev
+	}
+	e.in, e.prev, e.next = nil, nil, nil
+	l.n--
+}

@@ -1,0 +1,177 @@
+package observed
+
+import "github.com/farad-go/farad/internal/xsync"
+
+// pool has entries for reuse.
+var pool = xsync.Pool{New: func() any { return new(entry) }}
+
+// newEntry returns an entry of the hook's caller: its caller's caller is the hook.
+func newEntry(n int64, shared bool, key string) *entry {
+	e := pool.Get().(*entry)
+	e.Hold = Hold{
+		ID: uint64(registry.lastID.Add(1)), Agent: self(), Permits: n, Shared: shared, Key: key,
+		Since: xsync.Now(), weight: 1,
+	}
+	e.Stack.capture(3)
+	return e
+}
+
+func free(e *entry) {
+	e.Hold = Hold{} // it must keep no labels alive
+	pool.Put(e)
+}
+
+// addHold records a hold of the caller.
+func (r *Record) addHold(n int64, shared bool, key string) {
+	e := newEntry(n, shared, key)
+	r.mu.Lock()
+	r.pushLocked(&r.holds, e)
+	r.mu.Unlock()
+}
+
+// pushLocked puts e into a list. If there is no room the oldest goes.
+func (r *Record) pushLocked(l *entries, e *entry) {
+	switch {
+	case l == &r.holds && l.n >= maxHolds:
+		r.droppedHolds++
+		r.forgetLocked(l.first)
+	case l == &r.waits && l.n >= maxWaits:
+		r.droppedWaits++
+		l.remove(l.first) // its End frees it
+	}
+	l.push(e)
+}
+
+// forgetLocked drops a hold. Its permits are those of an unknown holder from now on.
+func (r *Record) forgetLocked(e *entry) {
+	r.unknown += e.Permits
+	r.holds.remove(e)
+	free(e)
+}
+
+// endWait ends the wait of e. If it was granted a hold follows.
+func (r *Record) endWait(e *entry, granted bool) {
+	now := xsync.Now()
+	if granted {
+		r.wait.add(now-e.Since, 1)
+	}
+	r.mu.Lock()
+	if e.in != nil {
+		r.waits.remove(e)
+	}
+	if granted && r.Level() == Holders {
+		e.ID, e.Since = uint64(registry.lastID.Add(1)), now
+		e.CanEnd, e.Granted = false, false
+		r.pushLocked(&r.holds, e)
+		e = nil
+	}
+	r.mu.Unlock()
+	if e != nil {
+		free(e)
+	}
+}
+
+// endHold forgets n permits that are about to be released: of the caller's holds, the newest first;
+// then unknown ones; then of the oldest hold, because who releases for another has probably taken
+// over what was taken longest ago.
+func (r *Record) endHold(n int64, shared bool, key string) {
+	g := goroutine()
+	now := xsync.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for e := r.holds.last; e != nil && n > 0; {
+		prev := e.prev
+		if e.Agent.Goroutine == g && e.Shared == shared && e.Key == key && !e.handle {
+			n = r.reduceLocked(e, n, now)
+		}
+		e = prev
+	}
+	if n == 0 {
+		return
+	}
+	r.boundUnknownLocked()
+	d := min(n, r.unknown)
+	r.unknown -= d
+	n -= d
+	for e := r.holds.first; e != nil && n > 0; {
+		next := e.next
+		if e.Shared == shared && e.Key == key && !e.handle {
+			n = r.reduceLocked(e, n, now)
+			r.doubtLocked(shared, key)
+		}
+		e = next
+	}
+}
+
+// reduceLocked takes n permits from a hold, and returns how many it did not have.
+func (r *Record) reduceLocked(e *entry, n, now int64) int64 {
+	if n < e.Permits {
+		e.Permits -= n
+		return 0
+	}
+	n -= e.Permits
+	r.hold.add(now-e.Since, e.weight)
+	r.holds.remove(e)
+	free(e)
+	return n
+}
+
+// doubtLocked marks the holds of a kind as approximate: one that is not there may hold in the place
+// of each of them.
+func (r *Record) doubtLocked(shared bool, key string) {
+	for e := r.holds.first; e != nil; e = e.next {
+		if e.Shared == shared && e.Key == key && !e.handle {
+			e.Approximate = true
+		}
+	}
+}
+
+// maxSamples is how many holds are timed at a time at [Counts].
+const maxSamples = 16
+
+// sampleHold times a hold of the caller, which stands for weight many.
+func (r *Record) sampleHold(n, weight int64) {
+	e := pool.Get().(*entry)
+	e.Agent.Goroutine, e.Permits, e.weight, e.Since = goroutine(), n, weight, xsync.Now()
+	r.mu.Lock()
+	if r.holds.n >= maxSamples { // released by others, without a trace
+		old := r.holds.first
+		r.holds.remove(old)
+		defer free(old)
+	}
+	r.holds.push(e)
+	r.seen.Store(1)
+	r.mu.Unlock()
+}
+
+// endSample ends the caller's newest hold of the sample, if there is one; and one that the monitor
+// has seen to last.
+func (r *Record) endSample() {
+	g, now := goroutine(), xsync.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stamp != 0 && r.took.Load()+r.granted.Load() != r.last {
+		r.stamp = 0
+	}
+	e := r.holds.last
+	for e != nil && e.Agent.Goroutine != g {
+		e = e.prev
+	}
+	switch {
+	case e != nil:
+		if r.stamp != 0 {
+			e.weight = 1 // all that were seen are counted
+		}
+		r.hold.add(now-e.Since, e.weight)
+		r.holds.remove(e)
+		free(e)
+	case r.stamp != 0:
+		r.hold.add(now-r.stamp, 1)
+	}
+	if r.holds.n == 0 && r.stamp == 0 {
+		r.seen.Store(0)
+	}
+}
+
+// leaked is called when the lock has been collected.
+func (r *Record) leaked() {}

@@ -1,0 +1,139 @@
+package observed
+
+import (
+	"unsafe"
+	"weak"
+)
+
+// A Level says how much a record keeps.
+type Level uint8
+
+// The levels.
+const (
+	Off     Level = iota // nothing
+	Counts               // counters, and histograms
+	Holders              // also who holds and who waits, with stacks
+)
+
+// Numbers are the state of a lock, each a value that it had at about the same time.
+type Numbers struct {
+	Size, Free int64
+	Waiting    int
+}
+
+// A Kind is a type of locks that can be observed, *T.
+type Kind[T any] struct {
+	name    string
+	observe func(lock *T, on bool) // sets or clears the bit O
+	numbers func(lock *T) Numbers
+}
+
+// Register makes the locks of type *T known under a name such as "mutex.Mutex". It is called when
+// a package is initialized.
+func Register[T any](name string, observe func(lock *T, on bool), numbers func(lock *T) Numbers) *Kind[T] {
+	k := &Kind[T]{name, observe, numbers}
+	kinds = append(kinds, k)
+	return k
+}
+
+// kinds are all that have been registered. They are written while packages are initialized.
+var kinds []kind
+
+// A kind is a [Kind] of any type.
+type kind interface {
+	watch(lock any, name string, level Level) (known bool)
+	unwatch(lock any) (known bool)
+}
+
+func (k *Kind[T]) watch(lock any, name string, level Level) bool {
+	l, ok := lock.(*T)
+	if ok {
+		if l == nil {
+			panic("observe: a nil *" + k.name)
+		}
+		k.join(l, name, level, byName)
+	}
+	return ok
+}
+
+func (k *Kind[T]) unwatch(lock any) bool {
+	l, ok := lock.(*T)
+	if ok && l != nil {
+		leave(unsafe.Pointer(l))
+	}
+	return ok
+}
+
+// Join observes a lock at the level of [Everything], unless it is observed already, and returns its
+// record. Slow paths call it, and constructors.
+func (k *Kind[T]) Join(lock *T) *Record {
+	level := Everything()
+	if inert || level == Off {
+		return &lost
+	}
+	return k.join(lock, "", level, byMeeting)
+}
+
+// A weakLock is a lock that the registry knows.
+type weakLock interface {
+	// observe sets or clears the lock's bit O.
+	observe(on bool)
+	// numbers reports false if the lock has been collected.
+	numbers() (Numbers, bool)
+}
+
+// A weakPointer is a [weakLock].
+type weakPointer[T any] struct {
+	kind *Kind[T]
+	p    weak.Pointer[T]
+}
+
+func (w weakPointer[T]) observe(on bool) {
+	if l := w.p.Value(); l != nil {
+		w.kind.observe(l, on)
+	}
+}
+
+func (w weakPointer[T]) numbers() (Numbers, bool) {
+	if l := w.p.Value(); l != nil {
+		return w.kind.numbers(l), true
+	}
+	return Numbers{}, false
+}
+
+// Watch observes a lock under a name, which may be empty. It reports false if its type is unknown,
+// and panics if it is refused.
+func Watch(lock any, name string, level Level) bool {
+	for _, k := range kinds {
+		if k.watch(lock, name, level) {
+			return true
+		}
+	}
+	return false
+}
+
+// Unwatch ends that. A lock that is not observed stays as it is.
+func Unwatch(lock any) bool {
+	for _, k := range kinds {
+		if k.unwatch(lock) {
+			return true
+		}
+	}
+	return false
+}
+
+// Refuse says why the locks of type *T cannot be observed.
+func Refuse[T any](why string) { kinds = append(kinds, refusal[T](why)) }
+
+// A refusal is a [kind] whose locks cannot be observed.
+type refusal[T any] string
+
+func (r refusal[T]) watch(lock any, _ string, _ Level) bool { return r.refuse(lock) }
+func (r refusal[T]) unwatch(lock any) bool                  { return r.refuse(lock) }
+
+func (r refusal[T]) refuse(lock any) bool {
+	if _, ok := lock.(*T); ok {
+		panic("observe: " + string(r))
+	}
+	return false
+}

@@ -1,0 +1,116 @@
+package observed
+
+import (
+	"slices"
+	"time"
+
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// A Lock is what a record says, with the numbers of its lock.
+type Lock struct {
+	ID    uint64
+	Name  string
+	Place []uintptr // where it was first waited for
+	Kind  string
+	Level Level
+	Since int64
+
+	Numbers
+	Peak    int
+	Unknown int64
+
+	Acquired, Contended uint64
+	Failed              [numWhys]uint64
+	Wait, Hold          Histogram
+	Holders, Waiters    []Hold // at Holders, oldest first
+
+	DroppedHolds, DroppedWaits uint64
+}
+
+// Labels returns the profiler labels of an agent.
+func (a *Agent) Labels() map[string]string { return labelMap(a.labels) }
+
+// Read returns what all records say, by ID, and how many locks had no room.
+func Read() (locks []Lock, dropped uint64) {
+	registry.mu.Lock()
+	records := slices.Clone(registry.records)
+	dropped = uint64(registry.dropped)
+	registry.mu.Unlock()
+	for _, r := range records {
+		if l, ok := r.read(); ok {
+			locks = append(locks, l)
+		}
+	}
+	return locks, dropped
+}
+
+func (r *Record) read() (l Lock, ok bool) {
+	l = Lock{ID: r.id, Kind: r.kind, Since: r.since, Level: r.Level()}
+	l.Acquired = uint64(r.took.Load() + r.granted.Load())
+	l.Contended = uint64(r.granted.Load() + r.late.Load())
+	for i := range l.Failed {
+		l.Failed[i] = uint64(r.failed[i].Load())
+	}
+	l.Wait, l.Hold = r.wait.read(), r.hold.read()
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.Name, l.Place = r.name, r.place
+	l.DroppedHolds, l.DroppedWaits = r.droppedHolds, r.droppedWaits
+	if l.Level == Holders {
+		r.boundUnknownLocked()
+		l.Unknown = r.unknown
+		l.Holders, l.Waiters = r.holds.read(), r.waits.read()
+	}
+	l.Numbers, ok = r.lock.numbers() // under mu, so that the holds are held
+	r.peak.Store(max(r.peak.Load(), int64(l.Waiting)))
+	l.Peak = int(r.peak.Load())
+	return l, ok
+}
+
+func (l *entries) read() []Hold {
+	all := make([]Hold, 0, l.n)
+	for e := l.first; e != nil; e = e.next {
+		all = append(all, e.Hold)
+	}
+	return all
+}
+
+// Stamp marks the waits and holds that last, so that they are measured although no clock was read
+// when they began. A monitor calls it once in a while.
+func Stamp() {
+	registry.mu.Lock()
+	records := slices.Clone(registry.records)
+	registry.mu.Unlock()
+	now := xsync.Now()
+	for _, r := range records {
+		r.stampAll(now)
+	}
+}
+
+func (r *Record) stampAll(now int64) {
+	n, ok := r.lock.numbers()
+	if !ok {
+		return
+	}
+	r.peak.Store(max(r.peak.Load(), int64(n.Waiting)))
+	if r.Level() != Counts {
+		return
+	}
+	for i := range r.seats {
+		r.seats[i].CompareAndSwap(1, now)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch acquired := r.took.Load() + r.granted.Load(); {
+	case acquired != r.last || n.Free >= n.Size:
+		r.last, r.lastAt, r.stamp = acquired, now, 0
+	case r.stamp == 0:
+		r.stamp = r.lastAt
+		r.seen.Store(1)
+	}
+}
+
+// Wall returns the time at which xsync.Now said t.
+func Wall(t int64) time.Time { return time.Now().Add(time.Duration(t - xsync.Now())) }

@@ -1,0 +1,278 @@
+package observed
+
+import (
+	"context"
+	"errors"
+	"runtime"
+
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// Limits of one record.
+const (
+	maxHolds = 1 << 12
+	maxWaits = 1 << 12
+	seats    = 32 // where waits sit that are only counted
+	period   = 64 // one acquisition in so many is timed, after the first period
+)
+
+// A Record is what is known about one lock.
+//
+// At [Counts] it counts, and times a sample of waits and holds. At [Holders] it also has a [Hold]
+// for all permits that were taken where a hook saw it, and a waiting for each wait.
+//
+// Invariants:
+//
+//  1. A hold is recorded after its permits were taken and forgotten before they are given back. So
+//     the holds and the unknown ones are never more than are held. (TestHoldsAreHeld)
+//  2. Nothing grows without bound: the oldest is dropped, and counted. (TestRecordIsBounded)
+//  3. The hooks allocate nothing in the steady state. (TestHooksAllocateNothing)
+type Record struct {
+	at      uintptr
+	id      uint64
+	kind    string
+	since   int64
+	lock    weakLock
+	cleanup runtime.Cleanup
+
+	level xsync.Uint32 // a Level
+
+	took    xsync.Int64 // without a wait
+	granted xsync.Int64 // after a wait
+	failed  [numWhys]xsync.Int64
+	late    xsync.Int64  // waits that ended without a grant
+	seen    xsync.Uint32 // not 0: Released has to look at holds at Counts, too
+	peak    xsync.Int64
+
+	wait, hold histogram
+
+	seats [seats]xsync.Int64 // waits at Counts: 0, waiting, or when the monitor has seen it
+
+	mu      xsync.Mutex // guards what follows
+	name    string
+	place   []uintptr // where it was first waited for, if it has no name
+	unknown int64     // permits that were held when the record began
+	holds   entries   // at Holders: all; at Counts: a sample
+	waits   entries   // at Holders
+	last    int64     // at Counts: how many had been acquired when the monitor came last, and when
+	lastAt  int64
+	stamp   int64 // at Counts: when a hold had begun that the monitor has seen to last; 0: none
+
+	droppedHolds, droppedWaits uint64
+}
+
+// A Why says how a request ended without a grant.
+type Why uint8
+
+// The reasons.
+const (
+	Tried     Why = iota // a try failed
+	TooLarge             // for more permits than there are
+	QueueFull            // too many wait
+	Cancelled            // by its context
+	TimedOut             // by its time, or the deadline of its context
+	Closed               // by Close
+	numWhys
+)
+
+// whyOf returns why a request ended with an error.
+func whyOf(err error) Why {
+	switch {
+	case errors.Is(err, waiter.ErrClosed):
+		return Closed
+	case errors.Is(err, waiter.ErrTooLarge):
+		return TooLarge
+	case errors.Is(err, waiter.ErrQueueFull):
+		return QueueFull
+	case errors.Is(err, context.DeadlineExceeded):
+		return TimedOut
+	default:
+		return Cancelled
+	}
+}
+
+func newRecord(at uintptr, kind string, lock weakLock) *Record {
+	return &Record{
+		at: at, id: uint64(registry.lastID.Add(1)), kind: kind, lock: lock, since: xsync.Now(),
+	}
+}
+
+// set sets the name and the level.
+func (r *Record) set(name string, level Level) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if name != "" {
+		r.name = name
+	}
+	old := Level(r.level.Swap(uint32(level)))
+	if old == Holders && level < Holders { // what is kept from now on is not all
+		for r.holds.first != nil {
+			r.forgetLocked(r.holds.first)
+		}
+	}
+	if level == Holders && old != Holders {
+		r.unknown = unknownYet
+	}
+}
+
+// unknownYet stands for all that are held: begin finds out how many.
+const unknownYet = 1 << 62
+
+// begin counts the permits that are held by unknown ones. The lock has the bit O.
+func (r *Record) begin() {
+	r.mu.Lock()
+	r.boundUnknownLocked()
+	r.mu.Unlock()
+}
+
+// boundUnknownLocked lowers the number of unknown permits to what it can be. Invariant 1 makes this
+// right at any moment: under mu the recorded holds are held.
+func (r *Record) boundUnknownLocked() {
+	if r.unknown == 0 || r.lock == nil {
+		return
+	}
+	if n, ok := r.lock.numbers(); ok {
+		known := int64(0)
+		for e := r.holds.first; e != nil; e = e.next {
+			known += e.Permits
+		}
+		r.unknown = min(r.unknown, max(n.Size-n.Free-known, 0))
+	}
+}
+
+// Level returns how much the record keeps. Only at [Holders] keys are looked at.
+func (r *Record) Level() Level {
+	if inert {
+		return Off
+	}
+	return Level(r.level.Load())
+}
+
+// Took says that the caller has taken n permits without a wait.
+func (r *Record) Took(n int64, shared bool) { r.TookKey(n, shared, "") }
+
+// TookKey is Took for a table of locks.
+func (r *Record) TookKey(n int64, shared bool, key string) {
+	level := r.Level()
+	if level == Off {
+		return
+	}
+	c := r.took.Add(1)
+	if level == Holders {
+		r.addHold(n, shared, key)
+	} else if c <= period || c%period == 0 {
+		r.sampleHold(n, weightOf(c))
+	}
+}
+
+// A Wait is one that has begun.
+type Wait struct {
+	r     *Record
+	e     *entry // at Holders
+	start int64  // at Counts: when it began; 0: it is not in the sample
+	seat  int    // at Counts: where it sits; -1: nowhere
+	n     int64  // how many permits it is for
+}
+
+// Begin says that the caller begins to wait for n permits. canEnd says that a context or a time may
+// end the wait.
+func (r *Record) Begin(n int64, shared, canEnd bool) Wait { return r.BeginKey(n, shared, canEnd, "") }
+
+// BeginKey is Begin for a table of locks.
+func (r *Record) BeginKey(n int64, shared, canEnd bool, key string) Wait {
+	switch r.Level() {
+	case Off:
+		return Wait{}
+	case Holders:
+		e := newEntry(n, shared, key)
+		e.CanEnd = canEnd
+		r.mu.Lock()
+		r.pushLocked(&r.waits, e)
+		r.peak.Store(max(r.peak.Load(), int64(r.waits.n)))
+		r.mu.Unlock()
+		return Wait{r: r, e: e}
+	}
+	w := Wait{r: r, n: n, seat: int(xsync.Hint() % seats)}
+	if !r.seats[w.seat].CompareAndSwap(0, 1) {
+		w.seat = -1
+	}
+	if c := r.granted.Load(); c < period || c%period == 0 {
+		w.start = xsync.Now()
+	}
+	return w
+}
+
+// End says that the wait has ended, with the permits if err is nil.
+func (w Wait) End(err error) {
+	r := w.r
+	if inert || r == nil {
+		return
+	}
+	c := int64(0)
+	if err == nil {
+		c = r.granted.Add(1)
+	} else {
+		why := whyOf(err)
+		r.failed[why].Add(1)
+		if why != TooLarge && why != QueueFull {
+			r.late.Add(1)
+		}
+	}
+	if w.e != nil {
+		r.endWait(w.e, err == nil)
+		return
+	}
+	seen := int64(0)
+	if w.seat >= 0 {
+		seen = r.seats[w.seat].Swap(0)
+	}
+	if err != nil {
+		return
+	}
+	switch {
+	case seen > 1 && w.start == 0:
+		r.wait.add(xsync.Now()-seen, 1)
+	case seen > 1: // all that were seen are counted, so this one does not stand for others
+		r.wait.add(xsync.Now()-w.start, 1)
+	case w.start != 0:
+		r.wait.add(xsync.Now()-w.start, weightOf(c))
+	}
+	if c <= period || c%period == 0 {
+		r.sampleHold(w.n, weightOf(c))
+	}
+}
+
+// weightOf returns for how many acquisitions the c-th stands in the sample.
+func weightOf(c int64) int64 {
+	if c <= period {
+		return 1
+	}
+	return period
+}
+
+// Released says that the caller is about to give back n permits.
+func (r *Record) Released(n int64, shared bool) { r.ReleasedKey(n, shared, "") }
+
+// ReleasedKey is Released for a table of locks.
+func (r *Record) ReleasedKey(n int64, shared bool, key string) {
+	switch r.Level() {
+	case Off:
+	case Counts:
+		if r.seen.Load() != 0 {
+			r.endSample()
+		}
+	default:
+		r.endHold(n, shared, key)
+	}
+}
+
+// Failed says that a request has ended at once, without a grant.
+func (r *Record) Failed(why Why) {
+	if r.Level() != Off {
+		r.failed[why].Add(1)
+	}
+}
+
+// FailedWith is Failed for a request that has ended with an error.
+func (r *Record) FailedWith(err error) { r.Failed(whyOf(err)) }

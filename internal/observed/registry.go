@@ -1,0 +1,213 @@
+package observed
+
+import (
+	"cmp"
+	"math/bits"
+	"runtime"
+	"slices"
+	"unsafe"
+	"weak"
+
+	"github.com/farad-go/farad/internal/xsync"
+)
+
+// maxLocks is how many locks are observed at most, so that the registry is bounded.
+const maxLocks = 1 << 14
+
+// registry has the records of all observed locks.
+//
+// Invariants:
+//
+//  1. When all calls have returned, a lock has the bit O if and only if its record is in the table.
+//     (TestBitAndTableAgree)
+//  2. The registry keeps no lock alive. (TestRegistryKeepsNoLockAlive)
+//  3. At most maxLocks records are in the table. (TestRegistryIsBounded)
+var registry struct {
+	everything xsync.Uint32 // a Level: what locks join at when a slow path meets them
+	table      xsync.Pointer[table]
+	lastID     xsync.Int64
+
+	mu      xsync.Mutex
+	records []*Record // by ID; guarded by mu
+	used    int       // slots of the table that are not nil; guarded by mu
+	dropped int64     // locks for which there was no room; guarded by mu
+}
+
+// A table finds records by the addresses of their locks. It is written under the registry's lock,
+// and replaced when it is half full.
+type table struct {
+	slots []xsync.Pointer[Record] // nil: never used; &lost: not used any more
+	shift int
+}
+
+var (
+	empty = newTable(1)
+	lost  = Record{} // drops everything
+)
+
+func init() { registry.table.Store(empty) }
+
+// newTable returns a table with room for n records.
+func newTable(n int) *table {
+	width := bits.Len(uint(4*n - 1))
+	return &table{slots: make([]xsync.Pointer[Record], 1<<width), shift: 64 - width}
+}
+
+// first returns where the search for an address begins.
+func (t *table) first(at uintptr) int {
+	return int(uint64(at) * 0x9e3779b97f4a7c15 >> t.shift) // Fibonacci hashing
+}
+
+// Of returns the record of a lock whose bit O is set. If there is none any more it returns one that
+// drops everything.
+func Of(lock unsafe.Pointer) *Record {
+	if inert {
+		return &lost
+	}
+	return find(uintptr(lock))
+}
+
+func find(at uintptr) *Record {
+	t := registry.table.Load()
+	for i := t.first(at); ; i++ { // There are free slots: the table is replaced when it is half full.
+		r := t.slots[i&(len(t.slots)-1)].Load()
+		if r == nil {
+			return &lost
+		}
+		if r.at == at {
+			return r
+		}
+	}
+}
+
+// Everything returns the level at which locks join when a slow path meets them.
+func Everything() Level {
+	if inert {
+		return Off
+	}
+	return Level(registry.everything.Load())
+}
+
+// All sets the level of all locks that are made or met from now on. It returns what it was.
+func All(level Level) Level { return Level(registry.everything.Swap(uint32(level))) }
+
+// why says how a lock comes to be observed.
+type why bool
+
+const (
+	byName    why = true  // by Watch, at the level that it says
+	byMeeting why = false // by a slow path, or a constructor
+)
+
+// join observes l, and returns its record.
+func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
+	if level == Off {
+		leave(unsafe.Pointer(l))
+		return &lost
+	}
+	p := weak.Make(l)
+	registry.mu.Lock()
+	r := Of(unsafe.Pointer(l))
+	if r != &lost && r.lock != weakLock(weakPointer[T]{k, p}) { // of one that was collected: collected is under way
+		removeLocked(r)
+		r = &lost
+	}
+	fresh := r == &lost
+	if fresh {
+		if len(registry.records) >= maxLocks {
+			registry.dropped++
+			if w == byMeeting { // An old one that was dropped instead would join again when it is met.
+				registry.mu.Unlock()
+				return &lost
+			}
+			oldest := registry.records[0]
+			removeLocked(oldest)
+			defer oldest.agree()
+		}
+		r = newRecord(uintptr(unsafe.Pointer(l)), k.name, weakPointer[T]{k, p})
+		insertLocked(r)
+		r.cleanup = runtime.AddCleanup(l, collected, r)
+	}
+	if fresh || w == byName {
+		r.set(name, level)
+	}
+	registry.mu.Unlock()
+	r.agree()
+	r.begin()
+	return r
+}
+
+// leave ends the observation of the lock at an address.
+func leave(lock unsafe.Pointer) {
+	registry.mu.Lock()
+	r := Of(lock)
+	if r != &lost {
+		removeLocked(r)
+	}
+	registry.mu.Unlock()
+	r.agree()
+}
+
+// agree makes the bit O of the lock of r say whether the registry has it. It is called, without the
+// registry's lock, after each change of the table: others may run, but whoever sets or clears the
+// bit last has seen the table agree after that.
+func (r *Record) agree() {
+	for r != &lost { // A turn is lost only to another's change of the table.
+		on := isObserved(r.at)
+		r.lock.observe(on)
+		if isObserved(r.at) == on {
+			return
+		}
+	}
+}
+
+func isObserved(at uintptr) bool { return find(at) != &lost }
+
+// collected is called when the lock of r has been collected.
+func collected(r *Record) {
+	r.leaked()
+	registry.mu.Lock()
+	removeLocked(r)
+	registry.mu.Unlock()
+}
+
+func insertLocked(r *Record) {
+	registry.records = append(registry.records, r)
+	t := registry.table.Load()
+	if 2*(registry.used+1) > len(t.slots) { // with slots that are not used any more
+		t = newTable(len(registry.records))
+		for _, old := range registry.records[:len(registry.records)-1] {
+			t.insert(old)
+		}
+		registry.used = len(registry.records) - 1
+	}
+	t.insert(r)
+	registry.used++
+	registry.table.Store(t)
+}
+
+func (t *table) insert(r *Record) {
+	i := t.first(r.at)
+	for t.slots[i&(len(t.slots)-1)].Load() != nil {
+		i++
+	}
+	t.slots[i&(len(t.slots)-1)].Store(r)
+}
+
+// removeLocked takes r out of the registry, if it is there.
+func removeLocked(r *Record) {
+	t := registry.table.Load()
+	for i := t.first(r.at); ; i++ {
+		s := &t.slots[i&(len(t.slots)-1)]
+		switch s.Load() {
+		case nil:
+			return
+		case r:
+			s.Store(&lost)
+			r.cleanup.Stop()
+			i, _ := slices.BinarySearchFunc(registry.records, r.id, func(o *Record, id uint64) int { return cmp.Compare(o.id, id) })
+			registry.records = slices.Delete(registry.records, i, i+1)
+			return
+		}
+	}
+}

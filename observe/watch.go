@@ -1,0 +1,94 @@
+package observe
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/farad-go/farad/internal/observed"
+)
+
+// Watch observes a lock, given by a pointer to it, at a level. A name may be empty: then the lock is
+// called by the place that first waited for it. Watching a lock again changes the name, unless the
+// new one is empty, and the level. LevelOff is [Unwatch].
+//
+// Watch may be called at any moment. Whoever holds the lock at that moment is unknown. It panics if
+// lock is not of a type that can be observed.
+func Watch(lock any, name string, level Level) {
+	if level > LevelHolders {
+		panic(fmt.Sprintf("observe: Watch at level %d: there is no such level", level))
+	}
+	if !observed.Watch(lock, name, observed.Level(level)) {
+		panic(fmt.Sprintf("observe: Watch of a %T, which is not a pointer to a lock that can be observed", lock))
+	}
+}
+
+// Unwatch ends the observation of a lock. What was known about it is forgotten. It panics as
+// [Watch] does, and does nothing to a lock that is not observed.
+func Unwatch(lock any) {
+	if !observed.Unwatch(lock) {
+		panic(fmt.Sprintf("observe: Unwatch of a %T, which is not a pointer to a lock that can be observed", lock))
+	}
+}
+
+// All observes at a level the locks that are made from now on by their constructors, and those for
+// which somebody has to wait from now on. It returns the level that was set before. After
+// All(LevelOff) no further lock joins; those that are observed stay so.
+func All(level Level) Level {
+	if level > LevelHolders {
+		panic(fmt.Sprintf("observe: All at level %d: there is no such level", level))
+	}
+	return Level(observed.All(observed.Level(level)))
+}
+
+// Read returns what is known about all observed locks.
+func Read() *Snapshot {
+	locks, dropped := observed.Read()
+	s := &Snapshot{At: time.Now(), Dropped: Dropped{Locks: dropped}}
+	for i := range locks {
+		l := &locks[i]
+		s.Dropped.Holders += l.DroppedHolds
+		s.Dropped.Waiters += l.DroppedWaits
+		s.Locks = append(s.Locks, lockOf(l))
+	}
+	return s
+}
+
+func lockOf(l *observed.Lock) Lock {
+	r := Lock{
+		ID: l.ID, Name: l.Name, Kind: l.Kind, Level: Level(l.Level), Since: observed.Wall(l.Since),
+		Size: l.Size, Free: l.Free, Held: l.Size - l.Free, Waiting: l.Waiting, Peak: l.Peak, Unknown: l.Unknown,
+		Counts: Counts{
+			Acquired: l.Acquired, Contended: l.Contended,
+			Tried: l.Failed[observed.Tried], TooLarge: l.Failed[observed.TooLarge],
+			QueueFull: l.Failed[observed.QueueFull], Cancelled: l.Failed[observed.Cancelled],
+			TimedOut: l.Failed[observed.TimedOut], Closed: l.Failed[observed.Closed],
+		},
+		Wait: histogramOf(&l.Wait), Hold: histogramOf(&l.Hold),
+	}
+	if r.Name == "" {
+		r.Name = placeOf(l.Place)
+	}
+	for i := range l.Holders {
+		h := &l.Holders[i]
+		r.Holders = append(r.Holders, Holder{
+			ID: h.ID, Agent: agentOf(&h.Agent), Permits: h.Permits, Shared: h.Shared,
+			Since: observed.Wall(h.Since), Stack: h.Stack.PCs(), Approximate: h.Approximate,
+		})
+	}
+	for i := range l.Waiters {
+		w := &l.Waiters[i]
+		r.Waiters = append(r.Waiters, Waiter{
+			ID: w.ID, Agent: agentOf(&w.Agent), Permits: w.Permits, Shared: w.Shared,
+			Since: observed.Wall(w.Since), Stack: w.Stack.PCs(), CanEnd: w.CanEnd, Granted: w.Granted,
+		})
+	}
+	return r
+}
+
+func agentOf(a *observed.Agent) Agent {
+	return Agent{Goroutine: a.Goroutine, Task: a.Task, Labels: a.Labels()}
+}
+
+func histogramOf(h *observed.Histogram) Histogram {
+	return Histogram{Count: h.Count, Sum: time.Duration(h.Sum), Buckets: h.Buckets, First: h.First}
+}
