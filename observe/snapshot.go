@@ -84,7 +84,7 @@ type Holder struct {
 	Agent       Agent
 	Key         string // of a keyed lock
 	Permits     int64  // a writer holds all of a read-write lock
-	Shared      bool // of a read-write lock: a reader
+	Shared      bool   // of a read-write lock: a reader
 	Since       time.Time
 	Stack       Stack         // of the acquire, for runtime.CallersFrames
 	Approximate bool          // another has released permits here, and may have meant these

@@ -55,31 +55,32 @@ func Read() *Snapshot {
 
 func lockOf(l *observed.Lock) Lock {
 	r := Lock{
-		ID: l.ID, Name: l.Name, Kind: l.Kind, Level: Level(l.Level), Since: observed.Wall(l.Since),
+		ID: l.ID, Name: l.Name, Kind: l.Kind, Level: Level(l.Level), Owned: l.Owned, Since: observed.Wall(l.Since),
 		Size: l.Size, Free: l.Free, Held: l.Size - l.Free, Waiting: l.Waiting, Peak: l.Peak, Unknown: l.Unknown,
 		Counts: Counts{
 			Acquired: l.Acquired, Contended: l.Contended,
 			Tried: l.Failed[observed.Tried], TooLarge: l.Failed[observed.TooLarge],
 			QueueFull: l.Failed[observed.QueueFull], Cancelled: l.Failed[observed.Cancelled],
 			TimedOut: l.Failed[observed.TimedOut], Closed: l.Failed[observed.Closed],
+			Released: l.Released, Handed: l.Handed,
 		},
 		Wait: histogramOf(&l.Wait), Hold: histogramOf(&l.Hold),
 	}
 	if r.Name == "" {
-		r.Name = placeOf(l.Place)
+		r.Name = place(l.Place)
 	}
 	for i := range l.Holders {
 		h := &l.Holders[i]
 		r.Holders = append(r.Holders, Holder{
-			ID: h.ID, Agent: agentOf(&h.Agent), Permits: h.Permits, Shared: h.Shared,
+			ID: h.ID, Agent: agentOf(&h.Agent), Key: h.Key, Permits: h.Permits, Shared: h.Shared,
 			Since: observed.Wall(h.Since), Stack: h.Stack.PCs(), Approximate: h.Approximate,
 		})
 	}
 	for i := range l.Waiters {
 		w := &l.Waiters[i]
 		r.Waiters = append(r.Waiters, Waiter{
-			ID: w.ID, Agent: agentOf(&w.Agent), Permits: w.Permits, Shared: w.Shared,
-			Since: observed.Wall(w.Since), Stack: w.Stack.PCs(), CanEnd: w.CanEnd, Granted: w.Granted,
+			ID: w.ID, Agent: agentOf(&w.Agent), Key: w.Key, Permits: w.Permits, Shared: w.Shared,
+			Since: observed.Wall(w.Since), Stack: w.Stack.PCs(), CanEnd: w.CanEnd, Future: w.Future, Granted: w.Granted,
 		})
 	}
 	return r

@@ -18,6 +18,7 @@ type Hold struct {
 	Stack       Stack
 	Approximate bool // a hold: another has released permits here, and may have meant these
 	CanEnd      bool // a wait: a context or a time may end it
+	Future      bool // a wait: of a future, which does not block its owner
 	Granted     bool // a wait: of a future that has its permits and has not been asked
 
 	weight int64 // in the histogram

@@ -1,52 +1,27 @@
 package observed
 
-import (
-	"math/bits"
+import "github.com/farad-go/farad/internal/xsync"
 
-	"github.com/farad-go/farad/internal/xsync"
-)
-
-// A histogram counts durations in ns. Bucket i is of (2^((i-1)/4), 2^(i/4)]: four for each power of
-// two, which is schema 2 of a native histogram of Prometheus.
+// A histogram counts durations in the buckets of [Bucket].
 type histogram struct {
-	count, sum xsync.Int64
-	buckets    [buckets]xsync.Int64
+	sum     xsync.Int64
+	buckets [lastBucket - firstBucket + 1]xsync.Int64
 }
 
-// buckets reach up to 2^44 ns, some five hours. The last has all that is longer.
-const buckets = 4*44 + 1
+// The first bucket has what is up to 1 ns, the last what is longer than some five hours, too.
+const (
+	firstBucket = -119
+	lastBucket  = 57
+)
 
 // add counts a duration for weight many.
 func (h *histogram) add(d, weight int64) {
 	d = max(d, 0)
-	h.count.Add(weight)
 	h.sum.Add(d * weight)
-	h.buckets[min(bucket(d), buckets-1)].Add(weight)
+	h.buckets[min(max(Bucket(d), firstBucket), lastBucket)-firstBucket].Add(weight)
 }
 
-// roots are 2^(1/4), 2^(2/4) and 2^(3/4), in units of 2^-63.
-var roots = [3]uint64{0x9837f0518db8a96f, 0xb504f333f9de6484, 0xd744fccad69d6af4}
-
-// bucket returns the least i >= 0 with d <= 2^(i/4).
-func bucket(d int64) int {
-	if d <= 1 {
-		return 0
-	}
-	up := bits.Len64(uint64(d)) - 1
-	i, m := 4*up, uint64(d)<<(63-up) // the mantissa, in [1, 2)
-	if m == 1<<63 {
-		return i
-	}
-	for _, r := range roots {
-		i++
-		if m <= r {
-			return i
-		}
-	}
-	return i + 1
-}
-
-// Histogram is what a histogram has counted. Buckets begins with bucket First.
+// Histogram is what a histogram has counted. Buckets begins with that of index First.
 type Histogram struct {
 	Count   uint64
 	Sum     int64
@@ -60,7 +35,7 @@ func (h *histogram) read() (r Histogram) {
 		n := uint64(h.buckets[i].Load())
 		if n > 0 || len(b) > 0 {
 			if len(b) == 0 {
-				r.First = i
+				r.First = firstBucket + i
 			}
 			b = append(b, n)
 		}

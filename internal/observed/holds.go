@@ -61,7 +61,7 @@ func (r *Record) endWait(e *entry, granted bool) {
 	}
 	if granted && r.Level() == Holders {
 		e.ID, e.Since = uint64(registry.lastID.Add(1)), now
-		e.CanEnd, e.Granted = false, false
+		e.CanEnd, e.Future, e.Granted = false, false, false
 		r.pushLocked(&r.holds, e)
 		e = nil
 	}
@@ -87,8 +87,10 @@ func (r *Record) endHold(n int64, shared bool, key string) {
 		e = prev
 	}
 	if n == 0 {
+		r.released++
 		return
 	}
+	r.handed++
 	r.boundUnknownLocked()
 	d := min(n, r.unknown)
 	r.unknown -= d

@@ -21,17 +21,22 @@ type Numbers struct {
 	Waiting    int
 }
 
+// About says what the locks of a kind have in common.
+type About struct {
+	Name  string // such as "mutex.Mutex"
+	Owned bool   // who acquires also releases
+}
+
 // A Kind is a type of locks that can be observed, *T.
 type Kind[T any] struct {
-	name    string
+	About
 	observe func(lock *T, on bool) // sets or clears the bit O
 	numbers func(lock *T) Numbers
 }
 
-// Register makes the locks of type *T known under a name such as "mutex.Mutex". It is called when
-// a package is initialized.
-func Register[T any](name string, observe func(lock *T, on bool), numbers func(lock *T) Numbers) *Kind[T] {
-	k := &Kind[T]{name, observe, numbers}
+// Register makes the locks of type *T known. It is called when a package is initialized.
+func Register[T any](about About, observe func(lock *T, on bool), numbers func(lock *T) Numbers) *Kind[T] {
+	k := &Kind[T]{about, observe, numbers}
 	kinds = append(kinds, k)
 	return k
 }
@@ -49,7 +54,7 @@ func (k *Kind[T]) watch(lock any, name string, level Level) bool {
 	l, ok := lock.(*T)
 	if ok {
 		if l == nil {
-			panic("observe: a nil *" + k.name)
+			panic("observe: a nil *" + k.Name)
 		}
 		k.join(l, name, level, byName)
 	}

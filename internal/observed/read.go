@@ -14,6 +14,7 @@ type Lock struct {
 	Place []uintptr // where it was first waited for
 	Kind  string
 	Level Level
+	Owned bool
 	Since int64
 
 	Numbers
@@ -22,6 +23,7 @@ type Lock struct {
 
 	Acquired, Contended uint64
 	Failed              [numWhys]uint64
+	Released, Handed    uint64 // at Holders
 	Wait, Hold          Histogram
 	Holders, Waiters    []Hold // at Holders, oldest first
 
@@ -46,7 +48,7 @@ func Read() (locks []Lock, dropped uint64) {
 }
 
 func (r *Record) read() (l Lock, ok bool) {
-	l = Lock{ID: r.id, Kind: r.kind, Since: r.since, Level: r.Level()}
+	l = Lock{ID: r.id, Kind: r.kind.Name, Owned: r.kind.Owned, Since: r.since, Level: r.Level()}
 	l.Acquired = uint64(r.took.Load() + r.granted.Load())
 	l.Contended = uint64(r.granted.Load() + r.late.Load())
 	for i := range l.Failed {
@@ -57,6 +59,7 @@ func (r *Record) read() (l Lock, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l.Name, l.Place = r.name, r.place
+	l.Released, l.Handed = r.released, r.handed
 	l.DroppedHolds, l.DroppedWaits = r.droppedHolds, r.droppedWaits
 	if l.Level == Holders {
 		r.boundUnknownLocked()

@@ -31,7 +31,7 @@ const (
 type Record struct {
 	at      uintptr
 	id      uint64
-	kind    string
+	kind    *About
 	since   int64
 	lock    weakLock
 	cleanup runtime.Cleanup
@@ -59,6 +59,7 @@ type Record struct {
 	lastAt  int64
 	stamp   int64 // at Counts: when a hold had begun that the monitor has seen to last; 0: none
 
+	released, handed           uint64
 	droppedHolds, droppedWaits uint64
 }
 
@@ -92,7 +93,7 @@ func whyOf(err error) Why {
 	}
 }
 
-func newRecord(at uintptr, kind string, lock weakLock) *Record {
+func newRecord(at uintptr, kind *About, lock weakLock) *Record {
 	return &Record{
 		at: at, id: uint64(registry.lastID.Add(1)), kind: kind, lock: lock, since: xsync.Now(),
 	}

@@ -124,7 +124,7 @@ func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
 			removeLocked(oldest)
 			defer oldest.agree()
 		}
-		r = newRecord(uintptr(unsafe.Pointer(l)), k.name, weakPointer[T]{k, p})
+		r = newRecord(uintptr(unsafe.Pointer(l)), &k.About, weakPointer[T]{k, p})
 		insertLocked(r)
 		r.cleanup = runtime.AddCleanup(l, collected, r)
 	}
