@@ -91,6 +91,18 @@ type bubbling = admitting
 // Tests of what has nothing to do with bubbles have it be false.
 var canBubble = isTest() && linked.Bubbles()
 
+// rwArrival is what RLock adds to the word of a lock, and from rwTooFar on that has not let it in. In
+// a program that can make bubbles it adds nothing, and is never in. They are variables because a
+// look at canBubble would leave RLock no room for what it has to tell its slow path.
+var rwArrival, rwTooFar = arrivals(canBubble)
+
+func arrivals(canBubble bool) (arrival int64, tooFar uint32) {
+	if canBubble {
+		return 0, 0
+	}
+	return rwReader + rwPlace, uint32(rwFull + rwPlace)
+}
+
 // isTest reports whether this program was started as go test starts a test, or has the name that go
 // test -c gives it, or Bazel. In a test under another name, by hand and without a flag, all waits
 // of a bubble are durable, and contention across its border ends the process.

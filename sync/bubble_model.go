@@ -5,7 +5,12 @@ package sync
 import "github.com/farad-go/farad/waiter"
 
 // Scenarios have no bubbles.
-const canBubble = false
+const (
+	canBubble = false
+
+	rwArrival = rwReader + rwPlace
+	rwTooFar  = uint32(rwFull + rwPlace)
+)
 
 type bubbling = admitting
 

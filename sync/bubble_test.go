@@ -109,7 +109,10 @@ func withBubbles(t *testing.T) {
 // an unlock or of a Done, may still ask.
 //
 //go:norace
-func setCanBubble(can bool) { canBubble = can }
+func setCanBubble(can bool) {
+	canBubble = can
+	rwArrival, rwTooFar = arrivals(can)
+}
 
 // What all mutexes promise, in a program with bubbles.
 func TestContractWithBubbles(t *testing.T) {
@@ -279,8 +282,16 @@ func TestMisuseInABubble(t *testing.T) {
 // After a bubble a lock is as it was, and fast.
 func TestBubbledLockIsPlainAgain(t *testing.T) {
 	withBubbles(t)
+	t.Run("plain", func(t *testing.T) { bubbledLockIsPlainAgain(t, false) })
+	t.Run("observed", func(t *testing.T) { bubbledLockIsPlainAgain(t, true) })
+}
+
+func bubbledLockIsPlainAgain(t *testing.T, watch bool) {
+	t.Helper()
 	var m Mutex
 	var l RWMutex
+	m.setWatched(watch)
+	l.setWatched(watch)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -306,8 +317,9 @@ func TestBubbledLockIsPlainAgain(t *testing.T) {
 	m.Unlock() //nolint:staticcheck // nothing in between, on purpose
 	l.Lock()
 	l.Unlock() //nolint:staticcheck // the same
-	require.Zero(t, m.word.Load())
-	require.True(t, m.express() && l.express(l.word.Load(), rwWriter))
+	require.Equal(t, watch, m.isWatched() && l.isWatched())
+	require.Zero(t, m.word.Load()&^watched)
+	require.True(t, m.takeLane(1) && l.takeLane(rwWriter))
 }
 
 // Goroutines of two bubbles and of none lock and unlock, and some give up.

@@ -10,6 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	fatal = func(m misuse) { panic(m.words) } // which the tests of all locks expect
-	canBubble = false                         // but in the tests of that
+	setCanBubble(false)                       // but in the tests of that
 	goleak.VerifyTestMain(m)
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,30 +36,38 @@ func TestNilContextPanics(t *testing.T) {
 	}
 }
 
-var misuses = map[string]func(){
-	"sync: unlock of unlocked mutex":    func() { new(Mutex).Unlock() },
-	"sync: Unlock of unlocked RWMutex":  func() { new(RWMutex).Unlock() },
-	"sync: RUnlock of unlocked RWMutex": func() { new(RWMutex).RUnlock() },
+var misuses = map[string]func(m *Mutex, l *RWMutex){
+	"sync: unlock of unlocked mutex":    func(m *Mutex, _ *RWMutex) { m.Unlock() },
+	"sync: Unlock of unlocked RWMutex":  func(_ *Mutex, l *RWMutex) { l.Unlock() },
+	"sync: RUnlock of unlocked RWMutex": func(_ *Mutex, l *RWMutex) { l.RUnlock() },
 }
 
-// A misuse cannot be recovered from, and says the words of the standard library.
+// A misuse cannot be recovered from, and says the words of the standard library, whether or not the
+// lock is observed.
 func TestMisuseIsFatal(t *testing.T) {
-	const variable = "FARAD_TEST_MISUSE"
+	const variable, observed = "FARAD_TEST_MISUSE", "observed: "
 	if words := os.Getenv(variable); words != "" {
+		var m Mutex
+		var l RWMutex
+		words, watch := strings.CutPrefix(words, observed)
+		m.setWatched(watch)
+		l.setWatched(watch)
 		fatal = func(m misuse) { m.end() }
 		defer func() {
 			_ = recover()
 			os.Exit(0)
 		}()
-		misuses[words]()
+		misuses[words](&m, &l)
 		return
 	}
 	for words := range misuses {
-		self := exec.Command(os.Args[0], "-test.run=^TestMisuseIsFatal$")
-		self.Env = append(os.Environ(), variable+"="+words)
-		out, err := self.CombinedOutput()
-		require.Error(t, err, "%s", out)
-		require.Contains(t, string(out), "fatal error: "+words)
-		require.Contains(t, string(out), "misuse_test.go", "the stack of the goroutine that did it")
+		for _, prefix := range []string{"", observed} {
+			self := exec.Command(os.Args[0], "-test.run=^TestMisuseIsFatal$")
+			self.Env = append(os.Environ(), variable+"="+prefix+words)
+			out, err := self.CombinedOutput()
+			require.Error(t, err, "%s", out)
+			require.Contains(t, string(out), "fatal error: "+words)
+			require.Contains(t, string(out), "misuse_test.go", "the stack of the goroutine that did it")
+		}
 	}
 }

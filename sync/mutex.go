@@ -32,7 +32,7 @@ import (
 type Mutex struct {
 	_ noCopy
 
-	// word has the two bits of parking.Bits, and the bits admitted and full.
+	// word has the two bits of parking.Bits, and the bits admitted, full, bubbled and watched.
 	//
 	// Invariants:
 	//
@@ -50,6 +50,8 @@ type Mutex struct {
 	//  5. While a goroutine stands in line at the gate, another is admitted. That one is not asleep
 	//     while the mutex is free, or is about to be woken. (TestModelMutex: a lost wake-up is a
 	//     deadlock)
+	//  6. Watched may be set and cleared at any time. No step of the lock reads or changes it, but
+	//     that Lock and Unlock leave their fast paths. (TestModelWatchedMutex)
 	word xsync.Uint32
 	gate gate
 
@@ -70,6 +72,7 @@ const (
 	admitted uint32 = parking.Mask + 1 // the holder has come through the gate
 	full            = admitted << 1    // no place of the express lane is left
 	bubbled         = full << 1        // the rest is in a row: see bubble.go
+	watched         = bubbled << 1     // the mutex is observed: see observed.go
 )
 
 // Lock locks m, and waits for it if need be. Nothing ends the wait early. It allocates nothing in
@@ -82,9 +85,9 @@ func (m *Mutex) Lock() {
 	m.lockSlow()
 }
 
-// express locks m on the express lane, if m is free and a place is left.
-func (m *Mutex) express() bool {
-	if !m.word.CompareAndSwap(parking.Unlocked, parking.Locked) {
+// express locks m on the express lane, if the state is still w, m is free and a place is left.
+func (m *Mutex) express(w uint32) bool {
+	if w&^watched != parking.Unlocked || !m.word.CompareAndSwap(w, w|parking.Locked) {
 		return false
 	}
 	m.used++
@@ -132,7 +135,7 @@ func (m *Mutex) lock(until waiter.Limit) error {
 func (m *Mutex) spin() bool {
 	for i := 0; ; i++ {
 		w := m.word.Load()
-		if w == parking.Unlocked && m.express() {
+		if m.express(w) {
 			return true
 		}
 		if w&full != 0 || !xsync.Spin(i) {
@@ -182,7 +185,7 @@ func (m *Mutex) attempt(_ int64, waited bool) bool {
 
 // The rest of [admitting]. What entered would do, Unlock does: the mutex is one holder's.
 
-func (m *Mutex) takeLane(int64) bool { return m.express() }
+func (m *Mutex) takeLane(int64) bool { return m.express(m.word.Load()) }
 func (m *Mutex) gateOf() *gate       { return &m.gate }
 func (m *Mutex) leave()              { m.gate.open() }
 func (m *Mutex) giveBack(int64) bool { return m.unlock() }
@@ -195,7 +198,7 @@ func (m *Mutex) toBubbled() (readers int64, writing, admission bool) {
 	for { // A retry follows a lock or an unlock.
 		w := m.word.Load()
 		// The lane ends here: when the mutex is plain again, the next comes through the gate.
-		if m.word.CompareAndSwap(w, bubbled|full) {
+		if m.word.CompareAndSwap(w, w&watched|bubbled|full) {
 			return 0, w&parking.Mask != parking.Unlocked, w&admitted != 0
 		}
 	}
@@ -223,8 +226,8 @@ func (m *Mutex) TryLock() bool {
 			return m.TryLock()
 		case w&parking.Mask != parking.Unlocked:
 			return false
-		case w == parking.Unlocked:
-			if m.express() {
+		case w&^watched == parking.Unlocked:
+			if m.express(w) {
 				return true
 			}
 			continue
@@ -264,11 +267,11 @@ func (m *Mutex) unlock() bool {
 		}
 		switch w & (admitted | parking.Mask) {
 		case parking.Locked:
-			if m.word.CompareAndSwap(w, m.free()) {
+			if m.word.CompareAndSwap(w, m.free(w)) {
 				return true
 			}
 		case admitted | parking.Locked:
-			if m.word.CompareAndSwap(w, parking.Unlocked) { // and open the express lane
+			if m.word.CompareAndSwap(w, w&watched) { // and open the express lane
 				m.gate.open()
 				return true
 			}
@@ -282,12 +285,12 @@ func (m *Mutex) unlock() bool {
 	}
 }
 
-// free returns the word with which a holder on the express lane leaves.
-func (m *Mutex) free() uint32 {
+// free returns the word with which a holder on the express lane leaves, who has found w.
+func (m *Mutex) free(w uint32) uint32 {
 	if m.used >= Express {
-		return full
+		return w&watched | full
 	}
-	return parking.Unlocked
+	return w & watched
 }
 
 // wakeAdmitted unlocks m, if the state is still w, and wakes the admitted one; or hands m over, if
@@ -296,7 +299,7 @@ func (m *Mutex) wakeAdmitted(w uint32) bool {
 	l := parking.Default().Line(m.key())
 	s := l.First()
 	if s == nil || s.Node().OfGoroutine() {
-		ok := m.word.CompareAndSwap(w, m.free())
+		ok := m.word.CompareAndSwap(w, m.free(w))
 		if !ok || s == nil {
 			l.Unlock()
 			return ok
@@ -304,7 +307,7 @@ func (m *Mutex) wakeAdmitted(w uint32) bool {
 		l.ClaimAndUnlock(s).Deliver(waiter.Granted)
 		return true
 	}
-	if !m.word.CompareAndSwap(w, parking.Locked|admitted) {
+	if !m.word.CompareAndSwap(w, w&watched|parking.Locked|admitted) {
 		l.Unlock()
 		return false
 	}

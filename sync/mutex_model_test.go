@@ -98,7 +98,7 @@ func TestModelBypass(t *testing.T) {
 				o.Bound = 3
 			}
 			most := 0
-			interleave.Check(t, o, func(x *interleave.Run) { most = max(most, bypass(x, s.p, s.others)) })
+			interleave.Check(t, o, func(x *interleave.Run) { most = max(most, bypass(x, watching{}, s.p, s.others)) })
 			if !interleave.RaceEnabled {
 				require.Equal(t, (s.p+1)*Express, most, "the bound is not tight")
 			}
@@ -107,8 +107,9 @@ func TestModelBypass(t *testing.T) {
 }
 
 // bypass returns how often the p'th was overtaken.
-func bypass(x *interleave.Run, p int, others []int) int {
+func bypass(x *interleave.Run, o watching, p int, others []int) int {
 	m := freshMutex(0)
+	o.begin(x, m)
 	x.Name("m", m)
 	var in interleave.Int32     // the watched goroutine has been in
 	var passed interleave.Int32 // so many got in before
@@ -139,6 +140,7 @@ func bypass(x *interleave.Run, p int, others []int) int {
 		})
 	}
 	x.Wait()
+	o.end(x, m)
 	x.Assert(m.TryLock(), "the lock was lost")
 	return int(passed.Load())
 }

@@ -30,7 +30,7 @@ func do(l sync.Locker, f func()) {
 // newMutex returns an unlocked mutex of whose express lane so many places have been used.
 func newMutex(used int) *Mutex {
 	m := &Mutex{used: uint16(used)} //nolint:gosec // which is small
-	m.word.Store(m.free())
+	m.word.Store(m.free(0))
 	return m
 }
 

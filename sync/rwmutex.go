@@ -38,10 +38,10 @@ type RWMutex struct {
 
 	// word:
 	//
-	//	63      32   31   30               2   1   0
-	//	+---------+---+---------------------+---+---+
-	//	| readers | X | places used so far  | A | S |
-	//	+---------+---+---------------------+---+---+
+	//	63      32   31   30  29  28               2   1   0
+	//	+---------+---+---+---+---------------------+---+---+
+	//	| readers | X | B | O | places used so far  | A | S |
+	//	+---------+---+---+---+---------------------+---+---+
 	//
 	//	readers  X  A  S   means
 	//	0        0  0  .   unlocked
@@ -49,7 +49,8 @@ type RWMutex struct {
 	//	.        1  0  .   a writer holds it
 	//	.        1  1  0   the admitted one holds it, a writer
 	//
-	// With S the admitted one sleeps, or is about to. Beside a writer the readers have come in
+	// With B the rest is in a row: see bubble.go. With O the lock is observed: see observed.go. With
+	// S the admitted one sleeps, or is about to. Beside a writer the readers have come in
 	// vain: RLock adds itself first, with a place of the lane, and then looks. If there is a
 	// writer, or no place was left, it removes itself again, as RUnlock does, but for the place. So
 	// a read lock is one addition, and does not fail because of other readers.
@@ -79,7 +80,10 @@ type RWMutex struct {
 	//     the lock is available to it, or is about to be woken. (TestModelRWMutex: a lost wake-up
 	//     is a deadlock)
 	//  6. Only RLock uses a place in vain, and then its goroutine queues. So the count of places
-	//     never grows into X: that takes 2²⁸ goroutines.
+	//     never grows into O: that takes 2²⁷ goroutines.
+	//  7. O may be set and cleared at any time. No step of the lock changes it, and none depends on
+	//     it, but that all leave their fast paths. So a reader that is added while O is set has
+	//     come in vain only if it would have without. (TestModelWatchedRWMutex)
 	word xsync.Int64
 	gate gate
 	lane lane // the admitted one's
@@ -95,12 +99,13 @@ const (
 	rwWriter   int64 = 1 << 31
 	rwReader   int64 = 1 << 32
 
-	rwBubbled int64 = 1 << 30 // the rest is in a row: see bubble.go
+	rwBubbled int64 = 1 << 30
+	rwWatched int64 = 1 << 29
 
-	rwFull        = Express * rwPlace
-	rwLane        = rwWriter - rwPlace
-	rwButReaders  = rwReader - 1
-	rwNotOnlyHeld = rwWriter | rwAdmitted | rwSleeping
+	rwFull       = Express * rwPlace
+	rwLane       = rwWatched - rwPlace
+	rwButReaders = rwReader - 1
+	rwWriting    = rwWriter | rwAdmitted | rwSleeping // rwWriter, if a writer holds it and nobody else matters
 
 	rwMissing = -1 << 63 // the sign: more readers have been removed than were there
 )
@@ -108,30 +113,42 @@ const (
 // RLock locks l for reading, and waits for it if need be. Nothing ends the wait early. It allocates
 // nothing in the steady state.
 func (l *RWMutex) RLock() {
-	if canBubble || l.word.Add(rwReader+rwPlace)&rwButReaders >= rwFull+rwPlace {
-		l.rLockSlow()
+	if w := uint32(l.word.Add(rwArrival)); w >= rwTooFar { //nolint:gosec // the lower half
+		l.rLockSlow(w)
 	}
 }
 
+// rLockSlow is the rest of RLock, which has left w in the lower half of the word.
+//
 //go:noinline
-func (l *RWMutex) rLockSlow() {
+func (l *RWMutex) rLockSlow(w uint32) {
 	if !canBubble {
-		l.RUnlock() // it has come in vain
+		if w&^uint32(rwWatched) < rwTooFar {
+			return
+		}
+		l.leaveVain()
 	}
 	_ = l.lock(waiter.Limit{}, rwReader)
+}
+
+// leaveVain removes a reader that has come in vain.
+func (l *RWMutex) leaveVain() {
+	if !l.rUnlock() {
+		fatal(rUnlockOfUnlockedRWMutex)
+	}
 }
 
 // Lock locks l for writing, and waits for it if need be. Nothing ends the wait early. It allocates
 // nothing in the steady state.
 func (l *RWMutex) Lock() {
-	if canBubble || !l.express(l.word.Load(), rwWriter) {
+	if w := l.word.Load(); canBubble || !l.express(w, w, rwWriter) {
 		l.lockSlow()
 	}
 }
 
-// express takes the express lane, if the state is still w and that allows it.
-func (l *RWMutex) express(w, hold int64) bool {
-	return inTheWay(w, hold) < uint64(rwFull) && l.word.CompareAndSwap(w, w+hold+rwPlace)
+// express takes the express lane, if the state is still w, and seen, what matters of it, allows it.
+func (l *RWMutex) express(w, seen, hold int64) bool {
+	return inTheWay(seen, hold) < uint64(rwFull) && l.word.CompareAndSwap(w, w+hold+rwPlace)
 }
 
 // inTheWay returns what of w may keep a goroutine out of the express lane. It does so from rwFull
@@ -171,10 +188,11 @@ func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
 func (l *RWMutex) spin(hold int64) bool {
 	for i := 0; ; {
 		w := l.word.Load()
+		seen := w &^ rwWatched
 		switch {
-		case l.express(w, hold):
+		case l.express(w, seen, hold):
 			return true
-		case inTheWay(w, hold) < uint64(rwFull): // A retry follows a success, mostly a reader's.
+		case inTheWay(seen, hold) < uint64(rwFull): // A retry follows a success, mostly a reader's.
 		case w&rwLane >= rwFull && !l.isRenewed(w) || !xsync.Spin(i):
 			return false
 		default:
@@ -233,7 +251,7 @@ func (l *RWMutex) attempt(hold int64, waited bool) bool {
 func (l *RWMutex) enter(w, free, hold int64, waited bool) bool {
 	renewed := l.lane
 	renewed.renew(waited)
-	to := free&^rwButReaders + hold + int64(Express-renewed.places())*rwPlace
+	to := free&^(rwButReaders-rwWatched) + hold + int64(Express-renewed.places())*rwPlace
 	if hold == rwWriter {
 		to |= rwAdmitted
 	}
@@ -246,8 +264,12 @@ func (l *RWMutex) enter(w, free, hold int64, waited bool) bool {
 
 // The rest of [admitting].
 
-func (l *RWMutex) takeLane(hold int64) bool { return l.express(l.word.Load(), hold) }
-func (l *RWMutex) gateOf() *gate            { return &l.gate }
+func (l *RWMutex) takeLane(hold int64) bool {
+	w := l.word.Load()
+	return l.express(w, w&^rwWatched, hold)
+}
+
+func (l *RWMutex) gateOf() *gate { return &l.gate }
 
 func (l *RWMutex) entered(hold int64, w *waiter.Waiter) {
 	outermost := hold == rwReader && l.opening.Add(1) == 1 // before a waker may try the lock
@@ -270,7 +292,7 @@ func (l *RWMutex) toBubbled() (readers int64, writing, admission bool) {
 	for { // A retry follows a lock or an unlock.
 		w := l.word.Load()
 		// The lane ends here: when the lock is plain again, the next comes through the gate.
-		if l.word.CompareAndSwap(w, rwBubbled|rwFull) {
+		if l.word.CompareAndSwap(w, w&rwWatched|rwBubbled|rwFull) {
 			return w / rwReader, w&rwWriter != 0, w&rwAdmitted != 0
 		}
 	}
@@ -325,7 +347,7 @@ func (l *RWMutex) try(hold int64) bool {
 			return l.try(hold)
 		case !isAvailable(w, hold):
 			return false
-		case l.express(w, hold):
+		case l.express(w, w&^rwWatched, hold):
 			return true
 		case w&rwLane < rwFull:
 			continue
@@ -355,7 +377,7 @@ func (l *RWMutex) try(hold int64) bool {
 
 // RUnlock ends what RLock has begun. It is a fatal error if l is not locked for reading.
 func (l *RWMutex) RUnlock() {
-	if w := l.word.Add(-rwReader); w&(rwMissing|rwSleeping) != 0 {
+	if w := l.word.Add(-rwReader); w&(rwMissing|rwSleeping|rwWatched) != 0 {
 		l.rUnlockSlow(w)
 	}
 }
@@ -392,14 +414,17 @@ func (l *RWMutex) rUnlocked(w int64) bool {
 // readers only a writer sleeps: see invariant 2. If an arrival is faster it does nothing: that one
 // finds the sleeper when it leaves.
 func (l *RWMutex) wakeAdmitted() {
-	if w := l.word.Load(); w&rwSleeping != 0 && isAvailable(w, rwWriter) {
-		l.unlockAndWake(w, 0)
+	for { // A retry follows an arrival that has gone again, or O that has changed.
+		w := l.word.Load()
+		if w&rwSleeping == 0 || !isAvailable(w, rwWriter) || l.unlockAndWake(w, 0) {
+			return
+		}
 	}
 }
 
 // Unlock ends what Lock has begun. It is a fatal error if l is not locked for writing.
 func (l *RWMutex) Unlock() {
-	if w := l.word.Load(); w&rwNotOnlyHeld != rwWriter || !l.word.CompareAndSwap(w, w-rwWriter) {
+	if w := l.word.Load(); w&(rwWriting|rwWatched) != rwWriter || !l.word.CompareAndSwap(w, w-rwWriter) {
 		l.unlockSlow()
 	}
 }
@@ -421,7 +446,7 @@ func (l *RWMutex) unlock() bool {
 			}
 			continue
 		}
-		switch w & rwNotOnlyHeld {
+		switch w & rwWriting {
 		case rwWriter:
 			if l.word.CompareAndSwap(w, w-rwWriter) {
 				return true

@@ -3,6 +3,7 @@
 package sync
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -161,7 +162,7 @@ var rwScenarios = []rwScenario{
 	}},
 	// Nor while there is a place, though a writer waits.
 	{name: "tries beside a writer who sleeps", body: func(cs *section) {
-		cs.l.word.Store(rwReader | rwSleeping)
+		cs.l.word.Store(cs.l.word.Load()&rwWatched | rwReader | rwSleeping)
 		cs.Assert(cs.l.gate.tryPass(), "the gate is not open")
 		cs.Same(Express, "trier", func(int) {
 			cs.Assert(cs.l.TryRLock(), "there was a place")
@@ -292,41 +293,46 @@ var rwScenarios = []rwScenario{
 func TestModelRWMutex(t *testing.T) {
 	for used := range Express + 1 {
 		for _, s := range rwScenarios {
-			t.Run(fmt.Sprintf("%s/used %d", s.name, used), func(t *testing.T) {
-				o := interleave.Options{}
-				switch {
-				case testing.Short() || interleave.RaceEnabled:
-					if s.long {
-						t.Skip("tier two")
-					}
-					o = interleave.Options{Mode: interleave.Bounded, Bound: 2}
-				case s.bound > 0:
-					o = interleave.Options{Mode: interleave.Bounded, Bound: s.bound}
-				}
-				interleave.Check(t, o, func(x *interleave.Run) {
-					cs := &section{Run: x, l: newRWMutex(used)}
-					x.Name("l", cs.l)
-					x.Name("inside", &cs.inside)
-					s.body(cs)
-					x.Wait()
-					if cs.after != nil {
-						cs.after()
-					}
-					if cs.ends {
-						x.Assert(cs.panics.Load() > 0, "no goroutine has noticed")
-						return
-					}
-					x.Assert(
-						cs.panics.Load() == cs.tooMany,
-						"%d unlocks panicked, %d were too many",
-						cs.panics.Load(),
-						cs.tooMany,
-					)
-					requireUnlocked(x, cs.l)
-				})
-			})
+			t.Run(fmt.Sprintf("%s/used %d", s.name, used), func(t *testing.T) { s.check(t, used, watching{}) })
 		}
 	}
+}
+
+func (s rwScenario) check(t *testing.T, used int, o watching) {
+	t.Helper()
+	options := interleave.Options{}
+	switch {
+	case testing.Short() || interleave.RaceEnabled:
+		if s.long {
+			t.Skip("tier two")
+		}
+		options = interleave.Options{Mode: interleave.Bounded, Bound: 2}
+	case s.bound > 0 || o.is():
+		options = interleave.Options{Mode: interleave.Bounded, Bound: cmp.Or(s.bound, 3)}
+	}
+	interleave.Check(t, options, func(x *interleave.Run) {
+		cs := &section{Run: x, l: newRWMutex(used)}
+		o.begin(x, cs.l)
+		x.Name("l", cs.l)
+		x.Name("inside", &cs.inside)
+		s.body(cs)
+		x.Wait()
+		if cs.after != nil {
+			cs.after()
+		}
+		if cs.ends {
+			x.Assert(cs.panics.Load() > 0, "no goroutine has noticed")
+			return
+		}
+		x.Assert(
+			cs.panics.Load() == cs.tooMany,
+			"%d unlocks panicked, %d were too many",
+			cs.panics.Load(),
+			cs.tooMany,
+		)
+		o.end(x, cs.l)
+		requireUnlocked(x, cs.l)
+	})
 }
 
 // newRWMutex returns an unlocked lock of whose express lane so many places have been used, when
@@ -383,11 +389,9 @@ func TestModelRWBypass(t *testing.T) {
 					o.Bound = 3
 				}
 				most := 0
-				interleave.Check(
-					t,
-					o,
-					func(x *interleave.Run) { most = max(most, rwBypass(x, holder, s.line, s.others)) },
-				)
+				interleave.Check(t, o, func(x *interleave.Run) {
+					most = max(most, rwBypass(x, watching{}, holder, s.line, s.others))
+				})
 				if !interleave.RaceEnabled { // under which nothing is looked at
 					require.Equal(t, len(s.line)*Express, most, "the bound is not tight")
 				}
@@ -397,13 +401,14 @@ func TestModelRWBypass(t *testing.T) {
 }
 
 // rwBypass returns how often the last of the line was overtaken.
-func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
+func rwBypass(x *interleave.Run, o watching, holder, line, others string) (passed int) {
 	l := newRWMutex(0)
+	o.begin(x, l)
 	x.Name("l", l)
 	holds := map[rune]int64{'r': rwReader, 'w': rwWriter}
 	enter := map[rune]func(){'r': l.RLock, 'w': l.Lock}
 	leave := map[rune]func(){'r': l.RUnlock, 'w': l.Unlock}
-	x.Assert(l.express(l.word.Load(), holds[rune(holder[0])]), "not free")
+	x.Assert(l.takeLane(holds[rune(holder[0])]), "not free")
 	l.word.And(^rwLane) // the holder has been there for long
 	x.Go("holder", leave[rune(holder[0])])
 
@@ -413,7 +418,7 @@ func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
 		w := l.word.Load()
 		switch me := x.Running(); {
 		case w>>32 <= before>>32 && w&rwWriter <= before&rwWriter: // no goroutine has come in
-		case w>>32 > before>>32 && w&rwButReaders >= rwFull+rwPlace: // in vain
+		case w>>32 > before>>32 && w&rwButReaders&^rwWatched >= rwFull+rwPlace: // in vain
 		case watched[me]:
 			in = true
 		case other[me] && !in:
@@ -441,6 +446,7 @@ func rwBypass(x *interleave.Run, holder, line, others string) (passed int) {
 		})
 	}
 	x.Wait()
+	o.end(x, l)
 	requireUnlocked(x, l)
 	return passed
 }

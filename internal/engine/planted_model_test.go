@@ -217,8 +217,30 @@ var planted = []struct {
 	{
 		name: "a reader that has come in vain returns its place", file: "sync/rwmutex.go",
 		in: "../../sync", test: "TestModelRWBypass",
-		from: "\t\tl.RUnlock() // it has come in vain\n",
-		to:   "\t\tl.word.Add(-rwPlace)\n\t\tl.RUnlock()\n",
+		from: "\t\tl.leaveVain()\n",
+		to:   "\t\tl.word.Add(-rwPlace)\n\t\tl.leaveVain()\n",
+	},
+	{
+		name: "a last place ends the observation", file: "sync/mutex.go", in: "../../sync", test: "TestModelWatchedMutex",
+		from: "\t\treturn w&watched | full\n",
+		to:   "\t\treturn full\n",
+	},
+	{
+		name: "a mutex that is handed over is observed no more", file: "sync/mutex.go",
+		in: "../../sync", test: "TestModelWatchedMutex",
+		from: "m.word.CompareAndSwap(w, w&watched|parking.Locked|admitted)",
+		to:   "m.word.CompareAndSwap(w, parking.Locked|admitted)",
+	},
+	{
+		name: "a renewed lane is observed no more", file: "sync/rwmutex.go", in: "../../sync", test: "TestModelWatchedRWMutex",
+		from: "free&^(rwButReaders-rwWatched)",
+		to:   "free&^rwButReaders",
+	},
+	{
+		name: "a bit that changes is taken for an arrival", file: "sync/rwmutex.go",
+		in: "../../sync", test: "TestModelWatchedRWMutex",
+		from: "|| l.unlockAndWake(w, 0) {\n",
+		to:   "|| l.unlockAndWake(w, 0) || true {\n",
 	},
 	{
 		name: "h: a request that is larger than the size waits", file: "internal/engine/engine.go",

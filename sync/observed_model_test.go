@@ -1,0 +1,129 @@
+//go:build interleave
+
+package sync
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/locktest/mutextest"
+)
+
+// A watching is what happens to the bit that says that a lock is observed. The zero watching is
+// nothing.
+type watching struct {
+	name   string
+	always bool // it is set before all others begin, and stays
+	beside bool // a thread of its own sets and clears it, at every point of what others do
+}
+
+var watchings = []watching{{name: "always", always: true}, {name: "beside", beside: true}}
+
+func (o watching) is() bool { return o.always || o.beside }
+
+// watchable is a lock that can be observed.
+type watchable interface {
+	setWatched(on bool)
+	isWatched() bool
+}
+
+// begin is called with a new lock.
+func (o watching) begin(x *interleave.Run, l watchable) {
+	l.setWatched(o.always)
+	if o.beside {
+		x.Go("watcher", func() { toggle(l) })
+	}
+}
+
+func toggle(l watchable) {
+	l.setWatched(true)
+	l.setWatched(false)
+}
+
+// end is called when all threads have ended. It leaves a lock that is not observed.
+func (o watching) end(x *interleave.Run, l watchable) {
+	x.Assert(l.isWatched() == o.always, "the bit was lost, or came back")
+	l.setWatched(false)
+}
+
+// subject returns s for a lock with the bit.
+func (o watching) subject(s mutextest.Subject) mutextest.Subject {
+	create, after := s.New, s.After
+	s.New = func() mutextest.Small {
+		l := create()
+		l.(watchable).setWatched(o.always)
+		return l
+	}
+	if o.beside {
+		s.Beside = func(l mutextest.Small) { toggle(l.(watchable)) }
+	}
+	s.After = func(x *interleave.Run, l mutextest.Small) {
+		o.end(x, l.(watchable))
+		after(x, l)
+	}
+	return s
+}
+
+// Whether it is observed makes no difference to a mutex, in every way to lock and to give up.
+func TestModelWatchedMutex(t *testing.T) {
+	for _, o := range watchings {
+		for _, used := range lanes() {
+			t.Run(fmt.Sprintf("%s/used %d", o.name, used), func(t *testing.T) {
+				mutextest.RunModelOf[Mutex, LockFuture](t, o.subject(mutextest.Subject{
+					New:   func() mutextest.Small { return newMutex(used) },
+					Bound: 2,
+					After: func(x *interleave.Run, m mutextest.Small) {
+						x.Assert(m.(*Mutex).gate.isOpen(), "the gate is not open")
+					},
+				}), knownRaces()...)
+			})
+		}
+	}
+}
+
+// Nor to a read-write lock.
+func TestModelWatchedRWMutex(t *testing.T) {
+	for _, o := range watchings {
+		for _, s := range rwScenarios {
+			t.Run(o.name+"/"+s.name, func(t *testing.T) { s.check(t, Express-1, o) })
+		}
+		t.Run(o.name+"/as mutex", func(t *testing.T) {
+			mutextest.RunModelOf[RWMutex, RWLockFuture](t, o.subject(mutextest.Subject{
+				New:   func() mutextest.Small { return newRWMutex(Express - 1) },
+				Bound: 2,
+				After: func(x *interleave.Run, m mutextest.Small) { requireUnlocked(x, m.(*RWMutex)) },
+			}))
+		})
+		for _, line := range []string{"R W", "W r", "y R", "x w"} {
+			t.Run(fmt.Sprintf("%s/futures/%s", o.name, line), func(t *testing.T) {
+				interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2},
+					func(x *interleave.Run) { rwFutures(x, o, "w", line, Express) })
+			})
+		}
+	}
+}
+
+// The bound of an observed lock is that of any other, and as tight: no place of the lane is lost.
+func TestModelWatchedBypass(t *testing.T) {
+	for _, o := range watchings {
+		check := func(name string, overtaken func(x *interleave.Run) int) {
+			t.Run(o.name+"/"+name, func(t *testing.T) {
+				most := 0
+				interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2},
+					func(x *interleave.Run) { most = max(most, overtaken(x)) })
+				if !interleave.RaceEnabled {
+					require.Equal(t, Express, most, "the bound is not tight")
+				}
+			})
+		}
+		check("mutex", func(x *interleave.Run) int { return bypass(x, o, 0, []int{3}) })
+		for _, s := range []struct{ line, others string }{{"w", "rrr"}, {"r", "rwr"}} {
+			check("read-write lock/"+s.line+"/"+s.others, func(x *interleave.Run) int {
+				return rwBypass(x, o, "r", s.line, s.others)
+			})
+		}
+	}
+}
