@@ -107,12 +107,13 @@ type Waiter struct {
 
 // A Site is what the waits and holds of one stack have taken. It counts those that have ended.
 type Site struct {
-	Stack Stack // of the acquire
-	Waits uint64
-	Delay time.Duration // of the waits
-	Holds uint64
-	Held  time.Duration // of the holds
-	Blame time.Duration // how long others have waited for what was held, all together
+	Stack  Stack // of the acquire
+	Waits  uint64
+	Delay  time.Duration // of the waits
+	Holds  uint64
+	Held   time.Duration // of the holds
+	Handed uint64        // holds that another agent has returned, or nobody knows for whom
+	Blame  time.Duration // how long others have waited for what was held, all together
 }
 
 // A Task is a task of an executor.
