@@ -174,7 +174,8 @@ func (v *view) textDeadlocks(p *printer) {
 		p.gap()
 		p.line("DEADLOCK, found %s ago: nothing can end %s", span(d.Age), plural(len(d.Waits), "wait"))
 		for _, b := range d.Waits[:min(len(d.Waits), maxWaits)] {
-			p.line("  %s has waited %s for %q, at", b.Waiter.Agent, span(since(v.At, b.Waiter.Since)), v.name(b.LockID, b.Lock, b.Kind))
+			p.line("  %s has waited %s for %q, at", b.Waiter.Agent, span(since(v.At, b.Waiter.Since)),
+				withKey(v.name(b.LockID, b.Lock, b.Kind), b.Waiter.Key))
 			p.textStack("      ", b.Waiter.Stack)
 			for _, h := range b.Holders[:min(len(b.Holders), maxTold)] {
 				p.line("    which %s has held for %s, since", h.Agent, span(since(v.At, h.Since)))
@@ -247,7 +248,7 @@ func (l leakView) by() string {
 func (v *view) textSuspicions(p *printer) {
 	for _, s := range v.Suspicions[:min(len(v.Suspicions), maxReports)] {
 		p.gap()
-		p.wrap("  ", fmt.Sprintf("SUSPICION: %s: %s", s.what(), clean(s.Text, maxText)))
+		p.wrap("  ", fmt.Sprintf("SUSPICION: %s, %s: %s", s.what(), s.when(), clean(s.Text, maxText)))
 		for i, stack := range s.Stacks[:min(len(s.Stacks), maxTold)] {
 			if i > 0 {
 				p.line("    --")
@@ -258,16 +259,21 @@ func (v *view) textSuspicions(p *printer) {
 	p.more("", len(v.Suspicions)-maxReports, "suspicion")
 }
 
-// what says the kind of a suspicion, its lock, and when.
+// what says the kind of a suspicion, and its lock.
 func (s suspicionView) what() string {
 	text := clean(string(s.Why), maxLabel)
 	if s.Name != "" {
-		text += fmt.Sprintf(" of %q", s.Name)
+		return text + " of " + strconv.Quote(s.Name)
 	}
+	return text
+}
+
+// when says how often and when a suspicion came up.
+func (s suspicionView) when() string {
 	if s.Count > 1 {
-		return fmt.Sprintf("%s, %d times, last %s ago", text, s.Count, span(s.Age))
+		return fmt.Sprintf("%d times, last %s ago", s.Count, span(s.Age))
 	}
-	return fmt.Sprintf("%s, %s ago", text, span(s.Age))
+	return span(s.Age) + " ago"
 }
 
 const textRow = "%-10s %-24s %11s %8s %8s %8s %7s %8s %8s"

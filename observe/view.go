@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -37,6 +38,15 @@ const (
 
 func (s state) String() string {
 	return [...]string{"deadlock", "leak", "saturated", "suspect", "waiting", "held", "free"}[s]
+}
+
+// meaning says what a state is, for those who meet it for the first time.
+func (s state) meaning() string {
+	return [...]string{
+		"it is part of a deadlock: nothing can end its waits", "what was held of it has been collected, so nobody can release it",
+		"no permit is free, and requests wait", "something about it may be a fault",
+		"requests wait", "it is held, and nobody waits", "nobody holds it",
+	}[s]
 }
 
 // A view is a snapshot as the pages show it: put in order, folded and cut.
@@ -298,6 +308,7 @@ type group struct {
 // A member of a group.
 type member struct {
 	Agent   Agent
+	Key     string
 	Age     time.Duration
 	Permits int64
 	Notes   string
@@ -318,6 +329,9 @@ func (g *group) add(m member, blame time.Duration, shared, canEnd, granted, appr
 	if approximate {
 		g.Approximate++
 		m.Notes = "approximate: another may have released these"
+	}
+	if m.Key != "" {
+		m.Notes = strings.TrimSpace("[" + clean(m.Key, maxLabel) + "] " + m.Notes)
 	}
 	if len(g.Agents) < maxAgents {
 		g.Agents = append(g.Agents, m)
@@ -355,7 +369,7 @@ func (l *lockView) holders() (groups []*group, more int) {
 	for i := range l.Holders {
 		h := &l.Holders[i]
 		if g := all.of(h.Stack); g != nil {
-			g.add(member{Agent: h.Agent, Age: since(l.Now, h.Since), Permits: h.Permits}, h.Blame, h.Shared, false, false, h.Approximate)
+			g.add(member{Agent: h.Agent, Key: h.Key, Age: since(l.Now, h.Since), Permits: h.Permits}, h.Blame, h.Shared, false, false, h.Approximate)
 		}
 	}
 	return all.groups, all.more
@@ -367,7 +381,7 @@ func (l *lockView) waiters() (groups []*group, more int) {
 	for i := range l.Waiters {
 		w := &l.Waiters[i]
 		if g := all.of(w.Stack); g != nil {
-			g.add(member{Agent: w.Agent, Age: since(l.Now, w.Since), Permits: w.Permits}, 0, w.Shared, w.CanEnd, w.Granted, false)
+			g.add(member{Agent: w.Agent, Key: w.Key, Age: since(l.Now, w.Since), Permits: w.Permits}, 0, w.Shared, w.CanEnd, w.Granted, false)
 		}
 	}
 	return all.groups, all.more
