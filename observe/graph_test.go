@@ -10,12 +10,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 // rounds returns the number of random histories.
 func rounds(all int) int {
-	if testing.Short() {
-		return all / 100
+	if testing.Short() || locktest.RaceEnabled {
+		return all / 200
 	}
 	if os.Getenv("FARAD_STRESS") == "" {
 		return all / 20

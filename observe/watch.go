@@ -20,6 +20,7 @@ func Watch(lock any, name string, level Level) {
 	if !observed.Watch(lock, name, observed.Level(level)) {
 		panic(fmt.Sprintf("observe: Watch of a %T, which is not a pointer to a lock that can be observed", lock))
 	}
+	watchdog.start()
 }
 
 // Unwatch ends the observation of a lock. What was known about it is forgotten. It panics as
@@ -28,6 +29,7 @@ func Unwatch(lock any) {
 	if !observed.Unwatch(lock) {
 		panic(fmt.Sprintf("observe: Unwatch of a %T, which is not a pointer to a lock that can be observed", lock))
 	}
+	watchdog.hurry()
 }
 
 // All observes at a level the locks that are made from now on by their constructors, and those for
@@ -37,13 +39,32 @@ func All(level Level) Level {
 	if level > LevelHolders {
 		panic(fmt.Sprintf("observe: All at level %d: there is no such level", level))
 	}
-	return Level(observed.All(observed.Level(level)))
+	before := Level(observed.All(observed.Level(level)))
+	watchdog.start()
+	watchdog.hurry()
+	return before
 }
 
-// Read returns what is known about all observed locks.
+// Read returns what is known about all observed locks, and what has been reported.
 func Read() *Snapshot {
+	s := readLocks()
+	if len(s.Locks) > 0 {
+		watchdog.start()
+	}
+	var dropped [3]uint64
+	s.Deadlocks, dropped[0] = reports.deadlocks.read()
+	s.Suspicions, dropped[1] = reports.suspicions.read()
+	s.Leaks, dropped[2] = reports.leaks.read()
+	s.Dropped.Reports = dropped[0] + dropped[1] + dropped[2]
+	return s
+}
+
+// readLocks returns a snapshot without reports. All that is in it was there at its time At, or
+// later.
+func readLocks() *Snapshot {
+	s := &Snapshot{At: time.Now()}
 	locks, dropped := observed.Read()
-	s := &Snapshot{At: time.Now(), Dropped: Dropped{Locks: dropped}}
+	s.Dropped.Locks = dropped
 	for i := range locks {
 		l := &locks[i]
 		s.Dropped.Holders += l.DroppedHolds

@@ -1,0 +1,151 @@
+package observe
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/waiter"
+)
+
+// stampPeriod is how often waits and holds that last are marked, so that they are measured though
+// no clock was read when they began.
+const stampPeriod = 100 * time.Millisecond
+
+// A monitor looks at the observed locks from time to time. Its goroutine exists while something is
+// observed: [Watch], [All] and [Read] start it, and it ends when there is nothing to look at. It
+// calls nothing of the user's: see [listener].
+//
+// In a testing/synctest bubble nothing starts it. It would belong to the bubble, which could not
+// end. A bubble finds itself that all of its goroutines are blocked.
+type monitor struct {
+	config atomic.Pointer[Config]
+	rush   chan struct{} // has room for one; the configuration has changed
+
+	mu    sync.Mutex
+	runs  bool   // the goroutine exists; guarded by mu
+	asked uint64 // how often start was called; guarded by mu
+}
+
+var watchdog = newMonitor()
+
+func newMonitor() *monitor {
+	m := &monitor{rush: make(chan struct{}, 1)}
+	var c Config
+	c.setDefaults()
+	m.config.Store(&c)
+	return m
+}
+
+// start makes sure that the goroutine runs if something is observed.
+func (m *monitor) start() {
+	if waiter.InBubble() {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked++
+	if !m.runs {
+		m.runs = true
+		go m.run()
+	}
+}
+
+// hurry ends the pause of the monitor.
+func (m *monitor) hurry() {
+	select {
+	case m.rush <- struct{}{}:
+	default:
+	}
+}
+
+// run looks until there is nothing to look at.
+func (m *monitor) run() {
+	var sight sight
+	next := time.Now()
+	for {
+		m.mu.Lock()
+		asked := m.asked
+		m.mu.Unlock()
+		c := m.config.Load()
+		observed.Stamp()
+		if begin := time.Now(); !begin.Before(next) {
+			now := readLocks()
+			if len(now.Locks) == 0 && observed.Everything() == observed.Off && m.end(asked) {
+				return
+			}
+			sight.look(now, c)
+			end := time.Now()
+			next = begin.Add(max(c.Period, 20*end.Sub(begin)))
+		}
+		select {
+		case <-time.After(min(stampPeriod, c.Period)):
+		case <-m.rush:
+			next = time.Now()
+		}
+	}
+}
+
+// end reports whether the goroutine may end: nobody has asked for it meanwhile.
+func (m *monitor) end(asked uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.runs = m.asked != asked
+	return !m.runs
+}
+
+// A sight is what the monitor remembers from one look to the next.
+type sight struct {
+	before   *Snapshot
+	detector detector
+	suspect  suspect
+}
+
+// look reports what a snapshot shows that the last ones did not.
+func (s *sight) look(now *Snapshot, c *Config) {
+	patience := c.LongWait
+	if patience < 0 {
+		patience = never
+	}
+	certain, possible := s.detector.next(now, patience)
+	for _, d := range certain {
+		reports.deadlocks.tell(d)
+	}
+	for _, d := range possible {
+		reports.suspicions.tell(d.suspicion())
+	}
+	if s.before != nil {
+		for _, x := range s.suspect.next(s.before, now, c) {
+			reports.suspicions.tell(x)
+		}
+	}
+	s.before = now
+}
+
+const never = 1<<63 - 1
+
+// suspicion returns the suspicion that d is one.
+func (d *Deadlock) suspicion() Suspicion {
+	first := &d.Waits[0]
+	s := Suspicion{
+		At: d.At, Why: Unreleased, LockID: first.LockID, Lock: first.Lock,
+		Text: "wait for each other, unless others release what these have acquired: ",
+	}
+	for i := range d.Waits {
+		if i == maxStacks/2 {
+			s.Text += ", …"
+			break
+		}
+		if i > 0 {
+			s.Text += ", "
+		}
+		w := &d.Waits[i]
+		s.Text += w.Waiter.Agent.String() + " for " + lockName(w.LockID, w.Lock, w.Kind)
+		s.Stacks = append(s.Stacks, w.Waiter.Stack)
+		if len(w.Holders) > 0 {
+			s.Stacks = append(s.Stacks, w.Holders[0].Stack)
+		}
+	}
+	return s
+}

@@ -1,0 +1,191 @@
+package observe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// A lockOrder remembers which locks were waited for while which were held. It finds two that were
+// taken in both orders: two agents that do so at the same time wait for each other for ever.
+//
+// It sees those who wait when a snapshot is taken: a sample. It does not see tries, which never
+// wait. A pair is reported once. It is no inversion
+//
+//   - if the same agent took both orders, which cannot meet itself;
+//   - if both held a third lock that lets only one of them in at a time, a gate;
+//   - if one of the two locks lets both in: readers, or permits enough.
+//
+// The memory is bounded: the pairs that were seen first are forgotten.
+type lockOrder struct {
+	pairs map[pair][]nesting
+	known []pair // those in pairs, the first seen first
+	told  map[pair]bool
+}
+
+// The most pairs, and ways in which each was seen.
+const (
+	maxPairs    = 1 << 12
+	maxNestings = 4
+)
+
+// A pair are two locks, the second of which was waited for while the first was held.
+type pair struct{ held, wanted lockKey }
+
+// A lockKey is a lock, or one key of a keyed lock.
+type lockKey struct {
+	id  uint64
+	key string
+}
+
+// A nesting is how a pair was seen.
+type nesting struct {
+	agent        who
+	held, wanted grip
+	gates        []grip // what else was held
+}
+
+// A grip is what an agent has of a lock, or wants.
+type grip struct {
+	lockKey
+	n, size int64
+	name    string
+	stack   Stack
+}
+
+// excludes reports whether a and b are of one lock, and too much to be had at a time.
+func (a *grip) excludes(b *grip) bool {
+	return a.lockKey == b.lockKey && a.n+b.n > min(a.size, b.size)
+}
+
+// like reports whether b says nothing that a does not say.
+func (a *nesting) like(b nesting) bool {
+	same := func(x, y grip) bool { return x.lockKey == y.lockKey && x.n == y.n }
+	return a.agent == b.agent && same(a.held, b.held) && same(a.wanted, b.wanted) &&
+		slices.EqualFunc(a.gates, b.gates, same)
+}
+
+// inverts reports whether two agents that do a and b at the same time may wait for each other.
+func (a *nesting) inverts(b *nesting) bool {
+	gated := slices.ContainsFunc(a.gates, func(x grip) bool {
+		return slices.ContainsFunc(b.gates, func(y grip) bool { return x.excludes(&y) })
+	})
+	return a.agent != b.agent && a.held.excludes(&b.wanted) && a.wanted.excludes(&b.held) && !gated
+}
+
+// look adds what a snapshot shows, and returns the inversions that are new.
+func (o *lockOrder) look(now *Snapshot) (found []Suspicion) {
+	type want struct {
+		grip
+		*Waiter
+	}
+	wants := map[who][]want{}
+	for l, w := range waiters(now) {
+		// A hold that the snapshot has lasted at least until it was begun. So a hold that is older
+		// than a wait was there when the wait began, if the wait is older than the snapshot.
+		if id, ok := w.Agent.who(); ok && l.Size > 0 && !w.Granted && w.Since.Before(now.At) {
+			wants[id] = append(wants[id], want{newGrip(l, w.Key, w.Permits, w.Stack), w})
+		}
+	}
+	if len(wants) == 0 {
+		return nil
+	}
+	type have struct {
+		grip
+		*Holder
+	}
+	haves := map[who][]have{}
+	for i := range now.Locks {
+		l := &now.Locks[i]
+		for k := range l.Holders {
+			h := &l.Holders[k]
+			if id, ok := h.Agent.who(); ok && len(wants[id]) > 0 && trusted(l, h, false) == trustCertain {
+				haves[id] = append(haves[id], have{newGrip(l, h.Key, h.Permits, h.Stack), h})
+			}
+		}
+	}
+	for id, held := range haves {
+		for _, w := range wants[id] {
+			var grips []grip
+			for _, h := range held {
+				if h.Holder.Since.Before(w.Waiter.Since) {
+					grips = append(grips, h.grip)
+				}
+			}
+			for i, g := range grips {
+				gates := slices.Delete(slices.Clone(grips), i, i+1)
+				if s, ok := o.add(nesting{id, g, w.grip, gates}); ok {
+					s.At = now.At
+					found = append(found, s)
+				}
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b Suspicion) int { return cmp.Compare(a.LockID, b.LockID) })
+	return found
+}
+
+// waiters ranges over all waits of a snapshot.
+func waiters(s *Snapshot) func(yield func(*Lock, *Waiter) bool) {
+	return func(yield func(*Lock, *Waiter) bool) {
+		for i := range s.Locks {
+			l := &s.Locks[i]
+			for k := range l.Waiters {
+				if !yield(l, &l.Waiters[k]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func newGrip(l *Lock, key string, n int64, stack Stack) grip {
+	name := lockName(l.ID, l.Name, l.Kind)
+	if key != "" {
+		name += " (" + key + ")"
+	}
+	return grip{lockKey{l.ID, key}, n, l.Size, name, stack}
+}
+
+// add remembers n, and returns the inversion that it completes.
+func (o *lockOrder) add(n nesting) (s Suspicion, ok bool) {
+	p, back := pair{n.held.lockKey, n.wanted.lockKey}, pair{n.wanted.lockKey, n.held.lockKey}
+	if p == back {
+		return s, false
+	}
+	o.remember(p, n)
+	if o.told[p] || o.told[back] {
+		return s, false
+	}
+	for i := range o.pairs[back] {
+		b := &o.pairs[back][i]
+		if n.inverts(b) {
+			o.told[p] = true
+			return Suspicion{
+				Why: Inversion, LockID: n.held.id, Lock: n.held.name,
+				Text:   fmt.Sprintf("%s before %s, and the reverse elsewhere", n.held.name, n.wanted.name),
+				Stacks: []Stack{n.held.stack, n.wanted.stack, b.held.stack, b.wanted.stack},
+			}, true
+		}
+	}
+	return s, false
+}
+
+func (o *lockOrder) remember(p pair, n nesting) {
+	if o.pairs == nil {
+		o.pairs, o.told = map[pair][]nesting{}, map[pair]bool{}
+	}
+	seen, known := o.pairs[p]
+	if !known {
+		if len(o.known) == maxPairs {
+			delete(o.pairs, o.known[0])
+			delete(o.told, o.known[0])
+			o.known = o.known[1:]
+		}
+		o.known = append(o.known, p)
+	}
+	if len(seen) < maxNestings && !slices.ContainsFunc(seen, n.like) {
+		seen = append(seen, n)
+	}
+	o.pairs[p] = seen
+}

@@ -1,0 +1,139 @@
+package observe
+
+import (
+	"fmt"
+	"time"
+)
+
+// A suspect finds what may be a fault, and tells each once.
+//
+// Waits and holds that have become too long are told together for each lock. Those that follow are
+// told when the threshold has passed again. So a lock that is always slow says so from time to
+// time, and does not fill a log.
+type suspect struct {
+	told  map[subject]bool      // what was told, as long as it lasts
+	old   map[subject]bool      // told at the last look
+	last  map[subject]time.Time // when the waits or holds of a lock were told of
+	order lockOrder
+}
+
+// A subject is what a suspicion is of: a wait, a hold, a task or a lock.
+type subject struct {
+	why Reason
+	id  uint64
+}
+
+// The most stacks of one suspicion, and what a task that wakes itself has done at least: as often as
+// this, and in more than half of its polls.
+const (
+	maxStacks    = 8
+	minSelfWakes = 1000
+)
+
+// next returns the suspicions from two consecutive snapshots.
+func (s *suspect) next(before, now *Snapshot, c *Config) (all []Suspicion) {
+	s.old, s.told = s.told, make(map[subject]bool, len(s.told))
+	if s.last == nil {
+		s.last = map[subject]time.Time{}
+	}
+	for i := range now.Locks {
+		l := &now.Locks[i]
+		if l.Size == 0 { // a cond or a wait group: waits are what it is for
+			continue
+		}
+		var waits, holds []lasting
+		for i := range l.Waiters {
+			if w := &l.Waiters[i]; !w.Granted && c.LongWait >= 0 && now.At.Sub(w.Since) >= c.LongWait {
+				waits = append(waits, lasting{w.ID, now.At.Sub(w.Since), w.Stack})
+			}
+		}
+		for i := range l.Holders {
+			if h := &l.Holders[i]; c.LongHold >= 0 && now.At.Sub(h.Since) >= c.LongHold {
+				holds = append(holds, lasting{h.ID, now.At.Sub(h.Since), h.Stack})
+			}
+		}
+		all = s.tooLong(all, now, l, LongWait, c.LongWait, waits)
+		all = s.tooLong(all, now, l, LongHold, c.LongHold, holds)
+	}
+	for x, at := range s.last {
+		if now.At.Sub(at) >= max(c.LongWait, c.LongHold) {
+			delete(s.last, x)
+		}
+	}
+	all = s.tasks(all, before, now, c)
+	return append(all, s.order.look(now)...)
+}
+
+// isNew reports whether x, which lasts, has not been told, and marks it.
+func (s *suspect) isNew(x subject) bool {
+	s.told[x] = true
+	return !s.old[x]
+}
+
+// lasting is a wait or a hold.
+type lasting struct {
+	id    uint64
+	lasts time.Duration
+	stack Stack
+}
+
+// tooLong adds what the waits or holds of l that are too long amount to.
+func (s *suspect) tooLong(all []Suspicion, now *Snapshot, l *Lock, why Reason, limit time.Duration,
+	which []lasting,
+) []Suspicion {
+	if len(which) == 0 {
+		return all
+	}
+	lock := subject{why, l.ID}
+	at, ok := s.last[lock]
+	quiet := ok && now.At.Sub(at) < limit
+	n, longest, stacks := 0, time.Duration(0), []Stack(nil)
+	for _, x := range which {
+		if of := (subject{why, x.id}); quiet && !s.old[of] || !s.isNew(of) {
+			continue
+		}
+		n++
+		longest = max(longest, x.lasts)
+		if len(stacks) < maxStacks {
+			stacks = append(stacks, x.stack)
+		}
+	}
+	if n == 0 {
+		return all
+	}
+	s.last[lock] = now.At
+	text := fmt.Sprintf("%s: %s", why, span(longest))
+	if n > 1 {
+		text += fmt.Sprintf(" and %d more", n-1)
+	}
+	return append(all, Suspicion{At: now.At, Why: why, LockID: l.ID, Lock: l.Name, Text: text, Stacks: stacks})
+}
+
+// tasks adds the tasks that were woken and not polled from before to now, and those that wake
+// themselves all the time.
+func (s *suspect) tasks(all []Suspicion, before, now *Snapshot, c *Config) []Suspicion {
+	old := make(map[uint64]*Task, len(before.Tasks))
+	for i := range before.Tasks {
+		old[before.Tasks[i].ID] = &before.Tasks[i]
+	}
+	for i := range now.Tasks {
+		t := &now.Tasks[i]
+		o := old[t.ID]
+		if o == nil {
+			continue
+		}
+		add := func(why Reason, text string) {
+			if s.isNew(subject{why, t.ID}) {
+				all = append(all, Suspicion{At: now.At, Why: why, Text: fmt.Sprintf("task %d %s of %s %s", t.ID, t.Name, t.Spawned, text)})
+			}
+		}
+		waited := now.At.Sub(t.Since)
+		if o.State == taskQueued && t.State == taskQueued && o.Polls == t.Polls && c.NeverPolled >= 0 && waited >= c.NeverPolled {
+			add(NeverPolled, "was woken "+span(waited)+" ago")
+		}
+		if t.SelfWakes >= minSelfWakes && 2*t.SelfWakes > t.Polls {
+			add(SelfWake, fmt.Sprintf("has woken itself in %d of %d polls", t.SelfWakes, t.Polls))
+		}
+	}
+	return all
+}
