@@ -91,8 +91,8 @@ type bubbling = admitting
 // Tests of what has nothing to do with bubbles have it be false.
 var canBubble = isTest() && linked.Bubbles()
 
-// rwArrival is what RLock adds to the word of a lock, and from rwTooFar on that has not let it in. In
-// a program that can make bubbles it adds nothing, and is never in. They are variables because a
+// rwArrival is what RLock adds to the word of a lock, and from rwTooFar on that has not let it in.
+// In a program that can make bubbles it adds nothing, and is never in. They are variables because a
 // look at canBubble would leave RLock no room for what it has to tell its slow path.
 var rwArrival, rwTooFar = arrivals(canBubble)
 
@@ -279,6 +279,16 @@ func inLine(l bubbling) int {
 		return r.own.Len() + r.line.Len()
 	}
 	return 0
+}
+
+// held returns how l is held if it is bubbled.
+func held(l bubbling) (readers int64, writing bool) {
+	rows.mu.Lock()
+	defer rows.mu.Unlock()
+	if r := rows.of[l]; r != nil {
+		return int64(r.readers), r.writing
+	}
+	return 0, false
 }
 
 // A served node holds the lock, and has to be told; or its goroutine, which sleeps across the

@@ -30,6 +30,8 @@ func deliver(bubbling, []served) {}
 
 func inLine(bubbling) int { return 0 }
 
+func held(bubbling) (readers int64, writing bool) { return 0, false }
+
 func lockBubbled(bubbling, int64, waiter.Limit) (here bool, err error) { return false, nil }
 
 func tryBubbled(bubbling, int64) (ok, here bool) { return false, false }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
@@ -115,6 +116,14 @@ func (m *Mutex) lockSlow() { _ = m.lock(waiter.Limit{}) }
 
 // lock locks m, or returns the error of until if that ends the wait before.
 func (m *Mutex) lock(until waiter.Limit) error {
+	if m.isWatched() || observed.Everything() != observed.Off {
+		return lockWatched(m, rwWriter, until)
+	}
+	return m.acquire(until, rwWriter)
+}
+
+// acquire is lock, whether or not m is observed.
+func (m *Mutex) acquire(until waiter.Limit, _ int64) error {
 	if canBubble {
 		if here, err := lockBubbled(m, rwWriter, until); here {
 			return err
@@ -150,7 +159,7 @@ func (m *Mutex) compete(until waiter.Limit, waited bool) error {
 	for !m.attempt(1, waited) { // A retry follows a success on the express lane, whose places are few.
 		if canBubble && m.isBubbled() {
 			m.leave()
-			return m.lock(until)
+			return m.acquire(until, rwWriter)
 		}
 		if err := sleepAdmitted(until, m); err != nil {
 			m.leave()
@@ -213,7 +222,13 @@ func (m *Mutex) key() parking.Key { return parking.Key{Object: m, Hash: m.gate.k
 
 // TryLock locks m if it is unlocked, and reports whether it did. If the express lane is full it
 // does not if any goroutine waits.
-func (m *Mutex) TryLock() bool {
+func (m *Mutex) TryLock() bool { return m.try(rwWriter, true) }
+
+// try is TryLock. Tell says whether to tell those who observe m.
+func (m *Mutex) try(_ int64, tell bool) bool {
+	if tell && m.isWatched() {
+		return tryWatched(m, rwWriter)
+	}
 	if canBubble {
 		if ok, here := tryBubbled(m, rwWriter); here {
 			return ok
@@ -223,7 +238,7 @@ func (m *Mutex) TryLock() bool {
 		w := m.word.Load()
 		switch {
 		case canBubble && w&bubbled != 0:
-			return m.TryLock()
+			return m.try(rwWriter, false)
 		case w&parking.Mask != parking.Unlocked:
 			return false
 		case w&^watched == parking.Unlocked:
@@ -250,6 +265,14 @@ func (m *Mutex) Unlock() {
 
 //go:noinline
 func (m *Mutex) unlockSlow() {
+	if m.isWatched() {
+		tellReleased(m, rwWriter)
+	}
+	m.drop(rwWriter)
+}
+
+// drop unlocks m, without a word to those who observe it.
+func (m *Mutex) drop(int64) {
 	if !m.unlock() {
 		fatal(unlockOfUnlockedMutex)
 	}
@@ -327,14 +350,17 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if !m.TryLock() { // the first time it asks, a context allocates its channel
-		if err := m.lock(waiter.UntilDone(ctx)); err != nil {
+	if m.isWatched() || observed.Everything() != observed.Off {
+		return lockContextWatched(m, rwWriter, ctx)
+	}
+	if !m.try(rwWriter, false) { // the first time it asks, a context allocates its channel
+		if err := m.acquire(waiter.UntilDone(ctx), rwWriter); err != nil {
 			return err
 		}
 	}
 	err := ctx.Err()
 	if err != nil { // perhaps before the unlock that has let us in
-		m.Unlock()
+		m.drop(rwWriter)
 	}
 	return err
 }

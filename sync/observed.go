@@ -1,7 +1,102 @@
 package sync
 
-// An observed lock has a bit in its word that keeps everybody off the fast paths, and nothing else:
-// all slow paths ignore it and keep it. So a lock may begin to be observed at any time, and cease.
+import (
+	"context"
+	"unsafe"
+
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/waiter"
+)
+
+// An observed lock has a bit in its word that keeps everybody off the fast paths. The slow paths
+// tell the lock's record what they do, and otherwise ignore the bit and keep it. So a lock may
+// begin to be observed at any time, and cease: what happens is the same. No hook runs under a lock.
+//
+// A hold is told after the lock has been taken, and its end before the lock is free again. There is
+// one exception: RUnlock has removed its reader already when it sees the bit.
+
+var (
+	mutexes = observed.Register(
+		observed.About{Name: "sync.Mutex", Owned: true}, (*Mutex).setWatched, (*Mutex).numbers,
+	)
+	rwMutexes = observed.Register(
+		observed.About{Name: "sync.RWMutex", Owned: true}, (*RWMutex).setWatched, (*RWMutex).numbers,
+	)
+)
+
+// watchable is a lock as its hooks see it.
+type watchable interface {
+	isWatched() bool
+	setWatched(on bool)
+	// record returns what is told. A lock that is not observed joins, if all are to be.
+	record() *observed.Record
+	// permits says of how many permits the record of a hold is, and whether others may share it.
+	permits(hold int64) (n int64, shared bool)
+
+	try(hold int64, tell bool) bool
+	acquire(until waiter.Limit, hold int64) error
+	drop(hold int64)
+}
+
+// tellTook says that the caller has locked l without a wait.
+func tellTook(l watchable, hold int64) { l.record().Took(l.permits(hold)) }
+
+// tellReleased says that the caller is about to unlock l.
+func tellReleased(l watchable, hold int64) { l.record().Released(l.permits(hold)) }
+
+// lockWatched is the lock of an observed lock.
+func lockWatched(l watchable, hold int64, until waiter.Limit) error {
+	r := l.record()
+	n, shared := l.permits(hold)
+	if l.try(hold, false) {
+		r.Took(n, shared)
+		return nil
+	}
+	w := r.Begin(n, shared, until.MayEnd())
+	err := l.acquire(until, hold)
+	w.End(err)
+	return err
+}
+
+// lockContextWatched is the same until ctx is done. A cancel before the unlock that has let the
+// caller in wins.
+func lockContextWatched(l watchable, hold int64, ctx context.Context) error { //nolint:revive // as its neighbour
+	r := l.record()
+	n, shared := l.permits(hold)
+	if l.try(hold, false) {
+		err := ctx.Err()
+		if err == nil {
+			r.Took(n, shared)
+			return nil
+		}
+		l.drop(hold)
+		r.FailedWith(err)
+		return err
+	}
+	until := waiter.UntilDone(ctx)
+	w := r.Begin(n, shared, until.MayEnd())
+	err := l.acquire(until, hold)
+	if err == nil {
+		if err = ctx.Err(); err != nil {
+			l.drop(hold)
+		}
+	}
+	w.End(err)
+	return err
+}
+
+// tryWatched is the TryLock of an observed lock.
+func tryWatched(l watchable, hold int64) bool {
+	if !l.try(hold, false) {
+		l.record().Failed(observed.Tried)
+		return false
+	}
+	tellTook(l, hold)
+	return true
+}
+
+func (m *Mutex) isWatched() bool { return m.word.Load()&watched != 0 }
 
 func (m *Mutex) setWatched(on bool) {
 	if on {
@@ -11,7 +106,30 @@ func (m *Mutex) setWatched(on bool) {
 	}
 }
 
-func (m *Mutex) isWatched() bool { return m.word.Load()&watched != 0 }
+func (m *Mutex) record() *observed.Record {
+	if m.isWatched() {
+		return observed.Of(unsafe.Pointer(m))
+	}
+	return mutexes.Join(m)
+}
+
+func (m *Mutex) permits(int64) (n int64, shared bool) { return 1, false }
+
+func (m *Mutex) numbers() observed.Numbers {
+	n := observed.Numbers{Size: 1, Waiting: m.Waiting()}
+	switch w := m.word.Load(); {
+	case w&bubbled != 0:
+		if _, writing := held(m); !writing {
+			n.Free = 1
+		}
+	case w&parking.Mask == parking.Unlocked:
+		n.Free = 1
+	default:
+	}
+	return n
+}
+
+func (l *RWMutex) isWatched() bool { return l.word.Load()&rwWatched != 0 }
 
 func (l *RWMutex) setWatched(on bool) {
 	if on {
@@ -21,4 +139,32 @@ func (l *RWMutex) setWatched(on bool) {
 	}
 }
 
-func (l *RWMutex) isWatched() bool { return l.word.Load()&rwWatched != 0 }
+func (l *RWMutex) record() *observed.Record {
+	if l.isWatched() {
+		return observed.Of(unsafe.Pointer(l))
+	}
+	return rwMutexes.Join(l)
+}
+
+// rwSize is how many readers there may be. A writer counts for all of them.
+const rwSize = 1<<31 - 1
+
+func (l *RWMutex) permits(hold int64) (n int64, shared bool) {
+	if hold == rwReader {
+		return 1, true
+	}
+	return rwSize, false
+}
+
+func (l *RWMutex) numbers() observed.Numbers {
+	w := l.word.Load()
+	readers, writing := w/rwReader, w&rwWriter != 0
+	if w&rwBubbled != 0 {
+		readers, writing = held(l)
+	}
+	n := observed.Numbers{Size: rwSize, Waiting: l.Waiting()}
+	if !writing {
+		n.Free = rwSize - max(readers, 0)
+	}
+	return n
+}

@@ -24,12 +24,6 @@ var watchings = []watching{{name: "always", always: true}, {name: "beside", besi
 
 func (o watching) is() bool { return o.always || o.beside }
 
-// watchable is a lock that can be observed.
-type watchable interface {
-	setWatched(on bool)
-	isWatched() bool
-}
-
 // begin is called with a new lock.
 func (o watching) begin(x *interleave.Run, l watchable) {
 	l.setWatched(o.always)
@@ -72,6 +66,9 @@ func TestModelWatchedMutex(t *testing.T) {
 	for _, o := range watchings {
 		for _, used := range lanes() {
 			t.Run(fmt.Sprintf("%s/used %d", o.name, used), func(t *testing.T) {
+				if o.beside && used != 1 && testing.Short() {
+					t.Skip("tier two")
+				}
 				mutextest.RunModelOf[Mutex, LockFuture](t, o.subject(mutextest.Subject{
 					New:   func() mutextest.Small { return newMutex(used) },
 					Bound: 2,
@@ -91,6 +88,9 @@ func TestModelWatchedRWMutex(t *testing.T) {
 			t.Run(o.name+"/"+s.name, func(t *testing.T) { s.check(t, Express-1, o) })
 		}
 		t.Run(o.name+"/as mutex", func(t *testing.T) {
+			if o.beside && testing.Short() {
+				t.Skip("tier two")
+			}
 			mutextest.RunModelOf[RWMutex, RWLockFuture](t, o.subject(mutextest.Subject{
 				New:   func() mutextest.Small { return newRWMutex(Express - 1) },
 				Bound: 2,

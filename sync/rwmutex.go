@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
@@ -49,8 +50,8 @@ type RWMutex struct {
 	//	.        1  0  .   a writer holds it
 	//	.        1  1  0   the admitted one holds it, a writer
 	//
-	// With B the rest is in a row: see bubble.go. With O the lock is observed: see observed.go. With
-	// S the admitted one sleeps, or is about to. Beside a writer the readers have come in
+	// With B the rest is in a row: see bubble.go. With O the lock is observed: see observed.go.
+	// With S the admitted one sleeps, or is about to. Beside a writer the readers have come in
 	// vain: RLock adds itself first, with a place of the lane, and then looks. If there is a
 	// writer, or no place was left, it removes itself again, as RUnlock does, but for the place. So
 	// a read lock is one addition, and does not fail because of other readers.
@@ -124,18 +125,12 @@ func (l *RWMutex) RLock() {
 func (l *RWMutex) rLockSlow(w uint32) {
 	if !canBubble {
 		if w&^uint32(rwWatched) < rwTooFar {
+			tellTook(l, rwReader)
 			return
 		}
-		l.leaveVain()
+		l.drop(rwReader) // it has come in vain
 	}
 	_ = l.lock(waiter.Limit{}, rwReader)
-}
-
-// leaveVain removes a reader that has come in vain.
-func (l *RWMutex) leaveVain() {
-	if !l.rUnlock() {
-		fatal(rUnlockOfUnlockedRWMutex)
-	}
 }
 
 // Lock locks l for writing, and waits for it if need be. Nothing ends the wait early. It allocates
@@ -168,6 +163,14 @@ func (l *RWMutex) lockSlow() { _ = l.lock(waiter.Limit{}, rwWriter) }
 
 // lock locks l, or returns the error of until if that ends the wait before.
 func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
+	if l.isWatched() || observed.Everything() != observed.Off {
+		return lockWatched(l, hold, until)
+	}
+	return l.acquire(until, hold)
+}
+
+// acquire is lock, whether or not l is observed.
+func (l *RWMutex) acquire(until waiter.Limit, hold int64) error {
 	if canBubble {
 		if here, err := lockBubbled(l, hold, until); here {
 			return err
@@ -213,7 +216,7 @@ func (l *RWMutex) compete(until waiter.Limit, hold int64, waited bool) error {
 	for !l.attempt(hold, waited) { // A retry follows one of the lane's few users.
 		if canBubble && l.isBubbled() {
 			l.gate.open()
-			return l.lock(until, hold)
+			return l.acquire(until, hold)
 		}
 		if err := sleepAdmitted(until, l); err != nil {
 			l.word.And(^rwSleeping) // invariant 2
@@ -327,14 +330,18 @@ func (l *RWMutex) key() parking.Key { return parking.Key{Object: l, Hash: l.gate
 // TryRLock locks l for reading if no writer holds it, and reports whether it did. If the express
 // lane is full it does not if any goroutine waits, or a future is being told that it has the lock.
 // It may let others run, if a goroutine is about to come in beside it.
-func (l *RWMutex) TryRLock() bool { return l.try(rwReader) }
+func (l *RWMutex) TryRLock() bool { return l.try(rwReader, true) }
 
 // TryLock locks l for writing if no goroutine holds it, and reports whether it did. It does not if
 // a goroutine is about to come in for reading. If the express lane is full it does not if any
 // goroutine waits.
-func (l *RWMutex) TryLock() bool { return l.try(rwWriter) }
+func (l *RWMutex) TryLock() bool { return l.try(rwWriter, true) }
 
-func (l *RWMutex) try(hold int64) bool {
+// try is TryLock or TryRLock. Tell says whether to tell those who observe l.
+func (l *RWMutex) try(hold int64, tell bool) bool {
+	if tell && l.isWatched() {
+		return tryWatched(l, hold)
+	}
 	if canBubble {
 		if ok, here := tryBubbled(l, hold); here {
 			return ok
@@ -344,7 +351,7 @@ func (l *RWMutex) try(hold int64) bool {
 		w := l.word.Load()
 		switch {
 		case canBubble && w&rwBubbled != 0:
-			return l.try(hold)
+			return l.try(hold, false)
 		case !isAvailable(w, hold):
 			return false
 		case l.express(w, w&^rwWatched, hold):
@@ -384,6 +391,9 @@ func (l *RWMutex) RUnlock() {
 
 //go:noinline
 func (l *RWMutex) rUnlockSlow(w int64) {
+	if w&rwWatched != 0 {
+		tellReleased(l, rwReader)
+	}
 	if !l.rUnlocked(w) {
 		fatal(rUnlockOfUnlockedRWMutex)
 	}
@@ -431,7 +441,19 @@ func (l *RWMutex) Unlock() {
 
 //go:noinline
 func (l *RWMutex) unlockSlow() {
-	if !l.unlock() {
+	if l.isWatched() {
+		tellReleased(l, rwWriter)
+	}
+	l.drop(rwWriter)
+}
+
+// drop ends what Lock or RLock has begun, without a word to those who observe l.
+func (l *RWMutex) drop(hold int64) {
+	switch {
+	case l.giveBack(hold):
+	case hold == rwReader:
+		fatal(rUnlockOfUnlockedRWMutex)
+	default:
 		fatal(unlockOfUnlockedRWMutex)
 	}
 }
@@ -505,8 +527,11 @@ func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if !l.try(hold) { // the first time it asks, a context allocates its channel
-		if err := l.lock(waiter.UntilDone(ctx), hold); err != nil {
+	if l.isWatched() || observed.Everything() != observed.Off {
+		return lockContextWatched(l, hold, ctx)
+	}
+	if !l.try(hold, false) { // the first time it asks, a context allocates its channel
+		if err := l.acquire(waiter.UntilDone(ctx), hold); err != nil {
 			return err
 		}
 	}
@@ -514,12 +539,8 @@ func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
 		return nil
 	}
 	err := ctx.Err()
-	switch { // perhaps before the unlock that has let us in
-	case err == nil:
-	case hold == rwReader:
-		l.RUnlock()
-	default:
-		l.Unlock()
+	if err != nil { // perhaps before the unlock that has let us in
+		l.drop(hold)
 	}
 	return err
 }

@@ -217,8 +217,8 @@ var planted = []struct {
 	{
 		name: "a reader that has come in vain returns its place", file: "sync/rwmutex.go",
 		in: "../../sync", test: "TestModelRWBypass",
-		from: "\t\tl.leaveVain()\n",
-		to:   "\t\tl.word.Add(-rwPlace)\n\t\tl.leaveVain()\n",
+		from: "\t\tl.drop(rwReader) // it has come in vain\n",
+		to:   "\t\tl.word.Add(-rwPlace)\n\t\tl.drop(rwReader)\n",
 	},
 	{
 		name: "a last place ends the observation", file: "sync/mutex.go", in: "../../sync", test: "TestModelWatchedMutex",

@@ -1,0 +1,336 @@
+//go:build !interleave
+
+package sync
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/observed"
+)
+
+// watch observes l until the test ends, and returns what is known about it.
+func watch(t testing.TB, l any, level observed.Level) func() observed.Lock {
+	t.Helper()
+	name := t.Name()
+	require.True(t, observed.Watch(l, name, level))
+	t.Cleanup(func() { observed.Unwatch(l) })
+	return func() observed.Lock {
+		t.Helper()
+		locks, _ := observed.Read()
+		for _, l := range locks {
+			if l.Name == name {
+				return l
+			}
+		}
+		require.Fail(t, "it is not observed")
+		return observed.Lock{}
+	}
+}
+
+// A watchedLock is one of the three ways to hold a lock.
+type watchedLock struct {
+	name string
+	make func() any
+
+	lock    func(l any)
+	try     func(l any) bool
+	context func(l any, ctx context.Context) error
+	timeout func(l any, d time.Duration) bool
+	unlock  func(l any)
+
+	exclude func(l any) func() // keeps others out, until what it returns is called
+	permits int64
+	shared  bool
+}
+
+var watchedLocks = []watchedLock{
+	{
+		name: "sync.Mutex", make: func() any { return new(Mutex) }, permits: 1,
+		lock:    func(l any) { l.(*Mutex).Lock() },
+		try:     func(l any) bool { return l.(*Mutex).TryLock() },
+		context: func(l any, ctx context.Context) error { return l.(*Mutex).LockContext(ctx) },
+		timeout: func(l any, d time.Duration) bool { return l.(*Mutex).LockTimeout(d) },
+		unlock:  func(l any) { l.(*Mutex).Unlock() },
+		exclude: func(l any) func() { l.(*Mutex).Lock(); return l.(*Mutex).Unlock },
+	},
+	{
+		name: "sync.RWMutex", make: func() any { return new(RWMutex) }, permits: rwSize,
+		lock:    func(l any) { l.(*RWMutex).Lock() },
+		try:     func(l any) bool { return l.(*RWMutex).TryLock() },
+		context: func(l any, ctx context.Context) error { return l.(*RWMutex).LockContext(ctx) },
+		timeout: func(l any, d time.Duration) bool { return l.(*RWMutex).LockTimeout(d) },
+		unlock:  func(l any) { l.(*RWMutex).Unlock() },
+		exclude: func(l any) func() { l.(*RWMutex).RLock(); return l.(*RWMutex).RUnlock },
+	},
+	{
+		name: "sync.RWMutex", make: func() any { return new(RWMutex) }, permits: 1, shared: true,
+		lock:    func(l any) { l.(*RWMutex).RLock() },
+		try:     func(l any) bool { return l.(*RWMutex).TryRLock() },
+		context: func(l any, ctx context.Context) error { return l.(*RWMutex).RLockContext(ctx) },
+		timeout: func(l any, d time.Duration) bool { return l.(*RWMutex).RLockTimeout(d) },
+		unlock:  func(l any) { l.(*RWMutex).RUnlock() },
+		exclude: func(l any) func() { l.(*RWMutex).Lock(); return l.(*RWMutex).Unlock },
+	},
+}
+
+func forEachWatched(t *testing.T, f func(t *testing.T, w watchedLock)) {
+	t.Helper()
+	for _, w := range watchedLocks {
+		name := w.name
+		if w.shared {
+			name += " for reading"
+		}
+		t.Run(name, func(t *testing.T) { f(t, w) })
+	}
+}
+
+// Each request is counted once, as what has become of it.
+func TestObservedLockCountsRequests(t *testing.T) {
+	forEachWatched(t, func(t *testing.T, w watchedLock) {
+		l := w.make()
+		read := watch(t, l, observed.Counts)
+		canceled, cancel := context.WithCancel(bg)
+		cancel()
+
+		w.lock(l)
+		w.unlock(l)
+		require.True(t, w.try(l))
+		w.unlock(l)
+		require.NoError(t, w.context(l, t.Context()))
+		w.unlock(l)
+		require.True(t, w.timeout(l, time.Hour))
+		w.unlock(l)
+		require.Error(t, w.context(l, canceled)) // which is not a request
+		s := read()
+		require.Equal(t, w.name, s.Kind)
+		require.True(t, s.Owned)
+		require.EqualValues(t, 4, s.Acquired)
+		require.Zero(t, s.Contended)
+		require.Equal(t, s.Size, s.Free)
+
+		allow := w.exclude(l)
+		require.False(t, w.try(l))
+		require.False(t, w.timeout(l, time.Microsecond))
+		soon, cancel := context.WithTimeout(bg, time.Microsecond)
+		defer cancel()
+		require.Error(t, w.context(l, soon))
+		ended := make(chan error)
+		ctx, cancel := context.WithCancel(bg)
+		go func() { ended <- w.context(l, ctx) }()
+		locktest.Eventually(t, "it waits", func() bool { return read().Waiting == 1 })
+		cancel()
+		require.ErrorIs(t, locktest.Receive(t, ended), context.Canceled)
+		go func() { w.lock(l); w.unlock(l); ended <- nil }()
+		locktest.Eventually(t, "it waits", func() bool { return read().Waiting == 1 })
+		allow()
+		require.NoError(t, locktest.Receive(t, ended))
+		s = read()
+		require.EqualValues(t, 6, s.Acquired)
+		require.EqualValues(t, 1, s.Failed[observed.Tried])
+		require.EqualValues(t, 1, s.Failed[observed.Cancelled])
+		require.EqualValues(t, 4, s.Contended+2-s.Failed[observed.TimedOut]) // One may have ended before it began.
+		require.Equal(t, s.Size, s.Free)
+		require.Zero(t, s.Waiting)
+	})
+}
+
+// Who holds and who waits are known by their stacks, as long as they do.
+func TestObservedLockKnowsItsHolders(t *testing.T) {
+	forEachWatched(t, func(t *testing.T, w watchedLock) {
+		l := w.make()
+		read := watch(t, l, observed.Holders)
+		for name, lock := range map[string]func(){
+			"lock":    func() { w.lock(l) },
+			"try":     func() { w.try(l) },
+			"context": func() { _ = w.context(l, t.Context()) },
+			"timeout": func() { w.timeout(l, time.Hour) },
+		} {
+			lock()
+			s := read()
+			require.Len(t, s.Holders, 1, name)
+			h := s.Holders[0]
+			require.Equal(t, w.permits, h.Permits, name)
+			require.Equal(t, w.shared, h.Shared, name)
+			require.Equal(t, s.Size-w.permits, s.Free, name)
+			requireStack(t, &h, "TestObservedLockKnowsItsHolders")
+			w.unlock(l)
+			require.Empty(t, read().Holders, name)
+
+			if name == "try" {
+				continue
+			}
+			allow := w.exclude(l)
+			ended := make(chan bool)
+			go func() { waitsHere(lock); w.unlock(l); ended <- true }()
+			locktest.Eventually(t, "it waits", func() bool { return read().Waiting == 1 })
+			s = read()
+			require.Len(t, s.Waiters, 1, name)
+			require.Len(t, s.Holders, 1, name)
+			require.Equal(t, w.permits, s.Waiters[0].Permits, name)
+			require.Equal(t, w.shared, s.Waiters[0].Shared, name)
+			require.Equal(t, name != "lock", s.Waiters[0].CanEnd, name)
+			requireStack(t, &s.Waiters[0], "waitsHere")
+			allow()
+			locktest.Receive(t, ended)
+			s = read()
+			require.Empty(t, s.Holders, name)
+			require.Empty(t, s.Waiters, name)
+		}
+	})
+}
+
+//go:noinline
+func waitsHere(lock func()) { lock() }
+
+func requireStack(t *testing.T, h *observed.Hold, function string) {
+	t.Helper()
+	frames, names := runtime.CallersFrames(h.Stack.PCs()), ""
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		names += f.Function + "\n"
+	}
+	require.Contains(t, names, function)
+}
+
+// Whoever holds a lock that begins to be observed is unknown, and nobody else is.
+func TestObservedLockSaysWhoIsUnknown(t *testing.T) {
+	forEachWatched(t, func(t *testing.T, w watchedLock) {
+		l := w.make()
+		w.lock(l)
+		read := watch(t, l, observed.Holders)
+		require.Equal(t, w.permits, read().Unknown)
+		require.Empty(t, read().Holders)
+		w.unlock(l)
+		require.Zero(t, read().Unknown)
+		w.lock(l)
+		require.Zero(t, read().Unknown)
+		require.Len(t, read().Holders, 1)
+		w.unlock(l)
+	})
+}
+
+// When all locks are to be observed, one that somebody has to wait for joins.
+func TestLockThatIsWaitedForJoins(t *testing.T) {
+	forEachWatched(t, func(t *testing.T, w watchedLock) {
+		before := observed.All(observed.Holders)
+		defer observed.All(before)
+		l := w.make()
+		allow := w.exclude(l)
+		require.False(t, l.(watchable).isWatched())
+		require.False(t, w.timeout(l, time.Millisecond))
+		require.True(t, l.(watchable).isWatched())
+		allow()
+		require.True(t, observed.Unwatch(l))
+		require.False(t, l.(watchable).isWatched())
+	})
+}
+
+// An observed lock is one in a bubble, too.
+func TestObservedLockInABubble(t *testing.T) {
+	withBubbles(t)
+	forEachWatched(t, func(t *testing.T, w watchedLock) {
+		l := w.make()
+		read := watch(t, l, observed.Holders)
+		synctest.Test(t, func(t *testing.T) {
+			require.True(t, w.try(l))
+			require.Len(t, read().Holders, 1)
+			require.Equal(t, read().Size-w.permits, read().Free)
+			w.unlock(l)
+			w.lock(l)
+			w.unlock(l)
+			allow := w.exclude(l)
+			go func() { w.lock(l); w.unlock(l) }()
+			synctest.Wait()
+			require.Len(t, read().Waiters, 1)
+			require.Len(t, read().Holders, 1)
+			require.False(t, w.timeout(l, time.Hour))
+			allow()
+			synctest.Wait()
+			require.Empty(t, read().Holders)
+			require.Empty(t, read().Waiters)
+			require.Equal(t, read().Size, read().Free)
+			require.EqualValues(t, 4, read().Acquired)
+		})
+	})
+}
+
+// Everything that is promised, of locks that are observed.
+func TestContractWhileObserved(t *testing.T) {
+	mutextest.RunOf[Mutex, LockFuture](t, func() *Mutex {
+		m := new(Mutex)
+		observed.Watch(m, "", observed.Holders)
+		return m
+	}, false, unobserved("WaitingAllocatesNothing"), unobserved("FutureAllocatesNothing"),
+		unobserved("GivingUpAllocatesNothing"))
+}
+
+func unobserved(test string) mutextest.Known {
+	return mutextest.Known{Test: test, Why: "of a lock that is observed: TestObservingAllocatesNothing"}
+}
+
+// A lock that is observed and not, over and over, loses nothing; and what is told of it adds up.
+func TestWatchingLosesNothing(t *testing.T) {
+	forEachWatched(t, func(t *testing.T, w watchedLock) {
+		locktest.AtEveryProcs(t, func(t *testing.T) {
+			l := w.make()
+			n := locktest.Scaled(2000)
+			done := make(chan struct{})
+			var toggler, workers sync.WaitGroup
+			toggler.Go(func() {
+				for level := observed.Off; ; level = (level + 1) % 3 {
+					select {
+					case <-done:
+						return
+					default:
+						observed.Watch(l, "", level)
+						runtime.Gosched()
+					}
+				}
+			})
+			for i := range 4 {
+				workers.Go(func() {
+					for range n {
+						switch ok := true; i {
+						case 0:
+							w.exclude(l)()
+						case 1:
+							if ok = w.try(l); ok {
+								w.unlock(l)
+							}
+						case 2:
+							if ok = w.timeout(l, 10*time.Microsecond); ok {
+								w.unlock(l)
+							}
+						default:
+							w.lock(l)
+							w.unlock(l)
+						}
+					}
+				})
+			}
+			workers.Wait()
+			close(done)
+			toggler.Wait()
+			read := watch(t, l, observed.Holders)
+			assert.Zero(t, read().Unknown)
+			w.exclude(l)()
+			require.True(t, w.try(l), "the lock was lost")
+			w.unlock(l)
+			s := read()
+			assert.Empty(t, s.Holders)
+			assert.Empty(t, s.Waiters)
+			assert.Equal(t, s.Size, s.Free)
+		})
+	})
+}
