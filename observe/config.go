@@ -11,14 +11,14 @@ type Config struct {
 	Period      time.Duration // between two looks for deadlocks and suspicions; default: a second
 	LongWait    time.Duration // what wait is suspicious, default: 10 s; negative: none
 	LongHold    time.Duration // what hold is suspicious, default: a minute; negative: none
-	NeverPolled time.Duration // how long a task may be ready but not run, default: 10 s; negative: for ever
+	NeverPolled time.Duration // how long a task may be ready and not run; default: 10 s; negative: for ever
 	Logger      *slog.Logger  // gets a line for each report; default: slog.Default() of that moment
 }
 
 // Configure replaces the configuration.
 //
-// A deadlock is reported when two looks have seen it. A look reads all observed locks. If that takes
-// long, looks are rarer than Period says: they take at most a twentieth of one processor.
+// A deadlock is reported when two looks have seen it. A look reads all observed locks. If that
+// takes long, looks are rarer than Period says: they take at most a twentieth of one processor.
 func Configure(c Config) {
 	c.setDefaults()
 	watchdog.config.Store(&c)

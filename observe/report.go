@@ -36,7 +36,7 @@ func logger() *slog.Logger {
 // An outlet keeps the last reports of a kind and has them handled. No handler runs under its lock.
 type outlet[T any] struct {
 	mu       sync.Mutex
-	kept     []T           // guarded by mu, and so are the rest
+	kept     []T            // guarded by mu, and so are the rest
 	handlers []*listener[T] // replaced, never changed
 	dropped  uint64
 }
