@@ -117,6 +117,7 @@ type deadlockRow struct {
 	deadlockView
 	ID, Title string
 	Picture   *picture
+	Narrow    *picture // for a phone
 	Rows      []blockedRow
 	More      int
 }
@@ -245,9 +246,7 @@ func newPage(v *view, lock *lockView, sortBy string, past *history) *page {
 	}
 	if lock != nil {
 		p.lockPage = newLockPage(lock, past)
-		if len(lock.Waiters) > 0 {
-			p.Picture = v.newWaitGraph(maxDrawn).draw()
-		}
+		p.addGraph()
 		return p
 	}
 	for _, name := range []string{"farad_held", "farad_wait"} {
@@ -256,10 +255,16 @@ func newPage(v *view, lock *lockView, sortBy string, past *history) *page {
 	p.addLocks(sortBy, past)
 	p.TaskRows = v.Tasks[:min(len(v.Tasks), maxTasks)]
 	p.MoreTasks = len(v.Tasks) - len(p.TaskRows)
-	if g := v.newWaitGraph(maxDrawn); len(g.vertices) > 0 {
-		p.Picture = g.draw()
-	}
+	p.addGraph()
 	return p
+}
+
+// addGraph draws who waits for whom, unless that is what the deadlocks show.
+func (p *page) addGraph() {
+	g := p.newWaitGraph(maxDrawn)
+	if slices.ContainsFunc(g.vertices, func(v vertex) bool { return !v.Deadlock }) {
+		p.Picture = g.draw(false)
+	}
 }
 
 func (p *page) addLocks(sortBy string, past *history) {
@@ -347,7 +352,7 @@ func (v *view) deadlockRow(d deadlockView) deadlockRow {
 	}
 	r.More = len(d.Waits) - len(r.Rows)
 	if g := v.graphOf(units); len(g.vertices) <= maxDrawn {
-		r.Picture = g.draw()
+		r.Picture, r.Narrow = g.draw(false), g.draw(true)
 	}
 	return r
 }

@@ -56,8 +56,8 @@ const (
 	layoutSweeps = 6
 )
 
-// draw finds places for a graph.
-func (g *waitGraph) draw() *picture {
+// draw finds places for a graph. A narrow picture has its rings upright.
+func (g *waitGraph) draw(narrow bool) *picture {
 	p := &picture{Note: g.note(), Boxes: make([]box, len(g.vertices))}
 	for i, n := range g.vertices {
 		b := box{vertex: n, H: boxHeight, ShortTitle: cut(n.Title, titleLength), ShortSub: cut(n.Sub, subLength)}
@@ -69,12 +69,16 @@ func (g *waitGraph) draw() *picture {
 	round := make(map[int]bool)            // vertices of rings
 	for _, part := range g.parts() {
 		var width, height float64
-		if ring := g.ring(part); ring != nil {
+		ring := g.ring(part)
+		for _, i := range ring {
+			round[i] = true
+		}
+		switch {
+		case ring != nil && narrow:
+			width, height = g.drawColumn(p, ring, curves, y)
+		case ring != nil:
 			width, height = p.drawRing(ring)
-			for _, i := range ring {
-				round[i] = true
-			}
-		} else {
+		default:
 			width, height = g.drawLayers(p, part, curves, y)
 		}
 		for _, i := range part {
@@ -171,7 +175,7 @@ func (p *picture) drawRing(ring []int) (width, height float64) {
 	step := 2 * math.Pi / n
 	rx, ry := wide*0.62, boxHeight*1.6
 	if n > 4 {
-		rx = max(rx, (wide+layerGap*0.6)/(2*math.Sin(step/2)))
+		rx = max(rx, (wide+layerGap)/(2*math.Sin(step/2)))
 		ry = max(ry, (boxHeight+2.2*rowGap)/math.Sin(step))
 	}
 	width, height = 2*rx+wide, 2*ry+boxHeight
@@ -182,6 +186,28 @@ func (p *picture) drawRing(ring []int) (width, height float64) {
 		b.Y = height/2 + ry*math.Sin(angle) - b.H/2
 	}
 	return width, height
+}
+
+// drawColumn puts the boxes of a ring below each other, with the last arrow beside them.
+func (g *waitGraph) drawColumn(p *picture, ring []int, curves []string, top float64) (width, height float64) {
+	const gap, side, bend = 26.0, 22.0, 10.0
+	for _, i := range ring {
+		width = max(width, p.Boxes[i].W)
+	}
+	for k, i := range ring {
+		b := &p.Boxes[i]
+		b.X, b.Y = (width-b.W)/2, float64(k)*(boxHeight+gap)
+	}
+	height = float64(len(ring))*(boxHeight+gap) - gap
+	first, last := &p.Boxes[ring[0]], &p.Boxes[ring[len(ring)-1]]
+	for k, e := range g.edges {
+		if e.From == ring[len(ring)-1] {
+			x, y1, y2 := margin+width+side, top+last.CY(), top+first.CY()
+			curves[k] = fmt.Sprintf("M%.1f %.1fH%.1fQ%.1f %.1f %.1f %.1fV%.1fQ%.1f %.1f %.1f %.1fH%.1f",
+				margin+last.X+last.W, y1, x-bend, x, y1, x, y1-bend, y2+bend, x, y2, x-bend, y2, margin+first.X+first.W+headLength-2)
+		}
+	}
+	return width + side, height
 }
 
 // drawLayers puts boxes in layers, those who wait on the left.
@@ -329,8 +355,10 @@ func (g *waitGraph) untangle(layers [][]int, out map[int][]int) {
 func (p *picture) arrow(e edge, curve string, straight bool) arrow {
 	from, to := &p.Boxes[e.From], &p.Boxes[e.To]
 	if curve != "" {
-		x, y := to.CX(), to.Y+to.H
-		return arrow{edge: e, Path: curve, Head: head(x, y, 0, -1)}
+		if straight { // the last of a column comes from the side
+			return arrow{edge: e, Path: curve, Head: head(to.X+to.W, to.CY(), -1, 0)}
+		}
+		return arrow{edge: e, Path: curve, Head: head(to.CX(), to.Y+to.H, 0, -1)}
 	}
 	if !straight && to.X >= from.X+from.W {
 		x1, y1, x2, y2 := from.X+from.W, from.CY(), to.X, to.CY()
@@ -351,7 +379,7 @@ func (p *picture) arrow(e edge, curve string, straight bool) arrow {
 	}
 }
 
-// edgeOf returns where a ray from the middle of a box leaves it.
+// edgeOf returns where a ray from the middle of a box leaves it. The ends of agents are round.
 func edgeOf(b *box, dx, dy float64) (x, y float64) {
 	t := math.Inf(1)
 	if dx != 0 {
@@ -362,6 +390,11 @@ func edgeOf(b *box, dx, dy float64) (x, y float64) {
 	}
 	if math.IsInf(t, 1) {
 		t = 0
+	}
+	if r := b.H / 2; b.Lock == nil && math.Abs(t*dx) > b.W/2-r { // on a circle of radius r about (c, 0)
+		c := b.W/2 - r
+		dot, square := math.Abs(dx)*c, dx*dx+dy*dy
+		t = (dot + math.Sqrt(max(dot*dot-square*(c*c-r*r), 0))) / square
 	}
 	return b.CX() + t*dx, b.CY() + t*dy
 }

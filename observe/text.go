@@ -222,12 +222,12 @@ func (l leakView) sentence() string {
 	}
 	s := fmt.Sprintf("%s, collected %s ago while %s held", what, when, were)
 	switch {
-	case l.Kind == "lock":
-		return s + "."
-	case l.All > 0:
+	case l.All > 0 && l.Kind != "lock":
 		return s + fmt.Sprintf(": %s lost.", plural(l.All, "permit"))
+	case l.Returned:
+		return s + ", and given back."
 	}
-	return s + ", and given back."
+	return s + "."
 }
 
 // by says who has acquired what has leaked; the last one, if there were several.
