@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// A graph says who waits for whom. It is made of two snapshots: a wait or a hold that is in both has
-// lasted from the end of the first to the beginning of the second. So there is a moment at which
-// all of them existed together, and no cycle is put together from what was never there at once.
+// A graph says who waits for whom. It is made of two snapshots: a wait or a hold that is in both
+// has lasted from the end of the first to the beginning of the second. So there is a moment at
+// which all of them existed together, and no cycle is put together from what was never there at
+// once.
 //
 // The nodes are actors, who hold and wait, and lines, which are waited in. An actor that waits for
 // permits has an edge to the line, and a line to each of its holders. An actor that waits although
@@ -403,7 +404,7 @@ func (l *line) first(least trust) (first *wait) {
 // mayServe reports whether w may get its permits, where ahead is a stuck wait that is before it if
 // it needs no more than is free; or nil. It sets w.ahead.
 //
-// If only possible deadlocks are asked for, ahead is the oldest stuck wait that was recorded before.
+// For possible deadlocks, ahead is the oldest stuck wait that was recorded before w.
 func (l *line) mayServe(w, ahead *wait, least trust) bool {
 	w.ahead = nil
 	if l.held <= 0 || w.Permits > l.size { // a resize would help

@@ -21,7 +21,8 @@ const stampPeriod = 100 * time.Millisecond
 // end. A bubble finds itself that all of its goroutines are blocked.
 type monitor struct {
 	config atomic.Pointer[Config]
-	rush   chan struct{} // has room for one; the configuration has changed
+	rush   chan struct{} // has room for one: to look at once
+	looks  atomic.Int64  // how many there were, for tests
 
 	mu    sync.Mutex
 	runs  bool   // the goroutine exists; guarded by mu
@@ -76,6 +77,8 @@ func (m *monitor) run() {
 				return
 			}
 			sight.look(now, c)
+			past.add(now)
+			m.looks.Add(1)
 			end := time.Now()
 			next = begin.Add(max(c.Period, 20*end.Sub(begin)))
 		}

@@ -23,11 +23,9 @@ type subject struct {
 	id  uint64
 }
 
-// The most stacks of one suspicion, and what a task that wakes itself has done at least: as often as
-// this, and in more than half of its polls.
 const (
-	maxStacks    = 8
-	minSelfWakes = 1000
+	maxStacks    = 8    // of one suspicion
+	minSelfWakes = 1000 // of a task that is told of, and more than half of its polls
 )
 
 // next returns the suspicions from two consecutive snapshots.
@@ -124,11 +122,13 @@ func (s *suspect) tasks(all []Suspicion, before, now *Snapshot, c *Config) []Sus
 		}
 		add := func(why Reason, text string) {
 			if s.isNew(subject{why, t.ID}) {
-				all = append(all, Suspicion{At: now.At, Why: why, Text: fmt.Sprintf("task %d %s of %s %s", t.ID, t.Name, t.Spawned, text)})
+				text = fmt.Sprintf("task %d %s of %s %s", t.ID, t.Name, t.Spawned, text)
+				all = append(all, Suspicion{At: now.At, Why: why, Text: text})
 			}
 		}
+		queued := o.State == taskQueued && t.State == taskQueued && o.Polls == t.Polls
 		waited := now.At.Sub(t.Since)
-		if o.State == taskQueued && t.State == taskQueued && o.Polls == t.Polls && c.NeverPolled >= 0 && waited >= c.NeverPolled {
+		if queued && c.NeverPolled >= 0 && waited >= c.NeverPolled {
 			add(NeverPolled, "was woken "+span(waited)+" ago")
 		}
 		if t.SelfWakes >= minSelfWakes && 2*t.SelfWakes > t.Polls {

@@ -405,8 +405,8 @@ func (w *world) grantedOf(l *worldLock) (granted []*worldWait) {
 	return granted
 }
 
-// next returns the requests that may be the next in the queue of l, after those of awake agents have
-// left: the first in the queue. If there is none, any that is recorded and will join.
+// next returns the requests that may be the next in the queue of l, after those of awake agents
+// have left: the first in the queue. If there is none, any that is recorded and will join.
 func (w *world) next(l *worldLock, awake func(*worldAgent) bool) (next []*worldWait) {
 	for _, q := range l.queue {
 		if !awake(q.agent) {

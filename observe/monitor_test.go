@@ -1,0 +1,233 @@
+//go:build !interleave
+
+package observe
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	stdsync "sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/sync"
+)
+
+// watchFast has the monitor look all the time, and returns the deadlocks that are found from now on
+// over locks whose name has a prefix. It is for tests that are not parallel.
+func watchFast(t *testing.T, prefix string) (found func() []Deadlock) {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	Configure(Config{Period: time.Millisecond, Logger: quiet})
+	t.Cleanup(func() { Configure(Config{Logger: quiet}) })
+	start := time.Now()
+	return func() []Deadlock {
+		return slices.DeleteFunc(Read().Deadlocks, func(d Deadlock) bool {
+			return d.At.Before(start) || !strings.HasPrefix(d.Waits[0].Lock, prefix)
+		})
+	}
+}
+
+// looks waits until the monitor has looked so often.
+func looks(t *testing.T, n int64) {
+	t.Helper()
+	first := watchdog.looks.Load()
+	locktest.Eventually(t, "the monitor looks", func() bool { return watchdog.looks.Load() >= first+n })
+}
+
+// A ring are agents each of which holds its lock and waits for the next.
+type ring struct {
+	locks []stdsync.Locker
+	all   stdsync.WaitGroup
+	met   stdsync.WaitGroup
+}
+
+func newRing(n int, prefix string) *ring {
+	r := &ring{}
+	for i := range n {
+		var l stdsync.Locker
+		name := fmt.Sprint(prefix, i)
+		switch i % 2 {
+		case 0:
+			l = &sync.Mutex{}
+		default:
+			l = &sync.RWMutex{}
+		}
+		Watch(l, name, LevelHolders)
+		r.locks = append(r.locks, l)
+	}
+	return r
+}
+
+// deadlock has the goroutines wait for each other.
+func (r *ring) deadlock() {
+	r.all.Add(len(r.locks))
+	r.met.Add(len(r.locks))
+	for i := range r.locks {
+		go r.holdAndWait(i)
+	}
+}
+
+func (r *ring) holdAndWait(i int) {
+	defer r.all.Done()
+	mine, next := r.locks[i], r.locks[(i+1)%len(r.locks)]
+	mine.Lock()
+	r.met.Done()
+	r.met.Wait()
+	next.Lock() // here they wait
+	next.Unlock()
+	if i > 0 {
+		mine.Unlock()
+	}
+}
+
+// end unlocks what the first goroutine holds, which lets the last one go on, and so on.
+func (r *ring) end() {
+	r.locks[0].Unlock()
+	r.all.Wait()
+	for _, l := range r.locks {
+		Unwatch(l)
+	}
+}
+
+// Each cycle of two to five goroutines is reported once, with the lines.
+func TestGoroutinesThatDeadlock(t *testing.T) {
+	for n := 2; n <= 5; n++ {
+		prefix := fmt.Sprintf("ring of %d: ", n)
+		found := watchFast(t, prefix)
+		var told []Deadlock
+		var mu stdsync.Mutex
+		stop := OnDeadlock(func(d Deadlock) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, d)
+		})
+		r := newRing(n, prefix)
+		r.deadlock()
+		locktest.Eventually(t, "a deadlock is found", func() bool { return len(found()) > 0 })
+		locktest.Eventually(t, "it is told", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(told) > 0
+		})
+		looks(t, 5)
+		all := found()
+		require.Len(t, all, 1)
+		require.Len(t, told, 1)
+		stop()
+		require.Len(t, all[0].Waits, n)
+		agents := map[uint64]bool{}
+		for _, b := range all[0].Waits {
+			agents[b.Waiter.Agent.Goroutine] = true
+			assert.Contains(t, b.Waiter.Stack.String(), "holdAndWait (monitor_test.go:")
+			require.Len(t, b.Holders, 1)
+			assert.Contains(t, b.Holders[0].Stack.String(), "holdAndWait (monitor_test.go:")
+			assert.NotEqual(t, b.Waiter.Stack.String(), b.Holders[0].Stack.String())
+		}
+		assert.Len(t, agents, n)
+		r.end()
+	}
+}
+
+func TestGoroutineThatLocksTwice(t *testing.T) {
+	found := watchFast(t, "twice")
+	var mu sync.Mutex
+	Watch(&mu, "twice", LevelHolders)
+	defer Unwatch(&mu)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		mu.Lock()
+		mu.Lock()
+		mu.Unlock()
+	}()
+	locktest.Eventually(t, "a deadlock is found", func() bool { return len(found()) == 1 })
+	mu.Unlock()
+	<-done
+	looks(t, 3)
+	assert.Len(t, found(), 1)
+}
+
+// Many goroutines that lock in order, all the time, are never reported.
+func TestLocksThatAreUsedWellGiveNoReport(t *testing.T) {
+	found := watchFast(t, "busy")
+	locks := newRing(4, "busy").locks
+	var all stdsync.WaitGroup
+	stop := make(chan struct{})
+	for range 8 {
+		all.Go(func() {
+			for {
+				for _, l := range locks {
+					l.Lock()
+				}
+				for _, l := range locks {
+					l.Unlock()
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	n := int64(50)
+	if testing.Short() {
+		n = 10
+	}
+	looks(t, n)
+	close(stop)
+	all.Wait()
+	assert.Empty(t, found())
+	for _, l := range locks {
+		Unwatch(l)
+	}
+}
+
+// When nothing is observed there is no goroutine.
+func TestMonitorEnds(t *testing.T) {
+	runs := func() bool {
+		watchdog.mu.Lock()
+		defer watchdog.mu.Unlock()
+		return watchdog.runs
+	}
+	var mu sync.Mutex
+	Watch(&mu, "", LevelCounts)
+	assert.True(t, runs())
+	Unwatch(&mu)
+	locktest.Eventually(t, "the monitor ends", func() bool { return !runs() })
+	Watch(&mu, "", LevelCounts)
+	assert.True(t, runs())
+	Unwatch(&mu)
+}
+
+// In a bubble nothing starts the monitor, which would hold the bubble up.
+func TestBubblesStartNoMonitor(t *testing.T) {
+	locktest.Eventually(t, "the monitor ends", func() bool {
+		watchdog.mu.Lock()
+		defer watchdog.mu.Unlock()
+		return !watchdog.runs
+	})
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		Watch(&mu, "bubble", LevelHolders)
+		mu.Lock()
+		go func() {
+			time.Sleep(time.Hour)
+			mu.Unlock()
+		}()
+		mu.Lock()
+		s := Read()
+		require.Len(t, s.Locks, 1)
+		assert.Len(t, s.Locks[0].Holders, 1)
+		mu.Unlock()
+		Unwatch(&mu)
+		assert.False(t, watchdog.runs)
+	})
+}
