@@ -20,6 +20,7 @@ type Snapshot struct {
 	At         time.Time
 	Locks      []Lock      // by ID
 	Tasks      []Task      // of all executors that are observed
+	Panicked   uint64      // tasks that have panicked
 	Panics     []Panic     // the last ones of tasks, oldest first
 	Deadlocks  []Deadlock  // oldest first
 	Suspicions []Suspicion // oldest first
@@ -121,7 +122,7 @@ type Task struct {
 	ID        uint64
 	Executor  string
 	Name      string
-	Spawned   string    // file:line
+	Spawned   string    // the place, such as "main.serve (server.go:41)"
 	State     string    // queued, running, waiting
 	WaitsFor  string    // the future that it waits for
 	Since     time.Time // of the state

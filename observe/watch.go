@@ -71,6 +71,7 @@ func readLocks() *Snapshot {
 		s.Dropped.Waiters += l.DroppedWaits
 		s.Locks = append(s.Locks, lockOf(l))
 	}
+	s.readTasks()
 	return s
 }
 

@@ -56,7 +56,7 @@ func (c *Completion) Err() error {
 	if c.t.more == nil {
 		return nil
 	}
-	return observed(c.t.more.err)
+	return askedFor(c.t.more.err)
 }
 
 func (c *Completion) complete() bool { return c.f.Complete() }

@@ -184,8 +184,8 @@ func (t *Task) cancel(f Future) {
 
 // poll polls f with the waker of t, or with one that the watchdog observes.
 func (t *Task) poll(f Future) bool {
-	if wd := t.ex.watch; wd != nil {
-		return wd.poll(t, f)
+	if t.ex.attended.Load() {
+		return t.pollAttended(f)
 	}
 	return f.Poll(t.waker())
 }

@@ -19,6 +19,7 @@ type coroutine struct {
 	yield func(turn) bool
 	body  body // of the task that it runs
 	link  *coroutine
+	seat  *seat // nil until it runs an observed task
 }
 
 // A body is what a coroutine runs.
@@ -28,9 +29,11 @@ func newCoroutine() *coroutine {
 	c := new(coroutine)
 	c.next, c.stop = iter.Pull(func(yield func(turn) bool) {
 		c.yield = yield
+		defer func() { c.seat.leave() }()
 		for { // One turn for each task.
 			c.body.run()
 			c.body = nil
+			c.stand()
 			if !yield(turn{}) {
 				return
 			}

@@ -91,8 +91,9 @@
 //
 // # Imports and files
 //
-// The package imports waiter, the module's atomics and go.uber.org/atomic. It knows no lock: locks
-// and executor meet in the interfaces of package waiter. Read task.go first, then worker.go.
+// The package imports waiter, the module's atomics, its records of what is observed, and
+// go.uber.org/atomic. It knows no lock: locks and executor meet in the interfaces of package waiter.
+// Read task.go first, then worker.go.
 //
 //	task.go                         Task, Poller: the life of a task and its state word
 //	go.go, coroutine.go             Go, JoinHandle: straight-line tasks
@@ -105,6 +106,7 @@
 //	bridge.go, blocking.go          BlockOn, WithContext, Blocking: between tasks and goroutines
 //	registry.go, stats.go, dump.go  Stats and Dump: what exists
 //	watchdog.go, panics.go          WithWatchdog, WithPanicHandler: what goes wrong
+//	observe.go                      what package observe shows of tasks
 //
 // docs/design/runtime.md follows one task from Spawn to its end, and describes rejected designs.
 package rt

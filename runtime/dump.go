@@ -1,6 +1,9 @@
 package rt
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // A TaskInfo describes a task for [Executor.Dump].
 type TaskInfo struct {
@@ -24,31 +27,49 @@ func (ex *Executor) Dump() []TaskInfo {
 
 func (s *shard) dump() []TaskInfo {
 	var infos []TaskInfo
-	var claimed []*Task // nil for tasks that do not wait
-	s.mu.Lock()
-	for t := s.oldest; t != nil; t = t.newer {
+	s.look(math.MaxInt, func(t *Task) {
 		infos = append(infos, TaskInfo{Name: t.name(), Cancelled: t.isCancelled()})
-		// Only the goroutine that has taken a task may read what it waits for. So Dump takes a
-		// waiting task as a worker would, without polling it.
-		if !t.state.CompareAndSwap(taskAlive, taskAlive|1) {
-			claimed = append(claimed, nil)
+	}, func(i int, t *Task) {
+		infos[i].Waiting = true
+		infos[i].WaitsFor = describe(t.waits)
+	})
+	return infos
+}
+
+// look calls each for the oldest living tasks under the lock, at most n, and then waits without the
+// lock for those of them that wait, with their number. It returns how many there are besides.
+//
+// Only the goroutine that has taken a task may read what it waits for. So look takes a waiting task
+// as a worker would, without polling it. It has no lock then: waits may call a String method of the
+// user's. If waits is nil it takes none.
+func (s *shard) look(n int, each func(*Task), waits func(int, *Task)) (more int) {
+	var taken []*Task // nil for tasks that do not wait
+	s.mu.Lock()
+	more = s.size
+	for t := s.oldest; t != nil && len(taken) < n; t = t.newer {
+		each(t)
+		more--
+		if waits == nil || !t.state.CompareAndSwap(taskAlive, taskAlive|1) {
+			taken = append(taken, nil)
 			continue
 		}
-		claimed = append(claimed, t)
+		taken = append(taken, t)
 	}
 	s.mu.Unlock()
-	for i, t := range claimed {
+	for i, t := range taken {
 		if t == nil {
 			continue
 		}
-		infos[i].Waiting = true
-		infos[i].WaitsFor = describe(t.waits) // without the lock: it may call a String method of the user's
+		waits(i, t)
 		if !t.state.CompareAndSwap(taskAlive|1, taskAlive) {
 			t.state.Store(taskAlive | 1)
+			if r := t.row.Load(); r != nil {
+				r.noteWake(true)
+			}
 			t.ex.workers[t.home.Load()].enqueue(t)
 		}
 	}
-	return infos
+	return more
 }
 
 // name returns the name of the task. The caller holds the lock of the shard.

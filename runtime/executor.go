@@ -54,6 +54,10 @@ type scheduler struct {
 	left    xsync.Int64   // tasks that have not ended; counted from closing on
 	cause   uber.Error    // why Shutdown has aborted tasks
 	swaps   atomic.Uint64 // workers replaced after a Goexit
+
+	attended  atomic.Bool // a watchdog or an observer looks at polls
+	observing atomic.Bool
+	bubbled   bool // it was made in a bubble of testing/synctest
 }
 
 // made panics if New did not make the executor.
@@ -138,6 +142,7 @@ func start(p Pool, opts []Option) (*Executor, error) {
 	}
 	if o.report != nil {
 		ex.watch = newWatchdog(ex.scheduler, o.after, o.report)
+		ex.attended.Store(true)
 	}
 	for _, w := range ex.workers {
 		if err := ex.spawnCounted(w.work); err != nil {
@@ -147,8 +152,9 @@ func start(p Pool, opts []Option) (*Executor, error) {
 		}
 		ex.rouse()
 	}
+	kind.Made(ex)
 	// Cleanups run outside all bubbles, and must not touch the channels of a bubble.
-	if endsByItself && !waiter.InBubble() {
+	if endsByItself && !ex.bubbled {
 		runtime.AddCleanup(ex, (*scheduler).end, ex.scheduler)
 	}
 	return ex, nil
@@ -163,10 +169,10 @@ func newExecutor(workers int) *Executor {
 		drained: make(chan struct{}),
 		panics:  new(panics),
 	}
-	portable := waiter.InBubble()
+	s.bubbled = waiter.InBubble()
 	for i := range s.workers {
 		w := &worker{id: uint32(i), ex: s, solo: workers == 1}
-		w.sleeper.Init(portable)
+		w.sleeper.Init(s.bubbled)
 		w.cx.w = w
 		s.workers[i] = w
 	}
@@ -213,6 +219,9 @@ func (ex *Executor) admit(p Poller) (*Task, error) {
 	}
 	if t.flags.Load() != 0 {
 		t.flags.Store(0)
+	}
+	if ex.observing.Load() {
+		t.spawning()
 	}
 	if !ex.shards[t.shard].add(t) {
 		t.state.Store(0)

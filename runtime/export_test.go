@@ -20,3 +20,15 @@ func Joiners(ex *Executor) (n int) {
 	}
 	return n
 }
+
+// Seats returns the number of goroutines that are known to run tasks.
+func Seats() (n int) {
+	seats.Range(func(any, any) bool { n++; return true })
+	return n
+}
+
+// MaxKeptPanics is how many panics are kept.
+const MaxKeptPanics = maxKeptPanics
+
+// TaskOn returns the ID of the task that a goroutine runs.
+func TaskOn(goroutine uint64) uint64 { return taskOn(goroutine) }

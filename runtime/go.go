@@ -76,6 +76,7 @@ func (h *JoinHandle[T]) run() {
 			h.straight.cx.task, h.straight.cx.co = nil, nil
 		}
 	}()
+	h.straight.cx.co.sit(&h.straight.Task)
 	if h.err = h.straight.cx.Err(); h.err == nil {
 		h.value, h.err = h.fn(&h.straight.cx)
 	}
@@ -96,7 +97,7 @@ func (h *JoinHandle[T]) Err() error {
 	if !h.ended() {
 		return waiter.ErrPending
 	}
-	return observed(h.err)
+	return askedFor(h.err)
 }
 
 // Result returns what the task's function returned, or an error as from [JoinHandle.Err].
@@ -105,7 +106,7 @@ func (h *JoinHandle[T]) Result() (T, error) {
 		var none T
 		return none, waiter.ErrPending
 	}
-	return h.value, observed(h.err)
+	return h.value, askedFor(h.err)
 }
 
 // ended reports whether the task has ended. The node of the owner may not have been told yet.
@@ -161,7 +162,7 @@ func (h *JoinHandle[T]) Await(cx *Context) (T, error) {
 		var none T
 		return none, err
 	}
-	return h.value, observed(h.err)
+	return h.value, askedFor(h.err)
 }
 
 // Wait waits in a goroutine for the task, and returns its result. If ctx is done first, Wait
@@ -175,7 +176,7 @@ func (h *JoinHandle[T]) Wait(ctx context.Context) (T, error) {
 		var none T
 		return none, err
 	}
-	return h.value, observed(h.err)
+	return h.value, askedFor(h.err)
 }
 
 // task returns the task. It panics if Go did not make the handle.

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"time"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 )
 
@@ -35,7 +38,18 @@ type panics struct {
 	all     uint64      // guarded by mu, and so are the fields below
 	unasked int         // panics that no goroutine waited for, and whose error no goroutine has asked for since
 	one     *PanicError // one of the unasked; nil if it is no longer known
+
+	keeps bool // the last panics are kept
+	kept  []keptPanic
 }
+
+// A keptPanic is one of the last panics of an executor that is observed.
+type keptPanic struct {
+	at time.Time
+	e  *PanicError
+}
+
+const maxKeptPanics = 16
 
 // ended is called under the lock of the task's shard, before anyone can observe the panic. waits is
 // the number of waits that are told of it. Each wait that is given up without the error calls gone,
@@ -44,6 +58,12 @@ func (p *panics) ended(e *PanicError, task string, waits int) {
 	e.Task, e.panics = task, p
 	p.mu.Lock()
 	p.all++
+	if p.keeps {
+		if len(p.kept) == maxKeptPanics {
+			p.kept = slices.Delete(p.kept, 0, 1)
+		}
+		p.kept = append(p.kept, keptPanic{time.Now(), e})
+	}
 	e.waits = waits + 1
 	p.mu.Unlock()
 }
@@ -101,8 +121,8 @@ func (t *Task) endGivenUp() {
 	}
 }
 
-// observed returns err, after it has noted that a goroutine has asked for it.
-func observed(err error) error {
+// askedFor returns err, after it has noted that a goroutine has asked for it.
+func askedFor(err error) error {
 	e, ok := err.(*PanicError) //nolint:errorlint // one that another task has returned is not its panic
 	if !ok || e.panics == nil {
 		return err
@@ -126,6 +146,28 @@ func (p *panics) count() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.all
+}
+
+// keep says whether the last panics are to be kept.
+func (p *panics) keep(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.keeps = on
+	if !on {
+		p.kept = nil
+	}
+}
+
+// last returns the number of panics, and the last ones that are kept, oldest first.
+func (p *panics) last() (n uint64, last []observed.Panic) {
+	p.mu.Lock()
+	n = p.all
+	kept := slices.Clone(p.kept)
+	p.mu.Unlock()
+	for _, k := range kept { // without the lock: value may call a method of the user's
+		last = append(last, observed.Panic{At: k.at, Task: k.e.Task, Value: k.e.value(), Stack: string(k.e.Stack)})
+	}
+	return n, last
 }
 
 // tell adds the panics that no goroutine has asked for to the error of a Shutdown.

@@ -33,6 +33,9 @@ func Select(cx *Context, fs ...Future) (int, error) {
 			return i, fs[i].Err()
 		}
 		t.waits = selected(min(len(fs), 255))
+		if t.ex.attended.Load() {
+			t.noteSelect(fs)
+		}
 		cx.pause()
 		t.waits = nil
 	}

@@ -1,6 +1,8 @@
 package rt
 
 import (
+	"sync/atomic"
+
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -69,6 +71,8 @@ type Task struct {
 	older, newer *Task // the registry's list, guarded by the shard's lock
 	waits        any   // the future of the last poll, if incomplete; owned by the taker of the task
 	more         *more // guarded by the shard's lock
+
+	row atomic.Pointer[row] // nil unless the executor is observed
 }
 
 // more holds the fields that most tasks do not need.
@@ -120,6 +124,9 @@ func (t *taskWaker) Wake() {
 		}
 		if !t.state.CompareAndSwap(s, s+1) {
 			continue
+		}
+		if r := t.row.Load(); r != nil {
+			r.noteWake(s == taskAlive)
 		}
 		if s == taskAlive {
 			t.ex.workers[t.home.Load()].enqueue((*Task)(t))

@@ -45,7 +45,8 @@ type worker struct {
 
 	panicked *PanicError // the panic of the straight-line task that is being polled
 
-	counts counts
+	counts     counts
+	attendance attendance
 
 	ring ring // the queue, unless solo
 }
@@ -61,6 +62,7 @@ func (w *worker) enqueue(t *Task) {
 func (w *worker) work() {
 	for w.shift() {
 	}
+	w.leave()
 }
 
 // shift polls tasks until the executor stops or a task panics. It reports whether to go on.
@@ -80,6 +82,7 @@ func (w *worker) shift() (again bool) {
 			w.finish(w.cx.task, &PanicError{Value: r, Stack: debug.Stack()})
 		default: // runtime.Goexit ends the goroutine: another one continues
 			w.finish(w.cx.task, ErrGoexit)
+			w.leave()
 			w.ex.replace(w)
 		}
 	}()
@@ -233,10 +236,15 @@ func (w *worker) poll(t *Task) {
 	w.counts.polls++
 	cx := &w.cx
 	cx.task, cx.left, cx.again = t, budget, false
-	if w.ex.watch != nil {
-		w.ex.watch.begin(w, t)
+	attended := w.ex.attended.Load()
+	if attended {
+		w.begin(t)
 	}
-	switch done := t.poller.Poll(cx); {
+	done := t.poller.Poll(cx)
+	if attended {
+		w.end()
+	}
+	switch {
 	case done && w.panicked != nil:
 		e := w.panicked
 		w.panicked = nil
@@ -252,18 +260,17 @@ func (w *worker) poll(t *Task) {
 		w.push(t)
 	}
 	cx.task = nil
-	if w.ex.watch != nil {
-		w.ex.watch.end(w)
-	}
 }
 
 // finish ends the life of t, which the worker has polled.
 func (w *worker) finish(t *Task, err error) {
 	w.cx.task = nil
 	ex := w.ex
-	if ex.watch != nil {
-		ex.watch.end(w)
-		ex.watch.ended(t)
+	if ex.attended.Load() {
+		w.end() // unless it has returned
+		if ex.watch != nil {
+			ex.watch.ended(t)
+		}
 	}
 	t.endContext() // before anyone can observe the end
 	s := &ex.shards[t.shard]
@@ -284,6 +291,9 @@ func (w *worker) finish(t *Task, err error) {
 		}
 	}
 	t.waits = nil
+	if t.row.Load() != nil {
+		t.row.Store(nil)
+	}
 	closed := s.closed
 	t.state.Store(0)
 	s.mu.Unlock() // from here on t belongs to its owner

@@ -88,8 +88,15 @@ func Everything() Level {
 	return Level(registry.everything.Load())
 }
 
-// All sets the level of all locks that are made or met from now on. It returns what it was.
-func All(level Level) Level { return Level(registry.everything.Swap(uint32(level))) }
+// All sets the level of all locks that are made or met from now on, and of all executors. It
+// returns what it was.
+func All(level Level) Level {
+	old := Level(registry.everything.Swap(uint32(level)))
+	if level != Off {
+		observeExecutors(level)
+	}
+	return old
+}
 
 // why says how a lock comes to be observed.
 type why bool
