@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,8 +40,8 @@ func startBrowser(t *testing.T) context.Context {
 		chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND"),
-		chromedp.Flag("hide-scrollbars", true), // as on a phone: they lie over the page
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"), // where tests serve
+		chromedp.Flag("hide-scrollbars", true),                                     // as on a phone: they lie over the page
 	)...)
 	t.Cleanup(stop)
 	ctx, stop := chromedp.NewContext(allocator)
@@ -99,25 +100,30 @@ func (s screen) emulate(ctx context.Context) error {
 	return err
 }
 
-// open loads a file into a tab of its own, and returns the tab and what has gone wrong meanwhile:
-// requests to anything but the file, errors in the console, and exceptions.
-func open(t *testing.T, ctx context.Context, s screen, file string) (tab context.Context, problems []string) {
+// open loads a file, or what a test serves, into a tab of its own, and returns the tab and what goes
+// wrong there: requests to anything but the page, errors in the console, and exceptions.
+func open(t *testing.T, ctx context.Context, s screen, where string) (tab context.Context, problems func() []string) {
 	t.Helper()
 	ctx, done := context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(done)
 	tab, done = chromedp.NewContext(ctx)
 	t.Cleanup(done)
-	address := "file://" + filepath.ToSlash(file)
+	address := where
+	if !strings.HasPrefix(where, "http://127.0.0.1:") {
+		address = "file://" + filepath.ToSlash(where)
+	}
+	place, _, _ := strings.Cut(address, "?")
+	var found []string
 	var mu sync.Mutex
 	note := func(format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
-		problems = append(problems, fmt.Sprintf(format, args...))
+		found = append(found, fmt.Sprintf(format, args...))
 	}
 	require.NoError(t, chromedp.Listen(tab, func(event any) {
 		switch e := event.(type) {
 		case *network.EventRequestWillBeSent:
-			if e.Request.URL != address && !strings.HasPrefix(e.Request.URL, "data:") {
+			if to, _, _ := strings.Cut(e.Request.URL, "?"); to != place && !strings.HasPrefix(to, "data:") {
 				note("request: %s", e.Request.URL)
 			}
 		case *log.EventEntryAdded:
@@ -136,9 +142,11 @@ func open(t *testing.T, ctx context.Context, s screen, file string) (tab context
 	}))
 	require.NoError(t, s.emulate(tab))
 	require.NoError(t, chromedp.Do(tab, chromedp.Navigate(address)))
-	mu.Lock()
-	defer mu.Unlock()
-	return tab, problems
+	return tab, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(found)
+	}
 }
 
 // picture takes a picture of a part of the page; with a scale of 1 in the pixels of the screen.

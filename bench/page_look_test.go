@@ -55,9 +55,16 @@ const (
 // look opens a page and says everything that is wrong with it.
 func look(t *testing.T, browser context.Context, s screen, file string) pageLook {
 	t.Helper()
-	tab, problems := open(t, browser, s, file)
+	tab, found := open(t, browser, s, file)
+	return lookAt(t, tab, s, found)
+}
+
+// lookAt looks at a page that is open.
+func lookAt(t *testing.T, tab context.Context, s screen, found func() []string) pageLook {
+	t.Helper()
 	l, err := chromedp.Run(tab, chromedp.Evaluate[pageLook](fmt.Sprintf("(%s)(%d)", lookSource, s.width)))
 	require.NoError(t, err)
+	problems := found()
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if l.Scripts > 0 {
 		problem("script: %d of them", l.Scripts)

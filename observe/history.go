@@ -36,7 +36,7 @@ type history struct {
 func (h *history) add(s *Snapshot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if age := s.At.Sub(h.last); age < historyStep*9/10 && age >= 0 {
+	if age := s.At.Sub(h.last); age < historyStep*9/10 && age > -time.Minute { // or the clock was set back
 		return
 	}
 	h.last = s.At

@@ -73,6 +73,7 @@ func (m *monitor) run() {
 		observed.Stamp()
 		if begin := time.Now(); !begin.Before(next) {
 			now := readLocks()
+			past.add(now)
 			if len(now.Locks) == 0 && observed.Everything() == observed.Off && m.end(asked) {
 				return
 			}

@@ -313,7 +313,7 @@ func (p *page) addReports() {
 	}
 	p.MoreLeaks = len(v.Leaks) - len(p.LeakRows)
 	for _, s := range v.Suspicions[:min(len(v.Suspicions), maxReports)] {
-		r := suspicionRow{suspicionView: s, What: upper(s.what()), When: s.when(), Line: clean(s.Text, maxText), Shown: s.Stacks[:min(len(s.Stacks), maxTold)]}
+		r := suspicionRow{suspicionView: s, What: upper(s.what()), When: s.when(), Line: s.line(), Shown: s.Stacks[:min(len(s.Stacks), maxTold)]}
 		if len(s.Stacks) > 0 {
 			r.First = s.Stacks[0]
 		}

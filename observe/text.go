@@ -248,7 +248,7 @@ func (l leakView) by() string {
 func (v *view) textSuspicions(p *printer) {
 	for _, s := range v.Suspicions[:min(len(v.Suspicions), maxReports)] {
 		p.gap()
-		p.wrap("  ", fmt.Sprintf("SUSPICION: %s, %s: %s", s.what(), s.when(), clean(s.Text, maxText)))
+		p.wrap("  ", fmt.Sprintf("SUSPICION: %s, %s: %s", s.what(), s.when(), s.line()))
 		for i, stack := range s.Stacks[:min(len(s.Stacks), maxTold)] {
 			if i > 0 {
 				p.line("    --")
@@ -266,6 +266,11 @@ func (s suspicionView) what() string {
 		return text + " of " + strconv.Quote(s.Name)
 	}
 	return text
+}
+
+// line is the text of a suspicion, which need not say its kind again.
+func (s suspicionView) line() string {
+	return clean(strings.TrimPrefix(s.Text, string(s.Why)+": "), maxText)
 }
 
 // when says how often and when a suspicion came up.

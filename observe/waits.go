@@ -34,8 +34,8 @@ type edge struct {
 // A waitGraph is who waits for whom.
 type waitGraph struct {
 	vertices []vertex
-	edges []edge
-	left  int // units for which there was no room
+	edges    []edge
+	left     int // units for which there was no room
 }
 
 // A relation is one agent's to one lock.
@@ -228,7 +228,7 @@ func (g *waitGraph) addFolded(parties []*party, others bool) {
 		if r.waits {
 			e = edge{From: at, To: r.lock, Waits: true, CanEnd: r.canEnd, Deadlock: r.deadlock}
 		}
-		n.Deadlock = n.Deadlock || (r.deadlock && r.waits)
+		n.Deadlock = n.Deadlock || r.deadlock
 		g.edges = append(g.edges, e)
 	}
 	if others {
