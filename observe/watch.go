@@ -78,7 +78,7 @@ func readLocks() *Snapshot {
 func lockOf(l *observed.Lock) Lock {
 	r := Lock{
 		ID: l.ID, Name: l.Name, Kind: l.Kind, Level: Level(l.Level), Owned: l.Owned, Since: observed.Wall(l.Since),
-		Size: l.Size, Free: l.Free, Held: l.Size - l.Free, Waiting: l.Waiting, Peak: l.Peak, Unknown: l.Unknown,
+		Size: l.Size, Free: max(l.Free, 0), Held: l.Size - l.Free, Waiting: l.Waiting, Peak: l.Peak, Unknown: l.Unknown,
 		Counts: Counts{
 			Acquired: l.Acquired, Contended: l.Contended,
 			Tried: l.Failed[observed.Tried], TooLarge: l.Failed[observed.TooLarge],

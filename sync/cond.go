@@ -51,21 +51,28 @@ type Cond struct {
 	//     other. No signal is lost: one that found another goroutine behind the one that gave up
 	//     is no later than the latest. (TestModelCond/signals_beside_a_cancel,
 	//     TestModelCond/wait_after_a_signal)
-	//  4. occupied says whether the line has a goroutine. It is set before L is unlocked. So a
-	//     signal that finds it false has none to wake. (TestModelCond/signal)
+	//  4. condOccupied is set while the line has a goroutine, and before L is unlocked. So a signal
+	//     that does not find it has none to wake. (TestModelCond/signal)
+	//  5. condWatched may be set and cleared at any time, and changes nothing.
+	//     (TestModelWatchedCond)
 
 	_ noCopy
 
 	// L is held while the condition is looked at or changed.
 	L Locker
 
-	mu       xsync.Mutex
-	line     waiter.Queue // guarded by mu
-	occupied xsync.Bool   // written under mu
-	entered  uint32       // the number of the goroutine that entered last, may wrap; guarded by mu
-	reach    uint32       // what entered was at the latest signal or broadcast; guarded by mu
-	self     xsync.Uint32 // where c is, since its first use
+	mu      xsync.Mutex
+	line    waiter.Queue // guarded by mu
+	flags   xsync.Uint32 // condOccupied: written under mu
+	entered uint32       // the number of the goroutine that entered last, may wrap; guarded by mu
+	reach   uint32       // what entered was at the latest signal or broadcast; guarded by mu
+	self    xsync.Uint32 // where c is, since its first use
 }
+
+const (
+	condOccupied = 1 << iota // the line has a goroutine
+	condWatched              // c is observed: see observed_waits.go
+)
 
 // N of a waiter is its number, or by what it was claimed: no number is negative.
 const (
@@ -82,7 +89,10 @@ func NewCond(l Locker) *Cond { return &Cond{L: l} }
 //
 // If c.L.Unlock panics, Wait does too, and the caller does not wait any more.
 func (c *Cond) Wait() {
-	c.check()
+	if c.check(); c.isMet() {
+		_ = c.wait(waiter.Limit{})
+		return
+	}
 	p := waiter.GetParker(waiter.Limit{})
 	c.enter(p)
 	c.unlock(p)
@@ -118,14 +128,24 @@ func (c *Cond) WaitTimeout(d time.Duration) bool {
 // wait waits until it is woken, or returns the error of l if that ends the wait before.
 func (c *Cond) wait(l waiter.Limit) error {
 	c.check()
+	err := c.sleep(l)
+	c.L.Lock()
+	return err
+}
+
+// sleep is wait without the lock at the end.
+func (c *Cond) sleep(l waiter.Limit) (err error) {
+	if c.isMet() {
+		w := c.record().Begin(0, false, l.MayEnd())
+		err = context.Canceled // if L.Unlock panics
+		defer func() { w.End(err) }()
+	}
 	p := waiter.GetParker(l)
 	c.enter(p)
 	c.unlock(p)
-	_, err := waiter.Wait(p, l, condLine{c})
-	if err == nil {
+	if _, err = waiter.Wait(p, l, condLine{c}); err == nil {
 		p.Put()
 	}
-	c.L.Lock()
 	return err
 }
 
@@ -135,7 +155,7 @@ func (c *Cond) enter(p *waiter.Parker) {
 	c.entered++
 	p.N = int64(c.entered)
 	if c.line.Front() == nil {
-		c.occupied.Store(true)
+		c.flags.Or(condOccupied)
 	}
 	c.line.PushBack(&p.Waiter)
 	c.mu.Unlock()
@@ -195,9 +215,11 @@ func (c *Cond) claimLocked(by int64) *waiter.Waiter {
 // leftLocked is called when a goroutine has left the line.
 func (c *Cond) leftLocked() {
 	if c.line.Front() == nil {
-		c.occupied.Store(false)
+		c.flags.And(^uint32(condOccupied))
 	}
 }
+
+func (c *Cond) isOccupied() bool { return c.flags.Load()&condOccupied != 0 }
 
 // isLater reports whether a is later than b. The numbers of goroutines that wait at a time are
 // less than half of the circle apart.
@@ -214,7 +236,7 @@ func tell(w *waiter.Waiter) {
 // need not.
 func (c *Cond) Signal() {
 	c.check()
-	if c.occupied.Load() {
+	if c.isOccupied() {
 		c.signalSlow()
 	}
 }
@@ -231,7 +253,7 @@ func (c *Cond) signalSlow() {
 // Broadcast wakes all goroutines that wait, in their order. The caller may hold c.L, but need not.
 func (c *Cond) Broadcast() {
 	c.check()
-	if c.occupied.Load() {
+	if c.isOccupied() {
 		c.broadcastSlow()
 	}
 }

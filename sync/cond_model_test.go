@@ -311,7 +311,7 @@ func TestModelCond(t *testing.T) {
 				s.run(w)
 				x.Wait()
 				x.Assert(w.Waiting() == s.left, "%d wait, not %d", w.Waiting(), s.left)
-				x.Assert(w.occupied.Load() == (s.left > 0), "a line of %d is occupied: %v", s.left, w.occupied.Load())
+				x.Assert(w.isOccupied() == (s.left > 0), "a line of %d is occupied: %v", s.left, w.isOccupied())
 			})
 		})
 	}

@@ -24,21 +24,27 @@ var watchings = []watching{{name: "always", always: true}, {name: "beside", besi
 
 func (o watching) is() bool { return o.always || o.beside }
 
+// withBit is what can be observed.
+type withBit interface {
+	isWatched() bool
+	setWatched(on bool)
+}
+
 // begin is called with a new lock.
-func (o watching) begin(x *interleave.Run, l watchable) {
+func (o watching) begin(x *interleave.Run, l withBit) {
 	l.setWatched(o.always)
 	if o.beside {
 		x.Go("watcher", func() { toggle(l) })
 	}
 }
 
-func toggle(l watchable) {
+func toggle(l withBit) {
 	l.setWatched(true)
 	l.setWatched(false)
 }
 
 // end is called when all threads have ended. It leaves a lock that is not observed.
-func (o watching) end(x *interleave.Run, l watchable) {
+func (o watching) end(x *interleave.Run, l withBit) {
 	x.Assert(l.isWatched() == o.always, "the bit was lost, or came back")
 	l.setWatched(false)
 }
@@ -48,14 +54,14 @@ func (o watching) subject(s mutextest.Subject) mutextest.Subject {
 	create, after := s.New, s.After
 	s.New = func() mutextest.Small {
 		l := create()
-		l.(watchable).setWatched(o.always)
+		l.(withBit).setWatched(o.always)
 		return l
 	}
 	if o.beside {
-		s.Beside = func(l mutextest.Small) { toggle(l.(watchable)) }
+		s.Beside = func(l mutextest.Small) { toggle(l.(withBit)) }
 	}
 	s.After = func(x *interleave.Run, l mutextest.Small) {
-		o.end(x, l.(watchable))
+		o.end(x, l.(withBit))
 		after(x, l)
 	}
 	return s
@@ -123,6 +129,43 @@ func TestModelWatchedBypass(t *testing.T) {
 		for _, s := range []struct{ line, others string }{{"w", "rrr"}, {"r", "rwr"}} {
 			check("read-write lock/"+s.line+"/"+s.others, func(x *interleave.Run) int {
 				return rwBypass(x, o, "r", s.line, s.others)
+			})
+		}
+	}
+}
+
+// Nor is there one to conds and wait groups.
+func TestModelWatchedCond(t *testing.T) {
+	for _, o := range watchings {
+		for _, s := range condScenarios {
+			t.Run(o.name+"/"+s.name, func(t *testing.T) {
+				interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+					w := newCondWorld(x)
+					o.begin(x, w.Cond)
+					s.run(w)
+					x.Wait()
+					x.Assert(w.Waiting() == s.left, "%d wait, not %d", w.Waiting(), s.left)
+					x.Assert(w.isOccupied() == (s.left > 0), "a line of %d is occupied: %v", s.left, w.isOccupied())
+					o.end(x, w.Cond)
+				})
+			})
+		}
+	}
+}
+
+func TestModelWatchedWaitGroup(t *testing.T) {
+	for _, o := range watchings {
+		for _, s := range groupScenarios {
+			t.Run(o.name+"/"+s.name, func(t *testing.T) {
+				interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+					wg := new(WaitGroup)
+					o.begin(x, wg)
+					s.run(x, wg)
+					x.Wait()
+					o.end(x, wg)
+					x.Assert(wg.state.Load() == 0, "the state is %x", wg.state.Load())
+					x.Assert(wg.line.Len() == 0, "%d are in the line", wg.line.Len())
+				})
 			})
 		}
 	}

@@ -334,3 +334,87 @@ func TestWatchingLosesNothing(t *testing.T) {
 		})
 	})
 }
+
+// Of a cond the waits are known, while they last, and leave no hold.
+func TestObservedCondKnowsItsWaiters(t *testing.T) {
+	var mu Mutex
+	c := NewCond(&mu)
+	read := watch(t, c, observed.Holders)
+	for _, end := range []func(){c.Signal, c.Broadcast} {
+		ended := make(chan bool)
+		go func() {
+			waitsHere(func() { do(&mu, c.Wait) })
+			ended <- true
+		}()
+		locktest.Eventually(t, "it waits", func() bool { return read().Waiting == 1 })
+		s := read()
+		require.Equal(t, "sync.Cond", s.Kind)
+		require.Len(t, s.Waiters, 1)
+		require.Zero(t, s.Size+s.Waiters[0].Permits)
+		require.False(t, s.Waiters[0].CanEnd)
+		requireStack(t, &s.Waiters[0], "waitsHere")
+		end()
+		locktest.Receive(t, ended)
+	}
+	do(&mu, func() { require.False(t, c.WaitTimeout(time.Microsecond)) })
+	s := read()
+	require.Empty(t, s.Waiters)
+	require.Empty(t, s.Holders)
+	require.EqualValues(t, 2, s.Acquired)
+	require.EqualValues(t, 3, s.Contended)
+	require.EqualValues(t, 1, s.Failed[observed.TimedOut])
+
+	c.L = stuckLock{&mu}
+	mu.Lock()
+	require.Panics(t, c.Wait)
+	require.Empty(t, read().Waiters)
+}
+
+// A stuckLock cannot be unlocked.
+type stuckLock struct{ Locker }
+
+func (stuckLock) Unlock() { panic("stuck") }
+
+// Of a wait group the waits are known, and how many tasks there are.
+func TestObservedWaitGroupKnowsItsWaiters(t *testing.T) {
+	var wg WaitGroup
+	read := watch(t, &wg, observed.Holders)
+	wg.Add(3)
+	ended := make(chan bool)
+	go func() {
+		waitsHere(wg.Wait)
+		ended <- true
+	}()
+	locktest.Eventually(t, "it waits", func() bool { return read().Waiting == 1 })
+	s := read()
+	require.Equal(t, "sync.WaitGroup", s.Kind)
+	require.Len(t, s.Waiters, 1)
+	require.EqualValues(t, 3, s.Size-s.Free)
+	requireStack(t, &s.Waiters[0], "waitsHere")
+	require.False(t, wg.WaitTimeout(time.Microsecond))
+	wg.Add(-3)
+	locktest.Receive(t, ended)
+	s = read()
+	require.Empty(t, s.Waiters)
+	require.Empty(t, s.Holders)
+	require.Zero(t, s.Size-s.Free)
+	require.EqualValues(t, 1, s.Acquired)
+	require.EqualValues(t, 1, s.Failed[observed.TimedOut])
+}
+
+// Those that somebody waits for join when all are to be observed.
+func TestCondAndWaitGroupJoin(t *testing.T) {
+	defer observed.All(observed.All(observed.Counts))
+	var mu Mutex
+	c, wg := NewCond(&mu), new(WaitGroup)
+	do(&mu, func() { require.False(t, c.WaitTimeout(time.Microsecond)) })
+	require.True(t, c.isWatched())
+	wg.Add(1)
+	require.False(t, wg.WaitTimeout(time.Microsecond))
+	require.True(t, wg.isWatched())
+	wg.Done()
+	wg.Wait()
+	observed.Unwatch(c)
+	observed.Unwatch(wg)
+	require.False(t, c.isWatched() || wg.isWatched())
+}

@@ -31,7 +31,8 @@ type WaitGroup struct {
 	// state:
 	//
 	//	bits 63…32  the counter, with a sign
-	//	bits 31…0   how many waiters are in the line
+	//	bit  31     O: the group is observed
+	//	bits 30…0   how many waiters are in the line
 	//
 	// Invariants:
 	//
@@ -44,6 +45,8 @@ type WaitGroup struct {
 	//     zero the next time sees those that wait. (TestModelWaitGroup/reuse_after_cancel)
 	//  4. A waiter that has given up is not counted when its wait returns. So an Add that raises
 	//     the counter from zero, and sees a waiter, runs beside its wait. (the same)
+	//  5. O may be set and cleared at any time, and changes nothing but that Add leaves its fast
+	//     path. (TestModelWatchedWaitGroup)
 
 	_ noCopy
 
@@ -53,7 +56,12 @@ type WaitGroup struct {
 	line waiter.Queue // guarded by mu
 }
 
-const counterShift = 32
+const (
+	counterShift = 32
+
+	groupWatched int64 = 1 << 31
+	groupWaiters       = groupWatched - 1
+)
 
 // Add adds delta, which may be negative, to the counter of tasks. If the counter becomes zero all
 // waiters are released. If it becomes negative Add panics.
@@ -77,7 +85,7 @@ func (wg *WaitGroup) addSlow(delta int, s int64) {
 	switch {
 	case counter < 0:
 		panic("sync: negative WaitGroup counter")
-	case uint32(s) == 0:
+	case s&groupWaiters == 0:
 	case delta > 0 && counter == int32(delta):
 		panic("sync: WaitGroup misuse: Add called concurrently with Wait")
 	case counter == 0:
@@ -116,7 +124,7 @@ func (wg *WaitGroup) Wait() {
 
 //go:noinline
 func (wg *WaitGroup) waitSlow() {
-	if canBubble {
+	if canBubble || wg.isMet() {
 		_ = wg.wait(waiter.Limit{})
 		return
 	}
@@ -131,7 +139,7 @@ func (wg *WaitGroup) waitSlow() {
 
 // checkReuse is called at the end of a wait.
 func (wg *WaitGroup) checkReuse() {
-	if wg.state.Load() != 0 {
+	if wg.state.Load()&^groupWatched != 0 {
 		panic("sync: WaitGroup is reused before previous Wait has returned")
 	}
 }
@@ -160,7 +168,11 @@ func (wg *WaitGroup) WaitTimeout(d time.Duration) bool {
 }
 
 // wait waits until the counter is zero, or returns the error of l if that ends the wait before.
-func (wg *WaitGroup) wait(l waiter.Limit) error {
+func (wg *WaitGroup) wait(l waiter.Limit) (err error) {
+	if wg.isMet() {
+		w := wg.record().Begin(0, false, l.MayEnd())
+		defer func() { w.End(err) }()
+	}
 	if canBubble && wg.isForeign() {
 		return wg.waitAcross(l)
 	}
@@ -228,4 +240,4 @@ func (wg *WaitGroup) Go(f func()) {
 }
 
 // Waiting returns the number of goroutines that wait. It is meant for tests and statistics.
-func (wg *WaitGroup) Waiting() int { return int(uint32(wg.state.Load())) }
+func (wg *WaitGroup) Waiting() int { return int(wg.state.Load() & groupWaiters) }

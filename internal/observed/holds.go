@@ -49,7 +49,7 @@ func (r *Record) forgetLocked(e *entry) {
 	free(e)
 }
 
-// endWait ends the wait of e. If it was granted a hold follows.
+// endWait ends the wait of e. If it was granted permits a hold follows.
 func (r *Record) endWait(e *entry, granted bool) {
 	now := xsync.Now()
 	if granted {
@@ -59,7 +59,7 @@ func (r *Record) endWait(e *entry, granted bool) {
 	if e.in != nil {
 		r.waits.remove(e)
 	}
-	if granted && r.Level() == Holders {
+	if granted && e.Permits > 0 && r.Level() == Holders {
 		e.ID, e.Since = uint64(registry.lastID.Add(1)), now
 		e.CanEnd, e.Future, e.Granted = false, false, false
 		r.pushLocked(&r.holds, e)

@@ -15,7 +15,8 @@ const (
 	Holders              // also who holds and who waits, with stacks
 )
 
-// Numbers are the state of a lock, each a value that it had at about the same time.
+// Numbers are the state of a lock, each a value that it had at about the same time. What has no
+// limit has a size of zero, and less than zero is free.
 type Numbers struct {
 	Size, Free int64
 	Waiting    int

@@ -177,7 +177,7 @@ type Wait struct {
 }
 
 // Begin says that the caller begins to wait for n permits. canEnd says that a context or a time may
-// end the wait.
+// end the wait. A wait for none, such as that for a signal, is followed by no hold.
 func (r *Record) Begin(n int64, shared, canEnd bool) Wait { return r.BeginKey(n, shared, canEnd, "") }
 
 // BeginKey is Begin for a table of locks.
@@ -239,7 +239,7 @@ func (w Wait) End(err error) {
 	case w.start != 0:
 		r.wait.add(xsync.Now()-w.start, weightOf(c))
 	}
-	if c <= period || c%period == 0 {
+	if w.n > 0 && (c <= period || c%period == 0) {
 		r.sampleHold(w.n, weightOf(c))
 	}
 }
