@@ -6,14 +6,14 @@ import (
 )
 
 // MaxPermits is the largest size. Larger ones act as this one.
-const MaxPermits int64 = 1 << 60
+const MaxPermits int64 = 1 << 59
 
 // The word:
 //
-//	63                                    2   1   0
-//	+--------------------------------------+---+---+
-//	|  permits, signed, counted from base  | C | W |
-//	+--------------------------------------+---+---+
+//	63                                    3   2   1   0
+//	+--------------------------------------+---+---+---+
+//	|  permits, signed, counted from base  | O | C | W |
+//	+--------------------------------------+---+---+---+
 //
 //	permits    W  C   meaning
 //	> 0        0  0   that many are free
@@ -22,11 +22,15 @@ const MaxPermits int64 = 1 << 60
 //	                  or the slot's waiter was the last, none are free; the next release clears W
 //	< 0        .  0   debt: the size was reduced below what is held; releases pay it first
 //	any        .  1   closed; releases still count
+//
+// O says that the lock is observed. It has no part in what the word means: while it is set the fast
+// paths fail, and the façade's slow paths tell what they do.
 const (
-	flagWaiters = 1 << 0
-	flagClosed  = 1 << 1
-	flags       = flagWaiters | flagClosed
-	permitShift = 2
+	flagWaiters  = 1 << 0
+	flagClosed   = 1 << 1
+	flagObserved = 1 << 2
+	flags        = flagWaiters | flagClosed | flagObserved
+	permitShift  = 3
 )
 
 // An Engine counts permits and queues the requests that wait for them. It is the one mechanism
@@ -54,6 +58,8 @@ const (
 //  5. No waiter is touched after its owner has been told the outcome. (the race detector, in every
 //     stress test)
 //  6. While W is set the word changes only under mu. (TestContendedReleaseGoesThroughTheSlot)
+//  7. O changes only under mu, by Observe. Every other change of the word keeps it, and decides
+//     nothing by it but whether a fast path fails. (TestModel/observe, TestObserveKeepsEverything)
 //
 // Why no wake-up is lost: a request that has to wait sets W, under mu, on the exact word in which
 // it saw too few permits. A release that came before has changed the word, and the compare-and-swap
@@ -135,7 +141,8 @@ func (e *Engine) Look() State { return State(e.word.Load()) }
 // free returns the number of available permits.
 func (e Permits) free(o State) int64 { return e.base + int64(o>>permitShift) }
 
-// Fits reports whether n permits, n > 0, can be taken: that many are free and no request waits.
+// Fits reports whether n permits, n > 0, can be taken on the fast path: that many are free, no
+// request waits, and the engine is not observed.
 func (e Permits) Fits(o State, n int64) bool { return o&flags == 0 && e.free(o) >= n }
 
 // Take takes n permits, which fit, if the state is still o.
@@ -143,14 +150,14 @@ func (e *Engine) Take(o State, n int64) bool {
 	return e.word.CompareAndSwap(int64(o), int64(o)-n<<permitShift)
 }
 
-// Returns reports whether n permits, n > 0, can be given back without a waiter to hand them to: no
-// request waits, and that many are held. Both must be true of one state, so the caller looks at o
-// before. A Resize changes the word last when it shrinks and first when it grows. So a size that is
+// Returns reports whether n permits, n > 0, can be given back on the fast path, without a waiter to
+// hand them to: no request waits, that many are held, and the engine is not observed. All must be
+// true of one state, so the caller looks at o before. A Resize changes the word last when it shrinks and first when it grows. So a size that is
 // not that of o makes n look too large, or makes Give fail. There is one exception: between Look
 // and Give the size changes and the word comes back to o, by a second resize or by releases. Then
 // an over-release at that moment goes unnoticed. A legal release is never refused.
 func (e *Engine) Returns(o State, n int64) bool {
-	return o&flagWaiters == 0 && n <= e.held(o)
+	return o&(flagWaiters|flagObserved) == 0 && n <= e.held(o)
 }
 
 // held returns the number of permits that are held if the size is still that of o.
@@ -161,16 +168,16 @@ func (e *Engine) Give(o State, n int64) bool {
 	return e.word.CompareAndSwap(int64(o), int64(o)+n<<permitShift)
 }
 
-// TakeOnly takes the permit of an engine that has one, counted from base 1, if it is free and
-// there is no waiter. It is small enough to be inlined, with its caller, where the caller's caller
+// TakeOnly takes the permit of an engine that has one, counted from base 1, if it is free, there
+// is no waiter, and the engine is not observed. It is small enough to be inlined, with its caller, where the caller's caller
 // is.
 func (e *Engine) TakeOnly() bool { return e.word.CompareAndSwap(0, -1<<permitShift) }
 
-// GiveOnly gives it back, if it is held and there is no waiter.
+// GiveOnly gives it back, if it is held, there is no waiter, and the engine is not observed.
 func (e *Engine) GiveOnly() bool { return e.word.CompareAndSwap(-1<<permitShift, 0) }
 
-// TryAcquire takes n permits, n > 0, if that many are free and there is no waiter. It does not
-// fail because of other acquires that run at the same time and leave enough.
+// TryAcquire takes n permits, n > 0, if they fit: it is the fast path. It does not fail because of
+// other acquires that run at the same time and leave enough.
 func (e Permits) TryAcquire(n int64) bool {
 	for o := e.Look(); e.Fits(o, n); o = e.Look() { // A turn is lost only to another's success.
 		if e.Take(o, n) {
@@ -179,6 +186,37 @@ func (e Permits) TryAcquire(n int64) bool {
 	}
 	return false
 }
+
+// TryObserved is TryAcquire on the path of an engine that is observed, and of one that is not.
+func (e Permits) TryObserved(n int64) bool {
+	for { // A turn is lost only to another's success, or to Observe.
+		o := e.Look()
+		if o&(flagWaiters|flagClosed) != 0 || e.free(o) < n {
+			return false
+		}
+		if e.Take(o, n) {
+			return true
+		}
+	}
+}
+
+// Observe sets or clears O.
+func (e *Engine) Observe(on bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if on {
+		e.word.Or(flagObserved)
+	} else {
+		e.word.And(^flagObserved)
+	}
+}
+
+// IsObserved reports whether O is set. It may be out of date when it returns: a caller does the
+// same to the word whatever the answer.
+func (e *Engine) IsObserved() bool { return e.Look().IsObserved() }
+
+// IsObserved reports whether O is set.
+func (o State) IsObserved() bool { return o&flagObserved != 0 }
 
 // A Place is where in the line a new waiter stands.
 type Place bool

@@ -248,6 +248,41 @@ var planted = []struct {
 		to:   "if false {",
 	},
 	{
+		name: "a grant under the lock drops O", file: "internal/engine/engine.go", test: "TestModelObserve",
+		from: "\te.word.Store(int64(o))\n",
+		to:   "\te.word.Store(int64(o &^ flagObserved))\n",
+	},
+	{
+		name: "a request that queues drops O", file: "internal/engine/engine.go", test: "TestModelObserve",
+		from: "int64(o|flagWaiters)) {",
+		to:   "int64(o&^flagObserved|flagWaiters)) {",
+	},
+	{
+		name: "O is set beside a grant under the lock", file: "internal/engine/engine.go", test: "TestModelObserve",
+		from: "\te.mu.Lock()\n\tdefer e.mu.Unlock()\n\tif on {\n",
+		to:   "\tif on {\n",
+	},
+	{
+		name: "O is set by a store", file: "internal/engine/engine.go", test: "TestModelObserve",
+		from: "\t\te.word.Or(flagObserved)\n",
+		to:   "\t\te.word.Store(int64(e.Look() | flagObserved))\n",
+	},
+	{
+		name: "a try trusts that it is not observed", file: "internal/engine/engine.go", test: "TestModelObserve",
+		from: "\t\tif o&(flagWaiters|flagClosed) != 0 || e.free(o) < n {\n",
+		to:   "\t\tif o&flags != 0 || e.free(o) < n {\n",
+	},
+	{
+		name: "the bias comes back beside O", file: "internal/engine/bias.go", test: "TestModelObserveRW",
+		from: "\tif o&flags == 0 && !o.isBiased() &&",
+		to:   "\tif o&(flagWaiters|flagClosed) == 0 && !o.isBiased() &&",
+	},
+	{
+		name: "an observed lock stays biased", file: "internal/engine/rw.go", test: "TestModelObserveRW",
+		from: "\tif on && l.MayHide() {",
+		to:   "\tif false {",
+	},
+	{
 		name: "a key is freed although another waits for it", file: "sync/keyed/lines.go",
 		in: "../../sync/keyed", test: "TestModelKeyIsFreedAsTheNextComes",
 		from: "\te.serve(size, wake)\n\tif e.held == 0 {",

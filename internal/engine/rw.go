@@ -82,8 +82,8 @@ func (o State) isUpgradable() bool {
 	return h&Upgradable != 0 && h != Everyone
 }
 
-// TakeFirstRead takes a reader's permit if the lock is free and no request waits. Like the next
-// three it is small enough to be inlined together with its caller. There is no room for a look at
+// TakeFirstRead takes a reader's permit if the lock is free, no request waits, and the lock is not
+// observed. Like the next three it is small enough to be inlined together with its caller. There is no room for a look at
 // the word before the exchange.
 func (l *RW) TakeFirstRead() bool { return l.word.CompareAndSwap(0, -Reader<<permitShift) }
 
@@ -96,9 +96,23 @@ func (l *RW) TakeAll() bool { return l.word.CompareAndSwap(0, -Everyone<<permitS
 // GiveAll returns them if they are held and no request waits.
 func (l *RW) GiveAll() bool { return l.word.CompareAndSwap(-Everyone<<permitShift, 0) }
 
-// TryAcquire takes n permits, a share or the rest of one, if that many are free and no request
-// waits. For a reader's permit there is TryRead, and TryExclusive where readers may hide.
+// TryAcquire takes n permits, a share or the rest of one, if that many are free, no request waits,
+// and the lock is not observed. For a reader's permit there is TryRead, and TryExclusive where readers may hide.
 func (l *RW) TryAcquire(n int64) bool { return l.permits().TryAcquire(n) }
+
+// TryObserved is TryAcquire whether the lock is observed or not.
+func (l *RW) TryObserved(n int64) bool { return l.permits().TryObserved(n) }
+
+// IsObserved is [Engine.IsObserved].
+func (l *RW) IsObserved() bool { return (*Engine)(l).IsObserved() }
+
+// Observe sets or clears O. A lock that is observed has no bias: all readers are counted.
+func (l *RW) Observe(on bool) {
+	(*Engine)(l).Observe(on)
+	if on && l.MayHide() { // It cannot come back: see Rebias.
+		l.Unbias()
+	}
+}
 
 // Acquire waits for n permits, after a try has failed. It is [Permits.Acquire].
 func (l *RW) Acquire(until waiter.Limit, n int64, at Place) error {
@@ -199,7 +213,8 @@ func (l *RW) Unlink(w *waiter.Waiter) bool {
 // GiveBack implements [waiter.Line]. It is Release.
 func (l *RW) GiveBack(n int64) bool { return l.Release(n) }
 
-// TryRead takes a reader's permit if no request waits and no writer holds.
+// TryRead takes a reader's permit if no request waits, no writer holds, and the lock is not
+// observed.
 func (l *RW) TryRead() bool {
 	e := l.permits()
 	for { // A turn is lost only to another's success.
@@ -207,8 +222,8 @@ func (l *RW) TryRead() bool {
 		switch {
 		case o.heldRW() == Everyone:
 			return false
-		case o&flagWaiters != 0:
-			return e.Opts != nil && l.tryReadLocked()
+		case o&(flagWaiters|flagObserved) != 0:
+			return e.Opts != nil && !o.IsObserved() && l.tryReadLocked()
 		case o.isBiased() && l.Hide(xsync.Hint()):
 			return true
 		case e.Take(o, Reader):
@@ -218,6 +233,14 @@ func (l *RW) TryRead() bool {
 			return true
 		}
 	}
+}
+
+// TryReadObserved is TryRead whether the lock is observed or not.
+func (l *RW) TryReadObserved() bool {
+	if l.permits().Opts != nil {
+		return l.tryReadLocked() // beside a bias that is being ended
+	}
+	return l.TryObserved(Reader)
 }
 
 // tryReadLocked is TryRead where W may be set for a moment although no request waits, because the

@@ -32,6 +32,9 @@ type world struct {
 	// release.
 	held interleave.Int64
 
+	observes bool     // a thread sets and clears O, so that tries go on as the façades' do
+	observed tristate // what O must be
+
 	after func() // what a scenario has to do when all threads have ended; nil: nothing
 
 	queue  []queued // as it was when mu was last free
@@ -39,6 +42,15 @@ type world struct {
 	full   bool     // as many waited as may
 	jumped [8]bool  // by thread: its waiter left the queue from behind another: it was not granted
 }
+
+// A tristate is what is known of O: nothing while it is being changed.
+type tristate uint8
+
+const (
+	unobserved tristate = iota
+	changing
+	observed
+)
 
 // queued is a waiter in line, and the thread that put it there.
 type queued struct {
@@ -69,6 +81,7 @@ func newWorld(x *interleave.Run, s scenario) *world {
 type subject interface {
 	waiter.Request
 	TryAcquire(n int64) bool
+	TryObserved(n int64) bool
 	Acquire(l waiter.Limit, n int64, at Place) error
 	Release(n int64) bool
 }
@@ -85,6 +98,10 @@ func (w *world) check() {
 	o := w.e.Look()
 	free := w.e.From(w.base).free(o)
 	w.Assert(free <= w.peak, "invariant 1: %d permits are free of at most %d", free, w.peak)
+	if is := w.isObserved(); is != changing {
+		w.Assert(o.IsObserved() == (is == observed), "invariant 7: O is %t", o.IsObserved())
+		w.Assert(is != observed || w.rw == nil || !o.isBiased(), "observed, and biased")
+	}
 	if w.e.mu.Locked() {
 		return
 	}
@@ -178,7 +195,7 @@ func (w *world) finish() {
 	}
 	w.Assert(w.e.From(w.base).Available() == w.size, "%d of %d permits are left", w.e.From(w.base).Available(), w.size)
 	w.Assert(w.e.Waiting() == 0, "%d are still queued", w.e.Waiting())
-	w.Assert(w.e.IsClosed() || w.e.Look()&flags == 0, "flags are left: %b", w.e.Look()&flags)
+	w.Assert(w.e.IsClosed() || w.e.Look()&^flagObserved&flags == 0, "flags are left: %b", w.e.Look()&flags)
 }
 
 // took accounts for n permits that the running thread has got.
@@ -191,7 +208,7 @@ func (w *world) took(n int64) {
 // What a scenario's threads do, as the façades do it.
 
 func (w *world) try(n int64) bool {
-	ok := w.permits().TryAcquire(n)
+	ok := w.permits().TryAcquire(n) || w.observes && w.permits().TryObserved(n)
 	w.jumped[w.Running()] = false // of an earlier request; now that a step has been made, which follow sees first
 	if ok {
 		w.took(n)
@@ -272,10 +289,32 @@ func (w *world) resize(size int64) {
 	w.e.From(w.base).Resize(size)
 }
 
+// observe sets or clears O, in scenarios in which one thread does.
+func (w *world) observe(on bool) {
+	w.noteObserved(changing)
+	is := unobserved
+	if on {
+		is = observed
+	}
+	if w.rw != nil {
+		w.rw.Observe(on)
+		w.Assert(!on || !w.rw.MayHide(), "observed, and biased")
+	} else {
+		w.e.Observe(on)
+	}
+	w.noteObserved(is)
+}
+
 // What the world itself knows of the size is not the race detector's business.
 
 //go:norace
 func (w *world) note(size int64) { w.size, w.peak = size, max(w.peak, size) }
+
+//go:norace
+func (w *world) noteObserved(is tristate) { w.observed = is }
+
+//go:norace
+func (w *world) isObserved() tristate { return w.observed }
 
 //go:norace
 func (w *world) most() int64 { return w.peak }

@@ -38,6 +38,10 @@ func (m *Mutex) Lock() {
 
 //go:noinline
 func (m *Mutex) lockSlow() {
+	if m.tells() {
+		_ = m.lockObserved(waiter.Limit{})
+		return
+	}
 	// Neither closed nor too large nor cancelled: it cannot fail.
 	if p, _ := m.permits().Begin(1); p != nil {
 		p.Sleeper().SleepInline()
@@ -46,7 +50,7 @@ func (m *Mutex) lockSlow() {
 }
 
 // TryLock locks m if it is unlocked and no waiter is queued, and reports whether it did.
-func (m *Mutex) TryLock() bool { return m.e.TakeOnly() }
+func (m *Mutex) TryLock() bool { return m.e.TakeOnly() || m.tryLockSlow() }
 
 // Unlock unlocks m, or hands it to the waiter that has waited longest. If m is not locked Unlock
 // panics and does not change m.
@@ -58,7 +62,13 @@ func (m *Mutex) Unlock() {
 
 //go:noinline
 func (m *Mutex) unlockSlow() {
-	if !m.permits().Release(1) {
+	ok := false
+	if m.e.IsObserved() {
+		ok = m.unlockObserved()
+	} else {
+		ok = m.permits().Release(1)
+	}
+	if !ok {
 		panic("mutex: unlock of unlocked mutex")
 	}
 }
@@ -82,6 +92,9 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		return nil
 	}
 	l := waiter.UntilDone(ctx)
+	if m.tells() {
+		return m.lockObserved(l)
+	}
 	p, err := m.permits().BeginUntil(l, 1)
 	if p == nil {
 		return err
@@ -101,6 +114,9 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 		return true
 	}
 	l := waiter.After(d)
+	if m.tells() {
+		return m.lockObserved(l) == nil
+	}
 	p, err := m.permits().BeginUntil(l, 1)
 	if p == nil {
 		return err == nil

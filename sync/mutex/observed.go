@@ -1,0 +1,83 @@
+package mutex
+
+import (
+	"unsafe"
+
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/waiter"
+)
+
+// What an observed mutex does instead, once its fast paths have failed: the same as an unobserved
+// one, and tells its record.
+
+var kind = observed.Register(observed.About{Name: "mutex.Mutex", Owned: true}, (*Mutex).observe, (*Mutex).numbers)
+
+func init() {
+	const why = " has no bit to spare, and cannot be observed; a mutex.Mutex can"
+	observed.Refuse[Word]("a mutex.Word" + why)
+	observed.Refuse[Packed]("a mutex.Packed" + why)
+}
+
+func (m *Mutex) observe(on bool) { m.e.Observe(on) }
+
+func (m *Mutex) numbers() observed.Numbers {
+	return observed.Numbers{Size: 1, Free: m.permits().Available(), Waiting: m.Waiting()}
+}
+
+// tells reports whether m is observed, or has to join.
+func (m *Mutex) tells() bool { return m.e.IsObserved() || observed.Everything() != observed.Off }
+
+// record returns the record of m, which joins if need be.
+func (m *Mutex) record() *observed.Record {
+	if m.e.IsObserved() {
+		return observed.Of(unsafe.Pointer(m))
+	}
+	return kind.Join(m)
+}
+
+// lockObserved locks m.
+//
+//go:noinline
+func (m *Mutex) lockObserved(until waiter.Limit) error {
+	r, p := m.record(), m.permits()
+	if p.TryObserved(1) {
+		if err := waiter.Keep(p, 1, until.Cancelled()); err != nil {
+			r.FailedWith(err)
+			return err
+		}
+		r.Took(1, false)
+		return nil
+	}
+	w := r.Begin(1, false, until.MayEnd())
+	err := p.Acquire(until, 1, engine.AtBack)
+	w.End(err)
+	return err
+}
+
+// tryLockSlow is TryLock when the fast path has failed, because m is locked or observed, or was.
+//
+//go:noinline
+func (m *Mutex) tryLockSlow() bool {
+	ok := m.permits().TryObserved(1)
+	if m.e.IsObserved() {
+		if r := m.record(); ok {
+			r.Took(1, false)
+		} else {
+			r.Failed(observed.Tried)
+		}
+	}
+	return ok
+}
+
+// unlockObserved unlocks m.
+//
+//go:noinline
+func (m *Mutex) unlockObserved() bool {
+	p := m.permits()
+	if p.Available() > 0 {
+		return false
+	}
+	observed.Of(unsafe.Pointer(m)).Released(1, false)
+	return p.Release(1)
+}
