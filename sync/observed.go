@@ -2,7 +2,6 @@ package sync
 
 import (
 	"context"
-	"unsafe"
 
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
@@ -108,7 +107,7 @@ func (m *Mutex) setWatched(on bool) {
 
 func (m *Mutex) record() *observed.Record {
 	if m.isWatched() {
-		return observed.Of(unsafe.Pointer(m))
+		return observed.Of(m)
 	}
 	return mutexes.Join(m)
 }
@@ -141,7 +140,7 @@ func (l *RWMutex) setWatched(on bool) {
 
 func (l *RWMutex) record() *observed.Record {
 	if l.isWatched() {
-		return observed.Of(unsafe.Pointer(l))
+		return observed.Of(l)
 	}
 	return rwMutexes.Join(l)
 }

@@ -160,6 +160,13 @@ func (e *Engine) Returns(o State, n int64) bool {
 	return o&(flagWaiters|flagObserved) == 0 && n <= e.held(o)
 }
 
+// Held returns the number of permits that are held, even beside a Resize.
+func (e Permits) Held() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.held(e.Look())
+}
+
 // held returns the number of permits that are held if the size is still that of o.
 func (e *Engine) held(o State) int64 { return e.grown.Load() - int64(o>>permitShift) }
 

@@ -71,6 +71,13 @@ func (l *RW) permits() Permits { return (*Engine)(l).From(Everyone) }
 // Waiting returns the number of queued requests.
 func (l *RW) Waiting() int { return (*Engine)(l).Waiting() }
 
+// Available returns the number of permits that are not held, nor the share of the bias.
+func (l *RW) Available() int64 { return l.permits().Available() }
+
+// MayRelease reports whether n permits are a share, or a part of one, that can be returned now. Some
+// readers may hide if the lock is not observed.
+func (l *RW) MayRelease(n int64) bool { return legalRW(l.permits().Look().heldRW(), n) }
+
 // IsUnlocked reports whether no permit is held.
 func (l *RW) IsUnlocked() bool { return l.permits().Look().heldRW() == 0 }
 

@@ -1,6 +1,7 @@
 package observed
 
 import (
+	"runtime"
 	"unsafe"
 
 	"github.com/farad-go/farad/internal/xsync"
@@ -8,10 +9,13 @@ import (
 
 // An Agent is who holds or waits.
 type Agent struct {
-	Goroutine uint64 // as in a stack trace
-	Task      uint64 // the task that it runs; 0: none
-	labels    unsafe.Pointer
+	Goroutine uint64         // as in a stack trace
+	Task      uint64         // the task that it runs; 0: none
+	labels    unsafe.Pointer // as the runtime has them
 }
+
+// Labels returns the profiler labels of an agent, nil if it has none or this build cannot tell.
+func (a *Agent) Labels() map[string]string { return labelMap(a.labels) }
 
 // taskOf tells the task that a goroutine runs.
 var taskOf xsync.Pointer[func(goroutine uint64) uint64]
@@ -29,14 +33,20 @@ func self() Agent {
 	return a
 }
 
-// depth is how many frames of a stack are kept.
-const depth = 16
-
-// A Stack is that of a goroutine, innermost first.
-type Stack struct {
-	pcs [depth]uintptr
-	n   int
+// traced returns the number of the calling goroutine as its stack trace has it, which every build
+// can read, in more than a microsecond.
+func traced() uint64 {
+	const prefix = "goroutine "
+	text := texts.Get().(*[32]byte)
+	defer texts.Put(text)
+	n := uint64(0)
+	for _, c := range text[len(prefix):runtime.Stack(text[:], false)] {
+		if c < '0' || c > '9' {
+			break
+		}
+		n = 10*n + uint64(c-'0')
+	}
+	return n
 }
 
-// PCs returns the program counters, for runtime.CallersFrames.
-func (s *Stack) PCs() []uintptr { return append([]uintptr(nil), s.pcs[:s.n]...) }
+var texts = xsync.Pool{New: func() any { return new([32]byte) }}

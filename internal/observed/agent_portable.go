@@ -1,29 +1,13 @@
+//go:build !(gc && !tinygo && go1.26 && !go1.28 && linux && !android && (amd64 || arm64 || 386) && !race && !msan && !asan && !farad_portable && !interleave)
+
 package observed
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "unsafe"
 
-// goroutine returns the number of the calling goroutine, as in a stack trace.
-func goroutine() uint64 {
-	var text [32]byte
-	const prefix = "goroutine "
-	n := uint64(0)
-	for _, c := range text[len(prefix):runtime.Stack(text[:], false)] {
-		if c < '0' || c > '9' {
-			break
-		}
-		n = 10*n + uint64(c-'0')
-	}
-	return n
-}
+func goroutine() uint64 { return traced() }
 
-// labels returns the profiler labels of the calling goroutine.
+func identify() {}
+
 func labels() unsafe.Pointer { return nil }
 
-// labelMap returns labels as a map.
 func labelMap(unsafe.Pointer) map[string]string { return nil }
-
-// capture writes the stack of the caller's caller's caller.
-func (s *Stack) capture(skip int) { s.n = runtime.Callers(skip+2, s.pcs[:]) }

@@ -15,7 +15,7 @@ type Hold struct {
 	Shared      bool   // of a read-write lock: a reader
 	Key         string // of a table of locks
 	Since       int64  // as xsync.Now says it
-	Stack       Stack
+	Stack       *Stack
 	Approximate bool // a hold: another has released permits here, and may have meant these
 	CanEnd      bool // a wait: a context or a time may end it
 	Future      bool // a wait: of a future, which does not block its owner

@@ -10,9 +10,8 @@ func newEntry(n int64, shared bool, key string) *entry {
 	e := pool.Get().(*entry)
 	e.Hold = Hold{
 		ID: uint64(registry.lastID.Add(1)), Agent: self(), Permits: n, Shared: shared, Key: key,
-		Since: xsync.Now(), weight: 1,
+		Since: xsync.Now(), Stack: here(), weight: 1,
 	}
-	e.Stack.capture(3)
 	return e
 }
 
@@ -102,6 +101,19 @@ func (r *Record) endHold(n int64, shared bool, key string) {
 			r.doubtLocked(shared, key)
 		}
 		e = next
+	}
+}
+
+// share makes the caller's newest hold of n permits that of a reader.
+func (r *Record) share(n int64) {
+	g := goroutine()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for e := r.holds.last; e != nil; e = e.prev {
+		if e.Agent.Goroutine == g && e.Permits == n && !e.Shared && !e.handle {
+			e.Shared = true
+			return
+		}
 	}
 }
 

@@ -1,8 +1,9 @@
 package observed
 
 import (
-	"unsafe"
 	"weak"
+
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 // A Level says how much a record keeps.
@@ -65,7 +66,7 @@ func (k *Kind[T]) watch(lock any, name string, level Level) bool {
 func (k *Kind[T]) unwatch(lock any) bool {
 	l, ok := lock.(*T)
 	if ok && l != nil {
-		leave(unsafe.Pointer(l))
+		leave(xsync.Address(l))
 	}
 	return ok
 }

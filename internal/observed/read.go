@@ -30,9 +30,6 @@ type Lock struct {
 	DroppedHolds, DroppedWaits uint64
 }
 
-// Labels returns the profiler labels of an agent.
-func (a *Agent) Labels() map[string]string { return labelMap(a.labels) }
-
 // Read returns what all records say, by ID, and how many locks had no room.
 func Read() (locks []Lock, dropped uint64) {
 	registry.mu.Lock()

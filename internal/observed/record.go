@@ -268,6 +268,14 @@ func (r *Record) ReleasedKey(n int64, shared bool, key string) {
 	}
 }
 
+// Shares says that the caller, which has returned a part of what it held alone, keeps n permits as
+// a reader.
+func (r *Record) Shares(n int64) {
+	if r.Level() == Holders {
+		r.share(n)
+	}
+}
+
 // Failed says that a request has ended at once, without a grant.
 func (r *Record) Failed(why Why) {
 	if r.Level() != Off {

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"runtime"
 	"slices"
-	"unsafe"
 	"weak"
 
 	"github.com/farad-go/farad/internal/xsync"
@@ -30,6 +29,7 @@ var registry struct {
 	mu      xsync.Mutex
 	records []*Record // by ID; guarded by mu
 	used    int       // slots of the table that are not nil; guarded by mu
+	known   bool      // how to tell goroutines apart; guarded by mu
 	dropped int64     // locks for which there was no room; guarded by mu
 }
 
@@ -60,11 +60,11 @@ func (t *table) first(at uintptr) int {
 
 // Of returns the record of a lock whose bit O is set. If there is none any more it returns one that
 // drops everything.
-func Of(lock unsafe.Pointer) *Record {
+func Of[T any](lock *T) *Record {
 	if inert {
 		return &lost
 	}
-	return find(uintptr(lock))
+	return find(xsync.Address(lock))
 }
 
 func find(at uintptr) *Record {
@@ -109,12 +109,16 @@ const (
 // join observes l, and returns its record.
 func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
 	if level == Off {
-		leave(unsafe.Pointer(l))
+		leave(xsync.Address(l))
 		return &lost
 	}
 	p := weak.Make(l)
 	registry.mu.Lock()
-	r := Of(unsafe.Pointer(l))
+	if !registry.known {
+		identify()
+		registry.known = true
+	}
+	r := Of(l)
 	if r != &lost && r.lock != weakLock(weakPointer[T]{k, p}) { // of one that was collected: collected is under way
 		removeLocked(r)
 		r = &lost
@@ -131,7 +135,7 @@ func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
 			removeLocked(oldest)
 			defer oldest.agree()
 		}
-		r = newRecord(uintptr(unsafe.Pointer(l)), &k.About, weakPointer[T]{k, p})
+		r = newRecord(xsync.Address(l), &k.About, weakPointer[T]{k, p})
 		insertLocked(r)
 		r.cleanup = runtime.AddCleanup(l, collected, r)
 	}
@@ -145,9 +149,9 @@ func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
 }
 
 // leave ends the observation of the lock at an address.
-func leave(lock unsafe.Pointer) {
+func leave(at uintptr) {
 	registry.mu.Lock()
-	r := Of(lock)
+	r := find(at)
 	if r != &lost {
 		removeLocked(r)
 	}

@@ -22,6 +22,7 @@ var _ = func(b *Bool, i *Int64, u *Uint32, p *Uintptr, m *Mutex, k *Sleeper) {
 	i.CompareAndSwap(0, 0)
 	i.Add(0)
 	i.Or(0)
+	i.And(0)
 
 	u.Load()
 	u.Store(0)

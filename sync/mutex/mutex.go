@@ -39,7 +39,7 @@ func (m *Mutex) Lock() {
 //go:noinline
 func (m *Mutex) lockSlow() {
 	if m.tells() {
-		_ = m.lockObserved(waiter.Limit{})
+		_ = m.lockObserved(nil, 0)
 		return
 	}
 	// Neither closed nor too large nor cancelled: it cannot fail.
@@ -91,10 +91,10 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		}
 		return nil
 	}
-	l := waiter.UntilDone(ctx)
 	if m.tells() {
-		return m.lockObserved(l)
+		return m.lockObserved(ctx, 0)
 	}
+	l := waiter.UntilDone(ctx)
 	p, err := m.permits().BeginUntil(l, 1)
 	if p == nil {
 		return err
@@ -113,10 +113,10 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	if m.e.TakeOnly() {
 		return true
 	}
-	l := waiter.After(d)
 	if m.tells() {
-		return m.lockObserved(l) == nil
+		return m.lockObserved(nil, d) == nil
 	}
+	l := waiter.After(d)
 	p, err := m.permits().BeginUntil(l, 1)
 	if p == nil {
 		return err == nil

@@ -1,7 +1,8 @@
 package mutex
 
 import (
-	"unsafe"
+	"context"
+	"time"
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/observed"
@@ -31,24 +32,26 @@ func (m *Mutex) tells() bool { return m.e.IsObserved() || observed.Everything() 
 // record returns the record of m, which joins if need be.
 func (m *Mutex) record() *observed.Record {
 	if m.e.IsObserved() {
-		return observed.Of(unsafe.Pointer(m))
+		return observed.Of(m)
 	}
 	return kind.Join(m)
 }
 
-// lockObserved locks m.
+// lockObserved locks m. It gives up when ctx, if there is one, is done, or when d, if not 0, has
+// passed.
 //
 //go:noinline
-func (m *Mutex) lockObserved(until waiter.Limit) error {
+func (m *Mutex) lockObserved(ctx context.Context, d time.Duration) error {
 	r, p := m.record(), m.permits()
 	if p.TryObserved(1) {
-		if err := waiter.Keep(p, 1, until.Cancelled()); err != nil {
-			r.FailedWith(err)
-			return err
+		if ctx != nil && ctx.Err() != nil {
+			r.FailedWith(ctx.Err())
+			return p.Keep(ctx, 1)
 		}
 		r.Took(1, false)
 		return nil
 	}
+	until := waiter.Until(ctx, d)
 	w := r.Begin(1, false, until.MayEnd())
 	err := p.Acquire(until, 1, engine.AtBack)
 	w.End(err)
@@ -78,6 +81,6 @@ func (m *Mutex) unlockObserved() bool {
 	if p.Available() > 0 {
 		return false
 	}
-	observed.Of(unsafe.Pointer(m)).Released(1, false)
+	observed.Of(m).Released(1, false)
 	return p.Release(1)
 }

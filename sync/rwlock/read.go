@@ -6,7 +6,6 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // RLock locks l for reading. The caller waits while a writer holds l or a waiter is queued. A
@@ -25,14 +24,14 @@ func (l *RWLock) rLockSlow() {
 	}
 	if !l.e.TryRead() {
 		// Neither closed nor too large nor cancelled: it cannot fail.
-		_ = l.e.Acquire(waiter.Limit{}, engine.Reader, engine.AtBack)
+		_ = l.acquire(nil, 0, engine.Reader, engine.AtBack)
 		l.e.Rebias()
 	}
 }
 
 // TryRLock locks l for reading if no writer holds it and no waiter is queued, and reports whether
 // it did.
-func (l *RWLock) TryRLock() bool { return l.e.TryRead() }
+func (l *RWLock) TryRLock() bool { return l.e.TryRead() || l.tryObserved(engine.Reader) }
 
 // RUnlock undoes one RLock. The last one to unlock lets in the waiter that has waited longest. If l
 // is not locked for reading RUnlock panics and does not change l.
@@ -46,6 +45,9 @@ func (l *RWLock) RUnlock() {
 func (l *RWLock) rUnlockSlow() {
 	if l.e.Opts != nil && l.e.Leave(xsync.Hint()) {
 		return
+	}
+	if l.e.IsObserved() {
+		l.releasing(engine.Reader)
 	}
 	if !l.e.ReleaseRead() {
 		panic("rwlock: RUnlock of a lock that is unlocked or write-locked")
@@ -70,7 +72,7 @@ func (l *RWLock) RLockContext(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := l.e.Acquire(waiter.UntilDone(ctx), engine.Reader, engine.AtBack); err != nil {
+	if err := l.acquire(ctx, 0, engine.Reader, engine.AtBack); err != nil {
 		return err
 	}
 	l.e.Rebias()
@@ -87,7 +89,7 @@ func (l *RWLock) RLockTimeout(d time.Duration) bool {
 	if l.e.TryRead() {
 		return true
 	}
-	ok := l.e.Acquire(waiter.After(d), engine.Reader, engine.AtBack) == nil
+	ok := l.acquire(nil, d, engine.Reader, engine.AtBack) == nil
 	if ok {
 		l.e.Rebias()
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -54,6 +55,9 @@ func New(opts ...Option) *RWLock {
 	if o.bias {
 		l.e.InitBias()
 	}
+	if observed.Everything() != observed.Off {
+		kind.Join(l)
+	}
 	return l
 }
 
@@ -71,6 +75,9 @@ func (r *rlocker) Unlock() { (*RWLock)(r).RUnlock() }
 
 // release returns a share, which must be held.
 func (l *RWLock) release(n int64, otherwise string) {
+	if l.e.IsObserved() {
+		l.releasing(n)
+	}
 	if !l.e.Release(n) {
 		panic(otherwise)
 	}

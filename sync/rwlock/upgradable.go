@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/engine"
-	"github.com/farad-go/farad/waiter"
 )
 
 // The rest of what an upgradable reader waits for when it upgrades.
@@ -29,15 +28,17 @@ const rest = engine.Everyone - engine.Upgradable
 //
 // There is one upgradable reader at a time, so two cannot wait for each other.
 func (l *RWLock) ULock() {
-	if !l.TryULock() {
+	if !l.e.TryAcquire(engine.Upgradable) {
 		// Neither closed nor too large nor cancelled: it cannot fail.
-		_ = l.e.Acquire(waiter.Limit{}, engine.Upgradable, engine.AtBack)
+		_ = l.acquire(nil, 0, engine.Upgradable, engine.AtBack)
 	}
 }
 
 // TryULock locks l for upgradable reading if only readers hold it and no waiter is queued, and
 // reports whether it did.
-func (l *RWLock) TryULock() bool { return l.e.TryAcquire(engine.Upgradable) }
+func (l *RWLock) TryULock() bool {
+	return l.e.TryAcquire(engine.Upgradable) || l.tryObserved(engine.Upgradable)
+}
 
 // UUnlock undoes ULock. If l is not locked for upgradable reading UUnlock panics and does not
 // change l.
@@ -53,16 +54,16 @@ func (l *RWLock) ULockContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if l.TryULock() {
+	if l.e.TryAcquire(engine.Upgradable) {
 		return l.e.Keep(ctx, engine.Upgradable)
 	}
-	return l.e.Acquire(waiter.UntilDone(ctx), engine.Upgradable, engine.AtBack)
+	return l.acquire(ctx, 0, engine.Upgradable, engine.AtBack)
 }
 
 // ULockTimeout is ULock, but gives up when d has passed. It reports whether the caller holds the
 // lock. If d <= 0 it does not lock.
 func (l *RWLock) ULockTimeout(d time.Duration) bool {
-	return d > 0 && (l.TryULock() || l.e.Acquire(waiter.After(d), engine.Upgradable, engine.AtBack) == nil)
+	return d > 0 && (l.e.TryAcquire(engine.Upgradable) || l.acquire(nil, d, engine.Upgradable, engine.AtBack) == nil)
 }
 
 // ForgoUpgrade turns the caller's upgradable read lock into a read lock, so that another goroutine
@@ -82,7 +83,7 @@ func (l *RWLock) ForgoUpgrade() {
 func (l *RWLock) Upgrade() {
 	if !l.startUpgrade() {
 		// Neither closed nor too large nor cancelled: it cannot fail.
-		_ = l.e.Acquire(waiter.Limit{}, rest, engine.AtFront)
+		_ = l.acquire(nil, 0, rest, engine.AtFront)
 	}
 }
 
@@ -97,7 +98,12 @@ func (l *RWLock) startUpgrade() bool {
 // TryUpgrade upgrades if no reader holds l beside the caller, even if waiters are queued. It
 // reports whether it did. If not, the caller is still the upgradable reader.
 func (l *RWLock) TryUpgrade() bool {
-	return l.startUpgrade() || l.e.TryExclusive(rest, engine.AtFront)
+	if l.startUpgrade() {
+		return true
+	}
+	ok := l.e.TryExclusive(rest, engine.AtFront)
+	l.tried(rest, ok)
+	return ok
 }
 
 // UpgradeContext is Upgrade, but gives up when ctx is done and returns ctx.Err(). The caller is
@@ -110,11 +116,11 @@ func (l *RWLock) UpgradeContext(ctx context.Context) error {
 	if l.startUpgrade() {
 		return l.e.Keep(ctx, rest)
 	}
-	return l.e.Acquire(waiter.UntilDone(ctx), rest, engine.AtFront)
+	return l.acquire(ctx, 0, rest, engine.AtFront)
 }
 
 // UpgradeTimeout is Upgrade, but gives up when d has passed, or at once if d <= 0. It reports
 // whether the caller holds the write lock now. If not, it is still the upgradable reader.
 func (l *RWLock) UpgradeTimeout(d time.Duration) bool {
-	return d > 0 && (l.startUpgrade() || l.e.Acquire(waiter.After(d), rest, engine.AtFront) == nil)
+	return d > 0 && (l.startUpgrade() || l.acquire(nil, d, rest, engine.AtFront) == nil)
 }

@@ -418,6 +418,13 @@ func (p *capacitor) give(n int64) (o capacitorState, ok bool) {
 	return o, false
 }
 
+// held returns the number of permits that are held, even beside a Resize.
+func (p *capacitor) held() int64 {
+	l := p.line()
+	defer l.Unlock()
+	return p.Size() - p.Available()
+}
+
 // Size implements policy.
 func (p *capacitor) Size() int64 { return p.size.Load() }
 

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
@@ -132,7 +133,7 @@ func New(n int64, opts ...Option) *Semaphore {
 		panic("semaphore: negative size")
 	}
 	s := new(Semaphore)
-	if len(opts) == 0 {
+	if len(opts) == 0 && observed.Everything() == observed.Off {
 		s.permits().Init(min(n, MaxPermits), nil)
 		return s
 	}
@@ -143,6 +144,14 @@ func New(n int64, opts ...Option) *Semaphore {
 		}
 		opt(o)
 	}
+	s.init(n, o)
+	if observed.Everything() != observed.Off {
+		kind.Join(s)
+	}
+	return s
+}
+
+func (s *Semaphore) init(n int64, o *options) {
 	switch {
 	case o.members > 0:
 		s.p = newCapacitor(n, o)
@@ -153,7 +162,6 @@ func New(n int64, opts ...Option) *Semaphore {
 	default:
 		s.p = newArrayPolicy(n, o.array)
 	}
-	return s
 }
 
 // Acquire takes n permits. It waits for them until ctx is done or the semaphore is closed. It
@@ -185,6 +193,9 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 			}
 			return nil
 		}
+	}
+	if s.tells() {
+		return s.acquireObserved(ctx, n)
 	}
 	if s.p != nil {
 		return s.p.Acquire(ctx, n)
@@ -236,6 +247,8 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 		return s.acquireNothing(context.Background(), n)
 	case s.permits().TryAcquire(n):
 		return nil
+	case s.tells():
+		return s.acquireTimeoutObserved(d, n)
 	case s.p != nil:
 		return s.p.AcquireTimeout(d, n)
 	}
@@ -255,10 +268,14 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 	if n <= 0 {
 		return s.acquireNothing(context.Background(), n) == nil
 	}
-	for o := s.e.Look(); s.permits().Fits(o, n); o = s.e.Look() { // A retry follows only another's success.
+	o := s.e.Look()
+	for ; s.permits().Fits(o, n); o = s.e.Look() { // A retry follows only another's success.
 		if s.e.Take(o, n) {
 			return true
 		}
+	}
+	if o.IsObserved() {
+		return s.tryObserved(n)
 	}
 	return s.p != nil && s.p.TryAcquire(n)
 }
@@ -270,7 +287,12 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 // semaphore remains usable. If Resize runs at the same time an illegal Release may go unnoticed,
 // but a legal one never panics.
 func (s *Semaphore) Release(n int64) {
-	if o := s.e.Look(); n > 0 && s.e.Returns(o, n) && s.e.Give(o, n) {
+	o := s.e.Look()
+	if n > 0 && s.e.Returns(o, n) && s.e.Give(o, n) {
+		return
+	}
+	if n > 0 && o.IsObserved() {
+		s.releaseObserved(n)
 		return
 	}
 	if s.p != nil || n <= 0 || !s.permits().Release(n) {

@@ -1,0 +1,153 @@
+package semaphore
+
+import (
+	"context"
+	"time"
+
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/waiter"
+)
+
+// What an observed semaphore does instead, once its fast paths have failed: the same as an
+// unobserved one, and tells its record. The bit O is in the engine's word, also if a policy has the
+// permits.
+
+var kind = observed.Register(observed.About{Name: "semaphore.Semaphore"}, (*Semaphore).observe, (*Semaphore).numbers)
+
+func (s *Semaphore) observe(on bool) { s.e.Observe(on) }
+
+func (s *Semaphore) numbers() observed.Numbers {
+	size := s.Size()
+	return observed.Numbers{Size: size, Free: size - s.held(), Waiting: s.Waiting()}
+}
+
+// held returns how many permits are held, even beside a Resize. Only with a waiting array it may be
+// too few, while a reduction waits in line.
+func (s *Semaphore) held() int64 {
+	switch p := s.p.(type) {
+	case nil:
+		return s.permits().Held()
+	case *capacitor:
+		return p.held()
+	default:
+		return s.Size() - s.Available()
+	}
+}
+
+// tells reports whether s is observed, or has to join.
+func (s *Semaphore) tells() bool { return s.e.IsObserved() || observed.Everything() != observed.Off }
+
+// record returns the record of s, which joins if need be.
+func (s *Semaphore) record() *observed.Record {
+	if s.e.IsObserved() {
+		return observed.Of(s)
+	}
+	return kind.Join(s)
+}
+
+// acquireObserved is Acquire for n permits, n > 0.
+//
+//go:noinline
+func (s *Semaphore) acquireObserved(ctx context.Context, n int64) error {
+	r := s.record()
+	if s.try(n) {
+		if err := ctx.Err(); err != nil {
+			s.giveBack(n)
+			r.FailedWith(err)
+			return err
+		}
+		r.Took(n, false)
+		return nil
+	}
+	if err := s.refusal(n); err != nil {
+		r.FailedWith(err)
+		return err
+	}
+	w := r.Begin(n, false, ctx.Done() != nil)
+	var err error
+	if s.p != nil {
+		err = s.p.Acquire(ctx, n)
+	} else {
+		err = s.permits().Acquire(waiter.UntilDone(ctx), n, engine.AtBack)
+	}
+	w.End(err)
+	return err
+}
+
+// acquireTimeoutObserved is AcquireTimeout for n permits, n > 0.
+//
+//go:noinline
+func (s *Semaphore) acquireTimeoutObserved(d time.Duration, n int64) error {
+	r := s.record()
+	if s.try(n) {
+		r.Took(n, false)
+		return nil
+	}
+	if err := s.refusal(n); err != nil {
+		r.FailedWith(err)
+		return err
+	}
+	w := r.Begin(n, false, true)
+	var err error
+	if s.p != nil {
+		err = s.p.AcquireTimeout(d, n)
+	} else {
+		err = s.permits().Acquire(waiter.After(d), n, engine.AtBack)
+	}
+	w.End(err)
+	return err
+}
+
+// refusal returns why there is no use in waiting for n permits, or nil.
+func (s *Semaphore) refusal(n int64) error {
+	switch {
+	case s.e.IsClosed():
+		return ErrClosed
+	case n > s.Size():
+		return ErrTooLarge
+	}
+	return nil
+}
+
+// tryObserved is TryAcquire for n permits, n > 0.
+//
+//go:noinline
+func (s *Semaphore) tryObserved(n int64) bool {
+	r, ok := s.record(), s.try(n)
+	if ok {
+		r.Took(n, false)
+	} else {
+		r.Failed(observed.Tried)
+	}
+	return ok
+}
+
+// try takes n permits, n > 0, whether s is observed or not.
+func (s *Semaphore) try(n int64) bool {
+	if s.p != nil {
+		return s.p.TryAcquire(n)
+	}
+	return s.permits().TryObserved(n)
+}
+
+// giveBack returns n permits that the caller has taken, and that no record has.
+func (s *Semaphore) giveBack(n int64) {
+	if s.p != nil {
+		s.p.Release(n)
+	} else if !s.permits().Release(n) {
+		s.releaseElse(n)
+	}
+}
+
+// releaseObserved is Release of n permits, n > 0. If they are not held it tells nothing, as far as
+// that can be known before.
+//
+//go:noinline
+func (s *Semaphore) releaseObserved(n int64) {
+	_, array := s.p.(arrayPolicy)
+	if array || n <= s.Size()-s.Available() || n <= s.held() {
+		observed.Of(s).Released(n, false)
+	}
+	s.giveBack(n)
+}

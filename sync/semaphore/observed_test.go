@@ -1,0 +1,56 @@
+//go:build !interleave
+
+package semaphore_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// A semaphore that is observed promises all that others do, and its records are empty in the end.
+func TestObservedContract(t *testing.T) {
+	for name, opts := range map[string][]semaphore.Option{
+		"plain":     nil,
+		"array":     {semaphore.WithWaitingArray(nil)},
+		"capacitor": {semaphore.WithCapacitor(1, 0)},
+	} {
+		for _, level := range []observed.Level{observed.Counts, observed.Holders} {
+			t.Run(name+"/"+[]string{"", "counts", "holders"}[level], func(t *testing.T) {
+				if testing.Short() && level == observed.Counts && name != "plain" {
+					t.Skip("the same hooks")
+				}
+				k := kind(opts...)
+				var all []*semaphore.Semaphore
+				k.New = func(n int64) semtest.Semaphore {
+					s := semaphore.New(n, opts...)
+					observed.Watch(s, t.Name(), level)
+					all = append(all, s)
+					return s
+				}
+				semtest.Run(t, k)
+				requireNothingHeld(t, t.Name())
+				for _, s := range all {
+					observed.Unwatch(s)
+				}
+			})
+		}
+	}
+}
+
+// requireNothingHeld checks that the free locks of a name have no holds and no waits.
+func requireNothingHeld(t *testing.T, name string) {
+	t.Helper()
+	locks, _ := observed.Read()
+	for _, l := range locks {
+		if l.Name == name && l.Free == l.Size && l.Waiting == 0 {
+			require.Empty(t, l.Holders)
+			require.Empty(t, l.Waiters)
+			require.Zero(t, l.Unknown)
+		}
+	}
+}
