@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"unsafe"
 
 	"github.com/farad-go/farad/internal/observed"
 )
@@ -32,7 +31,7 @@ func (c *Cond) setWatched(on bool) {
 
 func (c *Cond) record() *observed.Record {
 	if c.isWatched() {
-		return observed.Of(unsafe.Pointer(c))
+		return observed.Of(c)
 	}
 	return conds.Join(c)
 }
@@ -53,7 +52,7 @@ func (wg *WaitGroup) setWatched(on bool) {
 
 func (wg *WaitGroup) record() *observed.Record {
 	if wg.isWatched() {
-		return observed.Of(unsafe.Pointer(wg))
+		return observed.Of(wg)
 	}
 	return waitGroups.Join(wg)
 }
