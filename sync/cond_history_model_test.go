@@ -23,8 +23,8 @@ type condScene struct {
 
 // A condStayer is a wait without a goroutine. It is looked at in the end.
 type condStayer struct {
-	condWait
-	w *waiter.Waiter
+	wait condWait
+	w    *waiter.Waiter
 }
 
 // client returns a new client.
@@ -99,11 +99,11 @@ func (s *condScene) cancels(c *condClient) { c.do("cancel", s.ctx.Cancel, condEn
 // end records which of those who stay wait still.
 func (s *condScene) end(c *condClient) {
 	for _, stayer := range s.stayers {
-		name, step := ": woken", stayer.wakes
+		name, step := ": woken", stayer.wait.wakes
 		if (condLine{s.Cond}).Unlink(stayer.w) {
-			name, step = ": stays", stayer.condWait.stays
+			name, step = ": stays", stayer.wait.stays
 		}
-		c.do(stayer.String()+name, func() {}, step)
+		c.do(stayer.wait.String()+name, func() {}, step)
 	}
 }
 

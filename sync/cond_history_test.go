@@ -115,7 +115,7 @@ func (w condWait) enter(s *condState) bool {
 // would have won.
 func (w condWait) wakes(s *condState) bool {
 	seat := s.seat[w.seat]
-	return seat.state == condWoken && !(w.within && seat.late)
+	return seat.state == condWoken && (!w.within || !seat.late)
 }
 
 // leaves is the step in which a wait gives up. A signal that has met it goes to the next.
@@ -138,7 +138,7 @@ func (w condWait) leaves(s *condState) bool {
 
 // stays is the step of a wait that has not ended when nothing moves any more.
 func (w condWait) stays(s *condState) bool {
-	return s.seat[w.seat].state == condWaits && !(w.within && s.ended)
+	return s.seat[w.seat].state == condWaits && (!w.within || !s.ended)
 }
 
 // With the lock: unlocking and entering are one step, as seen from the others. So are the end of
