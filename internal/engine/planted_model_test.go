@@ -163,6 +163,11 @@ var planted = []struct {
 		to:   "w == nil {",
 	},
 	{
+		name: "a signal wakes the newest", file: "sync/cond.go", in: "../../sync", test: "TestModelCondHistories",
+		from: "\tc.line.PushBack(&p.Waiter)\n",
+		to:   "\tc.line.PushFront(&p.Waiter)\n",
+	},
+	{
 		name: "a wait group wakes those who wait for the next round", file: "sync/waitgroup.go",
 		in: "../../sync", test: "TestModelWaitGroup",
 		from: "\tif wg.state.Load()>>counterShift == 0 { // invariant 3\n",
@@ -178,6 +183,12 @@ var planted = []struct {
 		in: "../../sync", test: "TestModelWaitGroup",
 		from: "\t\tif state>>counterShift == 0 {\n",
 		to:   "\t\tif false {\n",
+	},
+	{
+		name: "a wait does not wait for the last task", file: "sync/waitgroup.go",
+		in: "../../sync", test: "TestModelWaitGroupHistories",
+		from: "\t\tif state>>counterShift == 0 {\n",
+		to:   "\t\tif state>>counterShift <= 1 {\n",
 	},
 	{
 		name: "an arrival at the gate does not say that it waits", file: "sync/gate.go", in: "../../sync", test: "TestModelGate",
