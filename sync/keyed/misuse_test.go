@@ -207,6 +207,10 @@ func TestMisuseIsToldInWords(t *testing.T) {
 	require.ErrorIs(t, s.Acquire(bg, 7, 6), keyed.ErrTooLarge)
 	require.ErrorIs(t, s.AcquireTimeout(time.Hour, 7, math.MaxInt64), keyed.ErrTooLarge)
 	require.False(t, s.TryAcquire(7, 6))
+	require.False(t, s.TryAcquire(8, 6))
+	require.ErrorIs(t, s.Acquire(bg, 8, 6), keyed.ErrTooLarge)
+	require.ErrorIs(t, s.AcquireTimeout(time.Hour, 8, 6), keyed.ErrTooLarge)
+	require.Equal(t, 1, s.Len())
 	m.Unlock("held")
 	rw.Unlock([2]int{0, 1})
 	rw.RUnlock([2]int{0, 2})
@@ -238,6 +242,9 @@ func TestNothingNeedsNoEntry(t *testing.T) {
 	require.Zero(t, keyed.NewSemaphore[int](0).Size())
 	var zero keyed.Semaphore[int]
 	require.ErrorIs(t, zero.Acquire(bg, 1, 1), keyed.ErrTooLarge)
+	require.NoError(t, zero.Acquire(bg, 1, 0))
+	require.NoError(t, zero.AcquireTimeout(time.Hour, 1, 0))
+	require.True(t, zero.TryAcquire(1, 0))
 	require.Zero(t, m.Len()+s.Len()+zero.Len())
 }
 
