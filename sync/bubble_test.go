@@ -5,6 +5,7 @@ package sync
 import (
 	"context"
 	"iter"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -110,6 +111,22 @@ func withBubbles(t *testing.T) {
 //
 //go:norace
 func setCanBubble(can bool) { canBubble = can }
+
+func TestTestsAreKnownByTheirArguments(t *testing.T) {
+	all := os.Args
+	defer func() { os.Args = all }()
+	for _, args := range [][]string{
+		{"/tmp/go-build1/b001/x", "-test.timeout=10m0s"},
+		{"./x.test"}, {`C:\x.test.exe`}, {"bazel-bin/x_test"}, {"x_test.exe", "arg"},
+	} {
+		os.Args = args
+		require.True(t, isTest(), args)
+	}
+	for _, args := range [][]string{{"./x"}, {"test"}, {"x.tests", "-test"}, {"x.exe", "a test.v"}, nil} {
+		os.Args = args
+		require.False(t, isTest(), args)
+	}
+}
 
 // What all mutexes promise, in a program with bubbles.
 func TestContractWithBubbles(t *testing.T) {
@@ -297,6 +314,23 @@ func TestReadersShareAcrossABubblesBorder(t *testing.T) {
 	})
 	awaitTrue(done.Load)
 	require.Empty(t, rows.of)
+}
+
+// Of two goroutines that make a lock bubbled at the same time, the second changes nothing.
+func TestRowIsMadeOnce(t *testing.T) {
+	withBubbles(t)
+	synctest.Test(t, func(t *testing.T) {
+		var m Mutex
+		var l RWMutex
+		m.Lock()
+		l.RLock()
+		makeRow(&m)
+		makeRow(&l)
+		require.False(t, m.TryLock() || l.TryLock())
+		m.Unlock()
+		l.RUnlock()
+		require.Empty(t, rows.of)
+	})
 }
 
 // Somebody looks at a lock while it becomes bubbled and plain again.
@@ -715,6 +749,15 @@ func TestAddOfNothingNotesNothing(t *testing.T) {
 		require.Empty(t, groups.of)
 		require.Panics(t, func() { wg.Add(-1) })
 		require.Empty(t, groups.of)
+	})
+}
+
+// A wait across a border is told of a reuse that comes too early, as any other.
+func TestWaitAcrossIsToldOfAnEarlyReuse(t *testing.T) {
+	var wg WaitGroup
+	wg.state.Store(1) // a waiter of the next round
+	require.PanicsWithValue(t, "sync: WaitGroup is reused before previous Wait has returned", func() {
+		_ = wg.waitAcross(waiter.Limit{})
 	})
 }
 
