@@ -259,7 +259,7 @@ func goOver(l bubbling, from *waiter.Waiter, w func() *waiter.Waiter) (claimed [
 	rows.mu.Lock()
 	defer rows.mu.Unlock()
 	r := rows.of[l]
-	if r == nil || !r.isIn(from) || !r.isOwn(r.spots[from].bubble) {
+	if r == nil || !r.isOwn(r.spots[from].bubble) { // One that is in no line is of no bubble.
 		return nil
 	}
 	to := w()
@@ -453,8 +453,7 @@ func lockBubbled(l bubbling, hold int64, until waiter.Limit) (here bool, err err
 	if o == waiter.Granted || !here {
 		return here, nil
 	}
-	if c != nil {
-		until = until.Fixed()
+	if c != nil { // The clock stands still meanwhile: a time in until is not used up.
 		if p, err = c.wait(l, until); p == nil {
 			return true, err
 		}

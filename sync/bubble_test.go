@@ -5,6 +5,7 @@ package sync
 import (
 	"context"
 	"iter"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -112,6 +113,22 @@ func withBubbles(t *testing.T) {
 func setCanBubble(can bool) {
 	canBubble = can
 	rwArrival, rwTooFar = arrivals(can)
+}
+
+func TestTestsAreKnownByTheirArguments(t *testing.T) {
+	all := os.Args
+	defer func() { os.Args = all }()
+	for _, args := range [][]string{
+		{"/tmp/go-build1/b001/x", "-test.timeout=10m0s"},
+		{"./x.test"}, {`C:\x.test.exe`}, {"bazel-bin/x_test"}, {"x_test.exe", "arg"},
+	} {
+		os.Args = args
+		require.True(t, isTest(), args)
+	}
+	for _, args := range [][]string{{"./x"}, {"test"}, {"x.tests", "-test"}, {"x.exe", "a test.v"}, nil} {
+		os.Args = args
+		require.False(t, isTest(), args)
+	}
 }
 
 // What all mutexes promise, in a program with bubbles.
@@ -264,6 +281,87 @@ func TestGrantThatComesTooLateIsGivenBack(t *testing.T) {
 	})
 }
 
+// Readers of a bubble and others share the lock, and neither passes a writer that waits.
+func TestReadersShareAcrossABubblesBorder(t *testing.T) {
+	withBubbles(t)
+	var l RWMutex
+	var held, shared, writes, done atomic.Bool
+	go func() {
+		awaitTrue(held.Load)
+		l.RLock() // beside the bubble, which still holds it
+		go func() {
+			l.Lock()
+			writes.Store(true)
+			l.Unlock()
+		}()
+		awaitTrue(func() bool { return l.Waiting() == 1 })
+		require.False(t, l.TryRLock(), "past a writer")
+		shared.Store(true)
+		awaitTrue(func() bool { return l.Waiting() == 2 })
+		require.False(t, writes.Load())
+		l.RUnlock()
+		done.Store(true)
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		l.RLock()
+		held.Store(true)
+		awaitTrue(shared.Load)
+		require.False(t, l.TryRLock(), "past a writer")
+		go func() {
+			awaitTrue(func() bool { return l.Waiting() == 2 })
+			l.RUnlock()
+		}()
+		l.RLock() // behind the writer
+		require.True(t, writes.Load())
+		l.RUnlock()
+	})
+	awaitTrue(done.Load)
+	require.Empty(t, rows.of)
+}
+
+// Of two goroutines that make a lock bubbled at the same time, the second changes nothing.
+func TestRowIsMadeOnce(t *testing.T) {
+	withBubbles(t)
+	synctest.Test(t, func(t *testing.T) {
+		var m Mutex
+		var l RWMutex
+		m.Lock()
+		l.RLock()
+		makeRow(&m)
+		makeRow(&l)
+		require.False(t, m.TryLock() || l.TryLock())
+		m.Unlock()
+		l.RUnlock()
+		require.Empty(t, rows.of)
+	})
+}
+
+// Somebody looks at a lock while it becomes bubbled and plain again.
+func TestWaitingBesideABubble(t *testing.T) {
+	withBubbles(t)
+	locktest.AtEveryProcs(t, func(t *testing.T) {
+		var m Mutex
+		var ended, gone atomic.Bool
+		go func() {
+			for !ended.Load() {
+				if m.Waiting() != 0 {
+					t.Error("somebody waits")
+				}
+			}
+			gone.Store(true)
+		}()
+		synctest.Test(t, func(*testing.T) {
+			for range locktest.Scaled(2000) {
+				m.Lock()
+				m.Unlock() //nolint:staticcheck // nothing in between, on purpose
+			}
+		})
+		ended.Store(true)
+		awaitTrue(gone.Load)
+		require.Empty(t, rows.of)
+	})
+}
+
 // Whoever unlocks what is held in the other way only is told, also in a bubble.
 func TestMisuseInABubble(t *testing.T) {
 	withBubbles(t)
@@ -331,6 +429,7 @@ func TestCrowdAcrossBorders(t *testing.T) {
 		var inside, readers, turns, ended atomic.Int64
 		n := int64(locktest.Scaled(300))
 		work := func() {
+			var f LockFuture
 			for i := range n {
 				m.Lock()
 				if inside.Add(1) != 1 {
@@ -346,6 +445,9 @@ func TestCrowdAcrossBorders(t *testing.T) {
 					m.Unlock()
 				}
 				cancel()
+				f.Init(&m)
+				f.Poll(nil)
+				f.Unlock() // gives up wherever it stands, or unlocks
 				if i%4 == 0 {
 					l.Lock()
 					if readers.Load() != 0 {
@@ -647,6 +749,27 @@ func TestUnlockByAnotherCountsInTheHoldersBubble(t *testing.T) {
 			inside.unlock()
 		})
 		require.Empty(t, rows.of)
+	})
+}
+
+// An Add that does not raise the counter notes nothing.
+func TestAddOfNothingNotesNothing(t *testing.T) {
+	withBubbles(t)
+	synctest.Test(t, func(t *testing.T) {
+		var wg WaitGroup
+		wg.Add(0)
+		require.Empty(t, groups.of)
+		require.Panics(t, func() { wg.Add(-1) })
+		require.Empty(t, groups.of)
+	})
+}
+
+// A wait across a border is told of a reuse that comes too early, as any other.
+func TestWaitAcrossIsToldOfAnEarlyReuse(t *testing.T) {
+	var wg WaitGroup
+	wg.state.Store(1) // a waiter of the next round
+	require.PanicsWithValue(t, "sync: WaitGroup is reused before previous Wait has returned", func() {
+		_ = wg.waitAcross(waiter.Limit{})
 	})
 }
 

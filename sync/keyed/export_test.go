@@ -1,5 +1,7 @@
 package keyed
 
+import "reflect"
+
 // Held returns how many permits of k are held.
 func (s *Semaphore[K]) Held(k K) int64 {
 	n, _ := s.lines.look(s.size, k)
@@ -22,7 +24,8 @@ func (m *Mutex[K]) Shards() int {
 }
 
 // A ShardInfo says how a shard is laid out.
-type ShardInfo struct{ Keys, Buckets, Segments, SegmentRoom, Spare int }
+// Dropped is how many segments it still refers to behind the last.
+type ShardInfo struct{ Keys, Buckets, Segments, SegmentRoom, Dropped, Spare int }
 
 // ShardInfos returns them for all shards.
 func (m *Mutex[K]) ShardInfos() (infos []ShardInfo) {
@@ -31,9 +34,15 @@ func (m *Mutex[K]) ShardInfos() (infos []ShardInfo) {
 		s.mu.Lock()
 		s.open()
 		b := s.more
+		dropped := 0
+		for _, segment := range b.segments[len(b.segments):cap(b.segments)] {
+			if segment != nil {
+				dropped++
+			}
+		}
 		infos = append(infos, ShardInfo{
 			Keys: int(s.keys), Buckets: int(b.n), Spare: int(b.spare()),
-			Segments: len(b.segments), SegmentRoom: cap(b.segments),
+			Segments: len(b.segments), SegmentRoom: cap(b.segments), Dropped: dropped,
 		})
 		s.mu.Unlock()
 	}
@@ -54,3 +63,6 @@ func (m *Mutex[K]) FreeKeys() (keys []K) {
 	}
 	return keys
 }
+
+// MayBeRefused reports whether values of type K are looked at before they are keys.
+func MayBeRefused[K comparable]() bool { return mayBeRefused(reflect.TypeFor[K]()) }

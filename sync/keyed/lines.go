@@ -221,8 +221,7 @@ func (r request[K]) Unlink(w *waiter.Waiter) bool {
 	var wake waiter.WakeList
 	s := r.shard()
 	s.mu.Lock()
-	s.open()
-	e := *s.find(r.hash, r.key)
+	e := *s.find(r.hash, r.key) // The table is there: w has been in it.
 	// There is none if w was granted, and others have released what it holds.
 	ok := e != nil && e.line.Remove(w)
 	if ok {

@@ -89,6 +89,40 @@ func TestBadKeysAreRefused(t *testing.T) {
 	requireRefused(t, "keyed: key [0 NaN] is not equal to itself", [2]float64{0, nan}, [2]float64{0, math.Inf(1)})
 }
 
+// Keys are looked at only if their type has values that are refused: other locks are quicker.
+func TestOnlySomeTypesAreLookedAt(t *testing.T) {
+	require.False(t, keyed.MayBeRefused[int]() || keyed.MayBeRefused[string]() || keyed.MayBeRefused[*float64]())
+	require.False(t, keyed.MayBeRefused[[2]uint8]() || keyed.MayBeRefused[struct{ a, b int }]())
+	require.False(t, keyed.MayBeRefused[struct{}]() || keyed.MayBeRefused[chan any]())
+	require.True(t, keyed.MayBeRefused[float32]())
+	require.True(t, keyed.MayBeRefused[complex64]() && keyed.MayBeRefused[complex128]())
+	require.True(t, keyed.MayBeRefused[error]() && keyed.MayBeRefused[[1]any]())
+	require.True(t, keyed.MayBeRefused[struct {
+		a int
+		b [2]float64
+	}]())
+}
+
+// A key is looked at before all else.
+func TestKeyIsLookedAtFirst(t *testing.T) {
+	var none context.Context
+	var m keyed.Mutex[float64]
+	s := keyed.NewSemaphore[float64](1)
+	nan := math.NaN()
+	for i, call := range []func(){
+		func() { _ = m.LockContext(none, nan) },
+		func() { _ = m.LockAllContext(none, 1, nan) },
+		func() { m.LockTimeout(0, nan) },
+		func() { _ = s.Acquire(none, nan, 1) },
+		func() { _ = s.Acquire(none, nan, 0) },
+		func() { _ = s.Acquire(none, nan, -1) },
+		func() { _ = s.AcquireTimeout(0, nan, -1) },
+		func() { s.TryAcquire(nan, -1) },
+	} {
+		require.PanicsWithValue(t, "keyed: key NaN is not equal to itself", call, "call %d", i)
+	}
+}
+
 // Zero has two signs and is one key.
 func TestZerosAreOneKey(t *testing.T) {
 	var m keyed.Mutex[float64]
@@ -173,6 +207,10 @@ func TestMisuseIsToldInWords(t *testing.T) {
 	require.ErrorIs(t, s.Acquire(bg, 7, 6), keyed.ErrTooLarge)
 	require.ErrorIs(t, s.AcquireTimeout(time.Hour, 7, math.MaxInt64), keyed.ErrTooLarge)
 	require.False(t, s.TryAcquire(7, 6))
+	require.False(t, s.TryAcquire(8, 6))
+	require.ErrorIs(t, s.Acquire(bg, 8, 6), keyed.ErrTooLarge)
+	require.ErrorIs(t, s.AcquireTimeout(time.Hour, 8, 6), keyed.ErrTooLarge)
+	require.Equal(t, 1, s.Len())
 	m.Unlock("held")
 	rw.Unlock([2]int{0, 1})
 	rw.RUnlock([2]int{0, 2})
@@ -201,8 +239,12 @@ func TestNothingNeedsNoEntry(t *testing.T) {
 	require.ErrorIs(t, s.Acquire(ctx, 1, 0), context.Canceled)
 	require.ErrorIs(t, s.Acquire(ctx, 1, 2), context.Canceled)
 	require.ErrorIs(t, s.AcquireTimeout(0, 1, 0), context.DeadlineExceeded)
+	require.Zero(t, keyed.NewSemaphore[int](0).Size())
 	var zero keyed.Semaphore[int]
 	require.ErrorIs(t, zero.Acquire(bg, 1, 1), keyed.ErrTooLarge)
+	require.NoError(t, zero.Acquire(bg, 1, 0))
+	require.NoError(t, zero.AcquireTimeout(time.Hour, 1, 0))
+	require.True(t, zero.TryAcquire(1, 0))
 	require.Zero(t, m.Len()+s.Len()+zero.Len())
 }
 

@@ -289,6 +289,28 @@ func TestModelAll(t *testing.T) {
 	})
 }
 
+// A request whose context is done already takes nothing, not even for a moment: a try beside it
+// finds all keys free.
+func TestModelDoneContextTakesNothing(t *testing.T) {
+	check(t, []scenario{
+		{name: "one", body: func(w *world) {
+			ctx := w.NewContext()
+			ctx.Cancel()
+			w.Go("late", func() { w.Assert(w.m.LockContext(ctx, key) == ctx.Err(), "not its error") }) //nolint:errorlint // that very error
+			w.Go("other", func() { w.Assert(w.m.TryLock(key), "taken for a moment"); w.use(key) })
+		}},
+		{name: "all", body: func(w *world) {
+			ctx := w.NewContext()
+			ctx.Cancel()
+			w.Go("late", func() { w.Assert(w.m.LockAllContext(ctx, key, far) == ctx.Err(), "not its error") }) //nolint:errorlint // that very error
+			w.Go("other", func() {
+				w.Assert(w.m.TryLock(far), "taken for a moment")
+				w.use(far)
+			})
+		}},
+	})
+}
+
 // They enter all lines at one instant: whoever is before another in one line, is so in all.
 func TestModelAllEntersAtOnce(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
@@ -357,6 +379,20 @@ func TestModelUnlockTooManyBesideACancel(t *testing.T) {
 		x.Wait()
 		x.Assert(panics.Load() == 1, "%d panics", panics.Load())
 		x.Assert(m.Len() == 0 && m.Waiting(key) == 0, "the key is left")
+	})
+}
+
+// Readers of several keys do not wait for one another: here the first never unlocks.
+func TestModelReadersShareAllKeys(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		m := new(keyed.RWMutex[int])
+		m.RLockAll(key, far)
+		x.Same(2, "reader", func(int) {
+			m.RLockAll(far, key, near)
+			m.RUnlockAll(near, key, far)
+		})
+		x.Wait()
+		x.Assert(m.Len() == 2, "%d keys of 2", m.Len())
 	})
 }
 

@@ -11,7 +11,8 @@ import (
 //
 // One key at a time is kept in the shard itself, in the cache line of mu: one that is not in use
 // when it comes. The others have entries in a hash table. Whatever needs more than the fast paths
-// of acquire, try and release first moves the shard's own key into the table, with open.
+// of acquire, try and release first moves the shard's own key into the table, with open, unless the
+// key that it is about has been there.
 //
 // The table grows and shrinks by one bucket at a time, so that no call has to move more than a few
 // keys. Buckets are numbered. A key is in bucket number hash mod 2^k, where 2^k is the smallest

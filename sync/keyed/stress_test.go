@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +25,16 @@ func TestStressExcludes(t *testing.T) {
 		var mine [8][keys]int
 		shared, cancel := context.WithCancel(bg)
 		defer cancel()
-		var wg sync.WaitGroup
+		var wg, looks sync.WaitGroup
+		var ended atomic.Bool
+		looks.Go(func() {
+			for k := 0; !ended.Load(); k = (k + 1) % keys {
+				if n, w := m.Len(), m.Waiting(k); n < 0 || n > keys || w < 0 || w > len(mine) {
+					t.Errorf("%d keys in use, and %d wait for key %d", n, w, k)
+				}
+				runtime.Gosched()
+			}
+		})
 		for g := range mine {
 			wg.Go(func() {
 				rng := rand.New(rand.NewPCG(uint64(g), 1))
@@ -53,6 +63,8 @@ func TestStressExcludes(t *testing.T) {
 			})
 		}
 		wg.Wait()
+		ended.Store(true)
+		looks.Wait()
 		for k, n := range entered {
 			for g := range mine {
 				n -= mine[g][k]

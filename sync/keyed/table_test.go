@@ -19,6 +19,7 @@ func requireLayout(t *testing.T, m *keyed.Mutex[int]) {
 		require.LessOrEqual(t, s.Buckets, max(2*s.Keys+1, keyed.PerSegment), "shard %d: %+v", i, s)
 		require.Equal(t, (s.Buckets-1)/keyed.PerSegment+1, s.Segments, "shard %d: %+v", i, s)
 		require.LessOrEqual(t, s.SegmentRoom, max(4*s.Segments, 4), "shard %d: %+v", i, s)
+		require.Zero(t, s.Dropped, "shard %d: %+v", i, s)
 		require.LessOrEqual(t, s.Spare, keyed.SpareEntries+s.Keys/4, "shard %d: %+v", i, s)
 	}
 }

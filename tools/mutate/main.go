@@ -63,6 +63,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 
@@ -76,11 +77,50 @@ var defaultEquivalents = []string{
 	"internal/interleave/equivalent.txt",
 }
 
-// testsOf returns the tests that judge the mutants of a folder, the quickest first. The model finds
-// what needs an unlikely interleaving. The tests find what is wrong in any interleaving, or too
-// slow. The model under the race detector finds what is not protected. What all locks stand on is
-// judged by the locks' tests, too.
-func testsOf(dir string) []string {
+// testsOf returns the tests that judge the mutants of a file, the quickest first: those of the file
+// itself, and then those of its folder.
+func testsOf(root, name string) []string {
+	return append(ownTests(root, name), testsOfFolder(path.Dir(name))...)
+}
+
+// testHead is the head of a test in a test file.
+var testHead = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
+// ownTests returns the tests of x.go: those in x_test.go and in x_…_test.go. They take a fraction
+// of the time of all, and kill most mutants.
+func ownTests(root, name string) []string {
+	var models, others []string
+	stem := filepath.Join(root, filepath.FromSlash(strings.TrimSuffix(name, ".go")))
+	for _, pattern := range []string{"_test.go", "_*_test.go"} {
+		files, _ := filepath.Glob(stem + pattern) // The only error is that of a bad pattern.
+		for _, f := range files {
+			text, _ := os.ReadFile(f) // A file that cannot be read is missed when it is compiled.
+			for _, head := range testHead.FindAllSubmatch(text, -1) {
+				if name := string(head[1]); strings.HasPrefix(name, "TestModel") {
+					models = append(models, name)
+				} else {
+					others = append(others, name)
+				}
+			}
+		}
+	}
+	var tests []string
+	add := func(flags string, names []string) {
+		if len(names) > 0 {
+			tests = append(tests, flags+"-short -run ^("+strings.Join(names, "|")+")$ ./"+path.Dir(name))
+		}
+	}
+	add("-tags interleave ", models)
+	add("", others)
+	add("-race ", others)
+	return tests
+}
+
+// testsOfFolder returns the tests that judge the mutants of a folder. The model finds what needs an
+// unlikely interleaving. The tests find what is wrong in any interleaving, or too slow. The model
+// under the race detector finds what is not protected. What all locks stand on is judged by the
+// locks' tests, too.
+func testsOfFolder(dir string) []string {
 	switch dir {
 	case "internal/engine", "waiter":
 		return []string{
@@ -192,7 +232,7 @@ func parse(args []string) (*config, error) {
 	flags.Func(
 		"tests",
 		"`arguments` of a go test that is to kill the mutants; may be repeated: the next one is run if one passes "+
-			"(default: those of the mutant's folder; of what all locks stand on, also theirs)",
+			"(default: those of the mutant's file, and those of its folder; of what all locks stand on, also theirs)",
 		func(s string) error {
 			c.tests = append(c.tests, s)
 			return nil
@@ -272,7 +312,7 @@ func run(ctx context.Context, args []string, out io.Writer) (bool, error) {
 		if len(c.tests) > 0 {
 			return c.tests
 		}
-		return testsOf(path.Dir(m.file.name))
+		return testsOf(root, m.file.name)
 	}}
 	if r.dir, err = os.MkdirTemp("", "mutate"); err != nil {
 		return false, err

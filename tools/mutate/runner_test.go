@@ -227,6 +227,27 @@ func TestCause(t *testing.T) {
 	assert.Empty(t, cause([]byte("FAIL\n")))
 }
 
+func TestAFilesOwnTestsComeFirst(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "p"), 0o700))
+	for name, text := range map[string]string{
+		"x.go":            "func TestOfNoTestFile() {}\n",
+		"x_test.go":       "func TestA(t *testing.T) {\n}\n\nfunc help() {}\n\nfunc TestB(t *testing.T) {}\n",
+		"x_model_test.go": "func TestModelA(t *testing.T) {}\n",
+		"xy_test.go":      "func TestC(t *testing.T) {}\n",
+		"model_test.go":   "func TestModelD(t *testing.T) {}\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "p", name), []byte(text), 0o600))
+	}
+	all := testsOfFolder("p")
+	assert.Equal(t, append([]string{
+		"-tags interleave -short -run ^(TestModelA)$ ./p",
+		"-short -run ^(TestA|TestB)$ ./p",
+		"-race -short -run ^(TestA|TestB)$ ./p",
+	}, all...), testsOf(root, "p/x.go"))
+	assert.Equal(t, all, testsOf(root, "p/y.go"))
+}
+
 func TestChoose(t *testing.T) {
 	var all []*mutant
 	for id := range strings.FieldsSeq("a1 b1 a2 a3 b2 a4") {
