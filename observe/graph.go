@@ -258,7 +258,7 @@ func (a *actor) sleeps(tasks map[uint64]int) {
 }
 
 // addHolds lists the holds of actors that have lasted since old.
-func (n *line) addHolds(g *graph, old *Lock) {
+func (l *line) addHolds(g *graph, old *Lock) {
 	lasting := map[uint64]bool{}
 	for i := range old.Holders {
 		lasting[old.Holders[i].ID] = true
@@ -268,9 +268,9 @@ func (n *line) addHolds(g *graph, old *Lock) {
 		stack uint64
 	}
 	times := map[place]int{}
-	for i := range n.lock.Holders {
-		h := &n.lock.Holders[i]
-		if h.Key != n.key || !lasting[h.ID] {
+	for i := range l.lock.Holders {
+		h := &l.lock.Holders[i]
+		if h.Key != l.key || !lasting[h.ID] {
 			continue
 		}
 		id, ok := h.Agent.who()
@@ -278,17 +278,17 @@ func (n *line) addHolds(g *graph, old *Lock) {
 			continue
 		}
 		if a := g.known[id]; a != nil && len(a.waits) > 0 {
-			n.holds = append(n.holds, &hold{Holder: h, line: n, actor: a})
-			a.holds = append(a.holds, n.holds[len(n.holds)-1])
+			l.holds = append(l.holds, &hold{Holder: h, line: l, actor: a})
+			a.holds = append(a.holds, l.holds[len(l.holds)-1])
 			times[place{a, h.Stack.hash()}]++
 		}
 	}
-	for _, w := range n.waits {
+	for _, w := range l.waits {
 		times[place{w.actor, w.Stack.hash()}]++
 	}
-	for _, h := range n.holds {
+	for _, h := range l.holds {
 		loop := len(h.Stack) > 0 && times[place{h.actor, h.Stack.hash()}] > 1
-		h.trust = trusted(n.lock, h.Holder, loop)
+		h.trust = trusted(l.lock, h.Holder, loop)
 	}
 }
 

@@ -81,7 +81,7 @@ func (r *ring) holdAndWait(i int) {
 	r.met.Done()
 	r.met.Wait()
 	next.Lock() // here they wait
-	next.Unlock()
+	defer next.Unlock()
 	if i > 0 {
 		mine.Unlock()
 	}
@@ -143,8 +143,9 @@ func TestGoroutineThatLocksTwice(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		mu.Lock()
-		mu.Lock()
+		for range 2 {
+			mu.Lock()
+		}
 		mu.Unlock()
 	}()
 	locktest.Eventually(t, "a deadlock is found", func() bool { return len(found()) == 1 })

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // A lockOrder remembers which locks were waited for while which were held. It finds two that were
@@ -55,7 +56,7 @@ type grip struct {
 
 // excludes reports whether a and b are of one lock, and too much to be had at a time.
 func (a *grip) excludes(b *grip) bool {
-	return a.lockKey == b.lockKey && a.n+b.n > min(a.size, b.size)
+	return a.lockKey == b.lockKey && a.n+b.n > a.size
 }
 
 // like reports whether b says nothing that a does not say.
@@ -75,32 +76,28 @@ func (a *nesting) inverts(b *nesting) bool {
 
 // look adds what a snapshot shows, and returns the inversions that are new.
 func (o *lockOrder) look(now *Snapshot) (found []Suspicion) {
-	type want struct {
+	type seen struct {
 		grip
-		*Waiter
+		since time.Time
 	}
-	wants := map[who][]want{}
+	wants := map[who][]seen{}
 	for l, w := range waiters(now) {
 		// A hold that the snapshot has lasted at least until it was begun. So a hold that is older
 		// than a wait was there when the wait began, if the wait is older than the snapshot.
 		if id, ok := w.Agent.who(); ok && l.Size > 0 && !w.Granted && w.Since.Before(now.At) {
-			wants[id] = append(wants[id], want{newGrip(l, w.Key, w.Permits, w.Stack), w})
+			wants[id] = append(wants[id], seen{newGrip(l, w.Key, w.Permits, w.Stack), w.Since})
 		}
 	}
 	if len(wants) == 0 {
 		return nil
 	}
-	type have struct {
-		grip
-		*Holder
-	}
-	haves := map[who][]have{}
+	haves := map[who][]seen{}
 	for i := range now.Locks {
 		l := &now.Locks[i]
 		for k := range l.Holders {
 			h := &l.Holders[k]
 			if id, ok := h.Agent.who(); ok && len(wants[id]) > 0 && trusted(l, h, false) == trustCertain {
-				haves[id] = append(haves[id], have{newGrip(l, h.Key, h.Permits, h.Stack), h})
+				haves[id] = append(haves[id], seen{newGrip(l, h.Key, h.Permits, h.Stack), h.Since})
 			}
 		}
 	}
@@ -108,7 +105,7 @@ func (o *lockOrder) look(now *Snapshot) (found []Suspicion) {
 		for _, w := range wants[id] {
 			var grips []grip
 			for _, h := range held {
-				if h.Holder.Since.Before(w.Waiter.Since) {
+				if h.since.Before(w.since) {
 					grips = append(grips, h.grip)
 				}
 			}

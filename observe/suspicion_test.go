@@ -64,6 +64,11 @@ func TestLongWaitsAndHoldsAreToldOnce(t *testing.T) {
 	assert.Empty(t, next(61*time.Second), "the second one has to wait for a minute")
 	require.Len(t, next(120*time.Second), 1)
 	assert.Empty(t, next(time.Hour))
+
+	c.clear()
+	assert.Empty(t, next(2*time.Hour))
+	assert.Empty(t, s.last)
+	assert.Empty(t, s.told)
 }
 
 func TestNegativeThresholdsAreNone(t *testing.T) {
@@ -100,9 +105,16 @@ func TestTasksThatNobodyPolls(t *testing.T) {
 	assert.Equal(t, "task 1 late of main.go:3 was woken 21.0s ago", all[0].Text)
 	assert.Empty(t, s.next(c.after(21*time.Second), c.after(22*time.Second), defaults()))
 
-	before := c.after(22 * time.Second)
-	c.s.Tasks[0].Polls++ // it runs, and is queued again
-	assert.Empty(t, s.next(before, c.after(23*time.Second), defaults()))
+	for _, change := range []func(*Task){
+		func(t *Task) { t.Polls++ }, // it has run, and is queued again
+		func(t *Task) { t.State = taskWaiting },
+	} {
+		var s suspect
+		old, now := c.after(22*time.Second), c.after(23*time.Second)
+		now.Tasks = now.Tasks[:1]
+		change(&old.Tasks[0])
+		assert.Empty(t, s.next(old, now, defaults()))
+	}
 }
 
 func TestTasksThatWakeThemselves(t *testing.T) {
@@ -157,6 +169,10 @@ func TestInversions(t *testing.T) {
 			nested(c, goroutine(2), b, a)
 			c.s.Locks[b].Holders[0].Since = noon.Add(3) // acquired after the wait began: of another time
 		}, 0},
+		"granted": {func() { nested(c, goroutine(1), a, b) }, func() {
+			nested(c, goroutine(2), b, a)
+			c.s.Locks[a].Waiters[0].Granted = true // it waits no more
+		}, 0},
 		"too new": {func() { nested(c, goroutine(1), a, b) }, func() {
 			nested(c, goroutine(2), b, a)
 			c.s.Locks[a].Waiters[0].Since = noon.Add(time.Hour) // the hold may have ended before
@@ -194,15 +210,23 @@ func TestInversionsOfWhatIsShared(t *testing.T) {
 		"enough permits": {sem, [2]int64{1, 1}, 0},
 		"all permits":    {sem, [2]int64{2, 1}, 1},
 	} {
-		var o lockOrder
-		c.hold(goroutine(1), test.lock, test.sizes[0]).Since = noon
-		c.wait(goroutine(1), mu, 1).Since = noon.Add(1)
-		assert.Empty(t, o.look(c.after(time.Second)), name)
-		c.clear()
-		c.hold(goroutine(2), mu, 1).Since = noon
-		c.wait(goroutine(2), test.lock, test.sizes[1]).Since = noon.Add(1)
-		assert.Len(t, o.look(c.after(time.Second)), test.want, name)
-		c.clear()
+		one := func() {
+			c.hold(goroutine(1), test.lock, test.sizes[0]).Since = noon
+			c.wait(goroutine(1), mu, 1).Since = noon.Add(1)
+		}
+		two := func() {
+			c.hold(goroutine(2), mu, 1).Since = noon
+			c.wait(goroutine(2), test.lock, test.sizes[1]).Since = noon.Add(1)
+		}
+		for _, order := range [][2]func(){{one, two}, {two, one}} {
+			var o lockOrder
+			order[0]()
+			assert.Empty(t, o.look(c.after(time.Second)), name)
+			c.clear()
+			order[1]()
+			assert.Len(t, o.look(c.after(time.Second)), test.want, name)
+			c.clear()
+		}
 	}
 }
 

@@ -332,9 +332,7 @@ type fate struct {
 func (w *world) mayEnd(goal *worldAgent) bool {
 	var holds []*worldHold
 	for _, l := range w.locks { // the truth: recorded or not
-		for _, h := range l.holders {
-			holds = append(holds, h)
-		}
+		holds = append(holds, l.holders...)
 	}
 	owner := map[*worldHold]*worldAgent{}
 	for _, a := range w.agents {
