@@ -48,7 +48,7 @@ func All(level Level) Level {
 // Read returns what is known about all observed locks, and what has been reported.
 func Read() *Snapshot {
 	s := readLocks()
-	if len(s.Locks) > 0 {
+	if len(s.Locks)+len(s.Tasks) > 0 {
 		watchdog.start()
 	}
 	var dropped [3]uint64
