@@ -118,6 +118,7 @@ func shop() *Snapshot {
 		{ID: 8, Executor: "jobs", Name: "index", Spawned: "shop/jobs.go:44", State: "running", Since: ago(3 * time.Millisecond),
 			Age: 20 * time.Minute, Polls: 1_210_400, Busy: 9 * time.Minute, Idle: 2 * time.Microsecond, SelfWakes: 1_209_000},
 	}
+	s.Panicked = 3
 	s.Panics = []Panic{{At: ago(9 * time.Minute), Task: "index", Value: "runtime error: index out of range [3] with length 3",
 		Stack: "goroutine 12 [running]:\nmain.index(0x3)\n\t/srv/shop/index.go:12 +0x1d\n"}}
 	s.Deadlocks = []Deadlock{{At: ago(stuck - 2100*time.Millisecond), Waits: []Blocked{

@@ -74,7 +74,7 @@ func (m *monitor) run() {
 		if begin := time.Now(); !begin.Before(next) {
 			now := readLocks()
 			past.add(now)
-			if len(now.Locks) == 0 && observed.Everything() == observed.Off && m.end(asked) {
+			if len(now.Locks) == 0 && !observed.Executes() && observed.Everything() == observed.Off && m.end(asked) {
 				return
 			}
 			sight.look(now, c)

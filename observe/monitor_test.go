@@ -3,6 +3,7 @@
 package observe
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -17,6 +18,9 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync"
+	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/sync/semaphore"
 )
 
 // watchFast has the monitor look all the time, and returns the deadlocks that are found from now on
@@ -53,11 +57,15 @@ func newRing(n int, prefix string) *ring {
 	for i := range n {
 		var l stdsync.Locker
 		name := fmt.Sprint(prefix, i)
-		switch i % 2 {
+		switch (n + i) % 4 {
 		case 0:
 			l = &sync.Mutex{}
-		default:
+		case 1:
 			l = &sync.RWMutex{}
+		case 2:
+			l = &mutex.Mutex{}
+		default:
+			l = &rwlock.RWLock{}
 		}
 		Watch(l, name, LevelHolders)
 		r.locks = append(r.locks, l)
@@ -153,6 +161,62 @@ func TestGoroutineThatLocksTwice(t *testing.T) {
 	<-done
 	looks(t, 3)
 	assert.Len(t, found(), 1)
+}
+
+// A reader reads again, and a writer came between.
+func TestReaderThatReadsTwice(t *testing.T) {
+	found := watchFast(t, "reader")
+	var l rwlock.RWLock
+	Watch(&l, "reader", LevelHolders)
+	defer Unwatch(&l)
+	var all stdsync.WaitGroup
+	again := make(chan struct{})
+	reads := make(chan struct{})
+	all.Go(func() {
+		l.RLock()
+		close(reads)
+		<-again
+		l.RLock()
+		l.RUnlock()
+	})
+	<-reads
+	all.Go(func() {
+		l.Lock()
+		defer l.Unlock()
+	})
+	locktest.Eventually(t, "the writer waits", func() bool { return l.Waiting() == 1 })
+	close(again)
+	locktest.Eventually(t, "a deadlock is found", func() bool { return len(found()) == 1 })
+	assert.Len(t, found()[0].Waits, 2)
+	l.RUnlock() // for the reader
+	all.Wait()
+}
+
+// A dispatcher acquires, and those that it starts release. It is never reported, though it holds
+// all permits and waits for one more.
+func TestDispatchersGiveNoReport(t *testing.T) {
+	found := watchFast(t, "dispatched")
+	Configure(Config{Period: time.Millisecond, LongWait: 1, LongHold: -1, Logger: slog.New(slog.DiscardHandler)})
+	sem := semaphore.New(3)
+	Watch(sem, "dispatched", LevelHolders)
+	defer Unwatch(sem)
+	start := time.Now()
+	var all stdsync.WaitGroup
+	all.Go(func() {
+		for range 12 {
+			_ = sem.Acquire(context.Background(), 1)
+		}
+	})
+	for range 9 {
+		locktest.Eventually(t, "nothing is left", func() bool { return sem.Waiting() > 0 })
+		looks(t, 3)
+		sem.Release(1)
+	}
+	all.Wait()
+	assert.Empty(t, found())
+	for _, s := range Read().Suspicions {
+		assert.False(t, s.Why == Unreleased && s.At.After(start), s)
+	}
 }
 
 // Many goroutines that lock in order, all the time, are never reported.

@@ -74,7 +74,7 @@ func (g *waitGraph) draw(narrow bool) *picture {
 			round[i] = true
 		}
 		switch {
-		case ring != nil && narrow:
+		case ring != nil && (narrow || len(ring) == 2): // two arrows between two boxes would be one
 			width, height = g.drawColumn(p, ring, curves, y)
 		case ring != nil:
 			width, height = p.drawRing(ring)

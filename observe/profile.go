@@ -13,6 +13,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
+// WriteProfile writes one of two profiles of what [Read] returns. See [Snapshot.WriteProfile].
+func WriteProfile(w io.Writer, name string) error { return Read().WriteProfile(w, name) }
+
 // WriteProfile writes one of two profiles of the locks that are observed at [LevelHolders]. They
 // are in the format of go tool pprof, whose flag -sample_index selects a column.
 //
@@ -67,6 +70,9 @@ func (s *Snapshot) waited() *profile.Profile {
 			b.add(l, Agent{}, e.Stack, int64(e.Waits), int64(e.Delay), int64(e.Blame))
 		}
 		for _, w := range l.Waiters {
+			if w.Permits == 0 {
+				continue // for a signal, and in nobody's way
+			}
 			b.add(l, w.Agent, w.Stack, 1, int64(s.At.Sub(w.Since)), 0)
 		}
 		for _, h := range l.Holders {

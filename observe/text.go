@@ -314,7 +314,10 @@ func blank(n int) string {
 
 // HeldOf says how many permits are held, and of how many if that is a number to remember.
 func (l *lockView) HeldOf() string {
-	if !l.limits() {
+	switch {
+	case l.Size == 0 && l.Held == 0: // a cond or a wait group
+		return ""
+	case !l.limits() || l.Held > l.Size: // a keyed lock has its permits for each key
 		return count(l.Held)
 	}
 	return count(l.Held) + "/" + count(l.Size)

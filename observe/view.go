@@ -61,6 +61,7 @@ type view struct {
 	Suspicions []suspicionView
 	Tasks      []Task // those that have been in their state the longest first
 	Panics     []Panic
+	Panicked   uint64
 	Dropped    Dropped
 	Waiting    int // requests, on all locks
 	byID       map[uint64]*lockView
@@ -103,7 +104,7 @@ type suspicionView struct {
 func newView(s *Snapshot) *view {
 	v := &view{
 		Program: filepath.Base(os.Args[0]), PID: os.Getpid(),
-		At: s.At, Panics: s.Panics, Dropped: s.Dropped, byID: make(map[uint64]*lockView, len(s.Locks)),
+		At: s.At, Panics: s.Panics, Panicked: s.Panicked, Dropped: s.Dropped, byID: make(map[uint64]*lockView, len(s.Locks)),
 	}
 	waits := make(map[uint64]bool)
 	for i := range s.Locks {
@@ -219,7 +220,7 @@ func (v *view) only(id uint64) *view {
 	}
 	one := *v
 	one.Locks = []*lockView{l}
-	one.Tasks, one.Panics, one.Over, one.Waiting = nil, nil, 0, l.Waiting
+	one.Tasks, one.Panics, one.Panicked, one.Over, one.Waiting = nil, nil, 0, 0, l.Waiting
 	one.Deadlocks = keep(v.Deadlocks, func(d deadlockView) bool {
 		return slices.ContainsFunc(d.Waits, func(b Blocked) bool { return b.LockID == id })
 	})

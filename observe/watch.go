@@ -48,7 +48,7 @@ func All(level Level) Level {
 // Read returns what is known about all observed locks, and what has been reported.
 func Read() *Snapshot {
 	s := readLocks()
-	if len(s.Locks) > 0 {
+	if len(s.Locks)+len(s.Tasks) > 0 {
 		watchdog.start()
 	}
 	var dropped [3]uint64
@@ -96,6 +96,7 @@ func lockOf(l *observed.Lock) Lock {
 		r.Holders = append(r.Holders, Holder{
 			ID: h.ID, Agent: agentOf(&h.Agent), Key: h.Key, Permits: h.Permits, Shared: h.Shared,
 			Since: observed.Wall(h.Since), Stack: h.Stack.PCs(), Approximate: h.Approximate,
+			Blame: time.Duration(h.Blame),
 		})
 	}
 	for i := range l.Waiters {
@@ -103,6 +104,13 @@ func lockOf(l *observed.Lock) Lock {
 		r.Waiters = append(r.Waiters, Waiter{
 			ID: w.ID, Agent: agentOf(&w.Agent), Key: w.Key, Permits: w.Permits, Shared: w.Shared,
 			Since: observed.Wall(w.Since), Stack: w.Stack.PCs(), CanEnd: w.CanEnd, Future: w.Future, Granted: w.Granted,
+		})
+	}
+	for i := range l.Sites {
+		x := &l.Sites[i]
+		r.Sites = append(r.Sites, Site{
+			Stack: x.Stack.PCs(), Waits: x.Waits, Delay: time.Duration(x.Delay), Holds: x.Holds,
+			Held: time.Duration(x.Held), Handed: x.Handed, Blame: time.Duration(x.Blame),
 		})
 	}
 	return r

@@ -142,7 +142,7 @@ func start(p Pool, opts []Option) (*Executor, error) {
 	}
 	if o.report != nil {
 		ex.watch = newWatchdog(ex.scheduler, o.after, o.report)
-		ex.attended.Store(true)
+		ex.attend(true)
 	}
 	for _, w := range ex.workers {
 		if err := ex.spawnCounted(w.work); err != nil {

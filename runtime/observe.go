@@ -39,7 +39,7 @@ const spawnDepth = 8
 func (ex *Executor) observe(on bool) {
 	ex.panics.keep(on)
 	ex.observing.Store(on)
-	ex.attended.Store(on || ex.watch != nil)
+	ex.attend(on || ex.watch != nil)
 	if on {
 		return
 	}
@@ -50,6 +50,14 @@ func (ex *Executor) observe(on bool) {
 			t.row.Store(nil) // a worker may make one more, which ends with the task
 		}
 		s.mu.Unlock()
+	}
+}
+
+// attend says whether a watchdog or an observer looks at polls.
+func (ex *scheduler) attend(on bool) {
+	ex.attended.Store(on)
+	for _, w := range ex.workers {
+		w.attended.Store(on)
 	}
 }
 

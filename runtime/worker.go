@@ -2,6 +2,7 @@ package rt
 
 import (
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
@@ -45,7 +46,9 @@ type worker struct {
 
 	panicked *PanicError // the panic of the straight-line task that is being polled
 
-	counts     counts
+	counts counts
+
+	attended   atomic.Bool // as in the executor, and near what a poll needs
 	attendance attendance
 
 	ring ring // the queue, unless solo
@@ -236,7 +239,7 @@ func (w *worker) poll(t *Task) {
 	w.counts.polls++
 	cx := &w.cx
 	cx.task, cx.left, cx.again = t, budget, false
-	attended := w.ex.attended.Load()
+	attended := w.attended.Load()
 	if attended {
 		w.begin(t)
 	}

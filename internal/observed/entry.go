@@ -21,8 +21,11 @@ type Hold struct {
 	Future      bool // a wait: of a future, which does not block its owner
 	Granted     bool // a wait: of a future that has its permits and has not been asked
 
-	weight int64 // in the histogram
-	handle bool  // a hold: a handle has it, and nobody else releases it
+	Blame int64 // a hold: how long others have waited for it; written when it is read
+
+	before float64 // a hold: the pressure when it began
+	weight int64   // in the histogram
+	handle bool    // a hold: a handle has it, and nobody else releases it
 }
 
 // entries is a list, oldest first.

@@ -141,6 +141,13 @@ func ReadExecutors() (all []Executor) {
 	return all
 }
 
+// Executes reports whether an executor is observed.
+func Executes() bool {
+	executors.mu.Lock()
+	defer executors.mu.Unlock()
+	return slices.ContainsFunc(executors.all, func(m *member) bool { return m.level != Off && m.e.living() })
+}
+
 func (k *ExecutorKind[T]) watch(ex any, name string, level Level) bool {
 	p, ok := ex.(*T)
 	if !ok {

@@ -33,16 +33,29 @@ func (r *Record) pushLocked(l *entries, e *entry) {
 	switch {
 	case l == &r.holds && l.n >= maxHolds:
 		r.droppedHolds++
-		r.forgetLocked(l.first)
+		r.forgetLocked(l.first, e.Since)
 	case l == &r.waits && l.n >= maxWaits:
 		r.droppedWaits++
-		l.remove(l.first) // its End frees it
+		r.removeWaitLocked(l.first, e.Since) // its End frees it
+	}
+	p := r.pressureLocked(e.Key, e.Since)
+	if l == &r.waits {
+		p.waiting++
+	} else {
+		p.held += e.Permits
+		e.before = p.sum
 	}
 	l.push(e)
 }
 
+func (r *Record) removeWaitLocked(e *entry, now int64) {
+	r.pressureLocked(e.Key, now).waiting--
+	r.waits.remove(e)
+}
+
 // forgetLocked drops a hold. Its permits are those of an unknown holder from now on.
-func (r *Record) forgetLocked(e *entry) {
+func (r *Record) forgetLocked(e *entry, now int64) {
+	r.pressureLocked(e.Key, now).held -= e.Permits
 	r.unknown += e.Permits
 	r.holds.remove(e)
 	free(e)
@@ -56,7 +69,12 @@ func (r *Record) endWait(e *entry, granted bool) {
 	}
 	r.mu.Lock()
 	if e.in != nil {
-		r.waits.remove(e)
+		r.removeWaitLocked(e, now)
+	}
+	if e.Permits > 0 { // otherwise it was for a signal, and in nobody's way
+		s := r.siteLocked(e.Stack)
+		s.Waits++
+		s.Delay += now - e.Since
 	}
 	if granted && e.Permits > 0 && r.Level() == Holders {
 		e.ID, e.Since = uint64(registry.lastID.Add(1)), now
@@ -81,7 +99,7 @@ func (r *Record) endHold(n int64, shared bool, key string) {
 	for e := r.holds.last; e != nil && n > 0; {
 		prev := e.prev
 		if e.Agent.Goroutine == g && e.Shared == shared && e.Key == key && !e.handle {
-			n = r.reduceLocked(e, n, now)
+			n = r.reduceLocked(e, n, now, false)
 		}
 		e = prev
 	}
@@ -97,7 +115,7 @@ func (r *Record) endHold(n int64, shared bool, key string) {
 	for e := r.holds.first; e != nil && n > 0; {
 		next := e.next
 		if e.Shared == shared && e.Key == key && !e.handle {
-			n = r.reduceLocked(e, n, now)
+			n = r.reduceLocked(e, n, now, true)
 			r.doubtLocked(shared, key)
 		}
 		e = next
@@ -117,13 +135,22 @@ func (r *Record) share(n int64) {
 	}
 }
 
-// reduceLocked takes n permits from a hold, and returns how many it did not have.
-func (r *Record) reduceLocked(e *entry, n, now int64) int64 {
+// reduceLocked takes n permits from a hold, and returns how many it did not have. handed says that
+// they are released by another than who has acquired them.
+func (r *Record) reduceLocked(e *entry, n, now int64, handed bool) int64 {
+	p, d, s := r.pressureLocked(e.Key, now), min(n, e.Permits), r.siteLocked(e.Stack)
+	s.Blame += e.blameLocked(p, d)
+	p.held -= d
+	if handed {
+		s.Handed++
+	}
 	if n < e.Permits {
 		e.Permits -= n
 		return 0
 	}
 	n -= e.Permits
+	s.Holds++
+	s.Held += now - e.Since
 	r.hold.add(now-e.Since, e.weight)
 	r.holds.remove(e)
 	free(e)

@@ -26,6 +26,7 @@ type Lock struct {
 	Released, Handed    uint64 // at Holders
 	Wait, Hold          Histogram
 	Holders, Waiters    []Hold // at Holders, oldest first
+	Sites               []Site // at Holders
 
 	DroppedHolds, DroppedWaits uint64
 }
@@ -61,7 +62,13 @@ func (r *Record) read() (l Lock, ok bool) {
 	if l.Level == Holders {
 		r.boundUnknownLocked()
 		l.Unknown = r.unknown
-		l.Holders, l.Waiters = r.holds.read(), r.waits.read()
+		l.Holders, l.Waiters, l.Sites = r.holds.read(), r.waits.read(), r.readSitesLocked()
+		e := r.holds.first
+		for i := range l.Holders {
+			p := r.pressureLocked(e.Key, xsync.Now())
+			l.Holders[i].Blame = e.blameLocked(p, e.Permits)
+			e = e.next
+		}
 	}
 	l.Numbers, ok = r.lock.numbers() // under mu, so that the holds are held
 	r.peak.Store(max(r.peak.Load(), int64(l.Waiting)))

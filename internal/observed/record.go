@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"runtime/trace"
 
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
@@ -59,6 +60,10 @@ type Record struct {
 	lastAt  int64
 	stamp   int64 // at Counts: when a hold had begun that the monitor has seen to last; 0: none
 
+	sites    map[*Stack]*Site // at Holders, of what has ended
+	pressure pressure
+	keyed    *[keys]pressure // nil before the first key
+
 	released, handed           uint64
 	droppedHolds, droppedWaits uint64
 }
@@ -109,7 +114,7 @@ func (r *Record) set(name string, level Level) {
 	old := Level(r.level.Swap(uint32(level)))
 	if old == Holders && level < Holders { // what is kept from now on is not all
 		for r.holds.first != nil {
-			r.forgetLocked(r.holds.first)
+			r.forgetLocked(r.holds.first, xsync.Now())
 		}
 	}
 	if level == Holders && old != Holders {
@@ -174,6 +179,8 @@ type Wait struct {
 	start int64  // at Counts: when it began; 0: it is not in the sample
 	seat  int    // at Counts: where it sits; -1: nowhere
 	n     int64  // how many permits it is for
+
+	region *trace.Region // nil unless the execution is traced
 }
 
 // Begin says that the caller begins to wait for n permits. canEnd says that a context or a time may
@@ -182,6 +189,14 @@ func (r *Record) Begin(n int64, shared, canEnd bool) Wait { return r.BeginKey(n,
 
 // BeginKey is Begin for a table of locks.
 func (r *Record) BeginKey(n int64, shared, canEnd bool, key string) Wait {
+	w := r.beginWait(n, shared, canEnd, key)
+	if w.r != nil {
+		w.region = r.region()
+	}
+	return w
+}
+
+func (r *Record) beginWait(n int64, shared, canEnd bool, key string) Wait {
 	switch r.Level() {
 	case Off:
 		return Wait{}
@@ -209,6 +224,9 @@ func (w Wait) End(err error) {
 	r := w.r
 	if inert || r == nil {
 		return
+	}
+	if w.region != nil {
+		w.region.End()
 	}
 	c := int64(0)
 	if err == nil {
