@@ -4,6 +4,7 @@ package semaphore_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -111,6 +112,23 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 			p, _ := s.TryAcquirePermit(1)
 			p.Release()
 		}), "%s: a permit handle is one allocation", kind)
+	}
+}
+
+// A request that is refused waits for nothing, and leaves nothing behind.
+func TestRefusalAllocatesNothing(t *testing.T) {
+	for kind, opts := range kinds {
+		s := semaphore.New(1, opts...)
+		refused := func(want error) {
+			require.Zero(t, locktest.AllocsPerRun(200, func() {
+				if err := s.Acquire(bg, 2); !errors.Is(err, want) {
+					t.Errorf("%s: %v", kind, err)
+				}
+			}), "%s: %v", kind, want)
+		}
+		refused(semaphore.ErrTooLarge)
+		s.Close()
+		refused(semaphore.ErrClosed)
 	}
 }
 
