@@ -40,9 +40,9 @@ type Record struct {
 	level xsync.Uint32 // a Level
 
 	took    xsync.Int64 // without a wait
+	began   xsync.Int64 // waits
 	granted xsync.Int64 // after a wait
 	failed  [numWhys]xsync.Int64
-	late    xsync.Int64  // waits that ended without a grant
 	seen    xsync.Uint32 // not 0: Released has to look at holds at Counts, too
 	peak    xsync.Int64
 
@@ -203,17 +203,19 @@ func (r *Record) beginWait(n int64, shared, canEnd bool, key string) Wait {
 	case Holders:
 		e := newEntry(n, shared, key)
 		e.CanEnd = canEnd
+		r.began.Add(1)
 		r.mu.Lock()
 		r.pushLocked(&r.waits, e)
 		r.peak.Store(max(r.peak.Load(), int64(r.waits.n)))
 		r.mu.Unlock()
 		return Wait{r: r, e: e}
 	}
+	c := r.began.Add(1)
 	w := Wait{r: r, n: n, seat: int(xsync.Hint() % seats)}
 	if !r.seats[w.seat].CompareAndSwap(0, 1) {
 		w.seat = -1
 	}
-	if c := r.granted.Load(); c < period || c%period == 0 {
+	if c <= period || c%period == 0 {
 		w.start = xsync.Now()
 	}
 	return w
@@ -232,11 +234,7 @@ func (w Wait) End(err error) {
 	if err == nil {
 		c = r.granted.Add(1)
 	} else {
-		why := whyOf(err)
-		r.failed[why].Add(1)
-		if why != TooLarge && why != QueueFull {
-			r.late.Add(1)
-		}
+		r.failed[whyOf(err)].Add(1)
 	}
 	if w.e != nil {
 		r.endWait(w.e, err == nil)
