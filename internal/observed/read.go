@@ -79,7 +79,9 @@ func (r *Record) read() (l Lock, ok bool) {
 func (l *entries) read() []Hold {
 	all := make([]Hold, 0, l.n)
 	for e := l.first; e != nil; e = e.next {
-		all = append(all, e.Hold)
+		h := e.Hold
+		h.Granted = e.grantedLocked()
+		all = append(all, h)
 	}
 	return all
 }

@@ -52,11 +52,12 @@ type Record struct {
 
 	mu      xsync.Mutex // guards what follows
 	name    string
-	place   []uintptr // where it was first waited for, if it has no name
-	unknown int64     // permits that were held when the record began
-	holds   entries   // at Holders: all; at Counts: a sample
-	waits   entries   // at Holders
-	last    int64     // at Counts: how many had been acquired when the monitor came last, and when
+	place   []uintptr          // where it was first waited for, if it has no name
+	unknown int64              // permits that were held when the record began
+	holds   entries            // at Holders: all; at Counts: a sample
+	waits   entries            // at Holders
+	owned   map[uintptr]*entry // those that belong to a future or a handle, by its address
+	last    int64              // at Counts: how many had been acquired when the monitor came last, and when
 	lastAt  int64
 	stamp   int64 // at Counts: when a hold had begun that the monitor has seen to last; 0: none
 
