@@ -65,7 +65,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 
 	s := newShop(ctx)
-	observe.Configure(observe.Config{Period: 500 * time.Millisecond, LongWait: 3 * time.Second, LongHold: 2 * time.Second})
+	observe.Configure(observe.Config{
+		Period: 500 * time.Millisecond, LongWait: 3 * time.Second, LongHold: 2 * time.Second,
+	})
 	for lock, name := range map[any]string{
 		s.connections: "database connections", s.slots: "thumbnail slots", &s.prices.lock: "prices",
 		&s.accounts[0].lock: "Ada's account", &s.accounts[1].lock: "Ben's account",
