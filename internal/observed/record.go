@@ -44,6 +44,7 @@ type Record struct {
 	granted xsync.Int64 // after a wait
 	failed  [numWhys]xsync.Int64
 	seen    xsync.Uint32 // not 0: Released has to look at holds at Counts, too
+	unnamed xsync.Uint32 // not 0: whoever waits first gives the name
 	peak    xsync.Int64
 
 	wait, hold histogram
@@ -111,6 +112,9 @@ func (r *Record) set(name string, level Level) {
 	defer r.mu.Unlock()
 	if name != "" {
 		r.name = name
+		r.unnamed.Store(0)
+	} else if r.name == "" && r.place == nil {
+		r.unnamed.Store(1)
 	}
 	old := Level(r.level.Swap(uint32(level)))
 	if old == Holders && level < Holders { // what is kept from now on is not all
@@ -145,6 +149,15 @@ func (r *Record) boundUnknownLocked() {
 			known += e.Permits
 		}
 		r.unknown = min(r.unknown, max(n.Size-n.Free-known, 0))
+	}
+}
+
+// nameAfter has the lock be called by a place.
+func (r *Record) nameAfter(s *Stack) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unnamed.Swap(0) != 0 {
+		r.place = s.PCs()
 	}
 }
 
@@ -198,6 +211,9 @@ func (r *Record) BeginKey(n int64, shared, canEnd bool, key string) Wait {
 }
 
 func (r *Record) beginWait(n int64, shared, canEnd bool, key string) Wait {
+	if !inert && r.unnamed.Load() != 0 {
+		r.nameAfter(here())
+	}
 	switch r.Level() {
 	case Off:
 		return Wait{}
