@@ -16,7 +16,6 @@ func checkout()  {}
 func query()     {}
 func report()    {}
 func serveHTTP() {}
-func reload()    {}
 func export()    {}
 
 // stackOf makes a stack of functions, the innermost first.
@@ -108,36 +107,48 @@ func shop() *Snapshot {
 		Hold: times(81, 2*time.Millisecond),
 	}
 	config := Lock{
-		ID: 6, Kind: "rwlock.RWMutex", Name: "main.reload (fixture_test.go:20)", Level: LevelCounts, Since: ago(time.Minute),
+		ID: 6, Kind: "rwlock.RWMutex", Name: "main.reload (config.go:20)", Level: LevelCounts, Since: ago(time.Minute),
 		Size: 1 << 20, Free: 1 << 20, Counts: Counts{Acquired: 88_120_400}, Hold: times(1_376_881, 60*time.Nanosecond),
 	}
 	s := &Snapshot{At: shopTime, Locks: []Lock{accounts, ledger, journal, db, files, config}}
 	s.Tasks = []Task{
-		{ID: 7, Executor: "jobs", Name: "settle", Spawned: "shop/jobs.go:31", State: "waiting", WaitsFor: "ledger",
-			Since: ago(stuck - 2*time.Second), Age: time.Hour, Polls: 8123, Busy: 12 * time.Second, Idle: 40 * time.Microsecond},
-		{ID: 8, Executor: "jobs", Name: "index", Spawned: "shop/jobs.go:44", State: "running", Since: ago(3 * time.Millisecond),
-			Age: 20 * time.Minute, Polls: 1_210_400, Busy: 9 * time.Minute, Idle: 2 * time.Microsecond, SelfWakes: 1_209_000},
+		{
+			ID: 7, Executor: "jobs", Name: "settle", Spawned: "shop/jobs.go:31", State: "waiting", WaitsFor: "ledger",
+			Since: ago(stuck - 2*time.Second), Age: time.Hour, Polls: 8123, Busy: 12 * time.Second, Idle: 40 * time.Microsecond,
+		},
+		{
+			ID: 8, Executor: "jobs", Name: "index", Spawned: "shop/jobs.go:44", State: "running", Since: ago(3 * time.Millisecond),
+			Age: 20 * time.Minute, Polls: 1_210_400, Busy: 9 * time.Minute, Idle: 2 * time.Microsecond, SelfWakes: 1_209_000,
+		},
 	}
 	s.Panicked = 3
-	s.Panics = []Panic{{At: ago(9 * time.Minute), Task: "index", Value: "runtime error: index out of range [3] with length 3",
-		Stack: "goroutine 12 [running]:\nmain.index(0x3)\n\t/srv/shop/index.go:12 +0x1d\n"}}
+	s.Panics = []Panic{{
+		At: ago(9 * time.Minute), Task: "index", Value: "runtime error: index out of range [3] with length 3",
+		Stack: "goroutine 12 [running]:\nmain.index(0x3)\n\t/srv/shop/index.go:12 +0x1d\n",
+	}}
 	s.Deadlocks = []Deadlock{{At: ago(stuck - 2100*time.Millisecond), Waits: []Blocked{
 		{LockID: 1, Lock: "accounts", Kind: "sync.Mutex", Waiter: accounts.Waiters[0], Holders: accounts.Holders},
 		{LockID: 2, Lock: "ledger", Kind: "sync.RWMutex", Waiter: ledger.Waiters[0], Holders: ledger.Holders},
 		{LockID: 3, Lock: "journal", Kind: "mutex.Mutex", Waiter: journal.Waiters[0], Holders: journal.Holders},
 	}}}
 	s.Suspicions = []Suspicion{
-		{At: ago(20 * time.Minute), Why: Inversion, LockID: 5, Lock: "files",
+		{
+			At: ago(20 * time.Minute), Why: Inversion, LockID: 5, Lock: "files",
 			Text:   "files before accounts here, accounts before files there",
-			Stacks: []Stack{stackOf(export, serveHTTP), stackOf(transfer, serveHTTP)}},
-		{At: ago(65 * time.Second), Why: LongHold, LockID: 4, Lock: "db", Text: "3 permits held longer than 30s by goroutine 90",
-			Stacks: []Stack{stackOf(query, report, serveHTTP)}},
+			Stacks: []Stack{stackOf(export, serveHTTP), stackOf(transfer, serveHTTP)},
+		},
+		{
+			At: ago(65 * time.Second), Why: LongHold, LockID: 4, Lock: "db", Text: "3 permits held longer than 30s by goroutine 90",
+			Stacks: []Stack{stackOf(query, report, serveHTTP)},
+		},
 		{At: ago(30 * time.Second), Why: SelfWake, Text: `task 8 "index" wakes itself`},
 	}
 	for i := range 3 {
-		s.Leaks = append(s.Leaks, Leak{At: ago(time.Duration(40-i) * time.Second), LockID: 5, Lock: "files", Kind: "permit", Permits: 1,
+		s.Leaks = append(s.Leaks, Leak{
+			At: ago(time.Duration(40-i) * time.Second), LockID: 5, Lock: "files", Kind: "permit", Permits: 1,
 			Agent: goroutine(uint64(70+i), "/export"), Since: ago(time.Duration(70-i) * time.Second),
-			Stack: stackOf(export, serveHTTP), Returned: false})
+			Stack: stackOf(export, serveHTTP), Returned: false,
+		})
 	}
 	s.Dropped = Dropped{Holders: 12}
 	return s
@@ -147,13 +158,17 @@ func shop() *Snapshot {
 func crowd() *Snapshot {
 	s := shop()
 	for i := range uint64(3000) {
-		l := Lock{ID: 1000 + i, Name: fmt.Sprintf("shard %d", i), Kind: "sync.Mutex", Level: LevelHolders, Size: 1, Held: 1,
-			Counts: Counts{Acquired: i}}
+		l := Lock{
+			ID: 1000 + i, Name: fmt.Sprintf("shard %d", i), Kind: "sync.Mutex", Level: LevelHolders, Size: 1, Held: 1,
+			Counts: Counts{Acquired: i},
+		}
 		l.Holders = []Holder{{ID: 1_000_000 + i, Agent: Agent{Goroutine: 5000 + i}, Permits: 1, Since: ago(time.Second), Stack: stackOf(query)}}
 		for j := range uint64(1 + i%40) {
 			l.Waiting++
-			l.Waiters = append(l.Waiters, Waiter{ID: 2_000_000 + 100*i + j, Agent: Agent{Goroutine: 1_000_000 + 100*i + j},
-				Permits: 1, Since: ago(time.Duration(i) * time.Microsecond), Stack: stackOf(query, report)})
+			l.Waiters = append(l.Waiters, Waiter{
+				ID: 2_000_000 + 100*i + j, Agent: Agent{Goroutine: 1_000_000 + 100*i + j},
+				Permits: 1, Since: ago(time.Duration(i) * time.Microsecond), Stack: stackOf(query, report),
+			})
 		}
 		s.Locks = append(s.Locks, l)
 	}

@@ -275,8 +275,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	for range maxStreams {
 		<-listen(t, ctx, server.URL+"?format=events", http.StatusOK)
 	}
-	for range listen(t, ctx, server.URL+"?format=events", http.StatusServiceUnavailable) { //nolint:revive // it ends
-	}
+	_, more := <-listen(t, ctx, server.URL+"?format=events", http.StatusServiceUnavailable)
+	require.True(t, more)
 	cancel()
 	require.Eventually(t, func() bool { return len(h.streams) == 0 }, 10*time.Second, time.Millisecond)
 	again, cancel := context.WithCancel(t.Context())
@@ -292,7 +292,8 @@ func TestStreamEndsWhenTheServerShutsDown(t *testing.T) {
 	<-lines
 	done := make(chan error, 1)
 	go func() { done <- server.Config.Shutdown(context.WithoutCancel(t.Context())) }()
-	for range lines { //nolint:revive // it ends
+	for more := true; more; { // it ends
+		_, more = <-lines
 	}
 	require.NoError(t, <-done)
 }

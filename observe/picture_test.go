@@ -120,8 +120,10 @@ func TestThoseWhoDoTheSameAreOneBox(t *testing.T) {
 	for _, v := range g.vertices {
 		names = append(names, v.Title)
 	}
-	require.Equal(t, []string{"accounts", "ledger", "journal", "db", "goroutine 18", "goroutine 19", `task 7 "settle"`, "goroutine 90",
-		"12 goroutines", "40 goroutines", "unknown"}, names)
+	require.Equal(t, []string{
+		"accounts", "ledger", "journal", "db", "goroutine 18", "goroutine 19", `task 7 "settle"`, "goroutine 90",
+		"12 goroutines", "40 goroutines", "unknown",
+	}, names)
 	dead := 0
 	for _, v := range g.vertices {
 		if v.Deadlock {

@@ -127,8 +127,11 @@ func (v *view) dropped() string {
 		n    uint64
 		what string
 	}{
-		{v.Dropped.Locks, "lock"}, {v.Dropped.Holders, "holder"}, {v.Dropped.Waiters, "waiter"},
-		{v.Dropped.Tasks, "task"}, {v.Dropped.Reports, "report"},
+		{v.Dropped.Locks, "lock"},
+		{v.Dropped.Holders, "holder"},
+		{v.Dropped.Waiters, "waiter"},
+		{v.Dropped.Tasks, "task"},
+		{v.Dropped.Reports, "report"},
 	} {
 		if d.n > 0 {
 			missing = append(missing, plural(d.n, d.what))
@@ -385,19 +388,23 @@ func (l *lockView) numbers() string {
 // Outcomes says how the requests have ended so far.
 func (l *lockView) Outcomes() string {
 	c := &l.Counts
-	s := fmt.Sprintf("%s acquired, %s contended", count(c.Acquired), count(c.Contended))
+	all := []string{count(c.Acquired) + " acquired", count(c.Contended) + " contended"}
 	for _, o := range []struct {
 		n    uint64
 		what string
 	}{
-		{c.Tried, "tried in vain"}, {c.TooLarge, "too large"}, {c.QueueFull, "met a full queue"},
-		{c.Cancelled, "cancelled"}, {c.TimedOut, "timed out"}, {c.Closed, "closed"},
+		{c.Tried, "tried in vain"},
+		{c.TooLarge, "too large"},
+		{c.QueueFull, "met a full queue"},
+		{c.Cancelled, "cancelled"},
+		{c.TimedOut, "timed out"},
+		{c.Closed, "closed"},
 	} {
 		if o.n > 0 {
-			s += fmt.Sprintf(", %s %s", count(o.n), o.what)
+			all = append(all, count(o.n)+" "+o.what)
 		}
 	}
-	return s
+	return strings.Join(all, ", ")
 }
 
 func (p *printer) textGroup(what string, g *group) {

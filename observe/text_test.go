@@ -27,7 +27,7 @@ func golden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Equal(t, string(want), got, "go test -run %s -update ./observe, and read the change", t.Name())
+	require.Equal(t, string(want), got, "go test ./observe -run %s -update, and read the change", t.Name())
 }
 
 // testView is a view of a program that is always the same.

@@ -16,7 +16,7 @@ func titles(locks []*lockView) (names []string) {
 
 func TestTroubleComesFirst(t *testing.T) {
 	v := newView(shop())
-	require.Equal(t, []string{"accounts", "journal", "ledger", "files", "db", "main.reload (fixture_test.go:20)"}, titles(v.Locks))
+	require.Equal(t, []string{"accounts", "journal", "ledger", "files", "db", "main.reload (config.go:20)"}, titles(v.Locks))
 	states := func() (all []string) {
 		for _, l := range v.Locks {
 			all = append(all, l.State.String())

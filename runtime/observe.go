@@ -78,8 +78,8 @@ func (t *Task) spawning() {
 	t.row.Store(r)
 }
 
-// noteWake is called with a wake of the task, before that has queued it. idle says that the task was
-// waiting. A wake during a poll counts if it comes from the goroutine that is being polled.
+// noteWake is called with a wake of the task, before that has queued it. idle says that the task
+// was waiting. A wake during a poll counts if it comes from the goroutine that is being polled.
 func (r *row) noteWake(idle bool) {
 	if idle {
 		r.woken.Store(xsync.Now())

@@ -48,7 +48,8 @@ type watchedLock struct {
 	timeout func(l any, d time.Duration) bool
 	unlock  func(l any)
 
-	exclude func(l any) func() // keeps others out, until what it returns is called
+	exclude func(l any) // keeps others out
+	allow   func(l any) // ends that
 	permits int64
 	shared  bool
 }
@@ -61,7 +62,8 @@ var watchedLocks = []watchedLock{
 		context: func(l any, ctx context.Context) error { return l.(*Mutex).LockContext(ctx) },
 		timeout: func(l any, d time.Duration) bool { return l.(*Mutex).LockTimeout(d) },
 		unlock:  func(l any) { l.(*Mutex).Unlock() },
-		exclude: func(l any) func() { l.(*Mutex).Lock(); return l.(*Mutex).Unlock },
+		exclude: func(l any) { l.(*Mutex).Lock() },
+		allow:   func(l any) { l.(*Mutex).Unlock() },
 	},
 	{
 		name: "sync.RWMutex", make: func() any { return new(RWMutex) }, permits: rwSize,
@@ -70,7 +72,8 @@ var watchedLocks = []watchedLock{
 		context: func(l any, ctx context.Context) error { return l.(*RWMutex).LockContext(ctx) },
 		timeout: func(l any, d time.Duration) bool { return l.(*RWMutex).LockTimeout(d) },
 		unlock:  func(l any) { l.(*RWMutex).Unlock() },
-		exclude: func(l any) func() { l.(*RWMutex).RLock(); return l.(*RWMutex).RUnlock },
+		exclude: func(l any) { l.(*RWMutex).RLock() },
+		allow:   func(l any) { l.(*RWMutex).RUnlock() },
 	},
 	{
 		name: "sync.RWMutex", make: func() any { return new(RWMutex) }, permits: 1, shared: true,
@@ -79,7 +82,8 @@ var watchedLocks = []watchedLock{
 		context: func(l any, ctx context.Context) error { return l.(*RWMutex).RLockContext(ctx) },
 		timeout: func(l any, d time.Duration) bool { return l.(*RWMutex).RLockTimeout(d) },
 		unlock:  func(l any) { l.(*RWMutex).RUnlock() },
-		exclude: func(l any) func() { l.(*RWMutex).Lock(); return l.(*RWMutex).Unlock },
+		exclude: func(l any) { l.(*RWMutex).Lock() },
+		allow:   func(l any) { l.(*RWMutex).Unlock() },
 	},
 }
 
@@ -118,7 +122,7 @@ func TestObservedLockCountsRequests(t *testing.T) {
 		require.Zero(t, s.Contended)
 		require.Equal(t, s.Size, s.Free)
 
-		allow := w.exclude(l)
+		w.exclude(l)
 		require.False(t, w.try(l))
 		require.False(t, w.timeout(l, time.Microsecond))
 		soon, cancel := context.WithTimeout(bg, time.Microsecond)
@@ -132,7 +136,7 @@ func TestObservedLockCountsRequests(t *testing.T) {
 		require.ErrorIs(t, locktest.Receive(t, ended), context.Canceled)
 		go func() { w.lock(l); w.unlock(l); ended <- nil }()
 		locktest.Eventually(t, "it waits", func() bool { return read().Waiting == 1 })
-		allow()
+		w.allow(l)
 		require.NoError(t, locktest.Receive(t, ended))
 		s = read()
 		require.EqualValues(t, 6, s.Acquired)
@@ -169,7 +173,7 @@ func TestObservedLockKnowsItsHolders(t *testing.T) {
 			if name == "try" {
 				continue
 			}
-			allow := w.exclude(l)
+			w.exclude(l)
 			ended := make(chan bool)
 			go func() { waitsHere(lock); w.unlock(l); ended <- true }()
 			locktest.Eventually(t, "it waits", func() bool { return read().Waiting == 1 })
@@ -180,7 +184,7 @@ func TestObservedLockKnowsItsHolders(t *testing.T) {
 			require.Equal(t, w.shared, s.Waiters[0].Shared, name)
 			require.Equal(t, name != "lock", s.Waiters[0].CanEnd, name)
 			requireStack(t, &s.Waiters[0], "waitsHere")
-			allow()
+			w.allow(l)
 			locktest.Receive(t, ended)
 			s = read()
 			require.Empty(t, s.Holders, name)
@@ -226,11 +230,11 @@ func TestLockThatIsWaitedForJoins(t *testing.T) {
 		before := observed.All(observed.Holders)
 		defer observed.All(before)
 		l := w.make()
-		allow := w.exclude(l)
+		w.exclude(l)
 		require.False(t, l.(watchable).isWatched())
 		require.False(t, w.timeout(l, time.Millisecond))
 		require.True(t, l.(watchable).isWatched())
-		allow()
+		w.allow(l)
 		require.True(t, observed.Unwatch(l))
 		require.False(t, l.(watchable).isWatched())
 	})
@@ -249,13 +253,13 @@ func TestObservedLockInABubble(t *testing.T) {
 			w.unlock(l)
 			w.lock(l)
 			w.unlock(l)
-			allow := w.exclude(l)
+			w.exclude(l)
 			go func() { w.lock(l); w.unlock(l) }()
 			synctest.Wait()
 			require.Len(t, read().Waiters, 1)
 			require.Len(t, read().Holders, 1)
 			require.False(t, w.timeout(l, time.Hour))
-			allow()
+			w.allow(l)
 			synctest.Wait()
 			require.Empty(t, read().Holders)
 			require.Empty(t, read().Waiters)
@@ -303,7 +307,8 @@ func TestWatchingLosesNothing(t *testing.T) {
 					for range n {
 						switch ok := true; i {
 						case 0:
-							w.exclude(l)()
+							w.exclude(l)
+							w.allow(l)
 						case 1:
 							if ok = w.try(l); ok {
 								w.unlock(l)
@@ -324,7 +329,8 @@ func TestWatchingLosesNothing(t *testing.T) {
 			toggler.Wait()
 			read := watch(t, l, observed.Holders)
 			assert.Zero(t, read().Unknown)
-			w.exclude(l)()
+			w.exclude(l)
+			w.allow(l)
 			require.True(t, w.try(l), "the lock was lost")
 			w.unlock(l)
 			s := read()
@@ -332,6 +338,23 @@ func TestWatchingLosesNothing(t *testing.T) {
 			assert.Empty(t, s.Waiters)
 			assert.Equal(t, s.Size, s.Free)
 		})
+	})
+}
+
+// In the steady state nothing is allocated for what is known of a lock.
+func TestObservingAllocatesNothing(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	forEachWatched(t, func(t *testing.T, w watchedLock) {
+		for name, level := range map[string]observed.Level{"counts": observed.Counts, "holders": observed.Holders} {
+			t.Run(name, func(t *testing.T) {
+				l := w.make()
+				watch(t, l, level)
+				require.Zero(t, locktest.AllocsPerRun(1000, func() { w.lock(l); w.unlock(l) }))
+				waits := locktest.AllocsPerWait(l.(interface{ Waiting() int }),
+					func() { w.exclude(l) }, func() { w.allow(l) }, func() { w.lock(l); w.unlock(l) })
+				require.Zero(t, waits)
+			})
+		}
 	})
 }
 

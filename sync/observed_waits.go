@@ -1,7 +1,6 @@
 package sync
 
 import (
-
 	"github.com/farad-go/farad/internal/observed"
 )
 

@@ -100,6 +100,9 @@ func (f *Future) Err() error {
 	return f.Node.Outcome().Err()
 }
 
+// Taken reports whether Err has told the outcome of this round.
+func (f *Future) Taken() bool { return f.taken && f.Complete() }
+
 // Release ends the round and gives back what the future has. If a release is about to grant the
 // request, that release takes the grant back. An idle future has nothing. Release reports false if
 // the owner has already given back the grant by other means.

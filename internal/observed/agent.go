@@ -26,11 +26,23 @@ func SetTaskOf(f func(goroutine uint64) uint64) { taskOf.Store(&f) }
 
 // self returns the caller.
 func self() Agent {
-	a := Agent{Goroutine: goroutine(), labels: labels()}
+	a := who()
+	a.labels = labels()
+	return a
+}
+
+// who returns the caller without its labels.
+func who() Agent {
+	a := Agent{Goroutine: goroutine()}
 	if f := taskOf.Load(); f != nil {
 		a.Task = (*f)(a.Goroutine)
 	}
 	return a
+}
+
+// is reports whether a and b are the same: a task runs in several goroutines, one after the other.
+func (a *Agent) is(b *Agent) bool {
+	return a.Task == b.Task && (a.Task != 0 || a.Goroutine == b.Goroutine)
 }
 
 // traced returns the number of the calling goroutine as its stack trace has it, which every build

@@ -18,8 +18,8 @@ func Bucket(d int64) int {
 	if d <= 1 {
 		return MinBucket
 	}
-	// In units of 2^-34 s: d times 2^64/10^9 is in units of 2^-64 s. The factor is rounded down, by a
-	// part in 10^10, so that a bound itself falls into the bucket below it.
+	// In units of 2^-34 s: d times 2^64/10^9 is in units of 2^-64 s. The factor is rounded down, by
+	// a part in 10^10, so that a bound itself falls into the bucket below it.
 	s, f := bits.Mul64(uint64(d), 18446744073)
 	y := s<<34 | f>>30
 	e := bits.Len64(y)

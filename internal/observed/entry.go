@@ -1,5 +1,7 @@
 package observed
 
+import "weak"
+
 // An entry is a hold or a wait of a record. It is one type so that a wait becomes a hold.
 type entry struct {
 	Hold
@@ -26,6 +28,9 @@ type Hold struct {
 	before float64 // a hold: the pressure when it began
 	weight int64   // in the histogram
 	handle bool    // a hold: a handle has it, and nobody else releases it
+
+	owner uintptr            // the address of the future or handle that it belongs to; 0: none
+	weak  weak.Pointer[byte] // the owner
 }
 
 // entries is a list, oldest first.

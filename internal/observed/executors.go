@@ -79,7 +79,8 @@ type ExecutorKind[T any] struct {
 	read    func(ex *T) Executor // its tasks
 }
 
-// RegisterExecutor makes the executors of type *T known. It is called when a package is initialized.
+// RegisterExecutor makes the executors of type *T known. It is called when a package is
+// initialized.
 func RegisterExecutor[T any](name string, observe func(*T, bool), read func(*T) Executor) *ExecutorKind[T] {
 	k := &ExecutorKind[T]{name, observe, read}
 	kinds = append(kinds, k)
@@ -91,7 +92,7 @@ func (k *ExecutorKind[T]) Made(ex *T) {
 	if inert {
 		return
 	}
-	m := &member{id: uint64(registry.lastID.Add(1)), place: make([]uintptr, depth), e: weakExecutor[T]{k, weak.Make(ex)}}
+	m := &member{id: NewID(), place: make([]uintptr, depth), e: weakExecutor[T]{k, weak.Make(ex)}}
 	m.place = m.place[:runtime.Callers(3, m.place)]
 	executors.mu.Lock()
 	defer executors.mu.Unlock()

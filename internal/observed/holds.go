@@ -36,7 +36,7 @@ func (r *Record) pushLocked(l *entries, e *entry) {
 		r.forgetLocked(l.first, e.Since)
 	case l == &r.waits && l.n >= maxWaits:
 		r.droppedWaits++
-		r.removeWaitLocked(l.first, e.Since) // its End frees it
+		r.removeWaitLocked(l.first, e.Since) // its End, if it is not a future's, frees it
 	}
 	p := r.pressureLocked(e.Key, e.Since)
 	if l == &r.waits {
@@ -50,6 +50,7 @@ func (r *Record) pushLocked(l *entries, e *entry) {
 
 func (r *Record) removeWaitLocked(e *entry, now int64) {
 	r.pressureLocked(e.Key, now).waiting--
+	r.disownLocked(e)
 	r.waits.remove(e)
 }
 
@@ -58,6 +59,7 @@ func (r *Record) forgetLocked(e *entry, now int64) {
 	r.pressureLocked(e.Key, now).held -= e.Permits
 	r.unknown += e.Permits
 	r.holds.remove(e)
+	r.disownLocked(e)
 	free(e)
 }
 
@@ -92,13 +94,12 @@ func (r *Record) endWait(e *entry, granted bool) {
 // then unknown ones; then of the oldest hold, because who releases for another has probably taken
 // over what was taken longest ago.
 func (r *Record) endHold(n int64, shared bool, key string) {
-	g := goroutine()
-	now := xsync.Now()
+	me, now := who(), xsync.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for e := r.holds.last; e != nil && n > 0; {
 		prev := e.prev
-		if e.Agent.Goroutine == g && e.Shared == shared && e.Key == key && !e.handle {
+		if e.Agent.is(&me) && e.Shared == shared && e.Key == key && !e.handle {
 			n = r.reduceLocked(e, n, now, false)
 		}
 		e = prev
@@ -124,11 +125,11 @@ func (r *Record) endHold(n int64, shared bool, key string) {
 
 // share makes the caller's newest hold of n permits that of a reader.
 func (r *Record) share(n int64) {
-	g := goroutine()
+	me := who()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for e := r.holds.last; e != nil; e = e.prev {
-		if e.Agent.Goroutine == g && e.Permits == n && !e.Shared && !e.handle {
+		if e.Agent.is(&me) && e.Permits == n && !e.Shared && !e.handle {
 			e.Shared = true
 			return
 		}
@@ -153,6 +154,7 @@ func (r *Record) reduceLocked(e *entry, n, now int64, handed bool) int64 {
 	s.Held += now - e.Since
 	r.hold.add(now-e.Since, e.weight)
 	r.holds.remove(e)
+	r.disownLocked(e)
 	free(e)
 	return n
 }
@@ -213,6 +215,3 @@ func (r *Record) endSample() {
 		r.seen.Store(0)
 	}
 }
-
-// leaked is called when the lock has been collected.
-func (r *Record) leaked() {}

@@ -27,6 +27,8 @@ type Numbers struct {
 type About struct {
 	Name  string // such as "mutex.Mutex"
 	Owned bool   // who acquires also releases
+
+	Returns bool // see [Kind.Returning]
 }
 
 // A Kind is a type of locks that can be observed, *T.
@@ -34,12 +36,20 @@ type Kind[T any] struct {
 	About
 	observe func(lock *T, on bool) // sets or clears the bit O
 	numbers func(lock *T) Numbers
+
+	giveBack func(lock *T, n int64) // nil: a handle does not say what to return
 }
 
 // Register makes the locks of type *T known. It is called when a package is initialized.
 func Register[T any](about About, observe func(lock *T, on bool), numbers func(lock *T) Numbers) *Kind[T] {
-	k := &Kind[T]{about, observe, numbers}
+	k := &Kind[T]{About: about, observe: observe, numbers: numbers}
 	kinds = append(kinds, k)
+	return k
+}
+
+// Returning says how permits are returned that a handle held when it was collected.
+func (k *Kind[T]) Returning(giveBack func(lock *T, n int64)) *Kind[T] {
+	k.Returns, k.giveBack = true, giveBack
 	return k
 }
 
@@ -87,6 +97,8 @@ type weakLock interface {
 	observe(on bool)
 	// numbers reports false if the lock has been collected.
 	numbers() (Numbers, bool)
+	// giveBack returns n permits, if the lock is there and can.
+	giveBack(n int64) bool
 }
 
 // A weakPointer is a [weakLock].
@@ -106,6 +118,15 @@ func (w weakPointer[T]) numbers() (Numbers, bool) {
 		return w.kind.numbers(l), true
 	}
 	return Numbers{}, false
+}
+
+func (w weakPointer[T]) giveBack(n int64) bool {
+	l := w.p.Value()
+	if l == nil || w.kind.giveBack == nil {
+		return false
+	}
+	w.kind.giveBack(l, n)
+	return true
 }
 
 // Watch observes a lock under a name, which may be empty. It reports false if its type is unknown,

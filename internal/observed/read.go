@@ -48,7 +48,7 @@ func Read() (locks []Lock, dropped uint64) {
 func (r *Record) read() (l Lock, ok bool) {
 	l = Lock{ID: r.id, Kind: r.kind.Name, Owned: r.kind.Owned, Since: r.since, Level: r.Level()}
 	l.Acquired = uint64(r.took.Load() + r.granted.Load())
-	l.Contended = uint64(r.granted.Load() + r.late.Load())
+	l.Contended = uint64(r.began.Load())
 	for i := range l.Failed {
 		l.Failed[i] = uint64(r.failed[i].Load())
 	}
@@ -79,7 +79,9 @@ func (r *Record) read() (l Lock, ok bool) {
 func (l *entries) read() []Hold {
 	all := make([]Hold, 0, l.n)
 	for e := l.first; e != nil; e = e.next {
-		all = append(all, e.Hold)
+		h := e.Hold
+		h.Granted = e.grantedLocked()
+		all = append(all, h)
 	}
 	return all
 }

@@ -40,10 +40,11 @@ type Record struct {
 	level xsync.Uint32 // a Level
 
 	took    xsync.Int64 // without a wait
+	began   xsync.Int64 // waits
 	granted xsync.Int64 // after a wait
 	failed  [numWhys]xsync.Int64
-	late    xsync.Int64  // waits that ended without a grant
 	seen    xsync.Uint32 // not 0: Released has to look at holds at Counts, too
+	unnamed xsync.Uint32 // not 0: whoever waits first gives the name
 	peak    xsync.Int64
 
 	wait, hold histogram
@@ -52,11 +53,12 @@ type Record struct {
 
 	mu      xsync.Mutex // guards what follows
 	name    string
-	place   []uintptr // where it was first waited for, if it has no name
-	unknown int64     // permits that were held when the record began
-	holds   entries   // at Holders: all; at Counts: a sample
-	waits   entries   // at Holders
-	last    int64     // at Counts: how many had been acquired when the monitor came last, and when
+	place   []uintptr          // where it was first waited for, if it has no name
+	unknown int64              // permits that were held when the record began
+	holds   entries            // at Holders: all; at Counts: a sample
+	waits   entries            // at Holders
+	owned   map[uintptr]*entry // those that belong to a future or a handle, by its address
+	last    int64              // at Counts: how many had been acquired when the monitor came last, and when
 	lastAt  int64
 	stamp   int64 // at Counts: when a hold had begun that the monitor has seen to last; 0: none
 
@@ -110,6 +112,9 @@ func (r *Record) set(name string, level Level) {
 	defer r.mu.Unlock()
 	if name != "" {
 		r.name = name
+		r.unnamed.Store(0)
+	} else if r.name == "" && r.place == nil {
+		r.unnamed.Store(1)
 	}
 	old := Level(r.level.Swap(uint32(level)))
 	if old == Holders && level < Holders { // what is kept from now on is not all
@@ -144,6 +149,15 @@ func (r *Record) boundUnknownLocked() {
 			known += e.Permits
 		}
 		r.unknown = min(r.unknown, max(n.Size-n.Free-known, 0))
+	}
+}
+
+// nameAfter has the lock be called by a place.
+func (r *Record) nameAfter(s *Stack) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unnamed.Swap(0) != 0 {
+		r.place = s.PCs()
 	}
 }
 
@@ -197,23 +211,28 @@ func (r *Record) BeginKey(n int64, shared, canEnd bool, key string) Wait {
 }
 
 func (r *Record) beginWait(n int64, shared, canEnd bool, key string) Wait {
+	if !inert && r.unnamed.Load() != 0 {
+		r.nameAfter(here())
+	}
 	switch r.Level() {
 	case Off:
 		return Wait{}
 	case Holders:
 		e := newEntry(n, shared, key)
 		e.CanEnd = canEnd
+		r.began.Add(1)
 		r.mu.Lock()
 		r.pushLocked(&r.waits, e)
 		r.peak.Store(max(r.peak.Load(), int64(r.waits.n)))
 		r.mu.Unlock()
 		return Wait{r: r, e: e}
 	}
+	c := r.began.Add(1)
 	w := Wait{r: r, n: n, seat: int(xsync.Hint() % seats)}
 	if !r.seats[w.seat].CompareAndSwap(0, 1) {
 		w.seat = -1
 	}
-	if c := r.granted.Load(); c < period || c%period == 0 {
+	if c <= period || c%period == 0 {
 		w.start = xsync.Now()
 	}
 	return w
@@ -232,11 +251,7 @@ func (w Wait) End(err error) {
 	if err == nil {
 		c = r.granted.Add(1)
 	} else {
-		why := whyOf(err)
-		r.failed[why].Add(1)
-		if why != TooLarge && why != QueueFull {
-			r.late.Add(1)
-		}
+		r.failed[whyOf(err)].Add(1)
 	}
 	if w.e != nil {
 		r.endWait(w.e, err == nil)

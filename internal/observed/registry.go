@@ -7,6 +7,8 @@ import (
 	"slices"
 	"weak"
 
+	"golang.org/x/sys/cpu"
+
 	"github.com/farad-go/farad/internal/xsync"
 )
 
@@ -24,8 +26,9 @@ const maxLocks = 1 << 14
 var registry struct {
 	everything xsync.Uint32 // a Level: what locks join at when a slow path meets them
 	table      xsync.Pointer[table]
-	lastID     xsync.Int64
+	_          cpu.CacheLinePad // those above are read often, and hardly ever written
 
+	lastID  xsync.Int64
 	mu      xsync.Mutex
 	records []*Record // by ID; guarded by mu
 	used    int       // slots of the table that are not nil; guarded by mu

@@ -12,7 +12,7 @@
 // and kind are one series: their numbers are added up, except that the peak is the highest of them.
 //
 //	farad_lock_size, _free, _held          permits; held includes those of unknown holders
-//	farad_lock_unknown                     permits that were held when the lock began to be observed
+//	farad_lock_unknown                     permits held since before the lock was observed
 //	farad_lock_waiting, _waiting_peak      requests in line
 //	farad_lock_acquired_total              requests granted
 //	farad_lock_contended_total             requests that had to wait, whatever the outcome

@@ -97,18 +97,27 @@ func (t *table[K]) acquireAll(ctx context.Context, keys []K, n, most int64) erro
 
 // acquire is acquireAll for what b asks for.
 func (b *batch[K]) acquire(ctx context.Context) error {
-	if !b.enter() {
+	atOnce := b.enter()
+	if !atOnce {
 		l := waiter.UntilDone(ctx)
 		for ok := false; !ok; ok = b.enter() { // Each turn is for a key that was found busy the first time.
 			b.prepare(l)
 		}
 		b.dropIdle()
+		b.tellTook()
 		if err := b.wait(l); err != nil {
 			return err
 		}
 	}
 	err := ctx.Err()
-	if err != nil {
+	switch {
+	case err == nil && atOnce:
+		b.tellTook()
+	case err == nil:
+	case atOnce:
+		b.giveUp(-1, err)
+	default:
+		b.tellReleased()
 		b.giveUp(-1, err)
 	}
 	return err
@@ -170,7 +179,8 @@ func (b *batch[K]) wait(l waiter.Limit) error {
 		if m.p == nil {
 			continue
 		}
-		if _, err := waiter.Wait(m.p, l, m.request); err != nil {
+		if err := m.sleep(l); err != nil {
+			b.tellReleased()
 			b.giveUp(i, err)
 			return err
 		}
@@ -178,6 +188,18 @@ func (b *batch[K]) wait(l waiter.Limit) error {
 		m.p = nil
 	}
 	return nil
+}
+
+// sleep waits for one of the keys.
+func (m *member[K]) sleep(l waiter.Limit) error {
+	if !m.t.hub.isMet() {
+		_, err := waiter.Wait(m.p, l, m.request)
+		return err
+	}
+	w := m.told().begin(l)
+	_, err := waiter.Wait(m.p, l, m.request)
+	m.t.hub.end(w, err)
+	return err
 }
 
 // giveUp leaves the lines and gives back what has been granted, because of err. It leaves out the
@@ -201,6 +223,7 @@ func (b *batch[K]) giveUp(except int, err error) {
 func (t *table[K]) releaseAll(keys []K, n, most int64) (notHeld K, ok bool) {
 	b := t.batchOf(keys, n, most)
 	var wake waiter.WakeList
+	b.tellReleased()
 	notHeld, ok = b.leave(&wake)
 	wake.Wake()
 	t.endBatch(b)

@@ -66,3 +66,9 @@ func (m *Mutex[K]) FreeKeys() (keys []K) {
 
 // MayBeRefused reports whether values of type K are looked at before they are keys.
 func MayBeRefused[K comparable]() bool { return mayBeRefused(reflect.TypeFor[K]()) }
+
+// Observe sets or clears what says that m is observed.
+func (m *Mutex[K]) Observe(on bool) { m.table().hub.watched.Store(on) }
+
+// Text is text, with a hash of one.
+func Text[K comparable](k K) string { return text(k, 1) }

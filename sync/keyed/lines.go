@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -15,6 +16,8 @@ import (
 // is ready.
 type lines[K comparable] struct {
 	made xsync.Pointer[table[K]] // nil until the first use
+
+	ofSemaphore bool // constant
 }
 
 // table returns the table, which it makes at the first use, for semaphores of the given size.
@@ -36,6 +39,7 @@ func (l *lines[K]) makeTable(size int64) *table[K] {
 		shift:  64 - bits,
 		shards: make([]*shard[K], 1<<bits),
 	}
+	t.hub = hub{kind: kindOf(size, l.ofSemaphore), numbers: t.numbers}
 	for i := range len(t.shards) {
 		t.shards[i] = new(shard[K])
 	}
@@ -65,6 +69,7 @@ type table[K comparable] struct {
 	picky   bool // not every value of type K can be a key
 	shift   int
 	shards  []*shard[K] // each by itself, so that the allocator aligns them
+	hub     hub
 	batches xsync.Pool
 }
 
@@ -84,10 +89,12 @@ func (l *lines[K]) acquire(size int64, k K, n, most int64) {
 	if s.held == 0 && (s.keys == 0 || *s.find(hash, k) == nil) {
 		s.held, s.hash, s.key = n, hash, k
 		s.mu.Unlock()
+	} else if !s.trySlow(hash, k, n, most) {
+		_ = t.request(hash, k, n, most).wait(waiter.Limit{})
 		return
 	}
-	if !s.trySlow(hash, k, n, most) {
-		_ = t.request(hash, k, n, most).wait(waiter.Limit{})
+	if t.hub.watched.Load() {
+		t.tellTook(hash, k, n, most)
 	}
 }
 
@@ -100,20 +107,44 @@ func (t *table[K]) acquireContext(ctx context.Context, k K, n, most int64) error
 	if !t.try(hash, k, n, most) {
 		return t.request(hash, k, n, most).wait(waiter.UntilDone(ctx))
 	}
-	if err := ctx.Err(); err != nil {
-		return waiter.Keep(t.request(hash, k, n, most), n, err)
+	err := ctx.Err()
+	if err != nil {
+		_ = waiter.Keep(t.request(hash, k, n, most), n, err)
 	}
-	return nil
+	if t.hub.watched.Load() {
+		t.request(hash, k, n, most).tell(err)
+	}
+	return err
 }
 
 // acquireTimeout is acquire until d has passed.
 func (t *table[K]) acquireTimeout(d time.Duration, k K, n, most int64) bool {
 	hash := t.hash(k)
-	return d > 0 && (t.try(hash, k, n, most) || t.request(hash, k, n, most).wait(waiter.After(d)) == nil)
+	if d <= 0 {
+		return false
+	}
+	if !t.try(hash, k, n, most) {
+		return t.request(hash, k, n, most).wait(waiter.After(d)) == nil
+	}
+	if t.hub.watched.Load() {
+		t.tellTook(hash, k, n, most)
+	}
+	return true
 }
 
 // tryAcquire is acquire without waiting.
-func (t *table[K]) tryAcquire(k K, n, most int64) bool { return t.try(t.hash(k), k, n, most) }
+func (t *table[K]) tryAcquire(k K, n, most int64) bool {
+	hash := t.hash(k)
+	ok := t.try(hash, k, n, most)
+	switch {
+	case !t.hub.watched.Load():
+	case ok:
+		t.tellTook(hash, k, n, most)
+	default:
+		t.hub.record().Failed(observed.Tried)
+	}
+	return ok
+}
 
 // try takes the permits if they are free and no request waits for the key.
 func (t *table[K]) try(hash uint64, k K, n, most int64) bool {
@@ -145,6 +176,9 @@ func (l *lines[K]) release(size int64, k K, n, most int64) bool {
 		t = l.makeTable(size)
 	}
 	hash := t.hash(k)
+	if t.hub.watched.Load() {
+		t.tellReleased(hash, k, n, most)
+	}
 	s := t.shard(hash)
 	s.mu.Lock()
 	if s.held != n || s.key != k {
@@ -189,6 +223,14 @@ func (t *table[K]) request(hash uint64, k K, n, most int64) request[K] {
 //
 //go:noinline
 func (r request[K]) wait(l waiter.Limit) error {
+	if r.t.hub.isMet() {
+		return r.waitTelling(l)
+	}
+	return r.sleep(l)
+}
+
+// sleep is wait, whether or not the lock is observed.
+func (r request[K]) sleep(l waiter.Limit) error {
 	p := waiter.GetParker(l)
 	if r.enter(p) {
 		p.Put()
@@ -293,6 +335,10 @@ func (l *lines[K]) len() (n int) {
 	if t == nil {
 		return 0
 	}
+	return t.len()
+}
+
+func (t *table[K]) len() (n int) {
 	for i := range len(t.shards) {
 		s := t.shards[i]
 		s.mu.Lock()

@@ -115,3 +115,15 @@ func (s semaphore) Waiting() int            { return s.s.Waiting(s.k) }
 func semKind() semtest.Kind {
 	return semtest.Kind{New: func(n int64) semtest.Semaphore { return semaphore{s: keyed.NewSemaphore[int](n), k: 3} }}
 }
+
+// tableOf returns what m is a key of.
+func tableOf(m mutextest.Small) *keyed.Mutex[int] {
+	switch m := m.(type) {
+	case mutex:
+		return m.m
+	case allSmall:
+		return m.m.mutex.m
+	default:
+		panic("not of this package")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -36,7 +37,11 @@ func NewSemaphore[K comparable](n int64) *Semaphore[K] {
 	if n < 0 {
 		panic("keyed: negative size")
 	}
-	return &Semaphore[K]{size: min(n, MaxPermits)}
+	s := &Semaphore[K]{size: min(n, MaxPermits), lines: lines[K]{ofSemaphore: true}}
+	if observed.Everything() != observed.Off {
+		s.observable().record()
+	}
+	return s
 }
 
 func (s *Semaphore[K]) table() *table[K] { return s.lines.table(s.size) }
@@ -71,6 +76,9 @@ func requireNumber(n int64) {
 // or too many.
 func (s *Semaphore[K]) atOnce(n int64) error {
 	if n > s.size {
+		if h := s.observable(); h.watched.Load() {
+			h.record().Failed(observed.TooLarge)
+		}
 		return ErrTooLarge
 	}
 	return nil

@@ -60,7 +60,16 @@ func (f *LockFuture) Complete() bool { return f.f.Complete() }
 
 // Err returns nil if the lock is granted, and hands it to the caller. It returns [ErrPending] if
 // the request is not complete. It may be called again.
-func (f *LockFuture) Err() error { return f.f.Err() }
+func (f *LockFuture) Err() error {
+	if f.f.Taken() {
+		return f.f.Err()
+	}
+	err := f.f.Err()
+	if r := f.record(); r != nil {
+		r.FutureTaken(&f.f.Node, err)
+	}
+	return err
+}
 
 // Unlock ends the request: it gives up the place in line, or unlocks the mutex. Before the request
 // is started, and after Unlock or Cancel, it does nothing. If an unlock of the mutex is about to
@@ -70,14 +79,26 @@ func (f *LockFuture) Err() error { return f.f.Err() }
 // cannot tell if another caller has locked the mutex meanwhile, and unlocks it then. It allocates
 // nothing, and synchronizes as the Unlock of the mutex does.
 func (f *LockFuture) Unlock() {
-	if !f.f.Release() {
+	r := f.record()
+	if r != nil {
+		r.FutureReleasing(&f.f.Node)
+	}
+	ok := f.f.Release()
+	if r != nil {
+		r.FutureEnded(&f.f.Node)
+	}
+	if !ok {
 		panic("mutex: LockFuture.Unlock of a lock that the mutex's own Unlock has unlocked already")
 	}
 }
 
 // Cancel is Unlock, but leaves the lock with the owner if Err has returned nil.
 func (f *LockFuture) Cancel() {
-	if !f.f.Cancel() {
+	r, ok := f.record(), f.f.Cancel()
+	if r != nil {
+		r.FutureEnded(&f.f.Node)
+	}
+	if !ok {
 		panic("mutex: LockFuture.Cancel of a lock that the mutex's own Unlock has unlocked already, " +
 			"without Err")
 	}
@@ -87,7 +108,11 @@ func (f *LockFuture) Cancel() {
 type request Mutex
 
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	return (*Mutex)(r).permits().Start(w, waker)
+	m := (*Mutex)(r)
+	if m.tells() {
+		return m.startObserved(w, waker)
+	}
+	return m.permits().Start(w, waker)
 }
 
 func (r *request) Unlink(w *waiter.Waiter) bool { return (*Mutex)(r).permits().Unlink(w) }

@@ -84,3 +84,22 @@ func (m *Mutex) unlockObserved() bool {
 	observed.Of(m).Released(1, false)
 	return p.Release(1)
 }
+
+// startObserved starts the request of a future.
+//
+//go:noinline
+func (m *Mutex) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	r := m.record()
+	r.FutureBegins(w, false)
+	o := m.permits().Start(w, waker)
+	r.FutureBegun(w, o)
+	return o
+}
+
+// record returns the record of the future's mutex, nil if that is not observed.
+func (f *LockFuture) record() *observed.Record {
+	if r, ok := f.f.Request().(*request); ok && r.e.IsObserved() {
+		return observed.Of((*Mutex)(r))
+	}
+	return nil
+}

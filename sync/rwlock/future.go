@@ -52,7 +52,7 @@ func (f *LockFuture) init(l *RWLock, n int64) {
 	if l == nil {
 		panic("rwlock: future of a nil lock")
 	}
-	if !f.f.Init(&l.e, n) {
+	if !f.f.Init((*request)(l), n) {
 		panic("rwlock: Init of a future whose request has not ended")
 	}
 }
@@ -72,7 +72,16 @@ func (f *LockFuture) Complete() bool { return f.f.Complete() }
 
 // Err returns nil if the lock is granted, and hands it to the caller. It returns [ErrPending] if
 // the request is not complete. It may be called again.
-func (f *LockFuture) Err() error { return f.f.Err() }
+func (f *LockFuture) Err() error {
+	if f.f.Taken() {
+		return f.f.Err()
+	}
+	err := f.f.Err()
+	if r := f.record(); r != nil {
+		r.FutureTaken(&f.f.Node, err)
+	}
+	return err
+}
 
 // Unlock ends the request: it gives up the place in line, or unlocks what was locked. Before the
 // request is started, and after Unlock or Cancel, it does nothing. If an unlock of the lock is
@@ -82,7 +91,15 @@ func (f *LockFuture) Err() error { return f.f.Err() }
 // own methods. It cannot tell if another caller has locked it in the same way meanwhile, and
 // unlocks it then. It allocates nothing, and synchronizes as the lock's own method does.
 func (f *LockFuture) Unlock() {
-	if !f.f.Release() {
+	r := f.record()
+	if r != nil {
+		r.FutureReleasing(&f.f.Node)
+	}
+	ok := f.f.Release()
+	if r != nil {
+		r.FutureEnded(&f.f.Node)
+	}
+	if !ok {
 		panic("rwlock: LockFuture.Unlock of a lock that was unlocked, upgraded or downgraded already, " +
 			"by its own methods")
 	}
@@ -90,8 +107,27 @@ func (f *LockFuture) Unlock() {
 
 // Cancel is Unlock, but leaves the lock with the owner if Err has returned nil.
 func (f *LockFuture) Cancel() {
-	if !f.f.Cancel() {
+	r, ok := f.record(), f.f.Cancel()
+	if r != nil {
+		r.FutureEnded(&f.f.Node)
+	}
+	if !ok {
 		panic("rwlock: LockFuture.Cancel of a lock that was unlocked, upgraded or downgraded already, " +
 			"without Err")
 	}
 }
+
+// A request is the lock as the [waiter.Request] of its futures.
+type request RWLock
+
+func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	l := (*RWLock)(r)
+	if l.tells() {
+		return l.startObserved(w, waker)
+	}
+	return r.e.Start(w, waker)
+}
+
+func (r *request) Unlink(w *waiter.Waiter) bool { return r.e.Unlink(w) }
+
+func (r *request) GiveBack(n int64) bool { return r.e.GiveBack(n) }

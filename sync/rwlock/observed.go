@@ -106,3 +106,22 @@ func (l *RWLock) releasing(n int64) {
 		r.Shares(engine.Reader)
 	}
 }
+
+// startObserved starts the request of a future.
+//
+//go:noinline
+func (l *RWLock) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	r := l.record()
+	r.FutureBegins(w, w.N == engine.Reader)
+	o := l.e.Start(w, waker)
+	r.FutureBegun(w, o)
+	return o
+}
+
+// record returns the record of the future's lock, nil if that is not observed.
+func (f *LockFuture) record() *observed.Record {
+	if r, ok := f.f.Request().(*request); ok && r.e.IsObserved() {
+		return observed.Of((*RWLock)(r))
+	}
+	return nil
+}

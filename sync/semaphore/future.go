@@ -1,6 +1,7 @@
 package semaphore
 
 import (
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -74,6 +75,7 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 // be called spuriously.
 func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 	if f.p != nil {
+		defer f.started(f.starts())
 		return f.p.Poll(w)
 	}
 	return f.f.Poll(w)
@@ -84,6 +86,7 @@ func (f *AcquireFuture) Poll(w waiter.Waker) bool {
 // own; one that waits allocates it at the first Done.
 func (f *AcquireFuture) Done() <-chan struct{} {
 	if f.p != nil {
+		defer f.started(f.starts())
 		return f.p.Done()
 	}
 	return f.f.Done()
@@ -104,10 +107,20 @@ func (f *AcquireFuture) Complete() bool {
 // ErrPending if the request is not complete, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire
 // does. It may be called again.
 func (f *AcquireFuture) Err() error {
-	if f.p != nil {
-		return f.p.Err()
+	var err error
+	switch {
+	case f.p != nil:
+		err = f.p.Err()
+	case f.f.Taken():
+		return f.f.Err()
+	default:
+		err = f.f.Err()
 	}
-	return f.f.Err()
+	// Whether a policy's future is asked for the first time only a record of holders knows.
+	if r := f.record(); r != nil && (f.p == nil || r.Level() == observed.Holders) {
+		r.FutureTaken(&f.f.Node, err)
+	}
+	return err
 }
 
 // Release ends the request: it gives up the place in line, or gives back the permits that were
@@ -119,6 +132,10 @@ func (f *AcquireFuture) Err() error {
 // since. It cannot tell if others hold as many permits, and gives back theirs then. It allocates
 // nothing, and synchronizes as the Release of the semaphore does.
 func (f *AcquireFuture) Release() {
+	if r := f.record(); r != nil {
+		r.FutureReleasing(&f.f.Node)
+		defer r.FutureEnded(&f.f.Node)
+	}
 	switch {
 	case f.p != nil:
 		f.p.Release()
@@ -129,6 +146,9 @@ func (f *AcquireFuture) Release() {
 
 // Cancel is Release, but leaves the permits with the owner if Err has returned nil.
 func (f *AcquireFuture) Cancel() {
+	if r := f.record(); r != nil {
+		defer r.FutureEnded(&f.f.Node)
+	}
 	switch {
 	case f.p != nil:
 		f.p.Cancel()
@@ -152,7 +172,11 @@ func givenAlready(what string, n int64, s interface {
 type request Semaphore
 
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	return (*Semaphore)(r).permits().Start(w, waker)
+	s := (*Semaphore)(r)
+	if s.tells() {
+		return s.startObserved(w, waker)
+	}
+	return s.permits().Start(w, waker)
 }
 
 func (r *request) Unlink(w *waiter.Waiter) bool { return (*Semaphore)(r).permits().Unlink(w) }

@@ -13,7 +13,8 @@ import (
 // unobserved one, and tells its record. The bit O is in the engine's word, also if a policy has the
 // permits.
 
-var kind = observed.Register(observed.About{Name: "semaphore.Semaphore"}, (*Semaphore).observe, (*Semaphore).numbers)
+var kind = observed.Register(observed.About{Name: "semaphore.Semaphore"}, (*Semaphore).observe, (*Semaphore).numbers).
+	Returning((*Semaphore).giveBack)
 
 func (s *Semaphore) observe(on bool) { s.e.Observe(on) }
 
@@ -150,4 +151,55 @@ func (s *Semaphore) releaseObserved(n int64) {
 		observed.Of(s).Released(n, false)
 	}
 	s.giveBack(n)
+}
+
+// startObserved starts the request of a future.
+//
+//go:noinline
+func (s *Semaphore) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	r := s.record()
+	r.FutureBegins(w, false)
+	o := s.permits().Start(w, waker)
+	r.FutureBegun(w, o)
+	return o
+}
+
+// record returns the record of the future's semaphore, nil if that is not observed.
+func (f *AcquireFuture) record() *observed.Record {
+	if s := f.semaphore(); s != nil && s.e.IsObserved() {
+		return observed.Of(s)
+	}
+	return nil
+}
+
+func (f *AcquireFuture) semaphore() *Semaphore {
+	r, _ := f.f.Request().(*request)
+	return (*Semaphore)(r)
+}
+
+// starts is called before a future of a policy may start its request. It returns the record to be
+// told how, nil if there is none.
+func (f *AcquireFuture) starts() *observed.Record {
+	s := f.semaphore()
+	if !s.tells() {
+		return nil
+	}
+	r := s.record()
+	if f.p.Complete() || r.HasFuture(&f.f.Node) {
+		return nil
+	}
+	r.FutureBegins(&f.f.Node, false)
+	return r
+}
+
+// started is called after that.
+func (f *AcquireFuture) started(r *observed.Record) {
+	if r == nil {
+		return
+	}
+	o := waiter.Pending
+	if f.p.Complete() {
+		o = waiter.Granted // or not: Err will tell
+	}
+	r.FutureBegun(&f.f.Node, o)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 )
 
@@ -38,6 +39,9 @@ func (s *Semaphore) TryAcquirePermit(n int64) (*Permit, bool) {
 func (s *Semaphore) permit(n int64) *Permit {
 	p := &Permit{s: s}
 	p.n.Store(n)
+	if r := p.record(); r != nil {
+		r.HandleTook(&p.n, n)
+	}
 	return p
 }
 
@@ -51,9 +55,25 @@ func (p *Permit) N() int64 {
 
 // Release returns all permits that the handle holds. A second Release does nothing.
 func (p *Permit) Release() {
-	if n := p.Forget(); n > 0 {
+	if p == nil {
+		return
+	}
+	n, r := p.n.Swap(0), p.record()
+	switch {
+	case n == 0:
+	case r != nil && r.HandleReleasing(&p.n):
+		p.s.giveBack(n)
+	default:
 		p.s.Release(n)
 	}
+}
+
+// record returns the record of the handle's semaphore, nil if that is not observed.
+func (p *Permit) record() *observed.Record {
+	if p.s != nil && p.s.e.IsObserved() {
+		return observed.Of(p.s)
+	}
+	return nil
 }
 
 // Forget empties the handle without returning the permits, and returns how many there were. They
@@ -62,6 +82,9 @@ func (p *Permit) Release() {
 func (p *Permit) Forget() int64 {
 	if p == nil {
 		return 0
+	}
+	if r := p.record(); r != nil {
+		r.HandleForgets(&p.n)
 	}
 	return p.n.Swap(0)
 }
@@ -84,7 +107,12 @@ func (p *Permit) Split(n int64) *Permit {
 			panic(overSplit(n, o))
 		}
 		if p.n.CompareAndSwap(o, o-n) {
-			return p.s.permit(n)
+			q := &Permit{s: p.s}
+			q.n.Store(n)
+			if r := p.record(); r != nil {
+				r.HandleSplits(&p.n, &q.n, n)
+			}
+			return q
 		}
 	}
 }
@@ -108,5 +136,8 @@ func (p *Permit) Merge(q *Permit) {
 	case p.s != q.s:
 		panic("semaphore: merge of permits of different semaphores")
 	}
-	p.n.Add(q.Forget())
+	if r := p.record(); r != nil {
+		r.HandlesMerge(&p.n, &q.n)
+	}
+	p.n.Add(q.n.Swap(0))
 }

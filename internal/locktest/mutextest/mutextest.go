@@ -67,7 +67,7 @@ func RunOf[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, create fun
 
 // RunSmall runs the tests of what depends neither on order nor on futures; on timeouts only if
 // there are some.
-func RunSmall(t *testing.T, create func() Small) {
+func RunSmall(t *testing.T, create func() Small, known ...Known) {
 	t.Helper()
 	k := kind{mutex: create}
 	lists := [][]test{small, bubbles}
@@ -75,7 +75,7 @@ func RunSmall(t *testing.T, create func() Small) {
 		lists = append(lists, timeouts)
 	}
 	for _, tests := range lists {
-		runAll(t, tests, k)
+		runAll(t, tests, k, known...)
 	}
 }
 

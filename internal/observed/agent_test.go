@@ -1,0 +1,145 @@
+//go:build !interleave
+
+package observed
+
+import (
+	"context"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func identified() {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	if !registry.known {
+		identify()
+		registry.known = true
+	}
+}
+
+func TestGoroutineIsThatOfTheTrace(t *testing.T) {
+	identified()
+	var wg sync.WaitGroup
+	ids := make([][2]uint64, 100)
+	for i := range ids {
+		wg.Go(func() {
+			for range 10 {
+				runtime.Gosched()
+				ids[i] = [2]uint64{goroutine(), traced()}
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[uint64]bool{}
+	for _, id := range ids {
+		require.Equal(t, id[1], id[0])
+		require.NotZero(t, id[0])
+		require.False(t, seen[id[0]], "two goroutines with one number")
+		seen[id[0]] = true
+	}
+}
+
+// Where the gate is open. A build that cannot tell says that there are none.
+func TestLabelsAreThoseOfTheProfiler(t *testing.T) {
+	if labels() == nil {
+		pprof.Do(context.Background(), pprof.Labels("a", "b"), func(context.Context) {
+			if labels() == nil {
+				t.Skip("this build cannot tell")
+			}
+		})
+	}
+	require.Nil(t, labelMap(labels()))
+	pprof.Do(context.Background(), pprof.Labels("path", "/users", "method", "GET"), func(context.Context) {
+		a := self()
+		require.Equal(t, map[string]string{"path": "/users", "method": "GET"}, a.Labels())
+	})
+}
+
+// inlined is inlined into its caller, and must not be lost.
+func inlined() *Stack { return here() }
+
+//go:noinline
+func outer() *Stack { return inlined() }
+
+func functions(s *Stack) (names []string) {
+	frames := runtime.CallersFrames(s.PCs())
+	for {
+		f, more := frames.Next()
+		names = append(names, f.Function[strings.LastIndexByte(f.Function, '.')+1:])
+		if !more {
+			return names
+		}
+	}
+}
+
+func TestStackIsThatOfTheCaller(t *testing.T) {
+	var all []*Stack
+	for range 2 {
+		all = append(all, outer())
+	}
+	require.Equal(t, []string{"inlined", "outer", "TestStackIsThatOfTheCaller"}, functions(all[0])[:3])
+	require.Same(t, all[0], all[1], "the same place")
+	other := outer()
+	require.NotSame(t, all[0], other)
+	require.Equal(t, []string{"inlined", "outer", "TestStackIsThatOfTheCaller"}, functions(other)[:3])
+}
+
+func TestStacksAreDeep(t *testing.T) {
+	var down func(n int) *Stack
+	down = func(n int) *Stack {
+		if n == 0 {
+			return here()
+		}
+		return down(n - 1)
+	}
+	for n := range 3 * depth { // at the bottom of a goroutine, and deeper than is kept
+		done := make(chan *Stack)
+		go func() { done <- down(n) }()
+		s := <-done
+		require.NotEmpty(t, s.PCs())
+		require.LessOrEqual(t, len(s.PCs()), 2*depth)
+	}
+}
+
+func BenchmarkHere(b *testing.B) {
+	identified()
+	b.Run("here", func(b *testing.B) {
+		for b.Loop() {
+			here()
+		}
+	})
+	b.Run("Callers", func(b *testing.B) {
+		var pcs [depth]uintptr
+		for b.Loop() {
+			runtime.Callers(0, pcs[:])
+		}
+	})
+	b.Run("goroutine", func(b *testing.B) {
+		for b.Loop() {
+			goroutine()
+		}
+	})
+	b.Run("traced", func(b *testing.B) {
+		for b.Loop() {
+			traced()
+		}
+	})
+}
+
+func TestBucketsOfAHistogram(t *testing.T) {
+	var h histogram
+	for _, d := range []int64{-5, 0, 1, 1000, 1_000_000_000, 1 << 62} {
+		h.add(d, 3)
+	}
+	r := h.read()
+	require.EqualValues(t, 18, r.Count)
+	require.Equal(t, firstBucket, r.First)
+	require.EqualValues(t, 9, r.Buckets[0])
+	require.EqualValues(t, 3, r.Buckets[Bucket(1_000_000_000)-firstBucket])
+	require.EqualValues(t, 3, r.Buckets[lastBucket-firstBucket])
+}

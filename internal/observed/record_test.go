@@ -1,0 +1,627 @@
+//go:build !interleave
+
+package observed_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
+)
+
+var bg = context.Background()
+
+// watched returns a function that reads the record of a lock, which is watched until the test ends.
+func watched(t *testing.T, lock any, level observed.Level) func() observed.Lock {
+	t.Helper()
+	name := t.Name()
+	require.True(t, observed.Watch(lock, name, level))
+	t.Cleanup(func() { observed.Unwatch(lock) })
+	return func() observed.Lock {
+		locks, _ := observed.Read()
+		for _, l := range locks {
+			if l.Name == name {
+				return l
+			}
+		}
+		require.Fail(t, "the lock has no record")
+		return observed.Lock{}
+	}
+}
+
+func inFunction(s *observed.Stack, name string) bool {
+	frames := runtime.CallersFrames(s.PCs())
+	for {
+		f, more := frames.Next()
+		if strings.Contains(f.Function, name) {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// A way to use a lock: n of its permits, shared or not.
+type way struct {
+	lock    any
+	acquire func(ctx context.Context) error
+	release func()
+	n       int64
+	shared  bool
+}
+
+func ways() map[string]way {
+	m, l := new(mutex.Mutex), new(rwlock.RWLock)
+	all := map[string]way{
+		"mutex": {m, m.LockContext, m.Unlock, 1, false},
+		"write": {l, l.LockContext, l.Unlock, 1<<56 - 2, false},
+	}
+	for name, opts := range map[string][]semaphore.Option{
+		"plain": nil, "array": {semaphore.WithWaitingArray(nil)}, "capacitor": {semaphore.WithCapacitor(1, 16)},
+	} {
+		s := semaphore.New(2, opts...)
+		acquire := func(ctx context.Context) error { return s.Acquire(ctx, 2) }
+		all[name] = way{s, acquire, func() { s.Release(2) }, 2, false}
+	}
+	return all
+}
+
+func TestHoldersAndWaitersAreShown(t *testing.T) {
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			read := watched(t, w.lock, observed.Holders)
+			require.NoError(t, w.acquire(bg))
+			l := read()
+			require.Len(t, l.Holders, 1)
+			h := l.Holders[0]
+			require.Equal(t, w.n, h.Permits)
+			require.Equal(t, w.shared, h.Shared)
+			require.True(t, inFunction(h.Stack, "TestHoldersAndWaitersAreShown"))
+			require.NotZero(t, h.Agent.Goroutine)
+			require.Zero(t, l.Unknown)
+			require.Equal(t, l.Size-l.Free, w.n)
+
+			ctx, cancel := context.WithCancel(bg)
+			defer cancel()
+			done := make(chan error)
+			for range 2 {
+				go func() { done <- w.acquire(ctx) }()
+			}
+			locktest.Eventually(t, "not in time", func() bool { return len(read().Waiters) == 2 && read().Waiting == 2 })
+			l = read()
+			for _, x := range l.Waiters {
+				require.True(t, x.CanEnd)
+				require.NotEqual(t, h.Agent.Goroutine, x.Agent.Goroutine)
+				require.True(t, inFunction(x.Stack, "TestHoldersAndWaitersAreShown"))
+			}
+			require.EqualValues(t, 2, l.Contended, "they are counted while they wait")
+			w.release()
+			require.NoError(t, <-done)
+			locktest.Eventually(t, "not in time", func() bool { return len(read().Holders) == 1 })
+			l = read()
+			require.NotEqual(t, h.ID, l.Holders[0].ID)
+			require.NotEqual(t, h.Agent.Goroutine, l.Holders[0].Agent.Goroutine)
+			cancel()
+			require.ErrorIs(t, <-done, context.Canceled)
+			w.release() // what a goroutine holds that has ended
+			l = read()
+			require.Empty(t, l.Holders)
+			require.Empty(t, l.Waiters)
+			require.EqualValues(t, 2, l.Acquired)
+			require.EqualValues(t, 1, l.Failed[observed.Cancelled])
+			require.EqualValues(t, 1, l.Released)
+			require.EqualValues(t, 1, l.Handed)
+			require.EqualValues(t, 2, l.Peak)
+			require.EqualValues(t, 1, l.Wait.Count)
+			require.EqualValues(t, 2, l.Hold.Count)
+		})
+	}
+}
+
+func TestWhatWasHeldBeforeIsUnknown(t *testing.T) {
+	s := semaphore.New(3)
+	require.NoError(t, s.Acquire(bg, 2))
+	read := watched(t, s, observed.Holders)
+	require.EqualValues(t, 2, read().Unknown)
+	require.NoError(t, s.Acquire(bg, 1))
+	require.EqualValues(t, 2, read().Unknown)
+	require.Len(t, read().Holders, 1)
+	s.Release(1) // the newest is the caller's own
+	require.Empty(t, read().Holders)
+	s.Release(1)
+	require.EqualValues(t, 1, read().Unknown)
+	s.Release(1)
+	require.Zero(t, read().Unknown)
+	require.NoError(t, s.Acquire(bg, 3))
+	require.Zero(t, read().Unknown)
+	s.Release(3)
+}
+
+func in(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
+}
+
+// Who releases for another is taken to mean the oldest. If there is a choice what is left is marked.
+func TestReleaseByAnotherIsApproximate(t *testing.T) {
+	s := semaphore.New(3)
+	read := watched(t, s, observed.Holders)
+	require.NoError(t, s.Acquire(bg, 1))
+	in(func() { require.NoError(t, s.Acquire(bg, 1)) })
+	require.Len(t, read().Holders, 2)
+	second := read().Holders[1]
+	in(func() { s.Release(1) })
+	l := read()
+	require.Len(t, l.Holders, 1)
+	require.Equal(t, second.ID, l.Holders[0].ID)
+	require.True(t, l.Holders[0].Approximate)
+	require.EqualValues(t, 1, l.Handed)
+	s.Release(1)
+	require.Empty(t, read().Holders)
+}
+
+func TestPartsOfAHold(t *testing.T) {
+	s := semaphore.New(5)
+	read := watched(t, s, observed.Holders)
+	require.NoError(t, s.Acquire(bg, 3))
+	require.NoError(t, s.Acquire(bg, 2))
+	s.Release(1)
+	require.Equal(t, []int64{3, 1}, permits(read().Holders))
+	s.Release(2)
+	require.Equal(t, []int64{2}, permits(read().Holders))
+	s.Release(2)
+	require.Empty(t, read().Holders)
+	require.Panics(t, func() { s.Release(1) })
+}
+
+func permits(holds []observed.Hold) (all []int64) {
+	for _, h := range holds {
+		all = append(all, h.Permits)
+	}
+	return all
+}
+
+func TestReadersAndUpgrades(t *testing.T) {
+	l := new(rwlock.RWLock)
+	read := watched(t, l, observed.Holders)
+	all := read().Size
+	kinds := func() (k []string) {
+		for _, h := range read().Holders {
+			switch {
+			case h.Shared:
+				k = append(k, "reader")
+			case h.Permits == all:
+				k = append(k, "writer")
+			default:
+				k = append(k, "part")
+			}
+		}
+		return k
+	}
+	l.RLock()
+	require.True(t, l.TryRLock())
+	require.Equal(t, []string{"reader", "reader"}, kinds())
+	require.False(t, l.TryLock())
+	l.ULock()
+	require.Equal(t, []string{"reader", "reader", "part"}, kinds())
+	l.RUnlock()
+	l.RUnlock()
+	l.Upgrade()
+	require.Equal(t, []string{"part", "part"}, kinds())
+	require.Zero(t, read().Free)
+	l.Downgrade()
+	require.Equal(t, []string{"reader"}, kinds())
+	l.RUnlock()
+	require.Empty(t, kinds())
+	l.Lock()
+	require.Equal(t, []string{"writer"}, kinds())
+	l.DowngradeToUpgradable()
+	l.ForgoUpgrade()
+	require.Equal(t, []string{"reader"}, kinds())
+	require.Panics(t, l.Unlock)
+	require.Equal(t, []string{"reader"}, kinds(), "an illegal unlock changes nothing")
+	l.RUnlock()
+	require.EqualValues(t, 1, read().Failed[observed.Tried])
+}
+
+func TestCountsAreExact(t *testing.T) {
+	for _, level := range []observed.Level{observed.Counts, observed.Holders} {
+		t.Run([]string{"", "counts", "holders"}[level], func(t *testing.T) {
+			s := semaphore.New(1, semaphore.WithMaxWaiting(1))
+			read := watched(t, s, level)
+			for range 1000 {
+				require.True(t, s.TryAcquire(1))
+				s.Release(1)
+			}
+			require.ErrorIs(t, s.Acquire(bg, 2), semaphore.ErrTooLarge)
+			require.NoError(t, s.Acquire(bg, 1))
+			require.False(t, s.TryAcquire(1))
+			require.ErrorIs(t, s.AcquireTimeout(1, 1), context.DeadlineExceeded)
+			done := make(chan error)
+			go func() { done <- s.Acquire(bg, 1) }()
+			locktest.Eventually(t, "not in time", func() bool { return s.Waiting() == 1 })
+			require.ErrorIs(t, s.Acquire(bg, 1), semaphore.ErrQueueFull)
+			s.Close()
+			require.ErrorIs(t, <-done, semaphore.ErrClosed)
+			require.ErrorIs(t, s.Acquire(bg, 1), semaphore.ErrClosed)
+			s.Release(1)
+			l := read()
+			require.EqualValues(t, 1001, l.Acquired)
+			require.EqualValues(t, 3, l.Contended)
+			require.Equal(t, [...]uint64{
+				observed.Tried: 1, observed.TooLarge: 1, observed.QueueFull: 1, observed.Cancelled: 0,
+				observed.TimedOut: 1, observed.Closed: 2,
+			}, l.Failed)
+			require.InDelta(t, 1001, l.Hold.Count, 64, "the sample stands for all")
+		})
+	}
+}
+
+func TestFuturesAreShown(t *testing.T) {
+	for name, opts := range map[string][]semaphore.Option{
+		"plain": nil, "array": {semaphore.WithWaitingArray(nil)}, "capacitor": {semaphore.WithCapacitor(1, 16)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := semaphore.New(1, opts...)
+			read := watched(t, s, observed.Holders)
+			var f semaphore.AcquireFuture
+			f.Init(s, 1)
+			for range 2 {
+				require.NoError(t, s.Acquire(bg, 1))
+				require.False(t, f.Poll(nil))
+				require.False(t, f.Poll(nil))
+				l := read()
+				require.Len(t, l.Waiters, 1)
+				require.True(t, l.Waiters[0].Future)
+				require.False(t, l.Waiters[0].Granted)
+				s.Release(1)
+				l = read()
+				require.Empty(t, l.Holders)
+				require.Len(t, l.Waiters, 1)
+				require.True(t, l.Waiters[0].Granted || name != "plain")
+				require.NoError(t, f.Err())
+				require.NoError(t, f.Err())
+				l = read()
+				require.Len(t, l.Holders, 1)
+				require.Empty(t, l.Waiters)
+				f.Release()
+				require.Empty(t, read().Holders)
+			}
+			require.True(t, f.Poll(nil))
+			require.NoError(t, f.Err())
+			f.Cancel()
+			require.Len(t, read().Holders, 1, "it stays with the owner")
+			s.Release(1)
+			require.Empty(t, read().Holders)
+			require.NoError(t, s.Acquire(bg, 1))
+			require.False(t, f.Poll(nil))
+			f.Release()
+			require.Empty(t, read().Waiters)
+			s.Close()
+			require.True(t, f.Poll(nil))
+			require.ErrorIs(t, f.Err(), semaphore.ErrClosed)
+			f.Release()
+			require.Empty(t, read().Waiters)
+			s.Release(1)
+			require.Empty(t, read().Holders)
+		})
+	}
+}
+
+func TestFuturesOfMutexesAndReaders(t *testing.T) {
+	m, l := new(mutex.Mutex), new(rwlock.RWLock)
+	var f mutex.LockFuture
+	var g rwlock.LockFuture
+	f.Init(m)
+	g.InitRead(l)
+	for lock, x := range map[any]struct {
+		poll   func(waiter.Waker) bool
+		err    func() error
+		unlock func()
+	}{m: {f.Poll, f.Err, f.Unlock}, l: {g.Poll, g.Err, g.Unlock}} {
+		read := watched(t, lock, observed.Holders)
+		require.True(t, x.poll(nil))
+		require.True(t, read().Waiters[0].Granted)
+		require.NoError(t, x.err())
+		require.Len(t, read().Holders, 1)
+		require.Equal(t, lock == any(l), read().Holders[0].Shared)
+		x.unlock()
+		require.Empty(t, read().Holders)
+		observed.Unwatch(lock)
+	}
+}
+
+// A handle says which hold is meant, whoever releases.
+func TestHandlesAreExact(t *testing.T) {
+	s := semaphore.New(10)
+	read := watched(t, s, observed.Holders)
+	p, err := s.AcquirePermit(bg, 4)
+	require.NoError(t, err)
+	require.NoError(t, s.Acquire(bg, 1))
+	q, _ := s.TryAcquirePermit(2)
+	in(p.Release)
+	require.Equal(t, []int64{1, 2}, permits(read().Holders))
+	require.EqualValues(t, 1, read().Handed)
+	for _, h := range read().Holders {
+		require.False(t, h.Approximate)
+	}
+	part := q.Split(1)
+	require.Equal(t, []int64{1, 1, 1}, permits(read().Holders))
+	q.Merge(part)
+	require.Equal(t, []int64{1, 2}, permits(read().Holders))
+	all := q.Split(2)
+	q.Release()
+	require.Equal(t, []int64{1, 2}, permits(read().Holders))
+	in(func() { require.EqualValues(t, 2, all.Forget()) })
+	in(func() { s.Release(2) }) // another's: the oldest first
+	require.Equal(t, []int64{1}, permits(read().Holders))
+	s.Release(1)
+	require.Empty(t, read().Holders)
+}
+
+func TestCollectedHandleIsReported(t *testing.T) {
+	for _, back := range []bool{false, true} {
+		s := semaphore.New(3)
+		read := watched(t, s, observed.Holders)
+		before := observed.ReturnLeaks(back)
+		lose := func() {
+			_, err := s.AcquirePermit(bg, 2)
+			require.NoError(t, err)
+		}
+		lose()
+		var found []observed.Leak
+		locktest.Eventually(t, "not in time", func() bool {
+			runtime.GC()
+			found, _ = observed.TakeLeaks()
+			return len(found) > 0
+		})
+		observed.ReturnLeaks(before)
+		require.Len(t, found, 1)
+		require.Equal(t, "permit", found[0].What)
+		require.EqualValues(t, 2, found[0].Permits)
+		require.True(t, inFunction(found[0].Stack, "TestCollectedHandleIsReported"))
+		require.Equal(t, back, found[0].Returned)
+		if back {
+			require.EqualValues(t, 3, s.Available())
+			require.Empty(t, read().Holders)
+		} else {
+			require.Len(t, read().Holders, 1)
+			s.Release(2)
+		}
+		again, _ := observed.TakeLeaks()
+		require.Empty(t, again)
+		observed.Unwatch(s)
+	}
+}
+
+func TestCollectedFutureIsReported(t *testing.T) {
+	s := semaphore.New(1)
+	read := watched(t, s, observed.Holders)
+	lose := func() {
+		f := new(semaphore.AcquireFuture)
+		f.Init(s, 1)
+		require.True(t, f.Poll(nil))
+	}
+	lose()
+	var found []observed.Leak
+	locktest.Eventually(t, "not in time", func() bool {
+		runtime.GC()
+		found, _ = observed.TakeLeaks()
+		return len(found) > 0
+	})
+	require.Equal(t, "future", found[0].What)
+	require.Len(t, read().Holders, 1)
+}
+
+func TestRegistryKeepsNoLockAlive(t *testing.T) {
+	lose := func() {
+		m := new(mutex.Mutex)
+		observed.Watch(m, t.Name(), observed.Holders)
+		m.Lock()
+	}
+	lose()
+	var found []observed.Leak
+	locktest.Eventually(t, "not in time", func() bool {
+		runtime.GC()
+		more, _ := observed.TakeLeaks()
+		found = append(found, more...)
+		return len(found) > 0
+	})
+	require.Equal(t, "lock", found[0].What)
+	require.Equal(t, t.Name(), found[0].Lock)
+	locktest.Eventually(t, "not in time", func() bool {
+		locks, _ := observed.Read()
+		for _, l := range locks {
+			if l.Name == t.Name() {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func TestRecordIsBounded(t *testing.T) {
+	const many = 1<<12 + 100
+	s := semaphore.New(2 * many)
+	read := watched(t, s, observed.Holders)
+	for range many {
+		require.True(t, s.TryAcquire(1))
+	}
+	l := read()
+	require.Len(t, l.Holders, 1<<12)
+	require.EqualValues(t, 100, l.DroppedHolds)
+	require.EqualValues(t, 100, l.Unknown, "held, by nobody knows whom")
+	s.Release(many)
+	require.Empty(t, read().Holders)
+	require.Zero(t, read().Unknown)
+}
+
+func TestLocksJoinWhenTheyAreMet(t *testing.T) {
+	defer observed.All(observed.All(observed.Holders))
+	m := new(mutex.Mutex)
+	m.Lock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m.Lock()
+		m.Unlock() //nolint:staticcheck // it waits
+	}()
+	var l observed.Lock
+	locktest.Eventually(t, "not in time", func() bool {
+		locks, _ := observed.Read()
+		for _, l = range locks {
+			if l.Kind == "mutex.Mutex" && len(l.Waiters) == 1 {
+				return true
+			}
+		}
+		return false
+	})
+	require.EqualValues(t, 1, l.Unknown, "who holds did not tell")
+	require.NotEmpty(t, l.Place)
+	m.Unlock()
+	<-done
+	observed.Unwatch(m)
+}
+
+// The bit and the table agree when all have ended, and nothing is lost, whoever watches when.
+func TestBitAndTableAgree(t *testing.T) {
+	m, s, l := new(mutex.Mutex), semaphore.New(2), rwlock.New(rwlock.WithReaderBias())
+	rounds := 300
+	if testing.Short() {
+		rounds = 50
+	}
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for i := range rounds {
+				for _, lock := range []any{m, s, l} {
+					observed.Watch(lock, "agree", observed.Level(1+i%2))
+					runtime.Gosched()
+					observed.Unwatch(lock)
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for range rounds {
+			_, _ = observed.Read()
+			observed.Stamp()
+			_, _ = observed.TakeLeaks()
+		}
+	})
+	stop := make(chan struct{})
+	var users sync.WaitGroup
+	inside := 0
+	for range 4 {
+		users.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				m.Lock()
+				inside++
+				m.Unlock()
+				if err := s.AcquireTimeout(time.Second, 2); err == nil {
+					s.Release(2)
+				} else if !errors.Is(err, context.DeadlineExceeded) {
+					t.Error(err)
+				}
+				l.RLock()
+				l.RUnlock() //nolint:staticcheck // it is what is tested
+				if l.TryLock() {
+					l.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(stop)
+	users.Wait()
+	locks, _ := observed.Read()
+	for _, x := range locks {
+		require.NotEqual(t, "agree", x.Name)
+	}
+	require.True(t, m.TryLock())
+	m.Unlock()
+	require.EqualValues(t, 2, s.Available())
+	for lock, pair := range map[any]func(){
+		m: func() { m.Lock(); m.Unlock() }, //nolint:staticcheck // as above
+		s: func() { s.TryAcquire(1); s.Release(1) },
+		l: func() { l.RLock(); l.RUnlock() }, //nolint:staticcheck // as above
+	} {
+		read := watched(t, lock, observed.Counts)
+		pair()
+		require.EqualValues(t, 1, read().Acquired, "O was left behind, or is not set")
+		observed.Unwatch(lock)
+	}
+}
+
+// At any moment the recorded holds and the unknown ones are not more than are held.
+func TestHoldsAreHeld(t *testing.T) {
+	s := semaphore.New(3)
+	read := watched(t, s, observed.Holders)
+	stop := make(chan struct{})
+	var users sync.WaitGroup
+	for range 6 {
+		users.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if s.Acquire(bg, 2) == nil {
+					s.Release(1)
+					s.Release(1)
+				}
+			}
+		})
+	}
+	for range 500 {
+		l := read()
+		sum := l.Unknown
+		for _, h := range l.Holders {
+			sum += h.Permits
+		}
+		require.LessOrEqual(t, sum, l.Size-l.Free)
+	}
+	close(stop)
+	users.Wait()
+	require.Empty(t, read().Holders)
+	require.Zero(t, read().Unknown)
+	require.Zero(t, read().Handed)
+}
+
+func TestWaitsThatTheMonitorSeesAreMeasured(t *testing.T) {
+	m := new(mutex.Mutex)
+	read := watched(t, m, observed.Counts)
+	for range 100 {
+		m.Lock()
+		m.Unlock() //nolint:staticcheck // so that neither the hold nor the wait is in the sample
+	}
+	before := read()
+	m.Lock()
+	observed.Stamp()
+	observed.Stamp() // the second finds that nothing was acquired since
+	m.Unlock()
+	require.EqualValues(t, before.Hold.Count+1, read().Hold.Count)
+}

@@ -1,0 +1,200 @@
+package keyed
+
+import (
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A lock of this package is observed as a whole: it has one record, whose holds and waits say the
+// key. All paths look at one bool, which is in the cache line of the table's constants. No hook
+// runs with a shard locked.
+//
+// A call for several keys waits for one after the other, as far as the record says. What it was
+// granted meanwhile shows when it gets to that key. Hooks of an unlock run before it is known
+// whether the key is locked: after a call that panics the record may have forgotten a holder.
+//
+// A hub is what the registry knows of such a lock, whatever the type of its keys. The type of the
+// hub says the kind of the lock.
+type hub struct {
+	watched xsync.Bool
+	waiting xsync.Int64             // those that wait, and that the record knows
+	kind    *hubKind                // constant
+	numbers func() observed.Numbers // constant
+}
+
+type (
+	mutexHub     hub
+	rwMutexHub   hub
+	semaphoreHub hub
+)
+
+// A hubKind has a hub as the registry knows it.
+type hubKind struct {
+	known func(h *hub) any
+	join  func(h *hub) *observed.Record
+}
+
+var (
+	mutexes = observed.Register(observed.About{Name: "keyed.Mutex", Owned: true},
+		func(h *mutexHub, on bool) { h.watched.Store(on) },
+		func(h *mutexHub) observed.Numbers { return h.numbers() })
+	rwMutexes = observed.Register(observed.About{Name: "keyed.RWMutex", Owned: true},
+		func(h *rwMutexHub, on bool) { h.watched.Store(on) },
+		func(h *rwMutexHub) observed.Numbers { return h.numbers() })
+	semaphores = observed.Register(observed.About{Name: "keyed.Semaphore"},
+		func(h *semaphoreHub, on bool) { h.watched.Store(on) },
+		func(h *semaphoreHub) observed.Numbers { return h.numbers() })
+
+	mutexKind = &hubKind{
+		func(h *hub) any { return (*mutexHub)(h) },
+		func(h *hub) *observed.Record { return mutexes.Join((*mutexHub)(h)) },
+	}
+	rwMutexKind = &hubKind{
+		func(h *hub) any { return (*rwMutexHub)(h) },
+		func(h *hub) *observed.Record { return rwMutexes.Join((*rwMutexHub)(h)) },
+	}
+	semaphoreKind = &hubKind{
+		func(h *hub) any { return (*semaphoreHub)(h) },
+		func(h *hub) *observed.Record { return semaphores.Join((*semaphoreHub)(h)) },
+	}
+)
+
+// kindOf returns the kind of a lock with so many permits for each key.
+func kindOf(size int64, ofSemaphore bool) *hubKind {
+	switch {
+	case ofSemaphore || size == 0:
+		return semaphoreKind
+	case size == everyone:
+		return rwMutexKind
+	default:
+		return mutexKind
+	}
+}
+
+func init() {
+	observed.Within(func(lock any) any {
+		if l, ok := lock.(interface{ observable() *hub }); ok {
+			h := l.observable()
+			return h.kind.known(h)
+		}
+		return nil
+	})
+}
+
+func (m *Mutex[K]) observable() *hub {
+	requireLock(m == nil)
+	return &m.table().hub
+}
+
+func (m *RWMutex[K]) observable() *hub {
+	requireLock(m == nil)
+	return &m.table().hub
+}
+
+func (s *Semaphore[K]) observable() *hub {
+	requireLock(s == nil)
+	return &s.table().hub
+}
+
+func requireLock(isNil bool) {
+	if isNil {
+		panic("observe: a nil lock of package keyed")
+	}
+}
+
+// isMet reports whether h is observed, or is to be from now on.
+func (h *hub) isMet() bool { return h.watched.Load() || observed.Everything() != observed.Off }
+
+// record returns what is told. A lock that is not observed joins, if all are to be.
+func (h *hub) record() *observed.Record {
+	if h.watched.Load() {
+		return observed.Of(h)
+	}
+	return h.kind.join(h)
+}
+
+// A told is a request as a record has it.
+type told struct {
+	r      *observed.Record
+	h      *hub
+	n      int64
+	shared bool
+	key    string
+}
+
+// told returns r as the record of its lock has it. Only one that knows the holders asks for the key.
+func (r *request[K]) told() told {
+	to := told{r: r.t.hub.record(), h: &r.t.hub, n: r.n, shared: r.most != r.t.size}
+	if to.r.Level() == observed.Holders {
+		to.key = text(r.key, r.hash)
+	}
+	return to
+}
+
+func (t told) took()     { t.r.TookKey(t.n, t.shared, t.key) }
+func (t told) released() { t.r.ReleasedKey(t.n, t.shared, t.key) }
+
+// begin tells that a wait begins.
+func (t told) begin(l waiter.Limit) observed.Wait {
+	t.h.waiting.Add(1)
+	return t.r.BeginKey(t.n, t.shared, l.MayEnd(), t.key)
+}
+
+// end tells that it has ended.
+func (h *hub) end(w observed.Wait, err error) {
+	w.End(err)
+	h.waiting.Add(-1)
+}
+
+// tellTook tells that n permits of k have been taken at once.
+//
+//go:noinline
+func (t *table[K]) tellTook(hash uint64, k K, n, most int64) { t.request(hash, k, n, most).tell(nil) }
+
+// tellReleased tells that they are about to be given back.
+//
+//go:noinline
+func (t *table[K]) tellReleased(hash uint64, k K, n, most int64) {
+	r := t.request(hash, k, n, most)
+	r.told().released()
+}
+
+// tell tells of a request that was granted at once, unless err has ended it.
+func (r request[K]) tell(err error) {
+	if to := r.told(); err == nil {
+		to.took()
+	} else {
+		to.r.FailedWith(err)
+	}
+}
+
+// waitTelling is wait, of an observed lock.
+func (r request[K]) waitTelling(l waiter.Limit) error {
+	w := r.told().begin(l)
+	err := r.sleep(l)
+	r.t.hub.end(w, err)
+	return err
+}
+
+// tellTook tells of those requests that need not wait.
+func (b *batch[K]) tellTook() { b.tellAll(told.took) }
+
+// tellReleased tells that what has been granted is about to be given back: to those whose wait has
+// ended, and those that need not wait.
+func (b *batch[K]) tellReleased() { b.tellAll(told.released) }
+
+func (b *batch[K]) tellAll(hook func(told)) {
+	for i := range len(b.requests) {
+		if m := &b.requests[i]; m.p == nil && m.t.hub.watched.Load() {
+			hook(m.told())
+		}
+	}
+}
+
+// numbers counts the keys in use as what is held, and those waits that the record knows.
+func (t *table[K]) numbers() observed.Numbers {
+	return observed.Numbers{
+		Size: t.size, Free: t.size - int64(t.len()), Waiting: int(t.hub.waiting.Load()),
+	}
+}

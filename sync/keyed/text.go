@@ -1,0 +1,85 @@
+package keyed
+
+import (
+	"reflect"
+	"strconv"
+)
+
+// mostText is how long the text of a key in a record is at most, but for the number behind it.
+const mostText = 64
+
+// text returns k as the records have it. Two keys have different texts: behind one that does not
+// say all of its key stands the hash. No method of the key is called: it may want a lock.
+func text[K comparable](k K, hash uint64) string {
+	switch k := any(&k).(type) { // of the type K, so that a 1 in an interface is none of these
+	case *string:
+		if len(*k) <= mostText {
+			return *k
+		}
+	case *int:
+		return strconv.Itoa(*k)
+	default:
+	}
+	return textSlow(k, hash)
+}
+
+func textSlow[K comparable](k K, hash uint64) string {
+	b, all := appendKey(nil, reflect.ValueOf(&k).Elem())
+	if len(b) > mostText {
+		b, all = b[:mostText], false
+	}
+	if !all {
+		b = strconv.AppendUint(append(b, '#'), hash, 16)
+	}
+	return string(b)
+}
+
+// appendKey appends what can be said of v, and reports whether that is all.
+func appendKey(b []byte, v reflect.Value) (text []byte, all bool) {
+	switch v.Kind() {
+	case reflect.Bool:
+		return strconv.AppendBool(b, v.Bool()), true
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return strconv.AppendInt(b, v.Int(), 10), true
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return strconv.AppendUint(b, v.Uint(), 10), true
+	case reflect.Float32, reflect.Float64:
+		return strconv.AppendFloat(b, v.Float(), 'g', -1, 64), true
+	case reflect.Complex64, reflect.Complex128:
+		return append(b, strconv.FormatComplex(v.Complex(), 'g', -1, 128)...), true
+	case reflect.String:
+		s := v.String()
+		return append(b, s[:min(len(s), mostText+1)]...), true
+	case reflect.Struct:
+		b = append(b, '{')
+		for i := range v.NumField() {
+			if i > 0 {
+				b = append(b, ' ')
+			}
+			if b, _ = appendKey(b, v.Field(i)); len(b) > mostText {
+				break
+			}
+		}
+		return append(b, '}'), false
+	case reflect.Array:
+		b = append(b, '[')
+		for i := range v.Len() {
+			if i > 0 {
+				b = append(b, ' ')
+			}
+			if b, _ = appendKey(b, v.Index(i)); len(b) > mostText {
+				break
+			}
+		}
+		return append(b, ']'), false
+	case reflect.Interface:
+		if !v.IsNil() {
+			b, _ = appendKey(b, v.Elem())
+		}
+		return b, false
+	case reflect.Pointer, reflect.Chan, reflect.UnsafePointer:
+		return strconv.AppendUint(append(b, "0x"...), uint64(v.Pointer()), 16), true
+	default:
+		return b, false
+	}
+}
