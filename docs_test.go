@@ -95,7 +95,7 @@ type snippets struct {
 func newSnippets(t *testing.T) *snippets {
 	t.Helper()
 	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Name}} {{.Export}}",
-		"./sync/...", "./twa", "./runtime/...", "./waiter", "net/http", "testing/synctest")
+		"./sync/...", "./twa", "./runtime/...", "./waiter", "./observe", "net/http", "testing/synctest")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	require.NoError(t, err)
