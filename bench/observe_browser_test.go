@@ -15,23 +15,28 @@ import (
 
 	"github.com/farad-go/farad/observe"
 	"github.com/farad-go/farad/sync"
+	"github.com/farad-go/farad/sync/semaphore"
 )
 
 // The page of the observed locks, in a real browser, with real locks.
 
-// An incident is two goroutines that wait for each other, and others that wait for one of them.
+// An incident is two goroutines that wait for each other, others that wait for one of them, and a
+// semaphore of whose permits none is free.
 type incident struct {
 	accounts, journal sync.Mutex
+	db                *semaphore.Semaphore
 	done              sync.WaitGroup
 }
 
 // startIncident starts an incident, and ends it when the test is over.
 func startIncident(t *testing.T) *incident {
 	t.Helper()
-	i := &incident{}
+	i := &incident{db: semaphore.New(2)}
 	observe.Watch(&i.accounts, "accounts", observe.LevelHolders)
 	observe.Watch(&i.journal, "journal", observe.LevelHolders)
+	observe.Watch(i.db, "db", observe.LevelHolders)
 	t.Cleanup(func() {
+		observe.Unwatch(i.db)
 		observe.Unwatch(&i.accounts)
 		observe.Unwatch(&i.journal)
 	})
@@ -48,12 +53,20 @@ func startIncident(t *testing.T) *incident {
 			defer i.journal.Unlock()
 		})
 	}
+	require.NoError(t, i.db.Acquire(t.Context(), 2))
+	for range 3 {
+		i.start(t, "/cart", func() {
+			if i.db.Acquire(t.Context(), 1) == nil {
+				i.db.Release(1)
+			}
+		})
+	}
 	require.Eventually(t, func() bool {
 		s, waiting := observe.Read(), 0
 		for _, l := range s.Locks {
 			waiting += l.Waiting
 		}
-		return len(s.Deadlocks) > 0 && waiting == 5
+		return len(s.Deadlocks) > 0 && waiting == 8
 	}, 20*time.Second, 10*time.Millisecond)
 	return i
 }
@@ -82,6 +95,7 @@ func audit(i *incident, ready chan<- struct{}, both <-chan struct{}) {
 
 // end releases what the deadlock waits for.
 func (i *incident) end() {
+	i.db.Release(2)
 	i.journal.Unlock()
 	i.done.Wait()
 }
@@ -130,8 +144,8 @@ func TestObservePageInABrowser(t *testing.T) {
 				require.Contains(t, strings.Join(l.Headings, "\n"), want)
 			}
 			require.NotEmpty(t, l.Plots)
-			require.Equal(t, 3, l.Tables[0].Rows)
-			for _, want := range []string{"accounts", "journal", "Nothing can end these 2 waits", "bench.transfer", "bench.audit", "observe_browser_test.go"} {
+			require.Equal(t, 4, l.Tables[0].Rows)
+			for _, want := range []string{"accounts", "journal", "saturated", "Nothing can end these 2 waits", "bench.transfer", "bench.audit", "observe_browser_test.go"} {
 				require.True(t, eval[bool](t, tab, `document.body.innerText.includes("`+want+`")`), want)
 			}
 		})
@@ -147,7 +161,9 @@ func TestObservePageInABrowser(t *testing.T) {
 			for _, want := range []string{"Holders by stack", "Waiters by stack", "Lately"} {
 				require.Contains(t, strings.Join(l.Headings, "\n"), want)
 			}
-			require.True(t, eval[bool](t, tab, `document.body.innerText.includes("3 goroutines")`))
+			for _, want := range []string{"3 goroutines", "path=/report"} {
+				require.True(t, eval[bool](t, tab, `document.body.innerText.includes("`+want+`")`), want)
+			}
 		})
 	}
 
@@ -157,7 +173,7 @@ func TestObservePageInABrowser(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, chromedp.Do(tab, chromedp.Navigate(server.URL+"/?sort=name")))
 		require.Equal(t, "Reload", eval[string](t, tab, `document.querySelector("#live").innerText.trim()`))
-		require.Equal(t, 2, eval[int](t, tab, `document.querySelectorAll("#locks tbody tr").length`))
+		require.Equal(t, 3, eval[int](t, tab, `document.querySelectorAll("#locks tbody tr").length`))
 		require.Equal(t, "Lock", eval[string](t, tab, `document.querySelector("th[aria-sort]").innerText`))
 		eval[bool](t, tab, `document.querySelector("details").open || document.querySelector("summary").click() || true`)
 		becomes(t, tab, `document.querySelector("details").open`)

@@ -161,3 +161,20 @@ func TestDOTIsWhatWasSeen(t *testing.T) {
 	require.Equal(t, `"a\\n\"b\" &amp;lt;\nc"`, dotQuote("a\\n\"b\" &lt;\nc"))
 	require.Equal(t, 1, strings.Count(newView(hostile()).dot(), "digraph"))
 }
+
+func TestTheGraphOfALockHasWhatItDependsOn(t *testing.T) {
+	s := around([2]uint64{1, 0}, [2]uint64{2, 1}, [2]uint64{3, 2}, [2]uint64{4, 5}, [2]uint64{5, 0})
+	s.Locks = append(s.Locks, Lock{ID: 9, Name: "free"})
+	names := func(id uint64) (names []string) {
+		g := newView(s).only(id).newWaitGraph(maxDrawn)
+		for _, v := range g.vertices {
+			if v.Lock != nil {
+				names = append(names, v.Title)
+			}
+		}
+		return names
+	}
+	require.Equal(t, []string{"lock 2", "lock 1"}, names(2), "the lock itself, then those that are connected")
+	require.Equal(t, []string{"lock 5"}, names(5))
+	require.Empty(t, names(9))
+}

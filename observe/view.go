@@ -65,6 +65,7 @@ type view struct {
 	Dropped    Dropped
 	Waiting    int // requests, on all locks
 	byID       map[uint64]*lockView
+	whole      *view // of a view of one lock: that of all
 }
 
 // A lockView is a lock as the pages show it.
@@ -219,6 +220,7 @@ func (v *view) only(id uint64) *view {
 		return nil
 	}
 	one := *v
+	one.whole = v
 	one.Locks = []*lockView{l}
 	one.Tasks, one.Panics, one.Panicked, one.Over, one.Waiting = nil, nil, 0, 0, l.Waiting
 	one.Deadlocks = keep(v.Deadlocks, func(d deadlockView) bool {

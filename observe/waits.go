@@ -57,15 +57,16 @@ type party struct {
 // newWaitGraph makes the graph of all locks that are waited for, with at most so many vertices. If
 // there are more, the locks of deadlocks have precedence, then those with the most waiters.
 func (v *view) newWaitGraph(most int) *waitGraph {
-	var units []*unit
-	for _, l := range v.Locks {
-		if len(l.Waiters) > 0 {
-			units = append(units, l.units()...)
-		}
-	}
+	units := v.units()
 	slices.SortStableFunc(units, func(a, b *unit) int {
 		inDeadlock := func(u *unit) int { return min(int(u.State), int(stateDeadlock)+1) }
-		return cmp.Or(cmp.Compare(inDeadlock(a), inDeadlock(b)), cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(a.ID, b.ID))
+		here := func(u *unit) int {
+			if v.whole != nil && u.ID == v.Locks[0].ID {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(here(a), here(b)), cmp.Compare(inDeadlock(a), inDeadlock(b)), cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(a.ID, b.ID))
 	})
 	n := min(len(units), most)
 	for {
@@ -106,6 +107,69 @@ func (l *lockView) units() (units []*unit) {
 	return units
 }
 
+// units returns all units of the view that are waited for; of a view of one lock also those that
+// are connected with it by who holds and waits.
+func (v *view) units() []*unit {
+	locks := v.Locks
+	if v.whole != nil {
+		locks = v.whole.Locks
+	}
+	var all []*unit
+	for _, l := range locks {
+		if len(l.Waiters) > 0 {
+			all = append(all, l.units()...)
+		}
+	}
+	if v.whole == nil {
+		return all
+	}
+	at := make(map[agentKey][]*unit)
+	for _, u := range all {
+		for _, w := range u.Waiters {
+			at[keyOf(w.Agent)] = append(at[keyOf(w.Agent)], u)
+		}
+		for _, h := range u.Holders {
+			at[keyOf(h.Agent)] = append(at[keyOf(h.Agent)], u)
+		}
+	}
+	delete(at, agentKey{}) // those that are not known connect nothing
+	found := keep(all, func(u *unit) bool { return u.ID == v.Locks[0].ID })
+	known := make(map[*unit]bool)
+	for _, u := range found {
+		known[u] = true
+	}
+	for i := 0; i < len(found); i++ {
+		reach := func(a Agent) {
+			for _, u := range at[keyOf(a)] {
+				if !known[u] {
+					known[u] = true
+					found = append(found, u)
+				}
+			}
+		}
+		for _, w := range found[i].Waiters {
+			reach(w.Agent)
+		}
+		for _, h := range found[i].Holders {
+			reach(h.Agent)
+		}
+	}
+	return found
+}
+
+// An agentKey tells agents apart; it is zero for those that are not known.
+type agentKey struct {
+	id   uint64
+	task bool
+}
+
+func keyOf(a Agent) agentKey {
+	if a.Task != 0 {
+		return agentKey{a.Task, true}
+	}
+	return agentKey{a.Goroutine, false}
+}
+
 // withKey names a key of a lock, or the lock if there is no key.
 func withKey(name, key string) string {
 	if key == "" {
@@ -119,14 +183,11 @@ func (v *view) graphOf(units []*unit) *waitGraph {
 	g := &waitGraph{}
 	waits, holds := v.deadlocked()
 	var parties []*party
-	byAgent := make(map[[2]uint64]*party)
+	byAgent := make(map[agentKey]*party)
 	relate := func(a Agent, r relation) {
-		key := [2]uint64{a.Goroutine, 0}
-		if a.Task != 0 {
-			key = [2]uint64{a.Task, 1}
-		}
+		key := keyOf(a)
 		one := byAgent[key]
-		if one == nil || key == [2]uint64{} { // those that are not known are all different
+		if one == nil || key == (agentKey{}) { // those that are not known are all different
 			one = &party{agent: a}
 			byAgent[key] = one
 			parties = append(parties, one)
