@@ -167,3 +167,54 @@ func (l *RWMutex) numbers() observed.Numbers {
 	}
 	return n
 }
+
+// startWatched is the Start of a future of an observed lock.
+func (r *lockRequest) startWatched(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	to := r.lock.record()
+	n, shared := r.lock.permits(w.N)
+	to.FutureBeginsFor(w, n, shared)
+	o := r.start(w, waker)
+	to.FutureBegun(w, o)
+	return o
+}
+
+// record returns what is told of r, or nil.
+func (r *request) record() *observed.Record {
+	if r.lock == nil || !r.lock.isWatched() {
+		return nil
+	}
+	return r.lock.record()
+}
+
+// err is the Err of a future. The first time the lock becomes its owner's.
+func (r *request) err() error {
+	first := !r.f.Taken()
+	err := r.f.Err()
+	if to := r.record(); first && to != nil {
+		to.FutureTaken(&r.f.Node, err)
+	}
+	return err
+}
+
+// release is the Release of a future.
+func (r *request) release() bool {
+	to := r.record()
+	if to != nil {
+		to.FutureReleasing(&r.f.Node)
+	}
+	ok := r.f.Release()
+	if to != nil {
+		to.FutureEnded(&r.f.Node)
+	}
+	return ok
+}
+
+// cancel is the Cancel of a future.
+func (r *request) cancel() bool {
+	to := r.record()
+	ok := r.f.Cancel()
+	if to != nil {
+		to.FutureEnded(&r.f.Node)
+	}
+	return ok
+}

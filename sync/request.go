@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/waiter"
 )
@@ -52,6 +53,7 @@ type request struct {
 // admitting is a lock behind a gate, as a request sees it. The request has been admitted when it
 // calls attempt, isSleeping, entered or leave.
 type admitting interface {
+	watchable
 	// takeLane takes the express lane if the lock is free and a place is left.
 	takeLane(hold int64) bool
 	gateOf() *gate
@@ -122,6 +124,14 @@ type lockRequest request
 
 // Start implements [waiter.Request].
 func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	if r.lock.isWatched() || observed.Everything() != observed.Off {
+		return r.startWatched(w, waker)
+	}
+	return r.start(w, waker)
+}
+
+// start is Start, whether or not the lock is observed.
+func (r *lockRequest) start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if canBubble {
 		o, here := join(r.lock, w.N, func(bool) (*waiter.Waiter, *waiter.Across) {
 			w.Arm(waker)

@@ -51,12 +51,12 @@ func (r *Record) dropLocked(e *entry) {
 }
 
 // FutureBegins says that the request of a future, whose node is w, is about to be made.
-func (r *Record) FutureBegins(w *waiter.Waiter, shared bool) {
-	if r.Level() == Off {
-		return
-	}
-	if r.Level() == Holders && w.N > 0 {
-		e := newEntry(w.N, shared, "")
+func (r *Record) FutureBegins(w *waiter.Waiter, shared bool) { r.FutureBeginsFor(w, w.N, shared) }
+
+// FutureBeginsFor is FutureBegins of n permits, for a lock whose nodes count otherwise.
+func (r *Record) FutureBeginsFor(w *waiter.Waiter, n int64, shared bool) {
+	if r.Level() == Holders && n > 0 {
+		e := newEntry(n, shared, "")
 		e.Future = true
 		r.mu.Lock()
 		r.ownLocked(e, unsafe.Pointer(w))
