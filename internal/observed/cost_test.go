@@ -55,3 +55,27 @@ func TestHooksAllocateNothing(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkContended(b *testing.B) {
+	for _, level := range []string{"off", "counts", "holders"} {
+		for _, kind := range []string{"mutex", "semaphore", "capacitor"} {
+			b.Run(kind+"/"+level, func(b *testing.B) {
+				m, s, c := new(mutex.Mutex), semaphore.New(1), semaphore.New(1, semaphore.WithCapacitor(1, 256))
+				for _, lock := range []any{m, s, c} {
+					observed.Watch(lock, "", levels[level])
+				}
+				pair := map[string]func(){
+					"mutex":     func() { m.Lock(); m.Unlock() },
+					"semaphore": func() { _ = s.Acquire(bg, 1); s.Release(1) },
+					"capacitor": func() { _ = c.Acquire(bg, 1); c.Release(1) },
+				}[kind]
+				b.SetParallelism(16)
+				b.RunParallel(func(b *testing.PB) {
+					for b.Next() {
+						pair()
+					}
+				})
+			})
+		}
+	}
+}

@@ -28,6 +28,7 @@ type Hold struct {
 	before float64 // a hold: the pressure when it began
 	weight int64   // in the histogram
 	handle bool    // a hold: a handle has it, and nobody else releases it
+	waited bool    // a future's: it was not granted at once
 
 	owner uintptr            // the address of the future or handle that it belongs to; 0: none
 	weak  weak.Pointer[byte] // the owner

@@ -79,9 +79,13 @@ func (r *Record) HasFuture(w *waiter.Waiter) bool {
 func (r *Record) FutureBegun(w *waiter.Waiter, o waiter.Outcome) {
 	switch {
 	case r.Level() == Off:
-	case o == waiter.Pending:
-		r.began.Add(1)
-	case o != waiter.Granted:
+	case o == waiter.Pending && r.Level() == Holders:
+		r.mu.Lock()
+		if e := r.owned[uintptr(unsafe.Pointer(w))]; e != nil {
+			e.waited = true
+		}
+		r.mu.Unlock()
+	case o != waiter.Granted && o != waiter.Pending:
 		r.FutureEnded(w) // its owner asks why
 	}
 }
@@ -98,10 +102,13 @@ func (r *Record) FutureTaken(w *waiter.Waiter, err error) {
 	if r.Level() == Holders && (e == nil || e.in != &r.waits) {
 		return // it has told before, or its request began before the record
 	}
-	if err == nil {
-		r.granted.Add(1)
-	} else {
+	switch {
+	case err != nil:
 		r.failed[whyOf(err)].Add(1)
+	case e != nil && e.waited:
+		r.granted.Add(1)
+	default:
+		r.took.Add(1)
 	}
 	if e == nil || e.in != &r.waits {
 		return

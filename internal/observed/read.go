@@ -48,7 +48,6 @@ func Read() (locks []Lock, dropped uint64) {
 func (r *Record) read() (l Lock, ok bool) {
 	l = Lock{ID: r.id, Kind: r.kind.Name, Owned: r.kind.Owned, Since: r.since, Level: r.Level()}
 	l.Acquired = uint64(r.took.Load() + r.granted.Load())
-	l.Contended = uint64(r.began.Load())
 	for i := range l.Failed {
 		l.Failed[i] = uint64(r.failed[i].Load())
 	}
@@ -71,6 +70,9 @@ func (r *Record) read() (l Lock, ok bool) {
 		}
 	}
 	l.Numbers, ok = r.lock.numbers() // under mu, so that the holds are held
+	// A wait that is about to end is counted neither here nor there for a moment.
+	r.shown = max(r.shown, uint64(r.granted.Load()+r.late.Load())+uint64(l.Waiting))
+	l.Contended = r.shown
 	r.peak.Store(max(r.peak.Load(), int64(l.Waiting)))
 	l.Peak = int(r.peak.Load())
 	return l, ok
@@ -107,11 +109,9 @@ func (r *Record) stampAll(now int64) {
 	if r.Level() != Counts {
 		return
 	}
-	for i := range r.seats {
-		r.seats[i].CompareAndSwap(1, now)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.tickLocked(n.Waiting, now)
 	switch acquired := r.took.Load() + r.granted.Load(); {
 	case acquired != r.last || n.Free >= n.Size:
 		r.last, r.lastAt, r.stamp = acquired, now, 0
@@ -119,6 +119,39 @@ func (r *Record) stampAll(now int64) {
 		r.stamp = r.lastAt
 		r.seen.Store(1)
 	}
+}
+
+// A tick is a line of waits that the monitor has seen. They are taken to be granted in order: those
+// whose grants have the numbers after granted, up to last.
+type tick struct{ granted, last, at int64 }
+
+// maxTicks is how many lines are kept: the oldest, in which the longest waits are.
+const maxTicks = 64
+
+// tickLocked keeps the line of now, if there is one.
+func (r *Record) tickLocked(waiting int, now int64) {
+	granted := r.granted.Load()
+	r.ticks = slices.DeleteFunc(r.ticks, func(t tick) bool { return t.last <= granted })
+	if waiting > 0 && len(r.ticks) < maxTicks {
+		r.ticks = append(r.ticks, tick{granted, granted + int64(waiting), now})
+		r.line.Store(max(r.line.Load(), granted+int64(waiting)))
+	}
+}
+
+// sinceTick returns how long ago the monitor first saw the wait whose grant has a number, 0 if it
+// never did.
+func (r *Record) sinceTick(c int64) int64 {
+	if c > r.line.Load() {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.ticks {
+		if t.granted < c && c <= t.last {
+			return max(xsync.Now()-t.at, 1)
+		}
+	}
+	return 0
 }
 
 // Wall returns the time at which xsync.Now said t.

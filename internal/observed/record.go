@@ -3,8 +3,11 @@ package observed
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"runtime/trace"
+
+	"golang.org/x/sys/cpu"
 
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
@@ -14,7 +17,6 @@ import (
 const (
 	maxHolds = 1 << 12
 	maxWaits = 1 << 12
-	seats    = 32 // where waits sit that are only counted
 	period   = 64 // one acquisition in so many is timed, after the first period
 )
 
@@ -37,19 +39,20 @@ type Record struct {
 	lock    weakLock
 	cleanup runtime.Cleanup
 
-	level xsync.Uint32 // a Level
+	level   xsync.Uint32     // a Level
+	seen    xsync.Uint32     // not 0: Released has to look at holds at Counts, too
+	unnamed xsync.Uint32     // not 0: whoever waits first gives the name
+	many    xsync.Uint32     // not 0: more than a period has waited
+	line    xsync.Int64      // at Counts: the last grant that the monitor has seen waited for
+	_       cpu.CacheLinePad // those above are read by all, and hardly ever written
 
 	took    xsync.Int64 // without a wait
-	began   xsync.Int64 // waits
 	granted xsync.Int64 // after a wait
+	late    xsync.Int64 // waits that have ended without a grant
 	failed  [numWhys]xsync.Int64
-	seen    xsync.Uint32 // not 0: Released has to look at holds at Counts, too
-	unnamed xsync.Uint32 // not 0: whoever waits first gives the name
 	peak    xsync.Int64
 
 	wait, hold histogram
-
-	seats [seats]xsync.Int64 // waits at Counts: 0, waiting, or when the monitor has seen it
 
 	mu      xsync.Mutex // guards what follows
 	name    string
@@ -60,7 +63,9 @@ type Record struct {
 	owned   map[uintptr]*entry // those that belong to a future or a handle, by its address
 	last    int64              // at Counts: how many had been acquired when the monitor came last, and when
 	lastAt  int64
-	stamp   int64 // at Counts: when a hold had begun that the monitor has seen to last; 0: none
+	stamp   int64  // at Counts: when a hold had begun that the monitor has seen to last; 0: none
+	ticks   []tick // at Counts: the lines that the monitor has seen
+	shown   uint64 // the largest number of contended requests that was read
 
 	sites    map[*Stack]*Site // at Holders, of what has ended
 	pressure pressure
@@ -191,8 +196,9 @@ type Wait struct {
 	r     *Record
 	e     *entry // at Holders
 	start int64  // at Counts: when it began; 0: it is not in the sample
-	seat  int    // at Counts: where it sits; -1: nowhere
 	n     int64  // how many permits it is for
+
+	weight int64 // for how many waits it stands in the sample
 
 	region *trace.Region // nil unless the execution is traced
 }
@@ -220,20 +226,18 @@ func (r *Record) beginWait(n int64, shared, canEnd bool, key string) Wait {
 	case Holders:
 		e := newEntry(n, shared, key)
 		e.CanEnd = canEnd
-		r.began.Add(1)
 		r.mu.Lock()
 		r.pushLocked(&r.waits, e)
 		r.peak.Store(max(r.peak.Load(), int64(r.waits.n)))
 		r.mu.Unlock()
 		return Wait{r: r, e: e}
 	}
-	c := r.began.Add(1)
-	w := Wait{r: r, n: n, seat: int(xsync.Hint() % seats)}
-	if !r.seats[w.seat].CompareAndSwap(0, 1) {
-		w.seat = -1
-	}
-	if c <= period || c%period == 0 {
-		w.start = xsync.Now()
+	w := Wait{r: r, n: n}
+	switch {
+	case r.many.Load() == 0:
+		w.start, w.weight = xsync.Now(), 1
+	case rand.Uint32()%period == 0:
+		w.start, w.weight = xsync.Now(), period
 	}
 	return w
 }
@@ -251,26 +255,29 @@ func (w Wait) End(err error) {
 	if err == nil {
 		c = r.granted.Add(1)
 	} else {
-		r.failed[whyOf(err)].Add(1)
+		why := whyOf(err)
+		r.failed[why].Add(1)
+		if why != TooLarge && why != QueueFull {
+			r.late.Add(1)
+		}
 	}
 	if w.e != nil {
 		r.endWait(w.e, err == nil)
 		return
 	}
-	seen := int64(0)
-	if w.seat >= 0 {
-		seen = r.seats[w.seat].Swap(0)
-	}
 	if err != nil {
 		return
 	}
-	switch {
-	case seen > 1 && w.start == 0:
-		r.wait.add(xsync.Now()-seen, 1)
-	case seen > 1: // all that were seen are counted, so this one does not stand for others
-		r.wait.add(xsync.Now()-w.start, 1)
-	case w.start != 0:
-		r.wait.add(xsync.Now()-w.start, weightOf(c))
+	if c == period {
+		r.many.Store(1)
+	}
+	if d := r.sinceTick(c); d > 0 { // All that were seen are counted, so this one does not stand for others.
+		if w.start != 0 {
+			d = xsync.Now() - w.start
+		}
+		r.wait.add(d, 1)
+	} else if w.start != 0 {
+		r.wait.add(xsync.Now()-w.start, w.weight)
 	}
 	if w.n > 0 && (c <= period || c%period == 0) {
 		r.sampleHold(w.n, weightOf(c))

@@ -264,7 +264,7 @@ func TestCountsAreExact(t *testing.T) {
 			s.Release(1)
 			l := read()
 			require.EqualValues(t, 1001, l.Acquired)
-			require.EqualValues(t, 3, l.Contended)
+			require.EqualValues(t, 2, l.Contended)
 			require.Equal(t, [...]uint64{
 				observed.Tried: 1, observed.TooLarge: 1, observed.QueueFull: 1, observed.Cancelled: 0,
 				observed.TimedOut: 1, observed.Closed: 2,
@@ -624,4 +624,26 @@ func TestWaitsThatTheMonitorSeesAreMeasured(t *testing.T) {
 	observed.Stamp() // the second finds that nothing was acquired since
 	m.Unlock()
 	require.EqualValues(t, before.Hold.Count+1, read().Hold.Count)
+}
+
+func TestWaitsThatTheMonitorSeesAreCounted(t *testing.T) {
+	m := new(mutex.Mutex)
+	read := watched(t, m, observed.Counts)
+	wait := func() {
+		m.Lock()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			m.Lock()
+			m.Unlock() //nolint:staticcheck // it waits
+		}()
+		locktest.Eventually(t, "no wait", func() bool { return m.Waiting() == 1 })
+		observed.Stamp()
+		m.Unlock()
+		<-done
+	}
+	for i := range 200 { // more than are all in the sample
+		wait()
+		require.EqualValues(t, i+1, read().Wait.Count)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
 )
@@ -53,7 +52,11 @@ func (m *Mutex) lockObserved(ctx context.Context, d time.Duration) error {
 	}
 	until := waiter.Until(ctx, d)
 	w := r.Begin(1, false, until.MayEnd())
-	err := p.Acquire(until, 1, engine.AtBack)
+	k, err := p.BeginUntil(until, 1)
+	if k != nil {
+		k.Sleeper().SleepInline()
+		err = p.EndUntil(until, k)
+	}
 	w.End(err)
 	return err
 }

@@ -70,7 +70,12 @@ func (s *Semaphore) acquireObserved(ctx context.Context, n int64) error {
 	if s.p != nil {
 		err = s.p.Acquire(ctx, n)
 	} else {
-		err = s.permits().Acquire(waiter.UntilDone(ctx), n, engine.AtBack)
+		var k *waiter.Parker
+		l := waiter.UntilDone(ctx)
+		if k, err = s.permits().BeginUntil(l, n); k != nil {
+			k.Sleeper().SleepInline()
+			err = s.permits().EndUntil(l, k)
+		}
 	}
 	w.End(err)
 	return err
