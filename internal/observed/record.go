@@ -209,14 +209,14 @@ func (r *Record) Begin(n int64, shared, canEnd bool) Wait { return r.BeginKey(n,
 
 // BeginKey is Begin for a table of locks.
 func (r *Record) BeginKey(n int64, shared, canEnd bool, key string) Wait {
-	w := r.beginWait(n, shared, canEnd, key)
-	if w.r != nil {
-		w.region = r.region()
+	if r.Level() == Counts && r.many.Load() != 0 && !trace.IsEnabled() && rand.Uint32()%period != 0 {
+		return Wait{r: r, n: n} // most waits are counted when they end, and no more
 	}
-	return w
+	return r.beginSlow(n, shared, canEnd, key)
 }
 
-func (r *Record) beginWait(n int64, shared, canEnd bool, key string) Wait {
+//go:noinline
+func (r *Record) beginSlow(n int64, shared, canEnd bool, key string) Wait {
 	if !inert && r.unnamed.Load() != 0 {
 		r.nameAfter(here())
 	}
@@ -230,16 +230,13 @@ func (r *Record) beginWait(n int64, shared, canEnd bool, key string) Wait {
 		r.pushLocked(&r.waits, e)
 		r.peak.Store(max(r.peak.Load(), int64(r.waits.n)))
 		r.mu.Unlock()
-		return Wait{r: r, e: e}
+		return Wait{r: r, e: e, region: r.region()}
 	}
-	w := Wait{r: r, n: n}
-	switch {
-	case r.many.Load() == 0:
-		w.start, w.weight = xsync.Now(), 1
-	case rand.Uint32()%period == 0:
-		w.start, w.weight = xsync.Now(), period
+	weight := int64(1)
+	if r.many.Load() != 0 {
+		weight = period
 	}
-	return w
+	return Wait{r: r, n: n, start: xsync.Now(), weight: weight, region: r.region()}
 }
 
 // End says that the wait has ended, with the permits if err is nil.
