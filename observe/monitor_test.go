@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/rwlock"
@@ -73,12 +74,19 @@ func newRing(n int, prefix string) *ring {
 	return r
 }
 
-// deadlock has the goroutines wait for each other.
-func (r *ring) deadlock() {
+// deadlock has goroutines wait for each other. Every other one runs a task.
+func (r *ring) deadlock(ex *rt.Executor) {
 	r.all.Add(len(r.locks))
 	r.met.Add(len(r.locks))
 	for i := range r.locks {
-		go r.holdAndWait(i)
+		if i%2 == 0 {
+			go r.holdAndWait(i)
+			continue
+		}
+		rt.GoNamed(ex, fmt.Sprint("task ", i), func(*rt.Context) (struct{}, error) {
+			r.holdAndWait(i)
+			return struct{}{}, nil
+		})
 	}
 }
 
@@ -104,8 +112,14 @@ func (r *ring) end() {
 	}
 }
 
-// Each cycle of two to five goroutines is reported once, with the lines.
+// Each cycle of two to five goroutines and tasks is reported once, with the lines.
 func TestGoroutinesThatDeadlock(t *testing.T) {
+	ex := rt.New(rt.WithWorkers(3))
+	Watch(ex, "ring", LevelHolders)
+	defer func() {
+		Unwatch(ex)
+		require.NoError(t, ex.Shutdown(context.Background()))
+	}()
 	for n := 2; n <= 5; n++ {
 		prefix := fmt.Sprintf("ring of %d: ", n)
 		found := watchFast(t, prefix)
@@ -117,7 +131,7 @@ func TestGoroutinesThatDeadlock(t *testing.T) {
 			told = append(told, d)
 		})
 		r := newRing(n, prefix)
-		r.deadlock()
+		r.deadlock(ex)
 		locktest.Eventually(t, "a deadlock is found", func() bool { return len(found()) > 0 })
 		locktest.Eventually(t, "it is told", func() bool {
 			mu.Lock()
@@ -130,15 +144,20 @@ func TestGoroutinesThatDeadlock(t *testing.T) {
 		require.Len(t, told, 1)
 		stop()
 		require.Len(t, all[0].Waits, n)
-		agents := map[uint64]bool{}
+		agents, tasks := map[uint64]bool{}, 0
 		for _, b := range all[0].Waits {
 			agents[b.Waiter.Agent.Goroutine] = true
+			if b.Waiter.Agent.Task != 0 {
+				tasks++
+				assert.Contains(t, b.Waiter.Agent.Name, "task ")
+			}
 			assert.Contains(t, b.Waiter.Stack.String(), "holdAndWait (monitor_test.go:")
 			require.Len(t, b.Holders, 1)
 			assert.Contains(t, b.Holders[0].Stack.String(), "holdAndWait (monitor_test.go:")
 			assert.NotEqual(t, b.Waiter.Stack.String(), b.Holders[0].Stack.String())
 		}
 		assert.Len(t, agents, n)
+		assert.Equal(t, n/2, tasks)
 		r.end()
 	}
 }
