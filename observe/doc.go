@@ -64,8 +64,8 @@
 //
 // A [Suspicion] may be a fault: a wait or a hold longer than its threshold; two locks that were
 // taken in both orders, although nothing has deadlocked yet; a possible deadlock, as above; a task
-// that was woken and not polled for long, or that wakes itself all the time. Orders are learned
-// from the waits that a look meets, so the more they wait the sooner it is found.
+// that was woken and not polled for long, or that wakes itself all the time. Orders are learned at
+// [LevelHolders], from each acquire that is not a try.
 //
 // # Reports
 //

@@ -315,3 +315,73 @@ func TestBubblesStartNoMonitor(t *testing.T) {
 		assert.False(t, watchdog.runs)
 	})
 }
+
+// Two locks that are taken in both orders are told of, although nobody has waited; and not if one
+// of them is only tried, or if another lock stands before both.
+func TestInversionsWithoutWaits(t *testing.T) {
+	for name, test := range map[string]struct {
+		second func(a, b, gate *mutex.Mutex)
+		want   int
+	}{
+		"both orders": {func(a, b, _ *mutex.Mutex) {
+			b.Lock()
+			a.Lock()
+			a.Unlock()
+			b.Unlock()
+		}, 1},
+		"a try": {func(a, b, _ *mutex.Mutex) {
+			b.Lock()
+			if a.TryLock() {
+				a.Unlock()
+			}
+			b.Unlock()
+		}, 0},
+		"a gate": {func(a, b, gate *mutex.Mutex) {
+			gate.Lock()
+			b.Lock()
+			a.Lock()
+			a.Unlock()
+			b.Unlock()
+			gate.Unlock()
+		}, 0},
+	} {
+		watchFast(t, "")
+		start := time.Now()
+		var a, b, gate mutex.Mutex
+		for _, l := range []*mutex.Mutex{&a, &b, &gate} {
+			Watch(l, name, LevelHolders)
+		}
+		do := func(f func()) {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				f()
+			}()
+			<-done
+		}
+		do(func() {
+			if test.want == 0 {
+				gate.Lock()
+				defer gate.Unlock()
+			}
+			a.Lock()
+			b.Lock()
+			b.Unlock()
+			a.Unlock()
+		})
+		do(func() { test.second(&a, &b, &gate) })
+		looks(t, 3)
+		found := slices.DeleteFunc(Read().Suspicions, func(s Suspicion) bool {
+			return s.Why != Inversion || s.At.Before(start)
+		})
+		require.Len(t, found, test.want, name)
+		for _, s := range found {
+			for i, stack := range s.Stacks {
+				assert.Contains(t, stack.String(), "TestInversionsWithoutWaits", i)
+			}
+		}
+		for _, l := range []*mutex.Mutex{&a, &b, &gate} {
+			Unwatch(l)
+		}
+	}
+}

@@ -3,15 +3,20 @@ package observe
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/farad-go/farad/internal/observed"
 )
 
 // A lockOrder remembers which locks were waited for while which were held. It finds two that were
 // taken in both orders: two agents that do so at the same time wait for each other for ever.
 //
-// It sees those who wait when a snapshot is taken: a sample. It does not see tries, which never
-// wait. A pair is reported once. It is no inversion
+// It learns from what the locks tell of each acquire at [LevelHolders], and from those who wait when
+// a snapshot is taken. Tries do not count: they never wait. A pair is reported once. It is no
+// inversion
 //
 //   - if the same agent took both orders, which cannot meet itself;
 //   - if both held a third lock that lets only one of them in at a time, a gate;
@@ -74,52 +79,122 @@ func (a *nesting) inverts(b *nesting) bool {
 	return a.agent != b.agent && a.held.excludes(&b.wanted) && a.wanted.excludes(&b.held) && !gated
 }
 
-// look adds what a snapshot shows, and returns the inversions that are new.
-func (o *lockOrder) look(now *Snapshot) (found []Suspicion) {
+// look adds what a snapshot shows, and what the locks have told since the last one, and returns the
+// inversions that are new.
+func (o *lockOrder) look(now *Snapshot, told []observed.Nesting) (found []Suspicion) {
+	add := func(n nesting) {
+		if s, ok := o.add(n); ok {
+			s.At = now.At
+			found = append(found, s)
+		}
+	}
+	o.fromTold(now, told, add)
+	o.fromWaits(now, add)
+	slices.SortFunc(found, func(a, b Suspicion) int { return cmp.Compare(a.LockID, b.LockID) })
+	return found
+}
+
+// fromTold adds what has been acquired while something else was held.
+func (o *lockOrder) fromTold(now *Snapshot, told []observed.Nesting, add func(nesting)) {
+	if len(told) == 0 {
+		return
+	}
+	locks := make(map[uint64]*Lock, len(now.Locks))
+	for i := range now.Locks {
+		locks[now.Locks[i].ID] = &now.Locks[i]
+	}
+	for i := range told {
+		t := &told[i]
+		held, wanted := locks[t.Held.LockID], locks[t.Wanted.LockID]
+		if held == nil || wanted == nil || tried(t.Wanted.Stack.PCs()) || !sure(held, t.Held.Stack.PCs()) {
+			continue
+		}
+		agent := agentOf(&t.Agent)
+		id, ok := agent.who()
+		if !ok {
+			continue
+		}
+		n := nesting{agent: id, held: toldGrip(held, &t.Held), wanted: toldGrip(wanted, &t.Wanted)}
+		for k := range t.Gates {
+			if l := locks[t.Gates[k].LockID]; l != nil {
+				n.gates = append(n.gates, toldGrip(l, &t.Gates[k]))
+			}
+		}
+		add(n)
+	}
+}
+
+func toldGrip(l *Lock, g *observed.Grip) grip {
+	return newGrip(l, g.Key, g.Permits, g.Stack.PCs())
+}
+
+// sure reports whether what is acquired of l with a stack is held by who acquired it.
+func sure(l *Lock, stack Stack) bool {
+	return trusted(l, &Holder{Stack: stack}, false) == trustCertain
+}
+
+// tried reports whether a stack is that of a try, which never waits.
+func tried(stack []uintptr) bool {
+	for next := runtime.CallersFrames(stack); ; {
+		f, more := next.Next()
+		if !ours(f) {
+			return false
+		}
+		if strings.HasPrefix(f.Function[strings.LastIndexByte(f.Function, '.')+1:], "Try") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// fromWaits adds those who wait while they hold something.
+func (o *lockOrder) fromWaits(now *Snapshot, add func(nesting)) {
 	type seen struct {
 		grip
 		since time.Time
+		sure  bool
 	}
 	wants := map[who][]seen{}
 	for l, w := range waiters(now) {
 		// A hold that the snapshot has lasted at least until it was begun. So a hold that is older
 		// than a wait was there when the wait began, if the wait is older than the snapshot.
 		if id, ok := w.Agent.who(); ok && l.Size > 0 && !w.Granted && w.Since.Before(now.At) {
-			wants[id] = append(wants[id], seen{newGrip(l, w.Key, w.Permits, w.Stack), w.Since})
+			wants[id] = append(wants[id], seen{newGrip(l, w.Key, w.Permits, w.Stack), w.Since, true})
 		}
 	}
 	if len(wants) == 0 {
-		return nil
+		return
 	}
 	haves := map[who][]seen{}
 	for i := range now.Locks {
 		l := &now.Locks[i]
 		for k := range l.Holders {
 			h := &l.Holders[k]
-			if id, ok := h.Agent.who(); ok && len(wants[id]) > 0 && trusted(l, h, false) == trustCertain {
-				haves[id] = append(haves[id], seen{newGrip(l, h.Key, h.Permits, h.Stack), h.Since})
+			if id, ok := h.Agent.who(); ok && len(wants[id]) > 0 {
+				haves[id] = append(haves[id], seen{
+					newGrip(l, h.Key, h.Permits, h.Stack), h.Since, trusted(l, h, false) == trustCertain,
+				})
 			}
 		}
 	}
 	for id, held := range haves {
 		for _, w := range wants[id] {
-			var grips []grip
-			for _, h := range held {
-				if h.since.Before(w.since) {
-					grips = append(grips, h.grip)
+			for i, h := range held {
+				if !h.sure || !h.since.Before(w.since) {
+					continue
 				}
-			}
-			for i, g := range grips {
-				gates := slices.Delete(slices.Clone(grips), i, i+1)
-				if s, ok := o.add(nesting{id, g, w.grip, gates}); ok {
-					s.At = now.At
-					found = append(found, s)
+				n := nesting{agent: id, held: h.grip, wanted: w.grip}
+				for k, g := range held {
+					if k != i {
+						n.gates = append(n.gates, g.grip)
+					}
 				}
+				add(n)
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b Suspicion) int { return cmp.Compare(a.LockID, b.LockID) })
-	return found
 }
 
 // waiters ranges over all waits of a snapshot.

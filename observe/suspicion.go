@@ -3,6 +3,8 @@ package observe
 import (
 	"fmt"
 	"time"
+
+	"github.com/farad-go/farad/internal/observed"
 )
 
 // A suspect finds what may be a fault, and tells each once.
@@ -28,8 +30,9 @@ const (
 	minSelfWakes = 1000 // of a task that is told of, and more than half of its polls
 )
 
-// next returns the suspicions from two consecutive snapshots.
-func (s *suspect) next(before, now *Snapshot, c *Config) (all []Suspicion) {
+// next returns the suspicions from two consecutive snapshots, and from what the locks have told
+// between them.
+func (s *suspect) next(before, now *Snapshot, told []observed.Nesting, c *Config) (all []Suspicion) {
 	s.old, s.told = s.told, make(map[subject]bool, len(s.told))
 	if s.last == nil {
 		s.last = map[subject]time.Time{}
@@ -59,7 +62,7 @@ func (s *suspect) next(before, now *Snapshot, c *Config) (all []Suspicion) {
 		}
 	}
 	all = s.tasks(all, before, now, c)
-	return append(all, s.order.look(now)...)
+	return append(all, s.order.look(now, told)...)
 }
 
 // isNew reports whether x, which lasts, has not been told, and marks it.

@@ -39,7 +39,7 @@ func TestLongWaitsAndHoldsAreToldOnce(t *testing.T) {
 	before := c.after(0)
 	next := func(d time.Duration) []Suspicion {
 		now := c.after(d)
-		all := s.next(before, now, defaults())
+		all := s.next(before, now, nil, defaults())
 		before = now
 		return all
 	}
@@ -80,7 +80,7 @@ func TestNegativeThresholdsAreNone(t *testing.T) {
 	config := &Config{LongWait: -1, LongHold: -1, NeverPolled: -1}
 	config.setDefaults()
 	var s suspect
-	assert.Empty(t, s.next(c.after(0), c.after(time.Hour), config))
+	assert.Empty(t, s.next(c.after(0), c.after(time.Hour), nil, config))
 }
 
 // Goroutines wait for conds and wait groups as long as there is nothing to do.
@@ -88,7 +88,7 @@ func TestWaitsForCondsAreNeverTooLong(t *testing.T) {
 	c := &scene{}
 	c.wait(goroutine(1), c.add(Lock{Kind: "sync.Cond"}), 1).Since = noon
 	var s suspect
-	assert.Empty(t, s.next(c.after(0), c.after(time.Hour), defaults()))
+	assert.Empty(t, s.next(c.after(0), c.after(time.Hour), nil, defaults()))
 }
 
 func TestTasksThatNobodyPolls(t *testing.T) {
@@ -99,11 +99,11 @@ func TestTasksThatNobodyPolls(t *testing.T) {
 		{ID: 3, State: taskQueued, Since: noon.Add(20 * time.Second)},
 	}
 	var s suspect
-	all := s.next(c.after(20*time.Second), c.after(21*time.Second), defaults())
+	all := s.next(c.after(20*time.Second), c.after(21*time.Second), nil, defaults())
 	require.Len(t, all, 1)
 	assert.Equal(t, NeverPolled, all[0].Why)
 	assert.Equal(t, "task 1 late of main.go:3 was woken 21.0s ago", all[0].Text)
-	assert.Empty(t, s.next(c.after(21*time.Second), c.after(22*time.Second), defaults()))
+	assert.Empty(t, s.next(c.after(21*time.Second), c.after(22*time.Second), nil, defaults()))
 
 	for _, change := range []func(*Task){
 		func(t *Task) { t.Polls++ }, // it has run, and is queued again
@@ -113,7 +113,7 @@ func TestTasksThatNobodyPolls(t *testing.T) {
 		old, now := c.after(22*time.Second), c.after(23*time.Second)
 		now.Tasks = now.Tasks[:1]
 		change(&old.Tasks[0])
-		assert.Empty(t, s.next(old, now, defaults()))
+		assert.Empty(t, s.next(old, now, nil, defaults()))
 	}
 }
 
@@ -125,11 +125,11 @@ func TestTasksThatWakeThemselves(t *testing.T) {
 		{ID: 3, State: "running", Polls: 900, SelfWakes: 900},
 	}
 	var s suspect
-	all := s.next(c.after(0), c.after(1), defaults())
+	all := s.next(c.after(0), c.after(1), nil, defaults())
 	require.Len(t, all, 1)
 	assert.Equal(t, SelfWake, all[0].Why)
 	assert.Contains(t, all[0].Text, "1000 of 1500 polls")
-	assert.Empty(t, s.next(c.after(1), c.after(2), defaults()))
+	assert.Empty(t, s.next(c.after(1), c.after(2), nil, defaults()))
 }
 
 // nested is a scene in which agents hold and wait in turn: first, gate and second are locks.
@@ -180,17 +180,17 @@ func TestInversions(t *testing.T) {
 	} {
 		var o lockOrder
 		test.first()
-		assert.Empty(t, o.look(c.after(time.Second)), name)
+		assert.Empty(t, o.look(c.after(time.Second), nil), name)
 		c.clear()
 		test.second()
-		found := o.look(c.after(time.Second))
+		found := o.look(c.after(time.Second), nil)
 		require.Len(t, found, test.want, name)
 		if test.want > 0 {
 			assert.Equal(t, Inversion, found[0].Why)
 			assert.Equal(t, "b before a, and the reverse elsewhere", found[0].Text)
 			assert.Len(t, found[0].Stacks, 4)
 		}
-		assert.Empty(t, o.look(c.after(time.Second)), name)
+		assert.Empty(t, o.look(c.after(time.Second), nil), name)
 		c.clear()
 	}
 }
@@ -221,10 +221,10 @@ func TestInversionsOfWhatIsShared(t *testing.T) {
 		for _, order := range [][2]func(){{one, two}, {two, one}} {
 			var o lockOrder
 			order[0]()
-			assert.Empty(t, o.look(c.after(time.Second)), name)
+			assert.Empty(t, o.look(c.after(time.Second), nil), name)
 			c.clear()
 			order[1]()
-			assert.Len(t, o.look(c.after(time.Second)), test.want, name)
+			assert.Len(t, o.look(c.after(time.Second), nil), test.want, name)
 			c.clear()
 		}
 	}

@@ -7,6 +7,8 @@ type entry struct {
 	Hold
 	next, prev *entry
 	in         *entries // the list that it is in
+
+	hand hand
 }
 
 // A Hold is of permits that have been taken and not given back, or of a wait for them.
@@ -64,4 +66,7 @@ func (l *entries) remove(e *entry) {
 	}
 	e.in, e.prev, e.next = nil, nil, nil
 	l.n--
+	if e.hand.in != nil {
+		e.hand.leave()
+	}
 }

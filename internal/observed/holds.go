@@ -46,6 +46,9 @@ func (r *Record) pushLocked(l *entries, e *entry) {
 		e.before = p.sum
 	}
 	l.push(e)
+	if l == &r.holds {
+		e.hand.join(r, e)
+	}
 }
 
 func (r *Record) removeWaitLocked(e *entry, now int64) {
