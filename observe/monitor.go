@@ -119,9 +119,8 @@ func (s *sight) look(now *Snapshot, c *Config) {
 	for _, d := range possible {
 		reports.suspicions.tell(d.suspicion())
 	}
-	told := observed.TakeNestings()
 	if s.before != nil {
-		for _, x := range s.suspect.next(s.before, now, told, c) {
+		for _, x := range s.suspect.next(s.before, now, observed.TakeNestings(), c) {
 			reports.suspicions.tell(x)
 		}
 	}
