@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"log/slog"
 	"time"
+
+	"github.com/farad-go/farad/internal/observed"
 )
 
 // A Config says how observed locks are watched over. A zero field means its default.
@@ -13,6 +15,12 @@ type Config struct {
 	LongHold    time.Duration // what hold is suspicious, default: a minute; negative: none
 	NeverPolled time.Duration // how long a task may be ready and not run; default: 10 s; negative: for ever
 	Logger      *slog.Logger  // gets a line for each report; default: slog.Default() of that moment
+
+	// ReturnLeaked gives back the permits of a [semaphore.Permit] that was collected while it had
+	// them. They are reported as leaks all the same.
+	//
+	// [semaphore.Permit]: https://pkg.go.dev/github.com/farad-go/farad/sync/semaphore#Permit
+	ReturnLeaked bool
 }
 
 // Configure replaces the configuration.
@@ -22,6 +30,7 @@ type Config struct {
 func Configure(c Config) {
 	c.setDefaults()
 	watchdog.config.Store(&c)
+	observed.ReturnLeaks(c.ReturnLeaked)
 	watchdog.hurry()
 }
 

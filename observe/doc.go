@@ -49,12 +49,16 @@
 // Our locks belong to no goroutine: any may release. So it counts how they are used:
 //
 //   - What holds a mutex or a read-write lock is taken for its owner, until another
-//     goroutine has released that lock.
+//     goroutine has released that lock. Who waits for what it holds itself may have handed it
+//     on, so the lock must have been released by who had locked it before.
 //   - A semaphore's permits are often acquired by one goroutine and released by another. So
 //     they count only if what was acquired at the same place in the program has always been
 //     released by who had acquired it, at least once.
 //
-// Where that is not certain, and the waits are longer than [Config].LongWait, there is a
+// One case cannot be told: if two readers hold a lock, and one of them releases for the other, the
+// wrong one is taken for the reader that is left.
+//
+// Where it is not certain, and the waits are longer than [Config].LongWait, there is a
 // [Suspicion] instead: a possible deadlock.
 //
 // A task that waits by a future is stuck only if it is straight-line, and waits for nothing but

@@ -98,15 +98,20 @@ const (
 	trustCertain
 )
 
-// trusted returns how certain it is that h belongs to its agent.
+// trusted returns how certain it is that h belongs to its agent. self says that the agent waits for
+// the same lock again, loop that it has been at the same place before.
 //
 // Our locks belong to nobody. Those that are Owned are released by who acquired them until the
-// contrary was seen. A semaphore's permits are often acquired by a dispatcher, and released by the
-// goroutines that it starts. So each place has to have shown that what it acquires is not handed
-// on. And an agent that has come back for more to the place where it got the first, as loop says,
-// is taken for a dispatcher.
-func trusted(l *Lock, h *Holder, loop bool) trust {
+// contrary was seen. Who waits for what it holds may wait for one to whom it was handed: then it
+// must have been seen at all. A semaphore's permits are often acquired by a dispatcher, and
+// released by the goroutines that it starts. So each place has to have shown that what it acquires
+// is not handed on. And an agent that has come back for more to the place where it got the first is
+// taken for a dispatcher.
+func trusted(l *Lock, h *Holder, self, loop bool) trust {
 	handed := l.Counts.Handed > 0
+	if l.Owned && self && l.Counts.Released == 0 {
+		return trustPossible
+	}
 	if !l.Owned {
 		if loop || handed && l.Counts.Released == 0 {
 			return trustNone
@@ -268,6 +273,7 @@ func (l *line) addHolds(g *graph, old *Lock) {
 		stack uint64
 	}
 	times := map[place]int{}
+	self := map[*actor]bool{}
 	for i := range l.lock.Holders {
 		h := &l.lock.Holders[i]
 		if h.Key != l.key || !lasting[h.ID] {
@@ -285,10 +291,11 @@ func (l *line) addHolds(g *graph, old *Lock) {
 	}
 	for _, w := range l.waits {
 		times[place{w.actor, w.Stack.hash()}]++
+		self[w.actor] = true
 	}
 	for _, h := range l.holds {
 		loop := len(h.Stack) > 0 && times[place{h.actor, h.Stack.hash()}] > 1
-		h.trust = trusted(l.lock, h.Holder, loop)
+		h.trust = trusted(l.lock, h.Holder, self[h.actor], loop)
 	}
 }
 
@@ -485,7 +492,7 @@ func (d *detector) next(now *Snapshot, patience time.Duration) (certain, possibl
 		}
 	}
 	for _, c := range g.deadlocks(trustPossible) {
-		if now.At.Sub(c.youngest()) >= patience && d.news(&c, trustPossible) {
+		if age(now, c.youngest()) >= patience && d.news(&c, trustPossible) {
 			c.Waits = c.Waits[:min(len(c.Waits), maxBlocked)]
 			possible = append(possible, c)
 		}

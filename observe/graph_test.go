@@ -132,7 +132,7 @@ func TestStuckAreTheHopeless(t *testing.T) {
 	for i := range rounds(300_000) {
 		w := newWorld(rand.New(rand.NewPCG(seed, uint64(i))), 2+i%4, 1+i%3)
 		for _, l := range w.locks {
-			l.owned = true
+			l.owned, l.released = true, 1
 		}
 		for range 40 {
 			w.turn(anyOrder)
@@ -291,6 +291,11 @@ func TestSelfDeadlock(t *testing.T) {
 	c.hold(goroutine(1), mu, 1)
 	c.wait(goroutine(1), mu, 1)
 	certain, possible := c.find()
+	assert.Empty(t, certain, "another goroutine may be about to unlock: the first time one cannot know")
+	assert.Len(t, possible, 1)
+
+	c.s.Locks[mu].Counts.Released = 1
+	certain, possible = c.find()
 	assert.Equal(t, []Agent{goroutine(1)}, deadlocked(t, certain, possible))
 }
 
@@ -299,6 +304,7 @@ func TestSelfDeadlock(t *testing.T) {
 func TestReaderBehindWriter(t *testing.T) {
 	c := &scene{}
 	rw := c.rw()
+	c.s.Locks[rw].Counts.Released = 1
 	c.hold(goroutine(1), rw, 1).Shared = true
 	c.hold(goroutine(3), rw, 1).Shared = true // runs
 	c.wait(goroutine(2), rw, 1000)
@@ -446,7 +452,7 @@ func TestPlacesHaveToShowThatTheyKeepPermits(t *testing.T) {
 func TestHandedMutexesAreOnlySuspected(t *testing.T) {
 	c := &scene{}
 	mu := c.mutex()
-	c.s.Locks[mu].Counts.Handed = 1
+	c.s.Locks[mu].Counts = Counts{Released: 1, Handed: 1}
 	c.hold(goroutine(1), mu, 1)
 	c.wait(goroutine(1), mu, 1)
 	certain, possible := c.find()

@@ -73,6 +73,7 @@ func (m *monitor) run() {
 		observed.Stamp()
 		if begin := time.Now(); !begin.Before(next) {
 			now := readLocks()
+			takeLeaks()
 			past.add(now)
 			if len(now.Locks) == 0 && !observed.Executes() && observed.Everything() == observed.Off && m.end(asked) {
 				return
@@ -128,6 +129,23 @@ func (s *sight) look(now *Snapshot, c *Config) {
 }
 
 const never = 1<<63 - 1
+
+// takeLeaks reports the leaks that are new.
+func takeLeaks() {
+	found, dropped := observed.TakeLeaks()
+	for i := range found {
+		l := &found[i]
+		name := l.Lock
+		if name == "" {
+			name = place(l.Place)
+		}
+		reports.leaks.tell(Leak{
+			At: observed.Wall(l.At), LockID: l.LockID, Lock: name, Kind: l.What, Permits: l.Permits,
+			Agent: agentOf(&l.Agent), Since: observed.Wall(l.Since), Stack: l.Stack.PCs(), Returned: l.Returned,
+		})
+	}
+	reports.leaks.drop(dropped)
+}
 
 // suspicion returns the suspicion that d is one.
 func (d *Deadlock) suspicion() Suspicion {

@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	stdsync "sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -167,6 +169,9 @@ func TestGoroutineThatLocksTwice(t *testing.T) {
 	var mu sync.Mutex
 	Watch(&mu, "twice", LevelHolders)
 	defer Unwatch(&mu)
+	mu.Lock()
+	watchdog.hurry()
+	mu.Unlock() // now it is known that who locks unlocks
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -190,6 +195,8 @@ func TestReaderThatReadsTwice(t *testing.T) {
 	defer Unwatch(&l)
 	var all stdsync.WaitGroup
 	again := make(chan struct{})
+	l.RLock()
+	l.RUnlock() // now it is known that readers unlock themselves
 	reads := make(chan struct{})
 	all.Go(func() {
 		l.RLock()
@@ -384,4 +391,82 @@ func TestInversionsWithoutWaits(t *testing.T) {
 			Unwatch(l)
 		}
 	}
+}
+
+// A goroutine may lock for its child, which unlocks. The first time nobody knows that the parent
+// does not wait for itself.
+func TestChildThatUnlocksIsNoDeadlock(t *testing.T) {
+	found := watchFast(t, "child")
+	var mu mutex.Mutex
+	Watch(&mu, "child", LevelHolders)
+	defer Unwatch(&mu)
+	for range 3 {
+		mu.Lock()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			locktest.Eventually(t, "the parent waits", func() bool { return mu.Waiting() == 1 })
+			looks(t, 3)
+			mu.Unlock()
+		}()
+		mu.Lock()
+		<-done
+		done = make(chan struct{})
+		go func() {
+			defer close(done)
+			mu.Unlock()
+		}()
+		<-done
+	}
+	assert.Empty(t, found())
+}
+
+// In a bubble it is the year 2000: a monitor outside must not take waits there for long ones.
+func TestWaitsInBubblesAreNotLong(t *testing.T) {
+	watchFast(t, "")
+	start := time.Now()
+	var outside mutex.Mutex
+	Watch(&outside, "outside", LevelCounts) // so the monitor runs
+	defer Unwatch(&outside)
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		Watch(&mu, "inside", LevelHolders)
+		defer Unwatch(&mu)
+		mu.Lock()
+		go func() {
+			time.Sleep(time.Second)
+			for first := watchdog.looks.Load(); watchdog.looks.Load() < first+3; {
+				runtime.Gosched()
+			}
+			mu.Unlock()
+		}()
+		mu.Lock()
+		mu.Unlock()
+	})
+	for _, s := range Read().Suspicions {
+		assert.False(t, s.At.After(start) && s.Lock == "inside", s)
+	}
+}
+
+// A permit that is collected is told of.
+func TestLeaksAreTold(t *testing.T) {
+	watchFast(t, "")
+	sem := semaphore.New(2)
+	Watch(sem, "leaky", LevelHolders)
+	defer Unwatch(sem)
+	var told atomic.Int64
+	stop := OnLeak(func(l Leak) {
+		if l.Lock == "leaky" && l.Permits == 1 && strings.Contains(l.Stack.String(), "TestLeaksAreTold") {
+			told.Add(1)
+		}
+	})
+	defer stop()
+	func() {
+		_, err := sem.AcquirePermit(context.Background(), 1)
+		require.NoError(t, err)
+	}()
+	locktest.Eventually(t, "the leak is told", func() bool {
+		runtime.GC()
+		return told.Load() == 1
+	})
 }

@@ -130,7 +130,7 @@ func toldGrip(l *Lock, g *observed.Grip) grip {
 
 // sure reports whether what is acquired of l with a stack is held by who acquired it.
 func sure(l *Lock, stack Stack) bool {
-	return trusted(l, &Holder{Stack: stack}, false) == trustCertain
+	return trusted(l, &Holder{Stack: stack}, false, false) == trustCertain
 }
 
 // tried reports whether a stack is that of a try, which never waits.
@@ -174,7 +174,7 @@ func (o *lockOrder) fromWaits(now *Snapshot, add func(nesting)) {
 			h := &l.Holders[k]
 			if id, ok := h.Agent.who(); ok && len(wants[id]) > 0 {
 				haves[id] = append(haves[id], seen{
-					newGrip(l, h.Key, h.Permits, h.Stack), h.Since, trusted(l, h, false) == trustCertain,
+					newGrip(l, h.Key, h.Permits, h.Stack), h.Since, trusted(l, h, false, false) == trustCertain,
 				})
 			}
 		}

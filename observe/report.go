@@ -69,11 +69,16 @@ func (o *outlet[T]) tell(report T) {
 	o.mu.Unlock()
 	for _, h := range handlers {
 		if !h.tell(report) {
-			o.mu.Lock()
-			o.dropped++
-			o.mu.Unlock()
+			o.drop(1)
 		}
 	}
+}
+
+// drop counts reports that there was no room for.
+func (o *outlet[T]) drop(n uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.dropped += n
 }
 
 // read returns the reports that are kept, the oldest first, and how many have been dropped.

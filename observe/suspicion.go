@@ -44,13 +44,15 @@ func (s *suspect) next(before, now *Snapshot, told []observed.Nesting, c *Config
 		}
 		var waits, holds []lasting
 		for i := range l.Waiters {
-			if w := &l.Waiters[i]; !w.Granted && c.LongWait >= 0 && now.At.Sub(w.Since) >= c.LongWait {
-				waits = append(waits, lasting{w.ID, now.At.Sub(w.Since), w.Stack})
+			w := &l.Waiters[i]
+			if d := age(now, w.Since); !w.Granted && c.LongWait >= 0 && d >= c.LongWait {
+				waits = append(waits, lasting{w.ID, d, w.Stack})
 			}
 		}
 		for i := range l.Holders {
-			if h := &l.Holders[i]; c.LongHold >= 0 && now.At.Sub(h.Since) >= c.LongHold {
-				holds = append(holds, lasting{h.ID, now.At.Sub(h.Since), h.Stack})
+			h := &l.Holders[i]
+			if d := age(now, h.Since); c.LongHold >= 0 && d >= c.LongHold {
+				holds = append(holds, lasting{h.ID, d, h.Stack})
 			}
 		}
 		all = s.tooLong(all, now, l, LongWait, c.LongWait, waits)
@@ -69,6 +71,18 @@ func (s *suspect) next(before, now *Snapshot, told []observed.Nesting, c *Config
 func (s *suspect) isNew(x subject) bool {
 	s.told[x] = true
 	return !s.old[x]
+}
+
+// began is about when the process began. Times before that are of a testing/synctest bubble, where
+// it is the year 2000, and say nothing here.
+var began = time.Now().Add(-time.Hour)
+
+// age returns how long something has lasted, or 0 if that is not known.
+func age(now *Snapshot, since time.Time) time.Duration {
+	if since.Before(began) && now.At.After(began) {
+		return 0
+	}
+	return now.At.Sub(since)
 }
 
 // lasting is a wait or a hold.

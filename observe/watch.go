@@ -51,6 +51,7 @@ func Read() *Snapshot {
 	if len(s.Locks)+len(s.Tasks) > 0 {
 		watchdog.start()
 	}
+	takeLeaks()
 	var dropped [3]uint64
 	s.Deadlocks, dropped[0] = reports.deadlocks.read()
 	s.Suspicions, dropped[1] = reports.suspicions.read()
