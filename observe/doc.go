@@ -2,9 +2,9 @@
 // finds deadlocks, suspicious waits and leaks in a program that runs, without a rebuild. A lock
 // that is not observed costs what it did before.
 //
-//	observe.Watch(&users.mu, "users", observe.LevelHolders) // this lock
-//	observe.All(observe.LevelCounts)                        // all that are made or waited for from now on
-//	http.Handle("/debug/locks", observe.Handler())          // the page
+//	observe.Watch(&mu, "users", observe.LevelHolders) // this lock
+//	observe.All(observe.LevelCounts)                  // all that are made or waited for from now on
+//	http.Handle("/debug/locks", observe.Handler())    // the page
 //
 // # Which call
 //
@@ -16,7 +16,7 @@
 //	be told of a deadlock, suspicion or leak   OnDeadlock, OnSuspicion, OnLeak
 //	set thresholds, and where reports go       Configure
 //	see where permits and time go              go tool pprof and Handler, or WriteProfile
-//	have metrics                               expvar and Var; packages observe/prometheus, observe/otel
+//	have metrics                               expvar and Var, observe/prometheus, observe/otel
 //
 // # Levels
 //

@@ -14,8 +14,8 @@ import (
 // A lockOrder remembers which locks were waited for while which were held. It finds two that were
 // taken in both orders: two agents that do so at the same time wait for each other for ever.
 //
-// It learns from what the locks tell of each acquire at [LevelHolders], and from those who wait when
-// a snapshot is taken. Tries do not count: they never wait. A pair is reported once. It is no
+// It learns from what the locks tell of each acquire at [LevelHolders], and from those who wait
+// when a snapshot is taken. Tries do not count: they never wait. A pair is reported once. It is no
 // inversion
 //
 //   - if the same agent took both orders, which cannot meet itself;

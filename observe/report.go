@@ -132,7 +132,7 @@ func (h *listener[T]) call(report T) {
 	ended := false
 	defer func() {
 		if p := recover(); p != nil {
-			logger().Error("farad: a handler of package observe has panicked", "panic", p, "stack", string(debug.Stack()))
+			logger().Error("farad: a handler has panicked", "panic", p, "stack", string(debug.Stack()))
 		} else if !ended {
 			go h.run() // after runtime.Goexit
 		}

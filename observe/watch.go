@@ -7,9 +7,9 @@ import (
 	"github.com/farad-go/farad/internal/observed"
 )
 
-// Watch observes a lock, given by a pointer to it, at a level. A name may be empty: then the lock is
-// called by the place that first waited for it. Watching a lock again changes the name, unless the
-// new one is empty, and the level. LevelOff is [Unwatch].
+// Watch observes a lock, given by a pointer to it, at a level. A name may be empty: then the lock
+// is called by the place that first waited for it. Watching a lock again changes the name, unless
+// the new one is empty, and the level. LevelOff is [Unwatch].
 //
 // Watch may be called at any moment. Whoever holds the lock at that moment is unknown. It panics if
 // lock is not of a type that can be observed.
