@@ -98,6 +98,14 @@ var Targets = []table.Target{
 	{Workloads: []string{"keyed-64"}, Metric: table.RatioTo, Peer: NameCountedMap, Bound: 0.5},
 	{Workloads: []string{"keyed-64"}, Metric: table.RatioTo, Peer: NameStripes, Bound: 1.5},
 
+	{
+		Workloads: []string{"observed-8", "observed-sync-8"},
+		Metric:    table.RatioTo,
+		Peer:      NameUnobserved,
+		Bound:     1.05,
+	},
+	{Workloads: []string{"observed-1", "observed-8"}, Metric: table.RatioTo, Peer: NameGoDeadlock, Bound: 0.5},
+
 	{Metric: table.Allocations, Bound: 0.01},
 }
 

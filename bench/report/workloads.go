@@ -11,5 +11,5 @@ import (
 // LockWorkloads are all that goroutines do with locks, in the order of the tables.
 var LockWorkloads = slices.Concat(
 	locks.Mutexes, locks.Timeouts, array.Benches, capacitor.Benches, locks.Storms, capacitor.Variations,
-	locks.Words, locks.Conds, locks.Keyed,
+	locks.Words, locks.Conds, locks.Keyed, locks.Observed,
 )
