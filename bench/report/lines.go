@@ -54,6 +54,7 @@ var Others = []string{
 	peers.NameXSync, peers.NameChannel, locks.NameChannelTimer, locks.NameMutex, locks.NameMutexes,
 	peers.NameFifomu, locks.NameRWMutex, locks.NameRBMutex, locks.NameCond, locks.NameWaitGroup,
 	locks.NameMapOfMutexes, locks.NameCountedMap, locks.NameStripes,
+	locks.NameProfiled, locks.NameGoDeadlock, locks.NameLinkdata,
 	tasks.NameGoStatement, tasks.NameAfterFunc, peers.NameAnts,
 	jobs.NameErrgroup, jobs.NamePond, jobs.NameConc,
 }
