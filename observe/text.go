@@ -144,16 +144,18 @@ func (v *view) dropped() string {
 }
 
 // textStack writes the calls of a stack, the innermost first.
-func (p *printer) textStack(indent string, s Stack) {
+func (p *printer) textStack(indent string, s Stack) { p.textCalls(indent, s, maxCalls) }
+
+// textCalls writes so many calls of a stack.
+func (p *printer) textCalls(indent string, s Stack, most int) {
 	calls := s.Frames()
 	if len(calls) == 0 {
 		p.line("%s(no stack)", indent)
 	}
-	more := len(calls) - maxCalls
-	for _, f := range calls[:min(len(calls), maxCalls)] {
+	for _, f := range calls[:min(len(calls), most)] {
 		p.call(indent, f)
 	}
-	p.more(indent, more, "call")
+	p.more(indent, len(calls)-most, "call")
 }
 
 // call writes one call; of a long path the end is kept, which has the file and the line.
@@ -249,6 +251,7 @@ func (l leakView) by() string {
 }
 
 func (v *view) textSuspicions(p *printer) {
+	const brief = 4 // calls: there may be many suspicions, and the locks come below them
 	for _, s := range v.Suspicions[:min(len(v.Suspicions), maxReports)] {
 		p.gap()
 		p.wrap("  ", fmt.Sprintf("SUSPICION: %s, %s: %s", s.what(), s.when(), s.line()))
@@ -256,7 +259,7 @@ func (v *view) textSuspicions(p *printer) {
 			if i > 0 {
 				p.line("    --")
 			}
-			p.textStack("    ", stack)
+			p.textCalls("    ", stack, brief)
 		}
 	}
 	p.more("", len(v.Suspicions)-maxReports, "suspicion")

@@ -189,11 +189,24 @@ func (v *view) addReports(s *Snapshot, waits map[uint64]bool) {
 		if !known {
 			i = len(v.Suspicions)
 			suspicions[k] = i
+			x.Stacks = distinct(x.Stacks)
 			v.Suspicions = append(v.Suspicions, suspicionView{Suspicion: x, Name: v.name(x.LockID, x.Lock, "lock"), Age: since(v.At, x.At)})
 		}
 		v.Suspicions[i].Count++
 		mark(x.LockID, stateSuspect)
 	}
+}
+
+// distinct returns the stacks that differ.
+func distinct(all []Stack) (some []Stack) {
+	known := make(map[string]bool)
+	for _, s := range all {
+		if key := stackKey(s); !known[key] {
+			known[key] = true
+			some = append(some, s)
+		}
+	}
+	return some
 }
 
 // told says whether the waiters of a lock are in the snapshot, so that one that is missing is gone.
