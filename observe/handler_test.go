@@ -30,7 +30,8 @@ func TestServe(t *testing.T) {
 		"/": shop, "/crowd": crowd, "/hostile": hostile,
 		"/empty": func() *Snapshot { return &Snapshot{At: shopTime} },
 		"/knot": func() *Snapshot {
-			return around([2]uint64{1, 2}, [2]uint64{2, 1}, [2]uint64{2, 3}, [2]uint64{3, 1}, [2]uint64{4, 1}, [2]uint64{0, 4})
+			return around([2]uint64{1, 2}, [2]uint64{2, 1}, [2]uint64{2, 3}, [2]uint64{3, 1}, [2]uint64{4, 1},
+				[2]uint64{0, 4})
 		},
 	} {
 		past := &history{}
@@ -62,7 +63,8 @@ func pastOf(past *history, snapshot func() *Snapshot) {
 func get(t *testing.T, s *Snapshot, method, query string) *http.Response {
 	t.Helper()
 	w := httptest.NewRecorder()
-	newHandler(func() *Snapshot { return s }, &history{}).ServeHTTP(w, httptest.NewRequest(method, "/locks?"+query, nil))
+	newHandler(func() *Snapshot { return s }, &history{}).ServeHTTP(w, httptest.NewRequest(method,
+		"/locks?"+query, nil))
 	return w.Result()
 }
 

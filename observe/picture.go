@@ -61,7 +61,8 @@ func (g *waitGraph) draw(narrow bool) *picture {
 	p := &picture{Note: g.note(), Boxes: make([]box, len(g.vertices))}
 	for i, n := range g.vertices {
 		b := box{vertex: n, H: boxHeight, ShortTitle: cut(n.Title, titleLength), ShortSub: cut(n.Sub, subLength)}
-		b.W = 2*boxPad + math.Ceil(max(charTitle*float64(utf8.RuneCountInString(b.ShortTitle)), charSub*float64(utf8.RuneCountInString(b.ShortSub))))
+		title, sub := utf8.RuneCountInString(b.ShortTitle), utf8.RuneCountInString(b.ShortSub)
+		b.W = 2*boxPad + math.Ceil(max(charTitle*float64(title), charSub*float64(sub)))
 		p.Boxes[i] = b
 	}
 	y := margin
@@ -136,7 +137,7 @@ func (g *waitGraph) parts() [][]int {
 	return parts
 }
 
-// ring returns a part in the order of its arrows if it is a ring, and not too large to look like it.
+// ring returns a part in the order of its arrows if it is a ring that is not too large to show.
 func (g *waitGraph) ring(part []int) []int {
 	if len(part) > ringMost {
 		return nil
@@ -204,7 +205,8 @@ func (g *waitGraph) drawColumn(p *picture, ring []int, curves []string, top floa
 		if e.From == ring[len(ring)-1] {
 			x, y1, y2 := margin+width+side, top+last.CY(), top+first.CY()
 			curves[k] = fmt.Sprintf("M%.1f %.1fH%.1fQ%.1f %.1f %.1f %.1fV%.1fQ%.1f %.1f %.1f %.1fH%.1f",
-				margin+last.X+last.W, y1, x-bend, x, y1, x, y1-bend, y2+bend, x, y2, x-bend, y2, margin+first.X+first.W+headLength-2)
+				margin+last.X+last.W, y1, x-bend, x, y1, x, y1-bend,
+				y2+bend, x, y2, x-bend, y2, margin+first.X+first.W+headLength-2)
 		}
 	}
 	return width + side, height
@@ -284,7 +286,7 @@ func wayBack(from, to *box, x1, x2, top, y float64) string {
 		x2+bend, x2, y, x2, y-bend, y2+bend, x2, y2, min(x2+bend, margin+to.X), y2, margin+to.X-headLength+2)
 }
 
-// backEdges returns edges without which a part has no cycle: those that a walk in depth meets again.
+// backEdges returns edges without which a part has no cycle: what a walk in depth meets again.
 func (g *waitGraph) backEdges(part []int, out map[int][]int, in map[int]int) map[int]bool {
 	back := make(map[int]bool)
 	const open, done = 1, 2
@@ -378,7 +380,8 @@ func (p *picture) arrow(e edge, curve string, straight bool) arrow {
 		x1, y1, x2, y2 := from.X+from.W, from.CY(), to.X, to.CY()
 		bend := (x2 - x1) / 2
 		return arrow{
-			edge: e, Path: fmt.Sprintf("M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", x1, y1, x1+bend, y1, x2-bend, y2, x2-headLength+2, y2),
+			edge: e, Path: fmt.Sprintf("M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", x1, y1, x1+bend, y1, x2-bend,
+				y2, x2-headLength+2, y2),
 			Head: head(x2, y2, 1, 0),
 		}
 	}
@@ -416,5 +419,6 @@ func edgeOf(b *box, dx, dy float64) (x, y float64) {
 // head draws the head of an arrow that ends at a point, in a direction of length 1.
 func head(x, y, dx, dy float64) string {
 	bx, by := x-headLength*dx, y-headLength*dy
-	return fmt.Sprintf("%.1f,%.1f %.1f,%.1f %.1f,%.1f", x, y, bx-headWidth*dy, by+headWidth*dx, bx+headWidth*dy, by-headWidth*dx)
+	return fmt.Sprintf("%.1f,%.1f %.1f,%.1f %.1f,%.1f", x, y, bx-headWidth*dy, by+headWidth*dx, bx+headWidth*dy,
+		by-headWidth*dx)
 }

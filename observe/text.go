@@ -216,7 +216,8 @@ func (v *view) textLeaks(p *printer) {
 
 // sentence says what has leaked, and when.
 func (l leakView) sentence() string {
-	what, were, when := plural(l.Count, clean(l.Kind, maxLabel))+" of "+strconv.Quote(l.Name), "they were", span(l.LastAge)
+	what, were, when := plural(l.Count, clean(l.Kind,
+		maxLabel))+" of "+strconv.Quote(l.Name), "they were", span(l.LastAge)
 	if l.Kind == "lock" {
 		what = strconv.Quote(l.Name)
 	}
@@ -297,7 +298,8 @@ func (v *view) textTable(p *printer, locks []*lockView) {
 	}
 	p.line(textRow, "STATE", "LOCK", "HELD", "WAITING", "LONGEST", "ACQUIRED", "WAITED", "WAIT P99", "HOLD P99")
 	for _, l := range locks[:min(len(locks), maxLocks)] {
-		p.line(textRow, l.State, cut(l.Title, 24), l.HeldOf(), blank(l.Waiting), l.LongestText(), count(l.Counts.Acquired),
+		p.line(textRow, l.State, cut(l.Title, 24), l.HeldOf(), blank(l.Waiting), l.LongestText(),
+			count(l.Counts.Acquired),
 			share(l.Counts.Contended, l.Counts.Acquired), quantile(&l.Wait), quantile(&l.Hold))
 	}
 	p.more("", len(locks)-maxLocks, "lock")
@@ -466,14 +468,16 @@ func (v *view) textTasks(p *printer) {
 		p.gap()
 		p.line(row, "TASK", "NAME", "STATE", "SINCE", "AGE", "POLLS", "BUSY", "IDLE", "WAITS FOR")
 		for _, t := range v.Tasks[:min(len(v.Tasks), maxTasks)] {
-			p.line(row, fmt.Sprint(t.ID), cut(clean(t.Name, maxName), 20), cut(clean(t.State, maxName), 9), span(since(v.At, t.Since)), span(t.Age),
+			p.line(row, fmt.Sprint(t.ID), cut(clean(t.Name, maxName), 20), cut(clean(t.State, maxName), 9),
+				span(since(v.At, t.Since)), span(t.Age),
 				count(t.Polls), span(t.Busy), span(t.Idle), clean(t.WaitsFor, maxName))
 		}
 		p.more("", len(v.Tasks)-maxTasks, "task")
 	}
 	for _, x := range v.Panics[max(len(v.Panics)-maxReports, 0):] {
 		p.gap()
-		p.wrap("  ", fmt.Sprintf("PANIC of task %q, %s ago: %s", clean(x.Task, maxName), span(since(v.At, x.At)), clean(x.Value, maxText)))
+		ago := span(since(v.At, x.At))
+		p.wrap("  ", fmt.Sprintf("PANIC of task %q, %s ago: %s", clean(x.Task, maxName), ago, clean(x.Value, maxText)))
 		for i, l := range strings.Split(strings.TrimSpace(x.Stack), "\n") {
 			if i == 2*maxCalls {
 				break
