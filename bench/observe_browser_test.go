@@ -145,7 +145,10 @@ func TestObservePageInABrowser(t *testing.T) {
 			}
 			require.NotEmpty(t, l.Plots)
 			require.Equal(t, 4, l.Tables[0].Rows)
-			for _, want := range []string{"accounts", "journal", "saturated", "Nothing can end these 2 waits", "bench.transfer", "bench.audit", "observe_browser_test.go"} {
+			for _, want := range []string{
+				"accounts", "journal", "saturated", "Nothing can end these 2 waits",
+				"bench.transfer", "bench.audit", "observe_browser_test.go",
+			} {
 				require.True(t, eval[bool](t, tab, `document.body.innerText.includes("`+want+`")`), want)
 			}
 		})
@@ -153,8 +156,10 @@ func TestObservePageInABrowser(t *testing.T) {
 	for _, s := range screens[1:3] {
 		t.Run("lock/"+s.name, func(t *testing.T) {
 			tab, problems := open(t, browser, s, server.URL+"/")
-			eval[bool](t, tab, `[...document.querySelectorAll("td.name a")].find(a => a.textContent === "journal").click() || true`)
-			becomes(t, tab, `document.querySelector("h1")?.textContent === "journal" && document.querySelector("#live").dataset.state === "live"`)
+			eval[bool](t, tab,
+				`[...document.querySelectorAll("td.name a")].find(a => a.textContent === "journal").click() || true`)
+			becomes(t, tab,
+				`document.querySelector("h1")?.textContent === "journal" && document.querySelector("#live").dataset.state === "live"`)
 			eval[bool](t, tab, `document.querySelectorAll("details").forEach(d => d.open = true) || true`)
 			l := lookAt(t, tab, s, problems)
 			require.Empty(t, sound(l.Problems))
@@ -169,13 +174,15 @@ func TestObservePageInABrowser(t *testing.T) {
 
 	t.Run("without JavaScript", func(t *testing.T) {
 		tab, problems := open(t, browser, screens[0], soundPageWith(t, ""))
-		_, err := chromedp.Call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		_, err := chromedp.Call(tab, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: true})
 		require.NoError(t, err)
 		require.NoError(t, chromedp.Do(tab, chromedp.Navigate(server.URL+"/?sort=name")))
 		require.Equal(t, "Reload", eval[string](t, tab, `document.querySelector("#live").innerText.trim()`))
 		require.Equal(t, 3, eval[int](t, tab, `document.querySelectorAll("#locks tbody tr").length`))
 		require.Equal(t, "Lock", eval[string](t, tab, `document.querySelector("th[aria-sort]").innerText`))
-		eval[bool](t, tab, `document.querySelector("details").open || document.querySelector("summary").click() || true`)
+		eval[bool](t, tab,
+			`document.querySelector("details").open || document.querySelector("summary").click() || true`)
 		becomes(t, tab, `document.querySelector("details").open`)
 		require.Len(t, problems(), 1) // the page itself, which is not the one that was open before
 	})
@@ -183,12 +190,14 @@ func TestObservePageInABrowser(t *testing.T) {
 	t.Run("live", func(t *testing.T) {
 		tab, problems := open(t, browser, screens[2], server.URL+"/")
 		becomes(t, tab, `document.querySelector("#live").dataset.state === "live"`)
-		eval[bool](t, tab, `(window.mark = document.querySelector("#lock-" + document.querySelector("td.name a").href.split("=")[1])) !== null`)
+		eval[bool](t, tab,
+			`(window.mark = document.querySelector("#lock-" + document.querySelector("td.name a").href.split("=")[1])) !== null`)
 		eval[bool](t, tab, `(document.querySelector("details").open = true)`)
 		const verdict = `document.querySelector(".verdict").innerText`
 		at := eval[string](t, tab, verdict)
 		becomes(t, tab, verdict+` !== `+strconv.Quote(at))
-		require.True(t, eval[bool](t, tab, `document.querySelector("details").open && window.mark.isConnected`), "what the reader did stays")
+		require.True(t, eval[bool](t, tab, `document.querySelector("details").open && window.mark.isConnected`),
+			"what the reader did stays")
 
 		eval[bool](t, tab, `document.querySelector("#live button").click() || true`)
 		require.Equal(t, "paused", eval[string](t, tab, `document.querySelector("#live").dataset.state`))

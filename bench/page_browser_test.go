@@ -100,8 +100,8 @@ func (s screen) emulate(ctx context.Context) error {
 	return err
 }
 
-// open loads a file, or what a test serves, into a tab of its own, and returns the tab and what goes
-// wrong there: requests to anything but the page, errors in the console, and exceptions.
+// open loads a file, or what a test serves, into a tab of its own, and returns the tab and what
+// goes wrong there: requests to anything but the page, errors in the console, and exceptions.
 func open(t *testing.T, ctx context.Context, s screen, where string) (tab context.Context, problems func() []string) {
 	t.Helper()
 	ctx, done := context.WithTimeout(ctx, time.Minute)

@@ -10,7 +10,8 @@ import (
 func (v *view) dot() string {
 	g := v.newWaitGraph(maxNodes)
 	var b bytes.Buffer
-	b.WriteString("digraph \"farad\" {\n\trankdir=LR\n\tnode [fontname=\"sans-serif\" fontsize=11]\n\tedge [fontname=\"sans-serif\" fontsize=9]\n")
+	b.WriteString("digraph \"farad\" {\n\trankdir=LR\n")
+	b.WriteString("\tnode [fontname=\"sans-serif\" fontsize=11]\n\tedge [fontname=\"sans-serif\" fontsize=9]\n")
 	if note := g.note(); note != "" {
 		fmt.Fprintf(&b, "\tlabel=%s\n", dotQuote(note))
 	}

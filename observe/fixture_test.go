@@ -94,7 +94,8 @@ func shop() *Snapshot {
 		db.Holders = append(db.Holders, hold(110+i, goroutine(40+i, "/cart"), time.Duration(30-i)*time.Millisecond,
 			query, checkout, serveHTTP))
 	}
-	db.Holders = append([]Holder{hold(130, goroutine(90, "/report"), 95*time.Second, query, report, serveHTTP)}, db.Holders...)
+	db.Holders = append([]Holder{hold(130, goroutine(90, "/report"), 95*time.Second, query, report, serveHTTP)},
+		db.Holders...)
 	db.Holders[0].Permits = 3
 	db.Holders[0].Blame = 41 * time.Minute
 	for i := range uint64(40) {
@@ -114,11 +115,13 @@ func shop() *Snapshot {
 	s.Tasks = []Task{
 		{
 			ID: 7, Executor: "jobs", Name: "settle", Spawned: "shop/jobs.go:31", State: "waiting", WaitsFor: "ledger",
-			Since: ago(stuck - 2*time.Second), Age: time.Hour, Polls: 8123, Busy: 12 * time.Second, Idle: 40 * time.Microsecond,
+			Since: ago(stuck - 2*time.Second), Age: time.Hour, Polls: 8123, Busy: 12 * time.Second,
+			Idle: 40 * time.Microsecond,
 		},
 		{
 			ID: 8, Executor: "jobs", Name: "index", Spawned: "shop/jobs.go:44", State: "running", Since: ago(3 * time.Millisecond),
-			Age: 20 * time.Minute, Polls: 1_210_400, Busy: 9 * time.Minute, Idle: 2 * time.Microsecond, SelfWakes: 1_209_000,
+			Age: 20 * time.Minute, Polls: 1_210_400, Busy: 9 * time.Minute, Idle: 2 * time.Microsecond,
+			SelfWakes: 1_209_000,
 		},
 	}
 	s.Panicked = 3
@@ -162,7 +165,10 @@ func crowd() *Snapshot {
 			ID: 1000 + i, Name: fmt.Sprintf("shard %d", i), Kind: "sync.Mutex", Level: LevelHolders, Size: 1, Held: 1,
 			Counts: Counts{Acquired: i},
 		}
-		l.Holders = []Holder{{ID: 1_000_000 + i, Agent: Agent{Goroutine: 5000 + i}, Permits: 1, Since: ago(time.Second), Stack: stackOf(query)}}
+		l.Holders = []Holder{{
+			ID: 1_000_000 + i, Agent: Agent{Goroutine: 5000 + i}, Permits: 1,
+			Since: ago(time.Second), Stack: stackOf(query),
+		}}
 		for j := range uint64(1 + i%40) {
 			l.Waiting++
 			l.Waiters = append(l.Waiters, Waiter{
@@ -174,8 +180,14 @@ func crowd() *Snapshot {
 	}
 	for i := range uint64(3000) {
 		s.Tasks = append(s.Tasks, Task{ID: 100 + i, Name: "worker", State: "queued"})
-		s.Leaks = append(s.Leaks, Leak{At: ago(time.Minute), LockID: 1000 + i, Lock: "shard", Kind: "lock", Stack: stackOf(query)})
-		s.Suspicions = append(s.Suspicions, Suspicion{At: ago(time.Minute), Why: LongWait, LockID: 1000 + i, Lock: "shard", Text: "long"})
+		s.Leaks = append(s.Leaks, Leak{
+			At: ago(time.Minute), LockID: 1000 + i, Lock: "shard", Kind: "lock",
+			Stack: stackOf(query),
+		})
+		s.Suspicions = append(s.Suspicions, Suspicion{
+			At: ago(time.Minute), Why: LongWait, LockID: 1000 + i,
+			Lock: "shard", Text: "long",
+		})
 	}
 	return s
 }
@@ -187,13 +199,22 @@ func hostile() *Snapshot {
 	tasks := Agent{Task: 4, Name: evil, Labels: map[string]string{evil: evil}}
 	h := Holder{ID: 1, Agent: a, Permits: 1, Since: ago(time.Second), Stack: stackOf(query)}
 	w := Waiter{ID: 2, Agent: tasks, Permits: 1, Since: ago(time.Second), Stack: stackOf(query)}
-	l := Lock{ID: 1, Name: evil, Kind: evil, Level: LevelHolders, Size: 1, Held: 1, Waiting: 1, Holders: []Holder{h}, Waiters: []Waiter{w}}
+	l := Lock{
+		ID: 1, Name: evil, Kind: evil, Level: LevelHolders, Size: 1, Held: 1, Waiting: 1,
+		Holders: []Holder{h}, Waiters: []Waiter{w},
+	}
 	return &Snapshot{
 		At: shopTime, Locks: []Lock{l},
-		Tasks:      []Task{{ID: 4, Executor: evil, Name: evil, Spawned: evil, State: evil, WaitsFor: evil}},
-		Panics:     []Panic{{At: shopTime, Task: evil, Value: evil, Stack: evil}},
-		Deadlocks:  []Deadlock{{At: shopTime, Waits: []Blocked{{LockID: 1, Lock: evil, Kind: evil, Waiter: w, Holders: []Holder{h}}}}},
-		Suspicions: []Suspicion{{At: shopTime, Why: Reason(evil), LockID: 1, Lock: evil, Text: evil, Stacks: []Stack{stackOf(query)}}},
-		Leaks:      []Leak{{At: shopTime, LockID: 1, Lock: evil, Kind: evil, Agent: a, Stack: stackOf(query)}},
+		Tasks:  []Task{{ID: 4, Executor: evil, Name: evil, Spawned: evil, State: evil, WaitsFor: evil}},
+		Panics: []Panic{{At: shopTime, Task: evil, Value: evil, Stack: evil}},
+		Deadlocks: []Deadlock{{At: shopTime, Waits: []Blocked{{
+			LockID: 1, Lock: evil, Kind: evil, Waiter: w,
+			Holders: []Holder{h},
+		}}}},
+		Suspicions: []Suspicion{{
+			At: shopTime, Why: Reason(evil), LockID: 1, Lock: evil, Text: evil,
+			Stacks: []Stack{stackOf(query)},
+		}},
+		Leaks: []Leak{{At: shopTime, LockID: 1, Lock: evil, Kind: evil, Agent: a, Stack: stackOf(query)}},
 	}
 }

@@ -95,7 +95,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	types := map[string]string{
-		"": "text/html", "html": "text/html", "text": "text/plain", "json": "application/json", "dot": "text/vnd.graphviz",
+		"": "text/html", "html": "text/html", "text": "text/plain",
+		"json": "application/json", "dot": "text/vnd.graphviz",
 	}
 	mime, known := types[format]
 	if !known {
@@ -120,7 +121,7 @@ func (h *handler) render(format string, id uint64, sortBy string) (body []byte, 
 	if id != 0 {
 		v = v.only(id)
 		if v == nil {
-			return []byte("observe: no such lock: it is not observed any more, or has been collected\n"), http.StatusNotFound
+			return []byte("observe: no such lock: it is not observed any more, or is gone\n"), http.StatusNotFound
 		}
 		lock = v.Locks[0]
 	}

@@ -26,7 +26,14 @@ func TestServe(t *testing.T) {
 		t.Skip("-serve is not set")
 	}
 	mux := http.NewServeMux()
-	for path, snapshot := range map[string]func() *Snapshot{"/": shop, "/crowd": crowd, "/hostile": hostile, "/empty": func() *Snapshot { return &Snapshot{At: shopTime} }} {
+	for path, snapshot := range map[string]func() *Snapshot{
+		"/": shop, "/crowd": crowd, "/hostile": hostile,
+		"/empty": func() *Snapshot { return &Snapshot{At: shopTime} },
+		"/knot": func() *Snapshot {
+			return around([2]uint64{1, 2}, [2]uint64{2, 1}, [2]uint64{2, 3}, [2]uint64{3, 1}, [2]uint64{4, 1},
+				[2]uint64{0, 4})
+		},
+	} {
 		past := &history{}
 		pastOf(past, snapshot)
 		mux.Handle(path, newHandler(snapshot, past))
@@ -56,7 +63,8 @@ func pastOf(past *history, snapshot func() *Snapshot) {
 func get(t *testing.T, s *Snapshot, method, query string) *http.Response {
 	t.Helper()
 	w := httptest.NewRecorder()
-	newHandler(func() *Snapshot { return s }, &history{}).ServeHTTP(w, httptest.NewRequest(method, "/locks?"+query, nil))
+	newHandler(func() *Snapshot { return s }, &history{}).ServeHTTP(w, httptest.NewRequest(method,
+		"/locks?"+query, nil))
 	return w.Result()
 }
 

@@ -162,12 +162,15 @@ type mark struct {
 	Text string
 }
 
-// draw makes a picture of a histogram, four buckets to a bar, that is from one power of two to the next.
+// draw makes a picture of a histogram, four buckets to a bar: from one power of two to the next.
 func (h *Histogram) draw(width, height float64) *bars {
 	if h.Count == 0 {
 		return nil
 	}
-	b := &bars{Width: width, Height: height, Count: count(h.Count), P50: span(h.Quantile(0.5)), P99: span(h.Quantile(0.99))}
+	b := &bars{
+		Width: width, Height: height, Count: count(h.Count), P50: span(h.Quantile(0.5)),
+		P99: span(h.Quantile(0.99)),
+	}
 	first, last := 0, -1
 	for i, n := range h.Buckets {
 		if n > 0 {

@@ -41,7 +41,10 @@ func TestChartsAreWithinTheirBoxes(t *testing.T) {
 	require.Equal(t, "89.0,1.5 90.0,1.5", one.Line)
 	require.Empty(t, sparkline([]sample{{held: 3}}, 8, 90, 24).Line, "nobody has waited")
 	at := shopTime
-	c, most := rates([]sample{{at, 0, 0, 5}, {at.Add(2 * time.Second), 0, 0, 25}, {at.Add(3 * time.Second), 0, 0, 5}}, 90, 24)
+	c, most := rates([]sample{{at, 0, 0, 5}, {at.Add(2 * time.Second), 0, 0, 25}, {
+		at.Add(3 * time.Second), 0,
+		0, 5,
+	}}, 90, 24)
 	require.InDelta(t, 10, most, 0.01, "a lock that counts anew has no rate")
 	require.NotEmpty(t, c.Area)
 	require.Nil(t, (&Histogram{}).draw(100, 50))

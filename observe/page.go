@@ -313,7 +313,10 @@ func (p *page) addReports() {
 	}
 	p.MoreLeaks = len(v.Leaks) - len(p.LeakRows)
 	for _, s := range v.Suspicions[:min(len(v.Suspicions), maxReports)] {
-		r := suspicionRow{suspicionView: s, What: upper(s.what()), When: s.when(), Line: s.line(), Shown: s.Stacks[:min(len(s.Stacks), maxTold)]}
+		r := suspicionRow{
+			suspicionView: s, What: upper(s.what()), When: s.when(), Line: s.line(),
+			Shown: s.Stacks[:min(len(s.Stacks), maxTold)],
+		}
 		if len(s.Stacks) > 0 {
 			r.First = s.Stacks[0]
 		}
@@ -369,12 +372,16 @@ func (v *view) blockedLock(b Blocked) *lockView {
 func (v *view) blockedRow(b Blocked) blockedRow {
 	r := blockedRow{
 		personRow: personRow{
-			fmt.Sprintf("wait-%d", b.Waiter.ID), b.Waiter.Agent.String(), b.Waiter.Agent.labels(), since(v.At, b.Waiter.Since), b.Waiter.Stack,
+			fmt.Sprintf("wait-%d", b.Waiter.ID), b.Waiter.Agent.String(), b.Waiter.Agent.labels(), since(v.At,
+				b.Waiter.Since), b.Waiter.Stack,
 		},
 		LockID: b.LockID, Lock: withKey(v.name(b.LockID, b.Lock, b.Kind), b.Waiter.Key),
 	}
 	for _, h := range b.Holders[:min(len(b.Holders), maxTold)] {
-		r.Holders = append(r.Holders, personRow{fmt.Sprintf("hold-%d", h.ID), h.Agent.String(), h.Agent.labels(), since(v.At, h.Since), h.Stack})
+		r.Holders = append(r.Holders, personRow{
+			fmt.Sprintf("hold-%d", h.ID), h.Agent.String(),
+			h.Agent.labels(), since(v.At, h.Since), h.Stack,
+		})
 	}
 	r.More = len(b.Holders) - len(r.Holders)
 	return r
@@ -405,7 +412,8 @@ func (v *view) panicRows() (rows []panicRow) {
 func newLockPage(l *lockView, past *history) lockPage {
 	const width, height = 360, 72
 	p := lockPage{Lock: l, WaitBars: l.Wait.draw(width, height+18), HoldBars: l.Hold.draw(width, height+18)}
-	p.About = upper(l.State.meaning()) + ". " + fmt.Sprintf("%s, lock %d, observed at level %s for %s. %s.", clean(l.Kind, maxName), l.ID, l.Level, span(since(l.Now, l.Since)), l.Outcomes())
+	p.About = fmt.Sprintf("%s. %s, lock %d, observed at level %s for %s. %s.", upper(l.State.meaning()),
+		clean(l.Kind, maxName), l.ID, l.Level, span(since(l.Now, l.Since)), l.Outcomes())
 	p.Numbers = []number{{"state", l.State.String()}, {"held", l.HeldOf()}, {"waiting", count(l.Waiting)}}
 	if l.Longest > 0 {
 		p.Numbers = append(p.Numbers, number{"longest wait", span(l.Longest)})
@@ -424,7 +432,7 @@ func newLockPage(l *lockView, past *history) lockPage {
 	groups, more = l.waiters()
 	p.WaiterRows, p.MoreWaiters = groupRows("waiters-", l.ID, groups), more
 	if l.Level < LevelHolders && (l.Held > 0 || l.Waiting > 0) {
-		p.NoHolders = "Who holds and who waits is not known at this level: observe.Watch(lock, name, observe.LevelHolders)."
+		p.NoHolders = "Who holds and who waits is known after observe.Watch(lock, name, observe.LevelHolders)."
 	}
 	return p
 }

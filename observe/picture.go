@@ -61,7 +61,8 @@ func (g *waitGraph) draw(narrow bool) *picture {
 	p := &picture{Note: g.note(), Boxes: make([]box, len(g.vertices))}
 	for i, n := range g.vertices {
 		b := box{vertex: n, H: boxHeight, ShortTitle: cut(n.Title, titleLength), ShortSub: cut(n.Sub, subLength)}
-		b.W = 2*boxPad + math.Ceil(max(charTitle*float64(utf8.RuneCountInString(b.ShortTitle)), charSub*float64(utf8.RuneCountInString(b.ShortSub))))
+		title, sub := utf8.RuneCountInString(b.ShortTitle), utf8.RuneCountInString(b.ShortSub)
+		b.W = 2*boxPad + math.Ceil(max(charTitle*float64(title), charSub*float64(sub)))
 		p.Boxes[i] = b
 	}
 	y := margin
@@ -136,7 +137,7 @@ func (g *waitGraph) parts() [][]int {
 	return parts
 }
 
-// ring returns a part in the order of its arrows if it is a ring, and not too large to look like it.
+// ring returns a part in the order of its arrows if it is a ring that is not too large to show.
 func (g *waitGraph) ring(part []int) []int {
 	if len(part) > ringMost {
 		return nil
@@ -190,7 +191,7 @@ func (p *picture) drawRing(ring []int) (width, height float64) {
 
 // drawColumn puts the boxes of a ring below each other, with the last arrow beside them.
 func (g *waitGraph) drawColumn(p *picture, ring []int, curves []string, top float64) (width, height float64) {
-	const gap, side, bend = 26.0, 22.0, 10.0
+	const gap, side = 26.0, 22.0
 	for _, i := range ring {
 		width = max(width, p.Boxes[i].W)
 	}
@@ -204,7 +205,8 @@ func (g *waitGraph) drawColumn(p *picture, ring []int, curves []string, top floa
 		if e.From == ring[len(ring)-1] {
 			x, y1, y2 := margin+width+side, top+last.CY(), top+first.CY()
 			curves[k] = fmt.Sprintf("M%.1f %.1fH%.1fQ%.1f %.1f %.1f %.1fV%.1fQ%.1f %.1f %.1f %.1fH%.1f",
-				margin+last.X+last.W, y1, x-bend, x, y1, x, y1-bend, y2+bend, x, y2, x-bend, y2, margin+first.X+first.W+headLength-2)
+				margin+last.X+last.W, y1, x-bend, x, y1, x, y1-bend,
+				y2+bend, x, y2, x-bend, y2, margin+first.X+first.W+headLength-2)
 		}
 	}
 	return width + side, height
@@ -233,11 +235,17 @@ func (g *waitGraph) drawLayers(p *picture, part []int, curves []string, top floa
 	for _, l := range layers {
 		height = max(height, float64(len(l))*(boxHeight+rowGap)-rowGap)
 	}
-	for _, l := range layers {
+	if len(back) > 0 {
+		width = layerGap / 2 // what goes back may run there
+	}
+	right := make([]float64, len(layers))
+	left := make([]float64, len(layers))
+	for k, l := range layers {
 		wide := 0.0
 		for _, i := range l {
 			wide = max(wide, p.Boxes[i].W)
 		}
+		left[k], right[k] = width, width+wide
 		y := (height - float64(len(l))*(boxHeight+rowGap) + rowGap) / 2
 		for _, i := range l {
 			p.Boxes[i].X, p.Boxes[i].Y = width+(wide-p.Boxes[i].W)/2, y
@@ -246,31 +254,39 @@ func (g *waitGraph) drawLayers(p *picture, part []int, curves []string, top floa
 		width += wide + layerGap
 	}
 	width -= layerGap
-	// What goes back runs below everything, each on a line of its own.
-	const lane = 14.0
-	below := height
+	if len(back) > 0 {
+		width += layerGap / 2
+	}
+	below, n := height, 0.0
 	for _, i := range part {
 		for _, k := range out[i] {
 			if !back[k] {
 				continue
 			}
-			from, to := &p.Boxes[g.edges[k].From], &p.Boxes[g.edges[k].To]
 			below += lane
-			x1, x2 := margin+from.CX(), margin+to.CX()
-			y1, y2, y := top+from.Y+from.H, top+to.Y+to.H, top+below
-			const bend = 12.0
-			dir := bend
-			if x2 < x1 {
-				dir = -bend
-			}
-			curves[k] = fmt.Sprintf("M%.1f %.1fV%.1fQ%.1f %.1f %.1f %.1fH%.1fQ%.1f %.1f %.1f %.1fV%.1f",
-				x1, y1, y-bend, x1, y, x1+dir, y, x2-dir, x2, y, x2, y-bend, y2)
+			e := g.edges[k]
+			curves[k] = wayBack(&p.Boxes[e.From], &p.Boxes[e.To], margin+right[layer[e.From]]+bend+n,
+				margin+left[layer[e.To]]-bend-headLength/2-n, top, top+below)
+			n = math.Mod(n+3, 12)
 		}
 	}
 	return width, below
 }
 
-// backEdges returns edges without which a part has no cycle: those that a walk in depth meets again.
+// lane is the room of an arrow that goes back, bend the radius of its corners.
+const lane, bend = 14.0, 10.0
+
+// wayBack draws an arrow that goes back: out between two layers, below everything, and in again.
+// Places of boxes do not have the margin and the top yet.
+func wayBack(from, to *box, x1, x2, top, y float64) string {
+	y1, y2 := top+from.CY(), top+to.CY()
+	return fmt.Sprintf("M%.1f %.1fH%.1fQ%.1f %.1f %.1f %.1fV%.1fQ%.1f %.1f %.1f %.1f"+
+		"H%.1fQ%.1f %.1f %.1f %.1fV%.1fQ%.1f %.1f %.1f %.1fH%.1f",
+		margin+from.X+from.W, y1, x1-bend, x1, y1, x1, y1+bend, y-bend, x1, y, x1-bend, y,
+		x2+bend, x2, y, x2, y-bend, y2+bend, x2, y2, min(x2+bend, margin+to.X), y2, margin+to.X-headLength+2)
+}
+
+// backEdges returns edges without which a part has no cycle: what a walk in depth meets again.
 func (g *waitGraph) backEdges(part []int, out map[int][]int, in map[int]int) map[int]bool {
 	back := make(map[int]bool)
 	const open, done = 1, 2
@@ -358,13 +374,14 @@ func (p *picture) arrow(e edge, curve string, straight bool) arrow {
 		if straight { // the last of a column comes from the side
 			return arrow{edge: e, Path: curve, Head: head(to.X+to.W, to.CY(), -1, 0)}
 		}
-		return arrow{edge: e, Path: curve, Head: head(to.CX(), to.Y+to.H, 0, -1)}
+		return arrow{edge: e, Path: curve, Head: head(to.X, to.CY(), 1, 0)}
 	}
 	if !straight && to.X >= from.X+from.W {
 		x1, y1, x2, y2 := from.X+from.W, from.CY(), to.X, to.CY()
 		bend := (x2 - x1) / 2
 		return arrow{
-			edge: e, Path: fmt.Sprintf("M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", x1, y1, x1+bend, y1, x2-bend, y2, x2-headLength+2, y2),
+			edge: e, Path: fmt.Sprintf("M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", x1, y1, x1+bend, y1, x2-bend,
+				y2, x2-headLength+2, y2),
 			Head: head(x2, y2, 1, 0),
 		}
 	}
@@ -402,5 +419,6 @@ func edgeOf(b *box, dx, dy float64) (x, y float64) {
 // head draws the head of an arrow that ends at a point, in a direction of length 1.
 func head(x, y, dx, dy float64) string {
 	bx, by := x-headLength*dx, y-headLength*dy
-	return fmt.Sprintf("%.1f,%.1f %.1f,%.1f %.1f,%.1f", x, y, bx-headWidth*dy, by+headWidth*dx, bx+headWidth*dy, by-headWidth*dx)
+	return fmt.Sprintf("%.1f,%.1f %.1f,%.1f %.1f,%.1f", x, y, bx-headWidth*dy, by+headWidth*dx, bx+headWidth*dy,
+		by-headWidth*dx)
 }

@@ -20,7 +20,10 @@ func around(pairs ...[2]uint64) *Snapshot {
 				return &s.Locks[i]
 			}
 		}
-		s.Locks = append(s.Locks, Lock{ID: id, Name: fmt.Sprint("lock ", id), Kind: "sync.Mutex", Level: LevelHolders, Size: 1})
+		s.Locks = append(s.Locks, Lock{
+			ID: id, Name: fmt.Sprint("lock ", id), Kind: "sync.Mutex",
+			Level: LevelHolders, Size: 1,
+		})
 		return &s.Locks[len(s.Locks)-1]
 	}
 	for i, p := range pairs {
@@ -28,18 +31,24 @@ func around(pairs ...[2]uint64) *Snapshot {
 		if p[0] > 0 {
 			l := lock(p[0])
 			l.Held++
-			l.Holders = append(l.Holders, Holder{ID: uint64(100 + i), Agent: a, Permits: 1, Since: ago(time.Second), Stack: stackOf(query)})
+			l.Holders = append(l.Holders, Holder{
+				ID: uint64(100 + i), Agent: a, Permits: 1,
+				Since: ago(time.Second), Stack: stackOf(query),
+			})
 		}
 		if p[1] > 0 {
 			l := lock(p[1])
 			l.Waiting++
-			l.Waiters = append(l.Waiters, Waiter{ID: uint64(200 + i), Agent: a, Permits: 1, Since: ago(time.Second), Stack: stackOf(query, report)})
+			l.Waiters = append(l.Waiters, Waiter{
+				ID: uint64(200 + i), Agent: a, Permits: 1,
+				Since: ago(time.Second), Stack: stackOf(query, report),
+			})
 		}
 	}
 	return s
 }
 
-// requireSound fails if a picture has boxes over each other or outside, or arrows that touch nothing.
+// requireSound fails if a picture has boxes over each other or outside, or arrows between none.
 func requireSound(t *testing.T, g *waitGraph, p *picture) {
 	t.Helper()
 	require.Len(t, p.Boxes, len(g.vertices))
@@ -47,7 +56,8 @@ func requireSound(t *testing.T, g *waitGraph, p *picture) {
 	const slack = 0.1
 	for i := range p.Boxes {
 		a := &p.Boxes[i]
-		require.True(t, a.X >= 0 && a.Y >= 0 && a.X+a.W <= p.Width+slack && a.Y+a.H <= p.Height+slack, "box %d is outside", i)
+		require.True(t, a.X >= 0 && a.Y >= 0 && a.X+a.W <= p.Width+slack && a.Y+a.H <= p.Height+slack,
+			"box %d is outside", i)
 		for j := range i {
 			b := &p.Boxes[j]
 			apart := a.X >= b.X+b.W || b.X >= a.X+a.W || a.Y >= b.Y+b.H || b.Y >= a.Y+a.H

@@ -22,7 +22,8 @@ func (s *Snapshot) LogValue() slog.Value {
 // LogValue is what the lock is called, and its numbers.
 func (l Lock) LogValue() slog.Value {
 	attrs := []slog.Attr{
-		slog.Uint64("id", l.ID), slog.String("name", lockName(l.ID, l.Name, l.Kind)), slog.String("kind", clean(l.Kind, maxName)),
+		slog.Uint64("id", l.ID), slog.String("name", lockName(l.ID, l.Name, l.Kind)), slog.String("kind",
+			clean(l.Kind, maxName)),
 		slog.Int64("size", l.Size), slog.Int64("held", l.Held), slog.Int("waiting", l.Waiting),
 		slog.Uint64("acquired", l.Counts.Acquired), slog.Uint64("contended", l.Counts.Contended),
 	}
@@ -40,7 +41,8 @@ func (d Deadlock) LogValue() slog.Value {
 	attrs := []slog.Attr{slog.Int("size", len(d.Waits))}
 	for i, b := range d.Waits[:min(len(d.Waits), maxWaits)] {
 		var line strings.Builder
-		fmt.Fprintf(&line, "%s waits for %s at %s", b.Waiter.Agent, withKey(lockName(b.LockID, b.Lock, b.Kind), b.Waiter.Key), at(b.Waiter.Stack))
+		fmt.Fprintf(&line, "%s waits for %s at %s", b.Waiter.Agent, withKey(lockName(b.LockID, b.Lock, b.Kind),
+			b.Waiter.Key), at(b.Waiter.Stack))
 		for _, h := range b.Holders[:min(len(b.Holders), maxTold)] {
 			fmt.Fprintf(&line, ", held by %s since %s", h.Agent, at(h.Stack))
 		}
@@ -65,8 +67,10 @@ func (s Suspicion) LogValue() slog.Value {
 // LogValue is what has leaked, and who acquired it where.
 func (l Leak) LogValue() slog.Value {
 	return slog.GroupValue(
-		slog.String("what", clean(l.Kind, maxLabel)), slog.String("lock", lockName(l.LockID, l.Lock, "")), slog.Int64("permits", l.Permits),
-		slog.String("agent", l.Agent.String()), slog.String("at", at(l.Stack)), slog.Time("since", l.Since), slog.Bool("returned", l.Returned),
+		slog.String("what", clean(l.Kind, maxLabel)), slog.String("lock", lockName(l.LockID, l.Lock,
+			"")), slog.Int64("permits", l.Permits),
+		slog.String("agent", l.Agent.String()), slog.String("at", at(l.Stack)), slog.Time("since",
+			l.Since), slog.Bool("returned", l.Returned),
 	)
 }
 

@@ -24,9 +24,13 @@ func logged(t *testing.T, what any) string {
 
 func TestLogLinesNameWhatMatters(t *testing.T) {
 	s := shop()
-	golden(t, "slog.txt", logged(t, s)+logged(t, s.Locks[3])+logged(t, s.Deadlocks[0])+logged(t, s.Suspicions[0])+logged(t, s.Leaks[0])+
+	golden(t, "slog.txt", logged(t, s)+logged(t, s.Locks[3])+logged(t, s.Deadlocks[0])+logged(t,
+		s.Suspicions[0])+logged(t, s.Leaks[0])+
 		logged(t, &Snapshot{}))
-	for _, what := range []any{hostile(), hostile().Locks[0], hostile().Deadlocks[0], hostile().Suspicions[0], hostile().Leaks[0]} {
+	for _, what := range []any{
+		hostile(), hostile().Locks[0], hostile().Deadlocks[0], hostile().Suspicions[0],
+		hostile().Leaks[0],
+	} {
 		require.NotContains(t, logged(t, what), "\x1b")
 	}
 }

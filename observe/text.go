@@ -144,16 +144,18 @@ func (v *view) dropped() string {
 }
 
 // textStack writes the calls of a stack, the innermost first.
-func (p *printer) textStack(indent string, s Stack) {
+func (p *printer) textStack(indent string, s Stack) { p.textCalls(indent, s, maxCalls) }
+
+// textCalls writes so many calls of a stack.
+func (p *printer) textCalls(indent string, s Stack, most int) {
 	calls := s.Frames()
 	if len(calls) == 0 {
 		p.line("%s(no stack)", indent)
 	}
-	more := len(calls) - maxCalls
-	for _, f := range calls[:min(len(calls), maxCalls)] {
+	for _, f := range calls[:min(len(calls), most)] {
 		p.call(indent, f)
 	}
-	p.more(indent, more, "call")
+	p.more(indent, len(calls)-most, "call")
 }
 
 // call writes one call; of a long path the end is kept, which has the file and the line.
@@ -214,7 +216,8 @@ func (v *view) textLeaks(p *printer) {
 
 // sentence says what has leaked, and when.
 func (l leakView) sentence() string {
-	what, were, when := plural(l.Count, clean(l.Kind, maxLabel))+" of "+strconv.Quote(l.Name), "they were", span(l.LastAge)
+	what, were, when := plural(l.Count, clean(l.Kind,
+		maxLabel))+" of "+strconv.Quote(l.Name), "they were", span(l.LastAge)
 	if l.Kind == "lock" {
 		what = strconv.Quote(l.Name)
 	}
@@ -249,6 +252,7 @@ func (l leakView) by() string {
 }
 
 func (v *view) textSuspicions(p *printer) {
+	const brief = 4 // calls: there may be many suspicions, and the locks come below them
 	for _, s := range v.Suspicions[:min(len(v.Suspicions), maxReports)] {
 		p.gap()
 		p.wrap("  ", fmt.Sprintf("SUSPICION: %s, %s: %s", s.what(), s.when(), s.line()))
@@ -256,7 +260,7 @@ func (v *view) textSuspicions(p *printer) {
 			if i > 0 {
 				p.line("    --")
 			}
-			p.textStack("    ", stack)
+			p.textCalls("    ", stack, brief)
 		}
 	}
 	p.more("", len(v.Suspicions)-maxReports, "suspicion")
@@ -294,7 +298,8 @@ func (v *view) textTable(p *printer, locks []*lockView) {
 	}
 	p.line(textRow, "STATE", "LOCK", "HELD", "WAITING", "LONGEST", "ACQUIRED", "WAITED", "WAIT P99", "HOLD P99")
 	for _, l := range locks[:min(len(locks), maxLocks)] {
-		p.line(textRow, l.State, cut(l.Title, 24), l.HeldOf(), blank(l.Waiting), l.LongestText(), count(l.Counts.Acquired),
+		p.line(textRow, l.State, cut(l.Title, 24), l.HeldOf(), blank(l.Waiting), l.LongestText(),
+			count(l.Counts.Acquired),
 			share(l.Counts.Contended, l.Counts.Acquired), quantile(&l.Wait), quantile(&l.Hold))
 	}
 	p.more("", len(locks)-maxLocks, "lock")
@@ -463,14 +468,16 @@ func (v *view) textTasks(p *printer) {
 		p.gap()
 		p.line(row, "TASK", "NAME", "STATE", "SINCE", "AGE", "POLLS", "BUSY", "IDLE", "WAITS FOR")
 		for _, t := range v.Tasks[:min(len(v.Tasks), maxTasks)] {
-			p.line(row, fmt.Sprint(t.ID), cut(clean(t.Name, maxName), 20), cut(clean(t.State, maxName), 9), span(since(v.At, t.Since)), span(t.Age),
+			p.line(row, fmt.Sprint(t.ID), cut(clean(t.Name, maxName), 20), cut(clean(t.State, maxName), 9),
+				span(since(v.At, t.Since)), span(t.Age),
 				count(t.Polls), span(t.Busy), span(t.Idle), clean(t.WaitsFor, maxName))
 		}
 		p.more("", len(v.Tasks)-maxTasks, "task")
 	}
 	for _, x := range v.Panics[max(len(v.Panics)-maxReports, 0):] {
 		p.gap()
-		p.wrap("  ", fmt.Sprintf("PANIC of task %q, %s ago: %s", clean(x.Task, maxName), span(since(v.At, x.At)), clean(x.Value, maxText)))
+		ago := span(since(v.At, x.At))
+		p.wrap("  ", fmt.Sprintf("PANIC of task %q, %s ago: %s", clean(x.Task, maxName), ago, clean(x.Value, maxText)))
 		for i, l := range strings.Split(strings.TrimSpace(x.Stack), "\n") {
 			if i == 2*maxCalls {
 				break

@@ -43,7 +43,8 @@ func (s state) String() string {
 // meaning says what a state is, for those who meet it for the first time.
 func (s state) meaning() string {
 	return [...]string{
-		"it is part of a deadlock: nothing can end its waits", "what was held of it has been collected, so nobody can release it",
+		"it is part of a deadlock: nothing can end its waits",
+		"what was held of it has been collected, so nobody can release it",
 		"no permit is free, and requests wait", "something about it may be a fault",
 		"requests wait", "it is held, and nobody waits", "nobody holds it",
 	}[s]
@@ -105,7 +106,8 @@ type suspicionView struct {
 func newView(s *Snapshot) *view {
 	v := &view{
 		Program: filepath.Base(os.Args[0]), PID: os.Getpid(),
-		At: s.At, Panics: s.Panics, Panicked: s.Panicked, Dropped: s.Dropped, byID: make(map[uint64]*lockView, len(s.Locks)),
+		At: s.At, Panics: s.Panics, Panicked: s.Panicked, Dropped: s.Dropped, byID: make(map[uint64]*lockView,
+			len(s.Locks)),
 	}
 	waits := make(map[uint64]bool)
 	for i := range s.Locks {
@@ -169,7 +171,10 @@ func (v *view) addReports(s *Snapshot, waits map[uint64]bool) {
 		if !known {
 			i = len(v.Leaks)
 			leaks[k] = i
-			v.Leaks = append(v.Leaks, leakView{Leak: l, Name: v.name(l.LockID, l.Lock, l.Kind), LastAge: since(v.At, l.At)})
+			v.Leaks = append(v.Leaks, leakView{
+				Leak: l, Name: v.name(l.LockID, l.Lock, l.Kind),
+				LastAge: since(v.At, l.At),
+			})
 		}
 		of := &v.Leaks[i]
 		of.Count++
@@ -189,11 +194,25 @@ func (v *view) addReports(s *Snapshot, waits map[uint64]bool) {
 		if !known {
 			i = len(v.Suspicions)
 			suspicions[k] = i
-			v.Suspicions = append(v.Suspicions, suspicionView{Suspicion: x, Name: v.name(x.LockID, x.Lock, "lock"), Age: since(v.At, x.At)})
+			x.Stacks = distinct(x.Stacks)
+			v.Suspicions = append(v.Suspicions, suspicionView{Suspicion: x, Name: v.name(x.LockID, x.Lock,
+				"lock"), Age: since(v.At, x.At)})
 		}
 		v.Suspicions[i].Count++
 		mark(x.LockID, stateSuspect)
 	}
+}
+
+// distinct returns the stacks that differ.
+func distinct(all []Stack) (some []Stack) {
+	known := make(map[string]bool)
+	for _, s := range all {
+		if key := stackKey(s); !known[key] {
+			known[key] = true
+			some = append(some, s)
+		}
+	}
+	return some
 }
 
 // told says whether the waiters of a lock are in the snapshot, so that one that is missing is gone.
@@ -263,8 +282,8 @@ var orders = []order{
 	{"trouble", "State", "the worst first", byTrouble},
 	{"name", "Lock", "by name", func(a, b *lockView) int { return cmp.Compare(a.Title, b.Title) }},
 	{"held", "Held", "permits held, of all", func(a, b *lockView) int { return cmp.Compare(b.Held, a.Held) }},
-	{"waiting", "Waiting", "requests in line now", func(a, b *lockView) int { return cmp.Compare(b.Waiting, a.Waiting) }},
-	{"longest", "Longest", "the longest wait now", func(a, b *lockView) int { return cmp.Compare(b.Longest, a.Longest) }},
+	{"waiting", "Waiting", "requests in line", func(a, b *lockView) int { return cmp.Compare(b.Waiting, a.Waiting) }},
+	{"longest", "Longest", "the longest wait", func(a, b *lockView) int { return cmp.Compare(b.Longest, a.Longest) }},
 	{"acquired", "Acquired", "requests granted so far", func(a, b *lockView) int {
 		return cmp.Compare(b.Counts.Acquired, a.Counts.Acquired)
 	}},
@@ -372,7 +391,8 @@ func (l *lockView) holders() (groups []*group, more int) {
 	for i := range l.Holders {
 		h := &l.Holders[i]
 		if g := all.of(h.Stack); g != nil {
-			g.add(member{Agent: h.Agent, Key: h.Key, Age: since(l.Now, h.Since), Permits: h.Permits}, h.Blame, h.Shared, false, false, h.Approximate)
+			g.add(member{Agent: h.Agent, Key: h.Key, Age: since(l.Now, h.Since), Permits: h.Permits}, h.Blame,
+				h.Shared, false, false, h.Approximate)
 		}
 	}
 	return all.groups, all.more
@@ -384,7 +404,8 @@ func (l *lockView) waiters() (groups []*group, more int) {
 	for i := range l.Waiters {
 		w := &l.Waiters[i]
 		if g := all.of(w.Stack); g != nil {
-			g.add(member{Agent: w.Agent, Key: w.Key, Age: since(l.Now, w.Since), Permits: w.Permits}, 0, w.Shared, w.CanEnd, w.Granted, false)
+			g.add(member{Agent: w.Agent, Key: w.Key, Age: since(l.Now, w.Since), Permits: w.Permits}, 0,
+				w.Shared, w.CanEnd, w.Granted, false)
 		}
 	}
 	return all.groups, all.more

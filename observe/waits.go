@@ -66,7 +66,8 @@ func (v *view) newWaitGraph(most int) *waitGraph {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(here(a), here(b)), cmp.Compare(inDeadlock(a), inDeadlock(b)), cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(here(a), here(b)), cmp.Compare(inDeadlock(a), inDeadlock(b)),
+			cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(a.ID, b.ID))
 	})
 	n := min(len(units), most)
 	for {
@@ -196,13 +197,17 @@ func (v *view) graphOf(units []*unit) *waitGraph {
 	}
 	for at, l := range units {
 		in := slices.ContainsFunc(l.Waiters, func(w Waiter) bool { return waits[w.ID] })
-		g.vertices = append(g.vertices, vertex{Lock: l.lockView, Title: withKey(l.Title, l.Key), Sub: clean(l.Kind, maxLabel), Deadlock: in})
+		g.vertices = append(g.vertices, vertex{
+			Lock: l.lockView, Title: withKey(l.Title, l.Key),
+			Sub: clean(l.Kind, maxLabel), Deadlock: in,
+		})
 		if l.limits() && l.Key == "" {
 			g.vertices[at].Sub = l.HeldOf() + " held"
 		}
 		for i := range l.Holders {
 			h := &l.Holders[i]
-			relate(h.Agent, relation{lock: at, stack: h.Stack, deadlock: holds[h.ID], key: fmt.Sprint("h", at, stackKey(h.Stack))})
+			relate(h.Agent, relation{lock: at, stack: h.Stack, deadlock: holds[h.ID], key: fmt.Sprint("h", at,
+				stackKey(h.Stack))})
 		}
 		for i := range l.Waiters {
 			w := &l.Waiters[i]
@@ -283,7 +288,8 @@ func (g *waitGraph) addFolded(parties []*party, others bool) {
 			continue
 		}
 		if calls := r.stack.Frames(); len(calls) > 0 && (n.Sub == "" || r.waits) {
-			n.Sub = fmt.Sprintf("%s:%d", clean(calls[0].File[strings.LastIndexByte(calls[0].File, '/')+1:], maxName), calls[0].Line)
+			n.Sub = fmt.Sprintf("%s:%d", clean(calls[0].File[strings.LastIndexByte(calls[0].File, '/')+1:],
+				maxName), calls[0].Line)
 		}
 		e := edge{From: r.lock, To: at, Deadlock: r.deadlock}
 		if r.waits {

@@ -152,10 +152,11 @@ func (e *Engine) Take(o State, n int64) bool {
 
 // Returns reports whether n permits, n > 0, can be given back on the fast path, without a waiter to
 // hand them to: no request waits, that many are held, and the engine is not observed. All must be
-// true of one state, so the caller looks at o before. A Resize changes the word last when it shrinks and first when it grows. So a size that is
-// not that of o makes n look too large, or makes Give fail. There is one exception: between Look
-// and Give the size changes and the word comes back to o, by a second resize or by releases. Then
-// an over-release at that moment goes unnoticed. A legal release is never refused.
+// true of one state, so the caller looks at o before. A Resize changes the word last when it
+// shrinks and first when it grows. So a size that is not that of o makes n look too large, or makes
+// Give fail. There is one exception: between Look and Give the size changes and the word comes back
+// to o, by a second resize or by releases. Then an over-release at that moment goes unnoticed. A
+// legal release is never refused.
 func (e *Engine) Returns(o State, n int64) bool {
 	return o&(flagWaiters|flagObserved) == 0 && n <= e.held(o)
 }
@@ -175,9 +176,9 @@ func (e *Engine) Give(o State, n int64) bool {
 	return e.word.CompareAndSwap(int64(o), int64(o)+n<<permitShift)
 }
 
-// TakeOnly takes the permit of an engine that has one, counted from base 1, if it is free, there
-// is no waiter, and the engine is not observed. It is small enough to be inlined, with its caller, where the caller's caller
-// is.
+// TakeOnly takes the permit of an engine that has one, counted from base 1, if it is free, there is
+// no waiter, and the engine is not observed. It is small enough to be inlined, with its caller,
+// where the caller's caller is.
 func (e *Engine) TakeOnly() bool { return e.word.CompareAndSwap(0, -1<<permitShift) }
 
 // GiveOnly gives it back, if it is held, there is no waiter, and the engine is not observed.

@@ -144,8 +144,8 @@ var planted = []struct {
 	},
 	{
 		name: "a waiter unlocks before it is in the line", file: "sync/cond.go", in: "../../sync", test: "TestModelCond",
-		from: "func (c *Cond) Wait() {\n\tc.check()\n\tp := waiter.GetParker(waiter.Limit{})\n\tc.enter(p)\n\tc.unlock(p)\n",
-		to:   "func (c *Cond) Wait() {\n\tc.check()\n\tp := waiter.GetParker(waiter.Limit{})\n\tc.unlock(p)\n\tc.enter(p)\n",
+		from: "\tp := waiter.GetParker(waiter.Limit{})\n\tc.enter(p)\n\tc.unlock(p)\n",
+		to:   "\tp := waiter.GetParker(waiter.Limit{})\n\tc.unlock(p)\n\tc.enter(p)\n",
 	},
 	{
 		name: "a waiter that gives up forgets the signal", file: "sync/cond.go", in: "../../sync", test: "TestModelCond",

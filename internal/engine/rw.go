@@ -74,8 +74,8 @@ func (l *RW) Waiting() int { return (*Engine)(l).Waiting() }
 // Available returns the number of permits that are not held, nor the share of the bias.
 func (l *RW) Available() int64 { return l.permits().Available() }
 
-// MayRelease reports whether n permits are a share, or a part of one, that can be returned now. Some
-// readers may hide if the lock is not observed.
+// MayRelease reports whether n permits are a share, or a part of one, that can be returned now.
+// Some readers may hide if the lock is not observed.
 func (l *RW) MayRelease(n int64) bool { return legalRW(l.permits().Look().heldRW(), n) }
 
 // IsUnlocked reports whether no permit is held.
@@ -90,8 +90,8 @@ func (o State) isUpgradable() bool {
 }
 
 // TakeFirstRead takes a reader's permit if the lock is free, no request waits, and the lock is not
-// observed. Like the next three it is small enough to be inlined together with its caller. There is no room for a look at
-// the word before the exchange.
+// observed. Like the next three it is small enough to be inlined together with its caller. There is
+// no room for a look at the word before the exchange.
 func (l *RW) TakeFirstRead() bool { return l.word.CompareAndSwap(0, -Reader<<permitShift) }
 
 // GiveLastRead returns it if there is no other holder and no request waits.
@@ -104,7 +104,8 @@ func (l *RW) TakeAll() bool { return l.word.CompareAndSwap(0, -Everyone<<permitS
 func (l *RW) GiveAll() bool { return l.word.CompareAndSwap(-Everyone<<permitShift, 0) }
 
 // TryAcquire takes n permits, a share or the rest of one, if that many are free, no request waits,
-// and the lock is not observed. For a reader's permit there is TryRead, and TryExclusive where readers may hide.
+// and the lock is not observed. For a reader's permit there is TryRead, and TryExclusive where
+// readers may hide.
 func (l *RW) TryAcquire(n int64) bool { return l.permits().TryAcquire(n) }
 
 // TryObserved is TryAcquire whether the lock is observed or not.

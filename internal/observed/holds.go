@@ -178,7 +178,7 @@ const maxSamples = 16
 // sampleHold times a hold of the caller, which stands for weight many.
 func (r *Record) sampleHold(n, weight int64) {
 	e := pool.Get().(*entry)
-	e.Agent.Goroutine, e.Permits, e.weight, e.Since = goroutine(), n, weight, xsync.Now()
+	e.Agent, e.Permits, e.weight, e.Since = who(), n, weight, xsync.Now()
 	r.mu.Lock()
 	if r.holds.n >= maxSamples { // released by others, without a trace
 		old := r.holds.first
@@ -193,14 +193,14 @@ func (r *Record) sampleHold(n, weight int64) {
 // endSample ends the caller's newest hold of the sample, if there is one; and one that the monitor
 // has seen to last.
 func (r *Record) endSample() {
-	g, now := goroutine(), xsync.Now()
+	me, now := who(), xsync.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stamp != 0 && r.took.Load()+r.granted.Load() != r.last {
 		r.stamp = 0
 	}
 	e := r.holds.last
-	for e != nil && e.Agent.Goroutine != g {
+	for e != nil && !e.Agent.is(&me) {
 		e = e.prev
 	}
 	switch {

@@ -93,8 +93,8 @@ func (r *Record) findLeaks() {
 	}
 }
 
-// isMissingLocked reports whether n permits are held that no record has: a future that was collected
-// had them. Otherwise its request had failed.
+// isMissingLocked reports whether n permits are held that no record has: a future that was
+// collected had them. Otherwise its request had failed.
 func (r *Record) isMissingLocked(n int64) bool {
 	numbers, ok := r.lock.numbers()
 	for e := r.holds.first; e != nil; e = e.next {

@@ -159,7 +159,8 @@ func in(f func()) {
 	<-done
 }
 
-// Who releases for another is taken to mean the oldest. If there is a choice what is left is marked.
+// Who releases for another is taken to mean the oldest. If there is a choice what is left is
+// marked.
 func TestReleaseByAnotherIsApproximate(t *testing.T) {
 	s := semaphore.New(3)
 	read := watched(t, s, observed.Holders)

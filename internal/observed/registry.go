@@ -219,8 +219,10 @@ func removeLocked(r *Record) {
 		case r:
 			s.Store(&lost)
 			r.cleanup.Stop()
-			i, _ := slices.BinarySearchFunc(registry.records, r.id, func(o *Record, id uint64) int { return cmp.Compare(o.id, id) })
-			registry.records = slices.Delete(registry.records, i, i+1)
+			byID := func(o *Record, id uint64) int { return cmp.Compare(o.id, id) }
+			if i, ok := slices.BinarySearchFunc(registry.records, r.id, byID); ok {
+				registry.records = slices.Delete(registry.records, i, i+1)
+			}
 			return
 		}
 	}

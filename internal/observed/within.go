@@ -1,7 +1,7 @@
 package observed
 
-// Within makes locks known that no [Kind] can be for, because their types have parameters. of returns
-// the registered one that is inside, or nil if it knows nothing of a lock.
+// Within makes locks known that no [Kind] can be for, because their types have parameters. of
+// returns the registered one that is inside, or nil if it knows nothing of a lock.
 func Within(of func(lock any) any) { kinds = append(kinds, within(of)) }
 
 // within is a [kind] of what is inside.

@@ -11,8 +11,8 @@ import (
 	"github.com/farad-go/farad/sync/mutex"
 )
 
-// O is set and cleared beside every way to lock and unlock. All exclude each other, and the mutex is
-// free in the end.
+// O is set and cleared beside every way to lock and unlock. All exclude each other, and the mutex
+// is free in the end.
 func TestModelObserved(t *testing.T) {
 	for name, lock := range map[string]func(ctx context.Context, m *mutex.Mutex) (ok bool){
 		"lock":    func(_ context.Context, m *mutex.Mutex) bool { m.Lock(); return true },

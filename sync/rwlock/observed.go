@@ -32,8 +32,8 @@ func (l *RWLock) record() *observed.Record {
 	return kind.Join(l)
 }
 
-// acquire waits for n permits, after a try has failed: until ctx, if there is one, is done, or d, if
-// not 0, has passed.
+// acquire waits for n permits, after a try has failed: until ctx, if there is one, is done, or d,
+// if not 0, has passed.
 func (l *RWLock) acquire(ctx context.Context, d time.Duration, n int64, at engine.Place) error {
 	if l.tells() {
 		return l.acquireObserved(ctx, d, n, at)

@@ -12,8 +12,8 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// O is set and cleared beside every way to acquire and release. No permit is lost, nobody sleeps for
-// ever, and a try beside free permits does not fail.
+// O is set and cleared beside every way to acquire and release. No permit is lost, nobody sleeps
+// for ever, and a try beside free permits does not fail.
 func TestModelObserved(t *testing.T) {
 	for kind, k := range modelKinds {
 		if k.limit > 0 {
