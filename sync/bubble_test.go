@@ -436,6 +436,11 @@ func TestCrowdAcrossBorders(t *testing.T) {
 				f.Init(&m)
 				f.Poll(nil)
 				f.Unlock() // gives up wherever it stands, or unlocks
+				if i%5 == 0 {
+					var wg WaitGroup
+					wg.Go(func() {})
+					wg.Wait()
+				}
 				if i%4 == 0 {
 					l.Lock()
 					if readers.Load() != 0 {
@@ -635,6 +640,39 @@ func TestOthersComeOver(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A reader's future that comes over while others read has the lock at once.
+func TestFutureComesOverBesideReaders(t *testing.T) {
+	withBubbles(t)
+	var l RWMutex
+	var f RWLockFuture
+	var written atomic.Bool
+	l.RLock()
+	for range Express - 1 { // so that the lane has no place left, by which the future would pass the writer
+		l.RLock()
+		l.RUnlock()
+	}
+	go func() {
+		l.Lock()
+		l.Unlock() //nolint:staticcheck // nothing in between, on purpose
+		written.Store(true)
+	}()
+	awaitTrue(func() bool { return l.Waiting() == 1 })
+	f.InitRead(&l)
+	require.False(t, f.Poll(nil), "past a writer")
+	synctest.Test(t, func(*testing.T) {
+		if l.TryRLock() { // in any case the lock is bubbled now, and the writer leaves the gate
+			l.RUnlock()
+		}
+		awaitTrue(f.Complete)
+	})
+	require.NoError(t, f.Err())
+	require.False(t, written.Load())
+	f.Unlock()
+	l.RUnlock()
+	awaitTrue(written.Load)
+	require.Empty(t, rows.of)
 }
 
 // future is what the futures of both locks have in common.
