@@ -333,28 +333,49 @@ func TestRowIsMadeOnce(t *testing.T) {
 	})
 }
 
-// Somebody looks at a lock while it becomes bubbled and plain again.
-func TestWaitingBesideABubble(t *testing.T) {
+// Others look at locks, try them and unlock them, while these become bubbled and plain again.
+func TestOthersBesideABubble(t *testing.T) {
 	withBubbles(t)
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		var m Mutex
-		var ended, gone atomic.Bool
+		var l RWMutex
+		var inM, inL, ended, gone atomic.Int32
+		use := func(inside *atomic.Int32, unlock func()) {
+			if inside.Add(1) != 1 {
+				t.Error("two inside")
+			}
+			inside.Add(-1)
+			unlock()
+		}
 		go func() {
-			for !ended.Load() {
-				if m.Waiting() != 0 {
-					t.Error("somebody waits")
+			for ended.Load() == 0 {
+				if m.Waiting()+l.Waiting() > 1 {
+					t.Error("there is only one who may wait")
+				}
+				if m.TryLock() {
+					use(&inM, m.Unlock)
+				}
+				if l.TryLock() {
+					use(&inL, l.Unlock)
+				}
+				if l.TryRLock() {
+					l.RUnlock()
 				}
 			}
-			gone.Store(true)
+			gone.Store(1)
 		}()
 		synctest.Test(t, func(*testing.T) {
 			for range locktest.Scaled(2000) {
 				m.Lock()
-				m.Unlock() //nolint:staticcheck // nothing in between, on purpose
+				use(&inM, m.Unlock)
+				l.RLock()
+				l.RUnlock()
+				l.Lock()
+				use(&inL, l.Unlock)
 			}
 		})
-		ended.Store(true)
-		awaitTrue(gone.Load)
+		ended.Store(1)
+		awaitTrue(func() bool { return gone.Load() == 1 })
 		require.Empty(t, rows.of)
 	})
 }
