@@ -17,6 +17,7 @@ import (
 	"github.com/farad-go/farad/internal/linked"
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -693,6 +694,85 @@ func TestFutureComesOverBesideReaders(t *testing.T) {
 	f.Unlock()
 	l.RUnlock()
 	awaitTrue(written.Load)
+	require.Empty(t, rows.of)
+}
+
+// A future comes over under the lock of its line: so its owner, who gives up under that lock, finds
+// it in the one line or the other. Here another stands in the way of the step, and the line stays
+// locked.
+func TestFutureComesOverUnderTheLock(t *testing.T) {
+	withBubbles(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // who lets others run sees what they can do
+	var l RWMutex
+	var f RWLockFuture
+	for range Express { // all places of the lane
+		l.RLock()
+		l.RUnlock()
+	}
+	require.True(t, l.gate.tryPass())
+	f.InitRead(&l)
+	require.False(t, f.Poll(nil))
+	l.word.Add(rwReader) // somebody reads
+	makeRow(&l)
+	rows.mu.Lock()
+	goOn := OnceFunc(rows.mu.Unlock)
+	defer goOn() // whatever fails
+	var opened, left atomic.Bool
+	go func() { l.gate.open(); opened.Store(true) }()
+	locktest.Eventually(t, "the line stays locked", func() bool {
+		var passed atomic.Bool
+		go func() {
+			parking.Default().Line(l.key()).Unlock()
+			passed.Store(true)
+		}()
+		for range 1000 {
+			if passed.Load() {
+				return false
+			}
+			runtime.Gosched()
+		}
+		return true
+	})
+	go func() { f.Unlock(); left.Store(true) }()
+	goOn()
+	awaitTrue(func() bool { return opened.Load() && left.Load() })
+	l.RUnlock()
+	require.Empty(t, rows.of)
+	require.False(t, f.Complete())
+}
+
+// Two locks have one line of sleepers: who makes the one bubbled, and who gives up a place in the
+// row of the other, do not wait for each other.
+func TestRowsAndLinesAreLockedInOneOrder(t *testing.T) {
+	withBubbles(t)
+	bucket := func(m *Mutex) uint64 {
+		k := m.key()
+		return parking.Mix(uint64(k.Hash), uint64(k.Part)) & uint64(parking.Default().Buckets()-1)
+	}
+	held, made := new(Mutex), new(Mutex)
+	for kept := []*Mutex{made}; bucket(made) != bucket(held); kept = append(kept, made) {
+		made = new(Mutex)
+	}
+	var ended, gone atomic.Bool
+	go func() {
+		var f LockFuture
+		for !ended.Load() {
+			f.Init(held)
+			f.Poll(nil)
+			f.Unlock()
+		}
+		gone.Store(true)
+	}()
+	synctest.Test(t, func(*testing.T) {
+		held.Lock()
+		for range locktest.Scaled(100000) {
+			made.Lock()
+			made.Unlock() //nolint:staticcheck // nothing in between, on purpose
+		}
+		held.Unlock()
+	})
+	ended.Store(true)
+	awaitTrue(gone.Load)
 	require.Empty(t, rows.of)
 }
 
