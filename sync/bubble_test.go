@@ -283,7 +283,7 @@ func TestGrantThatComesTooLateIsGivenBack(t *testing.T) {
 func TestReadersShareAcrossABubblesBorder(t *testing.T) {
 	withBubbles(t)
 	var l RWMutex
-	var held, shared, writes, done atomic.Bool
+	var held, shared, writes, left, done atomic.Bool
 	go func() {
 		awaitTrue(held.Load)
 		l.RLock() // beside the bubble, which still holds it
@@ -295,7 +295,7 @@ func TestReadersShareAcrossABubblesBorder(t *testing.T) {
 		awaitTrue(func() bool { return l.Waiting() == 1 })
 		require.False(t, l.TryRLock(), "past a writer")
 		shared.Store(true)
-		awaitTrue(func() bool { return l.Waiting() == 2 })
+		awaitTrue(left.Load) // Before, the lock would become the bubble's own, whose reader goes first.
 		require.False(t, writes.Load())
 		l.RUnlock()
 		done.Store(true)
@@ -308,6 +308,7 @@ func TestReadersShareAcrossABubblesBorder(t *testing.T) {
 		go func() {
 			awaitTrue(func() bool { return l.Waiting() == 2 })
 			l.RUnlock()
+			left.Store(true)
 		}()
 		l.RLock() // behind the writer
 		require.True(t, writes.Load())
