@@ -17,6 +17,7 @@ import (
 	"github.com/farad-go/farad/internal/linked"
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -285,7 +286,7 @@ func TestGrantThatComesTooLateIsGivenBack(t *testing.T) {
 func TestReadersShareAcrossABubblesBorder(t *testing.T) {
 	withBubbles(t)
 	var l RWMutex
-	var held, shared, writes, done atomic.Bool
+	var held, shared, writes, left, done atomic.Bool
 	go func() {
 		awaitTrue(held.Load)
 		l.RLock() // beside the bubble, which still holds it
@@ -297,7 +298,7 @@ func TestReadersShareAcrossABubblesBorder(t *testing.T) {
 		awaitTrue(func() bool { return l.Waiting() == 1 })
 		require.False(t, l.TryRLock(), "past a writer")
 		shared.Store(true)
-		awaitTrue(func() bool { return l.Waiting() == 2 })
+		awaitTrue(left.Load) // Before, the lock would become the bubble's own, whose reader goes first.
 		require.False(t, writes.Load())
 		l.RUnlock()
 		done.Store(true)
@@ -310,6 +311,7 @@ func TestReadersShareAcrossABubblesBorder(t *testing.T) {
 		go func() {
 			awaitTrue(func() bool { return l.Waiting() == 2 })
 			l.RUnlock()
+			left.Store(true)
 		}()
 		l.RLock() // behind the writer
 		require.True(t, writes.Load())
@@ -336,28 +338,49 @@ func TestRowIsMadeOnce(t *testing.T) {
 	})
 }
 
-// Somebody looks at a lock while it becomes bubbled and plain again.
-func TestWaitingBesideABubble(t *testing.T) {
+// Others look at locks, try them and unlock them, while these become bubbled and plain again.
+func TestOthersBesideABubble(t *testing.T) {
 	withBubbles(t)
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		var m Mutex
-		var ended, gone atomic.Bool
+		var l RWMutex
+		var inM, inL, ended, gone atomic.Int32
+		use := func(inside *atomic.Int32, unlock func()) {
+			if inside.Add(1) != 1 {
+				t.Error("two inside")
+			}
+			inside.Add(-1)
+			unlock()
+		}
 		go func() {
-			for !ended.Load() {
-				if m.Waiting() != 0 {
-					t.Error("somebody waits")
+			for ended.Load() == 0 {
+				if m.Waiting()+l.Waiting() > 1 {
+					t.Error("there is only one who may wait")
+				}
+				if m.TryLock() {
+					use(&inM, m.Unlock)
+				}
+				if l.TryLock() {
+					use(&inL, l.Unlock)
+				}
+				if l.TryRLock() {
+					l.RUnlock()
 				}
 			}
-			gone.Store(true)
+			gone.Store(1)
 		}()
 		synctest.Test(t, func(*testing.T) {
 			for range locktest.Scaled(2000) {
 				m.Lock()
-				m.Unlock() //nolint:staticcheck // nothing in between, on purpose
+				use(&inM, m.Unlock)
+				l.RLock()
+				l.RUnlock()
+				l.Lock()
+				use(&inL, l.Unlock)
 			}
 		})
-		ended.Store(true)
-		awaitTrue(gone.Load)
+		ended.Store(1)
+		awaitTrue(func() bool { return gone.Load() == 1 })
 		require.Empty(t, rows.of)
 	})
 }
@@ -448,6 +471,11 @@ func TestCrowdAcrossBorders(t *testing.T) {
 				f.Init(&m)
 				f.Poll(nil)
 				f.Unlock() // gives up wherever it stands, or unlocks
+				if i%5 == 0 {
+					var wg WaitGroup
+					wg.Go(func() {})
+					wg.Wait()
+				}
 				if i%4 == 0 {
 					l.Lock()
 					if readers.Load() != 0 {
@@ -647,6 +675,118 @@ func TestOthersComeOver(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A reader's future that comes over while others read has the lock at once.
+func TestFutureComesOverBesideReaders(t *testing.T) {
+	withBubbles(t)
+	var l RWMutex
+	var f RWLockFuture
+	var written atomic.Bool
+	l.RLock()
+	for range Express - 1 { // so that the lane has no place left, by which the future would pass the writer
+		l.RLock()
+		l.RUnlock()
+	}
+	go func() {
+		l.Lock()
+		l.Unlock() //nolint:staticcheck // nothing in between, on purpose
+		written.Store(true)
+	}()
+	awaitTrue(func() bool { return l.Waiting() == 1 })
+	f.InitRead(&l)
+	require.False(t, f.Poll(nil), "past a writer")
+	synctest.Test(t, func(*testing.T) {
+		if l.TryRLock() { // in any case the lock is bubbled now, and the writer leaves the gate
+			l.RUnlock()
+		}
+		awaitTrue(f.Complete)
+	})
+	require.NoError(t, f.Err())
+	require.False(t, written.Load())
+	f.Unlock()
+	l.RUnlock()
+	awaitTrue(written.Load)
+	require.Empty(t, rows.of)
+}
+
+// A future comes over under the lock of its line: so its owner, who gives up under that lock, finds
+// it in the one line or the other. Here another stands in the way of the step, and the line stays
+// locked.
+func TestFutureComesOverUnderTheLock(t *testing.T) {
+	withBubbles(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // who lets others run sees what they can do
+	var l RWMutex
+	var f RWLockFuture
+	for range Express { // all places of the lane
+		l.RLock()
+		l.RUnlock()
+	}
+	require.True(t, l.gate.tryPass())
+	f.InitRead(&l)
+	require.False(t, f.Poll(nil))
+	l.word.Add(rwReader) // somebody reads
+	makeRow(&l)
+	rows.mu.Lock()
+	goOn := OnceFunc(rows.mu.Unlock)
+	defer goOn() // whatever fails
+	var opened, left atomic.Bool
+	go func() { l.gate.open(); opened.Store(true) }()
+	locktest.Eventually(t, "the line stays locked", func() bool {
+		var passed atomic.Bool
+		go func() {
+			parking.Default().Line(l.key()).Unlock()
+			passed.Store(true)
+		}()
+		for range 1000 {
+			if passed.Load() {
+				return false
+			}
+			runtime.Gosched()
+		}
+		return true
+	})
+	go func() { f.Unlock(); left.Store(true) }()
+	goOn()
+	awaitTrue(func() bool { return opened.Load() && left.Load() })
+	l.RUnlock()
+	require.Empty(t, rows.of)
+	require.False(t, f.Complete())
+}
+
+// Two locks have one line of sleepers: who makes the one bubbled, and who gives up a place in the
+// row of the other, do not wait for each other.
+func TestRowsAndLinesAreLockedInOneOrder(t *testing.T) {
+	withBubbles(t)
+	bucket := func(m *Mutex) uint64 {
+		k := m.key()
+		return parking.Mix(uint64(k.Hash), uint64(k.Part)) & uint64(parking.Default().Buckets()-1)
+	}
+	held, made := new(Mutex), new(Mutex)
+	for kept := []*Mutex{made}; bucket(made) != bucket(held); kept = append(kept, made) {
+		made = new(Mutex)
+	}
+	var ended, gone atomic.Bool
+	go func() {
+		var f LockFuture
+		for !ended.Load() {
+			f.Init(held)
+			f.Poll(nil)
+			f.Unlock()
+		}
+		gone.Store(true)
+	}()
+	synctest.Test(t, func(*testing.T) {
+		held.Lock()
+		for range locktest.Scaled(100000) {
+			made.Lock()
+			made.Unlock() //nolint:staticcheck // nothing in between, on purpose
+		}
+		held.Unlock()
+	})
+	ended.Store(true)
+	awaitTrue(gone.Load)
+	require.Empty(t, rows.of)
 }
 
 // future is what the futures of both locks have in common.

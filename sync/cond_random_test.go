@@ -133,7 +133,7 @@ func (r *condRun) history(t *testing.T) []condCall {
 func TestCondHistories(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		judge := spec.NewMachine[condState]()
-		for range locktest.Scaled(8000) {
+		for range locktest.Scaled(4000) {
 			var m Mutex
 			history := (&condRun{condition: NewCond(&m), l: &m}).history(t)
 			if !judge.Linearizable(history) {

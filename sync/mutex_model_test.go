@@ -144,3 +144,28 @@ func bypass(x *interleave.Run, o watching, p int, others []int) int {
 	x.Assert(m.TryLock(), "the lock was lost")
 	return int(passed.Load())
 }
+
+// A mutex becomes bubbled beside a lock or an unlock: the row and the goroutine agree on who holds
+// it.
+func TestModelMutexBecomesBubbled(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		t.Run(fmt.Sprintf("held %v", held), func(t *testing.T) {
+			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+				m := freshMutex(0)
+				other := m.express // takes it before, and the row has a holder, or does not
+				if held {
+					m.Lock()
+					other = m.unlock // gives it back before, or leaves it to the row
+				}
+				var done, writing bool
+				x.Go("other", func() { done = other() })
+				x.Go("bubble", func() { _, writing, _ = m.toBubbled() })
+				x.Wait()
+				x.Assert(writing == (done != held), "held in the row: %v", writing)
+				x.Assert(m.isBubbled(), "not bubbled")
+				m.fromBubbled()
+				x.Assert(!m.isBubbled() && m.TryLock(), "not plain again")
+			})
+		})
+	}
+}

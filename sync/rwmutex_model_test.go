@@ -450,3 +450,37 @@ func rwBypass(x *interleave.Run, o watching, holder, line, others string) (passe
 	requireUnlocked(x, l)
 	return passed
 }
+
+// A lock becomes bubbled beside one who locks or unlocks it: the row and the goroutine agree on who
+// holds it.
+func TestModelRWMutexBecomesBubbled(t *testing.T) {
+	for _, hold := range []int64{rwReader, rwWriter} {
+		for _, held := range []bool{false, true} {
+			t.Run(fmt.Sprintf("hold %#x, held %v", hold, held), func(t *testing.T) {
+				interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+					l := newRWMutex(0)
+					if held {
+						x.Assert(l.try(hold), "not free")
+					}
+					var done, writing bool
+					var readers int64
+					x.Go("other", func() {
+						if held {
+							done = l.giveBack(hold)
+						} else {
+							done = l.takeLane(hold)
+						}
+					})
+					x.Go("bubble", func() { readers, writing, _ = l.toBubbled() })
+					x.Wait()
+					inRow := done != held
+					x.Assert(writing == (inRow && hold == rwWriter), "a writer in the row: %v", writing)
+					x.Assert(readers == 1 == (inRow && hold == rwReader), "%d readers in the row", readers)
+					x.Assert(l.isBubbled(), "not bubbled")
+					l.fromBubbled()
+					x.Assert(!l.isBubbled() && l.TryLock(), "not plain again")
+				})
+			})
+		}
+	}
+}

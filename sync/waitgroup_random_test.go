@@ -140,7 +140,7 @@ func (r *groupRun) history(t *testing.T) []groupCall {
 func TestWaitGroupHistories(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		judge := spec.NewMachine[groupState]()
-		for range locktest.Scaled(8000) {
+		for range locktest.Scaled(4000) {
 			history := (&groupRun{group: new(WaitGroup)}).history(t)
 			if !judge.Linearizable(history) {
 				t.Fatalf("not linearizable:\n%v", spec.DescribeCalls(history))

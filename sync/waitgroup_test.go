@@ -28,20 +28,21 @@ func TestWaitGroupReleasesAll(t *testing.T) {
 	require.True(t, wg.WaitTimeout(0))
 	for range 3 {
 		wg.Add(2)
-		got := make(chan error, 3)
+		got := make(chan error, 4)
 		go func() { wg.Wait(); got <- nil }()
 		go func() { got <- wg.WaitContext(t.Context()) }()
+		go func() { got <- wg.WaitContext(bg) }() // which never ends
 		go func() {
 			if !wg.WaitTimeout(time.Hour) {
 				got <- context.DeadlineExceeded
 			}
 			got <- nil
 		}()
-		locktest.AwaitWaiting(t, &wg, 3)
+		locktest.AwaitWaiting(t, &wg, 4)
 		wg.Done()
 		locktest.RequireBlocked(t, got)
 		wg.Done()
-		for range 3 {
+		for range 4 {
 			require.NoError(t, locktest.Receive(t, got))
 		}
 		require.Zero(t, wg.state.Load())

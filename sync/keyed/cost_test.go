@@ -62,6 +62,23 @@ func TestMemoryComesBack(t *testing.T) {
 	require.LessOrEqual(t, left, int64(1<<20))
 }
 
+// What a call with very many keys needs is not kept for the next.
+func TestMemoryOfALargeBatchComesBack(t *testing.T) {
+	locktest.SkipUnderRace(t)
+	keys := make([]int, 50_000)
+	for i := range keys {
+		keys[i] = i
+	}
+	var m keyed.Mutex[int]
+	before := heap()
+	m.LockAll(keys...)
+	m.UnlockAll(keys...)
+	left := heap() - before
+	runtime.KeepAlive(&m)
+	runtime.KeepAlive(keys)
+	require.LessOrEqual(t, left, int64(1<<20))
+}
+
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	var m keyed.Mutex[string]

@@ -24,8 +24,9 @@ func (m *Mutex[K]) Shards() int {
 }
 
 // A ShardInfo says how a shard is laid out.
-// Dropped is how many segments it still refers to behind the last.
-type ShardInfo struct{ Keys, Buckets, Segments, SegmentRoom, Dropped, Spare int }
+// Dropped is how many segments it still refers to behind the last, Steps how many a search for each
+// key takes together.
+type ShardInfo struct{ Keys, Buckets, Segments, SegmentRoom, Dropped, Spare, Steps int }
 
 // ShardInfos returns them for all shards.
 func (m *Mutex[K]) ShardInfos() (infos []ShardInfo) {
@@ -40,9 +41,17 @@ func (m *Mutex[K]) ShardInfos() (infos []ShardInfo) {
 				dropped++
 			}
 		}
+		steps := 0
+		for i := range b.n {
+			depth := 0
+			for e := *b.at(i); e != nil; e = e.next {
+				depth++
+				steps += depth
+			}
+		}
 		infos = append(infos, ShardInfo{
 			Keys: int(s.keys), Buckets: int(b.n), Spare: int(b.spare()),
-			Segments: len(b.segments), SegmentRoom: cap(b.segments), Dropped: dropped,
+			Segments: len(b.segments), SegmentRoom: cap(b.segments), Dropped: dropped, Steps: steps,
 		})
 		s.mu.Unlock()
 	}

@@ -11,10 +11,13 @@ import (
 )
 
 // requireLayout checks each shard: as many buckets as keys, within a factor of two, and 8 at least;
-// not many more segments and free entries than that needs.
+// not many more segments and free entries than that needs. The keys are spread over the buckets.
 func requireLayout(t *testing.T, m *keyed.Mutex[int]) {
 	t.Helper()
+	keys, steps := 0, 0
 	for i, s := range m.ShardInfos() {
+		keys += s.Keys
+		steps += s.Steps
 		require.GreaterOrEqual(t, s.Buckets, max(s.Keys, keyed.PerSegment), "shard %d: %+v", i, s)
 		require.LessOrEqual(t, s.Buckets, max(2*s.Keys+1, keyed.PerSegment), "shard %d: %+v", i, s)
 		require.Equal(t, (s.Buckets-1)/keyed.PerSegment+1, s.Segments, "shard %d: %+v", i, s)
@@ -22,6 +25,7 @@ func requireLayout(t *testing.T, m *keyed.Mutex[int]) {
 		require.Zero(t, s.Dropped, "shard %d: %+v", i, s)
 		require.LessOrEqual(t, s.Spare, keyed.SpareEntries+s.Keys/4, "shard %d: %+v", i, s)
 	}
+	require.LessOrEqual(t, steps, 3*keys+100, "steps of the search for each of %d keys", keys)
 }
 
 func TestTableGrowsAndShrinks(t *testing.T) {

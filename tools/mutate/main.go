@@ -158,7 +158,10 @@ func testsOfFolder(dir string) []string {
 		"-race -tags interleave -run Model -short ./" + dir,
 	}
 	if dir == "twa" {
-		tests = append(tests, "-short -tags faradcheck ./twa")
+		tests = append(tests,
+			"-short -tags faradcheck ./twa",
+			"-tags interleave -run TestModelTicketHistories/close/seen ./twa", // tier two
+		)
 	}
 	return tests
 }
