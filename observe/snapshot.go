@@ -68,7 +68,7 @@ type Counts struct {
 	TimedOut  uint64 // ended by their time, or by the deadline of their context
 	Closed    uint64 // ended by Close
 	Released  uint64 // returned by the agent that had acquired
-	Handed    uint64 // returned by another agent, or nobody knows for whom
+	Handed    uint64 // returned by another agent, but not those that were held before the record
 }
 
 // An Agent is who holds or waits: a goroutine, or a task of an executor.

@@ -24,8 +24,12 @@ func free(e *entry) {
 func (r *Record) addHold(n int64, shared bool, key string) {
 	e := newEntry(n, shared, key)
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Level() != Holders { // any more
+		free(e)
+		return
+	}
 	r.pushLocked(&r.holds, e)
-	r.mu.Unlock()
 }
 
 // pushLocked puts e into a list. If there is no room the oldest goes.
@@ -100,6 +104,9 @@ func (r *Record) endHold(n int64, shared bool, key string) {
 	me, now := who(), xsync.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.Level() != Holders { // any more
+		return
+	}
 	for e := r.holds.last; e != nil && n > 0; {
 		prev := e.prev
 		if e.Agent.is(&me) && e.Shared == shared && e.Key == key && !e.handle {
@@ -111,11 +118,13 @@ func (r *Record) endHold(n int64, shared bool, key string) {
 		r.released++
 		return
 	}
-	r.handed++
 	r.boundUnknownLocked()
 	d := min(n, r.unknown)
 	r.unknown -= d
-	n -= d
+	if n -= d; n == 0 {
+		return // It may well be the caller who had acquired them.
+	}
+	r.handed++
 	for e := r.holds.first; e != nil && n > 0; {
 		next := e.next
 		if e.Shared == shared && e.Key == key && !e.handle {
@@ -180,14 +189,18 @@ func (r *Record) sampleHold(n, weight int64) {
 	e := pool.Get().(*entry)
 	e.Agent, e.Permits, e.weight, e.Since = who(), n, weight, xsync.Now()
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Level() != Counts { // any more
+		free(e)
+		return
+	}
 	if r.holds.n >= maxSamples { // released by others, without a trace
 		old := r.holds.first
 		r.holds.remove(old)
-		defer free(old)
+		free(old)
 	}
 	r.holds.push(e)
 	r.seen.Store(1)
-	r.mu.Unlock()
 }
 
 // endSample ends the caller's newest hold of the sample, if there is one; and one that the monitor
@@ -196,6 +209,9 @@ func (r *Record) endSample() {
 	me, now := who(), xsync.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.Level() != Counts { // any more
+		return
+	}
 	if r.stamp != 0 && r.took.Load()+r.granted.Load() != r.last {
 		r.stamp = 0
 	}

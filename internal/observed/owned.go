@@ -113,7 +113,7 @@ func (r *Record) FutureTaken(w *waiter.Waiter, err error) {
 	if e == nil || e.in != &r.waits {
 		return
 	}
-	if err != nil {
+	if err != nil || r.Level() != Holders {
 		r.dropLocked(e)
 		return
 	}
@@ -172,6 +172,9 @@ func (r *Record) HandleTook(h *xsync.Int64, n int64) {
 	me := who()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.Level() != Holders { // any more
+		return
+	}
 	for e := r.holds.last; e != nil; e = e.prev {
 		if e.Agent.is(&me) && e.Permits == n && e.owner == 0 {
 			r.ownLocked(e, unsafe.Pointer(h))

@@ -122,12 +122,19 @@ func (r *Record) set(name string, level Level) {
 		r.unnamed.Store(1)
 	}
 	old := Level(r.level.Swap(uint32(level)))
-	if old == Holders && level < Holders { // what is kept from now on is not all
-		for r.holds.first != nil {
-			r.forgetLocked(r.holds.first, xsync.Now())
+	if level == old {
+		return
+	}
+	// A sample is not all that is held, and may be of what has been released long ago.
+	for e := r.holds.first; e != nil; e = r.holds.first {
+		if old == Holders {
+			r.forgetLocked(e, xsync.Now())
+		} else {
+			r.holds.remove(e)
+			free(e)
 		}
 	}
-	if level == Holders && old != Holders {
+	if level == Holders {
 		r.unknown = unknownYet
 	}
 }

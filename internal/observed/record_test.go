@@ -26,7 +26,11 @@ var bg = context.Background()
 // watched returns a function that reads the record of a lock, which is watched until the test ends.
 func watched(t *testing.T, lock any, level observed.Level) func() observed.Lock {
 	t.Helper()
-	name := t.Name()
+	return watchedAs(t, t.Name(), lock, level)
+}
+
+func watchedAs(t *testing.T, name string, lock any, level observed.Level) func() observed.Lock {
+	t.Helper()
 	require.True(t, observed.Watch(lock, name, level))
 	t.Cleanup(func() { observed.Unwatch(lock) })
 	return func() observed.Lock {
@@ -647,4 +651,77 @@ func TestWaitsThatTheMonitorSeesAreCounted(t *testing.T) {
 		wait()
 		require.EqualValues(t, i+1, read().Wait.Count)
 	}
+}
+
+// Samples of holds, which may be of what was released long ago, are no holds at another level.
+func TestSamplesAreNoHolds(t *testing.T) {
+	s, l := semaphore.New(2), new(rwlock.RWLock)
+	readS, readL := watched(t, s, observed.Counts), watchedAs(t, "readers", l, observed.Counts)
+	require.NoError(t, s.Acquire(bg, 1))
+	elsewhere(func() { s.Release(1) })
+	l.RLock()
+	observed.Watch(s, "", observed.Holders)
+	observed.Watch(l, "", observed.Holders)
+	require.Empty(t, readS().Holders)
+	require.Zero(t, readS().Unknown)
+	require.Empty(t, readL().Holders)
+	require.Equal(t, int64(1), readL().Unknown)
+	l.RUnlock()
+	require.Zero(t, readL().Unknown)
+}
+
+// Who gives back what was acquired before the record does not hand on anything.
+func TestUnknownPermitsAreNotHandedOn(t *testing.T) {
+	var m mutex.Mutex
+	m.Lock()
+	read := watched(t, &m, observed.Holders)
+	m.Unlock()
+	require.Zero(t, read().Handed)
+	m.Lock()
+	elsewhere(m.Unlock)
+	require.Equal(t, uint64(1), read().Handed)
+}
+
+// While the level changes all the time nothing stays that is not held.
+func TestLevelsChangeAtAnyTime(t *testing.T) {
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			read := watched(t, w.lock, observed.Holders)
+			stop := make(chan struct{})
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					for {
+						select {
+						case <-stop:
+							return
+						default:
+							require.NoError(t, w.acquire(bg))
+							w.release()
+						}
+					}
+				})
+			}
+			for i := range 2000 {
+				observed.Watch(w.lock, "", observed.Counts+observed.Level(i%2))
+				runtime.Gosched()
+			}
+			close(stop)
+			all.Wait()
+			require.Equal(t, observed.Holders, read().Level)
+			require.Empty(t, read().Holders)
+			require.Empty(t, read().Waiters)
+			require.Zero(t, read().Unknown)
+		})
+	}
+}
+
+// elsewhere calls f in another goroutine.
+func elsewhere(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
 }

@@ -5,6 +5,7 @@ package keyed_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -183,6 +184,7 @@ func TestTextsOfKeysDiffer(t *testing.T) {
 	require.Equal(t, "12", keyed.Text(uint8(12)))
 	require.Equal(t, "true", keyed.Text(true))
 	require.Equal(t, "1.5", keyed.Text(1.5))
+	require.Equal(t, "0", keyed.Text(math.Copysign(0, -1)), "the same key")
 	require.Equal(t, "(1+2i)", keyed.Text(1+2i))
 	require.Equal(t, "{a 1}#1", keyed.Text(pair{"a", 1}))
 	require.Equal(t, "[1 2]#1", keyed.Text([2]int{1, 2}))

@@ -44,9 +44,9 @@ func appendKey(b []byte, v reflect.Value) (text []byte, all bool) {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		return strconv.AppendUint(b, v.Uint(), 10), true
 	case reflect.Float32, reflect.Float64:
-		return strconv.AppendFloat(b, v.Float(), 'g', -1, 64), true
+		return strconv.AppendFloat(b, v.Float()+0, 'g', -1, 64), true // -0 is the key 0
 	case reflect.Complex64, reflect.Complex128:
-		return append(b, strconv.FormatComplex(v.Complex(), 'g', -1, 128)...), true
+		return append(b, strconv.FormatComplex(v.Complex()+0, 'g', -1, 128)...), true
 	case reflect.String:
 		s := v.String()
 		return append(b, s[:min(len(s), mostText+1)]...), true

@@ -43,11 +43,11 @@ func (l *RWLock) RUnlock() {
 
 //go:noinline
 func (l *RWLock) rUnlockSlow() {
+	if l.e.IsObserved() { // first: while the bias ends, a reader that is recorded may leave through the table
+		l.releasing(engine.Reader)
+	}
 	if l.e.Opts != nil && l.e.Leave(xsync.Hint()) {
 		return
-	}
-	if l.e.IsObserved() {
-		l.releasing(engine.Reader)
 	}
 	if !l.e.ReleaseRead() {
 		panic("rwlock: RUnlock of a lock that is unlocked or write-locked")
