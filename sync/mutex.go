@@ -116,10 +116,15 @@ func (m *Mutex) lockSlow() { _ = m.lock(waiter.Limit{}) }
 
 // lock locks m, or returns the error of until if that ends the wait before.
 func (m *Mutex) lock(until waiter.Limit) error {
-	if m.isWatched() || observed.Everything() != observed.Off {
-		return lockWatched(m, rwWriter, until)
+	if !m.isWatched() && observed.Everything() == observed.Off {
+		return m.acquire(until, rwWriter)
 	}
-	return m.acquire(until, rwWriter)
+	r := m.record()
+	if m.try(rwWriter, false) {
+		r.Took(1, false)
+		return nil
+	}
+	return waitWatched(m, r, rwWriter, until)
 }
 
 // acquire is lock, whether or not m is observed.
@@ -226,10 +231,10 @@ func (m *Mutex) TryLock() bool { return m.try(rwWriter, true) }
 
 // try is TryLock. Tell says whether to tell those who observe m.
 func (m *Mutex) try(_ int64, tell bool) bool {
-	if tell && m.isWatched() {
-		return tryWatched(m, rwWriter)
-	}
 	if canBubble {
+		if tell && m.isWatched() {
+			return tryWatched(m, rwWriter)
+		}
 		if ok, here := tryBubbled(m, rwWriter); here {
 			return ok
 		}
@@ -237,8 +242,10 @@ func (m *Mutex) try(_ int64, tell bool) bool {
 	for { // A retry follows only another's success, or one that gives up.
 		w := m.word.Load()
 		switch {
+		case tell && w&watched != 0:
+			return tryWatched(m, rwWriter)
 		case canBubble && w&bubbled != 0:
-			return m.try(rwWriter, false)
+			return m.try(rwWriter, tell)
 		case w&parking.Mask != parking.Unlocked:
 			return false
 		case w&^watched == parking.Unlocked:
@@ -266,7 +273,7 @@ func (m *Mutex) Unlock() {
 //go:noinline
 func (m *Mutex) unlockSlow() {
 	if m.isWatched() {
-		tellReleased(m, rwWriter)
+		m.record().Released(1, false)
 	}
 	m.drop(rwWriter)
 }

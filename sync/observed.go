@@ -38,27 +38,16 @@ type watchable interface {
 	drop(hold int64)
 }
 
-// tellTook says that the caller has locked l without a wait.
-func tellTook(l watchable, hold int64) { l.record().Took(l.permits(hold)) }
-
-// tellReleased says that the caller is about to unlock l.
-func tellReleased(l watchable, hold int64) { l.record().Released(l.permits(hold)) }
-
-// lockWatched is the lock of an observed lock.
-func lockWatched(l watchable, hold int64, until waiter.Limit) error {
-	r := l.record()
+// waitWatched is the lock of an observed lock that was not to be had at once.
+func waitWatched(l watchable, r *observed.Record, hold int64, until waiter.Limit) error {
 	n, shared := l.permits(hold)
-	if l.try(hold, false) {
-		r.Took(n, shared)
-		return nil
-	}
 	w := r.Begin(n, shared, until.MayEnd())
 	err := l.acquire(until, hold)
 	w.End(err)
 	return err
 }
 
-// lockContextWatched is the same until ctx is done. A cancel before the unlock that has let the
+// lockContextWatched locks an observed lock until ctx is done. A cancel before the unlock that has let the
 // caller in wins.
 func lockContextWatched(l watchable, hold int64, ctx context.Context) error { //nolint:revive // as its neighbour
 	r := l.record()
@@ -87,12 +76,13 @@ func lockContextWatched(l watchable, hold int64, ctx context.Context) error { //
 
 // tryWatched is the TryLock of an observed lock.
 func tryWatched(l watchable, hold int64) bool {
-	if !l.try(hold, false) {
-		l.record().Failed(observed.Tried)
-		return false
+	ok := l.try(hold, false)
+	if r := l.record(); ok {
+		r.Took(l.permits(hold))
+	} else {
+		r.Failed(observed.Tried)
 	}
-	tellTook(l, hold)
-	return true
+	return ok
 }
 
 func (m *Mutex) isWatched() bool { return m.word.Load()&watched != 0 }

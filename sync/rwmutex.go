@@ -125,7 +125,7 @@ func (l *RWMutex) RLock() {
 func (l *RWMutex) rLockSlow(w uint32) {
 	if !canBubble {
 		if w&^uint32(rwWatched) < rwTooFar {
-			tellTook(l, rwReader)
+			l.record().Took(1, true)
 			return
 		}
 		l.drop(rwReader) // it has come in vain
@@ -163,10 +163,15 @@ func (l *RWMutex) lockSlow() { _ = l.lock(waiter.Limit{}, rwWriter) }
 
 // lock locks l, or returns the error of until if that ends the wait before.
 func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
-	if l.isWatched() || observed.Everything() != observed.Off {
-		return lockWatched(l, hold, until)
+	if !l.isWatched() && observed.Everything() == observed.Off {
+		return l.acquire(until, hold)
 	}
-	return l.acquire(until, hold)
+	r := l.record()
+	if l.try(hold, false) {
+		r.Took(l.permits(hold))
+		return nil
+	}
+	return waitWatched(l, r, hold, until)
 }
 
 // acquire is lock, whether or not l is observed.
@@ -339,10 +344,10 @@ func (l *RWMutex) TryLock() bool { return l.try(rwWriter, true) }
 
 // try is TryLock or TryRLock. Tell says whether to tell those who observe l.
 func (l *RWMutex) try(hold int64, tell bool) bool {
-	if tell && l.isWatched() {
-		return tryWatched(l, hold)
-	}
 	if canBubble {
+		if tell && l.isWatched() {
+			return tryWatched(l, hold)
+		}
 		if ok, here := tryBubbled(l, hold); here {
 			return ok
 		}
@@ -350,8 +355,10 @@ func (l *RWMutex) try(hold int64, tell bool) bool {
 	for { // A retry follows only another's success, or one that gives up.
 		w := l.word.Load()
 		switch {
+		case tell && w&rwWatched != 0:
+			return tryWatched(l, hold)
 		case canBubble && w&rwBubbled != 0:
-			return l.try(hold, false)
+			return l.try(hold, tell)
 		case !isAvailable(w, hold):
 			return false
 		case l.express(w, w&^rwWatched, hold):
@@ -392,7 +399,7 @@ func (l *RWMutex) RUnlock() {
 //go:noinline
 func (l *RWMutex) rUnlockSlow(w int64) {
 	if w&rwWatched != 0 {
-		tellReleased(l, rwReader)
+		l.record().Released(1, true)
 	}
 	if !l.rUnlocked(w) {
 		fatal(rUnlockOfUnlockedRWMutex)
@@ -442,7 +449,7 @@ func (l *RWMutex) Unlock() {
 //go:noinline
 func (l *RWMutex) unlockSlow() {
 	if l.isWatched() {
-		tellReleased(l, rwWriter)
+		l.record().Released(rwSize, false)
 	}
 	l.drop(rwWriter)
 }

@@ -15,6 +15,9 @@
 // Each type states the bound of its overtaking, takes contexts and timeouts, and allocates nothing
 // for a wait.
 //
+// Package observe refuses both types: of a Gate nobody knows the holders. Watch the lock that is
+// wrapped; its waits are those of the goroutines that have been let through.
+//
 // The package may import waiter, twa and internal packages but the executor. Read gate.go first,
 // the paper's capacitor. wrap.go puts it round any lock, options.go has the options.
 // docs/design/capacitor.md says how to choose.
