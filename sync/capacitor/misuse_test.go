@@ -39,13 +39,13 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			func() { NewGate(1, WhenContended()) },
 			func() { NewGate(1, WithWaitingArray(nil), WithBypass(0.5)) },
 		},
-		"capacitor: platoons of 0: the number must be from 1 to 1152921504606846976": {
+		"capacitor: platoons of 0: the number must be from 1 to 576460752303423488": {
 			func() { NewGate(0) }, func() { Wrap(new(mutex.Word), 0) },
 		},
-		"capacitor: platoons of -1: the number must be from 1 to 1152921504606846976": {
+		"capacitor: platoons of -1: the number must be from 1 to 576460752303423488": {
 			func() { NewGate(-1) },
 		},
-		"capacitor: platoons of 1152921504606846977: the number must be from 1 to 1152921504606846976": {
+		"capacitor: platoons of 576460752303423489: the number must be from 1 to 576460752303423488": {
 			func() { NewGate(engine.MaxPermits + 1) },
 		},
 		fmt.Sprintf("capacitor: platoons of %d: in a waiting array the number must be from 1 to %d", twa.MaxPermits+1, twa.MaxPermits): {
