@@ -52,8 +52,8 @@
 //     goroutine has released that lock. Who waits for what it holds itself may have handed it
 //     on, so the lock must have been released by who had locked it before.
 //   - A semaphore's permits are often acquired by one goroutine and released by another. So
-//     they count only if what was acquired at the same place in the program has always been
-//     released by who had acquired it, at least once.
+//     they count only if what was acquired with the same stack has always been released by who
+//     had acquired it, at least once.
 //
 // One case cannot be told: if two readers hold a lock, and one of them releases for the other, the
 // wrong one is taken for the reader that is left.

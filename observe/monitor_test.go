@@ -195,15 +195,17 @@ func TestReaderThatReadsTwice(t *testing.T) {
 	defer Unwatch(&l)
 	var all stdsync.WaitGroup
 	again := make(chan struct{})
-	l.RLock()
-	l.RUnlock() // now it is known that readers unlock themselves
+	func() { // now it is known that readers unlock themselves
+		l.RLock()
+		defer l.RUnlock()
+	}()
 	reads := make(chan struct{})
 	all.Go(func() {
 		l.RLock()
 		close(reads)
 		<-again
 		l.RLock()
-		l.RUnlock()
+		defer l.RUnlock()
 	})
 	<-reads
 	all.Go(func() {
@@ -332,24 +334,24 @@ func TestInversionsWithoutWaits(t *testing.T) {
 	}{
 		"both orders": {func(a, b, _ *mutex.Mutex) {
 			b.Lock()
+			defer b.Unlock()
 			a.Lock()
-			a.Unlock()
-			b.Unlock()
+			defer a.Unlock()
 		}, 1},
 		"a try": {func(a, b, _ *mutex.Mutex) {
 			b.Lock()
+			defer b.Unlock()
 			if a.TryLock() {
 				a.Unlock()
 			}
-			b.Unlock()
 		}, 0},
 		"a gate": {func(a, b, gate *mutex.Mutex) {
 			gate.Lock()
+			defer gate.Unlock()
 			b.Lock()
+			defer b.Unlock()
 			a.Lock()
-			a.Unlock()
-			b.Unlock()
-			gate.Unlock()
+			defer a.Unlock()
 		}, 0},
 	} {
 		watchFast(t, "")
@@ -372,9 +374,9 @@ func TestInversionsWithoutWaits(t *testing.T) {
 				defer gate.Unlock()
 			}
 			a.Lock()
+			defer a.Unlock()
 			b.Lock()
-			b.Unlock()
-			a.Unlock()
+			defer b.Unlock()
 		})
 		do(func() { test.second(&a, &b, &gate) })
 		looks(t, 3)
@@ -428,10 +430,9 @@ func TestWaitsInBubblesAreNotLong(t *testing.T) {
 	var outside mutex.Mutex
 	Watch(&outside, "outside", LevelCounts) // so the monitor runs
 	defer Unwatch(&outside)
-	synctest.Test(t, func(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
 		var mu sync.Mutex
 		Watch(&mu, "inside", LevelHolders)
-		defer Unwatch(&mu)
 		mu.Lock()
 		go func() {
 			time.Sleep(time.Second)
@@ -441,7 +442,8 @@ func TestWaitsInBubblesAreNotLong(t *testing.T) {
 			mu.Unlock()
 		}()
 		mu.Lock()
-		mu.Unlock()
+		defer mu.Unlock()
+		Unwatch(&mu)
 	})
 	for _, s := range Read().Suspicions {
 		assert.False(t, s.At.After(start) && s.Lock == "inside", s)
@@ -469,4 +471,132 @@ func TestLeaksAreTold(t *testing.T) {
 		runtime.GC()
 		return told.Load() == 1
 	})
+}
+
+// Semaphores are deadlocked for certain if their permits have been returned by those who had
+// acquired them at the same places. The first time it is only possible.
+func TestSemaphoresThatDeadlock(t *testing.T) {
+	found := watchFast(t, "semaphores")
+	Configure(Config{Period: time.Millisecond, LongWait: time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	for _, used := range []bool{true, false} {
+		start := time.Now()
+		a, b := semaphore.New(1), semaphore.New(2)
+		Watch(a, "semaphores a", LevelHolders)
+		Watch(b, "semaphores b", LevelHolders)
+		before := len(found())
+		var all, met stdsync.WaitGroup
+		round := func(meet func()) {
+			for _, locks := range [][2]*semaphore.Semaphore{{a, b}, {b, a}} {
+				n := locks[1].Size()
+				all.Go(func() {
+					_ = locks[0].Acquire(context.Background(), 1)
+					if meet != nil {
+						meet()
+					}
+					_ = locks[1].Acquire(context.Background(), n)
+					locks[1].Release(n)
+					locks[0].Release(1)
+				})
+				if meet == nil { // one after the other: nobody waits
+					all.Wait()
+				}
+			}
+		}
+		if used {
+			round(nil)
+		}
+		met.Add(2)
+		round(func() {
+			met.Done()
+			met.Wait()
+		})
+		possible := func() int {
+			return len(slices.DeleteFunc(Read().Suspicions, func(s Suspicion) bool {
+				return s.Why != Unreleased || s.At.Before(start)
+			}))
+		}
+		locktest.Eventually(t, "it is reported", func() bool { return len(found()) > before || possible() > 0 })
+		looks(t, 3)
+		if used {
+			assert.Len(t, found(), before+1)
+			assert.Zero(t, possible())
+		} else {
+			assert.Len(t, found(), before)
+			assert.Equal(t, 1, possible())
+		}
+		b.Resize(3) // lets the first one go on
+		all.Wait()
+		Unwatch(a)
+		Unwatch(b)
+	}
+}
+
+// Tasks that await futures wait for each other, and for a goroutine. An abort ends it.
+func TestTasksThatDeadlock(t *testing.T) {
+	found := watchFast(t, "tasks")
+	ex := rt.New(rt.WithWorkers(1))
+	Watch(ex, "tasks", LevelHolders)
+	defer Unwatch(ex)
+	var locks [3]mutex.Mutex
+	for i := range locks {
+		Watch(&locks[i], fmt.Sprint("tasks ", i), LevelHolders)
+		defer Unwatch(&locks[i])
+	}
+	var met stdsync.WaitGroup
+	met.Add(3)
+	all := make(chan struct{})
+	go func() {
+		defer close(all)
+		met.Wait()
+	}()
+	for i := range 2 {
+		rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
+			var mine, next mutex.LockFuture
+			mine.Init(&locks[i])
+			defer mine.Unlock()
+			if err := rt.Await(cx, &mine); err != nil {
+				return struct{}{}, err
+			}
+			met.Done()
+			for { // until all have theirs
+				select {
+				case <-all:
+				default:
+					if err := rt.Yield(cx); err != nil {
+						return struct{}{}, err
+					}
+					continue
+				}
+				break
+			}
+			next.Init(&locks[i+1])
+			defer next.Unlock()
+			return struct{}{}, rt.Await(cx, &next)
+		})
+	}
+	var end stdsync.WaitGroup
+	end.Go(func() {
+		locks[2].Lock()
+		defer locks[2].Unlock()
+		met.Done()
+		<-all
+		locks[0].Lock()
+		defer locks[0].Unlock()
+	})
+	locktest.Eventually(t, "a deadlock is found", func() bool { return len(found()) > 0 })
+	looks(t, 3)
+	require.Len(t, found(), 1)
+	waits := found()[0].Waits
+	require.Len(t, waits, 3)
+	tasks := 0
+	for _, w := range waits {
+		if w.Waiter.Agent.Task != 0 {
+			tasks++
+		}
+	}
+	assert.Equal(t, 2, tasks)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = ex.Shutdown(ctx)
+	end.Wait()
 }
