@@ -49,7 +49,9 @@ func waitWatched(l watchable, r *observed.Record, hold int64, until waiter.Limit
 
 // lockContextWatched locks an observed lock until ctx is done. A cancel before the unlock that has let the
 // caller in wins.
-func lockContextWatched(l watchable, hold int64, ctx context.Context) error { //nolint:revive // as its neighbour
+//
+//nolint:revive // the context comes last, as in what it calls
+func lockContextWatched(l watchable, hold int64, ctx context.Context) error {
 	r := l.record()
 	n, shared := l.permits(hold)
 	if l.try(hold, false) {

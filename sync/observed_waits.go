@@ -4,9 +4,9 @@ import (
 	"github.com/farad-go/farad/internal/observed"
 )
 
-// Of a Cond and a WaitGroup only the waits are told. Nobody knows who will signal, or who is to call
-// Done, so such a wait has no holders, and is for no permits. The counter of a group is shown as
-// what is held.
+// Of a Cond and a WaitGroup only the waits are told. Nobody knows who will signal, or who is to
+// call Done, so such a wait has no holders, and is for no permits. The counter of a group is shown
+// as what is held.
 
 var (
 	conds      = observed.Register(observed.About{Name: "sync.Cond"}, (*Cond).setWatched, (*Cond).numbers)

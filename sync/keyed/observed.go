@@ -123,7 +123,8 @@ type told struct {
 	key    string
 }
 
-// told returns r as the record of its lock has it. Only one that knows the holders asks for the key.
+// told returns r as the record of its lock has it. Only one that knows the holders asks for the
+// key.
 func (r *request[K]) told() told {
 	to := told{r: r.t.hub.record(), h: &r.t.hub, n: r.n, shared: r.most != r.t.size}
 	if to.r.Level() == observed.Holders {
@@ -150,7 +151,9 @@ func (h *hub) end(w observed.Wait, err error) {
 // tellTook tells that n permits of k have been taken at once.
 //
 //go:noinline
-func (t *table[K]) tellTook(hash uint64, k K, n, most int64) { t.request(hash, k, n, most).tell(nil) }
+func (t *table[K]) tellTook(hash uint64, k K, n, most int64) {
+	t.request(hash, k, n, most).tell(nil)
+}
 
 // tellReleased tells that they are about to be given back.
 //

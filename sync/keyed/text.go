@@ -52,7 +52,7 @@ func appendKey(b []byte, v reflect.Value) (text []byte, all bool) {
 		return append(b, s[:min(len(s), mostText+1)]...), true
 	case reflect.Struct:
 		b = append(b, '{')
-		for i := range v.NumField() {
+		for i := range int(v.NumField()) {
 			if i > 0 {
 				b = append(b, ' ')
 			}
@@ -63,7 +63,7 @@ func appendKey(b []byte, v reflect.Value) (text []byte, all bool) {
 		return append(b, '}'), false
 	case reflect.Array:
 		b = append(b, '[')
-		for i := range v.Len() {
+		for i := range int(v.Len()) {
 			if i > 0 {
 				b = append(b, ' ')
 			}
