@@ -16,6 +16,8 @@ import (
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/observe"
 	rt "github.com/farad-go/farad/runtime"
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // watch observes ex, under a name.
@@ -218,6 +220,55 @@ func TestWakesFromOnesOwnPollAreCounted(t *testing.T) {
 		_, _ = wait(t, straight)
 		require.NoError(t, ended(t, &itself.Task))
 		require.NoError(t, ended(t, &woken.Task))
+	})
+}
+
+// A lock that a task holds or waits for is the task's, whichever goroutine runs it.
+func TestLocksAreAttributedToTasks(t *testing.T) {
+	atWorkers(t, func(t *testing.T, ex *rt.Executor) {
+		watch(t, ex)
+		s := semaphore.New(3)
+		observe.Watch(s, t.Name()+" lock", observe.LevelHolders)
+		defer observe.Unwatch(s)
+		gate := held(t, 2)
+		holds := rt.GoNamed(ex, "holds", func(cx *rt.Context) (int, error) {
+			require.True(t, s.TryAcquire(1))
+			defer s.Release(1)
+			return 0, rt.Await(cx, request(gate, 1))
+		})
+		f := request(gate, 1)
+		polls := newPoll(func(cx *rt.Context) bool {
+			if f.Err() == waiter.ErrPending && !cx.Poll(f) { //nolint:errorlint // that one
+				require.True(t, s.TryAcquire(1))
+				return false
+			}
+			s.Release(1)
+			return true
+		})
+		polls.SetName("polls")
+		require.NoError(t, ex.Spawn(polls))
+		require.True(t, s.TryAcquire(1))
+		awaitQuiet(t, ex, 2)
+		by := map[string]uint64{}
+		for _, l := range observe.Read().Locks {
+			if l.Name == t.Name()+" lock" {
+				for _, h := range l.Holders {
+					by[h.Agent.Name] = h.Agent.Task
+				}
+			}
+		}
+		require.Equal(t, map[string]uint64{"holds": rows(t)["holds"].ID, "polls": rows(t)["polls"].ID, "": 0}, by)
+		gate.Release(2)
+		_, err := wait(t, holds)
+		require.NoError(t, err)
+		require.NoError(t, ended(t, &polls.Task))
+		for _, l := range observe.Read().Locks {
+			if l.Name == t.Name()+" lock" {
+				require.Len(t, l.Holders, 1)
+				require.Zero(t, l.Counts.Handed, "each task has released its own")
+			}
+		}
+		s.Release(1)
 	})
 }
 

@@ -33,6 +33,7 @@ package otel
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -161,7 +162,7 @@ func (p *points) histogram(name, text string, h *observe.Histogram) {
 }
 
 func (p *points) attributes(more []attribute.KeyValue) attribute.Set {
-	return attribute.NewSet(append(p.of[:len(p.of):len(p.of)], more...)...)
+	return attribute.NewSet(append(slices.Clip(p.of), more...)...)
 }
 
 func (p *points) metrics() []metricdata.Metrics {
