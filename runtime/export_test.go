@@ -30,5 +30,8 @@ func Seats() (n int) {
 // MaxKeptPanics is how many panics are kept.
 const MaxKeptPanics = maxKeptPanics
 
+// Observing reports whether an executor is observed.
+func Observing(ex *Executor) bool { return ex.observing.Load() }
+
 // TaskOn returns the ID of the task that a goroutine runs.
 func TaskOn(goroutine uint64) uint64 { return taskOn(goroutine) }

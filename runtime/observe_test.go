@@ -272,6 +272,47 @@ func TestLocksAreAttributedToTasks(t *testing.T) {
 	})
 }
 
+// Otherwise a worker would seem to hold what its tasks hold, and to wait for itself.
+func TestTasksAreKnownWhileLocksHaveHolders(t *testing.T) {
+	ex := solo(t)
+	s := semaphore.New(1)
+	gate := held(t, 1)
+	holder := func() observe.Agent {
+		h := rt.GoNamed(ex, "holds", func(cx *rt.Context) (int, error) {
+			require.True(t, s.TryAcquire(1))
+			defer s.Release(1)
+			return 0, rt.Await(cx, request(gate, 1))
+		})
+		awaitQuiet(t, ex, 1)
+		defer func() {
+			gate.Release(1)
+			_, err := wait(t, h)
+			require.NoError(t, err)
+		}()
+		for _, l := range observe.Read().Locks {
+			if l.Name == t.Name() && len(l.Holders) == 1 {
+				return l.Holders[0].Agent
+			}
+		}
+		return observe.Agent{}
+	}
+	observe.Watch(s, t.Name(), observe.LevelHolders)
+	require.Equal(t, "holds", holder().Name)
+	observe.Watch(s, t.Name(), observe.LevelCounts)
+	require.False(t, rt.Observing(ex), "no lock needs it any more")
+	observe.Watch(s, t.Name(), observe.LevelHolders)
+	require.True(t, rt.Observing(ex))
+	observe.Unwatch(s)
+	require.False(t, rt.Observing(ex))
+	early := solo(t)
+	observe.Watch(s, t.Name(), observe.LevelHolders)
+	require.True(t, rt.Observing(early))
+	late := solo(t)
+	require.True(t, rt.Observing(late))
+	observe.Unwatch(s)
+	require.False(t, rt.Observing(late))
+}
+
 // newStopped returns a future that is complete when stop is.
 func newStopped(stop *atomic.Bool) rt.Future { return &stopped{stop: stop} }
 

@@ -51,8 +51,9 @@ const MaxTasks = 1 << 12
 // executors are all that have been made. Unlike locks they are few and know each other's tasks, so
 // that tasks are seen that wait since before they were observed.
 var executors struct {
-	mu  xsync.Mutex
-	all []*member // guarded by mu, and so are the fields of its members
+	mu       xsync.Mutex
+	all      []*member // guarded by mu, and so are the fields of its members
+	attended bool      // all are observed, whatever their level; guarded by mu
 }
 
 // A member is an executor in the list.
@@ -61,6 +62,7 @@ type member struct {
 	name  string
 	place []uintptr
 	level Level
+	on    bool // it is observed
 	e     executor
 }
 
@@ -105,13 +107,32 @@ func (m *member) setLocked(name string, level Level) {
 	if name != "" {
 		m.name = name
 	}
-	if (level == Off) != (m.level == Off) {
-		m.e.observe(level != Off)
-	}
 	m.level = level
+	m.agreeLocked()
 }
 
-// observeExecutors observes all executors that are not observed.
+// agreeLocked observes the executor if it is to be.
+func (m *member) agreeLocked() {
+	if on := m.level != Off || executors.attended; on != m.on {
+		m.on = on
+		m.e.observe(on)
+	}
+}
+
+// attendExecutors says whether all executors are to be observed, because locks have holders.
+func attendExecutors(on bool) {
+	executors.mu.Lock()
+	defer executors.mu.Unlock()
+	if on == executors.attended {
+		return
+	}
+	executors.attended = on
+	for _, m := range executors.all {
+		m.agreeLocked()
+	}
+}
+
+// observeExecutors sets the level of all executors that have none.
 func observeExecutors(level Level) {
 	executors.mu.Lock()
 	defer executors.mu.Unlock()
@@ -127,7 +148,7 @@ func ReadExecutors() (all []Executor) {
 	executors.mu.Lock()
 	var members []member
 	for _, m := range executors.all {
-		if m.level != Off {
+		if m.on {
 			members = append(members, *m)
 		}
 	}

@@ -34,6 +34,7 @@ var registry struct {
 	used    int       // slots of the table that are not nil; guarded by mu
 	known   bool      // how to tell goroutines apart; guarded by mu
 	dropped int64     // locks for which there was no room; guarded by mu
+	holders int       // records at Holders; guarded by mu
 }
 
 // A table finds records by the addresses of their locks. It is written under the registry's lock,
@@ -143,12 +144,28 @@ func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
 		r.cleanup = runtime.AddCleanup(l, collected, r)
 	}
 	if fresh || w == byName {
+		countHoldersLocked(r.Level(), level)
 		r.set(name, level)
 	}
 	registry.mu.Unlock()
 	r.agree()
 	r.begin()
 	return r
+}
+
+// countHoldersLocked counts the records at [Holders] when the level of one changes. While there are
+// any, executors tell which task a goroutine runs. Otherwise what one task holds and another waits
+// for would be the same worker's. So they begin before the first lock does.
+func countHoldersLocked(from, to Level) {
+	if from == to || from != Holders && to != Holders {
+		return
+	}
+	if to == Holders {
+		registry.holders++
+	} else {
+		registry.holders--
+	}
+	attendExecutors(registry.holders > 0)
 }
 
 // leave ends the observation of the lock at an address.
@@ -218,6 +235,7 @@ func removeLocked(r *Record) {
 			return
 		case r:
 			s.Store(&lost)
+			countHoldersLocked(r.Level(), Off)
 			r.cleanup.Stop()
 			byID := func(o *Record, id uint64) int { return cmp.Compare(o.id, id) }
 			if i, ok := slices.BinarySearchFunc(registry.records, r.id, byID); ok {
