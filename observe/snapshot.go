@@ -28,7 +28,8 @@ type Snapshot struct {
 	Dropped    Dropped     // what there was no room for
 }
 
-// Dropped counts what is missing in a snapshot, because its number is bounded.
+// Dropped counts what is missing in a snapshot, because its number is bounded. A lock that found no
+// room counts each time that somebody meets it.
 type Dropped struct {
 	Locks, Holders, Waiters, Tasks, Reports uint64
 }

@@ -121,7 +121,8 @@ func TestTestsAreKnownByTheirArguments(t *testing.T) {
 	defer func() { os.Args = all }()
 	for _, args := range [][]string{
 		{"/tmp/go-build1/b001/x", "-test.timeout=10m0s"},
-		{"./x.test"}, {`C:\x.test.exe`}, {"bazel-bin/x_test"}, {"x_test.exe", "arg"},
+		{"./x.test"},
+		{`C:\x.test.exe`}, {"bazel-bin/x_test"}, {"x_test.exe", "arg"},
 	} {
 		os.Args = args
 		require.True(t, isTest(), args)

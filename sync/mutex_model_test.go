@@ -152,7 +152,7 @@ func TestModelMutexBecomesBubbled(t *testing.T) {
 		t.Run(fmt.Sprintf("held %v", held), func(t *testing.T) {
 			interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 				m := freshMutex(0)
-				other := m.express // takes it before, and the row has a holder, or does not
+				other := func() bool { return m.takeLane(1) } // takes it before, and the row has a holder, or does not
 				if held {
 					m.Lock()
 					other = m.unlock // gives it back before, or leaves it to the row

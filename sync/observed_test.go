@@ -306,16 +306,16 @@ func TestWatchingLosesNothing(t *testing.T) {
 			for i := range 4 {
 				workers.Go(func() {
 					for range n {
-						switch ok := true; i {
+						switch i {
 						case 0:
 							w.exclude(l)
 							w.allow(l)
 						case 1:
-							if ok = w.try(l); ok {
+							if w.try(l) {
 								w.unlock(l)
 							}
 						case 2:
-							if ok = w.timeout(l, 10*time.Microsecond); ok {
+							if w.timeout(l, 10*time.Microsecond) {
 								w.unlock(l)
 							}
 						default:

@@ -460,7 +460,7 @@ func TestModelRWMutexBecomesBubbled(t *testing.T) {
 				interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 					l := newRWMutex(0)
 					if held {
-						x.Assert(l.try(hold), "not free")
+						x.Assert(l.try(hold, false), "not free")
 					}
 					var done, writing bool
 					var readers int64

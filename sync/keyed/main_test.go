@@ -122,7 +122,7 @@ func tableOf(m mutextest.Small) *keyed.Mutex[int] {
 	case mutex:
 		return m.m
 	case allSmall:
-		return m.m.mutex.m
+		return m.m.m
 	default:
 		panic("not of this package")
 	}

@@ -42,6 +42,11 @@ func TestModelObserved(t *testing.T) {
 					p.Release()
 				}
 			},
+			"forget": func(_ *interleave.Run, ctx context.Context, s *semaphore.Semaphore) {
+				if p, err := s.AcquirePermit(ctx, 1); err == nil {
+					s.Release(p.Forget())
+				}
+			},
 			"future": func(_ *interleave.Run, _ context.Context, s *semaphore.Semaphore) {
 				var f semaphore.AcquireFuture
 				f.Init(s, 1)
