@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/keyed"
 )
 
@@ -232,6 +233,14 @@ func TestNothingNeedsNoEntry(t *testing.T) {
 	require.True(t, s.TryAcquire(2, 0))
 	s.Release(2, 0)
 	require.Equal(t, 1, s.Len())
+	soon, stop := context.WithTimeout(bg, locktest.Patience)
+	defer stop()
+	waited := make(chan error, 1)
+	go func() { waited <- s.Acquire(soon, 1, 1) }()
+	locktest.Eventually(t, "it waits", func() bool { return s.Waiting(1) == 1 })
+	require.NoError(t, s.Acquire(soon, 1, 0), "behind one who waits")
+	s.Release(1, 1)
+	require.NoError(t, locktest.Receive(t, waited))
 	s.Release(1, 1)
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
