@@ -3,7 +3,7 @@
 // that is not observed costs what it did before.
 //
 //	observe.Watch(&mu, "users", observe.LevelHolders) // this lock
-//	observe.All(observe.LevelCounts)                  // all that are made or waited for from now on
+//	observe.All(observe.LevelCounts)                  // all made or waited for from now on
 //	http.Handle("/debug/locks", observe.Handler())    // the page
 //
 // # Which call

@@ -47,8 +47,8 @@ func waitWatched(l watchable, r *observed.Record, hold int64, until waiter.Limit
 	return err
 }
 
-// lockContextWatched locks an observed lock until ctx is done. A cancel before the unlock that has let the
-// caller in wins.
+// lockContextWatched locks an observed lock until ctx is done. A cancel before the unlock that has
+// let the caller in wins.
 //
 //nolint:revive // the context comes last, as in what it calls
 func lockContextWatched(l watchable, hold int64, ctx context.Context) error {
