@@ -56,8 +56,7 @@
 //     had acquired it, at least once.
 //
 // One case cannot be told: if two readers hold a lock, and one of them releases for the other, the
-// wrong one is taken for the reader that is left. And if poll tasks hold locks from one poll to the
-// next, their executor has to be observed, too: else the worker is taken for who holds.
+// wrong one is taken for the reader that is left.
 //
 // Where it is not certain, and the waits are longer than [Config].LongWait, there is a
 // [Suspicion] instead: a possible deadlock.
