@@ -2,6 +2,7 @@ package rt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync/atomic"
@@ -250,7 +251,11 @@ func (ex *Executor) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		panic("rt: Shutdown with a nil context")
 	}
-	return ex.panics.tell(ex.shutdown(ctx))
+	err := ex.shutdown(ctx)
+	if !errors.Is(err, ErrStuck) {
+		kind.Ended(ex)
+	}
+	return ex.panics.tell(err)
 }
 
 func (ex *scheduler) shutdown(ctx context.Context) error {

@@ -3,7 +3,9 @@ package rt_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,11 +13,16 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/observe"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The monitor of package observe ends at the first look that finds nothing to look at.
+	observe.Configure(observe.Config{Period: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	goleak.VerifyTestMain(m)
+}
 
 var bg = context.Background()
 

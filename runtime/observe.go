@@ -35,6 +35,9 @@ type row struct {
 
 const spawnDepth = 8
 
+// A rowPointer is not for the explorer: nothing waits for a row.
+type rowPointer = atomic.Pointer[row]
+
 // observe switches the observation on or off.
 func (ex *Executor) observe(on bool) {
 	ex.panics.keep(on)
@@ -57,7 +60,7 @@ func (ex *Executor) observe(on bool) {
 func (ex *scheduler) attend(on bool) {
 	ex.attended.Store(on)
 	for _, w := range ex.workers {
-		w.attended.Store(on)
+		w.attendance.wanted.Store(on)
 	}
 }
 
@@ -90,6 +93,8 @@ func (r *row) noteWake(idle bool) {
 
 // An attendance is what a worker notes about the poll of an observed task.
 type attendance struct {
+	wanted atomic.Bool // as in the executor, but near what a poll needs
+
 	row   *row // nil: of no task
 	began int64
 	seat  *seat

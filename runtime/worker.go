@@ -2,7 +2,6 @@ package rt
 
 import (
 	"runtime/debug"
-	"sync/atomic"
 
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
@@ -46,9 +45,7 @@ type worker struct {
 
 	panicked *PanicError // the panic of the straight-line task that is being polled
 
-	counts counts
-
-	attended   atomic.Bool // as in the executor, and near what a poll needs
+	counts     counts
 	attendance attendance
 
 	ring ring // the queue, unless solo
@@ -239,7 +236,7 @@ func (w *worker) poll(t *Task) {
 	w.counts.polls++
 	cx := &w.cx
 	cx.task, cx.left, cx.again = t, budget, false
-	attended := w.attended.Load()
+	attended := w.attendance.wanted.Load()
 	if attended {
 		w.begin(t)
 	}

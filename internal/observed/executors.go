@@ -63,6 +63,7 @@ type member struct {
 	place []uintptr
 	level Level
 	on    bool // it is observed
+	ended bool // it has been shut down
 	e     executor
 }
 
@@ -113,7 +114,7 @@ func (m *member) setLocked(name string, level Level) {
 
 // agreeLocked observes the executor if it is to be.
 func (m *member) agreeLocked() {
-	if on := m.level != Off || executors.attended; on != m.on {
+	if on := !m.ended && (m.level != Off || executors.attended); on != m.on {
 		m.on = on
 		m.e.observe(on)
 	}
@@ -163,11 +164,23 @@ func ReadExecutors() (all []Executor) {
 	return all
 }
 
+// Ended says that ex has been shut down: there is nothing more to see.
+func (k *ExecutorKind[T]) Ended(ex *T) {
+	executors.mu.Lock()
+	defer executors.mu.Unlock()
+	for _, m := range executors.all {
+		if m.e.is(ex) {
+			m.ended = true
+			m.agreeLocked()
+		}
+	}
+}
+
 // Executes reports whether an executor is observed.
 func Executes() bool {
 	executors.mu.Lock()
 	defer executors.mu.Unlock()
-	return slices.ContainsFunc(executors.all, func(m *member) bool { return m.level != Off && m.e.living() })
+	return slices.ContainsFunc(executors.all, func(m *member) bool { return m.level != Off && !m.ended && m.e.living() })
 }
 
 func (k *ExecutorKind[T]) watch(ex any, name string, level Level) bool {
