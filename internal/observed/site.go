@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime/trace"
 	"slices"
+	"time"
 )
 
 // A Site is what the waits and holds of one stack have taken, of those that have ended.
@@ -69,6 +70,10 @@ const keys = 64
 
 var keySeed = maphash.MakeSeed()
 
+// otherClock is a time that no clock shows after the other, but that of a synctest bubble and that
+// of the monitor outside, which are decades apart.
+const otherClock = int64(5 * 365 * 24 * time.Hour)
+
 // pressureLocked returns the pressure on a key at a time.
 func (r *Record) pressureLocked(key string, now int64) *pressure {
 	p, unknown := &r.pressure, r.unknown
@@ -80,6 +85,9 @@ func (r *Record) pressureLocked(key string, now int64) *pressure {
 	}
 	if p.waiting > 0 {
 		now = max(now, p.at) // times are read before the lock is taken, and may come in another order
+		if now-p.at > otherClock {
+			now = p.at
+		}
 		if held := p.held + unknown; held > 0 {
 			p.sum += float64(now-p.at) * float64(p.waiting) / float64(held)
 		}
