@@ -111,8 +111,12 @@ func (t *table[K]) acquireContext(ctx context.Context, k K, n, most int64) error
 	if err != nil {
 		_ = waiter.Keep(t.request(hash, k, n, most), n, err)
 	}
-	if t.hub.watched.Load() {
-		t.request(hash, k, n, most).tell(err)
+	switch {
+	case !t.hub.watched.Load():
+	case err == nil:
+		t.tellTook(hash, k, n, most)
+	default:
+		t.hub.record().FailedWith(err)
 	}
 	return err
 }

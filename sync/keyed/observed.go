@@ -152,23 +152,23 @@ func (h *hub) end(w observed.Wait, err error) {
 //
 //go:noinline
 func (t *table[K]) tellTook(hash uint64, k K, n, most int64) {
-	t.request(hash, k, n, most).tell(nil)
+	r := t.hub.record()
+	if r.Level() == observed.Holders {
+		r.TookKey(n, most != t.size, text(k, hash))
+	} else {
+		r.Took(n, most != t.size)
+	}
 }
 
 // tellReleased tells that they are about to be given back.
 //
 //go:noinline
 func (t *table[K]) tellReleased(hash uint64, k K, n, most int64) {
-	r := t.request(hash, k, n, most)
-	r.told().released()
-}
-
-// tell tells of a request that was granted at once, unless err has ended it.
-func (r request[K]) tell(err error) {
-	if to := r.told(); err == nil {
-		to.took()
+	r := t.hub.record()
+	if r.Level() == observed.Holders {
+		r.ReleasedKey(n, most != t.size, text(k, hash))
 	} else {
-		to.r.FailedWith(err)
+		r.Released(n, most != t.size)
 	}
 }
 
