@@ -180,7 +180,9 @@ func (k *ExecutorKind[T]) Ended(ex *T) {
 func Executes() bool {
 	executors.mu.Lock()
 	defer executors.mu.Unlock()
-	return slices.ContainsFunc(executors.all, func(m *member) bool { return m.level != Off && !m.ended && m.e.living() })
+	return slices.ContainsFunc(executors.all, func(m *member) bool {
+		return m.level != Off && !m.ended && m.e.living()
+	})
 }
 
 func (k *ExecutorKind[T]) watch(ex any, name string, level Level) bool {
