@@ -120,10 +120,11 @@ func (s *sight) look(now *Snapshot, c *Config) {
 	for _, d := range possible {
 		reports.suspicions.tell(d.suspicion())
 	}
-	if s.before != nil {
-		for _, x := range s.suspect.next(s.before, now, observed.TakeNestings(), c) {
-			reports.suspicions.tell(x)
-		}
+	if s.before == nil {
+		s.before = now
+	}
+	for _, x := range s.suspect.next(s.before, now, observed.TakeNestings(), c) {
+		reports.suspicions.tell(x)
 	}
 	s.before = now
 }

@@ -113,8 +113,8 @@ func (h *hand) learn(o *hand) {
 	}
 	hands.mu.Lock()
 	defer hands.mu.Unlock()
-	if len(hands.learned) == maxLearned {
-		return
+	if len(hands.learned) == maxLearned { // while nobody takes them the oldest go
+		hands.learned = hands.learned[1:]
 	}
 	familiar.Store(int64(sum))
 	n := Nesting{Agent: h.agent, Held: o.grip, Wanted: h.grip}
