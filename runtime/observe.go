@@ -66,11 +66,14 @@ func (ex *scheduler) attend(on bool) {
 
 // observed returns the row of a living task.
 func (t *Task) observed() *row {
-	if r := t.row.Load(); r != nil {
-		return r
+	for { // A retry follows another who has made one, and perhaps one who has taken that away.
+		if r := t.row.Load(); r != nil {
+			return r
+		}
+		if r := (&row{id: observed.NewID(), born: xsync.Now()}); t.row.CompareAndSwap(nil, r) {
+			return r
+		}
 	}
-	t.row.CompareAndSwap(nil, &row{id: observed.NewID(), born: xsync.Now()})
-	return t.row.Load()
 }
 
 // spawning gives a task that is being spawned its row. Its caller's caller is Spawn.
