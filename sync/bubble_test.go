@@ -122,7 +122,9 @@ func TestTestsAreKnownByTheirArguments(t *testing.T) {
 	for _, args := range [][]string{
 		{"/tmp/go-build1/b001/x", "-test.timeout=10m0s"},
 		{"./x.test"},
-		{`C:\x.test.exe`}, {"bazel-bin/x_test"}, {"x_test.exe", "arg"},
+		{`C:\x.test.exe`},
+		{"bazel-bin/x_test"},
+		{"x_test.exe", "arg"},
 	} {
 		os.Args = args
 		require.True(t, isTest(), args)
@@ -435,10 +437,10 @@ func bubbledLockIsPlainAgain(t *testing.T, watch bool) {
 		require.Empty(t, rows.of)
 		require.False(t, m.isBubbled() || l.isBubbled())
 	})
-	m.Lock()   // A lane is full then: this one opens it again.
-	m.Unlock() //nolint:staticcheck // nothing in between, on purpose
+	m.Lock() // A lane is full then: this one opens it again.
+	m.Unlock()
 	l.Lock()
-	l.Unlock() //nolint:staticcheck // the same
+	l.Unlock()
 	require.Equal(t, watch, m.isWatched() && l.isWatched())
 	require.Zero(t, m.word.Load()&^watched)
 	require.True(t, m.takeLane(1) && l.takeLane(rwWriter))
@@ -691,7 +693,7 @@ func TestFutureComesOverBesideReaders(t *testing.T) {
 	}
 	go func() {
 		l.Lock()
-		l.Unlock() //nolint:staticcheck // nothing in between, on purpose
+		l.Unlock()
 		written.Store(true)
 	}()
 	awaitTrue(func() bool { return l.Waiting() == 1 })
@@ -781,7 +783,7 @@ func TestRowsAndLinesAreLockedInOneOrder(t *testing.T) {
 		held.Lock()
 		for range locktest.Scaled(100000) {
 			made.Lock()
-			made.Unlock() //nolint:staticcheck // nothing in between, on purpose
+			made.Unlock()
 		}
 		held.Unlock()
 	})

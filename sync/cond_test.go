@@ -102,7 +102,7 @@ func TestCondEarlierCancelWins(t *testing.T) {
 			After: func(t *testing.T) {
 				require.Zero(t, c.Waiting())
 				c.L.Lock()
-				c.L.Unlock() //nolint:staticcheck // It can be locked.
+				c.L.Unlock()
 			},
 		}
 	})

@@ -91,7 +91,7 @@ func TestRWNoneIsKeptOutWithoutWaiters(t *testing.T) {
 			l.RUnlock()
 		}
 		l.Lock()
-		l.Unlock() //nolint:staticcheck // nothing in between, on purpose
+		l.Unlock()
 		require.True(t, l.TryLock())
 		l.Unlock()
 	}

@@ -107,7 +107,7 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 		}
 		s.Release(3)
 		m.Lock()
-		m.Unlock() //nolint:staticcheck // nothing in between, on purpose
+		m.Unlock()
 	}))
 }
 

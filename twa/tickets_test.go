@@ -255,7 +255,7 @@ func TestNoneEntersTheArrayInVain(t *testing.T) {
 		require.True(t, locktest.IsClosed(f.Done()))
 		f.Cancel()
 		m.Lock()
-		m.Unlock() //nolint:staticcheck // nothing in between, on purpose
+		m.Unlock()
 		l.Init(m)
 		require.True(t, l.Poll(nil))
 		l.Cancel()

@@ -29,18 +29,6 @@ func After(d time.Duration) Limit {
 	return Limit{done: lasts, time: int64(max(d, 0))} // Less than zero might wrap in left.
 }
 
-// Until returns the limit that ends a wait when ctx is done; without ctx when it has lasted for d,
-// d > 0; without both, never.
-func Until(ctx context.Context, d time.Duration) Limit {
-	switch {
-	case ctx != nil:
-		return UntilDone(ctx)
-	case d > 0:
-		return After(d)
-	}
-	return Limit{}
-}
-
 // Fixed returns l with a fixed end in time. A wait that sleeps more than once uses it, because
 // After would grant each sleep the whole duration.
 func (l Limit) Fixed() Limit {

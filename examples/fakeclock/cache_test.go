@@ -74,7 +74,7 @@ func goesOn(t *testing.T, l std.Locker, patience time.Duration) bool {
 		l.Lock()
 		go func() {
 			l.Lock()
-			l.Unlock() //nolint:staticcheck // nothing in between, on purpose
+			l.Unlock()
 		}()
 		time.Sleep(time.Hour)
 		if unlocked.CompareAndSwap(false, true) {

@@ -486,7 +486,7 @@ func TestLocksJoinWhenTheyAreMet(t *testing.T) {
 	go func() {
 		defer close(done)
 		m.Lock()
-		m.Unlock() //nolint:staticcheck // it waits
+		m.Unlock()
 	}()
 	var l observed.Lock
 	locktest.Eventually(t, "not in time", func() bool {
@@ -551,7 +551,7 @@ func TestBitAndTableAgree(t *testing.T) {
 					t.Error(err)
 				}
 				l.RLock()
-				l.RUnlock() //nolint:staticcheck // it is what is tested
+				l.RUnlock()
 				if l.TryLock() {
 					l.Unlock()
 				}
@@ -569,9 +569,9 @@ func TestBitAndTableAgree(t *testing.T) {
 	m.Unlock()
 	require.EqualValues(t, 2, s.Available())
 	for lock, pair := range map[any]func(){
-		m: func() { m.Lock(); m.Unlock() }, //nolint:staticcheck // as above
+		m: func() { m.Lock(); m.Unlock() },
 		s: func() { s.TryAcquire(1); s.Release(1) },
-		l: func() { l.RLock(); l.RUnlock() }, //nolint:staticcheck // as above
+		l: func() { l.RLock(); l.RUnlock() },
 	} {
 		read := watched(t, lock, observed.Counts)
 		pair()
@@ -621,7 +621,7 @@ func TestWaitsThatTheMonitorSeesAreMeasured(t *testing.T) {
 	read := watched(t, m, observed.Counts)
 	for range 100 {
 		m.Lock()
-		m.Unlock() //nolint:staticcheck // so that neither the hold nor the wait is in the sample
+		m.Unlock()
 	}
 	before := read()
 	m.Lock()
@@ -640,7 +640,7 @@ func TestWaitsThatTheMonitorSeesAreCounted(t *testing.T) {
 		go func() {
 			defer close(done)
 			m.Lock()
-			m.Unlock() //nolint:staticcheck // it waits
+			m.Unlock()
 		}()
 		locktest.Eventually(t, "no wait", func() bool { return m.Waiting() == 1 })
 		observed.Stamp()

@@ -36,7 +36,7 @@ func ExampleOption() {
 	mu := capacitor.Wrap(new(sync.Mutex), 2, capacitor.WithExpress(64))
 	for range 10 {
 		mu.Lock()
-		mu.Unlock() //nolint:staticcheck // nothing in between, on purpose
+		mu.Unlock()
 	}
 	fmt.Println("no goroutine has passed the gate:", mu.Gate().Platoon() == 0)
 	// Output: no goroutine has passed the gate: true

@@ -1,9 +1,6 @@
 package mutex
 
 import (
-	"context"
-	"time"
-
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
 )
@@ -36,21 +33,19 @@ func (m *Mutex) record() *observed.Record {
 	return kind.Join(m)
 }
 
-// lockObserved locks m. It gives up when ctx, if there is one, is done, or when d, if not 0, has
-// passed.
+// lockObserved locks m.
 //
 //go:noinline
-func (m *Mutex) lockObserved(ctx context.Context, d time.Duration) error {
+func (m *Mutex) lockObserved(until waiter.Limit) error {
 	r, p := m.record(), m.permits()
 	if p.TryObserved(1) {
-		if ctx != nil && ctx.Err() != nil {
-			r.FailedWith(ctx.Err())
-			return p.Keep(ctx, 1)
+		if err := until.Cancelled(); err != nil {
+			r.FailedWith(err)
+			return waiter.Keep(p, 1, err)
 		}
 		r.Took(1, false)
 		return nil
 	}
-	until := waiter.Until(ctx, d)
 	w := r.Begin(1, false, until.MayEnd())
 	k, err := p.BeginUntil(until, 1)
 	if k != nil {

@@ -57,8 +57,8 @@ func TestModelObserved(t *testing.T) {
 				}
 				f.Release()
 			},
-			"resize": func(x *interleave.Run, _ context.Context, s *semaphore.Semaphore) { s.Resize(2); s.Resize(1) },
-			"close":  func(x *interleave.Run, _ context.Context, s *semaphore.Semaphore) { s.Close() },
+			"resize": func(_ *interleave.Run, _ context.Context, s *semaphore.Semaphore) { s.Resize(2); s.Resize(1) },
+			"close":  func(_ *interleave.Run, _ context.Context, s *semaphore.Semaphore) { s.Close() },
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
