@@ -29,6 +29,18 @@ func After(d time.Duration) Limit {
 	return Limit{done: lasts, time: int64(max(d, 0))} // Less than zero might wrap in left.
 }
 
+// Until returns the limit that ends a wait when it has lasted for d, if d > 0; otherwise when ctx is
+// done. A context that cannot end is not asked for its channel.
+func Until(ctx context.Context, d time.Duration) Limit {
+	switch {
+	case d > 0:
+		return After(d)
+	case xsync.MayEnd(ctx):
+		return UntilDone(ctx)
+	}
+	return Limit{}
+}
+
 // Fixed returns l with a fixed end in time. A wait that sleeps more than once uses it, because
 // After would grant each sleep the whole duration.
 func (l Limit) Fixed() Limit {

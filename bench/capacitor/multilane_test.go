@@ -23,7 +23,7 @@ func TestGatesInLanesAreOfOneSize(t *testing.T) {
 			for range 256 {
 				wg.Go(func() {
 					m.Lock()
-					m.Unlock() //nolint:staticcheck // nothing in between, on purpose
+					m.Unlock()
 				})
 			}
 			require.Eventually(t, func() bool { return inner.count() == 8 }, 20*time.Second, time.Millisecond)
@@ -49,7 +49,7 @@ func (l *counted) Lock() {
 	l.came++
 	l.mu.Unlock()
 	l.closed.Lock()
-	l.closed.Unlock() //nolint:staticcheck // nothing in between, on purpose
+	l.closed.Unlock()
 	l.Mutex.Lock()
 }
 

@@ -39,7 +39,7 @@ func (m *Mutex) Lock() {
 //go:noinline
 func (m *Mutex) lockSlow() {
 	if m.tells() {
-		_ = m.lockObserved(waiter.Limit{})
+		_ = m.lockObserved(context.Background(), 0)
 		return
 	}
 	// Neither closed nor too large nor cancelled: it cannot fail.
@@ -92,7 +92,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		return nil
 	}
 	if m.tells() {
-		return m.lockObserved(waiter.UntilDone(ctx))
+		return m.lockObserved(ctx, 0)
 	}
 	l := waiter.UntilDone(ctx)
 	p, err := m.permits().BeginUntil(l, 1)
@@ -114,7 +114,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 		return true
 	}
 	if m.tells() {
-		return m.lockObserved(waiter.After(d)) == nil
+		return m.lockObserved(context.Background(), d) == nil
 	}
 	l := waiter.After(d)
 	p, err := m.permits().BeginUntil(l, 1)

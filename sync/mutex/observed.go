@@ -1,6 +1,9 @@
 package mutex
 
 import (
+	"context"
+	"time"
+
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
 )
@@ -33,19 +36,20 @@ func (m *Mutex) record() *observed.Record {
 	return kind.Join(m)
 }
 
-// lockObserved locks m.
+// lockObserved locks m. It gives up when d, if not 0, has passed, or when ctx is done.
 //
 //go:noinline
-func (m *Mutex) lockObserved(until waiter.Limit) error {
+func (m *Mutex) lockObserved(ctx context.Context, d time.Duration) error {
 	r, p := m.record(), m.permits()
 	if p.TryObserved(1) {
-		if err := until.Cancelled(); err != nil {
-			r.FailedWith(err)
-			return waiter.Keep(p, 1, err)
+		if ctx.Err() != nil {
+			r.FailedWith(ctx.Err())
+			return p.Keep(ctx, 1)
 		}
 		r.Took(1, false)
 		return nil
 	}
+	until := waiter.Until(ctx, d)
 	w := r.Begin(1, false, until.MayEnd())
 	k, err := p.BeginUntil(until, 1)
 	if k != nil {

@@ -1,6 +1,9 @@
 package rwlock
 
 import (
+	"context"
+	"time"
+
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
@@ -29,25 +32,27 @@ func (l *RWLock) record() *observed.Record {
 	return kind.Join(l)
 }
 
-// acquire waits for n permits, after a try has failed.
-func (l *RWLock) acquire(until waiter.Limit, n int64, at engine.Place) error {
+// acquire waits for n permits, after a try has failed: until d, if not 0, has passed, or ctx is
+// done.
+func (l *RWLock) acquire(ctx context.Context, d time.Duration, n int64, at engine.Place) error {
 	if l.tells() {
-		return l.acquireObserved(until, n, at)
+		return l.acquireObserved(ctx, d, n, at)
 	}
-	return l.e.Acquire(until, n, at)
+	return l.e.Acquire(waiter.Until(ctx, d), n, at)
 }
 
 //go:noinline
-func (l *RWLock) acquireObserved(until waiter.Limit, n int64, at engine.Place) error {
+func (l *RWLock) acquireObserved(ctx context.Context, d time.Duration, n int64, at engine.Place) error {
 	r, shared := l.record(), n == engine.Reader
 	if l.try(n) {
-		if err := until.Cancelled(); err != nil {
-			r.FailedWith(err)
-			return waiter.Keep(&l.e, n, err)
+		if ctx.Err() != nil {
+			r.FailedWith(ctx.Err())
+			return l.e.Keep(ctx, n)
 		}
 		r.Took(n, shared)
 		return nil
 	}
+	until := waiter.Until(ctx, d)
 	w := r.Begin(n, shared, until.MayEnd())
 	err := l.e.Acquire(until, n, at)
 	w.End(err)

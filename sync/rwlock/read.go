@@ -6,7 +6,6 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // RLock locks l for reading. The caller waits while a writer holds l or a waiter is queued. A
@@ -25,7 +24,7 @@ func (l *RWLock) rLockSlow() {
 	}
 	if !l.e.TryRead() {
 		// Neither closed nor too large nor cancelled: it cannot fail.
-		_ = l.acquire(waiter.Limit{}, engine.Reader, engine.AtBack)
+		_ = l.acquire(context.Background(), 0, engine.Reader, engine.AtBack)
 		l.e.Rebias()
 	}
 }
@@ -73,7 +72,7 @@ func (l *RWLock) RLockContext(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := l.acquire(waiter.UntilDone(ctx), engine.Reader, engine.AtBack); err != nil {
+	if err := l.acquire(ctx, 0, engine.Reader, engine.AtBack); err != nil {
 		return err
 	}
 	l.e.Rebias()
@@ -90,7 +89,7 @@ func (l *RWLock) RLockTimeout(d time.Duration) bool {
 	if l.e.TryRead() {
 		return true
 	}
-	ok := l.acquire(waiter.After(d), engine.Reader, engine.AtBack) == nil
+	ok := l.acquire(context.Background(), d, engine.Reader, engine.AtBack) == nil
 	if ok {
 		l.e.Rebias()
 	}

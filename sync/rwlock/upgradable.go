@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/engine"
-	"github.com/farad-go/farad/waiter"
 )
 
 // The rest of what an upgradable reader waits for when it upgrades.
@@ -31,7 +30,7 @@ const rest = engine.Everyone - engine.Upgradable
 func (l *RWLock) ULock() {
 	if !l.e.TryAcquire(engine.Upgradable) {
 		// Neither closed nor too large nor cancelled: it cannot fail.
-		_ = l.acquire(waiter.Limit{}, engine.Upgradable, engine.AtBack)
+		_ = l.acquire(context.Background(), 0, engine.Upgradable, engine.AtBack)
 	}
 }
 
@@ -58,13 +57,14 @@ func (l *RWLock) ULockContext(ctx context.Context) error {
 	if l.e.TryAcquire(engine.Upgradable) {
 		return l.e.Keep(ctx, engine.Upgradable)
 	}
-	return l.acquire(waiter.UntilDone(ctx), engine.Upgradable, engine.AtBack)
+	return l.acquire(ctx, 0, engine.Upgradable, engine.AtBack)
 }
 
 // ULockTimeout is ULock, but gives up when d has passed. It reports whether the caller holds the
 // lock. If d <= 0 it does not lock.
 func (l *RWLock) ULockTimeout(d time.Duration) bool {
-	return d > 0 && (l.e.TryAcquire(engine.Upgradable) || l.acquire(waiter.After(d), engine.Upgradable, engine.AtBack) == nil)
+	return d > 0 && (l.e.TryAcquire(engine.Upgradable) ||
+		l.acquire(context.Background(), d, engine.Upgradable, engine.AtBack) == nil)
 }
 
 // ForgoUpgrade turns the caller's upgradable read lock into a read lock, so that another goroutine
@@ -84,7 +84,7 @@ func (l *RWLock) ForgoUpgrade() {
 func (l *RWLock) Upgrade() {
 	if !l.startUpgrade() {
 		// Neither closed nor too large nor cancelled: it cannot fail.
-		_ = l.acquire(waiter.Limit{}, rest, engine.AtFront)
+		_ = l.acquire(context.Background(), 0, rest, engine.AtFront)
 	}
 }
 
@@ -117,11 +117,11 @@ func (l *RWLock) UpgradeContext(ctx context.Context) error {
 	if l.startUpgrade() {
 		return l.e.Keep(ctx, rest)
 	}
-	return l.acquire(waiter.UntilDone(ctx), rest, engine.AtFront)
+	return l.acquire(ctx, 0, rest, engine.AtFront)
 }
 
 // UpgradeTimeout is Upgrade, but gives up when d has passed, or at once if d <= 0. It reports
 // whether the caller holds the write lock now. If not, it is still the upgradable reader.
 func (l *RWLock) UpgradeTimeout(d time.Duration) bool {
-	return d > 0 && (l.startUpgrade() || l.acquire(waiter.After(d), rest, engine.AtFront) == nil)
+	return d > 0 && (l.startUpgrade() || l.acquire(context.Background(), d, rest, engine.AtFront) == nil)
 }

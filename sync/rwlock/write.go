@@ -6,7 +6,6 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/xsync"
-	"github.com/farad-go/farad/waiter"
 )
 
 // Lock locks l for writing. The caller waits for all that hold l or have waited before it. In the
@@ -20,7 +19,7 @@ func (l *RWLock) Lock() {
 //go:noinline
 func (l *RWLock) lockSlow() {
 	// Neither closed nor too large nor cancelled: it cannot fail.
-	_ = l.acquire(waiter.Limit{}, engine.Everyone, engine.AtBack)
+	_ = l.acquire(context.Background(), 0, engine.Everyone, engine.AtBack)
 }
 
 // TryLock locks l for writing if l is unlocked and no waiter is queued, and reports whether it did.
@@ -58,7 +57,7 @@ func (l *RWLock) LockContext(ctx context.Context) error {
 		return err
 	}
 	if !l.e.TakeAll() {
-		return l.acquire(waiter.UntilDone(ctx), engine.Everyone, engine.AtBack)
+		return l.acquire(ctx, 0, engine.Everyone, engine.AtBack)
 	}
 	if ctx.Err() != nil {
 		return l.e.Keep(ctx, engine.Everyone)
@@ -70,7 +69,7 @@ func (l *RWLock) LockContext(ctx context.Context) error {
 // lock. If d <= 0 it does not lock; TryLock locks without waiting. In the steady state LockTimeout
 // allocates nothing.
 func (l *RWLock) LockTimeout(d time.Duration) bool {
-	return d > 0 && (l.e.TakeAll() || l.acquire(waiter.After(d), engine.Everyone, engine.AtBack) == nil)
+	return d > 0 && (l.e.TakeAll() || l.acquire(context.Background(), d, engine.Everyone, engine.AtBack) == nil)
 }
 
 // Downgrade turns the caller's write lock into a read lock. No other writer comes in between. The

@@ -116,6 +116,6 @@ func TestAnotherGoroutineMayUnlock(t *testing.T) {
 			go l.Unlock()
 		}
 		l.Lock()
-		l.Unlock() //nolint:staticcheck // nothing in between, on purpose
+		l.Unlock()
 	})
 }
