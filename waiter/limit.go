@@ -29,8 +29,8 @@ func After(d time.Duration) Limit {
 	return Limit{done: lasts, time: int64(max(d, 0))} // Less than zero might wrap in left.
 }
 
-// Until returns the limit that ends a wait when it has lasted for d, if d > 0; otherwise when ctx is
-// done. A context that cannot end is not asked for its channel.
+// Until returns the limit that ends a wait when it has lasted for d, if d > 0; otherwise when ctx
+// is done. A context that cannot end is not asked for its channel.
 func Until(ctx context.Context, d time.Duration) Limit {
 	switch {
 	case d > 0:
