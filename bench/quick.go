@@ -16,6 +16,7 @@ var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shar
 	`|^locks/(word-8|packed-8|read-2|mix-90-8|twa-1)/` +
 	`|^locks/(cond-ping-pong|cond-64|waitgroup-1|waitgroup-wait)/(farad|sync.Cond|sync.WaitGroup)$` +
 	`|^locks/(keyed-1|keyed-64)/` +
+	`|^locks/(observed-1|observed-8|observed-sync-1|observed-sync-8)/(farad|farad, not observed)$` +
 	`|^locks/(sync-mutex-1|sync-read-2|sync-mix-90-8)/(farad|sync.Mutex|sync.RWMutex)$` +
 	`|^locks/capacitor-8x2/(farad|farad, semaphore|x/sync)$` +
 	`|^locks/semabench-8/(farad|farad, semaphore|x/sync)$` +
