@@ -62,7 +62,7 @@ func (f *LockFuture) Complete() bool { return f.r.f.Complete() }
 
 // Err returns nil if the lock is the caller's, [ErrPending] if the request is not complete. It may
 // be called again.
-func (f *LockFuture) Err() error { return f.r.err() }
+func (f *LockFuture) Err() error { return f.r.record().FutureErr(&f.r.f) }
 
 // Unlock ends the request: it gives up the place in line, or unlocks the mutex. It does nothing if
 // there is neither. It never waits for an unlock that is about to grant the request: the later of
@@ -70,14 +70,14 @@ func (f *LockFuture) Err() error { return f.r.err() }
 // unless another has locked it: that cannot be told, and unlocks it. It allocates nothing, and
 // synchronizes as the Unlock of the mutex does.
 func (f *LockFuture) Unlock() {
-	if !f.r.release() {
+	if !f.r.record().FutureRelease(&f.r.f) {
 		panic("sync: LockFuture.Unlock of a lock that the mutex's own Unlock has unlocked already")
 	}
 }
 
 // Cancel is Unlock, but leaves the lock with the owner if Err has returned nil.
 func (f *LockFuture) Cancel() {
-	if !f.r.cancel() {
+	if !f.r.record().FutureCancel(&f.r.f) {
 		panic("sync: LockFuture.Cancel of a lock that the mutex's own Unlock has unlocked already, " +
 			"without Err")
 	}
@@ -115,19 +115,19 @@ func (f *RWLockFuture) Complete() bool { return f.r.f.Complete() }
 
 // Err returns nil if the lock is the caller's, [ErrPending] if the request is not complete. It may
 // be called again.
-func (f *RWLockFuture) Err() error { return f.r.err() }
+func (f *RWLockFuture) Err() error { return f.r.record().FutureErr(&f.r.f) }
 
 // Unlock ends the request: it gives up the place in line, or unlocks what was locked, for reading
 // or for writing. The rest is as with LockFuture.
 func (f *RWLockFuture) Unlock() {
-	if !f.r.release() {
+	if !f.r.record().FutureRelease(&f.r.f) {
 		panic("sync: RWLockFuture.Unlock of a lock that its own methods have unlocked already")
 	}
 }
 
 // Cancel is Unlock, but leaves the lock with the owner if Err has returned nil.
 func (f *RWLockFuture) Cancel() {
-	if !f.r.cancel() {
+	if !f.r.record().FutureCancel(&f.r.f) {
 		panic("sync: RWLockFuture.Cancel of a lock that its own methods have unlocked already, " +
 			"without Err")
 	}

@@ -164,7 +164,7 @@ func (l *RWMutex) numbers() observed.Numbers {
 func (r *lockRequest) startWatched(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	to := r.lock.record()
 	n, shared := r.lock.permits(w.N)
-	to.FutureBeginsFor(w, n, shared)
+	to.FutureBegins(w, n, shared)
 	o := r.start(w, waker)
 	to.FutureBegun(w, o)
 	return o
@@ -176,37 +176,4 @@ func (r *request) record() *observed.Record {
 		return nil
 	}
 	return r.lock.record()
-}
-
-// err is the Err of a future. The first time the lock becomes its owner's.
-func (r *request) err() error {
-	first := !r.f.Taken()
-	err := r.f.Err()
-	if to := r.record(); first && to != nil {
-		to.FutureTaken(&r.f.Node, err)
-	}
-	return err
-}
-
-// release is the Release of a future.
-func (r *request) release() bool {
-	to := r.record()
-	if to != nil {
-		to.FutureReleasing(&r.f.Node)
-	}
-	ok := r.f.Release()
-	if to != nil {
-		to.FutureEnded(&r.f.Node)
-	}
-	return ok
-}
-
-// cancel is the Cancel of a future.
-func (r *request) cancel() bool {
-	to := r.record()
-	ok := r.f.Cancel()
-	if to != nil {
-		to.FutureEnded(&r.f.Node)
-	}
-	return ok
 }

@@ -138,8 +138,8 @@ func TestBucketsOfAHistogram(t *testing.T) {
 	}
 	r := h.read()
 	require.EqualValues(t, 18, r.Count)
-	require.Equal(t, firstBucket, r.First)
+	require.Equal(t, MinBucket, r.First)
 	require.EqualValues(t, 9, r.Buckets[0])
-	require.EqualValues(t, 3, r.Buckets[Bucket(1_000_000_000)-firstBucket])
-	require.EqualValues(t, 3, r.Buckets[lastBucket-firstBucket])
+	require.EqualValues(t, 3, r.Buckets[Bucket(1_000_000_000)-MinBucket])
+	require.EqualValues(t, 3, r.Buckets[lastBucket-MinBucket])
 }

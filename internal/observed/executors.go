@@ -235,8 +235,5 @@ func (w weakExecutor[T]) read() (x Executor) {
 	return x
 }
 
-// NewID returns a number that nothing else in the process has.
-func NewID() uint64 { return uint64(registry.lastID.Add(1)) }
-
 // Goroutine returns the number of the calling goroutine, as in a stack trace.
 func Goroutine() uint64 { return goroutine() }

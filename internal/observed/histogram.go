@@ -5,20 +5,17 @@ import "github.com/farad-go/farad/internal/xsync"
 // A histogram counts durations in the buckets of [Bucket].
 type histogram struct {
 	sum     xsync.Int64
-	buckets [lastBucket - firstBucket + 1]xsync.Int64
+	buckets [lastBucket - MinBucket + 1]xsync.Int64
 }
 
-// The first bucket has what is up to 1 ns, the last what is longer than some five hours, too.
-const (
-	firstBucket = -119
-	lastBucket  = 57
-)
+// lastBucket has what is longer than some five hours, too.
+const lastBucket = 57
 
 // add counts a duration for weight many.
 func (h *histogram) add(d, weight int64) {
 	d = max(d, 0)
 	h.sum.Add(d * weight)
-	h.buckets[min(max(Bucket(d), firstBucket), lastBucket)-firstBucket].Add(weight)
+	h.buckets[min(Bucket(d), lastBucket)-MinBucket].Add(weight)
 }
 
 // Histogram is what a histogram has counted. Buckets begins with that of index First.
@@ -35,7 +32,7 @@ func (h *histogram) read() (r Histogram) {
 		n := uint64(h.buckets[i].Load())
 		if n > 0 || len(b) > 0 {
 			if len(b) == 0 {
-				r.First = firstBucket + i
+				r.First = MinBucket + i
 			}
 			b = append(b, n)
 		}

@@ -9,7 +9,7 @@ var pool = xsync.Pool{New: func() any { return new(entry) }}
 func newEntry(n int64, shared bool, key string) *entry {
 	e := pool.Get().(*entry)
 	e.Hold = Hold{
-		ID: uint64(registry.lastID.Add(1)), Agent: self(), Permits: n, Shared: shared, Key: key,
+		ID: NewID(), Agent: self(), Permits: n, Shared: shared, Key: key,
 		Since: xsync.Now(), Stack: here(), weight: 1,
 	}
 	return e
@@ -86,7 +86,7 @@ func (r *Record) endWait(e *entry, granted bool) {
 		s.Delay += now - e.Since
 	}
 	if granted && e.Permits > 0 && r.Level() == Holders {
-		e.ID, e.Since = uint64(registry.lastID.Add(1)), now
+		e.ID, e.Since = NewID(), now
 		e.CanEnd, e.Future, e.Granted = false, false, false
 		r.pushLocked(&r.holds, e)
 		e = nil

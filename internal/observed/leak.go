@@ -35,9 +35,7 @@ func ReturnLeaks(on bool) bool { return leaks.returns.Swap(on) }
 // TakeLeaks returns the leaks that have been found since the last call, and how many there was no
 // room for. It looks for handles and futures that have been collected.
 func TakeLeaks() (all []Leak, dropped uint64) {
-	registry.mu.Lock()
-	records := slices.Clone(registry.records)
-	registry.mu.Unlock()
+	records, _ := allRecords()
 	for _, r := range records {
 		r.findLeaks()
 	}

@@ -52,10 +52,6 @@ type hand struct {
 	newer, older *hand
 }
 
-func (a *Agent) same(b *Agent) bool {
-	return a.Task == b.Task && (a.Task != 0 || a.Goroutine == b.Goroutine)
-}
-
 // join enters a hold of r, which is locked, in the chain of its agent.
 func (h *hand) join(r *Record, e *entry) {
 	h.agent, h.grip = Agent{Goroutine: e.Agent.Goroutine, Task: e.Agent.Task}, Grip{r.id, e.Key, e.Permits, e.Stack}
@@ -69,7 +65,7 @@ func (h *hand) join(r *Record, e *entry) {
 	left := maxNested
 	for o := h.in.newest; o != nil && left > 0; o = o.older {
 		left--
-		if o.agent.same(&h.agent) && (o.grip.LockID != r.id || o.grip.Key != e.Key) {
+		if o.agent.is(&h.agent) && (o.grip.LockID != r.id || o.grip.Key != e.Key) {
 			h.learn(o)
 		}
 	}
@@ -121,7 +117,7 @@ func (h *hand) learn(o *hand) {
 	left := maxNested
 	for g := h.in.newest; g != nil && left > 0; g = g.older {
 		left--
-		if g != o && g.agent.same(&h.agent) {
+		if g != o && g.agent.is(&h.agent) {
 			n.Gates = append(n.Gates, g.grip)
 		}
 	}

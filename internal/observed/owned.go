@@ -50,11 +50,9 @@ func (r *Record) dropLocked(e *entry) {
 	free(e)
 }
 
-// FutureBegins says that the request of a future, whose node is w, is about to be made.
-func (r *Record) FutureBegins(w *waiter.Waiter, shared bool) { r.FutureBeginsFor(w, w.N, shared) }
-
-// FutureBeginsFor is FutureBegins of n permits, for a lock whose nodes count otherwise.
-func (r *Record) FutureBeginsFor(w *waiter.Waiter, n int64, shared bool) {
+// FutureBegins says that the request of a future, whose node is w, is about to be made, for n
+// permits.
+func (r *Record) FutureBegins(w *waiter.Waiter, n int64, shared bool) {
 	if r.Level() == Holders && n > 0 {
 		e := newEntry(n, shared, "")
 		e.Future = true
@@ -123,7 +121,7 @@ func (r *Record) FutureTaken(w *waiter.Waiter, err error) {
 	s.Delay += now - e.Since
 	r.removeWaitLocked(e, now)
 	r.ownLocked(e, unsafe.Pointer(w))
-	e.ID, e.Since, e.Future = uint64(registry.lastID.Add(1)), now, false
+	e.ID, e.Since, e.Future = NewID(), now, false
 	e.Agent = self()
 	r.pushLocked(&r.holds, e)
 }
@@ -151,6 +149,46 @@ func (r *Record) FutureEnded(w *waiter.Waiter) {
 	if e := r.owned[uintptr(unsafe.Pointer(w))]; e != nil {
 		r.dropLocked(e)
 	}
+}
+
+// StartFuture starts the request of a future, whose node is w, by s, and tells r.
+func StartFuture[S interface {
+	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
+}](r *Record, s S, w *waiter.Waiter, waker waiter.Waker, shared bool) waiter.Outcome {
+	r.FutureBegins(w, w.N, shared)
+	o := s.Start(w, waker)
+	r.FutureBegun(w, o)
+	return o
+}
+
+// FutureErr is the Err of f. The first time it tells r, which is nil if the lock is not observed;
+// and so do the next two.
+func (r *Record) FutureErr(f *waiter.Future) error {
+	first := !f.Taken()
+	err := f.Err()
+	if first && r != nil {
+		r.FutureTaken(&f.Node, err)
+	}
+	return err
+}
+
+// FutureRelease is the Release of f.
+func (r *Record) FutureRelease(f *waiter.Future) bool {
+	if r == nil {
+		return f.Release()
+	}
+	r.FutureReleasing(&f.Node)
+	defer r.FutureEnded(&f.Node)
+	return f.Release()
+}
+
+// FutureCancel is the Cancel of f.
+func (r *Record) FutureCancel(f *waiter.Future) bool {
+	if r == nil {
+		return f.Cancel()
+	}
+	defer r.FutureEnded(&f.Node)
+	return f.Cancel()
 }
 
 // isHandedLocked counts a release by the caller of what e has, and reports whether another has
@@ -232,7 +270,7 @@ func (r *Record) HandleSplits(h, other *xsync.Int64, n int64) {
 	}
 	part := pool.Get().(*entry)
 	part.Hold = e.Hold
-	part.ID, part.Permits, part.owner = uint64(registry.lastID.Add(1)), n, 0
+	part.ID, part.Permits, part.owner = NewID(), n, 0
 	e.Permits -= n
 	r.ownLocked(part, unsafe.Pointer(other))
 	part.handle = true

@@ -33,10 +33,7 @@ type Lock struct {
 
 // Read returns what all records say, by ID, and how many locks had no room.
 func Read() (locks []Lock, dropped uint64) {
-	registry.mu.Lock()
-	records := slices.Clone(registry.records)
-	dropped = uint64(registry.dropped)
-	registry.mu.Unlock()
+	records, dropped := allRecords()
 	for _, r := range records {
 		if l, ok := r.read(); ok {
 			locks = append(locks, l)
@@ -91,9 +88,7 @@ func (l *entries) read() []Hold {
 // Stamp marks the waits and holds that last, so that they are measured although no clock was read
 // when they began. A monitor calls it once in a while.
 func Stamp() {
-	registry.mu.Lock()
-	records := slices.Clone(registry.records)
-	registry.mu.Unlock()
+	records, _ := allRecords()
 	now := xsync.Now()
 	for _, r := range records {
 		r.stampAll(now)

@@ -107,7 +107,7 @@ func whyOf(err error) Why {
 
 func newRecord(at uintptr, kind *About, lock weakLock) *Record {
 	return &Record{
-		at: at, id: uint64(registry.lastID.Add(1)), kind: kind, lock: lock, since: xsync.Now(),
+		at: at, id: NewID(), kind: kind, lock: lock, since: xsync.Now(),
 	}
 }
 

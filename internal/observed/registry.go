@@ -192,6 +192,16 @@ func (r *Record) agree() {
 	}
 }
 
+// allRecords returns the records of all observed locks, by ID, and how many locks had no room.
+func allRecords() (records []*Record, dropped uint64) {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	return slices.Clone(registry.records), uint64(registry.dropped)
+}
+
+// NewID returns a number that nothing else in the process has.
+func NewID() uint64 { return uint64(registry.lastID.Add(1)) }
+
 func isObserved(at uintptr) bool { return find(at) != &lost }
 
 // collected is called when the lock of r has been collected.

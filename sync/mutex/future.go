@@ -60,16 +60,7 @@ func (f *LockFuture) Complete() bool { return f.f.Complete() }
 
 // Err returns nil if the lock is granted, and hands it to the caller. It returns [ErrPending] if
 // the request is not complete. It may be called again.
-func (f *LockFuture) Err() error {
-	if f.f.Taken() {
-		return f.f.Err()
-	}
-	err := f.f.Err()
-	if r := f.record(); r != nil {
-		r.FutureTaken(&f.f.Node, err)
-	}
-	return err
-}
+func (f *LockFuture) Err() error { return f.record().FutureErr(&f.f) }
 
 // Unlock ends the request: it gives up the place in line, or unlocks the mutex. Before the request
 // is started, and after Unlock or Cancel, it does nothing. If an unlock of the mutex is about to
@@ -79,26 +70,14 @@ func (f *LockFuture) Err() error {
 // cannot tell if another caller has locked the mutex meanwhile, and unlocks it then. It allocates
 // nothing, and synchronizes as the Unlock of the mutex does.
 func (f *LockFuture) Unlock() {
-	r := f.record()
-	if r != nil {
-		r.FutureReleasing(&f.f.Node)
-	}
-	ok := f.f.Release()
-	if r != nil {
-		r.FutureEnded(&f.f.Node)
-	}
-	if !ok {
+	if !f.record().FutureRelease(&f.f) {
 		panic("mutex: LockFuture.Unlock of a lock that the mutex's own Unlock has unlocked already")
 	}
 }
 
 // Cancel is Unlock, but leaves the lock with the owner if Err has returned nil.
 func (f *LockFuture) Cancel() {
-	r, ok := f.record(), f.f.Cancel()
-	if r != nil {
-		r.FutureEnded(&f.f.Node)
-	}
-	if !ok {
+	if !f.record().FutureCancel(&f.f) {
 		panic("mutex: LockFuture.Cancel of a lock that the mutex's own Unlock has unlocked already, " +
 			"without Err")
 	}

@@ -91,11 +91,7 @@ func (m *Mutex) unlockObserved() bool {
 //
 //go:noinline
 func (m *Mutex) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	r := m.record()
-	r.FutureBegins(w, false)
-	o := m.permits().Start(w, waker)
-	r.FutureBegun(w, o)
-	return o
+	return observed.StartFuture(m.record(), m.permits(), w, waker, false)
 }
 
 // record returns the record of the future's mutex, nil if that is not observed.

@@ -111,11 +111,7 @@ func (l *RWLock) releasing(n int64) {
 //
 //go:noinline
 func (l *RWLock) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	r := l.record()
-	r.FutureBegins(w, w.N == engine.Reader)
-	o := l.e.Start(w, waker)
-	r.FutureBegun(w, o)
-	return o
+	return observed.StartFuture(l.record(), &l.e, w, waker, w.N == engine.Reader)
 }
 
 // record returns the record of the future's lock, nil if that is not observed.

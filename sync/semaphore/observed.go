@@ -162,11 +162,7 @@ func (s *Semaphore) releaseObserved(n int64) {
 //
 //go:noinline
 func (s *Semaphore) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	r := s.record()
-	r.FutureBegins(w, false)
-	o := s.permits().Start(w, waker)
-	r.FutureBegun(w, o)
-	return o
+	return observed.StartFuture(s.record(), s.permits(), w, waker, false)
 }
 
 // record returns the record of the future's semaphore, nil if that is not observed.
@@ -193,7 +189,7 @@ func (f *AcquireFuture) starts() *observed.Record {
 	if f.p.Complete() || r.HasFuture(&f.f.Node) {
 		return nil
 	}
-	r.FutureBegins(&f.f.Node, false)
+	r.FutureBegins(&f.f.Node, f.f.Node.N, false)
 	return r
 }
 
