@@ -15,28 +15,10 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/locktest/observedtest"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
 )
-
-// watch observes l until the test ends, and returns what is known about it.
-func watch(t testing.TB, l any, level observed.Level) func() observed.Lock {
-	t.Helper()
-	name := t.Name()
-	require.True(t, observed.Watch(l, name, level))
-	t.Cleanup(func() { observed.Unwatch(l) })
-	return func() observed.Lock {
-		t.Helper()
-		locks, _ := observed.Read()
-		for _, l := range locks {
-			if l.Name == name {
-				return l
-			}
-		}
-		require.Fail(t, "it is not observed")
-		return observed.Lock{}
-	}
-}
 
 // A watchedLock is one of the three ways to hold a lock.
 type watchedLock struct {
@@ -103,7 +85,7 @@ func forEachWatched(t *testing.T, f func(t *testing.T, w watchedLock)) {
 func TestObservedLockCountsRequests(t *testing.T) {
 	forEachWatched(t, func(t *testing.T, w watchedLock) {
 		l := w.make()
-		read := watch(t, l, observed.Counts)
+		read := observedtest.Watch(t, l, observed.Counts)
 		canceled, cancel := context.WithCancel(bg)
 		cancel()
 
@@ -153,7 +135,7 @@ func TestObservedLockCountsRequests(t *testing.T) {
 func TestObservedLockKnowsItsHolders(t *testing.T) {
 	forEachWatched(t, func(t *testing.T, w watchedLock) {
 		l := w.make()
-		read := watch(t, l, observed.Holders)
+		read := observedtest.Watch(t, l, observed.Holders)
 		for name, lock := range map[string]func(){
 			"lock":    func() { w.lock(l) },
 			"try":     func() { w.try(l) },
@@ -213,7 +195,7 @@ func TestObservedLockSaysWhoIsUnknown(t *testing.T) {
 	forEachWatched(t, func(t *testing.T, w watchedLock) {
 		l := w.make()
 		w.lock(l)
-		read := watch(t, l, observed.Holders)
+		read := observedtest.Watch(t, l, observed.Holders)
 		require.Equal(t, w.permits, read().Unknown)
 		require.Empty(t, read().Holders)
 		w.unlock(l)
@@ -246,7 +228,7 @@ func TestObservedLockInABubble(t *testing.T) {
 	withBubbles(t)
 	forEachWatched(t, func(t *testing.T, w watchedLock) {
 		l := w.make()
-		read := watch(t, l, observed.Holders)
+		read := observedtest.Watch(t, l, observed.Holders)
 		synctest.Test(t, func(t *testing.T) {
 			require.True(t, w.try(l))
 			require.Len(t, read().Holders, 1)
@@ -328,7 +310,7 @@ func TestWatchingLosesNothing(t *testing.T) {
 			workers.Wait()
 			close(done)
 			toggler.Wait()
-			read := watch(t, l, observed.Holders)
+			read := observedtest.Watch(t, l, observed.Holders)
 			assert.Zero(t, read().Unknown)
 			w.exclude(l)
 			w.allow(l)
@@ -349,7 +331,7 @@ func TestObservingAllocatesNothing(t *testing.T) {
 		for name, level := range map[string]observed.Level{"counts": observed.Counts, "holders": observed.Holders} {
 			t.Run(name, func(t *testing.T) {
 				l := w.make()
-				watch(t, l, level)
+				observedtest.Watch(t, l, level)
 				require.Zero(t, locktest.AllocsPerRun(1000, func() { w.lock(l); w.unlock(l) }))
 				waits := locktest.AllocsPerWait(l.(interface{ Waiting() int }),
 					func() { w.exclude(l) }, func() { w.allow(l) }, func() { w.lock(l); w.unlock(l) })
@@ -365,7 +347,7 @@ func TestObservedFutures(t *testing.T) {
 	var l RWMutex
 	var f LockFuture
 	f.Init(&m)
-	read := watch(t, &m, observed.Holders)
+	read := observedtest.Watch(t, &m, observed.Holders)
 	observedFuture(t, read, &f, m.Lock, m.Unlock, m.Unlock, 1)
 
 	var w, r RWLockFuture
@@ -434,7 +416,7 @@ func observedFuture(
 func TestObservedCondKnowsItsWaiters(t *testing.T) {
 	var mu Mutex
 	c := NewCond(&mu)
-	read := watch(t, c, observed.Holders)
+	read := observedtest.Watch(t, c, observed.Holders)
 	for _, end := range []func(){c.Signal, c.Broadcast} {
 		ended := make(chan bool)
 		go func() {
@@ -473,7 +455,7 @@ func (stuckLock) Unlock() { panic("stuck") }
 // Of a wait group the waits are known, and how many tasks there are.
 func TestObservedWaitGroupKnowsItsWaiters(t *testing.T) {
 	var wg WaitGroup
-	read := watch(t, &wg, observed.Holders)
+	read := observedtest.Watch(t, &wg, observed.Holders)
 	wg.Add(3)
 	ended := make(chan bool)
 	go func() {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/observedtest"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/rwlock"
@@ -22,28 +23,6 @@ import (
 )
 
 var bg = context.Background()
-
-// watched returns a function that reads the record of a lock, which is watched until the test ends.
-func watched(t *testing.T, lock any, level observed.Level) func() observed.Lock {
-	t.Helper()
-	return watchedAs(t, t.Name(), lock, level)
-}
-
-func watchedAs(t *testing.T, name string, lock any, level observed.Level) func() observed.Lock {
-	t.Helper()
-	require.True(t, observed.Watch(lock, name, level))
-	t.Cleanup(func() { observed.Unwatch(lock) })
-	return func() observed.Lock {
-		locks, _ := observed.Read()
-		for _, l := range locks {
-			if l.Name == name {
-				return l
-			}
-		}
-		require.Fail(t, "the lock has no record")
-		return observed.Lock{}
-	}
-}
 
 func inFunction(s *observed.Stack, name string) bool {
 	frames := runtime.CallersFrames(s.PCs())
@@ -86,7 +65,7 @@ func ways() map[string]way {
 func TestHoldersAndWaitersAreShown(t *testing.T) {
 	for name, w := range ways() {
 		t.Run(name, func(t *testing.T) {
-			read := watched(t, w.lock, observed.Holders)
+			read := observedtest.Watch(t, w.lock, observed.Holders)
 			require.NoError(t, w.acquire(bg))
 			l := read()
 			require.Len(t, l.Holders, 1)
@@ -138,7 +117,7 @@ func TestHoldersAndWaitersAreShown(t *testing.T) {
 func TestWhatWasHeldBeforeIsUnknown(t *testing.T) {
 	s := semaphore.New(3)
 	require.NoError(t, s.Acquire(bg, 2))
-	read := watched(t, s, observed.Holders)
+	read := observedtest.Watch(t, s, observed.Holders)
 	require.EqualValues(t, 2, read().Unknown)
 	require.NoError(t, s.Acquire(bg, 1))
 	require.EqualValues(t, 2, read().Unknown)
@@ -167,7 +146,7 @@ func in(f func()) {
 // marked.
 func TestReleaseByAnotherIsApproximate(t *testing.T) {
 	s := semaphore.New(3)
-	read := watched(t, s, observed.Holders)
+	read := observedtest.Watch(t, s, observed.Holders)
 	require.NoError(t, s.Acquire(bg, 1))
 	in(func() { require.NoError(t, s.Acquire(bg, 1)) })
 	require.Len(t, read().Holders, 2)
@@ -184,7 +163,7 @@ func TestReleaseByAnotherIsApproximate(t *testing.T) {
 
 func TestPartsOfAHold(t *testing.T) {
 	s := semaphore.New(5)
-	read := watched(t, s, observed.Holders)
+	read := observedtest.Watch(t, s, observed.Holders)
 	require.NoError(t, s.Acquire(bg, 3))
 	require.NoError(t, s.Acquire(bg, 2))
 	s.Release(1)
@@ -205,7 +184,7 @@ func permits(holds []observed.Hold) (all []int64) {
 
 func TestReadersAndUpgrades(t *testing.T) {
 	l := new(rwlock.RWLock)
-	read := watched(t, l, observed.Holders)
+	read := observedtest.Watch(t, l, observed.Holders)
 	all := read().Size
 	kinds := func() (k []string) {
 		for _, h := range read().Holders {
@@ -250,7 +229,7 @@ func TestCountsAreExact(t *testing.T) {
 	for _, level := range []observed.Level{observed.Counts, observed.Holders} {
 		t.Run([]string{"", "counts", "holders"}[level], func(t *testing.T) {
 			s := semaphore.New(1, semaphore.WithMaxWaiting(1))
-			read := watched(t, s, level)
+			read := observedtest.Watch(t, s, level)
 			for range 1000 {
 				require.True(t, s.TryAcquire(1))
 				s.Release(1)
@@ -285,7 +264,7 @@ func TestFuturesAreShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := semaphore.New(1, opts...)
-			read := watched(t, s, observed.Holders)
+			read := observedtest.Watch(t, s, observed.Holders)
 			var f semaphore.AcquireFuture
 			f.Init(s, 1)
 			for range 2 {
@@ -341,7 +320,7 @@ func TestFuturesOfMutexesAndReaders(t *testing.T) {
 		err    func() error
 		unlock func()
 	}{m: {f.Poll, f.Err, f.Unlock}, l: {g.Poll, g.Err, g.Unlock}} {
-		read := watched(t, lock, observed.Holders)
+		read := observedtest.Watch(t, lock, observed.Holders)
 		require.True(t, x.poll(nil))
 		require.True(t, read().Waiters[0].Granted)
 		require.NoError(t, x.err())
@@ -356,7 +335,7 @@ func TestFuturesOfMutexesAndReaders(t *testing.T) {
 // A handle says which hold is meant, whoever releases.
 func TestHandlesAreExact(t *testing.T) {
 	s := semaphore.New(10)
-	read := watched(t, s, observed.Holders)
+	read := observedtest.Watch(t, s, observed.Holders)
 	p, err := s.AcquirePermit(bg, 4)
 	require.NoError(t, err)
 	require.NoError(t, s.Acquire(bg, 1))
@@ -384,7 +363,7 @@ func TestHandlesAreExact(t *testing.T) {
 func TestCollectedHandleIsReported(t *testing.T) {
 	for _, back := range []bool{false, true} {
 		s := semaphore.New(3)
-		read := watched(t, s, observed.Holders)
+		read := observedtest.Watch(t, s, observed.Holders)
 		before := observed.ReturnLeaks(back)
 		lose := func() {
 			_, err := s.AcquirePermit(bg, 2)
@@ -418,7 +397,7 @@ func TestCollectedHandleIsReported(t *testing.T) {
 
 func TestCollectedFutureIsReported(t *testing.T) {
 	s := semaphore.New(1)
-	read := watched(t, s, observed.Holders)
+	read := observedtest.Watch(t, s, observed.Holders)
 	lose := func() {
 		f := new(semaphore.AcquireFuture)
 		f.Init(s, 1)
@@ -465,7 +444,7 @@ func TestRegistryKeepsNoLockAlive(t *testing.T) {
 func TestRecordIsBounded(t *testing.T) {
 	const many = 1<<12 + 100
 	s := semaphore.New(2 * many)
-	read := watched(t, s, observed.Holders)
+	read := observedtest.Watch(t, s, observed.Holders)
 	for range many {
 		require.True(t, s.TryAcquire(1))
 	}
@@ -573,7 +552,7 @@ func TestBitAndTableAgree(t *testing.T) {
 		s: func() { s.TryAcquire(1); s.Release(1) },
 		l: func() { l.RLock(); l.RUnlock() },
 	} {
-		read := watched(t, lock, observed.Counts)
+		read := observedtest.Watch(t, lock, observed.Counts)
 		pair()
 		require.EqualValues(t, 1, read().Acquired, "O was left behind, or is not set")
 		observed.Unwatch(lock)
@@ -583,7 +562,7 @@ func TestBitAndTableAgree(t *testing.T) {
 // At any moment the recorded holds and the unknown ones are not more than are held.
 func TestHoldsAreHeld(t *testing.T) {
 	s := semaphore.New(3)
-	read := watched(t, s, observed.Holders)
+	read := observedtest.Watch(t, s, observed.Holders)
 	stop := make(chan struct{})
 	var users sync.WaitGroup
 	for range 6 {
@@ -618,7 +597,7 @@ func TestHoldsAreHeld(t *testing.T) {
 
 func TestWaitsThatTheMonitorSeesAreMeasured(t *testing.T) {
 	m := new(mutex.Mutex)
-	read := watched(t, m, observed.Counts)
+	read := observedtest.Watch(t, m, observed.Counts)
 	for range 100 {
 		m.Lock()
 		m.Unlock()
@@ -633,7 +612,7 @@ func TestWaitsThatTheMonitorSeesAreMeasured(t *testing.T) {
 
 func TestWaitsThatTheMonitorSeesAreCounted(t *testing.T) {
 	m := new(mutex.Mutex)
-	read := watched(t, m, observed.Counts)
+	read := observedtest.Watch(t, m, observed.Counts)
 	wait := func() {
 		m.Lock()
 		done := make(chan struct{})
@@ -656,7 +635,7 @@ func TestWaitsThatTheMonitorSeesAreCounted(t *testing.T) {
 // Samples of holds, which may be of what was released long ago, are no holds at another level.
 func TestSamplesAreNoHolds(t *testing.T) {
 	s, l := semaphore.New(2), new(rwlock.RWLock)
-	readS, readL := watched(t, s, observed.Counts), watchedAs(t, "readers", l, observed.Counts)
+	readS, readL := observedtest.Watch(t, s, observed.Counts), observedtest.WatchAs(t, "readers", l, observed.Counts)
 	require.NoError(t, s.Acquire(bg, 1))
 	elsewhere(func() { s.Release(1) })
 	l.RLock()
@@ -674,7 +653,7 @@ func TestSamplesAreNoHolds(t *testing.T) {
 func TestUnknownPermitsAreNotHandedOn(t *testing.T) {
 	var m mutex.Mutex
 	m.Lock()
-	read := watched(t, &m, observed.Holders)
+	read := observedtest.Watch(t, &m, observed.Holders)
 	m.Unlock()
 	require.Zero(t, read().Handed)
 	m.Lock()
@@ -686,7 +665,7 @@ func TestUnknownPermitsAreNotHandedOn(t *testing.T) {
 func TestLevelsChangeAtAnyTime(t *testing.T) {
 	for name, w := range ways() {
 		t.Run(name, func(t *testing.T) {
-			read := watched(t, w.lock, observed.Holders)
+			read := observedtest.Watch(t, w.lock, observed.Holders)
 			stop := make(chan struct{})
 			var all sync.WaitGroup
 			for range 3 {

@@ -17,28 +17,10 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/locktest/observedtest"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/sync/keyed"
 )
-
-// watch observes l until the test ends, and returns what is known about it.
-func watch(t testing.TB, l any, level observed.Level) func() observed.Lock {
-	t.Helper()
-	name := t.Name()
-	require.True(t, observed.Watch(l, name, level))
-	t.Cleanup(func() { observed.Unwatch(l) })
-	return func() observed.Lock {
-		t.Helper()
-		locks, _ := observed.Read()
-		for _, l := range locks {
-			if l.Name == name {
-				return l
-			}
-		}
-		require.Fail(t, "it is not observed")
-		return observed.Lock{}
-	}
-}
 
 // keys returns the keys of holds, or of waits.
 func keys(holds []observed.Hold) (keys []string) {
@@ -51,7 +33,7 @@ func keys(holds []observed.Hold) (keys []string) {
 // One record has the holds and the waits for all keys, each with its key.
 func TestObservedKeysHaveHoldersAndWaiters(t *testing.T) {
 	var m keyed.Mutex[string]
-	read := watch(t, &m, observed.Holders)
+	read := observedtest.Watch(t, &m, observed.Holders)
 	m.Lock("a")
 	require.True(t, m.TryLock("b"))
 	require.False(t, m.TryLock("b"))
@@ -97,7 +79,7 @@ func TestObservedKeysHaveHoldersAndWaiters(t *testing.T) {
 // Readers share, and a writer holds all permits.
 func TestObservedKeysOfAReadWriteLock(t *testing.T) {
 	m := new(keyed.RWMutex[int])
-	read := watch(t, m, observed.Holders)
+	read := observedtest.Watch(t, m, observed.Holders)
 	m.RLock(1)
 	m.RLock(1)
 	m.Lock(2)
@@ -115,7 +97,7 @@ func TestObservedKeysOfAReadWriteLock(t *testing.T) {
 
 func TestObservedKeysOfASemaphore(t *testing.T) {
 	s := keyed.NewSemaphore[int](3)
-	read := watch(t, s, observed.Holders)
+	read := observedtest.Watch(t, s, observed.Holders)
 	require.NoError(t, s.Acquire(t.Context(), 7, 2))
 	require.ErrorIs(t, s.Acquire(t.Context(), 7, 4), keyed.ErrTooLarge)
 	require.ErrorIs(t, s.AcquireTimeout(time.Microsecond, 7, 2), context.DeadlineExceeded)
@@ -157,7 +139,7 @@ func TestLocksOfKeysJoin(t *testing.T) {
 // However many keys are held, the record stays small, and says how much it has dropped.
 func TestObservedKeysAreBounded(t *testing.T) {
 	m := new(keyed.Mutex[int])
-	read := watch(t, m, observed.Holders)
+	read := observedtest.Watch(t, m, observed.Holders)
 	n := locktest.Scaled(100_000)
 	for k := range n {
 		m.Lock(k)
@@ -226,7 +208,7 @@ func TestObservingKeysAllocatesLittle(t *testing.T) {
 	for name, level := range map[string]observed.Level{"counts": observed.Counts, "holders": observed.Holders} {
 		t.Run(name, func(t *testing.T) {
 			m := new(keyed.RWMutex[string])
-			watch(t, m, level)
+			observedtest.Watch(t, m, level)
 			const k = "a key"
 			require.Zero(t, locktest.AllocsPerRun(1000, func() {
 				m.Lock(k)
@@ -279,7 +261,7 @@ func TestWatchingKeysLosesNothing(t *testing.T) {
 		close(done)
 		toggler.Wait()
 		require.Zero(t, m.Len())
-		read := watch(t, &m, observed.Holders)
+		read := observedtest.Watch(t, &m, observed.Holders)
 		m.Lock(1)
 		m.Unlock(1)
 		require.Empty(t, read().Holders)

@@ -1,0 +1,34 @@
+// Package observedtest has what the tests of observed locks share.
+package observedtest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/observed"
+)
+
+// Watch observes a lock until the test ends, and returns a function that reads its record.
+func Watch(t testing.TB, lock any, level observed.Level) (read func() observed.Lock) {
+	t.Helper()
+	return WatchAs(t, t.Name(), lock, level)
+}
+
+// WatchAs is Watch under a name.
+func WatchAs(t testing.TB, name string, lock any, level observed.Level) (read func() observed.Lock) {
+	t.Helper()
+	require.True(t, observed.Watch(lock, name, level))
+	t.Cleanup(func() { observed.Unwatch(lock) })
+	return func() observed.Lock {
+		t.Helper()
+		locks, _ := observed.Read()
+		for i := range locks {
+			if locks[i].Name == name {
+				return locks[i]
+			}
+		}
+		require.Fail(t, "the lock has no record")
+		return observed.Lock{}
+	}
+}
