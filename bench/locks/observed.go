@@ -84,49 +84,36 @@ func crowded(name string, level observe.Level) Impl {
 func seenThrough() []Impl {
 	linkdata := Impl{Name: NameLinkdata}
 	if deadlock.Enabled {
-		linkdata.Make = func() Loop {
-			var m deadlock.Mutex
-			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
-				for range n {
-					m.Lock()
-					x = measure.Xorshift(x)
-					m.Unlock()
-				}
-				return x, nil
-			}
-		}
+		linkdata.Make = func() Loop { return lockLoop(new(deadlock.Mutex)) }
 	}
 	return []Impl{
 		StdMutex,
 		{Name: NameProfiled, Make: func() Loop {
-			var m sync.Mutex
-			var profiling atomic.Int32
-			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+			loop, profiling := StdMutex.Make(), new(atomic.Int32)
+			return func(ctx context.Context, g, n int, x uint64) (uint64, error) {
 				if profiling.Add(1) == 1 {
 					runtime.SetMutexProfileFraction(1)
 				}
-				for range n {
-					m.Lock()
-					x = measure.Xorshift(x)
-					m.Unlock()
-				}
+				x, err := loop(ctx, g, n, x)
 				if profiling.Add(-1) == 0 {
 					runtime.SetMutexProfileFraction(0)
 				}
-				return x, nil
+				return x, err
 			}
 		}},
-		{Name: NameGoDeadlock, Make: func() Loop {
-			var m godeadlock.Mutex
-			return func(_ context.Context, _, n int, x uint64) (uint64, error) {
-				for range n {
-					m.Lock()
-					x = measure.Xorshift(x)
-					m.Unlock()
-				}
-				return x, nil
-			}
-		}},
+		{Name: NameGoDeadlock, Make: func() Loop { return lockLoop(new(godeadlock.Mutex)) }},
 		linkdata,
+	}
+}
+
+// lockLoop locks a mutex that is too large to be inlined, so that its type need not be written out.
+func lockLoop[L sync.Locker](m L) Loop {
+	return func(_ context.Context, _, n int, x uint64) (uint64, error) {
+		for range n {
+			m.Lock()
+			x = measure.Xorshift(x)
+			m.Unlock()
+		}
+		return x, nil
 	}
 }
