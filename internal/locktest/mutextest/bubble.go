@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/observedtest"
 )
 
 // What needs the real signals and pools.
@@ -143,6 +144,7 @@ func futureAllocatesNothing(t *testing.T, k kind) {
 	if k.future == nil {
 		t.Skip("there are none")
 	}
+	observedtest.SkipUnderRace(t)
 	m, f := k.mutex(), k.future()
 	var w locktest.CountingWaker
 	round := func(wait func()) func() {

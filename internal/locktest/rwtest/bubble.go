@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/observedtest"
 )
 
 // The bubbles need the real signals and pools.
@@ -252,7 +253,7 @@ func givingUpAllocatesNothing(t *testing.T, _ Kind, l Lock) {
 }
 
 func uncontendedAllocatesNothing(t *testing.T, _ Kind, l Lock) {
-	locktest.SkipUnderRace(t) // the pools of an observed lock lose what is put there
+	observedtest.SkipUnderRace(t)
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
 	holds := Holds(l)
