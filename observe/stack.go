@@ -6,6 +6,7 @@ import (
 	"path"
 	"runtime"
 	"strings"
+	"sync"
 )
 
 const module = "github.com/farad-go/farad/"
@@ -44,29 +45,43 @@ func (s *Stack) UnmarshalJSON([]byte) error {
 // frames returns the frames of a stack, the innermost first, without those of this module that
 // stand before the caller's code, and without the one that every goroutine begins with. What is
 // left begins with the line that a reader looks for.
-func frames(stack []uintptr) []runtime.Frame {
+func frames(stack Stack) (all []runtime.Frame) {
+	stack = stack.users()
 	if len(stack) == 0 {
 		return nil
 	}
-	var all []runtime.Frame
-	users := 0 // the index of the caller's first frame
-	for next := runtime.CallersFrames(stack); ; {
-		f, more := next.Next()
-		if f.Function != "runtime.goexit" {
-			if users == len(all) && ours(f) {
-				users++
-			}
+	for next, more := runtime.CallersFrames(stack), true; more; {
+		var f runtime.Frame
+		if f, more = next.Next(); f.Function != goexit {
 			all = append(all, f)
 		}
-		if !more {
-			break
+	}
+	return all
+}
+
+// goexit is what every goroutine begins with.
+const goexit = "runtime.goexit"
+
+// users returns the stack from the caller's code on, or all of it if that is not there: the
+// module's own calls are better than nothing.
+func (s Stack) users() Stack {
+	for i, pc := range s { // one for each call, inlined or not
+		own, known := ownCalls.Load(pc)
+		if !known {
+			f, _ := runtime.CallersFrames(s[i : i+1]).Next()
+			own = ours(f) || f.Function == goexit
+			ownCalls.Store(pc, own)
+		}
+		if !own.(bool) {
+			return s[i:]
 		}
 	}
-	if users == len(all) {
-		return all // the module's own: better than nothing
-	}
-	return all[users:]
+	return s
 }
+
+// ownCalls says which program counters are of this module. There are as many as the program has
+// calls of its locks and in them.
+var ownCalls sync.Map
 
 // ours reports whether a frame is of this module, other than of its examples and tests.
 func ours(f runtime.Frame) bool {

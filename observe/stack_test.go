@@ -2,8 +2,10 @@ package observe
 
 import (
 	"encoding/json"
+	"reflect"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -23,6 +25,18 @@ func TestAStackBeginsWithTheCallersCode(t *testing.T) {
 	require.Regexp(t, `^observe\.TestAStackBeginsWithTheCallersCode \(stack_test\.go:\d+\)$`, place(here()))
 	require.Empty(t, frames(nil))
 	require.Empty(t, place(nil))
+}
+
+// One line of a program takes a lock in several ways: at once, or after a wait.
+func TestStacksThatLookTheSameAreFolded(t *testing.T) {
+	user := here()
+	calls := reflect.ValueOf(Handler).Pointer() + 1
+	direct, other := append(Stack{calls}, user...), append(Stack{calls, calls}, user...)
+	require.Equal(t, stackKey(user), stackKey(direct))
+	require.Equal(t, stackKey(user), stackKey(other))
+	require.NotEqual(t, stackKey(user), stackKey(append(Stack{reflect.ValueOf(time.Now).Pointer() + 1}, user...)))
+	require.NotEqual(t, stackKey(Stack{calls}), stackKey(Stack{calls, calls}), "nothing of the caller is there")
+	require.Equal(t, frames(user), frames(other))
 }
 
 func TestFramesOfTheModuleAreLeftOut(t *testing.T) {

@@ -411,10 +411,10 @@ func (l *lockView) waiters() (groups []*group, more int) {
 	return all.groups, all.more
 }
 
-// stackKey is the same for equal stacks.
+// stackKey is the same for stacks that look the same: a lock has several ways to take it.
 func stackKey(s Stack) string {
 	b := make([]byte, 0, 8*len(s))
-	for _, pc := range s {
+	for _, pc := range s.users() {
 		b = binary.LittleEndian.AppendUint64(b, uint64(pc))
 	}
 	return string(b)
