@@ -71,6 +71,13 @@
 // that was woken and not polled for long, or that wakes itself all the time. Orders are learned at
 // [LevelHolders], from each acquire that is not a try.
 //
+// # Goroutines that nobody can wake
+//
+// A goroutine that waits for a lock which nobody else can reach is no deadlock of the above kind if
+// nobody is known to hold the lock. The runtime's profile goroutineleak of Go 1.27 finds it, if the
+// lock is at [LevelHolders] and neither a context nor a time may end the wait. Waits for Mutex and
+// RWMutex of package sync are never in it.
+//
 // # Reports
 //
 // Each report is one line in the log, at slog.LevelError or slog.LevelWarn, stays in [Read] and on

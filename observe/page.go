@@ -61,6 +61,8 @@ type page struct {
 	Summary string
 	Missing string
 
+	LeakedWaits string // where they are found
+
 	Deadlocks      []deadlockRow
 	MoreDeadlocks  int
 	LeakRows       []leakRow
@@ -226,7 +228,8 @@ func rowID(prefix string, parts ...any) string {
 func newPage(v *view, lock *lockView, sortBy string, past *history) *page {
 	p := &page{
 		view: v, Style: template.CSS(pageStyle), Script: template.JS(pageScript), // both are our own
-		Verdict: v.verdict(), Summary: v.summary(), Missing: v.dropped(), PanicRows: v.panicRows(),
+		Verdict: v.verdict(), Summary: v.summary(), Missing: v.dropped(), LeakedWaits: v.leakedWaits(),
+		PanicRows: v.panicRows(),
 	}
 	switch {
 	case len(v.Deadlocks) > 0 || len(v.Leaks) > 0:

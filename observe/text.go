@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,11 +70,23 @@ func (v *view) text(sortBy string) string {
 	v.textTable(&p, locks)
 	v.textDetails(&p, locks)
 	v.textTasks(&p)
-	if d := v.dropped(); d != "" {
-		p.gap()
-		p.line("%s", d)
+	for _, note := range []string{v.dropped(), v.leakedWaits()} {
+		if note != "" {
+			p.gap()
+			p.wrap("", note)
+		}
 	}
 	return p.String()
+}
+
+// leakedWaits says where to look for goroutines that will wait for ever though nobody holds what
+// they wait for. It is empty if no lock is observed so that they are found there.
+func (v *view) leakedWaits() string {
+	if !slices.ContainsFunc(v.Locks, func(l *lockView) bool { return l.Level == LevelHolders }) {
+		return ""
+	}
+	return "Goroutines that wait for a lock that nobody else can reach are in the profile goroutineleak of Go 1.27, " +
+		"if their lock is at level holders and no sync.Mutex or sync.RWMutex."
 }
 
 // verdict says in one sentence what is wrong.

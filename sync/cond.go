@@ -137,6 +137,7 @@ func (c *Cond) wait(l waiter.Limit) error {
 func (c *Cond) sleep(l waiter.Limit) (err error) {
 	if c.isMet() {
 		w := c.record().Begin(0, false, l.MayEnd())
+		l = w.Limit(l)
 		err = context.Canceled // if L.Unlock panics
 		defer func() { w.End(err) }()
 	}

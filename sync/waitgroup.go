@@ -171,6 +171,7 @@ func (wg *WaitGroup) WaitTimeout(d time.Duration) bool {
 func (wg *WaitGroup) wait(l waiter.Limit) (err error) {
 	if wg.isMet() {
 		w := wg.record().Begin(0, false, l.MayEnd())
+		l = w.Limit(l)
 		defer func() { w.End(err) }()
 	}
 	if canBubble && wg.isForeign() {

@@ -10,5 +10,6 @@ import "github.com/farad-go/farad/internal/xsync"
 // block profile and the profile of leaked goroutines do not know such waits. The stacks of all
 // goroutines show them, with the reason "semacquire". So a program that needs those profiles calls
 // UseChannels, or runs with the environment variable FARAD_SLEEP=channel. The build tag
-// farad_portable leaves gopark out of the program.
+// farad_portable leaves gopark out of the program. What waits without a limit for a lock that is
+// observed with its holders is in a channel in any case.
 func UseChannels(on bool) (before bool) { return xsync.UseChannels(on) }

@@ -22,6 +22,23 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
+func TestOnlyWaitsWithoutAnEndArePutIntoChannels(t *testing.T) {
+	defer waiter.UseChannels(waiter.UseChannels(false))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for _, forever := range []waiter.Limit{{}, waiter.UntilDone(context.Background())} {
+		p := waiter.GetParker(forever.InChannel())
+		require.Equal(t, !sleep.Parks(), p.IsCheapest())
+		p.Put()
+		p = waiter.GetParker(forever)
+		require.True(t, p.IsCheapest(), "the next one is as before")
+		p.Put()
+	}
+	for _, l := range []waiter.Limit{waiter.UntilDone(ctx), waiter.After(1), waiter.After(time.Hour).Fixed()} {
+		require.Equal(t, l, l.InChannel())
+	}
+}
+
 // What the locks keep for later waits obeys UseChannels too, in both directions: parkers in the
 // pool, the idle one of a watched context, and those that sleepers in a table keep.
 func TestUseChannelsConcernsEveryLaterWait(t *testing.T) {

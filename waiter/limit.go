@@ -15,8 +15,12 @@ type Limit struct {
 
 	ctx  context.Context // nil: there is none
 	done <-chan struct{} // ctx's, asked for once; without ctx, lasts or ends: the limit is a time
-	time int64           // with lasts: how long the wait may last; with ends: until when, as xsync.Now says it
+	time int64           // with lasts: how long the wait may last; with ends: until when, as xsync.Now says it;
+	// if nothing ends the wait: inChannel, or 0
 }
+
+// inChannel is the time of a limit that never ends a wait, and puts it into a channel.
+const inChannel = 1
 
 // lasts and ends stand for the kinds of times. They are only compared.
 var lasts, ends = make(chan struct{}), make(chan struct{})
@@ -47,6 +51,15 @@ func (l Limit) Fixed() Limit {
 	if l.done == lasts {
 		l.time += xsync.Now() // It may wrap: only differences count.
 		l.done = ends
+	}
+	return l
+}
+
+// InChannel returns l, but puts a wait that nothing ends into a channel, as [UseChannels] does. The
+// profile of leaked goroutines finds it there.
+func (l Limit) InChannel() Limit {
+	if l.done == nil {
+		l.time = inChannel
 	}
 	return l
 }

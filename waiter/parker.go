@@ -83,6 +83,9 @@ func GetParker(l Limit) *Parker {
 	if InBubble() {
 		return newParker(bubbled)
 	}
+	if l.done == nil && l.time == inChannel {
+		return pools[portable].Get().(*Parker)
+	}
 	if l.ctx == nil || l.done == nil {
 		return cheapest().Get().(*Parker)
 	}

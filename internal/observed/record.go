@@ -246,6 +246,15 @@ func (r *Record) beginSlow(n int64, shared, canEnd bool, key string) Wait {
 	return Wait{r: r, n: n, start: xsync.Now(), weight: weight, region: r.region()}
 }
 
+// Limit returns the limit l of the wait. At [Holders] a wait that nothing ends sleeps in a channel,
+// so that the runtime's profile finds it if it has leaked.
+func (w Wait) Limit(l waiter.Limit) waiter.Limit {
+	if w.e == nil {
+		return l
+	}
+	return l.InChannel()
+}
+
 // End says that the wait has ended, with the permits if err is nil.
 func (w Wait) End(err error) {
 	r := w.r

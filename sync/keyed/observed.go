@@ -175,7 +175,7 @@ func (t *table[K]) tellReleased(hash uint64, k K, n, most int64) {
 // waitTelling is wait, of an observed lock.
 func (r request[K]) waitTelling(l waiter.Limit) error {
 	w := r.told().begin(l)
-	err := r.sleep(l)
+	err := r.sleep(w.Limit(l))
 	r.t.hub.end(w, err)
 	return err
 }

@@ -51,6 +51,7 @@ func (m *Mutex) lockObserved(ctx context.Context, d time.Duration) error {
 	}
 	until := waiter.Until(ctx, d)
 	w := r.Begin(1, false, until.MayEnd())
+	until = w.Limit(until)
 	k, err := p.BeginUntil(until, 1)
 	if k != nil {
 		k.Sleeper().SleepInline()

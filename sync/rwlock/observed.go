@@ -54,7 +54,7 @@ func (l *RWLock) acquireObserved(ctx context.Context, d time.Duration, n int64, 
 	}
 	until := waiter.Until(ctx, d)
 	w := r.Begin(n, shared, until.MayEnd())
-	err := l.e.Acquire(until, n, at)
+	err := l.e.Acquire(w.Limit(until), n, at)
 	w.End(err)
 	return err
 }

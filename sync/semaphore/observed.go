@@ -71,7 +71,7 @@ func (s *Semaphore) acquireObserved(ctx context.Context, n int64) error {
 		err = s.p.Acquire(ctx, n)
 	} else {
 		var k *waiter.Parker
-		l := waiter.UntilDone(ctx)
+		l := w.Limit(waiter.UntilDone(ctx))
 		if k, err = s.permits().BeginUntil(l, n); k != nil {
 			k.Sleeper().SleepInline()
 			err = s.permits().EndUntil(l, k)
