@@ -182,12 +182,13 @@ const (
 	SelfWake    Reason = "wakes itself"
 )
 
-// A Leak is a lock, permit or guard that was collected while it was held.
+// A Leak is a lock, a permit or a future that was collected while it was held. The lock may be that
+// of a guard.
 type Leak struct {
 	At       time.Time
 	LockID   uint64
 	Lock     string
-	Kind     string // what was collected: "permit", "guard", "future", "lock"
+	Kind     string // what was collected: "permit", "future", "lock"
 	Permits  int64
 	Agent    Agent
 	Since    time.Time // when it was acquired

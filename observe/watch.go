@@ -14,8 +14,9 @@ import (
 // Watch may be called at any moment. Whoever holds the lock at that moment is unknown. It panics if
 // lock is not of a type that can be observed.
 //
-// An executor can be watched as well: then a [Snapshot] has its tasks. All executors are watched
-// while any lock is observed at LevelHolders, so that a lock is a task's and not its worker's.
+// A guard is watched by its lock. An executor can be watched as well: then a [Snapshot] has its
+// tasks. All executors are watched while any lock is observed at LevelHolders, so that a lock is a
+// task's and not its worker's.
 func Watch(lock any, name string, level Level) {
 	if level > LevelHolders {
 		panic(fmt.Sprintf("observe: Watch at level %d: there is no such level", level))

@@ -1,6 +1,10 @@
 package mutex
 
-import "context"
+import (
+	"context"
+
+	"github.com/farad-go/farad/internal/observed"
+)
 
 // A Guard is a value and the lock that protects it. Its methods give out the value only to a caller
 // that locks. The zero Guard has a zero value and is unlocked. It must not be copied after first
@@ -18,7 +22,21 @@ type Guard[T any] struct {
 }
 
 // NewGuard returns a guard of value.
-func NewGuard[T any](value T) *Guard[T] { return &Guard[T]{value: value} }
+func NewGuard[T any](value T) *Guard[T] {
+	g := &Guard[T]{value: value}
+	if observed.Everything() != observed.Off {
+		kind.Join(&g.mu)
+	}
+	return g
+}
+
+// observable returns the lock, which is observed if the guard is.
+func (g *Guard[T]) observable() *Mutex {
+	if g == nil {
+		panic("observe: a nil *mutex.Guard")
+	}
+	return &g.mu
+}
 
 // Do locks, calls f with the value, and unlocks however f ends: by a return, a panic or
 // runtime.Goexit. It panics, and does not lock, if f is nil.

@@ -17,6 +17,12 @@ func init() {
 	const why = " has no bit to spare, and cannot be observed; a mutex.Mutex can"
 	observed.Refuse[Word]("a mutex.Word" + why)
 	observed.Refuse[Packed]("a mutex.Packed" + why)
+	observed.Within(func(lock any) any {
+		if g, ok := lock.(interface{ observable() *Mutex }); ok {
+			return g.observable()
+		}
+		return nil
+	})
 }
 
 func (m *Mutex) observe(on bool) { m.e.Observe(on) }

@@ -3,11 +3,15 @@
 package mutex_test
 
 import (
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/locktest/observedtest"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/sync/mutex"
 )
@@ -25,6 +29,28 @@ func TestObservedContract(t *testing.T) {
 			require.Zero(t, l.Unknown)
 		}
 	}
+}
+
+// A guard is observed as its lock is, and has leaked if it is collected while it is held.
+func TestObservedGuard(t *testing.T) {
+	type guard = mutex.Guard[map[string]int]
+	require.PanicsWithValue(t, "observe: a nil *mutex.Guard", func() { observed.Watch((*guard)(nil), "", observed.Counts) })
+	g := new(guard)
+	read := observedtest.Watch(t, g, observed.Holders)
+	g.Do(func(*map[string]int) { require.Len(t, read().Holders, 1) })
+	require.Empty(t, read().Holders)
+
+	level := observed.All(observed.Holders)
+	func() {
+		g := mutex.NewGuard(1)
+		observed.All(level)
+		g.Lock()
+	}()
+	locktest.Eventually(t, "the leak is found", func() bool {
+		runtime.GC()
+		found, _ := observed.TakeLeaks()
+		return slices.ContainsFunc(found, func(l observed.Leak) bool { return l.What == "lock" && l.Permits == 1 })
+	})
 }
 
 func TestTwoBitMutexesSayThatTheyCannotBeObserved(t *testing.T) {

@@ -15,6 +15,15 @@ import (
 
 var kind = observed.Register(observed.About{Name: "rwlock.RWLock", Owned: true}, (*RWLock).observe, (*RWLock).numbers)
 
+func init() {
+	observed.Within(func(lock any) any {
+		if g, ok := lock.(interface{ observable() *RWLock }); ok {
+			return g.observable()
+		}
+		return nil
+	})
+}
+
 func (l *RWLock) observe(on bool) { l.e.Observe(on) }
 
 func (l *RWLock) numbers() observed.Numbers {

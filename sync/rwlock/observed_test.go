@@ -3,10 +3,14 @@
 package rwlock_test
 
 import (
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/observedtest"
 	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/sync/rwlock"
@@ -36,4 +40,26 @@ func TestObservedContract(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A guard is observed as its lock is, and has leaked if it is collected while it is held.
+func TestObservedGuard(t *testing.T) {
+	type guard = rwlock.Guard[map[string]int]
+	require.PanicsWithValue(t, "observe: a nil *rwlock.Guard", func() { observed.Watch((*guard)(nil), "", observed.Counts) })
+	g := new(guard)
+	read := observedtest.Watch(t, g, observed.Holders)
+	g.Read(func(*map[string]int) { require.Len(t, read().Holders, 1) })
+	require.Empty(t, read().Holders)
+
+	level := observed.All(observed.Holders)
+	func() {
+		g := rwlock.NewGuard(1)
+		observed.All(level)
+		g.RWLock().Lock()
+	}()
+	locktest.Eventually(t, "the leak is found", func() bool {
+		runtime.GC()
+		found, _ := observed.TakeLeaks()
+		return slices.ContainsFunc(found, func(l observed.Leak) bool { return l.What == "lock" && l.Permits > 1 })
+	})
 }
