@@ -40,6 +40,7 @@ type Hold struct {
 type entries struct {
 	first, last *entry
 	n           int
+	permits     int64 // of all
 }
 
 func (l *entries) push(e *entry) {
@@ -51,6 +52,13 @@ func (l *entries) push(e *entry) {
 	}
 	l.last = e
 	l.n++
+	l.permits += e.Permits
+}
+
+// resize makes the permits of e, which is in l, n more.
+func (l *entries) resize(e *entry, n int64) {
+	e.Permits += n
+	l.permits += n
 }
 
 func (l *entries) remove(e *entry) {
@@ -66,6 +74,7 @@ func (l *entries) remove(e *entry) {
 	}
 	e.in, e.prev, e.next = nil, nil, nil
 	l.n--
+	l.permits -= e.Permits
 	if e.hand.in != nil {
 		e.hand.leave()
 	}

@@ -158,7 +158,7 @@ func (r *Record) reduceLocked(e *entry, n, now int64, handed bool) int64 {
 		s.Handed++
 	}
 	if n < e.Permits {
-		e.Permits -= n
+		r.holds.resize(e, -n)
 		return 0
 	}
 	n -= e.Permits

@@ -271,7 +271,7 @@ func (r *Record) HandleSplits(h, other *xsync.Int64, n int64) {
 	part := pool.Get().(*entry)
 	part.Hold = e.Hold
 	part.ID, part.Permits, part.owner = NewID(), n, 0
-	e.Permits -= n
+	r.holds.resize(e, -n)
 	r.ownLocked(part, unsafe.Pointer(other))
 	part.handle = true
 	r.holds.push(part)
@@ -294,7 +294,7 @@ func (r *Record) HandlesMerge(h, other *xsync.Int64) {
 	default:
 		all := float64(e.Permits + from.Permits)
 		e.before = (e.before*float64(e.Permits) + from.before*float64(from.Permits)) / all
-		e.Permits += from.Permits
+		r.holds.resize(e, from.Permits)
 		r.holds.remove(from)
 		r.disownLocked(from)
 		free(from)

@@ -156,11 +156,7 @@ func (r *Record) boundUnknownLocked() {
 		return
 	}
 	if n, ok := r.lock.numbers(); ok {
-		known := int64(0)
-		for e := r.holds.first; e != nil; e = e.next {
-			known += e.Permits
-		}
-		r.unknown = min(r.unknown, max(n.Size-n.Free-known, 0))
+		r.unknown = min(r.unknown, max(n.Size-n.Free-r.holds.permits, 0))
 	}
 }
 
