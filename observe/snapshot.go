@@ -118,13 +118,14 @@ type Site struct {
 	Blame  time.Duration // how long others have waited for what was held, all together
 }
 
-// A Task is a task of an executor.
+// A Task is a task of an executor. It is waiting, queued or running; or active, which is one of the
+// last two, since before it was observed.
 type Task struct {
 	ID        uint64
 	Executor  string
 	Name      string
 	Spawned   string    // the place, such as "main.serve (server.go:41)"
-	State     string    // queued, running, waiting
+	State     string    // waiting, queued, running, active
 	WaitsFor  string    // the future that it waits for
 	Since     time.Time // of the state
 	Age       time.Duration

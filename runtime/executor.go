@@ -56,8 +56,8 @@ type scheduler struct {
 	cause   uber.Error    // why Shutdown has aborted tasks
 	swaps   atomic.Uint64 // workers replaced after a Goexit
 
-	attended  atomic.Bool // a watchdog or an observer looks at polls
-	observing atomic.Bool
+	attended  xsync.Bool // a watchdog or an observer looks at polls
+	observing xsync.Bool
 	bubbled   bool // it was made in a bubble of testing/synctest
 }
 
@@ -221,12 +221,19 @@ func (ex *Executor) admit(p Poller) (*Task, error) {
 	if t.flags.Load() != 0 {
 		t.flags.Store(0)
 	}
+	var r *row
 	if ex.observing.Load() {
-		t.spawning()
+		r = t.spawning()
 	}
 	if !ex.shards[t.shard].add(t) {
+		if r != nil {
+			t.row.Store(nil)
+		}
 		t.state.Store(0)
 		return nil, ErrShutdown
+	}
+	if r != nil {
+		t.letGo(r)
 	}
 	return t, nil
 }

@@ -223,4 +223,9 @@ func (cx *Context) straightLine() *Task {
 }
 
 // pause hands the worker back until the task is polled again.
-func (cx *Context) pause() { cx.co.pause() }
+func (cx *Context) pause() {
+	cx.co.pause()
+	if cx.w.attendance.wanted.Load() {
+		cx.co.sit(cx.task)
+	}
+}

@@ -40,7 +40,10 @@ func (l *lab) start(tasks ...*subject) {
 		l.spawn(t)
 	}
 	for i, w := range l.ex.workers {
-		l.Go("w"+string(rune('0'+i)), w.serve) // and not work, whose recover would catch what the explorer unwinds with
+		l.Go("w"+string(rune('0'+i)), func() {
+			defer w.leave()
+			w.serve() // and not work, whose recover would catch what the explorer unwinds with
+		})
 	}
 }
 

@@ -24,19 +24,16 @@ type row struct {
 	born    int64 // as xsync.Now says it, and so are all times
 	spawned [spawnDepth]uintptr
 
-	running atomic.Bool
-	since   atomic.Int64 // the beginning or the end of the last poll; 0: none was seen
-	woken   atomic.Int64 // the wake that the next poll answers; 0: none, or it was during a poll
+	running xsync.Bool
+	since   xsync.Int64  // the beginning or the end of the last poll; 0: none was seen
+	woken   xsync.Int64  // the wake that the next poll answers; 0: none, or it was during a poll
 	locks   atomic.Int32 // how many locks' futures a Select waits for, if for nothing else
 
-	polls, selfWakes atomic.Uint64
+	polls, selfWakes atomic.Uint64 // no step depends on one of these, so they are not for the explorer
 	busy, idle       atomic.Int64
 }
 
 const spawnDepth = 8
-
-// A rowPointer is not for the explorer: nothing waits for a row.
-type rowPointer = atomic.Pointer[row]
 
 // observe switches the observation on or off.
 func (ex *Executor) observe(on bool) {
@@ -50,7 +47,7 @@ func (ex *Executor) observe(on bool) {
 		s := &ex.shards[i]
 		s.mu.Lock()
 		for t := s.oldest; t != nil; t = t.newer {
-			t.row.Store(nil) // a worker may make one more, which ends with the task
+			t.row.Store(nil)
 		}
 		s.mu.Unlock()
 	}
@@ -64,24 +61,34 @@ func (ex *scheduler) attend(on bool) {
 	}
 }
 
-// observed returns the row of a living task.
+// observed returns the row of a living task. One that was made beside the end of the observation is
+// taken away at once: whoever ended that may have seen none.
 func (t *Task) observed() *row {
 	for { // A retry follows another who has made one, and perhaps one who has taken that away.
 		if r := t.row.Load(); r != nil {
 			return r
 		}
 		if r := (&row{id: observed.NewID(), born: xsync.Now()}); t.row.CompareAndSwap(nil, r) {
+			t.letGo(r)
 			return r
 		}
 	}
 }
 
+// letGo takes the row of a living task away, unless the executor is observed.
+func (t *Task) letGo(r *row) {
+	if !t.ex.observing.Load() {
+		t.row.CompareAndSwap(r, nil)
+	}
+}
+
 // spawning gives a task that is being spawned its row. Its caller's caller is Spawn.
-func (t *Task) spawning() {
+func (t *Task) spawning() *row {
 	r := &row{id: observed.NewID(), born: xsync.Now()}
 	r.woken.Store(r.born)
 	runtime.Callers(4, r.spawned[:])
 	t.row.Store(r)
+	return r
 }
 
 // noteWake is called with a wake of the task, before that has queued it. idle says that the task
@@ -96,7 +103,7 @@ func (r *row) noteWake(idle bool) {
 
 // An attendance is what a worker notes about the poll of an observed task.
 type attendance struct {
-	wanted atomic.Bool // as in the executor, but near what a poll needs
+	wanted xsync.Bool // as in the executor, but near what a poll needs
 
 	row   *row // nil: of no task
 	began int64
@@ -132,6 +139,7 @@ func (w *worker) begin(t *Task) {
 }
 
 // end is called by a worker after a poll that somebody has looked at, while it still has the task.
+// After a panic that is when the task ends.
 func (w *worker) end() {
 	if w.ex.watch != nil {
 		w.ex.watch.end(w)
@@ -184,16 +192,15 @@ func taskOn(goroutine uint64) uint64 {
 	return 0
 }
 
-// sit says that the coroutine, which is the caller's goroutine, runs t until t ends.
+// sit says that the coroutine, which is the caller's goroutine, runs t, if t is observed.
 func (c *coroutine) sit(t *Task) {
-	r := t.row.Load()
-	if r == nil {
+	if !t.ex.observing.Load() {
 		return
 	}
 	if c.seat == nil {
 		c.seat = takeSeat()
 	}
-	c.seat.task.Store(r.id)
+	c.seat.task.Store(t.observed().id)
 }
 
 // stand is called when the task of the coroutine has ended.
@@ -205,8 +212,8 @@ func (c *coroutine) stand() {
 
 // pollAttended is Task.poll if somebody looks.
 func (t *Task) pollAttended(f Future) bool {
-	if s, ok := t.poller.(*straight); ok && t.ex.observing.Load() && s.cx.co.seat == nil {
-		s.cx.co.sit(t) // it began before it was observed
+	if s, ok := t.poller.(*straight); ok {
+		s.cx.co.sit(t) // it may be observed since the last wait
 	}
 	if wd := t.ex.watch; wd != nil {
 		return wd.poll(t, f)
@@ -257,16 +264,18 @@ func (t *Task) read() observed.Task {
 		}
 	}
 	x.Since = r.since.Load()
+	woken := r.woken.Load()
 	switch {
 	case t.state.Load() == taskAlive:
 		x.State = "waiting"
 	case r.running.Load():
 		x.State = "running"
-	default:
+	case woken != 0:
+		x.State, x.Since = "queued", woken
+	case x.Since != 0:
 		x.State = "queued"
-		if woken := r.woken.Load(); woken != 0 {
-			x.Since = woken
-		}
+	default:
+		x.State = "active" // queued or running, since before it was observed
 	}
 	if x.Since == 0 {
 		x.Since = r.born // since before it was observed

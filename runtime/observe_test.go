@@ -92,6 +92,23 @@ func TestTasksAreSeenThatWaitSinceBefore(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// One that is polled since before it was observed is not said to wait for its turn.
+func TestTasksAreActiveThatRunSinceBefore(t *testing.T) {
+	ex := solo(t)
+	begun, end := make(chan struct{}), make(chan struct{})
+	h := rt.GoNamed(ex, "long", func(*rt.Context) (int, error) {
+		close(begun)
+		<-end
+		return 0, nil
+	})
+	locktest.Receive(t, begun)
+	watch(t, ex)
+	require.Equal(t, "active", rows(t)["long"].State)
+	close(end)
+	_, err := wait(t, h)
+	require.NoError(t, err)
+}
+
 func TestAllObservesTheExecutorsThatExist(t *testing.T) {
 	blocked := func(ex *rt.Executor) func() {
 		s := held(t, 1)

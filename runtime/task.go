@@ -70,7 +70,7 @@ type Task struct {
 	waits        any   // the future of the last poll, if incomplete; owned by the taker of the task
 	more         *more // guarded by the shard's lock
 
-	row rowPointer // nil unless the executor is observed
+	row xsync.Pointer[row] // nil unless the executor is observed
 }
 
 // more holds the fields that most tasks do not need.

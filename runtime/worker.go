@@ -266,7 +266,7 @@ func (w *worker) poll(t *Task) {
 func (w *worker) finish(t *Task, err error) {
 	w.cx.task = nil
 	ex := w.ex
-	if ex.attended.Load() {
+	if w.attendance.row != nil || ex.watch != nil { // whether or not somebody still looks
 		w.end() // unless it has returned
 		if ex.watch != nil {
 			ex.watch.ended(t)

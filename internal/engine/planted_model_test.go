@@ -321,6 +321,41 @@ var planted = []struct {
 		from: "\t\t_ = waiter.Keep(m.request, m.n, err)\n",
 		to:   "",
 	},
+	{
+		name: "a row is made beside the end of the observation, and stays", file: "runtime/observe.go",
+		in: "../../runtime", test: "TestModelObserved",
+		from: "\t\t\tt.letGo(r)\n",
+		to:   "",
+	},
+	{
+		name: "a task that is refused keeps its row", file: "runtime/executor.go",
+		in: "../../runtime", test: "TestModelObserved",
+		from: "\t\tif r != nil {\n\t\t\tt.row.Store(nil)\n\t\t}\n",
+		to:   "",
+	},
+	{
+		name: "a task is listed beside the end of the observation, and keeps its row", file: "runtime/executor.go",
+		in: "../../runtime", test: "TestModelObserved",
+		from: "\tif r != nil {\n\t\tt.letGo(r)\n\t}\n",
+		to:   "",
+	},
+	{
+		name: "a worker is taken for the task that has panicked", file: "runtime/worker.go",
+		in: "../../runtime", test: "TestModelObserved",
+		from: "\tif w.attendance.row != nil || ex.watch != nil {",
+		to:   "\tif ex.attended.Load() {",
+	},
+	{
+		name: "a coroutine has the number of a row that is gone", file: "runtime/observe.go",
+		in: "../../runtime", test: "TestModelObserved",
+		from: "\t\tc.seat = takeSeat()\n\t}\n\tc.seat.task",
+		to:   "\t\tc.seat = takeSeat()\n\t} else {\n\t\treturn\n\t}\n\tc.seat.task",
+	},
+	{
+		name: "a look loses a wake", file: "runtime/dump.go", in: "../../runtime", test: "TestModelObserved",
+		from: "\t\tif !t.state.CompareAndSwap(taskAlive|1, taskAlive) {\n",
+		to:   "\t\tif t.state.Store(taskAlive); false {\n",
+	},
 }
 
 // It is quick, and its name has every run of the explorer include it.

@@ -26,7 +26,7 @@ type Task struct {
 	ID        uint64
 	Name      string
 	Spawned   []uintptr // where; empty if it was not observed
-	State     string    // queued, running, waiting
+	State     string    // waiting, queued, running, active
 	WaitsFor  string
 	Since     int64 // of the state, as xsync.Now says it; and so is Born
 	Born      int64
