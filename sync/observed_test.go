@@ -17,7 +17,6 @@ import (
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/observedtest"
 	"github.com/farad-go/farad/internal/observed"
-	"github.com/farad-go/farad/waiter"
 )
 
 // A watchedLock is one of the three ways to hold a lock.
@@ -341,75 +340,21 @@ func TestObservingAllocatesNothing(t *testing.T) {
 	})
 }
 
-// A future waits, is granted, and then is its owner's who asks, until the lock is unlocked.
 func TestObservedFutures(t *testing.T) {
 	var m Mutex
 	var l RWMutex
 	var f LockFuture
-	f.Init(&m)
-	read := observedtest.Watch(t, &m, observed.Holders)
-	observedFuture(t, read, &f, m.Lock, m.Unlock, m.Unlock, 1)
-
 	var w, r RWLockFuture
+	f.Init(&m)
 	w.Init(&l)
 	r.InitRead(&l)
-	observed.Watch(&l, t.Name()+" of a read-write lock", observed.Holders)
-	defer observed.Unwatch(&l)
-	read = func() observed.Lock {
-		locks, _ := observed.Read()
-		return locks[len(locks)-1]
+	for name, u := range map[string]observedtest.Future{
+		"lock":  {Of: &m, F: &f, End: f.Unlock, Take: m.Lock, Give: m.Unlock, GiveIts: m.Unlock, Permits: 1},
+		"write": {Of: &l, F: &w, End: w.Unlock, Take: l.Lock, Give: l.Unlock, GiveIts: l.Unlock},
+		"read":  {Of: &l, F: &r, End: r.Unlock, Take: l.Lock, Give: l.Unlock, GiveIts: l.RUnlock, Permits: 1, Shared: true},
+	} {
+		t.Run(name, func(t *testing.T) { observedtest.RunFuture(t, u) })
 	}
-	observedFuture(t, read, &w, l.Lock, l.Unlock, l.Unlock, rwSize)
-	observedFuture(t, read, &r, l.Lock, l.Unlock, l.RUnlock, 1)
-}
-
-func observedFuture(
-	t *testing.T, read func() observed.Lock, f interface {
-		Poll(w waiter.Waker) bool
-		Err() error
-		Unlock()
-		Cancel()
-	}, lock, unlock, unlockIt func(), permits int64,
-) {
-	t.Helper()
-	for _, giveUp := range []func(){f.Unlock, f.Cancel} {
-		lock()
-		require.False(t, f.Poll(nil))
-		require.ErrorIs(t, f.Err(), ErrPending)
-		s := read()
-		require.Len(t, s.Waiters, 1)
-		require.True(t, s.Waiters[0].Future)
-		require.False(t, s.Waiters[0].Granted)
-		require.Equal(t, permits, s.Waiters[0].Permits)
-		giveUp()
-		require.Empty(t, read().Waiters)
-		unlock()
-	}
-	for _, end := range []func(){f.Unlock, func() { f.Cancel(); unlockIt() }} {
-		lock()
-		require.False(t, f.Poll(nil))
-		unlock()
-		require.True(t, f.Poll(nil))
-		s := read()
-		require.Len(t, s.Waiters, 1)
-		require.True(t, s.Waiters[0].Granted)
-		require.Empty(t, s.Holders)
-		require.NoError(t, f.Err())
-		require.NoError(t, f.Err())
-		s = read()
-		require.Empty(t, s.Waiters)
-		require.Len(t, s.Holders, 1)
-		require.Equal(t, permits, s.Holders[0].Permits)
-		end()
-		s = read()
-		require.Empty(t, s.Holders)
-		require.Equal(t, s.Size, s.Free)
-	}
-	require.True(t, f.Poll(nil)) // at once
-	require.Len(t, read().Waiters, 1)
-	f.Unlock()
-	require.Empty(t, read().Waiters)
-	require.Empty(t, read().Holders)
 }
 
 // Of a cond the waits are known, while they last, and leave no hold.

@@ -133,25 +133,39 @@ func (f *LockFuture) Cancel() {
 	}
 }
 
-// A request is a future for tickets. Its place in the array is its own: a claimer that has taken it
-// out of a line no longer touches that.
+// Request returns a request for permits of s, for a [waiter.Future] of another package, which waits
+// in the same line as all others. It serves one future at a time. If old is a request that Request
+// has returned, and whose future has ended, that is used again and nothing is allocated.
+func (s *Semaphore) Request(old waiter.Request) waiter.Request {
+	r, ok := old.(*ticketRequest)
+	if !ok {
+		r = new(ticketRequest)
+	}
+	r.t, r.base = &s.t, zero
+	return r
+}
+
+// A request is a future for tickets.
 type request struct {
-	f    waiter.Future
-	t    *tickets
-	base int64
-	end  int64 // of the tickets, once the request has been started
-	s    parking.Sleeper
+	f waiter.Future
+	ticketRequest
 }
 
 func (r *request) init(t *tickets, base, n int64) {
-	if !r.f.Init((*ticketRequest)(r), n) {
+	if !r.f.Init(&r.ticketRequest, n) {
 		panic("twa: Init of a future whose request has not ended")
 	}
 	r.t, r.base = t, base
 }
 
-// A ticketRequest is what a request asks of the tickets.
-type ticketRequest request
+// A ticketRequest is what a future asks of the tickets. Its place in the array is its own: a
+// claimer that has taken it out of a line no longer touches that.
+type ticketRequest struct {
+	t    *tickets
+	base int64
+	end  int64 // of the tickets, once the request has been started
+	s    parking.Sleeper
+}
 
 // Start implements [waiter.Request].
 func (r *ticketRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {

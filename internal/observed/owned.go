@@ -63,16 +63,6 @@ func (r *Record) FutureBegins(w *waiter.Waiter, n int64, shared bool) {
 	}
 }
 
-// HasFuture reports whether the request of a future is known.
-func (r *Record) HasFuture(w *waiter.Waiter) bool {
-	if r.Level() != Holders {
-		return r.Level() == Off
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.owned[uintptr(unsafe.Pointer(w))] != nil
-}
-
 // FutureBegun says how that has ended.
 func (r *Record) FutureBegun(w *waiter.Waiter, o waiter.Outcome) {
 	switch {
@@ -97,18 +87,18 @@ func (r *Record) FutureTaken(w *waiter.Waiter, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.owned[uintptr(unsafe.Pointer(w))]
-	if r.Level() == Holders && (e == nil || e.in != &r.waits) {
-		return // it has told before, or its request began before the record
-	}
+	waits := e != nil && e.in == &r.waits
 	switch {
 	case err != nil:
 		r.failed[whyOf(err)].Add(1)
+	case r.Level() == Holders && !waits:
+		return // its request began before the record
 	case e != nil && e.waited:
 		r.granted.Add(1)
 	default:
 		r.took.Add(1)
 	}
-	if e == nil || e.in != &r.waits {
+	if !waits {
 		return
 	}
 	if err != nil || r.Level() != Holders {

@@ -5,6 +5,7 @@ package observed_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,7 +20,6 @@ import (
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/rwlock"
 	"github.com/farad-go/farad/sync/semaphore"
-	"github.com/farad-go/farad/waiter"
 )
 
 var bg = context.Background()
@@ -259,76 +259,63 @@ func TestCountsAreExact(t *testing.T) {
 }
 
 func TestFuturesAreShown(t *testing.T) {
-	for name, opts := range map[string][]semaphore.Option{
-		"plain": nil, "array": {semaphore.WithWaitingArray(nil)}, "capacitor": {semaphore.WithCapacitor(1, 16)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := semaphore.New(1, opts...)
-			read := observedtest.Watch(t, s, observed.Holders)
-			var f semaphore.AcquireFuture
-			f.Init(s, 1)
-			for range 2 {
-				require.NoError(t, s.Acquire(bg, 1))
-				require.False(t, f.Poll(nil))
-				require.False(t, f.Poll(nil))
-				l := read()
-				require.Len(t, l.Waiters, 1)
-				require.True(t, l.Waiters[0].Future)
-				require.False(t, l.Waiters[0].Granted)
-				s.Release(1)
-				l = read()
-				require.Empty(t, l.Holders)
-				require.Len(t, l.Waiters, 1)
-				require.True(t, l.Waiters[0].Granted || name != "plain")
-				require.NoError(t, f.Err())
-				require.NoError(t, f.Err())
-				l = read()
-				require.Len(t, l.Holders, 1)
-				require.Empty(t, l.Waiters)
-				f.Release()
-				require.Empty(t, read().Holders)
-			}
-			require.True(t, f.Poll(nil))
-			require.NoError(t, f.Err())
-			f.Cancel()
-			require.Len(t, read().Holders, 1, "it stays with the owner")
-			s.Release(1)
-			require.Empty(t, read().Holders)
-			require.NoError(t, s.Acquire(bg, 1))
-			require.False(t, f.Poll(nil))
-			f.Release()
-			require.Empty(t, read().Waiters)
-			s.Close()
-			require.True(t, f.Poll(nil))
-			require.ErrorIs(t, f.Err(), semaphore.ErrClosed)
-			f.Release()
-			require.Empty(t, read().Waiters)
-			s.Release(1)
-			require.Empty(t, read().Holders)
-		})
+	m, l := new(mutex.Mutex), new(rwlock.RWLock)
+	var f mutex.LockFuture
+	var w, r rwlock.LockFuture
+	f.Init(m)
+	w.Init(l)
+	r.InitRead(l)
+	futures := map[string]observedtest.Future{
+		"mutex": {Of: m, F: &f, End: f.Unlock, Take: m.Lock, Give: m.Unlock, GiveIts: m.Unlock, Permits: 1},
+		"write": {Of: l, F: &w, End: w.Unlock, Take: l.Lock, Give: l.Unlock, GiveIts: l.Unlock},
+		"read":  {Of: l, F: &r, End: r.Unlock, Take: l.Lock, Give: l.Unlock, GiveIts: l.RUnlock, Permits: 1, Shared: true},
+	}
+	for name, opts := range policies {
+		s, f := semaphore.New(3, opts...), new(semaphore.AcquireFuture)
+		f.Init(s, 2)
+		futures[name] = observedtest.Future{
+			Of: s, F: f, End: f.Release,
+			Take:    func() { require.NoError(t, s.Acquire(bg, 2)) },
+			Give:    func() { s.Release(2) },
+			GiveIts: func() { s.Release(1); s.Release(1) },
+			Permits: 2,
+		}
+	}
+	for name, f := range futures {
+		t.Run(name, func(t *testing.T) { observedtest.RunFuture(t, f) })
 	}
 }
 
-func TestFuturesOfMutexesAndReaders(t *testing.T) {
-	m, l := new(mutex.Mutex), new(rwlock.RWLock)
-	var f mutex.LockFuture
-	var g rwlock.LockFuture
-	f.Init(m)
-	g.InitRead(l)
-	for lock, x := range map[any]struct {
-		poll   func(waiter.Waker) bool
-		err    func() error
-		unlock func()
-	}{m: {f.Poll, f.Err, f.Unlock}, l: {g.Poll, g.Err, g.Unlock}} {
-		read := observedtest.Watch(t, lock, observed.Holders)
-		require.True(t, x.poll(nil))
-		require.True(t, read().Waiters[0].Granted)
-		require.NoError(t, x.err())
-		require.Len(t, read().Holders, 1)
-		require.Equal(t, lock == any(l), read().Holders[0].Shared)
-		x.unlock()
-		require.Empty(t, read().Holders)
-		observed.Unwatch(lock)
+// policies are the kinds of semaphores.
+var policies = map[string][]semaphore.Option{
+	"semaphore": nil, "array": {semaphore.WithWaitingArray(nil)}, "capacitor": {semaphore.WithCapacitor(1, 16)},
+}
+
+// A request that fails is counted when its owner asks why, at either level, and only once.
+func TestFailedFuturesAreCounted(t *testing.T) {
+	for name, opts := range policies {
+		for _, level := range []observed.Level{observed.Counts, observed.Holders} {
+			t.Run(fmt.Sprint(name, level), func(t *testing.T) {
+				s := semaphore.New(2, opts...)
+				read := observedtest.Watch(t, s, level)
+				var f semaphore.AcquireFuture
+				fails := func(n int64, why observed.Why, as error) {
+					f.Init(s, n)
+					require.True(t, f.Poll(nil))
+					require.Zero(t, read().Failed[why])
+					require.ErrorIs(t, f.Err(), as)
+					require.ErrorIs(t, f.Err(), as)
+					l := read()
+					require.EqualValues(t, 1, l.Failed[why])
+					require.Zero(t, l.Acquired)
+					require.Empty(t, l.Waiters)
+					f.Release()
+				}
+				fails(3, observed.TooLarge, semaphore.ErrTooLarge)
+				s.Close()
+				fails(1, observed.Closed, semaphore.ErrClosed)
+			})
+		}
 	}
 }
 

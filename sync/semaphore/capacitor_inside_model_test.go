@@ -27,6 +27,13 @@ func newCapacitorWorld(x *interleave.Run, n int64, b, q int) *capacitorWorld {
 	return w
 }
 
+// future returns a request for n permits.
+func (w *capacitorWorld) future(n int64) *waiter.Future {
+	f := new(waiter.Future)
+	f.Init(w.p.request(nil), n)
+	return f
+}
+
 // queue puts a request for n permits into the line, and returns a function that waits until it has
 // them.
 func (w *capacitorWorld) queue(ctx *interleave.Context, n int64) func() error {
@@ -163,7 +170,7 @@ func TestModelCapacitorWaitsEnd(t *testing.T) {
 		}},
 		"future behind": {b: 1, q: 1, n: 1, bound: 2, body: func(w *capacitorWorld) {
 			waits(w, "waiter", w.NewContext(), 1)
-			f := w.p.request(nil, 1)
+			f := w.future(1)
 			w.Assert(!f.Poll(nil), "it does not have to wait")
 			holds(w, 1)
 			w.Go("dropper", func() {
@@ -174,7 +181,7 @@ func TestModelCapacitorWaitsEnd(t *testing.T) {
 			})
 		}},
 		"future in front": {b: 1, q: 1, n: 1, bound: 2, body: func(w *capacitorWorld) {
-			f := w.p.request(nil, 1)
+			f := w.future(1)
 			done := f.Done()
 			waits(w, "waiter", w.NewContext(), 1)
 			holds(w, 1)
@@ -338,11 +345,11 @@ func TestModelCapacitorLaneIsRenewed(t *testing.T) {
 func TestModelCapacitorUnwantedGrant(t *testing.T) {
 	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 		w := newCapacitorWorld(x, 1, 1, 0)
-		f := w.p.request(nil, 1)
+		f := w.future(1)
 		x.Assert(!f.Poll(nil), "it does not have to wait")
 		wait := w.queue(x.NewContext(), 1)
 		x.Go("holder", func() { w.p.Release(1) })
-		x.Go("dropper", f.Cancel)
+		x.Go("dropper", func() { f.Cancel() })
 		x.Go("behind", func() {
 			x.Assert(wait() == nil, "not granted")
 			w.p.Release(1)

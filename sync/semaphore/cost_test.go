@@ -74,7 +74,7 @@ func TestFutureAllocatesNothing(t *testing.T) {
 			s := semaphore.New(1, opts...)
 			var f semaphore.AcquireFuture
 			var w locktest.CountingWaker
-			f.Init(s, 1) // With a policy this allocates the policy's future.
+			f.Init(s, 1) // With a policy this allocates the policy's request.
 			round := func(wait func()) func() {
 				return func() {
 					_ = s.TryAcquire(1)

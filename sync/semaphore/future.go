@@ -1,9 +1,6 @@
 package semaphore
 
-import (
-	"github.com/farad-go/farad/internal/observed"
-	"github.com/farad-go/farad/waiter"
-)
+import "github.com/farad-go/farad/waiter"
 
 // An AcquireFuture is a request for permits that does not block its owner. It waits in the same
 // line as the callers of Acquire. The owner is a task that polls it, or a goroutine that selects on
@@ -42,7 +39,6 @@ import (
 type AcquireFuture struct {
 	_ noCopy
 	f waiter.Future
-	p future // of the policy, if the semaphore has one; otherwise nil
 }
 
 // Init makes f a request for n permits of s and does not start it. It panics if n is negative, if s
@@ -55,73 +51,34 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	if s == nil {
 		panic("semaphore: future of a nil semaphore")
 	}
+	old := f.f.Request()
 	if !f.f.Init((*request)(s), n) {
 		panic("semaphore: Init of a future whose request has not ended")
 	}
-	if f.p != nil {
-		f.p.requireEnded()
-	}
-	var p future
 	if s.p != nil {
-		p = s.p.request(f.p, n)
-	}
-	if p != f.p { // Complete may be looking
-		f.p = p
+		f.f.Init(s.policyRequest(old), n)
 	}
 }
 
 // Poll starts the request if need be, and reports whether it is complete. If not, w is woken when
 // it is worth polling again. It replaces the waker of the previous Poll, and may be nil. Wakers may
 // be called spuriously.
-func (f *AcquireFuture) Poll(w waiter.Waker) bool {
-	if f.p != nil {
-		defer f.started(f.starts())
-		return f.p.Poll(w)
-	}
-	return f.f.Poll(w)
-}
+func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.f.Poll(w) }
 
 // Done starts the request if need be, and returns a channel that is closed when the request is
 // complete. The next round has another channel. A request that need not wait has no channel of its
 // own; one that waits allocates it at the first Done.
-func (f *AcquireFuture) Done() <-chan struct{} {
-	if f.p != nil {
-		defer f.started(f.starts())
-		return f.p.Done()
-	}
-	return f.f.Done()
-}
+func (f *AcquireFuture) Done() <-chan struct{} { return f.f.Done() }
 
 // Complete reports whether the request is complete, by a grant or an error. After Init, Release and
 // Cancel it is not. Complete changes nothing and does not start the request. Any goroutine may call
-// it at any time, for example to watch a future that its owner neglects. (Only an Init for a
-// semaphore with another policy must not run at the same time.)
-func (f *AcquireFuture) Complete() bool {
-	if f.p != nil {
-		return f.p.Complete()
-	}
-	return f.f.Complete()
-}
+// it at any time, for example to watch a future that its owner neglects.
+func (f *AcquireFuture) Complete() bool { return f.f.Complete() }
 
 // Err returns nil if the request is granted, and hands the permits to the caller. It returns
 // ErrPending if the request is not complete, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire
 // does. It may be called again.
-func (f *AcquireFuture) Err() error {
-	var err error
-	switch {
-	case f.p != nil:
-		err = f.p.Err()
-	case f.f.Taken():
-		return f.f.Err()
-	default:
-		err = f.f.Err()
-	}
-	// Whether a policy's future is asked for the first time only a record of holders knows.
-	if r := f.record(); r != nil && (f.p == nil || r.Level() == observed.Holders) {
-		r.FutureTaken(&f.f.Node, err)
-	}
-	return err
-}
+func (f *AcquireFuture) Err() error { return f.record().FutureErr(&f.f) }
 
 // Release ends the request: it gives up the place in line, or gives back the permits that were
 // granted. Before the request is started, and after an error, Release or Cancel, it does nothing.
@@ -132,38 +89,21 @@ func (f *AcquireFuture) Err() error {
 // since. It cannot tell if others hold as many permits, and gives back theirs then. It allocates
 // nothing, and synchronizes as the Release of the semaphore does.
 func (f *AcquireFuture) Release() {
-	if r := f.record(); r != nil {
-		r.FutureReleasing(&f.f.Node)
-		defer r.FutureEnded(&f.f.Node)
-	}
-	switch {
-	case f.p != nil:
-		f.p.Release()
-	case !f.f.Release():
-		panic(givenAlready("AcquireFuture.Release of", f.f.Node.N, (*Semaphore)(f.f.Request().(*request))))
+	if !f.record().FutureRelease(&f.f) {
+		panic(givenAlready("AcquireFuture.Release of", f.f.Node.N, f.semaphore()))
 	}
 }
 
 // Cancel is Release, but leaves the permits with the owner if Err has returned nil.
 func (f *AcquireFuture) Cancel() {
-	if r := f.record(); r != nil {
-		defer r.FutureEnded(&f.f.Node)
-	}
-	switch {
-	case f.p != nil:
-		f.p.Cancel()
-	case !f.f.Cancel():
-		panic(givenAlready("AcquireFuture.Cancel of", f.f.Node.N, (*Semaphore)(f.f.Request().(*request))))
+	if !f.record().FutureCancel(&f.f) {
+		panic(givenAlready("AcquireFuture.Cancel of", f.f.Node.N, f.semaphore()))
 	}
 }
 
 // givenAlready is the panic text where the n permits of a future of s have been given back by other
 // means.
-func givenAlready(what string, n int64, s interface {
-	Size() int64
-	Available() int64
-},
-) string {
+func givenAlready(what string, n int64, s *Semaphore) string {
 	return overReleased(what, n, s.Size(), s.Available()) +
 		": they have been given to the semaphore's Release already"
 }

@@ -29,10 +29,6 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		other := semaphore.New(1)
 		theirs, ok := other.TryAcquirePermit(1)
 		require.True(t, ok)
-		whose := "semaphore"
-		if p == "array" {
-			whose = "twa"
-		}
 
 		for text, calls := range map[string][]func(){
 			"semaphore: nil context": {
@@ -80,7 +76,7 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			"semaphore: future of a nil semaphore": {
 				func() { new(semaphore.AcquireFuture).Init(nil, 1) },
 			},
-			whose + ": Init of a future whose request has not ended": {func() { f.Init(s, 1) }},
+			"semaphore: Init of a future whose request has not ended": {func() { f.Init(s, 1) }},
 			"semaphore: split of a negative number of permits": {
 				func() { permit.Split(-1) },
 				func() { empty.Split(-1) },

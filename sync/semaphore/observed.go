@@ -173,34 +173,14 @@ func (f *AcquireFuture) record() *observed.Record {
 	return nil
 }
 
+// semaphore returns the semaphore of the future, nil before Init.
 func (f *AcquireFuture) semaphore() *Semaphore {
-	r, _ := f.f.Request().(*request)
-	return (*Semaphore)(r)
-}
-
-// starts is called before a future of a policy may start its request. It returns the record to be
-// told how, nil if there is none.
-func (f *AcquireFuture) starts() *observed.Record {
-	s := f.semaphore()
-	if !s.tells() {
+	switch r := f.f.Request().(type) {
+	case *request:
+		return (*Semaphore)(r)
+	case *policyRequest:
+		return r.s
+	default:
 		return nil
 	}
-	r := s.record()
-	if f.p.Complete() || r.HasFuture(&f.f.Node) {
-		return nil
-	}
-	r.FutureBegins(&f.f.Node, f.f.Node.N, false)
-	return r
-}
-
-// started is called after that.
-func (f *AcquireFuture) started(r *observed.Record) {
-	if r == nil {
-		return
-	}
-	o := waiter.Pending
-	if f.p.Complete() {
-		o = waiter.Granted // or not: Err will tell
-	}
-	r.FutureBegun(&f.f.Node, o)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
 )
@@ -22,22 +23,32 @@ type policy interface {
 	Resize(n int64)
 	Close()
 
-	// request returns a future for n permits: f itself, restarted, if it is of the right kind. The
-	// request of f has ended.
-	request(f future, n int64) future
+	// request returns a request for a future: old, which has ended, if it is of the right kind.
+	request(old waiter.Request) waiter.Request
 }
 
-// A future is what stands behind an [AcquireFuture] of a semaphore with a policy.
-type future interface {
-	Poll(w waiter.Waker) bool
-	Done() <-chan struct{}
-	Complete() bool
-	Err() error
-	Release()
-	Cancel()
+// A policyRequest is a request of a semaphore with a policy.
+type policyRequest struct {
+	waiter.Request // of the policy
+	s              *Semaphore
+}
 
-	// requireEnded panics if the request has not ended.
-	requireEnded()
+// Start implements [waiter.Request].
+func (r *policyRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	if r.s.tells() {
+		return observed.StartFuture(r.s.record(), r.Request, w, waker, false)
+	}
+	return r.Request.Start(w, waker)
+}
+
+// policyRequest returns a request of s: old, which has ended, if it is one of a policy.
+func (s *Semaphore) policyRequest(old waiter.Request) *policyRequest {
+	r, ok := old.(*policyRequest)
+	if !ok {
+		r = new(policyRequest)
+	}
+	r.s, r.Request = s, s.p.request(r.Request)
+	return r
 }
 
 // arrayPolicy is [WithWaitingArray].
@@ -47,19 +58,4 @@ func newArrayPolicy(n int64, a *twa.Array) arrayPolicy {
 	return arrayPolicy{twa.New(n, twa.WithWaitingArray(a))}
 }
 
-func (p arrayPolicy) request(f future, n int64) future {
-	a, ok := f.(*arrayFuture)
-	if !ok {
-		a = new(arrayFuture)
-	}
-	a.s = p.Semaphore
-	a.Init(a.s, n)
-	return a
-}
-
-type arrayFuture struct {
-	twa.AcquireFuture
-	s *twa.Semaphore
-}
-
-func (f *arrayFuture) requireEnded() { f.Init(f.s, 0) }
+func (p arrayPolicy) request(old waiter.Request) waiter.Request { return p.Request(old) }
