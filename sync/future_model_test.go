@@ -174,7 +174,7 @@ func TestModelFutureBypass(t *testing.T) {
 				m := freshMutex(0)
 				x.Name("m", m)
 				m.Lock()
-				m.used = uint16(used) // the holder has been there for long
+				m.used = uint32(used) // the holder has been there for long
 				var f LockFuture
 				f.Init(m)
 				x.Assert(!f.Poll(nil), "not locked")

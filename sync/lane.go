@@ -41,3 +41,6 @@ func (l *lane) cut() uint32 { return uint32(*l) & laneCut }
 
 // places returns how many places the lane has.
 func (l *lane) places() uint32 { return Express >> l.cut() }
+
+// missing returns how many places the lane lacks.
+func (l *lane) missing() uint32 { return Express - l.places() }

@@ -27,7 +27,7 @@ func TestModelLaneIsCut(t *testing.T) {
 			func() mutextest.Small { return freshMutex(0) },
 			func(m mutextest.Small) (uint32, int64) {
 				l := m.(*Mutex)
-				return l.lane.cut(), Express - int64(l.used)
+				return l.lane.cut(), Express - int64(uint16(l.used))
 			},
 		},
 		"read-write lock": {

@@ -67,7 +67,7 @@ func TestLaneIsCutForOneWhoWaits(t *testing.T) {
 	for name, create := range map[string]func() (l sync.Locker, left func() int64){
 		"Mutex": func() (sync.Locker, func() int64) {
 			m := new(Mutex)
-			return m, func() int64 { return Express - int64(m.used) }
+			return m, func() int64 { return Express - int64(uint16(m.used)) }
 		},
 		"RWMutex": func() (sync.Locker, func() int64) {
 			l := new(RWMutex)

@@ -51,20 +51,24 @@ type Mutex struct {
 	//  5. While a goroutine stands in line at the gate, another is admitted. That one is not asleep
 	//     while the mutex is free, or is about to be woken. (TestModelMutex: a lost wake-up is a
 	//     deadlock)
-	//  6. Watched may be set and cleared at any time. No step of the lock reads or changes it, but
-	//     that Lock and Unlock leave their fast paths. (TestModelWatchedMutex)
+	//  6. Watched may be set and cleared at any time, and is by the record that renew tells. No
+	//     other step of the lock reads or changes it, but that Lock and Unlock leave their fast
+	//     paths. (TestModelWatchedMutex)
 	word xsync.Uint32
 	gate gate
 
 	lane lane // the holder's, when it is the admitted one
 
-	// used is how many places of the express lane have been used since the admitted one got the
-	// mutex last, and at first those that a shorter lane does not have. It is the holder's. So
-	// neither a lock nor an unlock on the express lane has to look at the word before it changes
-	// it, which would cost as much as a call. If a goroutine unlocks that cannot know yet that
-	// another has locked, used is wrong, and perhaps larger than Express. Then the lane ends with
-	// the next unlock that sees so. (TestLaneEndsThoughAnotherUnlocksTooSoon)
-	used uint16
+	// used is the holder's. Its lower half is how many places of the express lane have been used
+	// since the admitted one got the mutex last, and at first those that a shorter lane does not
+	// have. So neither a lock nor an unlock on the express lane has to look at the word before it
+	// changes it, which would cost as much as a call. If a goroutine unlocks that cannot know yet
+	// that another has locked, used is wrong, and perhaps larger than Express. Then the lane ends
+	// with the next unlock that sees so. (TestLaneEndsThoughAnotherUnlocksTooSoon)
+	//
+	// The upper half is how many of those places were not used on the fast path. So the mutex
+	// counts there at no cost, for those who observe it: see [Mutex.passed].
+	used uint32
 }
 
 const (
@@ -74,6 +78,8 @@ const (
 	full            = admitted << 1    // no place of the express lane is left
 	bubbled         = full << 1        // the rest is in a row: see bubble.go
 	watched         = bubbled << 1     // the mutex is observed: see observed.go
+
+	told = 1 << 16 // one in the upper half of used
 )
 
 // Lock locks m, and waits for it if need be. Nothing ends the wait early. It allocates nothing in
@@ -91,7 +97,7 @@ func (m *Mutex) express(w uint32) bool {
 	if w&^watched != parking.Unlocked || !m.word.CompareAndSwap(w, w|parking.Locked) {
 		return false
 	}
-	m.used++
+	m.used += 1 + told
 	return true
 }
 
@@ -107,8 +113,12 @@ func (m *Mutex) enter(w uint32, waited bool) bool {
 
 // renew reopens the express lane for the admitted goroutine, which has just got the mutex.
 func (m *Mutex) renew(waited bool) {
+	passed := m.passed()
 	m.lane.renew(waited)
-	m.used = Express - uint16(m.lane.places()) //nolint:gosec // which is small
+	m.used = m.lane.missing() * (1 + told)
+	if observed.Any() {
+		observed.Of(m).Renewed(passed, m.isWatched(), waited)
+	}
 }
 
 //go:noinline
@@ -116,7 +126,7 @@ func (m *Mutex) lockSlow() { _ = m.lock(waiter.Limit{}) }
 
 // lock locks m, or returns the error of until if that ends the wait before.
 func (m *Mutex) lock(until waiter.Limit) error {
-	if !m.isWatched() && observed.Everything() == observed.Off {
+	if !m.tells() {
 		return m.acquire(until, rwWriter)
 	}
 	r := m.record()
@@ -227,14 +237,16 @@ func (m *Mutex) key() parking.Key { return parking.Key{Object: m, Hash: m.gate.k
 
 // TryLock locks m if it is unlocked, and reports whether it did. If the express lane is full it
 // does not if any goroutine waits.
-func (m *Mutex) TryLock() bool { return m.try(rwWriter, true) }
+func (m *Mutex) TryLock() bool {
+	if m.tells() {
+		return tryWatched(m, rwWriter)
+	}
+	return m.try(rwWriter, false)
+}
 
-// try is TryLock. Tell says whether to tell those who observe m.
-func (m *Mutex) try(_ int64, tell bool) bool {
+// try is TryLock, without a word to those who observe m.
+func (m *Mutex) try(_ int64, _ bool) bool {
 	if canBubble {
-		if tell && m.isWatched() {
-			return tryWatched(m, rwWriter)
-		}
 		if ok, here := tryBubbled(m, rwWriter); here {
 			return ok
 		}
@@ -242,10 +254,8 @@ func (m *Mutex) try(_ int64, tell bool) bool {
 	for { // A retry follows only another's success, or one that gives up.
 		w := m.word.Load()
 		switch {
-		case tell && w&watched != 0:
-			return tryWatched(m, rwWriter)
 		case canBubble && w&bubbled != 0:
-			return m.try(rwWriter, tell)
+			return m.try(rwWriter, false)
 		case w&parking.Mask != parking.Unlocked:
 			return false
 		case w&^watched == parking.Unlocked:
@@ -265,15 +275,15 @@ func (m *Mutex) try(_ int64, tell bool) bool {
 // Unlock unlocks m. It is a fatal error if m is not locked. If another goroutine has locked m, that
 // lock must happen before the unlock: that an attempt to lock has failed is not enough.
 func (m *Mutex) Unlock() {
-	if m.used >= Express || !m.word.CompareAndSwap(parking.Locked, parking.Unlocked) {
+	if uint16(m.used) >= Express || !m.word.CompareAndSwap(parking.Locked, parking.Unlocked) {
 		m.unlockSlow()
 	}
 }
 
 //go:noinline
 func (m *Mutex) unlockSlow() {
-	if m.isWatched() {
-		m.record().Released(1, false)
+	if m.tells() {
+		observed.Of(m).Released(1, false)
 	}
 	m.drop(rwWriter)
 }
@@ -317,7 +327,7 @@ func (m *Mutex) unlock() bool {
 
 // free returns the word with which a holder on the express lane leaves, who has found w.
 func (m *Mutex) free(w uint32) uint32 {
-	if m.used >= Express {
+	if uint16(m.used) >= Express {
 		return w&watched | full
 	}
 	return w & watched
@@ -357,7 +367,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if m.isWatched() || observed.Everything() != observed.Off {
+	if m.tells() {
 		return lockContextWatched(m, rwWriter, ctx)
 	}
 	if !m.try(rwWriter, false) { // the first time it asks, a context allocates its channel

@@ -29,7 +29,7 @@ func do(l sync.Locker, f func()) {
 
 // newMutex returns an unlocked mutex of whose express lane so many places have been used.
 func newMutex(used int) *Mutex {
-	m := &Mutex{used: uint16(used)} //nolint:gosec // which is small
+	m := &Mutex{used: uint32(used)} //nolint:gosec // which is small
 	m.word.Store(m.free(0))
 	return m
 }
@@ -288,11 +288,11 @@ func TestLaneEndsThoughAnotherUnlocksTooSoon(t *testing.T) {
 	for _, used := range []uint16{Express, Express + 1, math.MaxUint16} {
 		m := new(Mutex)
 		m.Lock()
-		m.used = used
+		m.used = uint32(used)
 		m.Unlock()
 		require.Equal(t, full, m.word.Load())
 		m.Lock()
-		require.Zero(t, m.used, "the lane was not renewed")
+		require.Zero(t, uint16(m.used), "the lane was not renewed")
 		m.Unlock()
 	}
 }

@@ -12,6 +12,9 @@ import (
 // tell the lock's record what they do, and otherwise ignore the bit and keep it. So a lock may
 // begin to be observed at any time, and cease: what happens is the same. No hook runs under a lock.
 //
+// A Mutex that is crowded, and only counted, is without the bit meanwhile. It counts on the fast
+// path itself, and its slow paths ask whether it has a record: see [observed.Record.Renewed].
+//
 // A hold is told after the lock has been taken, and its end before the lock is free again. There is
 // one exception: RUnlock has removed its reader already when it sees the bit.
 
@@ -28,10 +31,18 @@ var (
 type watchable interface {
 	isWatched() bool
 	setWatched(on bool)
-	// record returns what is told. A lock that is not observed joins, if all are to be.
+	// tells reports whether it may be observed, or has to join.
+	tells() bool
+	// known returns what is told, nil if the lock is not observed. Record has such a lock join, if
+	// all are to be.
+	known() *observed.Record
 	record() *observed.Record
 	// permits says of how many permits the record of a hold is, and whether others may share it.
 	permits(hold int64) (n int64, shared bool)
+
+	// isAdmitted is asked by a holder, of a lock that may be without its bit. It reports whether he
+	// has come through the gate: then his release is on the slow path all the same.
+	isAdmitted() bool
 
 	try(hold int64, tell bool) bool
 	acquire(until waiter.Limit, hold int64) error
@@ -43,8 +54,16 @@ func waitWatched(l watchable, r *observed.Record, hold int64, until waiter.Limit
 	n, shared := l.permits(hold)
 	w := r.Begin(n, shared, until.MayEnd())
 	err := l.acquire(until, hold)
-	w.End(err)
+	tellWait(l, r, w, err)
 	return err
+}
+
+// tellWait says how a wait has ended.
+func tellWait(l watchable, r *observed.Record, w observed.Wait, err error) {
+	w.End(err)
+	if err == nil && l.isAdmitted() {
+		r.Admitted()
+	}
 }
 
 // lockContextWatched locks an observed lock until ctx is done. A cancel before the unlock that has
@@ -72,7 +91,7 @@ func lockContextWatched(l watchable, hold int64, ctx context.Context) error {
 			l.drop(hold)
 		}
 	}
-	w.End(err)
+	tellWait(l, r, w, err)
 	return err
 }
 
@@ -98,16 +117,39 @@ func (m *Mutex) setWatched(on bool) {
 }
 
 func (m *Mutex) record() *observed.Record {
-	if m.isWatched() {
-		return observed.Of(m)
+	if r := m.known(); r != nil {
+		return r
 	}
 	return mutexes.Join(m)
+}
+
+// known looks m up, because the bit is clear while m is crowded: see [observed.Record.Renewed].
+func (m *Mutex) known() *observed.Record {
+	if r := observed.Of(m); r.Level() != observed.Off {
+		return r
+	}
+	return nil
+}
+
+// tells reports whether m may be observed, or has to join.
+func (m *Mutex) tells() bool { return m.isWatched() || observed.Any() }
+
+func (m *Mutex) isAdmitted() bool { return m.word.Load()&admitted != 0 }
+
+// passed returns how many have taken m on the fast path since the express lane was renewed. Used is
+// the holder's, but those who count may ask without waiting for him: it is one word, which is never
+// seen half written, and a count may be a little late.
+//
+//go:norace
+func (m *Mutex) passed() int64 {
+	used := m.used
+	return max(int64(uint16(used))-int64(used/told), 0)
 }
 
 func (m *Mutex) permits(int64) (n int64, shared bool) { return 1, false }
 
 func (m *Mutex) numbers() observed.Numbers {
-	n := observed.Numbers{Size: 1, Waiting: m.Waiting()}
+	n := observed.Numbers{Size: 1, Waiting: m.Waiting(), Passed: m.passed()}
 	switch w := m.word.Load(); {
 	case w&bubbled != 0:
 		if _, writing := held(m); !writing {
@@ -131,14 +173,26 @@ func (l *RWMutex) setWatched(on bool) {
 }
 
 func (l *RWMutex) record() *observed.Record {
-	if l.isWatched() {
-		return observed.Of(l)
+	if r := l.known(); r != nil {
+		return r
 	}
 	return rwMutexes.Join(l)
 }
 
+func (l *RWMutex) known() *observed.Record {
+	if l.isWatched() {
+		return observed.Of(l)
+	}
+	return nil
+}
+
+// tells reports whether l is observed, or has to join.
+func (l *RWMutex) tells() bool { return l.isWatched() || observed.Everything() != observed.Off }
+
 // rwSize is how many readers there may be. A writer counts for all of them.
 const rwSize = 1<<31 - 1
+
+func (l *RWMutex) isAdmitted() bool { return false }
 
 func (l *RWMutex) permits(hold int64) (n int64, shared bool) {
 	if hold == rwReader {
@@ -172,8 +226,8 @@ func (r *lockRequest) startWatched(w *waiter.Waiter, waker waiter.Waker) waiter.
 
 // record returns what is told of r, or nil.
 func (r *request) record() *observed.Record {
-	if r.lock == nil || !r.lock.isWatched() {
+	if r.lock == nil || !r.lock.tells() {
 		return nil
 	}
-	return r.lock.record()
+	return r.lock.known()
 }

@@ -440,3 +440,150 @@ func TestCondAndWaitGroupJoin(t *testing.T) {
 	observed.Unwatch(wg)
 	require.False(t, c.isWatched() || wg.isWatched())
 }
+
+// crowdOf has a goroutine wait for m, which the caller holds, and unlocks m. It returns when the
+// other has m and before it unlocks.
+func crowdOf(t *testing.T, m *Mutex) (unlock func()) {
+	t.Helper()
+	in, out := make(chan bool), make(chan bool)
+	go func() {
+		m.Lock()
+		in <- true
+		<-out
+		m.Unlock()
+		in <- true
+	}()
+	locktest.Eventually(t, "it waits", func() bool { return m.Waiting() == 1 })
+	m.Unlock()
+	locktest.Receive(t, in)
+	return func() {
+		t.Helper()
+		close(out)
+		locktest.Receive(t, in)
+	}
+}
+
+// A crowded mutex has its fast path although it is counted, and counts there, too.
+func TestCrowdedMutexCountsOnItsFastPath(t *testing.T) {
+	m := newMutex(7) // in whose lane some have been before
+	read := observedtest.Watch(t, m, observed.Counts)
+	m.Lock()
+	crowdOf(t, m)()
+	require.False(t, m.isWatched())
+	for range 10 {
+		m.Lock()
+		m.Unlock()
+	}
+	require.EqualValues(t, 10, m.passed())
+	require.EqualValues(t, 12, read().Acquired)
+	require.EqualValues(t, 1, read().Contended)
+
+	require.True(t, m.TryLock())
+	require.False(t, m.TryLock())
+	require.False(t, m.LockTimeout(time.Microsecond))
+	require.EqualValues(t, 13, read().Acquired)
+	require.EqualValues(t, 1, read().Failed[observed.Tried])
+	require.EqualValues(t, 1, read().Failed[observed.TimedOut])
+	require.EqualValues(t, 2, read().Contended)
+	m.Unlock()
+
+	places := uint64(m.lane.places())
+	for m.passed() > 0 { // until the lane is full, and a goroutine that does not wait renews it
+		m.Lock()
+		m.Unlock()
+	}
+	require.True(t, m.isWatched(), "it is not crowded any more")
+	require.Equal(t, places+3, read().Acquired)
+	m.Lock()
+	m.Unlock()
+	require.Zero(t, m.passed())
+	require.Equal(t, places+4, read().Acquired)
+}
+
+// Whoever holds a crowded mutex for long is measured, because the monitor looks.
+func TestHoldsOfACrowdedMutexAreMeasured(t *testing.T) {
+	m := new(Mutex)
+	read := observedtest.Watch(t, m, observed.Counts)
+	m.Lock()
+	crowdOf(t, m)()
+	before := read().Hold.Count
+	m.Lock()
+	require.EqualValues(t, 1, m.passed())
+	observed.Stamp()
+	observed.Stamp() // the second finds that nothing was acquired since
+	m.Unlock()
+	require.Equal(t, before+1, read().Hold.Count)
+}
+
+// At LevelHolders a mutex is never without its bit, crowded or not.
+func TestCrowdedMutexHasHolders(t *testing.T) {
+	m := new(Mutex)
+	read := observedtest.Watch(t, m, observed.Counts)
+	m.Lock()
+	unlock := crowdOf(t, m)
+	require.False(t, m.isWatched())
+	observed.Watch(m, "", observed.Holders)
+	require.True(t, m.isWatched())
+	require.EqualValues(t, 1, read().Unknown)
+	unlock()
+	require.Zero(t, read().Unknown)
+	m.Lock()
+	crowdOf(t, m)()
+	require.True(t, m.isWatched())
+	m.Lock()
+	require.Len(t, read().Holders, 1)
+	m.Unlock()
+	require.Zero(t, read().Handed)
+	require.EqualValues(t, 5, read().Acquired)
+}
+
+// Each acquisition is counted once, and no figure falls, whatever happens beside.
+func TestCrowdedMutexCountsAll(t *testing.T) {
+	for _, levels := range [][]observed.Level{{observed.Counts}, {observed.Counts, observed.Holders}} {
+		m := new(Mutex)
+		read := observedtest.Watch(t, m, observed.Counts)
+		const goroutines, rounds = 4, 200_000
+		var users, others sync.WaitGroup
+		for range goroutines {
+			users.Go(func() {
+				for i := range rounds {
+					m.Lock()
+					if i%100 == 0 {
+						runtime.Gosched() // the others wait
+					}
+					m.Unlock()
+				}
+			})
+		}
+		stop := make(chan struct{})
+		others.Go(func() {
+			last := uint64(0)
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				now := read().Acquired
+				assert.GreaterOrEqual(t, now, last)
+				assert.LessOrEqual(t, now, uint64(goroutines*rounds))
+				last = now
+				observed.Stamp()
+				observed.Watch(m, "", levels[i%len(levels)])
+				runtime.Gosched()
+			}
+		})
+		users.Wait()
+		close(stop)
+		others.Wait()
+		observed.Watch(m, "", observed.Holders)
+		s := read()
+		require.EqualValues(t, goroutines*rounds, s.Acquired)
+		require.Empty(t, s.Holders)
+		require.Zero(t, s.Unknown)
+		require.NotZero(t, s.Contended)
+		require.InEpsilon(t, goroutines*rounds, s.Hold.Count, 0.1, "the sample stands for all")
+		observed.Unwatch(m)
+		require.False(t, m.isWatched())
+	}
+}

@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/waiter"
 )
@@ -124,7 +123,7 @@ type lockRequest request
 
 // Start implements [waiter.Request].
 func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	if r.lock.isWatched() || observed.Everything() != observed.Off {
+	if r.lock.tells() {
 		return r.startWatched(w, waker)
 	}
 	return r.start(w, waker)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
@@ -163,7 +162,7 @@ func (l *RWMutex) lockSlow() { _ = l.lock(waiter.Limit{}, rwWriter) }
 
 // lock locks l, or returns the error of until if that ends the wait before.
 func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
-	if !l.isWatched() && observed.Everything() == observed.Off {
+	if !l.tells() {
 		return l.acquire(until, hold)
 	}
 	r := l.record()
@@ -534,7 +533,7 @@ func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if l.isWatched() || observed.Everything() != observed.Off {
+	if l.tells() {
 		return lockContextWatched(l, hold, ctx)
 	}
 	if !l.try(hold, false) { // the first time it asks, a context allocates its channel

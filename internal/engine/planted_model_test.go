@@ -212,7 +212,7 @@ var planted = []struct {
 	},
 	{
 		name: "the last place of the lane is not the last", file: "sync/mutex.go", in: "../../sync", test: "TestModelBypass",
-		from: "if m.used >= Express ||",
+		from: "if uint16(m.used) >= Express ||",
 		to:   "if",
 	},
 	{

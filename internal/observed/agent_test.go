@@ -143,3 +143,18 @@ func TestBucketsOfAHistogram(t *testing.T) {
 	require.EqualValues(t, 3, r.Buckets[Bucket(1_000_000_000)-MinBucket])
 	require.EqualValues(t, 3, r.Buckets[lastBucket-MinBucket])
 }
+
+// One wait in a period is picked, however quickly others are granted meanwhile.
+func TestPickedWaitsAreOneInAPeriod(t *testing.T) {
+	for _, step := range []int64{1, 2, 7, 8, 64, 256, 1000} {
+		r, picked := newRecord(0, nil, nil), 0
+		const n = 100 * period
+		for range n {
+			r.granted.Add(step)
+			if r.isPicked() {
+				picked++
+			}
+		}
+		require.InEpsilon(t, n/period, picked, 0.2, step)
+	}
+}

@@ -212,8 +212,10 @@ func (r *Record) endSample() {
 	if r.Level() != Counts { // any more
 		return
 	}
-	if r.stamp != 0 && r.took.Load()+r.granted.Load() != r.last {
-		r.stamp = 0
+	if r.stamp != 0 {
+		if n, ok := r.lock.numbers(); !ok || r.acquired(n.Passed) != r.last {
+			r.stamp = 0
+		}
 	}
 	e := r.holds.last
 	for e != nil && !e.Agent.is(&me) {

@@ -21,6 +21,7 @@ const (
 type Numbers struct {
 	Size, Free int64
 	Waiting    int
+	Passed     int64 // acquisitions that the lock has counted and not told yet: see [Record.Renewed]
 }
 
 // About says what the locks of a kind have in common.

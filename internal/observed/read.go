@@ -44,7 +44,6 @@ func Read() (locks []Lock, dropped uint64) {
 
 func (r *Record) read() (l Lock, ok bool) {
 	l = Lock{ID: r.id, Kind: r.kind.Name, Owned: r.kind.Owned, Since: r.since, Level: r.Level()}
-	l.Acquired = uint64(r.took.Load() + r.granted.Load())
 	for i := range l.Failed {
 		l.Failed[i] = uint64(r.failed[i].Load())
 	}
@@ -66,10 +65,12 @@ func (r *Record) read() (l Lock, ok bool) {
 			e = e.next
 		}
 	}
+	acquired := r.acquired(0)        // first: what a lane has had is missing for a moment, and not there twice
 	l.Numbers, ok = r.lock.numbers() // under mu, so that the holds are held
 	// A wait that is about to end is counted neither here nor there for a moment.
-	r.shown = max(r.shown, uint64(r.granted.Load()+r.late.Load())+uint64(l.Waiting))
-	l.Contended = r.shown
+	r.shown.acquired = max(r.shown.acquired, uint64(max(acquired+l.Passed, 0)))
+	r.shown.contended = max(r.shown.contended, uint64(r.granted.Load()+r.late.Load())+uint64(l.Waiting))
+	l.Acquired, l.Contended = r.shown.acquired, r.shown.contended
 	r.peak.Store(max(r.peak.Load(), int64(l.Waiting)))
 	l.Peak = int(r.peak.Load())
 	return l, ok
@@ -104,10 +105,13 @@ func (r *Record) stampAll(now int64) {
 	if r.Level() != Counts {
 		return
 	}
+	if r.crowded.Load() {
+		r.agree() // so that the end of what is held now is told
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tickLocked(n.Waiting, now)
-	switch acquired := r.took.Load() + r.granted.Load(); {
+	switch acquired := r.acquired(n.Passed); {
 	case acquired != r.last || n.Free >= n.Size:
 		r.last, r.lastAt, r.stamp = acquired, now, 0
 	case r.stamp == 0:

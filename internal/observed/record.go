@@ -3,7 +3,6 @@ package observed
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"runtime"
 	"runtime/trace"
 
@@ -17,7 +16,7 @@ import (
 const (
 	maxHolds = 1 << 12
 	maxWaits = 1 << 12
-	period   = 64 // one acquisition in so many is timed, after the first period
+	period   = 256 // one acquisition in so many is timed, after the first period
 )
 
 // A Record is what is known about one lock.
@@ -43,11 +42,15 @@ type Record struct {
 	seen    xsync.Uint32     // not 0: Released has to look at holds at Counts, too
 	unnamed xsync.Uint32     // not 0: whoever waits first gives the name
 	many    xsync.Uint32     // not 0: more than a period has waited
+	crowded xsync.Bool       // the bit O is clear for now: see Renewed
 	line    xsync.Int64      // at Counts: the last grant that the monitor has seen waited for
 	_       cpu.CacheLinePad // those above are read by all, and hardly ever written
 
 	took    xsync.Int64 // without a wait
 	granted xsync.Int64 // after a wait
+	passed  xsync.Int64 // on the fast path, as the lock has told
+	weighed xsync.Int64 // how many of those a hold in the sample stands for
+	lanes   xsync.Int64 // how many have been admitted while it was crowded
 	late    xsync.Int64 // waits that have ended without a grant
 	failed  [numWhys]xsync.Int64
 	peak    xsync.Int64
@@ -65,7 +68,8 @@ type Record struct {
 	lastAt  int64
 	stamp   int64  // at Counts: when a hold had begun that the monitor has seen to last; 0: none
 	ticks   []tick // at Counts: the lines that the monitor has seen
-	shown   uint64 // the largest number of contended requests that was read
+	before  int64  // what the lock had counted when the record began
+	shown   shown
 
 	sites    map[*Stack]*Site // at Holders, of what has ended
 	pressure pressure
@@ -74,6 +78,9 @@ type Record struct {
 	released, handed           uint64
 	droppedHolds, droppedWaits uint64
 }
+
+// shown has the largest numbers that were read, so that no figure ever falls.
+type shown struct{ acquired, contended uint64 }
 
 // A Why says how a request ended without a grant.
 type Why uint8
@@ -143,8 +150,11 @@ func (r *Record) set(name string, level Level) {
 const unknownYet = 1 << 62
 
 // begin counts the permits that are held by unknown ones. The lock has the bit O.
-func (r *Record) begin() {
+func (r *Record) begin(fresh bool) {
 	r.mu.Lock()
+	if n, ok := r.lock.numbers(); ok && fresh {
+		r.before = n.Passed
+	}
 	r.boundUnknownLocked()
 	r.mu.Unlock()
 }
@@ -212,10 +222,46 @@ func (r *Record) Begin(n int64, shared, canEnd bool) Wait { return r.BeginKey(n,
 
 // BeginKey is Begin for a table of locks.
 func (r *Record) BeginKey(n int64, shared, canEnd bool, key string) Wait {
-	if r.Level() == Counts && r.many.Load() != 0 && !trace.IsEnabled() && rand.Uint32()%period != 0 {
-		return Wait{r: r, n: n} // most waits are counted when they end, and no more
+	if r.Skips() {
+		return Wait{r: r, n: n}
 	}
 	return r.beginSlow(n, shared, canEnd, key)
+}
+
+// Skips reports whether the caller's wait is one of those, most at [Counts], that are counted when
+// they end, and no more. Then Begin need not be called, and Granted says that it has ended.
+func (r *Record) Skips() bool {
+	return r.Level() == Counts && r.many.Load() != 0 && !trace.IsEnabled() && !r.isPicked()
+}
+
+// isPicked picks one wait in a period, by what is as good as chance, and costs less: how many have
+// been granted, and the caller's stack.
+func (r *Record) isPicked() bool {
+	return uint32(r.granted.Load()+int64(xsync.Hint()))*0x9e3779b9 < 1<<32/period //nolint:gosec // Fibonacci hashing
+}
+
+// Granted says that a wait for n permits has ended with them, which was skipped.
+func (r *Record) Granted(n int64) {
+	if c := r.granted.Add(1); c <= r.line.Load() || c%period == 0 {
+		r.sample(c, Wait{n: n})
+	}
+}
+
+// sample puts the c-th grant into the sample, if it belongs there.
+//
+//go:noinline
+func (r *Record) sample(c int64, w Wait) {
+	if d := r.sinceTick(c); d > 0 { // All that were seen are counted, so this one does not stand for others.
+		if w.start != 0 {
+			d = xsync.Now() - w.start
+		}
+		r.wait.add(d, 1)
+	} else if w.start != 0 {
+		r.wait.add(xsync.Now()-w.start, w.weight)
+	}
+	if w.n > 0 && (c <= period || c%period == 0) && !r.crowded.Load() {
+		r.sampleHold(w.n, weightOf(c))
+	}
 }
 
 //go:noinline
@@ -280,16 +326,8 @@ func (w Wait) End(err error) {
 	if c == period {
 		r.many.Store(1)
 	}
-	if d := r.sinceTick(c); d > 0 { // All that were seen are counted, so this one does not stand for others.
-		if w.start != 0 {
-			d = xsync.Now() - w.start
-		}
-		r.wait.add(d, 1)
-	} else if w.start != 0 {
-		r.wait.add(xsync.Now()-w.start, w.weight)
-	}
-	if w.n > 0 && (c <= period || c%period == 0) {
-		r.sampleHold(w.n, weightOf(c))
+	if w.start != 0 || c <= r.line.Load() || c%period == 0 {
+		r.sample(c, w)
 	}
 }
 
@@ -300,6 +338,9 @@ func weightOf(c int64) int64 {
 	}
 	return period
 }
+
+// Heeds reports whether a release has to be told.
+func (r *Record) Heeds() bool { return inert || r.seen.Load() != 0 || r.Level() == Holders }
 
 // Released says that the caller is about to give back n permits.
 func (r *Record) Released(n int64, shared bool) { r.ReleasedKey(n, shared, "") }
@@ -323,6 +364,53 @@ func (r *Record) Shares(n int64) {
 	if r.Level() == Holders {
 		r.share(n)
 	}
+}
+
+// Renewed is told by a lock that itself counts who comes in on its fast path, while the bit O does
+// not keep everybody off it. So many have passed since the express lane was renewed, and now it is
+// renewed for the caller, who holds the lock alone. Watched is O. If he has waited for the renewal
+// the lock is crowded.
+//
+// At [Counts] O is clear while the lock is crowded, until the monitor comes. So a crowded lock has
+// its fast path. No acquisition is missed, but the fast path times no hold: Admitted does.
+func (r *Record) Renewed(passed int64, watched, crowded bool) {
+	level := r.Level()
+	if level == Off {
+		return
+	}
+	r.passed.Add(passed)
+	crowded = crowded && level == Counts
+	if r.crowded.Load() != crowded {
+		r.crowded.Store(crowded)
+	}
+	switch {
+	case crowded == !watched:
+	case crowded:
+		r.lock.observe(false)
+		// Who has changed the level or the table sets the bit afterwards, or is seen here.
+		if r.Level() != Counts || find(r.at) != r {
+			r.agree()
+		}
+	default:
+		r.agree()
+	}
+}
+
+// Admitted is told by who has waited for a renewal of the lane, and has just got the lock. The end
+// of his hold will be told, too. Of some lanes his hold is in the sample, for all that have passed.
+func (r *Record) Admitted() {
+	if r.crowded.Load() && r.lanes.Add(1)%sampledLanes == 1 {
+		passed := r.passed.Load()
+		r.sampleHold(1, sampledLanes+passed-r.weighed.Swap(passed))
+	}
+}
+
+// sampledLanes is of how many lanes one has a hold in the sample.
+const sampledLanes = 16
+
+// acquired returns how many acquisitions there were, if the lock has counted so many more.
+func (r *Record) acquired(more int64) int64 {
+	return r.took.Load() + r.granted.Load() + r.passed.Load() + more - r.before
 }
 
 // Failed says that a request has ended at once, without a grant.

@@ -20,11 +20,12 @@ const maxLocks = 1 << 14
 // Invariants:
 //
 //  1. When all calls have returned, a lock has the bit O if and only if its record is in the table.
-//     (TestBitAndTableAgree)
+//     (TestBitAndTableAgree) There is one exception, for a lock that is crowded: [Record.Renewed].
 //  2. The registry keeps no lock alive. (TestRegistryKeepsNoLockAlive)
 //  3. At most maxLocks records are in the table. (TestRegistryIsBounded)
 var registry struct {
 	everything xsync.Uint32 // a Level: what locks join at when a slow path meets them
+	some       xsync.Bool   // a lock is observed, or is to be when a slow path meets it
 	table      xsync.Pointer[table]
 	_          cpu.CacheLinePad // those above are read often, and hardly ever written
 
@@ -92,10 +93,21 @@ func Everything() Level {
 	return Level(registry.everything.Load())
 }
 
+// Any reports whether a lock is observed, or is to be when a slow path meets it.
+func Any() bool { return !inert && registry.some.Load() }
+
+// updateSomeLocked is called after each change of what Any reports.
+func updateSomeLocked() {
+	registry.some.Store(len(registry.records) > 0 || registry.everything.Load() != 0)
+}
+
 // All sets the level of all locks that are made or met from now on, and of all executors. It
 // returns what it was.
 func All(level Level) Level {
 	old := Level(registry.everything.Swap(uint32(level)))
+	registry.mu.Lock()
+	updateSomeLocked()
+	registry.mu.Unlock()
 	if level != Off {
 		observeExecutors(level)
 	}
@@ -149,7 +161,7 @@ func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
 	}
 	registry.mu.Unlock()
 	r.agree()
-	r.begin()
+	r.begin(fresh)
 	return r
 }
 
@@ -214,6 +226,7 @@ func collected(r *Record) {
 
 func insertLocked(r *Record) {
 	registry.records = append(registry.records, r)
+	updateSomeLocked()
 	t := registry.table.Load()
 	if 2*(registry.used+1) > len(t.slots) { // with slots that are not used any more
 		t = newTable(len(registry.records))
@@ -250,6 +263,7 @@ func removeLocked(r *Record) {
 			byID := func(o *Record, id uint64) int { return cmp.Compare(o.id, id) }
 			if i, ok := slices.BinarySearchFunc(registry.records, r.id, byID); ok {
 				registry.records = slices.Delete(registry.records, i, i+1)
+				updateSomeLocked()
 			}
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -38,14 +39,25 @@ func (m *Mutex) Lock() {
 
 //go:noinline
 func (m *Mutex) lockSlow() {
+	var r *observed.Record
 	if m.tells() {
-		_ = m.lockObserved(context.Background(), 0)
-		return
+		r = m.record()
+		if m.permits().TryObserved(1) {
+			r.Took(1, false)
+			return
+		}
+		if !r.Skips() {
+			_ = m.lockObserved(r, waiter.Limit{})
+			return
+		}
 	}
 	// Neither closed nor too large nor cancelled: it cannot fail.
 	if p, _ := m.permits().Begin(1); p != nil {
 		p.Sleeper().SleepInline()
 		_ = engine.End(p)
+	}
+	if r != nil {
+		r.Granted(1)
 	}
 }
 
@@ -63,7 +75,7 @@ func (m *Mutex) Unlock() {
 //go:noinline
 func (m *Mutex) unlockSlow() {
 	ok := false
-	if m.e.IsObserved() {
+	if m.e.IsObserved() && observed.Of(m).Heeds() {
 		ok = m.unlockObserved()
 	} else {
 		ok = m.permits().Release(1)
@@ -92,7 +104,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		return nil
 	}
 	if m.tells() {
-		return m.lockObserved(ctx, 0)
+		return m.lockObservedUntil(ctx, 0)
 	}
 	l := waiter.UntilDone(ctx)
 	p, err := m.permits().BeginUntil(l, 1)
@@ -114,7 +126,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 		return true
 	}
 	if m.tells() {
-		return m.lockObserved(context.Background(), d) == nil
+		return m.lockObservedUntil(context.Background(), d) == nil
 	}
 	l := waiter.After(d)
 	p, err := m.permits().BeginUntil(l, 1)

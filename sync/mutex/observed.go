@@ -42,10 +42,10 @@ func (m *Mutex) record() *observed.Record {
 	return kind.Join(m)
 }
 
-// lockObserved locks m. It gives up when d, if not 0, has passed, or when ctx is done.
+// lockObservedUntil locks m. It gives up when d, if not 0, has passed, or when ctx is done.
 //
 //go:noinline
-func (m *Mutex) lockObserved(ctx context.Context, d time.Duration) error {
+func (m *Mutex) lockObservedUntil(ctx context.Context, d time.Duration) error {
 	r, p := m.record(), m.permits()
 	if p.TryObserved(1) {
 		if ctx.Err() != nil {
@@ -55,7 +55,14 @@ func (m *Mutex) lockObserved(ctx context.Context, d time.Duration) error {
 		r.Took(1, false)
 		return nil
 	}
-	until := waiter.Until(ctx, d)
+	return m.lockObserved(r, waiter.Until(ctx, d))
+}
+
+// lockObserved waits for m, which was not to be had at once.
+//
+//go:noinline
+func (m *Mutex) lockObserved(r *observed.Record, until waiter.Limit) error {
+	p := m.permits()
 	w := r.Begin(1, false, until.MayEnd())
 	until = w.Limit(until)
 	k, err := p.BeginUntil(until, 1)
@@ -82,7 +89,7 @@ func (m *Mutex) tryLockSlow() bool {
 	return ok
 }
 
-// unlockObserved unlocks m.
+// unlockObserved unlocks m, and tells that.
 //
 //go:noinline
 func (m *Mutex) unlockObserved() bool {
