@@ -1,0 +1,141 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+)
+
+// The election timeout decides on the least TTL of a lease, which is 1.5 times as long, rounded
+// up to seconds: 1 s here. One member elects itself one timeout after its start.
+const (
+	heartbeatInterval = 10  // milliseconds
+	electionTimeout   = 100 // milliseconds
+)
+
+// maxSocketPath is what every system allows for the path of a Unix socket: macOS has the least.
+const maxSocketPath = 103
+
+// A Server is an etcd in this process, a cluster of one member. Clients of this machine reach it at
+// a Unix socket, which only the user of this process can open.
+type Server struct {
+	etcd     *embed.Etcd
+	lock     *fileutil.LockedFile
+	endpoint string
+	remove   []string // directories that Close removes
+	close    sync.Once
+	err      error // of Close
+}
+
+// An Option changes how Start starts a server.
+type Option func(*embed.Config)
+
+// WithLogLevel makes etcd log to the standard error from a level on: "debug", "info", "warn" or
+// "error". Without it, etcd says only why it ends the process.
+func WithLogLevel(level string) Option {
+	return func(c *embed.Config) { c.LogLevel = level }
+}
+
+// Start starts an etcd that keeps its data in dir, and returns when it serves. A server that is
+// started in dir again has the data of the one before. One server uses a directory at a time.
+//
+// If dir is empty, the data are in a temporary directory, which Close removes. They are then not
+// synced to the disk.
+func Start(dir string, options ...Option) (s *Server, err error) {
+	s = &Server{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("embedded etcd: %w", err), s.Close())
+			s = nil
+		}
+	}()
+	c := embed.NewConfig()
+	if dir == "" {
+		if dir, err = s.temporary(); err != nil {
+			return s, err
+		}
+		c.UnsafeNoFsync = true
+	} else if dir, err = filepath.Abs(dir); err != nil { // the socket outlives a change of the working directory
+		return s, err
+	} else if err = os.MkdirAll(dir, fileutil.PrivateDirMode); err != nil {
+		return s, err
+	}
+	// etcd would take the socket away from a server that runs here, and then wait for its database.
+	lock := filepath.Join(dir, "lock")
+	if s.lock, err = fileutil.TryLockFile(lock, os.O_RDWR|os.O_CREATE, fileutil.PrivateFileMode); err != nil {
+		return s, fmt.Errorf("%s: %w", dir, err)
+	}
+	socket := filepath.Join(dir, "client")
+	if len(socket) > maxSocketPath {
+		short, err := s.temporary()
+		if err != nil {
+			return s, err
+		}
+		socket = filepath.Join(short, "client")
+	}
+	s.endpoint = "unix://" + socket
+	client := url.URL{Scheme: "unix", Path: socket}
+	c.Dir = dir
+	c.TickMs, c.ElectionMs = heartbeatInterval, electionTimeout
+	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	c.ListenPeerUrls = nil // it has no peers; what it advertises to them only has to stay the same
+	c.InitialCluster = c.InitialClusterFromName(c.Name)
+	c.EnableGRPCGateway = false
+	c.LogLevel = "panic"
+	for _, o := range options {
+		o(c)
+	}
+	if s.etcd, err = embed.StartEtcd(c); err != nil {
+		return s, err
+	}
+	select {
+	case <-s.etcd.Server.ReadyNotify():
+		return s, nil
+	case err = <-s.etcd.Err():
+		return s, err
+	}
+}
+
+// temporary makes a directory that Close removes.
+func (s *Server) temporary() (string, error) {
+	dir, err := os.MkdirTemp("", "etcd")
+	if err == nil {
+		s.remove = append(s.remove, dir)
+	}
+	return dir, err
+}
+
+// Endpoints returns where clients reach the server: the Endpoints of a clientv3.Config.
+func (s *Server) Endpoints() []string {
+	return []string{s.endpoint}
+}
+
+// Client returns a new client of the server. The caller closes it.
+func (s *Server) Client() (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: s.Endpoints(), Logger: zap.NewNop()})
+}
+
+// Close ends the server, and with it the watches and renewals of its clients. Leases live on in the
+// data: their time begins anew when a server starts in the same directory.
+func (s *Server) Close() error {
+	s.close.Do(func() {
+		if s.etcd != nil {
+			s.etcd.Close()
+		}
+		if s.lock != nil {
+			s.err = s.lock.Close()
+		}
+		for _, dir := range s.remove {
+			s.err = errors.Join(s.err, os.RemoveAll(dir))
+		}
+	})
+	return s.err
+}
