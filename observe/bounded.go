@@ -34,6 +34,7 @@ func (s *Snapshot) bounded(locks, records int) *Snapshot {
 		n = min(len(c.Waiters), records)
 		r.Dropped.Waiters += uint64(len(c.Waiters) - n)
 		c.Waiters = c.Waiters[:n:n]
+		c.Keys = c.Keys[:min(len(c.Keys), n)] // they are in the order of their first waiters
 		records -= n
 		r.Locks = append(r.Locks, c)
 	}
@@ -71,6 +72,7 @@ func (s *Snapshot) filled() *Snapshot {
 		l := &r.Locks[i]
 		fill(&l.Holders)
 		fill(&l.Waiters)
+		fill(&l.Keys)
 		fill(&l.Sites)
 		fill(&l.Wait.Buckets)
 		fill(&l.Hold.Buckets)

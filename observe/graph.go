@@ -24,9 +24,9 @@ import (
 //     permits of a waiter that was granted, but has not run yet, count for no other holder, and the
 //     wait is not stuck. (TestGrantedButNotYetRunning)
 //  3. The records may have another order than the queue. So a wait is stuck behind another only if
-//     the lock itself says that enough permits are free for it, that all recorded waits are queued,
-//     and none has come or gone. Then one that needs more than is free is the first in the queue,
-//     and all of these have to be stuck. (TestOrderOfRecordsProvesNothing)
+//     the lock itself says that enough permits are free for it, that the recorded waits are queued
+//     and no others, and none has come or gone. Then one that needs more than is free is the first
+//     in the queue, and all of these have to be stuck. (TestOrderOfRecordsProvesNothing)
 //  4. An actor is stuck if it sleeps and each of its waits is stuck. A future puts nobody to sleep
 //     but a task that waits for nothing else. (TestSelectIsStuckOnlyIfAllAre)
 type graph struct {
@@ -146,7 +146,7 @@ func newGraph(before, now *Snapshot) *graph {
 	for _, l := range g.lines {
 		l.waits = slices.DeleteFunc(l.waits, func(w *wait) bool { return !slices.Contains(w.actor.waits, w) })
 		for i := range l.lock.Waiters {
-			if w := &l.lock.Waiters[i]; !w.Granted && w.Permits > l.free {
+			if w := &l.lock.Waiters[i]; w.Key == l.key && !w.Granted && w.Permits > l.free {
 				l.large++
 			}
 		}
@@ -217,26 +217,39 @@ func (g *graph) addWaits(old, l *Lock) {
 
 func newLine(old, l *Lock, key string) *line {
 	n := &line{lock: l, key: key, size: max(old.Size, l.Size), free: -1}
-	if key == "" {
-		n.unsure = min(old.Unknown, l.Unknown)
-		if sameQueue(old, l) {
-			n.free = min(old.Free, l.Free)
-		}
+	before, now := old.ofKey(key), l.ofKey(key)
+	n.unsure = min(before.Unknown, now.Unknown)
+	if sameQueue(old, l, &before, &now) {
+		n.free = min(before.Free, now.Free)
 	}
 	return n
 }
 
-// sameQueue reports whether the recorded waits of a lock are the same in two snapshots, and all are
-// queued.
-func sameQueue(old, l *Lock) bool {
-	granted := 0 // futures that have left the queue
-	for i := range l.Waiters {
-		if l.Waiters[i].Granted {
-			granted++
-		}
+// ofKey returns the numbers of a key, or of the lock if the key is empty. Of a key that it does not
+// know the queue has any length.
+func (l *Lock) ofKey(key string) Key {
+	if i := slices.IndexFunc(l.Keys, func(k Key) bool { return k.Key == key }); i >= 0 {
+		return l.Keys[i]
 	}
-	return min(old.Waiting, l.Waiting) >= len(l.Waiters)-granted &&
-		slices.EqualFunc(old.Waiters, l.Waiters, func(a, b Waiter) bool { return a.ID == b.ID })
+	if key == "" {
+		return Key{Free: l.Free, Waiting: l.Waiting, Unknown: l.Unknown}
+	}
+	return Key{Key: key, Waiting: -1}
+}
+
+// sameQueue reports whether the recorded waits of a lock, or of one of its keys, are the same in
+// two snapshots, and the queue has them and no others.
+func sameQueue(old, l *Lock, before, now *Key) bool {
+	queued := func(l *Lock) (ids []uint64) {
+		for i := range l.Waiters {
+			if w := &l.Waiters[i]; w.Key == now.Key && !w.Granted { // a future that is granted has left
+				ids = append(ids, w.ID)
+			}
+		}
+		return ids
+	}
+	ids := queued(l)
+	return before.Waiting == len(ids) && now.Waiting == len(ids) && slices.Equal(queued(old), ids)
 }
 
 // sleeps finds the waits of which one has to end before a goes on, and queues them in their lines.

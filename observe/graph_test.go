@@ -501,6 +501,37 @@ func TestOrderOfRecordsProvesNothing(t *testing.T) {
 	k.Waiting = 1 // one of them is not in the queue yet
 	certain, _ = c.find()
 	assert.Empty(t, certain)
+
+	k.Waiting = 3 // one waits since before the lock was observed, and may be the first
+	certain, _ = c.find()
+	assert.Empty(t, certain)
+}
+
+// The same of one key of a table: what another key has in its queue proves nothing either.
+func TestOrderOfRecordsOfAKey(t *testing.T) {
+	c := &scene{}
+	sem := c.semaphore(3)
+	c.hold(goroutine(1), sem, 1).Key = "a"
+	c.wait(goroutine(4), sem, 3).Key = "a"
+	c.wait(goroutine(2), sem, 1).Key = "a"
+	c.wait(goroutine(5), sem, 3).Key = "b"
+	mu := c.mutex()
+	c.hold(goroutine(2), mu, 1)
+	c.wait(goroutine(1), mu, 1)
+	certain, possible := c.find()
+	assert.Empty(t, certain, "nobody knows how many permits of the key are free")
+	assert.Len(t, possible, 1)
+
+	c.s.Locks[sem].Keys = []Key{{Key: "b", Free: 0, Waiting: 1, Unknown: 3}, {Key: "a", Free: 2, Waiting: 2}}
+	certain, _ = c.find()
+	require.Len(t, certain, 1)
+	assert.Len(t, certain[0].Waits, 3)
+
+	for _, n := range []int{1, 3} {
+		c.s.Locks[sem].Keys[1].Waiting = n
+		certain, _ = c.find()
+		assert.Empty(t, certain)
+	}
 }
 
 func TestSelectIsStuckOnlyIfAllAre(t *testing.T) {

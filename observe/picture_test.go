@@ -152,6 +152,15 @@ func TestKeysAreLocksOfTheirOwn(t *testing.T) {
 	require.Equal(t, "lock 1[a]", g.vertices[0].Title)
 	require.Equal(t, "lock 1[b]", g.vertices[1].Title)
 	require.Len(t, g.parts(), 2)
+
+	s.Locks[0].Unknown = 1
+	s.Locks[0].Keys = []Key{{Key: "a", Waiting: 1}, {Key: "b", Waiting: 1, Unknown: 1}}
+	g = graphOf(s)
+	unknown := len(g.vertices) - 1
+	require.Equal(t, "unknown", g.vertices[unknown].Title)
+	from := keep(g.edges, func(e edge) bool { return e.To == unknown })
+	require.Len(t, from, 1)
+	require.Equal(t, "lock 1[b]", g.vertices[from[0].From].Title)
 }
 
 func TestAGraphThatIsTooLargeShowsTheDeadlock(t *testing.T) {

@@ -55,7 +55,16 @@ type Lock struct {
 	Hold    Histogram
 	Holders []Holder // oldest first; at LevelHolders only
 	Waiters []Waiter // in the order in which they began to wait; at LevelHolders only
+	Keys    []Key    // of a keyed lock: those that somebody waits for; at LevelHolders only
 	Sites   []Site   // what has ended, by stack; at LevelHolders only
+}
+
+// A Key is one key of a keyed lock.
+type Key struct {
+	Key     string // as holders and waiters have it
+	Free    int64
+	Waiting int
+	Unknown int64 // permits that are held, and no holder is known
 }
 
 // Counts are numbers of requests since the lock began to be observed.

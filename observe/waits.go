@@ -219,8 +219,8 @@ func (v *view) graphOf(units []*unit) *waitGraph {
 	}
 	g.addParties(parties)
 	for at, l := range units {
-		if l.Unknown > 0 {
-			g.vertices = append(g.vertices, vertex{Title: "unknown", Sub: plural(l.Unknown, "permit")})
+		if n := l.ofKey(l.Key).Unknown; n > 0 {
+			g.vertices = append(g.vertices, vertex{Title: "unknown", Sub: plural(n, "permit")})
 			g.edges = append(g.edges, edge{From: at, To: len(g.vertices) - 1})
 		}
 	}

@@ -111,6 +111,9 @@ func lockOf(l *observed.Lock) Lock {
 			Since: observed.Wall(w.Since), Stack: w.Stack.PCs(), CanEnd: w.CanEnd, Future: w.Future, Granted: w.Granted,
 		})
 	}
+	for _, k := range l.Keys {
+		r.Keys = append(r.Keys, Key{Key: k.Text, Free: max(k.Free, 0), Waiting: k.Waiting, Unknown: max(k.Unknown, 0)})
+	}
 	for i := range l.Sites {
 		x := &l.Sites[i]
 		r.Sites = append(r.Sites, Site{

@@ -31,6 +31,7 @@ type Hold struct {
 	weight int64   // in the histogram
 	handle bool    // a hold: a handle has it, and nobody else releases it
 	waited bool    // a future's: it was not granted at once
+	hash   uint64  // of the key of a wait
 
 	owner uintptr            // the address of the future or handle that it belongs to; 0: none
 	weak  weak.Pointer[byte] // the owner

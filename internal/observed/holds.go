@@ -118,6 +118,9 @@ func (r *Record) endHold(n int64, shared bool, key string) {
 		r.released++
 		return
 	}
+	if key != "" && !r.holds.has(shared, key) {
+		return // of a key all of whose holders are unknown
+	}
 	r.boundUnknownLocked()
 	d := min(n, r.unknown)
 	r.unknown -= d
@@ -133,6 +136,16 @@ func (r *Record) endHold(n int64, shared bool, key string) {
 		}
 		e = next
 	}
+}
+
+// has reports whether a hold of the list is of a key.
+func (l *entries) has(shared bool, key string) bool {
+	for e := l.first; e != nil; e = e.next {
+		if e.Shared == shared && e.Key == key {
+			return true
+		}
+	}
+	return false
 }
 
 // share makes the caller's newest hold of n permits that of a reader.

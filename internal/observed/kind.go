@@ -30,6 +30,7 @@ type About struct {
 	Owned bool   // who acquires also releases
 
 	Returns bool // see [Kind.Returning]
+	Keys    bool // see [Kind.Keyed]
 }
 
 // A Kind is a type of locks that can be observed, *T.
@@ -39,6 +40,7 @@ type Kind[T any] struct {
 	numbers func(lock *T) Numbers
 
 	giveBack func(lock *T, n int64) // nil: a handle does not say what to return
+	ofKey    func(lock *T, hash uint64) (Numbers, bool)
 }
 
 // Register makes the locks of type *T known. It is called when a package is initialized.
@@ -51,6 +53,13 @@ func Register[T any](about About, observe func(lock *T, on bool), numbers func(l
 // Returning says how permits are returned that a handle held when it was collected.
 func (k *Kind[T]) Returning(giveBack func(lock *T, n int64)) *Kind[T] {
 	k.Returns, k.giveBack = true, giveBack
+	return k
+}
+
+// Keyed says that these are tables of locks, and how to ask for the numbers of the key with a hash.
+// It reports false if two keys have that hash.
+func (k *Kind[T]) Keyed(ofKey func(lock *T, hash uint64) (Numbers, bool)) *Kind[T] {
+	k.Keys, k.ofKey = true, ofKey
 	return k
 }
 
@@ -98,6 +107,8 @@ type weakLock interface {
 	observe(on bool)
 	// numbers reports false if the lock has been collected.
 	numbers() (Numbers, bool)
+	// ofKey returns the numbers of the key with a hash, of a table of locks.
+	ofKey(hash uint64) (Numbers, bool)
 	// giveBack returns n permits, if the lock is there and can.
 	giveBack(n int64) bool
 }
@@ -117,6 +128,13 @@ func (w weakPointer[T]) observe(on bool) {
 func (w weakPointer[T]) numbers() (Numbers, bool) {
 	if l := w.p.Value(); l != nil {
 		return w.kind.numbers(l), true
+	}
+	return Numbers{}, false
+}
+
+func (w weakPointer[T]) ofKey(hash uint64) (Numbers, bool) {
+	if l := w.p.Value(); l != nil {
+		return w.kind.ofKey(l, hash)
 	}
 	return Numbers{}, false
 }

@@ -26,9 +26,17 @@ type Lock struct {
 	Released, Handed    uint64 // at Holders
 	Wait, Hold          Histogram
 	Holders, Waiters    []Hold // at Holders, oldest first
+	Keys                []Key  // of a table of locks: those that are waited for, at Holders
 	Sites               []Site // at Holders
 
 	DroppedHolds, DroppedWaits uint64
+}
+
+// A Key is one of the locks of a table.
+type Key struct {
+	Text string // as holds and waits have it
+	Numbers
+	Unknown int64 // permits that no hold has
 }
 
 // Read returns what all records say, by ID, and how many locks had no room.
@@ -64,6 +72,9 @@ func (r *Record) read() (l Lock, ok bool) {
 			l.Holders[i].Blame = e.blameLocked(p, e.Permits)
 			e = e.next
 		}
+		if r.kind.Keys {
+			l.Keys = r.readKeysLocked()
+		}
 	}
 	acquired := r.acquired(0)        // first: what a lane has had is missing for a moment, and not there twice
 	l.Numbers, ok = r.lock.numbers() // under mu, so that the holds are held
@@ -74,6 +85,32 @@ func (r *Record) read() (l Lock, ok bool) {
 	r.peak.Store(max(r.peak.Load(), int64(l.Waiting)))
 	l.Peak = int(r.peak.Load())
 	return l, ok
+}
+
+// readKeysLocked returns the keys that are waited for. Under mu, the holds of each are held.
+func (r *Record) readKeysLocked() (all []Key) {
+	at := map[string]int{}
+	for e := r.waits.first; e != nil; e = e.next {
+		if _, known := at[e.Key]; known {
+			continue
+		}
+		at[e.Key] = -1
+		if n, ok := r.lock.ofKey(e.hash); ok {
+			at[e.Key] = len(all)
+			all = append(all, Key{e.Key, n, n.Size - n.Free})
+		}
+	}
+	for e := r.holds.first; e != nil; e = e.next {
+		if i, ok := at[e.Key]; ok && i >= 0 {
+			all[i].Unknown -= e.Permits
+		}
+	}
+	for i := range all {
+		if r.unknown == 0 { // It was granted, and its wait is about to become a hold.
+			all[i].Unknown = 0
+		}
+	}
+	return all
 }
 
 func (l *entries) read() []Hold {

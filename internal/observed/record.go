@@ -218,14 +218,16 @@ type Wait struct {
 
 // Begin says that the caller begins to wait for n permits. canEnd says that a context or a time may
 // end the wait. A wait for none, such as that for a signal, is followed by no hold.
-func (r *Record) Begin(n int64, shared, canEnd bool) Wait { return r.BeginKey(n, shared, canEnd, "") }
+func (r *Record) Begin(n int64, shared, canEnd bool) Wait {
+	return r.BeginKey(n, shared, canEnd, "", 0)
+}
 
-// BeginKey is Begin for a table of locks.
-func (r *Record) BeginKey(n int64, shared, canEnd bool, key string) Wait {
+// BeginKey is Begin for a table of locks, which knows the key by a hash.
+func (r *Record) BeginKey(n int64, shared, canEnd bool, key string, hash uint64) Wait {
 	if r.Skips() {
 		return Wait{r: r, n: n}
 	}
-	return r.beginSlow(n, shared, canEnd, key)
+	return r.beginSlow(n, shared, canEnd, key, hash)
 }
 
 // Skips reports whether the caller's wait is one of those, most at [Counts], that are counted when
@@ -265,7 +267,7 @@ func (r *Record) sample(c int64, w Wait) {
 }
 
 //go:noinline
-func (r *Record) beginSlow(n int64, shared, canEnd bool, key string) Wait {
+func (r *Record) beginSlow(n int64, shared, canEnd bool, key string, hash uint64) Wait {
 	if !inert && r.unnamed.Load() != 0 {
 		r.nameAfter(here())
 	}
@@ -274,7 +276,7 @@ func (r *Record) beginSlow(n int64, shared, canEnd bool, key string) Wait {
 		return Wait{}
 	case Holders:
 		e := newEntry(n, shared, key)
-		e.CanEnd = canEnd
+		e.CanEnd, e.hash = canEnd, hash
 		r.mu.Lock()
 		r.pushLocked(&r.waits, e)
 		r.peak.Store(max(r.peak.Load(), int64(r.waits.n)))

@@ -39,7 +39,7 @@ func (l *lines[K]) makeTable(size int64) *table[K] {
 		shift:  64 - bits,
 		shards: make([]*shard[K], 1<<bits),
 	}
-	t.hub = hub{kind: kindOf(size, l.ofSemaphore), numbers: t.numbers}
+	t.hub = hub{kind: kindOf(size, l.ofSemaphore), numbers: t.numbers, ofKey: t.ofKey}
 	for i := range len(t.shards) {
 		t.shards[i] = new(shard[K])
 	}

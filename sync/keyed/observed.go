@@ -20,7 +20,9 @@ type hub struct {
 	watched xsync.Bool
 	waiting xsync.Int64             // those that wait, and that the record knows
 	kind    *hubKind                // constant
-	numbers func() observed.Numbers // constant
+	numbers func() observed.Numbers // constant, and so is ofKey
+
+	ofKey func(hash uint64) (observed.Numbers, bool)
 }
 
 type (
@@ -38,13 +40,16 @@ type hubKind struct {
 var (
 	mutexes = observed.Register(observed.About{Name: "keyed.Mutex", Owned: true},
 		func(h *mutexHub, on bool) { h.watched.Store(on) },
-		func(h *mutexHub) observed.Numbers { return h.numbers() })
+		func(h *mutexHub) observed.Numbers { return h.numbers() }).
+		Keyed(func(h *mutexHub, hash uint64) (observed.Numbers, bool) { return h.ofKey(hash) })
 	rwMutexes = observed.Register(observed.About{Name: "keyed.RWMutex", Owned: true},
 		func(h *rwMutexHub, on bool) { h.watched.Store(on) },
-		func(h *rwMutexHub) observed.Numbers { return h.numbers() })
+		func(h *rwMutexHub) observed.Numbers { return h.numbers() }).
+		Keyed(func(h *rwMutexHub, hash uint64) (observed.Numbers, bool) { return h.ofKey(hash) })
 	semaphores = observed.Register(observed.About{Name: "keyed.Semaphore"},
 		func(h *semaphoreHub, on bool) { h.watched.Store(on) },
-		func(h *semaphoreHub) observed.Numbers { return h.numbers() })
+		func(h *semaphoreHub) observed.Numbers { return h.numbers() }).
+		Keyed(func(h *semaphoreHub, hash uint64) (observed.Numbers, bool) { return h.ofKey(hash) })
 
 	mutexKind = &hubKind{
 		func(h *hub) any { return (*mutexHub)(h) },
@@ -121,12 +126,13 @@ type told struct {
 	n      int64
 	shared bool
 	key    string
+	hash   uint64
 }
 
 // told returns r as the record of its lock has it. Only one that knows the holders asks for the
 // key.
 func (r *request[K]) told() told {
-	to := told{r: r.t.hub.record(), h: &r.t.hub, n: r.n, shared: r.most != r.t.size}
+	to := told{r: r.t.hub.record(), h: &r.t.hub, n: r.n, shared: r.most != r.t.size, hash: r.hash}
 	if to.r.Level() == observed.Holders {
 		to.key = text(r.key, r.hash)
 	}
@@ -139,7 +145,7 @@ func (t told) released() { t.r.ReleasedKey(t.n, t.shared, t.key) }
 // begin tells that a wait begins.
 func (t told) begin(l waiter.Limit) observed.Wait {
 	t.h.waiting.Add(1)
-	return t.r.BeginKey(t.n, t.shared, l.MayEnd(), t.key)
+	return t.r.BeginKey(t.n, t.shared, l.MayEnd(), t.key, t.hash)
 }
 
 // end tells that it has ended.
@@ -200,4 +206,26 @@ func (t *table[K]) numbers() observed.Numbers {
 	return observed.Numbers{
 		Size: t.size, Free: t.size - int64(t.len()), Waiting: int(t.hub.waiting.Load()),
 	}
+}
+
+// ofKey returns the numbers of the key with a hash. A key that is not in use is free.
+func (t *table[K]) ofKey(hash uint64) (n observed.Numbers, ok bool) {
+	s, found := t.shard(hash), 0
+	n.Size, n.Free = t.size, t.size
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held != 0 && s.hash == hash {
+		found++
+		n.Free -= s.held
+	}
+	if s.more != nil {
+		for e := *s.more.bucket(hash); e != nil; e = e.next {
+			if e.hash == hash {
+				found++
+				n.Free -= e.held
+				n.Waiting += e.line.Len()
+			}
+		}
+	}
+	return n, found <= 1
 }
