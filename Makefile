@@ -21,7 +21,7 @@ test: ## all tests of the module, on the installed Go
 	go test ./...
 
 .PHONY: race
-race: ## the race detector without the long stress; on 1, 2, 4 and 16 processors
+race: ## the race detector without the long stress, on 2 and 16 processors; one processor without it
 	@$(CHECK) race
 
 .PHONY: model
@@ -41,7 +41,7 @@ fmt: ## format the code: gofumpt and gci
 	$(TOOL) golangci-lint fmt ./...
 
 .PHONY: portable
-portable: ## build and vet for the other platforms, test on 386
+portable: ## build for the other platforms, vet for two of them, test on 386
 	@$(CHECK) portable
 
 .PHONY: fuzz

@@ -20,7 +20,7 @@ func rounds(all int) int {
 		return all / 200
 	}
 	if os.Getenv("FARAD_STRESS") == "" {
-		return all / 20
+		return all / 100
 	}
 	return all
 }

@@ -18,6 +18,9 @@ import (
 func TestModelLockFuture(t *testing.T) {
 	for _, used := range lanes() {
 		t.Run(fmt.Sprintf("used %d", used), func(t *testing.T) {
+			if used == 0 && testing.Short() {
+				t.Skip("tier two")
+			}
 			mutextest.RunModelOf[Mutex, LockFuture](t, mutextest.Subject{
 				New:   func() mutextest.Small { return newMutex(used) },
 				Bound: 2,

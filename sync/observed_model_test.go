@@ -72,7 +72,7 @@ func TestModelWatchedMutex(t *testing.T) {
 	for _, o := range watchings {
 		for _, used := range lanes() {
 			t.Run(fmt.Sprintf("%s/used %d", o.name, used), func(t *testing.T) {
-				if o.beside && used != 1 && testing.Short() {
+				if used != 1 && testing.Short() {
 					t.Skip("tier two")
 				}
 				mutextest.RunModelOf[Mutex, LockFuture](t, o.subject(mutextest.Subject{

@@ -141,6 +141,7 @@ func TestTheCauseIsFound(t *testing.T) {
 		},
 	} {
 		t.Run(incident.name, func(t *testing.T) {
+			t.Parallel() // they wait, each in a process of its own
 			url := open(t)
 			answer, err := http.Post(url+"/break/"+incident.name, "", nil)
 			require.NoError(t, err)

@@ -140,7 +140,7 @@ func TestLocksOfKeysJoin(t *testing.T) {
 func TestObservedKeysAreBounded(t *testing.T) {
 	m := new(keyed.Mutex[int])
 	read := observedtest.Watch(t, m, observed.Holders)
-	n := 10_000
+	n := locktest.Scaled(100_000)
 	if locktest.Stress() && !locktest.RaceEnabled {
 		n = 1_000_000
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -21,7 +22,7 @@ func TestObservedContract(t *testing.T) {
 	} {
 		for _, level := range []observed.Level{observed.Counts, observed.Holders} {
 			t.Run(name+"/"+[]string{"", "counts", "holders"}[level], func(t *testing.T) {
-				if testing.Short() && level == observed.Counts && name != "plain" {
+				if testing.Short() && (level == observed.Counts || locktest.RaceEnabled) && name != "plain" {
 					t.Skip("the same hooks")
 				}
 				k := kind(opts...)
