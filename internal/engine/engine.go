@@ -84,6 +84,9 @@ type Engine struct {
 type Options struct {
 	MaxWaiting int  // how many requests may wait; 0: any number
 	bias       bias // of an [RW] only, which has no room for a second pointer
+
+	Elastic bool  // requests that are larger than the size wait for it to grow, up to largest
+	largest int64 // guarded by mu; see Bound
 }
 
 // Permits are an engine and the number from which its façade counts: the size of the façade's zero
@@ -253,7 +256,7 @@ func (e Permits) enqueueLocked(w *waiter.Waiter, at Place) waiter.Outcome {
 	if o&flagClosed != 0 {
 		return waiter.Closed
 	}
-	if w.N > e.Size() { // here, and not before, because of a Resize that we raced with
+	if w.N > e.largestLocked() { // here, and not before, because of a Resize that we raced with
 		return waiter.TooLarge
 	}
 	if at == AtFront || e.list.Front() == nil && e.slot.Load() == nil {
@@ -416,7 +419,8 @@ func giveBack[L line](l L, n int64) {
 }
 
 // Resize sets the size. Growth serves the queue; shrinking below what is held leaves a debt. Queued
-// requests that are larger than the new size end with [waiter.TooLarge].
+// requests that are larger than the new size end with [waiter.TooLarge], unless the engine is
+// elastic.
 func (e Permits) Resize(size int64) {
 	var wake waiter.WakeList
 	e.mu.Lock()
@@ -430,7 +434,7 @@ func (e Permits) Resize(size int64) {
 	}
 	if e.word.Load()&flagWaiters != 0 {
 		if d < 0 {
-			e.shrinkQueueLocked(size, &wake)
+			e.shrinkQueueLocked(e.largestLocked(), &wake)
 		}
 		e.serveLocked(&wake)
 	}
@@ -438,7 +442,8 @@ func (e Permits) Resize(size int64) {
 	deliver(e, &wake)
 }
 
-func (e *Engine) shrinkQueueLocked(size int64, wake *waiter.WakeList) {
+// shrinkQueueLocked ends the queued requests for more than largest, and empties the slot.
+func (e *Engine) shrinkQueueLocked(largest int64, wake *waiter.WakeList) {
 	// A release must not hand over a permit that does not exist any more. Without a debt
 	// serveLocked puts the waiter back into the slot.
 	if w := e.takeSlotLocked(); w != nil {
@@ -446,7 +451,7 @@ func (e *Engine) shrinkQueueLocked(size int64, wake *waiter.WakeList) {
 	}
 	for w := e.list.Front(); w != nil; {
 		next := e.list.Next(w)
-		if w.N > size {
+		if w.N > largest {
 			e.list.Remove(w)
 			wake.Add(w, waiter.TooLarge)
 		}

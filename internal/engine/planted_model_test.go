@@ -255,7 +255,7 @@ var planted = []struct {
 	},
 	{
 		name: "h: a request that is larger than the size waits", file: "internal/engine/engine.go",
-		from: "if w.N > e.Size() {",
+		from: "if w.N > e.largestLocked() {",
 		to:   "if false {",
 	},
 	{

@@ -64,7 +64,7 @@ func newWorld(x *interleave.Run, s scenario) *world {
 	w := &world{Run: x, e: new(Engine), base: s.base, size: s.size, peak: s.size, maxWaiting: s.maxWaiting}
 	switch {
 	case s.base != Everyone:
-		w.e.From(s.base).Init(s.size, &Options{MaxWaiting: s.maxWaiting})
+		w.e.From(s.base).Init(s.size, &Options{MaxWaiting: s.maxWaiting, Elastic: s.largest > 0, largest: s.largest})
 	case s.bias:
 		w.rw = (*RW)(w.e)
 		w.rw.InitBias()
