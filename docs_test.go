@@ -32,6 +32,9 @@ func TestCodeInTheDocumentsCompiles(t *testing.T) {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
 		for _, m := range goBlock.FindAllSubmatch(text, -1) {
+			if strings.Contains(string(m[1]), "fleet.") {
+				continue // a module of its own, whose tests compile it
+			}
 			blocks++
 			require.NoError(t, check.compile(string(m[1])), "%s:\n%s", name, m[1])
 		}

@@ -1,0 +1,38 @@
+// Package fleet has semaphores, mutexes and read-write locks that many machines share, on etcd.
+//
+//	f, err := fleet.New(ctx, client, "billing")      // client is a *clientv3.Client
+//	sem, err := f.Semaphore(ctx, "exports", 40)      // 40 permits for the whole fleet
+//	p, err := sem.AcquirePermit(ctx, 3)
+//	defer p.Release()
+//	... // p.Context() ends, and p.Lost() is closed, if the permits can no longer be relied on
+//
+// # What it promises
+//
+//   - At most Size permits are held in the fleet, given that etcd's transactions are linearizable,
+//     that clocks drift by less than the margin, and that a holder stops when its permits are Lost.
+//   - A holder need not be trusted to stop if the resource checks the permit's [fence.Token].
+//   - With a majority of etcd's members everybody is served. The permits of a process that dies
+//     come back when its lease ends: after the TTL, 5 s unless [WithTTL] says otherwise.
+//
+// # What it costs
+//
+// A process has a block of permits and hands them on to its goroutines without the network. An
+// acquire from the block costs what a local one costs and a look at the clock. A new block is one
+// round trip and one write. While others wait, a process keeps a block for its tenure at most
+// ([WithTenure], 20 ms), and returns what is idle at once. While nobody waits it keeps the block.
+//
+// # What is impossible
+//
+// A process can be paused between the look at the clock and the act, for any time. Then its lease
+// ends, another process holds the permits, and the first one acts. No lock service can prevent
+// that: only the resource can, by refusing a token that is older than one it has seen. Nor can
+// anybody be granted permits while etcd has no majority.
+//
+// Order: FIFO in a process, as in the package semaphore; first come, first served among blocks.
+// There is no order between goroutines of two processes.
+//
+// To understand the package read internal/line first (who holds, and what a process decides), then
+// tenancy.go (the engine in which goroutines wait), driver.go (the agent over etcd) and session.go
+// (for how long a lease can be relied on). docs/design/fleet.md has the properties, the faults and
+// their outcomes; docs/guides/fleet.md how to run it.
+package fleet

@@ -1,0 +1,325 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/farad-go/farad/fleet/internal/clock"
+	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/fleet/internal/share"
+)
+
+const (
+	// retryAfter is how long the driver waits after an error of the server before it tries again.
+	retryAfter = 50 * time.Millisecond
+
+	// answerWithin is how long it waits for an answer.
+	answerWithin = 2 * time.Second
+
+	// lookEvery is how often the goroutines of a process can have the driver look. What they tell
+	// between two looks is looked at together.
+	lookEvery = 200 * time.Microsecond
+)
+
+// A driver runs the agents of one line over etcd: one for the current tenancy, and while an earlier
+// tenancy of the same session has something to return, one for that.
+//
+// Its goroutine, run, is the only one that calls the agents. It commits one transaction at a time
+// for each. A transaction whose answer is lost may have been applied or not, or may be applied
+// later. So the driver reads the line before it goes on; the guards of the next one do the rest.
+type driver struct {
+	fleet *Fleet
+	name  string
+	store *store
+
+	current atomic.Pointer[tenancy]
+	closed  atomic.Bool
+
+	mu   sync.Mutex
+	old  []*tenancy  // of which something is held; guarded by mu
+	aged atomic.Bool // there are some; set before the current tenancy is another
+
+	bell      share.Bell         // rung by goroutines of the process
+	changed   chan struct{}      // the session or the tenancy is another, or closed is set
+	revisions chan revision      // from the watch, and from who has read the line
+	answers   chan answer        // of transactions
+	rounds    chan chan struct{} // closed when the driver has asked the server once
+	returned  chan struct{}      // closed when everything is returned, after close
+	stop      context.CancelFunc // ends run
+	done      chan struct{}      // closed when run has ended
+
+	size atomic.Int64 // as far as is known
+}
+
+func newDriver(f *Fleet, name string, s *store) *driver {
+	d := &driver{
+		fleet: f, name: name, store: s,
+		changed: make(chan struct{}, 1), revisions: make(chan revision),
+		answers: make(chan answer), rounds: make(chan chan struct{}),
+		returned: make(chan struct{}), done: make(chan struct{}),
+	}
+	d.bell.Init()
+	d.current.Store(newTenancy(d))
+	return d
+}
+
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// turn ends the current tenancy if end says so, and begins another one.
+func (d *driver) turn(end func(*tenancy) bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.current.Load()
+	if !end(t) {
+		return
+	}
+	next := newTenancy(d)
+	if d.closed.Load() {
+		next.Close()
+	}
+	d.old = append(d.old, t)
+	d.aged.Store(true)
+	d.current.Store(next) // before the waiters of t look for it
+	t.end()
+	signal(d.changed)
+}
+
+// close ends all requests, and has everything returned.
+func (d *driver) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed.Store(true)
+	d.current.Load().Close()
+	signal(d.changed)
+}
+
+// forget drops the old tenancies of which nothing is held.
+func (d *driver) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.old = slices.DeleteFunc(d.old, func(t *tenancy) bool { return t.Held() == 0 })
+	d.aged.Store(len(d.old) > 0)
+}
+
+// A seat is an agent, its tenancy and its session.
+type seat struct {
+	agent   *line.Agent
+	t       *tenancy
+	session *session
+	busy    bool            // a transaction is under way
+	doubt   bool            // one had no answer, and may be applied at any time until the session ends
+	rounds  []chan struct{} // to be closed with its answer
+}
+
+// An answer is the line after a seat's transaction, or after a read if that was not answered.
+type answer struct {
+	seat  *seat
+	state line.State
+	doubt bool
+}
+
+// A loop is what the driver's goroutine knows.
+type loop struct {
+	*driver
+	ctx    context.Context
+	seats  []*seat // of tenancies that have or may get something; the current one's is the last
+	state  line.State
+	next   int64           // number of the next agent's first entry
+	rounds []chan struct{} // that wait for a transaction
+}
+
+// run is the driver's goroutine. It ends when everything was returned after close. If a transaction
+// has had no answer, run goes on, and returns what that one may yet bring.
+func (d *driver) run(ctx context.Context, first line.State) {
+	defer close(d.done)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go d.store.watch(ctx, first.Rev, d.revisions)
+	l := &loop{driver: d, ctx: ctx, state: first}
+	defer l.endRounds(&l.rounds)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		if l.reseat(); l.isReturned() && len(l.seats) == 0 {
+			return
+		}
+		d.bell.Clear()
+		looked := time.Now()
+		timer.Reset(l.plan())
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-d.changed:
+		case r := <-d.rounds:
+			l.rounds = append(l.rounds, r)
+		case r := <-d.revisions:
+			l.see(r)
+		case a := <-d.answers:
+			l.answered(a)
+		case <-d.bell.C():
+			pause(ctx, lookEvery-time.Since(looked))
+		}
+	}
+}
+
+// isDone reports whether run has ended.
+func (d *driver) isDone() bool {
+	select {
+	case <-d.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// isReturned reports whether everything was returned after close, and closes d.returned then.
+func (l *loop) isReturned() bool {
+	if !l.closed.Load() || slices.ContainsFunc(l.seats, func(s *seat) bool { return !s.agent.Done() }) {
+		return false
+	}
+	select {
+	case <-l.returned:
+	default:
+		close(l.returned)
+	}
+	return true
+}
+
+// reseat drops the seats that are over, and gives the current tenancy one if there is a session.
+func (l *loop) reseat() {
+	now := clock.Now().Mono
+	seats := l.seats
+	l.seats = nil
+	for _, s := range seats {
+		l.next = max(l.next, s.agent.Next())
+		if l.closed.Load() && !s.agent.Lost() {
+			s.agent.End()
+		}
+		if s.agent.Lost() {
+			l.turn(func(t *tenancy) bool { return t == s.t })
+		}
+		if s.session.ends.Load() != nil && (s.doubt || !s.agent.Done()) {
+			l.seats = append(l.seats, s)
+		} else {
+			l.endRounds(&s.rounds)
+		}
+	}
+	t, session := l.current.Load(), l.fleet.session.Load()
+	if l.closed.Load() || t.session.Load() != nil || session == nil || session.ends.Load() == nil {
+		return
+	}
+	t.session.Store(session)
+	s := &seat{t: t, session: session}
+	rw := l.store.size == line.Everyone
+	s.agent = line.NewAgent(int64(session.lease), l.next, int64(l.fleet.tenure), rw, &t.Share)
+	s.agent.Learn(l.state, now)
+	l.seats = append(l.seats, s)
+	if !session.valid() { // it was lost before it was ours to be told of
+		l.fleet.lost(session)
+	}
+}
+
+// plan has the agents decide, and returns after which time they want to again.
+func (l *loop) plan() time.Duration {
+	wake := line.Never
+	for _, s := range l.seats {
+		wake = min(wake, l.planSeat(s))
+	}
+	if len(l.seats) == 0 || !l.seats[len(l.seats)-1].busy {
+		l.endRounds(&l.rounds) // there was nothing to ask for
+	}
+	return time.Duration(min(max(0, wake-clock.Now().Mono), int64(time.Hour)))
+}
+
+func (l *loop) planSeat(s *seat) (wake int64) {
+	txn, wake := s.t.Plan(s.agent, clock.Now().Mono)
+	if txn != nil {
+		s.busy = true
+		s.rounds, l.rounds = l.rounds, nil
+		go l.commit(l.ctx, s, txn)
+	}
+	return wake
+}
+
+// commit commits a transaction and sends its answer.
+func (d *driver) commit(ctx context.Context, s *seat, txn *line.Txn) {
+	st, err := within(ctx, func(ctx context.Context) (line.State, error) {
+		return d.store.commit(ctx, txn, s.session.lease)
+	})
+	doubt := err != nil
+	for err != nil && ctx.Err() == nil {
+		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+			d.fleet.lost(s.session)
+		}
+		pause(ctx, retryAfter)
+		st, err = within(ctx, d.store.read)
+	}
+	select {
+	case d.answers <- answer{s, st, doubt}:
+	case <-ctx.Done():
+	}
+}
+
+func within(ctx context.Context, ask func(context.Context) (line.State, error)) (line.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	return ask(ctx)
+}
+
+// pause waits for d, or until ctx is done.
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+func (l *loop) answered(a answer) {
+	a.seat.busy, a.seat.doubt = false, a.seat.doubt || a.doubt
+	a.seat.agent.Answered()
+	l.see(revision{rev: a.state.Rev, whole: &a.state})
+	l.endRounds(&a.seat.rounds)
+}
+
+// see tells the agents what has happened in the line.
+func (l *loop) see(r revision) {
+	now := clock.Now().Mono
+	switch {
+	case r.whole == nil:
+		l.state.Apply(r.rev, r.changes...)
+	case r.rev >= l.state.Rev:
+		l.state = *r.whole
+	}
+	l.size.Store(l.state.Size)
+	for _, s := range l.seats {
+		if r.whole == nil {
+			s.agent.See(r.rev, now, r.changes...)
+		} else {
+			s.agent.Learn(*r.whole, now)
+		}
+	}
+}
+
+func (l *loop) endRounds(rounds *[]chan struct{}) {
+	for _, r := range *rounds {
+		close(r)
+	}
+	*rounds = nil
+}

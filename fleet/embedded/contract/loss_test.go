@@ -1,0 +1,125 @@
+package contract
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/farad-go/farad/fleet"
+)
+
+// revoke ends a permit's lease behind the back of its process.
+func (w *world) revoke(p *fleet.Permit) {
+	_, err := w.client.Revoke(w.ctx, clientv3.LeaseID(p.Token().Lease))
+	require.NoError(w, err)
+}
+
+func TestALostLease(t *testing.T) {
+	w := newWorld(t)
+	s := w.semaphore(w.join(fleet.WithTTL(2*time.Second)), 2)
+	p, err := s.AcquirePermit(w.ctx, 1)
+	require.NoError(t, err)
+	require.NoError(t, s.Acquire(w.ctx, 1))
+	require.NoError(t, p.Context().Err())
+	got := make(chan *fleet.Permit)
+	go func() {
+		q, err := s.AcquirePermit(w.ctx, 2)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- q
+	}()
+	w.eventually(func() bool { return s.Waiting() == 1 }, "it waits")
+	var f fleet.AcquireFuture
+	f.Init(s, 1)
+	require.False(t, f.Poll(nil))
+	w.revoke(p)
+	<-p.Lost()
+	require.ErrorIs(t, context.Cause(p.Context()), fleet.ErrLost)
+	require.False(t, p.Valid())
+	<-f.Done()
+	require.ErrorIs(t, f.Err(), fleet.ErrLost)
+	f.Release()
+	q := <-got // on a new lease
+	require.True(t, q.Valid())
+	require.NotEqual(t, p.Token().Lease, q.Token().Lease)
+	require.Positive(t, q.Token().Compare(p.Token()))
+	require.NotContains(t, q.Token().Survivors, p.Token().Lease)
+	p.Release()
+	s.Release(1) // of the time before
+	require.Panics(t, func() { s.Release(1) })
+	require.True(t, q.Valid(), "what was released was not its own")
+	q.Release()
+}
+
+func TestAnOperatorDeletesAnEntry(t *testing.T) {
+	w := newWorld(t)
+	s := w.semaphore(w.join(), 3)
+	p, err := s.AcquirePermit(w.ctx, 1)
+	require.NoError(t, err)
+	r, err := w.client.Delete(w.ctx, "test/semaphore/s/q/", clientv3.WithPrefix())
+	require.NoError(t, err)
+	require.EqualValues(t, 1, r.Deleted)
+	<-p.Lost()
+	q, err := s.AcquirePermit(w.ctx, 3)
+	require.NoError(t, err)
+	require.True(t, q.Valid())
+	require.Equal(t, p.Token().Lease, q.Token().Lease, "the lease was not lost")
+	p.Release()
+	q.Release()
+}
+
+func TestAnOperatorChangesAnEntry(t *testing.T) {
+	w := newWorld(t)
+	s := w.semaphore(w.join(), 3)
+	p, err := s.AcquirePermit(w.ctx, 3)
+	require.NoError(t, err)
+	r, err := w.client.Get(w.ctx, "test/semaphore/s/q/", clientv3.WithPrefix())
+	require.NoError(t, err)
+	key := string(r.Kvs[0].Key)
+	_, err = w.client.Put(w.ctx, key, "2", clientv3.WithIgnoreLease())
+	require.NoError(t, err)
+	<-p.Lost()
+	require.ErrorIs(t, s.AcquireTimeout(30*time.Millisecond, 2), context.DeadlineExceeded, "the holder still runs")
+	require.NoError(t, s.Acquire(w.ctx, 1))
+	p.Release()
+	require.NoError(t, s.Acquire(w.ctx, 2), "all has come back")
+	s.Release(3)
+}
+
+func TestKeysOfOthersAreNotTrusted(t *testing.T) {
+	w := newWorld(t)
+	s := w.semaphore(w.join(), 2)
+	for k, v := range map[string]string{
+		"q/0000000000000001/zzzzzzzzzzzzzzzz": "1", "q/x": "1", "q/": "", "other": "7",
+		"q/0000000000000001/0000000000000001": "many", "q/0000000000000002/0000000000000001": "-5",
+		"q/0000000000000003/0000000000000001": "9999999999999999999999", "q/ffffffffffffffff/0000000000000001": "1",
+	} {
+		_, err := w.client.Put(w.ctx, "test/semaphore/s/"+k, v)
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Acquire(w.ctx, 2))
+	s.Release(2)
+	_, err := w.client.Put(w.ctx, "test/semaphore/s/size", "rubbish")
+	require.NoError(t, err)
+	w.eventually(func() bool { return s.Size() == 0 }, "what does not parse is nothing")
+	require.ErrorIs(t, s.Acquire(w.ctx, 3), fleet.ErrTooLarge)
+}
+
+func TestTheWatchIsCompacted(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.semaphore(w.join(), 1), w.semaphore(w.join(), 1)
+	for range 5 {
+		require.NoError(t, a.Acquire(w.ctx, 1))
+		a.Release(1)
+		require.NoError(t, b.Acquire(w.ctx, 1))
+		b.Release(1)
+		r, err := w.client.Put(w.ctx, "elsewhere", "")
+		require.NoError(t, err)
+		_, err = w.client.Compact(w.ctx, r.Header.GetRevision(), clientv3.WithCompactPhysical())
+		require.NoError(t, err)
+	}
+}

@@ -1,0 +1,291 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/farad-go/farad/fleet/internal/clock"
+	"github.com/farad-go/farad/waiter"
+)
+
+// The errors of an acquire, besides those of its context.
+var (
+	ErrClosed   = waiter.ErrClosed   // the semaphore, or the membership, has been closed
+	ErrTooLarge = waiter.ErrTooLarge // the request is for more permits than the fleet has
+	ErrPending  = waiter.ErrPending  // a future's request has no outcome yet
+
+	// ErrLost means that this process could not renew its lease in time, or that somebody has
+	// deleted what it had. Its permits must not be relied on.
+	ErrLost = errors.New("farad: the fleet's permits are lost")
+)
+
+// The defaults of the options.
+const (
+	DefaultTTL    = 5 * time.Second
+	DefaultTenure = 20 * time.Millisecond
+)
+
+// An Option changes how New joins a fleet.
+type Option func(*Fleet)
+
+// WithTTL sets for how long etcd keeps this process's permits without hearing from it, in whole
+// seconds. It is how long others wait for the permits of a process that died. After 4/5 of it
+// without a renewal the process itself considers its permits lost. etcd grants no less than one and
+// a half election timeouts: 2 s if that is 1 s. WithTTL panics if ttl is less than a second.
+func WithTTL(ttl time.Duration) Option {
+	if ttl < time.Second {
+		panic("fleet: WithTTL(" + ttl.String() + "): at least a second")
+	}
+	return func(f *Fleet) { f.ttl = (ttl + time.Second - 1).Truncate(time.Second) }
+}
+
+// WithTenure sets for how long this process keeps a block of permits that others wait for, and
+// hands it on to its own goroutines. A longer tenure means fewer round trips, and longer waits for
+// the others. With 0 a block is used once. WithTenure panics if tenure is negative.
+func WithTenure(tenure time.Duration) Option {
+	if tenure < 0 {
+		panic("fleet: negative tenure")
+	}
+	return func(f *Fleet) { f.tenure = tenure }
+}
+
+// A Fleet is this process's membership in a fleet: one lease for all of its permits.
+//
+// If the lease cannot be renewed in time all permits that the process holds are lost, and a new
+// lease is asked for. Requests that wait go on waiting, and are granted under the new one.
+type Fleet struct {
+	client      *clientv3.Client
+	namespace   string
+	ttl, tenure time.Duration
+
+	session atomic.Pointer[session] // the newest
+	ctx     context.Context         // of all goroutines of the membership
+	stop    context.CancelFunc
+	kept    chan struct{} // closed when the goroutine that renews the lease has ended
+
+	mu      sync.Mutex
+	drivers map[string]*driver
+	closing bool
+}
+
+// New joins the fleet that uses namespace. All keys begin with the namespace and a slash. New waits
+// for the first lease, until ctx is done. The client remains the caller's: its endpoints,
+// authentication and TLS are used as they are. It must stay open until Close has returned.
+func New(ctx context.Context, client *clientv3.Client, namespace string, opts ...Option) (*Fleet, error) {
+	namespace = strings.TrimRight(namespace, "/")
+	if client == nil || namespace == "" {
+		panic("fleet: New without a client or a namespace")
+	}
+	f := &Fleet{
+		client: client, namespace: namespace, ttl: DefaultTTL, tenure: DefaultTenure,
+		kept: make(chan struct{}), drivers: make(map[string]*driver),
+	}
+	for _, opt := range opts {
+		if opt == nil {
+			panic("fleet: nil option")
+		}
+		opt(f)
+	}
+	f.ctx, f.stop = context.WithCancel(context.Background())
+	if err := f.join(ctx); err != nil {
+		f.stop()
+		return nil, err
+	}
+	go f.keep()
+	return f, nil
+}
+
+// A member is what others may know of a process: the value of <namespace>/member/<lease>.
+type member struct {
+	Host  string    `json:"host"`
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"`
+}
+
+// join gets a lease.
+func (f *Fleet) join(ctx context.Context) error {
+	sent := clock.Now()
+	r, err := f.client.Grant(ctx, int64(f.ttl/time.Second))
+	if err != nil {
+		return fmt.Errorf("fleet: join %s: %w", f.namespace, err)
+	}
+	host, _ := os.Hostname()
+	who, err := json.Marshal(member{host, os.Getpid(), time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	key := f.namespace + "/member/" + fmt.Sprintf("%016x", uint64(r.ID))
+	if _, err := f.client.Put(ctx, key, string(who), clientv3.WithLease(r.ID)); err != nil {
+		return fmt.Errorf("fleet: join %s: %w", f.namespace, err)
+	}
+	f.session.Store(newSession(r.ID, sent, f.ttl))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.drivers {
+		signal(d.changed)
+	}
+	return nil
+}
+
+// keep renews the lease, and gets another one when it is lost.
+func (f *Fleet) keep() {
+	defer close(f.kept)
+	for f.ctx.Err() == nil {
+		s := f.session.Load()
+		for s.valid() && f.ctx.Err() == nil {
+			f.renew(s)
+		}
+		if f.ctx.Err() != nil {
+			return
+		}
+		f.lost(s)
+		for f.ctx.Err() == nil {
+			ctx, cancel := context.WithTimeout(f.ctx, answerWithin)
+			err := f.join(ctx)
+			cancel()
+			if err == nil {
+				break
+			}
+			pause(f.ctx, retryAfter)
+		}
+	}
+}
+
+// renew waits until a renewal of s is due, and tries until one succeeds or s is lost.
+func (f *Fleet) renew(s *session) {
+	wait := time.NewTimer(min(f.ttl/3, s.left()))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-s.lost:
+	case <-f.ctx.Done():
+	}
+	for s.valid() && f.ctx.Err() == nil {
+		sent := clock.Now()
+		ctx, cancel := context.WithTimeout(f.ctx, min(s.left(), f.ttl/6))
+		r, err := f.client.KeepAliveOnce(ctx, s.lease)
+		cancel()
+		switch {
+		case err == nil && r.TTL > 0:
+			s.renew(sent, min(f.ttl, time.Duration(r.TTL)*time.Second))
+			return
+		case errors.Is(err, rpctypes.ErrLeaseNotFound):
+			f.lost(s)
+		default:
+			pause(f.ctx, min(retryAfter, s.left()))
+		}
+	}
+}
+
+// lost ends the session s and the tenancies that rely on it.
+func (f *Fleet) lost(s *session) {
+	s.lose()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.drivers {
+		d.turn(func(t *tenancy) bool { return t.session.Load() == s })
+	}
+}
+
+// open returns the driver of a line, which it starts if need be.
+func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*driver, error) {
+	if name == "" {
+		return nil, errors.New("fleet: a " + kind + " needs a name")
+	}
+	if d := f.opened(kind, name); d != nil {
+		select {
+		case <-d.returned: // it only waits for what may be applied late; another driver can do that
+			d.stop()
+			<-d.done
+		default:
+			return d, nil
+		}
+	}
+	st := newStore(f.client, f.namespace, kind, name)
+	first, err := st.create(ctx, size)
+	if err != nil {
+		return nil, fmt.Errorf("fleet: %s %s: %w", kind, strconv.Quote(name), err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closing {
+		return nil, ErrClosed
+	}
+	if d := f.drivers[kind+"/"+name]; d != nil && !d.isDone() {
+		return d, nil
+	}
+	d := newDriver(f, name, st)
+	d.size.Store(first.Size)
+	f.drivers[kind+"/"+name] = d
+	var run context.Context
+	run, d.stop = context.WithCancel(f.ctx)
+	go func() {
+		defer d.stop()
+		d.run(run, first)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.drivers[kind+"/"+name] == d {
+			delete(f.drivers, kind+"/"+name)
+		}
+	}()
+	return d, nil
+}
+
+// opened returns the driver of a line if it runs. One that is being closed keeps its name until
+// everything is returned.
+func (f *Fleet) opened(kind, name string) *driver {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.drivers[kind+"/"+name]
+}
+
+// Close closes everything that was opened by way of f, waits until all permits are released, and
+// gives up the lease. If ctx is done before, Close returns its error and stops renewing the lease:
+// what is still held is lost when its time has run out.
+func (f *Fleet) Close(ctx context.Context) error {
+	f.mu.Lock()
+	f.closing = true
+	var all []*driver
+	for _, d := range f.drivers {
+		all = append(all, d)
+	}
+	f.mu.Unlock()
+	for _, d := range all {
+		d.close()
+	}
+	var err error
+	for _, d := range all {
+		select {
+		case <-d.done:
+		case <-d.returned:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	if err != nil {
+		s := f.session.Load()
+		time.AfterFunc(s.left(), func() { f.lost(s) })
+		f.stop()
+		return err
+	}
+	f.stop()
+	<-f.kept
+	s := f.session.Load()
+	f.lost(s)
+	_, err = f.client.Revoke(ctx, s.lease)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		err = nil
+	}
+	return err
+}

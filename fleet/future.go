@@ -1,0 +1,102 @@
+package fleet
+
+import (
+	"errors"
+
+	"github.com/farad-go/farad/waiter"
+)
+
+// An AcquireFuture is a request for permits that does not block its owner: a goroutine that selects
+// on Done, or a task that polls. It waits in the same line as the callers of Acquire.
+//
+//	var f fleet.AcquireFuture
+//	f.Init(sem, 1)
+//	defer f.Release() // right on every path
+//	select {
+//	case <-f.Done():
+//		if err := f.Err(); err != nil {
+//			return err
+//		}
+//		... // the permit is ours
+//	case <-other:
+//	}
+//
+// It works as the AcquireFuture of package sync/semaphore. There is one more outcome: a request
+// that waits when its process loses its lease ends with ErrLost. The owner may begin it again.
+type AcquireFuture struct {
+	f waiter.Future
+	d *driver
+	t *tenancy // of the round under way
+	n int64
+
+	lost bool // the grant was
+}
+
+// Init makes f a request for n permits of s and does not start it. It panics if n is negative, if s
+// is nil, or if the previous request has not ended by Release.
+func (f *AcquireFuture) Init(s *Semaphore, n int64) {
+	if s == nil || n < 0 {
+		panic("fleet: future of a nil semaphore, or of a negative number of permits")
+	}
+	if !f.f.Init((*request)(f), n) {
+		panic("fleet: Init of a future whose request has not ended")
+	}
+	f.d, f.n, f.lost = s.d, n, false
+}
+
+// Poll starts the request if need be, and reports whether it is complete. If not, w is woken when
+// it is worth polling again.
+func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.lost || f.f.Poll(w) }
+
+// Done starts the request if need be, and returns a channel that is closed when it is complete.
+func (f *AcquireFuture) Done() <-chan struct{} { return f.f.Done() }
+
+// Err returns nil if the permits are the owner's, ErrPending if there is no outcome yet, ErrLost,
+// ErrTooLarge or ErrClosed.
+func (f *AcquireFuture) Err() error {
+	if f.lost {
+		return ErrLost
+	}
+	err := f.f.Err()
+	switch {
+	case err == nil && !f.t.valid():
+		f.f.Release()
+		f.lost = true
+		return ErrLost
+	case errors.Is(err, ErrClosed) && !f.d.closed.Load():
+		return ErrLost
+	}
+	return err
+}
+
+// Permit returns a handle to the permits, after Err has returned nil, or nil. The future has them
+// no more.
+func (f *AcquireFuture) Permit() *Permit {
+	if f.Err() != nil {
+		return nil
+	}
+	f.f.Cancel() // leaves with us what Err has told
+	return newPermit(f.t, f.n)
+}
+
+// Release ends the request in every state: it gives up the place in line, or gives back the
+// permits. A second Release does nothing.
+func (f *AcquireFuture) Release() {
+	f.lost = false
+	if !f.f.Release() {
+		panic("fleet: the permits of a future were released by other means")
+	}
+}
+
+// A request is the future as the [waiter.Request] of its waiter.Future. The tenancy is the one that
+// is current when the round starts.
+type request AcquireFuture
+
+func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	r.t = r.d.current.Load()
+	return r.t.Start(w, waker)
+}
+
+func (r *request) Unlink(w *waiter.Waiter) bool { return r.t.Unlink(w) }
+
+func (r *request) GiveBack(n int64) bool { return r.t.GiveBack(n) }

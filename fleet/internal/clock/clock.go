@@ -1,0 +1,33 @@
+// Package clock tells the time on two clocks. The monotonic one may stand still while the machine
+// is suspended, and the wall clock may be set. Who must not miss the end of a time looks at both.
+package clock
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// An Instant is a time on both clocks, in nanoseconds.
+type Instant struct{ Mono, Wall int64 }
+
+// Add returns the instant d later.
+func (i Instant) Add(d time.Duration) Instant { return Instant{i.Mono + int64(d), i.Wall + int64(d)} }
+
+// Before reports whether i is before end on both clocks.
+func (i Instant) Before(end Instant) bool { return i.Mono < end.Mono && i.Wall < end.Wall }
+
+// Until returns for how long i will be before end on both clocks.
+func (i Instant) Until(end Instant) time.Duration {
+	return time.Duration(max(0, min(end.Mono-i.Mono, end.Wall-i.Wall)))
+}
+
+var base = time.Now()
+
+// Skew is added to the wall clock. It is for tests, in which clocks jump.
+var Skew atomic.Int64
+
+// Now returns the current time.
+func Now() Instant {
+	t := time.Now()
+	return Instant{int64(t.Sub(base)), t.UnixNano() + Skew.Load()}
+}

@@ -1,0 +1,408 @@
+package line
+
+import (
+	"math"
+	"slices"
+)
+
+// A Local is what an agent's process has of the line: the engine in which its goroutines wait.
+// Resize, Held and Demand count requests' permits, not weights; they differ for a read-write lock.
+type Local interface {
+	// Granted tells of a new block, before Resize gives its permits: the revision of the state in
+	// which it was seen to hold, and the leases that held then.
+	Granted(rev int64, holders []int64)
+
+	// Resize sets how many permits may be held. Those that are held stay held.
+	Resize(permits int64)
+
+	// Held returns how many permits are held: more than the size after a Resize, for a while.
+	Held() int64
+
+	// Demand returns what the oldest waiting request is for, and all of them. It need not count
+	// further than enough.
+	Demand(enough int64) (oldest, all int64)
+
+	// Bound sets how large a request may be.
+	Bound(permits int64)
+}
+
+// An Agent has one process's share of one line: it asks for blocks, gives what they hold to the
+// process's goroutines, and returns it. It is a pure function of what it is told: it has no clock,
+// no goroutine and no connection. Its methods are for one goroutine at a time.
+//
+// Its driver tells it states and changes of the line (Learn, See), calls Plan after each of these
+// and whenever Attention says so, and commits the transaction that Plan returns. There is one
+// transaction at a time.
+//
+// Invariants:
+//
+//  1. What the Local is given is at most what the agent's entries hold; and so is what is held in
+//     it, unless the agent is lost. (checkInvariants, in every simulated step)
+//  2. What was withdrawn from a block is never given again. So it does not matter when, and
+//     whether, the transaction that returns it is applied.
+//  3. Every write to an entry is guarded by its last change, and a new entry by its absence. So a
+//     transaction whose answer was lost may be applied late, and then changes nothing that was
+//     decided since, or makes an entry that the agent has forgotten. An entry with the agent's
+//     lease is the agent's, whoever remembers it.
+//  4. While requests wait in the process, an entry of the agent waits in the line, or is being
+//     asked for, or what the agent has suffices for the oldest request when others release. (the
+//     simulator's deadlock check)
+//  5. While others wait, a block is not given for longer than the tenure, and nothing of it while
+//     it is idle.
+type Agent struct {
+	lease  int64
+	tenure int64 // ns
+	rw     bool
+	local  Local
+
+	state  State
+	blocks []block // own entries, in order of the line
+	first  int64   // number of this agent's first entry: smaller ones are an earlier agent's
+	next   int64   // number of its next entry
+	busy   bool    // a transaction is under way
+	ending bool    // all goes back, and nothing is asked for
+	lost   bool
+}
+
+// A block is an entry of the agent's.
+type block struct {
+	Entry
+	holds bool  // it holds, or did before the size fell
+	since int64 // when the agent saw that
+	given int64 // how much of its weight the Local has
+	keep  int64 // how much of its weight no transaction was sent to return: at least given
+}
+
+// is reports whether e is the block's entry. One with its key may be another: a request that made
+// it may arrive again after it was deleted.
+func (b *block) is(e *Entry) bool { return b.Key == e.Key && b.Create == e.Create }
+
+// NewAgent returns an agent that makes its entries with lease, numbered from first on.
+func NewAgent(lease, first int64, tenure int64, rw bool, local Local) *Agent {
+	return &Agent{lease: lease, first: first, next: first, tenure: tenure, rw: rw, local: local}
+}
+
+// State returns the newest state that the agent knows. The caller must not change it.
+func (a *Agent) State() *State { return &a.state }
+
+// Next returns the number that the next agent's first entry may have.
+func (a *Agent) Next() int64 { return a.next }
+
+// Lost reports whether the agent has lost what it had: Lose was called, or somebody else has
+// changed or deleted an entry.
+func (a *Agent) Lost() bool { return a.lost }
+
+// Done reports whether the agent has nothing left, after End or a loss.
+func (a *Agent) Done() bool { return a.ending && len(a.blocks) == 0 && !a.busy }
+
+// Learn tells the agent a state of the line, at time now. It ignores one that is older than what it
+// knows.
+func (a *Agent) Learn(s State, now int64) {
+	if s.Rev >= a.state.Rev {
+		a.state = s.Clone()
+		a.absorb(now)
+	}
+}
+
+// See tells the agent the changes of one revision.
+func (a *Agent) See(rev int64, now int64, changes ...Change) {
+	if rev > a.state.Rev {
+		a.state.Apply(rev, changes...)
+		a.absorb(now)
+	}
+}
+
+// Answered tells the agent that the transaction of the last Plan is not under way any more. If it
+// got no answer, the driver has read the line since, and told it by Learn.
+func (a *Agent) Answered() { a.busy = false }
+
+// Lose tells the agent that its lease must not be relied on any more.
+func (a *Agent) Lose() {
+	a.lost = true
+	a.End()
+}
+
+// End has the agent give back everything, as soon as it is released, and ask for nothing.
+func (a *Agent) End() {
+	a.ending = true
+	for i := range a.blocks {
+		a.blocks[i].given = 0
+	}
+	a.local.Resize(0)
+}
+
+// absorb brings the blocks to what the state says, and gives what is new.
+func (a *Agent) absorb(now int64) {
+	a.local.Bound(a.permits(a.state.Size))
+	var blocks []block
+	had, left, granted := a.given(), int64(0), false
+	for e, holds := range a.state.Holding {
+		if !a.owns(e.Key) {
+			continue
+		}
+		a.next = max(a.next, e.Seq+1) // a late one
+		b := block{keep: e.Weight}
+		if i := slices.IndexFunc(a.blocks, func(b block) bool { return b.is(e) }); i >= 0 {
+			b = a.blocks[i]
+		}
+		b.Entry, b.keep = *e, min(b.keep, e.Weight)
+		left += min(b.given, b.keep)
+		if holds && !b.holds {
+			b.holds, b.since = true, now
+			if !a.ending && b.keep > 0 {
+				b.given, granted = b.keep, true
+			}
+		}
+		blocks = append(blocks, b)
+	}
+	a.blocks = blocks
+	switch {
+	case left < had || a.holding() < a.weight(a.local.Held()):
+		if !a.lost {
+			a.Lose()
+		}
+	case granted:
+		a.renew(a.weight(a.local.Held())-had, now)
+		a.local.Granted(a.state.Rev, a.state.Holders())
+		a.local.Resize(a.permits(a.given()))
+	}
+}
+
+// renew gives again what was withdrawn, but is still held, of the newest blocks first, as part of a
+// new block's tenure. Otherwise the new permits would pay that debt, and the request that they are
+// for would wait for the end of a hold. Whoever waits for the old blocks waits for the new one too.
+func (a *Agent) renew(debt, now int64) {
+	if a.rw {
+		return // readers of an old block are no obstacle to new ones
+	}
+	for i := range slices.Backward(a.blocks) {
+		b := &a.blocks[i]
+		if n := min(b.keep-b.given, debt); b.holds && n > 0 {
+			b.given += n
+			b.since = now
+			debt -= n
+		}
+	}
+}
+
+// owns reports whether an entry is the agent's: its own numbers, and once it asks for no more, none
+// that an agent after it may use.
+func (a *Agent) owns(k Key) bool {
+	return k.Lease == a.lease && k.Seq >= a.first && (!a.ending || k.Seq < a.next)
+}
+
+// given returns what the Local has been given, as a weight.
+func (a *Agent) given() (sum int64) {
+	for _, b := range a.blocks {
+		sum += b.given
+	}
+	return sum
+}
+
+// holding returns what the agent's entries hold, and no transaction was sent to return.
+func (a *Agent) holding() (sum int64) {
+	for _, b := range a.blocks {
+		if b.holds {
+			sum += b.keep
+		}
+	}
+	return sum
+}
+
+// weight returns the weight under which permits may be held locally.
+func (a *Agent) weight(permits int64) int64 {
+	if a.rw && 0 < permits && permits < Everyone {
+		return 1 // however many readers
+	}
+	return permits
+}
+
+// permits returns how many may be held locally under a weight.
+func (a *Agent) permits(weight int64) int64 {
+	if a.rw && 0 < weight && weight < Everyone {
+		return Everyone - 1 // all but a writer
+	}
+	return weight
+}
+
+// A Txn is a transaction: all of its operations, if the guards of all are true; otherwise nothing.
+type Txn struct{ Ops []Op }
+
+// An Op puts an entry with a weight, or deletes it if that is 0. It is guarded by the entry's last
+// change, or by its absence if Mod is 0.
+type Op struct {
+	Key
+	Mod    int64
+	Weight int64
+}
+
+// Never is a time that does not come.
+const Never int64 = math.MaxInt64
+
+// Plan withdraws what others should have and returns the transaction that is due, nil if none is.
+// Without another event Plan is to be called again at the time wake.
+func (a *Agent) Plan(now int64) (txn *Txn, wake int64) {
+	if a.state.Rev == 0 {
+		return nil, Never
+	}
+	wake = a.withdraw(now)
+	if a.busy {
+		return nil, wake
+	}
+	ops := a.ask(a.giveBack(nil))
+	if len(ops) == 0 {
+		return nil, wake
+	}
+	a.busy = true
+	return &Txn{ops}, wake
+}
+
+// withdraw takes from the Local what it had for its tenure, or does not use, if that delays
+// anybody. It returns when the next tenure ends.
+func (a *Agent) withdraw(now int64) (wake int64) {
+	wake = Never
+	before := a.given()
+	if before == 0 {
+		return wake
+	}
+	a.shrink()
+	others, own := a.waiting()
+	if others {
+		for i := range a.blocks {
+			b := &a.blocks[i]
+			switch end := b.since + a.tenure; {
+			case b.given == 0:
+			case now >= end:
+				b.given = 0
+			default:
+				wake = min(wake, end)
+			}
+		}
+	}
+	if others || own {
+		idle := a.given() - a.weight(a.local.Held())
+		for i := range a.blocks {
+			b := &a.blocks[i]
+			cut := max(0, min(b.given, idle))
+			b.given -= cut
+			idle -= cut
+		}
+	}
+	if after := a.given(); after != before {
+		a.local.Resize(a.permits(after))
+	}
+	return wake
+}
+
+// shrink withdraws what exceeds the size since it fell.
+func (a *Agent) shrink() {
+	free := a.state.Size
+	for e := range a.state.Holding {
+		if a.owns(e.Key) {
+			b := a.block(e.Key)
+			b.given = min(b.given, free)
+		}
+		free -= min(e.Weight, free)
+	}
+}
+
+// waiting reports whether entries of others wait in the line, and entries of the agent.
+func (a *Agent) waiting() (others, own bool) {
+	for e, holds := range a.state.Holding {
+		switch {
+		case holds:
+		case !a.owns(e.Key):
+			others = true
+		default:
+			own = own || !a.block(e.Key).holds
+		}
+	}
+	return others, own
+}
+
+func (a *Agent) block(k Key) *block {
+	return &a.blocks[slices.IndexFunc(a.blocks, func(b block) bool { return b.Key == k })]
+}
+
+// giveBack appends the operations that return what was withdrawn and is not held any more, of the
+// oldest blocks first.
+func (a *Agent) giveBack(ops []Op) []Op {
+	spare := a.holding() - max(a.given(), a.weight(a.local.Held()))
+	for i := range a.blocks {
+		b := &a.blocks[i]
+		if !b.holds {
+			continue
+		}
+		cut := max(0, min(b.keep-b.given, spare)) // it is negative after a loss
+		b.keep -= cut
+		spare -= cut
+		if b.keep < b.Weight {
+			ops = append(ops, Op{b.Key, b.Mod, b.keep})
+		}
+	}
+	return ops
+}
+
+// ask appends the operations that bring what the agent waits for to what its process waits for.
+func (a *Agent) ask(ops []Op) []Op {
+	var oldest, all int64
+	if !a.ending {
+		oldest, all = a.local.Demand(a.permits(a.state.Size))
+	}
+	want, need := a.want(oldest, all), a.weight(oldest)
+	asked := false
+	for i := range a.blocks {
+		b := &a.blocks[i]
+		switch most := min(max(need, all), a.state.Size); {
+		case b.holds:
+			continue
+		case want == 0 || asked || b.keep == 0 || a.given() < need && b.keep < need:
+			b.keep = 0 // of no use, or too small
+		case !a.rw:
+			b.keep = min(b.keep, most)
+			asked = true
+		default:
+			asked = true
+		}
+		if b.keep < b.Weight {
+			ops = append(ops, Op{b.Key, b.Mod, b.keep})
+		}
+	}
+	if want > 0 && !asked {
+		ops = append(ops, Op{Key{a.lease, a.next}, 0, want})
+		a.next++
+	}
+	return ops
+}
+
+// want returns what an entry should be for if the agent has none that waits. The oldest request
+// decides. What else waits is asked for as far as nobody else has a use for it, or the process has
+// less than an equal share. An agent that has enough for the oldest asks all the same: otherwise
+// what does not divide evenly would stay with the process that is the first to see it free.
+func (a *Agent) want(oldest, all int64) int64 {
+	need, has := a.weight(oldest), a.given()
+	switch {
+	case oldest == 0 || need > a.state.Size || has >= a.state.Size:
+		return 0
+	case a.rw && has >= need:
+		return 0
+	case a.rw:
+		return need
+	}
+	free, active := a.state.Size, []int64{a.lease}
+	for _, e := range a.state.Entries {
+		free -= min(e.Weight, free)
+		if !slices.Contains(active, e.Lease) {
+			active = append(active, e.Lease)
+		}
+	}
+	share := max(1, a.state.Size/int64(len(active)))
+	return min(a.state.Size, max(need, min(all, max(free, share-has))))
+}
+
+// Attention says of which events in the process the agent has to be told, by a Plan: a request that
+// begins to wait; a release that leaves something free; a release of what was withdrawn.
+func (a *Agent) Attention() (waits, idle, debt bool) {
+	others, own := a.waiting()
+	return !a.ending && a.given() < a.state.Size, others || own, a.given() < a.holding()
+}

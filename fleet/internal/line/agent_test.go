@@ -1,0 +1,222 @@
+package line
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// local is a Local that a test moves by hand.
+type local struct {
+	size, held, oldest, all, bound int64
+	rev                            int64
+	holders                        []int64
+}
+
+func (l *local) Granted(rev int64, holders []int64) { l.rev, l.holders = rev, holders }
+func (l *local) Resize(n int64)                     { l.size = n; l.serve() }
+func (l *local) Held() int64                        { return l.held }
+func (l *local) Demand(int64) (oldest, all int64)   { return l.oldest, l.all }
+func (l *local) Bound(n int64)                      { l.bound = n }
+func (l *local) wants(n ...int64)                   { l.oldest, l.all = n[0], sum(n) }
+func (l *local) serve() {
+	if l.oldest > 0 && l.size-l.held >= l.oldest && l.oldest == l.all {
+		l.held += l.oldest
+		l.oldest, l.all = 0, 0
+	}
+}
+
+func sum(n []int64) (s int64) {
+	for _, n := range n {
+		s += n
+	}
+	return s
+}
+
+func TestUncontended(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	a.Learn(State{Rev: 5, Size: 4}, 0)
+	require.EqualValues(t, 4, l.bound)
+	txn, wake := a.Plan(0)
+	require.Nil(t, txn, "nobody wants anything")
+	require.Equal(t, Never, wake)
+
+	l.wants(1)
+	txn, _ = a.Plan(0)
+	require.Equal(t, []Op{{Key{7, 0}, 0, 1}}, txn.Ops)
+	again, _ := a.Plan(0)
+	require.Nil(t, again, "one transaction at a time")
+	a.Answered()
+	a.Learn(State{Rev: 6, Size: 4, Entries: []Entry{{Key{7, 0}, 6, 6, 1}}}, 1)
+	require.EqualValues(t, 1, l.held)
+	require.Equal(t, []int64{7}, l.holders)
+
+	l.wants(2, 1, 3)
+	txn, _ = a.Plan(1)
+	require.Equal(t, []Op{{Key{7, 1}, 0, 3}}, txn.Ops, "what is free, and no more")
+}
+
+func TestOthersWait(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	l.wants(1)
+	s := State{Rev: 6, Size: 1, Entries: []Entry{{Key{7, 0}, 6, 6, 1}}}
+	a.Learn(s, 100)
+	require.EqualValues(t, 1, l.held)
+	a.See(7, 103, Entry{Key{8, 0}, 7, 7, 1})
+	l.wants(1)
+	txn, wake := a.Plan(103)
+	require.Nil(t, txn)
+	require.EqualValues(t, 110, wake, "the end of the tenure")
+	txn, _ = a.Plan(110)
+	require.Equal(t, []Op{{Key{7, 1}, 0, 1}}, txn.Ops, "in line again, while the holder is inside")
+	require.EqualValues(t, 0, l.size)
+	a.Answered()
+	a.See(8, 111, Entry{Key{7, 1}, 8, 8, 1})
+	l.held = 0
+	txn, _ = a.Plan(112)
+	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
+	a.Answered()
+	a.See(9, 113, Entry{Key: Key{7, 0}})
+	require.False(t, a.Lost())
+	require.Equal(t, []int64{8}, a.State().Holders())
+
+	a.See(10, 114, Entry{Key: Key{8, 0}})
+	require.EqualValues(t, 1, l.held, "our turn")
+	require.EqualValues(t, 10, l.rev)
+}
+
+func TestIdleGoesBackAtOnce(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 1000, false, &l)
+	l.wants(2)
+	a.Learn(State{Rev: 6, Size: 3, Entries: []Entry{{Key{7, 0}, 6, 6, 3}}}, 100)
+	l.held = 1
+	a.See(7, 103, Entry{Key{8, 0}, 7, 7, 2})
+	txn, _ := a.Plan(103)
+	require.Equal(t, []Op{{Key{7, 0}, 6, 1}}, txn.Ops)
+	require.EqualValues(t, 1, l.size)
+}
+
+func TestTampering(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 1000, false, &l)
+	l.wants(2)
+	a.Learn(State{Rev: 6, Size: 3, Entries: []Entry{{Key{7, 0}, 6, 6, 2}}}, 100)
+	require.EqualValues(t, 2, l.held)
+	a.See(7, 101, Entry{Key{7, 0}, 6, 7, 1})
+	require.True(t, a.Lost())
+	require.EqualValues(t, 0, l.size)
+	l.held = 0
+	txn, _ := a.Plan(102)
+	require.Equal(t, []Op{{Key{7, 0}, 7, 0}}, txn.Ops)
+}
+
+func TestReadersAndWriters(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, true, &l)
+	l.wants(1)
+	a.Learn(State{Rev: 5, Size: Everyone}, 0)
+	txn, _ := a.Plan(0)
+	require.Equal(t, []Op{{Key{7, 0}, 0, 1}}, txn.Ops)
+	a.Answered()
+	a.See(6, 0, Entry{Key{7, 0}, 6, 6, 1})
+	require.Equal(t, Everyone-1, l.size)
+	l.held = 3 // readers
+	l.wants(Everyone)
+	txn, _ = a.Plan(1)
+	require.Equal(t, []Op{{Key{7, 1}, 0, Everyone}}, txn.Ops)
+	a.Answered()
+	a.See(7, 0, Entry{Key{7, 1}, 7, 7, Everyone})
+	l.held = 0
+	txn, _ = a.Plan(2)
+	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
+	a.Answered()
+	a.See(8, 3, Entry{Key: Key{7, 0}})
+	require.Equal(t, Everyone, l.held)
+
+	a.See(9, 4, Entry{Key{8, 0}, 9, 9, 1}) // a reader elsewhere
+	l.held = 2                             // the writer has gone, and readers have come
+	txn, _ = a.Plan(5)
+	require.Equal(t, []Op{{Key{7, 1}, 7, 1}}, txn.Ops, "a writer's block becomes one of readers")
+	require.Equal(t, Everyone-1, l.size)
+}
+
+// The simulator found the schedules of the tests below.
+
+func TestAWaitingEntryThatIsReturnedIsNotGiven(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	l.wants(2)
+	a.Learn(State{Rev: 6, Size: 2, Entries: []Entry{{Key{8, 0}, 5, 5, 1}, {Key{7, 0}, 6, 6, 2}}}, 0)
+	l.oldest, l.all = 0, 0 // it gives up
+	txn, _ := a.Plan(1)
+	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
+	l.wants(1)
+	a.See(7, 2, Entry{Key: Key{8, 0}}) // now it holds, and is deleted when the request arrives
+	require.EqualValues(t, 0, l.size)
+	a.Answered()
+	txn, _ = a.Plan(3)
+	require.Equal(t, []Op{{Key{7, 0}, 6, 0}, {Key{7, 1}, 0, 1}}, txn.Ops)
+}
+
+func TestAnIdleBlockThatVanishesIsALoss(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	a.Learn(State{Rev: 6, Size: 2, Entries: []Entry{{Key{7, 0}, 5, 5, 1}}}, 0)
+	require.EqualValues(t, 1, l.size)
+	a.See(7, 1, Entry{Key: Key{7, 0}})
+	require.True(t, a.Lost())
+	require.EqualValues(t, 0, l.size)
+}
+
+// A request that arrived twice makes the entry again after it was deleted. The new one waits.
+func TestAnEntryMadeAgainIsAnotherBlock(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 0, false, &l)
+	l.wants(1)
+	a.Learn(State{Rev: 6, Size: 1, Entries: []Entry{{Key{7, 0}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}}}, 0)
+	l.held = 0
+	txn, _ := a.Plan(1)
+	require.Equal(t, []Op{{Key{7, 0}, 5, 0}}, txn.Ops)
+	a.Answered()
+	a.Learn(State{Rev: 9, Size: 1, Entries: []Entry{{Key{8, 0}, 6, 6, 1}, {Key{7, 0}, 9, 9, 1}}}, 2)
+	l.wants(1)
+	a.See(10, 3, Entry{Key: Key{8, 0}})
+	require.EqualValues(t, 1, l.held, "it holds only now")
+}
+
+// A block whose return is under way is nothing that another may be returned against.
+func TestWhatIsReturnedTwiceIsCountedOnce(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	l.wants(1)
+	e := []Entry{{Key{7, 0}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}, {Key{7, 1}, 7, 7, 1}}
+	a.Learn(State{Rev: 7, Size: 2, Entries: e}, 0)
+	require.EqualValues(t, 1, l.held)
+	txn, _ := a.Plan(1)
+	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops, "nobody wants it; no answer to this one")
+	a.Answered()
+	txn, _ = a.Plan(10)
+	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops)
+	a.Answered()
+	a.See(8, 11, Entry{Key: Key{8, 0}})
+	txn, _ = a.Plan(11)
+	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops, "the other one backs what is held")
+}
+
+func TestASizeThatFallsIsWithdrawnAtOnce(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 1000, false, &l)
+	l.wants(4)
+	a.Learn(State{Rev: 6, Size: 4, Entries: []Entry{{Key{7, 0}, 6, 6, 4}}}, 0)
+	require.EqualValues(t, 4, l.held)
+	a.See(7, 1, Entry{Weight: 3})
+	txn, _ := a.Plan(1)
+	require.Nil(t, txn)
+	require.EqualValues(t, 3, l.size, "nobody else waits, and still it is withdrawn")
+	l.held = 2
+	txn, _ = a.Plan(1)
+	require.Equal(t, []Op{{Key{7, 0}, 6, 3}}, txn.Ops)
+}

@@ -1,0 +1,117 @@
+package line
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Everyone is the size of the line of a read-write lock. A block of readers weighs 1, a writer's
+// weighs Everyone. So a reader's entry holds iff no writer's precedes it, and a writer's iff it is
+// the first.
+const Everyone int64 = 1 << 30
+
+// A Key names an entry: the lease of the process that made it, and a number that the process uses
+// once.
+type Key struct{ Lease, Seq int64 }
+
+// An Entry is a process's request for permits, or, where it holds, its block of them.
+type Entry struct {
+	Key
+	Create int64 // the revision at which it was made: its place in the line
+	Mod    int64 // the revision at which it was changed last
+	Weight int64 // how many permits; changes only downwards
+}
+
+// A State is the line of one semaphore as it was at one revision.
+//
+// An entry holds iff the weights up to it, with its own, sum to at most the size. So who holds is a
+// function of the state. Weights only fall, entries come only at the end, and so an entry that
+// holds goes on holding for as long as it exists, unless the size falls. That makes an old state
+// safe to act upon: the entries of it that hold and exist still hold.
+type State struct {
+	Rev     int64
+	Size    int64
+	Entries []Entry // by Create
+}
+
+// Apply changes s to what it is at revision rev, by all changes that were made at that revision.
+// Revisions up to s.Rev are part of s already, and Apply ignores them.
+func (s *State) Apply(rev int64, changes ...Change) {
+	if rev <= s.Rev {
+		return
+	}
+	s.Rev = rev
+	for _, c := range changes {
+		i := s.find(c.Key)
+		switch {
+		case c.Key == SizeKey:
+			s.Size = c.Weight
+		case c.Weight == 0 && i >= 0:
+			s.Entries = slices.Delete(s.Entries, i, i+1)
+		case c.Weight == 0:
+		case i >= 0:
+			s.Entries[i] = c
+		default:
+			s.Entries = append(s.Entries, c)
+		}
+	}
+	s.Sort()
+}
+
+// A Change is an entry as a change has left it, with weight 0 if it is gone. With SizeKey it is the
+// size.
+type Change = Entry
+
+// SizeKey is the key of the size in a Change. No process has the lease 0.
+var SizeKey Key
+
+func (s *State) find(k Key) int {
+	return slices.IndexFunc(s.Entries, func(e Entry) bool { return e.Key == k })
+}
+
+// Sort puts the entries in order. Two of one transaction have one create revision: their keys
+// decide.
+func (s *State) Sort() {
+	slices.SortFunc(s.Entries, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(a.Create, b.Create), cmp.Compare(a.Lease, b.Lease), cmp.Compare(a.Seq, b.Seq))
+	})
+}
+
+// Clone returns a copy that shares nothing with s.
+func (s *State) Clone() State {
+	c := *s
+	c.Entries = slices.Clone(s.Entries)
+	return c
+}
+
+// Holding yields the entries and whether each holds, in order.
+func (s *State) Holding(yield func(e *Entry, holds bool) bool) {
+	var sum int64
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		sum = add(sum, e.Weight)
+		if !yield(e, sum <= s.Size) {
+			return
+		}
+	}
+}
+
+// Holders returns the leases that hold something, each once, in ascending order.
+func (s *State) Holders() []int64 {
+	var all []int64
+	for e, holds := range s.Holding {
+		if holds && !slices.Contains(all, e.Lease) {
+			all = append(all, e.Lease)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// add is a + b for numbers that are not negative, at most the largest one.
+func add(a, b int64) int64 {
+	if c := a + b; c >= 0 {
+		return c
+	}
+	return 1<<63 - 1
+}

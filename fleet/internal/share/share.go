@@ -1,0 +1,197 @@
+// Package share is what the goroutines of a process have of one line: an engine that has as many
+// permits as the process's agent has given it. It is apart from package fleet so that the explorer
+// of interleavings runs it as it is, with the agent and a line in memory.
+package share
+
+import (
+	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// A Share is where the goroutines of a process wait for permits of one line, and what they hold.
+//
+// Invariants:
+//
+//  1. An acquire counts only if the share is valid afterwards. So whatever the agent does after a
+//     loss, nothing is granted. (TestModelLoss)
+//  2. A stamp is published before the permits of its block are given, and read after an acquire. So
+//     a token is not older than the block that its permits are from. (checkStamp)
+//  3. No wake-up of the driver is lost. The driver clears the bell, publishes what it has to be
+//     told of, and then looks at the engine. A request or a release changes the engine, and then
+//     looks at what was published. (TestModelProcesses: otherwise a request waits for ever)
+type Share struct {
+	e         engine.Engine
+	attention xsync.Uint32         // what the driver has to be told of
+	stamp     xsync.Pointer[Stamp] // of the newest block
+	seq       xsync.Int64          // of the last token
+	loose     xsync.Int64          // permits that are held without a handle
+	bell      *Bell                // the driver's
+	valid     func() bool          // reports whether the permits may be relied on now
+}
+
+// A Stamp is the state in which a block was seen to hold.
+type Stamp struct {
+	Rev     int64
+	Holders []int64
+}
+
+// What the driver has to be told of.
+const (
+	onWait = 1 << iota // a request that begins to wait, or gives up
+	onIdle             // a release after which something is free
+	onDebt             // a release while more is held than was left
+)
+
+// Init makes s a share of nothing. valid is called by any goroutine, with permits held.
+func (s *Share) Init(bell *Bell, valid func() bool) {
+	s.permits().Init(0, &engine.Options{Elastic: true})
+	s.bell, s.valid = bell, valid
+}
+
+func (s *Share) permits() engine.Permits { return s.e.From(0) }
+
+// Close ends all requests, now and later, with [waiter.ErrClosed]. What is held stays held.
+func (s *Share) Close() { s.e.Close() }
+
+// Try takes n permits, n > 0, without waiting.
+func (s *Share) Try(n int64) bool {
+	if !s.permits().TryAcquire(n) {
+		return false
+	}
+	if s.valid() {
+		return true
+	}
+	s.Release(n)
+	return false
+}
+
+// Wait takes n permits, n > 0, and waits for them until l ends the wait. After a loss, as after
+// Close, the error is [waiter.ErrClosed].
+func (s *Share) Wait(l waiter.Limit, n int64) error {
+	p, err := s.permits().BeginUntil(l, n)
+	if p != nil {
+		s.tell(onWait)
+		p.Sleeper().SleepInline()
+		if err = s.permits().EndUntil(l, p); err != nil {
+			s.tell(onWait) // the agent may have asked for more than is wanted now
+		}
+	}
+	if err == nil && !s.valid() {
+		s.Release(n)
+		return waiter.ErrClosed
+	}
+	return err
+}
+
+// Release gives back n permits, n > 0. If fewer are held it changes nothing and reports false.
+func (s *Share) Release(n int64) bool {
+	o := s.e.Look()
+	if (!s.e.Returns(o, n) || !s.e.Give(o, n)) && !s.permits().Release(n) {
+		return false
+	}
+	if told := s.attention.Load(); told&onDebt != 0 || told&onIdle != 0 && s.permits().Available() > 0 {
+		s.bell.Ring()
+	}
+	return true
+}
+
+// tell tells the driver of an event, if it wants to know.
+func (s *Share) tell(event uint32) {
+	if s.attention.Load()&event != 0 {
+		s.bell.Ring()
+	}
+}
+
+// Loosen counts n permits, which the caller has taken, as held without a handle.
+func (s *Share) Loosen(n int64) { s.loose.Add(n) }
+
+// ReleaseLoose is Release of permits that are held without a handle. If fewer are it changes
+// nothing and reports false.
+func (s *Share) ReleaseLoose(n int64) bool {
+	for { // A retry follows only another's success.
+		o := s.loose.Load()
+		if o < n {
+			return false
+		}
+		if s.loose.CompareAndSwap(o, o-n) {
+			return s.Release(n)
+		}
+	}
+}
+
+// Token returns the number of a token for permits that the caller has taken, and the stamp of the
+// newest block; nil if there never was one.
+func (s *Share) Token() (seq int64, st *Stamp) { return s.seq.Add(1), s.stamp.Load() }
+
+// Available returns how many permits are not held, and is negative while more are held than given.
+func (s *Share) Available() int64 { return s.permits().Available() }
+
+// Waiting returns how many requests wait.
+func (s *Share) Waiting() int { return s.e.Waiting() }
+
+// Plan has the agent of s decide, after it has been told what has happened.
+func (s *Share) Plan(a *line.Agent, now int64) (txn *line.Txn, wake int64) {
+	for {
+		told := attention(a)
+		s.attention.Store(told) // before the look at the engine
+		txn, wake = a.Plan(now)
+		if after := attention(a); txn != nil || after&^told == 0 {
+			s.attention.Store(after)
+			return txn, wake
+		}
+	}
+}
+
+func attention(a *line.Agent) (told uint32) {
+	waits, idle, debt := a.Attention()
+	if waits {
+		told |= onWait
+	}
+	if idle {
+		told |= onIdle
+	}
+	if debt {
+		told |= onDebt
+	}
+	return told
+}
+
+// A Share is the [line.Local] of its agent.
+
+// Granted implements [line.Local].
+func (s *Share) Granted(rev int64, holders []int64) { s.stamp.Store(&Stamp{rev, holders}) }
+
+// Resize implements [line.Local].
+func (s *Share) Resize(n int64) { s.permits().Resize(n) }
+
+// Held implements [line.Local].
+func (s *Share) Held() int64 { return s.permits().Held() }
+
+// Demand implements [line.Local].
+func (s *Share) Demand(enough int64) (oldest, all int64) { return s.e.Demand(enough) }
+
+// Bound implements [line.Local].
+func (s *Share) Bound(n int64) { s.permits().Bound(n) }
+
+// A Share is the [waiter.Request] of futures.
+
+// Start implements [waiter.Request].
+func (s *Share) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	o := s.permits().Start(w, waker)
+	if o == waiter.Pending {
+		s.tell(onWait)
+	}
+	return o
+}
+
+// Unlink implements [waiter.Line].
+func (s *Share) Unlink(w *waiter.Waiter) bool {
+	ok := s.permits().Unlink(w)
+	s.tell(onWait)
+	return ok
+}
+
+// GiveBack implements [waiter.Line].
+func (s *Share) GiveBack(n int64) bool { return s.Release(n) }

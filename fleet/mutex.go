@@ -1,0 +1,56 @@
+package fleet
+
+import (
+	"context"
+	"time"
+)
+
+// A Mutex is a lock that all processes of a fleet share: a [Semaphore] of one permit.
+type Mutex struct{ d *driver }
+
+// Mutex returns the mutex of the fleet that has that name.
+func (f *Fleet) Mutex(ctx context.Context, name string) (*Mutex, error) {
+	d, err := f.open(ctx, kindMutex, name, 1)
+	if err != nil {
+		return nil, err
+	}
+	return &Mutex{d}, nil
+}
+
+// LockContext locks m. It waits until ctx is done or m is closed.
+func (m *Mutex) LockContext(ctx context.Context) error {
+	t, err := m.d.acquire(ctx, 1)
+	return loose(t, 1, err)
+}
+
+// LockTimeout is LockContext, but gives up when t has passed and returns
+// [context.DeadlineExceeded].
+func (m *Mutex) LockTimeout(t time.Duration) error {
+	had, err := m.d.acquireFor(t, 1)
+	return loose(had, 1, err)
+}
+
+// TryLock locks m if this process has it to spare. It never uses the network.
+func (m *Mutex) TryLock() bool { return tookLoose(m.d.try(1), 1) }
+
+// TryLockContext locks m if it is free in the fleet and nobody waits for it, and reports whether it
+// did.
+func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
+	t, err := m.d.tryAsking(ctx, 1)
+	return tookLoose(t, 1), err
+}
+
+// LockPermit is LockContext and returns a handle, whose Release unlocks m.
+func (m *Mutex) LockPermit(ctx context.Context) (*Permit, error) {
+	t, err := m.d.acquire(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	return newPermit(t, 1), nil
+}
+
+// Unlock unlocks m. It panics if m is not locked in this process, other than by a Permit.
+func (m *Mutex) Unlock() { m.d.release(1) }
+
+// Close ends all waiting and all later requests of this process with ErrClosed.
+func (m *Mutex) Close() { m.d.close() }

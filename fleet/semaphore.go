@@ -1,0 +1,281 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/waiter"
+)
+
+// MaxPermits is the largest size.
+const MaxPermits = engine.MaxPermits
+
+// A Semaphore is a counting semaphore that all processes of a fleet share. Its methods are those of
+// the semaphore of package sync/semaphore, with the same promises, and those that ask the fleet
+// take a context. The differences:
+//
+//   - The order is FIFO in this process, and among the blocks that processes ask for; see the
+//     package documentation.
+//   - What is held may be lost. A holder that uses Acquire and Release is told by nobody: use
+//     AcquirePermit, whose Permit tells, unless the work is harmless when done twice.
+//   - TryAcquire and Available know only what this process has. TryAcquireContext asks the fleet.
+type Semaphore struct{ d *driver }
+
+// Semaphore returns the semaphore of the fleet that has that name. If there is none it is made,
+// with size permits. Otherwise it keeps the size that it has: Resize changes it. Semaphore panics
+// if size is negative.
+func (f *Fleet) Semaphore(ctx context.Context, name string, size int64) (*Semaphore, error) {
+	if size < 0 {
+		panic("fleet: negative size")
+	}
+	d, err := f.open(ctx, kindSemaphore, name, min(size, MaxPermits))
+	if err != nil {
+		return nil, err
+	}
+	return &Semaphore{d}, nil
+}
+
+// Acquire takes n permits. It waits for them until ctx is done or the semaphore is closed. It
+// returns nil if and only if the caller holds the permits. While the fleet's servers cannot be
+// reached, Acquire waits. It fails at once with ErrTooLarge if the fleet has fewer permits, after
+// it has asked. Acquire panics if n is negative or ctx is nil.
+func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
+	t, err := s.d.acquire(ctx, n)
+	return loose(t, n, err)
+}
+
+// AcquireTimeout is Acquire, but gives up when t has passed and returns [context.DeadlineExceeded].
+func (s *Semaphore) AcquireTimeout(t time.Duration, n int64) error {
+	had, err := s.d.acquireFor(t, n)
+	return loose(had, n, err)
+}
+
+// loose counts the n permits of t, unless err is set, as held without a Permit.
+func loose(t *tenancy, n int64, err error) error {
+	if err == nil {
+		t.Loosen(n)
+	}
+	return err
+}
+
+// TryAcquire takes n permits if this process has that many to spare and no request of it waits. It
+// never uses the network.
+func (s *Semaphore) TryAcquire(n int64) bool { return tookLoose(s.d.try(n), n) }
+
+// tookLoose is loose for what is nil if nothing was acquired.
+func tookLoose(t *tenancy, n int64) bool {
+	if t == nil {
+		return false
+	}
+	t.Loosen(n)
+	return true
+}
+
+// TryAcquireContext takes n permits if they are free anywhere in the fleet and nobody waits for
+// them, and reports whether it did. It takes a round trip, and a second one if they are not.
+func (s *Semaphore) TryAcquireContext(ctx context.Context, n int64) (bool, error) {
+	t, err := s.d.tryAsking(ctx, n)
+	return tookLoose(t, n), err
+}
+
+// Release returns n permits that were acquired without a Permit. They go to the goroutines of this
+// process that wait, unless another process's turn has come. A goroutine may release what another
+// one of this process has acquired. Release panics if n is negative or more than this process
+// holds.
+func (s *Semaphore) Release(n int64) { s.d.release(n) }
+
+// AcquirePermit is Acquire and returns a handle. With an error the handle is nil and holds nothing.
+func (s *Semaphore) AcquirePermit(ctx context.Context, n int64) (*Permit, error) {
+	t, err := s.d.acquire(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return newPermit(t, n), nil
+}
+
+// TryAcquirePermit is TryAcquire and returns a handle, or nil and false.
+func (s *Semaphore) TryAcquirePermit(n int64) (*Permit, bool) {
+	t := s.d.try(n)
+	if t == nil {
+		return nil, false
+	}
+	return newPermit(t, n), true
+}
+
+// Resize changes the number of permits of the fleet, by one write. If more are held their holders
+// keep them, and none is granted until enough have come back. Resize panics if n is negative.
+func (s *Semaphore) Resize(ctx context.Context, n int64) error {
+	if n < 0 {
+		panic("fleet: negative size")
+	}
+	return s.d.store.resize(ctx, min(n, MaxPermits))
+}
+
+// Size returns the number of permits of the fleet, as far as this process knows.
+func (s *Semaphore) Size() int64 { return s.d.size.Load() }
+
+// Available returns how many permits this process has to spare. It is negative while it holds more
+// than it may keep.
+func (s *Semaphore) Available() int64 { return s.d.current.Load().Available() }
+
+// Waiting returns how many requests of this process wait.
+func (s *Semaphore) Waiting() int { return s.d.current.Load().Waiting() }
+
+// Close ends all waiting and all later requests of this process with ErrClosed, and returns what is
+// idle. Permits that are held stay held until they are released. Other processes are not concerned.
+// Closing twice is harmless. Fleet.Semaphore opens the semaphore again when all is returned.
+func (s *Semaphore) Close() { s.d.close() }
+
+// acquire takes n permits and returns the tenancy they are from.
+func (d *driver) acquire(ctx context.Context, n int64) (*tenancy, error) {
+	if ctx == nil {
+		panic("fleet: nil context")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if t := d.try(n); t != nil {
+		return t, nil
+	}
+	return d.acquireUntil(waiter.UntilDone(ctx), n)
+}
+
+// try takes n permits that the process has to spare, and returns their tenancy, or nil.
+func (d *driver) try(n int64) *tenancy {
+	t := d.current.Load()
+	switch {
+	case n < 0:
+		panic("fleet: acquire of a negative number of permits")
+	case n == 0 && !d.closed.Load(), n > 0 && t.Try(n):
+		return t
+	}
+	return nil
+}
+
+// acquireUntil takes n permits until l ends the wait.
+func (d *driver) acquireUntil(l waiter.Limit, n int64) (*tenancy, error) {
+	for {
+		t := d.current.Load()
+		err := ErrClosed
+		if n > 0 {
+			err = t.Wait(l, n)
+		}
+		switch {
+		case err == nil:
+			return t, nil
+		case errors.Is(err, ErrTooLarge):
+			if err := d.reread(l, n); err != nil {
+				return nil, err
+			}
+		case !errors.Is(err, ErrClosed) || d.closed.Load():
+			return nil, err
+		}
+	}
+}
+
+// reread is called when n permits seem too many. It returns ErrTooLarge if the server says the
+// same. Otherwise it has the driver know better.
+func (d *driver) reread(l waiter.Limit, n int64) error {
+	st, err := within(d.fleet.ctx, d.store.read)
+	switch {
+	case err == nil && n > st.Size:
+		return ErrTooLarge
+	case d.closed.Load():
+		return ErrClosed
+	case l.Cancelled() != nil:
+		return l.Cancelled()
+	case err != nil:
+		pause(d.fleet.ctx, retryAfter)
+		return nil
+	}
+	select {
+	case d.revisions <- revision{rev: st.Rev, whole: &st}:
+	case <-d.done:
+	}
+	return nil
+}
+
+// tryAsking takes n permits if the fleet has them to spare.
+func (d *driver) tryAsking(ctx context.Context, n int64) (*tenancy, error) {
+	if ctx == nil {
+		panic("fleet: nil context")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if t := d.try(n); t != nil {
+		return t, nil
+	}
+	t := d.current.Load()
+	var f waiter.Future
+	f.Init(t, n)
+	defer f.Cancel() // before a grant was taken: gives up, or gives it back
+	asked := make(chan struct{})
+	if !f.Poll(nil) {
+		select {
+		case d.rounds <- asked:
+			select {
+			case <-asked:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		case <-d.done:
+			return nil, ErrClosed
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	switch err := f.Err(); {
+	case err == nil && t.valid():
+		return t, nil
+	case err == nil:
+		t.Release(n)
+		return nil, nil
+	case errors.Is(err, ErrPending):
+		return nil, nil
+	case errors.Is(err, ErrClosed) && !d.closed.Load():
+		return nil, nil // the tenancy has ended
+	default:
+		return nil, err
+	}
+}
+
+// acquireFor is acquire with a time in place of a context.
+func (d *driver) acquireFor(t time.Duration, n int64) (*tenancy, error) {
+	if had := d.try(n); had != nil {
+		return had, nil
+	}
+	if t <= 0 {
+		return nil, context.DeadlineExceeded
+	}
+	return d.acquireUntil(waiter.After(t).Fixed(), n)
+}
+
+// release gives back n permits that no Permit holds: of a tenancy that was lost, if as many of it
+// are held, otherwise of the current one.
+func (d *driver) release(n int64) {
+	switch t := d.current.Load(); {
+	case n < 0:
+		panic("fleet: release of a negative number of permits")
+	case n == 0:
+	case d.aged.Load() || !t.ReleaseLoose(n):
+		d.releaseAged(n)
+	}
+}
+
+func (d *driver) releaseAged(n int64) {
+	d.mu.Lock()
+	all := append(slices.Clone(d.old), d.current.Load())
+	d.mu.Unlock()
+	for _, t := range all {
+		if t.ReleaseLoose(n) {
+			d.forget()
+			return
+		}
+	}
+	panic("fleet: released " + strconv.FormatInt(n, 10) + " permits, but this process holds fewer")
+}

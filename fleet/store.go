@@ -1,0 +1,203 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/farad-go/farad/fleet/internal/line"
+)
+
+// A store is the keys of one line. Kind is semaphore, mutex or rwmutex:
+//
+//	<namespace>/<kind>/<name>/size               of a semaphore: how many permits; no lease
+//	<namespace>/<kind>/<name>/q/<lease>/<seq>    an entry: its weight; on the process's lease
+//
+// // Lease and seq are of 16 hexadecimal digits. Other keys are not ours, and are ignored. A value
+// that does not parse counts as none: an entry without weight is none, and a size is 0.
+type store struct {
+	client *clientv3.Client
+	prefix string // with the slash
+	size   int64  // of kinds that have one size; of a semaphore 0
+}
+
+// The kinds.
+const (
+	kindSemaphore = "semaphore"
+	kindMutex     = "mutex"
+	kindRWMutex   = "rwmutex"
+)
+
+func newStore(client *clientv3.Client, namespace, kind, name string) *store {
+	s := &store{client: client, prefix: namespace + "/" + kind + "/" + url.PathEscape(name) + "/"}
+	switch kind {
+	case kindMutex:
+		s.size = 1
+	case kindRWMutex:
+		s.size = line.Everyone
+	}
+	return s
+}
+
+func (s *store) sizeKey() string { return s.prefix + "size" }
+
+func (s *store) key(k line.Key) string {
+	return fmt.Sprintf("%sq/%016x/%016x", s.prefix, uint64(k.Lease), uint64(k.Seq))
+}
+
+// parse returns the change that a key and its value stand for, without a value a deletion.
+func (s *store) parse(kv *mvccpb.KeyValue) (c line.Change, ok bool) {
+	rest := strings.TrimPrefix(string(kv.Key), s.prefix)
+	if n, err := strconv.ParseInt(string(kv.Value), 10, 64); err == nil && n > 0 {
+		c.Weight = n
+	}
+	if rest == "size" {
+		return c, s.size == 0
+	}
+	rest, ok = strings.CutPrefix(rest, "q/")
+	lease, seq, _ := strings.Cut(rest, "/")
+	if !ok || len(lease) != 16 || len(seq) != 16 {
+		return c, false
+	}
+	l, err1 := strconv.ParseUint(lease, 16, 63)
+	q, err2 := strconv.ParseUint(seq, 16, 63)
+	c.Key = line.Key{Lease: int64(l), Seq: int64(q)}
+	if kv.Lease != c.Lease {
+		c.Weight = 0 // it would outlive its process
+	}
+	c.Create, c.Mod = kv.CreateRevision, kv.ModRevision
+	return c, err1 == nil && err2 == nil && l != 0
+}
+
+// state returns the line that a range of all keys at rev shows.
+func (s *store) state(rev int64, kvs []*mvccpb.KeyValue) line.State {
+	st := line.State{Rev: rev, Size: s.size}
+	for _, kv := range kvs {
+		switch c, ok := s.parse(kv); {
+		case !ok:
+		case c.Key == line.SizeKey:
+			st.Size = c.Weight
+		case c.Weight > 0:
+			st.Entries = append(st.Entries, c)
+		}
+	}
+	st.Sort()
+	return st
+}
+
+// read reads the line, linearizably.
+func (s *store) read(ctx context.Context) (line.State, error) {
+	r, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix())
+	if err != nil {
+		return line.State{}, err
+	}
+	return s.state(r.Header.GetRevision(), r.Kvs), nil
+}
+
+// commit commits t and returns the line after it, whether or not its guards were true. After an
+// error t may have been applied, or may be yet.
+func (s *store) commit(ctx context.Context, t *line.Txn, lease clientv3.LeaseID) (line.State, error) {
+	var guards []clientv3.Cmp
+	var ops []clientv3.Op
+	for _, op := range t.Ops {
+		k := s.key(op.Key)
+		if op.Mod == 0 {
+			guards = append(guards, clientv3.Compare(clientv3.CreateRevision(k), "=", 0))
+		} else {
+			guards = append(guards, clientv3.Compare(clientv3.ModRevision(k), "=", op.Mod))
+		}
+		if op.Weight == 0 {
+			ops = append(ops, clientv3.OpDelete(k))
+		} else {
+			ops = append(ops, clientv3.OpPut(k, strconv.FormatInt(op.Weight, 10), clientv3.WithLease(lease)))
+		}
+	}
+	return s.txn(ctx, guards, ops)
+}
+
+func (s *store) txn(ctx context.Context, guards []clientv3.Cmp, ops []clientv3.Op) (line.State, error) {
+	all := clientv3.OpGet(s.prefix, clientv3.WithPrefix())
+	r, err := s.client.Txn(ctx).If(guards...).Then(append(ops, all)...).Else(all).Commit()
+	if err != nil {
+		return line.State{}, err
+	}
+	kvs := r.Responses[len(r.Responses)-1].GetResponseRange().GetKvs()
+	return s.state(r.Header.GetRevision(), kvs), nil
+}
+
+// create makes the line with a size unless it has one, and returns it.
+func (s *store) create(ctx context.Context, size int64) (line.State, error) {
+	if s.size != 0 {
+		return s.read(ctx)
+	}
+	return s.txn(ctx, []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.sizeKey()), "=", 0)},
+		[]clientv3.Op{clientv3.OpPut(s.sizeKey(), strconv.FormatInt(size, 10))})
+}
+
+// resize changes the size, by one write.
+func (s *store) resize(ctx context.Context, size int64) error {
+	_, err := s.client.Put(ctx, s.sizeKey(), strconv.FormatInt(size, 10))
+	return err
+}
+
+// A revision is all changes of the line at one revision, or the line as a whole.
+type revision struct {
+	rev     int64
+	changes []line.Change
+	whole   *line.State
+}
+
+// watch sends the changes after revision rev to out, in order, until ctx is done. If the server
+// cannot say what has happened since, the line is read again.
+func (s *store) watch(ctx context.Context, rev int64, out chan<- revision) {
+	send := func(r revision) bool {
+		select {
+		case out <- r:
+			rev = r.rev
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for ctx.Err() == nil {
+		// A stream of its own each time: it must end when the member has no leader.
+		wctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+		for r := range s.client.Watch(wctx, s.prefix, clientv3.WithPrefix(), clientv3.WithRev(rev+1)) {
+			if r.Err() != nil {
+				break
+			}
+			for _, at := range s.revisions(r.Events) {
+				if !send(at) {
+					break
+				}
+			}
+		}
+		cancel()
+		st, err := s.read(ctx)
+		if err != nil {
+			pause(ctx, retryAfter)
+			continue
+		}
+		send(revision{rev: st.Rev, whole: &st})
+	}
+}
+
+// revisions groups events by their revision. All events of one come together.
+func (s *store) revisions(events []*clientv3.Event) (all []revision) {
+	for _, e := range events {
+		rev := e.Kv.ModRevision
+		if i := len(all) - 1; i < 0 || all[i].rev != rev {
+			all = append(all, revision{rev: rev})
+		}
+		last := &all[len(all)-1]
+		if c, ok := s.parse(e.Kv); ok {
+			last.changes = append(last.changes, c)
+		}
+	}
+	return all
+}
