@@ -142,7 +142,13 @@ type suspicionRow struct {
 	suspicionView
 	ID, What, When, Line string
 	First                Stack
-	Shown                []Stack
+	Shown                []shownStack
+}
+
+// A shownStack is one of a suspicion, and says who is there if there are several.
+type shownStack struct {
+	Alike string
+	Stack Stack
 }
 
 // A groupRow is those who hold or wait with one stack.
@@ -318,7 +324,9 @@ func (p *page) addReports() {
 	for _, s := range v.Suspicions[:min(len(v.Suspicions), maxReports)] {
 		r := suspicionRow{
 			suspicionView: s, What: upper(s.what()), When: s.when(), Line: s.line(),
-			Shown: s.Stacks[:min(len(s.Stacks), maxTold)],
+		}
+		for i, stack := range s.Stacks[:min(len(s.Stacks), maxTold)] {
+			r.Shown = append(r.Shown, shownStack{s.alike(i), stack})
 		}
 		if len(s.Stacks) > 0 {
 			r.First = s.Stacks[0]

@@ -177,6 +177,7 @@ type Suspicion struct {
 	Lock   string
 	Text   string // one line
 	Stacks []Stack
+	Alike  []int // how many waits or holds each of the stacks stands for; empty: one
 }
 
 // A Reason is the kind of a suspicion.

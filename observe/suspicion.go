@@ -46,13 +46,13 @@ func (s *suspect) next(before, now *Snapshot, told []observed.Nesting, c *Config
 		for i := range l.Waiters {
 			w := &l.Waiters[i]
 			if d := age(now, w.Since); !w.Granted && c.LongWait >= 0 && d >= c.LongWait {
-				waits = append(waits, lasting{w.ID, d, w.Stack})
+				waits = append(waits, lasting{w.ID, d, w.Agent, w.Stack})
 			}
 		}
 		for i := range l.Holders {
 			h := &l.Holders[i]
 			if d := age(now, h.Since); c.LongHold >= 0 && d >= c.LongHold {
-				holds = append(holds, lasting{h.ID, d, h.Stack})
+				holds = append(holds, lasting{h.ID, d, h.Agent, h.Stack})
 			}
 		}
 		all = s.tooLong(all, now, l, LongWait, c.LongWait, waits)
@@ -89,6 +89,7 @@ func age(now *Snapshot, since time.Time) time.Duration {
 type lasting struct {
 	id    uint64
 	lasts time.Duration
+	agent Agent
 	stack Stack
 }
 
@@ -102,26 +103,53 @@ func (s *suspect) tooLong(all []Suspicion, now *Snapshot, l *Lock, why Reason, l
 	lock := subject{why, l.ID}
 	at, ok := s.last[lock]
 	quiet := ok && now.At.Sub(at) < limit
-	n, longest, stacks := 0, time.Duration(0), []Stack(nil)
+	var news []lasting
 	for _, x := range which {
 		if of := (subject{why, x.id}); quiet && !s.old[of] || !s.isNew(of) {
 			continue
 		}
-		n++
-		longest = max(longest, x.lasts)
-		if len(stacks) < maxStacks {
-			stacks = append(stacks, x.stack)
-		}
+		news = append(news, x)
 	}
-	if n == 0 {
+	if len(news) == 0 {
 		return all
 	}
 	s.last[lock] = now.At
-	text := fmt.Sprintf("%s: %s", why, span(longest))
-	if n > 1 {
-		text += fmt.Sprintf(" and %d more", n-1)
+	text := string(why) + ": " + sentence(why, news)
+	x := Suspicion{At: now.At, Why: why, LockID: l.ID, Lock: l.Name, Text: text}
+	places := map[string]int{}
+	for _, n := range news {
+		key := stackKey(n.stack)
+		at, known := places[key]
+		switch {
+		case known:
+			x.Alike[at]++
+		case len(x.Stacks) < maxStacks:
+			places[key] = len(x.Stacks)
+			x.Stacks, x.Alike = append(x.Stacks, n.stack), append(x.Alike, 1)
+		}
 	}
-	return append(all, Suspicion{At: now.At, Why: why, LockID: l.ID, Lock: l.Name, Text: text, Stacks: stacks})
+	return append(all, x)
+}
+
+// sentence says who has waited or held for how long.
+func sentence(why Reason, all []lasting) string {
+	did := "waited"
+	if why == LongHold {
+		did = "held it"
+	}
+	agents := map[agentKey]bool{}
+	thing, longest := "task", time.Duration(0)
+	for _, x := range all {
+		agents[keyOf(x.agent)] = true
+		longest = max(longest, x.lasts)
+		if x.agent.Task == 0 {
+			thing = "goroutine"
+		}
+	}
+	if len(agents) == 1 {
+		return fmt.Sprintf("%s has %s for %s", all[0].agent, did, span(longest))
+	}
+	return fmt.Sprintf("%s have %s, the longest for %s", plural(len(agents), thing), did, span(longest))
 }
 
 // tasks adds the tasks that were woken and not polled from before to now, and those that wake

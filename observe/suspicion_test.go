@@ -49,14 +49,15 @@ func TestLongWaitsAndHoldsAreToldOnce(t *testing.T) {
 	require.Len(t, all, 1)
 	assert.Equal(t, LongWait, all[0].Why)
 	assert.Equal(t, "users", all[0].Lock)
-	assert.Equal(t, "long wait: 11.0s and 1 more", all[0].Text)
-	assert.Len(t, all[0].Stacks, 2)
+	assert.Equal(t, "long wait: 2 goroutines have waited, the longest for 11.0s", all[0].Text)
+	assert.Len(t, all[0].Stacks, 1, "equal ones are one")
+	assert.Equal(t, []int{2}, all[0].Alike)
 	assert.Empty(t, next(12*time.Second))
 	assert.Empty(t, next(20*time.Second), "those were told")
 
 	all = next(25 * time.Second)
 	require.Len(t, all, 1)
-	assert.Equal(t, "long wait: 10.0s", all[0].Text)
+	assert.Equal(t, "long wait: goroutine 15 has waited for 10.0s", all[0].Text)
 
 	all = next(60 * time.Second)
 	require.Len(t, all, 1)
@@ -69,6 +70,32 @@ func TestLongWaitsAndHoldsAreToldOnce(t *testing.T) {
 	assert.Empty(t, next(2*time.Hour))
 	assert.Empty(t, s.last)
 	assert.Empty(t, s.told)
+}
+
+// Waits at one place are one stack, with their number, in the text and on the page.
+func TestStacksOfASuspicionAreFolded(t *testing.T) {
+	c := &scene{}
+	mu := c.mutex()
+	for i := range 7 {
+		w := c.wait(goroutine(i), mu, 1)
+		w.Since, w.Stack = noon, stackOf(query)
+		if i > 4 {
+			w.Stack = stackOf(report)
+		}
+	}
+	var s suspect
+	all := s.next(c.after(0), c.after(time.Minute), nil, defaults())
+	require.Len(t, all, 1)
+	require.Len(t, all[0].Stacks, 2)
+	require.Equal(t, []int{5, 2}, all[0].Alike)
+	one := c.after(time.Minute)
+	one.Suspicions = all
+	text := newView(one).text("")
+	require.Contains(t, text, "7 goroutines have waited, the longest for 1m00s")
+	require.Contains(t, text, "    5 wait here:\n")
+	require.Contains(t, text, "    2 wait here:\n")
+	all[0].Why = LongHold
+	require.Contains(t, newView(one).text(""), "    5 holds from here:\n")
 }
 
 func TestNegativeThresholdsAreNone(t *testing.T) {

@@ -273,6 +273,9 @@ func (v *view) textSuspicions(p *printer) {
 			if i > 0 {
 				p.line("    --")
 			}
+			if who := s.alike(i); who != "" {
+				p.line("    %s:", who)
+			}
 			p.textCalls("    ", stack, brief)
 		}
 	}
@@ -286,6 +289,18 @@ func (s suspicionView) what() string {
 		return text + " of " + strconv.Quote(s.Name)
 	}
 	return text
+}
+
+// alike says how many are at one of the stacks, if that is more than one.
+func (s suspicionView) alike(i int) string {
+	switch {
+	case i >= len(s.Alike) || s.Alike[i] < 2:
+		return ""
+	case s.Why == LongHold:
+		return plural(s.Alike[i], "hold") + " from here"
+	default:
+		return count(s.Alike[i]) + " wait here"
+	}
 }
 
 // line is the text of a suspicion, which need not say its kind again.
