@@ -19,9 +19,6 @@ const (
 	// retryAfter is how long the driver waits after an error of the server before it tries again.
 	retryAfter = 50 * time.Millisecond
 
-	// answerWithin is how long it waits for an answer.
-	answerWithin = 2 * time.Second
-
 	// lookEvery is how often the goroutines of a process can have the driver look. What they tell
 	// between two looks is looked at together.
 	lookEvery = 200 * time.Microsecond
@@ -255,7 +252,7 @@ func (l *loop) planSeat(s *seat) (wake int64) {
 
 // commit commits a transaction and sends its answer.
 func (d *driver) commit(ctx context.Context, s *seat, txn *line.Txn) {
-	st, err := within(ctx, func(ctx context.Context) (line.State, error) {
+	st, err := d.store.within(ctx, func(ctx context.Context) (line.State, error) {
 		return d.store.commit(ctx, txn, s.session.lease)
 	})
 	doubt := err != nil
@@ -264,18 +261,12 @@ func (d *driver) commit(ctx context.Context, s *seat, txn *line.Txn) {
 			d.fleet.lost(s.session)
 		}
 		pause(ctx, retryAfter)
-		st, err = within(ctx, d.store.read)
+		st, err = d.store.within(ctx, d.store.read)
 	}
 	select {
 	case d.answers <- answer{s, st, doubt}:
 	case <-ctx.Done():
 	}
-}
-
-func within(ctx context.Context, ask func(context.Context) (line.State, error)) (line.State, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
-	return ask(ctx)
 }
 
 // pause waits for d, or until ctx is done.

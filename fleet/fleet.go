@@ -113,6 +113,10 @@ type member struct {
 	Since time.Time `json:"since"`
 }
 
+// answerWithin is for how long the answer of a server is waited for. The client asks another one
+// the next time. A server that hangs must not delay us until the lease ends.
+func (f *Fleet) answerWithin() time.Duration { return f.ttl / 4 }
+
 // join gets a lease.
 func (f *Fleet) join(ctx context.Context) error {
 	sent := clock.Now()
@@ -151,7 +155,7 @@ func (f *Fleet) keep() {
 		}
 		f.lost(s)
 		for f.ctx.Err() == nil {
-			ctx, cancel := context.WithTimeout(f.ctx, answerWithin)
+			ctx, cancel := context.WithTimeout(f.ctx, f.answerWithin())
 			err := f.join(ctx)
 			cancel()
 			if err == nil {
@@ -212,7 +216,7 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 			return d, nil
 		}
 	}
-	st := newStore(f.client, f.namespace, kind, name)
+	st := newStore(f.client, f.namespace, kind, name, f.answerWithin())
 	first, err := st.create(ctx, size)
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %s %s: %w", kind, strconv.Quote(name), err)

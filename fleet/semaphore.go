@@ -168,7 +168,7 @@ func (d *driver) acquireUntil(l waiter.Limit, n int64) (*tenancy, error) {
 		case err == nil:
 			return t, nil
 		case errors.Is(err, ErrTooLarge):
-			if err := d.reread(l, n); err != nil {
+			if err := d.reread(t, l, n); err != nil {
 				return nil, err
 			}
 		case !errors.Is(err, ErrClosed) || d.closed.Load():
@@ -178,9 +178,10 @@ func (d *driver) acquireUntil(l waiter.Limit, n int64) (*tenancy, error) {
 }
 
 // reread is called when n permits seem too many. It returns ErrTooLarge if the server says the
-// same. Otherwise it has the driver know better.
-func (d *driver) reread(l waiter.Limit, n int64) error {
-	st, err := within(d.fleet.ctx, d.store.read)
+// same. Otherwise it has the driver know better. If the server says nothing, the request is to wait
+// until the driver knows: the wait ends with l.
+func (d *driver) reread(t *tenancy, l waiter.Limit, n int64) error {
+	st, err := d.store.within(d.fleet.ctx, d.store.read)
 	switch {
 	case err == nil && n > st.Size:
 		return ErrTooLarge
@@ -189,7 +190,7 @@ func (d *driver) reread(l waiter.Limit, n int64) error {
 	case l.Cancelled() != nil:
 		return l.Cancelled()
 	case err != nil:
-		pause(d.fleet.ctx, retryAfter)
+		t.Bound(MaxPermits)
 		return nil
 	}
 	select {

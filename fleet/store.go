@@ -6,9 +6,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/farad-go/farad/fleet/internal/line"
 )
@@ -22,8 +25,9 @@ import (
 // that does not parse counts as none: an entry without weight is none, and a size is 0.
 type store struct {
 	client *clientv3.Client
-	prefix string // with the slash
-	size   int64  // of kinds that have one size; of a semaphore 0
+	prefix string        // with the slash
+	size   int64         // of kinds that have one size; of a semaphore 0
+	limit  time.Duration // how long an answer is waited for
 }
 
 // The kinds.
@@ -33,8 +37,8 @@ const (
 	kindRWMutex   = "rwmutex"
 )
 
-func newStore(client *clientv3.Client, namespace, kind, name string) *store {
-	s := &store{client: client, prefix: namespace + "/" + kind + "/" + url.PathEscape(name) + "/"}
+func newStore(client *clientv3.Client, namespace, kind, name string, limit time.Duration) *store {
+	s := &store{client: client, prefix: namespace + "/" + kind + "/" + url.PathEscape(name) + "/", limit: limit}
 	switch kind {
 	case kindMutex:
 		s.size = 1
@@ -88,6 +92,13 @@ func (s *store) state(rev int64, kvs []*mvccpb.KeyValue) line.State {
 	}
 	st.Sort()
 	return st
+}
+
+// within is ask, for as long as an answer is waited for.
+func (s *store) within(ctx context.Context, ask func(context.Context) (line.State, error)) (line.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
+	return ask(ctx)
 }
 
 // read reads the line, linearizably.
@@ -152,8 +163,11 @@ type revision struct {
 	whole   *line.State
 }
 
+// watches counts the streams of watches.
+var watches atomic.Int64
+
 // watch sends the changes after revision rev to out, in order, until ctx is done. If the server
-// cannot say what has happened since, the line is read again.
+// cannot say what has happened since, or says nothing, the line is read again.
 func (s *store) watch(ctx context.Context, rev int64, out chan<- revision) {
 	send := func(r revision) bool {
 		select {
@@ -165,25 +179,54 @@ func (s *store) watch(ctx context.Context, rev int64, out chan<- revision) {
 		}
 	}
 	for ctx.Err() == nil {
-		// A stream of its own each time: it must end when the member has no leader.
-		wctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
-		for r := range s.client.Watch(wctx, s.prefix, clientv3.WithPrefix(), clientv3.WithRev(rev+1)) {
-			if r.Err() != nil {
-				break
-			}
-			for _, at := range s.revisions(r.Events) {
-				if !send(at) {
-					break
-				}
-			}
-		}
-		cancel()
-		st, err := s.read(ctx)
+		s.watchStream(ctx, rev, send)
+		st, err := s.within(ctx, s.read)
 		if err != nil {
 			pause(ctx, retryAfter)
 			continue
 		}
 		send(revision{rev: st.Rev, whole: &st})
+	}
+}
+
+// watchStream watches until the stream fails, or the member has no leader. Neither gRPC nor the
+// client notices a server that hangs: without news the server is asked for a sign of life. The
+// client would give another watch the same stream, although it hangs: so each has metadata of its
+// own.
+func (s *store) watchStream(ctx context.Context, rev int64, send func(revision) bool) {
+	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(
+		clientv3.WithRequireLeader(ctx), "farad-watch", strconv.FormatInt(watches.Add(1), 10)))
+	defer cancel()
+	late := time.AfterFunc(s.limit, cancel) // Watch waits for the server
+	events := s.client.Watch(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithRev(rev+1))
+	late.Stop()
+	quiet := time.NewTimer(s.limit)
+	defer quiet.Stop()
+	for asked := false; ; {
+		select {
+		case r, ok := <-events:
+			if !ok || r.Err() != nil {
+				return
+			}
+			for _, at := range s.revisions(r.Events) {
+				if !send(at) {
+					return
+				}
+			}
+			asked = false
+		case <-quiet.C:
+			if asked {
+				return
+			}
+			once, cancel := context.WithTimeout(ctx, s.limit)
+			err := s.client.RequestProgress(once)
+			cancel()
+			if err != nil {
+				return
+			}
+			asked = true
+		}
+		quiet.Reset(s.limit)
 	}
 }
 

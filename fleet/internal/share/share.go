@@ -44,9 +44,11 @@ const (
 	onDebt             // a release while more is held than was left
 )
 
-// Init makes s a share of nothing. valid is called by any goroutine, with permits held.
+// Init makes s a share of nothing, in which requests of any size wait until the agent knows the
+// size of the line. valid is called by any goroutine, with permits held.
 func (s *Share) Init(bell *Bell, valid func() bool) {
 	s.permits().Init(0, &engine.Options{Elastic: true})
+	s.Bound(engine.MaxPermits)
 	s.bell, s.valid = bell, valid
 }
 
