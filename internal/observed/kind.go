@@ -98,6 +98,10 @@ func (k *Kind[T]) Join(lock *T) *Record {
 	if inert || level == Off {
 		return &lost
 	}
+	if registry.full.Load() { // no use in taking the registry's lock for each wait
+		registry.dropped.Add(1)
+		return &lost
+	}
 	return k.join(lock, "", level, byMeeting)
 }
 

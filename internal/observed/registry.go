@@ -26,16 +26,17 @@ const maxLocks = 1 << 14
 var registry struct {
 	everything xsync.Uint32 // a Level: what locks join at when a slow path meets them
 	some       xsync.Bool   // a lock is observed, or is to be when a slow path meets it
+	full       xsync.Bool   // a lock has met a slow path and found no room, and none has left since
 	table      xsync.Pointer[table]
 	_          cpu.CacheLinePad // those above are read often, and hardly ever written
 
 	lastID  xsync.Int64
 	mu      xsync.Mutex
-	records []*Record // by ID; guarded by mu
-	used    int       // slots of the table that are not nil; guarded by mu
-	known   bool      // how to tell goroutines apart; guarded by mu
-	dropped int64     // locks for which there was no room; guarded by mu
-	holders int       // records at Holders; guarded by mu
+	records []*Record   // by ID; guarded by mu
+	used    int         // slots of the table that are not nil; guarded by mu
+	known   bool        // how to tell goroutines apart; guarded by mu
+	dropped xsync.Int64 // how often a lock found no room
+	holders int         // records at Holders; guarded by mu
 }
 
 // A table finds records by the addresses of their locks. It is written under the registry's lock,
@@ -142,8 +143,9 @@ func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
 	fresh := r == &lost
 	if fresh {
 		if len(registry.records) >= maxLocks {
-			registry.dropped++
+			registry.dropped.Add(1)
 			if w == byMeeting { // An old one that was dropped instead would join again when it is met.
+				registry.full.Store(true)
 				registry.mu.Unlock()
 				return &lost
 			}
@@ -208,7 +210,7 @@ func (r *Record) agree() {
 func allRecords() (records []*Record, dropped uint64) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
-	return slices.Clone(registry.records), uint64(registry.dropped)
+	return slices.Clone(registry.records), uint64(registry.dropped.Load())
 }
 
 // NewID returns a number that nothing else in the process has.
@@ -258,6 +260,7 @@ func removeLocked(r *Record) {
 			return
 		case r:
 			s.Store(&lost)
+			registry.full.Store(false)
 			countHoldersLocked(r.Level(), Off)
 			r.cleanup.Stop()
 			byID := func(o *Record, id uint64) int { return cmp.Compare(o.id, id) }
