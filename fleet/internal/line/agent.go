@@ -36,19 +36,22 @@ type Local interface {
 //
 // Invariants:
 //
-//  1. What the Local is given is at most what the agent's entries hold; and so is what is held in
-//     it, unless the agent is lost. (checkInvariants, in every simulated step)
-//  2. What was withdrawn from a block is never given again. So it does not matter when, and
-//     whether, the transaction that returns it is applied.
+//  1. What the Local is given is at most what the agent's entries hold, less what a transaction was
+//     ever sent to return; and so is what is held in it, unless the agent is lost. (the simulator's
+//     checkBacked, after every event)
+//  2. What a transaction was sent to return is never given, nor counted, whether the entry waited
+//     then or held. So it does not matter when, and whether, that transaction is applied. What was
+//     only withdrawn is given again while it is held, in the tenure of a new block.
 //  3. Every write to an entry is guarded by its last change, and a new entry by its absence. So a
 //     transaction whose answer was lost may be applied late, and then changes nothing that was
 //     decided since, or makes an entry that the agent has forgotten. An entry with the agent's
 //     lease is the agent's, whoever remembers it.
-//  4. While requests wait in the process, an entry of the agent waits in the line, or is being
-//     asked for, or what the agent has suffices for the oldest request when others release. (the
-//     simulator's deadlock check)
+//  4. While requests wait in the process, an entry of the agent waits in the line that suffices for
+//     the oldest request, or a transaction is under way, or what the agent has suffices when others
+//     release. (the simulator's checkPlanned)
 //  5. While others wait, a block is not given for longer than the tenure, and nothing of it while
-//     it is idle.
+//     it is idle. (the simulator's checkPlanned)
+//  6. What exceeds the size since it fell is not given. (TestASizeThatFallsIsWithdrawnAtOnce)
 type Agent struct {
 	lease  int64
 	tenure int64 // ns

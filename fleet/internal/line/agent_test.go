@@ -220,3 +220,28 @@ func TestASizeThatFallsIsWithdrawnAtOnce(t *testing.T) {
 	txn, _ = a.Plan(1)
 	require.Equal(t, []Op{{Key{7, 0}, 6, 3}}, txn.Ops)
 }
+
+// The hold of one goroutine is longer than many tenures: another's request has a block of its own.
+func TestANewBlockServesWhileAnOldOneIsHeld(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	l.wants(1)
+	e := []Entry{{Key{7, 0}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}, {Key{9, 0}, 7, 7, 1}}
+	a.Learn(State{Rev: 7, Size: 2, Entries: e}, 0)
+	require.EqualValues(t, 1, l.held)
+	l.wants(1)
+	txn, _ := a.Plan(10)
+	require.Equal(t, []Op{{Key{7, 1}, 0, 1}}, txn.Ops)
+	require.EqualValues(t, 0, l.size)
+	a.Answered()
+	a.See(8, 11, Entry{Key{7, 1}, 8, 8, 1})
+	a.See(9, 12, Entry{Key: Key{8, 0}})
+	require.EqualValues(t, 1, l.held)
+	a.See(10, 13, Entry{Key: Key{9, 0}})
+	require.EqualValues(t, 2, l.held, "both")
+	a.See(11, 14, Entry{Key{8, 1}, 11, 11, 1})
+	_, wake := a.Plan(14)
+	require.EqualValues(t, 23, wake, "the new tenure is that of both")
+	a.Plan(23)
+	require.EqualValues(t, 0, l.size)
+}

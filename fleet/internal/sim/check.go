@@ -1,0 +1,128 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/farad-go/farad/fleet/internal/line"
+)
+
+// check looks at everything after a step.
+func (w *world) check() {
+	held := w.store.held(all)
+	if held > w.allowed && !w.Tamper {
+		w.fail("blocks hold %d of %d", held, w.allowed)
+	}
+	w.allowed = max(w.store.size, min(w.allowed, held))
+	var inside int64
+	for _, p := range w.procs {
+		if !p.alive || p.paused {
+			continue
+		}
+		p.tenancies(func(t *tenancy) {
+			w.checkBacked(t)
+			inside += w.weight(t.engine.held)
+		})
+	}
+	if inside > w.allowed && !w.Deaf && !w.fenced() {
+		w.fail("%d are held of %d", inside, w.allowed)
+	}
+	w.flights = slices.DeleteFunc(w.flights, func(f *flight) bool { return f.copies == 0 })
+}
+
+// checkBacked checks that the entries of a tenancy hold what its process may use: now, and after
+// any of its transactions that may still be applied.
+func (w *world) checkBacked(t *tenancy) {
+	_, exists := w.store.leases[t.lease]
+	if !t.valid() || t.tampered || w.Pause || w.Jump || w.Revoke && !exists {
+		return
+	}
+	if !exists {
+		w.fail("lease %d has ended while it is valid", t.lease)
+	}
+	has := w.store.held(t.made)
+	uses := max(w.weight(t.engine.size), w.weight(t.engine.held))
+	if uses > has {
+		w.fail("lease %d uses %d and holds %d", t.lease, uses, has)
+	}
+	for _, f := range w.flights {
+		if f.by != t || f.copies == 0 {
+			continue
+		}
+		left := has
+		for _, op := range f.ops {
+			i := w.store.find(op.Key)
+			if i < 0 && op.Mod != 0 || i >= 0 && w.store.entries[i].Mod != op.Mod {
+				left = has // it will not be applied
+				break
+			}
+			if i >= 0 && w.store.entries[i].held {
+				left -= w.store.entries[i].Weight - op.Weight
+			}
+		}
+		if uses > left {
+			w.fail("lease %d uses %d and a transaction under way leaves %d", t.lease, uses, left)
+		}
+	}
+}
+
+// made reports whether the tenancy made an entry.
+func (t *tenancy) made(k line.Key) bool {
+	return k.Lease == t.lease && t.first <= k.Seq && k.Seq < t.end
+}
+
+// checkPlanned checks what an agent has decided, on what it knows.
+func (w *world) checkPlanned(t *tenancy) {
+	a := t.agent
+	if a.State().Rev == 0 || t.lost || t.p.cur != t {
+		return
+	}
+	others, asked := false, int64(0)
+	for e, holds := range a.State().Holding {
+		if !t.made(e.Key) {
+			others = others || !holds
+		} else if !holds {
+			asked = max(asked, e.Weight)
+		}
+	}
+	if len(t.engine.queue) > 0 && !t.busy {
+		n := t.engine.queue[0].n
+		if max(asked, w.weight(t.engine.size)) < w.weight(n) && n <= a.State().Size {
+			w.fail("lease %d has %d, waits for %d, and its oldest request is for %d", t.lease, t.engine.size, asked, n)
+		}
+	}
+	given, held := w.weight(t.engine.size), w.weight(t.engine.held)
+	if others && given > held {
+		w.fail("lease %d has %d idle while others wait", t.lease, given-held)
+	}
+	if others && given > 0 && !w.Jump && t.p.clock() >= t.granted+int64(w.Tenure) {
+		w.fail("lease %d still has %d after its tenure", t.lease, given)
+	}
+}
+
+// perEntry is how long an entry delays those behind it once its own turn has come: its process sees
+// that somebody waits, its tenure ends, the last holder releases, the driver looks, a transaction
+// that is under way is answered, and the one that returns the block arrives.
+func (w *world) perEntry() int64 {
+	return int64(w.Tenure)*102/100 + int64(w.Hold+w.Look+5*w.Delay) + 10
+}
+
+// turn is told of each entry that begins to hold: no later than the sum of what the entries before
+// it may take.
+func (w *world) turn(e *entry) {
+	if !w.prompt() {
+		return
+	}
+	waited := w.now - e.created
+	if e.before == 0 {
+		if waited > 0 {
+			w.fail("%d/%d waited behind nobody", e.Lease, e.Seq)
+		}
+		return
+	}
+	used := float64(waited) / float64(int64(e.before)*w.perEntry())
+	w.result.WaitUsed = max(w.result.WaitUsed, used)
+	if used > 1 {
+		w.fail("%d/%d waited %v behind %d", e.Lease, e.Seq, time.Duration(waited), e.before)
+	}
+}

@@ -1,0 +1,140 @@
+package sim
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Defects, written into the agent, the state or the driver one at a time. The simulator must find
+// each, in runs of one kind.
+var planted = []struct{ name, kind, file, from, to string }{
+	{
+		"a guard that only knows absence", "faults", "store.go",
+		"if mod != op.Mod {", "if (op.Mod == 0) != (mod == 0) {",
+	},
+	{
+		"what was withdrawn is given again, after a read", "faults", "../line/agent.go",
+		"b.Entry, b.keep = *e, min(b.keep, e.Weight)", "b.Entry, b.keep = *e, e.Weight",
+	},
+	{
+		"a waiting entry is returned, and given when its turn comes", "prompt", "../line/agent.go",
+		"b.keep = 0 // of no use, or too small", "ops = append(ops, Op{b.Key, b.Mod, 0})\n\t\t\tcontinue",
+	},
+	{
+		"capacity from a waiting entry", "prompt", "../line/agent.go",
+		"if holds && !b.holds {", "if (holds || true) && !b.holds {",
+	},
+	{
+		"the last of an entry may exceed the size", "prompt", "../line/state.go",
+		"sum <= s.Size", "sum-e.Weight < s.Size",
+	},
+	{
+		"an idle block that vanishes is no loss", "tampered", "../line/agent.go",
+		"case left < had || a.holding()", "case a.holding()",
+	},
+	{
+		"the size falls, and blocks stay", "prompt", "../line/agent.go",
+		"\ta.shrink()\n", "",
+	},
+	{
+		"new blocks pay for old ones", "prompt", "../line/agent.go",
+		"\t\ta.renew(a.weight(a.local.Held())-had, now)\n", "",
+	},
+	{
+		"idle permits stay while others wait", "prompt", "../line/agent.go",
+		"if others || own {", "if own {",
+	},
+	{
+		"idle permits stay while the process waits for more", "prompt", "../line/agent.go",
+		"if others || own {", "if others || own && false {",
+	},
+	{
+		"the tenure has no end", "prompt", "../line/agent.go",
+		"case now >= end:", "case false:",
+	},
+	{
+		"less is asked for than the oldest request needs", "prompt", "../line/agent.go",
+		"max(need, min(all, max(free, share-has)))", "max(1, min(all, max(free, share-has)))",
+	},
+	{
+		"an entry that is too small for the oldest request stays", "prompt", "../line/agent.go",
+		" || a.given() < need && b.keep < need:", ":",
+	},
+	{
+		"the stamp comes after the permits", "fenced", "../line/agent.go",
+		"\t\ta.local.Granted(a.state.Rev, a.state.Holders())\n\t\ta.local.Resize(a.permits(a.given()))\n",
+		"\t\ta.local.Resize(a.permits(a.given()))\n\t\ta.local.Granted(a.state.Rev, a.state.Holders())\n",
+	},
+	{
+		"a token knows no survivors but those of its own lease", "fenced", "process.go",
+		"r.token = t.stamp()", "t.engine.holders = []int64{t.lease}\n\t\tr.token = t.stamp()",
+	},
+	{
+		"validity is reckoned from the answer", "faults", "process.go",
+		"\t\t\t\ts.validFrom(sent, sentWall)\n",
+		"\t\t\t\ts.validFrom(max(sent, p.clock()), max(sentWall, p.wallClock()))\n",
+	},
+	{
+		"a renewal brings back what was lost", "faults", "process.go",
+		"\t\t\tcase s.valid():\n", "\t\t\tcase true:\n\t\t\t\ts.over = false\n",
+	},
+	{
+		"a lease is revoked while goroutines hold", "tampered", "process.go",
+		"\tt.drive()\n\tif p.cur == t {\n", "\tt.drive()\n\tt.revoke()\n\tif p.cur == t {\n",
+	},
+	{
+		"a release that pays a debt is not told", "prompt", "process.go",
+		"debt || idle && e.size > e.held", "debt && false || idle && e.size > e.held",
+	},
+	{
+		"a state that is older than what is known", "faults", "../line/agent.go",
+		"if s.Rev >= a.state.Rev {", "if true {",
+	},
+}
+
+func TestPlantedDefectsStillFit(t *testing.T) {
+	for _, p := range planted {
+		text, err := os.ReadFile(p.file)
+		require.NoError(t, err)
+		require.Equal(t, 1, strings.Count(string(text), p.from), "the place of %q", p.name)
+	}
+}
+
+func TestPlantedDefectsAreFound(t *testing.T) {
+	if os.Getenv("FARAD_STRESS") == "" {
+		t.Skip("builds the package twenty times")
+	}
+	for _, p := range planted {
+		t.Run(p.name, func(t *testing.T) {
+			original, err := filepath.Abs(p.file)
+			require.NoError(t, err)
+			text, err := os.ReadFile(original)
+			require.NoError(t, err)
+			dir := t.TempDir()
+			changed := filepath.Join(dir, "changed.go")
+			require.NoError(t, os.WriteFile(changed, []byte(strings.Replace(string(text), p.from, p.to, 1)), 0o600))
+			overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
+			require.NoError(t, err)
+			file := filepath.Join(dir, "overlay.json")
+			require.NoError(t, os.WriteFile(file, overlay, 0o600))
+			cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-timeout", "2m",
+				"-overlay", file, "-run", "^TestSeeds$/^"+p.kind+"$", ".")
+			cmd.Env = append(os.Environ(), "FARAD_STRESS=")
+			out, err := cmd.CombinedOutput()
+			require.Error(t, err, "not found")
+			found := verdict.FindString(string(out))
+			require.NotEmpty(t, found, "it failed otherwise:\n%s", out)
+			t.Log(strings.Join(strings.Fields(found), " "))
+		})
+	}
+}
+
+// verdict is what a failed run says.
+var verdict = regexp.MustCompile(`Should be empty, but was .*`)

@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/farad-go/farad/fleet/internal/line"
+)
+
+// A store is the model of etcd: one line, and the leases.
+type store struct {
+	rev     int64
+	size    int64
+	entries []entry         // by place in the line
+	leases  map[int64]int64 // when each ends
+	last    int64           // the newest lease
+	log     []revision
+	commits int // transactions that changed something
+}
+
+type entry struct {
+	line.Entry
+	held    bool  // it holds, or did before the size fell
+	created int64 // time
+	before  int   // how many were before it then
+}
+
+// A revision is what a watch delivers.
+type revision struct {
+	rev     int64
+	changes []line.Change
+}
+
+func (s *store) find(k line.Key) int {
+	return slices.IndexFunc(s.entries, func(e entry) bool { return e.Key == k })
+}
+
+// commit applies the operations if the guards of all are true and the leases exist.
+func (s *store) commit(now int64, ops []line.Op) bool {
+	for _, op := range ops {
+		var mod int64
+		if i := s.find(op.Key); i >= 0 {
+			mod = s.entries[i].Mod
+		}
+		if mod != op.Mod {
+			return false
+		}
+		if _, ok := s.leases[op.Lease]; !ok {
+			return false
+		}
+	}
+	s.rev++
+	var changes []line.Change
+	for _, op := range ops {
+		changes = append(changes, s.put(now, op.Key, op.Weight))
+	}
+	s.logged(changes)
+	s.commits++
+	return true
+}
+
+// put sets the weight of an entry at the present revision, or deletes it with weight 0.
+func (s *store) put(now int64, k line.Key, weight int64) line.Change {
+	i := s.find(k)
+	switch {
+	case weight == 0:
+		s.entries = slices.Delete(s.entries, i, i+1)
+		return line.Change{Key: k}
+	case i < 0:
+		i = len(s.entries)
+		s.entries = append(s.entries, entry{Entry: line.Entry{Key: k, Create: s.rev}, created: now, before: i})
+	}
+	s.entries[i].Mod, s.entries[i].Weight = s.rev, weight
+	return s.entries[i].Entry
+}
+
+func (s *store) logged(changes []line.Change) {
+	s.log = append(s.log, revision{s.rev, changes})
+}
+
+// end deletes the entries of a lease, as its end does.
+func (s *store) end(lease int64) bool {
+	if _, ok := s.leases[lease]; !ok {
+		return false
+	}
+	delete(s.leases, lease)
+	var changes []line.Change
+	for _, e := range s.entries {
+		if e.Lease == lease {
+			changes = append(changes, line.Change{Key: e.Key})
+		}
+	}
+	s.entries = slices.DeleteFunc(s.entries, func(e entry) bool { return e.Lease == lease })
+	if changes != nil {
+		s.rev++
+		s.logged(changes)
+	}
+	return true
+}
+
+// settle brings up to date who holds, and tells turn about each entry that begins to.
+func (s *store) settle(turn func(e *entry)) {
+	var sum int64
+	for i := range s.entries {
+		e := &s.entries[i]
+		if sum += e.Weight; sum > s.size {
+			return
+		}
+		if !e.held {
+			e.held = true
+			turn(e)
+		}
+	}
+}
+
+// held returns what entries hold.
+func (s *store) held(of func(k line.Key) bool) (sum int64) {
+	for i := range s.entries {
+		if e := &s.entries[i]; e.held && of(e.Key) {
+			sum += e.Weight
+		}
+	}
+	return sum
+}
+
+func all(line.Key) bool { return true }
+
+func (s *store) state() line.State {
+	st := line.State{Rev: s.rev, Size: s.size}
+	for i := range s.entries {
+		st.Entries = append(st.Entries, s.entries[i].Entry)
+	}
+	return st
+}
