@@ -105,6 +105,7 @@ type scenario struct {
 	long  bool // not for -short
 	large bool // not for -short, and under a bound
 	wide  bool // the same, but of biased locks only: there it has many more interleavings
+	slow  bool // not for -short, of biased locks only
 	body  func(cs *section)
 }
 
@@ -158,7 +159,7 @@ var scenarios = []scenario{
 	{name: "try", wide: true, body: func(cs *section) {
 		cs.threads(func() { cs.readIf(cs.l.TryRLock()) }, func() { cs.writeIf(cs.l.TryLock()) }, cs.read)
 	}},
-	{name: "try and write", body: func(cs *section) {
+	{name: "try and write", slow: true, body: func(cs *section) {
 		cs.threads(func() { cs.readIf(cs.l.TryRLock()) }, func() { cs.writeIf(cs.l.TryLock()) }, cs.write)
 	}},
 	// Where no goroutine waits and no writer holds, a try to read must not fail; while the bias was
@@ -397,7 +398,7 @@ func (s scenario) check(t *testing.T, opts []rwlock.Option) {
 	if s.large && opts != nil {
 		o.Bound = 2 // with 3 it takes minutes
 	}
-	if (s.long || o.Bound > 0) && (testing.Short() || interleave.RaceEnabled) {
+	if (s.long || s.slow && opts != nil || o.Bound > 0) && (testing.Short() || interleave.RaceEnabled) {
 		t.Skip("tier two")
 	}
 	interleave.Check(t, o, func(x *interleave.Run) {

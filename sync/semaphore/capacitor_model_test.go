@@ -3,6 +3,7 @@
 package semaphore_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/farad-go/farad/internal/locktest/semtest"
@@ -28,7 +29,11 @@ func TestModelCapacitorHistories(t *testing.T) {
 				k.Delegates = true // the large ones are much the same
 			}
 			semtest.RunHistories(t, k)
-			semtest.CheckHistories(t, k, histories)
+			own := histories
+			if testing.Short() { // what found a defect of the engine's takes longest
+				own = slices.DeleteFunc(slices.Clone(own), func(h semtest.History) bool { return h.Name == slowest })
+			}
+			semtest.CheckHistories(t, k, own)
 		})
 	}
 }

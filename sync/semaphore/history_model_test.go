@@ -17,11 +17,13 @@ var histories = []semtest.History{
 		semtest.Locks(1), semtest.Locks(1), semtest.Does(func(c *semtest.Client) { c.Resize(1) }))},
 	// Close was two steps: the holder saw it, and then its release granted the waiter in the slot.
 	// It failed with the schedule a10.b11.c5.a11.c3.b16.
-	{Name: "close/seen before it is done", Size: 1, Clients: semtest.Bodies(
+	{Name: slowest, Size: 1, Clients: semtest.Bodies(
 		semtest.Does((*semtest.Client).DropWhileHolding), semtest.Locks(1), semtest.Does((*semtest.Client).Close))},
 	{Name: "over-release", Size: 1, Clients: semtest.Bodies(
 		semtest.Locks(1), semtest.Locks(1), semtest.Does(func(c *semtest.Client) { c.Release(2) }))},
 }
+
+const slowest = "close/seen before it is done"
 
 // Every history that the explorer can bring about is one that the sequential semaphore could have
 // given.

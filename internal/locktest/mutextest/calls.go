@@ -233,7 +233,7 @@ func RunSmallHistories(t *testing.T, of Subject) {
 
 func (h smallHistory) check(t *testing.T, k kind, of Subject) {
 	t.Helper()
-	o := of.options(t, h.large)
+	o := of.options(t, scenario{large: h.large})
 	judge := spec.NewMachine[word]()
 	interleave.Check(t, o, func(x *interleave.Run) {
 		m, ctx := k.alone(), x.NewContext()

@@ -112,6 +112,7 @@ func (w *world) begun(f Future[Small], state int) {
 type scenario struct {
 	name  string
 	large bool // not for -short, and under a bound
+	slow  bool // not for -short, if there is no bound
 	body  func(w *world)
 }
 
@@ -260,7 +261,7 @@ var futureScenarios = []scenario{
 		})
 	}},
 	// Unlock ends a future in every state, and a second one does nothing.
-	{name: "future/unlocked", body: func(w *world) {
+	{name: "future/unlocked", slow: true, body: func(w *world) {
 		w.Go("locker", func() { w.lock(); w.lock() })
 		w.Go("owner", func() {
 			f := w.future()
@@ -348,13 +349,13 @@ func RunSmallModel(t *testing.T, of Subject) {
 }
 
 // options says how far to search; a large search is for tier two, and bounded.
-func (of Subject) options(t *testing.T, large bool) interleave.Options {
+func (of Subject) options(t *testing.T, s scenario) interleave.Options {
 	t.Helper()
 	bound := of.Bound
-	if large {
-		if testing.Short() || interleave.RaceEnabled {
-			t.Skip("tier two")
-		}
+	if (s.large || s.slow && bound == 0) && (testing.Short() || interleave.RaceEnabled) {
+		t.Skip("tier two")
+	}
+	if s.large {
 		bound = cmp.Or(bound, 3)
 	}
 	if bound > 0 {
@@ -365,7 +366,7 @@ func (of Subject) options(t *testing.T, large bool) interleave.Options {
 
 func (s scenario) check(t *testing.T, k kind, of Subject) {
 	t.Helper()
-	o := of.options(t, s.large)
+	o := of.options(t, s)
 	interleave.Check(t, o, func(x *interleave.Run) {
 		w := &world{Run: x, k: k, m: k.alone()}
 		x.Name("m", w.m)
