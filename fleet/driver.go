@@ -46,19 +46,21 @@ type driver struct {
 	changed   chan struct{}      // the session or the tenancy is another, or closed is set
 	revisions chan revision      // from the watch, and from who has read the line
 	answers   chan answer        // of transactions
+	statuses  chan chan<- Status // questions
 	rounds    chan chan struct{} // closed when the driver has asked the server once
 	returned  chan struct{}      // closed when everything is returned, after close
 	stop      context.CancelFunc // ends run
 	done      chan struct{}      // closed when run has ended
 
-	size atomic.Int64 // as far as is known
+	size   atomic.Int64 // as far as is known
+	losses atomic.Int64
 }
 
 func newDriver(f *Fleet, name string, s *store) *driver {
 	d := &driver{
 		fleet: f, name: name, store: s,
 		changed: make(chan struct{}, 1), revisions: make(chan revision),
-		answers: make(chan answer), rounds: make(chan chan struct{}),
+		answers: make(chan answer), rounds: make(chan chan struct{}), statuses: make(chan chan<- Status),
 		returned: make(chan struct{}), done: make(chan struct{}),
 	}
 	d.bell.Init()
@@ -89,6 +91,7 @@ func (d *driver) turn(end func(*tenancy) bool) {
 	d.aged.Store(true)
 	d.current.Store(next) // before the waiters of t look for it
 	t.end()
+	d.losses.Add(1)
 	signal(d.changed)
 }
 
@@ -132,6 +135,7 @@ type loop struct {
 	ctx    context.Context
 	seats  []*seat // of tenancies that have or may get something; the current one's is the last
 	state  line.State
+	seen   map[line.Key]sight
 	next   int64           // number of the next agent's first entry
 	rounds []chan struct{} // that wait for a transaction
 }
@@ -144,6 +148,7 @@ func (d *driver) run(ctx context.Context, first line.State) {
 	defer cancel()
 	go d.store.watch(ctx, first.Rev, d.revisions)
 	l := &loop{driver: d, ctx: ctx, state: first}
+	l.watchBlocks()
 	defer l.endRounds(&l.rounds)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -161,6 +166,8 @@ func (d *driver) run(ctx context.Context, first line.State) {
 		case <-d.changed:
 		case r := <-d.rounds:
 			l.rounds = append(l.rounds, r)
+		case s := <-d.statuses:
+			s <- l.status()
 		case r := <-d.revisions:
 			l.see(r)
 		case a := <-d.answers:
@@ -299,6 +306,7 @@ func (l *loop) see(r revision) {
 		l.state = *r.whole
 	}
 	l.size.Store(l.state.Size)
+	l.watchBlocks()
 	for _, s := range l.seats {
 		if r.whole == nil {
 			s.agent.See(r.rev, now, r.changes...)

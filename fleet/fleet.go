@@ -229,7 +229,7 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 	if d := f.drivers[kind+"/"+name]; d != nil && !d.isDone() {
 		return d, nil
 	}
-	d := newDriver(f, name, st)
+	d := newDriver(f, kind+" "+name, st)
 	d.size.Store(first.Size)
 	f.drivers[kind+"/"+name] = d
 	var run context.Context

@@ -22,7 +22,7 @@ type tenancy struct {
 
 func newTenancy(d *driver) *tenancy {
 	t := &tenancy{driver: d}
-	t.Init(&d.bell, t.valid)
+	t.Init(d.name, &d.bell, t.valid)
 	t.ctx, t.lose = context.WithCancelCause(context.Background())
 	return t
 }

@@ -16,6 +16,8 @@ require (
 	google.golang.org/grpc v1.83.2
 )
 
+require github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50 // indirect
+
 require (
 	github.com/VividCortex/ewma v1.2.0 // indirect
 	github.com/acarl005/stripansi v0.0.0-20180116102854-5a71ef0e047d // indirect

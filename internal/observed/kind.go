@@ -105,6 +105,13 @@ func (k *Kind[T]) Join(lock *T) *Record {
 	return k.join(lock, "", level, byMeeting)
 }
 
+// Call is Join for a lock that has a name of its own. Without [Everything] it does nothing.
+func (k *Kind[T]) Call(lock *T, name string) {
+	if level := Everything(); !inert && level != Off {
+		k.join(lock, name, level, byMeeting)
+	}
+}
+
 // A weakLock is a lock that the registry knows.
 type weakLock interface {
 	// observe sets or clears the lock's bit O.

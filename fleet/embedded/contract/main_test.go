@@ -14,7 +14,9 @@ import (
 	"github.com/farad-go/farad/fleet/embedded"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/farad-go/farad/observe.(*monitor).run"))
+}
 
 // A world is an etcd of one member, with a namespace of its own.
 type world struct {

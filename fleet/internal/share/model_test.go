@@ -37,7 +37,7 @@ func newWorld(x *interleave.Run, size int64, rw bool, processes int) *world {
 		p := &process{world: w}
 		p.bell.Init()
 		p.valid.Store(true)
-		p.Init(&p.bell, p.valid.Load)
+		p.Init("", &p.bell, p.valid.Load)
 		p.agent = line.NewAgent(int64(i+1), 0, 0, rw, &p.Share)
 		p.agent.Learn(w.state, 0)
 		w.processes = append(w.processes, p)

@@ -6,6 +6,7 @@ package share
 import (
 	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -46,10 +47,11 @@ const (
 
 // Init makes s a share of nothing, in which requests of any size wait until the agent knows the
 // size of the line. valid is called by any goroutine, with permits held.
-func (s *Share) Init(bell *Bell, valid func() bool) {
+func (s *Share) Init(name string, bell *Bell, valid func() bool) {
 	s.permits().Init(0, &engine.Options{Elastic: true})
 	s.Bound(engine.MaxPermits)
 	s.bell, s.valid = bell, valid
+	kind.Call(s, name)
 }
 
 func (s *Share) permits() engine.Permits { return s.e.From(0) }
@@ -59,9 +61,14 @@ func (s *Share) Close() { s.e.Close() }
 
 // Try takes n permits, n > 0, without waiting.
 func (s *Share) Try(n int64) bool {
-	if !s.permits().TryAcquire(n) {
-		return false
+	if s.permits().TryAcquire(n) {
+		return s.stillValid(n)
 	}
+	return s.e.IsObserved() && s.tryObserved(n)
+}
+
+// stillValid reports whether n permits that were just taken may be relied on. If not they go back.
+func (s *Share) stillValid(n int64) bool {
 	if s.valid() {
 		return true
 	}
@@ -72,17 +79,33 @@ func (s *Share) Try(n int64) bool {
 // Wait takes n permits, n > 0, and waits for them until l ends the wait. After a loss, as after
 // Close, the error is [waiter.ErrClosed].
 func (s *Share) Wait(l waiter.Limit, n int64) error {
-	p, err := s.permits().BeginUntil(l, n)
-	if p != nil {
-		s.tell(onWait)
-		p.Sleeper().SleepInline()
-		if err = s.permits().EndUntil(l, p); err != nil {
-			s.tell(onWait) // the agent may have asked for more than is wanted now
-		}
+	if s.e.IsObserved() {
+		return s.waitObserved(l, n)
 	}
-	if err == nil && !s.valid() {
-		s.Release(n)
-		return waiter.ErrClosed
+	if err := s.sleep(l, n); err != nil {
+		return err
+	}
+	return s.ifValid(n)
+}
+
+// ifValid is stillValid for Wait.
+func (s *Share) ifValid(n int64) error {
+	if s.stillValid(n) {
+		return nil
+	}
+	return waiter.ErrClosed
+}
+
+// sleep is Wait, but does not ask whether the share is valid.
+func (s *Share) sleep(l waiter.Limit, n int64) error {
+	p, err := s.permits().BeginUntil(l, n)
+	if p == nil {
+		return err
+	}
+	s.tell(onWait)
+	p.Sleeper().SleepInline()
+	if err = s.permits().EndUntil(l, p); err != nil {
+		s.tell(onWait) // the agent may have asked for more than is wanted now
 	}
 	return err
 }
@@ -90,6 +113,9 @@ func (s *Share) Wait(l waiter.Limit, n int64) error {
 // Release gives back n permits, n > 0. If fewer are held it changes nothing and reports false.
 func (s *Share) Release(n int64) bool {
 	o := s.e.Look()
+	if o.IsObserved() && n <= s.Held() {
+		observed.Of(s).Released(n, false)
+	}
 	if (!s.e.Returns(o, n) || !s.e.Give(o, n)) && !s.permits().Release(n) {
 		return false
 	}
@@ -126,6 +152,9 @@ func (s *Share) ReleaseLoose(n int64) bool {
 // Token returns the number of a token for permits that the caller has taken, and the stamp of the
 // newest block; nil if there never was one.
 func (s *Share) Token() (seq int64, st *Stamp) { return s.seq.Add(1), s.stamp.Load() }
+
+// Given returns how many permits may be held.
+func (s *Share) Given() int64 { return s.permits().Size() }
 
 // Available returns how many permits are not held, and is negative while more are held than given.
 func (s *Share) Available() int64 { return s.permits().Available() }
