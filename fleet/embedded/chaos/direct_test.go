@@ -1,0 +1,245 @@
+//go:build linux
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+
+	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/embedded/cluster"
+)
+
+// connect returns a client that is closed at the end.
+func connect(t *testing.T, endpoints []string) *clientv3.Client {
+	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
+}
+
+// member joins the fleet from this process.
+func member(t *testing.T, endpoints []string) *fleet.Fleet {
+	f, err := fleet.New(patient(t), connect(t, endpoints), namespace, fleet.WithTTL(ttl))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(t, f.Close(ctx))
+	})
+	return f
+}
+
+func lock(t *testing.T, f *fleet.Fleet, name string) *fleet.Mutex {
+	m, err := f.Mutex(patient(t), name)
+	require.NoError(t, err)
+	return m
+}
+
+// take locks m and unlocks it again.
+func take(t *testing.T, m *fleet.Mutex) {
+	t.Helper()
+	require.NoError(t, m.LockContext(patient(t)))
+	m.Unlock()
+}
+
+// A holder that is cut off knows that it has lost the permits before another one has them, whenever
+// it was cut off.
+func TestLostIsToldFirst(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1)
+	phases := 10
+	if testing.Short() {
+		phases = 3
+	}
+	var running sync.WaitGroup
+	for i := range phases {
+		link, err := c.Link()
+		require.NoError(t, err)
+		name := fmt.Sprintf("phase %d", i)
+		held, waiting := lock(t, member(t, link.Endpoints()), name), lock(t, member(t, c.Endpoints()), name)
+		p, err := held.LockPermit(patient(t))
+		require.NoError(t, err)
+		running.Go(func() {
+			defer p.Release()
+			time.Sleep(ttl / 3 * time.Duration(i) / time.Duration(phases)) // between two renewals
+			link.Cut()
+			told := make(chan time.Duration, 1)
+			go func() {
+				<-p.Lost()
+				told <- now()
+			}()
+			if err := waiting.LockContext(patient(t)); err != nil {
+				t.Error(err)
+				return
+			}
+			at, valid := now(), p.Valid()
+			lead := at - <-told
+			waiting.Unlock()
+			link.Heal()
+			t.Logf("%s: told %.3f s before", name, lead.Seconds())
+			if valid || lead <= 0 {
+				t.Errorf("%s: valid: %v; told %v before another has it", name, valid, lead)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// Without a majority a process goes on with what it has, until its lease could end.
+func TestLocalPermitsWithoutAMajority(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 3)
+	a, b := lock(t, member(t, c.Endpoints()), "m"), lock(t, member(t, c.Endpoints()), "m")
+	take(t, a)
+	require.NoError(t, c.Pause(0))
+	require.NoError(t, c.Pause(1))
+	local := 0
+	for ; a.TryLock(); local++ {
+		a.Unlock()
+		time.Sleep(time.Millisecond)
+	}
+	require.NotZero(t, local)
+	t.Logf("%d times without a majority", local)
+	for _, m := range []*fleet.Mutex{a, b} {
+		require.ErrorIs(t, m.LockTimeout(ttl), context.DeadlineExceeded)
+	}
+	require.NoError(t, c.Resume(0))
+	require.NoError(t, c.Resume(1))
+	take(t, a)
+	take(t, b)
+}
+
+// What happened while a process was cut off is not there any more.
+func TestCompactedWhileCutOff(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1)
+	link, err := c.Link()
+	require.NoError(t, err)
+	client := connect(t, c.Endpoints())
+	a, b := lock(t, member(t, link.Endpoints()), "m"), lock(t, member(t, c.Endpoints()), "m")
+	for range 3 {
+		take(t, a)
+		link.Cut()
+		take(t, b) // when the lease of a has ended
+		take(t, b)
+		r, err := client.Put(patient(t), "elsewhere", "")
+		require.NoError(t, err)
+		_, err = client.Compact(patient(t), r.Header.GetRevision(), clientv3.WithCompactPhysical())
+		require.NoError(t, err)
+		link.Heal()
+		take(t, a)
+		if testing.Short() {
+			break
+		}
+	}
+}
+
+// Servers that have no space let nobody queue. What is held stays held and can be returned.
+func TestNoSpace(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1)
+	client := connect(t, c.Endpoints())
+	a, b := lock(t, member(t, c.Endpoints()), "m"), lock(t, member(t, c.Endpoints()), "m")
+	p, err := a.LockPermit(patient(t))
+	require.NoError(t, err)
+	status, err := client.Status(patient(t), c.Endpoints()[0])
+	require.NoError(t, err)
+	alarm := &etcdserverpb.AlarmRequest{
+		Action: etcdserverpb.AlarmRequest_ACTIVATE,
+		Alarm:  etcdserverpb.AlarmType_NOSPACE, MemberID: status.Header.MemberId,
+	}
+	_, err = etcdserverpb.NewMaintenanceClient(client.ActiveConnection()).Alarm(patient(t), alarm)
+	require.NoError(t, err)
+	require.ErrorIs(t, b.LockTimeout(ttl+time.Second), context.DeadlineExceeded)
+	require.True(t, p.Valid(), "it was renewed")
+	p.Release()
+	_, err = client.AlarmDisarm(patient(t), &clientv3.AlarmMember{
+		MemberID: alarm.MemberID, Alarm: etcdserverpb.AlarmType_NOSPACE,
+	})
+	require.NoError(t, err)
+	take(t, b)
+	take(t, a)
+}
+
+// A member ends when it cannot write. The others go on, and it comes back when there is space.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip()
+	}
+	dir := t.TempDir()
+	disk := filepath.Join(dir, "m0")
+	require.NoError(t, os.Mkdir(disk, 0o700))
+	if err := unix.Mount("farad", disk, "tmpfs", 0, "size=32m,mode=700"); err != nil {
+		t.Skip("a small disk cannot be had: ", err)
+	}
+	t.Cleanup(func() { require.NoError(t, unix.Unmount(disk, 0)) })
+	c := startCluster(t, 3, cluster.WithDir(dir))
+	client := connect(t, c.Endpoints()[1:])
+	a, b := lock(t, member(t, c.Endpoints()), "m"), lock(t, member(t, c.Endpoints()), "m")
+	take(t, a)
+
+	rubbish := filepath.Join(disk, "rubbish")
+	file, err := os.Create(rubbish)
+	require.NoError(t, err)
+	for err == nil {
+		_, err = file.Write(make([]byte, 64<<10))
+	}
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.NoError(t, file.Close())
+	await(t, "the member ends", func() bool {
+		_, err := client.Put(patient(t), "elsewhere", strings.Repeat("x", 256<<10))
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(patient(t), time.Second)
+		defer cancel()
+		_, err = client.Status(ctx, c.Endpoints()[0])
+		return err != nil
+	})
+	take(t, b)
+	take(t, a)
+	require.NoError(t, os.Remove(rubbish))
+	require.NoError(t, c.Restart(patient(t), 0))
+	take(t, b)
+	require.NoError(t, c.Kill(1)) // the majority is with the one that has come back
+	take(t, a)
+	take(t, b)
+}
+
+// Two processes of one machine with one name are two, even inside one.
+func TestTwoProcessesOfOneName(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1)
+	client := connect(t, c.Endpoints())
+	var locks []*fleet.Mutex
+	for range 2 {
+		f, err := fleet.New(patient(t), client, namespace, fleet.WithTTL(ttl))
+		require.NoError(t, err)
+		defer func() { require.NoError(t, f.Close(patient(t))) }()
+		locks = append(locks, lock(t, f, "m"))
+	}
+	p, err := locks[0].LockPermit(patient(t))
+	require.NoError(t, err)
+	require.False(t, locks[1].TryLock())
+	ok, err := locks[1].TryLockContext(patient(t))
+	require.NoError(t, err)
+	require.False(t, ok)
+	p.Release()
+	q, err := locks[1].LockPermit(patient(t))
+	require.NoError(t, err)
+	require.NotEqual(t, p.Token().Lease, q.Token().Lease)
+	q.Release()
+}
