@@ -14,5 +14,6 @@
 //	twa                a semaphore and a mutex on tickets and a waiting array
 //	waiter             the mechanism of waiting, for authors of locks and futures
 //
-// docs/choosing.md in the repository says which one to use. A farad is the unit of capacitance.
+// docs/guides/choosing.md in the repository says which one to use. A farad is the unit of
+// capacitance.
 package farad

@@ -1,5 +1,5 @@
-// Package fakeclock is the example of docs/synctest.md: a program that holds a lock while time
-// passes, and its test with a fake clock.
+// Package fakeclock is the example of docs/guides/synctest.md: a program that holds a lock while
+// time passes, and its test with a fake clock.
 package fakeclock
 
 import (

@@ -51,7 +51,7 @@ func TestCacheAsksOnceAMinute(t *testing.T) {
 // outside that test would never end.
 func TestTimeGoesOnBesideAMutex(t *testing.T) {
 	require.True(t, goesOn(t, new(sync.Mutex), time.Minute))
-	require.False(t, goesOn(t, new(std.Mutex), 50*time.Millisecond), "docs/synctest.md is out of date")
+	require.False(t, goesOn(t, new(std.Mutex), 50*time.Millisecond), "docs/guides/synctest.md is out of date")
 }
 
 // goesOn reports whether time passes in a bubble while one goroutine holds l for an hour and
