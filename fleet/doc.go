@@ -32,7 +32,7 @@
 // There is no order between goroutines of two processes.
 //
 // To understand the package read internal/line first (who holds, and what a process decides), then
-// tenancy.go (the engine in which goroutines wait), driver.go (the agent over etcd) and session.go
+// internal/share (where goroutines wait), driver.go (the agent over etcd) and session.go
 // (for how long a lease can be relied on). docs/design/fleet.md has the properties, the faults and
 // their outcomes; docs/guides/fleet.md how to run it.
 package fleet
