@@ -11,6 +11,19 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
+// Permits is what a Semaphore and one of package sync/semaphore have in common. Code that takes
+// Permits works in one process and in a fleet, as the constructor decides.
+type Permits interface {
+	Acquire(ctx context.Context, n int64) error
+	AcquireTimeout(t time.Duration, n int64) error
+	TryAcquire(n int64) bool
+	Release(n int64)
+	Size() int64
+	Available() int64
+	Waiting() int
+	Close()
+}
+
 // MaxPermits is the largest size.
 const MaxPermits = engine.MaxPermits
 

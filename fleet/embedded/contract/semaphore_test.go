@@ -16,21 +16,9 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// Code that does not care where the permits are from.
-type permits interface {
-	Acquire(ctx context.Context, n int64) error
-	AcquireTimeout(d time.Duration, n int64) error
-	TryAcquire(n int64) bool
-	Release(n int64)
-	Size() int64
-	Available() int64
-	Waiting() int
-	Close()
-}
-
 var (
-	_ permits = (*semaphore.Semaphore)(nil)
-	_ permits = (*fleet.Semaphore)(nil)
+	_ fleet.Permits = (*semaphore.Semaphore)(nil)
+	_ fleet.Permits = (*fleet.Semaphore)(nil)
 )
 
 func TestPermitsAreSharedByProcesses(t *testing.T) {

@@ -1,0 +1,145 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/embedded"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// open returns an etcd in this process, with a client, and what closes both.
+func open() (*clientv3.Client, func()) {
+	server, err := embedded.Start("")
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := server.Client()
+	if err != nil {
+		log.Fatal(err)
+	}
+	return client, func() { client.Close(); server.Close() }
+}
+
+func Example() {
+	client, end := open()
+	defer end()
+	ctx := context.Background()
+
+	f, err := fleet.New(ctx, client, "billing")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close(ctx)
+	sem, err := f.Semaphore(ctx, "exports", 40)
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := sem.AcquirePermit(ctx, 3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Release()
+	fmt.Println(p.N(), p.Valid(), p.Context().Err())
+	// Output: 3 true <nil>
+}
+
+// The same code with permits of this process, and of the fleet.
+func ExamplePermits() {
+	client, end := open()
+	defer end()
+	ctx := context.Background()
+	f, err := fleet.New(ctx, client, "billing")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close(ctx)
+	all, err := f.Semaphore(ctx, "imports", 2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, permits := range []fleet.Permits{semaphore.New(2), all} {
+		err := permits.Acquire(ctx, 2)
+		fmt.Println(err, permits.TryAcquire(1))
+		permits.Release(2)
+	}
+	// Output:
+	// <nil> false
+	// <nil> false
+}
+
+func ExampleMutex() {
+	client, end := open()
+	defer end()
+	ctx := context.Background()
+	f, err := fleet.New(ctx, client, "billing")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close(ctx)
+	leader, err := f.Mutex(ctx, "leader")
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := leader.LockPermit(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	again, err := leader.TryLockContext(ctx)
+	fmt.Println(again, err)
+	p.Release()
+	// Output: false <nil>
+}
+
+func ExampleRWMutex() {
+	client, end := open()
+	defer end()
+	ctx := context.Background()
+	f, err := fleet.New(ctx, client, "billing")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close(ctx)
+	config, err := f.RWMutex(ctx, "config")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := config.RLockContext(ctx); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(config.TryRLock(), errors.Is(config.LockTimeout(time.Millisecond), context.DeadlineExceeded))
+	config.RUnlock()
+	config.RUnlock()
+	// Output: true true
+}
+
+func ExampleAcquireFuture() {
+	client, end := open()
+	defer end()
+	ctx := context.Background()
+	f, err := fleet.New(ctx, client, "billing")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close(ctx)
+	sem, err := f.Semaphore(ctx, "exports", 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var request fleet.AcquireFuture
+	request.Init(sem, 1)
+	defer request.Release()
+	select {
+	case <-request.Done():
+		fmt.Println(request.Err())
+	case <-time.After(time.Minute):
+		fmt.Println("given up")
+	}
+	// Output: <nil>
+}
