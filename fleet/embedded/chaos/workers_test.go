@@ -171,10 +171,9 @@ func TestOperator(t *testing.T) {
 		t.Skip()
 	}
 	r := newRun(t, 3, one, several, mutex, rwMutex)
-	ctx := patient(t)
 	for _, lock := range []string{one, mutex} {
 		op, trap := r.resource.catch(r.anyWorker().id, lock)
-		_, err := r.client.Delete(ctx, r.key(lock, fmt.Sprintf("q/%016x/", op.Token.Lease)), clientv3.WithPrefix())
+		_, err := r.client.Delete(patient(t), r.key(lock, fmt.Sprintf("q/%016x/", op.Token.Lease)), clientv3.WithPrefix())
 		require.NoError(t, err)
 		r.awaitSuperseded(op)
 		close(trap.open)
@@ -182,22 +181,22 @@ func TestOperator(t *testing.T) {
 	}
 	for _, lock := range []string{several, rwMutex} {
 		for range 10 {
-			_, err := r.client.Delete(ctx, r.key(lock, "q/"), clientv3.WithPrefix())
+			_, err := r.client.Delete(patient(t), r.key(lock, "q/"), clientv3.WithPrefix())
 			require.NoError(t, err)
 		}
 		r.allServed("after deletions in " + lock)
 	}
 	for _, size := range []string{"3", "1", "0", "rubbish", "", "4"} { // never more than the resource allows
-		_, err := r.client.Put(ctx, r.key(several, "size"), size)
+		_, err := r.client.Put(patient(t), r.key(several, "size"), size)
 		require.NoError(t, err)
 		if n, _ := strconv.ParseInt(size, 10, 64); n == 3 {
 			r.allServed("with a size of " + size)
 		}
 	}
 	r.allServed("after a change of the size")
-	_, err := r.client.Delete(ctx, r.key(several, "size"))
+	_, err := r.client.Delete(patient(t), r.key(several, "size"))
 	require.NoError(t, err)
-	_, err = r.client.Put(ctx, r.key(several, "size"), strconv.FormatInt(sizes[several], 10))
+	_, err = r.client.Put(patient(t), r.key(several, "size"), strconv.FormatInt(sizes[several], 10))
 	require.NoError(t, err)
 	r.allServed("after a deletion of the size")
 	r.finish(expectation{full: true})
