@@ -188,14 +188,22 @@ func (d *driver) isDone() bool {
 	}
 }
 
+// hasReturned reports whether d.returned is closed.
+func (d *driver) hasReturned() bool {
+	select {
+	case <-d.returned:
+		return true
+	default:
+		return false
+	}
+}
+
 // isReturned reports whether everything was returned after close, and closes d.returned then.
 func (l *loop) isReturned() bool {
 	if !l.closed.Load() || slices.ContainsFunc(l.seats, func(s *seat) bool { return !s.agent.Done() }) {
 		return false
 	}
-	select {
-	case <-l.returned:
-	default:
+	if !l.hasReturned() {
 		close(l.returned)
 	}
 	return true
@@ -211,7 +219,7 @@ func (l *loop) reseat() {
 		if l.closed.Load() && !s.agent.Lost() {
 			s.agent.End()
 		}
-		if s.agent.Lost() {
+		if s.agent.Lost() || s.session.ends.Load() == nil { // the latter before d may leave f.drivers
 			l.turn(func(t *tenancy) bool { return t == s.t })
 		}
 		if s.session.ends.Load() != nil && (s.doubt || !s.agent.Done()) {

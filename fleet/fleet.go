@@ -207,14 +207,15 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 	if name == "" {
 		return nil, errors.New("fleet: a " + kind + " needs a name")
 	}
-	if d := f.opened(kind, name); d != nil {
-		select {
-		case <-d.returned: // it only waits for what may be applied late; another driver can do that
-			d.stop()
-			<-d.done
-		default:
-			return d, nil
-		}
+	switch d, err := f.opened(kind, name); {
+	case err != nil:
+		return nil, err
+	case d == nil:
+	case !d.hasReturned():
+		return d, nil
+	default: // it only waits for what may be applied late; another driver can do that
+		d.stop()
+		<-d.done
 	}
 	st := newStore(f.client, f.namespace, kind, name, f.answerWithin())
 	first, err := st.create(ctx, size)
@@ -239,7 +240,7 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 		d.run(run, first)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.drivers[kind+"/"+name] == d {
+		if f.drivers[kind+"/"+name] == d && !f.closing { // Close asks how it has ended
 			delete(f.drivers, kind+"/"+name)
 		}
 	}()
@@ -248,15 +249,19 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 
 // opened returns the driver of a line if it runs. One that is being closed keeps its name until
 // everything is returned.
-func (f *Fleet) opened(kind, name string) *driver {
+func (f *Fleet) opened(kind, name string) (*driver, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.drivers[kind+"/"+name]
+	if f.closing {
+		return nil, ErrClosed
+	}
+	return f.drivers[kind+"/"+name], nil
 }
 
 // Close closes everything that was opened by way of f, waits until all permits are released, and
 // gives up the lease. If ctx is done before, Close returns its error and stops renewing the lease:
-// what is still held is lost when its time has run out.
+// what is still held is lost when its time has run out, and returned when the lease ends. A later
+// Close waits for the loss.
 func (f *Fleet) Close(ctx context.Context) error {
 	f.mu.Lock()
 	f.closing = true
@@ -268,26 +273,29 @@ func (f *Fleet) Close(ctx context.Context) error {
 	for _, d := range all {
 		d.close()
 	}
-	var err error
+	gaveUp := false // here or in another Close
 	for _, d := range all {
 		select {
 		case <-d.done:
 		case <-d.returned:
 		case <-ctx.Done():
-			err = ctx.Err()
 		}
-	}
-	if err != nil {
-		s := f.session.Load()
-		time.AfterFunc(s.left(), func() { f.lost(s) })
-		f.stop()
-		return err
+		gaveUp = gaveUp || !d.hasReturned()
 	}
 	f.stop()
 	<-f.kept
 	s := f.session.Load()
+	if gaveUp { // the holders still run: the lease must outlast the session
+		time.AfterFunc(s.left(), func() { f.lost(s) })
+		select {
+		case <-s.lost:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	f.lost(s)
-	_, err = f.client.Revoke(ctx, s.lease)
+	_, err := f.client.Revoke(ctx, s.lease)
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		err = nil
 	}

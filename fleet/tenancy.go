@@ -37,9 +37,9 @@ func (t *tenancy) end() {
 // valid reports whether the permits may be relied on now. If their time has run out it has the
 // session end, so that another tenancy follows.
 func (t *tenancy) valid() bool {
-	s := t.session.Load()
-	if !s.valid() {
+	if s := t.session.Load(); s != nil && !s.valid() {
 		t.driver.fleet.lost(s)
+		return false
 	}
 	return !t.over.Load()
 }

@@ -305,3 +305,18 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 		s.Release(1)
 	}))
 }
+
+// A request for nothing needs no session.
+func TestFutureOfZero(t *testing.T) {
+	w := newWorld(t)
+	f := w.join()
+	for i := range 100 {
+		s, err := f.Semaphore(w.ctx, fmt.Sprint(i), 2)
+		require.NoError(t, err)
+		var a fleet.AcquireFuture
+		a.Init(s, 0)
+		<-a.Done()
+		require.NoError(t, a.Err())
+		a.Release()
+	}
+}
