@@ -91,6 +91,7 @@ func (d *driver) turn(end func(*tenancy) bool) {
 	d.aged.Store(true)
 	d.current.Store(next) // before the waiters of t look for it
 	t.end()
+	d.forgetLocked()
 	d.losses.Add(1)
 	signal(d.changed)
 }
@@ -108,6 +109,10 @@ func (d *driver) close() {
 func (d *driver) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.forgetLocked()
+}
+
+func (d *driver) forgetLocked() {
 	d.old = slices.DeleteFunc(d.old, func(t *tenancy) bool { return t.Held() == 0 })
 	d.aged.Store(len(d.old) > 0)
 }

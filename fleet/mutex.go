@@ -50,7 +50,7 @@ func (m *Mutex) LockPermit(ctx context.Context) (*Permit, error) {
 }
 
 // Unlock unlocks m. It panics if m is not locked in this process, other than by a Permit.
-func (m *Mutex) Unlock() { m.d.release(1) }
+func (m *Mutex) Unlock() { m.d.release(1, 1) }
 
 // Close ends all waiting and all later requests of this process with ErrClosed.
 func (m *Mutex) Close() { m.d.close() }

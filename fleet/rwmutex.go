@@ -76,11 +76,11 @@ func (m *RWMutex) permit(ctx context.Context, n int64) (*Permit, error) {
 
 // Unlock ends a LockContext. It panics if this process has not locked m for writing, other than by
 // a Permit.
-func (m *RWMutex) Unlock() { m.d.release(writer) }
+func (m *RWMutex) Unlock() { m.d.release(writer, writer) }
 
 // RUnlock ends a RLockContext. It panics if this process has not locked m for reading, other than
 // by a Permit.
-func (m *RWMutex) RUnlock() { m.d.release(reader) }
+func (m *RWMutex) RUnlock() { m.d.release(reader, writer-1) }
 
 // Close ends all waiting and all later requests of this process with ErrClosed.
 func (m *RWMutex) Close() { m.d.close() }

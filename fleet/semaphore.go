@@ -99,7 +99,7 @@ func (s *Semaphore) TryAcquireContext(ctx context.Context, n int64) (bool, error
 // process that wait, unless another process's turn has come. A goroutine may release what another
 // one of this process has acquired. Release panics if n is negative or more than this process
 // holds.
-func (s *Semaphore) Release(n int64) { s.d.release(n) }
+func (s *Semaphore) Release(n int64) { s.d.release(n, MaxPermits) }
 
 // AcquirePermit is Acquire and returns a handle. With an error the handle is nil and holds nothing.
 func (s *Semaphore) AcquirePermit(ctx context.Context, n int64) (*Permit, error) {
@@ -270,26 +270,49 @@ func (d *driver) acquireFor(t time.Duration, n int64) (*tenancy, error) {
 }
 
 // release gives back n permits that no Permit holds: of a tenancy that was lost, if as many of it
-// are held, otherwise of the current one.
-func (d *driver) release(n int64) {
+// are held, otherwise of the current one, or of several. It leaves alone tenancies of which more
+// than most are held.
+func (d *driver) release(n, most int64) {
 	switch t := d.current.Load(); {
 	case n < 0:
 		panic("fleet: release of a negative number of permits")
 	case n == 0:
-	case d.aged.Load() || !t.ReleaseLoose(n):
-		d.releaseAged(n)
+	case d.aged.Load() || !t.ReleaseLoose(n, most):
+		d.releaseAged(n, most)
 	}
 }
 
-func (d *driver) releaseAged(n int64) {
-	d.mu.Lock()
-	all := append(slices.Clone(d.old), d.current.Load())
-	d.mu.Unlock()
-	for _, t := range all {
-		if t.ReleaseLoose(n) {
-			d.forget()
-			return
+func (d *driver) releaseAged(n, most int64) {
+	all, _ := d.tenancies(most)
+	if slices.ContainsFunc(all, func(t *tenancy) bool { return t.ReleaseLoose(n, most) }) {
+		d.forget()
+		return
+	}
+	for rest := n; rest > 0; { // A retry follows only another's success.
+		all, held := d.tenancies(most)
+		if held < rest {
+			panic("fleet: released " + strconv.FormatInt(n, 10) + " permits, but this process holds fewer")
+		}
+		for _, t := range all {
+			if some := min(rest, t.Loose()); some > 0 && t.ReleaseLoose(some, most) {
+				rest -= some
+			}
 		}
 	}
-	panic("fleet: released " + strconv.FormatInt(n, 10) + " permits, but this process holds fewer")
+	d.forget()
+}
+
+// tenancies returns those of which something may be held, oldest first, and how much of those of
+// which at most most is. No release that goes on meanwhile makes that less than what is held by
+// others: it takes from the older ones first, and they are looked at first.
+func (d *driver) tenancies(most int64) (all []*tenancy, held int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all = append(slices.Clone(d.old), d.current.Load())
+	for _, t := range all {
+		if n := t.Loose(); n <= most {
+			held += n
+		}
+	}
+	return all, held
 }

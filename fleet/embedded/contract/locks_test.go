@@ -138,3 +138,13 @@ func TestRWMutexByOtherMeans(t *testing.T) {
 	a.Close()
 	require.ErrorIs(t, a.LockContext(w.ctx), fleet.ErrClosed)
 }
+
+// A reader that is none must not make room beside a writer.
+func TestAnUnlockIsNotAnRUnlock(t *testing.T) {
+	w := newWorld(t)
+	m, err := w.join().RWMutex(w.ctx, "s")
+	require.NoError(t, err)
+	require.NoError(t, m.LockContext(w.ctx))
+	require.Panics(t, m.RUnlock)
+	m.Unlock()
+}

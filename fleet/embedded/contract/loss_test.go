@@ -123,3 +123,21 @@ func TestTheWatchIsCompacted(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// What is released is not always of the tenancy that it was acquired from.
+func TestReleaseAfterALoss(t *testing.T) {
+	w := newWorld(t)
+	s := w.semaphore(w.join(), 4)
+	p, err := s.AcquirePermit(w.ctx, 1)
+	require.NoError(t, err)
+	require.NoError(t, s.Acquire(w.ctx, 3))
+	w.revoke(p)
+	<-p.Lost()
+	require.NoError(t, s.Acquire(w.ctx, 1))
+	s.Release(1)
+	require.NotPanics(t, func() { s.Release(3) })
+	p.Release()
+	require.Panics(t, func() { s.Release(1) })
+	require.NoError(t, s.Acquire(w.ctx, 4))
+	s.Release(4)
+}

@@ -320,3 +320,24 @@ func TestFutureOfZero(t *testing.T) {
 		a.Release()
 	}
 }
+
+// A grant that comes beside a cancel goes back at once, not when the tenure ends.
+func TestWhoGivesUpLeavesNothingIdle(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.semaphore(w.join(fleet.WithTenure(time.Hour)), 1), w.semaphore(w.join(), 1)
+	for range 20 {
+		require.NoError(t, a.Acquire(w.ctx, 1))
+		ctx, cancel := context.WithCancel(w.ctx)
+		gone, got := make(chan error), make(chan error)
+		go func() { gone <- a.Acquire(ctx, 1) }()
+		w.eventually(func() bool { return a.Waiting() == 1 }, "it waits")
+		go func() { got <- b.AcquireTimeout(3*time.Second, 1) }()
+		w.eventually(func() bool { return w.entries("semaphore") == 2 }, "it waits")
+		time.Sleep(5 * time.Millisecond)
+		cancel()
+		a.Release(1)
+		require.ErrorIs(t, <-gone, context.Canceled)
+		require.NoError(t, <-got)
+		b.Release(1)
+	}
+}

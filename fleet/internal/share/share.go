@@ -99,13 +99,14 @@ func (s *Share) ifValid(n int64) error {
 // sleep is Wait, but does not ask whether the share is valid.
 func (s *Share) sleep(l waiter.Limit, n int64) error {
 	p, err := s.permits().BeginUntil(l, n)
-	if p == nil {
-		return err
+	if p != nil {
+		s.tell(onWait)
+		p.Sleeper().SleepInline()
+		err = s.permits().EndUntil(l, p)
 	}
-	s.tell(onWait)
-	p.Sleeper().SleepInline()
-	if err = s.permits().EndUntil(l, p); err != nil {
+	if err != nil {
 		s.tell(onWait) // the agent may have asked for more than is wanted now
+		s.tellFree()   // and a grant may have come too late
 	}
 	return err
 }
@@ -119,10 +120,15 @@ func (s *Share) Release(n int64) bool {
 	if (!s.e.Returns(o, n) || !s.e.Give(o, n)) && !s.permits().Release(n) {
 		return false
 	}
+	s.tellFree()
+	return true
+}
+
+// tellFree tells the driver of permits that have been given back, if it wants to know.
+func (s *Share) tellFree() {
 	if told := s.attention.Load(); told&onDebt != 0 || told&onIdle != 0 && s.permits().Available() > 0 {
 		s.bell.Ring()
 	}
-	return true
 }
 
 // tell tells the driver of an event, if it wants to know.
@@ -135,12 +141,15 @@ func (s *Share) tell(event uint32) {
 // Loosen counts n permits, which the caller has taken, as held without a handle.
 func (s *Share) Loosen(n int64) { s.loose.Add(n) }
 
-// ReleaseLoose is Release of permits that are held without a handle. If fewer are it changes
-// nothing and reports false.
-func (s *Share) ReleaseLoose(n int64) bool {
+// Loose returns how many permits are held without a handle.
+func (s *Share) Loose() int64 { return s.loose.Load() }
+
+// ReleaseLoose is Release of permits that are held without a handle. If fewer are, or more than
+// most, it changes nothing and reports false.
+func (s *Share) ReleaseLoose(n, most int64) bool {
 	for { // A retry follows only another's success.
 		o := s.loose.Load()
-		if o < n {
+		if o < n || o > most {
 			return false
 		}
 		if s.loose.CompareAndSwap(o, o-n) {
