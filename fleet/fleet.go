@@ -133,7 +133,7 @@ func (f *Fleet) join(ctx context.Context) error {
 	if _, err := f.client.Put(ctx, key, string(who), clientv3.WithLease(r.ID)); err != nil {
 		return fmt.Errorf("fleet: join %s: %w", f.namespace, err)
 	}
-	f.session.Store(newSession(r.ID, sent, f.ttl))
+	f.session.Store(newSession(r.ID, sent, min(f.ttl, time.Duration(r.TTL)*time.Second)))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, d := range f.drivers {

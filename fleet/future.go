@@ -21,8 +21,9 @@ import (
 //	case <-other:
 //	}
 //
-// It works as the AcquireFuture of package sync/semaphore. There is one more outcome: a request
-// that waits when its process loses its lease ends with ErrLost. The owner may begin it again.
+// It works as the AcquireFuture of package sync/semaphore, with two differences. What was granted is
+// released by the future, or by a Permit of it, and not by the semaphore. And a request that waits
+// when its process loses its lease ends with ErrLost: the owner may begin it again, after Release.
 type AcquireFuture struct {
 	f waiter.Future
 	d *driver
@@ -38,7 +39,7 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	if s == nil || n < 0 {
 		panic("fleet: future of a nil semaphore, or of a negative number of permits")
 	}
-	if !f.f.Init((*request)(f), n) {
+	if f.f.Taken() && f.f.Err() == nil || !f.f.Init((*request)(f), n) {
 		panic("fleet: Init of a future whose request has not ended")
 	}
 	f.d, f.n, f.lost = s.d, n, false
@@ -49,7 +50,12 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.lost || f.f.Poll(w) }
 
 // Done starts the request if need be, and returns a channel that is closed when it is complete.
-func (f *AcquireFuture) Done() <-chan struct{} { return f.f.Done() }
+func (f *AcquireFuture) Done() <-chan struct{} {
+	if f.lost {
+		return f.t.ctx.Done() // the tenancy is over
+	}
+	return f.f.Done()
+}
 
 // Err returns nil if the permits are the owner's, ErrPending if there is no outcome yet, ErrLost,
 // ErrTooLarge or ErrClosed.

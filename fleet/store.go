@@ -58,7 +58,7 @@ func (s *store) key(k line.Key) string {
 func (s *store) parse(kv *mvccpb.KeyValue) (c line.Change, ok bool) {
 	rest := strings.TrimPrefix(string(kv.Key), s.prefix)
 	if n, err := strconv.ParseInt(string(kv.Value), 10, 64); err == nil && n > 0 {
-		c.Weight = n
+		c.Weight = min(n, MaxPermits)
 	}
 	if rest == "size" {
 		return c, s.size == 0

@@ -141,3 +141,34 @@ func TestReleaseAfterALoss(t *testing.T) {
 	require.NoError(t, s.Acquire(w.ctx, 4))
 	s.Release(4)
 }
+
+// A future that has told of a loss asks for nothing more before Release.
+func TestAFutureAfterALoss(t *testing.T) {
+	w := newWorld(t)
+	s := w.semaphore(w.join(), 1)
+	var f fleet.AcquireFuture
+	f.Init(s, 1)
+	<-f.Done()
+	require.NoError(t, f.Err())
+	_, err := w.client.Delete(w.ctx, "test/semaphore/s/q/", clientv3.WithPrefix())
+	require.NoError(t, err)
+	w.eventually(func() bool { return f.Err() != nil }, "the loss is noticed")
+	require.ErrorIs(t, f.Err(), fleet.ErrLost)
+	<-f.Done()
+	require.NoError(t, s.AcquireTimeout(5*time.Second, 1), "the future has asked for nothing")
+	s.Release(1)
+	f.Release()
+	f.Release()
+}
+
+// The largest number that parses is not the largest size.
+func TestAnOperatorWritesAHugeSize(t *testing.T) {
+	w := newWorld(t)
+	s := w.semaphore(w.join(), 1)
+	_, err := w.client.Put(w.ctx, "test/semaphore/s/size", "9223372036854775807")
+	require.NoError(t, err)
+	w.eventually(func() bool { return s.Size() == fleet.MaxPermits }, "the largest size")
+	require.NoError(t, s.AcquireTimeout(5*time.Second, fleet.MaxPermits))
+	s.Release(fleet.MaxPermits)
+	require.ErrorIs(t, s.Acquire(w.ctx, fleet.MaxPermits+1), fleet.ErrTooLarge)
+}

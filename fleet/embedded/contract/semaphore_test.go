@@ -341,3 +341,19 @@ func TestWhoGivesUpLeavesNothingIdle(t *testing.T) {
 		b.Release(1)
 	}
 }
+
+// What a future still holds must not be forgotten by Init.
+func TestInitOfAFutureThatHolds(t *testing.T) {
+	w := newWorld(t)
+	s := w.semaphore(w.join(), 1)
+	var f fleet.AcquireFuture
+	f.Init(s, 1)
+	<-f.Done()
+	require.NoError(t, f.Err())
+	require.Panics(t, func() { f.Init(s, 1) })
+	f.Release()
+	f.Init(s, 1)
+	<-f.Done()
+	require.NoError(t, f.Err())
+	f.Release()
+}
