@@ -21,9 +21,10 @@ import (
 //	case <-other:
 //	}
 //
-// It works as the AcquireFuture of package sync/semaphore, with two differences. What was granted is
-// released by the future, or by a Permit of it, and not by the semaphore. And a request that waits
-// when its process loses its lease ends with ErrLost: the owner may begin it again, after Release.
+// It works as the AcquireFuture of package sync/semaphore, with two differences. What was granted
+// is released by the future, or by a Permit of it, and not by the semaphore. And a request that
+// waits when its process loses its lease ends with ErrLost: the owner may begin it again, after
+// Release.
 type AcquireFuture struct {
 	f waiter.Future
 	d *driver
