@@ -10,8 +10,8 @@ import (
 // A Permit is a handle to permits that are held, and tells whether they still can be relied on. Its
 // Release may be called more than once, so a deferred Release is always correct.
 //
-// A nil *Permit holds nothing. Several goroutines may call the methods at a time. A Permit must not
-// be copied.
+// A nil *Permit holds nothing: N, Valid and Release know it. Several goroutines may call the
+// methods at a time. A Permit must not be copied.
 type Permit struct {
 	t     *tenancy
 	n     atomic.Int64

@@ -62,6 +62,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 }
 
 // AcquireTimeout is Acquire, but gives up when t has passed and returns [context.DeadlineExceeded].
+// If t <= 0 it acquires nothing.
 func (s *Semaphore) AcquireTimeout(t time.Duration, n int64) error {
 	had, err := s.d.acquireFor(t, n)
 	return loose(had, n, err)
@@ -260,11 +261,11 @@ func (d *driver) tryAsking(ctx context.Context, n int64) (*tenancy, error) {
 
 // acquireFor is acquire with a time in place of a context.
 func (d *driver) acquireFor(t time.Duration, n int64) (*tenancy, error) {
+	if t <= 0 && n >= 0 {
+		return nil, context.DeadlineExceeded
+	}
 	if had := d.try(n); had != nil {
 		return had, nil
-	}
-	if t <= 0 {
-		return nil, context.DeadlineExceeded
 	}
 	return d.acquireUntil(waiter.After(t).Fixed(), n)
 }
