@@ -168,8 +168,8 @@ func (f *Fleet) keep() {
 
 // renew waits until a renewal of s is due, and tries until one succeeds or s is lost.
 func (f *Fleet) renew(s *session) {
-	// A timer stands still while the machine is suspended, and does not follow the wall clock. So the
-	// clocks are looked at often: it is here that holders who only wait for Lost are told.
+	// A timer stands still while the machine is suspended, and does not follow the wall clock. So
+	// the clocks are looked at often: it is here that holders who only wait for Lost are told.
 	look := time.NewTicker(f.ttl / 20)
 	defer look.Stop()
 	for due := clock.Now().Mono + int64(f.ttl/3); s.valid() && clock.Now().Mono < due; {
