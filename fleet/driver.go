@@ -78,9 +78,9 @@ func signal(c chan<- struct{}) {
 // turn ends the current tenancy if end says so, and begins another one.
 func (d *driver) turn(end func(*tenancy) bool) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	t := d.current.Load()
 	if !end(t) {
+		d.mu.Unlock()
 		return
 	}
 	next := newTenancy(d)
@@ -90,8 +90,9 @@ func (d *driver) turn(end func(*tenancy) bool) {
 	d.old = append(d.old, t)
 	d.aged.Store(true)
 	d.current.Store(next) // before the waiters of t look for it
-	t.end()
-	d.forgetLocked()
+	d.mu.Unlock()
+	t.end() // wakes the waiters of t
+	d.forget()
 	d.losses.Add(1)
 	signal(d.changed)
 }
@@ -109,10 +110,6 @@ func (d *driver) close() {
 func (d *driver) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.forgetLocked()
-}
-
-func (d *driver) forgetLocked() {
 	d.old = slices.DeleteFunc(d.old, func(t *tenancy) bool { return t.Held() == 0 })
 	d.aged.Store(len(d.old) > 0)
 }
@@ -254,8 +251,13 @@ func (l *loop) plan() time.Duration {
 	for _, s := range l.seats {
 		wake = min(wake, l.planSeat(s))
 	}
-	if len(l.seats) == 0 || !l.seats[len(l.seats)-1].busy {
-		l.endRounds(&l.rounds) // there was nothing to ask for
+	for _, s := range l.seats {
+		if s.t == l.current.Load() && !s.busy {
+			l.endRounds(&l.rounds) // there was nothing to ask for
+		}
+	}
+	if l.closed.Load() {
+		l.endRounds(&l.rounds)
 	}
 	return time.Duration(min(max(0, wake-clock.Now().Mono), int64(time.Hour)))
 }
@@ -264,7 +266,9 @@ func (l *loop) planSeat(s *seat) (wake int64) {
 	txn, wake := s.t.Plan(s.agent, clock.Now().Mono)
 	if txn != nil {
 		s.busy = true
-		s.rounds, l.rounds = l.rounds, nil
+		if s.t == l.current.Load() {
+			s.rounds, l.rounds = l.rounds, nil
+		}
 		go l.commit(l.ctx, s, txn)
 	}
 	return wake

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -202,8 +204,9 @@ func (f *Fleet) renew(s *session) {
 func (f *Fleet) lost(s *session) {
 	s.lose()
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, d := range f.drivers {
+	drivers := slices.Collect(maps.Values(f.drivers))
+	f.mu.Unlock() // turn wakes waiters
+	for _, d := range drivers {
 		d.turn(func(t *tenancy) bool { return t.session.Load() == s })
 	}
 }

@@ -155,7 +155,7 @@ func (d *driver) acquire(ctx context.Context, n int64) (*tenancy, error) {
 	if t := d.try(n); t != nil {
 		return t, nil
 	}
-	return d.acquireUntil(waiter.UntilDone(ctx), n)
+	return d.acquireUntil(ctx, time.Time{}, waiter.UntilDone(ctx), n)
 }
 
 // try takes n permits that the process has to spare, and returns their tenancy, or nil.
@@ -170,8 +170,11 @@ func (d *driver) try(n int64) *tenancy {
 	return nil
 }
 
-// acquireUntil takes n permits until l ends the wait.
-func (d *driver) acquireUntil(l waiter.Limit, n int64) (*tenancy, error) {
+// acquireUntil takes n permits until l ends the wait: when ctx is done, or at the time end if that
+// is not zero.
+func (d *driver) acquireUntil(
+	ctx context.Context, end time.Time, l waiter.Limit, n int64,
+) (*tenancy, error) {
 	for {
 		t := d.current.Load()
 		err := ErrClosed
@@ -182,7 +185,7 @@ func (d *driver) acquireUntil(l waiter.Limit, n int64) (*tenancy, error) {
 		case err == nil:
 			return t, nil
 		case errors.Is(err, ErrTooLarge):
-			if err := d.reread(t, l, n); err != nil {
+			if err := d.reread(ctx, end, t, n); err != nil {
 				return nil, err
 			}
 		case !errors.Is(err, ErrClosed) || d.closed.Load():
@@ -193,16 +196,21 @@ func (d *driver) acquireUntil(l waiter.Limit, n int64) (*tenancy, error) {
 
 // reread is called when n permits seem too many. It returns ErrTooLarge if the server says the
 // same. Otherwise it has the driver know better. If the server says nothing, the request is to wait
-// until the driver knows: the wait ends with l.
-func (d *driver) reread(t *tenancy, l waiter.Limit, n int64) error {
-	st, err := d.store.within(d.fleet.ctx, d.store.read)
+// until the driver knows: the wait ends with the caller's limit, as the question does.
+func (d *driver) reread(ctx context.Context, end time.Time, t *tenancy, n int64) error {
+	asking, cancel := ctx, context.CancelFunc(func() {})
+	if !end.IsZero() {
+		asking, cancel = context.WithDeadline(ctx, end)
+	}
+	defer cancel()
+	st, err := d.store.within(asking, d.store.read)
 	switch {
 	case err == nil && n > st.Size:
 		return ErrTooLarge
 	case d.closed.Load():
 		return ErrClosed
-	case l.Cancelled() != nil:
-		return l.Cancelled()
+	case asking.Err() != nil:
+		return asking.Err()
 	case err != nil:
 		t.Bound(MaxPermits)
 		return nil
@@ -219,16 +227,37 @@ func (d *driver) tryAsking(ctx context.Context, n int64) (*tenancy, error) {
 	if ctx == nil {
 		panic("fleet: nil context")
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if t := d.try(n); t != nil {
+			return t, nil
+		}
+		t := d.current.Load()
+		switch err := d.ask(ctx, t, n); {
+		case err == nil && t.valid():
+			return t, nil
+		case err == nil:
+			t.Release(n)
+		case errors.Is(err, ErrPending):
+			return nil, nil
+		case errors.Is(err, ErrTooLarge):
+			if err := d.reread(ctx, time.Time{}, t, n); err != nil {
+				return nil, err
+			}
+		case !errors.Is(err, ErrClosed) || d.closed.Load():
+			return nil, err
+		}
 	}
-	if t := d.try(n); t != nil {
-		return t, nil
-	}
-	t := d.current.Load()
+}
+
+// ask has a request for n permits of t wait until the server was asked for them. With ErrPending it
+// still waited then.
+func (d *driver) ask(ctx context.Context, t *tenancy, n int64) error {
 	var f waiter.Future
 	f.Init(t, n)
-	defer f.Cancel() // before a grant was taken: gives up, or gives it back
+	defer f.Cancel() // gives up, or gives back what was not taken
 	asked := make(chan struct{})
 	if !f.Poll(nil) {
 		select {
@@ -236,27 +265,15 @@ func (d *driver) tryAsking(ctx context.Context, n int64) (*tenancy, error) {
 			select {
 			case <-asked:
 			case <-ctx.Done():
-				return nil, ctx.Err()
+				return ctx.Err()
 			}
 		case <-d.done:
-			return nil, ErrClosed
+			return ErrClosed
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
-	switch err := f.Err(); {
-	case err == nil && t.valid():
-		return t, nil
-	case err == nil:
-		t.Release(n)
-		return nil, nil
-	case errors.Is(err, ErrPending):
-		return nil, nil
-	case errors.Is(err, ErrClosed) && !d.closed.Load():
-		return nil, nil // the tenancy has ended
-	default:
-		return nil, err
-	}
+	return f.Err()
 }
 
 // acquireFor is acquire with a time in place of a context.
@@ -267,7 +284,7 @@ func (d *driver) acquireFor(t time.Duration, n int64) (*tenancy, error) {
 	if had := d.try(n); had != nil {
 		return had, nil
 	}
-	return d.acquireUntil(waiter.After(t).Fixed(), n)
+	return d.acquireUntil(context.Background(), time.Now().Add(t), waiter.After(t).Fixed(), n)
 }
 
 // release gives back n permits that no Permit holds: of a tenancy that was lost, if as many of it

@@ -75,7 +75,8 @@ func (s *store) parse(kv *mvccpb.KeyValue) (c line.Change, ok bool) {
 		c.Weight = 0 // it would outlive its process
 	}
 	c.Create, c.Mod = kv.CreateRevision, kv.ModRevision
-	return c, err1 == nil && err2 == nil && l != 0
+	lower := rest == strings.ToLower(rest) // so that an entry has one key only
+	return c, err1 == nil && err2 == nil && l != 0 && lower
 }
 
 // state returns the line that a range of all keys at rev shows.

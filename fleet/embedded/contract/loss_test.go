@@ -172,3 +172,20 @@ func TestAnOperatorWritesAHugeSize(t *testing.T) {
 	s.Release(fleet.MaxPermits)
 	require.ErrorIs(t, s.Acquire(w.ctx, fleet.MaxPermits+1), fleet.ErrTooLarge)
 }
+
+// Who asks the fleet is answered, also if the lease is lost meanwhile.
+func TestTryAcquireContextBesideALoss(t *testing.T) {
+	w := newWorld(t)
+	s := w.semaphore(w.join(), 1)
+	for range 5 {
+		p, err := s.AcquirePermit(w.ctx, 1)
+		require.NoError(t, err)
+		w.revoke(p)
+		<-p.Lost()
+		ok, err := s.TryAcquireContext(w.ctx, 1)
+		require.NoError(t, err)
+		require.True(t, ok, "nobody else wants it")
+		p.Release()
+		s.Release(1)
+	}
+}

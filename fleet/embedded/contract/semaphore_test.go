@@ -236,6 +236,12 @@ func TestTryAcquireContext(t *testing.T) {
 	require.True(t, ok)
 	_, err = b.TryAcquireContext(w.ctx, 3)
 	require.ErrorIs(t, err, fleet.ErrTooLarge)
+	for size := int64(3); size < 20; size++ {
+		require.NoError(t, a.Resize(w.ctx, size))
+		ok, err = b.TryAcquireContext(w.ctx, size)
+		require.NoError(t, err, "the server knows the size")
+		require.False(t, ok)
+	}
 	a.Release(1)
 	b.Release(1)
 }
