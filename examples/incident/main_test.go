@@ -118,7 +118,7 @@ func TestTheCauseIsFound(t *testing.T) {
 		{
 			name:    "leak",
 			page:    []string{`Long hold of "database connections"`, `(main|incident)\.\(\*shop\)\.search`, `database connections.* 4 ?/ ?4`},
-			text:    []string{`SUSPICION: long hold of "database connections".*\n +(main|incident)\.\(\*shop\)\.search .*shop\.go:\d+`, `saturated +database connections +4/4`},
+			text:    []string{`SUSPICION: long hold of "database connections"(.*\n)+? +(main|incident)\.\(\*shop\)\.search .*shop\.go:\d+`, `saturated +database connections +4/4`},
 			profile: "farad_held", column: "permits", worst: `^4 .*(main|incident)\.\(\*shop\)\.search .*shop\.go`,
 		},
 		{
@@ -136,7 +136,7 @@ func TestTheCauseIsFound(t *testing.T) {
 		{
 			name:    "slow",
 			page:    []string{`Long hold of "prices"`, `(main|incident)\.\(\*shop\)\.updateLocked`},
-			text:    []string{`SUSPICION: long hold of "prices".*\n +(main|incident)\.\(\*shop\)\.updateLocked .*shop\.go:\d+`},
+			text:    []string{`SUSPICION: long hold of "prices"(.*\n)+? +(main|incident)\.\(\*shop\)\.updateLocked .*shop\.go:\d+`},
 			profile: "farad_wait", column: "blame", worst: `(main|incident)\.\(\*shop\)\.updateLocked .*shop\.go`,
 		},
 	} {
