@@ -259,6 +259,16 @@ var planted = []struct {
 		to:   "if false {",
 	},
 	{
+		name: "an elastic engine refuses what is larger than its size", file: "internal/engine/elastic.go",
+		from: "e.Opts != nil && e.Opts.Elastic {",
+		to:   "e.Opts == nil {",
+	},
+	{
+		name: "a bound that falls serves nobody", file: "internal/engine/elastic.go",
+		from: "\t\te.shrinkQueueLocked(n, &wake)\n\t\te.serveLocked(&wake)\n",
+		to:   "\t\te.shrinkQueueLocked(n, &wake)\n",
+	},
+	{
 		name: "a grant under the lock drops O", file: "internal/engine/engine.go", test: "TestModelObserve",
 		from: "\te.word.Store(int64(o))\n",
 		to:   "\te.word.Store(int64(o &^ flagObserved))\n",
