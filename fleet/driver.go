@@ -119,7 +119,6 @@ type seat struct {
 	agent   *line.Agent
 	t       *tenancy
 	session *session
-	busy    bool            // a transaction is under way
 	doubt   bool            // one had no answer, and may be applied at any time until the session ends
 	rounds  []chan struct{} // to be closed with its answer
 }
@@ -135,7 +134,7 @@ type answer struct {
 type loop struct {
 	*driver
 	ctx    context.Context
-	seats  []*seat // of tenancies that have or may get something; the current one's is the last
+	seats  []*seat // of tenancies that have or may get something
 	state  line.State
 	seen   map[line.Key]sight
 	next   int64           // number of the next agent's first entry
@@ -180,20 +179,10 @@ func (d *driver) run(ctx context.Context, first line.State) {
 	}
 }
 
-// isDone reports whether run has ended.
-func (d *driver) isDone() bool {
+// isClosed reports whether c is closed.
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-d.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// hasReturned reports whether d.returned is closed.
-func (d *driver) hasReturned() bool {
-	select {
-	case <-d.returned:
+	case <-c:
 		return true
 	default:
 		return false
@@ -205,7 +194,7 @@ func (l *loop) isReturned() bool {
 	if !l.closed.Load() || slices.ContainsFunc(l.seats, func(s *seat) bool { return !s.agent.Done() }) {
 		return false
 	}
-	if !l.hasReturned() {
+	if !isClosed(l.returned) {
 		close(l.returned)
 	}
 	return true
@@ -252,7 +241,7 @@ func (l *loop) plan() time.Duration {
 		wake = min(wake, l.planSeat(s))
 	}
 	for _, s := range l.seats {
-		if s.t == l.current.Load() && !s.busy {
+		if s.t == l.current.Load() && !s.agent.Busy() {
 			l.endRounds(&l.rounds) // there was nothing to ask for
 		}
 	}
@@ -265,7 +254,6 @@ func (l *loop) plan() time.Duration {
 func (l *loop) planSeat(s *seat) (wake int64) {
 	txn, wake := s.t.Plan(s.agent, clock.Now().Mono)
 	if txn != nil {
-		s.busy = true
 		if s.t == l.current.Load() {
 			s.rounds, l.rounds = l.rounds, nil
 		}
@@ -307,7 +295,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 func (l *loop) answered(a answer) {
-	a.seat.busy, a.seat.doubt = false, a.seat.doubt || a.doubt
+	a.seat.doubt = a.seat.doubt || a.doubt
 	a.seat.agent.Answered()
 	l.see(revision{rev: a.state.Rev, whole: &a.state})
 	l.endRounds(&a.seat.rounds)

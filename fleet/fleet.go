@@ -220,7 +220,7 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 	case err != nil:
 		return nil, err
 	case d == nil:
-	case !d.hasReturned():
+	case !isClosed(d.returned):
 		return d, nil
 	default: // it only waits for what may be applied late; another driver can do that
 		d.stop()
@@ -236,7 +236,7 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 	if f.closing {
 		return nil, ErrClosed
 	}
-	if d := f.drivers[kind+"/"+name]; d != nil && !d.isDone() {
+	if d := f.drivers[kind+"/"+name]; d != nil && !isClosed(d.done) {
 		return d, nil
 	}
 	d := newDriver(f, kind+" "+name, st)
@@ -289,7 +289,7 @@ func (f *Fleet) Close(ctx context.Context) error {
 		case <-d.returned:
 		case <-ctx.Done():
 		}
-		gaveUp = gaveUp || !d.hasReturned()
+		gaveUp = gaveUp || !isClosed(d.returned)
 	}
 	f.stop()
 	<-f.kept

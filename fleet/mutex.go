@@ -19,34 +19,28 @@ func (f *Fleet) Mutex(ctx context.Context, name string) (*Mutex, error) {
 
 // LockContext locks m. It waits until ctx is done or m is closed.
 func (m *Mutex) LockContext(ctx context.Context) error {
-	t, err := m.d.acquire(ctx, 1)
-	return loose(t, 1, err)
+	return m.d.acquireLoose(ctx, 1)
 }
 
 // LockTimeout is LockContext, but gives up when t has passed and returns
 // [context.DeadlineExceeded].
 func (m *Mutex) LockTimeout(t time.Duration) error {
-	had, err := m.d.acquireFor(t, 1)
-	return loose(had, 1, err)
+	return m.d.acquireLooseFor(t, 1)
 }
 
 // TryLock locks m if this process has it to spare. It never uses the network.
-func (m *Mutex) TryLock() bool { return tookLoose(m.d.try(1), 1) }
+func (m *Mutex) TryLock() bool { return loosen(m.d.try(1), 1) }
 
 // TryLockContext locks m if it is free in the fleet and nobody waits for it, and reports whether it
 // did.
 func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
 	t, err := m.d.tryAsking(ctx, 1)
-	return tookLoose(t, 1), err
+	return loosen(t, 1), err
 }
 
 // LockPermit is LockContext and returns a handle, whose Release unlocks m.
 func (m *Mutex) LockPermit(ctx context.Context) (*Permit, error) {
-	t, err := m.d.acquire(ctx, 1)
-	if err != nil {
-		return nil, err
-	}
-	return newPermit(t, 1), nil
+	return m.d.acquirePermit(ctx, 1)
 }
 
 // Unlock unlocks m. It panics if m is not locked in this process, other than by a Permit.

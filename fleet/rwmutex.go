@@ -31,47 +31,33 @@ const (
 )
 
 // LockContext locks m for writing. It waits until ctx is done or m is closed.
-func (m *RWMutex) LockContext(ctx context.Context) error { return m.lock(ctx, writer) }
+func (m *RWMutex) LockContext(ctx context.Context) error { return m.d.acquireLoose(ctx, writer) }
 
 // RLockContext locks m for reading.
-func (m *RWMutex) RLockContext(ctx context.Context) error { return m.lock(ctx, reader) }
-
-func (m *RWMutex) lock(ctx context.Context, n int64) error {
-	t, err := m.d.acquire(ctx, n)
-	return loose(t, n, err)
-}
+func (m *RWMutex) RLockContext(ctx context.Context) error { return m.d.acquireLoose(ctx, reader) }
 
 // LockTimeout is LockContext, but gives up when t has passed and returns
 // [context.DeadlineExceeded].
-func (m *RWMutex) LockTimeout(t time.Duration) error { return m.lockFor(t, writer) }
+func (m *RWMutex) LockTimeout(t time.Duration) error { return m.d.acquireLooseFor(t, writer) }
 
 // RLockTimeout is RLockContext, but gives up when t has passed and returns
 // [context.DeadlineExceeded].
-func (m *RWMutex) RLockTimeout(t time.Duration) error { return m.lockFor(t, reader) }
-
-func (m *RWMutex) lockFor(t time.Duration, n int64) error {
-	had, err := m.d.acquireFor(t, n)
-	return loose(had, n, err)
-}
+func (m *RWMutex) RLockTimeout(t time.Duration) error { return m.d.acquireLooseFor(t, reader) }
 
 // TryLock locks m for writing if this process may at once. It never uses the network.
-func (m *RWMutex) TryLock() bool { return tookLoose(m.d.try(writer), writer) }
+func (m *RWMutex) TryLock() bool { return loosen(m.d.try(writer), writer) }
 
 // TryRLock locks m for reading if this process may at once. It never uses the network.
-func (m *RWMutex) TryRLock() bool { return tookLoose(m.d.try(reader), reader) }
+func (m *RWMutex) TryRLock() bool { return loosen(m.d.try(reader), reader) }
 
 // LockPermit is LockContext and returns a handle, whose Release unlocks m.
-func (m *RWMutex) LockPermit(ctx context.Context) (*Permit, error) { return m.permit(ctx, writer) }
+func (m *RWMutex) LockPermit(ctx context.Context) (*Permit, error) {
+	return m.d.acquirePermit(ctx, writer)
+}
 
 // RLockPermit is RLockContext and returns a handle, whose Release unlocks m.
-func (m *RWMutex) RLockPermit(ctx context.Context) (*Permit, error) { return m.permit(ctx, reader) }
-
-func (m *RWMutex) permit(ctx context.Context, n int64) (*Permit, error) {
-	t, err := m.d.acquire(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	return newPermit(t, n), nil
+func (m *RWMutex) RLockPermit(ctx context.Context) (*Permit, error) {
+	return m.d.acquirePermit(ctx, reader)
 }
 
 // Unlock ends a LockContext. It panics if this process has not locked m for writing, other than by

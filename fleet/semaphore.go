@@ -57,43 +57,24 @@ func (f *Fleet) Semaphore(ctx context.Context, name string, size int64) (*Semaph
 // reached, Acquire waits. It fails at once with ErrTooLarge if the fleet has fewer permits, after
 // it has asked. Acquire panics if n is negative or ctx is nil.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
-	t, err := s.d.acquire(ctx, n)
-	return loose(t, n, err)
+	return s.d.acquireLoose(ctx, n)
 }
 
 // AcquireTimeout is Acquire, but gives up when t has passed and returns [context.DeadlineExceeded].
 // If t <= 0 it acquires nothing.
 func (s *Semaphore) AcquireTimeout(t time.Duration, n int64) error {
-	had, err := s.d.acquireFor(t, n)
-	return loose(had, n, err)
-}
-
-// loose counts the n permits of t, unless err is set, as held without a Permit.
-func loose(t *tenancy, n int64, err error) error {
-	if err == nil {
-		t.Loosen(n)
-	}
-	return err
+	return s.d.acquireLooseFor(t, n)
 }
 
 // TryAcquire takes n permits if this process has that many to spare and no request of it waits. It
 // never uses the network.
-func (s *Semaphore) TryAcquire(n int64) bool { return tookLoose(s.d.try(n), n) }
-
-// tookLoose is loose for what is nil if nothing was acquired.
-func tookLoose(t *tenancy, n int64) bool {
-	if t == nil {
-		return false
-	}
-	t.Loosen(n)
-	return true
-}
+func (s *Semaphore) TryAcquire(n int64) bool { return loosen(s.d.try(n), n) }
 
 // TryAcquireContext takes n permits if they are free anywhere in the fleet and nobody waits for
 // them, and reports whether it did. It takes a round trip, and a second one if they are not.
 func (s *Semaphore) TryAcquireContext(ctx context.Context, n int64) (bool, error) {
 	t, err := s.d.tryAsking(ctx, n)
-	return tookLoose(t, n), err
+	return loosen(t, n), err
 }
 
 // Release returns n permits that were acquired without a Permit. They go to the goroutines of this
@@ -104,11 +85,7 @@ func (s *Semaphore) Release(n int64) { s.d.release(n, MaxPermits) }
 
 // AcquirePermit is Acquire and returns a handle. With an error the handle is nil and holds nothing.
 func (s *Semaphore) AcquirePermit(ctx context.Context, n int64) (*Permit, error) {
-	t, err := s.d.acquire(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	return newPermit(t, n), nil
+	return s.d.acquirePermit(ctx, n)
 }
 
 // TryAcquirePermit is TryAcquire and returns a handle, or nil and false.
@@ -144,7 +121,40 @@ func (s *Semaphore) Waiting() int { return s.d.current.Load().Waiting() }
 // Closing twice is harmless. Fleet.Semaphore opens the semaphore again when all is returned.
 func (s *Semaphore) Close() { s.d.close() }
 
-// acquire takes n permits and returns the tenancy they are from.
+// loosen counts the n permits of t as held without a Permit, and reports whether there are any: t
+// is nil if nothing was acquired.
+func loosen(t *tenancy, n int64) bool {
+	if t == nil {
+		return false
+	}
+	t.Loosen(n)
+	return true
+}
+
+// acquireLoose takes n permits that no Permit holds.
+func (d *driver) acquireLoose(ctx context.Context, n int64) error {
+	t, err := d.acquire(ctx, n)
+	loosen(t, n)
+	return err
+}
+
+// acquireLooseFor is acquireLoose with a time in place of a context.
+func (d *driver) acquireLooseFor(t time.Duration, n int64) error {
+	had, err := d.acquireFor(t, n)
+	loosen(had, n)
+	return err
+}
+
+// acquirePermit takes n permits for a Permit.
+func (d *driver) acquirePermit(ctx context.Context, n int64) (*Permit, error) {
+	t, err := d.acquire(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return newPermit(t, n), nil
+}
+
+// acquire takes n permits and returns the tenancy they are from, nil with an error.
 func (d *driver) acquire(ctx context.Context, n int64) (*tenancy, error) {
 	if ctx == nil {
 		panic("fleet: nil context")

@@ -119,6 +119,9 @@ func (a *Agent) See(rev int64, now int64, changes ...Change) {
 // got no answer, the driver has read the line since, and told it by Learn.
 func (a *Agent) Answered() { a.busy = false }
 
+// Busy reports whether a transaction is under way.
+func (a *Agent) Busy() bool { return a.busy }
+
 // Lose tells the agent that its lease must not be relied on any more.
 func (a *Agent) Lose() {
 	a.lost = true
