@@ -31,14 +31,14 @@ type process struct {
 	valid xsync.Bool
 }
 
-func newWorld(x *interleave.Run, size int64, rw bool, processes int) *world {
+func newWorld(x *interleave.Run, size int64, rw bool, tenure int64, processes int) *world {
 	w := &world{Run: x, state: line.State{Rev: 1, Size: size}}
 	for i := range processes {
 		p := &process{world: w}
 		p.bell.Init()
 		p.valid.Store(true)
 		p.Init("", &p.bell, p.valid.Load)
-		p.agent = line.NewAgent(int64(i+1), 0, 0, rw, &p.Share)
+		p.agent = line.NewAgent(int64(i+1), 0, tenure, rw, &p.Share)
 		p.agent.Learn(w.state, 0)
 		w.processes = append(w.processes, p)
 	}
@@ -152,19 +152,22 @@ func TestModelProcesses(t *testing.T) {
 		uses  map[int][]int64
 		bound int
 		long  bool // not for -short
+
+		tenure int64 // which does not end, as the time stands still, unless it is 0
 	}{
-		{"one process", 1, false, map[int][]int64{0: {1, 1}}, 2, false},
-		{"two processes", 1, false, map[int][]int64{0: {1}, 1: {1}}, 1, false},
-		{"two permits", 2, false, map[int][]int64{0: {2}, 1: {1}}, 1, true},
-		{"more users than permits", 1, false, map[int][]int64{0: {1, 1}, 1: {1}}, 1, true},
-		{"a reader and a writer", line.Everyone, true, map[int][]int64{0: {1}, 1: {line.Everyone}}, 1, true},
+		{"one process", 1, false, map[int][]int64{0: {1, 1}}, 2, false, 0},
+		{"two processes", 1, false, map[int][]int64{0: {1}, 1: {1}}, 1, false, 0},
+		{"what is idle goes back", 1, false, map[int][]int64{0: {1}, 1: {1}}, 1, false, 1},
+		{"two permits", 2, false, map[int][]int64{0: {2}, 1: {1}}, 1, true, 0},
+		{"more users than permits", 1, false, map[int][]int64{0: {1, 1}, 1: {1}}, 1, true, 0},
+		{"a reader and a writer", line.Everyone, true, map[int][]int64{0: {1}, 1: {line.Everyone}}, 1, true, 0},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			if s.long && testing.Short() {
 				t.Skip("tier two")
 			}
 			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: s.bound}, func(x *interleave.Run) {
-				w := newWorld(x, s.size, s.rw, len(s.uses))
+				w := newWorld(x, s.size, s.rw, s.tenure, len(s.uses))
 				w.run(s.uses)
 			})
 		})
@@ -175,19 +178,22 @@ func TestModelProcesses(t *testing.T) {
 // is held at the end.
 func TestModelLoss(t *testing.T) {
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
-		w := newWorld(x, 1, false, 1)
+		w := newWorld(x, 1, false, 0, 1)
 		p := w.processes[0]
 		w.users.Add(2)
 		w.Go("driver", p.drive)
 		w.Go("loser", func() {
 			p.valid.Store(false)
+			w.Assert(!p.Try(1), "granted after the loss, before anybody has closed the share")
 			p.Close()
 			w.Assert(!p.Try(1), "granted after the loss")
 			w.Assert(errors.Is(p.Wait(waiter.Limit{}, 1), waiter.ErrClosed), "granted after the loss")
 			w.leave()
 		})
 		w.Go("user", func() {
+			before := p.valid.Load()
 			if p.Try(1) || p.Wait(waiter.Limit{}, 1) == nil {
+				w.Assert(before, "granted to a request that began after the loss")
 				w.Assert(p.Release(1), "a release of what is held was refused")
 			}
 			w.leave()
