@@ -582,7 +582,8 @@ func TestCrowdedMutexCountsAll(t *testing.T) {
 		require.Empty(t, s.Holders)
 		require.Zero(t, s.Unknown)
 		require.NotZero(t, s.Contended)
-		require.InEpsilon(t, goroutines*rounds, s.Hold.Count, 0.1, "the sample stands for all")
+		// One hold stands for up to 16 lanes, so that a few of them more or less are some per cent.
+		require.InEpsilon(t, goroutines*rounds, s.Hold.Count, 0.3, "the sample stands for all")
 		observed.Unwatch(m)
 		require.False(t, m.isWatched())
 	}

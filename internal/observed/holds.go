@@ -29,6 +29,18 @@ func (r *Record) addHold(n int64, shared bool, key string) {
 		free(e)
 		return
 	}
+	r.holdLocked(e)
+}
+
+// holdLocked records the hold e. Without its key, which nobody asks for below Holders, it is one
+// that began before: its permits are those of an unknown holder. A hold of no key would stay, for
+// its release will name the key.
+func (r *Record) holdLocked(e *entry) {
+	if r.kind.Keys && e.Key == "" {
+		r.unknown += e.Permits
+		free(e)
+		return
+	}
 	r.pushLocked(&r.holds, e)
 }
 
@@ -88,7 +100,7 @@ func (r *Record) endWait(e *entry, granted bool) {
 	if granted && e.Permits > 0 && r.Level() == Holders {
 		e.ID, e.Since = NewID(), now
 		e.CanEnd, e.Future, e.Granted = false, false, false
-		r.pushLocked(&r.holds, e)
+		r.holdLocked(e)
 		e = nil
 	}
 	r.mu.Unlock()

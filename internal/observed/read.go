@@ -91,7 +91,7 @@ func (r *Record) read() (l Lock, ok bool) {
 func (r *Record) readKeysLocked() (all []Key) {
 	at := map[string]int{}
 	for e := r.waits.first; e != nil; e = e.next {
-		if _, known := at[e.Key]; known {
+		if _, known := at[e.Key]; known || e.Key == "" { // "": see holdLocked
 			continue
 		}
 		at[e.Key] = -1

@@ -1,6 +1,10 @@
 package keyed
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/farad-go/farad/waiter"
+)
 
 // Held returns how many permits of k are held.
 func (s *Semaphore[K]) Held(k K) int64 {
@@ -81,3 +85,19 @@ func (m *Mutex[K]) Observe(on bool) { m.table().hub.watched.Store(on) }
 
 // Text is text, with a hash of one.
 func Text[K comparable](k K) string { return text(k, 1) }
+
+// TellLate tells the record of m that a key was taken, and then that it was given back. Between the
+// moment at which the first hook sees what it has to tell and the one at which it tells that,
+// meanwhile is called; waits says whether the key had to be waited for.
+func (m *Mutex[K]) TellLate(k K, waits bool, meanwhile func()) {
+	t := m.table()
+	r := t.request(t.hash(k), k, 1, t.size)
+	to := r.told()
+	meanwhile()
+	if waits {
+		t.hub.end(to.begin(waiter.Limit{}), nil)
+	} else {
+		to.took()
+	}
+	r.told().released()
+}

@@ -169,6 +169,7 @@ func TestTextsOfKeysDiffer(t *testing.T) {
 	p := &pair{}
 	require.Equal(t, "user:1", keyed.Text("user:1"))
 	require.Equal(t, long[:64]+"#1", keyed.Text(long))
+	require.Equal(t, "#1", keyed.Text(""), "no text is empty")
 	require.Equal(t, "-12", keyed.Text(-12))
 	require.Equal(t, "12", keyed.Text(uint8(12)))
 	require.Equal(t, "true", keyed.Text(true))
@@ -221,6 +222,26 @@ func TestObservingKeysAllocatesLittle(t *testing.T) {
 			}))
 			require.Zero(t, locktest.AllocsPerWait(rwMutex{m, k},
 				func() { m.Lock(k) }, func() { m.Unlock(k) }, func() { m.RLock(k); m.RUnlock(k) }))
+		})
+	}
+}
+
+// A hook that has seen a level below Holders knows no key. If the level has risen when it tells what
+// it saw, nothing stays behind that the release, which knows the key, would not find.
+func TestLevelRisesInAHook(t *testing.T) {
+	for name, waits := range map[string]bool{"at once": false, "after a wait": true} {
+		t.Run(name, func(t *testing.T) {
+			m := new(keyed.Mutex[int])
+			read := observedtest.Watch(t, m, observed.Counts)
+			m.TellLate(1, waits, func() { observed.Watch(m, "", observed.Holders) })
+			require.Empty(t, read().Holders)
+			require.Empty(t, read().Waiters)
+			require.Zero(t, read().Unknown)
+			m.Lock(1)
+			require.Len(t, read().Holders, 1)
+			m.Unlock(1)
+			require.Empty(t, read().Holders)
+			require.Zero(t, read().Unknown)
 		})
 	}
 }

@@ -9,11 +9,12 @@ import (
 const mostText = 64
 
 // text returns k as the records have it. Two keys have different texts: behind one that does not
-// say all of its key stands the hash. No method of the key is called: it may want a lock.
+// say all of its key stands the hash. So no text is empty: "" is that of a key that was not asked
+// for. No method of the key is called: it may want a lock.
 func text[K comparable](k K, hash uint64) string {
 	switch k := any(&k).(type) { // of the type K, so that a 1 in an interface is none of these
 	case *string:
-		if len(*k) <= mostText {
+		if *k != "" && len(*k) <= mostText {
 			return *k
 		}
 	case *int:
@@ -28,7 +29,7 @@ func textSlow[K comparable](k K, hash uint64) string {
 	if len(b) > mostText {
 		b, all = b[:mostText], false
 	}
-	if !all {
+	if !all || len(b) == 0 {
 		b = strconv.AppendUint(append(b, '#'), hash, 16)
 	}
 	return string(b)
