@@ -251,7 +251,14 @@ func (l *loop) plan() time.Duration {
 	return time.Duration(min(max(0, wake-clock.Now().Mono), int64(time.Hour)))
 }
 
+// planSeat has the agent of a seat decide, and commits what is due. A session that is over commits
+// nothing: an entry of its lease would only keep its place, and be served by nobody, until the lease
+// ends. What the seat still has goes back then, too.
 func (l *loop) planSeat(s *seat) (wake int64) {
+	if !s.session.valid() {
+		l.fleet.lost(s.session)
+		return line.Never
+	}
 	txn, wake := s.t.Plan(s.agent, clock.Now().Mono)
 	if txn != nil {
 		if s.t == l.current.Load() {

@@ -9,6 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/internal/clock"
 )
 
 // revoke ends a permit's lease behind the back of its process.
@@ -188,4 +189,29 @@ func TestTryAcquireContextBesideALoss(t *testing.T) {
 		p.Release()
 		s.Release(1)
 	}
+}
+
+// What is asked for once the time of a session has run out is asked for with another lease, also if
+// nobody has noticed yet. The old lease would keep the place until its end, and grant to nobody.
+func TestAnExpiredSessionAsksForNothing(t *testing.T) {
+	w := newWorld(t)
+	const ttl = 20 * time.Second // the clocks are looked at once a second
+	s := w.semaphore(w.join(fleet.WithTTL(ttl)), 1)
+	t.Cleanup(func() { clock.Skew.Store(0) })
+	for i := range 5 {
+		clock.Skew.Add(int64(ttl)) // the machine was suspended
+		p, err := w.permitWithin(s, ttl/2)
+		require.NoError(t, err, "loss %d: the place is taken until the old lease ends", i)
+		require.True(t, p.Valid())
+		p.Release()
+		_, err = w.client.Delete(w.ctx, "test/semaphore/s/q/", clientv3.WithPrefix()) // so that it has to ask
+		require.NoError(t, err)
+		<-p.Lost()
+	}
+}
+
+func (w *world) permitWithin(s *fleet.Semaphore, d time.Duration) (*fleet.Permit, error) {
+	ctx, cancel := context.WithTimeout(w.ctx, d)
+	defer cancel()
+	return s.AcquirePermit(ctx, 1)
 }
