@@ -50,7 +50,7 @@ type driver struct {
 	rounds    chan chan struct{} // closed when the driver has asked the server once
 	returned  chan struct{}      // closed when everything is returned, after close
 	stop      context.CancelFunc // ends run
-	done      chan struct{}      // closed when run has ended
+	done      chan struct{}      // closed when run has ended, and all that it has started
 
 	size   atomic.Int64 // as far as is known
 	losses atomic.Int64
@@ -134,7 +134,8 @@ type answer struct {
 type loop struct {
 	*driver
 	ctx    context.Context
-	seats  []*seat // of tenancies that have or may get something
+	calls  sync.WaitGroup // the watch, and transactions
+	seats  []*seat        // of tenancies that have or may get something
 	state  line.State
 	seen   map[line.Key]sight
 	next   int64           // number of the next agent's first entry
@@ -146,9 +147,10 @@ type loop struct {
 func (d *driver) run(ctx context.Context, first line.State) {
 	defer close(d.done)
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go d.store.watch(ctx, first.Rev, d.revisions)
 	l := &loop{driver: d, ctx: ctx, state: first}
+	defer l.calls.Wait()
+	defer cancel()
+	l.calls.Go(func() { d.store.watch(ctx, first.Rev, d.revisions) })
 	l.watchBlocks()
 	defer l.endRounds(&l.rounds)
 	timer := time.NewTimer(time.Hour)
@@ -252,8 +254,7 @@ func (l *loop) plan() time.Duration {
 }
 
 // planSeat has the agent of a seat decide, and commits what is due. A session that is over commits
-// nothing: an entry of its lease would only keep its place, and be served by nobody, until the lease
-// ends. What the seat still has goes back then, too.
+// nothing: an entry of its lease would only keep its place until the lease ends, and serve nobody.
 func (l *loop) planSeat(s *seat) (wake int64) {
 	if !s.session.valid() {
 		l.fleet.lost(s.session)
@@ -264,7 +265,7 @@ func (l *loop) planSeat(s *seat) (wake int64) {
 		if s.t == l.current.Load() {
 			s.rounds, l.rounds = l.rounds, nil
 		}
-		go l.commit(l.ctx, s, txn)
+		l.calls.Go(func() { l.commit(l.ctx, s, txn) })
 	}
 	return wake
 }

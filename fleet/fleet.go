@@ -267,6 +267,24 @@ func (f *Fleet) opened(kind, name string) (*driver, error) {
 	return f.drivers[kind+"/"+name], nil
 }
 
+// awaitEnd waits until all goroutines of the membership have ended, once they were told to: after
+// Close nothing of it uses the client. The client ends a call soon after its context. If it does
+// not, awaitEnd gives up after a time.
+func (f *Fleet) awaitEnd(all []*driver) {
+	late, cancel := context.WithTimeout(context.Background(), f.ttl)
+	defer cancel()
+	ends := []<-chan struct{}{f.kept}
+	for _, d := range all {
+		ends = append(ends, d.done)
+	}
+	for _, end := range ends {
+		select {
+		case <-end:
+		case <-late.Done():
+		}
+	}
+}
+
 // Close closes everything that was opened by way of f, waits until all permits are released, and
 // gives up the lease. If ctx is done before, Close returns its error and stops renewing the lease:
 // what is still held is lost when its time has run out, and returned when the lease ends. A later
@@ -292,7 +310,7 @@ func (f *Fleet) Close(ctx context.Context) error {
 		gaveUp = gaveUp || !isClosed(d.returned)
 	}
 	f.stop()
-	<-f.kept
+	f.awaitEnd(all)
 	s := f.session.Load()
 	if gaveUp { // the holders still run: the lease must outlast the session
 		time.AfterFunc(s.left(), func() { f.lost(s) })

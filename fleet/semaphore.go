@@ -274,6 +274,7 @@ func (d *driver) ask(ctx context.Context, t *tenancy, n int64) error {
 		case d.rounds <- asked:
 			select {
 			case <-asked:
+			case <-d.done:
 			case <-ctx.Done():
 				return ctx.Err()
 			}

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -55,4 +56,42 @@ func TestCloseAgainDoesNotRevokeWhatIsHeld(t *testing.T) {
 	require.False(t, p.Valid(), "another process has it")
 	q.Release()
 	require.NoError(t, w.closeWithin(f, time.Second), "nothing is left to wait for")
+}
+
+// After Close nothing of the membership uses the client, which may be closed then.
+func TestCloseWaitsForCallsOfTheClient(t *testing.T) {
+	w := newWorld(t)
+	slowWatch := func(ctx context.Context) { _ = late(ctx) }
+	f, h := w.hooked()
+	h.watch.Store(&slowWatch)
+	w.semaphore(f, 1)
+	w.eventually(func() bool { return h.running.Load() == 1 }, "it watches")
+	require.NoError(t, w.closeWithin(f, 10*time.Second))
+	require.Zero(t, h.running.Load(), "a watch")
+
+	f, h = w.hooked()
+	s := w.semaphore(f, 1)
+	fail := make(chan error)
+	slowTxn := func(ctx context.Context) error {
+		select {
+		case err := <-fail:
+			return err
+		case <-ctx.Done():
+			return late(ctx)
+		}
+	}
+	h.txn.Store(&slowTxn)
+	waits, asks := make(chan error, 1), make(chan error, 1)
+	go func() { waits <- s.Acquire(w.ctx, 1) }()
+	go func() {
+		_, err := s.TryAcquireContext(w.ctx, 1)
+		asks <- err
+	}()
+	w.eventually(func() bool { return h.running.Load() == 1 && s.Waiting() == 2 }, "it asks")
+	fail <- errors.New("unavailable")
+	w.eventually(func() bool { return h.txns.Load() == 3 }, "it asks again, for both")
+	require.ErrorIs(t, w.closeWithin(f, 20*time.Millisecond), context.DeadlineExceeded)
+	require.Zero(t, h.running.Load(), "a transaction")
+	require.ErrorIs(t, <-waits, fleet.ErrClosed)
+	require.ErrorIs(t, <-asks, fleet.ErrClosed)
 }
