@@ -226,8 +226,8 @@ func TestObservingKeysAllocatesLittle(t *testing.T) {
 	}
 }
 
-// A hook that has seen a level below Holders knows no key. If the level has risen when it tells what
-// it saw, nothing stays behind that the release, which knows the key, would not find.
+// A hook that has seen a level below Holders knows no key. If the level has risen when it tells
+// what it saw, nothing stays behind that the release, which knows the key, would not find.
 func TestLevelRisesInAHook(t *testing.T) {
 	for name, waits := range map[string]bool{"at once": false, "after a wait": true} {
 		t.Run(name, func(t *testing.T) {
