@@ -15,14 +15,9 @@ import (
 	"github.com/farad-go/farad/fleet/internal/share"
 )
 
-const (
-	// retryAfter is how long the driver waits after an error of the server before it tries again.
-	retryAfter = 50 * time.Millisecond
-
-	// lookEvery is how often the goroutines of a process can have the driver look. What they tell
-	// between two looks is looked at together.
-	lookEvery = 200 * time.Microsecond
-)
+// lookEvery is how often the goroutines of a process can have the driver look. What they tell
+// between two looks is looked at together.
+const lookEvery = 200 * time.Microsecond
 
 // A driver runs the agents of one line over etcd: one for the current tenancy, and while an earlier
 // tenancy of the same session has something to return, one for that.
@@ -46,11 +41,14 @@ type driver struct {
 	changed   chan struct{}      // the session or the tenancy is another, or closed is set
 	revisions chan revision      // from the watch, and from who has read the line
 	answers   chan answer        // of transactions
+	refusals  chan error         // of transactions, of reads and of a new session
 	statuses  chan chan<- Status // questions
 	rounds    chan chan struct{} // closed when the driver has asked the server once
 	returned  chan struct{}      // closed when everything is returned, after close
 	stop      context.CancelFunc // ends run
 	done      chan struct{}      // closed when run has ended, and all that it has started
+
+	refusal atomic.Pointer[refusal] // the last one; set before the requests that it ends look for it
 
 	size   atomic.Int64 // as far as is known
 	losses atomic.Int64
@@ -60,7 +58,7 @@ func newDriver(f *Fleet, name string, s *store) *driver {
 	d := &driver{
 		fleet: f, name: name, store: s,
 		changed: make(chan struct{}, 1), revisions: make(chan revision),
-		answers: make(chan answer), rounds: make(chan chan struct{}), statuses: make(chan chan<- Status),
+		answers: make(chan answer), refusals: make(chan error), rounds: make(chan chan struct{}), statuses: make(chan chan<- Status),
 		returned: make(chan struct{}), done: make(chan struct{}),
 	}
 	d.bell.Init()
@@ -128,6 +126,7 @@ type answer struct {
 	seat  *seat
 	state line.State
 	doubt bool
+	done  bool // the transaction was committed, or found its guards untrue
 }
 
 // A loop is what the driver's goroutine knows.
@@ -139,6 +138,7 @@ type loop struct {
 	state  line.State
 	seen   map[line.Key]sight
 	next   int64           // number of the next agent's first entry
+	denied error           // of the last refusal, until a transaction or a new session succeeds
 	rounds []chan struct{} // that wait for a transaction
 }
 
@@ -150,7 +150,7 @@ func (d *driver) run(ctx context.Context, first line.State) {
 	l := &loop{driver: d, ctx: ctx, state: first}
 	defer l.calls.Wait()
 	defer cancel()
-	l.calls.Go(func() { d.store.watch(ctx, first.Rev, d.revisions) })
+	l.calls.Go(func() { d.store.watch(ctx, first.Rev, d.revisions, func(err error) { d.tellRefusal(ctx, err) }) })
 	l.watchBlocks()
 	defer l.endRounds(&l.rounds)
 	timer := time.NewTimer(time.Hour)
@@ -175,6 +175,8 @@ func (d *driver) run(ctx context.Context, first line.State) {
 			l.see(r)
 		case a := <-d.answers:
 			l.answered(a)
+		case err := <-d.refusals:
+			l.refused(err)
 		case <-d.bell.C():
 			pause(ctx, lookEvery-time.Since(looked))
 		}
@@ -191,9 +193,11 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// isReturned reports whether everything was returned after close, and closes d.returned then.
+// isReturned reports whether everything was returned after close, and closes d.returned then. While
+// the server refuses it, what nobody holds counts as returned: it goes when the lease does.
 func (l *loop) isReturned() bool {
-	if !l.closed.Load() || slices.ContainsFunc(l.seats, func(s *seat) bool { return !s.agent.Done() }) {
+	left := func(s *seat) bool { return !s.agent.Done() && (l.denied == nil || s.t.Held() > 0) }
+	if !l.closed.Load() || slices.ContainsFunc(l.seats, left) {
 		return false
 	}
 	if !isClosed(l.returned) {
@@ -231,6 +235,7 @@ func (l *loop) reseat() {
 	s.agent = line.NewAgent(int64(session.lease), l.next, int64(l.fleet.tenure), rw, &t.Share)
 	s.agent.Learn(l.state, now)
 	l.seats = append(l.seats, s)
+	l.denied = nil
 	if !session.valid() { // it was lost before it was ours to be told of
 		l.fleet.lost(session)
 	}
@@ -275,16 +280,17 @@ func (d *driver) commit(ctx context.Context, s *seat, txn *line.Txn) {
 	st, err := d.store.within(ctx, func(ctx context.Context) (line.State, error) {
 		return d.store.commit(ctx, txn, s.session.lease)
 	})
-	doubt := err != nil
+	done, doubt := err == nil, err != nil && !isRefusal(err)
 	for err != nil && ctx.Err() == nil {
 		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			d.fleet.lost(s.session)
 		}
-		pause(ctx, retryAfter)
+		d.tellRefusal(ctx, err)
+		pause(ctx, retryAfter(err, d.store.limit))
 		st, err = d.store.within(ctx, d.store.read)
 	}
 	select {
-	case d.answers <- answer{s, st, doubt}:
+	case d.answers <- answer{s, st, doubt, done}:
 	case <-ctx.Done():
 	}
 }
@@ -304,6 +310,9 @@ func pause(ctx context.Context, d time.Duration) {
 
 func (l *loop) answered(a answer) {
 	a.seat.doubt = a.seat.doubt || a.doubt
+	if a.done {
+		l.denied = nil
+	}
 	a.seat.agent.Answered()
 	l.see(revision{rev: a.state.Rev, whole: &a.state})
 	l.endRounds(&a.seat.rounds)

@@ -133,7 +133,10 @@ func (f *Fleet) join(ctx context.Context) error {
 	}
 	key := f.namespace + "/member/" + fmt.Sprintf("%016x", uint64(r.ID))
 	if _, err := f.client.Put(ctx, key, string(who), clientv3.WithLease(r.ID)); err != nil {
-		return fmt.Errorf("fleet: join %s: %w", f.namespace, err)
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.answerWithin())
+		defer cancel()
+		_, _ = f.client.Revoke(after, r.ID) // otherwise leases pile up while this goes on
+		return fmt.Errorf("fleet: join %s: put %s: %w", f.namespace, key, err)
 	}
 	f.session.Store(newSession(r.ID, sent, min(f.ttl, time.Duration(r.TTL)*time.Second)))
 	f.mu.Lock()
@@ -163,7 +166,10 @@ func (f *Fleet) keep() {
 			if err == nil {
 				break
 			}
-			pause(f.ctx, retryAfter)
+			for _, d := range f.running() {
+				d.tellRefusal(f.ctx, err)
+			}
+			pause(f.ctx, retryAfter(err, f.answerWithin()))
 		}
 	}
 }
@@ -195,7 +201,7 @@ func (f *Fleet) renew(s *session) {
 		case errors.Is(err, rpctypes.ErrLeaseNotFound):
 			f.lost(s)
 		default:
-			pause(f.ctx, min(retryAfter, s.left()))
+			pause(f.ctx, min(retryAfter(err, f.answerWithin()), s.left()))
 		}
 	}
 }
@@ -203,12 +209,16 @@ func (f *Fleet) renew(s *session) {
 // lost ends the session s and the tenancies that rely on it.
 func (f *Fleet) lost(s *session) {
 	s.lose()
-	f.mu.Lock()
-	drivers := slices.Collect(maps.Values(f.drivers))
-	f.mu.Unlock() // turn wakes waiters
-	for _, d := range drivers {
+	for _, d := range f.running() { // without f.mu: turn wakes waiters
 		d.turn(func(t *tenancy) bool { return t.session.Load() == s })
 	}
+}
+
+// running returns the drivers.
+func (f *Fleet) running() []*driver {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Values(f.drivers))
 }
 
 // open returns the driver of a line, which it starts if need be.
@@ -288,14 +298,12 @@ func (f *Fleet) awaitEnd(all []*driver) {
 // Close closes everything that was opened by way of f, waits until all permits are released, and
 // gives up the lease. If ctx is done before, Close returns its error and stops renewing the lease:
 // what is still held is lost when its time has run out, and returned when the lease ends. A later
-// Close waits for the loss.
+// Close waits for the loss. If etcd refuses this process to return what nobody holds, Close returns
+// its error, and the lease returns it.
 func (f *Fleet) Close(ctx context.Context) error {
 	f.mu.Lock()
 	f.closing = true
-	var all []*driver
-	for _, d := range f.drivers {
-		all = append(all, d)
-	}
+	all := slices.Collect(maps.Values(f.drivers))
 	f.mu.Unlock()
 	for _, d := range all {
 		d.close()

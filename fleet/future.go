@@ -31,7 +31,9 @@ type AcquireFuture struct {
 	t *tenancy // of the round under way
 	n int64
 
-	lost bool // the grant was
+	before  *refusal // the last one when the round began
+	refused error    // the outcome, if the server has refused what the request needs
+	lost    bool     // the grant was
 }
 
 // Init makes f a request for n permits of s and does not start it. It panics if n is negative, if s
@@ -43,7 +45,7 @@ func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	if f.f.Taken() && f.f.Err() == nil || !f.f.Init((*request)(f), n) {
 		panic("fleet: Init of a future whose request has not ended")
 	}
-	f.d, f.n, f.lost = s.d, n, false
+	f.d, f.n, f.lost, f.refused = s.d, n, false, nil
 }
 
 // Poll starts the request if need be, and reports whether it is complete. If not, w is woken when
@@ -59,10 +61,13 @@ func (f *AcquireFuture) Done() <-chan struct{} {
 }
 
 // Err returns nil if the permits are the owner's, ErrPending if there is no outcome yet, ErrLost,
-// ErrTooLarge or ErrClosed.
+// ErrTooLarge, ErrClosed or, if the servers refuse this process what it needs, their error.
 func (f *AcquireFuture) Err() error {
 	if f.lost {
 		return ErrLost
+	}
+	if f.refused != nil {
+		return f.refused
 	}
 	err := f.f.Err()
 	switch {
@@ -72,6 +77,10 @@ func (f *AcquireFuture) Err() error {
 		return ErrLost
 	case errors.Is(err, ErrClosed) && !f.d.closed.Load():
 		return ErrLost
+	case errors.Is(err, ErrTooLarge):
+		if f.refused = f.d.refusedSince(f.before); f.refused != nil {
+			return f.refused
+		}
 	}
 	return err
 }
@@ -89,7 +98,7 @@ func (f *AcquireFuture) Permit() *Permit {
 // Release ends the request in every state: it gives up the place in line, or gives back the
 // permits. A second Release does nothing.
 func (f *AcquireFuture) Release() {
-	f.lost = false
+	f.lost, f.refused = false, nil
 	if !f.f.Release() {
 		panic("fleet: the permits of a future were released by other means")
 	}
@@ -100,7 +109,7 @@ func (f *AcquireFuture) Release() {
 type request AcquireFuture
 
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	r.t = r.d.current.Load()
+	r.t, r.before = r.d.current.Load(), r.d.refusal.Load()
 	return r.t.Start(w, waker)
 }
 

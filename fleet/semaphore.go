@@ -54,8 +54,9 @@ func (f *Fleet) Semaphore(ctx context.Context, name string, size int64) (*Semaph
 
 // Acquire takes n permits. It waits for them until ctx is done or the semaphore is closed. It
 // returns nil if and only if the caller holds the permits. While the fleet's servers cannot be
-// reached, Acquire waits. It fails at once with ErrTooLarge if the fleet has fewer permits, after
-// it has asked. Acquire panics if n is negative or ctx is nil.
+// reached, Acquire waits. If they refuse this process what it needs, Acquire returns their error. It
+// fails at once with ErrTooLarge if the fleet has fewer permits, after it has asked. Acquire panics
+// if n is negative or ctx is nil.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	return s.d.acquireLoose(ctx, n)
 }
@@ -186,7 +187,7 @@ func (d *driver) acquireUntil(
 	ctx context.Context, end time.Time, l waiter.Limit, n int64,
 ) (*tenancy, error) {
 	for {
-		t := d.current.Load()
+		t, before := d.current.Load(), d.refusal.Load()
 		err := ErrClosed
 		if n > 0 {
 			err = t.Wait(l, n)
@@ -195,6 +196,9 @@ func (d *driver) acquireUntil(
 		case err == nil:
 			return t, nil
 		case errors.Is(err, ErrTooLarge):
+			if err := d.refusedSince(before); err != nil {
+				return nil, err
+			}
 			if err := d.reread(ctx, end, t, n); err != nil {
 				return nil, err
 			}
@@ -221,6 +225,8 @@ func (d *driver) reread(ctx context.Context, end time.Time, t *tenancy, n int64)
 		return ErrClosed
 	case asking.Err() != nil:
 		return asking.Err()
+	case isRefusal(err):
+		return d.newRefusal(err)
 	case err != nil:
 		t.Bound(MaxPermits)
 		return nil
@@ -244,7 +250,7 @@ func (d *driver) tryAsking(ctx context.Context, n int64) (*tenancy, error) {
 		if t := d.try(n); t != nil {
 			return t, nil
 		}
-		t := d.current.Load()
+		t, before := d.current.Load(), d.refusal.Load()
 		switch err := d.ask(ctx, t, n); {
 		case err == nil && t.valid():
 			return t, nil
@@ -253,6 +259,9 @@ func (d *driver) tryAsking(ctx context.Context, n int64) (*tenancy, error) {
 		case errors.Is(err, ErrPending):
 			return nil, nil
 		case errors.Is(err, ErrTooLarge):
+			if err := d.refusedSince(before); err != nil {
+				return nil, err
+			}
 			if err := d.reread(ctx, time.Time{}, t, n); err != nil {
 				return nil, err
 			}

@@ -24,6 +24,10 @@ type Status struct {
 	Held    int64 `json:"held"`    // permits that they hold
 	Waiting int   `json:"waiting"` // requests
 	Losses  int64 `json:"losses"`  // how often it has lost what it had
+
+	// Refused is the error by which etcd has refused this process a read, a write or a new session.
+	// It is empty once etcd has carried out a transaction or has given a session since.
+	Refused string `json:"refused,omitempty"`
 }
 
 // A Block is an entry of a line, in the order of the line: permits that a process holds or waits
@@ -45,14 +49,8 @@ func (f *Fleet) Status(ctx context.Context) ([]Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.mu.Lock()
-	var drivers []*driver
-	for _, d := range f.drivers {
-		drivers = append(drivers, d)
-	}
-	f.mu.Unlock()
 	var all []Status
-	for _, d := range drivers {
+	for _, d := range f.running() {
 		answer := make(chan Status, 1)
 		select {
 		case d.statuses <- answer:
@@ -109,6 +107,9 @@ func (l *loop) status() Status {
 	st := Status{
 		Name: l.name, Size: l.state.Size,
 		Given: t.Given(), Held: t.Held(), Waiting: t.Waiting(), Losses: l.losses.Load(),
+	}
+	if l.denied != nil {
+		st.Refused = l.denied.Error()
 	}
 	others := false
 	lease := int64(0)

@@ -21,7 +21,7 @@ import (
 //	<namespace>/<kind>/<name>/size               of a semaphore: how many permits; no lease
 //	<namespace>/<kind>/<name>/q/<lease>/<seq>    an entry: its weight; on the process's lease
 //
-// // Lease and seq are of 16 hexadecimal digits. Other keys are not ours, and are ignored. A value
+// Lease and seq are of 16 hexadecimal digits. Other keys are not ours, and are ignored. A value
 // that does not parse counts as none: an entry without weight is none, and a size is 0.
 type store struct {
 	client *clientv3.Client
@@ -168,8 +168,9 @@ type revision struct {
 var watches atomic.Int64
 
 // watch sends the changes after revision rev to out, in order, until ctx is done. If the server
-// cannot say what has happened since, or says nothing, the line is read again.
-func (s *store) watch(ctx context.Context, rev int64, out chan<- revision) {
+// cannot say what has happened since, or says nothing, the line is read again. failed is told of the
+// errors.
+func (s *store) watch(ctx context.Context, rev int64, out chan<- revision, failed func(error)) {
 	send := func(r revision) bool {
 		select {
 		case out <- r:
@@ -183,7 +184,8 @@ func (s *store) watch(ctx context.Context, rev int64, out chan<- revision) {
 		s.watchStream(ctx, rev, send)
 		st, err := s.within(ctx, s.read)
 		if err != nil {
-			pause(ctx, retryAfter)
+			failed(err)
+			pause(ctx, retryAfter(err, s.limit))
 			continue
 		}
 		send(revision{rev: st.Rev, whole: &st})
