@@ -42,9 +42,24 @@ func server(t testing.TB, options ...embedded.Option) (*embedded.Server, *client
 	c, err := s.Client()
 	require.NoError(t, err)
 	defer c.Close()
+	grant(t, c, true)
+	return s, login(t, s, "root", "root")
+}
+
+// grant makes the users, with passwords or without, and the role of the fleet, and has etcd check.
+func grant(t testing.TB, c *clientv3.Client, passwords bool) {
+	t.Helper()
 	ctx := patient(t)
+	add := func(user, password string) error {
+		if passwords {
+			_, err := c.UserAdd(ctx, user, password)
+			return err
+		}
+		_, err := c.UserAddWithOptions(ctx, user, "", &clientv3.UserAddOptions{NoPassword: true})
+		return err
+	}
 	for _, do := range []func() error{
-		func() error { _, err := c.UserAdd(ctx, "root", "root"); return err },
+		func() error { return add("root", "root") },
 		func() error { _, err := c.UserGrantRole(ctx, "root", "root"); return err },
 		func() error { _, err := c.RoleAdd(ctx, "fleet"); return err },
 		func() error {
@@ -53,13 +68,12 @@ func server(t testing.TB, options ...embedded.Option) (*embedded.Server, *client
 				clientv3.PermissionType(clientv3.PermReadWrite))
 			return err
 		},
-		func() error { _, err := c.UserAdd(ctx, user, password); return err },
+		func() error { return add(user, password) },
 		func() error { _, err := c.UserGrantRole(ctx, user, "fleet"); return err },
 		func() error { _, err := c.AuthEnable(ctx); return err },
 	} {
 		require.NoError(t, do())
 	}
-	return s, login(t, s, "root", "root")
 }
 
 func login(t testing.TB, s *embedded.Server, user, password string) *clientv3.Client {
@@ -82,7 +96,12 @@ func patient(t testing.TB) context.Context {
 // join returns a process's membership, which is closed at the end of the test.
 func join(t *testing.T, s *embedded.Server, options ...fleet.Option) *fleet.Fleet {
 	t.Helper()
-	f, err := fleet.New(patient(t), login(t, s, user, password), namespace, options...)
+	return joinBy(t, login(t, s, user, password), options...)
+}
+
+func joinBy(t *testing.T, client *clientv3.Client, options ...fleet.Option) *fleet.Fleet {
+	t.Helper()
+	f, err := fleet.New(patient(t), client, namespace, options...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
