@@ -136,6 +136,41 @@ func TestKilledHolderAndLeader(t *testing.T) {
 	r.finish(calm)
 }
 
+// Each new leader lets all leases begin again, also that of a holder which died long before. So it
+// is the last leader's death that counts.
+func TestLeadersDieBeforeALeaseEnds(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip()
+	}
+	r := newRun(t, 3, one)
+	r.soon(1, ttl+3*time.Second, func(int) time.Duration {
+		w := r.anyWorker()
+		op, trap := r.resource.catch(w.id, one)
+		at := r.kill(w)
+		close(trap.open)
+		var last time.Duration
+		for range 2 {
+			await(t, "the lease is about to end", func() bool {
+				l, err := r.client.TimeToLive(patient(t), clientv3.LeaseID(op.Token.Lease))
+				require.NoError(t, err)
+				return l.TTL <= 1
+			})
+			leader := r.leader()
+			last = now()
+			require.NoError(t, r.cluster.Kill(leader))
+			r.leader() // another one
+			require.NoError(t, r.cluster.Restart(patient(t), leader))
+		}
+		r.awaitSuperseded(op)
+		t.Logf("the permits are back after %.3f s, %.3f s after the last leader has died",
+			(now() - at).Seconds(), (now() - last).Seconds())
+		r.start()
+		return now() - last
+	})
+	r.finish(calm)
+}
+
 // soon calls f for some rounds, and more until it has once taken no longer than limit: the machine
 // may be busy at times.
 func (r *run) soon(rounds int, limit time.Duration, f func(int) time.Duration) {

@@ -114,6 +114,7 @@ func (s *show) pauseWorker(ctx context.Context) error {
 	_, lost, _ := s.ledger.of(h.who)
 	s.say("worker %d goes on: others have done %d jobs of it", h.who.Worker, lost)
 	s.count(func(f *faults) { f.workersPaused++ })
+	s.ledger.resume(h.who)
 	return h.process.Resume()
 }
 

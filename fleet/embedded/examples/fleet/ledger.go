@@ -36,14 +36,20 @@ type job struct {
 
 // counts is what the ledger has counted.
 type counts struct {
-	jobs       int // that were done
-	twice      int // results that were written down for a job that was done
-	avoided    int // results that were refused, of jobs that were done
-	refused    int // requests with a stale token, results included
-	overfull   int // requests for which there was no room at the gate
-	wrong      int // requests that no worker should send
-	longest    time.Duration
-	longestFor int64 // how many permits the longest wait was for
+	jobs     int // that were done
+	twice    int // results that were written down for a job that was done
+	avoided  int // results that were refused, of jobs that were done
+	refused  int // requests with a stale token, results included
+	overfull int // requests for which there was no room at the gate
+	wrong    int // requests that no worker should send
+	longest  wait
+	paused   wait // the longest of a worker that was paused meanwhile
+}
+
+// A wait is how long a worker has waited for how many permits.
+type wait struct {
+	took    time.Duration
+	permits int64
 }
 
 // A ledger is the resource that the permits guard. It has a list of jobs without an end, and writes
@@ -54,11 +60,14 @@ type ledger struct {
 	jobs    []*job
 	running map[*job]bool
 	back    [maxWeight + 1][]*job // by weight: to be done by another one
+	resumed map[who]time.Time     // before it went on after its last pause
 	counts  counts
 }
 
 func newLedger() *ledger {
-	return &ledger{gate: fence.NewGate(permits), running: make(map[*job]bool)}
+	return &ledger{
+		gate: fence.NewGate(permits), running: make(map[*job]bool), resumed: make(map[who]time.Time),
+	}
 }
 
 // begin gives out a job of a weight to somebody who has as many permits.
@@ -81,13 +90,24 @@ func (l *ledger) begin(t fence.Token, by who, weight int64, waited time.Duration
 			l.back[j.weight] = append(l.back[j.weight], j)
 		}
 	}
-	if waited > l.counts.longest {
-		l.counts.longest, l.counts.longestFor = waited, weight
+	longest := &l.counts.longest
+	if time.Now().Add(-waited).Before(l.resumed[by]) {
+		longest = &l.counts.paused
+	}
+	if waited > longest.took {
+		*longest = wait{waited, weight}
 	}
 	j := l.take(weight)
 	j.token, j.by = t, by
 	l.running[j] = true
 	return j, nil
+}
+
+// resume notes that a paused worker is about to go on: it has waited while it could do nothing.
+func (l *ledger) resume(w who) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.resumed[w] = time.Now()
 }
 
 // take returns a job that came back, or a new one.

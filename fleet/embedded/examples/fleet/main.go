@@ -15,8 +15,9 @@
 // that each comes with.
 //
 // At the end the program shows how many jobs were done, how many of them twice, and how many would
-// have been done twice without the check; the longest wait for permits; and how long it took until
-// others got the permits of a worker that was killed.
+// have been done twice without the check; the longest wait for permits, and that of a worker which
+// was paused meanwhile; and how long it took until others got the permits of a worker that was
+// killed.
 //
 // Ctrl-C ends the run early, with the counts until then. No process is left over.
 //

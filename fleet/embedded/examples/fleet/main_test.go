@@ -110,7 +110,25 @@ func TestJobOfAWorkerThatLostItsPermitsGoesToAnother(t *testing.T) {
 	require.NoError(t, l.end(tokenB, other.number))
 	_, _, undone = l.of(a)
 	require.Zero(t, undone)
-	require.Equal(t, counts{jobs: 2, avoided: 1, refused: 1, longest: 2 * time.Second, longestFor: 3}, l.count())
+	require.Equal(t, counts{jobs: 2, avoided: 1, refused: 1, longest: wait{2 * time.Second, 3}}, l.count())
+}
+
+// A worker that stands still waits for itself.
+func TestWaitsOfPausedWorkersAreCountedApart(t *testing.T) {
+	l := newLedger()
+	begin := func(w who, weight int64, waited time.Duration) {
+		_, err := l.begin(tokenA, w, weight, waited)
+		require.NoError(t, err)
+	}
+	l.resume(a)
+	begin(a, 2, time.Hour)
+	begin(a, 3, 0)
+	begin(b, 1, time.Minute)
+	require.Equal(t, wait{time.Minute, 1}, l.count().longest)
+	require.Equal(t, wait{time.Hour, 2}, l.count().paused)
+	var out output
+	require.NoError(t, report{counts: l.count()}.write(&out))
+	require.Regexp(t, `(?m)^longest wait +60\.0s, for 1 permits\n\.\.\. of a worker that was paused +3600\.0s, for 2 permits$`, &out)
 }
 
 func TestLedgerCountsWhatMustNotBe(t *testing.T) {

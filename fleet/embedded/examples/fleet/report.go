@@ -42,8 +42,16 @@ func (r report) write(w io.Writer) error {
 	if c.wrong > 0 {
 		row("wrong requests", "%d", c.wrong)
 	}
-	if c.longest > 0 {
-		row("longest wait", "%s, for %d permits", short(c.longest), c.longestFor)
+	for _, l := range []struct {
+		name string
+		wait wait
+	}{
+		{"longest wait", c.longest},
+		{"... of a worker that was paused", c.paused},
+	} {
+		if l.wait.took > 0 {
+			row(l.name, "%s, for %d permits", short(l.wait.took), l.wait.permits)
+		}
 	}
 	for _, b := range []struct {
 		name string
