@@ -58,7 +58,8 @@ func newDriver(f *Fleet, name string, s *store) *driver {
 	d := &driver{
 		fleet: f, name: name, store: s,
 		changed: make(chan struct{}, 1), revisions: make(chan revision),
-		answers: make(chan answer), refusals: make(chan error), rounds: make(chan chan struct{}), statuses: make(chan chan<- Status),
+		answers: make(chan answer), refusals: make(chan error),
+		rounds: make(chan chan struct{}), statuses: make(chan chan<- Status),
 		returned: make(chan struct{}), done: make(chan struct{}),
 	}
 	d.bell.Init()

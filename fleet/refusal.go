@@ -9,10 +9,10 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// What happens when etcd refuses this process what it asks for, because a role, a user or a password
-// is not what it was. Another answer comes only when somebody has changed that. So whoever waits is
-// told, and a process that goes on asking does so seldom. What is held stays held: it depends on the
-// lease alone, and is handed on in the process.
+// etcd may refuse this process what it asks for, because a role, a user or a password is not what
+// it was. It answers otherwise only when somebody has changed that. So whoever waits is told, and
+// the process goes on asking, but seldom. What is held stays held: it depends on the lease alone,
+// and is handed on in the process.
 
 // A refusal is an error by which etcd has refused something that a line needs.
 type refusal struct{ err error }

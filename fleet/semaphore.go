@@ -54,9 +54,9 @@ func (f *Fleet) Semaphore(ctx context.Context, name string, size int64) (*Semaph
 
 // Acquire takes n permits. It waits for them until ctx is done or the semaphore is closed. It
 // returns nil if and only if the caller holds the permits. While the fleet's servers cannot be
-// reached, Acquire waits. If they refuse this process what it needs, Acquire returns their error. It
-// fails at once with ErrTooLarge if the fleet has fewer permits, after it has asked. Acquire panics
-// if n is negative or ctx is nil.
+// reached, Acquire waits. If they refuse this process what it needs, Acquire returns their error.
+// It fails at once with ErrTooLarge if the fleet has fewer permits, after it has asked. Acquire
+// panics if n is negative or ctx is nil.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	return s.d.acquireLoose(ctx, n)
 }

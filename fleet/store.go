@@ -168,8 +168,8 @@ type revision struct {
 var watches atomic.Int64
 
 // watch sends the changes after revision rev to out, in order, until ctx is done. If the server
-// cannot say what has happened since, or says nothing, the line is read again. failed is told of the
-// errors.
+// cannot say what has happened since, or says nothing, the line is read again. failed is told of
+// its errors.
 func (s *store) watch(ctx context.Context, rev int64, out chan<- revision, failed func(error)) {
 	send := func(r revision) bool {
 		select {

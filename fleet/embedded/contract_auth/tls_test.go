@@ -99,12 +99,13 @@ func dial(t *testing.T, endpoint string, config *tls.Config) *clientv3.Client {
 	return c
 }
 
-// secure starts an etcd that speaks only to clients with a certificate of the authority, and returns
+// secure starts an etcd that speaks only to clients with a certificate of the authority. It returns
 // where.
 func (a *authority) secure() (endpoint string) {
 	a.Helper()
 	a.issue("server", &x509.Certificate{
-		DNSNames: []string{host}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		DNSNames:    []string{host},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	})
 	socket := url.URL{Scheme: "unixs", Path: a.file(host)}
 	server, err := embedded.Start("", func(c *embed.Config) {
