@@ -7,9 +7,9 @@
 //
 // # For programs that use the locks
 //
-// The errors: [ErrClosed], [ErrTooLarge], [ErrQueueFull], [ErrPending] and [ErrCancelled]. The
-// locks' packages repeat those that concern them. [UseChannels] has goroutines wait in channels,
-// for profiles that see nothing else.
+// The errors: [ErrClosed], [ErrTooLarge], [ErrQueueFull], [ErrShed], [ErrWouldExpire], [ErrPending]
+// and [ErrCancelled]. The locks' packages repeat those that concern them. [UseChannels] has
+// goroutines wait in channels, for profiles that see nothing else.
 //
 // # For authors of executors, futures and locks
 //

@@ -18,6 +18,13 @@ var (
 	// ErrQueueFull means that the request would have to wait, and no more waiters are allowed.
 	ErrQueueFull = errors.New("farad: too many waiters")
 
+	// ErrShed means that the request had waited for too long, while too many others came.
+	ErrShed = errors.New("farad: shed after too long a wait")
+
+	// ErrWouldExpire means that the request would have to wait until after its deadline, at the
+	// rate at which others are served now.
+	ErrWouldExpire = errors.New("farad: no permit expected before the deadline")
+
 	// ErrCancelled is the outcome of a wait in a task that was asked to end, and of a job that was
 	// stopped before it began.
 	ErrCancelled = errors.New("farad: cancelled")

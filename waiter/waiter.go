@@ -17,10 +17,14 @@ const (
 	Closed
 	TooLarge
 	QueueFull
+	// Shed and WouldExpire, too: [ErrShed], [ErrWouldExpire].
+	Shed
+	WouldExpire
 )
 
 var outcomeErrors = [...]error{
 	Pending: ErrPending, Granted: nil, Closed: ErrClosed, TooLarge: ErrTooLarge, QueueFull: ErrQueueFull,
+	Shed: ErrShed, WouldExpire: ErrWouldExpire,
 }
 
 // Err returns the error that the outcome stands for, nil for [Granted].

@@ -17,6 +17,8 @@ func TestOutcomesHaveErrors(t *testing.T) {
 	require.Equal(t, ErrClosed, Closed.Err())
 	require.Equal(t, ErrTooLarge, TooLarge.Err())
 	require.Equal(t, ErrQueueFull, QueueFull.Err())
+	require.Equal(t, ErrShed, Shed.Err())
+	require.Equal(t, ErrWouldExpire, WouldExpire.Err())
 }
 
 // Every arrow of the state diagram, the ones in the middle of a claim by hand.

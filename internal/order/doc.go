@@ -1,0 +1,11 @@
+// Package order decides which of the requests that wait comes next. It is a data structure: whoever
+// uses an [Order] guards it with a lock, tells it the time, and tells the waiters their outcomes.
+//
+// An Order has lanes, and each request waits in one. With shares, each tenant that waits has a lane
+// (shares.go); with priorities, each class has one (priorities.go); otherwise there is one lane in
+// all. What happens to a lane that is long is up to its [Queue]: it stays first-in-first-out, or
+// sheds requests by CoDel (codel.go) or by adaptive LIFO (lifo.go). A request that would be too
+// late is refused by the measured rate (rate.go).
+//
+// Read order.go first. The package imports the standard library and waiter.
+package order

@@ -1,0 +1,602 @@
+package order
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/waiter"
+)
+
+// The model is an Order in a slice: each decision looks at all requests, and sums are exact.
+type model struct {
+	Config
+	requests []*request // in the order of arrival
+	lanes    map[any]*modelLane
+	virtual  int64 // shares: the virtual time
+	served   int64 // permits popped
+	samples  []sample
+	last     *sample // the last pop, if something has waited ever since
+	undated  bool
+}
+
+type sample struct{ at, took, n int64 }
+
+type modelLane struct {
+	weight              int64
+	start               *big.Rat
+	since               int64
+	newest, shedding    bool
+	above, next         int64
+	count, countAtStart int
+}
+
+type request struct {
+	w            waiter.Waiter
+	ticket       *Ticket
+	id           int
+	tenant       any
+	at, served   int64
+	gone, popped bool
+}
+
+func (m *model) of(tenant any) (own []*request) {
+	for _, r := range m.requests {
+		if r.tenant == tenant {
+			own = append(own, r)
+		}
+	}
+	return own
+}
+
+// head returns the request of a tenant that comes next, nil if it has none.
+func (m *model) head(tenant any) *request {
+	own := m.of(tenant)
+	switch {
+	case own == nil:
+		return nil
+	case m.lanes[tenant].newest:
+		return own[len(own)-1]
+	default:
+		return own[0]
+	}
+}
+
+// end is where the share of r ends if it is served next.
+func (m *model) end(r *request) *big.Rat {
+	l := m.lanes[r.tenant]
+	return new(big.Rat).Add(l.start, big.NewRat(r.w.N*unit, l.weight))
+}
+
+func ceil(x *big.Rat) int64 {
+	q, rest := new(big.Int).QuoRem(x.Num(), x.Denom(), new(big.Int))
+	if rest.Sign() > 0 {
+		return q.Int64() + 1
+	}
+	return q.Int64()
+}
+
+func (m *model) key(r *request) int64 {
+	switch {
+	case m.Shares:
+		return ceil(m.end(r))
+	case m.Classes == 0:
+		return 0
+	default:
+		return max(0, int64(r.tenant.(int))-(m.served-r.served)/int64(m.Aging))
+	}
+}
+
+func (m *model) first() (first *request) {
+	for tenant := range m.lanes {
+		r := m.head(tenant)
+		if first == nil || m.key(r) < m.key(first) || m.key(r) == m.key(first) && r.id < first.id {
+			first = r
+		}
+	}
+	return first
+}
+
+func (m *model) leave(r *request) {
+	m.requests = slices.DeleteFunc(m.requests, func(q *request) bool { return q == r })
+	r.gone = true
+	if m.of(r.tenant) == nil {
+		delete(m.lanes, r.tenant)
+	}
+	if len(m.requests) == 0 {
+		m.virtual, m.served, m.last = 0, 0, nil
+	}
+}
+
+func (m *model) date(now int64) {
+	if m.undated {
+		for _, r := range m.requests {
+			r.at = now
+			m.lanes[r.tenant].since = now
+		}
+	}
+	m.undated = false
+}
+
+// limits as the documentation says.
+func (m *model) limits() (target, interval int64) {
+	target, interval = int64(5*time.Millisecond), int64(100*time.Millisecond)
+	if m.Target != 0 {
+		target = int64(m.Target)
+	}
+	if m.Interval != 0 {
+		interval = int64(m.Interval)
+	}
+	return target, interval
+}
+
+func (m *model) adapt(tenant any, now int64) (shed []*request) {
+	target, interval := m.limits()
+	l, limit := m.lanes[tenant], interval
+	if now-l.since >= interval {
+		l.newest, limit = true, target
+	}
+	own := m.of(tenant)
+	for _, r := range own[:len(own)-1] { // never the last one
+		if now-r.at > limit {
+			shed = append(shed, r)
+			m.leave(r)
+		}
+	}
+	return shed
+}
+
+// control follows the pseudo-code of RFC 8289 to the letter, where a packet that was taken out of
+// the queue is r here.
+func (m *model) control(tenant any, now int64) (shed []*request) {
+	target, interval := m.limits()
+	l := m.lanes[tenant]
+	law := func(t int64) int64 { return t + int64(float64(interval)/math.Sqrt(float64(l.count))) }
+	var r *request
+	dequeue := func() bool {
+		own := m.of(tenant)
+		r = own[0]
+		if now-r.at <= target || len(own) == 1 {
+			l.above = 0
+		} else if l.above == 0 {
+			l.above = now + interval
+		} else if now >= l.above {
+			return true
+		}
+		return false
+	}
+	drop := func() {
+		shed = append(shed, r)
+		m.leave(r)
+	}
+	ok := dequeue()
+	if l.shedding {
+		if !ok {
+			l.shedding = false
+		}
+		for now >= l.next && l.shedding {
+			drop()
+			l.count++
+			if !dequeue() {
+				l.shedding = false
+			} else {
+				l.next = law(l.next)
+			}
+		}
+	} else if ok {
+		drop()
+		dequeue()
+		l.shedding = true
+		delta := l.count - l.countAtStart
+		l.count = 1
+		if delta > 1 && now-l.next < 16*interval {
+			l.count = delta
+		}
+		l.next = law(now)
+		l.countAtStart = l.count
+	}
+	return shed
+}
+
+func (m *model) settle(tenant any, now int64) []*request {
+	switch m.Shed {
+	case ShedCoDel:
+		return m.control(tenant, now)
+	case ShedAdaptiveLIFO:
+		return m.adapt(tenant, now)
+	default:
+		return nil
+	}
+}
+
+// predicted returns how long a request would wait by the samples, 0 if they are too few.
+func (m *model) predicted(tenant any, weight int, n int64) float64 {
+	if len(m.samples) < 16 {
+		return 0
+	}
+	var permits, ns float64
+	for i, s := range m.samples {
+		age := math.Pow(1-1.0/32, float64(len(m.samples)-1-i))
+		permits, ns = permits+age*float64(s.n), ns+age*float64(s.took)
+	}
+	var own, all, urgent, weights float64
+	for _, r := range m.requests {
+		all += float64(r.w.N)
+		if r.tenant == tenant {
+			own += float64(r.w.N)
+		}
+		if c, ok := r.tenant.(int); m.Classes > 0 && ok && c < tenant.(int) {
+			urgent += float64(r.w.N)
+		}
+	}
+	for t, l := range m.lanes {
+		if t != tenant {
+			weights += float64(l.weight)
+		} else if l.newest {
+			own = 0
+		}
+	}
+	need := urgent + own + float64(n)
+	if m.Shares {
+		need = min((own+float64(n))*(weights+float64(weight))/float64(weight), all+float64(n))
+	}
+	return need * ns / permits
+}
+
+func (m *model) push(r *request, weight int, now, deadline int64) (shed []*request, _ waiter.Outcome) {
+	m.date(now)
+	if m.head(r.tenant) != nil && m.Shed == ShedAdaptiveLIFO {
+		shed = m.adapt(r.tenant, now)
+	}
+	if m.MaxWaiting > 0 && len(m.requests) >= m.MaxWaiting ||
+		m.MaxWaitingPerTenant > 0 && len(m.of(r.tenant)) >= m.MaxWaitingPerTenant {
+		return shed, waiter.QueueFull
+	}
+	if m.RefuseLate && deadline != 0 && len(m.requests) >= 2 &&
+		float64(now)+m.predicted(r.tenant, weight, r.w.N) > float64(deadline) {
+		return shed, waiter.WouldExpire
+	}
+	l := m.lanes[r.tenant]
+	if l == nil {
+		l = &modelLane{weight: int64(weight), start: big.NewRat(m.virtual, 1), since: now}
+		m.lanes[r.tenant] = l
+	}
+	if l.weight != int64(weight) {
+		l.weight = int64(weight)
+		l.start = big.NewRat(ceil(l.start), 1)
+	}
+	r.at, r.served = now, m.served
+	m.requests = append(m.requests, r)
+	return shed, waiter.Pending
+}
+
+func (m *model) pop(now int64) (shed []*request, r *request) {
+	m.date(now)
+	for r = m.first(); r != nil; {
+		shed = append(shed, m.settle(r.tenant, now)...)
+		before := r.tenant
+		if r = m.first(); r.tenant == before {
+			break
+		}
+	}
+	if r == nil {
+		return shed, nil
+	}
+	if m.timed() {
+		if m.last != nil {
+			m.samples = append(m.samples, sample{took: now - m.last.at, n: m.last.n})
+		}
+		m.last = &sample{at: now, n: r.w.N}
+	}
+	if m.Shares {
+		l, end := m.lanes[r.tenant], m.end(r)
+		if ceil(end) >= m.virtual {
+			m.virtual, l.start = ceil(end), end
+		} else {
+			l.start = big.NewRat(m.virtual, 1)
+		}
+	}
+	m.served += r.w.N
+	r.popped = true
+	m.leave(r)
+	return shed, r
+}
+
+func (m *model) set(q Queue) {
+	was := m.Queue
+	m.Queue = q
+	if !m.timed() {
+		m.samples, m.last = nil, nil
+	}
+	m.undated = m.timed() && (m.undated || !was.timed())
+	if q.Shed != was.Shed {
+		for _, l := range m.lanes {
+			*l = modelLane{weight: l.weight, start: l.start, since: l.since}
+		}
+	}
+}
+
+// A world runs an Order beside its model.
+type world struct {
+	t     testing.TB
+	order *Order
+	model *model
+	all   []*request
+	now   int64
+	log   []string
+}
+
+func newWorld(t testing.TB, c Config) *world {
+	return &world{t: t, order: New(c), model: &model{Config: c, lanes: map[any]*modelLane{}}}
+}
+
+func (w *world) logf(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
+
+// told requires that exactly these were told this outcome, in any order between lanes.
+func (w *world) told(wake *waiter.WakeList, shed []*request, outcome waiter.Outcome) {
+	wake.Wake()
+	for _, r := range shed {
+		require.Equal(w.t, waiter.StatusComplete, r.w.Status(), "request %d is not told: %v", r.id, w.log)
+		require.Equal(w.t, outcome, r.w.Outcome(), "request %d: %v", r.id, w.log)
+	}
+	w.check()
+}
+
+// push returns the request if it waits.
+func (w *world) push(tenant any, n int64, deadline int64) *request {
+	r := &request{id: len(w.all), tenant: tenant}
+	if !w.model.Shares && w.model.Classes == 0 {
+		r.tenant = nil // one lane
+	}
+	w.all = append(w.all, r)
+	r.w.N = n
+	r.w.Arm(nil)
+	weight := w.order.Weigh(tenant)
+	wanted := w.model.predicted(r.tenant, weight, n)
+	w.logf("%d: push %d, %v for %d", w.now, r.id, tenant, n)
+	var wake waiter.WakeList
+	if !w.model.undated && w.model.Shed != ShedAdaptiveLIFO {
+		delay := w.order.Delay(tenant, weight, n)
+		require.InEpsilon(w.t, wanted+1, float64(delay)+1, 1e-3, "delay: %v", w.log)
+	}
+	t, outcome := w.order.Push(&r.w, tenant, weight, w.now, deadline, &wake)
+	shed, want := w.model.push(r, weight, w.now, deadline)
+	require.Equal(w.t, want, outcome, "%v", w.log)
+	w.told(&wake, shed, waiter.Shed)
+	if outcome != waiter.Pending {
+		require.Nil(w.t, t)
+		r.gone = true
+		r.w.Reset()
+		return nil
+	}
+	r.ticket = t
+	return r
+}
+
+func (w *world) pop() *request {
+	var wake waiter.WakeList
+	got := w.order.Pop(w.now, &wake)
+	shed, want := w.model.pop(w.now)
+	w.logf("%d: pop", w.now)
+	if want == nil {
+		require.Nil(w.t, got)
+	} else {
+		require.Same(w.t, &want.w, got, "not %d: %v", want.id, w.log)
+	}
+	w.told(&wake, shed, waiter.Shed)
+	return want
+}
+
+func (w *world) remove(r *request) {
+	w.logf("%d: remove %d", w.now, r.id)
+	require.Equal(w.t, !r.gone, w.order.Remove(r.ticket, &r.w), "%v", w.log)
+	if !r.gone {
+		w.model.leave(r)
+	}
+	w.check()
+}
+
+func (w *world) end(largest int64, drain bool) {
+	var wake waiter.WakeList
+	outcome := waiter.TooLarge
+	if drain {
+		outcome, largest = waiter.Closed, 0
+		w.order.Drain(outcome, &wake)
+	} else {
+		w.order.Reject(largest, &wake)
+	}
+	w.logf("%d: all for more than %d end with %v", w.now, largest, outcome.Err())
+	var ended []*request
+	for _, r := range slices.Clone(w.model.requests) {
+		if r.w.N > largest {
+			w.model.leave(r)
+			ended = append(ended, r)
+		}
+	}
+	w.told(&wake, ended, outcome)
+}
+
+func (w *world) set(q Queue) {
+	w.logf("%d: set %+v", w.now, q)
+	w.order.Set(q)
+	w.model.set(q)
+	require.Equal(w.t, w.model.Queue, w.order.config.Queue)
+	w.check()
+}
+
+// check requires that who waits is the same here and there, and the structure sound.
+func (w *world) check() {
+	w.t.Helper()
+	require.Equal(w.t, len(w.model.requests), w.order.Len(), "%v", w.log)
+	for _, r := range w.all {
+		if r.ticket != nil {
+			require.Equal(w.t, !r.gone, r.ticket.w == &r.w, "request %d: %v", r.id, w.log)
+		}
+		if !r.gone || r.popped {
+			require.Equal(w.t, waiter.StatusWaiting, r.w.Status(), "request %d was told: %v", r.id, w.log)
+		}
+	}
+	requireSound(w.t, w.order)
+}
+
+// requireSound checks the structure of an Order.
+func requireSound(t testing.TB, o *Order) {
+	t.Helper()
+	size, permits := 0, int64(0)
+	for _, l := range o.policy.all() {
+		n, sum := 0, int64(0)
+		var last *Ticket
+		for tk := l.front; tk != nil; last, tk = tk, tk.next {
+			require.NotNil(t, tk.w)
+			require.Same(t, l, tk.lane)
+			require.True(t, tk.prev == last)
+			require.True(t, last == nil || last.seq < tk.seq)
+			n, sum = n+1, sum+tk.n
+		}
+		require.True(t, l.back == last)
+		require.Equal(t, n, l.size)
+		require.Equal(t, sum, l.permits)
+		size, permits = size+n, permits+sum
+		if n == 0 {
+			require.Equal(t, lane{}, *l, "an empty lane remembers something")
+		}
+	}
+	require.Equal(t, size, o.size)
+	require.Equal(t, permits, o.permits)
+	require.LessOrEqual(t, o.spare.size, size+minSpares)
+	s, ok := o.policy.(*shares)
+	if !ok {
+		return
+	}
+	weights := int64(0)
+	for i, l := range s.heap.lanes {
+		require.Equal(t, i+1, l.share.place)
+		require.Same(t, l, s.find(l.share.tenant))
+		require.False(t, i > 0 && l.before(s.heap.lanes[(i-1)/2]), "the heap is out of order")
+		require.LessOrEqual(t, int64(l.share.start-s.now), int64(0), "a lane starts after the virtual time")
+		weights += l.share.weight
+	}
+	require.Len(t, s.tenants.lanes, len(s.heap.lanes))
+	require.Equal(t, weights, s.weights)
+	require.LessOrEqual(t, s.spare.size, len(s.heap.lanes)+minSpares)
+}
+
+// configs are what the model is compared for.
+func configs() map[string]Config {
+	weight := func(tenant any) int { return []int{1, 2, 3, 7, 1 << 20}[tenant.(int)%5] }
+	all := map[string]Config{}
+	for name, c := range map[string]Config{
+		"line":       {},
+		"shares":     {Shares: true},
+		"weights":    {Shares: true, Weight: weight},
+		"priorities": {Classes: 5, Aging: 3},
+	} {
+		all[name] = c
+		c.Shed = ShedCoDel
+		all[name+", CoDel"] = c
+		c.Shed = ShedAdaptiveLIFO
+		all[name+", LIFO"] = c
+		c.Shed, c.Queue = ShedNone, Queue{MaxWaiting: 12, MaxWaitingPerTenant: 4, RefuseLate: true}
+		all[name+", bounds"] = c
+	}
+	return all
+}
+
+// run does what the bytes say.
+func (w *world) run(data []byte) {
+	next := func() int {
+		if len(data) == 0 {
+			return 0
+		}
+		b := data[0]
+		data = data[1:]
+		return int(b)
+	}
+	for len(data) > 0 {
+		switch op := next(); op % 16 {
+		case 0, 1, 2, 3, 4, 5:
+			deadline := int64(0)
+			if d := int64(next()); d > 64 {
+				deadline = w.now + d<<18
+			}
+			w.push(next()%5, 1+int64(next()%8), deadline)
+		case 6, 7, 8, 9, 10:
+			w.pop()
+		case 11, 12:
+			w.now += int64(next()) << (op / 16)
+		case 13:
+			if len(w.all) > 0 {
+				if r := w.all[next()*len(w.all)/256]; r.ticket != nil {
+					w.remove(r)
+				}
+			}
+		case 14:
+			w.now += int64(next()) << 18
+		case 15:
+			switch op / 16 {
+			case 0:
+				w.end(int64(1+next()%8), false)
+			case 1:
+				w.end(0, true)
+			case 2, 3:
+				w.set(Queue{
+					MaxWaiting: next() % 4 * 4, MaxWaitingPerTenant: next() % 3 * 2, RefuseLate: next()%2 == 0,
+					Shed: Shed(next() % 3), Target: time.Duration(next()) << 15, Interval: time.Duration(next()) << 18,
+				})
+			}
+		}
+	}
+	w.drain()
+}
+
+// drain pops the rest: everything leaves.
+func (w *world) drain() {
+	for w.order.Len() > 0 {
+		require.NotNil(w.t, w.pop(), "something waits, and nothing comes: %v", w.log)
+	}
+	require.Nil(w.t, w.pop())
+	for _, r := range w.all {
+		require.True(w.t, r.gone)
+	}
+}
+
+func TestAgainstModel(t *testing.T) {
+	rounds := 60
+	if testing.Short() {
+		rounds = 20
+	}
+	for name, c := range configs() {
+		t.Run(name, func(t *testing.T) {
+			for seed := range rounds {
+				rng := rand.New(rand.NewPCG(uint64(seed), 1))
+				data := make([]byte, 600)
+				for i := range data {
+					data[i] = byte(rng.Uint32())
+				}
+				newWorld(t, c).run(data)
+			}
+		})
+	}
+}
+
+func FuzzAgainstModel(f *testing.F) {
+	f.Add(uint8(0), []byte{0, 0, 0, 0, 6})
+	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
+		all := configs()
+		names := make([]string, 0, len(all))
+		for name := range all {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		if len(data) > 2000 {
+			data = data[:2000]
+		}
+		newWorld(t, all[names[int(which)%len(names)]]).run(data)
+	})
+}

@@ -1,0 +1,131 @@
+package order
+
+import (
+	"time"
+
+	"github.com/farad-go/farad/waiter"
+)
+
+// A Queue is what happens to requests when the line is long. The zero Queue lets any number wait,
+// first-in-first-out, for any time.
+type Queue struct {
+	// MaxWaiting and MaxWaitingPerTenant are how many requests may wait, in all and of one tenant
+	// or class. A further one ends with ErrQueueFull. 0 is any number.
+	MaxWaiting, MaxWaitingPerTenant int
+
+	// RefuseLate refuses a request that cannot be served before its deadline at the measured rate:
+	// it ends with ErrWouldExpire.
+	RefuseLate bool
+
+	// Shed is how requests that have waited for too long are ended, with ErrShed.
+	Shed Shed
+
+	// Target is how long a request may wait while too many come, and Interval how long that has to
+	// last until any is shed. 0 is 5 ms and 100 ms.
+	Target, Interval time.Duration
+}
+
+// A Shed is a way to end requests that have waited for too long.
+type Shed uint8
+
+// The ways. The last request of a lane is never shed.
+const (
+	// ShedNone sheds nothing.
+	ShedNone Shed = iota
+	// ShedCoDel sheds the oldest request of a lane when those that were served had waited for more
+	// than Target throughout an Interval, and more and more often until it helps.
+	ShedCoDel
+	// ShedAdaptiveLIFO serves a lane newest first once it has not been empty for an Interval, and
+	// then sheds who has waited for more than Target. Until then it sheds who has waited for more
+	// than an Interval.
+	ShedAdaptiveLIFO
+)
+
+const (
+	defaultTarget   = 5 * time.Millisecond
+	defaultInterval = 100 * time.Millisecond
+)
+
+func (q *Queue) target() int64 {
+	if q.Target > 0 {
+		return int64(q.Target)
+	}
+	return int64(defaultTarget)
+}
+
+func (q *Queue) interval() int64 {
+	if q.Interval > 0 {
+		return int64(q.Interval)
+	}
+	return int64(defaultInterval)
+}
+
+// timed reports whether the clock is looked at: whoever refuses says how long to back off.
+func (q *Queue) timed() bool {
+	return q.MaxWaiting > 0 || q.MaxWaitingPerTenant > 0 || q.RefuseLate || q.Shed != ShedNone
+}
+
+// Timed reports whether the times that Push and Pop are told are used.
+func (o *Order) Timed() bool { return o.config.timed() }
+
+// Set changes what happens when the line is long. Requests that wait stay, and those over a new
+// maximum, too. If the Order is Timed only from now on, their time counts from the next call.
+func (o *Order) Set(q Queue) {
+	old := o.config.Queue
+	o.config.Queue = q
+	if !q.timed() {
+		o.rate = rate{}
+	}
+	o.undated = o.size > 0 && q.timed() && (o.undated || !old.timed())
+	if q.Shed == old.Shed {
+		return
+	}
+	for _, l := range o.policy.all() {
+		l.codel = codel{}
+		if l.newest {
+			l.newest = false
+			o.policy.changed(l)
+		}
+	}
+}
+
+// date gives the requests whose time begins to count their time.
+func (o *Order) date(now int64) {
+	if !o.undated {
+		return
+	}
+	o.undated = false
+	for _, l := range o.policy.all() {
+		l.since = now
+		for t := l.front; t != nil; t = t.next {
+			t.at = now
+		}
+	}
+}
+
+// refuse returns why a request may not wait, or Pending. l is the tenant's lane, if it has one.
+func (o *Order) refuse(l *lane, tenant any, weight int, n, now, deadline int64) waiter.Outcome {
+	q := &o.config.Queue
+	switch {
+	case q.MaxWaiting > 0 && o.size >= q.MaxWaiting,
+		q.MaxWaitingPerTenant > 0 && l != nil && l.size >= q.MaxWaitingPerTenant:
+		return waiter.QueueFull
+	case q.RefuseLate && deadline != 0 && o.size >= probes &&
+		o.predict(l, tenant, weight, n) > float64(deadline-now):
+		return waiter.WouldExpire
+	}
+	return waiter.Pending
+}
+
+// settle sheds what is due before the head of l is served, and reports whether the head may have
+// changed.
+func (o *Order) settle(l *lane, now int64, wake *waiter.WakeList) bool {
+	switch o.config.Shed {
+	case ShedCoDel:
+		return o.control(l, now, wake)
+	case ShedAdaptiveLIFO:
+		return o.adapt(l, now, wake)
+	default:
+		return false
+	}
+}

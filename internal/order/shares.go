@@ -1,0 +1,133 @@
+package order
+
+import "slices"
+
+// MaxWeight is the largest weight of a tenant.
+const MaxWeight = 1 << 20
+
+// unit is what a permit costs a tenant of weight 1, in the units of tags. It is as large as the
+// largest weight, so a permit costs every tenant at least 1.
+const unit = 1 << 20
+
+// Shares is self-clocked fair queueing (Golestani 1994) over the tenants that wait. A tenant is
+// served when the virtual time reaches the tag of its oldest request.
+//
+// Invariants:
+//
+//  1. The virtual time does not fall while anything waits. It is the tag of the last request that
+//     was popped or, after a cancel, a later one. (TestShares…)
+//  2. The tag of a lane is its start, plus unit / weight for each permit of its head, rounded up.
+//     Its start is the virtual time at which its lane came to be or had its last pop. A head that
+//     is not popped leaves the start to the next one. (FuzzAgainstModel)
+//  3. The least tag is popped first, and of equal ones the request that arrived first.
+//     (FuzzAgainstModel)
+//  4. Whoever does not wait has no lane. Its tag could not matter: the virtual time has passed it.
+//     (TestATenantThatComesBackStartsWhereOthersAre)
+//
+// All tags lie within 1<<61 of the virtual time, so they may wrap around.
+type shares struct {
+	now     uint64 // the virtual time
+	heap    heap
+	tenants tenants
+	weights int64 // of the tenants that wait
+	spare   spares[*lane]
+}
+
+// A share is what a lane has as a tenant's.
+type share struct {
+	tenant any
+	weight int64
+
+	// The lane starts at start + rest/weight and ends, with its head, at end + over/weight. The tag
+	// is the end, rounded up. The parts keep the sum of a tenant's requests exact, so that it does
+	// not matter how a tenant divides its permits into requests.
+	start, end uint64
+	rest, over int64
+	tag        uint64
+	seq        uint64 // of the head
+
+	place int   // in the heap, from 1; 0: not there
+	spare *lane //nolint:unused // the next spare lane, of a spare one
+}
+
+// before reports whether the head of l comes before that of m.
+func (l *lane) before(m *lane) bool {
+	if d := int64(l.share.tag - m.share.tag); d != 0 {
+		return d < 0
+	}
+	return l.share.seq < m.share.seq
+}
+
+func (s *shares) find(tenant any) *lane { return s.tenants.lanes[tenant] }
+
+func (s *shares) add(l *lane, tenant any, weight int) *lane {
+	switch {
+	case l == nil:
+		if l = s.spare.take(); l == nil {
+			l = &lane{}
+		}
+		l.share = share{tenant: tenant, weight: int64(weight), start: s.now}
+		s.tenants.add(l)
+		s.weights += int64(weight)
+	case l.share.weight != int64(weight): // from now on
+		s.weights += int64(weight) - l.share.weight
+		if l.share.rest > 0 { // a part of the old weight
+			l.share.start++
+			l.share.rest = 0
+		}
+		l.share.weight = int64(weight)
+		s.changed(l)
+	}
+	return l
+}
+
+func (s *shares) pushed(*Ticket) {}
+
+func (s *shares) changed(l *lane) {
+	h, x := l.head(), &l.share
+	cost := x.rest + h.n*unit
+	x.end, x.over = x.start+uint64(cost/x.weight), cost%x.weight
+	x.tag, x.seq = x.end, h.seq
+	if x.over > 0 {
+		x.tag++
+	}
+	s.heap.fix(l)
+}
+
+func (s *shares) popped(l *lane) {
+	x := &l.share
+	if int64(x.tag-s.now) >= 0 {
+		s.now, x.start, x.rest = x.tag, x.end, x.over
+	} else { // A larger head was cancelled, and the virtual time has gone past this one's tag.
+		x.start, x.rest = s.now, 0
+	}
+}
+
+func (s *shares) emptied(l *lane) {
+	s.heap.remove(l)
+	s.tenants.remove(l)
+	s.weights -= l.share.weight
+	*l = lane{}
+	s.spare.put(l, len(s.heap.lanes))
+}
+
+func (s *shares) idle() { s.now = 0 }
+
+func (s *shares) next() *lane {
+	if len(s.heap.lanes) == 0 {
+		return nil
+	}
+	return s.heap.lanes[0]
+}
+
+func (s *shares) all() []*lane { return slices.Clone(s.heap.lanes) }
+
+// needed: of each permit that is popped, the tenant gets its weight's part, and no request waits
+// for more than all that wait now.
+func (s *shares) needed(l *lane, _ any, weight int, n, total float64) float64 {
+	weights := float64(s.weights) + float64(weight)
+	if l != nil {
+		weights -= float64(l.share.weight)
+	}
+	return min((l.ahead()+n)*weights/float64(weight), total+n)
+}
