@@ -332,6 +332,18 @@ var planted = []struct {
 		to:   "",
 	},
 	{
+		name: "a permit that two end at once is released twice", file: "limit/permit.go",
+		in: "../../limit", test: "TestModelPermitsEndOnce",
+		from: "\tif p == nil || !p.ended.CompareAndSwap(0, 1) {",
+		to:   "\tended := p.ended.Load() == 1\n\tp.ended.Store(1)\n\tif ended {",
+	},
+	{
+		name: "two goroutines update a limit at a time", file: "limit/limiter.go",
+		in: "../../limit", test: "TestModelTheSizeIsTheLastLimit",
+		from: "\tif l.updating || !l.w.full(now) {",
+		to:   "\tif !l.w.full(now) {",
+	},
+	{
 		name: "a row is made beside the end of the observation, and stays", file: "runtime/observe.go",
 		in: "../../runtime", test: "TestModelObserved",
 		from: "\t\t\tt.letGo(r)\n",

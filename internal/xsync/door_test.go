@@ -21,7 +21,7 @@ import (
 var core = []string{
 	"waiter", "internal/engine", "internal/parking", "bench/papers/chains", "bench/papers/phased", "bench/papers/innerlocks",
 	"bench/papers/lanes",
-	"sync", "twa",
+	"sync", "twa", "limit",
 	// The executor's own concurrency; its other files use timers, contexts, coroutines and the
 	// pool.
 	"runtime/task.go", "runtime/queue.go", "runtime/worker.go", "runtime/idle.go", "runtime/monitor.go", "runtime/panics.go", "runtime/registry.go", "runtime/timer.go", "runtime/context.go",
