@@ -86,7 +86,7 @@ func (s *store) state(rev int64, kvs []*mvccpb.KeyValue) line.State {
 		switch c, ok := s.parse(kv); {
 		case !ok:
 		case c.Key == line.SizeKey:
-			st.Size = c.Weight
+			st.Size, st.SizeMod = c.Weight, kv.ModRevision
 		case c.Weight > 0:
 			st.Entries = append(st.Entries, c)
 		}

@@ -31,7 +31,8 @@ type Token struct {
 	Seq int64
 	// Lease is that of the process. It is positive.
 	Lease int64
-	// Survivors are the leases that held permits at Rev, Lease included, in ascending order.
+	// Survivors are the leases that held permits at Rev, Lease included, in ascending order. After
+	// a change of the size they include those that were in line then, and may hold since before it.
 	Survivors []int64
 }
 

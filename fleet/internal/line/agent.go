@@ -9,7 +9,7 @@ import (
 // Resize, Held and Demand count requests' permits, not weights; they differ for a read-write lock.
 type Local interface {
 	// Granted tells of a new block, before Resize gives its permits: the revision of the state in
-	// which it was seen to hold, and the leases that held then.
+	// which it was seen to hold, and its State.Holders.
 	Granted(rev int64, holders []int64)
 
 	// Resize sets how many permits may be held. Those that are held stay held.

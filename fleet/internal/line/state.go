@@ -28,9 +28,14 @@ type Entry struct {
 // function of the state. Weights only fall, entries come only at the end, and so an entry that
 // holds goes on holding for as long as it exists, unless the size falls. That makes an old state
 // safe to act upon: the entries of it that hold and exist still hold.
+//
+// If the size has fallen, entries that held then go on holding although they do not fit, and a
+// state does not say which ones did. But they were made before the size was written last: from then
+// on what holds fits, and goes on fitting.
 type State struct {
 	Rev     int64
 	Size    int64
+	SizeMod int64   // the revision at which the size was written last
 	Entries []Entry // by Create
 }
 
@@ -45,7 +50,7 @@ func (s *State) Apply(rev int64, changes ...Change) {
 		i := s.find(c.Key)
 		switch {
 		case c.Key == SizeKey:
-			s.Size = c.Weight
+			s.Size, s.SizeMod = c.Weight, rev
 		case c.Weight == 0 && i >= 0:
 			s.Entries = slices.Delete(s.Entries, i, i+1)
 		case c.Weight == 0:
@@ -96,11 +101,12 @@ func (s *State) Holding(yield func(e *Entry, holds bool) bool) {
 	}
 }
 
-// Holders returns the leases that hold something, each once, in ascending order.
+// Holders returns the leases that hold something, or may since before the size was written last.
+// Each is there once, in ascending order.
 func (s *State) Holders() []int64 {
 	var all []int64
 	for e, holds := range s.Holding {
-		if holds && !slices.Contains(all, e.Lease) {
+		if (holds || e.Create < s.SizeMod) && !slices.Contains(all, e.Lease) {
 			all = append(all, e.Lease)
 		}
 	}

@@ -9,11 +9,6 @@ import (
 
 // check looks at everything after a step.
 func (w *world) check() {
-	held := w.store.held(all)
-	if held > w.allowed && !w.Tamper {
-		w.fail("blocks hold %d of %d", held, w.allowed)
-	}
-	w.allowed = max(w.store.size, min(w.allowed, held))
 	var inside int64
 	for _, p := range w.procs {
 		if !p.alive || p.paused {
@@ -28,6 +23,16 @@ func (w *world) check() {
 		w.fail("%d are held of %d", inside, w.allowed)
 	}
 	w.flights = slices.DeleteFunc(w.flights, func(f *flight) bool { return f.copies == 0 })
+}
+
+// checkLine looks at the line after a change.
+func (w *world) checkLine() {
+	held := w.store.held(all)
+	w.allowed = max(w.store.size, min(w.allowed, held))
+	if held > w.allowed && !w.Tamper {
+		w.fail("blocks hold %d of %d", held, w.allowed)
+	}
+	w.allowedAt[w.store.rev] = w.allowed
 }
 
 // checkBacked checks that the entries of a tenancy hold what its process may use: now, and after

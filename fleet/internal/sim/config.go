@@ -40,6 +40,7 @@ type Faults struct {
 	Cut    bool // a process loses the network for a time
 	Outage bool // nobody gets an answer for a time
 	Resize bool // the size changes
+	Lag    bool // a watch stands still for a time, while answers arrive
 	Deaf   bool // goroutines do not stop when their permits are lost
 	Drift  bool // clocks differ by at most one per cent
 
@@ -53,9 +54,12 @@ type Faults struct {
 // fenced reports whether permits may be in use that are lost.
 func (c *Config) fenced() bool { return c.Pause || c.Jump || c.Revoke || c.Tamper }
 
+// gated reports whether goroutines use a resource that checks tokens.
+func (c *Config) gated() bool { return c.fenced() || c.Resize }
+
 // prompt reports whether all messages arrive in time, so that waits are bounded.
 func (c *Config) prompt() bool {
-	return c.Loss+c.Late+c.Twice == 0 && !c.Crash && !c.Cut && !c.Outage && !c.Resize && !c.fenced()
+	return c.Loss+c.Late+c.Twice == 0 && !c.Crash && !c.Cut && !c.Outage && !c.Resize && !c.Lag && !c.fenced()
 }
 
 func (c *Config) rw() bool { return c.Size == line.Everyone }
@@ -63,7 +67,7 @@ func (c *Config) rw() bool { return c.Size == line.Everyone }
 func (c *Config) String() string { return fmt.Sprintf("%+v", *c) }
 
 // Kinds are the names of what Random returns.
-var Kinds = []string{"prompt", "faults", "fenced", "tampered"}
+var Kinds = []string{"prompt", "faults", "fenced", "tampered", "resized"}
 
 // Random returns the Config of a seed. The kind is an index in Kinds.
 func Random(kind int, seed uint64) Config {
@@ -102,8 +106,15 @@ func Random(kind int, seed uint64) Config {
 		c.Crash, c.Cut = chance(0.3), chance(0.3)
 		c.Pause, c.Jump, c.Revoke = chance(0.6), chance(0.4), chance(0.3)
 		c.Hold = among(30*time.Millisecond, 300*time.Millisecond, 1500*time.Millisecond)
+		c.Resize, c.Lag = chance(0.3) && !c.rw(), chance(0.3)
 	case 3:
 		c.Tamper = true
+	case 4:
+		c.Resize, c.Lag = true, chance(0.8)
+		c.Size, c.Largest = 1+r.Int64N(8), 1+r.Int64N(4)
+		c.Loss, c.Late, c.Twice = 0, 0, 0
+		c.Hold, c.Think = among(3*time.Millisecond, 30*time.Millisecond, 300*time.Millisecond), c.Think/4
+		c.Length = 600 * time.Millisecond
 	}
 	return c
 }

@@ -11,18 +11,16 @@ func (w *world) use(r *request) {
 	if w.tooMany() {
 		w.result.Overlaps++
 	}
+	if w.Size == 1 && !w.Resize && r.token.Compare(w.last) < 0 && w.keeps(r) {
+		w.fail("of one permit, a token of lease %d is less than the last one", r.token.Lease)
+	}
+	w.fit(r.token)
 	var err error
 	if r.inside {
 		err = w.gate.Check(r.token)
 	} else {
 		err = w.gate.Begin(r.token, r.n)
 		r.inside = true
-	}
-	if w.store.size == 1 && r.token.Compare(w.last) < 0 && w.keeps(r) {
-		w.fail("of one permit, a token of lease %d is less than the last one", r.token.Lease)
-	}
-	if r.token.Compare(w.last) > 0 {
-		w.last = r.token
 	}
 	switch {
 	case err == nil:
@@ -34,6 +32,17 @@ func (w *world) use(r *request) {
 		}
 	case !w.Tamper: // a lease survives what an operator takes from it
 		w.fail("the resource: %v", err)
+	}
+}
+
+// fit gives the gate the size that it needs once a token has come in: what could be held in the
+// state of its revision. The gate fails if that is not enough for those inside.
+func (w *world) fit(t fence.Token) {
+	if t.Rev > w.last.Rev {
+		w.gate.Resize(w.allowedAt[t.Rev])
+	}
+	if t.Compare(w.last) > 0 {
+		w.last = t
 	}
 }
 
@@ -65,7 +74,7 @@ func (w *world) tooMany() bool {
 			}
 		}
 	}
-	return sum+readers > w.store.size
+	return sum+readers > w.allowed
 }
 
 // stamp returns the token of a request that is served now.

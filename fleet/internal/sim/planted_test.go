@@ -94,6 +94,10 @@ var planted = []struct{ name, kind, file, from, to string }{
 		"debt || idle && e.size > e.held", "debt && false || idle && e.size > e.held",
 	},
 	{
+		"a token does not name who held when the size fell", "resized", "../line/state.go",
+		"(holds || e.Create < s.SizeMod)", "holds",
+	},
+	{
 		"a state that is older than what is known", "faults", "../line/agent.go",
 		"if s.Rev >= a.state.Rev {", "if true {",
 	},
@@ -109,7 +113,7 @@ func TestPlantedDefectsStillFit(t *testing.T) {
 
 func TestPlantedDefectsAreFound(t *testing.T) {
 	if os.Getenv("FARAD_STRESS") == "" {
-		t.Skip("builds the package twenty times")
+		t.Skip("builds the package for each defect")
 	}
 	for _, p := range planted {
 		t.Run(p.name, func(t *testing.T) {

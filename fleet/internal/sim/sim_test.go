@@ -16,7 +16,7 @@ var only = flag.Int64("seed", -1, "run this seed alone, and print its schedule")
 
 // TestSeeds runs random worlds. A seed that fails prints its schedule.
 func TestSeeds(t *testing.T) {
-	for kind, quick := range []int64{800, 500, 400, 150} {
+	for kind, quick := range []int64{800, 500, 400, 150, 800} {
 		t.Run(Kinds[kind], func(t *testing.T) {
 			t.Parallel()
 			n := quick

@@ -10,6 +10,7 @@ import (
 type store struct {
 	rev     int64
 	size    int64
+	sizeMod int64           // the revision at which it was written last
 	entries []entry         // by place in the line
 	leases  map[int64]int64 // when each ends
 	last    int64           // the newest lease
@@ -125,7 +126,7 @@ func (s *store) held(of func(k line.Key) bool) (sum int64) {
 func all(line.Key) bool { return true }
 
 func (s *store) state() line.State {
-	st := line.State{Rev: s.rev, Size: s.size}
+	st := line.State{Rev: s.rev, Size: s.size, SizeMod: s.sizeMod}
 	for i := range s.entries {
 		st.Entries = append(st.Entries, s.entries[i].Entry)
 	}

@@ -76,7 +76,7 @@ func (g *worker) serve(r *request) {
 		w.fail("lease %d got %d blocks before its oldest request was served", r.token.Lease, r.turns)
 	}
 	hold := w.takes(w.Hold)
-	if w.fenced() {
+	if w.gated() {
 		for range 3 {
 			g.p.at(w.rng.Int64N(hold+1), func() {
 				if g.holding == r {

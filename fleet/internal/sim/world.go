@@ -13,22 +13,23 @@ import (
 // A world is a run: virtual time, and everything that happens in it.
 type world struct {
 	Config
-	rng     *rand.Rand
-	now     int64 // ns
-	events  events
-	nth     int64 // event
-	store   store
-	procs   []*process
-	flights []*flight
-	outage  bool // until the store answers again
-	ended   bool // goroutines ask for nothing more
-	resizes int
-	allowed int64 // the size, or what was held when it fell
-	gate    *fence.Gate
-	last    fence.Token // the greatest that was seen
-	failure string
-	trace   bool
-	result  Result
+	rng       *rand.Rand
+	now       int64 // ns
+	events    events
+	nth       int64 // event
+	store     store
+	procs     []*process
+	flights   []*flight
+	outage    bool // until the store answers again
+	ended     bool // goroutines ask for nothing more
+	resizes   int
+	allowed   int64           // the size, or what was held when it fell
+	allowedAt map[int64]int64 // the same, by revision
+	gate      *fence.Gate
+	last      fence.Token // the greatest that was seen
+	failure   string
+	trace     bool
+	result    Result
 }
 
 // A Result is what a run has shown.
@@ -54,7 +55,7 @@ func newWorld(c Config, trace bool) *world {
 	w := &world{
 		Config: c, rng: rand.New(rand.NewPCG(c.Seed, 7)), trace: trace,
 		store:   store{rev: 10, size: c.Size, leases: map[int64]int64{}},
-		allowed: c.Size, gate: fence.NewGate(c.Size),
+		allowed: c.Size, allowedAt: map[int64]int64{}, gate: fence.NewGate(c.Size),
 	}
 	w.result.Served = make([]int, c.Processes+1) // the newcomer's too
 	for i := range c.Processes {
@@ -213,6 +214,7 @@ func (w *world) whenUp(do func()) {
 // changed follows a change of the store: it is seen by all, later.
 func (w *world) changed() {
 	w.store.settle(w.turn)
+	w.checkLine()
 	if w.trace {
 		w.log("      line at %d, size %d: %s", w.store.rev, w.store.size, w.store.draw())
 	}
@@ -292,22 +294,11 @@ func (w *world) inject() {
 			}
 		})
 	})
-	some(w.Resize, 4, func() {
-		w.store.size = 1 + w.rng.Int64N(2*w.Size)
-		w.allowed = max(w.allowed, w.store.size)
-		w.store.rev++
-		w.store.logged([]line.Change{{Key: line.SizeKey, Weight: w.store.size}})
-		w.log("the size is %d", w.store.size)
-		w.changed()
-		w.resizes++
-		if n := w.resizes; w.Loss == 0 {
-			w.after(int64(w.Hold+10*w.Delay), func() {
-				if held := w.store.held(all); w.resizes == n && held > w.store.size {
-					w.fail("%d are still held of %d", held, w.store.size)
-				}
-			})
-		}
-	})
+	some(w.Lag, 20, one(func(p *process) {
+		p.arrival = max(p.arrival, w.now+w.upTo(w.lag()))
+		w.log("process %d: its watch stands still until %.3fms", p.id, float64(p.arrival)/1e6)
+	}))
+	some(w.Resize, 8, w.resize)
 	some(w.Revoke, 2, one(func(p *process) {
 		if p.cur != nil {
 			w.log("an operator revokes lease %d", p.cur.lease)
@@ -316,6 +307,38 @@ func (w *world) inject() {
 		}
 	}))
 	some(w.Tamper, 4, w.tamper)
+}
+
+// resize changes the size. Nothing is a size, too, for a while.
+func (w *world) resize() {
+	size := w.rng.Int64N(2*w.Size + 1)
+	if w.store.size == 0 {
+		size = max(1, size)
+	}
+	w.resizes++
+	w.store.rev++
+	w.store.size, w.store.sizeMod = size, w.store.rev
+	w.store.logged([]line.Change{{Key: line.SizeKey, Weight: size}})
+	w.log("the size is %d", size)
+	w.changed()
+	if size == 0 {
+		w.after(w.upTo(w.Length/8), w.resize)
+	}
+	if n := w.resizes; w.Loss == 0 {
+		w.after(int64(w.Hold+w.lag()+10*w.Delay), func() {
+			if held := w.store.held(all); w.resizes == n && held > size {
+				w.fail("%d are still held of %d", held, size)
+			}
+		})
+	}
+}
+
+// lag is for how long a watch stands still at most.
+func (w *world) lag() time.Duration {
+	if w.Lag {
+		return 200 * time.Millisecond
+	}
+	return 0
 }
 
 func (w *world) tamper() {
