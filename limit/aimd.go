@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"math"
 	"strconv"
 	"time"
 )
@@ -17,7 +16,8 @@ import (
 //
 // Source: Chiu and Jain, "Analysis of the increase and decrease algorithms for congestion avoidance
 // in computer networks", 1989; the condition on requests in flight, the timeout and the defaults
-// are those of AIMDLimit in Netflix's concurrency-limits.
+// are those of AIMDLimit in Netflix's concurrency-limits, but for Min, which is 20 there, and Max,
+// which is 200.
 //
 // The zero AIMD is ready, and its first call sets fields that are zero to their defaults. Fields
 // must not be changed after that. The first call panics if they contradict each other. A copy is a
@@ -65,7 +65,7 @@ func (a *AIMD) Update(s Sample) int64 {
 	a.begin()
 	switch {
 	case s.Dropped || s.RTT > a.Timeout:
-		a.limit = max(a.Min, min(a.limit-1, int64(math.Floor(float64(a.limit)*a.Backoff))))
+		a.limit = max(a.Min, int64(float64(a.limit)*a.Backoff)) // less by one at least
 	case s.RTT > 0 && halfUsed(s, float64(a.limit)):
 		a.limit = min(a.Max, a.limit+1)
 	}

@@ -76,6 +76,8 @@ func TestTheFirstLimitIsWithinTheBounds(t *testing.T) {
 		{1, 10, 7, 7},
 		{math.MaxInt64, math.MaxInt64, math.MaxInt64 - 1, 0},
 		{math.MaxInt64, math.MaxInt64, 0, largest},
+		{1<<54 + 1, 1<<54 + 1, 0, 1<<54 + 1}, // no float
+		{1<<54 + 3, 1<<54 + 3, 0, 1<<54 + 3},
 	} {
 		for name, controller := range controllers(c.lowest, c.highest, c.initial) {
 			if c.want == 0 {
@@ -143,6 +145,7 @@ func TestControllers(t *testing.T) {
 		"Gradient2 takes Tolerance for it":    {&limit.Gradient2{Initial: 100, Tolerance: 3}, times(10, quick), slow(20 * ms), 108},
 		"Gradient2 falls after a drop":        {&limit.Gradient2{}, nil, dropped, 18},
 		"Gradient2 falls after drops alone":   {&limit.Gradient2{}, nil, limit.Sample{Dropped: true}, 18},
+		"Gradient2 falls to 8 by latencies":   {&limit.Gradient2{}, append(times(10, quick), times(100, slow(time.Hour))...), slow(1e5 * time.Hour), 8},
 		"Gradient2 falls to 1 by drops":       {&limit.Gradient2{}, times(100, dropped), dropped, 1},
 		"Gradient2 stays at Max":              {&limit.Gradient2{Max: 20}, times(9, quick), quick, 20},
 		"Gradient2 stays at Min":              {&limit.Gradient2{Min: 20}, times(9, dropped), dropped, 20},
@@ -271,8 +274,75 @@ func TestTheSameSamplesGiveTheSameLimits(t *testing.T) {
 	}
 }
 
+// To measure the shortest latency, Vegas halves a limit that is in use, for eleven windows.
+func TestVegasMeasuresAtHalfOfTheLimit(t *testing.T) {
+	long := limit.Sample{RTT: 16 * ms, InFlight: 1000}
+	used := func() *limit.Vegas { // at rest with a queue of 5
+		v := &limit.Vegas{Max: 20}
+		after(v, append(times(10, limit.Sample{RTT: 12 * ms, InFlight: 1000}), times(298, long)...))
+		return v
+	}
+	v := used()
+	require.EqualValues(t, 20, v.Limit())
+	v.Update(long)
+	for range 10 {
+		require.EqualValues(t, 10, v.Limit())
+		require.EqualValues(t, 10, v.Update(limit.Sample{RTT: 13 * ms, InFlight: 10}))
+	}
+	require.EqualValues(t, 20, v.Update(limit.Sample{RTT: 13 * ms, InFlight: 10}))
+	require.EqualValues(t, 20, v.Update(long), "a queue of 4")
+	require.EqualValues(t, 20, after(v, times(298, long)))
+	require.EqualValues(t, 10, v.Update(long), "once more")
+
+	v = used()
+	hardly := limit.Sample{RTT: 16 * ms, InFlight: 9}
+	for range 1000 {
+		require.EqualValues(t, 20, v.Update(hardly), "there is no queue")
+	}
+	v.Max = 26 // only here: users must not
+	require.EqualValues(t, 26, v.Update(long), "so that was no queue")
+
+	v = used()
+	v.Min = 15
+	require.EqualValues(t, 15, v.Update(long))
+
+	v = used()
+	v.Update(long)
+	require.EqualValues(t, 9, v.Update(limit.Sample{Dropped: true}), "of 19")
+	require.EqualValues(t, 19, after(v, times(11, long)))
+}
+
+// The requests that began before count for no measurement of the shortest latency.
+func TestVegasWaitsUntilTheQueueIsGone(t *testing.T) {
+	v := &limit.Vegas{Max: 100}
+	quick, long := limit.Sample{RTT: 10 * ms, InFlight: 1000}, limit.Sample{RTT: 20 * ms, InFlight: 1000}
+	after(v, times(9+100, quick))
+	for range 2 {
+		require.EqualValues(t, 50, after(v, times(200, quick)))
+		v.Update(limit.Sample{RTT: time.Hour, InFlight: 1000})
+		require.EqualValues(t, 50, after(v, times(9, quick)))
+		require.EqualValues(t, 100, v.Update(quick))
+		require.Less(t, after(v, times(100, long)), int64(50))
+	}
+}
+
+// Whatever Vegas begins with, in the end it has no more permits than there are places and a queue
+// of a few: a queue that was there from the beginning does not become the shortest latency.
+func TestVegasEmptiesEveryQueue(t *testing.T) {
+	for _, capacity := range []int64{3, 20, 150} {
+		v := &limit.Vegas{Initial: 500}
+		step := 1 + min(1, capacity/100)
+		for i := range 6000 {
+			rtt := 10 * ms * time.Duration(max(v.Limit(), capacity)) / time.Duration(capacity)
+			n := v.Update(limit.Sample{RTT: rtt, InFlight: v.Limit()})
+			require.True(t, i < 5000 || n <= max(capacity+7*step, 12), "%d for %d", n, capacity)
+		}
+	}
+}
+
 // In a service without chance, whose latency is that of its line and whose clients do not wait for
-// long, every limit comes to rest near what the service can do, from wherever it begins.
+// long, every limit comes to rest near what the service can do, from wherever it begins, but for
+// the measurements of Vegas.
 func TestLimitsConverge(t *testing.T) {
 	const capacity = 30
 	service := func(limit int64) time.Duration { return 10 * ms * time.Duration(max(limit, capacity)) / capacity }
@@ -293,7 +363,8 @@ func TestLimitsConverge(t *testing.T) {
 					lowest, highest = min(lowest, n), max(highest, n)
 				}
 			}
-			require.GreaterOrEqual(t, lowest, int64(capacity), "%s from %d", name, initial)
+			least := map[string]int64{"AIMD": capacity, "Gradient2": capacity, "Vegas": capacity / 2}[name]
+			require.GreaterOrEqual(t, lowest, least, "%s from %d", name, initial)
 			require.LessOrEqual(t, highest, int64(6*capacity), "%s from %d", name, initial)
 		}
 	}

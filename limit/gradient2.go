@@ -6,13 +6,14 @@ package limit
 //
 // It needs no number that the user would have to know, and forgives noise. But whatever lasts
 // becomes the average, which spans 600 windows. Under an overload that lasts for minutes it follows
-// the latency, and the limit rises until requests are dropped.
+// the latency, and the limit rises until requests are dropped. And no latency, however long, takes
+// the limit below 8: only drops do.
 //
 // Source: Gradient2Limit in Netflix's concurrency-limits, with its constants: a warm-up of 10
 // samples, an average over 600, four permits that may queue, a smoothing of 0.2, a decay of 5 % per
-// sample while the average is above twice the latency. Two deviations: Min is 1 and not 20; and a
-// drop counts as the worst gradient. There only its latency counts, which is short if the resource
-// refuses requests at once.
+// sample while the average is above twice the latency. Two deviations: Min is 1 and Max is 1000,
+// instead of 20 and 200; and a drop counts as the worst gradient. There only its latency counts,
+// which is short if the resource refuses requests at once.
 //
 // The zero Gradient2 is ready, and its first call sets fields that are zero to their defaults.
 // Fields must not be changed after that. The first call panics if they contradict each other. A

@@ -40,8 +40,13 @@ type Limiter struct {
 //     (TestModelOneUpdaterAtATime, TestAWakerMayUseTheLimiter). So sizes are set in the order of
 //     the limits, and a waker that Resize calls may use the limiter.
 //  3. A permit is released once, by whoever ends it first (TestModelPermitsEndOnce).
-//  4. No request is lost for the sample because another goroutine updates: it counts for the next
-//     window (TestRequestsOfAnUpdateCountInTheNextWindow).
+//  4. No request is lost for the sample, because another goroutine updates or because others were
+//     quicker: it counts for the next window (TestRequestsOfAnUpdateCountInTheNextWindow,
+//     TestRequestsMayComeLate).
+//  5. Latencies are differences of one clock (TestARequestOfTwoClocksDoesNotCount,
+//     TestAWindowBeginsAnewWithAnotherClock).
+//  6. What is in flight holds its permits, so that it is never more than these
+//     (TestModelInFlightIsHeld).
 
 // noCopy makes go vet report copies.
 type noCopy struct{}

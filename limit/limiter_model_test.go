@@ -97,6 +97,24 @@ func TestModelOneUpdaterAtATime(t *testing.T) {
 	})
 }
 
+// What is counted as in flight is never more than the permits that there are.
+func TestModelInFlightIsHeld(t *testing.T) {
+	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
+		l := limit.New(semaphore.New(0), &limit.AIMD{Max: 2, Min: 2})
+		x.Name("l", l)
+		for _, name := range []string{"a", "b", "c"} {
+			x.Go(name, func() {
+				if p, ok := l.TryAcquire(1); ok {
+					n := l.InFlight()
+					x.Assert(n <= 2, "%d in flight", n)
+					p.Ignore()
+				}
+			})
+		}
+		x.Wait()
+	})
+}
+
 func atRest(x *interleave.Run, l *limit.Limiter, c *counted) {
 	sem := l.Semaphore()
 	x.Assert(l.Limit() == c.Limit(), "the limit is %d, not %d", l.Limit(), c.Limit())

@@ -310,10 +310,24 @@ func TestBubblesAndOutside(t *testing.T) {
 		require.Greater(t, s.RTT, time.Duration(0))
 		require.Less(t, s.RTT, time.Hour)
 	}
+}
 
-	began, _ := l.TryAcquire(1)
-	synctest.Test(t, func(*testing.T) { began.Success() })
-	require.EqualValues(t, 2, l.Semaphore().Available())
+// A request that begins by one clock and ends by another has no latency, and does not count.
+func TestARequestOfTwoClocksDoesNotCount(t *testing.T) {
+	for name, end := range map[string]func(*limit.Permit){
+		"success": (*limit.Permit).Success, "dropped": (*limit.Permit).Dropped,
+	} {
+		c := &script{limits: []int64{2}}
+		l := limit.New(semaphore.New(0), c, each())
+		p, _ := l.TryAcquire(1)
+		synctest.Test(t, func(*testing.T) {
+			end(p)
+			p, _ = l.TryAcquire(1)
+		})
+		end(p)
+		require.Empty(t, c.samples, name)
+		require.EqualValues(t, 2, l.Semaphore().Available(), name)
+	}
 }
 
 func TestAcquireAllocatesItsPermitAlone(t *testing.T) {

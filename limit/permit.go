@@ -36,8 +36,11 @@ func (p *Permit) Ignore() { p.release() }
 // end releases the permits, and counts the request if it was not ended before.
 func (p *Permit) end(dropped bool) {
 	now := xsync.Now() // before others are woken
-	if p.release() {
-		p.l.add(now, Sample{RTT: time.Duration(now - p.began), InFlight: p.inFlight, Dropped: dropped})
+	if !p.release() {
+		return
+	}
+	if took := now - p.began; took >= 0 && took < otherClock {
+		p.l.add(now, Sample{RTT: time.Duration(took), InFlight: p.inFlight, Dropped: dropped})
 	}
 }
 
@@ -46,7 +49,7 @@ func (p *Permit) release() bool {
 	if p == nil || !p.ended.CompareAndSwap(0, 1) { // invariant 3 of Limiter
 		return false
 	}
-	p.l.inFlight.Add(-p.n)
+	p.l.inFlight.Add(-p.n) // first: invariant 6
 	p.l.sem.Release(p.n)
 	return true
 }

@@ -37,9 +37,13 @@ func (l *latencies) mean() float64 { return l.sum / float64(max(1, l.n)) }
 // window lowered the limit, it would fall to its minimum.
 const dropTolerance = 0.05
 
-// add takes a request into account.
+// otherClock is how far away the clock of a bubble is at least. No request takes as long, and no
+// goroutine is held up for as long between its look at the clock and its turn.
+const otherClock = int64(365 * 24 * time.Hour)
+
+// add takes a request into account. Requests may come in another order than their times.
 func (w *window) add(now int64, s Sample) {
-	if !w.open || now < w.began { // A clock that went back is another one: that of a bubble.
+	if !w.open || now-w.began < -otherClock || now-w.began > otherClock {
 		w.reopen(now)
 	}
 	w.inFlight = max(w.inFlight, s.InFlight)
@@ -56,7 +60,7 @@ func (w *window) add(now int64, s Sample) {
 
 // full reports whether the window may end.
 func (w *window) full(now int64) bool {
-	passed := now - w.began
+	passed := max(0, now-w.began)
 	return w.succeeded.n+w.dropped.n >= w.requests && passed >= w.lasts && passed/2 >= w.shortest
 }
 
@@ -74,7 +78,7 @@ func (w *window) take(now int64) Sample {
 		InFlight: w.inFlight,
 		Dropped:  float64(w.dropped.n) > dropTolerance*float64(all.n),
 	}
-	w.reopen(now)
+	w.reopen(max(now, w.began))
 	return s
 }
 

@@ -81,11 +81,32 @@ func TestWhatAWindowSays(t *testing.T) {
 	}
 }
 
-// A clock that has gone back is that of a bubble: what was gathered by the other one is dropped.
+// What was gathered by the clock of a bubble, or by that outside, says nothing beside the other.
 func TestAWindowBeginsAnewWithAnotherClock(t *testing.T) {
-	w := filled(10*ms, 2, took(1000, 7), took(1005, 7), took(3, 1))
-	require.False(t, w.full(int64(13*ms)))
-	w.add(int64(13*ms), Sample{RTT: ms})
-	require.True(t, w.full(int64(13*ms)))
-	require.Equal(t, Sample{RTT: ms}, w.take(int64(13*ms)))
+	const apart = time.Duration(2 * otherClock / int64(ms)) // in milliseconds
+	for _, there := range []time.Duration{apart, -apart} {
+		w := filled(10*ms, 2, took(there, 7), took(there+5, 7), took(3, 1))
+		require.False(t, w.full(int64(13*ms)))
+		w.add(int64(13*ms), Sample{RTT: ms})
+		require.True(t, w.full(int64(13*ms)))
+		require.Equal(t, Sample{RTT: ms}, w.take(int64(13*ms)))
+	}
+}
+
+// Invariant 4: a goroutine that is held up between its look at the clock and its turn is one of the
+// window in which its turn comes. It takes nothing away from it, and does not shift it.
+func TestRequestsMayComeLate(t *testing.T) {
+	w := filled(10*ms, 3, took(1000, 1), took(1003, 2), took(995, 6))
+	require.False(t, w.full(int64(995*ms)))
+	require.False(t, w.full(int64(1009*ms)))
+	require.True(t, w.full(int64(1012*ms)))
+	require.Equal(t, Sample{RTT: 3 * ms}, w.take(int64(1012*ms)))
+	w.add(int64(1005*ms), Sample{RTT: ms})
+	require.Equal(t, int64(1012*ms), w.began)
+
+	// Nor does the window that a late one ends make the next one begin too early.
+	w = filled(0, 1, took(1000, 0), took(990, 0), drop(995, 1))
+	require.True(t, w.full(int64(995*ms)))
+	require.Equal(t, Sample{Dropped: true}, w.take(int64(995*ms)))
+	require.Equal(t, int64(1000*ms), w.began)
 }
