@@ -1,3 +1,5 @@
+//go:build !interleave
+
 package limit_test
 
 import (

@@ -1,3 +1,5 @@
+//go:build !interleave
+
 package limitsim_test
 
 import (
@@ -136,6 +138,30 @@ func TestServersComeAndGo(t *testing.T) {
 	require.Equal(t, []time.Duration{0}, o.Converge)
 }
 
+// What a server begins before or during a pause ends later by what the pause takes of it.
+func TestServersStandStill(t *testing.T) {
+	at := []time.Duration{500 * ms, 900 * ms, 2000 * ms}
+	works := []time.Duration{400 * ms, 100 * ms, 1700 * ms}
+	w := &limitsim.World{
+		Lasts: 5 * time.Second, Deadline: 4 * time.Second, Every: time.Second, Pause: 200 * ms,
+		Arrivals: func(*rand.Rand, time.Duration) (q limitsim.Request, ok bool) {
+			if len(at) == 0 {
+				return q, false
+			}
+			q = limitsim.Request{At: at[0], Work: works[0]}
+			at, works = at[1:], works[1:]
+			return q, true
+		},
+		Servers:  func(time.Duration) int { return 2 },
+		Capacity: func(time.Duration) float64 { return 2 },
+		Steps:    []time.Duration{0, 2 * time.Second},
+	}
+	o := run(t, w, fixed(10), 1)
+	require.Equal(t, []int{0, 2, 0, 0, 1}, o.Goods) // at 1100, 1100 and 4100 ms
+	require.Equal(t, []time.Duration{0, 400 * ms, 0, 0, 2100 * ms}, o.Mean)
+	require.Equal(t, []float64{1, 1}, o.Phases)
+}
+
 func TestOutsideOfABubbleThereIsNoTimeForIt(t *testing.T) {
 	require.Panics(t, func() { world(t, "overload").Run("", limiter{}, 1) })
 }
@@ -152,10 +178,12 @@ func TestLimits(t *testing.T) {
 		"step":     {"AIMD": 0.95, "Gradient2": 0.95, "Vegas": 0.95},
 		"slower":   {"AIMD": 0.95, "Gradient2": 0.95, "Vegas": 0.90},
 		"noise":    {"AIMD": 0.95, "Gradient2": 0.95, "Vegas": 0.95},
+		"pauses":   {"AIMD": 0.95, "Gradient2": 0.95, "Vegas": 0.90},
+		"recorded": {"AIMD": 1.00, "Gradient2": 1.00, "Vegas": 1.00}, // the longest are given up
 		"tides":    {"AIMD": 0.95, "Gradient2": 0.90, "Vegas": 0.60},
 		"waves":    {"AIMD": 0.95, "Gradient2": 0.95, "Vegas": 0.90},
 	} {
-		seeds := uint64(3)
+		seeds := uint64(2)
 		if testing.Short() { // one goroutine does everything: the race detector finds nothing
 			if name != "step" && name != "noise" {
 				continue
@@ -167,7 +195,7 @@ func TestLimits(t *testing.T) {
 				for seed := range seeds {
 					o := run(t, world(t, name), controllers[by](), seed)
 					require.Greater(t, o.Goodput, least, seed)
-					require.Less(t, o.Goodput, 1.1, seed)
+					require.Less(t, o.Goodput, 1.2, seed)
 					if by == "Vegas" { // the least that the work takes is 230 ms, or 290 with noise
 						require.Less(t, o.P99, 320*ms, seed)
 					}

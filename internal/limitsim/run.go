@@ -31,8 +31,9 @@ type Result struct {
 
 	// Converge says how long it took, after each step of the capacity, until three bins were good:
 	// nine tenths of Ideal were answered, after half of the deadline on average; -1 if it never
-	// was.
+	// was. Phases are the goodputs from a step to the next one.
 	Converge []time.Duration
+	Phases   []float64
 }
 
 type kind uint8
@@ -196,7 +197,7 @@ func (r *run) serve(at time.Duration) {
 		}
 		q.working = true
 		r.busy++
-		r.at(at+max(1, work), finished, q)
+		r.at(r.World.ends(at, max(1, work)), finished, q)
 	}
 }
 
@@ -220,7 +221,18 @@ func (r *run) finish() {
 			end = min(end, r.Steps[i+1])
 		}
 		o.Converge = append(o.Converge, o.converged(step, end, r.Deadline/2))
+		good, ideal := o.between(int(step/Bin), int(end/Bin))
+		o.Phases = append(o.Phases, good/ideal)
 	}
+}
+
+// between returns what was answered from one bin up to another, and what could have been.
+func (o *Result) between(from, to int) (good, ideal float64) {
+	for i := from; i < to; i++ {
+		good += float64(o.Goods[i])
+		ideal += o.Ideal[i]
+	}
+	return good, ideal
 }
 
 const (
@@ -232,13 +244,8 @@ const (
 // that is not before the end.
 func (o *Result) converged(step, end, soon time.Duration) time.Duration {
 	for bin := int(step / Bin); bin+together <= int(end/Bin); bin++ {
-		good, ideal, slowest := 0, 0.0, time.Duration(0)
-		for i := bin; i < bin+together; i++ {
-			good += o.Goods[i]
-			ideal += o.Ideal[i]
-			slowest = max(slowest, o.Mean[i])
-		}
-		if float64(good) >= sufficient*ideal && slowest <= soon {
+		good, ideal := o.between(bin, bin+together)
+		if good >= sufficient*ideal && slices.Max(o.Mean[bin:bin+together]) <= soon {
 			return Bin*time.Duration(bin) - step
 		}
 	}

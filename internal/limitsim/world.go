@@ -35,6 +35,20 @@ type World struct {
 
 	// Slower stretches the work of the requests that begin at a time. Nil stands for 1.
 	Slower func(at time.Duration) float64
+
+	// All servers stand still for the last Pause of each Every, as those of one process do while
+	// its garbage is collected.
+	Every, Pause time.Duration
+}
+
+// ends returns when work is done that a server begins at a time.
+func (w *World) ends(begun, work time.Duration) time.Duration {
+	if w.Pause == 0 {
+		return begun + work
+	}
+	runs := w.Every - w.Pause
+	work += begun/w.Every*runs + min(begun%w.Every, runs) // all that could have been done
+	return work/runs*w.Every + work%runs
 }
 
 // A Request arrives at a time and is work for a server.

@@ -1,8 +1,11 @@
 package limitsim
 
 import (
+	_ "embed"
 	"math"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -13,8 +16,8 @@ const (
 	full     = float64(servers) / 0.05 // requests a second, 400
 )
 
-// Worlds returns the synthetic worlds. All have twenty servers, requests of 50 ms on average, and
-// clients that wait for ten times as long.
+// Worlds returns the synthetic worlds and the recorded one. The synthetic ones have twenty servers,
+// requests of 50 ms on average, and clients that wait for ten times as long.
 func Worlds() []*World {
 	return []*World{
 		{
@@ -47,6 +50,15 @@ func Worlds() []*World {
 			Steps:    []time.Duration{0},
 		},
 		{
+			// The capacity is what is left between the pauses.
+			Name: "pauses", Lasts: 60 * time.Second, Deadline: 10 * meanWork,
+			Arrivals: Poisson(1.5*full, constant(1.5*full), regular),
+			Servers:  func(time.Duration) int { return servers },
+			Capacity: constant(full * 9 / 10),
+			Steps:    []time.Duration{0},
+			Every:    2 * time.Second, Pause: 200 * time.Millisecond,
+		},
+		{
 			// Batches, backups and the caches of others: the work itself takes half to twice as
 			// long.
 			Name: "tides", Lasts: 120 * time.Second, Deadline: 10 * meanWork,
@@ -63,6 +75,51 @@ func Worlds() []*World {
 			Servers:  func(time.Duration) int { return servers },
 			Capacity: constant(full),
 		},
+		recorded(),
+	}
+}
+
+// http has how long a request of a real server took, in microseconds, one after the other. Its test
+// says how it was recorded.
+//
+//go:embed testdata/http.txt
+var http string
+
+// Recorded returns the latencies of requests that followed each other without a pause, so that none
+// had to wait for another.
+func Recorded() (all []time.Duration) {
+	for us := range strings.FieldsSeq(http) {
+		n, err := strconv.Atoi(us)
+		if err != nil {
+			panic("limitsim: testdata/http.txt: " + err.Error())
+		}
+		all = append(all, time.Duration(n)*time.Microsecond)
+	}
+	return all
+}
+
+// recorded is a server of four processors. The work of a request is what was recorded in its turn,
+// again and again: what slowed down a real request slows down those that arrive with it.
+func recorded() *World {
+	const servers = 4
+	works := Recorded()
+	mean := time.Duration(0)
+	for _, w := range works {
+		mean += w
+	}
+	mean /= time.Duration(len(works))
+	rate := servers / mean.Seconds()
+	arrive := Poisson(2*rate, constant(2*rate), func(*rand.Rand) time.Duration { return 0 })
+	return &World{
+		Name: "recorded", Lasts: 60 * time.Second, Deadline: 10 * mean,
+		Arrivals: func(r *rand.Rand, after time.Duration) (Request, bool) {
+			q, ok := arrive(r, after)
+			q.Work = works[int(q.At.Seconds()*2*rate)%len(works)]
+			return q, ok
+		},
+		Servers:  func(time.Duration) int { return servers },
+		Capacity: constant(rate),
+		Steps:    []time.Duration{0},
 	}
 }
 
