@@ -24,10 +24,11 @@ import (
 
 var record = flag.Bool("record", false, "write testdata/http.txt anew")
 
-// How testdata/http.txt was recorded: by go test -run Recorded -record in this folder. An HTTP server
-// on the loopback interface compresses a text whose length is log-uniform between 8 and 512 KiB. One
-// client sends a request after the other. The time until the answer has arrived in full is what
-// counts, with all that the collector of garbage, the scheduler and other programs add to it.
+// How testdata/http.txt was recorded: by go test -run Recorded -record in this folder, on a busy
+// machine of two processors. An HTTP server on the loopback interface compresses a text whose
+// length is log-uniform between 8 and 512 KiB. One client sends a request after the other. What
+// counts is the time until the answer has arrived in full, with all that the collector of garbage,
+// the scheduler and other programs add to it.
 func TestRecorded(t *testing.T) {
 	if *record {
 		require.NoError(t, os.WriteFile("testdata/http.txt", records(t), 0o644))
