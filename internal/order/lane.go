@@ -23,6 +23,7 @@ func charge(n int64) int64 { return min(n, maxCharge) }
 
 // A lane is the line of one tenant or one class: its tickets, oldest first.
 type lane struct {
+	tenant      any
 	front, back *Ticket
 	size        int
 	permits     int64 // for how much they wait

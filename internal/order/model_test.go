@@ -21,6 +21,7 @@ type model struct {
 	lanes    map[any]*modelLane
 	virtual  int64 // shares: the virtual time
 	served   int64 // permits popped
+	popped   any   // the tenant of the last one
 	samples  []sample
 	last     *sample // the last pop, if something has waited ever since
 	undated  bool
@@ -249,13 +250,19 @@ func (m *model) predicted(tenant any, weight int, n int64) float64 {
 	return need * ns / permits
 }
 
-func (m *model) push(r *request, weight int, now, deadline int64) (shed []*request, _ waiter.Outcome) {
+func (m *model) push(r *request, weight int, now, deadline int64, staged bool) (shed []*request, _ waiter.Outcome) {
 	m.date(now)
 	if m.head(r.tenant) != nil && m.Shed == ShedAdaptiveLIFO {
 		shed = m.adapt(r.tenant, now)
 	}
-	if m.MaxWaiting > 0 && len(m.requests) >= m.MaxWaiting ||
-		m.MaxWaitingPerTenant > 0 && len(m.of(r.tenant)) >= m.MaxWaitingPerTenant {
+	all, own := len(m.requests), len(m.of(r.tenant))
+	if staged {
+		all++
+		if m.popped == r.tenant {
+			own++
+		}
+	}
+	if m.MaxWaiting > 0 && all >= m.MaxWaiting || m.MaxWaitingPerTenant > 0 && own >= m.MaxWaitingPerTenant {
 		return shed, waiter.QueueFull
 	}
 	if m.RefuseLate && deadline != 0 && len(m.requests) >= 2 &&
@@ -304,6 +311,7 @@ func (m *model) pop(now int64) (shed []*request, r *request) {
 	}
 	m.served += r.w.N
 	r.popped = true
+	m.popped = r.tenant
 	m.leave(r)
 	return shed, r
 }
@@ -349,7 +357,7 @@ func (w *world) told(wake *waiter.WakeList, shed []*request, outcome waiter.Outc
 }
 
 // push returns the request if it waits.
-func (w *world) push(tenant any, n int64, deadline int64) *request {
+func (w *world) push(tenant any, n int64, deadline int64, staged bool) *request {
 	r := &request{id: len(w.all), tenant: tenant}
 	if !w.model.Shares && w.model.Classes == 0 {
 		r.tenant = nil // one lane
@@ -365,8 +373,8 @@ func (w *world) push(tenant any, n int64, deadline int64) *request {
 		delay := w.order.Delay(tenant, weight, n)
 		require.InEpsilon(w.t, wanted+1, float64(delay)+1, 1e-3, "delay: %v", w.log)
 	}
-	t, outcome := w.order.Push(&r.w, tenant, weight, w.now, deadline, &wake)
-	shed, want := w.model.push(r, weight, w.now, deadline)
+	t, outcome := w.order.Push(&r.w, By{tenant, weight, deadline}, w.now, staged, &wake)
+	shed, want := w.model.push(r, weight, w.now, deadline, staged)
 	require.Equal(w.t, want, outcome, "%v", w.log)
 	w.told(&wake, shed, waiter.Shed)
 	if outcome != waiter.Pending {
@@ -477,7 +485,7 @@ func requireSound(t testing.TB, o *Order) {
 	weights := int64(0)
 	for i, l := range s.heap.lanes {
 		require.Equal(t, i+1, l.share.place)
-		require.Same(t, l, s.find(l.share.tenant))
+		require.Same(t, l, s.find(l.tenant))
 		require.False(t, i > 0 && l.before(s.heap.lanes[(i-1)/2]), "the heap is out of order")
 		require.LessOrEqual(t, int64(l.share.start-s.now), int64(0), "a lane starts after the virtual time")
 		weights += l.share.weight
@@ -525,7 +533,7 @@ func (w *world) run(data []byte) {
 			if d := int64(next()); d > 64 {
 				deadline = w.now + d<<18
 			}
-			w.push(next()%5, 1+int64(next()%8), deadline)
+			w.push(next()%5, 1+int64(next()%8), deadline, op >= 16)
 		case 6, 7, 8, 9, 10:
 			w.pop()
 		case 11, 12:

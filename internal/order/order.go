@@ -11,7 +11,8 @@ import (
 // A Config is what an [Order] does. The zero Config is a line that is first-in-first-out.
 type Config struct {
 	// Shares divides the permits among the tenants that wait, by weight. A tenant is any comparable
-	// value. Weight returns a tenant's weight, from 1 to [MaxWeight]; if nil, all weigh 1.
+	// value. Weight returns a tenant's weight; if nil, all weigh 1. What is below 1 counts as 1, and
+	// what is above [MaxWeight] as that.
 	Shares bool
 	Weight func(tenant any) int
 
@@ -62,6 +63,7 @@ type Order struct {
 	size    int   // requests that wait
 	permits int64 // and for how much
 	seq     uint64
+	last    any // the tenant of the request that was popped last
 	rate    rate
 	undated bool // requests wait whose time counts from the next call
 
@@ -86,57 +88,70 @@ func New(c Config) *Order {
 	return o
 }
 
-// Weigh returns the weight of a tenant, for Push. It panics if the tenant, or what Config.Weight
-// says of it, is not allowed. It calls Config.Weight. So it is called without the lock that guards
-// the Order, of which it reads only what never changes.
-func (o *Order) Weigh(tenant any) int {
-	if o.config.Classes > 0 {
+// Check panics if the tenant is not allowed. It reads only what never changes, so it is called
+// without the lock that guards the Order.
+func (o *Order) Check(tenant any) {
+	switch {
+	case o.config.Classes > 0:
 		if class, ok := tenant.(int); !ok || class < 0 || class >= o.config.Classes {
 			panic("farad: the class of a request is an int from 0 to the number of classes - 1")
 		}
+	case o.config.Shares:
+		switch tenant.(type) {
+		case nil, string, int, int64, uint64: // by far the most; reflection costs as much as an acquire
+		default:
+			// Go cannot compare some, and one that is not itself (a NaN) could never be found again.
+			if !reflect.ValueOf(tenant).Comparable() || !equal(tenant, tenant) {
+				panic("farad: a tenant is a comparable value that equals itself")
+			}
+		}
 	}
-	if !o.config.Shares {
-		return 1
-	}
-	// Go cannot compare some, and one that is not itself (a NaN) could never be found again.
-	if tenant != nil && (!reflect.ValueOf(tenant).Comparable() || !equal(tenant, tenant)) {
-		panic("farad: a tenant is a comparable value that equals itself")
-	}
-	if o.config.Weight == nil {
-		return 1
-	}
-	weight := o.config.Weight(tenant)
-	if weight < 1 || weight > MaxWeight {
-		panic("farad: the weight of a tenant is from 1 to 1<<20")
-	}
-	return weight
 }
 
 func equal(a, b any) bool { return a == b }
 
+// Weigh returns the weight of a tenant, for Push. It calls Config.Weight. So it is called without
+// the lock that guards the Order, of which it reads only what never changes.
+func (o *Order) Weigh(tenant any) int {
+	if o.config.Weight == nil {
+		return 1
+	}
+	return max(1, min(o.config.Weight(tenant), MaxWeight))
+}
+
 // Len returns how many requests wait.
 func (o *Order) Len() int { return o.size }
 
+// A By is who asks, and until when.
+type By struct {
+	Tenant   any
+	Weight   int   // as Weigh has said
+	Deadline int64 // 0: none
+}
+
 // Push queues w, for w.N ≥ 1 permits, and returns its ticket and [waiter.Pending]. Or it returns
-// nil and why w may not wait: [waiter.QueueFull] or [waiter.WouldExpire]. weight is what Weigh has
-// said of the tenant. A deadline of 0 is none. If not Timed, now and deadline are not used. The
-// requests that Push sheds it adds to wake.
-func (o *Order) Push(w *waiter.Waiter, tenant any, weight int, now, deadline int64, wake *waiter.WakeList) (
-	*Ticket, waiter.Outcome,
-) {
+// nil and why w may not wait: [waiter.QueueFull] or [waiter.WouldExpire]. by.Weight is what Weigh has
+// said of the tenant. If not Timed, now and the deadline are not used. staged reports whether the
+// request that was popped last still waits: it counts as one that waits. The requests that Push
+// sheds it adds to wake.
+func (o *Order) Push(w *waiter.Waiter, by By, now int64, staged bool, wake *waiter.WakeList) (*Ticket, waiter.Outcome) {
 	o.date(now)
-	l := o.policy.find(tenant)
+	if !o.config.Shares && o.config.Classes == 0 {
+		by.Tenant = nil // all are one
+	}
+	l := o.policy.find(by.Tenant)
 	if l != nil && o.config.Shed == ShedAdaptiveLIFO {
 		o.adapt(l, now, wake)
 	}
-	if outcome := o.refuse(l, tenant, weight, w.N, now, deadline); outcome != waiter.Pending {
+	if outcome := o.refuse(l, by, w.N, now, staged); outcome != waiter.Pending {
 		return nil, outcome
 	}
-	l = o.policy.add(l, tenant, weight)
+	l = o.policy.add(l, by.Tenant, by.Weight)
 	t := o.spare.take()
 	if t == nil {
 		t = &Ticket{}
 	}
+	l.tenant = by.Tenant
 	t.w, t.lane, t.n, t.seq, t.at = w, l, charge(w.N), o.seq, now
 	o.seq++
 	o.size++
@@ -168,6 +183,7 @@ func (o *Order) Pop(now int64, wake *waiter.WakeList) *waiter.Waiter {
 	if o.Timed() {
 		o.rate.popped(now, t.n)
 	}
+	o.last = l.tenant
 	o.policy.popped(l)
 	o.take(t)
 	return w

@@ -60,6 +60,13 @@ func (q *Queue) interval() int64 {
 	return int64(defaultInterval)
 }
 
+// Check panics if q contradicts itself.
+func (q Queue) Check() {
+	if q.MaxWaiting < 0 || q.MaxWaitingPerTenant < 0 || q.Target < 0 || q.Interval < 0 || q.Shed > ShedAdaptiveLIFO {
+		panic("farad: no number or time of a queue may be negative, and Shed is one of three")
+	}
+}
+
 // timed reports whether the clock is looked at: whoever refuses says how long to back off.
 func (q *Queue) timed() bool {
 	return q.MaxWaiting > 0 || q.MaxWaitingPerTenant > 0 || q.RefuseLate || q.Shed != ShedNone
@@ -104,14 +111,22 @@ func (o *Order) date(now int64) {
 }
 
 // refuse returns why a request may not wait, or Pending. l is the tenant's lane, if it has one.
-func (o *Order) refuse(l *lane, tenant any, weight int, n, now, deadline int64) waiter.Outcome {
-	q := &o.config.Queue
+func (o *Order) refuse(l *lane, by By, n, now int64, staged bool) waiter.Outcome {
+	q, all, own := &o.config.Queue, o.size, 0
+	if l != nil {
+		own = l.size
+	}
+	if staged {
+		all++
+		if by.Tenant == o.last {
+			own++
+		}
+	}
 	switch {
-	case q.MaxWaiting > 0 && o.size >= q.MaxWaiting,
-		q.MaxWaitingPerTenant > 0 && l != nil && l.size >= q.MaxWaitingPerTenant:
+	case q.MaxWaiting > 0 && all >= q.MaxWaiting, q.MaxWaitingPerTenant > 0 && own >= q.MaxWaitingPerTenant:
 		return waiter.QueueFull
-	case q.RefuseLate && deadline != 0 && o.size >= probes &&
-		o.predict(l, tenant, weight, n) > float64(deadline-now):
+	case q.RefuseLate && by.Deadline != 0 && o.size >= probes &&
+		o.predict(l, by.Tenant, by.Weight, n) > float64(by.Deadline-now):
 		return waiter.WouldExpire
 	}
 	return waiter.Pending

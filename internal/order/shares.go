@@ -35,7 +35,6 @@ type shares struct {
 
 // A share is what a lane has as a tenant's.
 type share struct {
-	tenant any
 	weight int64
 
 	// The lane starts at start + rest/weight and ends, with its head, at end + over/weight. The tag
@@ -66,7 +65,8 @@ func (s *shares) add(l *lane, tenant any, weight int) *lane {
 		if l = s.spare.take(); l == nil {
 			l = &lane{}
 		}
-		l.share = share{tenant: tenant, weight: int64(weight), start: s.now}
+		l.tenant = tenant
+		l.share = share{weight: int64(weight), start: s.now}
 		s.tenants.add(l)
 		s.weights += int64(weight)
 	case l.share.weight != int64(weight): // from now on

@@ -15,12 +15,12 @@ func (ts *tenants) add(l *lane) {
 	if ts.lanes == nil {
 		ts.lanes = map[any]*lane{}
 	}
-	ts.lanes[l.share.tenant] = l
+	ts.lanes[l.tenant] = l
 	ts.peak = max(ts.peak, len(ts.lanes))
 }
 
 func (ts *tenants) remove(l *lane) {
-	delete(ts.lanes, l.share.tenant)
+	delete(ts.lanes, l.tenant)
 	size := len(ts.lanes)
 	if ts.peak <= minTenants || size > ts.peak/4 {
 		return

@@ -1,0 +1,14 @@
+//go:build interleave
+
+package order
+
+import "github.com/farad-go/farad/waiter"
+
+// All calls visit for each waiter, lane after lane, oldest first: the explorer looks at all.
+func (o *Order) All(visit func(w *waiter.Waiter)) {
+	for _, l := range o.policy.all() {
+		for t := l.front; t != nil; t = t.next {
+			visit(t.w)
+		}
+	}
+}
