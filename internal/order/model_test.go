@@ -23,11 +23,15 @@ type model struct {
 	served   int64 // permits popped
 	popped   any   // the tenant of the last one
 	samples  []sample
+	told     int64   // the time that was told last
 	last     *sample // the last pop, if something has waited ever since
 	undated  bool
 }
 
-type sample struct{ at, took, n int64 }
+type sample struct {
+	at, took, n int64
+	window      float64
+}
 
 type modelLane struct {
 	weight              int64
@@ -221,10 +225,19 @@ func (m *model) predicted(tenant any, weight int, n int64) float64 {
 	if len(m.samples) < 16 {
 		return 0
 	}
-	var permits, ns float64
-	for i, s := range m.samples {
-		age := math.Pow(1-1.0/32, float64(len(m.samples)-1-i))
-		permits, ns = permits+age*float64(s.n), ns+age*float64(s.took)
+	average := func(samples []sample) float64 { // ns per permit
+		permits, ns, weight := 0.0, 0.0, 1.0
+		for _, s := range slices.Backward(samples) {
+			permits, ns = permits+weight*float64(s.n), ns+weight*float64(s.took)
+			weight *= 1 - 1/s.window
+		}
+		return ns / permits
+	}
+	pace, rest := average(m.samples), 0.0
+	if m.last != nil {
+		due := sample{took: m.told - m.last.at, n: m.last.n, window: float64(max(32, len(m.requests)))}
+		pace = max(pace, average(append(m.samples, due)))
+		rest = max(0, pace*float64(due.n)-float64(due.took))
 	}
 	var own, all, urgent, weights float64
 	for _, r := range m.requests {
@@ -247,7 +260,7 @@ func (m *model) predicted(tenant any, weight int, n int64) float64 {
 	if m.Shares {
 		need = min((own+float64(n))*(weights+float64(weight))/float64(weight), all+float64(n))
 	}
-	return need * ns / permits
+	return need*pace + rest
 }
 
 func (m *model) push(r *request, weight int, now, deadline int64, staged bool) (shed []*request, _ waiter.Outcome) {
@@ -255,6 +268,7 @@ func (m *model) push(r *request, weight int, now, deadline int64, staged bool) (
 	if m.head(r.tenant) != nil && m.Shed == ShedAdaptiveLIFO {
 		shed = m.adapt(r.tenant, now)
 	}
+	m.told = now
 	all, own := len(m.requests), len(m.of(r.tenant))
 	if staged {
 		all++
@@ -297,9 +311,10 @@ func (m *model) pop(now int64) (shed []*request, r *request) {
 	}
 	if m.timed() {
 		if m.last != nil {
-			m.samples = append(m.samples, sample{took: now - m.last.at, n: m.last.n})
+			w := float64(max(32, len(m.requests)))
+			m.samples = append(m.samples, sample{took: now - m.last.at, n: m.last.n, window: w})
 		}
-		m.last = &sample{at: now, n: r.w.N}
+		m.last, m.told = &sample{at: now, n: r.w.N}, now
 	}
 	if m.Shares {
 		l, end := m.lanes[r.tenant], m.end(r)
@@ -346,12 +361,21 @@ func newWorld(t testing.TB, c Config) *world {
 
 func (w *world) logf(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
 
+// must fails the test with the log. It formats nothing before: require would take most of the time.
+func (w *world) must(ok bool, format string, args ...any) {
+	if !ok {
+		w.t.Helper()
+		require.Fail(w.t, fmt.Sprintf(format, args...), "%v", w.log)
+		w.t.FailNow()
+	}
+}
+
 // told requires that exactly these were told this outcome, in any order between lanes.
 func (w *world) told(wake *waiter.WakeList, shed []*request, outcome waiter.Outcome) {
 	wake.Wake()
 	for _, r := range shed {
-		require.Equal(w.t, waiter.StatusComplete, r.w.Status(), "request %d is not told: %v", r.id, w.log)
-		require.Equal(w.t, outcome, r.w.Outcome(), "request %d: %v", r.id, w.log)
+		w.must(r.w.Status() == waiter.StatusComplete, "request %d is not told", r.id)
+		w.must(r.w.Outcome() == outcome, "request %d is told %v", r.id, r.w.Outcome())
 	}
 	w.check()
 }
@@ -371,14 +395,14 @@ func (w *world) push(tenant any, n int64, deadline int64, staged bool) *request 
 	var wake waiter.WakeList
 	if !w.model.undated && w.model.Shed != ShedAdaptiveLIFO {
 		delay := w.order.Delay(tenant, weight, n)
-		require.InEpsilon(w.t, wanted+1, float64(delay)+1, 1e-3, "delay: %v", w.log)
+		w.must(math.Abs(float64(delay)-wanted) <= 1+1e-3*wanted, "delay %d, not %f", delay, wanted)
 	}
 	t, outcome := w.order.Push(&r.w, By{tenant, weight, deadline}, w.now, staged, &wake)
 	shed, want := w.model.push(r, weight, w.now, deadline, staged)
-	require.Equal(w.t, want, outcome, "%v", w.log)
+	w.must(outcome == want, "%v, not %v", outcome.Err(), want.Err())
 	w.told(&wake, shed, waiter.Shed)
 	if outcome != waiter.Pending {
-		require.Nil(w.t, t)
+		w.must(t == nil, "a ticket for who does not wait")
 		r.gone = true
 		r.w.Reset()
 		return nil
@@ -393,9 +417,9 @@ func (w *world) pop() *request {
 	shed, want := w.model.pop(w.now)
 	w.logf("%d: pop", w.now)
 	if want == nil {
-		require.Nil(w.t, got)
+		w.must(got == nil, "something is popped")
 	} else {
-		require.Same(w.t, &want.w, got, "not %d: %v", want.id, w.log)
+		w.must(got == &want.w, "not %d", want.id)
 	}
 	w.told(&wake, shed, waiter.Shed)
 	return want
@@ -403,7 +427,7 @@ func (w *world) pop() *request {
 
 func (w *world) remove(r *request) {
 	w.logf("%d: remove %d", w.now, r.id)
-	require.Equal(w.t, !r.gone, w.order.Remove(r.ticket, &r.w), "%v", w.log)
+	w.must(w.order.Remove(r.ticket, &r.w) != r.gone, "removed, or not")
 	if !r.gone {
 		w.model.leave(r)
 	}
@@ -434,65 +458,84 @@ func (w *world) set(q Queue) {
 	w.logf("%d: set %+v", w.now, q)
 	w.order.Set(q)
 	w.model.set(q)
-	require.Equal(w.t, w.model.Queue, w.order.config.Queue)
+	w.must(w.model.Queue == w.order.config.Queue, "another queue")
 	w.check()
 }
 
 // check requires that who waits is the same here and there, and the structure sound.
 func (w *world) check() {
 	w.t.Helper()
-	require.Equal(w.t, len(w.model.requests), w.order.Len(), "%v", w.log)
+	w.must(w.order.Len() == len(w.model.requests), "%d wait, not %d", w.order.Len(), len(w.model.requests))
 	for _, r := range w.all {
 		if r.ticket != nil {
-			require.Equal(w.t, !r.gone, r.ticket.w == &r.w, "request %d: %v", r.id, w.log)
+			w.must(r.gone != (r.ticket.w == &r.w), "request %d has a ticket, or has none", r.id)
 		}
 		if !r.gone || r.popped {
-			require.Equal(w.t, waiter.StatusWaiting, r.w.Status(), "request %d was told: %v", r.id, w.log)
+			w.must(r.w.Status() == waiter.StatusWaiting, "request %d was told", r.id)
 		}
 	}
-	requireSound(w.t, w.order)
+	w.must(unsound(w.order) == "", "%s", unsound(w.order))
 }
 
-// requireSound checks the structure of an Order.
-func requireSound(t testing.TB, o *Order) {
-	t.Helper()
+// unsound returns what is wrong with the structure of an Order.
+func unsound(o *Order) string {
 	size, permits := 0, int64(0)
 	for _, l := range o.policy.all() {
 		n, sum := 0, int64(0)
 		var last *Ticket
 		for tk := l.front; tk != nil; last, tk = tk, tk.next {
-			require.NotNil(t, tk.w)
-			require.Same(t, l, tk.lane)
-			require.True(t, tk.prev == last)
-			require.True(t, last == nil || last.seq < tk.seq)
+			if tk.w == nil || tk.lane != l || tk.prev != last || last != nil && last.seq >= tk.seq {
+				return "a ticket is not in its place"
+			}
 			n, sum = n+1, sum+tk.n
 		}
-		require.True(t, l.back == last)
-		require.Equal(t, n, l.size)
-		require.Equal(t, sum, l.permits)
+		if l.back != last || l.size != n || l.permits != sum || n == 0 {
+			return "a lane does not know what it has"
+		}
 		size, permits = size+n, permits+sum
-		if n == 0 {
-			require.Equal(t, lane{}, *l, "an empty lane remembers something")
+	}
+	if o.size != size || o.permits != permits {
+		return "the order does not know what waits"
+	}
+	if o.spare.size > size+minSpares {
+		return "too many spare tickets"
+	}
+	switch p := o.policy.(type) {
+	case *shares:
+		return p.unsound()
+	case *classes:
+		for i := range p.lanes {
+			if l := &p.lanes[i]; l.size == 0 && *l != (lane{}) {
+				return "an empty lane remembers something"
+			}
 		}
 	}
-	require.Equal(t, size, o.size)
-	require.Equal(t, permits, o.permits)
-	require.LessOrEqual(t, o.spare.size, size+minSpares)
-	s, ok := o.policy.(*shares)
-	if !ok {
-		return
-	}
+	return ""
+}
+
+func (s *shares) unsound() string {
 	weights := int64(0)
 	for i, l := range s.heap.lanes {
-		require.Equal(t, i+1, l.share.place)
-		require.Same(t, l, s.find(l.tenant))
-		require.False(t, i > 0 && l.before(s.heap.lanes[(i-1)/2]), "the heap is out of order")
-		require.LessOrEqual(t, int64(l.share.start-s.now), int64(0), "a lane starts after the virtual time")
+		if l.share.place != i+1 || i > 0 && l.before(s.heap.lanes[(i-1)/2]) {
+			return "the heap is out of order"
+		}
+		if s.find(l.tenant) != l {
+			return "a tenant does not find its lane"
+		}
+		if int64(l.share.start-s.now) > 0 {
+			return "a lane starts after the virtual time"
+		}
 		weights += l.share.weight
 	}
-	require.Len(t, s.tenants.lanes, len(s.heap.lanes))
-	require.Equal(t, weights, s.weights)
-	require.LessOrEqual(t, s.spare.size, len(s.heap.lanes)+minSpares)
+	switch {
+	case len(s.tenants.lanes)+len(s.tenants.old) != len(s.heap.lanes):
+		return "a tenant that does not wait has a lane"
+	case weights != s.weights:
+		return "the weights do not add up"
+	case s.spare.size > len(s.heap.lanes)+minSpares:
+		return "too many spare lanes"
+	}
+	return ""
 }
 
 // configs are what the model is compared for.
@@ -566,16 +609,16 @@ func (w *world) run(data []byte) {
 // drain pops the rest: everything leaves.
 func (w *world) drain() {
 	for w.order.Len() > 0 {
-		require.NotNil(w.t, w.pop(), "something waits, and nothing comes: %v", w.log)
+		w.must(w.pop() != nil, "something waits, and nothing comes")
 	}
-	require.Nil(w.t, w.pop())
+	w.must(w.pop() == nil, "something comes, and nothing waits")
 	for _, r := range w.all {
-		require.True(w.t, r.gone)
+		w.must(r.gone, "request %d is still there", r.id)
 	}
 }
 
 func TestAgainstModel(t *testing.T) {
-	rounds := 60
+	rounds := 100
 	if testing.Short() {
 		rounds = 20
 	}

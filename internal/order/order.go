@@ -11,14 +11,15 @@ import (
 // A Config is what an [Order] does. The zero Config is a line that is first-in-first-out.
 type Config struct {
 	// Shares divides the permits among the tenants that wait, by weight. A tenant is any comparable
-	// value. Weight returns a tenant's weight; if nil, all weigh 1. What is below 1 counts as 1, and
-	// what is above [MaxWeight] as that.
+	// value. Weight returns a tenant's weight; if nil, all weigh 1. What is below 1 counts as 1,
+	// and what is above [MaxWeight] as that.
 	Shares bool
 	Weight func(tenant any) int
 
 	// Classes > 0 divides the requests into that many classes. The tenant of a request is then its
 	// class, an int from 0, which is the most urgent, to Classes-1. A request that has waited while
 	// Aging permits were popped counts as one of the next class, and so on. Classes exclude Shares.
+	// There are at most [MaxClasses], because each Pop looks at all.
 	Classes, Aging int
 
 	Queue
@@ -74,8 +75,8 @@ type Order struct {
 func New(c Config) *Order {
 	o := &Order{config: c}
 	switch {
-	case c.Classes < 0 || c.Classes > 0 && c.Shares:
-		panic("farad: an order has either shares or priorities of at least one class")
+	case c.Classes < 0 || c.Classes > MaxClasses || c.Classes > 0 && c.Shares:
+		panic("farad: an order has either shares or priorities, of 1 to 256 classes")
 	case c.Shares:
 		o.policy = &shares{}
 	case c.Classes == 0:
@@ -100,7 +101,8 @@ func (o *Order) Check(tenant any) {
 		switch tenant.(type) {
 		case nil, string, int, int64, uint64: // by far the most; reflection costs as much as an acquire
 		default:
-			// Go cannot compare some, and one that is not itself (a NaN) could never be found again.
+			// Go cannot compare some, and one that is not itself (a NaN) could never be found
+			// again.
 			if !reflect.ValueOf(tenant).Comparable() || !equal(tenant, tenant) {
 				panic("farad: a tenant is a comparable value that equals itself")
 			}
@@ -130,9 +132,9 @@ type By struct {
 }
 
 // Push queues w, for w.N ≥ 1 permits, and returns its ticket and [waiter.Pending]. Or it returns
-// nil and why w may not wait: [waiter.QueueFull] or [waiter.WouldExpire]. by.Weight is what Weigh has
-// said of the tenant. If not Timed, now and the deadline are not used. staged reports whether the
-// request that was popped last still waits: it counts as one that waits. The requests that Push
+// nil and why w may not wait: [waiter.QueueFull] or [waiter.WouldExpire]. by.Weight is what Weigh
+// has said of the tenant. If not Timed, now and the deadline are not used. staged reports whether
+// the request that was popped last still waits: it counts as one that waits. The requests that Push
 // sheds it adds to wake.
 func (o *Order) Push(w *waiter.Waiter, by By, now int64, staged bool, wake *waiter.WakeList) (*Ticket, waiter.Outcome) {
 	o.date(now)
@@ -181,7 +183,7 @@ func (o *Order) Pop(now int64, wake *waiter.WakeList) *waiter.Waiter {
 	t := l.head()
 	w := t.w
 	if o.Timed() {
-		o.rate.popped(now, t.n)
+		o.rate.popped(now, t.n, o.size)
 	}
 	o.last = l.tenant
 	o.policy.popped(l)
@@ -217,10 +219,10 @@ func (o *Order) end(largest int64, outcome waiter.Outcome, wake *waiter.WakeList
 	}
 }
 
-// Delay returns how long a request for n permits would wait if it came now. It is 0 while too
-// little has been measured, and if not Timed.
+// Delay returns how long a request for n permits would have waited if it had come at the time that
+// Push or Pop was told last. It is 0 while too little has been measured, and if not Timed.
 func (o *Order) Delay(tenant any, weight int, n int64) time.Duration {
-	ns := o.predict(o.policy.find(tenant), tenant, weight, n)
+	ns := o.predict(o.policy.find(tenant), tenant, weight, n, o.rate.now)
 	return time.Duration(min(ns, math.MaxInt64/2))
 }
 

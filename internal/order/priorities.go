@@ -1,5 +1,8 @@
 package order
 
+// MaxClasses is the largest number of classes.
+const MaxClasses = 256
+
 // Classes are priorities that age. A line without shares and priorities is one class.
 //
 // Invariants:

@@ -21,7 +21,7 @@ type Queue struct {
 	Shed Shed
 
 	// Target is how long a request may wait while too many come, and Interval how long that has to
-	// last until any is shed. 0 is 5 ms and 100 ms.
+	// last until any is shed. 0 is 5 ms and 100 ms, and what is above nine years counts as that.
 	Target, Interval time.Duration
 }
 
@@ -44,18 +44,19 @@ const (
 const (
 	defaultTarget   = 5 * time.Millisecond
 	defaultInterval = 100 * time.Millisecond
+	maxTime         = 1 << 58 // 16 of them and the time since the process began are a time
 )
 
 func (q *Queue) target() int64 {
 	if q.Target > 0 {
-		return int64(q.Target)
+		return min(int64(q.Target), maxTime)
 	}
 	return int64(defaultTarget)
 }
 
 func (q *Queue) interval() int64 {
 	if q.Interval > 0 {
-		return int64(q.Interval)
+		return min(int64(q.Interval), maxTime)
 	}
 	return int64(defaultInterval)
 }
@@ -113,6 +114,7 @@ func (o *Order) date(now int64) {
 // refuse returns why a request may not wait, or Pending. l is the tenant's lane, if it has one.
 func (o *Order) refuse(l *lane, by By, n, now int64, staged bool) waiter.Outcome {
 	q, all, own := &o.config.Queue, o.size, 0
+	o.rate.now = now
 	if l != nil {
 		own = l.size
 	}
@@ -126,7 +128,7 @@ func (o *Order) refuse(l *lane, by By, n, now int64, staged bool) waiter.Outcome
 	case q.MaxWaiting > 0 && all >= q.MaxWaiting, q.MaxWaitingPerTenant > 0 && own >= q.MaxWaitingPerTenant:
 		return waiter.QueueFull
 	case q.RefuseLate && by.Deadline != 0 && o.size >= probes &&
-		o.predict(l, by.Tenant, by.Weight, n) > float64(by.Deadline-now):
+		o.predict(l, by.Tenant, by.Weight, n, now) > float64(by.Deadline-now):
 		return waiter.WouldExpire
 	}
 	return waiter.Pending

@@ -1,10 +1,14 @@
 package order
 
 // A rate is how fast permits are popped while requests wait: the permits of the last pops by the
-// time these took, where each pop weighs 1 - 1/window of the next one. The window counts pops and
-// not time, because nobody knows whether permits are held for microseconds or for minutes. With 32
-// the mean of intervals that vary as much as their mean (exponential ones) is off by 1/√63 = 13 %,
-// and after a change of the speed 32 pops leave a third of the old value.
+// time these took, where each pop weighs 1 - 1/w of the next one. The window w counts pops and not
+// time, because nobody knows whether permits are held for microseconds or for minutes. It is 32, or
+// as many pops as requests wait if these are more.
+//
+//   - With 32 the mean of intervals that vary as much as their mean (exponential ones) is off by
+//     1/√63 = 13 %, and after a change of the speed 32 pops leave a third of the old value.
+//   - Permits may become free in bursts, and a burst must not fill the window. Those that wait take
+//     about as many pops as the window, so what is predicted for them is off by a burst at most.
 //
 // A pop counts from the pop before it, if something has waited ever since. It is the earlier one's
 // permits that took this time: the next request is popped when the last one has been served. The
@@ -16,10 +20,11 @@ type rate struct {
 	busy bool  // something has waited since the last pop
 	last int64 // when that was
 	n    int64 // for how many permits
+	now  int64 // when Push or Pop was called last
 }
 
 const (
-	window = 32
+	minWindow = 32
 	// Fewer samples are not believed: 16 exponential ones are off by a quarter.
 	minSamples = 16
 	// Where fewer requests wait, nothing is refused. Two that wait at a time suffice for samples.
@@ -27,25 +32,42 @@ const (
 	probes = 2
 )
 
-// popped counts a pop of n permits.
-func (r *rate) popped(now, n int64) {
+// popped counts a pop of n permits, when size requests wait.
+func (r *rate) popped(now, n int64, size int) {
 	if r.busy {
-		r.permits += float64(r.n) - r.permits/window
-		r.ns += float64(max(now-r.last, 0)) - r.ns/window
+		r.permits, r.ns = r.with(now, size)
 		r.samples = min(r.samples+1, minSamples)
 	}
-	r.busy, r.last, r.n = true, now, n
+	r.busy, r.last, r.n, r.now = true, now, n, now
+}
+
+// with returns permits and ns if a pop came now.
+func (r *rate) with(now int64, size int) (permits, ns float64) {
+	keep := 1 - 1/float64(max(minWindow, size))
+	return r.permits*keep + float64(r.n), r.ns*keep + float64(max(now-r.last, 0))
 }
 
 // idle notes that nothing waits any more.
 func (r *rate) idle() { r.busy = false }
 
-// predict returns how many nanoseconds a request would wait, 0 if too little has been measured. l
-// is the tenant's lane, if it has one.
-func (o *Order) predict(l *lane, tenant any, weight int, n int64) float64 {
+// after returns how many nanoseconds pass until so many permits will have been popped. What was
+// popped last is served first. If that takes longer than the rate says, the rate is worse already.
+func (r *rate) after(permits float64, now int64, size int) float64 {
+	pace, rest := r.ns/r.permits, 0.0
+	if r.busy {
+		p, ns := r.with(now, size)
+		pace = max(pace, ns/p)
+		rest = max(0, pace*float64(r.n)-float64(now-r.last))
+	}
+	return permits*pace + rest
+}
+
+// predict returns how many nanoseconds a request would wait if it came now, 0 if too little has
+// been measured. l is the tenant's lane, if it has one.
+func (o *Order) predict(l *lane, tenant any, weight int, n, now int64) float64 {
 	if o.rate.samples < minSamples {
 		return 0
 	}
 	permits := o.policy.needed(l, tenant, weight, float64(charge(n)), float64(o.permits))
-	return permits * o.rate.ns / o.rate.permits
+	return o.rate.after(permits, now, o.size)
 }

@@ -15,7 +15,7 @@ const unit = 1 << 20
 // Invariants:
 //
 //  1. The virtual time does not fall while anything waits. It is the tag of the last request that
-//     was popped or, after a cancel, a later one. (TestShares…)
+//     was popped or, after a cancel, a later one. (TestSharesOvertakingIsBounded)
 //  2. The tag of a lane is its start, plus unit / weight for each permit of its head, rounded up.
 //     Its start is the virtual time at which its lane came to be or had its last pop. A head that
 //     is not popped leaves the start to the next one. (FuzzAgainstModel)
@@ -57,7 +57,7 @@ func (l *lane) before(m *lane) bool {
 	return l.share.seq < m.share.seq
 }
 
-func (s *shares) find(tenant any) *lane { return s.tenants.lanes[tenant] }
+func (s *shares) find(tenant any) *lane { return s.tenants.find(tenant) }
 
 func (s *shares) add(l *lane, tenant any, weight int) *lane {
 	switch {
@@ -122,8 +122,8 @@ func (s *shares) next() *lane {
 
 func (s *shares) all() []*lane { return slices.Clone(s.heap.lanes) }
 
-// needed: of each permit that is popped, the tenant gets its weight's part, and no request waits
-// for more than all that wait now.
+// needed: of each permit that is popped, the tenant gets its weight's part, until it has the rest.
+// Who comes later is left out, so it may be more.
 func (s *shares) needed(l *lane, _ any, weight int, n, total float64) float64 {
 	weights := float64(s.weights) + float64(weight)
 	if l != nil {
