@@ -18,6 +18,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/farad-go/farad/fleet/internal/clock"
+	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -119,10 +120,30 @@ type member struct {
 // the next time. A server that hangs must not delay us until the lease ends.
 func (f *Fleet) answerWithin() time.Duration { return f.ttl / 4 }
 
+// ask makes a request, and makes it again while no server answers in time, until ctx is done. So
+// what follows it does not depend on which server it happens to meet: the client asks them in turn,
+// and who begins again from the start may meet the same one at the same point for ever.
+func (f *Fleet) ask(ctx context.Context, request func(context.Context) error) error {
+	for {
+		once, cancel := context.WithTimeout(ctx, f.answerWithin())
+		err := request(once)
+		late := once.Err() != nil
+		cancel()
+		if err == nil || !late || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 // join gets a lease.
 func (f *Fleet) join(ctx context.Context) error {
-	sent := clock.Now()
-	r, err := f.client.Grant(ctx, int64(f.ttl/time.Second))
+	var sent clock.Instant
+	var r *clientv3.LeaseGrantResponse
+	err := f.ask(ctx, func(ctx context.Context) (err error) {
+		sent = clock.Now()
+		r, err = f.client.Grant(ctx, int64(f.ttl/time.Second))
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("fleet: join %s: %w", f.namespace, err)
 	}
@@ -132,7 +153,11 @@ func (f *Fleet) join(ctx context.Context) error {
 		return err
 	}
 	key := f.namespace + "/member/" + fmt.Sprintf("%016x", uint64(r.ID))
-	if _, err := f.client.Put(ctx, key, string(who), clientv3.WithLease(r.ID)); err != nil {
+	err = f.ask(ctx, func(ctx context.Context) error {
+		_, err := f.client.Put(ctx, key, string(who), clientv3.WithLease(r.ID))
+		return err
+	})
+	if err != nil {
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.answerWithin())
 		defer cancel()
 		_, _ = f.client.Revoke(after, r.ID) // otherwise leases pile up while this goes on
@@ -160,7 +185,7 @@ func (f *Fleet) keep() {
 		}
 		f.lost(s)
 		for f.ctx.Err() == nil {
-			ctx, cancel := context.WithTimeout(f.ctx, f.answerWithin())
+			ctx, cancel := context.WithTimeout(f.ctx, 3*f.answerWithin())
 			err := f.join(ctx)
 			cancel()
 			if err == nil {
@@ -237,7 +262,11 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 		<-d.done
 	}
 	st := newStore(f.client, f.namespace, kind, name, f.answerWithin())
-	first, err := st.create(ctx, size)
+	var first line.State
+	err := f.ask(ctx, func(ctx context.Context) (err error) {
+		first, err = st.create(ctx, size)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %s %s: %w", kind, strconv.Quote(name), err)
 	}

@@ -29,12 +29,12 @@ const (
 	margin = ttl / 5 // as in package fleet
 
 	patience = 90 * time.Second // for what must happen
-
-	// stress is for how long the tests of random faults go on under FARAD_STRESS.
-	stress = time.Hour
 )
 
-var seed = flag.Uint64("seed", 0, "of the random faults; 0: another one each time")
+var (
+	seed  = flag.Uint64("seed", 0, "of the random faults; 0: another one each time")
+	lasts = flag.Duration("for", 0, "how long random faults go on; 0: for a few, or an hour under FARAD_STRESS")
+)
 
 func TestMain(m *testing.M) {
 	cluster.Main()
@@ -47,8 +47,16 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// stressed reports whether the random faults go on for an hour.
-func stressed() bool { return os.Getenv("FARAD_STRESS") != "" && !testing.Short() }
+// stress returns for how long random faults go on, 0 for a few of them.
+func stress() time.Duration {
+	switch {
+	case *lasts > 0:
+		return *lasts
+	case os.Getenv("FARAD_STRESS") != "":
+		return time.Hour
+	}
+	return 0
+}
 
 // random returns a source of random numbers and prints its seed.
 func random(t *testing.T) *rand.Rand {

@@ -237,28 +237,34 @@ func TestOperator(t *testing.T) {
 	r.finish(expectation{full: true})
 }
 
-// All kinds of faults, in random order: six, or all of them again and again for an hour, each time
-// with another cluster.
+// All kinds of faults, in random order: six, or all of them again and again for as long as stress
+// says, each time with another cluster. A round that fails has printed the seed that repeats it.
 func TestAnythingFails(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip()
 	}
-	faults := slices.Concat(memberFaults, partitions, quorumFaults, workerFaults)
+	all := slices.Concat(memberFaults, partitions, quorumFaults, workerFaults)
 	began := time.Now()
-	for round := 0; round == 0 || stressed() && time.Since(began) < stress; round++ {
-		ok := t.Run(strconv.Itoa(round), func(t *testing.T) {
+	end := began.Add(stress())
+	const round = 5 * time.Minute // the last one begins before end
+	if at, ok := t.Deadline(); ok && stress() > 0 && at.Before(end.Add(round)) {
+		t.Fatalf("this takes -timeout %v", stress()+round)
+	}
+	for i := 0; i == 0 || time.Now().Before(end); i++ {
+		ok := t.Run(strconv.Itoa(i), func(t *testing.T) {
 			r := newRun(t, 3, one, several, mutex, rwMutex)
+			faults := slices.Clone(all)
 			r.random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
-			some := faults
-			if !stressed() {
-				some = faults[:6]
+			if stress() == 0 {
+				faults = faults[:6]
 			}
-			r.fail(some)
+			r.fail(faults)
 			r.finish(expectation{})
 		})
 		if !ok {
 			return
 		}
+		t.Logf("%d rounds in %v", i+1, time.Since(began).Round(time.Second))
 	}
 }
