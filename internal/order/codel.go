@@ -7,7 +7,8 @@ import (
 )
 
 // A codel is the state of CoDel (Nichols and Jacobson 2012, RFC 8289) in one lane. It lasts while
-// the lane is not empty.
+// the lane is not empty. The RFC also keeps how often it shed, for a while. Here that would be
+// memory for tenants that do not wait.
 type codel struct {
 	shedding bool
 	above    int64 // when the heads will have waited for more than Target for an Interval; 0: they do not

@@ -137,24 +137,26 @@ func TestNoCallCopiesTheTenants(t *testing.T) {
 }
 
 // steady is a line of so many requests of so many tenants. It returns what pops one and pushes it
-// again.
+// again, for one tenant after the other.
 func steady(c Config, lanes, requests int) func() {
 	o := New(c)
-	waiters := make(map[*waiter.Waiter]any, requests)
 	var wake waiter.WakeList
-	now := int64(0)
-	push := func(w *waiter.Waiter, tenant any) {
+	now, next := int64(0), 0
+	tenants := make([]any, lanes)
+	for i := range tenants {
+		tenants[i] = i
+	}
+	push := func(w *waiter.Waiter) {
+		tenant := tenants[next%lanes]
+		next++
 		o.Push(w, By{Tenant: tenant, Weight: o.Weigh(tenant)}, now, true, &wake)
 	}
-	for i := range requests {
-		w := &waiter.Waiter{N: 1}
-		waiters[w] = i % lanes
-		push(w, i%lanes)
+	for range requests {
+		push(&waiter.Waiter{N: 1})
 	}
 	return func() {
 		now += int64(time.Microsecond)
-		w := o.Pop(now, &wake)
-		push(w, waiters[w])
+		push(o.Pop(now, &wake))
 	}
 }
 

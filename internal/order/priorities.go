@@ -12,6 +12,9 @@ const MaxClasses = 256
 //     that arrived first. (FuzzAgainstModel)
 //  2. Of those in one lane the head counts as the least class, because it is the oldest one.
 //     (FuzzAgainstModel) This is not so where adaptive LIFO serves the newest one first.
+//  3. A request of class c is overtaken by those that came later for at most c × aging - 1 permits
+//     and one request more. In class 0 it is not. (TestAgeingBoundsOvertaking,
+//     TestAgeingBoundIsReached) It follows from the others: docs/design/sharing.md.
 type classes struct {
 	lanes  []lane
 	aging  uint64

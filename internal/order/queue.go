@@ -33,11 +33,12 @@ const (
 	// ShedNone sheds nothing.
 	ShedNone Shed = iota
 	// ShedCoDel sheds the oldest request of a lane when those that were served had waited for more
-	// than Target throughout an Interval, and more and more often until it helps.
+	// than Target throughout an Interval, and more and more often until it helps. Where many more
+	// come than can be served, that takes seconds: set MaxWaiting, too.
 	ShedCoDel
 	// ShedAdaptiveLIFO serves a lane newest first once it has not been empty for an Interval, and
 	// then sheds who has waited for more than Target. Until then it sheds who has waited for more
-	// than an Interval.
+	// than an Interval. There is no other bound for how often a request is overtaken.
 	ShedAdaptiveLIFO
 )
 

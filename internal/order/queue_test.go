@@ -96,6 +96,7 @@ func TestCoDelKeepsUpWithALittleTooMuch(t *testing.T) {
 		{900, 10 * time.Millisecond},
 		{1050, 80 * time.Millisecond},
 		{1200, 400 * time.Millisecond},
+		{2000, 6 * time.Second},
 	} {
 		l := offer(t, Queue{Shed: ShedCoDel}, c.rate, 0, 40*time.Second)
 		require.LessOrEqual(t, l.p50, c.p50, "at %f a second", c.rate)

@@ -23,6 +23,13 @@ const unit = 1 << 20
 //     (FuzzAgainstModel)
 //  4. Whoever does not wait has no lane. Its tag could not matter: the virtual time has passed it.
 //     (TestATenantThatComesBackStartsWhereOthersAre)
+//  5. A request for which, with those of its tenant ahead of it, k permits are wanted is overtaken
+//     by at most one request of each other tenant that waited when it came, and by k permits times
+//     that one's weight divided by its own. Rounding adds less than 2 × weight / unit permits.
+//     (TestSharesOvertakingIsBounded, TestSharesBoundIsReached)
+//
+// The fifth follows from the others where lanes are first-in-first-out: docs/design/sharing.md. Of
+// several weights of a tenant meanwhile, the worst one counts.
 //
 // All tags lie within 1<<61 of the virtual time, so they may wrap around.
 type shares struct {

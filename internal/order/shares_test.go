@@ -285,7 +285,8 @@ func TestSharesDifferByARequestAtMost(t *testing.T) {
 func TestTwoTenantsShareHalfAndHalf(t *testing.T) {
 	s := newSim(t, 4, Config{Shares: true})
 	held := map[any]time.Duration{}
-	for tenant, clients := range map[string]int{"many": 1000, "few": 10} {
+	for i, clients := range []int{1000, 10} {
+		tenant := []string{"many", "few"}[i]
 		for range clients {
 			s.after(s.exp(time.Millisecond), func() {
 				s.loop(tenant, one, func() time.Duration { return s.exp(time.Millisecond) }, func(j *job) {
@@ -306,7 +307,7 @@ func TestWeightsAreKept(t *testing.T) {
 	weights := map[any]int{"a": 1, "b": 2, "c": 4}
 	s := newSim(t, 16, Config{Shares: true, Weight: func(tenant any) int { return weights[tenant] }})
 	held, all := map[any]float64{}, 0.0
-	for tenant := range weights {
+	for _, tenant := range []string{"a", "b", "c"} {
 		for range 100 {
 			s.loop(tenant, func() int64 { return 1 + s.rng.Int64N(8) },
 				func() time.Duration { return s.exp(time.Millisecond) },
