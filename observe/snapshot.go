@@ -77,6 +77,8 @@ type Counts struct {
 	Cancelled uint64 // ended by their context
 	TimedOut  uint64 // ended by their time, or by the deadline of their context
 	Closed    uint64 // ended by Close
+	Shed      uint64 // ended after too long a wait, because too many came
+	Expiring  uint64 // not let wait, because no permit was expected before their deadline
 	Released  uint64 // returned by the agent that had acquired
 	Handed    uint64 // returned by another agent, but not those that were held before the record
 }
@@ -94,6 +96,7 @@ type Holder struct {
 	ID          uint64 // unique in the process: the same hold has the same ID in the next snapshot
 	Agent       Agent
 	Key         string // of a keyed lock
+	Tenant      string // or class, of a semaphore with shares or priorities
 	Permits     int64  // a writer holds all of a read-write lock
 	Shared      bool   // of a read-write lock: a reader
 	Since       time.Time
@@ -107,6 +110,7 @@ type Waiter struct {
 	ID      uint64 // as for a [Holder]
 	Agent   Agent
 	Key     string
+	Tenant  string
 	Permits int64
 	Shared  bool
 	Since   time.Time

@@ -432,6 +432,8 @@ func (l *lockView) Outcomes() string {
 		{c.Cancelled, "cancelled"},
 		{c.TimedOut, "timed out"},
 		{c.Closed, "closed"},
+		{c.Shed, "shed"},
+		{c.Expiring, "too late before they began"},
 	} {
 		if o.n > 0 {
 			all = append(all, count(o.n)+" "+o.what)

@@ -330,7 +330,7 @@ type group struct {
 // A member of a group.
 type member struct {
 	Agent   Agent
-	Key     string
+	Key     string // or tenant
 	Age     time.Duration
 	Permits int64
 	Notes   string
@@ -391,8 +391,8 @@ func (l *lockView) holders() (groups []*group, more int) {
 	for i := range l.Holders {
 		h := &l.Holders[i]
 		if g := all.of(h.Stack); g != nil {
-			g.add(member{Agent: h.Agent, Key: h.Key, Age: since(l.Now, h.Since), Permits: h.Permits}, h.Blame,
-				h.Shared, false, false, h.Approximate)
+			m := member{Agent: h.Agent, Key: cmp.Or(h.Key, h.Tenant), Age: since(l.Now, h.Since), Permits: h.Permits}
+			g.add(m, h.Blame, h.Shared, false, false, h.Approximate)
 		}
 	}
 	return all.groups, all.more
@@ -404,8 +404,8 @@ func (l *lockView) waiters() (groups []*group, more int) {
 	for i := range l.Waiters {
 		w := &l.Waiters[i]
 		if g := all.of(w.Stack); g != nil {
-			g.add(member{Agent: w.Agent, Key: w.Key, Age: since(l.Now, w.Since), Permits: w.Permits}, 0,
-				w.Shared, w.CanEnd, w.Granted, false)
+			m := member{Agent: w.Agent, Key: cmp.Or(w.Key, w.Tenant), Age: since(l.Now, w.Since), Permits: w.Permits}
+			g.add(m, 0, w.Shared, w.CanEnd, w.Granted, false)
 		}
 	}
 	return all.groups, all.more

@@ -89,6 +89,7 @@ func lockOf(l *observed.Lock) Lock {
 			Tried: l.Failed[observed.Tried], TooLarge: l.Failed[observed.TooLarge],
 			QueueFull: l.Failed[observed.QueueFull], Cancelled: l.Failed[observed.Cancelled],
 			TimedOut: l.Failed[observed.TimedOut], Closed: l.Failed[observed.Closed],
+			Shed: l.Failed[observed.Shed], Expiring: l.Failed[observed.WouldExpire],
 			Released: l.Released, Handed: l.Handed,
 		},
 		Wait: histogramOf(&l.Wait), Hold: histogramOf(&l.Hold),
@@ -99,7 +100,7 @@ func lockOf(l *observed.Lock) Lock {
 	for i := range l.Holders {
 		h := &l.Holders[i]
 		r.Holders = append(r.Holders, Holder{
-			ID: h.ID, Agent: agentOf(&h.Agent), Key: h.Key, Permits: h.Permits, Shared: h.Shared,
+			ID: h.ID, Agent: agentOf(&h.Agent), Key: h.Key, Tenant: h.Tenant, Permits: h.Permits, Shared: h.Shared,
 			Since: observed.Wall(h.Since), Stack: h.Stack.PCs(), Approximate: h.Approximate,
 			Blame: time.Duration(h.Blame),
 		})
@@ -107,7 +108,7 @@ func lockOf(l *observed.Lock) Lock {
 	for i := range l.Waiters {
 		w := &l.Waiters[i]
 		r.Waiters = append(r.Waiters, Waiter{
-			ID: w.ID, Agent: agentOf(&w.Agent), Key: w.Key, Permits: w.Permits, Shared: w.Shared,
+			ID: w.ID, Agent: agentOf(&w.Agent), Key: w.Key, Tenant: w.Tenant, Permits: w.Permits, Shared: w.Shared,
 			Since: observed.Wall(w.Since), Stack: w.Stack.PCs(), CanEnd: w.CanEnd, Future: w.Future, Granted: w.Granted,
 		})
 	}

@@ -67,6 +67,23 @@ func (l Limit) InChannel() Limit {
 // MayEnd reports whether l can end a wait.
 func (l Limit) MayEnd() bool { return l.done != nil }
 
+// Deadline returns when l will end a wait that begins now, in the time of the clock that locks use
+// to wait, or 0 if that is not known.
+func (l Limit) Deadline() int64 {
+	switch l.done {
+	case lasts:
+		return l.time + xsync.Now() // It may wrap: only differences count.
+	case ends:
+		return l.time
+	}
+	if l.ctx != nil {
+		if at, ok := l.ctx.Deadline(); ok {
+			return xsync.Now() + int64(time.Until(at))
+		}
+	}
+	return 0
+}
+
 // timed reports whether l is a time.
 func (l Limit) timed() bool { return l.ctx == nil && l.done != nil }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/farad-go/farad/internal/order"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -85,6 +86,8 @@ type Options struct {
 	MaxWaiting int  // how many requests may wait; 0: any number
 	bias       bias // of an [RW] only, which has no room for a second pointer
 
+	Order *order.Order // guarded by mu; nil: first-in-first-out; see ordered.go
+
 	Elastic bool  // requests that are larger than the size wait for it to grow, up to largest
 	largest int64 // guarded by mu; see Bound
 }
@@ -128,6 +131,9 @@ func (e *Engine) waitingLocked() int {
 	n := e.list.Len()
 	if e.slot.Load() != nil {
 		n++
+	}
+	if e.ordered() {
+		n += e.Opts.Order.Len()
 	}
 	return n
 }
@@ -259,7 +265,7 @@ func (e Permits) enqueueLocked(w *waiter.Waiter, at Place) waiter.Outcome {
 	if w.N > e.largestLocked() { // here, and not before, because of a Resize that we raced with
 		return waiter.TooLarge
 	}
-	if at == AtFront || e.list.Front() == nil && e.slot.Load() == nil {
+	if at == AtFront || !e.stagedLocked() {
 		for { // A turn is lost only to another's success.
 			if e.free(o) >= w.N {
 				if e.Take(o, w.N) {
@@ -361,18 +367,23 @@ func (e Permits) serveLocked(wake *waiter.WakeList) {
 	if o&flagWaiters == 0 {
 		return
 	}
-	for e.free(o) > 0 {
-		w := e.takeSlotLocked()
-		if w == nil {
-			if w = e.list.Front(); w == nil || w.N > e.free(o) {
-				break
+	for {
+		for e.free(o) > 0 {
+			w := e.takeSlotLocked()
+			if w == nil {
+				if w = e.list.Front(); w == nil || w.N > e.free(o) {
+					break
+				}
+				e.list.PopFront()
 			}
-			e.list.PopFront()
+			o -= State(w.N << permitShift)
+			wake.Add(w, waiter.Granted)
 		}
-		o -= State(w.N << permitShift)
-		wake.Add(w, waiter.Granted)
+		if !e.stageLocked(wake) {
+			break
+		}
 	}
-	if e.list.Front() == nil && e.slot.Load() == nil {
+	if !e.waitsLocked() {
 		o &^= flagWaiters
 	}
 	e.word.Store(int64(o))
@@ -457,6 +468,9 @@ func (e *Engine) shrinkQueueLocked(largest int64, wake *waiter.WakeList) {
 		}
 		w = next
 	}
+	if e.ordered() {
+		e.Opts.Order.Reject(largest, wake)
+	}
 }
 
 // Close ends all queued and all later requests with [waiter.Closed]. Releases stay legal.
@@ -468,6 +482,9 @@ func (e *Engine) Close() {
 	}
 	for w := e.list.PopFront(); w != nil; w = e.list.PopFront() {
 		wake.Add(w, waiter.Closed)
+	}
+	if e.ordered() {
+		e.Opts.Order.Drain(waiter.Closed, &wake)
 	}
 	// Last: once the flag is visible, no release grants the slot's waiter any more. If W is set the
 	// next release clears it.

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/farad-go/farad/waiter"
+import (
+	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/waiter"
+)
 
 // Permits are the [waiter.Request] of a future that wants some of them. A future keeps its request,
 // and a value of Permits in an interface is an allocation. So a façade makes the lock itself the
@@ -8,7 +11,27 @@ import "github.com/farad-go/farad/waiter"
 
 // Start implements [waiter.Request]: it takes w.N permits, w.N >= 0, or queues w.
 func (e Permits) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	switch n := w.N; {
+	o := e.atOnce(w.N)
+	if o == waiter.Pending {
+		w.Arm(waker)
+		o = e.Enqueue(w, AtBack)
+	}
+	return o
+}
+
+// StartBy is Start at an ordered engine. It returns the line that the request stands in.
+func (e Permits) StartBy(w *waiter.Waiter, waker waiter.Waker, by func() order.By) (Ordered, waiter.Outcome) {
+	o := e.atOnce(w.N)
+	if o != waiter.Pending {
+		return Ordered{Permits: e}, o
+	}
+	w.Arm(waker)
+	return e.EnqueueBy(w, by())
+}
+
+// atOnce takes n permits, n >= 0, or returns Pending if a request for them may have to wait.
+func (e Permits) atOnce(n int64) waiter.Outcome {
+	switch {
 	case n > 0 && e.TryAcquire(n):
 		return waiter.Granted
 	case e.IsClosed():
@@ -16,8 +39,7 @@ func (e Permits) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	case n == 0:
 		return waiter.Granted
 	}
-	w.Arm(waker)
-	return e.Enqueue(w, AtBack)
+	return waiter.Pending
 }
 
 // Unlink implements [waiter.Line]. It is Cancel.

@@ -18,6 +18,7 @@ type Hold struct {
 	Permits     int64
 	Shared      bool   // of a read-write lock: a reader
 	Key         string // of a table of locks
+	Tenant      string // of a lock that is shared between tenants or classes
 	Since       int64  // as xsync.Now says it
 	Stack       *Stack
 	Approximate bool // a hold: another has released permits here, and may have meant these

@@ -21,8 +21,9 @@ func free(e *entry) {
 }
 
 // addHold records a hold of the caller.
-func (r *Record) addHold(n int64, shared bool, key string) {
+func (r *Record) addHold(n int64, shared bool, key, tenant string) {
 	e := newEntry(n, shared, key)
+	e.Tenant = tenant
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.Level() != Holders { // any more

@@ -53,9 +53,13 @@ func (r *Record) dropLocked(e *entry) {
 // FutureBegins says that the request of a future, whose node is w, is about to be made, for n
 // permits.
 func (r *Record) FutureBegins(w *waiter.Waiter, n int64, shared bool) {
+	r.futureBegins(w, n, shared, "")
+}
+
+func (r *Record) futureBegins(w *waiter.Waiter, n int64, shared bool, tenant string) {
 	if r.Level() == Holders && n > 0 {
 		e := newEntry(n, shared, "")
-		e.Future = true
+		e.Future, e.Tenant = true, tenant
 		r.mu.Lock()
 		r.ownLocked(e, unsafe.Pointer(w))
 		r.pushLocked(&r.waits, e)
@@ -146,6 +150,14 @@ func StartFuture[S interface {
 	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 }](r *Record, s S, w *waiter.Waiter, waker waiter.Waker, shared bool) waiter.Outcome {
 	r.FutureBegins(w, w.N, shared)
+	o := s.Start(w, waker)
+	r.FutureBegun(w, o)
+	return o
+}
+
+// StartFutureAs is StartFuture for a tenant.
+func StartFutureAs(r *Record, s waiter.Request, w *waiter.Waiter, waker waiter.Waker, tenant string) waiter.Outcome {
+	r.futureBegins(w, w.N, false, tenant)
 	o := s.Start(w, waker)
 	r.FutureBegun(w, o)
 	return o

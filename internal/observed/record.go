@@ -87,12 +87,14 @@ type Why uint8
 
 // The reasons.
 const (
-	Tried     Why = iota // a try failed
-	TooLarge             // for more permits than there are
-	QueueFull            // too many wait
-	Cancelled            // by its context
-	TimedOut             // by its time, or the deadline of its context
-	Closed               // by Close
+	Tried       Why = iota // a try failed
+	TooLarge               // for more permits than there are
+	QueueFull              // too many wait
+	Cancelled              // by its context
+	TimedOut               // by its time, or the deadline of its context
+	Closed                 // by Close
+	Shed                   // after too long a wait
+	WouldExpire            // no permit was expected before its deadline
 	numWhys
 )
 
@@ -105,6 +107,10 @@ func whyOf(err error) Why {
 		return TooLarge
 	case errors.Is(err, waiter.ErrQueueFull):
 		return QueueFull
+	case errors.Is(err, waiter.ErrShed):
+		return Shed
+	case errors.Is(err, waiter.ErrWouldExpire):
+		return WouldExpire
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut
 	default:
@@ -188,17 +194,22 @@ func (r *Record) Level() Level {
 }
 
 // Took says that the caller has taken n permits without a wait.
-func (r *Record) Took(n int64, shared bool) { r.TookKey(n, shared, "") }
+func (r *Record) Took(n int64, shared bool) { r.tookFor(n, shared, "", "") }
 
 // TookKey is Took for a table of locks.
-func (r *Record) TookKey(n int64, shared bool, key string) {
+func (r *Record) TookKey(n int64, shared bool, key string) { r.tookFor(n, shared, key, "") }
+
+// TookAs is Took for a tenant.
+func (r *Record) TookAs(n int64, tenant string) { r.tookFor(n, false, "", tenant) }
+
+func (r *Record) tookFor(n int64, shared bool, key, tenant string) {
 	level := r.Level()
 	if level == Off {
 		return
 	}
 	c := r.took.Add(1)
 	if level == Holders {
-		r.addHold(n, shared, key)
+		r.addHold(n, shared, key, tenant)
 	} else if c <= period || c%period == 0 {
 		r.sampleHold(n, weightOf(c))
 	}
@@ -220,6 +231,17 @@ type Wait struct {
 // end the wait. A wait for none, such as that for a signal, is followed by no hold.
 func (r *Record) Begin(n int64, shared, canEnd bool) Wait {
 	return r.BeginKey(n, shared, canEnd, "", 0)
+}
+
+// BeginAs is Begin for a tenant.
+func (r *Record) BeginAs(n int64, canEnd bool, tenant string) Wait {
+	w := r.Begin(n, false, canEnd)
+	if w.e != nil && tenant != "" {
+		r.mu.Lock()
+		w.e.Tenant = tenant
+		r.mu.Unlock()
+	}
+	return w
 }
 
 // BeginKey is Begin for a table of locks, which knows the key by a hash.
@@ -314,7 +336,7 @@ func (w Wait) End(err error) {
 	} else {
 		why := whyOf(err)
 		r.failed[why].Add(1)
-		if why != TooLarge && why != QueueFull {
+		if why != TooLarge && why != QueueFull && why != WouldExpire {
 			r.late.Add(1)
 		}
 	}

@@ -251,7 +251,7 @@ func TestCountsAreExact(t *testing.T) {
 			require.EqualValues(t, 2, l.Contended)
 			require.Equal(t, [...]uint64{
 				observed.Tried: 1, observed.TooLarge: 1, observed.QueueFull: 1, observed.Cancelled: 0,
-				observed.TimedOut: 1, observed.Closed: 2,
+				observed.TimedOut: 1, observed.Closed: 2, observed.Shed: 0, observed.WouldExpire: 0,
 			}, l.Failed)
 			require.InDelta(t, 10_000, l.Hold.Count, 256, "the sample stands for all")
 		})

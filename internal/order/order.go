@@ -138,9 +138,7 @@ type By struct {
 // sheds it adds to wake.
 func (o *Order) Push(w *waiter.Waiter, by By, now int64, staged bool, wake *waiter.WakeList) (*Ticket, waiter.Outcome) {
 	o.date(now)
-	if !o.config.Shares && o.config.Classes == 0 {
-		by.Tenant = nil // all are one
-	}
+	by.Tenant = o.key(by.Tenant)
 	l := o.policy.find(by.Tenant)
 	if l != nil && o.config.Shed == ShedAdaptiveLIFO {
 		o.adapt(l, now, wake)
@@ -163,6 +161,20 @@ func (o *Order) Push(w *waiter.Waiter, by By, now int64, staged bool, wake *wait
 		o.policy.changed(l)
 	}
 	return t, waiter.Pending
+}
+
+// Stage notes that a request found nothing that waits, and is next without having been pushed.
+func (o *Order) Stage(tenant any) { o.last = o.key(tenant) }
+
+// Divided reports whether tenants or classes have lanes of their own.
+func (o *Order) Divided() bool { return o.config.Shares || o.config.Classes > 0 }
+
+// key returns whose lane a request joins.
+func (o *Order) key(tenant any) any {
+	if o.Divided() {
+		return tenant
+	}
+	return nil // all are one
 }
 
 // Pop takes out the request that comes next and returns its waiter, or nil if nothing waits. The

@@ -3,6 +3,7 @@ package keyed
 import (
 	"reflect"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -84,7 +85,7 @@ func MayBeRefused[K comparable]() bool { return mayBeRefused(reflect.TypeFor[K](
 func (m *Mutex[K]) Observe(on bool) { m.table().hub.watched.Store(on) }
 
 // Text is text, with a hash of one.
-func Text[K comparable](k K) string { return text(k, 1) }
+func Text[K comparable](k K) string { return observed.KeyText(k, 1) }
 
 // TellLate tells the record of m that a key was taken, and then that it was given back. Between the
 // moment at which the first hook sees what it has to tell and the one at which it tells that,

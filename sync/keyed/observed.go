@@ -134,7 +134,7 @@ type told struct {
 func (r *request[K]) told() told {
 	to := told{r: r.t.hub.record(), h: &r.t.hub, n: r.n, shared: r.most != r.t.size, hash: r.hash}
 	if to.r.Level() == observed.Holders {
-		to.key = text(r.key, r.hash)
+		to.key = observed.KeyText(r.key, r.hash)
 	}
 	return to
 }
@@ -160,7 +160,7 @@ func (h *hub) end(w observed.Wait, err error) {
 func (t *table[K]) tellTook(hash uint64, k K, n, most int64) {
 	r := t.hub.record()
 	if r.Level() == observed.Holders {
-		r.TookKey(n, most != t.size, text(k, hash))
+		r.TookKey(n, most != t.size, observed.KeyText(k, hash))
 	} else {
 		r.Took(n, most != t.size)
 	}
@@ -172,7 +172,7 @@ func (t *table[K]) tellTook(hash uint64, k K, n, most int64) {
 func (t *table[K]) tellReleased(hash uint64, k K, n, most int64) {
 	r := t.hub.record()
 	if r.Level() == observed.Holders {
-		r.ReleasedKey(n, most != t.size, text(k, hash))
+		r.ReleasedKey(n, most != t.size, observed.KeyText(k, hash))
 	} else {
 		r.Released(n, most != t.size)
 	}

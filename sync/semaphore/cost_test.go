@@ -64,6 +64,9 @@ var kinds = map[string][]semaphore.Option{
 	"array":            {semaphore.WithWaitingArray(nil)},
 	"capacitor":        {semaphore.WithCapacitor(1, 64)},
 	"capacitor, array": {semaphore.WithCapacitor(1, 64), semaphore.WithWaitingArray(nil)},
+	"shares":           {semaphore.WithShares(nil)},
+	"priorities":       {semaphore.WithPriorities(3, 16)},
+	"queue":            {semaphore.WithQueue(semaphore.Queue{MaxWaiting: 100, RefuseLate: true, Shed: semaphore.ShedCoDel})},
 }
 
 type ctxKey struct{}

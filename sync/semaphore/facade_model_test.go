@@ -28,6 +28,8 @@ var modelKinds = map[string]struct {
 	"capacitor, no lane":   {modelKind(semaphore.WithCapacitor(1, 0)), 0},
 	"capacitor, limited":   {modelKind(semaphore.WithCapacitor(1, 1), semaphore.WithMaxWaiting(1)), 1},
 	"capacitor, and array": {modelArray(semaphore.WithCapacitor(1, 1)), 0},
+	"shares":               {modelKind(semaphore.WithShares(nil)), 0},
+	"queue":                {modelKind(semaphore.WithQueue(semaphore.Queue{MaxWaiting: 1})), 1},
 }
 
 // modelKind returns what makes semaphores with opts.

@@ -76,9 +76,15 @@ func (f *AcquireFuture) Done() <-chan struct{} { return f.f.Done() }
 func (f *AcquireFuture) Complete() bool { return f.f.Complete() }
 
 // Err returns nil if the request is granted, and hands the permits to the caller. It returns
-// ErrPending if the request is not complete, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire
-// does. It may be called again.
-func (f *AcquireFuture) Err() error { return f.record().FutureErr(&f.f) }
+// ErrPending if the request is not complete, and otherwise the error that Acquire would return. It
+// may be called again.
+func (f *AcquireFuture) Err() error {
+	err := f.record().FutureErr(&f.f)
+	if err != nil && err != ErrPending { //nolint:errorlint // it is never wrapped
+		return f.explain(err)
+	}
+	return err
+}
 
 // Release ends the request: it gives up the place in line, or gives back the permits that were
 // granted. Before the request is started, and after an error, Release or Cancel, it does nothing.

@@ -15,9 +15,10 @@ import (
 func TestMisuseIsToldInWords(t *testing.T) {
 	var none context.Context
 	empty := new(semaphore.Permit)
-	for _, p := range []string{"queue", "capacitor", "array"} {
+	for _, p := range []string{"queue", "capacitor", "array", "shares"} {
 		opts := map[string][]semaphore.Option{
 			"capacitor": {semaphore.WithCapacitor(1, 4)}, "array": {semaphore.WithWaitingArray(nil)},
+			"shares": {semaphore.WithShares(nil)},
 		}[p]
 		s := semaphore.New(5, opts...)
 		require.True(t, s.TryAcquire(2))
@@ -68,7 +69,12 @@ func TestMisuseIsToldInWords(t *testing.T) {
 				func() { semaphore.WithCapacitor(1, -1) },
 			},
 			"twa: array that NewArray has not made": {
-				func() { semaphore.New(1, append(opts, semaphore.WithWaitingArray(new(twa.Array)))...) },
+				func() {
+					if p != "shares" { // which excludes arrays
+						semaphore.New(1, append(opts, semaphore.WithWaitingArray(new(twa.Array)))...)
+					}
+					semaphore.New(1, semaphore.WithWaitingArray(new(twa.Array)))
+				},
 			},
 			"semaphore: future of a negative number of permits": {
 				func() { new(semaphore.AcquireFuture).Init(s, -1) },

@@ -27,7 +27,7 @@ func (s *Semaphore) numbers() observed.Numbers {
 // too few, while a reduction waits in line.
 func (s *Semaphore) held() int64 {
 	switch p := s.p.(type) {
-	case nil:
+	case nil, *ordered:
 		return s.permits().Held()
 	case *capacitor:
 		return p.held()
@@ -51,6 +51,9 @@ func (s *Semaphore) record() *observed.Record {
 //
 //go:noinline
 func (s *Semaphore) acquireObserved(ctx context.Context, n int64) error {
+	if p, ok := s.p.(*ordered); ok {
+		return s.acquireObservedAs(ctx, 0, p.nobody, n)
+	}
 	r := s.record()
 	if s.try(n) {
 		if err := ctx.Err(); err != nil {
@@ -85,6 +88,9 @@ func (s *Semaphore) acquireObserved(ctx context.Context, n int64) error {
 //
 //go:noinline
 func (s *Semaphore) acquireTimeoutObserved(d time.Duration, n int64) error {
+	if p, ok := s.p.(*ordered); ok {
+		return s.acquireObservedAs(context.Background(), d, p.nobody, n)
+	}
 	r := s.record()
 	if s.try(n) {
 		r.Took(n, false)

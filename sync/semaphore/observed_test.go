@@ -19,6 +19,7 @@ func TestObservedContract(t *testing.T) {
 		"plain":     nil,
 		"array":     {semaphore.WithWaitingArray(nil)},
 		"capacitor": {semaphore.WithCapacitor(1, 0)},
+		"shares":    {semaphore.WithShares(nil)},
 	} {
 		for _, level := range []observed.Level{observed.Counts, observed.Holders} {
 			t.Run(name+"/"+[]string{"", "counts", "holders"}[level], func(t *testing.T) {

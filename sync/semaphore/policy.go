@@ -9,9 +9,9 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A policy has the permits of a semaphore whose waiters do not stand in the engine's queue. It is
-// asked when the fast path has failed, which it always does: the engine of such a semaphore has no
-// permits.
+// A policy is what a semaphore does whose waiters do not simply stand in the engine's queue. It is
+// asked when the fast path has failed. With all but [ordered] that is always so: they have permits
+// of their own, and the engine of such a semaphore has none.
 type policy interface {
 	Acquire(ctx context.Context, n int64) error
 	AcquireTimeout(d time.Duration, n int64) error
@@ -36,7 +36,11 @@ type policyRequest struct {
 // Start implements [waiter.Request].
 func (r *policyRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if r.s.tells() {
-		return observed.StartFuture(r.s.record(), r.Request, w, waker, false)
+		record, tenant := r.s.record(), ""
+		if o, ok := r.Request.(*orderedRequest); ok && record.Level() == observed.Holders {
+			tenant = observed.Text(o.tenant)
+		}
+		return observed.StartFutureAs(record, r.Request, w, waker, tenant)
 	}
 	return r.Request.Start(w, waker)
 }

@@ -48,6 +48,7 @@ func TestWaitAsksForTheChannelOnce(t *testing.T) {
 		"queue":     nil,
 		"array":     {semaphore.WithWaitingArray(twa.NewArray(1))},
 		"capacitor": {semaphore.WithCapacitor(1, 1)},
+		"shares":    {semaphore.WithShares(nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := semaphore.New(1, opts...)

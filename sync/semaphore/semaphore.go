@@ -9,6 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/order"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/twa"
 	"github.com/farad-go/farad/waiter"
@@ -22,8 +23,11 @@ const MaxPermits = engine.MaxPermits
 var (
 	ErrClosed    = waiter.ErrClosed    // the semaphore is or has been closed
 	ErrTooLarge  = waiter.ErrTooLarge  // the request is for more permits than there are
-	ErrQueueFull = waiter.ErrQueueFull // too many wait: see WithMaxWaiting and WithWaitingArray
+	ErrQueueFull = waiter.ErrQueueFull // too many wait: see WithQueue, WithMaxWaiting and WithWaitingArray
 	ErrPending   = waiter.ErrPending   // a future's request has no outcome yet
+
+	ErrShed        = waiter.ErrShed        // the request has waited for too long: see WithQueue
+	ErrWouldExpire = waiter.ErrWouldExpire // it would wait until after its deadline: see WithQueue
 )
 
 // A Semaphore is a counting semaphore. At most Size permits are held at any time. A request for
@@ -45,7 +49,7 @@ var (
 type Semaphore struct {
 	_ noCopy
 	e engine.Engine
-	p policy           // if not nil, it has the permits, and the engine's fast paths fail
+	p policy           // if not nil, it does what the fast paths do not; most have the permits, too
 	_ cpu.CacheLinePad // so that adjacent semaphores do not slow each other down
 }
 
@@ -67,6 +71,9 @@ type options struct {
 	twa   bool
 
 	members, express int64 // of a platoon, 0: there are none; of its lane
+
+	order          order.Config
+	ordered, queue bool // an option has set something of order; WithQueue has
 }
 
 // WithMaxWaiting lets at most n requests wait. A further acquire that would have to wait fails at
@@ -153,6 +160,8 @@ func New(n int64, opts ...Option) *Semaphore {
 
 func (s *Semaphore) init(n int64, o *options) {
 	switch {
+	case o.ordered:
+		s.p = newOrdered(s, n, o)
 	case o.members > 0:
 		s.p = newCapacitor(n, o)
 	case !o.twa:

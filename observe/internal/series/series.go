@@ -130,6 +130,8 @@ func (t *Total) add(x *Total) {
 	c.Cancelled += d.Cancelled
 	c.TimedOut += d.TimedOut
 	c.Closed += d.Closed
+	c.Shed += d.Shed
+	c.Expiring += d.Expiring
 	t.Wait = merge(t.Wait, x.Wait)
 	t.Hold = merge(t.Hold, x.Hold)
 }
@@ -175,6 +177,8 @@ func Failures(c observe.Counts) []Failure {
 		{"cancelled", c.Cancelled},
 		{"timed_out", c.TimedOut},
 		{"closed", c.Closed},
+		{"shed", c.Shed},
+		{"expiring", c.Expiring},
 	}
 }
 

@@ -1,17 +1,17 @@
-package keyed
+package observed
 
 import (
 	"reflect"
 	"strconv"
 )
 
-// mostText is how long the text of a key in a record is at most, but for the number behind it.
+// mostText is how long the text of a key or tenant is at most, but for what stands behind it.
 const mostText = 64
 
-// text returns k as the records have it. Two keys have different texts: behind one that does not
-// say all of its key stands the hash. So no text is empty: "" is that of a key that was not asked
-// for. No method of the key is called: it may want a lock.
-func text[K comparable](k K, hash uint64) string {
+// KeyText returns a key of a table of locks as the records have it. Two keys have different texts:
+// behind one that does not say all of its key stands the hash. So no text is empty: "" is that of a
+// key that was not asked for. No method of the key is called: it may want a lock.
+func KeyText[K comparable](k K, hash uint64) string {
 	switch k := any(&k).(type) { // of the type K, so that a 1 in an interface is none of these
 	case *string:
 		if *k != "" && len(*k) <= mostText {
@@ -21,16 +21,37 @@ func text[K comparable](k K, hash uint64) string {
 		return strconv.Itoa(*k)
 	default:
 	}
-	return textSlow(k, hash)
+	return keyTextSlow(k, hash)
 }
 
-func textSlow[K comparable](k K, hash uint64) string {
+func keyTextSlow[K comparable](k K, hash uint64) string {
 	b, all := appendKey(nil, reflect.ValueOf(&k).Elem())
 	if len(b) > mostText {
 		b, all = b[:mostText], false
 	}
 	if !all || len(b) == 0 {
 		b = strconv.AppendUint(append(b, '#'), hash, 16)
+	}
+	return string(b)
+}
+
+// Text returns a tenant as the records have it: for people to read, cut if it is long. Those of two
+// may be the same. No method of the tenant is called.
+func Text(tenant any) string {
+	switch t := tenant.(type) {
+	case nil:
+		return ""
+	case string:
+		if len(t) <= mostText {
+			return t
+		}
+	case int:
+		return strconv.Itoa(t)
+	default:
+	}
+	b, _ := appendKey(nil, reflect.ValueOf(tenant))
+	if len(b) > mostText {
+		b = append(b[:mostText], "…"...)
 	}
 	return string(b)
 }

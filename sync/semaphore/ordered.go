@@ -1,0 +1,204 @@
+package semaphore
+
+import (
+	"context"
+	"time"
+
+	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// An ordered is the policy of [WithShares], [WithPriorities] and [WithQueue]. The permits are those
+// of the semaphore's own engine, so its fast paths are those of every semaphore. What waits stands
+// in the engine's order.
+type ordered struct {
+	s      *Semaphore
+	order  *order.Order // guarded by the engine's lock, but for Check and Weigh
+	nobody any          // the tenant of who names none
+	late   xsync.Bool   // the order wants to know deadlines
+}
+
+// newOrdered makes s, which is zero, an ordered one.
+func newOrdered(s *Semaphore, n int64, o *options) *ordered {
+	switch {
+	case o.twa || o.members > 0:
+		panic("semaphore: WithShares, WithPriorities or WithQueue together with WithWaitingArray or WithCapacitor")
+	case o.order.Shares && o.order.Classes > 0:
+		panic("semaphore: WithShares and WithPriorities")
+	case o.queue && o.MaxWaiting > 0:
+		panic("semaphore: WithQueue and WithMaxWaiting")
+	case o.MaxWaiting > 0:
+		o.order.MaxWaiting, o.MaxWaiting = o.MaxWaiting, 0
+	}
+	p := &ordered{s: s, order: order.New(o.order)}
+	if o.order.Classes > 0 {
+		p.nobody = 0
+	}
+	p.check(o.order.Queue)
+	p.late.Store(o.order.RefuseLate)
+	o.Order = p.order
+	s.permits().Init(min(n, MaxPermits), &o.Options)
+	return p
+}
+
+func (p *ordered) permits() engine.Permits { return p.s.permits() }
+
+func (p *ordered) check(q order.Queue) {
+	q.Check()
+	if q.MaxWaitingPerTenant > 0 && !p.order.Divided() {
+		panic("semaphore: MaxWaitingPerTenant without WithShares and WithPriorities")
+	}
+}
+
+func (p *ordered) set(q order.Queue) {
+	p.check(q)
+	p.late.Store(q.RefuseLate)
+	p.permits().SetQueue(q)
+}
+
+// by returns who asks, and until when.
+func (p *ordered) by(l waiter.Limit, tenant any) order.By {
+	by := order.By{Tenant: tenant, Weight: p.order.Weigh(tenant)}
+	if p.late.Load() {
+		by.Deadline = l.Deadline()
+	}
+	return by
+}
+
+// acquire waits for n permits, n > 0, after a try has failed.
+func (p *ordered) acquire(l waiter.Limit, tenant any, n int64) error {
+	by := p.by(l, tenant)
+	return p.explain(p.permits().AcquireBy(l, n, by), by, n)
+}
+
+// explain returns err, with when to come back if a queue has refused the request.
+func (p *ordered) explain(err error, by order.By, n int64) error {
+	switch err { //nolint:errorlint // they are never wrapped
+	case ErrQueueFull, ErrShed, ErrWouldExpire:
+		return &Refusal{err, p.permits().Delay(by, n)}
+	}
+	return err
+}
+
+// Acquire implements policy, and so do the others.
+func (p *ordered) Acquire(ctx context.Context, n int64) error {
+	if n == 0 {
+		return p.closed()
+	}
+	return p.acquire(waiter.Until(ctx, 0), p.nobody, n)
+}
+
+func (p *ordered) AcquireTimeout(d time.Duration, n int64) error {
+	return p.acquire(waiter.After(d), p.nobody, n)
+}
+
+func (p *ordered) TryAcquire(n int64) bool {
+	if n == 0 {
+		return p.closed() == nil
+	}
+	return p.permits().TryObserved(n)
+}
+
+func (p *ordered) closed() error {
+	if p.s.e.IsClosed() {
+		return ErrClosed
+	}
+	return nil
+}
+
+func (p *ordered) Release(n int64) {
+	if n > 0 && !p.permits().Release(n) {
+		panic(overReleased("released", n, p.Size(), p.Available()))
+	}
+}
+
+func (p *ordered) Size() int64 { return p.permits().Size() }
+
+func (p *ordered) Available() int64 { return p.permits().Available() }
+
+func (p *ordered) Waiting() int { return p.s.e.Waiting() }
+
+func (p *ordered) Resize(n int64) { p.permits().Resize(min(n, MaxPermits)) }
+
+func (p *ordered) Close() {} // the engine is closed already
+
+// acquireAs waits for n permits, n > 0, of an ordered semaphore, after a try has failed. The limit
+// is d if d > 0, otherwise ctx.
+func (s *Semaphore) acquireAs(ctx context.Context, d time.Duration, tenant any, n int64) error {
+	if s.tells() {
+		return s.acquireObservedAs(ctx, d, tenant, n)
+	}
+	return s.p.(*ordered).acquire(waiter.Until(ctx, d), tenant, n)
+}
+
+// An orderedRequest is a request of an ordered semaphore.
+type orderedRequest struct {
+	p      *ordered
+	tenant any
+	line   engine.Ordered
+}
+
+func (p *ordered) request(old waiter.Request) waiter.Request {
+	r, ok := old.(*orderedRequest)
+	if !ok {
+		r = new(orderedRequest)
+	}
+	*r = orderedRequest{p: p, tenant: p.nobody}
+	return r
+}
+
+// Start implements [waiter.Request].
+func (r *orderedRequest) Start(w *waiter.Waiter, waker waiter.Waker) (o waiter.Outcome) {
+	r.line, o = r.p.permits().StartBy(w, waker, r.by)
+	return o
+}
+
+func (r *orderedRequest) by() order.By { return r.p.by(waiter.Limit{}, r.tenant) }
+
+// explain returns err, the outcome of the request, with when to come back if a queue has refused
+// it.
+func (f *AcquireFuture) explain(err error) error {
+	if p, ok := f.f.Request().(*policyRequest); ok {
+		if r, ok := p.Request.(*orderedRequest); ok {
+			return r.p.explain(err, r.by(), f.f.Node.N)
+		}
+	}
+	return err
+}
+
+// Unlink implements [waiter.Line].
+func (r *orderedRequest) Unlink(w *waiter.Waiter) bool { return r.line.Unlink(w) }
+
+// GiveBack implements [waiter.Line].
+func (r *orderedRequest) GiveBack(n int64) bool { return r.p.permits().GiveBack(n) }
+
+// acquireObservedAs is acquireAs of a semaphore that is observed.
+//
+//go:noinline
+func (s *Semaphore) acquireObservedAs(ctx context.Context, d time.Duration, tenant any, n int64) error {
+	r, text := s.record(), ""
+	if r.Level() == observed.Holders {
+		text = observed.Text(tenant)
+	}
+	if s.try(n) {
+		if err := ctx.Err(); err != nil && d <= 0 {
+			s.giveBack(n)
+			r.FailedWith(err)
+			return err
+		}
+		r.TookAs(n, text)
+		return nil
+	}
+	if err := s.refusal(n); err != nil {
+		r.FailedWith(err)
+		return err
+	}
+	l := waiter.Until(ctx, d)
+	w := r.BeginAs(n, l.MayEnd(), text)
+	err := s.p.(*ordered).acquire(w.Limit(l), tenant, n)
+	w.End(err)
+	return err
+}

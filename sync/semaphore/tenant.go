@@ -1,0 +1,215 @@
+package semaphore
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/farad-go/farad/internal/order"
+)
+
+// WithShares divides the permits among the tenants that wait, by weight. Without it a tenant that
+// sends a thousand requests gets a thousand turns. [Semaphore.AcquireAs] says whose a request is: a
+// tenant is any comparable value, and need not be registered. weight returns the weight of a
+// tenant: twice the weight is twice the permits. If weight is nil all weigh 1. What is below 1
+// counts as 1, and what is above 1<<20 as that. Requests that name no tenant are those of the
+// tenant nil.
+//
+// Order: self-clocked fair queueing (Golestani 1994). A request for n permits counts n times. Among
+// the requests of one tenant the order is first-in-first-out. While only one tenant waits it gets
+// everything. A tenant that did not wait has saved nothing up.
+//
+// Bound: let k be the permits of the requests of a tenant of weight v up to and including one that
+// begins to wait. Until that one is served, another tenant of weight w gets at most k·w/v + m
+// permits, where m is the most that one of its requests is for. The one request that is next
+// already, of whatever tenant, comes first in any case.
+//
+// Cost: without contention that of a semaphore without the option. A request that waits costs
+// O(log t) where t tenants wait, and a call of weight. The steady state allocates nothing. A tenant
+// that does not wait takes no memory.
+//
+// The option excludes WithPriorities, WithCapacitor and WithWaitingArray.
+func WithShares(weight func(tenant any) int) Option {
+	return func(o *options) { o.ordered, o.order.Shares, o.order.Weight = true, true, weight }
+}
+
+// WithPriorities serves the more urgent of classes first. The tenant of [Semaphore.AcquireAs] is
+// then the class, an int from 0, which is the most urgent, to classes-1. Requests that name none
+// are of class 0.
+//
+// Order: strict, with ageing. A request that has waited while aging permits were granted counts as
+// one of the next more urgent class, and so on. Requests that count as the same class are served
+// first-in-first-out.
+//
+// Bound: requests that come later get at most c·aging + m - 1 permits before a request of class c,
+// where m is the most that one of them is for. The one request that is next already comes first in
+// any case. So nobody starves, and a small aging comes near to first-in-first-out.
+//
+// Cost: as with WithShares, but O(classes).
+//
+// WithPriorities panics unless classes and aging are positive. It excludes WithShares,
+// WithCapacitor and WithWaitingArray.
+func WithPriorities(classes, aging int) Option {
+	if classes <= 0 || aging <= 0 {
+		panic("semaphore: WithPriorities(" + strconv.Itoa(classes) + ", " + strconv.Itoa(aging) +
+			"): both must be positive")
+	}
+	return func(o *options) { o.ordered, o.order.Classes, o.order.Aging = true, classes, aging }
+}
+
+// A Queue is what happens to requests when the line is long. The zero Queue lets any number wait,
+// for any time. A request that it refuses or sheds ends with a [*Refusal].
+//
+// With WithShares or WithPriorities each tenant or class has a line of its own, which Shed looks
+// at. Otherwise there is one. The request that is next is never shed, and neither is the last one
+// of a line.
+type Queue struct {
+	// MaxWaiting is how many requests may wait in all, and MaxWaitingPerTenant how many of one
+	// tenant or class. A further one ends with ErrQueueFull. 0 is any number.
+	MaxWaiting, MaxWaitingPerTenant int
+
+	// RefuseLate refuses a request that cannot be served before its deadline, at the rate at which
+	// permits were granted lately: it ends with ErrWouldExpire, instead of waiting in vain. The
+	// deadline is that of the context, or the end of the timeout. A future has none. While fewer
+	// than two requests wait in line nothing is refused, so that the rate is measured anew.
+	RefuseLate bool
+
+	// Shed is how requests that have waited for too long are ended, with ErrShed.
+	Shed Shed
+
+	// Target is how long a request may wait while too many come, and Interval how long that has to
+	// last until any is shed. 0 is 5 ms and 100 ms.
+	Target, Interval time.Duration
+}
+
+// A Shed is a way to end requests that have waited for too long.
+type Shed = order.Shed
+
+// The ways to shed.
+const (
+	// ShedNone sheds nothing.
+	ShedNone = order.ShedNone
+	// ShedCoDel sheds the oldest request of a line when those that were served had waited for more
+	// than Target throughout an Interval, and more and more often until it helps (Nichols and
+	// Jacobson 2012, RFC 8289). Short bursts pass. The order stays first-in-first-out.
+	ShedCoDel = order.ShedCoDel
+	// ShedAdaptiveLIFO serves a line newest first once it has not been empty for an Interval, and
+	// then sheds who has waited for more than Target. Until then it sheds who has waited for more
+	// than an Interval (Maurer, "Fail at Scale", 2015). Under LIFO no bound on overtaking holds:
+	// only Target and the request's own deadline end its wait.
+	ShedAdaptiveLIFO = order.ShedAdaptiveLIFO
+)
+
+// WithQueue says what happens when the line is long. [Semaphore.SetQueue] changes it at run time.
+//
+// Cost: a request that waits costs what it does with WithShares of one tenant. If q sets more than
+// Target and Interval a request that waits reads the clock twice.
+//
+// WithQueue panics if a number of q is negative, or if MaxWaitingPerTenant is set and there are
+// neither shares nor priorities. It excludes WithMaxWaiting, WithCapacitor and WithWaitingArray.
+func WithQueue(q Queue) Option {
+	q.config().Check()
+	return func(o *options) { o.ordered, o.queue, o.order.Queue = true, true, q.config() }
+}
+
+func (q Queue) config() order.Queue {
+	return order.Queue{
+		MaxWaiting: q.MaxWaiting, MaxWaitingPerTenant: q.MaxWaitingPerTenant, RefuseLate: q.RefuseLate,
+		Shed: q.Shed, Target: q.Target, Interval: q.Interval,
+	}
+}
+
+// SetQueue changes what happens when the line is long. Requests that wait stay, also those over a
+// new maximum. It panics where WithQueue does, and if the semaphore was made without WithQueue,
+// WithShares and WithPriorities.
+func (s *Semaphore) SetQueue(q Queue) {
+	p, ok := s.p.(*ordered)
+	if !ok {
+		panic("semaphore: SetQueue without WithQueue, WithShares or WithPriorities")
+	}
+	p.set(q.config())
+}
+
+// AcquireAs is [Semaphore.Acquire] of a tenant: see WithShares and WithPriorities. A semaphore
+// without them ignores the tenant. AcquireAs panics, and has done nothing, if the tenant cannot be
+// compared, or is no class of WithPriorities.
+func (s *Semaphore) AcquireAs(ctx context.Context, tenant any, n int64) error {
+	p, ok := s.p.(*ordered)
+	if !ok {
+		return s.Acquire(ctx, n)
+	}
+	p.order.Check(tenant)
+	if n <= 0 || ctx == nil {
+		return s.acquireNothing(ctx, n)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.permits().TryAcquire(n) {
+		return s.permits().Keep(ctx, n)
+	}
+	return s.acquireAs(ctx, 0, tenant, n)
+}
+
+// AcquireTimeoutAs is [Semaphore.AcquireTimeout] of a tenant, as AcquireAs is Acquire of one.
+func (s *Semaphore) AcquireTimeoutAs(d time.Duration, tenant any, n int64) error {
+	p, ok := s.p.(*ordered)
+	if !ok {
+		return s.AcquireTimeout(d, n)
+	}
+	p.order.Check(tenant)
+	switch {
+	case d <= 0 && n >= 0:
+		return context.DeadlineExceeded
+	case n <= 0:
+		return s.acquireNothing(context.Background(), n)
+	case s.permits().TryAcquire(n):
+		return nil
+	}
+	return s.acquireAs(context.Background(), d, tenant, n)
+}
+
+// AcquirePermitAs is [Semaphore.AcquirePermit] of a tenant, as AcquireAs is Acquire of one.
+func (s *Semaphore) AcquirePermitAs(ctx context.Context, tenant any, n int64) (*Permit, error) {
+	if err := s.AcquireAs(ctx, tenant, n); err != nil {
+		return nil, err
+	}
+	return s.permit(n), nil
+}
+
+// InitAs is [AcquireFuture.Init] with a request of a tenant, as AcquireAs is Acquire of one.
+func (f *AcquireFuture) InitAs(s *Semaphore, tenant any, n int64) {
+	if s != nil {
+		if p, ok := s.p.(*ordered); ok {
+			p.order.Check(tenant)
+		}
+	}
+	f.Init(s, n)
+	if r, ok := f.f.Request().(*policyRequest); ok {
+		if r, ok := r.Request.(*orderedRequest); ok {
+			r.tenant = tenant
+		}
+	}
+}
+
+// A Refusal is the error of a request that a [Queue] has refused or shed. errors.Is tells why:
+// ErrQueueFull, ErrShed or ErrWouldExpire. It is allocated.
+type Refusal struct {
+	Err error // one of the three
+
+	// RetryAfter is for how long a request of the same tenant would have waited, at the rate at
+	// which permits were granted lately: there is no use in coming back earlier. It is 0 if that is
+	// not known.
+	RetryAfter time.Duration
+}
+
+// Error says why, and when to come back.
+func (r *Refusal) Error() string {
+	if r.RetryAfter <= 0 {
+		return r.Err.Error()
+	}
+	return r.Err.Error() + "; retry after " + r.RetryAfter.String()
+}
+
+// Unwrap returns Err.
+func (r *Refusal) Unwrap() error { return r.Err }

@@ -1,0 +1,518 @@
+package semaphore_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// The promises that all semaphores make: of one tenant, requests are served first-in-first-out.
+func TestOrderedContract(t *testing.T) {
+	for name, opts := range map[string][]semaphore.Option{
+		"shares":     {semaphore.WithShares(nil)},
+		"priorities": {semaphore.WithPriorities(2, 4)},
+		"queue":      {semaphore.WithQueue(semaphore.Queue{RefuseLate: true, Shed: semaphore.ShedCoDel, Target: time.Hour})},
+	} {
+		t.Run(name, func(t *testing.T) { semtest.Run(t, kind(opts...)) })
+	}
+}
+
+// queuedAs queues a request of a tenant, and returns where its outcome will be told.
+func queuedAs(t *testing.T, ctx context.Context, s *semaphore.Semaphore, tenant any, n int64) <-chan error {
+	t.Helper()
+	before := s.Waiting()
+	told := make(chan error, 1)
+	go func() { told <- s.AcquireAs(ctx, tenant, n) }()
+	locktest.Eventually(t, "not queued", func() bool { return s.Waiting() > before })
+	return told
+}
+
+// order releases the permits of s, one after the other, until nobody waits, and returns who has got
+// them.
+func order(t *testing.T, s *semaphore.Semaphore, waits map[string][]<-chan error) (got []string) {
+	t.Helper()
+	for s.Waiting() > 0 {
+		s.Release(1)
+		locktest.Eventually(t, "nobody was served", func() bool {
+			for name, told := range waits {
+				for i, c := range told {
+					select {
+					case err := <-c:
+						require.NoError(t, err)
+						waits[name] = slices.Delete(told, i, i+1)
+						got = append(got, name)
+						return true
+					default:
+					}
+				}
+			}
+			return false
+		})
+	}
+	s.Release(1)
+	requireIdle(t, s)
+	return got
+}
+
+// queueAll holds the permit of a semaphore, and has requests of these tenants wait.
+func queueAll[T any](t *testing.T, s *semaphore.Semaphore, tenants []T, name func(T) string) map[string][]<-chan error {
+	t.Helper()
+	require.True(t, s.TryAcquire(1))
+	waits := map[string][]<-chan error{}
+	for _, tenant := range tenants {
+		waits[name(tenant)] = append(waits[name(tenant)], queuedAs(t, bg, s, tenant, 1))
+	}
+	return waits
+}
+
+func same(s string) string { return s }
+
+// The request that is next already stays so; then tenants take turns, twice as many for twice the
+// weight.
+func TestSharesTakeTurns(t *testing.T) {
+	s := semaphore.New(1, semaphore.WithShares(nil))
+	waits := queueAll(t, s, []string{"A", "A", "A", "A", "B", "B", "C"}, same)
+	require.Equal(t, []string{"A", "A", "B", "C", "A", "B", "A"}, order(t, s, waits))
+
+	s = semaphore.New(1, semaphore.WithShares(func(tenant any) int { return map[any]int{"A": 2, "B": -5, nil: 1}[tenant] }))
+	waits = queueAll(t, s, []string{"B", "B", "B", "A", "A", "A", "A"}, same)
+	require.Equal(t, []string{"B", "A", "B", "A", "A", "B", "A"}, order(t, s, waits), "B counts as 1")
+}
+
+func TestPrioritiesComeFirstAndAge(t *testing.T) {
+	name := func(class int) string { return string(rune('0' + class)) }
+	s := semaphore.New(1, semaphore.WithPriorities(3, 100))
+	waits := queueAll(t, s, []int{1, 2, 2, 1, 0, 0, 1}, name)
+	require.Equal(t, []string{"1", "0", "0", "1", "1", "2", "2"}, order(t, s, waits))
+
+	s = semaphore.New(1, semaphore.WithPriorities(3, 1))
+	waits = queueAll(t, s, []int{0, 2, 0, 0, 0, 0}, name)
+	require.Equal(t, []string{"0", "0", "0", "2", "0", "0"}, order(t, s, waits),
+		"two grants have made it as urgent as the others, which came later")
+}
+
+// Who names no tenant is one of its own: nil, or the most urgent class.
+func TestRequestsWithoutATenant(t *testing.T) {
+	s := semaphore.New(1, semaphore.WithPriorities(2, 100))
+	require.True(t, s.TryAcquire(1))
+	next, second := queuedAs(t, bg, s, 1, 1), queuedAs(t, bg, s, 1, 1)
+	urgent := queued(t, bg, s, 1)
+	for _, c := range []<-chan error{next, urgent, second} {
+		s.Release(1)
+		require.NoError(t, locktest.Receive(t, c))
+	}
+	s.Release(1)
+
+	plain := semaphore.New(1)
+	require.NoError(t, plain.AcquireAs(bg, "ignored", 1))
+	require.ErrorIs(t, plain.AcquireTimeoutAs(time.Microsecond, []int{}, 1), context.DeadlineExceeded)
+	plain.Release(1)
+	requireIdle(t, plain)
+}
+
+// All ways to ask for a tenant.
+func TestEveryRequestHasATenant(t *testing.T) {
+	s := semaphore.New(2, semaphore.WithShares(nil))
+	require.NoError(t, s.AcquireAs(bg, "A", 1))
+	p, err := s.AcquirePermitAs(bg, "A", 1)
+	require.NoError(t, err)
+	require.ErrorIs(t, s.AcquireTimeoutAs(time.Microsecond, "A", 1), context.DeadlineExceeded)
+	none, err := s.AcquirePermitAs(bg, "A", 3)
+	require.ErrorIs(t, err, semaphore.ErrTooLarge)
+	require.Zero(t, none.N())
+	var first, other, mine semaphore.AcquireFuture
+	first.InitAs(s, "A", 1)
+	require.False(t, first.Poll(nil))
+	other.InitAs(s, "A", 2)
+	require.False(t, other.Poll(nil))
+	mine.InitAs(s, "B", 1)
+	require.False(t, mine.Poll(nil))
+	s.Release(1)
+	require.True(t, first.Complete())
+	p.Release()
+	require.True(t, mine.Complete(), "it is B's turn")
+	require.False(t, other.Complete())
+	first.Release()
+	mine.Release()
+	require.True(t, other.Complete())
+	other.Release()
+	mine.InitAs(s, "C", 1)
+	require.True(t, mine.Poll(nil))
+	mine.Release()
+	requireIdle(t, s)
+}
+
+// A tenant that cannot be one panics before anything is done, whether or not permits are free.
+func TestTenantsThatCannotBe(t *testing.T) {
+	type pair struct{ a, b any }
+	const shares = "farad: a tenant is a comparable value that equals itself"
+	const classes = "farad: the class of a request is an int from 0 to the number of classes - 1"
+	for text, k := range map[string]struct {
+		opt     semaphore.Option
+		tenants []any
+	}{
+		shares: {
+			semaphore.WithShares(nil),
+			[]any{[]int{}, math.NaN(), pair{1, func() {}}, pair{math.NaN(), 1}, map[int]int{}},
+		},
+		classes: {semaphore.WithPriorities(3, 1), []any{3, -1, "1", int64(1), nil}},
+	} {
+		for _, size := range []int64{0, 1} {
+			s := semaphore.New(size, k.opt)
+			for _, tenant := range k.tenants {
+				require.PanicsWithValue(t, text, func() { _ = s.AcquireAs(bg, tenant, 1) })
+				require.PanicsWithValue(t, text, func() { _ = s.AcquireTimeoutAs(0, tenant, 1) })
+				require.PanicsWithValue(t, text, func() { _, _ = s.AcquirePermitAs(bg, tenant, 1) })
+				require.PanicsWithValue(t, text, func() { new(semaphore.AcquireFuture).InitAs(s, tenant, 1) })
+			}
+			requireIdle(t, s)
+		}
+	}
+	s := semaphore.New(1, semaphore.WithShares(nil))
+	for _, tenant := range []any{nil, "", 1, 1.5, pair{1, "x"}, struct{}{}, s, time.Second, [2]int{}} {
+		require.NoError(t, s.AcquireAs(bg, tenant, 1))
+		s.Release(1)
+	}
+	var none context.Context
+	require.PanicsWithValue(t, "semaphore: nil context", func() { _ = s.AcquireAs(none, 1, 1) })
+	require.PanicsWithValue(t, "semaphore: acquire of a negative number of permits", func() { _ = s.AcquireAs(bg, 1, -1) })
+	require.PanicsWithValue(t, "semaphore: acquire of a negative number of permits", func() { _ = s.AcquireTimeoutAs(1, 1, -1) })
+	require.PanicsWithValue(t, "semaphore: future of a nil semaphore", func() { new(semaphore.AcquireFuture).InitAs(nil, 1, 1) })
+	require.NoError(t, s.AcquireAs(bg, 1, 0))
+	require.NoError(t, s.AcquireTimeoutAs(1, 1, 0))
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	require.ErrorIs(t, s.AcquireAs(ctx, 1, 1), context.Canceled)
+	requireIdle(t, s)
+}
+
+func TestOrdersThatContradictThemselves(t *testing.T) {
+	shares, classes := semaphore.WithShares(nil), semaphore.WithPriorities(1, 1)
+	queue, most := semaphore.WithQueue(semaphore.Queue{MaxWaiting: 1}), semaphore.WithMaxWaiting(1)
+	const other = "semaphore: WithShares, WithPriorities or WithQueue together with WithWaitingArray or WithCapacitor"
+	for _, o := range []semaphore.Option{shares, classes, queue} {
+		require.PanicsWithValue(t, other, func() { semaphore.New(1, o, semaphore.WithCapacitor(1, 1)) })
+		require.PanicsWithValue(t, other, func() { semaphore.New(1, semaphore.WithWaitingArray(nil), o) })
+	}
+	require.PanicsWithValue(t, "semaphore: WithShares and WithPriorities", func() { semaphore.New(1, shares, classes) })
+	require.PanicsWithValue(t, "semaphore: WithQueue and WithMaxWaiting", func() { semaphore.New(1, most, queue) })
+	require.PanicsWithValue(t, "semaphore: WithPriorities(0, 1): both must be positive", func() { semaphore.WithPriorities(0, 1) })
+	require.PanicsWithValue(t, "semaphore: WithPriorities(1, 0): both must be positive", func() { semaphore.WithPriorities(1, 0) })
+	const divided = "semaphore: MaxWaitingPerTenant without WithShares and WithPriorities"
+	per := semaphore.Queue{MaxWaitingPerTenant: 1}
+	require.PanicsWithValue(t, divided, func() { semaphore.New(1, semaphore.WithQueue(per)) })
+	require.PanicsWithValue(t, divided, func() { semaphore.New(1, queue).SetQueue(per) })
+	for _, q := range []semaphore.Queue{
+		{MaxWaiting: -1}, {MaxWaitingPerTenant: -1}, {Target: -1}, {Interval: -1}, {Shed: 3},
+	} {
+		require.Panics(t, func() { semaphore.WithQueue(q) })
+		require.Panics(t, func() { semaphore.New(1, shares).SetQueue(q) })
+	}
+	require.PanicsWithValue(t, "semaphore: SetQueue without WithQueue, WithShares or WithPriorities",
+		func() { semaphore.New(1, most).SetQueue(semaphore.Queue{}) })
+	semaphore.New(1, shares, semaphore.WithQueue(per)).SetQueue(semaphore.Queue{})
+}
+
+// The bounds count the request that is next; they are adjustable while requests wait.
+func TestQueueBounds(t *testing.T) {
+	q := semaphore.Queue{MaxWaiting: 3, MaxWaitingPerTenant: 2}
+	s := semaphore.New(1, semaphore.WithShares(nil), semaphore.WithQueue(q))
+	full := func(err error) {
+		t.Helper()
+		require.ErrorIs(t, err, semaphore.ErrQueueFull)
+		require.Equal(t, "farad: too many waiters", err.Error())
+		var r *semaphore.Refusal
+		require.ErrorAs(t, err, &r)
+		require.Zero(t, r.RetryAfter, "nothing is known yet")
+	}
+	require.True(t, s.TryAcquire(1))
+	var waits []<-chan error
+	waits = append(waits, queuedAs(t, bg, s, "A", 1), queuedAs(t, bg, s, "A", 1))
+	full(s.AcquireAs(bg, "A", 1))
+	waits = append(waits, queuedAs(t, bg, s, "B", 1))
+	full(s.AcquireAs(bg, "B", 1))
+	full(s.AcquireTimeoutAs(time.Hour, "C", 1))
+	var f semaphore.AcquireFuture
+	f.InitAs(s, "C", 1)
+	require.True(t, f.Poll(nil))
+	full(f.Err())
+	full(f.Err())
+	f.Release()
+	s.SetQueue(semaphore.Queue{MaxWaiting: 4})
+	waits = append(waits, queuedAs(t, bg, s, "A", 1))
+	full(s.AcquireAs(bg, "C", 1))
+	s.SetQueue(semaphore.Queue{MaxWaiting: 1})
+	require.Equal(t, 4, s.Waiting(), "those who wait stay")
+	for range waits {
+		s.Release(1)
+	}
+	for _, c := range waits {
+		require.NoError(t, locktest.Receive(t, c))
+	}
+	s.Release(1)
+	requireIdle(t, s)
+
+	// WithMaxWaiting is MaxWaiting.
+	s = semaphore.New(1, semaphore.WithShares(nil), semaphore.WithMaxWaiting(1))
+	require.True(t, s.TryAcquire(1))
+	w := queuedAs(t, bg, s, "A", 1)
+	full(s.AcquireAs(bg, "B", 1))
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, w))
+	s.Release(1)
+	requireIdle(t, s)
+}
+
+// Who cannot be served in time is told at once, by any kind of deadline, and when to come back.
+func TestLateRequestsAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := semaphore.New(1, semaphore.WithQueue(semaphore.Queue{RefuseLate: true}))
+		require.True(t, s.TryAcquire(1))
+		var wg sync.WaitGroup
+		for range 30 {
+			wg.Go(func() {
+				require.NoError(t, s.Acquire(bg, 1))
+				time.Sleep(10 * time.Millisecond)
+				s.Release(1)
+			})
+		}
+		synctest.Wait()
+		s.Release(1)
+		time.Sleep(201 * time.Millisecond) // 20 are through, one is in, one is next, 8 are in line
+		ctx, cancel := context.WithTimeout(bg, 40*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		for _, err := range []error{s.Acquire(ctx, 1), s.AcquireTimeout(40*time.Millisecond, 1)} {
+			require.ErrorIs(t, err, semaphore.ErrWouldExpire)
+			var r *semaphore.Refusal
+			require.ErrorAs(t, err, &r)
+			require.InDelta(t, 99*time.Millisecond, r.RetryAfter, float64(5*time.Millisecond))
+			require.Equal(t, "farad: no permit expected before the deadline; retry after "+r.RetryAfter.String(), err.Error())
+		}
+		require.Zero(t, time.Since(begun), "at once")
+		require.NoError(t, s.AcquireTimeout(150*time.Millisecond, 1), "that is long enough")
+		s.Release(1)
+		wg.Wait()
+		requireIdle(t, s)
+	})
+}
+
+// CoDel sheds more and more often, until who is served has hardly waited. That takes seconds where
+// clients do not slow down, and is never reached if they send twice what can be served. Without it
+// they would wait for more than a second here.
+func TestCoDelSheds(t *testing.T) {
+	testSheds(t, semaphore.ShedCoDel, 1800*time.Microsecond, 10*time.Second, 100*time.Millisecond)
+}
+
+// Adaptive LIFO sheds all who have waited for longer than the target, at once.
+func TestAdaptiveLIFOSheds(t *testing.T) {
+	testSheds(t, semaphore.ShedAdaptiveLIFO, time.Millisecond, 4*time.Second, 10*time.Millisecond)
+}
+
+// testSheds has a request come at each pause; one that is served takes two milliseconds. In the
+// last quarter of the time nine in ten of those who are served have waited for less than most.
+func testSheds(t *testing.T, how semaphore.Shed, pause, lasts, most time.Duration) {
+	synctest.Test(t, func(t *testing.T) {
+		s := semaphore.New(1, semaphore.WithQueue(semaphore.Queue{Shed: how}))
+		var wg sync.WaitGroup
+		var served, shed int
+		var late []time.Duration
+		var mu sync.Mutex
+		start := time.Now()
+		for time.Since(start) < lasts {
+			time.Sleep(pause)
+			wg.Go(func() {
+				begun := time.Now()
+				err := s.Acquire(bg, 1)
+				mu.Lock()
+				at := time.Since(start)
+				switch {
+				case err != nil:
+					if !errors.Is(err, semaphore.ErrShed) || !errors.As(err, new(*semaphore.Refusal)) {
+						t.Error(err)
+					}
+					shed++
+				case at < lasts:
+					served++
+					if at > lasts*3/4 {
+						late = append(late, time.Since(begun))
+					}
+				}
+				mu.Unlock()
+				if err == nil {
+					time.Sleep(2 * time.Millisecond)
+					s.Release(1)
+				}
+			})
+		}
+		wg.Wait()
+		requireIdle(t, s)
+		require.InEpsilon(t, int(lasts/(2*time.Millisecond)), served, 0.01, "a permit has idled")
+		require.NotZero(t, shed)
+		slices.Sort(late)
+		require.Less(t, late[len(late)*9/10], most, "half of them %v", late[len(late)/2])
+	})
+}
+
+// Two tenants of very different zeal get the same.
+func TestSharesOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := semaphore.New(4, semaphore.WithShares(nil))
+		ctx, cancel := context.WithCancel(bg)
+		var got [2]atomic.Int64
+		var wg sync.WaitGroup
+		for tenant, n := range []int{1000, 10} {
+			for range n {
+				wg.Go(func() {
+					for s.AcquireAs(ctx, tenant, 1) == nil {
+						time.Sleep(time.Millisecond)
+						got[tenant].Add(1)
+						s.Release(1)
+					}
+				})
+			}
+		}
+		time.Sleep(time.Second)
+		cancel()
+		wg.Wait()
+		requireIdle(t, s)
+		all := float64(got[0].Load() + got[1].Load())
+		require.InDelta(t, 0.5, float64(got[1].Load())/all, 0.02)
+		require.InDelta(t, 4000, all, 50)
+	})
+}
+
+// Requests that come, wait, give up, are served and refused, as several tenants, with a queue that
+// changes: no permit is lost, and nobody is forgotten.
+func TestOrderedStress(t *testing.T) {
+	for name, opt := range map[string]semaphore.Option{
+		"shares":     semaphore.WithShares(func(tenant any) int { return tenant.(int) + 1 }),
+		"priorities": semaphore.WithPriorities(4, 8),
+	} {
+		t.Run(name, func(t *testing.T) {
+			locktest.AtEveryProcs(t, func(t *testing.T) { orderedStress(t, semaphore.New(3, opt)) })
+		})
+	}
+}
+
+func orderedStress(t *testing.T, s *semaphore.Semaphore) {
+	var wg sync.WaitGroup
+	var held atomic.Int64
+	rounds := locktest.Scaled(2000)
+	hold := func(n int64) {
+		if h := held.Add(n); h > 3 {
+			t.Errorf("%d are held of 3", h)
+		}
+		held.Add(-n)
+		s.Release(n)
+	}
+	for g := range 12 {
+		tenant, n := g%4, int64(1+g%3)
+		wg.Go(func() {
+			var f semaphore.AcquireFuture
+			for i := range rounds {
+				switch i % 4 {
+				case 0:
+					ctx, cancel := context.WithTimeout(bg, time.Duration(i%50)*time.Microsecond)
+					if s.AcquireAs(ctx, tenant, n) == nil {
+						hold(n)
+					}
+					cancel()
+				case 1:
+					if s.AcquireTimeoutAs(time.Duration(i%100)*time.Microsecond, tenant, n) == nil {
+						hold(n)
+					}
+				case 2:
+					f.InitAs(s, tenant, n)
+					if i%3 == 0 {
+						f.Poll(nil)
+					} else {
+						<-f.Done()
+						if f.Err() == nil && held.Add(n) > 3 {
+							t.Error("more are held than there are")
+						} else if f.Err() == nil {
+							held.Add(-n)
+						}
+					}
+					f.Release()
+				default:
+					if err := s.AcquireAs(bg, tenant, n); err == nil {
+						hold(n)
+					} else if !errors.As(err, new(*semaphore.Refusal)) {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	stop := make(chan struct{})
+	var other sync.WaitGroup
+	other.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				s.SetQueue(semaphore.Queue{
+					MaxWaiting: i % 3 * 4, RefuseLate: i%2 == 0, Shed: semaphore.Shed(i % 3),
+					Target: time.Microsecond, Interval: 10 * time.Microsecond,
+				})
+				runtime.Gosched()
+			}
+		}
+	})
+	wg.Wait()
+	close(stop)
+	other.Wait()
+	requireIdle(t, s)
+}
+
+// A tenant that has come and gone takes no memory.
+func TestTenantsLeaveNoMemory(t *testing.T) {
+	tenants := 1_000_000
+	if testing.Short() || locktest.RaceEnabled {
+		tenants = 50_000
+	}
+	s := semaphore.New(1, semaphore.WithShares(nil))
+	memory := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	const width = 1000
+	fs := make([]semaphore.AcquireFuture, width)
+	before := memory()
+	for i := range tenants {
+		f := &fs[i%width]
+		if i%width == 0 {
+			require.True(t, s.TryAcquire(1))
+		}
+		f.InitAs(s, i, 1)
+		require.False(t, f.Poll(nil))
+		if i%width == width-1 {
+			s.Release(1)
+			for j := range fs {
+				fs[j].Release()
+			}
+			requireIdle(t, s)
+		}
+	}
+	after := memory()
+	require.Less(t, int64(after)-int64(before), int64(1<<20), "of a million tenants, a thousand at a time")
+	runtime.KeepAlive(fs)
+}
