@@ -6,14 +6,14 @@ import "math"
 // shortest latency ÷ latency). The limit rises while they are few and falls while they are many, by
 // steps that grow with its logarithm. After a drop it falls by a step, too.
 //
-// The shortest latency is measured anew after 300 windows. If the limit is in use, it is halved for
-// that, for 11 windows, so that the queue runs empty.
+// The shortest latency is measured anew after 300 windows, and as soon as the limit has fallen to
+// three fifths of what it was: a resource that has become slower looks like one with a queue. If
+// the limit is in use, it is halved for that, for 11 windows, so that the queue runs empty.
 //
 // It needs no number that the user would have to know, keeps the queue short, and stays where it is
 // under an overload that lasts. But the measurement costs up to three of a hundred requests where
-// there is always a queue. A resource that has become slower for good looks like one with a queue
-// until the next measurement. And where the latency falls as long as requests are few, the limit is
-// too low.
+// there is always a queue. A resource that becomes slower answers fewer than it could until it is
+// measured anew. And where the latency falls as long as requests are few, the limit is too low.
 //
 // Source: Brakmo and Peterson, "TCP Vegas", 1995; steps and thresholds are those of VegasLimit in
 // Netflix's concurrency-limits. Three deviations. There, the latency of a random sample under load
@@ -35,6 +35,7 @@ type Vegas struct {
 	recent   average
 	shortest float64 // of recent or of a probe; 0 if it is not known
 	samples  int     // since then
+	highest  int64   // limit since then
 	probing  bool    // the limit is halved, and recent stays as it was
 	settled  bool    // the requests of the samples to come have begun during the probe
 	probe    average
@@ -42,9 +43,10 @@ type Vegas struct {
 
 // Steps and thresholds are those of the source. Thresholds of the queue are multiples of the step.
 const (
-	vegasAlpha  = 3 // below it a step up
-	vegasBeta   = 6 // above it a step down; without a queue the limit rises by as many steps
-	vegasProbe  = 300
+	vegasAlpha  = 3   // below it a step up
+	vegasBeta   = 6   // above it a step down; without a queue the limit rises by as many steps
+	vegasProbe  = 300 // samples, or less if the limit has fallen
+	vegasFallen = 0.6 // to so much of itself: by chance it falls to more
 	vegasWeight = 0.25
 	vegasFalls  = 0.99 // an average that becomes shorter by more is still falling
 )
@@ -70,7 +72,7 @@ func (v *Vegas) Limit() int64 {
 func (v *Vegas) Update(s Sample) int64 {
 	v.begin()
 	used := halfUsed(s, float64(v.limit))
-	knows := s.RTT > 0 && v.knows(float64(s.RTT), used)
+	knows := s.RTT > 0 && v.knows(s, used)
 	step := max(1, int64(math.Log10(float64(v.limit))))
 	switch {
 	case s.Dropped:
@@ -91,19 +93,21 @@ func (v *Vegas) Update(s Sample) int64 {
 
 // knows takes a latency into account, and reports whether the shortest one is known: the average is
 // warm and does not fall.
-func (v *Vegas) knows(rtt float64, used bool) bool {
+func (v *Vegas) knows(s Sample, used bool) bool {
 	if v.probing {
-		v.probes(rtt)
+		if !s.Dropped { // a drop ends no probe, which would raise the limit
+			v.probes(float64(s.RTT))
+		}
 		return false
 	}
-	v.recent.add(rtt, vegasWeight)
+	v.recent.add(float64(s.RTT), vegasWeight)
 	if !v.recent.isWarm() {
 		return false
 	}
 	before := v.shortest
 	v.samples++
 	switch {
-	case v.samples < vegasProbe:
+	case v.samples < vegasProbe && float64(v.limit) > vegasFallen*float64(v.highest):
 	case used:
 		v.probing, v.settled, v.probe = true, false, average{}
 		return false
@@ -130,6 +134,11 @@ func (v *Vegas) probes(rtt float64) {
 	}
 }
 
-func (v *Vegas) learns(shortest float64) { v.shortest, v.samples = shortest, 0 }
+func (v *Vegas) learns(shortest float64) {
+	v.shortest, v.samples, v.highest = shortest, 0, v.limit
+}
 
-func (v *Vegas) move(by int64) { v.limit = max(v.Min, min(v.Max, v.limit+by)) }
+func (v *Vegas) move(by int64) {
+	v.limit = max(v.Min, min(v.Max, v.limit+by))
+	v.highest = max(v.highest, v.limit)
+}

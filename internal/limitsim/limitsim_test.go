@@ -180,7 +180,7 @@ func TestLimits(t *testing.T) {
 		"noise":    {"AIMD": 0.95, "Gradient2": 0.95, "Vegas": 0.95},
 		"pauses":   {"AIMD": 0.95, "Gradient2": 0.95, "Vegas": 0.90},
 		"recorded": {"AIMD": 1.00, "Gradient2": 1.00, "Vegas": 1.00}, // the longest are given up
-		"tides":    {"AIMD": 0.95, "Gradient2": 0.90, "Vegas": 0.60},
+		"tides":    {"AIMD": 0.95, "Gradient2": 0.90, "Vegas": 0.85},
 		"waves":    {"AIMD": 0.95, "Gradient2": 0.95, "Vegas": 0.90},
 	} {
 		seeds := uint64(2)
@@ -213,8 +213,7 @@ func TestVegasKeepsTheQueueShort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ten minutes of requests")
 	}
-	w := world(t, "overload")
-	w.Lasts = 10 * time.Minute
+	w := world(t, "long")
 	for _, initial := range []int64{20, 200} {
 		o := run(t, w, &limit.Vegas{Initial: initial}, 1)
 		mean := time.Duration(0)

@@ -28,6 +28,13 @@ func Worlds() []*World {
 			Steps:    []time.Duration{0},
 		},
 		{
+			Name: "long", Lasts: 10 * time.Minute, Deadline: 10 * meanWork,
+			Arrivals: Poisson(2*full, constant(2*full), exponential),
+			Servers:  func(time.Duration) int { return servers },
+			Capacity: constant(full),
+			Steps:    []time.Duration{0},
+		},
+		{
 			Name: "step", Lasts: 120 * time.Second, Deadline: 10 * meanWork,
 			Arrivals: Poisson(1.5*full, constant(1.5*full), regular),
 			Servers:  func(at time.Duration) int { return int(between(at, 40, 80, servers, servers/4)) },
