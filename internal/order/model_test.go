@@ -651,3 +651,41 @@ func FuzzAgainstModel(f *testing.F) {
 		newWorld(t, all[names[int(which)%len(names)]]).run(data)
 	})
 }
+
+// CoDel that starts again soon after it has helped goes on at the rate that helped. After a long
+// time it starts from the beginning. The model says which.
+func TestCoDelStartsAgain(t *testing.T) {
+	started := map[int]bool{}
+	for _, calm := range []int{50, 700} {
+		w := newWorld(t, Config{Queue: Queue{Shed: ShedCoDel, Target: 5, Interval: 40}})
+		overload := func(steps int) {
+			for i := range steps {
+				w.now++
+				w.push(0, 1, 0, true)
+				if i%2 == 0 {
+					w.pop()
+				}
+			}
+		}
+		overload(500)
+		for w.order.Len() > 3 {
+			w.pop()
+		}
+		for range calm { // Nobody waits for more than 3.
+			w.now++
+			w.push(0, 1, 0, true)
+			w.pop()
+		}
+		c := &w.order.policy.(*classes).lanes[0].codel
+		require.False(t, c.shedding)
+		require.Greater(t, c.count, c.last+1)
+		for !c.shedding {
+			overload(2)
+		}
+		started[c.count] = true
+		overload(200)
+		w.drain()
+	}
+	require.Len(t, started, 2)
+	require.True(t, started[1])
+}
