@@ -22,7 +22,7 @@ import (
 
 // A file is a source file to make mutants of.
 type file struct {
-	name   string // relative to the module, with slashes
+	name   string // relative to the root, with slashes
 	path   string
 	src    []byte
 	syntax *ast.File
@@ -49,6 +49,16 @@ func moduleRoot(ctx context.Context) (string, error) {
 		return "", errors.New("not in a module")
 	}
 	return filepath.Dir(mod), nil
+}
+
+// moduleOf returns the folder of the module that dir is part of: that of root, or one below.
+func moduleOf(root, dir string) string {
+	for ; dir != root && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	return root
 }
 
 // pathsOf returns the paths of the files that the targets, files or folders, stand for.
@@ -80,13 +90,19 @@ func load(ctx context.Context, root string, paths []string) ([]*file, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	var dirs []string
+	dirs := map[string][]string{} // by module
 	for _, path := range paths {
-		dirs = append(dirs, filepath.Dir(path))
+		dir := filepath.Dir(path)
+		module := moduleOf(root, dir)
+		dirs[module] = append(dirs[module], dir)
 	}
-	pkgs, err := loadPackages(ctx, root, slices.Compact(dirs))
-	if err != nil {
-		return nil, err
+	var pkgs []*pkg
+	for module, dirs := range dirs {
+		more, err := loadPackages(ctx, root, module, slices.Compact(dirs))
+		if err != nil {
+			return nil, err
+		}
+		pkgs = append(pkgs, more...)
 	}
 	var files []*file
 	for _, path := range paths {
@@ -140,12 +156,12 @@ func find(pkgs []*pkg, path string) *file {
 	return nil
 }
 
-// loadPackages asks the go command for the packages in dirs, and for what they import as the
-// compiler's export data.
-func loadPackages(ctx context.Context, root string, dirs []string) ([]*pkg, error) {
+// loadPackages asks the go command for the packages in dirs, of one module, and for what they
+// import as the compiler's export data.
+func loadPackages(ctx context.Context, root, module string, dirs []string) ([]*pkg, error) {
 	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export,DepOnly", "--"}, dirs...)
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = root
+	cmd.Dir = module
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

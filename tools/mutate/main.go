@@ -80,7 +80,18 @@ var defaultEquivalents = []string{
 // testsOf returns the tests that judge the mutants of a file, the quickest first: those of the file
 // itself, and then those of its folder.
 func testsOf(root, name string) []string {
-	return append(ownTests(root, name), testsOfFolder(path.Dir(name))...)
+	return append(ownTests(root, name), testsOfFolder(root, path.Dir(name))...)
+}
+
+// inModule returns what go test needs to find a package: if it is not of the root's module, -C and
+// the folder of its module; and the package, relative to that.
+func inModule(root, dir string) (flags, pkg string) {
+	module, err := filepath.Rel(root, moduleOf(root, filepath.Join(root, filepath.FromSlash(dir))))
+	if err != nil || module == "." {
+		return "", "./" + dir
+	}
+	module = filepath.ToSlash(module)
+	return "-C " + module + " ", "." + strings.TrimPrefix(dir, module)
 }
 
 // testHead is the head of a test in a test file.
@@ -105,9 +116,10 @@ func ownTests(root, name string) []string {
 		}
 	}
 	var tests []string
+	module, pkg := inModule(root, path.Dir(name))
 	add := func(flags string, names []string) {
 		if len(names) > 0 {
-			tests = append(tests, flags+"-short -run ^("+strings.Join(names, "|")+")$ ./"+path.Dir(name))
+			tests = append(tests, module+flags+"-short -run ^("+strings.Join(names, "|")+")$ "+pkg)
 		}
 	}
 	add("-tags interleave ", models)
@@ -119,8 +131,8 @@ func ownTests(root, name string) []string {
 // testsOfFolder returns the tests that judge the mutants of a folder. The model finds what needs an
 // unlikely interleaving. The tests find what is wrong in any interleaving, or too slow. The model
 // under the race detector finds what is not protected. What all locks stand on is judged by the
-// locks' tests, too.
-func testsOfFolder(dir string) []string {
+// locks' tests, too, and what a fleet stands on by its simulator and by real clusters.
+func testsOfFolder(root, dir string) []string {
 	switch dir {
 	case "internal/engine", "waiter":
 		return []string{
@@ -150,12 +162,23 @@ func testsOfFolder(dir string) []string {
 		}
 	case "internal/interleave":
 		return []string{"-short ./internal/interleave"}
+	case "fleet/internal/line":
+		return []string{
+			"-C fleet -short ./internal/line ./internal/sim",
+			"-C fleet ./internal/sim",
+		}
+	case "fleet/internal/share":
+		return []string{
+			"-C fleet -tags interleave -run Model -short ./internal/share",
+			"-C fleet/embedded -short ./contract",
+		}
 	}
+	module, pkg := inModule(root, dir)
 	tests := []string{
-		"-tags interleave -run Model -short ./" + dir,
-		"-short ./" + dir,
-		"-race -short ./" + dir,
-		"-race -tags interleave -run Model -short ./" + dir,
+		module + "-tags interleave -run Model -short " + pkg,
+		module + "-short " + pkg,
+		module + "-race -short " + pkg,
+		module + "-race -tags interleave -run Model -short " + pkg,
 	}
 	if dir == "twa" {
 		tests = append(tests,
@@ -167,6 +190,8 @@ func testsOfFolder(dir string) []string {
 }
 
 var defaultTargets = []string{
+	"fleet/internal/line",
+	"fleet/internal/share",
 	"internal/engine",
 	"internal/parking",
 	"internal/xsync/sleep",

@@ -241,8 +241,13 @@ func writeOverlay(dir string, m *mutant) (string, error) {
 func (r *runner) test(ctx context.Context, dir, overlay, arguments string) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	args := []string{"test", "-overlay=" + overlay, "-vet=off", "-failfast", "-count=1"}
-	args = append(args, strings.Fields(arguments)...)
+	more := strings.Fields(arguments)
+	args := []string{"test"}
+	if len(more) > 1 && more[0] == "-C" { // the go command wants it first
+		args, more = append(args, more[:2]...), more[2:]
+	}
+	args = append(args, "-overlay="+overlay, "-vet=off", "-failfast", "-count=1")
+	args = append(args, more...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = r.root
 	cmd.Env = append(os.Environ(), "GOTMPDIR="+dir) // what a killed command leaves behind goes with dir

@@ -239,13 +239,43 @@ func TestAFilesOwnTestsComeFirst(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(root, "p", name), []byte(text), 0o600))
 	}
-	all := testsOfFolder("p")
+	all := testsOfFolder(root, "p")
 	assert.Equal(t, append([]string{
 		"-tags interleave -short -run ^(TestModelA)$ ./p",
 		"-short -run ^(TestA|TestB)$ ./p",
 		"-race -short -run ^(TestA|TestB)$ ./p",
 	}, all...), testsOf(root, "p/x.go"))
 	assert.Equal(t, all, testsOf(root, "p/y.go"))
+
+	require.NoError(t, os.WriteFile(filepath.Join(root, "p", "go.mod"), nil, 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(root, "p", "q"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "p", "q", "z_test.go"), []byte("func TestZ()\n"), 0o600))
+	of := testsOf(root, "p/x.go")
+	assert.Equal(t, "-C p -short -run ^(TestA|TestB)$ .", of[1], "of a module")
+	of = testsOf(root, "p/q/z.go")
+	assert.Equal(t, "-C p -short -run ^(TestZ)$ ./q", of[0])
+	assert.Contains(t, of, "-C p -race -short ./q")
+}
+
+// A module below the root's is judged from within.
+func TestMutantsOfAnotherModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the go command several times")
+	}
+	tinyModule(t)
+	require.NoError(t, os.MkdirAll(filepath.Join("other", "p"), 0o700))
+	for _, name := range []string{"tiny.go", "tiny_test.go"} {
+		require.NoError(t, os.WriteFile(filepath.Join("other", "p", name), []byte(tiny[name]), 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join("other", "go.mod"), []byte("module other\n\ngo 1.26\n"), 0o600))
+	var out bytes.Buffer
+	ok, err := run(t.Context(), []string{"-run", ":Larger:negate:", "tiny.go", "other/p"}, &out)
+	require.NoError(t, err)
+	assert.True(t, ok)
+	assert.Regexp(t, `(?m)^\[./2\] killed     tiny\.go:6 `, out.String())
+	assert.Regexp(t, `(?m)^\[./2\] killed     other/p/tiny\.go:6 `, out.String())
+	assert.Contains(t, out.String(), "- killed by `go test -short -run ^(TestTiny|TestTake)$ ./.`: 1\n")
+	assert.Contains(t, out.String(), "- killed by `go test -C other -short -run ^(TestTiny|TestTake)$ ./p`: 1\n")
 }
 
 func TestChoose(t *testing.T) {

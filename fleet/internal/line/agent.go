@@ -164,9 +164,7 @@ func (a *Agent) absorb(now int64) {
 	a.blocks = blocks
 	switch {
 	case left < had || a.holding() < a.weight(a.local.Held()):
-		if !a.lost {
-			a.Lose()
-		}
+		a.Lose()
 	case granted:
 		a.renew(a.weight(a.local.Held())-had, now)
 		a.local.Granted(a.state.Rev, a.state.Holders())
@@ -178,9 +176,6 @@ func (a *Agent) absorb(now int64) {
 // new block's tenure. Otherwise the new permits would pay that debt, and the request that they are
 // for would wait for the end of a hold. Whoever waits for the old blocks waits for the new one too.
 func (a *Agent) renew(debt, now int64) {
-	if a.rw {
-		return // readers of an old block are no obstacle to new ones
-	}
 	for i := range slices.Backward(a.blocks) {
 		b := &a.blocks[i]
 		if n := min(b.keep-b.given, debt); b.holds && n > 0 {

@@ -99,6 +99,20 @@ func TestIdleGoesBackAtOnce(t *testing.T) {
 	require.EqualValues(t, 1, l.size)
 }
 
+// What is in use stays for its tenure, also if it is of several blocks.
+func TestOnlyWhatIsIdleGoesBack(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 1000, false, &l)
+	a.Learn(State{Rev: 7, Size: 2, Entries: []Entry{{Key{7, 0}, 5, 5, 1}, {Key{7, 1}, 6, 6, 1}}}, 100)
+	require.EqualValues(t, 2, l.size)
+	l.held = 1
+	a.See(8, 103, Entry{Key{8, 0}, 8, 8, 1})
+	txn, wake := a.Plan(103)
+	require.Equal(t, []Op{{Key{7, 0}, 5, 0}}, txn.Ops)
+	require.EqualValues(t, 1, l.size)
+	require.EqualValues(t, 1100, wake)
+}
+
 func TestTampering(t *testing.T) {
 	var l local
 	a := NewAgent(7, 0, 1000, false, &l)
@@ -171,6 +185,39 @@ func TestAnIdleBlockThatVanishesIsALoss(t *testing.T) {
 	require.EqualValues(t, 0, l.size)
 }
 
+// Somebody else takes a part of a block, and nobody holds that part. The rest is not relied on.
+func TestAnIdleBlockThatShrinksIsALoss(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	l.wants(1)
+	a.Learn(State{Rev: 6, Size: 2, Entries: []Entry{{Key{7, 0}, 5, 5, 2}}}, 0)
+	require.EqualValues(t, 2, l.size)
+	require.EqualValues(t, 1, l.held)
+	a.See(7, 1, Entry{Key{7, 0}, 5, 7, 1})
+	require.True(t, a.Lost())
+	require.EqualValues(t, 0, l.size)
+}
+
+// After the end nothing is given, also if a turn comes then. It is done when all is returned.
+func TestTheEnd(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	l.wants(1)
+	a.Learn(State{Rev: 6, Size: 1, Entries: []Entry{{Key{8, 0}, 5, 5, 1}, {Key{7, 0}, 6, 6, 1}}}, 0)
+	a.End()
+	require.False(t, a.Done(), "an entry is left")
+	a.See(7, 1, Entry{Key: Key{8, 0}})
+	require.EqualValues(t, 0, l.held)
+	require.EqualValues(t, 0, l.rev, "no block is told of")
+	txn, _ := a.Plan(1)
+	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
+	a.See(8, 2, Entry{Key: Key{7, 0}})
+	require.False(t, a.Done(), "a transaction is under way")
+	a.Answered()
+	require.True(t, a.Done())
+	require.False(t, a.Lost())
+}
+
 // A request that arrived twice makes the entry again after it was deleted. The new one waits.
 func TestAnEntryMadeAgainIsAnotherBlock(t *testing.T) {
 	var l local
@@ -204,6 +251,22 @@ func TestWhatIsReturnedTwiceIsCountedOnce(t *testing.T) {
 	a.See(8, 11, Entry{Key: Key{8, 0}})
 	txn, _ = a.Plan(11)
 	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops, "the other one backs what is held")
+}
+
+// A request that comes then needs an entry of its own.
+func TestAnEntryWhoseReturnHadNoAnswerIsNotWaitedFor(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	l.wants(1)
+	e := []Entry{{Key{7, 0}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}, {Key{7, 1}, 7, 7, 1}}
+	a.Learn(State{Rev: 7, Size: 2, Entries: e}, 0)
+	require.EqualValues(t, 1, l.held)
+	txn, _ := a.Plan(1)
+	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops, "nobody wants it; no answer to this one")
+	a.Answered()
+	l.wants(1)
+	txn, _ = a.Plan(2)
+	require.Equal(t, []Op{{Key{7, 1}, 7, 0}, {Key{7, 2}, 0, 1}}, txn.Ops)
 }
 
 func TestASizeThatFallsIsWithdrawnAtOnce(t *testing.T) {
