@@ -169,6 +169,7 @@ func testsOfFolder(root, dir string) []string {
 		}
 	case "fleet/internal/share":
 		return []string{
+			"-C fleet -short ./internal/share",
 			"-C fleet -tags interleave -run Model -short ./internal/share",
 			"-C fleet/embedded -short ./contract",
 		}

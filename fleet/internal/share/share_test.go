@@ -1,0 +1,119 @@
+//go:build !interleave
+
+package share
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/waiter"
+)
+
+// newShare returns a share of given permits, until the test says that it is not valid.
+func newShare(given int64) (s *Share, bell *Bell, valid *bool) {
+	s, bell, valid = new(Share), new(Bell), new(bool)
+	*valid = true
+	bell.Init()
+	s.Init("", bell, func() bool { return *valid })
+	s.Resize(given)
+	return s, bell, valid
+}
+
+// isRung reports whether the driver is called, and hears it.
+func isRung(b *Bell) bool {
+	defer b.Clear()
+	select {
+	case <-b.C():
+		return true
+	default:
+		return false
+	}
+}
+
+// The agent asks for what waits. When it does not wait any more, the entry should go.
+func TestTheDriverIsToldOfWhoGivesUp(t *testing.T) {
+	s, bell, _ := newShare(0)
+	a := line.NewAgent(7, 0, 10, false, s)
+	other := line.Entry{Key: line.Key{Lease: 8}, Create: 5, Mod: 5, Weight: 1}
+	a.Learn(line.State{Rev: 5, Size: 1, Entries: []line.Entry{other}}, 0)
+	txn, _ := s.Plan(a, 0)
+	require.Nil(t, txn)
+	ended := make(chan error)
+	go func() { ended <- s.Wait(waiter.After(50*time.Millisecond), 1) }()
+	<-bell.C() // it waits
+	bell.Clear()
+	txn, _ = s.Plan(a, 0)
+	require.Len(t, txn.Ops, 1)
+	a.Answered()
+	a.See(6, 1, line.Entry{Key: line.Key{Lease: 7}, Create: 6, Mod: 6, Weight: 1})
+	require.Error(t, <-ended)
+	require.True(t, isRung(bell))
+	txn, _ = s.Plan(a, 0)
+	require.Equal(t, []line.Op{{Key: line.Key{Lease: 7}, Mod: 6}}, txn.Ops)
+}
+
+// An observed share grants and refuses what one does that is not observed.
+func TestAnObservedShareIsAShare(t *testing.T) {
+	s, _, valid := newShare(2)
+	require.True(t, observed.Watch(s, t.Name(), observed.Holders))
+	defer observed.Unwatch(s)
+	read := func() (l observed.Lock) {
+		locks, _ := observed.Read()
+		for _, o := range locks {
+			if o.Name == t.Name() {
+				l = o
+			}
+		}
+		return l
+	}
+	require.True(t, s.Try(1))
+	require.NoError(t, s.Wait(waiter.After(time.Minute), 1))
+	require.Len(t, read().Holders, 2)
+	require.False(t, s.Try(1))
+	require.Error(t, s.Wait(waiter.After(time.Millisecond), 1))
+	require.EqualValues(t, 2, s.Held())
+
+	got := make(chan error)
+	wait := func() {
+		go func() { got <- s.Wait(waiter.Limit{}, 1) }()
+		require.Eventually(t, func() bool { return len(read().Waiters) == 1 }, time.Minute, time.Millisecond)
+	}
+	wait()
+	require.True(t, s.Release(1))
+	require.NoError(t, <-got)
+	require.False(t, s.Release(3), "fewer are held")
+	require.Len(t, read().Holders, 2)
+
+	wait()
+	*valid = false // a loss that the share is told of later
+	require.True(t, s.Release(1))
+	require.True(t, errors.Is(<-got, waiter.ErrClosed))
+	require.False(t, s.Try(1))
+	require.ErrorIs(t, s.Wait(waiter.Limit{}, 1), waiter.ErrClosed)
+	require.EqualValues(t, 1, s.Held())
+	require.True(t, s.Release(1))
+	l := read()
+	require.Empty(t, l.Holders)
+	require.Empty(t, l.Waiters)
+	require.Equal(t, l.Size, l.Free)
+}
+
+// What is released without a handle is counted apart, so that it is nobody's with a handle.
+func TestLoosePermits(t *testing.T) {
+	s, _, _ := newShare(3)
+	require.True(t, s.Try(1))
+	require.True(t, s.Try(2))
+	s.Loosen(2)
+	require.False(t, s.ReleaseLoose(3, 3), "one of them has a handle")
+	require.False(t, s.ReleaseLoose(1, 1), "more than most are loose")
+	require.True(t, s.ReleaseLoose(1, 2))
+	require.EqualValues(t, 1, s.Loose())
+	require.True(t, s.ReleaseLoose(1, 1))
+	require.EqualValues(t, 1, s.Held())
+	require.EqualValues(t, 2, s.Available())
+}
