@@ -27,7 +27,8 @@ type Option func(*options)
 type options struct {
 	limiter *limit.Limiter
 	cost    func(context.Context, Call) int64
-	longest time.Duration // of a wait; 0: any
+	tenant  func(context.Context, Call) any // nil: calls name none
+	longest time.Duration                   // of a wait; 0: any
 	end     func(*limit.Permit, Call, error)
 }
 
@@ -53,6 +54,18 @@ func WithCost(cost func(context.Context, Call) int64) Option {
 		panic("grpclimit: WithCost without a function")
 	}
 	return func(o *options) { o.cost = cost }
+}
+
+// WithTenant sets whose a call is, for semaphores with shares or priorities: see
+// [semaphore.WithShares] and [semaphore.WithPriorities]. Take the tenant from what has been
+// authenticated: a client that may invent tenants has as many shares as it likes. What is no tenant
+// panics as in [semaphore.Semaphore.AcquireAs], which ends a server whose interceptors do not
+// recover. Without the option calls name none.
+func WithTenant(tenant func(context.Context, Call) any) Option {
+	if tenant == nil {
+		panic("grpclimit: WithTenant without a function")
+	}
+	return func(o *options) { o.tenant = tenant }
 }
 
 // WithMaxWait refuses a call that has waited for d. A policy of the semaphore that refuses what
@@ -113,7 +126,11 @@ func (o *options) wait(ctx context.Context, c Call) (*limit.Permit, error) {
 	if n == 0 {
 		return nil, nil //nolint:nilnil // a nil permit holds nothing
 	}
-	p, err := admit.Wait(ctx, o.limiter, n, o.longest)
+	request := admit.Request{N: n, Longest: o.longest}
+	if o.tenant != nil {
+		request.Tenant, request.Named = o.tenant(ctx, c), true
+	}
+	p, err := admit.Wait(ctx, o.limiter, request)
 	if err != nil {
 		return nil, o.refuse(ctx, err)
 	}

@@ -12,7 +12,8 @@
 //	Handler          before the handler     when the handler returns or panics
 //	Transport        before the round trip  with the response body: read to its end or closed
 //
-// Requests wait in the line of the semaphore, whose policy decides who is next and who is refused.
+// Requests wait in the line of the semaphore, whose policy decides who is next and who is refused:
+// by shares of tenants or by priorities, of which [WithTenant] says whose a request is.
 // A wait ends with the context of the request, so a client that has gone leaves the line. It ends
 // after the time of [WithMaxWait], too.
 //

@@ -85,6 +85,33 @@ func ExampleOption() {
 	// 200 OK in flight: 5
 }
 
+// A customer who sends very many requests does not take the permits from the others. Those who pay
+// have four times the share.
+func ExampleWithTenant() {
+	pays := map[string]bool{"acme": true}
+	weight := func(tenant any) int {
+		if name, ok := tenant.(string); ok && pays[name] {
+			return 4
+		}
+		return 1
+	}
+	sem := semaphore.New(0,
+		semaphore.WithShares(weight),
+		semaphore.WithQueue(semaphore.Queue{RefuseLate: true, MaxWaitingPerTenant: 100}))
+	limiter := limit.New(sem, &limit.Gradient2{Max: 1000})
+
+	customer := func(r *http.Request) any {
+		name, _, _ := r.BasicAuth() // an outer handler has checked the password
+		return name
+	}
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+	server := httptest.NewServer(httplimit.Handler(limiter, hello,
+		httplimit.WithTenant(customer), httplimit.WithMaxWait(time.Second)))
+	defer server.Close()
+	show(server.Client().Get(server.URL))
+	// Output: 200 OK hello
+}
+
 // The length of a download says more of its client than of the server, so it does not count.
 func ExampleResult() {
 	limiter := limit.New(semaphore.New(0), &limit.Gradient2{Max: 1000})

@@ -5,14 +5,17 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -66,17 +69,13 @@ func TestARefusedRequestGets503(t *testing.T) {
 }
 
 func TestARequestWaitsNoLongerThanItMay(t *testing.T) {
-	l, d := fixed(t, 1), newDoor()
-	server := serve(t, httplimit.Handler(l, d, httplimit.WithMaxWait(20*time.Millisecond)))
-	first := later(t.Context(), server, "/")
-	receive(t, d.entered)
+	l := fixed(t, 1)
+	defer hold(t, l).Ignore()
+	server := serve(t, httplimit.Handler(l, newDoor(), httplimit.WithMaxWait(20*time.Millisecond)))
 	status, header, _, err := get(t.Context(), server, "/")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Equal(t, "1", header.Get("Retry-After"))
-	close(d.leave)
-	require.Equal(t, result{http.StatusOK, nil}, receive(t, first))
-	requireOK(t, server)
 }
 
 // A repetition does not help, so none is suggested.
@@ -94,8 +93,8 @@ func TestWhatCannotBeServedIsNotAskedToComeAgain(t *testing.T) {
 	refused("/abc") // too large
 	l.Semaphore().Close()
 	refused("/a")
-	requireOKFree := httplimit.WithCost(func(*http.Request) int64 { return 0 })
-	status, _, _, err := get(t.Context(), serve(t, httplimit.Handler(l, newDoor(), requireOKFree)), "/free")
+	none := httplimit.WithCost(func(*http.Request) int64 { return 0 })
+	status, _, _, err := get(t.Context(), serve(t, httplimit.Handler(l, newDoor(), none)), "/free")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status) // it has passed by
 }
@@ -112,6 +111,56 @@ func TestARequestHoldsWhatItCosts(t *testing.T) {
 	close(d.leave)
 	receive(t, first)
 	receive(t, second)
+}
+
+// A tenant that sends one request does not wait for all those of one that sends many.
+func TestTenantsHaveShares(t *testing.T) {
+	l, d := fixed(t, 1, semaphore.WithShares(nil)), newDoor()
+	close(d.leave)
+	held := hold(t, l)
+	server := serve(t, httplimit.Handler(l, d, httplimit.WithTenant(func(r *http.Request) any { return r.URL.Path })))
+	var all []<-chan result
+	for i, path := range []string{"/a", "/a", "/a", "/a", "/a", "/a", "/b"} {
+		all = append(all, later(t.Context(), server, path))
+		locktest.AwaitWaiting(t, l.Semaphore(), i+1)
+	}
+	held.Ignore()
+	for _, r := range all {
+		require.Equal(t, result{http.StatusOK, nil}, receive(t, r))
+	}
+	before := 0
+	for receive(t, d.entered) != "/b" {
+		before++
+	}
+	require.LessOrEqual(t, before, 3)
+}
+
+// The semaphore knows at which rate its line moves.
+func TestRetryAfterIsWhatTheLineLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := fixed(t, 1, semaphore.WithQueue(semaphore.Queue{MaxWaiting: 4}))
+		handler := httplimit.Handler(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			time.Sleep(1500 * time.Millisecond)
+		}))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		var all sync.WaitGroup
+		defer all.Wait()
+		for range 5 { // one is served and four wait
+			all.Go(func() {
+				for range 30 {
+					handler.ServeHTTP(httptest.NewRecorder(), r)
+				}
+			})
+		}
+		time.Sleep(100 * time.Second) // so that the rate is known
+		var refusal *semaphore.Refusal
+		require.ErrorAs(t, l.Semaphore().Acquire(t.Context(), 1), &refusal)
+		require.NotZero(t, refusal.RetryAfter)
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		require.Equal(t, strconv.Itoa(int(math.Ceil(refusal.RetryAfter.Seconds()))), w.Header().Get("Retry-After"))
+	})
 }
 
 func TestAClientThatGoesLeavesTheLine(t *testing.T) {
@@ -232,10 +281,9 @@ func TestAClientThatReadsSlowlyHoldsItsPermit(t *testing.T) {
 // Over HTTP/1 net/http reads no more of a connection than the handler wants. So it does not notice
 // that a client has gone whose body nobody has read. WithMaxWait bounds the wait.
 func TestAnUploadThatWaitsIsBounded(t *testing.T) {
-	l, d := fixed(t, 1), newDoor()
-	server := serve(t, httplimit.Handler(l, d, httplimit.WithMaxWait(50*time.Millisecond)))
-	first := later(t.Context(), server, "/")
-	receive(t, d.entered)
+	l := fixed(t, 1)
+	defer hold(t, l).Ignore()
+	server := serve(t, httplimit.Handler(l, newDoor(), httplimit.WithMaxWait(50*time.Millisecond)))
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	require.NoError(t, err)
 	defer conn.Close()
@@ -245,8 +293,6 @@ func TestAnUploadThatWaitsIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
-	close(d.leave)
-	require.Equal(t, result{http.StatusOK, nil}, receive(t, first))
 }
 
 func TestAStreamHoldsItsPermitUntilItsEnd(t *testing.T) {
@@ -351,8 +397,6 @@ func TestPermitsAreConserved(t *testing.T) {
 			httplimit.WithCost(func(r *http.Request) int64 { return int64(len(r.URL.Path)) - 1 })))
 		transport := server.Client().Transport.(*http.Transport)
 		transport.MaxIdleConnsPerHost = 32
-		_, _, _, err := get(t.Context(), server, "/a") // however slow the machine is, one gets through
-		require.NoError(t, err)
 		var clients sync.WaitGroup
 		for range 32 {
 			clients.Go(func() {
@@ -378,5 +422,6 @@ func TestMisuseIsNamed(t *testing.T) {
 	require.PanicsWithValue(t, "httplimit: nil option", func() { httplimit.Transport(l, nil, nil) })
 	require.PanicsWithValue(t, "httplimit: WithMaxWait(0s): the duration must be positive", func() { httplimit.WithMaxWait(0) })
 	require.PanicsWithValue(t, "httplimit: WithCost without a function", func() { httplimit.WithCost(nil) })
+	require.PanicsWithValue(t, "httplimit: WithTenant without a function", func() { httplimit.WithTenant(nil) })
 	require.PanicsWithValue(t, "httplimit: WithEnd without a function", func() { httplimit.WithEnd(nil) })
 }

@@ -33,6 +33,14 @@ func fixed(t *testing.T, n int64, opts ...semaphore.Option) *limit.Limiter {
 	return l
 }
 
+// hold takes a permit.
+func hold(t *testing.T, l *limit.Limiter) *limit.Permit {
+	t.Helper()
+	p, ok := l.TryAcquire(1)
+	require.True(t, ok)
+	return p
+}
+
 func requireAllBack(t *testing.T, l *limit.Limiter) {
 	t.Helper()
 	locktest.Eventually(t, "all permits are back", func() bool {

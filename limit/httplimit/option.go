@@ -3,8 +3,8 @@ package httplimit
 import (
 	"context"
 	"errors"
-	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/farad-go/farad/limit"
@@ -17,7 +17,8 @@ type Option func(*options)
 type options struct {
 	limiter *limit.Limiter
 	cost    func(*http.Request) int64
-	longest time.Duration // of a wait; 0: any
+	tenant  func(*http.Request) any // nil: requests name none
+	longest time.Duration           // of a wait; 0: any
 	end     func(*limit.Permit, Result)
 }
 
@@ -37,7 +38,11 @@ func newOptions(l *limit.Limiter, opts []Option) options {
 
 // wait waits for the n permits of r.
 func (o *options) wait(r *http.Request, n int64) (*limit.Permit, error) {
-	return admit.Wait(r.Context(), o.limiter, n, o.longest)
+	request := admit.Request{N: n, Longest: o.longest}
+	if o.tenant != nil {
+		request.Tenant, request.Named = o.tenant(r), true
+	}
+	return admit.Wait(r.Context(), o.limiter, request)
 }
 
 // WithCost sets how many permits a request needs, instead of one. A request that needs none passes
@@ -48,6 +53,17 @@ func WithCost(cost func(*http.Request) int64) Option {
 		panic("httplimit: WithCost without a function")
 	}
 	return func(o *options) { o.cost = cost }
+}
+
+// WithTenant sets whose a request is, for semaphores with shares or priorities: see
+// [semaphore.WithShares] and [semaphore.WithPriorities]. Take the tenant from what has been
+// authenticated: a client that may invent tenants has as many shares as it likes. What is no tenant
+// panics as in [semaphore.Semaphore.AcquireAs]. Without the option requests name none.
+func WithTenant(tenant func(*http.Request) any) Option {
+	if tenant == nil {
+		panic("httplimit: WithTenant without a function")
+	}
+	return func(o *options) { o.tenant = tenant }
 }
 
 // WithMaxWait refuses a request that has waited for d. A policy of the semaphore that refuses what
@@ -113,12 +129,15 @@ func isStream(r Result) bool {
 	if r.Status == http.StatusSwitchingProtocols {
 		return true
 	}
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return kind == "text/event-stream"
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";") // mime.ParseMediaType would allocate
+	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
 }
 
 // isTimeout includes the timeouts of package net, which are no context.DeadlineExceeded.
 func isTimeout(err error) bool {
+	if err == nil {
+		return false // without the object that is needed below
+	}
 	var timeout interface{ Timeout() bool }
 	return errors.As(err, &timeout) && timeout.Timeout()
 }

@@ -19,13 +19,13 @@ import (
 // for ever, as it keeps its connection.
 //
 // Errors: a request that gets no permit is not sent. The error is that of the semaphore: the error
-// of the context if that has ended, [semaphore.ErrQueueFull] and others. It is
+// of the context if that has ended, a [*semaphore.Refusal] and others. It is
 // [context.DeadlineExceeded] after WithMaxWait. [http.Client] wraps errors in a *[url.Error].
 //
 // Memory model: what happens with a request until its permit ends synchronizes before the requests
 // that the permit serves next.
 //
-// Cost: that of an acquire, and two objects for the body. The wait allocates nothing unless
+// Cost: that of an acquire, and one object for the body. The wait allocates nothing unless
 // WithMaxWait is used.
 func Transport(l *limit.Limiter, next http.RoundTripper, opts ...Option) http.RoundTripper {
 	if next == nil {
@@ -72,11 +72,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return response, nil
 	}
 	over = nil
-	b := &body{ReadCloser: response.Body, end: func(err error) {
-		defer p.Ignore()
-		result.Err = err
-		t.finish(p, result)
-	}}
+	b := &body{ReadCloser: response.Body, t: t, p: p, result: result}
 	response.Body = b
 	if w, ok := b.ReadCloser.(io.Writer); ok { // the connection, after 101 Switching Protocols
 		response.Body = struct {
@@ -97,6 +93,7 @@ func isEmpty(method string, r *http.Response) bool {
 
 // finish ends the permit.
 func (t *transport) finish(p *limit.Permit, result Result) {
+	defer p.Ignore()
 	// The error of a transport may be the cause of a context's end, which can be anything.
 	if err := result.Request.Context().Err(); result.Err != nil && err != nil {
 		result.Err = err
@@ -111,11 +108,13 @@ func (t *transport) CloseIdleConnections() {
 	}
 }
 
-// A body is the body of a response. Its first error or its Close calls end.
+// A body is the body of a response. Its first error or its Close ends the permit.
 type body struct {
 	io.ReadCloser
-	over xsync.Uint32 // 1, once end has been called
-	end  func(error)
+	t      *transport
+	p      *limit.Permit
+	over   xsync.Uint32 // 1, once somebody ends the permit
+	result Result       // its Err is written by whoever has set over
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -137,6 +136,7 @@ func (b *body) Close() error {
 
 func (b *body) finish(err error) {
 	if b.over.CompareAndSwap(0, 1) { // invariant 1
-		b.end(err)
+		b.result.Err = err
+		b.t.finish(b.p, b.result)
 	}
 }

@@ -325,28 +325,26 @@ func TestATransportMayFail(t *testing.T) {
 
 // The cause of a context's end can be anything. The context itself says what has happened.
 func TestTheErrorOfAResultIsTheContexts(t *testing.T) {
-	l := fixed(t, 1)
 	reason := errors.New("reason")
-	for want, limits := range map[error]func() (context.Context, context.CancelFunc){
-		context.DeadlineExceeded: func() (context.Context, context.CancelFunc) {
-			return context.WithTimeoutCause(t.Context(), 10*time.Millisecond, reason)
-		},
-		context.Canceled: func() (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(10*time.Millisecond, func() { cancel(reason) })
-			return ctx, func() { cancel(nil) }
-		},
-	} {
+	synctest.Test(t, func(t *testing.T) {
 		var got httplimit.Result
-		server := serve(t, newDoor())
-		client := limited(server, l, httplimit.WithEnd(func(_ *limit.Permit, r httplimit.Result) { got = r }))
-		ctx, cancel := limits()
-		_, err := client.Do(post(ctx, t, server.URL, http.NoBody))
-		require.Error(t, err)
-		require.Equal(t, want, got.Err)
+		transport := httplimit.Transport(fixed(t, 1), roundTrip(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, context.Cause(r.Context())
+		}), httplimit.WithEnd(func(_ *limit.Permit, r httplimit.Result) { got = r }))
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, reason)
+		defer cancel()
+		_, err := transport.RoundTrip(post(ctx, t, "http://localhost", nil))
+		require.Equal(t, reason, err)
+		require.Equal(t, context.DeadlineExceeded, got.Err)
 		require.Zero(t, got.Status)
-		cancel()
-	}
+
+		ctx, end := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { end(reason) })
+		_, err = transport.RoundTrip(post(ctx, t, "http://localhost", nil))
+		require.Equal(t, reason, err)
+		require.Equal(t, context.Canceled, got.Err)
+	})
 }
 
 // recorder is a controller that keeps the samples.
@@ -381,6 +379,7 @@ func TestTheEndOfAPermitFollowsFromTheResult(t *testing.T) {
 		{"ignore", httplimit.Result{Status: 503, Err: context.Canceled}},
 		{"ignore", httplimit.Result{Err: io.ErrUnexpectedEOF}},
 		{"ignore", httplimit.Result{Status: 101}},
+		{"ignore", httplimit.Result{Status: 200, Header: http.Header{"Content-Type": {"Text/Event-Stream"}}}},
 		{"ignore", httplimit.Result{Status: 200, Header: events}},
 		{"ignore", httplimit.Result{Status: 200, Header: events, Err: context.DeadlineExceeded}},
 	} {

@@ -11,16 +11,30 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// Wait waits for n permits of l until ctx ends, but no longer than longest if that is positive. The
-// end of that time is a deadline for the semaphore, like one of ctx. If it passes first the error
-// is [context.DeadlineExceeded], and ctx has not ended.
-func Wait(ctx context.Context, l *limit.Limiter, n int64, longest time.Duration) (*limit.Permit, error) {
-	if longest > 0 {
+// A Request is one that wants permits.
+type Request struct {
+	Tenant  any  // whose it is
+	Named   bool // it has a tenant
+	N       int64
+	Longest time.Duration // how long it may wait; 0: any time
+}
+
+// Wait waits for the permits of r until ctx ends or the longest wait is over. The end of that is a
+// deadline for the semaphore, like one of ctx. If it passes first the error is
+// [context.DeadlineExceeded], and ctx has not ended.
+func Wait(ctx context.Context, l *limit.Limiter, r Request) (*limit.Permit, error) {
+	if r.Longest > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, longest)
+		ctx, cancel = context.WithTimeout(ctx, r.Longest)
 		defer cancel()
 	}
-	return l.Acquire(ctx, n)
+	if !r.Named {
+		return l.Acquire(ctx, r.N)
+	}
+	if err := l.Semaphore().AcquireAs(ctx, r.Tenant, r.N); err != nil {
+		return nil, err
+	}
+	return l.Start(r.N), nil
 }
 
 // again is when a request may come again if nothing is known of the line.
@@ -32,6 +46,10 @@ const again = time.Second
 func RetryAfter(err error) time.Duration {
 	if errors.Is(err, semaphore.ErrTooLarge) || errors.Is(err, semaphore.ErrClosed) {
 		return 0
+	}
+	var refusal *semaphore.Refusal
+	if errors.As(err, &refusal) && refusal.RetryAfter > 0 {
+		return refusal.RetryAfter
 	}
 	return again
 }
