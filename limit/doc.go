@@ -23,6 +23,9 @@
 //	that latencies differ between times, whatever the load           Gradient2
 //	a latency that is too long, or that the resource refuses some    AIMD
 //
+// Each loses something, which its documentation says. The page docs/design/limit.md of the
+// repository has figures, beside those of failsafe-go's adaptive limiter.
+//
 // # What is measured
 //
 // The latency of a request runs from the grant of its permits to the end of its [Permit]. The time
@@ -35,7 +38,8 @@
 // The size of the semaphore is never above the maximum of the controller and never below its
 // minimum, which is 1 at least. A request for more permits than the limit fails with
 // [semaphore.ErrTooLarge], and so does one that waits when the limit falls below it. So the minimum
-// must be as large as the largest request.
+// must be as large as the largest request, with [Vegas] in particular, which halves its limit now
+// and then.
 //
 // # testing/synctest
 //

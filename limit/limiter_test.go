@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/limit"
@@ -60,6 +61,33 @@ func TestTheSizeFollowsTheLimit(t *testing.T) {
 		}
 		require.Same(t, sem, l.Semaphore())
 	})
+}
+
+// A limiter drives a semaphore of any policy.
+func TestEveryPolicyIsDriven(t *testing.T) {
+	for name, sem := range map[string]*semaphore.Semaphore{
+		"capacitor":     semaphore.New(7, semaphore.WithCapacitor(1, 256)),
+		"waiting array": semaphore.New(7, semaphore.WithWaitingArray(nil)),
+		"shares":        semaphore.New(7, semaphore.WithShares(nil)),
+		"priorities":    semaphore.New(7, semaphore.WithPriorities(3, 100)),
+		"queue":         semaphore.New(7, semaphore.WithQueue(semaphore.Queue{})),
+	} {
+		l := limit.New(sem, &script{limits: []int64{5, 9, 2, 30}}, each())
+		for _, want := range []int64{5, 9, 2, 30} {
+			require.Equal(t, want, sem.Size(), name)
+			require.Equal(t, want, sem.Available(), name)
+			held := acquire(t, l, want)
+			waits := make(chan *limit.Permit, 1)
+			go func() {
+				p, err := l.Acquire(bg, 1)
+				assert.NoError(t, err, name)
+				waits <- p
+			}()
+			require.Eventually(t, func() bool { return sem.Waiting() == 1 }, 10*time.Second, ms, name)
+			held.Ignore()
+			(<-waits).Dropped()
+		}
+	}
 }
 
 func TestASampleIsOfAWindow(t *testing.T) {
