@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/order"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -22,6 +23,9 @@ type scenario struct {
 	maxWaiting int
 	largest    int64 // of a request, to an elastic engine
 	bias       bool
+	order      *order.Config // of an ordered engine
+	divided    bool          // of which requests have several tenants; see world
+	anyOrder   bool
 	body       func(w *world)
 }
 
@@ -107,7 +111,7 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.finishFuture(w.awaitDone(f, 1), 1)
-			w.Assert(f.Init(w.e.From(w.base), 1), "Init of a future that was taken")
+			w.Assert(f.Init(w.permits(), 1), "Init of a future that was taken")
 			w.finishFuture(w.awaitDone(f, 1), 1)
 		})},
 	{name: "future/done after poll", size: 1, body: each(
@@ -138,7 +142,7 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.drop(f, 1)
-			w.Assert(f.Init(w.e.From(w.base), 1), "Init of a future that was cancelled or taken")
+			w.Assert(f.Init(w.permits(), 1), "Init of a future that was cancelled or taken")
 			w.finishFuture(w.await1(f, 1), 1)
 		})},
 	{name: "future/lose once", size: 1, body: each(
@@ -170,7 +174,7 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.releaseFuture(f)
-			w.Assert(f.Init(w.e.From(w.base), 1), "Init of a future that was released")
+			w.Assert(f.Init(w.permits(), 1), "Init of a future that was released")
 			w.Assert(w.await1(f, 1) == nil, "not granted")
 			w.releaseTaken(f)
 		})},
@@ -185,7 +189,7 @@ var tierOne = []scenario{
 	{name: "future/done of a round that has ended", size: 1, body: func(w *world) {
 		w.begin(1)
 		f := new(waiter.Future)
-		w.Assert(f.Init(w.e.From(w.base), 1), "Init refused")
+		w.Assert(f.Init(w.permits(), 1), "Init refused")
 		done := f.Done()
 		w.Go("holder", func() { w.release(1) })
 		w.Go("owner", func() {
@@ -439,11 +443,11 @@ func calledBack(held int64, act func(w *world, f []*waiter.Future), sizes ...int
 	return func(w *world) {
 		w.begin(held)
 		last := new(waiter.Future)
-		w.Assert(last.Init(w.e.From(w.base), 1), "Init refused")
+		w.Assert(last.Init(w.permits(), 1), "Init refused")
 		var fs []*waiter.Future
 		for _, n := range sizes {
 			f := new(waiter.Future)
-			w.Assert(f.Init(w.e.From(w.base), n), "Init refused")
+			w.Assert(f.Init(w.permits(), n), "Init refused")
 			w.Assert(!f.Poll(waiter.WakerFunc(func() { last.Cancel() })), "no request waits")
 			fs = append(fs, f)
 		}
@@ -489,7 +493,7 @@ func doneAgain(w *world) {
 			interleave.Yield()
 		}
 		w.Assert(w.end(f, 1) == nil, "not granted")
-		w.Assert(f.Init(w.e.From(w.base), 1), "Init of a future that was taken")
+		w.Assert(f.Init(w.permits(), 1), "Init of a future that was taken")
 		f.Done()
 		waits.Store(1)
 		w.finishFuture(w.awaitDone(f, 1), 1)
@@ -507,7 +511,7 @@ func watchedFuture(w *world) {
 	var released, ended interleave.Int64
 	w.begin(1)
 	f := new(waiter.Future)
-	w.Assert(f.Init(w.e.From(w.base), 1), "Init refused")
+	w.Assert(f.Init(w.permits(), 1), "Init refused")
 	w.Go("holder", func() {
 		released.Store(1)
 		w.release(1)
@@ -518,7 +522,7 @@ func watchedFuture(w *world) {
 		w.releaseTaken(f)
 		w.begin(1) // so that the second request waits, and is dropped
 		ended.Store(1)
-		w.Assert(f.Init(w.e.From(w.base), 1), "Init of a future that was released")
+		w.Assert(f.Init(w.permits(), 1), "Init of a future that was released")
 		w.Assert(!f.Poll(nil), "granted what another holds")
 		w.Assert(f.Release(), "something else has given it back")
 		w.release(1)

@@ -55,12 +55,12 @@ var planted = []struct {
 	},
 	{
 		name: "d: surplus passes the slot by", file: "internal/engine/engine.go",
-		from: `		w := e.takeSlotLocked()
-		if w == nil {
-			if w = e.list.Front()`,
-		to: `		var w *waiter.Waiter
-		if w == nil {
-			if w = e.list.Front()`,
+		from: `			w := e.takeSlotLocked()
+			if w == nil {
+				if w = e.list.Front()`,
+		to: `			var w *waiter.Waiter
+			if w == nil {
+				if w = e.list.Front()`,
 	},
 	{
 		name: "e: a poll replaces the waker at any time", file: "waiter/waiter.go",
@@ -113,7 +113,7 @@ var planted = []struct {
 	{
 		name: "g: partial grants", file: "internal/engine/engine.go",
 		from: `w == nil || w.N > e.free(o) {
-				break`,
+					break`,
 		to: `w == nil || w.N > e.free(o) {
 				if w != nil {
 					f := e.free(o)
@@ -378,7 +378,50 @@ var planted = []struct {
 		from: "\t\tif !t.state.CompareAndSwap(taskAlive|1, taskAlive) {\n",
 		to:   "\t\tif t.state.Store(taskAlive); false {\n",
 	},
+	{
+		name: "o: a newcomer asks twice whether one is staged", file: "internal/engine/ordered.go", test: anyOrdered,
+		from: "\tif staged := e.stagedLocked() || e.stageLocked(wake); !staged {\n",
+		to:   "\te.stageLocked(wake)\n\tif !e.stagedLocked() {\n",
+	},
+	{
+		name: "o: two are staged", file: "internal/engine/ordered.go", test: anyOrdered,
+		from: "\tif !e.ordered() || e.stagedLocked() {\n",
+		to:   "\tif !e.ordered() {\n",
+	},
+	{
+		name: "o: W is cleared beside those in the order", file: "internal/engine/engine.go", test: anyOrdered,
+		from: "\tif !e.waitsLocked() {\n",
+		to:   "\tif !e.stagedLocked() {\n",
+	},
+	{
+		name: "o: who gives up stays in the order", file: "internal/engine/ordered.go", test: anyOrdered,
+		from: "l.ticket != nil && l.Opts.Order.Remove(l.ticket, w) || l.unlinkLocked(w, &wake)",
+		to:   "l.unlinkLocked(w, &wake)",
+	},
+	{
+		name: "o: what has become too large stays in the order", file: "internal/engine/engine.go", test: anyOrdered,
+		from: "\t\te.Opts.Order.Reject(largest, wake)\n",
+		to:   "\t\t_ = largest\n",
+	},
+	{
+		name: "o: who is in the order does not learn of Close", file: "internal/engine/engine.go", test: anyOrdered,
+		from: "\t\te.Opts.Order.Drain(waiter.Closed, &wake)\n",
+		to:   "\t\t_ = wake\n",
+	},
+	{
+		name: "o: first-in-first-out", file: "internal/order/order.go", test: anyOrdered,
+		from: "\tif o.Divided() {\n\t\treturn tenant\n",
+		to:   "\tif o.Divided() && o.config.Classes > 0 {\n\t\treturn tenant\n",
+	},
+	{
+		name: "o: classes do not age", file: "internal/order/priorities.go", test: anyOrdered,
+		from: "aged := (c.served - h.served) / c.aging; aged",
+		to:   "aged := (c.served - h.served) / c.aging * 0; aged",
+	},
 }
+
+// anyOrdered are the scenarios of ordered engines.
+const anyOrdered = "(TestModelOrdered|TestModelLeaving)"
 
 // It is quick, and its name has every run of the explorer include it.
 func TestPlantedDefectsStillFitTheModelledCode(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/internal/order"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -37,6 +38,13 @@ type world struct {
 
 	after func() // what a scenario has to do when all threads have ended; nil: nothing
 
+	tenants  [8]any // by thread: whose requests it makes, at an ordered engine
+	divided  bool   // its tenants differ: passing has who waits, and no line is followed
+	anyOrder bool   // the same, and nobody checks who has overtaken whom
+	classes  bool   // tenants are classes, with that aging
+	aging    int
+	passing  []*passed
+
 	queue  []queued // as it was when mu was last free
 	front  [8]bool  // by thread: it is about to queue before all others
 	full   bool     // as many waited as may
@@ -63,6 +71,11 @@ var bg = context.Background()
 func newWorld(x *interleave.Run, s scenario) *world {
 	w := &world{Run: x, e: new(Engine), base: s.base, size: s.size, peak: s.size, maxWaiting: s.maxWaiting}
 	switch {
+	case s.order != nil:
+		c := *s.order
+		c.MaxWaiting = s.maxWaiting
+		w.divided, w.anyOrder, w.classes, w.aging = s.divided, s.anyOrder, c.Classes > 0, c.Aging
+		w.e.From(s.base).Init(s.size, &Options{Order: order.New(c)})
 	case s.base != Everyone:
 		w.e.From(s.base).Init(s.size, &Options{MaxWaiting: s.maxWaiting, Elastic: s.largest > 0, largest: s.largest})
 	case s.bias:
@@ -87,8 +100,11 @@ type subject interface {
 }
 
 func (w *world) permits() subject {
-	if w.rw != nil {
+	switch {
+	case w.rw != nil:
 		return w.rw
+	case w.e.ordered():
+		return &orderedSubject{Permits: w.e.From(w.base), w: w}
 	}
 	return w.e.From(w.base)
 }
@@ -106,7 +122,15 @@ func (w *world) check() {
 		return
 	}
 	line := w.line()
-	w.follow(line)
+	if w.e.ordered() {
+		w.checkOrdered(o, free, line)
+	}
+	switch {
+	case w.divided:
+		w.followDivided(line, (&orderedSubject{w: w}).by)
+	case !w.anyOrder:
+		w.follow(line)
+	}
 	w.Assert(w.e.waitingLocked() == len(line), "%d are queued, not %d", len(line), w.e.waitingLocked())
 	if w.maxWaiting > 0 {
 		w.Assert(len(line) <= w.maxWaiting, "%d are queued of at most %d", len(line), w.maxWaiting)
@@ -118,7 +142,7 @@ func (w *world) check() {
 	}
 	w.Assert(w.rw == nil || !o.isBiased() || o&flagWaiters == 0, "biased, and W is set")
 	if len(line) > 0 {
-		w.Assert(o&flagWaiters != 0, "invariant 2: a waiter is queued, and W is clear")
+		w.Assert(o&flagWaiters != 0, "invariants 2, 9: a waiter is queued, and W is clear")
 		w.Assert(free < line[0].N, "invariant 2: the oldest waiter needs %d, and %d are free", line[0].N, free)
 	}
 }
@@ -130,6 +154,9 @@ func (w *world) line() (line []*waiter.Waiter) {
 	}
 	for q := w.e.list.Front(); q != nil; q = w.e.list.Next(q) {
 		line = append(line, q)
+	}
+	if w.e.ordered() {
+		w.e.Opts.Order.All(func(q *waiter.Waiter) { line = append(line, q) })
 	}
 	return line
 }
@@ -280,7 +307,7 @@ func (w *world) endOr(err error, n int64, errs []error) {
 		return
 	}
 	w.Assert(slices.Contains(errs, err), "acquire: %v", err)
-	w.Assert(err != waiter.ErrQueueFull || w.full || interleave.RaceEnabled, "refused by a queue that was never full")
+	w.Assert(err != waiter.ErrQueueFull || w.full || w.anyOrder || interleave.RaceEnabled, "refused by a queue that was never full")
 }
 
 // resize is for scenarios in which one thread resizes.
