@@ -3,7 +3,9 @@
 package semaphore_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -43,4 +45,40 @@ func TestModelArrayHistories(t *testing.T) {
 		semtest.Known{Test: "resize too large", Why: inFlight},
 		semtest.Known{Test: "resize twice", Why: inFlight},
 	)
+}
+
+// byTenants is a semaphore whose requests are those of several tenants: one for each number of
+// permits.
+type byTenants struct{ *semaphore.Semaphore }
+
+func (s byTenants) Acquire(ctx context.Context, n int64) error {
+	return s.AcquireAs(ctx, int(n-1), n)
+}
+
+func (s byTenants) AcquireTimeout(d time.Duration, n int64) error {
+	return s.AcquireTimeoutAs(d, int(n-1), n)
+}
+
+type futureByTenants struct{ semaphore.AcquireFuture }
+
+func (f *futureByTenants) Init(s semtest.Semaphore, n int64) {
+	f.InitAs(s.(byTenants).Semaphore, int(n-1), n)
+}
+
+// The specification of a semaphore leaves open who is served first: it is that of every policy.
+func TestModelOrderedHistories(t *testing.T) {
+	for name, opt := range map[string]semaphore.Option{
+		"shares": semaphore.WithShares(nil), "priorities": semaphore.WithPriorities(4, 1),
+	} {
+		if name != "shares" && testing.Short() {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			semtest.RunHistories(t, semtest.Kind{
+				New:       func(n int64) semtest.Semaphore { return byTenants{semaphore.New(n, opt)} },
+				NewFuture: func() semtest.Future { return new(futureByTenants) },
+				Delegates: true,
+			})
+		})
+	}
 }
