@@ -47,12 +47,12 @@ func WithShares(weight func(tenant any) int) Option {
 //
 // Cost: as with WithShares, but O(classes).
 //
-// WithPriorities panics unless classes and aging are positive. It excludes WithShares,
-// WithCapacitor and WithWaitingArray.
+// WithPriorities panics unless classes and aging are positive, and if there are more than 256
+// classes. It excludes WithShares, WithCapacitor and WithWaitingArray.
 func WithPriorities(classes, aging int) Option {
-	if classes <= 0 || aging <= 0 {
+	if classes <= 0 || aging <= 0 || classes > order.MaxClasses {
 		panic("semaphore: WithPriorities(" + strconv.Itoa(classes) + ", " + strconv.Itoa(aging) +
-			"): both must be positive")
+			"): both must be positive, and there are at most 256 classes")
 	}
 	return func(o *options) { o.ordered, o.order.Classes, o.order.Aging = true, classes, aging }
 }

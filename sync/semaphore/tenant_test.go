@@ -202,6 +202,7 @@ func TestTenantsThatCannotBe(t *testing.T) {
 func TestOrdersThatContradictThemselves(t *testing.T) {
 	shares, classes := semaphore.WithShares(nil), semaphore.WithPriorities(1, 1)
 	queue, most := semaphore.WithQueue(semaphore.Queue{MaxWaiting: 1}), semaphore.WithMaxWaiting(1)
+	const bounds = ": both must be positive, and there are at most 256 classes"
 	const other = "semaphore: WithShares, WithPriorities or WithQueue together with WithWaitingArray or WithCapacitor"
 	for _, o := range []semaphore.Option{shares, classes, queue} {
 		require.PanicsWithValue(t, other, func() { semaphore.New(1, o, semaphore.WithCapacitor(1, 1)) })
@@ -209,8 +210,10 @@ func TestOrdersThatContradictThemselves(t *testing.T) {
 	}
 	require.PanicsWithValue(t, "semaphore: WithShares and WithPriorities", func() { semaphore.New(1, shares, classes) })
 	require.PanicsWithValue(t, "semaphore: WithQueue and WithMaxWaiting", func() { semaphore.New(1, most, queue) })
-	require.PanicsWithValue(t, "semaphore: WithPriorities(0, 1): both must be positive", func() { semaphore.WithPriorities(0, 1) })
-	require.PanicsWithValue(t, "semaphore: WithPriorities(1, 0): both must be positive", func() { semaphore.WithPriorities(1, 0) })
+	require.PanicsWithValue(t, "semaphore: WithPriorities(0, 1)"+bounds, func() { semaphore.WithPriorities(0, 1) })
+	require.PanicsWithValue(t, "semaphore: WithPriorities(1, 0)"+bounds, func() { semaphore.WithPriorities(1, 0) })
+	require.PanicsWithValue(t, "semaphore: WithPriorities(257, 1)"+bounds, func() { semaphore.WithPriorities(257, 1) })
+	semaphore.New(1, semaphore.WithPriorities(256, math.MaxInt))
 	const divided = "semaphore: MaxWaitingPerTenant without WithShares and WithPriorities"
 	per := semaphore.Queue{MaxWaitingPerTenant: 1}
 	require.PanicsWithValue(t, divided, func() { semaphore.New(1, semaphore.WithQueue(per)) })
