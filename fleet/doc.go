@@ -31,6 +31,8 @@
 // Order: FIFO in a process, as in the package semaphore; first come, first served among blocks.
 // There is no order between goroutines of two processes.
 //
+// Package observe shows the locks of a fleet like local ones, and who else has permits.
+//
 // To understand the package read internal/line first (who holds, and what a process decides), then
 // internal/share (where goroutines wait), driver.go (the agent over etcd) and session.go
 // (for how long a lease can be relied on). docs/design/fleet.md has the properties, the faults and

@@ -13,6 +13,7 @@ import (
 	"github.com/farad-go/farad/fleet/internal/clock"
 	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/fleet/internal/share"
+	"github.com/farad-go/farad/internal/observed"
 )
 
 // lookEvery is how often the goroutines of a process can have the driver look. What they tell
@@ -27,23 +28,25 @@ const lookEvery = 200 * time.Microsecond
 // later. So the driver reads the line before it goes on; the guards of the next one do the rest.
 type driver struct {
 	fleet *Fleet
+	kind  string
 	name  string
 	store *store
 
-	current atomic.Pointer[tenancy]
-	closed  atomic.Bool
+	current atomic.Pointer[tenancy] // written under mu
+	closed  atomic.Bool             // written under mu
 
-	mu   sync.Mutex
-	old  []*tenancy  // of which something is held; guarded by mu
-	aged atomic.Bool // there are some; set before the current tenancy is another
+	mu       sync.Mutex  // nothing is called under it but shares, and nobody is woken
+	old      []*tenancy  // of which something is held; guarded by mu
+	aged     atomic.Bool // there are some; set before the current tenancy is another
+	observed bool        // the bit O of all tenancies; guarded by mu
 
 	bell      share.Bell         // rung by goroutines of the process
 	changed   chan struct{}      // the session or the tenancy is another, or closed is set
 	revisions chan revision      // from the watch, and from who has read the line
 	answers   chan answer        // of transactions
 	refusals  chan error         // of transactions, of reads and of a new session
-	statuses  chan chan<- Status // questions
 	rounds    chan chan struct{} // closed when the driver has asked the server once
+	strangers chan struct{}      // somebody wants names that are not known
 	returned  chan struct{}      // closed when everything is returned, after close
 	stop      context.CancelFunc // ends run
 	done      chan struct{}      // closed when run has ended, and all that it has started
@@ -52,18 +55,25 @@ type driver struct {
 
 	size   atomic.Int64 // as far as is known
 	losses atomic.Int64
+
+	mirror
 }
 
-func newDriver(f *Fleet, name string, s *store) *driver {
+func newDriver(f *Fleet, kind, name string, s *store, first line.State) *driver {
 	d := &driver{
-		fleet: f, name: name, store: s,
+		fleet: f, kind: kind, name: name, store: s,
 		changed: make(chan struct{}, 1), revisions: make(chan revision),
 		answers: make(chan answer), refusals: make(chan error),
-		rounds: make(chan chan struct{}), statuses: make(chan chan<- Status),
+		rounds: make(chan chan struct{}), strangers: make(chan struct{}, 1),
 		returned: make(chan struct{}), done: make(chan struct{}),
 	}
 	d.bell.Init()
+	d.size.Store(first.Size)
+	d.learn(revision{rev: first.Rev, whole: &first})
 	d.current.Store(newTenancy(d))
+	if observed.Everything() != observed.Off {
+		watched.Join(d)
+	}
 	return d
 }
 
@@ -83,6 +93,7 @@ func (d *driver) turn(end func(*tenancy) bool) {
 		return
 	}
 	next := newTenancy(d)
+	next.Observe(d.observed)
 	if d.closed.Load() {
 		next.Close()
 	}
@@ -99,9 +110,10 @@ func (d *driver) turn(end func(*tenancy) bool) {
 // close ends all requests, and has everything returned.
 func (d *driver) close() {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.closed.Store(true)
-	d.current.Load().Close()
+	t := d.current.Load() // one that follows it is closed
+	d.mu.Unlock()
+	t.Close()
 	signal(d.changed)
 }
 
@@ -134,25 +146,23 @@ type answer struct {
 type loop struct {
 	*driver
 	ctx    context.Context
-	calls  sync.WaitGroup // the watch, and transactions
-	seats  []*seat        // of tenancies that have or may get something
-	state  line.State
-	seen   map[line.Key]sight
+	calls  sync.WaitGroup  // the watch, and transactions
+	seats  []*seat         // of tenancies that have or may get something
 	next   int64           // number of the next agent's first entry
-	denied error           // of the last refusal, until a transaction or a new session succeeds
 	rounds []chan struct{} // that wait for a transaction
+	named  time.Time       // when names were asked for
 }
 
 // run is the driver's goroutine. It ends when everything was returned after close. If a transaction
 // has had no answer, run goes on, and returns what that one may yet bring.
-func (d *driver) run(ctx context.Context, first line.State) {
+func (d *driver) run(ctx context.Context) {
 	defer close(d.done)
 	ctx, cancel := context.WithCancel(ctx)
-	l := &loop{driver: d, ctx: ctx, state: first}
+	l := &loop{driver: d, ctx: ctx}
+	first := l.state.Rev
 	defer l.calls.Wait()
 	defer cancel()
-	l.calls.Go(func() { d.store.watch(ctx, first.Rev, d.revisions, func(err error) { d.tellRefusal(ctx, err) }) })
-	l.watchBlocks()
+	l.calls.Go(func() { d.store.watch(ctx, first, d.revisions, func(err error) { d.tellRefusal(ctx, err) }) })
 	defer l.endRounds(&l.rounds)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -170,8 +180,8 @@ func (d *driver) run(ctx context.Context, first line.State) {
 		case <-d.changed:
 		case r := <-d.rounds:
 			l.rounds = append(l.rounds, r)
-		case s := <-d.statuses:
-			s <- l.status()
+		case <-d.strangers:
+			l.askNames()
 		case r := <-d.revisions:
 			l.see(r)
 		case a := <-d.answers:
@@ -236,7 +246,7 @@ func (l *loop) reseat() {
 	s.agent = line.NewAgent(int64(session.lease), l.next, int64(l.fleet.tenure), rw, &t.Share)
 	s.agent.Learn(l.state, now)
 	l.seats = append(l.seats, s)
-	l.denied = nil
+	l.deny(nil)
 	if !session.valid() { // it was lost before it was ours to be told of
 		l.fleet.lost(session)
 	}
@@ -312,7 +322,7 @@ func pause(ctx context.Context, d time.Duration) {
 func (l *loop) answered(a answer) {
 	a.seat.doubt = a.seat.doubt || a.doubt
 	if a.done {
-		l.denied = nil
+		l.deny(nil)
 	}
 	a.seat.agent.Answered()
 	l.see(revision{rev: a.state.Rev, whole: &a.state})
@@ -322,14 +332,8 @@ func (l *loop) answered(a answer) {
 // see tells the agents what has happened in the line.
 func (l *loop) see(r revision) {
 	now := clock.Now().Mono
-	switch {
-	case r.whole == nil:
-		l.state.Apply(r.rev, r.changes...)
-	case r.rev >= l.state.Rev:
-		l.state = *r.whole
-	}
+	l.learn(r)
 	l.size.Store(l.state.Size)
-	l.watchBlocks()
 	for _, s := range l.seats {
 		if r.whole == nil {
 			s.agent.See(r.rev, now, r.changes...)

@@ -77,6 +77,8 @@ type Fleet struct {
 	stop    context.CancelFunc
 	kept    chan struct{} // closed when the goroutine that renews the lease has ended
 
+	names atomic.Pointer[map[int64]string] // of processes, by their leases, as they were last asked for
+
 	mu      sync.Mutex
 	drivers map[string]*driver
 	closing bool
@@ -278,14 +280,13 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 	if d := f.drivers[kind+"/"+name]; d != nil && !isClosed(d.done) {
 		return d, nil
 	}
-	d := newDriver(f, kind+" "+name, st)
-	d.size.Store(first.Size)
+	d := newDriver(f, kind, name, st, first)
 	f.drivers[kind+"/"+name] = d
 	var run context.Context
 	run, d.stop = context.WithCancel(f.ctx)
 	go func() {
 		defer d.stop()
-		d.run(run, first)
+		d.run(run)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.drivers[kind+"/"+name] == d && !f.closing { // Close asks how it has ended

@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -69,10 +70,10 @@ func (f *AcquireFuture) Err() error {
 	if f.refused != nil {
 		return f.refused
 	}
-	err := f.f.Err()
+	err := f.record().FutureErr(&f.f)
 	switch {
 	case err == nil && !f.t.valid():
-		f.f.Release()
+		f.record().FutureRelease(&f.f)
 		f.lost = true
 		return ErrLost
 	case errors.Is(err, ErrClosed) && !f.d.closed.Load():
@@ -91,7 +92,7 @@ func (f *AcquireFuture) Permit() *Permit {
 	if f.Err() != nil {
 		return nil
 	}
-	f.f.Cancel() // leaves with us what Err has told
+	f.record().FutureCancel(&f.f) // leaves with us what Err has told
 	return newPermit(f.t, f.n)
 }
 
@@ -99,9 +100,17 @@ func (f *AcquireFuture) Permit() *Permit {
 // permits. A second Release does nothing.
 func (f *AcquireFuture) Release() {
 	f.lost, f.refused = false, nil
-	if !f.f.Release() {
+	if !f.record().FutureRelease(&f.f) {
 		panic("fleet: the permits of a future were released by other means")
 	}
+}
+
+// record returns the record of the line, nil if it is not observed.
+func (f *AcquireFuture) record() *observed.Record {
+	if f.d == nil { // before Init
+		return nil
+	}
+	return f.d.record()
 }
 
 // A request is the future as the [waiter.Request] of its waiter.Future. The tenancy is the one that
@@ -110,6 +119,9 @@ type request AcquireFuture
 
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	r.t, r.before = r.d.current.Load(), r.d.refusal.Load()
+	if r.d.tells() {
+		return observed.StartFuture(r.d.join(), r.t, w, waker, false)
+	}
 	return r.t.Start(w, waker)
 }
 

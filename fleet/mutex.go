@@ -29,7 +29,7 @@ func (m *Mutex) LockTimeout(t time.Duration) error {
 }
 
 // TryLock locks m if this process has it to spare. It never uses the network.
-func (m *Mutex) TryLock() bool { return loosen(m.d.try(1), 1) }
+func (m *Mutex) TryLock() bool { return loosen(m.d.tryOnce(1), 1) }
 
 // TryLockContext locks m if it is free in the fleet and nobody waits for it, and reports whether it
 // did.

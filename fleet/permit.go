@@ -25,6 +25,9 @@ func newPermit(t *tenancy, n int64) *Permit {
 	if stamp != nil { // of 0 permits there may be none
 		p.token = fence.Token{Rev: stamp.Rev, Seq: seq, Lease: int64(t.session.Load().lease), Survivors: stamp.Holders}
 	}
+	if r := t.driver.record(); r != nil && n > 0 {
+		r.HandleTook(&p.n, n)
+	}
 	return p
 }
 
@@ -58,10 +61,16 @@ func (p *Permit) Release() {
 	if p == nil {
 		return
 	}
-	if n := p.n.Swap(0); n > 0 {
+	n := p.n.Swap(0)
+	if n == 0 {
+		return
+	}
+	if r := p.t.driver.record(); r != nil && r.HandleReleasing(&p.n) {
 		p.t.Release(n)
-		if p.t.over.Load() {
-			p.t.driver.forget()
-		}
+	} else {
+		p.t.release(n)
+	}
+	if p.t.over.Load() {
+		p.t.driver.forget()
 	}
 }

@@ -38,7 +38,7 @@ func retryAfter(err error, refused time.Duration) time.Duration {
 
 // newRefusal wraps the error of a refusal, for users.
 func (d *driver) newRefusal(err error) error {
-	return fmt.Errorf("fleet: %s: refused: %w", d.name, err)
+	return fmt.Errorf("fleet: %s %s: refused: %w", d.kind, d.name, err)
 }
 
 // tellRefusal tells the driver of an error, if that is a refusal, unless ctx is done.
@@ -55,7 +55,7 @@ func (d *driver) tellRefusal(ctx context.Context, err error) {
 // refused ends the requests that wait. They see that they are too large, and ask refusedSince why.
 // Requests that come later wait again, until the server answers or refuses once more.
 func (l *loop) refused(err error) {
-	l.denied = err
+	l.deny(err)
 	l.refusal.Store(&refusal{l.newRefusal(err)})
 	t, most := l.current.Load(), int64(MaxPermits)
 	for _, s := range l.seats {

@@ -45,10 +45,10 @@ func (m *RWMutex) LockTimeout(t time.Duration) error { return m.d.acquireLooseFo
 func (m *RWMutex) RLockTimeout(t time.Duration) error { return m.d.acquireLooseFor(t, reader) }
 
 // TryLock locks m for writing if this process may at once. It never uses the network.
-func (m *RWMutex) TryLock() bool { return loosen(m.d.try(writer), writer) }
+func (m *RWMutex) TryLock() bool { return loosen(m.d.tryOnce(writer), writer) }
 
 // TryRLock locks m for reading if this process may at once. It never uses the network.
-func (m *RWMutex) TryRLock() bool { return loosen(m.d.try(reader), reader) }
+func (m *RWMutex) TryRLock() bool { return loosen(m.d.tryOnce(reader), reader) }
 
 // LockPermit is LockContext and returns a handle, whose Release unlocks m.
 func (m *RWMutex) LockPermit(ctx context.Context) (*Permit, error) {

@@ -69,7 +69,7 @@ func (s *Semaphore) AcquireTimeout(t time.Duration, n int64) error {
 
 // TryAcquire takes n permits if this process has that many to spare and no request of it waits. It
 // never uses the network.
-func (s *Semaphore) TryAcquire(n int64) bool { return loosen(s.d.try(n), n) }
+func (s *Semaphore) TryAcquire(n int64) bool { return loosen(s.d.tryOnce(n), n) }
 
 // TryAcquireContext takes n permits if they are free anywhere in the fleet and nobody waits for
 // them, and reports whether it did. It takes a round trip, and a second one if they are not.
@@ -91,7 +91,7 @@ func (s *Semaphore) AcquirePermit(ctx context.Context, n int64) (*Permit, error)
 
 // TryAcquirePermit is TryAcquire and returns a handle, or nil and false.
 func (s *Semaphore) TryAcquirePermit(n int64) (*Permit, bool) {
-	t := s.d.try(n)
+	t := s.d.tryOnce(n)
 	if t == nil {
 		return nil, false
 	}
@@ -166,10 +166,19 @@ func (d *driver) acquire(ctx context.Context, n int64) (*tenancy, error) {
 	if t := d.try(n); t != nil {
 		return t, nil
 	}
-	return d.acquireUntil(ctx, time.Time{}, waiter.UntilDone(ctx), n)
+	return d.acquireSlow(ctx, time.Time{}, waiter.UntilDone(ctx), n)
 }
 
-// try takes n permits that the process has to spare, and returns their tenancy, or nil.
+// tryOnce is try, whether the line is observed or not, for callers that do not go on to wait.
+func (d *driver) tryOnce(n int64) *tenancy {
+	if t := d.try(n); t != nil || n == 0 || d.record() == nil {
+		return t
+	}
+	return d.tryObserved(n)
+}
+
+// try takes n permits that the process has to spare, and returns their tenancy, or nil. It is the
+// fast path, which fails if the line is observed.
 func (d *driver) try(n int64) *tenancy {
 	t := d.current.Load()
 	switch {
@@ -179,6 +188,16 @@ func (d *driver) try(n int64) *tenancy {
 		return t
 	}
 	return nil
+}
+
+// acquireSlow is acquireUntil, and tells the record if there is one, or is to be.
+func (d *driver) acquireSlow(
+	ctx context.Context, end time.Time, l waiter.Limit, n int64,
+) (*tenancy, error) {
+	if n > 0 && d.tells() {
+		return d.acquireObserved(ctx, end, l, n)
+	}
+	return d.acquireUntil(ctx, end, l, n)
 }
 
 // acquireUntil takes n permits until l ends the wait: when ctx is done, or at the time end if that
@@ -243,6 +262,12 @@ func (d *driver) tryAsking(ctx context.Context, n int64) (*tenancy, error) {
 	if ctx == nil {
 		panic("fleet: nil context")
 	}
+	t, err := d.tryAskingUntold(ctx, n)
+	d.tried(t, n, err)
+	return t, err
+}
+
+func (d *driver) tryAskingUntold(ctx context.Context, n int64) (*tenancy, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -304,7 +329,7 @@ func (d *driver) acquireFor(t time.Duration, n int64) (*tenancy, error) {
 	if had := d.try(n); had != nil {
 		return had, nil
 	}
-	return d.acquireUntil(context.Background(), time.Now().Add(t), waiter.After(t).Fixed(), n)
+	return d.acquireSlow(context.Background(), time.Now().Add(t), waiter.After(t).Fixed(), n)
 }
 
 // release gives back n permits that no Permit holds: of a tenancy that was lost, if as many of it
@@ -315,14 +340,14 @@ func (d *driver) release(n, most int64) {
 	case n < 0:
 		panic("fleet: release of a negative number of permits")
 	case n == 0:
-	case d.aged.Load() || !t.ReleaseLoose(n, most):
+	case d.aged.Load() || !t.releaseLoose(n, most):
 		d.releaseAged(n, most)
 	}
 }
 
 func (d *driver) releaseAged(n, most int64) {
 	all, _ := d.tenancies(most)
-	if slices.ContainsFunc(all, func(t *tenancy) bool { return t.ReleaseLoose(n, most) }) {
+	if slices.ContainsFunc(all, func(t *tenancy) bool { return t.releaseLoose(n, most) }) {
 		d.forget()
 		return
 	}
@@ -332,7 +357,7 @@ func (d *driver) releaseAged(n, most int64) {
 			panic("fleet: released " + strconv.FormatInt(n, 10) + " permits, but this process holds fewer")
 		}
 		for _, t := range all {
-			if some := min(rest, t.Loose()); some > 0 && t.ReleaseLoose(some, most) {
+			if some := min(rest, t.Loose()); some > 0 && t.releaseLoose(some, most) {
 				rest -= some
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -51,13 +52,10 @@ func (f *Fleet) Status(ctx context.Context) ([]Status, error) {
 	}
 	var all []Status
 	for _, d := range f.running() {
-		answer := make(chan Status, 1)
-		select {
-		case d.statuses <- answer:
-		case <-d.done:
+		if isClosed(d.done) {
 			continue
 		}
-		st := <-answer
+		st := d.status()
 		for i := range st.Blocks {
 			st.Blocks[i].Process = names[st.Blocks[i].Lease]
 		}
@@ -80,7 +78,17 @@ func (f *Fleet) members(ctx context.Context) (map[int64]string, error) {
 			names[kv.Lease] = fmt.Sprintf("%s/%d", m.Host, m.PID)
 		}
 	}
+	f.names.Store(&names)
 	return names, nil
+}
+
+// A mirror is the line as the process knows it. The driver's goroutine writes it, and reads it
+// without the lock.
+type mirror struct {
+	seen   sync.Mutex // held by the driver to write, and by others to read
+	state  line.State
+	sights map[line.Key]sight
+	denied error // of the last refusal, until a transaction or a new session succeeds
 }
 
 // A sight is an entry as this process has seen it.
@@ -89,42 +97,64 @@ type sight struct {
 	since time.Time
 }
 
-// watchBlocks notes since when the entries are as they are.
-func (l *loop) watchBlocks() {
-	seen := make(map[line.Key]sight, len(l.state.Entries))
-	for e, holds := range l.state.Holding {
-		s, ok := l.seen[e.Key]
+// learn notes what has happened in the line.
+func (m *mirror) learn(r revision) {
+	m.seen.Lock()
+	defer m.seen.Unlock()
+	switch {
+	case r.whole == nil:
+		m.state.Apply(r.rev, r.changes...)
+	case r.rev >= m.state.Rev:
+		m.state = *r.whole
+	}
+	m.lookLocked()
+}
+
+// lookLocked notes since when the entries are as they are.
+func (m *mirror) lookLocked() {
+	sights := make(map[line.Key]sight, len(m.state.Entries))
+	for e, holds := range m.state.Holding {
+		s, ok := m.sights[e.Key]
 		if !ok || s.holds != holds {
 			s = sight{holds, time.Now()}
 		}
-		seen[e.Key] = s
+		sights[e.Key] = s
 	}
-	l.seen = seen
+	m.sights = sights
 }
 
-func (l *loop) status() Status {
-	t := l.current.Load()
+// deny notes an error by which etcd refuses what the line needs, nil if it does not any more.
+func (m *mirror) deny(err error) {
+	m.seen.Lock()
+	defer m.seen.Unlock()
+	m.denied = err
+}
+
+func (d *driver) status() Status {
+	d.seen.Lock()
+	defer d.seen.Unlock()
+	t := d.current.Load()
 	st := Status{
-		Name: l.name, Size: l.state.Size,
-		Given: t.Given(), Held: t.Held(), Waiting: t.Waiting(), Losses: l.losses.Load(),
+		Name: d.kind + " " + d.name, Size: d.state.Size,
+		Given: t.Given(), Held: t.Held(), Waiting: t.Waiting(), Losses: d.losses.Load(),
 	}
-	if l.denied != nil {
-		st.Refused = l.denied.Error()
+	if d.denied != nil {
+		st.Refused = d.denied.Error()
 	}
 	others := false
 	lease := int64(0)
 	if s := t.session.Load(); s != nil {
 		lease = int64(s.lease)
 	}
-	for e, holds := range l.state.Holding {
+	for e, holds := range d.state.Holding {
 		others = others || !holds && e.Lease != lease
 		st.Blocks = append(st.Blocks, Block{
-			Lease: e.Lease, Own: e.Lease == lease, Permits: e.Weight, Holds: holds, Since: l.seen[e.Key].since,
+			Lease: e.Lease, Own: e.Lease == lease, Permits: e.Weight, Holds: holds, Since: d.sights[e.Key].since,
 		})
 	}
 	for i := range st.Blocks {
 		if b := &st.Blocks[i]; others && b.Own && b.Holds {
-			b.Tenure = max(0, l.fleet.tenure-time.Since(b.Since))
+			b.Tenure = max(0, d.fleet.tenure-time.Since(b.Since))
 		}
 	}
 	return st

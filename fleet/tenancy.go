@@ -22,7 +22,7 @@ type tenancy struct {
 
 func newTenancy(d *driver) *tenancy {
 	t := &tenancy{driver: d}
-	t.Init(d.name, &d.bell, t.valid)
+	t.Init(&d.bell, t.valid)
 	t.ctx, t.lose = context.WithCancelCause(context.Background())
 	return t
 }
@@ -32,6 +32,24 @@ func (t *tenancy) end() {
 	t.over.Store(true)
 	t.lose(ErrLost)
 	t.Close()
+}
+
+// releaseLoose gives back n permits that no Permit holds. If fewer are, or more than most, it
+// changes nothing and reports false.
+func (t *tenancy) releaseLoose(n, most int64) bool {
+	if !t.Tighten(n, most) {
+		return false
+	}
+	t.release(n)
+	return true
+}
+
+// release gives back n permits that are held, and tells the record before.
+func (t *tenancy) release(n int64) {
+	if r := t.driver.record(); r != nil {
+		r.Released(n, t.driver.isShared(n))
+	}
+	t.Release(n)
 }
 
 // valid reports whether the permits may be relied on now. If their time has run out it has the

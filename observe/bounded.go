@@ -76,6 +76,11 @@ func (s *Snapshot) filled() *Snapshot {
 		fill(&l.Sites)
 		fill(&l.Wait.Buckets)
 		fill(&l.Hold.Buckets)
+		if l.Fleet != nil {
+			f := *l.Fleet
+			fill(&f.Blocks)
+			l.Fleet = &f
+		}
 	}
 	return &r
 }

@@ -91,6 +91,9 @@ type lockPage struct {
 	HolderRows, WaiterRows   []groupRow
 	MoreHolders, MoreWaiters int
 	NoHolders                string // why there are none
+	Fleet                    string // empty: the lock is this process's
+	BlockRows                []blockView
+	MoreBlocks               int
 }
 
 type (
@@ -442,6 +445,10 @@ func newLockPage(l *lockView, past *history) lockPage {
 	p.HolderRows, p.MoreHolders = groupRows("holders-", l.ID, groups), more
 	groups, more = l.waiters()
 	p.WaiterRows, p.MoreWaiters = groupRows("waiters-", l.ID, groups), more
+	if l.Fleet != nil {
+		p.Fleet = upper(l.fleetSentence()) + "."
+		p.BlockRows, p.MoreBlocks = l.fleetView()
+	}
 	if l.Level < LevelHolders && (l.Held > 0 || l.Waiting > 0) {
 		p.NoHolders = "Who holds and who waits is known after observe.Watch(lock, name, observe.LevelHolders)."
 	}

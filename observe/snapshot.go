@@ -44,7 +44,8 @@ type Lock struct {
 	Since time.Time // when it began to be observed
 
 	// Permits. A read-write lock has as many as readers can hold, a keyed lock has them for each
-	// key. A cond or a wait group has none.
+	// key. A cond or a wait group has none. A lock of a fleet has the size of the fleet, and what is
+	// free or held is what this process has.
 	Size, Free, Held int64
 	Waiting          int   // requests in line now
 	Peak             int   // the most that have waited at a time
@@ -57,6 +58,8 @@ type Lock struct {
 	Waiters []Waiter // in the order in which they began to wait; at LevelHolders only
 	Keys    []Key    // of a keyed lock: those that somebody waits for; at LevelHolders only
 	Sites   []Site   // what has ended, by stack; at LevelHolders only
+
+	Fleet *Fleet `json:",omitempty"` // of a lock of package fleet, otherwise nil
 }
 
 // A Key is one key of a keyed lock.

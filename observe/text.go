@@ -378,7 +378,7 @@ func quantile(h *Histogram) string {
 func (v *view) textDetails(p *printer, locks []*lockView) {
 	shown := 0
 	for _, l := range locks {
-		if len(l.Holders) == 0 && len(l.Waiters) == 0 && len(v.Locks) > 1 {
+		if len(l.Holders) == 0 && len(l.Waiters) == 0 && l.Fleet == nil && len(v.Locks) > 1 {
 			continue
 		}
 		if shown++; shown > maxDetails {
@@ -402,6 +402,7 @@ func (v *view) textDetails(p *printer, locks []*lockView) {
 			p.textGroup("  waited for by", g)
 		}
 		p.more("  ", more, "waiter")
+		l.textFleet(p)
 	}
 	if shown > maxDetails {
 		p.gap()
@@ -412,7 +413,7 @@ func (v *view) textDetails(p *printer, locks []*lockView) {
 // numbers says how a lock is now.
 func (l *lockView) numbers() string {
 	s := fmt.Sprintf("%s held", l.HeldOf())
-	if l.Free > 0 && l.limits() {
+	if l.Free > 0 && l.limits() && l.Fleet == nil {
 		s += fmt.Sprintf(", %s free", count(l.Free))
 	}
 	return s + fmt.Sprintf(", %s waiting, at most %s", count(l.Waiting), count(l.Peak))

@@ -21,6 +21,7 @@ const (
 	maxReports = 20 // deadlocks, and different leaks and suspicions
 	maxWaits   = 12 // of one deadlock
 	maxTold    = 4  // holders of one wait, stacks of one suspicion
+	maxBlocks  = 20 // of a fleet's lock
 )
 
 // A state says what a lock is about, the worst first.

@@ -14,9 +14,10 @@ import (
 // Watch may be called at any moment. Whoever holds the lock at that moment is unknown. It panics if
 // lock is not of a type that can be observed.
 //
-// A guard is watched by its lock. An executor can be watched as well: then a [Snapshot] has its
-// tasks. All executors are watched while any lock is observed at LevelHolders, so that a lock is a
-// task's and not its worker's.
+// A guard is watched by its lock. A lock of package fleet is called as the fleet calls it unless
+// there is another name, and its [Lock] has a [Fleet]. An executor can be watched as well: then a
+// [Snapshot] has its tasks. All executors are watched while any lock is observed at LevelHolders,
+// so that a lock is a task's and not its worker's.
 func Watch(lock any, name string, level Level) {
 	if level > LevelHolders {
 		panic(fmt.Sprintf("observe: Watch at level %d: there is no such level", level))
@@ -83,7 +84,7 @@ func readLocks() *Snapshot {
 func lockOf(l *observed.Lock) Lock {
 	r := Lock{
 		ID: l.ID, Name: l.Name, Kind: l.Kind, Level: Level(l.Level), Owned: l.Owned, Since: observed.Wall(l.Since),
-		Size: l.Size, Free: max(l.Free, 0), Held: l.Size - l.Free, Waiting: l.Waiting, Peak: l.Peak, Unknown: l.Unknown,
+		Size: l.Size, Free: max(l.Free, 0), Held: l.Held(), Waiting: l.Waiting, Peak: l.Peak, Unknown: l.Unknown,
 		Counts: Counts{
 			Acquired: l.Acquired, Contended: l.Contended,
 			Tried: l.Failed[observed.Tried], TooLarge: l.Failed[observed.TooLarge],
@@ -122,6 +123,7 @@ func lockOf(l *observed.Lock) Lock {
 			Held: time.Duration(x.Held), Handed: x.Handed, Blame: time.Duration(x.Blame),
 		})
 	}
+	r.Fleet = fleetOf(l.Fleet)
 	return r
 }
 

@@ -22,7 +22,11 @@ type Numbers struct {
 	Size, Free int64
 	Waiting    int
 	Passed     int64 // acquisitions that the lock has counted and not told yet: see [Record.Renewed]
+	Elsewhere  int64 // of a lock of a fleet: permits that other processes may have
 }
+
+// Held returns how many permits this process holds.
+func (n Numbers) Held() int64 { return n.Size - n.Free - n.Elsewhere }
 
 // About says what the locks of a kind have in common.
 type About struct {
@@ -41,6 +45,10 @@ type Kind[T any] struct {
 
 	giveBack func(lock *T, n int64) // nil: a handle does not say what to return
 	ofKey    func(lock *T, hash uint64) (Numbers, bool)
+
+	// Of the locks of a fleet, nil otherwise.
+	about func(lock *T) (*About, string) // the type, and the name unless Watch gives another
+	fleet func(lock *T) *Fleet
 }
 
 // Register makes the locks of type *T known. It is called when a package is initialized.
@@ -60,6 +68,13 @@ func (k *Kind[T]) Returning(giveBack func(lock *T, n int64)) *Kind[T] {
 // It reports false if two keys have that hash.
 func (k *Kind[T]) Keyed(ofKey func(lock *T, hash uint64) (Numbers, bool)) *Kind[T] {
 	k.Keys, k.ofKey = true, ofKey
+	return k
+}
+
+// Shared says that these are locks of fleets. They have names of their own, and are of several
+// types. fleet returns what other processes have of one.
+func (k *Kind[T]) Shared(about func(lock *T) (*About, string), fleet func(lock *T) *Fleet) *Kind[T] {
+	k.about, k.fleet = about, fleet
 	return k
 }
 
@@ -105,13 +120,6 @@ func (k *Kind[T]) Join(lock *T) *Record {
 	return k.join(lock, "", level, byMeeting)
 }
 
-// Call is Join for a lock that has a name of its own. Without [Everything] it does nothing.
-func (k *Kind[T]) Call(lock *T, name string) {
-	if level := Everything(); !inert && level != Off {
-		k.join(lock, name, level, byMeeting)
-	}
-}
-
 // A weakLock is a lock that the registry knows.
 type weakLock interface {
 	// observe sets or clears the lock's bit O.
@@ -122,6 +130,8 @@ type weakLock interface {
 	ofKey(hash uint64) (Numbers, bool)
 	// giveBack returns n permits, if the lock is there and can.
 	giveBack(n int64) bool
+	// fleet returns what other processes have of a lock of a fleet, or nil.
+	fleet() *Fleet
 }
 
 // A weakPointer is a [weakLock].
@@ -157,6 +167,13 @@ func (w weakPointer[T]) giveBack(n int64) bool {
 	}
 	w.kind.giveBack(l, n)
 	return true
+}
+
+func (w weakPointer[T]) fleet() *Fleet {
+	if l := w.p.Value(); l != nil && w.kind.fleet != nil {
+		return w.kind.fleet(l)
+	}
+	return nil
 }
 
 // Watch observes a lock under a name, which may be empty. It reports false if its type is unknown,

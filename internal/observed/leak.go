@@ -95,7 +95,7 @@ func (r *Record) findLeaks() {
 // collected had them. Otherwise its request had failed.
 func (r *Record) isMissingLocked(n int64) bool {
 	numbers, ok := r.lock.numbers()
-	return ok && numbers.Size-numbers.Free >= n+r.holds.permits+r.unknown
+	return ok && numbers.Held() >= n+r.holds.permits+r.unknown
 }
 
 // leaked reports what was held of a lock that has been collected.

@@ -28,6 +28,7 @@ type Lock struct {
 	Holders, Waiters    []Hold // at Holders, oldest first
 	Keys                []Key  // of a table of locks: those that are waited for, at Holders
 	Sites               []Site // at Holders
+	Fleet               *Fleet // of a lock that processes share
 
 	DroppedHolds, DroppedWaits uint64
 }
@@ -44,6 +45,7 @@ func Read() (locks []Lock, dropped uint64) {
 	records, dropped := allRecords()
 	for _, r := range records {
 		if l, ok := r.read(); ok {
+			l.Fleet = r.lock.fleet()
 			locks = append(locks, l)
 		}
 	}
@@ -97,7 +99,7 @@ func (r *Record) readKeysLocked() (all []Key) {
 		at[e.Key] = -1
 		if n, ok := r.lock.ofKey(e.hash); ok {
 			at[e.Key] = len(all)
-			all = append(all, Key{e.Key, n, n.Size - n.Free})
+			all = append(all, Key{e.Key, n, n.Held()})
 		}
 	}
 	for e := r.holds.first; e != nil; e = e.next {
@@ -149,7 +151,7 @@ func (r *Record) stampAll(now int64) {
 	defer r.mu.Unlock()
 	r.tickLocked(n.Waiting, now)
 	switch acquired := r.acquired(n.Passed); {
-	case acquired != r.last || n.Free >= n.Size:
+	case acquired != r.last || n.Held() <= 0:
 		r.last, r.lastAt, r.stamp = acquired, now, 0
 	case r.stamp == 0:
 		r.stamp = r.lastAt

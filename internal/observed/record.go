@@ -172,7 +172,7 @@ func (r *Record) boundUnknownLocked() {
 		return
 	}
 	if n, ok := r.lock.numbers(); ok {
-		r.unknown = min(r.unknown, max(n.Size-n.Free-r.holds.permits, 0))
+		r.unknown = min(r.unknown, max(n.Held()-r.holds.permits, 0))
 	}
 }
 

@@ -153,7 +153,12 @@ func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
 			removeLocked(oldest)
 			defer oldest.agree()
 		}
-		r = newRecord(xsync.Address(l), &k.About, weakPointer[T]{k, p})
+		about, own := &k.About, ""
+		if k.about != nil {
+			about, own = k.about(l)
+		}
+		name = cmp.Or(name, own)
+		r = newRecord(xsync.Address(l), about, weakPointer[T]{k, p})
 		insertLocked(r)
 		r.cleanup = runtime.AddCleanup(l, collected, r)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/embedded"
+	"github.com/farad-go/farad/observe"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
@@ -142,4 +143,40 @@ func ExampleAcquireFuture() {
 		fmt.Println("given up")
 	}
 	// Output: <nil>
+}
+
+// The page of observed locks shows a lock of the fleet with its holders and waiters in this
+// process, and with the blocks of all processes.
+func Example_observed() {
+	client, end := open()
+	defer end()
+	ctx := context.Background()
+	f, err := fleet.New(ctx, client, "billing")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close(ctx)
+	sem, err := f.Semaphore(ctx, "exports", 40)
+	if err != nil {
+		log.Fatal(err)
+	}
+	observe.Watch(sem, "exports", observe.LevelHolders)
+	defer observe.Unwatch(sem)
+	p, err := sem.AcquirePermit(ctx, 3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Release()
+	for _, l := range observe.Read().Locks {
+		if l.Name != "exports" {
+			continue
+		}
+		fmt.Printf("%s: %d of %d held here, by %d\n", l.Kind, l.Held, l.Size, len(l.Holders))
+		for _, b := range l.Fleet.Blocks {
+			fmt.Println("own:", b.Own, "holds:", b.Holds, "permits:", b.Permits)
+		}
+	}
+	// Output:
+	// fleet.Semaphore: 3 of 40 held here, by 1
+	// own: true holds: true permits: 3
 }

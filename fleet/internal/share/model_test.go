@@ -37,7 +37,7 @@ func newWorld(x *interleave.Run, size int64, rw bool, tenure int64, processes in
 		p := &process{world: w}
 		p.bell.Init()
 		p.valid.Store(true)
-		p.Init("", &p.bell, p.valid.Load)
+		p.Init(&p.bell, p.valid.Load)
 		p.agent = line.NewAgent(int64(i+1), 0, tenure, rw, &p.Share)
 		p.agent.Learn(w.state, 0)
 		w.processes = append(w.processes, p)
@@ -100,7 +100,7 @@ func (p *process) drive() {
 
 // use acquires n permits, for which the engine has more than 1 of a writer, and releases them.
 func (p *process) use(n int64) {
-	if !p.Try(n) {
+	if !p.Try(n) && (!p.IsObserved() || !p.TryObserved(n)) {
 		err := p.Wait(waiter.Limit{}, n)
 		p.Assert(err == nil, "%v", err)
 	}
@@ -153,14 +153,17 @@ func TestModelProcesses(t *testing.T) {
 		bound int
 		long  bool // not for -short
 
-		tenure int64 // which does not end, as the time stands still, unless it is 0
+		tenure   int64 // which does not end, as the time stands still, unless it is 0
+		observed bool  // at some time: the bit O is set, and cleared again
 	}{
-		{"one process", 1, false, map[int][]int64{0: {1, 1}}, 2, false, 0},
-		{"two processes", 1, false, map[int][]int64{0: {1}, 1: {1}}, 1, false, 0},
-		{"what is idle goes back", 1, false, map[int][]int64{0: {1}, 1: {1}}, 1, false, 1},
-		{"two permits", 2, false, map[int][]int64{0: {2}, 1: {1}}, 1, true, 0},
-		{"more users than permits", 1, false, map[int][]int64{0: {1, 1}, 1: {1}}, 1, true, 0},
-		{"a reader and a writer", line.Everyone, true, map[int][]int64{0: {1}, 1: {line.Everyone}}, 1, true, 0},
+		{"one process", 1, false, map[int][]int64{0: {1, 1}}, 2, false, 0, false},
+		{"two processes", 1, false, map[int][]int64{0: {1}, 1: {1}}, 1, false, 0, false},
+		{"what is idle goes back", 1, false, map[int][]int64{0: {1}, 1: {1}}, 1, false, 1, false},
+		{"two permits", 2, false, map[int][]int64{0: {2}, 1: {1}}, 1, true, 0, false},
+		{"more users than permits", 1, false, map[int][]int64{0: {1, 1}, 1: {1}}, 1, true, 0, false},
+		{"a reader and a writer", line.Everyone, true, map[int][]int64{0: {1}, 1: {line.Everyone}}, 1, true, 0, false},
+		{"observed", 1, false, map[int][]int64{0: {1, 1}}, 1, false, 0, true},
+		{"observed, and two processes", 1, false, map[int][]int64{0: {1}, 1: {1}}, 1, true, 1, true},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			if s.long && testing.Short() {
@@ -168,6 +171,12 @@ func TestModelProcesses(t *testing.T) {
 			}
 			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: s.bound}, func(x *interleave.Run) {
 				w := newWorld(x, s.size, s.rw, s.tenure, len(s.uses))
+				if s.observed {
+					w.Go("observer", func() {
+						w.processes[0].Observe(true)
+						w.processes[0].Observe(false)
+					})
+				}
 				w.run(s.uses)
 			})
 		})

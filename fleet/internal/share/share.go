@@ -6,7 +6,6 @@ package share
 import (
 	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/internal/engine"
-	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -47,25 +46,28 @@ const (
 
 // Init makes s a share of nothing, in which requests of any size wait until the agent knows the
 // size of the line. valid is called by any goroutine, with permits held.
-func (s *Share) Init(name string, bell *Bell, valid func() bool) {
+func (s *Share) Init(bell *Bell, valid func() bool) {
 	s.permits().Init(0, &engine.Options{Elastic: true})
 	s.Bound(engine.MaxPermits)
 	s.bell, s.valid = bell, valid
-	kind.Call(s, name)
 }
+
+// Observe says whether the share is observed. Then Try fails, so that all is told by slow paths.
+func (s *Share) Observe(on bool) { s.e.Observe(on) }
+
+// IsObserved reports whether the share is observed.
+func (s *Share) IsObserved() bool { return s.e.IsObserved() }
 
 func (s *Share) permits() engine.Permits { return s.e.From(0) }
 
 // Close ends all requests, now and later, with [waiter.ErrClosed]. What is held stays held.
 func (s *Share) Close() { s.e.Close() }
 
-// Try takes n permits, n > 0, without waiting.
-func (s *Share) Try(n int64) bool {
-	if s.permits().TryAcquire(n) {
-		return s.stillValid(n)
-	}
-	return s.e.IsObserved() && s.tryObserved(n)
-}
+// Try takes n permits, n > 0, without waiting, unless the share is observed.
+func (s *Share) Try(n int64) bool { return s.permits().TryAcquire(n) && s.stillValid(n) }
+
+// TryObserved is Try whether the share is observed or not.
+func (s *Share) TryObserved(n int64) bool { return s.permits().TryObserved(n) && s.stillValid(n) }
 
 // stillValid reports whether n permits that were just taken may be relied on. If not they go back.
 func (s *Share) stillValid(n int64) bool {
@@ -79,21 +81,13 @@ func (s *Share) stillValid(n int64) bool {
 // Wait takes n permits, n > 0, and waits for them until l ends the wait. After a loss, as after
 // Close, the error is [waiter.ErrClosed].
 func (s *Share) Wait(l waiter.Limit, n int64) error {
-	if s.e.IsObserved() {
-		return s.waitObserved(l, n)
-	}
 	if err := s.sleep(l, n); err != nil {
 		return err
 	}
-	return s.ifValid(n)
-}
-
-// ifValid is stillValid for Wait.
-func (s *Share) ifValid(n int64) error {
-	if s.stillValid(n) {
-		return nil
+	if !s.stillValid(n) {
+		return waiter.ErrClosed
 	}
-	return waiter.ErrClosed
+	return nil
 }
 
 // sleep is Wait, but does not ask whether the share is valid.
@@ -114,9 +108,6 @@ func (s *Share) sleep(l waiter.Limit, n int64) error {
 // Release gives back n permits, n > 0. If fewer are held it changes nothing and reports false.
 func (s *Share) Release(n int64) bool {
 	o := s.e.Look()
-	if o.IsObserved() && n <= s.Held() {
-		observed.Of(s).Released(n, false)
-	}
 	if (!s.e.Returns(o, n) || !s.e.Give(o, n)) && !s.permits().Release(n) {
 		return false
 	}
@@ -144,16 +135,16 @@ func (s *Share) Loosen(n int64) { s.loose.Add(n) }
 // Loose returns how many permits are held without a handle.
 func (s *Share) Loose() int64 { return s.loose.Load() }
 
-// ReleaseLoose is Release of permits that are held without a handle. If fewer are, or more than
-// most, it changes nothing and reports false.
-func (s *Share) ReleaseLoose(n, most int64) bool {
+// Tighten undoes Loosen: the caller has n of those permits, and is to release them. If fewer are
+// held without a handle, or more than most, it changes nothing and reports false.
+func (s *Share) Tighten(n, most int64) bool {
 	for { // A retry follows only another's success.
 		o := s.loose.Load()
 		if o < n || o > most {
 			return false
 		}
 		if s.loose.CompareAndSwap(o, o-n) {
-			return s.Release(n)
+			return true
 		}
 	}
 }

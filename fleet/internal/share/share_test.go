@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/fleet/internal/line"
-	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -19,7 +18,7 @@ func newShare(given int64) (s *Share, bell *Bell, valid *bool) {
 	s, bell, valid = new(Share), new(Bell), new(bool)
 	*valid = true
 	bell.Init()
-	s.Init("", bell, func() bool { return *valid })
+	s.Init(bell, func() bool { return *valid })
 	s.Resize(given)
 	return s, bell, valid
 }
@@ -57,50 +56,43 @@ func TestTheDriverIsToldOfWhoGivesUp(t *testing.T) {
 	require.Equal(t, []line.Op{{Key: line.Key{Lease: 7}, Mod: 6}}, txn.Ops)
 }
 
-// An observed share grants and refuses what one does that is not observed.
+// An observed share grants and refuses what one does that is not observed, but for its fast path.
 func TestAnObservedShareIsAShare(t *testing.T) {
 	s, _, valid := newShare(2)
-	require.True(t, observed.Watch(s, t.Name(), observed.Holders))
-	defer observed.Unwatch(s)
-	read := func() (l observed.Lock) {
-		locks, _ := observed.Read()
-		for _, o := range locks {
-			if o.Name == t.Name() {
-				l = o
-			}
-		}
-		return l
-	}
-	require.True(t, s.Try(1))
+	require.True(t, s.TryObserved(1), "whether it is observed or not")
+	require.True(t, s.Release(1))
+	s.Observe(true)
+	require.True(t, s.IsObserved())
+	require.False(t, s.Try(1), "nobody would be told")
+	require.True(t, s.TryObserved(1))
 	require.NoError(t, s.Wait(waiter.After(time.Minute), 1))
-	require.Len(t, read().Holders, 2)
-	require.False(t, s.Try(1))
+	require.False(t, s.TryObserved(1))
 	require.Error(t, s.Wait(waiter.After(time.Millisecond), 1))
 	require.EqualValues(t, 2, s.Held())
 
 	got := make(chan error)
 	wait := func() {
 		go func() { got <- s.Wait(waiter.Limit{}, 1) }()
-		require.Eventually(t, func() bool { return len(read().Waiters) == 1 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return s.Waiting() == 1 }, time.Minute, time.Millisecond)
 	}
 	wait()
 	require.True(t, s.Release(1))
 	require.NoError(t, <-got)
 	require.False(t, s.Release(3), "fewer are held")
-	require.Len(t, read().Holders, 2)
 
 	wait()
 	*valid = false // a loss that the share is told of later
 	require.True(t, s.Release(1))
 	require.True(t, errors.Is(<-got, waiter.ErrClosed))
-	require.False(t, s.Try(1))
+	require.False(t, s.TryObserved(1))
 	require.ErrorIs(t, s.Wait(waiter.Limit{}, 1), waiter.ErrClosed)
 	require.EqualValues(t, 1, s.Held())
 	require.True(t, s.Release(1))
-	l := read()
-	require.Empty(t, l.Holders)
-	require.Empty(t, l.Waiters)
-	require.Equal(t, l.Size, l.Free)
+	require.Zero(t, s.Held())
+	s.Observe(false)
+	*valid = true
+	require.True(t, s.Try(1))
+	require.True(t, s.Release(1))
 }
 
 // What is released without a handle is counted apart, so that it is nobody's with a handle.
@@ -109,11 +101,11 @@ func TestLoosePermits(t *testing.T) {
 	require.True(t, s.Try(1))
 	require.True(t, s.Try(2))
 	s.Loosen(2)
-	require.False(t, s.ReleaseLoose(3, 3), "one of them has a handle")
-	require.False(t, s.ReleaseLoose(1, 1), "more than most are loose")
-	require.True(t, s.ReleaseLoose(1, 2))
+	require.False(t, s.Tighten(3, 3), "one of them has a handle")
+	require.False(t, s.Tighten(1, 1), "more than most are loose")
+	require.True(t, s.Tighten(1, 2))
 	require.EqualValues(t, 1, s.Loose())
-	require.True(t, s.ReleaseLoose(1, 1))
-	require.EqualValues(t, 1, s.Held())
-	require.EqualValues(t, 2, s.Available())
+	require.True(t, s.Tighten(1, 1))
+	require.Zero(t, s.Loose())
+	require.EqualValues(t, 3, s.Held(), "whoever has tightened releases")
 }

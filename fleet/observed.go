@@ -1,0 +1,181 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/waiter"
+)
+
+// What an observed line does instead, once its fast paths have failed: the same as an unobserved
+// one, and tells its record. The record is the driver's: it outlives losses, as the waits do. It
+// knows what this process's goroutines hold and wait for, and asks the mirror for the rest. Another
+// process may end a wait, so a wait is never part of a deadlock that is reported.
+//
+// Invariants:
+//
+//  1. All tenancies of a driver have the bit O, or none has. (TestObservedAcrossALoss)
+//  2. A record is told of a hold after its permits were taken, and of its end before they are given
+//     back. (TestObservedHoldsAreHeld)
+//  3. A snapshot asks no server, and waits for no driver. (TestObservedWithoutAServer)
+
+var watched = observed.Register(observed.About{Name: "fleet"}, (*driver).observe, (*driver).numbers).
+	Shared((*driver).about, (*driver).elsewhere)
+
+var abouts = map[string]*observed.About{
+	kindSemaphore: {Name: "fleet.Semaphore"},
+	kindMutex:     {Name: "fleet.Mutex", Owned: true},
+	kindRWMutex:   {Name: "fleet.RWMutex", Owned: true},
+}
+
+func init() {
+	observed.Within(func(lock any) any {
+		if l, ok := lock.(interface{ observable() *driver }); ok {
+			return l.observable()
+		}
+		return nil
+	})
+}
+
+// observable returns the driver of a façade, nil if that is nil.
+func (s *Semaphore) observable() *driver {
+	if s == nil {
+		return nil
+	}
+	return s.d
+}
+
+func (m *Mutex) observable() *driver   { return (*Semaphore)(m).observable() }
+func (m *RWMutex) observable() *driver { return (*Semaphore)(m).observable() }
+
+func (d *driver) about() (*observed.About, string) { return abouts[d.kind], d.name }
+
+// observe sets or clears the bit O of all tenancies, now and later.
+func (d *driver) observe(on bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.observed = on
+	for _, t := range d.old {
+		t.Observe(on)
+	}
+	d.current.Load().Observe(on)
+}
+
+func (d *driver) numbers() observed.Numbers {
+	all, _ := d.tenancies(MaxPermits)
+	held := int64(0)
+	for _, t := range all {
+		held += t.Held()
+	}
+	t, size := all[len(all)-1], d.size.Load()
+	given := t.Given()
+	return observed.Numbers{Size: size, Free: given - held, Elsewhere: size - given, Waiting: t.Waiting()}
+}
+
+// maxBlocks is how many blocks of a line are shown.
+const maxBlocks = 1 << 8
+
+// elsewhere returns what the process knows of the line. Names that it does not know yet it has the
+// driver ask for.
+func (d *driver) elsewhere() *observed.Fleet {
+	st := d.status()
+	r := &observed.Fleet{Losses: uint64(st.Losses), Refused: st.Refused}
+	names := map[int64]string{}
+	if known := d.fleet.names.Load(); known != nil {
+		names = *known
+	}
+	if isClosed(d.done) {
+		return r // what was known last is not so any more
+	}
+	r.More = max(len(st.Blocks)-maxBlocks, 0)
+	for _, b := range st.Blocks[:len(st.Blocks)-r.More] {
+		if b.Process = names[b.Lease]; b.Process == "" {
+			signal(d.strangers)
+		}
+		r.Blocks = append(r.Blocks, observed.Block(b))
+	}
+	return r
+}
+
+// askNames asks for the names of processes, unless that was done a short time ago.
+func (l *loop) askNames() {
+	if time.Since(l.named) < l.fleet.answerWithin() {
+		return
+	}
+	l.named = time.Now()
+	l.calls.Go(func() {
+		ctx, cancel := context.WithTimeout(l.ctx, l.store.limit)
+		defer cancel()
+		_, _ = l.fleet.members(ctx) // who looks again has it asked again
+	})
+}
+
+// tells reports whether the line is observed, or has to join.
+func (d *driver) tells() bool {
+	return d.current.Load().IsObserved() || observed.Everything() != observed.Off
+}
+
+// record returns the record of the line, nil if it is not observed.
+func (d *driver) record() *observed.Record {
+	if d.current.Load().IsObserved() {
+		return observed.Of(d)
+	}
+	return nil
+}
+
+// join is record, but the line joins if need be.
+func (d *driver) join() *observed.Record {
+	if r := d.record(); r != nil {
+		return r
+	}
+	return watched.Join(d)
+}
+
+// isShared reports whether who holds n permits holds them beside others of all of the line: a
+// reader.
+func (d *driver) isShared(n int64) bool { return d.store.size == line.Everyone && n == reader }
+
+// acquireObserved is acquireUntil.
+//
+//go:noinline
+func (d *driver) acquireObserved(
+	ctx context.Context, end time.Time, l waiter.Limit, n int64,
+) (*tenancy, error) {
+	r := d.join()
+	if t := d.current.Load(); t.TryObserved(n) {
+		r.Took(n, d.isShared(n))
+		return t, nil
+	}
+	w := r.Begin(n, d.isShared(n), true)
+	t, err := d.acquireUntil(ctx, end, w.Limit(l), n)
+	w.End(err)
+	return t, err
+}
+
+// tryObserved is try of an observed line, for callers that do not go on to wait.
+//
+//go:noinline
+func (d *driver) tryObserved(n int64) *tenancy {
+	t := d.current.Load()
+	if !t.TryObserved(n) {
+		t = nil
+	}
+	d.tried(t, n, nil)
+	return t
+}
+
+// tried tells the record how a try has ended: with n permits of t, without any, or with an error.
+func (d *driver) tried(t *tenancy, n int64, err error) {
+	r := d.record()
+	switch {
+	case r == nil || n <= 0:
+	case t != nil:
+		r.Took(n, d.isShared(n))
+	case err != nil:
+		r.FailedWith(err)
+	default:
+		r.Failed(observed.Tried)
+	}
+}

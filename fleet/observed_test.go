@@ -1,0 +1,335 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/fleet/internal/clock"
+	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/waiter"
+)
+
+// ownLease is that of the process under test, whose line nobody drives.
+const ownLease = 7
+
+// alone returns the driver of a line of this process, which has a block of the size's permits but
+// one, and another process has that one. Nothing can be asked for: there is no server.
+func alone(t *testing.T, kind string, size int64) *driver {
+	t.Helper()
+	f := &Fleet{ttl: time.Minute, tenure: time.Hour}
+	s := newStore(nil, "test", kind, "exports", time.Second)
+	d := newDriver(f, kind, "exports", s, line.State{Rev: 9, Size: size, Entries: []line.Entry{
+		{Key: line.Key{Lease: ownLease}, Create: 2, Mod: 2, Weight: size - 1},
+		{Key: line.Key{Lease: 8}, Create: 3, Mod: 3, Weight: 1},
+		{Key: line.Key{Lease: 9}, Create: 4, Mod: 4, Weight: 2},
+	}})
+	t.Cleanup(d.close)
+	d.seat(size - 1)
+	return d
+}
+
+// seat gives the current tenancy a session and permits.
+func (d *driver) seat(n int64) {
+	t := d.current.Load()
+	t.session.Store(newSession(ownLease, clock.Now(), d.fleet.ttl))
+	t.Bound(MaxPermits)
+	t.Granted(9, []int64{ownLease})
+	t.Resize(n)
+}
+
+// loseAll ends the current tenancy of d, and gives the next tenancy as many permits.
+func (d *driver) loseAll() {
+	t := d.current.Load()
+	n := t.Given()
+	d.turn(func(o *tenancy) bool { return o == t })
+	d.seat(n)
+}
+
+func observedLock(t *testing.T, name string) observed.Lock {
+	t.Helper()
+	all, _ := observed.Read()
+	i := slices.IndexFunc(all, func(l observed.Lock) bool { return l.Name == name })
+	require.GreaterOrEqual(t, i, 0, "%s is not observed", name)
+	return all[i]
+}
+
+// A snapshot has what the process knows, although there is neither a server nor a driver.
+func TestObservedWithoutAServer(t *testing.T) {
+	d := alone(t, kindSemaphore, 40)
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	d.fleet.names.Store(&map[int64]string{8: host + "/4711"})
+	d.losses.Store(3)
+	d.deny(errors.New("no role"))
+	s := &Semaphore{d}
+	require.NoError(t, s.Acquire(t.Context(), 2))
+	observed.Watch(s, "", observed.Holders)
+	defer observed.Unwatch(s)
+	p, err := s.AcquirePermit(t.Context(), 5)
+	require.NoError(t, err)
+	require.False(t, s.TryAcquire(33))
+
+	l := observedLock(t, "exports")
+	require.Equal(t, "fleet.Semaphore", l.Kind)
+	require.Equal(t, []int64{40, 32, 7, 2}, []int64{l.Size, l.Free, l.Held(), l.Unknown})
+	require.Len(t, l.Holders, 1)
+	require.EqualValues(t, 5, l.Holders[0].Permits)
+	require.EqualValues(t, 1, l.Failed[observed.Tried])
+	require.EqualValues(t, 1, l.Acquired)
+	require.EqualValues(t, 3, l.Fleet.Losses)
+	require.Equal(t, "no role", l.Fleet.Refused)
+	for i := range l.Fleet.Blocks {
+		b := &l.Fleet.Blocks[i]
+		require.WithinDuration(t, time.Now(), b.Since, time.Minute)
+		b.Since = time.Time{}
+		if b.Own {
+			require.InDelta(t, time.Hour, b.Tenure, float64(time.Minute))
+			b.Tenure = 0
+		}
+	}
+	require.Equal(t, []observed.Block{
+		{Lease: ownLease, Own: true, Permits: 39, Holds: true},
+		{Process: host + "/4711", Lease: 8, Permits: 1, Holds: true},
+		{Lease: 9, Permits: 2},
+	}, l.Fleet.Blocks)
+	require.Len(t, d.strangers, 1, "the driver is to ask who has lease 9")
+
+	p.Release()
+	s.Release(2)
+	l = observedLock(t, "exports")
+	require.Empty(t, l.Holders)
+	require.Zero(t, l.Held()+l.Unknown)
+	close(d.done)
+	require.Empty(t, observedLock(t, "exports").Fleet.Blocks, "nobody tells any more")
+}
+
+// All façades of a line are the same lock.
+func TestWatchKnowsAllTypes(t *testing.T) {
+	for kind, lock := range map[string]func(*driver) any{
+		"fleet.Semaphore": func(d *driver) any { return &Semaphore{d} },
+		"fleet.Mutex":     func(d *driver) any { return &Mutex{d} },
+		"fleet.RWMutex":   func(d *driver) any { return &RWMutex{d} },
+	} {
+		d := alone(t, map[string]string{
+			"fleet.Semaphore": kindSemaphore, "fleet.Mutex": kindMutex, "fleet.RWMutex": kindRWMutex,
+		}[kind], line.Everyone)
+		observed.Watch(lock(d), kind, observed.Counts)
+		require.Equal(t, kind, observedLock(t, kind).Kind)
+		observed.Unwatch(lock(d))
+		require.False(t, d.current.Load().IsObserved())
+	}
+	require.PanicsWithValue(t, "observe: a nil *fleet", func() { observed.Watch((*Mutex)(nil), "", observed.Counts) })
+	require.False(t, observed.Watch(&Fleet{}, "", observed.Counts))
+}
+
+func TestObservedReaders(t *testing.T) {
+	d := alone(t, kindRWMutex, line.Everyone)
+	m := &RWMutex{d}
+	observed.Watch(m, "config", observed.Holders)
+	defer observed.Unwatch(m)
+	require.True(t, m.TryRLock())
+	require.NoError(t, m.RLockContext(t.Context()))
+	require.False(t, m.TryLock())
+	l := observedLock(t, "config")
+	require.Len(t, l.Holders, 2)
+	for _, h := range l.Holders {
+		require.True(t, h.Shared)
+	}
+	m.RUnlock()
+	m.RUnlock()
+	require.Empty(t, observedLock(t, "config").Holders)
+}
+
+// A wait goes on across a loss, and what was lost is a hold until it is released.
+func TestObservedAcrossALoss(t *testing.T) {
+	d := alone(t, kindSemaphore, 2)
+	s := &Semaphore{d}
+	observed.Watch(s, "lost", observed.Holders)
+	defer observed.Unwatch(s)
+	p, err := s.AcquirePermit(t.Context(), 1)
+	require.NoError(t, err)
+	got := make(chan error, 2)
+	for range 2 {
+		go func() { got <- s.Acquire(context.Background(), 1) }()
+	}
+	waiting := func(n int) func() bool {
+		return func() bool { return len(observedLock(t, "lost").Waiters) == n }
+	}
+	require.Eventually(t, waiting(2), 10*time.Second, time.Millisecond)
+	before := observedLock(t, "lost").Waiters
+
+	d.loseAll()
+	require.NoError(t, <-got)
+	require.False(t, p.Valid())
+	require.Eventually(t, waiting(1), 10*time.Second, time.Millisecond)
+	l := observedLock(t, "lost")
+	require.Len(t, l.Holders, 2, "the lost one, and the new one")
+	require.EqualValues(t, 2, l.Held())
+	require.EqualValues(t, 1, l.Fleet.Losses)
+	require.Contains(t, []uint64{before[0].ID, before[1].ID}, l.Waiters[0].ID, "it is the same wait")
+	counted := func() bool { return observedLock(t, "lost").Contended == 2 }
+	require.Eventually(t, counted, 10*time.Second, time.Millisecond)
+	require.Zero(t, l.Failed[observed.Closed])
+
+	p.Release()
+	require.Len(t, observedLock(t, "lost").Holders, 1)
+	s.Release(1)
+	require.NoError(t, <-got)
+	s.Release(1)
+	require.Zero(t, observedLock(t, "lost").Held())
+}
+
+// Permits of futures and handles are their own, whoever releases them.
+func TestObservedFutures(t *testing.T) {
+	d := alone(t, kindSemaphore, 2)
+	s := &Semaphore{d}
+	observed.Watch(s, "future", observed.Holders)
+	defer observed.Unwatch(s)
+	require.True(t, s.TryAcquire(1))
+	var f AcquireFuture
+	f.Init(s, 1)
+	done := f.Done()
+	l := observedLock(t, "future")
+	require.Len(t, l.Waiters, 1)
+	require.True(t, l.Waiters[0].Future)
+	s.Release(1)
+	<-done
+	require.True(t, observedLock(t, "future").Waiters[0].Granted)
+	require.NoError(t, f.Err())
+	require.Len(t, observedLock(t, "future").Holders, 1)
+	p := f.Permit()
+	require.Len(t, observedLock(t, "future").Holders, 1)
+	released := make(chan struct{})
+	go func() {
+		p.Release()
+		close(released)
+	}()
+	<-released
+	l = observedLock(t, "future")
+	require.Empty(t, l.Holders)
+	require.EqualValues(t, 1, l.Handed)
+
+	f.Init(s, 1)
+	<-f.Done()
+	d.loseAll()
+	require.ErrorIs(t, f.Err(), ErrLost)
+	f.Release()
+	require.Empty(t, observedLock(t, "future").Holders)
+}
+
+// What a snapshot says to be held is held, also while a release hands it on.
+func TestObservedHoldsAreHeld(t *testing.T) {
+	d := alone(t, kindSemaphore, 2)
+	s := &Semaphore{d}
+	observed.Watch(s, "held", observed.Holders)
+	defer observed.Unwatch(s)
+	for name, release := range map[string]func() func(){
+		"loose": func() func() {
+			require.True(t, s.TryAcquire(1))
+			return func() { s.Release(1) }
+		},
+		"permit": func() func() {
+			p, ok := s.TryAcquirePermit(1)
+			require.True(t, ok)
+			return p.Release
+		},
+	} {
+		give := release()
+		require.Len(t, observedLock(t, "held").Holders, 1, name)
+		var f AcquireFuture
+		f.Init(s, 1)
+		holders := -1
+		require.False(t, f.Poll(waiter.WakerFunc(func() { holders = len(observedLock(t, "held").Holders) })))
+		give()
+		require.Zero(t, holders, name)
+		f.Release()
+	}
+}
+
+// Watch and Unwatch at any moment, beside losses, lose no permit and no wake-up.
+func TestUnwatchLosesNothing(t *testing.T) {
+	d := alone(t, kindSemaphore, 4) // three are this process's
+	s := &Semaphore{d}
+	rounds := 20_000
+	if testing.Short() {
+		rounds = 2_000
+	}
+	var users, others sync.WaitGroup
+	stop := make(chan struct{})
+	others.Go(func() {
+		for !isClosed(stop) {
+			for _, level := range []observed.Level{observed.Holders, observed.Counts, observed.Off} {
+				observed.Watch(s, "toggled", level)
+				observed.Read()
+			}
+		}
+	})
+	others.Go(func() {
+		for !isClosed(stop) {
+			time.Sleep(time.Millisecond)
+			d.loseAll()
+		}
+	})
+	for i := range 4 {
+		users.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(i)))
+			for range rounds {
+				d.useSomehow(t, r)
+			}
+		})
+	}
+	users.Wait()
+	close(stop)
+	others.Wait()
+	d.forget()
+	all, _ := d.tenancies(MaxPermits)
+	require.Len(t, all, 1)
+	require.Zero(t, all[0].Held())
+	observed.Watch(s, "toggled", observed.Holders)
+	l := observedLock(t, "toggled")
+	observed.Unwatch(s)
+	require.Empty(t, l.Holders)
+	require.Empty(t, l.Waiters)
+	require.Zero(t, l.Held()+l.Unknown)
+	require.EqualValues(t, 3, l.Free)
+}
+
+// useSomehow acquires and releases by one of the ways to do that.
+func (d *driver) useSomehow(t *testing.T, r *rand.Rand) {
+	s, n := &Semaphore{d}, 1+r.Int64N(3)
+	switch r.IntN(4) {
+	case 0:
+		if s.TryAcquire(n) {
+			s.Release(n)
+		}
+	case 1:
+		if s.AcquireTimeout(time.Second, n) == nil {
+			s.Release(n)
+		}
+	case 2:
+		p, err := s.AcquirePermit(context.Background(), n)
+		if err != nil {
+			t.Error(err)
+		}
+		p.Release()
+	default:
+		var f AcquireFuture
+		f.Init(s, n)
+		if r.IntN(2) == 0 {
+			<-f.Done()
+			if r.IntN(2) == 0 {
+				f.Permit().Release()
+			}
+		}
+		f.Release()
+	}
+}
