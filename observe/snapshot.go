@@ -44,8 +44,8 @@ type Lock struct {
 	Since time.Time // when it began to be observed
 
 	// Permits. A read-write lock has as many as readers can hold, a keyed lock has them for each
-	// key. A cond or a wait group has none. A lock of a fleet has the size of the fleet, and what is
-	// free or held is what this process has.
+	// key. A cond or a wait group has none. A lock of a fleet has the size of the fleet, of which
+	// this process has what is free or held.
 	Size, Free, Held int64
 	Waiting          int   // requests in line now
 	Peak             int   // the most that have waited at a time
