@@ -259,7 +259,7 @@ func TestTheSameSamplesGiveTheSameLimits(t *testing.T) {
 	}
 }
 
-// To measure the shortest latency, Vegas halves a limit that is in use, for eleven windows.
+// To measure the shortest latency, Vegas halves a limit that is in use, for six windows.
 func TestVegasMeasuresAtHalfOfTheLimit(t *testing.T) {
 	long := limit.Sample{RTT: 16 * ms, InFlight: 1000}
 	used := func() *limit.Vegas { // at rest with a queue of 5
@@ -270,7 +270,7 @@ func TestVegasMeasuresAtHalfOfTheLimit(t *testing.T) {
 	v := used()
 	require.EqualValues(t, 20, v.Limit())
 	v.Update(long)
-	for range 10 {
+	for range 5 {
 		require.EqualValues(t, 10, v.Limit())
 		require.EqualValues(t, 10, v.Update(limit.Sample{RTT: 13 * ms, InFlight: 10}))
 	}
@@ -294,7 +294,7 @@ func TestVegasMeasuresAtHalfOfTheLimit(t *testing.T) {
 	v = used()
 	v.Update(long)
 	require.EqualValues(t, 9, v.Update(limit.Sample{Dropped: true}), "of 19")
-	require.EqualValues(t, 19, after(v, times(11, long)))
+	require.EqualValues(t, 19, after(v, times(6, long)))
 }
 
 // Vegas measures the shortest latency anew when the limit has fallen to three fifths, but not at
@@ -310,7 +310,7 @@ func TestVegasMeasuresAnewWhenTheLimitHasFallen(t *testing.T) {
 		require.Equal(t, want, v.Limit())
 	}
 	require.EqualValues(t, 12, v.Update(slow))
-	require.EqualValues(t, 24, after(v, times(11, slow)))
+	require.EqualValues(t, 24, after(v, times(6, slow)))
 	require.EqualValues(t, 30, v.Update(slow), "it is not a queue")
 	require.EqualValues(t, 40, after(v, times(10, slow)))
 }
@@ -333,7 +333,7 @@ func TestVegasWaitsUntilTheQueueIsGone(t *testing.T) {
 	for range 2 {
 		require.EqualValues(t, 50, after(v, times(280, quick)))
 		v.Update(limit.Sample{RTT: time.Hour, InFlight: 1000})
-		require.EqualValues(t, 50, after(v, times(9, quick)))
+		require.EqualValues(t, 50, after(v, times(4, quick)))
 		require.EqualValues(t, 100, v.Update(quick))
 		require.Less(t, after(v, times(20, long)), int64(100), "it is a queue")
 	}

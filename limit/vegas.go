@@ -8,10 +8,10 @@ import "math"
 //
 // The shortest latency is measured anew after 300 windows, and as soon as the limit has fallen to
 // three fifths of what it was: a resource that has become slower looks like one with a queue. If
-// the limit is in use, it is halved for that, for 11 windows, so that the queue runs empty.
+// the limit is in use, it is halved for that, for 6 windows, so that the queue runs empty.
 //
 // It needs no number that the user would have to know, keeps the queue short, and stays where it is
-// under an overload that lasts. But the measurement costs up to three of a hundred requests where
+// under an overload that lasts. But the measurement costs up to two of a hundred requests where
 // there is always a queue. A resource that becomes slower answers fewer than it could until it is
 // measured anew. And where the latency falls as long as requests are few, the limit is too low.
 //
@@ -47,8 +47,10 @@ const (
 	vegasBeta   = 6   // above it a step down; without a queue the limit rises by as many steps
 	vegasProbe  = 300 // samples, or less if the limit has fallen
 	vegasFallen = 0.6 // to so much of itself: by chance it falls to more
-	vegasWeight = 0.25
-	vegasFalls  = 0.99 // an average that becomes shorter by more is still falling
+
+	vegasMeasured = 5 // samples of a probe, besides the first
+	vegasWeight   = 0.25
+	vegasFalls    = 0.99 // an average that becomes shorter by more is still falling
 )
 
 func (v *Vegas) begin() {
@@ -128,7 +130,7 @@ func (v *Vegas) probes(rtt float64) {
 		return
 	}
 	v.probe.add(rtt, 0)
-	if v.probe.isWarm() {
+	if v.probe.n == vegasMeasured {
 		v.probing = false
 		v.learns(v.probe.value)
 	}
