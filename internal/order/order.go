@@ -53,8 +53,8 @@ type policy interface {
 //  2. A lane holds its tickets in the order of their arrival. (FuzzAgainstModel)
 //  3. The last request of a lane is never shed. So Pop returns nil only if nothing waits.
 //     (FuzzAgainstModel)
-//  4. An Order in which nothing waits holds no more memory than a new one and 64 spare tickets and
-//     lanes. (TestAMillionTenantsLeaveNothingBehind)
+//  4. An Order in which nothing waits holds no more memory than a new one, 64 spare tickets and
+//     lanes, and the tenant that was next last. (TestAMillionTenantsLeaveNothingBehind)
 //
 // Those of the policies are at shares and classes.
 type Order struct {
