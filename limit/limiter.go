@@ -97,6 +97,14 @@ func (l *Limiter) Acquire(ctx context.Context, n int64) (*Permit, error) {
 	return l.Start(n), nil
 }
 
+// AcquireAs is Acquire of a tenant, as the AcquireAs of the semaphore is.
+func (l *Limiter) AcquireAs(ctx context.Context, tenant any, n int64) (*Permit, error) {
+	if err := l.sem.AcquireAs(ctx, tenant, n); err != nil {
+		return nil, err
+	}
+	return l.Start(n), nil
+}
+
 // TryAcquire takes n permits if the semaphore's TryAcquire does.
 func (l *Limiter) TryAcquire(n int64) (*Permit, bool) {
 	if !l.sem.TryAcquire(n) {

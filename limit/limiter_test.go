@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/limit"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -201,6 +202,33 @@ func withTimeout(l *limit.Limiter) (*limit.Permit, error) {
 	ctx, cancel := context.WithTimeout(bg, ms)
 	defer cancel()
 	return l.Acquire(ctx, 1)
+}
+
+// Each tenant has its turn, and what it gets counts as anybody's does.
+func TestTenantsShareALimit(t *testing.T) {
+	l := limit.New(semaphore.New(0, semaphore.WithShares(nil)), &limit.AIMD{Initial: 1})
+	first, err := l.AcquireAs(t.Context(), "A", 1)
+	require.NoError(t, err)
+	none, err := l.AcquireAs(t.Context(), "A", 2)
+	require.ErrorIs(t, err, semaphore.ErrTooLarge)
+	require.Nil(t, none)
+	turns := make(chan string, 4)
+	var wg sync.WaitGroup
+	for i, tenant := range []string{"A", "A", "A", "B"} { // the first A is next, whoever comes
+		wg.Go(func() {
+			p, err := l.AcquireAs(t.Context(), tenant, 1)
+			if err != nil {
+				t.Error(err)
+			}
+			turns <- tenant
+			p.Ignore()
+		})
+		locktest.AwaitWaiting(t, l.Semaphore(), i+1)
+	}
+	first.Ignore()
+	wg.Wait()
+	require.Zero(t, l.InFlight())
+	require.Equal(t, []string{"A", "A", "B", "A"}, []string{<-turns, <-turns, <-turns, <-turns})
 }
 
 func TestALimitThatFallsBelowARequestEndsIt(t *testing.T) {

@@ -10,6 +10,7 @@
 //	wait in Go's select                  AcquireFuture, its Done
 //	wait in a task of an executor        AcquireFuture, its Poll
 //	a handle that cannot release twice   AcquirePermit
+//	any of these for one of many tenants AcquireAs and its kin
 //
 // # Order
 //
@@ -21,7 +22,8 @@
 //
 // The grants are in order. The scheduler may still run a goroutine first that was granted later.
 //
-// [WithCapacitor] trades the strict order for speed, with a bound on overtaking.
+// [WithShares] and [WithPriorities] serve tenants or classes otherwise, and [WithCapacitor] trades
+// the strict order for speed. Each states a bound on overtaking.
 //
 // # Cancellation
 //
@@ -53,6 +55,17 @@
 // inside a bubble while goroutines outside release.
 //
 // # Policies
+//
+//	you see                                         use
+//	one tenant's flood delays all others            WithShares
+//	urgent requests wait behind others              WithPriorities
+//	the line grows, and who is served has given up  WithQueue
+//	the right size is not known                     package limit
+//	goroutine switches cost more than the work      WithCapacitor
+//	many processors meet at the counter             WithWaitingArray
+//
+// Shares, priorities and queues are rules of the line only. Without contention they cost nothing.
+// docs/design/sharing.md has their bounds, and docs/guides/overload.md how to choose.
 //
 // [WithWaitingArray] makes package twa count the permits. It is for semaphores that many processors
 // use all the time and that are hardly ever exhausted. [WithCapacitor] lets running goroutines pass

@@ -133,6 +133,71 @@ func ExampleWithCapacitor() {
 	// true <nil>
 }
 
+// One tenant floods the semaphore, and another still gets every second permit.
+func ExampleWithShares() {
+	sem := semaphore.New(1, semaphore.WithShares(nil)) // nil: all tenants weigh the same
+	sem.TryAcquire(1)
+
+	names := []string{"flood", "flood", "flood", "flood", "modest", "modest"}
+	requests := make([]semaphore.AcquireFuture, len(names))
+	for i := range requests {
+		requests[i].InitAs(sem, names[i], 1)
+		requests[i].Poll(nil)
+	}
+	sem.Release(1)
+	for sem.Waiting() > 0 {
+		for i := range requests {
+			if requests[i].Complete() {
+				fmt.Print(names[i], " ")
+				requests[i].Release()
+			}
+		}
+	}
+	// Output: flood flood modest flood modest
+}
+
+// A request of a user comes before those of batch jobs. These age, so that they do not starve.
+func ExampleWithPriorities() {
+	const user, batch = 0, 1
+	sem := semaphore.New(1, semaphore.WithPriorities(2, 1000))
+	sem.TryAcquire(1)
+
+	var first, second, urgent semaphore.AcquireFuture
+	first.InitAs(sem, batch, 1)
+	second.InitAs(sem, batch, 1)
+	urgent.InitAs(sem, user, 1)
+	for _, f := range []*semaphore.AcquireFuture{&first, &second, &urgent} {
+		f.Poll(nil)
+	}
+	sem.Release(1) // to the first, which was next already
+	first.Release()
+	fmt.Println("the user's:", urgent.Complete(), "the second job:", second.Complete())
+	urgent.Release()
+	second.Release()
+	// Output: the user's: true the second job: false
+}
+
+// A long line is cut short, and who is refused learns why, and when to come back.
+func ExampleWithQueue() {
+	sem := semaphore.New(1, semaphore.WithQueue(semaphore.Queue{MaxWaiting: 100, RefuseLate: true}))
+	sem.SetQueue(semaphore.Queue{MaxWaiting: 1}) // at any time
+	sem.TryAcquire(1)
+
+	var next semaphore.AcquireFuture
+	next.Init(sem, 1)
+	next.Poll(nil)
+	err := sem.Acquire(context.Background(), 1)
+	var refusal *semaphore.Refusal
+	if errors.As(err, &refusal) {
+		fmt.Println(refusal.Err, refusal.RetryAfter > 0) // too few were served to know when
+	}
+	fmt.Println(errors.Is(err, semaphore.ErrQueueFull))
+	next.Release()
+	// Output:
+	// farad: too many waiters false
+	// true
+}
+
 // A goroutine waits for a permit and for something else.
 func ExampleAcquireFuture() {
 	sem := semaphore.New(1)

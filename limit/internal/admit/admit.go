@@ -31,10 +31,7 @@ func Wait(ctx context.Context, l *limit.Limiter, r Request) (*limit.Permit, erro
 	if !r.Named {
 		return l.Acquire(ctx, r.N)
 	}
-	if err := l.Semaphore().AcquireAs(ctx, r.Tenant, r.N); err != nil {
-		return nil, err
-	}
-	return l.Start(r.N), nil
+	return l.AcquireAs(ctx, r.Tenant, r.N)
 }
 
 // again is when a request may come again if nothing is known of the line.
