@@ -187,8 +187,7 @@ func ExampleWithQueue() {
 	next.Init(sem, 1)
 	next.Poll(nil)
 	err := sem.Acquire(context.Background(), 1)
-	var refusal *semaphore.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*semaphore.Refusal](err); ok {
 		fmt.Println(refusal.Err, refusal.RetryAfter > 0) // too few were served to know when
 	}
 	fmt.Println(errors.Is(err, semaphore.ErrQueueFull))
