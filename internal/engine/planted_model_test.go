@@ -338,6 +338,12 @@ var planted = []struct {
 		to:   "\tended := p.ended.Load() == 1\n\tp.ended.Store(1)\n\tif ended {",
 	},
 	{
+		name: "permits come back before their request is out of flight", file: "limit/permit.go",
+		in: "../../limit", test: "TestModelInFlightIsHeld",
+		from: "\tp.l.inFlight.Add(-p.n) // first: invariant 6\n\tp.l.sem.Release(p.n)\n",
+		to:   "\tp.l.sem.Release(p.n)\n\tp.l.inFlight.Add(-p.n)\n",
+	},
+	{
 		name: "two goroutines update a limit at a time", file: "limit/limiter.go",
 		in: "../../limit", test: "TestModelTheSizeIsTheLastLimit",
 		from: "\tif l.updating || !l.w.full(now) {",
