@@ -8,7 +8,7 @@ import (
 )
 
 // An AcquireFuture is a request for permits that does not block its owner: a goroutine that selects
-// on Done, or a task that polls. It waits in the same line as the callers of Acquire.
+// on Done, or a task of package runtime. It waits in the same line as the callers of Acquire.
 //
 //	var f fleet.AcquireFuture
 //	f.Init(sem, 1)
@@ -23,9 +23,9 @@ import (
 //	}
 //
 // It works as the AcquireFuture of package sync/semaphore, with two differences. What was granted
-// is released by the future, or by a Permit of it, and not by the semaphore. And a request that
-// waits when its process loses its lease ends with ErrLost: the owner may begin it again, after
-// Release.
+// is released by the future, or by a Permit of it, and not by the semaphore: so after Err has
+// returned nil Cancel does nothing. And a request that waits when its process loses its lease ends
+// with ErrLost: the owner may begin it again, after Release.
 type AcquireFuture struct {
 	f waiter.Future
 	d *driver
@@ -102,6 +102,14 @@ func (f *AcquireFuture) Release() {
 	f.lost, f.refused = false, nil
 	if !f.record().FutureRelease(&f.f) {
 		panic("fleet: the permits of a future were released by other means")
+	}
+}
+
+// Cancel is Release, but does nothing once Err has returned nil: the permits stay with the future
+// until Release or Permit. Package runtime cancels the futures of tasks that are aborted.
+func (f *AcquireFuture) Cancel() {
+	if !f.f.Taken() || f.f.Err() != nil {
+		f.Release()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/embedded"
 	"github.com/farad-go/farad/observe"
+	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
@@ -143,6 +144,47 @@ func ExampleAcquireFuture() {
 		fmt.Println("given up")
 	}
 	// Output: <nil>
+}
+
+// A task waits for permits of the fleet without a goroutine of its own.
+func ExampleAcquireFuture_task() {
+	client, end := open()
+	defer end()
+	ctx := context.Background()
+	f, err := fleet.New(ctx, client, "billing")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close(ctx)
+	sem, err := f.Semaphore(ctx, "exports", 2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	executor := rt.New()
+	var tasks []*rt.JoinHandle[int64]
+	for range 4 {
+		tasks = append(tasks, rt.Go(executor, func(cx *rt.Context) (int64, error) {
+			var request fleet.AcquireFuture
+			request.Init(sem, 1)
+			defer request.Release()
+			if err := rt.Await(cx, &request); err != nil {
+				return 0, err
+			}
+			p := request.Permit() // tells of a loss, and has a token
+			defer p.Release()
+			return p.N(), rt.Sleep(cx, time.Millisecond)
+		}))
+	}
+	for _, t := range tasks {
+		fmt.Println(t.Wait(ctx))
+	}
+	fmt.Println(executor.Shutdown(ctx))
+	// Output:
+	// 1 <nil>
+	// 1 <nil>
+	// 1 <nil>
+	// 1 <nil>
+	// <nil>
 }
 
 // The page of observed locks shows a lock of the fleet with its holders and waiters in this
