@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +173,38 @@ func TestFastPathsInline(t *testing.T) {
 	sem := locktest.GoTool(t, "build", "-gcflags=-m", "./sync/semaphore")
 	for _, call := range []string{"engine.(*Engine).Look", "engine.(*Engine).Take", "engine.(*Engine).Give", "engine.(*Engine).Returns", "engine.Permits.Fits"} {
 		require.Contains(t, sem, "inlining call to "+call)
+	}
+}
+
+// The fast paths of a plain semaphore have no instruction for tenants: none of their code refers to
+// orders, and what the fast and the slow path call is what it was before there were any.
+func TestPlainPathsKnowNoOrders(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the calls are read from this assembly")
+	}
+	// Not the cache of a build without -S, which prints nothing.
+	out := locktest.GoTool(t, "build", "-gcflags=-S", "./sync/semaphore")
+	const name = "github.com/farad-go/farad/sync/semaphore.(*Semaphore)."
+	for f, calls := range map[string][]string{
+		"Acquire": {
+			"acquireNothing", "acquireObserved", "Permits.Keep",
+			"Permits.Begin", "engine.End", "Permits.BeginUntil", "Permits.EndUntil",
+		},
+		"TryAcquire": {"acquireNothing", "tryObserved"},
+		"Release":    {"releaseObserved", "releaseElse", "Permits.Release"},
+	} {
+		_, code, ok := strings.Cut(out, name+f+" STEXT")
+		require.True(t, ok, f)
+		code, _, _ = strings.Cut(code, " STEXT")
+		require.NotContains(t, code, "order")
+		found := regexp.MustCompile(`CALL\t(\S+)\(SB\)`).FindAllStringSubmatch(code, -1)
+		require.NotEmpty(t, found)
+		for _, call := range found {
+			known := strings.HasPrefix(call[1], "runtime.") || slices.ContainsFunc(calls, func(s string) bool {
+				return strings.HasSuffix(call[1], s)
+			})
+			require.True(t, known, "%s calls %s", f, call[1])
+		}
 	}
 }
 
