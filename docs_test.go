@@ -103,7 +103,7 @@ type snippets struct {
 func newSnippets(t *testing.T) *snippets {
 	t.Helper()
 	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Name}} {{.Export}}",
-		"./sync/...", "./twa", "./runtime/...", "./waiter", "./observe", "./limit", "net/http", "testing/synctest")
+		"./sync/...", "./twa", "./runtime/...", "./waiter", "./observe", "./limit/...", "net/http", "testing/synctest")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	require.NoError(t, err)
