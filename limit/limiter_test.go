@@ -19,6 +19,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
+var bg = context.Background()
+
 // script is a controller that returns one limit after the other, the last one for ever, and keeps
 // the samples.
 type script struct {
