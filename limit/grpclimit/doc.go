@@ -40,12 +40,12 @@
 // last if it knows that, otherwise one second. From a server it has the trailer
 // grpc-retry-pushback-ms, too. There are both, because clients honour one of them each. The retry
 // policies of gRPC itself know the trailer: where a policy has the code among its retryable ones,
-// the next attempt comes after that time (gRFC A6). Clients of OpenTelemetry and of Google know the
-// detail, and do not repeat a call that is refused without it. Neither is there if the call is
-// larger than the limit.
+// the next attempt comes after that time (gRFC A6). Others look for the detail: those of
+// OpenTelemetry repeat no call that is refused without it. Neither is there if the call is larger
+// than the limit.
 //
-// A refusal does not use Unavailable, because the usual retry policies repeat that at once and so
-// add to the overload.
+// A refusal does not use Unavailable, because most retry policies repeat that after their own short
+// time, and so add to the overload.
 //
 // From the interceptors of clients the error also wraps that of the semaphore, for [errors.Is].
 //
