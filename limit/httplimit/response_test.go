@@ -1,7 +1,9 @@
 package httplimit_test
 
 import (
+	"bufio"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -91,6 +93,20 @@ func TestTheStatusIsTheOneThatWasSent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// stubborn is a server's writer that keeps its connection.
+type stubborn struct{ *httptest.ResponseRecorder }
+
+func (stubborn) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, http.ErrHijacked }
+
+func TestAHijackThatFailsIsNone(t *testing.T) {
+	r := through(t, stubborn{httptest.NewRecorder()}, func(w http.ResponseWriter) {
+		_, _, err := w.(http.Hijacker).Hijack()
+		require.Equal(t, http.ErrHijacked, err)
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	require.Equal(t, http.StatusInternalServerError, r.Status)
 }
 
 func readFrom(w http.ResponseWriter, text string) {

@@ -294,6 +294,16 @@ func TestAConnectionIsHandedOver(t *testing.T) {
 	require.Zero(t, l.InFlight())
 }
 
+func TestARequestThatCostsNothingPassesBy(t *testing.T) {
+	l := fixed(t, 1)
+	l.Semaphore().Close()
+	server := serve(t, http.HandlerFunc(pages))
+	client := limited(server, l, httplimit.WithCost(func(*http.Request) int64 { return 0 }))
+	response, err := client.Get(server.URL)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+}
+
 // roundTrip is a transport of a test's.
 type roundTrip func(*http.Request) (*http.Response, error)
 
@@ -313,13 +323,15 @@ func TestATransportMayFail(t *testing.T) {
 	require.PanicsWithValue(t, "broken", func() { _, _ = broken.RoundTrip(r) })
 	require.Zero(t, l.InFlight())
 
-	want := &http.Response{StatusCode: http.StatusOK}
-	got, err := httplimit.Transport(l, roundTrip(func(*http.Request) (*http.Response, error) {
-		return want, nil
-	})).RoundTrip(r)
-	require.NoError(t, err)
-	require.Same(t, want, got)
-	require.Zero(t, l.InFlight())
+	for _, body := range []io.ReadCloser{nil, http.NoBody} {
+		want := &http.Response{StatusCode: http.StatusOK, ContentLength: -1, Body: body}
+		got, err := httplimit.Transport(l, roundTrip(func(*http.Request) (*http.Response, error) {
+			return want, nil
+		})).RoundTrip(r)
+		require.NoError(t, err)
+		require.Same(t, want, got)
+		require.Zero(t, l.InFlight())
+	}
 	(&http.Client{Transport: broken}).CloseIdleConnections() // there are none
 }
 
