@@ -351,18 +351,17 @@ func (a *Agent) ask(ops []Op) []Op {
 		oldest, all = a.local.Demand(a.permits(a.state.Size))
 	}
 	want, need := a.want(oldest, all), a.weight(oldest)
+	most := min(max(need, a.weight(all)), a.state.Size)
 	asked := false
 	for i := range a.blocks {
 		b := &a.blocks[i]
-		switch most := min(max(need, all), a.state.Size); {
+		switch {
 		case b.holds:
 			continue
 		case want == 0 || asked || b.keep == 0 || a.given() < need && b.keep < need:
 			b.keep = 0 // of no use, or too small
-		case !a.rw:
-			b.keep = min(b.keep, most)
-			asked = true
 		default:
+			b.keep = min(b.keep, most)
 			asked = true
 		}
 		if b.keep < b.Weight {

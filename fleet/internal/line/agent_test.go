@@ -87,6 +87,47 @@ func TestOthersWait(t *testing.T) {
 	require.EqualValues(t, 10, l.rev)
 }
 
+func TestIdleStaysWhileNobodyWaits(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	e := []Entry{{Key{8, 0}, 5, 5, 1}, {Key{7, 0}, 6, 6, 2}}
+	a.Learn(State{Rev: 6, Size: 3, Entries: e}, 100)
+	txn, wake := a.Plan(200)
+	require.Nil(t, txn)
+	require.Equal(t, Never, wake)
+	require.EqualValues(t, 2, l.size)
+}
+
+// A lost request that appears late makes an entry that is not needed any more.
+func TestOneEntryWaits(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	l.wants(1, 1, 1)
+	e := []Entry{{Key{8, 0}, 5, 5, 4}, {Key{7, 0}, 6, 6, 3}, {Key{7, 1}, 7, 7, 2}}
+	a.Learn(State{Rev: 7, Size: 4, Entries: e}, 0)
+	txn, _ := a.Plan(0)
+	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops)
+	a.Answered()
+	l.wants(1, 1)
+	txn, _ = a.Plan(1)
+	require.Equal(t, []Op{{Key{7, 0}, 6, 2}, {Key{7, 1}, 7, 0}}, txn.Ops, "nor more than what waits")
+}
+
+// The entry of a writer that gives up serves a reader that waits behind it, and excludes nobody
+// whom a reader does not.
+func TestAWritersEntryBecomesAReaders(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, true, &l)
+	e := []Entry{{Key{8, 0}, 5, 5, 1}, {Key{7, 0}, 6, 6, Everyone}}
+	l.wants(1, Everyone)
+	a.Learn(State{Rev: 6, Size: Everyone, Entries: e}, 0)
+	txn, _ := a.Plan(0)
+	require.Nil(t, txn, "the writer waits behind the reader")
+	l.wants(1, 1)
+	txn, _ = a.Plan(1)
+	require.Equal(t, []Op{{Key{7, 0}, 6, 1}}, txn.Ops)
+}
+
 func TestIdleGoesBackAtOnce(t *testing.T) {
 	var l local
 	a := NewAgent(7, 0, 1000, false, &l)
@@ -302,9 +343,11 @@ func TestANewBlockServesWhileAnOldOneIsHeld(t *testing.T) {
 	require.EqualValues(t, 1, l.held)
 	a.See(10, 13, Entry{Key: Key{9, 0}})
 	require.EqualValues(t, 2, l.held, "both")
+	require.EqualValues(t, 2, l.size)
 	a.See(11, 14, Entry{Key{8, 1}, 11, 11, 1})
 	_, wake := a.Plan(14)
 	require.EqualValues(t, 23, wake, "the new tenure is that of both")
+	require.EqualValues(t, 2, l.size)
 	a.Plan(23)
 	require.EqualValues(t, 0, l.size)
 }

@@ -4,6 +4,7 @@ package share
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/farad-go/farad/fleet/internal/line"
@@ -17,15 +18,24 @@ import (
 type world struct {
 	*interleave.Run
 	mu        xsync.Mutex
-	state     line.State
+	state     line.State // guarded by mu
+	resource  bool       // that checks tokens
+	inside    []token    // of what is held, if there is a resource; guarded by mu
 	processes []*process
 	held      xsync.Int64
 	users     xsync.Int64
 }
 
+// A token is what a resource sees.
+type token struct {
+	lease, seq int64
+	stamp      *Stamp
+}
+
 type process struct {
 	*world
 	Share
+	lease int64
 	bell  Bell
 	agent *line.Agent
 	valid xsync.Bool
@@ -34,11 +44,11 @@ type process struct {
 func newWorld(x *interleave.Run, size int64, rw bool, tenure int64, processes int) *world {
 	w := &world{Run: x, state: line.State{Rev: 1, Size: size}}
 	for i := range processes {
-		p := &process{world: w}
+		p := &process{world: w, lease: int64(i + 1)}
 		p.bell.Init()
 		p.valid.Store(true)
 		p.Init(&p.bell, p.valid.Load)
-		p.agent = line.NewAgent(int64(i+1), 0, tenure, rw, &p.Share)
+		p.agent = line.NewAgent(p.lease, 0, tenure, rw, &p.Share)
 		p.agent.Learn(w.state, 0)
 		w.processes = append(w.processes, p)
 	}
@@ -68,6 +78,17 @@ func (w *world) commit(t *line.Txn) {
 		}
 		changes = append(changes, c)
 	}
+	w.applyLocked(changes...)
+}
+
+// resize is an operator's.
+func (w *world) resize(n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.applyLocked(line.Change{Weight: n})
+}
+
+func (w *world) applyLocked(changes ...line.Change) {
 	w.state.Apply(w.state.Rev+1, changes...)
 	for _, p := range w.processes {
 		p.bell.Ring() // the watch
@@ -105,15 +126,32 @@ func (p *process) use(n int64) {
 		p.Assert(err == nil, "%v", err)
 	}
 	p.held.Add(n)
-	p.checkStamp()
+	seq, st := p.Token()
+	p.Assert(st != nil && slices.Contains(st.Holders, p.lease), "permits without a stamp")
+	if p.resource {
+		p.show(token{p.lease, seq, st})
+	}
 	p.held.Add(-n)
 	p.Assert(p.Release(n), "a release of what is held was refused")
 }
 
-// checkStamp is called with permits held: what they are from was stamped.
-func (p *process) checkStamp() {
-	_, st := p.Token()
-	p.Assert(st != nil && len(st.Holders) > 0, "permits without a stamp")
+// show is an operation on the resource. Of two tokens that are good at a time, the newer one names
+// the lease of the older.
+func (p *process) show(t token) {
+	p.mu.Lock()
+	for _, o := range p.inside {
+		old, young := t, o
+		if o.stamp.Rev < t.stamp.Rev {
+			old, young = o, t
+		}
+		names := old.stamp.Rev == young.stamp.Rev || slices.Contains(young.stamp.Holders, old.lease)
+		p.Assert(names, "a token of lease %d outdates one of lease %d, which has lost nothing", young.lease, old.lease)
+	}
+	p.inside = append(p.inside, t)
+	p.mu.Unlock()
+	p.mu.Lock()
+	p.inside = slices.DeleteFunc(p.inside, func(o token) bool { return o == t })
+	p.mu.Unlock()
 }
 
 // run starts the drivers, and a user of p for each of uses.
@@ -140,6 +178,17 @@ func (w *world) leave() {
 			p.bell.Ring()
 		}
 	}
+}
+
+// The size falls at any moment: nobody's token is outdated meanwhile, and all are served. Each
+// process sees its own selection of the states.
+func TestModelResize(t *testing.T) {
+	interleave.Check(t, interleave.Options{Mode: interleave.PCT, Depth: 5, Executions: 10000}, func(x *interleave.Run) {
+		w := newWorld(x, 2, false, 0, 2)
+		w.resource = true
+		w.Go("operator", func() { w.resize(1) })
+		w.run(map[int][]int64{0: {1}, 1: {1}})
+	})
 }
 
 // Two processes that share a line, with all that their goroutines, their drivers and the line do in
