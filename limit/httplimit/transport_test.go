@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -309,15 +310,42 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+// idle is a transport that counts how often its idle connections are closed.
+type idle struct {
+	roundTrip
+	closed int
+}
+
+func (i *idle) CloseIdleConnections() { i.closed++ }
+
 func TestATransportMayFail(t *testing.T) {
 	l := fixed(t, 1)
 	r := post(t.Context(), t, "http://localhost", http.NoBody)
 	failed := errors.New("failed")
-	_, err := httplimit.Transport(l, roundTrip(func(*http.Request) (*http.Response, error) {
-		return nil, failed
-	})).RoundTrip(r)
+	var got httplimit.Result
+	note := httplimit.WithEnd(func(_ *limit.Permit, r httplimit.Result) { got = r })
+	fails := httplimit.Transport(l, roundTrip(func(*http.Request) (*http.Response, error) { return nil, failed }), note)
+	_, err := fails.RoundTrip(r)
 	require.Equal(t, failed, err)
+	require.Equal(t, httplimit.Result{Request: r, Err: failed}, got)
 	require.Zero(t, l.InFlight())
+
+	late := httplimit.Transport(l, roundTrip(func(*http.Request) (*http.Response, error) {
+		body := io.MultiReader(strings.NewReader("less"), iotest.ErrReader(failed))
+		return &http.Response{StatusCode: http.StatusOK, ContentLength: 100, Body: io.NopCloser(body)}, nil
+	}), note)
+	response, err := late.RoundTrip(r)
+	require.NoError(t, err)
+	_, err = io.ReadAll(response.Body)
+	require.Equal(t, failed, err)
+	require.Equal(t, httplimit.Result{Request: r, Status: http.StatusOK, Err: failed}, got)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	response, err = late.RoundTrip(r.WithContext(ctx))
+	require.NoError(t, err)
+	cancel()
+	require.NoError(t, response.Body.Close()) // the answer was enough
+	require.NoError(t, got.Err)
 
 	broken := httplimit.Transport(l, roundTrip(func(*http.Request) (*http.Response, error) { panic("broken") }))
 	require.PanicsWithValue(t, "broken", func() { _, _ = broken.RoundTrip(r) })
@@ -333,6 +361,9 @@ func TestATransportMayFail(t *testing.T) {
 		require.Zero(t, l.InFlight())
 	}
 	(&http.Client{Transport: broken}).CloseIdleConnections() // there are none
+	pool := new(idle)
+	(&http.Client{Transport: httplimit.Transport(l, pool)}).CloseIdleConnections()
+	require.Equal(t, 1, pool.closed)
 }
 
 // The cause of a context's end can be anything. The context itself says what has happened.
