@@ -220,8 +220,8 @@ func (m *model) settle(tenant any, now int64) []*request {
 	}
 }
 
-// predicted returns how long a request would wait by the samples, 0 if they are too few.
-func (m *model) predicted(tenant any, weight int, n int64) float64 {
+// pace returns how many ns a permit takes by the samples, 0 if they are too few.
+func (m *model) pace() float64 {
 	if len(m.samples) < 16 {
 		return 0
 	}
@@ -233,11 +233,19 @@ func (m *model) predicted(tenant any, weight int, n int64) float64 {
 		}
 		return ns / permits
 	}
-	pace, rest := average(m.samples), 0.0
+	pace := average(m.samples)
 	if m.last != nil {
 		due := sample{took: m.told - m.last.at, n: m.last.n, window: float64(max(32, len(m.requests)))}
 		pace = max(pace, average(append(m.samples, due)))
-		rest = max(0, pace*float64(due.n)-float64(due.took))
+	}
+	return pace
+}
+
+// predicted returns how long a request would wait by the samples, 0 if they are too few.
+func (m *model) predicted(tenant any, weight int, n int64) float64 {
+	pace, rest := m.pace(), 0.0
+	if m.last != nil {
+		rest = max(0, pace*float64(m.last.n)-float64(m.told-m.last.at))
 	}
 	var own, all, urgent, weights float64
 	for _, r := range m.requests {
@@ -263,7 +271,9 @@ func (m *model) predicted(tenant any, weight int, n int64) float64 {
 	return need*pace + rest
 }
 
-func (m *model) push(r *request, weight int, now, deadline int64, staged bool) (shed []*request, _ waiter.Outcome) {
+func (m *model) push(
+	r *request, weight int, now, deadline, permits int64, staged bool,
+) (shed []*request, _ waiter.Outcome) {
 	m.date(now)
 	if m.head(r.tenant) != nil && m.Shed == ShedAdaptiveLIFO {
 		shed = m.adapt(r.tenant, now)
@@ -280,7 +290,7 @@ func (m *model) push(r *request, weight int, now, deadline int64, staged bool) (
 		return shed, waiter.QueueFull
 	}
 	if m.RefuseLate && deadline != 0 && len(m.requests) >= 2 &&
-		float64(now)+m.predicted(r.tenant, weight, r.w.N) > float64(deadline) {
+		float64(now)+m.predicted(r.tenant, weight, r.w.N)+float64(permits)*m.pace() > float64(deadline) {
 		return shed, waiter.WouldExpire
 	}
 	l := m.lanes[r.tenant]
@@ -381,7 +391,7 @@ func (w *world) told(wake *waiter.WakeList, shed []*request, outcome waiter.Outc
 }
 
 // push returns the request if it waits.
-func (w *world) push(tenant any, n int64, deadline int64, staged bool) *request {
+func (w *world) push(tenant any, n, deadline, permits int64, staged bool) *request {
 	r := &request{id: len(w.all), tenant: tenant}
 	if !w.model.Shares && w.model.Classes == 0 {
 		r.tenant = nil // one lane
@@ -397,8 +407,8 @@ func (w *world) push(tenant any, n int64, deadline int64, staged bool) *request 
 		delay := w.order.Delay(tenant, weight, n)
 		w.must(math.Abs(float64(delay)-wanted) <= 1+1e-3*wanted, "delay %d, not %f", delay, wanted)
 	}
-	t, outcome := w.order.Push(&r.w, By{tenant, weight, deadline}, w.now, staged, &wake)
-	shed, want := w.model.push(r, weight, w.now, deadline, staged)
+	t, outcome := w.order.Push(&r.w, By{tenant, weight, deadline, permits}, w.now, staged, &wake)
+	shed, want := w.model.push(r, weight, w.now, deadline, permits, staged)
 	w.must(outcome == want, "%v, not %v", outcome.Err(), want.Err())
 	w.told(&wake, shed, waiter.Shed)
 	if outcome != waiter.Pending {
@@ -576,7 +586,7 @@ func (w *world) run(data []byte) {
 			if d := int64(next()); d > 64 {
 				deadline = w.now + d<<18
 			}
-			w.push(next()%5, 1+int64(next()%8), deadline, op >= 16)
+			w.push(next()%5, 1+int64(next()%8), deadline, int64(op/16%4), op >= 16)
 		case 6, 7, 8, 9, 10:
 			w.pop()
 		case 11, 12:
@@ -660,7 +670,7 @@ func TestCoDelStartsAgain(t *testing.T) {
 	for turn := range 160 {
 		calm := 10*interval + turn/2 // and both ways to end
 		w := newWorld(t, Config{Queue: Queue{Shed: ShedCoDel, Target: 5, Interval: interval}})
-		push := func() { w.push(0, 1, 0, true) }
+		push := func() { w.push(0, 1, 0, 0, true) }
 		overload := func() { // twice the load
 			w.now += 2
 			push()

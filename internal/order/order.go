@@ -129,6 +129,10 @@ type By struct {
 	Tenant   any
 	Weight   int   // as Weigh has said
 	Deadline int64 // 0: none
+
+	// Permits is how many there are in all, held or free, if the request is to have given its own
+	// back by the deadline. It is 0 if it is enough to have got them by then.
+	Permits int64
 }
 
 // Push queues w, for w.N ≥ 1 permits, and returns its ticket and [waiter.Pending]. Or it returns

@@ -13,8 +13,8 @@ type Queue struct {
 	// or class. A further one ends with ErrQueueFull. 0 is any number.
 	MaxWaiting, MaxWaitingPerTenant int
 
-	// RefuseLate refuses a request that cannot be served before its deadline at the measured rate:
-	// it ends with ErrWouldExpire.
+	// RefuseLate refuses a request that cannot be served before its deadline at the measured rate,
+	// or cannot be done by then: see By.Permits. It ends with ErrWouldExpire.
 	RefuseLate bool
 
 	// Shed is how requests that have waited for too long are ended, with ErrShed.
@@ -128,11 +128,19 @@ func (o *Order) refuse(l *lane, by By, n, now int64, staged bool) waiter.Outcome
 	switch {
 	case q.MaxWaiting > 0 && all >= q.MaxWaiting, q.MaxWaitingPerTenant > 0 && own >= q.MaxWaitingPerTenant:
 		return waiter.QueueFull
-	case q.RefuseLate && by.Deadline != 0 && o.size >= probes &&
-		o.predict(l, by.Tenant, by.Weight, n, now) > float64(by.Deadline-now):
+	case q.RefuseLate && by.Deadline != 0 && o.size >= probes && o.late(l, by, n, now):
 		return waiter.WouldExpire
 	}
 	return waiter.Pending
+}
+
+// late reports whether a request that comes now is predicted to miss its deadline.
+func (o *Order) late(l *lane, by By, n, now int64) bool {
+	if !o.rate.known() {
+		return by.Deadline < now
+	}
+	wait := o.predict(l, by.Tenant, by.Weight, n, now)
+	return wait+o.rate.held(by.Permits, now, o.size) > float64(by.Deadline-now)
 }
 
 // settle sheds what is due before the head of l is served, and reports whether the head may have

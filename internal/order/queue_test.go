@@ -71,7 +71,7 @@ func TestWhatEachPolicyMakesOfTwiceTheLoad(t *testing.T) {
 	}{
 		{"a line", Queue{}, 0, 0.2, time.Hour},
 		{"max", Queue{MaxWaiting: 50}, 0.95, 1, 80 * time.Millisecond},
-		{"late", Queue{RefuseLate: true}, 0.35, 0.6, 100 * time.Millisecond},
+		{"late", Queue{RefuseLate: true}, 0.55, 0.7, 100 * time.Millisecond},
 		{"CoDel", Queue{Shed: ShedCoDel}, 0, 0.5, 100 * time.Millisecond},
 		{"CoDel and max", Queue{Shed: ShedCoDel, MaxWaiting: 50}, 0.95, 1, 60 * time.Millisecond},
 		{"LIFO", Queue{Shed: ShedAdaptiveLIFO}, 0.95, 1, 65 * time.Millisecond},

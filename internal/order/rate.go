@@ -50,22 +50,41 @@ func (r *rate) with(now int64, size int) (permits, ns float64) {
 // idle notes that nothing waits any more.
 func (r *rate) idle() { r.busy = false }
 
-// after returns how many nanoseconds pass until so many permits will have been popped. What was
-// popped last is served first. If that takes longer than the rate says, the rate is worse already.
-func (r *rate) after(permits float64, now int64, size int) float64 {
-	pace, rest := r.ns/r.permits, 0.0
+// known reports whether enough has been measured.
+func (r *rate) known() bool { return r.samples >= minSamples }
+
+// pace returns how many nanoseconds pass for each permit that is popped. If the pop that is due
+// takes longer than the rate says, the rate is worse already.
+func (r *rate) pace(now int64, size int) float64 {
+	pace := r.ns / r.permits
 	if r.busy {
-		p, ns := r.with(now, size)
-		pace = max(pace, ns/p)
+		permits, ns := r.with(now, size)
+		pace = max(pace, ns/permits)
+	}
+	return pace
+}
+
+// after returns how many nanoseconds pass until so many permits will have been popped. What was
+// popped last is served first.
+func (r *rate) after(permits float64, now int64, size int) float64 {
+	pace, rest := r.pace(now, size), 0.0
+	if r.busy {
 		rest = max(0, pace*float64(r.n)-float64(now-r.last))
 	}
 	return permits*pace + rest
 }
 
+// held returns for how many nanoseconds a permit is held on average, where size wait, and there are
+// so many permits. While requests wait all are held, so this is Little's law. What a large request
+// has collected counts as held.
+func (r *rate) held(permits, now int64, size int) float64 {
+	return float64(permits) * r.pace(now, size)
+}
+
 // predict returns how many nanoseconds a request would wait if it came now, 0 if too little has
 // been measured. l is the tenant's lane, if it has one.
 func (o *Order) predict(l *lane, tenant any, weight int, n, now int64) float64 {
-	if o.rate.samples < minSamples {
+	if !o.rate.known() {
 		return 0
 	}
 	permits := o.policy.needed(l, tenant, weight, float64(charge(n)), float64(o.permits))

@@ -141,6 +141,24 @@ func TestAStallIsNoticed(t *testing.T) {
 	require.Equal(t, waiter.Pending, outcome)
 }
 
+// Who is to be done by its deadline is refused if it would get its permits in time and be late with
+// its work. With ten permits, of which one is popped each millisecond, that takes ten.
+func TestTheTimeOfTheWorkCounts(t *testing.T) {
+	for permits, most := range map[int64]time.Duration{0: 5, 1: 6, 10: 15} {
+		o, now := measured(t)
+		o.Set(Queue{RefuseLate: true})
+		var wake waiter.WakeList
+		push := func(in time.Duration) waiter.Outcome {
+			by := By{Deadline: now + int64(in), Permits: permits}
+			_, outcome := o.Push(&waiter.Waiter{N: 1}, by, now, true, &wake)
+			return outcome
+		}
+		most *= time.Millisecond
+		require.Equal(t, waiter.WouldExpire, push(most-time.Microsecond))
+		require.Equal(t, waiter.Pending, push(most+time.Microsecond))
+	}
+}
+
 // measured is an Order in which a request was popped each millisecond, last at now, and three wait.
 func measured(t *testing.T) (o *Order, now int64) {
 	o = New(Config{Queue: Queue{MaxWaiting: 100}})

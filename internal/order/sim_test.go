@@ -16,6 +16,7 @@ type sim struct {
 	order  *Order
 	now    int64
 	free   int64
+	size   int64
 	staged *job
 	due    events
 	jobs   map[*waiter.Waiter]*job
@@ -62,7 +63,8 @@ func (e *events) Pop() any {
 
 func newSim(t testing.TB, permits int64, c Config) *sim {
 	return &sim{
-		t: t, order: New(c), now: 1, free: permits, jobs: map[*waiter.Waiter]*job{}, rng: rand.New(rand.NewPCG(1, 2)),
+		t: t, order: New(c), now: 1, free: permits, size: permits, jobs: map[*waiter.Waiter]*job{},
+		rng: rand.New(rand.NewPCG(1, 2)),
 	}
 }
 
@@ -102,7 +104,8 @@ func (s *sim) ask(j *job, n int64) {
 	}))
 	staged := s.staged != nil
 	var wake waiter.WakeList
-	ticket, outcome := s.order.Push(&j.w, By{j.tenant, s.order.Weigh(j.tenant), j.deadline}, s.now, staged, &wake)
+	by := By{j.tenant, s.order.Weigh(j.tenant), j.deadline, s.size}
+	ticket, outcome := s.order.Push(&j.w, by, s.now, staged, &wake)
 	if outcome != waiter.Pending {
 		j.outcome = outcome
 		j.w.Reset()

@@ -59,18 +59,22 @@ func (p *ordered) set(q order.Queue) {
 	p.permits().SetQueue(q)
 }
 
-// by returns who asks, and until when.
-func (p *ordered) by(l waiter.Limit, tenant any) order.By {
+// by returns who asks, and until when. work says that l is a context's, which ends the work, too: a
+// timeout ends the wait alone.
+func (p *ordered) by(l waiter.Limit, work bool, tenant any) order.By {
 	by := order.By{Tenant: tenant, Weight: p.order.Weigh(tenant)}
 	if p.late.Load() {
 		by.Deadline = l.Deadline()
+		if work {
+			by.Permits = p.Size()
+		}
 	}
 	return by
 }
 
-// acquire waits for n permits, n > 0, after a try has failed.
-func (p *ordered) acquire(l waiter.Limit, tenant any, n int64) error {
-	by := p.by(l, tenant)
+// acquire waits for n permits, n > 0, after a try has failed. by says what work is.
+func (p *ordered) acquire(l waiter.Limit, work bool, tenant any, n int64) error {
+	by := p.by(l, work, tenant)
 	return p.explain(p.permits().AcquireBy(l, n, by), by, n)
 }
 
@@ -88,11 +92,11 @@ func (p *ordered) Acquire(ctx context.Context, n int64) error {
 	if n == 0 {
 		return p.closed()
 	}
-	return p.acquire(waiter.Until(ctx, 0), p.nobody, n)
+	return p.acquire(waiter.Until(ctx, 0), true, p.nobody, n)
 }
 
 func (p *ordered) AcquireTimeout(d time.Duration, n int64) error {
-	return p.acquire(waiter.After(d), p.nobody, n)
+	return p.acquire(waiter.After(d), false, p.nobody, n)
 }
 
 func (p *ordered) TryAcquire(n int64) bool {
@@ -131,7 +135,7 @@ func (s *Semaphore) acquireAs(ctx context.Context, d time.Duration, tenant any, 
 	if s.tells() {
 		return s.acquireObservedAs(ctx, d, tenant, n)
 	}
-	return s.p.(*ordered).acquire(waiter.Until(ctx, d), tenant, n)
+	return s.p.(*ordered).acquire(waiter.Until(ctx, d), d <= 0, tenant, n)
 }
 
 // An orderedRequest is a request of an ordered semaphore.
@@ -156,7 +160,7 @@ func (r *orderedRequest) Start(w *waiter.Waiter, waker waiter.Waker) (o waiter.O
 	return o
 }
 
-func (r *orderedRequest) by() order.By { return r.p.by(waiter.Limit{}, r.tenant) }
+func (r *orderedRequest) by() order.By { return r.p.by(waiter.Limit{}, false, r.tenant) }
 
 // explain returns err, the outcome of the request, with when to come back if a queue has refused
 // it.
@@ -198,7 +202,7 @@ func (s *Semaphore) acquireObservedAs(ctx context.Context, d time.Duration, tena
 	}
 	l := waiter.Until(ctx, d)
 	w := r.BeginAs(n, l.MayEnd(), text)
-	err := s.p.(*ordered).acquire(w.Limit(l), tenant, n)
+	err := s.p.(*ordered).acquire(w.Limit(l), d <= 0, tenant, n)
 	w.End(err)
 	return err
 }

@@ -68,10 +68,12 @@ type Queue struct {
 	// tenant or class. A further one ends with ErrQueueFull. 0 is any number.
 	MaxWaiting, MaxWaitingPerTenant int
 
-	// RefuseLate refuses a request that cannot be served before its deadline, at the rate at which
-	// permits were granted lately: it ends with ErrWouldExpire, instead of waiting in vain. The
-	// deadline is that of the context, or the end of the timeout. A future has none. While fewer
-	// than two requests wait in line nothing is refused, so that the rate is measured anew.
+	// RefuseLate refuses a request that cannot be served and done before its deadline, if permits
+	// are granted as fast and held as long as lately. It ends with ErrWouldExpire, instead of
+	// waiting in vain. Both times are averages over the last 32 grants, or as many as wait. The
+	// deadline is that of the context. A timeout is for the wait alone: the request has to be
+	// served by then, and need not be done. A future has no deadline. While fewer than two requests
+	// wait in line nothing is refused, so that the rate is measured anew.
 	RefuseLate bool
 
 	// Shed is how requests that have waited for too long are ended, with ErrShed.
@@ -198,8 +200,8 @@ type Refusal struct {
 	Err error // one of the three
 
 	// RetryAfter is for how long a request of the same tenant would have waited, at the rate at
-	// which permits were granted lately: there is no use in coming back earlier. It is 0 if that is
-	// not known.
+	// which permits were granted lately: there is no use in coming back earlier. For how long it
+	// would have held its permits is not in it. It is 0 if that is not known.
 	RetryAfter time.Duration
 }
 

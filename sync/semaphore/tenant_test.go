@@ -306,7 +306,10 @@ func TestLateRequestsAreRefused(t *testing.T) {
 			require.Equal(t, "farad: no permit expected before the deadline; retry after "+r.RetryAfter.String(), err.Error())
 		}
 		require.Zero(t, time.Since(begun), "at once")
-		require.NoError(t, s.AcquireTimeout(150*time.Millisecond, 1), "that is long enough")
+		work, end := context.WithTimeout(bg, 104*time.Millisecond)
+		defer end()
+		require.ErrorIs(t, s.Acquire(work, 1), semaphore.ErrWouldExpire, "its work would take another ten")
+		require.NoError(t, s.AcquireTimeout(104*time.Millisecond, 1), "that is long enough to wait")
 		s.Release(1)
 		wg.Wait()
 		requireIdle(t, s)
