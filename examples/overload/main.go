@@ -93,6 +93,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		rows = append(rows, row{p, trials})
 	}
+	if o.progress {
+		fmt.Fprintln(stderr)
+	}
 	stopped := context.Cause(ctx)
 	cli.Stopped(stderr, stopped)
 	if err := writeTable(stdout, rows); err != nil {
