@@ -360,7 +360,10 @@ func (f *Fleet) Close(ctx context.Context) error {
 		}
 	}
 	f.lost(s)
-	_, err := f.client.Revoke(ctx, s.lease)
+	err := f.ask(ctx, func(ctx context.Context) error {
+		_, err := f.client.Revoke(ctx, s.lease)
+		return err
+	})
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		err = nil
 	}

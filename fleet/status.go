@@ -67,7 +67,11 @@ func (f *Fleet) Status(ctx context.Context) ([]Status, error) {
 
 // members returns the processes of the fleet by their leases.
 func (f *Fleet) members(ctx context.Context) (map[int64]string, error) {
-	r, err := f.client.Get(ctx, f.namespace+"/member/", clientv3.WithPrefix())
+	var r *clientv3.GetResponse
+	err := f.ask(ctx, func(ctx context.Context) (err error) {
+		r, err = f.client.Get(ctx, f.namespace+"/member/", clientv3.WithPrefix())
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("fleet: members: %w", err)
 	}

@@ -50,6 +50,13 @@ func (r *rota) KeepAliveOnce(ctx context.Context, id clientv3.LeaseID) (*clientv
 	return r.Lease.KeepAliveOnce(ctx, id)
 }
 
+func (r *rota) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	if err := r.ask(ctx); err != nil {
+		return nil, err
+	}
+	return r.KV.Get(ctx, key, opts...)
+}
+
 func (r *rota) Put(ctx context.Context, key, val string, opts ...clientv3.OpOption) (*clientv3.PutResponse, error) {
 	if err := r.ask(ctx); err != nil {
 		return nil, err
@@ -57,8 +64,8 @@ func (r *rota) Put(ctx context.Context, key, val string, opts ...clientv3.OpOpti
 	return r.KV.Put(ctx, key, val, opts...)
 }
 
-// A process joins, and joins again after a loss, while one of three members hangs, whichever of its
-// requests meets that member.
+// A process joins, joins again after a loss, and leaves while one of three members hangs, whichever
+// of its requests meets that member.
 func TestJoinWhileAMemberHangs(t *testing.T) {
 	w := newWorld(t)
 	const ttl = 2 * time.Second
@@ -86,7 +93,10 @@ func TestJoinWhileAMemberHangs(t *testing.T) {
 				require.NoError(t, m.LockTimeout(5*ttl), "server %d hangs", hangs)
 				m.Unlock()
 			}
-			r.hangs.Store(-1)
+			r.hangs.Store((r.asked.Load() + 1) % 3) // the next one
+			_, err = f.Status(ctx)
+			require.NoError(t, err)
+			r.hangs.Store((r.asked.Load() + 1) % 3)
 			require.NoError(t, f.Close(ctx))
 		})
 	}
