@@ -79,11 +79,11 @@ func (s *show) summary() string {
 func (s *show) drawChart(w io.Writer) (end func()) {
 	p := mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(100*time.Millisecond), mpb.WithWidth(80))
 	s.say = func(format string, a ...any) { _, _ = io.WriteString(p, s.line(format, a...)) }
-	style := mpb.BarStyle().Lbound("").Filler("█").Tip("█").Padding("·").Rbound("").Build()
 	var bars []*mpb.Bar
 	for i := range s.crew {
 		held := func() int64 { return s.ledger.held(len(s.crew))[i] }
 		// The library asks for the state when it draws: so nothing has to be told to it.
+		style := mpb.BarStyle().Lbound("").Filler("█").Tip("█").Padding("·").Rbound("").Build()
 		filler := mpb.BarFillerFunc(func(w io.Writer, d decor.Statistics) error {
 			d.Current, d.Total = held(), permits
 			d.RequestedWidth = permits
