@@ -28,7 +28,7 @@ var (
 
 // Without -write it plays the beginning of each world, which shows that everything works.
 func TestCompare(t *testing.T) {
-	worlds, seeds := limitsim.Worlds(), 3
+	worlds, seeds := limitsim.Worlds(), 5
 	if !*write {
 		seeds = 1
 		for _, w := range worlds {
