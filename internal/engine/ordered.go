@@ -78,9 +78,11 @@ func (e Permits) EnqueueBy(w *waiter.Waiter, by order.By) (Ordered, waiter.Outco
 func (e Permits) enqueueByLocked(w *waiter.Waiter, by order.By, wake *waiter.WakeList) (*order.Ticket, waiter.Outcome) {
 	// A release may take the staged request out of the slot at any moment, so ask once.
 	if staged := e.stagedLocked() || e.stageLocked(wake); !staged {
+		// Nobody waits. So if W is set no permit has been free since the slot's waiter was served.
+		held := e.Look()&flagWaiters != 0
 		outcome := e.enqueueLocked(w, AtBack)
 		if outcome == waiter.Pending {
-			e.Opts.Order.Stage(by.Tenant)
+			e.Opts.Order.Stage(by.Tenant, w.N, e.nowLocked(), held)
 		}
 		return nil, outcome
 	}

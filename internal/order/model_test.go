@@ -24,7 +24,7 @@ type model struct {
 	popped   any   // the tenant of the last one
 	samples  []sample
 	told     int64   // the time that was told last
-	last     *sample // the last pop, if something has waited ever since
+	last     *sample // the last pop, if no permit has been free ever since
 	undated  bool
 }
 
@@ -115,7 +115,7 @@ func (m *model) leave(r *request) {
 		delete(m.lanes, r.tenant)
 	}
 	if len(m.requests) == 0 {
-		m.virtual, m.served, m.last = 0, 0, nil
+		m.virtual, m.served = 0, 0
 	}
 }
 
@@ -279,6 +279,9 @@ func (m *model) push(
 		shed = m.adapt(r.tenant, now)
 	}
 	m.told = now
+	if len(m.requests) == 0 && !staged {
+		m.last = nil
+	}
 	all, own := len(m.requests), len(m.of(r.tenant))
 	if staged {
 		all++
@@ -320,11 +323,7 @@ func (m *model) pop(now int64) (shed []*request, r *request) {
 		return shed, nil
 	}
 	if m.timed() {
-		if m.last != nil {
-			w := float64(max(32, len(m.requests)))
-			m.samples = append(m.samples, sample{took: now - m.last.at, n: m.last.n, window: w})
-		}
-		m.last, m.told = &sample{at: now, n: r.w.N}, now
+		m.measure(now, r.w.N)
 	}
 	if m.Shares {
 		l, end := m.lanes[r.tenant], m.end(r)
@@ -339,6 +338,26 @@ func (m *model) pop(now int64) (shed []*request, r *request) {
 	m.popped = r.tenant
 	m.leave(r)
 	return shed, r
+}
+
+// measure notes that n permits are next.
+func (m *model) measure(now, n int64) {
+	if m.last != nil {
+		w := float64(max(32, len(m.requests)))
+		m.samples = append(m.samples, sample{took: now - m.last.at, n: m.last.n, window: w})
+	}
+	m.last, m.told = &sample{at: now, n: n}, now
+}
+
+func (m *model) stage(tenant any, n, now int64, held bool) {
+	m.popped = tenant
+	switch {
+	case !m.timed():
+	case held:
+		m.measure(now, n)
+	default:
+		m.last = nil
+	}
 }
 
 func (m *model) set(q Queue) {
@@ -433,6 +452,19 @@ func (w *world) pop() *request {
 	}
 	w.told(&wake, shed, waiter.Shed)
 	return want
+}
+
+// stage has a request of a tenant be next at once, if nothing waits.
+func (w *world) stage(tenant any, n int64, held bool) {
+	if w.order.Len() > 0 {
+		return
+	}
+	w.logf("%d: stage %d of %v, %t", w.now, n, tenant, held)
+	w.order.Stage(tenant, n, w.now, held)
+	if !w.order.Divided() {
+		tenant = nil
+	}
+	w.model.stage(tenant, n, w.now, held)
 }
 
 func (w *world) remove(r *request) {
@@ -610,6 +642,8 @@ func (w *world) run(data []byte) {
 					MaxWaiting: next() % 4 * 4, MaxWaitingPerTenant: next() % 3 * 2, RefuseLate: next()%2 == 0,
 					Shed: Shed(next() % 3), Target: time.Duration(next()) << 15, Interval: time.Duration(next()) << 18,
 				})
+			default:
+				w.stage(next()%5, 1+int64(next()%8), next()%4 > 0)
 			}
 		}
 	}

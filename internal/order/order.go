@@ -147,6 +147,9 @@ func (o *Order) Push(w *waiter.Waiter, by By, now int64, staged bool, wake *wait
 	if l != nil && o.config.Shed == ShedAdaptiveLIFO {
 		o.adapt(l, now, wake)
 	}
+	if o.size == 0 && !staged {
+		o.rate.idle()
+	}
 	if outcome := o.refuse(l, by, w.N, now, staged); outcome != waiter.Pending {
 		return nil, outcome
 	}
@@ -167,8 +170,14 @@ func (o *Order) Push(w *waiter.Waiter, by By, now int64, staged bool, wake *wait
 	return t, waiter.Pending
 }
 
-// Stage notes that a request found nothing that waits, and is next without having been pushed.
-func (o *Order) Stage(tenant any) { o.last = o.key(tenant) }
+// Stage notes that a request for n permits found nothing that waits, and is next without having
+// been pushed. held reports whether no permit has been free since the last request was served.
+func (o *Order) Stage(tenant any, n, now int64, held bool) {
+	o.last = o.key(tenant)
+	if o.Timed() {
+		o.rate.staged(now, charge(n), held)
+	}
+}
 
 // Divided reports whether tenants or classes have lanes of their own.
 func (o *Order) Divided() bool { return o.config.Shares || o.config.Classes > 0 }
@@ -260,7 +269,6 @@ func (o *Order) take(t *Ticket) {
 	if o.size == 0 {
 		o.seq = 0
 		o.policy.idle()
-		o.rate.idle()
 	}
 }
 

@@ -13,11 +13,15 @@ package order
 // A pop counts from the pop before it, if something has waited ever since. It is the earlier one's
 // permits that took this time: the next request is popped when the last one has been served. The
 // first pop after an idle time says nothing, as permits may have been about to become free.
+//
+// A request that is staged at once counts as popped, if no permit has been free since the one
+// before it was served. So there is a rate even where one request may wait. What was popped last
+// waits still, though the Order may be empty: only Stage and Push are told when it has left.
 type rate struct {
 	permits, ns float64
 	samples     int
 
-	busy bool  // something has waited since the last pop
+	busy bool  // no permit has been free since the last pop
 	last int64 // when that was
 	n    int64 // for how many permits
 	now  int64 // when Push or Pop was called last
@@ -47,7 +51,16 @@ func (r *rate) with(now int64, size int) (permits, ns float64) {
 	return r.permits*keep + float64(r.n), r.ns*keep + float64(max(now-r.last, 0))
 }
 
-// idle notes that nothing waits any more.
+// staged counts a request for n permits that was staged at once, as popped if held is true.
+func (r *rate) staged(now, n int64, held bool) {
+	if held {
+		r.popped(now, n, 0)
+	} else {
+		r.idle()
+	}
+}
+
+// idle notes that nothing has waited for a while.
 func (r *rate) idle() { r.busy = false }
 
 // known reports whether enough has been measured.

@@ -159,6 +159,35 @@ func TestTheTimeOfTheWorkCounts(t *testing.T) {
 	}
 }
 
+// Where one request may wait, or one beside the one that is next, the rate is known all the same.
+func TestShortLinesAreMeasured(t *testing.T) {
+	const second = int64(time.Second)
+	o := New(Config{Queue: Queue{MaxWaiting: 1}})
+	now := int64(0)
+	o.Stage(nil, 1, now, false)
+	now += second / 3 // an idle time has ended before: that says nothing
+	for range minSamples + 1 {
+		require.Zero(t, o.Delay(nil, 1, 1))
+		o.Stage(nil, 1, now, true)
+		now += second
+	}
+	require.InEpsilon(t, 2*second, int64(o.Delay(nil, 1, 1)), 1e-9, "it waits for the one that is next")
+	o.Stage(nil, 1, now+int64(time.Hour), false)
+	require.InEpsilon(t, second, int64(o.Delay(nil, 1, 1)), 1e-9, "an idle hour does not count")
+
+	o = New(Config{Queue: Queue{MaxWaiting: 2}})
+	var wake waiter.WakeList
+	o.Stage(nil, 1, now, false)
+	for range minSamples + 2 {
+		_, outcome := o.Push(&waiter.Waiter{N: 1}, By{}, now, true, &wake)
+		require.Equal(t, waiter.Pending, outcome)
+		now += second
+		o.Pop(now, &wake)
+		require.Zero(t, o.Len())
+	}
+	require.InEpsilon(t, 2*second, int64(o.Delay(nil, 1, 1)), 1e-9)
+}
+
 // measured is an Order in which a request was popped each millisecond, last at now, and three wait.
 func measured(t *testing.T) (o *Order, now int64) {
 	o = New(Config{Queue: Queue{MaxWaiting: 100}})
@@ -213,6 +242,7 @@ func TestTooLittleIsNotBelieved(t *testing.T) {
 		o.Pop(now, &wake)
 	}
 	now += int64(time.Hour)
+	o.Stage(nil, 1, now, false)
 	require.InEpsilon(t, float64(time.Second), float64(o.Delay(nil, 1, 1)), 0.01, "nothing waits")
 	for range 3 {
 		push(0)

@@ -316,6 +316,48 @@ func TestLateRequestsAreRefused(t *testing.T) {
 	})
 }
 
+// Who is refused learns when to come back, however short the line.
+func TestShortLinesSayWhenToComeBack(t *testing.T) {
+	for _, most := range []int{1, 2, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			s := semaphore.New(2, semaphore.WithQueue(semaphore.Queue{MaxWaiting: most}))
+			var wg sync.WaitGroup
+			begun := time.Now()
+			var told []time.Duration
+			var mu sync.Mutex
+			for i := range 10 {
+				wg.Go(func() {
+					time.Sleep(time.Duration(i) * 700 * time.Microsecond)
+					for time.Since(begun) < time.Second {
+						var r *semaphore.Refusal
+						err := s.Acquire(bg, 1)
+						switch {
+						case err == nil:
+							time.Sleep(10 * time.Millisecond)
+							s.Release(1)
+						case !errors.As(err, &r):
+							t.Error(err)
+						case time.Since(begun) > time.Second/2:
+							mu.Lock()
+							told = append(told, r.RetryAfter)
+							mu.Unlock()
+						}
+						time.Sleep(3 * time.Millisecond)
+					}
+				})
+			}
+			wg.Wait()
+			requireIdle(t, s)
+			slices.Sort(told)
+			t.Logf("%d may wait: %d are told to wait for %v at least, and half of them for %v",
+				most, len(told), told[0], told[len(told)/2])
+			require.Greater(t, len(told), 100)
+			require.Greater(t, told[0], 3*time.Millisecond, "one is served each 5 ms")
+			require.Less(t, told[len(told)-1], time.Duration(most+1)*6*time.Millisecond)
+		})
+	}
+}
+
 // CoDel sheds more and more often, until who is served has hardly waited. That takes seconds where
 // clients do not slow down, and is never reached if they send twice what can be served. Without it
 // they would wait for more than a second here.
