@@ -113,6 +113,35 @@ func TestOneEntryWaits(t *testing.T) {
 	require.Equal(t, []Op{{Key{7, 0}, 6, 2}, {Key{7, 1}, 7, 0}}, txn.Ops, "nor more than what waits")
 }
 
+// What the process has suffices for the oldest request once others release: a smaller entry stays.
+func TestASmallerEntryStaysIfTheBlockSuffices(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	l.held = 2
+	e := []Entry{{Key{7, 0}, 5, 5, 2}, {Key{8, 0}, 6, 6, 1}, {Key{7, 1}, 7, 7, 1}}
+	a.Learn(State{Rev: 7, Size: 3, Entries: e}, 0)
+	l.wants(2)
+	txn, _ := a.Plan(1)
+	require.Nil(t, txn)
+}
+
+// What a new block renews is what is held, and nothing that is only not returned yet.
+func TestANewBlockRenewsNoMoreThanIsHeld(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	e := []Entry{{Key{7, 0}, 4, 4, 1}, {Key{7, 1}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}, {Key{9, 0}, 7, 7, 1}}
+	l.held = 2
+	a.Learn(State{Rev: 7, Size: 3, Entries: e}, 0)
+	l.wants(1)
+	txn, _ := a.Plan(10)
+	require.Equal(t, []Op{{Key{7, 2}, 0, 1}}, txn.Ops)
+	l.held = 1 // nothing is returned while a transaction is under way
+	a.See(8, 11, Entry{Key{7, 2}, 8, 8, 1})
+	a.See(9, 12, Entry{Key: Key{8, 0}}, Entry{Key: Key{9, 0}})
+	require.EqualValues(t, 2, l.size)
+	require.EqualValues(t, 2, l.held)
+}
+
 // The entry of a writer that gives up serves a reader that waits behind it, and excludes nobody
 // whom a reader does not.
 func TestAWritersEntryBecomesAReaders(t *testing.T) {
