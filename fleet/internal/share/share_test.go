@@ -95,6 +95,27 @@ func TestAnObservedShareIsAShare(t *testing.T) {
 	require.True(t, s.Release(1))
 }
 
+// A release that concerns nobody else costs no look of the driver.
+func TestTheDriverIsToldOfReleasesThatItWants(t *testing.T) {
+	s, bell, _ := newShare(2)
+	require.True(t, s.Try(2))
+	require.True(t, s.Release(1))
+	require.False(t, isRung(bell), "nobody waits")
+	require.True(t, s.Try(1))
+	s.attention.Store(onIdle)
+	s.Resize(1)
+	require.True(t, s.Release(1))
+	require.False(t, isRung(bell), "nothing is free")
+	require.True(t, s.Release(1))
+	require.True(t, isRung(bell))
+	s.Resize(2)
+	require.True(t, s.Try(2))
+	s.Resize(1)
+	s.attention.Store(onDebt)
+	require.True(t, s.Release(1))
+	require.True(t, isRung(bell))
+}
+
 // What is released without a handle is counted apart, so that it is nobody's with a handle.
 func TestLoosePermits(t *testing.T) {
 	s, _, _ := newShare(3)
