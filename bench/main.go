@@ -4,7 +4,7 @@
 //
 // Imports go one way:
 //
-//	main → render → report → semaphore, locks ← array, capacitor; tasks, jobs, waiters
+//	main → render → report → semaphore, locks ← array, capacitor, overload; tasks, jobs, waiters
 //	     → table → measure; peers
 //
 // measure takes one figure and knows no lock; peers has what more than one family measures; table
@@ -33,6 +33,7 @@ import (
 	"github.com/farad-go/farad/bench/jobs"
 	"github.com/farad-go/farad/bench/locks"
 	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/overload"
 	"github.com/farad-go/farad/bench/render"
 	"github.com/farad-go/farad/bench/report"
 	"github.com/farad-go/farad/bench/semaphore"
@@ -181,7 +182,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 
 // run measures, and tells: tables to stdout, progress to stderr.
 func run(c config, stdout, stderr io.Writer) (err error) {
-	// First: a run of three quarters of an hour is not to end with a file that is not there, or a
+	// First: a run of more than an hour is not to end with a file that is not there, or a
 	// folder that cannot be.
 	var was *report.Report
 	if c.compare != "" {
@@ -214,6 +215,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 		Locks:    locks.Plan(report.LockWorkloads, c.picks),
 		Tasks:    tasks.Plan(c.picks),
 		Jobs:     jobs.Plan(c.picks),
+		Overload: overload.Plan(c.picks),
 		Variants: array.Plan(c.picks),
 		Wake:     waiters.PlanWake(c.picks, c.smoke),
 	}
@@ -245,6 +247,9 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 			return err
 		}
 		if err := jobs.RunRound(round, r.Jobs, c.Timing, progress.measured); err != nil {
+			return err
+		}
+		if err := overload.RunRound(round, r.Overload, c.Timing, progress.measured); err != nil {
 			return err
 		}
 		// Last: of its hundred thousand goroutines the runtime keeps what every collection from
@@ -294,6 +299,9 @@ func measurements(r *report.Report) int {
 		n += len(l.Impls)
 	}
 	for _, l := range r.Jobs {
+		n += len(l.Impls)
+	}
+	for _, l := range r.Overload {
 		n += len(l.Impls)
 	}
 	return n

@@ -6,8 +6,8 @@ import (
 )
 
 // quickLines are what a quick run measures: some lines of each family, so that all of it takes a
-// minute. A comparison covers only the lines that both runs have. So after a change here the
-// baseline must be measured again (README.md).
+// minute. Overloads are not among them, as one takes seconds. A comparison covers only the lines
+// that both runs have. So after a change here the baseline must be measured again (README.md).
 var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shared|yield-held-8x2/own)/` +
 	`|^cancel/[^/]+/.+/1000$` +
 	`|^wake/(future|goroutine)/(farad|x/sync)/100000$` +
@@ -30,6 +30,7 @@ var quickLines = regexp.MustCompile(`^(uncontended/background|contended-8x1/shar
 	`|^locks/figure-8/MCS, ` +
 	`|^locks/plane-64/B=1, Q=(0|256)$` +
 	`|^locks/lanes-8/TTS, (B=8|4 lanes of 2, hashed)$` +
+	`|^locks/(shares-1|shares-context-1|shares-as-8|shares-as-context-1)/` +
 	`|^jobs/burst-64x2/(farad|x/sync)$` +
 	`|^jobs/hash-8/(farad|floor|x/sync|ants)$` +
 	`|^tasks/(hand-off-8x2/1|spawn/1|await-yield/1|timers/1|ants-submit/8)/` +

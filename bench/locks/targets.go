@@ -106,6 +106,19 @@ var Targets = []table.Target{
 	},
 	{Workloads: []string{"observed-1", "observed-8"}, Metric: table.RatioTo, Peer: NameGoDeadlock, Bound: 0.5},
 
+	{
+		Workloads: []string{"shares-1", "shares-context-1", "shares-as-1", "shares-as-context-1"},
+		Metric:    table.RatioTo,
+		Peer:      NameSem,
+		Bound:     1.3,
+	},
+	{
+		Workloads: []string{"shares-as-8", "shares-as-64", "shares-as-context-8", "shares-as-context-64"},
+		Metric:    table.RatioTo,
+		Peer:      NameSem,
+		Bound:     1.5,
+	},
+
 	{Metric: table.Allocations, Bound: 0.01},
 }
 

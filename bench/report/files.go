@@ -37,7 +37,7 @@ func AnyVoid(runs []*Report) error {
 func KeptRuns(folder string) []string {
 	var files []string
 	names := []string{
-		"semaphore", "locks", "array", "tasks", "capacitor", "jobs", "cond", "keyed", "sync", "observed",
+		"semaphore", "locks", "array", "tasks", "capacitor", "jobs", "cond", "keyed", "sync", "observed", "overload",
 	}
 	for _, name := range names {
 		files = append(files, filepath.Join(folder, name+".json"))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/farad-go/farad/bench/jobs"
 	"github.com/farad-go/farad/bench/locks"
+	"github.com/farad-go/farad/bench/overload"
 	"github.com/farad-go/farad/bench/semaphore"
 	"github.com/farad-go/farad/bench/tasks"
 	"github.com/farad-go/farad/bench/waiters"
@@ -33,6 +34,7 @@ func (r *Report) link() {
 	locks.Link(r.Locks, LockWorkloads)
 	tasks.Link(r.Tasks)
 	jobs.Link(r.Jobs)
+	overload.Link(r.Overload)
 	waiters.LinkMemory(r.Memory)
 	waiters.LinkTaskMemory(r.TaskMemory)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/farad-go/farad/bench/jobs"
 	"github.com/farad-go/farad/bench/locks"
 	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/overload"
 	"github.com/farad-go/farad/bench/peers"
 	"github.com/farad-go/farad/bench/semaphore"
 	"github.com/farad-go/farad/bench/table"
@@ -67,6 +68,7 @@ func MadeUpAll() *Report {
 		},
 		Wake:     waiters.PlanWake(measure.Everything, false),
 		Jobs:     jobs.Plan(measure.Everything),
+		Overload: overload.Plan(measure.Everything),
 		Variants: array.Plan(func(s string) bool { return strings.HasPrefix(s, "variants/Mix32A/") }),
 	}
 	r.TaskMemory = madeUpTasks().TaskMemory
@@ -110,6 +112,15 @@ func MadeUpAll() *Report {
 				s := jobs.Sample{LapSample: measure.LapSample{NsPerOp: needs(i).NsPerOp, Ops: 1000}}
 				if im.Waits != nil {
 					s.Waits = &measure.WaitSummary{Count: 1, P99: int64(100 * (i + 1))}
+				}
+				l.Samples[im.Name] = append(l.Samples[im.Name], s)
+			}
+		}
+		for _, l := range r.Overload {
+			for i, im := range l.Impls {
+				s := overload.Sample{Shares: []float64{0.5, 0.5}}
+				if strings.HasPrefix(l.Workload, "http-") {
+					s = overload.Sample{Goodput: 1 / float64(i+1), P99Ns: int64(1_000_000 * (i + 1)), Requests: 1000}
 				}
 				l.Samples[im.Name] = append(l.Samples[im.Name], s)
 			}

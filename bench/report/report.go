@@ -12,6 +12,7 @@ import (
 	"github.com/farad-go/farad/bench/jobs"
 	"github.com/farad-go/farad/bench/locks"
 	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/overload"
 	"github.com/farad-go/farad/bench/semaphore"
 	"github.com/farad-go/farad/bench/table"
 	"github.com/farad-go/farad/bench/tasks"
@@ -32,6 +33,7 @@ type Report struct {
 	Locks      locks.Results              `json:"locks"`
 	Tasks      []*tasks.Result            `json:"tasks"`
 	Jobs       []*jobs.Result             `json:"jobs"`
+	Overload   []*overload.Result         `json:"overload,omitempty"`
 	Variants   []array.HashResult         `json:"variants"`
 	TaskMemory []waiters.TaskMemoryResult `json:"task_memory"`
 
@@ -117,6 +119,8 @@ func (r *Report) Tables(spreads bool) ([]*table.Table, *table.Tally) {
 		capacitor.PlaneTable(r.Locks),
 		jobs.Table(r.Jobs, sum),
 		jobs.PoolTable(r.Jobs),
+		overload.TenantTable(r.Overload, sum),
+		overload.FloodTable(r.Overload, sum),
 		capacitor.LaneTable(r.Locks),
 		tasks.Table(r.Tasks, sum),
 		waiters.TaskTable(r.TaskMemory, sum),

@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/bench/capacitor"
 	"github.com/farad-go/farad/bench/locks"
 	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/overload"
 	"github.com/farad-go/farad/bench/peers"
 	"github.com/farad-go/farad/bench/semaphore"
 	"github.com/farad-go/farad/bench/table"
@@ -38,6 +39,7 @@ func TargetLines() []TargetLine {
 		lockTargetLines(),
 		handOffTargetLines(),
 		variantTargetLines(),
+		overloadTargetLines(),
 		taskTargetLines(),
 		taskMemoryTargetLines(),
 	)
@@ -310,6 +312,26 @@ func taskMemoryTargetLines() []TargetLine {
 				},
 			},
 		)
+	}
+	return all
+}
+
+// familyOverload is who gets the permits when there are too few.
+const familyOverload = "overload"
+
+func overloadTargetLines() (all []TargetLine) {
+	for i := range overload.Targets {
+		t := &overload.Targets[i]
+		for _, line := range t.Workloads {
+			figures := func(r *Report) []float64 {
+				i := slices.IndexFunc(r.Overload, func(l *overload.Result) bool { return l.Workload == line })
+				if i < 0 {
+					return nil
+				}
+				return r.Overload[i].Figures(t)
+			}
+			keep(&all, TargetLine{familyOverload, line, from("overload/" + line + "/"), t, figures})
+		}
 	}
 	return all
 }

@@ -71,7 +71,7 @@ func targetTable(runs []*Report) (*table.Table, *table.Tally, error) {
 		t.Add(l.family, l.line, l.bounded(), l.Target.Limit(), figure, verdict, "`"+l.command(r)+"`")
 	}
 	var missing []string
-	for _, family := range []string{FamilySemaphore, FamilyLocks, familyVariants, FamilyTasks} {
+	for _, family := range []string{FamilySemaphore, FamilyLocks, familyVariants, familyOverload, FamilyTasks} {
 		var allocating []TargetLine
 		var most float64
 		for _, l := range TargetLines() {

@@ -16,6 +16,7 @@ import (
 	"github.com/farad-go/farad/bench/capacitor"
 	"github.com/farad-go/farad/bench/locks"
 	"github.com/farad-go/farad/bench/measure"
+	"github.com/farad-go/farad/bench/overload"
 	"github.com/farad-go/farad/bench/peers"
 	"github.com/farad-go/farad/bench/semaphore"
 	"github.com/farad-go/farad/bench/table"
@@ -73,6 +74,7 @@ func TestCommandsMeasureTheirLines(t *testing.T) {
 				Cells:    semaphore.Plan(semaphore.Implementations, picks),
 				Locks:    locks.Plan(LockWorkloads, picks),
 				Tasks:    tasks.Plan(picks),
+				Overload: overload.Plan(picks),
 				Wake:     waiters.PlanWake(picks, false),
 				Variants: array.Plan(picks),
 			}
@@ -112,6 +114,12 @@ func copySamples(r, whole *Report) {
 		i := slices.IndexFunc(whole.Locks, func(o *locks.Result) bool { return o.Workload == c.Workload })
 		for _, im := range c.Impls {
 			c.Samples[im.Name] = whole.Locks[i].Samples[im.Name]
+		}
+	}
+	for _, c := range r.Overload {
+		i := slices.IndexFunc(whole.Overload, func(o *overload.Result) bool { return o.Workload == c.Workload })
+		for _, im := range c.Impls {
+			c.Samples[im.Name] = whole.Overload[i].Samples[im.Name]
 		}
 	}
 	for _, w := range r.Wake {

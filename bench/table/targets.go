@@ -14,7 +14,8 @@ type Metric string
 
 // The metrics: the first three belong to cells, the next three to the memory report, then two to
 // locks whose waits are timed, one to a workload with more goroutines than another, one to the
-// simulation of hash functions, two to hand-offs, and the last to very many waiters.
+// simulation of hash functions, two to hand-offs, one to very many waiters, and the last three to
+// tenants and overloads.
 const (
 	RatioTo        Metric = "time ÷"
 	MinFairness    Metric = "fairness"
@@ -29,10 +30,15 @@ const (
 	HandOffP50To   Metric = "p50 of hand-offs ÷"
 	HandOffP99To   Metric = "p99 of hand-offs ÷"
 	RateTo         Metric = "wakes per second ÷"
+	Unfairness     Metric = "off the share that is due"
+	GoodputTo      Metric = "goodput ÷"
+	P99To          Metric = "p99 of latencies ÷"
 )
 
 // comparing are the metrics that compare two figures of each round.
-var comparing = []Metric{RatioTo, TailTo, TailOfAllTo, GrowthFrom, HandOffP50To, HandOffP99To, RateTo, NsBeyond}
+var comparing = []Metric{
+	RatioTo, TailTo, TailOfAllTo, GrowthFrom, HandOffP50To, HandOffP99To, RateTo, GoodputTo, P99To, NsBeyond,
+}
 
 // A Target is a bound that farad is held to.
 type Target struct {
@@ -78,10 +84,10 @@ func FindOf(targets []Target, line string, f measure.Form, m Metric, ours, peer 
 	return nil
 }
 
-// fromBelow reports whether the bound is one from below: that of fairness, of rates, and of what
-// others need more.
+// fromBelow reports whether the bound is one from below: that of fairness, of rates and goodput,
+// and of what others need more.
 func (t *Target) fromBelow() bool {
-	return t.Metric == MinFairness || t.Metric == GoroutineTimes || t.Metric == RateTo
+	return t.Metric == MinFairness || t.Metric == GoroutineTimes || t.Metric == RateTo || t.Metric == GoodputTo
 }
 
 // Met reports whether v keeps to the target.
