@@ -4,11 +4,13 @@ import "github.com/farad-go/farad/waiter"
 
 // adapt is adaptive LIFO with a limit to waits (Maurer, "Fail at Scale", 2015). A lane that has not
 // been empty for an Interval is overloaded: then it is served newest first, until it is empty. Who
-// has waited for too long is shed from the old end. adapt reports whether the head may be another.
+// has waited for too long is shed from the old end. For the last of a lane that is an Interval in
+// any case: a tenant whose turn comes less often than each Target would lose turns. adapt reports
+// whether the head may be another, or the lane is empty.
 func (o *Order) adapt(l *lane, now int64, wake *waiter.WakeList) (changed bool) {
 	q := &o.config.Queue
-	limit := q.interval()
-	if now-l.since >= limit {
+	limit, interval := q.interval(), q.interval()
+	if now-l.since >= interval {
 		limit = q.target()
 		if !l.newest {
 			l.newest, changed = true, true
@@ -18,6 +20,10 @@ func (o *Order) adapt(l *lane, now int64, wake *waiter.WakeList) (changed bool) 
 	for l.size > 1 && now-l.front.at > limit {
 		o.shed(l.front, wake)
 		changed = changed || !l.newest
+	}
+	if l.size == 1 && o.size > 1 && now-l.front.at > interval {
+		o.shed(l.front, wake)
+		return true
 	}
 	return changed
 }

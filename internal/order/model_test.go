@@ -148,8 +148,12 @@ func (m *model) adapt(tenant any, now int64) (shed []*request) {
 		l.newest, limit = true, target
 	}
 	own := m.of(tenant)
-	for _, r := range own[:len(own)-1] { // never the last one
-		if now-r.at > limit {
+	for i, r := range own {
+		most := limit
+		if i == len(own)-1 {
+			most = interval
+		}
+		if now-r.at > most && len(m.requests) > 1 {
 			shed = append(shed, r)
 			m.leave(r)
 		}

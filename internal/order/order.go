@@ -51,7 +51,7 @@ type policy interface {
 //  1. A request that was pushed leaves exactly once: it is popped, removed, or put on a wake list.
 //     A ticket has its waiter while that one waits, and no longer. (FuzzAgainstModel)
 //  2. A lane holds its tickets in the order of their arrival. (FuzzAgainstModel)
-//  3. The last request of a lane is never shed. So Pop returns nil only if nothing waits.
+//  3. The last request of all is never shed. So Pop returns nil only if nothing waits.
 //     (FuzzAgainstModel)
 //  4. An Order in which nothing waits holds no more memory than a new one, 64 spare tickets and
 //     lanes, and the tenant that was next last. (TestAMillionTenantsLeaveNothingBehind)
@@ -145,7 +145,9 @@ func (o *Order) Push(w *waiter.Waiter, by By, now int64, staged bool, wake *wait
 	by.Tenant = o.key(by.Tenant)
 	l := o.policy.find(by.Tenant)
 	if l != nil && o.config.Shed == ShedAdaptiveLIFO {
-		o.adapt(l, now, wake)
+		if o.adapt(l, now, wake); l.size == 0 {
+			l = nil
+		}
 	}
 	if o.size == 0 && !staged {
 		o.rate.idle()

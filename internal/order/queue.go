@@ -28,17 +28,19 @@ type Queue struct {
 // A Shed is a way to end requests that have waited for too long.
 type Shed uint8
 
-// The ways. The last request of a lane is never shed.
+// The ways. The last request of all is never shed.
 const (
 	// ShedNone sheds nothing.
 	ShedNone Shed = iota
 	// ShedCoDel sheds the oldest request of a lane when those that were served had waited for more
 	// than Target throughout an Interval, and more and more often until it helps. Where many more
-	// come than can be served, that takes seconds: set MaxWaiting, too.
+	// come than can be served, that takes seconds: set MaxWaiting, too. The last request of a lane
+	// is not shed.
 	ShedCoDel
 	// ShedAdaptiveLIFO serves a lane newest first once it has not been empty for an Interval, and
 	// then sheds who has waited for more than Target. Until then it sheds who has waited for more
-	// than an Interval. There is no other bound for how often a request is overtaken.
+	// than an Interval, and so it does with the last request of a lane in any case. There is no
+	// other bound for how often a request is overtaken.
 	ShedAdaptiveLIFO
 )
 

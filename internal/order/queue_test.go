@@ -116,8 +116,9 @@ func TestLIFOKeepsTheIntervalAtAnyLoad(t *testing.T) {
 	}
 }
 
-// Tenants that have but one request each are not shed, whatever the load: only MaxWaiting helps.
-func TestTheLastRequestOfATenantIsNeverShed(t *testing.T) {
+// Twice as many requests come as can be served, each of a tenant of its own. CoDel sheds none: only
+// MaxWaiting helps. Adaptive LIFO sheds those that have waited for an Interval.
+func TestTenantsOfOneRequest(t *testing.T) {
 	for _, shed := range []Shed{ShedCoDel, ShedAdaptiveLIFO} {
 		s := newSim(t, 10, Config{Shares: true, Queue: Queue{Shed: shed}})
 		tenant := 0
@@ -125,8 +126,67 @@ func TestTheLastRequestOfATenantIsNeverShed(t *testing.T) {
 			tenant++
 			return &job{tenant: tenant, hold: s.exp(10 * time.Millisecond)}
 		})
-		require.Zero(t, outcomes(all).shed)
-		require.Greater(t, s.order.Len(), 2000)
+		l := outcomes(all)
+		t.Logf("%+v", l)
+		require.InEpsilon(t, 3000, l.granted, 0.05, "permits are idle")
+		if shed == ShedCoDel {
+			require.Zero(t, l.shed)
+			require.Greater(t, s.order.Len(), 2000)
+		} else {
+			require.LessOrEqual(t, l.p99, 115*time.Millisecond, "an Interval, and the time of being next")
+			require.Less(t, s.order.Len(), 300)
+		}
+	}
+}
+
+// A tenant that is served each 20 ms gets its share, though all its requests wait for longer than
+// Target, and others send far too much.
+func TestLIFOKeepsShares(t *testing.T) {
+	s := newSim(t, 10, Config{Shares: true, Queue: Queue{Shed: ShedAdaptiveLIFO}})
+	const tenants = 20
+	got := [tenants]int{}
+	for tenant := range tenants {
+		clients := 500
+		if tenant == 0 {
+			clients = 3
+		}
+		for range clients {
+			var again func()
+			again = func() {
+				j := &job{tenant: tenant, hold: s.exp(10 * time.Millisecond)}
+				j.done = func() {
+					got[tenant]++
+					again()
+				}
+				j.lost = func() { s.after(s.exp(10*time.Millisecond), again) }
+				s.ask(j, 1)
+			}
+			again()
+		}
+	}
+	s.run(5 * time.Second)
+	t.Logf("%v", got)
+	require.InEpsilon(t, 5000/tenants, got[0], 0.06)
+}
+
+// Who waits is shed to the last but one, of whatever tenant.
+func TestTheLastRequestOfAllIsNeverShed(t *testing.T) {
+	for name, c := range map[string]Config{"shares": {Shares: true}, "classes": {Classes: 10, Aging: 100}} {
+		c.Shed = ShedAdaptiveLIFO
+		w := newWorld(t, c)
+		for i := range 20 {
+			w.push(i/2, 1, 0, 0, true)
+		}
+		w.now += int64(time.Minute)
+		require.NotNil(t, w.pop(), name)
+		require.Zero(t, w.order.Len(), name)
+		for i := range 4 {
+			w.push(i/2, 1, 0, 0, true)
+		}
+		w.now += int64(time.Minute)
+		w.push(0, 1, 0, 0, true)
+		require.Equal(t, 3, w.order.Len(), "%s: those of the tenant itself are shed", name)
+		w.drain()
 	}
 }
 

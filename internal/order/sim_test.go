@@ -32,6 +32,7 @@ type job struct {
 	arrived  int64
 	wait     time.Duration // of a request that was granted
 	done     func()        // when it has released its permits
+	lost     func()        // when it was shed
 	outcome  waiter.Outcome
 	expired  bool          // it was given up at its deadline
 	delay    time.Duration // as it was predicted when it came
@@ -101,6 +102,9 @@ func (s *sim) ask(j *job, n int64) {
 	j.w.Arm(waiter.WakerFunc(func() {
 		j.outcome = j.w.Outcome()
 		delete(s.jobs, &j.w)
+		if j.lost != nil {
+			j.lost()
+		}
 	}))
 	staged := s.staged != nil
 	var wake waiter.WakeList

@@ -62,7 +62,7 @@ func WithPriorities(classes, aging int) Option {
 //
 // With WithShares or WithPriorities each tenant or class has a line of its own, which Shed looks
 // at. Otherwise there is one. The request that is next is never shed, and neither is the last one
-// of a line.
+// that waits.
 type Queue struct {
 	// MaxWaiting is how many requests may wait in all, and MaxWaitingPerTenant how many of one
 	// tenant or class. A further one ends with ErrQueueFull. 0 is any number.
@@ -93,12 +93,14 @@ const (
 	ShedNone = order.ShedNone
 	// ShedCoDel sheds the oldest request of a line when those that were served had waited for more
 	// than Target throughout an Interval, and more and more often until it helps (Nichols and
-	// Jacobson 2012, RFC 8289). Short bursts pass. The order stays first-in-first-out.
+	// Jacobson 2012, RFC 8289). Short bursts pass. The order stays first-in-first-out. The last
+	// request of a line is not shed: against many tenants of one request each, set MaxWaiting.
 	ShedCoDel = order.ShedCoDel
 	// ShedAdaptiveLIFO serves a line newest first once it has not been empty for an Interval, and
 	// then sheds who has waited for more than Target. Until then it sheds who has waited for more
-	// than an Interval (Maurer, "Fail at Scale", 2015). Under LIFO no bound on overtaking holds:
-	// only Target and the request's own deadline end its wait.
+	// than an Interval (Maurer, "Fail at Scale", 2015). The last request of a line may wait for an
+	// Interval in any case, so a tenant whose share is one request in that time gets its share.
+	// Under LIFO no bound on overtaking holds: only these limits and its own deadline end a wait.
 	ShedAdaptiveLIFO = order.ShedAdaptiveLIFO
 )
 
