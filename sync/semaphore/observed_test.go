@@ -44,6 +44,15 @@ func TestObservedContract(t *testing.T) {
 	}
 }
 
+// Who has not asked because of a panic is not seen to wait.
+func TestAWeightThatPanicsObserved(t *testing.T) {
+	testMadWeight(t, func(s *semaphore.Semaphore) {
+		observed.Watch(s, t.Name(), observed.Holders)
+		t.Cleanup(func() { observed.Unwatch(s) })
+	})
+	requireNothingHeld(t, t.Name())
+}
+
 // requireNothingHeld checks that the free locks of a name have no holds and no waits.
 func requireNothingHeld(t *testing.T, name string) {
 	t.Helper()

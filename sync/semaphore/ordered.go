@@ -72,9 +72,8 @@ func (p *ordered) by(l waiter.Limit, work bool, tenant any) order.By {
 	return by
 }
 
-// acquire waits for n permits, n > 0, after a try has failed. by says what work is.
-func (p *ordered) acquire(l waiter.Limit, work bool, tenant any, n int64) error {
-	by := p.by(l, work, tenant)
+// acquire waits for n permits, n > 0, after a try has failed.
+func (p *ordered) acquire(l waiter.Limit, by order.By, n int64) error {
 	return p.explain(p.permits().AcquireBy(l, n, by), by, n)
 }
 
@@ -92,11 +91,13 @@ func (p *ordered) Acquire(ctx context.Context, n int64) error {
 	if n == 0 {
 		return p.closed()
 	}
-	return p.acquire(waiter.Until(ctx, 0), true, p.nobody, n)
+	l := waiter.Until(ctx, 0)
+	return p.acquire(l, p.by(l, true, p.nobody), n)
 }
 
 func (p *ordered) AcquireTimeout(d time.Duration, n int64) error {
-	return p.acquire(waiter.After(d), false, p.nobody, n)
+	l := waiter.After(d)
+	return p.acquire(l, p.by(l, false, p.nobody), n)
 }
 
 func (p *ordered) TryAcquire(n int64) bool {
@@ -135,7 +136,8 @@ func (s *Semaphore) acquireAs(ctx context.Context, d time.Duration, tenant any, 
 	if s.tells() {
 		return s.acquireObservedAs(ctx, d, tenant, n)
 	}
-	return s.p.(*ordered).acquire(waiter.Until(ctx, d), d <= 0, tenant, n)
+	p, l := s.p.(*ordered), waiter.Until(ctx, d)
+	return p.acquire(l, p.by(l, d <= 0, tenant), n)
 }
 
 // An orderedRequest is a request of an ordered semaphore.
@@ -200,9 +202,10 @@ func (s *Semaphore) acquireObservedAs(ctx context.Context, d time.Duration, tena
 		r.FailedWith(err)
 		return err
 	}
-	l := waiter.Until(ctx, d)
+	p, l := s.p.(*ordered), waiter.Until(ctx, d)
+	by := p.by(l, d <= 0, tenant) // before anybody is seen to wait: a weight may panic
 	w := r.BeginAs(n, l.MayEnd(), text)
-	err := s.p.(*ordered).acquire(w.Limit(l), d <= 0, tenant, n)
+	err := p.acquire(w.Limit(l), by, n)
 	w.End(err)
 	return err
 }

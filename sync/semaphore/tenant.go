@@ -12,8 +12,8 @@ import (
 // sends a thousand requests gets a thousand turns. [Semaphore.AcquireAs] says whose a request is: a
 // tenant is any comparable value, and need not be registered. weight returns the weight of a
 // tenant: twice the weight is twice the permits. If weight is nil all weigh 1. What is below 1
-// counts as 1, and what is above 1<<20 as that. Requests that name no tenant are those of the
-// tenant nil.
+// counts as 1, and what is above 1<<20 as that. weight is called without a lock, when a request has
+// to wait; if it panics nobody waits. Requests that name no tenant are those of the tenant nil.
 //
 // Order: self-clocked fair queueing (Golestani 1994). A request for n permits counts n times. Among
 // the requests of one tenant the order is first-in-first-out. While only one tenant waits it gets

@@ -358,6 +358,38 @@ func TestShortLinesSayWhenToComeBack(t *testing.T) {
 	}
 }
 
+// A weight that panics leaves nothing behind: no place in line, and no future that cannot be used.
+func TestAWeightThatPanics(t *testing.T) {
+	testMadWeight(t, func(*semaphore.Semaphore) {})
+}
+
+func testMadWeight(t *testing.T, watch func(*semaphore.Semaphore)) {
+	mad := true
+	s := semaphore.New(1, semaphore.WithShares(func(any) int {
+		if mad {
+			panic("mad")
+		}
+		return 1
+	}))
+	watch(s)
+	require.NoError(t, s.AcquireAs(bg, "A", 1), "nobody asks for the weight")
+	require.PanicsWithValue(t, "mad", func() { _ = s.AcquireAs(bg, "B", 1) })
+	require.PanicsWithValue(t, "mad", func() { _ = s.AcquireTimeoutAs(time.Hour, "B", 1) })
+	require.PanicsWithValue(t, "mad", func() { _ = s.Acquire(bg, 1) })
+	var f semaphore.AcquireFuture
+	f.InitAs(s, "B", 1)
+	require.PanicsWithValue(t, "mad", func() { f.Poll(nil) })
+	require.Zero(t, s.Waiting())
+	f.Release()
+	mad = false
+	f.InitAs(s, "B", 1)
+	require.False(t, f.Poll(nil))
+	s.Release(1)
+	require.True(t, f.Complete())
+	f.Release()
+	requireIdle(t, s)
+}
+
 // CoDel sheds more and more often, until who is served has hardly waited. That takes seconds where
 // clients do not slow down, and is never reached if they send twice what can be served. Without it
 // they would wait for more than a second here.
