@@ -12,3 +12,6 @@ func (o *Order) All(visit func(w *waiter.Waiter)) {
 		}
 	}
 }
+
+// Queue returns what Set has said last.
+func (o *Order) Queue() Queue { return o.config.Queue }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -58,7 +59,8 @@ type policy interface {
 //
 // Those of the policies are at shares and classes.
 type Order struct {
-	config Config // never changes but for Queue
+	config Config     // never changes but for Queue
+	late   xsync.Bool // config.RefuseLate; written by Set, read without the lock
 	policy policy
 
 	size    int   // requests that wait
@@ -74,6 +76,7 @@ type Order struct {
 // New returns an empty Order. It panics if the config contradicts itself.
 func New(c Config) *Order {
 	o := &Order{config: c}
+	o.late.Store(c.RefuseLate)
 	switch {
 	case c.Classes < 0 || c.Classes > MaxClasses || c.Classes > 0 && c.Shares:
 		panic("farad: an order has either shares or priorities, of 1 to 256 classes")
@@ -120,6 +123,10 @@ func (o *Order) Weigh(tenant any) int {
 	}
 	return max(1, min(o.config.Weight(tenant), MaxWeight))
 }
+
+// RefusesLate reports whether Push looks at deadlines. It is called without the lock that guards
+// the Order, so it may be out of date when it returns.
+func (o *Order) RefusesLate() bool { return o.late.Load() }
 
 // Len returns how many requests wait.
 func (o *Order) Len() int { return o.size }

@@ -84,6 +84,7 @@ func (o *Order) Timed() bool { return o.config.timed() }
 func (o *Order) Set(q Queue) {
 	old := o.config.Queue
 	o.config.Queue = q
+	o.late.Store(q.RefuseLate)
 	if !q.timed() {
 		o.rate = rate{}
 	}
@@ -130,14 +131,14 @@ func (o *Order) refuse(l *lane, by By, n, now int64, staged bool) waiter.Outcome
 	switch {
 	case q.MaxWaiting > 0 && all >= q.MaxWaiting, q.MaxWaitingPerTenant > 0 && own >= q.MaxWaitingPerTenant:
 		return waiter.QueueFull
-	case q.RefuseLate && by.Deadline != 0 && o.size >= probes && o.late(l, by, n, now):
+	case q.RefuseLate && by.Deadline != 0 && o.size >= probes && o.misses(l, by, n, now):
 		return waiter.WouldExpire
 	}
 	return waiter.Pending
 }
 
-// late reports whether a request that comes now is predicted to miss its deadline.
-func (o *Order) late(l *lane, by By, n, now int64) bool {
+// misses reports whether a request that comes now is predicted to miss its deadline.
+func (o *Order) misses(l *lane, by By, n, now int64) bool {
 	if !o.rate.known() {
 		return by.Deadline < now
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/order"
-	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -16,9 +15,8 @@ import (
 // in the engine's order.
 type ordered struct {
 	s      *Semaphore
-	order  *order.Order // guarded by the engine's lock, but for Check and Weigh
+	order  *order.Order // guarded by the engine's lock, but for Check, Weigh and RefusesLate
 	nobody any          // the tenant of who names none
-	late   xsync.Bool   // the order wants to know deadlines
 }
 
 // newOrdered makes s, which is zero, an ordered one.
@@ -38,7 +36,6 @@ func newOrdered(s *Semaphore, n int64, o *options) *ordered {
 		p.nobody = 0
 	}
 	p.check(o.order.Queue)
-	p.late.Store(o.order.RefuseLate)
 	o.Order = p.order
 	s.permits().Init(min(n, MaxPermits), &o.Options)
 	return p
@@ -55,7 +52,6 @@ func (p *ordered) check(q order.Queue) {
 
 func (p *ordered) set(q order.Queue) {
 	p.check(q)
-	p.late.Store(q.RefuseLate)
 	p.permits().SetQueue(q)
 }
 
@@ -63,7 +59,7 @@ func (p *ordered) set(q order.Queue) {
 // timeout ends the wait alone.
 func (p *ordered) by(l waiter.Limit, work bool, tenant any) order.By {
 	by := order.By{Tenant: tenant, Weight: p.order.Weigh(tenant)}
-	if p.late.Load() {
+	if p.order.RefusesLate() {
 		by.Deadline = l.Deadline()
 		if work {
 			by.Permits = p.Size()
