@@ -75,11 +75,14 @@ func (p *ordered) acquire(l waiter.Limit, by order.By, n int64) error {
 
 // explain returns err, with when to come back if a queue has refused the request.
 func (p *ordered) explain(err error, by order.By, n int64) error {
-	switch err { //nolint:errorlint // they are never wrapped
-	case ErrQueueFull, ErrShed, ErrWouldExpire:
+	if isRefusal(err) {
 		return &Refusal{err, p.permits().Delay(by, n)}
 	}
 	return err
+}
+
+func isRefusal(err error) bool {
+	return err == ErrQueueFull || err == ErrShed || err == ErrWouldExpire //nolint:errorlint // they are never wrapped
 }
 
 // Acquire implements policy, and so do the others.
@@ -163,7 +166,7 @@ func (r *orderedRequest) by() order.By { return r.p.by(waiter.Limit{}, false, r.
 // explain returns err, the outcome of the request, with when to come back if a queue has refused
 // it.
 func (f *AcquireFuture) explain(err error) error {
-	if p, ok := f.f.Request().(*policyRequest); ok {
+	if p, ok := f.f.Request().(*policyRequest); ok && isRefusal(err) {
 		if r, ok := p.Request.(*orderedRequest); ok {
 			return r.p.explain(err, r.by(), f.f.Node.N)
 		}

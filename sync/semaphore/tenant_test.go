@@ -388,6 +388,15 @@ func testMadWeight(t *testing.T, watch func(*semaphore.Semaphore)) {
 	require.True(t, f.Complete())
 	f.Release()
 	requireIdle(t, s)
+
+	require.True(t, s.TryAcquire(1))
+	f.InitAs(s, "B", 1)
+	require.False(t, f.Poll(nil))
+	s.Close()
+	mad = true
+	require.ErrorIs(t, f.Err(), semaphore.ErrClosed, "no need to know the weight")
+	f.Release()
+	s.Release(1)
 }
 
 // CoDel sheds more and more often, until who is served has hardly waited. That takes seconds where
