@@ -116,6 +116,24 @@ func TestRequestsWithoutATenant(t *testing.T) {
 	}
 	s.Release(1)
 
+	shared := semaphore.New(1, semaphore.WithShares(nil))
+	require.True(t, shared.TryAcquire(1))
+	var fs [4]semaphore.AcquireFuture
+	for i, tenant := range []any{nil, nil, nil, 0} { // nil is a tenant, and no other one
+		if fs[i].InitAs(shared, tenant, 1); i == 2 {
+			fs[i].Cancel()
+			fs[i].Init(shared, 1)
+		}
+		require.False(t, fs[i].Poll(nil))
+	}
+	for _, i := range []int{0, 1, 3, 2} {
+		shared.Release(1)
+		require.True(t, fs[i].Complete(), "request %d", i)
+		require.NoError(t, fs[i].Err())
+	}
+	shared.Release(1)
+	requireIdle(t, shared)
+
 	plain := semaphore.New(1)
 	require.NoError(t, plain.AcquireAs(bg, "ignored", 1))
 	require.ErrorIs(t, plain.AcquireTimeoutAs(time.Microsecond, []int{}, 1), context.DeadlineExceeded)
@@ -133,6 +151,10 @@ func TestEveryRequestHasATenant(t *testing.T) {
 	none, err := s.AcquirePermitAs(bg, "A", 3)
 	require.ErrorIs(t, err, semaphore.ErrTooLarge)
 	require.Zero(t, none.N())
+	next := queuedAs(t, bg, s, "A", 1)
+	require.ErrorIs(t, s.AcquireAs(bg, "A", 3), semaphore.ErrTooLarge, "beside one that waits")
+	s.Release(1)
+	require.NoError(t, locktest.Receive(t, next))
 	var first, other, mine semaphore.AcquireFuture
 	first.InitAs(s, "A", 1)
 	require.False(t, first.Poll(nil))
