@@ -4,8 +4,8 @@ import "github.com/farad-go/farad/waiter"
 
 // adapt is adaptive LIFO with a limit to waits (Maurer, "Fail at Scale", 2015). A lane that has not
 // been empty for an Interval is overloaded: then it is served newest first, until it is empty. Who
-// has waited for too long is shed from the old end. For the last of a lane that is an Interval in
-// any case: a tenant whose turn comes less often than each Target would lose turns. adapt reports
+// has waited for too long is shed from the old end. For the last of a lane that is an Interval at
+// least: a tenant whose turn comes less often than each Target would lose turns. adapt reports
 // whether the head may be another, or the lane is empty.
 func (o *Order) adapt(l *lane, now int64, wake *waiter.WakeList) (changed bool) {
 	q := &o.config.Queue
@@ -21,7 +21,7 @@ func (o *Order) adapt(l *lane, now int64, wake *waiter.WakeList) (changed bool) 
 		o.shed(l.front, wake)
 		changed = changed || !l.newest
 	}
-	if l.size == 1 && o.size > 1 && now-l.front.at > interval {
+	if l.size == 1 && o.size > 1 && now-l.front.at > max(limit, interval) {
 		o.shed(l.front, wake)
 		return true
 	}

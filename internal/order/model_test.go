@@ -147,11 +147,10 @@ func (m *model) adapt(tenant any, now int64) (shed []*request) {
 	if now-l.since >= interval {
 		l.newest, limit = true, target
 	}
-	own := m.of(tenant)
-	for i, r := range own {
+	for _, r := range m.of(tenant) {
 		most := limit
-		if i == len(own)-1 {
-			most = interval
+		if len(m.of(tenant)) == 1 {
+			most = max(limit, interval)
 		}
 		if now-r.at > most && len(m.requests) > 1 {
 			shed = append(shed, r)
