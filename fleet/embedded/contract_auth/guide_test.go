@@ -49,6 +49,7 @@ var (
 	ctx         context.Context
 	client      *clientv3.Client
 	f           *fleet.Fleet
+	sem         *fleet.Semaphore
 	p           *fleet.Permit
 	db          *sql.DB
 	object      fence.Object
@@ -72,13 +73,15 @@ type snippets struct {
 func newSnippets(t *testing.T) *snippets {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Name}} {{.Export}}",
-		"github.com/farad-go/farad/fleet/...", "../", "database/sql", "crypto/tls", "google.golang.org/grpc/credentials")
+		"github.com/farad-go/farad/fleet/...", "github.com/farad-go/farad/observe", "../", "net/http", "database/sql",
+		"crypto/tls", "google.golang.org/grpc/credentials")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	require.NoError(t, err)
 	exports, paths := map[string]string{}, map[string]string{}
-	used := regexp.MustCompile(`^(context|time|database/sql|crypto/(tls|x509)|google\.golang\.org/grpc(/credentials)?|` +
-		`go\.etcd\.io/etcd/client/v3|github\.com/farad-go/farad/fleet(/embedded|/fence(/grpcfence)?)?)$`)
+	used := regexp.MustCompile(`^(context|time|net/http|database/sql|crypto/(tls|x509)|google\.golang\.org/grpc(/credentials)?|` +
+		`go\.etcd\.io/etcd/client/v3|` +
+		`github\.com/farad-go/farad/observe|github\.com/farad-go/farad/fleet(/embedded|/fence(/grpcfence)?)?)$`)
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
 		if len(f) < 3 {
