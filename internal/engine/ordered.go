@@ -98,16 +98,25 @@ func (e Permits) enqueueByLocked(w *waiter.Waiter, by order.By, wake *waiter.Wak
 	return t, outcome
 }
 
-// AcquireBy is [Permits.Acquire] at an ordered engine.
-func (e Permits) AcquireBy(l waiter.Limit, n int64, by order.By) error {
+// BeginBy is [Permits.BeginUntil] at an ordered engine. The caller sleeps, and calls End.
+func (e Permits) BeginBy(l waiter.Limit, n int64, by order.By) (*waiter.Parker, Ordered, error) {
 	p := waiter.GetParker(l)
 	p.N = n
 	line, o := e.EnqueueBy(&p.Waiter, by)
 	if o == waiter.Pending {
 		p.Start(l)
-		p.Sleeper().SleepInline()
+		return p, line, nil
 	}
-	return await(line, l, p, o)
+	return nil, line, await(line, l, p, o)
+}
+
+// End ends what BeginBy has begun.
+func (l Ordered) End(limit waiter.Limit, p *waiter.Parker) error {
+	if !p.Woken(limit) {
+		waiter.Leave(p, l)
+		return limit.Err()
+	}
+	return told(p)
 }
 
 // Unlink implements [waiter.Line].

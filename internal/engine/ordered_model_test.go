@@ -40,7 +40,12 @@ func (w *world) byOf(tenant any) order.By {
 }
 
 func (s *orderedSubject) Acquire(l waiter.Limit, n int64, _ Place) error {
-	return s.AcquireBy(l, n, s.by())
+	p, line, err := s.BeginBy(l, n, s.by())
+	if p == nil {
+		return err
+	}
+	p.Sleeper().SleepInline()
+	return line.End(l, p)
 }
 
 func (s *orderedSubject) Start(w *waiter.Waiter, waker waiter.Waker) (o waiter.Outcome) {

@@ -70,7 +70,15 @@ func (p *ordered) by(l waiter.Limit, work bool, tenant any) order.By {
 
 // acquire waits for n permits, n > 0, after a try has failed.
 func (p *ordered) acquire(l waiter.Limit, by order.By, n int64) error {
-	return p.explain(p.permits().AcquireBy(l, n, by), by, n)
+	k, line, err := p.permits().BeginBy(l, n, by)
+	if k != nil {
+		k.Sleeper().SleepInline()
+		err = line.End(l, k)
+	}
+	if err == nil {
+		return nil
+	}
+	return p.explain(err, by, n)
 }
 
 // explain returns err, with when to come back if a queue has refused the request.
@@ -129,16 +137,6 @@ func (p *ordered) Resize(n int64) { p.permits().Resize(min(n, MaxPermits)) }
 
 func (p *ordered) Close() {} // the engine is closed already
 
-// acquireAs waits for n permits, n > 0, of an ordered semaphore, after a try has failed. The limit
-// is d if d > 0, otherwise ctx.
-func (s *Semaphore) acquireAs(ctx context.Context, d time.Duration, tenant any, n int64) error {
-	if s.tells() {
-		return s.acquireObservedAs(ctx, d, tenant, n)
-	}
-	p, l := s.p.(*ordered), waiter.Until(ctx, d)
-	return p.acquire(l, p.by(l, d <= 0, tenant), n)
-}
-
 // An orderedRequest is a request of an ordered semaphore.
 type orderedRequest struct {
 	p      *ordered
@@ -180,7 +178,8 @@ func (r *orderedRequest) Unlink(w *waiter.Waiter) bool { return r.line.Unlink(w)
 // GiveBack implements [waiter.Line].
 func (r *orderedRequest) GiveBack(n int64) bool { return r.p.permits().GiveBack(n) }
 
-// acquireObservedAs is acquireAs of a semaphore that is observed.
+// acquireObservedAs is the slow path of AcquireAs, or of AcquireTimeoutAs if d > 0, of a semaphore
+// that is observed.
 //
 //go:noinline
 func (s *Semaphore) acquireObservedAs(ctx context.Context, d time.Duration, tenant any, n int64) error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/waiter"
 )
 
 // WithShares divides the permits among the tenants that wait, by weight. Without it a tenant that
@@ -152,7 +153,11 @@ func (s *Semaphore) AcquireAs(ctx context.Context, tenant any, n int64) error {
 	if s.permits().TryAcquire(n) {
 		return s.permits().Keep(ctx, n)
 	}
-	return s.acquireAs(ctx, 0, tenant, n)
+	if s.tells() {
+		return s.acquireObservedAs(ctx, 0, tenant, n)
+	}
+	l := waiter.Until(ctx, 0)
+	return p.acquire(l, p.by(l, true, tenant), n)
 }
 
 // AcquireTimeoutAs is [Semaphore.AcquireTimeout] of a tenant, as AcquireAs is Acquire of one.
@@ -169,8 +174,11 @@ func (s *Semaphore) AcquireTimeoutAs(d time.Duration, tenant any, n int64) error
 		return s.acquireNothing(context.Background(), n)
 	case s.permits().TryAcquire(n):
 		return nil
+	case s.tells():
+		return s.acquireObservedAs(context.Background(), d, tenant, n)
 	}
-	return s.acquireAs(context.Background(), d, tenant, n)
+	l := waiter.After(d)
+	return p.acquire(l, p.by(l, false, tenant), n)
 }
 
 // AcquirePermitAs is [Semaphore.AcquirePermit] of a tenant, as AcquireAs is Acquire of one.
