@@ -385,10 +385,16 @@ type world struct {
 	all   []*request
 	now   int64
 	log   []string
+
+	tenants int // the requests' are from 0 to tenants-1
 }
 
 func newWorld(t testing.TB, c Config) *world {
-	return &world{t: t, order: New(c), model: &model{Config: c, lanes: map[any]*modelLane{}}}
+	tenants := 5 // as many as there are classes
+	if c.Shares {
+		tenants = 2 * few // so that they are found in both ways
+	}
+	return &world{t: t, order: New(c), model: &model{Config: c, lanes: map[any]*modelLane{}}, tenants: tenants}
 }
 
 func (w *world) logf(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
@@ -572,9 +578,12 @@ func (s *shares) unsound() string {
 		}
 		weights += l.share.weight
 	}
+	mapped := len(s.tenants.lanes) + len(s.tenants.old)
 	switch {
-	case len(s.tenants.lanes)+len(s.tenants.old) != len(s.heap.lanes):
+	case s.mapped && mapped != len(s.heap.lanes) || !s.mapped && mapped > 0:
 		return "a tenant that does not wait has a lane"
+	case !s.mapped && len(s.heap.lanes) > few:
+		return "many tenants are looked for one by one"
 	case weights != s.weights:
 		return "the weights do not add up"
 	case s.spare.size > len(s.heap.lanes)+minSpares:
@@ -621,7 +630,7 @@ func (w *world) run(data []byte) {
 			if d := int64(next()); d > 64 {
 				deadline = w.now + d<<18
 			}
-			w.push(next()%5, 1+int64(next()%8), deadline, int64(op/16%4), op >= 16)
+			w.push(next()%w.tenants, 1+int64(next()%8), deadline, int64(op/16%4), op >= 16)
 		case 6, 7, 8, 9, 10:
 			w.pop()
 		case 11, 12:

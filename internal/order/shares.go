@@ -36,6 +36,7 @@ type shares struct {
 	now     uint64 // the virtual time
 	heap    heap
 	tenants tenants
+	mapped  bool  // tenants has the lanes; otherwise there are few
 	weights int64 // of the tenants that wait
 	spare   spares[*lane]
 }
@@ -64,7 +65,44 @@ func (l *lane) before(m *lane) bool {
 	return l.share.seq < m.share.seq
 }
 
-func (s *shares) find(tenant any) *lane { return s.tenants.find(tenant) }
+func (s *shares) find(tenant any) *lane {
+	if s.mapped {
+		return s.tenants.find(tenant)
+	}
+	for _, l := range s.heap.lanes {
+		if l.tenant == tenant {
+			return l
+		}
+	}
+	return nil
+}
+
+// few lanes are found by a look at all: a wait then takes a tenth less.
+const few = 8
+
+// enter has find find l, which has no head yet.
+func (s *shares) enter(l *lane) {
+	if !s.mapped && len(s.heap.lanes) >= few {
+		s.mapped = true
+		for _, other := range s.heap.lanes {
+			s.tenants.add(other)
+		}
+	}
+	if s.mapped {
+		s.tenants.add(l)
+	}
+}
+
+// leave has find find l, which is not in the heap any more, no longer.
+func (s *shares) leave(l *lane) {
+	if !s.mapped {
+		return
+	}
+	s.tenants.remove(l)
+	if len(s.heap.lanes) <= few/2 {
+		s.mapped, s.tenants = false, tenants{}
+	}
+}
 
 func (s *shares) add(l *lane, tenant any, weight int) *lane {
 	switch {
@@ -74,7 +112,7 @@ func (s *shares) add(l *lane, tenant any, weight int) *lane {
 		}
 		l.tenant = tenant
 		l.share = share{weight: int64(weight), start: s.now}
-		s.tenants.add(l)
+		s.enter(l)
 		s.weights += int64(weight)
 	case l.share.weight != int64(weight): // from now on
 		s.weights += int64(weight) - l.share.weight
@@ -112,7 +150,7 @@ func (s *shares) popped(l *lane) {
 
 func (s *shares) emptied(l *lane) {
 	s.heap.remove(l)
-	s.tenants.remove(l)
+	s.leave(l)
 	s.weights -= l.share.weight
 	*l = lane{}
 	s.spare.put(l, len(s.heap.lanes))
