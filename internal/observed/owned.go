@@ -149,15 +149,18 @@ func (r *Record) FutureEnded(w *waiter.Waiter) {
 func StartFuture[S interface {
 	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 }](r *Record, s S, w *waiter.Waiter, waker waiter.Waker, shared bool) waiter.Outcome {
-	r.FutureBegins(w, w.N, shared)
-	o := s.Start(w, waker)
-	r.FutureBegun(w, o)
-	return o
+	return startFuture(r, s, w, waker, shared, "")
 }
 
 // StartFutureAs is StartFuture for a tenant.
 func StartFutureAs(r *Record, s waiter.Request, w *waiter.Waiter, waker waiter.Waker, tenant string) waiter.Outcome {
-	r.futureBegins(w, w.N, false, tenant)
+	return startFuture(r, s, w, waker, false, tenant)
+}
+
+func startFuture[S interface {
+	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
+}](r *Record, s S, w *waiter.Waiter, waker waiter.Waker, shared bool, tenant string) waiter.Outcome {
+	r.futureBegins(w, w.N, shared, tenant)
 	o := s.Start(w, waker)
 	r.FutureBegun(w, o)
 	return o
