@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
@@ -19,9 +18,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The monitor of package observe ends at the first look that finds nothing to look at.
+	// The monitor of package observe ends at the first look that finds nothing to look at, and pauses
+	// for longer between looks if the machine is slow.
 	observe.Configure(observe.Config{Period: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
-	goleak.VerifyTestMain(m)
+	locktest.Main(m)
 }
 
 var bg = context.Background()

@@ -10,8 +10,9 @@ import (
 )
 
 // Main runs the tests, and fails if goroutines are left then, apart from those that opts ignore. It
-// is goleak.VerifyTestMain for packages whose last test may end before another's goroutines
-// do, those of ants: a machine can stall one for longer than the half second that goleak waits.
+// is goleak.VerifyTestMain for packages whose last test may end before another's goroutines do,
+// those of ants or of package observe: a machine can stall one for longer than the half second that
+// goleak waits.
 func Main(m *testing.M, opts ...goleak.Option) {
 	code := m.Run()
 	if code == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -205,8 +206,15 @@ func TestGoexitLeavesAWorkerOnABlockingPool(t *testing.T) {
 	defer cancel()
 	for range 10 {
 		var hs []*rt.JoinHandle[int]
+		var here sync.WaitGroup // the tasks meet: each worker has one, and both lose their goroutines
+		here.Add(workers)
 		for range workers {
-			hs = append(hs, rt.Go(ex, func(*rt.Context) (int, error) { runtime.Goexit(); return 0, nil }))
+			hs = append(hs, rt.Go(ex, func(*rt.Context) (int, error) {
+				here.Done()
+				here.Wait()
+				runtime.Goexit()
+				return 0, nil
+			}))
 		}
 		for _, h := range hs {
 			_, err := h.Wait(ctx)
