@@ -202,11 +202,11 @@ func TestDiskFull(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.NoError(t, file.Close())
 	await(t, "the member ends", func() bool {
-		_, err := client.Put(patient(t), "elsewhere", strings.Repeat("x", 256<<10))
-		require.NoError(t, err)
+		// It fails if the member leads: its end costs the request that is under way.
+		_, _ = client.Put(patient(t), "elsewhere", strings.Repeat("x", 256<<10))
 		ctx, cancel := context.WithTimeout(patient(t), time.Second)
 		defer cancel()
-		_, err = client.Status(ctx, c.Endpoints()[0])
+		_, err := client.Status(ctx, c.Endpoints()[0])
 		return err != nil
 	})
 	take(t, b)
