@@ -24,7 +24,7 @@ func TestTenantsAreShown(t *testing.T) {
 		require.NoError(t, s.AcquireAs(t.Context(), 0, 1))
 		s.Release(1)
 	})
-	// It is seen to wait before it is in the line. Were f in the line alone, it would get the permit.
+	// It is seen to wait before it is in the line. Were f alone there, it would get the permit.
 	locktest.Eventually(t, "it is in the line", func() bool { return s.Waiting() == 1 })
 	var f semaphore.AcquireFuture
 	f.InitAs(s, 1, 1)

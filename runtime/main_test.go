@@ -18,8 +18,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The monitor of package observe ends at the first look that finds nothing to look at, and pauses
-	// for longer between looks if the machine is slow.
+	// The monitor of package observe ends at the first look that finds nothing to look at. On a
+	// slow machine it pauses for longer between looks.
 	observe.Configure(observe.Config{Period: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	locktest.Main(m)
 }

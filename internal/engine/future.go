@@ -27,7 +27,7 @@ func (e Permits) StartBy(w *waiter.Waiter, waker waiter.Waker, by func() order.B
 	}
 	who := by() // It may panic, and then w does not wait.
 	w.Arm(waker)
-	return e.EnqueueBy(w, who)
+	return e.EnqueueBy(w, &who)
 }
 
 // atOnce takes n permits, n >= 0, or returns Pending if a request for them may have to wait.

@@ -30,18 +30,21 @@ func (e *Engine) ordered() bool { return e.Opts != nil && e.Opts.Order != nil }
 // stagedLocked reports whether the slot or the list holds a request.
 func (e *Engine) stagedLocked() bool { return e.list.Front() != nil || e.slot.Load() != nil }
 
-// stageLocked moves the request that comes next from the order to the list, if none is staged. It
-// reports whether it has moved one. What the order sheds it adds to wake.
-func (e *Engine) stageLocked(wake *waiter.WakeList) bool {
+// stageLocked moves the request that comes next out of the order, if none is staged. It reports
+// whether it has moved one. What the order sheds it adds to wake.
+func (e Permits) stageLocked(wake *waiter.WakeList) bool {
 	if !e.ordered() || e.stagedLocked() {
 		return false
 	}
-	o := e.Opts.Order
-	w := o.Pop(e.nowLocked(), wake)
-	if w == nil {
+	w := e.Opts.Order.Pop(e.nowLocked(), wake)
+	switch {
+	case w == nil:
 		return false
+	case w.N == 1 && e.Available() >= 0:
+		e.slot.Store(w) // as refillLocked would
+	default:
+		e.list.PushBack(w)
 	}
-	e.list.PushBack(w)
 	return true
 }
 
@@ -66,7 +69,7 @@ type Ordered struct {
 
 // EnqueueBy is [Permits.Enqueue] at an ordered engine, at the back of what by says. It returns the
 // line that the request stands in.
-func (e Permits) EnqueueBy(w *waiter.Waiter, by order.By) (Ordered, waiter.Outcome) {
+func (e Permits) EnqueueBy(w *waiter.Waiter, by *order.By) (Ordered, waiter.Outcome) {
 	var wake waiter.WakeList
 	e.mu.Lock()
 	t, outcome := e.enqueueByLocked(w, by, &wake)
@@ -75,7 +78,9 @@ func (e Permits) EnqueueBy(w *waiter.Waiter, by order.By) (Ordered, waiter.Outco
 	return Ordered{e, t}, outcome
 }
 
-func (e Permits) enqueueByLocked(w *waiter.Waiter, by order.By, wake *waiter.WakeList) (*order.Ticket, waiter.Outcome) {
+func (e Permits) enqueueByLocked(
+	w *waiter.Waiter, by *order.By, wake *waiter.WakeList,
+) (*order.Ticket, waiter.Outcome) {
 	// A release may take the staged request out of the slot at any moment, so ask once.
 	if staged := e.stagedLocked() || e.stageLocked(wake); !staged {
 		// Nobody waits. So if W is set no permit has been free since the slot's waiter was served.
@@ -99,12 +104,14 @@ func (e Permits) enqueueByLocked(w *waiter.Waiter, by order.By, wake *waiter.Wak
 }
 
 // BeginBy is [Permits.BeginUntil] at an ordered engine. The caller sleeps, and calls End.
-func (e Permits) BeginBy(l waiter.Limit, n int64, by order.By) (*waiter.Parker, Ordered, error) {
+func (e Permits) BeginBy(l waiter.Limit, n int64, by *order.By) (*waiter.Parker, Ordered, error) {
 	p := waiter.GetParker(l)
 	p.N = n
 	line, o := e.EnqueueBy(&p.Waiter, by)
 	if o == waiter.Pending {
-		p.Start(l)
+		if l.MayEnd() {
+			p.Start(l)
+		}
 		return p, line, nil
 	}
 	return nil, line, await(line, l, p, o)
@@ -112,6 +119,9 @@ func (e Permits) BeginBy(l waiter.Limit, n int64, by order.By) (*waiter.Parker, 
 
 // End ends what BeginBy has begun.
 func (l Ordered) End(limit waiter.Limit, p *waiter.Parker) error {
+	if !limit.MayEnd() {
+		return End(p)
+	}
 	if !p.Woken(limit) {
 		waiter.Leave(p, l)
 		return limit.Err()
@@ -138,7 +148,7 @@ func (e *Engine) SetQueue(q order.Queue) {
 }
 
 // Delay returns how long a request for n permits would wait, 0 if that is not known.
-func (e *Engine) Delay(by order.By, n int64) time.Duration {
+func (e *Engine) Delay(by *order.By, n int64) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.Opts.Order.Delay(by.Tenant, by.Weight, n)

@@ -40,7 +40,8 @@ func (w *world) byOf(tenant any) order.By {
 }
 
 func (s *orderedSubject) Acquire(l waiter.Limit, n int64, _ Place) error {
-	p, line, err := s.BeginBy(l, n, s.by())
+	by := s.by()
+	p, line, err := s.BeginBy(l, n, &by)
 	if p == nil {
 		return err
 	}
@@ -229,6 +230,12 @@ var ordered = []scenario{
 		w.Go("holder", func() { w.release(1) })
 		w.Go("resizer", func() { w.resize(1) })
 	}},
+	{name: "shares/debt beside a hand-over", size: 2, order: shares, body: func(w *world) {
+		w.begin(2)
+		w.flood(1, 2)
+		w.Go("holder", func() { w.release(1); w.release(1) })
+		w.Go("resizer", func() { w.resize(1) })
+	}},
 	{name: "classes/three", size: 1, order: classes, body: each(useAs(0, 1), useAs(1, 1), useAs(2, 1))},
 	{name: "classes/large", size: 2, order: classes, body: each(useAs(2, 2), useAs(0, 1), useAs(1, 1))},
 }
@@ -305,7 +312,7 @@ var leaving = []scenario{
 	}},
 	{name: "demand for the time", size: 1, body: each(
 		useAs(1, 1), useAs(2, 1), func(w *world) {
-			d := w.e.Delay(order.By{Tenant: 1, Weight: 1}, 1)
+			d := w.e.Delay(&order.By{Tenant: 1, Weight: 1}, 1)
 			w.Assert(d == 0, "after two requests the rate is known: %v", d)
 		})},
 }

@@ -395,6 +395,11 @@ var planted = []struct {
 		to:   "\tif !e.ordered() {\n",
 	},
 	{
+		name: "o: one is staged in the slot beside a debt", file: "internal/engine/ordered.go", test: anyOrdered,
+		from: "\tcase w.N == 1 && e.Available() >= 0:\n",
+		to:   "\tcase w.N == 1:\n",
+	},
+	{
 		name: "o: W is cleared beside those in the order", file: "internal/engine/engine.go", test: anyOrdered,
 		from: "\tif !e.waitsLocked() {\n",
 		to:   "\tif !e.stagedLocked() {\n",

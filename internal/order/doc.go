@@ -7,5 +7,5 @@
 // sheds requests by CoDel (codel.go) or by adaptive LIFO (lifo.go). A request that would be too
 // late is refused by the measured rate (rate.go).
 //
-// Read order.go first. The package imports the standard library and waiter.
+// Read order.go first. The package imports the standard library, waiter and x/sys/cpu.
 package order

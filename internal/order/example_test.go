@@ -15,7 +15,7 @@ func Example() {
 	push := func(tenant, name string) {
 		w := &waiter.Waiter{N: 1}
 		names[w] = name
-		line.Push(w, order.By{Tenant: tenant, Weight: line.Weigh(tenant)}, 0, false, &wake)
+		line.Push(w, &order.By{Tenant: tenant, Weight: line.Weigh(tenant)}, 0, false, &wake)
 	}
 	for _, name := range []string{"A1", "A2", "A3", "A4"} {
 		push("A", name)

@@ -27,11 +27,13 @@ type lane struct {
 	front, back *Ticket
 	size        int
 	permits     int64 // for how much they wait
-	since       int64 // when it began not to be empty
+	newest      bool  // newest first; see adapt
 
-	newest bool // newest first; see adapt
-	codel  codel
-	share  share // of shares only
+	share share // of shares only
+
+	since int64 // when it began not to be empty
+	codel codel
+	_     [16]byte // 192 bytes are three lines of the cache, 176 are parts of four
 }
 
 // head returns the ticket that comes next in a lane that is not empty.
@@ -43,6 +45,7 @@ func (l *lane) head() *Ticket {
 }
 
 func (l *lane) push(t *Ticket) {
+	t.lane = l
 	t.prev, t.next = l.back, nil
 	if l.back == nil {
 		l.front, l.since = t, t.at

@@ -33,7 +33,7 @@ func TestAMillionTenantsLeaveNothingBehind(t *testing.T) {
 	o := New(Config{Shares: true})
 	push := func(i int) *Ticket {
 		waiters[i].N = 1
-		ticket, _ := o.Push(&waiters[i], By{Tenant: i, Weight: 1}, 0, false, &wake)
+		ticket, _ := o.Push(&waiters[i], &By{Tenant: i, Weight: 1}, 0, false, &wake)
 		return ticket
 	}
 	tickets := make([]*Ticket, n)
@@ -82,7 +82,7 @@ func TestAFewThatStayKeepNoMemoryForMany(t *testing.T) {
 	next := 0
 	push := func(tenant int) {
 		waiters[next].N = 1
-		o.Push(&waiters[next], By{Tenant: tenant, Weight: 1}, 0, true, &wake)
+		o.Push(&waiters[next], &By{Tenant: tenant, Weight: 1}, 0, true, &wake)
 		next++
 	}
 	before := inUse()
@@ -149,7 +149,7 @@ func steady(c Config, lanes, requests int) func() {
 	push := func(w *waiter.Waiter) {
 		tenant := tenants[next%lanes]
 		next++
-		o.Push(w, By{Tenant: tenant, Weight: o.Weigh(tenant)}, now, true, &wake)
+		o.Push(w, &By{Tenant: tenant, Weight: o.Weigh(tenant)}, now, true, &wake)
 	}
 	for range requests {
 		push(&waiter.Waiter{N: 1})

@@ -435,7 +435,7 @@ func (w *world) push(tenant any, n, deadline, permits int64, staged bool) *reque
 		delay := w.order.Delay(tenant, weight, n)
 		w.must(math.Abs(float64(delay)-wanted) <= 1+1e-3*wanted, "delay %d, not %f", delay, wanted)
 	}
-	t, outcome := w.order.Push(&r.w, By{tenant, weight, deadline, permits}, w.now, staged, &wake)
+	t, outcome := w.order.Push(&r.w, &By{tenant, weight, deadline, permits}, w.now, staged, &wake)
 	shed, want := w.model.push(r, weight, w.now, deadline, permits, staged)
 	w.must(outcome == want, "%v, not %v", outcome.Err(), want.Err())
 	w.told(&wake, shed, waiter.Shed)
@@ -548,7 +548,14 @@ func unsound(o *Order) string {
 	if o.size != size || o.permits != permits {
 		return "the order does not know what waits"
 	}
-	if o.spare.size > size+minSpares {
+	spares := 0
+	for t := o.spare; t != nil; t = t.next {
+		if *t != (Ticket{next: t.next}) {
+			return "a spare ticket remembers something"
+		}
+		spares++
+	}
+	if spares != o.spares || spares > size+minSpares {
 		return "too many spare tickets"
 	}
 	switch p := o.policy.(type) {
@@ -586,8 +593,18 @@ func (s *shares) unsound() string {
 		return "many tenants are looked for one by one"
 	case weights != s.weights:
 		return "the weights do not add up"
-	case s.spare.size > len(s.heap.lanes)+minSpares:
+	}
+	return s.heap.unsound()
+}
+
+func (h *heap) unsound() string {
+	if cap(h.lanes) > max(minLanes, 4*(len(h.lanes)+1)) {
 		return "too many spare lanes"
+	}
+	for _, l := range h.lanes[len(h.lanes):cap(h.lanes)] {
+		if l != nil && *l != (lane{}) {
+			return "a spare lane remembers something"
+		}
 	}
 	return ""
 }

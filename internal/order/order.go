@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"time"
 
+	"golang.org/x/sys/cpu"
+
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -29,15 +31,15 @@ type Config struct {
 // A policy says which lane comes next.
 type policy interface {
 	find(tenant any) *lane // nil if nothing of the tenant waits
-	// add returns the tenant's lane, for a request that comes. l is find(tenant).
-	add(l *lane, tenant any, weight int) *lane
-	pushed(t *Ticket) // t is about to join its lane
-	changed(l *lane)  // l, which is not empty, has another head
-	popped(l *lane)   // the head of l is about to leave, to be served
-	emptied(l *lane)  // l has become empty; if it is not for ever, it must not be used again
-	idle()            // nothing waits any more
-	next() *lane      // the lane whose head comes next, nil if nothing waits
-	all() []*lane     // a copy, in an order that depends on the calls alone
+	// join puts t at the back of the tenant's lane. l is find(tenant).
+	join(l *lane, t *Ticket, tenant any, weight int)
+	next() *lane // the lane whose head comes next, nil if nothing waits
+	// leave takes t out of its lane. A lane that is empty then must not be used again. If t is
+	// served, it is the head.
+	leave(t *Ticket, served bool)
+	changed(l *lane) // l, which is not empty, has another head
+	idle()           // nothing waits any more
+	all() []*lane    // a copy, in an order that depends on the calls alone
 	// needed returns how many permits are popped until a request for n would be, with its own. l is
 	// find(tenant), and total is what waits.
 	needed(l *lane, tenant any, weight int, n, total float64) float64
@@ -61,21 +63,29 @@ type policy interface {
 type Order struct {
 	config Config     // never changes but for Queue
 	late   xsync.Bool // config.RefuseLate; written by Set, read without the lock
+	timed  bool       // config.timed()
 	policy policy
+
+	_ cpu.CacheLinePad // what is above is read by who does not hold the lock
 
 	size    int   // requests that wait
 	permits int64 // and for how much
 	seq     uint64
-	last    any // the tenant of the request that was popped last
+	last    any     // the tenant of the request that was popped last
+	spare   *Ticket // a list, by next, of tickets that are not in use
+	spares  int     // how many
+
 	rate    rate
 	undated bool // requests wait whose time counts from the next call
-
-	spare spares[*Ticket]
 }
+
+// minSpares is how many tickets are kept for later. There are at most as many more as are in use,
+// so a line that was long gives its memory back as it gets shorter.
+const minSpares = 64
 
 // New returns an empty Order. It panics if the config contradicts itself.
 func New(c Config) *Order {
-	o := &Order{config: c}
+	o := &Order{config: c, timed: c.timed()}
 	o.late.Store(c.RefuseLate)
 	switch {
 	case c.Classes < 0 || c.Classes > MaxClasses || c.Classes > 0 && c.Shares:
@@ -95,6 +105,9 @@ func New(c Config) *Order {
 // Check panics if the tenant is not allowed. It reads only what never changes, so it is called
 // without the lock that guards the Order.
 func (o *Order) Check(tenant any) {
+	if _, ok := tenant.(string); ok && o.config.Shares { // by far the most
+		return
+	}
 	switch {
 	case o.config.Classes > 0:
 		if class, ok := tenant.(int); !ok || class < 0 || class >= o.config.Classes {
@@ -102,7 +115,7 @@ func (o *Order) Check(tenant any) {
 		}
 	case o.config.Shares:
 		switch tenant.(type) {
-		case nil, string, int, int64, uint64: // by far the most; reflection costs as much as an acquire
+		case nil, int, int64, uint64: // reflection costs as much as an acquire
 		default:
 			// Go cannot compare some, and one that is not itself (a NaN) could never be found
 			// again.
@@ -147,35 +160,31 @@ type By struct {
 // has said of the tenant. If not Timed, now and the deadline are not used. staged reports whether
 // the request that was popped last still waits: it counts as one that waits. The requests that Push
 // sheds it adds to wake.
-func (o *Order) Push(w *waiter.Waiter, by By, now int64, staged bool, wake *waiter.WakeList) (*Ticket, waiter.Outcome) {
-	o.date(now)
-	by.Tenant = o.key(by.Tenant)
-	l := o.policy.find(by.Tenant)
-	if l != nil && o.config.Shed == ShedAdaptiveLIFO {
-		if o.adapt(l, now, wake); l.size == 0 {
-			l = nil
+func (o *Order) Push(
+	w *waiter.Waiter, by *By, now int64, staged bool, wake *waiter.WakeList,
+) (*Ticket, waiter.Outcome) {
+	tenant := o.key(by.Tenant)
+	l := o.policy.find(tenant)
+	if o.Timed() {
+		o.date(now)
+		if l != nil && o.config.Shed == ShedAdaptiveLIFO {
+			if o.adapt(l, now, wake); l.size == 0 {
+				l = nil
+			}
+		}
+		if o.size == 0 && !staged {
+			o.rate.idle()
+		}
+		if outcome := o.refuse(l, by, w.N, now, staged); outcome != waiter.Pending {
+			return nil, outcome
 		}
 	}
-	if o.size == 0 && !staged {
-		o.rate.idle()
-	}
-	if outcome := o.refuse(l, by, w.N, now, staged); outcome != waiter.Pending {
-		return nil, outcome
-	}
-	l = o.policy.add(l, by.Tenant, by.Weight)
-	t := o.spare.take()
-	if t == nil {
-		t = &Ticket{}
-	}
-	l.tenant = by.Tenant
-	t.w, t.lane, t.n, t.seq, t.at = w, l, charge(w.N), o.seq, now
+	t := o.ticket()
+	t.w, t.n, t.seq, t.at = w, charge(w.N), o.seq, now
 	o.seq++
 	o.size++
 	o.permits += t.n
-	o.policy.pushed(t)
-	if l.push(t); l.head() == t {
-		o.policy.changed(l)
-	}
+	o.policy.join(l, t, tenant, by.Weight)
 	return t, waiter.Pending
 }
 
@@ -202,26 +211,25 @@ func (o *Order) key(tenant any) any {
 // Pop takes out the request that comes next and returns its waiter, or nil if nothing waits. The
 // requests that it sheds instead it adds to wake.
 func (o *Order) Pop(now int64, wake *waiter.WakeList) *waiter.Waiter {
-	o.date(now)
 	l := o.policy.next()
-	for l != nil && o.settle(l, now, wake) { // Each turn has shed requests, or has made a lane newest-first.
-		first := o.policy.next()
-		if first == l {
-			break
-		}
-		l = first
-	}
 	if l == nil {
 		return nil
 	}
+	if o.Timed() {
+		o.date(now)
+		for o.settle(l, now, wake) { // Each turn has shed requests, or has made a lane newest-first.
+			first := o.policy.next() // The last request of all is never shed.
+			if first == l {
+				break
+			}
+			l = first
+		}
+		o.rate.popped(now, l.head().n, o.size)
+	}
 	t := l.head()
 	w := t.w
-	if o.Timed() {
-		o.rate.popped(now, t.n, o.size)
-	}
 	o.last = l.tenant
-	o.policy.popped(l)
-	o.take(t)
+	o.take(t, true)
 	return w
 }
 
@@ -230,7 +238,7 @@ func (o *Order) Remove(t *Ticket, w *waiter.Waiter) bool {
 	if t.w != w {
 		return false
 	}
-	o.take(t)
+	o.take(t, false)
 	return true
 }
 
@@ -245,7 +253,7 @@ func (o *Order) end(largest int64, outcome waiter.Outcome, wake *waiter.WakeList
 		for t := l.front; t != nil; {
 			w, next := t.w, t.next
 			if w.N > largest {
-				o.take(t)
+				o.take(t, false)
 				wake.Add(w, outcome)
 			}
 			t = next
@@ -261,29 +269,43 @@ func (o *Order) Delay(tenant any, weight int, n int64) time.Duration {
 }
 
 // take unlinks t, which waits, and forgets it.
-func (o *Order) take(t *Ticket) {
-	l := t.lane
-	head := l.head() == t
-	l.unlink(t)
+func (o *Order) take(t *Ticket, served bool) {
+	o.policy.leave(t, served)
 	o.size--
 	o.permits -= t.n
-	*t = Ticket{}
-	o.spare.put(t, o.size)
-	switch {
-	case l.size == 0:
-		o.policy.emptied(l)
-	case head:
-		o.policy.changed(l)
-	}
+	o.put(t)
 	if o.size == 0 {
 		o.seq = 0
 		o.policy.idle()
 	}
 }
 
+// ticket returns a spare ticket, or a new one.
+func (o *Order) ticket() *Ticket {
+	t := o.spare
+	if t == nil {
+		return &Ticket{}
+	}
+	o.spare, t.next = t.next, nil
+	o.spares--
+	return t
+}
+
+// put keeps t, which waits no longer.
+func (o *Order) put(t *Ticket) {
+	*t = Ticket{next: o.spare}
+	o.spare = t
+	o.spares++
+	for range 2 { // The bound falls by one with each call, and the call adds one.
+		if o.spares > minSpares+o.size {
+			o.ticket()
+		}
+	}
+}
+
 // shed ends the request of t, which waits.
 func (o *Order) shed(t *Ticket, wake *waiter.WakeList) {
 	w := t.w
-	o.take(t)
+	o.take(t, false)
 	wake.Add(w, waiter.Shed)
 }

@@ -40,15 +40,25 @@ func (c *classes) find(tenant any) *lane {
 	return nil
 }
 
-func (c *classes) add(_ *lane, tenant any, _ int) *lane { return &c.lanes[c.class(tenant)] }
-
-func (c *classes) pushed(t *Ticket) { t.served = c.served }
+func (c *classes) join(_ *lane, t *Ticket, tenant any, _ int) {
+	l := &c.lanes[c.class(tenant)]
+	l.tenant = tenant
+	t.served = c.served
+	l.push(t)
+}
 
 func (c *classes) changed(*lane) {}
 
-func (c *classes) popped(l *lane) { c.served += uint64(l.head().n) }
-
-func (c *classes) emptied(l *lane) { *l = lane{} }
+func (c *classes) leave(t *Ticket, served bool) {
+	if served {
+		c.served += uint64(t.n)
+	}
+	l := t.lane
+	l.unlink(t)
+	if l.size == 0 {
+		*l = lane{}
+	}
+}
 
 func (c *classes) idle() { c.served = 0 }
 

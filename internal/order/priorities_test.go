@@ -39,7 +39,7 @@ func (r *race) push(class int, n int64) *urgent {
 	r.seq++
 	u.w.N = n
 	var wake waiter.WakeList
-	u.ticket, _ = r.order.Push(&u.w, By{Tenant: class}, 0, true, &wake)
+	u.ticket, _ = r.order.Push(&u.w, &By{Tenant: class}, 0, true, &wake)
 	r.waiting = append(r.waiting, u)
 	return u
 }

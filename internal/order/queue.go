@@ -77,18 +77,18 @@ func (q *Queue) timed() bool {
 }
 
 // Timed reports whether the times that Push and Pop are told are used.
-func (o *Order) Timed() bool { return o.config.timed() }
+func (o *Order) Timed() bool { return o.timed }
 
 // Set changes what happens when the line is long. Requests that wait stay, and those over a new
 // maximum, too. If the Order is Timed only from now on, their time counts from the next call.
 func (o *Order) Set(q Queue) {
 	old := o.config.Queue
-	o.config.Queue = q
+	o.config.Queue, o.timed = q, q.timed()
 	o.late.Store(q.RefuseLate)
-	if !q.timed() {
+	if !o.timed {
 		o.rate = rate{}
 	}
-	o.undated = o.size > 0 && q.timed() && (o.undated || !old.timed())
+	o.undated = o.size > 0 && o.timed && (o.undated || !old.timed())
 	if q.Shed == old.Shed {
 		return
 	}
@@ -116,7 +116,7 @@ func (o *Order) date(now int64) {
 }
 
 // refuse returns why a request may not wait, or Pending. l is the tenant's lane, if it has one.
-func (o *Order) refuse(l *lane, by By, n, now int64, staged bool) waiter.Outcome {
+func (o *Order) refuse(l *lane, by *By, n, now int64, staged bool) waiter.Outcome {
 	q, all, own := &o.config.Queue, o.size, 0
 	o.rate.now = now
 	if l != nil {
@@ -124,7 +124,7 @@ func (o *Order) refuse(l *lane, by By, n, now int64, staged bool) waiter.Outcome
 	}
 	if staged {
 		all++
-		if by.Tenant == o.last {
+		if o.key(by.Tenant) == o.last {
 			own++
 		}
 	}
@@ -138,7 +138,7 @@ func (o *Order) refuse(l *lane, by By, n, now int64, staged bool) waiter.Outcome
 }
 
 // misses reports whether a request that comes now is predicted to miss its deadline.
-func (o *Order) misses(l *lane, by By, n, now int64) bool {
+func (o *Order) misses(l *lane, by *By, n, now int64) bool {
 	if !o.rate.known() {
 		return by.Deadline < now
 	}

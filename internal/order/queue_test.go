@@ -239,7 +239,7 @@ func TestTimeCountsFromTheCallThatNeedsIt(t *testing.T) {
 	for i := range all {
 		all[i].N = 1
 		all[i].Arm(nil)
-		o.Push(&all[i], By{}, 0, true, &wake)
+		o.Push(&all[i], &By{}, 0, true, &wake)
 	}
 	o.Set(Queue{Shed: ShedAdaptiveLIFO})
 	now := int64(time.Hour)
@@ -306,7 +306,7 @@ func TestTheLargestRequestsDoNotOverflow(t *testing.T) {
 		var wake waiter.WakeList
 		push := func(tenant int) {
 			w := &waiter.Waiter{N: math.MaxInt64}
-			o.Push(w, By{Tenant: tenant, Weight: o.Weigh(tenant)}, 0, true, &wake)
+			o.Push(w, &By{Tenant: tenant, Weight: o.Weigh(tenant)}, 0, true, &wake)
 		}
 		push(0)
 		push(1)

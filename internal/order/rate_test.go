@@ -135,9 +135,9 @@ func TestAStallIsNoticed(t *testing.T) {
 	var wake waiter.WakeList
 	o.Set(Queue{RefuseLate: true})
 	later := now + int64(time.Minute)
-	_, outcome := o.Push(w, By{Deadline: later + int64(time.Second)}, later, true, &wake)
+	_, outcome := o.Push(w, &By{Deadline: later + int64(time.Second)}, later, true, &wake)
 	require.Equal(t, waiter.WouldExpire, outcome)
-	_, outcome = o.Push(w, By{Deadline: later + int64(20*time.Second)}, later, true, &wake)
+	_, outcome = o.Push(w, &By{Deadline: later + int64(20*time.Second)}, later, true, &wake)
 	require.Equal(t, waiter.Pending, outcome)
 }
 
@@ -150,7 +150,7 @@ func TestTheTimeOfTheWorkCounts(t *testing.T) {
 		var wake waiter.WakeList
 		push := func(in time.Duration) waiter.Outcome {
 			by := By{Deadline: now + int64(in), Permits: permits}
-			_, outcome := o.Push(&waiter.Waiter{N: 1}, by, now, true, &wake)
+			_, outcome := o.Push(&waiter.Waiter{N: 1}, &by, now, true, &wake)
 			return outcome
 		}
 		most *= time.Millisecond
@@ -179,7 +179,7 @@ func TestShortLinesAreMeasured(t *testing.T) {
 	var wake waiter.WakeList
 	o.Stage(nil, 1, now, false)
 	for range minSamples + 2 {
-		_, outcome := o.Push(&waiter.Waiter{N: 1}, By{}, now, true, &wake)
+		_, outcome := o.Push(&waiter.Waiter{N: 1}, &By{}, now, true, &wake)
 		require.Equal(t, waiter.Pending, outcome)
 		now += second
 		o.Pop(now, &wake)
@@ -193,7 +193,7 @@ func measured(t *testing.T) (o *Order, now int64) {
 	o = New(Config{Queue: Queue{MaxWaiting: 100}})
 	var wake waiter.WakeList
 	push := func() {
-		_, outcome := o.Push(&waiter.Waiter{N: 1}, By{}, now, true, &wake)
+		_, outcome := o.Push(&waiter.Waiter{N: 1}, &By{}, now, true, &wake)
 		require.Equal(t, waiter.Pending, outcome)
 	}
 	for range 3 {
@@ -213,7 +213,7 @@ func TestTooLittleIsNotBelieved(t *testing.T) {
 	var wake waiter.WakeList
 	now := int64(0)
 	push := func(deadline int64) waiter.Outcome {
-		_, outcome := o.Push(&waiter.Waiter{N: 1}, By{Deadline: deadline}, now, true, &wake)
+		_, outcome := o.Push(&waiter.Waiter{N: 1}, &By{Deadline: deadline}, now, true, &wake)
 		return outcome
 	}
 	for range 3 {

@@ -1,6 +1,9 @@
 package order
 
-import "slices"
+import (
+	"slices"
+	"unsafe"
+)
 
 // MaxWeight is the largest weight of a tenant.
 const MaxWeight = 1 << 20
@@ -38,7 +41,6 @@ type shares struct {
 	tenants tenants
 	mapped  bool  // tenants has the lanes; otherwise there are few
 	weights int64 // of the tenants that wait
-	spare   spares[*lane]
 }
 
 // A share is what a lane has as a tenant's.
@@ -53,8 +55,7 @@ type share struct {
 	tag        uint64
 	seq        uint64 // of the head
 
-	place int   // in the heap, from 1; 0: not there
-	spare *lane //nolint:unused // the next spare lane, of a spare one
+	place int // in the heap, from 1; 0: not there
 }
 
 // before reports whether the head of l comes before that of m.
@@ -70,11 +71,26 @@ func (s *shares) find(tenant any) *lane {
 		return s.tenants.find(tenant)
 	}
 	for _, l := range s.heap.lanes {
+		if same(l.tenant, tenant) {
+			return l
+		}
+	}
+	for _, l := range s.heap.lanes {
 		if l.tenant == tenant {
 			return l
 		}
 	}
 	return nil
+}
+
+// same reports whether two tenants are the same value at the same place. Most are: a tenant's name
+// is turned into an interface once. To compare names costs three times as much.
+func same(a, b any) bool {
+	// An interface is the address of its type and that of its value, or a value that is an address.
+	// Equal words are equal tenants, because a tenant equals itself. The words are only compared.
+	type words struct{ of, value unsafe.Pointer }
+	x, y := (*words)(unsafe.Pointer(&a)), (*words)(unsafe.Pointer(&b))
+	return x.value == y.value && x.of == y.of
 }
 
 // few lanes are found by a look at all: a wait then takes a tenth less.
@@ -93,8 +109,8 @@ func (s *shares) enter(l *lane) {
 	}
 }
 
-// leave has find find l, which is not in the heap any more, no longer.
-func (s *shares) leave(l *lane) {
+// forget has find find l, which is not in the heap any more, no longer.
+func (s *shares) forget(l *lane) {
 	if !s.mapped {
 		return
 	}
@@ -107,11 +123,8 @@ func (s *shares) leave(l *lane) {
 func (s *shares) add(l *lane, tenant any, weight int) *lane {
 	switch {
 	case l == nil:
-		if l = s.spare.take(); l == nil {
-			l = &lane{}
-		}
-		l.tenant = tenant
-		l.share = share{weight: int64(weight), start: s.now}
+		l = s.heap.spare()
+		l.tenant, l.share.weight, l.share.start = tenant, int64(weight), s.now
 		s.enter(l)
 		s.weights += int64(weight)
 	case l.share.weight != int64(weight): // from now on
@@ -126,12 +139,22 @@ func (s *shares) add(l *lane, tenant any, weight int) *lane {
 	return l
 }
 
-func (s *shares) pushed(*Ticket) {}
+func (s *shares) join(l *lane, t *Ticket, tenant any, weight int) {
+	l = s.add(l, tenant, weight)
+	l.push(t)
+	if l.head() == t {
+		s.changed(l)
+	}
+}
 
 func (s *shares) changed(l *lane) {
 	h, x := l.head(), &l.share
 	cost := x.rest + h.n*unit
-	x.end, x.over = x.start+uint64(cost/x.weight), cost%x.weight
+	if x.weight == 1 { // a division takes as long as all else here
+		x.end, x.over = x.start+uint64(cost), 0
+	} else {
+		x.end, x.over = x.start+uint64(cost/x.weight), cost%x.weight
+	}
 	x.tag, x.seq = x.end, h.seq
 	if x.over > 0 {
 		x.tag++
@@ -139,8 +162,8 @@ func (s *shares) changed(l *lane) {
 	s.heap.fix(l)
 }
 
-func (s *shares) popped(l *lane) {
-	x := &l.share
+// serve lets the virtual time follow a lane whose head is about to leave, to be served.
+func (s *shares) serve(x *share) {
 	if int64(x.tag-s.now) >= 0 {
 		s.now, x.start, x.rest = x.tag, x.end, x.over
 	} else { // A larger head was cancelled, and the virtual time has gone past this one's tag.
@@ -148,12 +171,22 @@ func (s *shares) popped(l *lane) {
 	}
 }
 
-func (s *shares) emptied(l *lane) {
-	s.heap.remove(l)
-	s.leave(l)
-	s.weights -= l.share.weight
-	*l = lane{}
-	s.spare.put(l, len(s.heap.lanes))
+func (s *shares) leave(t *Ticket, served bool) {
+	l := t.lane
+	if served {
+		s.serve(&l.share)
+	}
+	head := l.head() == t
+	l.unlink(t)
+	switch {
+	case l.size == 0:
+		s.heap.remove(l)
+		s.forget(l)
+		s.weights -= l.share.weight
+		*l = lane{}
+	case head:
+		s.changed(l)
+	}
 }
 
 func (s *shares) idle() { s.now = 0 }

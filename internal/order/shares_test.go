@@ -3,6 +3,7 @@ package order
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ func (b *bounds) push(tenant int, n int64) *claim {
 	}
 	b.lanes[tenant] = c.weight
 	var wake waiter.WakeList
-	ticket, outcome := b.order.Push(&c.w, By{Tenant: tenant, Weight: int(c.weight)}, 0, true, &wake)
+	ticket, outcome := b.order.Push(&c.w, &By{Tenant: tenant, Weight: int(c.weight)}, 0, true, &wake)
 	require.Equal(b.t, waiter.Pending, outcome)
 	c.ticket = ticket
 	b.waiting = append(b.waiting, c)
@@ -321,5 +322,23 @@ func TestWeightsAreKept(t *testing.T) {
 	for tenant, weight := range weights {
 		t.Logf("%s: %.4f", tenant, held[tenant]/all)
 		require.InEpsilon(t, float64(weight)/7, held[tenant]/all, 0.03)
+	}
+}
+
+// A tenant is a value. It does not matter where it lies, nor how many others wait.
+func TestEqualTenantsAreOne(t *testing.T) {
+	for _, others := range []int{0, few - 1, few, 3 * few} {
+		o := New(Config{Shares: true})
+		var wake waiter.WakeList
+		waiters := make([]waiter.Waiter, others+4)
+		for i := range waiters {
+			var tenant any = i
+			if i >= others {
+				tenant = []any{strings.Clone("one"), strings.Clone("one"), [2]int{1, 2}, [2]int{1, 2}}[i-others]
+			}
+			waiters[i].N = 1
+			o.Push(&waiters[i], &By{Tenant: tenant, Weight: 1}, 0, true, &wake)
+		}
+		require.Len(t, o.policy.all(), others+2)
 	}
 }

@@ -109,7 +109,7 @@ func (s *sim) ask(j *job, n int64) {
 	staged := s.staged != nil
 	var wake waiter.WakeList
 	by := By{j.tenant, s.order.Weigh(j.tenant), j.deadline, s.size}
-	ticket, outcome := s.order.Push(&j.w, by, s.now, staged, &wake)
+	ticket, outcome := s.order.Push(&j.w, &by, s.now, staged, &wake)
 	if outcome != waiter.Pending {
 		j.outcome = outcome
 		j.w.Reset()

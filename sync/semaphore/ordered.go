@@ -55,34 +55,31 @@ func (p *ordered) set(q order.Queue) {
 	p.permits().SetQueue(q)
 }
 
-// by returns who asks, and until when. work says that l is a context's, which ends the work, too: a
-// timeout ends the wait alone.
-func (p *ordered) by(l waiter.Limit, work bool, tenant any) order.By {
-	by := order.By{Tenant: tenant, Weight: p.order.Weigh(tenant)}
+// ask sets by, which is zero, to who asks, and until when. work says that l is a context's, which
+// ends the work, too: a timeout ends the wait alone.
+func (p *ordered) ask(by *order.By, l waiter.Limit, work bool, tenant any) {
+	by.Tenant, by.Weight = tenant, p.order.Weigh(tenant)
 	if p.order.RefusesLate() {
 		by.Deadline = l.Deadline()
 		if work {
 			by.Permits = p.Size()
 		}
 	}
-	return by
 }
 
-// acquire waits for n permits, n > 0, after a try has failed.
-func (p *ordered) acquire(l waiter.Limit, by order.By, n int64) error {
+// acquire waits for n permits, n > 0, after a try has failed. AcquireAs does the same in its own
+// body: the processor mispredicts each return after a sleep.
+func (p *ordered) acquire(l waiter.Limit, by *order.By, n int64) error {
 	k, line, err := p.permits().BeginBy(l, n, by)
 	if k != nil {
 		k.Sleeper().SleepInline()
 		err = line.End(l, k)
 	}
-	if err == nil {
-		return nil
-	}
 	return p.explain(err, by, n)
 }
 
 // explain returns err, with when to come back if a queue has refused the request.
-func (p *ordered) explain(err error, by order.By, n int64) error {
+func (p *ordered) explain(err error, by *order.By, n int64) error {
 	if isRefusal(err) {
 		return &Refusal{err, p.permits().Delay(by, n)}
 	}
@@ -99,12 +96,16 @@ func (p *ordered) Acquire(ctx context.Context, n int64) error {
 		return p.closed()
 	}
 	l := waiter.Until(ctx, 0)
-	return p.acquire(l, p.by(l, true, p.nobody), n)
+	var by order.By
+	p.ask(&by, l, true, p.nobody)
+	return p.acquire(l, &by, n)
 }
 
 func (p *ordered) AcquireTimeout(d time.Duration, n int64) error {
 	l := waiter.After(d)
-	return p.acquire(l, p.by(l, false, p.nobody), n)
+	var by order.By
+	p.ask(&by, l, false, p.nobody)
+	return p.acquire(l, &by, n)
 }
 
 func (p *ordered) TryAcquire(n int64) bool {
@@ -159,14 +160,18 @@ func (r *orderedRequest) Start(w *waiter.Waiter, waker waiter.Waker) (o waiter.O
 	return o
 }
 
-func (r *orderedRequest) by() order.By { return r.p.by(waiter.Limit{}, false, r.tenant) }
+func (r *orderedRequest) by() (by order.By) {
+	r.p.ask(&by, waiter.Limit{}, false, r.tenant)
+	return by
+}
 
 // explain returns err, the outcome of the request, with when to come back if a queue has refused
 // it.
 func (f *AcquireFuture) explain(err error) error {
 	if p, ok := f.f.Request().(*policyRequest); ok && isRefusal(err) {
 		if r, ok := p.Request.(*orderedRequest); ok {
-			return r.p.explain(err, r.by(), f.f.Node.N)
+			by := r.by()
+			return r.p.explain(err, &by, f.f.Node.N)
 		}
 	}
 	return err
@@ -201,9 +206,10 @@ func (s *Semaphore) acquireObservedAs(ctx context.Context, d time.Duration, tena
 		return err
 	}
 	p, l := s.p.(*ordered), waiter.Until(ctx, d)
-	by := p.by(l, d <= 0, tenant) // before anybody is seen to wait: a weight may panic
+	var by order.By
+	p.ask(&by, l, d <= 0, tenant) // before anybody is seen to wait: a weight may panic
 	w := r.BeginAs(n, l.MayEnd(), text)
-	err := p.acquire(w.Limit(l), by, n)
+	err := p.acquire(w.Limit(l), &by, n)
 	w.End(err)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/order"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -19,7 +20,9 @@ func TestModelQueueIsSetAsAWhole(t *testing.T) {
 		x.Go("b", func() { s.SetQueue(Queue{}) })
 		x.Wait()
 		p := s.p.(*ordered)
-		told := p.by(waiter.After(time.Hour), false, nil).Deadline != 0
+		var by order.By
+		p.ask(&by, waiter.After(time.Hour), false, nil)
+		told := by.Deadline != 0
 		x.Assert(told == p.order.Queue().RefuseLate, "deadlines are told: %t", told)
 	})
 }

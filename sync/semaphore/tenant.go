@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -147,17 +148,36 @@ func (s *Semaphore) AcquireAs(ctx context.Context, tenant any, n int64) error {
 	if n <= 0 || ctx == nil {
 		return s.acquireNothing(ctx, n)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	mayEnd := xsync.MayEnd(ctx)
+	if mayEnd {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
 	if s.permits().TryAcquire(n) {
-		return s.permits().Keep(ctx, n)
+		if mayEnd && ctx.Err() != nil {
+			return s.permits().Keep(ctx, n)
+		}
+		return nil
 	}
 	if s.tells() {
 		return s.acquireObservedAs(ctx, 0, tenant, n)
 	}
-	l := waiter.Until(ctx, 0)
-	return p.acquire(l, p.by(l, true, tenant), n)
+	var l waiter.Limit
+	if mayEnd {
+		l = waiter.UntilDone(ctx)
+	}
+	var by order.By
+	p.ask(&by, l, true, tenant)
+	k, line, err := s.permits().BeginBy(l, n, &by)
+	if k != nil {
+		k.Sleeper().SleepInline()
+		err = line.End(l, k)
+	}
+	if err == nil {
+		return nil
+	}
+	return p.explain(err, &by, n)
 }
 
 // AcquireTimeoutAs is [Semaphore.AcquireTimeout] of a tenant, as AcquireAs is Acquire of one.
@@ -178,7 +198,9 @@ func (s *Semaphore) AcquireTimeoutAs(d time.Duration, tenant any, n int64) error
 		return s.acquireObservedAs(context.Background(), d, tenant, n)
 	}
 	l := waiter.After(d)
-	return p.acquire(l, p.by(l, false, tenant), n)
+	var by order.By
+	p.ask(&by, l, false, tenant)
+	return p.acquire(l, &by, n)
 }
 
 // AcquirePermitAs is [Semaphore.AcquirePermit] of a tenant, as AcquireAs is Acquire of one.
