@@ -379,7 +379,7 @@ func (e Permits) serveLocked(wake *waiter.WakeList) {
 			o -= State(w.N << permitShift)
 			wake.Add(w, waiter.Granted)
 		}
-		if !e.stageLocked(wake) {
+		if !e.stageLocked(e.free(o), wake) {
 			break
 		}
 	}

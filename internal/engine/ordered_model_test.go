@@ -230,6 +230,20 @@ var ordered = []scenario{
 		w.Go("holder", func() { w.release(1) })
 		w.Go("resizer", func() { w.resize(1) })
 	}},
+	{name: "shares/two hand over", size: 2, order: shares, body: func(w *world) {
+		w.begin(2)
+		w.flood(1, 2)
+		w.flood(2, 2)
+		w.Go("holder", func() { w.release(1) })
+		w.Go("other", func() { w.release(1) })
+	}},
+	{name: "shares/two hand over beside a debt", size: 2, order: shares, body: func(w *world) {
+		w.begin(2)
+		w.flood(1, 2)
+		w.Go("holder", func() { w.release(1) })
+		w.Go("other", func() { w.release(1) })
+		w.Go("resizer", func() { w.resize(1) })
+	}},
 	{name: "shares/debt beside a hand-over", size: 2, order: shares, body: func(w *world) {
 		w.begin(2)
 		w.flood(1, 2)

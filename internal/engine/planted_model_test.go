@@ -386,8 +386,8 @@ var planted = []struct {
 	},
 	{
 		name: "o: a newcomer asks twice whether one is staged", file: "internal/engine/ordered.go", test: anyOrdered,
-		from: "\tif staged := e.stagedLocked() || e.stageLocked(wake); !staged {\n",
-		to:   "\te.stageLocked(wake)\n\tif !e.stagedLocked() {\n",
+		from: "\tif staged := e.stagedLocked() || e.stageLocked(e.Available(), wake); !staged {\n",
+		to:   "\te.stageLocked(e.Available(), wake)\n\tif !e.stagedLocked() {\n",
 	},
 	{
 		name: "o: two are staged", file: "internal/engine/ordered.go", test: anyOrdered,
@@ -396,8 +396,14 @@ var planted = []struct {
 	},
 	{
 		name: "o: one is staged in the slot beside a debt", file: "internal/engine/ordered.go", test: anyOrdered,
-		from: "\tcase w.N == 1 && e.Available() >= 0:\n",
+		from: "\tcase w.N == 1 && free == 0:\n",
 		to:   "\tcase w.N == 1:\n",
+	},
+	{
+		name: "o: one that is staged while permits are free is left there", file: "internal/engine/engine.go",
+		test: anyOrdered,
+		from: "\t\tif !e.stageLocked(e.free(o), wake) {\n",
+		to:   "\t\tif !e.stageLocked(e.free(o), wake) || e.free(o) > 0 {\n",
 	},
 	{
 		name: "o: W is cleared beside those in the order", file: "internal/engine/engine.go", test: anyOrdered,

@@ -39,8 +39,10 @@ func (h *heap) remove(l *lane) {
 		h.sift(moved)
 	}
 	l.share.place = 0
-	if cap(h.lanes) > minLanes && last < cap(h.lanes)/4 { // Give memory back, with the spare lanes.
-		h.lanes = append(make([]*lane, 0, cap(h.lanes)/2), h.lanes...)
+	if cap(h.lanes) > minLanes && last < cap(h.lanes)/4 { // Give memory back, with half of the lanes.
+		half := make([]*lane, cap(h.lanes)/2)
+		copy(half, h.lanes[:len(half)])
+		h.lanes = half[:last]
 	}
 }
 
