@@ -253,6 +253,23 @@ func TestTimeCountsFromTheCallThatNeedsIt(t *testing.T) {
 	require.Zero(t, o.Len())
 }
 
+// A queue that no longer serves the newest first serves the oldest, also of lanes that are long.
+func TestNewestFirstEndsWithItsQueue(t *testing.T) {
+	o := New(Config{Queue: Queue{Shed: ShedAdaptiveLIFO, Target: time.Hour}})
+	var wake waiter.WakeList
+	all := make([]waiter.Waiter, 4)
+	for i := range all {
+		all[i].N = 1
+		o.Push(&all[i], &By{}, 0, true, &wake)
+	}
+	late := int64(time.Minute)
+	require.Same(t, &all[3], o.Pop(late, &wake))
+	o.Set(Queue{})
+	require.Same(t, &all[0], o.Pop(late, &wake))
+	o.Set(Queue{Shed: ShedCoDel})
+	require.Same(t, &all[1], o.Pop(late, &wake))
+}
+
 func TestBadInput(t *testing.T) {
 	for _, c := range []Config{
 		{Classes: -1},

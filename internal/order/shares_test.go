@@ -342,3 +342,23 @@ func TestEqualTenantsAreOne(t *testing.T) {
 		require.Len(t, o.policy.all(), others+2)
 	}
 }
+
+// A new weight counts from where the lane stands. Only a part of a unit is rounded up.
+func TestANewWeightMovesNoLane(t *testing.T) {
+	for _, c := range []struct{ weight, moves int }{{1, 0}, {3, 1}} {
+		o := New(Config{Shares: true})
+		var wake waiter.WakeList
+		waiters := make([]waiter.Waiter, 3)
+		for i := range waiters {
+			waiters[i].N = 1
+		}
+		o.Push(&waiters[0], &By{Tenant: "one", Weight: c.weight}, 0, true, &wake)
+		o.Push(&waiters[1], &By{Tenant: "one", Weight: c.weight}, 0, true, &wake)
+		o.Pop(0, &wake)
+		l := o.policy.find("one")
+		start := l.share.start
+		require.EqualValues(t, unit/c.weight, start)
+		o.Push(&waiters[2], &By{Tenant: "one", Weight: 2}, 0, true, &wake)
+		require.EqualValues(t, c.moves, l.share.start-start, "weight %d", c.weight)
+	}
+}

@@ -194,6 +194,7 @@ var defaultTargets = []string{
 	"fleet/internal/line",
 	"fleet/internal/share",
 	"internal/engine",
+	"internal/order",
 	"internal/parking",
 	"internal/xsync/sleep",
 	"waiter",
