@@ -441,6 +441,38 @@ func TestPermitsAreConserved(t *testing.T) {
 	requireAllBack(t, server)
 }
 
+// What ends a permit is told the handler's error, or the context's if that has ended.
+func TestTheHandlersErrorEndsThePermit(t *testing.T) {
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	l := limit.New(semaphore.New(0), &limit.AIMD{})
+	for name, c := range map[string]struct {
+		leaves  bool
+		handler error
+		want    codes.Code
+	}{
+		"an answer":          {false, nil, codes.OK},
+		"an error":           {false, status.Error(codes.Unavailable, ""), codes.Unavailable},
+		"the client is gone": {true, nil, codes.Canceled},
+	} {
+		told := codes.Code(100)
+		end := func(_ *limit.Permit, _ grpclimit.Call, err error) { told = status.Code(err) }
+		serve := grpclimit.UnaryServerInterceptor(l, grpclimit.WithEnd(end))
+		ctx := &swapped{Context: t.Context()}
+		_, err := serve(ctx, nil, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) {
+			if c.leaves {
+				ctx.Context = gone
+			}
+			return nil, c.handler
+		})
+		require.Equal(t, c.handler, err, name)
+		require.Equal(t, c.want, told, name)
+	}
+}
+
+// A swapped context ends when another takes its place.
+type swapped struct{ context.Context }
+
 func TestMisuseIsNamed(t *testing.T) {
 	l := limit.New(semaphore.New(0), &limit.AIMD{})
 	for _, f := range []func(*limit.Limiter, ...grpclimit.Option){
