@@ -92,16 +92,13 @@ func (e Permits) enqueueByLocked(
 		}
 		return nil, outcome
 	}
-	o := e.Look()
 	switch {
-	case o&flagClosed != 0:
+	case e.IsClosed():
 		return nil, waiter.Closed
 	case w.N > e.largestLocked():
 		return nil, waiter.TooLarge
 	}
-	t, outcome := e.Opts.Order.Push(w, by, e.nowLocked(), true, wake)
-	e.refillLocked(e.free(o))
-	return t, outcome
+	return e.Opts.Order.Push(w, by, e.nowLocked(), true, wake)
 }
 
 // BeginBy is [Permits.BeginUntil] at an ordered engine. The caller sleeps, and calls End.
