@@ -325,8 +325,8 @@ func (s *tickets) releaseSlow(base, n, g int64) bool {
 	// Almost always one request waits for one permit, and there is nothing else to look at. No mark
 	// is set, so no permits have been taken back, which may have been among those of g.
 	if end := granted(base, g); n == 1 && end-s.ticket.Load() <= 0 && s.limit.Load() >= 0 && s.runs.Load() == 0 {
-		if w := s.claim(base, end); w != nil {
-			s.grantTo(base, w, end)
+		if w := s.claim(base, end); w != nil && s.grantTo(base, w, end) {
+			xsync.Cede()
 		}
 		return true
 	}
@@ -334,7 +334,9 @@ func (s *tickets) releaseSlow(base, n, g int64) bool {
 	g = granted(base, g)
 	// A request has waited, or accept has taken the tickets back.
 	if free := g - s.ticket.Load(); free < n*step || free > glut {
-		s.lookAfter(base, g-n*step, g)
+		if s.lookAfter(base, g-n*step, g) {
+			xsync.Cede()
+		}
 	}
 	return ok
 }
@@ -358,21 +360,22 @@ func (s *tickets) accept(base, n int64) bool {
 }
 
 // lookAfter wakes the sleepers under the numbers after from up to to, which have just been granted,
-// and grants the runs that begin there.
+// and grants the runs that begin there. It reports whether it has woken a goroutine, to which a
+// release then cedes its processor: see [waiter.Waiter.HandOff].
 //
 //go:noinline
-func (s *tickets) lookAfter(base, from, to int64) {
+func (s *tickets) lookAfter(base, from, to int64) (woken bool) {
 	for {
-		s.wake(base, from, to)
+		woken = s.wake(base, from, to) || woken
 		if s.runs.Load() == 0 {
-			return
+			return woken
 		}
 		s.mu.Lock()
 		s.removePaidLocked(base)
 		n := s.removeRunsLocked(base, from, to)
 		if n == 0 {
 			s.mu.Unlock()
-			return
+			return woken
 		}
 		to = granted(base, s.grant.Add(n))
 		s.mu.Unlock()
@@ -380,27 +383,30 @@ func (s *tickets) lookAfter(base, from, to int64) {
 	}
 }
 
-// wake wakes the sleepers under the numbers after from up to to.
-func (s *tickets) wake(base, from, to int64) {
+// wake wakes the sleepers under the numbers after from up to to, and reports whether a goroutine was
+// among them.
+func (s *tickets) wake(base, from, to int64) (woken bool) {
 	if ahead := to - s.ticket.Load(); ahead > 0 && ahead <= glut {
 		to -= ahead // no request can sleep there
 	}
 	if s.id.Load() == 0 {
-		return // no request has ever waited
+		return false // no request has ever waited
 	}
 	if (to-from)/step <= int64(s.table().Buckets()) {
 		for k := from + step; k-to <= 0; k += step {
 			if w := s.claim(base, k); w != nil {
-				s.grantTo(base, w, k)
+				woken = s.grantTo(base, w, k) || woken
 			}
 		}
-		return
+		return woken
 	}
 	for _, c := range s.claimAll(func(_, end int64) bool {
 		return end-from > 0 && end-to <= 0 && !s.inLine(base, s.grant.Load(), end)
 	}) {
+		woken = c.Node.OfGoroutine() || woken // read first: once told, the node is its owner's
 		s.tell(base, c.Node, c.Key.Part*step)
 	}
+	return woken
 }
 
 // claim takes a sleeper under the number k, which has been granted, out of its line. It returns nil
@@ -422,17 +428,18 @@ func (s *tickets) claim(base, k int64) *waiter.Waiter {
 
 // grantTo tells a waiter, which claim has returned, that its tickets before end have been granted.
 // If it has been abandoned meanwhile they are passed on. While the semaphore is not closed the
-// grant has come before a Close (invariant 5).
-func (s *tickets) grantTo(base int64, w *waiter.Waiter, end int64) {
+// grant has come before a Close (invariant 5). grantTo reports whether it has woken a goroutine.
+func (s *tickets) grantTo(base int64, w *waiter.Waiter, end int64) bool {
+	n, goroutine := w.N, w.OfGoroutine() // read first: once told, the node is its owner's
 	if s.isClosed() {
 		s.tell(base, w, end)
-		return
+		return goroutine
 	}
-	n := w.N // read first: once told, the node is its owner's
 	s.ledger.take(n)
 	if !w.Deliver(waiter.Granted) {
 		s.giveBack(base, n)
 	}
+	return goroutine
 }
 
 // claimAll claims all waiters with matching permits and end, and returns them in the order of their

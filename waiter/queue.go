@@ -1,5 +1,7 @@
 package waiter
 
+import "github.com/farad-go/farad/internal/xsync"
+
 // A Queue is a FIFO of waiters, doubly linked through the nodes. Every operation takes constant
 // time and allocates nothing. The zero Queue is empty. The user of a Queue guards it with a lock.
 type Queue struct {
@@ -81,8 +83,9 @@ func (q *Queue) Remove(w *Waiter) bool {
 // after the lock is released. The list is linked through the nodes, whose queue links are free
 // after the claim, so a batch of any size allocates nothing. The zero WakeList is empty.
 type WakeList struct {
-	head *Waiter
-	tail *Waiter // while head is not nil
+	head    *Waiter
+	tail    *Waiter // while head is not nil
+	granted bool    // to a goroutine
 }
 
 // Add appends a claimed waiter and the outcome that it will be told.
@@ -94,6 +97,7 @@ func (l *WakeList) Add(w *Waiter, o Outcome) {
 		l.tail.next = w
 	}
 	l.tail = w
+	l.granted = l.granted || o == Granted && w.ofGoroutine
 }
 
 // Wake tells each waiter its outcome, in the order of the claims, and removes it from the list. It
@@ -110,4 +114,15 @@ func (l *WakeList) Wake() (refused int64) {
 		}
 	}
 	return 0
+}
+
+// HandOff is Wake for what the caller has held until now. When all are awake they run before the
+// caller does, as with [Waiter.HandOff].
+func (l *WakeList) HandOff() (refused int64) {
+	refused = l.Wake()
+	if refused == 0 && l.granted {
+		l.granted = false
+		xsync.Cede()
+	}
+	return refused
 }

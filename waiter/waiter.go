@@ -114,6 +114,19 @@ func (w *Waiter) Deliver(o Outcome) bool {
 	return w.complete()
 }
 
+// HandOff is Deliver of [Granted] for what the caller has held until now. If w is a goroutine's node
+// its owner runs at once, on the caller's processor, and the caller later: see [xsync.Cede].
+// Otherwise what was handed over would lie idle until the caller blocks. A convoy would form: all
+// who come meanwhile queue, and so the queue never ends.
+func (w *Waiter) HandOff() bool {
+	goroutine := w.ofGoroutine
+	ok := w.Deliver(Granted)
+	if goroutine {
+		xsync.Cede()
+	}
+	return ok
+}
+
 // complete tells a future's owner the outcome.
 func (w *Waiter) complete() bool {
 	for { // Each turn follows a step of the owner, which takes two for each poll.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -50,11 +51,25 @@ func await[L waiter.Line](line L, l waiter.Limit, p *waiter.Parker, o waiter.Out
 	return o.Err()
 }
 
+// spin takes n permits within a moment, if it makes sense to wait so. It joins no queue, so it ends
+// when another request does.
+func (e Permits) spin(n int64) bool {
+	for i := 0; e.Look()&flags == 0 && xsync.Spin(i); i++ {
+		if e.TryAcquire(n) {
+			return true
+		}
+	}
+	return false
+}
+
 // Begin is the first part of an Acquire at the back of the line, without a limit. The others are
 // SleepInline of the parker's Sleeper, and End. A caller whose speed matters makes the three calls
 // itself: see SleepInline. Begin returns nil, and the error of the outcome, if there is nothing to
 // wait for.
 func (e Permits) Begin(n int64) (*waiter.Parker, error) {
+	if e.spin(n) {
+		return nil, nil
+	}
 	p := waiter.GetParker(waiter.Limit{})
 	p.N = n
 	o := e.Enqueue(&p.Waiter, AtBack)
@@ -73,6 +88,9 @@ func End(p *waiter.Parker) error {
 
 // BeginUntil and EndUntil are Begin and End of a wait with a limit.
 func (e Permits) BeginUntil(l waiter.Limit, n int64) (*waiter.Parker, error) {
+	if e.spin(n) {
+		return nil, waiter.Keep(e, n, l.Cancelled())
+	}
 	p := waiter.GetParker(l)
 	p.N = n
 	o := e.Enqueue(&p.Waiter, AtBack)

@@ -317,7 +317,7 @@ func (e Permits) Release(n int64) bool {
 		if w == nil {
 			break
 		}
-		if w.Deliver(waiter.Granted) {
+		if w.HandOff() {
 			return true
 		}
 		// Its owner had gone: the permit is ours again. Each turn uses up a waiter.
@@ -416,7 +416,7 @@ type line interface{ GiveBack(n int64) bool }
 // deliver tells the claimed waiters their outcomes, and gives back to l what was granted to
 // abandoned ones.
 func deliver[L line](l L, claimed *waiter.WakeList) {
-	for n := claimed.Wake(); n > 0; n = claimed.Wake() {
+	for n := claimed.HandOff(); n > 0; n = claimed.HandOff() {
 		giveBack(l, n)
 	}
 }

@@ -146,7 +146,7 @@ func (c *causality) known(x *Run, thread uint8) clock {
 func (c *causality) footing(x *Run, o *op) []access {
 	l := c.scratch[:0]
 	switch o.kind {
-	case opStart, opChoose, opJoin:
+	case opStart, opChoose, opJoin, opCede:
 	case opYield:
 		t := x.threads[o.thread]
 		n := max(t.nseen, t.yielded)

@@ -140,6 +140,7 @@ const (
 	opChoose
 	opJoin
 	opYield
+	opCede
 	opRead
 	opWrite
 	opLock      // blocks unless o is ready
@@ -613,6 +614,20 @@ func Yield() {
 		if x.tracing {
 			x.say(nil, "Yield()")
 		}
+	}
+}
+
+// Cede is a step without an effect, in which the thread lets others run. In a simulation each thread
+// has its own core, and nothing happens.
+//
+//go:norace
+func Cede() {
+	x := current
+	switch {
+	case x == nil || x.quiet:
+		realYield()
+	case x.sim == nil && x.stepTo(op{kind: opCede}) && x.tracing:
+		x.say(nil, "Cede()")
 	}
 }
 

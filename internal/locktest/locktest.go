@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -155,4 +157,32 @@ func DoneContext() context.Context {
 func stacks() []byte {
 	buf := make([]byte, 1<<20)
 	return buf[:runtime.Stack(buf, true)]
+}
+
+// RequireHandOff requires that who is served by letGo runs before letGo returns, even where there is
+// one processor. In each round hold takes l, and n goroutines call wait: it waits for l, calls got
+// when it has it, and gives it back. The scheduler may have a reason of its own to run another, so
+// a few rounds may fail.
+func RequireHandOff[N int | int64](t testing.TB, l Waitable[N], n int, hold, letGo func(), wait func(got func())) {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const rounds = 100
+	failed := 0
+	for range rounds {
+		var ran atomic.Int64
+		var all sync.WaitGroup
+		hold()
+		for i := range n {
+			all.Go(func() { wait(func() { ran.Add(1) }) })
+			AwaitWaiting(t, l, N(i+1))
+		}
+		letGo()
+		if ran.Load() < int64(n) {
+			failed++
+		}
+		all.Wait()
+	}
+	if failed > rounds/5 {
+		t.Fatalf("in %d of %d rounds not all of %d ran", failed, rounds, n)
+	}
 }

@@ -41,6 +41,9 @@ func Closed() Signal { return interleave.Closed() }
 // Yield lets others run.
 func Yield() { interleave.Yield() }
 
+// Cede is a step.
+func Cede() { interleave.Cede() }
+
 // Now stands still, unless the scenario has a clock: whatever depends on it happens as early as it
 // can. In a simulation it is virtual time.
 func Now() int64 { return interleave.Now() }

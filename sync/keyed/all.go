@@ -225,7 +225,7 @@ func (t *table[K]) releaseAll(keys []K, n, most int64) (notHeld K, ok bool) {
 	var wake waiter.WakeList
 	b.tellReleased()
 	notHeld, ok = b.leave(&wake)
-	wake.Wake()
+	_ = wake.HandOff()
 	t.endBatch(b)
 	return notHeld, ok
 }

@@ -206,7 +206,7 @@ func (s *shard[K]) giveSlow(hash uint64, k K, n, most, size int64) bool {
 		s.give(at, n, size, &wake)
 	}
 	s.mu.Unlock()
-	wake.Wake()
+	_ = wake.HandOff()
 	return ok
 }
 
@@ -235,6 +235,9 @@ func (r request[K]) wait(l waiter.Limit) error {
 
 // sleep is wait, whether or not the lock is observed.
 func (r request[K]) sleep(l waiter.Limit) error {
+	if r.spin() {
+		return waiter.Keep(r, r.n, l.Cancelled())
+	}
 	p := waiter.GetParker(l)
 	if r.enter(p) {
 		p.Put()
@@ -245,6 +248,20 @@ func (r request[K]) sleep(l waiter.Limit) error {
 		p.Put()
 	}
 	return err
+}
+
+// spin takes the permits within a moment, if it makes sense to wait so. It is in no line, so it ends
+// when another request is.
+func (r request[K]) spin() (ok bool) {
+	s, alone := r.shard(), true
+	for i := 0; alone && !ok && xsync.Spin(i); i++ {
+		s.mu.Lock()
+		s.open()
+		ok = s.take(r.hash, r.key, r.n, r.most)
+		alone = ok || (*s.find(r.hash, r.key)).line.Front() == nil
+		s.mu.Unlock()
+	}
+	return ok
 }
 
 // enter takes the permits, or queues p and returns false.
@@ -274,7 +291,7 @@ func (r request[K]) Unlink(w *waiter.Waiter) bool {
 		e.serve(r.t.size, &wake)
 	}
 	s.mu.Unlock()
-	wake.Wake()
+	_ = wake.HandOff()
 	return ok
 }
 

@@ -321,7 +321,7 @@ func (p *capacitor) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *p
 		}
 	}
 	l.Unlock()
-	for n := wake.Wake(); n > 0; n = wake.Wake() {
+	for n := wake.HandOff(); n > 0; n = wake.HandOff() {
 		p.Release(n) // they were a future's that is not wanted any more
 	}
 	return o

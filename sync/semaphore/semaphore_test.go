@@ -140,3 +140,14 @@ func TestMaxWaitingShedsLoad(t *testing.T) {
 	s.Release(1)
 	requireIdle(t, s)
 }
+
+// All whom one release serves run before it returns.
+func TestAllWhomAReleaseServesRunAtOnce(t *testing.T) {
+	for name, opts := range map[string][]semaphore.Option{
+		"plain":  nil,
+		"array":  {semaphore.WithWaitingArray(nil)},
+		"shares": {semaphore.WithShares(nil)},
+	} {
+		t.Run(name, func(t *testing.T) { semtest.RequireHandOff(t, semaphore.New(3, opts...), 3) })
+	}
+}

@@ -17,6 +17,19 @@ import (
 var order = []test{
 	{"LocksAreFIFO", locksAreFIFO},
 	{"TryNeverOvertakesAWaiter", tryNeverOvertakesAWaiter},
+	{"TheNextRunsAtOnce", theNextRunsAtOnce},
+}
+
+// Whom an unlock hands the mutex to runs before the unlock returns: a mutex does not lie idle until
+// the goroutine that has unlocked it blocks.
+func theNextRunsAtOnce(t *testing.T, k kind) {
+	m := k.mutex()
+	locktest.RequireHandOff(t, m, 1, m.Lock, m.Unlock, func(got func()) {
+		m.Lock()
+		got()
+		m.Unlock()
+	})
+	RequireFree(t, m)
 }
 
 // Goroutines, goroutines with a context or a timeout, selects and polled futures stand in one line,

@@ -17,6 +17,16 @@ import (
 var order = []test{
 	{"QueuedWriterBarsLaterReaders", once(queuedWriterBarsLaterReaders)},
 	{"LocksAreFIFO", atEveryProcs(locksAreFIFO)},
+	{"ReadersBehindAWriterRunAtOnce", once(readersBehindAWriterRunAtOnce)},
+}
+
+// All the readers at the front of the line run before the unlock returns that has let them in.
+func readersBehindAWriterRunAtOnce(t *testing.T, _ Kind, l Lock) {
+	locktest.RequireHandOff(t, l, 4, l.Lock, l.Unlock, func(got func()) {
+		l.RLock()
+		got()
+		l.RUnlock()
+	})
 }
 
 func queuedWriterBarsLaterReaders(t *testing.T, _ Kind, l Lock) {

@@ -34,6 +34,24 @@ var basics = []test{
 	{"ManyHugeRequestsWait", manyHugeRequestsWait},
 	{"ReleaseFromAnotherGoroutine", releaseFromAnotherGoroutine},
 	{"PanicWhileHolding", panicWhileHolding},
+	{"TheNextRunsAtOnce", theNextRunsAtOnce},
+}
+
+// Whom a release serves runs before it returns: a permit does not lie idle until the goroutine that
+// has released it blocks.
+func theNextRunsAtOnce(t *testing.T, k Kind) { RequireHandOff(t, k.New(1), 1) }
+
+// RequireHandOff requires that n goroutines, of which each wants a permit, run before the release of
+// all n permits of s returns.
+func RequireHandOff(t *testing.T, s Semaphore, n int64) {
+	t.Helper()
+	acquire := func(n int64) { assert.NoError(t, s.Acquire(bg, n)) }
+	locktest.RequireHandOff(t, s, int(n), func() { acquire(n) }, func() { s.Release(n) }, func(got func()) {
+		acquire(1)
+		got()
+		s.Release(1)
+	})
+	RequireIdle(t, s)
 }
 
 func acquireTakesAndReleaseReturns(t *testing.T, k Kind) {

@@ -64,7 +64,7 @@ func TestTheGateExcludesWhatIsUnknown(t *testing.T) {
 	}
 }
 
-// The source of this toolchain's runtime is what gopark.go relies on: the two functions with their
+// The source of this toolchain's runtime is what gopark.go relies on: the three functions with their
 // signatures and the promise to keep them, the numbers, and the reasons that the leak profile takes
 // for waits on a channel.
 func TestTheRuntimeIsTheOneOfTheGate(t *testing.T) {
@@ -79,6 +79,7 @@ func TestTheRuntimeIsTheOneOfTheGate(t *testing.T) {
 	for name, signature := range map[string]string{
 		"gopark":  "func(unlockf func(*g, unsafe.Pointer) bool, lock unsafe.Pointer, reason waitReason, traceReason traceBlockReason, traceskip int)",
 		"goready": "func(gp *g, traceskip int)",
+		"goyield": "func()",
 	} {
 		f := function(t, files["proc.go"], name)
 		require.Equal(t, signature, typeText(f.Type))

@@ -16,6 +16,17 @@ func gopark(commit func(g, word unsafe.Pointer) bool, word unsafe.Pointer, reaso
 //go:linkname goready runtime.goready
 func goready(g unsafe.Pointer, skip int)
 
+//go:linkname goyield runtime.goyield
+func goyield()
+
+// Cede lets the goroutine that the caller has woken last run at once, in the rest of the caller's
+// slice of time. The caller goes to the end of the queue of its processor, where an idle processor
+// finds it.
+//
+// Without it the woken goroutine waits until the caller blocks: goready puts it where other
+// processors look last, and only after a pause.
+func Cede() { goyield() }
+
 // The runtime's numbers. TestTheRuntimeIsTheOneOfTheGate reads them in its source.
 const (
 	waitReasonSemacquire = 13

@@ -49,6 +49,39 @@ func TestWakeupsAreKept(t *testing.T) {
 	})
 }
 
+// Whom the caller has woken last runs before the caller goes on.
+func TestCedeLetsTheWokenRun(t *testing.T) {
+	both(t, func(t *testing.T, s *Sleeper) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		const rounds = 100
+		var begun, ran atomic.Int64
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range rounds {
+				begun.Add(1)
+				s.Sleep()
+				ran.Add(1)
+			}
+		}()
+		await := func(n *atomic.Int64, what int64) {
+			for n.Load() < what {
+				runtime.Gosched()
+			}
+		}
+		times := int64(0)
+		for i := range int64(rounds) {
+			await(&begun, i+1)
+			s.Wake(Token)
+			Cede()
+			times += ran.Load() - i
+			await(&ran, i+1)
+		}
+		<-done
+		require.Greater(t, times, int64(rounds*4/5), "the scheduler may seldom have a reason to run another")
+	})
+}
+
 func TestSleepEnds(t *testing.T) {
 	both(t, func(t *testing.T, s *Sleeper) {
 		for _, inline := range []bool{false, true} {
