@@ -100,7 +100,7 @@ func arrivals(canBubble bool) (arrival int64, tooFar uint32) {
 	if canBubble {
 		return 0, 0
 	}
-	return rwReader + rwPlace, uint32(rwFull + rwPlace)
+	return rwReader, uint32(rwCrowded)
 }
 
 // isTest reports whether this program was started as go test starts a test, or has the name that go

@@ -8,8 +8,8 @@ import "github.com/farad-go/farad/waiter"
 const (
 	canBubble = false
 
-	rwArrival = rwReader + rwPlace
-	rwTooFar  = uint32(rwFull + rwPlace)
+	rwArrival = rwReader
+	rwTooFar  = uint32(rwCrowded)
 )
 
 type bubbling = admitting

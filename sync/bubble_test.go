@@ -687,16 +687,13 @@ func TestFutureComesOverBesideReaders(t *testing.T) {
 	var f RWLockFuture
 	var written atomic.Bool
 	l.RLock()
-	for range Express - 1 { // so that the lane has no place left, by which the future would pass the writer
-		l.RLock()
-		l.RUnlock()
-	}
 	go func() {
 		l.Lock()
 		l.Unlock()
 		written.Store(true)
 	}()
 	awaitTrue(func() bool { return l.Waiting() == 1 })
+	l.word.Or(rwFull) // The lane has no place left, by which the future would pass the writer.
 	f.InitRead(&l)
 	require.False(t, f.Poll(nil), "past a writer")
 	synctest.Test(t, func(*testing.T) {
@@ -721,10 +718,7 @@ func TestFutureComesOverUnderTheLock(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // who lets others run sees what they can do
 	var l RWMutex
 	var f RWLockFuture
-	for range Express { // all places of the lane
-		l.RLock()
-		l.RUnlock()
-	}
+	l.word.Store(rwCrowded | rwFull) // The lane has no place left.
 	require.True(t, l.gate.tryPass())
 	f.InitRead(&l)
 	require.False(t, f.Poll(nil))
@@ -734,7 +728,7 @@ func TestFutureComesOverUnderTheLock(t *testing.T) {
 	goOn := OnceFunc(rows.mu.Unlock)
 	defer goOn() // whatever fails
 	var opened, left atomic.Bool
-	go func() { l.gate.open(); opened.Store(true) }()
+	go func() { l.gate.open(&l); opened.Store(true) }()
 	locktest.Eventually(t, "the line stays locked", func() bool {
 		var passed atomic.Bool
 		go func() {

@@ -49,31 +49,36 @@ func (g *gate) tryPass() bool { return g.state.CompareAndSwap(gateOpen, gateClos
 // isOpen reports whether none is admitted.
 func (g *gate) isOpen() bool { return g.state.Load() == gateOpen }
 
-// pass waits until the caller is admitted, or until ends the wait. It reports whether it has
-// waited.
-func (g *gate) pass(until waiter.Limit) (waited bool, err error) {
+// isIn takes the place of the hold that a node in line is for, when open has let it in.
+const isIn int64 = -1
+
+// pass waits until the caller, who wants hold, is admitted to lock, or until ends the wait. It
+// reports whether it has waited, and whether it has been let in.
+func (g *gate) pass(lock admitting, hold int64, until waiter.Limit) (waited, in bool, err error) {
 	if g.tryPass() {
-		return false, nil
+		return false, false, nil
 	}
 	s := parking.GetSleeper()
 	p := s.Parker(until)
-	if !g.enqueue(s, &p.Waiter) {
+	p.N = hold
+	if !g.enqueue(lock, s, &p.Waiter) {
 		s.Put(p)
-		return false, nil
+		return false, false, nil
 	}
 	p.Start(until)
 	p.Sleeper().SleepInline()
-	_, err = waiter.EndWait(p, until, atGate{g, s})
-	if err != nil {
-		p = nil
+	if _, err = waiter.EndWait(p, until, atGate{lock, s}); err != nil {
+		s.Put(nil)
+		return true, false, err
 	}
+	in = p.N == isIn
 	s.Put(p)
-	return true, err
+	return true, in, nil
 }
 
 // enqueue puts s in line for node, which is armed. If the gate has opened meanwhile it does not: it
 // admits the caller, and returns false.
-func (g *gate) enqueue(s *parking.Sleeper, node *waiter.Waiter) bool {
+func (g *gate) enqueue(lock admitting, s *parking.Sleeper, node *waiter.Waiter) bool {
 	l := parking.Default().Line(g.key())
 	defer l.Unlock()
 	// A retry follows one that has passed, or that has opened the gate.
@@ -82,27 +87,52 @@ func (g *gate) enqueue(s *parking.Sleeper, node *waiter.Waiter) bool {
 			return false
 		}
 	}
+	lock.setCrowded(true)
 	l.Insert(s, node, false)
 	return true
 }
 
-// open ends the caller's admission: it admits the first of the line, or opens the gate.
-func (g *gate) open() {
-	for !g.state.CompareAndSwap(gateClosed, gateOpen) { // A retry follows one that has given up.
-		l := parking.Default().Line(g.key())
-		s := l.First()
-		if s == nil {
-			l.Unlock()
-			if g.isOpen() {
-				panic("sync: permit lost")
-			}
-			continue
+// open ends the caller's admission to lock: it admits the first of the line, or opens the gate.
+// First it lets the readers at the front of the line in, if there is room for them: all at one
+// instant.
+func (g *gate) open(lock admitting) {
+	for !lock.isCrowded() && g.state.CompareAndSwap(gateClosed, gateOpen) {
+		if !lock.isCrowded() || !g.tryPass() {
+			return
 		}
-		if l.Next(s) == nil {
-			g.state.Store(gateClosed)
-		}
-		l.ClaimAndUnlock(s).Deliver(waiter.Granted)
-		return
+		// One has joined the line meanwhile, and given up. The lock is crowded by nobody.
+	}
+	var wake waiter.WakeList
+	l := parking.Default().Line(g.key())
+	s := l.First()
+	if s == nil && g.isOpen() {
+		l.Unlock()
+		panic("sync: permit lost")
+	}
+	for s != nil && s.Node().OfGoroutine() && s.Node().N == rwReader && lock.letIn() {
+		next := l.Next(s)
+		l.Remove(s)
+		s.Node().N = isIn
+		wake.Add(s.Node(), waiter.Granted)
+		s = next
+	}
+	switch {
+	case s == nil:
+		lock.setCrowded(false)
+		g.state.Store(gateOpen)
+	case l.Next(s) == nil:
+		g.state.Store(gateClosed)
+		fallthrough
+	default:
+		l.Remove(s)
+		wake.Add(s.Node(), waiter.Granted)
+	}
+	if lock.cedes() {
+		l.Unlock()
+		wake.HandOff()
+	} else {
+		l.Unlock()
+		wake.Wake()
 	}
 }
 
@@ -124,20 +154,24 @@ func (g *gate) waiting() int { return parking.Sleeping(g.key()) }
 
 // atGate is a goroutine's place in the line as a [waiter.Line].
 type atGate struct {
-	g *gate
-	s *parking.Sleeper
+	lock admitting
+	s    *parking.Sleeper
 }
 
 // Unlink implements [waiter.Line].
 func (p atGate) Unlink(*waiter.Waiter) bool {
-	l := parking.Default().Line(p.g.key())
+	g := p.lock.gateOf()
+	l := parking.Default().Line(g.key())
 	defer l.Unlock()
-	return p.g.leaveLocked(l, p.s)
+	return g.leaveLocked(l, p.s)
 }
 
 // GiveBack implements [waiter.Line]: invariant 4.
-func (p atGate) GiveBack(int64) bool {
-	p.g.open()
+func (p atGate) GiveBack(n int64) bool {
+	if n == isIn {
+		return p.lock.giveBack(rwReader)
+	}
+	p.lock.gateOf().open(p.lock)
 	return true
 }
 

@@ -15,14 +15,15 @@ import (
 // A gated is a gate under exploration, and how many are inside.
 type gated struct {
 	*interleave.Run
-	g      *gate
+	m      *Mutex // of which only the gate matters
+	g      *gate  // its
 	inside *interleave.Int32
 }
 
 func newGated(x *interleave.Run, name string) gated {
-	g := new(gate)
-	x.Name(name, g)
-	return gated{x, g, new(interleave.Int32)}
+	m := new(Mutex)
+	x.Name(name, m)
+	return gated{x, m, &m.gate, new(interleave.Int32)}
 }
 
 // use is what one does that may have been admitted.
@@ -30,12 +31,14 @@ func (w gated) use(err error) {
 	if err == nil {
 		w.Assert(w.inside.Add(1) == 1, "two are admitted")
 		w.inside.Add(-1)
-		w.g.open()
+		w.open()
 	}
 }
 
-func (w gated) pass()     { _, err := w.g.pass(waiter.Limit{}); w.use(err) }
-func (w gated) hasty()    { _, err := w.g.pass(waiter.After(time.Second)); w.use(err) }
+func (w gated) open() { w.g.open(w.m) }
+
+func (w gated) pass()     { _, _, err := w.g.pass(w.m, rwWriter, waiter.Limit{}); w.use(err) }
+func (w gated) hasty()    { _, _, err := w.g.pass(w.m, rwWriter, waiter.After(time.Second)); w.use(err) }
 func (w gated) newcomer() { w.use(map[bool]error{false: waiter.ErrPending}[w.g.tryPass()]) }
 
 // Never are two admitted, none stands in line for ever, and in the end the gate is open: while one
@@ -51,19 +54,19 @@ func TestModelGate(t *testing.T) {
 		{"3x2", true, func(x *interleave.Run, w gated) { x.Same(3, "t", func(int) { w.pass(); w.pass() }) }},
 		{"open, cancel and newcomer", false, func(x *interleave.Run, w gated) {
 			w.g.tryPass()
-			x.Go("opener", w.g.open)
+			x.Go("opener", w.open)
 			x.Go("hasty", w.hasty)
 			x.Go("newcomer", w.newcomer)
 		}},
 		{"cancel and pass", false, func(x *interleave.Run, w gated) {
 			w.g.tryPass()
-			x.Go("opener", w.g.open)
+			x.Go("opener", w.open)
 			x.Go("hasty", w.hasty)
 			x.Go("passer", w.pass)
 		}},
 		{"cancel in the middle", true, func(x *interleave.Run, w gated) {
 			w.g.tryPass()
-			x.Go("opener", w.g.open)
+			x.Go("opener", w.open)
 			x.Same(2, "hasty", func(int) { w.hasty() })
 			x.Go("passer", w.pass)
 		}},
@@ -77,16 +80,16 @@ func TestModelGate(t *testing.T) {
 			other.g.tryPass()
 			x.Go("passer", w.pass)
 			x.Go("other's passer", other.pass)
-			x.Go("opener", func() { w.g.open(); other.g.open() })
+			x.Go("opener", func() { w.open(); other.open() })
 		}},
 		{"cancel beside another's line", false, func(x *interleave.Run, w gated) {
 			other := newGated(x, "h")
-			q := stand(w.g)
+			q := stand(w.m, rwWriter)
 			q.await()
 			other.g.tryPass()
 			x.Go("hasty", w.hasty)
 			x.Go("other's passer", other.pass)
-			x.Go("opener", func() { other.g.open(); w.g.open() })
+			x.Go("opener", func() { other.open(); w.open() })
 		}},
 	} {
 		t.Run(s.name, func(t *testing.T) {
@@ -123,7 +126,7 @@ func TestModelGateOrder(t *testing.T) {
 						x.Go("hasty", w.hasty)
 						continue
 					}
-					q := stand(w.g)
+					q := stand(w.m, rwWriter)
 					x.Go(fmt.Sprintf("t%d", i), func() {
 						q.await()
 						x.Assert(next.Load() <= i, "overtaken")
@@ -131,7 +134,7 @@ func TestModelGateOrder(t *testing.T) {
 						w.use(nil)
 					})
 				}
-				x.Go("opener", w.g.open)
+				x.Go("opener", w.open)
 				x.Wait()
 				x.Assert(w.g.isOpen() && w.g.waiting() == 0, "the gate is not open")
 			})

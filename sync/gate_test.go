@@ -19,29 +19,33 @@ type place struct {
 	p *waiter.Parker
 }
 
-// stand takes a place in the line of g.
-func stand(g *gate) place {
+// stand takes a place in the line of the gate of lock, for hold.
+func stand(lock admitting, hold int64) place {
 	s := parking.GetSleeper()
 	p := s.Parker(waiter.Limit{})
-	if !g.enqueue(s, &p.Waiter) {
+	p.N = hold
+	if !lock.gateOf().enqueue(lock, s, &p.Waiter) {
 		s.Put(p)
 		return place{}
 	}
 	return place{s, p}
 }
 
-// await waits until the place's owner is admitted.
-func (q place) await() {
+// await waits until the place's owner is admitted, and reports whether it has been let in.
+func (q place) await() (in bool) {
 	if q.s != nil {
 		q.p.Park(waiter.Limit{})
+		in = q.p.N == isIn
 		q.s.Put(q.p)
 	}
+	return in
 }
 
 // What has stood in line is admitted in the order in which it came, and the gate is open again when
 // none is left.
 func TestGateAdmitsInOrder(t *testing.T) {
-	var g gate
+	m := new(Mutex) // of which only the gate matters
+	g := &m.gate
 	require.True(t, g.tryPass())
 	require.False(t, g.tryPass())
 	const goroutines = 10
@@ -49,15 +53,15 @@ func TestGateAdmitsInOrder(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range goroutines {
 		wg.Go(func() {
-			waited, err := g.pass(waiter.Limit{})
+			waited, _, err := g.pass(m, rwWriter, waiter.Limit{})
 			assert.True(t, waited)
 			assert.NoError(t, err)
 			order = append(order, i)
-			g.open()
+			g.open(m)
 		})
 		locktest.Eventually(t, "in line", func() bool { return g.waiting() == i+1 })
 	}
-	g.open()
+	g.open(m)
 	wg.Wait()
 	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, order)
 	require.True(t, g.isOpen())
@@ -66,36 +70,39 @@ func TestGateAdmitsInOrder(t *testing.T) {
 // One that gives up leaves the line, from its front, its middle or its end, and the others stay.
 func TestGateForgetsOneThatGivesUp(t *testing.T) {
 	for hasty := range 3 {
-		var g gate
+		m := new(Mutex)
+		g := &m.gate
 		require.True(t, g.tryPass())
 		var places []place
 		for i := range 3 {
 			if i == hasty {
-				_, err := g.pass(waiter.After(time.Millisecond))
+				_, _, err := g.pass(m, rwWriter, waiter.After(time.Millisecond))
 				require.Error(t, err)
 				continue
 			}
-			places = append(places, stand(&g))
+			places = append(places, stand(m, rwWriter))
 		}
 		require.Equal(t, 2, g.waiting())
 		for _, p := range places {
-			g.open()
+			g.open(m)
 			p.await()
 		}
 		require.Zero(t, g.waiting())
-		g.open()
+		g.open(m)
 		require.True(t, g.isOpen())
 	}
-	var g gate
+	m := new(Mutex)
+	g := &m.gate
 	require.True(t, g.tryPass())
-	_, err := g.pass(waiter.After(time.Millisecond))
+	_, _, err := g.pass(m, rwWriter, waiter.After(time.Millisecond))
 	require.Error(t, err)
-	g.open()
+	g.open(m)
 	require.True(t, g.isOpen(), "one that has given up is waited for")
 }
 
 // The gate of a lock that nobody has come through is not opened: an unlock too many is not passed
 // on in silence.
 func TestOpenGateIsNotOpened(t *testing.T) {
-	require.PanicsWithValue(t, "sync: permit lost", new(gate).open)
+	m := new(Mutex)
+	require.PanicsWithValue(t, "sync: permit lost", func() { m.gate.open(m) })
 }

@@ -14,15 +14,16 @@ import "github.com/farad-go/farad/internal/xsync"
 type lane uint32
 
 const (
-	laneLasts = 50 // how long, in units of 1<<10 ns
+	laneLasts = 12 // how long, in units of 1<<10 ns
 
 	laneShift = 4
 	laneCut   = 1<<laneShift - 1
 )
 
-// renew doubles or halves the lane's length if it has lasted too short or too long. If the
-// admitted goroutine has not had to wait, the lane gets its full length.
-func (l *lane) renew(waited bool) {
+// renew halves the lane's length if it has lasted too long, and doubles it if all its places have
+// been used in too short a time. If the admitted goroutine has not had to wait, the lane gets its
+// full length.
+func (l *lane) renew(waited, usedUp bool) {
 	now, cut := uint32(xsync.Now()>>10)<<laneShift, l.cut() //nolint:gosec // it wraps
 	lasted := (now - uint32(*l)&^laneCut) >> laneShift
 	switch {
@@ -30,7 +31,7 @@ func (l *lane) renew(waited bool) {
 		cut = 0
 	case lasted > laneLasts && Express>>cut > 1:
 		cut++
-	case lasted < laneLasts/4 && cut > 0:
+	case usedUp && lasted < laneLasts/4 && cut > 0:
 		cut--
 	default:
 	}

@@ -114,7 +114,7 @@ func (m *Mutex) enter(w uint32, waited bool) bool {
 // renew reopens the express lane for the admitted goroutine, which has just got the mutex.
 func (m *Mutex) renew(waited bool) {
 	passed := m.passed()
-	m.lane.renew(waited)
+	m.lane.renew(waited, uint16(m.used) >= Express)
 	m.used = m.lane.missing() * (1 + told)
 	if observed.Any() {
 		observed.Of(m).Renewed(passed, m.isWatched(), waited)
@@ -148,7 +148,7 @@ func (m *Mutex) acquire(until waiter.Limit, _ int64) error {
 		return nil
 	}
 	until = until.Fixed()
-	waited, err := m.gate.pass(until)
+	waited, _, err := m.gate.pass(m, rwWriter, until)
 	if err != nil {
 		return err
 	}
@@ -211,10 +211,19 @@ func (m *Mutex) attempt(_ int64, waited bool) bool {
 
 func (m *Mutex) takeLane(int64) bool { return m.express(m.word.Load()) }
 func (m *Mutex) gateOf() *gate       { return &m.gate }
-func (m *Mutex) leave()              { m.gate.open() }
+func (m *Mutex) leave()              { m.gate.open(m) }
 func (m *Mutex) giveBack(int64) bool { return m.unlock() }
 
 func (m *Mutex) entered(hold int64, w *waiter.Waiter) { grantTo(m, w, hold) }
+
+// A Mutex counts the places of its lane whether or not somebody waits: that costs nothing.
+
+func (m *Mutex) isCrowded() bool { return false }
+func (m *Mutex) setCrowded(bool) {}
+
+func (m *Mutex) cedes() bool { return m.lane.cut() > 0 }
+
+func (m *Mutex) letIn() bool { return false } // there are no readers
 
 func (m *Mutex) isBubbled() bool { return m.word.Load()&bubbled != 0 }
 
@@ -268,7 +277,7 @@ func (m *Mutex) try(_ int64, _ bool) bool {
 		case m.enter(w, false):
 			return true
 		}
-		m.gate.open()
+		m.gate.open(m)
 	}
 }
 
@@ -307,12 +316,14 @@ func (m *Mutex) unlock() bool {
 		}
 		switch w & (admitted | parking.Mask) {
 		case parking.Locked:
-			if m.word.CompareAndSwap(w, m.free(w)) {
+			free := m.free(w)
+			if m.word.CompareAndSwap(w, free) {
+				m.cede(free)
 				return true
 			}
 		case admitted | parking.Locked:
 			if m.word.CompareAndSwap(w, w&watched) { // and open the express lane
-				m.gate.open()
+				m.gate.open(m)
 				return true
 			}
 		case sleeping:
@@ -333,18 +344,28 @@ func (m *Mutex) free(w uint32) uint32 {
 	return w & watched
 }
 
+// cede lets the admitted one run, who may be ready and not run, if the express lane has ended with
+// the unlock that has left w. Until then it pays to go on: see [lane].
+func (m *Mutex) cede(w uint32) {
+	if w&full != 0 && !m.gate.isOpen() {
+		xsync.Cede()
+	}
+}
+
 // wakeAdmitted unlocks m, if the state is still w, and wakes the admitted one; or hands m over, if
 // that is a future. If the future was abandoned the mutex is the caller's again, who tries again.
 func (m *Mutex) wakeAdmitted(w uint32) bool {
 	l := parking.Default().Line(m.key())
 	s := l.First()
 	if s == nil || s.Node().OfGoroutine() {
-		ok := m.word.CompareAndSwap(w, m.free(w))
+		free := m.free(w)
+		ok := m.word.CompareAndSwap(w, free)
 		if !ok || s == nil {
 			l.Unlock()
 			return ok
 		}
 		l.ClaimAndUnlock(s).Deliver(waiter.Granted)
+		m.cede(free)
 		return true
 	}
 	if !m.word.CompareAndSwap(w, w&watched|parking.Locked|admitted) {

@@ -117,7 +117,7 @@ func bypass(x *interleave.Run, o watching, p int, others []int) int {
 	m.used = 0 // the holder has been there for long
 	x.Go("holder", m.Unlock)
 	for i := range p + 1 {
-		q := stand(&m.gate)
+		q := stand(m, rwWriter)
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			q.await()
 			_ = m.compete(waiter.UntilDone(x.NewContext()), true)

@@ -257,7 +257,7 @@ func TestOvertakingIsBounded(t *testing.T) {
 				for range locktest.Scaled(3000) {
 					// Lock, with a look at the queue between arriving and waiting.
 					m.Lock()
-					q := stand(&m.gate)
+					q := stand(m, rwWriter)
 					p := int64(m.gate.waiting()) // at least as many as are ahead
 					before := acquired
 					m.Unlock()

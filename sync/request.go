@@ -67,6 +67,12 @@ type admitting interface {
 	entered(hold int64, w *waiter.Waiter)
 	// leave ends the admission of a request that has not entered the lock.
 	leave()
+	// isCrowded reports whether the places of the express lane count, and setCrowded says so.
+	isCrowded() bool
+	setCrowded(on bool)
+	// letIn takes a hold for a reader in line, if there is room. The line is locked.
+	letIn() bool
+	cedes() bool
 	// isBubbled reports whether bubbles have the lock: then it is entered by join only.
 	isBubbled() bool
 	// toBubbled gives the lock to bubbles, and says how it is held. If a holder has an admission,
@@ -146,7 +152,7 @@ func (r *lockRequest) start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 	w.Arm(waker)
 	if gate := r.lock.gateOf(); !gate.tryPass() {
 		r.place.Arm((*admission)(r))
-		if gate.enqueue(&r.s, &r.place) {
+		if gate.enqueue(r.lock, &r.s, &r.place) {
 			return waiter.Pending
 		}
 		r.place.Reset()

@@ -38,10 +38,10 @@ type RWMutex struct {
 
 	// word:
 	//
-	//	63      32   31   30  29  28               2   1   0
-	//	+---------+---+---+---+---------------------+---+---+
-	//	| readers | X | B | O | places used so far  | A | S |
-	//	+---------+---+---+---+---------------------+---+---+
+	//	63      32   31   30  29  28  27               2   1   0
+	//	+---------+---+---+---+---+---------------------+---+---+
+	//	| readers | X | B | O | C | places used so far  | A | S |
+	//	+---------+---+---+---+---+---------------------+---+---+
 	//
 	//	readers  X  A  S   means
 	//	0        0  0  .   unlocked
@@ -50,13 +50,13 @@ type RWMutex struct {
 	//	.        1  1  0   the admitted one holds it, a writer
 	//
 	// With B the rest is in a row: see bubble.go. With O the lock is observed: see observed.go.
-	// With S the admitted one sleeps, or is about to. Beside a writer the readers have come in
-	// vain: RLock adds itself first, with a place of the lane, and then looks. If there is a
-	// writer, or no place was left, it removes itself again, as RUnlock does, but for the place. So
-	// a read lock is one addition, and does not fail because of other readers.
+	// With S the admitted one sleeps, or is about to. With C somebody waits, and the places of the
+	// lane count. RLock adds itself first, and then looks. If there is a writer, or with C no place
+	// is left, it has come in vain: it removes itself again, as RUnlock does. So a read lock is one
+	// addition, and two with C, and does not fail because of other readers.
 	//
-	// What keeps a reader out of the express lane is in the lower half, and what keeps a writer out
-	// is anywhere: one comparison with rwFull tells, of the half or of the whole.
+	// What keeps a reader off the fast path is in the lower half, and what keeps a writer off is
+	// anywhere: one comparison with rwCrowded tells, of the half or of the whole.
 	//
 	// Invariants:
 	//
@@ -69,10 +69,11 @@ type RWMutex struct {
 	//     wakes the sleeper: a writer in the step that clears X, a reader after it has removed
 	//     itself, if it was the last. Both do so under the lock of the sleepers' line. So beside
 	//     readers it is a writer that sleeps. (TestModelRWMutex: a lost wake-up is a deadlock)
-	//  3. Between two renewals no more goroutines come in by the express lane than it has places.
-	//     Each admitted goroutine renews the lane once, as it gets the lock; one that gives up does
-	//     not. A reader that comes in vain may use up a place, and never returns one: its own may
-	//     be of an earlier lane. With the order of the gate that is the bound. (TestModelRWBypass)
+	//  3. With C, between two renewals no more goroutines come in by the express lane than it has
+	//     places. Each admitted goroutine renews the lane once, as it gets the lock; one that gives
+	//     up does not. A reader that comes in vain may use up a place, and never returns one: its
+	//     own may be of an earlier lane. With the order of the gate and with invariant 8 that is the
+	//     bound. (TestModelRWBypass)
 	//  4. A is set exactly while the admitted goroutine holds the lock as a writer. The step that
 	//     clears A unlocks. The goroutine that made it opens the gate, once.
 	//     (TestModelRWMutex/double_unlock)
@@ -80,10 +81,14 @@ type RWMutex struct {
 	//     the lock is available to it, or is about to be woken. (TestModelRWMutex: a lost wake-up
 	//     is a deadlock)
 	//  6. Only RLock uses a place in vain, and then its goroutine queues. So the count of places
-	//     never grows into O: that takes 2²⁷ goroutines.
+	//     never grows into C: that takes 2²⁵ goroutines.
 	//  7. O may be set and cleared at any time. No step of the lock changes it, and none depends on
 	//     it, but that all leave their fast paths. So a reader that is added while O is set has
 	//     come in vain only if it would have without. (TestModelWatchedRWMutex)
+	//  8. C is set while a goroutine sleeps at the gate or in front of the lock. It is set in the
+	//     step that sets S, and, under the lock of the line, by each that joins the line. Only the
+	//     admitted one clears it, under the same lock, and only if the line is empty, before it
+	//     opens the gate. (TestModelRWBypass)
 	word xsync.Int64
 	gate gate
 	lane lane // the admitted one's
@@ -101,9 +106,10 @@ const (
 
 	rwBubbled int64 = 1 << 30
 	rwWatched int64 = 1 << 29
+	rwCrowded int64 = 1 << 28
 
 	rwFull       = Express * rwPlace
-	rwLane       = rwWatched - rwPlace
+	rwLane       = rwCrowded - rwPlace
 	rwButReaders = rwReader - 1
 	rwWriting    = rwWriter | rwAdmitted | rwSleeping // rwWriter, if a writer holds it and nobody else matters
 
@@ -123,8 +129,11 @@ func (l *RWMutex) RLock() {
 //go:noinline
 func (l *RWMutex) rLockSlow(w uint32) {
 	if !canBubble {
-		if w&^uint32(rwWatched) < rwTooFar {
-			l.record().Took(1, true)
+		seen := w &^ uint32(rwWatched)
+		if seen < rwTooFar || seen < 2*rwTooFar && l.word.Add(rwPlace)&rwLane <= rwFull {
+			if w != seen {
+				l.record().Took(1, true)
+			}
 			return
 		}
 		l.drop(rwReader) // it has come in vain
@@ -135,18 +144,22 @@ func (l *RWMutex) rLockSlow(w uint32) {
 // Lock locks l for writing, and waits for it if need be. Nothing ends the wait early. It allocates
 // nothing in the steady state.
 func (l *RWMutex) Lock() {
-	if w := l.word.Load(); canBubble || !l.express(w, w, rwWriter) {
+	if w := l.word.Load(); canBubble || uint64(w) >= uint64(rwCrowded) || !l.word.CompareAndSwap(w, w+rwWriter) {
 		l.lockSlow()
 	}
 }
 
 // express takes the express lane, if the state is still w, and seen, what matters of it, allows it.
 func (l *RWMutex) express(w, seen, hold int64) bool {
-	return inTheWay(seen, hold) < uint64(rwFull) && l.word.CompareAndSwap(w, w+hold+rwPlace)
+	return hasRoom(seen, hold) && l.word.CompareAndSwap(w, w+hold+w&rwCrowded/rwCrowded*rwPlace)
 }
 
-// inTheWay returns what of w may keep a goroutine out of the express lane. It does so from rwFull
-// on.
+// hasRoom reports whether the lock is available in w to one on the express lane.
+func hasRoom(w, hold int64) bool {
+	return inTheWay(w, hold) < uint64(rwCrowded) || inTheWay(w&^rwCrowded, hold) < uint64(rwFull)
+}
+
+// inTheWay returns what of w may keep a goroutine out.
 func inTheWay(w, hold int64) uint64 {
 	if hold == rwReader {
 		w &= rwButReaders
@@ -184,8 +197,8 @@ func (l *RWMutex) acquire(until waiter.Limit, hold int64) error {
 		return nil
 	}
 	until = until.Fixed()
-	waited, err := l.gate.pass(until)
-	if err != nil {
+	waited, in, err := l.gate.pass(l, hold, until)
+	if in || err != nil {
 		return err
 	}
 	return l.compete(until, hold, waited)
@@ -199,8 +212,8 @@ func (l *RWMutex) spin(hold int64) bool {
 		switch {
 		case l.express(w, seen, hold):
 			return true
-		case inTheWay(seen, hold) < uint64(rwFull): // A retry follows a success, mostly a reader's.
-		case w&rwLane >= rwFull && !l.isRenewed(w) || !xsync.Spin(i):
+		case hasRoom(seen, hold): // A retry follows a success, mostly a reader's.
+		case w&rwCrowded != 0 && w&rwLane >= rwFull && !l.isRenewed(w) || !xsync.Spin(i):
 			return false
 		default:
 			i++
@@ -219,18 +232,18 @@ func (l *RWMutex) isRenewed(w int64) bool {
 func (l *RWMutex) compete(until waiter.Limit, hold int64, waited bool) error {
 	for !l.attempt(hold, waited) { // A retry follows one of the lane's few users.
 		if canBubble && l.isBubbled() {
-			l.gate.open()
+			l.gate.open(l)
 			return l.acquire(until, hold)
 		}
 		if err := sleepAdmitted(until, l); err != nil {
 			l.word.And(^rwSleeping) // invariant 2
-			l.gate.open()
+			l.gate.open(l)
 			return err
 		}
 		waited = true
 	}
 	if hold == rwReader {
-		l.gate.open()
+		l.gate.open(l)
 	}
 	return nil
 }
@@ -246,7 +259,7 @@ func (l *RWMutex) attempt(hold int64, waited bool) bool {
 			if l.enter(w, w, hold, waited) {
 				return true
 			}
-		case l.word.CompareAndSwap(w, w|rwSleeping): // by invariant 2 it was clear
+		case l.word.CompareAndSwap(w, w|rwSleeping|rwCrowded): // by invariant 2 S was clear
 			return false
 		}
 	}
@@ -257,8 +270,8 @@ func (l *RWMutex) attempt(hold int64, waited bool) bool {
 // longer needs it.
 func (l *RWMutex) enter(w, free, hold int64, waited bool) bool {
 	renewed := l.lane
-	renewed.renew(waited)
-	to := free&^(rwButReaders-rwWatched) + hold + int64(Express-renewed.places())*rwPlace
+	renewed.renew(waited, w&rwLane >= rwFull)
+	to := free&^(rwButReaders-rwWatched-rwCrowded) + hold + int64(Express-renewed.places())*rwPlace
 	if hold == rwWriter {
 		to |= rwAdmitted
 	}
@@ -299,7 +312,7 @@ func (l *RWMutex) toBubbled() (readers int64, writing, admission bool) {
 	for { // A retry follows a lock or an unlock.
 		w := l.word.Load()
 		// The lane ends here: when the lock is plain again, the next comes through the gate.
-		if l.word.CompareAndSwap(w, w&rwWatched|rwBubbled|rwFull) {
+		if l.word.CompareAndSwap(w, w&rwWatched|rwBubbled|rwCrowded|rwFull) {
 			return w / rwReader, w&rwWriter != 0, w&rwAdmitted != 0
 		}
 	}
@@ -319,10 +332,34 @@ func (l *RWMutex) giveBack(hold int64) bool {
 // stack does not grow with the line, the outermost call opens the gate for all of them.
 func (l *RWMutex) reopenAll() {
 	for { // Each turn admits another.
-		l.gate.open()
+		l.gate.open(l)
 		if l.opening.Add(^uint32(0)) == 0 {
 			return
 		}
+	}
+}
+
+func (l *RWMutex) cedes() bool { return true }
+
+func (l *RWMutex) letIn() bool {
+	for { // A retry follows a reader, or a writer who is quicker.
+		w := l.word.Load()
+		if !isAvailable(w, rwReader) || w&rwBubbled != 0 {
+			return false
+		}
+		if l.word.CompareAndSwap(w, w+rwReader) {
+			return true
+		}
+	}
+}
+
+func (l *RWMutex) isCrowded() bool { return l.word.Load()&rwCrowded != 0 }
+
+func (l *RWMutex) setCrowded(on bool) {
+	if on {
+		l.word.Or(rwCrowded)
+	} else {
+		l.word.And(^rwCrowded)
 	}
 }
 
@@ -362,14 +399,14 @@ func (l *RWMutex) try(hold int64, tell bool) bool {
 			return false
 		case l.express(w, w&^rwWatched, hold):
 			return true
-		case w&rwLane < rwFull:
+		case hasRoom(w&^rwWatched, hold):
 			continue
 		}
 		switch {
 		case l.gate.tryPass():
 			entered := l.enter(w, w, hold, false)
 			if !entered || hold == rwReader {
-				l.gate.open()
+				l.gate.open(l)
 			}
 			if entered {
 				return true
@@ -481,7 +518,7 @@ func (l *RWMutex) unlock() bool {
 			}
 		case rwWriter | rwAdmitted:
 			if l.word.CompareAndSwap(w, w&^(rwWriter|rwAdmitted)) {
-				l.gate.open()
+				l.gate.open(l)
 				return true
 			}
 		case rwWriter | rwSleeping:
@@ -507,7 +544,7 @@ func (l *RWMutex) unlockAndWake(w, hold int64) bool {
 			line.Unlock()
 			return ok
 		}
-		line.ClaimAndUnlock(s).Deliver(waiter.Granted)
+		line.ClaimAndUnlock(s).HandOff()
 		return true
 	}
 	wanted := s.Node().N

@@ -162,7 +162,7 @@ var rwScenarios = []rwScenario{
 	}},
 	// Nor while there is a place, though a writer waits.
 	{name: "tries beside a writer who sleeps", body: func(cs *section) {
-		cs.l.word.Store(cs.l.word.Load()&rwWatched | rwReader | rwSleeping)
+		cs.l.word.Store(cs.l.word.Load()&rwWatched | rwReader | rwSleeping | rwCrowded)
 		cs.Assert(cs.l.gate.tryPass(), "the gate is not open")
 		cs.Same(Express, "trier", func(int) {
 			cs.Assert(cs.l.TryRLock(), "there was a place")
@@ -172,7 +172,7 @@ var rwScenarios = []rwScenario{
 			cs.Assert(!cs.l.TryRLock(), "there was no place")
 			cs.l.word.And(^rwSleeping)
 			cs.l.RUnlock()
-			cs.l.gate.open()
+			cs.l.gate.open(cs.l)
 		}
 	}},
 	{name: "try beside who has given up", body: func(cs *section) {
@@ -413,12 +413,18 @@ func rwBypass(x *interleave.Run, o watching, holder, line, others string) (passe
 	x.Go("holder", leave[rune(holder[0])])
 
 	var watched, other [8]bool // by thread
+	l.setCrowded(true)         // The first of the line, who is admitted at once, waits from here on.
 	in, before := false, l.word.Load()
+	var last place
 	x.Always(func() {
 		w := l.word.Load()
+		in = in || last.p != nil && last.p.N == isIn
+		came := w>>32 > before>>32 || w&rwWriter > before&rwWriter
+		placed := w&rwLane > before&rwLane && before&rwCrowded != 0
 		switch me := x.Running(); {
-		case w>>32 <= before>>32 && w&rwWriter <= before&rwWriter: // no goroutine has come in
-		case w>>32 > before>>32 && w&rwButReaders&^rwWatched >= rwFull+rwPlace: // in vain
+		case !came && !placed: // no goroutine has come in
+		case other[me] && w-before == rwReader && w&(rwCrowded|rwWriter) != 0: // not yet, or in vain
+		case other[me] && !came && w&rwLane > rwFull: // in vain
 		case watched[me]:
 			in = true
 		case other[me] && !in:
@@ -428,11 +434,13 @@ func rwBypass(x *interleave.Run, o watching, holder, line, others string) (passe
 		before = w
 	})
 	for i, who := range line {
-		q := stand(&l.gate)
+		q := stand(l, holds[who])
+		last = q
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			watched[x.Running()] = i == len(line)-1
-			q.await()
-			_ = l.compete(waiter.UntilDone(x.NewContext()), holds[who], true)
+			if !q.await() {
+				_ = l.compete(waiter.UntilDone(x.NewContext()), holds[who], true)
+			}
 			leave[who]()
 		})
 	}

@@ -19,7 +19,7 @@ import (
 // usedUp returns a lock of whose express lane all places have been used.
 func usedUp() *RWMutex {
 	l := new(RWMutex)
-	l.word.Store(rwFull)
+	l.word.Store(rwFull | rwCrowded)
 	return l
 }
 
@@ -97,7 +97,7 @@ func TestRWNoneIsKeptOutWithoutWaiters(t *testing.T) {
 	}
 	requireRWFree(t, l)
 	for _, once := range []func(){func() { do(l, func() {}) }, func() { do(l.RLocker(), func() {}) }} {
-		l.word.Store(rwFull)
+		l.word.Store(rwFull | rwCrowded)
 		once()
 		require.Zero(t, l.word.Load(), "the lane was not renewed")
 	}
@@ -107,14 +107,14 @@ func TestRWNoneIsKeptOutWithoutWaiters(t *testing.T) {
 // enter in any way before the writer has held the lock.
 func TestRWReadersBesideAWaitingWriterAreFew(t *testing.T) {
 	l := new(RWMutex)
-	l.RLock() // with the first place
+	l.RLock()
 	in := make(chan struct{})
 	go func() {
 		l.Lock()
 		close(in)
 	}()
 	locktest.AwaitWaiting(t, l, 1)
-	for range Express - 1 {
+	for range Express {
 		require.True(t, l.TryRLock())
 		l.RUnlock()
 	}
@@ -202,7 +202,8 @@ func TestRWOvertakingIsBounded(t *testing.T) {
 				for range n {
 					// Lock, with a look at the line between arriving and waiting.
 					l.Lock()
-					q := stand(&l.gate)
+					q := stand(l, rwWriter)
+					l.setCrowded(true)           // Admitted at once, it waits from here on.
 					p := int64(l.gate.waiting()) // at least as many as are ahead
 					before := came.Load()
 					l.Unlock()
