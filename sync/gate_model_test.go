@@ -4,6 +4,7 @@ package sync
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +74,10 @@ func TestModelGate(t *testing.T) {
 		{"cancels", false, func(x *interleave.Run, w gated) {
 			x.Same(3, "hasty", func(int) { w.hasty() })
 		}},
+		{"cancel behind one who stays", false, func(x *interleave.Run, w gated) {
+			w.g.tryPass()
+			x.Same(2, "hasty", func(int) { w.hasty() })
+		}},
 		// What the opener of one does to the line does not touch that of the other.
 		{"two in one bucket", false, func(x *interleave.Run, w gated) {
 			other := newGated(x, "h")
@@ -105,6 +110,10 @@ func TestModelGate(t *testing.T) {
 				w := newGated(x, "g")
 				s.body(x, w)
 				x.Wait()
+				if strings.HasSuffix(s.name, "who stays") {
+					x.Assert(w.g.state.Load() == gateClosed, "nobody is in line")
+					w.open()
+				}
 				x.Assert(w.g.isOpen() && w.g.waiting() == 0, "the gate is not open")
 			})
 		})

@@ -197,8 +197,8 @@ var planted = []struct {
 	},
 	{
 		name: "the first of the line is admitted beside another", file: "sync/gate.go", in: "../../sync", test: "TestModelGate",
-		from: "\t\tif l.Next(s) == nil {\n\t\t\tg.state.Store(gateClosed)\n",
-		to:   "\t\tif l.Next(s) == nil {\n\t\t\tg.state.Store(gateOpen)\n",
+		from: "\tcase l.Next(s) == nil:\n\t\tg.state.Store(gateClosed)\n",
+		to:   "\tcase l.Next(s) == nil:\n\t\tg.state.Store(gateOpen)\n",
 	},
 	{
 		name: "one that gives up leaves the gate as it was", file: "sync/gate.go", in: "../../sync", test: "TestModelGate",
@@ -207,7 +207,7 @@ var planted = []struct {
 	},
 	{
 		name: "an admission that comes too late is kept", file: "sync/gate.go", in: "../../sync", test: "TestModelGate",
-		from: "\tp.g.open()\n",
+		from: "\tp.lock.gateOf().open(p.lock)\n",
 		to:   "",
 	},
 	{
@@ -244,8 +244,39 @@ var planted = []struct {
 	},
 	{
 		name: "a renewed lane is observed no more", file: "sync/rwmutex.go", in: "../../sync", test: "TestModelWatchedRWMutex",
-		from: "free&^(rwButReaders-rwWatched)",
-		to:   "free&^rwButReaders",
+		from: "free&^(rwButReaders-rwWatched-rwCrowded)",
+		to:   "free&^(rwButReaders-rwCrowded)",
+	},
+	{
+		name: "a lane that is renewed does not count any more", file: "sync/rwmutex.go", in: "../../sync", test: "TestModelRWBypass",
+		from: "free&^(rwButReaders-rwWatched-rwCrowded)",
+		to:   "free&^(rwButReaders-rwWatched)",
+	},
+	{
+		name: "the admitted one sleeps and the lane does not count", file: "sync/rwmutex.go", in: "../../sync", test: "TestModelRWBypass",
+		from: "w|rwSleeping|rwCrowded)",
+		to:   "w|rwSleeping)",
+	},
+	{
+		name: "one who joins the line does not make the lane count", file: "sync/gate.go", in: "../../sync", test: "TestModelRWBypass",
+		from: "\tlock.setCrowded(true)\n",
+		to:   "",
+	},
+	{
+		name: "one who joins and gives up beside an opening leaves the lock crowded", file: "sync/gate.go",
+		in:   "../../sync", test: "TestModelRWMutex",
+		from: "if !lock.isCrowded() || !g.tryPass() {",
+		to:   "if true {",
+	},
+	{
+		name: "a reader in line is let in beside a writer", file: "sync/rwmutex.go", in: "../../sync", test: "TestModelRWMutex",
+		from: "if !isAvailable(w, rwReader) || w&rwBubbled != 0 {",
+		to:   "if w&rwBubbled != 0 {",
+	},
+	{
+		name: "one who was let in and gives up keeps the lock", file: "sync/gate.go", in: "../../sync", test: "TestModelRWMutex",
+		from: "\t\treturn p.lock.giveBack(rwReader)\n",
+		to:   "\t\treturn true\n",
 	},
 	{
 		name: "a bit that changes is taken for an arrival", file: "sync/rwmutex.go",
