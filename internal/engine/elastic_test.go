@@ -38,6 +38,27 @@ func TestElasticWaitsForGrowth(t *testing.T) {
 	require.True(t, e.Release(1))
 }
 
+// Whoever waits in an engine without permits gets none by a release too many, which is refused.
+func TestElasticHandsOverOnlyWhatIsHeld(t *testing.T) {
+	e, f := newElastic(t, 1)
+	require.False(t, e.Release(1), "nobody held it")
+	require.False(t, f[0].Complete())
+	e.Resize(1)
+	require.True(t, f[0].Complete())
+	require.True(t, e.Release(1))
+
+	e, f = newElastic(t, 1)
+	e.Resize(2)
+	e.Resize(0) // a debt of one, which the owner of the permit pays
+	next := new(waiter.Future)
+	require.True(t, next.Init(e, 1))
+	require.False(t, next.Poll(nil))
+	require.True(t, e.Release(1))
+	require.False(t, e.Release(1), "nobody held it")
+	require.False(t, next.Complete())
+	require.NoError(t, f[0].Err())
+}
+
 func TestBoundEndsWhatIsTooLarge(t *testing.T) {
 	e, f := newElastic(t, 4, 2)
 	e.Resize(2)

@@ -48,11 +48,13 @@ const (
 //  1. Permits are conserved: available plus held is the size in every state.
 //     (TestPermitsAreConserved)
 //  2. When mu is free and a request is queued, W is set and fewer permits are available than the
-//     oldest waiter needs. So a newcomer cannot barge, and no permit floats beside a waiter.
-//     (TestContract/TryNeverOvertakesAWaiter)
+//     oldest waiter needs. So a newcomer cannot barge, and no permit floats beside a waiter. If W
+//     is set and none is queued, and the engine is not closed, then none is free: the slot's waiter
+//     was the last, and got what was released. (TestContract/TryNeverOvertakesAWaiter, TestModel)
 //  3. The slot's waiter is older than the whole list, and needs exactly one permit; claims are
-//     FIFO. With a debt the slot is empty. A waiter that came in at the front counts as the oldest.
-//     (TestContract/GrantsAreFIFO, TestResizeDebtIsPaidFirst)
+//     FIFO. While there is a debt, or no permit is held, the slot is empty. So what a release hands
+//     over there was held. A waiter that came in at the front counts as the oldest.
+//     (TestContract/GrantsAreFIFO, TestResizeDebtIsPaidFirst, TestElasticHandsOverOnlyWhatIsHeld)
 //  4. Unlinking a waiter (swap or compare-and-swap of the slot, removal from the list under mu) is
 //     the single decision between grant, cancel, close and too-large.
 //     (TestContract/StressConservesPermits)
@@ -284,14 +286,14 @@ func (e Permits) enqueueLocked(w *waiter.Waiter, at Place) waiter.Outcome {
 	} else {
 		e.list.PushBack(w)
 	}
-	e.refillLocked(e.free(o))
+	e.refillLocked(o)
 	return waiter.Pending
 }
 
 // refillLocked moves the oldest waiter of the list into the empty slot, where a release finds it
-// without the mutex. free is the number of available permits: with a debt the slot stays empty.
-func (e *Engine) refillLocked(free int64) {
-	if w := e.list.Front(); w != nil && w.N == 1 && free >= 0 && e.slot.Load() == nil {
+// without the mutex. The state is o, but for W.
+func (e Permits) refillLocked(o State) {
+	if w := e.list.Front(); w != nil && w.N == 1 && e.free(o) >= 0 && e.held(o) > 0 && e.slot.Load() == nil {
 		e.slot.Store(e.list.PopFront())
 	}
 }
@@ -379,7 +381,7 @@ func (e Permits) serveLocked(wake *waiter.WakeList) {
 			o -= State(w.N << permitShift)
 			wake.Add(w, waiter.Granted)
 		}
-		if !e.stageLocked(e.free(o), wake) {
+		if !e.stageLocked(o, wake) {
 			break
 		}
 	}
@@ -387,7 +389,7 @@ func (e Permits) serveLocked(wake *waiter.WakeList) {
 		o &^= flagWaiters
 	}
 	e.word.Store(int64(o))
-	e.refillLocked(e.free(o))
+	e.refillLocked(o)
 }
 
 // Cancel takes w out of the queue and reports whether it was there. If not, a claimer was faster,

@@ -245,6 +245,9 @@ var tierOne = []scenario{
 		func(w *world) { w.use(2) }, func(w *world) { w.use(1) })},
 	{name: "elastic/taken away and given again", size: 1, largest: 1, body: each(
 		func(w *world) { w.resize(0); w.resize(1) }, func(w *world) { w.use(1) }, func(w *world) { w.use(1) })},
+	{name: "elastic/nothing is held", size: 0, largest: 1, body: each(
+		func(w *world) { w.Assert(!w.permits().Release(1), "a permit that nobody held is handed over") },
+		func(w *world) { w.useFor(1) }, func(w *world) { w.useFor(1) })},
 	{name: "elastic/demand", size: 0, largest: 2, body: each(
 		func(w *world) {
 			oldest, all := w.e.Demand(9)

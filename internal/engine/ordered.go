@@ -31,9 +31,9 @@ func (e *Engine) ordered() bool { return e.Opts != nil && e.Opts.Order != nil }
 func (e *Engine) stagedLocked() bool { return e.list.Front() != nil || e.slot.Load() != nil }
 
 // stageLocked moves the request that comes next out of the order, if none is staged. It reports
-// whether it has moved one. What the order sheds it adds to wake. free is the number of available
-// permits: a request for one waits in the slot only while there is none.
-func (e *Engine) stageLocked(free int64, wake *waiter.WakeList) bool {
+// whether it has moved one. What the order sheds it adds to wake. The state is o, but for W: a
+// request for one permit waits in the slot only while none is free, and one is held.
+func (e Permits) stageLocked(o State, wake *waiter.WakeList) bool {
 	if !e.ordered() || e.stagedLocked() {
 		return false
 	}
@@ -41,7 +41,7 @@ func (e *Engine) stageLocked(free int64, wake *waiter.WakeList) bool {
 	switch {
 	case w == nil:
 		return false
-	case w.N == 1 && free == 0:
+	case w.N == 1 && e.free(o) == 0 && e.held(o) > 0:
 		e.slot.Store(w)
 	default:
 		e.list.PushBack(w)
@@ -83,7 +83,7 @@ func (e Permits) enqueueByLocked(
 	w *waiter.Waiter, by *order.By, wake *waiter.WakeList,
 ) (*order.Ticket, waiter.Outcome) {
 	// A release may take the staged request out of the slot at any moment, so ask once.
-	if staged := e.stagedLocked() || e.stageLocked(e.Available(), wake); !staged {
+	if staged := e.stagedLocked() || e.stageLocked(e.Look(), wake); !staged {
 		// Nobody waits. So if W is set no permit has been free since the slot's waiter was served.
 		held := e.Look()&flagWaiters != 0
 		outcome := e.enqueueLocked(w, AtBack)

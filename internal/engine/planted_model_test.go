@@ -295,6 +295,11 @@ var planted = []struct {
 		to:   "e.Opts == nil {",
 	},
 	{
+		name: "a request waits in the slot where no permit is held", file: "internal/engine/engine.go",
+		from: " && e.held(o) > 0 && e.slot.Load() == nil {",
+		to:   " && e.slot.Load() == nil {",
+	},
+	{
 		name: "a bound that falls serves nobody", file: "internal/engine/elastic.go",
 		from: "\t\te.shrinkQueueLocked(n, &wake)\n\t\te.serveLocked(&wake)\n",
 		to:   "\t\te.shrinkQueueLocked(n, &wake)\n",
@@ -417,8 +422,8 @@ var planted = []struct {
 	},
 	{
 		name: "o: a newcomer asks twice whether one is staged", file: "internal/engine/ordered.go", test: anyOrdered,
-		from: "\tif staged := e.stagedLocked() || e.stageLocked(e.Available(), wake); !staged {\n",
-		to:   "\te.stageLocked(e.Available(), wake)\n\tif !e.stagedLocked() {\n",
+		from: "\tif staged := e.stagedLocked() || e.stageLocked(e.Look(), wake); !staged {\n",
+		to:   "\te.stageLocked(e.Look(), wake)\n\tif !e.stagedLocked() {\n",
 	},
 	{
 		name: "o: two are staged", file: "internal/engine/ordered.go", test: anyOrdered,
@@ -427,14 +432,14 @@ var planted = []struct {
 	},
 	{
 		name: "o: one is staged in the slot beside a debt", file: "internal/engine/ordered.go", test: anyOrdered,
-		from: "\tcase w.N == 1 && free == 0:\n",
+		from: "\tcase w.N == 1 && e.free(o) == 0 && e.held(o) > 0:\n",
 		to:   "\tcase w.N == 1:\n",
 	},
 	{
 		name: "o: one that is staged while permits are free is left there", file: "internal/engine/engine.go",
 		test: anyOrdered,
-		from: "\t\tif !e.stageLocked(e.free(o), wake) {\n",
-		to:   "\t\tif !e.stageLocked(e.free(o), wake) || e.free(o) > 0 {\n",
+		from: "\t\tif !e.stageLocked(o, wake) {\n",
+		to:   "\t\tif !e.stageLocked(o, wake) || e.free(o) > 0 {\n",
 	},
 	{
 		name: "o: W is cleared beside those in the order", file: "internal/engine/engine.go", test: anyOrdered,

@@ -139,8 +139,12 @@ func (w *world) check() {
 	slot := w.e.slot.Load()
 	if slot != nil {
 		w.Assert(slot.N == 1 && free == 0, "invariants 2, 3: in the slot, for %d, beside %d free permits", slot.N, free)
+		w.Assert(w.e.held(o) > 0, "invariant 3: in the slot, and no permit is held")
 	}
 	w.Assert(w.rw == nil || !o.isBiased() || o&flagWaiters == 0, "biased, and W is set")
+	if len(line) == 0 && o&(flagWaiters|flagClosed) == flagWaiters {
+		w.Assert(free <= 0, "invariant 2: W is set, none is queued, and %d are free", free)
+	}
 	if len(line) > 0 {
 		w.Assert(o&flagWaiters != 0, "invariants 2, 9: a waiter is queued, and W is clear")
 		w.Assert(free < line[0].N, "invariant 2: the oldest waiter needs %d, and %d are free", line[0].N, free)
