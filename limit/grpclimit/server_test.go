@@ -276,8 +276,8 @@ func TestAClientThatGoesWhileItIsServedReturnsItsPermit(t *testing.T) {
 	l, s := fixed(t, 1), newService()
 	ended := make(chan error, 10)
 	address := serve(t, s, onServer(l, grpclimit.WithEnd(func(p *limit.Permit, c grpclimit.Call, err error) {
+		ended <- err // first: the permit wakes a handler that reports, too
 		grpclimit.End(p, c, err)
-		ended <- err
 	}))...)
 	s.fails = errors.New("what a handler makes of it")
 	client := dial(t, address)

@@ -191,8 +191,8 @@ func TestAClientThatGoesWhileItIsServedReturnsItsPermit(t *testing.T) {
 		l, d := fixed(t, 1), newDoor()
 		ended := make(chan httplimit.Result, 1)
 		server := serve(httplimit.Handler(l, d, httplimit.WithEnd(func(p *limit.Permit, r httplimit.Result) {
+			ended <- r // first: the permit wakes a handler that reports, too
 			httplimit.End(p, r)
-			ended <- r
 		})))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -347,8 +347,8 @@ func TestAConnectionThatIsTakenOverHoldsItsPermitUntilTheHandlerReturns(t *testi
 		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
 		_, _ = io.Copy(conn, rw)
 	}), httplimit.WithEnd(func(p *limit.Permit, r httplimit.Result) {
+		ended <- r // first: the permit wakes a handler that reports, too
 		httplimit.End(p, r)
-		ended <- r
 	})))
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	require.NoError(t, err)
