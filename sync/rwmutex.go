@@ -72,8 +72,8 @@ type RWMutex struct {
 	//  3. With C, between two renewals no more goroutines come in by the express lane than it has
 	//     places. Each admitted goroutine renews the lane once, as it gets the lock; one that gives
 	//     up does not. A reader that comes in vain may use up a place, and never returns one: its
-	//     own may be of an earlier lane. With the order of the gate and with invariant 8 that is the
-	//     bound. (TestModelRWBypass)
+	//     own may be of an earlier lane. With the order of the gate and with invariant 8 that is
+	//     the bound. (TestModelRWBypass)
 	//  4. A is set exactly while the admitted goroutine holds the lock as a writer. The step that
 	//     clears A unlocks. The goroutine that made it opens the gate, once.
 	//     (TestModelRWMutex/double_unlock)

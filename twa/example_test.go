@@ -29,7 +29,7 @@ func ExampleSemaphore() {
 	fmt.Println(s.AcquireTimeout(time.Second, 3))
 	// Output:
 	// 2 of 2 permits are free
-	// farad: request exceeds size
+	// twa: a request for 3 permits exceeds the size, 2
 }
 
 func ExampleMutex() {

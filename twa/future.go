@@ -66,7 +66,13 @@ func (f *AcquireFuture) Complete() bool { return f.r.f.Complete() }
 // Err returns nil if the request has been granted: the permits are the caller's then. It returns
 // ErrPending if there is no outcome yet, and ErrClosed, ErrTooLarge or ErrQueueFull as Acquire
 // does. It may be asked again.
-func (f *AcquireFuture) Err() error { return f.r.f.Err() }
+func (f *AcquireFuture) Err() error {
+	err := f.r.f.Err()
+	if f.r.t == nil { // Init has never been called
+		return err
+	}
+	return f.r.t.named(err, f.r.f.Node.N)
+}
 
 // Release ends the request: it gives up the place in line, or gives back the permits that were
 // granted. It does nothing if there is neither, and never waits for a release that is about to

@@ -206,7 +206,7 @@ func compare(t *testing.T, i int, o *oracle, s *Semaphore, live []*place) {
 	for k, p := range live {
 		require.Equal(t, p.ended, p.f.Complete(), "operation %d, request %d", i, k)
 		if p.ended && p.err != nil {
-			require.Equal(t, p.err, p.f.Err(), "operation %d, request %d", i, k)
+			require.ErrorIs(t, p.f.Err(), p.err, "operation %d, request %d", i, k)
 		}
 		if !p.ended {
 			waiting++

@@ -108,7 +108,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 		}
 	}
 	if o := s.t.precheck(zero, n); o != waiter.Pending {
-		return o.Err()
+		return s.t.named(o.Err(), n)
 	}
 	end := s.t.take(n)
 	if s.t.atOnce(zero, n, end) {
@@ -118,14 +118,14 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 		return nil
 	}
 	if mayEnd {
-		return s.t.await(waiter.UntilDone(ctx), zero, n, end)
+		return s.t.named(s.t.await(waiter.UntilDone(ctx), zero, n, end), n)
 	}
 	e, p, err := s.t.begin(zero, n, end)
 	if p == nil {
-		return err
+		return s.t.named(err, n)
 	}
 	p.Sleeper().SleepInline()
-	return finish(e, p)
+	return s.t.named(finish(e, p), n)
 }
 
 // acquireNothing is Acquire for the requests that need no permits or are none.
@@ -157,13 +157,13 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 		return s.acquireNothing(context.Background(), n)
 	}
 	if o := s.t.precheck(zero, n); o != waiter.Pending {
-		return o.Err()
+		return s.t.named(o.Err(), n)
 	}
 	end := s.t.take(n)
 	if s.t.atOnce(zero, n, end) {
 		return nil
 	}
-	return s.t.await(waiter.After(d), zero, n, end)
+	return s.t.named(s.t.await(waiter.After(d), zero, n, end), n)
 }
 
 // TryAcquire takes n permits if that many are free and no goroutine waits, and reports whether it

@@ -223,6 +223,15 @@ func (s *tickets) inLine(base, g, k int64) bool {
 // size returns how many permits there are in all, apart from base.
 func (s *tickets) size() int64 { return s.limit.Load() & sizes }
 
+// named returns err, the outcome of a request for n permits of a semaphore, with the numbers if
+// they are too many.
+func (s *tickets) named(err error, n int64) error {
+	if err == waiter.ErrTooLarge { //nolint:errorlint // it is not wrapped yet
+		return waiter.Oversized("twa", n, s.size())
+	}
+	return err
+}
+
 // markLocked sets a mark.
 func (s *tickets) markLocked(mark int64) { s.limit.Store(s.limit.Load() | mark) }
 
@@ -383,8 +392,8 @@ func (s *tickets) lookAfter(base, from, to int64) (woken bool) {
 	}
 }
 
-// wake wakes the sleepers under the numbers after from up to to, and reports whether a goroutine was
-// among them.
+// wake wakes the sleepers under the numbers after from up to to, and reports whether a goroutine
+// was among them.
 func (s *tickets) wake(base, from, to int64) (woken bool) {
 	if ahead := to - s.ticket.Load(); ahead > 0 && ahead <= glut {
 		to -= ahead // no request can sleep there

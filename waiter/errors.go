@@ -3,6 +3,7 @@ package waiter
 import (
 	"context"
 	"errors"
+	"strconv"
 )
 
 // The errors that the locks of this module share. A caller that gets one of them holds nothing.
@@ -12,7 +13,7 @@ var (
 
 	// ErrTooLarge means that the request is for more permits than the lock has in all. A resize
 	// during the wait can cause it, too. No release could satisfy such a request, so it does not
-	// wait.
+	// wait. Semaphores wrap it in an error with the numbers, so match it by [errors.Is].
 	ErrTooLarge = errors.New("farad: request exceeds size")
 
 	// ErrQueueFull means that the request would have to wait, and no more waiters are allowed.
@@ -32,6 +33,28 @@ var (
 	// ErrPending means that a future's request has no outcome yet.
 	ErrPending = errors.New("farad: request is pending")
 )
+
+// Oversized returns an [ErrTooLarge] with the numbers: n permits were asked for, of a semaphore
+// with size permits in all. pkg is the semaphore's package.
+func Oversized(pkg string, n, size int64) error { return &oversized{pkg, n, size} }
+
+type oversized struct {
+	pkg     string
+	n, size int64
+}
+
+// Error implements error.
+func (e *oversized) Error() string {
+	text := e.pkg + ": a request for " + strconv.FormatInt(e.n, 10) + " permits exceeds the size, " +
+		strconv.FormatInt(e.size, 10)
+	if e.size == 0 {
+		text += "; a semaphore that was not made by New has no permits"
+	}
+	return text
+}
+
+// Unwrap returns [ErrTooLarge].
+func (*oversized) Unwrap() error { return ErrTooLarge }
 
 // ContextError returns the error of a context whose done channel is closed. If the context breaks
 // its contract and has no error, ContextError returns [context.Canceled]: a wait that was given up

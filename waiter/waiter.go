@@ -114,8 +114,8 @@ func (w *Waiter) Deliver(o Outcome) bool {
 	return w.complete()
 }
 
-// HandOff is Deliver of [Granted] for what the caller has held until now. If w is a goroutine's node
-// its owner runs at once, on the caller's processor, and the caller later: see [xsync.Cede].
+// HandOff is Deliver of [Granted] for what the caller has held until now. If w is a goroutine's
+// node its owner runs at once, on the caller's processor, and the caller later: see [xsync.Cede].
 // Otherwise what was handed over would lie idle until the caller blocks. A convoy would form: all
 // who come meanwhile queue, and so the queue never ends.
 func (w *Waiter) HandOff() bool {

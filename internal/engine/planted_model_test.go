@@ -264,7 +264,7 @@ var planted = []struct {
 	},
 	{
 		name: "one who joins and gives up beside an opening leaves the lock crowded", file: "sync/gate.go",
-		in:   "../../sync", test: "TestModelRWMutex",
+		in: "../../sync", test: "TestModelRWMutex",
 		from: "if !lock.isCrowded() || !g.tryPass() {",
 		to:   "if true {",
 	},

@@ -617,8 +617,8 @@ func Yield() {
 	}
 }
 
-// Cede is a step without an effect, in which the thread lets others run. In a simulation each thread
-// has its own core, and nothing happens.
+// Cede is a step without an effect, in which the thread lets others run. In a simulation each
+// thread has its own core, and nothing happens.
 //
 //go:norace
 func Cede() {

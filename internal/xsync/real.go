@@ -91,8 +91,9 @@ const (
 	spinning = 30 // loads of a line that is there, some 50 ns
 )
 
-// Spin spends some 50 ns if it makes sense to wait so for the first time, i = 0, and each time twice
-// as long: a few times, if another processor can make progress meanwhile. It reports whether it did.
+// Spin spends some 50 ns if it makes sense to wait so for the first time, i = 0, and each time
+// twice as long: a few times, if another processor can make progress meanwhile. It reports whether
+// it did.
 func Spin(i int) bool {
 	if i >= spins || !parallel() {
 		return false

@@ -36,7 +36,7 @@ func ExamplePool() {
 	// Output:
 	// 30 MB: done
 	// 70 MB: done
-	// 101 MB: farad: request exceeds size
+	// 101 MB: semaphore: a request for 101 permits exceeds the size, 100
 	// <nil>
 }
 

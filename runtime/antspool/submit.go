@@ -109,7 +109,7 @@ func (p *Pool) TrySubmit(weight int64, fn func()) error {
 	case !p.gate.TryAcquire(weight):
 		switch {
 		case weight > p.gate.Size():
-			return semaphore.ErrTooLarge
+			return waiter.Oversized("antspool", weight, p.gate.Size())
 		case !p.gate.TryAcquire(0):
 			return semaphore.ErrClosed
 		default:

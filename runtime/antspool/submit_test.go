@@ -147,13 +147,13 @@ func TestOversizedWeightFailsAtOnce(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		p := newPool(t, 2)
 		for _, weight := range []int64{3, math.MaxInt64} {
-			require.Equal(t, semaphore.ErrTooLarge, p.Submit(bg, weight, func() { t.Error("ran") }))
+			require.ErrorIs(t, p.Submit(bg, weight, func() { t.Error("ran") }), semaphore.ErrTooLarge)
 			j := p.Go(weight, func() { t.Error("ran") })
-			require.Equal(t, semaphore.ErrTooLarge, j.Err())
+			require.ErrorIs(t, j.Err(), semaphore.ErrTooLarge)
 			locktest.Receive(t, j.Done())
 		}
 		if !p.MayBlock() {
-			require.Equal(t, semaphore.ErrTooLarge, p.TrySubmit(3, func() { t.Error("ran") }))
+			require.ErrorIs(t, p.TrySubmit(3, func() { t.Error("ran") }), semaphore.ErrTooLarge)
 		}
 	})
 }

@@ -250,8 +250,8 @@ func (r request[K]) sleep(l waiter.Limit) error {
 	return err
 }
 
-// spin takes the permits within a moment, if it makes sense to wait so. It is in no line, so it ends
-// when another request is.
+// spin takes the permits within a moment, if it makes sense to wait so. It is in no line, so it
+// ends when another request is.
 func (r request[K]) spin() (ok bool) {
 	s, alone := r.shard(), true
 	for i := 0; alone && !ok && xsync.Spin(i); i++ {

@@ -79,7 +79,7 @@ func (s *Semaphore[K]) atOnce(n int64) error {
 		if h := s.observable(); h.watched.Load() {
 			h.record().Failed(observed.TooLarge)
 		}
-		return ErrTooLarge
+		return waiter.Oversized("keyed", n, s.size)
 	}
 	return nil
 }

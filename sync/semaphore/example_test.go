@@ -52,7 +52,7 @@ func ExampleSemaphore_Acquire() {
 	// <nil>
 	// context deadline exceeded
 	// context deadline exceeded
-	// farad: request exceeds size
+	// semaphore: a request for 2097152 permits exceeds the size, 1048576
 }
 
 func ExampleSemaphore_AcquireTimeout() {

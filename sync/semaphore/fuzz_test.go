@@ -205,7 +205,7 @@ func againstOracle(t *testing.T, o *oracle, size byte, ops []byte) {
 			if !r.ended {
 				require.ErrorIs(t, r.future.Err(), semaphore.ErrPending, what)
 			} else {
-				require.Equal(t, r.err, r.future.Err(), what)
+				require.ErrorIs(t, r.future.Err(), r.err, what)
 			}
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
 )
@@ -133,5 +135,39 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		new(semaphore.AcquireFuture).Cancel()
 		new(semaphore.AcquireFuture).Release()
 		require.False(t, new(semaphore.AcquireFuture).Complete())
+	}
+}
+
+// What is too large is refused with the numbers, in every way to ask; who has forgotten New reads
+// so.
+func TestARequestThatIsTooLargeNamesTheNumbers(t *testing.T) {
+	ways := map[string]func(s *semaphore.Semaphore) error{
+		"Acquire":        func(s *semaphore.Semaphore) error { return s.Acquire(bg, 3) },
+		"AcquireTimeout": func(s *semaphore.Semaphore) error { return s.AcquireTimeout(time.Hour, 3) },
+		"AcquireAs":      func(s *semaphore.Semaphore) error { return s.AcquireAs(bg, "a", 3) },
+		"AcquirePermit":  func(s *semaphore.Semaphore) error { _, err := s.AcquirePermit(bg, 3); return err },
+		"AcquireFuture": func(s *semaphore.Semaphore) error {
+			var f semaphore.AcquireFuture
+			f.Init(s, 3)
+			<-f.Done()
+			return f.Err()
+		},
+	}
+	for name, ask := range ways {
+		for kind, s := range map[string]*semaphore.Semaphore{
+			"plain":     semaphore.New(2),
+			"array":     semaphore.New(2, semaphore.WithWaitingArray(nil)),
+			"capacitor": semaphore.New(2, semaphore.WithCapacitor(1, 8)),
+			"shares":    semaphore.New(2, semaphore.WithShares(nil)),
+		} {
+			err := ask(s)
+			require.ErrorIs(t, err, semaphore.ErrTooLarge, "%s, %s", kind, name)
+			require.EqualError(t, err, "semaphore: a request for 3 permits exceeds the size, 2", "%s, %s", kind, name)
+			observed.Watch(s, t.Name(), observed.Counts)
+			require.EqualError(t, ask(s), err.Error(), "%s, %s, observed", kind, name)
+			observed.Unwatch(s)
+		}
+		require.EqualError(t, ask(new(semaphore.Semaphore)),
+			"semaphore: a request for 3 permits exceeds the size, 0; a semaphore that was not made by New has no permits", name)
 	}
 }

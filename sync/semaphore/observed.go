@@ -117,7 +117,7 @@ func (s *Semaphore) refusal(n int64) error {
 	case s.e.IsClosed():
 		return ErrClosed
 	case n > s.Size():
-		return ErrTooLarge
+		return s.named(ErrTooLarge, n)
 	}
 	return nil
 }

@@ -78,8 +78,10 @@ func (p *ordered) acquire(l waiter.Limit, by *order.By, n int64) error {
 	return p.explain(err, by, n)
 }
 
-// explain returns err, with when to come back if a queue has refused the request.
+// explain returns err, with when to come back if a queue has refused the request, or with the
+// numbers if it is too large.
 func (p *ordered) explain(err error, by *order.By, n int64) error {
+	err = p.s.named(err, n)
 	if isRefusal(err) {
 		return &Refusal{err, p.permits().Delay(by, n)}
 	}
@@ -165,9 +167,11 @@ func (r *orderedRequest) by() (by order.By) {
 	return by
 }
 
-// explain returns err, the outcome of the request, with when to come back if a queue has refused
-// it.
+// explain returns err, the outcome of the request, as Acquire would.
 func (f *AcquireFuture) explain(err error) error {
+	if s := f.semaphore(); s != nil {
+		err = s.named(err, f.f.Node.N)
+	}
 	if p, ok := f.f.Request().(*policyRequest); ok && isRefusal(err) {
 		if r, ok := p.Request.(*orderedRequest); ok {
 			by := r.by()

@@ -2,6 +2,7 @@ package semaphore
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -204,26 +205,34 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 		}
 	}
 	if s.tells() {
-		return s.acquireObserved(ctx, n)
+		return s.named(s.acquireObserved(ctx, n), n)
 	}
 	if s.p != nil {
-		return s.p.Acquire(ctx, n)
+		return s.named(s.p.Acquire(ctx, n), n)
 	}
 	if mayEnd {
 		l := waiter.UntilDone(ctx)
 		p, err := s.permits().BeginUntil(l, n)
 		if p == nil {
-			return err
+			return s.named(err, n)
 		}
 		p.Sleeper().SleepInline()
-		return s.permits().EndUntil(l, p)
+		return s.named(s.permits().EndUntil(l, p), n)
 	}
 	p, err := s.permits().Begin(n)
 	if p == nil {
-		return err
+		return s.named(err, n)
 	}
 	p.Sleeper().SleepInline()
-	return engine.End(p)
+	return s.named(engine.End(p), n)
+}
+
+// named returns err, the outcome of a request for n permits, with the numbers if they are too many.
+func (s *Semaphore) named(err error, n int64) error {
+	if err != nil && errors.Is(err, ErrTooLarge) {
+		return waiter.Oversized("semaphore", n, s.Size())
+	}
+	return err
 }
 
 // acquireNothing is Acquire for the requests that need no permits or are none.
@@ -257,17 +266,17 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	case s.permits().TryAcquire(n):
 		return nil
 	case s.tells():
-		return s.acquireTimeoutObserved(d, n)
+		return s.named(s.acquireTimeoutObserved(d, n), n)
 	case s.p != nil:
-		return s.p.AcquireTimeout(d, n)
+		return s.named(s.p.AcquireTimeout(d, n), n)
 	}
 	l := waiter.After(d)
 	p, err := s.permits().BeginUntil(l, n)
 	if p == nil {
-		return err
+		return s.named(err, n)
 	}
 	p.Sleeper().SleepInline()
-	return s.permits().EndUntil(l, p)
+	return s.named(s.permits().EndUntil(l, p), n)
 }
 
 // TryAcquire takes n permits if that many are free and no request waits, and reports whether it

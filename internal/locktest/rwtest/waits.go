@@ -35,7 +35,8 @@ func theNextRunsAtOnce(t *testing.T, _ Kind, l Lock) {
 	for _, holder := range []State{Read, Write} {
 		for _, next := range []State{Read, Write} {
 			if holder == Write || next == Write {
-				locktest.RequireHandOff(t, l, 1, func() { holder.Lock(l) }, func() { holder.Unlock(l) }, func(got func()) {
+				hold, letGo := func() { holder.Lock(l) }, func() { holder.Unlock(l) }
+				locktest.RequireHandOff(t, l, 1, hold, letGo, func(got func()) {
 					next.Lock(l)
 					got()
 					next.Unlock(l)

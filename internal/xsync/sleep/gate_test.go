@@ -64,9 +64,9 @@ func TestTheGateExcludesWhatIsUnknown(t *testing.T) {
 	}
 }
 
-// The source of this toolchain's runtime is what gopark.go relies on: the three functions with their
-// signatures and the promise to keep them, the numbers, and the reasons that the leak profile takes
-// for waits on a channel.
+// The source of this toolchain's runtime is what gopark.go relies on: the three functions with
+// their signatures and the promise to keep them, the numbers, and the reasons that the leak profile
+// takes for waits on a channel.
 func TestTheRuntimeIsTheOneOfTheGate(t *testing.T) {
 	folder := filepath.Join(runtime.GOROOT(), "src", "runtime") //nolint:staticcheck // the toolchain that runs this test
 	files := map[string]*ast.File{}
