@@ -25,7 +25,7 @@ func (w *response) complete() http.ResponseWriter {
 			*response
 			http.Flusher
 			http.Hijacker
-		}{w, flusher{w}, hijacker{w}}
+		}{w, flusher{w}, (*inner)(w)}
 	case flushes && pushes: // HTTP/2
 		return struct {
 			*response
@@ -41,7 +41,7 @@ func (w *response) complete() http.ResponseWriter {
 		return struct {
 			*response
 			http.Hijacker
-		}{w, hijacker{w}}
+		}{w, (*inner)(w)}
 	case pushes: // http.TimeoutHandler
 		return struct {
 			*response
@@ -60,11 +60,12 @@ func (w *response) begin(status int) {
 }
 
 // Unwrap is for [http.ResponseController].
-func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *response) Unwrap() http.ResponseWriter { return (*inner)(w) }
 
+// WriteHeader notes the status afterwards: the server panics if there is no such status.
 func (w *response) WriteHeader(status int) {
-	w.begin(status)
 	w.ResponseWriter.WriteHeader(status)
+	w.begin(status)
 }
 
 func (w *response) Write(b []byte) (int, error) {
@@ -78,10 +79,14 @@ func (w *response) WriteString(s string) (int, error) {
 	return io.WriteString(w.ResponseWriter, s)
 }
 
-// ReadFrom implements [io.ReaderFrom]: the server sends a file without copying it.
+// ReadFrom implements [io.ReaderFrom]: the server sends a file without copying it. The header is
+// sent with the first byte, so a reader that has none leaves the status open.
 func (w *response) ReadFrom(r io.Reader) (int64, error) {
-	w.begin(http.StatusOK)
-	return io.Copy(w.ResponseWriter, r)
+	n, err := io.Copy(w.ResponseWriter, r)
+	if n > 0 {
+		w.begin(http.StatusOK)
+	}
+	return n, err
 }
 
 // FlushError is for [http.ResponseController].
@@ -97,12 +102,17 @@ type flusher struct{ w *response }
 
 func (f flusher) Flush() { _ = f.w.FlushError() }
 
-type hijacker struct{ w *response }
+// An inner is what a response unwraps to: a writer of somebody else's may hide the Hijacker of the
+// server, which a response controller finds behind it.
+type inner response
 
-func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, rw, err := h.w.ResponseWriter.(http.Hijacker).Hijack()
+// Unwrap is for [http.ResponseController].
+func (w *inner) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *inner) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
-		h.w.begin(http.StatusSwitchingProtocols)
+		(*response)(w).begin(http.StatusSwitchingProtocols)
 	}
 	return conn, rw, err
 }

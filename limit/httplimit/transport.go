@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 
@@ -66,6 +67,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.finish(p, Result{Request: r, Err: err})
 		return response, err
 	}
+	if response == nil {
+		return nil, nil //nolint:nilnil // against the contract: the client names the transport
+	}
 	result := Result{Request: r, Status: response.StatusCode, Header: response.Header}
 	if isEmpty(r.Method, response) {
 		t.finish(p, result)
@@ -75,10 +79,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	b := &body{ReadCloser: response.Body, t: t, p: p, result: result}
 	response.Body = b
 	if w, ok := b.ReadCloser.(io.Writer); ok { // the connection, after 101 Switching Protocols
-		response.Body = struct {
-			*body
-			io.Writer
-		}{b, w}
+		response.Body = connection{b, w}
 	}
 	return response, nil
 }
@@ -139,4 +140,18 @@ func (b *body) finish(err error) {
 		b.result.Err = err
 		b.t.finish(b.p, b.result)
 	}
+}
+
+// A connection is the body of a response that hands it over.
+type connection struct {
+	*body
+	io.Writer
+}
+
+// CloseWrite shuts the half that is written to, if it can be shut alone. It ends no permit.
+func (c connection) CloseWrite() error {
+	if w, ok := c.Writer.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return fmt.Errorf("CloseWrite: %w", http.ErrNotSupported)
 }
