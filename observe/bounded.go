@@ -13,8 +13,9 @@ const (
 )
 
 // bounded returns a snapshot with so much of s; what is missing has the least trouble, and is
-// counted as dropped. It does not change s.
-func (s *Snapshot) bounded(locks, records int) *Snapshot {
+// counted as dropped. The lock of the ID, if there is one, comes before all others. It does not
+// change s.
+func (s *Snapshot) bounded(id uint64, locks, records int) *Snapshot {
 	all := 0
 	for i := range s.Locks {
 		all += len(s.Locks[i].Holders) + len(s.Locks[i].Waiters)
@@ -25,6 +26,15 @@ func (s *Snapshot) bounded(locks, records int) *Snapshot {
 	r := *s
 	r.Locks = nil
 	order := newView(s).Locks
+	slices.SortStableFunc(order, func(a, b *lockView) int {
+		switch id {
+		case a.ID:
+			return -1
+		case b.ID:
+			return 1
+		}
+		return 0
+	})
 	for _, l := range order[:min(len(order), locks)] {
 		c := *l.Lock
 		n := min(len(c.Holders), records)

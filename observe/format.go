@@ -21,8 +21,8 @@ const (
 // clean returns a text that does nothing but show: without line breaks, without what a terminal
 // obeys, without what turns the direction of writing, and of a bounded length.
 func clean(s string, longest int) string {
-	if len(s) > utf8.UTFMax*longest {
-		s = s[:utf8.UTFMax*longest]
+	if most := utf8.UTFMax * (longest + 1); len(s) > most { // one more, which shows that there is more
+		s = s[:most]
 	}
 	var b strings.Builder
 	n := 0

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"sync"
 	"time"
+	"weak"
 )
 
 // past is what the locks were lately.
@@ -45,13 +47,13 @@ type handler struct {
 	streams chan struct{} // one element for each stream
 
 	mu      sync.Mutex
-	servers map[*http.Server]chan struct{} // closed when the server shuts down; guarded by mu
+	servers map[weak.Pointer[http.Server]]<-chan struct{} // closed by Shutdown; guarded by mu
 }
 
 func newHandler(read func() *Snapshot, past *history) *handler {
 	return &handler{
 		read: read, past: past, step: time.Second, streams: make(chan struct{}, maxStreams),
-		servers: make(map[*http.Server]chan struct{}),
+		servers: make(map[weak.Pointer[http.Server]]<-chan struct{}),
 	}
 }
 
@@ -76,22 +78,26 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "observe: the page can only be read", http.StatusMethodNotAllowed)
 		return
 	}
-	query := r.URL.Query()
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		http.Error(w, "observe: the query cannot be read", http.StatusBadRequest)
+		return
+	}
 	if name := query.Get("profile"); name != "" {
 		h.profile(w, name)
 		return
 	}
 	var id uint64
 	if text := query.Get("lock"); text != "" {
-		var err error
 		if id, err = strconv.ParseUint(text, 10, 64); err != nil || id == 0 {
 			http.Error(w, "observe: lock must be the ID of a lock", http.StatusBadRequest)
 			return
 		}
 	}
+	down := h.shutdown(r.Context()) // early: a hook that comes after Shutdown does not run
 	format := query.Get("format")
 	if format == "events" {
-		h.stream(w, r, id, query.Get("sort"))
+		h.stream(w, r, down, id, query.Get("sort"))
 		return
 	}
 	types := map[string]string{
@@ -115,7 +121,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // render writes all locks, or one, in a format.
 func (h *handler) render(format string, id uint64, sortBy string) (body []byte, status int) {
-	s := h.snapshot()
+	s := h.snapshot(id)
 	v := newView(s)
 	var lock *lockView
 	if id != 0 {
@@ -145,11 +151,11 @@ func (h *handler) render(format string, id uint64, sortBy string) (body []byte, 
 	return body, http.StatusOK
 }
 
-// snapshot reads a snapshot, remembers it for the sparklines, and cuts it.
-func (h *handler) snapshot() *Snapshot {
+// snapshot reads a snapshot, remembers it for the sparklines, and cuts it around the lock asked for.
+func (h *handler) snapshot(id uint64) *Snapshot {
 	s := h.read()
 	h.past.add(s)
-	return s.bounded(maxReadLocks, maxReadRecords)
+	return s.bounded(id, maxReadLocks, maxReadRecords)
 }
 
 func (h *handler) profile(w http.ResponseWriter, name string) {

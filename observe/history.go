@@ -77,22 +77,22 @@ func sparkline(samples []sample, size int64, width, height float64) chart {
 		return c
 	}
 	var held, waiting []float64
-	mostHeld, mostWaiting := 0.0, 0.0
+	var mostHeld, mostWaiting int64
 	for _, s := range samples {
 		held = append(held, float64(s.held))
 		waiting = append(waiting, float64(s.waiting))
-		mostHeld, mostWaiting = max(mostHeld, float64(s.held)), max(mostWaiting, float64(s.waiting))
+		mostHeld, mostWaiting = max(mostHeld, s.held), max(mostWaiting, int64(s.waiting))
 	}
-	top := mostHeld
+	top := float64(mostHeld)
 	if size < 1<<20 {
 		top = float64(size)
 	}
 	c.Area = area(points(held, top, c))
 	if mostWaiting > 0 {
-		c.Line = strings.Join(points(waiting, mostWaiting, c), " ")
+		c.Line = strings.Join(points(waiting, float64(mostWaiting), c), " ")
 	}
 	c.Text = fmt.Sprintf("in %s at most %s held and %s waiting",
-		span(samples[len(samples)-1].at.Sub(samples[0].at)), count(int64(mostHeld)), count(int64(mostWaiting)))
+		span(samples[len(samples)-1].at.Sub(samples[0].at)), count(mostHeld), count(mostWaiting))
 	return c
 }
 

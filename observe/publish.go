@@ -27,5 +27,5 @@ func (s *Snapshot) numbers() *Snapshot {
 		l.Holders, l.Waiters, l.Sites = nil, nil, nil
 		r.Locks = append(r.Locks, l)
 	}
-	return r.bounded(maxReadLocks, maxReadRecords)
+	return r.bounded(0, maxReadLocks, maxReadRecords)
 }

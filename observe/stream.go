@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"runtime"
 	"time"
+	"weak"
 )
 
 // patience is how long a client may take to read one event.
@@ -12,7 +14,7 @@ const patience = 10 * time.Second
 
 // stream keeps a page live: it sends the part of the page that changes as server-sent events, in
 // the goroutine of the request, until the client goes away or the server shuts down.
-func (h *handler) stream(w http.ResponseWriter, r *http.Request, id uint64, sortBy string) {
+func (h *handler) stream(w http.ResponseWriter, r *http.Request, down <-chan struct{}, id uint64, sortBy string) {
 	select {
 	case h.streams <- struct{}{}:
 		defer func() { <-h.streams }()
@@ -26,7 +28,6 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, id uint64, sort
 	if r.Method == http.MethodHead {
 		return
 	}
-	down := h.shutdown(r.Context())
 	control := http.NewResponseController(w)
 	tick := time.NewTicker(h.step)
 	defer tick.Stop()
@@ -68,24 +69,30 @@ func event(body []byte) []byte {
 }
 
 // shutdown returns a channel that is closed when the server of a request shuts down: it would wait
-// for a stream for ever, and the stream for it.
+// for a stream for ever, and the stream for it. The channel stays closed for streams that come
+// later. The map keeps no server from being collected.
 func (h *handler) shutdown(ctx context.Context) <-chan struct{} {
 	server, _ := ctx.Value(http.ServerContextKey).(*http.Server)
 	if server == nil {
 		return nil
 	}
+	key := weak.Make(server)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	down := h.servers[server]
+	down := h.servers[key]
 	if down == nil {
-		down = make(chan struct{})
-		h.servers[server] = down
-		server.RegisterOnShutdown(func() {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			delete(h.servers, server)
-			close(down)
-		})
+		life, end := context.WithCancel(context.Background())
+		down = life.Done()
+		h.servers[key] = down
+		server.RegisterOnShutdown(end) // every Shutdown runs it
+		runtime.AddCleanup(server, h.forget, key)
 	}
 	return down
+}
+
+// forget removes a server that has been collected.
+func (h *handler) forget(key weak.Pointer[http.Server]) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.servers, key)
 }
