@@ -56,13 +56,13 @@ func StreamClientInterceptor(l *limit.Limiter, opts ...Option) grpc.StreamClient
 		if err != nil {
 			return nil, err
 		}
+		var over xsync.Uint32 // 1, once somebody ends the permit
 		failed := true
 		defer func() {
-			if failed { // before there was a stream that could finish, or by a panic
+			if failed && over.CompareAndSwap(0, 1) { // by a panic: what finishes later is no result
 				p.Ignore()
 			}
 		}()
-		var over xsync.Uint32 // 1, once finish has been called
 		finish := func(err error) {
 			if over.CompareAndSwap(0, 1) {
 				o.finish(p, call, err)
