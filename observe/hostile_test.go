@@ -32,8 +32,8 @@ func TestALockIsShownHoweverManyHaveMoreTrouble(t *testing.T) {
 	s := crowd()
 	all := newView(s).Locks
 	least := all[len(all)-1]
-	least.Lock.Name = "the least trouble"
-	least.Lock.Holders = []Holder{{ID: 5, Agent: Agent{Task: 77, Name: "holds"}, Permits: 1, Since: shopTime}}
+	least.Name = "the least trouble"
+	least.Holders = []Holder{{ID: 5, Agent: Agent{Task: 77, Name: "holds"}, Permits: 1, Since: shopTime}}
 	for _, format := range []string{"", "text", "json"} {
 		r := get(t, s, "GET", fmt.Sprintf("lock=%d&format=%s", least.ID, format))
 		require.Equal(t, http.StatusOK, r.StatusCode, format)
@@ -163,8 +163,7 @@ func requireHarmless(t *testing.T, s *Snapshot) {
 	require.Equal(t, http.StatusOK, status)
 	e := event(b)
 	require.NotContains(t, string(e), "\r", "it would end a line of an event")
-	lines := strings.Split(strings.TrimSuffix(string(e), "\n\n"), "\n")
-	for _, line := range lines {
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(e), "\n\n"), "\n") {
 		require.True(t, strings.HasPrefix(line, "data: "), line)
 	}
 	for _, name := range []string{"farad_held", "farad_wait"} {
@@ -303,7 +302,7 @@ func TestAClientThatDoesNotReadLosesItsStream(t *testing.T) {
 			_ = c.Close()
 		}
 		_ = server.Close()
-		<-done
+		_ = <-done
 		time.Sleep(time.Minute)
 	})
 }
