@@ -108,6 +108,51 @@ func TestChainsOverKeysAreNoDeadlock(t *testing.T) {
 	require.Zero(t, keysOf(t, t.Name()).Counts.Handed, "an unknown holder has handed nothing on")
 }
 
+// Calls that ask for the same keys at one instant get them in any order, and do not deadlock with
+// each other. Each does with one that asks for one key after the other.
+func TestKeysAtOneInstantHaveNoOrder(t *testing.T) {
+	for kind, m := range map[string]interface {
+		Lock(k string)
+		Unlock(k string)
+		LockAll(keys ...string)
+		UnlockAll(keys ...string)
+	}{"mutex": new(keyed.Mutex[string]), "read-write lock": new(keyed.RWMutex[string])} {
+		t.Run(kind, func(t *testing.T) {
+			watchFast(t, t.Name())
+			Watch(m, t.Name(), LevelHolders)
+			defer Unwatch(m)
+			id := keysOf(t, t.Name()).ID
+			inversions := func() (texts []string) {
+				for _, s := range Read().Suspicions {
+					if s.Why == Inversion && s.LockID == id {
+						texts = append(texts, s.Text)
+					}
+				}
+				return texts
+			}
+			both := func() { m.LockAll("a", "b"); m.UnlockAll("a", "b") }
+			var all stdsync.WaitGroup
+			all.Go(both)
+			all.Wait()
+			for _, k := range []string{"a", "b"} { // it gets the other first
+				m.Lock(k)
+				all.Go(both)
+				waitsFor(t, t.Name(), 1)
+				looks(t, 2)
+				m.Unlock(k)
+				all.Wait()
+			}
+			looks(t, 2)
+			require.Empty(t, inversions())
+			m.Lock("a")
+			m.Lock("b")
+			m.UnlockAll("a", "b")
+			looks(t, 2)
+			require.Len(t, inversions(), 1)
+		})
+	}
+}
+
 // A reader that comes back for the same key is stuck behind the writer that waits for it. The line
 // of another key does not matter.
 func TestAReaderIsStuckBehindAWriterOfItsKey(t *testing.T) {

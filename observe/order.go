@@ -20,7 +20,10 @@ import (
 //
 //   - if the same agent took both orders, which cannot meet itself;
 //   - if both held a third lock that lets only one of them in at a time, a gate;
-//   - if one of the two locks lets both in: readers, or permits enough.
+//   - if one of the two locks lets both in: readers, or permits enough;
+//   - if each took both at one instant, as LockAll of package keyed does.
+//
+// Who takes both at one instant takes them in both orders: it may get either first.
 //
 // The memory is bounded: the pairs that were seen first are forgotten.
 type lockOrder struct {
@@ -49,6 +52,7 @@ type nesting struct {
 	agent        who
 	held, wanted grip
 	gates        []grip // what else was held
+	together     bool   // both were asked for at one instant
 }
 
 // A grip is what an agent has of a lock, or wants.
@@ -67,7 +71,7 @@ func (a *grip) excludes(b *grip) bool {
 // like reports whether b says nothing that a does not say.
 func (a *nesting) like(b nesting) bool {
 	same := func(x, y grip) bool { return x.lockKey == y.lockKey && x.n == y.n }
-	return a.agent == b.agent && same(a.held, b.held) && same(a.wanted, b.wanted) &&
+	return a.agent == b.agent && a.together == b.together && same(a.held, b.held) && same(a.wanted, b.wanted) &&
 		slices.EqualFunc(a.gates, b.gates, same)
 }
 
@@ -76,14 +80,20 @@ func (a *nesting) inverts(b *nesting) bool {
 	gated := slices.ContainsFunc(a.gates, func(x grip) bool {
 		return slices.ContainsFunc(b.gates, func(y grip) bool { return x.excludes(&y) })
 	})
-	return a.agent != b.agent && a.held.excludes(&b.wanted) && a.wanted.excludes(&b.held) && !gated
+	return a.agent != b.agent && a.held.excludes(&b.wanted) && a.wanted.excludes(&b.held) && !gated &&
+		!(a.together && b.together)
 }
 
 // look adds what a snapshot shows, and what the locks have told since the last one, and returns the
 // inversions that are new.
 func (o *lockOrder) look(now *Snapshot, told []observed.Nesting) (found []Suspicion) {
 	add := func(n nesting) {
-		if s, ok := o.add(n); ok {
+		s, ok := o.add(n)
+		if !ok && n.together {
+			n.held, n.wanted = n.wanted, n.held
+			s, ok = o.add(n)
+		}
+		if ok {
 			s.At = now.At
 			found = append(found, s)
 		}
@@ -114,7 +124,7 @@ func (o *lockOrder) fromTold(now *Snapshot, told []observed.Nesting, add func(ne
 		if !ok {
 			continue
 		}
-		n := nesting{agent: id, held: toldGrip(held, &t.Held), wanted: toldGrip(wanted, &t.Wanted)}
+		n := nesting{agent: id, held: toldGrip(held, &t.Held), wanted: toldGrip(wanted, &t.Wanted), together: t.Together}
 		for k := range t.Gates {
 			if l := locks[t.Gates[k].LockID]; l != nil {
 				n.gates = append(n.gates, toldGrip(l, &t.Gates[k]))
@@ -155,13 +165,14 @@ func (o *lockOrder) fromWaits(now *Snapshot, add func(nesting)) {
 		grip
 		since time.Time
 		sure  bool
+		call  uint64
 	}
 	wants := map[who][]seen{}
 	for l, w := range waiters(now) {
 		// A hold that the snapshot has lasted at least until it was begun. So a hold that is older
 		// than a wait was there when the wait began, if the wait is older than the snapshot.
 		if id, ok := w.Agent.who(); ok && l.Size > 0 && !w.Granted && w.Since.Before(now.At) {
-			wants[id] = append(wants[id], seen{newGrip(l, w.Key, w.Permits, w.Stack), w.Since, true})
+			wants[id] = append(wants[id], seen{newGrip(l, w.Key, w.Permits, w.Stack), w.Since, true, w.call})
 		}
 	}
 	if len(wants) == 0 {
@@ -174,7 +185,7 @@ func (o *lockOrder) fromWaits(now *Snapshot, add func(nesting)) {
 			h := &l.Holders[k]
 			if id, ok := h.Agent.who(); ok && len(wants[id]) > 0 {
 				haves[id] = append(haves[id], seen{
-					newGrip(l, h.Key, h.Permits, h.Stack), h.Since, trusted(l, h, false, false) == trustCertain,
+					newGrip(l, h.Key, h.Permits, h.Stack), h.Since, trusted(l, h, false, false) == trustCertain, h.call,
 				})
 			}
 		}
@@ -185,7 +196,7 @@ func (o *lockOrder) fromWaits(now *Snapshot, add func(nesting)) {
 				if !h.sure || !h.since.Before(w.since) {
 					continue
 				}
-				n := nesting{agent: id, held: h.grip, wanted: w.grip}
+				n := nesting{agent: id, held: h.grip, wanted: w.grip, together: w.call != 0 && w.call == h.call}
 				for k, g := range held {
 					if k != i {
 						n.gates = append(n.gates, g.grip)

@@ -106,6 +106,8 @@ type Holder struct {
 	Stack       Stack         // of the acquire, for runtime.CallersFrames
 	Approximate bool          // another has released permits here, and may have meant these
 	Blame       time.Duration // how long others have waited for these permits, all together
+
+	call uint64 // the call that asked for several keys at one instant; 0: it is for one
 }
 
 // A Waiter stands in line.
@@ -121,6 +123,8 @@ type Waiter struct {
 	CanEnd  bool // a context or a time may end the wait
 	Future  bool // the agent may do something else meanwhile
 	Granted bool // a future that has its permits, but whose owner has not asked yet
+
+	call uint64 // as for a Holder
 }
 
 // A Site is what the waits and holds of one stack have taken. It counts those that have ended.

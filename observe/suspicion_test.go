@@ -168,6 +168,12 @@ func nested(c *scene, who Agent, first, second int, gates ...int) {
 	c.wait(who, second, min(c.s.Locks[second].Size, 1000)).Since = noon.Add(2)
 }
 
+// atOnce is nested for a call that asks for both at one instant.
+func atOnce(c *scene, i, first, second int) {
+	nested(c, goroutine(i), first, second)
+	c.s.Locks[first].Holders[0].call, c.s.Locks[second].Waiters[0].call = uint64(i), uint64(i)
+}
+
 // clear ends all holds and waits.
 func (c *scene) clear() {
 	for i := range c.s.Locks {
@@ -204,6 +210,9 @@ func TestInversions(t *testing.T) {
 			nested(c, goroutine(2), b, a)
 			c.s.Locks[a].Waiters[0].Since = noon.Add(time.Hour) // the hold may have ended before
 		}, 0},
+		"each at one instant": {func() { atOnce(c, 1, a, b) }, func() { atOnce(c, 2, b, a) }, 0},
+		"one at one instant":  {func() { atOnce(c, 1, a, b) }, func() { nested(c, goroutine(2), b, a) }, 1},
+		"in the same order":   {func() { atOnce(c, 1, b, a) }, func() { nested(c, goroutine(2), b, a) }, 1},
 	} {
 		var o lockOrder
 		test.first()

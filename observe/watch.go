@@ -103,7 +103,7 @@ func lockOf(l *observed.Lock) Lock {
 		r.Holders = append(r.Holders, Holder{
 			ID: h.ID, Agent: agentOf(&h.Agent), Key: h.Key, Tenant: h.Tenant, Permits: h.Permits, Shared: h.Shared,
 			Since: observed.Wall(h.Since), Stack: h.Stack.PCs(), Approximate: h.Approximate,
-			Blame: time.Duration(h.Blame),
+			Blame: time.Duration(h.Blame), call: h.Call,
 		})
 	}
 	for i := range l.Waiters {
@@ -111,6 +111,7 @@ func lockOf(l *observed.Lock) Lock {
 		r.Waiters = append(r.Waiters, Waiter{
 			ID: w.ID, Agent: agentOf(&w.Agent), Key: w.Key, Tenant: w.Tenant, Permits: w.Permits, Shared: w.Shared,
 			Since: observed.Wall(w.Since), Stack: w.Stack.PCs(), CanEnd: w.CanEnd, Future: w.Future, Granted: w.Granted,
+			call: w.Call,
 		})
 	}
 	for _, k := range l.Keys {

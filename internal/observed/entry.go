@@ -19,6 +19,7 @@ type Hold struct {
 	Shared      bool   // of a read-write lock: a reader
 	Key         string // of a table of locks
 	Tenant      string // of a lock that is shared between tenants or classes
+	Call        uint64 // the call that asked for several keys at one instant; 0: it is for one
 	Since       int64  // as xsync.Now says it
 	Stack       *Stack
 	Approximate bool // a hold: another has released permits here, and may have meant these

@@ -21,9 +21,9 @@ func free(e *entry) {
 }
 
 // addHold records a hold of the caller.
-func (r *Record) addHold(n int64, shared bool, key, tenant string) {
+func (r *Record) addHold(n int64, shared bool, key, tenant string, call uint64) {
 	e := newEntry(n, shared, key)
-	e.Tenant = tenant
+	e.Tenant, e.Call = tenant, call
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.Level() != Holders { // any more

@@ -7,6 +7,7 @@ import "github.com/farad-go/farad/internal/xsync"
 type Nesting struct {
 	Agent        Agent
 	Held, Wanted Grip
+	Together     bool   // one call has acquired both, which it had asked for at one instant
 	Gates        []Grip // what it held besides
 }
 
@@ -15,6 +16,7 @@ type Grip struct {
 	LockID  uint64
 	Key     string
 	Permits int64
+	call    uint64 // as a hold has it
 	Stack   *Stack
 }
 
@@ -54,7 +56,7 @@ type hand struct {
 
 // join enters a hold of r, which is locked, in the chain of its agent.
 func (h *hand) join(r *Record, e *entry) {
-	h.agent, h.grip = Agent{Goroutine: e.Agent.Goroutine, Task: e.Agent.Task}, Grip{r.id, e.Key, e.Permits, e.Stack}
+	h.agent, h.grip = Agent{Goroutine: e.Agent.Goroutine, Task: e.Agent.Task}, Grip{r.id, e.Key, e.Permits, e.Call, e.Stack}
 	at := h.agent.Goroutine
 	if h.agent.Task != 0 {
 		at = h.agent.Task
@@ -103,6 +105,10 @@ func (h *hand) learn(o *hand) {
 			add(uint64(g.Key[i]))
 		}
 	}
+	together := h.grip.call != 0 && h.grip.call == o.grip.call
+	if together {
+		add(1)
+	}
 	familiar := &hands.familiar[sum>>(64-familiarBits)]
 	if familiar.Load() == int64(sum) {
 		return
@@ -113,7 +119,7 @@ func (h *hand) learn(o *hand) {
 		hands.learned = hands.learned[1:]
 	}
 	familiar.Store(int64(sum))
-	n := Nesting{Agent: h.agent, Held: o.grip, Wanted: h.grip}
+	n := Nesting{Agent: h.agent, Held: o.grip, Wanted: h.grip, Together: together}
 	left := maxNested
 	for g := h.in.newest; g != nil && left > 0; g = g.older {
 		left--

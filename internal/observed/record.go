@@ -194,22 +194,25 @@ func (r *Record) Level() Level {
 }
 
 // Took says that the caller has taken n permits without a wait.
-func (r *Record) Took(n int64, shared bool) { r.tookFor(n, shared, "", "") }
+func (r *Record) Took(n int64, shared bool) { r.tookFor(n, shared, "", "", 0) }
 
-// TookKey is Took for a table of locks.
-func (r *Record) TookKey(n int64, shared bool, key string) { r.tookFor(n, shared, key, "") }
+// TookKey is Took for a table of locks. What one call acquires of several keys has the number of
+// the call, which is 0 otherwise.
+func (r *Record) TookKey(n int64, shared bool, key string, call uint64) {
+	r.tookFor(n, shared, key, "", call)
+}
 
 // TookAs is Took for a tenant.
-func (r *Record) TookAs(n int64, tenant string) { r.tookFor(n, false, "", tenant) }
+func (r *Record) TookAs(n int64, tenant string) { r.tookFor(n, false, "", tenant, 0) }
 
-func (r *Record) tookFor(n int64, shared bool, key, tenant string) {
+func (r *Record) tookFor(n int64, shared bool, key, tenant string, call uint64) {
 	level := r.Level()
 	if level == Off {
 		return
 	}
 	c := r.took.Add(1)
 	if level == Holders {
-		r.addHold(n, shared, key, tenant)
+		r.addHold(n, shared, key, tenant, call)
 	} else if c <= period || c%period == 0 {
 		r.sampleHold(n, weightOf(c))
 	}
@@ -230,7 +233,7 @@ type Wait struct {
 // Begin says that the caller begins to wait for n permits. canEnd says that a context or a time may
 // end the wait. A wait for none, such as that for a signal, is followed by no hold.
 func (r *Record) Begin(n int64, shared, canEnd bool) Wait {
-	return r.BeginKey(n, shared, canEnd, "", 0)
+	return r.BeginKey(n, shared, canEnd, "", 0, 0)
 }
 
 // BeginAs is Begin for a tenant.
@@ -244,12 +247,13 @@ func (r *Record) BeginAs(n int64, canEnd bool, tenant string) Wait {
 	return w
 }
 
-// BeginKey is Begin for a table of locks, which knows the key by a hash.
-func (r *Record) BeginKey(n int64, shared, canEnd bool, key string, hash uint64) Wait {
+// BeginKey is Begin for a table of locks, which knows the key by a hash. The call is that of
+// [Record.TookKey].
+func (r *Record) BeginKey(n int64, shared, canEnd bool, key string, hash, call uint64) Wait {
 	if r.Skips() {
 		return Wait{r: r, n: n}
 	}
-	return r.beginSlow(n, shared, canEnd, key, hash)
+	return r.beginSlow(n, shared, canEnd, key, hash, call)
 }
 
 // Skips reports whether the caller's wait is one of those, most at [Counts], that are counted when
@@ -289,7 +293,7 @@ func (r *Record) sample(c int64, w Wait) {
 }
 
 //go:noinline
-func (r *Record) beginSlow(n int64, shared, canEnd bool, key string, hash uint64) Wait {
+func (r *Record) beginSlow(n int64, shared, canEnd bool, key string, hash, call uint64) Wait {
 	if !inert && r.unnamed.Load() != 0 {
 		r.nameAfter(here())
 	}
@@ -298,7 +302,7 @@ func (r *Record) beginSlow(n int64, shared, canEnd bool, key string, hash uint64
 		return Wait{}
 	case Holders:
 		e := newEntry(n, shared, key)
-		e.CanEnd, e.hash = canEnd, hash
+		e.CanEnd, e.hash, e.Call = canEnd, hash, call
 		r.mu.Lock()
 		r.pushLocked(&r.waits, e)
 		r.peak.Store(max(r.peak.Load(), int64(r.waits.n)))

@@ -14,7 +14,10 @@ import (
 
 // A batch is what one call asks for: each key once, in the order of the hashes, which is that of
 // the shards.
-type batch[K comparable] struct{ requests []member[K] }
+type batch[K comparable] struct {
+	requests []member[K]
+	call     uint64 // its number, if a record has been told of it
+}
 
 // A member is the request for one of the keys.
 type member[K comparable] struct {
@@ -58,6 +61,7 @@ func (b *batch[K]) dropRepeats() {
 
 // endBatch ends the use of b.
 func (t *table[K]) endBatch(b *batch[K]) {
+	b.call = 0
 	if clear(b.requests); cap(b.requests) <= largeBatch {
 		b.requests = b.requests[:0]
 		t.batches.Put(b)
@@ -179,7 +183,7 @@ func (b *batch[K]) wait(l waiter.Limit) error {
 		if m.p == nil {
 			continue
 		}
-		if err := m.sleep(l); err != nil {
+		if err := b.sleep(m, l); err != nil {
 			b.tellReleased()
 			b.giveUp(i, err)
 			return err
@@ -191,12 +195,12 @@ func (b *batch[K]) wait(l waiter.Limit) error {
 }
 
 // sleep waits for one of the keys.
-func (m *member[K]) sleep(l waiter.Limit) error {
+func (b *batch[K]) sleep(m *member[K], l waiter.Limit) error {
 	if !m.t.hub.isMet() {
 		_, err := waiter.Wait(m.p, l, m.request)
 		return err
 	}
-	w := m.told().begin(l)
+	w := b.told(m).begin(l)
 	_, err := waiter.Wait(m.p, l, m.request)
 	m.t.hub.end(w, err)
 	return err

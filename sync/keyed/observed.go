@@ -127,6 +127,7 @@ type told struct {
 	shared bool
 	key    string
 	hash   uint64
+	call   uint64 // of a batch
 }
 
 // told returns r as the record of its lock has it. Only one that knows the holders asks for the
@@ -139,13 +140,13 @@ func (r *request[K]) told() told {
 	return to
 }
 
-func (t told) took()     { t.r.TookKey(t.n, t.shared, t.key) }
+func (t told) took()     { t.r.TookKey(t.n, t.shared, t.key, t.call) }
 func (t told) released() { t.r.ReleasedKey(t.n, t.shared, t.key) }
 
 // begin tells that a wait begins.
 func (t told) begin(l waiter.Limit) observed.Wait {
 	t.h.waiting.Add(1)
-	return t.r.BeginKey(t.n, t.shared, l.MayEnd(), t.key, t.hash)
+	return t.r.BeginKey(t.n, t.shared, l.MayEnd(), t.key, t.hash, t.call)
 }
 
 // end tells that it has ended.
@@ -160,7 +161,7 @@ func (h *hub) end(w observed.Wait, err error) {
 func (t *table[K]) tellTook(hash uint64, k K, n, most int64) {
 	r := t.hub.record()
 	if r.Level() == observed.Holders {
-		r.TookKey(n, most != t.size, observed.KeyText(k, hash))
+		r.TookKey(n, most != t.size, observed.KeyText(k, hash), 0)
 	} else {
 		r.Took(n, most != t.size)
 	}
@@ -186,6 +187,16 @@ func (r request[K]) waitTelling(l waiter.Limit) error {
 	return err
 }
 
+// told returns m as the record of its lock has it, with the number of the call.
+func (b *batch[K]) told(m *member[K]) told {
+	to := m.told()
+	if to.key != "" && b.call == 0 {
+		b.call = observed.NewID()
+	}
+	to.call = b.call
+	return to
+}
+
 // tellTook tells of those requests that need not wait.
 func (b *batch[K]) tellTook() { b.tellAll(told.took) }
 
@@ -196,7 +207,7 @@ func (b *batch[K]) tellReleased() { b.tellAll(told.released) }
 func (b *batch[K]) tellAll(hook func(told)) {
 	for i := range len(b.requests) {
 		if m := &b.requests[i]; m.p == nil && m.t.hub.watched.Load() {
-			hook(m.told())
+			hook(b.told(m))
 		}
 	}
 }
