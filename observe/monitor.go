@@ -72,13 +72,14 @@ func (m *monitor) run() {
 		c := m.config.Load()
 		observed.Stamp()
 		if begin := time.Now(); !begin.Before(next) {
+			told := observed.TakeNestings() // first, so that the snapshot has their locks
 			now := readLocks()
 			takeLeaks()
 			past.add(now)
 			if len(now.Locks) == 0 && !observed.Executes() && observed.Everything() == observed.Off && m.end(asked) {
 				return
 			}
-			sight.look(now, c)
+			sight.look(now, told, c)
 			past.add(now)
 			m.looks.Add(1)
 			end := time.Now()
@@ -107,8 +108,9 @@ type sight struct {
 	suspect  suspect
 }
 
-// look reports what a snapshot shows that the last ones did not.
-func (s *sight) look(now *Snapshot, c *Config) {
+// look reports what a snapshot shows that the last ones did not, and what the locks had told before
+// it was taken.
+func (s *sight) look(now *Snapshot, told []observed.Nesting, c *Config) {
 	patience := c.LongWait
 	if patience < 0 {
 		patience = never
@@ -123,7 +125,7 @@ func (s *sight) look(now *Snapshot, c *Config) {
 	if s.before == nil {
 		s.before = now
 	}
-	for _, x := range s.suspect.next(s.before, now, observed.TakeNestings(), c) {
+	for _, x := range s.suspect.next(s.before, now, told, c) {
 		reports.suspicions.tell(x)
 	}
 	s.before = now

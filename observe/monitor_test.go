@@ -398,6 +398,38 @@ func TestInversionsWithoutWaits(t *testing.T) {
 	}
 }
 
+// What locks tell that are watched while the monitor looks is in the next report, if not in this.
+func TestNoNestingIsLostBesideALook(t *testing.T) {
+	watchFast(t, "")
+	others := make([]mutex.Mutex, 1000) // so that a look takes long
+	for i := range others {
+		Watch(&others[i], "other", LevelCounts)
+		defer Unwatch(&others[i])
+	}
+	for range 30 {
+		var a, b mutex.Mutex
+		nest := func(first, second *mutex.Mutex) func() {
+			return func() { first.Lock(); second.Lock(); second.Unlock(); first.Unlock() }
+		}
+		start := time.Now()
+		watchdog.hurry()
+		Watch(&a, t.Name(), LevelHolders)
+		Watch(&b, t.Name(), LevelHolders)
+		var one, other stdsync.WaitGroup
+		one.Go(nest(&a, &b))
+		one.Wait()
+		other.Go(nest(&b, &a))
+		other.Wait()
+		locktest.Eventually(t, "it is found", func() bool {
+			return slices.ContainsFunc(Read().Suspicions, func(s Suspicion) bool {
+				return s.Why == Inversion && s.At.After(start)
+			})
+		})
+		Unwatch(&a)
+		Unwatch(&b)
+	}
+}
+
 // A goroutine may lock for its child, which unlocks. The first time nobody knows that the parent
 // does not wait for itself.
 func TestChildThatUnlocksIsNoDeadlock(t *testing.T) {
