@@ -56,7 +56,8 @@ type hand struct {
 
 // join enters a hold of r, which is locked, in the chain of its agent.
 func (h *hand) join(r *Record, e *entry) {
-	h.agent, h.grip = Agent{Goroutine: e.Agent.Goroutine, Task: e.Agent.Task}, Grip{r.id, e.Key, e.Permits, e.Call, e.Stack}
+	h.agent = Agent{Goroutine: e.Agent.Goroutine, Task: e.Agent.Task}
+	h.grip = Grip{r.id, e.Key, e.Permits, e.Call, e.Stack}
 	at := h.agent.Goroutine
 	if h.agent.Task != 0 {
 		at = h.agent.Task

@@ -134,6 +134,17 @@ func (r *Record) set(name string, level Level) {
 	} else if r.name == "" && r.place == nil {
 		r.unnamed.Store(1)
 	}
+	r.setLevelLocked(level)
+}
+
+// forget ends the record, which has left the registry: what it has is nobody's any more.
+func (r *Record) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.setLevelLocked(Off)
+}
+
+func (r *Record) setLevelLocked(level Level) {
 	old := Level(r.level.Swap(uint32(level)))
 	if level == old {
 		return

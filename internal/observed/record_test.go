@@ -752,3 +752,47 @@ func TestContendedCountsAreExact(t *testing.T) {
 	require.InEpsilon(t, l.Contended, l.Wait.Count, 0.3, "the sample stands for all")
 	require.InEpsilon(t, l.Acquired, l.Hold.Count, 0.1)
 }
+
+// What is held of a lock that is not observed any more, or has been collected, is in nobody's way
+// when an order is learned: of the holds of a goroutine only the newest are looked at.
+func TestNothingIsLearnedFromWhatIsForgotten(t *testing.T) {
+	const more = 32
+	for name, end := range map[string]func(m *mutex.Mutex){
+		"unwatched": func(m *mutex.Mutex) { observed.Unwatch(m); m.Unlock() },
+		"counted":   func(m *mutex.Mutex) { observed.Watch(m, "", observed.Counts); m.Unlock() },
+		"collected": func(*mutex.Mutex) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var a, b mutex.Mutex
+			first, second := observedtest.WatchAs(t, "a", &a, observed.Holders), observedtest.WatchAs(t, "b", &b, observed.Holders)
+			a.Lock()
+			collected := make(chan struct{}, more)
+			for range more {
+				m := new(mutex.Mutex)
+				observed.Watch(m, "", observed.Holders)
+				m.Lock()
+				end(m)
+				runtime.AddCleanup(m, func(c chan struct{}) { c <- struct{}{} }, collected)
+			}
+			for range more {
+				runtime.GC()
+				<-collected
+			}
+			observed.TakeLeaks()
+			held := 0
+			locktest.Eventually(t, "they are forgotten", func() bool {
+				observed.TakeNestings()
+				b.Lock()
+				defer b.Unlock()
+				held = 0
+				for _, n := range observed.TakeNestings() {
+					if n.Held.LockID == first().ID && n.Wanted.LockID == second().ID {
+						held++
+					}
+				}
+				return held == 1
+			})
+			a.Unlock()
+		})
+	}
+}

@@ -152,6 +152,7 @@ func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
 			oldest := registry.records[0]
 			removeLocked(oldest)
 			defer oldest.agree()
+			oldest.forget()
 		}
 		about, own := &k.About, ""
 		if k.about != nil {
@@ -193,6 +194,7 @@ func leave(at uintptr) {
 	r := find(at)
 	if r != &lost {
 		removeLocked(r)
+		r.forget()
 	}
 	registry.mu.Unlock()
 	r.agree()
@@ -228,6 +230,7 @@ func collected(r *Record) {
 	r.leaked()
 	registry.mu.Lock()
 	removeLocked(r)
+	r.forget()
 	registry.mu.Unlock()
 }
 
