@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+
+	xsemaphore "golang.org/x/sync/semaphore"
+
+	faradsync "github.com/farad-go/farad/sync"
+	"github.com/farad-go/farad/sync/keyed"
+	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/sync/semaphore"
+)
+
+// A cell is one way to use a lock.
+type cell struct {
+	section, outside int // nanoseconds of work with the lock and without
+	goroutines       int
+	busy             int // goroutines for each processor that do nothing but work
+	permits          int
+	writes           int // one of so many operations is a write; 0: none
+}
+
+func (c cell) String() string {
+	kind := fmt.Sprintf("%d-%d", c.section, c.outside)
+	if c.permits == 0 {
+		kind = fmt.Sprintf("%d-%s", c.section, share(c.writes))
+	}
+	return fmt.Sprintf("%s/%d/busy-%d", kind, c.goroutines, c.busy)
+}
+
+func share(writes int) string {
+	if writes == 0 {
+		return "read"
+	}
+	return fmt.Sprintf("write-%d", writes)
+}
+
+// A use is what a goroutine does with a lock, before and after its section.
+type use struct{ enter, leave func(write bool) }
+
+type peer struct {
+	name   string
+	create func(c cell) use
+}
+
+// A plane is a kind of lock, and the cells in which its peers are compared with the first.
+type plane struct {
+	name  string
+	peers []peer
+	cells func() []cell
+}
+
+var bg = context.Background()
+
+func exclusive(l sync.Locker) use {
+	return use{func(bool) { l.Lock() }, func(bool) { l.Unlock() }}
+}
+
+// weighted is what both semaphores have.
+type weighted interface {
+	Acquire(ctx context.Context, n int64) error
+	Release(n int64)
+}
+
+func permits(s weighted) use {
+	return use{func(bool) { _ = s.Acquire(bg, 1) }, func(bool) { s.Release(1) }}
+}
+
+type readWrite interface {
+	sync.Locker
+	RLock()
+	RUnlock()
+}
+
+func shared(l readWrite) use {
+	return use{
+		func(write bool) {
+			if write {
+				l.Lock()
+			} else {
+				l.RLock()
+			}
+		},
+		func(write bool) {
+			if write {
+				l.Unlock()
+			} else {
+				l.RUnlock()
+			}
+		},
+	}
+}
+
+var (
+	channel = peer{"channel", func(c cell) use {
+		tokens := make(chan struct{}, c.permits)
+		return use{func(bool) { tokens <- struct{}{} }, func(bool) { <-tokens }}
+	}}
+	xsync = peer{"x/sync", func(c cell) use { return permits(xsemaphore.NewWeighted(int64(c.permits))) }}
+	ours  = peer{"semaphore", func(c cell) use { return permits(semaphore.New(int64(c.permits))) }}
+)
+
+var planes = []plane{
+	{"mutex", []peer{
+		{"sync.Mutex", func(cell) use { return exclusive(new(sync.Mutex)) }},
+		{"farad/sync.Mutex", func(cell) use { return exclusive(new(faradsync.Mutex)) }},
+		{"mutex.Mutex", func(cell) use { return exclusive(new(mutex.Mutex)) }},
+		ours,
+		{"WithCapacitor", func(cell) use { return permits(semaphore.New(1, semaphore.WithCapacitor(1, 256))) }},
+		{"keyed.Mutex", func(cell) use {
+			m := new(keyed.Mutex[string])
+			return use{func(bool) { m.Lock("key") }, func(bool) { m.Unlock("key") }}
+		}},
+		channel,
+		xsync,
+	}, func() []cell { return exclusiveCells(1, []int{2, 8, 64, 1024}) }},
+	{"permits-4", []peer{
+		channel,
+		ours,
+		xsync,
+	}, func() []cell { return exclusiveCells(4, []int{8, 64}) }},
+	{"rwlock", []peer{
+		{"sync.RWMutex", func(cell) use { return shared(new(sync.RWMutex)) }},
+		{"farad/sync.RWMutex", func(cell) use { return shared(new(faradsync.RWMutex)) }},
+		{"rwlock, bias", func(cell) use { return shared(rwlock.New(rwlock.WithReaderBias())) }},
+	}, rwCells},
+	{"pool", []peer{
+		xsync,
+		channel,
+		{"x/sync, Gosched", func(c cell) use { // the mend of jackc/puddle#47
+			u := permits(xsemaphore.NewWeighted(int64(c.permits)))
+			return use{u.enter, func(bool) { u.leave(false); runtime.Gosched() }}
+		}},
+		ours,
+		{"WithCapacitor", func(c cell) use {
+			return permits(semaphore.New(int64(c.permits), semaphore.WithCapacitor(1, 256)))
+		}},
+	}, poolCells},
+}
+
+func exclusiveCells(permits int, goroutines []int) (cells []cell) {
+	for _, work := range [][2]int{
+		{0, 0}, {0, 200}, {0, 1000}, {0, 10000},
+		{200, 0}, {200, 200}, {200, 1000}, {200, 10000},
+		{1000, 0}, {1000, 200}, {1000, 1000}, {1000, 10000},
+		{10000, 0}, {10000, 10000},
+	} {
+		for _, n := range goroutines {
+			for busy := range 3 {
+				cells = append(cells, cell{section: work[0], outside: work[1], goroutines: n, busy: busy, permits: permits})
+			}
+		}
+	}
+	return cells
+}
+
+func rwCells() (cells []cell) {
+	for _, section := range []int{0, 40, 200, 1000, 10000} {
+		for _, writes := range []int{0, 1000, 100, 10} {
+			for _, n := range []int{2, 8, 64} {
+				for busy := range 3 {
+					cells = append(cells, cell{section: section, goroutines: n, busy: busy, writes: writes})
+				}
+			}
+		}
+	}
+	return cells
+}
+
+// asleep is the section of a pool's user, who waits for an answer.
+const asleep = -1_000_000
+
+// poolCells are those of jackc/puddle#46: 4 resources for 100 clients, which hold one for a
+// millisecond, asleep, and then work.
+func poolCells() (cells []cell) {
+	for _, outside := range []int{0, 200_000, 1_000_000} {
+		cells = append(cells, cell{section: asleep, outside: outside, goroutines: 100, permits: 4})
+	}
+	return cells
+}

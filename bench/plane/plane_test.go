@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/xml"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// All cells can be measured, and the map and the table have each lock.
+func TestEveryPlaneIsDrawn(t *testing.T) {
+	dir := t.TempDir()
+	svg, md := filepath.Join(dir, "map.svg"), filepath.Join(dir, "table.md")
+	var out strings.Builder
+	args := []string{"-rounds", "1", "-window", "1ms", "-quick", "-svg", svg, "-md", md}
+	require.NoError(t, run(args, &out, io.Discard))
+	text, err := os.ReadFile(md)
+	require.NoError(t, err)
+	require.Equal(t, out.String(), string(text))
+	picture, err := os.ReadFile(svg)
+	require.NoError(t, err)
+	require.NoError(t, xml.Unmarshal(picture, new(any)))
+	for _, p := range planes {
+		if p.name == "pool" { // has 100 goroutines, and -quick 8
+			continue
+		}
+		for _, peer := range p.peers[1:] {
+			require.Contains(t, out.String(), "| "+peer.name+" |")
+			require.Contains(t, string(picture), peer.name+" ÷ "+p.peers[0].name)
+		}
+	}
+}
+
+func TestNamesChooseCells(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, run([]string{"-rounds", "1", "-window", "1ms", "-run", "^pool/.*-0/"}, &out, io.Discard))
+	require.Contains(t, out.String(), "**pool**: time ÷ x/sync, 1 cells")
+	require.Error(t, run([]string{"-run", "("}, &out, io.Discard))
+	require.Error(t, run([]string{"-unknown"}, &out, io.Discard))
+}
+
+func TestRatiosAreOfMedians(t *testing.T) {
+	of := func(times ...float64) (s []sample) {
+		for _, ns := range times {
+			s = append(s, sample{perOp: ns})
+		}
+		return s
+	}
+	r := result{
+		plane: plane{peers: []peer{{name: "base"}, {name: "other"}}},
+		cells: []cell{{busy: 0}, {busy: 1}},
+		samples: [][][]sample{
+			{of(1, 10, 1000), of(20, 1, 30)},
+			{of(1, 1, 1), of(3, 3, 3)},
+		},
+	}
+	require.InDelta(t, 2.0, r.ratio(0, 1), 0)
+	at, ratio := r.worst(1, true)
+	require.Equal(t, 1, at)
+	require.InDelta(t, 3.0, ratio, 0)
+}
+
+// What is to take some time on a processor does, more or less.
+func TestWorkTakesTime(t *testing.T) {
+	least := time.Hour
+	for range 100 {
+		start := time.Now()
+		work(100_000)
+		least = min(least, time.Since(start))
+	}
+	require.Greater(t, least, 10*time.Microsecond)
+}
+
+func TestColoursSayBetterAndWorse(t *testing.T) {
+	require.Equal(t, "#ffffff", colour(1))
+	require.NotEqual(t, colour(1.2), colour(3))
+	require.True(t, strings.HasPrefix(colour(1.2), "#ff"))
+	require.Contains(t, colour(0.5), "ff")
+	require.NotEqual(t, colour(0.9), colour(0.5))
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// A sample is what one lock did in a window.
+type sample struct {
+	perOp      float64 // nanoseconds
+	processors float64 // that were kept busy
+	share      float64 // operations of the goroutine with least ÷ of that with most
+}
+
+// A tally is a goroutine's, and on cache lines of its own.
+type tally struct {
+	_    [64]byte
+	done atomic.Int64
+	_    [56]byte
+}
+
+// measure has the goroutines of a cell use a lock, and looks at a window of that.
+func measure(u use, c cell, window time.Duration) sample {
+	var stop atomic.Bool
+	var all sync.WaitGroup
+	for range c.busy * runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for !stop.Load() {
+				work(1000)
+			}
+		})
+	}
+	tallies := make([]tally, c.goroutines)
+	for i := range tallies {
+		all.Go(func() {
+			random := uint64(i) + 1
+			for !stop.Load() {
+				random = random*6364136223846793005 + 1442695040888963407
+				write := c.writes > 0 && random>>33%uint64(c.writes) == 0 //nolint:gosec // not negative
+				u.enter(write)
+				if c.section == asleep {
+					time.Sleep(-asleep)
+				} else {
+					work(c.section)
+				}
+				u.leave(write)
+				work(c.outside)
+				tallies[i].done.Add(1)
+			}
+		})
+	}
+	if c.section == asleep {
+		window *= 10
+	}
+	time.Sleep(window / 2)
+	before, used, start := sum(tallies), processorTime(), time.Now()
+	time.Sleep(window)
+	after, usedThen, took := sum(tallies), processorTime(), time.Since(start)
+	stop.Store(true)
+	all.Wait()
+	least, most := int64(-1), int64(0)
+	for i := range tallies {
+		n := tallies[i].done.Load()
+		if least < 0 || n < least {
+			least = n
+		}
+		most = max(most, n)
+	}
+	return sample{
+		perOp:      float64(took) / float64(max(1, after-before)),
+		processors: float64(usedThen-used) / float64(took),
+		share:      float64(least) / float64(max(1, most)),
+	}
+}
+
+func sum(tallies []tally) (n int64) {
+	for i := range tallies {
+		n += tallies[i].done.Load()
+	}
+	return n
+}
+
+// processorTime returns how long this process has kept processors busy.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// perNs is how many turns of spin a nanosecond takes.
+var perNs = sync.OnceValue(func() float64 {
+	const turns = 100_000
+	least := time.Hour
+	for range 50 {
+		start := time.Now()
+		spin(turns)
+		least = min(least, time.Since(start))
+	}
+	return turns / float64(least)
+})
+
+// work takes so many nanoseconds on a processor.
+func work(ns int) {
+	if ns > 0 {
+		spin(int(float64(ns) * perNs()))
+	}
+}
+
+//go:noinline
+func spin(turns int) (x uint64) {
+	for range turns {
+		x = x*6364136223846793005 + 1442695040888963407
+	}
+	return x
+}
