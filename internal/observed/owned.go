@@ -61,9 +61,13 @@ func (r *Record) futureBegins(w *waiter.Waiter, n int64, shared bool, tenant str
 		e := newEntry(n, shared, "")
 		e.Future, e.Tenant = true, tenant
 		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.Level() != Holders { // any more
+			free(e)
+			return
+		}
 		r.ownLocked(e, unsafe.Pointer(w))
 		r.pushLocked(&r.waits, e)
-		r.mu.Unlock()
 	}
 }
 
@@ -95,8 +99,9 @@ func (r *Record) FutureTaken(w *waiter.Waiter, err error) {
 	switch {
 	case err != nil:
 		r.failed[whyOf(err)].Add(1)
-	case r.Level() == Holders && !waits:
-		return // its request began before the record
+	case r.Level() == Holders && !waits: // its request began before the record
+		r.unknown += w.N
+		return
 	case e != nil && e.waited:
 		r.granted.Add(1)
 	default:

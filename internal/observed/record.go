@@ -158,6 +158,9 @@ func (r *Record) setLevelLocked(level Level) {
 			free(e)
 		}
 	}
+	for _, e := range r.owned { // Futures tell of their ends only at Holders.
+		r.dropLocked(e)
+	}
 	if level == Holders {
 		r.unknown = unknownYet
 	}
@@ -284,6 +287,20 @@ func (r *Record) Granted(n int64) {
 	if c := r.granted.Add(1); c <= r.line.Load() || c%period == 0 {
 		r.sample(c, Wait{n: n})
 	}
+	r.grantedUnseen(n)
+}
+
+// grantedUnseen says that a wait has ended with n permits whose beginning was not recorded. If the
+// level has risen meanwhile they are those of an unknown holder.
+func (r *Record) grantedUnseen(n int64) {
+	if r.Level() != Holders {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Level() == Holders {
+		r.unknown += n
+	}
 }
 
 // sample puts the c-th grant into the sample, if it belongs there.
@@ -368,6 +385,7 @@ func (w Wait) End(err error) {
 	if w.start != 0 || c <= r.line.Load() || c%period == 0 {
 		r.sample(c, w)
 	}
+	r.grantedUnseen(w.n)
 }
 
 // weightOf returns for how many acquisitions the c-th stands in the sample.

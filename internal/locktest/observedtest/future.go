@@ -31,6 +31,7 @@ func RunFuture(t *testing.T, f Future) {
 	t.Helper()
 	t.Run("holders", func(t *testing.T) { f.isKnown(t, Watch(t, f.Of, observed.Holders)) })
 	t.Run("counts", func(t *testing.T) { f.isCounted(t, Watch(t, f.Of, observed.Counts)) })
+	t.Run("switched", func(t *testing.T) { f.isForgotten(t) })
 }
 
 func (f Future) isKnown(t *testing.T, read func() observed.Lock) {
@@ -76,6 +77,43 @@ func (f Future) isKnown(t *testing.T, read func() observed.Lock) {
 	f.End()
 	require.Empty(t, read().Waiters)
 	require.Empty(t, read().Holders)
+}
+
+// isForgotten checks that a lock whose level falls forgets its futures, which may end unseen, and
+// knows when the level rises again that it does not know who holds.
+func (f Future) isForgotten(t *testing.T) {
+	t.Helper()
+	for _, below := range []observed.Level{observed.Counts, observed.Off} {
+		for _, granted := range []bool{false, true} {
+			f.Take()
+			Watch(t, f.Of, observed.Holders)
+			require.False(t, f.F.Poll(nil))
+			observed.Watch(f.Of, "", below)
+			if granted {
+				f.Give()
+				require.True(t, f.F.Poll(nil))
+			} else {
+				f.End()
+			}
+			read := Watch(t, f.Of, observed.Holders)
+			l := read()
+			require.Empty(t, l.Waiters)
+			require.Empty(t, l.Holders)
+			require.Positive(t, l.Unknown)
+			if granted {
+				require.NoError(t, f.F.Err())
+				require.Empty(t, read().Holders)
+				f.End()
+			} else {
+				f.Give()
+			}
+			l = read()
+			require.Zero(t, l.Unknown)
+			require.Zero(t, l.Handed)
+			require.Equal(t, l.Size, l.Free)
+			observed.Unwatch(f.Of)
+		}
+	}
 }
 
 // isCounted is the same where only numbers are kept: what was asked for is acquired, once.
