@@ -74,7 +74,7 @@
 // # Goroutines that nobody can wake
 //
 // A goroutine that waits for a lock which nobody else can reach is no deadlock of the above kind if
-// nobody is known to hold the lock. The runtime's profile goroutineleak of Go 1.27 finds it, if the
+// nobody is known to hold the lock. From Go 1.27 on, the profile goroutineleak finds it, if the
 // lock is at [LevelHolders] and neither a context nor a time may end the wait. Waits for Mutex and
 // RWMutex of package sync are never in it.
 //

@@ -9,5 +9,6 @@ import (
 
 func TestMain(m *testing.M) {
 	Configure(Config{Logger: slog.New(slog.DiscardHandler)})
+	hasLeakProfile = func() bool { return true } // so that texts are the same on every Go
 	goleak.VerifyTestMain(m)
 }

@@ -106,6 +106,7 @@ type sight struct {
 	before   *Snapshot
 	detector detector
 	suspect  suspect
+	dead     map[uint64]bool // the locks of deadlocks that have been reported and last
 }
 
 // look reports what a snapshot shows that the last ones did not, and what the locks had told before
@@ -116,8 +117,12 @@ func (s *sight) look(now *Snapshot, told []observed.Nesting, c *Config) {
 		patience = never
 	}
 	certain, possible := s.detector.next(now, patience)
+	s.forgetDead(now)
 	for _, d := range certain {
 		reports.deadlocks.tell(d)
+		for i := range d.Waits {
+			s.dead[d.Waits[i].LockID] = true
+		}
 	}
 	for _, d := range possible {
 		reports.suspicions.tell(d.suspicion())
@@ -126,9 +131,35 @@ func (s *sight) look(now *Snapshot, told []observed.Nesting, c *Config) {
 		s.before = now
 	}
 	for _, x := range s.suspect.next(s.before, now, told, c) {
-		reports.suspicions.tell(x)
+		if !s.repeats(&x) {
+			reports.suspicions.tell(x)
+		}
 	}
 	s.before = now
+}
+
+// forgetDead forgets the locks for which nobody waits any more: their deadlock has ended.
+func (s *sight) forgetDead(now *Snapshot) {
+	last := s.dead
+	s.dead = map[uint64]bool{}
+	for i := range now.Locks {
+		if l := &now.Locks[i]; last[l.ID] && len(l.Waiters) > 0 {
+			s.dead[l.ID] = true
+		}
+	}
+}
+
+// repeats reports whether x says only what the report of a deadlock has said already: that its locks
+// are waited for and held for long, or were taken in both orders.
+func (s *sight) repeats(x *Suspicion) bool {
+	switch x.Why {
+	case LongWait, LongHold:
+		return s.dead[x.LockID]
+	case Inversion:
+		return s.dead[x.LockID] && s.dead[x.inner]
+	default:
+		return false
+	}
 }
 
 const never = 1<<63 - 1

@@ -635,3 +635,27 @@ func TestTasksThatDeadlock(t *testing.T) {
 	_ = ex.Shutdown(ctx)
 	end.Wait()
 }
+
+// A deadlock that was reported is not reported again in pieces: that its locks are waited for and
+// held for long, and were taken in both orders. What concerns other locks is.
+func TestADeadlockIsNotRepeatedAsSuspicions(t *testing.T) {
+	s := sight{dead: map[uint64]bool{1: true, 2: true}}
+	for _, x := range []struct {
+		of   Suspicion
+		want bool
+	}{
+		{Suspicion{Why: LongWait, LockID: 1}, true},
+		{Suspicion{Why: LongHold, LockID: 2}, true},
+		{Suspicion{Why: LongWait, LockID: 3}, false},
+		{Suspicion{Why: Inversion, LockID: 1, inner: 2}, true},
+		{Suspicion{Why: Inversion, LockID: 1, inner: 3}, false},
+		{Suspicion{Why: Unreleased, LockID: 1}, false},
+	} {
+		require.Equal(t, x.want, s.repeats(&x.of), "%+v", x.of)
+	}
+	s.forgetDead(&Snapshot{Locks: []Lock{
+		{ID: 1, Waiters: []Waiter{{ID: 7}}},
+		{ID: 2}, // The deadlock has ended: nobody waits.
+	}})
+	require.Equal(t, map[uint64]bool{1: true}, s.dead)
+}

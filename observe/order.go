@@ -245,7 +245,7 @@ func (o *lockOrder) add(n nesting) (s Suspicion, ok bool) {
 		if n.inverts(b) {
 			o.told[p] = true
 			return Suspicion{
-				Why: Inversion, LockID: n.held.id, Lock: n.held.name,
+				Why: Inversion, LockID: n.held.id, Lock: n.held.name, inner: n.wanted.id,
 				Text:   fmt.Sprintf("%s before %s, and the reverse elsewhere", n.held.name, n.wanted.name),
 				Stacks: []Stack{n.held.stack, n.wanted.stack, b.held.stack, b.wanted.stack},
 			}, true

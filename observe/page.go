@@ -173,7 +173,7 @@ type callsView struct {
 }
 
 func newCallsView(s Stack) *callsView {
-	calls := s.Frames()
+	calls := s.essential()
 	if len(calls) == 0 {
 		return nil
 	}

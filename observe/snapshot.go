@@ -189,6 +189,8 @@ type Suspicion struct {
 	Text   string // one line
 	Stacks []Stack
 	Alike  []int // how many waits or holds each of the stacks stands for; empty: one
+
+	inner uint64 // of an inversion: the lock that was taken second
 }
 
 // A Reason is the kind of a suspicion.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -57,6 +58,45 @@ func frames(stack Stack) (all []runtime.Frame) {
 		}
 	}
 	return all
+}
+
+// essential returns the frames from the user's innermost to the user's outermost, those of the
+// standard library between them included. So a reader sees the line that matters first, and not
+// the server or the profiler that has called it. If all are the library's it returns all.
+func (s Stack) essential() []runtime.Frame {
+	all := frames(s)
+	users := func(f runtime.Frame) bool { return !isStandard(f.Function) }
+	first := slices.IndexFunc(all, users)
+	if first < 0 {
+		return all
+	}
+	last := len(all) - 1
+	for !users(all[last]) {
+		last--
+	}
+	return all[first : last+1]
+}
+
+// isStandard reports whether a function is of the standard library: the first element of its
+// package's path has no dot, and is that of a folder in it.
+func isStandard(function string) bool {
+	pkg := function
+	if i := strings.LastIndexByte(pkg, '/'); i >= 0 {
+		pkg = pkg[:i]
+	}
+	top, _, _ := strings.Cut(pkg, "/")
+	top, _, _ = strings.Cut(top, ".")
+	_, found := slices.BinarySearch(standard, top)
+	return found
+}
+
+// standard has the folders of the standard library.
+var standard = []string{
+	"archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed",
+	"encoding", "errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index", "internal", "io", "iter",
+	"log", "maps", "math", "mime", "net", "os", "path", "plugin", "reflect", "regexp", "runtime", "slices", "sort",
+	"strconv", "strings", "structs", "sync", "syscall", "testing", "text", "time", "unicode", "unique", "unsafe",
+	"vendor", "weak",
 }
 
 // goexit is what every goroutine begins with.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,14 +80,18 @@ func (v *view) text(sortBy string) string {
 	return p.String()
 }
 
+// hasLeakProfile reports whether the runtime has the profile: Go 1.26 has none.
+var hasLeakProfile = func() bool { return pprof.Lookup("goroutineleak") != nil }
+
 // leakedWaits says where to look for goroutines that will wait for ever though nobody holds what
 // they wait for. It is empty if no lock is observed so that they are found there.
 func (v *view) leakedWaits() string {
-	if !slices.ContainsFunc(v.Locks, func(l *lockView) bool { return l.Level == LevelHolders }) {
+	if !slices.ContainsFunc(v.Locks, func(l *lockView) bool { return l.Level == LevelHolders }) ||
+		!hasLeakProfile() {
 		return ""
 	}
-	return "Goroutines that wait for a lock that nobody else can reach are in the profile goroutineleak of Go 1.27, " +
-		"if their lock is at level holders and no sync.Mutex or sync.RWMutex."
+	return "The profile goroutineleak has the goroutines that wait for a lock which nothing else refers to. " +
+		"It misses those that wait for a sync.Mutex or a sync.RWMutex."
 }
 
 // verdict says in one sentence what is wrong.
@@ -161,7 +166,7 @@ func (p *printer) textStack(indent string, s Stack) { p.textCalls(indent, s, max
 
 // textCalls writes so many calls of a stack.
 func (p *printer) textCalls(indent string, s Stack, most int) {
-	calls := s.Frames()
+	calls := s.essential()
 	if len(calls) == 0 {
 		p.line("%s(no stack)", indent)
 	}

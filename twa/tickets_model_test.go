@@ -4,6 +4,7 @@ package twa
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -458,7 +459,9 @@ func TestModelRefusedRequestsTakeNoTicket(t *testing.T) {
 				)
 				x.Go(
 					"t",
-					func() { x.Assert(acquire(small) == ErrTooLarge && acquire(closed) == ErrClosed, "not refused") },
+					func() {
+						x.Assert(errors.Is(acquire(small), ErrTooLarge) && acquire(closed) == ErrClosed, "not refused")
+					},
 				)
 				x.Wait()
 			})
@@ -509,7 +512,7 @@ func TestModelTooLargeForAMoment(t *testing.T) {
 		x.Go("holder", func() { w.give(2) })
 		x.Wait()
 		err := f.Err()
-		w.Assert(err == nil || err == ErrTooLarge, "the future ends with %v", err)
+		w.Assert(err == nil || errors.Is(err, ErrTooLarge), "the future ends with %v", err)
 		w.useOr(2, err, ErrTooLarge)
 		w.size = w.s.Size() // the later one's
 		w.finish()
