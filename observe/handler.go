@@ -151,7 +151,8 @@ func (h *handler) render(format string, id uint64, sortBy string) (body []byte, 
 	return body, http.StatusOK
 }
 
-// snapshot reads a snapshot, remembers it for the sparklines, and cuts it around the lock asked for.
+// snapshot reads a snapshot, remembers it for the sparklines, and cuts it around the lock asked
+// for.
 func (h *handler) snapshot(id uint64) *Snapshot {
 	s := h.read()
 	h.past.add(s)

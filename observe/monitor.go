@@ -149,8 +149,8 @@ func (s *sight) forgetDead(now *Snapshot) {
 	}
 }
 
-// repeats reports whether x says only what the report of a deadlock has said already: that its locks
-// are waited for and held for long, or were taken in both orders.
+// repeats reports whether x says only what the report of a deadlock has said already: that its
+// locks are waited for and held for long, or were taken in both orders.
 func (s *sight) repeats(x *Suspicion) bool {
 	switch x.Why {
 	case LongWait, LongHold:

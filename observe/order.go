@@ -124,7 +124,9 @@ func (o *lockOrder) fromTold(now *Snapshot, told []observed.Nesting, add func(ne
 		if !ok {
 			continue
 		}
-		n := nesting{agent: id, held: toldGrip(held, &t.Held), wanted: toldGrip(wanted, &t.Wanted), together: t.Together}
+		n := nesting{
+			agent: id, held: toldGrip(held, &t.Held), wanted: toldGrip(wanted, &t.Wanted), together: t.Together,
+		}
 		for k := range t.Gates {
 			if l := locks[t.Gates[k].LockID]; l != nil {
 				n.gates = append(n.gates, toldGrip(l, &t.Gates[k]))

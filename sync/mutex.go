@@ -20,7 +20,7 @@ import (
 // is admitted to compete for the mutex. When it unlocks, the next is admitted, and the express lane
 // has all its places again. So running goroutines go on running, and the switch to another is paid
 // for once in many acquisitions. If critical sections are long, the lane has fewer places: about as
-// many as fit into 50 µs.
+// many as fit into 12 µs. The unlock that ends the lane lets the admitted goroutine run at once.
 //
 // Bound: the waiter at place p of the queue, where p = 0 has been admitted, is overtaken by at most
 // (p + 1) · Express later arrivals. There is no other way past a waiter.

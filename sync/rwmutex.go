@@ -19,9 +19,9 @@ import (
 // writer holds it; a writer, while no goroutine does. Otherwise it queues, readers and writers in
 // one line. The first of the line is admitted to compete for the lock. When an admitted reader has
 // entered, or an admitted writer unlocks, the next is admitted, and the express lane has all its
-// places again, or fewer if it lasts long. So readers next to each other in the line enter
-// together. Readers that arrive while a writer waits delay it by no more acquisitions than the lane
-// has places.
+// places again, or fewer if it lasts long. Readers next to each other in the line are let in at one
+// instant. Readers that arrive while a writer waits delay it by no more acquisitions than the lane
+// has places. The places count only while a goroutine waits.
 //
 // Bound: the waiter at place p of the line, where p = 0 has been admitted, is overtaken by at most
 // (p + 1) · Express later arrivals, readers and writers together.

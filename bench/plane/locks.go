@@ -151,7 +151,8 @@ func exclusiveCells(permits int, goroutines []int) (cells []cell) {
 	} {
 		for _, n := range goroutines {
 			for busy := range 3 {
-				cells = append(cells, cell{section: work[0], outside: work[1], goroutines: n, busy: busy, permits: permits})
+				c := cell{section: work[0], outside: work[1], goroutines: n, busy: busy, permits: permits}
+				cells = append(cells, c)
 			}
 		}
 	}

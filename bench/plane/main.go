@@ -4,9 +4,9 @@
 //	go -C bench run ./plane [-rounds 5] [-window 40ms] [-procs 2] [-run REGEXP] [-quick] \
 //		[-md FILE] [-svg FILE]
 //
-// It prints a table of quotients: time per operation ÷ that of the base in the same rounds, medians.
-// With -svg it draws the same as a map, one colour a cell. All locks of a cell are measured in each
-// round, one after the other, in an order that changes from round to round.
+// It prints a table of quotients: time per operation ÷ that of the base in the same rounds,
+// medians. With -svg it draws the same as a map, one colour a cell. All locks of a cell are
+// measured in each round, one after the other, in an order that changes from round to round.
 //
 // Read this file first, then locks.go for what is compared, run.go for how, and map.go for the
 // picture.

@@ -13,7 +13,8 @@ import (
 func writeTable(w io.Writer, r result) {
 	base := r.peers[0].name
 	fmt.Fprintf(w, "\n**%s**: time ÷ %s, %d cells\n\n", r.name, base, len(r.cells))
-	fmt.Fprintf(w, "| | mean | cells above 1.1 | worst | worst beside busy processors | processors busy, mean (%s) |\n", base)
+	fmt.Fprintf(w, "| | mean | cells above 1.1 | worst | worst beside busy processors | ")
+	fmt.Fprintf(w, "processors busy, mean (%s) |\n", base)
 	fmt.Fprintf(w, "|---|--:|--:|--:|--:|--:|\n")
 	for i := 1; i < len(r.peers); i++ {
 		logs, above, busy, baseBusy := 0.0, 0, 0.0, 0.0
@@ -62,11 +63,12 @@ func draw(results []result) []byte {
 				fmt.Fprintf(&body, "<text x='%d' y='%d' class='c'>+%d</text>\n", x+side/2, y+46, c.busy)
 			}
 			for at, c := range r.cells {
-				row := slices.IndexFunc(rows, func(o cell) bool { return o.isLike(c) })
-				column := slices.IndexFunc(columns, func(o cell) bool { return o.goroutines == c.goroutines && o.busy == c.busy })
+				row := slices.IndexFunc(rows, c.isInRow)
+				column := slices.IndexFunc(columns, c.isInColumn)
 				x, top, ratio := left+column*side, y+above+row*high, r.ratio(at, i)
-				fmt.Fprintf(&body, "<rect x='%d' y='%d' width='%d' height='%d' fill='%s'><title>%v: %.2f</title></rect>",
-					x, top, side-1, high-1, colour(ratio), c, ratio)
+				fmt.Fprintf(&body, "<rect x='%d' y='%d' width='%d' height='%d' ", x, top, side-1, high-1)
+				fmt.Fprintf(&body, "fill='%s'>", colour(ratio))
+				fmt.Fprintf(&body, "<title>%v: %.2f</title></rect>", c, ratio)
 				fmt.Fprintf(&body, "<text x='%d' y='%d' class='c'>%.2f</text>\n", x+side/2, top+12, ratio)
 			}
 			for k, c := range rows {
@@ -77,8 +79,8 @@ func draw(results []result) []byte {
 		}
 	}
 	var svg bytes.Buffer
-	fmt.Fprintf(&svg, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' font-family='sans-serif' font-size='11'>\n",
-		width+10, y)
+	fmt.Fprintf(&svg, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' ", width+10, y)
+	svg.WriteString("font-family='sans-serif' font-size='11'>\n")
 	svg.WriteString("<style>.h{font-weight:bold;font-size:13px}.c{text-anchor:middle}</style>\n")
 	svg.WriteString("<rect width='100%' height='100%' fill='white'/>\n")
 	svg.Write(body.Bytes())
@@ -89,10 +91,10 @@ func draw(results []result) []byte {
 // axes returns a cell for each row and for each column.
 func (r result) axes() (rows, columns []cell) {
 	for _, c := range r.cells {
-		if !slices.ContainsFunc(rows, c.isLike) {
+		if !slices.ContainsFunc(rows, c.isInRow) {
 			rows = append(rows, c)
 		}
-		if !slices.ContainsFunc(columns, func(o cell) bool { return o.goroutines == c.goroutines && o.busy == c.busy }) {
+		if !slices.ContainsFunc(columns, c.isInColumn) {
 			columns = append(columns, c)
 		}
 	}
@@ -105,9 +107,11 @@ func (r result) axes() (rows, columns []cell) {
 	return rows, columns
 }
 
-func (c cell) isLike(o cell) bool {
+func (c cell) isInRow(o cell) bool {
 	return c.section == o.section && c.outside == o.outside && c.writes == o.writes
 }
+
+func (c cell) isInColumn(o cell) bool { return c.goroutines == o.goroutines && c.busy == o.busy }
 
 // kind describes the row of c.
 func (c cell) kind() string {

@@ -19,10 +19,11 @@
 // # Order
 //
 // An unlock hands the lock to the waiter that has waited longest, whether it is a goroutine, a
-// select or a task. TryLock fails while a waiter is queued. So no waiter starves. The price is that
-// each hand-over under contention costs a goroutine switch. A [sync.Mutex] lets a running goroutine
-// overtake those that sleep, and is several times faster there. For a lock that is hardly ever
-// contended both cost the same.
+// select or a task. TryLock fails while a waiter is queued. So no waiter starves. The goroutine
+// that gets the lock runs at once, on the processor of the one that unlocks, which goes to the end
+// of the scheduler's queue. So the lock does not lie idle, and the line gets shorter. The price is
+// the turn of who unlocks: on a machine whose processors are all busy that may be some slices of
+// time. docs/design/convoy.md has the reasons.
 //
 // # Cancellation
 //
