@@ -227,22 +227,42 @@ func (b *batch[K]) giveUp(except int, err error) {
 func (t *table[K]) releaseAll(keys []K, n, most int64) (notHeld K, ok bool) {
 	b := t.batchOf(keys, n, most)
 	var wake waiter.WakeList
-	b.tellReleased()
+	if t.hub.watched.Load() {
+		if notHeld, ok = b.check(); !ok { // Nothing is told of what changes nothing.
+			t.endBatch(b)
+			return notHeld, false
+		}
+		b.tellReleased()
+	}
 	notHeld, ok = b.leave(&wake)
 	_ = wake.HandOff()
 	t.endBatch(b)
 	return notHeld, ok
 }
 
-// leave is releaseAll, with those who get the permits still to be woken.
-func (b *batch[K]) leave(wake *waiter.WakeList) (notHeld K, ok bool) {
+// check returns a key that is not held as it is to be released, and false; or true.
+func (b *batch[K]) check() (notHeld K, ok bool) {
 	b.lock()
 	defer b.unlock()
+	return b.checkLocked()
+}
+
+func (b *batch[K]) checkLocked() (notHeld K, ok bool) {
 	for i := range len(b.requests) {
 		m := &b.requests[i]
 		if !m.entry().holds(m.n, m.most) {
 			return m.key, false
 		}
+	}
+	return notHeld, true
+}
+
+// leave is releaseAll, with those who get the permits still to be woken.
+func (b *batch[K]) leave(wake *waiter.WakeList) (notHeld K, ok bool) {
+	b.lock()
+	defer b.unlock()
+	if notHeld, ok = b.checkLocked(); !ok {
+		return notHeld, false
 	}
 	for i := range len(b.requests) {
 		m := &b.requests[i]

@@ -30,6 +30,17 @@ func keys(holds []observed.Hold) (keys []string) {
 	return keys
 }
 
+// An UnlockAll that is refused has changed nothing, and no record has lost a holder.
+func TestARefusedUnlockAllForgetsNoHolder(t *testing.T) {
+	var m keyed.Mutex[string]
+	read := observedtest.Watch(t, &m, observed.Holders)
+	m.LockAll("a", "b")
+	require.Panics(t, func() { m.UnlockAll("a", "b", "c") })
+	require.ElementsMatch(t, []string{"a", "b"}, keys(read().Holders))
+	m.UnlockAll("a", "b")
+	require.Empty(t, read().Holders)
+}
+
 // One record has the holds and the waits for all keys, each with its key.
 func TestObservedKeysHaveHoldersAndWaiters(t *testing.T) {
 	var m keyed.Mutex[string]
