@@ -229,7 +229,15 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 
 // named returns err, the outcome of a request for n permits, with the numbers if they are too many.
 func (s *Semaphore) named(err error, n int64) error {
-	if err != nil && errors.Is(err, ErrTooLarge) {
+	if err == nil {
+		return nil
+	}
+	return s.namedSlow(err, n)
+}
+
+//go:noinline
+func (s *Semaphore) namedSlow(err error, n int64) error {
+	if errors.Is(err, ErrTooLarge) {
 		return waiter.Oversized("semaphore", n, s.Size())
 	}
 	return err
