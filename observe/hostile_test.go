@@ -302,7 +302,7 @@ func TestAClientThatDoesNotReadLosesItsStream(t *testing.T) {
 			_ = c.Close()
 		}
 		_ = server.Close()
-		_ = <-done
+		require.ErrorIs(t, <-done, http.ErrServerClosed)
 		time.Sleep(time.Minute)
 	})
 }

@@ -81,7 +81,7 @@ func (a *nesting) inverts(b *nesting) bool {
 		return slices.ContainsFunc(b.gates, func(y grip) bool { return x.excludes(&y) })
 	})
 	return a.agent != b.agent && a.held.excludes(&b.wanted) && a.wanted.excludes(&b.held) && !gated &&
-		!(a.together && b.together)
+		(!a.together || !b.together)
 }
 
 // look adds what a snapshot shows, and what the locks have told since the last one, and returns the

@@ -111,10 +111,16 @@ func work(ns int) {
 	}
 }
 
+// spent keeps the compiler from leaving the work out.
+var spent atomic.Uint64
+
 //go:noinline
-func spin(turns int) (x uint64) {
+func spin(turns int) {
+	x := uint64(1)
 	for range turns {
 		x = x*6364136223846793005 + 1442695040888963407
 	}
-	return x
+	if x == 0 {
+		spent.Store(x)
+	}
 }
