@@ -43,7 +43,8 @@ func (w *world) begin(n int64) {
 
 // useOr is use of what a future has got, or of nothing if it has ended with one of the errors.
 func (w *world) useOr(n int64, err error, errs ...error) {
-	w.Assert(err == nil || slices.Contains(errs, err), "future: %v", err)
+	expected := slices.ContainsFunc(errs, func(e error) bool { return errors.Is(err, e) })
+	w.Assert(err == nil || expected, "future: %v", err)
 	w.use(n, err)
 }
 
