@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Four goroutines want the mutex all the time. A lane that lasts too long is cut. One that is hardly
-// used, because who is admitted hands the mutex to the next, stays as it is. The lane becomes all
-// that it can be when no goroutine waits any more.
+// Four goroutines want the mutex all the time. A lane that lasts too long is cut. One that is
+// hardly used, because who is admitted hands the mutex to the next, stays as it is. The lane
+// becomes all that it can be when no goroutine waits any more.
 func TestLaneIsCutToMeasure(t *testing.T) {
 	for _, s := range []struct {
 		section     time.Duration
