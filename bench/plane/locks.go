@@ -27,12 +27,12 @@ type cell struct {
 func (c cell) String() string {
 	kind := fmt.Sprintf("%d-%d", c.section, c.outside)
 	if c.permits == 0 {
-		kind = fmt.Sprintf("%d-%s", c.section, share(c.writes))
+		kind = fmt.Sprintf("%d-%s", c.section, writeShare(c.writes))
 	}
 	return fmt.Sprintf("%s/%d/busy-%d", kind, c.goroutines, c.busy)
 }
 
-func share(writes int) string {
+func writeShare(writes int) string {
 	if writes == 0 {
 		return "read"
 	}

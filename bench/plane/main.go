@@ -3,13 +3,18 @@
 //
 //	go -C bench run ./plane [-rounds 5] [-window 40ms] [-procs 2] [-run REGEXP] [-quick] \
 //		[-md FILE] [-svg FILE]
+//	go -C bench run ./plane -waits 10s [-procs 2] [-run REGEXP] [-md FILE]
 //
 // It prints a table of quotients: time per operation ÷ that of the base in the same rounds,
 // medians. With -svg it draws the same as a map, one colour a cell. All locks of a cell are
 // measured in each round, one after the other, in an order that changes from round to round.
 //
-// Read this file first, then locks.go for what is compared, run.go for how, and map.go for the
-// picture.
+// With -waits it looks at each wait instead: how long a lock lies idle that somebody waits for, the
+// longest wait, who came too late, and how evenly goroutines share in a short, a longer and the
+// whole time.
+//
+// Read this file first, then locks.go for what is compared, run.go and waits.go for how, and map.go
+// for the picture.
 package main
 
 import (
@@ -46,6 +51,7 @@ func run(args []string, out, progress io.Writer) error {
 	procs := flags.Int("procs", runtime.GOMAXPROCS(0), "GOMAXPROCS")
 	only := flags.String("run", "", "regular expression over the names of cells")
 	quick := flags.Bool("quick", false, "8 goroutines, and no others that keep processors busy")
+	long := flags.Duration("waits", 0, "look at each wait, for so long in each cell of one permit")
 	md := flags.String("md", "", "file for the table")
 	svg := flags.String("svg", "", "file for the map")
 	if err := flags.Parse(args); err != nil {
@@ -56,11 +62,18 @@ func run(args []string, out, progress io.Writer) error {
 		return err
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(*procs))
-	results := measureAll(config{*rounds, *window, pattern, *quick}, progress)
+	c := config{*rounds, *window, pattern, *quick}
 	var text bytes.Buffer
-	fmt.Fprintf(&text, "GOMAXPROCS %d, %s, %d rounds of %v.\n", *procs, runtime.Version(), *rounds, *window)
-	for _, r := range results {
-		writeTable(&text, r)
+	fmt.Fprintf(&text, "GOMAXPROCS %d, %s. ", *procs, runtime.Version())
+	var results []result
+	if *long > 0 {
+		watchAll(c, *long, &text, progress)
+	} else {
+		results = measureAll(c, progress)
+		fmt.Fprintf(&text, "%d rounds of %v.\n", *rounds, *window)
+		for _, r := range results {
+			writeTable(&text, r)
+		}
 	}
 	if _, err := out.Write(text.Bytes()); err != nil {
 		return err

@@ -121,7 +121,7 @@ func (c cell) kind() string {
 	case c.permits > 0:
 		return fmt.Sprintf("%d in, %d out", c.section, c.outside)
 	default:
-		return fmt.Sprintf("%d, %s", c.section, share(c.writes))
+		return fmt.Sprintf("%d, %s", c.section, writeShare(c.writes))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,36 @@ func TestNamesChooseCells(t *testing.T) {
 	require.Contains(t, out.String(), "**pool**: time ÷ x/sync, 1 cells")
 	require.Error(t, run([]string{"-run", "("}, &out, io.Discard))
 	require.Error(t, run([]string{"-unknown"}, &out, io.Discard))
+}
+
+// Each figure of a wait is there, for each lock.
+func TestWaitsAreWatched(t *testing.T) {
+	md := filepath.Join(t.TempDir(), "waits.md")
+	var out strings.Builder
+	args := []string{"-waits", "100ms", "-run", "^mutex/200-0/8/busy-0", "-md", md}
+	require.NoError(t, run(args, &out, io.Discard))
+	text, err := os.ReadFile(md)
+	require.NoError(t, err)
+	require.Equal(t, out.String(), string(text))
+	require.Contains(t, out.String(), "**200-0/8/busy-0**")
+	for _, peer := range planes[0].peers {
+		require.Regexp(t, `\| `+regexp.QuoteMeta(peer.name)+` \| \d+ \|( \d+(\.\d+)?[nµm]?s \|){4} \d+ \|( \d\.\d\d \|){3}`,
+			out.String())
+	}
+	w := watch(planes[0].peers[0].create(cell{}), cell{section: 200, goroutines: 8}, 20*time.Millisecond)
+	require.Positive(t, w.wait.TotalCount())
+	require.GreaterOrEqual(t, w.wait.TotalCount(), w.idle.TotalCount())
+	require.GreaterOrEqual(t, w.wait.Max(), w.wait.ValueAtQuantile(99))
+	require.Positive(t, w.perOp)
+}
+
+func TestSharesAreOfLeastAndMost(t *testing.T) {
+	tallies := make([]tally, 3)
+	require.Zero(t, share(tallies))
+	for i := range tallies {
+		tallies[i].done.Store(int64(10 * (i + 1)))
+	}
+	require.InDelta(t, 1.0/3, share(tallies), 1e-9)
 }
 
 func TestRatiosAreOfMedians(t *testing.T) {

@@ -26,13 +26,7 @@ type tally struct {
 func measure(u use, c cell, window time.Duration) sample {
 	var stop atomic.Bool
 	var all sync.WaitGroup
-	for range c.busy * runtime.GOMAXPROCS(0) {
-		all.Go(func() {
-			for !stop.Load() {
-				work(1000)
-			}
-		})
-	}
+	c.startOthers(&all, &stop)
 	tallies := make([]tally, c.goroutines)
 	for i := range tallies {
 		all.Go(func() {
@@ -61,18 +55,21 @@ func measure(u use, c cell, window time.Duration) sample {
 	after, usedThen, took := sum(tallies), processorTime(), time.Since(start)
 	stop.Store(true)
 	all.Wait()
-	least, most := int64(-1), int64(0)
-	for i := range tallies {
-		n := tallies[i].done.Load()
-		if least < 0 || n < least {
-			least = n
-		}
-		most = max(most, n)
-	}
 	return sample{
 		perOp:      float64(took) / float64(max(1, after-before)),
 		processors: float64(usedThen-used) / float64(took),
-		share:      float64(least) / float64(max(1, most)),
+		share:      share(tallies),
+	}
+}
+
+// startOthers starts goroutines that keep the processors busy.
+func (c cell) startOthers(all *sync.WaitGroup, stop *atomic.Bool) {
+	for range c.busy * runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for !stop.Load() {
+				work(1000)
+			}
+		})
 	}
 }
 
