@@ -17,19 +17,19 @@ import (
 
 // A cell is one way to use a lock.
 type cell struct {
-	section, outside int // nanoseconds of work with the lock and without
-	goroutines       int
-	busy             int // goroutines for each processor that do nothing but work
-	permits          int
-	writes           int // one of so many operations is a write; 0: none
+	Section, Outside int // nanoseconds of work with the lock and without
+	Goroutines       int
+	Busy             int // goroutines for each processor that do nothing but work
+	Permits          int
+	Writes           int // one of so many operations is a write; 0: none
 }
 
 func (c cell) String() string {
-	kind := fmt.Sprintf("%d-%d", c.section, c.outside)
-	if c.permits == 0 {
-		kind = fmt.Sprintf("%d-%s", c.section, writeShare(c.writes))
+	kind := fmt.Sprintf("%d-%d", c.Section, c.Outside)
+	if c.Permits == 0 {
+		kind = fmt.Sprintf("%d-%s", c.Section, writeShare(c.Writes))
 	}
-	return fmt.Sprintf("%s/%d/busy-%d", kind, c.goroutines, c.busy)
+	return fmt.Sprintf("%s/%d/busy-%d", kind, c.Goroutines, c.Busy)
 }
 
 func writeShare(writes int) string {
@@ -97,11 +97,11 @@ func shared(l readWrite) use {
 
 var (
 	channel = peer{"channel", func(c cell) use {
-		tokens := make(chan struct{}, c.permits)
+		tokens := make(chan struct{}, c.Permits)
 		return use{func(bool) { tokens <- struct{}{} }, func(bool) { <-tokens }}
 	}}
-	xsync = peer{"x/sync", func(c cell) use { return permits(xsemaphore.NewWeighted(int64(c.permits))) }}
-	ours  = peer{"semaphore", func(c cell) use { return permits(semaphore.New(int64(c.permits))) }}
+	xsync = peer{"x/sync", func(c cell) use { return permits(xsemaphore.NewWeighted(int64(c.Permits))) }}
+	ours  = peer{"semaphore", func(c cell) use { return permits(semaphore.New(int64(c.Permits))) }}
 )
 
 var planes = []plane{
@@ -132,12 +132,12 @@ var planes = []plane{
 		xsync,
 		channel,
 		{"x/sync, Gosched", func(c cell) use { // the mend of jackc/puddle#47
-			u := permits(xsemaphore.NewWeighted(int64(c.permits)))
+			u := permits(xsemaphore.NewWeighted(int64(c.Permits)))
 			return use{u.enter, func(bool) { u.leave(false); runtime.Gosched() }}
 		}},
 		ours,
 		{"WithCapacitor", func(c cell) use {
-			return permits(semaphore.New(int64(c.permits), semaphore.WithCapacitor(1, 256)))
+			return permits(semaphore.New(int64(c.Permits), semaphore.WithCapacitor(1, 256)))
 		}},
 	}, poolCells},
 }
@@ -161,7 +161,7 @@ func exclusiveCells(permits int, goroutines []int) (cells []cell) {
 	} {
 		for _, n := range goroutines {
 			for busy := range 3 {
-				c := cell{section: work[0], outside: work[1], goroutines: n, busy: busy, permits: permits}
+				c := cell{Section: work[0], Outside: work[1], Goroutines: n, Busy: busy, Permits: permits}
 				cells = append(cells, c)
 			}
 		}
@@ -174,7 +174,7 @@ func rwCells() (cells []cell) {
 		for _, writes := range []int{0, 1000, 100, 10} {
 			for _, n := range []int{2, 8, 64} {
 				for busy := range 3 {
-					cells = append(cells, cell{section: section, goroutines: n, busy: busy, writes: writes})
+					cells = append(cells, cell{Section: section, Goroutines: n, Busy: busy, Writes: writes})
 				}
 			}
 		}
@@ -189,7 +189,7 @@ const asleep = -1_000_000
 // millisecond, asleep, and then work.
 func poolCells() (cells []cell) {
 	for _, outside := range []int{0, 200_000, 1_000_000} {
-		cells = append(cells, cell{section: asleep, outside: outside, goroutines: 100, permits: 4})
+		cells = append(cells, cell{Section: asleep, Outside: outside, Goroutines: 100, Permits: 4})
 	}
 	return cells
 }

@@ -2,12 +2,14 @@
 // with few and many goroutines, and beside others that keep the processors busy.
 //
 //	go -C bench run ./plane [-rounds 5] [-window 40ms] [-procs 2] [-run REGEXP] [-quick] \
-//		[-md FILE] [-svg FILE]
+//		[-md FILE] [-svg FILE [-draw REGEXP]] [-json FILE]
+//	go -C bench run ./plane [-md FILE] [-svg FILE [-draw REGEXP]] FILE
 //	go -C bench run ./plane -waits 10s [-procs 2] [-run REGEXP] [-md FILE]
 //
 // It prints a table of quotients: time per operation ÷ that of the base in the same rounds,
-// medians. With -svg it draws the same as a map, one colour a cell. All locks of a cell are
-// measured in each round, one after the other, in an order that changes from round to round.
+// medians. With -svg it draws the same as a map, one colour a cell. With -json it keeps the samples,
+// and with the name of such a file it measures nothing. All locks of a cell are measured in each
+// round, one after the other, in an order that changes from round to round.
 //
 // With -waits it looks at each wait instead: how long a lock lies idle that somebody waits for, the
 // longest wait, who came too late, and how evenly goroutines share in a short, a longer and the
@@ -19,6 +21,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -27,9 +30,12 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/farad-go/farad/bench/measure"
 )
 
 type config struct {
+	procs  int
 	rounds int
 	window time.Duration
 	only   *regexp.Regexp // names of cells, as "mutex/0-1000/8/busy-0"
@@ -46,99 +52,139 @@ func main() {
 func run(args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("plane", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	rounds := flags.Int("rounds", 5, "how often everything is measured")
-	window := flags.Duration("window", 40*time.Millisecond, "length of one measurement")
-	procs := flags.Int("procs", runtime.GOMAXPROCS(0), "GOMAXPROCS")
+	var c config
+	flags.IntVar(&c.rounds, "rounds", 5, "how often everything is measured")
+	flags.DurationVar(&c.window, "window", 40*time.Millisecond, "length of one measurement")
+	flags.IntVar(&c.procs, "procs", runtime.GOMAXPROCS(0), "GOMAXPROCS")
 	only := flags.String("run", "", "regular expression over the names of cells")
-	quick := flags.Bool("quick", false, "8 goroutines, and no others that keep processors busy")
+	flags.BoolVar(&c.quick, "quick", false, "8 goroutines, and no others that keep processors busy")
 	long := flags.Duration("waits", 0, "look at each wait, for so long in each cell of one permit")
 	md := flags.String("md", "", "file for the table")
 	svg := flags.String("svg", "", "file for the map")
+	drawn := flags.String("draw", "", "regular expression over the locks in the map")
+	kept := flags.String("json", "", "file for the samples")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	pattern, err := regexp.Compile(*only)
+	locks, err := regexp.Compile(*drawn)
 	if err != nil {
 		return err
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(*procs))
-	c := config{*rounds, *window, pattern, *quick}
-	var text bytes.Buffer
-	fmt.Fprintf(&text, "GOMAXPROCS %d, %s. ", *procs, runtime.Version())
-	var results []result
-	if *long > 0 {
-		watchAll(c, *long, &text, progress)
-	} else {
-		results = measureAll(c, progress)
-		fmt.Fprintf(&text, "%d rounds of %v.\n", *rounds, *window)
-		for _, r := range results {
-			writeTable(&text, r)
-		}
+	if c.only, err = regexp.Compile(*only); err != nil {
+		return err
 	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.procs))
+	var text bytes.Buffer
+	var m measured
+	switch {
+	case *long > 0:
+		watchAll(c, *long, &text, progress)
+	case flags.NArg() > 0:
+		if m, err = load(flags.Arg(0)); err != nil {
+			return err
+		}
+	default:
+		m = measureAll(c, progress)
+	}
+	m.writeTables(&text)
 	if _, err := out.Write(text.Bytes()); err != nil {
 		return err
 	}
-	if *md != "" {
-		if err := os.WriteFile(*md, text.Bytes(), 0o600); err != nil {
+	files := map[string][]byte{*md: text.Bytes(), *svg: draw(m.Planes, locks)}
+	if files[*kept], err = json.Marshal(m); err != nil {
+		return err
+	}
+	delete(files, "")
+	for name, content := range files {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
 			return err
 		}
 	}
-	if *svg == "" {
-		return nil
+	return nil
+}
+
+// Measured is what one run has measured, as -json keeps it.
+type measured struct {
+	About  string
+	Planes []result
+}
+
+// load reads what a run has kept.
+func load(file string) (m measured, err error) {
+	text, err := os.ReadFile(file) //nolint:gosec // the caller has named it
+	if err != nil {
+		return m, err
 	}
-	return os.WriteFile(*svg, draw(results), 0o600)
+	return m, json.Unmarshal(text, &m)
 }
 
 // measureAll measures the cells that are asked for, and leaves out planes without one.
-func measureAll(c config, progress io.Writer) (results []result) {
+func measureAll(c config, progress io.Writer) (m measured) {
+	m.About = fmt.Sprintf("%s; %d rounds of %v.", machine(), c.rounds, c.window)
 	for _, p := range planes {
-		r := result{plane: p}
+		r := result{Name: p.name}
+		for _, peer := range p.peers {
+			r.Peers = append(r.Peers, peer.name)
+		}
 		for _, at := range p.cells() {
-			if c.quick && (at.goroutines != 8 || at.busy > 0) || !c.only.MatchString(p.name+"/"+at.String()) {
+			if c.skips(p, at) {
 				continue
 			}
 			samples := make([][]sample, len(p.peers))
 			for round := range c.rounds {
 				for i := range p.peers {
 					k := (i + round) % len(p.peers)
-					samples[k] = append(samples[k], measure(p.peers[k].create(at), at, c.window))
+					samples[k] = append(samples[k], sampleOf(p.peers[k].create(at), at, c.window))
 				}
 			}
-			r.cells = append(r.cells, at)
-			r.samples = append(r.samples, samples)
+			r.Cells = append(r.Cells, at)
+			r.Samples = append(r.Samples, samples)
 			fmt.Fprintf(progress, "%s/%v: %.0f ns\n", p.name, at, median(samples[0], time1))
 		}
-		if len(r.cells) > 0 {
-			results = append(results, r)
+		if len(r.Cells) > 0 {
+			m.Planes = append(m.Planes, r)
 		}
 	}
-	return results
+	return m
 }
 
-// A result has the samples of a plane, by cell, peer and round.
+// machine describes what this runs on.
+func machine() string {
+	m := measure.ThisMachine(nil)
+	return fmt.Sprintf("%s, %d cores, GOMAXPROCS %d; %s; %s; commit %s; load %s",
+		m.CPU, m.Cores, m.GOMAXPROCS, m.System, m.Go, m.Commit, m.Load)
+}
+
+// skips reports whether a cell was not asked for.
+func (c config) skips(p plane, at cell) bool {
+	return c.quick && (at.Goroutines != 8 || at.Busy > 0) || !c.only.MatchString(p.name+"/"+at.String())
+}
+
+// A result has the samples of a plane, by cell, peer and round. The first peer is the base.
 type result struct {
-	plane
-	cells   []cell
-	samples [][][]sample
+	Name    string
+	Peers   []string
+	Cells   []cell
+	Samples [][][]sample
 }
 
 // ratio returns the time of a peer in a cell, divided by that of the base.
 func (r result) ratio(at, peer int) float64 {
-	return median(r.samples[at][peer], time1) / median(r.samples[at][0], time1)
+	return median(r.Samples[at][peer], time1) / median(r.Samples[at][0], time1)
 }
 
 // worst returns the cells of a peer with the largest ratio, beside others and not.
 func (r result) worst(peer int, busy bool) (at int, ratio float64) {
 	at = -1
-	for i, c := range r.cells {
-		if x := r.ratio(i, peer); c.busy > 0 == busy && x > ratio {
+	for i, c := range r.Cells {
+		if x := r.ratio(i, peer); c.Busy > 0 == busy && x > ratio {
 			at, ratio = i, x
 		}
 	}
 	return at, ratio
 }
 
-func time1(s sample) float64 { return s.perOp }
+func time1(s sample) float64 { return s.PerOp }
 
 func median(samples []sample, of func(sample) float64) float64 {
 	values := make([]float64, len(samples))

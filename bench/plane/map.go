@@ -6,29 +6,40 @@ import (
 	"html"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 )
 
+// writeTables writes a table for each plane.
+func (m measured) writeTables(w io.Writer) {
+	if m.About != "" {
+		fmt.Fprintln(w, m.About)
+	}
+	for _, r := range m.Planes {
+		r.writeTable(w)
+	}
+}
+
 // writeTable writes for each peer of the base the geometric mean of its ratios and its worst cells.
-func writeTable(w io.Writer, r result) {
-	base := r.peers[0].name
-	fmt.Fprintf(w, "\n**%s**: time ÷ %s, %d cells\n\n", r.name, base, len(r.cells))
+func (r result) writeTable(w io.Writer) {
+	base := r.Peers[0]
+	fmt.Fprintf(w, "\n**%s**: time ÷ %s, %d cells\n\n", r.Name, base, len(r.Cells))
 	fmt.Fprintf(w, "| | mean | cells above 1.1 | worst | worst beside busy processors | ")
 	fmt.Fprintf(w, "processors busy, mean (%s) |\n", base)
 	fmt.Fprintf(w, "|---|--:|--:|--:|--:|--:|\n")
-	for i := 1; i < len(r.peers); i++ {
+	for i := 1; i < len(r.Peers); i++ {
 		logs, above, busy, baseBusy := 0.0, 0, 0.0, 0.0
-		for at := range r.cells {
+		for at := range r.Cells {
 			x := r.ratio(at, i)
 			logs += math.Log(x)
 			if x > 1.1 {
 				above++
 			}
-			busy += median(r.samples[at][i], func(s sample) float64 { return s.processors })
-			baseBusy += median(r.samples[at][0], func(s sample) float64 { return s.processors })
+			busy += median(r.Samples[at][i], func(s sample) float64 { return s.Processors })
+			baseBusy += median(r.Samples[at][0], func(s sample) float64 { return s.Processors })
 		}
-		n := float64(len(r.cells))
-		fmt.Fprintf(w, "| %s | %.2f | %d | %s | %s | %.2f (%.2f) |\n", r.peers[i].name, math.Exp(logs/n), above,
+		n := float64(len(r.Cells))
+		fmt.Fprintf(w, "| %s | %.2f | %d | %s | %s | %.2f (%.2f) |\n", r.Peers[i], math.Exp(logs/n), above,
 			r.describe(r.worst(i, false)), r.describe(r.worst(i, true)), busy/n, baseBusy/n)
 	}
 }
@@ -37,7 +48,7 @@ func (r result) describe(at int, ratio float64) string {
 	if at < 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.2f at %v", ratio, r.cells[at])
+	return fmt.Sprintf("%.2f at %v", ratio, r.Cells[at])
 }
 
 // The measures of the map, in pixels.
@@ -48,35 +59,24 @@ const (
 )
 
 // draw returns the results as an SVG: a block for each lock, a row for each kind of work, and a
-// column for each number of goroutines and of others that keep the processors busy.
-func draw(results []result) []byte {
+// column for each number of goroutines and of others that keep the processors busy. Two blocks
+// stand side by side.
+func draw(results []result, locks *regexp.Regexp) []byte {
 	var body bytes.Buffer
 	y, width := 10, 0
 	for _, r := range results {
-		rows, columns := r.axes()
-		for i := 1; i < len(r.peers); i++ {
-			fmt.Fprintf(&body, "<text x='4' y='%d' class='h'>%s ÷ %s</text>\n", y+14,
-				html.EscapeString(r.peers[i].name), html.EscapeString(r.peers[0].name))
-			for k, c := range columns {
-				x := left + k*side
-				fmt.Fprintf(&body, "<text x='%d' y='%d' class='c'>%d</text>", x+side/2, y+32, c.goroutines)
-				fmt.Fprintf(&body, "<text x='%d' y='%d' class='c'>+%d</text>\n", x+side/2, y+46, c.busy)
+		x, next := 0, y
+		for i := 1; i < len(r.Peers); i++ {
+			if !locks.MatchString(r.Peers[i]) {
+				continue
 			}
-			for at, c := range r.cells {
-				row := slices.IndexFunc(rows, c.isInRow)
-				column := slices.IndexFunc(columns, c.isInColumn)
-				x, top, ratio := left+column*side, y+above+row*high, r.ratio(at, i)
-				fmt.Fprintf(&body, "<rect x='%d' y='%d' width='%d' height='%d' ", x, top, side-1, high-1)
-				fmt.Fprintf(&body, "fill='%s'>", colour(ratio))
-				fmt.Fprintf(&body, "<title>%v: %.2f</title></rect>", c, ratio)
-				fmt.Fprintf(&body, "<text x='%d' y='%d' class='c'>%.2f</text>\n", x+side/2, top+12, ratio)
+			w, h := r.drawBlock(&body, i, x, y)
+			width, next = max(width, x+w), max(next, y+h)
+			if x += w + gap; x > 2*w {
+				x, y = 0, next
 			}
-			for k, c := range rows {
-				fmt.Fprintf(&body, "<text x='4' y='%d'>%s</text>\n", y+above+k*high+12, c.kind())
-			}
-			width = max(width, left+len(columns)*side)
-			y += above + len(rows)*high + gap
 		}
+		y = next
 	}
 	var svg bytes.Buffer
 	fmt.Fprintf(&svg, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' ", width+10, y)
@@ -88,9 +88,34 @@ func draw(results []result) []byte {
 	return svg.Bytes()
 }
 
+// drawBlock draws the block of a peer, and returns how large it is.
+func (r result) drawBlock(w io.Writer, peer, x0, y0 int) (width, height int) {
+	rows, columns := r.axes()
+	fmt.Fprintf(w, "<text x='%d' y='%d' class='h'>%s ÷ %s</text>\n", x0+4, y0+14,
+		html.EscapeString(r.Peers[peer]), html.EscapeString(r.Peers[0]))
+	for k, c := range columns {
+		x := x0 + left + k*side + side/2
+		fmt.Fprintf(w, "<text x='%d' y='%d' class='c'>%d</text>", x, y0+32, c.Goroutines)
+		fmt.Fprintf(w, "<text x='%d' y='%d' class='c'>+%d</text>\n", x, y0+46, c.Busy)
+	}
+	for at, c := range r.Cells {
+		row := slices.IndexFunc(rows, c.isInRow)
+		column := slices.IndexFunc(columns, c.isInColumn)
+		x, y, ratio := x0+left+column*side, y0+above+row*high, r.ratio(at, peer)
+		fmt.Fprintf(w, "<rect x='%d' y='%d' width='%d' height='%d' ", x, y, side-1, high-1)
+		fmt.Fprintf(w, "fill='%s'>", colour(ratio))
+		fmt.Fprintf(w, "<title>%v: %.2f</title></rect>", c, ratio)
+		fmt.Fprintf(w, "<text x='%d' y='%d' class='c'>%.2f</text>\n", x+side/2, y+12, ratio)
+	}
+	for k, c := range rows {
+		fmt.Fprintf(w, "<text x='%d' y='%d'>%s</text>\n", x0+4, y0+above+k*high+12, c.kind())
+	}
+	return left + len(columns)*side, above + len(rows)*high + gap
+}
+
 // axes returns a cell for each row and for each column.
 func (r result) axes() (rows, columns []cell) {
-	for _, c := range r.cells {
+	for _, c := range r.Cells {
 		if !slices.ContainsFunc(rows, c.isInRow) {
 			rows = append(rows, c)
 		}
@@ -99,29 +124,29 @@ func (r result) axes() (rows, columns []cell) {
 		}
 	}
 	slices.SortStableFunc(columns, func(a, b cell) int {
-		if a.busy != b.busy {
-			return a.busy - b.busy
+		if a.Busy != b.Busy {
+			return a.Busy - b.Busy
 		}
-		return a.goroutines - b.goroutines
+		return a.Goroutines - b.Goroutines
 	})
 	return rows, columns
 }
 
 func (c cell) isInRow(o cell) bool {
-	return c.section == o.section && c.outside == o.outside && c.writes == o.writes
+	return c.Section == o.Section && c.Outside == o.Outside && c.Writes == o.Writes
 }
 
-func (c cell) isInColumn(o cell) bool { return c.goroutines == o.goroutines && c.busy == o.busy }
+func (c cell) isInColumn(o cell) bool { return c.Goroutines == o.Goroutines && c.Busy == o.Busy }
 
 // kind describes the row of c.
 func (c cell) kind() string {
 	switch {
-	case c.section == asleep:
-		return fmt.Sprintf("asleep, %d µs", c.outside/1000)
-	case c.permits > 0:
-		return fmt.Sprintf("%d in, %d out", c.section, c.outside)
+	case c.Section == asleep:
+		return fmt.Sprintf("asleep, %d µs", c.Outside/1000)
+	case c.Permits > 0:
+		return fmt.Sprintf("%d in, %d out", c.Section, c.Outside)
 	default:
-		return fmt.Sprintf("%d, %s", c.section, writeShare(c.writes))
+		return fmt.Sprintf("%d, %s", c.Section, writeShare(c.Writes))
 	}
 }
 

@@ -18,7 +18,8 @@ func TestEveryPlaneIsDrawn(t *testing.T) {
 	dir := t.TempDir()
 	svg, md := filepath.Join(dir, "map.svg"), filepath.Join(dir, "table.md")
 	var out strings.Builder
-	args := []string{"-rounds", "1", "-window", "1ms", "-quick", "-svg", svg, "-md", md}
+	kept := filepath.Join(dir, "samples.json")
+	args := []string{"-rounds", "1", "-window", "1ms", "-quick", "-svg", svg, "-md", md, "-json", kept}
 	require.NoError(t, run(args, &out, io.Discard))
 	text, err := os.ReadFile(md)
 	require.NoError(t, err)
@@ -35,6 +36,24 @@ func TestEveryPlaneIsDrawn(t *testing.T) {
 			require.Contains(t, string(picture), peer.name+" ÷ "+p.peers[0].name)
 		}
 	}
+}
+
+// What was kept gives the same again, and the map has the locks that are asked for.
+func TestSamplesAreKept(t *testing.T) {
+	dir := t.TempDir()
+	kept, svg := filepath.Join(dir, "samples.json"), filepath.Join(dir, "map.svg")
+	var first, again strings.Builder
+	args := []string{"-rounds", "1", "-window", "1ms", "-run", "^rwlock/40-read/2/busy-0", "-json", kept}
+	require.NoError(t, run(args, &first, io.Discard))
+	require.NoError(t, run([]string{"-svg", svg, "-draw", "bias", kept}, &again, io.Discard))
+	require.Equal(t, first.String(), again.String())
+	picture, err := os.ReadFile(svg)
+	require.NoError(t, err)
+	require.Contains(t, string(picture), "rwlock, bias ÷ sync.RWMutex")
+	require.NotContains(t, string(picture), "farad/sync")
+	require.Error(t, run([]string{filepath.Join(dir, "missing")}, io.Discard, io.Discard))
+	require.Error(t, run([]string{svg}, io.Discard, io.Discard))
+	require.Error(t, run([]string{"-draw", "(", kept}, io.Discard, io.Discard))
 }
 
 func TestNamesChooseCells(t *testing.T) {
@@ -59,7 +78,7 @@ func TestWaitsAreWatched(t *testing.T) {
 		require.Regexp(t, `\| `+regexp.QuoteMeta(peer.name)+` \| \d+ \|( \d+(\.\d+)?[nµm]?s \|){4} \d+ \|( \d\.\d\d \|){3}`,
 			out.String())
 	}
-	w := watch(planes[0].peers[0].create(cell{}), cell{section: 200, goroutines: 8}, 20*time.Millisecond)
+	w := watch(planes[0].peers[0].create(cell{}), cell{Section: 200, Goroutines: 8}, 20*time.Millisecond)
 	require.Positive(t, w.wait.TotalCount())
 	require.GreaterOrEqual(t, w.wait.TotalCount(), w.idle.TotalCount())
 	require.GreaterOrEqual(t, w.wait.Max(), w.wait.ValueAtQuantile(99))
@@ -78,14 +97,14 @@ func TestSharesAreOfLeastAndMost(t *testing.T) {
 func TestRatiosAreOfMedians(t *testing.T) {
 	of := func(times ...float64) (s []sample) {
 		for _, ns := range times {
-			s = append(s, sample{perOp: ns})
+			s = append(s, sample{PerOp: ns})
 		}
 		return s
 	}
 	r := result{
-		plane: plane{peers: []peer{{name: "base"}, {name: "other"}}},
-		cells: []cell{{busy: 0}, {busy: 1}},
-		samples: [][][]sample{
+		Peers: []string{"base", "other"},
+		Cells: []cell{{Busy: 0}, {Busy: 1}},
+		Samples: [][][]sample{
 			{of(1, 10, 1000), of(20, 1, 30)},
 			{of(1, 1, 1), of(3, 3, 3)},
 		},

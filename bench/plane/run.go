@@ -10,9 +10,9 @@ import (
 
 // A sample is what one lock did in a window.
 type sample struct {
-	perOp      float64 // nanoseconds
-	processors float64 // that were kept busy
-	share      float64 // operations of the goroutine with least ÷ of that with most
+	PerOp      float64 // nanoseconds
+	Processors float64 // that were kept busy
+	Share      float64 // operations of the goroutine with least ÷ of that with most
 }
 
 // A tally is a goroutine's, and on cache lines of its own.
@@ -22,31 +22,31 @@ type tally struct {
 	_    [56]byte
 }
 
-// measure has the goroutines of a cell use a lock, and looks at a window of that.
-func measure(u use, c cell, window time.Duration) sample {
+// sampleOf has the goroutines of a cell use a lock, and looks at a window of that.
+func sampleOf(u use, c cell, window time.Duration) sample {
 	var stop atomic.Bool
 	var all sync.WaitGroup
 	c.startOthers(&all, &stop)
-	tallies := make([]tally, c.goroutines)
+	tallies := make([]tally, c.Goroutines)
 	for i := range tallies {
 		all.Go(func() {
 			random := uint64(i) + 1
 			for !stop.Load() {
 				random = random*6364136223846793005 + 1442695040888963407
-				write := c.writes > 0 && random>>33%uint64(c.writes) == 0 //nolint:gosec // not negative
+				write := c.Writes > 0 && random>>33%uint64(c.Writes) == 0 //nolint:gosec // not negative
 				u.enter(write)
-				if c.section == asleep {
+				if c.Section == asleep {
 					time.Sleep(-asleep)
 				} else {
-					work(c.section)
+					work(c.Section)
 				}
 				u.leave(write)
-				work(c.outside)
+				work(c.Outside)
 				tallies[i].done.Add(1)
 			}
 		})
 	}
-	if c.section == asleep {
+	if c.Section == asleep {
 		window *= 10
 	}
 	time.Sleep(window / 2)
@@ -56,15 +56,15 @@ func measure(u use, c cell, window time.Duration) sample {
 	stop.Store(true)
 	all.Wait()
 	return sample{
-		perOp:      float64(took) / float64(max(1, after-before)),
-		processors: float64(usedThen-used) / float64(took),
-		share:      share(tallies),
+		PerOp:      float64(took) / float64(max(1, after-before)),
+		Processors: float64(usedThen-used) / float64(took),
+		Share:      share(tallies),
 	}
 }
 
 // startOthers starts goroutines that keep the processors busy.
 func (c cell) startOthers(all *sync.WaitGroup, stop *atomic.Bool) {
-	for range c.busy * runtime.GOMAXPROCS(0) {
+	for range c.Busy * runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for !stop.Load() {
 				work(1000)

@@ -43,7 +43,7 @@ func watch(u use, c cell, long time.Duration) *waits {
 	var arrivals atomic.Int64
 	var grants int64           // under the lock
 	var released time.Duration // under the lock: when it was released last
-	tallies, seen := make([]tally, c.goroutines), make([]*waits, c.goroutines)
+	tallies, seen := make([]tally, c.Goroutines), make([]*waits, c.Goroutines)
 	for i := range tallies {
 		seen[i] = newWaits()
 		all.Go(func() {
@@ -52,7 +52,7 @@ func watch(u use, c cell, long time.Duration) *waits {
 				u.enter(false)
 				got, last, late := time.Since(start), released, grants-place
 				grants++
-				work(c.section)
+				work(c.Section)
 				released = time.Since(start)
 				u.leave(false)
 				if arrived < last {
@@ -60,7 +60,7 @@ func watch(u use, c cell, long time.Duration) *waits {
 				}
 				record(seen[i].wait, int64(got-arrived))
 				record(seen[i].displaced, late)
-				work(c.outside)
+				work(c.Outside)
 				tallies[i].done.Add(1)
 			}
 		})
@@ -94,9 +94,10 @@ func share(tallies []tally) float64 {
 // watchAll writes a table of the waits in the cells that are asked for, which have one permit.
 func watchAll(c config, long time.Duration, out *bytes.Buffer, progress io.Writer) {
 	p := planes[0]
-	fmt.Fprintf(out, "Windows of %v, %v and %v. Every operation asks the clock three times.\n", long/100, long/10, long)
+	fmt.Fprintf(out, "%s; windows of %v, %v and %v. Every operation asks the clock three times.\n",
+		machine(), long/100, long/10, long)
 	for _, at := range p.cells() {
-		if c.quick && (at.goroutines != 8 || at.busy > 0) || !c.only.MatchString(p.name+"/"+at.String()) {
+		if c.skips(p, at) {
 			continue
 		}
 		fmt.Fprintf(out, "\n**%s**\n\n", at)
