@@ -111,7 +111,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 		&c.readme,
 		"readme",
 		"",
-		"write the ratios into `file`, between its markers, and "+render.ReadmePlotFile+" beside it",
+		"write the ratios into `file`, between its markers",
 	)
 	fs.StringVar(&c.targets, "targets", "", "write the table of all targets into `file`, between its markers")
 	fs.StringVar(

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/farad-go/farad/bench/render"
 )
 
 // The pages of the runs that are kept show all their tables and plots on every screen, and nothing
@@ -70,23 +67,6 @@ func soundPageWith(t *testing.T, more string) (file string) {
 	file = filepath.Join(t.TempDir(), "page.html")
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(soundPage, "%s", more, 1)), 0o600))
 	return file
-}
-
-// The README's plot can be read on a light and on a dark page.
-func TestReadmePlotInABrowser(t *testing.T) {
-	svg, err := os.ReadFile(filepath.Join("..", render.ReadmePlotFile))
-	require.NoError(t, err)
-	_, svg, found := bytes.Cut(svg, []byte("?>"))
-	require.True(t, found)
-	browser := startBrowser(t)
-	for _, s := range screens[2:] {
-		t.Run(s.name, func(t *testing.T) {
-			l := look(t, browser, s, soundPageWith(t, string(svg)))
-			require.Empty(t, l.Problems)
-			require.Len(t, l.Plots, 2)
-			require.Greater(t, len(l.Plots[1].Texts), 20)
-		})
-	}
 }
 
 // Every check finds what it is for, on the page and nothing but the fault on it.

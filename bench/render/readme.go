@@ -2,10 +2,7 @@ package render
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"text/template"
@@ -24,27 +21,19 @@ const (
 //go:embed readme.tmpl
 var readmeSource string
 
-// WriteReadme puts the tables of readme.tmpl into a file, between the markers, and the plot that
-// they show beside it. Each figure comes from the first of the runs that has it.
+// WriteReadme puts the table of readme.tmpl into a file, between the markers. Each figure comes from
+// the first of the runs that has it.
 func WriteReadme(file string, runs ...*report.Report) error {
-	tables, err := readmeTables(runs...)
+	table, err := readmeTable(runs...)
 	if err != nil {
 		return fmt.Errorf("-readme: %w", err)
 	}
-	figure, err := readmePlot(runs...)
-	if err != nil {
-		return fmt.Errorf("-readme: %w", err)
-	}
-	plotFile := filepath.Join(filepath.Dir(file), filepath.FromSlash(ReadmePlotFile))
-	return errors.Join(
-		report.Insert(file, readmeBegin, readmeEnd, tables),
-		os.MkdirAll(filepath.Dir(plotFile), 0o755),
-		report.Write(plotFile, figure.svg()))
+	return report.Insert(file, readmeBegin, readmeEnd, table)
 }
 
-// readmeTables fails if one of its figures was not measured: tables are not to become shorter by a
-// run of less.
-func readmeTables(runs ...*report.Report) (string, error) {
+// readmeTable fails if one of its figures was not measured: the table is not to become shorter by a run
+// of less.
+func readmeTable(runs ...*report.Report) (string, error) {
 	if err := report.AnyVoid(runs); err != nil {
 		return "", err
 	}
