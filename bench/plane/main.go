@@ -7,9 +7,9 @@
 //	go -C bench run ./plane -waits 10s [-procs 2] [-run REGEXP] [-md FILE]
 //
 // It prints a table of quotients: time per operation ÷ that of the base in the same rounds,
-// medians. With -svg it draws the same as a map, one colour a cell. With -json it keeps the samples,
-// and with the name of such a file it measures nothing. All locks of a cell are measured in each
-// round, one after the other, in an order that changes from round to round.
+// medians. With -svg it draws the same as a map, one colour a cell. With -json it keeps the
+// samples, and with the name of such a file it measures nothing. All locks of a cell are measured
+// in each round, one after the other, in an order that changes from round to round.
 //
 // With -waits it looks at each wait instead: how long a lock lies idle that somebody waits for, the
 // longest wait, who came too late, and how evenly goroutines share in a short, a longer and the

@@ -21,8 +21,8 @@ const (
 //go:embed readme.tmpl
 var readmeSource string
 
-// WriteReadme puts the table of readme.tmpl into a file, between the markers. Each figure comes from
-// the first of the runs that has it.
+// WriteReadme puts the table of readme.tmpl into a file, between the markers. Each figure comes
+// from the first of the runs that has it.
 func WriteReadme(file string, runs ...*report.Report) error {
 	table, err := readmeTable(runs...)
 	if err != nil {
@@ -31,8 +31,8 @@ func WriteReadme(file string, runs ...*report.Report) error {
 	return report.Insert(file, readmeBegin, readmeEnd, table)
 }
 
-// readmeTable fails if one of its figures was not measured: the table is not to become shorter by a run
-// of less.
+// readmeTable fails if one of its figures was not measured: a run of less does not make the table
+// shorter.
 func readmeTable(runs ...*report.Report) (string, error) {
 	if err := report.AnyVoid(runs); err != nil {
 		return "", err
