@@ -3,6 +3,7 @@
 //
 //	go -C tools run ./dropin                 all modules: half an hour on two busy cores
 //	go -C tools run ./dropin puddle library  those whose paths contain one of the words
+//	go -C tools run ./dropin -bench          their benchmarks instead, with both imports in turns
 //
 // The modules are listed in modules.go; one of them is the standard library's own tests of package
 // sync. The go command fetches them. Each is copied into a temporary folder, requires the working
@@ -17,17 +18,19 @@
 // The exit code is 1 if one is not listed, or if a line of the list is not true any more. It is 2
 // if something else went wrong. (go run turns every failure into 1.)
 //
-// Read main.go first, then trial.go; package subject makes the folders, exchange the overlays, and
+// Read main.go first, then trial.go, and speed.go for the benchmarks; package subject makes the folders, exchange the overlays, and
 // gotest runs tests.
 package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/farad-go/farad/tools/internal/repo"
 )
@@ -50,11 +53,30 @@ func main() {
 
 // run tries the modules whose paths contain one of the words, and writes tables. It reports whether
 // all that fails is explained.
-func run(words []string, out, progress io.Writer) (ok bool, err error) {
-	chosen, err := choose(words)
+func run(args []string, out, progress io.Writer) (ok bool, err error) {
+	flags := flag.NewFlagSet("dropin", flag.ContinueOnError)
+	flags.SetOutput(progress)
+	bench := flags.Bool("bench", false, "compare benchmarks")
+	var r race
+	flags.IntVar(&r.rounds, "rounds", 5, "how often each benchmark runs, with either import")
+	flags.DurationVar(&r.each, "time", 50*time.Millisecond, "how long a benchmark runs in a round")
+	flags.StringVar(&r.procs, "cpu", "1,2,4", "values of GOMAXPROCS")
+	if err := flags.Parse(args); err != nil {
+		return false, err
+	}
+	chosen, err := choose(flags.Args())
 	if err != nil {
 		return false, err
 	}
+	if *bench {
+		root, err := os.Getwd()
+		return err == nil, errors.Join(err, compare(chosen, root, r, out, progress))
+	}
+	return test(chosen, out, progress)
+}
+
+// test runs the tests of modules.
+func test(chosen []module, out, progress io.Writer) (ok bool, err error) {
 	explained, err := readList(listName)
 	if err != nil {
 		return false, err

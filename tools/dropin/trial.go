@@ -40,20 +40,25 @@ const rerun = 2
 
 // try makes all exchanges in a module that change something.
 func try(m module, root string, progress io.Writer) (trials []trial, err error) {
-	temp, err := os.MkdirTemp("", "farad-dropin-")
+	temp, err := tempFolder()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	// The go command knows the folder by its own name, as the overlay must, too.
-	if temp, err = filepath.EvalSymlinks(temp); err != nil {
-		return nil, err
-	}
 	folder := filepath.Join(temp, "module")
 	if err := m.make(folder, root); err != nil {
 		return nil, err
 	}
 	return m.trials(folder, temp, progress)
+}
+
+// tempFolder makes a folder. The go command knows it by its own name, as the overlay must, too.
+func tempFolder() (string, error) {
+	temp, err := os.MkdirTemp("", "farad-dropin-")
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(temp)
 }
 
 // trials makes the exchanges in the module in a folder, and writes their overlays into another one.

@@ -46,7 +46,7 @@ func Library(folder, root, rootPath string) error {
 	if err := os.WriteFile(filepath.Join(folder, "testenv", "testenv.go"), []byte(testenv), 0o600); err != nil {
 		return err
 	}
-	if _, err := command(folder, "go", "mod", "init", LibraryPath); err != nil {
+	if _, err := Run(folder, "go", "mod", "init", LibraryPath); err != nil {
 		return err
 	}
 	return requireOurs(folder, root, rootPath)

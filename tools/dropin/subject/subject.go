@@ -19,7 +19,7 @@ func Env() []string { return []string{"GOFLAGS=-mod=mod", "GOWORK=off"} }
 // Module copies a module of the module cache, where the go command puts it, into a new folder, and
 // has it require the module in the folder root.
 func Module(folder, path, version, root, rootPath string) error {
-	text, err := command(".", "go", "mod", "download", "-json", path+"@"+version)
+	text, err := Run(".", "go", "mod", "download", "-json", path+"@"+version)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func Module(folder, path, version, root, rootPath string) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(folder, "go.mod")); errors.Is(err, os.ErrNotExist) {
-		if _, err := command(folder, "go", "mod", "init", path); err != nil {
+		if _, err := Run(folder, "go", "mod", "init", path); err != nil {
 			return err
 		}
 	}
@@ -44,7 +44,7 @@ func Module(folder, path, version, root, rootPath string) error {
 // dropLocal takes the replacements out of go.mod that lead into folders beside the module: they are
 // not part of it.
 func dropLocal(folder string) error {
-	text, err := command(folder, "go", "mod", "edit", "-json")
+	text, err := Run(folder, "go", "mod", "edit", "-json")
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func dropLocal(folder string) error {
 			continue
 		}
 		old := strings.TrimSuffix(r.Old.Path+"@"+r.Old.Version, "@")
-		if _, err := command(folder, "go", "mod", "edit", "-dropreplace="+old); err != nil {
+		if _, err := Run(folder, "go", "mod", "edit", "-dropreplace="+old); err != nil {
 			return err
 		}
 	}
@@ -70,12 +70,12 @@ func dropLocal(folder string) error {
 
 // requireOurs has the module in a folder require the module in root.
 func requireOurs(folder, root, rootPath string) error {
-	_, err := command(folder, "go", "mod", "edit", "-require="+rootPath+"@v0.0.0", "-replace="+rootPath+"="+root)
+	_, err := Run(folder, "go", "mod", "edit", "-require="+rootPath+"@v0.0.0", "-replace="+rootPath+"="+root)
 	return err
 }
 
-// command runs a command in a folder and returns what it prints.
-func command(folder, name string, args ...string) ([]byte, error) {
+// Run runs a command in a folder and returns what it prints.
+func Run(folder, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = folder, append(os.Environ(), Env()...)
 	var stdout, stderr bytes.Buffer
