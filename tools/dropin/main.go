@@ -18,8 +18,8 @@
 // The exit code is 1 if one is not listed, or if a line of the list is not true any more. It is 2
 // if something else went wrong. (go run turns every failure into 1.)
 //
-// Read main.go first, then trial.go, and speed.go for the benchmarks; package subject makes the folders, exchange the overlays, and
-// gotest runs tests.
+// Read main.go first, then trial.go, and speed.go for the benchmarks; package subject makes the
+// folders, exchange the overlays, and gotest runs tests.
 package main
 
 import (

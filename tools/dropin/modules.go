@@ -38,7 +38,11 @@ var modules = []module{
 		suites: []suite{{".", "."}, {"./expirable", "."}},
 	},
 	{path: "github.com/patrickmn/go-cache", version: "v2.1.0+incompatible", suites: []suite{{".", "."}}},
-	{path: "github.com/dgraph-io/ristretto/v2", version: "v2.4.2", packages: []string{"."}, suites: []suite{{".", "."}}},
+	{
+		path: "github.com/dgraph-io/ristretto/v2", version: "v2.4.2",
+		packages: []string{"."},
+		suites:   []suite{{".", "."}},
+	},
 	{path: "github.com/golang/groupcache", version: "v0.0.0-20241129210726-2c02b8208cf8"},
 	{path: "github.com/panjf2000/ants/v2", version: "v2.12.1"},
 	{path: "github.com/sourcegraph/conc", version: "v0.3.0"},

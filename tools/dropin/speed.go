@@ -67,7 +67,8 @@ func compare(chosen []module, root string, r race, out, progress io.Writer) erro
 			ratios = append(ratios, s.ratio())
 			if s.ratio() > 1.1 {
 				above++
-				fmt.Fprintf(&slow, "- %s: %s: %.2f: %.3g ns, not %.3g\n", m, s.name, s.ratio(), median(s.ours), median(s.original))
+				fmt.Fprintf(&slow, "- %s: %s: %.2f: %.3g ns, not %.3g\n",
+					m, s.name, s.ratio(), median(s.ours), median(s.original))
 			}
 		}
 		all = append(all, ratios...)
@@ -112,7 +113,10 @@ func (m module) raceIn(folder, temp string, r race, progress io.Writer) (speeds 
 		return nil, fmt.Errorf("%s does not import sync", m)
 	}
 	for i, s := range m.suites {
-		programs := []string{filepath.Join(temp, fmt.Sprintf("original%d.test", i)), filepath.Join(temp, fmt.Sprintf("ours%d.test", i))}
+		programs := []string{
+			filepath.Join(temp, fmt.Sprintf("original%d.test", i)),
+			filepath.Join(temp, fmt.Sprintf("ours%d.test", i)),
+		}
 		for k, args := range [][]string{nil, {"-overlay=" + filepath.ToSlash(overlay)}} {
 			args = append([]string{"test", "-c", "-vet=off", "-o", programs[k]}, args...)
 			if _, err := subject.Run(folder, "go", append(args, s.pkg)...); err != nil {
