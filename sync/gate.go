@@ -109,6 +109,7 @@ func (g *gate) open(lock admitting) {
 		l.Unlock()
 		panic("sync: permit lost")
 	}
+	cedes := lock.cedes() // the lane is the caller's only until the gate opens
 	for s != nil && s.Node().OfGoroutine() && s.Node().N == rwReader && lock.letIn() {
 		next := l.Next(s)
 		l.Remove(s)
@@ -127,11 +128,10 @@ func (g *gate) open(lock admitting) {
 		l.Remove(s)
 		wake.Add(s.Node(), waiter.Granted)
 	}
-	if lock.cedes() {
-		l.Unlock()
+	l.Unlock()
+	if cedes {
 		wake.HandOff()
 	} else {
-		l.Unlock()
 		wake.Wake()
 	}
 }

@@ -14,7 +14,7 @@ import "github.com/farad-go/farad/internal/xsync"
 type lane uint32
 
 const (
-	laneLasts = 12 // how long, in units of 1<<10 ns
+	laneLasts = 100 // how long, in units of 1<<10 ns
 
 	laneShift = 4
 	laneCut   = 1<<laneShift - 1

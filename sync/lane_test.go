@@ -3,13 +3,17 @@
 package sync
 
 import (
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 // Four goroutines want the mutex all the time. A lane that lasts too long is cut. One that is
@@ -93,5 +97,48 @@ func TestLaneIsCutForOneWhoWaits(t *testing.T) {
 				l.Unlock()
 			})
 		})
+	}
+}
+
+// While its lane has places, an unlock wakes the admitted goroutine and goes on. The unlock that
+// finds them used up lets it run before it returns.
+func TestTheUnlockThatEndsTheLaneCedes(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	mutex, rw := new(Mutex), new(RWMutex)
+	for name, c := range map[string]struct {
+		l interface {
+			sync.Locker
+			Waiting() int
+		}
+		endLane func()
+	}{
+		"Mutex":   {mutex, func() { mutex.used = Express }},
+		"RWMutex": {rw, func() { rw.word.Or(rwFull) }},
+	} {
+		ranAtOnce := func(ended bool) (often int) {
+			for range 100 {
+				var ran atomic.Bool
+				done := make(chan struct{})
+				c.l.Lock()
+				go func() {
+					c.l.Lock()
+					ran.Store(true)
+					c.l.Unlock()
+					close(done)
+				}()
+				locktest.AwaitWaiting(t, c.l, 1)
+				if ended {
+					c.endLane()
+				}
+				c.l.Unlock()
+				if ran.Load() {
+					often++
+				}
+				<-done
+			}
+			return often
+		}
+		require.Greater(t, ranAtOnce(true), 80, name)
+		require.Less(t, ranAtOnce(false), 20, name)
 	}
 }

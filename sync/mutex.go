@@ -19,8 +19,8 @@ import (
 // free takes it, if the express lane has a place left. Otherwise it queues. The first of the queue
 // is admitted to compete for the mutex. When it unlocks, the next is admitted, and the express lane
 // has all its places again. So running goroutines go on running, and the switch to another is paid
-// for once in many acquisitions. A lane that has lasted for more than 12 µs is followed by one with
-// half as many places. The unlock that ends the lane lets the admitted goroutine run at once.
+// for once in many acquisitions. A lane that has lasted for more than 100 µs is followed by one
+// with half as many places. The unlock that ends the lane lets the admitted goroutine run at once.
 //
 // Bound: the waiter at place p of the queue, where p = 0 has been admitted, is overtaken by at most
 // (p + 1) · Express later arrivals. There is no other way past a waiter.

@@ -339,7 +339,7 @@ func (l *RWMutex) reopenAll() {
 	}
 }
 
-func (l *RWMutex) cedes() bool { return true }
+func (l *RWMutex) cedes() bool { return l.lane.cut() > 0 }
 
 func (l *RWMutex) letIn() bool {
 	for { // A retry follows a reader, or a writer who is quicker.
@@ -544,7 +544,12 @@ func (l *RWMutex) unlockAndWake(w, hold int64) bool {
 			line.Unlock()
 			return ok
 		}
-		line.ClaimAndUnlock(s).HandOff()
+		admitted := line.ClaimAndUnlock(s)
+		if free&rwLane < rwFull { // Until the lane has ended it pays to go on: see [lane].
+			admitted.Deliver(waiter.Granted)
+		} else {
+			admitted.HandOff()
+		}
 		return true
 	}
 	wanted := s.Node().N

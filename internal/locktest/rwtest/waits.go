@@ -26,24 +26,6 @@ var waits = []test{
 	{"TryRLockNeverFailsBesideReaders", atEveryProcs(tryRLockNeverFailsBesideReaders)},
 	{"WritersAreNotStarved", atEveryProcs(notStarved(Write, Read))},
 	{"ReadersAreNotStarved", atEveryProcs(notStarved(Read, Write))},
-	{"TheNextRunsAtOnce", once(theNextRunsAtOnce)},
-}
-
-// Whom an unlock lets in runs before the unlock returns: a lock does not lie idle until the
-// goroutine that has unlocked it blocks.
-func theNextRunsAtOnce(t *testing.T, _ Kind, l Lock) {
-	for _, holder := range []State{Read, Write} {
-		for _, next := range []State{Read, Write} {
-			if holder == Write || next == Write {
-				hold, letGo := func() { holder.Lock(l) }, func() { holder.Unlock(l) }
-				locktest.RequireHandOff(t, l, 1, hold, letGo, func(got func()) {
-					next.Lock(l)
-					got()
-					next.Unlock(l)
-				})
-			}
-		}
-	}
 }
 
 func servesConditions(t *testing.T, _ Kind, l Lock) {
