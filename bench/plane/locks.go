@@ -160,10 +160,9 @@ func exclusiveCells(permits int, goroutines []int) (cells []cell) {
 		{10000, 10000},
 	} {
 		for _, n := range goroutines {
-			for busy := range 3 {
-				c := cell{Section: work[0], Outside: work[1], Goroutines: n, Busy: busy, Permits: permits}
-				cells = append(cells, c)
-			}
+			c := cell{Section: work[0], Outside: work[1], Goroutines: n, Permits: permits}
+			short := work[0] <= 1000 && work[1] != 200 && work[0]+work[1] != 11000
+			cells = append(cells, c.besideOthers(short)...)
 		}
 	}
 	return cells
@@ -173,13 +172,37 @@ func rwCells() (cells []cell) {
 	for _, section := range []int{0, 40, 200, 1000, 10000} {
 		for _, writes := range []int{0, 1000, 100, 10} {
 			for _, n := range []int{2, 8, 64} {
-				for busy := range 3 {
-					cells = append(cells, cell{Section: section, Goroutines: n, Busy: busy, Writes: writes})
-				}
+				c := cell{Section: section, Goroutines: n, Writes: writes}
+				short := section <= 1000 && section != 40 && writes != 1000
+				cells = append(cells, c.besideOthers(short)...)
 			}
 		}
 	}
 	return cells
+}
+
+// besideOthers returns c, and if it is one of those that are measured beside others, with 8 and 64
+// goroutines, the same with one and two others for each processor.
+func (c cell) besideOthers(measured bool) []cell {
+	cells := []cell{c}
+	for busy := 1; busy <= 2 && measured && (c.Goroutines == 8 || c.Goroutines == 64); busy++ {
+		c.Busy = busy
+		cells = append(cells, c)
+	}
+	return cells
+}
+
+// windows returns how many windows long the cell is measured. Beside others it is long, so that the
+// scheduler's slices of 10 ms average out.
+func (c cell) windows() int {
+	switch {
+	case c.Section == asleep || c.Busy > 0:
+		return 10
+	case c.Goroutines > 64:
+		return 3
+	default:
+		return 1
+	}
 }
 
 // asleep is the section of a pool's user, who waits for an answer.

@@ -46,9 +46,7 @@ func sampleOf(u use, c cell, window time.Duration) sample {
 			}
 		})
 	}
-	if c.Section == asleep {
-		window *= 10
-	}
+	window *= time.Duration(c.windows())
 	time.Sleep(window / 2)
 	before, used, start := sum(tallies), processorTime(), time.Now()
 	time.Sleep(window)
