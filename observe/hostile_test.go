@@ -25,6 +25,8 @@ import (
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 // Pages are bounded, but never by the lock that was asked for: it would be reported as gone.
@@ -186,9 +188,9 @@ func TestNamesOfAllKindsAreHarmless(t *testing.T) {
 		"\u2029", "\ufeff", "\u200b", "\u00ad", "\u0301", "\U000e0041", "\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\uffff",
 		"🔒", "語", " ", "", "%", "%s%n", "%!d(x)", strings.Repeat("evil ", 200),
 	}
-	rounds := 200
-	if testing.Short() {
-		rounds = 5
+	rounds := 20
+	if locktest.Stress() {
+		rounds = 500
 	}
 	for range rounds {
 		requireHarmless(t, named(func() string {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/limitsim"
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/limit"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -183,12 +184,14 @@ func TestLimits(t *testing.T) {
 		"tides":    {"AIMD": 0.95, "Gradient2": 0.90, "Vegas": 0.90},
 		"waves":    {"AIMD": 0.95, "Gradient2": 0.95, "Vegas": 0.93},
 	} {
-		seeds := uint64(2)
+		seeds := uint64(1)
+		if locktest.Stress() {
+			seeds = 10
+		}
 		if testing.Short() { // one goroutine does everything: the race detector finds nothing
 			if name != "step" && name != "noise" {
 				continue
 			}
-			seeds = 1
 		}
 		for by, least := range goodput {
 			t.Run(name+"/"+by, func(t *testing.T) {

@@ -146,7 +146,7 @@ func TestLIFOKeepsShares(t *testing.T) {
 	const tenants = 20
 	got := [tenants]int{}
 	for tenant := range tenants {
-		clients := 500
+		clients := 100
 		if tenant == 0 {
 			clients = 3
 		}
