@@ -39,9 +39,10 @@ type Local interface {
 //  1. What the Local is given is at most what the agent's entries hold, less what a transaction was
 //     ever sent to return; and so is what is held in it, unless the agent is lost. (the simulator's
 //     checkBacked, after every event)
-//  2. What a transaction was sent to return is never given, nor counted, whether the entry waited
-//     then or held. So it does not matter when, and whether, that transaction is applied. What was
-//     only withdrawn is given again while it is held, in the tenure of a new block.
+//  2. What is to be returned, by a transaction that was sent or by the next, is never given, nor
+//     counted, whether the entry waited then or held. So it does not matter when, and whether, a
+//     transaction is applied. What was only withdrawn is given again while it is held, in the
+//     tenure of a new block.
 //  3. Every write to an entry is guarded by its last change, and a new entry by its absence. So a
 //     transaction whose answer was lost may be applied late, and then changes nothing that was
 //     decided since, or makes an entry that the agent has forgotten. An entry with the agent's
@@ -52,11 +53,15 @@ type Local interface {
 //  5. While others wait, a block is not given for longer than the tenure, and nothing of it while
 //     it is idle. (the simulator's checkPlanned)
 //  6. What exceeds the size since it fell is not given. (TestASizeThatFallsIsWithdrawnAtOnce)
+//  7. A transaction has no more operations than the server takes. What else is to be returned is
+//     planned again once it is answered. A new entry never waits for that.
+//     (TestATransactionHasALimit, TestMoreEntriesThanATransactionTakes)
 type Agent struct {
 	lease  int64
 	tenure int64 // ns
 	rw     bool
 	local  Local
+	limit  int // operations of a transaction
 
 	state  State
 	blocks []block // own entries, in order of the line
@@ -73,7 +78,7 @@ type block struct {
 	holds bool  // it holds, or did before the size fell
 	since int64 // when the agent saw that
 	given int64 // how much of its weight the Local has
-	keep  int64 // how much of its weight no transaction was sent to return: at least given
+	keep  int64 // how much of its weight is not to be returned: at least given
 }
 
 // is reports whether e is the block's entry. One with its key may be another: a request that made
@@ -82,8 +87,11 @@ func (b *block) is(e *Entry) bool { return b.Key == e.Key && b.Create == e.Creat
 
 // NewAgent returns an agent that makes its entries with lease, numbered from first on.
 func NewAgent(lease, first int64, tenure int64, rw bool, local Local) *Agent {
-	return &Agent{lease: lease, first: first, next: first, tenure: tenure, rw: rw, local: local}
+	return &Agent{lease: lease, first: first, next: first, tenure: tenure, rw: rw, local: local, limit: MostOps}
 }
+
+// Limit sets how many operations a transaction has at most: two or more, and MostOps without Limit.
+func (a *Agent) Limit(ops int) { a.limit = ops }
 
 // State returns the newest state that the agent knows. The caller must not change it.
 func (a *Agent) State() *State { return &a.state }
@@ -200,7 +208,7 @@ func (a *Agent) given() (sum int64) {
 	return sum
 }
 
-// holding returns what the agent's entries hold, and no transaction was sent to return.
+// holding returns what the agent's entries hold, and is not to be returned.
 func (a *Agent) holding() (sum int64) {
 	for _, b := range a.blocks {
 		if b.holds {
@@ -228,6 +236,11 @@ func (a *Agent) permits(weight int64) int64 {
 
 // A Txn is a transaction: all of its operations, if the guards of all are true; otherwise nothing.
 type Txn struct{ Ops []Op }
+
+// MostOps is how many operations a transaction has at most. By default etcd refuses one for which
+// it counts more than 128 (--max-txn-ops): guards, operations if they are true, or operations if
+// not. A store adds a read to either of these. So all three together are no more than 128.
+const MostOps = 63
 
 // An Op puts an entry with a weight, or deletes it if that is 0. It is guarded by the entry's last
 // change, or by its absence if Mod is 0.
@@ -344,7 +357,8 @@ func (a *Agent) giveBack(ops []Op) []Op {
 	return ops
 }
 
-// ask appends the operations that bring what the agent waits for to what its process waits for.
+// ask appends the operations that bring what the agent waits for to what its process waits for. If
+// they are too many, some of those that return something are left for the next transaction.
 func (a *Agent) ask(ops []Op) []Op {
 	var oldest, all int64
 	if !a.ending {
@@ -368,6 +382,7 @@ func (a *Agent) ask(ops []Op) []Op {
 			ops = append(ops, Op{b.Key, b.Mod, b.keep})
 		}
 	}
+	ops = ops[:min(len(ops), a.limit-1)]
 	if want > 0 && !asked {
 		ops = append(ops, Op{Key{a.lease, a.next}, 0, want})
 		a.next++

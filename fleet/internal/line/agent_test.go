@@ -227,6 +227,36 @@ func TestReadersAndWriters(t *testing.T) {
 	require.Equal(t, Everyone-1, l.size)
 }
 
+// What is due beyond what a server takes in one transaction comes with the next ones. A request
+// does not wait for that.
+func TestATransactionHasALimit(t *testing.T) {
+	const n = 100
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	s := State{Rev: n, Size: n}
+	for i := range int64(n) {
+		s.Entries = append(s.Entries, Entry{Key{7, i}, i + 1, i + 1, 1})
+	}
+	a.Learn(s, 0)
+	require.EqualValues(t, n, l.size)
+	a.See(n+1, 1, Entry{Key{8, 0}, n + 1, n + 1, n})
+	l.wants(1)
+	txn, _ := a.Plan(1)
+	require.Len(t, txn.Ops, MostOps)
+	require.Equal(t, Op{Key{7, 0}, 1, 0}, txn.Ops[0])
+	require.Equal(t, Op{Key{7, n}, 0, 1}, txn.Ops[MostOps-1])
+	var gone []Change
+	for _, op := range txn.Ops {
+		gone = append(gone, Entry{op.Key, n + 2, n + 2, op.Weight})
+	}
+	a.Answered()
+	a.See(n+2, 2, gone...)
+	require.Zero(t, l.size, "what comes later is not given, either")
+	txn, _ = a.Plan(2)
+	require.Len(t, txn.Ops, n-MostOps+1)
+	require.Equal(t, Op{Key{7, MostOps - 1}, MostOps, 0}, txn.Ops[0])
+}
+
 // The simulator found the schedules of the tests below.
 
 func TestAWaitingEntryThatIsReturnedIsNotGiven(t *testing.T) {

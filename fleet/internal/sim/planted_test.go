@@ -98,6 +98,14 @@ var planted = []struct{ name, kind, file, from, to string }{
 		"(holds || e.Create < s.SizeMod)", "holds",
 	},
 	{
+		"a transaction is as long as it gets", "prompt", "../line/agent.go",
+		"ops = ops[:min(len(ops), a.limit-1)]", "",
+	},
+	{
+		"what did not go with one transaction is forgotten", "prompt", "../line/agent.go",
+		"spare -= cut\n\t\tif b.keep < b.Weight {", "spare -= cut\n\t\tif cut > 0 {",
+	},
+	{
 		"a state that is older than what is known", "faults", "../line/agent.go",
 		"if s.Rev >= a.state.Rev {", "if true {",
 	},

@@ -268,6 +268,9 @@ func (p *process) begin(s *session) {
 		p.old[n-1].end = t.first
 	}
 	t.agent = line.NewAgent(t.lease, t.first, int64(w.Tenure), w.rw(), &t.engine)
+	if w.TxnOps > 0 {
+		t.agent.Limit(w.TxnOps - 1) // and the read
+	}
 	w.log("process %d: lease %d, from %d", p.id, t.lease, t.first)
 	p.cur = t
 	learn := func(s line.State) {
@@ -420,6 +423,9 @@ func (t *tenancy) send(txn *line.Txn) {
 	t.busy = true
 	p.w.log("process %d: sends %v", p.id, txn.Ops)
 	p.call(&flight{ops: txn.Ops, by: t}, func() func() {
+		if !w.store.takes(txn.Ops) {
+			return t.refused
+		}
 		if w.store.commit(w.now, txn.Ops) {
 			w.changed()
 		}
@@ -427,6 +433,18 @@ func (t *tenancy) send(txn *line.Txn) {
 		return func() { t.answered(s) }
 	}, func() {
 		p.w.log("process %d: no answer", p.id)
+		p.read(func(s line.State, _ int) { t.answered(s) })
+	})
+}
+
+// afterError is how long a driver waits after an error of the server before it asks again.
+const afterError = 50 * time.Millisecond
+
+// refused is told that the server has not carried out the transaction.
+func (t *tenancy) refused() {
+	p := t.p
+	p.w.log("process %d: refused", p.id)
+	p.in(int64(afterError), func() {
 		p.read(func(s line.State, _ int) { t.answered(s) })
 	})
 }

@@ -119,6 +119,22 @@ func TestFairAndCheap(t *testing.T) {
 	}
 }
 
+// TestMoreEntriesThanATransactionTakes: goroutines that acquire one after the other make an entry
+// each. All come back, for a newcomer who wants everything and when the process leaves.
+func TestMoreEntriesThanATransactionTakes(t *testing.T) {
+	const ms = time.Millisecond
+	c := Config{
+		Seed: 1, Size: 400, Processes: 1, Goroutines: 400, Largest: 1, Length: 600 * ms,
+		Tenure: 20 * ms, Hold: 5 * time.Second, Think: 500 * ms, TTL: time.Second, Delay: ms / 10,
+	}
+	w := newWorld(c, false)
+	entries := 0
+	w.after(int64(c.Length), func() { entries = len(w.store.entries) })
+	r := w.run()
+	require.Empty(t, r.Failure)
+	require.Greater(t, entries, defaultTxnOps)
+}
+
 // TestTheDeadReturnTheirPermits: after the TTL from the last renewal.
 func TestTheDeadReturnTheirPermits(t *testing.T) {
 	for seed := range uint64(20) {

@@ -16,7 +16,12 @@ type store struct {
 	last    int64           // the newest lease
 	log     []revision
 	commits int // transactions that changed something
+	most    int // operations that a transaction may have
 }
+
+// defaultTxnOps is what etcd takes by default (--max-txn-ops): it refuses a transaction with more
+// guards, with more operations if they are true, or with more otherwise.
+const defaultTxnOps = 128
 
 type entry struct {
 	line.Entry
@@ -34,6 +39,9 @@ type revision struct {
 func (s *store) find(k line.Key) int {
 	return slices.IndexFunc(s.entries, func(e entry) bool { return e.Key == k })
 }
+
+// takes reports whether the server takes a transaction. A store's reads the line besides.
+func (s *store) takes(ops []line.Op) bool { return len(ops)+1 <= s.most }
 
 // commit applies the operations if the guards of all are true and the leases exist.
 func (s *store) commit(now int64, ops []line.Op) bool {

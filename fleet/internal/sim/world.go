@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
@@ -54,7 +55,7 @@ func Run(c Config, trace bool) Result { return newWorld(c, trace).run() }
 func newWorld(c Config, trace bool) *world {
 	w := &world{
 		Config: c, rng: rand.New(rand.NewPCG(c.Seed, 7)), trace: trace,
-		store:   store{rev: 10, size: c.Size, leases: map[int64]int64{}},
+		store:   store{rev: 10, size: c.Size, leases: map[int64]int64{}, most: cmp.Or(c.TxnOps, defaultTxnOps)},
 		allowed: c.Size, allowedAt: map[int64]int64{}, gate: fence.NewGate(c.Size),
 	}
 	w.result.Served = make([]int, c.Processes+1) // the newcomer's too
