@@ -140,6 +140,7 @@ type answer struct {
 	state line.State
 	doubt bool
 	done  bool // the transaction was committed, or found its guards untrue
+	full  bool // it was refused because there is no space
 }
 
 // A loop is what the driver's goroutine knows.
@@ -278,7 +279,7 @@ func (l *loop) planSeat(s *seat) (wake int64) {
 	}
 	txn, wake := s.t.Plan(s.agent, clock.Now().Mono)
 	if txn != nil {
-		if s.t == l.current.Load() {
+		if s.t == l.current.Load() && !txn.Only { // otherwise the server is asked later
 			s.rounds, l.rounds = l.rounds, nil
 		}
 		l.calls.Go(func() { l.commit(l.ctx, s, txn) })
@@ -292,6 +293,7 @@ func (d *driver) commit(ctx context.Context, s *seat, txn *line.Txn) {
 		return d.store.commit(ctx, txn, s.session.lease)
 	})
 	done, doubt := err == nil, err != nil && !isRefusal(err)
+	full := errors.Is(err, rpctypes.ErrNoSpace) // and may have been applied: it may be what filled it
 	for err != nil && ctx.Err() == nil {
 		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			d.fleet.lost(s.session)
@@ -301,7 +303,7 @@ func (d *driver) commit(ctx context.Context, s *seat, txn *line.Txn) {
 		st, err = d.store.within(ctx, d.store.read)
 	}
 	select {
-	case d.answers <- answer{s, st, doubt, done}:
+	case d.answers <- answer{s, st, doubt, done, full}:
 	case <-ctx.Done():
 	}
 }
@@ -324,7 +326,11 @@ func (l *loop) answered(a answer) {
 	if a.done {
 		l.deny(nil)
 	}
-	a.seat.agent.Answered()
+	if a.full {
+		a.seat.agent.NoSpace()
+	} else {
+		a.seat.agent.Answered()
+	}
 	l.see(revision{rev: a.state.Rev, whole: &a.state})
 	l.endRounds(&a.seat.rounds)
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/farad-go/farad/fleet"
 )
@@ -38,4 +40,45 @@ func TestMoreEntriesThanATransactionTakes(t *testing.T) {
 			require.NoError(t, w.closeWithin(f, 10*time.Second), "%d entries", n)
 		})
 	}
+}
+
+// fill has etcd do as it does without space, until empty is called: it refuses what writes.
+func (w *world) fill() (empty func()) {
+	st, err := w.client.Status(w.ctx, w.server.Endpoints()[0])
+	require.NoError(w, err)
+	alarm := &etcdserverpb.AlarmRequest{
+		Action: etcdserverpb.AlarmRequest_ACTIVATE,
+		Alarm:  etcdserverpb.AlarmType_NOSPACE, MemberID: st.Header.MemberId,
+	}
+	_, err = etcdserverpb.NewMaintenanceClient(w.client.ActiveConnection()).Alarm(w.ctx, alarm)
+	require.NoError(w, err)
+	return func() {
+		_, err := w.client.AlarmDisarm(w.ctx, &clientv3.AlarmMember{MemberID: alarm.MemberID, Alarm: alarm.Alarm})
+		require.NoError(w, err)
+	}
+}
+
+// Who is in the line when etcd runs out of space is served, also if the holder's process wants
+// more.
+func TestWhoWaitsIsServedWithoutSpace(t *testing.T) {
+	w := newWorld(t)
+	f, h := w.hooked(fleet.WithTenure(0))
+	a, b := w.semaphore(f, 2), w.semaphore(w.join(), 2)
+	w.take(a, 2)
+	got, again := make(chan error, 1), make(chan error, 1)
+	go func() { got <- b.Acquire(w.ctx, 2) }()
+	w.eventually(func() bool { return w.entries("semaphore") == 3 }, "it is in the line")
+	empty := w.fill()
+	before := h.txns.Load()
+	go func() { again <- a.Acquire(w.ctx, 1) }()
+	w.eventually(func() bool { return h.txns.Load() > before+1 }, "it asks, and is refused")
+	a.Release(1)
+	a.Release(1)
+	w.eventually(func() bool { return w.entries("semaphore") == 1 }, "what was released comes back")
+	require.NoError(t, <-got)
+	b.Release(2)
+	empty()
+	require.NoError(t, <-again)
+	a.Release(1)
+	require.NoError(t, w.closeWithin(f, 10*time.Second))
 }

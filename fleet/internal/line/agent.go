@@ -56,6 +56,8 @@ type Local interface {
 //  7. A transaction has no more operations than the server takes. What else is to be returned is
 //     planned again once it is answered. A new entry never waits for that.
 //     (TestATransactionHasALimit, TestMoreEntriesThanATransactionTakes)
+//  8. What is to be deleted never waits for what the server has no space for. (the simulator's
+//     fill, TestReturnsGoAloneWithoutSpace)
 type Agent struct {
 	lease  int64
 	tenure int64 // ns
@@ -68,6 +70,7 @@ type Agent struct {
 	first  int64   // number of this agent's first entry: smaller ones are an earlier agent's
 	next   int64   // number of its next entry
 	busy   bool    // a transaction is under way
+	full   bool    // the last one that wrote something was refused for want of space
 	ending bool    // all goes back, and nothing is asked for
 	lost   bool
 }
@@ -126,6 +129,10 @@ func (a *Agent) See(rev int64, now int64, changes ...Change) {
 // Answered tells the agent that the transaction of the last Plan is not under way any more. If it
 // got no answer, the driver has read the line since, and told it by Learn.
 func (a *Agent) Answered() { a.busy = false }
+
+// NoSpace is Answered for a transaction that the server has refused because it has no space. Such a
+// server still deletes. So whole entries go back before anything else is tried again.
+func (a *Agent) NoSpace() { a.busy, a.full = false, true }
 
 // Busy reports whether a transaction is under way.
 func (a *Agent) Busy() bool { return a.busy }
@@ -235,7 +242,10 @@ func (a *Agent) permits(weight int64) int64 {
 }
 
 // A Txn is a transaction: all of its operations, if the guards of all are true; otherwise nothing.
-type Txn struct{ Ops []Op }
+type Txn struct {
+	Ops  []Op
+	Only bool // it only returns, and what else is due comes later: the server had no space
+}
 
 // MostOps is how many operations a transaction has at most. By default etcd refuses one for which
 // it counts more than 128 (--max-txn-ops): guards, operations if they are true, or operations if
@@ -263,12 +273,31 @@ func (a *Agent) Plan(now int64) (txn *Txn, wake int64) {
 	if a.busy {
 		return nil, wake
 	}
-	ops := a.ask(a.giveBack(nil))
-	if len(ops) == 0 {
+	ops, anew := a.ask(a.giveBack(nil))
+	if len(ops) == 0 && anew == 0 {
 		return nil, wake
 	}
-	a.busy = true
-	return &Txn{ops}, wake
+	only := false
+	if whole := deletes(ops); a.full && len(whole) > 0 {
+		ops, anew, only = whole, 0, true
+	}
+	ops = ops[:min(len(ops), a.limit-1)]
+	if anew > 0 {
+		ops = append(ops, Op{Key{a.lease, a.next}, 0, anew})
+		a.next++
+	}
+	a.busy, a.full = true, only
+	return &Txn{ops, only}, wake
+}
+
+// deletes returns the operations that delete entries.
+func deletes(ops []Op) (d []Op) {
+	for _, op := range ops {
+		if op.Weight == 0 {
+			d = append(d, op)
+		}
+	}
+	return d
 }
 
 // withdraw takes from the Local what it had for its tenure, or does not use, if that delays
@@ -357,9 +386,9 @@ func (a *Agent) giveBack(ops []Op) []Op {
 	return ops
 }
 
-// ask appends the operations that bring what the agent waits for to what its process waits for. If
-// they are too many, some of those that return something are left for the next transaction.
-func (a *Agent) ask(ops []Op) []Op {
+// ask appends the operations that bring what the agent waits for to what its process waits for. It
+// also returns what a new entry is to be for, 0 if none is needed.
+func (a *Agent) ask(ops []Op) (rest []Op, anew int64) {
 	var oldest, all int64
 	if !a.ending {
 		oldest, all = a.local.Demand(a.permits(a.state.Size))
@@ -382,12 +411,10 @@ func (a *Agent) ask(ops []Op) []Op {
 			ops = append(ops, Op{b.Key, b.Mod, b.keep})
 		}
 	}
-	ops = ops[:min(len(ops), a.limit-1)]
-	if want > 0 && !asked {
-		ops = append(ops, Op{Key{a.lease, a.next}, 0, want})
-		a.next++
+	if asked {
+		want = 0
 	}
-	return ops
+	return ops, want
 }
 
 // want returns what an entry should be for if the agent has none that waits. The oldest request

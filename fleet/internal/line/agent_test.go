@@ -257,6 +257,40 @@ func TestATransactionHasALimit(t *testing.T) {
 	require.Equal(t, Op{Key{7, MostOps - 1}, MostOps, 0}, txn.Ops[0])
 }
 
+// A server without space refuses what writes, and deletes all the same.
+func TestReturnsGoAloneWithoutSpace(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, 10, false, &l)
+	e := []Entry{{Key{7, 0}, 4, 4, 1}, {Key{7, 1}, 5, 5, 2}, {Key{8, 0}, 6, 6, 3}}
+	l.held = 1
+	a.Learn(State{Rev: 6, Size: 3, Entries: e}, 0)
+	l.wants(1)
+	all := []Op{{Key{7, 0}, 4, 0}, {Key{7, 1}, 5, 1}, {Key{7, 2}, 0, 1}}
+	txn, _ := a.Plan(10)
+	require.Equal(t, &Txn{Ops: all}, txn)
+	a.NoSpace()
+	all[2].Seq++ // the number was used
+	txn, _ = a.Plan(11)
+	require.Equal(t, &Txn{Ops: all[:1], Only: true}, txn, "neither a request nor a part of an entry")
+	a.Answered()
+	a.See(7, 12, Entry{Key: Key{7, 0}})
+	txn, _ = a.Plan(12)
+	require.Equal(t, &Txn{Ops: all[1:]}, txn, "nothing else is due")
+	a.NoSpace()
+	l.held = 0
+	all[2].Seq++
+	txn, _ = a.Plan(13)
+	require.Equal(t, &Txn{Ops: []Op{{Key{7, 1}, 5, 0}}, Only: true}, txn)
+	a.Answered()
+	a.See(8, 14, Entry{Key: Key{7, 1}})
+	txn, _ = a.Plan(14)
+	require.Equal(t, &Txn{Ops: all[2:]}, txn)
+	a.Answered()
+	a.See(9, 15, Entry{Key{7, 4}, 9, 9, 1})
+	txn, _ = a.Plan(15)
+	require.Nil(t, txn, "there is space again")
+}
+
 // The simulator found the schedules of the tests below.
 
 func TestAWaitingEntryThatIsReturnedIsNotGiven(t *testing.T) {

@@ -41,6 +41,7 @@ type Faults struct {
 	Cut    bool // a process loses the network for a time
 	Outage bool // nobody gets an answer for a time
 	Resize bool // the size changes
+	Full   bool // the server has no space for a time: it refuses to write, and still deletes
 	Lag    bool // a watch stands still for a time, while answers arrive
 	Deaf   bool // goroutines do not stop when their permits are lost
 	Drift  bool // clocks differ by at most one per cent
@@ -58,10 +59,13 @@ func (c *Config) fenced() bool { return c.Pause || c.Jump || c.Revoke || c.Tampe
 // gated reports whether goroutines use a resource that checks tokens.
 func (c *Config) gated() bool { return c.fenced() || c.Resize }
 
-// prompt reports whether all messages arrive in time, so that waits are bounded.
-func (c *Config) prompt() bool {
+// timely reports whether all messages arrive in time, so that waits are bounded.
+func (c *Config) timely() bool {
 	return c.Loss+c.Late+c.Twice == 0 && !c.Crash && !c.Cut && !c.Outage && !c.Resize && !c.Lag && !c.fenced()
 }
+
+// prompt is timely, and the server always has space.
+func (c *Config) prompt() bool { return c.timely() && !c.Full }
 
 func (c *Config) rw() bool { return c.Size == line.Everyone }
 
@@ -96,6 +100,7 @@ func Random(kind int, seed uint64) Config {
 	}
 	if kind == 0 {
 		c.Resize = !c.rw() && chance(0.2)
+		c.Full = !c.Resize && chance(0.3)
 		return c
 	}
 	c.Loss, c.Late, c.Twice = 0.05*r.Float64(), 0.05*r.Float64(), 0.05*r.Float64()
@@ -104,6 +109,7 @@ func Random(kind int, seed uint64) Config {
 	case 1:
 		c.Hold, c.Late = among(3*time.Millisecond, 30*time.Millisecond, 300*time.Millisecond), 0.2*r.Float64()
 		c.Crash, c.Cut, c.Outage, c.Resize = chance(0.5), chance(0.5), chance(0.3), chance(0.5) && !c.rw()
+		c.Full = chance(0.3)
 	case 2:
 		c.Crash, c.Cut = chance(0.3), chance(0.3)
 		c.Pause, c.Jump, c.Revoke = chance(0.6), chance(0.4), chance(0.3)

@@ -106,6 +106,10 @@ var planted = []struct{ name, kind, file, from, to string }{
 		"spare -= cut\n\t\tif b.keep < b.Weight {", "spare -= cut\n\t\tif cut > 0 {",
 	},
 	{
+		"without space, what is returned waits for what is asked for", "prompt", "../line/agent.go",
+		"a.full && len(whole) > 0", "false",
+	},
+	{
 		"a state that is older than what is known", "faults", "../line/agent.go",
 		"if s.Rev >= a.state.Rev {", "if true {",
 	},

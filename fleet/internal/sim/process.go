@@ -237,6 +237,9 @@ func (p *process) open() {
 	}
 	w, sent, sentWall := p.w, p.clock(), p.wallClock()
 	p.call(nil, func() func() {
+		if w.full {
+			return func() { p.in(int64(afterError), p.open) }
+		}
 		w.store.last++
 		lease := w.store.last
 		w.store.leases[lease] = w.now + int64(w.TTL)
@@ -423,36 +426,41 @@ func (t *tenancy) send(txn *line.Txn) {
 	t.busy = true
 	p.w.log("process %d: sends %v", p.id, txn.Ops)
 	p.call(&flight{ops: txn.Ops, by: t}, func() func() {
-		if !w.store.takes(txn.Ops) {
-			return t.refused
-		}
-		if w.store.commit(w.now, txn.Ops) {
+		full := w.full && writes(txn.Ops)
+		switch {
+		case !w.store.takes(txn.Ops):
+			return func() { t.refused(t.agent.Answered) }
+		case full && !w.chance(0.1): // the one that finds it full is refused, and carried out
+		case w.store.commit(w.now, txn.Ops):
 			w.changed()
 		}
+		if full {
+			return func() { t.refused(t.agent.NoSpace) }
+		}
 		s := w.store.state()
-		return func() { t.answered(s) }
+		return func() { t.answered(s, t.agent.Answered) }
 	}, func() {
 		p.w.log("process %d: no answer", p.id)
-		p.read(func(s line.State, _ int) { t.answered(s) })
+		p.read(func(s line.State, _ int) { t.answered(s, t.agent.Answered) })
 	})
 }
 
 // afterError is how long a driver waits after an error of the server before it asks again.
 const afterError = 50 * time.Millisecond
 
-// refused is told that the server has not carried out the transaction.
-func (t *tenancy) refused() {
+// refused is told that the server says no to the transaction. tell tells the agent, after a read.
+func (t *tenancy) refused(tell func()) {
 	p := t.p
 	p.w.log("process %d: refused", p.id)
 	p.in(int64(afterError), func() {
-		p.read(func(s line.State, _ int) { t.answered(s) })
+		p.read(func(s line.State, _ int) { t.answered(s, tell) })
 	})
 }
 
-func (t *tenancy) answered(s line.State) {
+func (t *tenancy) answered(s line.State, tell func()) {
 	t.act(func() {
 		t.agent.Learn(s, t.p.clock())
-		t.agent.Answered()
+		tell()
 		t.busy = false
 	})
 }

@@ -43,6 +43,11 @@ func (s *store) find(k line.Key) int {
 // takes reports whether the server takes a transaction. A store's reads the line besides.
 func (s *store) takes(ops []line.Op) bool { return len(ops)+1 <= s.most }
 
+// writes reports whether a transaction needs space.
+func writes(ops []line.Op) bool {
+	return slices.ContainsFunc(ops, func(op line.Op) bool { return op.Weight > 0 })
+}
+
 // commit applies the operations if the guards of all are true and the leases exist.
 func (s *store) commit(now int64, ops []line.Op) bool {
 	for _, op := range ops {

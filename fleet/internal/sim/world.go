@@ -22,6 +22,7 @@ type world struct {
 	procs     []*process
 	flights   []*flight
 	outage    bool // until the store answers again
+	full      bool // the server takes nothing but what deletes
 	ended     bool // goroutines ask for nothing more
 	resizes   int
 	allowed   int64           // the size, or what was held when it fell
@@ -308,6 +309,35 @@ func (w *world) inject() {
 		}
 	}))
 	some(w.Tamper, 4, w.tamper)
+	some(w.Full, 1, w.fill)
+}
+
+// fill leaves the server without space for a time. Who is in the line then is served all the same:
+// for each entry there, no later than what it may take with two refusals.
+func (w *world) fill() {
+	w.log("no space")
+	w.full = true
+	w.after(w.upTo(2*w.TTL), func() {
+		w.log("space")
+		w.full = false
+	})
+	if !w.timely() {
+		return
+	}
+	var waiting []line.Key
+	for _, e := range w.store.entries {
+		if !e.held {
+			waiting = append(waiting, e.Key)
+		}
+	}
+	refusal := int64(afterError)*102/100 + int64(4*w.Delay)
+	w.after(int64(len(w.store.entries))*(w.perEntry()+2*refusal), func() {
+		for _, k := range waiting {
+			if i := w.store.find(k); w.full && i >= 0 && !w.store.entries[i].held {
+				w.fail("%d/%d is not served while there is no space", k.Lease, k.Seq)
+			}
+		}
+	})
 }
 
 // resize changes the size. Nothing is a size, too, for a while.
