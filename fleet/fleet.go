@@ -39,23 +39,28 @@ const (
 	DefaultTenure = 20 * time.Millisecond
 )
 
+// maxTTL is far below the point at which a sum of times overflows.
+const maxTTL = 365 * 24 * time.Hour
+
 // An Option changes how New joins a fleet.
 type Option func(*Fleet)
 
 // WithTTL sets for how long etcd keeps this process's permits without hearing from it, in whole
 // seconds. It is how long others wait for the permits of a process that died. After 4/5 of it
 // without a renewal the process itself considers its permits lost. etcd grants no less than one and
-// a half election timeouts: 2 s if that is 1 s. WithTTL panics if ttl is less than a second.
+// a half election timeouts: 2 s if that is 1 s. WithTTL panics if ttl is less than a second, or
+// more than 365 days.
 func WithTTL(ttl time.Duration) Option {
-	if ttl < time.Second {
-		panic("fleet: WithTTL(" + ttl.String() + "): at least a second")
+	if ttl < time.Second || ttl > maxTTL {
+		panic("fleet: WithTTL(" + ttl.String() + "): at least a second, and at most 365 days")
 	}
 	return func(f *Fleet) { f.ttl = (ttl + time.Second - 1).Truncate(time.Second) }
 }
 
 // WithTenure sets for how long this process keeps a block of permits that others wait for, and
 // hands it on to its own goroutines. A longer tenure means fewer round trips, and longer waits for
-// the others. With 0 a block is used once. WithTenure panics if tenure is negative.
+// the others. With 0 a block is used once. With the longest duration it is kept for as long as this
+// process uses it. WithTenure panics if tenure is negative.
 func WithTenure(tenure time.Duration) Option {
 	if tenure < 0 {
 		panic("fleet: negative tenure")

@@ -21,8 +21,9 @@ import (
 //	<namespace>/<kind>/<name>/size               of a semaphore: how many permits; no lease
 //	<namespace>/<kind>/<name>/q/<lease>/<seq>    an entry: its weight; on the process's lease
 //
-// Lease and seq are of 16 hexadecimal digits. Other keys are not ours, and are ignored. A value
-// that does not parse counts as none: an entry without weight is none, and a size is 0.
+// Lease and seq are of 16 hexadecimal digits. Other keys are not ours, and are ignored. White space
+// around a number is ignored, too: a shell adds a newline. A value that does not parse counts as
+// none: an entry without weight is none, and a size is 0.
 type store struct {
 	client *clientv3.Client
 	prefix string        // with the slash
@@ -57,7 +58,7 @@ func (s *store) key(k line.Key) string {
 // parse returns the change that a key and its value stand for, without a value a deletion.
 func (s *store) parse(kv *mvccpb.KeyValue) (c line.Change, ok bool) {
 	rest := strings.TrimPrefix(string(kv.Key), s.prefix)
-	if n, err := strconv.ParseInt(string(kv.Value), 10, 64); err == nil && n > 0 {
+	if n, err := strconv.ParseInt(strings.TrimSpace(string(kv.Value)), 10, 64); err == nil && n > 0 {
 		c.Weight = min(n, MaxPermits)
 	}
 	if rest == "size" {

@@ -10,6 +10,17 @@ import (
 	"github.com/farad-go/farad/fleet/internal/line"
 )
 
+// A size is often written by hand, and then ends with a newline: echo 40 | etcdctl put <key>.
+func TestASizeMayHaveWhiteSpace(t *testing.T) {
+	s := newStore(nil, "ns", kindSemaphore, "exports", 0)
+	for value, size := range map[string]int64{
+		"40": 40, "40\n": 40, " 40\r\n": 40, "\t40 ": 40, "4 0": 0, "\n": 0, "40\x00": 0, "-40\n": 0,
+	} {
+		kv := &mvccpb.KeyValue{Key: []byte(s.sizeKey()), Value: []byte(value), ModRevision: 3}
+		require.Equal(t, size, s.state(9, []*mvccpb.KeyValue{kv}).Size, "%q", value)
+	}
+}
+
 // A line that is read and one that is watched say the same of the size.
 func TestAStateKnowsWhenItsSizeWasWritten(t *testing.T) {
 	s := newStore(nil, "ns", kindSemaphore, "exports", 0)

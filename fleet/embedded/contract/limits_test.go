@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -81,4 +82,52 @@ func TestWhoWaitsIsServedWithoutSpace(t *testing.T) {
 	require.NoError(t, <-again)
 	a.Release(1)
 	require.NoError(t, w.closeWithin(f, 10*time.Second))
+}
+
+// A process may join for as long as a TTL can be, and keep a block for ever while it uses it.
+func TestTheLongestTimes(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	require.Panics(t, func() { fleet.WithTTL(year + 1) })
+	w := newWorld(t)
+	f, h := w.hooked(fleet.WithTTL(year), fleet.WithTenure(math.MaxInt64))
+	a, b := w.semaphore(f, 1), w.semaphore(w.join(), 1)
+	p, err := a.AcquirePermit(w.ctx, 1)
+	require.NoError(t, err)
+	require.True(t, p.Valid())
+	got := make(chan error, 1)
+	go func() { got <- b.Acquire(w.ctx, 1) }()
+	w.eventually(func() bool { return w.entries("semaphore") == 2 }, "it waits")
+	before := h.txns.Load()
+	for range 100 { // each waits before the other releases
+		next := make(chan *fleet.Permit)
+		go func() {
+			q, err := a.AcquirePermit(w.ctx, 1)
+			if err != nil {
+				t.Error(err)
+			}
+			next <- q
+		}()
+		w.eventually(func() bool { return a.Waiting() == 1 }, "it waits")
+		p.Release()
+		p = <-next
+	}
+	require.Equal(t, before, h.txns.Load(), "handed on here")
+	p.Release()
+	require.NoError(t, <-got, "nobody waits here")
+	b.Release(1)
+	require.NoError(t, w.closeWithin(f, 10*time.Second))
+}
+
+// What an operator writes by hand has a newline at its end.
+func TestAnOperatorEchoesASize(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.client.Put(w.ctx, "test/semaphore/s/size", "40\n")
+	require.NoError(t, err)
+	s := w.semaphore(w.join(), 1)
+	require.EqualValues(t, 40, s.Size())
+	require.NoError(t, s.Acquire(w.ctx, 40))
+	s.Release(40)
+	_, err = w.client.Put(w.ctx, "test/semaphore/s/size", "50\n")
+	require.NoError(t, err)
+	w.eventually(func() bool { return s.Size() == 50 }, "a watch says the same")
 }

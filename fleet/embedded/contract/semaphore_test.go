@@ -3,6 +3,7 @@ package contract
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -119,6 +120,7 @@ func TestMisuse(t *testing.T) {
 	require.PanicsWithValue(t, "fleet: release of a negative number of permits", func() { s.Release(-1) })
 	require.PanicsWithValue(t, "fleet: negative size", func() { _ = s.Resize(w.ctx, -1) })
 	require.Panics(t, func() { fleet.WithTTL(0) })
+	require.Panics(t, func() { fleet.WithTTL(math.MaxInt64) })
 	require.Panics(t, func() { fleet.WithTenure(-1) })
 	require.Panics(t, func() { _, _ = fleet.New(w.ctx, nil, "x") })
 

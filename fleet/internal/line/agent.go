@@ -90,7 +90,10 @@ func (b *block) is(e *Entry) bool { return b.Key == e.Key && b.Create == e.Creat
 
 // NewAgent returns an agent that makes its entries with lease, numbered from first on.
 func NewAgent(lease, first int64, tenure int64, rw bool, local Local) *Agent {
-	return &Agent{lease: lease, first: first, next: first, tenure: tenure, rw: rw, local: local, limit: MostOps}
+	return &Agent{
+		lease: lease, first: first, next: first, rw: rw, local: local, limit: MostOps,
+		tenure: min(tenure, Never/2), // so that its end is a time, too
+	}
 }
 
 // Limit sets how many operations a transaction has at most: two or more, and MostOps without Limit.

@@ -1,7 +1,9 @@
 package line
 
 import (
+	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -85,6 +87,21 @@ func TestOthersWait(t *testing.T) {
 	a.See(10, 114, Entry{Key: Key{8, 0}})
 	require.EqualValues(t, 1, l.held, "our turn")
 	require.EqualValues(t, 10, l.rev)
+}
+
+// The longest tenure is none that has ended already.
+func TestATenureWithoutEnd(t *testing.T) {
+	var l local
+	a := NewAgent(7, 0, math.MaxInt64, false, &l)
+	l.wants(1)
+	e := []Entry{{Key{7, 0}, 6, 6, 1}, {Key{8, 0}, 7, 7, 1}}
+	a.Learn(State{Rev: 7, Size: 1, Entries: e}, 100)
+	require.EqualValues(t, 1, l.held)
+	const later = 100 * 365 * 24 * int64(time.Hour)
+	txn, wake := a.Plan(later)
+	require.Nil(t, txn)
+	require.Greater(t, wake, later)
+	require.EqualValues(t, 1, l.size)
 }
 
 func TestIdleStaysWhileNobodyWaits(t *testing.T) {
