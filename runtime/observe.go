@@ -254,9 +254,10 @@ func (ex *Executor) read() observed.Executor {
 // shard.
 func (t *Task) read() observed.Task {
 	r := t.observed()
+	selfWakes := r.selfWakes.Load() // before the polls, of which each is counted before its wakes
 	x := observed.Task{
 		ID: r.id, Name: t.name(), Born: r.born, Polls: r.polls.Load(),
-		Busy: r.busy.Load(), Idle: r.idle.Load(), SelfWakes: r.selfWakes.Load(),
+		Busy: r.busy.Load(), Idle: r.idle.Load(), SelfWakes: selfWakes,
 	}
 	for _, pc := range r.spawned {
 		if pc != 0 {
