@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"runtime"
+	stdsync "sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -677,6 +678,40 @@ func TestOthersComeOver(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// A bubble may take the admission of a holder that has entered the lock and not yet renewed the
+// lane. The race detector sees it: the holder does nothing that others could synchronize with.
+func TestABubbleComesBeforeTheLaneIsRenewed(t *testing.T) {
+	withBubbles(t)
+	var m Mutex
+	var l RWMutex
+	m.word.Or(full)
+	l.word.Or(rwFull | rwCrowded)
+	for _, lock := range []interface {
+		admitting
+		stdsync.Locker
+	}{&m, &l} {
+		var wg stdsync.WaitGroup
+		wg.Go(func() {
+			lock.Lock() // by the gate, for the lane is full
+			for !lock.isBubbled() {
+				runtime.Gosched()
+			}
+			lock.Unlock()
+		})
+		awaitTrue(func() bool { return !lock.gateOf().isOpen() })
+		wg.Go(func() {
+			lock.Lock()
+			lock.Unlock()
+		})
+		awaitTrue(func() bool { return lock.gateOf().state.Load() == gateWaiting })
+		synctest.Test(t, func(*testing.T) {
+			lock.Lock()
+			lock.Unlock()
+		})
+		wg.Wait()
 	}
 }
 

@@ -221,7 +221,7 @@ func (m *Mutex) entered(hold int64, w *waiter.Waiter) { grantTo(m, w, hold) }
 func (m *Mutex) isCrowded() bool { return false }
 func (m *Mutex) setCrowded(bool) {}
 
-func (m *Mutex) cedes() bool { return m.lane.cut() > 0 }
+func (m *Mutex) cedes() bool { return !m.isBubbled() && m.lane.cut() > 0 }
 
 func (m *Mutex) letIn() bool { return false } // there are no readers
 
