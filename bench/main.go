@@ -34,7 +34,6 @@ import (
 	"github.com/farad-go/farad/bench/locks"
 	"github.com/farad-go/farad/bench/measure"
 	"github.com/farad-go/farad/bench/overload"
-	"github.com/farad-go/farad/bench/render"
 	"github.com/farad-go/farad/bench/report"
 	"github.com/farad-go/farad/bench/semaphore"
 	"github.com/farad-go/farad/bench/tasks"
@@ -51,14 +50,10 @@ type config struct {
 	smoke      bool
 	quick      bool
 	out        string
-	markdown   string
 	json       string
-	readme     string
-	targets    string
-	builds     string
+	page       string
 	compare    string
 	cpuprofile string
-	plot       string
 	from       []string // instead of measuring: the JSON files of runs
 }
 
@@ -107,29 +102,9 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	fs.BoolVar(&c.quick, "quick", false, "a minute: of each family what stands for it, in 5 rounds of 40ms")
 	fs.StringVar(&c.out, "out", "", "write everything into `folder`: "+strings.Join(outFiles, ", ")+", and plots")
 	fs.StringVar(&c.compare, "compare", "", "say what has moved since the run in a JSON `file`")
-	fs.StringVar(
-		&c.readme,
-		"readme",
-		"",
-		"write the ratios into `file`, between its markers",
-	)
-	fs.StringVar(&c.targets, "targets", "", "write the table of all targets into `file`, between its markers")
-	fs.StringVar(
-		&c.builds,
-		"builds",
-		"",
-		"write what this build and the portable one need into `file`, between its markers; "+
-			"without JSON files measures both",
-	)
-	fs.StringVar(&c.markdown, "md", "", "write the tables as Markdown to `file`")
+	fs.StringVar(&c.page, "page", "", "write one page of the runs in JSON files to `file`")
 	fs.StringVar(&c.json, "json", "", "write the raw rounds as JSON to `file`")
 	fs.StringVar(&c.cpuprofile, "cpuprofile", "", "write a CPU profile to `file`")
-	fs.StringVar(
-		&c.plot,
-		"plot",
-		"",
-		"draw "+render.FigureFile+" and "+render.PlaneFile+" into `folder`, from a file",
-	)
 	fs.Usage = func() {
 		fmt.Fprintln(
 			stderr,
@@ -145,16 +120,12 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	given := make(map[string]bool)
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	switch {
-	case c.plot != "" && len(c.from) != 1:
-		return c, errors.New("-plot takes one file")
-	case len(c.from) > 1 && c.readme == "" && c.targets == "" && c.builds == "":
+	case c.page != "" && len(c.from) == 0:
+		return c, errors.New("-page takes the JSON files of runs")
+	case c.page == "" && len(c.from) > 1:
 		return c, fmt.Errorf("unexpected argument %q", c.from[1])
-	case c.smoke && (c.quick || c.compare != "" || c.readme != "" || c.targets != "" || c.builds != ""):
-		return c, errors.New("the figures of -smoke are void: no -quick, -compare, -readme, -targets or -builds")
-	case c.builds != "" && (*only != "" || c.quick):
-		return c, errors.New("-builds measures lines of its own: neither -run nor -quick")
-	case c.builds != "":
-		*only = report.BuildsRun()
+	case c.smoke && (c.quick || c.compare != ""):
+		return c, errors.New("the figures of -smoke are void: no -quick and no -compare")
 	}
 	if c.quick {
 		if !given["rounds"] {
@@ -192,12 +163,6 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 	}
 	if c.out != "" {
 		if err := os.MkdirAll(c.out, 0o755); err != nil {
-			return err
-		}
-	}
-	var portable *report.Report
-	if c.builds != "" {
-		if portable, err = runPortable(c, stderr); err != nil {
 			return err
 		}
 	}
@@ -280,10 +245,7 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 	if _, err := io.WriteString(stdout, r.Text()); err != nil {
 		return err
 	}
-	if err := publish(c, r, was, stdout); err != nil || c.builds == "" {
-		return err
-	}
-	return report.WriteBuilds(c.builds, r, portable)
+	return publish(c, r, was, stdout)
 }
 
 // measurements returns how many a round has.

@@ -15,11 +15,8 @@ import (
 
 func TestRunWritesItsFiles(t *testing.T) {
 	dir := t.TempDir()
-	md, raw, all := filepath.Join(dir, "b.md"), filepath.Join(dir, "b.json"), filepath.Join(dir, "a", "ll")
-	c, err := parse(
-		[]string{"-smoke", "-run", "^uncontended/own/|/future/", "-md", md, "-json", raw, "-out", all},
-		io.Discard,
-	)
+	raw, all := filepath.Join(dir, "b.json"), filepath.Join(dir, "a", "ll")
+	c, err := parse([]string{"-smoke", "-run", "^uncontended/own/|/future/", "-json", raw, "-out", all}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +24,7 @@ func TestRunWritesItsFiles(t *testing.T) {
 	if err := run(c, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	files := []string{md, raw}
+	files := []string{raw}
 	for _, name := range append(outFiles, "ratios-semaphore.svg") {
 		files = append(files, filepath.Join(all, name))
 	}
@@ -61,14 +58,9 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 		{"-run", "("},
 		{"a", "b"},
 		{"-nope"},
-		{"-plot", "x"},
+		{"-page", "x"},
 		{"-smoke", "-quick"},
 		{"-smoke", "-compare", "x"},
-		{"-smoke", "-readme", "x"},
-		{"-smoke", "-targets", "x"},
-		{"-smoke", "-builds", "x"},
-		{"-builds", "x", "-run", "y"},
-		{"-builds", "x", "-quick"},
 	} {
 		if _, err := parse(args, io.Discard); err == nil {
 			t.Errorf("%v is accepted", args)

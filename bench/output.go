@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,17 +9,6 @@ import (
 	"github.com/farad-go/farad/bench/render"
 	"github.com/farad-go/farad/bench/report"
 )
-
-// writeDocuments writes the tables of runs into the documents that the flags name.
-func writeDocuments(c config, runs ...*report.Report) (err error) {
-	if c.readme != "" {
-		err = render.WriteReadme(c.readme, runs...)
-	}
-	if c.targets != "" {
-		err = errors.Join(err, report.WriteTargets(c.targets, runs...))
-	}
-	return err
-}
 
 // The files that -out makes, besides the plots.
 const (
@@ -42,20 +30,10 @@ func retell(c config, stdout io.Writer) error {
 		}
 		runs = append(runs, r)
 	}
-	if c.readme != "" || c.targets != "" || c.builds != "" {
-		err := writeDocuments(c, runs...)
-		if c.builds != "" {
-			err = errors.Join(err, report.WriteBuilds(c.builds, runs...))
-		}
-		return err
+	if c.page != "" {
+		return report.WritePage(c.page, runs...)
 	}
 	r := runs[0]
-	if c.plot != "" {
-		if err := render.DrawPlots(c.plot, r); err != nil {
-			return fmt.Errorf("%s: %w", c.from[0], err)
-		}
-		return nil
-	}
 	if c.compare == "" {
 		if _, err := io.WriteString(stdout, r.Text()); err != nil {
 			return err
@@ -87,13 +65,10 @@ func publish(c config, r, was *report.Report, stdout io.Writer) error {
 	if c.json != "" {
 		err = report.Write(c.json, raw)
 	}
-	if c.markdown != "" {
-		err = errors.Join(err, report.Write(c.markdown, r.Markdown()))
-	}
 	if c.out != "" {
 		err = errors.Join(err, writeAll(c.out, r, raw))
 	}
-	return errors.Join(err, writeDocuments(c, r))
+	return err
 }
 
 // writeAll makes everything that is written of a run.

@@ -4,8 +4,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -102,39 +100,4 @@ func TestPlotsOfRatiosNameTheirLines(t *testing.T) {
 		require.Greater(t, named, min(9, all-1), d.file)
 	}
 	require.Empty(t, RatioDrawings(&report.Report{}))
-}
-
-func TestReadmeIsNotSpoilt(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "README.md")
-	const text = "before\n" + readmeBegin + "old\n" + readmeEnd + "after\n"
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	less := report.MadeUpAll()
-	less.Locks = nil
-	smoke := report.MadeUpAll()
-	smoke.Smoke = true
-	require.ErrorContains(t, WriteReadme(file, less), "mutex-1 was not measured beside sync.Mutex")
-	require.ErrorContains(t, WriteReadme(file, smoke), "void")
-	now, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, text, string(now))
-
-	require.NoError(t, WriteReadme(file, report.MadeUpAll()))
-	now, err = os.ReadFile(file)
-	require.NoError(t, err)
-	require.True(
-		t,
-		strings.HasPrefix(string(now), "before\n"+readmeBegin+"| Time") &&
-			strings.HasSuffix(string(now), " |\n"+readmeEnd+"after\n"),
-		"%s",
-		now,
-	)
-
-	require.NoError(t, os.WriteFile(file, []byte("no markers\n"), 0o600))
-	require.ErrorContains(t, WriteReadme(file, report.MadeUpAll()), "bench:begin")
-}
-
-func TestThreeDigits(t *testing.T) {
-	for v, want := range map[float64]string{0.054: "0.05", 0.98: "0.98", 1.994: "1.99", 1.996: "2.0", 6.43: "6.4", 9.96: "10", 10.19: "10", 133: "133"} {
-		require.Equal(t, want, threeDigits(v))
-	}
 }

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"errors"
 	"fmt"
 	"html"
 	"image/color"
@@ -22,7 +21,7 @@ import (
 	"github.com/farad-go/farad/bench/report"
 )
 
-// The files that drawPlots writes.
+// The files of the capacitor's plots.
 const (
 	FigureFile = "capacitor-figure.svg"
 	PlaneFile  = "capacitor-plane.svg"
@@ -44,15 +43,6 @@ func CapacitorDrawings(r *report.Report) (all []Drawing) {
 		all = append(all, Drawing{PlaneFile, "Platoons and express lane", plots, 9 * vg.Inch, 4 * vg.Inch})
 	}
 	return all
-}
-
-// DrawPlots draws figure and plane.
-func DrawPlots(folder string, r *report.Report) error {
-	drawings := CapacitorDrawings(r)
-	if len(drawings) == 0 {
-		return errors.New("neither figure nor plane was measured")
-	}
-	return SaveDrawings(folder, drawings)
 }
 
 // SaveDrawings writes each drawing into its file in the folder.

@@ -1,10 +1,8 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -20,29 +18,6 @@ func Insert(file, begin, end, text string) error {
 		return fmt.Errorf("%s: no markers %s and %s", file, strings.TrimSpace(begin), strings.TrimSpace(end))
 	}
 	return Write(file, head+begin+text+end+tail)
-}
-
-// AnyVoid fails if one of the runs has no figures to show.
-func AnyVoid(runs []*Report) error {
-	for _, r := range runs {
-		if r.Smoke {
-			return errors.New("the figures of a smoke run are void")
-		}
-	}
-	return nil
-}
-
-// KeptRuns returns the files of the runs whose figures the documents have, in the folder of
-// results.
-func KeptRuns(folder string) []string {
-	var files []string
-	names := []string{
-		"semaphore", "locks", "array", "tasks", "capacitor", "jobs", "cond", "keyed", "sync", "observed", "overload",
-	}
-	for _, name := range names {
-		files = append(files, filepath.Join(folder, name+".json"))
-	}
-	return files
 }
 
 // Write makes the file.

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,9 +17,9 @@ import (
 // queued in the body, where nothing is interleaved. Every search is unbounded, and stops at the
 // first failure: so no scenario lets another defect happen.
 
-var update = flag.Bool("update", false, "write the traces into "+document)
+var update = flag.Bool("update", false, "write the traces into "+traces)
 
-const document = "../../../docs/design/volt-defects.md"
+const traces = "traces.txt"
 
 // A finding is how the explorer finds a defect. Its searches are deterministic: other figures mean
 // that the explorer searches or shortens in another way.
@@ -29,8 +30,8 @@ type finding struct {
 	message    string
 }
 
-// find has the explorer find the failure, follows the shortened schedule to it again, and looks
-// whether the document tells the same.
+// find has the explorer find the failure, follows the shortened schedule to it again, and compares
+// the trace with the one that is kept.
 func find(t *testing.T, want finding, body func(x *interleave.Run)) {
 	t.Helper()
 	r := interleave.Explore(interleave.Options{}, body)
@@ -49,7 +50,7 @@ func find(t *testing.T, want finding, body func(x *interleave.Run)) {
 	require.Equal(t, want.steps, again.Steps)
 	t.Logf("%s: %s\nafter %d executions; %d steps, schedule %s\n%s",
 		f.Kind, f.Message, r.Executions, again.Steps, f.Schedule, f.Trace)
-	requireTold(t, fmt.Sprintf("%s: found in execution %d, shortened to %d steps, schedule %s\n%s: %s\n\n%s\n",
+	requireTrace(t, fmt.Sprintf("%s: found in execution %d, shortened to %d steps, schedule %s\n%s: %s\n\n%s\n",
 		t.Name(), r.Executions, again.Steps, f.Schedule, f.Kind, f.Message, narrow(f.Trace)))
 }
 
@@ -67,21 +68,23 @@ func narrow(trace string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// requireTold fails if the document does not show text, in a block that begins with the test's
-// name.
-func requireTold(t *testing.T, text string) {
+// requireTrace fails if the file does not have this trace, in a paragraph that begins with the
+// test's name.
+func requireTrace(t *testing.T, text string) {
 	t.Helper()
-	doc, err := os.ReadFile(document)
+	kept, err := os.ReadFile(traces)
 	require.NoError(t, err)
-	before, rest, ok := strings.Cut(string(doc), "```text\n"+t.Name()+":")
-	require.True(t, ok, "%s has no block for %s", document, t.Name())
-	told, after, ok := strings.Cut(t.Name()+":"+rest, "```\n")
-	require.True(t, ok, document)
+	begin := strings.Index(string(kept), t.Name()+": ")
+	require.GreaterOrEqual(t, begin, 0, "%s has no trace of %s", traces, t.Name())
+	end := len(kept)
+	if next := strings.Index(string(kept[begin:]), "\n\nTest"); next >= 0 {
+		end = begin + next + 1
+	}
 	if *update {
-		require.NoError(t, os.WriteFile(document, []byte(before+"```text\n"+text+"```\n"+after), 0o600))
+		require.NoError(t, os.WriteFile(traces, slices.Concat(kept[:begin], []byte(text), kept[end:]), 0o600))
 		return
 	}
-	require.Equal(t, text, told, "go -C bench test ./papers/volt -update writes it again")
+	require.Equal(t, text, string(kept[begin:end]), "go -C bench test ./papers/volt -update writes it again")
 }
 
 // A task is a future and its waiter.

@@ -1,10 +1,10 @@
 package report
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +19,6 @@ import (
 	"github.com/farad-go/farad/bench/overload"
 	"github.com/farad-go/farad/bench/peers"
 	"github.com/farad-go/farad/bench/semaphore"
-	"github.com/farad-go/farad/bench/table"
 	"github.com/farad-go/farad/bench/tasks"
 	"github.com/farad-go/farad/bench/waiters"
 )
@@ -59,7 +58,7 @@ func TestEveryTargetHasItsLines(t *testing.T) {
 	}
 }
 
-// What stands in the last column measures what stands in the others.
+// The command that the page asks for, where a target was not measured, measures it.
 func TestCommandsMeasureTheirLines(t *testing.T) {
 	whole, checked := MadeUpWithTargets(), map[string]*Report{}
 	for _, l := range TargetLines() {
@@ -68,7 +67,6 @@ func TestCommandsMeasureTheirLines(t *testing.T) {
 		}
 		r := checked[l.run]
 		if r == nil {
-			require.NotContains(t, l.run, "|", "which would end a cell of the table")
 			picks := regexp.MustCompile(l.run).MatchString
 			r = &Report{
 				Cells:    semaphore.Plan(semaphore.Implementations, picks),
@@ -91,14 +89,6 @@ func TestCommandsMeasureTheirLines(t *testing.T) {
 		require.NotEmpty(t, l.figures(r), "%s %s: %s", l.line, l.bounded(), l.run)
 		require.NotEmpty(t, l.figures(whole), "%s %s", l.line, l.bounded())
 		require.Empty(t, l.figures(&Report{}))
-	}
-	for family, run := range familyRuns {
-		for _, l := range TargetLines() {
-			if l.family == family && l.Target.Metric == table.Allocations {
-				name := strings.Trim(strings.ReplaceAll(l.run, `\`, ""), "^/") + "/" + measure.NameFarad
-				require.Regexp(t, run, name)
-			}
-		}
 	}
 }
 
@@ -141,37 +131,57 @@ func TestMissingPeersOfABuild(t *testing.T) {
 		delete(c.Samples, peers.NameMinimal)
 	}
 	r.Machine.Sleep = measure.SleepChannels
-	text, err := targetsText(r)
+	text, err := pageText(r)
 	require.NoError(t, err)
-	require.Contains(t, text,
-		"| semaphore | contended-8x1/background | time ÷ minimal lock | ≤ 1.35 | – | not measured | `go run . -run '^contended-8x1/background/'` |")
+	require.Regexp(t, `(?m)^\| contended-8x1/background \| .* 1 not measured \|$`, text)
 	r.Machine.Sleep = measure.SleepGopark
-	_, err = targetsText(r)
+	_, err = pageText(r)
 	require.ErrorContains(t, err, "-run '^contended-8x1/background/'")
-	_, err = targetsText(&Report{Machine: measure.Machine{Sleep: measure.SleepChannels}}, r)
+	_, err = pageText(&Report{Machine: measure.Machine{Sleep: measure.SleepChannels}}, r)
 	require.ErrorContains(t, err, "-run '^contended-8x1/background/'")
 }
 
-// The line that allocates most decides.
-func TestAllocationsOfOneLineAreSeen(t *testing.T) {
-	r := MadeUpWithTargets()
-	for _, c := range r.Cells {
-		if c.Name == "contended-64x1/own" {
-			for i := range c.Samples[measure.NameFarad] {
-				c.Samples[measure.NameFarad][i].AllocsPerOp = 0.02
-			}
-		}
-	}
-	text, err := targetsText(r)
+// A line has its time, its quotients, and what it misses, and every target is counted once.
+func TestPageHasEveryTarget(t *testing.T) {
+	text, err := pageText(MadeUpWithTargets())
 	require.NoError(t, err)
 	benchtest.HasAll(t, text,
-		"| semaphore | 24 lines | allocs/op | ≤ 0.01 | 0.02 at most | **missed** |", "| locks | ")
+		"| `go run .` | abc | 2026-01-02 |  |\n",
+		"| uncontended/background | 2750.0 | 2.50 floor | 1.67 x/sync | **missed**: time ÷ floor 2.50 (≤ 1.25); ",
+		"| mutexbench-waits-64 | ", "**missed**: p99.9 of waits ÷ sync.Mutex 1.00 (≤ 0.5)",
+		"| future, heap |  |  |  | **missed**: bytes per waiting future 129 (≤ 128) |\n",
+		"| goroutine, context shared |  |  |  | ", "**aim missed**: bytes per goroutine waiting on the array 303 (≤ 128)",
+		"| hand-off-64 | ",
+		"| await-ready/1 | ", "| golden ratio (ours)/number/4096 |", "| tenants-1000-10 | ", "| cancel/goroutine/1000 | ",
+	)
+	p, err := newPage([]*Report{MadeUpWithTargets()})
+	require.NoError(t, err)
+	judged := p.sum.Met + p.sum.Missed + p.sum.Aims
+	met := 0
+	for _, m := range regexp.MustCompile(`(\d+) met\b`).FindAllStringSubmatch(tables(p), -1) {
+		n, err := strconv.Atoi(m[1])
+		require.NoError(t, err)
+		met += n
+	}
+	require.Equal(t, judged, met+strings.Count(tables(p), "missed**:"))
+	absent := 0
+	if !peers.HasMinimalLock {
+		absent = strings.Count(tables(p), "not measured")
+	}
+	require.GreaterOrEqual(t, len(TargetLines()), judged+absent)
+	require.Greater(t, judged, len(TargetLines())*9/10, "allocations of lines of others are not counted")
 }
 
-func TestTableOfTargetsIsNotSpoilt(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "B.md")
-	const text = TargetsBegin + "old\n" + TargetsEnd
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+func tables(p *page) string {
+	w := new(strings.Builder)
+	for _, t := range p.tables {
+		t.WriteMarkdown(w)
+	}
+	return w.String()
+}
+
+func TestPageIsNotWrittenFromLess(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "P.md")
 	less, smoke := MadeUpWithTargets(), MadeUpWithTargets()
 	less.Locks = slices.DeleteFunc(less.Locks, func(l *locks.Result) bool { return l.Workload == "twa-1" })
 	less.Memory = less.Memory[1:]
@@ -181,38 +191,11 @@ func TestTableOfTargetsIsNotSpoilt(t *testing.T) {
 		}
 	}
 	smoke.Smoke = true
-	require.EqualError(
-		t,
-		WriteTargets(file, less, &Report{}),
-		`-targets: these were not measured, or not beside the peers of their targets:
+	require.EqualError(t, WritePage(file, less, &Report{}),
+		`-page: these were not measured, or not beside the peers of their targets:
 go run . -run '^uncontended/own/'
 go run . -run '^memory/future/farad$'
-go run . -run '^locks/twa-1/'`,
-	)
-	require.ErrorContains(t, WriteTargets(file, smoke), "void")
-	now, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, text, string(now))
-	require.NoError(t, os.WriteFile(file, []byte("no markers\n"), 0o600))
-	require.ErrorContains(t, WriteTargets(file, MadeUpWithTargets()), "targets:begin")
-}
-
-// The table is what the program makes of the runs that are kept. (That README is:
-// TestReadmeIsWhatTheResultsGive.)
-func TestTableOfTargetsIsWhatTheResultsGive(t *testing.T) {
-	var runs []*Report
-	for _, file := range KeptRuns("../results") {
-		r, err := Load(file)
-		require.NoError(t, err)
-		runs = append(runs, r)
-	}
-	was, err := os.ReadFile("../results/targets.md")
-	require.NoError(t, err)
-	file := filepath.Join(t.TempDir(), "D.md")
-	require.NoError(t, os.WriteFile(file, was, 0o600))
-	require.NoError(t, WriteTargets(file, runs...))
-	now, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.True(t, string(was) == string(now), "results/targets.md has other figures than %v",
-		KeptRuns("../results"))
+go run . -run '^locks/twa-1/'`)
+	require.ErrorContains(t, WritePage(file, smoke), "void")
+	require.NoFileExists(t, file)
 }
