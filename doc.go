@@ -3,16 +3,29 @@
 //
 // The package itself contains nothing. Start with one of these:
 //
+//	sync               package sync, with waits that end by context or timeout
 //	sync/semaphore     a counting semaphore: weights, timeouts, futures, Resize, Close
-//	sync/mutex         Mutex, and locks of four bytes and of two bits
-//	sync/rwlock        RWLock, with upgrade, downgrade and reader bias
-//	sync               a drop-in for package sync, whose waits end by context or timeout too
+//
+// The others:
+//
+//	sync/mutex         a mutex in strict order, and locks of four bytes and of two bits
+//	sync/rwlock        a read-write lock in strict order: upgrade, downgrade, reader bias
 //	sync/keyed         a mutex, a read-write lock or a semaphore for each key
 //	sync/capacitor     bounded fairness for an existing lock
+//	limit              adaptive concurrency limits
+//	limit/httplimit    limits around HTTP handlers and transports
+//	observe            which goroutines hold locks, and which ones wait, in a running program
 //	runtime            package rt: an executor of tasks that wait for all these
 //	runtime/antspool   a pool of ants behind a semaphore
 //	twa                a semaphore and a mutex on tickets and a waiting array
 //	waiter             the mechanism of waiting, for authors of locks and futures
+//
+// These are modules of their own:
+//
+//	fleet              permits and locks that many machines share, on etcd
+//	limit/grpclimit    limits around gRPC servers and clients
+//	observe/otel       metrics of observed locks for OpenTelemetry
+//	observe/prometheus metrics of observed locks for Prometheus
 //
 // docs/guides/choosing.md in the repository says which one to use. A farad is the unit of
 // capacitance.

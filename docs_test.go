@@ -301,3 +301,28 @@ func filesWith(t *testing.T, extensions ...string) (names []string) {
 	}))
 	return names
 }
+
+// The front page of the module names every package that a program may import.
+func TestFrontPageListsEveryPackage(t *testing.T) {
+	page, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	packages := 0
+	require.NoError(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		switch base := path.Base(name); {
+		case base == "internal", base == "testdata", name != "." && strings.HasPrefix(base, "."),
+			name == "bench", name == "tools", name == "examples", strings.HasPrefix(name, "fleet/"):
+			return fs.SkipDir
+		}
+		files, err := filepath.Glob(name + "/*.go")
+		if len(files) == 0 || name == "." {
+			return err
+		}
+		packages++
+		require.Regexp(t, `(?m)^//\t`+regexp.QuoteMeta(name)+` +\S`, string(page), "%s is missing", name)
+		return nil
+	}))
+	require.Greater(t, packages, 12)
+}
