@@ -326,3 +326,27 @@ func TestFrontPageListsEveryPackage(t *testing.T) {
 	}))
 	require.Greater(t, packages, 12)
 }
+
+// What uses unsafe code, linknames or assembly in the packages that ship has a row in the document.
+func TestUnsafeCodeIsListed(t *testing.T) {
+	page, err := os.ReadFile("docs/design/unsafe.md")
+	require.NoError(t, err)
+	sensitive := regexp.MustCompile(`(?m)\bunsafe\.[A-Z]|^//go:linkname|\bos\.Args\[?\b.*test|runtime\.FuncForPC`)
+	listed := 0
+	for _, name := range filesWith(t, ".go", ".s") {
+		name = filepath.ToSlash(name)
+		switch {
+		case strings.HasSuffix(name, "_test.go"), strings.HasPrefix(name, "bench/"), strings.HasPrefix(name, "tools/"),
+			strings.HasPrefix(name, "internal/interleave/"), strings.HasPrefix(name, "internal/locktest/"):
+			continue
+		}
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		if path.Ext(name) == ".s" || sensitive.Match(text) {
+			require.True(t, strings.Contains(string(page), name) || strings.Contains(string(page), "`"+path.Base(name)+"`"),
+				"%s is not in docs/design/unsafe.md", name)
+			listed++
+		}
+	}
+	require.Greater(t, listed, 8)
+}
