@@ -121,6 +121,7 @@ func bubble() uint64 {
 		return 0
 	}
 	// goroutine 35 [running, synctest bubble 3]:
+	// goroutine 35 [running, synctest bubble 3 labels:{"key": "value"}]:
 	var header []byte
 	next, _ := iter.Pull(func(func(struct{}) bool) {
 		var buf [128]byte
@@ -128,6 +129,7 @@ func bubble() uint64 {
 	})
 	next()
 	_, number, _ := bytes.Cut(header, []byte("synctest bubble "))
+	number, _, _ = bytes.Cut(number, []byte(" "))
 	id, err := strconv.ParseUint(string(number), 10, 64)
 	if err != nil {
 		panic("sync: no bubble in " + string(header)) // TestBubblesHaveNumbers
@@ -475,9 +477,16 @@ type crossing struct {
 // with a parker that is in line in place of c.
 func (c *crossing) wait(l bubbling, until waiter.Limit) (p *waiter.Parker, err error) {
 	defer c.WakeAfter(until)()
+	ended := false
+	defer func() {
+		if line := (rowLine{l}); !ended && !line.Unlink(&c.node) { // The context has panicked.
+			line.GiveBack(c.node.N)
+		}
+	}()
 	for c.node.Status() != waiter.StatusComplete {
 		c.Sleep()
 		if err := until.Cancelled(); err != nil && (rowLine{l}).Unlink(&c.node) {
+			ended = true
 			return nil, err
 		}
 		deliver(l, goOver(l, &c.node, func() *waiter.Waiter {
@@ -485,9 +494,11 @@ func (c *crossing) wait(l bubbling, until waiter.Limit) (p *waiter.Parker, err e
 			return &p.Waiter
 		}))
 		if p != nil {
+			ended = true
 			return p, nil
 		}
 	}
+	ended = true
 	return nil, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	stdsync "sync"
 	"sync/atomic"
 	"testing"
@@ -159,6 +160,10 @@ func TestBubblesHaveNumbers(t *testing.T) {
 		defer stop()
 		in, _ := next()
 		require.Equal(t, first, in)
+		t.Setenv("GODEBUG", "tracebacklabels=1") // The header of a stack trace has the labels then.
+		pprof.Do(t.Context(), pprof.Labels("key]", "synctest bubble 77]"), func(context.Context) {
+			require.Equal(t, first, bubble())
+		})
 	})
 	synctest.Test(t, func(t *testing.T) { require.Greater(t, bubble(), first) })
 }
@@ -1020,4 +1025,117 @@ func TestContextEndsAWaitForAStranger(t *testing.T) {
 	require.Zero(t, m.Waiting())
 	m.Unlock()
 	require.Empty(t, rows.of)
+}
+
+// A cancel that comes before the last Done wins, in a wait that is not durable as in any other.
+func TestWaitAcrossEarlierCancelWins(t *testing.T) {
+	withBubbles(t)
+	for _, method := range []string{"Err", "Done"} {
+		for nth := int64(1); ; nth++ {
+			var wg WaitGroup
+			wg.Add(1)
+			asleep := false
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				c := locktest.NewTrapContext(ctx, method, nth, func() { cancel(); wg.Done() })
+				go func() {
+					awaitTrue(func() bool { return ctx.Err() != nil || wg.Waiting() == 1 })
+					asleep = c.Spring()
+				}()
+				require.Equal(t, context.Canceled, wg.WaitContext(c), "call %d of %s", nth, method)
+			})
+			require.Zero(t, wg.state.Load())
+			if asleep {
+				break
+			}
+		}
+	}
+}
+
+// A context whose methods panic, or end the goroutine, leaves nobody in a line, and no lock locked:
+// also if that happens during a wait for a stranger.
+func TestPanicsOfContextsInAWaitForAStranger(t *testing.T) {
+	withBubbles(t)
+	type stranger struct {
+		wait    func(ctx context.Context) error
+		waiting func() int
+		free    func()
+		unlock  func()
+		isFree  func() bool
+	}
+	for name, hold := range map[string]func() stranger{
+		"Mutex": func() stranger {
+			var m Mutex
+			m.Lock()
+			return stranger{m.LockContext, m.Waiting, m.Unlock, m.Unlock, func() bool { return tries(&m) }}
+		},
+		"RWMutex": func() stranger {
+			var l RWMutex
+			l.Lock()
+			return stranger{l.RLockContext, l.Waiting, l.Unlock, l.RUnlock, func() bool { return tries(&l) }}
+		},
+		"WaitGroup": func() stranger {
+			var wg WaitGroup
+			wg.Add(1)
+			return stranger{wg.WaitContext, wg.Waiting, wg.Done, func() {}, func() bool { return wg.state.Load() == 0 }}
+		},
+	} {
+		for _, end := range []func(){func() { panic("of the context") }, runtime.Goexit} {
+			for _, method := range []string{"Err", "Done"} {
+				for _, cancels := range []bool{true, false} {
+					if !cancels && name != "WaitGroup" {
+						continue // What comes after the grant is no wait.
+					}
+					for nth, again := int64(1), true; again; nth++ {
+						s := hold()
+						synctest.Test(t, func(t *testing.T) {
+							ctx, cancel := context.WithCancel(t.Context())
+							defer cancel()
+							var failed atomic.Bool
+							c := locktest.NewTrapContext(ctx, method, nth, func() { failed.Store(true); end() })
+							returned := make(chan error, 1)
+							go func() {
+								err := context.Canceled
+								defer func() {
+									_ = recover()
+									returned <- err
+								}()
+								err = s.wait(c)
+							}()
+							awaitTrue(func() bool { return failed.Load() || s.waiting() == 1 })
+							if cancels {
+								cancel()
+							} else {
+								s.free()
+							}
+							err := <-returned
+							if cancels {
+								s.free()
+							}
+							if err == nil {
+								s.unlock()
+							}
+							again = failed.Load()
+							require.Zero(t, s.waiting(), "%s, call %d of %s", name, nth, method)
+							require.True(t, s.isFree(), "%s, call %d of %s", name, nth, method)
+						})
+					}
+				}
+			}
+		}
+	}
+	require.Empty(t, rows.of)
+}
+
+// tries reports whether l is free.
+func tries(l interface {
+	TryLock() bool
+	Unlock()
+},
+) bool {
+	ok := l.TryLock()
+	if ok {
+		l.Unlock()
+	}
+	return ok
 }

@@ -54,16 +54,25 @@ func inBubble() bool {
 // [Across]. A time never ends it, because the bubble's clock stands still. If l has ended the wait
 // the request has been given up, and the error is that of l.
 func (f *Future) WaitAcross(l Limit) error {
+	kept := false
+	defer func() {
+		if !kept { // also if the context has panicked
+			f.Release()
+		}
+	}()
 	w := NewAcross()
 	defer w.WakeAfter(l)()
-	for !f.Poll(w) {
-		w.Sleep()
-		if l.Cancelled() != nil && !f.Complete() {
-			f.Release()
-			return l.Err()
+	for {
+		complete := f.Poll(w)
+		if err := l.Cancelled(); err != nil { // perhaps before the grant
+			return err
 		}
+		if complete {
+			kept = true
+			return f.Err()
+		}
+		w.Sleep()
 	}
-	return f.Err()
 }
 
 // An Across is where a goroutine of a bubble sleeps that anybody may wake, inside or outside. Like
@@ -84,13 +93,26 @@ func NewAcross() *Across {
 	return w
 }
 
-// WakeAfter has w be woken when the context of l ends. It returns what undoes that.
+// WakeAfter has w be woken when the context of l ends. It returns what undoes that. The context,
+// which may be of a foreign type and panic, is asked nothing.
 func (w *Across) WakeAfter(l Limit) (stop func() bool) {
 	if l.ctx == nil || l.done == nil {
 		return func() bool { return false }
 	}
-	return context.AfterFunc(l.ctx, w.Wake)
+	return context.AfterFunc(ending{context.Background(), l.done}, w.Wake)
 }
+
+// An ending is a context of which only the channel matters.
+type ending struct {
+	context.Context
+	done <-chan struct{}
+}
+
+// Done implements [context.Context].
+func (e ending) Done() <-chan struct{} { return e.done }
+
+// Err implements [context.Context]. It is asked when the channel is closed.
+func (e ending) Err() error { return context.Canceled }
 
 // Wake implements [Waker].
 func (w *Across) Wake() {
