@@ -5,6 +5,7 @@ package sync
 import (
 	std "sync"
 
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -14,6 +15,7 @@ import (
 var groups = struct {
 	mu std.Mutex
 	of map[*WaitGroup]uint64
+	n  xsync.Int64 // how many there are, for a look without mu
 }{of: map[*WaitGroup]uint64{}}
 
 // tellBubble notes what Add has made of the counter. Another Add may have told before, which came
@@ -24,6 +26,9 @@ func (wg *WaitGroup) tellBubble(delta int, counter int32) {
 	if raised {
 		id = bubble()
 	}
+	if id == 0 && groups.n.Load() == 0 {
+		return // The mutex would order what groups do not.
+	}
 	groups.mu.Lock()
 	defer groups.mu.Unlock()
 	switch {
@@ -33,14 +38,18 @@ func (wg *WaitGroup) tellBubble(delta int, counter int32) {
 		delete(groups.of, wg)
 	default:
 	}
+	groups.n.Store(int64(len(groups.of)))
 }
 
 // isForeign reports whether the caller runs in a bubble, in which the counter was not raised.
 func (wg *WaitGroup) isForeign() bool {
 	id := bubble()
+	if id == 0 {
+		return false
+	}
 	groups.mu.Lock()
 	defer groups.mu.Unlock()
-	return id != 0 && groups.of[wg] != id
+	return groups.of[wg] != id
 }
 
 // waitAcross is wait, but not durable.

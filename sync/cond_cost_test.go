@@ -19,7 +19,7 @@ import (
 func TestCondAndWaitGroupSizesAreAsDocumented(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 8 {
 		require.EqualValues(t, 64, unsafe.Sizeof(Cond{}))
-		require.EqualValues(t, 40, unsafe.Sizeof(WaitGroup{}))
+		require.True(t, locktest.RaceEnabled || unsafe.Sizeof(WaitGroup{}) == 40)
 	}
 }
 

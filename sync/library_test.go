@@ -4,6 +4,7 @@
 package sync_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"go/ast"
 	"go/format"
@@ -132,6 +133,76 @@ func TestPassTheStandardLibrarysTests(t *testing.T) {
 	}
 }
 
+// The race detector's own tests, with our package in the place of the standard one: it sees the
+// races of those who misuse a lock or a group, and no others.
+func TestRacesAreSeen(t *testing.T) {
+	if !locktest.RaceEnabled {
+		t.Skip("there is no race detector")
+	}
+	folder, err := library.Folder()
+	if err != nil {
+		t.Skip(err)
+	}
+	s := swap{folder: "sync"}
+	overlay := s.withoutOwnTests(t)
+	for _, file := range []string{"mutex_test.go", "rwmutex_test.go", "waitgroup_test.go", "sync_test.go", "pool_test.go"} {
+		source, err := os.ReadFile(filepath.Join(folder, "..", "runtime", "race", "testdata", file))
+		require.NoError(t, err)
+		source = bytes.Replace(source, []byte("package race_test"), []byte("package sync_test"), 1)
+		source = bytes.Replace(source, []byte("\"sync\"\n"), []byte("\""+module+"/sync\"\n"), 1)
+		written := filepath.Join(t.TempDir(), file)
+		require.NoError(t, os.WriteFile(written, source, 0o600))
+		overlay[filepath.Join(s.dir(t), "race_"+file)] = written
+	}
+	add := func(file string) {
+		overlay[filepath.Join(s.dir(t), "race_more_"+file)] = filepath.Join(s.dir(t), "testdata", "races", file)
+	}
+	add("races_test.go")
+	t.Run("program", func(t *testing.T) { requireRaces(t, s.build(t, overlay)) })
+	add("bubbles_test.go")
+	t.Run("program with bubbles", func(t *testing.T) { requireRaces(t, s.build(t, overlay)) })
+}
+
+func requireRaces(t *testing.T, program string) {
+	t.Helper()
+	ran := races(program, "Race")
+	for i := 0; len(ran) < 40; i++ { // Misuse that is too late, or too early, is a panic.
+		require.Less(t, i, 10, "it ends early: %v", ran)
+		ran = races(program, "Race")
+	}
+	for name, seen := range ran {
+		if strings.HasPrefix(name, "TestNoRace") {
+			// What is seen may be the one before it, whose report came late.
+			for range 3 {
+				require.False(t, seen && races(program, "^"+name+"$")[name], "%s: a race that is none", name)
+			}
+		}
+		for i := 0; strings.HasPrefix(name, "TestRace") && !seen; i++ {
+			// Most of them count on one goroutine being slower than another.
+			require.Less(t, i, 10, "%s: not seen", name)
+			seen = races(program, "^"+name+"$")[name]
+		}
+	}
+}
+
+// races runs tests that may have races, and reports of each whether it has.
+func races(program, pattern string) map[string]bool {
+	cmd := exec.Command(program, "-test.v", "-test.run", pattern)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GORACE=suppress_equal_stacks=0 suppress_equal_addresses=0")
+	out, _ := cmd.CombinedOutput() // It fails if there are races.
+	seen := map[string]bool{}
+	var name string
+	for line := range strings.Lines(string(out)) {
+		if begins, ok := strings.CutPrefix(line, "=== RUN   "); ok {
+			name = strings.TrimSpace(begins)
+			seen[name] = false
+		} else if strings.Contains(line, "DATA RACE") {
+			seen[name] = true
+		}
+	}
+	return seen
+}
+
 func (s swap) dir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", filepath.FromSlash(s.folder)))
@@ -151,27 +222,49 @@ func (s swap) withoutOwnTests(t *testing.T) map[string]string {
 	return overlay
 }
 
+// build compiles the tests of the package under the overlay for the race detector, and returns
+// where they are.
+func (s swap) build(t *testing.T, overlay map[string]string) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "races")
+	s.goTest(t, "-race", "-c", "-o="+program, "-overlay="+written(t, overlay))
+	return program
+}
+
 // run runs the tests of the package under the overlay, and returns the names of those that have
 // passed.
 func (s swap) run(t *testing.T, overlay map[string]string) (passed []string) {
+	t.Helper()
+	args := []string{"-v", "-count=1", "-timeout=60s", "-overlay=" + written(t, overlay)}
+	if locktest.RaceEnabled {
+		args = append(args, "-race")
+	}
+	out := s.goTest(t, args...)
+	for _, m := range regexp.MustCompile(`(?m)^--- PASS: (\w+) `).FindAllSubmatch(out, -1) {
+		passed = append(passed, string(m[1]))
+	}
+	return passed
+}
+
+// written returns the file of the overlay.
+func written(t *testing.T, overlay map[string]string) string {
 	t.Helper()
 	content, err := json.Marshal(map[string]any{"Replace": overlay})
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "overlay.json")
 	require.NoError(t, os.WriteFile(file, content, 0o600))
-	args := []string{"test", "-v", "-count=1", "-vet=off", "-timeout=60s", "-overlay=" + file}
-	if locktest.RaceEnabled {
-		args = append(args, "-race")
-	}
-	cmd := exec.Command("go", append(args, "./"+s.folder)...)
+	return file
+}
+
+// goTest runs go test on the package.
+func (s swap) goTest(t *testing.T, args ...string) (out []byte) {
+	t.Helper()
+	cmd := exec.Command("go", slices.Concat([]string{"test", "-vet=off"}, args, []string{"./" + s.folder})...)
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	for _, m := range regexp.MustCompile(`(?m)^--- PASS: (\w+) `).FindAllSubmatch(out, -1) {
-		passed = append(passed, string(m[1]))
-	}
-	return passed
+	return out
 }
 
 // foreign reports whether a name stands for what is not about locks or works in the library only:

@@ -225,7 +225,7 @@ func (m *Mutex) cedes() bool { return !m.isBubbled() && m.lane.cut() > 0 }
 
 func (m *Mutex) letIn() bool { return false } // there are no readers
 
-func (m *Mutex) isBubbled() bool { return m.word.Load()&bubbled != 0 }
+func (m *Mutex) isBubbled() bool { return m.peek()&bubbled != 0 }
 
 func (m *Mutex) toBubbled() (readers int64, writing, admission bool) {
 	for { // A retry follows a lock or an unlock.
@@ -261,7 +261,7 @@ func (m *Mutex) try(_ int64, _ bool) bool {
 		}
 	}
 	for { // A retry follows only another's success, or one that gives up.
-		w := m.word.Load()
+		w := m.peek()
 		switch {
 		case canBubble && w&bubbled != 0:
 			return m.try(rwWriter, false)
@@ -279,6 +279,15 @@ func (m *Mutex) try(_ int64, _ bool) bool {
 		}
 		m.gate.open(m)
 	}
+}
+
+// peek returns the word for a look after which nothing is ordered: an attempt that fails.
+func (m *Mutex) peek() uint32 {
+	word := &m.word
+	xsync.RaceDisable()
+	w := word.Load()
+	xsync.RaceEnable()
+	return w
 }
 
 // Unlock unlocks m. It is a fatal error if m is not locked. If another goroutine has locked m, that

@@ -106,7 +106,7 @@ func tryWatched(l watchable, hold int64) bool {
 	return ok
 }
 
-func (m *Mutex) isWatched() bool { return m.word.Load()&watched != 0 }
+func (m *Mutex) isWatched() bool { return m.peek()&watched != 0 }
 
 func (m *Mutex) setWatched(on bool) {
 	if on {
@@ -162,7 +162,7 @@ func (m *Mutex) numbers() observed.Numbers {
 	return n
 }
 
-func (l *RWMutex) isWatched() bool { return l.word.Load()&rwWatched != 0 }
+func (l *RWMutex) isWatched() bool { return l.peek()&rwWatched != 0 }
 
 func (l *RWMutex) setWatched(on bool) {
 	if on {

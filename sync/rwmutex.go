@@ -93,6 +93,8 @@ type RWMutex struct {
 	gate gate
 	lane lane // the admitted one's
 
+	reads xsync.RaceMark // where readers release what they did, for writers
+
 	opening xsync.Uint32 // how often the gate is about to be opened, by reopenAll
 }
 
@@ -119,6 +121,10 @@ const (
 // RLock locks l for reading, and waits for it if need be. Nothing ends the wait early. It allocates
 // nothing in the steady state.
 func (l *RWMutex) RLock() {
+	if xsync.Races {
+		l.rLockRaced()
+		return
+	}
 	if w := uint32(l.word.Add(rwArrival)); w >= rwTooFar { //nolint:gosec // the lower half
 		l.rLockSlow(w)
 	}
@@ -147,11 +153,21 @@ func (l *RWMutex) Lock() {
 	if w := l.word.Load(); canBubble || uint64(w) >= uint64(rwCrowded) || !l.word.CompareAndSwap(w, w+rwWriter) {
 		l.lockSlow()
 	}
+	if xsync.Races {
+		xsync.RaceAcquire(&l.reads)
+	}
 }
 
 // express takes the express lane, if the state is still w, and seen, what matters of it, allows it.
 func (l *RWMutex) express(w, seen, hold int64) bool {
-	return hasRoom(seen, hold) && l.word.CompareAndSwap(w, w+hold+w&rwCrowded/rwCrowded*rwPlace)
+	to := w + hold + w&rwCrowded/rwCrowded*rwPlace
+	switch {
+	case !hasRoom(seen, hold):
+		return false
+	case xsync.Races:
+		return l.expressRaced(w, to, hold)
+	}
+	return l.word.CompareAndSwap(w, to)
 }
 
 // hasRoom reports whether the lock is available in w to one on the express lane.
@@ -279,6 +295,9 @@ func (l *RWMutex) enter(w, free, hold int64, waited bool) bool {
 		return false
 	}
 	l.lane = renewed
+	if hold == rwWriter {
+		xsync.RaceAcquire(&l.reads)
+	}
 	return true
 }
 
@@ -306,13 +325,14 @@ func (l *RWMutex) leave() {
 	}
 }
 
-func (l *RWMutex) isBubbled() bool { return l.word.Load()&rwBubbled != 0 }
+func (l *RWMutex) isBubbled() bool { return l.peek()&rwBubbled != 0 }
 
 func (l *RWMutex) toBubbled() (readers int64, writing, admission bool) {
 	for { // A retry follows a lock or an unlock.
 		w := l.word.Load()
 		// The lane ends here: when the lock is plain again, the next comes through the gate.
 		if l.word.CompareAndSwap(w, w&rwWatched|rwBubbled|rwCrowded|rwFull) {
+			xsync.RaceAcquire(&l.reads)
 			return w / rwReader, w&rwWriter != 0, w&rwAdmitted != 0
 		}
 	}
@@ -389,7 +409,7 @@ func (l *RWMutex) try(hold int64, tell bool) bool {
 		}
 	}
 	for { // A retry follows only another's success, or one that gives up.
-		w := l.word.Load()
+		w := l.peek()
 		switch {
 		case tell && w&rwWatched != 0:
 			return tryWatched(l, hold)
@@ -425,8 +445,21 @@ func (l *RWMutex) try(hold int64, tell bool) bool {
 	}
 }
 
+// peek returns the word for a look after which nothing is ordered: an attempt that fails.
+func (l *RWMutex) peek() int64 {
+	word := &l.word
+	xsync.RaceDisable()
+	w := word.Load()
+	xsync.RaceEnable()
+	return w
+}
+
 // RUnlock ends what RLock has begun. It is a fatal error if l is not locked for reading.
 func (l *RWMutex) RUnlock() {
+	if xsync.Races {
+		l.rUnlockRaced()
+		return
+	}
 	if w := l.word.Add(-rwReader); w&(rwMissing|rwSleeping|rwWatched) != 0 {
 		l.rUnlockSlow(w)
 	}
@@ -615,3 +648,42 @@ func (r *rlocker) Unlock() { (*RWMutex)(r).RUnlock() }
 
 // Waiting returns how many goroutines and futures wait for l. It is meant for tests and statistics.
 func (l *RWMutex) Waiting() int { return l.gate.waiting() + parking.Sleeping(l.key()) + inLine(l) }
+
+// Under the race detector readers order nothing among themselves, so that it sees a reader who
+// writes. A reader comes after the writers before, and a writer after the readers before.
+
+func (l *RWMutex) rLockRaced() {
+	word := &l.word
+	xsync.RaceDisable()
+	w := uint32(word.Add(rwArrival)) //nolint:gosec // the lower half
+	xsync.RaceEnable()
+	xsync.RaceAcquire(word)
+	if w >= rwTooFar {
+		l.rLockSlow(w)
+	}
+}
+
+func (l *RWMutex) rUnlockRaced() {
+	xsync.RaceRelease(&l.reads)
+	xsync.RaceDisable()
+	w := l.word.Add(-rwReader)
+	xsync.RaceEnable()
+	if w&(rwMissing|rwSleeping|rwWatched) != 0 {
+		l.rUnlockSlow(w)
+	}
+}
+
+func (l *RWMutex) expressRaced(w, to, hold int64) bool {
+	if hold != rwReader {
+		ok := l.word.CompareAndSwap(w, to)
+		xsync.RaceAcquire(&l.reads)
+		return ok
+	}
+	xsync.RaceDisable()
+	ok := l.word.CompareAndSwap(w, to)
+	xsync.RaceEnable()
+	if ok {
+		xsync.RaceAcquire(&l.word)
+	}
+	return ok
+}

@@ -52,6 +52,8 @@ type WaitGroup struct {
 
 	state xsync.Int64 // the counter: written by Add; the waiters: under mu
 
+	begin xsync.RaceMark // of the waits, for an Add that raises the counter from zero
+
 	mu   xsync.Mutex
 	line waiter.Queue // guarded by mu
 }
@@ -69,7 +71,29 @@ const (
 // An Add that raises the counter from zero must happen before a Wait. Others may happen at any
 // time. So Add comes before the statement that starts the task.
 func (wg *WaitGroup) Add(delta int) {
+	if xsync.Races {
+		wg.addRaced(delta)
+		return
+	}
 	if s := wg.state.Add(int64(delta) << counterShift); s < 0 || uint32(s) != 0 || canBubble {
+		wg.addSlow(delta, s)
+	}
+}
+
+// addRaced is Add under the race detector, which is to see what it does not order: one Add after
+// another, and an Add that raises the counter from zero beside a wait.
+func (wg *WaitGroup) addRaced(delta int) {
+	state := &wg.state
+	if delta < 0 {
+		xsync.RaceRelease(state)
+	}
+	xsync.RaceDisable()
+	s := state.Add(int64(delta) << counterShift)
+	xsync.RaceEnable()
+	if delta > 0 && s>>counterShift == int64(delta) {
+		wg.begin.Read()
+	}
+	if s < 0 || uint32(s) != 0 || canBubble {
 		wg.addSlow(delta, s)
 	}
 }
@@ -192,16 +216,24 @@ func (wg *WaitGroup) wait(l waiter.Limit) (err error) {
 
 // enter puts w into the line, unless the counter is zero.
 func (wg *WaitGroup) enter(w *waiter.Waiter) bool {
+	first, ok := wg.enterLine(w)
+	if first { // Only one: waits do not race with one another.
+		wg.begin.Write() // without the mutex, which would order it before those who come later
+	}
+	return ok
+}
+
+func (wg *WaitGroup) enterLine(w *waiter.Waiter) (first, ok bool) {
 	wg.mu.Lock()
 	defer wg.mu.Unlock()
 	for { // A retry follows an Add.
 		state := wg.state.Load()
 		if state>>counterShift == 0 {
-			return false
+			return false, false
 		}
 		if wg.state.CompareAndSwap(state, state+1) {
 			wg.line.PushBack(w)
-			return true
+			return state&groupWaiters == 0, true
 		}
 	}
 }

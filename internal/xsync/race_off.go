@@ -1,0 +1,27 @@
+//go:build !race || interleave
+
+package xsync
+
+// Races says whether the race detector watches this program. Scenarios have their own order.
+const Races = false
+
+// A RaceMark takes no memory here.
+type RaceMark struct{}
+
+// RaceDisable does nothing here.
+func RaceDisable() {}
+
+// RaceEnable does nothing here.
+func RaceEnable() {}
+
+// RaceAcquire does nothing here.
+func RaceAcquire[T any](*T) {}
+
+// RaceRelease does nothing here.
+func RaceRelease[T any](*T) {}
+
+// Read does nothing here.
+func (*RaceMark) Read() {}
+
+// Write does nothing here.
+func (*RaceMark) Write() {}

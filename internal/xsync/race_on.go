@@ -1,0 +1,37 @@
+//go:build race && !interleave
+
+package xsync
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// Races says whether the race detector watches this program. It takes each atomic operation for one
+// that orders all before it in front of all after the next one, and so overlooks races of those who
+// use a lock that orders less. Such a lock says what it orders, as the standard ones do.
+const Races = true
+
+// A RaceMark is a place in a lock that only the race detector knows. It takes no memory if there is
+// none. It must not be the last field.
+type RaceMark byte
+
+// RaceDisable stands before an atomic operation that orders nothing, and RaceEnable behind it. The
+// operation must not panic, or the detector sees nothing of its goroutine any more: whoever has a
+// pointer that may be nil dereferences it before.
+func RaceDisable() { runtime.RaceDisable() }
+
+// RaceEnable ends what RaceDisable has begun.
+func RaceEnable() { runtime.RaceEnable() }
+
+// RaceAcquire has come after all that was released at p.
+func RaceAcquire[T any](p *T) { runtime.RaceAcquire(unsafe.Pointer(p)) }
+
+// RaceRelease releases what has come before, beside what others have released at p.
+func RaceRelease[T any](p *T) { runtime.RaceReleaseMerge(unsafe.Pointer(p)) }
+
+// Read is a race with each Write that is not ordered.
+func (m *RaceMark) Read() { runtime.RaceRead(unsafe.Pointer(m)) }
+
+// Write is a race with each Read and Write that is not ordered.
+func (m *RaceMark) Write() { runtime.RaceWrite(unsafe.Pointer(m)) }
