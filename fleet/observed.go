@@ -142,16 +142,16 @@ func (d *driver) isShared(n int64) bool { return d.store.size == line.Everyone &
 //go:noinline
 func (d *driver) acquireObserved(
 	ctx context.Context, end time.Time, l waiter.Limit, n int64,
-) (*tenancy, error) {
+) (t *tenancy, err error) {
 	r := d.join()
 	if t := d.current.Load(); t.TryObserved(n) {
 		r.Took(n, d.isShared(n))
 		return t, nil
 	}
 	w := r.Begin(n, d.isShared(n), true)
-	t, err := d.acquireUntil(ctx, end, w.Limit(l), n)
-	w.End(err)
-	return t, err
+	err = context.Canceled // should the context panic
+	defer func() { w.End(err) }()
+	return d.acquireUntil(ctx, end, w.Limit(l), n)
 }
 
 // tryObserved is try of an observed line, for callers that do not go on to wait.

@@ -22,6 +22,12 @@ func BlockOn(ctx context.Context, f Future) error {
 	err := ctx.Err()
 	w := goroutineWaker{new(xsync.Sleeper)}
 	w.sleeper.Init(done != nil || waiter.InBubble())
+	kept := false
+	defer func() {
+		if !kept { // even if ctx, of a foreign type, panics
+			f.Cancel()
+		}
+	}()
 	for err == nil && !f.Poll(w) {
 		err = w.sleep(ctx, done)
 	}
@@ -29,9 +35,9 @@ func BlockOn(ctx context.Context, f Future) error {
 		err = ctx.Err() // again: it may have ended before f was complete
 	}
 	if err != nil {
-		f.Cancel()
 		return err
 	}
+	kept = true
 	return f.Err()
 }
 

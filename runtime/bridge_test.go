@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/panictest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
@@ -276,4 +277,27 @@ func (c *countingContext) AfterFunc(func()) func() bool {
 		once.Do(func() { first = true; c.registered.Add(-1) })
 		return first
 	}
+}
+
+// A context of a foreign type that panics, or ends the goroutine, in any call to it: the future has
+// been cancelled.
+func TestBlockOnLosesNothing(t *testing.T) {
+	panictest.RequireNothingLost(t, func() locktest.Held {
+		s := semaphore.New(1)
+		require.NoError(t, s.Acquire(bg, 1))
+		return locktest.Held{
+			Wait: func(ctx context.Context) error {
+				var f semaphore.AcquireFuture
+				f.Init(s, 1)
+				return rt.BlockOn(ctx, &f)
+			},
+			Waiting: func() bool { return s.Waiting() > 0 },
+			Free:    func() { s.Release(1) },
+			Release: func() { s.Release(1) },
+			After: func(t *testing.T) {
+				require.EqualValues(t, 1, s.Available())
+				require.Zero(t, s.Waiting())
+			},
+		}
+	})
 }

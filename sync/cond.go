@@ -128,22 +128,27 @@ func (c *Cond) WaitTimeout(d time.Duration) bool {
 // wait waits until it is woken, or returns the error of l if that ends the wait before.
 func (c *Cond) wait(l waiter.Limit) error {
 	c.check()
-	err := c.sleep(l)
-	c.L.Lock()
-	return err
+	unlocked := false
+	defer func() {
+		if unlocked { // even if the context of l has panicked
+			c.L.Lock()
+		}
+	}()
+	return c.sleep(l, &unlocked)
 }
 
 // sleep is wait without the lock at the end.
-func (c *Cond) sleep(l waiter.Limit) (err error) {
+func (c *Cond) sleep(l waiter.Limit, unlocked *bool) (err error) {
 	if c.isMet() {
 		w := c.record().Begin(0, false, l.MayEnd())
 		l = w.Limit(l)
-		err = context.Canceled // if L.Unlock panics
+		err = context.Canceled // if L.Unlock panics, or the context
 		defer func() { w.End(err) }()
 	}
 	p := waiter.GetParker(l)
 	c.enter(p)
 	c.unlock(p)
+	*unlocked = true
 	if _, err = waiter.Wait(p, l, condLine{c}); err == nil {
 		p.Put()
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/panictest"
 )
 
 // waitOn begins a wait with c.L, in a goroutine of its own. What it returned is sent when the lock
@@ -89,7 +90,7 @@ func TestCondGivesUp(t *testing.T) {
 // The signal that comes after a cancel goes to another, although the one that has been cancelled
 // may still be first in line.
 func TestCondEarlierCancelWins(t *testing.T) {
-	locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+	hold := func() locktest.Held {
 		c := NewCond(new(Mutex))
 		return locktest.Held{
 			Wait: func(ctx context.Context) error {
@@ -99,13 +100,16 @@ func TestCondEarlierCancelWins(t *testing.T) {
 			},
 			Waiting: func() bool { return c.Waiting() > 0 },
 			Free:    c.Signal,
+			Forgets: true,
 			After: func(t *testing.T) {
 				require.Zero(t, c.Waiting())
 				c.L.Lock()
 				c.L.Unlock()
 			},
 		}
-	})
+	}
+	locktest.RequireEarlierCancelWins(t, hold)
+	panictest.RequireNothingLost(t, hold)
 }
 
 // A countingLock counts its unlocks.

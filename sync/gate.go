@@ -175,27 +175,29 @@ func (p atGate) GiveBack(n int64) bool {
 	return true
 }
 
-// sleepAdmitted waits until an unlock wakes the admitted one, or until ends the wait. It does not
-// wait if the word says no more that it sleeps: then that has already been.
-func sleepAdmitted(until waiter.Limit, lock admitting) error {
+// sleepAdmitted waits until an unlock wakes the admitted one, or until ends the wait. It reports
+// whether until did, and does not ask its context, which might panic: the caller is still admitted.
+// It does not wait if the word says no more that it sleeps: then that has already been.
+func sleepAdmitted(until waiter.Limit, lock admitting) (ended bool) {
 	s := parking.GetSleeper()
 	p := s.Parker(until)
 	l := parking.Default().Line(lock.key())
 	if !lock.isSleeping() {
 		l.Unlock()
 		s.Put(p)
-		return nil
+		return false
 	}
 	l.Insert(s, &p.Waiter, true) // in front of all that are in line, where it is found at once
 	l.Unlock()
 	p.Start(until)
 	p.Sleeper().SleepInline()
-	_, err := waiter.EndWait(p, until, asleep{lock.key(), s})
-	if err != nil {
+	ended = !p.Notified(until)
+	if ended {
+		waiter.Leave(p, asleep{lock.key(), s})
 		p = nil
 	}
 	s.Put(p)
-	return err
+	return ended
 }
 
 // asleep is an admitted goroutine's place in the table as a [waiter.Line].

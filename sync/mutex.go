@@ -176,9 +176,9 @@ func (m *Mutex) compete(until waiter.Limit, waited bool) error {
 			m.leave()
 			return m.acquire(until, rwWriter)
 		}
-		if err := sleepAdmitted(until, m); err != nil {
+		if sleepAdmitted(until, m) {
 			m.leave()
-			return err
+			return until.Err()
 		}
 		waited = true
 	}
@@ -405,11 +405,19 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 			return err
 		}
 	}
-	err := ctx.Err()
-	if err != nil { // perhaps before the unlock that has let us in
-		m.drop(rwWriter)
+	if xsync.MayPanic(ctx) || ctx.Err() != nil { // perhaps before the unlock that has let us in
+		return waiter.Keep(ctx, taken{m}, rwWriter)
 	}
-	return err
+	return nil
+}
+
+// taken drops a lock that was taken, for [waiter.Keep].
+type taken struct{ l interface{ drop(hold int64) } }
+
+// GiveBack drops it.
+func (t taken) GiveBack(hold int64) bool {
+	t.l.drop(hold)
+	return true
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.

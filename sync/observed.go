@@ -70,29 +70,25 @@ func tellWait(l watchable, r *observed.Record, w observed.Wait, err error) {
 // let the caller in wins.
 //
 //nolint:revive // the context comes last, as in what it calls
-func lockContextWatched(l watchable, hold int64, ctx context.Context) error {
+func lockContextWatched(l watchable, hold int64, ctx context.Context) (err error) {
 	r := l.record()
 	n, shared := l.permits(hold)
 	if l.try(hold, false) {
-		err := ctx.Err()
-		if err == nil {
+		if err = waiter.Keep(ctx, taken{l}, hold); err == nil {
 			r.Took(n, shared)
-			return nil
+		} else {
+			r.FailedWith(err)
 		}
-		l.drop(hold)
-		r.FailedWith(err)
 		return err
 	}
 	until := waiter.UntilDone(ctx)
 	w := r.Begin(n, shared, until.MayEnd())
-	err := l.acquire(until, hold)
-	if err == nil {
-		if err = ctx.Err(); err != nil {
-			l.drop(hold)
-		}
+	err = context.Canceled // should the context panic
+	defer func() { tellWait(l, r, w, err) }()
+	if err := l.acquire(until, hold); err != nil {
+		return err
 	}
-	tellWait(l, r, w, err)
-	return err
+	return waiter.Keep(ctx, taken{l}, hold)
 }
 
 // tryWatched is the TryLock of an observed lock.

@@ -251,10 +251,10 @@ func (l *RWMutex) compete(until waiter.Limit, hold int64, waited bool) error {
 			l.gate.open(l)
 			return l.acquire(until, hold)
 		}
-		if err := sleepAdmitted(until, l); err != nil {
+		if sleepAdmitted(until, l) {
 			l.word.And(^rwSleeping) // invariant 2
 			l.gate.open(l)
-			return err
+			return until.Err()
 		}
 		waited = true
 	}
@@ -619,11 +619,10 @@ func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
 	if !xsync.MayEnd(ctx) {
 		return nil
 	}
-	err := ctx.Err()
-	if err != nil { // perhaps before the unlock that has let us in
-		l.drop(hold)
+	if xsync.MayPanic(ctx) || ctx.Err() != nil { // perhaps before the unlock that has let us in
+		return waiter.Keep(ctx, taken{l}, hold)
 	}
-	return err
+	return nil
 }
 
 // RLockTimeout is RLock, but gives up when d has passed. It reports whether the lock is the

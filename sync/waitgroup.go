@@ -196,6 +196,7 @@ func (wg *WaitGroup) wait(l waiter.Limit) (err error) {
 	if wg.isMet() {
 		w := wg.record().Begin(0, false, l.MayEnd())
 		l = w.Limit(l)
+		err = context.Canceled // should the context panic
 		defer func() { w.End(err) }()
 	}
 	if canBubble && wg.isForeign() {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/panictest"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -87,7 +88,7 @@ func TestWaitGroupReleasesThoseBehindOneThatGaveUp(t *testing.T) {
 }
 
 func TestWaitGroupEarlierCancelWins(t *testing.T) {
-	locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+	hold := func() locktest.Held {
 		var wg WaitGroup
 		wg.Add(1)
 		return locktest.Held{
@@ -96,7 +97,9 @@ func TestWaitGroupEarlierCancelWins(t *testing.T) {
 			Free:    wg.Done,
 			After:   func(t *testing.T) { require.Zero(t, wg.state.Load()) },
 		}
-	})
+	}
+	locktest.RequireEarlierCancelWins(t, hold)
+	panictest.RequireNothingLost(t, hold)
 }
 
 func TestWaitGroupMisuseIsToldInWords(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/panictest"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/twa"
 )
@@ -30,7 +31,7 @@ func TestEarlierCancelWinsInTheArray(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+			hold := func() locktest.Held {
 				a, v := twa.NewArray(1), new(atomic.Bool)
 				return locktest.Held{
 					Wait: func(ctx context.Context) error { return await(ctx, a, v) },
@@ -41,11 +42,13 @@ func TestEarlierCancelWinsInTheArray(t *testing.T) {
 					Free:  func() { v.Store(true); a.Signal(v) },
 					After: func(t *testing.T) { require.NoError(t, await(bg, a, v)) },
 				}
-			})
+			}
+			locktest.RequireEarlierCancelWins(t, hold)
+			panictest.RequireNothingLost(t, hold)
 		})
 	}
 	t.Run("EventCount", func(t *testing.T) {
-		locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+		hold := func() locktest.Held {
 			e := new(twa.EventCount)
 			return locktest.Held{
 				Wait: func(ctx context.Context) error { return e.Await(ctx, 1) },
@@ -55,6 +58,8 @@ func TestEarlierCancelWinsInTheArray(t *testing.T) {
 				Free:  func() { e.Advance() },
 				After: func(t *testing.T) { require.NoError(t, e.Await(bg, 1)) },
 			}
-		})
+		}
+		locktest.RequireEarlierCancelWins(t, hold)
+		panictest.RequireNothingLost(t, hold)
 	})
 }

@@ -81,12 +81,12 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	}
 	end := m.t.take(1)
 	if m.t.atOnce(one, 1, end) {
-		if mayEnd && ctx.Err() != nil {
+		if mayEnd && (xsync.MayPanic(ctx) || ctx.Err() != nil) {
 			return m.t.keep(ctx, one, 1)
 		}
 		return nil
 	}
-	return m.t.await(waiter.UntilDone(ctx), one, 1, end)
+	return m.t.await(m.t.until(ctx, one, 1, end), one, 1, end)
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.

@@ -112,13 +112,13 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	}
 	end := s.t.take(n)
 	if s.t.atOnce(zero, n, end) {
-		if mayEnd && ctx.Err() != nil {
+		if mayEnd && (xsync.MayPanic(ctx) || ctx.Err() != nil) {
 			return s.t.keep(ctx, zero, n)
 		}
 		return nil
 	}
 	if mayEnd {
-		return s.t.named(s.t.await(waiter.UntilDone(ctx), zero, n, end), n)
+		return s.t.named(s.t.await(s.t.until(ctx, zero, n, end), zero, n, end), n)
 	}
 	e, p, err := s.t.begin(zero, n, end)
 	if p == nil {

@@ -590,6 +590,20 @@ func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) w
 	}
 }
 
+// until returns the limit of ctx for a wait for the n tickets before end. Should ctx, of a foreign
+// type, panic, they are abandoned.
+func (s *tickets) until(ctx context.Context, base, n, end int64) waiter.Limit {
+	asked := false
+	defer func() {
+		if !asked {
+			s.abandon(base, n, end)
+		}
+	}()
+	l := waiter.UntilDone(ctx) // Only now: a context allocates its channel when it is first asked.
+	asked = true
+	return l
+}
+
 // await waits until the n tickets before end, which have just been taken, have been granted. It
 // returns nil, the error of l, or an outcome's; with any error the tickets are abandoned.
 func (s *tickets) await(l waiter.Limit, base, n, end int64) error {
@@ -614,7 +628,7 @@ func (s *tickets) await(l waiter.Limit, base, n, end int64) error {
 	if o != waiter.Granted {
 		return o.Err()
 	}
-	return waiter.Keep(ticketLine{s: s, base: base}, n, l.Cancelled())
+	return waiter.KeepUntil(l, ticketLine{s: s, base: base}, n)
 }
 
 // begin is the first part of an await without a limit. The others are SleepInline of the parker's
@@ -666,7 +680,7 @@ func (p ticketLine) GiveBack(n int64) bool {
 //
 //go:noinline
 func (s *tickets) keep(ctx context.Context, base, n int64) error {
-	return waiter.Keep(ticketLine{s: s, base: base}, n, ctx.Err())
+	return waiter.Keep(ctx, ticketLine{s: s, base: base}, n)
 }
 
 func (s *tickets) key(id, end int64) parking.Key {

@@ -140,15 +140,30 @@ func (p *Parker) Woken(l Limit) bool {
 }
 
 func (p *Parker) wokenUnlessDone(l Limit) bool {
+	// The nudge counts too: a foreign context over a watched channel may have an Err of its own.
+	p.sleepUnlessDone(l)
+	return p.got == xsync.Token && l.ctx.Err() == nil && p.took()
+}
+
+// Notified is Woken, but does not ask the context once more: the caller does, with what it got.
+func (p *Parker) Notified(l Limit) bool {
+	if l.done == nil || l.ctx == nil {
+		return p.Woken(l)
+	}
+	p.sleepUnlessDone(l)
+	return p.got == xsync.Token && p.took()
+}
+
+func (p *Parker) sleepUnlessDone(l Limit) {
 	if p.watch != nil {
 		p.got = p.sleeper.Sleep()
 	} else {
 		p.got = p.sleeper.SleepOr(l.done)
 	}
-	// The nudge counts too: a foreign context over a watched channel may have an Err of its own.
-	if p.got != xsync.Token || l.ctx.Err() != nil {
-		return false
-	}
+}
+
+// took ends the use of a token.
+func (p *Parker) took() bool {
 	p.got = 0
 	return true
 }

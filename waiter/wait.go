@@ -1,5 +1,7 @@
 package waiter
 
+import "context"
+
 // A Line is what a waiter stands in, as seen by a waiter that gives up.
 type Line interface {
 	// Unlink takes w out of the line and reports whether it was there. If not, a claimer was
@@ -15,7 +17,8 @@ type Line interface {
 // there Wait returns it, and the caller calls p.Put. If l ends the wait, Wait takes p out of the
 // line, gives back a grant that came too late, puts p, and returns the error of l.
 //
-// Leave is the only place of the module's locks where a goroutine's wait ends early.
+// Leave is the only place of the module's locks where a goroutine's wait ends early. If the context
+// of l panics, or ends the goroutine, p has left, too: a context may be of a foreign type.
 func Wait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 	p.Start(l)
 	p.sleeper.SleepInline()
@@ -24,11 +27,20 @@ func Wait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 
 // EndWait is the last part of Wait, after Start and SleepInline.
 func EndWait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
-	if p.Woken(l) {
+	if Told(p, l, line) {
 		return p.Outcome(), nil
 	}
-	Leave(p, line)
 	return Pending, l.Err()
+}
+
+// Told is Woken of p, which is queued in line and leaves it unless the answer is true.
+func Told[L Line](p *Parker, l Limit, line L) (told bool) {
+	defer func() {
+		if !told { // or the context has panicked
+			Leave(p, line)
+		}
+	}()
+	return p.Woken(l)
 }
 
 // Leave ends the request of p, which was queued in line, without its outcome: it takes p out of the
@@ -37,24 +49,38 @@ func Leave[L Line](p *Parker, line L) {
 	claimed := !line.Unlink(&p.Waiter)
 	n := p.N // after Unlink: a claimer may write it
 	if p.Withdraw(claimed) == Granted {
-		giveBack(line, n)
+		GiveBack(line, n)
 	}
 }
 
-// Keep ends a request for n permits that was granted without a wait. err is what the caller's
-// context said after the grant. If err is nil Keep returns nil. Otherwise it gives the permits back
-// and returns err: a cancel that happened before the grant wins.
+// Keep ends a request for n permits that was granted without a wait. If ctx is done Keep gives them
+// back and returns ctx.Err(): a cancel that happened before the grant wins. It gives them back, too,
+// if ctx, of a foreign type, panics or ends the goroutine.
 //
 // A look at the context before the request is not enough. The context may end after that look, and
 // the permits may become free only later. Park asks the context of a goroutine that slept.
-func Keep[L interface{ GiveBack(n int64) bool }](line L, n int64, err error) error {
-	if err != nil {
-		giveBack(line, n)
-	}
+func Keep[L interface{ GiveBack(n int64) bool }](ctx context.Context, line L, n int64) error {
+	kept := false
+	defer func() {
+		if !kept {
+			GiveBack(line, n)
+		}
+	}()
+	err := ctx.Err()
+	kept = err == nil
 	return err
 }
 
-func giveBack[L interface{ GiveBack(n int64) bool }](line L, n int64) {
+// KeepUntil is Keep with the context of l, if it has one.
+func KeepUntil[L interface{ GiveBack(n int64) bool }](l Limit, line L, n int64) error {
+	if l.ctx == nil {
+		return nil
+	}
+	return Keep(l.ctx, line, n)
+}
+
+// GiveBack gives back n permits that line has granted.
+func GiveBack[L interface{ GiveBack(n int64) bool }](line L, n int64) {
 	if !line.GiveBack(n) {
 		panic("farad: more was released than was held, beside a request that was given up")
 	}

@@ -46,7 +46,7 @@ func await[L waiter.Line](line L, l waiter.Limit, p *waiter.Parker, o waiter.Out
 	}
 	p.Put()
 	if o == waiter.Granted {
-		return waiter.Keep(line, n, l.Cancelled())
+		return waiter.KeepUntil(l, line, n)
 	}
 	return o.Err()
 }
@@ -89,7 +89,7 @@ func End(p *waiter.Parker) error {
 // BeginUntil and EndUntil are Begin and End of a wait with a limit.
 func (e Permits) BeginUntil(l waiter.Limit, n int64) (*waiter.Parker, error) {
 	if e.spin(n) {
-		return nil, waiter.Keep(e, n, l.Cancelled())
+		return nil, waiter.KeepUntil(l, e, n)
 	}
 	p := waiter.GetParker(l)
 	p.N = n
@@ -103,8 +103,7 @@ func (e Permits) BeginUntil(l waiter.Limit, n int64) (*waiter.Parker, error) {
 
 // EndUntil ends what BeginUntil has begun.
 func (e Permits) EndUntil(l waiter.Limit, p *waiter.Parker) error {
-	if !p.Woken(l) {
-		waiter.Leave(p, e)
+	if !waiter.Told(p, l, e) {
 		return l.Err()
 	}
 	return told(p)
@@ -120,5 +119,5 @@ func told(p *waiter.Parker) error {
 // Keep is called when n permits have just been acquired. If ctx is done it gives them back and
 // returns ctx.Err().
 func (e Permits) Keep(ctx context.Context, n int64) error {
-	return waiter.Keep(e, n, ctx.Err())
+	return waiter.Keep(ctx, e, n)
 }

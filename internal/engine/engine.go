@@ -419,15 +419,7 @@ type line interface{ GiveBack(n int64) bool }
 // abandoned ones.
 func deliver[L line](l L, claimed *waiter.WakeList) {
 	for n := claimed.HandOff(); n > 0; n = claimed.HandOff() {
-		giveBack(l, n)
-	}
-}
-
-// giveBack returns n permits of a grant that was refused. They are held, unless a caller has
-// released more than it held.
-func giveBack[L line](l L, n int64) {
-	if !l.GiveBack(n) {
-		panic("farad: more was released than was held, beside a request that was given up")
+		waiter.GiveBack(l, n) // They are held, unless a caller has released more than it held.
 	}
 }
 

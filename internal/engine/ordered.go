@@ -120,8 +120,7 @@ func (l Ordered) End(limit waiter.Limit, p *waiter.Parker) error {
 	if !limit.MayEnd() {
 		return End(p)
 	}
-	if !p.Woken(limit) {
-		waiter.Leave(p, l)
+	if !waiter.Told(p, limit, l) {
 		return limit.Err()
 	}
 	return told(p)

@@ -81,7 +81,7 @@ var planted = []struct {
 	},
 	{
 		name: "g: a canceller forgets what it was granted", file: "waiter/wait.go",
-		from: "== Granted {\n\t\tgiveBack(line, n)\n",
+		from: "== Granted {\n\t\tGiveBack(line, n)\n",
 		to:   "== Granted {\n\t\t_ = n\n",
 	},
 	{
@@ -364,7 +364,7 @@ var planted = []struct {
 	{
 		name: "who gives up keeps the keys that it has got", file: "sync/keyed/all.go",
 		in: "../../sync/keyed", test: "TestModelAll",
-		from: "\t\t_ = waiter.Keep(m.request, m.n, err)\n",
+		from: "\t\t\twaiter.GiveBack(m.request, m.n)\n",
 		to:   "",
 	},
 	{

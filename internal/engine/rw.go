@@ -135,7 +135,7 @@ func (l *RW) Acquire(until waiter.Limit, n int64, at Place) error {
 }
 
 // Keep is [Permits.Keep].
-func (l *RW) Keep(ctx context.Context, n int64) error { return waiter.Keep(l, n, ctx.Err()) }
+func (l *RW) Keep(ctx context.Context, n int64) error { return waiter.Keep(ctx, l, n) }
 
 // enqueue is [Permits.Enqueue], and ends the bias if w waits.
 func (l *RW) enqueue(w *waiter.Waiter, at Place) waiter.Outcome {

@@ -333,11 +333,11 @@ func TestWhatWasRefusedComesBack(t *testing.T) {
 	} {
 		e := new(RW)
 		require.True(t, e.permits().Take(e.permits().Look(), c.held))
-		giveBack(e, c.n)
+		waiter.GiveBack(e, c.n)
 		require.Equal(t, c.left, heldRW(e), "%x of %x", c.n, c.held)
 	}
 	require.PanicsWithValue(t, "farad: more was released than was held, beside a request that was given up",
-		func() { giveBack(new(RW), Reader) })
+		func() { waiter.GiveBack(new(RW), Reader) })
 }
 
 // A release that saw W may find the bias back when it has mu. Slots and permits are

@@ -104,6 +104,8 @@ type Held struct {
 	Wait    func(ctx context.Context) error // acquires it
 	Waiting func() bool                     // a goroutine waits for it
 	Free    func()                          // frees it for the waiter
+	Forgets bool                            // what Free does is forgotten if nobody waits
+	Release func()                          // gives back what Wait has acquired; nil: nothing has to
 	After   func(t *testing.T)              // checks that none has it, and none waits
 }
 

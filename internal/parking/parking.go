@@ -139,20 +139,32 @@ func (t *Table) bucket(k Key) *bucket {
 // Sleep sleeps until a waker wakes k, or l ends the wait. It does not sleep if still, which is
 // called under the lock that a wake takes, returns false. failedWakes is how many wakes of this
 // wait have failed so far. If l has ended the wait the error is that of l. A wake that came all the
-// same has been passed on, but a lock that was handed over is the sleeper's. In the steady state
-// Sleep allocates nothing.
+// same has been passed on, but a lock that was handed over is the sleeper's. A sleeper that is
+// woken asks its context itself. In the steady state Sleep allocates nothing.
 func (t *Table) Sleep(l waiter.Limit, k Key, failedWakes int, still func() bool) (How, error) {
+	how, ended := t.sleep(l, k, failedWakes, still)
+	if ended {
+		return how, l.Err()
+	}
+	return how, nil
+}
+
+// sleep is Sleep, but says whether l has ended the wait. It does not ask the context, which might
+// panic: then a lock that was handed over would be lost.
+func (t *Table) sleep(l waiter.Limit, k Key, failedWakes int, still func() bool) (how How, ended bool) {
 	s := GetSleeper()
 	p := s.Parker(l)
 	if !t.Enter(s, &p.Waiter, k, failedWakes, still) {
 		s.Put(p)
-		return NotSlept, nil
+		return NotSlept, false
 	}
-	_, err := waiter.Wait(p, l, tableLine{t, s, k.Hash})
-	if err != nil {
-		p = nil
+	p.Start(l)
+	p.Sleeper().SleepInline()
+	if !p.Notified(l) {
+		waiter.Leave(p, tableLine{t, s, k.Hash})
+		return s.end(nil), true
 	}
-	return s.end(p), err
+	return s.end(p), false
 }
 
 // A tableLine is a sleeper's place in the table as a [waiter.Line].

@@ -59,18 +59,21 @@ func Lock[B Bits](l waiter.Limit, b B, k Key) error {
 	if err := lock(l, b, k); err != nil {
 		return err
 	}
-	return keep(l.Cancelled(), b, k)
+	return waiter.KeepUntil(l, held[B]{b, k}, 1)
 }
 
 // Keep is called when b has just been locked. If ctx is done it unlocks b and returns ctx.Err().
-func Keep[B Bits](ctx context.Context, b B, k Key) error { return keep(ctx.Err(), b, k) }
-
-func keep[B Bits](err error, b B, k Key) error {
-	if err != nil {
-		Unlock(b, k)
-	}
-	return err
+func Keep[B Bits](ctx context.Context, b B, k Key) error {
+	return waiter.Keep(ctx, held[B]{b, k}, 1)
 }
+
+// held unlocks a lock, for [waiter.Keep].
+type held[B Bits] struct {
+	b B
+	k Key
+}
+
+func (h held[B]) GiveBack(int64) bool { return Unlock(h.b, h.k) }
 
 // lock is Lock without the look at the context after the grant.
 func lock[B Bits](l waiter.Limit, b B, k Key) error {
@@ -94,13 +97,13 @@ func lock[B Bits](l waiter.Limit, b B, k Key) error {
 			}
 		default:
 		}
-		how, err := Default().Sleep(l, k, failedWakes, func() bool { return b.Get() == sleeping })
+		how, ended := Default().sleep(l, k, failedWakes, func() bool { return b.Get() == sleeping })
 		switch {
-		case err != nil:
+		case ended:
 			if how == Handed {
 				Unlock(b, k)
 			}
-			return err
+			return l.Err()
 		case how == Handed:
 			return nil
 		case how == Woken:

@@ -13,6 +13,24 @@ import (
 // language offers costs two calls, of the runtime and of the type.
 func MayEnd(ctx context.Context) bool { return dynamicType(ctx) != background }
 
+// MayPanic reports whether ctx may panic when it is asked, or end the goroutine, because it is of a
+// foreign type or wraps another. Who holds something asks such a context with a guard, which costs
+// more than the question.
+func MayPanic(ctx context.Context) bool {
+	t := dynamicType(ctx)
+	return t != cancellable && t != timed
+}
+
+// cancellable and timed stand for the types of the contexts that end by a call, or at a time.
+var cancellable, timed = func() (_, _ uintptr) {
+	c, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	// It has ended already. A timer, even a stopped one, would hide deadlocks from the runtime.
+	t, stop := context.WithTimeout(context.Background(), 0)
+	defer stop()
+	return dynamicType(c), dynamicType(t)
+}()
+
 // background stands for the type of the background context, of which there is one value.
 var background = func() uintptr {
 	var none context.Context

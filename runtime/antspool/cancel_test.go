@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/panictest"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
 )
@@ -53,6 +54,34 @@ func TestEarlierCancelWins(t *testing.T) {
 					free, after := block(t, p)
 					return locktest.Held{
 						Wait:    func(ctx context.Context) error { return p.Submit(ctx, 3, func() { t.Error("ran") }) },
+						Waiting: func() bool { return p.Gate().Waiting() == 1 || p.Ready() == 1 },
+						Free:    free,
+						After:   func(t *testing.T) { t.Helper(); after(); requireIdle(t, p) },
+					}
+				})
+			})
+		}
+	})
+}
+
+// A context that panics, or ends its goroutine, in any of the calls to it: the permits come back. In
+// a goroutine of ants the panic is that of ants to handle.
+func TestAPanickingContextLosesNothing(t *testing.T) {
+	both(t, func(t *testing.T, newPool newPoolFunc) {
+		for name, block := range map[string]func(t *testing.T, p *antspool.Pool) (free, after func()){
+			"before the permits": func(t *testing.T, p *antspool.Pool) (free, after func()) {
+				return hold(t, p.Gate(), 3), func() {}
+			},
+			"before the goroutine": func(t *testing.T, p *antspool.Pool) (free, after func()) {
+				return func() { p.Ants().Tune(2) }, occupy(t, p, 1)
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				panictest.RequireNothingLost(t, func() locktest.Held {
+					p := newPool(t, 1, antspool.WithGate(semaphore.New(3)))
+					free, after := block(t, p)
+					return locktest.Held{
+						Wait:    func(ctx context.Context) error { return p.Submit(ctx, 3, func() {}) },
 						Waiting: func() bool { return p.Gate().Waiting() == 1 || p.Ready() == 1 },
 						Free:    free,
 						After:   func(t *testing.T) { t.Helper(); after(); requireIdle(t, p) },

@@ -38,16 +38,16 @@ func (p *Pool) Submit(ctx context.Context, weight int64, fn func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	done := ctx.Done() // Before anything is held: a context of a foreign type may panic.
 	held := false
 	if !p.mayBlock && p.gate.TryAcquire(weight) {
 		var o *offer
-		if ctx.Done() != nil {
+		if done != nil {
 			o = &offer{ctx: ctx}
 		}
 		err := p.hand(weight, fn, o)
 		switch {
-		case err == nil && o != nil && !o.accept():
-			p.gate.Release(weight)
+		case err == nil && o != nil && !p.accepted(o, weight):
 			return waiter.ContextError(ctx)
 		case !errors.Is(err, ants.ErrPoolOverload):
 			return err
@@ -61,10 +61,42 @@ func (p *Pool) Submit(ctx context.Context, weight int64, fn func()) error {
 	select {
 	case err := <-reply:
 		return err
-	case <-ctx.Done():
-		j.stop(waiter.ContextError(ctx))
+	case <-done:
+		j.stopFor(ctx)
 		return <-reply
 	}
+}
+
+// stopFor stops a job whose context is done, even if that panics when it is asked why.
+func (j *Job) stopFor(ctx context.Context) {
+	err := context.Canceled
+	defer func() { j.stop(err) }()
+	err = waiter.ContextError(ctx)
+}
+
+// begins is accepted, for the goroutine of ants. If the context panics after Submit has said yes, it
+// gives the permits back, as if the function had panicked.
+func (p *Pool) begins(o *offer, weight int64) bool {
+	answered := false
+	defer func() {
+		if !answered && o.verdict.Load() == verdictYes {
+			p.gate.Release(weight)
+		}
+	}()
+	yes := o.accept()
+	answered = true
+	return yes
+}
+
+// accepted reports, in Submit, whether the function of o, which has a goroutine, is to run. If not,
+// even because the context panics, it gives the permits back.
+func (p *Pool) accepted(o *offer, weight int64) bool {
+	defer func() {
+		if o.verdict.Load() == verdictNo {
+			p.gate.Release(weight)
+		}
+	}()
+	return o.accept()
 }
 
 // An offer is a function that has its permits, and that ants has found a goroutine for, although
@@ -85,12 +117,17 @@ const (
 // accept asks the context, and reports whether the function is to run. The goroutine has been
 // found.
 func (o *offer) accept() bool {
-	verdict := verdictYes
-	if o.ctx.Err() != nil {
-		verdict = verdictNo
-	}
-	o.verdict.CompareAndSwap(verdictNone, verdict)
+	o.decide()
 	return o.verdict.Load() == verdictYes
+}
+
+// decide asks the context. One that panics has said no.
+func (o *offer) decide() {
+	verdict := verdictNo
+	defer func() { o.verdict.CompareAndSwap(verdictNone, verdict) }()
+	if o.ctx.Err() == nil {
+		verdict = verdictYes
+	}
 }
 
 // TrySubmit has a goroutine of the ants pool call fn if permits and a goroutine are free and no
@@ -140,7 +177,7 @@ func (p *Pool) hand(weight int64, fn func(), o *offer) error {
 	p.handing++
 	p.mu.Unlock()
 	err := p.submit(func() {
-		if o == nil || o.accept() {
+		if o == nil || p.begins(o, weight) {
 			p.work(task{weight: weight, fn: fn})
 		}
 	})

@@ -24,6 +24,7 @@ type member[K comparable] struct {
 	request[K]
 
 	busy bool           // the permits were not free when the call looked last
+	left bool           // the wait has ended without the permits
 	p    *waiter.Parker // waits, or is to wait, for this key; nil: there is no need
 }
 
@@ -99,30 +100,33 @@ func (t *table[K]) acquireAll(ctx context.Context, keys []K, n, most int64) erro
 	return err
 }
 
-// acquire is acquireAll for what b asks for.
-func (b *batch[K]) acquire(ctx context.Context) error {
+// acquire is acquireAll for what b asks for. It has all of it or nothing, even if ctx panics.
+func (b *batch[K]) acquire(ctx context.Context) (err error) {
 	atOnce := b.enter()
+	var l waiter.Limit
 	if !atOnce {
-		l := waiter.UntilDone(ctx)
+		l = waiter.UntilDone(ctx)
 		for ok := false; !ok; ok = b.enter() { // Each turn is for a key that was found busy the first time.
 			b.prepare(l)
 		}
 		b.dropIdle()
 		b.tellTook()
-		if err := b.wait(l); err != nil {
-			return err
-		}
 	}
-	err := ctx.Err()
-	switch {
-	case err == nil && atOnce:
+	kept := false
+	defer func() {
+		if !kept {
+			if !atOnce {
+				b.tellReleased()
+			}
+			b.giveUp()
+		}
+	}()
+	if err = b.wait(l); err == nil {
+		err = ctx.Err()
+	}
+	kept = err == nil
+	if kept && atOnce {
 		b.tellTook()
-	case err == nil:
-	case atOnce:
-		b.giveUp(-1, err)
-	default:
-		b.tellReleased()
-		b.giveUp(-1, err)
 	}
 	return err
 }
@@ -184,8 +188,6 @@ func (b *batch[K]) wait(l waiter.Limit) error {
 			continue
 		}
 		if err := b.sleep(m, l); err != nil {
-			b.tellReleased()
-			b.giveUp(i, err)
 			return err
 		}
 		m.p.Put()
@@ -195,29 +197,27 @@ func (b *batch[K]) wait(l waiter.Limit) error {
 }
 
 // sleep waits for one of the keys.
-func (b *batch[K]) sleep(m *member[K], l waiter.Limit) error {
-	if !m.t.hub.isMet() {
-		_, err := waiter.Wait(m.p, l, m.request)
-		return err
+func (b *batch[K]) sleep(m *member[K], l waiter.Limit) (err error) {
+	m.left = true // if Wait panics, it has left the line all the same
+	if m.t.hub.isMet() {
+		w := b.told(m).begin(l)
+		err = context.Canceled // should the context panic
+		defer func() { m.t.hub.end(w, err) }()
 	}
-	w := b.told(m).begin(l)
-	_, err := waiter.Wait(m.p, l, m.request)
-	m.t.hub.end(w, err)
+	_, err = waiter.Wait(m.p, l, m.request)
+	m.left = err != nil
 	return err
 }
 
-// giveUp leaves the lines and gives back what has been granted, because of err. It leaves out the
-// request with the given number, which Wait has ended.
-func (b *batch[K]) giveUp(except int, err error) {
+// giveUp leaves the lines and gives back what has been granted.
+func (b *batch[K]) giveUp() {
 	for i := range len(b.requests) {
-		m := &b.requests[i]
-		if i == except {
-			continue
-		}
-		if m.p != nil {
+		switch m := &b.requests[i]; {
+		case m.left:
+		case m.p != nil:
 			waiter.Leave(m.p, m.request)
-		} else {
-			_ = waiter.Keep(m.request, m.n, err)
+		default:
+			waiter.GiveBack(m.request, m.n)
 		}
 	}
 }

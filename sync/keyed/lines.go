@@ -107,9 +107,9 @@ func (t *table[K]) acquireContext(ctx context.Context, k K, n, most int64) error
 	if !t.try(hash, k, n, most) {
 		return t.request(hash, k, n, most).wait(waiter.UntilDone(ctx))
 	}
-	err := ctx.Err()
-	if err != nil {
-		_ = waiter.Keep(t.request(hash, k, n, most), n, err)
+	var err error
+	if xsync.MayPanic(ctx) || ctx.Err() != nil {
+		err = waiter.Keep(ctx, t.request(hash, k, n, most), n)
 	}
 	switch {
 	case !t.hub.watched.Load():
@@ -236,12 +236,12 @@ func (r request[K]) wait(l waiter.Limit) error {
 // sleep is wait, whether or not the lock is observed.
 func (r request[K]) sleep(l waiter.Limit) error {
 	if r.spin() {
-		return waiter.Keep(r, r.n, l.Cancelled())
+		return waiter.KeepUntil(l, r, r.n)
 	}
 	p := waiter.GetParker(l)
 	if r.enter(p) {
 		p.Put()
-		return waiter.Keep(r, r.n, l.Cancelled())
+		return waiter.KeepUntil(l, r, r.n)
 	}
 	_, err := waiter.Wait(p, l, r)
 	if err == nil {

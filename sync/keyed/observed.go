@@ -1,6 +1,8 @@
 package keyed
 
 import (
+	"context"
+
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
@@ -180,11 +182,11 @@ func (t *table[K]) tellReleased(hash uint64, k K, n, most int64) {
 }
 
 // waitTelling is wait, of an observed lock.
-func (r request[K]) waitTelling(l waiter.Limit) error {
+func (r request[K]) waitTelling(l waiter.Limit) (err error) {
 	w := r.told().begin(l)
-	err := r.sleep(w.Limit(l))
-	r.t.hub.end(w, err)
-	return err
+	err = context.Canceled // should the context panic
+	defer func() { r.t.hub.end(w, err) }()
+	return r.sleep(w.Limit(l))
 }
 
 // told returns m as the record of its lock has it, with the number of the call.

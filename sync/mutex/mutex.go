@@ -98,7 +98,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		return err
 	}
 	if m.e.TakeOnly() {
-		if ctx.Err() != nil {
+		if xsync.MayPanic(ctx) || ctx.Err() != nil {
 			return m.permits().Keep(ctx, 1)
 		}
 		return nil

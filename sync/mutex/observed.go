@@ -48,12 +48,13 @@ func (m *Mutex) record() *observed.Record {
 func (m *Mutex) lockObservedUntil(ctx context.Context, d time.Duration) error {
 	r, p := m.record(), m.permits()
 	if p.TryObserved(1) {
-		if ctx.Err() != nil {
-			r.FailedWith(ctx.Err())
-			return p.Keep(ctx, 1)
+		err := p.Keep(ctx, 1)
+		if err == nil {
+			r.Took(1, false)
+		} else {
+			r.FailedWith(err)
 		}
-		r.Took(1, false)
-		return nil
+		return err
 	}
 	return m.lockObserved(r, waiter.Until(ctx, d))
 }
@@ -61,17 +62,18 @@ func (m *Mutex) lockObservedUntil(ctx context.Context, d time.Duration) error {
 // lockObserved waits for m, which was not to be had at once.
 //
 //go:noinline
-func (m *Mutex) lockObserved(r *observed.Record, until waiter.Limit) error {
+func (m *Mutex) lockObserved(r *observed.Record, until waiter.Limit) (err error) {
 	p := m.permits()
 	w := r.Begin(1, false, until.MayEnd())
+	err = context.Canceled // should the context panic
+	defer func() { w.End(err) }()
 	until = w.Limit(until)
-	k, err := p.BeginUntil(until, 1)
-	if k != nil {
-		k.Sleeper().SleepInline()
-		err = p.EndUntil(until, k)
+	k, atOnce := p.BeginUntil(until, 1)
+	if k == nil {
+		return atOnce
 	}
-	w.End(err)
-	return err
+	k.Sleeper().SleepInline()
+	return p.EndUntil(until, k)
 }
 
 // tryLockSlow is TryLock when the fast path has failed, because m is locked or observed, or was.

@@ -77,7 +77,7 @@ func (p Packed) LockContext(ctx context.Context, i int) error {
 	if !b.tryLock() {
 		return parking.Lock(waiter.UntilDone(ctx), b, b.key())
 	}
-	if ctx.Err() != nil {
+	if xsync.MayPanic(ctx) || ctx.Err() != nil {
 		return parking.Keep(ctx, b, b.key())
 	}
 	return nil

@@ -76,7 +76,7 @@ func (p *Pointer[T]) LockContext(ctx context.Context) error {
 	if !p.TryLock() {
 		return parking.Lock(waiter.UntilDone(ctx), &p.b, p.b.key())
 	}
-	if ctx.Err() != nil {
+	if xsync.MayPanic(ctx) || ctx.Err() != nil {
 		return parking.Keep(ctx, &p.b, p.b.key())
 	}
 	return nil

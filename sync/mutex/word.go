@@ -57,7 +57,7 @@ func (m *Word) LockContext(ctx context.Context) error {
 	if !m.w.TryLock() {
 		return parking.Lock(waiter.UntilDone(ctx), &m.w, m.w.Key())
 	}
-	if ctx.Err() != nil {
+	if xsync.MayPanic(ctx) || ctx.Err() != nil {
 		return parking.Keep(ctx, &m.w, m.w.Key())
 	}
 	return nil

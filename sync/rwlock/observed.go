@@ -51,21 +51,22 @@ func (l *RWLock) acquire(ctx context.Context, d time.Duration, n int64, at engin
 }
 
 //go:noinline
-func (l *RWLock) acquireObserved(ctx context.Context, d time.Duration, n int64, at engine.Place) error {
+func (l *RWLock) acquireObserved(ctx context.Context, d time.Duration, n int64, at engine.Place) (err error) {
 	r, shared := l.record(), n == engine.Reader
 	if l.try(n) {
-		if ctx.Err() != nil {
-			r.FailedWith(ctx.Err())
-			return l.e.Keep(ctx, n)
+		err = l.e.Keep(ctx, n)
+		if err == nil {
+			r.Took(n, shared)
+		} else {
+			r.FailedWith(err)
 		}
-		r.Took(n, shared)
-		return nil
+		return err
 	}
 	until := waiter.Until(ctx, d)
 	w := r.Begin(n, shared, until.MayEnd())
-	err := l.e.Acquire(w.Limit(until), n, at)
-	w.End(err)
-	return err
+	err = context.Canceled // should the context panic
+	defer func() { w.End(err) }()
+	return l.e.Acquire(w.Limit(until), n, at)
 }
 
 // try takes n permits whether l is observed or not, if no request waits.

@@ -67,7 +67,7 @@ func (l *RWLock) RLockContext(ctx context.Context) error {
 		return err
 	}
 	if l.e.TryRead() {
-		if ctx.Err() != nil {
+		if xsync.MayPanic(ctx) || ctx.Err() != nil {
 			return l.e.Keep(ctx, engine.Reader)
 		}
 		return nil

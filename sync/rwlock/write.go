@@ -59,7 +59,7 @@ func (l *RWLock) LockContext(ctx context.Context) error {
 	if !l.e.TakeAll() {
 		return l.acquire(ctx, 0, engine.Everyone, engine.AtBack)
 	}
-	if ctx.Err() != nil {
+	if xsync.MayPanic(ctx) || ctx.Err() != nil {
 		return l.e.Keep(ctx, engine.Everyone)
 	}
 	return nil

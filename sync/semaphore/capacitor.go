@@ -145,7 +145,7 @@ func (p *capacitor) TryAcquire(n int64) bool {
 func (p *capacitor) Acquire(ctx context.Context, n int64) error {
 	switch {
 	case n > 0 && p.TryAcquire(n): // the first time it asks, a context allocates its channel
-		return waiter.Keep(granted{p}, n, ctx.Err())
+		return waiter.Keep(ctx, granted{p}, n)
 	case n > 0:
 		return p.acquire(waiter.UntilDone(ctx), n)
 	case p.look().isClosed():
@@ -163,7 +163,7 @@ func (p *capacitor) AcquireTimeout(d time.Duration, n int64) error {
 func (p *capacitor) acquire(until waiter.Limit, n int64) error {
 	for i := 0; ; i++ {
 		if p.TryAcquire(n) {
-			return waiter.Keep(granted{p}, n, until.Cancelled())
+			return waiter.KeepUntil(until, granted{p}, n)
 		}
 		if o := p.look(); o&capacitorWaits != 0 && o&capacitorPlaces == 0 || !xsync.Spin(i) {
 			break
@@ -192,7 +192,7 @@ func (p *capacitor) await(until waiter.Limit, s *parking.Sleeper, k *waiter.Park
 	n := k.N
 	s.Put(k)
 	if o == waiter.Granted {
-		return waiter.Keep(granted{p}, n, until.Cancelled())
+		return waiter.KeepUntil(until, granted{p}, n)
 	}
 	return o.Err()
 }

@@ -50,38 +50,37 @@ func (s *Semaphore) record() *observed.Record {
 // acquireObserved is Acquire for n permits, n > 0.
 //
 //go:noinline
-func (s *Semaphore) acquireObserved(ctx context.Context, n int64) error {
+func (s *Semaphore) acquireObserved(ctx context.Context, n int64) (err error) {
 	if p, ok := s.p.(*ordered); ok {
 		return s.acquireObservedAs(ctx, 0, p.nobody, n)
 	}
 	r := s.record()
 	if s.try(n) {
-		if err := ctx.Err(); err != nil {
-			s.giveBack(n)
+		if err = waiter.Keep(ctx, taken{s}, n); err == nil {
+			r.Took(n, false)
+		} else {
 			r.FailedWith(err)
-			return err
 		}
-		r.Took(n, false)
-		return nil
+		return err
 	}
-	if err := s.refusal(n); err != nil {
+	if err = s.refusal(n); err != nil {
 		r.FailedWith(err)
 		return err
 	}
-	w := r.Begin(n, false, ctx.Done() != nil)
-	var err error
+	l := waiter.UntilDone(ctx)
+	w := r.Begin(n, false, l.MayEnd())
+	err = context.Canceled // should the context panic
+	defer func() { w.End(err) }()
 	if s.p != nil {
-		err = s.p.Acquire(ctx, n)
-	} else {
-		var k *waiter.Parker
-		l := w.Limit(waiter.UntilDone(ctx))
-		if k, err = s.permits().BeginUntil(l, n); k != nil {
-			k.Sleeper().SleepInline()
-			err = s.permits().EndUntil(l, k)
-		}
+		return s.p.Acquire(ctx, n)
 	}
-	w.End(err)
-	return err
+	l = w.Limit(l)
+	k, atOnce := s.permits().BeginUntil(l, n)
+	if k == nil {
+		return atOnce
+	}
+	k.Sleeper().SleepInline()
+	return s.permits().EndUntil(l, k)
 }
 
 // acquireTimeoutObserved is AcquireTimeout for n permits, n > 0.
@@ -141,6 +140,14 @@ func (s *Semaphore) try(n int64) bool {
 		return s.p.TryAcquire(n)
 	}
 	return s.permits().TryObserved(n)
+}
+
+// taken takes back what was taken, for [waiter.Keep].
+type taken struct{ s *Semaphore }
+
+func (t taken) GiveBack(n int64) bool {
+	t.s.giveBack(n)
+	return true
 }
 
 // giveBack returns n permits that the caller has taken, and that no record has.

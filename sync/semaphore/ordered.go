@@ -191,21 +191,23 @@ func (r *orderedRequest) GiveBack(n int64) bool { return r.p.permits().GiveBack(
 // that is observed.
 //
 //go:noinline
-func (s *Semaphore) acquireObservedAs(ctx context.Context, d time.Duration, tenant any, n int64) error {
+func (s *Semaphore) acquireObservedAs(ctx context.Context, d time.Duration, tenant any, n int64) (err error) {
 	r, text := s.record(), ""
 	if r.Level() == observed.Holders {
 		text = observed.Text(tenant)
 	}
 	if s.try(n) {
-		if err := ctx.Err(); err != nil && d <= 0 {
-			s.giveBack(n)
-			r.FailedWith(err)
-			return err
+		if d <= 0 {
+			err = waiter.Keep(ctx, taken{s}, n)
 		}
-		r.TookAs(n, text)
-		return nil
+		if err == nil {
+			r.TookAs(n, text)
+		} else {
+			r.FailedWith(err)
+		}
+		return err
 	}
-	if err := s.refusal(n); err != nil {
+	if err = s.refusal(n); err != nil {
 		r.FailedWith(err)
 		return err
 	}
@@ -213,7 +215,7 @@ func (s *Semaphore) acquireObservedAs(ctx context.Context, d time.Duration, tena
 	var by order.By
 	p.ask(&by, l, d <= 0, tenant) // before anybody is seen to wait: a weight may panic
 	w := r.BeginAs(n, l.MayEnd(), text)
-	err := p.acquire(w.Limit(l), &by, n)
-	w.End(err)
-	return err
+	err = context.Canceled // should the context panic
+	defer func() { w.End(err) }()
+	return p.acquire(w.Limit(l), &by, n)
 }

@@ -198,7 +198,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	}
 	for o := s.e.Look(); s.permits().Fits(o, n); o = s.e.Look() { // A retry follows only another's success.
 		if s.e.Take(o, n) {
-			if mayEnd && ctx.Err() != nil {
+			if mayEnd && (xsync.MayPanic(ctx) || ctx.Err() != nil) {
 				return s.permits().Keep(ctx, n)
 			}
 			return nil

@@ -155,7 +155,7 @@ func (s *Semaphore) AcquireAs(ctx context.Context, tenant any, n int64) error {
 		}
 	}
 	if s.permits().TryAcquire(n) {
-		if mayEnd && ctx.Err() != nil {
+		if mayEnd && (xsync.MayPanic(ctx) || ctx.Err() != nil) {
 			return s.permits().Keep(ctx, n)
 		}
 		return nil

@@ -92,16 +92,20 @@ func (s *Share) Wait(l waiter.Limit, n int64) error {
 
 // sleep is Wait, but does not ask whether the share is valid.
 func (s *Share) sleep(l waiter.Limit, n int64) error {
+	kept := false
+	defer func() {
+		if !kept { // even if the context of l, of a foreign type, panics
+			s.tell(onWait) // the agent may have asked for more than is wanted now
+			s.tellFree()   // and a grant may have come too late
+		}
+	}()
 	p, err := s.permits().BeginUntil(l, n)
 	if p != nil {
 		s.tell(onWait)
 		p.Sleeper().SleepInline()
 		err = s.permits().EndUntil(l, p)
 	}
-	if err != nil {
-		s.tell(onWait) // the agent may have asked for more than is wanted now
-		s.tellFree()   // and a grant may have come too late
-	}
+	kept = err == nil
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/panictest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 )
 
@@ -181,16 +182,19 @@ func cancelBeforeUnlockWins(t *testing.T, k kind) {
 
 // The context ends, and then the mutex is unlocked, at any point of the call.
 func cancelInsideTheCallWins(t *testing.T, k kind) {
-	locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+	hold := func() locktest.Held {
 		m := k.mutex()
 		m.Lock()
 		return locktest.Held{
 			Wait:    m.LockContext,
 			Waiting: func() bool { return m.Waiting() > 0 },
 			Free:    m.Unlock,
+			Release: m.Unlock,
 			After:   func(t *testing.T) { t.Helper(); RequireFree(t, m) },
 		}
-	})
+	}
+	locktest.RequireEarlierCancelWins(t, hold)
+	panictest.RequireNothingLost(t, hold)
 }
 
 // A cancel that comes at any point of a wait, and at the same time as the unlock: either the lock

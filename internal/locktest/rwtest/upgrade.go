@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/panictest"
 )
 
 // What an [UpgradableLock] adds: see the other lists for upgradable readers as one more state.
@@ -39,7 +40,7 @@ func upgradable(f func(t *testing.T, l UpgradableLock)) func(t *testing.T, k Kin
 
 // The context ends, and then the last reader leaves, at any point of the call.
 func cancelInsideTheUpgradeWins(t *testing.T, k Kind) {
-	locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+	hold := func() locktest.Held {
 		l := k.New().(UpgradableLock)
 		l.ULock()
 		l.RLock()
@@ -47,9 +48,12 @@ func cancelInsideTheUpgradeWins(t *testing.T, k Kind) {
 			Wait:    l.UpgradeContext,
 			Waiting: func() bool { return l.Waiting() > 0 },
 			Free:    l.RUnlock,
+			Release: l.DowngradeToUpgradable,
 			After:   func(t *testing.T) { t.Helper(); RequireState(t, l, Upgradable); l.UUnlock() },
 		}
-	})
+	}
+	locktest.RequireEarlierCancelWins(t, hold)
+	panictest.RequireNothingLost(t, hold)
 }
 
 func manyReadersOneWriterOneUpgradable(t *testing.T, l UpgradableLock) {

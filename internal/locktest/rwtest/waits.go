@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/panictest"
 )
 
 var waits = []test{
@@ -170,16 +171,19 @@ func cancelledWriterLetsFollowersPass(t *testing.T, _ Kind, l Lock) {
 // The context ends, and then the lock is unlocked, at any point of the call.
 func cancelInsideTheCallWins(t *testing.T, k Kind) {
 	conflicts(k.New(), func(held, wanted State) {
-		locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+		hold := func() locktest.Held {
 			l := k.New()
 			held.Lock(l)
 			return locktest.Held{
 				Wait:    func(ctx context.Context) error { return wanted.LockContext(ctx, l) },
 				Waiting: func() bool { return l.Waiting() > 0 },
 				Free:    func() { held.Unlock(l) },
+				Release: func() { wanted.Unlock(l) },
 				After:   func(t *testing.T) { t.Helper(); RequireState(t, l, Unlocked) },
 			}
-		})
+		}
+		locktest.RequireEarlierCancelWins(t, hold)
+		panictest.RequireNothingLost(t, hold)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/panictest"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -82,16 +83,19 @@ func cancelBeforeGrantWins(t *testing.T, k Kind) {
 // The context ends, and then the permits are released, at any point of the call.
 func cancelInsideTheCallWins(t *testing.T, k Kind) {
 	for n := int64(1); n <= 2; n++ {
-		locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+		hold := func() locktest.Held {
 			s := k.New(2)
 			require.NoError(t, s.Acquire(bg, 2))
 			return locktest.Held{
 				Wait:    func(ctx context.Context) error { return s.Acquire(ctx, n) },
 				Waiting: func() bool { return s.Waiting() > 0 },
 				Free:    func() { s.Release(2) },
+				Release: func() { s.Release(n) },
 				After:   func(t *testing.T) { t.Helper(); RequireIdle(t, s) },
 			}
-		})
+		}
+		locktest.RequireEarlierCancelWins(t, hold)
+		panictest.RequireNothingLost(t, hold)
 	}
 }
 
