@@ -83,8 +83,18 @@ func (w *Wrapped[L]) Lock() {
 		return
 	}
 	_ = w.gate.Arrive(context.Background()) // which is never done
+	locked := false
+	defer func() { w.departUnless(locked) }()
 	w.inner.Lock()
-	w.passed = true
+	w.passed, locked = true, true
+}
+
+// departUnless is called at the end by a goroutine that has passed the gate: it departs unless it
+// has locked the inner lock, which may have panicked.
+func (w *Wrapped[L]) departUnless(locked bool) {
+	if !locked {
+		w.gate.Depart()
+	}
 }
 
 func (w *Wrapped[L]) check() {
@@ -166,12 +176,13 @@ func (w *Wrapped[L]) TryLock() bool {
 		return true
 	case !w.gate.TryArrive():
 		return false
-	case !w.try():
-		w.gate.Depart()
-		return false
 	}
-	w.passed = true
-	return true
+	locked := false
+	defer func() { w.departUnless(locked) }()
+	if locked = w.try(); locked {
+		w.passed = true
+	}
+	return locked
 }
 
 // LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(), at the gate and
@@ -203,13 +214,12 @@ func (w *Wrapped[L]) LockContext(ctx context.Context) error {
 			return err
 		}
 	}
+	locked := !passes
+	defer func() { w.departUnless(locked) }()
 	if err := w.lockInner(ctx); err != nil {
-		if passes {
-			w.gate.Depart()
-		}
 		return err
 	}
-	w.passed = passes
+	w.passed, locked = passes, true
 	return w.keep(ctx)
 }
 
@@ -245,12 +255,14 @@ func (w *Wrapped[L]) tryUntil(ctx context.Context) error {
 
 // keep is for w, which has just been locked. It returns nil, or, if ctx has ended, perhaps before,
 // unlocks w.
-func (w *Wrapped[L]) keep(ctx context.Context) error {
-	err := ctx.Err()
-	if err != nil {
-		w.Unlock()
-	}
-	return err
+func (w *Wrapped[L]) keep(ctx context.Context) error { return waiter.Keep(ctx, taken[L]{w}, 1) }
+
+// taken unlocks a lock that was taken, for [waiter.Keep].
+type taken[L sync.Locker] struct{ w *Wrapped[L] }
+
+func (t taken[L]) GiveBack(int64) bool {
+	t.w.Unlock()
+	return true
 }
 
 // Waiting returns how many wait at the gate, and behind it with a context or if the inner lock has

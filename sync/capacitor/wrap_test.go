@@ -13,6 +13,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
+	"github.com/farad-go/farad/internal/locktest/panictest"
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/twa"
 )
@@ -416,20 +417,23 @@ func TestEarlierCancelWinsAtTheGate(t *testing.T) {
 		"queue": nil, "array": {WithWaitingArray(twa.NewArray(1))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			locktest.RequireEarlierCancelWins(t, func() locktest.Held {
+			hold := func() locktest.Held {
 				g := NewGate(1, opts...)
 				require.True(t, g.TryArrive())
 				return locktest.Held{
 					Wait:    g.Arrive,
 					Waiting: func() bool { return g.Waiting() > 0 },
 					Free:    g.Depart,
+					Release: g.Depart,
 					After: func(t *testing.T) {
 						require.Zero(t, g.Population())
 						require.Zero(t, g.Waiting())
 						require.True(t, g.TryArrive())
 					},
 				}
-			})
+			}
+			locktest.RequireEarlierCancelWins(t, hold)
+			panictest.RequireNothingLost(t, hold)
 		})
 	}
 }
@@ -476,4 +480,45 @@ func do(l sync.Locker, f func()) {
 	l.Lock()
 	defer l.Unlock()
 	f()
+}
+
+// A madLock panics, or ends the goroutine, when it is told to.
+type madLock struct {
+	sync.Mutex
+	mad func()
+}
+
+func (m *madLock) Lock() { m.mad(); m.Mutex.Lock() }
+
+func (m *madLock) TryLock() bool { m.mad(); return m.Mutex.TryLock() }
+
+func (m *madLock) LockContext(context.Context) error { m.mad(); m.Mutex.Lock(); return nil }
+
+// Who does not get the inner lock because that panics, or ends the goroutine, departs from the gate.
+func TestAPanickingInnerLockLosesNothing(t *testing.T) {
+	for end, mad := range map[string]func(){"panic": func() { panic("mad") }, "Goexit": runtime.Goexit} {
+		for name, lock := range map[string]func(w *Wrapped[*madLock]){
+			"Lock":        func(w *Wrapped[*madLock]) { w.Lock() },
+			"TryLock":     func(w *Wrapped[*madLock]) { w.TryLock() },
+			"LockContext": func(w *Wrapped[*madLock]) { _ = w.LockContext(t.Context()) },
+		} {
+			for policy, opts := range map[string][]Option{
+				"strict": nil, "express": {WithExpress(1)}, "when contended": {WhenContended()},
+			} {
+				inner := &madLock{mad: mad}
+				w := Wrap(inner, 1, opts...)
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					defer func() { _ = recover() }()
+					lock(w)
+				}()
+				locktest.Receive(t, ended)
+				require.Zero(t, w.Gate().Population(), "%s in %s, %s", end, name, policy)
+				inner.mad = func() {}
+				require.True(t, w.TryLock())
+				w.Unlock()
+			}
+		}
+	}
 }
