@@ -331,6 +331,62 @@ var leaving = []scenario{
 		})},
 }
 
+// A change is something that is done to an ordered engine that is in use.
+type change func(w *world)
+
+func set(q order.Queue) change { return func(w *world) { w.e.SetQueue(q) } }
+
+func sized(n int64) change { return func(w *world) { w.resize(n) } }
+
+func watch(on bool) change { return func(w *world) { w.observe(on) } }
+
+func closing(w *world) { w.e.Close() }
+
+// mayEnd are the ways in which a request may end beside changes.
+var mayEnd = []error{
+	waiter.ErrClosed, waiter.ErrTooLarge, waiter.ErrQueueFull, waiter.ErrShed, waiter.ErrWouldExpire,
+}
+
+// changed has two tenants wait for an engine of two permits, and a thread make changes, at every
+// point of what they and the holder do.
+func changed(changes ...change) func(w *world) {
+	return func(w *world) {
+		w.observes = true
+		w.begin(2)
+		w.flood(1, 1)
+		w.Go("holder", func() { w.release(2) })
+		w.Go("large", func() { w.as(2); w.useOr(bg, 2, mayEnd...) })
+		w.Go("changer", func() {
+			for _, c := range changes {
+				c(w)
+			}
+		})
+	}
+}
+
+// atOnce has the queue, the size and the observation of an engine change at once.
+var atOnce = []scenario{
+	{name: "set, resize, observe", size: 2, body: changed(set(order.Queue{MaxWaiting: 1}), sized(1), watch(true))},
+	{name: "resize, set, close", size: 2, body: changed(sized(1), set(order.Queue{MaxWaiting: 1}), closing)},
+	{name: "observe, shed, resize", size: 2, body: changed(watch(true), set(shedding), sized(3))},
+	{name: "shed, close, set", size: 2, body: changed(set(shedding), closing, set(order.Queue{}))},
+	{name: "shrink, shed, grow", size: 2, body: changed(sized(0), set(shedding), sized(2))},
+	{name: "close, resize, observe", size: 2, body: changed(closing, sized(1), watch(true))},
+	{name: "refuse late, shrink, close", size: 2, body: changed(
+		set(order.Queue{RefuseLate: true, Shed: order.ShedCoDel, Target: 1, Interval: 1}), sized(1), closing)},
+	{name: "two who change", size: 2, body: func(w *world) {
+		w.observes = true
+		w.begin(2)
+		w.flood(1, 2)
+		w.Go("holder", func() { w.release(2) })
+		w.Go("setter", func() { w.e.SetQueue(shedding); w.observe(true) })
+		w.Go("closer", func() { w.resize(1); w.e.Close() })
+	}},
+}
+
+// shedding ends whoever has waited at all, but the last one.
+var shedding = order.Queue{Shed: order.ShedAdaptiveLIFO, Target: 1, Interval: 1}
+
 // Of one tenant, or in one class, all scenarios of a line that is first-in-first-out hold.
 func TestModelOneTenant(t *testing.T) {
 	for name, c := range map[string]*order.Config{"line": {}, "shares": shares, "classes": classes} {
@@ -362,6 +418,18 @@ func TestModelLeaving(t *testing.T) {
 	for name, c := range map[string]*order.Config{"shares": shares, "classes": classes} {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range leaving {
+				s.order, s.anyOrder = c, true
+				explore(t, orderedOptions(), s)
+			}
+		})
+	}
+}
+
+// Whatever is changed at once, no permit is lost, and nobody waits for ever.
+func TestModelChangesAtOnce(t *testing.T) {
+	for name, c := range map[string]*order.Config{"line": {}, "shares": shares, "classes": classes} {
+		t.Run(name, func(t *testing.T) {
+			for _, s := range atOnce {
 				s.order, s.anyOrder = c, true
 				explore(t, orderedOptions(), s)
 			}
