@@ -213,6 +213,9 @@ func (l *RWMutex) acquire(until waiter.Limit, hold int64) error {
 		return nil
 	}
 	until = until.Fixed()
+	if l.letReadersRun() && l.spin(hold) {
+		return nil
+	}
 	waited, in, err := l.gate.pass(l, hold, until)
 	if in || err != nil {
 		return err
@@ -235,6 +238,19 @@ func (l *RWMutex) spin(hold int64) bool {
 			i++
 		}
 	}
+}
+
+// letReadersRun is for an arrival that is about to queue. If readers are in its way it lets others
+// run once, and reports true. Some of the readers may be ready and not run: those that were let in
+// together, and those whose slice of time has ended. If the arrival queued, all that come behind it
+// would queue as well. The line would never end: it would wait for one turn of the scheduler after
+// another.
+func (l *RWMutex) letReadersRun() bool {
+	if l.word.Load()&rwWriter != 0 {
+		return false
+	}
+	xsync.Cede()
+	return true
 }
 
 // isRenewed reports whether the lane, full in w, may have places within a moment: the admitted one

@@ -335,6 +335,12 @@ var planted = []struct {
 		to:   "\tif o&(flagWaiters|flagClosed) == 0 && !o.isBiased() &&",
 	},
 	{
+		name: "an arrival that let readers run keeps what it got after its context had ended",
+		file: "internal/engine/rw.go", in: "../../sync/rwlock", test: "TestModelHistories",
+		from: "\t\tif l.letReadersRun(n) {\n\t\t\treturn waiter.Keep(l, n, until.Cancelled())\n",
+		to:   "\t\tif l.letReadersRun(n) {\n\t\t\treturn nil\n",
+	},
+	{
 		name: "an observed lock stays biased", file: "internal/engine/rw.go", test: "TestModelObserveRW",
 		from: "\tif on && l.MayHide() {",
 		to:   "\tif false {",

@@ -124,6 +124,12 @@ func (l *RW) Observe(on bool) {
 
 // Acquire waits for n permits, after a try has failed. It is [Permits.Acquire].
 func (l *RW) Acquire(until waiter.Limit, n int64, at Place) error {
+	if at == AtBack && l.permits().Look().heldRW() != Everyone {
+		until = until.Fixed()
+		if l.letReadersRun(n) {
+			return waiter.Keep(l, n, until.Cancelled())
+		}
+	}
 	p := waiter.GetParker(until)
 	p.N = n
 	o := l.enqueue(&p.Waiter, at)
@@ -132,6 +138,23 @@ func (l *RW) Acquire(until waiter.Limit, n int64, at Place) error {
 		p.Sleeper().SleepInline()
 	}
 	return await(l, until, p, o)
+}
+
+// letReadersRun is for an arrival that wants n permits and finds readers in its way. It lets others
+// run once, tries again, and reports whether it has the permits. It joins no queue before.
+//
+// Some of the readers may be ready and not run: those that were let in together, and those whose
+// slice of time has ended. If the arrival queued, all that come behind it would queue as well. The
+// line would never end: it would wait for one turn of the scheduler after another.
+func (l *RW) letReadersRun(n int64) bool {
+	if n != Reader && l.MayHide() && l.TryExclusive(n, AtBack) {
+		return true
+	}
+	xsync.Cede()
+	if n == Reader {
+		return l.TryRead()
+	}
+	return l.TryAcquire(n)
 }
 
 // Keep is [Permits.Keep].

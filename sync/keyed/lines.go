@@ -238,6 +238,9 @@ func (r request[K]) sleep(l waiter.Limit) error {
 	if r.spin() {
 		return waiter.KeepUntil(l, r, r.n)
 	}
+	if l = l.Fixed(); r.behindReaders() {
+		xsync.Cede()
+	}
 	p := waiter.GetParker(l)
 	if r.enter(p) {
 		p.Put()
@@ -262,6 +265,21 @@ func (r request[K]) spin() (ok bool) {
 		s.mu.Unlock()
 	}
 	return ok
+}
+
+// behindReaders reports whether readers hold the key. Then the request lets others run once before
+// it queues: some of the readers may be ready and not run, as in the other read-write locks.
+func (r request[K]) behindReaders() bool {
+	if r.t.size != everyone {
+		return false
+	}
+	s := r.shard()
+	s.mu.Lock()
+	s.open()
+	e := *s.find(r.hash, r.key)
+	yes := e != nil && e.held < everyone
+	s.mu.Unlock()
+	return yes
 }
 
 // enter takes the permits, or queues p and returns false.

@@ -20,6 +20,7 @@ import (
 var waits = []test{
 	{"ServesConditions", atEveryProcs(servesConditions)},
 	{"ServesConditionsOfReaders", atEveryProcs(servesConditionsOfReaders)},
+	{"AnArrivalLetsReadersRunFirst", once(anArrivalLetsReadersRunFirst)},
 	{"ReadersBehindAWriterAreLetInTogether", atEveryProcs(readersBehindAWriterAreLetInTogether)},
 	{"CancelledWriterLetsFollowersPass", once(cancelledWriterLetsFollowersPass)},
 	{"CancelInsideTheCallWins", cancelInsideTheCallWins},
@@ -54,6 +55,34 @@ func servesConditions(t *testing.T, _ Kind, l Lock) {
 		l.Unlock()
 		locktest.Receive(t, done)
 	}
+}
+
+// A writer that finds a reader which is ready and does not run lets it run, and does not queue. The
+// scheduler may have a reason of its own to run another, so a few rounds may fail.
+func anArrivalLetsReadersRunFirst(t *testing.T, _ Kind, l Lock) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const rounds = 100
+	queued := 0
+	for range rounds {
+		var reads atomic.Bool
+		var all sync.WaitGroup
+		all.Go(func() {
+			l.RLock()
+			reads.Store(true)
+			runtime.Gosched()
+			if l.Waiting() > 0 {
+				queued++
+			}
+			l.RUnlock()
+		})
+		for !reads.Load() {
+			runtime.Gosched()
+		}
+		l.Lock()
+		l.Unlock() //nolint:staticcheck // to have got it is all that matters
+		all.Wait()
+	}
+	require.LessOrEqual(t, queued, rounds/5)
 }
 
 // Readers sleep until a writer has done something, and then read together.
