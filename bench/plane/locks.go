@@ -95,6 +95,14 @@ func shared(l readWrite) use {
 	}
 }
 
+// oneKey is a key of a lock that has many.
+type oneKey struct{ m *keyed.RWMutex[string] }
+
+func (k oneKey) Lock()    { k.m.Lock("key") }
+func (k oneKey) Unlock()  { k.m.Unlock("key") }
+func (k oneKey) RLock()   { k.m.RLock("key") }
+func (k oneKey) RUnlock() { k.m.RUnlock("key") }
+
 var (
 	channel = peer{"channel", func(c cell) use {
 		tokens := make(chan struct{}, c.Permits)
@@ -127,6 +135,7 @@ var planes = []plane{
 		{"sync.RWMutex", func(cell) use { return shared(new(sync.RWMutex)) }},
 		{"farad/sync.RWMutex", func(cell) use { return shared(new(faradsync.RWMutex)) }},
 		{"rwlock, bias", func(cell) use { return shared(rwlock.New(rwlock.WithReaderBias())) }},
+		{"keyed.RWMutex", func(cell) use { return shared(oneKey{new(keyed.RWMutex[string])}) }},
 	}, rwCells},
 	{"pool", []peer{
 		xsync,
