@@ -1083,9 +1083,6 @@ func TestPanicsOfContextsInAWaitForAStranger(t *testing.T) {
 		for _, end := range []func(){func() { panic("of the context") }, runtime.Goexit} {
 			for _, method := range []string{"Err", "Done"} {
 				for _, cancels := range []bool{true, false} {
-					if !cancels && name != "WaitGroup" {
-						continue // What comes after the grant is no wait.
-					}
 					for nth, again := int64(1), true; again; nth++ {
 						s := hold()
 						synctest.Test(t, func(t *testing.T) {
