@@ -127,7 +127,7 @@ func (l *RW) Acquire(until waiter.Limit, n int64, at Place) error {
 	if at == AtBack && l.permits().Look().heldRW() != Everyone {
 		until = until.Fixed()
 		if l.letReadersRun(n) {
-			return waiter.Keep(l, n, until.Cancelled())
+			return waiter.KeepUntil(until, l, n)
 		}
 	}
 	p := waiter.GetParker(until)
