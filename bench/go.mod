@@ -8,7 +8,7 @@ require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/failsafe-go/failsafe-go v0.9.8
-	github.com/farad-go/farad v0.0.0
+	github.com/farad-go/farad v0.1.0
 	github.com/linkdata/deadlock v0.5.5
 	github.com/neilotoole/fifomu v0.2.0
 	github.com/panjf2000/ants/v2 v2.12.1

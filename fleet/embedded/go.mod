@@ -34,8 +34,8 @@ require (
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
-	github.com/farad-go/farad v0.0.0
-	github.com/farad-go/farad/fleet v0.0.0
+	github.com/farad-go/farad v0.1.0
+	github.com/farad-go/farad/fleet v0.1.0
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect

@@ -5,7 +5,7 @@ go 1.26.0
 replace github.com/farad-go/farad => ../..
 
 require (
-	github.com/farad-go/farad v0.0.0
+	github.com/farad-go/farad v0.1.0
 	github.com/stretchr/testify v1.12.1
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d
 	google.golang.org/grpc v1.83.2

@@ -5,7 +5,7 @@ go 1.26.0
 replace github.com/farad-go/farad => ../..
 
 require (
-	github.com/farad-go/farad v0.0.0
+	github.com/farad-go/farad v0.1.0
 	github.com/stretchr/testify v1.12.1
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0

@@ -5,7 +5,7 @@ go 1.26.0
 replace github.com/farad-go/farad => ../..
 
 require (
-	github.com/farad-go/farad v0.0.0
+	github.com/farad-go/farad v0.1.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/common v0.73.1

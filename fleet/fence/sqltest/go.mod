@@ -8,14 +8,14 @@ replace (
 )
 
 require (
-	github.com/farad-go/farad/fleet v0.0.0
+	github.com/farad-go/farad/fleet v0.1.0
 	github.com/stretchr/testify v1.12.1
 	modernc.org/sqlite v1.61.1
 )
 
 require (
 	github.com/dustin/go-humanize v1.1.0 // indirect
-	github.com/farad-go/farad v0.0.0 // indirect
+	github.com/farad-go/farad v0.1.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/farad-go/farad/tools/internal/repo"
+)
+
+//go:embed consumers/*.go.txt
+var programs embed.FS
+
+// A consumer is a module outside of the repository, with one program.
+type consumer struct {
+	name    string
+	program string   // a file of the folder consumers
+	get     []string // what the go command is asked for
+	beside  bool     // it shows what another library costs
+}
+
+// consumers returns all of them.
+func consumers(version, next string, mixed bool) []consumer {
+	own := func(folder, v string) string { return pathOf(folder) + "@" + v }
+	all := []consumer{
+		{name: "sync", program: "std", beside: true},
+		{name: "x/sync/semaphore", program: "xsync", get: []string{"golang.org/x/sync@latest"}, beside: true},
+		{name: "ants", program: "ants", get: []string{"github.com/panjf2000/ants/v2@latest"}, beside: true},
+		{name: "farad/sync", program: "dropin", get: []string{own(".", version)}},
+		{name: "farad/sync/semaphore", program: "semaphore", get: []string{own(".", version)}},
+		{name: "farad/runtime", program: "tasks", get: []string{own(".", version)}},
+		{name: "farad/runtime/antspool", program: "antspool", get: []string{own(".", version)}},
+		{name: "farad/observe", program: "observe", get: []string{own(".", version)}},
+		{name: "farad/limit/httplimit", program: "httplimit", get: []string{own(".", version)}},
+		{name: "farad/limit/grpclimit", program: "grpclimit", get: []string{own("limit/grpclimit", version)}},
+		{name: "farad/observe/otel", program: "otel", get: []string{own("observe/otel", version)}},
+		{name: "farad/observe/prometheus", program: "prometheus", get: []string{own("observe/prometheus", version)}},
+		{name: "clientv3/concurrency", program: "etcd", get: []string{"go.etcd.io/etcd/client/v3@latest"}, beside: true},
+		{name: "farad/fleet", program: "fleet", get: []string{own("fleet", version)}},
+		{name: "farad/fleet/embedded", program: "embedded", get: []string{own("fleet/embedded", version)}},
+	}
+	if !mixed {
+		return all
+	}
+	for _, c := range all {
+		if c.beside || c.get[0] == own(".", version) { // the root alone mixes with nothing
+			continue
+		}
+		folder := strings.TrimPrefix(strings.TrimSuffix(c.get[0], "@"+version), repo.Module+"/")
+		newer, older := c, c
+		newer.name, newer.get = c.name+", newer root", []string{own(".", next), own(folder, version)}
+		older.name, older.get = c.name+", newer than the root", []string{own(".", version), own(folder, next)}
+		all = append(all, newer, older)
+	}
+	return all
+}
+
+// A cost is what a consumer pays.
+type cost struct {
+	mod, sum int // lines
+	vendored int // lines of Go of our modules
+	binary   int64
+	build    time.Duration // from an empty cache that has the standard library; 0: not measured
+}
+
+func (c cost) String() string {
+	s := fmt.Sprintf("%d\t%d\t%d\t%d", c.mod, c.sum, c.vendored, c.binary/1000)
+	if c.build > 0 {
+		s += fmt.Sprintf("\t%.1f s", c.build.Seconds())
+	}
+	return s
+}
+
+// install makes the consumer, builds it in both ways, and runs it.
+func (c consumer) install(ctx context.Context, w *world, opt options) (paid cost, err error) {
+	dir, err := os.MkdirTemp(w.dir, "consumer-")
+	if err != nil {
+		return paid, err
+	}
+	program, err := programs.ReadFile("consumers/" + c.program + ".go.txt")
+	if err != nil {
+		return paid, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), program, 0o600); err != nil {
+		return paid, err
+	}
+	run := func(env []string, command ...string) error { return w.run(ctx, dir, env, command...) }
+	steps := [][]string{{"go", "mod", "init", "example.com/consumer"}}
+	if len(c.get) > 0 {
+		steps = append(steps, append([]string{"go", "get"}, c.get...))
+	}
+	steps = append(steps, []string{"go", "mod", "tidy"}, []string{"go", "vet", "./..."})
+	for _, s := range steps {
+		if err := run(nil, s...); err != nil {
+			return paid, err
+		}
+	}
+	if paid.build, err = c.build(run, dir, opt.cold); err != nil {
+		return paid, err
+	}
+	if err := run(nil, filepath.Join(dir, "program")); err != nil {
+		return paid, err
+	}
+	if info, err := os.Stat(filepath.Join(dir, "program")); err == nil {
+		paid.binary = info.Size()
+	}
+	paid.mod, paid.sum = lines(filepath.Join(dir, "go.mod")), lines(filepath.Join(dir, "go.sum"))
+	if err := run(nil, "go", "mod", "vendor"); err != nil {
+		return paid, err
+	}
+	if err := run(nil, "go", "build", "-mod=vendor", "-o", "program", "."); err != nil {
+		return paid, err
+	}
+	if paid.vendored, err = linesOfGo(filepath.Join(dir, "vendor", filepath.FromSlash(repo.Module))); err != nil {
+		return paid, err
+	}
+	if !opt.examples || c.beside {
+		return paid, nil
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "vendor")); err != nil {
+		return paid, err
+	}
+	for _, get := range c.get {
+		module, version, _ := strings.Cut(get, "@")
+		if err := run(nil, "go", "get", "-t", module+"/...@"+version); err != nil {
+			return paid, err
+		}
+		if err := run(nil, "go", "test", "-short", "-run", "^Example", module+"/..."); err != nil {
+			return paid, err
+		}
+	}
+	return paid, nil
+}
+
+// build builds the program. It returns how long that takes from an empty cache that has the standard
+// library, if it is to be known.
+func (c consumer) build(run func(env []string, command ...string) error, dir string, cold bool) (time.Duration, error) {
+	var env []string
+	if cold {
+		cache := filepath.Join(dir, "cache")
+		defer os.RemoveAll(cache) //nolint:errcheck // the world is removed in the end
+		env = []string{"GOCACHE=" + cache}
+		if err := run(env, "go", "build", "std"); err != nil { // what every program pays
+			return 0, err
+		}
+	}
+	began := time.Now()
+	err := run(env, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", "program", ".")
+	if !cold {
+		return 0, err
+	}
+	return time.Since(began), err
+}
+
+// run runs a command in a folder of the world. Its output belongs to the error.
+func (w *world) run(ctx context.Context, dir string, env []string, command ...string) error {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir, cmd.Env = dir, append(w.env, env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out.Bytes())
+	}
+	return nil
+}
+
+// lines returns how many lines a file has, 0 if there is none.
+func lines(name string) int {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return 0
+	}
+	return bytes.Count(text, []byte("\n"))
+}
+
+// linesOfGo returns how many lines the Go files below a folder have.
+func linesOfGo(folder string) (n int, err error) {
+	err = filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case os.IsNotExist(err):
+			return nil
+		case err != nil:
+			return err
+		case !d.IsDir() && filepath.Ext(name) == ".go":
+			n += lines(name)
+		}
+		return nil
+	})
+	return n, err
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+	"golang.org/x/mod/zip"
+
+	"github.com/farad-go/farad/tools/internal/repo"
+)
+
+// pathOf returns the path of the module in a folder.
+func pathOf(folder string) string { return path.Join(repo.Module, folder) }
+
+// requiredVersion returns the version of this repository's modules that the modules in the folders
+// require of each other. All are released together, so there is one.
+func requiredVersion(folders []string) (version string, err error) {
+	for _, folder := range folders {
+		name := filepath.Join(folder, "go.mod")
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return "", err
+		}
+		f, err := modfile.Parse(name, text, nil)
+		if err != nil {
+			return "", err
+		}
+		if f.Module.Mod.Path != pathOf(folder) {
+			return "", fmt.Errorf("%s is of the module %s", name, f.Module.Mod.Path)
+		}
+		for _, r := range f.Require {
+			switch own := r.Mod.Path == repo.Module || strings.HasPrefix(r.Mod.Path, repo.Module+"/"); {
+			case !own:
+			case version == "":
+				version = r.Mod.Version
+			case r.Mod.Version != version:
+				return "", fmt.Errorf("%s requires %s, others require %s", name, r.Mod, version)
+			}
+		}
+	}
+	if !semver.IsValid(version) || version == "v0.0.0" {
+		return "", fmt.Errorf("the modules require %q of each other, which will not exist", version)
+	}
+	return version, nil
+}
+
+// nextPatch returns the version after v that promises the same API.
+func nextPatch(v string) string {
+	var major, minor, patch int
+	_, _ = fmt.Sscanf(v, "v%d.%d.%d", &major, &minor, &patch) // requiredVersion has checked it
+	return fmt.Sprintf("v%d.%d.%d", major, minor, patch+1)
+}
+
+// pack puts the module in a folder of the clone at root into a folder that the go command takes for
+// a proxy, as each of the versions.
+func pack(proxy, root, folder string, versions ...string) error {
+	escaped, err := module.EscapePath(pathOf(folder))
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(proxy, filepath.FromSlash(escaped), "@v")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	mod, err := os.ReadFile(filepath.Join(root, folder, "go.mod"))
+	if err != nil {
+		return err
+	}
+	for _, version := range versions {
+		if err := packVersion(filepath.Join(dir, version), root, folder, version, mod); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(dir, "list"), []byte(strings.Join(versions, "\n")+"\n"), 0o644)
+}
+
+func packVersion(name, root, folder, version string, mod []byte) (err error) {
+	info := fmt.Sprintf("{\"Version\":%q,\"Time\":%q}\n", version, time.Now().UTC().Format(time.RFC3339))
+	if err := os.WriteFile(name+".info", []byte(info), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(name+".mod", mod, 0o644); err != nil {
+		return err
+	}
+	f, err := os.Create(name + ".zip")
+	if err != nil {
+		return err
+	}
+	subdir := folder
+	if subdir == "." {
+		subdir = ""
+	}
+	err = zip.CreateFromVCS(f, module.Version{Path: pathOf(folder), Version: version}, root, "HEAD", subdir)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
