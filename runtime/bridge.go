@@ -22,22 +22,25 @@ func BlockOn(ctx context.Context, f Future) error {
 	err := ctx.Err()
 	w := goroutineWaker{new(xsync.Sleeper)}
 	w.sleeper.Init(done != nil || waiter.InBubble())
-	kept := false
+	asking := false // ctx, which may be of a foreign type and panic
 	defer func() {
-		if !kept { // even if ctx, of a foreign type, panics
+		if err != nil || asking { // Poll may panic, too: then the wait is another's
 			f.Cancel()
 		}
 	}()
 	for err == nil && !f.Poll(w) {
+		asking = true
 		err = w.sleep(ctx, done)
+		asking = false
 	}
 	if err == nil && done != nil {
+		asking = true
 		err = ctx.Err() // again: it may have ended before f was complete
+		asking = false
 	}
 	if err != nil {
 		return err
 	}
-	kept = true
 	return f.Err()
 }
 
