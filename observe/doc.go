@@ -88,7 +88,8 @@
 //
 // The registry keeps no lock alive. All that is kept has a bound; what there is no room for is
 // dropped and counted in [Dropped]. At [LevelHolders] a future is known by a weak pointer, and Go
-// keeps those into one object in a list: many thousand futures of one slice are slow. One goroutine exists while a lock is observed.
+// keeps those into one object in a list: many thousand futures of one slice are slow. One goroutine
+// exists while a lock is observed.
 //
 // # testing/synctest
 //

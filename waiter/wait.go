@@ -53,9 +53,9 @@ func Leave[L Line](p *Parker, line L) {
 	}
 }
 
-// Keep ends a request for n permits that was granted without a wait. If ctx is done Keep gives them
-// back and returns ctx.Err(): a cancel that happened before the grant wins. It gives them back, too,
-// if ctx, of a foreign type, panics or ends the goroutine.
+// Keep ends a request for n permits that was granted without a wait. If ctx is done, Keep gives
+// them back and returns ctx.Err(): a cancel that happened before the grant wins. If ctx, of a
+// foreign type, panics or ends the goroutine, Keep gives them back, too.
 //
 // A look at the context before the request is not enough. The context may end after that look, and
 // the permits may become free only later. Park asks the context of a goroutine that slept.

@@ -64,8 +64,8 @@ func TestEarlierCancelWins(t *testing.T) {
 	})
 }
 
-// A context that panics, or ends its goroutine, in any of the calls to it: the permits come back. In
-// a goroutine of ants the panic is that of ants to handle.
+// A context panics, or ends its goroutine, in any of the calls to it: the permits come back. In a
+// goroutine of ants the panic is that of ants to handle.
 func TestAPanickingContextLosesNothing(t *testing.T) {
 	both(t, func(t *testing.T, newPool newPoolFunc) {
 		for name, block := range map[string]func(t *testing.T, p *antspool.Pool) (free, after func()){

@@ -74,8 +74,8 @@ func (j *Job) stopFor(ctx context.Context) {
 	err = waiter.ContextError(ctx)
 }
 
-// begins is accepted, for the goroutine of ants. If the context panics after Submit has said yes, it
-// gives the permits back, as if the function had panicked.
+// begins is accepted, for the goroutine of ants. If the context panics after Submit has said yes,
+// begins gives the permits back, as if the function had panicked.
 func (p *Pool) begins(o *offer, weight int64) bool {
 	answered := false
 	defer func() {

@@ -494,7 +494,7 @@ func (m *madLock) TryLock() bool { m.mad(); return m.Mutex.TryLock() }
 
 func (m *madLock) LockContext(context.Context) error { m.mad(); m.Mutex.Lock(); return nil }
 
-// Who does not get the inner lock because that panics, or ends the goroutine, departs from the gate.
+// An inner lock that panics, or ends the goroutine, leaves nobody in the gate.
 func TestAPanickingInnerLockLosesNothing(t *testing.T) {
 	for end, mad := range map[string]func(){"panic": func() { panic("mad") }, "Goexit": runtime.Goexit} {
 		for name, lock := range map[string]func(w *Wrapped[*madLock]){

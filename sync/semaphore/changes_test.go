@@ -16,9 +16,9 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// Several tenants ask in all ways, and meanwhile the queue, the size and the observation change, and
-// in the end the semaphore closes. No more is held than there ever was, everything ends as it may,
-// and all permits come back.
+// Several tenants ask in all ways while the queue, the size and the observation change. In the end
+// the semaphore closes. No more is held than there ever was, everything ends as it may, and all
+// permits come back.
 func TestEverythingChangesAtOnce(t *testing.T) {
 	for name, opts := range map[string][]semaphore.Option{
 		"queue":      {semaphore.WithQueue(semaphore.Queue{})},

@@ -42,7 +42,7 @@ func consumers(version, next string, mixed bool) []consumer {
 		{name: "farad/limit/grpclimit", program: "grpclimit", get: []string{own("limit/grpclimit", version)}},
 		{name: "farad/observe/otel", program: "otel", get: []string{own("observe/otel", version)}},
 		{name: "farad/observe/prometheus", program: "prometheus", get: []string{own("observe/prometheus", version)}},
-		{name: "clientv3/concurrency", program: "etcd", get: []string{"go.etcd.io/etcd/client/v3@latest"}, beside: true},
+		{name: "clientv3", program: "etcd", get: []string{"go.etcd.io/etcd/client/v3@latest"}, beside: true},
 		{name: "farad/fleet", program: "fleet", get: []string{own("fleet", version)}},
 		{name: "farad/fleet/embedded", program: "embedded", get: []string{own("fleet/embedded", version)}},
 	}
@@ -139,8 +139,8 @@ func (c consumer) install(ctx context.Context, w *world, opt options) (paid cost
 	return paid, nil
 }
 
-// build builds the program. It returns how long that takes from an empty cache that has the standard
-// library, if it is to be known.
+// build builds the program. If cold is true, it returns how long that takes from an empty cache
+// that has the standard library.
 func (c consumer) build(run func(env []string, command ...string) error, dir string, cold bool) (time.Duration, error) {
 	var env []string
 	if cold {

@@ -131,7 +131,8 @@ func newWorld(ctx context.Context, dir string) (*world, error) {
 		return nil, err
 	}
 	// What this machine has downloaded already is served from there.
-	proxies := []string{"file://" + filepath.ToSlash(w.proxy), "file://" + filepath.ToSlash(known) + "/cache/download", others}
+	downloaded := "file://" + filepath.ToSlash(known) + "/cache/download"
+	proxies := []string{"file://" + filepath.ToSlash(w.proxy), downloaded, others}
 	w.env = append(os.Environ(),
 		"GOPROXY="+strings.Join(proxies, ","),
 		"GONOPROXY=none", "GOPRIVATE=", "GOSUMDB=off", // the packages are in no database

@@ -55,7 +55,8 @@ func RequireNothingLost(t *testing.T, hold func() locktest.Held) {
 	for end, fail := range map[string]func(){"panic": func() { panic(thrown{}) }, "Goexit": runtime.Goexit} {
 		for _, method := range []string{"Err", "Done", "Deadline", "Value"} {
 			for _, when := range []string{"free", "freed", "ended", "freed, watched", "ended, watched"} {
-				for nth := int64(1); panicsIn(t, hold(), &panicking{method: method, nth: nth, fail: fail}, when); nth++ {
+				trap := func(nth int64) *panicking { return &panicking{method: method, nth: nth, fail: fail} }
+				for nth := int64(1); panicsIn(t, hold(), trap(nth), when); nth++ {
 					if nth > 100 {
 						t.Fatalf("%s in call %d of %s, %s: it is asked for ever", end, nth, method, when)
 					}
