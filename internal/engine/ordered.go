@@ -92,10 +92,8 @@ func (e Permits) enqueueByLocked(
 		}
 		return nil, outcome
 	}
-	switch {
-	case e.IsClosed():
-		return nil, waiter.Closed
-	case w.N > e.largestLocked():
+	// One is staged, so the engine is not closed.
+	if w.N > e.largestLocked() {
 		return nil, waiter.TooLarge
 	}
 	return e.Opts.Order.Push(w, by, e.nowLocked(), true, wake)
