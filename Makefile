@@ -28,6 +28,10 @@ race: ## the race detector without the long stress, on 2 and 16 processors; one 
 model: ## the model checks: every scenario, then the race tier
 	@$(CHECK) interleave
 
+.PHONY: proof
+proof: ## prove the algorithms that have a table (needs z3)
+	go run ./internal/proof
+
 .PHONY: mutants
 mutants: ## all mutants of engine, waiters, waiting array and locks (many hours)
 	go -C tools run ./mutate -p 2 -md docs/mutants.md

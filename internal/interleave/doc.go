@@ -75,6 +75,7 @@
 //	                                                   share a search
 //	run.go          Run, Thread, Choose, Yield         executions, threads, steps, deadlocks
 //	atomics.go      Bool, Int32, ..., Pointer          the modelled atomics
+//	follow.go       Run.Last, Run.Blocked              tests that follow every step of the code
 //	blocking.go     Mutex, Signal, Pool, Context       the modelled rest
 //	coro.go         (internal)                         threads as coroutines
 //	coro_race.go    (internal)                         threads as goroutines that the race

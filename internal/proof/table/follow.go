@@ -1,0 +1,147 @@
+package table
+
+// A Follower runs beside the real code: it holds the states of the table in which the code may be.
+// They agree in what is shared, and differ in what only a thread knows.
+type Follower struct {
+	m       *Machine
+	Members []Member
+}
+
+// A Member is a state, and which steps the code has taken if that is where it is.
+type Member struct {
+	State
+	steps [4]uint64
+}
+
+// Follow begins in a state.
+func (m *Machine) Follow(s State) *Follower { return &Follower{m: m, Members: []Member{{State: s}}} }
+
+// Note sets what the table does not know by itself.
+func (f *Follower) Note(note func(s *State)) {
+	for i := range f.Members {
+		note(&f.Members[i].State)
+	}
+}
+
+// Step makes a step of the code that has access a. Access 0 is what is not the table's: then the code
+// may only have made local steps.
+func (f *Follower) Step(a Access) {
+	f.settle()
+	if a == 0 {
+		return
+	}
+	var next []Member
+	for i := range f.Members {
+		f.make(&f.Members[i], a, func(n Member) { next = addNew(next, n) })
+	}
+	f.Members = next
+	f.settle()
+}
+
+// settle adds where local steps lead to.
+func (f *Follower) settle() {
+	for i := 0; i < len(f.Members); i++ {
+		s := f.Members[i]
+		f.make(&s, 0, func(n Member) { f.Members = addNew(f.Members, n) })
+	}
+}
+
+func addNew(all []Member, n Member) []Member {
+	for i := range all {
+		if all[i] == n {
+			return all
+		}
+	}
+	return append(all, n)
+}
+
+// Keep drops the states of which ok does not hold.
+func (f *Follower) Keep(ok func(s *State) bool) {
+	kept := f.Members[:0]
+	for _, s := range f.Members {
+		if ok(&s.State) {
+			kept = append(kept, s)
+		}
+	}
+	f.Members = kept
+}
+
+// Others has another thread make a move.
+func (f *Follower) Others(v *Move) {
+	for i := range f.Members {
+		s := &f.Members[i]
+		t := s.State
+		f.m.forget(&t)
+		if !v.Inside && f.m.T.TPC != nil {
+			t.Set(f.m.T.TPC, int(v.From))
+		}
+		for _, x := range v.vars {
+			t.scalars[x.slot] = int16(x.value)
+		}
+		var next State
+		if !f.m.step(v.p, &t, &next) {
+			panic("a move that another state of the follower does not allow: " + v.Name)
+		}
+		f.m.restore(&next, &s.State)
+		s.State = next
+	}
+}
+
+// Took adds the steps that the code has taken to a set.
+func (f *Follower) Took(taken map[string]bool) {
+	for i := range f.Members {
+		for n, p := range f.m.steps {
+			if f.Members[i].steps[n/64]&(1<<(n%64)) != 0 {
+				taken[p.Name] = true
+			}
+		}
+	}
+}
+
+// Places returns where the code may be.
+func (f *Follower) Places() (places []string) {
+	t := f.m.T
+	for i := range f.Members {
+		s := &f.Members[i]
+		p := t.Places[s.Get(t.TPC)]
+		if t.PC != nil && int64(s.Get(t.TPC)) == t.Inside {
+			p = t.Places[s.Get(t.PC)]
+		}
+		places = append(places, p)
+	}
+	return places
+}
+
+// make calls found with each state to which a step with access a leads the thread under test.
+func (f *Follower) make(s *Member, a Access, found func(Member)) {
+	t := f.m.T
+	steps := f.m.out[int64(s.Get(t.TPC))]
+	if t.PC != nil && int64(s.Get(t.TPC)) == t.Inside {
+		steps = f.m.at[int64(s.Get(t.PC))]
+	}
+	for _, p := range steps {
+		switch {
+		case p.Access != a:
+		case t.Any != nil && p.needs[t.Any.slot]:
+			for n := range f.m.nodes {
+				x := *s
+				x.Set(t.Any, n)
+				f.try(p, &x, found)
+			}
+		default:
+			f.try(p, s, found)
+		}
+	}
+}
+
+func (f *Follower) try(p *program, s *Member, found func(Member)) {
+	n := Member{steps: s.steps}
+	if !f.m.step(p, &s.State, &n.State) {
+		return
+	}
+	if f.m.T.Any != nil {
+		n.Set(f.m.T.Any, 0)
+	}
+	n.steps[p.number/64] |= 1 << (p.number % 64)
+	found(n)
+}

@@ -1,0 +1,67 @@
+package table
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Each planted defect is refused by a run from a first state, where the table says so. That needs no
+// solver.
+func TestPlantedDefectsReachBadStates(t *testing.T) {
+	for _, table := range Tables() {
+		require.GreaterOrEqual(t, len(table.Defects), 12, table.Name)
+		for _, d := range table.Defects {
+			t.Run(table.Name+"/"+d.Name, func(t *testing.T) {
+				planted := d.make()
+				m, from := d.start(planted)
+				r := m.Reach(from, d.States, d.may)
+				assert.Equal(t, d.Reaches, r.Bad != "", "%q in %d states", r.Bad, r.States)
+				t.Log(r.States, r.Bad)
+			})
+		}
+	}
+}
+
+// Everything is proved. The command does more: it distrusts the proof, too.
+func TestProved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some ten seconds; the command `go run ./internal/proof` is a step of every check")
+	}
+	if _, err := exec.LookPath("z3"); err != nil && os.Getenv("CI") != "true" {
+		t.Skip("z3 is not installed (Debian: apt-get install z3): nothing is proved here")
+	}
+	for _, table := range Tables() {
+		results, err := table.Prove("z3")
+		require.NoError(t, err, table.Name)
+		for _, r := range results {
+			assert.Empty(t, r.Open, "%s: %s", table.Name, r.Name)
+		}
+	}
+}
+
+// What the solver has shown, a run of each table must not refute: it would be that steps mean one
+// thing to the solver and another beside the code.
+func TestRunsKeepWhatIsProved(t *testing.T) {
+	e := Engine()
+	for _, from := range []engineStart{
+		{size: 2, nodes: 2, locks: "ESXZCOB"},
+		{largest: 2, elastic: true, nodes: 2, locks: "ESXZCOB"},
+		{size: 1, ordered: true, nodes: 3, locks: "KSXZ"},
+	} {
+		m := NewMachine(e.Table, from.nodes)
+		r := m.Reach(e.firstStates(from), 3_000, func(s *Step) bool { return !s.Locks || strings.Contains(from.locks, s.Name[:1]) })
+		assert.Empty(t, r.Bad)
+	}
+	s := Sleeper()
+	for timed := range 2 {
+		var first State
+		first.Set(s.Timed, timed)
+		m := NewMachine(s.Table, 1)
+		assert.Empty(t, m.Reach([]State{first}, 3_000, func(*Step) bool { return true }).Bad)
+	}
+}
