@@ -24,6 +24,7 @@ import (
 
 	"github.com/farad-go/farad/examples/internal/cli"
 	"github.com/farad-go/farad/examples/internal/cli/clitest"
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 func TestMain(m *testing.M) {
@@ -106,8 +107,8 @@ func await(t *testing.T, look func() string, all ...string) {
 
 // Each incident is found in each of three ways, by who knows nothing of the program.
 func TestTheCauseIsFound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits some seconds for each incident")
+	if !locktest.Stress() {
+		t.Skip("waits some seconds for each incident, and runs the go command")
 	}
 	for _, incident := range []struct {
 		name            string

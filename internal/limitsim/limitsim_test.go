@@ -187,11 +187,8 @@ func TestLimits(t *testing.T) {
 		seeds := uint64(1)
 		if locktest.Stress() {
 			seeds = 10
-		}
-		if testing.Short() { // one goroutine does everything: the race detector finds nothing
-			if name != "step" && name != "noise" {
-				continue
-			}
+		} else if name != "step" && name != "noise" {
+			continue
 		}
 		for by, least := range goodput {
 			t.Run(name+"/"+by, func(t *testing.T) {
@@ -213,7 +210,7 @@ func TestLimits(t *testing.T) {
 
 // A queue that is there from the beginning does not last, nor does one creep in.
 func TestVegasKeepsTheQueueShort(t *testing.T) {
-	if testing.Short() {
+	if !locktest.Stress() {
 		t.Skip("ten minutes of requests")
 	}
 	w := world(t, "long")

@@ -24,9 +24,9 @@ func inUse() int64 {
 // once.
 func TestAMillionTenantsLeaveNothingBehind(t *testing.T) {
 	locktest.SkipUnderRace(t)
-	n := 1_000_000
-	if testing.Short() {
-		n = 100_000
+	n := 100_000
+	if locktest.Stress() {
+		n = 1_000_000
 	}
 	waiters := make([]waiter.Waiter, n)
 	var wake waiter.WakeList

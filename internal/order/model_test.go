@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -691,9 +692,9 @@ func (w *world) drain() {
 }
 
 func TestAgainstModel(t *testing.T) {
-	rounds := 100
-	if testing.Short() {
-		rounds = 20
+	rounds := 20
+	if locktest.Stress() {
+		rounds = 100
 	}
 	for name, c := range configs() {
 		t.Run(name, func(t *testing.T) {

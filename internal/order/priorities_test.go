@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -83,9 +84,9 @@ func (r *race) pop() *urgent {
 // Who comes later overtakes a request of class c for at most c × aging - 1 permits and one request.
 // In class 0 nobody does.
 func TestAgeingBoundsOvertaking(t *testing.T) {
-	rounds := uint64(300)
-	if testing.Short() {
-		rounds = 60
+	rounds := uint64(60)
+	if locktest.Stress() {
+		rounds = 300
 	}
 	tight := 0.0
 	for seed := range rounds {

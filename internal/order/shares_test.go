@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -155,9 +156,9 @@ func (b *bounds) overtaken(c, by *claim) {
 }
 
 func TestSharesOvertakingIsBounded(t *testing.T) {
-	rounds := uint64(400)
-	if testing.Short() {
-		rounds = 60
+	rounds := uint64(60)
+	if locktest.Stress() {
+		rounds = 400
 	}
 	tight := 0.0
 	for seed := range rounds {
