@@ -11,51 +11,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-func TestChangedLinesAreReadFromADiff(t *testing.T) {
-	changed, err := parseDiff([]byte(`diff --git a/p/a.go b/p/a.go
-index 1..2 100644
---- a/p/a.go
-+++ b/p/a.go
-@@ -3 +3 @@ package p
--old
-+new
-@@ -10,0 +11,3 @@ func f() {
-+	// only a comment
-+
-+	code()
-@@ -20,2 +23,0 @@ func g() {
--	gone()
--	gone()
-@@ -30,1 +30,0 @@ func h() {
--	// a comment that is gone
-@@ -40 +40 @@ func i() {
----- not a head
-++++ not a head
-diff --git a/gone.go b/gone.go
-deleted file mode 100644
---- a/gone.go
-+++ /dev/null
-@@ -1,2 +0,0 @@
--package p
--code
-diff --git a/old.go b/new.go
-similarity index 90%
-rename from old.go
-rename to new.go
---- a/old.go
-+++ b/new.go
-@@ -2 +2 @@ package p
--a
-+b
-`))
-	require.NoError(t, err)
-	assert.Equal(t, map[string][]span{
-		"p/a.go": {{3, 3}, {13, 13}, {23, 24}, {40, 40}},
-		"new.go": {{2, 2}},
-	}, changed)
-}
+	"github.com/farad-go/farad/tools/internal/repo"
+)
 
 func TestMutantsOfChangedFunctionsAreChosen(t *testing.T) {
 	mutants := snippet(t, `func f() { // line 3
@@ -69,20 +27,20 @@ func g() { // line 7
 
 var v, _ = func() (int, bool) { return 1, true }() // line 12`)
 	for _, tt := range []struct {
-		changed span
+		changed repo.Span
 		want    []string
 	}{
-		{span{1, 2}, nil},
-		{span{3, 3}, []string{"f"}},
-		{span{4, 4}, []string{"f"}},
-		{span{6, 6}, nil},
-		{span{5, 7}, []string{"f", "g"}},
-		{span{10, 11}, []string{"g"}},
-		{span{12, 12}, []string{"v"}},
-		{wholeFile, []string{"f", "g", "v"}},
+		{repo.Span{First: 1, Last: 2}, nil},
+		{repo.Span{First: 3, Last: 3}, []string{"f"}},
+		{repo.Span{First: 4, Last: 4}, []string{"f"}},
+		{repo.Span{First: 6, Last: 6}, nil},
+		{repo.Span{First: 5, Last: 7}, []string{"f", "g"}},
+		{repo.Span{First: 10, Last: 11}, []string{"g"}},
+		{repo.Span{First: 12, Last: 12}, []string{"v"}},
+		{repo.WholeFile, []string{"f", "g", "v"}},
 	} {
 		fns := map[string]bool{}
-		for _, m := range inChanged(mutants, map[string][]span{"p/a.go": {tt.changed}, "p/b.go": {wholeFile}}) {
+		for _, m := range inChanged(mutants, map[string][]repo.Span{"p/a.go": {tt.changed}, "p/b.go": {repo.WholeFile}}) {
 			fns[m.fn] = true
 		}
 		want := map[string]bool{}

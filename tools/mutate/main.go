@@ -305,9 +305,9 @@ func run(ctx context.Context, args []string, out io.Writer) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var changed map[string][]span
+	var changed map[string][]repo.Span
 	if c.changed != "" {
-		if changed, err = changedSince(ctx, root, c.changed); err != nil {
+		if changed, err = repo.ChangedLines(ctx, root, c.changed); err != nil {
 			return false, err
 		}
 		if paths, err = changedFiles(root, paths, changed); err != nil {

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A row of docs/nightly.md is the last run of a step.
+type row struct {
+	group, name     string
+	outcome         string // passed, **failed** or not run
+	seconds, cpu    string
+	date, goVersion string
+	hash            string // of what the step read
+}
+
+const (
+	passed = "passed"
+	failed = "**failed**"
+	notRun = "not run"
+)
+
+// counts are a row of docs/design/scenarios.md: how much of a package was explored.
+type counts struct {
+	searches, every, bounded, sampled, executions int
+	hash                                          string
+}
+
+type pages struct {
+	rows      map[string]row    // by name of the step
+	scenarios map[string]counts // by folder
+}
+
+// cells returns the cells of a row of a table, and none for another line.
+func cells(line string) []string {
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "| ") {
+		return nil
+	}
+	all := strings.Split(strings.Trim(line, "|"), "|")
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return all
+}
+
+func readPages(root string) (*pages, error) {
+	p := &pages{rows: map[string]row{}, scenarios: map[string]counts{}}
+	text, err := os.ReadFile(filepath.Join(root, nightlyPage))
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if c := cells(line); len(c) == 8 && c[0] != "group" {
+			p.rows[c[1]] = row{c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]}
+		}
+	}
+	if text, err = os.ReadFile(filepath.Join(root, scenariosPage)); err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		c := cells(line)
+		if len(c) != 7 || c[0] == "package" || strings.HasPrefix(c[0], "**") {
+			continue
+		}
+		var n [5]int
+		for i := range n {
+			if n[i], err = strconv.Atoi(c[i+1]); err != nil {
+				return nil, fmt.Errorf("%s: %w", scenariosPage, err)
+			}
+		}
+		p.scenarios[c[0]] = counts{n[0], n[1], n[2], n[3], n[4], c[6]}
+	}
+	return p, nil
+}
+
+// faults returns the steps that have no row, and the rows that have no step.
+func (p *pages) faults(steps []*step) (faults []string) {
+	known := map[string]bool{}
+	for _, s := range steps {
+		known[s.name] = true
+		if r, ok := p.rows[s.name]; !ok || r.group != s.group {
+			faults = append(faults, fmt.Sprintf("%s has no row for %q of the group %s", nightlyPage, s.name, s.group))
+		}
+		if s.scenarios != "" {
+			known[s.scenarios] = true
+			if _, ok := p.scenarios[s.scenarios]; !ok {
+				faults = append(faults, fmt.Sprintf("%s has no row for %s", scenariosPage, s.scenarios))
+			}
+		}
+	}
+	for name := range p.rows {
+		if !known[name] {
+			faults = append(faults, fmt.Sprintf("%s has a row for %q, which is no step", nightlyPage, name))
+		}
+	}
+	for name := range p.scenarios {
+		if !known[name] {
+			faults = append(faults, fmt.Sprintf("%s has a row for %s, which is not explored", scenariosPage, name))
+		}
+	}
+	slices.Sort(faults)
+	if len(faults) > 0 {
+		faults = append(faults, "make rows adds and removes rows; it runs nothing")
+	}
+	return faults
+}
+
+// staleRow returns why the row of a step does not speak of this tree, or "" if it does.
+func (p *pages) staleRow(s *step) string {
+	switch r := p.rows[s.name]; {
+	case r.outcome != passed:
+		return cmp.Or(r.outcome, notRun)
+	case r.hash != s.hash:
+		return "what it reads has changed since " + r.date
+	case s.scenarios != "" && p.scenarios[s.scenarios].hash != s.hash:
+		return "its scenarios are those of another run"
+	}
+	return ""
+}
+
+func (p *pages) stale(steps []*step) (faults []string) {
+	for _, s := range steps {
+		if why := p.staleRow(s); why != "" {
+			faults = append(faults, fmt.Sprintf("stale: %s: %s", s.name, why))
+		}
+	}
+	return faults
+}
+
+// merge adds outcomes. Each is a line with tabs between the name of the step, its exit code, the
+// seconds, those of the processors, the date, the version of Go, the hash of what the step read and
+// the file with a line for each of its searches, or "-".
+func (p *pages) merge(steps []*step, outcomes string) error {
+	byName := map[string]*step{}
+	for _, s := range steps {
+		byName[s.name] = s
+	}
+	for line := range strings.Lines(outcomes) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(f) != 8 {
+			return fmt.Errorf("not an outcome: %q", line)
+		}
+		s := byName[f[0]]
+		if s == nil {
+			return fmt.Errorf("no step has the name %q", f[0])
+		}
+		r := row{s.group, s.name, passed, f[2], f[3], f[4], f[5], f[6]}
+		if f[1] != "0" {
+			r.outcome = failed
+		}
+		p.rows[s.name] = r
+		if s.scenarios == "" || r.outcome == failed {
+			continue
+		}
+		n, err := count(f[7])
+		if err != nil {
+			return err
+		}
+		n.hash = r.hash
+		p.scenarios[s.scenarios] = n
+	}
+	return nil
+}
+
+// count adds up what internal/interleave wrote to a file about its searches.
+func count(file string) (n counts, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return n, err
+	}
+	for line := range strings.Lines(string(text)) {
+		c := cells(line)
+		if len(c) < 7 {
+			return n, fmt.Errorf("%s: not a search: %q", file, line)
+		}
+		executions, err := strconv.Atoi(c[6])
+		if err != nil {
+			return n, fmt.Errorf("%s: %w", file, err)
+		}
+		n.searches++
+		n.executions += executions
+		switch search := c[2]; {
+		case strings.HasPrefix(search, "unbounded"):
+			n.every++
+		case strings.Contains(search, "preemptions"):
+			n.bounded++
+		default:
+			n.sampled++
+		}
+	}
+	if n.searches == 0 {
+		return n, errors.New(file + ": nothing was explored")
+	}
+	return n, nil
+}
+
+// write writes both pages, with a row for each step in the order of the steps. A step that has not
+// been run has a row that says so.
+func (p *pages) write(root string, steps []*step) error {
+	var b, scenarios strings.Builder
+	b.WriteString(`# The nightly checks
+
+The last run of each step of ` + "`bash .ci/run nightly`" + `. ` + "`make nightly`" + ` writes it, and runs the steps
+whose row is stale. The last column is a hash of what the step read: its packages, what they import,
+their tests, and its definition in ` + "`.ci/run`" + `. ` + "`make stale`" + ` names the rows whose hash is not that of
+the tree. [CONTRIBUTING.md](../CONTRIBUTING.md#the-nightly-checks) says when they must be fresh.
+
+| group | step | outcome | seconds | CPU | date | Go | read |
+|---|---|---|--:|--:|---|---|---|
+`)
+	scenarios.WriteString(`# What was explored
+
+The searches of the last complete run of each package, written together with
+[nightly.md](../nightly.md), which explains the last column. ` + "`bash .ci/run interleave`" + ` prints a line
+for each search. [verification.md](verification.md) explains the words.
+
+| package | searches | every trace | bounded | sampled | executions | read |
+|---|--:|--:|--:|--:|--:|---|
+`)
+	var sum counts
+	for _, s := range steps {
+		r, ok := p.rows[s.name]
+		if !ok {
+			r = row{outcome: notRun, seconds: "–", cpu: "–", date: "–", goVersion: "–", hash: "–"}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
+			s.group, s.name, r.outcome, r.seconds, r.cpu, r.date, r.goVersion, r.hash)
+		if s.scenarios == "" {
+			continue
+		}
+		n, ok := p.scenarios[s.scenarios]
+		if !ok {
+			n.hash = "–"
+		}
+		fmt.Fprintf(&scenarios, "| %s | %d | %d | %d | %d | %d | %s |\n",
+			s.scenarios, n.searches, n.every, n.bounded, n.sampled, n.executions, n.hash)
+		sum.searches += n.searches
+		sum.every += n.every
+		sum.bounded += n.bounded
+		sum.sampled += n.sampled
+		sum.executions += n.executions
+	}
+	fmt.Fprintf(&scenarios, "| **all** | %d | %d | %d | %d | %d | |\n",
+		sum.searches, sum.every, sum.bounded, sum.sampled, sum.executions)
+	for name, text := range map[string]string{nightlyPage: b.String(), scenariosPage: scenarios.String()} {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		// A run that is stopped leaves the page whole.
+		temporary := filepath.Join(filepath.Dir(file), "."+filepath.Base(file))
+		if err := os.WriteFile(temporary, []byte(text), 0o644); err != nil {
+			return err
+		}
+		if err := os.Rename(temporary, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}

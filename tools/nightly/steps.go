@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"go/scanner"
+	"go/token"
+	"hash"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/farad-go/farad/tools/internal/repo"
+)
+
+// A step of the nightly checks.
+type step struct {
+	group, name string
+	scenarios   string          // the folder of which it explores the scenarios, if it does
+	packages    []*repo.Package // that it names
+	hash        string          // of all that it reads
+}
+
+// readSteps reads what bash .ci/run -steps prints: a line for each step, with tabs between the
+// group, the name, what the step reads, and its definition.
+//
+// What a step reads are words: patterns of packages, "-C" and the folder of a module, to which the
+// patterns after it belong, and names of other files from the root.
+func readSteps(root string, tree *repo.Tree, in io.Reader) ([]*step, error) {
+	h := &hasher{root: root, files: map[string][]byte{}}
+	var steps []*step
+	names := map[string]bool{}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		f := strings.SplitN(lines.Text(), "\t", 4)
+		if len(f) != 4 {
+			return nil, fmt.Errorf("not a step: %q", lines.Text())
+		}
+		s := &step{group: f[0], name: f[1]}
+		if names[s.name] {
+			return nil, fmt.Errorf("two steps have the name %q", s.name)
+		}
+		names[s.name] = true
+		sum := sha256.New()
+		fmt.Fprintf(sum, "%s\n", f[3])
+		if err := s.read(sum, h, tree, strings.Fields(f[2])); err != nil {
+			return nil, fmt.Errorf("step %q: %w", s.name, err)
+		}
+		s.hash = fmt.Sprintf("%x", sum.Sum(nil))[:12]
+		if len(s.packages) == 1 && s.name == "interleave: "+s.packages[0].Dir && s.packages[0].Explored() {
+			s.scenarios = s.packages[0].Dir
+		}
+		steps = append(steps, s)
+	}
+	if len(steps) == 0 {
+		return nil, errors.New("no steps: pipe bash .ci/run -steps into this command")
+	}
+	return steps, lines.Err()
+}
+
+// read adds to sum what the words stand for.
+func (s *step) read(sum hash.Hash, h *hasher, tree *repo.Tree, words []string) error {
+	module := "."
+	names := map[string]bool{}
+	for i := 0; i < len(words); i++ {
+		switch word := words[i]; {
+		case word == "-C" && i+1 < len(words):
+			i++
+			module = path.Clean(words[i])
+		case strings.HasPrefix(word, "."+"/") || word == ".":
+			found, err := tree.Match(module, word)
+			if err != nil {
+				return err
+			}
+			for _, p := range found {
+				s.packages = append(s.packages, p)
+				for _, name := range tree.Inputs(p) {
+					names[name] = true
+				}
+			}
+		default:
+			names[word] = true
+		}
+	}
+	if len(s.packages) == 0 {
+		return errors.New("it reads no package")
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		content, err := h.content(name)
+		if errors.Is(err, os.ErrNotExist) && path.Base(name) == "go.sum" {
+			continue // of a module that requires nothing
+		} else if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%s %x\n", name, content)
+	}
+	return nil
+}
+
+// A hasher remembers the hashes of files: many steps read the same ones.
+type hasher struct {
+	root  string
+	files map[string][]byte
+}
+
+func (h *hasher) content(name string) ([]byte, error) {
+	if sum, ok := h.files[name]; ok {
+		return sum, nil
+	}
+	text, err := os.ReadFile(filepath.Join(h.root, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, err
+	}
+	if path.Ext(name) == ".go" && !strings.Contains("/"+name, "/testdata/") {
+		text = code(text)
+	}
+	sum := sha256.Sum256(text)
+	h.files[name] = sum[:]
+	return sum[:], nil
+}
+
+// code returns the words of a Go file, without the comments that only people read.
+func code(text []byte) []byte {
+	var s scanner.Scanner
+	fset := token.NewFileSet()
+	s.Init(fset.AddFile("", fset.Base(), len(text)), text, nil, scanner.ScanComments)
+	var words []byte
+	for {
+		_, tok, literal := s.Scan()
+		switch {
+		case tok == token.EOF:
+			return words
+		case tok == token.COMMENT && !instructs(literal):
+		case tok == token.SEMICOLON: // also that of the end of a line
+			words = append(words, ";\n"...)
+		case tok.IsOperator():
+			words = append(append(words, tok.String()...), ' ')
+		default:
+			words = append(append(words, literal...), ' ')
+		}
+	}
+}
+
+// instructs reports whether a comment is for the compiler or another tool.
+func instructs(comment string) bool {
+	for _, prefix := range []string{
+		"//go:", "//export ", "//line ", "//nolint", "// Output:", "// Unordered output:", "/*",
+	} {
+		if strings.HasPrefix(comment, prefix) {
+			return true
+		}
+	}
+	return false
+}
