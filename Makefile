@@ -8,20 +8,42 @@ TOOL := go tool -modfile=tools/go.mod
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+.PHONY: setup
+setup: ## what a new clone needs: a C compiler, all modules, the linter
+	@$(CHECK) setup
+	@for mod in $$(git ls-files '*go.mod' | grep -v testdata); do echo "modules of $$mod"; go -C $$(dirname $$mod) mod download || exit 1; done
+	$(TOOL) golangci-lint version
+
+.PHONY: affected
+affected: ## what the change since SINCE (default: where it left main) can make fail; ARGS=-n only prints it
+	@go -C tools run ./affected $(if $(SINCE),-since $(SINCE)) $(ARGS)
+
 .PHONY: check
 check: ## what every change must pass
 	@$(CHECK)
 
 .PHONY: nightly
-nightly: ## the slow checks: long races, all scenarios, mutants, fuzzing, the baseline
-	@$(CHECK) nightly
+nightly: ## the stale ones of the slow checks, with their rows in docs/nightly.md; GROUP=… for a part
+	@RECORD=1 ONLY=stale $(CHECK) setup $(or $(GROUP),nightly)
+
+.PHONY: stale
+stale: ## which rows of docs/nightly.md do not speak of this tree; fails if there are any
+	@$(CHECK) fresh
+
+.PHONY: rows
+rows: ## add a row to docs/nightly.md for each new step, and drop those of steps that are gone
+	@$(CHECK) -steps | go -C tools run ./nightly record /dev/null
+
+.PHONY: busy
+busy: ## the tests of the folder PACKAGE, TIMES times (default 50) on a busy machine
+	@ONLY='busy: $(PACKAGE)' $(CHECK) busy
 
 .PHONY: test
 test: ## all tests of the module, on the installed Go
 	go test ./...
 
 .PHONY: race
-race: ## the race detector without the long stress, on 2 and 16 processors; one processor without it
+race: ## what is concurrent under the race detector, with 16 processors, without the long stress
 	@$(CHECK) race
 
 .PHONY: model
@@ -37,7 +59,7 @@ mutants: ## all mutants of engine, waiters, waiting array and locks (many hours)
 	go -C tools run ./mutate -p 2 -md docs/mutants.md
 
 .PHONY: lint
-lint: ## golangci-lint and go vet, all modules; imports; go.mod files
+lint: ## golangci-lint and go vet, all modules; imports; go.mod and forge files; rows
 	@$(CHECK) lint
 
 .PHONY: fmt
@@ -45,7 +67,7 @@ fmt: ## format the code: gofumpt and gci
 	$(TOOL) golangci-lint fmt ./...
 
 .PHONY: portable
-portable: ## build for the other platforms, vet for two of them, test on 386
+portable: ## type-check for the other platforms, test on 386, and in an emulator on arm64
 	@$(CHECK) portable
 
 .PHONY: fuzz
