@@ -205,7 +205,8 @@ func (c *conformance) put(old, s *proof.State) {
 
 // toldAs is what a claimed waiter is told.
 var toldAs = map[int]waiter.Outcome{
-	proof.Granted: waiter.Granted, proof.Closed: waiter.Closed, proof.TooLarge: waiter.TooLarge, proof.Shed: waiter.Shed,
+	proof.Granted: waiter.Granted, proof.Closed: waiter.Closed,
+	proof.TooLarge: waiter.TooLarge, proof.Shed: waiter.Shed,
 }
 
 // word is the word of s.
@@ -408,8 +409,8 @@ func (c *conformance) moves() (moves []proof.Move, gone []int) {
 	return moves, gone
 }
 
-// inHand returns how many permits are in the code's hand: what a legal call is to release, and what it
-// has granted to waiters that may refuse it.
+// inHand returns how many permits are in the code's hand: what a legal call is to release, and what
+// it has granted to waiters that may refuse it.
 func (c *conformance) inHand(s *proof.State) int {
 	n := 0
 	p := int64(s.Get(c.TPC))
@@ -427,8 +428,9 @@ func (c *conformance) inHand(s *proof.State) int {
 
 // uses reports whether a move is on the waiter that the call queues.
 func (c *conformance) uses(s *proof.State) bool {
-	return (c.call.place == proof.EQ || c.call.place == proof.KQ) && s.Get(c.PC) != int(proof.Free) && s.Get(c.Own) == c.call.w &&
-		(s.Get(c.PC) == int(proof.E1) || s.Get(c.PC) == int(proof.K1) || s.Get(c.PC) == int(proof.X1))
+	queues := c.call.place == proof.EQ || c.call.place == proof.KQ
+	pc := s.Get(c.PC)
+	return queues && s.Get(c.Own) == c.call.w && (pc == int(proof.E1) || pc == int(proof.K1) || pc == int(proof.X1))
 }
 
 // run makes one call in state s, beside one behaviour of the others.
@@ -474,7 +476,10 @@ func (k *tie) states() (states []proof.State) {
 	for _, config := range []struct {
 		elastic, ordered    bool
 		largest, maxWaiting int
-	}{{}, {maxWaiting: 1}, {maxWaiting: 2}, {elastic: true, largest: 1}, {elastic: true, largest: 2}, {ordered: true}, {elastic: true, ordered: true, largest: 2}} {
+	}{
+		{}, {maxWaiting: 1}, {maxWaiting: 2}, {elastic: true, largest: 1}, {elastic: true, largest: 2},
+		{ordered: true}, {elastic: true, ordered: true, largest: 2},
+	} {
 		for size := range 3 {
 			for avail := -2; avail <= size; avail++ {
 				for flags := range 8 {
@@ -530,7 +535,8 @@ func (k *tie) states() (states []proof.State) {
 	return states
 }
 
-// stride returns which states are tried: one in so many. FARAD_STRESS=1 tries all, for some minutes.
+// stride returns which states are tried: one in so many. FARAD_STRESS=1 tries all, for some
+// minutes.
 func stride() int {
 	switch {
 	case os.Getenv("FARAD_STRESS") == "1":

@@ -2,7 +2,7 @@
 //
 //	go run ./internal/proof              proves everything: under two minutes on two cores
 //	go run ./internal/proof NAME         proves one algorithm
-//	go run ./internal/proof -print NAME  prints the table of an algorithm, to read beside its source
+//	go run ./internal/proof -print NAME  prints the table of an algorithm, to read with its source
 //	go run ./internal/proof -solver cvc5 asks another solver for the proofs
 //
 // Each algorithm is a table of atomic steps (package table). The solver shows that each step keeps

@@ -1,9 +1,9 @@
 package table
 
-// The engine: internal/engine/engine.go, acquire.go, elastic.go, and ordered.go, for which the order
-// is a bag. Only one goroutine is under mu, so its place and its locals are variables of the table.
-// Outside mu a goroutine's locals constrain nothing: each of its writes compares the whole word, or
-// takes the slot, whatever is in it.
+// The engine: internal/engine/engine.go, acquire.go, elastic.go, and ordered.go, for which the
+// order is a bag. Only one goroutine is under mu, so its place and its locals are variables of the
+// table. Outside mu a goroutine's locals constrain nothing: each of its writes compares the whole
+// word, or takes the slot, whatever is in it.
 
 // EngineTable is the engine's table, with its variables for the tie.
 type EngineTable struct {
@@ -24,8 +24,9 @@ type EngineTable struct {
 	Own, Num, D, G, Lim *Var // its waiter, its number, its other numbers
 	Front, Legal, Y     *Var // Y: the waiter that comes out of the order
 
-	// The thread under test: its copy of the word, the arguments of its call, the length of the list,
-	// which waiters it has claimed, and what the deliveries came to. The tie sets the last three.
+	// The thread under test: its copy of the word, the arguments of its call, the length of the
+	// list, which waiters it has claimed, and what the deliveries came to. The tie sets the last
+	// three.
 	Ta, TW, TC, TO, Tg, Tn, Tw, Tx *Var
 	TFront, TRes, TNested          *Var
 	Len, Claimed, Told             *Var

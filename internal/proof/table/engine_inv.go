@@ -259,7 +259,8 @@ func (t *EngineTable) domains() {
 	}
 }
 
-// firstStates returns the first states, with all choices of what the waiters want: one permit or two.
+// firstStates returns the first states, with all choices of what the waiters want: one permit or
+// two.
 func (t *EngineTable) firstStates(c engineStart) (from []State) {
 	for wants := range 1 << c.nodes {
 		var s State

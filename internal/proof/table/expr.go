@@ -1,5 +1,6 @@
-// Package table has algorithms as tables of atomic steps. A solver proves of a table what holds for any
-// number of threads; tests follow the code step by step beside it. Read table.go first, then engine.go.
+// Package table has algorithms as tables of atomic steps. A solver proves of a table what holds for
+// any number of threads; tests follow the code step by step beside it. Read table.go first, then
+// engine.go.
 package table
 
 import (
@@ -154,7 +155,8 @@ func Any(f func(x *Expr) *Expr) *Expr { return quantify(opAny, f) }
 // bound numbers the nodes of quantifiers: each has its own, so that none is captured by another.
 var bound atomic.Int64
 
-// outermost is the number of a node that no quantifier has: the one of which an update of all speaks.
+// outermost is the number of a node that no quantifier has: the one of which an update of all
+// speaks.
 const outermost = 0
 
 func quantify(o op, f func(x *Expr) *Expr) *Expr {

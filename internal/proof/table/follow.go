@@ -23,8 +23,8 @@ func (f *Follower) Note(note func(s *State)) {
 	}
 }
 
-// Step makes a step of the code that has access a. Access 0 is what is not the table's: then the code
-// may only have made local steps.
+// Step makes a step of the code that has access a. Access 0 is what is not the table's: then the
+// code may only have made local steps.
 func (f *Follower) Step(a Access) {
 	f.settle()
 	if a == 0 {

@@ -274,8 +274,8 @@ type Doubt struct {
 	ask  func(s *Solver) (string, error)
 }
 
-// Doubts returns them: each part of each invariant may be superfluous, and each planted defect may go
-// unnoticed.
+// Doubts returns them: each part of each invariant may be superfluous, and each planted defect may
+// go unnoticed.
 func (t *Table) Doubts() (doubts []Doubt) {
 	for _, i := range t.Parts() {
 		doubts = append(doubts, Doubt{"without " + i.Name, func(s *Solver) (string, error) {

@@ -108,8 +108,8 @@ type Run struct {
 	Bad    string          // what is wrong with the first bad state or step, and the steps that lead there
 }
 
-// Reach follows the table from states, breadth first, by steps that may be made, until it has met so
-// many states. It looks for states that are not safe and steps without the properties.
+// Reach follows the table from states, breadth first, by steps that may be made, until it has met
+// so many states. It looks for states that are not safe and steps without the properties.
 func (m *Machine) Reach(from []State, most int, may func(*Step) bool) Run {
 	type origin struct {
 		parent int

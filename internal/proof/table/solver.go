@@ -17,8 +17,8 @@ const (
 	Sat   Answer = "sat"
 )
 
-// Commands are the solvers that are known. A question has a minute: what is not answered then is not
-// proved.
+// Commands are the solvers that are known. A question has a minute: what is not answered then is
+// not proved.
 var Commands = map[string][]string{
 	"z3":   {"z3", "-in", "-smt2", "-t:60000"},
 	"cvc5": {"cvc5", "--incremental", "--lang=smt2", "--tlimit-per=60000"},

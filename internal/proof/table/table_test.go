@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each planted defect is refused by a run from a first state, where the table says so. That needs no
-// solver.
+// Each planted defect is refused by a run from a first state, where the table says so. That needs
+// no solver.
 func TestPlantedDefectsReachBadStates(t *testing.T) {
 	for _, table := range Tables() {
 		require.GreaterOrEqual(t, len(table.Defects), 12, table.Name)

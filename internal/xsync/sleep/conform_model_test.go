@@ -15,9 +15,9 @@ import (
 	proof "github.com/farad-go/farad/internal/proof/table"
 )
 
-// The tie between this package and its table in internal/proof: one call of the code, from every state
-// that the invariants allow, beside others that may make any step of the table at any point. After
-// each step of the code the state must be one that the table allows.
+// The tie between this package and its table in internal/proof: one call of the code, from every
+// state that the invariants allow, beside others that may make any step of the table at any point.
+// After each step of the code the state must be one that the table allows.
 
 // A call is of the owner, or of a waker.
 type call struct {
@@ -140,8 +140,8 @@ func (c *conformance) after() {
 	c.others()
 }
 
-// others has the other threads do what they do now: nothing, or as many moves as are left. While the
-// code sleeps they go on.
+// others has the other threads do what they do now: nothing, or as many moves as are left. While
+// the code sleeps they go on.
 func (c *conformance) others() {
 	for c.left > 0 || c.x.Blocked() {
 		s := &c.f.Members[0].State
@@ -176,8 +176,8 @@ func (c *conformance) others() {
 	}
 }
 
-// moves returns what the others may do, if it changes anything. Where both a send and the end of the
-// context are there the explorer takes two steps for one, so that is left out.
+// moves returns what the others may do, if it changes anything. Where both a send and the end of
+// the context are there the explorer takes two steps for one, so that is left out.
 func (c *conformance) moves(s *proof.State) (moves []proof.Move) {
 	for _, v := range c.m.Moves(s, !c.call.owner) {
 		both := c.over && v.To.Get(c.Room) > 0 && s.Get(c.PC) == int(proof.SleepOrWait)
@@ -245,7 +245,9 @@ func states(t *proof.SleeperTable, m *proof.Machine) (states []proof.State) {
 		for pc := proof.SleepIdle; pc <= proof.SleepStop; pc++ {
 			var s proof.State
 			s.Set(t.PC, int(pc))
-			for i, v := range []*proof.Var{t.Tok, t.Nud, t.Slp, t.Room, t.Timer, t.Timed, t.Sending, t.Flying, t.GotNud} {
+			for i, v := range []*proof.Var{
+				t.Tok, t.Nud, t.Slp, t.Room, t.Timer, t.Timed, t.Sending, t.Flying, t.GotNud,
+			} {
 				s.Set(v, n>>i&1)
 			}
 			if m.Broken(&s) == nil {
