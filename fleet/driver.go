@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,9 +24,10 @@ const lookEvery = 200 * time.Microsecond
 // A driver runs the agents of one line over etcd: one for the current tenancy, and while an earlier
 // tenancy of the same session has something to return, one for that.
 //
-// Its goroutine, run, is the only one that calls the agents. It commits one transaction at a time
-// for each. A transaction whose answer is lost may have been applied or not, or may be applied
-// later. So the driver reads the line before it goes on; the guards of the next one do the rest.
+// Its goroutine, run, is the only one that calls the agents. There is one while the inbox has
+// something, and none at rest. It commits one transaction at a time for each agent. A transaction
+// whose answer is lost may have been applied or not, or may be applied later. So the driver reads
+// the line before it goes on; the guards of the next one do the rest.
 type driver struct {
 	fleet *Fleet
 	kind  string
@@ -40,16 +42,14 @@ type driver struct {
 	aged     atomic.Bool // there are some; set before the current tenancy is another
 	observed bool        // the bit O of all tenancies; guarded by mu
 
-	bell      share.Bell         // rung by goroutines of the process
-	changed   chan struct{}      // the session or the tenancy is another, or closed is set
-	revisions chan revision      // from the watch, and from who has read the line
-	answers   chan answer        // of transactions
-	refusals  chan error         // of transactions, of reads and of a new session
-	rounds    chan chan struct{} // closed when the driver has asked the server once
-	strangers chan struct{}      // somebody wants names that are not known
-	returned  chan struct{}      // closed when everything is returned, after close
-	stop      context.CancelFunc // ends run
-	done      chan struct{}      // closed when run has ended, and all that it has started
+	bell     share.Bell         // rung by goroutines of the process
+	in       inbox              // what run is to look at
+	loop     loop               // what run knows
+	reads    reads              // of the line
+	returned chan struct{}      // closed when everything is returned, after close
+	ctx      context.Context    //nolint:containedctx // of all that run starts
+	stop     context.CancelFunc // ends run: wake has to be called
+	done     chan struct{}      // closed when run has ended for good, and all that it has started
 
 	refusal atomic.Pointer[refusal] // the last one; set before the requests that it ends look for it
 
@@ -61,13 +61,12 @@ type driver struct {
 
 func newDriver(f *Fleet, kind, name string, s *store, first line.State) *driver {
 	d := &driver{
-		fleet: f, kind: kind, name: name, store: s,
-		changed: make(chan struct{}, 1), revisions: make(chan revision),
-		answers: make(chan answer), refusals: make(chan error),
-		rounds: make(chan chan struct{}), strangers: make(chan struct{}, 1),
-		returned: make(chan struct{}), done: make(chan struct{}),
+		fleet: f, kind: kind, name: name, store: s, returned: make(chan struct{}), done: make(chan struct{}),
 	}
-	d.bell.Init()
+	d.ctx, d.stop = context.WithCancel(f.ctx)
+	d.loop.driver = d
+	d.in.run = d.run
+	d.bell.Init(d.ring)
 	d.size.Store(first.Size)
 	d.learn(revision{rev: first.Rev, whole: &first})
 	d.current.Store(newTenancy(d))
@@ -104,7 +103,7 @@ func (d *driver) turn(end func(*tenancy) bool) {
 	t.end() // wakes the waiters of t
 	d.forget()
 	d.losses.Add(1)
-	signal(d.changed)
+	d.wake()
 }
 
 // close ends all requests, and has everything returned.
@@ -114,7 +113,13 @@ func (d *driver) close() {
 	t := d.current.Load() // one that follows it is closed
 	d.mu.Unlock()
 	t.Close()
-	signal(d.changed)
+	d.wake()
+}
+
+// quit ends the driver, whatever is left.
+func (d *driver) quit() {
+	d.stop()
+	d.wake()
 }
 
 // forget drops the old tenancies of which nothing is held.
@@ -146,53 +151,112 @@ type answer struct {
 // A loop is what the driver's goroutine knows.
 type loop struct {
 	*driver
-	ctx    context.Context
-	calls  sync.WaitGroup  // the watch, and transactions
-	seats  []*seat         // of tenancies that have or may get something
-	next   int64           // number of the next agent's first entry
-	rounds []chan struct{} // that wait for a transaction
-	named  time.Time       // when names were asked for
+	calls   sync.WaitGroup  // transactions and reads
+	seats   []*seat         // of tenancies that have or may get something
+	next    int64           // number of the next agent's first entry
+	rounds  []chan struct{} // that wait for a transaction
+	named   time.Time       // when names were asked for
+	looked  time.Time       // when the agents decided last
+	reading bool            // the line is read because changes are missing
+	timer   *time.Timer     // wakes the driver; nil until a time is waited for
 }
 
-// run is the driver's goroutine. It ends when everything was returned after close. If a transaction
-// has had no answer, run goes on, and returns what that one may yet bring.
-func (d *driver) run(ctx context.Context) {
-	defer close(d.done)
-	ctx, cancel := context.WithCancel(ctx)
-	l := &loop{driver: d, ctx: ctx}
-	first := l.state.Rev
-	defer l.calls.Wait()
-	defer cancel()
-	l.calls.Go(func() { d.store.watch(ctx, first, d.revisions, func(err error) { d.tellRefusal(ctx, err) }) })
-	defer l.endRounds(&l.rounds)
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
+// run is the driver's goroutine. It ends when there is nothing to do, and for good when everything
+// was returned after close. If a transaction has had no answer, it stays, and returns what that one
+// may yet bring.
+func (d *driver) run() {
+	l := &d.loop
 	for {
+		if d.ctx.Err() != nil {
+			l.end()
+			return
+		}
+		todo, ok := d.in.take()
+		if !ok {
+			return
+		}
+		if todo.rung {
+			time.Sleep(lookEvery - time.Since(l.looked))
+		}
+		l.handle(&todo)
 		if l.reseat(); l.isReturned() && len(l.seats) == 0 {
+			l.end()
 			return
 		}
 		d.bell.Clear()
-		looked := time.Now()
-		timer.Reset(l.plan())
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-d.changed:
-		case r := <-d.rounds:
-			l.rounds = append(l.rounds, r)
-		case <-d.strangers:
-			l.askNames()
-		case r := <-d.revisions:
-			l.see(r)
-		case a := <-d.answers:
-			l.answered(a)
-		case err := <-d.refusals:
-			l.refused(err)
-		case <-d.bell.C():
-			pause(ctx, lookEvery-time.Since(looked))
-		}
+		l.looked = time.Now()
+		l.sleepFor(l.plan())
 	}
+}
+
+// handle does what was asked of the driver.
+func (l *loop) handle(todo *todo) {
+	l.rounds = append(l.rounds, todo.rounds...)
+	if todo.strangers {
+		l.askNames()
+	}
+	for _, a := range todo.answers {
+		l.answered(a)
+	}
+	if todo.read != nil {
+		l.see(revision{rev: todo.read.Rev, whole: todo.read})
+	}
+	l.reading = l.reading && !todo.reread
+	if todo.refusal != nil {
+		l.refused(todo.refusal)
+	}
+	l.follow()
+}
+
+// follow takes what was changed. If changes before that are missing, the line is read first.
+func (l *loop) follow() {
+	all, missed := l.in.follow(l.state.Rev)
+	for _, r := range all {
+		l.see(r)
+	}
+	if missed == 0 || l.reading {
+		return
+	}
+	l.reading = true
+	l.calls.Go(func() {
+		st, err := l.read(l.ctx)
+		if err != nil || st.Rev < missed {
+			l.tellRefusal(err)
+			pause(l.ctx, retryAfter(err, l.store.limit))
+		}
+		l.post(func(in *inbox) { in.reread = true })
+	})
+}
+
+// never is longer than anything lasts.
+const never time.Duration = math.MaxInt64
+
+// sleepFor has the driver wake after a time, if nothing else wakes it before.
+func (l *loop) sleepFor(d time.Duration) {
+	switch {
+	case d == never && l.timer != nil:
+		l.timer.Stop()
+	case d == never:
+	case l.timer == nil:
+		l.timer = time.AfterFunc(d, l.wake)
+	default:
+		l.timer.Reset(d)
+	}
+}
+
+// end ends the driver for good.
+func (l *loop) end() {
+	l.sleepFor(never)
+	l.fleet.feed.leave(l.driver)
+	l.stop()
+	l.reads.end()
+	l.calls.Wait()
+	l.endRounds(&l.rounds)
+	for _, s := range l.seats {
+		l.endRounds(&s.rounds)
+	}
+	close(l.done)
+	l.fleet.ended(l.driver)
 }
 
 // isClosed reports whether c is closed.
@@ -267,7 +331,10 @@ func (l *loop) plan() time.Duration {
 	if l.closed.Load() {
 		l.endRounds(&l.rounds)
 	}
-	return time.Duration(min(max(0, wake-clock.Now().Mono), int64(time.Hour)))
+	if wake == line.Never {
+		return never
+	}
+	return time.Duration(max(0, wake-clock.Now().Mono))
 }
 
 // planSeat has the agent of a seat decide, and commits what is due. A session that is over commits
@@ -282,30 +349,27 @@ func (l *loop) planSeat(s *seat) (wake int64) {
 		if s.t == l.current.Load() && !txn.Only { // otherwise the server is asked later
 			s.rounds, l.rounds = l.rounds, nil
 		}
-		l.calls.Go(func() { l.commit(l.ctx, s, txn) })
+		l.calls.Go(func() { l.commit(s, txn) })
 	}
 	return wake
 }
 
-// commit commits a transaction and sends its answer.
-func (d *driver) commit(ctx context.Context, s *seat, txn *line.Txn) {
-	st, err := d.store.within(ctx, func(ctx context.Context) (line.State, error) {
+// commit commits a transaction and puts its answer into the inbox.
+func (d *driver) commit(s *seat, txn *line.Txn) {
+	st, err := d.store.within(d.ctx, func(ctx context.Context) (line.State, error) {
 		return d.store.commit(ctx, txn, s.session.lease)
 	})
 	done, doubt := err == nil, err != nil && !isRefusal(err)
 	full := errors.Is(err, rpctypes.ErrNoSpace) // and may have been applied: it may be what filled it
-	for err != nil && ctx.Err() == nil {
+	for err != nil && d.ctx.Err() == nil {
 		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			d.fleet.lost(s.session)
 		}
-		d.tellRefusal(ctx, err)
-		pause(ctx, retryAfter(err, d.store.limit))
-		st, err = d.store.within(ctx, d.store.read)
+		d.tellRefusal(err)
+		pause(d.ctx, retryAfter(err, d.store.limit))
+		st, err = d.store.within(d.ctx, d.store.read)
 	}
-	select {
-	case d.answers <- answer{s, st, doubt, done, full}:
-	case <-ctx.Done():
-	}
+	d.post(func(in *inbox) { in.answers = append(in.answers, answer{s, st, doubt, done, full}) })
 }
 
 // pause waits for d, or until ctx is done.

@@ -81,6 +81,8 @@ type Fleet struct {
 	ctx     context.Context         // of all goroutines of the membership
 	stop    context.CancelFunc
 	kept    chan struct{} // closed when the goroutine that renews the lease has ended
+	feed    *feed         // of all lines
+	turns   chan struct{} // has one for each request of a line that is under way
 
 	names atomic.Pointer[map[int64]string] // of processes, by their leases, as they were last asked for
 
@@ -99,7 +101,7 @@ func New(ctx context.Context, client *clientv3.Client, namespace string, opts ..
 	}
 	f := &Fleet{
 		client: client, namespace: namespace, ttl: DefaultTTL, tenure: DefaultTenure,
-		kept: make(chan struct{}), drivers: make(map[string]*driver),
+		kept: make(chan struct{}), turns: make(chan struct{}, mostRequests), drivers: make(map[string]*driver),
 	}
 	for _, opt := range opts {
 		if opt == nil {
@@ -108,11 +110,13 @@ func New(ctx context.Context, client *clientv3.Client, namespace string, opts ..
 		opt(f)
 	}
 	f.ctx, f.stop = context.WithCancel(context.Background())
+	f.feed = newFeed(client, namespace, f.ttl, f.answerWithin())
 	if err := f.join(ctx); err != nil {
 		f.stop()
 		return nil, err
 	}
 	go f.keep()
+	go f.feed.run(f.ctx)
 	return f, nil
 }
 
@@ -174,7 +178,7 @@ func (f *Fleet) join(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, d := range f.drivers {
-		signal(d.changed)
+		d.wake()
 	}
 	return nil
 }
@@ -199,7 +203,7 @@ func (f *Fleet) keep() {
 				break
 			}
 			for _, d := range f.running() {
-				d.tellRefusal(f.ctx, err)
+				d.tellRefusal(err)
 			}
 			pause(f.ctx, retryAfter(err, f.answerWithin()))
 		}
@@ -229,6 +233,7 @@ func (f *Fleet) renew(s *session) {
 		switch {
 		case err == nil && r.TTL > 0:
 			s.renew(sent, min(f.ttl, time.Duration(r.TTL)*time.Second))
+			f.feed.heard(r.GetRevision())
 			return
 		case errors.Is(err, rpctypes.ErrLeaseNotFound):
 			f.lost(s)
@@ -265,10 +270,10 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 	case !isClosed(d.returned):
 		return d, nil
 	default: // it only waits for what may be applied late; another driver can do that
-		d.stop()
+		d.quit()
 		<-d.done
 	}
-	st := newStore(f.client, f.namespace, kind, name, f.answerWithin())
+	st := newStore(f.client, f.namespace, kind, name, f.answerWithin(), f.turns)
 	var first line.State
 	err := f.ask(ctx, func(ctx context.Context) (err error) {
 		first, err = st.create(ctx, size)
@@ -287,18 +292,17 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 	}
 	d := newDriver(f, kind, name, st, first)
 	f.drivers[kind+"/"+name] = d
-	var run context.Context
-	run, d.stop = context.WithCancel(f.ctx)
-	go func() {
-		defer d.stop()
-		d.run(run)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.drivers[kind+"/"+name] == d && !f.closing { // Close asks how it has ended
-			delete(f.drivers, kind+"/"+name)
-		}
-	}()
+	f.feed.join(d, first.Rev) // and d looks for the first time
 	return d, nil
+}
+
+// ended is told that a driver has ended.
+func (f *Fleet) ended(d *driver) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if k := d.kind + "/" + d.name; f.drivers[k] == d && !f.closing { // Close asks how it has ended
+		delete(f.drivers, k)
+	}
 }
 
 // opened returns the driver of a line if it runs. One that is being closed keeps its name until
@@ -318,8 +322,9 @@ func (f *Fleet) opened(kind, name string) (*driver, error) {
 func (f *Fleet) awaitEnd(all []*driver) {
 	late, cancel := context.WithTimeout(context.Background(), f.ttl)
 	defer cancel()
-	ends := []<-chan struct{}{f.kept}
+	ends := []<-chan struct{}{f.kept, f.feed.done}
 	for _, d := range all {
+		d.wake()
 		ends = append(ends, d.done)
 	}
 	for _, end := range ends {

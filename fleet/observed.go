@@ -92,7 +92,7 @@ func (d *driver) elsewhere() *observed.Fleet {
 	r.More = max(len(st.Blocks)-maxBlocks, 0)
 	for _, b := range st.Blocks[:len(st.Blocks)-r.More] {
 		if b.Process = names[b.Lease]; b.Process == "" {
-			signal(d.strangers)
+			d.post(func(in *inbox) { in.strangers = true })
 		}
 		r.Blocks = append(r.Blocks, observed.Block(b))
 	}

@@ -25,13 +25,14 @@ const ownLease = 7
 // one, and another process has that one. Nothing can be asked for: there is no server.
 func alone(t *testing.T, kind string, size int64) *driver {
 	t.Helper()
-	f := &Fleet{ttl: time.Minute, tenure: time.Hour}
-	s := newStore(nil, "test", kind, "exports", time.Second)
+	f := &Fleet{ttl: time.Minute, tenure: time.Hour, ctx: t.Context()}
+	s := newStore(nil, "test", kind, "exports", time.Second, nil)
 	d := newDriver(f, kind, "exports", s, line.State{Rev: 9, Size: size, Entries: []line.Entry{
 		{Key: line.Key{Lease: ownLease}, Create: 2, Mod: 2, Weight: size - 1},
 		{Key: line.Key{Lease: 8}, Create: 3, Mod: 3, Weight: 1},
 		{Key: line.Key{Lease: 9}, Create: 4, Mod: 4, Weight: 2},
 	}})
+	d.in.run = func() {}
 	t.Cleanup(d.close)
 	d.seat(size - 1)
 	return d
@@ -101,7 +102,8 @@ func TestObservedWithoutAServer(t *testing.T) {
 		{Process: host + "/4711", Lease: 8, Permits: 1, Holds: true},
 		{Lease: 9, Permits: 2},
 	}, l.Fleet.Blocks)
-	require.Len(t, d.strangers, 1, "the driver is to ask who has lease 9")
+	todo, _ := d.in.take()
+	require.True(t, todo.strangers, "the driver is to ask who has lease 9")
 
 	p.Release()
 	s.Release(2)

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -41,14 +40,10 @@ func (d *driver) newRefusal(err error) error {
 	return fmt.Errorf("fleet: %s %s: refused: %w", d.kind, d.name, err)
 }
 
-// tellRefusal tells the driver of an error, if that is a refusal, unless ctx is done.
-func (d *driver) tellRefusal(ctx context.Context, err error) {
+// tellRefusal tells the driver of an error, if that is a refusal.
+func (d *driver) tellRefusal(err error) {
 	if isRefusal(err) {
-		select {
-		case d.refusals <- err:
-		case <-d.done:
-		case <-ctx.Done():
-		}
+		d.post(func(in *inbox) { in.refusal = err })
 	}
 }
 

@@ -236,7 +236,7 @@ func (d *driver) reread(ctx context.Context, end time.Time, t *tenancy, n int64)
 		asking, cancel = context.WithDeadline(ctx, end)
 	}
 	defer cancel()
-	st, err := d.store.within(asking, d.store.read)
+	st, err := d.read(asking)
 	switch {
 	case err == nil && n > st.Size:
 		return ErrTooLarge
@@ -248,11 +248,6 @@ func (d *driver) reread(ctx context.Context, end time.Time, t *tenancy, n int64)
 		return d.newRefusal(err)
 	case err != nil:
 		t.Bound(MaxPermits)
-		return nil
-	}
-	select {
-	case d.revisions <- revision{rev: st.Rev, whole: &st}:
-	case <-d.done:
 	}
 	return nil
 }
@@ -304,16 +299,10 @@ func (d *driver) ask(ctx context.Context, t *tenancy, n int64) error {
 	defer f.Cancel() // gives up, or gives back what was not taken
 	asked := make(chan struct{})
 	if !f.Poll(nil) {
+		d.post(func(in *inbox) { in.rounds = append(in.rounds, asked) })
 		select {
-		case d.rounds <- asked:
-			select {
-			case <-asked:
-			case <-d.done:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+		case <-asked:
 		case <-d.done:
-			return ErrClosed
 		case <-ctx.Done():
 			return ctx.Err()
 		}

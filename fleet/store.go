@@ -6,12 +6,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/metadata"
 
 	"github.com/farad-go/farad/fleet/internal/line"
 )
@@ -29,7 +27,12 @@ type store struct {
 	prefix string        // with the slash
 	size   int64         // of kinds that have one size; of a semaphore 0
 	limit  time.Duration // how long an answer is waited for
+	turns  chan struct{} // of all lines: has one for each request that is under way
 }
+
+// mostRequests is how many requests of lines a process has under way. Servers and proxies may allow
+// a connection only 100 streams, and each is one: the lease and the watch need theirs.
+const mostRequests = 64
 
 // The kinds.
 const (
@@ -38,8 +41,11 @@ const (
 	kindRWMutex   = "rwmutex"
 )
 
-func newStore(client *clientv3.Client, namespace, kind, name string, limit time.Duration) *store {
-	s := &store{client: client, prefix: namespace + "/" + kind + "/" + url.PathEscape(name) + "/", limit: limit}
+func newStore(
+	client *clientv3.Client, namespace, kind, name string, limit time.Duration, turns chan struct{},
+) *store {
+	prefix := namespace + "/" + kind + "/" + url.PathEscape(name) + "/"
+	s := &store{client: client, prefix: prefix, limit: limit, turns: turns}
 	switch kind {
 	case kindMutex:
 		s.size = 1
@@ -96,8 +102,14 @@ func (s *store) state(rev int64, kvs []*mvccpb.KeyValue) line.State {
 	return st
 }
 
-// within is ask, for as long as an answer is waited for.
+// within is ask when it is its turn, for as long as an answer is waited for.
 func (s *store) within(ctx context.Context, ask func(context.Context) (line.State, error)) (line.State, error) {
+	select {
+	case s.turns <- struct{}{}:
+		defer func() { <-s.turns }()
+	case <-ctx.Done():
+		return line.State{}, ctx.Err()
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	return ask(ctx)
@@ -156,95 +168,4 @@ func (s *store) create(ctx context.Context, size int64) (line.State, error) {
 func (s *store) resize(ctx context.Context, size int64) error {
 	_, err := s.client.Put(ctx, s.sizeKey(), strconv.FormatInt(size, 10))
 	return err
-}
-
-// A revision is all changes of the line at one revision, or the line as a whole.
-type revision struct {
-	rev     int64
-	changes []line.Change
-	whole   *line.State
-}
-
-// watches counts the streams of watches.
-var watches atomic.Int64
-
-// watch sends the changes after revision rev to out, in order, until ctx is done. If the server
-// cannot say what has happened since, or says nothing, the line is read again. failed is told of
-// its errors.
-func (s *store) watch(ctx context.Context, rev int64, out chan<- revision, failed func(error)) {
-	send := func(r revision) bool {
-		select {
-		case out <- r:
-			rev = r.rev
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
-	for ctx.Err() == nil {
-		s.watchStream(ctx, rev, send)
-		st, err := s.within(ctx, s.read)
-		if err != nil {
-			failed(err)
-			pause(ctx, retryAfter(err, s.limit))
-			continue
-		}
-		send(revision{rev: st.Rev, whole: &st})
-	}
-}
-
-// watchStream watches until the stream fails, or the member has no leader. Neither gRPC nor the
-// client notices a server that hangs: without news the server is asked for a sign of life. The
-// client would give another watch the same stream, although it hangs: so each has metadata of its
-// own.
-func (s *store) watchStream(ctx context.Context, rev int64, send func(revision) bool) {
-	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(
-		clientv3.WithRequireLeader(ctx), "farad-watch", strconv.FormatInt(watches.Add(1), 10)))
-	defer cancel()
-	late := time.AfterFunc(s.limit, cancel) // Watch waits for the server
-	events := s.client.Watch(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithRev(rev+1))
-	late.Stop()
-	quiet := time.NewTimer(s.limit)
-	defer quiet.Stop()
-	for asked := false; ; {
-		select {
-		case r, ok := <-events:
-			if !ok || r.Err() != nil {
-				return
-			}
-			for _, at := range s.revisions(r.Events) {
-				if !send(at) {
-					return
-				}
-			}
-			asked = false
-		case <-quiet.C:
-			if asked {
-				return
-			}
-			once, cancel := context.WithTimeout(ctx, s.limit)
-			err := s.client.RequestProgress(once)
-			cancel()
-			if err != nil {
-				return
-			}
-			asked = true
-		}
-		quiet.Reset(s.limit)
-	}
-}
-
-// revisions groups events by their revision. All events of one come together.
-func (s *store) revisions(events []*clientv3.Event) (all []revision) {
-	for _, e := range events {
-		rev := e.Kv.ModRevision
-		if i := len(all) - 1; i < 0 || all[i].rev != rev {
-			all = append(all, revision{rev: rev})
-		}
-		last := &all[len(all)-1]
-		if c, ok := s.parse(e.Kv); ok {
-			last.changes = append(last.changes, c)
-		}
-	}
-	return all
 }

@@ -26,8 +26,8 @@ type world struct {
 	client *clientv3.Client // as an operator uses it
 }
 
-func newWorld(t *testing.T) *world {
-	s, err := embedded.Start("")
+func newWorld(t *testing.T, options ...embedded.Option) *world {
+	s, err := embedded.Start("", options...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

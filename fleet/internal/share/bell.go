@@ -5,22 +5,20 @@ import "github.com/farad-go/farad/internal/xsync"
 // A Bell calls a driver. However often it is rung before the driver hears it, the driver is called
 // once.
 type Bell struct {
-	rung   xsync.Bool
-	signal xsync.Signal
+	rung xsync.Bool
+	call func()
 }
 
-// Init makes b a bell that nobody has rung.
-func (b *Bell) Init() { b.signal = xsync.NewSignal(1) }
+// Init makes b a bell that nobody has rung. call is called by whoever rings it first, and must not
+// wait.
+func (b *Bell) Init(call func()) { b.call = call }
 
 // Ring calls the driver.
 func (b *Bell) Ring() {
 	if b.rung.CompareAndSwap(false, true) {
-		b.signal.TrySend()
+		b.call()
 	}
 }
-
-// C returns where the driver waits for the bell: it receives once a call.
-func (b *Bell) C() <-chan struct{} { return b.signal.C() }
 
 // Clear is called by the driver before it looks. Who rings later calls it again.
 func (b *Bell) Clear() { b.rung.Store(false) }

@@ -37,6 +37,7 @@ type process struct {
 	Share
 	lease int64
 	bell  Bell
+	calls xsync.Signal
 	agent *line.Agent
 	valid xsync.Bool
 }
@@ -45,7 +46,8 @@ func newWorld(x *interleave.Run, size int64, rw bool, tenure int64, processes in
 	w := &world{Run: x, state: line.State{Rev: 1, Size: size}}
 	for i := range processes {
 		p := &process{world: w, lease: int64(i + 1)}
-		p.bell.Init()
+		p.calls = xsync.NewSignal(1)
+		p.bell.Init(func() { p.calls.TrySend() })
 		p.valid.Store(true)
 		p.Init(&p.bell, p.valid.Load)
 		p.agent = line.NewAgent(p.lease, 0, tenure, rw, &p.Share)
@@ -115,7 +117,7 @@ func (p *process) drive() {
 			p.agent.Answered()
 			continue
 		}
-		p.bell.signal.Receive()
+		p.calls.Receive()
 	}
 }
 

@@ -13,21 +13,27 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
+// A bellman is called by the bell of a share.
+type bellman struct {
+	Bell
+	calls chan struct{}
+}
+
 // newShare returns a share of given permits, until the test says that it is not valid.
-func newShare(given int64) (s *Share, bell *Bell, valid *bool) {
-	s, bell, valid = new(Share), new(Bell), new(bool)
+func newShare(given int64) (s *Share, bell *bellman, valid *bool) {
+	s, bell, valid = new(Share), &bellman{calls: make(chan struct{}, 1)}, new(bool)
 	*valid = true
-	bell.Init()
-	s.Init(bell, func() bool { return *valid })
+	bell.Init(func() { bell.calls <- struct{}{} })
+	s.Init(&bell.Bell, func() bool { return *valid })
 	s.Resize(given)
 	return s, bell, valid
 }
 
 // isRung reports whether the driver is called, and hears it.
-func isRung(b *Bell) bool {
+func (b *bellman) isRung() bool {
 	defer b.Clear()
 	select {
-	case <-b.C():
+	case <-b.calls:
 		return true
 	default:
 		return false
@@ -44,14 +50,14 @@ func TestTheDriverIsToldOfWhoGivesUp(t *testing.T) {
 	require.Nil(t, txn)
 	ended := make(chan error)
 	go func() { ended <- s.Wait(waiter.After(50*time.Millisecond), 1) }()
-	<-bell.C() // it waits
+	<-bell.calls // it waits
 	bell.Clear()
 	txn, _ = s.Plan(a, 0)
 	require.Len(t, txn.Ops, 1)
 	a.Answered()
 	a.See(6, 1, line.Entry{Key: line.Key{Lease: 7}, Create: 6, Mod: 6, Weight: 1})
 	require.Error(t, <-ended)
-	require.True(t, isRung(bell))
+	require.True(t, bell.isRung())
 	txn, _ = s.Plan(a, 0)
 	require.Equal(t, []line.Op{{Key: line.Key{Lease: 7}, Mod: 6}}, txn.Ops)
 }
@@ -100,20 +106,20 @@ func TestTheDriverIsToldOfReleasesThatItWants(t *testing.T) {
 	s, bell, _ := newShare(2)
 	require.True(t, s.Try(2))
 	require.True(t, s.Release(1))
-	require.False(t, isRung(bell), "nobody waits")
+	require.False(t, bell.isRung(), "nobody waits")
 	require.True(t, s.Try(1))
 	s.attention.Store(onIdle)
 	s.Resize(1)
 	require.True(t, s.Release(1))
-	require.False(t, isRung(bell), "nothing is free")
+	require.False(t, bell.isRung(), "nothing is free")
 	require.True(t, s.Release(1))
-	require.True(t, isRung(bell))
+	require.True(t, bell.isRung())
 	s.Resize(2)
 	require.True(t, s.Try(2))
 	s.Resize(1)
 	s.attention.Store(onDebt)
 	require.True(t, s.Release(1))
-	require.True(t, isRung(bell))
+	require.True(t, bell.isRung())
 }
 
 // What is released without a handle is counted apart, so that it is nobody's with a handle.

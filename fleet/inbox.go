@@ -1,0 +1,185 @@
+package fleet
+
+import (
+	"context"
+	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/farad-go/farad/fleet/internal/line"
+)
+
+// mostRevisions is how many revisions wait for a driver. If there are more they are dropped, and
+// the driver reads the line.
+const mostRevisions = 256
+
+// An inbox is what a driver is to look at, and has a goroutine do so: at rest a driver has none.
+// Nobody who puts something there waits for the driver.
+type inbox struct {
+	run func() // looks until take reports that nothing is there
+
+	mu        sync.Mutex
+	running   bool // run runs, or is about to; for ever if the driver has ended
+	something bool // is there, at which run has not looked
+	todo
+	revisions []revision // in order
+	missed    int64      // the line was changed up to here, and not all of that is in revisions
+}
+
+// A todo is what a driver is to do, besides looking at its tenancies and agents.
+type todo struct {
+	rung      bool            // goroutines of the process have changed something
+	strangers bool            // somebody wants names that are not known
+	rounds    []chan struct{} // closed when the driver has asked the server once
+	answers   []answer        // of transactions
+	read      *line.State     // a state of the line
+	reread    bool            // as it was read because changes were missing
+	refusal   error           // of a transaction, of a read or of a new session: the last one
+}
+
+// post has the driver look at what put puts into the inbox.
+func (d *driver) post(put func(in *inbox)) {
+	d.in.mu.Lock()
+	put(&d.in)
+	d.in.wakeLocked()
+	d.in.mu.Unlock()
+}
+
+func (in *inbox) wakeLocked() {
+	in.something = true
+	if !in.running {
+		in.running = true
+		go in.run()
+	}
+}
+
+// wake has the driver look at its tenancies and agents.
+func (d *driver) wake() { d.post(func(*inbox) {}) }
+
+// ring is wake, but may be some time later. It is what the bell calls.
+func (d *driver) ring() { d.post(func(in *inbox) { in.rung = true }) }
+
+// pass has the driver see what was changed in its line at rev.
+func (d *driver) pass(rev int64, events []*clientv3.Event) {
+	var changes []line.Change
+	for _, e := range events {
+		if c, ok := d.store.parse(e.Kv); ok {
+			changes = append(changes, c)
+		}
+	}
+	d.post(func(in *inbox) {
+		if len(in.revisions) < mostRevisions {
+			in.revisions = append(in.revisions, revision{rev: rev, changes: changes})
+			return
+		}
+		in.revisions, in.missed = nil, rev
+	})
+}
+
+// miss tells the driver that it may have missed what was changed up to rev, unless it has read the
+// line since. Later changes are passed.
+func (d *driver) miss(rev int64) {
+	d.post(func(in *inbox) { in.revisions, in.missed = nil, rev })
+}
+
+// take returns what is there, and whether there is anything. If not, run must end.
+func (in *inbox) take() (t todo, ok bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.something {
+		in.running = false
+		return t, false
+	}
+	t, in.todo, in.something = in.todo, todo{}, false
+	return t, true
+}
+
+// follow returns the revisions for a driver that knows the line as it was at rev. If changes before
+// them are missing it returns up to where. They stay then, until the driver has read the line.
+func (in *inbox) follow(rev int64) (all []revision, missed int64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if rev < in.missed {
+		return nil, in.missed
+	}
+	all, in.revisions = in.revisions, nil
+	return all, 0
+}
+
+// Reads are those of a line by who needs to know it as it is now. Many share a read: it is for all
+// who asked before it was sent.
+type reads struct {
+	running sync.WaitGroup // readAll
+
+	mu   sync.Mutex
+	next *read // to be sent
+	busy bool  // readAll runs
+	over bool  // nothing is read any more
+}
+
+// A read is one that is to be sent, is under way, or has ended.
+type read struct {
+	done  chan struct{}
+	state line.State
+	err   error
+}
+
+// read reads the line. The state is that of a time after the call. It is shared: nobody may change
+// it. The driver learns it, too.
+func (d *driver) read(ctx context.Context) (line.State, error) {
+	r := d.reads.ask(d.readAll)
+	if r == nil {
+		return line.State{}, ErrClosed
+	}
+	select {
+	case <-r.done:
+		return r.state, r.err
+	case <-ctx.Done():
+		return line.State{}, ctx.Err()
+	}
+}
+
+// ask returns the next read, nil if there is to be none, and runs all if that does not run.
+func (r *reads) ask(all func()) *read {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return nil
+	}
+	if r.next == nil {
+		r.next = &read{done: make(chan struct{})}
+	}
+	if !r.busy {
+		r.busy = true
+		r.running.Go(all)
+	}
+	return r.next
+}
+
+// take returns the read that is to be sent now, nil if there is none.
+func (r *reads) take() *read {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := r.next
+	r.next, r.busy = nil, next != nil
+	return next
+}
+
+// end waits until no read is under way. Later ones fail.
+func (r *reads) end() {
+	r.mu.Lock()
+	r.over = true
+	r.mu.Unlock()
+	r.running.Wait()
+}
+
+// readAll reads for as long as somebody asks.
+func (d *driver) readAll() {
+	for r := d.reads.take(); r != nil; r = d.reads.take() {
+		r.state, r.err = d.store.within(d.ctx, d.store.read)
+		if r.err == nil {
+			d.post(func(in *inbox) { in.read = &r.state })
+		}
+		close(r.done)
+	}
+}

@@ -1,0 +1,326 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/farad-go/farad/fleet/internal/line"
+)
+
+// A revision is all changes of a line at one revision, or the line as a whole.
+type revision struct {
+	rev     int64
+	changes []line.Change
+	whole   *line.State
+}
+
+// A feed is a watch of all keys with a prefix, for the drivers of the lines there. A process has
+// one, of its namespace, however many lines it has opened. Changes of other lines arrive, too, and
+// are dropped.
+//
+// If etcd refuses that watch, because a role covers single lines only, each line has a feed of its
+// own meanwhile. See apart.
+//
+// Invariants:
+//
+//  1. A driver that has joined is passed each change of its line after the feed's revision, in
+//     order. It is told that revision: what it had read before may be older, and then changes are
+//     missing. (TestDriversKnowTheirLines)
+//  2. All changes of a line at one revision are passed on at once.
+//     (TestDriversKnowTheirLines)
+//  3. If changes cannot be had any more, the drivers are told up to which revision they miss some.
+//     (TestDriversKnowTheirLines)
+//  4. What is passed on waits for no driver. (TestADriverThatIsLate)
+type feed struct {
+	client *clientv3.Client
+	space  int    // length of the namespace, with its slash
+	prefix string // of the keys that are watched
+	ttl    time.Duration
+	limit  time.Duration // how long an answer is waited for
+	only   *driver       // of a part: the line's
+
+	start chan struct{} // closed when rev is set
+	known atomic.Int64  // the revision of the last answer that did not come by the watch
+	news  chan struct{} // there was another one
+	done  chan struct{} // closed when run has ended
+
+	mu    sync.Mutex
+	rev   int64                // what was changed up to it was passed on; 0: no line was opened
+	lines map[string][]*driver // by the prefix of their keys
+	split *parts               // the lines' feeds, while the whole is refused
+}
+
+func newFeed(client *clientv3.Client, namespace string, ttl, limit time.Duration) *feed {
+	prefix := namespace + "/"
+	return &feed{
+		client: client, space: len(prefix), prefix: prefix, ttl: ttl, limit: limit,
+		start: make(chan struct{}), news: make(chan struct{}, 1), done: make(chan struct{}),
+		lines: make(map[string][]*driver),
+	}
+}
+
+// join has d be passed the changes of its line. It has read the line at rev.
+func (fd *feed) join(d *driver, rev int64) {
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	if fd.rev == 0 {
+		fd.rev = rev
+		close(fd.start)
+	}
+	fd.lines[d.store.prefix] = append(fd.lines[d.store.prefix], d)
+	d.miss(fd.rev)
+	if fd.split != nil {
+		fd.split.add(fd, d, rev)
+	}
+}
+
+// leave ends what join has begun.
+func (fd *feed) leave(d *driver) {
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	all := slices.DeleteFunc(fd.lines[d.store.prefix], func(o *driver) bool { return o == d })
+	if fd.lines[d.store.prefix] = all; len(all) == 0 {
+		delete(fd.lines, d.store.prefix)
+	}
+	if fd.split != nil {
+		fd.split.drop(d)
+	}
+}
+
+// heard is called with the revision of an answer that did not come by the watch. If the watch has
+// not got there it may hang.
+func (fd *feed) heard(rev int64) {
+	fd.known.Store(rev)
+	signal(fd.news)
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	if fd.split != nil {
+		for _, p := range fd.split.feeds {
+			p.heard(rev)
+		}
+	}
+}
+
+// run passes changes on until ctx is done.
+func (fd *feed) run(ctx context.Context) {
+	defer close(fd.done)
+	select {
+	case <-fd.start:
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil {
+		fd.goOn(ctx, fd.stream(ctx))
+	}
+}
+
+// goOn waits until a server that works says which revision is the newest. If changes up to it
+// cannot be had any more, the lines are read again.
+func (fd *feed) goOn(ctx context.Context, compacted bool) {
+	for ctx.Err() == nil {
+		now, err := fd.now(ctx)
+		switch {
+		case err == nil && (compacted || now < fd.revision()):
+			fd.skip(now)
+			return
+		case err == nil:
+			return
+		case isRefusal(err) && fd.only == nil:
+			fd.apart(ctx)
+			continue // where the whole was: what the parts have passed on is known then
+		case isRefusal(err):
+			fd.only.tellRefusal(err)
+		}
+		pause(ctx, retryAfter(err, fd.limit))
+	}
+}
+
+// now returns the newest revision, linearizably.
+func (fd *feed) now(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, fd.limit)
+	defer cancel()
+	r, err := fd.client.Get(ctx, fd.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+	if err != nil {
+		return 0, err
+	}
+	return r.Header.GetRevision(), nil
+}
+
+func (fd *feed) revision() int64 {
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	return fd.rev
+}
+
+// skip begins anew at the revision now.
+func (fd *feed) skip(now int64) {
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	fd.rev = now
+	for _, ds := range fd.lines {
+		for _, d := range ds {
+			d.miss(now)
+		}
+	}
+}
+
+// watches counts the streams of watches.
+var watches atomic.Int64
+
+// stream watches until the stream fails, or the member has no leader, and reports whether changes
+// since were compacted. Neither gRPC nor the client notices a server that hangs. So it is asked for
+// a sign of life if another answer had a revision at which the watch has not arrived, or if there
+// was no news for long. The client would give another watch the same stream, although it hangs: so
+// each has metadata of its own.
+func (fd *feed) stream(ctx context.Context) (compacted bool) {
+	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(
+		clientv3.WithRequireLeader(ctx), "farad-watch", strconv.FormatInt(watches.Add(1), 10)))
+	defer cancel()
+	late := time.AfterFunc(fd.limit, cancel) // Watch waits for the server
+	rev := fd.revision()
+	events := fd.client.Watch(ctx, fd.prefix, clientv3.WithPrefix(), clientv3.WithRev(rev+1))
+	late.Stop()
+	quiet := time.NewTimer(3 * fd.ttl)
+	defer quiet.Stop()
+	for asked := false; ; {
+		select {
+		case r, ok := <-events:
+			if !ok {
+				return false
+			}
+			if err := r.Err(); err != nil {
+				return errors.Is(err, rpctypes.ErrCompacted)
+			}
+			rev = fd.pass(&r)
+			asked = false
+			quiet.Reset(3 * fd.ttl)
+			continue
+		case <-fd.news:
+			if asked || fd.known.Load() <= rev {
+				continue
+			}
+		case <-quiet.C:
+			if asked {
+				return false
+			}
+		}
+		once, cancel := context.WithTimeout(ctx, fd.limit)
+		err := fd.client.RequestProgress(once)
+		cancel()
+		if err != nil {
+			return false
+		}
+		asked = true
+		quiet.Reset(fd.ttl / 6) // as long as a renewal waits
+	}
+}
+
+// pass passes on what the watch has brought, and returns the revision at which it is now.
+func (fd *feed) pass(r *clientv3.WatchResponse) int64 {
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	for events := r.Events; len(events) > 0; {
+		rev := events[0].Kv.ModRevision
+		n := slices.IndexFunc(events, func(e *clientv3.Event) bool { return e.Kv.ModRevision != rev })
+		if n < 0 {
+			n = len(events)
+		}
+		fd.passLocked(rev, events[:n])
+		fd.rev = max(fd.rev, rev)
+		events = events[n:]
+	}
+	if r.IsProgressNotify() {
+		fd.rev = max(fd.rev, r.Header.GetRevision())
+	}
+	return fd.rev
+}
+
+// passLocked passes on what was changed at rev. The end of a lease concerns many lines at once.
+func (fd *feed) passLocked(rev int64, events []*clientv3.Event) {
+	slices.SortFunc(events, func(a, b *clientv3.Event) int { return bytes.Compare(a.Kv.Key, b.Kv.Key) })
+	for len(events) > 0 {
+		prefix := fd.lineOf(events[0].Kv.Key)
+		n := 1
+		for n < len(events) && bytes.HasPrefix(events[n].Kv.Key, prefix) {
+			n++
+		}
+		for _, d := range fd.lines[string(prefix)] {
+			d.pass(rev, events[:n])
+		}
+		events = events[n:]
+	}
+}
+
+// lineOf returns the prefix of all keys of the line that a key is of: namespace, kind and name. Of
+// a key of no line it returns the key.
+func (fd *feed) lineOf(key []byte) []byte {
+	end := fd.space
+	for range 2 {
+		i := bytes.IndexByte(key[end:], '/')
+		if i < 0 {
+			return key
+		}
+		end += i + 1
+	}
+	return key[:end]
+}
+
+// Parts are feeds of one line each. They are for a role that covers single lines: etcd then refuses
+// the watch of all. They cost a stream a line, as their guide says.
+type parts struct {
+	ctx     context.Context //nolint:containedctx // of all of them
+	feeds   map[*driver]*feed
+	stops   map[*driver]context.CancelFunc
+	running sync.WaitGroup
+}
+
+// apart has each line have a feed of its own, until the whole is not refused any more.
+func (fd *feed) apart(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := &parts{ctx: ctx, feeds: make(map[*driver]*feed), stops: make(map[*driver]context.CancelFunc)}
+	fd.mu.Lock()
+	fd.split = p
+	for _, ds := range fd.lines {
+		for _, d := range ds {
+			p.add(fd, d, fd.rev)
+		}
+	}
+	fd.mu.Unlock()
+	for err := error(rpctypes.ErrPermissionDenied); err != nil && ctx.Err() == nil; {
+		pause(ctx, 4*fd.ttl)
+		_, err = fd.now(ctx)
+	}
+	fd.mu.Lock()
+	fd.split = nil
+	fd.mu.Unlock()
+	cancel()
+	p.running.Wait()
+}
+
+// add starts the feed of a line after the revision rev. The lock of the whole, fd, is held.
+func (p *parts) add(fd *feed, d *driver, rev int64) {
+	one := newFeed(fd.client, "", fd.ttl, fd.limit)
+	one.space, one.prefix, one.only = fd.space, d.store.prefix, d
+	one.join(d, rev)
+	ctx, stop := context.WithCancel(p.ctx)
+	p.feeds[d], p.stops[d] = one, stop
+	p.running.Go(func() { one.run(ctx) })
+}
+
+func (p *parts) drop(d *driver) {
+	if stop := p.stops[d]; stop != nil {
+		stop()
+	}
+	delete(p.feeds, d)
+	delete(p.stops, d)
+}
