@@ -91,12 +91,14 @@ func (f *Fleet) members(ctx context.Context) (map[int64]string, error) {
 type mirror struct {
 	seen   sync.Mutex // held by the driver to write, and by others to read
 	state  line.State
-	sights map[line.Key]sight
-	denied error // of the last refusal, until a transaction or a new session succeeds
+	sights []sight // of the entries of state, in their order
+	last   []sight // the memory of the sights before
+	denied error   // of the last refusal, until a transaction or a new session succeeds
 }
 
 // A sight is an entry as this process has seen it.
 type sight struct {
+	key   line.Key
 	holds bool
 	since time.Time
 }
@@ -114,17 +116,26 @@ func (m *mirror) learn(r revision) {
 	m.lookLocked()
 }
 
-// lookLocked notes since when the entries are as they are.
+// lookLocked notes since when the entries are as they are. What was seen before is in the order of
+// the line, as the entries are.
 func (m *mirror) lookLocked() {
-	sights := make(map[line.Key]sight, len(m.state.Entries))
+	now, before, i := time.Now(), m.sights, 0
+	sights := m.last[:0]
 	for e, holds := range m.state.Holding {
-		s, ok := m.sights[e.Key]
-		if !ok || s.holds != holds {
-			s = sight{holds, time.Now()}
+		s := sight{e.Key, holds, now}
+		j := i
+		for j < len(before) && before[j].key != e.Key {
+			j++
 		}
-		sights[e.Key] = s
+		if j < len(before) {
+			if before[j].holds == holds {
+				s.since = before[j].since
+			}
+			i = j + 1
+		}
+		sights = append(sights, s)
 	}
-	m.sights = sights
+	m.sights, m.last = sights, before
 }
 
 // deny notes an error by which etcd refuses what the line needs, nil if it does not any more.
@@ -153,7 +164,8 @@ func (d *driver) status() Status {
 	for e, holds := range d.state.Holding {
 		others = others || !holds && e.Lease != lease
 		st.Blocks = append(st.Blocks, Block{
-			Lease: e.Lease, Own: e.Lease == lease, Permits: e.Weight, Holds: holds, Since: d.sights[e.Key].since,
+			Lease: e.Lease, Own: e.Lease == lease, Permits: e.Weight, Holds: holds,
+			Since: d.sights[len(st.Blocks)].since,
 		})
 	}
 	for i := range st.Blocks {

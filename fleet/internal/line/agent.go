@@ -437,7 +437,8 @@ func (a *Agent) want(oldest, all int64) int64 {
 	free, active := a.state.Size, []int64{a.lease}
 	for _, e := range a.state.Entries {
 		free -= min(e.Weight, free)
-		if !slices.Contains(active, e.Lease) {
+		// Of more than half the size each has a share of one, however many there are.
+		if int64(len(active)) <= a.state.Size/2 && !slices.Contains(active, e.Lease) {
 			active = append(active, e.Lease)
 		}
 	}

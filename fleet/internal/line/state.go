@@ -54,13 +54,16 @@ func (s *State) Apply(rev int64, changes ...Change) {
 		case c.Weight == 0 && i >= 0:
 			s.Entries = slices.Delete(s.Entries, i, i+1)
 		case c.Weight == 0:
-		case i >= 0:
+		case i >= 0 && s.Entries[i].Create == c.Create:
 			s.Entries[i] = c
 		default:
-			s.Entries = append(s.Entries, c)
+			if i >= 0 {
+				s.Entries = slices.Delete(s.Entries, i, i+1)
+			}
+			at, _ := slices.BinarySearchFunc(s.Entries, c, order)
+			s.Entries = slices.Insert(s.Entries, at, c)
 		}
 	}
-	s.Sort()
 }
 
 // A Change is an entry as a change has left it, with weight 0 if it is gone. With SizeKey it is the
@@ -76,10 +79,10 @@ func (s *State) find(k Key) int {
 
 // Sort puts the entries in order. Two of one transaction have one create revision: their keys
 // decide.
-func (s *State) Sort() {
-	slices.SortFunc(s.Entries, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(a.Create, b.Create), cmp.Compare(a.Lease, b.Lease), cmp.Compare(a.Seq, b.Seq))
-	})
+func (s *State) Sort() { slices.SortFunc(s.Entries, order) }
+
+func order(a, b Entry) int {
+	return cmp.Or(cmp.Compare(a.Create, b.Create), cmp.Compare(a.Lease, b.Lease), cmp.Compare(a.Seq, b.Seq))
 }
 
 // Clone returns a copy that shares nothing with s.

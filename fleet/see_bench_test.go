@@ -1,0 +1,41 @@
+package fleet
+
+import (
+	"testing"
+
+	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/waiter"
+)
+
+// BenchmarkSee measures what a change of a line with 200 entries costs each process that has one of
+// them.
+func BenchmarkSee(b *testing.B) {
+	st := line.State{Rev: 1000, Size: 4}
+	for i := range int64(200) {
+		st.Entries = append(st.Entries, line.Entry{Key: line.Key{Lease: i + 1, Seq: 1}, Create: i + 2, Mod: i + 2, Weight: 1})
+	}
+	f := &Fleet{ctx: b.Context()}
+	d := newDriver(f, kindSemaphore, "s", newStore(nil, "ns", kindSemaphore, "s", 0, nil), st)
+	d.in.run = func() {}
+	t := d.current.Load()
+	s := &seat{t: t, agent: line.NewAgent(100, 0, 0, false, &t.Share)}
+	s.agent.Learn(st, 0)
+	d.loop.seats = append(d.loop.seats, s)
+	t.Bound(MaxPermits)
+	var waits waiter.Future
+	waits.Init(t, 1)
+	waits.Poll(nil)
+	defer waits.Cancel()
+	b.ReportAllocs()
+	for i := int64(0); b.Loop(); i++ {
+		gone := d.state.Entries[0].Key
+		if gone.Lease == 100 {
+			gone = d.state.Entries[1].Key
+		}
+		rev := d.state.Rev + 1
+		d.loop.see(revision{rev: rev, changes: []line.Change{
+			{Key: gone}, {Key: line.Key{Lease: gone.Lease, Seq: gone.Seq + 1}, Create: rev, Mod: rev, Weight: 1},
+		}})
+		t.Plan(s.agent, 0)
+	}
+}
