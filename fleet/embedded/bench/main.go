@@ -9,11 +9,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/embedded/cluster"
@@ -24,11 +29,12 @@ func main() {
 	cluster.Main()
 	child.Main("holder", hold)
 	rounds := flag.Int("rounds", 5, "how often each pair is measured; the medians are shown")
+	only := flag.String("only", "", "measure one group of rows only: "+strings.Join(slices.Sorted(maps.Keys(measures)), ", "))
 	slice := flag.Duration("time", 2*time.Second, "how long each measurement lasts")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *rounds, *slice); err != nil {
+	if err := run(ctx, *only, *rounds, *slice); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -42,9 +48,20 @@ type bench struct {
 	slice   time.Duration
 	names   int // of semaphores, so that each measurement has its own
 	trip    time.Duration
+	dial    []grpc.DialOption // of the clients of members
 }
 
-func run(ctx context.Context, rounds int, slice time.Duration) (err error) {
+// The measures, and their order.
+var (
+	order    = []string{"nohold", "one", "held", "fairness", "waits", "closing", "kills", "rest", "crowd"}
+	measures = map[string]func(*bench) ([]row, error){
+		"nohold": (*bench).noHold, "one": (*bench).oneProcess, "held": (*bench).held, "fairness": (*bench).fairness,
+		"waits": (*bench).waits, "closing": (*bench).closing, "kills": (*bench).kills, "rest": (*bench).rest,
+		"crowd": (*bench).crowd,
+	}
+)
+
+func run(ctx context.Context, only string, rounds int, slice time.Duration) (err error) {
 	c, err := cluster.Start(ctx, 3)
 	if err != nil {
 		return err
@@ -58,10 +75,11 @@ func run(ctx context.Context, rounds int, slice time.Duration) (err error) {
 	fmt.Printf("Medians of %d rounds of %v. ", rounds, slice)
 	fmt.Printf("A transaction takes %v.\n\n", b.trip.Round(10*time.Microsecond))
 	fmt.Println("| what | Farad | other | ratio | target | |\n|---|---|---|---|---|---|")
-	for _, measure := range []func() ([]row, error){
-		b.noHold, b.oneProcess, b.held, b.fairness, b.waits, b.closing, b.kills,
-	} {
-		rows, err := measure()
+	for _, name := range order {
+		if only != "" && name != only {
+			continue
+		}
+		rows, err := measures[name](b)
 		if err != nil {
 			return err
 		}
@@ -129,7 +147,9 @@ func (b *bench) members(n int, opts ...fleet.Option) (fs []*fleet.Fleet, end fun
 		}
 	}
 	for range n {
-		c, err := b.cluster.Client()
+		c, err := clientv3.New(clientv3.Config{
+			Endpoints: b.cluster.Endpoints(), Logger: zap.NewNop(), DialOptions: b.dial,
+		})
 		if err != nil {
 			return fs, end, err
 		}
