@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -67,7 +69,7 @@ func (n *network) directory(i int) string { return filepath.Join(n.sockets, memb
 
 // serve returns where clients reach member i, and the proxy by which it reaches its peers.
 func (n *network) serve(i int) (clients, peers string, err error) {
-	if clients, err = n.listen(n.toMember(i, func() bool { return n.cut[i]&Clients == 0 })); err != nil {
+	if clients, err = n.listen(n.toMember(i, func() bool { return n.cut[i]&Clients == 0 }, nil)); err != nil {
 		return "", "", err
 	}
 	peers, err = n.listen(func(conn net.Conn) {
@@ -78,15 +80,15 @@ func (n *network) serve(i int) (clients, peers string, err error) {
 		open := func() bool { return (n.cut[i]|n.cut[j])&Peers == 0 }
 		// The answer waits: a member that gives up must not have sent a request yet.
 		if n.await(open) == nil && grantSOCKS(conn) == nil {
-			n.relay(conn, filepath.Join(n.directory(j), peerSocket), open)
+			n.relay(conn, filepath.Join(n.directory(j), peerSocket), open, nil)
 		}
 	})
 	return clients, peers, err
 }
 
 // toMember handles connections of clients to member i.
-func (n *network) toMember(i int, open func() bool) func(net.Conn) {
-	return func(conn net.Conn) { n.relay(conn, filepath.Join(n.directory(i), clientSocket), open) }
+func (n *network) toMember(i int, open func() bool, delay *atomic.Int64) func(net.Conn) {
+	return func(conn net.Conn) { n.relay(conn, filepath.Join(n.directory(i), clientSocket), open, delay) }
 }
 
 func (n *network) partition(i int, from Side) {
@@ -156,22 +158,29 @@ func (n *network) closing(conn net.Conn) func() {
 }
 
 // relay connects a connection to a socket, and lets bytes pass while open returns true. Neither end
-// learns that the other one is gone while it does not.
-func (n *network) relay(conn net.Conn, socket string, open func() bool) {
+// learns that the other one is gone while it does not. Each byte is under way for as long as delay
+// says, if there is one.
+func (n *network) relay(conn net.Conn, socket string, open func() bool, delay *atomic.Int64) {
 	if n.await(open) != nil {
 		return
 	}
-	to, err := net.Dial("unix", socket)
+	member, err := net.Dial("unix", socket)
 	if err != nil {
 		return // there is no member: the connection is closed
 	}
-	defer n.closing(to)()
+	defer n.closing(member)()
 	var directions sync.WaitGroup
-	for _, d := range [][2]net.Conn{{conn, to}, {to, conn}} {
+	for _, d := range [][2]net.Conn{{conn, member}, {member, conn}} {
 		directions.Go(func() {
-			n.copy(d[1], d[0], open)
+			if delay == nil {
+				n.copy(d[1], d[0], open)
+			} else {
+				f := newFar(d[1], delay)
+				n.copy(f, d[0], open)
+				f.end()
+			}
 			// Neither gRPC nor HTTP closes only one direction.
-			_, _ = conn.Close(), to.Close()
+			_, _ = conn.Close(), member.Close()
 		})
 	}
 	directions.Wait()
@@ -222,17 +231,67 @@ func grantSOCKS(conn net.Conn) error {
 	return err
 }
 
+// A far passes on what is written to it after a delay, in order.
+type far struct {
+	to     io.Writer
+	delay  *atomic.Int64
+	queue  chan parcel
+	failed chan struct{} // closed when a write to the other end has failed
+	done   chan struct{} // closed when all is passed on
+	err    error         // set before failed is closed
+}
+
+type parcel struct {
+	bytes []byte
+	due   time.Time
+}
+
+func newFar(to io.Writer, delay *atomic.Int64) *far {
+	f := &far{
+		to: to, delay: delay, queue: make(chan parcel, 1024), failed: make(chan struct{}), done: make(chan struct{}),
+	}
+	go f.run()
+	return f
+}
+
+func (f *far) run() {
+	defer close(f.done)
+	for p := range f.queue {
+		time.Sleep(time.Until(p.due))
+		if _, f.err = f.to.Write(p.bytes); f.err != nil {
+			close(f.failed)
+			return
+		}
+	}
+}
+
+func (f *far) Write(b []byte) (int, error) {
+	select {
+	case f.queue <- parcel{slices.Clone(b), time.Now().Add(time.Duration(f.delay.Load()))}:
+		return len(b), nil
+	case <-f.failed:
+		return 0, f.err
+	}
+}
+
+// end waits until everything is passed on.
+func (f *far) end() {
+	close(f.queue)
+	<-f.done
+}
+
 // A Link is a way from one client to all members. It ends with the cluster.
 type Link struct {
 	network   *network
 	endpoints []string
 	cut       bool
+	delay     atomic.Int64 // of each direction
 }
 
 func (n *network) link() (*Link, error) {
 	l := &Link{network: n}
 	for i := range n.cut {
-		address, err := n.listen(n.toMember(i, func() bool { return !l.cut && n.cut[i]&Clients == 0 }))
+		address, err := n.listen(n.toMember(i, func() bool { return !l.cut && n.cut[i]&Clients == 0 }, &l.delay))
 		if err != nil {
 			return nil, err
 		}
@@ -253,3 +312,6 @@ func (l *Link) Cut() {
 func (l *Link) Heal() {
 	l.network.change(func() { l.cut = false })
 }
+
+// Delay has everything take roundTrip longer to the members and back, from now on.
+func (l *Link) Delay(roundTrip time.Duration) { l.delay.Store(int64(roundTrip / 2)) }
