@@ -222,7 +222,7 @@ func (l *loop) follow() {
 		st, err := l.read(l.ctx)
 		if err != nil || st.Rev < missed {
 			l.tellRefusal(err)
-			pause(l.ctx, retryAfter(err, l.store.limit))
+			pause(l.ctx, retryAfter(err, l.fleet.askRefusedAfter()))
 		}
 		l.post(func(in *inbox) { in.reread = true })
 	})
@@ -366,7 +366,7 @@ func (d *driver) commit(s *seat, txn *line.Txn) {
 			d.fleet.lost(s.session)
 		}
 		d.tellRefusal(err)
-		pause(d.ctx, retryAfter(err, d.store.limit))
+		pause(d.ctx, retryAfter(err, d.fleet.askRefusedAfter()))
 		st, err = d.store.within(d.ctx, d.store.read)
 	}
 	d.post(func(in *inbox) { in.answers = append(in.answers, answer{s, st, doubt, done, full}) })

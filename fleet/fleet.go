@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -76,6 +77,7 @@ type Fleet struct {
 	client      *clientv3.Client
 	namespace   string
 	ttl, tenure time.Duration
+	patience    *patience
 
 	session atomic.Pointer[session] // the newest
 	ctx     context.Context         // of all goroutines of the membership
@@ -83,6 +85,8 @@ type Fleet struct {
 	kept    chan struct{} // closed when the goroutine that renews the lease has ended
 	feed    *feed         // of all lines
 	turns   chan struct{} // has one for each request of a line that is under way
+
+	abandoned sync.Once // a Close gave up: somebody has to see to it that holders are told in time
 
 	names atomic.Pointer[map[int64]string] // of processes, by their leases, as they were last asked for
 
@@ -92,8 +96,12 @@ type Fleet struct {
 }
 
 // New joins the fleet that uses namespace. All keys begin with the namespace and a slash. New waits
-// for the first lease, until ctx is done. The client remains the caller's: its endpoints,
-// authentication and TLS are used as they are. It must stay open until Close has returned.
+// for the first lease, until ctx is done. It fails at once if etcd answers, but takes more than a
+// third of the TTL for it: such a lease could not be kept.
+//
+// The client remains the caller's: its endpoints, authentication and TLS are used as they are. It
+// must stay open until Close has returned. For renewals there are connections to single members
+// beside the client's, unless its Lease is not etcd's own: then that is asked.
 func New(ctx context.Context, client *clientv3.Client, namespace string, opts ...Option) (*Fleet, error) {
 	namespace = strings.TrimRight(namespace, "/")
 	if client == nil || namespace == "" {
@@ -109,8 +117,9 @@ func New(ctx context.Context, client *clientv3.Client, namespace string, opts ..
 		}
 		opt(f)
 	}
+	f.patience = newPatience(f.ttl)
 	f.ctx, f.stop = context.WithCancel(context.Background())
-	f.feed = newFeed(client, namespace, f.ttl, f.answerWithin())
+	f.feed = newFeed(client, namespace, f.ttl, f.patience)
 	if err := f.join(ctx); err != nil {
 		f.stop()
 		return nil, err
@@ -127,60 +136,112 @@ type member struct {
 	Since time.Time `json:"since"`
 }
 
-// answerWithin is for how long the answer of a server is waited for. The client asks another one
-// the next time. A server that hangs must not delay us until the lease ends.
-func (f *Fleet) answerWithin() time.Duration { return f.ttl / 4 }
+// answerWithin is for how long the answer of a server is waited for.
+func (f *Fleet) answerWithin() time.Duration { return f.patience.limit() }
 
-// ask makes a request, and makes it again while no server answers in time, until ctx is done. So
-// what follows it does not depend on which server it happens to meet: the client asks them in turn,
-// and who begins again from the start may meet the same one at the same point for ever.
+// ask makes a request, and makes it again while no server answers in time, until ctx is done.
 func (f *Fleet) ask(ctx context.Context, request func(context.Context) error) error {
-	for {
-		once, cancel := context.WithTimeout(ctx, f.answerWithin())
-		err := request(once)
-		late := once.Err() != nil
-		cancel()
-		if err == nil || !late || ctx.Err() != nil {
-			return err
-		}
-	}
+	return f.patience.ask(ctx, request)
 }
 
-// join gets a lease.
+// look is how often the clocks are looked at by who waits for the end of a session: often enough
+// for a holder who is told of it after a suspend to have most of the margin.
+func (f *Fleet) look() time.Duration { return min(f.ttl/40, 250*time.Millisecond) }
+
+// askRefusedAfter is for how long nothing is asked after a refusal.
+func (f *Fleet) askRefusedAfter() time.Duration { return askRefusedAfter(f.ttl) }
+
+func askRefusedAfter(ttl time.Duration) time.Duration { return min(ttl/4, 5*time.Second) }
+
+// joinTries is how often a lease is asked for that is over before it is ours, as one may be for
+// which the connection had to be made first.
+const joinTries = 3
+
+// join gets a lease. It fails if the servers are so far away that the lease could not be kept.
 func (f *Fleet) join(ctx context.Context) error {
+	nearest := time.Duration(math.MaxInt64)
+	for range joinTries {
+		s, trip, err := f.grant(ctx)
+		if err != nil {
+			return fmt.Errorf("fleet: join %s: %w", f.namespace, err)
+		}
+		nearest = min(nearest, trip)
+		if s.valid() && nearest <= f.ttl/farthest {
+			f.enter(s)
+			return nil
+		}
+		f.giveUp(ctx, s.lease)
+	}
+	return fmt.Errorf("fleet: join %s: etcd answers after %v: that is too long for a TTL of %v, which must be %d times as long",
+		f.namespace, nearest.Round(time.Millisecond), f.ttl, farthest)
+}
+
+// farthest says how far away servers may be: a TTL must be as many round trips. A session lasts for
+// 4/5 of the TTL, and is renewed after 1/3. So a renewal has 7/15 of it to come back.
+const farthest = 3
+
+// grant gets a lease and has others know whose it is. It returns how long an answer took.
+func (f *Fleet) grant(ctx context.Context) (s *session, trip time.Duration, err error) {
 	var sent clock.Instant
 	var r *clientv3.LeaseGrantResponse
-	err := f.ask(ctx, func(ctx context.Context) (err error) {
+	err = f.ask(ctx, func(ctx context.Context) (err error) {
 		sent = clock.Now()
 		r, err = f.client.Grant(ctx, int64(f.ttl/time.Second))
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("fleet: join %s: %w", f.namespace, err)
+		return nil, 0, err
 	}
+	trip = time.Duration(clock.Now().Mono - sent.Mono)
+	s = newSession(r.ID, sent, min(f.ttl, time.Duration(r.TTL)*time.Second))
+	var renewal sync.WaitGroup
+	if trip > f.ttl/10 { // a renewal that waited for the next answer might be too late
+		renewal.Go(func() { f.renewAtOnce(ctx, s) })
+	}
+	defer renewal.Wait()
 	host, _ := os.Hostname()
 	who, err := json.Marshal(member{host, os.Getpid(), time.Now().UTC()})
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	key := f.namespace + "/member/" + fmt.Sprintf("%016x", uint64(r.ID))
 	err = f.ask(ctx, func(ctx context.Context) error {
+		sent = clock.Now()
 		_, err := f.client.Put(ctx, key, string(who), clientv3.WithLease(r.ID))
 		return err
 	})
 	if err != nil {
-		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.answerWithin())
-		defer cancel()
-		_, _ = f.client.Revoke(after, r.ID) // otherwise leases pile up while this goes on
-		return fmt.Errorf("fleet: join %s: put %s: %w", f.namespace, key, err)
+		f.giveUp(ctx, r.ID)
+		return nil, 0, fmt.Errorf("put %s: %w", key, err)
 	}
-	f.session.Store(newSession(r.ID, sent, min(f.ttl, time.Duration(r.TTL)*time.Second)))
+	return s, min(trip, time.Duration(clock.Now().Mono-sent.Mono)), nil
+}
+
+// renewAtOnce renews s once, if that can be done in time.
+func (f *Fleet) renewAtOnce(ctx context.Context, s *session) {
+	ctx, cancel := context.WithTimeout(ctx, s.left())
+	defer cancel()
+	sent := clock.Now()
+	if r, err := f.client.KeepAliveOnce(ctx, s.lease); err == nil && r.TTL > 0 {
+		s.renew(sent, min(f.ttl, time.Duration(r.TTL)*time.Second))
+	}
+}
+
+// giveUp ends a lease that nobody uses: otherwise leases pile up while one is asked for in vain.
+func (f *Fleet) giveUp(ctx context.Context, lease clientv3.LeaseID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.answerWithin())
+	defer cancel()
+	_, _ = f.client.Revoke(ctx, lease)
+}
+
+// enter makes s the session of the membership.
+func (f *Fleet) enter(s *session) {
+	f.session.Store(s)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, d := range f.drivers {
 		d.wake()
 	}
-	return nil
 }
 
 // keep renews the lease, and gets another one when it is lost.
@@ -188,13 +249,12 @@ func (f *Fleet) keep() {
 	defer close(f.kept)
 	for f.ctx.Err() == nil {
 		s := f.session.Load()
-		for s.valid() && f.ctx.Err() == nil {
-			f.renew(s)
+		r := newRenewer(f, s)
+		r.keep()
+		if f.ctx.Err() == nil {
+			f.lost(s)
 		}
-		if f.ctx.Err() != nil {
-			return
-		}
-		f.lost(s)
+		r.close()
 		for f.ctx.Err() == nil {
 			ctx, cancel := context.WithTimeout(f.ctx, 3*f.answerWithin())
 			err := f.join(ctx)
@@ -205,42 +265,22 @@ func (f *Fleet) keep() {
 			for _, d := range f.running() {
 				d.tellRefusal(err)
 			}
-			pause(f.ctx, retryAfter(err, f.answerWithin()))
+			pause(f.ctx, retryAfter(err, f.askRefusedAfter()))
 		}
 	}
 }
 
-// renew waits until a renewal of s is due, and tries until one succeeds or s is lost.
-func (f *Fleet) renew(s *session) {
-	// A timer stands still while the machine is suspended, and does not follow the wall clock. So
-	// the clocks are looked at often: it is here that holders who only wait for Lost are told.
-	look := time.NewTicker(f.ttl / 20)
+// awaitLoss ends s when its time has run out, once nobody renews it.
+func (f *Fleet) awaitLoss(s *session) {
+	look := time.NewTicker(f.look())
 	defer look.Stop()
-	for due := clock.Now().Mono + int64(f.ttl/3); s.valid() && clock.Now().Mono < due; {
+	for s.valid() {
 		select {
 		case <-look.C:
 		case <-s.lost:
-			return
-		case <-f.ctx.Done():
-			return
 		}
 	}
-	for s.valid() && f.ctx.Err() == nil {
-		sent := clock.Now()
-		ctx, cancel := context.WithTimeout(f.ctx, min(s.left(), f.ttl/6))
-		r, err := f.client.KeepAliveOnce(ctx, s.lease)
-		cancel()
-		switch {
-		case err == nil && r.TTL > 0:
-			s.renew(sent, min(f.ttl, time.Duration(r.TTL)*time.Second))
-			f.feed.heard(r.GetRevision())
-			return
-		case errors.Is(err, rpctypes.ErrLeaseNotFound):
-			f.lost(s)
-		default:
-			pause(f.ctx, min(retryAfter(err, f.answerWithin()), s.left()))
-		}
-	}
+	f.lost(s)
 }
 
 // lost ends the session s and the tenancies that rely on it.
@@ -361,7 +401,7 @@ func (f *Fleet) Close(ctx context.Context) error {
 	f.awaitEnd(all)
 	s := f.session.Load()
 	if gaveUp { // the holders still run: the lease must outlast the session
-		time.AfterFunc(s.left(), func() { f.lost(s) })
+		f.abandoned.Do(func() { go f.awaitLoss(s) })
 		select {
 		case <-s.lost:
 			return nil

@@ -106,7 +106,7 @@ func (l *loop) askNames() {
 	}
 	l.named = time.Now()
 	l.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(l.ctx, l.store.limit)
+		ctx, cancel := context.WithTimeout(l.ctx, l.fleet.answerWithin())
 		defer cancel()
 		_, _ = l.fleet.members(ctx) // who looks again has it asked again
 	})

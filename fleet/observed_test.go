@@ -25,7 +25,7 @@ const ownLease = 7
 // one, and another process has that one. Nothing can be asked for: there is no server.
 func alone(t *testing.T, kind string, size int64) *driver {
 	t.Helper()
-	f := &Fleet{ttl: time.Minute, tenure: time.Hour, ctx: t.Context()}
+	f := &Fleet{ttl: time.Minute, patience: newPatience(time.Minute), tenure: time.Hour, ctx: t.Context()}
 	s := newStore(nil, "test", kind, "exports", time.Second, nil)
 	d := newDriver(f, kind, "exports", s, line.State{Rev: 9, Size: size, Entries: []line.Entry{
 		{Key: line.Key{Lease: ownLease}, Create: 2, Mod: 2, Weight: size - 1},

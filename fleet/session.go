@@ -17,11 +17,15 @@ import (
 //
 //  1. While valid reports true the server has not ended the lease, if the clocks of both run alike
 //     within the margin: the server counts from when it got a renewal, and so from later than the
-//     session does.
+//     session does. (TestASessionCountsFromTheSending, TestTheMarginIsAFifth)
 //  2. Once valid has reported false because of the time, or lost is set, it never reports true
-//     again. (renew changes only the end that it has found not to be over)
+//     again: renew changes only an end that it has found not to be over.
+//     (TestARenewalBringsNothingBack)
+//  3. A renewal never brings the end forward: the answer to an older one may come later.
+//     (TestAnOlderRenewalChangesNothing)
 type session struct {
 	lease clientv3.LeaseID
+	began int64                         // when the lease was asked for, on the monotonic clock
 	ends  atomic.Pointer[clock.Instant] // nil: lost
 	lost  chan struct{}                 // closed after ends is nil
 }
@@ -32,7 +36,7 @@ func margin(ttl time.Duration) time.Duration { return ttl / 5 }
 
 // newSession returns the session of a lease that was asked for at sent.
 func newSession(id clientv3.LeaseID, sent clock.Instant, ttl time.Duration) *session {
-	s := &session{lease: id, lost: make(chan struct{})}
+	s := &session{lease: id, began: sent.Mono, lost: make(chan struct{})}
 	ends := sent.Add(ttl - margin(ttl))
 	s.ends.Store(&ends)
 	return s
@@ -48,12 +52,12 @@ func (s *session) valid() bool {
 // false for one that is not: a renewal brings nothing back.
 func (s *session) renew(sent clock.Instant, ttl time.Duration) bool {
 	next := sent.Add(ttl - margin(ttl))
-	for {
+	for { // A retry follows only another's success.
 		ends := s.ends.Load()
 		if ends == nil || !clock.Now().Before(*ends) {
 			return false
 		}
-		if s.ends.CompareAndSwap(ends, &next) {
+		if next.Mono <= ends.Mono || s.ends.CompareAndSwap(ends, &next) {
 			return true
 		}
 	}

@@ -26,8 +26,9 @@ type store struct {
 	client *clientv3.Client
 	prefix string        // with the slash
 	size   int64         // of kinds that have one size; of a semaphore 0
-	limit  time.Duration // how long an answer is waited for
 	turns  chan struct{} // of all lines: has one for each request that is under way
+
+	patience *patience // of requests of this line
 }
 
 // mostRequests is how many requests of lines a process has under way. Servers and proxies may allow
@@ -45,7 +46,7 @@ func newStore(
 	client *clientv3.Client, namespace, kind, name string, limit time.Duration, turns chan struct{},
 ) *store {
 	prefix := namespace + "/" + kind + "/" + url.PathEscape(name) + "/"
-	s := &store{client: client, prefix: prefix, limit: limit, turns: turns}
+	s := &store{client: client, prefix: prefix, turns: turns, patience: &patience{least: limit}}
 	switch kind {
 	case kindMutex:
 		s.size = 1
@@ -103,16 +104,20 @@ func (s *store) state(rev int64, kvs []*mvccpb.KeyValue) line.State {
 }
 
 // within is ask when it is its turn, for as long as an answer is waited for.
-func (s *store) within(ctx context.Context, ask func(context.Context) (line.State, error)) (line.State, error) {
+func (s *store) within(
+	ctx context.Context, ask func(context.Context) (line.State, error),
+) (st line.State, err error) {
 	select {
 	case s.turns <- struct{}{}:
 		defer func() { <-s.turns }()
 	case <-ctx.Done():
-		return line.State{}, ctx.Err()
+		return st, ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.limit)
-	defer cancel()
-	return ask(ctx)
+	_, err = s.patience.once(ctx, func(ctx context.Context) (err error) {
+		st, err = ask(ctx)
+		return err
+	})
+	return st, err
 }
 
 // read reads the line, linearizably.

@@ -46,8 +46,9 @@ type feed struct {
 	space  int    // length of the namespace, with its slash
 	prefix string // of the keys that are watched
 	ttl    time.Duration
-	limit  time.Duration // how long an answer is waited for
 	only   *driver       // of a part: the line's
+
+	patience *patience // how long an answer is waited for
 
 	start chan struct{} // closed when rev is set
 	known atomic.Int64  // the revision of the last answer that did not come by the watch
@@ -60,10 +61,10 @@ type feed struct {
 	split *parts               // the lines' feeds, while the whole is refused
 }
 
-func newFeed(client *clientv3.Client, namespace string, ttl, limit time.Duration) *feed {
+func newFeed(client *clientv3.Client, namespace string, ttl time.Duration, p *patience) *feed {
 	prefix := namespace + "/"
 	return &feed{
-		client: client, space: len(prefix), prefix: prefix, ttl: ttl, limit: limit,
+		client: client, space: len(prefix), prefix: prefix, ttl: ttl, patience: p,
 		start: make(chan struct{}), news: make(chan struct{}, 1), done: make(chan struct{}),
 		lines: make(map[string][]*driver),
 	}
@@ -140,15 +141,17 @@ func (fd *feed) goOn(ctx context.Context, compacted bool) {
 		case isRefusal(err):
 			fd.only.tellRefusal(err)
 		}
-		pause(ctx, retryAfter(err, fd.limit))
+		pause(ctx, retryAfter(err, askRefusedAfter(fd.ttl)))
 	}
 }
 
 // now returns the newest revision, linearizably.
 func (fd *feed) now(ctx context.Context) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, fd.limit)
-	defer cancel()
-	r, err := fd.client.Get(ctx, fd.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+	var r *clientv3.GetResponse
+	_, err := fd.patience.once(ctx, func(ctx context.Context) (err error) {
+		r, err = fd.client.Get(ctx, fd.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+		return err
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -185,7 +188,7 @@ func (fd *feed) stream(ctx context.Context) (compacted bool) {
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(
 		clientv3.WithRequireLeader(ctx), "farad-watch", strconv.FormatInt(watches.Add(1), 10)))
 	defer cancel()
-	late := time.AfterFunc(fd.limit, cancel) // Watch waits for the server
+	late := time.AfterFunc(fd.patience.limit(), cancel) // Watch waits for the server
 	rev := fd.revision()
 	events := fd.client.Watch(ctx, fd.prefix, clientv3.WithPrefix(), clientv3.WithRev(rev+1))
 	late.Stop()
@@ -213,14 +216,14 @@ func (fd *feed) stream(ctx context.Context) (compacted bool) {
 				return false
 			}
 		}
-		once, cancel := context.WithTimeout(ctx, fd.limit)
+		once, cancel := context.WithTimeout(ctx, fd.patience.limit())
 		err := fd.client.RequestProgress(once)
 		cancel()
 		if err != nil {
 			return false
 		}
 		asked = true
-		quiet.Reset(fd.ttl / 6) // as long as a renewal waits
+		quiet.Reset(max(fd.ttl/6, fd.patience.limit()))
 	}
 }
 
@@ -309,7 +312,7 @@ func (fd *feed) apart(ctx context.Context) {
 
 // add starts the feed of a line after the revision rev. The lock of the whole, fd, is held.
 func (p *parts) add(fd *feed, d *driver, rev int64) {
-	one := newFeed(fd.client, "", fd.ttl, fd.limit)
+	one := newFeed(fd.client, "", fd.ttl, fd.patience)
 	one.space, one.prefix, one.only = fd.space, d.store.prefix, d
 	one.join(d, rev)
 	ctx, stop := context.WithCancel(p.ctx)

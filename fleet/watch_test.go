@@ -212,10 +212,10 @@ func (m *memory) RequestProgress(context.Context) error {
 func (m *memory) member(ttl time.Duration) *Fleet {
 	f := &Fleet{
 		client: m.client, namespace: "ns", ttl: ttl, drivers: make(map[string]*driver),
-		turns: make(chan struct{}, mostRequests),
+		turns: make(chan struct{}, mostRequests), patience: newPatience(ttl),
 	}
 	f.ctx, f.stop = context.WithCancel(m.Context())
-	f.feed = newFeed(m.client, f.namespace, ttl, f.answerWithin())
+	f.feed = newFeed(m.client, f.namespace, ttl, f.patience)
 	go f.feed.run(f.ctx)
 	return f
 }

@@ -21,7 +21,9 @@ func (i Instant) Until(end Instant) time.Duration {
 	return time.Duration(max(0, min(end.Mono-i.Mono, end.Wall-i.Wall)))
 }
 
-var base = time.Now()
+// base is so long ago that times in a bubble of testing/synctest, which begin with the year 2000,
+// are not negative.
+var base = time.Now().Add(-100 * 365 * 24 * time.Hour)
 
 // Skew is added to the wall clock. It is for tests, in which clocks jump.
 var Skew atomic.Int64

@@ -1,0 +1,413 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/farad-go/farad/fleet/internal/clock"
+)
+
+// A bubble is a fleet in virtual time, on an etcd in memory.
+type bubble struct {
+	*testing.T
+	*etcd
+	ctx context.Context
+}
+
+// inBubble runs test in virtual time.
+func inBubble(t *testing.T, test func(b *bubble)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := &bubble{t, newEtcd(), t.Context()}
+		defer b.close()
+		test(b)
+	})
+}
+
+// join has a process join by way of a connection.
+func (b *bubble) join(distance time.Duration, opts ...Option) (*Fleet, *connection) {
+	b.Helper()
+	c, client := b.connect(distance)
+	f, err := New(b.ctx, client, "test", opts...)
+	require.NoError(b, err)
+	return f, c
+}
+
+// leave closes a membership, of which nothing is held.
+func (b *bubble) leave(f *Fleet) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), time.Hour)
+	defer cancel()
+	require.NoError(b, f.Close(ctx))
+}
+
+// skew sets the wall clock forward, as after a suspend, in which the monotonic clock stands still.
+func (b *bubble) skew(d time.Duration) {
+	clock.Skew.Add(int64(d))
+	b.Cleanup(func() { clock.Skew.Add(-int64(d)) })
+}
+
+func (b *bubble) mutex(f *Fleet) *Mutex {
+	b.Helper()
+	m, err := f.Mutex(b.ctx, "m")
+	require.NoError(b, err)
+	return m
+}
+
+func (b *bubble) locked(f *Fleet) *Permit {
+	b.Helper()
+	p, err := b.mutex(f).LockPermit(b.ctx)
+	require.NoError(b, err)
+	return p
+}
+
+// untilLost waits for a loss and returns how long that has taken.
+func untilLost(p *Permit) time.Duration {
+	began := time.Now()
+	<-p.Lost()
+	return time.Since(began)
+}
+
+// The server counts from when a renewal arrives. A session counts from when it was sent, however
+// long the answer takes: from the answer on would be later than the server does.
+func TestASessionCountsFromTheSending(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, c := b.join(0, WithTTL(10*time.Second))
+		defer b.leave(f)
+		p := b.locked(f)
+		defer p.Release()
+		s := f.session.Load()
+		c.move(0, 2*time.Second) // only answers are late
+		for range 3 {
+			asked := c.times("renewal")
+			for c.times("renewal") == asked {
+				time.Sleep(time.Millisecond)
+			}
+			sent := clock.Now()
+			time.Sleep(2500 * time.Millisecond) // it is answered
+			require.True(b, p.Valid())
+			ends := *s.ends.Load()
+			require.InDelta(b, 8*time.Second, ends.Mono-sent.Mono, float64(600*time.Millisecond))
+			require.Equal(b, ends.Mono-sent.Mono, ends.Wall-sent.Wall)
+		}
+		far, client := b.connect(0)
+		far.move(0, 400*time.Millisecond)
+		sent := clock.Now()
+		g, err := New(b.ctx, client, "test", WithTTL(10*time.Second))
+		require.NoError(b, err)
+		require.Equal(b, sent.Add(8*time.Second), *g.session.Load().ends.Load(), "that of the grant, too")
+		b.leave(g)
+
+		c.on(hang("renewal"))
+		untilLost(p)
+		require.True(b, b.alive(s.lease), "the server ends it later")
+		time.Sleep(10*time.Second - 8*time.Second - 700*time.Millisecond)
+		require.True(b, b.alive(s.lease))
+	})
+}
+
+// A fifth of the TTL is between the end of a session and that of its lease, for the lease as it was
+// granted and as it was renewed.
+func TestTheMarginIsAFifth(t *testing.T) {
+	for _, renewed := range []bool{false, true} {
+		sent := clock.Now()
+		s := newSession(7, sent, 10*time.Second)
+		if renewed {
+			sent = sent.Add(time.Second)
+			require.True(t, s.renew(sent, 10*time.Second))
+		}
+		require.Equal(t, sent.Add(8*time.Second), *s.ends.Load())
+	}
+	inBubble(t, func(b *bubble) {
+		f, c := b.join(0, WithTTL(10*time.Second))
+		defer b.leave(f)
+		p := b.locked(f)
+		defer p.Release()
+		for c.times("renewal") == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		c.on(hang("renewal"))
+		lease := f.session.Load().lease
+		untilLost(p)
+		lost := time.Now()
+		for b.alive(lease) {
+			time.Sleep(time.Millisecond)
+		}
+		require.InDelta(b, 2*time.Second, time.Since(lost), float64(f.look()+2*time.Millisecond))
+	})
+}
+
+// What has expired stays so, by either clock, although the server has renewed the lease.
+func TestARenewalBringsNothingBack(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		s := newSession(7, clock.Now(), 10*time.Second)
+		time.Sleep(8*time.Second - 1)
+		require.True(b, s.valid())
+		time.Sleep(time.Nanosecond)
+		require.False(b, s.valid(), "the monotonic clock")
+		require.False(b, s.renew(clock.Now(), 10*time.Second))
+		require.False(b, s.valid())
+
+		s = newSession(7, clock.Now(), 10*time.Second)
+		b.skew(8*time.Second - 1)
+		require.True(b, s.valid())
+		b.skew(1)
+		require.False(b, s.valid(), "the wall clock")
+		require.False(b, s.renew(clock.Now(), 10*time.Second))
+		require.False(b, s.valid())
+
+		s = newSession(7, clock.Now(), 10*time.Second)
+		b.skew(-time.Hour)
+		time.Sleep(8 * time.Second)
+		require.False(b, s.valid(), "a wall clock that was set back")
+
+		s = newSession(7, clock.Now(), 10*time.Second)
+		require.True(b, s.lose())
+		require.False(b, s.lose())
+		require.False(b, s.renew(clock.Now(), 10*time.Second))
+		require.False(b, s.valid())
+	})
+}
+
+// Several renewals may be under way, and their answers come in any order.
+func TestAnOlderRenewalChangesNothing(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		old := clock.Now()
+		time.Sleep(time.Second)
+		s := newSession(7, clock.Now(), 10*time.Second)
+		ends := *s.ends.Load()
+		require.True(b, s.renew(old, 10*time.Second))
+		require.Equal(b, ends, *s.ends.Load())
+		b.skew(-time.Hour)
+		time.Sleep(time.Second)
+		require.True(b, s.renew(clock.Now(), 10*time.Second))
+		require.Greater(b, s.ends.Load().Mono, ends.Mono, "a clock that was set back keeps no renewal from counting")
+	})
+}
+
+// Who only waits for Lost is told within a look at the clocks once the machine runs again, whatever
+// the process waits for meanwhile. A timer would stand still for as long as the machine did.
+func TestLostIsToldAfterASuspend(t *testing.T) {
+	const ttl = 10 * time.Second
+	for name, before := range map[string]func(b *bubble, f *Fleet, c *connection){
+		"nothing is due":       func(*bubble, *Fleet, *connection) {},
+		"renewals hang":        func(_ *bubble, _ *Fleet, c *connection) { c.on(hang("renewal")); time.Sleep(4 * time.Second) },
+		"renewals are refused": func(_ *bubble, _ *Fleet, c *connection) { c.on(refuse("renewal")); time.Sleep(4 * time.Second) },
+		"renewals fail": func(_ *bubble, _ *Fleet, c *connection) {
+			c.on(func(_ context.Context, request string) error {
+				if request == "renewal" {
+					return errors.New("unavailable")
+				}
+				return nil
+			})
+			time.Sleep(4 * time.Second)
+		},
+		"a Close gave up": func(b *bubble, f *Fleet, _ *connection) {
+			ctx, cancel := context.WithTimeout(b.ctx, time.Second)
+			defer cancel()
+			require.ErrorIs(b, f.Close(ctx), context.DeadlineExceeded)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				f, c := b.join(0, WithTTL(ttl))
+				p := b.locked(f)
+				before(b, f, c)
+				require.True(b, p.Valid())
+				select {
+				case <-p.Lost():
+					b.Fatal("too early")
+				default:
+				}
+				b.skew(ttl) // the machine was suspended
+				require.LessOrEqual(b, untilLost(p), ttl/40, "a quarter of the margin is enough")
+				c.on(nil)
+				p.Release()
+				b.leave(f)
+			})
+		})
+	}
+}
+
+// A renewal is sent a third of the TTL after the last one. If it has no answer others are sent
+// beside it: half of the requests may be lost, and the answers take a while.
+func TestARenewalThatHangsIsNotWaitedFor(t *testing.T) {
+	for _, ttl := range []time.Duration{2 * time.Second, 5 * time.Second, time.Minute} {
+		inBubble(t, func(b *bubble) {
+			f, c := b.join(10*time.Millisecond, WithTTL(ttl))
+			p := b.locked(f)
+			var sent atomic.Int64
+			began, last := time.Now(), time.Duration(0)
+			c.on(func(ctx context.Context, request string) error {
+				if request != "renewal" {
+					return nil
+				}
+				if n := sent.Add(1); n%4 != 0 { // three of four meet a server that hangs
+					if n%4 == 1 {
+						require.InDelta(b, ttl/3, time.Since(began)-last, float64(ttl/60), "it is sent in time")
+					}
+					return hang(request)(ctx, request)
+				}
+				last = time.Since(began)
+				return nil
+			})
+			last = -10 * time.Millisecond
+			for range 30 {
+				time.Sleep(ttl / 3)
+				require.True(b, p.Valid())
+				require.Greater(b, f.session.Load().left(), 3*ttl/10, "renewals come in time")
+			}
+			c.on(nil)
+			p.Release()
+			b.leave(f)
+		})
+	}
+}
+
+// A lease that somebody has ended is lost at once, and not before.
+func TestALeaseThatIsNotFoundIsLost(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, c := b.join(0)
+		p := b.locked(f)
+		c.on(func(_ context.Context, request string) error {
+			if request == "renewal" {
+				return rpctypes.ErrLeaseNotFound
+			}
+			return nil
+		})
+		require.LessOrEqual(b, untilLost(p), f.ttl/3+f.look())
+		c.on(nil)
+		p.Release()
+		b.leave(f)
+	})
+}
+
+// At any distance that the TTL allows a process joins, keeps its lease, and gets what is free. At
+// others New says why not.
+func TestDistance(t *testing.T) {
+	for _, far := range []struct{ ttl, trip time.Duration }{
+		{5 * time.Second, 100 * time.Millisecond},
+		{5 * time.Second, 300 * time.Millisecond},
+		{5 * time.Second, time.Second},
+		{2 * time.Second, 400 * time.Millisecond},
+		{2 * time.Second, 600 * time.Millisecond},
+		{time.Second, 300 * time.Millisecond},
+		{time.Minute, 2 * time.Second},
+	} {
+		inBubble(t, func(b *bubble) {
+			f, _ := b.join(far.trip, WithTTL(far.ttl))
+			began := time.Now()
+			p := b.locked(f)
+			require.LessOrEqual(b, time.Since(began), 3*far.trip+time.Millisecond, "%+v", far)
+			select {
+			case <-p.Lost():
+				b.Errorf("%+v: lost after %v", far, time.Since(began))
+			case <-time.After(100 * far.ttl):
+			}
+			p.Release()
+			b.leave(f)
+		})
+	}
+	for _, far := range []struct{ ttl, trip time.Duration }{
+		{time.Second, 400 * time.Millisecond}, {2 * time.Second, time.Second}, {5 * time.Second, 1800 * time.Millisecond},
+	} {
+		inBubble(t, func(b *bubble) {
+			c, client := b.connect(far.trip)
+			began := time.Now()
+			_, err := New(b.ctx, client, "test", WithTTL(far.ttl))
+			require.ErrorContains(b, err, "answers after "+far.trip.String())
+			require.Less(b, time.Since(began), time.Minute)
+			require.Equal(b, joinTries, c.times("revoke"), "no lease is left")
+		})
+	}
+}
+
+// A process whose servers are suddenly far away learns it, and goes on.
+func TestServersThatMove(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, c := b.join(time.Millisecond, WithTTL(5*time.Second))
+		m := b.mutex(f)
+		for _, trip := range []time.Duration{1200 * time.Millisecond, time.Millisecond, 800 * time.Millisecond} {
+			c.move(trip, 0)
+			for range 5 {
+				require.NoError(b, m.LockTimeout(time.Minute))
+				m.Unlock()
+				time.Sleep(3 * time.Second)
+				b.mu.Lock() // somebody else takes it away
+				b.rev++
+				for k := range b.kvs {
+					if len(k) > len("test/mutex/m/") && k[:len("test/mutex/m/")] == "test/mutex/m/" {
+						b.remove(k)
+					}
+				}
+				b.mu.Unlock()
+				time.Sleep(3 * time.Second)
+			}
+		}
+		b.leave(f)
+	})
+}
+
+// For how long a request waits for a server that hangs does not grow with the TTL.
+func TestAServerThatHangsDelaysLittle(t *testing.T) {
+	for _, ttl := range []time.Duration{2 * time.Second, 5 * time.Second, time.Minute, maxTTL} {
+		inBubble(t, func(b *bubble) {
+			c, client := b.connect(time.Millisecond)
+			var asked atomic.Int64
+			c.on(func(ctx context.Context, request string) error {
+				if asked.Add(1)%3 == 0 {
+					return hang(request)(ctx, request)
+				}
+				return nil
+			})
+			began := time.Now()
+			f, err := New(b.ctx, client, "test", WithTTL(ttl))
+			require.NoError(b, err)
+			p := b.locked(f)
+			require.LessOrEqual(b, time.Since(began), 3*time.Second, "TTL %v", ttl)
+			c.on(nil)
+			p.Release()
+			b.leave(f)
+		})
+	}
+}
+
+// The longest times are long, and overflow nothing.
+func TestTheLongestTimesAreLong(t *testing.T) {
+	require.Panics(t, func() { WithTTL(math.MaxInt64) })
+	inBubble(t, func(b *bubble) {
+		f, c := b.join(time.Millisecond, WithTTL(maxTTL), WithTenure(math.MaxInt64))
+		g, _ := b.join(time.Millisecond)
+		p := b.locked(f)
+		s := b.mutex(f)
+		got := make(chan error, 1)
+		go func() { got <- b.mutex(g).LockContext(b.ctx) }()
+		for range 20 { // a request is there at each release
+			next := make(chan *Permit)
+			go func() {
+				q, err := s.LockPermit(b.ctx)
+				require.NoError(b, err)
+				next <- q
+			}()
+			time.Sleep(time.Hour)
+			require.True(b, p.Valid())
+			p.Release()
+			p = <-next
+		}
+		require.Less(b, c.times("renewal"), 3)
+		require.Empty(b, got, "it is kept")
+		p.Release()
+		require.NoError(b, <-got)
+		b.mutex(g).Unlock()
+		b.leave(g)
+		b.leave(f)
+	})
+}
