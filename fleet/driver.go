@@ -102,7 +102,9 @@ func (d *driver) turn(end func(*tenancy) bool) {
 	d.mu.Unlock()
 	t.end() // wakes the waiters of t
 	d.forget()
-	d.losses.Add(1)
+	if t.Had() { // otherwise nothing is lost: the lease of one that was just lost has ended
+		d.losses.Add(1)
+	}
 	d.wake()
 }
 

@@ -32,7 +32,8 @@ func (m *Mutex) LockTimeout(t time.Duration) error {
 func (m *Mutex) TryLock() bool { return loosen(m.d.tryOnce(1), 1) }
 
 // TryLockContext locks m if it is free in the fleet and nobody waits for it, and reports whether it
-// did.
+// did. If another process has it idle, TryLockContext asks for it, and waits for it: for four round
+// trips and 50 ms.
 func (m *Mutex) TryLockContext(ctx context.Context) (bool, error) {
 	t, err := m.d.tryAsking(ctx, 1)
 	return loosen(t, 1), err

@@ -72,7 +72,8 @@ func (s *Semaphore) AcquireTimeout(t time.Duration, n int64) error {
 func (s *Semaphore) TryAcquire(n int64) bool { return loosen(s.d.tryOnce(n), n) }
 
 // TryAcquireContext takes n permits if they are free anywhere in the fleet and nobody waits for
-// them, and reports whether it did. It takes a round trip, and a second one if they are not.
+// them, and reports whether it did. It takes a round trip, and a second one if they are not. What
+// other processes have idle it asks them for, and waits for it: for four round trips and 50 ms.
 func (s *Semaphore) TryAcquireContext(ctx context.Context, n int64) (bool, error) {
 	t, err := s.d.tryAsking(ctx, n)
 	return loosen(t, n), err
@@ -99,12 +100,34 @@ func (s *Semaphore) TryAcquirePermit(n int64) (*Permit, bool) {
 }
 
 // Resize changes the number of permits of the fleet, by one write. If more are held their holders
-// keep them, and none is granted until enough have come back. Resize panics if n is negative.
+// keep them, and none is granted until enough have come back. It asks again while no server answers
+// in time, until ctx is done. With an error the size may have been changed, or be changed later
+// unless somebody else changes it before. Resize panics if n is negative.
 func (s *Semaphore) Resize(ctx context.Context, n int64) error {
 	if n < 0 {
 		panic("fleet: negative size")
 	}
-	return s.d.store.resize(ctx, min(n, MaxPermits))
+	return s.d.resize(ctx, min(n, MaxPermits))
+}
+
+// resize writes the size. A write that had no answer may arrive at any time. So each is for the
+// size as it was written last, and one that comes late finds another.
+func (d *driver) resize(ctx context.Context, n int64) error {
+	d.seen.Lock()
+	mod := d.state.SizeMod
+	d.seen.Unlock()
+	for { // A retry without an error follows only another's success.
+		var done bool
+		var now, at int64
+		err := d.fleet.ask(ctx, func(ctx context.Context) (err error) {
+			done, now, at, err = d.store.resize(ctx, n, mod)
+			return err
+		})
+		if err != nil || done || now == n {
+			return err
+		}
+		mod = at
+	}
 }
 
 // Size returns the number of permits of the fleet, as far as this process knows.
@@ -302,12 +325,59 @@ func (d *driver) ask(ctx context.Context, t *tenancy, n int64) error {
 		d.post(func(in *inbox) { in.rounds = append(in.rounds, asked) })
 		select {
 		case <-asked:
+			if err := d.awaitIdle(ctx, t, &f); err != nil {
+				return err
+			}
 		case <-d.done:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	return f.Err()
+}
+
+// awaitIdle waits for what other processes have idle: they return it once they see that somebody
+// waits. Nothing says that they have it in use. So the wait ends after the time that they need.
+func (d *driver) awaitIdle(ctx context.Context, t *tenancy, f *waiter.Future) error {
+	if f.Poll(nil) || !d.mayCome(t) {
+		return nil
+	}
+	// An event to them, their transaction, and an event to us are two round trips.
+	late := time.NewTimer(4*d.fleet.patience.roundTrip() + 50*time.Millisecond)
+	defer late.Stop()
+	select {
+	case <-f.Done():
+	case <-late.C:
+	case <-d.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// mayCome reports whether permits may come for which t waits: other processes have some, and none
+// that waits comes before this one; or they have come, and the agent is about to give them.
+func (d *driver) mayCome(t *tenancy) bool {
+	lease := int64(0)
+	if s := t.session.Load(); s != nil {
+		lease = int64(s.lease)
+	}
+	d.seen.Lock()
+	defer d.seen.Unlock()
+	others, own, inUse := false, int64(0), max(t.Given(), t.Held())
+	for e, holds := range d.state.Holding {
+		switch {
+		case !holds && e.Lease != lease:
+			return false
+		case !holds:
+			return others || own > inUse
+		case e.Lease != lease:
+			others = true
+		default:
+			own += e.Weight
+		}
+	}
+	return own > inUse
 }
 
 // acquireFor is acquire with a time in place of a context.

@@ -169,8 +169,18 @@ func (s *store) create(ctx context.Context, size int64) (line.State, error) {
 		[]clientv3.Op{clientv3.OpPut(s.sizeKey(), strconv.FormatInt(size, 10))})
 }
 
-// resize changes the size, by one write.
-func (s *store) resize(ctx context.Context, size int64) error {
-	_, err := s.client.Put(ctx, s.sizeKey(), strconv.FormatInt(size, 10))
-	return err
+// resize changes the size, if it was written last at revision mod, 0 if there is none. Otherwise it
+// returns the size that there is, and its revision.
+func (s *store) resize(ctx context.Context, size, mod int64) (done bool, now, at int64, err error) {
+	k := s.sizeKey()
+	r, err := s.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(k), "=", mod)).
+		Then(clientv3.OpPut(k, strconv.FormatInt(size, 10))).Else(clientv3.OpGet(k)).Commit()
+	if err != nil || r.Succeeded {
+		return err == nil, size, 0, err
+	}
+	for _, kv := range r.Responses[0].GetResponseRange().GetKvs() {
+		c, _ := s.parse(kv)
+		return false, c.Weight, kv.ModRevision, nil
+	}
+	return false, 0, 0, nil
 }

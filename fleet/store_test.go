@@ -34,3 +34,24 @@ func TestAStateKnowsWhenItsSizeWasWritten(t *testing.T) {
 	watched.Apply(9, change)
 	require.Equal(t, read, watched)
 }
+
+// An entry has one key, with digits in lower case. Another spelling would be a second entry with the
+// same lease and number.
+func TestAnEntryHasOneKey(t *testing.T) {
+	s := newStore(nil, "ns", kindSemaphore, "exports", 0, nil)
+	entries := func(keys ...string) int {
+		var kvs []*mvccpb.KeyValue
+		for _, k := range keys {
+			kvs = append(kvs, &mvccpb.KeyValue{
+				Key: []byte(s.prefix + "q/" + k), Value: []byte("1"), Lease: 0xab, CreateRevision: 3, ModRevision: 3,
+			})
+		}
+		return len(s.state(9, kvs).Entries)
+	}
+	require.Equal(t, 1, entries("00000000000000ab/000000000000000c"))
+	require.Zero(t, entries(
+		"00000000000000AB/000000000000000c", "00000000000000ab/000000000000000C", "00000000000000aB/000000000000000C",
+		"ab/c", "+0000000000000ab/000000000000000c", "0x000000000000ab/000000000000000c",
+		"00000000000000ac/000000000000000c", // another process's lease
+	))
+}

@@ -157,6 +157,9 @@ func (s *Share) Tighten(n, most int64) bool {
 // newest block; nil if there never was one.
 func (s *Share) Token() (seq int64, st *Stamp) { return s.seq.Add(1), s.stamp.Load() }
 
+// Had reports whether there ever was a block.
+func (s *Share) Had() bool { return s.stamp.Load() != nil }
+
 // Given returns how many permits may be held.
 func (s *Share) Given() int64 { return s.permits().Size() }
 

@@ -1,0 +1,538 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+)
+
+func (b *bubble) semaphore(f *Fleet, size int64) *Semaphore {
+	b.Helper()
+	s, err := f.Semaphore(b.ctx, "s", size)
+	require.NoError(b, err)
+	return s
+}
+
+// What is idle in another process is free. A try that asks the fleet gets it, if nobody holds it and
+// nobody waits for it, at any distance.
+func TestATryGetsWhatIsIdleElsewhere(t *testing.T) {
+	for _, trip := range []time.Duration{0, time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond} {
+		inBubble(t, func(b *bubble) {
+			f, _ := b.join(trip)
+			g, _ := b.join(trip)
+			m, n := b.mutex(f), b.mutex(g)
+			got := 0
+			for range 50 {
+				require.NoError(b, m.LockContext(b.ctx))
+				m.Unlock()
+				ok, err := n.TryLockContext(b.ctx)
+				require.NoError(b, err)
+				if ok {
+					got++
+					n.Unlock()
+				}
+			}
+			require.Equal(b, 50, got, "%v", trip)
+
+			// It is not waited for where that is in vain.
+			require.NoError(b, m.LockContext(b.ctx))
+			began := time.Now()
+			ok, err := n.TryLockContext(b.ctx)
+			require.NoError(b, err)
+			require.False(b, ok, "held elsewhere")
+			require.LessOrEqual(b, time.Since(began), 8*trip+60*time.Millisecond)
+			began = time.Now()
+			ok, err = m.TryLockContext(b.ctx)
+			require.NoError(b, err)
+			require.False(b, ok, "held here")
+			require.LessOrEqual(b, time.Since(began), 2*trip)
+			ctx, cancel := context.WithCancel(b.ctx)
+			gone := make(chan error)
+			go func() { gone <- n.LockContext(ctx) }()
+			synctest.Wait()
+			time.Sleep(2 * trip)
+			h, _ := b.join(trip)
+			began = time.Now()
+			k := b.mutex(h)
+			opened := time.Since(began)
+			ok, err = k.TryLockContext(b.ctx)
+			require.NoError(b, err)
+			require.False(b, ok, "others wait")
+			require.LessOrEqual(b, time.Since(began)-opened, 2*trip)
+			cancel()
+			require.ErrorIs(b, <-gone, context.Canceled)
+			m.Unlock()
+			time.Sleep(time.Second)
+			require.LessOrEqual(b, b.entries(), 1, "who tries in vain leaves nothing in the line")
+			b.leave(f)
+			b.leave(g)
+			b.leave(h)
+		})
+	}
+}
+
+// Resize asks again if a server does not answer, and what arrives late changes nothing.
+func TestResizeAsksAgain(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, c := b.join(time.Millisecond)
+		g, _ := b.join(time.Millisecond)
+		s, o := b.semaphore(f, 1), b.semaphore(g, 1)
+		hung := 0
+		c.on(func(ctx context.Context, request string) error {
+			if request != "txn" || hung == 3 {
+				return nil
+			}
+			hung++
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		began := time.Now()
+		require.NoError(b, s.Resize(b.ctx, 5))
+		require.LessOrEqual(b, time.Since(began), 10*time.Second)
+		require.Equal(b, 3, hung)
+
+		// A write whose answer is lost was made. Asking again finds that.
+		lost := false
+		c.on(func(_ context.Context, request string) error {
+			if request == "txn" && !lost {
+				lost = true
+				c.move(time.Millisecond, time.Hour)
+			} else {
+				c.move(time.Millisecond, 0)
+			}
+			return nil
+		})
+		require.NoError(b, s.Resize(b.ctx, 7))
+		time.Sleep(time.Second)
+		require.EqualValues(b, 7, o.Size())
+
+		// Somebody else has written since.
+		c.on(nil)
+		st := s.d.store
+		_, now, mod, err := st.resize(b.ctx, 9, 1)
+		require.NoError(b, err)
+		require.EqualValues(b, 7, now)
+		require.NoError(b, o.Resize(b.ctx, 8))
+		done, now, _, err := st.resize(b.ctx, 9, mod) // arrives late
+		require.NoError(b, err)
+		require.False(b, done)
+		require.EqualValues(b, 8, now)
+
+		// Whose size is deleted gets one.
+		b.mu.Lock()
+		b.rev++
+		b.remove("test/semaphore/s/size")
+		b.mu.Unlock()
+		require.NoError(b, s.Resize(b.ctx, 2))
+		time.Sleep(time.Second)
+		require.EqualValues(b, 2, o.Size())
+
+		c.on(hang("txn"))
+		ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+		defer cancel()
+		require.ErrorIs(b, s.Resize(ctx, 3), context.DeadlineExceeded)
+		c.on(refuse("txn"))
+		require.ErrorIs(b, s.Resize(b.ctx, 3), rpctypes.ErrPermissionDenied)
+		c.on(nil)
+		b.leave(f)
+		b.leave(g)
+	})
+}
+
+// What is held when its lock is closed, and cannot be returned because etcd refuses that, is held
+// until it is released: Close of the membership waits, and leaves the lease.
+func TestALockIsClosedWhileHeldAndRefused(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, c := b.join(time.Millisecond)
+		g, _ := b.join(time.Millisecond)
+		p := b.locked(f)
+		got := make(chan error, 1)
+		go func() { got <- b.mutex(g).LockContext(b.ctx) }()
+		time.Sleep(time.Second)
+		c.on(refuse("txn", "get"))
+		waits := make(chan error, 1)
+		go func() { waits <- b.mutex(f).LockContext(b.ctx) }() // so that there is a refusal
+		time.Sleep(2 * time.Second)
+		b.mutex(f).Close()
+		require.Error(b, <-waits)
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(b.ctx, time.Second)
+		defer cancel()
+		require.ErrorIs(b, f.Close(ctx), context.DeadlineExceeded)
+		lease := f.session.Load().lease
+		for p.Valid() {
+			require.True(b, b.alive(lease), "the lease goes before the permit does")
+			require.Empty(b, got, "two hold it")
+			time.Sleep(10 * time.Millisecond)
+		}
+		<-p.Lost()
+		require.NoError(b, <-got)
+		b.mutex(g).Unlock()
+		p.Release()
+		c.on(nil)
+		b.leave(f)
+		b.leave(g)
+	})
+}
+
+// A stream that hangs is left for another. The client would give a watch with the same metadata the
+// same stream, and events would come by reading at most.
+func TestAStreamThatHangsIsLeft(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, _ := b.join(time.Millisecond)
+		g, c := b.join(time.Millisecond)
+		n := b.mutex(g)
+		handOver := func(after time.Duration) time.Duration {
+			p := b.locked(f)
+			got := make(chan error, 1)
+			go func() { got <- n.LockTimeout(time.Minute) }()
+			time.Sleep(after)
+			p.Release()
+			began := time.Now()
+			require.NoError(b, <-got)
+			n.Unlock()
+			return time.Since(began)
+		}
+		for range 3 {
+			c.hangStreams()
+			require.Less(b, handOver(time.Second), 30*time.Second)
+			for i := range time.Duration(10) {
+				require.Less(b, handOver(time.Second+i*170*time.Millisecond), 100*time.Millisecond)
+			}
+		}
+		b.leave(f)
+		b.leave(g)
+	})
+}
+
+// Any name is a name, and no two are the same lock, nor do they reach out of the namespace.
+func TestNames(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, _ := b.join(0)
+		names := []string{
+			"a/b", "a%2Fb", "a", "b", "a\nb", "a\n", "a b", "a+b", "..", ".", "../m", "/", "//", "a/q/size", "size", "q",
+			"\x00", "\xff\xfe", "ä", "a\u0308", strings.Repeat("x", 1000), "%", "%2F",
+		}
+		open := map[string]*Mutex{}
+		for _, name := range names {
+			m, err := f.Mutex(b.ctx, name)
+			require.NoError(b, err)
+			require.NoError(b, m.LockTimeout(time.Second), "%q is another lock", name)
+			open[name] = m
+		}
+		require.Equal(b, len(names), b.entries())
+		b.mu.Lock()
+		for k := range b.kvs {
+			if strings.Contains(k, "/q/") {
+				require.Len(b, strings.Split(k, "/"), 6, "%q", k)
+				require.True(b, strings.HasPrefix(k, "test/mutex/"))
+			}
+			require.NotContains(b, k, "\n")
+		}
+		b.mu.Unlock()
+		for _, m := range open {
+			m.Unlock()
+		}
+		b.leave(f)
+	})
+}
+
+// Whatever request a context ends at, nothing is held after an error, nothing is left in the line,
+// and no goroutine is left after Close: the bubble would wait for it.
+func TestAContextMayEndAtAnyRequest(t *testing.T) {
+	boom := errors.New("ended here")
+	for at := range 16 {
+		inBubble(t, func(b *bubble) {
+			c, client := b.connect(10 * time.Millisecond)
+			other, _ := b.join(10 * time.Millisecond)
+			o := b.semaphore(other, 3)
+			require.NoError(b, o.Acquire(b.ctx, 1))
+			ctx, cancel := context.WithCancelCause(b.ctx)
+			var asked atomic.Int64
+			c.on(func(context.Context, string) error {
+				if asked.Add(1) == int64(at) {
+					cancel(boom)
+				}
+				return nil
+			})
+			defer cancel(nil)
+			f, err := New(ctx, client, "test")
+			if err != nil {
+				require.ErrorIs(b, err, context.Canceled)
+				o.Release(1)
+				b.leave(other)
+				return
+			}
+			s, err := f.Semaphore(ctx, "s", 3)
+			if err == nil {
+				if s.Acquire(ctx, 2) == nil {
+					s.Release(2)
+				}
+				if p, err := s.AcquirePermit(ctx, 1); err == nil {
+					p.Release()
+				}
+				if ok, _ := s.TryAcquireContext(ctx, 3); ok {
+					b.Error("one is held elsewhere")
+				}
+				_ = s.Acquire(ctx, 4)
+				_ = s.Resize(ctx, 4)
+				_, _ = f.Status(ctx)
+				require.Zero(b, s.Waiting())
+			} else {
+				require.ErrorIs(b, err, context.Canceled)
+			}
+			o.Release(1)
+			require.NoError(b, o.AcquireTimeout(time.Minute, 3), "all is free")
+			o.Release(3)
+			b.leave(f)
+			b.leave(other)
+			require.Zero(b, b.entries())
+		})
+	}
+}
+
+// Neither readers nor writers starve, however many of the others come, in whatever process.
+func TestNeitherReadersNorWritersStarve(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		const processes, trip = 3, time.Millisecond
+		stop := make(chan struct{})
+		var users sync.WaitGroup
+		var readers, writers atomic.Int64
+		var longest [2]atomic.Int64
+		var fleets []*Fleet
+		for range processes {
+			f, _ := b.join(trip)
+			fleets = append(fleets, f)
+			m, err := f.RWMutex(b.ctx, "rw")
+			require.NoError(b, err)
+			use := func(kind int, lock func(context.Context) error, unlock func(), inside func(n int64) bool) {
+				users.Go(func() {
+					for !isClosed(stop) {
+						began := time.Now()
+						if err := lock(b.ctx); err != nil {
+							b.Error(err)
+							return
+						}
+						longest[kind].Store(max(longest[kind].Load(), int64(time.Since(began))))
+						if !inside(1) {
+							b.Error("a writer beside others")
+						}
+						time.Sleep(time.Millisecond)
+						inside(-1)
+						unlock()
+					}
+				})
+			}
+			for range 20 {
+				use(0, m.RLockContext, m.RUnlock, func(n int64) bool { readers.Add(n); return n < 0 || writers.Load() == 0 })
+			}
+			for range 3 {
+				use(1, m.LockContext, m.Unlock, func(n int64) bool {
+					return writers.Add(n) == max(0, n) && (n < 0 || readers.Load() == 0)
+				})
+			}
+		}
+		lasts := 20 * time.Second
+		if testing.Short() {
+			lasts = 4 * time.Second
+		}
+		time.Sleep(lasts)
+		close(stop)
+		users.Wait()
+		for i := range longest {
+			l := &longest[i]
+			require.NotZero(b, l.Load())
+			require.Less(b, time.Duration(l.Load()), 2*time.Second)
+		}
+		for _, f := range fleets {
+			b.leave(f)
+		}
+	})
+}
+
+// Ten thousand requests in four processes are given up, served or ended while the size changes and
+// locks and memberships are closed. Nobody holds more than there is, and nothing is left.
+func TestTenThousandWaiters(t *testing.T) {
+	waiters := 2500
+	if testing.Short() {
+		waiters = 250
+	}
+	inBubble(t, func(b *bubble) {
+		const largest = 8
+		var all, resizers sync.WaitGroup
+		var held, served, ended atomic.Int64
+		var fleets []*Fleet
+		for i := range 4 {
+			f, _ := b.join(time.Millisecond)
+			fleets = append(fleets, f)
+			s := b.semaphore(f, largest)
+			for j := range waiters {
+				r := rand.New(rand.NewPCG(uint64(i), uint64(j)))
+				all.Go(func() {
+					time.Sleep(time.Duration(r.IntN(2000)) * time.Millisecond)
+					ctx, cancel := context.WithTimeout(b.ctx, time.Duration(r.IntN(60_000))*time.Millisecond)
+					defer cancel()
+					n := 1 + r.Int64N(3)
+					if err := s.Acquire(ctx, n); err != nil {
+						ended.Add(1)
+						return
+					}
+					if h := held.Add(n); h > largest {
+						b.Errorf("%d are held", h)
+					}
+					time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
+					held.Add(-n)
+					served.Add(1)
+					s.Release(n)
+				})
+			}
+			resizers.Go(func() {
+				for n := range int64(20) {
+					time.Sleep(500 * time.Millisecond)
+					if err := s.Resize(b.ctx, 3+(n*int64(i+1))%(largest-2)); err != nil {
+						b.Error(err)
+					}
+				}
+				if i >= 2 { // two processes leave, with all who wait there
+					s.Close()
+					b.leave(f)
+				}
+			})
+		}
+		resizers.Wait()
+		all.Wait()
+		require.Positive(b, served.Load())
+		require.Positive(b, ended.Load())
+		require.Zero(b, held.Load())
+		for _, f := range fleets[:2] {
+			s := b.semaphore(f, largest)
+			require.NoError(b, s.AcquireTimeout(time.Minute, s.Size()))
+			s.Release(s.Size())
+			b.leave(f)
+		}
+		require.Zero(b, b.entries())
+	})
+}
+
+// Losses count each loss once, for each lock that is open, whoever notices it.
+func TestLossesAreCountedOnce(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, _ := b.join(time.Millisecond)
+		var locks []*Mutex
+		for i := range 5 {
+			m, err := f.Mutex(b.ctx, fmt.Sprint(i))
+			require.NoError(b, err)
+			locks = append(locks, m)
+		}
+		for n := range int64(10) {
+			var permits []*Permit
+			for _, m := range locks {
+				p, err := m.LockPermit(b.ctx)
+				require.NoError(b, err)
+				permits = append(permits, p)
+			}
+			if n%2 == 0 {
+				b.expire(f.session.Load().lease)
+			} else {
+				b.skew(time.Hour)
+			}
+			var users sync.WaitGroup
+			for _, p := range permits { // all look at once
+				for range 4 {
+					users.Go(func() {
+						for p.Valid() {
+							time.Sleep(time.Millisecond)
+						}
+					})
+				}
+			}
+			users.Wait()
+			for i, p := range permits {
+				<-p.Lost()
+				p.Release()
+				require.NoError(b, locks[i].LockTimeout(time.Minute))
+				locks[i].Unlock()
+			}
+			all, err := f.Status(b.ctx)
+			require.NoError(b, err)
+			for _, st := range all {
+				require.Equal(b, n+1, st.Losses, st.Name)
+			}
+		}
+		b.leave(f)
+	})
+}
+
+// A permit that its holder forgets is held for as long as the process is there, and Close says so.
+// It goes with the lease.
+func TestAForgottenPermit(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, _ := b.join(time.Millisecond)
+		g, _ := b.join(time.Millisecond)
+		b.locked(f)
+		require.ErrorIs(b, b.mutex(g).LockTimeout(time.Hour), context.DeadlineExceeded)
+		ctx, cancel := context.WithTimeout(b.ctx, time.Second)
+		defer cancel()
+		require.ErrorIs(b, f.Close(ctx), context.DeadlineExceeded)
+		began := time.Now()
+		require.NoError(b, b.mutex(g).LockTimeout(time.Minute))
+		require.LessOrEqual(b, time.Since(began), f.ttl)
+		b.mutex(g).Unlock()
+		b.leave(f)
+		b.leave(g)
+	})
+}
+
+// A thousand locks a minute, each opened, used and closed, leave nothing: for some minutes, and for
+// a day under FARAD_STRESS.
+func TestLocksThatComeAndGo(t *testing.T) {
+	minutes := 3
+	if os.Getenv("FARAD_STRESS") != "" {
+		minutes = 24 * 60
+	}
+	inBubble(t, func(b *bubble) {
+		f, c := b.join(time.Millisecond)
+		g, _ := b.join(time.Millisecond)
+		for minute := range minutes {
+			var users sync.WaitGroup
+			for i := range 1000 {
+				users.Go(func() {
+					time.Sleep(time.Duration(i) * 60 * time.Millisecond)
+					name := fmt.Sprintf("%d-%d", minute, i)
+					for _, f := range []*Fleet{f, g} {
+						m, err := f.Mutex(b.ctx, name)
+						if err != nil {
+							b.Error(err)
+							return
+						}
+						if err := m.LockTimeout(time.Minute); err != nil {
+							b.Error(err)
+							return
+						}
+						m.Unlock()
+						m.Close()
+					}
+				})
+			}
+			users.Wait()
+			time.Sleep(time.Second)
+			require.Zero(b, b.entries())
+			require.Empty(b, f.running())
+			require.Empty(b, g.running())
+		}
+		require.Less(b, c.times("renewal"), minutes*60)
+		b.leave(f)
+		b.leave(g)
+	})
+}
