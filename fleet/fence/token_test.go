@@ -149,3 +149,21 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, NewGate(1).Begin(u, 1))
 	})
 }
+
+// What the guide says of the size of tokens: up to 470 survivors fit into the 8 kB that proxies let
+// pass in a header, name and all.
+func TestTokensInAHeader(t *testing.T) {
+	header := func(survivors int64) int {
+		token := Token{Rev: 1 << 40, Seq: 1 << 40, Lease: 1 << 40}
+		for i := range survivors {
+			token.Survivors = append(token.Survivors, 1<<40+i)
+		}
+		text, err := token.MarshalText()
+		require.NoError(t, err)
+		return len("Fencing-Token: \r\n") + len(text)
+	}
+	require.Equal(t, 17+67, header(1))
+	require.LessOrEqual(t, header(470), 8190)
+	require.Greater(t, header(480), 8190)
+	require.Equal(t, 17+50+17*MaxSurvivors, header(MaxSurvivors))
+}

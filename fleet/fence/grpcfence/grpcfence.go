@@ -15,7 +15,7 @@ import (
 
 // Key is the key in the metadata that carries the text form of a token: up to 17 kB with the most
 // survivors. A server in Go accepts that. Others and proxies often limit metadata to 8 kB, which is
-// 480 survivors.
+// 470 survivors.
 const Key = "fencing-token"
 
 // UnaryClientInterceptor adds the token that the context of a call carries. Calls without one

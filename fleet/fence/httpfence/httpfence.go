@@ -10,7 +10,7 @@ import (
 )
 
 // Header is the header that carries the text form of a token: up to 17 kB with the most survivors.
-// A server in Go accepts that. Proxies often limit a header to 8 kB, which is 480 survivors.
+// A server in Go accepts that. Proxies often limit a header to 8 kB, which is 470 survivors.
 const Header = "Fencing-Token"
 
 // Transport returns a transport that adds the token that the context of a request carries. Requests
