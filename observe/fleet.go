@@ -14,6 +14,7 @@ type Fleet struct {
 	More    int     // blocks behind those
 	Losses  uint64  // how often this process has lost what it had
 	Refused string  // the error by which the servers refuse this process permits; empty: they do not
+	Back    int64   // by how many revisions the servers, and so new tokens, are behind what they were
 }
 
 // A Block is the permits that a process has, for what its goroutines need, or waits for.
@@ -31,7 +32,7 @@ func fleetOf(f *observed.Fleet) *Fleet {
 	if f == nil {
 		return nil
 	}
-	r := &Fleet{More: f.More, Losses: f.Losses, Refused: f.Refused}
+	r := &Fleet{More: f.More, Losses: f.Losses, Refused: f.Refused, Back: f.Back}
 	for _, b := range f.Blocks {
 		r.Blocks = append(r.Blocks, Block(b))
 	}
@@ -93,6 +94,9 @@ func (l *lockView) fleetSentence() string {
 	}
 	if l.Fleet.Refused != "" {
 		s += "; refused: " + clean(l.Fleet.Refused, maxText)
+	}
+	if n := l.Fleet.Back; n > 0 {
+		s += "; tokens are " + plural(uint64(n), "revision") + " behind those of before"
 	}
 	return s
 }

@@ -36,7 +36,7 @@ func shared() *Snapshot {
 		},
 		{
 			ID: 3, Name: "config", Kind: "fleet.RWMutex", Level: LevelHolders, Size: 1 << 30, Free: 1<<30 - 1,
-			Fleet: &Fleet{Blocks: []Block{
+			Fleet: &Fleet{Back: 42, Blocks: []Block{
 				{Process: "a/1", Lease: 3, Permits: 1, Holds: true}, {Process: "b/2", Lease: 4, Permits: 1 << 30},
 			}},
 		},

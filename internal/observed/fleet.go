@@ -7,6 +7,7 @@ import "time"
 type Fleet struct {
 	Losses  uint64 // how often this process has lost what it had
 	Refused string // why it is refused permits, empty if it is not
+	Back    int64  // by how many revisions the servers are behind what they were
 	Blocks  []Block
 	More    int // blocks behind those
 }
