@@ -28,11 +28,17 @@ const lookEvery = 200 * time.Microsecond
 // something, and none at rest. It commits one transaction at a time for each agent. A transaction
 // whose answer is lost may have been applied or not, or may be applied later. So the driver reads
 // the line before it goes on; the guards of the next one do the rest.
+//
+// A driver that is closed stays until everything is returned, and nothing that it has sent can be
+// applied any more, or until its session is over. The line may be opened again before that: by
+// another driver, whose agent has other numbers. Neither touches what the other one has made.
 type driver struct {
 	fleet *Fleet
 	kind  string
 	name  string
 	store *store
+
+	wanted int64 // the size if the line has none
 
 	current atomic.Pointer[tenancy] // written under mu
 	closed  atomic.Bool             // written under mu
@@ -46,6 +52,8 @@ type driver struct {
 	in       inbox              // what run is to look at
 	loop     loop               // what run knows
 	reads    reads              // of the line
+	prev     *driver            // that had the line before; nil: none
+	ended    chan struct{}      // closed when the agents make no entries any more, after close
 	returned chan struct{}      // closed when everything is returned, after close
 	ctx      context.Context    //nolint:containedctx // of all that run starts
 	stop     context.CancelFunc // ends run: wake has to be called
@@ -59,9 +67,10 @@ type driver struct {
 	mirror
 }
 
-func newDriver(f *Fleet, kind, name string, s *store, first line.State) *driver {
+func newDriver(f *Fleet, kind, name string, size int64, s *store, first line.State) *driver {
 	d := &driver{
-		fleet: f, kind: kind, name: name, store: s, returned: make(chan struct{}), done: make(chan struct{}),
+		fleet: f, kind: kind, name: name, wanted: size, store: s,
+		ended: make(chan struct{}), returned: make(chan struct{}), done: make(chan struct{}),
 	}
 	d.ctx, d.stop = context.WithCancel(f.ctx)
 	d.loop.driver = d
@@ -118,12 +127,6 @@ func (d *driver) close() {
 	d.wake()
 }
 
-// quit ends the driver, whatever is left.
-func (d *driver) quit() {
-	d.stop()
-	d.wake()
-}
-
 // forget drops the old tenancies of which nothing is held.
 func (d *driver) forget() {
 	d.mu.Lock()
@@ -137,7 +140,7 @@ type seat struct {
 	agent   *line.Agent
 	t       *tenancy
 	session *session
-	doubt   bool            // one had no answer, and may be applied at any time until the session ends
+	doubted int64           // the epoch of the last transaction that had no answer
 	rounds  []chan struct{} // to be closed with its answer
 }
 
@@ -145,9 +148,9 @@ type seat struct {
 type answer struct {
 	seat  *seat
 	state line.State
-	doubt bool
-	done  bool // the transaction was committed, or found its guards untrue
-	full  bool // it was refused because there is no space
+	asked known
+	epoch int64 // of the transaction
+	err   error // of the transaction; nil if it was committed, or found its guards untrue
 }
 
 // A loop is what the driver's goroutine knows.
@@ -155,17 +158,17 @@ type loop struct {
 	*driver
 	calls   sync.WaitGroup  // transactions and reads
 	seats   []*seat         // of tenancies that have or may get something
-	next    int64           // number of the next agent's first entry
 	rounds  []chan struct{} // that wait for a transaction
 	named   time.Time       // when names were asked for
+	probed  time.Time       // when the server was asked last whether it still refuses
 	looked  time.Time       // when the agents decided last
 	reading bool            // the line is read because changes are missing
+	blind   bool            // the servers have gone back, and the line was not read since
 	timer   *time.Timer     // wakes the driver; nil until a time is waited for
 }
 
 // run is the driver's goroutine. It ends when there is nothing to do, and for good when everything
-// was returned after close. If a transaction has had no answer, it stays, and returns what that one
-// may yet bring.
+// was returned after close, and nothing can come later.
 func (d *driver) run() {
 	l := &d.loop
 	for {
@@ -181,7 +184,8 @@ func (d *driver) run() {
 			time.Sleep(lookEvery - time.Since(l.looked))
 		}
 		l.handle(&todo)
-		if l.reseat(); l.isReturned() && len(l.seats) == 0 {
+		l.startAgain()
+		if l.reseat(); l.isReturned() && len(l.seats) == 0 && l.prev == nil {
 			l.end()
 			return
 		}
@@ -200,19 +204,25 @@ func (l *loop) handle(todo *todo) {
 	for _, a := range todo.answers {
 		l.answered(a)
 	}
-	if todo.read != nil {
-		l.see(revision{rev: todo.read.Rev, whole: todo.read})
+	for _, r := range todo.reads {
+		l.see(r)
 	}
 	l.reading = l.reading && !todo.reread
-	if todo.refusal != nil {
+	if todo.refusal.err != nil {
 		l.refused(todo.refusal)
+	}
+	if todo.readable {
+		l.allow()
 	}
 	l.follow()
 }
 
 // follow takes what was changed. If changes before that are missing, the line is read first.
 func (l *loop) follow() {
-	all, missed := l.in.follow(l.state.Rev)
+	if l.blind {
+		return
+	}
+	all, missed := l.in.follow(l.known())
 	for _, r := range all {
 		l.see(r)
 	}
@@ -220,10 +230,14 @@ func (l *loop) follow() {
 		return
 	}
 	l.reading = true
+	age := l.age
 	l.calls.Go(func() {
 		st, err := l.read(l.ctx)
-		if err != nil || st.Rev < missed {
-			l.tellRefusal(err)
+		switch {
+		case err == nil && st.Rev < missed: // that was known before
+			l.fleet.wentBack(age)
+		case err != nil:
+			l.tellRefusal(denial{err, true})
 			pause(l.ctx, retryAfter(err, l.fleet.askRefusedAfter()))
 		}
 		l.post(func(in *inbox) { in.reread = true })
@@ -274,7 +288,7 @@ func isClosed(c <-chan struct{}) bool {
 // isReturned reports whether everything was returned after close, and closes d.returned then. While
 // the server refuses it, what nobody holds counts as returned: it goes when the lease does.
 func (l *loop) isReturned() bool {
-	left := func(s *seat) bool { return !s.agent.Done() && (l.denied == nil || s.t.Held() > 0) }
+	left := func(s *seat) bool { return !s.agent.Returned() && (l.denied == nil || s.t.Held() > 0) }
 	if !l.closed.Load() || slices.ContainsFunc(l.seats, left) {
 		return false
 	}
@@ -286,34 +300,44 @@ func (l *loop) isReturned() bool {
 
 // reseat drops the seats that are over, and gives the current tenancy one if there is a session.
 func (l *loop) reseat() {
-	now := clock.Now().Mono
+	now, closed := clock.Now().Mono, l.closed.Load()
 	seats := l.seats
 	l.seats = nil
 	for _, s := range seats {
-		l.next = max(l.next, s.agent.Next())
-		if l.closed.Load() && !s.agent.Lost() {
+		if closed && !s.agent.Lost() {
 			s.agent.End()
 		}
 		if s.agent.Lost() || s.session.ends.Load() == nil { // the latter before d may leave f.drivers
 			l.turn(func(t *tenancy) bool { return t == s.t })
 		}
-		if s.session.ends.Load() != nil && (s.doubt || !s.agent.Done()) {
+		if s.session.ends.Load() != nil && !s.agent.Done() {
 			l.seats = append(l.seats, s)
 		} else {
 			l.endRounds(&s.rounds)
 		}
 	}
+	if l.prev != nil && !isClosed(l.prev.ended) && !isClosed(l.prev.done) {
+		return // its agents may take numbers yet
+	}
+	l.prev = nil
+	if closed && !isClosed(l.ended) {
+		close(l.ended)
+		l.fleet.wakeNext(l.driver)
+	}
 	t, session := l.current.Load(), l.fleet.session.Load()
-	if l.closed.Load() || t.session.Load() != nil || session == nil || session.ends.Load() == nil {
+	if l.age != l.fleet.age.Load() { // after the session: one that is newer may not begin with this history
+		return
+	}
+	if closed || l.blind || t.session.Load() != nil || session == nil || session.ends.Load() == nil {
 		return
 	}
 	t.session.Store(session)
 	s := &seat{t: t, session: session}
 	rw := l.store.size == line.Everyone
-	s.agent = line.NewAgent(int64(session.lease), l.next, int64(l.fleet.tenure), rw, &t.Share)
+	s.agent = line.NewAgent(int64(session.lease), l.fleet.number, int64(l.fleet.tenure), rw, &t.Share)
 	s.agent.Learn(l.state, now)
 	l.seats = append(l.seats, s)
-	l.deny(nil)
+	l.deny(denial{})
 	if !session.valid() { // it was lost before it was ours to be told of
 		l.fleet.lost(session)
 	}
@@ -333,10 +357,10 @@ func (l *loop) plan() time.Duration {
 	if l.closed.Load() {
 		l.endRounds(&l.rounds)
 	}
-	if wake == line.Never {
-		return never
+	if wake != line.Never {
+		return min(l.probe(), time.Duration(max(0, wake-clock.Now().Mono)))
 	}
-	return time.Duration(max(0, wake-clock.Now().Mono))
+	return l.probe()
 }
 
 // planSeat has the agent of a seat decide, and commits what is due. A session that is over commits
@@ -351,27 +375,32 @@ func (l *loop) planSeat(s *seat) (wake int64) {
 		if s.t == l.current.Load() && !txn.Only { // otherwise the server is asked later
 			s.rounds, l.rounds = l.rounds, nil
 		}
-		l.calls.Go(func() { l.commit(s, txn) })
+		asked, doubted := l.known(), s.doubted
+		l.calls.Go(func() { l.commit(s, txn, asked, doubted) })
 	}
 	return wake
 }
 
 // commit commits a transaction and puts its answer into the inbox.
-func (d *driver) commit(s *seat, txn *line.Txn) {
+func (d *driver) commit(s *seat, txn *line.Txn, asked known, doubted int64) {
+	epoch := s.session.epoch.Load()
 	st, err := d.store.within(d.ctx, func(ctx context.Context) (line.State, error) {
-		return d.store.commit(ctx, txn, s.session.lease)
+		if txn.Fence && epoch > doubted {
+			return d.store.read(ctx) // another line's doubt has ended this one's
+		}
+		return d.store.commit(ctx, txn, s.session, epoch)
 	})
-	done, doubt := err == nil, err != nil && !isRefusal(err)
-	full := errors.Is(err, rpctypes.ErrNoSpace) // and may have been applied: it may be what filled it
-	for err != nil && d.ctx.Err() == nil {
+	a := answer{seat: s, asked: asked, epoch: epoch, err: err}
+	for read := false; err != nil && d.ctx.Err() == nil; read = true {
 		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			d.fleet.lost(s.session)
 		}
-		d.tellRefusal(err)
+		d.tellRefusal(denial{err, read})
 		pause(d.ctx, retryAfter(err, d.fleet.askRefusedAfter()))
 		st, err = d.store.within(d.ctx, d.store.read)
 	}
-	d.post(func(in *inbox) { in.answers = append(in.answers, answer{s, st, doubt, done, full}) })
+	a.state = st
+	d.post(func(in *inbox) { in.answers = append(in.answers, a) })
 }
 
 // pause waits for d, or until ctx is done.
@@ -388,21 +417,28 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 func (l *loop) answered(a answer) {
-	a.seat.doubt = a.seat.doubt || a.doubt
-	if a.done {
-		l.deny(nil)
+	switch agent := a.seat.agent; {
+	case a.err == nil:
+		l.deny(denial{})
+		agent.Answered(true)
+	case isRefusal(a.err):
+		agent.Answered(false)
+	case errors.Is(a.err, rpctypes.ErrNoSpace):
+		a.seat.doubted = a.epoch
+		agent.NoSpace()
+	default:
+		a.seat.doubted = a.epoch
+		agent.Unanswered()
 	}
-	if a.full {
-		a.seat.agent.NoSpace()
-	} else {
-		a.seat.agent.Answered()
-	}
-	l.see(revision{rev: a.state.Rev, whole: &a.state})
+	l.see(revision{rev: a.state.Rev, whole: &a.state, asked: a.asked})
 	l.endRounds(&a.seat.rounds)
 }
 
 // see tells the agents what has happened in the line.
 func (l *loop) see(r revision) {
+	if r.whole != nil && !l.isOurs(r) {
+		return
+	}
 	now := clock.Now().Mono
 	l.learn(r)
 	l.size.Store(l.state.Size)

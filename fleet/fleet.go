@@ -88,10 +88,14 @@ type Fleet struct {
 
 	abandoned sync.Once // a Close gave up: somebody has to see to it that holders are told in time
 
+	numbers atomic.Int64 // of entries; none is used twice
+	age     atomic.Int64 // how often the servers have gone back to an older revision
+
 	names atomic.Pointer[map[int64]string] // of processes, by their leases, as they were last asked for
 
 	mu      sync.Mutex
-	drivers map[string]*driver
+	drivers map[string]*driver // the newest of each line
+	earlier []*driver          // that are closed and not done, of lines that were opened again
 	closing bool
 }
 
@@ -119,7 +123,7 @@ func New(ctx context.Context, client *clientv3.Client, namespace string, opts ..
 	}
 	f.patience = newPatience(f.ttl)
 	f.ctx, f.stop = context.WithCancel(context.Background())
-	f.feed = newFeed(client, namespace, f.ttl, f.patience)
+	f.feed = newFeed(f)
 	if err := f.join(ctx); err != nil {
 		f.stop()
 		return nil, err
@@ -205,15 +209,18 @@ func (f *Fleet) grant(ctx context.Context) (s *session, trip time.Duration, err 
 		return nil, 0, err
 	}
 	key := f.namespace + "/member/" + fmt.Sprintf("%016x", uint64(r.ID))
-	err = f.ask(ctx, func(ctx context.Context) error {
+	var put *clientv3.PutResponse
+	err = f.ask(ctx, func(ctx context.Context) (err error) {
 		sent = clock.Now()
-		_, err := f.client.Put(ctx, key, string(who), clientv3.WithLease(r.ID))
+		put, err = f.client.Put(ctx, key, string(who), clientv3.WithLease(r.ID))
 		return err
 	})
 	if err != nil {
 		f.giveUp(ctx, r.ID)
 		return nil, 0, fmt.Errorf("put %s: %w", key, err)
 	}
+	s.key, s.who = key, string(who)
+	s.epoch.Store(put.Header.GetRevision())
 	return s, min(trip, time.Duration(clock.Now().Mono-sent.Mono)), nil
 }
 
@@ -263,7 +270,7 @@ func (f *Fleet) keep() {
 				break
 			}
 			for _, d := range f.running() {
-				d.tellRefusal(err)
+				d.tellRefusal(denial{err, false})
 			}
 			pause(f.ctx, retryAfter(err, f.askRefusedAfter()))
 		}
@@ -295,26 +302,23 @@ func (f *Fleet) lost(s *session) {
 func (f *Fleet) running() []*driver {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Collect(maps.Values(f.drivers))
+	return append(slices.Collect(maps.Values(f.drivers)), f.earlier...)
 }
+
+// number returns the number of an entry.
+func (f *Fleet) number() int64 { return f.numbers.Add(1) }
 
 // open returns the driver of a line, which it starts if need be.
 func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*driver, error) {
 	if name == "" {
 		return nil, errors.New("fleet: a " + kind + " needs a name")
 	}
-	switch d, err := f.opened(kind, name); {
-	case err != nil:
-		return nil, err
-	case d == nil:
-	case !isClosed(d.returned):
-		return d, nil
-	default: // it only waits for what may be applied late; another driver can do that
-		d.quit()
-		<-d.done
+	if d, err := f.opened(kind, name); d != nil || err != nil {
+		return d, err
 	}
 	st := newStore(f.client, f.namespace, kind, name, f.answerWithin(), f.turns)
 	var first line.State
+	age := f.age.Load()
 	err := f.ask(ctx, func(ctx context.Context) (err error) {
 		first, err = st.create(ctx, size)
 		return err
@@ -327,33 +331,53 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 	if f.closing {
 		return nil, ErrClosed
 	}
-	if d := f.drivers[kind+"/"+name]; d != nil && !isClosed(d.done) {
-		return d, nil
+	prev := f.drivers[kind+"/"+name]
+	if prev != nil && !prev.closed.Load() {
+		return prev, nil
 	}
-	d := newDriver(f, kind, name, st, first)
+	if prev != nil {
+		f.earlier = append(f.earlier, prev)
+	}
+	d := newDriver(f, kind, name, size, st, first)
+	d.prev, d.age = prev, age
 	f.drivers[kind+"/"+name] = d
-	f.feed.join(d, first.Rev) // and d looks for the first time
+	f.feed.join(d, known{age, first.Rev}) // and d looks for the first time
 	return d, nil
 }
 
-// ended is told that a driver has ended.
+// ended forgets a driver that is done.
 func (f *Fleet) ended(d *driver) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if k := d.kind + "/" + d.name; f.drivers[k] == d && !f.closing { // Close asks how it has ended
-		delete(f.drivers, k)
+	if f.closing { // Close asks how it has ended
+		return
+	}
+	if name := d.kind + "/" + d.name; f.drivers[name] == d {
+		delete(f.drivers, name)
+	}
+	f.earlier = slices.DeleteFunc(f.earlier, func(e *driver) bool { return e == d })
+}
+
+// wakeNext wakes the driver that waits for d to ask for no more, if there is one.
+func (f *Fleet) wakeNext(d *driver) {
+	for _, o := range f.running() {
+		if o != d && o.kind == d.kind && o.name == d.name {
+			o.wake()
+		}
 	}
 }
 
-// opened returns the driver of a line if it runs. One that is being closed keeps its name until
-// everything is returned.
+// opened returns the driver of a line if it is open.
 func (f *Fleet) opened(kind, name string) (*driver, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closing {
 		return nil, ErrClosed
 	}
-	return f.drivers[kind+"/"+name], nil
+	if d := f.drivers[kind+"/"+name]; d != nil && !d.closed.Load() {
+		return d, nil
+	}
+	return nil, nil
 }
 
 // awaitEnd waits until all goroutines of the membership have ended, once they were told to: after
@@ -383,7 +407,7 @@ func (f *Fleet) awaitEnd(all []*driver) {
 func (f *Fleet) Close(ctx context.Context) error {
 	f.mu.Lock()
 	f.closing = true
-	all := slices.Collect(maps.Values(f.drivers))
+	all := append(slices.Collect(maps.Values(f.drivers)), f.earlier...)
 	f.mu.Unlock()
 	for _, d := range all {
 		d.close()

@@ -24,6 +24,7 @@ type inbox struct {
 	todo
 	revisions []revision // in order
 	missed    int64      // the line was changed up to here, and not all of that is in revisions
+	age       int64      // how often the servers had gone back before these
 }
 
 // A todo is what a driver is to do, besides looking at its tenancies and agents.
@@ -32,9 +33,10 @@ type todo struct {
 	strangers bool            // somebody wants names that are not known
 	rounds    []chan struct{} // closed when the driver has asked the server once
 	answers   []answer        // of transactions
-	read      *line.State     // a state of the line
-	reread    bool            // as it was read because changes were missing
-	refusal   error           // of a transaction, of a read or of a new session: the last one
+	reads     []revision      // states of the line
+	reread    bool            // it was read because changes were missing
+	refusal   denial          // of a transaction, of a read or of a new session
+	readable  bool            // a read was not refused, after one that was
 }
 
 // post has the driver look at what put puts into the inbox.
@@ -59,8 +61,16 @@ func (d *driver) wake() { d.post(func(*inbox) {}) }
 // ring is wake, but may be some time later. It is what the bell calls.
 func (d *driver) ring() { d.post(func(in *inbox) { in.rung = true }) }
 
-// pass has the driver see what was changed in its line at rev.
-func (d *driver) pass(rev int64, events []*clientv3.Event) {
+// deliver has the driver learn what somebody has read.
+func (d *driver) deliver(r revision) {
+	d.post(func(in *inbox) { in.reads = append(in.reads, r) })
+}
+
+// readable says that the line can be read.
+func (d *driver) readable() { d.post(func(in *inbox) { in.readable = true }) }
+
+// pass has the driver see what was changed in its line at a revision.
+func (d *driver) pass(at known, events []*clientv3.Event) {
 	var changes []line.Change
 	for _, e := range events {
 		if c, ok := d.store.parse(e.Kv); ok {
@@ -69,17 +79,17 @@ func (d *driver) pass(rev int64, events []*clientv3.Event) {
 	}
 	d.post(func(in *inbox) {
 		if len(in.revisions) < mostRevisions {
-			in.revisions = append(in.revisions, revision{rev: rev, changes: changes})
+			in.revisions = append(in.revisions, revision{rev: at.rev, changes: changes})
 			return
 		}
-		in.revisions, in.missed = nil, rev
+		in.revisions, in.missed, in.age = nil, at.rev, at.age
 	})
 }
 
-// miss tells the driver that it may have missed what was changed up to rev, unless it has read the
-// line since. Later changes are passed.
-func (d *driver) miss(rev int64) {
-	d.post(func(in *inbox) { in.revisions, in.missed = nil, rev })
+// miss tells the driver that it may have missed what was changed up to a revision, unless it has
+// read the line since. Later changes are passed.
+func (d *driver) miss(at known) {
+	d.post(func(in *inbox) { in.revisions, in.missed, in.age = nil, at.rev, at.age })
 }
 
 // take returns what is there, and whether there is anything. If not, run must end.
@@ -94,12 +104,16 @@ func (in *inbox) take() (t todo, ok bool) {
 	return t, true
 }
 
-// follow returns the revisions for a driver that knows the line as it was at rev. If changes before
-// them are missing it returns up to where. They stay then, until the driver has read the line.
-func (in *inbox) follow(rev int64) (all []revision, missed int64) {
+// follow returns the revisions for a driver that knows the line as it was. If changes before them
+// are missing it returns up to where. They stay then, until the driver has read the line. They also
+// stay if they are not of the history that the driver knows: it or the feed is about to learn that.
+func (in *inbox) follow(at known) (all []revision, missed int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if rev < in.missed {
+	switch {
+	case at.age != in.age:
+		return nil, 0
+	case at.rev < in.missed:
 		return nil, in.missed
 	}
 	all, in.revisions = in.revisions, nil
@@ -176,9 +190,12 @@ func (r *reads) end() {
 // readAll reads for as long as somebody asks.
 func (d *driver) readAll() {
 	for r := d.reads.take(); r != nil; r = d.reads.take() {
+		d.seen.Lock()
+		asked := d.known()
+		d.seen.Unlock()
 		r.state, r.err = d.store.within(d.ctx, d.store.read)
 		if r.err == nil {
-			d.post(func(in *inbox) { in.read = &r.state })
+			d.deliver(revision{rev: r.state.Rev, whole: &r.state, asked: asked})
 		}
 		close(r.done)
 	}

@@ -82,6 +82,9 @@ const maxBlocks = 1 << 8
 func (d *driver) elsewhere() *observed.Fleet {
 	st := d.status()
 	r := &observed.Fleet{Losses: uint64(st.Losses), Refused: st.Refused}
+	if st.Back != nil {
+		r.Back = st.Back.From - st.Back.Now
+	}
 	names := map[int64]string{}
 	if known := d.fleet.names.Load(); known != nil {
 		names = *known

@@ -27,7 +27,7 @@ func alone(t *testing.T, kind string, size int64) *driver {
 	t.Helper()
 	f := &Fleet{ttl: time.Minute, patience: newPatience(time.Minute), tenure: time.Hour, ctx: t.Context()}
 	s := newStore(nil, "test", kind, "exports", time.Second, nil)
-	d := newDriver(f, kind, "exports", s, line.State{Rev: 9, Size: size, Entries: []line.Entry{
+	d := newDriver(f, kind, "exports", size, s, line.State{Rev: 9, Size: size, Entries: []line.Entry{
 		{Key: line.Key{Lease: ownLease}, Create: 2, Mod: 2, Weight: size - 1},
 		{Key: line.Key{Lease: 8}, Create: 3, Mod: 3, Weight: 1},
 		{Key: line.Key{Lease: 9}, Create: 4, Mod: 4, Weight: 2},
@@ -70,7 +70,7 @@ func TestObservedWithoutAServer(t *testing.T) {
 	require.NoError(t, err)
 	d.fleet.names.Store(&map[int64]string{8: host + "/4711"})
 	d.losses.Store(3)
-	d.deny(errors.New("no role"))
+	d.deny(denial{err: errors.New("no role")})
 	s := &Semaphore{d}
 	require.NoError(t, s.Acquire(t.Context(), 2))
 	observed.Watch(s, "", observed.Holders)

@@ -16,6 +16,12 @@ import (
 // A refusal is an error by which etcd has refused something that a line needs.
 type refusal struct{ err error }
 
+// A denial is such an error as the driver notes it: of a read, or of anything else.
+type denial struct {
+	err  error
+	read bool
+}
+
 // isRefusal reports whether etcd has understood a request and says that this process must not make
 // it. Nothing of the request was done, or will be.
 func isRefusal(err error) bool {
@@ -40,18 +46,26 @@ func (d *driver) newRefusal(err error) error {
 	return fmt.Errorf("fleet: %s %s: refused: %w", d.kind, d.name, err)
 }
 
-// tellRefusal tells the driver of an error, if that is a refusal.
-func (d *driver) tellRefusal(err error) {
-	if isRefusal(err) {
-		d.post(func(in *inbox) { in.refusal = err })
+// tellRefusal tells the driver of an error, if that is a refusal. Of several only the last counts,
+// and that of a read only if there is no other.
+func (d *driver) tellRefusal(r denial) {
+	if isRefusal(r.err) {
+		d.post(func(in *inbox) {
+			if in.refusal.err == nil || !r.read || in.refusal.read {
+				in.refusal = r
+			}
+		})
 	}
 }
 
 // refused ends the requests that wait. They see that they are too large, and ask refusedSince why.
 // Requests that come later wait again, until the server answers or refuses once more.
-func (l *loop) refused(err error) {
-	l.deny(err)
-	l.refusal.Store(&refusal{l.newRefusal(err)})
+func (l *loop) refused(r denial) {
+	if l.denied == nil || !r.read {
+		l.deny(r)
+	}
+	l.probed = time.Now()
+	l.refusal.Store(&refusal{l.newRefusal(r.err)})
 	t, most := l.current.Load(), int64(MaxPermits)
 	for _, s := range l.seats {
 		if s.t == t {
@@ -62,6 +76,34 @@ func (l *loop) refused(err error) {
 	t.Bound(0)
 	t.Bound(most)
 	l.endRounds(&l.rounds)
+}
+
+// allow notes that a read was not refused.
+func (l *loop) allow() {
+	if l.denied != nil && l.deniedRead {
+		l.deny(denial{})
+	}
+}
+
+// probe has the server asked, now and then, whether it still refuses what it has refused. Otherwise
+// a process that needs nothing would never learn it. It returns after which time to ask next.
+func (l *loop) probe() time.Duration {
+	if l.denied == nil || l.deniedRead || l.current.Load().session.Load() == nil {
+		return never
+	}
+	every := l.fleet.askRefusedAfter()
+	if next := every - time.Since(l.probed); next > 0 {
+		return next
+	}
+	l.probed = time.Now()
+	asked := l.known()
+	l.calls.Go(func() {
+		st, err := l.store.within(l.ctx, l.store.probe)
+		if err == nil {
+			l.deliver(revision{rev: st.Rev, whole: &st, asked: asked, writes: true})
+		}
+	})
+	return every
 }
 
 // refusedSince returns the error of a refusal after the given one, nil if there was none.

@@ -15,10 +15,10 @@ func BenchmarkSee(b *testing.B) {
 		st.Entries = append(st.Entries, line.Entry{Key: line.Key{Lease: i + 1, Seq: 1}, Create: i + 2, Mod: i + 2, Weight: 1})
 	}
 	f := &Fleet{ctx: b.Context()}
-	d := newDriver(f, kindSemaphore, "s", newStore(nil, "ns", kindSemaphore, "s", 0, nil), st)
+	d := newDriver(f, kindSemaphore, "s", 4, newStore(nil, "ns", kindSemaphore, "s", 0, nil), st)
 	d.in.run = func() {}
 	t := d.current.Load()
-	s := &seat{t: t, agent: line.NewAgent(100, 0, 0, false, &t.Share)}
+	s := &seat{t: t, agent: line.NewAgent(100, f.number, 0, false, &t.Share)}
 	s.agent.Learn(st, 0)
 	d.loop.seats = append(d.loop.seats, s)
 	t.Bound(MaxPermits)

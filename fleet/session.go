@@ -28,6 +28,21 @@ type session struct {
 	began int64                         // when the lease was asked for, on the monotonic clock
 	ends  atomic.Pointer[clock.Instant] // nil: lost
 	lost  chan struct{}                 // closed after ends is nil
+
+	// The key and the value by which others know the process. The key's last change is the epoch of
+	// the session: transactions of its lines are guarded by it.
+	key, who string
+	epoch    atomic.Int64
+}
+
+// reach notes an epoch, unless a later one is known.
+func (s *session) reach(epoch int64) {
+	for { // A retry follows only another's success.
+		o := s.epoch.Load()
+		if o >= epoch || s.epoch.CompareAndSwap(o, epoch) {
+			return
+		}
+	}
 }
 
 // margin is the part of the TTL in which nothing is granted any more, and holders have time to

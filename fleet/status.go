@@ -27,8 +27,13 @@ type Status struct {
 	Losses  int64 `json:"losses"`  // how often it has lost what it had
 
 	// Refused is the error by which etcd has refused this process a read, a write or a new session.
-	// It is empty once etcd has carried out a transaction or has given a session since.
+	// It is empty once etcd does so again. If there is nothing to do, that is asked each TTL/4, or each
+	// 5 s if that is less.
 	Refused string `json:"refused,omitempty"`
+
+	// Back is there if the servers have gone back to an older revision, as of a snapshot: until the
+	// revision from before is reached again, tokens are less than they have been.
+	Back *Back `json:"back,omitempty"`
 }
 
 // A Block is an entry of a line, in the order of the line: permits that a process holds or waits
@@ -59,10 +64,22 @@ func (f *Fleet) Status(ctx context.Context) ([]Status, error) {
 		for i := range st.Blocks {
 			st.Blocks[i].Process = names[st.Blocks[i].Lease]
 		}
+		i := slices.IndexFunc(all, func(o Status) bool { return o.Name == st.Name })
+		if i >= 0 { // opened again; the newest comes first
+			all[i].add(&st)
+			continue
+		}
 		all = append(all, st)
 	}
 	slices.SortFunc(all, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
+}
+
+// add adds what a line that was closed before has not returned yet.
+func (s *Status) add(closed *Status) {
+	s.Given += closed.Given
+	s.Held += closed.Held
+	s.Losses += closed.Losses
 }
 
 // members returns the processes of the fleet by their leases.
@@ -93,8 +110,15 @@ type mirror struct {
 	state  line.State
 	sights []sight // of the entries of state, in their order
 	last   []sight // the memory of the sights before
-	denied error   // of the last refusal, until a transaction or a new session succeeds
+	age    int64   // how often the servers had gone back when state was read
+	back   *Back   // when they did last, until the revision from before is reached again
+	denied error   // of the last refusal, until what was refused is not any more
+
+	deniedRead bool // that was a read
 }
+
+// known returns what is known now.
+func (m *mirror) known() known { return known{m.age, m.state.Rev} }
 
 // A sight is an entry as this process has seen it.
 type sight struct {
@@ -112,6 +136,9 @@ func (m *mirror) learn(r revision) {
 		m.state.Apply(r.rev, r.changes...)
 	case r.rev >= m.state.Rev:
 		m.state = *r.whole
+	}
+	if m.back != nil && m.state.Rev > m.back.From {
+		m.back = nil
 	}
 	m.lookLocked()
 }
@@ -138,11 +165,11 @@ func (m *mirror) lookLocked() {
 	m.sights, m.last = sights, before
 }
 
-// deny notes an error by which etcd refuses what the line needs, nil if it does not any more.
-func (m *mirror) deny(err error) {
+// deny notes an error by which etcd refuses what the line needs, none if it does not any more.
+func (m *mirror) deny(d denial) {
 	m.seen.Lock()
 	defer m.seen.Unlock()
-	m.denied = err
+	m.denied, m.deniedRead = d.err, d.read
 }
 
 func (d *driver) status() Status {
@@ -155,6 +182,11 @@ func (d *driver) status() Status {
 	}
 	if d.denied != nil {
 		st.Refused = d.denied.Error()
+	}
+	if d.back != nil {
+		b := *d.back
+		b.Now = d.state.Rev
+		st.Back = &b
 	}
 	others := false
 	lease := int64(0)

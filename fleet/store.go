@@ -79,9 +79,7 @@ func (s *store) parse(kv *mvccpb.KeyValue) (c line.Change, ok bool) {
 	l, err1 := strconv.ParseUint(lease, 16, 63)
 	q, err2 := strconv.ParseUint(seq, 16, 63)
 	c.Key = line.Key{Lease: int64(l), Seq: int64(q)}
-	if kv.Lease != c.Lease {
-		c.Weight = 0 // it would outlive its process
-	}
+	c.Weight = c.Counts(kv.Lease, c.Weight)
 	c.Create, c.Mod = kv.CreateRevision, kv.ModRevision
 	lower := rest == strings.ToLower(rest) // so that an entry has one key only
 	return c, err1 == nil && err2 == nil && l != 0 && lower
@@ -130,9 +128,15 @@ func (s *store) read(ctx context.Context) (line.State, error) {
 }
 
 // commit commits t and returns the line after it, whether or not its guards were true. After an
-// error t may have been applied, or may be yet.
-func (s *store) commit(ctx context.Context, t *line.Txn, lease clientv3.LeaseID) (line.State, error) {
-	var guards []clientv3.Cmp
+// error t may have been applied, or may be yet, unless the session's epoch becomes another one.
+func (s *store) commit(ctx context.Context, t *line.Txn, o *session, epoch int64) (line.State, error) {
+	if t.Fence {
+		return s.fence(ctx, o)
+	}
+	guards := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(o.key), "=", epoch)}
+	if t.Merges {
+		guards = append(guards, clientv3.Compare(clientv3.ModRevision(s.sizeKey()), "=", t.SizeMod))
+	}
 	var ops []clientv3.Op
 	for _, op := range t.Ops {
 		k := s.key(op.Key)
@@ -144,29 +148,67 @@ func (s *store) commit(ctx context.Context, t *line.Txn, lease clientv3.LeaseID)
 		if op.Weight == 0 {
 			ops = append(ops, clientv3.OpDelete(k))
 		} else {
-			ops = append(ops, clientv3.OpPut(k, strconv.FormatInt(op.Weight, 10), clientv3.WithLease(lease)))
+			ops = append(ops, clientv3.OpPut(k, strconv.FormatInt(op.Weight, 10), clientv3.WithLease(o.lease)))
 		}
 	}
-	return s.txn(ctx, guards, ops)
+	r, st, err := s.txn(ctx, guards, ops, clientv3.OpGet(o.key, clientv3.WithKeysOnly()))
+	if err != nil || r.Succeeded {
+		return st, err
+	}
+	kvs := r.Responses[0].GetResponseRange().GetKvs()
+	if len(kvs) == 0 { // somebody has deleted it
+		return s.fence(ctx, o)
+	}
+	o.reach(kvs[0].ModRevision)
+	return st, nil
 }
 
-func (s *store) txn(ctx context.Context, guards []clientv3.Cmp, ops []clientv3.Op) (line.State, error) {
+// fence begins another epoch of a session: what was sent in an earlier one and was not carried out
+// yet never will be. It returns the line as it is then.
+func (s *store) fence(ctx context.Context, o *session) (line.State, error) {
+	r, st, err := s.txn(ctx, nil, []clientv3.Op{clientv3.OpPut(o.key, o.who, clientv3.WithLease(o.lease))})
+	if err == nil {
+		o.reach(r.Header.GetRevision())
+	}
+	return st, err
+}
+
+// probe returns the line if this process may write to it, and changes nothing.
+func (s *store) probe(ctx context.Context) (line.State, error) {
+	never := clientv3.Compare(clientv3.ModRevision(s.sizeKey()), "<", 0)
+	_, st, err := s.txn(ctx, []clientv3.Cmp{never}, []clientv3.Op{clientv3.OpPut(s.key(line.Key{Lease: 1}), "")})
+	return st, err
+}
+
+// txn is a transaction that returns the line, and if the guards are not true what otherwise says
+// before that.
+func (s *store) txn(
+	ctx context.Context, guards []clientv3.Cmp, ops []clientv3.Op, otherwise ...clientv3.Op,
+) (*clientv3.TxnResponse, line.State, error) {
 	all := clientv3.OpGet(s.prefix, clientv3.WithPrefix())
-	r, err := s.client.Txn(ctx).If(guards...).Then(append(ops, all)...).Else(all).Commit()
+	r, err := s.client.Txn(ctx).If(guards...).Then(append(ops, all)...).Else(append(otherwise, all)...).Commit()
 	if err != nil {
-		return line.State{}, err
+		return nil, line.State{}, err
 	}
 	kvs := r.Responses[len(r.Responses)-1].GetResponseRange().GetKvs()
-	return s.state(r.Header.GetRevision(), kvs), nil
+	return r, s.state(r.Header.GetRevision(), kvs), nil
 }
 
-// create makes the line with a size unless it has one, and returns it.
+// create makes the line with a size, unless there is one, or entries: then somebody has deleted the
+// size of a line that is in use. It returns the line.
 func (s *store) create(ctx context.Context, size int64) (line.State, error) {
+	unused := clientv3.Compare(clientv3.CreateRevision(s.prefix+"q/"), "=", 0).WithPrefix()
+	return s.restore(ctx, size, unused)
+}
+
+// restore gives the line a size if there is none and the guards are true, and returns the line.
+func (s *store) restore(ctx context.Context, size int64, guards ...clientv3.Cmp) (line.State, error) {
 	if s.size != 0 {
 		return s.read(ctx)
 	}
-	return s.txn(ctx, []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.sizeKey()), "=", 0)},
-		[]clientv3.Op{clientv3.OpPut(s.sizeKey(), strconv.FormatInt(size, 10))})
+	guards = append(guards, clientv3.Compare(clientv3.CreateRevision(s.sizeKey()), "=", 0))
+	_, st, err := s.txn(ctx, guards, []clientv3.Op{clientv3.OpPut(s.sizeKey(), strconv.FormatInt(size, 10))})
+	return st, err
 }
 
 // resize changes the size, if it was written last at revision mod, 0 if there is none. Otherwise it

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/farad-go/farad/fleet/internal/clock"
 )
 
 // A memory is an etcd in memory: keys, reads of them, and watches. Its members hang, it compacts,
@@ -208,16 +211,32 @@ func (m *memory) RequestProgress(context.Context) error {
 	return nil
 }
 
-// member returns a process that has no session: its drivers only know the lines.
+// goBack has the servers be as they were at a revision, of which nothing is left but the keys.
+func (m *memory) goBack(rev int64, keys map[string]*mvccpb.KeyValue) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rev, m.keys, m.log = rev, keys, nil
+}
+
+// member returns a process whose session is over: its drivers only know the lines.
 func (m *memory) member(ttl time.Duration) *Fleet {
 	f := &Fleet{
 		client: m.client, namespace: "ns", ttl: ttl, drivers: make(map[string]*driver),
 		turns: make(chan struct{}, mostRequests), patience: newPatience(ttl),
 	}
 	f.ctx, f.stop = context.WithCancel(m.Context())
-	f.feed = newFeed(m.client, f.namespace, ttl, f.patience)
+	s := newSession(1, clock.Now(), ttl)
+	s.lose()
+	f.session.Store(s)
+	f.feed = newFeed(f)
 	go f.feed.run(f.ctx)
 	return f
+}
+
+// quit ends the driver, whatever is left.
+func (d *driver) quit() {
+	d.stop()
+	d.wake()
 }
 
 // leave ends all goroutines of f.
@@ -476,18 +495,85 @@ func TestADriverThatIsLate(t *testing.T) {
 	})
 }
 
-// A driver that has ended has no read under way, and while what it misses is not to be had it reads
-// only now and then.
+// Servers go back to an older revision. Drivers of lines in which nothing happens know that as soon
+// as an answer to anything else has the older revision, and then follow what happens there.
+func TestServersThatGoBackAreNoticed(t *testing.T) {
+	for _, single := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMemory(t)
+			f := m.member(5 * time.Second)
+			defer m.leave(f)
+			if single {
+				m.allow(func(key string) bool { return strings.Contains(key, "/mutex/") })
+			}
+			a, b := m.opens(f, "a"), m.opens(f, "b")
+			m.put(entry("ns", "a", 1, 1))
+			m.knows(a, time.Second)
+			rev, _, _ := m.counts()
+			m.mu.Lock()
+			kept := maps.Clone(m.keys)
+			m.mu.Unlock()
+			for i := range 10 {
+				m.put(entry("ns", "b", i+2, 1), entry("ns", "a", i+2, 1))
+			}
+			m.knows(a, time.Second)
+			m.knows(b, time.Second)
+			m.goBack(rev, kept)
+			f.feed.heard(rev)
+			m.knows(a, time.Second)
+			m.knows(b, time.Second)
+			require.EqualValues(t, 1, f.age.Load())
+			require.Equal(t, rev+10, a.status().Back.From)
+			for i := range 12 {
+				m.put(entry("ns", "b", i+20, 1))
+				m.knows(b, 50*time.Millisecond)
+			}
+			m.put(entry("ns", "a", 1, 0))
+			m.knows(a, 50*time.Millisecond)
+			require.Nil(t, a.status().Back)
+			require.EqualValues(t, 1, f.age.Load())
+		})
+	}
+}
+
+// What was passed on before the feed knows that the servers have gone back tells nothing to a driver
+// that knows it, and what is passed on afterwards nothing to one that does not.
+func TestChangesOfAnotherHistoryWait(t *testing.T) {
+	d := alone(t, kindSemaphore, 4)
+	d.miss(known{0, 100})
+	d.pass(known{0, 101}, nil)
+	all, missed := d.in.follow(known{1, 50})
+	require.Empty(t, all)
+	require.Zero(t, missed)
+	d.miss(known{1, 60})
+	d.pass(known{1, 61}, nil)
+	all, missed = d.in.follow(known{0, 100})
+	require.Empty(t, all)
+	require.Zero(t, missed)
+	_, missed = d.in.follow(known{1, 50})
+	require.EqualValues(t, 60, missed)
+	all, missed = d.in.follow(known{1, 60})
+	require.Len(t, all, 1)
+	require.Zero(t, missed)
+}
+
+// A driver that has ended has no read under way, and while it is refused what it misses it asks only
+// now and then.
 func TestADriverThatEndsWaitsForItsReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(t)
 		f := m.member(5 * time.Second)
 		defer m.leave(f)
 		d := m.opens(f, "a")
-		d.miss(1 << 40)
-		time.Sleep(time.Second)
-		_, _, reads := m.counts()
-		require.InDelta(t, 20, reads, 4)
+		synctest.Wait() // the watch has begun
+		rev, _, _ := m.counts()
+		asked := 0
+		m.allow(func(string) bool { asked++; return false })
+		d.miss(known{rev: rev + 1})
+		time.Sleep(10 * time.Second)
+		m.mu.Lock()
+		require.InDelta(t, 8, asked, 4)
+		m.mu.Unlock()
 		for m.asked.Load() == 0 {
 			time.Sleep(100 * time.Microsecond)
 		}

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -12,35 +14,24 @@ import (
 	"github.com/farad-go/farad/fleet"
 )
 
-// take acquires n permits one after the other: each is an entry of its own.
-func (w *world) take(s *fleet.Semaphore, n int) {
-	for range n {
-		require.NoError(w, s.Acquire(w.ctx, 1))
-	}
-	require.Equal(w, n, w.entries("semaphore"))
-}
-
-// What is in more entries than etcd deletes in one transaction comes back all the same.
+// What is in more entries than etcd deletes in one transaction comes back all the same. A process
+// merges its entries, and so has a few. Here somebody writes more, on its lease.
 func TestMoreEntriesThanATransactionTakes(t *testing.T) {
-	t.Run("another process wants them", func(t *testing.T) {
-		w := newWorld(t)
-		a, b := w.semaphore(w.join(), 400), w.semaphore(w.join(), 400)
-		w.take(a, 300)
-		a.Release(200)
-		require.NoError(t, b.AcquireTimeout(10*time.Second, 300))
-		b.Release(300)
-		a.Release(100)
-	})
-	for _, n := range []int{63, 64, 127, 128, 300} {
-		t.Run("the process leaves", func(t *testing.T) {
-			w := newWorld(t)
-			f := w.apart()
-			s := w.semaphore(f, 400)
-			w.take(s, n)
-			s.Release(int64(n))
-			require.NoError(t, w.closeWithin(f, 10*time.Second), "%d entries", n)
-		})
+	const n = 300
+	w := newWorld(t)
+	a, b := w.semaphore(w.join(fleet.WithTTL(time.Minute)), n), w.semaphore(w.join(), n)
+	p, err := a.AcquirePermit(w.ctx, 1)
+	require.NoError(t, err)
+	lease := p.Token().Lease
+	for i := range n - 1 {
+		key := fmt.Sprintf("test/semaphore/s/q/%016x/%016x", lease, 1<<40+i)
+		_, err := w.client.Put(w.ctx, key, "1", clientv3.WithLease(clientv3.LeaseID(lease)))
+		require.NoError(t, err)
 	}
+	require.Equal(t, n, w.entries("semaphore"))
+	p.Release()
+	require.NoError(t, b.AcquireTimeout(10*time.Second, n))
+	b.Release(n)
 }
 
 // fill has etcd do as it does without space, until empty is called: it refuses what writes.
@@ -65,7 +56,8 @@ func TestWhoWaitsIsServedWithoutSpace(t *testing.T) {
 	w := newWorld(t)
 	f, h := w.hooked(fleet.WithTenure(0))
 	a, b := w.semaphore(f, 2), w.semaphore(w.join(), 2)
-	w.take(a, 2)
+	require.NoError(t, a.Acquire(w.ctx, 1))
+	require.NoError(t, a.Acquire(w.ctx, 1)) // two entries
 	got, again := make(chan error, 1), make(chan error, 1)
 	go func() { got <- b.Acquire(w.ctx, 2) }()
 	w.eventually(func() bool { return w.entries("semaphore") == 3 }, "it is in the line")
@@ -130,4 +122,76 @@ func TestAnOperatorEchoesASize(t *testing.T) {
 	_, err = w.client.Put(w.ctx, "test/semaphore/s/size", "50\n")
 	require.NoError(t, err)
 	w.eventually(func() bool { return s.Size() == 50 }, "a watch says the same")
+}
+
+// Somebody deletes the size while the line is in use. Who opens it then does not decide on another
+// one: it is 0 until somebody says what it is to be. A line that nobody uses is a new one.
+func TestASizeThatIsDeleted(t *testing.T) {
+	w := newWorld(t)
+	f := w.join()
+	a := w.semaphore(f, 3)
+	require.NoError(t, a.Acquire(w.ctx, 1))
+	_, err := w.client.Delete(w.ctx, "test/semaphore/s/size")
+	require.NoError(t, err)
+	w.eventually(func() bool { return a.Size() == 0 }, "it is gone")
+	b := w.semaphore(w.join(), 1)
+	require.Zero(t, b.Size())
+	require.ErrorIs(t, b.Acquire(w.ctx, 1), fleet.ErrTooLarge)
+	require.NoError(t, b.Resize(w.ctx, 3))
+	require.NoError(t, b.Acquire(w.ctx, 2))
+	a.Release(1)
+	b.Release(2)
+
+	a.Close()
+	b.Close()
+	w.eventually(func() bool { return w.entries("semaphore") == 0 }, "nobody uses it")
+	_, err = w.client.Delete(w.ctx, "test/semaphore/s/size")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, w.semaphore(f, 1).Size())
+}
+
+// An entry that is not on the lease that its key names would outlive its process. It does not count.
+func TestAnEntryOnNoLeaseDoesNotCount(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.semaphore(w.join(), 1), w.semaphore(w.join(), 1)
+	p, err := a.AcquirePermit(w.ctx, 1)
+	require.NoError(t, err)
+	p.Release()
+	_, err = w.client.Put(w.ctx, fmt.Sprintf("test/semaphore/s/q/%016x/%016x", p.Token().Lease, 1<<40), "1")
+	require.NoError(t, err)
+	_, err = w.client.Put(w.ctx, fmt.Sprintf("test/semaphore/s/q/%016x/%016x", 4711, 1), "1")
+	require.NoError(t, err)
+	require.NoError(t, b.AcquireTimeout(10*time.Second, 1))
+	b.Release(1)
+}
+
+// A request that arrives twice makes one entry, as it was made first: it does not get back what it
+// has returned.
+func TestARequestThatArrivesTwice(t *testing.T) {
+	w := newWorld(t)
+	f, h := w.disturbed()
+	a, b := w.semaphore(f, 3), w.semaphore(w.join(), 3)
+	again := make(chan func(context.Context), 1)
+	do := func(_ context.Context, apply func(context.Context)) error {
+		h.apart.Store(nil)
+		again <- apply
+		return nil
+	}
+	h.apart.Store(&do)
+	p, err := a.AcquirePermit(w.ctx, 3)
+	require.NoError(t, err)
+	p.Release()
+	require.NoError(t, a.Acquire(w.ctx, 1))
+	require.NoError(t, b.Acquire(w.ctx, 2))
+	(<-again)(w.ctx)
+	r, err := w.client.Get(w.ctx, "test/semaphore/s/q/", clientv3.WithPrefix())
+	require.NoError(t, err)
+	var weights []string
+	for _, kv := range r.Kvs {
+		weights = append(weights, string(kv.Value))
+	}
+	require.ElementsMatch(t, []string{"1", "2"}, weights)
+	a.Release(1)
+	b.Release(2)
+	require.NoError(t, w.closeWithin(f, 10*time.Second))
 }

@@ -45,8 +45,8 @@ type Local interface {
 //     tenure of a new block.
 //  3. Every write to an entry is guarded by its last change, and a new entry by its absence. So a
 //     transaction whose answer was lost may be applied late, and then changes nothing that was
-//     decided since, or makes an entry that the agent has forgotten. An entry with the agent's
-//     lease is the agent's, whoever remembers it.
+//     decided since, or makes an entry that the agent does not expect any more. It is the agent's
+//     all the same.
 //  4. While requests wait in the process, an entry of the agent waits in the line that suffices for
 //     the oldest request, or a transaction is under way, or what the agent has suffices when others
 //     release. (the simulator's checkPlanned)
@@ -58,6 +58,12 @@ type Local interface {
 //     (TestATransactionHasALimit, TestMoreEntriesThanATransactionTakes)
 //  8. What is to be deleted never waits for what the server has no space for. (the simulator's
 //     fill, TestReturnsGoAloneWithoutSpace)
+//  9. An agent owns the numbers that it has taken and no others. It is done only when nothing with
+//     such a number is left, and nothing can come later: after a transaction without an answer it
+//     first has all that was sent before fenced off. (the simulator's checkOwners)
+//  10. Entries are merged only if all of them fit, in one transaction that is guarded by their last
+//     changes and by the size's. So no sum rises above what the newest of them had, and what fits
+//     goes on fitting. (the simulator's checkFits)
 type Agent struct {
 	lease  int64
 	tenure int64 // ns
@@ -67,11 +73,15 @@ type Agent struct {
 
 	state  State
 	blocks []block // own entries, in order of the line
-	first  int64   // number of this agent's first entry: smaller ones are an earlier agent's
-	next   int64   // number of its next entry
-	busy   bool    // a transaction is under way
-	full   bool    // the last one that wrote something was refused for want of space
-	ending bool    // all goes back, and nothing is asked for
+	number func() int64
+	first  int64  // smaller numbers are an earlier agent's
+	next   int64  // larger ones are a later agent's, once this one is ending
+	merge  *merge // that may have been done, or may be yet
+	busy   bool   // a transaction is under way
+	doubt  bool   // one had no answer, and may be applied at any time
+	fence  bool   // the transaction that is under way ends that
+	full   bool   // the last one that wrote something was refused for want of space
+	ending bool   // all goes back, and nothing is asked for
 	lost   bool
 }
 
@@ -88,10 +98,19 @@ type block struct {
 // it may arrive again after it was deleted.
 func (b *block) is(e *Entry) bool { return b.Key == e.Key && b.Create == e.Create }
 
-// NewAgent returns an agent that makes its entries with lease, numbered from first on.
-func NewAgent(lease, first int64, tenure int64, rw bool, local Local) *Agent {
+// A merge makes one entry of several: the first of them gets the weight of all.
+type merge struct {
+	parts  []Entry // as they were
+	weight int64   // of all
+}
+
+// NewAgent returns an agent that makes its entries with lease. number returns numbers for them, each
+// larger than all that it has returned before. All agents of a lease use the same one, and of a line
+// there is one at a time that is not ending.
+func NewAgent(lease int64, number func() int64, tenure int64, rw bool, local Local) *Agent {
+	first := number()
 	return &Agent{
-		lease: lease, first: first, next: first, rw: rw, local: local, limit: MostOps,
+		lease: lease, number: number, first: first, next: first, rw: rw, local: local, limit: MostOps,
 		tenure: min(tenure, Never/2), // so that its end is a time, too
 	}
 }
@@ -102,15 +121,15 @@ func (a *Agent) Limit(ops int) { a.limit = ops }
 // State returns the newest state that the agent knows. The caller must not change it.
 func (a *Agent) State() *State { return &a.state }
 
-// Next returns the number that the next agent's first entry may have.
-func (a *Agent) Next() int64 { return a.next }
-
 // Lost reports whether the agent has lost what it had: Lose was called, or somebody else has
 // changed or deleted an entry.
 func (a *Agent) Lost() bool { return a.lost }
 
-// Done reports whether the agent has nothing left, after End or a loss.
-func (a *Agent) Done() bool { return a.ending && len(a.blocks) == 0 && !a.busy }
+// Returned reports whether the agent has nothing left, after End or a loss.
+func (a *Agent) Returned() bool { return a.ending && len(a.blocks) == 0 && !a.busy }
+
+// Done is Returned, and nothing can come later. An agent that is done may be forgotten.
+func (a *Agent) Done() bool { return a.Returned() && !a.doubt }
 
 // Learn tells the agent a state of the line, at time now. It ignores one that is older than what it
 // knows.
@@ -129,13 +148,24 @@ func (a *Agent) See(rev int64, now int64, changes ...Change) {
 	}
 }
 
-// Answered tells the agent that the transaction of the last Plan is not under way any more. If it
-// got no answer, the driver has read the line since, and told it by Learn.
-func (a *Agent) Answered() { a.busy = false }
+// Answered tells the agent that the transaction of the last Plan is over: it was carried out, or its
+// guards were untrue, or it was refused before anything of it was done.
+func (a *Agent) Answered(carriedOut bool) {
+	a.doubt = a.doubt && (!a.fence || !carriedOut)
+	a.busy, a.fence = false, false
+}
 
-// NoSpace is Answered for a transaction that the server has refused because it has no space. Such a
-// server still deletes. So whole entries go back before anything else is tried again.
-func (a *Agent) NoSpace() { a.busy, a.full = false, true }
+// Unanswered tells the agent that the transaction of the last Plan is given up. It may have been
+// carried out, or may be yet. The driver has read the line since, and told it by Learn.
+func (a *Agent) Unanswered() { a.busy, a.fence, a.doubt = false, false, true }
+
+// NoSpace is Unanswered for a transaction that the server has refused because it has no space: what
+// fills the server is refused, and carried out. Such a server still deletes. So whole entries go
+// back before anything else is tried again.
+func (a *Agent) NoSpace() {
+	a.Unanswered()
+	a.full = true
+}
 
 // Busy reports whether a transaction is under way.
 func (a *Agent) Busy() bool { return a.busy }
@@ -158,13 +188,13 @@ func (a *Agent) End() {
 // absorb brings the blocks to what the state says, and gives what is new.
 func (a *Agent) absorb(now int64) {
 	a.local.Bound(a.permits(a.state.Size))
+	a.merged()
 	var blocks []block
 	had, left, granted := a.given(), int64(0), false
 	for e, holds := range a.state.Holding {
 		if !a.owns(e.Key) {
 			continue
 		}
-		a.next = max(a.next, e.Seq+1) // a late one
 		b := block{keep: e.Weight}
 		if i := slices.IndexFunc(a.blocks, func(b block) bool { return b.is(e) }); i >= 0 {
 			b = a.blocks[i]
@@ -202,6 +232,35 @@ func (a *Agent) renew(debt, now int64) {
 			debt -= n
 		}
 	}
+}
+
+// merged makes one block of those that a merge has made one entry of, if it was carried out.
+func (a *Agent) merged() {
+	if a.merge == nil {
+		return
+	}
+	parts, left, changed := a.merge.parts, 0, false
+	for _, p := range parts {
+		if e := a.state.find(p.Key); e != nil {
+			left++
+			changed = changed || e.Mod != p.Mod
+		}
+	}
+	if left == len(parts) && !changed {
+		return // not yet
+	}
+	first := a.state.find(parts[0].Key)
+	if left == 1 && first != nil && first.Create == parts[0].Create && first.Weight == a.merge.weight {
+		into := a.block(first.Key)
+		for _, p := range parts[1:] {
+			b := a.block(p.Key)
+			into.given += b.given
+			into.keep += b.keep
+			into.since = min(into.since, b.since)
+			b.given = 0
+		}
+	}
+	a.merge = nil // otherwise it cannot be carried out any more
 }
 
 // owns reports whether an entry is the agent's: its own numbers, and once it asks for no more, none
@@ -248,12 +307,22 @@ func (a *Agent) permits(weight int64) int64 {
 type Txn struct {
 	Ops  []Op
 	Only bool // it only returns, and what else is due comes later: the server had no space
+
+	// Merges says that operations make one entry of several. Then the transaction is guarded by the
+	// size's last change, SizeMod, as well.
+	Merges  bool
+	SizeMod int64
+
+	// Fence says that nothing that was sent before with the lease is to be carried out afterwards.
+	// There are no operations then.
+	Fence bool
 }
 
 // MostOps is how many operations a transaction has at most. By default etcd refuses one for which
 // it counts more than 128 (--max-txn-ops): guards, operations if they are true, or operations if
-// not. A store adds a read to either of these. So all three together are no more than 128.
-const MostOps = 63
+// not. A store adds two guards, one read if they are true and two if not. So all three together are
+// no more than 128.
+const MostOps = 61
 
 // An Op puts an entry with a weight, or deletes it if that is 0. It is guarded by the entry's last
 // change, or by its absence if Mod is 0.
@@ -276,21 +345,82 @@ func (a *Agent) Plan(now int64) (txn *Txn, wake int64) {
 	if a.busy {
 		return nil, wake
 	}
+	if a.Returned() {
+		if a.doubt {
+			a.busy, a.fence = true, true
+			return &Txn{Fence: true}, wake
+		}
+		return nil, wake
+	}
 	ops, anew := a.ask(a.giveBack(nil))
 	if len(ops) == 0 && anew == 0 {
 		return nil, wake
 	}
-	only := false
+	txn = &Txn{}
 	if whole := deletes(ops); a.full && len(whole) > 0 {
-		ops, anew, only = whole, 0, true
+		ops, anew, txn.Only = whole, 0, true
 	}
 	ops = ops[:min(len(ops), a.limit-1)]
 	if anew > 0 {
-		ops = append(ops, Op{Key{a.lease, a.next}, 0, anew})
-		a.next++
+		if some := a.mergeable(a.limit - 1 - len(ops)); some != nil {
+			ops = a.mergeInto(ops, some)
+			txn.Merges, txn.SizeMod = true, a.state.SizeMod
+		}
+		ops = append(ops, Op{Key{a.lease, a.number()}, 0, anew})
+		a.next = ops[len(ops)-1].Seq + 1
 	}
-	a.busy, a.full = true, only
-	return &Txn{ops, only}, wake
+	txn.Ops = ops
+	a.busy, a.full = true, txn.Only
+	return txn, wake
+}
+
+// mergeFrom is from how many entries on an agent merges those that hold, when it asks for another.
+// Each merge makes one of all. So a process that acquires permits one after the other has a few
+// entries, and merges them now and then.
+const mergeFrom = 4
+
+// mergeable returns entries to be merged, the oldest first, and at most as many as there is room for
+// in the transaction. All fit, and nothing of them is to be returned.
+func (a *Agent) mergeable(room int) (some []*block) {
+	if a.rw || a.full {
+		return nil
+	}
+	for e, holds := range a.state.Holding {
+		if !holds {
+			break
+		}
+		if a.owns(e.Key) {
+			if b := a.block(e.Key); b.holds && b.keep == b.Weight {
+				some = append(some, b)
+			}
+		}
+	}
+	if m := a.merge; m != nil { // it may be carried out yet: the same again, or nothing
+		some = slices.DeleteFunc(some, func(b *block) bool {
+			return !slices.ContainsFunc(m.parts, func(p Entry) bool { return p.Key == b.Key })
+		})
+		if len(some) < len(m.parts) || room < len(some) {
+			return nil
+		}
+		return some
+	}
+	if len(some) < mergeFrom || room < 2 {
+		return nil
+	}
+	return some[:min(len(some), room)]
+}
+
+// mergeInto appends the operations that merge entries into the first of them.
+func (a *Agent) mergeInto(ops []Op, some []*block) []Op {
+	m := &merge{}
+	for _, b := range some {
+		m.parts = append(m.parts, b.Entry)
+		m.weight += b.Weight
+		ops = append(ops, Op{b.Key, b.Mod, 0})
+	}
+	ops[len(ops)-len(some)].Weight = m.weight
+	a.merge = m
+	return ops
 }
 
 // deletes returns the operations that delete entries.

@@ -28,6 +28,16 @@ func (l *local) serve() {
 	}
 }
 
+// numbers returns what numbers an agent's entries from next on. Smaller numbers are its own, too.
+func numbers(next int64) func() int64 {
+	last := int64(-1)
+	return func() int64 {
+		n := last
+		last = max(next, n+1)
+		return n
+	}
+}
+
 func sum(n []int64) (s int64) {
 	for _, n := range n {
 		s += n
@@ -37,7 +47,7 @@ func sum(n []int64) (s int64) {
 
 func TestUncontended(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(0), 10, false, &l)
 	a.Learn(State{Rev: 5, Size: 4}, 0)
 	require.EqualValues(t, 4, l.bound)
 	txn, wake := a.Plan(0)
@@ -49,7 +59,7 @@ func TestUncontended(t *testing.T) {
 	require.Equal(t, []Op{{Key{7, 0}, 0, 1}}, txn.Ops)
 	again, _ := a.Plan(0)
 	require.Nil(t, again, "one transaction at a time")
-	a.Answered()
+	a.Answered(true)
 	a.Learn(State{Rev: 6, Size: 4, Entries: []Entry{{Key{7, 0}, 6, 6, 1}}}, 1)
 	require.EqualValues(t, 1, l.held)
 	require.Equal(t, []int64{7}, l.holders)
@@ -61,7 +71,7 @@ func TestUncontended(t *testing.T) {
 
 func TestOthersWait(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(1), 10, false, &l)
 	l.wants(1)
 	s := State{Rev: 6, Size: 1, Entries: []Entry{{Key{7, 0}, 6, 6, 1}}}
 	a.Learn(s, 100)
@@ -74,12 +84,12 @@ func TestOthersWait(t *testing.T) {
 	txn, _ = a.Plan(110)
 	require.Equal(t, []Op{{Key{7, 1}, 0, 1}}, txn.Ops, "in line again, while the holder is inside")
 	require.EqualValues(t, 0, l.size)
-	a.Answered()
+	a.Answered(true)
 	a.See(8, 111, Entry{Key{7, 1}, 8, 8, 1})
 	l.held = 0
 	txn, _ = a.Plan(112)
 	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
-	a.Answered()
+	a.Answered(true)
 	a.See(9, 113, Entry{Key: Key{7, 0}})
 	require.False(t, a.Lost())
 	require.Equal(t, []int64{8}, a.State().Holders())
@@ -92,7 +102,7 @@ func TestOthersWait(t *testing.T) {
 // The longest tenure is none that has ended already.
 func TestATenureWithoutEnd(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, math.MaxInt64, false, &l)
+	a := NewAgent(7, numbers(0), math.MaxInt64, false, &l)
 	l.wants(1)
 	e := []Entry{{Key{7, 0}, 6, 6, 1}, {Key{8, 0}, 7, 7, 1}}
 	a.Learn(State{Rev: 7, Size: 1, Entries: e}, 100)
@@ -106,7 +116,7 @@ func TestATenureWithoutEnd(t *testing.T) {
 
 func TestIdleStaysWhileNobodyWaits(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(0), 10, false, &l)
 	e := []Entry{{Key{8, 0}, 5, 5, 1}, {Key{7, 0}, 6, 6, 2}}
 	a.Learn(State{Rev: 6, Size: 3, Entries: e}, 100)
 	txn, wake := a.Plan(200)
@@ -118,13 +128,13 @@ func TestIdleStaysWhileNobodyWaits(t *testing.T) {
 // A lost request that appears late makes an entry that is not needed any more.
 func TestOneEntryWaits(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(0), 10, false, &l)
 	l.wants(1, 1, 1)
 	e := []Entry{{Key{8, 0}, 5, 5, 4}, {Key{7, 0}, 6, 6, 3}, {Key{7, 1}, 7, 7, 2}}
 	a.Learn(State{Rev: 7, Size: 4, Entries: e}, 0)
 	txn, _ := a.Plan(0)
 	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops)
-	a.Answered()
+	a.Answered(true)
 	l.wants(1, 1)
 	txn, _ = a.Plan(1)
 	require.Equal(t, []Op{{Key{7, 0}, 6, 2}, {Key{7, 1}, 7, 0}}, txn.Ops, "nor more than what waits")
@@ -133,7 +143,7 @@ func TestOneEntryWaits(t *testing.T) {
 // What the process has suffices for the oldest request once others release: a smaller entry stays.
 func TestASmallerEntryStaysIfTheBlockSuffices(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(0), 10, false, &l)
 	l.held = 2
 	e := []Entry{{Key{7, 0}, 5, 5, 2}, {Key{8, 0}, 6, 6, 1}, {Key{7, 1}, 7, 7, 1}}
 	a.Learn(State{Rev: 7, Size: 3, Entries: e}, 0)
@@ -145,7 +155,7 @@ func TestASmallerEntryStaysIfTheBlockSuffices(t *testing.T) {
 // What a new block renews is what is held, and nothing that is only not returned yet.
 func TestANewBlockRenewsNoMoreThanIsHeld(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(2), 10, false, &l)
 	e := []Entry{{Key{7, 0}, 4, 4, 1}, {Key{7, 1}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}, {Key{9, 0}, 7, 7, 1}}
 	l.held = 2
 	a.Learn(State{Rev: 7, Size: 3, Entries: e}, 0)
@@ -163,7 +173,7 @@ func TestANewBlockRenewsNoMoreThanIsHeld(t *testing.T) {
 // whom a reader does not.
 func TestAWritersEntryBecomesAReaders(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, true, &l)
+	a := NewAgent(7, numbers(0), 10, true, &l)
 	e := []Entry{{Key{8, 0}, 5, 5, 1}, {Key{7, 0}, 6, 6, Everyone}}
 	l.wants(1, Everyone)
 	a.Learn(State{Rev: 6, Size: Everyone, Entries: e}, 0)
@@ -176,7 +186,7 @@ func TestAWritersEntryBecomesAReaders(t *testing.T) {
 
 func TestIdleGoesBackAtOnce(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 1000, false, &l)
+	a := NewAgent(7, numbers(0), 1000, false, &l)
 	l.wants(2)
 	a.Learn(State{Rev: 6, Size: 3, Entries: []Entry{{Key{7, 0}, 6, 6, 3}}}, 100)
 	l.held = 1
@@ -189,7 +199,7 @@ func TestIdleGoesBackAtOnce(t *testing.T) {
 // What is in use stays for its tenure, also if it is of several blocks.
 func TestOnlyWhatIsIdleGoesBack(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 1000, false, &l)
+	a := NewAgent(7, numbers(0), 1000, false, &l)
 	a.Learn(State{Rev: 7, Size: 2, Entries: []Entry{{Key{7, 0}, 5, 5, 1}, {Key{7, 1}, 6, 6, 1}}}, 100)
 	require.EqualValues(t, 2, l.size)
 	l.held = 1
@@ -202,7 +212,7 @@ func TestOnlyWhatIsIdleGoesBack(t *testing.T) {
 
 func TestTampering(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 1000, false, &l)
+	a := NewAgent(7, numbers(0), 1000, false, &l)
 	l.wants(2)
 	a.Learn(State{Rev: 6, Size: 3, Entries: []Entry{{Key{7, 0}, 6, 6, 2}}}, 100)
 	require.EqualValues(t, 2, l.held)
@@ -216,24 +226,24 @@ func TestTampering(t *testing.T) {
 
 func TestReadersAndWriters(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, true, &l)
+	a := NewAgent(7, numbers(0), 10, true, &l)
 	l.wants(1)
 	a.Learn(State{Rev: 5, Size: Everyone}, 0)
 	txn, _ := a.Plan(0)
 	require.Equal(t, []Op{{Key{7, 0}, 0, 1}}, txn.Ops)
-	a.Answered()
+	a.Answered(true)
 	a.See(6, 0, Entry{Key{7, 0}, 6, 6, 1})
 	require.Equal(t, Everyone-1, l.size)
 	l.held = 3 // readers
 	l.wants(Everyone)
 	txn, _ = a.Plan(1)
 	require.Equal(t, []Op{{Key{7, 1}, 0, Everyone}}, txn.Ops)
-	a.Answered()
+	a.Answered(true)
 	a.See(7, 0, Entry{Key{7, 1}, 7, 7, Everyone})
 	l.held = 0
 	txn, _ = a.Plan(2)
 	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
-	a.Answered()
+	a.Answered(true)
 	a.See(8, 3, Entry{Key: Key{7, 0}})
 	require.Equal(t, Everyone, l.held)
 
@@ -249,7 +259,7 @@ func TestReadersAndWriters(t *testing.T) {
 func TestATransactionHasALimit(t *testing.T) {
 	const n = 100
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(100), 10, false, &l)
 	s := State{Rev: n, Size: n}
 	for i := range int64(n) {
 		s.Entries = append(s.Entries, Entry{Key{7, i}, i + 1, i + 1, 1})
@@ -266,7 +276,7 @@ func TestATransactionHasALimit(t *testing.T) {
 	for _, op := range txn.Ops {
 		gone = append(gone, Entry{op.Key, n + 2, n + 2, op.Weight})
 	}
-	a.Answered()
+	a.Answered(true)
 	a.See(n+2, 2, gone...)
 	require.Zero(t, l.size, "what comes later is not given, either")
 	txn, _ = a.Plan(2)
@@ -277,7 +287,7 @@ func TestATransactionHasALimit(t *testing.T) {
 // A server without space refuses what writes, and deletes all the same.
 func TestReturnsGoAloneWithoutSpace(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(2), 10, false, &l)
 	e := []Entry{{Key{7, 0}, 4, 4, 1}, {Key{7, 1}, 5, 5, 2}, {Key{8, 0}, 6, 6, 3}}
 	l.held = 1
 	a.Learn(State{Rev: 6, Size: 3, Entries: e}, 0)
@@ -289,7 +299,7 @@ func TestReturnsGoAloneWithoutSpace(t *testing.T) {
 	all[2].Seq++ // the number was used
 	txn, _ = a.Plan(11)
 	require.Equal(t, &Txn{Ops: all[:1], Only: true}, txn, "neither a request nor a part of an entry")
-	a.Answered()
+	a.Answered(true)
 	a.See(7, 12, Entry{Key: Key{7, 0}})
 	txn, _ = a.Plan(12)
 	require.Equal(t, &Txn{Ops: all[1:]}, txn, "nothing else is due")
@@ -298,11 +308,11 @@ func TestReturnsGoAloneWithoutSpace(t *testing.T) {
 	all[2].Seq++
 	txn, _ = a.Plan(13)
 	require.Equal(t, &Txn{Ops: []Op{{Key{7, 1}, 5, 0}}, Only: true}, txn)
-	a.Answered()
+	a.Answered(true)
 	a.See(8, 14, Entry{Key: Key{7, 1}})
 	txn, _ = a.Plan(14)
 	require.Equal(t, &Txn{Ops: all[2:]}, txn)
-	a.Answered()
+	a.Answered(true)
 	a.See(9, 15, Entry{Key{7, 4}, 9, 9, 1})
 	txn, _ = a.Plan(15)
 	require.Nil(t, txn, "there is space again")
@@ -312,7 +322,7 @@ func TestReturnsGoAloneWithoutSpace(t *testing.T) {
 
 func TestAWaitingEntryThatIsReturnedIsNotGiven(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(1), 10, false, &l)
 	l.wants(2)
 	a.Learn(State{Rev: 6, Size: 2, Entries: []Entry{{Key{8, 0}, 5, 5, 1}, {Key{7, 0}, 6, 6, 2}}}, 0)
 	l.oldest, l.all = 0, 0 // it gives up
@@ -321,14 +331,14 @@ func TestAWaitingEntryThatIsReturnedIsNotGiven(t *testing.T) {
 	l.wants(1)
 	a.See(7, 2, Entry{Key: Key{8, 0}}) // now it holds, and is deleted when the request arrives
 	require.EqualValues(t, 0, l.size)
-	a.Answered()
+	a.Answered(true)
 	txn, _ = a.Plan(3)
 	require.Equal(t, []Op{{Key{7, 0}, 6, 0}, {Key{7, 1}, 0, 1}}, txn.Ops)
 }
 
 func TestAnIdleBlockThatVanishesIsALoss(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(0), 10, false, &l)
 	a.Learn(State{Rev: 6, Size: 2, Entries: []Entry{{Key{7, 0}, 5, 5, 1}}}, 0)
 	require.EqualValues(t, 1, l.size)
 	a.See(7, 1, Entry{Key: Key{7, 0}})
@@ -339,7 +349,7 @@ func TestAnIdleBlockThatVanishesIsALoss(t *testing.T) {
 // Somebody else takes a part of a block, and nobody holds that part. The rest is not relied on.
 func TestAnIdleBlockThatShrinksIsALoss(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(0), 10, false, &l)
 	l.wants(1)
 	a.Learn(State{Rev: 6, Size: 2, Entries: []Entry{{Key{7, 0}, 5, 5, 2}}}, 0)
 	require.EqualValues(t, 2, l.size)
@@ -352,9 +362,12 @@ func TestAnIdleBlockThatShrinksIsALoss(t *testing.T) {
 // After the end nothing is given, also if a turn comes then. It is done when all is returned.
 func TestTheEnd(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(0), 10, false, &l)
 	l.wants(1)
-	a.Learn(State{Rev: 6, Size: 1, Entries: []Entry{{Key{8, 0}, 5, 5, 1}, {Key{7, 0}, 6, 6, 1}}}, 0)
+	a.Learn(State{Rev: 5, Size: 1, Entries: []Entry{{Key{8, 0}, 5, 5, 1}}}, 0)
+	a.Plan(0)
+	a.Answered(true)
+	a.See(6, 0, Entry{Key{7, 0}, 6, 6, 1})
 	a.End()
 	require.False(t, a.Done(), "an entry is left")
 	a.See(7, 1, Entry{Key: Key{8, 0}})
@@ -364,7 +377,7 @@ func TestTheEnd(t *testing.T) {
 	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
 	a.See(8, 2, Entry{Key: Key{7, 0}})
 	require.False(t, a.Done(), "a transaction is under way")
-	a.Answered()
+	a.Answered(true)
 	require.True(t, a.Done())
 	require.False(t, a.Lost())
 }
@@ -372,13 +385,13 @@ func TestTheEnd(t *testing.T) {
 // A request that arrived twice makes the entry again after it was deleted. The new one waits.
 func TestAnEntryMadeAgainIsAnotherBlock(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 0, false, &l)
+	a := NewAgent(7, numbers(0), 0, false, &l)
 	l.wants(1)
 	a.Learn(State{Rev: 6, Size: 1, Entries: []Entry{{Key{7, 0}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}}}, 0)
 	l.held = 0
 	txn, _ := a.Plan(1)
 	require.Equal(t, []Op{{Key{7, 0}, 5, 0}}, txn.Ops)
-	a.Answered()
+	a.Answered(true)
 	a.Learn(State{Rev: 9, Size: 1, Entries: []Entry{{Key{8, 0}, 6, 6, 1}, {Key{7, 0}, 9, 9, 1}}}, 2)
 	l.wants(1)
 	a.See(10, 3, Entry{Key: Key{8, 0}})
@@ -388,17 +401,17 @@ func TestAnEntryMadeAgainIsAnotherBlock(t *testing.T) {
 // A block whose return is under way is nothing that another may be returned against.
 func TestWhatIsReturnedTwiceIsCountedOnce(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(0), 10, false, &l)
 	l.wants(1)
 	e := []Entry{{Key{7, 0}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}, {Key{7, 1}, 7, 7, 1}}
 	a.Learn(State{Rev: 7, Size: 2, Entries: e}, 0)
 	require.EqualValues(t, 1, l.held)
 	txn, _ := a.Plan(1)
 	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops, "nobody wants it; no answer to this one")
-	a.Answered()
+	a.Answered(true)
 	txn, _ = a.Plan(10)
 	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops)
-	a.Answered()
+	a.Answered(true)
 	a.See(8, 11, Entry{Key: Key{8, 0}})
 	txn, _ = a.Plan(11)
 	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops, "the other one backs what is held")
@@ -407,14 +420,14 @@ func TestWhatIsReturnedTwiceIsCountedOnce(t *testing.T) {
 // A request that comes then needs an entry of its own.
 func TestAnEntryWhoseReturnHadNoAnswerIsNotWaitedFor(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(2), 10, false, &l)
 	l.wants(1)
 	e := []Entry{{Key{7, 0}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}, {Key{7, 1}, 7, 7, 1}}
 	a.Learn(State{Rev: 7, Size: 2, Entries: e}, 0)
 	require.EqualValues(t, 1, l.held)
 	txn, _ := a.Plan(1)
 	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops, "nobody wants it; no answer to this one")
-	a.Answered()
+	a.Answered(true)
 	l.wants(1)
 	txn, _ = a.Plan(2)
 	require.Equal(t, []Op{{Key{7, 1}, 7, 0}, {Key{7, 2}, 0, 1}}, txn.Ops)
@@ -422,7 +435,7 @@ func TestAnEntryWhoseReturnHadNoAnswerIsNotWaitedFor(t *testing.T) {
 
 func TestASizeThatFallsIsWithdrawnAtOnce(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 1000, false, &l)
+	a := NewAgent(7, numbers(0), 1000, false, &l)
 	l.wants(4)
 	a.Learn(State{Rev: 6, Size: 4, Entries: []Entry{{Key{7, 0}, 6, 6, 4}}}, 0)
 	require.EqualValues(t, 4, l.held)
@@ -438,7 +451,7 @@ func TestASizeThatFallsIsWithdrawnAtOnce(t *testing.T) {
 // The hold of one goroutine is longer than many tenures: another's request has a block of its own.
 func TestANewBlockServesWhileAnOldOneIsHeld(t *testing.T) {
 	var l local
-	a := NewAgent(7, 0, 10, false, &l)
+	a := NewAgent(7, numbers(1), 10, false, &l)
 	l.wants(1)
 	e := []Entry{{Key{7, 0}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}, {Key{9, 0}, 7, 7, 1}}
 	a.Learn(State{Rev: 7, Size: 2, Entries: e}, 0)
@@ -447,7 +460,7 @@ func TestANewBlockServesWhileAnOldOneIsHeld(t *testing.T) {
 	txn, _ := a.Plan(10)
 	require.Equal(t, []Op{{Key{7, 1}, 0, 1}}, txn.Ops)
 	require.EqualValues(t, 0, l.size)
-	a.Answered()
+	a.Answered(true)
 	a.See(8, 11, Entry{Key{7, 1}, 8, 8, 1})
 	a.See(9, 12, Entry{Key: Key{8, 0}})
 	require.EqualValues(t, 1, l.held)
@@ -460,4 +473,155 @@ func TestANewBlockServesWhileAnOldOneIsHeld(t *testing.T) {
 	require.EqualValues(t, 2, l.size)
 	a.Plan(23)
 	require.EqualValues(t, 0, l.size)
+}
+
+// oneByOne returns an agent that holds n permits, each of an entry of its own.
+func oneByOne(l *local, n int64) *Agent {
+	a := NewAgent(7, numbers(n), 10, false, l)
+	s := State{Rev: 100, Size: 100, SizeMod: 3}
+	for i := range n {
+		s.Entries = append(s.Entries, Entry{Key{7, i}, 10 + i, 10 + i, 1})
+	}
+	l.held = n
+	a.Learn(s, 0)
+	return a
+}
+
+// Who takes permits one by one has them merged when he takes another. It is one block then.
+func TestEntriesAreMerged(t *testing.T) {
+	var l local
+	a := oneByOne(&l, 4)
+	l.wants(1)
+	txn, _ := a.Plan(1)
+	require.Equal(t, &Txn{Merges: true, SizeMod: 3, Ops: []Op{
+		{Key{7, 0}, 10, 4}, {Key{7, 1}, 11, 0}, {Key{7, 2}, 12, 0}, {Key{7, 3}, 13, 0}, {Key{7, 4}, 0, 1},
+	}}, txn)
+	a.Answered(true)
+	a.See(101, 2, Entry{Key{7, 0}, 10, 101, 4}, Entry{Key: Key{7, 1}}, Entry{Key: Key{7, 2}}, Entry{Key: Key{7, 3}},
+		Entry{Key{7, 4}, 101, 101, 1})
+	require.False(t, a.Lost())
+	require.EqualValues(t, 5, l.size)
+	require.EqualValues(t, 5, l.held)
+	a.See(102, 3, Entry{Key{8, 0}, 102, 102, 99})
+	l.held = 1
+	txn, _ = a.Plan(3)
+	require.Equal(t, []Op{{Key{7, 0}, 101, 0}}, txn.Ops, "what was merged goes back together")
+}
+
+// A merge that had no answer may be carried out at any time. Until it is, or cannot be any more, no
+// other one is begun: not even of some of its entries, for which there would be room.
+func TestAMergeInDoubt(t *testing.T) {
+	var l local
+	a := oneByOne(&l, 4)
+	a.Limit(5)
+	l.wants(1)
+	first, _ := a.Plan(1)
+	require.Len(t, first.Ops, 5)
+	a.Unanswered()
+	again, _ := a.Plan(2)
+	require.Equal(t, first.Ops[:4], again.Ops[:4], "the same")
+	a.Unanswered()
+	a.Limit(4)
+	other, _ := a.Plan(3)
+	require.Len(t, other.Ops, 1, "no merge")
+	a.Unanswered()
+	a.See(101, 4, Entry{Key{7, 0}, 10, 101, 4}, Entry{Key: Key{7, 1}}, Entry{Key: Key{7, 2}}, Entry{Key: Key{7, 3}},
+		Entry{Key{7, 4}, 101, 101, 1})
+	require.False(t, a.Lost())
+	require.EqualValues(t, 5, l.size)
+}
+
+// A part of a merge goes back before the merge is carried out: now it cannot be any more.
+func TestAMergeThatCameTooLate(t *testing.T) {
+	var l local
+	a := oneByOne(&l, 4)
+	l.wants(1)
+	a.Plan(1)
+	a.Unanswered()
+	l.oldest, l.all = 0, 0
+	a.See(101, 2, Entry{Key{8, 0}, 101, 101, 99})
+	l.held = 3
+	txn, _ := a.Plan(2)
+	require.Equal(t, []Op{{Key{7, 0}, 10, 0}}, txn.Ops)
+	a.Answered(true)
+	a.See(102, 3, Entry{Key: Key{7, 0}})
+	require.False(t, a.Lost())
+	require.EqualValues(t, 3, l.size)
+	require.Nil(t, a.merge)
+}
+
+// The size fell. What does not fit, and is held, is merged with nothing.
+func TestADebtIsNotMerged(t *testing.T) {
+	var l local
+	a := oneByOne(&l, 5)
+	s := a.State().Clone()
+	s.Rev, s.Size, s.SizeMod = 101, 5, 101
+	s.Entries = append(s.Entries, Entry{Key{8, 0}, 5, 5, 1})
+	s.Sort()
+	a.Learn(s, 1)
+	require.EqualValues(t, 5, l.held)
+	l.wants(1)
+	txn, _ := a.Plan(1)
+	require.True(t, txn.Merges)
+	require.EqualValues(t, 101, txn.SizeMod)
+	require.Equal(t, []Op{
+		{Key{7, 0}, 10, 4}, {Key{7, 1}, 11, 0}, {Key{7, 2}, 12, 0}, {Key{7, 3}, 13, 0}, {Key{7, 5}, 0, 1},
+	}, txn.Ops)
+}
+
+// An agent that had no answer once is done only when nothing can come later.
+func TestDoubtEndsWithAFence(t *testing.T) {
+	var l local
+	a := NewAgent(7, numbers(0), 10, false, &l)
+	l.wants(1)
+	a.Learn(State{Rev: 5, Size: 1}, 0)
+	a.Plan(0)
+	a.Unanswered()
+	a.End()
+	fence := &Txn{Fence: true}
+	for _, over := range []func(){a.Unanswered, func() { a.Answered(false) }, a.NoSpace} {
+		require.True(t, a.Returned())
+		require.False(t, a.Done())
+		txn, _ := a.Plan(1)
+		require.Equal(t, fence, txn)
+		require.False(t, a.Returned(), "it is under way")
+		over()
+	}
+	txn, _ := a.Plan(2)
+	require.Equal(t, fence, txn)
+	a.See(6, 3, Entry{Key{7, 0}, 6, 6, 1}) // just before
+	a.Answered(true)
+	require.False(t, a.Returned())
+	txn, _ = a.Plan(3)
+	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
+	a.Answered(true)
+	a.See(7, 4, Entry{Key: Key{7, 0}})
+	require.True(t, a.Done())
+}
+
+// An agent leaves alone what the one before it has made, and what the next one makes.
+func TestAgentsOfOneLease(t *testing.T) {
+	var l, m local
+	last := int64(0)
+	number := func() int64 { last++; return last }
+	a := NewAgent(7, number, 10, false, &l)
+	a.Learn(State{Rev: 5, Size: 2}, 0)
+	l.wants(1)
+	a.Plan(0)
+	a.Answered(true)
+	a.End()
+	b := NewAgent(7, number, 10, false, &m)
+	s := State{Rev: 6, Size: 2, Entries: []Entry{{Key{7, 2}, 6, 6, 1}}}
+	a.Learn(s, 0)
+	b.Learn(s, 0)
+	require.Zero(t, m.size)
+	m.wants(1)
+	txn, _ := b.Plan(1)
+	require.Equal(t, []Op{{Key{7, 4}, 0, 1}}, txn.Ops)
+	b.Answered(true)
+	b.See(7, 2, Entry{Key{7, 4}, 7, 7, 1})
+	a.See(7, 2, Entry{Key{7, 4}, 7, 7, 1})
+	require.EqualValues(t, 1, m.size)
+	txn, _ = a.Plan(3)
+	require.Equal(t, []Op{{Key{7, 2}, 6, 0}}, txn.Ops)
 }

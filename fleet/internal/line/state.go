@@ -19,15 +19,26 @@ type Entry struct {
 	Key
 	Create int64 // the revision at which it was made: its place in the line
 	Mod    int64 // the revision at which it was changed last
-	Weight int64 // how many permits; changes only downwards
+	Weight int64 // how many permits; falls, and rises only in a merge
+}
+
+// Counts returns the weight of an entry with this key and such a value: none if it is not on the
+// lease that the key names. It would outlive its process.
+func (k Key) Counts(lease, value int64) int64 {
+	if lease != k.Lease {
+		return 0
+	}
+	return value
 }
 
 // A State is the line of one semaphore as it was at one revision.
 //
 // An entry holds iff the weights up to it, with its own, sum to at most the size. So who holds is a
-// function of the state. Weights only fall, entries come only at the end, and so an entry that
-// holds goes on holding for as long as it exists, unless the size falls. That makes an old state
-// safe to act upon: the entries of it that hold and exist still hold.
+// function of the state. Entries come only at the end. Weights only fall, but for a merge: one entry
+// takes over the weights of others behind it, that hold as well, and vanish. So the sum up to an
+// entry never rises above what an entry had that held. An entry that holds goes on holding for as
+// long as it exists, unless the size falls. That makes an old state safe to act upon: the entries of
+// it that hold and exist still hold.
 //
 // If the size has fallen, entries that held then go on holding although they do not fit, and a
 // state does not say which ones did. But they were made before the size was written last: from then
@@ -47,7 +58,7 @@ func (s *State) Apply(rev int64, changes ...Change) {
 	}
 	s.Rev = rev
 	for _, c := range changes {
-		i := s.find(c.Key)
+		i := s.index(c.Key)
 		switch {
 		case c.Key == SizeKey:
 			s.Size, s.SizeMod = c.Weight, rev
@@ -73,8 +84,16 @@ type Change = Entry
 // SizeKey is the key of the size in a Change. No process has the lease 0.
 var SizeKey Key
 
-func (s *State) find(k Key) int {
+func (s *State) index(k Key) int {
 	return slices.IndexFunc(s.Entries, func(e Entry) bool { return e.Key == k })
+}
+
+// find returns the entry with a key, nil if there is none.
+func (s *State) find(k Key) *Entry {
+	if i := s.index(k); i >= 0 {
+		return &s.Entries[i]
+	}
+	return nil
 }
 
 // Sort puts the entries in order. Two of one transaction have one create revision: their keys

@@ -50,7 +50,7 @@ func newWorld(x *interleave.Run, size int64, rw bool, tenure int64, processes in
 		p.bell.Init(func() { p.calls.TrySend() })
 		p.valid.Store(true)
 		p.Init(&p.bell, p.valid.Load)
-		p.agent = line.NewAgent(p.lease, 0, tenure, rw, &p.Share)
+		p.agent = line.NewAgent(p.lease, new(numbers).next, tenure, rw, &p.Share)
 		p.agent.Learn(w.state, 0)
 		w.processes = append(w.processes, p)
 	}
@@ -114,7 +114,7 @@ func (p *process) drive() {
 		if txn, _ := p.Plan(p.agent, 0); txn != nil {
 			p.commit(txn)
 			p.agent.Learn(p.read(), 0)
-			p.agent.Answered()
+			p.agent.Answered(true)
 			continue
 		}
 		p.calls.Receive()

@@ -43,7 +43,7 @@ func (b *bellman) isRung() bool {
 // The agent asks for what waits. When it does not wait any more, the entry should go.
 func TestTheDriverIsToldOfWhoGivesUp(t *testing.T) {
 	s, bell, _ := newShare(0)
-	a := line.NewAgent(7, 0, 10, false, s)
+	a := line.NewAgent(7, new(numbers).next, 10, false, s)
 	other := line.Entry{Key: line.Key{Lease: 8}, Create: 5, Mod: 5, Weight: 1}
 	a.Learn(line.State{Rev: 5, Size: 1, Entries: []line.Entry{other}}, 0)
 	txn, _ := s.Plan(a, 0)
@@ -54,7 +54,7 @@ func TestTheDriverIsToldOfWhoGivesUp(t *testing.T) {
 	bell.Clear()
 	txn, _ = s.Plan(a, 0)
 	require.Len(t, txn.Ops, 1)
-	a.Answered()
+	a.Answered(true)
 	a.See(6, 1, line.Entry{Key: line.Key{Lease: 7}, Create: 6, Mod: 6, Weight: 1})
 	require.Error(t, <-ended)
 	require.True(t, bell.isRung())

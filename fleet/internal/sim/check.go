@@ -19,7 +19,7 @@ func (w *world) check() {
 			inside += w.weight(t.engine.held)
 		})
 	}
-	if inside > w.allowed && !w.Deaf && !w.fenced() {
+	if inside > w.allowed && !w.Deaf && !w.fenced() && !w.restored {
 		w.fail("%d are held of %d", inside, w.allowed)
 	}
 	w.flights = slices.DeleteFunc(w.flights, func(f *flight) bool { return f.copies == 0 })
@@ -29,17 +29,63 @@ func (w *world) check() {
 func (w *world) checkLine() {
 	held := w.store.held(all)
 	w.allowed = max(w.store.size, min(w.allowed, held))
-	if held > w.allowed && !w.Tamper {
+	if held > w.allowed && !w.Tamper && !w.restored {
 		w.fail("blocks hold %d of %d", held, w.allowed)
 	}
 	w.allowedAt[w.store.rev] = w.allowed
 }
 
+// checkFits checks that what fits goes on fitting for as long as it exists and the size is the same.
+func (w *world) checkFits() {
+	var sum int64
+	for i := range w.store.entries {
+		e := &w.store.entries[i]
+		sum += e.Weight
+		fits := sum <= w.store.size
+		if e.fits && !fits && e.fitted == w.store.sizeMod && !w.Tamper {
+			w.fail("%d/%d does not hold any more", e.Lease, e.Seq)
+		}
+		e.fits, e.fitted = fits, w.store.sizeMod
+	}
+}
+
+// checkOwners checks that each entry is of a tenancy that its process still knows, and that they are
+// few: a process has a few that hold, and some that wait and are of no use any more.
+func (w *world) checkOwners() {
+	if w.restored {
+		return
+	}
+	entries := map[int64]int{}
+	for _, e := range w.store.entries {
+		entries[e.Lease]++
+		s := w.sessions[e.Lease]
+		if s == nil || !s.p.alive || s.p.paused || !s.valid() || w.Twice > 0 {
+			continue
+		}
+		owned := false
+		s.p.tenancies(func(t *tenancy) { owned = owned || t.made(e.Key) })
+		if !owned {
+			w.fail("%d/%d is nobody's", e.Lease, e.Seq)
+		}
+	}
+	for lease, n := range entries {
+		if w.TxnOps == 0 {
+			w.result.Entries = max(w.result.Entries, n)
+		}
+		if n > mostEntries && w.TxnOps == 0 {
+			w.fail("lease %d has %d entries", lease, n)
+		}
+	}
+}
+
+// mostEntries is how many a lease has at most at a time.
+const mostEntries = 16
+
 // checkBacked checks that the entries of a tenancy hold what its process may use: now, and after
 // any of its transactions that may still be applied.
 func (w *world) checkBacked(t *tenancy) {
 	_, exists := w.store.leases[t.lease]
-	if !t.valid() || t.tampered || w.Pause || w.Jump || w.Revoke && !exists {
+	if !t.valid() || t.tampered || w.Pause || w.Jump || w.Revoke && !exists || w.restored {
 		return
 	}
 	if !exists {
@@ -55,7 +101,10 @@ func (w *world) checkBacked(t *tenancy) {
 			continue
 		}
 		left := has
-		for _, op := range f.ops {
+		for _, op := range f.txn.Ops {
+			if f.epoch != w.store.epochs[t.lease] {
+				break
+			}
 			i := w.store.find(op.Key)
 			if i < 0 && op.Mod != 0 || i >= 0 && w.store.entries[i].Mod != op.Mod {
 				left = has // it will not be applied
@@ -79,7 +128,7 @@ func (t *tenancy) made(k line.Key) bool {
 // checkPlanned checks what an agent has decided, on what it knows.
 func (w *world) checkPlanned(t *tenancy) {
 	a := t.agent
-	if a.State().Rev == 0 || t.lost || t.p.cur != t {
+	if a.State().Rev == 0 || t.lost || t.p.cur != t || w.restored {
 		return
 	}
 	others, asked := false, int64(0)

@@ -45,12 +45,17 @@ type Faults struct {
 	Lag    bool // a watch stands still for a time, while answers arrive
 	Deaf   bool // goroutines do not stop when their permits are lost
 	Drift  bool // clocks differ by at most one per cent
+	Reopen bool // a process closes the line and opens it again
+	Deny   bool // the server refuses a process for a time: it may neither read nor write
 
 	// Leases alone do not protect from these: Overlaps counts what happens, and tokens protect.
 	Pause  bool // a process stands still for longer than the TTL
 	Jump   bool // a process's clock is set back, or its wall clock forth
 	Revoke bool // an operator revokes a lease
-	Tamper bool // an operator deletes an entry, or changes a weight
+	Tamper bool // an operator deletes an entry, changes a weight, or writes an entry on no lease
+
+	// Nothing protects from this while not everybody has noticed, and for a TTL.
+	Restore bool // the server goes back to an older revision
 }
 
 // fenced reports whether permits may be in use that are lost.
@@ -61,7 +66,8 @@ func (c *Config) gated() bool { return c.fenced() || c.Resize }
 
 // timely reports whether all messages arrive in time, so that waits are bounded.
 func (c *Config) timely() bool {
-	return c.Loss+c.Late+c.Twice == 0 && !c.Crash && !c.Cut && !c.Outage && !c.Resize && !c.Lag && !c.fenced()
+	return c.Loss+c.Late+c.Twice == 0 && !c.Crash && !c.Cut && !c.Outage && !c.Resize && !c.Lag && !c.fenced() &&
+		!c.Reopen && !c.Deny && !c.Restore
 }
 
 // prompt is timely, and the server always has space.
@@ -72,7 +78,7 @@ func (c *Config) rw() bool { return c.Size == line.Everyone }
 func (c *Config) String() string { return fmt.Sprintf("%+v", *c) }
 
 // Kinds are the names of what Random returns.
-var Kinds = []string{"prompt", "faults", "fenced", "tampered", "resized"}
+var Kinds = []string{"prompt", "faults", "fenced", "tampered", "resized", "reopened", "restored", "many"}
 
 // Random returns the Config of a seed. The kind is an index in Kinds.
 func Random(kind int, seed uint64) Config {
@@ -88,7 +94,7 @@ func Random(kind int, seed uint64) Config {
 		Delay:  among(300*time.Microsecond, time.Millisecond, 3*time.Millisecond),
 		TTL:    time.Second, Length: 150 * time.Millisecond, Largest: 1,
 		Cancel: []float64{0, 0, 0.1, 0.4}[r.IntN(4)], Writers: []float64{0.1, 0.5}[r.IntN(2)],
-		TxnOps: []int{0, 3, 4}[seed%3],
+		TxnOps: []int{0, 4, 5}[seed%3],
 	}
 	c.Look = among(0, 200*time.Microsecond)
 	c.Drift, c.Deaf = chance(0.5), chance(0.5)
@@ -123,6 +129,22 @@ func Random(kind int, seed uint64) Config {
 		c.Loss, c.Late, c.Twice = 0, 0, 0
 		c.Hold, c.Think = among(3*time.Millisecond, 30*time.Millisecond, 300*time.Millisecond), c.Think/4
 		c.Length = 600 * time.Millisecond
+	case 5:
+		c.Reopen, c.Deny, c.Cut, c.Twice = true, chance(0.5), chance(0.2), 0
+		c.Late, c.Loss = 0.2*r.Float64(), 0.2*r.Float64()
+		c.Length, c.Think = 1500*time.Millisecond, among(5*time.Millisecond, 50*time.Millisecond)
+		c.Full = chance(0.2)
+	case 6:
+		c.Restore = true
+		c.Hold, c.Think = among(3*time.Millisecond, 30*time.Millisecond), among(5*time.Millisecond, 50*time.Millisecond)
+	case 7:
+		c.Size, c.Largest = 20+r.Int64N(60), 1+r.Int64N(3)
+		c.Processes, c.Goroutines = 2+r.IntN(2), 5+r.IntN(25)
+		c.TxnOps = []int{0, 0, 4, 5, 6, 9}[r.IntN(6)]
+		c.Hold, c.Think = among(300*time.Millisecond, time.Second), among(50*time.Millisecond, 300*time.Millisecond)
+		c.Loss, c.Late, c.Twice = 0.2*r.Float64(), 0.3*r.Float64(), 0.2*r.Float64()
+		c.Resize, c.Lag, c.Full = chance(0.5), chance(0.5), chance(0.2)
+		c.Length = 800 * time.Millisecond
 	}
 	return c
 }

@@ -98,7 +98,7 @@ var planted = []struct{ name, kind, file, from, to string }{
 		"(holds || e.Create < s.SizeMod)", "holds",
 	},
 	{
-		"a transaction is as long as it gets", "prompt", "../line/agent.go",
+		"a transaction is as long as it gets", "many", "../line/agent.go",
 		"ops = ops[:min(len(ops), a.limit-1)]", "",
 	},
 	{
@@ -112,6 +112,78 @@ var planted = []struct{ name, kind, file, from, to string }{
 	{
 		"a state that is older than what is known", "faults", "../line/agent.go",
 		"if s.Rev >= a.state.Rev {", "if true {",
+	},
+	{
+		"doubt is never kept", "reopened", "../line/agent.go",
+		"a.busy, a.fence, a.doubt = false, false, true", "a.busy, a.fence = false, false",
+	},
+	{
+		"doubt never ends", "reopened", "../line/agent.go",
+		"\ta.doubt = a.doubt && (!a.fence || !carriedOut)\n", "",
+	},
+	{
+		"a fence that is refused ends doubt", "reopened", "../line/agent.go",
+		"(!a.fence || !carriedOut)", "!a.fence",
+	},
+	{
+		"a fence that had no answer ends doubt", "reopened", "../line/agent.go",
+		"a.busy, a.fence, a.doubt = false, false, true", "a.busy, a.fence, a.doubt = false, false, !a.fence",
+	},
+	{
+		"what is not returned is forgotten", "reopened", "process.go",
+		"t.agent.Done() && p.w.Twice == 0", "p.w.Twice == 0",
+	},
+	{
+		"a line that is opened again adopts what is there", "reopened", "../line/agent.go",
+		"k.Lease == a.lease && k.Seq >= a.first &&", "k.Lease == a.lease &&",
+	},
+	{
+		"numbers start again", "reopened", "process.go",
+		"\tt.agent = line.NewAgent(", "\tp.numbers = 0\n\tt.agent = line.NewAgent(",
+	},
+	{
+		"the epoch guards nothing", "reopened", "store.go",
+		"s.epochs[f.by.lease] != f.epoch ||", "",
+	},
+	{
+		"the guard of absence is left out", "many", "store.go",
+		"if mod != op.Mod {", "if mod != op.Mod && op.Mod != 0 {",
+	},
+	{
+		"entries on no lease count", "tampered", "../line/state.go",
+		"if lease != k.Lease {", "if false {",
+	},
+	{
+		"the size does not guard a merge", "many", "store.go",
+		"|| f.txn.Merges && s.sizeMod != f.txn.SizeMod", "",
+	},
+	{
+		"entries that do not fit any more are merged", "many", "../line/agent.go",
+		"\t\tif !holds {\n", "\t\tif !holds && false {\n",
+	},
+	{
+		"a merge that was carried out is not recognized", "many", "../line/agent.go",
+		"\ta.merged()\n", "",
+	},
+	{
+		"a merge without an answer is forgotten", "many", "../line/agent.go",
+		"\t\treturn // not yet\n", "\t\ta.merge = nil\n",
+	},
+	{
+		"what is to be returned is merged", "many", "../line/agent.go",
+		"b.holds && b.keep == b.Weight", "b.holds",
+	},
+	{
+		"a merge has more operations than there is room for", "many", "../line/agent.go",
+		"return some[:min(len(some), room)]", "return some",
+	},
+	{
+		"a server that went back is not noticed", "restored", "process.go",
+		"if s.Rev >= asked {", "if true {",
+	},
+	{
+		"a late answer is taken for one of a server that went back", "restored", "process.go",
+		"if s.Rev >= asked {", "if s.Rev >= max(asked, p.known()) {",
 	},
 }
 

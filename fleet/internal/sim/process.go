@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/farad-go/farad/fleet/internal/line"
@@ -23,6 +24,9 @@ type process struct {
 	old     []*tenancy // that are lost, or end
 	workers []*worker
 	pending []*request // for the next tenancy
+
+	numbers int64 // of entries
+	denied  bool  // the server refuses what it asks
 
 	opened   bool // there has been a watch
 	watching bool
@@ -137,14 +141,67 @@ func (p *process) leave() {
 // done reports whether nothing is held, and everything was returned.
 func (p *process) done() bool {
 	done := true
-	p.tenancies(func(t *tenancy) { done = done && t.agent.Done() && t.engine.held == 0 })
+	p.tenancies(func(t *tenancy) { done = done && t.agent.Returned() && t.engine.held == 0 })
 	return done
+}
+
+// number returns the number of an entry. None is returned twice.
+func (p *process) number() int64 {
+	p.numbers++
+	return p.numbers
+}
+
+// reopen closes the line and opens it again after a time. Who waits gets an error. What is held stays
+// held.
+func (p *process) reopen() {
+	t := p.cur
+	if t == nil || p.leaving {
+		return
+	}
+	p.w.log("process %d: closes", p.id)
+	if p.w.Deny && p.w.chance(0.5) {
+		p.deny(300 * time.Millisecond)
+	}
+	p.cur = nil
+	p.old = append(p.old, t)
+	t.agent.End()
+	for _, r := range t.engine.queue {
+		r.by.fail()
+	}
+	t.engine.queue = nil
+	t.drive()
+	p.at(p.w.upTo(100*time.Millisecond), func() {
+		p.w.log("process %d: opens again", p.id)
+		if p.cur == nil && t.session.valid() && !p.leaving {
+			p.begin(t.session)
+		} else {
+			p.open()
+		}
+	})
+}
+
+// deny has the server refuse the process for a time of at most d.
+func (p *process) deny(d time.Duration) {
+	p.w.log("process %d: the server refuses it", p.id)
+	p.denied = true
+	p.w.after(p.w.upTo(d), func() {
+		p.w.log("process %d: the server refuses it no more", p.id)
+		p.denied = false
+	})
+}
+
+// forget drops the tenancies of which nothing is left, and nothing can come later, or whose session
+// is over.
+func (p *process) forget() {
+	p.old = slices.DeleteFunc(p.old, func(t *tenancy) bool {
+		return (t.agent.Done() && p.w.Twice == 0 || t.over) && t.engine.held == 0
+	})
 }
 
 // tenancies calls f for all of them.
 func (p *process) tenancies(f func(t *tenancy)) {
-	for i := 0; i < len(p.old); i++ {
-		f(p.old[i])
+	for _, t := range slices.Clone(p.old) {
+		f(t)
 	}
 	if p.cur != nil {
 		f(p.cur)
@@ -161,12 +218,12 @@ func (p *process) watch() {
 	for ; p.sent < len(w.store.log); p.sent++ {
 		i := p.sent
 		p.arrival = max(p.arrival, w.now+w.upTo(w.Delay))
+		r := w.store.log[i]
 		p.at(p.arrival-w.now, func() {
 			if p.stream != stream {
 				return
 			}
 			p.next = i + 1
-			r := w.store.log[i]
 			p.tenancies(func(t *tenancy) {
 				t.act(func() { t.agent.See(r.rev, p.clock(), r.changes...) })
 			})
@@ -181,7 +238,7 @@ func (p *process) reconnect() {
 	if !p.opened {
 		return // whoever opens it reads first
 	}
-	if p.watching && p.w.chance(0.5) {
+	if p.watching && !p.w.restored && p.w.chance(0.5) {
 		p.sent = p.next
 		p.watch()
 		return
@@ -199,10 +256,43 @@ func (p *process) reconnect() {
 
 // read gets the line, and where a watch begins that continues it.
 func (p *process) read(then func(s line.State, next int)) {
+	asked := p.known()
 	p.call(nil, func() func() {
+		if p.denied {
+			return func() { p.in(int64(afterRefusal), func() { p.read(then) }) }
+		}
 		s, next := p.w.store.state(), len(p.w.store.log)
-		return func() { then(s, next) }
+		return func() {
+			p.goBack(s, asked)
+			then(s, next)
+		}
 	}, func() { p.read(then) })
+}
+
+// known returns the newest revision that the process knows of.
+func (p *process) known() (rev int64) {
+	p.tenancies(func(t *tenancy) {
+		if t.valid() {
+			rev = max(rev, t.agent.State().Rev)
+		}
+	})
+	return rev
+}
+
+// goBack is called with each state that the server answers, and with what was known when it was
+// asked. If that was more, the server has gone back: whatever the process has is not what it was.
+func (p *process) goBack(s line.State, asked int64) {
+	if s.Rev >= asked {
+		return
+	}
+	p.w.log("process %d: the server went back from %d to %d", p.id, asked, s.Rev)
+	if !p.w.restored {
+		p.w.fail("a late answer is taken for one of a server that went back")
+	}
+	p.watching, p.opened = false, false
+	p.stream++
+	p.tenancies(func(t *tenancy) { t.over = true })
+	p.tenancies(func(t *tenancy) { t.act(func() {}) })
 }
 
 // A session is a lease, and until when its process may rely on it.
@@ -212,6 +302,7 @@ type session struct {
 	deadline int64 // by the monotonic clock, and by the other
 	wall     int64
 	over     bool // it is lost, or was revoked because nothing is left
+	epoch    int64
 }
 
 // A tenancy is an epoch in which the process keeps what it has: of one session, and until somebody
@@ -246,6 +337,7 @@ func (p *process) open() {
 		w.after(int64(w.TTL), func() { w.expire(lease) })
 		return func() {
 			s := &session{p: p, lease: lease}
+			w.sessions[lease] = s
 			s.validFrom(sent, sentWall)
 			s.renew()
 			p.begin(s)
@@ -264,15 +356,15 @@ func (p *process) begin(s *session) {
 		r.by.serve(r)
 	}
 	t.engine.failed = func(r *request) { r.by.fail() }
+	t.agent = line.NewAgent(t.lease, p.number, int64(w.Tenure), w.rw(), &t.engine)
+	t.first = p.numbers
 	var last *line.Agent
-	if n := len(p.old); n > 0 {
-		last = p.old[n-1].agent
-		t.first = last.Next()
-		p.old[n-1].end = t.first
+	for _, o := range p.old {
+		o.end = min(o.end, t.first)
+		last = o.agent
 	}
-	t.agent = line.NewAgent(t.lease, t.first, int64(w.Tenure), w.rw(), &t.engine)
 	if w.TxnOps > 0 {
-		t.agent.Limit(w.TxnOps - 1) // and the read
+		t.agent.Limit(w.TxnOps - 2) // and two guards
 	}
 	w.log("process %d: lease %d, from %d", p.id, t.lease, t.first)
 	p.cur = t
@@ -291,6 +383,7 @@ func (p *process) begin(s *session) {
 		return
 	}
 	p.stream++
+	p.watching = false
 	p.read(func(s line.State, next int) {
 		if p.cur == t {
 			p.opened, p.watching, p.next, p.sent = true, true, next, next
@@ -357,6 +450,9 @@ func (t *tenancy) lose() {
 	if !p.leaving {
 		w.result.Losses++
 	}
+	if t.session.valid() && !t.tampered && !w.fenced() && !w.restored {
+		w.fail("lease %d loses what nobody has taken", t.lease)
+	}
 	t.lost = true
 	t.agent.Lose()
 	p.pending = append(p.pending, t.engine.queue...)
@@ -416,6 +512,7 @@ func (t *tenancy) drive() {
 		t.send(txn)
 	}
 	p.w.checkPlanned(t)
+	p.forget()
 	if p.leaving && p.done() {
 		t.revoke()
 	}
@@ -424,40 +521,64 @@ func (t *tenancy) drive() {
 func (t *tenancy) send(txn *line.Txn) {
 	p, w := t.p, t.p.w
 	t.busy = true
-	p.w.log("process %d: sends %v", p.id, txn.Ops)
-	p.call(&flight{ops: txn.Ops, by: t}, func() func() {
-		full := w.full && writes(txn.Ops)
+	f := &flight{txn: txn, epoch: t.epoch, by: t}
+	asked := t.agent.State().Rev
+	p.w.log("process %d: sends %+v", p.id, *txn)
+	for i, op := range txn.Ops {
+		if slices.ContainsFunc(txn.Ops[:i], func(o line.Op) bool { return o.Key == op.Key }) {
+			w.fail("lease %d changes %d/%d twice in a transaction", t.lease, op.Lease, op.Seq)
+		}
+	}
+	p.call(f, func() func() {
+		full := w.full && writes(txn)
 		switch {
-		case !w.store.takes(txn.Ops):
-			return func() { t.refused(t.agent.Answered) }
+		case p.denied:
+			return func() { t.refused(afterRefusal, asked, func() { t.agent.Answered(false) }) }
+		case !w.store.takes(txn):
+			w.fail("lease %d sends a transaction of %d operations", t.lease, len(txn.Ops))
 		case full && !w.chance(0.1): // the one that finds it full is refused, and carried out
-		case w.store.commit(w.now, txn.Ops):
+		case txn.Fence && w.store.fence(t.lease), !txn.Fence && w.store.commit(w.now, f):
+			if txn.Merges {
+				w.result.Merges++
+			}
 			w.changed()
 		}
 		if full {
-			return func() { t.refused(t.agent.NoSpace) }
+			return func() { t.refused(afterError, asked, t.agent.NoSpace) }
 		}
-		s := w.store.state()
-		return func() { t.answered(s, t.agent.Answered) }
+		s, epoch := w.store.state(), w.store.epochs[t.lease]
+		return func() {
+			t.epoch = max(t.epoch, epoch)
+			t.answered(s, asked, func() { t.agent.Answered(true) })
+		}
 	}, func() {
 		p.w.log("process %d: no answer", p.id)
-		p.read(func(s line.State, _ int) { t.answered(s, t.agent.Answered) })
+		if w.Reopen && !w.ended && w.chance(0.2) {
+			p.at(w.upTo(w.Delay), p.reopen)
+		}
+		p.read(func(s line.State, _ int) { t.answered(s, asked, t.agent.Unanswered) })
 	})
 }
 
-// afterError is how long a driver waits after an error of the server before it asks again.
-const afterError = 50 * time.Millisecond
+// How long a driver waits before it asks the server again: after an error, and after it was refused.
+const (
+	afterError   = 50 * time.Millisecond
+	afterRefusal = 100 * time.Millisecond
+)
 
-// refused is told that the server says no to the transaction. tell tells the agent, after a read.
-func (t *tenancy) refused(tell func()) {
+// refused is called when the server says no to the transaction. tell tells the agent, after a read.
+func (t *tenancy) refused(wait time.Duration, asked int64, tell func()) {
 	p := t.p
 	p.w.log("process %d: refused", p.id)
-	p.in(int64(afterError), func() {
-		p.read(func(s line.State, _ int) { t.answered(s, tell) })
+	p.in(int64(wait), func() {
+		p.read(func(s line.State, _ int) { t.answered(s, asked, tell) })
 	})
 }
 
-func (t *tenancy) answered(s line.State, tell func()) {
+func (t *tenancy) answered(s line.State, asked int64, tell func()) {
+	if t.valid() {
+		t.p.goBack(s, asked)
+	}
 	t.act(func() {
 		t.agent.Learn(s, t.p.clock())
 		tell()

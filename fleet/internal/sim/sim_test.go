@@ -12,11 +12,11 @@ import (
 	"github.com/farad-go/farad/fleet/internal/line"
 )
 
-var only = flag.Int64("seed", -1, "run this seed alone, and print its schedule")
+var only = flag.Int("seed", -1, "run this seed alone, and print its schedule")
 
 // TestSeeds runs random worlds. A seed that fails prints its schedule.
 func TestSeeds(t *testing.T) {
-	for kind, quick := range []int64{800, 500, 400, 150, 800} {
+	for kind, quick := range []int{800, 500, 400, 150, 800, 400, 300, 400} {
 		t.Run(Kinds[kind], func(t *testing.T) {
 			t.Parallel()
 			n := quick
@@ -51,6 +51,9 @@ func TestSeeds(t *testing.T) {
 				sum.Steps += r.Steps
 				sum.Turns = max(sum.Turns, r.Turns)
 				sum.WaitUsed = max(sum.WaitUsed, r.WaitUsed)
+				sum.Entries = max(sum.Entries, r.Entries)
+				sum.Restores += r.Restores
+				sum.Merges += r.Merges
 			}
 			t.Logf("%+v", sum)
 			if kind == 2 {
@@ -120,12 +123,15 @@ func TestFairAndCheap(t *testing.T) {
 }
 
 // TestMoreEntriesThanATransactionTakes: goroutines that acquire one after the other make an entry
-// each. All come back, for a newcomer who wants everything and when the process leaves.
+// TestMoreEntriesThanATransactionTakes: of goroutines that acquire one after the other each makes an
+// entry, if a transaction has no room to merge some. All come back, for a newcomer who wants
+// everything and when the process leaves.
 func TestMoreEntriesThanATransactionTakes(t *testing.T) {
 	const ms = time.Millisecond
 	c := Config{
 		Seed: 1, Size: 400, Processes: 1, Goroutines: 400, Largest: 1, Length: 600 * ms,
 		Tenure: 20 * ms, Hold: 5 * time.Second, Think: 500 * ms, TTL: time.Second, Delay: ms / 10,
+		TxnOps: 4,
 	}
 	w := newWorld(c, false)
 	entries := 0

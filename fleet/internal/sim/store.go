@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/farad-go/farad/fleet/internal/line"
@@ -15,8 +16,10 @@ type store struct {
 	leases  map[int64]int64 // when each ends
 	last    int64           // the newest lease
 	log     []revision
-	commits int // transactions that changed something
-	most    int // operations that a transaction may have
+	epochs  map[int64]int64 // the revision at which each lease's transactions were fenced last
+	strays  []line.Entry    // that are on no lease, or on another than they say
+	commits int             // transactions that changed something
+	most    int             // operations that a transaction may have
 }
 
 // defaultTxnOps is what etcd takes by default (--max-txn-ops): it refuses a transaction with more
@@ -28,6 +31,8 @@ type entry struct {
 	held    bool  // it holds, or did before the size fell
 	created int64 // time
 	before  int   // how many were before it then
+	fits    bool  // it did, with the size that was written at revision fitted
+	fitted  int64
 }
 
 // A revision is what a watch delivers.
@@ -40,16 +45,38 @@ func (s *store) find(k line.Key) int {
 	return slices.IndexFunc(s.entries, func(e entry) bool { return e.Key == k })
 }
 
-// takes reports whether the server takes a transaction. A store's reads the line besides.
-func (s *store) takes(ops []line.Op) bool { return len(ops)+1 <= s.most }
-
-// writes reports whether a transaction needs space.
-func writes(ops []line.Op) bool {
-	return slices.ContainsFunc(ops, func(op line.Op) bool { return op.Weight > 0 })
+// takes reports whether the server takes a transaction. It has a guard for each operation, one for
+// the epoch, and if it merges one for the size. It reads the line besides.
+func (s *store) takes(t *line.Txn) bool {
+	guards := len(t.Ops) + 1
+	if t.Merges {
+		guards++
+	}
+	return guards <= s.most
 }
 
-// commit applies the operations if the guards of all are true and the leases exist.
-func (s *store) commit(now int64, ops []line.Op) bool {
+// writes reports whether a transaction needs space.
+func writes(t *line.Txn) bool {
+	return t.Fence || slices.ContainsFunc(t.Ops, func(op line.Op) bool { return op.Weight > 0 })
+}
+
+// fence has all transactions of a lease fail that are under way, if the lease exists.
+func (s *store) fence(lease int64) bool {
+	if _, ok := s.leases[lease]; !ok {
+		return false
+	}
+	s.rev++
+	s.epochs[lease] = s.rev
+	s.logged(nil)
+	return true
+}
+
+// commit carries out a transaction if the guards of all are true and the lease exists.
+func (s *store) commit(now int64, f *flight) bool {
+	if s.epochs[f.by.lease] != f.epoch || f.txn.Merges && s.sizeMod != f.txn.SizeMod {
+		return false
+	}
+	ops := f.txn.Ops
 	for _, op := range ops {
 		var mod int64
 		if i := s.find(op.Key); i >= 0 {
@@ -138,10 +165,39 @@ func (s *store) held(of func(k line.Key) bool) (sum int64) {
 
 func all(line.Key) bool { return true }
 
+// stray is a write by hand: of a key that names a lease, and is not on it.
+func (s *store) stray(lease int64) {
+	s.rev++
+	e := line.Entry{Key: line.Key{Lease: lease, Seq: s.rev << 20}, Create: s.rev, Mod: s.rev, Weight: 1}
+	s.strays = append(s.strays, e)
+	s.logged([]line.Change{asSeen(e)})
+}
+
+// asSeen returns a stray as who reads it sees it.
+func asSeen(e line.Entry) line.Entry {
+	const nobody = 0
+	e.Weight = e.Counts(nobody, e.Weight)
+	return e
+}
+
+// copy returns a copy of what a server has on its disk.
+func (s *store) copy() *store {
+	c := *s
+	c.entries, c.log, c.strays = slices.Clone(s.entries), slices.Clone(s.log), slices.Clone(s.strays)
+	c.leases, c.epochs = maps.Clone(s.leases), maps.Clone(s.epochs)
+	return &c
+}
+
 func (s *store) state() line.State {
 	st := line.State{Rev: s.rev, Size: s.size, SizeMod: s.sizeMod}
 	for i := range s.entries {
 		st.Entries = append(st.Entries, s.entries[i].Entry)
 	}
+	for _, e := range s.strays {
+		if e = asSeen(e); e.Weight > 0 {
+			st.Entries = append(st.Entries, e)
+		}
+	}
+	st.Sort()
 	return st
 }

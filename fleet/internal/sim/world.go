@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"container/heap"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/farad-go/farad/fleet/fence"
@@ -25,8 +27,10 @@ type world struct {
 	full      bool // the server takes nothing but what deletes
 	ended     bool // goroutines ask for nothing more
 	resizes   int
-	allowed   int64           // the size, or what was held when it fell
-	allowedAt map[int64]int64 // the same, by revision
+	allowed   int64              // the size, or what was held when it fell
+	allowedAt map[int64]int64    // the same, by revision
+	sessions  map[int64]*session // by their leases
+	restored  bool               // the store went back a short time ago
 	gate      *fence.Gate
 	last      fence.Token // the greatest that was seen
 	failure   string
@@ -48,6 +52,9 @@ type Result struct {
 	WaitUsed float64       // the longest wait of an entry, as a share of its bound
 	Steps    int64
 	Turns    int // the most blocks that a process got while one request was its oldest
+	Restores int // of an older revision
+	Merges   int // transactions that merged entries
+	Entries  int // the most of one lease at a time, if a transaction has as many operations as usual
 }
 
 // Run makes one run. With trace it records the schedule.
@@ -56,8 +63,12 @@ func Run(c Config, trace bool) Result { return newWorld(c, trace).run() }
 func newWorld(c Config, trace bool) *world {
 	w := &world{
 		Config: c, rng: rand.New(rand.NewPCG(c.Seed, 7)), trace: trace,
-		store:   store{rev: 10, size: c.Size, leases: map[int64]int64{}, most: cmp.Or(c.TxnOps, defaultTxnOps)},
-		allowed: c.Size, allowedAt: map[int64]int64{}, gate: fence.NewGate(c.Size),
+		store: store{
+			rev: 10, size: c.Size, leases: map[int64]int64{}, epochs: map[int64]int64{},
+			most: cmp.Or(c.TxnOps, defaultTxnOps),
+		},
+		sessions: map[int64]*session{},
+		allowed:  c.Size, allowedAt: map[int64]int64{}, gate: fence.NewGate(c.Size),
 	}
 	w.result.Served = make([]int, c.Processes+1) // the newcomer's too
 	for i := range c.Processes {
@@ -135,7 +146,8 @@ func (w *world) takes(d time.Duration) int64 {
 
 // A flight is a transaction that may still be applied.
 type flight struct {
-	ops    []line.Op
+	txn    *line.Txn
+	epoch  int64
 	by     *tenancy
 	copies int
 }
@@ -217,6 +229,8 @@ func (w *world) whenUp(do func()) {
 func (w *world) changed() {
 	w.store.settle(w.turn)
 	w.checkLine()
+	w.checkFits()
+	w.checkOwners()
 	if w.trace {
 		w.log("      line at %d, size %d: %s", w.store.rev, w.store.size, w.store.draw())
 	}
@@ -310,6 +324,31 @@ func (w *world) inject() {
 	}))
 	some(w.Tamper, 4, w.tamper)
 	some(w.Full, 1, w.fill)
+	some(w.Reopen, 12, one(func(p *process) { p.reopen() }))
+	some(w.Deny, 3, one(func(p *process) { p.deny(w.TTL) }))
+	some(w.Restore, 1, func() {
+		disk := w.store.copy()
+		w.after(w.upTo(w.TTL/2), func() { w.restore(disk) })
+	})
+}
+
+// restore has the server go back to what it had. Leases last as if they had just been renewed, and
+// new ones have other numbers than those that are forgotten. Who watches notices after a time.
+func (w *world) restore(disk *store) {
+	w.log("the server goes back from revision %d to %d", w.store.rev, disk.rev)
+	disk.last, disk.commits = w.store.last, w.store.commits
+	w.store = *disk
+	w.restored = true
+	w.result.Restores++
+	for _, lease := range slices.Sorted(maps.Keys(w.store.leases)) {
+		w.store.leases[lease] = w.now + int64(w.TTL)
+		w.after(int64(w.TTL), func() { w.expire(lease) })
+	}
+	for _, p := range w.procs {
+		p.at(w.upTo(w.TTL/2), p.reconnect)
+	}
+	w.after(int64(3*w.TTL), func() { w.restored = false })
+	w.changed()
 }
 
 // fill leaves the server without space for a time. Who is in the line then is served all the same:
@@ -377,6 +416,12 @@ func (w *world) tamper() {
 		return
 	}
 	e := w.store.entries[w.rng.IntN(len(w.store.entries))]
+	if w.chance(0.3) {
+		w.log("an operator writes an entry of lease %d on none", e.Lease)
+		w.store.stray(e.Lease)
+		w.changed()
+		return
+	}
 	w.store.rev++
 	weight := w.rng.Int64N(2 * e.Weight)
 	w.log("an operator changes %d/%d to %d", e.Lease, e.Seq, weight)
@@ -398,15 +443,24 @@ func (w *world) finish() {
 		g := &worker{p: p}
 		p.request(&request{by: g, n: w.store.size, since: w.now})
 		w.wait("permits are lost", w.limit(), func() bool { return g.served > 0 && g.holding == nil }, func() {
-			w.log("all leave")
-			for _, p := range w.procs {
-				p.leave()
-			}
-			w.wait("entries are left", w.limit(), func() bool { return len(w.store.entries) == 0 }, func() {
-				w.events = nil
-			})
+			w.wait("a line that is closed is not forgotten", w.limit(), w.forgotten, func() { w.part() })
 		})
 	})
+}
+
+// part has everybody leave.
+func (w *world) part() {
+	w.log("all leave")
+	for _, p := range w.procs {
+		p.leave()
+	}
+	w.wait("entries are left", w.limit(), func() bool { return len(w.store.entries) == 0 }, func() { w.events = nil })
+}
+
+// forgotten reports whether the processes have nothing left of tenancies that are over. Those of
+// which requests may arrive twice stay until their session ends.
+func (w *world) forgotten() bool {
+	return w.Twice > 0 || !slices.ContainsFunc(w.procs, func(p *process) bool { return p.alive && len(p.old) > 0 })
 }
 
 // limit is a time in which everything should be done, with late messages, dead leases and all.

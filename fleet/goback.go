@@ -1,0 +1,98 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/farad-go/farad/fleet/internal/line"
+)
+
+// The servers' revision may fall: a snapshot was restored, or their disks are empty. A read says so
+// if its revision is less than one that was known before it was sent: reads and transactions are
+// linearizable. One that is only late is not: it was sent before.
+//
+// Then nothing that the process has can be relied on: others may have been granted it, and may be
+// granted it from now on. So the session is lost, and all lines of the process are opened
+// anew: one that is not there any more gets the size that it was opened with. Whatever was asked
+// before is ignored: ages tell it from what was asked afterwards.
+
+// A known is what a process knew when it asked: how often the servers had gone back, and the
+// revision of the line.
+type known struct{ age, rev int64 }
+
+// A Back says that the servers have gone back to an older revision. The tokens of permits that were
+// granted since are less than those from before. A resource that has seen one of those refuses them,
+// until the revision From is reached again.
+type Back struct {
+	From int64     `json:"from"` // the revision that was known
+	To   int64     `json:"to"`   // the one that was found
+	Now  int64     `json:"now"`  // the one that is known now
+	At   time.Time `json:"at"`
+}
+
+// wentBack is called by a line that has noticed, once for each time that the servers go back. All
+// lines begin anew.
+func (f *Fleet) wentBack(age int64) {
+	if !f.age.CompareAndSwap(age, age+1) {
+		return // another line has noticed
+	}
+	f.lost(f.session.Load())
+	f.feed.beginAgain()
+	for _, d := range f.running() {
+		d.wake()
+	}
+}
+
+// startAgain begins anew after the servers have gone back.
+func (l *loop) startAgain() {
+	age := l.fleet.age.Load()
+	if age == l.age {
+		return
+	}
+	l.seen.Lock()
+	l.age = age
+	l.seen.Unlock()
+	l.blind = true
+	l.calls.Go(func() {
+		for l.ctx.Err() == nil {
+			st, err := l.store.within(l.ctx, func(ctx context.Context) (line.State, error) {
+				return l.store.restore(ctx, l.wanted) // others may have asked before they have noticed
+			})
+			if err == nil {
+				l.deliver(revision{rev: st.Rev, whole: &st, asked: known{age: age}})
+				return
+			}
+			l.tellRefusal(denial{err, false})
+			pause(l.ctx, retryAfter(err, l.fleet.askRefusedAfter()))
+		}
+	})
+}
+
+// isOurs reports whether what was read is of the history that the driver knows.
+func (l *loop) isOurs(r revision) bool {
+	switch {
+	case r.asked.age != l.age:
+		return false
+	case l.blind:
+		l.forgetHistory(r.whole)
+	case r.rev < r.asked.rev:
+		l.fleet.wentBack(l.age)
+		return false
+	}
+	if r.writes {
+		l.deny(denial{})
+	}
+	l.allow()
+	return true
+}
+
+// forgetHistory begins anew with what is there.
+func (l *loop) forgetHistory(st *line.State) {
+	l.seen.Lock()
+	defer l.seen.Unlock()
+	l.blind = false
+	if st.Rev < l.state.Rev {
+		l.back = &Back{From: l.state.Rev, To: st.Rev, At: time.Now()}
+	}
+	l.state = st.Clone()
+}
