@@ -285,7 +285,7 @@ func (s *Signal) Receive() {
 //go:norace
 func (s *Signal) receive(x *Run, k kind) {
 	if !x.step(&s.object, k) {
-		return
+		panic(abort{}) // A deferred function waits while its thread is unwound: nothing will come.
 	}
 	s.v.Receive()
 	s.settle()
@@ -312,7 +312,7 @@ func (s *Signal) ReceiveOr(done <-chan struct{}) bool {
 	}
 	c := x.contextOf(done)
 	if !x.stepTo(op{kind: opReceiveOr, o: &s.object, o2: &c.done}) {
-		return false
+		panic(abort{}) // as in receive
 	}
 	switch {
 	case !s.ready:

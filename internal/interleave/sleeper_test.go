@@ -32,3 +32,36 @@ func TestSleeperIgnoresTheSignalOfAWakeUpThatWasTaken(t *testing.T) {
 	close(done)
 	require.Zero(t, s.SleepOr(done))
 }
+
+// A deferred function of a thread that is being unwound may wait in a loop for what never comes: the
+// wait ends with the thread.
+func TestAWaitInADeferredFunctionEndsWithItsThread(t *testing.T) {
+	for name, sleep := range map[string]func(c *Context, s *Sleeper) Wakeups{
+		"Sleep":   func(_ *Context, s *Sleeper) Wakeups { return s.Sleep() },
+		"SleepOr": func(c *Context, s *Sleeper) Wakeups { return s.SleepOr(c.Done()) },
+		"SleepTimed": func(_ *Context, s *Sleeper) Wakeups {
+			s.StartTimer(time.Hour)
+			s.SleepTimed()
+			return 0
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Explore(Options{}, func(x *Run) {
+				var s, never Sleeper
+				s.Init(false)
+				never.Init(false)
+				c := x.NewContext()
+				x.Go("sleeper", func() {
+					defer func() {
+						for sleep(c, &s) != Token {
+						}
+					}()
+					never.Sleep()
+				})
+				x.Wait()
+			})
+			require.NotNil(t, r.Failure)
+			require.Equal(t, Deadlock, r.Failure.Kind)
+		})
+	}
+}
