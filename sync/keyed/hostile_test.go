@@ -66,7 +66,8 @@ func TestHugeAndStrangeKeys(t *testing.T) {
 		last byte
 	}
 	var m keyed.Mutex[huge]
-	a, b := huge{last: 1}, huge{last: 2}
+	pad := [1 << 16]byte{1}
+	a, b := huge{pad, 1}, huge{pad, 2}
 	m.LockAll(a, b, a)
 	require.Equal(t, 2, m.Len())
 	require.False(t, m.TryLock(a))

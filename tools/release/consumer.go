@@ -145,7 +145,7 @@ func (c consumer) build(run func(env []string, command ...string) error, dir str
 	var env []string
 	if cold {
 		cache := filepath.Join(dir, "cache")
-		defer os.RemoveAll(cache) //nolint:errcheck // the world is removed in the end
+		defer os.RemoveAll(cache)
 		env = []string{"GOCACHE=" + cache}
 		if err := run(env, "go", "build", "std"); err != nil { // what every program pays
 			return 0, err

@@ -1,5 +1,7 @@
 package table
 
+import "slices"
+
 // A Follower runs beside the real code: it holds the states of the table in which the code may be.
 // They agree in what is shared, and differ in what only a thread knows.
 type Follower struct {
@@ -47,10 +49,8 @@ func (f *Follower) settle() {
 }
 
 func addNew(all []Member, n Member) []Member {
-	for i := range all {
-		if all[i] == n {
-			return all
-		}
+	if slices.Contains(all, n) {
+		return all
 	}
 	return append(all, n)
 }
