@@ -337,7 +337,7 @@ var planted = []struct {
 	{
 		name: "an arrival that let readers run keeps what it got after its context had ended",
 		file: "internal/engine/rw.go", in: "../../sync/rwlock", test: "TestModelHistories",
-		from: "\t\tif l.letReadersRun(n) {\n\t\t\treturn waiter.Keep(l, n, until.Cancelled())\n",
+		from: "\t\tif l.letReadersRun(n) {\n\t\t\treturn waiter.KeepUntil(until, l, n)\n",
 		to:   "\t\tif l.letReadersRun(n) {\n\t\t\treturn nil\n",
 	},
 	{

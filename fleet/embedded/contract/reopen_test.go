@@ -137,7 +137,7 @@ func TestWhatMayBeDeletedIsNotAdopted(t *testing.T) {
 	a := w.semaphore(f, 1)
 	require.NoError(t, a.Acquire(w.ctx, 1))
 	a.Release(1)
-	var refused error = rpctypes.ErrPermissionDenied
+	refused := rpctypes.ErrPermissionDenied
 	h.get.Store(&refused)
 	late := h.giveUp(true)
 	a.Close()
@@ -195,7 +195,7 @@ func TestARefusalThatIsOverCountsNoMore(t *testing.T) {
 	a := w.semaphore(f, 1)
 	require.NoError(t, a.Acquire(w.ctx, 1))
 	a.Release(1)
-	var refused error = rpctypes.ErrPermissionDenied
+	refused := rpctypes.ErrPermissionDenied
 	h.get.Store(&refused)
 	isRefused := func() bool {
 		all, err := f.Status(w.ctx)
@@ -224,7 +224,7 @@ func TestARefusalEnds(t *testing.T) {
 		require.NoError(t, err)
 		return len(all) > 0 && all[0].Refused != ""
 	}
-	var refused error = rpctypes.ErrPermissionDenied
+	refused := rpctypes.ErrPermissionDenied
 	h.get.Store(&refused)
 	w.eventually(isRefused, "a read is refused")
 	h.get.Store(nil)
