@@ -24,8 +24,8 @@ func (b *bubble) semaphore(f *Fleet, size int64) *Semaphore {
 	return s
 }
 
-// What is idle in another process is free. A try that asks the fleet gets it, if nobody holds it and
-// nobody waits for it, at any distance.
+// What is idle in another process is free. A try that asks the fleet gets it, if nobody holds it
+// and nobody waits for it, at any distance.
 func TestATryGetsWhatIsIdleElsewhere(t *testing.T) {
 	for _, trip := range []time.Duration{0, time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond} {
 		inBubble(t, func(b *bubble) {
@@ -335,7 +335,12 @@ func TestNeitherReadersNorWritersStarve(t *testing.T) {
 				})
 			}
 			for range 20 {
-				use(0, m.RLockContext, m.RUnlock, func(n int64) bool { readers.Add(n); return n < 0 || writers.Load() == 0 })
+				use(
+					0,
+					m.RLockContext,
+					m.RUnlock,
+					func(n int64) bool { readers.Add(n); return n < 0 || writers.Load() == 0 },
+				)
 			}
 			for range 3 {
 				use(1, m.LockContext, m.Unlock, func(n int64) bool {

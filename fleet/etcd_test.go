@@ -68,7 +68,13 @@ type connection struct {
 }
 
 func (e *etcd) connect(distance time.Duration) (*connection, *clientv3.Client) {
-	c := &connection{etcd: e, trip: distance, asked: map[string]int{}, signs: make(chan struct{}), known: map[string]bool{}}
+	c := &connection{
+		etcd:  e,
+		trip:  distance,
+		asked: map[string]int{},
+		signs: make(chan struct{}),
+		known: map[string]bool{},
+	}
 	client := clientv3.NewCtxClient(context.Background())
 	client.KV, client.Lease, client.Watcher = kv{c}, lease{c}, watcher{c}
 	return c, client
@@ -171,7 +177,8 @@ func (e *etcd) put(key, value string) error {
 	var id clientv3.LeaseID
 	parts := strings.Split(key, "/")
 	for _, i := range []int{len(parts) - 1, len(parts) - 2} {
-		if n, err := strconv.ParseInt(parts[i], 16, 64); err == nil && len(parts[i]) == 16 && (i == len(parts)-2 || parts[i-1] == "member") {
+		if n, err := strconv.ParseInt(parts[i], 16, 64); err == nil && len(parts[i]) == 16 &&
+			(i == len(parts)-2 || parts[i-1] == "member") {
 			id = clientv3.LeaseID(n)
 		}
 	}
@@ -392,7 +399,11 @@ func (l lease) KeepAliveOnce(ctx context.Context, id clientv3.LeaseID) (*clientv
 	})
 }
 
-func (lease) TimeToLive(context.Context, clientv3.LeaseID, ...clientv3.LeaseOption) (*clientv3.LeaseTimeToLiveResponse, error) {
+func (lease) TimeToLive(
+	context.Context,
+	clientv3.LeaseID,
+	...clientv3.LeaseOption,
+) (*clientv3.LeaseTimeToLiveResponse, error) {
 	return nil, rpctypes.ErrNotCapable
 }
 
@@ -425,8 +436,8 @@ func (c *connection) hangs(stream string) (yes bool, signs chan struct{}) {
 
 type watcher struct{ c *connection }
 
-// Watch sends events as they come, and signs of life when they are asked for. As with etcd's client,
-// watches with the same metadata share a stream.
+// Watch sends events as they come, and signs of life when they are asked for. As with etcd's
+// client, watches with the same metadata share a stream.
 func (w watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	op := clientv3.OpGet(key, opts...)
 	out := make(chan clientv3.WatchResponse)

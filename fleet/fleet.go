@@ -176,8 +176,13 @@ func (f *Fleet) join(ctx context.Context) error {
 		}
 		f.giveUp(ctx, s.lease)
 	}
-	return fmt.Errorf("fleet: join %s: etcd answers after %v: that is too long for a TTL of %v, which must be %d times as long",
-		f.namespace, nearest.Round(time.Millisecond), f.ttl, farthest)
+	return fmt.Errorf(
+		"fleet: join %s: etcd answers after %v: that is too long for a TTL of %v, which must be %d times as long",
+		f.namespace,
+		nearest.Round(time.Millisecond),
+		f.ttl,
+		farthest,
+	)
 }
 
 // farthest says how far away servers may be: a TTL must be as many round trips. A session lasts for

@@ -21,8 +21,8 @@ import (
 type known struct{ age, rev int64 }
 
 // A Back says that the servers have gone back to an older revision. The tokens of permits that were
-// granted since are less than those from before. A resource that has seen one of those refuses them,
-// until the revision From is reached again.
+// granted since are less than those from before. A resource that has seen one of those refuses
+// them, until the revision From is reached again.
 type Back struct {
 	From int64     `json:"from"` // the revision that was known
 	To   int64     `json:"to"`   // the one that was found

@@ -179,7 +179,8 @@ func (s *server) LeaseKeepAlive(stream pb.Lease_LeaseKeepAliveServer) error {
 		s.etcd.mu.Lock()
 		ttl := s.etcd.extend(clientv3.LeaseID(r.ID))
 		s.etcd.mu.Unlock()
-		if err := stream.Send(&pb.LeaseKeepAliveResponse{Header: &pb.ResponseHeader{}, ID: r.ID, TTL: ttl}); err != nil {
+		answer := &pb.LeaseKeepAliveResponse{Header: &pb.ResponseHeader{}, ID: r.ID, TTL: ttl}
+		if err := stream.Send(answer); err != nil {
 			return err
 		}
 	}
@@ -275,7 +276,9 @@ func TestAStreamThatEndsIsReplaced(t *testing.T) {
 		f, err := New(b.ctx, c, "test")
 		require.NoError(b, err)
 		s := f.session.Load()
-		for _, err := range []error{rpctypes.ErrGRPCInvalidAuthToken, rpctypes.ErrGRPCPermissionDenied, rpctypes.ErrGRPCNoLeader} {
+		for _, err := range []error{
+			rpctypes.ErrGRPCInvalidAuthToken, rpctypes.ErrGRPCPermissionDenied, rpctypes.ErrGRPCNoLeader,
+		} {
 			for i := range m.all {
 				m.all[i].mu.Lock()
 				m.all[i].refuses = err

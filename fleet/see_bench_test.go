@@ -12,7 +12,10 @@ import (
 func BenchmarkSee(b *testing.B) {
 	st := line.State{Rev: 1000, Size: 4}
 	for i := range int64(200) {
-		st.Entries = append(st.Entries, line.Entry{Key: line.Key{Lease: i + 1, Seq: 1}, Create: i + 2, Mod: i + 2, Weight: 1})
+		st.Entries = append(
+			st.Entries,
+			line.Entry{Key: line.Key{Lease: i + 1, Seq: 1}, Create: i + 2, Mod: i + 2, Weight: 1},
+		)
 	}
 	f := &Fleet{ctx: b.Context()}
 	d := newDriver(f, kindSemaphore, "s", 4, newStore(nil, "ns", kindSemaphore, "s", 0, nil), st)

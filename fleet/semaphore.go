@@ -142,8 +142,8 @@ func (s *Semaphore) Waiting() int { return s.d.current.Load().Waiting() }
 
 // Close ends all waiting and all later requests of this process with ErrClosed, and returns what is
 // idle. Permits that are held stay held until they are released. Other processes are not concerned.
-// Closing twice is harmless. Fleet.Semaphore opens the semaphore again, at any time. What the closed
-// one still has counts then, as what another process has does.
+// Closing twice is harmless. Fleet.Semaphore opens the semaphore again, at any time. What the
+// closed one still has counts then, as what another process has does.
 func (s *Semaphore) Close() { s.d.close() }
 
 // loosen counts the n permits of t as held without a Permit, and reports whether there are any: t

@@ -252,7 +252,13 @@ func TestARenewalThatHangsIsNotWaitedFor(t *testing.T) {
 				}
 				if n := sent.Add(1); n%4 != 0 { // three of four meet a server that hangs
 					if n%4 == 1 {
-						require.InDelta(b, ttl/3, time.Since(began)-time.Duration(last.Load()), float64(ttl/60), "it is sent in time")
+						require.InDelta(
+							b,
+							ttl/3,
+							time.Since(began)-time.Duration(last.Load()),
+							float64(ttl/60),
+							"it is sent in time",
+						)
 					}
 					return hang(request)(ctx, request)
 				}
@@ -317,7 +323,8 @@ func TestDistance(t *testing.T) {
 		})
 	}
 	for _, far := range []struct{ ttl, trip time.Duration }{
-		{time.Second, 400 * time.Millisecond}, {2 * time.Second, time.Second}, {5 * time.Second, 1800 * time.Millisecond},
+		{time.Second, 400 * time.Millisecond}, {2 * time.Second, time.Second},
+		{5 * time.Second, 1800 * time.Millisecond},
 	} {
 		inBubble(t, func(b *bubble) {
 			c, client := b.connect(far.trip)

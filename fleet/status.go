@@ -27,8 +27,8 @@ type Status struct {
 	Losses  int64 `json:"losses"`  // how often it has lost what it had
 
 	// Refused is the error by which etcd has refused this process a read, a write or a new session.
-	// It is empty once etcd does so again. If there is nothing to do, that is asked each TTL/4, or each
-	// 5 s if that is less.
+	// It is empty once etcd does so again. If there is nothing to do, that is asked each TTL/4, or
+	// each 5 s if that is less.
 	Refused string `json:"refused,omitempty"`
 
 	// Back is there if the servers have gone back to an older revision, as of a snapshot: until the

@@ -35,8 +35,8 @@ func TestAStateKnowsWhenItsSizeWasWritten(t *testing.T) {
 	require.Equal(t, read, watched)
 }
 
-// An entry has one key, with digits in lower case. Another spelling would be a second entry with the
-// same lease and number.
+// An entry has one key, with digits in lower case. Another spelling would be a second entry with
+// the same lease and number.
 func TestAnEntryHasOneKey(t *testing.T) {
 	s := newStore(nil, "ns", kindSemaphore, "exports", 0, nil)
 	entries := func(keys ...string) int {

@@ -43,8 +43,8 @@ type revision struct {
 //  3. If changes cannot be had any more, the drivers are told up to which revision they miss some.
 //     (TestDriversKnowTheirLines)
 //  4. What is passed on waits for no driver. (TestADriverThatIsLate)
-//  5. What is passed on says how often the servers had gone back. If they go back once more, the feed
-//     begins anew at a revision that was read afterwards. (TestServersThatGoBackAreNoticed,
+//  5. What is passed on says how often the servers had gone back. If they go back once more, the
+//     feed begins anew at a revision that was read afterwards. (TestServersThatGoBackAreNoticed,
 //     TestChangesOfAnotherHistoryWait)
 type feed struct {
 	fleet  *Fleet
@@ -173,7 +173,13 @@ func (fd *feed) goOn(ctx context.Context, compacted bool) {
 func (fd *feed) now(ctx context.Context) (int64, error) {
 	var r *clientv3.GetResponse
 	_, err := fd.fleet.patience.once(ctx, func(ctx context.Context) (err error) {
-		r, err = fd.fleet.client.Get(ctx, fd.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+		r, err = fd.fleet.client.Get(
+			ctx,
+			fd.prefix,
+			clientv3.WithPrefix(),
+			clientv3.WithLimit(1),
+			clientv3.WithKeysOnly(),
+		)
 		return err
 	})
 	if err != nil {
@@ -205,10 +211,10 @@ var watches atomic.Int64
 
 // stream watches until the stream fails, or the member has no leader, and reports whether changes
 // since were compacted. It ends if the member has not got where the stream was: it is late, or the
-// servers have gone back. Neither gRPC nor the client notices a server that hangs. So it is asked for
-// a sign of life if another answer had a revision at which the watch has not arrived, or if there
-// was no news for long. The client would give another watch the same stream, although it hangs: so
-// each has metadata of its own.
+// servers have gone back. Neither gRPC nor the client notices a server that hangs. So it is asked
+// for a sign of life if another answer had a revision at which the watch has not arrived, or if
+// there was no news for long. The client would give another watch the same stream, although it
+// hangs: so each has metadata of its own.
 func (fd *feed) stream(ctx context.Context) (compacted bool) {
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(
 		clientv3.WithRequireLeader(ctx), "farad-watch", strconv.FormatInt(watches.Add(1), 10)))

@@ -49,7 +49,8 @@ type memory struct {
 
 func newMemory(t *testing.T) *memory {
 	m := &memory{
-		T: t, changed: make(chan struct{}), rev: 100, keys: make(map[string]*mvccpb.KeyValue), open: make(map[string]int),
+		T: t, changed: make(chan struct{}), rev: 100,
+		keys: make(map[string]*mvccpb.KeyValue), open: make(map[string]int),
 		allowed: func(string) bool { return true },
 	}
 	m.client = clientv3.NewCtxClient(t.Context())
@@ -80,7 +81,10 @@ func (m *memory) put(keys ...string) int64 {
 		e := &clientv3.Event{Type: clientv3.EventTypePut, Kv: kv}
 		if m.keys[key] = kv; value == "" {
 			delete(m.keys, key)
-			e = &clientv3.Event{Type: clientv3.EventTypeDelete, Kv: &mvccpb.KeyValue{Key: []byte(key), ModRevision: m.rev}}
+			e = &clientv3.Event{
+				Type: clientv3.EventTypeDelete,
+				Kv:   &mvccpb.KeyValue{Key: []byte(key), ModRevision: m.rev},
+			}
 		}
 		m.log = append(m.log, e)
 	}
@@ -536,8 +540,8 @@ func TestServersThatGoBackAreNoticed(t *testing.T) {
 	}
 }
 
-// What was passed on before the feed knows that the servers have gone back tells nothing to a driver
-// that knows it, and what is passed on afterwards nothing to one that does not.
+// What was passed on before the feed knows that the servers have gone back tells nothing to a
+// driver that knows it, and what is passed on afterwards nothing to one that does not.
 func TestChangesOfAnotherHistoryWait(t *testing.T) {
 	d := alone(t, kindSemaphore, 4)
 	d.miss(known{0, 100})
@@ -557,8 +561,8 @@ func TestChangesOfAnotherHistoryWait(t *testing.T) {
 	require.Zero(t, missed)
 }
 
-// A driver that has ended has no read under way, and while it is refused what it misses it asks only
-// now and then.
+// A driver that has ended has no read under way, and while it is refused what it misses it asks
+// only now and then.
 func TestADriverThatEndsWaitsForItsReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(t)

@@ -33,8 +33,8 @@ func TestSleeperIgnoresTheSignalOfAWakeUpThatWasTaken(t *testing.T) {
 	require.Zero(t, s.SleepOr(done))
 }
 
-// A deferred function of a thread that is being unwound may wait in a loop for what never comes: the
-// wait ends with the thread.
+// A deferred function of a thread that is being unwound may wait in a loop for what never comes:
+// the wait ends with the thread.
 func TestAWaitInADeferredFunctionEndsWithItsThread(t *testing.T) {
 	for name, sleep := range map[string]func(c *Context, s *Sleeper) Wakeups{
 		"Sleep":   func(_ *Context, s *Sleeper) Wakeups { return s.Sleep() },

@@ -29,7 +29,11 @@ func main() {
 	cluster.Main()
 	child.Main("holder", hold)
 	rounds := flag.Int("rounds", 5, "how often each pair is measured; the medians are shown")
-	only := flag.String("only", "", "measure one group of rows only: "+strings.Join(slices.Sorted(maps.Keys(measures)), ", "))
+	only := flag.String(
+		"only",
+		"",
+		"measure one group of rows only: "+strings.Join(slices.Sorted(maps.Keys(measures)), ", "),
+	)
 	slice := flag.Duration("time", 2*time.Second, "how long each measurement lasts")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

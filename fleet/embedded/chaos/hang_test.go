@@ -40,7 +40,8 @@ func stalls(t *testing.T) (longest *atomic.Int64) {
 }
 
 // Thirty processes lose nothing while a follower hangs, although each asks it in its turn: for a
-// minute, and ten under FARAD_STRESS. TestNobodyLosesWhileAMemberHangs has the same in virtual time.
+// minute, and ten under FARAD_STRESS. TestNobodyLosesWhileAMemberHangs has the same in virtual
+// time.
 func TestNobodyLosesWhileAFollowerHangs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("package fleet has it in virtual time")

@@ -14,8 +14,8 @@ import (
 )
 
 // While processes run, the server is stopped, and goes on from a copy of its disk that is older, or
-// from an empty one. What was held is lost. Who waits is served, asks no more than he has to, and is
-// told that tokens are less than they were.
+// from an empty one. What was held is lost. Who waits is served, asks no more than he has to, and
+// is told that tokens are less than they were.
 func TestAnOlderRevision(t *testing.T) {
 	for name, empty := range map[string]bool{"of a copy": false, "of an empty disk": true} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ type hook struct {
 	clientv3.Watcher
 	txn     atomic.Pointer[func(ctx context.Context) error] // before each, if there is one; an error ends it
 	apart   atomic.Pointer[intervention]                    // in each, if there is one
-	get     atomic.Pointer[error]                           // how each read of a semaphore, or of all, ends, if there is one
+	get     atomic.Pointer[error]                           // how each read ends, if there is one
 	deaf    atomic.Bool                                     // watches end at once
 	watch   atomic.Pointer[func(ctx context.Context)]
 	running atomic.Int64

@@ -150,7 +150,8 @@ func TestASizeThatIsDeleted(t *testing.T) {
 	require.EqualValues(t, 1, w.semaphore(f, 1).Size())
 }
 
-// An entry that is not on the lease that its key names would outlive its process. It does not count.
+// An entry that is not on the lease that its key names would outlive its process. It does not
+// count.
 func TestAnEntryOnNoLeaseDoesNotCount(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.semaphore(w.join(), 1), w.semaphore(w.join(), 1)

@@ -25,7 +25,12 @@ type meter struct {
 }
 
 func (m *meter) unary(
-	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, do grpc.UnaryInvoker, opts ...grpc.CallOption,
+	ctx context.Context,
+	method string,
+	req, reply any,
+	cc *grpc.ClientConn,
+	do grpc.UnaryInvoker,
+	opts ...grpc.CallOption,
 ) error {
 	m.requests.Add(1)
 	if method == "/etcdserverpb.KV/Range" {
@@ -35,7 +40,12 @@ func (m *meter) unary(
 }
 
 func (m *meter) stream(
-	ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, do grpc.Streamer, opts ...grpc.CallOption,
+	ctx context.Context,
+	desc *grpc.StreamDesc,
+	cc *grpc.ClientConn,
+	method string,
+	do grpc.Streamer,
+	opts ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
 	s, err := do(ctx, desc, cc, method, opts...)
 	if err == nil {

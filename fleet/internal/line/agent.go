@@ -104,9 +104,9 @@ type merge struct {
 	weight int64   // of all
 }
 
-// NewAgent returns an agent that makes its entries with lease. number returns numbers for them, each
-// larger than all that it has returned before. All agents of a lease use the same one, and of a line
-// there is one at a time that is not ending.
+// NewAgent returns an agent that makes its entries with lease. number returns numbers for them,
+// each larger than all that it has returned before. All agents of a lease use the same one, and of
+// a line there is one at a time that is not ending.
 func NewAgent(lease int64, number func() int64, tenure int64, rw bool, local Local) *Agent {
 	first := number()
 	return &Agent{
@@ -148,8 +148,8 @@ func (a *Agent) See(rev int64, now int64, changes ...Change) {
 	}
 }
 
-// Answered tells the agent that the transaction of the last Plan is over: it was carried out, or its
-// guards were untrue, or it was refused before anything of it was done.
+// Answered tells the agent that the transaction of the last Plan is over: it was carried out, or
+// its guards were untrue, or it was refused before anything of it was done.
 func (a *Agent) Answered(carriedOut bool) {
 	a.doubt = a.doubt && (!a.fence || !carriedOut)
 	a.busy, a.fence = false, false
@@ -379,8 +379,8 @@ func (a *Agent) Plan(now int64) (txn *Txn, wake int64) {
 // entries, and merges them now and then.
 const mergeFrom = 4
 
-// mergeable returns entries to be merged, the oldest first, and at most as many as there is room for
-// in the transaction. All fit, and nothing of them is to be returned.
+// mergeable returns entries to be merged, the oldest first, and at most as many as there is room
+// for in the transaction. All fit, and nothing of them is to be returned.
 func (a *Agent) mergeable(room int) (some []*block) {
 	if a.rw || a.full {
 		return nil

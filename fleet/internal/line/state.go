@@ -34,11 +34,11 @@ func (k Key) Counts(lease, value int64) int64 {
 // A State is the line of one semaphore as it was at one revision.
 //
 // An entry holds iff the weights up to it, with its own, sum to at most the size. So who holds is a
-// function of the state. Entries come only at the end. Weights only fall, but for a merge: one entry
-// takes over the weights of others behind it, that hold as well, and vanish. So the sum up to an
-// entry never rises above what an entry had that held. An entry that holds goes on holding for as
-// long as it exists, unless the size falls. That makes an old state safe to act upon: the entries of
-// it that hold and exist still hold.
+// function of the state. Entries come only at the end. Weights only fall, but for a merge: one
+// entry takes over the weights of others behind it, that hold as well, and vanish. So the sum up to
+// an entry never rises above what an entry had that held. An entry that holds goes on holding for
+// as long as it exists, unless the size falls. That makes an old state safe to act upon: the
+// entries of it that hold and exist still hold.
 //
 // If the size has fallen, entries that held then go on holding although they do not fit, and a
 // state does not say which ones did. But they were made before the size was written last: from then

@@ -35,7 +35,8 @@ func (w *world) checkLine() {
 	w.allowedAt[w.store.rev] = w.allowed
 }
 
-// checkFits checks that what fits goes on fitting for as long as it exists and the size is the same.
+// checkFits checks that what fits goes on fitting for as long as it exists and the size is the
+// same.
 func (w *world) checkFits() {
 	var sum int64
 	for i := range w.store.entries {
@@ -49,8 +50,8 @@ func (w *world) checkFits() {
 	}
 }
 
-// checkOwners checks that each entry is of a tenancy that its process still knows, and that they are
-// few: a process has a few that hold, and some that wait and are of no use any more.
+// checkOwners checks that each entry is of a tenancy that its process still knows, and that they
+// are few: a process has a few that hold, and some that wait and are of no use any more.
 func (w *world) checkOwners() {
 	if w.restored {
 		return

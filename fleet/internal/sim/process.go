@@ -151,8 +151,8 @@ func (p *process) number() int64 {
 	return p.numbers
 }
 
-// reopen closes the line and opens it again after a time. Who waits gets an error. What is held stays
-// held.
+// reopen closes the line and opens it again after a time. Who waits gets an error. What is held
+// stays held.
 func (p *process) reopen() {
 	t := p.cur
 	if t == nil || p.leaving {
@@ -560,7 +560,8 @@ func (t *tenancy) send(txn *line.Txn) {
 	})
 }
 
-// How long a driver waits before it asks the server again: after an error, and after it was refused.
+// How long a driver waits before it asks the server again: after an error, and after it was
+// refused.
 const (
 	afterError   = 50 * time.Millisecond
 	afterRefusal = 100 * time.Millisecond

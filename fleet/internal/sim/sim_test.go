@@ -123,8 +123,8 @@ func TestFairAndCheap(t *testing.T) {
 }
 
 // TestMoreEntriesThanATransactionTakes: goroutines that acquire one after the other make an entry
-// TestMoreEntriesThanATransactionTakes: of goroutines that acquire one after the other each makes an
-// entry, if a transaction has no room to merge some. All come back, for a newcomer who wants
+// TestMoreEntriesThanATransactionTakes: of goroutines that acquire one after the other each makes
+// an entry, if a transaction has no room to merge some. All come back, for a newcomer who wants
 // everything and when the process leaves.
 func TestMoreEntriesThanATransactionTakes(t *testing.T) {
 	const ms = time.Millisecond
