@@ -323,7 +323,8 @@ func TestDistance(t *testing.T) {
 		})
 	}
 	for _, far := range []struct{ ttl, trip time.Duration }{
-		{time.Second, 400 * time.Millisecond}, {2 * time.Second, time.Second},
+		{time.Second, 400 * time.Millisecond},
+		{2 * time.Second, time.Second},
 		{5 * time.Second, 1800 * time.Millisecond},
 	} {
 		inBubble(t, func(b *bubble) {

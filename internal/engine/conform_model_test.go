@@ -477,8 +477,13 @@ func (k *tie) states() (states []proof.State) {
 		elastic, ordered    bool
 		largest, maxWaiting int
 	}{
-		{}, {maxWaiting: 1}, {maxWaiting: 2}, {elastic: true, largest: 1}, {elastic: true, largest: 2},
-		{ordered: true}, {elastic: true, ordered: true, largest: 2},
+		{},
+		{maxWaiting: 1},
+		{maxWaiting: 2},
+		{elastic: true, largest: 1},
+		{elastic: true, largest: 2},
+		{ordered: true},
+		{elastic: true, ordered: true, largest: 2},
 	} {
 		for size := range 3 {
 			for avail := -2; avail <= size; avail++ {

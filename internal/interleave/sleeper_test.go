@@ -53,7 +53,9 @@ func TestAWaitInADeferredFunctionEndsWithItsThread(t *testing.T) {
 				c := x.NewContext()
 				x.Go("sleeper", func() {
 					defer func() {
-						for sleep(c, &s) != Token {
+						var woken Wakeups
+						for woken != Token {
+							woken = sleep(c, &s)
 						}
 					}()
 					never.Sleep()
