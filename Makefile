@@ -59,8 +59,8 @@ mutants: ## all mutants of engine, waiters, waiting array and locks (many hours)
 	go -C tools run ./mutate -p 2 -md docs/mutants.md
 
 .PHONY: lint
-lint: ## golangci-lint and go vet, all modules; imports; go.mod and forge files; rows
-	@$(CHECK) lint
+lint: ## golangci-lint, all modules; then go vet, go.mod and forge files, rows
+	@$(CHECK) lint vet
 
 .PHONY: fmt
 fmt: ## format the code: gofumpt and gci
@@ -75,8 +75,8 @@ fuzz: ## every fuzz target for FUZZTIME (default 1m) each
 	@FUZZTIME=$(or $(FUZZTIME),1m) $(CHECK) fuzz
 
 .PHONY: bench-smoke
-bench-smoke: ## the benchmarks' tests, a run too short for figures, and a quick one beside the baseline
-	@$(CHECK) bench baseline
+bench-smoke: ## a run of the benchmarks too short for figures, and a quick one beside the baseline
+	@$(CHECK) baseline
 
 .PHONY: bench
 bench: ## the benchmarks; flags in ARGS, as in: make bench ARGS=-help

@@ -633,6 +633,7 @@ func TestNoPhantomCycles(t *testing.T) {
 
 // A long chain and a large knot take no time that grows with their square.
 func TestLargeGraphs(t *testing.T) {
+	locktest.SkipSequential(t)
 	c := &scene{}
 	const n = 20_000
 	for range n {

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 var serve = flag.String("serve", "", "an address, to look at the page of the tests in a browser")
@@ -160,6 +162,7 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 }
 
 func TestPageIsBounded(t *testing.T) {
+	locktest.SkipSequential(t)
 	s := crowd()
 	for query, most := range map[string]int{
 		"": 1 << 20, "format=text": 200_000, "format=dot": 200_000, "format=json": 16 << 20, "lock=1039": 200_000, "sort=name": 1 << 20,

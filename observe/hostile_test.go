@@ -31,6 +31,7 @@ import (
 
 // Pages are bounded, but never by the lock that was asked for: it would be reported as gone.
 func TestALockIsShownHoweverManyHaveMoreTrouble(t *testing.T) {
+	locktest.SkipSequential(t)
 	s := crowd()
 	all := newView(s).Locks
 	least := all[len(all)-1]
@@ -181,6 +182,7 @@ func requireHarmless(t *testing.T, s *Snapshot) {
 
 // What others have named does nothing in any format, whatever it is made of.
 func TestNamesOfAllKindsAreHarmless(t *testing.T) {
+	locktest.SkipSequential(t)
 	pieces := []string{
 		"<script>", "</script>", "</main>", "<evil>", "<img src=x onerror=1>", "<!--", "-->", "]]>", "<![CDATA[", "&lt;", "&#0;",
 		"javascript:evil", "{{.}}", "\"", "'", "`", "\\", "\\\"", "\\N", "\\G", "evil", "];", "->", "//", "/*", "*/", "#", "\n", "\r",
@@ -205,6 +207,7 @@ func TestNamesOfAllKindsAreHarmless(t *testing.T) {
 
 // Names are as long as a program has memory. People see their beginnings.
 func TestLongNamesMakeNoLongPages(t *testing.T) {
+	locktest.SkipSequential(t)
 	for _, c := range []string{"a", "\"><", "\x00", "語", "\xff", "\n", " "} {
 		name := strings.Repeat(c, 1<<18/len(c))
 		s := named(func() string { return name })

@@ -406,7 +406,7 @@ func TestNoNestingIsLostBesideALook(t *testing.T) {
 		Watch(&others[i], "other", LevelCounts)
 		defer Unwatch(&others[i])
 	}
-	for range 30 {
+	for range locktest.Scaled(80) {
 		var a, b mutex.Mutex
 		nest := func(first, second *mutex.Mutex) func() {
 			return func() { first.Lock(); second.Lock(); second.Unlock(); first.Unlock() }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
 )
 
 //go:noinline
@@ -97,8 +99,8 @@ func TestAnUnknownProfileIsAnError(t *testing.T) {
 
 // What users run. It needs no program, because all symbols are in the file.
 func TestGoToolPprofReadsTheProfiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the go command")
+	if !locktest.Stress() {
+		t.Skip("the go command builds pprof first")
 	}
 	for name, want := range map[string]struct{ flags, lines []string }{
 		"farad_held": {nil, []string{`4 80\.00% .*observe\.leakingHandler`}},

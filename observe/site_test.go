@@ -18,6 +18,7 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 
+	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/observe"
 	"github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -171,8 +172,8 @@ func TestWaitsForASignalAreNoContention(t *testing.T) {
 }
 
 func TestGoToolPprofNamesWhoIsToBlame(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the go command")
+	if !locktest.Stress() {
+		t.Skip("the go command builds pprof first")
 	}
 	s := semaphore.New(1)
 	observe.Watch(s, t.Name(), observe.LevelHolders)

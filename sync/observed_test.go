@@ -542,7 +542,7 @@ func TestCrowdedMutexCountsAll(t *testing.T) {
 	for _, levels := range [][]observed.Level{{observed.Counts}, {observed.Counts, observed.Holders}} {
 		m := new(Mutex)
 		read := observedtest.Watch(t, m, observed.Counts)
-		const goroutines, rounds = 4, 200_000
+		goroutines, rounds := 4, locktest.Scaled(400_000)
 		var users, others sync.WaitGroup
 		for range goroutines {
 			users.Go(func() {

@@ -18,6 +18,15 @@ func SkipUnderRace(t testing.TB) {
 	}
 }
 
+// SkipSequential skips a long test of one goroutine where the race detector looks for races in the
+// gate: it has none.
+func SkipSequential(t testing.TB) {
+	t.Helper()
+	if RaceEnabled && testing.Short() {
+		t.Skip("one goroutine, and the race detector makes it ten times as long")
+	}
+}
+
 // AllocsPerWait returns the average allocations of waits that really wait, in the steady state. In
 // each round, hold takes l; wait, in another goroutine, has to wait for l until letGo gives it
 // back, and leaves it free.

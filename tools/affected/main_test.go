@@ -95,6 +95,9 @@ func TestWhatAChangeAffects(t *testing.T) {
 }
 
 func TestAFailureIsReported(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles for the race detector")
+	}
 	root, write := repository(t)
 	write("apart/apart_test.go", "package apart\n\nimport \"testing\"\n\nfunc TestNo(t *testing.T) { t.Fatal(\"no\") }\n")
 	var out bytes.Buffer

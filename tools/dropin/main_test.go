@@ -42,6 +42,9 @@ func TestTheListHasItsForm(t *testing.T) {
 
 // A module whose tests pass, and one whose tests do not compile with ours, as the go command says.
 func TestTrialOfAModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles modules in every way that dropin does")
+	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
 	folder := t.TempDir()

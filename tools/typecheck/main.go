@@ -1,6 +1,7 @@
 // Command typecheck type-checks all packages of the module and their tests for other platforms:
 //
 //	go -C tools run ./typecheck linux/arm64 js/wasm
+//	go -C tools run ./typecheck -in bench linux/amd64   the module in another folder
 //
 // It takes seconds where the go command takes a minute for each platform: go build and go vet
 // compile the standard library first. The bodies of what is imported are left out. Assembly, and
@@ -10,6 +11,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -24,9 +26,11 @@ import (
 )
 
 func main() {
+	folder := flag.String("in", ".", "the `folder` of the module, from the root")
+	flag.Parse()
 	ok, err := false, repo.Enter()
 	if err == nil {
-		ok, err = run(context.Background(), ".", os.Args[1:], os.Stdout)
+		ok, err = run(context.Background(), *folder, flag.Args(), os.Stdout)
 	}
 	switch {
 	case err != nil:
