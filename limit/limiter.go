@@ -97,14 +97,6 @@ func (l *Limiter) Acquire(ctx context.Context, n int64) (*Permit, error) {
 	return l.Start(n), nil
 }
 
-// AcquireAs is Acquire of a tenant, as the AcquireAs of the semaphore is.
-func (l *Limiter) AcquireAs(ctx context.Context, tenant any, n int64) (*Permit, error) {
-	if err := l.sem.AcquireAs(ctx, tenant, n); err != nil {
-		return nil, err
-	}
-	return l.Start(n), nil
-}
-
 // TryAcquire takes n permits if the semaphore's TryAcquire does.
 func (l *Limiter) TryAcquire(n int64) (*Permit, bool) {
 	if !l.sem.TryAcquire(n) {
@@ -113,9 +105,9 @@ func (l *Limiter) TryAcquire(n int64) (*Permit, bool) {
 	return l.Start(n), true
 }
 
-// Start begins a request whose n permits the caller has got from the semaphore in another way, by a
-// future for instance. The permit takes them over: its end releases them. Start panics if n is
-// negative.
+// Start begins a request whose n permits the caller has got from the semaphore in another way: by a
+// future, or as one of many tenants, with l.Semaphore().As(tenant).Acquire(ctx, n). The permit
+// takes them over: its end releases them. Start panics if n is negative.
 func (l *Limiter) Start(n int64) *Permit {
 	if n < 0 {
 		panic("limit: start with a negative number of permits")

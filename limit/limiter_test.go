@@ -209,19 +209,16 @@ func withTimeout(l *limit.Limiter) (*limit.Permit, error) {
 // Each tenant has its turn, and what it gets counts as anybody's does.
 func TestTenantsShareALimit(t *testing.T) {
 	l := limit.New(semaphore.New(0, semaphore.WithShares(nil)), &limit.AIMD{Initial: 1})
-	first, err := l.AcquireAs(t.Context(), "A", 1)
-	require.NoError(t, err)
-	none, err := l.AcquireAs(t.Context(), "A", 2)
-	require.ErrorIs(t, err, semaphore.ErrTooLarge)
-	require.Nil(t, none)
+	start := func(tenant string) *limit.Permit {
+		assert.NoError(t, l.Semaphore().As(tenant).Acquire(t.Context(), 1))
+		return l.Start(1)
+	}
+	first := start("A")
 	turns := make(chan string, 4)
 	var wg sync.WaitGroup
 	for i, tenant := range []string{"A", "A", "A", "B"} { // the first A is next, whoever comes
 		wg.Go(func() {
-			p, err := l.AcquireAs(t.Context(), tenant, 1)
-			if err != nil {
-				t.Error(err)
-			}
+			p := start(tenant)
 			turns <- tenant
 			p.Ignore()
 		})

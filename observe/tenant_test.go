@@ -18,16 +18,16 @@ func TestTenantsAreShown(t *testing.T) {
 	s := semaphore.New(1, semaphore.WithPriorities(3, 10))
 	Watch(s, t.Name(), LevelHolders)
 	defer Unwatch(s)
-	require.NoError(t, s.AcquireAs(t.Context(), 2, 1))
+	require.NoError(t, s.As(2).Acquire(t.Context(), 1))
 	var all stdsync.WaitGroup
 	all.Go(func() {
-		require.NoError(t, s.AcquireAs(t.Context(), 0, 1))
+		require.NoError(t, s.As(0).Acquire(t.Context(), 1))
 		s.Release(1)
 	})
 	// It is seen to wait before it is in the line. Were f alone there, it would get the permit.
 	locktest.Eventually(t, "it is in the line", func() bool { return s.Waiting() == 1 })
 	var f semaphore.AcquireFuture
-	f.InitAs(s, 1, 1)
+	s.As(1).Init(&f, 1)
 	require.False(t, f.Poll(nil))
 
 	l := keysOf(t, t.Name())

@@ -69,7 +69,7 @@ func acquireAs(s *semaphore.Semaphore) locks.Loop {
 	return func(_ context.Context, g, n int, x uint64) (uint64, error) {
 		tenant := tenantKeys[g%len(tenantKeys)]
 		for range n {
-			if err := s.AcquireAs(context.Background(), tenant, 1); err != nil {
+			if err := s.As(tenant).Acquire(context.Background(), 1); err != nil {
 				return x, err
 			}
 			x = measure.Xorshift(x)
@@ -83,7 +83,7 @@ func acquireAsContext(s *semaphore.Semaphore) locks.Loop {
 	return func(ctx context.Context, g, n int, x uint64) (uint64, error) {
 		tenant := tenantKeys[g%len(tenantKeys)]
 		for range n {
-			if err := s.AcquireAs(ctx, tenant, 1); err != nil {
+			if err := s.As(tenant).Acquire(ctx, 1); err != nil {
 				return x, err
 			}
 			x = measure.Xorshift(x)

@@ -62,7 +62,7 @@ func (w tenants) measure(s *semaphore.Semaphore, round int, t measure.Timing) (S
 			x := uint64(i + 1)
 			for !g.Stop.Load() {
 				n := 1 + rng.Int64N(int64(w.most))
-				if err := s.AcquireAs(context.Background(), key, n); err != nil {
+				if err := s.As(key).Acquire(context.Background(), n); err != nil {
 					return err
 				}
 				start := time.Now()

@@ -41,7 +41,7 @@ func newServer(p policy) *server {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), deadline) // RefuseLate has to know it
 	defer cancel()
-	if err := s.limiter.Semaphore().AcquireAs(ctx, s.tenant(r), 1); err != nil {
+	if err := s.limiter.Semaphore().As(s.tenant(r)).Acquire(ctx, 1); err != nil {
 		refuse(w, err)
 		return
 	}

@@ -59,7 +59,7 @@ func WithCost(cost func(context.Context, Call) int64) Option {
 // WithTenant sets whose a call is, for semaphores with shares or priorities: see
 // [semaphore.WithShares] and [semaphore.WithPriorities]. Take the tenant from what has been
 // authenticated: a client that may invent tenants has as many shares as it likes. What is no tenant
-// panics as in [semaphore.Semaphore.AcquireAs], which ends a server whose interceptors do not
+// panics as in [semaphore.Semaphore.As], which ends a server whose interceptors do not
 // recover. Without the option calls name none.
 func WithTenant(tenant func(context.Context, Call) any) Option {
 	if tenant == nil {

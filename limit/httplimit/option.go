@@ -58,7 +58,7 @@ func WithCost(cost func(*http.Request) int64) Option {
 // WithTenant sets whose a request is, for semaphores with shares or priorities: see
 // [semaphore.WithShares] and [semaphore.WithPriorities]. Take the tenant from what has been
 // authenticated: a client that may invent tenants has as many shares as it likes. What is no tenant
-// panics as in [semaphore.Semaphore.AcquireAs]. Without the option requests name none.
+// panics as in [semaphore.Semaphore.As]. Without the option requests name none.
 func WithTenant(tenant func(*http.Request) any) Option {
 	if tenant == nil {
 		panic("httplimit: WithTenant without a function")

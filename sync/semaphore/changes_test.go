@@ -120,20 +120,20 @@ func askSomehow(s *semaphore.Semaphore, f *semaphore.AcquireFuture, rng *rand.Ra
 	case 0:
 		ctx, cancel := context.WithTimeout(bg, patience)
 		defer cancel()
-		return s.AcquireAs(ctx, tenant, n)
+		return s.As(tenant).Acquire(ctx, n)
 	case 1:
 		ctx, cancel := context.WithCancel(bg)
 		defer time.AfterFunc(patience, cancel).Stop()
-		return s.AcquireAs(locktest.NewTrapContext(ctx, "Err", 1+rng.Int64N(4), cancel), tenant, n)
+		return s.As(tenant).Acquire(locktest.NewTrapContext(ctx, "Err", 1+rng.Int64N(4), cancel), n)
 	case 2:
-		return s.AcquireTimeoutAs(patience, tenant, n)
+		return s.As(tenant).AcquireTimeout(patience, n)
 	case 3:
 		if !s.TryAcquire(n) {
 			return errNotNow
 		}
 		return nil
 	}
-	f.InitAs(s, tenant, n)
+	s.As(tenant).Init(f, n)
 	select {
 	case <-f.Done():
 		if err := f.Err(); err != nil {

@@ -10,7 +10,7 @@
 //	wait in Go's select                  AcquireFuture, its Done
 //	wait in a task of an executor        AcquireFuture, its Poll
 //	a handle that cannot release twice   AcquirePermit
-//	any of these for one of many tenants AcquireAs and its kin
+//	any of these for one of many tenants As(tenant), and one of these
 //
 // # Order
 //

@@ -141,7 +141,7 @@ func ExampleWithShares() {
 	names := []string{"flood", "flood", "flood", "flood", "modest", "modest"}
 	requests := make([]semaphore.AcquireFuture, len(names))
 	for i := range requests {
-		requests[i].InitAs(sem, names[i], 1)
+		sem.As(names[i]).Init(&requests[i], 1)
 		requests[i].Poll(nil)
 	}
 	sem.Release(1)
@@ -156,6 +156,19 @@ func ExampleWithShares() {
 	// Output: flood flood modest flood modest
 }
 
+// A request of a tenant has the verbs of the semaphore.
+func ExampleTenant() {
+	sem := semaphore.New(2, semaphore.WithShares(nil))
+	acme := sem.As("acme")
+	if err := acme.Acquire(context.Background(), 1); err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer sem.Release(1)
+	fmt.Println(sem.Available(), "is free")
+	// Output: 1 is free
+}
+
 // A request of a user comes before those of batch jobs. These age, so that they do not starve.
 func ExampleWithPriorities() {
 	const user, batch = 0, 1
@@ -163,9 +176,9 @@ func ExampleWithPriorities() {
 	sem.TryAcquire(1)
 
 	var first, second, urgent semaphore.AcquireFuture
-	first.InitAs(sem, batch, 1)
-	second.InitAs(sem, batch, 1)
-	urgent.InitAs(sem, user, 1)
+	sem.As(batch).Init(&first, 1)
+	sem.As(batch).Init(&second, 1)
+	sem.As(user).Init(&urgent, 1)
 	for _, f := range []*semaphore.AcquireFuture{&first, &second, &urgent} {
 		f.Poll(nil)
 	}

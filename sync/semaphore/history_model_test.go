@@ -52,17 +52,17 @@ func TestModelArrayHistories(t *testing.T) {
 type byTenants struct{ *semaphore.Semaphore }
 
 func (s byTenants) Acquire(ctx context.Context, n int64) error {
-	return s.AcquireAs(ctx, int(n-1), n)
+	return s.As(int(n-1)).Acquire(ctx, n)
 }
 
 func (s byTenants) AcquireTimeout(d time.Duration, n int64) error {
-	return s.AcquireTimeoutAs(d, int(n-1), n)
+	return s.As(int(n-1)).AcquireTimeout(d, n)
 }
 
 type futureByTenants struct{ semaphore.AcquireFuture }
 
 func (f *futureByTenants) Init(s semtest.Semaphore, n int64) {
-	f.InitAs(s.(byTenants).Semaphore, int(n-1), n)
+	s.(byTenants).Semaphore.As(int(n-1)).Init(&f.AcquireFuture, n)
 }
 
 // The specification of a semaphore leaves open who is served first: it is that of every policy.

@@ -63,7 +63,7 @@ func millionWait(t *testing.T, n int, name string, level observed.Level, opts []
 		if name == "priorities" {
 			tenant = i % 16
 		}
-		f.InitAs(s, tenant, 1)
+		s.As(tenant).Init(f, 1)
 		require.False(t, f.Poll(nil))
 	}
 	step("wait")

@@ -144,7 +144,7 @@ func TestARequestThatIsTooLargeNamesTheNumbers(t *testing.T) {
 	ways := map[string]func(s *semaphore.Semaphore) error{
 		"Acquire":        func(s *semaphore.Semaphore) error { return s.Acquire(bg, 3) },
 		"AcquireTimeout": func(s *semaphore.Semaphore) error { return s.AcquireTimeout(time.Hour, 3) },
-		"AcquireAs":      func(s *semaphore.Semaphore) error { return s.AcquireAs(bg, "a", 3) },
+		"As":             func(s *semaphore.Semaphore) error { return s.As("a").Acquire(bg, 3) },
 		"AcquirePermit":  func(s *semaphore.Semaphore) error { _, err := s.AcquirePermit(bg, 3); return err },
 		"AcquireFuture": func(s *semaphore.Semaphore) error {
 			var f semaphore.AcquireFuture

@@ -67,8 +67,8 @@ func (p *ordered) ask(by *order.By, l waiter.Limit, work bool, tenant any) {
 	}
 }
 
-// acquire waits for n permits, n > 0, after a try has failed. AcquireAs does the same in its own
-// body: the processor mispredicts each return after a sleep.
+// acquire waits for n permits, n > 0, after a try has failed. [Tenant.Acquire] does the same in
+// its own body: the processor mispredicts each return after a sleep.
 func (p *ordered) acquire(l waiter.Limit, by *order.By, n int64) error {
 	k, line, err := p.permits().BeginBy(l, n, by)
 	if k != nil {
@@ -187,8 +187,8 @@ func (r *orderedRequest) Unlink(w *waiter.Waiter) bool { return r.line.Unlink(w)
 // GiveBack implements [waiter.Line].
 func (r *orderedRequest) GiveBack(n int64) bool { return r.p.permits().GiveBack(n) }
 
-// acquireObservedAs is the slow path of AcquireAs, or of AcquireTimeoutAs if d > 0, of a semaphore
-// that is observed.
+// acquireObservedAs is the slow path of [Tenant.Acquire], or of its AcquireTimeout if d > 0, of a
+// semaphore that is observed.
 //
 //go:noinline
 func (s *Semaphore) acquireObservedAs(ctx context.Context, d time.Duration, tenant any, n int64) (err error) {

@@ -11,8 +11,8 @@ import (
 )
 
 // WithShares divides the permits among the tenants that wait, by weight. Without it a tenant that
-// sends a thousand requests gets a thousand turns. [Semaphore.AcquireAs] says whose a request is: a
-// tenant is any comparable value, and need not be registered. weight returns the weight of a
+// sends a thousand requests gets a thousand turns. [Semaphore.As] says whose a request is: a tenant
+// is any comparable value, and need not be registered. weight returns the weight of a
 // tenant: twice the weight is twice the permits. If weight is nil all weigh 1. What is below 1
 // counts as 1, and what is above 1<<20 as that. weight is called without a lock, when a request has
 // to wait; if it panics nobody waits. Requests that name no tenant are those of the tenant nil.
@@ -35,8 +35,8 @@ func WithShares(weight func(tenant any) int) Option {
 	return func(o *options) { o.ordered, o.order.Shares, o.order.Weight = true, true, weight }
 }
 
-// WithPriorities serves the more urgent of classes first. The tenant of [Semaphore.AcquireAs] is
-// then the class, an int from 0, which is the most urgent, to classes-1. Requests that name none
+// WithPriorities serves the more urgent of classes first. The tenant of [Semaphore.As] is then
+// the class, an int from 0, which is the most urgent, to classes-1. Requests that name none
 // are of class 0.
 //
 // Order: strict, with ageing. A request that has waited while aging permits were granted counts as
@@ -136,15 +136,30 @@ func (s *Semaphore) SetQueue(q Queue) {
 	p.set(q.config())
 }
 
-// AcquireAs is [Semaphore.Acquire] of a tenant: see WithShares and WithPriorities. A semaphore
-// without them ignores the tenant. AcquireAs panics, and has done nothing, if the tenant cannot be
-// compared, or is no class of WithPriorities.
-func (s *Semaphore) AcquireAs(ctx context.Context, tenant any, n int64) error {
+// A Tenant is a semaphore for the requests of one tenant: see WithShares and WithPriorities. It is
+// small, to be made for each request and passed by value. Its methods are those of the semaphore,
+// and promise the same. A semaphore without shares and priorities ignores the tenant.
+type Tenant struct {
+	s      *Semaphore
+	tenant any
+}
+
+// As returns s for the requests of a tenant. It panics if the tenant cannot be compared, or is no
+// class of WithPriorities.
+func (s *Semaphore) As(tenant any) Tenant {
+	if p, ok := s.p.(*ordered); ok {
+		p.order.Check(tenant)
+	}
+	return Tenant{s, tenant}
+}
+
+// Acquire is [Semaphore.Acquire].
+func (t Tenant) Acquire(ctx context.Context, n int64) error {
+	s := t.s
 	p, ok := s.p.(*ordered)
 	if !ok {
 		return s.Acquire(ctx, n)
 	}
-	p.order.Check(tenant)
 	if n <= 0 || ctx == nil {
 		return s.acquireNothing(ctx, n)
 	}
@@ -161,14 +176,14 @@ func (s *Semaphore) AcquireAs(ctx context.Context, tenant any, n int64) error {
 		return nil
 	}
 	if s.tells() {
-		return s.acquireObservedAs(ctx, 0, tenant, n)
+		return s.acquireObservedAs(ctx, 0, t.tenant, n)
 	}
 	var l waiter.Limit
 	if mayEnd {
 		l = waiter.UntilDone(ctx)
 	}
 	var by order.By
-	p.ask(&by, l, true, tenant)
+	p.ask(&by, l, true, t.tenant)
 	k, line, err := s.permits().BeginBy(l, n, &by)
 	if k != nil {
 		k.Sleeper().SleepInline()
@@ -180,13 +195,13 @@ func (s *Semaphore) AcquireAs(ctx context.Context, tenant any, n int64) error {
 	return p.explain(err, &by, n)
 }
 
-// AcquireTimeoutAs is [Semaphore.AcquireTimeout] of a tenant, as AcquireAs is Acquire of one.
-func (s *Semaphore) AcquireTimeoutAs(d time.Duration, tenant any, n int64) error {
+// AcquireTimeout is [Semaphore.AcquireTimeout].
+func (t Tenant) AcquireTimeout(d time.Duration, n int64) error {
+	s := t.s
 	p, ok := s.p.(*ordered)
 	if !ok {
 		return s.AcquireTimeout(d, n)
 	}
-	p.order.Check(tenant)
 	switch {
 	case d <= 0 && n >= 0:
 		return context.DeadlineExceeded
@@ -195,33 +210,31 @@ func (s *Semaphore) AcquireTimeoutAs(d time.Duration, tenant any, n int64) error
 	case s.permits().TryAcquire(n):
 		return nil
 	case s.tells():
-		return s.acquireObservedAs(context.Background(), d, tenant, n)
+		return s.acquireObservedAs(context.Background(), d, t.tenant, n)
 	}
 	l := waiter.After(d)
 	var by order.By
-	p.ask(&by, l, false, tenant)
+	p.ask(&by, l, false, t.tenant)
 	return p.acquire(l, &by, n)
 }
 
-// AcquirePermitAs is [Semaphore.AcquirePermit] of a tenant, as AcquireAs is Acquire of one.
-func (s *Semaphore) AcquirePermitAs(ctx context.Context, tenant any, n int64) (*Permit, error) {
-	if err := s.AcquireAs(ctx, tenant, n); err != nil {
+// AcquirePermit is [Semaphore.AcquirePermit].
+func (t Tenant) AcquirePermit(ctx context.Context, n int64) (*Permit, error) {
+	if err := t.Acquire(ctx, n); err != nil {
 		return nil, err
 	}
-	return s.permit(n), nil
+	return t.s.permit(n), nil
 }
 
-// InitAs is [AcquireFuture.Init] with a request of a tenant, as AcquireAs is Acquire of one.
-func (f *AcquireFuture) InitAs(s *Semaphore, tenant any, n int64) {
-	if s != nil {
-		if p, ok := s.p.(*ordered); ok {
-			p.order.Check(tenant)
-		}
-	}
-	f.Init(s, n)
+// TryAcquire is [Semaphore.TryAcquire], for which it makes no difference who asks.
+func (t Tenant) TryAcquire(n int64) bool { return t.s.TryAcquire(n) }
+
+// Init is [AcquireFuture.Init] of f with a request of the tenant.
+func (t Tenant) Init(f *AcquireFuture, n int64) {
+	f.Init(t.s, n)
 	if r, ok := f.f.Request().(*policyRequest); ok {
 		if r, ok := r.Request.(*orderedRequest); ok {
-			r.tenant = tenant
+			r.tenant = t.tenant
 		}
 	}
 }

@@ -34,7 +34,7 @@ func queuedAs(t *testing.T, ctx context.Context, s *semaphore.Semaphore, tenant 
 	t.Helper()
 	before := s.Waiting()
 	told := make(chan error, 1)
-	go func() { told <- s.AcquireAs(ctx, tenant, n) }()
+	go func() { told <- s.As(tenant).Acquire(ctx, n) }()
 	locktest.Eventually(t, "not queued", func() bool { return s.Waiting() > before })
 	return told
 }
@@ -119,7 +119,7 @@ func TestRequestsWithoutATenant(t *testing.T) {
 	require.True(t, shared.TryAcquire(1))
 	var fs [4]semaphore.AcquireFuture
 	for i, tenant := range []any{nil, nil, nil, 0} { // nil is a tenant, and no other one
-		if fs[i].InitAs(shared, tenant, 1); i == 2 {
+		if shared.As(tenant).Init(&fs[i], 1); i == 2 {
 			fs[i].Cancel()
 			fs[i].Init(shared, 1)
 		}
@@ -134,8 +134,8 @@ func TestRequestsWithoutATenant(t *testing.T) {
 	requireIdle(t, shared)
 
 	plain := semaphore.New(1)
-	require.NoError(t, plain.AcquireAs(bg, "ignored", 1))
-	require.ErrorIs(t, plain.AcquireTimeoutAs(time.Microsecond, []int{}, 1), context.DeadlineExceeded)
+	require.NoError(t, plain.As("ignored").Acquire(bg, 1))
+	require.ErrorIs(t, plain.As([]int{}).AcquireTimeout(time.Microsecond, 1), context.DeadlineExceeded)
 	plain.Release(1)
 	requireIdle(t, plain)
 }
@@ -143,23 +143,23 @@ func TestRequestsWithoutATenant(t *testing.T) {
 // All ways to ask for a tenant.
 func TestEveryRequestHasATenant(t *testing.T) {
 	s := semaphore.New(2, semaphore.WithShares(nil))
-	require.NoError(t, s.AcquireAs(bg, "A", 1))
-	p, err := s.AcquirePermitAs(bg, "A", 1)
+	require.NoError(t, s.As("A").Acquire(bg, 1))
+	p, err := s.As("A").AcquirePermit(bg, 1)
 	require.NoError(t, err)
-	require.ErrorIs(t, s.AcquireTimeoutAs(time.Microsecond, "A", 1), context.DeadlineExceeded)
-	none, err := s.AcquirePermitAs(bg, "A", 3)
+	require.ErrorIs(t, s.As("A").AcquireTimeout(time.Microsecond, 1), context.DeadlineExceeded)
+	none, err := s.As("A").AcquirePermit(bg, 3)
 	require.ErrorIs(t, err, semaphore.ErrTooLarge)
 	require.Zero(t, none.N())
 	next := queuedAs(t, bg, s, "A", 1)
-	require.ErrorIs(t, s.AcquireAs(bg, "A", 3), semaphore.ErrTooLarge, "beside one that waits")
+	require.ErrorIs(t, s.As("A").Acquire(bg, 3), semaphore.ErrTooLarge, "beside one that waits")
 	s.Release(1)
 	require.NoError(t, locktest.Receive(t, next))
 	var first, other, mine semaphore.AcquireFuture
-	first.InitAs(s, "A", 1)
+	s.As("A").Init(&first, 1)
 	require.False(t, first.Poll(nil))
-	other.InitAs(s, "A", 2)
+	s.As("A").Init(&other, 2)
 	require.False(t, other.Poll(nil))
-	mine.InitAs(s, "B", 1)
+	s.As("B").Init(&mine, 1)
 	require.False(t, mine.Poll(nil))
 	s.Release(1)
 	require.True(t, first.Complete())
@@ -170,7 +170,7 @@ func TestEveryRequestHasATenant(t *testing.T) {
 	mine.Release()
 	require.True(t, other.Complete())
 	other.Release()
-	mine.InitAs(s, "C", 1)
+	s.As("C").Init(&mine, 1)
 	require.True(t, mine.Poll(nil))
 	mine.Release()
 	requireIdle(t, s)
@@ -194,29 +194,25 @@ func TestTenantsThatCannotBe(t *testing.T) {
 		for _, size := range []int64{0, 1} {
 			s := semaphore.New(size, k.opt)
 			for _, tenant := range k.tenants {
-				require.PanicsWithValue(t, text, func() { _ = s.AcquireAs(bg, tenant, 1) })
-				require.PanicsWithValue(t, text, func() { _ = s.AcquireTimeoutAs(0, tenant, 1) })
-				require.PanicsWithValue(t, text, func() { _, _ = s.AcquirePermitAs(bg, tenant, 1) })
-				require.PanicsWithValue(t, text, func() { new(semaphore.AcquireFuture).InitAs(s, tenant, 1) })
+				require.PanicsWithValue(t, text, func() { s.As(tenant) })
 			}
 			requireIdle(t, s)
 		}
 	}
 	s := semaphore.New(1, semaphore.WithShares(nil))
 	for _, tenant := range []any{nil, "", 1, 1.5, pair{1, "x"}, struct{}{}, s, time.Second, [2]int{}} {
-		require.NoError(t, s.AcquireAs(bg, tenant, 1))
+		require.NoError(t, s.As(tenant).Acquire(bg, 1))
 		s.Release(1)
 	}
 	var none context.Context
-	require.PanicsWithValue(t, "semaphore: nil context", func() { _ = s.AcquireAs(none, 1, 1) })
-	require.PanicsWithValue(t, "semaphore: acquire of a negative number of permits", func() { _ = s.AcquireAs(bg, 1, -1) })
-	require.PanicsWithValue(t, "semaphore: acquire of a negative number of permits", func() { _ = s.AcquireTimeoutAs(1, 1, -1) })
-	require.PanicsWithValue(t, "semaphore: future of a nil semaphore", func() { new(semaphore.AcquireFuture).InitAs(nil, 1, 1) })
-	require.NoError(t, s.AcquireAs(bg, 1, 0))
-	require.NoError(t, s.AcquireTimeoutAs(1, 1, 0))
+	require.PanicsWithValue(t, "semaphore: nil context", func() { _ = s.As(1).Acquire(none, 1) })
+	require.PanicsWithValue(t, "semaphore: acquire of a negative number of permits", func() { _ = s.As(1).Acquire(bg, -1) })
+	require.PanicsWithValue(t, "semaphore: acquire of a negative number of permits", func() { _ = s.As(1).AcquireTimeout(1, -1) })
+	require.NoError(t, s.As(1).Acquire(bg, 0))
+	require.NoError(t, s.As(1).AcquireTimeout(1, 0))
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
-	require.ErrorIs(t, s.AcquireAs(ctx, 1, 1), context.Canceled)
+	require.ErrorIs(t, s.As(1).Acquire(ctx, 1), context.Canceled)
 	requireIdle(t, s)
 }
 
@@ -265,19 +261,19 @@ func TestQueueBounds(t *testing.T) {
 	require.True(t, s.TryAcquire(1))
 	var waits []<-chan error
 	waits = append(waits, queuedAs(t, bg, s, "A", 1), queuedAs(t, bg, s, "A", 1))
-	full(s.AcquireAs(bg, "A", 1))
+	full(s.As("A").Acquire(bg, 1))
 	waits = append(waits, queuedAs(t, bg, s, "B", 1))
-	full(s.AcquireAs(bg, "B", 1))
-	full(s.AcquireTimeoutAs(time.Hour, "C", 1))
+	full(s.As("B").Acquire(bg, 1))
+	full(s.As("C").AcquireTimeout(time.Hour, 1))
 	var f semaphore.AcquireFuture
-	f.InitAs(s, "C", 1)
+	s.As("C").Init(&f, 1)
 	require.True(t, f.Poll(nil))
 	full(f.Err())
 	full(f.Err())
 	f.Release()
 	s.SetQueue(semaphore.Queue{MaxWaiting: 4})
 	waits = append(waits, queuedAs(t, bg, s, "A", 1))
-	full(s.AcquireAs(bg, "C", 1))
+	full(s.As("C").Acquire(bg, 1))
 	s.SetQueue(semaphore.Queue{MaxWaiting: 1})
 	require.Equal(t, 4, s.Waiting(), "those who wait stay")
 	for range waits {
@@ -293,7 +289,7 @@ func TestQueueBounds(t *testing.T) {
 	s = semaphore.New(1, semaphore.WithShares(nil), semaphore.WithMaxWaiting(1))
 	require.True(t, s.TryAcquire(1))
 	w := queuedAs(t, bg, s, "A", 1)
-	full(s.AcquireAs(bg, "B", 1))
+	full(s.As("B").Acquire(bg, 1))
 	s.Release(1)
 	require.NoError(t, locktest.Receive(t, w))
 	s.Release(1)
@@ -314,17 +310,17 @@ func testMadWeight(t *testing.T, watch func(*semaphore.Semaphore)) {
 		return 1
 	}))
 	watch(s)
-	require.NoError(t, s.AcquireAs(bg, "A", 1), "nobody asks for the weight")
-	require.PanicsWithValue(t, "mad", func() { _ = s.AcquireAs(bg, "B", 1) })
-	require.PanicsWithValue(t, "mad", func() { _ = s.AcquireTimeoutAs(time.Hour, "B", 1) })
+	require.NoError(t, s.As("A").Acquire(bg, 1), "nobody asks for the weight")
+	require.PanicsWithValue(t, "mad", func() { _ = s.As("B").Acquire(bg, 1) })
+	require.PanicsWithValue(t, "mad", func() { _ = s.As("B").AcquireTimeout(time.Hour, 1) })
 	require.PanicsWithValue(t, "mad", func() { _ = s.Acquire(bg, 1) })
 	var f semaphore.AcquireFuture
-	f.InitAs(s, "B", 1)
+	s.As("B").Init(&f, 1)
 	require.PanicsWithValue(t, "mad", func() { f.Poll(nil) })
 	require.Zero(t, s.Waiting())
 	f.Release()
 	mad = false
-	f.InitAs(s, "B", 1)
+	s.As("B").Init(&f, 1)
 	require.False(t, f.Poll(nil))
 	s.Release(1)
 	require.True(t, f.Complete())
@@ -332,7 +328,7 @@ func testMadWeight(t *testing.T, watch func(*semaphore.Semaphore)) {
 	requireIdle(t, s)
 
 	require.True(t, s.TryAcquire(1))
-	f.InitAs(s, "B", 1)
+	s.As("B").Init(&f, 1)
 	require.False(t, f.Poll(nil))
 	s.Close()
 	mad = true
@@ -373,16 +369,16 @@ func orderedStress(t *testing.T, s *semaphore.Semaphore) {
 				switch i % 4 {
 				case 0:
 					ctx, cancel := context.WithTimeout(bg, time.Duration(i%50)*time.Microsecond)
-					if s.AcquireAs(ctx, tenant, n) == nil {
+					if s.As(tenant).Acquire(ctx, n) == nil {
 						hold(n)
 					}
 					cancel()
 				case 1:
-					if s.AcquireTimeoutAs(time.Duration(i%100)*time.Microsecond, tenant, n) == nil {
+					if s.As(tenant).AcquireTimeout(time.Duration(i%100)*time.Microsecond, n) == nil {
 						hold(n)
 					}
 				case 2:
-					f.InitAs(s, tenant, n)
+					s.As(tenant).Init(&f, n)
 					if i%3 == 0 {
 						f.Poll(nil)
 					} else {
@@ -395,7 +391,7 @@ func orderedStress(t *testing.T, s *semaphore.Semaphore) {
 					}
 					f.Release()
 				default:
-					if err := s.AcquireAs(bg, tenant, n); err == nil {
+					if err := s.As(tenant).Acquire(bg, n); err == nil {
 						hold(n)
 					} else if !errors.As(err, new(*semaphore.Refusal)) {
 						t.Error(err)
@@ -448,7 +444,7 @@ func TestTenantsLeaveNoMemory(t *testing.T) {
 		if i%width == 0 {
 			require.True(t, s.TryAcquire(1))
 		}
-		f.InitAs(s, i, 1)
+		s.As(i).Init(f, 1)
 		require.False(t, f.Poll(nil))
 		if i%width == width-1 {
 			s.Release(1)

@@ -165,7 +165,7 @@ func TestSharesOfTime(t *testing.T) {
 		for tenant, n := range []int{1000, 10} {
 			for range n {
 				wg.Go(func() {
-					for s.AcquireAs(ctx, tenant, 1) == nil {
+					for s.As(tenant).Acquire(ctx, 1) == nil {
 						time.Sleep(time.Millisecond)
 						got[tenant].Add(1)
 						s.Release(1)

@@ -31,7 +31,10 @@ func Wait(ctx context.Context, l *limit.Limiter, r Request) (*limit.Permit, erro
 	if !r.Named {
 		return l.Acquire(ctx, r.N)
 	}
-	return l.AcquireAs(ctx, r.Tenant, r.N)
+	if err := l.Semaphore().As(r.Tenant).Acquire(ctx, r.N); err != nil {
+		return nil, err
+	}
+	return l.Start(r.N), nil
 }
 
 // again is when a request may come again if nothing is known of the line.
