@@ -61,12 +61,11 @@ type Cond struct {
 	// L is held while the condition is looked at or changed.
 	L Locker
 
-	mu      xsync.Mutex
-	line    waiter.Queue // guarded by mu
-	flags   xsync.Uint32 // condOccupied: written under mu
-	entered uint32       // the number of the goroutine that entered last, may wrap; guarded by mu
-	reach   uint32       // what entered was at the latest signal or broadcast; guarded by mu
-	self    xsync.Uint32 // where c is, since its first use
+	mu    xsync.Mutex
+	line  waiter.Queue   // guarded by mu
+	reach *waiter.Waiter // the last in line of those who entered before the latest signal; guarded by mu
+	flags xsync.Uint32   // condOccupied: written under mu
+	self  xsync.Uint32   // where c is, since its first use
 }
 
 const (
@@ -74,10 +73,10 @@ const (
 	condWatched              // c is observed: see observed_waits.go
 )
 
-// N of a waiter is its number, or by what it was claimed: no number is negative.
+// N of a waiter that was claimed says by what.
 const (
-	bySignal    = -1
-	byBroadcast = -2
+	bySignal = iota
+	byBroadcast
 )
 
 // NewCond returns a Cond with the lock l.
@@ -158,8 +157,6 @@ func (c *Cond) sleep(l waiter.Limit, unlocked *bool) (err error) {
 // enter puts p into the line.
 func (c *Cond) enter(p *waiter.Parker) {
 	c.mu.Lock()
-	c.entered++
-	p.N = int64(c.entered)
 	if c.line.Front() == nil {
 		c.flags.Or(condOccupied)
 	}
@@ -186,11 +183,7 @@ type condLine struct{ c *Cond }
 func (l condLine) Unlink(w *waiter.Waiter) bool {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	if !l.c.line.Remove(w) {
-		return false
-	}
-	l.c.leftLocked()
-	return true
+	return l.c.removeLocked(w)
 }
 
 // GiveBack passes on a claim that came too late, that of a signal. A broadcast has claimed the
@@ -208,28 +201,31 @@ func (l condLine) GiveBack(by int64) bool {
 // claimLocked takes the first goroutine out of the line, if it entered before the latest signal.
 // Otherwise it returns nil.
 func (c *Cond) claimLocked(by int64) *waiter.Waiter {
-	w := c.line.Front()
-	if w == nil || isLater(uint32(w.N), c.reach) { //nolint:gosec // a number of 32 bits
+	if c.reach == nil {
 		return nil
 	}
-	c.line.PopFront()
+	w := c.line.Front()
+	c.removeLocked(w)
 	w.N = by
-	c.leftLocked()
 	return w
 }
 
-// leftLocked is called when a goroutine has left the line.
-func (c *Cond) leftLocked() {
+// removeLocked takes w out of the line, and reports whether it was there.
+func (c *Cond) removeLocked(w *waiter.Waiter) bool {
+	before := c.line.Prev(w)
+	if !c.line.Remove(w) {
+		return false
+	}
+	if c.reach == w {
+		c.reach = before
+	}
 	if c.line.Front() == nil {
 		c.flags.And(^uint32(condOccupied))
 	}
+	return true
 }
 
 func (c *Cond) isOccupied() bool { return c.flags.Load()&condOccupied != 0 }
-
-// isLater reports whether a is later than b. The numbers of goroutines that wait at a time are
-// less than half of the circle apart.
-func isLater(a, b uint32) bool { return int32(a-b) > 0 } //nolint:gosec // means to wrap
 
 // tell wakes w, if there is one.
 func tell(w *waiter.Waiter) {
@@ -250,7 +246,7 @@ func (c *Cond) Signal() {
 //go:noinline
 func (c *Cond) signalSlow() {
 	c.mu.Lock()
-	c.reach = c.entered
+	c.reach = c.line.Back()
 	w := c.claimLocked(bySignal)
 	c.mu.Unlock()
 	tell(w)
@@ -268,7 +264,7 @@ func (c *Cond) Broadcast() {
 func (c *Cond) broadcastSlow() {
 	var wake waiter.WakeList
 	c.mu.Lock()
-	c.reach = c.entered
+	c.reach = c.line.Back()
 	for w := c.claimLocked(byBroadcast); w != nil; w = c.claimLocked(byBroadcast) {
 		wake.Add(w, waiter.Granted)
 	}

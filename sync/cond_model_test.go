@@ -203,6 +203,13 @@ var condScenarios = []struct {
 		w.waits("waiter")
 		w.x.Go("signaller", w.Signal)
 	}, 0},
+	// Who gives up behind the waiter was the last that the signal could be passed on to.
+	{"signal beside cancels on both sides", func(w condWorld) {
+		w.passesOn(w.cancelled())
+		w.waits("waiter")
+		w.passesOn(waiter.After(time.Second))
+		w.x.Go("signaller", w.Signal)
+	}, 0},
 	// The second signal is for one who came after the first. The first, passed on, takes the place
 	// of the second, which then is for the later one.
 	{"signals beside a cancel", func(w condWorld) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/panictest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // waitOn begins a wait with c.L, in a goroutine of its own. What it returned is sent when the lock
@@ -264,19 +265,26 @@ func TestCondIsDurablyBlocking(t *testing.T) {
 	})
 }
 
-// The numbers of the waiters go round.
-func TestCondNumbersGoRound(t *testing.T) {
-	for _, begin := range []uint32{math.MaxUint32 - 1, math.MaxInt32 - 1} {
-		c := NewCond(new(Mutex))
-		c.entered, c.reach = begin, begin
-		var got []<-chan error
-		for range 4 {
-			got = append(got, waitOn(bg, t, c))
-		}
-		for _, g := range got {
-			c.Signal()
-			require.NoError(t, locktest.Receive(t, g))
-		}
+// A signal finds who has waited for long, however many have come and given up meanwhile: more than
+// a number of 32 bits counts, if all rounds are made.
+func TestCondOldestIsFoundHoweverManyCameAndWent(t *testing.T) {
+	n := int64(1 << 17)
+	if locktest.Stress() {
+		n = 1<<31 + 1
+	}
+	for name, wake := range map[string]func(*Cond){"Signal": (*Cond).Signal, "Broadcast": (*Cond).Broadcast} {
+		t.Run(name, func(t *testing.T) {
+			c := NewCond(new(Mutex))
+			oldest := waitOn(bg, t, c)
+			p := waiter.GetParker(waiter.Limit{})
+			for range n {
+				c.enter(p)
+				(condLine{c}).Unlink(&p.Waiter)
+			}
+			p.Put()
+			wake(c)
+			require.NoError(t, locktest.Receive(t, oldest))
+		})
 	}
 }
 
@@ -315,15 +323,11 @@ func TestCondLosesNoSignal(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		var m Mutex
 		c := NewCond(&m)
-		entered := func() uint32 {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return c.entered
-		}
 		wait := func(f func() bool) <-chan bool {
-			n, got := entered(), make(chan bool, 1)
+			locked, got := make(chan struct{}), make(chan bool, 1)
 			go func() {
 				m.Lock()
+				close(locked)
 				woken := f()
 				m.Unlock()
 				if woken {
@@ -331,7 +335,9 @@ func TestCondLosesNoSignal(t *testing.T) {
 				}
 				got <- woken
 			}()
-			locktest.Eventually(t, "it waits", func() bool { return entered() != n })
+			<-locked
+			m.Lock() // It has entered the line: it has unlocked.
+			m.Unlock()
 			return got
 		}
 		for range locktest.Scaled(8000) {

@@ -15,8 +15,14 @@ func (q *Queue) Len() int { return q.size }
 // Front returns the oldest waiter, or nil.
 func (q *Queue) Front() *Waiter { return q.head }
 
+// Back returns the newest waiter, or nil.
+func (q *Queue) Back() *Waiter { return q.tail }
+
 // Next returns the waiter behind w, or nil. w must be in the queue.
 func (q *Queue) Next(w *Waiter) *Waiter { return w.next }
+
+// Prev returns the waiter in front of w, or nil if it is the oldest or not in the queue.
+func (q *Queue) Prev(w *Waiter) *Waiter { return w.prev }
 
 // PushBack queues w behind all others.
 func (q *Queue) PushBack(w *Waiter) {

@@ -21,7 +21,7 @@ func links(t *testing.T, q *Queue, want []*Waiter) {
 	require.Equal(t, len(want), q.Len())
 	require.True(t, slices.Equal(want, got))
 	got = got[:0]
-	for w := q.tail; w != nil; w = w.prev {
+	for w := q.Back(); w != nil; w = q.Prev(w) {
 		got = append(got, w)
 	}
 	slices.Reverse(got)
@@ -50,6 +50,7 @@ func TestQueueIsFIFOUnderAnyOperations(t *testing.T) {
 			}
 			require.True(t, want[0] == w)
 			require.False(t, q.Remove(w), "not queued any more")
+			require.Nil(t, q.Prev(w), "not queued any more")
 			want = want[1:]
 		default:
 			if len(want) == 0 {

@@ -159,8 +159,13 @@ var planted = []struct {
 	},
 	{
 		name: "a signal is passed on to one who came later", file: "sync/cond.go", in: "../../sync", test: "TestModelCond",
-		from: "w == nil || isLater(uint32(w.N), c.reach) {",
-		to:   "w == nil {",
+		from: "\tif c.reach == nil {\n",
+		to:   "\tif c.line.Front() == nil {\n",
+	},
+	{
+		name: "who gives up takes the reach of a signal with it", file: "sync/cond.go", in: "../../sync", test: "TestModelCond",
+		from: "\t\tc.reach = before\n",
+		to:   "\t\t_, c.reach = before, nil\n",
 	},
 	{
 		name: "a signal wakes the newest", file: "sync/cond.go", in: "../../sync", test: "TestModelCondHistories",
