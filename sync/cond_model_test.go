@@ -276,6 +276,18 @@ var condScenarios = []struct {
 			w.Signal()
 		})
 	}, 0},
+	// Who fails to unlock may have a signal already, and so may who gives up.
+	{"lock that panics beside one who gives up", func(w condWorld) {
+		w.L = stuck{}
+		p := waiter.GetParker(waiter.Limit{})
+		w.enter(p)
+		w.passesOn(w.cancelled())
+		w.waits("waiter")
+		w.x.Go("misuser", func() {
+			w.x.Assert(interleave.Panics(func() { w.unlock(p) }) == "stuck", "no panic")
+		})
+		w.x.Go("signaller", w.Signal)
+	}, 0},
 	{"lock that panics", func(w condWorld) {
 		w.L = stuck{}
 		p := waiter.GetParker(waiter.Limit{})
@@ -322,4 +334,81 @@ func TestModelCond(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Goroutines that have the lock for reading look, and give up at any point. Whoever writes finds
+// them in the line.
+func TestModelCondOfReaders(t *testing.T) {
+	for _, end := range []string{"cancel", "timeout"} {
+		t.Run(end, func(t *testing.T) {
+			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
+				l, ready := newRWMutex(Express-1), false
+				w := condWorld{NewCond(l.RLocker()), x}
+				x.Name("l", l)
+				limit := waiter.After(time.Second)
+				if end == "cancel" {
+					limit = w.cancelled()
+				}
+				x.Go("gives up", func() {
+					w.locked(func() {
+						if !ready && w.wait(limit) == nil {
+							w.Signal()
+						}
+					})
+				})
+				x.Go("reader", func() {
+					w.locked(func() {
+						for !ready {
+							w.Wait()
+						}
+					})
+				})
+				x.Go("writer", func() {
+					l.Lock()
+					ready = true
+					l.Unlock()
+					w.Signal()
+				})
+				x.Wait()
+				x.Assert(w.Waiting() == 0, "%d wait", w.Waiting())
+				requireUnlocked(x, l)
+			})
+		})
+	}
+}
+
+// A signal to one of two conditions with one lock wakes nobody of the other, and is not lost when a
+// producer gives up.
+func TestModelCondsOfOneLock(t *testing.T) {
+	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 3}, func(x *interleave.Run) {
+		items := newCondWorld(x)
+		room := condWorld{NewCond(items.L), x}
+		full := true
+		put := func(wait func() bool) {
+			items.locked(func() {
+				for full {
+					if !wait() {
+						return
+					}
+				}
+				full = true
+				items.Signal()
+			})
+		}
+		x.Go("hasty producer", func() { put(func() bool { return room.WaitTimeout(time.Second) }) })
+		x.Go("producer", func() { put(func() bool { room.Wait(); return true }) })
+		x.Go("consumer", func() {
+			for range 2 {
+				items.locked(func() {
+					for !full {
+						items.Wait()
+					}
+					full = false
+					room.Signal()
+				})
+			}
+		})
+		x.Wait()
+		x.Assert(items.Waiting()+room.Waiting() == 0, "%d and %d wait", items.Waiting(), room.Waiting())
+	})
 }

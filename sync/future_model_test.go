@@ -5,6 +5,7 @@ package sync
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/mutextest"
@@ -58,7 +59,7 @@ func TestModelRWLockFutureAsMutex(t *testing.T) {
 func TestModelRWLockFuture(t *testing.T) {
 	for _, s := range []struct {
 		holder string // the first holder of the lock
-		line   string // what each thread does: upper case is a future, x drops one of a reader, y of a writer
+		line   string // what each thread does: see rwFutures
 		large  bool
 	}{
 		{holder: "w", line: "R W"},
@@ -74,6 +75,22 @@ func TestModelRWLockFuture(t *testing.T) {
 		{holder: "r", line: "y r"},
 		{holder: "w", line: "x w"},
 		{holder: "w", line: "x y"},
+		{holder: "w", line: "t R"},
+		{holder: "w", line: "t x"},
+		{holder: "r", line: "u R"},
+		{holder: "r", line: "u y"},
+		{holder: "r", line: "y t"},
+		{holder: "w", line: "e r"},
+		{holder: "r", line: "E w"},
+		{holder: "w", line: "i R"},
+		{holder: "r", line: "j W"},
+		{holder: "r", line: "i y"},
+		{holder: "w", line: "k K"},
+		{holder: "w", line: "t t R", large: true},
+		{holder: "w", line: "r x t", large: true},
+		{holder: "w", line: "t K w", large: true},
+		{holder: "r", line: "u k t", large: true},
+		{holder: "r", line: "y x i", large: true},
 		{holder: "w", line: "R R R", large: true},
 		{holder: "w", line: "x R W", large: true},
 		{holder: "r", line: "y R w", large: true},
@@ -90,6 +107,9 @@ func TestModelRWLockFuture(t *testing.T) {
 	}
 }
 
+// rwFutures has a holder leave, and a thread for each letter come: r and w lock for reading or for
+// writing, t and u within a time, and i and j try. R and W poll a future to the end; x and y drop
+// one. e and E leave the lock to the owner, who uses its own unlock. k and K have the waker unlock.
 func rwFutures(x *interleave.Run, o watching, holder, line string, used int) {
 	l := newRWMutex(used)
 	o.begin(x, l)
@@ -126,6 +146,62 @@ func rwFutures(x *interleave.Run, o watching, holder, line string, used int) {
 			body = func() { l.RLock(); read(l.RUnlock) }
 		case 'w':
 			body = func() { l.Lock(); write(l.Unlock) }
+		case 't':
+			body = func() {
+				if l.RLockTimeout(time.Second) {
+					read(l.RUnlock)
+				}
+			}
+		case 'u':
+			body = func() {
+				if l.LockTimeout(time.Second) {
+					write(l.Unlock)
+				}
+			}
+		case 'i':
+			body = func() {
+				if l.TryRLock() {
+					read(l.RUnlock)
+				}
+			}
+		case 'j':
+			body = func() {
+				if l.TryLock() {
+					write(l.Unlock)
+				}
+			}
+		case 'e', 'E':
+			body = func() {
+				var f RWLockFuture
+				if who == 'e' {
+					f.InitRead(l)
+				} else {
+					f.Init(l)
+				}
+				polled(&f)
+				x.Assert(f.Err() == nil, "complete, and not locked")
+				f.Cancel()
+				if who == 'e' {
+					read(l.RUnlock)
+				} else {
+					write(l.Unlock)
+				}
+				f.Unlock()
+			}
+		case 'k', 'K':
+			f := new(RWLockFuture)
+			use := func() { read(f.Unlock) }
+			if who == 'k' {
+				f.InitRead(l)
+			} else {
+				f.Init(l)
+				use = func() { write(f.Unlock) }
+			}
+			body = func() {
+				if f.Poll(waiter.WakerFunc(use)) {
+					use()
+				}
+			}
 		case 'R':
 			body = func() {
 				var f RWLockFuture

@@ -103,7 +103,7 @@ func TestModelWatchedRWMutex(t *testing.T) {
 				After: func(x *interleave.Run, m mutextest.Small) { requireUnlocked(x, m.(*RWMutex)) },
 			}))
 		})
-		for _, line := range []string{"R W", "W r", "y R", "x w"} {
+		for _, line := range []string{"R W", "W r", "y R", "x w", "t x", "k K", "e r"} {
 			t.Run(fmt.Sprintf("%s/futures/%s", o.name, line), func(t *testing.T) {
 				interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2},
 					func(x *interleave.Run) { rwFutures(x, o, "w", line, Express) })

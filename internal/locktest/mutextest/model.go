@@ -15,6 +15,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A world is a mutex under exploration, and what it protects.
@@ -288,6 +289,67 @@ var futureScenarios = []scenario{
 	{name: "future/drop and done", body: func(w *world) {
 		w.Go("locker", w.lock)
 		w.Go("loser", func() { f := w.future(); f.Done(); f.Cancel(); w.received(f) })
+	}},
+	// Init refuses what has not ended, and changes nothing.
+	{name: "future/init in every state", slow: true, body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Go("owner", func() {
+			f, state := w.future(), interleave.Choose(5)
+			w.begun(f, state)
+			p := interleave.Panics(func() { f.Init(w.m) })
+			w.Assert((p == nil) == (state == 0 || state == 4), "Init of state %d: %v", state, p)
+			if state == 4 {
+				w.m.Unlock()
+			}
+			f.Unlock()
+			f.Init(w.m)
+			w.polled(f)
+		})
+	}},
+	{name: "future/unlocked by the mutex", body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Go("owner", func() {
+			f := w.future()
+			w.received(f)
+			f.Cancel()
+			w.dropped(f)
+		})
+	}},
+	// The last waker is woken, whatever was polled with before, and the channel is closed.
+	{name: "future/wakers that change", body: func(w *world) {
+		w.Go("locker", w.lock)
+		w.Go("task", func() {
+			f, old, last := w.future(), w.task(), w.task()
+			if !f.Poll(old) && !f.Poll(nil) {
+				f.Done()
+				if !f.Poll(last) {
+					last.Sleep()
+				}
+			}
+			w.received(f)
+		})
+	}},
+	{name: "future/asked while it is dropped and begun again", slow: true, body: func(w *world) {
+		f := w.future()
+		w.Go("locker", w.lock)
+		w.Go("owner", func() { w.dropped(f); f.Init(w.m); w.polled(f) })
+		w.Go("observer", func() { f.Complete(); f.Complete() })
+	}},
+	// A waker may release what it is woken for, give up another request, and try the mutex: inside
+	// the unlock that has woken it.
+	{name: "future/released by its waker", body: func(w *world) {
+		w.m.Lock()
+		first, second := w.future(), w.future()
+		w.Assert(!first.Poll(waiter.WakerFunc(func() {
+			w.Assert(first.Complete() && !w.m.TryLock(), "woken, and not locked")
+			if interleave.Choose(2) == 1 {
+				second.Cancel()
+			}
+			first.Unlock()
+		})), "locked")
+		w.Assert(!second.Poll(waiter.WakerFunc(second.Unlock)), "locked")
+		w.Go("locker", w.lock)
+		w.Go("holder", w.m.Unlock)
 	}},
 	{name: "future/drop against timeout", large: true, body: func(w *world) {
 		w.Go("locker", w.lock)
