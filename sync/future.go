@@ -62,7 +62,7 @@ func (f *LockFuture) Complete() bool { return f.r.f.Complete() }
 
 // Err returns nil if the lock is the caller's, [ErrPending] if the request is not complete. It may
 // be called again.
-func (f *LockFuture) Err() error { return f.r.record().FutureErr(&f.r.f) }
+func (f *LockFuture) Err() error { return f.r.err() }
 
 // Unlock ends the request: it gives up the place in line, or unlocks the mutex. It does nothing if
 // there is neither. It never waits for an unlock that is about to grant the request: the later of
@@ -115,7 +115,7 @@ func (f *RWLockFuture) Complete() bool { return f.r.f.Complete() }
 
 // Err returns nil if the lock is the caller's, [ErrPending] if the request is not complete. It may
 // be called again.
-func (f *RWLockFuture) Err() error { return f.r.record().FutureErr(&f.r.f) }
+func (f *RWLockFuture) Err() error { return f.r.err() }
 
 // Unlock ends the request: it gives up the place in line, or unlocks what was locked, for reading
 // or for writing. The rest is as with LockFuture.

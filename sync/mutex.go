@@ -132,6 +132,7 @@ func (m *Mutex) lock(until waiter.Limit) error {
 	r := m.record()
 	if m.try(rwWriter, false) {
 		r.Took(1, false)
+		m.holds(r)
 		return nil
 	}
 	return waitWatched(m, r, rwWriter, until)

@@ -40,6 +40,9 @@ type watchable interface {
 	// permits says of how many permits the record of a hold is, and whether others may share it.
 	permits(hold int64) (n int64, shared bool)
 
+	// holds is called by one of whom r has just been told that he holds the lock.
+	holds(r *observed.Record)
+
 	// isAdmitted is asked by a holder, of a lock that may be without its bit. It reports whether he
 	// has come through the gate: then his release is on the slow path all the same.
 	isAdmitted() bool
@@ -61,7 +64,11 @@ func waitWatched(l watchable, r *observed.Record, hold int64, until waiter.Limit
 // tellWait says how a wait has ended.
 func tellWait(l watchable, r *observed.Record, w observed.Wait, err error) {
 	w.End(err)
-	if err == nil && l.isAdmitted() {
+	if err != nil {
+		return
+	}
+	l.holds(r)
+	if l.isAdmitted() {
 		r.Admitted()
 	}
 }
@@ -76,6 +83,7 @@ func lockContextWatched(l watchable, hold int64, ctx context.Context) (err error
 	if l.try(hold, false) {
 		if err = waiter.Keep(ctx, taken{l}, hold); err == nil {
 			r.Took(n, shared)
+			l.holds(r)
 		} else {
 			r.FailedWith(err)
 		}
@@ -96,6 +104,7 @@ func tryWatched(l watchable, hold int64) bool {
 	ok := l.try(hold, false)
 	if r := l.record(); ok {
 		r.Took(l.permits(hold))
+		l.holds(r)
 	} else {
 		r.Failed(observed.Tried)
 	}
@@ -129,6 +138,9 @@ func (m *Mutex) known() *observed.Record {
 
 // tells reports whether m may be observed, or has to join.
 func (m *Mutex) tells() bool { return m.isWatched() || observed.Any() }
+
+// holds: the record is found without the bit, and its level rises before that is set.
+func (m *Mutex) holds(r *observed.Record) { r.Marked(m.isWatched()) }
 
 func (m *Mutex) isAdmitted() bool { return m.word.Load()&admitted != 0 }
 
@@ -188,6 +200,8 @@ func (l *RWMutex) tells() bool { return l.isWatched() || observed.Everything() !
 // rwSize is how many readers there may be. A writer counts for all of them.
 const rwSize = 1<<31 - 1
 
+func (l *RWMutex) holds(*observed.Record) {} // who tells has seen the bit
+
 func (l *RWMutex) isAdmitted() bool { return false }
 
 func (l *RWMutex) permits(hold int64) (n int64, shared bool) {
@@ -218,6 +232,16 @@ func (r *lockRequest) startWatched(w *waiter.Waiter, waker waiter.Waker) waiter.
 	o := r.start(w, waker)
 	to.FutureBegun(w, o)
 	return o
+}
+
+// err is the Err of a future.
+func (r *request) err() error {
+	to := r.record()
+	err := to.FutureErr(&r.f)
+	if to != nil && err == nil {
+		r.lock.holds(to)
+	}
+	return err
 }
 
 // record returns what is told of r, or nil.

@@ -17,6 +17,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/internal/locktest/observedtest"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/parking"
 )
 
 // A watchedLock is one of the three ways to hold a lock.
@@ -586,5 +587,38 @@ func TestCrowdedMutexCountsAll(t *testing.T) {
 		require.InEpsilon(t, goroutines*rounds, s.Hold.Count, 0.3, "the sample stands for all")
 		observed.Unwatch(m)
 		require.False(t, m.isWatched())
+	}
+}
+
+// The level of a record rises before the bit of its lock is set. Whoever locks in between is known
+// to hold, and so its unlock is told: it sets the bit. The hold would never end.
+func TestHoldFromBeforeTheBitEnds(t *testing.T) {
+	for name, lock := range map[string]func(m *Mutex) bool{
+		"TryLock":     (*Mutex).TryLock,
+		"LockTimeout": func(m *Mutex) bool { return m.LockTimeout(time.Hour) },
+		"LockContext": func(m *Mutex) bool { return m.LockContext(t.Context()) == nil },
+		"LockContext that waits": func(m *Mutex) bool {
+			m.word.Or(parking.Locked)
+			go func() {
+				locktest.AwaitWaiting(t, m, 1)
+				m.drop(rwWriter)
+			}()
+			return m.LockContext(t.Context()) == nil
+		},
+		"future": func(m *Mutex) bool {
+			var f LockFuture
+			f.Init(m)
+			return f.Poll(nil) && f.Err() == nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m Mutex
+			read := observedtest.Watch(t, &m, observed.Holders)
+			m.setWatched(false)
+			require.True(t, lock(&m))
+			require.Len(t, read().Holders, 1)
+			m.Unlock()
+			require.Empty(t, read().Holders)
+		})
 	}
 }

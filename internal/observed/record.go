@@ -453,6 +453,15 @@ func (r *Record) Renewed(passed int64, watched, crowded bool) {
 	}
 }
 
+// Marked is told by a holder of a lock that finds its record though O is clear, whose hold it
+// may have. Watched is O. His release is told only if O is set, and at [Holders] it has to be. The
+// level rises before O is set. In between Marked sets it.
+func (r *Record) Marked(watched bool) {
+	if !watched && r.Level() == Holders {
+		r.agree()
+	}
+}
+
 // Admitted is told by who has waited for a renewal of the lane, and has just got the lock. The end
 // of his hold will be told, too. Of some lanes his hold is in the sample, for all that have passed.
 func (r *Record) Admitted() {
