@@ -90,6 +90,23 @@ var planted = []struct {
 		to:   "\t_ = n\n\treturn !mine || true\n",
 	},
 	{
+		name: "a wait that its context has ended stays in the line", file: "waiter/wait.go",
+		in: "../../sync", test: "TestModelMutex",
+		from: "\t\tif !told { // or the context has panicked\n",
+		to:   "\t\tif false {\n",
+	},
+	{
+		name: "what was granted after the end of the context is kept", file: "waiter/wait.go",
+		in: "../../sync", test: "TestModelRWMutex",
+		from: "\tkept = err == nil\n",
+		to:   "\tkept = true\n",
+	},
+	{
+		name: "a limit is not asked once more", file: "waiter/wait.go", in: "../../sync/rwlock", test: "TestModelHistories",
+		from: "\treturn Keep(l.ctx, line, n)\n",
+		to:   "\treturn nil\n",
+	},
+	{
 		name: "the channel of one round is closed in the next", file: "waiter/waiter.go",
 		race: true,
 		from: "\t\t\t\tdone.Close()\n",

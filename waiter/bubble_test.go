@@ -1,0 +1,105 @@
+//go:build !interleave
+
+package waiter
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/locktest"
+)
+
+// A permit that a stranger has, and the line of those who want it.
+type permit struct {
+	told
+	free bool
+}
+
+func (l *permit) Start(w *Waiter, waker Waker) Outcome {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.free {
+		l.free = false
+		return Granted
+	}
+	w.Arm(waker)
+	l.list.PushBack(w)
+	return Pending
+}
+
+func (l *permit) Unlink(w *Waiter) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.list.Remove(w)
+}
+
+func (l *permit) GiveBack(int64) bool {
+	for {
+		w := l.pop()
+		if w == nil {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.free = true
+			return true
+		}
+		if w.Deliver(Granted) {
+			return true
+		}
+	}
+}
+
+// A wait across the border of a bubble that its context ends in any way, in any of the calls that
+// it makes, leaves nobody in the line, and gives back what it was granted.
+func TestWaitAcrossLosesNothingToItsContext(t *testing.T) {
+	for name, end := range map[string]func(){"panic": func() { panic("of the context") }, "Goexit": runtime.Goexit} {
+		for _, when := range []string{"free", "freed", "cancelled", "cancelled and freed"} {
+			for _, method := range []string{"Err", "Done"} {
+				calls := 0
+				for again := true; again; {
+					calls++
+					l := &permit{free: when == "free"}
+					again = false
+					synctest.Test(t, func(t *testing.T) {
+						ctx, cancel := context.WithCancel(t.Context())
+						defer cancel()
+						c := locktest.NewTrapContext(ctx, method, int64(calls), func() { again = true; end() })
+						var f Future
+						f.Init(l, 1)
+						ended := make(chan error, 1)
+						go func() {
+							err := context.Canceled
+							defer func() {
+								_ = recover()
+								ended <- err
+							}()
+							err = f.WaitAcross(UntilDone(c))
+						}()
+						locktest.Eventually(t, "it waits, or has ended", func() bool { return l.Waiting() > 0 || len(ended) > 0 })
+						if when == "cancelled" || when == "cancelled and freed" {
+							cancel()
+						}
+						if when == "freed" || when == "cancelled and freed" {
+							l.GiveBack(1)
+						}
+						err := <-ended
+						if when == "cancelled" {
+							l.GiveBack(1)
+						}
+						if err == nil {
+							f.Release()
+						}
+						require.False(t, f.Complete())
+					})
+					require.Zero(t, l.Waiting(), "%s in call %d of %s, %s", name, calls, method, when)
+					require.True(t, l.free, "%s in call %d of %s, %s", name, calls, method, when)
+					require.Less(t, calls, 20, "it is asked for ever")
+				}
+				t.Logf("%s of %s, %s: %d calls", name, method, when, calls-1)
+			}
+		}
+	}
+}
