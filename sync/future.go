@@ -31,7 +31,8 @@ import "github.com/farad-go/farad/waiter"
 //
 // A future is meant to be embedded and used again and again. Waiting allocates nothing after the
 // first Done, which makes a channel. The methods are for one goroutine at a time, Complete
-// excepted. It must not be copied after Init.
+// excepted. It must not be copied after Init. Nor must it be overwritten: an unlock that meets one
+// that was given up may touch it for a moment longer, and Init waits for that.
 type LockFuture struct {
 	_ noCopy
 	r request
