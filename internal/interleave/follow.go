@@ -12,3 +12,7 @@ func (x *Run) Last() (on unsafe.Pointer, wrote bool) {
 
 // Blocked reports whether the thread that has made the last step cannot make the next one now.
 func (x *Run) Blocked() bool { return x.running.live && !x.running.enabled() }
+
+// Changed says that the check has changed the variable at an address. A thread that has looked at
+// it and yielded goes on.
+func (x *Run) Changed(on unsafe.Pointer) { (*object)(on).version++ }

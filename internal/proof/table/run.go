@@ -105,7 +105,8 @@ func (m *Machine) restore(s, old *State) {
 type Run struct {
 	States int
 	Taken  map[string]bool // steps
-	Bad    string          // what is wrong with the first bad state or step, and the steps that lead there
+	Met    []State
+	Bad    string // what is wrong with the first bad state or step, and the steps that lead there
 }
 
 // Reach follows the table from states, breadth first, by steps that may be made, until it has met
@@ -155,6 +156,6 @@ func (m *Machine) Reach(from []State, most int, may func(*Step) bool) Run {
 			add(v.To, origin{i, v.Name})
 		}
 	}
-	r.States = len(queue)
+	r.States, r.Met = len(queue), queue
 	return r
 }

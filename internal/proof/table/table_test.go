@@ -57,6 +57,10 @@ func TestRunsKeepWhatIsProved(t *testing.T) {
 		r := m.Reach(e.firstStates(from), 3_000, func(s *Step) bool { return !s.Locks || strings.Contains(from.locks, s.Name[:1]) })
 		assert.Empty(t, r.Bad)
 	}
+	w := Waiter()
+	r := NewMachine(w.Table, 1).Reach([]State{w.First()}, 100_000, func(*Step) bool { return true })
+	assert.Empty(t, r.Bad)
+	assert.Less(t, r.States, 100_000, "the table of a node is finite")
 	s := Sleeper()
 	for timed := range 2 {
 		var first State
