@@ -127,7 +127,7 @@ type request AcquireFuture
 
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	r.t, r.before = r.d.current.Load(), r.d.refusal.Load()
-	if r.d.tells() {
+	if r.d.mayBeObserved() {
 		return observed.StartFuture(r.d.join(), r.t, w, waker, false)
 	}
 	return r.t.Start(w, waker)

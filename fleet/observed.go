@@ -115,8 +115,8 @@ func (l *loop) askNames() {
 	})
 }
 
-// tells reports whether the line is observed, or has to join.
-func (d *driver) tells() bool {
+// mayBeObserved reports whether the line is observed, or has to join.
+func (d *driver) mayBeObserved() bool {
 	return d.current.Load().IsObserved() || observed.Everything() != observed.Off
 }
 

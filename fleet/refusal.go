@@ -9,7 +9,7 @@ import (
 )
 
 // etcd may refuse this process what it asks for, because a role, a user or a password is not what
-// it was. It answers otherwise only when somebody has changed that. So whoever waits is told, and
+// it was. It answers otherwise only when somebody has changed that. So all that wait get it, and
 // the process goes on asking, but seldom. What is held stays held: it depends on the lease alone,
 // and is handed on in the process.
 

@@ -218,7 +218,7 @@ func (d *driver) try(n int64) *tenancy {
 func (d *driver) acquireSlow(
 	ctx context.Context, end time.Time, l waiter.Limit, n int64,
 ) (*tenancy, error) {
-	if n > 0 && d.tells() {
+	if n > 0 && d.mayBeObserved() {
 		return d.acquireObserved(ctx, end, l, n)
 	}
 	return d.acquireUntil(ctx, end, l, n)

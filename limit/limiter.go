@@ -28,7 +28,7 @@ type Limiter struct {
 
 	mu       xsync.Mutex
 	w        window // guarded by mu
-	updating bool   // guarded by mu; whoever sets it is the updater and has c to itself
+	updating bool   // guarded by mu; the goroutine that sets it is the updater and has c to itself
 	c        Controller
 }
 
@@ -39,7 +39,7 @@ type Limiter struct {
 //  2. The controller and Resize are called by one goroutine at a time, without a lock
 //     (TestModelOneUpdaterAtATime, TestAWakerMayUseTheLimiter). So sizes are set in the order of
 //     the limits, and a waker that Resize calls may use the limiter.
-//  3. A permit is released once, by whoever ends it first (TestModelPermitsEndOnce).
+//  3. A permit is released once, by the first to end it (TestModelPermitsEndOnce).
 //  4. No request is lost for the sample, because another goroutine updates or because others were
 //     quicker: it counts for the next window (TestRequestsOfAnUpdateCountInTheNextWindow,
 //     TestRequestsMayComeLate).

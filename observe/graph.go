@@ -433,7 +433,7 @@ func (l *line) mayServe(w, ahead *wait, least trust) bool {
 	if w.Permits > l.size-l.held {
 		return false
 	}
-	// Whoever is not stuck may release all that w needs. Will the line let it through?
+	// A goroutine that is not stuck may release all that w needs. Will the line let it through?
 	if ahead == nil || least == trustCertain && w.Permits > l.free {
 		return true
 	}

@@ -24,7 +24,7 @@ type sample struct {
 	acquired uint64
 }
 
-// A history is what the locks were in the last minute or two. It is fed by whoever has a snapshot:
+// A history is what the locks were in the last minute or two. Each reader of a snapshot feeds it:
 // the monitor, and every page that is shown.
 type history struct {
 	mu    sync.Mutex

@@ -11,7 +11,7 @@ import (
 // is called by the place that first waited for it. Watching a lock again changes the name, unless
 // the new one is empty, and the level. LevelOff is [Unwatch].
 //
-// Watch may be called at any moment. Whoever holds the lock at that moment is unknown. It panics if
+// Watch may be called at any moment. A holder of that moment is unknown. It panics if
 // lock is not of a type that can be observed.
 //
 // A guard is watched by its lock. A lock of package fleet is called as the fleet calls it unless

@@ -18,7 +18,7 @@ var kind = observed.RegisterExecutor("rt.Executor", (*Executor).observe, (*Execu
 func init() { observed.SetTaskOf(taskOn) }
 
 // A row is what is known about one life of a task while its executor is observed. It is written by
-// whoever has taken the task, or is about to queue it; Read reads it at any time.
+// the goroutine that has taken the task, or is about to queue it; Read reads it at any time.
 type row struct {
 	id      uint64
 	born    int64 // as xsync.Now says it, and so are all times
@@ -62,7 +62,7 @@ func (ex *scheduler) attend(on bool) {
 }
 
 // observed returns the row of a living task. One that was made beside the end of the observation is
-// taken away at once: whoever ended that may have seen none.
+// taken away at once: the goroutine that ended that may have seen none.
 func (t *Task) observed() *row {
 	for { // A retry follows another who has made one, and perhaps one who has taken that away.
 		if r := t.row.Load(); r != nil {

@@ -33,18 +33,18 @@ import (
 //  1. A lock is bubbled exactly while it has a row. Both change under the table's mu. When it
 //     ceases to be, it is free, and nobody stands in the row's line. (TestBubbledLockIsPlainAgain)
 //  2. A goroutine of a bubble holds a lock, or waits for one, only while that is bubbled. So
-//     whoever holds a lock that becomes bubbled, or stands in one of its plain lines, is outside of
+//     a holder of a lock that becomes bubbled, or one in its plain lines, is outside of
 //     all bubbles. (TestWaitsAreDurableAgainAfterAStranger, TestOthersComeOver)
 //  3. Each hold, and each place in the line of a row, is counted for the bubble of who has asked
-//     for it, whoever serves it or ends it. (TestAbandonedFutureCountsInItsBubble,
+//     for it, in all that serves it or ends it. (TestAbandonedFutureCountsInItsBubble,
 //     TestUnlockByAnotherCountsInTheHoldersBubble)
 //  4. A wait is durable while it is for the lock's own bubble, that of all who hold it. Those who
-//     wait so are in a line of their own, and go first: whoever holds the lock before them is of
+//     wait so are in a line of their own, and go first: the holder before them is of
 //     their bubble, too. When the lock has come to a bubble, its goroutines in the other line go
 //     over. So no goroutine of a bubble stops the clock while the bubble has the lock.
 //     (TestContentionAcrossABubblesBorder, TestWaitBehindAStrangerIsNotDurable,
 //     TestTimeGoesOnWhileTheBubbleHasTheLock)
-//  5. Whoever is admitted to a lock that is bubbled, or becomes so while it sleeps, leaves the gate
+//  5. The one admitted to a lock that is bubbled, or becomes so while it sleeps, leaves the gate
 //     to the next, and goes to the end of the row's line. So the plain lines run dry.
 //     (TestOthersComeOver, TestContentionAcrossABubblesBorder)
 //

@@ -420,8 +420,8 @@ func bubbledLockIsPlainAgain(t *testing.T, watch bool) {
 	t.Helper()
 	var m Mutex
 	var l RWMutex
-	m.setWatched(watch)
-	l.setWatched(watch)
+	m.setObserved(watch)
+	l.setObserved(watch)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -447,8 +447,8 @@ func bubbledLockIsPlainAgain(t *testing.T, watch bool) {
 	m.Unlock()
 	l.Lock()
 	l.Unlock()
-	require.Equal(t, watch, m.isWatched() && l.isWatched())
-	require.Zero(t, m.word.Load()&^watched)
+	require.Equal(t, watch, m.isObserved() && l.isObserved())
+	require.Zero(t, m.word.Load()&^observing)
 	require.True(t, m.takeLane(1) && l.takeLane(rwWriter))
 }
 

@@ -53,8 +53,8 @@ type Cond struct {
 	//     TestModelCond/wait_after_a_signal)
 	//  4. condOccupied is set while the line has a goroutine, and before L is unlocked. So a signal
 	//     that does not find it has none to wake. (TestModelCond/signal)
-	//  5. condWatched may be set and cleared at any time, and changes nothing.
-	//     (TestModelWatchedCond)
+	//  5. condObserved may be set and cleared at any time, and changes nothing.
+	//     (TestModelObservedCond)
 
 	_ noCopy
 
@@ -70,7 +70,7 @@ type Cond struct {
 
 const (
 	condOccupied = 1 << iota // the line has a goroutine
-	condWatched              // c is observed: see observed_waits.go
+	condObserved             // c is observed: see observed_waits.go
 )
 
 // N of a waiter that was claimed says by what.
@@ -88,7 +88,7 @@ func NewCond(l Locker) *Cond { return &Cond{L: l} }
 //
 // If c.L.Unlock panics, Wait does too, and the caller does not wait any more.
 func (c *Cond) Wait() {
-	if c.check(); c.isMet() {
+	if c.check(); c.mayBeObserved() {
 		_ = c.wait(waiter.Limit{})
 		return
 	}
@@ -138,7 +138,7 @@ func (c *Cond) wait(l waiter.Limit) error {
 
 // sleep is wait without the lock at the end.
 func (c *Cond) sleep(l waiter.Limit, unlocked *bool) (err error) {
-	if c.isMet() {
+	if c.mayBeObserved() {
 		w := c.record().Begin(0, false, l.MayEnd())
 		l = w.Limit(l)
 		err = context.Canceled // if L.Unlock panics, or the context

@@ -22,11 +22,11 @@ import (
 //  1. At most one is admitted. It came from the step that closed the open gate, or the one admitted
 //     before has handed the admission over. (TestModelGate)
 //  2. While the bucket's lock is free, the state is gateWaiting if and only if one is in line. Only
-//     under that lock does the state become gateWaiting, or cease to be. So whoever finds the gate
+//     under that lock does the state become gateWaiting, or cease to be. So one that finds the gate
 //     in another state passes none by. (TestModelGate)
 //  3. The line grows at its end, and the first of it is admitted. (TestModelGateOrder)
-//  4. Whoever is taken out of the line for an admission is told, and none else: one that has given
-//     up meanwhile passes the admission on. (TestModelGate/cancel)
+//  4. A waiter that is taken out of the line for an admission is woken, and no other: one that has
+//     given up meanwhile passes the admission on. (TestModelGate/cancel)
 //
 // No wake-up is lost: an arrival that finds the gate closed says gateWaiting before it sleeps,
 // under the lock. If the gate opens before, that step fails, and the arrival looks again. If it is
@@ -213,6 +213,6 @@ func (p asleep) Unlink(*waiter.Waiter) bool {
 	return l.Remove(p.s)
 }
 
-// GiveBack implements [waiter.Line]. A wake is not passed on: whoever is admitted next looks at the
+// GiveBack implements [waiter.Line]. A wake is not passed on: the next to be admitted looks at the
 // lock itself.
 func (p asleep) GiveBack(int64) bool { return true }

@@ -50,8 +50,8 @@ func TestMisuseIsFatal(t *testing.T) {
 		var m Mutex
 		var l RWMutex
 		words, watch := strings.CutPrefix(words, observed)
-		m.setWatched(watch)
-		l.setWatched(watch)
+		m.setObserved(watch)
+		l.setObserved(watch)
 		fatal = func(m misuse) { m.end() }
 		defer func() {
 			_ = recover()

@@ -33,7 +33,7 @@ import (
 type Mutex struct {
 	_ noCopy
 
-	// word has the two bits of parking.Bits, and the bits admitted, full, bubbled and watched.
+	// word has the two bits of parking.Bits, and the bits admitted, full, bubbled and observing.
 	//
 	// Invariants:
 	//
@@ -53,7 +53,7 @@ type Mutex struct {
 	//     deadlock)
 	//  6. Watched may be set and cleared at any time, and is by the record that renew tells. No
 	//     other step of the lock reads or changes it, but that Lock and Unlock leave their fast
-	//     paths. (TestModelWatchedMutex)
+	//     paths. (TestModelObservedMutex)
 	word xsync.Uint32
 	gate gate
 
@@ -74,10 +74,10 @@ type Mutex struct {
 const (
 	sleeping = parking.Mask &^ parking.Locked // the third state of parking.Bits
 
-	admitted uint32 = parking.Mask + 1 // the holder has come through the gate
-	full            = admitted << 1    // no place of the express lane is left
-	bubbled         = full << 1        // the rest is in a row: see bubble.go
-	watched         = bubbled << 1     // the mutex is observed: see observed.go
+	admitted  uint32 = parking.Mask + 1 // the holder has come through the gate
+	full             = admitted << 1    // no place of the express lane is left
+	bubbled          = full << 1        // the rest is in a row: see bubble.go
+	observing        = bubbled << 1     // the mutex is observed: see observed.go
 
 	told = 1 << 16 // one in the upper half of used
 )
@@ -94,7 +94,7 @@ func (m *Mutex) Lock() {
 
 // express locks m on the express lane, if the state is still w, m is free and a place is left.
 func (m *Mutex) express(w uint32) bool {
-	if w&^watched != parking.Unlocked || !m.word.CompareAndSwap(w, w|parking.Locked) {
+	if w&^observing != parking.Unlocked || !m.word.CompareAndSwap(w, w|parking.Locked) {
 		return false
 	}
 	m.used += 1 + told
@@ -117,7 +117,7 @@ func (m *Mutex) renew(waited bool) {
 	m.lane.renew(waited, uint16(m.used) >= Express)
 	m.used = m.lane.missing() * (1 + told)
 	if observed.Any() {
-		observed.Of(m).Renewed(passed, m.isWatched(), waited)
+		observed.Of(m).Renewed(passed, m.isObserved(), waited)
 	}
 }
 
@@ -126,7 +126,7 @@ func (m *Mutex) lockSlow() { _ = m.lock(waiter.Limit{}) }
 
 // lock locks m, or returns the error of until if that ends the wait before.
 func (m *Mutex) lock(until waiter.Limit) error {
-	if !m.tells() {
+	if !m.mayBeObserved() {
 		return m.acquire(until, rwWriter)
 	}
 	r := m.record()
@@ -135,7 +135,7 @@ func (m *Mutex) lock(until waiter.Limit) error {
 		m.holds(r)
 		return nil
 	}
-	return waitWatched(m, r, rwWriter, until)
+	return waitObserved(m, r, rwWriter, until)
 }
 
 // acquire is lock, whether or not m is observed.
@@ -232,7 +232,7 @@ func (m *Mutex) toBubbled() (readers int64, writing, admission bool) {
 	for { // A retry follows a lock or an unlock.
 		w := m.word.Load()
 		// The lane ends here: when the mutex is plain again, the next comes through the gate.
-		if m.word.CompareAndSwap(w, w&watched|bubbled|full) {
+		if m.word.CompareAndSwap(w, w&observing|bubbled|full) {
 			return 0, w&parking.Mask != parking.Unlocked, w&admitted != 0
 		}
 	}
@@ -248,8 +248,8 @@ func (m *Mutex) key() parking.Key { return parking.Key{Object: m, Hash: m.gate.k
 // TryLock locks m if it is unlocked, and reports whether it did. If the express lane is full it
 // does not if any goroutine waits.
 func (m *Mutex) TryLock() bool {
-	if m.tells() {
-		return tryWatched(m, rwWriter)
+	if m.mayBeObserved() {
+		return tryObserved(m, rwWriter)
 	}
 	return m.try(rwWriter, false)
 }
@@ -268,7 +268,7 @@ func (m *Mutex) try(_ int64, _ bool) bool {
 			return m.try(rwWriter, false)
 		case w&parking.Mask != parking.Unlocked:
 			return false
-		case w&^watched == parking.Unlocked:
+		case w&^observing == parking.Unlocked:
 			if m.express(w) {
 				return true
 			}
@@ -301,7 +301,7 @@ func (m *Mutex) Unlock() {
 
 //go:noinline
 func (m *Mutex) unlockSlow() {
-	if m.tells() {
+	if m.mayBeObserved() {
 		observed.Of(m).Released(1, false)
 	}
 	m.drop(rwWriter)
@@ -332,7 +332,7 @@ func (m *Mutex) unlock() bool {
 				return true
 			}
 		case admitted | parking.Locked:
-			if m.word.CompareAndSwap(w, w&watched) { // and open the express lane
+			if m.word.CompareAndSwap(w, w&observing) { // and open the express lane
 				m.gate.open(m)
 				return true
 			}
@@ -349,9 +349,9 @@ func (m *Mutex) unlock() bool {
 // free returns the word with which a holder on the express lane leaves, who has found w.
 func (m *Mutex) free(w uint32) uint32 {
 	if uint16(m.used) >= Express {
-		return w&watched | full
+		return w&observing | full
 	}
-	return w & watched
+	return w & observing
 }
 
 // cede lets the admitted one run, who may be ready and not run, if the express lane has ended with
@@ -378,7 +378,7 @@ func (m *Mutex) wakeAdmitted(w uint32) bool {
 		m.cede(free)
 		return true
 	}
-	if !m.word.CompareAndSwap(w, w&watched|parking.Locked|admitted) {
+	if !m.word.CompareAndSwap(w, w&observing|parking.Locked|admitted) {
 		l.Unlock()
 		return false
 	}
@@ -398,8 +398,8 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if m.tells() {
-		return lockContextWatched(m, rwWriter, ctx)
+	if m.mayBeObserved() {
+		return lockContextObserved(m, rwWriter, ctx)
 	}
 	if !m.try(rwWriter, false) { // the first time it asks, a context allocates its channel
 		if err := m.acquire(waiter.UntilDone(ctx), rwWriter); err != nil {

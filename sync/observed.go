@@ -20,19 +20,19 @@ import (
 
 var (
 	mutexes = observed.Register(
-		observed.About{Name: "sync.Mutex", Owned: true}, (*Mutex).setWatched, (*Mutex).numbers,
+		observed.About{Name: "sync.Mutex", Owned: true}, (*Mutex).setObserved, (*Mutex).numbers,
 	)
 	rwMutexes = observed.Register(
-		observed.About{Name: "sync.RWMutex", Owned: true}, (*RWMutex).setWatched, (*RWMutex).numbers,
+		observed.About{Name: "sync.RWMutex", Owned: true}, (*RWMutex).setObserved, (*RWMutex).numbers,
 	)
 )
 
-// watchable is a lock as its hooks see it.
-type watchable interface {
-	isWatched() bool
-	setWatched(on bool)
-	// tells reports whether it may be observed, or has to join.
-	tells() bool
+// observable is a lock as its hooks see it.
+type observable interface {
+	isObserved() bool
+	setObserved(on bool)
+	// mayBeObserved reports whether it may be observed, or has to join.
+	mayBeObserved() bool
 	// known returns what is told, nil if the lock is not observed. Record has such a lock join, if
 	// all are to be.
 	known() *observed.Record
@@ -52,17 +52,17 @@ type watchable interface {
 	drop(hold int64)
 }
 
-// waitWatched is the lock of an observed lock that was not to be had at once.
-func waitWatched(l watchable, r *observed.Record, hold int64, until waiter.Limit) error {
+// waitObserved is the lock of an observed lock that was not to be had at once.
+func waitObserved(l observable, r *observed.Record, hold int64, until waiter.Limit) error {
 	n, shared := l.permits(hold)
 	w := r.Begin(n, shared, until.MayEnd())
 	err := l.acquire(until, hold)
-	tellWait(l, r, w, err)
+	recordWait(l, r, w, err)
 	return err
 }
 
-// tellWait says how a wait has ended.
-func tellWait(l watchable, r *observed.Record, w observed.Wait, err error) {
+// recordWait says how a wait has ended.
+func recordWait(l observable, r *observed.Record, w observed.Wait, err error) {
 	w.End(err)
 	if err != nil {
 		return
@@ -73,11 +73,11 @@ func tellWait(l watchable, r *observed.Record, w observed.Wait, err error) {
 	}
 }
 
-// lockContextWatched locks an observed lock until ctx is done. A cancel before the unlock that has
+// lockContextObserved locks an observed lock until ctx is done. A cancel before the unlock that has
 // let the caller in wins.
 //
 //nolint:revive // the context comes last, as in what it calls
-func lockContextWatched(l watchable, hold int64, ctx context.Context) (err error) {
+func lockContextObserved(l observable, hold int64, ctx context.Context) (err error) {
 	r := l.record()
 	n, shared := l.permits(hold)
 	if l.try(hold, false) {
@@ -92,15 +92,15 @@ func lockContextWatched(l watchable, hold int64, ctx context.Context) (err error
 	until := waiter.UntilDone(ctx)
 	w := r.Begin(n, shared, until.MayEnd())
 	err = context.Canceled // should the context panic
-	defer func() { tellWait(l, r, w, err) }()
+	defer func() { recordWait(l, r, w, err) }()
 	if err := l.acquire(until, hold); err != nil {
 		return err
 	}
 	return waiter.Keep(ctx, taken{l}, hold)
 }
 
-// tryWatched is the TryLock of an observed lock.
-func tryWatched(l watchable, hold int64) bool {
+// tryObserved is the TryLock of an observed lock.
+func tryObserved(l observable, hold int64) bool {
 	ok := l.try(hold, false)
 	if r := l.record(); ok {
 		r.Took(l.permits(hold))
@@ -111,13 +111,13 @@ func tryWatched(l watchable, hold int64) bool {
 	return ok
 }
 
-func (m *Mutex) isWatched() bool { return m.peek()&watched != 0 }
+func (m *Mutex) isObserved() bool { return m.peek()&observing != 0 }
 
-func (m *Mutex) setWatched(on bool) {
+func (m *Mutex) setObserved(on bool) {
 	if on {
-		m.word.Or(watched)
+		m.word.Or(observing)
 	} else {
-		m.word.And(^watched)
+		m.word.And(^observing)
 	}
 }
 
@@ -136,11 +136,11 @@ func (m *Mutex) known() *observed.Record {
 	return nil
 }
 
-// tells reports whether m may be observed, or has to join.
-func (m *Mutex) tells() bool { return m.isWatched() || observed.Any() }
+// mayBeObserved reports whether m may be observed, or has to join.
+func (m *Mutex) mayBeObserved() bool { return m.isObserved() || observed.Any() }
 
 // holds: the record is found without the bit, and its level rises before that is set.
-func (m *Mutex) holds(r *observed.Record) { r.Marked(m.isWatched()) }
+func (m *Mutex) holds(r *observed.Record) { r.Marked(m.isObserved()) }
 
 func (m *Mutex) isAdmitted() bool { return m.word.Load()&admitted != 0 }
 
@@ -170,13 +170,13 @@ func (m *Mutex) numbers() observed.Numbers {
 	return n
 }
 
-func (l *RWMutex) isWatched() bool { return l.peek()&rwWatched != 0 }
+func (l *RWMutex) isObserved() bool { return l.peek()&rwObserved != 0 }
 
-func (l *RWMutex) setWatched(on bool) {
+func (l *RWMutex) setObserved(on bool) {
 	if on {
-		l.word.Or(rwWatched)
+		l.word.Or(rwObserved)
 	} else {
-		l.word.And(^rwWatched)
+		l.word.And(^rwObserved)
 	}
 }
 
@@ -188,14 +188,16 @@ func (l *RWMutex) record() *observed.Record {
 }
 
 func (l *RWMutex) known() *observed.Record {
-	if l.isWatched() {
+	if l.isObserved() {
 		return observed.Of(l)
 	}
 	return nil
 }
 
-// tells reports whether l is observed, or has to join.
-func (l *RWMutex) tells() bool { return l.isWatched() || observed.Everything() != observed.Off }
+// mayBeObserved reports whether l is observed, or has to join.
+func (l *RWMutex) mayBeObserved() bool {
+	return l.isObserved() || observed.Everything() != observed.Off
+}
 
 // rwSize is how many readers there may be. A writer counts for all of them.
 const rwSize = 1<<31 - 1
@@ -224,8 +226,8 @@ func (l *RWMutex) numbers() observed.Numbers {
 	return n
 }
 
-// startWatched is the Start of a future of an observed lock.
-func (r *lockRequest) startWatched(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+// startObserved is the Start of a future of an observed lock.
+func (r *lockRequest) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	to := r.lock.record()
 	n, shared := r.lock.permits(w.N)
 	to.FutureBegins(w, n, shared)
@@ -246,7 +248,7 @@ func (r *request) err() error {
 
 // record returns what is told of r, or nil.
 func (r *request) record() *observed.Record {
-	if r.lock == nil || !r.lock.tells() {
+	if r.lock == nil || !r.lock.mayBeObserved() {
 		return nil
 	}
 	return r.lock.known()

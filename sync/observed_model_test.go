@@ -26,27 +26,27 @@ func (o watching) is() bool { return o.always || o.beside }
 
 // withBit is what can be observed.
 type withBit interface {
-	isWatched() bool
-	setWatched(on bool)
+	isObserved() bool
+	setObserved(on bool)
 }
 
 // begin is called with a new lock.
 func (o watching) begin(x *interleave.Run, l withBit) {
-	l.setWatched(o.always)
+	l.setObserved(o.always)
 	if o.beside {
 		x.Go("watcher", func() { toggle(l) })
 	}
 }
 
 func toggle(l withBit) {
-	l.setWatched(true)
-	l.setWatched(false)
+	l.setObserved(true)
+	l.setObserved(false)
 }
 
 // end is called when all threads have ended. It leaves a lock that is not observed.
 func (o watching) end(x *interleave.Run, l withBit) {
-	x.Assert(l.isWatched() == o.always, "the bit was lost, or came back")
-	l.setWatched(false)
+	x.Assert(l.isObserved() == o.always, "the bit was lost, or came back")
+	l.setObserved(false)
 }
 
 // subject returns s for a lock with the bit.
@@ -54,7 +54,7 @@ func (o watching) subject(s mutextest.Subject) mutextest.Subject {
 	create, after := s.New, s.After
 	s.New = func() mutextest.Small {
 		l := create()
-		l.(withBit).setWatched(o.always)
+		l.(withBit).setObserved(o.always)
 		return l
 	}
 	if o.beside {
@@ -68,7 +68,7 @@ func (o watching) subject(s mutextest.Subject) mutextest.Subject {
 }
 
 // Whether it is observed makes no difference to a mutex, in every way to lock and to give up.
-func TestModelWatchedMutex(t *testing.T) {
+func TestModelObservedMutex(t *testing.T) {
 	for _, o := range watchings {
 		for _, used := range lanes() {
 			t.Run(fmt.Sprintf("%s/used %d", o.name, used), func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestModelWatchedMutex(t *testing.T) {
 }
 
 // Nor to a read-write lock.
-func TestModelWatchedRWMutex(t *testing.T) {
+func TestModelObservedRWMutex(t *testing.T) {
 	for _, o := range watchings {
 		for _, s := range rwScenarios {
 			t.Run(o.name+"/"+s.name, func(t *testing.T) { s.check(t, Express-1, o) })
@@ -113,7 +113,7 @@ func TestModelWatchedRWMutex(t *testing.T) {
 }
 
 // The bound of an observed lock is that of any other, and as tight: no place of the lane is lost.
-func TestModelWatchedBypass(t *testing.T) {
+func TestModelObservedBypass(t *testing.T) {
 	for _, o := range watchings {
 		check := func(name string, overtaken func(x *interleave.Run) int) {
 			t.Run(o.name+"/"+name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestModelWatchedBypass(t *testing.T) {
 }
 
 // Nor is there one to conds and wait groups.
-func TestModelWatchedCond(t *testing.T) {
+func TestModelObservedCond(t *testing.T) {
 	for _, o := range watchings {
 		for _, s := range condScenarios {
 			t.Run(o.name+"/"+s.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestModelWatchedCond(t *testing.T) {
 	}
 }
 
-func TestModelWatchedWaitGroup(t *testing.T) {
+func TestModelObservedWaitGroup(t *testing.T) {
 	for _, o := range watchings {
 		for _, s := range groupScenarios {
 			t.Run(o.name+"/"+s.name, func(t *testing.T) {

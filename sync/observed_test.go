@@ -20,8 +20,8 @@ import (
 	"github.com/farad-go/farad/internal/parking"
 )
 
-// A watchedLock is one of the three ways to hold a lock.
-type watchedLock struct {
+// A observedLock is one of the three ways to hold a lock.
+type observedLock struct {
 	name string
 	make func() any
 
@@ -37,7 +37,7 @@ type watchedLock struct {
 	shared  bool
 }
 
-var watchedLocks = []watchedLock{
+var observedLocks = []observedLock{
 	{
 		name: "sync.Mutex", make: func() any { return new(Mutex) }, permits: 1,
 		lock:    func(l any) { l.(*Mutex).Lock() },
@@ -70,9 +70,9 @@ var watchedLocks = []watchedLock{
 	},
 }
 
-func forEachWatched(t *testing.T, f func(t *testing.T, w watchedLock)) {
+func forEachObserved(t *testing.T, f func(t *testing.T, w observedLock)) {
 	t.Helper()
-	for _, w := range watchedLocks {
+	for _, w := range observedLocks {
 		name := w.name
 		if w.shared {
 			name += " for reading"
@@ -83,7 +83,7 @@ func forEachWatched(t *testing.T, f func(t *testing.T, w watchedLock)) {
 
 // Each request is counted once, as what has become of it.
 func TestObservedLockCountsRequests(t *testing.T) {
-	forEachWatched(t, func(t *testing.T, w watchedLock) {
+	forEachObserved(t, func(t *testing.T, w observedLock) {
 		l := w.make()
 		read := observedtest.Watch(t, l, observed.Counts)
 		canceled, cancel := context.WithCancel(bg)
@@ -133,7 +133,7 @@ func TestObservedLockCountsRequests(t *testing.T) {
 
 // Who holds and who waits are known by their stacks, as long as they do.
 func TestObservedLockKnowsItsHolders(t *testing.T) {
-	forEachWatched(t, func(t *testing.T, w watchedLock) {
+	forEachObserved(t, func(t *testing.T, w observedLock) {
 		l := w.make()
 		read := observedtest.Watch(t, l, observed.Holders)
 		for name, lock := range map[string]func(){
@@ -192,7 +192,7 @@ func requireStack(t *testing.T, h *observed.Hold, function string) {
 
 // Whoever holds a lock that begins to be observed is unknown, and nobody else is.
 func TestObservedLockSaysWhoIsUnknown(t *testing.T) {
-	forEachWatched(t, func(t *testing.T, w watchedLock) {
+	forEachObserved(t, func(t *testing.T, w observedLock) {
 		l := w.make()
 		w.lock(l)
 		read := observedtest.Watch(t, l, observed.Holders)
@@ -209,24 +209,24 @@ func TestObservedLockSaysWhoIsUnknown(t *testing.T) {
 
 // When all locks are to be observed, one that somebody has to wait for joins.
 func TestLockThatIsWaitedForJoins(t *testing.T) {
-	forEachWatched(t, func(t *testing.T, w watchedLock) {
+	forEachObserved(t, func(t *testing.T, w observedLock) {
 		before := observed.All(observed.Holders)
 		defer observed.All(before)
 		l := w.make()
 		w.exclude(l)
-		require.False(t, l.(watchable).isWatched())
+		require.False(t, l.(observable).isObserved())
 		require.False(t, w.timeout(l, time.Millisecond))
-		require.True(t, l.(watchable).isWatched())
+		require.True(t, l.(observable).isObserved())
 		w.allow(l)
 		require.True(t, observed.Unwatch(l))
-		require.False(t, l.(watchable).isWatched())
+		require.False(t, l.(observable).isObserved())
 	})
 }
 
 // An observed lock is one in a bubble, too.
 func TestObservedLockInABubble(t *testing.T) {
 	withBubbles(t)
-	forEachWatched(t, func(t *testing.T, w watchedLock) {
+	forEachObserved(t, func(t *testing.T, w observedLock) {
 		l := w.make()
 		read := observedtest.Watch(t, l, observed.Holders)
 		synctest.Test(t, func(t *testing.T) {
@@ -268,7 +268,7 @@ func unobserved(test string) mutextest.Known {
 
 // A lock that is observed and not, over and over, loses nothing; and what is told of it adds up.
 func TestWatchingLosesNothing(t *testing.T) {
-	forEachWatched(t, func(t *testing.T, w watchedLock) {
+	forEachObserved(t, func(t *testing.T, w observedLock) {
 		locktest.AtEveryProcs(t, func(t *testing.T) {
 			l := w.make()
 			n := locktest.Scaled(2000)
@@ -327,7 +327,7 @@ func TestWatchingLosesNothing(t *testing.T) {
 // In the steady state nothing is allocated for what is known of a lock.
 func TestObservingAllocatesNothing(t *testing.T) {
 	locktest.SkipUnderRace(t)
-	forEachWatched(t, func(t *testing.T, w watchedLock) {
+	forEachObserved(t, func(t *testing.T, w observedLock) {
 		for name, level := range map[string]observed.Level{"counts": observed.Counts, "holders": observed.Holders} {
 			t.Run(name, func(t *testing.T) {
 				l := w.make()
@@ -431,15 +431,15 @@ func TestCondAndWaitGroupJoin(t *testing.T) {
 	var mu Mutex
 	c, wg := NewCond(&mu), new(WaitGroup)
 	do(&mu, func() { require.False(t, c.WaitTimeout(time.Microsecond)) })
-	require.True(t, c.isWatched())
+	require.True(t, c.isObserved())
 	wg.Add(1)
 	require.False(t, wg.WaitTimeout(time.Microsecond))
-	require.True(t, wg.isWatched())
+	require.True(t, wg.isObserved())
 	wg.Done()
 	wg.Wait()
 	observed.Unwatch(c)
 	observed.Unwatch(wg)
-	require.False(t, c.isWatched() || wg.isWatched())
+	require.False(t, c.isObserved() || wg.isObserved())
 }
 
 // crowdOf has a goroutine wait for m, which the caller holds, and unlocks m. It returns when the
@@ -470,7 +470,7 @@ func TestCrowdedMutexCountsOnItsFastPath(t *testing.T) {
 	read := observedtest.Watch(t, m, observed.Counts)
 	m.Lock()
 	crowdOf(t, m)()
-	require.False(t, m.isWatched())
+	require.False(t, m.isObserved())
 	for range 10 {
 		m.Lock()
 		m.Unlock()
@@ -493,7 +493,7 @@ func TestCrowdedMutexCountsOnItsFastPath(t *testing.T) {
 		m.Lock()
 		m.Unlock()
 	}
-	require.True(t, m.isWatched(), "it is not crowded any more")
+	require.True(t, m.isObserved(), "it is not crowded any more")
 	require.Equal(t, places+3, read().Acquired)
 	m.Lock()
 	m.Unlock()
@@ -522,15 +522,15 @@ func TestCrowdedMutexHasHolders(t *testing.T) {
 	read := observedtest.Watch(t, m, observed.Counts)
 	m.Lock()
 	unlock := crowdOf(t, m)
-	require.False(t, m.isWatched())
+	require.False(t, m.isObserved())
 	observed.Watch(m, "", observed.Holders)
-	require.True(t, m.isWatched())
+	require.True(t, m.isObserved())
 	require.EqualValues(t, 1, read().Unknown)
 	unlock()
 	require.Zero(t, read().Unknown)
 	m.Lock()
 	crowdOf(t, m)()
-	require.True(t, m.isWatched())
+	require.True(t, m.isObserved())
 	m.Lock()
 	require.Len(t, read().Holders, 1)
 	m.Unlock()
@@ -586,7 +586,7 @@ func TestCrowdedMutexCountsAll(t *testing.T) {
 		// One hold stands for up to 16 lanes, so that a few of them more or less are some per cent.
 		require.InEpsilon(t, goroutines*rounds, s.Hold.Count, 0.3, "the sample stands for all")
 		observed.Unwatch(m)
-		require.False(t, m.isWatched())
+		require.False(t, m.isObserved())
 	}
 }
 
@@ -614,7 +614,7 @@ func TestHoldFromBeforeTheBitEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var m Mutex
 			read := observedtest.Watch(t, &m, observed.Holders)
-			m.setWatched(false)
+			m.setObserved(false)
 			require.True(t, lock(&m))
 			require.Len(t, read().Holders, 1)
 			m.Unlock()

@@ -9,27 +9,27 @@ import (
 // as what is held.
 
 var (
-	conds      = observed.Register(observed.About{Name: "sync.Cond"}, (*Cond).setWatched, (*Cond).numbers)
+	conds      = observed.Register(observed.About{Name: "sync.Cond"}, (*Cond).setObserved, (*Cond).numbers)
 	waitGroups = observed.Register(
-		observed.About{Name: "sync.WaitGroup"}, (*WaitGroup).setWatched, (*WaitGroup).numbers,
+		observed.About{Name: "sync.WaitGroup"}, (*WaitGroup).setObserved, (*WaitGroup).numbers,
 	)
 )
 
-// isMet reports whether c is observed, or is to be from now on.
-func (c *Cond) isMet() bool { return c.isWatched() || observed.Everything() != observed.Off }
+// mayBeObserved reports whether c is observed, or is to be from now on.
+func (c *Cond) mayBeObserved() bool { return c.isObserved() || observed.Everything() != observed.Off }
 
-func (c *Cond) isWatched() bool { return c.flags.Load()&condWatched != 0 }
+func (c *Cond) isObserved() bool { return c.flags.Load()&condObserved != 0 }
 
-func (c *Cond) setWatched(on bool) {
+func (c *Cond) setObserved(on bool) {
 	if on {
-		c.flags.Or(condWatched)
+		c.flags.Or(condObserved)
 	} else {
-		c.flags.And(^uint32(condWatched))
+		c.flags.And(^uint32(condObserved))
 	}
 }
 
 func (c *Cond) record() *observed.Record {
-	if c.isWatched() {
+	if c.isObserved() {
 		return observed.Of(c)
 	}
 	return conds.Join(c)
@@ -37,20 +37,22 @@ func (c *Cond) record() *observed.Record {
 
 func (c *Cond) numbers() observed.Numbers { return observed.Numbers{Waiting: c.Waiting()} }
 
-func (wg *WaitGroup) isMet() bool { return wg.isWatched() || observed.Everything() != observed.Off }
+func (wg *WaitGroup) mayBeObserved() bool {
+	return wg.isObserved() || observed.Everything() != observed.Off
+}
 
-func (wg *WaitGroup) isWatched() bool { return wg.state.Load()&groupWatched != 0 }
+func (wg *WaitGroup) isObserved() bool { return wg.state.Load()&groupObserved != 0 }
 
-func (wg *WaitGroup) setWatched(on bool) {
+func (wg *WaitGroup) setObserved(on bool) {
 	if on {
-		wg.state.Or(groupWatched)
+		wg.state.Or(groupObserved)
 	} else {
-		wg.state.And(^groupWatched)
+		wg.state.And(^groupObserved)
 	}
 }
 
 func (wg *WaitGroup) record() *observed.Record {
-	if wg.isWatched() {
+	if wg.isObserved() {
 		return observed.Of(wg)
 	}
 	return waitGroups.Join(wg)

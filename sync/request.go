@@ -52,7 +52,7 @@ type request struct {
 // admitting is a lock behind a gate, as a request sees it. The request has been admitted when it
 // calls attempt, isSleeping, entered or leave.
 type admitting interface {
-	watchable
+	observable
 	// takeLane takes the express lane if the lock is free and a place is left.
 	takeLane(hold int64) bool
 	gateOf() *gate
@@ -131,8 +131,8 @@ type lockRequest request
 
 // Start implements [waiter.Request].
 func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	if r.lock.tells() {
-		return r.startWatched(w, waker)
+	if r.lock.mayBeObserved() {
+		return r.startObserved(w, waker)
 	}
 	return r.start(w, waker)
 }

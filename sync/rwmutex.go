@@ -65,10 +65,11 @@ type RWMutex struct {
 	//     place or the reader is the admitted one, shares it until it is removed.
 	//     (TestModelRWMutex)
 	//  2. Only the admitted goroutine waits for the word. It sets S in a step that finds the lock
-	//     not available to it. Whoever makes the lock available afterwards finds S, clears it, and
-	//     wakes the sleeper: a writer in the step that clears X, a reader after it has removed
-	//     itself, if it was the last. Both do so under the lock of the sleepers' line. So beside
-	//     readers it is a writer that sleeps. (TestModelRWMutex: a lost wake-up is a deadlock)
+	//     not available to it. The unlock that makes the lock available afterwards finds S, clears
+	//     it, and wakes the sleeper: a writer in the step that clears X, a reader after it has
+	//     removed itself, if it was the last. Both do so under the lock of the sleepers' line. So
+	//     beside readers it is a writer that sleeps. (TestModelRWMutex: a lost wake-up is a
+	//     deadlock)
 	//  3. With C, between two renewals no more goroutines come in by the express lane than it has
 	//     places. Each admitted goroutine renews the lane once, as it gets the lock; one that gives
 	//     up does not. A reader that comes in vain may use up a place, and never returns one: its
@@ -84,7 +85,7 @@ type RWMutex struct {
 	//     never grows into C: that takes 2²⁵ goroutines.
 	//  7. O may be set and cleared at any time. No step of the lock changes it, and none depends on
 	//     it, but that all leave their fast paths. So a reader that is added while O is set has
-	//     come in vain only if it would have without. (TestModelWatchedRWMutex)
+	//     come in vain only if it would have without. (TestModelObservedRWMutex)
 	//  8. C is set while a goroutine sleeps at the gate or in front of the lock. It is set in the
 	//     step that sets S, and, under the lock of the line, by each that joins the line. Only the
 	//     admitted one clears it, under the same lock, and only if the line is empty, before it
@@ -106,9 +107,9 @@ const (
 	rwWriter   int64 = 1 << 31
 	rwReader   int64 = 1 << 32
 
-	rwBubbled int64 = 1 << 30
-	rwWatched int64 = 1 << 29
-	rwCrowded int64 = 1 << 28
+	rwBubbled  int64 = 1 << 30
+	rwObserved int64 = 1 << 29
+	rwCrowded  int64 = 1 << 28
 
 	rwFull       = Express * rwPlace
 	rwLane       = rwCrowded - rwPlace
@@ -135,7 +136,7 @@ func (l *RWMutex) RLock() {
 //go:noinline
 func (l *RWMutex) rLockSlow(w uint32) {
 	if !canBubble {
-		seen := w &^ uint32(rwWatched)
+		seen := w &^ uint32(rwObserved)
 		if seen < rwTooFar || seen < 2*rwTooFar && l.word.Add(rwPlace)&rwLane <= rwFull {
 			if w != seen {
 				l.record().Took(1, true)
@@ -191,7 +192,7 @@ func (l *RWMutex) lockSlow() { _ = l.lock(waiter.Limit{}, rwWriter) }
 
 // lock locks l, or returns the error of until if that ends the wait before.
 func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
-	if !l.tells() {
+	if !l.mayBeObserved() {
 		return l.acquire(until, hold)
 	}
 	r := l.record()
@@ -199,7 +200,7 @@ func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
 		r.Took(l.permits(hold))
 		return nil
 	}
-	return waitWatched(l, r, hold, until)
+	return waitObserved(l, r, hold, until)
 }
 
 // acquire is lock, whether or not l is observed.
@@ -227,7 +228,7 @@ func (l *RWMutex) acquire(until waiter.Limit, hold int64) error {
 func (l *RWMutex) spin(hold int64) bool {
 	for i := 0; ; {
 		w := l.word.Load()
-		seen := w &^ rwWatched
+		seen := w &^ rwObserved
 		switch {
 		case l.express(w, seen, hold):
 			return true
@@ -303,7 +304,7 @@ func (l *RWMutex) attempt(hold int64, waited bool) bool {
 func (l *RWMutex) enter(w, free, hold int64, waited bool) bool {
 	renewed := l.lane
 	renewed.renew(waited, w&rwLane >= rwFull)
-	to := free&^(rwButReaders-rwWatched-rwCrowded) + hold + int64(Express-renewed.places())*rwPlace
+	to := free&^(rwButReaders-rwObserved-rwCrowded) + hold + int64(Express-renewed.places())*rwPlace
 	if hold == rwWriter {
 		to |= rwAdmitted
 	}
@@ -321,7 +322,7 @@ func (l *RWMutex) enter(w, free, hold int64, waited bool) bool {
 
 func (l *RWMutex) takeLane(hold int64) bool {
 	w := l.word.Load()
-	return l.express(w, w&^rwWatched, hold)
+	return l.express(w, w&^rwObserved, hold)
 }
 
 func (l *RWMutex) gateOf() *gate { return &l.gate }
@@ -347,7 +348,7 @@ func (l *RWMutex) toBubbled() (readers int64, writing, admission bool) {
 	for { // A retry follows a lock or an unlock.
 		w := l.word.Load()
 		// The lane ends here: when the lock is plain again, the next comes through the gate.
-		if l.word.CompareAndSwap(w, w&rwWatched|rwBubbled|rwCrowded|rwFull) {
+		if l.word.CompareAndSwap(w, w&rwObserved|rwBubbled|rwCrowded|rwFull) {
 			xsync.RaceAcquire(&l.reads)
 			return w / rwReader, w&rwWriter != 0, w&rwAdmitted != 0
 		}
@@ -417,8 +418,8 @@ func (l *RWMutex) TryLock() bool { return l.try(rwWriter, true) }
 // try is TryLock or TryRLock. Tell says whether to tell those who observe l.
 func (l *RWMutex) try(hold int64, tell bool) bool {
 	if canBubble {
-		if tell && l.isWatched() {
-			return tryWatched(l, hold)
+		if tell && l.isObserved() {
+			return tryObserved(l, hold)
 		}
 		if ok, here := tryBubbled(l, hold); here {
 			return ok
@@ -427,15 +428,15 @@ func (l *RWMutex) try(hold int64, tell bool) bool {
 	for { // A retry follows only another's success, or one that gives up.
 		w := l.peek()
 		switch {
-		case tell && w&rwWatched != 0:
-			return tryWatched(l, hold)
+		case tell && w&rwObserved != 0:
+			return tryObserved(l, hold)
 		case canBubble && w&rwBubbled != 0:
 			return l.try(hold, tell)
 		case !isAvailable(w, hold):
 			return false
-		case l.express(w, w&^rwWatched, hold):
+		case l.express(w, w&^rwObserved, hold):
 			return true
-		case hasRoom(w&^rwWatched, hold):
+		case hasRoom(w&^rwObserved, hold):
 			continue
 		}
 		switch {
@@ -476,14 +477,14 @@ func (l *RWMutex) RUnlock() {
 		l.rUnlockRaced()
 		return
 	}
-	if w := l.word.Add(-rwReader); w&(rwMissing|rwSleeping|rwWatched) != 0 {
+	if w := l.word.Add(-rwReader); w&(rwMissing|rwSleeping|rwObserved) != 0 {
 		l.rUnlockSlow(w)
 	}
 }
 
 //go:noinline
 func (l *RWMutex) rUnlockSlow(w int64) {
-	if w&rwWatched != 0 {
+	if w&rwObserved != 0 {
 		l.record().Released(1, true)
 	}
 	if !l.rUnlocked(w) {
@@ -526,14 +527,14 @@ func (l *RWMutex) wakeAdmitted() {
 
 // Unlock ends what Lock has begun. It is a fatal error if l is not locked for writing.
 func (l *RWMutex) Unlock() {
-	if w := l.word.Load(); w&(rwWriting|rwWatched) != rwWriter || !l.word.CompareAndSwap(w, w-rwWriter) {
+	if w := l.word.Load(); w&(rwWriting|rwObserved) != rwWriter || !l.word.CompareAndSwap(w, w-rwWriter) {
 		l.unlockSlow()
 	}
 }
 
 //go:noinline
 func (l *RWMutex) unlockSlow() {
-	if l.isWatched() {
+	if l.isObserved() {
 		l.record().Released(rwSize, false)
 	}
 	l.drop(rwWriter)
@@ -624,8 +625,8 @@ func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	if l.tells() {
-		return lockContextWatched(l, hold, ctx)
+	if l.mayBeObserved() {
+		return lockContextObserved(l, hold, ctx)
 	}
 	if !l.try(hold, false) { // the first time it asks, a context allocates its channel
 		if err := l.acquire(waiter.UntilDone(ctx), hold); err != nil {
@@ -683,7 +684,7 @@ func (l *RWMutex) rUnlockRaced() {
 	xsync.RaceDisable()
 	w := l.word.Add(-rwReader)
 	xsync.RaceEnable()
-	if w&(rwMissing|rwSleeping|rwWatched) != 0 {
+	if w&(rwMissing|rwSleeping|rwObserved) != 0 {
 		l.rUnlockSlow(w)
 	}
 }

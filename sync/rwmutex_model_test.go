@@ -166,7 +166,7 @@ var rwScenarios = []rwScenario{
 	}},
 	// Nor while there is a place, though a writer waits.
 	{name: "tries beside a writer who sleeps", body: func(cs *section) {
-		cs.l.word.Store(cs.l.word.Load()&rwWatched | rwReader | rwSleeping | rwCrowded)
+		cs.l.word.Store(cs.l.word.Load()&rwObserved | rwReader | rwSleeping | rwCrowded)
 		cs.Assert(cs.l.gate.tryPass(), "the gate is not open")
 		cs.Same(Express, "trier", func(int) {
 			cs.Assert(cs.l.TryRLock(), "there was a place")

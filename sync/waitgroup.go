@@ -46,7 +46,7 @@ type WaitGroup struct {
 	//  4. A waiter that has given up is not counted when its wait returns. So an Add that raises
 	//     the counter from zero, and sees a waiter, runs beside its wait. (the same)
 	//  5. O may be set and cleared at any time, and changes nothing but that Add leaves its fast
-	//     path. (TestModelWatchedWaitGroup)
+	//     path. (TestModelObservedWaitGroup)
 
 	_ noCopy
 
@@ -61,8 +61,8 @@ type WaitGroup struct {
 const (
 	counterShift = 32
 
-	groupWatched int64 = 1 << 31
-	groupWaiters       = groupWatched - 1
+	groupObserved int64 = 1 << 31
+	groupWaiters        = groupObserved - 1
 )
 
 // Add adds delta, which may be negative, to the counter of tasks. If the counter becomes zero all
@@ -148,7 +148,7 @@ func (wg *WaitGroup) Wait() {
 
 //go:noinline
 func (wg *WaitGroup) waitSlow() {
-	if canBubble || wg.isMet() {
+	if canBubble || wg.mayBeObserved() {
 		_ = wg.wait(waiter.Limit{})
 		return
 	}
@@ -163,7 +163,7 @@ func (wg *WaitGroup) waitSlow() {
 
 // checkReuse is called at the end of a wait.
 func (wg *WaitGroup) checkReuse() {
-	if wg.state.Load()&^groupWatched != 0 {
+	if wg.state.Load()&^groupObserved != 0 {
 		panic("sync: WaitGroup is reused before previous Wait has returned")
 	}
 }
@@ -193,7 +193,7 @@ func (wg *WaitGroup) WaitTimeout(d time.Duration) bool {
 
 // wait waits until the counter is zero, or returns the error of l if that ends the wait before.
 func (wg *WaitGroup) wait(l waiter.Limit) (err error) {
-	if wg.isMet() {
+	if wg.mayBeObserved() {
 		w := wg.record().Begin(0, false, l.MayEnd())
 		l = w.Limit(l)
 		err = context.Canceled // should the context panic

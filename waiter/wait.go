@@ -27,14 +27,14 @@ func Wait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
 
 // EndWait is the last part of Wait, after Start and SleepInline.
 func EndWait[L Line](p *Parker, l Limit, line L) (Outcome, error) {
-	if Told(p, l, line) {
+	if WokenIn(p, l, line) {
 		return p.Outcome(), nil
 	}
 	return Pending, l.Err()
 }
 
-// Told is Woken of p, which is queued in line and leaves it unless the answer is true.
-func Told[L Line](p *Parker, l Limit, line L) (told bool) {
+// WokenIn is Woken of p, which is queued in line and leaves it unless the answer is true.
+func WokenIn[L Line](p *Parker, l Limit, line L) (told bool) {
 	defer func() {
 		if !told { // or the context has panicked
 			Leave(p, line)

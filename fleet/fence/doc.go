@@ -39,8 +39,8 @@
 //
 // # What a token is not
 //
-// A token is no credential. Whoever may present one may present a great one and lock all others
-// out: authenticate clients first. Tokens of a restored backup of etcd are smaller than those that
-// were granted after the backup, unless the restore raised the revisions (etcdutl snapshot restore
-// --bump-revision).
+// A token is no credential. A client that may present one may present a great one and lock all
+// others out: authenticate clients first. Tokens of a restored backup of etcd are smaller than
+// those that were granted after the backup, unless the restore raised the revisions (etcdutl
+// snapshot restore --bump-revision).
 package fence

@@ -25,13 +25,13 @@ import (
 //
 // S2, for a semaphore whose entries keep S1 (their granted weights never exceed the size) and for
 // processes that release a permit only after the operation has ended: nobody is refused for want
-// of room. Proof. Let m have the greatest revision of the tokens that were presented. Whoever is
-// inside, or asks to be and is not dead, has a lease that held at m.Rev: otherwise m, or m being
-// its own token, says so. Consider such a lease L. Its operations inside are permits that it had
-// given out at one time, from blocks that were granted to it up to m.Rev, since a later grant would
-// have given one of the tokens a greater revision. As long as a permit is out, its weight stays in
-// the entry, unless L is lost as a whole. So the operations of L have at most the weight that L
-// held at m.Rev, and those of all leases the size, by S1.
+// of room. Proof. Let m have the greatest revision of the tokens that were presented. A process
+// that is inside, or asks to be and is not dead, has a lease that held at m.Rev: otherwise m, or m
+// being its own token, says so. Consider such a lease L. Its operations inside are permits that it
+// had given out at one time, from blocks that were granted to it up to m.Rev, since a later grant
+// would have given one of the tokens a greater revision. As long as a permit is out, its weight
+// stays in the entry, unless L is lost as a whole. So the operations of L have at most the weight
+// that L held at m.Rev, and those of all leases the size, by S1.
 //
 // Why the floors say what is dead (G3). For a lease that is not among the newest token's survivors,
 // the newest token has the greatest revision of those that leave it out. For the survivors, floors

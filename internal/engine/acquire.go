@@ -103,7 +103,7 @@ func (e Permits) BeginUntil(l waiter.Limit, n int64) (*waiter.Parker, error) {
 
 // EndUntil ends what BeginUntil has begun.
 func (e Permits) EndUntil(l waiter.Limit, p *waiter.Parker) error {
-	if !waiter.Told(p, l, e) {
+	if !waiter.WokenIn(p, l, e) {
 		return l.Err()
 	}
 	return told(p)

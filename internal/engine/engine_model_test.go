@@ -201,7 +201,7 @@ var tierOne = []scenario{
 			w.finishFuture(w.awaitDone(f, 1), 1)
 		})
 	}},
-	{name: "future/complete", size: 1, body: watchedFuture},
+	{name: "future/complete", size: 1, body: observedFuture},
 	{name: "future/multi", size: 2, body: each(
 		func(w *world) { w.use(2) }, func(w *world) { w.use(1) },
 		func(w *world) { w.finishFuture(w.await1(w.future(2), 2), 2) })},
@@ -509,8 +509,8 @@ func doneAgain(w *world) {
 	})
 }
 
-// watchedFuture has a thread ask whether a future is complete, which its owner uses twice.
-func watchedFuture(w *world) {
+// observedFuture has a thread ask whether a future is complete, which its owner uses twice.
+func observedFuture(w *world) {
 	var released, ended interleave.Int64
 	w.begin(1)
 	f := new(waiter.Future)

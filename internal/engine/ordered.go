@@ -118,7 +118,7 @@ func (l Ordered) End(limit waiter.Limit, p *waiter.Parker) error {
 	if !limit.MayEnd() {
 		return End(p)
 	}
-	if !waiter.Told(p, limit, l) {
+	if !waiter.WokenIn(p, limit, l) {
 		return limit.Err()
 	}
 	return told(p)

@@ -254,25 +254,25 @@ var planted = []struct {
 		to:   "\t\tl.word.Add(-rwPlace)\n\t\tl.drop(rwReader)\n",
 	},
 	{
-		name: "a last place ends the observation", file: "sync/mutex.go", in: "../../sync", test: "TestModelWatchedMutex",
-		from: "\t\treturn w&watched | full\n",
+		name: "a last place ends the observation", file: "sync/mutex.go", in: "../../sync", test: "TestModelObservedMutex",
+		from: "\t\treturn w&observing | full\n",
 		to:   "\t\treturn full\n",
 	},
 	{
 		name: "a mutex that is handed over is observed no more", file: "sync/mutex.go",
-		in: "../../sync", test: "TestModelWatchedMutex",
-		from: "m.word.CompareAndSwap(w, w&watched|parking.Locked|admitted)",
+		in: "../../sync", test: "TestModelObservedMutex",
+		from: "m.word.CompareAndSwap(w, w&observing|parking.Locked|admitted)",
 		to:   "m.word.CompareAndSwap(w, parking.Locked|admitted)",
 	},
 	{
-		name: "a renewed lane is observed no more", file: "sync/rwmutex.go", in: "../../sync", test: "TestModelWatchedRWMutex",
-		from: "free&^(rwButReaders-rwWatched-rwCrowded)",
+		name: "a renewed lane is observed no more", file: "sync/rwmutex.go", in: "../../sync", test: "TestModelObservedRWMutex",
+		from: "free&^(rwButReaders-rwObserved-rwCrowded)",
 		to:   "free&^(rwButReaders-rwCrowded)",
 	},
 	{
 		name: "a lane that is renewed does not count any more", file: "sync/rwmutex.go", in: "../../sync", test: "TestModelRWBypass",
-		from: "free&^(rwButReaders-rwWatched-rwCrowded)",
-		to:   "free&^(rwButReaders-rwWatched)",
+		from: "free&^(rwButReaders-rwObserved-rwCrowded)",
+		to:   "free&^(rwButReaders-rwObserved)",
 	},
 	{
 		name: "the admitted one sleeps and the lane does not count", file: "sync/rwmutex.go", in: "../../sync", test: "TestModelRWBypass",
@@ -302,7 +302,7 @@ var planted = []struct {
 	},
 	{
 		name: "a bit that changes is taken for an arrival", file: "sync/rwmutex.go",
-		in: "../../sync", test: "TestModelWatchedRWMutex",
+		in: "../../sync", test: "TestModelObservedRWMutex",
 		from: "|| l.unlockAndWake(w, 0) {\n",
 		to:   "|| l.unlockAndWake(w, 0) || true {\n",
 	},

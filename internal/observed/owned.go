@@ -9,8 +9,8 @@ import (
 )
 
 // At [Holders] a wait or a hold may belong to a future, which is known by its node, or to a handle,
-// which is known by its number of permits. Their addresses tell which record is meant, whoever
-// calls. Weak pointers tell what was collected.
+// which is known by its number of permits. Their addresses say which record is meant, whichever
+// goroutine calls. Weak pointers tell what was collected.
 
 // ownLocked makes e that of the owner at p.
 func (r *Record) ownLocked(e *entry, p unsafe.Pointer) {

@@ -40,7 +40,7 @@ type Record struct {
 
 	level   xsync.Uint32     // a Level
 	seen    xsync.Uint32     // not 0: Released has to look at holds at Counts, too
-	unnamed xsync.Uint32     // not 0: whoever waits first gives the name
+	unnamed xsync.Uint32     // not 0: the first to wait gives the name
 	many    xsync.Uint32     // not 0: more than a period has waited
 	crowded xsync.Bool       // the bit O is clear for now: see Renewed
 	line    xsync.Int64      // at Counts: the last grant that the monitor has seen waited for
@@ -396,8 +396,8 @@ func weightOf(c int64) int64 {
 	return period
 }
 
-// Heeds reports whether a release has to be told.
-func (r *Record) Heeds() bool { return inert || r.seen.Load() != 0 || r.Level() == Holders }
+// WantsReleases reports whether a release has to be told.
+func (r *Record) WantsReleases() bool { return inert || r.seen.Load() != 0 || r.Level() == Holders }
 
 // Released says that the caller is about to give back n permits.
 func (r *Record) Released(n int64, shared bool) { r.ReleasedKey(n, shared, "") }

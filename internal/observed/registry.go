@@ -201,8 +201,8 @@ func leave(at uintptr) {
 }
 
 // agree makes the bit O of the lock of r say whether the registry has it. It is called, without the
-// registry's lock, after each change of the table: others may run, but whoever sets or clears the
-// bit last has seen the table agree after that.
+// registry's lock, after each change of the table: others may run, but the goroutine that sets or
+// clears the bit last has seen the table agree after that.
 func (r *Record) agree() {
 	for r != &lost { // A turn is lost only to another's change of the table.
 		on := isObserved(r.at)

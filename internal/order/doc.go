@@ -1,5 +1,5 @@
-// Package order decides which of the requests that wait comes next. It is a data structure: whoever
-// uses an [Order] guards it with a lock, tells it the time, and tells the waiters their outcomes.
+// Package order decides which of the requests that wait comes next. It is a data structure: the
+// user of an [Order] guards it with a lock, gives it the time, and delivers the outcomes.
 //
 // An Order has lanes, and each request waits in one. With shares, each tenant that waits has a lane
 // (shares.go); with priorities, each class has one (priorities.go); otherwise there is one lane in

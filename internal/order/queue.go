@@ -71,7 +71,7 @@ func (q Queue) Check() {
 	}
 }
 
-// timed reports whether the clock is looked at: whoever refuses says how long to back off.
+// timed reports whether the clock is looked at: a refusal says how long to back off.
 func (q *Queue) timed() bool {
 	return q.MaxWaiting > 0 || q.MaxWaitingPerTenant > 0 || q.RefuseLate || q.Shed != ShedNone
 }

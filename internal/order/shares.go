@@ -24,8 +24,8 @@ const unit = 1 << 20
 //     is not popped leaves the start to the next one. (FuzzAgainstModel)
 //  3. The least tag is popped first, and of equal ones the request that arrived first.
 //     (FuzzAgainstModel)
-//  4. Whoever does not wait has no lane. Its tag could not matter: the virtual time has passed it.
-//     (TestATenantThatComesBackStartsWhereOthersAre)
+//  4. A tenant that does not wait has no lane. Its tag could not matter: the virtual time has
+//     passed it. (TestATenantThatComesBackStartsWhereOthersAre)
 //  5. A request for which, with those of its tenant ahead of it, k permits are wanted is overtaken
 //     by at most one request of each other tenant that waited when it came, and by k permits times
 //     that one's weight divided by its own. Rounding adds less than 2 × weight / unit permits.

@@ -17,7 +17,7 @@ const Races = true
 type RaceMark byte
 
 // RaceDisable stands before an atomic operation that orders nothing, and RaceEnable behind it. The
-// operation must not panic, or the detector sees nothing of its goroutine any more: whoever has a
+// operation must not panic, or the detector sees nothing of its goroutine any more: one that has a
 // pointer that may be nil dereferences it before.
 func RaceDisable() { runtime.RaceDisable() }
 

@@ -115,7 +115,7 @@ type body struct {
 	t      *transport
 	p      *limit.Permit
 	over   xsync.Uint32 // 1, once somebody ends the permit
-	result Result       // its Err is written by whoever has set over
+	result Result       // its Err is written by the goroutine that has set over
 }
 
 func (b *body) Read(p []byte) (int, error) {

@@ -110,13 +110,13 @@ func (b *batch[K]) acquire(ctx context.Context) (err error) {
 			b.prepare(l)
 		}
 		b.dropIdle()
-		b.tellTook()
+		b.recordTook()
 	}
 	kept := false
 	defer func() {
 		if !kept {
 			if !atOnce {
-				b.tellReleased()
+				b.recordReleased()
 			}
 			b.giveUp()
 		}
@@ -126,7 +126,7 @@ func (b *batch[K]) acquire(ctx context.Context) (err error) {
 	}
 	kept = err == nil
 	if kept && atOnce {
-		b.tellTook()
+		b.recordTook()
 	}
 	return err
 }
@@ -199,7 +199,7 @@ func (b *batch[K]) wait(l waiter.Limit) error {
 // sleep waits for one of the keys.
 func (b *batch[K]) sleep(m *member[K], l waiter.Limit) (err error) {
 	m.left = true // if Wait panics, it has left the line all the same
-	if m.t.hub.isMet() {
+	if m.t.hub.mayBeObserved() {
 		w := b.told(m).begin(l)
 		err = context.Canceled // should the context panic
 		defer func() { m.t.hub.end(w, err) }()
@@ -227,12 +227,12 @@ func (b *batch[K]) giveUp() {
 func (t *table[K]) releaseAll(keys []K, n, most int64) (notHeld K, ok bool) {
 	b := t.batchOf(keys, n, most)
 	var wake waiter.WakeList
-	if t.hub.watched.Load() {
+	if t.hub.observed.Load() {
 		if notHeld, ok = b.check(); !ok { // Nothing is told of what changes nothing.
 			t.endBatch(b)
 			return notHeld, false
 		}
-		b.tellReleased()
+		b.recordReleased()
 	}
 	notHeld, ok = b.leave(&wake)
 	_ = wake.HandOff()

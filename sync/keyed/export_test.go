@@ -82,7 +82,7 @@ func (m *Mutex[K]) FreeKeys() (keys []K) {
 func MayBeRefused[K comparable]() bool { return mayBeRefused(reflect.TypeFor[K]()) }
 
 // Observe sets or clears what says that m is observed.
-func (m *Mutex[K]) Observe(on bool) { m.table().hub.watched.Store(on) }
+func (m *Mutex[K]) Observe(on bool) { m.table().hub.observed.Store(on) }
 
 // Text is text, with a hash of one.
 func Text[K comparable](k K) string { return observed.KeyText(k, 1) }

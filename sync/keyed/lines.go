@@ -93,8 +93,8 @@ func (l *lines[K]) acquire(size int64, k K, n, most int64) {
 		_ = t.request(hash, k, n, most).wait(waiter.Limit{})
 		return
 	}
-	if t.hub.watched.Load() {
-		t.tellTook(hash, k, n, most)
+	if t.hub.observed.Load() {
+		t.recordTook(hash, k, n, most)
 	}
 }
 
@@ -112,9 +112,9 @@ func (t *table[K]) acquireContext(ctx context.Context, k K, n, most int64) error
 		err = waiter.Keep(ctx, t.request(hash, k, n, most), n)
 	}
 	switch {
-	case !t.hub.watched.Load():
+	case !t.hub.observed.Load():
 	case err == nil:
-		t.tellTook(hash, k, n, most)
+		t.recordTook(hash, k, n, most)
 	default:
 		t.hub.record().FailedWith(err)
 	}
@@ -130,8 +130,8 @@ func (t *table[K]) acquireTimeout(d time.Duration, k K, n, most int64) bool {
 	if !t.try(hash, k, n, most) {
 		return t.request(hash, k, n, most).wait(waiter.After(d)) == nil
 	}
-	if t.hub.watched.Load() {
-		t.tellTook(hash, k, n, most)
+	if t.hub.observed.Load() {
+		t.recordTook(hash, k, n, most)
 	}
 	return true
 }
@@ -141,9 +141,9 @@ func (t *table[K]) tryAcquire(k K, n, most int64) bool {
 	hash := t.hash(k)
 	ok := t.try(hash, k, n, most)
 	switch {
-	case !t.hub.watched.Load():
+	case !t.hub.observed.Load():
 	case ok:
-		t.tellTook(hash, k, n, most)
+		t.recordTook(hash, k, n, most)
 	default:
 		t.hub.record().Failed(observed.Tried)
 	}
@@ -180,8 +180,8 @@ func (l *lines[K]) release(size int64, k K, n, most int64) bool {
 		t = l.makeTable(size)
 	}
 	hash := t.hash(k)
-	if t.hub.watched.Load() {
-		t.tellReleased(hash, k, n, most)
+	if t.hub.observed.Load() {
+		t.recordReleased(hash, k, n, most)
 	}
 	s := t.shard(hash)
 	s.mu.Lock()
@@ -210,7 +210,7 @@ func (s *shard[K]) giveSlow(hash uint64, k K, n, most, size int64) bool {
 	return ok
 }
 
-// A request is for n permits of a key. It is the [waiter.Line] of whoever waits for it. It is
+// A request is for n permits of a key. It is the [waiter.Line] of its waiter. It is
 // passed by its value, because what is called by way of an interface would escape to the heap.
 type request[K comparable] struct {
 	t       *table[K]
@@ -227,7 +227,7 @@ func (t *table[K]) request(hash uint64, k K, n, most int64) request[K] {
 //
 //go:noinline
 func (r request[K]) wait(l waiter.Limit) error {
-	if r.t.hub.isMet() {
+	if r.t.hub.mayBeObserved() {
 		return r.waitTelling(l)
 	}
 	return r.sleep(l)

@@ -19,10 +19,10 @@ import (
 // A hub is what the registry knows of such a lock, whatever the type of its keys. The type of the
 // hub says the kind of the lock.
 type hub struct {
-	watched xsync.Bool
-	waiting xsync.Int64             // those that wait, and that the record knows
-	kind    *hubKind                // constant
-	numbers func() observed.Numbers // constant, and so is ofKey
+	observed xsync.Bool
+	waiting  xsync.Int64             // those that wait, and that the record knows
+	kind     *hubKind                // constant
+	numbers  func() observed.Numbers // constant, and so is ofKey
 
 	ofKey func(hash uint64) (observed.Numbers, bool)
 }
@@ -41,15 +41,15 @@ type hubKind struct {
 
 var (
 	mutexes = observed.Register(observed.About{Name: "keyed.Mutex", Owned: true},
-		func(h *mutexHub, on bool) { h.watched.Store(on) },
+		func(h *mutexHub, on bool) { h.observed.Store(on) },
 		func(h *mutexHub) observed.Numbers { return h.numbers() }).
 		Keyed(func(h *mutexHub, hash uint64) (observed.Numbers, bool) { return h.ofKey(hash) })
 	rwMutexes = observed.Register(observed.About{Name: "keyed.RWMutex", Owned: true},
-		func(h *rwMutexHub, on bool) { h.watched.Store(on) },
+		func(h *rwMutexHub, on bool) { h.observed.Store(on) },
 		func(h *rwMutexHub) observed.Numbers { return h.numbers() }).
 		Keyed(func(h *rwMutexHub, hash uint64) (observed.Numbers, bool) { return h.ofKey(hash) })
 	semaphores = observed.Register(observed.About{Name: "keyed.Semaphore"},
-		func(h *semaphoreHub, on bool) { h.watched.Store(on) },
+		func(h *semaphoreHub, on bool) { h.observed.Store(on) },
 		func(h *semaphoreHub) observed.Numbers { return h.numbers() }).
 		Keyed(func(h *semaphoreHub, hash uint64) (observed.Numbers, bool) { return h.ofKey(hash) })
 
@@ -110,12 +110,12 @@ func requireLock(isNil bool) {
 	}
 }
 
-// isMet reports whether h is observed, or is to be from now on.
-func (h *hub) isMet() bool { return h.watched.Load() || observed.Everything() != observed.Off }
+// mayBeObserved reports whether h is observed, or is to be from now on.
+func (h *hub) mayBeObserved() bool { return h.observed.Load() || observed.Everything() != observed.Off }
 
 // record returns what is told. A lock that is not observed joins, if all are to be.
 func (h *hub) record() *observed.Record {
-	if h.watched.Load() {
+	if h.observed.Load() {
 		return observed.Of(h)
 	}
 	return h.kind.join(h)
@@ -157,10 +157,10 @@ func (h *hub) end(w observed.Wait, err error) {
 	h.waiting.Add(-1)
 }
 
-// tellTook tells that n permits of k have been taken at once.
+// recordTook records that n permits of k have been taken at once.
 //
 //go:noinline
-func (t *table[K]) tellTook(hash uint64, k K, n, most int64) {
+func (t *table[K]) recordTook(hash uint64, k K, n, most int64) {
 	r := t.hub.record()
 	if r.Level() == observed.Holders {
 		r.TookKey(n, most != t.size, observed.KeyText(k, hash), 0)
@@ -169,10 +169,10 @@ func (t *table[K]) tellTook(hash uint64, k K, n, most int64) {
 	}
 }
 
-// tellReleased tells that they are about to be given back.
+// recordReleased records that they are about to be given back.
 //
 //go:noinline
-func (t *table[K]) tellReleased(hash uint64, k K, n, most int64) {
+func (t *table[K]) recordReleased(hash uint64, k K, n, most int64) {
 	r := t.hub.record()
 	if r.Level() == observed.Holders {
 		r.ReleasedKey(n, most != t.size, observed.KeyText(k, hash))
@@ -199,16 +199,16 @@ func (b *batch[K]) told(m *member[K]) told {
 	return to
 }
 
-// tellTook tells of those requests that need not wait.
-func (b *batch[K]) tellTook() { b.tellAll(told.took) }
+// recordTook records those requests that need not wait.
+func (b *batch[K]) recordTook() { b.recordAll(told.took) }
 
-// tellReleased tells that what has been granted is about to be given back: to those whose wait has
-// ended, and those that need not wait.
-func (b *batch[K]) tellReleased() { b.tellAll(told.released) }
+// recordReleased records that what has been granted is about to be given back: to those whose wait
+// has ended, and those that need not wait.
+func (b *batch[K]) recordReleased() { b.recordAll(told.released) }
 
-func (b *batch[K]) tellAll(hook func(told)) {
+func (b *batch[K]) recordAll(hook func(told)) {
 	for i := range len(b.requests) {
-		if m := &b.requests[i]; m.p == nil && m.t.hub.watched.Load() {
+		if m := &b.requests[i]; m.p == nil && m.t.hub.observed.Load() {
 			hook(b.told(m))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Whether it is observed makes no difference to a lock.
-func TestModelWatched(t *testing.T) {
+func TestModelObserved(t *testing.T) {
 	for name, create := range map[string]func() mutextest.Small{
 		"key":          func() mutextest.Small { return newMutex() },
 		"several keys": newAllMutex,
@@ -30,7 +30,7 @@ func TestModelWatched(t *testing.T) {
 }
 
 // Nor is there one while it begins or ceases to be, beside a request that gives up.
-func TestModelWatchedBeside(t *testing.T) {
+func TestModelObservedBeside(t *testing.T) {
 	interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
 		var m keyed.Mutex[int]
 		ctx := x.NewContext()

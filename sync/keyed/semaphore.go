@@ -76,7 +76,7 @@ func requireNumber(n int64) {
 // or too many.
 func (s *Semaphore[K]) atOnce(n int64) error {
 	if n > s.size {
-		if h := s.observable(); h.watched.Load() {
+		if h := s.observable(); h.observed.Load() {
 			h.record().Failed(observed.TooLarge)
 		}
 		return waiter.Oversized("keyed", n, s.size)

@@ -22,8 +22,8 @@ import (
 //
 // Invariants:
 //
-//  1. A key is in the shard once while it is held, and not at all otherwise. Whoever waits, waits
-//     for a holder. (TestModelKeyIsFreedAsTheNextComes, TestLenIsExact)
+//  1. A key is in the shard once while it is held, and not at all otherwise. A request that waits,
+//     waits for a holder. (TestModelKeyIsFreedAsTheNextComes, TestLenIsExact)
 //  2. No pointer to an entry outlives the critical section in which it was found: the entry may
 //     then be that of another key. (TestModelKeyIsFreedAsTheNextComes)
 //  3. There are as many buckets as entries, within a factor of two, and 8 at least.

@@ -88,7 +88,7 @@ type request Mutex
 
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	m := (*Mutex)(r)
-	if m.tells() {
+	if m.mayBeObserved() {
 		return m.startObserved(w, waker)
 	}
 	return m.permits().Start(w, waker)

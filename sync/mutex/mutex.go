@@ -40,7 +40,7 @@ func (m *Mutex) Lock() {
 //go:noinline
 func (m *Mutex) lockSlow() {
 	var r *observed.Record
-	if m.tells() {
+	if m.mayBeObserved() {
 		r = m.record()
 		if m.permits().TryObserved(1) {
 			r.Took(1, false)
@@ -75,7 +75,7 @@ func (m *Mutex) Unlock() {
 //go:noinline
 func (m *Mutex) unlockSlow() {
 	ok := false
-	if m.e.IsObserved() && observed.Of(m).Heeds() {
+	if m.e.IsObserved() && observed.Of(m).WantsReleases() {
 		ok = m.unlockObserved()
 	} else {
 		ok = m.permits().Release(1)
@@ -103,7 +103,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		}
 		return nil
 	}
-	if m.tells() {
+	if m.mayBeObserved() {
 		return m.lockObservedUntil(ctx, 0)
 	}
 	l := waiter.UntilDone(ctx)
@@ -125,7 +125,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 	if m.e.TakeOnly() {
 		return true
 	}
-	if m.tells() {
+	if m.mayBeObserved() {
 		return m.lockObservedUntil(context.Background(), d) == nil
 	}
 	l := waiter.After(d)

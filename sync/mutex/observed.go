@@ -31,8 +31,10 @@ func (m *Mutex) numbers() observed.Numbers {
 	return observed.Numbers{Size: 1, Free: m.permits().Available(), Waiting: m.Waiting()}
 }
 
-// tells reports whether m is observed, or has to join.
-func (m *Mutex) tells() bool { return m.e.IsObserved() || observed.Everything() != observed.Off }
+// mayBeObserved reports whether m is observed, or has to join.
+func (m *Mutex) mayBeObserved() bool {
+	return m.e.IsObserved() || observed.Everything() != observed.Off
+}
 
 // record returns the record of m, which joins if need be.
 func (m *Mutex) record() *observed.Record {

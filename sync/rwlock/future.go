@@ -101,7 +101,7 @@ type request RWLock
 
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	l := (*RWLock)(r)
-	if l.tells() {
+	if l.mayBeObserved() {
 		return l.startObserved(w, waker)
 	}
 	return r.e.Start(w, waker)

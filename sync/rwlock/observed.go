@@ -30,8 +30,10 @@ func (l *RWLock) numbers() observed.Numbers {
 	return observed.Numbers{Size: engine.Everyone, Free: l.e.Available(), Waiting: l.Waiting()}
 }
 
-// tells reports whether l is observed, or has to join.
-func (l *RWLock) tells() bool { return l.e.IsObserved() || observed.Everything() != observed.Off }
+// mayBeObserved reports whether l is observed, or has to join.
+func (l *RWLock) mayBeObserved() bool {
+	return l.e.IsObserved() || observed.Everything() != observed.Off
+}
 
 // record returns the record of l, which joins if need be.
 func (l *RWLock) record() *observed.Record {
@@ -44,7 +46,7 @@ func (l *RWLock) record() *observed.Record {
 // acquire waits for n permits, after a try has failed: until d, if not 0, has passed, or ctx is
 // done.
 func (l *RWLock) acquire(ctx context.Context, d time.Duration, n int64, at engine.Place) error {
-	if l.tells() {
+	if l.mayBeObserved() {
 		return l.acquireObserved(ctx, d, n, at)
 	}
 	return l.e.Acquire(waiter.Until(ctx, d), n, at)

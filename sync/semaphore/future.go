@@ -119,7 +119,7 @@ type request Semaphore
 
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	s := (*Semaphore)(r)
-	if s.tells() {
+	if s.mayBeObserved() {
 		return s.startObserved(w, waker)
 	}
 	return s.permits().Start(w, waker)

@@ -36,8 +36,10 @@ func (s *Semaphore) held() int64 {
 	}
 }
 
-// tells reports whether s is observed, or has to join.
-func (s *Semaphore) tells() bool { return s.e.IsObserved() || observed.Everything() != observed.Off }
+// mayBeObserved reports whether s is observed, or has to join.
+func (s *Semaphore) mayBeObserved() bool {
+	return s.e.IsObserved() || observed.Everything() != observed.Off
+}
 
 // record returns the record of s, which joins if need be.
 func (s *Semaphore) record() *observed.Record {

@@ -35,7 +35,7 @@ type policyRequest struct {
 
 // Start implements [waiter.Request].
 func (r *policyRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	if r.s.tells() {
+	if r.s.mayBeObserved() {
 		record, tenant := r.s.record(), ""
 		if o, ok := r.Request.(*orderedRequest); ok && record.Level() == observed.Holders {
 			tenant = observed.Text(o.tenant)

@@ -204,7 +204,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 			return nil
 		}
 	}
-	if s.tells() {
+	if s.mayBeObserved() {
 		return s.named(s.acquireObserved(ctx, n), n)
 	}
 	if s.p != nil {
@@ -273,7 +273,7 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 		return s.acquireNothing(context.Background(), n)
 	case s.permits().TryAcquire(n):
 		return nil
-	case s.tells():
+	case s.mayBeObserved():
 		return s.named(s.acquireTimeoutObserved(d, n), n)
 	case s.p != nil:
 		return s.named(s.p.AcquireTimeout(d, n), n)

@@ -175,7 +175,7 @@ func (t Tenant) Acquire(ctx context.Context, n int64) error {
 		}
 		return nil
 	}
-	if s.tells() {
+	if s.mayBeObserved() {
 		return s.acquireObservedAs(ctx, 0, t.tenant, n)
 	}
 	var l waiter.Limit
@@ -209,7 +209,7 @@ func (t Tenant) AcquireTimeout(d time.Duration, n int64) error {
 		return s.acquireNothing(context.Background(), n)
 	case s.permits().TryAcquire(n):
 		return nil
-	case s.tells():
+	case s.mayBeObserved():
 		return s.acquireObservedAs(context.Background(), d, t.tenant, n)
 	}
 	l := waiter.After(d)

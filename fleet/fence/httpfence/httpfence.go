@@ -54,7 +54,7 @@ func FromRequest(r *http.Request) (fence.Token, error) {
 
 // Handler runs next inside gate, as an operation of weight 1: see [fence.Gate.Do]. The context of
 // the request then carries the token, and ends at an eviction. It does not end a read of the body:
-// set http.Server.ReadTimeout, or a client that has stopped keeps its handler and whoever waits for
+// set http.Server.ReadTimeout, or a client that has stopped keeps its handler and all that wait for
 // it. Requests that are refused get
 //
 //	400 Bad Request          without a token that can be read

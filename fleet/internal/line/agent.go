@@ -222,7 +222,7 @@ func (a *Agent) absorb(now int64) {
 
 // renew gives again what was withdrawn, but is still held, of the newest blocks first, as part of a
 // new block's tenure. Otherwise the new permits would pay that debt, and the request that they are
-// for would wait for the end of a hold. Whoever waits for the old blocks waits for the new one too.
+// for would wait for the end of a hold. A wait for the old blocks is a wait for the new one too.
 func (a *Agent) renew(debt, now int64) {
 	for i := range slices.Backward(a.blocks) {
 		b := &a.blocks[i]

@@ -9,7 +9,7 @@ type Bell struct {
 	call func()
 }
 
-// Init makes b a bell that nobody has rung. call is called by whoever rings it first, and must not
+// Init makes b a bell that nobody has rung. The first to ring it calls call, which must not
 // wait.
 func (b *Bell) Init(call func()) { b.call = call }
 

@@ -236,7 +236,7 @@ func (p *process) watch() {
 func (p *process) reconnect() {
 	p.stream++
 	if !p.opened {
-		return // whoever opens it reads first
+		return // the next to open it reads first
 	}
 	if p.watching && !p.w.restored && p.w.chance(0.5) {
 		p.sent = p.next

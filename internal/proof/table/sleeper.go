@@ -222,7 +222,7 @@ func (t *SleeperTable) says() {
 		Implies(And(t.Timed.V(), Not(t.at(SleepIdle)), Next(t.at(SleepIdle))),
 			And(Not(Next(nud)), Not(Next(t.Flying.V())), Not(Next(t.Timer.V())))))
 
-	t.theorem("no lost wake-up", "Whoever sleeps beside a wake-up has a send there or on its way.",
+	t.theorem("no lost wake-up", "One that sleeps beside a wake-up has a send there or on its way.",
 		Implies(And(t.at(SleepWait, SleepOrWait), t.there()), Less(z, Add(t.Room.V(), t.Sending.V()))))
 	t.theorem("one send", "The channel never holds more than one send.", LessEq(t.Room.V(), Num(1)))
 }
