@@ -1,7 +1,7 @@
 // Command proof proves algorithms of this module for any number of threads, permits and waiters.
 //
 //	go run ./internal/proof              proves everything: under two minutes on two cores
-//	go run ./internal/proof NAME         proves one algorithm
+//	go run ./internal/proof NAME         proves one algorithm; words: 64-bit arithmetic
 //	go run ./internal/proof -print NAME  prints the table of an algorithm, to read with its source
 //	go run ./internal/proof -solver cvc5 asks another solver for the proofs
 //
@@ -63,11 +63,43 @@ func run(solver, show string, quick bool, only []string) error {
 		}
 		ok = ok && good
 	}
+	if len(only) == 0 || slices.Contains(only, "words") {
+		good, err := words(solver)
+		if err != nil {
+			return fmt.Errorf("words: %w", err)
+		}
+		ok = ok && good
+	}
 	fmt.Printf("\n%.1f s in all\n", time.Since(began).Seconds())
 	if !ok {
 		return errOpen
 	}
 	return nil
+}
+
+// words proves what is said of machine words.
+func words(solver string) (ok bool, err error) {
+	s, err := table.Start(solver)
+	if err != nil {
+		return false, err
+	}
+	defer s.Close()
+	fmt.Printf("\nwords of 64 bits\n")
+	ok = true
+	for _, w := range table.Words() {
+		wrong, spent, err := w.Prove(s)
+		switch {
+		case err != nil:
+			return false, fmt.Errorf("%s: %w", w.Name, err)
+		case wrong != "":
+			fmt.Printf("  FAILED  %s: %s\n", w.Name, wrong)
+			ok = false
+		default:
+			fmt.Printf("  proved %5.2f s  %s (%s): %s %d planted defects are refused.\n",
+				spent.Seconds(), w.Name, w.Source, w.Text, len(w.Planted))
+		}
+	}
+	return ok, nil
 }
 
 // algorithm proves one, and prints what it has proved.

@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	proof "github.com/farad-go/farad/internal/proof/table"
+)
+
+// What internal/proof shows of the word, for every value, is of this word: the shift is the same,
+// and at the ends of the range the code reads, takes and gives as the bit-vectors do.
+func TestWordIsTheProvedOne(t *testing.T) {
+	require.EqualValues(t, proof.PermitShift, permitShift)
+	require.EqualValues(t, 1<<permitShift-1, flags)
+	for _, base := range []int64{0, 1, MaxPermits} {
+		for _, avail := range []int64{-MaxPermits, -1, 0, 1, MaxPermits} {
+			for f := range int64(flags + 1) {
+				e := new(Engine).From(base)
+				o := State((avail-base)<<permitShift | f)
+				require.Equal(t, avail, e.free(o))
+				require.EqualValues(t, f, o&flags)
+				for _, to := range []int64{-MaxPermits, 0, MaxPermits} {
+					for _, change := range []func(n int64) bool{
+						func(n int64) bool { return e.Give(o, n) },
+						func(n int64) bool { return e.Take(o, -n) },
+					} {
+						n := to - avail
+						e.word.Store(int64(o))
+						require.True(t, change(n))
+						require.Equal(t, to, e.free(e.Look()))
+						require.EqualValues(t, f, e.Look()&flags)
+					}
+				}
+			}
+		}
+	}
+}
