@@ -157,12 +157,10 @@ func TestALockIsClosedWhileHeldAndRefused(t *testing.T) {
 		f, c := b.join(time.Millisecond)
 		g, _ := b.join(time.Millisecond)
 		p := b.locked(f)
-		got := make(chan error, 1)
-		go func() { got <- b.mutex(g).LockContext(b.ctx) }()
+		got := b.asks(g, time.Hour)
 		time.Sleep(time.Second)
 		c.on(refuse("txn", "get"))
-		waits := make(chan error, 1)
-		go func() { waits <- b.mutex(f).LockContext(b.ctx) }() // so that there is a refusal
+		waits := b.asks(f, time.Hour) // so that there is a refusal
 		time.Sleep(2 * time.Second)
 		b.mutex(f).Close()
 		require.Error(b, <-waits)
@@ -195,8 +193,7 @@ func TestAStreamThatHangsIsLeft(t *testing.T) {
 		n := b.mutex(g)
 		handOver := func(after time.Duration) time.Duration {
 			p := b.locked(f)
-			got := make(chan error, 1)
-			go func() { got <- n.LockTimeout(time.Minute) }()
+			got := b.asks(g, time.Minute)
 			time.Sleep(after)
 			p.Release()
 			began := time.Now()
