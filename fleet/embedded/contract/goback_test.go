@@ -17,8 +17,11 @@ import (
 // from an empty one. What was held is lost. Who waits is served, asks no more than he has to, and
 // is told that tokens are less than they were.
 func TestAnOlderRevision(t *testing.T) {
+	t.Parallel()
+	const ttl = 2 * time.Second
 	for name, empty := range map[string]bool{"of a copy": false, "of an empty disk": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			disk, kept := filepath.Join(dir, "member"), filepath.Join(dir, "copy")
 			s, err := embedded.Start(dir)
@@ -32,7 +35,7 @@ func TestAnOlderRevision(t *testing.T) {
 				s, err = embedded.Start(dir)
 				require.NoError(t, err)
 			}
-			one, two := w.join(), w.join()
+			one, two := w.join(fleet.WithTTL(ttl)), w.join(fleet.WithTTL(ttl))
 			a, b := w.semaphore(one, 1), w.semaphore(two, 1)
 			require.NoError(t, s.Close())
 			require.NoError(t, os.CopyFS(kept, os.DirFS(disk)))

@@ -194,7 +194,7 @@ func TestTryAcquireContextBesideALoss(t *testing.T) {
 // What is asked for once the time of a session has run out is asked for with another lease, also if
 // nobody has noticed yet. The old lease would keep the place until its end, and grant to nobody.
 func TestAnExpiredSessionAsksForNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	const ttl = 20 * time.Second // the clocks are looked at once a second
 	s := w.semaphore(w.join(fleet.WithTTL(ttl)), 1)
 	t.Cleanup(func() { clock.Skew.Store(0) })

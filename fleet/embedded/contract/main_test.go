@@ -3,6 +3,7 @@ package contract
 
 import (
 	"context"
+	"flag"
 	"testing"
 	"time"
 
@@ -15,6 +16,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// The tests wait most of the time: for servers, and for leases to end.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/farad-go/farad/observe.(*monitor).run"))
 }
 
@@ -26,7 +32,14 @@ type world struct {
 	client *clientv3.Client // as an operator uses it
 }
 
+// newWorld starts the world of a test that runs beside others.
 func newWorld(t *testing.T, options ...embedded.Option) *world {
+	t.Parallel()
+	return newWorldAlone(t, options...)
+}
+
+// newWorldAlone is for a test that looks at, or changes, what all tests share.
+func newWorldAlone(t *testing.T, options ...embedded.Option) *world {
 	s, err := embedded.Start("", options...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

@@ -125,7 +125,7 @@ func TestObserved(t *testing.T) {
 func TestObservedAll(t *testing.T) {
 	observe.All(observe.LevelHolders)
 	defer observe.All(observe.LevelOff)
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	f := w.join()
 	m, err := f.Mutex(w.ctx, "leader")
 	require.NoError(t, err)

@@ -93,8 +93,8 @@ func (w *world) use(f *fleet.Fleet, n int) {
 
 // A process that is at rest costs the server the same, however many locks it has used.
 func TestLocksAtRestCostNothing(t *testing.T) {
-	w := newWorld(t)
-	const locks, ttl = 100, 3 * time.Second
+	w := newWorldAlone(t)
+	const locks, ttl = 100, 2 * time.Second
 	f, m := w.metered(fleet.WithTTL(ttl))
 	w.use(f, 1)
 	streams, goroutines := m.streams.Load(), runtime.NumGoroutine()

@@ -41,7 +41,7 @@ func TestPermitsAreSharedByProcesses(t *testing.T) {
 func TestConservation(t *testing.T) {
 	for _, procs := range []int{1, 2, 4, 16} {
 		t.Run(fmt.Sprint(procs), func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorldAlone(t)
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 			const size = 5
 			var held, grants atomic.Int64
@@ -303,7 +303,7 @@ func TestTokensGrow(t *testing.T) {
 }
 
 func TestAcquireAllocatesNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	s := w.semaphore(w.join(), 1)
 	require.NoError(t, s.Acquire(w.ctx, 1))
 	s.Release(1)
