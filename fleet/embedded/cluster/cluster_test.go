@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"flag"
 	"io"
 	"net"
 	"os"
@@ -27,6 +28,11 @@ const (
 
 func TestMain(m *testing.M) {
 	cluster.Main()
+	flag.Parse()
+	// The tests wait most of the time: for elections.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }
 

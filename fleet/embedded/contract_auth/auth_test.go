@@ -4,6 +4,7 @@ package contractauth_test
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,7 +22,14 @@ import (
 	"github.com/farad-go/farad/fleet/embedded"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// The tests wait most of the time: for tokens and leases to end.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	namespace = "billing"
@@ -112,6 +120,7 @@ func joinBy(t *testing.T, client *clientv3.Client, options ...fleet.Option) *fle
 }
 
 func TestRoleOnThePrefixIsEnoughForEverything(t *testing.T) {
+	t.Parallel()
 	s, root := server(t)
 	ctx := patient(t)
 	one, two := join(t, s), join(t, s)
@@ -154,6 +163,7 @@ func TestRoleOnThePrefixIsEnoughForEverything(t *testing.T) {
 }
 
 func TestRoleAllowsNothingElse(t *testing.T) {
+	t.Parallel()
 	s, _ := server(t)
 	ctx := patient(t)
 	for _, other := range []string{"other", namespace + "2", "bill"} {
@@ -165,6 +175,7 @@ func TestRoleAllowsNothingElse(t *testing.T) {
 // A server forgets tokens of its own after a time; others end after a time. A client then logs in
 // again by itself. So it does when somebody changes any user or role.
 func TestPermitsOutliveTheTokensOfTheLogin(t *testing.T) {
+	t.Parallel()
 	key := filepath.Join(t.TempDir(), "key")
 	require.NoError(t, os.WriteFile(key, []byte("a key of at least 32 bytes, for tests only"), 0o600))
 	for kind, configure := range map[string]embedded.Option{

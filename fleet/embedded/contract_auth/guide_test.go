@@ -22,6 +22,7 @@ import (
 // is checked with the packages that it names. The test at the root of the repository leaves these
 // blocks out, because the root does not depend on etcd.
 func TestCodeAboutTheFleetCompiles(t *testing.T) {
+	t.Parallel()
 	const root = "../../../"
 	check := newSnippets(t)
 	block := regexp.MustCompile("(?s)```go\n(.*?)```")

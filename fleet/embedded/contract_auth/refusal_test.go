@@ -36,6 +36,7 @@ const (
 // Whoever waits for what etcd refuses is told so, with etcd's error. What is held stays held, and
 // once etcd allows it again all goes on.
 func TestRefusedRequestsEnd(t *testing.T) {
+	t.Parallel()
 	for prefix, tooLarge := range map[string]error{ // what it may read, and so what it learns
 		all:          fleet.ErrTooLarge,
 		"elsewhere/": rpctypes.ErrPermissionDenied,
@@ -90,6 +91,7 @@ func TestRefusedRequestsEnd(t *testing.T) {
 
 // What cannot be returned because etcd refuses it does not keep Close, and Status tells.
 func TestRefusedReturns(t *testing.T) {
+	t.Parallel()
 	s, root := server(t)
 	ctx := patient(t)
 	one, err := fleet.New(ctx, login(t, s, user, password), namespace, fleet.WithTTL(2*time.Second))
@@ -139,6 +141,7 @@ func (c *counted) Grant(ctx context.Context, ttl int64) (*clientv3.LeaseGrantRes
 // A process that may not say that it is a member gets no lease, now and then asks for one, and
 // leaves none behind.
 func TestRefusedMembers(t *testing.T) {
+	t.Parallel()
 	s, root := server(t)
 	ctx := patient(t)
 	client := login(t, s, user, password)
@@ -182,6 +185,7 @@ func TestRefusedMembers(t *testing.T) {
 
 // A password that is not what it was, and authentication where there was none, are refusals, too.
 func TestRefusedLogins(t *testing.T) {
+	t.Parallel()
 	s, root := server(t)
 	ctx := patient(t)
 	_, err := root.AuthDisable(ctx)

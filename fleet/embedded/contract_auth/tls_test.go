@@ -123,6 +123,7 @@ func (a *authority) secure() (endpoint string) {
 // With TLS a client is the user that its certificate names, and needs no password. What others may
 // not do they may not do here either.
 func TestClientCertificates(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	endpoint := a.secure()
 	ctx := patient(t)
@@ -173,6 +174,7 @@ func handOver(t *testing.T, one, two *fleet.Fleet) {
 
 // Clients whose keys are in a namespace of etcd's client work, and those of two do not meet.
 func TestNamespacesOfTheClient(t *testing.T) {
+	t.Parallel()
 	s, root := server(t)
 	_, err := root.AuthDisable(patient(t))
 	require.NoError(t, err)
