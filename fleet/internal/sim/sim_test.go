@@ -3,6 +3,7 @@ package sim
 import (
 	"flag"
 	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,12 @@ import (
 )
 
 var only = flag.Int("seed", -1, "run this seed alone, and print its schedule")
+
+// Worlds are small and end soon: most of the time of the collector would be for nothing.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(1600)
+	os.Exit(m.Run())
+}
 
 // TestSeeds runs random worlds. A seed that fails prints its schedule.
 func TestSeeds(t *testing.T) {
@@ -122,7 +129,6 @@ func TestFairAndCheap(t *testing.T) {
 	}
 }
 
-// TestMoreEntriesThanATransactionTakes: goroutines that acquire one after the other make an entry
 // TestMoreEntriesThanATransactionTakes: of goroutines that acquire one after the other each makes
 // an entry, if a transaction has no room to merge some. All come back, for a newcomer who wants
 // everything and when the process leaves.
