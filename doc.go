@@ -15,6 +15,7 @@
 //	limit              adaptive concurrency limits
 //	limit/httplimit    limits around HTTP handlers and transports
 //	observe            which goroutines hold locks, and which ones wait, in a running program
+//	observe/series     time series of what observe shows, for exporters of metrics
 //	runtime            package rt: an executor of tasks that wait for all these
 //	runtime/antspool   a pool of ants behind a semaphore
 //	twa                a semaphore and a mutex on tickets and a waiting array

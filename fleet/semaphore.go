@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/farad-go/farad/internal/engine"
+	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -25,7 +25,7 @@ type Permits interface {
 }
 
 // MaxPermits is the largest size.
-const MaxPermits = engine.MaxPermits
+const MaxPermits = semaphore.MaxPermits
 
 // A Semaphore is a counting semaphore that all processes of a fleet share. Its methods are those of
 // the semaphore of package sync/semaphore, with the same promises, and those that ask the fleet

@@ -3,10 +3,10 @@ package grpclimit
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 
-	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/limit"
 )
 
@@ -56,7 +56,7 @@ func StreamClientInterceptor(l *limit.Limiter, opts ...Option) grpc.StreamClient
 		if err != nil {
 			return nil, err
 		}
-		var over xsync.Uint32 // 1, once somebody ends the permit
+		var over atomic.Uint32 // 1, once somebody ends the permit
 		failed := true
 		defer func() {
 			if failed && over.CompareAndSwap(0, 1) { // by a panic: what finishes later is no result

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/farad-go/farad/limit"
-	"github.com/farad-go/farad/limit/internal/admit"
 )
 
 // A Call is one that wants permits.
@@ -126,15 +125,33 @@ func (o *options) wait(ctx context.Context, c Call) (*limit.Permit, error) {
 	if n == 0 {
 		return nil, nil //nolint:nilnil // a nil permit holds nothing
 	}
-	request := admit.Request{N: n, Longest: o.longest}
-	if o.tenant != nil {
-		request.Tenant, request.Named = o.tenant(ctx, c), true
-	}
-	p, err := admit.Wait(ctx, o.limiter, request)
+	p, err := o.acquire(ctx, c, n)
 	if err != nil {
 		return nil, o.refuse(ctx, err)
 	}
 	return p, nil
+}
+
+// acquire waits until ctx ends or the longest wait is over. The end of that is a deadline for the
+// semaphore, like one of ctx. If it passes first the error is [context.DeadlineExceeded], and ctx
+// has not ended.
+func (o *options) acquire(ctx context.Context, c Call, n int64) (*limit.Permit, error) {
+	var tenant any
+	if o.tenant != nil {
+		tenant = o.tenant(ctx, c)
+	}
+	if o.longest > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.longest)
+		defer cancel()
+	}
+	if o.tenant == nil {
+		return o.limiter.Acquire(ctx, n)
+	}
+	if err := o.limiter.Semaphore().As(tenant).Acquire(ctx, n); err != nil {
+		return nil, err
+	}
+	return o.limiter.Start(n), nil
 }
 
 // finish ends the permit of c, if it needed one.

@@ -42,7 +42,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/farad-go/farad/observe"
-	"github.com/farad-go/farad/observe/internal/series"
+	"github.com/farad-go/farad/observe/series"
 )
 
 // scale is that of observe.Histogram: four buckets for each power of two.

@@ -34,7 +34,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/farad-go/farad/observe"
-	"github.com/farad-go/farad/observe/internal/series"
+	"github.com/farad-go/farad/observe/series"
 )
 
 // schema is that of observe.Histogram: four buckets for each power of two.

@@ -1,5 +1,6 @@
-// Package admit is what the adapters of limiters have in common: how a request waits for its
-// permits, and when one that has been refused may come again.
+// Package admit is how a request waits for its permits, and when one that has been refused may come
+// again. The module grpclimit has the same of its own: a module imports only public packages of
+// others, so that versions that differ fit.
 package admit
 
 import (

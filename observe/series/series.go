@@ -1,4 +1,7 @@
-// Package series makes time series of snapshots, for the exporters of metrics.
+// Package series makes time series of the snapshots of package observe, for exporters of metrics.
+// The modules observe/prometheus and observe/otel are built on it.
+//
+// It is experimental: see docs/policy.md.
 package series
 
 import (
