@@ -62,6 +62,10 @@ mutants: ## all mutants of engine, waiters, waiting array and locks (many hours)
 lint: ## golangci-lint, all modules; then go vet, go.mod and forge files, rows
 	@$(CHECK) lint vet
 
+.PHONY: api
+api: ## write api/*.txt, the list of what programs can use, after a change of the API
+	@go -C tools run ./api -write
+
 .PHONY: fmt
 fmt: ## format the code: gofumpt and gci
 	$(TOOL) golangci-lint fmt ./...
