@@ -66,6 +66,14 @@ lint: ## golangci-lint, all modules; then go vet, go.mod and forge files, rows
 api: ## write api/*.txt, the list of what programs can use, after a change of the API
 	@go -C tools run ./api -write
 
+.PHONY: rehearse
+rehearse: ## pack each module that ships, and install it from outside of the repository
+	@$(CHECK) release
+
+.PHONY: release
+release: ## make the release VERSION as far as its tags, in a copy
+	@go -C tools run ./release -prepare $(VERSION) $(ARGS)
+
 .PHONY: fmt
 fmt: ## format the code: gofumpt and gci
 	$(TOOL) golangci-lint fmt ./...

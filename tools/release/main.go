@@ -5,12 +5,20 @@
 //	go -C tools run ./release -mixed     # besides, versions of modules that differ
 //	go -C tools run ./release -examples  # besides, the examples of each module, from its package
 //	go -C tools run ./release -cold      # besides, how long each build takes from an empty cache
+//	go -C tools run ./release -keep      # and leave the proxy and the consumers there
+//	go -C tools run ./release -prepare v0.1.0
+//
+// The last makes a release as far as its tags, in a clone: versions in all modules in lock step,
+// the section of the changelog, the rehearsal, the notes with its figures, and the commands
+// that tag. It refuses if the tree is dirty, nothing is unreleased in the
+// changelog, the API has changed in a way that docs/policy.md does not allow the version, or a row
+// of docs/nightly.md is not of this tree; -unchecked passes over the last.
 //
 // A replacement in a go.mod file counts in the main module only, and the packages of a working tree
 // are not those of a tag. So only an installation from outside shows whether one works. Nothing is
 // tagged or published. What is packed is the commit HEAD.
 //
-// Read this file first, then pack.go and consumer.go.
+// Read this file first, then pack.go, consumer.go and prepare.go.
 package main
 
 import (
@@ -18,79 +26,106 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/farad-go/farad/tools/internal/repo"
 )
-
-// shipped are the folders of the modules that a release tags, in the order of their tags: a module
-// comes after those that it requires.
-var shipped = []string{".", "limit/grpclimit", "observe/otel", "observe/prometheus", "fleet", "fleet/embedded"}
 
 // options are the flags.
 type options struct {
 	only                  string
 	mixed, examples, cold bool
+	keep                  bool
+	unchecked             bool
 }
 
 func main() {
 	var opt options
-	flag.StringVar(&opt.only, "run", "", "only consumers whose name contains `text`")
+	flag.StringVar(&opt.only, "run", "", "only consumers whose name matches `regexp`")
 	flag.BoolVar(&opt.mixed, "mixed", false, "install modules of versions that differ, too")
 	flag.BoolVar(&opt.examples, "examples", false, "run the examples of each module from its package, too")
 	flag.BoolVar(&opt.cold, "cold", false, "measure builds from an empty cache: a minute for each consumer")
+	flag.BoolVar(&opt.keep, "keep", false, "leave the folder with the proxy and the consumers, and print its name")
+	version := flag.String("prepare", "", "make the release of this `version` as far as its tags")
+	flag.BoolVar(&opt.unchecked, "unchecked", false, "prepare whatever the nightly checks have found")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := rehearse(ctx, opt); err != nil {
+	if err := inFolder(ctx, *version, opt); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-func rehearse(ctx context.Context, opt options) (err error) {
+// inFolder makes a folder, and rehearses or prepares a release there. What was prepared stays.
+func inFolder(ctx context.Context, version string, opt options) (err error) {
 	if err := repo.Enter(); err != nil {
-		return err
-	}
-	version, err := requiredVersion(shipped)
-	if err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "farad-release-")
 	if err != nil {
 		return err
 	}
-	w, err := newWorld(ctx, dir)
-	if err != nil {
-		return errors.Join(err, os.RemoveAll(dir))
+	if opt.keep {
+		fmt.Println(dir)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	clone := filepath.Join(dir, "clone") // of what is committed, and no worktree: zip wants a repository
-	if out, err := exec.CommandContext(ctx, "git", "clone", "-q", ".", clone).CombinedOutput(); err != nil {
-		return fmt.Errorf("git clone: %w\n%s", err, out)
+	defer func() {
+		if !opt.keep && (version == "" || err != nil) {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	if version != "" {
+		return prepare(ctx, version, dir, opt)
+	}
+	return rehearse(ctx, dir, opt, os.Stdout)
+}
+
+// rehearse installs what the commit HEAD of the working directory would release, in dir. It writes
+// the costs to table.
+func rehearse(ctx context.Context, dir string, opt options, table io.Writer) error {
+	only, err := regexp.Compile(opt.only)
+	if err != nil {
+		return err
+	}
+	w, err := newWorld(ctx, filepath.Join(dir, "rehearsal"))
+	if err != nil {
+		return err
+	}
+	clone := filepath.Join(w.dir, "clone") // of what is committed, and no worktree: zip wants a repository
+	if _, err := run(ctx, ".", "git", "clone", "-q", ".", clone); err != nil {
+		return err
+	}
+	version, err := requiredVersion(clone, repo.Shipped)
+	if err != nil {
+		return err
 	}
 	next := nextPatch(version)
-	for _, folder := range shipped {
+	for _, folder := range repo.Shipped {
 		if err := pack(w.proxy, clone, folder, version, next); err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
 	}
-	fmt.Printf("packed %d modules as %s, and the same again as %s\n\n", len(shipped), version, next)
+	fmt.Printf("packed %d modules as %s, and the same again as %s\n\n", len(repo.Shipped), version, next)
 
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	out := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "consumer\tgo.mod\tgo.sum\tvendored lines\tbinary, kB\tcold build")
 	var failed []string
 	installed := 0
 	for _, c := range consumers(version, next, opt.mixed) {
-		if !strings.Contains(c.name, opt.only) {
+		if !only.MatchString(c.name) {
 			continue
 		}
+		began := time.Now()
 		cost, err := c.install(ctx, w, opt)
+		fmt.Fprintf(os.Stderr, "%s: %.0f s\n", c.name, time.Since(began).Seconds())
 		if err != nil {
 			failed = append(failed, c.name)
 			fmt.Fprintf(out, "%s\tFAILED\n", c.name)
@@ -107,7 +142,7 @@ func rehearse(ctx context.Context, opt options) (err error) {
 	case len(failed) > 0:
 		return fmt.Errorf("%d of %d failed: %s", len(failed), installed+len(failed), strings.Join(failed, ", "))
 	case installed == 0:
-		return fmt.Errorf("no consumer has %q in its name", opt.only)
+		return fmt.Errorf("no consumer has a name that matches %q", opt.only)
 	}
 	return nil
 }
@@ -122,6 +157,9 @@ type world struct {
 
 func newWorld(ctx context.Context, dir string) (*world, error) {
 	w := &world{dir: dir, proxy: filepath.Join(dir, "proxy")}
+	if err := os.MkdirAll(w.proxy, 0o755); err != nil {
+		return nil, err
+	}
 	known, err := goEnv(ctx, "GOMODCACHE")
 	if err != nil {
 		return nil, err
@@ -135,7 +173,9 @@ func newWorld(ctx context.Context, dir string) (*world, error) {
 	proxies := []string{"file://" + filepath.ToSlash(w.proxy), downloaded, others}
 	w.env = append(os.Environ(),
 		"GOPROXY="+strings.Join(proxies, ","),
-		"GONOPROXY=none", "GOPRIVATE=", "GOSUMDB=off", // the packages are in no database
+		// With GONOPROXY=none the go command looks without a proxy first. It finds the root in
+		// the cache if another consumer asked for it, and no proxy for a module below it.
+		"GOENV=off", "GONOPROXY=", "GOPRIVATE=", "GOSUMDB=off", // the packages are in no database
 		"GOMODCACHE="+filepath.Join(dir, "mod"), "GOFLAGS=-modcacherw", "GOWORK=off")
 	return w, nil
 }

@@ -19,16 +19,26 @@ import (
 // pathOf returns the path of the module in a folder.
 func pathOf(folder string) string { return path.Join(repo.Module, folder) }
 
+// isOwn reports whether a module is one of this repository.
+func isOwn(module string) bool {
+	return module == repo.Module || strings.HasPrefix(module, repo.Module+"/")
+}
+
+// readMod reads a go.mod file.
+func readMod(name string) (*modfile.File, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return modfile.Parse(name, text, nil)
+}
+
 // requiredVersion returns the version of this repository's modules that the modules in the folders
-// require of each other. All are released together, so there is one.
-func requiredVersion(folders []string) (version string, err error) {
+// below root require of each other. All are released together, so there is one.
+func requiredVersion(root string, folders []string) (version string, err error) {
 	for _, folder := range folders {
-		name := filepath.Join(folder, "go.mod")
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return "", err
-		}
-		f, err := modfile.Parse(name, text, nil)
+		name := filepath.Join(root, folder, "go.mod")
+		f, err := readMod(name)
 		if err != nil {
 			return "", err
 		}
@@ -36,8 +46,8 @@ func requiredVersion(folders []string) (version string, err error) {
 			return "", fmt.Errorf("%s is of the module %s", name, f.Module.Mod.Path)
 		}
 		for _, r := range f.Require {
-			switch own := r.Mod.Path == repo.Module || strings.HasPrefix(r.Mod.Path, repo.Module+"/"); {
-			case !own:
+			switch {
+			case !isOwn(r.Mod.Path):
 			case version == "":
 				version = r.Mod.Version
 			case r.Mod.Version != version:
