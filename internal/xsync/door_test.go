@@ -53,6 +53,7 @@ var exceptions = []exception{
 		"a panic of the handler ends the program, where nothing recovers from it; no scenario goes there",
 	},
 	{"runtime/panics.go", "select", "the same: until the program has ended"},
+	{"limit/grpclimit/client.go", `import "sync/atomic"`, "a module of its own, without a scenario; it has no insides of this one"},
 	{"waiter/context.go", "runtime.AddCleanup", "the same for a context that is dropped"},
 }
 
