@@ -220,6 +220,9 @@ func compileSamples(t *testing.T) map[string]map[string]string {
 // compile returns the assembly of packages of this module, each by its import path.
 func compile(t *testing.T, overlay string, pkgs ...string) map[string]string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("runs the go command")
+	}
 	tool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("no go tool here, and so no compiler to ask")

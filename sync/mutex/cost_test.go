@@ -3,7 +3,6 @@
 package mutex_test
 
 import (
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -64,13 +63,12 @@ func TestFastPathsAreInlined(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 4 {
 		t.Skip("64-bit atomics are calls on 32-bit machines")
 	}
-	out, err := exec.Command("go", "build", "-gcflags=-m", "github.com/farad-go/farad/sync/mutex").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	out := locktest.GoTool(t, "build", "-gcflags=-m", "./sync/mutex")
 	for _, f := range []string{"Lock", "TryLock", "Unlock"} {
-		require.True(t, strings.Contains(string(out), "can inline (*Mutex)."+f), "%s is not inlined:\n%s", f, out)
+		require.True(t, strings.Contains(out, "can inline (*Mutex)."+f), "%s is not inlined:\n%s", f, out)
 		require.True(
 			t,
-			strings.Contains(string(out), "can inline (*Word)."+f),
+			strings.Contains(out, "can inline (*Word)."+f),
 			"%s of a Word is not inlined:\n%s",
 			f,
 			out,
