@@ -143,9 +143,10 @@ func TestRequestsWithoutATenant(t *testing.T) {
 // All ways to ask for a tenant.
 func TestEveryRequestHasATenant(t *testing.T) {
 	s := semaphore.New(2, semaphore.WithShares(nil))
-	require.NoError(t, s.As("A").Acquire(bg, 1))
+	require.True(t, s.As("A").TryAcquire(1))
 	p, err := s.As("A").AcquirePermit(bg, 1)
 	require.NoError(t, err)
+	require.False(t, s.As("B").TryAcquire(1))
 	require.ErrorIs(t, s.As("A").AcquireTimeout(time.Microsecond, 1), context.DeadlineExceeded)
 	none, err := s.As("A").AcquirePermit(bg, 3)
 	require.ErrorIs(t, err, semaphore.ErrTooLarge)
