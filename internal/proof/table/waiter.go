@@ -311,7 +311,8 @@ func (t *WaiterTable) start() {
 	}{
 		{
 			"Start", StartFields, StartStore, StartQueue, FinishFields, FinishStore, OwnerIdle,
-			t.With.V(), t.waits(), []Update{t.res(1)},
+			t.With.V(), t.waits(),
+			[]Update{t.res(1)},
 		},
 		{"Done", DoneFields, DoneArm, DoneQueue, DoneFinish, DoneFinished, ChanLook, Is(false), nil, nil},
 	} {
