@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"container/heap"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -80,7 +81,7 @@ func newWorld(c Config, trace bool) *world {
 
 func (w *world) run() Result {
 	for w.failure == "" && len(w.events) > 0 {
-		e := w.events.pop()
+		e := heap.Pop(&w.events).(event)
 		w.now = e.at
 		w.result.Steps++
 		e.do()
@@ -95,49 +96,25 @@ type event struct {
 	do      func()
 }
 
-func (e *event) before(o *event) bool {
-	return e.at < o.at || e.at == o.at && e.nth < o.nth
-}
-
-// events is a heap: container/heap would allocate for each event.
 type events []event
 
-func (h *events) push(e event) {
-	*h = append(*h, e)
-	all := *h
-	for i := len(all) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !all[i].before(&all[up]) {
-			break
-		}
-		all[i], all[up] = all[up], all[i]
-		i = up
-	}
+func (h events) Len() int { return len(h) }
+func (h events) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].nth < h[j].nth
 }
-
-func (h *events) pop() event {
-	all := *h
-	first, last := all[0], len(all)-1
-	all[0], all[last] = all[last], event{}
-	all = all[:last]
-	*h = all
-	for i := 0; ; {
-		down := 2*i + 1
-		if down+1 < last && all[down+1].before(&all[down]) {
-			down++
-		}
-		if down >= last || !all[down].before(&all[i]) {
-			return first
-		}
-		all[i], all[down] = all[down], all[i]
-		i = down
-	}
+func (h events) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *events) Push(x any)   { *h = append(*h, x.(event)) }
+func (h *events) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	*h = (*h)[:last]
+	return e
 }
 
 // after lets do happen d ns from now.
 func (w *world) after(d int64, do func()) {
 	w.nth++
-	w.events.push(event{w.now + max(d, 0), w.nth, do})
+	heap.Push(&w.events, event{w.now + max(d, 0), w.nth, do})
 }
 
 func (w *world) fail(format string, args ...any) {
