@@ -131,8 +131,7 @@ func (m *Mutex) lock(until waiter.Limit) error {
 	}
 	r := m.record()
 	if m.try(rwWriter, false) {
-		r.Took(1, false)
-		m.holds(r)
+		took(m, r, rwWriter)
 		return nil
 	}
 	return waitObserved(m, r, rwWriter, until)

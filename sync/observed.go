@@ -40,7 +40,7 @@ type observable interface {
 	// permits says of how many permits the record of a hold is, and whether others may share it.
 	permits(hold int64) (n int64, shared bool)
 
-	// holds is called by one of whom r has just been told that he holds the lock.
+	// holds is called by a goroutine whose hold has just been recorded in r.
 	holds(r *observed.Record)
 
 	// isAdmitted is asked by a holder, of a lock that may be without its bit. It reports whether he
@@ -61,6 +61,12 @@ func waitObserved(l observable, r *observed.Record, hold int64, until waiter.Lim
 	return err
 }
 
+// took records a hold that has not had to wait.
+func took(l observable, r *observed.Record, hold int64) {
+	r.Took(l.permits(hold))
+	l.holds(r)
+}
+
 // recordWait says how a wait has ended.
 func recordWait(l observable, r *observed.Record, w observed.Wait, err error) {
 	w.End(err)
@@ -79,17 +85,16 @@ func recordWait(l observable, r *observed.Record, w observed.Wait, err error) {
 //nolint:revive // the context comes last, as in what it calls
 func lockContextObserved(l observable, hold int64, ctx context.Context) (err error) {
 	r := l.record()
-	n, shared := l.permits(hold)
 	if l.try(hold, false) {
 		if err = waiter.Keep(ctx, taken{l}, hold); err == nil {
-			r.Took(n, shared)
-			l.holds(r)
+			took(l, r, hold)
 		} else {
 			r.FailedWith(err)
 		}
 		return err
 	}
 	until := waiter.UntilDone(ctx)
+	n, shared := l.permits(hold)
 	w := r.Begin(n, shared, until.MayEnd())
 	err = context.Canceled // should the context panic
 	defer func() { recordWait(l, r, w, err) }()
@@ -103,8 +108,7 @@ func lockContextObserved(l observable, hold int64, ctx context.Context) (err err
 func tryObserved(l observable, hold int64) bool {
 	ok := l.try(hold, false)
 	if r := l.record(); ok {
-		r.Took(l.permits(hold))
-		l.holds(r)
+		took(l, r, hold)
 	} else {
 		r.Failed(observed.Tried)
 	}
@@ -202,7 +206,7 @@ func (l *RWMutex) mayBeObserved() bool {
 // rwSize is how many readers there may be. A writer counts for all of them.
 const rwSize = 1<<31 - 1
 
-func (l *RWMutex) holds(*observed.Record) {} // who tells has seen the bit
+func (l *RWMutex) holds(*observed.Record) {} // its record is found by the bit only
 
 func (l *RWMutex) isAdmitted() bool { return false }
 

@@ -197,7 +197,7 @@ func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
 	}
 	r := l.record()
 	if l.try(hold, false) {
-		r.Took(l.permits(hold))
+		took(l, r, hold)
 		return nil
 	}
 	return waitObserved(l, r, hold, until)

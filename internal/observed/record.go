@@ -453,9 +453,9 @@ func (r *Record) Renewed(passed int64, watched, crowded bool) {
 	}
 }
 
-// Marked is told by a holder of a lock that finds its record though O is clear, whose hold it
-// may have. Watched is O. His release is told only if O is set, and at [Holders] it has to be. The
-// level rises before O is set. In between Marked sets it.
+// Marked is called by a holder whose hold has just been recorded, of a lock that finds its record
+// even while O is clear. Watched is O. At [Holders] a release has to be recorded, and it is only if
+// O is set. The level rises before O is set. In between Marked sets it.
 func (r *Record) Marked(watched bool) {
 	if !watched && r.Level() == Holders {
 		r.agree()
