@@ -2,9 +2,9 @@ package fleet
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/farad-go/farad/fleet/fence"
+	"github.com/farad-go/farad/internal/xsync"
 )
 
 // A Permit is a handle to permits that are held, and tells whether they still can be relied on. Its
@@ -14,7 +14,7 @@ import (
 // methods at a time. A Permit must not be copied.
 type Permit struct {
 	t     *tenancy
-	n     atomic.Int64
+	n     xsync.Int64
 	token fence.Token
 }
 

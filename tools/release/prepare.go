@@ -166,7 +166,7 @@ func setVersion(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range strings.Fields(files) {
+	for name := range strings.FieldsSeq(files) {
 		f, err := readMod(name)
 		if err != nil {
 			return err
@@ -233,8 +233,7 @@ func run(ctx context.Context, dir, name string, args ...string) (string, error) 
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
-		var failed *exec.ExitError
-		if errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 			err = fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, failed.Stderr)
 		}
 	}
