@@ -321,20 +321,36 @@ func (d *driver) ask(ctx context.Context, t *tenancy, n int64) error {
 	var f waiter.Future
 	f.Init(t, n)
 	defer f.Cancel() // gives up, or gives back what was not taken
-	asked := make(chan struct{})
-	if !f.Poll(nil) {
-		d.post(func(in *inbox) { in.rounds = append(in.rounds, asked) })
-		select {
-		case <-asked:
-			if err := d.awaitIdle(ctx, t, &f); err != nil {
-				return err
-			}
-		case <-d.done:
-		case <-ctx.Done():
-			return ctx.Err()
+	given := t.Given()
+	if f.Poll(nil) {
+		return f.Err()
+	}
+	if err := d.round(ctx); err != nil {
+		return err
+	}
+	if err := d.awaitIdle(ctx, t, &f); err != nil {
+		return err
+	}
+	// What has come meanwhile the driver may still be handing out. It has done so by its next turn.
+	if !f.Complete() && t.Given() > given {
+		if err := d.round(ctx); err != nil {
+			return err
 		}
 	}
 	return f.Err()
+}
+
+// round waits until the driver has asked the server for what is wanted, if there is anything.
+func (d *driver) round(ctx context.Context) error {
+	asked := make(chan struct{})
+	d.post(func(in *inbox) { in.rounds = append(in.rounds, asked) })
+	select {
+	case <-asked:
+	case <-d.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
 }
 
 // awaitIdle waits for what other processes have idle: they return it once they see that somebody
