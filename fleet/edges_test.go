@@ -32,8 +32,8 @@ func TestATryGetsWhatIsIdleElsewhere(t *testing.T) {
 			f, _ := b.join(trip)
 			g, _ := b.join(trip)
 			m, n := b.mutex(f), b.mutex(g)
-			// A driver looks at the line once in lookEvery. It has done so now, and what it has asked
-			// for has been answered.
+			// A driver looks at the line once in lookEvery. It has done so now, and what it has
+			// asked for has been answered.
 			settle := func() {
 				time.Sleep(lookEvery + 2*trip)
 				synctest.Wait()
