@@ -42,9 +42,13 @@ func switching(t *testing.T, locks ...any) (end func()) {
 			runtime.Gosched()
 		}
 	})
-	return func() {
+	stop := std.OnceFunc(func() {
 		close(done)
 		toggler.Wait()
+	})
+	t.Cleanup(stop) // also if the test fails before its end
+	return func() {
+		stop()
 		for _, l := range locks {
 			s := observedtest.Watch(t, l, observed.Holders)()
 			require.Empty(t, s.Holders)
@@ -92,7 +96,8 @@ func (l rudeLock) Unlock() {
 type store struct {
 	*Cond
 	look, change Locker
-	items, left  atomic.Int64 // left: of the round
+	items, left  atomic.Int64  // left: of the round
+	sold         chan struct{} // A value comes when none is left.
 }
 
 // take takes an item, if there is one, for who looks.
@@ -100,12 +105,21 @@ func (s *store) take() bool {
 	for n := s.items.Load(); n > 0; n = s.items.Load() {
 		if s.items.CompareAndSwap(n, n-1) {
 			if s.left.Add(-1) == 0 {
-				s.Broadcast()
+				s.sold <- struct{}{}
 			}
 			return true
 		}
 	}
 	return false
+}
+
+// closes ends the waits of a round in which no item is left. Who looks may have seen one before, if
+// the lock has readers, and not wait yet: so it locks the change out.
+func (s *store) closes() {
+	<-s.sold
+	s.change.Lock()
+	s.Broadcast()
+	s.change.Unlock()
 }
 
 // steady takes items until none is left. It comes back if its wait ends in the lock.
@@ -169,7 +183,11 @@ func TestCondUnderAttack(t *testing.T) {
 				look, change := create()
 				var stores [2]*store
 				for i := range stores {
-					stores[i] = &store{Cond: NewCond(rudeLock{look}), look: look, change: change}
+					stores[i] = &store{
+						Cond: NewCond(rudeLock{look}),
+						look: look, change: change,
+						sold: make(chan struct{}, 1),
+					}
 				}
 				end := switching(t, stores[0].Cond, stores[1].Cond)
 				for range locktest.Scaled(2000) {
@@ -179,6 +197,7 @@ func TestCondUnderAttack(t *testing.T) {
 					var all std.WaitGroup
 					for _, s := range stores {
 						all.Go(s.steady)
+						all.Go(s.closes)
 						all.Go(s.hasty)
 						all.Go(s.hasty)
 						all.Go(func() {

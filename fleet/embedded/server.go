@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 )
 
 // The election timeout decides on the least TTL of a lease, which is 1.5 times as long, rounded
@@ -28,11 +29,41 @@ const maxSocketPath = 103
 // a Unix socket, which only the user of this process can open.
 type Server struct {
 	etcd     *embed.Etcd
+	clients  clients
 	lock     *fileutil.LockedFile
 	endpoint string
 	remove   []string // directories that Close removes
 	close    sync.Once
 	err      error // of Close
+}
+
+// clients ends what clients have under way. Otherwise etcd's Close may wait five seconds for
+// watches and renewals: it stops its gRPC server gracefully, unless the listener happens to end
+// first.
+type clients struct {
+	mu      sync.Mutex
+	servers []*grpc.Server
+}
+
+// register returns a function for etcd that calls f, if there is one, and keeps the server. etcd
+// calls it in a goroutine that serves, maybe after Start.
+func (c *clients) register(f func(*grpc.Server)) func(*grpc.Server) {
+	return func(server *grpc.Server) {
+		if f != nil {
+			f(server)
+		}
+		c.mu.Lock()
+		c.servers = append(c.servers, server)
+		c.mu.Unlock()
+	}
+}
+
+func (c *clients) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.servers {
+		s.Stop()
+	}
 }
 
 // An Option changes how Start starts a server.
@@ -93,6 +124,7 @@ func Start(dir string, options ...Option) (s *Server, err error) {
 	for _, o := range options {
 		o(c)
 	}
+	c.ServiceRegister = s.clients.register(c.ServiceRegister)
 	if s.etcd, err = embed.StartEtcd(c); err != nil {
 		return s, err
 	}
@@ -128,6 +160,7 @@ func (s *Server) Client() (*clientv3.Client, error) {
 func (s *Server) Close() error {
 	s.close.Do(func() {
 		if s.etcd != nil {
+			s.clients.stop()
 			s.etcd.Close()
 		}
 		if s.lock != nil {

@@ -88,7 +88,7 @@ func TestLeaseOfTwoSecondsEnds(t *testing.T) {
 	}, patience, 20*time.Millisecond)
 }
 
-// It would wait more than five seconds.
+// It would wait more than five seconds, some of the times.
 func TestCloseDoesNotWaitForWatchesAndRenewals(t *testing.T) {
 	server, client := start(t, "")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -102,7 +102,7 @@ func TestCloseDoesNotWaitForWatchesAndRenewals(t *testing.T) {
 	<-renewals
 	began := time.Now()
 	require.NoError(t, server.Close())
-	require.Less(t, time.Since(began), 4*time.Second)
+	require.Less(t, time.Since(began), 5*time.Second)
 }
 
 func TestEtcdIsQuietUnlessAsked(t *testing.T) {
