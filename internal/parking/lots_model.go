@@ -2,6 +2,8 @@
 
 package parking
 
+import "github.com/farad-go/farad/internal/xsync"
+
 // lots has one bucket, so all sleepers meet there.
 var lots = New(1)
 
@@ -10,3 +12,6 @@ func Default() *Table { return lots }
 
 // handoffAfter is as small as can be.
 const handoffAfter = 1
+
+// Mutex returns the lock of the bucket of l: it is for checks that follow the code step by step.
+func (l Line) Mutex() *xsync.Mutex { return &l.b.mu }

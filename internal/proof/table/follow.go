@@ -70,21 +70,37 @@ func (f *Follower) Keep(ok func(s *State) bool) {
 func (f *Follower) Others(v *Move) {
 	for i := range f.Members {
 		s := &f.Members[i]
-		t := s.State
-		f.m.forget(&t)
-		if !v.Inside && f.m.T.TPC != nil {
-			t.Set(f.m.T.TPC, int(v.From))
-		}
-		for _, x := range v.vars {
-			t.scalars[x.slot] = int16(x.value)
-		}
-		var next State
-		if !f.m.step(v.p, &t, &next) {
+		next, ok := f.moved(v, &s.State)
+		if !ok {
 			panic("a move that another state of the follower does not allow: " + v.Name)
 		}
-		f.m.restore(&next, &s.State)
 		s.State = next
 	}
+}
+
+// Allow reports whether another thread can make a move, wherever the code may be.
+func (f *Follower) Allow(v *Move) bool {
+	for i := range f.Members {
+		if _, ok := f.moved(v, &f.Members[i].State); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// moved returns where a move leads from s, if it is possible.
+func (f *Follower) moved(v *Move, s *State) (next State, ok bool) {
+	t := *s
+	f.m.forget(&t)
+	if !v.Inside && f.m.T.TPC != nil {
+		t.Set(f.m.T.TPC, int(v.From))
+	}
+	for _, x := range v.vars {
+		t.scalars[x.slot] = int16(x.value)
+	}
+	ok = f.m.step(v.p, &t, &next)
+	f.m.restore(&next, s)
+	return next, ok
 }
 
 // Took adds the steps that the code has taken to a set.

@@ -1,5 +1,7 @@
 package table
 
+import "slices"
+
 // A Move is a step with a choice of the variables of the thread that makes it.
 type Move struct {
 	*Step
@@ -9,6 +11,9 @@ type Move struct {
 }
 
 type setting struct{ slot, value int }
+
+// Is reports whether the move depends on v, and v has that value.
+func (v *Move) Is(x *Var, value int) bool { return slices.Contains(v.vars, setting{x.slot, value}) }
 
 // Domain says which values of a thread's variable are tried: some, or the value of another
 // variable. A variable that has none is 0.

@@ -61,6 +61,12 @@ func TestRunsKeepWhatIsProved(t *testing.T) {
 	r := NewMachine(w.Table, 1).Reach([]State{w.First()}, 100_000, func(*Step) bool { return true })
 	assert.Empty(t, r.Bad)
 	assert.Less(t, r.States, 100_000, "the table of a node is finite")
+	mutex := Mutex()
+	for futures := range 3 {
+		first := mutex.First(2, 3, futures)
+		r := NewMachine(mutex.Table, 3).Reach([]State{first}, 20_000, func(*Step) bool { return true })
+		assert.Empty(t, r.Bad)
+	}
 	s := Sleeper()
 	for timed := range 2 {
 		var first State
