@@ -120,7 +120,11 @@ func (k *tie) calls(s *proof.State) (calls []call) {
 	}})
 	add(call{name: "start", place: proof.SpinLook, own: mine, result: true, seen: true, run: func(c *conformance) bool {
 		r := &c.nodes[mine].f.r
-		return (*lockRequest)(r).start(&r.f.Node, nil) == waiter.Granted
+		o := (*lockRequest)(r).start(&r.f.Node, nil)
+		if o != waiter.Pending {
+			r.f.Node.Finish(o)
+		}
+		return o == waiter.Granted
 	}})
 	if s.Get(k.H) == int(proof.HoldIn) {
 		if !observed {
@@ -392,6 +396,21 @@ func (c *conformance) nodeAgrees(s *proof.State, x int) bool {
 	return true
 }
 
+// ends compares what can be compared only when the call has returned: the node of the code's own
+// future, and whether the nodes of futures that stand at the gate, and only they, are armed for it.
+func (c *conformance) ends(s *proof.State) bool {
+	for x := range c.nodes {
+		if c.nodes[x].f == nil {
+			continue
+		}
+		stands := s.GetAt(c.In, x) == 1 || s.Get(c.At) == int(proof.AdmClaimed) && s.Get(c.Adm) == x
+		if stands != (c.nodes[x].queues().Status() == waiter.StatusWaiting) || !c.nodeAgrees(s, x) {
+			return false
+		}
+	}
+	return true
+}
+
 // note tells the table what it does not know by itself.
 func (c *conformance) note(s *proof.State) {
 	s.Set(c.Tm, min(int(uint16(c.mu.used)), Express-1))
@@ -641,7 +660,8 @@ func (c *conformance) run(s proof.State) {
 	c.f.Note(c.note)
 	c.f.Step(proof.Local)
 	c.f.Keep(func(s *proof.State) bool {
-		return c.agrees(s) && s.Get(c.TPC) == int(proof.MutexDone) && (!c.call.result || s.Is(c.TRes) == got)
+		over := s.Get(c.TPC) == int(proof.MutexDone) && c.agrees(s) && c.ends(s)
+		return over && (!c.call.result || s.Is(c.TRes) == got)
 	})
 	if len(c.f.Members) == 0 {
 		c.failed = fmt.Sprintf("the call has returned %t, in %s", got, c.describe())
