@@ -6,7 +6,7 @@ import (
 )
 
 // Tables returns all tables.
-func Tables() []*Table { return []*Table{Engine().Table, Sleeper().Table, Waiter().Table} }
+func Tables() []*Table { return []*Table{Engine().Table, Sleeper().Table, Waiter().Table, RW().Table} }
 
 // Print prints a table for a reader who has the source beside it.
 func (t *Table) Print(w io.Writer) {
