@@ -206,7 +206,10 @@ var scripts = []script{
 	// and is let in.
 	{"Hide", "HI2", []string{"Leave.another", "Hide.fill", "Hide.in", "T.take"}, hidden},
 	{"TryRead", "RT3", []string{"Leave.another", "Hide.fill", "Hide.in", "T.take"}, hidden},
-	// The bias ends between two looks at the word.
+	// W is set, and nothing else, between two looks at the word.
+	{"Hide", "HI2", []string{"UL.lock", "UO.mark"}, hidden},
+	{"TryRead", "RT3", []string{"UL.lock", "UO.mark"}, hidden},
+	// The bias ends between them.
 	{"TryRead", "RT1", []string{"UL.lock", "UO.mark"}, hidden},
 	{"ReleaseRead", "RR1", []string{"UL.lock", untilFree}, hidden},
 	// The waiter that the code has seen goes, the bias comes back, and a hidden reader remains.
