@@ -28,6 +28,8 @@ import (
 //  2. When mu is free, W and the bias exclude each other: a waiter sees all readers in the word.
 //  3. A reader that has filled a slot may read if it then finds the lock biased and W clear. It may
 //     also read if the slot is not its own any more: then a permit was taken for it.
+//  4. While the lock is not biased, each slot that holds it is one whose reader has filled it and
+//     not yet looked again. So no slot stands for one that reads. (TestModelRWConforms)
 //
 // Why 3 is safe: W is set before the slots are looked at. A reader that has seen W clear afterwards
 // had filled its slot before, and is found there. A reader that sees W set and finds its slot taken

@@ -29,14 +29,17 @@ type RW Engine
 // room for any number of readers. To upgrade is to wait, at the front, for the rest. The holders
 // are readers, which leave, so the wait ends. To downgrade is to return a part.
 //
-// A reader that returns its permit never needs the slot. A waiter stands there only while nothing
-// is free, which means that a writer holds, and then there is no read permit to return.
-//
 // Invariants, besides those of engine.go:
 //
 //  1. A writer excludes all others, and an upgradable reader another one. (TestModelRW)
-//  2. What is returned was held, not only by the number of permits, but by the kind of holder.
-//     (TestRWMisuse)
+//  2. What is returned was held, not only by the number of permits, but by the kind of holder. Who
+//     is refused returns what nobody holds. (TestRWMisuse)
+//  3. When mu is free and a waiter stands in the slot, a writer holds: only then nothing is free.
+//     So a reader that returns its permit never needs the slot, and an upgrade finds it empty.
+//     (TestModelRWConforms)
+//  4. At most one upgrade waits, and it is the first of the line. (TestModelRW)
+//  5. When W is set although nobody waits, and mu is free, a writer holds. So a try to read that
+//     has mu, and finds nobody, sees a writer or takes its permit. (TestModelRW)
 
 // The weights. Everyone is also the base from which the permits count.
 const (

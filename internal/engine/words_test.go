@@ -36,3 +36,30 @@ func TestWordIsTheProvedOne(t *testing.T) {
 		}
 	}
 }
+
+// What is shown of the kinds of holders is of these shares: where they begin and end the bits are
+// read as there.
+func TestKindsAreTheProvedOnes(t *testing.T) {
+	require.EqualValues(t, proof.RWHiding, hiding)
+	require.EqualValues(t, proof.RWUpgradable, Upgradable)
+	require.EqualValues(t, proof.RWEveryone, Everyone)
+	for _, up := range []int64{0, Upgradable} {
+		for _, bias := range []int64{0, hiding} {
+			for _, n := range []int64{0, 1, hiding - 3} {
+				h := up + bias + n
+				o := State(-h << permitShift)
+				require.Equal(t, h, o.heldRW())
+				require.Equal(t, bias != 0, o.isBiased())
+				require.Equal(t, up != 0, o.isUpgradable())
+				require.Equal(t, n != 0, legalRW(h, Reader))
+				require.Equal(t, up != 0, legalRW(h, Upgradable))
+				require.Equal(t, up != 0, legalRW(h, Upgradable-Reader))
+				require.False(t, legalRW(h, Everyone) || legalRW(h, Everyone-Reader) || legalRW(h, Everyone-Upgradable))
+			}
+		}
+	}
+	for _, n := range []int64{Reader, Upgradable, Upgradable - Reader} {
+		require.False(t, legalRW(Everyone, n))
+	}
+	require.False(t, State(-Everyone<<permitShift).isBiased())
+}

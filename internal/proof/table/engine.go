@@ -195,7 +195,7 @@ func bareEngine() *EngineTable {
 var engineAssumptions = []string{
 	"Atomics are sequentially consistent, as Go promises, and mu excludes.",
 	"A fast release is legal: it gives back what is held. Under mu an over-release is refused, which is proved.",
-	"A waiter that comes in at the front wants more than one permit, of an engine without an order whose slot is empty (RW guarantees that).",
+	"A waiter that comes in at the front wants more than one permit, of an engine without an order whose slot is empty (the table of RW shows that).",
 	"Sizes lie between 0 and 2⁵⁹, bases too; the façades see to that.",
 	"Order.Pop returns nil only if the order is empty; whom it returns and whom it sheds is its own choice (internal/order has its own tests).",
 	"A waiter that is used again is a new waiter; the hand-shake's table says when it may be.",

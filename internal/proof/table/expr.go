@@ -42,6 +42,7 @@ type Var struct {
 	Kind  Kind
 	Array bool
 	slot  int
+	fixed *Expr // not nil: in this table it is no variable, but always that
 }
 
 type op uint8
@@ -94,6 +95,9 @@ var True = Is(true)
 func (v *Var) V() *Expr {
 	if v.Array {
 		panic(v.Name + " is an array")
+	}
+	if v.fixed != nil {
+		return v.fixed
 	}
 	return &Expr{op: opVar, sort: v.Sort, v: v}
 }

@@ -205,11 +205,14 @@ func (t *Table) Refute(s *Solver, without *Invariant) (found *Open, err error) {
 		if found, err = s.refute("a state", "", theorems); found != nil || err != nil {
 			return err
 		}
+		if err := s.say(define(next)); err != nil { // once for all steps
+			return err
+		}
 		for _, step := range t.Steps {
 			if !step.Solver {
 				continue
 			}
-			found, err = s.refute(step.Name, step.may(few)+step.relation(t, few), next)
+			found, err = s.refuteDefined(step.Name, step.may(few)+step.relation(t, few), next)
 			if found != nil || err != nil {
 				return err
 			}
@@ -219,17 +222,34 @@ func (t *Table) Refute(s *Solver, without *Invariant) (found *Open, err error) {
 	return found, err
 }
 
+// define gives a name to what several statements say together.
+func define(goals []statement) string {
+	var all []*Expr
+	for _, g := range goals {
+		all = append(all, g.step)
+	}
+	return "(define-fun |all of them| () Bool " + And(all...).text(few) + ")\n"
+}
+
 // refute looks for a counterexample to one of several statements, and says to which.
 func (s *Solver) refute(name, assumed string, goals []statement) (found *Open, err error) {
+	err = s.scope(func() error {
+		if err := s.say(define(goals)); err != nil {
+			return err
+		}
+		found, err = s.refuteDefined(name, assumed, goals)
+		return err
+	})
+	return found, err
+}
+
+// refuteDefined is refute where the statements have their name.
+func (s *Solver) refuteDefined(name, assumed string, goals []statement) (found *Open, err error) {
 	err = s.scope(func() error {
 		if err := s.say(assumed); err != nil {
 			return err
 		}
-		var all []*Expr
-		for _, g := range goals {
-			all = append(all, g.step)
-		}
-		a, err := s.within(refute(And(all...), few))
+		a, err := s.within("(assert (not |all of them|))\n")
 		if err != nil || a == Unsat {
 			return err
 		}

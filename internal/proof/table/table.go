@@ -1,5 +1,7 @@
 package table
 
+import "slices"
+
 // A Table is an algorithm: its variables, its steps, what holds in every state, and what follows.
 type Table struct {
 	Name   string
@@ -101,6 +103,23 @@ func (t *Table) array(k Kind, s Sort, name string) *Var {
 	return t.add(&Var{Name: name, Sort: s, Kind: k, Array: true})
 }
 
+// fix makes a variable a constant, which no step changes.
+func (t *Table) fix(v *Var, is *Expr) {
+	v.fixed = is
+	t.without(v)
+}
+
+// without takes variables out of the table.
+func (t *Table) without(vars ...*Var) {
+	all := t.Vars
+	t.Vars, t.scalars, t.arrays = nil, 0, 0
+	for _, v := range all {
+		if !slices.Contains(vars, v) {
+			t.add(v)
+		}
+	}
+}
+
 // Step returns the step of that name.
 func (t *Table) Step(name string) *Step {
 	for _, s := range t.Steps {
@@ -119,6 +138,7 @@ func (t *Table) finish() {
 			panic("two steps " + s.Name)
 		}
 		seen[s.Name] = true
+		s.Do = slices.DeleteFunc(slices.Clone(s.Do), func(u Update) bool { return u.v.fixed != nil })
 		s.Solver = false
 		for _, u := range s.Do {
 			s.Solver = s.Solver || u.v.Kind != Thread

@@ -57,6 +57,12 @@ func TestRunsKeepWhatIsProved(t *testing.T) {
 		r := m.Reach(e.firstStates(from), 3_000, func(s *Step) bool { return !s.Locks || strings.Contains(from.locks, s.Name[:1]) })
 		assert.Empty(t, r.Bad)
 	}
+	l := RW()
+	for _, biased := range []bool{false, true} {
+		first := l.FirstRW(biased, biased, 1, smallAll-smallUp, smallAll)
+		r := NewMachine(l.Table, 3).Reach([]State{first}, 20_000, func(*Step) bool { return true })
+		assert.Empty(t, r.Bad)
+	}
 	w := Waiter()
 	r := NewMachine(w.Table, 1).Reach([]State{w.First()}, 100_000, func(*Step) bool { return true })
 	assert.Empty(t, r.Bad)

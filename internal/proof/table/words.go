@@ -56,6 +56,28 @@ func engineWord(shift int, right string) string {
 `, s, right, s, m, m, s)
 }
 
+// What the read-write lock has; a test in internal/engine compares.
+const (
+	RWHiding     = 1 << 54
+	RWUpgradable = 1 << 55
+	RWEveryone   = 1<<56 - 2
+)
+
+// rwKinds defines what legalRW and isBiased see in the bits of what is held, and what the table
+// compares instead.
+func rwKinds(int, string) string {
+	hiding, up := hex(RWHiding), hex(RWUpgradable)
+	return fmt.Sprintf(`(define-fun bit55 ((h W)) Bool (not (= (bvand h %[2]s) #x0000000000000000)))
+(define-fun bit54 ((h W)) Bool (not (= (bvand h %[1]s) #x0000000000000000)))
+(define-fun readers ((h W)) W (bvand h (bvsub %[1]s #x0000000000000001)))
+(define-fun lower ((h W)) W (ite (bvuge h %[2]s) (bvsub h %[2]s) h))
+(define-fun counted ((h W)) W (ite (bvuge (lower h) %[1]s) (bvsub (lower h) %[1]s) (lower h)))
+(define-fun kinds ((h W)) Bool (and (= (bit55 h) (bvuge h %[2]s)) (= (bit54 h) (bvuge (lower h) %[1]s)) (= (readers h) (counted h))))
+(define-fun parts ((all W)) Bool (distinct #x0000000000000001 %[2]s (bvsub %[2]s #x0000000000000001)
+  all (bvsub all #x0000000000000001) (bvsub all %[2]s)))
+`, hiding, up)
+}
+
 // twaLine is inLine: whether a number is behind grant, and not behind ticket.
 func twaLine(int, string) string {
 	return `(define-fun inLine ((g W) (t W) (k W)) Bool
@@ -70,6 +92,7 @@ func Words() []*Word {
 		m := hex(most)
 		return fmt.Sprintf("(and (permits base %s) (counts avail %s) (counts (bvadd avail n) %s) (isFlags f))", m, m, m)
 	}
+	kinds := func(all uint64) string { return "(and (= all " + hex(all) + ") (bvule held all))" }
 	line := func(most uint64) string { return "(bvule (bvsub t g) " + hex(most) + ")" }
 	const vars = "base avail n f"
 	narrow := Planted{Name: "five bits of flags", shift: 5, right: arithmetic}
@@ -93,6 +116,16 @@ func Words() []*Word {
 			Planted: []Planted{
 				narrow, wide,
 				{Name: "any sum", shift: PermitShift, right: arithmetic, given: "(and (permits base " + hex(maxWord) + ") (counts avail " + hex(maxWord) + ") (isFlags f))"},
+			},
+		},
+		{
+			Name: "the read-write lock's kinds", Source: "legalRW, State.isBiased, isUpgradable",
+			Text: "Up to what a writer holds, the bits of what is held say what the table compares; the parts of shares are different numbers.",
+			free: "held all", given: kinds(RWEveryone), define: rwKinds,
+			claim: "(and (kinds held) (parts all))",
+			Planted: []Planted{
+				{Name: "a writer holds all ones", given: kinds(RWEveryone + 1)},
+				{Name: "one bit more is held", given: kinds(4 * RWHiding)},
 			},
 		},
 		{
