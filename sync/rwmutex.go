@@ -250,7 +250,7 @@ func (l *RWMutex) letReadersRun() bool {
 	if l.word.Load()&rwWriter != 0 {
 		return false
 	}
-	xsync.Cede()
+	xsync.StepBack()
 	return true
 }
 

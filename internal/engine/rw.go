@@ -153,7 +153,7 @@ func (l *RW) letReadersRun(n int64) bool {
 	if n != Reader && l.MayHide() && l.TryExclusive(n, AtBack) {
 		return true
 	}
-	xsync.Cede()
+	xsync.StepBack()
 	if n == Reader {
 		return l.TryRead()
 	}

@@ -44,6 +44,9 @@ func Yield() { interleave.Yield() }
 // Cede is a step.
 func Cede() { interleave.Cede() }
 
+// StepBack is a step.
+func StepBack() { interleave.Cede() }
+
 // Now stands still, unless the scenario has a clock: whatever depends on it happens as early as it
 // can. In a simulation it is virtual time.
 func Now() int64 { return interleave.Now() }

@@ -62,6 +62,10 @@ func Yield() { runtime.Gosched() }
 // Cede lets the goroutine that the caller has woken last run at once, and the caller later.
 func Cede() { sleep.Cede() }
 
+// StepBack puts the caller behind all goroutines that can run, on any processor. Cede puts it
+// before those whose slice of time has ended.
+func StepBack() { runtime.Gosched() }
+
 var start = time.Now()
 
 // Now returns a time in nanoseconds that only differences can be told from.

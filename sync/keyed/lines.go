@@ -239,7 +239,7 @@ func (r request[K]) sleep(l waiter.Limit) error {
 		return waiter.KeepUntil(l, r, r.n)
 	}
 	if l = l.Fixed(); r.behindReaders() {
-		xsync.Cede()
+		xsync.StepBack()
 	}
 	p := waiter.GetParker(l)
 	if r.enter(p) {
