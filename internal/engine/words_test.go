@@ -40,9 +40,9 @@ func TestWordIsTheProvedOne(t *testing.T) {
 // What is shown of the kinds of holders is of these shares: where they begin and end the bits are
 // read as there.
 func TestKindsAreTheProvedOnes(t *testing.T) {
-	require.EqualValues(t, proof.RWHiding, hiding)
-	require.EqualValues(t, proof.RWUpgradable, Upgradable)
-	require.EqualValues(t, proof.RWEveryone, Everyone)
+	require.EqualValues(t, int64(proof.RWHiding), hiding)
+	require.EqualValues(t, int64(proof.RWUpgradable), Upgradable)
+	require.EqualValues(t, int64(proof.RWEveryone), Everyone)
 	for _, up := range []int64{0, Upgradable} {
 		for _, bias := range []int64{0, hiding} {
 			for _, n := range []int64{0, 1, hiding - 3} {
