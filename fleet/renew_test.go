@@ -332,7 +332,7 @@ func TestEndpointsThatChange(t *testing.T) {
 		s := f.session.Load()
 		for i := range 9 {
 			m.all[(i+2)%3].pause() // a member that is none any more
-			// etcd's client dials without the lock of its endpoints, so nobody may just be dialling.
+			// etcd's client dials without the lock of its endpoints: nobody may just be dialling.
 			synctest.Wait()
 			c.SetEndpoints(fmt.Sprintf("m%d:1", i%3), fmt.Sprintf("m%d:1", (i+1)%3))
 			time.Sleep(f.ttl)
