@@ -19,8 +19,9 @@
 // A process has a block of permits and hands them on to its goroutines without the network. An
 // acquire from the block costs what a local one costs and a look at the clock. A new block is one
 // round trip and one write. While others wait, a process keeps a block for its tenure at most
-// ([WithTenure], 20 ms), and returns what is idle at once. While nobody waits it keeps the block. A
-// lock stays open, and costs what it costs, until its Close or that of the [Fleet].
+// ([WithTenure], 20 ms; more if many wait), and returns what is idle at once. While nobody waits it
+// keeps the block. A lock stays open, and costs what it costs, until its Close or that of the
+// [Fleet].
 //
 // # What is impossible
 //

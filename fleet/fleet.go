@@ -61,7 +61,8 @@ func WithTTL(ttl time.Duration) Option {
 // WithTenure sets for how long this process keeps a block of permits that others wait for, and
 // hands it on to its own goroutines. A longer tenure means fewer round trips, and longer waits for
 // the others. With 0 a block is used once. With the longest duration it is kept for as long as this
-// process uses it. WithTenure panics if tenure is negative.
+// process uses it. In a line of many processes it gets longer: by a factor of blocks that are held,
+// times processes that wait, ÷ 80. WithTenure panics if tenure is negative.
 func WithTenure(tenure time.Duration) Option {
 	if tenure < 0 {
 		panic("fleet: negative tenure")

@@ -202,7 +202,7 @@ func (d *driver) status() Status {
 	}
 	for i := range st.Blocks {
 		if b := &st.Blocks[i]; others && b.Own && b.Holds {
-			b.Tenure = max(0, d.fleet.tenure-time.Since(b.Since))
+			b.Tenure = max(0, time.Duration(d.state.Tenure(int64(d.fleet.tenure)))-time.Since(b.Since))
 		}
 	}
 	return st

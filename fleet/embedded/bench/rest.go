@@ -125,7 +125,7 @@ func (b *bench) crowd() ([]row, error) {
 	slice := b.slice
 	defer func() { b.slice = slice }()
 	load := func(n int) (rate, jain float64, err error) {
-		b.slice = slice * time.Duration(n/few) // each must have had a few turns
+		b.slice = slice * time.Duration(2*n/few) // each must have had a few turns
 		r, err := b.fleetLoad(n, 4, held)
 		return r.rate(), r.jain(), err
 	}

@@ -50,8 +50,8 @@ type Local interface {
 //  4. While requests wait in the process, an entry of the agent waits in the line that suffices for
 //     the oldest request, or a transaction is under way, or what the agent has suffices when others
 //     release. (the simulator's checkPlanned)
-//  5. While others wait, a block is not given for longer than the tenure, and nothing of it while
-//     it is idle. (the simulator's checkPlanned)
+//  5. While others wait, a block is not given for longer than the line's tenure, and nothing of it
+//     while it is idle. (the simulator's checkPlanned)
 //  6. What exceeds the size since it fell is not given. (TestASizeThatFallsIsWithdrawnAtOnce)
 //  7. A transaction has no more operations than the server takes. What else is to be returned is
 //     planned again once it is answered. A new entry never waits for that.
@@ -444,9 +444,10 @@ func (a *Agent) withdraw(now int64) (wake int64) {
 	a.shrink()
 	others, own := a.waiting()
 	if others {
+		tenure := a.state.Tenure(a.tenure)
 		for i := range a.blocks {
 			b := &a.blocks[i]
-			switch end := b.since + a.tenure; {
+			switch end := b.since + tenure; {
 			case b.given == 0:
 			case now >= end:
 				b.given = 0

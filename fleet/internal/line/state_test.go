@@ -42,3 +42,21 @@ func TestSumsHaveNoEnd(t *testing.T) {
 	}}
 	require.Empty(t, s.Holders())
 }
+
+func TestALongLineHasLongerTenures(t *testing.T) {
+	s := State{Size: 4}
+	for i := range int64(24) {
+		s.Entries = append(s.Entries, Entry{Key{i + 1, 0}, i + 1, i + 1, 1})
+	}
+	require.EqualValues(t, 20, s.Tenure(20), "4 hold, and 20 wait")
+	require.EqualValues(t, 0, s.Tenure(0))
+	for i := range int64(20) {
+		s.Entries = append(s.Entries, Entry{Key{i + 25, 0}, i + 25, i + 25, 1})
+	}
+	require.EqualValues(t, 40, s.Tenure(20), "40 wait")
+	require.EqualValues(t, 0, s.Tenure(0), "each block is used once")
+	require.Equal(t, Never/2, s.Tenure(Never/2), "a time to which another can be added")
+	require.Equal(t, Never/2, s.Tenure(Never/300))
+	s.Size = 100
+	require.EqualValues(t, 20, s.Tenure(20), "nobody waits")
+}

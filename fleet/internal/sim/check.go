@@ -150,7 +150,7 @@ func (w *world) checkPlanned(t *tenancy) {
 	if others && given > held {
 		w.fail("lease %d has %d idle while others wait", t.lease, given-held)
 	}
-	if others && given > 0 && !w.Jump && t.p.clock() >= t.granted+int64(w.Tenure) {
+	if others && given > 0 && !w.Jump && t.p.clock() >= t.granted+a.State().Tenure(int64(w.Tenure)) {
 		w.fail("lease %d still has %d after its tenure", t.lease, given)
 	}
 }
@@ -159,7 +159,7 @@ func (w *world) checkPlanned(t *tenancy) {
 // that somebody waits, its tenure ends, the last holder releases, the driver looks, a transaction
 // that is under way is answered, and the one that returns the block arrives.
 func (w *world) perEntry() int64 {
-	return int64(w.Tenure)*102/100 + int64(w.Hold+w.Look+5*w.Delay) + 10
+	return w.tenure*102/100 + int64(w.Hold+w.Look+5*w.Delay) + 10
 }
 
 // turn is told of each entry that begins to hold: no later than the sum of what the entries before

@@ -129,6 +129,33 @@ func TestFairAndCheap(t *testing.T) {
 	}
 }
 
+// TestACrowdIsServedFairly: in a long line blocks are handed on less often, so that the messages of
+// a second have a bound. Each process has its turn in order all the same.
+func TestACrowdIsServedFairly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const ms, processes = time.Millisecond, 60
+	c := Config{
+		Seed: 1, Size: 4, Processes: processes, Goroutines: 2, Largest: 1, Length: 8 * time.Second,
+		Tenure: 20 * ms, Hold: ms, Steady: true, TTL: 5 * time.Second, Delay: ms / 2, Look: ms / 5,
+	}
+	r := Run(c, false)
+	require.Empty(t, r.Failure)
+	var sum, squares float64
+	for _, n := range r.Served[:processes] {
+		sum += float64(n)
+		squares += float64(n) * float64(n)
+	}
+	seconds := c.Length.Seconds()
+	messages := float64(r.Writes) * processes / seconds
+	jain := sum * sum / squares / processes
+	t.Logf("%.0f served and %.0f messages a second, Jain %.3f", sum/seconds, messages, jain)
+	require.Less(t, messages, 10_000.0) // 24,000 without
+	require.Greater(t, sum/seconds, 3800.0)
+	require.Greater(t, jain, 0.95)
+}
+
 // TestMoreEntriesThanATransactionTakes: of goroutines that acquire one after the other each makes
 // an entry, if a transaction has no room to merge some. All come back, for a newcomer who wants
 // everything and when the process leaves.

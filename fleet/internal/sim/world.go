@@ -27,6 +27,7 @@ type world struct {
 	full      bool // the server takes nothing but what deletes
 	ended     bool // goroutines ask for nothing more
 	resizes   int
+	tenure    int64              // the longest so far
 	allowed   int64              // the size, or what was held when it fell
 	allowedAt map[int64]int64    // the same, by revision
 	sessions  map[int64]*session // by their leases
@@ -227,6 +228,8 @@ func (w *world) whenUp(do func()) {
 
 // changed follows a change of the store: it is seen by all, later.
 func (w *world) changed() {
+	st := w.store.state()
+	w.tenure = max(w.tenure, st.Tenure(int64(w.Tenure)))
 	w.store.settle(w.turn)
 	w.checkLine()
 	w.checkFits()
@@ -465,7 +468,7 @@ func (w *world) forgotten() bool {
 
 // limit is a time in which everything should be done, with late messages, dead leases and all.
 func (w *world) limit() int64 {
-	return int64(4*w.TTL) + int64(w.Processes*w.Goroutines+2)*2*int64(w.Hold+w.Tenure+10*w.Delay) + 20*w.timeout()
+	return int64(4*w.TTL) + int64(w.Processes*w.Goroutines+2)*2*(w.tenure+int64(w.Hold+10*w.Delay)) + 20*w.timeout()
 }
 
 func (w *world) quiet() bool {
