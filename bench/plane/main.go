@@ -2,7 +2,7 @@
 // with few and many goroutines, and beside others that keep the processors busy.
 //
 //	go -C bench run ./plane [-rounds 5] [-window 40ms] [-procs 2] [-run REGEXP] [-quick] \
-//		[-md FILE] [-svg FILE [-draw REGEXP]] [-json FILE]
+//		[-md FILE] [-svg FILE [-draw REGEXP]] [-json FILE] [-cpuprofile FILE]
 //	go -C bench run ./plane [-md FILE] [-svg FILE [-draw REGEXP]] FILE
 //	go -C bench run ./plane -waits 10s [-procs 2] [-run REGEXP] [-md FILE]
 //
@@ -10,6 +10,9 @@
 // medians. With -svg it draws the same as a map, one colour a cell. With -json it keeps the
 // samples, and with the name of such a file it measures nothing. All locks of a cell are measured
 // in each round, one after the other, in an order that changes from round to round.
+//
+// With -cpuprofile it keeps what the processors did. The option -focus of go tool pprof tells the
+// locks apart.
 //
 // With -waits it looks at each wait instead: how long a lock lies idle that somebody waits for, the
 // longest wait, who came too late, and how evenly goroutines share in a short, a longer and the
@@ -28,6 +31,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"time"
 
@@ -63,6 +67,7 @@ func run(args []string, out, progress io.Writer) error {
 	svg := flags.String("svg", "", "file for the map")
 	drawn := flags.String("draw", "", "regular expression over the locks in the map")
 	kept := flags.String("json", "", "file for the samples")
+	profiled := flags.String("cpuprofile", "", "file for a profile of the measurement")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -84,7 +89,14 @@ func run(args []string, out, progress io.Writer) error {
 			return err
 		}
 	default:
+		end, err := profile(*profiled)
+		if err != nil {
+			return err
+		}
 		m = measureAll(c, progress)
+		if err := end(); err != nil {
+			return err
+		}
 	}
 	m.writeTables(&text)
 	if _, err := out.Write(text.Bytes()); err != nil {
@@ -101,6 +113,22 @@ func run(args []string, out, progress io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// profile begins a profile of the processors, if there is a file for it, and returns what ends it.
+func profile(file string) (end func() error, err error) {
+	if file == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(file) //nolint:gosec // the caller has named it
+	if err != nil {
+		return nil, err
+	}
+	end = func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}
+	return end, pprof.StartCPUProfile(f)
 }
 
 // Measured is what one run has measured, as -json keeps it.
