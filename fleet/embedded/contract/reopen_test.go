@@ -29,6 +29,16 @@ func (h *hook) giveUp(atOnce bool) (apply <-chan func(context.Context)) {
 	return late
 }
 
+// sent waits for the transaction that giveUp ends.
+func (w *world) sent(late <-chan func(context.Context)) (apply func(context.Context)) {
+	select {
+	case apply = <-late:
+	case <-w.ctx.Done():
+		require.Fail(w, "no transaction is sent")
+	}
+	return apply
+}
+
 // disturbed is hooked. The process leaves when the test ends, whatever has happened.
 func (w *world) disturbed(opts ...fleet.Option) (*fleet.Fleet, *hook) {
 	f, h := w.hooked(opts...)
@@ -61,7 +71,7 @@ func TestARequestThatIsLateHasAnOwner(t *testing.T) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	got := make(chan error, 1)
 	go func() { got <- a.Acquire(ctx, 1) }()
-	apply := <-late
+	apply := w.sent(late)
 	cancel()
 	require.ErrorIs(t, <-got, context.Canceled)
 	a.Close()
@@ -141,7 +151,7 @@ func TestWhatMayBeDeletedIsNotAdopted(t *testing.T) {
 	h.get.Store(&refused)
 	late := h.giveUp(true)
 	a.Close()
-	apply := <-late
+	apply := w.sent(late)
 	w.eventually(func() bool {
 		all, err := f.Status(w.ctx)
 		return err != nil || len(all) == 0 || all[0].Refused != ""
@@ -208,7 +218,7 @@ func TestARefusalThatIsOverCountsNoMore(t *testing.T) {
 	w.eventually(func() bool { return !isRefused() }, "no more")
 	late := h.giveUp(false)
 	a.Close()
-	apply := <-late
+	apply := w.sent(late)
 	a = w.semaphore(f, 1)
 	w.overlaps(f, a, apply)
 }
@@ -242,7 +252,7 @@ func TestAClosedSemaphoreIsForgottenAfterAHiccup(t *testing.T) {
 		late := h.giveUp(true)
 		got := make(chan error, 1)
 		go func() { got <- a.AcquireTimeout(10*time.Second, 1) }()
-		if apply := <-late; applied {
+		if apply := w.sent(late); applied {
 			apply(w.ctx)
 		}
 		require.NoError(t, <-got)
