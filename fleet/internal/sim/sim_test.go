@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 
 // TestSeeds runs random worlds. A seed that fails prints its schedule.
 func TestSeeds(t *testing.T) {
-	for kind, quick := range []int{800, 500, 400, 150, 800, 400, 300, 400} {
+	for kind, quick := range []int{800, 500, 400, 150, 1200, 400, 300, 400} {
 		t.Run(Kinds[kind], func(t *testing.T) {
 			t.Parallel()
 			n := quick
