@@ -11,7 +11,7 @@ import (
 //
 // It needs no memory of the past, and divides a resource evenly among several limiters. But it sees
 // overload only by drops, so that there are always some. If nothing is ever dropped and Timeout is
-// never reached, the limit rises to Max. Below a Timeout that the resource cannot meet, it falls to
+// never reached, the limit rises to Max. Below a Timeout that the resource cannot keep, it falls to
 // Min.
 //
 // Source: Chiu and Jain, "Analysis of the increase and decrease algorithms for congestion avoidance

@@ -13,7 +13,7 @@
 //	observe all locks                          All
 //	look, in a browser or with curl            Handler
 //	look, in the program                       Read, which returns a Snapshot
-//	be told of a deadlock, suspicion or leak   OnDeadlock, OnSuspicion, OnLeak
+//	react to a deadlock, suspicion or leak     OnDeadlock, OnSuspicion, OnLeak
 //	set thresholds, and where reports go       Configure
 //	see where permits and time go              go tool pprof and Handler, or WriteProfile
 //	have metrics                               expvar and Var, observe/prometheus, observe/otel
@@ -55,8 +55,8 @@
 //     they count only if what was acquired with the same stack has always been released by who
 //     had acquired it, at least once.
 //
-// One case cannot be told: if two readers hold a lock, and one of them releases for the other, the
-// wrong one is taken for the reader that is left.
+// One case cannot be distinguished: if two readers hold a lock, and one of them releases for the
+// other, the wrong one is taken for the reader that is left.
 //
 // Where it is not certain, and the waits are longer than [Config].LongWait, there is a
 // [Suspicion] instead: a possible deadlock.
@@ -100,8 +100,8 @@
 // # How it works
 //
 // internal/observed has the hooks that the locks call, and the records. Here, read snapshot.go
-// first. graph.go and knot.go find deadlocks, suspicion.go and order.go suspicions; monitor.go
-// says when, report.go who is told. watch.go makes snapshots; handler.go and page.go show them, as
-// do text.go and dot.go; profile.go is for pprof. The package does not import the locks: they
+// first. graph.go and knot.go find deadlocks, suspicion.go and order.go suspicions; monitor.go says
+// when, report.go calls the handlers. watch.go makes snapshots; handler.go and page.go show them,
+// as do text.go and dot.go; profile.go is for pprof. The package does not import the locks: they
 // register themselves.
 package observe

@@ -31,7 +31,7 @@ import (
 //     but a task that waits for nothing else. (TestSelectIsStuckOnlyIfAllAre)
 type graph struct {
 	now    *Snapshot
-	actors []*actor // in the order in which they were met
+	actors []*actor // in the order in which they were found
 	lines  []*line
 	known  map[who]*actor
 }
@@ -93,7 +93,7 @@ type hold struct {
 type trust uint8
 
 const (
-	trustNone     trust = iota // another will release, as far as anybody can tell
+	trustNone     trust = iota // another will release, as far as anybody can know
 	trustPossible              // it may be so
 	trustCertain
 )
@@ -485,7 +485,7 @@ func (d *Deadlock) youngest() (t time.Time) {
 // A detector finds deadlocks in consecutive snapshots, and each once.
 type detector struct {
 	before *Snapshot
-	told   map[uint64]trust // the waits of reported deadlocks: what was told of them
+	told   map[uint64]trust // the waits of reported deadlocks: how they were reported
 }
 
 // next returns the deadlocks that stand in now and in the last snapshot, and what looks like one

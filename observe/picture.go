@@ -286,7 +286,8 @@ func wayBack(from, to *box, x1, x2, top, y float64) string {
 		x2+bend, x2, y, x2, y-bend, y2+bend, x2, y2, min(x2+bend, margin+to.X), y2, margin+to.X-headLength+2)
 }
 
-// backEdges returns edges without which a part has no cycle: what a walk in depth meets again.
+// backEdges returns edges without which a part has no cycle: those by which a walk in depth
+// returns.
 func (g *waitGraph) backEdges(part []int, out map[int][]int, in map[int]int) map[int]bool {
 	back := make(map[int]bool)
 	const open, done = 1, 2
@@ -331,7 +332,7 @@ func (g *waitGraph) layersOf(part []int, out map[int][]int, back map[int]bool) m
 			break
 		}
 	}
-	for _, i := range part { // who only waits stands beside what it waits for
+	for _, i := range part { // one that only waits stands beside what it waits for
 		if len(out[i]) == 1 && layer[i] == 0 && !back[out[i][0]] {
 			layer[i] = layer[g.edges[out[i][0]].To] - 1
 		}

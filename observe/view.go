@@ -41,7 +41,7 @@ func (s state) String() string {
 	return [...]string{"deadlock", "leak", "saturated", "suspect", "waiting", "held", "free"}[s]
 }
 
-// meaning says what a state is, for those who meet it for the first time.
+// meaning explains a state to a reader who sees it for the first time.
 func (s state) meaning() string {
 	return [...]string{
 		"it is part of a deadlock: nothing can end its waits",

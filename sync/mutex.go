@@ -51,9 +51,9 @@ type Mutex struct {
 	//  5. While a goroutine stands in line at the gate, another is admitted. That one is not asleep
 	//     while the mutex is free, or is about to be woken. (TestModelMutex: a lost wake-up is a
 	//     deadlock)
-	//  6. Watched may be set and cleared at any time, and is by the record that renew tells. No
-	//     other step of the lock reads or changes it, but that Lock and Unlock leave their fast
-	//     paths. (TestModelObservedMutex)
+	//  6. Watched may be set and cleared at any time, also by the record, in renew. No other step
+	//     of the lock reads or changes it, but that Lock and Unlock leave their fast paths.
+	//     (TestModelObservedMutex)
 	word xsync.Uint32
 	gate gate
 
@@ -345,7 +345,7 @@ func (m *Mutex) unlock() bool {
 	}
 }
 
-// free returns the word with which a holder on the express lane leaves, who has found w.
+// free returns the word with which a holder on the express lane leaves, if it has found w.
 func (m *Mutex) free(w uint32) uint32 {
 	if uint16(m.used) >= Express {
 		return w&observing | full

@@ -22,7 +22,7 @@ type Site struct {
 	Blame  int64  // how long others have waited for what was held
 }
 
-// maxSites is how many stacks a record tells apart.
+// maxSites is how many stacks a record distinguishes.
 const maxSites = 256
 
 // siteLocked returns the site of a stack.

@@ -27,7 +27,7 @@ func RaceEnable() { runtime.RaceEnable() }
 // RaceAcquire has come after all that was released at p.
 func RaceAcquire[T any](p *T) { runtime.RaceAcquire(unsafe.Pointer(p)) }
 
-// RaceRelease releases what has come before, beside what others have released at p.
+// RaceRelease releases what has come before, with what others have released at p.
 func RaceRelease[T any](p *T) { runtime.RaceReleaseMerge(unsafe.Pointer(p)) }
 
 // Read is a race with each Write that is not ordered.
