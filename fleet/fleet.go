@@ -86,7 +86,7 @@ type Fleet struct {
 	feed    *feed         // of all lines
 	turns   chan struct{} // has one for each request of a line that is under way
 
-	abandoned sync.Once // a Close gave up: somebody has to see to it that holders are told in time
+	abandoned sync.Once // a Close gave up: a goroutine has to close Lost in time
 
 	numbers atomic.Int64 // of entries; none is used twice
 	age     atomic.Int64 // how often the servers have gone back to an older revision

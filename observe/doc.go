@@ -25,7 +25,7 @@
 // wait: who, since when, and the stack. Only there can deadlocks be found, and only then do
 // reports know who. docs/BENCHMARKS.md has the costs.
 //
-// A lock may be observed, or no longer observed, at any moment. Who holds it at that moment stays
+// A lock may be observed, or no longer observed, at any moment. A holder of that moment stays
 // unknown until it releases.
 //
 // # Deadlocks
@@ -48,9 +48,9 @@
 //
 // Our locks belong to no goroutine: any may release. So it counts how they are used:
 //
-//   - What holds a mutex or a read-write lock is taken for its owner, until another
-//     goroutine has released that lock. Who waits for what it holds itself may have handed it
-//     on, so the lock must have been released by who had locked it before.
+//   - What holds a mutex or a read-write lock is taken for its owner, until another goroutine has
+//     released that lock. A goroutine that waits for what it holds itself may have handed it on, so
+//     the lock must have been released by who had locked it before.
 //   - A semaphore's permits are often acquired by one goroutine and released by another. So
 //     they count only if what was acquired with the same stack has always been released by who
 //     had acquired it, at least once.

@@ -10,7 +10,7 @@ import (
 // A Fleet is what this process knows of a lock that it shares with others, by package fleet. A
 // snapshot asks no server: it has what the process learned last.
 type Fleet struct {
-	Blocks  []Block // who has permits, or waits for them, in the order of the line
+	Blocks  []Block // blocks that hold permits or wait for them, in the order of the line
 	More    int     // blocks behind those
 	Losses  uint64  // how often this process has lost what it had
 	Refused string  // the error by which the servers refuse this process permits; empty: they do not

@@ -102,8 +102,8 @@ const (
 // the same lock again, loop that it has been at the same place before.
 //
 // Our locks belong to nobody. Those that are Owned are released by who acquired them until the
-// contrary was seen. Who waits for what it holds may wait for one to whom it was handed: then it
-// must have been seen at all. A semaphore's permits are often acquired by a dispatcher, and
+// contrary was seen. An agent that waits for what it holds may wait for one to which it was handed:
+// then it must have been seen at all. A semaphore's permits are often acquired by a dispatcher, and
 // released by the goroutines that it starts. So each place has to have shown that what it acquires
 // is not handed on. And an agent that has come back for more to the place where it got the first is
 // taken for a dispatcher.

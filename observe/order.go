@@ -22,7 +22,7 @@ import (
 //   - if one of the two locks lets both in: readers, or permits enough;
 //   - if each took both at one instant, as LockAll of package keyed does.
 //
-// Who takes both at one instant takes them in both orders: it may get either first.
+// An agent that takes both at one instant takes them in both orders: it may get either first.
 //
 // The memory is bounded: the pairs that were seen first are forgotten.
 type lockOrder struct {
@@ -160,7 +160,7 @@ func tried(stack []uintptr) bool {
 	}
 }
 
-// fromWaits adds those who wait while they hold something.
+// fromWaits adds agents that wait while they hold something.
 func (o *lockOrder) fromWaits(now *Snapshot, add func(nesting)) {
 	type seen struct {
 		grip

@@ -10,7 +10,7 @@ import (
 
 // A picture is the wait-for graph with a place for everything, in pixels. Parts of the graph that
 // have nothing to do with each other stand below each other. One that is a ring, as a deadlock
-// often is, is drawn as one; all others in layers, from those who wait to those who hold.
+// often is, is drawn as one; all others in layers, from waiters to holders.
 type picture struct {
 	Width, Height float64
 	Boxes         []box
@@ -212,7 +212,7 @@ func (g *waitGraph) drawColumn(p *picture, ring []int, curves []string, top floa
 	return width + side, height
 }
 
-// drawLayers puts boxes in layers, those who wait on the left.
+// drawLayers puts boxes in layers, waiters on the left.
 func (g *waitGraph) drawLayers(p *picture, part []int, curves []string, top float64) (width, height float64) {
 	out := make(map[int][]int) // edges
 	in := make(map[int]int)    // how many

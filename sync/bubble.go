@@ -178,8 +178,8 @@ func joinFrom(l bubbling, w *waiter.Waiter) (o waiter.Outcome, here bool) {
 	return joinRow(l, w.N, 0, func(bool) (*waiter.Waiter, *waiter.Across) { return w, nil })
 }
 
-// makeRow makes l bubbled. It may be held, and wanted: those who hold it need not know, because
-// only the bit says how to unlock; who sleeps in front of it comes over.
+// makeRow makes l bubbled. It may be held, and wanted: its holders need not know, because only the
+// bit says how to unlock; who sleeps in front of it comes over.
 func makeRow(l bubbling) {
 	line := parking.Default().Line(l.key())
 	rows.mu.Lock()

@@ -67,7 +67,7 @@ type Mutex struct {
 	// with the next unlock that sees so. (TestLaneEndsThoughAnotherUnlocksTooSoon)
 	//
 	// The upper half is how many of those places were not used on the fast path. So the mutex
-	// counts there at no cost, for those who observe it: see [Mutex.passed].
+	// counts there at no cost, for the record: see [Mutex.passed].
 	used uint32
 }
 
@@ -253,7 +253,7 @@ func (m *Mutex) TryLock() bool {
 	return m.try(rwWriter, false)
 }
 
-// try is TryLock, without a word to those who observe m.
+// try is TryLock without recording it.
 func (m *Mutex) try(_ int64, _ bool) bool {
 	if canBubble {
 		if ok, here := tryBubbled(m, rwWriter); here {
@@ -306,7 +306,7 @@ func (m *Mutex) unlockSlow() {
 	m.drop(rwWriter)
 }
 
-// drop unlocks m, without a word to those who observe it.
+// drop unlocks m without recording it.
 func (m *Mutex) drop(int64) {
 	if !m.unlock() {
 		fatal(unlockOfUnlockedMutex)

@@ -23,8 +23,8 @@ import (
 // Invariants:
 //
 //  1. The sleeper s stands at the gate, for place, or in front of the lock, for the node of f, or
-//     nowhere. Who has taken it out of the gate's line owns the admission until s is in the lock's
-//     line or the lock is entered. (TestModelLockFuture)
+//     nowhere. The goroutine that has taken it out of the gate's line owns the admission until s is
+//     in the lock's line or the lock is entered. (TestModelLockFuture)
 //  2. The owner gives up in one of three ways, which it distinguishes under the bucket's lock. S
 //     was at the gate: the gate has nothing to do. S was in front of the lock: the owner has the
 //     admission, and opens the gate. Otherwise a claimer is at work: the owner abandons the node.

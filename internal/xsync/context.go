@@ -14,8 +14,8 @@ import (
 func MayEnd(ctx context.Context) bool { return dynamicType(ctx) != background }
 
 // MayPanic reports whether ctx may panic when it is asked, or end the goroutine, because it is of a
-// foreign type or wraps another. Who holds something asks such a context with a guard, which costs
-// more than the question.
+// foreign type or wraps another. Code that holds something asks such a context with a guard, which
+// costs more than the question.
 func MayPanic(ctx context.Context) bool {
 	t := dynamicType(ctx)
 	return t != cancellable && t != timed

@@ -8,8 +8,9 @@ import (
 )
 
 // Races says whether the race detector watches this program. It takes each atomic operation for one
-// that orders all before it in front of all after the next one, and so overlooks races of those who
-// use a lock that orders less. Such a lock says what it orders, as the standard ones do.
+// that orders all before it in front of all after the next one, and so overlooks races of
+// goroutines that use a lock that orders less. Such a lock says what it orders, as the standard
+// ones do.
 const Races = true
 
 // A RaceMark is a place in a lock that only the race detector knows. It takes no memory if there is

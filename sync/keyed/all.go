@@ -257,7 +257,7 @@ func (b *batch[K]) checkLocked() (notHeld K, ok bool) {
 	return notHeld, true
 }
 
-// leave is releaseAll, with those who get the permits still to be woken.
+// leave is releaseAll; the caller wakes those that get the permits.
 func (b *batch[K]) leave(wake *waiter.WakeList) (notHeld K, ok bool) {
 	b.lock()
 	defer b.unlock()

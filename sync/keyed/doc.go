@@ -6,7 +6,7 @@
 //
 //	you want to                               use
 //	lock a key                                Lock, Unlock
-//	share a key with other readers             RWMutex: RLock, RUnlock
+//	share a key with other readers            RWMutex: RLock, RUnlock
 //	let some n work on a key at a time        Semaphore: Acquire, Release
 //	give up with a context, or after a time   LockContext, LockTimeout, ...
 //	lock a key if it is free                  TryLock, TryRLock, TryAcquire

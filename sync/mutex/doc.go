@@ -35,7 +35,7 @@
 //
 // In the terms of the Go memory model, as for sync.Mutex: the n'th unlock synchronizes before the
 // return of the m'th lock, for n < m. A lock is a return from Lock, TryLock, LockContext or
-// LockTimeout, a Poll that reports true, or the receipt of a value from Done.
+// LockTimeout, a Poll that reports true, or a receive from Done.
 //
 // # testing/synctest
 //

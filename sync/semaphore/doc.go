@@ -34,9 +34,9 @@
 // # Synchronization
 //
 // In the terms of the Go memory model: a Release synchronizes before the return of every acquire
-// that it serves, which is a return from Acquire or TryAcquire, a Poll that reports true, or the
-// receipt of a value from Done. So do Resize and Close with the requests that they end or serve. A
-// cancelled request synchronizes with nothing.
+// that it serves. That is a return from Acquire or TryAcquire, a Poll that reports true, or a
+// receive from Done. So do Resize and Close with the requests that they end or serve. A cancelled
+// request synchronizes with nothing.
 //
 // # Differences from golang.org/x/sync/semaphore
 //

@@ -520,7 +520,7 @@ func (a *Agent) giveBack(ops []Op) []Op {
 }
 
 // ask appends the operations that bring what the agent waits for to what its process waits for. It
-// also returns what a new entry is to be for, 0 if none is needed.
+// also returns the weight of a new entry, 0 if none is needed.
 func (a *Agent) ask(ops []Op) (rest []Op, anew int64) {
 	var oldest, all int64
 	if !a.ending {
