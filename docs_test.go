@@ -355,3 +355,65 @@ func TestUnsafeCodeIsListed(t *testing.T) {
 	}
 	require.Greater(t, listed, 8)
 }
+
+// The page of the house is true: a package imports only packages of lower floors.
+func TestTheHouseHasFloors(t *testing.T) {
+	page, err := os.ReadFile("docs/design/house.md")
+	require.NoError(t, err)
+	list := exec.Command("go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "./...")
+	list.Stderr = os.Stderr
+	imports, err := list.Output()
+	require.NoError(t, err)
+	require.Empty(t, climbs(string(page), string(imports)))
+}
+
+func TestImportsThatClimbAreFound(t *testing.T) {
+	page := "1  twa   sync/mutex\n0  waiter\n"
+	line := func(name string, imports ...string) string {
+		return module + name + " fmt " + strings.Join(imports, " ") + "\n"
+	}
+	below := line("waiter") + line("twa", module+"waiter")
+	require.Empty(t, climbs(page, below+line("sync/mutex", module+"waiter")+line("examples/x", module+"twa")))
+	require.Equal(t, []string{"sync/mutex imports twa"}, climbs(page, below+line("sync/mutex", module+"twa")))
+	require.Equal(t, []string{"sync/word is on no floor"}, climbs(page, below+line("sync/mutex")+line("sync/word")))
+	require.Equal(t, []string{"sync/mutex does not exist"}, climbs(page, below))
+}
+
+const module = "github.com/farad-go/farad/"
+
+// climbs returns where packages differ from the floors of the page: imports of what is not below,
+// and packages without a floor. Each line of the imports has a package, and what it imports.
+func climbs(page, imports string) (faults []string) {
+	floors := map[string]int{}
+	for _, m := range regexp.MustCompile(`(?m)^(\d)  (\w.*)$`).FindAllStringSubmatch(page, -1) {
+		for name := range strings.FieldsSeq(m[2]) {
+			floors[name] = int(m[1][0] - '0')
+		}
+	}
+	aside := regexp.MustCompile(`^(examples|internal/(interleave|library|limitsim|locktest|proof))(/|$)`)
+	there := map[string]bool{}
+	for line := range strings.Lines(imports) {
+		fields := strings.Fields(line)
+		name, inside := strings.CutPrefix(fields[0], module)
+		if !inside || aside.MatchString(name) {
+			continue // the front page, examples, and what only tests use
+		}
+		there[name] = true
+		floor, ok := floors[name]
+		if !ok {
+			faults = append(faults, name+" is on no floor")
+			continue
+		}
+		for _, other := range fields[1:] {
+			if other, ours := strings.CutPrefix(other, module); ours && floors[other] >= floor {
+				faults = append(faults, name+" imports "+other)
+			}
+		}
+	}
+	for name := range floors {
+		if !there[name] {
+			faults = append(faults, name+" does not exist")
+		}
+	}
+	return faults
+}

@@ -8,10 +8,11 @@
 //
 // # What it promises
 //
-//   - At most Size permits are held in the fleet, given that etcd's transactions are linearizable,
-//     that clocks drift by less than the margin, and that a holder stops when its permits are Lost.
+//   - At most Size permits are held in the fleet. This assumes that etcd's transactions are
+//     linearizable, that clocks drift by less than the margin, and that a holder stops when its
+//     permits are Lost.
 //   - A holder need not be trusted to stop if the resource checks the permit's [fence.Token].
-//   - With a majority of etcd's members everybody is served. The permits of a process that dies
+//   - With a majority of etcd's members every request is served. The permits of a process that dies
 //     come back when its lease ends: after the TTL, 5 s unless [WithTTL] says otherwise.
 //
 // # What it costs
@@ -33,10 +34,10 @@
 // Order: FIFO in a process, as in the package semaphore; first come, first served among blocks.
 // There is no order between goroutines of two processes.
 //
-// Package observe shows the locks of a fleet like local ones, and who else has permits.
+// Package observe shows the locks of a fleet like local ones, and which processes have permits.
 //
-// To understand the package read internal/line first (who holds, and what a process decides), then
-// internal/share (where goroutines wait), driver.go (the agent over etcd) and session.go
-// (for how long a lease can be relied on). docs/design/fleet.md has the properties, the faults and
-// their outcomes; docs/guides/fleet.md how to run it.
+// To understand the package read internal/line first: which entries hold, and what a process
+// decides. Then read internal/share (where goroutines wait), driver.go (the agent over etcd) and
+// session.go (for how long a lease can be relied on). docs/design/fleet.md has the properties, the
+// faults and their outcomes; docs/guides/fleet.md how to run it.
 package fleet

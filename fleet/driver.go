@@ -17,7 +17,7 @@ import (
 	"github.com/farad-go/farad/internal/observed"
 )
 
-// lookEvery is how often the goroutines of a process can have the driver look. What they tell
+// lookEvery is how often the goroutines of a process can have the driver look. What they report
 // between two looks is looked at together.
 const lookEvery = 200 * time.Microsecond
 
@@ -434,7 +434,7 @@ func (l *loop) answered(a answer) {
 	l.endRounds(&a.seat.rounds)
 }
 
-// see tells the agents what has happened in the line.
+// see passes to the agents what has happened in the line.
 func (l *loop) see(r revision) {
 	if r.whole != nil && !l.isOurs(r) {
 		return

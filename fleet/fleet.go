@@ -87,7 +87,7 @@ type Fleet struct {
 	feed    *feed         // of all lines
 	turns   chan struct{} // has one for each request of a line that is under way
 
-	abandoned sync.Once // a Close gave up: somebody has to see to it that holders are told in time
+	abandoned sync.Once // a Close gave up: a goroutine has to close Lost in time
 
 	numbers atomic.Int64 // of entries; none is used twice
 	age     atomic.Int64 // how often the servers have gone back to an older revision
@@ -105,8 +105,8 @@ type Fleet struct {
 // third of the TTL for it: such a lease could not be kept.
 //
 // The client remains the caller's: its endpoints, authentication and TLS are used as they are. It
-// must stay open until Close has returned. For renewals there are connections to single members
-// beside the client's, unless its Lease is not etcd's own: then that is asked.
+// must stay open until Close has returned. For renewals there are further connections, to single
+// members. If the client's Lease is not etcd's own, that is asked instead.
 func New(ctx context.Context, client *clientv3.Client, namespace string, opts ...Option) (*Fleet, error) {
 	namespace = strings.TrimRight(namespace, "/")
 	if client == nil || namespace == "" {
@@ -149,8 +149,8 @@ func (f *Fleet) ask(ctx context.Context, request func(context.Context) error) er
 	return f.patience.ask(ctx, request)
 }
 
-// look is how often the clocks are looked at by who waits for the end of a session: often enough
-// for a holder who is told of it after a suspend to have most of the margin.
+// look is how often a wait for the end of a session looks at the clocks: often enough that after a
+// suspend a holder has most of the margin left.
 func (f *Fleet) look() time.Duration { return min(f.ttl/40, 250*time.Millisecond) }
 
 // askRefusedAfter is for how long nothing is asked after a refusal.
@@ -240,7 +240,7 @@ func (f *Fleet) renewAtOnce(ctx context.Context, s *session) {
 	}
 }
 
-// giveUp ends a lease that nobody uses: otherwise leases pile up while one is asked for in vain.
+// giveUp ends a lease that nobody uses: otherwise leases pile up while requests for one fail.
 func (f *Fleet) giveUp(ctx context.Context, lease clientv3.LeaseID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.answerWithin())
 	defer cancel()
@@ -386,7 +386,7 @@ func (f *Fleet) opened(kind, name string) (*driver, error) {
 	return nil, nil
 }
 
-// awaitEnd waits until all goroutines of the membership have ended, once they were told to: after
+// awaitEnd waits until all goroutines of the membership have ended, once Close asked them to: after
 // Close nothing of it uses the client. The client ends a call soon after its context. If it does
 // not, awaitEnd gives up after a time.
 func (f *Fleet) awaitEnd(all []*driver) {

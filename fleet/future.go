@@ -92,7 +92,7 @@ func (f *AcquireFuture) Permit() *Permit {
 	if f.Err() != nil {
 		return nil
 	}
-	f.record().FutureCancel(&f.f) // leaves with us what Err has told
+	f.record().FutureCancel(&f.f) // leaves with us what Err has returned
 	return newPermit(f.t, f.n)
 }
 

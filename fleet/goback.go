@@ -12,9 +12,9 @@ import (
 // linearizable. One that is only late is not: it was sent before.
 //
 // Then nothing that the process has can be relied on: others may have been granted it, and may be
-// granted it from now on. So the session is lost, and all lines of the process are opened
-// anew: one that is not there any more gets the size that it was opened with. Whatever was asked
-// before is ignored: ages tell it from what was asked afterwards.
+// granted it from now on. So the session is lost, and all lines of the process are opened anew: one
+// that is not there any more gets the size that it was opened with. Earlier questions are ignored:
+// ages distinguish them from later ones.
 
 // A known is what a process knew when it asked: how often the servers had gone back, and the
 // revision of the line.

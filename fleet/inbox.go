@@ -86,8 +86,8 @@ func (d *driver) pass(at known, events []*clientv3.Event) {
 	})
 }
 
-// miss tells the driver that it may have missed what was changed up to a revision, unless it has
-// read the line since. Later changes are passed.
+// miss notes that the driver may have missed what was changed up to a revision, unless it has read
+// the line since. Later changes are passed.
 func (d *driver) miss(at known) {
 	d.post(func(in *inbox) { in.revisions, in.missed, in.age = nil, at.rev, at.age })
 }
@@ -131,7 +131,7 @@ type reads struct {
 	over bool  // nothing is read any more
 }
 
-// A read is one that is to be sent, is under way, or has ended.
+// A read waits to be sent, is under way, or has ended.
 type read struct {
 	done  chan struct{}
 	state line.State
@@ -153,7 +153,7 @@ func (d *driver) read(ctx context.Context) (line.State, error) {
 	}
 }
 
-// ask returns the next read, nil if there is to be none, and runs all if that does not run.
+// ask returns the next read, nil if there is no need for one, and runs all if that does not run.
 func (r *reads) ask(all func()) *read {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,7 +170,7 @@ func (r *reads) ask(all func()) *read {
 	return r.next
 }
 
-// take returns the read that is to be sent now, nil if there is none.
+// take returns the read to send now, nil if there is none.
 func (r *reads) take() *read {
 	r.mu.Lock()
 	defer r.mu.Unlock()

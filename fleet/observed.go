@@ -10,15 +10,15 @@ import (
 )
 
 // What an observed line does instead, once its fast paths have failed: the same as an unobserved
-// one, and tells its record. The record is the driver's: it outlives losses, as the waits do. It
-// knows what this process's goroutines hold and wait for, and asks the mirror for the rest. Another
-// process may end a wait, so a wait is never part of a deadlock that is reported.
+// one, and it calls the hooks of its record. The record is the driver's: it outlives losses, as the
+// waits do. It knows what this process's goroutines hold and wait for, and asks the mirror for the
+// rest. Another process may end a wait, so a wait is never part of a deadlock that is reported.
 //
 // Invariants:
 //
 //  1. All tenancies of a driver have the bit O, or none has. (TestObservedAcrossALoss)
-//  2. A record is told of a hold after its permits were taken, and of its end before they are given
-//     back. (TestObservedHoldsAreHeld)
+//  2. A hold is recorded after its permits were taken, and its end before they are given back.
+//     (TestObservedHoldsAreHeld)
 //  3. A snapshot asks no server, and waits for no driver. (TestObservedWithoutAServer)
 
 var watched = observed.Register(observed.About{Name: "fleet"}, (*driver).observe, (*driver).numbers).
@@ -136,8 +136,7 @@ func (d *driver) join() *observed.Record {
 	return watched.Join(d)
 }
 
-// isShared reports whether who holds n permits holds them beside others of all of the line: a
-// reader.
+// isShared reports whether a holder of n permits shares the whole line with others: a reader.
 func (d *driver) isShared(n int64) bool { return d.store.size == line.Everyone && n == reader }
 
 // acquireObserved is acquireUntil.
@@ -169,7 +168,7 @@ func (d *driver) tryObserved(n int64) *tenancy {
 	return t
 }
 
-// tried tells the record how a try has ended: with n permits of t, without any, or with an error.
+// tried records how a try has ended: with n permits of t, without any, or with an error.
 func (d *driver) tried(t *tenancy, n int64, err error) {
 	r := d.record()
 	switch {

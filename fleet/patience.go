@@ -64,7 +64,7 @@ func (p *patience) answered(sent time.Time) {
 }
 
 // unanswered notes that no answer came. Of requests that were under way together only one counts:
-// it may be one server that all of them met.
+// it may be one server that all of them asked.
 func (p *patience) unanswered(sent time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,8 +90,8 @@ func (p *patience) once(ctx context.Context, request func(context.Context) error
 }
 
 // ask makes a request, and makes it again while no server answers in time, until ctx is done. So
-// what follows it does not depend on which server it happens to meet: the client asks them in turn,
-// and who begins again from the start may meet the same one at the same point for ever.
+// what follows does not depend on which server is asked: the client asks them in turn, and a
+// sequence that begins anew may ask the same one at the same point for ever.
 func (p *patience) ask(ctx context.Context, request func(context.Context) error) error {
 	for {
 		late, err := p.once(ctx, request)

@@ -7,8 +7,8 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// A Permit is a handle to permits that are held, and tells whether they still can be relied on. Its
-// Release may be called more than once, so a deferred Release is always correct.
+// A Permit is a handle to permits that are held, and reports whether they can still be relied on.
+// Its Release may be called more than once, so a deferred Release is always correct.
 //
 // A nil *Permit holds nothing: N, Valid and Release know it. Several goroutines may call the
 // methods at a time. A Permit must not be copied.

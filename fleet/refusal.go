@@ -46,7 +46,7 @@ func (d *driver) newRefusal(err error) error {
 	return fmt.Errorf("fleet: %s %s: refused: %w", d.kind, d.name, err)
 }
 
-// tellRefusal tells the driver of an error, if that is a refusal. Of several only the last counts,
+// tellRefusal passes an error to the driver, if it is a refusal. Of several only the last counts,
 // and that of a read only if there is no other.
 func (d *driver) tellRefusal(r denial) {
 	if isRefusal(r.err) {

@@ -18,8 +18,8 @@ import (
 	"github.com/farad-go/farad/fleet/internal/clock"
 )
 
-// What keeps permits alive has ways of its own to the servers, beside that of all other requests.
-// So neither a server that hangs nor what else the process asks for delays it.
+// Renewals, which keep permits alive, have ways of their own to the servers. So neither a server
+// that hangs nor other requests of the process delay them.
 //
 // A renewal is due a third of the TTL after the last one was sent. It is asked for on the way that
 // has answered last. If no answer comes within two round trips it is asked for on the next way as
@@ -37,7 +37,7 @@ type path interface {
 	close()
 }
 
-// A lane is a way by the client, which asks the servers in turn. Several renewals on lanes meet
+// A lane is a way by the client, which asks the servers in turn. Several renewals on lanes ask
 // several servers.
 type lane struct{ lease clientv3.Lease }
 
@@ -136,7 +136,7 @@ const (
 	// several servers.
 	leastRoads = 3
 
-	// lanes is how many renewals are under way at once by the client. A third of them may meet a
+	// lanes is how many renewals are under way at once by the client. A third of them may ask a
 	// server that hangs.
 	lanes = 16
 )
@@ -185,7 +185,7 @@ type renewer struct {
 	trip      time.Duration // how long an answer takes on a way; 0: not known
 
 	last     int64 // when the renewal was sent that succeeded last, on the monotonic clock
-	due      int64 // when the next one is to be sent
+	due      int64 // when to send the next one
 	answered bool  // since it was due
 
 	ctx      context.Context //nolint:containedctx // of the requests
@@ -227,7 +227,7 @@ func (r *renewer) follow() {
 
 // keep renews the session until it is over, or the membership ends. A timer stands still while the
 // machine is suspended, and does not follow the wall clock. So the clocks are looked at often,
-// whatever is under way: it is here that holders who only wait for Lost are told.
+// whatever is under way: holders that only wait for Lost learn of the loss here.
 func (r *renewer) keep() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

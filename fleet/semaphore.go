@@ -33,8 +33,8 @@ const MaxPermits = semaphore.MaxPermits
 //
 //   - The order is FIFO in this process, and among the blocks that processes ask for; see the
 //     package documentation.
-//   - What is held may be lost. A holder that uses Acquire and Release is told by nobody: use
-//     AcquirePermit, whose Permit tells, unless the work is harmless when done twice.
+//   - Permits that are held may be lost. A holder that uses Acquire and Release does not learn of
+//     it. Use AcquirePermit, whose Permit reports it, unless the work is harmless when done twice.
 //   - TryAcquire and Available know only what this process has. TryAcquireContext asks the fleet.
 type Semaphore struct{ d *driver }
 
@@ -214,7 +214,7 @@ func (d *driver) try(n int64) *tenancy {
 	return nil
 }
 
-// acquireSlow is acquireUntil, and tells the record if there is one, or is to be.
+// acquireSlow is acquireUntil, and calls the record's hooks if there is one, or should be.
 func (d *driver) acquireSlow(
 	ctx context.Context, end time.Time, l waiter.Limit, n int64,
 ) (*tenancy, error) {

@@ -44,7 +44,7 @@ func (t *tenancy) releaseLoose(n, most int64) bool {
 	return true
 }
 
-// release gives back n permits that are held, and tells the record before.
+// release gives back n permits that are held, and records that before.
 func (t *tenancy) release(n int64) {
 	if r := t.driver.record(); r != nil {
 		r.Released(n, t.driver.isShared(n))

@@ -36,11 +36,11 @@ type revision struct {
 // Invariants:
 //
 //  1. A driver that has joined is passed each change of its line after the feed's revision, in
-//     order. It is told that revision: what it had read before may be older, and then changes are
+//     order. It gets that revision: what it had read before may be older, and then changes are
 //     missing. (TestDriversKnowTheirLines)
 //  2. All changes of a line at one revision are passed on at once.
 //     (TestDriversKnowTheirLines)
-//  3. If changes cannot be had any more, the drivers are told up to which revision they miss some.
+//  3. If changes cannot be had any more, the drivers learn up to which revision they miss some.
 //     (TestDriversKnowTheirLines)
 //  4. What is passed on waits for no driver. (TestADriverThatIsLate)
 //  5. What is passed on says how often the servers had gone back. If they go back once more, the

@@ -11,13 +11,12 @@ import (
 //
 // It needs no memory of the past, and divides a resource evenly among several limiters. But it sees
 // overload only by drops, so that there are always some. If nothing is ever dropped and Timeout is
-// never reached, the limit rises to Max. Below a Timeout that the resource cannot meet, it falls to
+// never reached, the limit rises to Max. Below a Timeout that the resource cannot keep, it falls to
 // Min.
 //
 // Source: Chiu and Jain, "Analysis of the increase and decrease algorithms for congestion avoidance
-// in computer networks", 1989; the condition on requests in flight, the timeout and the defaults
-// are those of AIMDLimit in Netflix's concurrency-limits, but for Min, which is 20 there, and Max,
-// which is 200.
+// in computer networks", 1989. The condition on requests in flight, the timeout and the defaults
+// are those of AIMDLimit in Netflix's concurrency-limits. Only Min, 20 there, and Max, 200, differ.
 //
 // The zero AIMD is ready, and its first call sets fields that are zero to their defaults. Fields
 // must not be changed after that. The first call panics if they contradict each other. A copy is a

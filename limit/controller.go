@@ -7,7 +7,7 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// A Sample is what the requests of a window have told about the resource.
+// A Sample is what the requests of a window show about the resource.
 type Sample struct {
 	// RTT is the mean latency of the requests. It is not positive if it is not known, because all
 	// were dropped for instance. Such a sample changes no limit, unless Dropped is set.

@@ -24,7 +24,7 @@
 //	a latency that is too long, or that the resource refuses some    AIMD
 //
 // Each loses something, which its documentation says. The page docs/design/limit.md of the
-// repository has figures, beside those of failsafe-go's adaptive limiter.
+// repository has figures, with those of failsafe-go's adaptive limiter.
 //
 // # What is measured
 //

@@ -13,7 +13,7 @@
 //	observe all locks                          All
 //	look, in a browser or with curl            Handler
 //	look, in the program                       Read, which returns a Snapshot
-//	be told of a deadlock, suspicion or leak   OnDeadlock, OnSuspicion, OnLeak
+//	react to a deadlock, suspicion or leak     OnDeadlock, OnSuspicion, OnLeak
 //	set thresholds, and where reports go       Configure
 //	see where permits and time go              go tool pprof and Handler, or WriteProfile
 //	have metrics                               expvar and Var, observe/prometheus, observe/otel
@@ -25,7 +25,7 @@
 // wait: who, since when, and the stack. Only there can deadlocks be found, and only then do
 // reports know who. docs/BENCHMARKS.md has the costs.
 //
-// A lock may be observed, or no longer observed, at any moment. Who holds it at that moment stays
+// A lock may be observed, or no longer observed, at any moment. A holder of that moment stays
 // unknown until it releases.
 //
 // # Deadlocks
@@ -48,15 +48,15 @@
 //
 // Our locks belong to no goroutine: any may release. So it counts how they are used:
 //
-//   - What holds a mutex or a read-write lock is taken for its owner, until another
-//     goroutine has released that lock. Who waits for what it holds itself may have handed it
-//     on, so the lock must have been released by who had locked it before.
+//   - What holds a mutex or a read-write lock is taken for its owner, until another goroutine has
+//     released that lock. A goroutine that waits for what it holds itself may have handed it on, so
+//     the lock must have been released by who had locked it before.
 //   - A semaphore's permits are often acquired by one goroutine and released by another. So
 //     they count only if what was acquired with the same stack has always been released by who
 //     had acquired it, at least once.
 //
-// One case cannot be told: if two readers hold a lock, and one of them releases for the other, the
-// wrong one is taken for the reader that is left.
+// One case cannot be distinguished: if two readers hold a lock, and one of them releases for the
+// other, the wrong one is taken for the reader that is left.
 //
 // Where it is not certain, and the waits are longer than [Config].LongWait, there is a
 // [Suspicion] instead: a possible deadlock.
@@ -100,8 +100,8 @@
 // # How it works
 //
 // internal/observed has the hooks that the locks call, and the records. Here, read snapshot.go
-// first. graph.go and knot.go find deadlocks, suspicion.go and order.go suspicions; monitor.go
-// says when, report.go who is told. watch.go makes snapshots; handler.go and page.go show them, as
-// do text.go and dot.go; profile.go is for pprof. The package does not import the locks: they
+// first. graph.go and knot.go find deadlocks, suspicion.go and order.go suspicions; monitor.go says
+// when, report.go calls the handlers. watch.go makes snapshots; handler.go and page.go show them,
+// as do text.go and dot.go; profile.go is for pprof. The package does not import the locks: they
 // register themselves.
 package observe

@@ -8,9 +8,9 @@ import (
 )
 
 // A Fleet is what this process knows of a lock that it shares with others, by package fleet. A
-// snapshot asks no server: it has what the process has been told last.
+// snapshot asks no server: it has what the process learned last.
 type Fleet struct {
-	Blocks  []Block // who has permits, or waits for them, in the order of the line
+	Blocks  []Block // blocks that hold permits or wait for them, in the order of the line
 	More    int     // blocks behind those
 	Losses  uint64  // how often this process has lost what it had
 	Refused string  // the error by which the servers refuse this process permits; empty: they do not
@@ -86,7 +86,7 @@ func (l *lockView) blockView(b *Block) blockView {
 	return r
 }
 
-// fleetSentence says how the fleet is, beside its blocks.
+// fleetSentence says how the fleet is, apart from its blocks.
 func (l *lockView) fleetSentence() string {
 	s := "this process has lost nothing"
 	if n := l.Fleet.Losses; n > 0 {

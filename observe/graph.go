@@ -31,7 +31,7 @@ import (
 //     but a task that waits for nothing else. (TestSelectIsStuckOnlyIfAllAre)
 type graph struct {
 	now    *Snapshot
-	actors []*actor // in the order in which they were met
+	actors []*actor // in the order in which they were found
 	lines  []*line
 	known  map[who]*actor
 }
@@ -93,7 +93,7 @@ type hold struct {
 type trust uint8
 
 const (
-	trustNone     trust = iota // another will release, as far as anybody can tell
+	trustNone     trust = iota // another will release, as far as anybody can know
 	trustPossible              // it may be so
 	trustCertain
 )
@@ -102,8 +102,8 @@ const (
 // the same lock again, loop that it has been at the same place before.
 //
 // Our locks belong to nobody. Those that are Owned are released by who acquired them until the
-// contrary was seen. Who waits for what it holds may wait for one to whom it was handed: then it
-// must have been seen at all. A semaphore's permits are often acquired by a dispatcher, and
+// contrary was seen. An agent that waits for what it holds may wait for one to which it was handed:
+// then it must have been seen at all. A semaphore's permits are often acquired by a dispatcher, and
 // released by the goroutines that it starts. So each place has to have shown that what it acquires
 // is not handed on. And an agent that has come back for more to the place where it got the first is
 // taken for a dispatcher.
@@ -485,7 +485,7 @@ func (d *Deadlock) youngest() (t time.Time) {
 // A detector finds deadlocks in consecutive snapshots, and each once.
 type detector struct {
 	before *Snapshot
-	told   map[uint64]trust // the waits of reported deadlocks: what was told of them
+	told   map[uint64]trust // the waits of reported deadlocks: how they were reported
 }
 
 // next returns the deadlocks that stand in now and in the last snapshot, and what looks like one

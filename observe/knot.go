@@ -4,7 +4,7 @@ package observe
 // search and linear graph algorithms, 1972), with a stack of its own, because a chain of waits may
 // be as long as there are goroutines.
 type node struct {
-	index, low int // 0: not met yet
+	index, low int // 0: not visited yet
 	open       bool
 }
 

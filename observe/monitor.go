@@ -109,8 +109,8 @@ type sight struct {
 	dead     map[uint64]bool // the locks of deadlocks that have been reported and last
 }
 
-// look reports what a snapshot shows that the last ones did not, and what the locks had told before
-// it was taken.
+// look reports what a snapshot shows that the last ones did not, and what the locks had reported
+// before it was taken.
 func (s *sight) look(now *Snapshot, told []observed.Nesting, c *Config) {
 	patience := c.LongWait
 	if patience < 0 {

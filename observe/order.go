@@ -14,16 +14,15 @@ import (
 // A lockOrder remembers which locks were waited for while which were held. It finds two that were
 // taken in both orders: two agents that do so at the same time wait for each other for ever.
 //
-// It learns from what the locks tell of each acquire at [LevelHolders], and from those who wait
-// when a snapshot is taken. Tries do not count: they never wait. A pair is reported once. It is no
-// inversion
+// It learns from what the locks report of each acquire at [LevelHolders], and from the waits in
+// each snapshot. Tries do not count: they never wait. A pair is reported once. It is no inversion
 //
-//   - if the same agent took both orders, which cannot meet itself;
+//   - if the same agent took both orders, which cannot wait for itself so;
 //   - if both held a third lock that lets only one of them in at a time, a gate;
 //   - if one of the two locks lets both in: readers, or permits enough;
 //   - if each took both at one instant, as LockAll of package keyed does.
 //
-// Who takes both at one instant takes them in both orders: it may get either first.
+// An agent that takes both at one instant takes them in both orders: it may get either first.
 //
 // The memory is bounded: the pairs that were seen first are forgotten.
 type lockOrder struct {
@@ -84,8 +83,8 @@ func (a *nesting) inverts(b *nesting) bool {
 		(!a.together || !b.together)
 }
 
-// look adds what a snapshot shows, and what the locks have told since the last one, and returns the
-// inversions that are new.
+// look adds what a snapshot shows, and what the locks have reported since the last one, and returns
+// the inversions that are new.
 func (o *lockOrder) look(now *Snapshot, told []observed.Nesting) (found []Suspicion) {
 	add := func(n nesting) {
 		s, ok := o.add(n)
@@ -161,7 +160,7 @@ func tried(stack []uintptr) bool {
 	}
 }
 
-// fromWaits adds those who wait while they hold something.
+// fromWaits adds agents that wait while they hold something.
 func (o *lockOrder) fromWaits(now *Snapshot, add func(nesting)) {
 	type seen struct {
 		grip

@@ -154,7 +154,7 @@ type shownStack struct {
 	Stack Stack
 }
 
-// A groupRow is those who hold or wait with one stack.
+// A groupRow is the holders or waiters with one stack.
 type groupRow struct {
 	*group
 	ID, Who, Sentence string

@@ -10,7 +10,7 @@ import (
 
 // A picture is the wait-for graph with a place for everything, in pixels. Parts of the graph that
 // have nothing to do with each other stand below each other. One that is a ring, as a deadlock
-// often is, is drawn as one; all others in layers, from those who wait to those who hold.
+// often is, is drawn as one; all others in layers, from waiters to holders.
 type picture struct {
 	Width, Height float64
 	Boxes         []box
@@ -212,7 +212,7 @@ func (g *waitGraph) drawColumn(p *picture, ring []int, curves []string, top floa
 	return width + side, height
 }
 
-// drawLayers puts boxes in layers, those who wait on the left.
+// drawLayers puts boxes in layers, waiters on the left.
 func (g *waitGraph) drawLayers(p *picture, part []int, curves []string, top float64) (width, height float64) {
 	out := make(map[int][]int) // edges
 	in := make(map[int]int)    // how many
@@ -286,7 +286,8 @@ func wayBack(from, to *box, x1, x2, top, y float64) string {
 		x2+bend, x2, y, x2, y-bend, y2+bend, x2, y2, min(x2+bend, margin+to.X), y2, margin+to.X-headLength+2)
 }
 
-// backEdges returns edges without which a part has no cycle: what a walk in depth meets again.
+// backEdges returns edges without which a part has no cycle: those by which a walk in depth
+// returns.
 func (g *waitGraph) backEdges(part []int, out map[int][]int, in map[int]int) map[int]bool {
 	back := make(map[int]bool)
 	const open, done = 1, 2
@@ -331,7 +332,7 @@ func (g *waitGraph) layersOf(part []int, out map[int][]int, back map[int]bool) m
 			break
 		}
 	}
-	for _, i := range part { // who only waits stands beside what it waits for
+	for _, i := range part { // one that only waits stands beside what it waits for
 		if len(out[i]) == 1 && layer[i] == 0 && !back[out[i][0]] {
 			layer[i] = layer[g.edges[out[i][0]].To] - 1
 		}

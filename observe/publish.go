@@ -6,7 +6,7 @@ import "encoding/json"
 //
 //	expvar.Publish("farad", observe.Var{})
 //
-// Its value is a [Snapshot] in JSON, without those who hold and wait. This package does not import
+// Its value is a [Snapshot] in JSON, without holders and waiters. This package does not import
 // expvar, which would serve it at once, with the command line, on http.DefaultServeMux.
 type Var struct{}
 

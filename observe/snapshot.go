@@ -29,7 +29,7 @@ type Snapshot struct {
 }
 
 // Dropped counts what is missing in a snapshot, because its number is bounded. A lock that found no
-// room counts each time that somebody meets it.
+// room counts on each slow path.
 type Dropped struct {
 	Locks, Holders, Waiters, Tasks, Reports uint64
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/farad-go/farad/internal/observed"
 )
 
-// A suspect finds what may be a fault, and tells each once.
+// A suspect finds what may be a fault, and reports each once.
 //
-// Waits and holds that have become too long are told together for each lock. Those that follow are
-// told when the threshold has passed again. So a lock that is always slow says so from time to
-// time, and does not fill a log.
+// Waits and holds that have become too long are reported together for each lock. Those that follow
+// are reported when the threshold has passed again. So a lock that is always slow does not fill a
+// log.
 type suspect struct {
-	told  map[subject]bool      // what was told, as long as it lasts
-	old   map[subject]bool      // told at the last look
-	last  map[subject]time.Time // when the waits or holds of a lock were told of
+	told  map[subject]bool      // what was reported, as long as it lasts
+	old   map[subject]bool      // reported at the last look
+	last  map[subject]time.Time // when the waits or holds of a lock were reported
 	order lockOrder
 }
 
@@ -27,10 +27,10 @@ type subject struct {
 
 const (
 	maxStacks    = 8    // of one suspicion
-	minSelfWakes = 1000 // of a task that is told of, and more than half of its polls
+	minSelfWakes = 1000 // of a task that is reported, and more than half of its polls
 )
 
-// next returns the suspicions from two consecutive snapshots, and from what the locks have told
+// next returns the suspicions from two consecutive snapshots, and from what the locks have reported
 // between them.
 func (s *suspect) next(before, now *Snapshot, told []observed.Nesting, c *Config) (all []Suspicion) {
 	s.old, s.told = s.told, make(map[subject]bool, len(s.told))
@@ -67,7 +67,7 @@ func (s *suspect) next(before, now *Snapshot, told []observed.Nesting, c *Config
 	return append(all, s.order.look(now, told)...)
 }
 
-// isNew reports whether x, which lasts, has not been told, and marks it.
+// isNew reports whether x, which lasts, has not been reported, and marks it.
 func (s *suspect) isNew(x subject) bool {
 	s.told[x] = true
 	return !s.old[x]
@@ -131,7 +131,7 @@ func (s *suspect) tooLong(all []Suspicion, now *Snapshot, l *Lock, why Reason, l
 	return append(all, x)
 }
 
-// sentence says who has waited or held for how long.
+// sentence says which agent has waited or held, and for how long.
 func sentence(why Reason, all []lasting) string {
 	did := "waited"
 	if why == LongHold {

@@ -254,7 +254,7 @@ func (l leakView) sentence() string {
 	return s + "."
 }
 
-// by says who has acquired what has leaked; the last one, if there were several.
+// by returns the agent that has acquired what has leaked; the last one, if there were several.
 func (l leakView) by() string {
 	s := l.Agent.String()
 	if age := l.At.Sub(l.Since); !l.Since.IsZero() && age > 0 {
@@ -477,7 +477,7 @@ func (g *group) sentence() string {
 	return s + g.notes()
 }
 
-// notes says what else is to be known of a group.
+// notes returns what else there is to know of a group.
 func (g *group) notes() (s string) {
 	if g.Shared {
 		s += ", shared"

@@ -41,7 +41,7 @@ func (s state) String() string {
 	return [...]string{"deadlock", "leak", "saturated", "suspect", "waiting", "held", "free"}[s]
 }
 
-// meaning says what a state is, for those who meet it for the first time.
+// meaning explains a state to a reader who sees it for the first time.
 func (s state) meaning() string {
 	return [...]string{
 		"it is part of a deadlock: nothing can end its waits",
@@ -216,7 +216,7 @@ func distinct(all []Stack) (some []Stack) {
 	return some
 }
 
-// told says whether the waiters of a lock are in the snapshot, so that one that is missing is gone.
+// told reports whether the waiters of a lock are in the snapshot, so that a missing one is gone.
 func (v *view) told(id uint64) bool {
 	l := v.byID[id]
 	return l == nil || (l.Level == LevelHolders && len(l.Waiters) >= l.Waiting)
@@ -386,7 +386,7 @@ func (g *grouping) of(s Stack) *group {
 	return x
 }
 
-// holders folds those who hold the lock; the oldest are first.
+// holders folds the holders of the lock; the oldest are first.
 func (l *lockView) holders() (groups []*group, more int) {
 	var all grouping
 	for i := range l.Holders {
@@ -399,7 +399,7 @@ func (l *lockView) holders() (groups []*group, more int) {
 	return all.groups, all.more
 }
 
-// waiters folds those who wait; the oldest are first.
+// waiters folds the waiters; the oldest are first.
 func (l *lockView) waiters() (groups []*group, more int) {
 	var all grouping
 	for i := range l.Waiters {

@@ -19,7 +19,7 @@ const (
 type vertex struct {
 	Lock     *lockView // nil: agents
 	Title    string
-	Sub      string // what else is to be known, in few words
+	Sub      string // what else there is to know, in few words
 	Deadlock bool
 }
 
@@ -158,7 +158,7 @@ func (v *view) units() []*unit {
 	return found
 }
 
-// An agentKey tells agents apart; it is zero for those that are not known.
+// An agentKey distinguishes agents; it is zero for those that are not known.
 type agentKey struct {
 	id   uint64
 	task bool

@@ -106,7 +106,7 @@ func (t *Task) waitEnd(ctx context.Context) error {
 // joiners are the waits for the end of t, as a [waiter.Request].
 type joiners struct{ t *Task }
 
-// Start implements [waiter.Request]. The node has N = 0 until the worker tells it of the end: only
+// Start implements [waiter.Request]. The node has N = 0 until the worker notes the end in it: only
 // then there is something to give back.
 func (j joiners) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if j.t.ex == nil {

@@ -92,7 +92,7 @@
 // # Imports and files
 //
 // The package imports waiter, the module's atomics, its records of what is observed, and
-// go.uber.org/atomic. It knows no lock: locks and executor meet in the interfaces of package
+// go.uber.org/atomic. It knows no lock: locks and executor share only the interfaces of package
 // waiter. Read task.go first, then worker.go.
 //
 //	task.go                         Task, Poller: the life of a task and its state word

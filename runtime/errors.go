@@ -29,7 +29,7 @@ type PanicError struct {
 
 	panics         *panics // of the executor; nil if the task has not ended
 	asked, counted bool    // a goroutine has asked for it; it counts as unasked: guarded by panics.mu
-	waits          int     // waits that were told and not given up: guarded by panics.mu
+	waits          int     // waits that were notified and not given up: guarded by panics.mu
 }
 
 // Error returns the value and the stack.

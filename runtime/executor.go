@@ -48,7 +48,7 @@ type scheduler struct {
 
 	mu      xsync.Mutex
 	running int           // goroutines: workers, blocking functions, reports; guarded by mu
-	leaving bool          // home is to be closed when running is 0
+	leaving bool          // home closes when running is 0
 	home    chan struct{} // closed when all goroutines have ended
 	closing bool          // Shutdown has begun; guarded by mu
 	drained chan struct{} // closed when the last task has ended after closing

@@ -109,7 +109,7 @@ func (h *JoinHandle[T]) Result() (T, error) {
 	return h.value, askedFor(h.err)
 }
 
-// ended reports whether the task has ended. The node of the owner may not have been told yet.
+// ended reports whether the task has ended. The node of the owner may not have its outcome yet.
 func (h *JoinHandle[T]) ended() bool { return h.task().state.Load()&taskAlive == 0 }
 
 // Done returns a channel that is closed when the task has ended. All calls return the same channel;

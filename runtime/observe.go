@@ -61,8 +61,8 @@ func (ex *scheduler) attend(on bool) {
 	}
 }
 
-// observed returns the row of a living task. One that was made beside the end of the observation is
-// taken away at once: the goroutine that ended that may have seen none.
+// observed returns the row of a living task. A row that was made while the observation was being
+// switched off is dropped at once, because the switch may have missed it.
 func (t *Task) observed() *row {
 	for { // A retry follows another who has made one, and perhaps one who has taken that away.
 		if r := t.row.Load(); r != nil {
@@ -250,7 +250,7 @@ func (ex *Executor) read() observed.Executor {
 	return observed.Executor{Tasks: all, Dropped: dropped, Panicked: n, Panics: last}
 }
 
-// read returns what can be told about a task without taking it. The caller holds the lock of the
+// read returns what can be known about a task without taking it. The caller holds the lock of the
 // shard.
 func (t *Task) read() observed.Task {
 	r := t.observed()

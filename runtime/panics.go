@@ -13,9 +13,9 @@ import (
 
 // WithPanicHandler has handle called for each panic of a task that no goroutine waits for when the
 // task ends. No goroutine waits if no Wait, Await, Poll or Done of its [JoinHandle] or of a
-// [Completion] has begun, or if all of them are given up just after they were told of the end. It
-// also covers a function of [Blocking] whose task was aborted meanwhile. Without this option, such
-// a panic is printed to the standard error in the format of a panic that ends the program.
+// [Completion] has begun, or if all of them are given up just after they were notified of the end.
+// It also covers a function of [Blocking] whose task was aborted meanwhile. Without this option,
+// such a panic is printed to the standard error in the format of a panic that ends the program.
 //
 // A later request for the error of the task still returns the [*PanicError]. If there is none by
 // the end, [Executor.Shutdown] reports the panic.
@@ -52,8 +52,8 @@ type keptPanic struct {
 const maxKeptPanics = 16
 
 // ended is called under the lock of the task's shard, before anyone can observe the panic. waits is
-// the number of waits that are told of it. Each wait that is given up without the error calls gone,
-// and so does the caller, once.
+// the number of waits that are notified of it. Each wait that is given up without the error calls
+// gone, and so does the caller, once.
 func (p *panics) ended(e *PanicError, task string, waits int) {
 	e.Task, e.panics = task, p
 	p.mu.Lock()
@@ -68,7 +68,7 @@ func (p *panics) ended(e *PanicError, task string, waits int) {
 	p.mu.Unlock()
 }
 
-// gone is called when a wait that was told of the end was given up. The last call reports the
+// gone is called when a wait that was notified of the end was given up. The last call reports the
 // panic, unless a goroutine has asked for it. The caller holds no lock.
 func (p *panics) gone(e *PanicError) {
 	p.mu.Lock()
@@ -110,7 +110,7 @@ func (p *panics) call(e *PanicError) {
 	returned = true
 }
 
-// endGivenUp is called when a wait that was told of the end of the task was given up.
+// endGivenUp is called when a wait that was notified of the end of the task was given up.
 func (t *Task) endGivenUp() {
 	s := t.registered()
 	s.mu.Lock()
@@ -148,7 +148,7 @@ func (p *panics) count() uint64 {
 	return p.all
 }
 
-// keep says whether the last panics are to be kept.
+// keep sets whether the last panics are kept.
 func (p *panics) keep(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

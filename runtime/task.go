@@ -108,7 +108,7 @@ func (t *Task) Waker() waiter.Waker { return t.waker() }
 
 // taskWaker is a task as the waker of a future. It is a type of its own so that the methods of
 // [waiter.Owner] are not promoted to the types of poll tasks. A poll task is no waker itself:
-// otherwise it could be passed to a future that cannot tell it from another task.
+// otherwise it could be passed to a future that cannot distinguish it from another task.
 type taskWaker Task
 
 func (t *Task) waker() *taskWaker { return (*taskWaker)(t) }

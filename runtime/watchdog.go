@@ -120,7 +120,7 @@ func (wd *watchdog) end(w *worker) {
 // poll polls f for t.
 func (wd *watchdog) poll(t *Task, f Future) bool {
 	if !reflect.ValueOf(f).Comparable() {
-		return f.Poll(t.waker()) // not to be told from others
+		return f.Poll(t.waker()) // others look the same
 	}
 	w := &watched{task: t}
 	wd.mu.Lock()

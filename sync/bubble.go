@@ -35,9 +35,9 @@ import (
 //  2. A goroutine of a bubble holds a lock, or waits for one, only while that is bubbled. So
 //     a holder of a lock that becomes bubbled, or one in its plain lines, is outside of
 //     all bubbles. (TestWaitsAreDurableAgainAfterAStranger, TestOthersComeOver)
-//  3. Each hold, and each place in the line of a row, is counted for the bubble of who has asked
-//     for it, in all that serves it or ends it. (TestAbandonedFutureCountsInItsBubble,
-//     TestUnlockByAnotherCountsInTheHoldersBubble)
+//  3. Each hold, and each place in the line of a row, is counted for the bubble of the goroutine
+//     that has asked for it, by each step that serves it or ends it.
+//     (TestAbandonedFutureCountsInItsBubble, TestUnlockByAnotherCountsInTheHoldersBubble)
 //  4. A wait is durable while it is for the lock's own bubble, that of all who hold it. Those who
 //     wait so are in a line of their own, and go first: the holder before them is of
 //     their bubble, too. When the lock has come to a bubble, its goroutines in the other line go
@@ -88,12 +88,12 @@ var rows = struct {
 type bubbling = admitting
 
 // canBubble says whether this program can make bubbles. A program that is no test asks no further.
-// Tests of what has nothing to do with bubbles have it be false.
+// Tests unrelated to bubbles set it to false.
 var canBubble = isTest() && linked.Bubbles()
 
 // rwArrival is what RLock adds to the word of a lock, and from rwTooFar on that has not let it in.
 // In a program that can make bubbles it adds nothing, and is never in. They are variables because a
-// look at canBubble would leave RLock no room for what it has to tell its slow path.
+// look at canBubble would leave RLock no room for what it has to pass to its slow path.
 var rwArrival, rwTooFar = arrivals(canBubble)
 
 func arrivals(canBubble bool) (arrival int64, tooFar uint32) {
@@ -138,8 +138,8 @@ func bubble() uint64 {
 }
 
 // join takes a hold of l for the caller, if l is bubbled or becomes so. If that means to wait, node
-// returns what to put into the line, or nil: it is told whether the lock is the bubble's own. If l
-// is not bubbled, and the caller in no bubble, join does nothing and reports false.
+// returns what to put into the line, or nil: its argument is whether the lock is the bubble's own.
+// If l is not bubbled, and the caller in no bubble, join does nothing and reports false.
 func join(l bubbling, hold int64, node enlist) (o waiter.Outcome, here bool) {
 	id := bubble()
 	for id != 0 || l.isBubbled() { // A retry follows an unlock.
@@ -178,8 +178,8 @@ func joinFrom(l bubbling, w *waiter.Waiter) (o waiter.Outcome, here bool) {
 	return joinRow(l, w.N, 0, func(bool) (*waiter.Waiter, *waiter.Across) { return w, nil })
 }
 
-// makeRow makes l bubbled. It may be held, and wanted: those who hold it need not know, because
-// only the bit says how to unlock; who sleeps in front of it comes over.
+// makeRow makes l bubbled. It may be held, and wanted: its holders need not know, because only the
+// bit says how to unlock; who sleeps in front of it comes over.
 func makeRow(l bubbling) {
 	line := parking.Default().Line(l.key())
 	rows.mu.Lock()
@@ -293,7 +293,7 @@ func held(l bubbling) (readers int64, writing bool) {
 	return 0, false
 }
 
-// A served node holds the lock, and has to be told; or its goroutine, which sleeps across the
+// A served node holds the lock, and needs its outcome; or its goroutine, which sleeps across the
 // border, has to be woken, because it can go over.
 type served struct {
 	w      *waiter.Waiter
@@ -302,7 +302,7 @@ type served struct {
 	across *waiter.Across
 }
 
-// deliver tells those who have been served, without a lock.
+// deliver notifies the nodes that have been served, without a lock.
 func deliver(l bubbling, claimed []served) {
 	for _, s := range claimed {
 		switch {

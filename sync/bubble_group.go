@@ -18,8 +18,7 @@ var groups = struct {
 	n  xsync.Int64 // how many there are, for a look without mu
 }{of: map[*WaitGroup]uint64{}}
 
-// tellBubble notes what Add has made of the counter. Another Add may have told before, which came
-// later.
+// tellBubble notes what Add has made of the counter. A later Add may have noted before.
 func (wg *WaitGroup) tellBubble(delta int, counter int32) {
 	var id uint64
 	raised := delta > 0 && counter == int32(delta)

@@ -31,8 +31,8 @@ import "github.com/farad-go/farad/waiter"
 //
 // A future is meant to be embedded and used again and again. Waiting allocates nothing after the
 // first Done, which makes a channel. The methods are for one goroutine at a time, Complete
-// excepted. It must not be copied after Init. Nor must it be overwritten: an unlock that meets one
-// that was given up may touch it for a moment longer, and Init waits for that.
+// excepted. It must not be copied after Init. Nor must it be overwritten: an unlock may touch a
+// future that was given up for a moment longer, and Init waits for that.
 type LockFuture struct {
 	_ noCopy
 	r request
@@ -67,9 +67,9 @@ func (f *LockFuture) Err() error { return f.r.err() }
 
 // Unlock ends the request: it gives up the place in line, or unlocks the mutex. It does nothing if
 // there is neither. It never waits for an unlock that is about to grant the request: the later of
-// the two passes the lock on. It panics if the lock was granted and the mutex was unlocked since,
-// unless another has locked it: that cannot be told, and unlocks it. It allocates nothing, and
-// synchronizes as the Unlock of the mutex does.
+// the two passes the lock on. It panics if the lock was granted and the mutex was unlocked since.
+// If another goroutine has locked the mutex meanwhile, Unlock cannot know that, and unlocks it. It
+// allocates nothing, and synchronizes as the Unlock of the mutex does.
 func (f *LockFuture) Unlock() {
 	if !f.r.record().FutureRelease(&f.r.f) {
 		panic("sync: LockFuture.Unlock of a lock that the mutex's own Unlock has unlocked already")

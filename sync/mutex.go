@@ -51,9 +51,9 @@ type Mutex struct {
 	//  5. While a goroutine stands in line at the gate, another is admitted. That one is not asleep
 	//     while the mutex is free, or is about to be woken. (TestModelMutex: a lost wake-up is a
 	//     deadlock)
-	//  6. Watched may be set and cleared at any time, and is by the record that renew tells. No
-	//     other step of the lock reads or changes it, but that Lock and Unlock leave their fast
-	//     paths. (TestModelObservedMutex)
+	//  6. Watched may be set and cleared at any time, also by the record, in renew. No other step
+	//     of the lock reads or changes it, but that Lock and Unlock leave their fast paths.
+	//     (TestModelObservedMutex)
 	word xsync.Uint32
 	gate gate
 
@@ -67,7 +67,7 @@ type Mutex struct {
 	// with the next unlock that sees so. (TestLaneEndsThoughAnotherUnlocksTooSoon)
 	//
 	// The upper half is how many of those places were not used on the fast path. So the mutex
-	// counts there at no cost, for those who observe it: see [Mutex.passed].
+	// counts there at no cost, for the record: see [Mutex.passed].
 	used uint32
 }
 
@@ -253,7 +253,7 @@ func (m *Mutex) TryLock() bool {
 	return m.try(rwWriter, false)
 }
 
-// try is TryLock, without a word to those who observe m.
+// try is TryLock without recording it.
 func (m *Mutex) try(_ int64, _ bool) bool {
 	if canBubble {
 		if ok, here := tryBubbled(m, rwWriter); here {
@@ -306,7 +306,7 @@ func (m *Mutex) unlockSlow() {
 	m.drop(rwWriter)
 }
 
-// drop unlocks m, without a word to those who observe it.
+// drop unlocks m without recording it.
 func (m *Mutex) drop(int64) {
 	if !m.unlock() {
 		fatal(unlockOfUnlockedMutex)
@@ -345,7 +345,7 @@ func (m *Mutex) unlock() bool {
 	}
 }
 
-// free returns the word with which a holder on the express lane leaves, who has found w.
+// free returns the word with which a holder on the express lane leaves, if it has found w.
 func (m *Mutex) free(w uint32) uint32 {
 	if uint16(m.used) >= Express {
 		return w&observing | full

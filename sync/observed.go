@@ -9,14 +9,14 @@ import (
 )
 
 // An observed lock has a bit in its word that keeps everybody off the fast paths. The slow paths
-// tell the lock's record what they do, and otherwise ignore the bit and keep it. So a lock may
+// call the hooks of the lock's record, and otherwise ignore the bit and keep it. So a lock may
 // begin to be observed at any time, and cease: what happens is the same. No hook runs under a lock.
 //
 // A Mutex that is crowded, and only counted, is without the bit meanwhile. It counts on the fast
 // path itself, and its slow paths ask whether it has a record: see [observed.Record.Renewed].
 //
-// A hold is told after the lock has been taken, and its end before the lock is free again. There is
-// one exception: RUnlock has removed its reader already when it sees the bit.
+// A hold is recorded after the lock has been taken, and its end before the lock is free again.
+// There is one exception: RUnlock has removed its reader already when it sees the bit.
 
 var (
 	mutexes = observed.Register(
@@ -33,8 +33,8 @@ type observable interface {
 	setObserved(on bool)
 	// mayBeObserved reports whether it may be observed, or has to join.
 	mayBeObserved() bool
-	// known returns what is told, nil if the lock is not observed. Record has such a lock join, if
-	// all are to be.
+	// known returns the record, nil if the lock is not observed. Record has such a lock join, if
+	// all should.
 	known() *observed.Record
 	record() *observed.Record
 	// permits says of how many permits the record of a hold is, and whether others may share it.
@@ -250,7 +250,7 @@ func (r *request) err() error {
 	return err
 }
 
-// record returns what is told of r, or nil.
+// record returns the record of r's lock, or nil.
 func (r *request) record() *observed.Record {
 	if r.lock == nil || !r.lock.mayBeObserved() {
 		return nil

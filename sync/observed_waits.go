@@ -4,9 +4,9 @@ import (
 	"github.com/farad-go/farad/internal/observed"
 )
 
-// Of a Cond and a WaitGroup only the waits are told. Nobody knows who will signal, or who is to
-// call Done, so such a wait has no holders, and is for no permits. The counter of a group is shown
-// as what is held.
+// Of a Cond and a WaitGroup only the waits are recorded. Nobody knows which goroutine will signal
+// or call Done, so such a wait has no holders, and is for no permits. The counter of a group is
+// shown as what is held.
 
 var (
 	conds      = observed.Register(observed.About{Name: "sync.Cond"}, (*Cond).setObserved, (*Cond).numbers)
@@ -15,7 +15,7 @@ var (
 	)
 )
 
-// mayBeObserved reports whether c is observed, or is to be from now on.
+// mayBeObserved reports whether c is observed, or has to join.
 func (c *Cond) mayBeObserved() bool { return c.isObserved() || observed.Everything() != observed.Off }
 
 func (c *Cond) isObserved() bool { return c.flags.Load()&condObserved != 0 }

@@ -23,10 +23,10 @@ import (
 // Invariants:
 //
 //  1. The sleeper s stands at the gate, for place, or in front of the lock, for the node of f, or
-//     nowhere. Who has taken it out of the gate's line owns the admission until s is in the lock's
-//     line or the lock is entered. (TestModelLockFuture)
-//  2. The owner gives up in one of three ways, which it tells apart under the bucket's lock. S was
-//     at the gate: the gate has nothing to do. S was in front of the lock: the owner has the
+//     nowhere. The goroutine that has taken it out of the gate's line owns the admission until s is
+//     in the lock's line or the lock is entered. (TestModelLockFuture)
+//  2. The owner gives up in one of three ways, which it distinguishes under the bucket's lock. S
+//     was at the gate: the gate has nothing to do. S was in front of the lock: the owner has the
 //     admission, and opens the gate. Otherwise a claimer is at work: the owner abandons the node.
 //     (TestModelLockFuture)
 //  3. No abandoned node sleeps: before s is put to sleep, and under the same lock, the claimer asks
@@ -62,8 +62,8 @@ type admitting interface {
 	// isSleeping reports whether the word still says so.
 	isSleeping() bool
 	key() parking.Key
-	// entered is called once after an admitted request has entered the lock. It tells w, which may
-	// be nil.
+	// entered is called once after an admitted request has entered the lock. It delivers to w,
+	// which may be nil.
 	entered(hold int64, w *waiter.Waiter)
 	// leave ends the admission of a request that has not entered the lock.
 	leave()
@@ -217,7 +217,7 @@ func (a *admission) Wake() {
 	}
 }
 
-// grantTo tells w, unless it is nil, that it has the lock. If w was abandoned grantTo unlocks.
+// grantTo grants w, unless it is nil, the lock. If w was abandoned grantTo unlocks.
 func grantTo(lock admitting, w *waiter.Waiter, hold int64) {
 	if w != nil && !w.Deliver(waiter.Granted) && !lock.giveBack(hold) {
 		panic("sync: an unlock too many beside a request that was given up")

@@ -14,7 +14,7 @@ import (
 //
 // Any number of goroutines may wait. All are released, in the order of their arrival, when the
 // counter becomes zero. The group may be used again when all waits have returned: an Add that
-// raises the counter from zero must not run beside a wait. It panics if that is seen.
+// raises the counter from zero must not run during a wait. It panics if that is seen.
 //
 // Cancellation: WaitContext and WaitTimeout may give up, which changes nothing for the tasks, nor
 // for other waiters.
@@ -38,13 +38,13 @@ type WaitGroup struct {
 	//
 	//  1. The number of waiters changes under mu only, with the line. So under mu it is the line's
 	//     length, except within release. (TestModelWaitGroup/cancel)
-	//  2. A waiter enters only beside a counter that is not zero, in one step. So the Add that
-	//     makes it zero sees the waiter, and calls release. (TestModelWaitGroup/wait)
+	//  2. A waiter enters only while the counter is not zero, in one step. So the Add that makes it
+	//     zero sees the waiter, and calls release. (TestModelWaitGroup/wait)
 	//  3. A release wakes only if the counter is zero under mu. It may not be, because the waiter
 	//     that the Add has seen gave up, and the group is in use again. Then the Add that makes it
 	//     zero the next time sees those that wait. (TestModelWaitGroup/reuse_after_cancel)
 	//  4. A waiter that has given up is not counted when its wait returns. So an Add that raises
-	//     the counter from zero, and sees a waiter, runs beside its wait. (the same)
+	//     the counter from zero, and sees a waiter, runs during its wait. (the same)
 	//  5. O may be set and cleared at any time, and changes nothing but that Add leaves its fast
 	//     path. (TestModelObservedWaitGroup)
 
@@ -80,8 +80,8 @@ func (wg *WaitGroup) Add(delta int) {
 	}
 }
 
-// addRaced is Add under the race detector, which is to see what it does not order: one Add after
-// another, and an Add that raises the counter from zero beside a wait.
+// addRaced is Add under the race detector. The detector must see what Add does not order: one Add
+// after another, and an Add that raises the counter from zero during a wait.
 func (wg *WaitGroup) addRaced(delta int) {
 	state := &wg.state
 	if delta < 0 {

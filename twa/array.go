@@ -89,8 +89,8 @@ func (a *Array) SignalPolite(key any) {
 	}
 }
 
-// A Sequence is how many signals an array has had, for a key and for others that it does not tell
-// apart from it. The zero Sequence is that of a time before all signals.
+// A Sequence is how many signals an array has had, for a key and for others that it does not
+// distinguish from it. The zero Sequence is that of a time before all signals.
 type Sequence int64
 
 // Monitor returns the present sequence for a key. Look at what may change afterwards, and then
@@ -127,8 +127,8 @@ func (a *Array) WaitLazy(ctx context.Context, key any, seq *Sequence) error {
 	return nil
 }
 
-// A number tells objects apart in the hash of their keys. It is given when a goroutine first waits,
-// and 0 until then. An address would do as long as the collector moves nothing.
+// A number distinguishes objects in the hash of their keys. It is given when a goroutine first
+// waits, and 0 until then. An address would do as long as the collector moves nothing.
 type number struct{ xsync.Int64 }
 
 var numbers xsync.Int64 // given so far

@@ -435,7 +435,7 @@ func (s *tickets) claim(base, k int64) *waiter.Waiter {
 	return l.ClaimAndUnlock(e)
 }
 
-// grantTo tells a waiter, which claim has returned, that its tickets before end have been granted.
+// grantTo delivers to a waiter, which claim has returned: its tickets before end have been granted.
 // If it has been abandoned meanwhile they are passed on. While the semaphore is not closed the
 // grant has come before a Close (invariant 5). grantTo reports whether it has woken a goroutine.
 func (s *tickets) grantTo(base int64, w *waiter.Waiter, end int64) bool {
@@ -461,8 +461,8 @@ func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
 	return claimed
 }
 
-// tell tells a claimed waiter how its request has ended: its tickets have been granted, or are too
-// many. If it has been abandoned meanwhile they are passed on.
+// tell delivers to a claimed waiter how its request has ended: its tickets have been granted, or
+// are too many. If it has been abandoned meanwhile they are passed on.
 func (s *tickets) tell(base int64, w *waiter.Waiter, end int64) {
 	n := w.N // read first: once told, the node is its owner's
 	o := s.outcome(base, n, end)

@@ -17,10 +17,11 @@ const ResultsPage = "README.md"
 // pageHead is what stands above the tables.
 const pageHead = `# Results
 
-One row for each workload, from the runs in this folder. *÷ floor* and *÷ best peer* are medians of
-farad's time divided by theirs in the same round. *Targets* lists what is missed, with its bound,
-and counts what is met. [BENCHMARKS.md](../../docs/BENCHMARKS.md) says how to read a row, and why a
-target is missed. All tables and rounds of a run: ` + "`go run . -out DIR results/locks.json`" + `.
+One row for each workload, from the runs in this folder; those without a time share one. *÷ floor*
+and *÷ best peer* are medians of farad's time divided by theirs in the same round. *Targets* lists
+what is missed, with its bound, and counts what is met.
+[BENCHMARKS.md](../../docs/BENCHMARKS.md) says how to read a row, and why a target is missed. All
+tables and rounds of a run: ` + "`go run . -out DIR results/locks.json`" + `.
 
 The program writes this page: ` + "`go run . -page results/README.md results/*.json`" + `.
 
@@ -84,13 +85,25 @@ func newPage(runs []*Report) (*page, error) {
 			Head:  []string{"workload", "farad, ns", "÷ floor", "÷ best peer", "targets"},
 			Left:  1,
 		}
+		var rest []string // that have no time, and nothing that is missed
+		restMet := 0
 		for _, name := range p.names(family, lines, targets) {
+			missed, met, absent := p.verdicts(targets[name])
 			row := []string{name, "", "", ""}
 			if l := lines[name]; l != nil {
 				ns := median("%.1f", l.of[measure.NameFarad].ns)
 				row = []string{name, ns, l.ratioToBest(Floors), l.ratioToBest(Others)}
 			}
-			t.Add(append(row, p.verdicts(targets[name]))...)
+			if row[1] == "" && len(missed)+absent == 0 {
+				if met > 0 {
+					rest, restMet = append(rest, name), restMet+met
+				}
+				continue
+			}
+			t.Add(append(row, verdict(missed, met, absent))...)
+		}
+		if len(rest) > 0 {
+			t.Add(strings.Join(rest, "; "), "", "", "", verdict(nil, restMet, 0))
 		}
 		p.tables = append(p.tables, t)
 	}
@@ -106,8 +119,8 @@ func (p *page) lines() map[string]*Line {
 	all := make(map[string]*Line)
 	for _, r := range p.runs {
 		for _, l := range r.Lines() {
-			if all[l.Name] == nil {
-				all[l.Name] = l
+			if all[l.row()] == nil {
+				all[l.row()] = l
 			}
 		}
 	}
@@ -139,12 +152,20 @@ func (p *page) names(family string, lines map[string]*Line, targets map[string][
 	for _, r := range p.runs {
 		for _, l := range r.Lines() {
 			beside := len(l.of[measure.NameFarad].ns) > 0 && l.Quickest(Floors)+l.Quickest(Others) != ""
-			if l.Family == family && (beside || targets[l.Name] != nil) {
-				add(l.Name)
+			if l.Family == family && (beside || targets[l.row()] != nil) {
+				add(l.row())
 			}
 		}
 	}
 	return names
+}
+
+// row returns the name of l's row, which is that of its targets.
+func (l *Line) row() string {
+	if l.Family == FamilyTasks {
+		return strings.TrimPrefix(l.Name, "tasks/")
+	}
+	return l.Name
 }
 
 // ratioToBest formats farad's time divided by that of the quickest of names.
@@ -164,10 +185,9 @@ func median(format string, vs []float64) string {
 	return fmt.Sprintf(format, measure.Median(vs))
 }
 
-// verdicts judges the targets of a line, and lists those that are missed.
-func (p *page) verdicts(targets []TargetLine) string {
-	var missed []string
-	met, absent := 0, 0
+// verdicts judges the targets of a line. It returns those that are missed, and how many are met and
+// how many could not be measured.
+func (p *page) verdicts(targets []TargetLine) (missed []string, met, absent int) {
 	for _, l := range targets {
 		vs := l.measured(p.runs)
 		switch {
@@ -187,9 +207,15 @@ func (p *page) verdicts(targets []TargetLine) string {
 			if l.Target.Aim {
 				word = "aim missed"
 			}
-			missed = append(missed, fmt.Sprintf("**%s**: %s %s (%s)", word, l.bounded(), l.figure(v), l.Target.Limit()))
+			what := strings.TrimPrefix(l.bounded(), "time ")
+			missed = append(missed, fmt.Sprintf("**%s**: %s %s (%s)", word, what, l.figure(v), l.Target.Limit()))
 		}
 	}
+	return missed, met, absent
+}
+
+// verdict is the cell of a row's targets.
+func verdict(missed []string, met, absent int) string {
 	if met > 0 {
 		missed = append(missed, fmt.Sprintf("%d met", met))
 	}

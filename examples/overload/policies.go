@@ -23,7 +23,7 @@ var policies = []policy{
 	{"shares", "tenants that do not starve each other", fixed(semaphore.WithShares(nil)), byName},
 	{"priorities", "the urgent before the rest", fixed(semaphore.WithPriorities(2, 200)), byClass},
 	{"maxwaiting", "overload: the first thing to set", queue(semaphore.Queue{MaxWaiting: mayWait}), nil},
-	{"refuselate", "who would wait in vain knows at once", queue(semaphore.Queue{RefuseLate: true}), nil},
+	{"refuselate", "doomed requests are refused at once", queue(semaphore.Queue{RefuseLate: true}), nil},
 	{"codel", "bursts, and clients that slow down", queue(semaphore.Queue{Shed: semaphore.ShedCoDel}), nil},
 	{"lifo", "overload, with no number to find", queue(semaphore.Queue{Shed: semaphore.ShedAdaptiveLIFO}), nil},
 	{"vegas", "a limit that nobody knows, with lifo", vegas, nil},

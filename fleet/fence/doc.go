@@ -32,10 +32,10 @@
 // # Several permits
 //
 // Of a semaphore, many tokens are good at a time, and an older one may well be good: its holder
-// works slowly. So a token names the survivors: the leases that held permits when it was granted.
-// A token is dead as soon as the resource has seen a newer one that does not list its lease. [Gate]
+// works slowly. So a token names the survivors: the leases that held permits when it was granted. A
+// token is dead as soon as the resource has seen a newer one that does not list its lease. [Gate]
 // applies this rule. For one permit it comes to the same as the comparison, but for two requests of
-// the same process: Seq tells these apart.
+// the same process: Seq distinguishes these.
 //
 // # What a token is not
 //

@@ -56,7 +56,7 @@ var (
 // requests. Use Check alone for operations that take no time.
 //
 // A gate remembers in memory, and forgets with its process. If what it guards survives the process,
-// store the text of the token with the greatest revision beside it, and Check it after a restart.
+// store the text of the token with the greatest revision with it, and Check it after a restart.
 type Gate struct {
 	mu     sync.Mutex
 	size   int64

@@ -9,13 +9,13 @@ import (
 // ErrChanged is what [Object.Put] returns if the object has another version by now.
 var ErrChanged = errors.New("fence: the object has changed")
 
-// An Object is one object of a store that writes on a condition, with what is to be written: S3 and
-// Azure by If-Match, Google Cloud Storage by ifGenerationMatch. One permit guards it.
+// An Object is one object of a store that writes on a condition, with the new content: S3 and Azure
+// by If-Match, Google Cloud Storage by ifGenerationMatch. One permit guards it.
 //
 // Objects of the same version must carry the same fence. A version that the store changes with
 // every write does, as generations do. An ETag that is a hash of the content does not, if the fence
 // stands beside the content: the content may return with a greater fence and the old ETag, and a
-// stale write then meets its condition. So on S3 the fence is part of the content, or the
+// stale write then satisfies its condition. So on S3 the fence is part of the content, or the
 // content has a part that never returns.
 //
 // An object that is deleted forgets its fence: write an empty one instead.

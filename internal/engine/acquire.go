@@ -109,7 +109,7 @@ func (e Permits) EndUntil(l waiter.Limit, p *waiter.Parker) error {
 	return told(p)
 }
 
-// told returns the error of the outcome that p has been told, and puts p.
+// told returns the error of p's outcome, and puts p.
 func told(p *waiter.Parker) error {
 	o := p.Outcome()
 	p.Put()

@@ -37,8 +37,8 @@ import (
 // returns one.
 //
 // Source: Dice and Kogan, BRAVO – Biased Locking for Reader-Writer Locks (USENIX ATC 2019,
-// arXiv:1810.01553). There the writer, holding the lock, spins until all slots have been emptied by
-// those who filled them, and RUnlock is told which one it was.
+// arXiv:1810.01553). There the writer, holding the lock, spins until the readers have emptied all
+// slots, and RUnlock gets the slot as an argument.
 
 // A bias is what an RW with reader bias has besides its engine.
 type bias struct {
@@ -108,7 +108,7 @@ func (l *RW) Hide(row uintptr) bool {
 }
 
 // Leave lets a reader out through the table, if it finds a hidden one. It looks first where Hide
-// began, and a page beside that, because RUnlock may be called at another depth of the stack.
+// began, and at the next page, because RUnlock may be called at another depth of the stack.
 func (l *RW) Leave(row uintptr) bool {
 	if !l.MayHide() {
 		return false

@@ -25,7 +25,7 @@ const MaxPermits int64 = 1 << 59
 //	any        .  1   closed; releases still count
 //
 // O says that the lock is observed. It has no part in what the word means: while it is set the fast
-// paths fail, and the façade's slow paths tell what they do.
+// paths fail, and the façade's slow paths record what they do.
 const (
 	flagWaiters  = 1 << 0
 	flagClosed   = 1 << 1
@@ -48,9 +48,10 @@ const (
 //  1. Permits are conserved: available plus held is the size in every state.
 //     (TestPermitsAreConserved)
 //  2. When mu is free and a request is queued, W is set and fewer permits are available than the
-//     oldest waiter needs. So a newcomer cannot barge, and no permit floats beside a waiter. If W
-//     is set and none is queued, and the engine is not closed, then none is free: the slot's waiter
-//     was the last, and got what was released. (TestContract/TryNeverOvertakesAWaiter, TestModel)
+//     oldest waiter needs. So a newcomer cannot barge, and no permit lies idle while a waiter could
+//     use it. If W is set and none is queued, and the engine is not closed, then none is free: the
+//     slot's waiter was the last, and got what was released.
+//     (TestContract/TryNeverOvertakesAWaiter, TestModel)
 //  3. The slot's waiter is older than the whole list, and needs exactly one permit; claims are
 //     FIFO. While there is a debt, or no permit is held, the slot is empty. So what a release hands
 //     over there was held. A waiter that came in at the front counts as the oldest.
@@ -58,7 +59,7 @@ const (
 //  4. Unlinking a waiter (swap or compare-and-swap of the slot, removal from the list under mu) is
 //     the single decision between grant, cancel, close and too-large.
 //     (TestContract/StressConservesPermits)
-//  5. No waiter is touched after its owner has been told the outcome. (the race detector, in every
+//  5. No waiter is touched after its owner has seen the outcome. (the race detector, in every
 //     stress test)
 //  6. While W is set the word changes only under mu. (TestContendedReleaseGoesThroughTheSlot)
 //  7. O changes only under mu, by Observe. Every other change of the word keeps it, and decides
@@ -172,7 +173,7 @@ func (e *Engine) Returns(o State, n int64) bool {
 	return o&(flagWaiters|flagObserved) == 0 && n <= e.held(o)
 }
 
-// Held returns the number of permits that are held, even beside a Resize.
+// Held returns the number of permits that are held, even during a Resize.
 func (e Permits) Held() int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -403,7 +404,7 @@ func (e Permits) Cancel(w *waiter.Waiter) bool {
 	return ok
 }
 
-// unlinkLocked is Cancel under mu, with the waiters it serves still to be told.
+// unlinkLocked is Cancel under mu. The caller delivers to the waiters that it serves.
 func (e Permits) unlinkLocked(w *waiter.Waiter, wake *waiter.WakeList) bool {
 	ok := e.slot.CompareAndSwap(w, nil) || e.list.Remove(w)
 	if ok {
@@ -415,7 +416,7 @@ func (e Permits) unlinkLocked(w *waiter.Waiter, wake *waiter.WakeList) bool {
 // A line takes back what has been granted: the [Permits] of an engine, or an [RW].
 type line interface{ GiveBack(n int64) bool }
 
-// deliver tells the claimed waiters their outcomes, and gives back to l what was granted to
+// deliver passes the claimed waiters their outcomes, and gives back to l what was granted to
 // abandoned ones.
 func deliver[L line](l L, claimed *waiter.WakeList) {
 	for n := claimed.HandOff(); n > 0; n = claimed.HandOff() {

@@ -15,7 +15,7 @@ import (
 // It is the [waiter.Request] of its futures.
 type RW Engine
 
-// The kinds of holders are told apart by the number of permits held.
+// The number of permits held distinguishes the kinds of holders.
 //
 //	held      bits 55         54       53 … 0
 //	Everyone  1               1        1 … 1 0       a writer, and no other holder

@@ -1,7 +1,7 @@
 // Package linked says what the linker has put into this program.
 //
 // The question is whether the program can make bubbles of testing/synctest: only a test binary that
-// uses that package can. No package tells whether it is there without putting it there. So this one
+// uses that package can. No package reports whether it is linked without linking it. So this one
 // looks for functions in the table that every Go program has for its stack traces.
 package linked
 

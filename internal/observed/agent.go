@@ -14,14 +14,15 @@ type Agent struct {
 	labels    unsafe.Pointer // as the runtime has them
 }
 
-// Labels returns the profiler labels of an agent, nil if it has none or this build cannot tell.
+// Labels returns the profiler labels of an agent, nil if it has none or this build cannot read
+// them.
 func (a *Agent) Labels() map[string]string { return labelMap(a.labels) }
 
-// taskOf tells the task that a goroutine runs.
+// taskOf returns the task that a goroutine runs.
 var taskOf xsync.Pointer[func(goroutine uint64) uint64]
 
-// SetTaskOf has f, which must be quick, tell which task a goroutine runs, 0 for none. It is called
-// in that goroutine, at [Holders] only.
+// SetTaskOf sets f, which returns the task that a goroutine runs, 0 for none. F must be quick. It
+// is called in that goroutine, at [Holders] only.
 func SetTaskOf(f func(goroutine uint64) uint64) { taskOf.Store(&f) }
 
 // self returns the caller.

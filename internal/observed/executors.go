@@ -112,7 +112,7 @@ func (m *member) setLocked(name string, level Level) {
 	m.agreeLocked()
 }
 
-// agreeLocked observes the executor if it is to be.
+// agreeLocked observes the executor if it should be observed.
 func (m *member) agreeLocked() {
 	if on := !m.ended && (m.level != Off || executors.attended); on != m.on {
 		m.on = on
@@ -120,7 +120,7 @@ func (m *member) agreeLocked() {
 	}
 }
 
-// attendExecutors says whether all executors are to be observed, because locks have holders.
+// attendExecutors sets whether all executors are observed, because locks have holders.
 func attendExecutors(on bool) {
 	executors.mu.Lock()
 	defer executors.mu.Unlock()

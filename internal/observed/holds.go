@@ -175,7 +175,7 @@ func (r *Record) share(n int64) {
 }
 
 // reduceLocked takes n permits from a hold, and returns how many it did not have. handed says that
-// they are released by another than who has acquired them.
+// another agent than the acquirer releases them.
 func (r *Record) reduceLocked(e *entry, n, now int64, handed bool) int64 {
 	p, d, s := r.pressureLocked(e.Key, now), min(n, e.Permits), r.siteLocked(e.Stack)
 	s.Blame += e.blameLocked(p, d)

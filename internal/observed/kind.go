@@ -21,7 +21,7 @@ const (
 type Numbers struct {
 	Size, Free int64
 	Waiting    int
-	Passed     int64 // acquisitions that the lock has counted and not told yet: see [Record.Renewed]
+	Passed     int64 // acquisitions that the lock has counted and not reported yet: see [Record.Renewed]
 	Elsewhere  int64 // of a lock of a fleet: permits that other processes may have
 }
 

@@ -54,7 +54,7 @@ func (r *Record) findLeaks() {
 		switch {
 		case e.weak.Value() != nil:
 			continue
-		case e.in == &r.holds && !e.handle: // a future whose owner was told that he holds
+		case e.in == &r.holds && !e.handle: // a future whose owner knows that it holds
 			r.disownLocked(e)
 			continue
 		case e.in == &r.waits && !r.isMissingLocked(e.Permits):

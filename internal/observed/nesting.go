@@ -132,7 +132,7 @@ func (h *hand) learn(o *hand) {
 }
 
 // TakeNestings returns what was learned since the last call. Now and then it forgets what is known,
-// so that other agents are met that do the same.
+// so that it finds other agents that do the same.
 func TakeNestings() []Nesting {
 	const often = 64
 	hands.mu.Lock()

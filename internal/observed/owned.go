@@ -10,7 +10,7 @@ import (
 
 // At [Holders] a wait or a hold may belong to a future, which is known by its node, or to a handle,
 // which is known by its number of permits. Their addresses say which record is meant, whichever
-// goroutine calls. Weak pointers tell what was collected.
+// goroutine calls. Weak pointers show what was collected.
 
 // ownLocked makes e that of the owner at p.
 func (r *Record) ownLocked(e *entry, p unsafe.Pointer) {
@@ -86,7 +86,7 @@ func (r *Record) FutureBegun(w *waiter.Waiter, o waiter.Outcome) {
 	}
 }
 
-// FutureTaken says what the future has told its owner for the first time. The owner holds now if
+// FutureTaken records the outcome that the owner has taken from the future. The owner holds now if
 // err is nil.
 func (r *Record) FutureTaken(w *waiter.Waiter, err error) {
 	if r.Level() == Off || err == waiter.ErrPending { //nolint:errorlint // it is never wrapped
@@ -137,8 +137,8 @@ func (r *Record) FutureReleasing(w *waiter.Waiter) {
 	}
 }
 
-// FutureEnded says that the request of the future has ended. What its owner was told that he holds,
-// and the future has not given back, stays his.
+// FutureEnded records that the request of the future has ended. What its owner has taken, and the
+// future has not given back, stays the owner's.
 func (r *Record) FutureEnded(w *waiter.Waiter) {
 	if r.Level() != Holders {
 		return
@@ -150,7 +150,7 @@ func (r *Record) FutureEnded(w *waiter.Waiter) {
 	}
 }
 
-// StartFuture starts the request of a future, whose node is w, by s, and tells r.
+// StartFuture starts the request of a future, whose node is w, by s, and records that in r.
 func StartFuture[S interface {
 	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 }](r *Record, s S, w *waiter.Waiter, waker waiter.Waker, shared bool) waiter.Outcome {
@@ -171,8 +171,8 @@ func startFuture[S interface {
 	return o
 }
 
-// FutureErr is the Err of f. The first time it tells r, which is nil if the lock is not observed;
-// and so do the next two.
+// FutureErr is the Err of f. The first call is recorded in r, which is nil if the lock is not
+// observed. The next two functions do the same.
 func (r *Record) FutureErr(f *waiter.Future) error {
 	first := !f.Taken()
 	err := f.Err()
@@ -233,7 +233,7 @@ func (r *Record) HandleTook(h *xsync.Int64, n int64) {
 }
 
 // HandleReleasing says that the handle h is about to give back all that it has. It reports false if
-// no record says that it has something: the release then is told as any other.
+// no record says that it has something: the release then is recorded as any other.
 func (r *Record) HandleReleasing(h *xsync.Int64) bool {
 	if r.Level() != Holders {
 		return false

@@ -48,7 +48,7 @@ type Record struct {
 
 	took    xsync.Int64 // without a wait
 	granted xsync.Int64 // after a wait
-	passed  xsync.Int64 // on the fast path, as the lock has told
+	passed  xsync.Int64 // on the fast path, as the lock has reported
 	weighed xsync.Int64 // how many of those a hold in the sample stands for
 	lanes   xsync.Int64 // how many have been admitted while it was crowded
 	late    xsync.Int64 // waits that have ended without a grant
@@ -396,7 +396,7 @@ func weightOf(c int64) int64 {
 	return period
 }
 
-// WantsReleases reports whether a release has to be told.
+// WantsReleases reports whether releases must be recorded.
 func (r *Record) WantsReleases() bool { return inert || r.seen.Load() != 0 || r.Level() == Holders }
 
 // Released says that the caller is about to give back n permits.
@@ -423,10 +423,10 @@ func (r *Record) Shares(n int64) {
 	}
 }
 
-// Renewed is told by a lock that itself counts who comes in on its fast path, while the bit O does
-// not keep everybody off it. So many have passed since the express lane was renewed, and now it is
-// renewed for the caller, who holds the lock alone. Watched is O. If he has waited for the renewal
-// the lock is crowded.
+// Renewed is called by a lock that counts its own fast-path acquisitions while the bit O is clear.
+// Passed is how many there were since the express lane was renewed. Now it is renewed for the
+// caller, which holds the lock alone. Watched is O. The lock is crowded if the caller has waited
+// for the renewal.
 //
 // At [Counts] O is clear while the lock is crowded, until the monitor comes. So a crowded lock has
 // its fast path. No acquisition is missed, but the fast path times no hold: Admitted does.
@@ -462,8 +462,9 @@ func (r *Record) Marked(watched bool) {
 	}
 }
 
-// Admitted is told by who has waited for a renewal of the lane, and has just got the lock. The end
-// of his hold will be told, too. Of some lanes his hold is in the sample, for all that have passed.
+// Admitted is called by a goroutine that has waited for a renewal of the lane, and has just got the
+// lock. The end of its hold will be recorded, too. For some lanes the sample has this hold, for all
+// that have passed.
 func (r *Record) Admitted() {
 	if r.crowded.Load() && r.lanes.Add(1)%sampledLanes == 1 {
 		passed := r.passed.Load()

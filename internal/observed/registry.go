@@ -24,9 +24,9 @@ const maxLocks = 1 << 14
 //  2. The registry keeps no lock alive. (TestRegistryKeepsNoLockAlive)
 //  3. At most maxLocks records are in the table. (TestRegistryIsBounded)
 var registry struct {
-	everything xsync.Uint32 // a Level: what locks join at when a slow path meets them
-	some       xsync.Bool   // a lock is observed, or is to be when a slow path meets it
-	full       xsync.Bool   // a lock has met a slow path and found no room, and none has left since
+	everything xsync.Uint32 // a Level: what locks join at on their next slow path
+	some       xsync.Bool   // a lock is observed, or joins on its next slow path
+	full       xsync.Bool   // a lock's slow path found no room, and none has left since
 	table      xsync.Pointer[table]
 	_          cpu.CacheLinePad // those above are read often, and hardly ever written
 
@@ -34,7 +34,7 @@ var registry struct {
 	mu      xsync.Mutex
 	records []*Record   // by ID; guarded by mu
 	used    int         // slots of the table that are not nil; guarded by mu
-	known   bool        // how to tell goroutines apart; guarded by mu
+	known   bool        // how to identify goroutines; guarded by mu
 	dropped xsync.Int64 // how often a lock found no room
 	holders int         // records at Holders; guarded by mu
 }
@@ -86,7 +86,7 @@ func find(at uintptr) *Record {
 	}
 }
 
-// Everything returns the level at which locks join when a slow path meets them.
+// Everything returns the level set by [All]. Other locks join at it on their next slow path.
 func Everything() Level {
 	if inert {
 		return Off
@@ -94,7 +94,7 @@ func Everything() Level {
 	return Level(registry.everything.Load())
 }
 
-// Any reports whether a lock is observed, or is to be when a slow path meets it.
+// Any reports whether a lock is observed, or joins on its next slow path.
 func Any() bool { return !inert && registry.some.Load() }
 
 // updateSomeLocked is called after each change of what Any reports.
@@ -102,8 +102,8 @@ func updateSomeLocked() {
 	registry.some.Store(len(registry.records) > 0 || registry.everything.Load() != 0)
 }
 
-// All sets the level of all locks that are made or met from now on, and of all executors. It
-// returns what it was.
+// All sets the level of all locks that are made, or take a slow path, from now on, and of all
+// executors. It returns what it was.
 func All(level Level) Level {
 	old := Level(registry.everything.Swap(uint32(level)))
 	registry.mu.Lock()
@@ -174,8 +174,8 @@ func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
 }
 
 // countHoldersLocked counts the records at [Holders] when the level of one changes. While there are
-// any, executors tell which task a goroutine runs. Otherwise what one task holds and another waits
-// for would be the same worker's. So they begin before the first lock does.
+// any, executors report which task a goroutine runs. Otherwise what one task holds and another
+// waits for would be the same worker's. So they begin before the first lock does.
 func countHoldersLocked(from, to Level) {
 	if from == to || from != Holders && to != Holders {
 		return

@@ -22,7 +22,7 @@ type Site struct {
 	Blame  int64  // how long others have waited for what was held
 }
 
-// maxSites is how many stacks a record tells apart.
+// maxSites is how many stacks a record distinguishes.
 const maxSites = 256
 
 // siteLocked returns the site of a stack.
@@ -54,10 +54,10 @@ func (r *Record) readSitesLocked() []Site {
 	return all
 }
 
-// A pressure says how much those who wait press on each permit that is held: the sum over time of
-// the number of waits divided by that of permits held. What a hold is to blame for is the growth of
-// the sum meanwhile, for each of its permits. So blame is computed by a few instructions where
-// anything changes, and all blame together is all delay, but for that on unknown holders.
+// A pressure says how much the waiters press on each permit that is held: the sum over time of the
+// number of waits divided by that of permits held. What a hold is to blame for is the growth of the
+// sum meanwhile, for each of its permits. So blame is computed by a few instructions where anything
+// changes, and all blame together is all delay, but for that on unknown holders.
 type pressure struct {
 	waiting int
 	held    int64

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	depth     = 16      // how many frames of a stack tell it from others
+	depth     = 16      // how many frames of a stack distinguish it from others
 	maxStacks = 1 << 12 // how many stacks are kept
 )
 

@@ -37,7 +37,7 @@ func (c *codel) after(t int64, q *Queue) int64 {
 	return t + int64(float64(q.interval())/math.Sqrt(float64(c.count)))
 }
 
-// control sheds what CoDel drops when the head of l is to be served, and reports whether it did.
+// control sheds what CoDel drops before it serves the head of l, and reports whether it did.
 func (o *Order) control(l *lane, now int64, wake *waiter.WakeList) (shed bool) {
 	c, q := &l.codel, &o.config.Queue
 	late := c.late(l, now, q)

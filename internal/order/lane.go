@@ -3,7 +3,7 @@ package order
 import "github.com/farad-go/farad/waiter"
 
 // A Ticket is the place of a request. It belongs to the Order, which uses it again: after the
-// request has left, only Remove may be told of it.
+// request has left, only Remove may get it.
 type Ticket struct {
 	w          *waiter.Waiter // nil: the ticket is spare
 	lane       *lane

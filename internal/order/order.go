@@ -261,8 +261,8 @@ func (o *Order) end(largest int64, outcome waiter.Outcome, wake *waiter.WakeList
 	}
 }
 
-// Delay returns how long a request for n permits would have waited if it had come at the time that
-// Push or Pop was told last. It is 0 while too little has been measured, and if not Timed.
+// Delay returns how long a request for n permits would have waited if it had come at the time of
+// the last Push or Pop. It is 0 while too little has been measured, and if not Timed.
 func (o *Order) Delay(tenant any, weight int, n int64) time.Duration {
 	ns := o.predict(o.policy.find(tenant), tenant, weight, n, o.rate.now)
 	return time.Duration(min(ns, math.MaxInt64/2))

@@ -38,9 +38,9 @@ const (
 	// is not shed.
 	ShedCoDel
 	// ShedAdaptiveLIFO serves a lane newest first once it has not been empty for an Interval, and
-	// then sheds who has waited for more than Target. Until then it sheds who has waited for more
-	// than an Interval, and so it does with the last request of a lane in any case. There is no
-	// other bound for how often a request is overtaken.
+	// then sheds requests that have waited for more than Target. Until then it sheds those that
+	// have waited for more than an Interval, and so it does with the last request of a lane in any
+	// case. There is no other bound for how often a request is overtaken.
 	ShedAdaptiveLIFO
 )
 
@@ -76,7 +76,7 @@ func (q *Queue) timed() bool {
 	return q.MaxWaiting > 0 || q.MaxWaitingPerTenant > 0 || q.RefuseLate || q.Shed != ShedNone
 }
 
-// Timed reports whether the times that Push and Pop are told are used.
+// Timed reports whether the times that Push and Pop get are used.
 func (o *Order) Timed() bool { return o.timed }
 
 // Set changes what happens when the line is long. Requests that wait stay, and those over a new

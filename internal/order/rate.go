@@ -16,7 +16,7 @@ package order
 //
 // A request that is staged at once counts as popped, if no permit has been free since the one
 // before it was served. So there is a rate even where one request may wait. What was popped last
-// waits still, though the Order may be empty: only Stage and Push are told when it has left.
+// waits still, though the Order may be empty: only Stage and Push learn when it has left.
 type rate struct {
 	permits, ns float64
 	samples     int

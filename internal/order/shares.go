@@ -201,7 +201,7 @@ func (s *shares) next() *lane {
 func (s *shares) all() []*lane { return slices.Clone(s.heap.lanes) }
 
 // needed: of each permit that is popped, the tenant gets its weight's part, until it has the rest.
-// Who comes later is left out, so it may be more.
+// Later requests are left out, so it may be more.
 func (s *shares) needed(l *lane, _ any, weight int, n, total float64) float64 {
 	weights := float64(s.weights) + float64(weight)
 	if l != nil {

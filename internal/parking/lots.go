@@ -30,7 +30,7 @@ func makeLots() *Table {
 // size returns how many buckets Default has where there are so many processors.
 func size(processors int) int { return min(max(512, 1<<bits.Len(uint(128*processors-1))), 4096) }
 
-// handoffAfter is how many failed wakes it takes to be handed the lock. A hand-over costs a switch
+// handoffAfter is how many failed wakes it takes to be handed the lock. A hand-off costs a switch
 // for each acquisition, so it must be rare where many goroutines contend. Yet no wait should become
 // long. This number is about 10 µs under contention, and as many critical sections where they are
 // long.

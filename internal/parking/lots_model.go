@@ -4,7 +4,7 @@ package parking
 
 import "github.com/farad-go/farad/internal/xsync"
 
-// lots has one bucket, so all sleepers meet there.
+// lots has one bucket, which all sleepers share.
 var lots = New(1)
 
 // Default returns it.

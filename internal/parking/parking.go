@@ -20,8 +20,8 @@ type Key struct {
 //
 // Invariants:
 //
-//  1. A sleeper is in the line until a waker unlinks it, and tells it so, or until the sleeper
-//     gives up and unlinks itself. Unlinking decides. (TestModelBits/context in sync/mutex,
+//  1. A sleeper is in the line until a waker unlinks it, and wakes it, or until the sleeper gives
+//     up and unlinks itself. Unlinking decides. (TestModelBits/context in sync/mutex,
 //     TestWakeIsPassedOn)
 //  2. The bucket's lock is held while a sleeper decides to sleep, and while a waker chooses. So if
 //     the state that the sleeper has read changes afterwards, the wake that follows finds it.
@@ -39,14 +39,14 @@ type bucket struct {
 
 // A Sleeper is a waiter in a line.
 type Sleeper struct {
-	node       *waiter.Waiter // is told
+	node       *waiter.Waiter // gets the outcome
 	object     any            // the key's
 	part       int64          // the same
 	bucket     *bucket        // where the line is
 	next, prev *Sleeper       // guarded by the bucket's mu
 	queued     bool           // the same
-	handoff    bool           // so many wakes have failed that the lock is to be handed over
-	handed     bool           // the lock has been handed over; written before the sleeper is told
+	handoff    bool           // so many wakes have failed that a hand-off is due
+	handed     bool           // the lock has been handed over; written before the sleeper is woken
 
 	parker *waiter.Parker // for waits without a limit, so that they ask one pool, not two; nil at first
 }
@@ -185,7 +185,8 @@ func (p tableLine) GiveBack(int64) bool {
 }
 
 // Enter puts s into the line of k for node, which is armed, unless still returns false. failedWakes
-// is as for Sleep. The caller owns s again when the node has been told or Leave has returned true.
+// is as for Sleep. The caller owns s again when the node has its outcome or Leave has returned
+// true.
 func (t *Table) Enter(s *Sleeper, node *waiter.Waiter, k Key, failedWakes int, still func() bool) bool {
 	s.handoff, s.handed = failedWakes >= handoffAfter, false
 	l := t.Line(k)
@@ -246,8 +247,8 @@ func (t *Table) WakeOrHand(k Key, release func(hand bool) bool) bool {
 	return true
 }
 
-// Claim takes the first sleeper of k out of the line and returns its node, which the caller tells.
-// It returns nil if there is none.
+// Claim takes the first sleeper of k out of the line and returns its node. The caller delivers to
+// it. It returns nil if there is none.
 func (t *Table) Claim(k Key) *waiter.Waiter {
 	b := t.bucket(k)
 	b.mu.Lock()
@@ -261,7 +262,7 @@ func (t *Table) Claim(k Key) *waiter.Waiter {
 }
 
 // A Line is the sleepers of one key, with the bucket locked. It is for locks that decide by more
-// than the order. No sleeper may be told before Unlock.
+// than the order. No node may get its outcome before Unlock.
 type Line struct {
 	b      *bucket
 	object any // no Key, so that a Line stays in registers
@@ -285,20 +286,20 @@ func (l Line) First() *Sleeper { return l.b.find(l.object, l.part) }
 func (l Line) Next(s *Sleeper) *Sleeper { return s.next.orNext(l.object, l.part) }
 
 // Insert puts s into the line, at its front or at its end, for node, which is armed. The caller
-// owns s again when the node has been told or Remove has returned true.
+// owns s again when the node has its outcome or Remove has returned true.
 func (l Line) Insert(s *Sleeper, node *waiter.Waiter, front bool) {
 	s.node, s.object, s.part, s.bucket = node, l.object, l.part, l.b
 	l.b.insert(s, front)
 }
 
-// Remove takes s out of the line and reports whether it was there. The caller tells it.
+// Remove takes s out of the line and reports whether it was there. The caller delivers to its node.
 func (l Line) Remove(s *Sleeper) bool { return l.b.remove(s) }
 
 // Holds reports whether s stands in the line.
 func (l Line) Holds(s *Sleeper) bool { return s.queued && s.sleepsFor(l.object, l.part) }
 
-// ClaimAndUnlock takes s out of the line, ends the use of l, and returns the node of s, which the
-// caller tells.
+// ClaimAndUnlock takes s out of the line, ends the use of l, and returns the node of s. The caller
+// delivers to it.
 func (l Line) ClaimAndUnlock(s *Sleeper) *waiter.Waiter {
 	l.b.remove(s)
 	node := s.node
@@ -324,7 +325,7 @@ func (t *Table) Await(l waiter.Limit, k Key, seq int64) error {
 }
 
 // Announce says that the caller may wait for signals for k, until it calls Retract. If the caller
-// then reads the state of which a signal tells, and misses a change, the goroutine that makes the
+// then reads the state that a signal is about, and misses a change, the goroutine that makes the
 // change sees Announced return true.
 func (t *Table) Announce(k Key) { t.bucket(k).announced.Add(1) }
 
@@ -353,7 +354,7 @@ func (t *Table) Signal(k Key) {
 	wake.Wake()
 }
 
-// A Claimed is a node that has been taken out of a line and that the caller tells.
+// A Claimed is a node that has been taken out of a line. The caller delivers to it.
 type Claimed struct {
 	Node *waiter.Waiter
 	Key  Key

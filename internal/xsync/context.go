@@ -14,8 +14,8 @@ import (
 func MayEnd(ctx context.Context) bool { return dynamicType(ctx) != background }
 
 // MayPanic reports whether ctx may panic when it is asked, or end the goroutine, because it is of a
-// foreign type or wraps another. Who holds something asks such a context with a guard, which costs
-// more than the question.
+// foreign type or wraps another. Code that holds something asks such a context with a guard, which
+// costs more than the question.
 func MayPanic(ctx context.Context) bool {
 	t := dynamicType(ctx)
 	return t != cancellable && t != timed
@@ -40,7 +40,7 @@ var background = func() uintptr {
 	return ^uintptr(0) // no address: should interfaces begin with something else one day, every context may end
 }()
 
-// dynamicType returns the first word of an interface, which tells its dynamic types apart. It is
+// dynamicType returns the first word of an interface, which distinguishes its dynamic types. It is
 // only ever a number: it is not turned back into a pointer, and what it is of is never collected,
 // nor moved.
 func dynamicType(ctx context.Context) uintptr { return *(*uintptr)(unsafe.Pointer(&ctx)) }

@@ -26,7 +26,7 @@ const (
 	Nudge = interleave.Nudge
 )
 
-// Parks is true, so that scenarios meet every kind of parker.
+// Parks is true, so that scenarios use every kind of parker.
 func Parks() bool { return true }
 
 // UseChannels does nothing: the explorer has one kind of sleeper.

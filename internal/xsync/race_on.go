@@ -8,8 +8,9 @@ import (
 )
 
 // Races says whether the race detector watches this program. It takes each atomic operation for one
-// that orders all before it in front of all after the next one, and so overlooks races of those who
-// use a lock that orders less. Such a lock says what it orders, as the standard ones do.
+// that orders all before it in front of all after the next one, and so overlooks races of
+// goroutines that use a lock that orders less. Such a lock says what it orders, as the standard
+// ones do.
 const Races = true
 
 // A RaceMark is a place in a lock that only the race detector knows. It takes no memory if there is
@@ -27,7 +28,7 @@ func RaceEnable() { runtime.RaceEnable() }
 // RaceAcquire has come after all that was released at p.
 func RaceAcquire[T any](p *T) { runtime.RaceAcquire(unsafe.Pointer(p)) }
 
-// RaceRelease releases what has come before, beside what others have released at p.
+// RaceRelease releases what has come before, with what others have released at p.
 func RaceRelease[T any](p *T) { runtime.RaceReleaseMerge(unsafe.Pointer(p)) }
 
 // Read is a race with each Write that is not ordered.

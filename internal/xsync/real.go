@@ -68,7 +68,7 @@ func StepBack() { runtime.Gosched() }
 
 var start = time.Now()
 
-// Now returns a time in nanoseconds that only differences can be told from.
+// Now returns monotonic nanoseconds. Only differences are meaningful.
 func Now() int64 { return int64(time.Since(start)) }
 
 // Hint returns a number that differs between goroutines that run, and is mostly the same for a

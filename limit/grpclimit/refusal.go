@@ -15,7 +15,7 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// pushback is the trailer by which servers tell the retry policy of a client when to try again.
+// pushback is the trailer that has the delay for the retry policy of a client.
 const pushback = "grpc-retry-pushback-ms"
 
 // A refusal is the error of a call that gets no permit.

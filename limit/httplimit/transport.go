@@ -15,8 +15,8 @@ import (
 //
 // Order: that of the semaphore.
 //
-// Permit: it ends when the body of the response has been read to its end, has failed or is closed,
-// and with the headers if there is no body. A body that is neither read nor closed keeps its permit
+// Permit: it ends when the body of the response has been read to its end, has failed or is closed.
+// Without a body it ends with the headers. A body that is neither read nor closed keeps its permit
 // for ever, as it keeps its connection.
 //
 // Errors: a request that gets no permit is not sent. The error is that of the semaphore: the error

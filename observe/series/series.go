@@ -15,7 +15,7 @@ import (
 	"github.com/farad-go/farad/observe"
 )
 
-// A Key is what tells series apart. Locks with the same name and kind are one series, so that the
+// A Key is what distinguishes series. Locks with the same name and kind are one series, so that the
 // number of series does not grow with that of the locks.
 type Key struct{ Name, Kind string }
 

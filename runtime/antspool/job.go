@@ -99,7 +99,7 @@ func (j *Job) Done() <-chan struct{} {
 }
 
 // Poll reports whether the job has ended. If not, the end wakes w, which may be nil. It replaces
-// the waker of the last Poll; a [waiter.Owner] is told of that.
+// the waker of the last Poll; a [waiter.Owner] is notified of that.
 func (j *Job) Poll(w waiter.Waker) bool {
 	j.made()
 	j.p.mu.Lock()
@@ -254,7 +254,7 @@ func (j *Job) giveBack(err error) {
 	}
 }
 
-// tell says that the job has ended.
+// tell wakes those that wait for the end of the job.
 func (j *Job) tell(err error) {
 	j.p.mu.Lock()
 	j.state, j.err = jobEnded, err

@@ -131,9 +131,9 @@ func permits(capacity int) int64 {
 	return int64(capacity)
 }
 
-// nonblocking reports whether the pool was made with ants.WithNonblocking(true). Ants does not
-// tell; if its fields are called otherwise one day the answer will be false, which is always safe:
-// TestNonblockingPoolsAreRecognized would tell.
+// nonblocking reports whether the pool was made with ants.WithNonblocking(true). Ants has no method
+// for that. If its fields are renamed one day the answer will be false, which is always safe, and
+// TestNonblockingPoolsAreRecognized fails.
 func nonblocking(p *ants.Pool) bool {
 	v := reflect.ValueOf(p).Elem()
 	for _, name := range []string{"poolCommon", "options"} {
@@ -152,15 +152,15 @@ func (p *Pool) Ants() *ants.Pool {
 	return p.ants
 }
 
-// Gate returns the gate, which tells how many permits there are, how many are free, and how many
-// jobs wait for some.
+// Gate returns the gate, which has how many permits there are, how many are free, and how many jobs
+// wait for some.
 func (p *Pool) Gate() *semaphore.Semaphore {
 	p.made()
 	return p.gate
 }
 
 // Ready returns how many jobs have their permits, but no goroutine yet. If that stays above 0 the
-// gate lets more through than the ants pool has room for beside what others run there.
+// gate lets more through than the ants pool has room for, with the other work there.
 func (p *Pool) Ready() int {
 	p.made()
 	p.mu.Lock()

@@ -301,7 +301,7 @@ func (p *Pool) retry() {
 	// Goroutines of ours wait inside ants, and may miss a wake-up: ants v2.12.1 signals its
 	// condition without the lock when the pool is released or a function has panicked. Then a
 	// waiter that is just about to wait is forgotten until the next function ends. After a release
-	// we tell the jobs ourselves. (TestForgottenJobsEndWithADirectRelease)
+	// we notify the jobs ourselves. (TestForgottenJobsEndWithADirectRelease)
 	if p.ants.IsClosed() {
 		p.doomLocked(ants.ErrPoolClosed)
 		p.mu.Unlock()

@@ -72,7 +72,7 @@ func Wrap[L sync.Locker](inner L, b int64, opts ...Option) *Wrapped[L] {
 	return w
 }
 
-// Gate returns the gate, for what it can tell.
+// Gate returns the gate, for its Platoon and Population.
 func (w *Wrapped[L]) Gate() *Gate { return &w.gate }
 
 // Lock locks w, and waits for it if need be. Nothing ends the wait early. It allocates what the
@@ -148,7 +148,7 @@ func (w *Wrapped[L]) Unlock() {
 	}
 }
 
-// unlockInner unlocks the inner lock, and tells the goroutines that wait to try it.
+// unlockInner unlocks the inner lock, and wakes the goroutines that wait to try it.
 func (w *Wrapped[L]) unlockInner() {
 	w.inner.Unlock()
 	if w.trying.Load() != 0 {

@@ -16,7 +16,7 @@ import (
 // the shards.
 type batch[K comparable] struct {
 	requests []member[K]
-	call     uint64 // its number, if a record has been told of it
+	call     uint64 // its number, if a record has it
 }
 
 // A member is the request for one of the keys.
@@ -240,7 +240,7 @@ func (t *table[K]) releaseAll(keys []K, n, most int64) (notHeld K, ok bool) {
 	return notHeld, ok
 }
 
-// check returns a key that is not held as it is to be released, and false; or true.
+// check returns a key that is not held as the release needs, and false; or true.
 func (b *batch[K]) check() (notHeld K, ok bool) {
 	b.lock()
 	defer b.unlock()
@@ -257,7 +257,7 @@ func (b *batch[K]) checkLocked() (notHeld K, ok bool) {
 	return notHeld, true
 }
 
-// leave is releaseAll, with those who get the permits still to be woken.
+// leave is releaseAll; the caller wakes those that get the permits.
 func (b *batch[K]) leave(wake *waiter.WakeList) (notHeld K, ok bool) {
 	b.lock()
 	defer b.unlock()

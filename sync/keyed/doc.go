@@ -6,7 +6,7 @@
 //
 //	you want to                               use
 //	lock a key                                Lock, Unlock
-//	let others read beside you                RWMutex: RLock, RUnlock
+//	share a key with other readers            RWMutex: RLock, RUnlock
 //	let some n work on a key at a time        Semaphore: Acquire, Release
 //	give up with a context, or after a time   LockContext, LockTimeout, ...
 //	lock a key if it is free                  TryLock, TryRLock, TryAcquire
@@ -31,10 +31,10 @@
 // # Order
 //
 // The requests for one key are granted in the order in which they began to wait. A request waits
-// for all older ones of its key, even if it could run beside the holders. So a writer does not
+// for all older ones of its key, even if it is compatible with the holders. So a writer does not
 // starve behind readers, nor a request for many permits behind those for few. The Try calls fail
-// while a request waits. The price is that each hand-over under contention costs a goroutine
-// switch, as with package mutex.
+// while a request waits. The price is that each hand-off under contention costs a goroutine switch,
+// as with package mutex.
 //
 // # Several keys
 //
@@ -46,7 +46,7 @@
 // # Cancellation
 //
 // A context that is done never locks. A wait that ends early leaves the line in constant time. A
-// cancel that happened before the hand-over wins, and the lock goes to the next in line. A caller
+// cancel that happened before the hand-off wins, and the lock goes to the next in line. A caller
 // that gets an error holds nothing, of several keys none.
 //
 // # Synchronization

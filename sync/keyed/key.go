@@ -6,7 +6,7 @@ import (
 )
 
 // A key that is not equal to itself would never be found again, and the hash of one that cannot be
-// compared panics. Types that have no such values are told apart once, when the table is made.
+// compared panics. Types that have no such values are recognized once, when the table is made.
 
 // mayBeRefused reports whether some values of type t cannot be keys: it has a floating-point number
 // or an interface inside.

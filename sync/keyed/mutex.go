@@ -56,7 +56,7 @@ func (m *Mutex[K]) Unlock(k K) {
 func panicUnlocked[K comparable](k K) { panic("keyed: unlock of unlocked key " + name(k)) }
 
 // LockAll locks all the keys. It enters all their lines at one instant, and waits until it has
-// every lock, so calls of LockAll do not deadlock with each other, whatever the order of their
+// every lock. So calls of LockAll do not deadlock with each other, whatever the order of their
 // keys. Meanwhile it holds those locks that it has got. A key that is named twice counts once.
 func (m *Mutex[K]) LockAll(keys ...K) {
 	_ = m.table().acquireAll(context.Background(), keys, 1, 1)

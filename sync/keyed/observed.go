@@ -110,10 +110,10 @@ func requireLock(isNil bool) {
 	}
 }
 
-// mayBeObserved reports whether h is observed, or is to be from now on.
+// mayBeObserved reports whether h is observed, or has to join.
 func (h *hub) mayBeObserved() bool { return h.observed.Load() || observed.Everything() != observed.Off }
 
-// record returns what is told. A lock that is not observed joins, if all are to be.
+// record returns the record of h. A lock that is not observed joins, if all should.
 func (h *hub) record() *observed.Record {
 	if h.observed.Load() {
 		return observed.Of(h)
@@ -121,7 +121,7 @@ func (h *hub) record() *observed.Record {
 	return h.kind.join(h)
 }
 
-// A told is a request as a record has it.
+// A told is what the record gets about a request.
 type told struct {
 	r      *observed.Record
 	h      *hub
@@ -132,8 +132,7 @@ type told struct {
 	call   uint64 // of a batch
 }
 
-// told returns r as the record of its lock has it. Only one that knows the holders asks for the
-// key.
+// told returns what the record gets about r. Only a record of holders needs the key.
 func (r *request[K]) told() told {
 	to := told{r: r.t.hub.record(), h: &r.t.hub, n: r.n, shared: r.most != r.t.size, hash: r.hash}
 	if to.r.Level() == observed.Holders {
@@ -145,13 +144,13 @@ func (r *request[K]) told() told {
 func (t told) took()     { t.r.TookKey(t.n, t.shared, t.key, t.call) }
 func (t told) released() { t.r.ReleasedKey(t.n, t.shared, t.key) }
 
-// begin tells that a wait begins.
+// begin records that a wait begins.
 func (t told) begin(l waiter.Limit) observed.Wait {
 	t.h.waiting.Add(1)
 	return t.r.BeginKey(t.n, t.shared, l.MayEnd(), t.key, t.hash, t.call)
 }
 
-// end tells that it has ended.
+// end records that it has ended.
 func (h *hub) end(w observed.Wait, err error) {
 	w.End(err)
 	h.waiting.Add(-1)
@@ -189,7 +188,7 @@ func (r request[K]) waitTelling(l waiter.Limit) (err error) {
 	return r.sleep(w.Limit(l))
 }
 
-// told returns m as the record of its lock has it, with the number of the call.
+// told returns what the record gets about m, with the number of the call.
 func (b *batch[K]) told(m *member[K]) told {
 	to := m.told()
 	if to.key != "" && b.call == 0 {

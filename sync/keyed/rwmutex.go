@@ -101,7 +101,7 @@ func panicNoReader[K comparable](k K) {
 }
 
 // LockAll locks all the keys for a writer. It enters all their lines at one instant, and waits
-// until it has every lock, so calls of LockAll and RLockAll do not deadlock with each other,
+// until it has every lock. So calls of LockAll and RLockAll do not deadlock with each other,
 // whatever the order of their keys. Meanwhile it holds those locks that it has got. A key that is
 // named twice counts once.
 func (m *RWMutex[K]) LockAll(keys ...K) {

@@ -22,20 +22,20 @@
 // select or a task. TryLock fails while a waiter is queued. So no waiter starves. The goroutine
 // that gets the lock runs at once, on the processor of the one that unlocks, which goes to the end
 // of the scheduler's queue. So the lock does not lie idle, and the line gets shorter. The price is
-// the turn of who unlocks: on a machine whose processors are all busy that may be some slices of
-// time. docs/design/convoy.md has the reasons.
+// the turn of the goroutine that unlocks: on a machine whose processors are all busy that may be
+// some slices of time. docs/design/convoy.md has the reasons.
 //
 // # Cancellation
 //
 // A context that is done never locks. A wait that ends early leaves the queue in constant time. A
-// cancel that happened before the hand-over wins, and the lock goes to the next waiter. A caller
+// cancel that happened before the hand-off wins, and the lock goes to the next waiter. A caller
 // that gets an error does not hold the lock.
 //
 // # Synchronization
 //
 // In the terms of the Go memory model, as for sync.Mutex: the n'th unlock synchronizes before the
 // return of the m'th lock, for n < m. A lock is a return from Lock, TryLock, LockContext or
-// LockTimeout, a Poll that reports true, or the receipt of a value from Done.
+// LockTimeout, a Poll that reports true, or a receive from Done.
 //
 // # testing/synctest
 //

@@ -66,9 +66,9 @@ func (f *LockFuture) Err() error { return f.record().FutureErr(&f.f) }
 // is started, and after Unlock or Cancel, it does nothing. If an unlock of the mutex is about to
 // grant the request Unlock does not wait for it: the later of the two passes the lock on.
 //
-// Unlock panics if the lock was granted and the mutex has been unlocked since by other means. It
-// cannot tell if another caller has locked the mutex meanwhile, and unlocks it then. It allocates
-// nothing, and synchronizes as the Unlock of the mutex does.
+// Unlock panics if the lock was granted and the mutex has been unlocked since by other means. If
+// another caller has locked the mutex meanwhile, Unlock cannot know that, and unlocks it. It
+// allocates nothing, and synchronizes as the Unlock of the mutex does.
 func (f *LockFuture) Unlock() {
 	if !f.record().FutureRelease(&f.f) {
 		panic("mutex: LockFuture.Unlock of a lock that the mutex's own Unlock has unlocked already")

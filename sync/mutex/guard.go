@@ -94,7 +94,7 @@ func (g *Guard[T]) Unlock() { g.mu.Unlock() }
 func (g *Guard[T]) Mutex() *Mutex { return &g.mu }
 
 // Value returns the value. The caller has locked the guard, by Lock or by a future of its Mutex,
-// and uses the value until the unlock. Value panics if the guard is not locked. It cannot tell
+// and uses the value until the unlock. Value panics if the guard is not locked. It does not know
 // whether the caller or another goroutine has locked it.
 func (g *Guard[T]) Value() *T {
 	if g.mu.permits().Available() > 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // What an observed mutex does instead, once its fast paths have failed: the same as an unobserved
-// one, and tells its record.
+// one, and it calls the hooks of its record.
 
 var kind = observed.Register(observed.About{Name: "mutex.Mutex", Owned: true}, (*Mutex).observe, (*Mutex).numbers)
 
@@ -93,7 +93,7 @@ func (m *Mutex) tryLockSlow() bool {
 	return ok
 }
 
-// unlockObserved unlocks m, and tells that.
+// unlockObserved unlocks m, and records that.
 //
 //go:noinline
 func (m *Mutex) unlockObserved() bool {

@@ -26,7 +26,7 @@
 // while a waiter is queued. While only readers hold and no waiter is queued TryRLock succeeds. Only
 // Upgrade goes before all waiters.
 //
-// The price of this order is that each hand-over between writers costs a goroutine switch.
+// The price of this order is that each hand-off between writers costs a goroutine switch.
 // [sync.RWMutex] lets running goroutines overtake those that sleep. It is many times faster where
 // critical sections take a few nanoseconds and collide all the time.
 //
@@ -34,13 +34,13 @@
 //
 // A reader that finds that it has to write cannot wait for the write lock while it holds the read
 // lock: two such readers would wait for each other. So a reader that may have to write calls ULock.
-// There is at most one upgradable reader, beside any number of readers. To upgrade, it waits for
+// There is at most one upgradable reader, with any number of readers. To upgrade, it waits for
 // these readers only.
 //
 // # Cancellation
 //
 // A context that is done never locks. A wait that ends early leaves the queue in constant time. A
-// cancel that happened before the hand-over wins, and the lock goes to the next waiter. A caller
+// cancel that happened before the hand-off wins, and the lock goes to the next waiter. A caller
 // that gets an error does not hold the lock; after a failed upgrade it is still the upgradable
 // reader.
 //

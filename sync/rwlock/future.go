@@ -79,8 +79,8 @@ func (f *LockFuture) Err() error { return f.record().FutureErr(&f.f) }
 // about to grant the request Unlock does not wait for it: the later of the two passes the lock on.
 //
 // Unlock panics if the lock was granted and has been unlocked, upgraded or downgraded since by its
-// own methods. It cannot tell if another caller has locked it in the same way meanwhile, and
-// unlocks it then. It allocates nothing, and synchronizes as the lock's own method does.
+// own methods. If another caller has locked it in the same way meanwhile, Unlock cannot know that,
+// and unlocks it. It allocates nothing, and synchronizes as the lock's own method does.
 func (f *LockFuture) Unlock() {
 	if !f.record().FutureRelease(&f.f) {
 		panic("rwlock: LockFuture.Unlock of a lock that was unlocked, upgraded or downgraded already, " +

@@ -95,7 +95,7 @@ func (g *Guard[T]) RWLock() *RWLock { return &g.l }
 
 // Value returns the value, for a caller that has locked the RWLock of the guard. With a read lock
 // the caller must not write through it. The pointer is valid until the unlock, for writing until
-// the downgrade. Value panics if the guard is not locked. It cannot tell whether the caller or
+// the downgrade. Value panics if the guard is not locked. It does not know whether the caller or
 // another goroutine has locked it.
 func (g *Guard[T]) Value() *T {
 	if g.l.e.IsUnlocked() {

@@ -10,8 +10,8 @@ import (
 )
 
 // What an observed lock does instead, once its fast paths have failed: the same as an unobserved
-// one, and tells its record. To the record the permits of the engine are the permits of the lock: a
-// reader holds one, a writer all, an upgradable reader more than half.
+// one, and it calls the hooks of its record. To the record the permits of the engine are the
+// permits of the lock: a reader holds one, a writer all, an upgradable reader more than half.
 
 var kind = observed.Register(observed.About{Name: "rwlock.RWLock", Owned: true}, (*RWLock).observe, (*RWLock).numbers)
 
@@ -93,7 +93,7 @@ func (l *RWLock) tryObserved(n int64) bool {
 	return ok
 }
 
-// tried tells the record of l, if it has one, how a try for n permits has ended.
+// tried records, if l has a record, how a try for n permits has ended.
 func (l *RWLock) tried(n int64, ok bool) {
 	if !l.e.IsObserved() {
 		return
@@ -105,7 +105,7 @@ func (l *RWLock) tried(n int64, ok bool) {
 	}
 }
 
-// releasing tells the record that the caller is about to return n permits.
+// releasing records that the caller is about to return n permits.
 //
 //go:noinline
 func (l *RWLock) releasing(n int64) {

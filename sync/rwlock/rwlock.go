@@ -35,7 +35,7 @@ type options struct{ bias bool }
 // Its readers announce themselves in a table that such locks share, so they do not compete for the
 // lock's cache line. A writer ends the bias: it looks through the lock's part of the table, four
 // entries for each processor, and then waits like any other writer. The bias returns when two
-// readers meet, but not before nine times as long has passed as its end took. So frequent writes
+// readers overlap, but not before nine times as long has passed as its end took. So frequent writes
 // cost at most a tenth more. Order, contexts, timeouts and futures are the same.
 //
 // Source: Dice and Kogan, BRAVO, arXiv:1810.01553.

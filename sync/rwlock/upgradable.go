@@ -10,7 +10,7 @@ import (
 // The rest of what an upgradable reader waits for when it upgrades.
 const rest = engine.Everyone - engine.Upgradable
 
-// ULock locks l for upgradable reading: beside readers, but not beside a writer or another
+// ULock locks l for upgradable reading: together with readers, but not with a writer or another
 // upgradable reader. The caller waits in the same line as all others. In the steady state ULock
 // allocates nothing.
 //
@@ -96,8 +96,8 @@ func (l *RWLock) startUpgrade() bool {
 	return l.e.TryAcquire(rest)
 }
 
-// TryUpgrade upgrades if no reader holds l beside the caller, even if waiters are queued. It
-// reports whether it did. If not, the caller is still the upgradable reader.
+// TryUpgrade upgrades if no other reader holds l, even if waiters are queued. It reports whether it
+// did. If not, the caller is still the upgradable reader.
 func (l *RWLock) TryUpgrade() bool {
 	if l.startUpgrade() {
 		return true

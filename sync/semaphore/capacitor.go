@@ -305,10 +305,10 @@ func (p *capacitor) goneLocked(inside bool) {
 	}
 }
 
-// serveAndUnlock wakes the waiters that may pass, or are to compete again, oldest first, as far as
-// the permits go. It writes the new state of the line into the word and unlocks the line. Then it
-// tells the woken ones, and those in wake. If self, the caller's, is among them it is not woken:
-// the caller returns the outcome.
+// serveAndUnlock wakes the waiters that may pass, or compete again, oldest first, as far as the
+// permits go. It writes the new state of the line into the word and unlocks the line. Then it
+// delivers to the woken ones, and to those in wake. If self, the caller's, is among them it is not
+// woken: the caller returns the outcome.
 func (p *capacitor) serveAndUnlock(l parking.Line, wake waiter.WakeList, self *parking.Sleeper) waiter.Outcome {
 	o := waiter.Pending
 	for {
@@ -418,7 +418,7 @@ func (p *capacitor) give(n int64) (o capacitorState, ok bool) {
 	return o, false
 }
 
-// held returns the number of permits that are held, even beside a Resize.
+// held returns the number of permits that are held, even during a Resize.
 func (p *capacitor) held() int64 {
 	l := p.line()
 	defer l.Unlock()

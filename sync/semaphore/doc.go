@@ -17,7 +17,7 @@
 // Requests are granted in the order in which they began to wait. Blocked goroutines, selects and
 // polled tasks stand in one line. A request for few permits waits behind an older one for many, and
 // TryAcquire fails while a request waits. So a large request does not starve. The price is that it
-// blocks the requests behind it until it fits, and that each hand-over between goroutines costs a
+// blocks the requests behind it until it fits, and that each hand-off between goroutines costs a
 // switch.
 //
 // The grants are in order. The scheduler may still run a goroutine first that was granted later.
@@ -34,9 +34,9 @@
 // # Synchronization
 //
 // In the terms of the Go memory model: a Release synchronizes before the return of every acquire
-// that it serves, which is a return from Acquire or TryAcquire, a Poll that reports true, or the
-// receipt of a value from Done. So do Resize and Close with the requests that they end or serve. A
-// cancelled request synchronizes with nothing.
+// that it serves. That is a return from Acquire or TryAcquire, a Poll that reports true, or a
+// receive from Done. So do Resize and Close with the requests that they end or serve. A cancelled
+// request synchronizes with nothing.
 //
 // # Differences from golang.org/x/sync/semaphore
 //
@@ -59,10 +59,10 @@
 //	you see                                         use
 //	one tenant's flood delays all others            WithShares
 //	urgent requests wait behind others              WithPriorities
-//	the line grows, and who is served has given up  WithQueue
+//	requests are served that have given up          WithQueue
 //	the right size is not known                     package limit
 //	goroutine switches cost more than the work      WithCapacitor
-//	many processors meet at the counter             WithWaitingArray
+//	many processors contend for the counter         WithWaitingArray
 //
 // Shares, priorities and queues are rules of the line only. Without contention they cost nothing.
 // docs/design/sharing.md has their bounds, and docs/guides/overload.md how to choose.

@@ -43,7 +43,7 @@ type AcquireFuture struct {
 
 // Init makes f a request for n permits of s and does not start it. It panics if n is negative, if s
 // is nil, or if the previous request has not ended by Release or Cancel. Permits that Err has
-// handed over stay with the owner.
+// handed to the owner stay with it.
 func (f *AcquireFuture) Init(s *Semaphore, n int64) {
 	if n < 0 {
 		panic("semaphore: future of a negative number of permits")
@@ -92,8 +92,8 @@ func (f *AcquireFuture) Err() error {
 // later of the two passes the permits on, once.
 //
 // Release panics if the permits were granted and have been given to the Release of the semaphore
-// since. It cannot tell if others hold as many permits, and gives back theirs then. It allocates
-// nothing, and synchronizes as the Release of the semaphore does.
+// since. If others hold as many permits, Release cannot know that, and gives back theirs. It
+// allocates nothing, and synchronizes as the Release of the semaphore does.
 func (f *AcquireFuture) Release() {
 	if !f.record().FutureRelease(&f.f) {
 		panic(givenAlready("AcquireFuture.Release of", f.f.Node.N, f.semaphore()))

@@ -10,8 +10,8 @@ import (
 )
 
 // What an observed semaphore does instead, once its fast paths have failed: the same as an
-// unobserved one, and tells its record. The bit O is in the engine's word, also if a policy has the
-// permits.
+// unobserved one, and it calls the hooks of its record. The bit O is in the engine's word, also if
+// a policy has the permits.
 
 var kind = observed.Register(observed.About{Name: "semaphore.Semaphore"}, (*Semaphore).observe, (*Semaphore).numbers).
 	Returning((*Semaphore).giveBack)
@@ -23,7 +23,7 @@ func (s *Semaphore) numbers() observed.Numbers {
 	return observed.Numbers{Size: size, Free: size - s.held(), Waiting: s.Waiting()}
 }
 
-// held returns how many permits are held, even beside a Resize. Only with a waiting array it may be
+// held returns how many permits are held, even during a Resize. Only with a waiting array it may be
 // too few, while a reduction waits in line.
 func (s *Semaphore) held() int64 {
 	switch p := s.p.(type) {
@@ -161,8 +161,8 @@ func (s *Semaphore) giveBack(n int64) {
 	}
 }
 
-// releaseObserved is Release of n permits, n > 0. If they are not held it tells nothing, as far as
-// that can be known before.
+// releaseObserved is Release of n permits, n > 0. If they are not held it records nothing, as far
+// as that can be known before.
 //
 //go:noinline
 func (s *Semaphore) releaseObserved(n int64) {

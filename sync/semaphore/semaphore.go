@@ -50,7 +50,7 @@ var (
 type Semaphore struct {
 	_ noCopy
 	e engine.Engine
-	p policy           // if not nil, it does what the fast paths do not; most have the permits, too
+	p policy           // set by options: handles the slow paths and, except for ordered, owns the permits
 	_ cpu.CacheLinePad // so that adjacent semaphores do not slow each other down
 }
 

@@ -71,11 +71,11 @@ type Queue struct {
 	MaxWaiting, MaxWaitingPerTenant int
 
 	// RefuseLate refuses a request that cannot be served and done before its deadline, if permits
-	// are granted as fast and held as long as lately. It ends with ErrWouldExpire, instead of
-	// waiting in vain. Both times are averages over the last 32 grants, or as many as wait. The
-	// deadline is that of the context. A timeout is for the wait alone: the request has to be
-	// served by then, and need not be done. A future has no deadline. While fewer than two requests
-	// wait in line nothing is refused, so that the rate is measured anew.
+	// are granted as fast and held as long as lately. It ends at once with ErrWouldExpire. Both
+	// times are averages over the last 32 grants, or as many as wait. The deadline is that of the
+	// context. A timeout is for the wait alone: the request has to be served by then, and need not
+	// be done. A future has no deadline. While fewer than two requests wait in line nothing is
+	// refused, so that the rate is measured anew.
 	RefuseLate bool
 
 	// Shed is how requests that have waited for too long are ended, with ErrShed.
@@ -99,10 +99,11 @@ const (
 	// request of a line is not shed: against many tenants of one request each, set MaxWaiting.
 	ShedCoDel = order.ShedCoDel
 	// ShedAdaptiveLIFO serves a line newest first once it has not been empty for an Interval, and
-	// then sheds who has waited for more than Target. Until then it sheds who has waited for more
-	// than an Interval (Maurer, "Fail at Scale", 2015). The last request of a line may wait for an
-	// Interval in any case, so a tenant whose share is one request in that time gets its share.
-	// Under LIFO no bound on overtaking holds: only these limits and its own deadline end a wait.
+	// then sheds requests that have waited for more than Target. Until then it sheds those that
+	// have waited for more than an Interval (Maurer, "Fail at Scale", 2015). The last request of a
+	// line may wait for an Interval in any case, so a tenant whose share is one request in that
+	// time gets its share. Under LIFO no bound on overtaking holds: only these limits and its own
+	// deadline end a wait.
 	ShedAdaptiveLIFO = order.ShedAdaptiveLIFO
 )
 
@@ -239,8 +240,8 @@ func (t Tenant) Init(f *AcquireFuture, n int64) {
 	}
 }
 
-// A Refusal is the error of a request that a [Queue] has refused or shed. errors.Is tells why:
-// ErrQueueFull, ErrShed or ErrWouldExpire. It is allocated.
+// A Refusal is the error of a request that a [Queue] has refused or shed. errors.Is finds the
+// reason: ErrQueueFull, ErrShed or ErrWouldExpire. A Refusal is allocated.
 type Refusal struct {
 	Err error // one of the three
 

@@ -61,8 +61,8 @@ func FromRequest(r *http.Request) (fence.Token, error) {
 //	412 Precondition Failed  with a stale token: the client has lost its permits
 //	429 Too Many Requests    if there is no room
 //
-// A server with several resources has a gate for each. Where the path does not tell them apart, the
-// handler calls FromRequest and the gate itself.
+// A server with several resources has a gate for each. Where the path does not distinguish them,
+// the handler calls FromRequest and the gate itself.
 func Handler(gate *fence.Gate, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, err := FromRequest(r)

@@ -1,5 +1,6 @@
-// Package clock tells the time on two clocks. The monotonic one may stand still while the machine
-// is suspended, and the wall clock may be set. Who must not miss the end of a time looks at both.
+// Package clock reads the time on two clocks. The monotonic one may stand still while the machine
+// is suspended, and the wall clock may be set. Code that must not miss the end of a time looks at
+// both.
 package clock
 
 import (

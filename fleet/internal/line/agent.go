@@ -8,7 +8,7 @@ import (
 // A Local is what an agent's process has of the line: the engine in which its goroutines wait.
 // Resize, Held and Demand count requests' permits, not weights; they differ for a read-write lock.
 type Local interface {
-	// Granted tells of a new block, before Resize gives its permits: the revision of the state in
+	// Granted announces a new block, before Resize gives its permits: the revision of the state in
 	// which it was seen to hold, and its State.Holders.
 	Granted(rev int64, holders []int64)
 
@@ -27,10 +27,10 @@ type Local interface {
 }
 
 // An Agent has one process's share of one line: it asks for blocks, gives what they hold to the
-// process's goroutines, and returns it. It is a pure function of what it is told: it has no clock,
-// no goroutine and no connection. Its methods are for one goroutine at a time.
+// process's goroutines, and returns it. It is a pure function of its inputs: it has no clock, no
+// goroutine and no connection. Its methods are for one goroutine at a time.
 //
-// Its driver tells it states and changes of the line (Learn, See), calls Plan after each of these
+// Its driver passes it states and changes of the line (Learn, See), calls Plan after each of these
 // and whenever Attention says so, and commits the transaction that Plan returns. There is one
 // transaction at a time.
 //
@@ -39,10 +39,10 @@ type Local interface {
 //  1. What the Local is given is at most what the agent's entries hold, less what a transaction was
 //     ever sent to return; and so is what is held in it, unless the agent is lost. (the simulator's
 //     checkBacked, after every event)
-//  2. What is to be returned, by a transaction that was sent or by the next, is never given, nor
-//     counted, whether the entry waited then or held. So it does not matter when, and whether, a
-//     transaction is applied. What was only withdrawn is given again while it is held, in the
-//     tenure of a new block.
+//  2. What a transaction that was sent, or the next one, returns is never given, nor counted,
+//     whether the entry waited then or held. So it does not matter when, and whether, a transaction
+//     is applied. What was only withdrawn is given again while it is held, in the tenure of a new
+//     block.
 //  3. Every write to an entry is guarded by its last change, and a new entry by its absence. So a
 //     transaction whose answer was lost may be applied late, and then changes nothing that was
 //     decided since, or makes an entry that the agent does not expect any more. It is the agent's
@@ -53,11 +53,11 @@ type Local interface {
 //  5. While others wait, a block is not given for longer than the line's tenure, and nothing of it
 //     while it is idle. (the simulator's checkPlanned)
 //  6. What exceeds the size since it fell is not given. (TestASizeThatFallsIsWithdrawnAtOnce)
-//  7. A transaction has no more operations than the server takes. What else is to be returned is
-//     planned again once it is answered. A new entry never waits for that.
-//     (TestATransactionHasALimit, TestMoreEntriesThanATransactionTakes)
-//  8. What is to be deleted never waits for what the server has no space for. (the simulator's
-//     fill, TestReturnsGoAloneWithoutSpace)
+//  7. A transaction has no more operations than the server takes. Further returns are planned again
+//     once it is answered. A new entry never waits for that. (TestATransactionHasALimit,
+//     TestMoreEntriesThanATransactionTakes)
+//  8. A delete never waits for what the server has no space for. (the simulator's fill,
+//     TestReturnsGoAloneWithoutSpace)
 //  9. An agent owns the numbers that it has taken and no others. It is done only when nothing with
 //     such a number is left, and nothing can come later: after a transaction without an answer it
 //     first has all that was sent before fenced off. (the simulator's checkOwners)
@@ -131,8 +131,8 @@ func (a *Agent) Returned() bool { return a.ending && len(a.blocks) == 0 && !a.bu
 // Done is Returned, and nothing can come later. An agent that is done may be forgotten.
 func (a *Agent) Done() bool { return a.Returned() && !a.doubt }
 
-// Learn tells the agent a state of the line, at time now. It ignores one that is older than what it
-// knows.
+// Learn gives the agent a state of the line, at time now. The agent ignores one that is older than
+// what it knows.
 func (a *Agent) Learn(s State, now int64) {
 	if s.Rev >= a.state.Rev {
 		a.state = s.Clone()
@@ -140,7 +140,7 @@ func (a *Agent) Learn(s State, now int64) {
 	}
 }
 
-// See tells the agent the changes of one revision.
+// See gives the agent the changes of one revision.
 func (a *Agent) See(rev int64, now int64, changes ...Change) {
 	if rev > a.state.Rev {
 		a.state.Apply(rev, changes...)
@@ -148,15 +148,15 @@ func (a *Agent) See(rev int64, now int64, changes ...Change) {
 	}
 }
 
-// Answered tells the agent that the transaction of the last Plan is over: it was carried out, or
-// its guards were untrue, or it was refused before anything of it was done.
+// Answered notes that the transaction of the last Plan is over: it was carried out, or its guards
+// were untrue, or it was refused before anything of it was done.
 func (a *Agent) Answered(carriedOut bool) {
 	a.doubt = a.doubt && (!a.fence || !carriedOut)
 	a.busy, a.fence = false, false
 }
 
-// Unanswered tells the agent that the transaction of the last Plan is given up. It may have been
-// carried out, or may be yet. The driver has read the line since, and told it by Learn.
+// Unanswered notes that the transaction of the last Plan is given up. It may have been carried out,
+// or may be yet. The driver has read the line since, and passed it to Learn.
 func (a *Agent) Unanswered() { a.busy, a.fence, a.doubt = false, false, true }
 
 // NoSpace is Unanswered for a transaction that the server has refused because it has no space: what
@@ -170,7 +170,7 @@ func (a *Agent) NoSpace() {
 // Busy reports whether a transaction is under way.
 func (a *Agent) Busy() bool { return a.busy }
 
-// Lose tells the agent that its lease must not be relied on any more.
+// Lose notes that the agent's lease must not be relied on any more.
 func (a *Agent) Lose() {
 	a.lost = true
 	a.End()
@@ -313,7 +313,7 @@ type Txn struct {
 	Merges  bool
 	SizeMod int64
 
-	// Fence says that nothing that was sent before with the lease is to be carried out afterwards.
+	// Fence says that nothing that was sent before with the lease may be carried out afterwards.
 	// There are no operations then.
 	Fence bool
 }
@@ -336,7 +336,7 @@ type Op struct {
 const Never int64 = math.MaxInt64
 
 // Plan withdraws what others should have and returns the transaction that is due, nil if none is.
-// Without another event Plan is to be called again at the time wake.
+// Without another event, call Plan again at the time wake.
 func (a *Agent) Plan(now int64) (txn *Txn, wake int64) {
 	if a.state.Rev == 0 {
 		return nil, Never
@@ -380,7 +380,7 @@ func (a *Agent) Plan(now int64) (txn *Txn, wake int64) {
 const mergeFrom = 4
 
 // mergeable returns entries to be merged, the oldest first, and at most as many as there is room
-// for in the transaction. All fit, and nothing of them is to be returned.
+// for in the transaction. All fit, and none of them has permits to return.
 func (a *Agent) mergeable(room int) (some []*block) {
 	if a.rw || a.full {
 		return nil
@@ -521,7 +521,7 @@ func (a *Agent) giveBack(ops []Op) []Op {
 }
 
 // ask appends the operations that bring what the agent waits for to what its process waits for. It
-// also returns what a new entry is to be for, 0 if none is needed.
+// also returns the weight of a new entry, 0 if none is needed.
 func (a *Agent) ask(ops []Op) (rest []Op, anew int64) {
 	var oldest, all int64
 	if !a.ending {
@@ -577,8 +577,8 @@ func (a *Agent) want(oldest, all int64) int64 {
 	return min(a.state.Size, max(need, min(all, max(free, share-has))))
 }
 
-// Attention says of which events in the process the agent has to be told, by a Plan: a request that
-// begins to wait; a release that leaves something free; a release of what was withdrawn.
+// Attention returns which events in the process need a Plan: a request that begins to wait; a
+// release that leaves something free; a release of what was withdrawn.
 func (a *Agent) Attention() (waits, idle, debt bool) {
 	others, own := a.waiting()
 	return !a.ending && a.given() < a.state.Size, others || own, a.given() < a.holding()

@@ -20,5 +20,5 @@ func (b *Bell) Ring() {
 	}
 }
 
-// Clear is called by the driver before it looks. Who rings later calls it again.
+// Clear is called by the driver before it looks. A later ring calls the driver again.
 func (b *Bell) Clear() { b.rung.Store(false) }

@@ -18,12 +18,12 @@ import (
 //     loss, nothing is granted. (TestModelLoss)
 //  2. A stamp is published before the permits of its block are given, and read after an acquire. So
 //     a token is not older than the block that its permits are from. (checkStamp)
-//  3. No wake-up of the driver is lost. The driver clears the bell, publishes what it has to be
-//     told of, and then looks at the engine. A request or a release changes the engine, and then
-//     looks at what was published. (TestModelProcesses: otherwise a request waits for ever)
+//  3. No wake-up of the driver is lost. The driver clears the bell, publishes which events need it,
+//     and then looks at the engine. A request or a release changes the engine, and then looks at
+//     what was published. (TestModelProcesses: otherwise a request waits for ever)
 type Share struct {
 	e         engine.Engine
-	attention xsync.Uint32         // what the driver has to be told of
+	attention xsync.Uint32         // which events need the driver
 	stamp     xsync.Pointer[Stamp] // of the newest block
 	seq       xsync.Int64          // of the last token
 	loose     xsync.Int64          // permits that are held without a handle
@@ -37,7 +37,7 @@ type Stamp struct {
 	Holders []int64
 }
 
-// What the driver has to be told of.
+// The events that may need the driver.
 const (
 	onWait = 1 << iota // a request that begins to wait, or gives up
 	onIdle             // a release after which something is free
@@ -52,7 +52,7 @@ func (s *Share) Init(bell *Bell, valid func() bool) {
 	s.bell, s.valid = bell, valid
 }
 
-// Observe says whether the share is observed. Then Try fails, so that all is told by slow paths.
+// Observe says whether the share is observed. Then Try fails, so that slow paths record everything.
 func (s *Share) Observe(on bool) { s.e.Observe(on) }
 
 // IsObserved reports whether the share is observed.
@@ -119,14 +119,14 @@ func (s *Share) Release(n int64) bool {
 	return true
 }
 
-// tellFree tells the driver of permits that have been given back, if it wants to know.
+// tellFree rings for the driver after permits have been given back, if that needs it.
 func (s *Share) tellFree() {
 	if told := s.attention.Load(); told&onDebt != 0 || told&onIdle != 0 && s.permits().Available() > 0 {
 		s.bell.Ring()
 	}
 }
 
-// tell tells the driver of an event, if it wants to know.
+// tell rings for the driver, if the event needs it.
 func (s *Share) tell(event uint32) {
 	if s.attention.Load()&event != 0 {
 		s.bell.Ring()
@@ -169,7 +169,7 @@ func (s *Share) Available() int64 { return s.permits().Available() }
 // Waiting returns how many requests wait.
 func (s *Share) Waiting() int { return s.e.Waiting() }
 
-// Plan has the agent of s decide, after it has been told what has happened.
+// Plan has the agent of s decide, after it has learned what has happened.
 func (s *Share) Plan(a *line.Agent, now int64) (txn *line.Txn, wake int64) {
 	for {
 		told := attention(a)

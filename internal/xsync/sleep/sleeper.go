@@ -10,8 +10,8 @@ import "time"
 //
 // Invariants:
 //
-//  1. Only the owner says in the word that it sleeps, and only over 0. So it never sleeps beside a
-//     wake-up that is there. (TestModel)
+//  1. Only the owner says in the word that it sleeps, and only over 0. So it never sleeps while a
+//     wake-up is there. (TestModel)
 //  2. The waker that takes the sleeping owner out of the word wakes it, and no other does.
 //     (TestModel)
 //  3. A wake-up stays in the word until the owner takes it. (TestModel)
