@@ -429,6 +429,8 @@ func (l *loop) answered(a answer) {
 	default:
 		a.seat.doubted = a.epoch
 		agent.Unanswered()
+		l.rounds = append(l.rounds, a.seat.rounds...) // nobody has said what is free
+		a.seat.rounds = nil
 	}
 	l.see(revision{rev: a.state.Rev, whole: &a.state, asked: a.asked})
 	l.endRounds(&a.seat.rounds)

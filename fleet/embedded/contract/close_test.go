@@ -58,6 +58,23 @@ func TestCloseAgainDoesNotRevokeWhatIsHeld(t *testing.T) {
 	require.NoError(t, w.closeWithin(f, time.Second), "nothing is left to wait for")
 }
 
+// A transaction without an answer says nothing of what is free: a try asks again.
+func TestATryThatHasNoAnswerAsksAgain(t *testing.T) {
+	w := newWorld(t)
+	f, h := w.hooked()
+	s := w.semaphore(f, 1)
+	fails := func(context.Context) error {
+		h.txn.Store(nil)
+		return errors.New("unavailable")
+	}
+	h.txn.Store(&fails)
+	ok, err := s.TryAcquireContext(w.ctx, 1)
+	require.NoError(t, err)
+	require.True(t, ok, "it was free")
+	s.Release(1)
+	require.NoError(t, w.closeWithin(f, 10*time.Second))
+}
+
 // After Close nothing of the membership uses the client, which may be closed then.
 func TestCloseWaitsForCallsOfTheClient(t *testing.T) {
 	w := newWorld(t)
@@ -94,4 +111,5 @@ func TestCloseWaitsForCallsOfTheClient(t *testing.T) {
 	require.Zero(t, h.running.Load(), "a transaction")
 	require.ErrorIs(t, <-waits, fleet.ErrClosed)
 	require.ErrorIs(t, <-asks, fleet.ErrClosed)
+	require.NoError(t, w.closeWithin(f, 10*time.Second), "the lease's time is over")
 }
