@@ -17,10 +17,10 @@
 //	UnaryClientInterceptor      before the call     with the reply
 //	StreamClientInterceptor     before the stream   with the stream
 //
-// Calls wait in the line of the semaphore, whose policy decides who is next and who is refused: by
-// shares of tenants or by priorities, of which [WithTenant] says whose a call is. A wait ends with
-// the context of the call, which on a server has the deadline of the client. It ends after the time
-// of [WithMaxWait], too.
+// Calls wait in the line of the semaphore, whose policy decides which one is next and which is
+// refused: by shares of tenants or by priorities. [WithTenant] names the tenant of a call. A wait
+// ends with the context of the call, which on a server has the deadline of the client. It ends
+// after the time of [WithMaxWait], too.
 //
 // A stream of a client ends when RecvMsg has returned an error, io.EOF included, when its context
 // ends, or when the connection is closed: the ways in which [grpc.ClientConn.NewStream] lets its

@@ -55,11 +55,11 @@ func WithCost(cost func(context.Context, Call) int64) Option {
 	return func(o *options) { o.cost = cost }
 }
 
-// WithTenant sets whose a call is, for semaphores with shares or priorities: see
+// WithTenant sets the tenant of a call, for semaphores with shares or priorities: see
 // [semaphore.WithShares] and [semaphore.WithPriorities]. Take the tenant from what has been
 // authenticated: a client that may invent tenants has as many shares as it likes. What is no tenant
-// panics as in [semaphore.Semaphore.As], which ends a server whose interceptors do not
-// recover. Without the option calls name none.
+// panics as in [semaphore.Semaphore.As], which ends a server whose interceptors do not recover.
+// Without the option calls name none.
 func WithTenant(tenant func(context.Context, Call) any) Option {
 	if tenant == nil {
 		panic("grpclimit: WithTenant without a function")

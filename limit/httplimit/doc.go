@@ -12,9 +12,9 @@
 //	Handler          before the handler     when the handler returns or panics
 //	Transport        before the round trip  with the response body: read to its end or closed
 //
-// Requests wait in the line of the semaphore, whose policy decides who is next and who is refused:
-// by shares of tenants or by priorities, of which [WithTenant] says whose a request is.
-// A wait ends with the context of the request, so a client that has gone leaves the line. It ends
+// Requests wait in the line of the semaphore, whose policy decides which one is next and which is
+// refused: by shares of tenants or by priorities. [WithTenant] names the tenant of a request. A
+// wait ends with the context of the request, so a client that has gone leaves the line. It ends
 // after the time of [WithMaxWait], too.
 //
 // A handler holds its permit while it writes to a client that reads slowly, and while a stream

@@ -55,7 +55,7 @@ func WithCost(cost func(*http.Request) int64) Option {
 	return func(o *options) { o.cost = cost }
 }
 
-// WithTenant sets whose a request is, for semaphores with shares or priorities: see
+// WithTenant sets the tenant of a request, for semaphores with shares or priorities: see
 // [semaphore.WithShares] and [semaphore.WithPriorities]. Take the tenant from what has been
 // authenticated: a client that may invent tenants has as many shares as it likes. What is no tenant
 // panics as in [semaphore.Semaphore.As]. Without the option requests name none.

@@ -11,11 +11,11 @@ import (
 )
 
 // WithShares divides the permits among the tenants that wait, by weight. Without it a tenant that
-// sends a thousand requests gets a thousand turns. [Semaphore.As] says whose a request is: a tenant
-// is any comparable value, and need not be registered. weight returns the weight of a
-// tenant: twice the weight is twice the permits. If weight is nil all weigh 1. What is below 1
-// counts as 1, and what is above 1<<20 as that. weight is called without a lock, when a request has
-// to wait; if it panics nobody waits. Requests that name no tenant are those of the tenant nil.
+// sends a thousand requests gets a thousand turns. [Semaphore.As] names the tenant of a request:
+// any comparable value, which need not be registered. weight returns the weight of a tenant: twice
+// the weight is twice the permits. If weight is nil all weigh 1. What is below 1 counts as 1, and
+// what is above 1<<20 as that. weight is called without a lock, when a request has to wait; if it
+// panics nobody waits. Requests that name no tenant are those of the tenant nil.
 //
 // Order: self-clocked fair queueing (Golestani 1994). A request for n permits counts n times. Among
 // the requests of one tenant the order is first-in-first-out. While only one tenant waits it gets
@@ -227,7 +227,7 @@ func (t Tenant) AcquirePermit(ctx context.Context, n int64) (*Permit, error) {
 	return t.s.permit(n), nil
 }
 
-// TryAcquire is [Semaphore.TryAcquire], for which it makes no difference who asks.
+// TryAcquire is [Semaphore.TryAcquire], for which the tenant makes no difference.
 func (t Tenant) TryAcquire(n int64) bool { return t.s.TryAcquire(n) }
 
 // Init is [AcquireFuture.Init] of f with a request of the tenant.
