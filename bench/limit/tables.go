@@ -15,11 +15,9 @@ func Tables(worlds []*limitsim.World, matches [][]Match) string {
 	table(&b, "Goodput, of what could have been answered in time", worlds, matches, func(m Match) string {
 		return fmt.Sprintf("%.3f", m.median(func(r *limitsim.Result) float64 { return r.Goodput }))
 	})
-	table(&b, "p99 of the latencies of admitted requests, in ms", worlds, matches, func(m Match) string {
-		return millis(m.median(func(r *limitsim.Result) float64 { return float64(r.P99) }))
-	})
-	table(&b, "Median of the same, in ms", worlds, matches, func(m Match) string {
-		return millis(m.median(func(r *limitsim.Result) float64 { return float64(r.P50) }))
+	table(&b, "Median/p99 of the latencies of admitted requests, in ms", worlds, matches, func(m Match) string {
+		return millis(m.median(func(r *limitsim.Result) float64 { return float64(r.P50) })) + "/" +
+			millis(m.median(func(r *limitsim.Result) float64 { return float64(r.P99) }))
 	})
 	steps(&b, worlds, matches)
 	return b.String()
