@@ -82,17 +82,18 @@ func newPage(runs []*Report) (*page, error) {
 	for _, family := range pageFamilies {
 		t := &table.Table{
 			Title: strings.ToUpper(family[:1]) + family[1:],
-			Head:  []string{"workload", "farad, ns", "÷ floor", "÷ best peer", "targets"},
+			Head:  []string{"workload", "farad, ns", "÷ floor; ÷ best peer", "targets"},
 			Left:  1,
 		}
 		var rest []string // that have no time, and nothing that is missed
 		restMet := 0
 		for _, name := range p.names(family, lines, targets) {
 			missed, met, absent := p.verdicts(targets[name])
-			row := []string{name, "", "", ""}
+			row := []string{name, "", ""}
 			if l := lines[name]; l != nil {
 				ns := median("%.1f", l.of[measure.NameFarad].ns)
-				row = []string{name, ns, l.ratioToBest(Floors), l.ratioToBest(Others)}
+				ratios := slices.DeleteFunc([]string{l.ratioToBest(Floors), l.ratioToBest(Others)}, isEmpty)
+				row = []string{name, ns, strings.Join(ratios, "; ")}
 			}
 			if row[1] == "" && len(missed)+absent == 0 {
 				if met > 0 {
@@ -103,7 +104,7 @@ func newPage(runs []*Report) (*page, error) {
 			t.Add(append(row, verdict(missed, met, absent))...)
 		}
 		if len(rest) > 0 {
-			t.Add(strings.Join(rest, "; "), "", "", "", verdict(nil, restMet, 0))
+			t.Add(strings.Join(rest, "; "), "", "", verdict(nil, restMet, 0))
 		}
 		p.tables = append(p.tables, t)
 	}
@@ -176,6 +177,8 @@ func (l *Line) ratioToBest(names []string) string {
 	}
 	return median("%.2f", l.Ratio(best)) + " " + best
 }
+
+func isEmpty(s string) bool { return s == "" }
 
 // median formats the median of vs, nothing if there are none.
 func median(format string, vs []float64) string {

@@ -147,12 +147,12 @@ func TestPageHasEveryTarget(t *testing.T) {
 	require.NoError(t, err)
 	benchtest.HasAll(t, text,
 		"| `go run .` | abc | 2026-01-02 |  |\n",
-		"| uncontended/background | 2750.0 | 2.50 floor | 1.67 x/sync | **missed**: ÷ floor 2.50 (≤ 1.25); ",
+		"| uncontended/background | 2750.0 | 2.50 floor; 1.67 x/sync | **missed**: ÷ floor 2.50 (≤ 1.25); ",
 		"| mutexbench-waits-64 | ", "**missed**: p99.9 of waits ÷ sync.Mutex 1.00 (≤ 0.5)",
-		"| future, heap |  |  |  | **missed**: bytes per waiting future 129 (≤ 128) |\n",
-		"| goroutine, context shared |  |  |  | ", "**aim missed**: bytes per goroutine waiting on the array 303 (≤ 128)",
+		"| future, heap |  |  | **missed**: bytes per waiting future 129 (≤ 128) |\n",
+		"| goroutine, context shared |  |  | ", "**aim missed**: bytes per goroutine waiting on the array 303 (≤ 128)",
 		"| hand-off-64 | ",
-		"| await-ready/1 | ", "golden ratio (ours)/number/4096 |  |  |  | 3 met |", "tenants-1000-10", "| cancel/goroutine/1000 | ",
+		"| await-ready/1 | ", "golden ratio (ours)/number/4096 |  |  | 3 met |", "tenants-1000-10", "| cancel/goroutine/1000 | ",
 	)
 	p, err := newPage([]*Report{MadeUpWithTargets()})
 	require.NoError(t, err)
