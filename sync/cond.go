@@ -46,7 +46,7 @@ type Cond struct {
 	//     condition under L finds it there. (TestModelCond/signal)
 	//  2. Unlinking under mu decides. A goroutine that cannot unlink itself was claimed, by exactly
 	//     one signal or broadcast. If it gives up it passes on the claim of a signal.
-	//     (TestModelCond/signal_beside_a_cancel)
+	//     (TestModelCond/signal_beside_a_cancel, TestModelCondConforms)
 	//  3. A claim is passed on to a goroutine that had entered before the latest signal, to no
 	//     other. No signal is lost: one that found another goroutine behind the one that gave up
 	//     is no later than the latest. (TestModelCond/signals_beside_a_cancel,

@@ -179,7 +179,7 @@ func (x *Run) execute(s scheduler, body func(*Run)) {
 	x.running, x.failure, x.end = nil, nil, endComplete
 	x.trail = x.trail[:0]
 	x.invariants, x.signals, x.contexts = x.invariants[:0], x.signals[:0], x.contexts[:0]
-	x.clock = nil
+	x.clock, x.chooses = nil, nil
 	x.roots, x.names, x.structs, x.met, x.sleeping = x.roots[:0], nil, nil, 0, nil
 	x.history, x.forks = object{epoch: x.epoch}, object{epoch: x.epoch}
 	s.begin()

@@ -47,7 +47,8 @@ type Run struct {
 	end             ending
 	failure         *Failure
 
-	clock      *Int64 // what Now reads; nil: nothing, it stands still
+	clock      *Int64          // what Now reads; nil: nothing, it stands still
+	chooses    func(n int) int // what chooses in place of the search; nil: nothing does
 	invariants []func()
 	signals    []*Signal // whose channels are known outside: receives from them are looked up here
 	contexts   []*Context
@@ -572,7 +573,12 @@ func Choose(n int) int {
 		panic(fmt.Sprintf("interleave: a choice of %d values", n))
 	}
 	x := current
-	if x == nil || x.quiet || !x.stepTo(op{kind: opChoose, n: uint8(n)}) {
+	switch {
+	case x == nil || x.quiet:
+		return 0
+	case x.chooses != nil && !x.running.unwinding:
+		return x.chooses(n)
+	case !x.stepTo(op{kind: opChoose, n: uint8(n)}):
 		return 0
 	}
 	if x.tracing {

@@ -22,6 +22,33 @@ func TestChooseYieldsEveryValue(t *testing.T) {
 	require.Equal(t, "interleave: a choice of 256 values", Panics(func() { Choose(256) }))
 }
 
+// A check may make the choices itself: they are no steps, and end with the execution.
+func TestChooses(t *testing.T) {
+	everyMode(t, func(t *testing.T, o Options) {
+		asked := 0
+		r := passes(t, o, func(x *Run) {
+			var n Int32
+			x.Chooses(func(of int) int { asked++; return of - 1 })
+			x.Go("t", func() { x.Assert(Choose(3) == 2 && Choose(5) == 4 && n.Add(1) == 1, "chosen") })
+			x.Wait()
+			x.Assert(x.steps == 2, "%d steps", x.steps)
+		})
+		require.Equal(t, 1, r.Executions)
+		require.Equal(t, 2, asked)
+		require.Equal(t, 3, passes(t, o, alone(func() { Choose(3) })).Executions)
+	})
+	// A thread that is unwound chooses no more.
+	_ = fails(t, Assertion, Options{}, func(x *Run) {
+		asked := false
+		x.Chooses(func(int) int { asked = true; return 1 })
+		x.Go("t", func() {
+			defer func() { require.True(t, Choose(2) == 0 && !asked) }()
+			x.Fail("failed")
+		})
+		x.Wait()
+	})
+}
+
 func TestYield(t *testing.T) {
 	Yield()
 	everyMode(t, func(t *testing.T, o Options) {

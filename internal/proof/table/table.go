@@ -130,6 +130,21 @@ func (t *Table) Step(name string) *Step {
 	panic("no step " + name)
 }
 
+// drop takes the updates of variables from a step.
+func (t *Table) drop(name string, vars ...*Var) {
+	s := t.Step(name)
+	s.Do = slices.DeleteFunc(slices.Clone(s.Do), func(u Update) bool { return slices.Contains(vars, u.v) })
+}
+
+// change replaces the updates of variables in a step.
+func (t *Table) change(name string, do ...Update) {
+	for _, u := range do {
+		t.drop(name, u.v)
+	}
+	s := t.Step(name)
+	s.Do = append(s.Do, do...)
+}
+
 // finish derives what is derived. It is called when the table is complete, and after a change.
 func (t *Table) finish() {
 	seen := map[string]bool{}

@@ -67,6 +67,12 @@ func TestRunsKeepWhatIsProved(t *testing.T) {
 	r := NewMachine(w.Table, 1).Reach([]State{w.First()}, 100_000, func(*Step) bool { return true })
 	assert.Empty(t, r.Bad)
 	assert.Less(t, r.States, 100_000, "the table of a node is finite")
+	p := Parker()
+	r = NewMachine(p.Table, 1).Reach([]State{p.First()}, 100_000, func(*Step) bool { return true })
+	assert.Empty(t, r.Bad)
+	assert.Less(t, r.States, 100_000, "the table of a parker is finite")
+	c := Cond()
+	assert.Empty(t, NewMachine(c.Table, 3).Reach([]State{c.First()}, 20_000, func(*Step) bool { return true }).Bad)
 	mutex := Mutex()
 	for futures := range 3 {
 		first := mutex.First(2, 3, futures)
