@@ -81,8 +81,9 @@ type RWMutex struct {
 	//  5. While a goroutine queues at the gate, another is admitted. That one is not asleep while
 	//     the lock is available to it, or is about to be woken. (TestModelRWMutex: a lost wake-up
 	//     is a deadlock)
-	//  6. Only RLock uses a place in vain, and then its goroutine queues. So the count of places
-	//     never grows into C: that takes 2²⁵ goroutines.
+	//  6. Only RLock uses a place in vain, and only if there was one when it added itself. So the
+	//     count of places never grows into C: that takes 2²⁵ goroutines at once.
+	//     (TestModelRWPlacesInVainAreFew)
 	//  7. O may be set and cleared at any time. No step of the lock changes it, and none depends on
 	//     it, but that all leave their fast paths. So a reader that is added while O is set has
 	//     come in vain only if it would have without. (TestModelObservedRWMutex)
@@ -137,7 +138,8 @@ func (l *RWMutex) RLock() {
 func (l *RWMutex) rLockSlow(w uint32) {
 	if !canBubble {
 		seen := w &^ uint32(rwObserved)
-		if seen < rwTooFar || seen < 2*rwTooFar && l.word.Add(rwPlace)&rwLane <= rwFull {
+		hadPlace := seen < 2*rwTooFar && int64(seen)&rwLane < rwFull // a first look: invariant 6
+		if seen < rwTooFar || hadPlace && l.word.Add(rwPlace)&rwLane <= rwFull {
 			if w != seen {
 				l.record().Took(1, true)
 			}

@@ -474,6 +474,40 @@ func rwBypass(x *interleave.Run, o watching, holder, line, others string) (passe
 	return passed
 }
 
+// Places that are used in vain stay few, however often writers give up beside a reader that stays:
+// then nobody renews the lane. If each reader that comes in vain added one, their count would grow
+// into the next bit. (Invariant 6.)
+func TestModelRWPlacesInVainAreFew(t *testing.T) {
+	const readers, rounds = 2, 3
+	for used := range Express + 1 {
+		t.Run(fmt.Sprintf("used %d", used), func(t *testing.T) {
+			interleave.Check(t, interleave.Options{Mode: interleave.Bounded, Bound: 2}, func(x *interleave.Run) {
+				l := newRWMutex(used)
+				x.Name("l", l)
+				l.RLock()
+				x.Always(func() {
+					places := l.word.Load() & rwLane / rwPlace
+					x.Assert(places < Express+readers, "%d places were used", places)
+				})
+				x.Same(readers, "reader", func(int) {
+					for range rounds {
+						l.RLock()
+						l.RUnlock()
+					}
+				})
+				x.Go("writer", func() {
+					for range rounds {
+						x.Assert(!l.LockTimeout(time.Second), "a writer beside a reader")
+					}
+				})
+				x.Wait()
+				l.RUnlock()
+				requireUnlocked(x, l)
+			})
+		})
+	}
+}
+
 // A lock becomes bubbled beside one who locks or unlocks it: the row and the goroutine agree on who
 // holds it.
 func TestModelRWMutexBecomesBubbled(t *testing.T) {

@@ -254,6 +254,12 @@ var planted = []struct {
 		to:   "\t\tl.word.Add(-rwPlace)\n\t\tl.drop(rwReader)\n",
 	},
 	{
+		name: "each reader that comes in vain uses a place", file: "sync/rwmutex.go",
+		in: "../../sync", test: "TestModelRWPlacesInVainAreFew",
+		from: "\t\thadPlace := seen < 2*rwTooFar && int64(seen)&rwLane < rwFull",
+		to:   "\t\thadPlace := seen < 2*rwTooFar",
+	},
+	{
 		name: "a last place ends the observation", file: "sync/mutex.go", in: "../../sync", test: "TestModelObservedMutex",
 		from: "\t\treturn w&observing | full\n",
 		to:   "\t\treturn full\n",
