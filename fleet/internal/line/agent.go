@@ -241,7 +241,7 @@ func (a *Agent) merged() {
 	}
 	parts, left, changed := a.merge.parts, 0, false
 	for _, p := range parts {
-		if e := a.state.find(p.Key); e != nil {
+		if e := a.state.find(p.Key); e != nil && e.Create == p.Create {
 			left++
 			changed = changed || e.Mod != p.Mod
 		}

@@ -531,6 +531,21 @@ func TestAMergeInDoubt(t *testing.T) {
 	require.EqualValues(t, 5, l.size)
 }
 
+// A put of an entry arrives once more after a merge has deleted it, and both are seen at once. The
+// merge was carried out all the same.
+func TestAPartOfAMergeIsMadeAgain(t *testing.T) {
+	var l local
+	a := oneByOne(&l, 4)
+	l.wants(1)
+	a.Plan(1)
+	a.Unanswered()
+	a.Learn(State{Rev: 102, Size: 100, SizeMod: 3, Entries: []Entry{
+		{Key{7, 0}, 10, 101, 4}, {Key{7, 4}, 101, 101, 1}, {Key{7, 2}, 102, 102, 1},
+	}}, 2)
+	require.False(t, a.Lost())
+	require.EqualValues(t, 6, l.size)
+}
+
 // A part of a merge goes back before the merge is carried out: now it cannot be any more.
 func TestAMergeThatCameTooLate(t *testing.T) {
 	var l local
