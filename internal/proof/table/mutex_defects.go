@@ -126,18 +126,3 @@ func (t *MutexTable) defects() {
 		})
 	}
 }
-
-// drop takes the updates of variables from a step.
-func (t *MutexTable) drop(name string, vars ...*Var) {
-	s := t.Step(name)
-	s.Do = slices.DeleteFunc(slices.Clone(s.Do), func(u Update) bool { return slices.Contains(vars, u.v) })
-}
-
-// change replaces the updates of variables in a step.
-func (t *MutexTable) change(name string, do ...Update) {
-	for _, u := range do {
-		t.drop(name, u.v)
-	}
-	s := t.Step(name)
-	s.Do = append(s.Do, do...)
-}

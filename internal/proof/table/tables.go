@@ -7,7 +7,7 @@ import (
 
 // Tables returns all tables.
 func Tables() []*Table {
-	return []*Table{Engine().Table, Sleeper().Table, Waiter().Table, Mutex().Table, RW().Table}
+	return []*Table{Engine().Table, Sleeper().Table, Waiter().Table, Mutex().Table, RWMutex().Table, RW().Table}
 }
 
 // Print prints a table for a reader who has the source beside it.

@@ -1,7 +1,5 @@
 package table
 
-import "slices"
-
 // The hand-shake of a future's node: waiter/waiter.go and waiter/future.go. A node has one owner
 // and at most one claimer, so where both are and what they know are variables of the table. A
 // claimer that has finished with the node may still have a channel to close and a waker to wake.
@@ -433,19 +431,4 @@ func (t *WaiterTable) claimer() {
 		t.Woken.Set(True), t.Waking.Set(Is(false)))
 	t.out("wake.earlier", WakerCall, ClaimWake, WaiterDone, Eq(t.TWake.V(), Num(Earlier)))
 	t.out("wake.none", Local, ClaimWake, WaiterDone, Eq(t.TWake.V(), Num(None)))
-}
-
-// drop takes the updates of variables from a step.
-func (t *WaiterTable) drop(name string, vars ...*Var) {
-	s := t.Step(name)
-	s.Do = slices.DeleteFunc(slices.Clone(s.Do), func(u Update) bool { return slices.Contains(vars, u.v) })
-}
-
-// change replaces the updates of variables in a step.
-func (t *WaiterTable) change(name string, do ...Update) {
-	for _, u := range do {
-		t.drop(name, u.v)
-	}
-	s := t.Step(name)
-	s.Do = append(s.Do, do...)
 }
