@@ -5,13 +5,11 @@ package sync
 import (
 	"fmt"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"unsafe"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/interleave"
@@ -20,10 +18,10 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// The tie between a Mutex with its gate and futures, and their table in internal/proof. The shipped
-// code runs one call, from every state that the table reaches with two requests, beside others that
-// may make any step of the table at any point. After each step of the code the state must be one
-// that the table allows.
+// The tie between the locks behind a gate, with its futures, and their tables in internal/proof.
+// The shipped code runs one call, from states that the table reaches with few requests, beside
+// others that may make any step of the table at any point. After each step of the code the state
+// must be one that the table allows. What is here is the same of both locks.
 
 // The requests of others, and that of the call if it makes one.
 const (
@@ -35,36 +33,36 @@ const (
 type node struct {
 	s *parking.Sleeper
 	p *waiter.Parker // nil: a future's
-	f *LockFuture    // nil: a goroutine's
+	r *request       // nil: a goroutine's
 }
 
 // exists reports whether it has been met.
-func (n *node) exists() bool { return n.f != nil || n.p != nil }
+func (n *node) exists() bool { return n.r != nil || n.p != nil }
 
 // waits returns what stands in the lock's line.
 func (n *node) waits() *waiter.Waiter {
-	if n.f != nil {
-		return &n.f.r.f.Node
+	if n.r != nil {
+		return &n.r.f.Node
 	}
 	return &n.p.Waiter
 }
 
 // queues returns what stands in the gate's line.
 func (n *node) queues() *waiter.Waiter {
-	if n.f != nil {
-		return &n.f.r.place
+	if n.r != nil {
+		return &n.r.place
 	}
 	return &n.p.Waiter
 }
 
 func (n *node) sleeper() *parking.Sleeper {
-	if n.f != nil {
-		return &n.f.r.s
+	if n.r != nil {
+		return &n.r.s
 	}
 	return n.s
 }
 
-// A call is an operation of the mutex, and where a thread of the table begins it.
+// A call is an operation of a lock, and where a thread of the table begins it.
 type call struct {
 	name   string
 	place  int64
@@ -72,27 +70,82 @@ type call struct {
 	result bool // what it returns is compared
 	seen   bool // it may be observed meanwhile
 	ends   bool // its wait may end early
+	alone  bool // nobody else does anything
+	reads  bool // its request is a reader's
+	tells  int  // the request that the code is to tell; -1: none
 	run    func(c *conformance) bool
+	script []scene
+}
+
+// A scene is what others do when the code is at a place, one after the other: what takes more moves
+// than are tried everywhere. The move "end" ends the context of the call.
+type scene struct {
+	at    string
+	moves string
+}
+
+// A subject is what differs from lock to lock.
+type subject interface {
+	// create makes a lock, and returns it.
+	create(c *conformance) admitting
+	// future makes a future of it for request x of s.
+	future(c *conformance, s *proof.State, x int) *request
+	// hold returns what request x wants.
+	hold(s *proof.State, x int) int64
+	// put changes the word from what old says to what s says, and agrees reports whether it is so.
+	put(c *conformance, old, s *proof.State)
+	agrees(c *conformance, s *proof.State) bool
+	describe(c *conformance) string
+	// access says what reads and writes of a variable of the lock are to the table.
+	access(c *conformance, on unsafe.Pointer) (read, write proof.Access, ok bool)
+	// begins changes the state in which a call begins.
+	begins(c *conformance, s *proof.State)
+	// note tells the table what it does not know by itself.
+	note(c *conformance, s *proof.State)
+	// others reports whether another may make a move, for all that only this lock has.
+	others(c *conformance, v *proof.Move) bool
+	// real reports whether s is one in which a lock can be: the table may allow more.
+	real(s *proof.State) bool
+	// want returns what the node of future x is like in s; letIn reports whether the goroutine of
+	// request x has been let in, and knows it.
+	want(s *proof.State, x int) want
+	letIn(s *proof.State, x int) (in, told bool)
 }
 
 // A tie has what all runs share.
 type tie struct {
 	*testing.T
-	*proof.MutexTable
+	*proof.GateTable
+	subject
 	m     *proof.Machine
 	taken map[string]bool
-	ways  map[proof.State][]proof.Move // how others wake a call that sleeps
+	ways  map[goal][]proof.Move // how others wake a call that cannot go on
 	runs  int
+}
+
+// A goal is where others begin, and what the code waits for.
+type goal struct {
+	from   proof.State
+	own    int
+	sleeps bool // otherwise it has yielded
+}
+
+func newTie(t *testing.T, g *proof.GateTable, s subject) *tie {
+	return &tie{
+		T: t, GateTable: g, subject: s, m: proof.NewMachine(g.Table, others+1),
+		taken: map[string]bool{}, ways: map[goal][]proof.Move{},
+	}
 }
 
 // A conformance is one call beside one behaviour of the others.
 type conformance struct {
 	*tie
 	x      *interleave.Run
-	mu     *Mutex
+	lock   admitting
 	gate   parking.Line // of the gate, and of the lock: they are in one bucket
 	front  parking.Line
 	nodes  [others + 1]node
+	tells  [others + 1]bool // requests that the code is to tell
 	ctx    *interleave.Context
 	over   bool // ctx is
 	call   call
@@ -100,78 +153,9 @@ type conformance struct {
 	f      *proof.Follower
 	path   *proof.Path
 	left   int // moves that the others still have
+	scenes int // that have been
 	story  []string
 	failed string
-}
-
-// calls returns what is called in the state s.
-func (k *tie) calls(s *proof.State) (calls []call) {
-	limit := func(c *conformance) waiter.Limit { return waiter.UntilDone(c.ctx) }
-	add := func(c call) { calls = append(calls, c) }
-	observed := s.Is(k.O)
-	if !observed {
-		add(call{name: "Lock", place: proof.MutexLock, own: mine, run: func(c *conformance) bool { c.mu.Lock(); return true }})
-	}
-	add(call{name: "acquire", place: proof.SpinLook, own: mine, result: true, seen: true, ends: true, run: func(c *conformance) bool {
-		return c.mu.acquire(limit(c), rwWriter) == nil
-	}})
-	add(call{name: "try", place: proof.TryLook, own: mine, result: true, seen: true, run: func(c *conformance) bool {
-		return c.mu.try(rwWriter, false)
-	}})
-	add(call{name: "start", place: proof.SpinLook, own: mine, result: true, seen: true, run: func(c *conformance) bool {
-		r := &c.nodes[mine].f.r
-		o := (*lockRequest)(r).start(&r.f.Node, nil)
-		if o != waiter.Pending {
-			r.f.Node.Finish(o)
-		}
-		return o == waiter.Granted
-	}})
-	if s.Get(k.H) == int(proof.HoldIn) {
-		if !observed {
-			add(call{name: "Unlock", place: proof.HoldFast, own: -1, run: func(c *conformance) bool { c.mu.Unlock(); return true }})
-		}
-		add(call{name: "unlock", place: proof.HoldSlow, own: -1, result: true, seen: true, run: func(c *conformance) bool {
-			return c.mu.unlock()
-		}})
-	}
-	adm := s.Get(k.Adm)
-	future := s.GetAt(k.Fut, adm) == 1
-	switch int64(s.Get(k.At)) {
-	case proof.AdmLoad:
-		if !future {
-			add(call{name: "compete", place: proof.AdmLoad, own: adm, result: true, seen: true, ends: true, run: func(c *conformance) bool {
-				return c.mu.compete(limit(c), true) == nil
-			}})
-		}
-	case proof.AdmClaimed:
-		if future {
-			add(call{name: "Wake", place: proof.TellNext, own: -1, seen: true, run: func(c *conformance) bool {
-				return c.nodes[adm].queues().Deliver(waiter.Granted)
-			}})
-		}
-	case proof.AdmOpen:
-		add(call{name: "open", place: proof.AdmOpen, own: -1, seen: true, run: func(c *conformance) bool { c.mu.gate.open(c.mu); return true }})
-	}
-	for x := range others {
-		if s.GetAt(k.Fut, x) == 1 && s.GetAt(k.Left, x) == 0 && !k.starts(s, x) {
-			add(call{name: "Release", place: proof.CancelLook, own: x, result: true, seen: true, run: func(c *conformance) bool {
-				return c.nodes[x].f.r.f.Release()
-			}})
-		}
-	}
-	return calls
-}
-
-// starts reports whether the owner of future x is starting it.
-func (k *tie) starts(s *proof.State, x int) bool {
-	at, got := int64(s.Get(k.At)), s.Get(k.H) == int(proof.HoldGot)
-	if got && s.Is(k.HF) && s.Get(k.Hn) == x {
-		return true
-	}
-	if s.Get(k.Adm) != x || s.Is(k.By) {
-		return false
-	}
-	return at == proof.AdmLoad || at == proof.AdmCas || at == proof.AdmPark || at == proof.AdmHeld && got
 }
 
 // A want is what the node of a future is like.
@@ -184,54 +168,41 @@ const (
 	abandoned
 )
 
-// want returns what the node of future x is like in s.
-func (k *tie) want(s *proof.State, x int) want {
-	at := int64(s.Get(k.At))
-	admitted := s.Get(k.Adm) == x && (at >= proof.AdmLoad && at <= proof.AdmPass ||
-		at == proof.AdmHeld && (s.Get(k.H) == int(proof.HoldHand) || s.Get(k.H) == int(proof.HoldGive) ||
-			s.Get(k.H) == int(proof.HoldGot)))
-	switch {
-	case s.GetAt(k.Left, x) == 1:
-		return abandoned
-	case s.Is(k.HF) && s.Get(k.Hn) == x:
-		return complete
-	case s.GetAt(k.In, x) == 1, admitted:
-		return armed
+// limit is that of a wait that may end early.
+func (c *conformance) limit() waiter.Limit { return waiter.UntilDone(c.ctx) }
+
+// start starts the code's future.
+func (c *conformance) start() bool {
+	r := c.nodes[mine].r
+	o := (*lockRequest)(r).start(&r.f.Node, nil)
+	if o != waiter.Pending {
+		r.f.Node.Finish(o)
 	}
-	return idle
+	return o == waiter.Granted
 }
 
-// setUp makes a mutex in state s.
+// setUp makes a lock in state s.
 func (c *conformance) setUp(s *proof.State) {
 	*parking.Default() = *parking.New(1)
-	c.mu = &Mutex{lane: c.lane}
-	c.gate = parking.Default().Line(c.mu.gate.key())
+	c.lock = c.create(c)
+	c.gate = parking.Default().Line(c.lock.gateOf().key())
 	c.gate.Unlock()
-	c.front = parking.Default().Line(c.mu.key())
+	c.front = parking.Default().Line(c.lock.key())
 	c.front.Unlock()
 	c.ctx = c.x.NewContext()
 	for x := range c.nodes {
 		n := &c.nodes[x]
 		if s.GetAt(c.Fut, x) == 1 {
-			n.f = new(LockFuture)
-			n.f.Init(c.mu)
+			n.r = c.future(c, s, x)
 		} else if x != mine {
 			n.s, n.p = parking.GetSleeper(), waiter.GetParker(waiter.Limit{})
+			n.p.N = c.hold(s, x)
 		}
 	}
-	first := c.First(Express, 0, 0)
-	c.put(&first, s)
-}
-
-// word is the word of s.
-func (c *conformance) word(s *proof.State) uint32 {
-	w := [...]uint32{parking.Unlocked, parking.Locked, sleeping}[s.Get(c.LK)]
-	for v, bit := range map[*proof.Var]uint32{c.A: admitted, c.F: full, c.O: observing} {
-		if s.Is(v) {
-			w |= bit
-		}
-	}
-	return w
+	var first proof.State
+	first.Set(c.H, int(proof.HoldNone))
+	first.Set(c.At, int(proof.AdmNone))
+	c.putAll(&first, s)
 }
 
 // line returns who is in line at the gate of s, in order.
@@ -253,20 +224,23 @@ func (c *conformance) asleep(s *proof.State) int {
 	return -1
 }
 
-// put changes the mutex from what old says to what s says.
-func (c *conformance) put(old, s *proof.State) {
+// told reports whether the goroutine of request x has been told something in s.
+func (c *conformance) told(s *proof.State, x int) bool {
+	_, told := c.letIn(s, x)
+	return told || s.Get(c.At) == int(proof.AdmTold) && s.Get(c.Adm) == x
+}
+
+// putAll changes the lock from what old says to what s says.
+func (c *conformance) putAll(old, s *proof.State) {
 	if was, is := old.Get(c.PC) != int(proof.BucketFree), s.Get(c.PC) != int(proof.BucketFree); !was && is {
-		parking.Default().Line(c.mu.gate.key())
+		parking.Default().Line(c.lock.gateOf().key())
 	} else if was && !is {
 		c.gate.Unlock()
 	}
-	c.mu.word.Store(c.word(s))
-	c.mu.gate.state.Store(uint32(s.Get(c.G)))
-	if old.Get(c.Used) != s.Get(c.Used) {
-		c.mu.used = uint32(s.Get(c.Used))
-	}
+	c.put(c, old, s)
+	c.lock.gateOf().state.Store(uint32(s.Get(c.G)))
 	for x := range c.nodes {
-		if n := &c.nodes[x]; n.f != nil && !c.own(x) {
+		if n := &c.nodes[x]; n.r != nil && !c.own(x) {
 			c.putFuture(n, c.want(old, x), c.want(s, x))
 		}
 	}
@@ -276,13 +250,35 @@ func (c *conformance) put(old, s *proof.State) {
 		}
 		for _, x := range is {
 			n := &c.nodes[x]
-			if n.f != nil && !slices.Contains(was, x) {
-				n.f.r.place.Arm((*admission)(&n.f.r))
+			if n.r != nil && !slices.Contains(was, x) {
+				n.r.place.Arm((*admission)(n.r))
 			}
 			c.gate.Insert(n.sleeper(), n.queues(), false)
 		}
 	}
 	c.putAdmitted(old, s)
+	for x := range c.nodes {
+		if n := &c.nodes[x]; n.p != nil {
+			c.putGoroutine(n, x, old, s)
+		}
+	}
+}
+
+// putGoroutine does so for what a goroutine is told.
+func (c *conformance) putGoroutine(n *node, x int, old, s *proof.State) {
+	in, _ := c.letIn(old, x)
+	switch is, _ := c.letIn(s, x); {
+	case is && !in:
+		n.p.N = isIn
+	case in && !is:
+		n.p.N = c.hold(s, x)
+	}
+	switch was, is := c.told(old, x), c.told(s, x); {
+	case is && !was:
+		n.p.Deliver(waiter.Granted)
+	case was && !is:
+		n.p.Sleeper().Sleep()
+	}
 }
 
 // putAdmitted does so for the admitted.
@@ -299,16 +295,12 @@ func (c *conformance) putAdmitted(old, s *proof.State) {
 	switch {
 	case is >= 0:
 		c.front.Insert(n.sleeper(), n.waits(), true)
-	case n.f != nil && at == proof.AdmClaimed:
-		if n.f.r.place.Status() == waiter.StatusIdle {
-			n.f.r.place.Arm((*admission)(&n.f.r))
+	case n.r != nil && at == proof.AdmClaimed:
+		if n.r.place.Status() == waiter.StatusIdle {
+			n.r.place.Arm((*admission)(n.r))
 		}
-	case n.f != nil && old.Get(c.At) == int(proof.AdmClaimed):
-		n.f.r.place.Reset()
-	case n.p != nil && at == proof.AdmTold:
-		n.p.Deliver(waiter.Granted)
-	case n.p != nil && old.Get(c.At) == int(proof.AdmTold):
-		n.p.Sleeper().Sleep()
+	case n.r != nil && old.Get(c.At) == int(proof.AdmClaimed):
+		n.r.place.Reset()
 	}
 }
 
@@ -329,7 +321,7 @@ func (c *conformance) putFuture(n *node, was, is want) {
 		}
 		w.Abandon()
 	default:
-		n.f.r.place.Reset()
+		n.r.place.Reset()
 		w.Reset()
 	}
 }
@@ -337,10 +329,10 @@ func (c *conformance) putFuture(n *node, was, is want) {
 // own reports whether the call is of the owner of request x.
 func (c *conformance) own(x int) bool { return x == c.call.own }
 
-// agrees reports whether the mutex is as s says.
-func (c *conformance) agrees(s *proof.State) bool {
-	if c.mu.word.Load() != c.word(s) || int(c.mu.gate.state.Load()) != s.Get(c.G) ||
-		int(uint16(c.mu.used)) != s.Get(c.Used) || c.gate.Mutex().Locked() != (s.Get(c.PC) != int(proof.BucketFree)) {
+// agree reports whether the lock is as s says.
+func (c *conformance) agree(s *proof.State) bool {
+	if !c.agrees(c, s) || int(c.lock.gateOf().state.Load()) != s.Get(c.G) ||
+		c.gate.Mutex().Locked() != (s.Get(c.PC) != int(proof.BucketFree)) {
 		return false
 	}
 	q := c.gate.First()
@@ -371,18 +363,18 @@ func (c *conformance) agrees(s *proof.State) bool {
 	return true
 }
 
-// nodeAgrees is agrees for the node of another's request.
+// nodeAgrees is agree for the node of another's request.
 func (c *conformance) nodeAgrees(s *proof.State, x int) bool {
 	n := &c.nodes[x]
 	switch {
-	case n.f != nil:
+	case n.r != nil:
 		status := n.waits().Status()
 		switch c.want(s, x) {
 		case idle:
 			return status == waiter.StatusIdle
 		case armed: // or the code is telling it
 			holder, _, _ := c.Roles(s)
-			tells := holder && s.Get(c.H) == int(proof.HoldGive)
+			tells := holder && s.Get(c.H) == int(proof.HoldGive) || c.tells[x]
 			return status == waiter.StatusWaiting || tells && status == waiter.StatusBusy
 		case complete:
 			return status == waiter.StatusComplete
@@ -390,17 +382,24 @@ func (c *conformance) nodeAgrees(s *proof.State, x int) bool {
 			return status == waiter.StatusBusy
 		}
 	case n.p != nil:
-		told := s.Get(c.At) == int(proof.AdmTold) && s.Get(c.Adm) == x
-		return told == (n.p.Sleeper().Pending() != 0)
+		in, _ := c.letIn(s, x)
+		return c.told(s, x) == (n.p.Sleeper().Pending() != 0) && in == (n.p.N == isIn)
 	}
 	return true
 }
 
-// ends compares what can be compared only when the call has returned: the node of the code's own
-// future, and whether the nodes of futures that stand at the gate, and only they, are armed for it.
-func (c *conformance) ends(s *proof.State) bool {
+// ended reports whether the call may have ended in s. That compares what can be compared only then:
+// the node of the code's own future, and whether the nodes of futures that stand at the gate, and
+// only they, are armed for it.
+func (c *conformance) ended(s *proof.State) bool {
+	if s.Get(c.TPC) != int(proof.MutexDone) || !c.agree(s) {
+		return false
+	}
 	for x := range c.nodes {
-		if c.nodes[x].f == nil {
+		if c.tells[x] {
+			return false
+		}
+		if c.nodes[x].r == nil {
 			continue
 		}
 		stands := s.GetAt(c.In, x) == 1 || s.Get(c.At) == int(proof.AdmClaimed) && s.Get(c.Adm) == x
@@ -411,30 +410,29 @@ func (c *conformance) ends(s *proof.State) bool {
 	return true
 }
 
-// note tells the table what it does not know by itself.
-func (c *conformance) note(s *proof.State) {
-	s.Set(c.Tm, min(int(uint16(c.mu.used)), Express-1))
+// notes tells the table what it does not know by itself.
+func (c *conformance) notes(s *proof.State) {
+	c.note(c, s)
 	s.Set(c.TEnds, 0)
 	if c.over {
 		s.Set(c.TEnds, 1)
 	}
 }
 
-// access says what the last step of the code was, for the table.
-func (c *conformance) access() proof.Access {
+// lastAccess says what the last step of the code was, for the table.
+func (c *conformance) lastAccess() proof.Access {
 	on, wrote := c.x.Last()
-	kind := func(read, write proof.Access) proof.Access {
-		if wrote {
-			return write
-		}
+	read, write, ok := c.access(c, on)
+	switch {
+	case ok && wrote:
+		return write
+	case ok:
 		return read
-	}
-	switch on {
-	case unsafe.Pointer(&c.mu.word):
-		return kind(proof.WordRead, proof.WordWrite)
-	case unsafe.Pointer(&c.mu.gate.state):
-		return kind(proof.GateRead, proof.GateWrite)
-	case unsafe.Pointer(c.gate.Mutex()):
+	case on == unsafe.Pointer(&c.lock.gateOf().state) && wrote:
+		return proof.GateWrite
+	case on == unsafe.Pointer(&c.lock.gateOf().state):
+		return proof.GateRead
+	case on == unsafe.Pointer(c.gate.Mutex()):
 		if c.gate.Mutex().Locked() {
 			return proof.MuLock
 		}
@@ -450,15 +448,32 @@ func (c *conformance) after() {
 	}
 	c.meet(c.gate, (*node).queues)
 	c.meet(c.front, (*node).waits)
-	a, before := c.access(), c.f.Places()
-	c.f.Note(c.note)
+	a, before, was := c.lastAccess(), c.f.Places(), c.f.Members[0].State
+	c.f.Note(c.notes)
 	c.f.Step(a)
-	c.f.Keep(c.agrees)
+	c.f.Keep(c.agree)
 	if len(c.f.Members) == 0 {
-		c.failed = fmt.Sprintf("the table has no such step: access %d, from %v, to %s", a, before, c.describe())
+		c.failed = fmt.Sprintf("the table has no such step: access %d, from %v, to %s", a, before, c.describeAll())
 		return
 	}
-	c.others()
+	c.claims(&was)
+	c.othersMove()
+}
+
+// claims finds the requests that the code is to tell: those that it has just let in.
+func (c *conformance) claims(was *proof.State) {
+	is := &c.f.Members[0].State
+	for x := range c.nodes {
+		if claimed(c.tie, is, x) != claimed(c.tie, was, x) {
+			c.tells[x] = !c.tells[x]
+		}
+	}
+}
+
+// claimed reports whether request x has been let in, and not been told.
+func claimed(k *tie, s *proof.State, x int) bool {
+	in, told := k.letIn(s, x)
+	return in && !told
 }
 
 // meet finds the sleeper of the code's goroutine.
@@ -470,49 +485,59 @@ func (c *conformance) meet(line parking.Line, of func(*node) *waiter.Waiter) {
 	}
 }
 
-func (c *conformance) describe() string {
+func (c *conformance) describeAll() string {
 	var b strings.Builder
-	m := c.mu
-	fmt.Fprintf(&b, "word %b, gate %d, used %d, bucket locked %t, line",
-		m.word.Load(), m.gate.state.Load(), m.used, c.gate.Mutex().Locked())
+	fmt.Fprintf(&b, "%s, gate %d, bucket locked %t, line", c.describe(c), c.lock.gateOf().state.Load(), c.gate.Mutex().Locked())
 	for q := c.gate.First(); q != nil; q = c.gate.Next(q) {
-		fmt.Fprintf(&b, " %d", slices.IndexFunc(c.nodes[:], func(n node) bool { return (n.f != nil || n.p != nil) && n.queues() == q.Node() }))
+		fmt.Fprintf(&b, " %d", slices.IndexFunc(c.nodes[:], func(n node) bool { return n.exists() && n.queues() == q.Node() }))
 	}
 	fmt.Fprintf(&b, ", asleep %t, nodes", c.front.First() != nil)
 	for _, n := range c.nodes {
-		if n.f != nil {
+		if n.r != nil {
 			fmt.Fprintf(&b, " %d", n.waits().Status())
 		}
 	}
 	return b.String()
 }
 
-// others has the other threads do what they do now: nothing, or a move if one is left. While the
-// code sleeps, or waits for the bucket, they go on.
-func (c *conformance) others() {
+// othersMove has the other threads do what they do now: nothing, or a move if one is left. While
+// the code sleeps, or waits for the bucket or for another, they go on.
+func (c *conformance) othersMove() {
+	if c.scenes < len(c.call.script) && slices.Contains(c.f.Places(), c.call.script[c.scenes].at) {
+		c.scenes++
+		c.play(c.call.script[c.scenes-1].moves)
+		return
+	}
+	been := map[proof.State]bool{} // where others were while the code waited for the bucket
 	for c.left > 0 || c.x.Blocked() {
 		s := &c.f.Members[0].State
 		blocked := c.x.Blocked()
-		if blocked && s.Get(c.PC) == int(proof.BucketFree) { // It sleeps.
-			if c.call.ends && !c.over && c.path.Choose(2) == 1 {
+		waits := slices.Contains(c.f.Places(), "waits")
+		if blocked && s.Get(c.PC) == int(proof.BucketFree) { // It sleeps, or has yielded.
+			if c.call.ends && !c.over && waits && c.path.Choose(2) == 1 {
 				c.end()
 				return
 			}
-			for _, v := range c.way() {
+			for _, v := range c.way(!slices.Contains(c.f.Places(), "try")) {
 				c.move(&v)
 			}
+			c.x.Changed(unsafe.Pointer(&c.lock.gateOf().state))
 			return
 		}
 		moves := c.moves()
+		if blocked {
+			been[*s] = true
+			moves = slices.DeleteFunc(moves, func(v proof.Move) bool { return been[v.To] })
+		}
 		n := len(moves)
-		ends := c.call.ends && !c.over && slices.Contains(c.f.Places(), "waits")
+		ends := c.call.ends && !c.over && waits
 		if ends {
 			n++
 		}
 		i := 0
 		switch {
 		case blocked && n == 0:
-			c.failed = "who has the bucket cannot go on"
+			c.failed = fmt.Sprintf("who has the bucket cannot go on, beside the code at %v: %s", c.f.Places(), c.m.String(s))
 			return
 		case blocked:
 			i = c.path.Choose(len(moves))
@@ -530,6 +555,23 @@ func (c *conformance) others() {
 	}
 }
 
+// play makes moves, whose names are separated by commas.
+func (c *conformance) play(names string) {
+	for name := range strings.SplitSeq(names, ", ") {
+		if name == "end" {
+			c.end()
+			continue
+		}
+		moves := c.moves()
+		i := slices.IndexFunc(moves, func(v proof.Move) bool { return v.Name == name })
+		if i < 0 {
+			c.failed = "others cannot make move " + name
+			return
+		}
+		c.move(&moves[i])
+	}
+}
+
 // end ends the context of the call.
 func (c *conformance) end() {
 	c.story = append(c.story, "the context ends")
@@ -541,14 +583,13 @@ func (c *conformance) move(v *proof.Move) {
 	c.story = append(c.story, v.Name)
 	old := c.f.Members[0].State
 	c.f.Others(v)
-	c.put(&old, &c.f.Members[0].State)
-	if x := c.call.own; x >= 0 && c.nodes[x].f != nil && c.call.name == "Release" {
-		n := &c.nodes[x]
-		switch v.Name { // what a claimer does to the code's own node
-		case "give", "give.refused", "refuse":
-			if old.Get(c.Adm) == x {
-				n.waits().Deliver(waiter.Granted)
-			}
+	s := &c.f.Members[0].State
+	c.putAll(&old, s)
+	if x := c.call.own; x >= 0 && c.nodes[x].r != nil && c.call.name == "Release" {
+		// What a claimer does to the code's own node.
+		was, is := c.want(&old, x), c.want(s, x)
+		if was == armed && is == complete || was == abandoned && is != abandoned {
+			c.nodes[x].waits().Deliver(waiter.Granted)
 		}
 	}
 }
@@ -557,16 +598,16 @@ func (c *conformance) move(v *proof.Move) {
 func (c *conformance) moves() (moves []proof.Move) {
 	s := &c.f.Members[0].State
 	var holder, admitted, tells, in bool
+	done := true
 	for i := range c.f.Members {
 		m := &c.f.Members[i].State
 		h, a, t := c.Roles(m)
 		holder, admitted, tells = holder || h, admitted || a, tells || t
-		switch int64(m.Get(c.TPC)) {
-		case proof.MutexIn:
-			in = true
-		case proof.MutexDone:
-			return nil
-		}
+		in = in || m.Get(c.TPC) == int(proof.MutexIn)
+		done = done && m.Get(c.TPC) == int(proof.MutexDone)
+	}
+	if done {
+		return nil
 	}
 	for _, v := range c.m.Moves(s, !in && s.Get(c.PC) != int(proof.BucketFree)) {
 		switch {
@@ -574,7 +615,7 @@ func (c *conformance) moves() (moves []proof.Move) {
 		case holder && c.OfHolder(v.Step), admitted && c.OfAdmitted(v.Step), tells && c.Tells(v.Step):
 		case v.Is(c.Tw, mine), c.call.own >= 0 && v.Is(c.Tw, c.call.own):
 		case !c.call.seen && v.Name == "observe":
-		case v.To == *s || !c.f.Allow(&v):
+		case v.To == *s || !c.f.Allow(&v) || !c.subject.others(c, &v):
 		default:
 			moves = append(moves, v)
 		}
@@ -582,43 +623,71 @@ func (c *conformance) moves() (moves []proof.Move) {
 	return moves
 }
 
-// way returns the moves by which others wake the code, as few as can be.
-func (c *conformance) way() []proof.Move {
+// way returns moves by which others wake the code: the first way that is found if those go on first
+// that have the bucket, then those that tell, then the admitted, then the holder.
+func (c *conformance) way(sleeps bool) []proof.Move {
 	start := c.f.Members[0].State
 	c.Canon(c.Table, &start, len(c.nodes))
-	if way, ok := c.ways[start]; ok {
-		return way
-	}
-	type origin struct {
-		parent int
-		by     proof.Move
-	}
-	queue, origins := []proof.State{start}, []origin{{parent: -1}}
-	seen := map[proof.State]bool{start: true}
-	for i := 0; i < len(queue); i++ {
-		s := queue[i]
-		if s.Get(c.At) == int(proof.AdmTold) && s.Get(c.Adm) == c.call.own {
-			var way []proof.Move
-			for j := i; origins[j].parent >= 0; j = origins[j].parent {
-				way = append(way, origins[j].by)
-			}
-			slices.Reverse(way)
-			c.ways[start] = way
-			return way
+	g := goal{start, c.call.own, sleeps}
+	way, ok := c.ways[g]
+	if !ok {
+		if way, ok = c.search(&g, start, map[proof.State]bool{start: true}); !ok {
+			c.failed = "the code cannot go on, and nobody can have it do so"
 		}
-		for _, v := range c.m.Moves(&s, true) {
-			c.Canon(c.Table, &v.To, len(c.nodes))
-			outside := !v.Inside && v.From >= proof.MutexLock
-			waits := v.From == proof.GateWait || v.From == proof.GateGone || c.Tells(v.Step)
-			if outside && !waits || v.Name == "wait.end" || v.Is(c.Tw, c.call.own) || seen[v.To] {
-				continue
-			}
-			seen[v.To] = true
-			queue, origins = append(queue, v.To), append(origins, origin{i, v})
+		slices.Reverse(way)
+		c.ways[g] = way
+	}
+	return way
+}
+
+// search returns a way from s, its last move first.
+func (c *conformance) search(g *goal, s proof.State, seen map[proof.State]bool) (way []proof.Move, ok bool) {
+	if g.sleeps && c.told(&s, g.own) || !g.sleeps && s.Get(c.G) != proof.GateClosed {
+		return nil, true
+	}
+	moves := slices.DeleteFunc(c.m.Moves(&s, true), func(v proof.Move) bool {
+		return c.arrives(&v) || v.Name == "wait.end" || v.Name == "observe" || v.Is(c.Tw, g.own)
+	})
+	slices.SortStableFunc(moves, func(a, b proof.Move) int { return c.urgency(&a) - c.urgency(&b) })
+	for _, v := range moves {
+		c.Canon(c.Table, &v.To, len(c.nodes))
+		if seen[v.To] || !c.real(&v.To) {
+			continue
+		}
+		seen[v.To] = true
+		if way, ok := c.search(g, v.To, seen); ok {
+			return append(way, v), true
 		}
 	}
-	c.failed = "the code sleeps, and nobody can wake it"
-	return nil
+	return nil, false
+}
+
+// urgency says in which order others go on.
+func (c *conformance) urgency(v *proof.Move) int {
+	switch {
+	case v.Inside:
+		return 0
+	case c.Tells(v.Step), v.From == proof.TellRest, v.From == proof.GiveRead:
+		return 1
+	case c.OfAdmitted(v.Step):
+		return 2
+	case c.OfHolder(v.Step):
+		return 3
+	}
+	return 4
+}
+
+// arrives reports whether a move is of one that comes from outside.
+func (c *conformance) arrives(v *proof.Move) bool {
+	switch v.From {
+	case proof.GateWait, proof.GateGone, proof.TellNext, proof.TellRest, proof.TellSlept,
+		proof.ReadPlace, proof.ReadBack, proof.ReadUnlock, proof.RouseLook, proof.RouseLock,
+		proof.OpenedAll, proof.GiveRead:
+		return false
+	case proof.CancelLook: // unlocks
+		return v.Name != "cancel.told read"
+	}
+	return !v.Inside && v.From >= proof.MutexLock
 }
 
 // run makes the call in state s.
@@ -628,7 +697,7 @@ func (c *conformance) run(s proof.State) {
 		s.Set(c.H, int(c.call.place))
 		s.Set(c.HF, 0)
 		s.Set(c.TRes, 1)
-	case proof.CancelLook:
+	case proof.CancelLook, proof.ReadUnlock:
 		s.Set(c.TRes, 1)
 	}
 	s.Set(c.TPC, int(c.call.place))
@@ -638,6 +707,10 @@ func (c *conformance) run(s proof.State) {
 	if c.call.name == "start" {
 		s.SetAt(c.Fut, mine, 1)
 	}
+	if c.call.tells >= 0 {
+		c.tells[c.call.tells] = true
+	}
+	c.begins(c, &s)
 	got := false
 	r := interleave.Explore(interleave.Options{Mode: interleave.Random, Executions: 1}, func(x *interleave.Run) {
 		c.x = x
@@ -657,15 +730,20 @@ func (c *conformance) run(s proof.State) {
 	if c.failed != "" {
 		return
 	}
-	c.f.Note(c.note)
+	was := c.f.Members[0].State
+	c.f.Note(c.notes)
 	c.f.Step(proof.Local)
-	c.f.Keep(func(s *proof.State) bool {
-		over := s.Get(c.TPC) == int(proof.MutexDone) && c.agrees(s) && c.ends(s)
-		return over && (!c.call.result || s.Is(c.TRes) == got)
-	})
+	c.f.Keep(c.agree)
+	if len(c.f.Members) > 0 {
+		c.claims(&was)
+	}
+	c.f.Keep(func(s *proof.State) bool { return c.ended(s) && (!c.call.result || s.Is(c.TRes) == got) })
 	if len(c.f.Members) == 0 {
-		c.failed = fmt.Sprintf("the call has returned %t, in %s", got, c.describe())
+		c.failed = fmt.Sprintf("the call has returned %t, in %s", got, c.describeAll())
 		return
+	}
+	if c.scenes < len(c.call.script) {
+		c.failed = "the code has not been at " + c.call.script[c.scenes].at
 	}
 	c.f.Took(c.taken)
 }
@@ -691,58 +769,5 @@ func (k *tie) check(s *proof.State, call call, lane lane, left int) {
 		c := &conformance{tie: k, call: call, path: path, left: left, lane: lane}
 		c.run(*s)
 		require.Empty(k, c.failed, "%s by %d in %s\nthe others: %v", call.name, call.own, k.m.String(s), c.story)
-	}
-}
-
-// opens says that the gate is about to open. It may be passed again before one that is about to
-// queue looks: that takes two moves.
-func (k *tie) opens(s *proof.State) bool {
-	return s.Get(k.At) == int(proof.AdmOpen) && s.Get(k.G) == proof.GateClosed && s.Get(k.H) == int(proof.HoldIn)
-}
-
-// late says that a TryLock passes the gate, after which it may come too late.
-func (k *tie) late(s *proof.State) bool { return s.Is(k.F) && s.Get(k.G) == proof.GateOpen }
-
-// TestModelConforms compares the code with its table.
-func TestModelConforms(t *testing.T) {
-	if interleave.RaceEnabled {
-		t.Skip("invariants are not checked under the race detector")
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(800))
-	table := proof.Mutex()
-	table.Forget()
-	k := &tie{
-		T: t, MutexTable: table, m: proof.NewMachine(table.Table, others+1),
-		taken: map[string]bool{}, ways: map[proof.State][]proof.Move{},
-	}
-	n, twice := 0, false
-	for futures := range 3 {
-		reach := proof.NewMachine(table.Table, others)
-		first := table.First(Express, others, 1<<futures-1)
-		states := reach.Reach([]proof.State{first}, 1_000_000, func(*proof.Step) bool { return true }).Met
-		for i := range states {
-			if states[i].Get(k.PC) != int(proof.BucketFree) {
-				continue
-			}
-			s := &states[i]
-			n++
-			for _, call := range k.calls(s) {
-				lane := lanesBefore[n%len(lanesBefore)]
-				switch {
-				case !twice && k.opens(s) && call.name == "acquire" && !testing.Short():
-					twice = true
-					k.check(s, call, lane, 2)
-				case k.late(s) && call.name == "try":
-					k.check(s, call, lane, 1)
-				case n%stride() != 0, call.name == "acquire" && n%(3*stride()) != 0:
-				default:
-					k.check(s, call, lane, 1)
-				}
-			}
-		}
-	}
-	t.Log(n, "states", k.runs, "runs")
-	for _, s := range table.Steps {
-		assert.True(t, s.Choice || testing.Short() || k.taken[s.Name], "the code never makes step %s, of %s", s.Name, s.In)
 	}
 }

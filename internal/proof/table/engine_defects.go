@@ -1,9 +1,6 @@
 package table
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // An engineStart is where a bounded run begins.
 type engineStart struct {
@@ -127,16 +124,4 @@ func (t *EngineTable) defects() {
 func (t *EngineTable) redirect(name string, place int64) {
 	t.drop(name, t.PC)
 	t.also(name, t.PC.Set(Num(place)))
-}
-
-// drop takes the updates of variables from a step.
-func (t *EngineTable) drop(name string, vars ...*Var) {
-	s := t.Step(name)
-	s.Do = slices.DeleteFunc(slices.Clone(s.Do), func(u Update) bool { return slices.Contains(vars, u.v) })
-}
-
-// also adds updates to a step.
-func (t *EngineTable) also(name string, do ...Update) {
-	s := t.Step(name)
-	s.Do = append(slices.Clone(s.Do), do...)
 }

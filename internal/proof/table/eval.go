@@ -13,7 +13,7 @@ import (
 // has.
 const (
 	maxNodes = 4
-	width    = 48
+	width    = 52
 )
 
 // A State is a value of every variable.
@@ -155,7 +155,7 @@ func (e *Expr) within(places map[int64]int) code {
 	}
 }
 
-// A Machine evaluates a table for some number of nodes.
+// A Machine evaluates a table for some number of nodes, for one goroutine at a time.
 type Machine struct {
 	T          *Table
 	nodes      int
@@ -167,12 +167,14 @@ type Machine struct {
 	properties []code
 	theorems   []code
 	init       code
+	stepping   env // of step, which is called often
 }
 
 type program struct {
 	*Step
 	number int
 	guard  code
+	role   code
 	do     []change
 	needs  [width]bool // which scalars of a thread it depends on
 }
@@ -189,7 +191,10 @@ func NewMachine(t *Table, nodes int) *Machine {
 	}
 	m := &Machine{T: t, nodes: nodes, at: map[int64][]*program{}, out: map[int64][]*program{}, init: t.Init.compile()}
 	for n, s := range t.Steps {
-		p := &program{Step: s, number: n, guard: And(s.from, s.Guard).compile()}
+		p := &program{Step: s, number: n, guard: And(s.from, s.Guard).compile(), role: True.compile()}
+		if s.role != nil {
+			p.role = s.role.compile()
+		}
 		for _, u := range s.Do {
 			c := change{Update: u}
 			switch {
@@ -272,7 +277,8 @@ func (m *Machine) violated(s, next *State) string {
 
 // step makes the step p from s to next, and reports whether it is possible.
 func (m *Machine) step(p *program, s, next *State) bool {
-	e := m.env(s, next)
+	m.stepping = env{cur: s, next: next, nodes: m.nodes}
+	e := &m.stepping
 	if p.guard(e) == 0 {
 		return false
 	}

@@ -6,7 +6,7 @@ package table
 
 func (t *MutexTable) says() {
 	z, one, e := Num(0), Num(1), t.E.V()
-	adm, own, used := t.Adm.V(), t.Own.V(), t.Used.V()
+	adm, used := t.Adm.V(), t.Used.V()
 	t.Init = And(t.at(BucketFree), t.adm(AdmNone), t.holds(HoldNone), t.is(LockFree), Not(t.A.V()), Not(t.F.V()),
 		t.gate(GateOpen), Eq(used, z), Eq(t.Inside.V(), z), Eq(t.Admitted.V(), z), Eq(t.S.V(), z), Eq(t.Behind.V(), z),
 		LessEq(one, e), Not(t.HF.V()), All(func(x *Expr) *Expr { return And(Not(t.In.At(x)), Not(t.Left.At(x))) }))
@@ -33,22 +33,7 @@ func (t *MutexTable) says() {
 		Implies(And(t.A.V(), Not(renewed)), Less(used, e)),
 		LessEq(used, e)))
 
-	// The gate.
-	t.safe("G1 one", "One is admitted while the gate is not open, and otherwise nobody.",
-		Eq(t.Admitted.V(), If(t.gate(GateOpen), z, one)))
-	t.invariant("G1 admitted", "The place of the admitted says so, too.", Eq(t.adm(AdmNone), t.gate(GateOpen)))
-	t.safe("G2 waiting", "While the bucket's lock is free the gate says that others are in line if and only if they are.",
-		Implies(Not(t.at(QInsert, OTake, XClose)), Eq(t.gate(GateWaiting), Not(t.lineEmpty()))))
-	t.invariant("G2 changes", "So it does under the lock, but between two steps.", And(
-		Implies(t.at(QInsert, XClose), t.gate(GateWaiting)),
-		Implies(t.at(XClose, ONone, OPeekNone, OStore), t.lineEmpty()),
-		Implies(t.at(OPeek, OSome, OTake), Not(t.lineEmpty())),
-		Implies(t.at(OTake), Eq(t.gate(GateClosed), Any(t.lineOfOne)))))
-	t.invariant("G3 positions", "The line grows at its end, and each has a place of its own.", And(
-		t.each(t.inLine, func(x *Expr) *Expr { return Less(t.Pos.At(x), t.Tail.V()) }),
-		t.each(t.inLine, func(x *Expr) *Expr {
-			return t.each(t.inLine, func(y *Expr) *Expr { return Or(Eq(x, y), Not(Eq(t.Pos.At(x), t.Pos.At(y)))) })
-		})))
+	t.gateHolds([]int64{QInsert, OTake, XClose}, []int64{XClose, ONone, OPeekNone, OStore}, []int64{OPeek, OSome, OTake})
 
 	// Who is where.
 	t.invariant("bucket", "The bucket's owner is where its step says.", And(
@@ -65,63 +50,24 @@ func (t *MutexTable) says() {
 		Implies(t.adm(AdmAsleep), Or(t.is(LockSleeping), t.at(WTake))))
 	t.invariant("M2 going to sleep", "Where the admitted goes to sleep the word says so still.", Implies(t.at(KInsert), t.is(LockSleeping)))
 
-	// Requests.
-	t.safe("F1 nowhere else", "The admitted is not in line, nor is a future that has the mutex.",
-		t.each(t.inLine, func(x *Expr) *Expr { return And(Not(t.isAdmitted(x)), Not(t.told(x))) }))
-	t.invariant("F1 queues", "What is about to be put in line is used by no request.",
-		Implies(t.at(QLoad, QCas, QPass, QInsert), And(Not(t.In.At(own)), Not(t.isAdmitted(own)), Not(t.told(own)),
-			Not(t.Left.At(own)))))
-	t.safe("F3 asleep", "No abandoned node is in line or sleeps: a claimer is at work for it.",
-		All(func(x *Expr) *Expr {
-			return Implies(t.Left.At(x), And(t.Fut.At(x), Or(t.claimed(x), And(Eq(adm, x), t.at(KLeft)), And(Eq(adm, x), t.adm(AdmRefuse)))))
-		}))
-	t.invariant("F3 looked", "What is put to sleep has not been abandoned.", Implies(t.at(KWord, KInsert, KAwake), Not(t.Left.At(adm))))
+	t.requestsHold()
 	t.invariant("F4 claimer", "A claimer acts for a future only.", And(
 		Implies(And(t.By.V(), Not(t.adm(AdmNone))), t.Fut.At(adm)),
 		Implies(t.holds(HoldHand, HoldGive), t.Fut.At(adm))))
 	t.invariant("F4 told", "A future that has been told has the mutex, and is one.",
 		Implies(t.HF.V(), And(t.Fut.At(t.Hn.V()), Or(t.holds(HoldIn), And(t.holds(HoldGot), Not(t.A.V()))))))
 
-	// The bound.
 	t.invariant("bound: Express", "The lane has a place.", LessEq(one, e))
-	t.invariant("bound: length", "An empty line is no shorter than that.", Implies(t.lineEmpty(), LessEq(z, t.Behind.V())))
-	t.invariant("bound: rank", "A request in line gets in after the admitted and after all that came before it.", And(
-		t.each(t.waits, func(x *Expr) *Expr { return LessEq(z, t.Rank.At(x)) }),
-		t.each(t.inLine, func(x *Expr) *Expr { return Implies(t.pending(), LessEq(e, t.Rank.At(x))) }),
-		t.each(t.inLine, func(x *Expr) *Expr {
-			return t.each(t.inLine, func(y *Expr) *Expr {
-				return Implies(Less(t.Pos.At(x), t.Pos.At(y)), LessEq(Add(t.Rank.At(x), e), t.Rank.At(y)))
-			})
-		}),
-		t.each(t.inLine, func(x *Expr) *Expr {
-			return LessEq(Add(t.Rank.At(x), e), Add(t.Behind.V(), If(t.pending(), e, z)))
-		})))
-	t.invariant("bound: turns", "The lane is renewed no more often than others were before the request when it came.",
-		t.each(t.waits, func(x *Expr) *Expr { return LessEq(Add(t.Turns.At(x), t.Rank.At(x)), t.Place.At(x)) }))
-	t.invariant("bound: overtaken", "A request is overtaken on the express lane only, by no more than it has places each time.",
-		t.each(t.waits, func(x *Expr) *Expr { return LessEq(t.Over.At(x), Add(t.Turns.At(x), t.S.V())) }))
-
+	t.boundHolds()
 	t.properties()
 }
 
 func (t *MutexTable) properties() {
-	adm := t.Adm.V()
 	none := t.holds(HoldNone)
 	t.property("M1 exclusion", "Who takes the mutex finds nobody in it, or is handed it by the holder.",
 		Implies(And(Next(t.holds(HoldGot)), Not(t.holds(HoldGot))), none))
 	t.property("M1 hand-over", "The holder hands over, under the bucket's lock.",
 		Implies(And(Next(t.holds(HoldHand)), Not(t.holds(HoldHand))), And(t.holds(HoldWaking), t.adm(AdmAsleep))))
-	t.property("G1 admission", "Who is admitted passes the open gate, or is admitted by who was admitted before.",
-		Implies(And(t.adm(AdmNone), Not(Next(t.adm(AdmNone)))), t.gate(GateOpen)))
-	t.property("G2 under the lock", "Only under the bucket's lock others come to be in line, as the gate says, or cease to be.",
-		Or(Eq(t.gate(GateWaiting), Next(t.gate(GateWaiting))), Not(t.at(BucketFree))))
-	t.property("G3 FIFO", "Who is admitted from the line is the first of it.", All(func(x *Expr) *Expr {
-		return Implies(And(t.In.At(x), Next(t.adm(AdmClaimed)), Next(Eq(adm, x))), t.first(x))
-	}))
-	t.property("G4 leaves", "Who leaves the line is admitted, or gives up itself.", All(func(x *Expr) *Expr {
-		return Implies(And(t.In.At(x), Not(Next(t.In.At(x)))),
-			Or(And(t.at(OTake), Next(t.adm(AdmClaimed)), Next(Eq(adm, x))), And(t.at(XLook), Eq(t.Own.V(), x))))
-	}))
 	t.property("M2 sleeping", "While the word says that the admitted sleeps only the holder changes that, under the bucket's lock.",
 		Implies(And(t.is(LockSleeping), Not(Next(t.is(LockSleeping)))), And(t.holds(HoldWaking), Not(t.at(BucketFree)))))
 	t.property("M3 used", "Only the holder writes what is his.",
@@ -134,26 +80,16 @@ func (t *MutexTable) properties() {
 		return Implies(And(t.Left.At(x), Not(Next(t.Left.At(x)))), Or(
 			And(t.holds(HoldGive), Next(t.holds(HoldSlow))), And(t.adm(AdmRefuse), Next(t.adm(AdmOpen)))))
 	}))
-	t.property("nobody comes before", "One that is in line comes no further from its turn.", All(func(x *Expr) *Expr {
-		return Implies(And(t.In.At(x), Next(t.In.At(x))), LessEq(Next(t.Rank.At(x)), t.Rank.At(x)))
-	}))
+	t.gateSteps()
+	t.gateFollows()
 
 	t.theorem("M1 exclusion", "Never have two the mutex.", LessEq(t.Inside.V(), Num(1)))
-	t.theorem("G1 one", "Never are two admitted.", LessEq(t.Admitted.V(), Num(1)))
-	t.theorem("M3 places", "Since the lane was renewed no more places were used than there are.", LessEq(t.S.V(), t.E.V()))
-	t.theorem("M5 admitted", "While one is in line another is admitted.", Or(t.lineEmpty(), Not(t.adm(AdmNone))))
-	t.theorem("F3 asleep", "No abandoned node is in line, or sleeps in front of the lock.", All(func(x *Expr) *Expr {
-		return Implies(t.Left.At(x), Not(Or(t.In.At(x), And(t.adm(AdmAsleep), Eq(adm, x)))))
-	}))
 	t.theorem("F4 told", "A future that has been told has the mutex.", Implies(t.HF.V(), Not(t.is(LockFree))))
 	awake := t.adm(AdmLoad, AdmCas, AdmPark, AdmClaimed, AdmTold, AdmEnter, AdmOpen, AdmQueue, AdmRefuse)
 	t.theorem("no lost wake-up", "If one waits, nobody has the mutex and nobody has the bucket's lock, the admitted is awake, or is being woken.",
 		Implies(And(Or(Not(t.lineEmpty()), t.adm(AdmAsleep)), t.holds(HoldNone), t.at(BucketFree)), awake))
-	t.theorem("bound", "A request that waits has been overtaken by at most (p + 1) · Express, where p were before it when it came.",
-		t.each(t.waits, func(x *Expr) *Expr { return LessEq(t.Over.At(x), Add(t.Place.At(x), t.E.V())) }))
 	t.theorem("no panic: unlock", "A holder that unlocks finds the mutex locked: with the admission, without, or asleep without.",
 		Implies(t.holds(HoldSlow), Or(t.is(LockLocked), And(t.is(LockSleeping), Not(t.A.V())))))
-	t.theorem("no panic: open", "Who opens the gate finds it closed.", Implies(t.at(ONone), Not(t.gate(GateOpen))))
 	t.theorem("lane", "While who opens the gate reads the lane nobody writes it.",
 		Implies(t.at(OPeekNone, OPeek, OStore, OSome), Not(Or(And(t.holds(HoldGot), t.A.V()), t.holds(HoldHand)))))
 	t.theorem("not full for the admitted", "While the lane is full nobody but the admitted has the mutex.",

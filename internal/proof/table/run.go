@@ -35,8 +35,9 @@ func (m *Machine) Moves(s *State, owner bool) (moves []Move) {
 		}
 	}
 	locked := m.T.PC != nil && s.Get(m.T.PC) != 0
+	e := m.env(s, nil)
 	for _, p := range m.others {
-		if !locked || !p.Locks {
+		if (!locked || !p.Locks) && p.role(e) != 0 {
 			moves = m.moves(p, s, moves)
 		}
 	}

@@ -258,12 +258,6 @@ func (t *RWTable) has(n *Expr) *Expr {
 		Implies(Not(Eq(n, Num(1))), Not(t.got())))
 }
 
-// goes has a step of the owner lead to a place that depends on the state.
-func (t *RWTable) goes(name string, place *Expr) {
-	t.drop(name, t.PC)
-	t.also(name, t.PC.Set(place))
-}
-
 // ofEngine keeps the steps of the engine that a read-write lock uses, and adds who holds it.
 func (t *RWTable) ofEngine() {
 	uses := map[string]bool{}
@@ -311,12 +305,6 @@ func (t *RWTable) ofEngine() {
 	t.also("O.lock", t.TThen.Set(If(Eq(n, Num(1)), Num(LookAgain), Num(AllDone))))
 	t.out("OB.hide", "RW.Observe", WordRead, OB, UL, t.biasedOf(t.Avail.V()))
 	t.out("OB.not", "RW.Observe", WordRead, OB, Done, Not(t.biasedOf(t.Avail.V())))
-}
-
-// only adds a condition to a step.
-func (t *RWTable) only(name string, is *Expr) {
-	s := t.Step(name)
-	s.Guard = And(s.Guard, is)
 }
 
 // quiet says that the word has no flag.

@@ -301,9 +301,3 @@ func (t *SleeperTable) defects() {
 		})
 	}
 }
-
-// change replaces the update of a variable in a step.
-func (t *SleeperTable) change(name string, u Update) {
-	s := t.Step(name)
-	s.Do = append(slices.DeleteFunc(slices.Clone(s.Do), func(o Update) bool { return o.v == u.v }), u)
-}

@@ -46,6 +46,7 @@ type Step struct {
 	Solver bool // it changes what the proof knows
 
 	from *Expr // the place, as a condition
+	role *Expr // part of the condition, of what all threads share: a run looks at it first; nil: none
 }
 
 // An Invariant holds in every state, between any two steps.
@@ -136,13 +137,27 @@ func (t *Table) drop(name string, vars ...*Var) {
 	s.Do = slices.DeleteFunc(slices.Clone(s.Do), func(u Update) bool { return slices.Contains(vars, u.v) })
 }
 
+// also adds updates to a step.
+func (t *Table) also(name string, do ...Update) {
+	s := t.Step(name)
+	s.Do = append(slices.Clone(s.Do), do...)
+}
+
 // change replaces the updates of variables in a step.
 func (t *Table) change(name string, do ...Update) {
 	for _, u := range do {
 		t.drop(name, u.v)
 	}
+	t.also(name, do...)
+}
+
+// goes has a step of the owner lead to a place, which may depend on the state.
+func (t *Table) goes(name string, place *Expr) { t.change(name, t.PC.Set(place)) }
+
+// only adds a condition to a step.
+func (t *Table) only(name string, is *Expr) {
 	s := t.Step(name)
-	s.Do = append(s.Do, do...)
+	s.Guard = And(s.Guard, is)
 }
 
 // finish derives what is derived. It is called when the table is complete, and after a change.
@@ -198,13 +213,14 @@ func (e *Expr) mentions(v *Var) bool {
 	return false
 }
 
-// mentions reports whether s depends on v.
+// mentions reports whether what s does to others depends on v.
 func (s *Step) mentions(v *Var) bool {
 	if s.Guard.mentions(v) {
 		return true
 	}
 	for _, u := range s.Do {
 		switch {
+		case u.v.Kind == Thread: // What its thread then knows changes nothing.
 		case u.of != nil:
 			if u.of(&Expr{op: opBound, sort: Node}).mentions(v) {
 				return true

@@ -79,6 +79,12 @@ func TestRunsKeepWhatIsProved(t *testing.T) {
 		r := NewMachine(mutex.Table, 3).Reach([]State{first}, 20_000, func(*Step) bool { return true })
 		assert.Empty(t, r.Bad)
 	}
+	rw := RWMutex()
+	for kinds := range 4 { // futures, and goroutines beside futures
+		first := rw.First(2, 2, 3, 3*(kinds&1), 1+4*(kinds>>1))
+		r := NewMachine(rw.Table, 3).Reach([]State{first}, 5_000, func(*Step) bool { return true })
+		assert.Empty(t, r.Bad)
+	}
 	s := Sleeper()
 	for timed := range 2 {
 		var first State

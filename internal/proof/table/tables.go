@@ -7,7 +7,10 @@ import (
 
 // Tables returns all tables.
 func Tables() []*Table {
-	return []*Table{Engine().Table, Sleeper().Table, Waiter().Table, Mutex().Table, RW().Table, Parker().Table, Cond().Table}
+	return []*Table{
+		Engine().Table, Sleeper().Table, Waiter().Table, Parker().Table, Mutex().Table, RWMutex().Table,
+		Cond().Table, RW().Table,
+	}
 }
 
 // Print prints a table for a reader who has the source beside it.
