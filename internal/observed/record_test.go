@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -736,11 +737,16 @@ func TestContendedCountsAreExact(t *testing.T) {
 	m := new(mutex.Mutex)
 	read := observedtest.Watch(t, m, observed.Counts)
 	var all sync.WaitGroup
+	var left atomic.Int32
+	left.Store(goroutines)
 	for range goroutines {
 		all.Go(func() {
+			defer left.Add(-1)
 			for range rounds {
 				m.Lock()
-				runtime.Gosched() // the others wait
+				for m.Waiting() == 0 && left.Load() > 1 {
+					runtime.Gosched() // until another waits
+				}
 				m.Unlock()
 			}
 		})
