@@ -46,29 +46,39 @@ func (k rwMutexTie) calls(s *proof.State) (calls []call) {
 	}
 	for _, reads := range []bool{false, true} {
 		hold := holdOf(reads)
-		add(call{name: "acquire", place: proof.SpinLook, own: mine, reads: reads, result: true, seen: true, ends: true,
-			run: func(c *conformance) bool { return rwMutexOf(c).acquire(c.limit(), hold) == nil }})
-		add(call{name: "try", place: proof.TryLook, own: mine, reads: reads, result: true, seen: true,
-			run: func(c *conformance) bool { return rwMutexOf(c).try(hold, false) }})
+		add(call{
+			name: "acquire", place: proof.SpinLook, own: mine, reads: reads, result: true, seen: true, ends: true,
+			run: func(c *conformance) bool { return rwMutexOf(c).acquire(c.limit(), hold) == nil },
+		})
+		add(call{
+			name: "try", place: proof.TryLook, own: mine, reads: reads, result: true, seen: true,
+			run: func(c *conformance) bool { return rwMutexOf(c).try(hold, false) },
+		})
 		add(call{name: "start", place: proof.SpinLook, own: mine, reads: reads, result: true, seen: true, run: (*conformance).start})
 	}
 	if s.Get(k.H) == int(proof.HoldIn) {
 		if !observed {
 			add(call{name: "Unlock", place: proof.HoldFast, own: -1, run: done((*RWMutex).Unlock)})
 		}
-		add(call{name: "unlock", place: proof.HoldSlow, own: -1, result: true, seen: true,
-			run: func(c *conformance) bool { return rwMutexOf(c).unlock() }})
+		add(call{
+			name: "unlock", place: proof.HoldSlow, own: -1, result: true, seen: true,
+			run: func(c *conformance) bool { return rwMutexOf(c).unlock() },
+		})
 	}
 	if !s.Is(k.X) {
-		add(call{name: "unlock of nothing", place: proof.NotLocked, own: -1, result: true, alone: true,
-			run: func(c *conformance) bool { return rwMutexOf(c).unlock() }})
+		add(call{
+			name: "unlock of nothing", place: proof.NotLocked, own: -1, result: true, alone: true,
+			run: func(c *conformance) bool { return rwMutexOf(c).unlock() },
+		})
 	}
 	if s.Get(k.Reading) > 0 {
 		if !observed {
 			add(call{name: "RUnlock", place: proof.ReadUnlock, own: -1, run: done((*RWMutex).RUnlock)})
 		}
-		add(call{name: "rUnlock", place: proof.ReadUnlock, own: -1, result: true, seen: true,
-			run: func(c *conformance) bool { return rwMutexOf(c).rUnlock() }})
+		add(call{
+			name: "rUnlock", place: proof.ReadUnlock, own: -1, result: true, seen: true,
+			run: func(c *conformance) bool { return rwMutexOf(c).rUnlock() },
+		})
 	}
 	if s.Get(k.Rousing) > 0 {
 		add(call{name: "wakeAdmitted", place: proof.RouseLook, own: -1, seen: true, run: done((*RWMutex).wakeAdmitted)})
@@ -76,8 +86,10 @@ func (k rwMutexTie) calls(s *proof.State) (calls []call) {
 	calls = append(calls, k.admittedCalls(s, adm)...)
 	for x := range others {
 		if s.GetAt(k.Fut, x) == 1 && s.GetAt(k.Left, x) == 0 && !k.starts(s, x) {
-			add(call{name: "Release", place: proof.CancelLook, own: x, result: true, seen: true,
-				run: func(c *conformance) bool { return c.nodes[x].r.f.Release() }})
+			add(call{
+				name: "Release", place: proof.CancelLook, own: x, result: true, seen: true,
+				run: func(c *conformance) bool { return c.nodes[x].r.f.Release() },
+			})
 		}
 	}
 	return calls
