@@ -615,7 +615,7 @@ func (c *conformance) moves() (moves []proof.Move) {
 		case holder && c.OfHolder(v.Step), admitted && c.OfAdmitted(v.Step), tells && c.Tells(v.Step):
 		case v.Is(c.Tw, mine), c.call.own >= 0 && v.Is(c.Tw, c.call.own):
 		case !c.call.seen && v.Name == "observe":
-		case v.To == *s || !c.f.Allow(&v) || !c.subject.others(c, &v):
+		case v.To == *s || !c.f.Allow(&v) || !c.others(c, &v):
 		default:
 			moves = append(moves, v)
 		}

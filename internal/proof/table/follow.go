@@ -114,6 +114,61 @@ func (f *Follower) Took(taken map[string]bool) {
 	}
 }
 
+// NotMade returns the steps that the code has not taken, but for those that are another's choice.
+func (t *Table) NotMade(taken map[string]bool) (names []string) {
+	for _, s := range t.Steps {
+		if !s.Choice && !taken[s.Name] {
+			names = append(names, s.Name+", of "+s.In)
+		}
+	}
+	return names
+}
+
+// ByWrite returns the access that a step of the code was, by whether it wrote.
+func ByWrite(wrote bool, read, write Access) Access {
+	if wrote {
+		return write
+	}
+	return read
+}
+
+// Ways has what has been found of how others let a call go on that is blocked.
+type Ways map[State][]Move
+
+// From returns the fewest moves that lead from a state to one that is ready, and whether any do.
+func (w Ways) From(
+	m *Machine, start State, moves func(*State) []Move, ready func(*State) bool,
+) (way []Move, ok bool) {
+	m.canon(&start)
+	if way, ok := w[start]; ok {
+		return way, true
+	}
+	type origin struct {
+		parent int
+		by     Move
+	}
+	queue, origins := []State{start}, []origin{{parent: -1}}
+	seen := map[State]bool{start: true}
+	for i := 0; i < len(queue); i++ {
+		s := queue[i]
+		if ready(&s) {
+			for j := i; origins[j].parent >= 0; j = origins[j].parent {
+				way = append(way, origins[j].by)
+			}
+			slices.Reverse(way)
+			w[start] = way
+			return way, true
+		}
+		for _, v := range moves(&s) {
+			if m.canon(&v.To); !seen[v.To] {
+				seen[v.To] = true
+				queue, origins = append(queue, v.To), append(origins, origin{i, v})
+			}
+		}
+	}
+	return nil, false
+}
+
 // Places returns where the code may be.
 func (f *Follower) Places() (places []string) {
 	t := f.m.T

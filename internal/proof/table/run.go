@@ -107,6 +107,13 @@ func (m *Machine) restore(s, old *State) {
 	}
 }
 
+// canon renumbers what grows without end in s.
+func (m *Machine) canon(s *State) {
+	if m.T.Canon != nil {
+		m.T.Canon(m.T, s, m.nodes)
+	}
+}
+
 // A Run is what a search of the states that can be reached from some has met.
 type Run struct {
 	States int
@@ -127,9 +134,7 @@ func (m *Machine) Reach(from []State, most int, may func(*Step) bool) Run {
 	var queue []State
 	var origins []origin
 	add := func(s State, o origin) {
-		if m.T.Canon != nil {
-			m.T.Canon(m.T, &s, m.nodes)
-		}
+		m.canon(&s)
 		if len(queue) < most && !seen[s] {
 			seen[s] = true
 			queue = append(queue, s)
