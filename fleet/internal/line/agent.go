@@ -94,10 +94,6 @@ type block struct {
 	keep  int64 // how much of its weight is not to be returned: at least given
 }
 
-// is reports whether e is the block's entry. One with its key may be another: a request that made
-// it may arrive again after it was deleted.
-func (b *block) is(e *Entry) bool { return b.Key == e.Key && b.Create == e.Create }
-
 // A merge makes one entry of several: the first of them gets the weight of all.
 type merge struct {
 	parts  []Entry // as they were
@@ -241,7 +237,7 @@ func (a *Agent) merged() {
 	}
 	parts, left, changed := a.merge.parts, 0, false
 	for _, p := range parts {
-		if e := a.state.find(p.Key); e != nil && e.Create == p.Create {
+		if e := a.state.still(&p); e != nil {
 			left++
 			changed = changed || e.Mod != p.Mod
 		}
@@ -249,8 +245,7 @@ func (a *Agent) merged() {
 	if left == len(parts) && !changed {
 		return // not yet
 	}
-	first := a.state.find(parts[0].Key)
-	if left == 1 && first != nil && first.Create == parts[0].Create && first.Weight == a.merge.weight {
+	if first := a.state.still(&parts[0]); left == 1 && first != nil && first.Weight == a.merge.weight {
 		into := a.block(first.Key)
 		for _, p := range parts[1:] {
 			b := a.block(p.Key)

@@ -22,6 +22,10 @@ type Entry struct {
 	Weight int64 // how many permits; falls, and rises only in a merge
 }
 
+// is reports whether both are states of one entry. Another may have its key: a request that made it
+// may arrive again after it was deleted.
+func (e *Entry) is(other *Entry) bool { return e.Key == other.Key && e.Create == other.Create }
+
 // Counts returns the weight of an entry with this key and such a value: none if it is not on the
 // lease that the key names. It would outlive its process.
 func (k Key) Counts(lease, value int64) int64 {
@@ -88,9 +92,9 @@ func (s *State) index(k Key) int {
 	return slices.IndexFunc(s.Entries, func(e Entry) bool { return e.Key == k })
 }
 
-// find returns the entry with a key, nil if there is none.
-func (s *State) find(k Key) *Entry {
-	if i := s.index(k); i >= 0 {
+// still returns what e is now, nil if it is gone.
+func (s *State) still(e *Entry) *Entry {
+	if i := slices.IndexFunc(s.Entries, func(now Entry) bool { return now.is(e) }); i >= 0 {
 		return &s.Entries[i]
 	}
 	return nil

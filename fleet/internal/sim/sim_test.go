@@ -102,12 +102,7 @@ func TestFairAndCheap(t *testing.T) {
 				}
 				r := Run(c, false)
 				require.Empty(t, r.Failure)
-				var sum, squares float64
-				for _, n := range r.Served[:processes] {
-					sum += float64(n)
-					squares += float64(n) * float64(n)
-				}
-				jain := sum * sum / squares / float64(processes)
+				sum, jain := shares(r.Served[:processes])
 				writes := float64(r.Writes) / sum
 				perPermit := sum / c.Length.Seconds() / float64(min(size, 8*int64(processes)))
 				t.Logf("size %d, %d processes, held %v, tenure %v: %.0f/s, %.3f writes, Jain %.3f",
@@ -129,6 +124,16 @@ func TestFairAndCheap(t *testing.T) {
 	}
 }
 
+// shares returns how many requests were served, and Jain's index over the processes.
+func shares(served []int) (sum, jain float64) {
+	var squares float64
+	for _, n := range served {
+		sum += float64(n)
+		squares += float64(n) * float64(n)
+	}
+	return sum, sum * sum / squares / float64(len(served))
+}
+
 // TestACrowdIsServedFairly: in a long line blocks are handed on less often, so that the messages of
 // a second have a bound. Each process has its turn in order all the same.
 func TestACrowdIsServedFairly(t *testing.T) {
@@ -142,14 +147,9 @@ func TestACrowdIsServedFairly(t *testing.T) {
 	}
 	r := Run(c, false)
 	require.Empty(t, r.Failure)
-	var sum, squares float64
-	for _, n := range r.Served[:processes] {
-		sum += float64(n)
-		squares += float64(n) * float64(n)
-	}
+	sum, jain := shares(r.Served[:processes])
 	seconds := c.Length.Seconds()
 	messages := float64(r.Writes) * processes / seconds
-	jain := sum * sum / squares / processes
 	t.Logf("%.0f served and %.0f messages a second, Jain %.3f", sum/seconds, messages, jain)
 	require.Less(t, messages, 10_000.0) // 24,000 without
 	require.Greater(t, sum/seconds, 3800.0)
