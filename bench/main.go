@@ -188,17 +188,11 @@ func run(c config, stdout, stderr io.Writer) (err error) {
 	if sleep.Parks() {
 		r.Machine.Sleep = measure.SleepGopark
 	}
-	if c.cpuprofile != "" {
-		f, err := os.Create(c.cpuprofile)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	end, err := measure.Profile(c.cpuprofile)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, end()) }()
 	progress := newMeter(stderr, c.rounds*measurements(r)+2) // and memory
 	defer progress.finish()                                  // of a run that fails
 	for round := range c.rounds {

@@ -31,7 +31,6 @@ import (
 	"os"
 	"regexp"
 	"runtime"
-	"runtime/pprof"
 	"slices"
 	"time"
 
@@ -89,7 +88,7 @@ func run(args []string, out, progress io.Writer) error {
 			return err
 		}
 	default:
-		end, err := profile(*profiled)
+		end, err := measure.Profile(*profiled)
 		if err != nil {
 			return err
 		}
@@ -113,22 +112,6 @@ func run(args []string, out, progress io.Writer) error {
 		}
 	}
 	return nil
-}
-
-// profile begins a profile of the processors, if there is a file for it, and returns what ends it.
-func profile(file string) (end func() error, err error) {
-	if file == "" {
-		return func() error { return nil }, nil
-	}
-	f, err := os.Create(file) //nolint:gosec // the caller has named it
-	if err != nil {
-		return nil, err
-	}
-	end = func() error {
-		pprof.StopCPUProfile()
-		return f.Close()
-	}
-	return end, pprof.StartCPUProfile(f)
 }
 
 // Measured is what one run has measured, as -json keeps it.
