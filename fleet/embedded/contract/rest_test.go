@@ -121,7 +121,7 @@ func TestManyLocksOverFewStreams(t *testing.T) {
 		go func() {
 			m, err := a.Mutex(w.ctx, fmt.Sprint("m", i))
 			if err == nil {
-				if err = m.LockTimeout(20 * time.Second); err == nil {
+				if err = m.LockContext(w.ctx); err == nil {
 					m.Unlock()
 				}
 			}

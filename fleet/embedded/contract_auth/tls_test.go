@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,7 +56,10 @@ func (a *authority) issue(name string, c *x509.Certificate) (*x509.Certificate, 
 	require.NoError(a, err)
 	a.serial++
 	c.SerialNumber, c.Subject = big.NewInt(a.serial), pkix.Name{CommonName: name}
-	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	c.NotBefore = time.Now().Add(-time.Hour)
+	if c.NotAfter.IsZero() {
+		c.NotAfter = time.Now().Add(time.Hour)
+	}
 	parent, signer := a.cert, a.key
 	if parent == nil {
 		parent, signer = c, key
@@ -82,12 +86,20 @@ func (a *authority) write(name, kind string, der []byte) {
 // client returns the configuration of a client with a certificate of that name.
 func (a *authority) client(name string) *tls.Config {
 	a.Helper()
-	a.issue(name, &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
-	pair, err := tls.LoadX509KeyPair(a.file(name+".crt"), a.file(name+".key"))
-	require.NoError(a, err)
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
-	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}}
+	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{a.pair(name, time.Hour)}}
+}
+
+// pair issues a client's certificate of that name, which ends after so long.
+func (a *authority) pair(name string, lasts time.Duration) tls.Certificate {
+	a.Helper()
+	a.issue(name, &x509.Certificate{
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, NotAfter: time.Now().Add(lasts),
+	})
+	pair, err := tls.LoadX509KeyPair(a.file(name+".crt"), a.file(name+".key"))
+	require.NoError(a, err)
+	return pair
 }
 
 // dial returns a client of a server that wants TLS.
@@ -100,24 +112,32 @@ func dial(t *testing.T, endpoint string, config *tls.Config) *clientv3.Client {
 }
 
 // secure starts an etcd that speaks only to clients with a certificate of the authority. It returns
-// where.
-func (a *authority) secure() (endpoint string) {
+// where, and what stops and starts it.
+func (a *authority) secure() (endpoint string, restart func()) {
 	a.Helper()
 	a.issue("server", &x509.Certificate{
 		DNSNames:    []string{host},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	})
 	socket := url.URL{Scheme: "unixs", Path: a.file(host)}
-	server, err := embedded.Start("", func(c *embed.Config) {
-		c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{socket}, []url.URL{socket}
-		c.ClientTLSInfo = transport.TLSInfo{
-			CertFile: a.file("server.crt"), KeyFile: a.file("server.key"),
-			TrustedCAFile: a.file("authority.crt"), ClientCertAuth: true,
-		}
-	})
-	require.NoError(a, err)
+	dir := a.TempDir()
+	start := func() *embedded.Server {
+		server, err := embedded.Start(dir, func(c *embed.Config) {
+			c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{socket}, []url.URL{socket}
+			c.ClientTLSInfo = transport.TLSInfo{
+				CertFile: a.file("server.crt"), KeyFile: a.file("server.key"),
+				TrustedCAFile: a.file("authority.crt"), ClientCertAuth: true,
+			}
+		})
+		require.NoError(a, err)
+		return server
+	}
+	server := start()
 	a.Cleanup(func() { require.NoError(a, server.Close()) })
-	return socket.String()
+	return socket.String(), func() {
+		require.NoError(a, server.Close())
+		server = start()
+	}
 }
 
 // With TLS a client is the user that its certificate names, and needs no password. What others may
@@ -125,7 +145,7 @@ func (a *authority) secure() (endpoint string) {
 func TestClientCertificates(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	endpoint := a.secure()
+	endpoint, _ := a.secure()
 	ctx := patient(t)
 	root := dial(t, endpoint, a.client("root"))
 	grant(t, root, false)
@@ -151,6 +171,54 @@ func TestClientCertificates(t *testing.T) {
 		cancel()
 		require.Error(t, err, name)
 	}
+}
+
+// A certificate may end while a process runs. Connections last, but no new one is made. So after a
+// restart of the server the process loses what it holds, and others get it. Once the process has
+// another certificate all goes on.
+func TestACertificateThatEnds(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	endpoint, restart := a.secure()
+	ctx := patient(t)
+	grant(t, dial(t, endpoint, a.client("root")), false)
+
+	var current atomic.Pointer[tls.Certificate]
+	set := func(c tls.Certificate) { current.Store(&c) }
+	set(a.pair(user, time.Hour))
+	config := a.client(user)
+	config.Certificates = nil
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		return current.Load(), nil
+	}
+	ttl := fleet.WithTTL(5 * time.Second)
+	one, two := joinBy(t, dial(t, endpoint, config), ttl), joinBy(t, dial(t, endpoint, a.client(user)), ttl)
+	mine, err := one.Semaphore(ctx, "exports", 1)
+	require.NoError(t, err)
+	theirs, err := two.Semaphore(ctx, "exports", 1)
+	require.NoError(t, err)
+	p, err := mine.AcquirePermit(ctx, 1)
+	require.NoError(t, err)
+
+	set(a.pair(user, -time.Minute))
+	require.True(t, p.Valid(), "connections last")
+	restart()
+	select {
+	case <-p.Lost():
+	case <-ctx.Done():
+		require.FailNow(t, "what it holds is not lost")
+	}
+	require.False(t, p.Valid())
+	require.NoError(t, theirs.Acquire(ctx, 1))
+	few, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	require.Error(t, mine.Acquire(few, 1))
+	cancel()
+	p.Release()
+	theirs.Release(1)
+
+	set(a.pair(user, time.Hour))
+	require.Eventually(t, func() bool { return mine.Acquire(ctx, 1) == nil }, patience, time.Millisecond)
+	mine.Release(1)
 }
 
 // handOver has one process hold a permit, and another one wait for it and get it.
