@@ -1,10 +1,7 @@
 package twa
 
 import (
-	"cmp"
-	"context"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/farad-go/farad/internal/parking"
@@ -79,6 +76,8 @@ import (
 // that abandons its tickets publishes the run first and then reads grant, and a granter looks for
 // runs after the addition. Both may see the other, and mu lets one of them remove the run.
 //
+// Tickets_wait.go has a goroutine's wait, and tickets_cold.go abandoned tickets, debts and Close.
+//
 // Source: Dice and Kogan, Semaphores Augmented with a Waiting Array (Oracle Labs), Listings 1 to 3.
 // There no request gives up, and takes and posts are of one permit.
 type tickets struct {
@@ -94,26 +93,6 @@ type tickets struct {
 
 	array *Array // where waiting goroutines sleep; nil: the array of the process
 }
-
-// cold is the state of abandoned tickets, debts and Close.
-type cold struct {
-	begin map[int64]int64 // runs: from the first ticket to the one behind the last
-	end   map[int64]int64 // and back
-	last  int64           // once the semaphore is closed: what had been granted at that time
-	reach uint64          // and how far behind last a number is certainly one that was not
-	debts []debt          // what Resize is to take away and has not got yet, in order
-}
-
-// coldLocked returns s.cold, and allocates it if necessary.
-func (s *tickets) coldLocked() *cold {
-	if s.cold == nil {
-		s.cold = &cold{begin: map[int64]int64{}, end: map[int64]int64{}}
-	}
-	return s.cold
-}
-
-// A debt is n tickets before end without an owner: permits that a Resize removes.
-type debt struct{ n, end int64 }
 
 const (
 	step   = 2
@@ -266,19 +245,6 @@ func (s *tickets) outcome(base, n, end int64) waiter.Outcome {
 		return waiter.TooLarge
 	}
 	return waiter.Pending
-}
-
-func (s *tickets) outcomeClosed(base, n, end int64) waiter.Outcome {
-	s.mu.Lock()
-	last, reach := s.cold.last, s.cold.reach // Close has made them
-	s.mu.Unlock()
-	// By reach, too: after the Close a Resize still moves ticket, and many of them half round.
-	if !s.inLine(zero, last, end) && uint64(end-last)-1 >= reach {
-		s.ledger.take(n)
-		return waiter.Granted
-	}
-	s.abandon(base, n, end)
-	return waiter.Closed
 }
 
 // tryTake takes n tickets if they would be granted at once. A caller that finds too few granted,
@@ -451,320 +417,7 @@ func (s *tickets) grantTo(base int64, w *waiter.Waiter, end int64) bool {
 	return goroutine
 }
 
-// claimAll claims all waiters with matching permits and end, and returns them in the order of their
-// tickets.
-func (s *tickets) claimAll(of func(n, end int64) bool) []parking.Claimed {
-	claimed := s.table().ClaimAll(func(k parking.Key, w *waiter.Waiter) bool {
-		return k.Object == s && of(w.N, k.Part*step)
-	})
-	slices.SortFunc(claimed, func(x, y parking.Claimed) int { return cmp.Compare(x.Key.Part*step-y.Key.Part*step, 0) })
-	return claimed
-}
-
-// tell delivers to a claimed waiter how its request has ended: its tickets have been granted, or
-// are too many. If it has been abandoned meanwhile they are passed on.
-func (s *tickets) tell(base int64, w *waiter.Waiter, end int64) {
-	n := w.N // read first: once told, the node is its owner's
-	o := s.outcome(base, n, end)
-	if o == waiter.Pending { // It was too large, and no longer is.
-		s.abandon(base, n, end)
-		o = waiter.TooLarge
-	}
-	if !w.Deliver(o) && o == waiter.Granted {
-		s.giveBack(base, n)
-	}
-}
-
-// removeRunsLocked removes the runs that begin at a number after from up to to, which have been
-// granted, and returns their total length.
-func (s *tickets) removeRunsLocked(base, from, to int64) (n int64) {
-	r := s.coldLocked()
-	g := s.grant.Load()
-	if (to-from)/step <= int64(len(r.begin)) {
-		for k := from + step; k-to <= 0; k += step {
-			if _, ok := r.begin[k]; ok && !s.inLine(base, g, k) {
-				n += s.removeRunLocked(k)
-			}
-		}
-		return n
-	}
-	for k, e := range r.begin {
-		if k-from > 0 && k-to <= 0 && !s.inLine(base, g, k) {
-			n += e - k
-			s.removeRunLocked(k)
-		}
-	}
-	return n
-}
-
-// removePaidLocked removes the debts that have been granted: to give back what they have got is to
-// grant something new (invariant 7).
-func (s *tickets) removePaidLocked(base int64) {
-	r := s.coldLocked()
-	g, paid := s.grant.Load(), 0
-	for paid < len(r.debts) && !s.inLine(base, g, r.debts[paid].end) {
-		paid++
-	}
-	if paid > 0 {
-		r.debts = slices.Delete(r.debts, 0, paid)
-		s.countLocked()
-	}
-}
-
-// countLocked sets runs.
-func (s *tickets) countLocked() { s.runs.Store(int64(len(s.cold.begin) + len(s.cold.debts))) }
-
-// removeRunLocked removes the run that begins at k, if there is one, and returns its length.
-func (s *tickets) removeRunLocked(k int64) int64 {
-	r := s.coldLocked()
-	e, ok := r.begin[k]
-	if !ok {
-		return 0
-	}
-	delete(r.begin, k)
-	delete(r.end, e)
-	s.countLocked()
-	return e - k
-}
-
-// abandon ends a request for n tickets before end, whose owner does not sleep. It passes on what
-// has been granted of it, and what will be.
-func (s *tickets) abandon(base, n, end int64) {
-	first := end - n*step
-	s.mu.Lock()
-	r := s.coldLocked()
-	if s.ticket.CompareAndSwap(end, first) { // the newest: as if they had not been taken
-		if b, ok := r.end[first]; ok && s.ticket.CompareAndSwap(first, b) { // and the run before it
-			s.removeRunLocked(b)
-		}
-		s.mu.Unlock()
-		return
-	}
-	if b, ok := r.end[first]; ok {
-		first -= s.removeRunLocked(b)
-	}
-	end += s.removeRunLocked(end)
-	r.begin[first], r.end[end] = end, first
-	s.countLocked()
-	if s.inLine(base, s.grant.Load(), first) {
-		s.mu.Unlock()
-		return // the goroutine that grants the first looks after it
-	}
-	length := s.removeRunLocked(first)
-	to := granted(base, s.grant.Add(length))
-	s.mu.Unlock()
-	s.lookAfter(base, to-length, to)
-}
-
-// giveBack passes on n permits that have been granted to an owner that does not want them. It does
-// not matter which tickets they were granted for: that may be long ago (invariant 7).
-func (s *tickets) giveBack(base, n int64) {
-	s.ledger.give(n)
-	g := granted(base, s.give(n))
-	s.lookAfter(base, g-n*step, g)
-}
-
-// enter lets w, which is armed, sleep until the w.N tickets before end have been granted, and
-// returns [waiter.Pending]. Or it returns an outcome at once; if that is not [waiter.Granted] the
-// tickets have been abandoned. A goroutine that ends the wait with another outcome has abandoned
-// them, too.
-func (s *tickets) enter(e *parking.Sleeper, w *waiter.Waiter, base, end int64) waiter.Outcome {
-	n := w.N
-	for { // A retry follows a Resize there and back.
-		l := s.table().Line(s.key(s.id.get(), end))
-		g := s.grant.Load()
-		if g&closed == 0 && s.inLine(base, g, end) && n-base <= s.size() {
-			if isTooLong(base, g, end) {
-				l.Unlock()
-				s.refuse(base, n, end)
-				return waiter.QueueFull
-			}
-			l.Insert(e, w, false)
-			l.Unlock()
-			return waiter.Pending
-		}
-		l.Unlock()
-		if o := s.outcome(base, n, end); o != waiter.Pending {
-			return o
-		}
-	}
-}
-
-// until returns the limit of ctx for a wait for the n tickets before end. Should ctx, of a foreign
-// type, panic, they are abandoned.
-func (s *tickets) until(ctx context.Context, base, n, end int64) waiter.Limit {
-	asked := false
-	defer func() {
-		if !asked {
-			s.abandon(base, n, end)
-		}
-	}()
-	l := waiter.UntilDone(ctx) // Only now: a context allocates its channel when it is first asked.
-	asked = true
-	return l
-}
-
-// await waits until the n tickets before end, which have just been taken, have been granted. It
-// returns nil, the error of l, or an outcome's; with any error the tickets are abandoned.
-func (s *tickets) await(l waiter.Limit, base, n, end int64) error {
-	e := parking.GetSleeper()
-	p := e.Parker(l)
-	p.N = n
-	o := s.enter(e, &p.Waiter, base, end)
-	if o == waiter.Pending {
-		p.Start(l)
-		p.Sleeper().SleepInline()
-		o, err := waiter.EndWait(p, l, ticketLine{s, e, base, end})
-		if err != nil {
-			p = nil
-		}
-		e.Put(p)
-		if err != nil {
-			return err
-		}
-		return o.Err()
-	}
-	e.Put(p)
-	if o != waiter.Granted {
-		return o.Err()
-	}
-	return waiter.KeepUntil(l, ticketLine{s: s, base: base}, n)
-}
-
-// begin is the first part of an await without a limit. The others are SleepInline of the parker's
-// Sleeper, and finish. A caller whose speed matters makes the three calls itself: see SleepInline.
-// begin returns nil, and the error of the outcome, if there is nothing to wait for.
-func (s *tickets) begin(base, n, end int64) (*parking.Sleeper, *waiter.Parker, error) {
-	e := parking.GetSleeper()
-	p := e.Kept()
-	p.N = n
-	o := s.enter(e, &p.Waiter, base, end)
-	if o == waiter.Pending {
-		return e, p, nil
-	}
-	e.Put(p)
-	return nil, nil, o.Err()
-}
-
-func finish(e *parking.Sleeper, p *waiter.Parker) error {
-	p.Sleeper().Sleep()
-	o := p.Outcome()
-	e.Put(p)
-	return o.Err()
-}
-
-// A ticketLine is where a goroutine waits for the tickets before end, as a [waiter.Line].
-type ticketLine struct {
-	s         *tickets
-	e         *parking.Sleeper
-	base, end int64
-}
-
-func (p ticketLine) Unlink(w *waiter.Waiter) bool {
-	if !p.s.table().Leave(p.e) {
-		return false // The claimer has abandoned the tickets, unless it has granted them.
-	}
-	p.s.abandon(p.base, w.N, p.end)
-	return true
-}
-
-func (p ticketLine) GiveBack(n int64) bool {
-	p.s.giveBack(p.base, n)
-	return true
-}
-
-// keep is for n permits that have been granted without a wait. It returns nil if ctx had not ended
-// before. Otherwise it gives them back and returns ctx.Err(). A check before the tickets are taken
-// is not enough: the context may end afterwards, and the permits become free after that. For a
-// request that has slept the parker checks.
-//
-//go:noinline
-func (s *tickets) keep(ctx context.Context, base, n int64) error {
-	return waiter.Keep(ctx, ticketLine{s: s, base: base}, n)
-}
-
-func (s *tickets) key(id, end int64) parking.Key {
-	return parking.Key{Object: s, Part: end / step, Hash: uintptr(id)}
-}
-
-func (s *tickets) table() *parking.Table {
-	if s.array == nil {
-		return parking.Default()
-	}
-	return (*parking.Table)(s.array)
-}
-
-// resize sets the size. A reduction queues, as a debt, behind the current waiters. An increase
-// first ends such debts, the newest first, as if their owner gave up. The rest is granted to
-// waiters. Requests that are now too large end.
-func (s *tickets) resize(size int64) {
-	s.mu.Lock()
-	r := s.coldLocked()
-	d := size - s.size()
-	if d < 0 { // The limit falls last and rises first: see accept.
-		s.oweLocked(-d)
-	}
-	s.limit.Add(d)
-	// Under mu: a request that comes after a later Resize is judged by that one.
-	claimed := s.claimAll(func(n, _ int64) bool { return n > size })
-	var ended []debt
-	for i := len(r.debts) - 1; i >= 0 && d > 0; i-- {
-		last := &r.debts[i]
-		n := min(d, last.n)
-		ended = append(ended, debt{n, last.end})
-		last.n, last.end, d = last.n-n, last.end-n*step, d-n
-		if last.n == 0 {
-			r.debts = r.debts[:i]
-		}
-	}
-	s.countLocked()
-	s.removePaidLocked(zero) // the new one may have been, and what is left of the last
-	s.mu.Unlock()
-	for _, e := range ended {
-		s.abandon(zero, e.n, e.end)
-	}
-	if d > 0 {
-		g := granted(zero, s.grant.Add(d*step))
-		s.lookAfter(zero, g-d*step, g)
-	}
-	// The newest first: what is passed on when one of them ends must not reach another that is to
-	// end.
-	for _, c := range slices.Backward(claimed) {
-		s.tell(zero, c.Node, c.Key.Part*step)
-	}
-}
-
-// oweLocked queues n permits for a Resize. The caller checks afterwards whether they are paid
-// already: so the debt is published before it reads grant, as in abandon. oweLocked panics, without
-// mu, if the line is too long for it (invariant 6).
-func (s *tickets) oweLocked(n int64) {
-	if line := -s.free(zero); line+n > window {
-		s.mu.Unlock()
-		panic("twa: Resize to take away " + itoa(n) + " permits behind a line for " + itoa(line))
-	}
-	s.cold.debts = append(s.cold.debts, debt{n, s.ticket.Add(n * step)})
-	if r := s.cold; s.isClosed() {
-		r.reach = max(r.reach, r.reach+uint64(n*step)) // it stops short of going round
-	}
-	s.countLocked()
-}
-
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
-
-// close ends all requests that wait, and all later ones.
-func (s *tickets) close() {
-	s.mu.Lock()
-	s.markLocked(closing)
-	if g := s.grant.Or(closed); g&closed == 0 {
-		r := s.coldLocked()
-		r.last = granted(zero, g)
-		r.reach = glut + uint64(max(s.ticket.Load()-r.last, 0)) // glut for those on their way
-	}
-	s.mu.Unlock()
-	for _, c := range s.claimAll(func(_, _ int64) bool { return true }) {
-		s.tell(zero, c.Node, c.Key.Part*step)
-	}
-}
 
 // free returns how many granted tickets have not been taken.
 func (s *tickets) free(base int64) int64 {

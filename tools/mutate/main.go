@@ -3,7 +3,7 @@
 // on each. A mutant that survives is code that no test needs.
 //
 //	go -C tools run ./mutate                           all mutants of the core: hours
-//	go -C tools run ./mutate -list waiter              lists those of one folder
+//	go -C tools run ./mutate -list waiter              lists those of one folder, and runs none
 //	go -C tools run ./mutate -run ':Engine\.Release:'  those of one function
 //	go -C tools run ./mutate -every 10 -offset 3       a tenth of them
 //	go -C tools run ./mutate -changed main -max 12     twelve of functions that differ from main
@@ -335,7 +335,11 @@ func run(ctx context.Context, args []string, out io.Writer) (bool, error) {
 		for _, m := range chosen {
 			fmt.Fprintf(out, "%s\t%d\t%s\n", m.id, m.line, m.describe())
 		}
-		return true, nil
+		gone := stale(listed, root, files, all)
+		for _, id := range gone {
+			fmt.Fprintf(os.Stderr, "mutate: listed as equivalent, but does not exist any more: %s\n", id)
+		}
+		return len(gone) == 0, nil
 	}
 
 	r := &runner{root: root, limit: c.timeout, tests: func(m *mutant) []string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,6 +88,12 @@ func TestListRunsNothing(t *testing.T) {
 	assert.Regexp(t, `(?m)^tiny\.go:Larger:relational:\w{6}\t6\tLarger relational: a > b -> >=$`, out.String())
 	assert.Regexp(t, `(?m)^tiny\.go:Take:torn:\w{6}\t`, out.String())
 	assert.NotRegexp(t, `(?m)^(model|shipped|errors|tiny_test)\.go`, out.String())
+
+	gone := filepath.Join(t.TempDir(), "equivalent.txt")
+	require.NoError(t, os.WriteFile(gone, []byte("tiny.go:Larger:drop:000000\tno reason\n"), 0o600))
+	ok, err = run(t.Context(), []string{"-list", "-equivalent", gone, "."}, io.Discard)
+	require.NoError(t, err)
+	assert.False(t, ok, "a listed mutant that does not exist")
 }
 
 func TestRunTellsTheFates(t *testing.T) {
