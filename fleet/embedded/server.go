@@ -160,8 +160,12 @@ func (s *Server) Client() (*clientv3.Client, error) {
 func (s *Server) Close() error {
 	s.close.Do(func() {
 		if s.etcd != nil {
-			s.clients.stop()
+			// At the same time: with TLS etcd serves by HTTP, and only its own Close keeps
+			// clients from beginning anew what was ended.
+			var stopping sync.WaitGroup
+			stopping.Go(s.clients.stop)
 			s.etcd.Close()
+			stopping.Wait()
 		}
 		if s.lock != nil {
 			s.err = s.lock.Close()

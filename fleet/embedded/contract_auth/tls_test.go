@@ -221,6 +221,40 @@ func TestACertificateThatEnds(t *testing.T) {
 	mine.Release(1)
 }
 
+// Close ends a server although its clients begin anew whatever it ends.
+func TestCloseWithTLSWhileClientsAsk(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	endpoint, restart := a.secure()
+	ctx := patient(t)
+	const streams = 20
+	root := dial(t, endpoint, a.client("root"))
+	var seen atomic.Int64
+	for range streams {
+		watch := dial(t, endpoint, a.client("root")).Watch(ctx, "k", clientv3.WithRev(1))
+		go func() {
+			for r := range watch { // it goes on when a stream ends
+				seen.Add(int64(len(r.Events)))
+			}
+		}()
+	}
+	for i := range int64(3) {
+		_, err := root.Put(ctx, "k", "")
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return seen.Load() == streams*(i+1) }, patience, time.Millisecond)
+		closed := make(chan struct{})
+		go func() {
+			restart()
+			close(closed)
+		}()
+		select {
+		case <-closed:
+		case <-ctx.Done():
+			require.FailNow(t, "the server does not end")
+		}
+	}
+}
+
 // handOver has one process hold a permit, and another one wait for it and get it.
 func handOver(t *testing.T, one, two *fleet.Fleet) {
 	t.Helper()
