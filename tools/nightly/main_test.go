@@ -105,10 +105,21 @@ func TestAllStepsHaveRows(t *testing.T) {
 	require.Contains(t, faults, `docs/nightly.md has no row for "fuzz: b" of the group fuzz`)
 	require.Contains(t, faults, `docs/design/scenarios.md has no row for a`)
 
-	r.record("0") // no outcome: rows that say so
+	r.record("0") // no outcome: lines that say so
+	ok, faults = r.run(steps+"fuzz\tfuzz: c\t./b\tgo test\n", "check")
+	require.False(t, ok)
+	require.Equal(t, "docs/nightly.md has no row for \"fuzz: c\" of the group fuzz\n"+
+		"make rows adds and removes rows; it runs nothing\n", faults)
 	ok, faults = r.run(steps, "check")
 	require.True(t, ok, faults)
-	require.Contains(t, r.read(nightlyPage), "| fuzz | fuzz: b | not run | – | – | – | – | – |")
+	require.Contains(t, r.read(nightlyPage), "|\n| stress | stress: all |\n| interleave | interleave: a |\n| fuzz | fuzz: b |\n")
+	require.Contains(t, r.read(scenariosPage), "| never explored |\n|---|\n| a |\n")
+	r.record("0", "interleave: a")
+	ok, faults = r.run(steps, "check")
+	require.True(t, ok, faults)
+	require.Contains(t, r.read(nightlyPage), "| interleave | interleave: a | passed | 7 | 9 |")
+	require.Contains(t, r.read(nightlyPage), "|\n| stress | stress: all |\n| fuzz | fuzz: b |\n")
+	require.NotContains(t, r.read(scenariosPage), "never explored")
 	ok, faults = r.run(steps, "check", "-fresh")
 	require.False(t, ok)
 	require.Contains(t, faults, "stale: fuzz: b: not run")
@@ -118,6 +129,7 @@ func TestAllStepsHaveRows(t *testing.T) {
 	require.True(t, ok, faults)
 	require.Contains(t, r.read(scenariosPage), "| a | 3 | 1 | 1 | 1 | 123 | "+r.hashes()["interleave: a"]+" |")
 	require.Contains(t, r.read(scenariosPage), "| **all** | 3 | 1 | 1 | 1 | 123 | |")
+	require.NotContains(t, r.read(nightlyPage), "never run")
 
 	// A step that is gone.
 	ok, faults = r.run(strings.Replace(steps, "fuzz: b", "fuzz: c", 1), "check")

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// A row of docs/nightly.md is the last run of a step.
+// A row of docs/nightly.md is the last run of a step. Steps that were never run share a line of a
+// second table with their group.
 type row struct {
 	group, name     string
 	outcome         string // passed, **failed** or not run
@@ -24,18 +25,24 @@ const (
 	passed = "passed"
 	failed = "**failed**"
 	notRun = "not run"
+
+	notExplored = "never explored" // the head of the second table of docs/design/scenarios.md
 )
 
-// counts are a row of docs/design/scenarios.md: how much of a package was explored.
+// counts are a row of docs/design/scenarios.md: how much of a package was explored. All packages
+// that were never explored share a line of a second table.
 type counts struct {
 	searches, every, bounded, sampled, executions int
-	hash                                          string
+	hash                                          string // "" if the package was never explored
 }
 
 type pages struct {
 	rows      map[string]row    // by name of the step
 	scenarios map[string]counts // by folder
 }
+
+// between stands between the names of a line.
+const between = "; "
 
 // cells returns the cells of a row of a table, and none for another line.
 func cells(line string) []string {
@@ -57,8 +64,13 @@ func readPages(root string) (*pages, error) {
 		return nil, err
 	}
 	for line := range strings.Lines(string(text)) {
-		if c := cells(line); len(c) == 8 && c[0] != "group" {
+		switch c := cells(line); {
+		case len(c) == 8 && c[0] != "group":
 			p.rows[c[1]] = row{c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]}
+		case len(c) == 2 && c[0] != "group":
+			for name := range strings.SplitSeq(c[1], between) {
+				p.rows[name] = row{group: c[0], name: name, outcome: notRun}
+			}
 		}
 	}
 	if text, err = os.ReadFile(filepath.Join(root, scenariosPage)); err != nil {
@@ -66,6 +78,11 @@ func readPages(root string) (*pages, error) {
 	}
 	for line := range strings.Lines(string(text)) {
 		c := cells(line)
+		if len(c) == 1 && c[0] != notExplored {
+			for name := range strings.SplitSeq(c[0], between) {
+				p.scenarios[name] = counts{}
+			}
+		}
 		if len(c) != 7 || c[0] == "package" || strings.HasPrefix(c[0], "**") {
 			continue
 		}
@@ -201,43 +218,49 @@ func count(file string) (n counts, err error) {
 	return n, nil
 }
 
-// write writes both pages, with a row for each step in the order of the steps. A step that has not
-// been run has a row that says so.
+// write writes both pages, with a row for each step in the order of the steps, and a line for the
+// steps of each group that were never run.
 func (p *pages) write(root string, steps []*step) error {
 	var b, scenarios strings.Builder
+	var groups, unexplored []string // of the steps that were never run
+	unrun := map[string][]string{}  // by group
 	b.WriteString(`# The nightly checks
 
-The last run of each step of ` + "`bash .ci/run nightly`" + `. ` + "`make nightly`" + ` writes it, and runs the steps
-whose row is stale. The last column is a hash of what the step read: its packages, what they import,
-their tests, and its definition in ` + "`.ci/run`" + `. ` + "`make stale`" + ` names the rows whose hash is not that of
-the tree. [CONTRIBUTING.md](../CONTRIBUTING.md#the-nightly-checks) says when they must be fresh.
+The last run of each step of ` + "`bash .ci/run nightly`" + `. The last column is a hash of what the step
+read: its packages, what they import, their tests, and its definition in ` + "`.ci/run`" + `. ` + "`make stale`" + `
+lists the rows whose hash is not that of the tree, and ` + "`make nightly`" + ` runs their steps.
+[CONTRIBUTING.md](../CONTRIBUTING.md#the-nightly-checks) says when they must be fresh.
 
 | group | step | outcome | seconds | CPU | date | Go | read |
 |---|---|---|--:|--:|---|---|---|
 `)
 	scenarios.WriteString(`# What was explored
 
-The searches of the last complete run of each package, written together with
-[nightly.md](../nightly.md), which explains the last column. ` + "`bash .ci/run interleave`" + ` prints a line
-for each search. [verification.md](verification.md) explains the words.
+The searches of the last complete run of each package. ` + "`bash .ci/run interleave`" + ` prints a line for
+each search. [verification.md](verification.md) explains the words, and [nightly.md](../nightly.md)
+the last column.
 
 | package | searches | every trace | bounded | sampled | executions | read |
 |---|--:|--:|--:|--:|--:|---|
 `)
 	var sum counts
 	for _, s := range steps {
-		r, ok := p.rows[s.name]
-		if !ok {
-			r = row{outcome: notRun, seconds: "–", cpu: "–", date: "–", goVersion: "–", hash: "–"}
+		if r := p.rows[s.name]; r.outcome == passed || r.outcome == failed {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
+				s.group, s.name, r.outcome, r.seconds, r.cpu, r.date, r.goVersion, r.hash)
+		} else {
+			if unrun[s.group] == nil {
+				groups = append(groups, s.group)
+			}
+			unrun[s.group] = append(unrun[s.group], s.name)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			s.group, s.name, r.outcome, r.seconds, r.cpu, r.date, r.goVersion, r.hash)
 		if s.scenarios == "" {
 			continue
 		}
-		n, ok := p.scenarios[s.scenarios]
-		if !ok {
-			n.hash = "–"
+		n := p.scenarios[s.scenarios]
+		if n.hash == "" {
+			unexplored = append(unexplored, s.scenarios)
+			continue
 		}
 		fmt.Fprintf(&scenarios, "| %s | %d | %d | %d | %d | %d | %s |\n",
 			s.scenarios, n.searches, n.every, n.bounded, n.sampled, n.executions, n.hash)
@@ -249,6 +272,15 @@ for each search. [verification.md](verification.md) explains the words.
 	}
 	fmt.Fprintf(&scenarios, "| **all** | %d | %d | %d | %d | %d | |\n",
 		sum.searches, sum.every, sum.bounded, sum.sampled, sum.executions)
+	if len(groups) > 0 {
+		b.WriteString("\n| group | steps that were never run |\n|---|---|\n")
+	}
+	for _, group := range groups {
+		fmt.Fprintf(&b, "| %s | %s |\n", group, strings.Join(unrun[group], between))
+	}
+	if len(unexplored) > 0 {
+		fmt.Fprintf(&scenarios, "\n| %s |\n|---|\n| %s |\n", notExplored, strings.Join(unexplored, between))
+	}
 	for name, text := range map[string]string{nightlyPage: b.String(), scenariosPage: scenarios.String()} {
 		file := filepath.Join(root, filepath.FromSlash(name))
 		// A run that is stopped leaves the page whole.
