@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// The third step is not named after its group.
 const steps = "stress\tstress: all\t./...\tgo test ./...\n" +
 	"interleave\tinterleave: a\t-C . ./a\tmodel_checks a model_checks () { go test; }\n" +
-	"fuzz\tfuzz: b\t./b list.txt\tgo test -fuzz\n"
+	"fuzz\trace: b\t./b list.txt\tgo test -fuzz\n"
 
 // A repository is a folder with pages, and the command in it.
 type repository struct {
@@ -96,33 +97,33 @@ func (r *repository) record(code string, names ...string) {
 	require.NoError(r.t, os.Remove(filepath.Join(r.root, "searches")))
 }
 
-var names = []string{"stress: all", "interleave: a", "fuzz: b"}
+var names = []string{"stress: all", "interleave: a", "race: b"}
 
 func TestAllStepsHaveRows(t *testing.T) {
 	r := newRepository(t)
 	ok, faults := r.run(steps, "check")
 	require.False(t, ok)
-	require.Contains(t, faults, `docs/nightly.md has no row for "fuzz: b" of the group fuzz`)
+	require.Contains(t, faults, `docs/nightly.md has no row for "race: b" of the group fuzz`)
 	require.Contains(t, faults, `docs/design/scenarios.md has no row for a`)
 
 	r.record("0") // no outcome: lines that say so
-	ok, faults = r.run(steps+"fuzz\tfuzz: c\t./b\tgo test\n", "check")
+	ok, faults = r.run(steps+"fuzz\trace: c\t./b\tgo test\n", "check")
 	require.False(t, ok)
-	require.Equal(t, "docs/nightly.md has no row for \"fuzz: c\" of the group fuzz\n"+
+	require.Equal(t, "docs/nightly.md has no row for \"race: c\" of the group fuzz\n"+
 		"make rows adds and removes rows; it runs nothing\n", faults)
 	ok, faults = r.run(steps, "check")
 	require.True(t, ok, faults)
-	require.Contains(t, r.read(nightlyPage), "|\n| stress | stress: all |\n| interleave | interleave: a |\n| fuzz | fuzz: b |\n")
+	require.Contains(t, r.read(nightlyPage), "|\n| stress | all |\n| interleave | a |\n| fuzz | race: b |\n")
 	require.Contains(t, r.read(scenariosPage), "| never explored |\n|---|\n| a |\n")
 	r.record("0", "interleave: a")
 	ok, faults = r.run(steps, "check")
 	require.True(t, ok, faults)
-	require.Contains(t, r.read(nightlyPage), "| interleave | interleave: a | passed | 7 | 9 |")
-	require.Contains(t, r.read(nightlyPage), "|\n| stress | stress: all |\n| fuzz | fuzz: b |\n")
+	require.Contains(t, r.read(nightlyPage), "| interleave | a | passed | 7 | 9 |")
+	require.Contains(t, r.read(nightlyPage), "|\n| stress | all |\n| fuzz | race: b |\n")
 	require.NotContains(t, r.read(scenariosPage), "never explored")
 	ok, faults = r.run(steps, "check", "-fresh")
 	require.False(t, ok)
-	require.Contains(t, faults, "stale: fuzz: b: not run")
+	require.Contains(t, faults, "stale: race: b: not run")
 
 	r.record("0", names...)
 	ok, faults = r.run(steps, "check", "-fresh")
@@ -132,9 +133,9 @@ func TestAllStepsHaveRows(t *testing.T) {
 	require.NotContains(t, r.read(nightlyPage), "never run")
 
 	// A step that is gone.
-	ok, faults = r.run(strings.Replace(steps, "fuzz: b", "fuzz: c", 1), "check")
+	ok, faults = r.run(strings.Replace(steps, "race: b", "race: c", 1), "check")
 	require.False(t, ok)
-	require.Contains(t, faults, `docs/nightly.md has a row for "fuzz: b", which is no step`)
+	require.Contains(t, faults, `docs/nightly.md has a row for "fuzz: race: b", which is no step`)
 }
 
 func TestAFailureIsNotFresh(t *testing.T) {
@@ -182,7 +183,7 @@ func TestWhatAStepReads(t *testing.T) {
 func TestAllPackagesAreRun(t *testing.T) {
 	r := newRepository(t)
 	r.record("0")
-	ok, faults := r.run("fuzz\tfuzz: b\t./b list.txt\tgo test -fuzz\n", "check")
+	ok, faults := r.run("fuzz\trace: b\t./b list.txt\tgo test -fuzz\n", "check")
 	require.False(t, ok)
 	require.Contains(t, faults, "a: no step of the nightly checks runs it\n") // although b imports it
 	require.Contains(t, faults, "a: no step of the nightly checks explores its scenarios\n")

@@ -12,9 +12,8 @@ import (
 )
 
 // A row of docs/nightly.md is the last run of a step. Steps that were never run share a line of a
-// second table with their group.
+// second table with their group. The page has the names of steps without that of their group.
 type row struct {
-	group, name     string
 	outcome         string // passed, **failed** or not run
 	seconds, cpu    string
 	date, goVersion string
@@ -37,12 +36,20 @@ type counts struct {
 }
 
 type pages struct {
-	rows      map[string]row    // by name of the step
+	rows      map[string]row    // by key of the step
 	scenarios map[string]counts // by folder
 }
 
 // between stands between the names of a line.
 const between = "; "
+
+// key is a step's name, which begins with that of its group.
+func key(group, name string) string { return group + ": " + short(group, name) }
+
+func (s *step) key() string { return key(s.group, s.name) }
+
+// short returns the name of a step without that of its group.
+func short(group, name string) string { return strings.TrimPrefix(name, group+": ") }
 
 // cells returns the cells of a row of a table, and none for another line.
 func cells(line string) []string {
@@ -66,10 +73,10 @@ func readPages(root string) (*pages, error) {
 	for line := range strings.Lines(string(text)) {
 		switch c := cells(line); {
 		case len(c) == 8 && c[0] != "group":
-			p.rows[c[1]] = row{c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]}
+			p.rows[key(c[0], c[1])] = row{c[2], c[3], c[4], c[5], c[6], c[7]}
 		case len(c) == 2 && c[0] != "group":
 			for name := range strings.SplitSeq(c[1], between) {
-				p.rows[name] = row{group: c[0], name: name, outcome: notRun}
+				p.rows[key(c[0], name)] = row{outcome: notRun}
 			}
 		}
 	}
@@ -101,8 +108,8 @@ func readPages(root string) (*pages, error) {
 func (p *pages) faults(steps []*step) (faults []string) {
 	known := map[string]bool{}
 	for _, s := range steps {
-		known[s.name] = true
-		if r, ok := p.rows[s.name]; !ok || r.group != s.group {
+		known[s.key()] = true
+		if _, ok := p.rows[s.key()]; !ok {
 			faults = append(faults, fmt.Sprintf("%s has no row for %q of the group %s", nightlyPage, s.name, s.group))
 		}
 		if s.scenarios != "" {
@@ -131,7 +138,7 @@ func (p *pages) faults(steps []*step) (faults []string) {
 
 // staleRow returns why the row of a step does not speak of this tree, or "" if it does.
 func (p *pages) staleRow(s *step) string {
-	switch r := p.rows[s.name]; {
+	switch r := p.rows[s.key()]; {
 	case r.outcome != passed:
 		return cmp.Or(r.outcome, notRun)
 	case r.hash != s.hash:
@@ -168,11 +175,11 @@ func (p *pages) merge(steps []*step, outcomes string) error {
 		if s == nil {
 			return fmt.Errorf("no step has the name %q", f[0])
 		}
-		r := row{s.group, s.name, passed, f[2], f[3], f[4], f[5], f[6]}
+		r := row{passed, f[2], f[3], f[4], f[5], f[6]}
 		if f[1] != "0" {
 			r.outcome = failed
 		}
-		p.rows[s.name] = r
+		p.rows[s.key()] = r
 		if s.scenarios == "" || r.outcome == failed {
 			continue
 		}
@@ -245,14 +252,14 @@ the last column.
 `)
 	var sum counts
 	for _, s := range steps {
-		if r := p.rows[s.name]; r.outcome == passed || r.outcome == failed {
+		if r := p.rows[s.key()]; r.outcome == passed || r.outcome == failed {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
-				s.group, s.name, r.outcome, r.seconds, r.cpu, r.date, r.goVersion, r.hash)
+				s.group, short(s.group, s.name), r.outcome, r.seconds, r.cpu, r.date, r.goVersion, r.hash)
 		} else {
 			if unrun[s.group] == nil {
 				groups = append(groups, s.group)
 			}
-			unrun[s.group] = append(unrun[s.group], s.name)
+			unrun[s.group] = append(unrun[s.group], short(s.group, s.name))
 		}
 		if s.scenarios == "" {
 			continue
