@@ -2,18 +2,14 @@ package capacitor
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/farad-go/farad/bench/benchtest"
 	"github.com/farad-go/farad/bench/locks"
 	"github.com/farad-go/farad/bench/measure"
 	"github.com/farad-go/farad/bench/peers"
@@ -145,17 +141,5 @@ func TestLocksAllocateAsTheySay(t *testing.T) {
 			}
 		}
 		require.True(t, keeps(s), "%s: %.3f allocations per operation", l.Name, s.AllocsPerOp)
-	}
-}
-
-// The table of promises is in the README as it is in a report.
-func TestLocksPromiseWhatTheREADMESays(t *testing.T) {
-	if unsafe.Sizeof(uintptr(0)) != 8 {
-		t.Skip("the README has the sizes of 64-bit machines")
-	}
-	readme, err := os.ReadFile("../README.md")
-	require.NoError(t, err)
-	for _, l := range everyLocks {
-		benchtest.HasAll(t, string(readme), fmt.Sprintf("| %s |\n", strings.Join(l.promises(), " | ")))
 	}
 }
