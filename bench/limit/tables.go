@@ -48,14 +48,17 @@ func row(b *strings.Builder, name string, matches []Match, cell func(Match) stri
 	b.WriteString("\n")
 }
 
-// steps has a row for each phase that a step of the capacity begins.
+// steps has a row for each step of the capacity.
 func steps(b *strings.Builder, worlds []*limitsim.World, matches [][]Match) {
-	header(b, "After each step: seconds until enough was answered, soon enough · goodput up to the next step")
+	header(b, "After each step: seconds until enough was answered soon enough/goodput up to the next step")
 	for i, w := range worlds {
 		if len(w.Steps) < 2 {
 			continue
 		}
 		for k, at := range w.Steps {
+			if at == 0 {
+				continue // the beginning
+			}
 			row(b, fmt.Sprintf("%s, at %.0f s", w.Name, at.Seconds()), matches[i], func(m Match) string {
 				took := m.median(func(r *limitsim.Result) float64 {
 					if r.Converge[k] < 0 {
@@ -65,9 +68,9 @@ func steps(b *strings.Builder, worlds []*limitsim.World, matches [][]Match) {
 				})
 				goodput := m.median(func(r *limitsim.Result) float64 { return r.Phases[k] })
 				if took == w.Lasts.Seconds() {
-					return fmt.Sprintf("never · %.2f", goodput)
+					return fmt.Sprintf("never/%.2f", goodput)
 				}
-				return fmt.Sprintf("%.0f · %.2f", took, goodput)
+				return fmt.Sprintf("%.0f/%.2f", took, goodput)
 			})
 		}
 	}
