@@ -7,11 +7,11 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// An AcquireFuture is a request for permits that does not block its owner: a goroutine that selects
-// on Done, or a task of package runtime. It waits in the same line as the callers of Acquire.
+// A Future is a request for permits that does not block its owner: a goroutine that selects on
+// Done, or a task of package runtime. It waits in the same line as the callers of Acquire.
 //
-//	var f fleet.AcquireFuture
-//	f.Init(sem, 1)
+//	var f fleet.Future
+//	sem.Bind(&f, 1)
 //	defer f.Release() // right on every path
 //	select {
 //	case <-f.Done():
@@ -22,58 +22,54 @@ import (
 //	case <-other:
 //	}
 //
-// It works as the AcquireFuture of package sync/semaphore, with two differences. What was granted
-// is released by the future, or by a Permit of it, and not by the semaphore: so after Err has
-// returned nil Cancel does nothing. And a request that waits when its process loses its lease ends
-// with ErrLost: the owner may begin it again, after Release.
-type AcquireFuture struct {
+// It works as a [waiter.Future], with two differences. What was granted is taken by Permit, as a
+// handle. And a request that waits when its process loses its lease ends with ErrLost: the owner
+// may bind it again.
+type Future struct {
 	f waiter.Future
 	d *driver
 	t *tenancy // of the round under way
-	n int64
 
 	before  *refusal // the last one when the round began
 	refused error    // the outcome, if the server has refused what the request needs
 	lost    bool     // the grant was
 }
 
-// Init makes f a request for n permits of s and does not start it. It panics if n is negative, if s
-// is nil, or if the previous request has not ended by Release.
-func (f *AcquireFuture) Init(s *Semaphore, n int64) {
+// Bind makes f a request for n permits of s. The first Poll or Done of f makes the request. Bind
+// panics if n is negative, if s is nil, or if the request of f before has not ended.
+func (s *Semaphore) Bind(f *Future, n int64) {
 	if s == nil || n < 0 {
 		panic("fleet: future of a nil semaphore, or of a negative number of permits")
 	}
-	if f.f.Taken() && f.f.Err() == nil || !f.f.Init((*request)(f), n) {
-		panic("fleet: Init of a future whose request has not ended")
-	}
-	f.d, f.n, f.lost, f.refused = s.d, n, false, nil
+	waiter.Bind(&f.f, (*request)(f), n)
+	f.d, f.lost, f.refused = s.d, false, nil
 }
 
-// Poll starts the request if need be, and reports whether it is complete. If not, w is woken when
-// it is worth polling again.
-func (f *AcquireFuture) Poll(w waiter.Waker) bool { return f.lost || f.f.Poll(w) }
+// Poll reports whether the request is complete, and makes it if need be. If it is not complete, w
+// is woken when it is worth polling again.
+func (f *Future) Poll(w waiter.Waker) bool { return f.lost || f.f.Poll(w) }
 
-// Done starts the request if need be, and returns a channel that is closed when it is complete.
-func (f *AcquireFuture) Done() <-chan struct{} {
+// Done makes the request if need be, and returns a channel that is closed when it is complete.
+func (f *Future) Done() <-chan struct{} {
 	if f.lost {
 		return f.t.ctx.Done() // the tenancy is over
 	}
 	return f.f.Done()
 }
 
-// Err returns nil if the permits are the owner's, ErrPending if there is no outcome yet, ErrLost,
+// Err returns nil if the permits are granted, ErrPending if there is no outcome yet, ErrLost,
 // ErrTooLarge, ErrClosed or, if the servers refuse this process what it needs, their error.
-func (f *AcquireFuture) Err() error {
+func (f *Future) Err() error {
 	if f.lost {
 		return ErrLost
 	}
 	if f.refused != nil {
 		return f.refused
 	}
-	err := f.record().FutureErr(&f.f)
+	err := f.f.Err()
 	switch {
 	case err == nil && !f.t.valid():
-		f.record().FutureRelease(&f.f)
+		f.f.Release()
 		f.lost = true
 		return ErrLost
 	case errors.Is(err, ErrClosed) && !f.d.closed.Load():
@@ -86,44 +82,29 @@ func (f *AcquireFuture) Err() error {
 	return err
 }
 
-// Permit returns a handle to the permits, after Err has returned nil, or nil. The future has them
-// no more.
-func (f *AcquireFuture) Permit() *Permit {
+// Permit takes the permits of a request that is granted, and returns a handle to them. It returns
+// nil if there are none. The round of the future is over then.
+func (f *Future) Permit() *Permit {
 	if f.Err() != nil {
 		return nil
 	}
-	f.record().FutureCancel(&f.f) // leaves with us what Err has returned
-	return newPermit(f.t, f.n)
+	n := waiter.NodeOf(&f.f).N
+	if f.f.Take() != nil {
+		return nil
+	}
+	return newPermit(f.t, n)
 }
 
 // Release ends the request in every state: it gives up the place in line, or gives back the
 // permits. A second Release does nothing.
-func (f *AcquireFuture) Release() {
+func (f *Future) Release() {
 	f.lost, f.refused = false, nil
-	if !f.record().FutureRelease(&f.f) {
-		panic("fleet: the permits of a future were released by other means")
-	}
-}
-
-// Cancel is Release, but does nothing once Err has returned nil: the permits stay with the future
-// until Release or Permit. Package runtime cancels the futures of tasks that are aborted.
-func (f *AcquireFuture) Cancel() {
-	if !f.f.Taken() || f.f.Err() != nil {
-		f.Release()
-	}
-}
-
-// record returns the record of the line, nil if it is not observed.
-func (f *AcquireFuture) record() *observed.Record {
-	if f.d == nil { // before Init
-		return nil
-	}
-	return f.d.record()
+	f.f.Release()
 }
 
 // A request is the future as the [waiter.Request] of its waiter.Future. The tenancy is the one that
 // is current when the round starts.
-type request AcquireFuture
+type request Future
 
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	r.t, r.before = r.d.current.Load(), r.d.refusal.Load()
@@ -136,3 +117,11 @@ func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 func (r *request) Unlink(w *waiter.Waiter) bool { return r.t.Unlink(w) }
 
 func (r *request) GiveBack(n int64) bool { return r.t.GiveBack(n) }
+
+// Recorder implements [waiter.Recorded].
+func (r *request) Recorder() waiter.Recorder {
+	if to := r.d.record(); to != nil {
+		return to
+	}
+	return nil
+}

@@ -6,45 +6,51 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Cancel gives up what the owner was not told of, and leaves to the future what he was told of.
-func TestCancelOfFutures(t *testing.T) {
+// Release gives up the place in line, or gives back what the future has; not what a permit has.
+func TestReleaseOfFutures(t *testing.T) {
 	d := alone(t, kindSemaphore, 2) // one is this process's
 	s := &Semaphore{d}
-	var f AcquireFuture
-	f.Cancel() // before Init
+	var f Future
+	f.Release() // before Bind
 
-	f.Init(s, 1)
-	f.Cancel() // before it has begun
+	s.Bind(&f, 1)
+	f.Release() // before it has begun
 	require.True(t, s.TryAcquire(1))
-	f.Init(s, 1)
+	s.Bind(&f, 1)
 	require.False(t, f.Poll(nil))
-	f.Cancel()
+	f.Release()
 	require.Zero(t, s.Waiting(), "it has given up")
 	s.Release(1)
 
-	f.Init(s, 1)
+	s.Bind(&f, 1)
 	require.True(t, f.Poll(nil))
-	f.Cancel()
-	require.EqualValues(t, 1, s.Available(), "nobody was told")
+	f.Release()
+	require.EqualValues(t, 1, s.Available(), "its owner has not looked")
 
-	f.Init(s, 1)
+	s.Bind(&f, 1)
 	require.True(t, f.Poll(nil))
 	require.NoError(t, f.Err())
-	f.Cancel()
-	f.Cancel()
-	require.Zero(t, s.Available(), "the owner was told")
+	require.Zero(t, s.Available(), "Err only looks")
+	f.Release()
+	f.Release()
+	require.EqualValues(t, 1, s.Available())
+	require.Nil(t, f.Permit())
+
+	s.Bind(&f, 1)
+	require.True(t, f.Poll(nil))
 	p := f.Permit()
-	f.Cancel()
+	require.Nil(t, f.Permit(), "there is one")
+	f.Release()
 	require.Zero(t, s.Available(), "the permit has it")
 	p.Release()
 	require.EqualValues(t, 1, s.Available())
 
-	f.Init(s, 1)
+	s.Bind(&f, 1)
 	require.True(t, f.Poll(nil))
 	d.loseAll()
 	require.ErrorIs(t, f.Err(), ErrLost)
-	f.Cancel()
-	f.Init(s, 1)
+	f.Release()
+	s.Bind(&f, 1)
 	require.True(t, f.Poll(nil), "it begins again")
 	require.NoError(t, f.Err())
 	f.Release()

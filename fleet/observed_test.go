@@ -197,8 +197,8 @@ func TestObservedFutures(t *testing.T) {
 	observed.Watch(s, "future", observed.Holders)
 	defer observed.Unwatch(s)
 	require.True(t, s.TryAcquire(1))
-	var f AcquireFuture
-	f.Init(s, 1)
+	var f Future
+	s.Bind(&f, 1)
 	done := f.Done()
 	l := observedLock(t, "future")
 	require.Len(t, l.Waiters, 1)
@@ -220,7 +220,7 @@ func TestObservedFutures(t *testing.T) {
 	require.Empty(t, l.Holders)
 	require.EqualValues(t, 1, l.Handed)
 
-	f.Init(s, 1)
+	s.Bind(&f, 1)
 	<-f.Done()
 	d.loseAll()
 	require.ErrorIs(t, f.Err(), ErrLost)
@@ -247,8 +247,8 @@ func TestObservedHoldsAreHeld(t *testing.T) {
 	} {
 		give := release()
 		require.Len(t, observedLock(t, "held").Holders, 1, name)
-		var f AcquireFuture
-		f.Init(s, 1)
+		var f Future
+		s.Bind(&f, 1)
 		holders := -1
 		require.False(t, f.Poll(waiter.WakerFunc(func() { holders = len(observedLock(t, "held").Holders) })))
 		give()
@@ -324,8 +324,8 @@ func (d *driver) useSomehow(t *testing.T, r *rand.Rand) {
 		}
 		p.Release()
 	default:
-		var f AcquireFuture
-		f.Init(s, n)
+		var f Future
+		s.Bind(&f, n)
 		if r.IntN(2) == 0 {
 			<-f.Done()
 			if r.IntN(2) == 0 {

@@ -26,9 +26,9 @@ func BenchmarkSee(b *testing.B) {
 	d.loop.seats = append(d.loop.seats, s)
 	t.Bound(MaxPermits)
 	var waits waiter.Future
-	waits.Init(t, 1)
+	waiter.Bind(&waits, t, 1)
 	waits.Poll(nil)
-	defer waits.Cancel()
+	defer waits.Release()
 	b.ReportAllocs()
 	for i := int64(0); b.Loop(); i++ {
 		gone := d.state.Entries[0].Key

@@ -319,11 +319,11 @@ func (d *driver) tryAskingUntold(ctx context.Context, n int64) (*tenancy, error)
 // still waited then.
 func (d *driver) ask(ctx context.Context, t *tenancy, n int64) error {
 	var f waiter.Future
-	f.Init(t, n)
-	defer f.Cancel() // gives up, or gives back what was not taken
+	waiter.Bind(&f, t, n)
+	defer f.Release() // gives up the place, or what was not taken
 	given := t.Given()
 	if f.Poll(nil) {
-		return f.Err()
+		return f.Take()
 	}
 	if err := d.round(ctx); err != nil {
 		return err
@@ -337,7 +337,7 @@ func (d *driver) ask(ctx context.Context, t *tenancy, n int64) error {
 			return err
 		}
 	}
-	return f.Err()
+	return f.Take()
 }
 
 // round waits until the driver has asked the server for what is wanted, if there is anything.

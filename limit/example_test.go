@@ -8,6 +8,7 @@ import (
 
 	"github.com/farad-go/farad/limit"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 var errRefused = errors.New("refused")
@@ -61,15 +62,15 @@ func ExampleLimiter_TryAcquire() {
 // Permits that come from the semaphore itself, here by a future in a select, are measured as well.
 func ExampleLimiter_Start() {
 	limiter := limit.New(semaphore.New(0), &limit.Vegas{})
-	var f semaphore.AcquireFuture
-	f.Init(limiter.Semaphore(), 1)
-	defer f.Cancel() // leaves the line, unless the permit is ours
+	var f waiter.Future
+	limiter.Semaphore().Bind(&f, 1)
+	defer f.Release() // leaves the line, unless the permit is ours
 	select {
 	case <-f.Done():
-		if f.Err() != nil {
+		if f.Take() != nil {
 			return
 		}
-		p := limiter.Start(1) // takes the permit over
+		p := limiter.Start(1) // gives the permit back when it ends
 		defer p.Success()
 		fmt.Println("in flight:", limiter.InFlight())
 	case <-time.After(time.Minute):

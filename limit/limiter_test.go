@@ -182,13 +182,13 @@ func TestErrorsAreThoseOfTheSemaphore(t *testing.T) {
 	require.False(t, ok)
 	require.Nil(t, none)
 
-	var f semaphore.AcquireFuture
-	f.Init(sem, 1)
+	var f waiter.Future
+	sem.Bind(&f, 1)
 	defer f.Release()
 	require.False(t, f.Poll(nil))
 	_, err := l.Acquire(bg, 1)
 	require.ErrorIs(t, err, semaphore.ErrQueueFull)
-	f.Cancel()
+	f.Release()
 
 	p.Ignore()
 	p, ok = l.TryAcquire(2)
@@ -252,12 +252,12 @@ func TestStartTakesPermitsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &script{limits: []int64{4}}
 		l := limit.New(semaphore.New(0), c, each())
-		var f semaphore.AcquireFuture
-		f.Init(l.Semaphore(), 3)
+		var f waiter.Future
+		l.Semaphore().Bind(&f, 3)
 		<-f.Done()
-		require.NoError(t, f.Err())
+		require.NoError(t, f.Take())
 		p := l.Start(3)
-		f.Cancel() // nothing any more: Err has handed them over
+		f.Release() // nothing any more
 		require.EqualValues(t, 3, l.InFlight())
 		time.Sleep(ms)
 		p.Success()
@@ -283,13 +283,13 @@ func TestAWakerMayUseTheLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limit.New(semaphore.New(0), &script{limits: []int64{1, 3}}, limit.WithWindow(0, 2))
 		p := acquire(t, l, 1)
-		var f semaphore.AcquireFuture
-		f.Init(l.Semaphore(), 2)
+		var f waiter.Future
+		l.Semaphore().Bind(&f, 2)
 		woken := false
 		require.True(t, f.Poll(nil)) // too large
 		require.ErrorIs(t, f.Err(), semaphore.ErrTooLarge)
 		f.Release()
-		f.Init(l.Semaphore(), 1)
+		l.Semaphore().Bind(&f, 1)
 		require.False(t, f.Poll(waiter.WakerFunc(func() {
 			woken = true
 			q := l.Start(0)

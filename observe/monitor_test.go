@@ -24,6 +24,7 @@ import (
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/rwlock"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // watchFast has the monitor look all the time, and returns the deadlocks that are found from now on
@@ -586,9 +587,9 @@ func TestTasksThatDeadlock(t *testing.T) {
 	}()
 	for i := range 2 {
 		rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
-			var mine, next mutex.LockFuture
-			mine.Init(&locks[i])
-			defer mine.Unlock()
+			var mine, next waiter.Future
+			locks[i].Bind(&mine)
+			defer mine.Release()
 			if err := rt.Await(cx, &mine); err != nil {
 				return struct{}{}, err
 			}
@@ -604,8 +605,8 @@ func TestTasksThatDeadlock(t *testing.T) {
 				}
 				break
 			}
-			next.Init(&locks[i+1])
-			defer next.Unlock()
+			locks[i+1].Bind(&next)
+			defer next.Release()
 			return struct{}{}, rt.Await(cx, &next)
 		})
 	}

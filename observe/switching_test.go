@@ -15,6 +15,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/keyed"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Programs that keep one order, and release all that they have, are never reported, although the
@@ -37,8 +38,8 @@ func TestLegalProgramsWhoseLevelsChange(t *testing.T) {
 			m.UnlockAll(b, a)
 		}},
 		"futures": {s, func(rnd *rand.Rand) {
-			f := new(semaphore.AcquireFuture)
-			f.Init(s, 1)
+			f := new(waiter.Future)
+			s.Bind(f, 1)
 			if rnd.IntN(2) == 0 {
 				f.Done()
 				runtime.Gosched()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // An urgent request behind one that is not: the page shows the class of who holds and who waits.
@@ -26,8 +27,8 @@ func TestTenantsAreShown(t *testing.T) {
 	})
 	// It is seen to wait before it is in the line. Were f alone there, it would get the permit.
 	locktest.Eventually(t, "it is in the line", func() bool { return s.Waiting() == 1 })
-	var f semaphore.AcquireFuture
-	s.As(1).Init(&f, 1)
+	var f waiter.Future
+	s.As(1).Bind(&f, 1)
 	require.False(t, f.Poll(nil))
 
 	l := keysOf(t, t.Name())

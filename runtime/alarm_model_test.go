@@ -116,8 +116,8 @@ var alarmScenarios = []experiment{
 					return true
 				}
 				cancelled = true
-				timer.Cancel()
-				timer.Cancel()
+				timer.Release()
+				timer.Release()
 				c.l.Assert(timer.Err() == waiter.ErrPending, "complete after a cancel")
 				timer.Init(1)
 			}
@@ -165,16 +165,16 @@ var alarmScenarios = []experiment{
 		}
 		x.Go("owner", func() {
 			if !timer.Poll(w) {
-				timer.Cancel()
+				timer.Release()
 			}
 			await(func() bool { // a claimer may be at its last steps
-				s := timer.f.Node.Status()
+				s := waiter.NodeOf(&timer.f).Status()
 				return s == waiter.StatusIdle || s == waiter.StatusComplete
 			})
 			timer.Init(1)
 			for !timer.Poll(w) {
 				woken.Receive()
-				if timer.f.Node.Status() == waiter.StatusBusy { // it has woken itself
+				if waiter.NodeOf(&timer.f).Status() == waiter.StatusBusy { // it has woken itself
 					interleave.Yield()
 				}
 			}

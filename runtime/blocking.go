@@ -22,7 +22,7 @@ func Blocking[T any](cx *Context, fn func() (T, error)) (T, error) {
 		panic("rt: Blocking of a nil function")
 	}
 	b := &blocking[T]{ex: t.ex.scheduler, task: t, cx: cx, fn: fn, err: ErrGoexit}
-	b.f.Init(b, 1)
+	waiter.Bind(&b.f, b, 1)
 	err := Await(cx, b)
 	cx.away = false
 	if !b.taken {
@@ -54,7 +54,7 @@ func (b *blocking[T]) run() {
 			b.died = &PanicError{Value: r, Stack: debug.Stack()}
 			b.err = b.died
 		}
-		if !b.f.Node.Deliver(waiter.Granted) {
+		if !waiter.NodeOf(&b.f).Deliver(waiter.Granted) {
 			b.drop()
 		}
 	}()
@@ -76,8 +76,8 @@ func (b *blocking[T]) Err() error {
 	return b.err
 }
 
-// Cancel implements [Future].
-func (b *blocking[T]) Cancel() { b.f.Cancel() }
+// Release implements [Future].
+func (b *blocking[T]) Release() { b.f.Release() }
 
 // Start implements [waiter.Request].
 func (b *blocking[T]) Start(n *waiter.Waiter, w waiter.Waker) waiter.Outcome {

@@ -8,9 +8,9 @@ import (
 )
 
 // BlockOn waits for f in a goroutine, not in a task, and returns f.Err. If ctx is done first, or at
-// the call, BlockOn cancels f and returns ctx.Err; f gives back what it was granted after ctx was
-// done. If ctx is done without an error, BlockOn returns [context.Canceled]. BlockOn in a task
-// would block its worker. It allocates where it sleeps.
+// the call, BlockOn releases f and returns ctx.Err. If ctx is done without an error, BlockOn
+// returns [context.Canceled]. BlockOn in a task would block its worker. It allocates where it
+// sleeps.
 func BlockOn(ctx context.Context, f Future) error {
 	if ctx == nil {
 		panic("rt: BlockOn with a nil context")
@@ -25,7 +25,7 @@ func BlockOn(ctx context.Context, f Future) error {
 	asking := false // ctx, which may be of a foreign type and panic
 	defer func() {
 		if err != nil || asking { // Poll may panic, too: then the wait is another's
-			f.Cancel()
+			f.Release()
 		}
 	}()
 	for err == nil && !f.Poll(w) {
@@ -67,7 +67,7 @@ func (w goroutineWaker) sleep(ctx context.Context, done <-chan struct{}) error {
 }
 
 // WithContext returns a Future that completes with f or, if ctx is done first, with ctx.Err. Then f
-// has been cancelled. If ctx is done without an error, the error is [context.Canceled].
+// has been released. If ctx is done without an error, the error is [context.Canceled].
 //
 // A wait registers a function with ctx, which allocates. For a ctx of a foreign type without an
 // AfterFunc method, package context starts a goroutine.
@@ -125,7 +125,7 @@ func (b *bound) Poll(w waiter.Waker) bool {
 	default:
 	}
 	if s != waiter.StatusWaiting && w != nil {
-		w.Wake() // the context is done, or was when the future was cancelled
+		w.Wake() // the context is done, or was when the future was released
 	}
 	return false
 }
@@ -140,7 +140,7 @@ func (b *bound) ended() bool {
 		return false
 	}
 	b.err = err
-	b.f.Cancel()
+	b.f.Release()
 	b.end()
 	return true
 }
@@ -169,9 +169,9 @@ func (b *bound) Err() error {
 	}
 }
 
-// Cancel implements [Future].
-func (b *bound) Cancel() {
-	b.f.Cancel()
+// Release implements [Future].
+func (b *bound) Release() {
+	b.f.Release()
 	if !b.done {
 		b.end()
 	}

@@ -98,7 +98,7 @@ func TestWithContextEndsTheWait(t *testing.T) {
 		err := rt.Await(cx, f)
 		assert.True(t, f.Poll(cx.Waker()), "polling a complete future changes nothing")
 		assert.Equal(t, err, f.Err())
-		f.Cancel()
+		f.Release()
 		return err
 	})
 	locktest.AwaitWaiting(t, s, 1)
@@ -124,9 +124,9 @@ func TestWithContextLetsTheFutureThrough(t *testing.T) {
 	require.NoError(t, err)
 	cancel() // too late
 	require.NoError(t, f.Err())
-	f.Cancel()
-	require.Zero(t, s.Available(), "it has been taken")
-	s.Release(1)
+	require.Zero(t, s.Available(), "the future keeps what it was granted")
+	f.Release()
+	requireIdle(t, s)
 	_, err = wait(t, waitBound(bg, ex, request(s, 2)))
 	require.ErrorIs(t, err, semaphore.ErrTooLarge)
 	requireIdle(t, s)
@@ -152,7 +152,7 @@ func TestWithContextStartsAgainAfterCancel(t *testing.T) {
 	ex, s, ctx, _ := bound(t)
 	var last atomic.Bool
 	h := spawned(ex, func(cx *rt.Context) error {
-		f := rt.WithContext(ctx, request(s, 1))
+		f := rt.WithContext(ctx, again(s, 1))
 		for range 10 {
 			var timer rt.Timer
 			timer.Init(10 * time.Microsecond)
@@ -166,8 +166,7 @@ func TestWithContextStartsAgainAfterCancel(t *testing.T) {
 		if err := rt.Await(cx, f); err != nil {
 			return err
 		}
-		s.Release(1)
-		f.Cancel()
+		f.Release()
 		return rt.Await(cx, f)
 	})
 	locktest.Eventually(t, "the last wait", func() bool { return last.Load() && s.Waiting() == 1 })
@@ -212,7 +211,7 @@ func TestWithContextThatWaitsWakesNone(t *testing.T) {
 		require.False(t, f.Poll(nil))
 	}
 	require.Zero(t, w.Load())
-	f.Cancel()
+	f.Release()
 	require.Zero(t, s.Waiting())
 }
 
@@ -222,19 +221,19 @@ func TestWithContextPolledWhileItIsNotFreeAsksForAnotherPoll(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // what the context's end starts has to wait for a processor
 	s := held(t, 1)
 	ctx := &endingContext{Context: bg, done: make(chan struct{})}
-	f := rt.WithContext(ctx, request(s, 1))
+	f := rt.WithContext(ctx, again(s, 1))
 	locktest.Eventually(t, "a poll in time", func() bool {
 		var w locktest.CountingWaker
 		require.False(t, f.Poll(nil))
 		ctx.end()
-		f.Cancel()
+		f.Release()
 		require.False(t, f.Poll(nil))
 		require.False(t, f.Poll(&w))
 		return w.Load() == 1
 	})
 	ctx.end = nil
 	locktest.Eventually(t, "another wait for the context", func() bool { f.Poll(nil); return ctx.end != nil })
-	f.Cancel()
+	f.Release()
 	require.Zero(t, s.Waiting())
 }
 
@@ -287,8 +286,8 @@ func TestBlockOnLosesNothing(t *testing.T) {
 		require.NoError(t, s.Acquire(bg, 1))
 		return locktest.Held{
 			Wait: func(ctx context.Context) error {
-				var f semaphore.AcquireFuture
-				f.Init(s, 1)
+				var f waiter.Future
+				s.Bind(&f, 1)
 				return rt.BlockOn(ctx, &f)
 			},
 			Waiting: func() bool { return s.Waiting() > 0 },

@@ -120,16 +120,18 @@ func TestWithContextHearsInEveryRound(t *testing.T) {
 			s.Release(1)
 			assert.True(t, f.Poll(nil))
 			assert.NoError(t, f.Err())
+			f.Release()
+			assert.True(t, s.TryAcquire(1))
 		},
-		"completed, not taken": func(s *semaphore.Semaphore, f rt.Future) {
+		"completed, not looked at": func(s *semaphore.Semaphore, f rt.Future) {
 			s.Release(1)
 			assert.True(t, f.Poll(nil))
-			f.Cancel()
+			f.Release()
 			assert.True(t, s.TryAcquire(1))
 		},
 		"granted, not polled": func(s *semaphore.Semaphore, f rt.Future) {
 			s.Release(1)
-			f.Cancel()
+			f.Release()
 			assert.True(t, s.TryAcquire(1))
 		},
 		"cancelled": func(*semaphore.Semaphore, rt.Future) {},
@@ -139,11 +141,11 @@ func TestWithContextHearsInEveryRound(t *testing.T) {
 				s := held(t, 1)
 				ctx, cancel := context.WithCancel(bg)
 				defer cancel()
-				f := rt.WithContext(ctx, request(s, 1))
+				f := rt.WithContext(ctx, again(s, 1))
 				for range 3 {
 					require.False(t, f.Poll(nil))
 					end(s, f)
-					f.Cancel()
+					f.Release()
 					require.ErrorIs(t, f.Err(), waiter.ErrPending)
 				}
 				var w locktest.CountingWaker

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a future of an earlier round has come to says nothing about the one that Init has begun,
-// cancelled or not.
+// What a future of an earlier round has come to says nothing about the one that Init or Bind has
+// begun, cancelled or not.
 func TestCompleteIsOfTheLastRound(t *testing.T) {
 	ex := New(WithWorkers(1))
 	h := Go(ex, func(*Context) (int, error) { return 0, nil })
@@ -19,7 +19,7 @@ func TestCompleteIsOfTheLastRound(t *testing.T) {
 	require.True(t, c.complete())
 	c.Init(&h.straight.Task)
 	require.False(t, c.complete())
-	c.Cancel()
+	c.Release()
 	require.False(t, c.complete())
 
 	var timer Timer
@@ -28,7 +28,7 @@ func TestCompleteIsOfTheLastRound(t *testing.T) {
 	require.True(t, timer.complete())
 	timer.Init(0)
 	require.False(t, timer.complete())
-	timer.Cancel()
+	timer.Release()
 	require.False(t, timer.complete())
 	require.NoError(t, ex.Shutdown(t.Context()))
 }

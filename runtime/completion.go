@@ -20,7 +20,7 @@ type Completion struct {
 }
 
 // Init makes c the end of the task that t is embedded in. It panics while c waits: an earlier wait
-// must have ended or been cancelled.
+// must have ended or been released.
 func (c *Completion) Init(t *Task) {
 	if t == nil {
 		panic("rt: completion of a nil task")
@@ -32,20 +32,39 @@ func (c *Completion) Init(t *Task) {
 }
 
 // Poll reports whether the task has ended. See [Future].
-func (c *Completion) Poll(w waiter.Waker) bool { return c.f.Poll(w) }
+func (c *Completion) Poll(w waiter.Waker) bool {
+	c.bind()
+	return c.f.Poll(w)
+}
+
+// bind begins another wait after a Release.
+func (c *Completion) bind() {
+	if c.t == nil {
+		panic("rt: completion without Init")
+	}
+	if !waiter.Bound(&c.f) {
+		waiter.Bind(&c.f, joiners{c.t}, 0)
+	}
+}
 
 // Done returns a channel that is closed when the task has ended. It is allocated at the first Done
 // of a wait.
-func (c *Completion) Done() <-chan struct{} { return c.f.Done() }
+func (c *Completion) Done() <-chan struct{} {
+	c.bind()
+	return c.f.Done()
+}
 
 // Err returns how the task ended, or [waiter.ErrPending] if it has not. It does not start to wait.
 func (c *Completion) Err() error {
 	if c.t == nil {
 		return waiter.ErrPending // without Init
 	}
-	pending := c.f.Err()
-	if pending != nil && (c.f.Node.Status() != waiter.StatusIdle || c.t.ex == nil) {
+	pending, node := c.f.Err(), waiter.NodeOf(&c.f)
+	if pending != nil && (node.Status() != waiter.StatusIdle || c.t.ex == nil) {
 		return pending
+	}
+	if pending == nil {
+		node.N = 0 // the owner asks for the error: Release has nothing to give back
 	}
 	s := c.t.registered()
 	s.mu.Lock()
@@ -61,20 +80,21 @@ func (c *Completion) Err() error {
 
 func (c *Completion) complete() bool { return c.f.Complete() }
 
-// Cancel ends the wait; the task goes on.
-func (c *Completion) Cancel() { c.f.Cancel() }
+// Release ends the wait; the task goes on.
+func (c *Completion) Release() { c.f.Release() }
 
 // completions are free for another wait.
 var completions = xsync.Pool{New: func() any { return new(Completion) }}
 
 // recycle keeps c for another wait, unless a worker still has it.
 func (c *Completion) recycle() {
-	if s := c.f.Node.Status(); s != waiter.StatusComplete && s != waiter.StatusIdle {
+	if s := waiter.NodeOf(&c.f).Status(); s != waiter.StatusComplete && s != waiter.StatusIdle {
 		return
 	}
-	if c.t = nil; c.f.Init(nil, 0) {
-		completions.Put(c)
-	}
+	c.f.Release()
+	c.t = nil
+	waiter.Bind(&c.f, nil, 0)
+	completions.Put(c)
 }
 
 // waitEnd waits in a goroutine for the end of the task, or returns the error of ctx. If both have

@@ -113,7 +113,7 @@ func (cx *Context) Yield() bool {
 // Poll polls f for a poll task and reports whether the task may go on. After false the task returns
 // false from its own Poll, and is polled again later. After true, f.Err says how f ended.
 //
-// If the task was aborted, Poll cancels f, which gives back what it was granted, and returns true.
+// If the task was aborted, Poll releases f and returns true.
 // Then f.Err is [waiter.ErrPending] and [Context.Err] is [ErrCancelled].
 //
 // A task that finds 128 futures complete in one poll has to yield: Poll then returns false for a
@@ -124,7 +124,7 @@ func (cx *Context) Poll(f Future) bool {
 		panic("rt: Poll of a nil future")
 	}
 	if t.isCancelled() {
-		t.cancel(f)
+		t.release(f)
 		t.waits = nil
 		return true
 	}
@@ -174,9 +174,9 @@ func (cx *Context) spent() bool {
 	return true
 }
 
-// cancel cancels a future that t may have polled.
-func (t *Task) cancel(f Future) {
-	f.Cancel()
+// release releases a future that t may have polled.
+func (t *Task) release(f Future) {
+	f.Release()
 	if wd := t.ex.watch; wd != nil {
 		wd.forget(t, f)
 	}

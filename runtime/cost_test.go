@@ -16,6 +16,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // requireNoAllocations runs rounds of f in a straight-line task, and checks that they allocate
@@ -120,7 +121,7 @@ func TestLifeOfATaskAllocatesNothing(t *testing.T) {
 type passer struct {
 	rt.Task
 	s      *semaphore.Semaphore
-	f      semaphore.AcquireFuture
+	f      waiter.Future
 	rounds int
 	holds  bool
 }
@@ -128,11 +129,11 @@ type passer struct {
 func (p *passer) Poll(cx *rt.Context) bool {
 	if p.holds {
 		p.holds = false
-		p.s.Release(1)
+		p.f.Release()
 		if p.rounds--; p.rounds == 0 {
 			return true
 		}
-		p.f.Init(p.s, 1)
+		p.s.Bind(&p.f, 1)
 	}
 	if !cx.Poll(&p.f) {
 		return false
@@ -153,7 +154,7 @@ func TestWaitOfAPollTaskAllocatesNothing(t *testing.T) {
 			for i := range ps {
 				p := &ps[i]
 				p.s, p.rounds = s, 10
-				p.f.Init(s, 1)
+				s.Bind(&p.f, 1)
 				if err := cx.Spawn(p); err != nil {
 					return err
 				}
@@ -171,21 +172,26 @@ func TestWaitOfAPollTaskAllocatesNothing(t *testing.T) {
 
 func TestWaitsOfAStraightLineTaskAllocateNothing(t *testing.T) {
 	s, never := held(t, 1), held(t, 1)
-	var f, g semaphore.AcquireFuture
+	var f, g waiter.Future
 	var timer rt.Timer
 	for name, wait := range map[string]func(cx *rt.Context) error{
 		"Await": func(cx *rt.Context) error {
-			f.Init(s, 1)
-			return rt.Await(cx, &f)
+			s.Bind(&f, 1)
+			if err := rt.Await(cx, &f); err != nil {
+				return err
+			}
+			return f.Take() // the giver gives it back
 		},
 		"Select": func(cx *rt.Context) error {
-			g.Init(never, 1)
-			f.Init(s, 1)
-			_, err := rt.Select(cx, &g, &f)
-			return err
+			never.Bind(&g, 1)
+			s.Bind(&f, 1)
+			if _, err := rt.Select(cx, &g, &f); err != nil {
+				return err
+			}
+			return f.Take()
 		},
 		"Select with a Timer": func(cx *rt.Context) error {
-			g.Init(never, 1)
+			never.Bind(&g, 1)
 			timer.Init(time.Nanosecond)
 			_, err := rt.Select(cx, &g, &timer)
 			return err

@@ -5,8 +5,8 @@
 //
 //	ex := rt.New()
 //	h := rt.Go(ex, func(cx *rt.Context) (int, error) {
-//		var permit semaphore.AcquireFuture
-//		permit.Init(sem, 1)
+//		var permit waiter.Future
+//		sem.Bind(&permit, 1)
 //		defer permit.Release() // correct on every path
 //		if err := rt.Await(cx, &permit); err != nil { // waits without holding a worker
 //			return 0, err
@@ -72,7 +72,7 @@
 // # Cancellation
 //
 // [Task.Abort], [JoinHandle.Abort] and a shutdown reach a task in its current wait, or at its next
-// one. The future is cancelled and gives back what it was granted, and the wait returns
+// one. The future is released and gives back what it was granted, and the wait returns
 // [ErrCancelled]. The task gives back what it holds itself as any function does, by defer. Code
 // that does not wait by futures, such as a call in [Blocking], learns of it by [Context.Context].
 //

@@ -20,7 +20,7 @@ type never struct{ ex *rt.Executor }
 
 func (*never) Poll(waiter.Waker) bool { return false }
 func (*never) Err() error             { return waiter.ErrPending }
-func (*never) Cancel()                {}
+func (*never) Release()               {}
 
 func (n *never) String() string {
 	n.ex.Stats() // takes every lock of the executor: so none may be held
@@ -54,12 +54,12 @@ func TestDumpTellsWhatTasksWaitFor(t *testing.T) {
 	require.NoError(t, ex.Spawn(q))
 	awaitQuiet(t, ex, 7)
 	require.Equal(t, []rt.TaskInfo{
-		{Name: "acquires", Waiting: true, WaitsFor: "*semaphore.AcquireFuture"},
+		{Name: "acquires", Waiting: true, WaitsFor: "future of package semaphore"},
 		{Name: "selects", Waiting: true, WaitsFor: "the first of 2 futures"},
 		{Name: "joins", Waiting: true, WaitsFor: "*rt.allOf"},
 		{Name: "sleeps", Waiting: true, WaitsFor: "*rt.Timer"},
 		{Name: "waits for godot", Waiting: true, WaitsFor: "godot"},
-		{Name: "polls", Waiting: true, WaitsFor: "*semaphore.AcquireFuture"},
+		{Name: "polls", Waiting: true, WaitsFor: "future of package semaphore"},
 		{Name: "*rt_test.pollFunc", Waiting: true},
 	}, ex.Dump(), "the oldest first")
 

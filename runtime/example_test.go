@@ -18,8 +18,8 @@ func Example() {
 	ex := rt.New()
 	sem := semaphore.New(2)
 	work := func(cx *rt.Context) (int, error) {
-		var permit semaphore.AcquireFuture
-		permit.Init(sem, 1)
+		var permit waiter.Future
+		sem.Bind(&permit, 1)
 		defer permit.Release() // right on every path
 		if err := rt.Await(cx, &permit); err != nil {
 			return 0, err
@@ -65,14 +65,14 @@ type greeter struct {
 	rt.Task
 	name   string
 	sem    *semaphore.Semaphore
-	permit semaphore.AcquireFuture
+	permit waiter.Future
 	begun  bool
 }
 
 func (g *greeter) Poll(cx *rt.Context) bool {
 	if !g.begun {
 		g.begun = true
-		g.permit.Init(g.sem, 1)
+		g.sem.Bind(&g.permit, 1)
 	}
 	if !cx.Poll(&g.permit) {
 		return false // called again when the permit is there
@@ -104,7 +104,7 @@ func ExamplePoller() {
 // patientTask is a poll task that waits for a permit and gives it back.
 type patientTask struct {
 	rt.Task
-	permit semaphore.AcquireFuture
+	permit waiter.Future
 }
 
 func (p *patientTask) Poll(cx *rt.Context) bool {
@@ -131,15 +131,15 @@ func ExamplePoller_goroutines() {
 
 	tasks := make([]patientTask, n)
 	for i := range tasks {
-		tasks[i].permit.Init(sem, 1)
+		sem.Bind(&tasks[i].permit, 1)
 		_ = ex.Spawn(&tasks[i])
 	}
 	fmt.Println(n, "poll tasks wait:", count(n), "goroutines")
 
 	for range n {
 		rt.Go(ex, func(cx *rt.Context) (int, error) {
-			var permit semaphore.AcquireFuture
-			permit.Init(sem, 1)
+			var permit waiter.Future
+			sem.Bind(&permit, 1)
 			defer permit.Release()
 			return 0, rt.Await(cx, &permit)
 		})
@@ -248,8 +248,8 @@ func ExampleJoinHandle_Abort() {
 	sem := semaphore.New(1)
 	sem.TryAcquire(1)
 	h := rt.Go(ex, func(cx *rt.Context) (int, error) {
-		var permit semaphore.AcquireFuture
-		permit.Init(sem, 1)
+		var permit waiter.Future
+		sem.Bind(&permit, 1)
 		return 0, rt.Await(cx, &permit)
 	})
 	h.Abort()
@@ -265,11 +265,11 @@ func ExampleSelect() {
 	small, large := semaphore.New(1), semaphore.New(1)
 	small.TryAcquire(1)
 	h := rt.Go(ex, func(cx *rt.Context) (string, error) {
-		var a, b semaphore.AcquireFuture
+		var a, b waiter.Future
 		var limit rt.Timer
-		a.Init(small, 1)
+		small.Bind(&a, 1)
 		defer a.Release()
-		b.Init(large, 1)
+		large.Bind(&b, 1)
 		defer b.Release()
 		limit.Init(time.Minute)
 		i, err := rt.Select(cx, &a, &b, &limit)
@@ -294,9 +294,9 @@ func ExampleSelect() {
 func ExampleFirst() {
 	sem := semaphore.New(1)
 	sem.TryAcquire(1)
-	var permit semaphore.AcquireFuture
+	var permit waiter.Future
 	var limit rt.Timer
-	permit.Init(sem, 1)
+	sem.Bind(&permit, 1)
 	limit.Init(time.Millisecond)
 	f := rt.FirstOf(&permit, &limit)
 	fmt.Println(rt.BlockOn(context.Background(), f), f.Index(), sem.Waiting())
@@ -308,10 +308,10 @@ func ExampleAllOf() {
 	ex := rt.New()
 	left, right := semaphore.New(1), semaphore.New(1)
 	h := rt.Go(ex, func(cx *rt.Context) (string, error) {
-		var a, b semaphore.AcquireFuture
-		a.Init(left, 1)
+		var a, b waiter.Future
+		left.Bind(&a, 1)
 		defer a.Release()
-		b.Init(right, 1)
+		right.Bind(&b, 1)
 		defer b.Release()
 		if err := rt.Await(cx, rt.AllOf(&a, &b)); err != nil { // the same as rt.Join(cx, &a, &b)
 			return "", err
@@ -355,11 +355,11 @@ func ExampleTimer() {
 
 func ExampleTimeout() {
 	sem := semaphore.New(1)
-	var permit semaphore.AcquireFuture
-	permit.Init(sem, 1)
+	var permit, another waiter.Future
+	sem.Bind(&permit, 1)
 	fmt.Println(rt.BlockOn(context.Background(), rt.Timeout(&permit, time.Millisecond)))
-	permit.Init(sem, 1)
-	fmt.Println(rt.BlockOn(context.Background(), rt.Timeout(&permit, time.Millisecond)))
+	sem.Bind(&another, 1)
+	fmt.Println(rt.BlockOn(context.Background(), rt.Timeout(&another, time.Millisecond)))
 	// Output:
 	// <nil>
 	// context deadline exceeded
@@ -371,8 +371,8 @@ func ExampleWithContext() {
 	sem.TryAcquire(1)
 	ctx, cancel := context.WithCancel(context.Background())
 	h := rt.Go(ex, func(cx *rt.Context) (int, error) {
-		var permit semaphore.AcquireFuture
-		permit.Init(sem, 1)
+		var permit waiter.Future
+		sem.Bind(&permit, 1)
 		return 0, rt.Await(cx, rt.WithContext(ctx, &permit))
 	})
 	cancel()
@@ -495,8 +495,8 @@ func ExampleTaskInfo() {
 	sem := semaphore.New(1)
 	sem.TryAcquire(1)
 	h := rt.GoNamed(ex, "invoice 4711", func(cx *rt.Context) (int, error) {
-		var permit semaphore.AcquireFuture
-		permit.Init(sem, 1)
+		var permit waiter.Future
+		sem.Bind(&permit, 1)
 		return 0, rt.Await(cx, &permit)
 	})
 	for sem.Waiting() == 0 || !ex.Dump()[0].Waiting {
@@ -507,7 +507,7 @@ func ExampleTaskInfo() {
 	}
 	h.Abort()
 	_ = ex.Shutdown(context.Background())
-	// Output: invoice 4711 waits for *semaphore.AcquireFuture
+	// Output: invoice 4711 waits for future of package semaphore
 }
 
 // flag is a future of one's own: it is complete when a goroutine has raised it.
@@ -533,7 +533,7 @@ func (f *flag) Err() error {
 	return f.w.Outcome().Err()
 }
 
-func (f *flag) Cancel() {} // there is nothing to give back
+func (f *flag) Release() {} // there is nothing to give back
 
 func ExampleFuture() {
 	ex := rt.New()

@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -13,25 +14,23 @@ import (
 // Poll. Polling a complete future changes nothing.
 //
 // Err says how the future ended: nil for success, [waiter.ErrPending] if it has not ended. What a
-// successful future has obtained, such as a permit, belongs to the owner from the first Err that
-// returned nil.
+// successful future has obtained, such as a permit, it keeps until Release.
 //
-// Cancel ends the future, which gives back what it has obtained and the owner has not taken. Cancel
-// does not block, and may be called again. The futures of the locks also have Release or Unlock,
-// which gives back even what the owner has taken: a deferred call after Init is correct on every
-// path.
+// Release ends the future in every state: it gives up the wait, or gives back what was obtained.
+// Release does not block, and may be called again. A deferred call is correct on every path. A
+// [waiter.Future] has another end: Take leaves what was obtained to the owner.
 //
-// A future that waits for one task must be cancelled before another task polls it. With futures
+// A future that waits for one task must be released before another task polls it. With futures
 // that are built on [waiter.Waiter], as all of this module are, the second task panics.
 type Future interface {
 	Poll(w waiter.Waker) bool
 	Err() error
-	Cancel()
+	Release()
 }
 
 // Await waits for f in a straight-line task and returns f.Err. The task holds no worker meanwhile.
-// If the task is aborted, Await cancels f and returns [ErrCancelled], and so does every later Await
-// of the task.
+// If the task is aborted, Await releases f and returns [ErrCancelled], and so does every later
+// Await of the task.
 //
 // Await panics outside straight-line tasks, which [Go] starts. It allocates nothing.
 func Await(cx *Context, f Future) error {
@@ -41,7 +40,7 @@ func Await(cx *Context, f Future) error {
 	}
 	for {
 		if t.isCancelled() {
-			t.cancel(f)
+			t.release(f)
 			return ErrCancelled
 		}
 		if t.poll(f) {
@@ -58,13 +57,18 @@ func Await(cx *Context, f Future) error {
 
 // restart makes f a new request r. It reports false while f waits.
 func restart(f *waiter.Future, r waiter.Request) bool {
-	for !f.Init(r, 0) { // At most two turns: it has to wait, or is complete and was not asked.
-		if !f.Complete() {
-			return false
-		}
-		f.Node.N = 0 // nothing to give back
-		f.Release()
+	node := waiter.NodeOf(f)
+	for node.Status() == waiter.StatusBusy {
+		xsync.Yield() // to the claimer, which is about to finish
 	}
+	switch node.Status() {
+	case waiter.StatusWaiting:
+		return false
+	case waiter.StatusComplete:
+		node.N = 0 // nothing to give back
+	default:
+	}
+	waiter.Bind(f, r, 0)
 	return true
 }
 

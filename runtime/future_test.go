@@ -179,8 +179,8 @@ var hogs = map[string]func(
 		p := newPoll(func(cx *rt.Context) bool {
 			for cx.Poll(f) {
 				assert.NoError(t, f.Err())
-				s.Release(1)
-				f.Init(s, 1)
+				f.Release()
+				s.Bind(f, 1)
 				if !step() || cx.Err() != nil {
 					return true
 				}
@@ -202,12 +202,12 @@ func hog(
 	f := request(s, 1)
 	return spawned(ex, func(cx *rt.Context) error {
 		for {
-			f.Init(s, 1)
+			s.Bind(f, 1)
 			if err := wait(cx, f); err != nil {
 				return err
 			}
 			assert.EqualValues(t, 0, s.Available(), "it is ours")
-			s.Release(1)
+			f.Release()
 			if !step() {
 				return nil
 			}
@@ -258,8 +258,8 @@ func TestBudgetTakesNoPermitAndNoPlace(t *testing.T) {
 				return false
 			}
 			assert.NoError(t, f.Err())
-			free.Release(1)
-			f.Init(free, 1)
+			f.Release()
+			free.Bind(f, 1)
 		}
 		if !cx.Poll(g) {
 			return false
@@ -285,7 +285,7 @@ func TestBudgetTakesNoPermitAndNoPlace(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"first", "second"}, order)
 	s.Release(2)
-	f.Cancel()
+	f.Release()
 	requireIdle(t, s)
 	requireIdle(t, free)
 }
@@ -386,8 +386,8 @@ func TestHandleMayBeWaitedForAgain(t *testing.T) {
 		t.Fatal("too early")
 	case <-time.After(time.Millisecond):
 	}
-	h.Cancel()
-	h.Cancel()
+	h.Release()
+	h.Release()
 	require.NoError(t, run(t, ex, func(cx *rt.Context) error {
 		var timer rt.Timer
 		timer.Init(time.Millisecond)

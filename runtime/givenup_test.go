@@ -64,8 +64,8 @@ func TestPanicThatIsGivenUpWithItsFutureIsTold(t *testing.T) {
 		if i == 1 {
 			require.ErrorIs(t, h.Err(), errBoo)
 		}
-		h.Cancel()
-		h.Cancel()
+		h.Release()
+		h.Release()
 		locktest.Eventually(t, "told", func() bool { return len(told.list()) == 1 })
 		require.ErrorIs(t, h.Err(), errBoo)
 	}

@@ -12,10 +12,10 @@ import (
 // gets the result.
 //
 // A JoinHandle is also a [Future] that completes with the end of the task, for [Select], [Join],
-// [Timeout] and so on. As a Future, by Poll and Cancel, it has one owner at a time. Several tasks
+// [Timeout] and so on. As a Future, by Poll and Release, it has one owner at a time. Several tasks
 // that select on one task use a [Completion] each.
 //
-// [JoinHandle.Cancel] stops waiting for the task. [JoinHandle.Abort] aborts the task.
+// [JoinHandle.Release] stops waiting for the task. [JoinHandle.Abort] aborts the task.
 type JoinHandle[T any] struct {
 	straight straight
 	end      Completion    // of the owner of the handle as a Future
@@ -139,12 +139,12 @@ type closer struct {
 // Wake implements [waiter.Waker].
 func (c *closer) Wake() { close(c.c) }
 
-// Cancel stops the wait of the owner that has polled the handle. The task goes on, and so do all
+// Release stops the wait of the owner that has polled the handle. The task goes on, and so do all
 // other waits for it. [Select] calls it on a handle that has lost. [JoinHandle.Abort] ends the task
 // itself.
-func (h *JoinHandle[T]) Cancel() {
+func (h *JoinHandle[T]) Release() {
 	h.task()
-	h.end.Cancel()
+	h.end.Release()
 }
 
 // Abort asks the task to end, as [Task.Abort] does.

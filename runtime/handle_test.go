@@ -87,7 +87,7 @@ func TestWaitThatIsGivenUpLeavesTheOthers(t *testing.T) {
 	task.Abort()
 	_, err := wait(t, task)
 	require.ErrorIs(t, err, rt.ErrCancelled)
-	h.Cancel() // of the one that polls the handle itself: none
+	h.Release() // of the one that polls the handle itself: none
 	locktest.RequireBlocked(t, results)
 	end()
 	require.NoError(t, locktest.Receive(t, results))

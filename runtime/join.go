@@ -7,9 +7,9 @@ import (
 
 // Join waits in a straight-line task until all futures are complete, and returns the first error in
 // the order of the list. It does not return early, so what the others have obtained can be given
-// back. If the task is aborted, Join cancels all futures and returns [ErrCancelled]. It panics if a
-// future is nil, or twice in the list. It allocates a few words, and with more than eight futures a
-// few words for each.
+// back. If the task is aborted, Join releases all futures and returns [ErrCancelled]. It panics if
+// a future is nil, or twice in the list. It allocates a few words, and with more than eight futures
+// a few words for each.
 func Join(cx *Context, fs ...Future) error {
 	checkList("Join", fs)
 	a := allOf{fs: fs}
@@ -58,7 +58,7 @@ func (a *allOf) Err() error {
 		return waiter.ErrPending
 	}
 	var first error
-	for _, f := range a.fs { // ask all: Err takes over what a future has obtained
+	for _, f := range a.fs { // ask all: the panic of a task that was asked for is not reported
 		if err := f.Err(); first == nil {
 			first = err
 		}
@@ -66,13 +66,13 @@ func (a *allOf) Err() error {
 	return first
 }
 
-// Cancel cancels all futures. Those that are complete give back what they have obtained.
-func (a *allOf) Cancel() {
+// Release releases all futures.
+func (a *allOf) Release() {
 	a.ready = 0
 	if a.parts != nil {
 		a.parts.end()
 	}
-	cancelBut(a.fs, -1, Future.Cancel)
+	releaseBut(a.fs, -1, Future.Release)
 }
 
 // parts are many futures, each with a waker of its own that says which future was woken. So a wake

@@ -36,7 +36,7 @@ func (c *counted) Poll(w waiter.Waker) bool {
 func requests(s *semaphore.Semaphore, n int) (fs []rt.Future, polls *int) {
 	polls = new(int)
 	for range n {
-		fs = append(fs, &counted{request(s, 1), polls})
+		fs = append(fs, &counted{again(s, 1), polls})
 	}
 	return fs, polls
 }
@@ -141,7 +141,7 @@ func TestJoinIsWokenByEachPart(t *testing.T) {
 			s := held(t, int64(n))
 			var fs []rt.Future
 			for range n {
-				fs = append(fs, request(s, 1))
+				fs = append(fs, again(s, 1))
 			}
 			all := rt.AllOf(fs...)
 			var first, second locktest.CountingWaker
@@ -160,7 +160,7 @@ func TestJoinIsWokenByEachPart(t *testing.T) {
 			require.True(t, all.Poll(nil), "polling a complete future changes nothing")
 			woken := first.Load() + second.Load()
 			require.EqualValues(t, n, woken)
-			all.Cancel()
+			all.Release()
 			require.EqualValues(t, n, s.Available())
 			requireIdle(t, s)
 
@@ -168,7 +168,7 @@ func TestJoinIsWokenByEachPart(t *testing.T) {
 			s.TryAcquire(int64(n))
 			require.False(t, all.Poll(&first))
 			require.EqualValues(t, n, s.Waiting())
-			all.Cancel()
+			all.Release()
 			require.Zero(t, s.Waiting())
 			require.ErrorIs(t, all.Err(), waiter.ErrPending)
 			s.Release(int64(n))
@@ -198,7 +198,7 @@ func TestPartThatWaitsOnDoesNotWakeItself(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			s := held(t, int64(n))
 			fs, polls := requests(s, n)
-			inner := &caught{counted: counted{request(s, 1), polls}}
+			inner := &caught{counted: counted{again(s, 1), polls}}
 			// Directly, and as a part of a part.
 			for _, part := range []rt.Future{inner, rt.AllOf(append(fs, inner)...)} {
 				all := rt.AllOf(append(requestsOf(s, n), part)...)
@@ -210,7 +210,7 @@ func TestPartThatWaitsOnDoesNotWakeItself(t *testing.T) {
 					require.False(t, all.Poll(&w))
 					require.EqualValues(t, i+1, w.Load(), "it has woken itself")
 				}
-				all.Cancel()
+				all.Release()
 			}
 			require.Zero(t, s.Waiting())
 		})
@@ -226,7 +226,7 @@ func TestJoinThatWasGivenUpHearsOfEveryPart(t *testing.T) {
 			var w locktest.CountingWaker
 			require.False(t, all.Poll(&w))
 			s.Release(int64(n)) // all are woken
-			all.Cancel()
+			all.Release()
 			require.True(t, s.TryAcquire(int64(n)))
 			require.False(t, all.Poll(&w))
 			for range n {
@@ -347,7 +347,7 @@ type value struct{}
 
 func (value) Poll(waiter.Waker) bool { return true }
 func (value) Err() error             { return nil }
-func (value) Cancel()                {}
+func (value) Release()               {}
 
 // incomparable is one that cannot be compared.
 type incomparable struct {
@@ -360,7 +360,7 @@ type nothingAtAll struct{}
 
 func (*nothingAtAll) Poll(waiter.Waker) bool { return true }
 func (*nothingAtAll) Err() error             { return nil }
-func (*nothingAtAll) Cancel()                {}
+func (*nothingAtAll) Release()               {}
 
 func TestEqualFuturesAreNotTheSame(t *testing.T) {
 	ex := solo(t)

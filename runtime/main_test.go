@@ -15,6 +15,7 @@ import (
 	"github.com/farad-go/farad/observe"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 func TestMain(m *testing.M) {
@@ -123,10 +124,26 @@ func held(t testing.TB, n int64) *semaphore.Semaphore {
 	return s
 }
 
+// An unending future binds itself for each round.
+type unending struct {
+	waiter.Future
+	s *semaphore.Semaphore
+	n int64
+}
+
+func again(s *semaphore.Semaphore, n int64) *unending { return &unending{s: s, n: n} }
+
+func (f *unending) Poll(w waiter.Waker) bool {
+	if !waiter.Bound(&f.Future) {
+		f.s.Bind(&f.Future, f.n)
+	}
+	return f.Future.Poll(w)
+}
+
 // request returns a future for n permits of s.
-func request(s *semaphore.Semaphore, n int64) *semaphore.AcquireFuture {
-	f := new(semaphore.AcquireFuture)
-	f.Init(s, n)
+func request(s *semaphore.Semaphore, n int64) *waiter.Future {
+	f := new(waiter.Future)
+	s.Bind(f, n)
 	return f
 }
 

@@ -59,7 +59,7 @@ func TestMisuseOfWaitsPanicsClearly(t *testing.T) {
 			func() { _ = zero.Err() },
 			func() { _, _ = zero.Result() },
 			func() { zero.Done() },
-			func() { zero.Cancel() },
+			func() { zero.Release() },
 			func() { zero.Abort() },
 			func() { _, _ = zero.Wait(ctx) },
 			inTask(func(cx *rt.Context) { _, _ = zero.Await(cx) }),
@@ -134,8 +134,8 @@ func TestFutureOfOneTaskCannotBePolledByAnother(t *testing.T) {
 			ex := rt.New(append(opts, rt.WithWorkers(1), quiet)...)
 			s := semaphore.New(1)
 			require.True(t, s.TryAcquire(1))
-			var f semaphore.AcquireFuture
-			f.Init(s, 1)
+			var f waiter.Future
+			s.Bind(&f, 1)
 			wait := func(cx *rt.Context) (int, error) { return 0, rt.Await(cx, &f) }
 			first := rt.Go(ex, wait)
 			for s.Waiting() == 0 {
@@ -148,11 +148,11 @@ func TestFutureOfOneTaskCannotBePolledByAnother(t *testing.T) {
 			s.Release(1)
 			_, err = first.Wait(context.Background())
 			require.NoError(t, err)
-			s.Release(1)
+			f.Release()
 
-			// After a cancel it may go to another.
+			// After a release it may go to another.
 			require.True(t, s.TryAcquire(1))
-			f.Init(s, 1)
+			s.Bind(&f, 1)
 			first = rt.Go(ex, wait)
 			for s.Waiting() == 0 {
 				runtime.Gosched()
@@ -160,6 +160,7 @@ func TestFutureOfOneTaskCannotBePolledByAnother(t *testing.T) {
 			first.Abort()
 			_, err = first.Wait(context.Background())
 			require.ErrorIs(t, err, rt.ErrCancelled)
+			s.Bind(&f, 1)
 			second := rt.Go(ex, wait)
 			for s.Waiting() == 0 {
 				runtime.Gosched()
@@ -167,7 +168,7 @@ func TestFutureOfOneTaskCannotBePolledByAnother(t *testing.T) {
 			s.Release(1)
 			_, err = second.Wait(context.Background())
 			require.NoError(t, err)
-			s.Release(1)
+			f.Release()
 			require.NoError(t, ex.Shutdown(context.Background()))
 			require.EqualValues(t, 1, s.Available())
 		})

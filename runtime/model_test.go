@@ -243,9 +243,9 @@ func held(n int64) *semaphore.Semaphore {
 }
 
 // request returns a future for a permit of s.
-func request(s *semaphore.Semaphore) *semaphore.AcquireFuture {
-	f := new(semaphore.AcquireFuture)
-	f.Init(s, 1)
+func request(s *semaphore.Semaphore) *waiter.Future {
+	f := new(waiter.Future)
+	s.Bind(f, 1)
 	return f
 }
 
@@ -470,11 +470,8 @@ var tierOne = []experiment{
 			if !me.poll(cx, f) {
 				return false
 			}
-			if f.Err() == nil {
-				s.Release(1)
-			} else {
-				l.Assert(cx.Err() == ErrCancelled, "not cancelled")
-			}
+			l.Assert(f.Err() == nil || cx.Err() == ErrCancelled, "neither granted nor cancelled")
+			f.Release()
 			return true
 		})
 		l.start(t)
@@ -505,7 +502,7 @@ var tierOne = []experiment{
 					return false
 				}
 				l.Assert(first.Err() == nil, "lost")
-				[]*semaphore.Semaphore{a, b}[first.Index()].Release(1)
+				first.Release()
 				return true
 			})
 			l.start(t)
@@ -538,8 +535,8 @@ var tierOne = []experiment{
 		l.start(t)
 		x.Go("owner", func() {
 			if !c.Poll(nil) {
-				c.Cancel()
-				c.Cancel()
+				c.Release()
+				c.Release()
 			}
 			await(func() bool { return c.Poll(nil) })
 		})
@@ -553,7 +550,7 @@ var tierOne = []experiment{
 		l.start(t)
 		x.Go("owner", func() {
 			c.Done()
-			c.Cancel()
+			c.Release()
 			interleave.Receive(c.Done())
 			c.Init(&t.Task)
 			l.Assert(c.Err() == nil, "ended with %v", c.Err())
@@ -568,7 +565,7 @@ var tierOne = []experiment{
 		l.spawn(t)
 		x.Assert(!c.Poll(nil), "ended")
 		l.start()
-		x.Go("owner", c.Cancel)
+		x.Go("owner", c.Release)
 		l.finish()
 		x.Assert(reports.Load() == 1, "%d reports", reports.Load())
 	}, 0},
@@ -581,7 +578,7 @@ var tierOne = []experiment{
 		woken := interleave.NewSignal(1)
 		x.Assert(!gone.Poll(nil) && !stays.Poll(waiter.WakerFunc(woken.TrySend)), "ended")
 		l.start()
-		x.Go("goes", gone.Cancel)
+		x.Go("goes", gone.Release)
 		x.Go("stays", func() {
 			woken.Receive()
 			_, ok := stays.Err().(*PanicError)
@@ -661,9 +658,7 @@ var tierTwo = []experiment{
 				if !me.poll(cx, all) {
 					return false
 				}
-				if all.Err() == nil {
-					s.Release(2)
-				}
+				all.Release()
 				return true
 			})
 			l.start(t)
@@ -740,7 +735,7 @@ var tierThree = []experiment{
 						if !me.poll(cx, f) {
 							return false
 						}
-						l.Assert(f.Err() == nil, "not granted")
+						l.Assert(f.Take() == nil, "not granted")
 						l.Assert(holding.Add(1) == 1, "two hold the permit")
 						holds = true
 						return cx.Yield()

@@ -326,12 +326,16 @@ func locksOf(fs []Future) int {
 // ofLock reports whether f is a future of a lock of this module. A user's type that has one in it
 // may do more.
 func ofLock(f Future) bool {
-	t := reflect.TypeOf(f)
-	if t.Kind() != reflect.Pointer {
+	own, ok := f.(*waiter.Future)
+	if !ok {
+		return false
+	}
+	t := reflect.TypeOf(waiter.RequestOf(own))
+	if t == nil || t.Kind() != reflect.Pointer {
 		return false
 	}
 	path, ok := strings.CutPrefix(t.Elem().PkgPath(), "github.com/farad-go/farad/")
-	if _, complete := f.(interface{ Complete() bool }); !ok || !complete {
+	if !ok {
 		return false
 	}
 	return path == "sync" || path == "twa" || strings.HasPrefix(path, "sync/") && !strings.HasSuffix(path, "_test")

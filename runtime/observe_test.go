@@ -54,7 +54,7 @@ func TestObservedTasksTellWhatTheyDo(t *testing.T) {
 		awaitQuiet(t, ex, 2)
 		a, b := rows(t)["acquires"], rows(t)["polls"]
 		require.Equal(t, "waiting", a.State)
-		require.Equal(t, "*semaphore.AcquireFuture", a.WaitsFor)
+		require.Equal(t, "future of package semaphore", a.WaitsFor)
 		require.Regexp(t, `^runtime_test\.TestObservedTasksTellWhatTheyDo.* \(observe_test\.go:\d+\)$`, a.Spawned)
 		require.Equal(t, uint64(2), a.Polls, "a yield is followed by another poll")
 		require.Zero(t, a.SelfWakes, "a yield is no wake")
@@ -82,7 +82,7 @@ func TestTasksAreSeenThatWaitSinceBefore(t *testing.T) {
 		require.Len(t, rows(t), 1)
 		for _, task := range rows(t) {
 			require.Equal(t, "waiting", task.State)
-			require.Equal(t, "*semaphore.AcquireFuture", task.WaitsFor)
+			require.Equal(t, "future of package semaphore", task.WaitsFor)
 			require.Empty(t, task.Spawned)
 			require.Zero(t, task.Idle)
 		}
@@ -548,7 +548,7 @@ func TestAnExecutorInABubbleIsSeenFromOutside(t *testing.T) {
 		s := held(t, 1)
 		h := rt.GoNamed(inner, "acquires", func(cx *rt.Context) (int, error) { return 0, rt.Await(cx, request(s, 1)) })
 		synctest.Wait()
-		require.Equal(t, "*semaphore.AcquireFuture", rows(t)["acquires"].WaitsFor)
+		require.Equal(t, "future of package semaphore", rows(t)["acquires"].WaitsFor)
 		ask <- struct{}{}
 		x := (<-answer)["acquires"]
 		require.Equal(t, "waiting", x.State)

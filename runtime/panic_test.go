@@ -83,14 +83,14 @@ func TestEndingsOfTasks(t *testing.T) {
 							return false
 						}
 						assert.NoError(t, f.Err())
-						defer s.Release(1)
+						defer f.Release()
 						end()
 						return true
 					})
 					for range 2 {
 						require.NoError(t, ex.Spawn(p))
 						requireEnding(t, name, ended(t, &p.Task))
-						f.Init(s, 1)
+						s.Bind(f, 1)
 					}
 				}
 				requireIdle(t, s)

@@ -7,11 +7,11 @@ import (
 )
 
 // Select waits in a straight-line task for the first of several futures. It returns the index of
-// that future and its Err, and cancels the others, which give back what they have obtained. If
+// that future and its Err, and releases the others. The winner keeps what it has obtained. If
 // several are complete, the first of them in the list wins. Select panics if the list is empty, or
 // if a future is nil or found twice in it. It allocates nothing.
 //
-// If the task is aborted, Select cancels all futures and returns -1 and [ErrCancelled].
+// If the task is aborted, Select releases all futures and returns -1 and [ErrCancelled].
 func Select(cx *Context, fs ...Future) (int, error) {
 	if len(fs) == 0 {
 		panic("rt: Select of nothing")
@@ -23,10 +23,10 @@ func Select(cx *Context, fs ...Future) (int, error) {
 	t := cx.straightLine()
 	for {
 		if t.isCancelled() {
-			cancelBut(fs, -1, t.cancel)
+			releaseBut(fs, -1, t.release)
 			return -1, ErrCancelled
 		}
-		if i := pollFirst(fs, t.poll, t.cancel); i >= 0 {
+		if i := pollFirst(fs, t.poll, t.release); i >= 0 {
 			if cx.spent() {
 				cx.pause()
 			}
@@ -41,30 +41,30 @@ func Select(cx *Context, fs ...Future) (int, error) {
 	}
 }
 
-// pollFirst polls the futures in turn until one is complete. It then cancels the others and returns
-// the index. Otherwise it returns -1.
-func pollFirst(fs []Future, poll func(Future) bool, cancel func(Future)) int {
+// pollFirst polls the futures in turn until one is complete. It then releases the others and
+// returns the index. Otherwise it returns -1.
+func pollFirst(fs []Future, poll func(Future) bool, release func(Future)) int {
 	for i, f := range fs {
 		if poll(f) {
 			if len(fs) > few {
-				checkWinner(fs, i, cancel)
+				checkWinner(fs, i, release)
 			}
-			cancelBut(fs, i, cancel)
+			releaseBut(fs, i, release)
 			return i
 		}
 	}
 	return -1
 }
 
-func cancelBut(fs []Future, winner int, cancel func(Future)) {
+func releaseBut(fs []Future, winner int, release func(Future)) {
 	for i, f := range fs {
 		if i != winner {
-			cancel(f)
+			release(f)
 		}
 	}
 }
 
-// checkList panics if a future is nil, or twice in the list. A select would cancel the winner, and
+// checkList panics if a future is nil, or twice in the list. A select would release the winner, and
 // a join would take one permit for two.
 func checkList(what string, fs []Future) {
 	checkNil(what, fs)
@@ -102,11 +102,11 @@ func checkPairs(what string, fs []Future) {
 	}
 }
 
-// checkWinner panics if the winner is also among the losers, after it has cancelled all.
-func checkWinner(fs []Future, winner int, cancel func(Future)) {
+// checkWinner panics if the winner is also among the losers, after it has released all.
+func checkWinner(fs []Future, winner int, release func(Future)) {
 	for i, f := range fs {
 		if i != winner && same(f, fs[winner]) {
-			cancelBut(fs, -1, cancel)
+			releaseBut(fs, -1, release)
 			panicTwice("Select")
 		}
 	}
@@ -126,7 +126,7 @@ func isObject(f Future) bool {
 	return t.Kind() == reflect.Pointer && t.Elem().Size() > 0
 }
 
-// FirstOf returns a Future that completes with the first of the futures, which cancels the others.
+// FirstOf returns a Future that completes with the first of the futures, and releases the others.
 // See [Select].
 func FirstOf(fs ...Future) *First {
 	if len(fs) == 0 {
@@ -142,10 +142,10 @@ type First struct {
 	winner int
 }
 
-// Poll polls the futures in turn. The first that is complete wins, and the others are cancelled.
+// Poll polls the futures in turn. The first that is complete wins, and the others are released.
 func (f *First) Poll(w waiter.Waker) bool {
 	if f.winner < 0 {
-		f.winner = pollFirst(f.fs, func(g Future) bool { return g.Poll(w) }, Future.Cancel)
+		f.winner = pollFirst(f.fs, func(g Future) bool { return g.Poll(w) }, Future.Release)
 	}
 	return f.winner >= 0
 }
@@ -161,10 +161,10 @@ func (f *First) Err() error {
 	return f.fs[f.winner].Err()
 }
 
-// Cancel cancels all futures. They can then race again.
-func (f *First) Cancel() {
+// Release releases all futures. They can then race again, once those of locks are bound again.
+func (f *First) Release() {
 	f.winner = -1
-	cancelBut(f.fs, -1, Future.Cancel)
+	releaseBut(f.fs, -1, Future.Release)
 }
 
 // selected stands in Task.waits for the number of futures of a select.

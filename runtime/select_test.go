@@ -124,11 +124,11 @@ func TestNoPermitIsLostToSelect(t *testing.T) {
 		var hs []*rt.JoinHandle[int]
 		for range 16 {
 			hs = append(hs, rt.Go(ex, func(cx *rt.Context) (int, error) {
-				fs := []*semaphore.AcquireFuture{{}, {}, {}}
+				fs := []*waiter.Future{{}, {}, {}}
 				for range locktest.Scaled(1000) {
 					k := rand.IntN(3)
 					for i, f := range fs {
-						f.Init(ss[(i+k)%3], 1)
+						ss[(i+k)%3].Bind(f, 1)
 					}
 					i, err := rt.Select(cx, fs[0], fs[1], fs[2])
 					if err != nil {
@@ -137,9 +137,11 @@ func TestNoPermitIsLostToSelect(t *testing.T) {
 					if rand.IntN(2) == 0 {
 						err = rt.Yield(cx)
 					}
-					ss[(i+k)%3].Release(1)
+					if e := fs[i].Err(); e != nil {
+						return 0, e
+					}
 					for _, f := range fs {
-						f.Cancel() // harmless: a second time, or after it was taken
+						f.Release() // of the losers harmless: a second time
 					}
 					if err != nil {
 						return 0, err
@@ -165,7 +167,7 @@ func TestNoPermitIsLostToSelect(t *testing.T) {
 
 func TestFirstOfIsAFuture(t *testing.T) {
 	a, b := held(t, 1), held(t, 1)
-	f := rt.FirstOf(request(a, 1), request(b, 1))
+	f := rt.FirstOf(again(a, 1), again(b, 1))
 	var w locktest.CountingWaker
 	require.ErrorIs(t, f.Err(), waiter.ErrPending)
 	require.False(t, f.Poll(&w))
@@ -176,15 +178,14 @@ func TestFirstOfIsAFuture(t *testing.T) {
 	require.True(t, f.Poll(&w))
 	require.Zero(t, a.Waiting(), "the loser is cancelled")
 	require.Equal(t, 1, f.Index())
-	f.Cancel() // before any goroutine has asked for the outcome
+	f.Release() // before any goroutine has asked for the outcome
 	requireIdle(t, b)
 	require.Equal(t, -1, f.Index())
 
 	require.True(t, f.Poll(&w), "they race again")
 	require.NoError(t, f.Err())
-	f.Cancel()
-	require.Zero(t, b.Available(), "what has been taken stays so")
-	b.Release(1)
+	require.Zero(t, b.Available(), "the future keeps what it was granted")
+	f.Release()
 	a.Release(1)
 	requireIdle(t, a)
 	requireIdle(t, b)
@@ -205,9 +206,9 @@ func TestJoinWaitsForAll(t *testing.T) {
 	a.Release(1)
 	_, err := wait(t, h)
 	require.ErrorIs(t, err, semaphore.ErrTooLarge)
-	last.Cancel() // harmless: what has been obtained is the task's, in spite of the error
+	require.Zero(t, b.Available(), "what has been obtained stays so, in spite of the error")
+	last.Release()
 	a.Release(1)
-	b.Release(2)
 	requireIdle(t, a)
 	requireIdle(t, b)
 }
@@ -259,7 +260,7 @@ func TestAllOfCancelledGivesBackItsParts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b, c := semaphore.New(1), held(t, 1), semaphore.New(1)
-			all := rt.AllOf(request(a, 1), request(b, 1), request(c, 1))
+			all := rt.AllOf(again(a, 1), again(b, 1), again(c, 1))
 			poll(t, all)
 			require.ErrorIs(t, all.Err(), waiter.ErrPending)
 			requireIdle(t, a)
@@ -271,7 +272,10 @@ func TestAllOfCancelledGivesBackItsParts(t *testing.T) {
 				"it may be used again")
 			for _, s := range []*semaphore.Semaphore{a, b, c} {
 				require.Zero(t, s.Available())
-				s.Release(1)
+			}
+			all.Release()
+			for _, s := range []*semaphore.Semaphore{a, b, c} {
+				requireIdle(t, s)
 			}
 		})
 	}
@@ -290,10 +294,8 @@ func TestAllOfIsCompleteOnceForAll(t *testing.T) {
 	require.True(t, all.Poll(&w))
 	require.True(t, all.Poll(&w))
 	require.NoError(t, all.Err())
-	all.Cancel() // they have been taken
 	require.Zero(t, a.Available()+b.Available())
-	a.Release(1)
-	b.Release(1)
+	all.Release()
 	requireIdle(t, a)
 	requireIdle(t, b)
 }
@@ -325,13 +327,7 @@ func TestNoPermitIsLostToCombinations(t *testing.T) {
 						if err == nil {
 							err = rt.Yield(cx)
 						}
-						if fa.Err() == nil {
-							a.Release(1)
-						}
-						if fb.Err() == nil {
-							b.Release(2)
-						}
-						f.Cancel() // harmless
+						f.Release()
 						return err
 					})
 					if rand.IntN(2) == 0 {

@@ -87,7 +87,7 @@ func TestNoTaskIsLostInManySpawns(t *testing.T) {
 type brawler struct {
 	rt.Task
 	ss     []*semaphore.Semaphore
-	a, b   semaphore.AcquireFuture
+	a, b   waiter.Future
 	timer  rt.Timer
 	rounds int
 	begun  bool
@@ -97,8 +97,8 @@ func (p *brawler) Poll(cx *rt.Context) bool {
 	for cx.Err() == nil && p.rounds > 0 {
 		if !p.begun {
 			p.begun = true
-			p.a.Init(p.ss[0], 1)
-			p.b.Init(p.ss[1], 2)
+			p.ss[0].Bind(&p.a, 1)
+			p.ss[1].Bind(&p.b, 2)
 			p.timer.Init(time.Duration(rand.IntN(50)) * time.Microsecond)
 		}
 		a, b, late := cx.Poll(&p.a), cx.Poll(&p.b), cx.Poll(&p.timer)
@@ -115,21 +115,15 @@ func (p *brawler) Poll(cx *rt.Context) bool {
 	return true
 }
 
-// giveUp releases what is held, and cancels the rest.
+// giveUp releases what is held, and gives up the rest.
 func (p *brawler) giveUp() {
 	if !p.begun {
 		return
 	}
 	p.begun = false
-	if p.a.Err() == nil {
-		p.ss[0].Release(1)
-	}
-	if p.b.Err() == nil {
-		p.ss[1].Release(2)
-	}
-	p.a.Cancel()
-	p.b.Cancel()
-	p.timer.Cancel()
+	p.a.Release()
+	p.b.Release()
+	p.timer.Release()
 }
 
 // Everything at once: poll tasks and straight-line tasks, goroutines, cancels, aborts, time limits,
@@ -218,14 +212,11 @@ func fight(ctx context.Context, cx *rt.Context, ss []*semaphore.Semaphore) error
 			err = rt.Await(cx, rt.FirstOf(rt.Timeout(f, 20*time.Microsecond), g))
 		}
 		leave := func() {
-			if f.Err() == nil {
+			if f.Take() == nil { // one way or the other
 				ss[i].Release(1)
 			}
-			if g.Err() == nil {
-				ss[k].Release(1)
-			}
-			f.Cancel()
-			g.Cancel()
+			f.Release()
+			g.Release()
 		}
 		if err == nil && rand.IntN(10) == 0 {
 			defer leave()

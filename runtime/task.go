@@ -41,7 +41,7 @@ type Poller interface {
 //
 //	type job struct {
 //		rt.Task
-//		permit semaphore.AcquireFuture
+//		permit waiter.Future
 //	}
 //
 //	func (j *job) Poll(cx *rt.Context) bool {
@@ -149,7 +149,7 @@ func displaced(w, by waiter.Waker) {
 	case by == nil:
 		w.Wake()
 	case by != w:
-		panic("rt: future polled by " + pairOf(w, by) + "; it must be cancelled in between")
+		panic("rt: future polled by " + pairOf(w, by) + "; it must be released in between")
 	}
 }
 
@@ -196,7 +196,7 @@ func taskOf(w waiter.Waker) *Task {
 }
 
 // Abort asks the task to end. The task learns of it in its current wait, or at its next one: the
-// future is cancelled and gives back what it was granted, and [Await] and [Context.Err] return
+// future is released and gives back what it was granted, and [Await] and [Context.Err] return
 // [ErrCancelled]. A task that never waits learns of it only from Context.Err or its
 // [Context.Context].
 //

@@ -183,7 +183,7 @@ func TestCancelEndsTheWaitOfAPollTask(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		ex := start(t)
 		s := held(t, 1)
-		f := request(s, 1)
+		f := again(s, 1)
 		var first, second error
 		p := newPoll(func(cx *rt.Context) bool {
 			if !cx.Poll(f) {
@@ -211,7 +211,7 @@ func TestCancelEndsTheWaitOfAPollTask(t *testing.T) {
 func TestCancelAfterTheGrantGivesBack(t *testing.T) {
 	ex := solo(t)
 	s := held(t, 1)
-	f := request(s, 1)
+	f := again(s, 1)
 	p := newPoll(func(cx *rt.Context) bool { return cx.Poll(f) })
 	require.NoError(t, ex.Spawn(p))
 	locktest.AwaitWaiting(t, s, 1)
@@ -267,8 +267,8 @@ func TestCompletionServesManyWaiters(t *testing.T) {
 			done := cs[2].Done()
 			require.False(t, cs[3].Poll(nil))
 			require.ErrorIs(t, cs[3].Err(), waiter.ErrPending)
-			cs[3].Cancel()
-			cs[3].Cancel()
+			cs[3].Release()
+			cs[3].Release()
 			s.Release(1)
 			var panicked *rt.PanicError
 			_, err := wait(t, inTask)
@@ -302,7 +302,7 @@ func TestCompletionMayBeCancelledAtAnyTime(t *testing.T) {
 			for range i % 7 {
 				runtime.Gosched()
 			}
-			c.Cancel()
+			c.Release()
 			locktest.Receive(t, c.Done())
 			require.NoError(t, c.Err())
 		}
@@ -336,7 +336,7 @@ func TestCompletionCancelledWhileOthersAreToldIsNotWoken(t *testing.T) {
 	require.NoError(t, ex.Spawn(p))
 	first, second, last := completionOf(&p.Task), completionOf(&p.Task), completionOf(&p.Task)
 	var w locktest.CountingWaker
-	require.False(t, first.Poll(waiter.WakerFunc(second.Cancel)))
+	require.False(t, first.Poll(waiter.WakerFunc(second.Release)))
 	require.False(t, second.Poll(&w))
 	done := last.Done()
 	s.Release(1)
@@ -356,8 +356,8 @@ func TestMisuseOfCompletionPanics(t *testing.T) {
 	ex := solo(t)
 	var never pollFunc
 	var c rt.Completion
-	require.PanicsWithValue(t, "farad: future without Init", func() { c.Poll(nil) })
-	require.PanicsWithValue(t, "farad: future without Init", func() { c.Done() })
+	require.PanicsWithValue(t, "rt: completion without Init", func() { c.Poll(nil) })
+	require.PanicsWithValue(t, "rt: completion without Init", func() { c.Done() })
 	require.Panics(t, func() { c.Init(nil) })
 	c.Init(&never.Task)
 	require.PanicsWithValue(t, "rt: wait for a task that was never spawned", func() { c.Poll(nil) })

@@ -110,12 +110,11 @@ func boundScenarios() (all []experiment) {
 					s := held(1)
 					ctx := x.NewContext()
 					x.Go("waiter", func() {
-						switch err := b.wait(ctx, request(s)); err {
-						case nil:
-							s.Release(1)
-						default:
+						f := request(s)
+						if err := b.wait(ctx, f); err != nil {
 							requireCancelled(x, err)
 						}
+						f.Release()
 					})
 					x.Go("canceller", ctx.Cancel)
 					x.Go("releaser", func() { s.Release(1) })
@@ -154,10 +153,12 @@ var tasksTierOne = append(boundScenarios(), []experiment{
 	{"bound/second round", func(x *interleave.Run) { // given up, it hears of the context the next time
 		s := held(1)
 		ctx := x.NewContext()
-		f := WithContext(ctx, request(s))
+		inner := request(s)
+		f := WithContext(ctx, inner)
 		x.Go("waiter", func() {
 			if !f.Poll(nil) {
-				f.Cancel()
+				f.Release()
+				s.Bind(inner, 1)
 			}
 			requireCancelled(x, BlockOn(context.Background(), f))
 		})
@@ -361,7 +362,7 @@ var tasksTierTwo = []experiment{
 		all := AllOf(request(a), request(b))
 		x.Go("waiter", func() {
 			if !all.Poll(nil) {
-				all.Cancel()
+				all.Release()
 			}
 			x.Assert(BlockOn(context.Background(), &patient{Future: all}) == nil, "lost")
 			a.Release(1)
@@ -376,12 +377,12 @@ var tasksTierTwo = []experiment{
 		all := AllOf(a, b)
 		all.Poll(nil)
 		x.Go("owner", func() {
-			all.Cancel()
+			all.Release()
 			for range 2 {
 				x.Assert(!all.Poll(nil), "complete")
 				x.Assert(a.polls < 6, "%d polls", a.polls)
 			}
-			all.Cancel()
+			all.Release()
 		})
 		late := a.waker
 		x.Go("claimer", func() { late.Wake(); late.Wake() })

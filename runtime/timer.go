@@ -29,7 +29,7 @@ type Timer struct {
 }
 
 // Init makes t a timer of d that has not been started. A timer whose d is not positive completes at
-// once. Init panics while t runs: an earlier use must have ended or been cancelled.
+// once. Init panics while t runs: an earlier use must have ended or been released.
 func (t *Timer) Init(d time.Duration) {
 	if !restart(&t.f, (*timing)(t)) {
 		panic("rt: Init of a timer that is running")
@@ -40,24 +40,19 @@ func (t *Timer) Init(d time.Duration) {
 // Poll starts the timer, unless that was done, and reports whether the time has passed. See
 // [Future].
 func (t *Timer) Poll(w waiter.Waker) bool {
-	if t.f.Node.Status() == waiter.StatusIdle {
-		t.f.Init((*timing)(t), 0) // a zero Timer had no Init
+	if !waiter.Bound(&t.f) {
+		waiter.Bind(&t.f, (*timing)(t), 0)
 	}
 	return t.f.Poll(w)
 }
 
 // Err returns nil if the time has passed, and otherwise [waiter.ErrPending].
-func (t *Timer) Err() error {
-	if !t.f.Complete() {
-		return waiter.ErrPending // a zero Timer had no Init
-	}
-	return t.f.Err()
-}
+func (t *Timer) Err() error { return t.f.Err() }
 
 func (t *Timer) complete() bool { return t.f.Complete() }
 
-// Cancel stops the timer, which can then be started again.
-func (t *Timer) Cancel() { t.f.Release() }
+// Release stops the timer, which the next Poll starts again.
+func (t *Timer) Release() { t.f.Release() }
 
 // timing is a timer as a [waiter.Request].
 type timing Timer
@@ -98,7 +93,7 @@ func Sleep(cx *Context, d time.Duration) error {
 }
 
 // Timeout returns a Future that completes with f or, if f is not complete d after the first Poll,
-// with [context.DeadlineExceeded]. Then f has been cancelled. If f is complete when the time ends,
+// with [context.DeadlineExceeded]. Then f has been released. If f is complete when the time ends,
 // f wins. Timeout allocates the Future.
 func Timeout(f Future, d time.Duration) Future {
 	if f == nil {
@@ -120,11 +115,11 @@ func (t *timeout) Poll(w waiter.Waker) bool {
 	case t.late:
 		return true
 	case t.f.Poll(w):
-		t.timer.Cancel()
+		t.timer.Release()
 		return true
 	case t.timer.Poll(w):
 		t.late = true
-		t.f.Cancel()
+		t.f.Release()
 		return true
 	}
 	return false
@@ -137,10 +132,10 @@ func (t *timeout) Err() error {
 	return t.f.Err()
 }
 
-func (t *timeout) Cancel() {
+func (t *timeout) Release() {
 	t.late = false
-	t.timer.Cancel()
-	t.f.Cancel()
+	t.timer.Release()
+	t.f.Release()
 }
 
 // timers are the timers that tasks of one executor wait for: a heap with four children per node,
@@ -212,7 +207,7 @@ func (ts *timers) fire() {
 	for len(ts.heap) > 0 && ts.heap[0].at <= now {
 		t := ts.heap[0]
 		ts.removeAt(0)
-		wakes.Add(&t.f.Node, waiter.Granted)
+		wakes.Add(waiter.NodeOf(&t.f), waiter.Granted)
 	}
 	ts.set = 0
 	ts.setClock(now)

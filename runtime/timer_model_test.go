@@ -76,8 +76,8 @@ var timerScenarios = []experiment{
 				s.Waker().Wake()
 				return false
 			}
-			timers[1].Cancel() // going off, or not
-			timers[1].Cancel()
+			timers[1].Release() // going off, or not
+			timers[1].Release()
 			return true
 		})
 		timers[0].Init(2 * time.Hour)
@@ -101,7 +101,7 @@ var timerScenarios = []experiment{
 				if s.poll(cx, &timer) {
 					return true
 				}
-				timer.Cancel()
+				timer.Release()
 				timer.Init(time.Hour)
 				before = l.now.Load()
 				round.Add(1)
@@ -137,10 +137,7 @@ var timerScenarios = []experiment{
 			}
 			err := f.Err()
 			l.Assert(err == nil || errors.Is(err, context.DeadlineExceeded), "timeout: %v", err)
-			if err == nil {
-				s.Release(1)
-			}
-			f.Cancel()
+			f.Release()
 			return true
 		})
 		l.start(t)

@@ -94,7 +94,7 @@ func TestTimerMayBeUsedAgain(t *testing.T) {
 				require.NoError(t, timer.Err())
 				require.True(t, timer.Poll(nil))
 
-				timer.Cancel()
+				timer.Release()
 				require.ErrorIs(t, timer.Err(), waiter.ErrPending)
 				begin := time.Now()
 				require.NoError(t, wait(&timer), "cancelled, it starts again")
@@ -109,11 +109,11 @@ func TestInitOfARunningTimerPanics(t *testing.T) {
 	timer.Init(time.Hour)
 	require.False(t, timer.Poll(nil))
 	require.Panics(t, func() { timer.Init(time.Hour) })
-	timer.Cancel()
-	timer.Cancel()
+	timer.Release()
+	timer.Release()
 	timer.Init(time.Hour)
 	require.False(t, timer.Poll(nil))
-	timer.Cancel()
+	timer.Release()
 }
 
 // Cancel races with the firing. Afterwards the timer is as new, and is waited for again at once.
@@ -130,7 +130,7 @@ func TestTimerMayBeCancelledAtAnyTime(t *testing.T) {
 					if _, err := rt.Select(cx, &other, &timer); err != nil {
 						return err
 					}
-					timer.Cancel()
+					timer.Release()
 					if err := rt.Await(cx, &timer); err != nil {
 						return err
 					}
@@ -148,7 +148,7 @@ func TestTimerMayBeCancelledAtAnyTime(t *testing.T) {
 				for range i % 50 {
 					runtime.Gosched()
 				}
-				timer.Cancel()
+				timer.Release()
 				if err := rt.BlockOn(bg, &timer); err != nil {
 					t.Error(err)
 				}
@@ -221,18 +221,20 @@ func TestTimeoutEndsAWait(t *testing.T) {
 		"goroutine": func(f rt.Future) error { return rt.BlockOn(bg, f) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := rt.Timeout(request(s, 1), time.Millisecond)
+			f := rt.Timeout(again(s, 1), time.Millisecond)
 			require.ErrorIs(t, f.Err(), waiter.ErrPending)
 			for range 3 {
 				require.ErrorIs(t, wait(f), context.DeadlineExceeded)
 				require.ErrorIs(t, f.Err(), context.DeadlineExceeded)
 				require.True(t, f.Poll(nil))
 				require.Zero(t, s.Waiting(), "cancelled")
-				f.Cancel() // begins again
+				f.Release() // begins again
 			}
 			s.Release(1)
 			require.NoError(t, wait(f))
 			require.Zero(t, s.Available())
+			f.Release()
+			require.True(t, s.TryAcquire(1))
 			require.Zero(t, ex.Stats().Sleepers, "the timer does not run on")
 		})
 	}
@@ -283,13 +285,13 @@ func TestTimeoutStopsItsTimer(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What a timeout was granted and its owner has not taken goes back with Cancel.
+// What a timeout was granted and its owner has not taken goes back with Release.
 func TestTimeoutCancelledGivesBack(t *testing.T) {
 	s := held(t, 1)
 	f := rt.Timeout(request(s, 1), time.Hour)
 	require.False(t, f.Poll(nil))
 	s.Release(1)
 	require.True(t, f.Poll(nil))
-	f.Cancel()
+	f.Release()
 	requireIdle(t, s)
 }

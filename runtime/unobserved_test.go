@@ -286,7 +286,7 @@ func TestPanicAfterAWaitThatWasCancelledIsTold(t *testing.T) {
 		panic(errBoo)
 	})
 	require.False(t, h.Poll(nil))
-	h.Cancel()
+	h.Release()
 	s.Release(1)
 	require.ErrorIs(t, ex.Shutdown(bg), errBoo)
 	require.Len(t, told.list(), 1)

@@ -27,7 +27,7 @@ const (
 	// without yielding, or it blocks.
 	NeverYields ReportKind = iota
 	// NotPolled: a future of the task has obtained something, such as a permit, and has woken the
-	// task, but the task neither polls nor cancels it. Everyone queued behind it waits.
+	// task, but the task neither polls nor releases it. Everyone queued behind it waits.
 	NotPolled
 )
 
@@ -40,10 +40,10 @@ func (k ReportKind) String() string {
 }
 
 // WithWatchdog has report called for each task that occupies a worker for longer than after, and
-// for each future that was woken and that its task has neither polled nor cancelled for so long.
+// for each future that was woken and that its task has neither polled nor released for so long.
 // Each is reported once, on a goroutine of its own. Shutdown waits for running reports. A panic in
 // report ends the program. If the type of a future does not say whether it is complete, the
-// watchdog does not see that the task has called its Cancel directly. With a watchdog every wait
+// watchdog does not see that the task has called its Release directly. With a watchdog every wait
 // allocates; it is meant for finding out why a program hangs.
 func WithWatchdog(after time.Duration, report func(Report)) Option {
 	if after <= 0 {

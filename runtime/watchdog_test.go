@@ -102,7 +102,7 @@ func TestWatchdogFindsTheForgottenFuture(t *testing.T) {
 			if !cx.Poll(fb) { // and never fa again
 				return false
 			}
-			fa.Cancel()
+			fa.Release()
 			return true
 		})
 		p.SetName("forgetful")
@@ -116,7 +116,7 @@ func TestWatchdogFindsTheForgottenFuture(t *testing.T) {
 		require.Equal(t, rt.NotPolled, report.Kind)
 		require.Equal(t, "not polled", report.Kind.String())
 		require.Equal(t, "forgetful", report.Task)
-		require.Equal(t, "*semaphore.AcquireFuture", report.What)
+		require.Equal(t, "*waiter.Future", report.What)
 		require.GreaterOrEqual(t, report.For, time.Second)
 		require.LessOrEqual(t, report.For, 3*time.Second/2)
 		b.Release(1)
@@ -199,7 +199,7 @@ func TestWatchdogKnowsOfCancelsByTheTask(t *testing.T) {
 					return false
 				}
 				chosen = true
-				g.Cancel()
+				g.Release()
 				timer.Init(time.Minute)
 			}
 			return cx.Poll(&timer)
@@ -239,7 +239,7 @@ func TestWatchdogAsksTheFuturesOfThisPackage(t *testing.T) {
 				cx.Poll(&cancelled)
 				cx.Poll(completion)
 			} else {
-				cancelled.Cancel()
+				cancelled.Release()
 			}
 			return cx.Poll(g)
 		})
@@ -338,7 +338,7 @@ type gatedFuture struct {
 
 func (f *gatedFuture) Poll(w waiter.Waker) bool { w.Wake(); return false }
 func (f *gatedFuture) Err() error               { return waiter.ErrPending }
-func (f *gatedFuture) Cancel()                  {}
+func (f *gatedFuture) Release()                 {}
 
 func (f *gatedFuture) Complete() bool {
 	close(f.asked)
@@ -425,7 +425,7 @@ type uncomparable []int
 
 func (uncomparable) Poll(waiter.Waker) bool { return true }
 func (uncomparable) Err() error             { return nil }
-func (uncomparable) Cancel()                {}
+func (uncomparable) Release()               {}
 
 func TestWatchdogTakesFuturesOfAnyType(t *testing.T) {
 	ex := solo(t, rt.WithWatchdog(time.Hour, func(rt.Report) {}))

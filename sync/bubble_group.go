@@ -54,8 +54,8 @@ func (wg *WaitGroup) isForeign() bool {
 // waitAcross is wait, but not durable.
 func (wg *WaitGroup) waitAcross(l waiter.Limit) error {
 	var f waiter.Future
-	f.Init(groupRequest{groupLine{wg}}, 1)
-	if err := f.WaitAcross(l); err != nil {
+	waiter.Bind(&f, groupRequest{groupLine{wg}}, 1)
+	if err := waiter.WaitAcross(&f, l); err != nil {
 		return err
 	}
 	wg.checkReuse()

@@ -140,7 +140,7 @@ func TestTestsAreKnownByTheirArguments(t *testing.T) {
 // What all mutexes promise, in a program with bubbles.
 func TestContractWithBubbles(t *testing.T) {
 	withBubbles(t)
-	mutextest.RunOf[Mutex, LockFuture](t, func() *Mutex { return new(Mutex) }, false)
+	mutextest.RunOf[Mutex](t, func() *Mutex { return new(Mutex) }, false)
 	forEachRW(t, runRWContract)
 }
 
@@ -461,7 +461,7 @@ func TestCrowdAcrossBorders(t *testing.T) {
 		var inside, readers, turns, ended atomic.Int64
 		n := int64(locktest.Scaled(300))
 		work := func() {
-			var f LockFuture
+			var f waiter.Future
 			for i := range n {
 				m.Lock()
 				if inside.Add(1) != 1 {
@@ -477,9 +477,9 @@ func TestCrowdAcrossBorders(t *testing.T) {
 					m.Unlock()
 				}
 				cancel()
-				f.Init(&m)
+				m.Bind(&f)
 				f.Poll(nil)
-				f.Unlock() // gives up wherever it stands, or unlocks
+				f.Release() // gives up wherever it stands, or unlocks
 				if i%5 == 0 {
 					var wg WaitGroup
 					wg.Go(func() {})
@@ -530,24 +530,24 @@ func TestFuturesOfBubbledLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m Mutex
 		var l RWMutex
-		var f LockFuture
-		var g RWLockFuture
-		f.Init(&m)
+		var f, g waiter.Future
+		m.Bind(&f)
 		require.True(t, f.Poll(nil))
 		require.NoError(t, f.Err())
 		l.Lock()
-		g.InitRead(&l)
+		l.BindRead(&g)
 		require.False(t, g.Poll(nil))
 		require.Equal(t, 1, l.Waiting())
-		g.Unlock()
+		g.Release()
 		require.Zero(t, l.Waiting())
+		l.BindRead(&g)
 		done := g.Done()
 		synctest.Wait()
 		l.Unlock()
 		<-done
 		require.NoError(t, g.Err())
-		g.Unlock()
-		f.Unlock()
+		g.Release()
+		f.Release()
 		require.Empty(t, rows.of)
 	})
 }
@@ -612,29 +612,29 @@ func TestWaitGroupsInBubbles(t *testing.T) {
 // run dry.
 func TestOthersComeOver(t *testing.T) {
 	withBubbles(t)
-	mutex := func() (holder, waits way, futures [2]future) {
+	mutex := func() (holder, waits way, futures [2]*waiter.Future) {
 		var m Mutex
-		var f, g LockFuture
-		f.Init(&m)
-		g.Init(&m)
+		var f, g waiter.Future
+		m.Bind(&f)
+		m.Bind(&g)
 		w := waysOfMutex(&m)[0]
-		return w, w, [2]future{&f, &g}
+		return w, w, [2]*waiter.Future{&f, &g}
 	}
-	rw := func(i int) func() (holder, waits way, futures [2]future) {
-		return func() (holder, waits way, futures [2]future) {
+	rw := func(i int) func() (holder, waits way, futures [2]*waiter.Future) {
+		return func() (holder, waits way, futures [2]*waiter.Future) {
 			var l RWMutex
-			var f, g RWLockFuture
-			f.Init(&l)
+			var f, g waiter.Future
+			l.Bind(&f)
 			if i == firstRead {
-				g.Init(&l)
+				l.Bind(&g)
 			} else {
-				g.InitRead(&l)
+				l.BindRead(&g)
 			}
 			ways := waysOfRWMutex(&l)
-			return ways[i], ways[0], [2]future{&f, &g}
+			return ways[i], ways[0], [2]*waiter.Future{&f, &g}
 		}
 	}
-	for name, lock := range map[string]func() (holder, waits way, futures [2]future){
+	for name, lock := range map[string]func() (holder, waits way, futures [2]*waiter.Future){
 		"Mutex":                mutex,
 		"RWMutex, by a writer": rw(0),
 		"RWMutex, by a reader": rw(firstRead),
@@ -667,7 +667,7 @@ func TestOthersComeOver(t *testing.T) {
 						for _, f := range futures {
 							awaitTrue(f.Complete)
 							time.Sleep(time.Millisecond)
-							f.Unlock()
+							f.Release()
 						}
 					}()
 					synctest.Test(t, func(*testing.T) {
@@ -724,7 +724,7 @@ func TestABubbleComesBeforeTheLaneIsRenewed(t *testing.T) {
 func TestFutureComesOverBesideReaders(t *testing.T) {
 	withBubbles(t)
 	var l RWMutex
-	var f RWLockFuture
+	var f waiter.Future
 	var written atomic.Bool
 	l.RLock()
 	go func() {
@@ -734,7 +734,7 @@ func TestFutureComesOverBesideReaders(t *testing.T) {
 	}()
 	awaitTrue(func() bool { return l.Waiting() == 1 })
 	l.word.Or(rwFull) // The lane has no place left, by which the future would pass the writer.
-	f.InitRead(&l)
+	l.BindRead(&f)
 	require.False(t, f.Poll(nil), "past a writer")
 	synctest.Test(t, func(*testing.T) {
 		if l.TryRLock() { // in any case the lock is bubbled now, and the writer leaves the gate
@@ -744,7 +744,7 @@ func TestFutureComesOverBesideReaders(t *testing.T) {
 	})
 	require.NoError(t, f.Err())
 	require.False(t, written.Load())
-	f.Unlock()
+	f.Release()
 	l.RUnlock()
 	awaitTrue(written.Load)
 	require.Empty(t, rows.of)
@@ -757,10 +757,10 @@ func TestFutureComesOverUnderTheLock(t *testing.T) {
 	withBubbles(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // who lets others run sees what they can do
 	var l RWMutex
-	var f RWLockFuture
+	var f waiter.Future
 	l.word.Store(rwCrowded | rwFull) // The lane has no place left.
 	require.True(t, l.gate.tryPass())
-	f.InitRead(&l)
+	l.BindRead(&f)
 	require.False(t, f.Poll(nil))
 	l.word.Add(rwReader) // somebody reads
 	makeRow(&l)
@@ -783,7 +783,7 @@ func TestFutureComesOverUnderTheLock(t *testing.T) {
 		}
 		return true
 	})
-	go func() { f.Unlock(); left.Store(true) }()
+	go func() { f.Release(); left.Store(true) }()
 	goOn()
 	awaitTrue(func() bool { return opened.Load() && left.Load() })
 	l.RUnlock()
@@ -805,11 +805,11 @@ func TestRowsAndLinesAreLockedInOneOrder(t *testing.T) {
 	}
 	var ended, gone atomic.Bool
 	go func() {
-		var f LockFuture
+		var f waiter.Future
 		for !ended.Load() {
-			f.Init(held)
+			held.Bind(&f)
 			f.Poll(nil)
-			f.Unlock()
+			f.Release()
 		}
 		gone.Store(true)
 	}()
@@ -824,13 +824,6 @@ func TestRowsAndLinesAreLockedInOneOrder(t *testing.T) {
 	ended.Store(true)
 	awaitTrue(gone.Load)
 	require.Empty(t, rows.of)
-}
-
-// future is what the futures of both locks have in common.
-type future interface {
-	Poll(w waiter.Waker) bool
-	Complete() bool
-	Unlock()
 }
 
 // A goroutine of a bubble that has had to wait for a stranger holds the lock as any other of the
@@ -865,9 +858,9 @@ func TestWaitsAreDurableAgainAfterAStranger(t *testing.T) {
 func TestAbandonedFutureCountsInItsBubble(t *testing.T) {
 	withBubbles(t)
 	var l RWMutex
-	var first, second RWLockFuture
-	first.InitRead(&l)
-	second.InitRead(&l)
+	var first, second waiter.Future
+	l.BindRead(&first)
+	l.BindRead(&second)
 	var waits, stranger, last atomic.Bool
 	l.Lock()
 	go func() {
@@ -884,11 +877,11 @@ func TestAbandonedFutureCountsInItsBubble(t *testing.T) {
 		l.Unlock()
 	}()
 	synctest.Test(t, func(t *testing.T) {
-		first.Poll(wakerFunc(second.Unlock))
+		first.Poll(wakerFunc(second.Release))
 		second.Poll(nil)
 		waits.Store(true)
 		awaitTrue(first.Complete)
-		first.Unlock()
+		first.Release()
 		awaitTrue(stranger.Load)
 		l.Lock() // If this wait were durable the bubble would be a deadlock.
 		require.True(t, last.Load())

@@ -34,7 +34,15 @@ type node struct {
 	s *parking.Sleeper
 	p *waiter.Parker // nil: a future's
 	r *request       // nil: a goroutine's
+	f *waiter.Future // of r
 }
+
+// unrecorded is a request whose lock has no record: the table knows no look for one.
+type unrecorded struct{ r *request }
+
+func (u unrecorded) Start(w *waiter.Waiter, k waiter.Waker) waiter.Outcome { return u.r.Start(w, k) }
+func (u unrecorded) Unlink(w *waiter.Waiter) bool                          { return u.r.Unlink(w) }
+func (u unrecorded) GiveBack(hold int64) bool                              { return u.r.GiveBack(hold) }
 
 // exists reports whether it has been met.
 func (n *node) exists() bool { return n.r != nil || n.p != nil }
@@ -42,7 +50,7 @@ func (n *node) exists() bool { return n.r != nil || n.p != nil }
 // waits returns what stands in the lock's line.
 func (n *node) waits() *waiter.Waiter {
 	if n.r != nil {
-		return &n.r.f.Node
+		return n.r.w
 	}
 	return &n.p.Waiter
 }
@@ -89,7 +97,6 @@ type subject interface {
 	// create makes a lock, and returns it.
 	create(c *conformance) admitting
 	// future makes a future of it for request x of s.
-	future(c *conformance, s *proof.State, x int) *request
 	// hold returns what request x wants.
 	hold(s *proof.State, x int) int64
 	// put changes the word from what old says to what s says, and agrees reports whether it is so.
@@ -174,9 +181,9 @@ func (c *conformance) limit() waiter.Limit { return waiter.UntilDone(c.ctx) }
 // start starts the code's future.
 func (c *conformance) start() bool {
 	r := c.nodes[mine].r
-	o := (*lockRequest)(r).start(&r.f.Node, nil)
+	o := r.start(r.w, nil)
 	if o != waiter.Pending {
-		r.f.Node.Finish(o)
+		r.w.Finish(o)
 	}
 	return o == waiter.Granted
 }
@@ -193,7 +200,9 @@ func (c *conformance) setUp(s *proof.State) {
 	for x := range c.nodes {
 		n := &c.nodes[x]
 		if s.GetAt(c.Fut, x) == 1 {
-			n.r = c.future(c, s, x)
+			n.f = new(waiter.Future)
+			n.r = &request{w: waiter.NodeOf(n.f), lock: c.lock}
+			waiter.Bind(n.f, unrecorded{n.r}, c.hold(s, x))
 		} else if x != mine {
 			n.s, n.p = parking.GetSleeper(), waiter.GetParker(waiter.Limit{})
 			n.p.N = c.hold(s, x)

@@ -16,7 +16,7 @@
 // A [Cond] and a [WaitGroup] have a line of waiters that a waiter can leave, when its context ends
 // or its time has passed.
 //
-// [LockFuture] and [RWLockFuture] wait for a lock in a select, or as a task that polls.
+// A [waiter.Future] waits for a lock in a select, or as a task that polls: see [Mutex.Bind].
 //
 // The package may import waiter and internal packages but the executor. Read mutex.go first: one
 // word and a queue; rwmutex.go is built likewise. gate.go is what both queue at, and lane.go says

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/sync"
+	"github.com/farad-go/farad/waiter"
 )
 
 func ExampleMutex() {
@@ -33,39 +34,18 @@ func ExampleMutex() {
 	// Output: 10000 context deadline exceeded
 }
 
-// A goroutine waits for the mutex and for something else at once.
-func ExampleLockFuture() {
-	var mu sync.Mutex
-	mu.Lock()
-	var f sync.LockFuture
-	f.Init(&mu)
-	defer f.Unlock() // right on every path
-	select {
-	case <-f.Done():
-		fmt.Println("locked")
-	case <-time.After(time.Millisecond):
-		fmt.Println("not locked in time")
-	}
-	mu.Unlock()
-	<-f.Done()
-	fmt.Println(f.Err(), mu.TryLock())
-	// Output:
-	// not locked in time
-	// <nil> false
-}
-
 // Readers wait by futures for a writer.
-func ExampleRWLockFuture() {
+func ExampleRWMutex_BindRead() {
 	var mu sync.RWMutex
-	var first, second sync.RWLockFuture
+	var first, second waiter.Future
 	mu.Lock()
-	first.InitRead(&mu)
-	second.InitRead(&mu)
+	mu.BindRead(&first)
+	mu.BindRead(&second)
 	fmt.Println(first.Poll(nil), second.Poll(nil))
 	mu.Unlock()
 	fmt.Println(first.Poll(nil), second.Poll(nil), mu.TryLock())
-	first.Unlock()
-	second.Unlock()
+	first.Release()
+	second.Release()
 	// Output:
 	// false false
 	// true true false

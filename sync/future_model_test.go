@@ -16,13 +16,13 @@ import (
 // Every way of a future to wait and to be given up, at every point, beside goroutines that lock:
 // never are two inside, no goroutine sleeps for ever, and in the end the lock and the gate are
 // free.
-func TestModelLockFuture(t *testing.T) {
+func TestModelFuturesOfMutex(t *testing.T) {
 	for _, used := range lanes() {
 		t.Run(fmt.Sprintf("used %d", used), func(t *testing.T) {
 			if used == 0 && testing.Short() {
 				t.Skip("tier two")
 			}
-			mutextest.RunModelOf[Mutex, LockFuture](t, mutextest.Subject{
+			mutextest.RunModelOf[Mutex](t, mutextest.Subject{
 				New:   func() mutextest.Small { return newMutex(used) },
 				Bound: 2,
 				After: func(x *interleave.Run, m mutextest.Small) {
@@ -45,18 +45,18 @@ func knownRaces() []mutextest.Known {
 }
 
 // The same of a read-write lock, by its writers.
-func TestModelRWLockFutureAsMutex(t *testing.T) {
-	mutextest.RunModelOf[RWMutex, RWLockFuture](t, mutextest.Subject{
+func TestModelFuturesOfRWMutexAsMutex(t *testing.T) {
+	mutextest.RunModelOf[RWMutex](t, mutextest.Subject{
 		New:   func() mutextest.Small { return newRWMutex(Express - 1) },
 		Bound: 2,
 		After: func(x *interleave.Run, m mutextest.Small) { requireUnlocked(x, m.(*RWMutex)) },
 	})
 }
 
-// Futures of readers and writers that are polled to the end, unlocked in any state, or dropped,
+// Futures of readers and writers that are polled to the end, released in any state, or dropped,
 // beside goroutines: a writer is alone, no goroutine sleeps for ever, and in the end the lock is
 // free.
-func TestModelRWLockFuture(t *testing.T) {
+func TestModelFuturesOfRWMutex(t *testing.T) {
 	for _, s := range []struct {
 		holder string // the first holder of the lock
 		line   string // what each thread does: see rwFutures
@@ -109,7 +109,8 @@ func TestModelRWLockFuture(t *testing.T) {
 
 // rwFutures has a holder leave, and a thread for each letter come: r and w lock for reading or for
 // writing, t and u within a time, and i and j try. R and W poll a future to the end; x and y drop
-// one. e and E leave the lock to the owner, who uses its own unlock. k and K have the waker unlock.
+// one. e and E leave the lock to the owner, who uses its own unlock. k and K have the waker
+// release.
 func rwFutures(x *interleave.Run, o watching, holder, line string, used int) {
 	l := newRWMutex(used)
 	o.begin(x, l)
@@ -133,7 +134,7 @@ func rwFutures(x *interleave.Run, o watching, holder, line string, used int) {
 		l.Lock()
 		x.Go("holder", func() { write(l.Unlock) })
 	}
-	polled := func(f *RWLockFuture) {
+	polled := func(f *waiter.Future) {
 		for t := semtest.NewTask(x); !f.Poll(t); t = semtest.NewTask(x) {
 			t.Sleep()
 		}
@@ -172,30 +173,30 @@ func rwFutures(x *interleave.Run, o watching, holder, line string, used int) {
 			}
 		case 'e', 'E':
 			body = func() {
-				var f RWLockFuture
+				var f waiter.Future
 				if who == 'e' {
-					f.InitRead(l)
+					l.BindRead(&f)
 				} else {
-					f.Init(l)
+					l.Bind(&f)
 				}
 				polled(&f)
-				x.Assert(f.Err() == nil, "complete, and not locked")
-				f.Cancel()
+				x.Assert(f.Take() == nil, "complete, and not locked")
+				f.Release()
 				if who == 'e' {
 					read(l.RUnlock)
 				} else {
 					write(l.Unlock)
 				}
-				f.Unlock()
+				f.Release()
 			}
 		case 'k', 'K':
-			f := new(RWLockFuture)
-			use := func() { read(f.Unlock) }
+			f := new(waiter.Future)
+			use := func() { read(f.Release) }
 			if who == 'k' {
-				f.InitRead(l)
+				l.BindRead(f)
 			} else {
-				f.Init(l)
-				use = func() { write(f.Unlock) }
+				l.Bind(f)
+				use = func() { write(f.Release) }
 			}
 			body = func() {
 				if f.Poll(waiter.WakerFunc(use)) {
@@ -204,30 +205,30 @@ func rwFutures(x *interleave.Run, o watching, holder, line string, used int) {
 			}
 		case 'R':
 			body = func() {
-				var f RWLockFuture
-				f.InitRead(l)
+				var f waiter.Future
+				l.BindRead(&f)
 				polled(&f)
-				read(f.Unlock)
+				read(f.Release)
 			}
 		case 'W':
 			body = func() {
-				var f RWLockFuture
-				f.Init(l)
+				var f waiter.Future
+				l.Bind(&f)
 				polled(&f)
-				write(f.Unlock)
+				write(f.Release)
 			}
 		case 'x', 'y':
 			body = func() {
-				var f RWLockFuture
+				var f waiter.Future
 				if who == 'x' {
-					f.InitRead(l)
+					l.BindRead(&f)
 				} else {
-					f.Init(l)
+					l.Bind(&f)
 				}
 				f.Poll(nil)
-				f.Unlock()
-				x.Assert(!f.Complete(), "complete after its unlock")
-				f.Unlock()
+				f.Release()
+				x.Assert(!f.Complete(), "complete after its release")
+				f.Release()
 			}
 		default:
 			continue
@@ -254,8 +255,8 @@ func TestModelFutureBypass(t *testing.T) {
 				x.Name("m", m)
 				m.Lock()
 				m.used = uint32(used) // the holder has been there for long
-				var f LockFuture
-				f.Init(m)
+				var f waiter.Future
+				m.Bind(&f)
 				x.Assert(!f.Poll(nil), "not locked")
 				var in, passed interleave.Int32 // the future has had the lock; so many had it before
 				x.Go("holder", m.Unlock)
@@ -272,7 +273,7 @@ func TestModelFutureBypass(t *testing.T) {
 				x.Go("task", func() {
 					interleave.Receive(f.Done())
 					in.Store(1)
-					f.Unlock()
+					f.Release()
 				})
 				x.Wait()
 				x.Assert(m.TryLock(), "the lock was lost")
@@ -289,14 +290,14 @@ func TestModelFutureIsLeftAtOnce(t *testing.T) {
 		x.Name("m", m)
 		gate := m.gate.tryPass() // as an admitted goroutine that gives up
 		m.Lock()
-		var f LockFuture
-		f.Init(m)
+		var f waiter.Future
+		m.Bind(&f)
 		x.Assert(gate && !f.Poll(nil), "locked")
 		x.Go("opener", m.leave)
 		x.Go("owner", func() {
-			f.Cancel()
-			f.Init(m) // waits for the claimer's last steps only
-			x.Assert(f.r.f.Node.Status() == waiter.StatusIdle, "the future is still the claimer's")
+			f.Release()
+			m.Bind(&f) // waits for the claimer's last steps only
+			x.Assert(waiter.NodeOf(&f).Status() == waiter.StatusIdle, "the future is still the claimer's")
 		})
 		x.Wait()
 		x.Assert(m.Waiting() == 0, "a goroutine still waits")

@@ -17,8 +17,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// What a LockFuture promises is tested in TestContract, and what an RWLockFuture does in
-// TestRWContract. Here is what is special with capacitors.
+// What futures promise is tested in TestContract and TestRWContract. Here is what is special with
+// capacitors.
 
 // However many futures of readers stand one behind the other, the stack of the goroutine that
 // unlocks does not grow with them: that would end the program.
@@ -29,9 +29,9 @@ func TestLongLineOfReadersIsAdmittedWithASmallStack(t *testing.T) {
 	}
 	var l RWMutex
 	l.Lock()
-	fs := make([]RWLockFuture, n)
+	fs := make([]waiter.Future, n)
 	for i := range fs {
-		fs[i].InitRead(&l)
+		l.BindRead(&fs[i])
 		require.False(t, fs[i].Poll(nil))
 	}
 	require.Equal(t, n, l.Waiting())
@@ -42,7 +42,7 @@ func TestLongLineOfReadersIsAdmittedWithASmallStack(t *testing.T) {
 	require.Less(t, depth.frames, 100)
 	for i := range fs {
 		require.True(t, fs[i].Complete())
-		fs[i].Unlock()
+		fs[i].Release()
 	}
 	requireRWFree(t, &l)
 }
@@ -61,20 +61,20 @@ func TestFuturesGiveUpEverywhere(t *testing.T) {
 	forEachLane(t, func(t *testing.T, create func() *Mutex) {
 		m := create()
 		m.Lock()
-		var fs [3]LockFuture
+		var fs [3]waiter.Future
 		for i := range fs {
-			fs[i].Init(m)
+			m.Bind(&fs[i])
 			require.False(t, fs[i].Poll(nil))
 		}
 		require.Equal(t, 3, m.Waiting())
-		fs[1].Cancel() // at the gate
+		fs[1].Release() // at the gate
 		require.Equal(t, 2, m.Waiting())
-		fs[0].Cancel() // asleep, or at the gate as well
+		fs[0].Release() // asleep, or at the gate as well
 		require.Equal(t, 1, m.Waiting())
 		m.Unlock()
 		require.True(t, fs[2].Complete())
 		require.NoError(t, fs[2].Err())
-		fs[2].Unlock()
+		fs[2].Release()
 		requireFree(t, m)
 	})
 }
@@ -99,7 +99,7 @@ func TestRWFuturesUnderStress(t *testing.T) {
 		var wg sync.WaitGroup
 		for g := range 8 {
 			wg.Go(func() {
-				var f RWLockFuture
+				var f waiter.Future
 				for range locktest.Scaled(2000) {
 					write := rand.IntN(3) == 0
 					if g%2 == 0 {
@@ -115,9 +115,9 @@ func TestRWFuturesUnderStress(t *testing.T) {
 						continue
 					}
 					if write {
-						f.Init(&l)
+						l.Bind(&f)
 					} else {
-						f.InitRead(&l)
+						l.BindRead(&f)
 					}
 					switch rand.IntN(3) {
 					case 0:
@@ -136,7 +136,7 @@ func TestRWFuturesUnderStress(t *testing.T) {
 						}
 						cancel()
 					}
-					f.Unlock()
+					f.Release()
 				}
 			})
 		}
@@ -144,41 +144,4 @@ func TestRWFuturesUnderStress(t *testing.T) {
 		requireRWFree(t, &l)
 		require.Zero(t, l.opening.Load())
 	})
-}
-
-// Waiting by a future allocates nothing, once its channel is there.
-func TestFuturesAllocateNothing(t *testing.T) {
-	locktest.SkipUnderRace(t)
-	var m Mutex
-	var l RWMutex
-	var f, g LockFuture
-	var r, w RWLockFuture
-	var k waiter.Waker = new(deepest)
-	round := func(wait func()) func() {
-		return func() {
-			m.Lock()
-			f.Init(&m)
-			g.Init(&m)
-			f.Poll(k)
-			g.Poll(nil)
-			wait()
-			m.Unlock()
-			f.Unlock()
-			<-g.Done() // complete: it needs no channel of its own
-			g.Unlock()
-
-			l.Lock()
-			r.InitRead(&l)
-			w.Init(&l)
-			r.Poll(nil)
-			w.Poll(nil)
-			l.Unlock()
-			r.Unlock()
-			w.Unlock()
-		}
-	}
-	require.Zero(t, testing.AllocsPerRun(100, round(func() {})))
-	require.EqualValues(t, 1, testing.AllocsPerRun(100, round(func() { g.Done() })), "the channel")
-	requireFree(t, &m)
-	requireRWFree(t, &l)
 }

@@ -223,16 +223,6 @@ func TestCondUnderAttack(t *testing.T) {
 	}
 }
 
-// An anyFuture is a LockFuture or an RWLockFuture.
-type anyFuture interface {
-	Poll(w waiter.Waker) bool
-	Done() <-chan struct{}
-	Complete() bool
-	Err() error
-	Unlock()
-	Cancel()
-}
-
 // A field is a lock under attack, and who is inside.
 type field struct {
 	*testing.T
@@ -243,9 +233,9 @@ type field struct {
 		timeout func(d time.Duration) bool
 		unlock  func()
 	}
-	init    func(f anyFuture, read int)
-	pool    chan anyFuture // Whoever takes one may find it abandoned, and not yet left by its claimer.
-	futures []anyFuture
+	bind    func(f *waiter.Future, read int)
+	pool    chan *waiter.Future // Whoever takes one may find it abandoned, and not yet left by its claimer.
+	futures []*waiter.Future
 
 	readers, writers atomic.Int32
 }
@@ -299,7 +289,7 @@ func (a *field) goroutine(ways int) {
 // future makes a request by a future, in one of the ways of owners, and ends it in any state.
 func (a *field) future() {
 	f, read := <-a.pool, rand.IntN(2)
-	a.init(f, read)
+	a.bind(f, read)
 	switch rand.IntN(7) {
 	case 0: // It never begins.
 	case 1:
@@ -322,36 +312,29 @@ func (a *field) future() {
 		}
 	case 4: // The owner unlocks past the future.
 		locktest.Receive(a, f.Done())
-		assert.NoError(a, f.Err())
-		f.Cancel()
+		assert.NoError(a, f.Take())
 		a.use(read, a.calls[read].unlock)
-	case 5: // A second Init while it waits changes nothing.
+	case 5: // A second Bind while it waits changes nothing.
 		f.Poll(nil)
-		assert.NotNil(a, locktest.PanicOf(func() { a.init(f, 1-read) }))
+		assert.NotNil(a, locktest.PanicOf(func() { a.bind(f, 1-read) }))
 	default: // The waker uses it, and another way into the lock.
 		used := make(chan struct{})
 		k := func() {
 			if a.calls[1].try() { // beside a reader
 				a.calls[1].unlock()
 			}
-			a.use(read, f.Unlock)
+			a.use(read, f.Release)
 			close(used)
 		}
 		if f.Poll(waiter.WakerFunc(k)) {
-			a.use(read, f.Unlock)
+			a.use(read, f.Release)
 		} else {
 			locktest.Receive(a, used)
 		}
 	}
-	switch rand.IntN(3) {
-	case 0:
-		f.Cancel()
-		f.Unlock()
-	case 1:
-		f.Unlock()
-		f.Cancel()
-	default:
-		f.Unlock()
+	f.Release()
+	if rand.IntN(2) == 0 {
+		f.Release()
 	}
 	a.pool <- f
 }
@@ -359,13 +342,13 @@ func (a *field) future() {
 func fieldOfMutex(t *testing.T) *field {
 	t.Helper()
 	m := new(Mutex)
-	a := &field{T: t, lock: m, init: func(f anyFuture, _ int) { f.(*LockFuture).Init(m) }}
+	a := &field{T: t, lock: m, bind: func(f *waiter.Future, _ int) { m.Bind(f) }}
 	for i := range a.calls {
 		c := &a.calls[i]
 		c.try, c.context, c.timeout, c.unlock = m.TryLock, m.LockContext, m.LockTimeout, m.Unlock
 	}
 	for range 6 {
-		a.futures = append(a.futures, new(LockFuture))
+		a.futures = append(a.futures, new(waiter.Future))
 	}
 	return a
 }
@@ -373,18 +356,18 @@ func fieldOfMutex(t *testing.T) *field {
 func fieldOfRWMutex(t *testing.T) *field {
 	t.Helper()
 	l := new(RWMutex)
-	a := &field{T: t, lock: l, init: func(f anyFuture, read int) {
+	a := &field{T: t, lock: l, bind: func(f *waiter.Future, read int) {
 		if read == 0 {
-			f.(*RWLockFuture).Init(l)
+			l.Bind(f)
 		} else {
-			f.(*RWLockFuture).InitRead(l)
+			l.BindRead(f)
 		}
 	}}
 	w, r := &a.calls[0], &a.calls[1]
 	w.try, w.context, w.timeout, w.unlock = l.TryLock, l.LockContext, l.LockTimeout, l.Unlock
 	r.try, r.context, r.timeout, r.unlock = l.TryRLock, l.RLockContext, l.RLockTimeout, l.RUnlock
 	for range 6 {
-		a.futures = append(a.futures, new(RWLockFuture))
+		a.futures = append(a.futures, new(waiter.Future))
 	}
 	return a
 }
@@ -405,9 +388,8 @@ func TestFuturesUnderAttack(t *testing.T) {
 }
 
 func attack(a *field, bubbles bool) {
-	a.pool = make(chan anyFuture, len(a.futures))
+	a.pool = make(chan *waiter.Future, len(a.futures))
 	for _, f := range a.futures {
-		a.init(f, 0)
 		a.pool <- f
 	}
 	end := switching(a.T, a.lock)

@@ -68,7 +68,8 @@ func (k mutexTie) calls(s *proof.State) (calls []call) {
 	for x := range others {
 		if s.GetAt(k.Fut, x) == 1 && s.GetAt(k.Left, x) == 0 && !k.starts(s, x) {
 			add(call{name: "Release", place: proof.CancelLook, own: x, result: true, seen: true, run: func(c *conformance) bool {
-				return c.nodes[x].r.f.Release()
+				c.nodes[x].f.Release()
+				return true
 			}})
 		}
 	}
@@ -106,12 +107,6 @@ func (k mutexTie) want(s *proof.State, x int) want {
 func (k mutexTie) letIn(*proof.State, int) (in, told bool) { return false, false }
 
 func (k mutexTie) create(c *conformance) admitting { return &Mutex{lane: c.lane} }
-
-func (k mutexTie) future(c *conformance, _ *proof.State, _ int) *request {
-	f := new(LockFuture)
-	f.Init(mutexOf(c))
-	return &f.r
-}
 
 func (k mutexTie) hold(*proof.State, int) int64 { return rwWriter }
 

@@ -231,7 +231,7 @@ func (l *RWMutex) numbers() observed.Numbers {
 }
 
 // startObserved is the Start of a future of an observed lock.
-func (r *lockRequest) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+func (r *request) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	to := r.lock.record()
 	n, shared := r.lock.permits(w.N)
 	to.FutureBegins(w, n, shared)
@@ -240,20 +240,39 @@ func (r *lockRequest) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter
 	return o
 }
 
-// err is the Err of a future.
-func (r *request) err() error {
-	to := r.record()
-	err := to.FutureErr(&r.f)
-	if to != nil && err == nil {
-		r.lock.holds(to)
-	}
-	return err
-}
-
-// record returns the record of r's lock, or nil.
-func (r *request) record() *observed.Record {
-	if r.lock == nil || !r.lock.mayBeObserved() {
+// Recorder implements [waiter.Recorded].
+func (r *request) Recorder() waiter.Recorder {
+	if !r.lock.mayBeObserved() || r.lock.known() == nil {
 		return nil
 	}
-	return r.lock.known()
+	return (*recorded)(r)
+}
+
+// recorded is a request of an observed lock, as the recorder of its future.
+type recorded request
+
+// FutureSeen implements [waiter.Recorder], and so do the next two.
+func (r *recorded) FutureSeen(w *waiter.Waiter, err error) {
+	to := r.lock.known()
+	if to == nil { // any more
+		return
+	}
+	to.FutureSeen(w, err)
+	if err == nil {
+		r.lock.holds(to)
+	}
+}
+
+// FutureReleasing is that of the lock's record.
+func (r *recorded) FutureReleasing(w *waiter.Waiter) {
+	if to := r.lock.known(); to != nil {
+		to.FutureReleasing(w)
+	}
+}
+
+// FutureEnded is that of the lock's record.
+func (r *recorded) FutureEnded(w *waiter.Waiter) {
+	if to := r.lock.known(); to != nil {
+		to.FutureEnded(w)
+	}
 }

@@ -75,7 +75,7 @@ func TestModelObservedMutex(t *testing.T) {
 				if used != 1 && testing.Short() {
 					t.Skip("tier two")
 				}
-				mutextest.RunModelOf[Mutex, LockFuture](t, o.subject(mutextest.Subject{
+				mutextest.RunModelOf[Mutex](t, o.subject(mutextest.Subject{
 					New:   func() mutextest.Small { return newMutex(used) },
 					Bound: 2,
 					After: func(x *interleave.Run, m mutextest.Small) {
@@ -97,7 +97,7 @@ func TestModelObservedRWMutex(t *testing.T) {
 			if o.beside && testing.Short() {
 				t.Skip("tier two")
 			}
-			mutextest.RunModelOf[RWMutex, RWLockFuture](t, o.subject(mutextest.Subject{
+			mutextest.RunModelOf[RWMutex](t, o.subject(mutextest.Subject{
 				New:   func() mutextest.Small { return newRWMutex(Express - 1) },
 				Bound: 2,
 				After: func(x *interleave.Run, m mutextest.Small) { requireUnlocked(x, m.(*RWMutex)) },

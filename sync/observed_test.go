@@ -18,6 +18,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/observedtest"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A observedLock is one of the three ways to hold a lock.
@@ -254,7 +255,7 @@ func TestObservedLockInABubble(t *testing.T) {
 
 // Everything that is promised, of locks that are observed.
 func TestContractWhileObserved(t *testing.T) {
-	mutextest.RunOf[Mutex, LockFuture](t, func() *Mutex {
+	mutextest.RunOf[Mutex](t, func() *Mutex {
 		m := new(Mutex)
 		observed.Watch(m, "", observed.Holders)
 		return m
@@ -344,15 +345,10 @@ func TestObservingAllocatesNothing(t *testing.T) {
 func TestObservedFutures(t *testing.T) {
 	var m Mutex
 	var l RWMutex
-	var f LockFuture
-	var w, r RWLockFuture
-	f.Init(&m)
-	w.Init(&l)
-	r.InitRead(&l)
 	for name, u := range map[string]observedtest.Future{
-		"lock":  {Of: &m, F: &f, End: f.Unlock, Take: m.Lock, Give: m.Unlock, GiveIts: m.Unlock, Permits: 1},
-		"write": {Of: &l, F: &w, End: w.Unlock, Take: l.Lock, Give: l.Unlock, GiveIts: l.Unlock},
-		"read":  {Of: &l, F: &r, End: r.Unlock, Take: l.Lock, Give: l.Unlock, GiveIts: l.RUnlock, Permits: 1, Shared: true},
+		"lock":  {Of: &m, Bind: m.Bind, Take: m.Lock, Give: m.Unlock, GiveIts: m.Unlock, Permits: 1},
+		"write": {Of: &l, Bind: l.Bind, Take: l.Lock, Give: l.Unlock, GiveIts: l.Unlock},
+		"read":  {Of: &l, Bind: l.BindRead, Take: l.Lock, Give: l.Unlock, GiveIts: l.RUnlock, Permits: 1, Shared: true},
 	} {
 		t.Run(name, func(t *testing.T) { observedtest.RunFuture(t, u) })
 	}
@@ -606,8 +602,8 @@ func TestHoldFromBeforeTheBitEnds(t *testing.T) {
 			return m.LockContext(t.Context()) == nil
 		},
 		"future": func(m *Mutex) bool {
-			var f LockFuture
-			f.Init(m)
+			var f waiter.Future
+			m.Bind(&f)
 			return f.Poll(nil) && f.Err() == nil
 		},
 	} {

@@ -5,8 +5,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A request is what the futures of Mutex and RWMutex have in common. It has two nodes. The owner
-// waits by the node of f. The node place stands at the gate; its waker is the request itself. Both
+// A request is what a future asks of a Mutex or an RWMutex. It has two nodes. The owner waits by w,
+// the node of its future. The node place stands at the gate; its waker is the request itself. Both
 // lines are in one bucket of the table, and the sleeper s is in one of them at most.
 //
 //	Start:      express lane --> granted
@@ -22,28 +22,28 @@ import (
 //
 // Invariants:
 //
-//  1. The sleeper s stands at the gate, for place, or in front of the lock, for the node of f, or
-//     nowhere. The goroutine that has taken it out of the gate's line owns the admission until s is
-//     in the lock's line or the lock is entered. (TestModelLockFuture)
+//  1. The sleeper s stands at the gate, for place, or in front of the lock, for w, or nowhere. The
+//     goroutine that has taken it out of the gate's line owns the admission until s is in the
+//     lock's line or the lock is entered. (TestModelFuturesOfMutex)
 //  2. The owner gives up in one of three ways, which it distinguishes under the bucket's lock. S
 //     was at the gate: the gate has nothing to do. S was in front of the lock: the owner has the
 //     admission, and opens the gate. Otherwise a claimer is at work: the owner abandons the node.
-//     (TestModelLockFuture)
+//     (TestModelFuturesOfMutex)
 //  3. No abandoned node sleeps: before s is put to sleep, and under the same lock, the claimer asks
 //     whether the node has been abandoned, and then opens the gate instead. So the future is its
-//     owner's again after a few steps of the claimer. (TestModelLockFuture,
+//     owner's again after a few steps of the claimer. (TestModelFuturesOfMutex,
 //     TestModelFutureIsLeftAtOnce)
 //  4. A lock that a claimer has taken for an abandoned node is unlocked by that claimer, once. The
 //     admission of a writer ends with it; that of a reader ends when the reader is in, whether or
-//     not its owner is still there. (TestModelLockFuture, TestModelRWLockFuture)
-//  5. The claimer touches the request for the last time in Deliver. (TestModelLockFuture, and the
-//     race detector)
+//     not its owner is still there. (TestModelFuturesOfMutex, TestModelFuturesOfRWMutex)
+//  5. The claimer touches the request for the last time in Deliver. (TestModelFuturesOfMutex, and
+//     the race detector)
 //
 // Bound: a future stands in the line of the gate like all others, and is overtaken on the express
 // lane only, by no more than the lane has places. Between admission and attempt there is no sleep.
 // (TestModelFutureBypass.)
 type request struct {
-	f     waiter.Future // its node's N is the hold that is wanted
+	w     *waiter.Waiter // of the future; its N is the hold that is wanted
 	lock  admitting
 	place waiter.Waiter
 	s     parking.Sleeper
@@ -86,30 +86,23 @@ type admitting interface {
 	giveBack(hold int64) bool
 }
 
-func (r *request) init(lock admitting, hold int64) {
-	if !r.f.Init((*lockRequest)(r), hold) {
-		panic("sync: Init of a future whose request has not ended")
-	}
-	r.lock = lock
-}
-
 // admit makes the attempt for an admitted request, which has waited or not: it returns
 // [waiter.Granted], or [waiter.Pending] if the request sleeps, and is not the caller's any more. It
 // returns [waiter.Closed] if the owner has abandoned the node; the admission is the caller's then.
 func (r *request) admit(waited bool) waiter.Outcome {
-	for !r.lock.attempt(r.f.Node.N, waited) { // A retry follows an unlock.
+	for !r.lock.attempt(r.w.N, waited) { // A retry follows an unlock.
 		l := parking.Default().Line(r.lock.key())
 		switch {
-		case r.f.Node.Status() == waiter.StatusBusy: // invariant 3
+		case r.w.Status() == waiter.StatusBusy: // invariant 3
 			l.Unlock()
 			return waiter.Closed
 		case r.lock.isSleeping():
-			l.Insert(&r.s, &r.f.Node, true)
+			l.Insert(&r.s, r.w, true)
 			l.Unlock()
 			return waiter.Pending
 		case canBubble && r.lock.isBubbled():
 			lock := r.lock
-			o, here := joinFrom(lock, &r.f.Node)
+			o, here := joinFrom(lock, r.w)
 			l.Unlock()
 			if here {
 				lock.leave()
@@ -126,11 +119,8 @@ func (r *request) admit(waited bool) waiter.Outcome {
 // inRow is part of the outcome of a request that has left the gate, because bubbles have the lock.
 const inRow waiter.Outcome = 1 << 7
 
-// lockRequest is what the future asks of the lock.
-type lockRequest request
-
 // Start implements [waiter.Request].
-func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if r.lock.mayBeObserved() {
 		return r.startObserved(w, waker)
 	}
@@ -138,7 +128,7 @@ func (r *lockRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 }
 
 // start is Start, whether or not the lock is observed.
-func (r *lockRequest) start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+func (r *request) start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if canBubble {
 		o, here := join(r.lock, w.N, func(bool) (*waiter.Waiter, *waiter.Across) {
 			w.Arm(waker)
@@ -160,7 +150,7 @@ func (r *lockRequest) start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 		r.place.Reset()
 	}
 	lock, hold := r.lock, w.N // read first: a request that sleeps is not ours any more
-	o := (*request)(r).admit(false)
+	o := r.admit(false)
 	if o == waiter.Granted {
 		lock.entered(hold, nil)
 	}
@@ -168,7 +158,7 @@ func (r *lockRequest) start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
 }
 
 // Unlink implements [waiter.Request]: invariant 2.
-func (r *lockRequest) Unlink(w *waiter.Waiter) bool {
+func (r *request) Unlink(w *waiter.Waiter) bool {
 	gate := r.lock.gateOf()
 	l := parking.Default().Line(gate.key()) // and with it that of the lock
 	switch {
@@ -194,7 +184,7 @@ func (r *lockRequest) Unlink(w *waiter.Waiter) bool {
 }
 
 // GiveBack implements [waiter.Request].
-func (r *lockRequest) GiveBack(hold int64) bool { return r.lock.giveBack(hold) }
+func (r *request) GiveBack(hold int64) bool { return r.lock.giveBack(hold) }
 
 // admission is the waker of a request that stands at the gate.
 type admission request
@@ -203,15 +193,15 @@ type admission request
 // admitted.
 func (a *admission) Wake() {
 	r := (*request)(a)
-	lock, hold := r.lock, r.f.Node.N
+	lock, hold := r.lock, r.w.N
 	r.place.Reset()
 	switch r.admit(true) {
 	case waiter.Granted:
-		lock.entered(hold, &r.f.Node)
+		lock.entered(hold, r.w)
 	case waiter.Granted | inRow:
-		grantTo(lock, &r.f.Node, hold)
+		grantTo(lock, r.w, hold)
 	case waiter.Closed:
-		r.f.Node.Deliver(waiter.Closed) // no goroutine sees it: the node becomes its owner's again
+		r.w.Deliver(waiter.Closed) // no goroutine sees it: the node becomes its owner's again
 		lock.leave()
 	default: // It sleeps.
 	}

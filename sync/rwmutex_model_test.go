@@ -225,8 +225,8 @@ var rwScenarios = []rwScenario{
 	}},
 	// The future of a writer sleeps, and is given up or granted, beside a reader who comes in vain.
 	{name: "future and read", body: func(cs *section) {
-		f := new(RWLockFuture)
-		f.Init(cs.l)
+		f := new(waiter.Future)
+		cs.l.Bind(f)
 		cs.l.RLock()
 		cs.Assert(!f.Poll(nil), "a writer beside a reader")
 		cs.threads(cs.read, cs.l.RUnlock, func() {
@@ -234,7 +234,7 @@ var rwScenarios = []rwScenario{
 				cs.come(aWriter)
 				cs.inside.Add(-aWriter)
 			}
-			f.Unlock()
+			f.Release()
 		})
 	}},
 	{name: "context", body: func(cs *section) {

@@ -44,15 +44,14 @@ func TestRWContract(t *testing.T) { forEachRW(t, runRWContract) }
 func runRWContract(t *testing.T, create func() *RWMutex) {
 	t.Helper()
 	rwtest.Run(t, rwtest.Kind{
-		Package:   "sync",
-		New:       func() rwtest.Lock { return create() },
-		NewFuture: func() rwtest.Future { return new(RWLockFuture) },
-		Init: func(f rwtest.Future, l rwtest.Lock, s rwtest.State) {
+		Package: "sync",
+		New:     func() rwtest.Lock { return create() },
+		Bind: func(f *waiter.Future, l rwtest.Lock, s rwtest.State) {
 			lock, _ := l.(*RWMutex)
 			if s == rwtest.Read {
-				f.(*RWLockFuture).InitRead(lock)
+				lock.BindRead(f)
 			} else {
-				f.(*RWLockFuture).Init(lock)
+				lock.Bind(f)
 			}
 		},
 	})
@@ -61,10 +60,9 @@ func runRWContract(t *testing.T, create func() *RWMutex) {
 // The writers of a read-write lock are those of a mutex.
 func TestRWContractOfAMutex(t *testing.T) {
 	const why = "the text is that of a read-write lock: TestRWContract"
-	mutextest.RunOf[RWMutex, RWLockFuture](
+	mutextest.RunOf[RWMutex](
 		t, func() *RWMutex { return new(RWMutex) }, false,
 		mutextest.Known{Test: "FutureNeedsAMutex", Why: why},
-		mutextest.Known{Test: "FutureUnlockedPastItsBackIsNamed", Why: why},
 	)
 }
 
@@ -230,9 +228,9 @@ func TestRWWakerMayTry(t *testing.T) {
 	for _, inLine := range []int{1, 2} {
 		l, tries := new(RWMutex), 0
 		l.Lock()
-		futures := make([]RWLockFuture, inLine)
+		futures := make([]waiter.Future, inLine)
 		for i := range futures {
-			futures[i].InitRead(l)
+			l.BindRead(&futures[i])
 			require.False(t, futures[i].Poll(waiter.WakerFunc(func() {
 				for range Express + 1 {
 					if l.TryRLock() {
@@ -245,7 +243,7 @@ func TestRWWakerMayTry(t *testing.T) {
 		l.Unlock()
 		require.NotZero(t, tries)
 		for i := range futures {
-			futures[i].Unlock()
+			futures[i].Release()
 		}
 		requireRWFree(t, l)
 	}

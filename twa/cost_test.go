@@ -16,7 +16,6 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/twa"
-	"github.com/farad-go/farad/waiter"
 )
 
 func TestWaitingAllocatesNothing(t *testing.T) {
@@ -111,33 +110,6 @@ func TestUncontendedAllocatesNothing(t *testing.T) {
 	}))
 }
 
-func TestFutureAllocatesNothing(t *testing.T) {
-	s := twa.New(1)
-	var f twa.AcquireFuture
-	w := waiter.WakerFunc(func() {})
-	round := func(wait func()) func() {
-		return func() {
-			f.Init(s, 1)
-			f.Poll(w)
-			f.Poll(w)
-			wait()
-			s.Release(1)
-			<-f.Done() // complete: it needs no channel of its own
-			if f.Err() != nil {
-				t.Error("not granted")
-			}
-			f.Init(s, 1) // dropped while it waits
-			f.Poll(w)
-			f.Cancel()
-		}
-	}
-	require.True(t, s.TryAcquire(1))
-	require.Zero(t, locktest.AllocsPerRun(200, round(func() {})))
-	require.EqualValues(t, 1, locktest.AllocsPerRun(200, round(func() { f.Done() })), "the channel")
-	s.Release(1)
-	requireIdle(t, s)
-}
-
 func TestVetSeesCopies(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "copies.go")
 	require.NoError(t, os.WriteFile(file, []byte(`package copies
@@ -146,9 +118,7 @@ import "github.com/farad-go/farad/twa"
 
 func a(s twa.Semaphore) {}
 func b(m twa.Mutex) {}
-func c(f twa.AcquireFuture) {}
-func d(f twa.LockFuture) {}
 `), 0o600))
 	out := locktest.GoTool(t, "vet", file)
-	require.Equal(t, 4, strings.Count(out, "passes lock by value"), out)
+	require.Equal(t, 2, strings.Count(out, "passes lock by value"), out)
 }

@@ -43,48 +43,18 @@ func ExampleMutex() {
 	// true
 }
 
-// A goroutine waits for a permit and for something else.
-func ExampleAcquireFuture() {
-	s := twa.New(1)
-	s.TryAcquire(1)
-
-	var f twa.AcquireFuture
-	f.Init(s, 1)
-	defer f.Release() // right on every path
-	select {
-	case <-f.Done():
-		fmt.Println("acquired")
-	case <-time.After(time.Millisecond):
-		fmt.Println("gave up")
-	}
-
-	s.Release(1)
-	select {
-	case <-f.Done(): // it is still in the line, and now granted
-		fmt.Println("acquired:", f.Err())
-	case <-time.After(time.Minute):
-		fmt.Println("gave up")
-	}
-	f.Release() // gives the permit back; the deferred one does nothing then
-	fmt.Println(s.Available())
-	// Output:
-	// gave up
-	// acquired: <nil>
-	// 1
-}
-
 // A task polls, and is woken when it is worth polling again.
-func ExampleLockFuture() {
+func ExampleMutex_Bind() {
 	var m twa.Mutex
 	m.Lock()
 	runQueue := make(chan string, 1)
 
-	var f twa.LockFuture
-	f.Init(&m)
+	var f waiter.Future
+	m.Bind(&f)
 	fmt.Println(f.Poll(waiter.WakerFunc(func() { runQueue <- "the task" })))
 	m.Unlock()
 	fmt.Println(<-runQueue, f.Poll(nil), f.Err())
-	f.Unlock()
+	f.Release()
 	// Output:
 	// false
 	// the task true <nil>

@@ -13,23 +13,15 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A pending is a future of a semaphore or of a mutex.
-type pending interface {
-	Poll(w waiter.Waker) bool
-	Done() <-chan struct{}
-	Err() error
-	Cancel()
-}
-
 // future returns a future for n permits that has not been started.
-func (w *world) future(n int64) *AcquireFuture {
-	f := new(AcquireFuture)
-	f.Init(w.s, n)
+func (w *world) future(n int64) *waiter.Future {
+	f := new(waiter.Future)
+	w.s.Bind(f, n)
 	return f
 }
 
 // queued returns a future that waits before the threads run.
-func (w *world) queued(n int64, waker waiter.Waker) *AcquireFuture {
+func (w *world) queued(n int64, waker waiter.Waker) *waiter.Future {
 	f := w.future(n)
 	w.Assert(!f.Poll(waker), "it does not have to wait")
 	return f
@@ -48,25 +40,25 @@ func (w *world) useOr(n int64, err error, errs ...error) {
 	w.use(n, err)
 }
 
-func (w *world) await(f pending) error  { return await(w.Run, f) }
-func (w *world) await1(f pending) error { return await1(w.Run, f) }
-func (w *world) awaitDone(f pending) error {
+func (w *world) await(f *waiter.Future) error  { return await(w.Run, f) }
+func (w *world) await1(f *waiter.Future) error { return await1(w.Run, f) }
+func (w *world) awaitDone(f *waiter.Future) error {
 	interleave.Receive(f.Done())
 	return end(w.Run, f)
 }
 
 // drop polls f once, and cancels it, twice, unless the poll has ended it.
-func (w *world) drop(f *AcquireFuture, n int64, errs ...error) {
+func (w *world) drop(f *waiter.Future, n int64, errs ...error) {
 	if f.Poll(semtest.NewTask(w.Run)) {
 		w.useOr(n, end(w.Run, f), errs...)
 		return
 	}
-	f.Cancel()
-	f.Cancel()
+	f.Release()
+	f.Release()
 }
 
 // await polls f, each time with a waker of its own, and twice before it sleeps.
-func await(x *interleave.Run, f pending) error {
+func await(x *interleave.Run, f *waiter.Future) error {
 	for !f.Poll(semtest.NewTask(x)) {
 		t := semtest.NewTask(x)
 		if f.Poll(t) {
@@ -78,7 +70,7 @@ func await(x *interleave.Run, f pending) error {
 }
 
 // await1 is await with one poll before each sleep.
-func await1(x *interleave.Run, f pending) error {
+func await1(x *interleave.Run, f *waiter.Future) error {
 	for t := semtest.NewTask(x); !f.Poll(t); {
 		t.Sleep()
 	}
@@ -86,14 +78,14 @@ func await1(x *interleave.Run, f pending) error {
 }
 
 // lose polls f once, and cancels it whatever the poll has said: something else was quicker.
-func lose(x *interleave.Run, f pending) {
+func lose(x *interleave.Run, f *waiter.Future) {
 	f.Poll(semtest.NewTask(x))
-	f.Cancel()
+	f.Release()
 }
 
-func end(x *interleave.Run, f pending) error {
-	err := f.Err()
-	x.Assert(!errors.Is(err, ErrPending), "complete, and no outcome")
+func end(x *interleave.Run, f *waiter.Future) error {
+	err := f.Take()
+	x.Assert(!errors.Is(err, waiter.ErrPending), "complete, and no outcome")
 	return err
 }
 
@@ -112,13 +104,13 @@ func each(fs ...func(w *world)) func(*world) {
 func lost(futures int, gone ...int) func(*world) {
 	return func(w *world) {
 		w.begin(1)
-		fs := make([]*AcquireFuture, futures)
+		fs := make([]*waiter.Future, futures)
 		for i := range fs {
 			fs[i] = w.queued(1, nil)
 		}
 		w.Go("holder", func() { w.give(1) })
 		for _, i := range gone {
-			w.Go("dropper"+string(rune('1'+i)), func() { fs[i].Cancel() })
+			w.Go("dropper"+string(rune('1'+i)), func() { fs[i].Release() })
 		}
 		if len(gone) < futures {
 			w.Go("owner", func() {
@@ -135,18 +127,18 @@ func lost(futures int, gone ...int) func(*world) {
 // calledBack has two futures in line behind one permit that is held; what the waker of the first
 // does is to cancel the second. A thread then does something that wakes the first, while another
 // gives the permit back.
-func calledBack(errs []error, act func(w *world, head *AcquireFuture)) func(*world) {
+func calledBack(errs []error, act func(w *world, head *waiter.Future)) func(*world) {
 	return func(w *world) {
 		w.begin(1)
 		head := w.queued(2, nil)
 		last := w.future(1)
-		f := w.queued(1, waiter.WakerFunc(last.Cancel))
+		f := w.queued(1, waiter.WakerFunc(last.Release))
 		w.Assert(!last.Poll(nil), "it does not have to wait")
 		w.Go("t", func() {
 			act(w, head)
-			head.Cancel()
+			head.Release()
 			w.useOr(1, w.awaitDone(f), errs...)
-			last.Cancel() // if f has been granted by another, who is not done with its waker
+			last.Release() // if f has been granted by another, who is not done with its waker
 		})
 		w.Go("holder", func() { w.give(1) })
 	}
@@ -212,9 +204,9 @@ var futureScenarios = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.useOr(1, w.awaitDone(f))
-			f.Init(w.s, 1)
+			w.s.Bind(f, 1)
 			w.useOr(1, w.await1(f))
-			f.Init(w.s, 1)
+			w.s.Bind(f, 1)
 			w.useOr(1, w.awaitDone(f))
 		})},
 	{name: "rounds after errors", size: 1, body: func(w *world) {
@@ -223,9 +215,9 @@ var futureScenarios = []scenario{
 		w.Go("t", func() {
 			f := w.future(2)
 			w.useOr(2, w.await1(f), ErrTooLarge)
-			f.Init(w.s, 2)
+			w.s.Bind(f, 2)
 			w.useOr(2, w.awaitDone(f), ErrTooLarge)
-			f.Init(w.s, 1)
+			w.s.Bind(f, 1)
 			w.useOr(1, w.await1(f))
 		})
 	}},
@@ -237,8 +229,8 @@ var futureScenarios = []scenario{
 		f := w.queued(1, nil)
 		w.Go("locker", func() { w.lock(1) })
 		w.Go("owner", func() {
-			f.Cancel()
-			f.Init(w.s, 0)
+			f.Release()
+			w.s.Bind(f, 0)
 			lose(w.Run, f)
 			w.give(1)
 		})
@@ -256,7 +248,7 @@ var futureScenarios = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.drop(f, 1)
-			f.Init(w.s, 1)
+			w.s.Bind(f, 1)
 			w.useOr(1, w.await1(f))
 		})},
 	{name: "drop/3", size: 1, large: true, bound: none, body: each(
@@ -273,7 +265,7 @@ var futureScenarios = []scenario{
 		func(w *world) { w.drop(w.future(1), 1) })},
 	{name: "lose", size: 1, body: each(
 		func(w *world) { w.lock(1) },
-		func(w *world) { f := w.future(1); lose(w.Run, f); lose(w.Run, f) })},
+		func(w *world) { f := w.future(1); lose(w.Run, f); w.s.Bind(f, 1); lose(w.Run, f) })},
 	{name: "lose/3", size: 1, large: true, bound: none, body: each(
 		func(w *world) { w.lock(1) }, func(w *world) { w.lock(1) },
 		func(w *world) { lose(w.Run, w.future(1)) })},
@@ -285,6 +277,7 @@ var futureScenarios = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			lose(w.Run, f)
+			w.s.Bind(f, 1)
 			w.useOr(1, w.await1(f)) // begins anew, though a claimer may have to end with it first
 		})},
 	{name: "done after cancel", size: 1, body: each(
@@ -292,14 +285,15 @@ var futureScenarios = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			f.Done()
-			f.Cancel()
+			f.Release()
+			w.s.Bind(f, 1)
 			w.useOr(1, w.awaitDone(f))
 		})},
 	{name: "cancel twice", size: 1, body: func(w *world) {
 		w.begin(1)
 		f := w.queued(1, nil)
 		w.Go("holder", func() { w.give(1) })
-		w.Go("dropper", func() { f.Cancel(); f.Cancel(); f.Cancel() })
+		w.Go("dropper", func() { f.Release(); f.Release(); f.Release() })
 		w.Go("locker", func() { w.lock(1) })
 	}},
 
@@ -319,21 +313,21 @@ var futureScenarios = []scenario{
 		w.begin(2)
 		f, g := w.queued(1, nil), w.queued(1, nil)
 		w.Go("holder", func() { w.give(2) })
-		w.Go("dropper", func() { f.Cancel() })
+		w.Go("dropper", func() { f.Release() })
 		w.Go("owner", func() { w.useOr(1, w.await1(g)) })
 	}},
 	{name: "line/before a thread", size: 1, body: func(w *world) {
 		w.begin(1)
 		f := w.queued(1, nil)
 		w.Go("holder", func() { w.give(1) })
-		w.Go("dropper", func() { f.Cancel() })
+		w.Go("dropper", func() { f.Release() })
 		w.Go("locker", func() { w.lock(1) })
 	}},
 	{name: "line/large in front of small", size: 2, body: func(w *world) {
 		w.begin(1)
 		large, small := w.queued(2, nil), w.queued(1, nil)
 		w.Go("holder", func() { w.give(1) })
-		w.Go("dropper", func() { large.Cancel() })
+		w.Go("dropper", func() { large.Release() })
 		w.Go("owner", func() { w.useOr(1, w.await1(small)) })
 	}},
 
@@ -348,10 +342,10 @@ var futureScenarios = []scenario{
 				t.Sleep()
 			}
 			if f.Poll(t) {
-				g.Cancel()
+				g.Release()
 				w.useOr(1, end(w.Run, f))
 			} else {
-				f.Cancel()
+				f.Release()
 				w.useOr(1, end(w.Run, g))
 			}
 		})},
@@ -374,14 +368,14 @@ var futureScenarios = []scenario{
 		w.size = 1
 		w.begin(1)
 		f, g := w.queued(2, nil), w.queued(1, nil)
-		w.Go("dropper", func() { f.Cancel() })
+		w.Go("dropper", func() { f.Release() })
 		w.Go("owner", func() { w.give(1); w.useOr(1, w.await1(g)) })
 		w.Go("resizer", func() { w.s.Resize(1) })
 	}},
 	{name: "resize down and up/drop", size: 2, large: true, bound: none, body: func(w *world) {
 		w.begin(2)
 		f := w.queued(2, nil)
-		w.Go("dropper", func() { f.Cancel() })
+		w.Go("dropper", func() { f.Release() })
 		w.Go("holder", func() { w.give(1); w.give(1) })
 		w.Go("resizer", func() { w.s.Resize(1); w.s.Resize(2) })
 	}},
@@ -414,7 +408,7 @@ var futureScenarios = []scenario{
 	{name: "close/line", size: 1, large: true, twice: true, body: func(w *world) {
 		w.begin(1)
 		f, g := w.queued(1, nil), w.queued(1, nil)
-		w.Go("dropper", func() { f.Cancel() })
+		w.Go("dropper", func() { f.Release() })
 		w.Go("owner", func() { w.give(1); w.useOr(1, w.await1(g), ErrClosed) })
 		w.Go("closer", w.s.Close)
 	}},
@@ -422,7 +416,7 @@ var futureScenarios = []scenario{
 		w.size = 1
 		w.begin(1)
 		f := w.queued(2, nil)
-		w.Go("dropper", func() { f.Cancel() })
+		w.Go("dropper", func() { f.Release() })
 		w.Go("holder", func() { w.give(1) })
 		w.Go("closer", w.s.Close)
 		w.Go("resizer", func() { w.s.Resize(1) })
@@ -434,15 +428,15 @@ var futureScenarios = []scenario{
 		size:  2,
 		large: true,
 		bound: none,
-		body: calledBack(nil, func(_ *world, head *AcquireFuture) {
-			head.Cancel()
+		body: calledBack(nil, func(_ *world, head *waiter.Future) {
+			head.Release()
 		}),
 	},
-	{name: "called back/resize", size: 2, large: true, body: calledBack(nil, func(w *world, _ *AcquireFuture) {
+	{name: "called back/resize", size: 2, large: true, body: calledBack(nil, func(w *world, _ *waiter.Future) {
 		w.s.Resize(1)
 		w.s.Resize(2)
 	})},
-	{name: "called back/close", size: 2, body: calledBack([]error{ErrClosed}, func(w *world, _ *AcquireFuture) {
+	{name: "called back/close", size: 2, body: calledBack([]error{ErrClosed}, func(w *world, _ *waiter.Future) {
 		w.s.Close()
 	})},
 }
@@ -453,7 +447,7 @@ func resizeUpDrop(w *world) {
 	w.size, w.peak = 2, 2
 	w.begin(1)
 	f, g := w.queued(1, nil), w.queued(1, nil)
-	w.Go("dropper", func() { f.Cancel() })
+	w.Go("dropper", func() { f.Release() })
 	w.Go("owner", func() { w.give(1); w.useOr(1, w.await1(g)) })
 	w.Go("resizer", func() { w.s.Resize(2) })
 }
@@ -463,12 +457,12 @@ func two(gone int) func(*world) {
 	return each(
 		func(w *world) { w.lock(1) },
 		func(w *world) {
-			fs := [2]*AcquireFuture{w.future(1), w.future(1)}
+			fs := [2]*waiter.Future{w.future(1), w.future(1)}
 			t := semtest.NewTask(w.Run)
 			for _, f := range fs {
 				f.Poll(t)
 			}
-			fs[gone].Cancel()
+			fs[gone].Release()
 			w.useOr(1, w.await1(fs[1-gone]))
 		})
 }
@@ -482,29 +476,29 @@ func TestModelFutures(t *testing.T) {
 }
 
 // The same of a mutex, as far as it is about places in the line; the rest is TestModelMutex.
-func TestModelLockFutures(t *testing.T) {
+func TestModelFuturesOfMutex(t *testing.T) {
 	for name, body := range map[string]func(x *interleave.Run, m *Mutex, inside func(err error)){
 		"dropped before another": func(x *interleave.Run, m *Mutex, inside func(error)) {
 			f, g := queuedBehind(x, m)
 			x.Go("holder", func() { inside(nil) })
-			x.Go("dropper", func() { f.Cancel(); f.Cancel() })
+			x.Go("dropper", func() { f.Release(); f.Release() })
 			x.Go("task", func() { inside(await1(x, g)) })
 		},
 		"dropped behind another": func(x *interleave.Run, m *Mutex, inside func(error)) {
 			f, g := queuedBehind(x, m)
 			x.Go("holder", func() { inside(nil) })
-			x.Go("dropper", func() { g.Cancel() })
+			x.Go("dropper", func() { g.Release() })
 			x.Go("task", func() { inside(await1(x, f)) })
 		},
 		"both dropped": func(x *interleave.Run, m *Mutex, inside func(error)) {
 			f, g := queuedBehind(x, m)
 			x.Go("holder", func() { inside(nil) })
-			x.Go("dropper", func() { f.Cancel() })
-			x.Go("another", func() { g.Cancel(); m.Lock(); inside(nil) })
+			x.Go("dropper", func() { f.Release() })
+			x.Go("another", func() { g.Release(); m.Lock(); inside(nil) })
 		},
 		"waker cancels": func(x *interleave.Run, m *Mutex, inside func(error)) {
 			f, g := queuedBehind(x, m)
-			x.Assert(!f.Poll(waiter.WakerFunc(g.Cancel)), "it does not have to wait")
+			x.Assert(!f.Poll(waiter.WakerFunc(g.Release)), "it does not have to wait")
 			x.Go("holder", func() { inside(nil) })
 			x.Go("selector", func() { interleave.Receive(f.Done()); inside(end(x, f)) })
 			x.Go("locker", func() { m.Lock(); inside(nil) })
@@ -544,14 +538,14 @@ func TestModelLockFutures(t *testing.T) {
 	}
 }
 
-func lockFuture(m *Mutex) *LockFuture {
-	f := new(LockFuture)
-	f.Init(m)
+func lockFuture(m *Mutex) *waiter.Future {
+	f := new(waiter.Future)
+	m.Bind(f)
 	return f
 }
 
 // queuedBehind locks m and returns two futures that wait for it.
-func queuedBehind(x *interleave.Run, m *Mutex) (f, g *LockFuture) {
+func queuedBehind(x *interleave.Run, m *Mutex) (f, g *waiter.Future) {
 	m.Lock()
 	f, g = lockFuture(m), lockFuture(m)
 	x.Assert(!f.Poll(nil) && !g.Poll(nil), "it does not have to wait")

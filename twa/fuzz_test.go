@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/waiter"
 )
 
 // An oracle is what a Semaphore is as a sequential program: what is free, and a line. Numbers it
@@ -17,7 +19,7 @@ type oracle struct {
 // A place in the line is a request's, or what a Resize is to take away.
 type place struct {
 	n     int64
-	f     *AcquireFuture // nil: a debt
+	f     *waiter.Future // nil: a debt
 	ended bool
 	err   error
 }
@@ -131,8 +133,8 @@ func FuzzNumbersGoRound(f *testing.F) {
 					held += n
 				}
 			case 1:
-				p := &place{n: max(n%8, 1), f: new(AcquireFuture)}
-				p.f.Init(s, p.n)
+				p := &place{n: max(n%8, 1), f: new(waiter.Future)}
+				s.Bind(p.f, p.n)
 				p.f.Poll(nil)
 				o.start(p)
 				live = append(live, p)
@@ -147,7 +149,7 @@ func FuzzNumbersGoRound(f *testing.F) {
 					k := int(n) % len(live)
 					p := live[k]
 					live = append(live[:k:k], live[k+1:]...)
-					p.f.Cancel()
+					p.f.Release()
 					if p.ended && p.err == nil {
 						o.release(p.n)
 					} else {
@@ -165,7 +167,7 @@ func FuzzNumbersGoRound(f *testing.F) {
 			case 6: // what has been granted is taken
 				for k, p := range live {
 					if p.ended && p.err == nil {
-						require.NoError(t, p.f.Err())
+						require.NoError(t, p.f.Take())
 						held += p.n
 						live = append(live[:k:k], live[k+1:]...)
 						break
@@ -181,7 +183,7 @@ func FuzzNumbersGoRound(f *testing.F) {
 			compare(t, i, o, s, live)
 		}
 		for _, p := range live {
-			p.f.Cancel()
+			p.f.Release()
 			if p.ended && p.err == nil {
 				o.release(p.n)
 			} else {

@@ -15,8 +15,8 @@ const inFlight = "documented: who has taken its tickets, and does not sleep yet,
 // modelKind makes each semaphore with an array of its own, in which all sleepers meet.
 func modelKind() semtest.Kind {
 	return semtest.Kind{
-		New:       func(n int64) semtest.Semaphore { return twa.New(n, twa.WithWaitingArray(twa.NewArray(1))) },
-		NewFuture: newFuture,
+		New:  func(n int64) semtest.Semaphore { return twa.New(n, twa.WithWaitingArray(twa.NewArray(1))) },
+		Bind: bind,
 	}
 }
 

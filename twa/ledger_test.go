@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 // With the tag a release too many is noticed even if others want what it returns.
 func TestNoOverReleaseGoesUnnoticed(t *testing.T) {
 	s := twa.New(1)
 	require.True(t, s.TryAcquire(1))
-	var f twa.AcquireFuture
+	var f waiter.Future
 	f.Init(s, 1)
 	require.False(t, f.Poll(nil))
 	s.Release(1)
@@ -41,7 +42,7 @@ func TestNoOverReleaseGoesUnnoticed(t *testing.T) {
 
 func TestNoUnlockTooManyGoesUnnoticed(t *testing.T) {
 	var m twa.Mutex
-	var f twa.LockFuture
+	var f waiter.Future
 	m.Lock()
 	f.Init(&m)
 	require.False(t, f.Poll(nil))

@@ -11,11 +11,11 @@ import (
 
 // All sleepers are in one bucket here: internal/parking/lots_model.go.
 func TestModelMutex(t *testing.T) {
-	mutextest.RunModel[twa.Mutex, twa.LockFuture](t)
+	mutextest.RunModel[twa.Mutex](t)
 }
 
 func TestModelMutexHistories(t *testing.T) {
-	mutextest.RunHistories[twa.Mutex, twa.LockFuture](
+	mutextest.RunHistories[twa.Mutex](
 		t,
 		mutextest.Known{
 			Test: "unlock too many",

@@ -7,29 +7,28 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest/mutextest"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The promises that all mutexes make.
 func TestMutexContract(t *testing.T) {
-	mutextest.Run[twa.Mutex, twa.LockFuture](t)
+	mutextest.Run[twa.Mutex](t)
 }
 
 func TestMutexPanicsNameThePackage(t *testing.T) {
 	var m twa.Mutex
-	var f twa.LockFuture
+	var f waiter.Future
 	m.Lock()
-	f.Init(&m)
+	m.Bind(&f)
 	require.False(t, f.Poll(nil))
 	for msg, call := range map[string]func(){
-		"twa: unlock of unlocked mutex":                     new(twa.Mutex).Unlock,
-		"twa: nil context":                                  func() { _ = m.LockContext(nil) }, //nolint:staticcheck // nil on purpose
-		"twa: future of a nil mutex":                        func() { new(twa.LockFuture).Init(nil) },
-		"farad: future without Init":                        func() { new(twa.LockFuture).Poll(nil) },
-		"twa: Init of a future whose request has not ended": func() { f.Init(&m) },
+		"twa: unlock of unlocked mutex": new(twa.Mutex).Unlock,
+		"twa: nil context":              func() { _ = m.LockContext(nil) }, //nolint:staticcheck // nil on purpose
+		"twa: future of a nil mutex":    func() { (*twa.Mutex)(nil).Bind(new(waiter.Future)) },
 	} {
 		require.PanicsWithValue(t, msg, call)
 	}
-	f.Cancel()
+	f.Release()
 	m.Unlock()
 	mutextest.RequireFree(t, &m)
 }
@@ -38,8 +37,8 @@ func TestMutexPanicsNameThePackage(t *testing.T) {
 func TestFutureAfterAnUnlockTooMany(t *testing.T) {
 	var m twa.Mutex
 	require.Panics(t, m.Unlock)
-	var f twa.LockFuture
-	f.Init(&m)
+	var f waiter.Future
+	m.Bind(&f)
 	require.True(t, f.Poll(nil))
 	require.NoError(t, f.Err())
 	require.False(t, m.TryLock())

@@ -16,7 +16,6 @@ var (
 	ErrClosed    = waiter.ErrClosed    // the semaphore is or has been closed
 	ErrTooLarge  = waiter.ErrTooLarge  // more permits than the semaphore has in all
 	ErrQueueFull = waiter.ErrQueueFull // the line is as long as it may be: see MaxPermits
-	ErrPending   = waiter.ErrPending   // a future's request has no outcome yet
 )
 
 // zero: a semaphore's permits count from zero, so the zero Semaphore has size 0.

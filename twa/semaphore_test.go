@@ -11,18 +11,14 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 var bg = context.Background()
 
 var requireIdle, queued = semtest.RequireIdle, semtest.Queued
 
-// future is an AcquireFuture for the tests that all semaphores share.
-type future struct{ twa.AcquireFuture }
-
-func (f *future) Init(s semtest.Semaphore, n int64) { f.AcquireFuture.Init(s.(*twa.Semaphore), n) }
-
-func newFuture() semtest.Future { return new(future) }
+func bind(s semtest.Semaphore, f *waiter.Future, n int64) { s.(*twa.Semaphore).Bind(f, n) }
 
 // The promises that all semaphores make, with the array of the process and with the smallest, where
 // all wait in one bucket.
@@ -33,8 +29,8 @@ func TestContract(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			semtest.Run(t, semtest.Kind{
-				New:       func(n int64) semtest.Semaphore { return twa.New(n, opts...) },
-				NewFuture: newFuture,
+				New:  func(n int64) semtest.Semaphore { return twa.New(n, opts...) },
+				Bind: bind,
 			})
 		})
 	}
@@ -55,10 +51,9 @@ func TestPanicsNameThePackage(t *testing.T) {
 		"twa: release of a negative number of permits": func() { s.Release(-1) },
 		"twa: negative size":                           func() { s.Resize(-1) },
 		"twa: array that NewArray has not made":        func() { twa.WithWaitingArray(new(twa.Array)) },
-		"twa: future of a negative number of permits":  func() { new(twa.AcquireFuture).Init(s, -1) },
-		"twa: future of a nil semaphore":               func() { new(twa.AcquireFuture).Init(nil, 1) },
-		"twa: future of a nil mutex":                   func() { new(twa.LockFuture).Init(nil) },
-		"farad: future without Init":                   func() { new(twa.AcquireFuture).Poll(nil) },
+		"twa: future of a negative number of permits":  func() { s.Bind(new(waiter.Future), -1) },
+		"twa: future of a nil semaphore":               func() { (*twa.Semaphore)(nil).Bind(new(waiter.Future), 1) },
+		"twa: future of a nil mutex":                   func() { (*twa.Mutex)(nil).Bind(new(waiter.Future)) },
 	} {
 		require.PanicsWithValue(t, msg, f)
 	}

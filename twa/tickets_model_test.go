@@ -444,8 +444,8 @@ func TestModelRefusedRequestsTakeNoTicket(t *testing.T) {
 		"acquire": func(s *Semaphore) error { return s.Acquire(bg, 2) },
 		"timeout": func(s *Semaphore) error { return s.AcquireTimeout(time.Second, 2) },
 		"future": func(s *Semaphore) error {
-			var f AcquireFuture
-			f.Init(s, 2)
+			var f waiter.Future
+			s.Bind(&f, 2)
 			f.Poll(nil)
 			return f.Err()
 		},
@@ -511,7 +511,7 @@ func TestModelTooLargeForAMoment(t *testing.T) {
 		x.Go("up", func() { w.s.Resize(2) })
 		x.Go("holder", func() { w.give(2) })
 		x.Wait()
-		err := f.Err()
+		err := f.Take()
 		w.Assert(err == nil || errors.Is(err, ErrTooLarge), "the future ends with %v", err)
 		w.useOr(2, err, ErrTooLarge)
 		w.size = w.s.Size() // the later one's

@@ -125,9 +125,9 @@ func TestNewestDebtEndsFirst(t *testing.T) {
 	s.Release(1) // the first debt
 	require.False(t, first.Complete())
 	s.Release(1)
-	require.NoError(t, first.Err())
+	require.NoError(t, first.Take())
 	s.Release(1)
-	require.NoError(t, second.Err())
+	require.NoError(t, second.Take())
 	s.Release(3)
 	require.EqualValues(t, 3, s.Available())
 	require.Zero(t, s.t.runs.Load())
@@ -149,10 +149,10 @@ func lineUp(t *testing.T, s *Semaphore, n, start int64) *line {
 	return &line{t: t, s: s}
 }
 
-func (l *line) add(n int64) *AcquireFuture {
-	f, i := new(AcquireFuture), l.n
+func (l *line) add(n int64) *waiter.Future {
+	f, i := new(waiter.Future), l.n
 	l.n++
-	f.Init(l.s, n)
+	l.s.Bind(f, n)
 	require.False(l.t, f.Poll(waiter.WakerFunc(func() { l.woken = append(l.woken, i) })))
 	return f
 }
@@ -164,12 +164,12 @@ func TestReleaseOfManyGoesPastTheAbandoned(t *testing.T) {
 		for _, buckets := range []int{1, 2, 64} {
 			s := New(5, WithWaitingArray(NewArray(buckets)))
 			l := lineUp(t, s, 5, start)
-			var fs []*AcquireFuture
+			var fs []*waiter.Future
 			for range 8 {
 				fs = append(fs, l.add(1))
 			}
 			for _, i := range []int{4, 2, 1} { // the second neighbour first
-				fs[i].Cancel()
+				fs[i].Release()
 			}
 			require.EqualValues(t, 2, s.t.runs.Load(), "neighbours are one run")
 			s.Release(5)
@@ -187,14 +187,14 @@ func TestRunsOfOneDoNotTouch(t *testing.T) {
 		s := New(1)
 		l := lineUp(t, s, 1, start)
 		front, a, b, c, d := l.add(1), l.add(1), l.add(1), l.add(1), l.add(1)
-		a.Cancel()
-		c.Cancel()
+		a.Release()
+		c.Release()
 		require.Equal(
 			t,
 			map[int64]int64{(start + 2) * step: (start + 3) * step, (start + 4) * step: (start + 5) * step},
 			s.t.cold.begin,
 		)
-		for _, f := range []*AcquireFuture{front, b, d} {
+		for _, f := range []*waiter.Future{front, b, d} {
 			s.Release(1)
 			require.NoError(t, f.Err())
 		}
@@ -208,11 +208,11 @@ func TestRunsOfOneDoNotTouch(t *testing.T) {
 func TestReleaseOfManyWakesItsOwn(t *testing.T) {
 	a := NewArray(1)
 	var semaphores [2]*Semaphore
-	var futures [2][2]*AcquireFuture
+	var futures [2][2]*waiter.Future
 	for i := range semaphores {
 		semaphores[i] = New(2, WithWaitingArray(a))
 		l := lineUp(t, semaphores[i], 2, 0)
-		futures[i] = [2]*AcquireFuture{l.add(1), l.add(1)}
+		futures[i] = [2]*waiter.Future{l.add(1), l.add(1)}
 	}
 	for i := range semaphores {
 		require.EqualValues(t, 2, semaphores[i].Waiting())
@@ -242,31 +242,31 @@ func TestClosingTwiceChangesNothing(t *testing.T) {
 // semaphore gets its number there.
 func TestNoneEntersTheArrayInVain(t *testing.T) {
 	s, m := New(1), new(Mutex)
-	var f AcquireFuture
-	var l LockFuture
+	var f waiter.Future
+	var l waiter.Future
 	for range 3 {
 		require.NoError(t, s.Acquire(context.Background(), 1))
 		s.Release(1)
-		f.Init(s, 1)
+		s.Bind(&f, 1)
 		require.True(t, f.Poll(nil))
-		require.NoError(t, f.Err())
+		require.NoError(t, f.Take())
 		s.Release(1)
-		f.Init(s, 1)
+		s.Bind(&f, 1)
 		require.True(t, locktest.IsClosed(f.Done()))
-		f.Cancel()
+		f.Release()
 		m.Lock()
 		m.Unlock()
-		l.Init(m)
+		m.Bind(&l)
 		require.True(t, l.Poll(nil))
-		l.Cancel()
+		l.Release()
 	}
 	require.Zero(t, s.t.id.Load())
 	require.Zero(t, m.t.id.Load())
 	require.True(t, s.TryAcquire(1))
-	f.Init(s, 1)
+	s.Bind(&f, 1)
 	require.False(t, f.Poll(nil))
 	require.NotZero(t, s.t.id.Load())
-	f.Cancel()
+	f.Release()
 	s.Release(1)
 }
 
@@ -309,7 +309,7 @@ func TestResizeGrantsNoneThatItEnds(t *testing.T) {
 		s.Resize(3)
 		require.ErrorIs(t, first.Err(), ErrTooLarge)
 		require.ErrorIs(t, second.Err(), ErrTooLarge)
-		require.NoError(t, third.Err())
+		require.NoError(t, third.Take())
 		s.Release(2)
 		s.Release(3)
 		require.EqualValues(t, 3, s.Available())

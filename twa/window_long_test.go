@@ -10,6 +10,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The explorer's atomics take too long for this.
@@ -49,11 +50,11 @@ func TestWhatIsGivenBackLateIsNotLost(t *testing.T) {
 	})
 	t.Run("a future's", func(t *testing.T) {
 		s := New(most)
-		var f AcquireFuture
-		f.Init(s, 1000)
+		var f waiter.Future
+		s.Bind(&f, 1000)
 		require.True(t, f.Poll(nil))
 		turnOver(t, s, most/2, 1<<23)
-		f.Cancel()
+		f.Release()
 		semtest.RequireIdle(t, s)
 		require.EqualValues(t, most, s.Available())
 	})
@@ -67,16 +68,16 @@ func TestNothingIsGrantedThatDoesNotExist(t *testing.T) {
 	s := New(most)
 	require.True(t, s.TryAcquire(most))
 	waits := semtest.Queued(t, context.Background(), s, most)
-	var fs [2]AcquireFuture
+	var fs [2]waiter.Future
 	for i := range fs {
-		fs[i].Init(s, most)
+		s.Bind(&fs[i], most)
 		require.False(t, fs[i].Poll(nil))
 	}
 	refused := 0
 	for i := range 1 << 23 {
 		f := &fs[i%2]
-		f.Cancel()
-		f.Init(s, most)
+		f.Release()
+		s.Bind(f, most)
 		if f.Poll(nil) {
 			if err := f.Err(); err != ErrQueueFull { //nolint:errorlint // that very error
 				t.Fatalf("poll %d is granted, past one who holds all and one who waits: %v", i+3, err)
@@ -86,7 +87,7 @@ func TestNothingIsGrantedThatDoesNotExist(t *testing.T) {
 	}
 	require.NotZero(t, refused, "a line without an end")
 	for i := range fs {
-		fs[i].Cancel()
+		fs[i].Release()
 	}
 	locktest.RequireBlocked(t, waits)
 	s.Release(most)

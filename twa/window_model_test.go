@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Between any two steps others may have gone on by as many permits as can be told from none, as
@@ -46,12 +47,12 @@ func TestModelOthersHaveGoneOn(t *testing.T) {
 		}},
 		{"futures", 2, func(w *world) {
 			w.begin(2)
-			fs := []*AcquireFuture{w.queued(1, nil), w.queued(1, nil), w.queued(1, nil)}
+			fs := []*waiter.Future{w.queued(1, nil), w.queued(1, nil), w.queued(1, nil)}
 			w.Go("holder", func() { w.give(2) })
 			w.Go("owner", func() {
-				fs[1].Cancel()
+				fs[1].Release()
 				w.useOr(1, w.await1(fs[0]))
-				fs[2].Cancel()
+				fs[2].Release()
 			})
 		}},
 		{"resize", 2, func(w *world) {
@@ -130,7 +131,7 @@ func TestModelLineHasAnEnd(t *testing.T) {
 					w.give(1)
 					w.useOr(1, w.await1(first), ErrClosed)
 				})
-				w.Go("owner", func() { last.Cancel() })
+				w.Go("owner", func() { last.Release() })
 				x.Wait()
 				w.finish()
 			})

@@ -90,38 +90,38 @@ func TestNumbersAreKeptOnlyInTheLine(t *testing.T) {
 		},
 		"debts among those who wait": func(t *testing.T, s *Semaphore, goOn func()) {
 			require.True(t, s.TryAcquire(8))
-			var fs [3]AcquireFuture
+			var fs [3]waiter.Future
 			for i := range fs {
-				fs[i].Init(s, 1)
+				s.Bind(&fs[i], 1)
 				require.False(t, fs[i].Poll(nil))
 				s.Resize(s.Size() - 1)
 			}
 			require.Len(t, s.t.cold.debts, 3)
-			fs[1].Cancel()
+			fs[1].Release()
 			s.Release(8)
 			require.Empty(t, s.t.cold.debts)
 			require.Zero(t, s.t.runs.Load())
-			require.NoError(t, fs[0].Err())
+			require.NoError(t, fs[0].Take())
 			s.Release(1)
 			goOn()
-			fs[2].Cancel()
+			fs[2].Release()
 			s.Resize(8)
 		},
 		"a future that was granted at once": func(t *testing.T, s *Semaphore, goOn func()) {
-			var f AcquireFuture
-			f.Init(s, 3)
+			var f waiter.Future
+			s.Bind(&f, 3)
 			require.True(t, f.Poll(nil))
 			goOn()
-			f.Cancel()
+			f.Release()
 		},
 		"a future that has waited": func(t *testing.T, s *Semaphore, goOn func()) {
 			require.True(t, s.TryAcquire(7))
-			var f AcquireFuture
-			f.Init(s, 3)
+			var f waiter.Future
+			s.Bind(&f, 3)
 			require.False(t, f.Poll(nil))
 			s.Release(7)
 			goOn()
-			f.Cancel()
+			f.Release()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,12 +187,12 @@ func TestLooksThatComeLate(t *testing.T) {
 	t.Run("one that a release has served", func(t *testing.T) {
 		each(t, 8, func(t *testing.T, s *Semaphore, goOn func()) {
 			require.True(t, s.TryAcquire(8))
-			var fs [3]AcquireFuture
+			var fs [3]waiter.Future
 			for i := range fs {
-				fs[i].Init(s, 1)
+				s.Bind(&fs[i], 1)
 				require.False(t, fs[i].Poll(nil))
 			}
-			fs[1].Cancel()
+			fs[1].Release()
 			g := s.t.give(4)
 			require.False(t, s.t.quiet(zero, 4, g))
 			goOn()
@@ -210,12 +210,12 @@ func TestLooksThatComeLate(t *testing.T) {
 		each(t, 2, func(t *testing.T, s *Semaphore, _ func()) {
 			require.True(t, s.TryAcquire(2))
 			g := s.t.grant.Load()
-			var fs [4]AcquireFuture
+			var fs [4]waiter.Future
 			for i := range fs {
-				fs[i].Init(s, 1)
+				s.Bind(&fs[i], 1)
 				require.False(t, fs[i].Poll(nil))
 			}
-			fs[1].Cancel()
+			fs[1].Release()
 			s.Resize(1)
 			s.t.lookAfter(zero, g, g+8*step)
 			for k := g; k != g+8*step; k += step {
@@ -225,7 +225,7 @@ func TestLooksThatComeLate(t *testing.T) {
 			require.EqualValues(t, 2, s.t.runs.Load(), "a run and a debt")
 			s.Release(2)
 			require.NoError(t, fs[0].Err())
-			require.NoError(t, fs[2].Err())
+			require.NoError(t, fs[2].Take())
 			s.Release(2)
 			require.NoError(t, fs[3].Err())
 			require.EqualValues(t, 0, s.Available())
@@ -249,14 +249,14 @@ func TestLooksThatComeLate(t *testing.T) {
 
 // full has a goroutine hold all permits of s, and a line of so many behind that, all but the first
 // and the last of them abandoned.
-func full(t *testing.T, s *Semaphore, permits int64) (first, last *AcquireFuture) {
+func full(t *testing.T, s *Semaphore, permits int64) (first, last *waiter.Future) {
 	t.Helper()
 	require.True(t, s.TryAcquire(s.Size()))
-	first, last = new(AcquireFuture), new(AcquireFuture)
-	first.Init(s, 1)
+	first, last = new(waiter.Future), new(waiter.Future)
+	s.Bind(first, 1)
 	require.False(t, first.Poll(nil))
 	end := s.t.take(permits - 2)
-	last.Init(s, 1)
+	s.Bind(last, 1)
 	require.False(t, last.Poll(nil))
 	s.t.abandon(zero, permits-2, end)
 	require.EqualValues(t, 1, s.t.runs.Load())
@@ -272,11 +272,11 @@ func TestLineHasAnEnd(t *testing.T) {
 		"Acquire":        func(s *Semaphore, n int64) error { return s.Acquire(context.Background(), n) },
 		"AcquireTimeout": func(s *Semaphore, n int64) error { return s.AcquireTimeout(time.Hour, n) },
 		"a future": func(s *Semaphore, n int64) error {
-			var f AcquireFuture
-			f.Init(s, n)
+			var f waiter.Future
+			s.Bind(&f, n)
 			if !f.Poll(nil) {
-				f.Cancel()
-				return ErrPending
+				f.Release()
+				return waiter.ErrPending
 			}
 			return f.Err()
 		},
@@ -305,9 +305,9 @@ func TestLineHasAnEnd(t *testing.T) {
 				require.EqualValues(t, 1, s.Size())
 
 				s.Release(1)
-				require.NoError(t, first.Err())
+				require.NoError(t, first.Take())
 				s.Release(1)
-				require.NoError(t, last.Err())
+				require.NoError(t, last.Take())
 				s.Release(1)
 				require.NoError(t, acquire(s, 1))
 				require.EqualValues(t, 1, s.t.limit.Load(), "the mark stays")
@@ -319,17 +319,17 @@ func TestLineHasAnEnd(t *testing.T) {
 	t.Run("one less", func(t *testing.T) {
 		s := New(2)
 		first, last := full(t, s, window-1)
-		var f AcquireFuture
+		var f waiter.Future
 		for range 2 { // without the mark, and with it
-			f.Init(s, 1)
+			s.Bind(&f, 1)
 			require.False(t, f.Poll(nil), "this one fits")
-			f.Cancel()
-			f.Init(s, 2)
+			f.Release()
+			s.Bind(&f, 2)
 			require.True(t, f.Poll(nil), "one too many")
 			require.Equal(t, ErrQueueFull, f.Err())
 		}
-		first.Cancel()
-		last.Cancel()
+		first.Release()
+		last.Release()
 		s.Release(2)
 		semtest.RequireIdle(t, s)
 	})
@@ -340,8 +340,8 @@ func TestMarksDoNotTouchEachOther(t *testing.T) {
 	s := New(1)
 	first, last := full(t, s, window)
 	require.Equal(t, ErrQueueFull, s.Acquire(context.Background(), 1))
-	first.Cancel()
-	last.Cancel()
+	first.Release()
+	last.Release()
 	s.Release(1)
 	s.t.markLocked(wary) // as a release too many does
 	require.Equal(t, int64(long|wary|1), s.t.limit.Load())

@@ -53,7 +53,7 @@ func inBubble() bool {
 // a goroutine in a bubble that may have to wait for one outside, or in another bubble: see
 // [Across]. A time never ends it, because the bubble's clock stands still. If l has ended the wait
 // the request has been given up, and the error is that of l.
-func (f *Future) WaitAcross(l Limit) error {
+func WaitAcross(f *Future, l Limit) error {
 	kept := false
 	defer func() {
 		if !kept { // also if the context has panicked

@@ -68,7 +68,7 @@ func TestWaitAcrossLosesNothingToItsContext(t *testing.T) {
 						defer cancel()
 						c := locktest.NewTrapContext(ctx, method, int64(calls), func() { again = true; end() })
 						var f Future
-						f.Init(l, 1)
+						Bind(&f, l, 1)
 						ended := make(chan error, 1)
 						go func() {
 							err := context.Canceled
@@ -76,7 +76,7 @@ func TestWaitAcrossLosesNothingToItsContext(t *testing.T) {
 								_ = recover()
 								ended <- err
 							}()
-							err = f.WaitAcross(UntilDone(c))
+							err = WaitAcross(&f, UntilDone(c))
 						}()
 						locktest.Eventually(t, "it waits, or has ended", func() bool { return l.Waiting() > 0 || len(ended) > 0 })
 						if when == "cancelled" || when == "cancelled and freed" {

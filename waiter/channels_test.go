@@ -186,8 +186,8 @@ func acquire(s *semaphore.Semaphore, shared *sharedContext, r *rand.Rand, n int6
 	case 2, 3:
 		return s.Acquire(shared.Context, n) == nil
 	case 4:
-		var f semaphore.AcquireFuture
-		f.Init(s, n)
+		var f waiter.Future
+		s.Bind(&f, n)
 		return rt.BlockOn(context.Background(), &f) == nil
 	case 5:
 		return s.AcquireTimeout(time.Hour, n) == nil

@@ -80,7 +80,7 @@ func (c *conformance) GiveBack(int64) bool {
 
 // waker and done say which waker and which channel the node has.
 func (c *conformance) waker() int {
-	switch c.future.Node.waker {
+	switch c.future.node.waker {
 	case nil:
 		return proof.None
 	case Waker(c.newest):
@@ -90,7 +90,7 @@ func (c *conformance) waker() int {
 }
 
 func (c *conformance) done() int {
-	switch c.future.Node.done {
+	switch c.future.node.done {
 	case nil:
 		return proof.None
 	case c.channel:
@@ -110,7 +110,7 @@ func isClosed(s xsync.Signal) bool {
 
 // put makes the future what s says.
 func (c *conformance) put(s *proof.State) {
-	w := &c.future.Node
+	w := &c.future.node
 	if old := w.state.Swap(uint32(s.Get(c.State))); int(old) != s.Get(c.State) {
 		c.x.Changed(unsafe.Pointer(&w.state))
 	}
@@ -138,7 +138,7 @@ func (c *conformance) put(s *proof.State) {
 	if s.Is(c.Outcome) {
 		w.outcome = Granted
 	}
-	c.woken, c.future.taken = s.Is(c.Woken), s.Is(c.Taken)
+	c.woken = s.Is(c.Woken)
 }
 
 func (c *conformance) signal() xsync.Signal {
@@ -149,10 +149,10 @@ func (c *conformance) signal() xsync.Signal {
 
 // agrees reports whether the future is what s says.
 func (c *conformance) agrees(s *proof.State) bool {
-	w := &c.future.Node
+	w := &c.future.node
 	return int(w.state.Load()) == s.Get(c.State) && int(c.line.Load()) == s.Get(c.Line) &&
 		c.waker() == s.Get(c.Waker) && c.done() == s.Get(c.Done) && (w.outcome == Granted) == s.Is(c.Outcome) &&
-		c.woken == s.Is(c.Woken) && c.future.taken == s.Is(c.Taken) &&
+		c.woken == s.Is(c.Woken) &&
 		(c.done() != proof.Newest || isClosed(c.channel) == s.Is(c.Closed))
 }
 
@@ -162,7 +162,7 @@ func (c *conformance) access() proof.Access {
 	switch on {
 	case nil:
 		return proof.Local
-	case unsafe.Pointer(&c.future.Node.state):
+	case unsafe.Pointer(&c.future.node.state):
 		return proof.ByWrite(wrote, proof.StateRead, proof.StateWrite)
 	case unsafe.Pointer(c.line):
 		return proof.ByWrite(wrote, proof.LineRead, proof.LineWrite)
@@ -182,14 +182,14 @@ func (c *conformance) after() {
 	if c.failed != "" {
 		return
 	}
-	if d := c.future.Node.done; d != nil && !slices.Contains(c.signals, d) { // The code has made it.
+	if d := c.future.node.done; d != nil && !slices.Contains(c.signals, d) { // The code has made it.
 		c.signals, c.channel = append(c.signals, d), d
 	}
 	a, before := c.access(), c.f.Places()
 	c.f.Step(a)
 	c.f.Keep(c.agrees)
 	if len(c.f.Members) == 0 {
-		w := &c.future.Node
+		w := &c.future.node
 		const text = "the table has no such step: access %d, from %v; state %d, waker %d, done %d, outcome %d"
 		c.failed = fmt.Sprintf(text, a, before, w.state.Load(), c.waker(), c.done(), w.outcome)
 		return
@@ -280,9 +280,9 @@ func (c *conformance) call(s *proof.State) int {
 	}
 	if c.claims {
 		if s.Is(c.Grants) {
-			return yes(c.future.Node.Deliver(Granted))
+			return yes(c.future.node.Deliver(Granted))
 		}
-		return yes(c.future.Node.Deliver(Closed))
+		return yes(c.future.node.Deliver(Closed))
 	}
 	switch int64(s.Get(c.PC)) {
 	case proof.PollLook:
@@ -299,21 +299,26 @@ func (c *conformance) call(s *proof.State) int {
 		}
 		return 0
 	case proof.ErrLook:
-		switch c.future.Err() {
-		case nil:
-			return 2
-		case ErrPending:
-			return 0
-		}
-		return 1
+		return looked(c.future.Err())
+	case proof.TakeLook:
+		return looked(c.future.Take())
 	case proof.EndLook:
-		if s.Is(c.Even) {
-			return yes(c.future.Release())
-		}
-		return yes(c.future.Cancel())
+		c.future.Release()
+		return 1
 	default:
-		return yes(c.future.Init(c, 1))
+		return yes(interleave.Panics(func() { Bind(c.future, c, 1) }) == nil)
 	}
+}
+
+// looked numbers what Err and Take return.
+func looked(err error) int {
+	switch err {
+	case nil:
+		return 2
+	case ErrPending:
+		return 0
+	}
+	return 1
 }
 
 // run makes the call in state s.
@@ -325,8 +330,8 @@ func (c *conformance) run(s proof.State) {
 	got := -1
 	r := interleave.Explore(interleave.Options{Mode: interleave.Random, Executions: 1}, func(x *interleave.Run) {
 		c.x = x
-		c.future = &Future{r: c}
-		c.future.Node.N = 1
+		c.future = &Future{r: c, bound: true}
+		c.future.node.N = 1
 		c.line, c.woke, c.gave = new(interleave.Uint32), new(interleave.Uint32), new(interleave.Uint32)
 		c.newest = &mark{c}
 		c.put(&s)
@@ -391,7 +396,7 @@ func TestModelConforms(t *testing.T) {
 	table := proof.Waiter()
 	k := &tie{T: t, table: table, m: proof.NewMachine(table.Table, 1), taken: map[string]bool{}}
 	all := k.m.Reach([]proof.State{table.First()}, 1_000_000, func(*proof.Step) bool { return true }).Met
-	begins := []int64{proof.PollLook, proof.DoneAwait, proof.ErrLook, proof.EndLook, proof.InitAwait}
+	begins := []int64{proof.PollLook, proof.DoneAwait, proof.ErrLook, proof.TakeLook, proof.EndLook, proof.BindAwait}
 	round := []string{"end.complete", "end.outcome", "end.store", "end.give", "calls Poll", "Poll.idle"}
 	owner, claimer, next := 0, 0, false
 	for i := range all {
@@ -416,7 +421,7 @@ func TestModelConforms(t *testing.T) {
 		}
 		// One in which the owner ends the round, and begins another, before its channel is closed.
 		if !next && at == proof.EndLook && s.Get(table.State) == proof.NodeArmed && s.Get(table.Done) == proof.Newest &&
-			s.Is(table.Grants) && !s.Is(table.Taken) {
+			s.Is(table.Grants) {
 			next = true
 			k.check(s, true, 0, round...)
 		}

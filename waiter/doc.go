@@ -7,9 +7,10 @@
 //
 // # For programs that use the locks
 //
-// The errors: [ErrClosed], [ErrTooLarge], [ErrQueueFull], [ErrShed], [ErrWouldExpire], [ErrPending]
-// and [ErrCancelled]. The locks' packages repeat those that concern them. [UseChannels] has
-// goroutines wait in channels, for profiles that see nothing else.
+// [Future]: a request that does not block its owner, to any lock of the module. The errors:
+// [ErrClosed], [ErrTooLarge], [ErrQueueFull], [ErrShed], [ErrWouldExpire], [ErrPending] and
+// [ErrCancelled]. The locks' packages repeat those of their methods. [UseChannels] has goroutines
+// wait in channels, for profiles that see nothing else.
 //
 // # For authors of executors, futures and locks
 //
@@ -28,10 +29,11 @@
 //	Waiter, Outcome, Status   the node, and the hand-shake between its owner and its claimer
 //	Queue, WakeList           the order; waking in batches after the lock is released
 //	Line, Wait, Keep          the one place where a wait ends early and a late grant is given back
-//	Future, Request           the body of every future
+//	Request, Bind, Reuse      what a lock is to its futures: request.go
 //	InBubble, ContextError    testing/synctest; contexts that break their contract
 //
 // The package imports the standard library, internal/xsync and internal/linked. To understand it,
-// read waiter.go first (the node), then parker.go and wait.go (a goroutine's wait), then future.go.
-// The files watch.go and context.go make many waits on one context share one registration.
+// read waiter.go first (the node), then parker.go and wait.go (a goroutine's wait), then future.go
+// and request.go. The files watch.go and context.go make many waits on one context share one
+// registration.
 package waiter

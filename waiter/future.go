@@ -1,64 +1,73 @@
 package waiter
 
-import "github.com/farad-go/farad/internal/xsync"
+import (
+	"path"
+	"reflect"
 
-// A Request is how a lock starts and ends the request of a future. The future calls its methods, on
-// the goroutine of the future's owner.
-type Request interface {
-	Line
+	"github.com/farad-go/farad/internal/xsync"
+)
 
-	// Start makes the request for the w.N permits of w, which is idle, and returns its outcome; or
-	// [Pending] if w waits, armed with waker.
-	Start(w *Waiter, waker Waker) Outcome
-}
-
-// A Future is a request that is waited for by polling or by a channel. Its methods are for one
-// goroutine at a time, the owner; grants come from any goroutine.
+// A Future is a request to a lock that does not block its owner. It waits in the same line as the
+// goroutines that block. The owner is a goroutine that selects on it, or a task that polls it. One
+// type serves all locks of a process: their Bind methods make a future a request.
 //
-// Life: Init; Poll or Done, which starts the request; complete; taken, once the owner has asked for
-// the outcome by Err; Release, Cancel or Init, which starts a new round. Release gives back what
-// the future has: the place in line, or what was granted. Cancel does the same, but leaves with the
-// owner what was taken. So futures can be combined: an owner that waits for several cancels the
-// slower ones, and loses nothing that it was told of.
+//	var f waiter.Future
+//	sem.Bind(&f, 1)
+//	defer f.Release() // right on every path
+//	select {
+//	case <-f.Done():
+//		if err := f.Err(); err != nil { // the semaphore is closed, or too small
+//			return err
+//		}
+//		... // the permit is ours
+//	case <-other:
+//	}
 //
-// Poll, Done and Err panic before Init. A Future must not be copied after Init.
+// A round lasts from Bind to Release or Take:
+//
+//	Bind          of a lock: what the request is for. Nothing has happened yet.
+//	Poll, Done    make the request, the first time. It waits, or is complete.
+//	Complete, Err look whether it is complete, and how it ended.
+//	Release       ends the round in every state: it gives up the place in line, or gives back what
+//	              was granted.
+//	Take          ends the round, too, and leaves the grant to the caller. The lock's own Unlock
+//	              or Release gives it back.
+//
+// Until Take the future holds what it was granted, and the lock's own methods must not give it
+// back. A future that waits and is dropped without Release blocks all requests behind it. Between
+// rounds there is nothing to release: Release does nothing, Err returns [ErrPending], and Poll and
+// Done panic.
+//
+// A future is meant to be embedded and used again. In the steady state a round allocates nothing,
+// except for the channel of a request that waits: its first Done makes that. The first Bind to
+// some locks allocates what they need beside the future. Only one goroutine at a time may call the
+// methods, except Complete. A Future must not be copied after Bind, and not be overwritten: what
+// grants a request that was given up may touch it for a moment longer. Bind waits for that moment;
+// Release never does, and the later of the two passes the grant on, once.
+//
+// Memory model: a true from Poll or Complete, a closed Done, or the outcome from Err or Take takes
+// the place of the return of the lock's own Lock or Acquire. Release takes the place of its Unlock
+// or Release.
 type Future struct {
-	Node  Waiter  // what stands in the line
-	r     Request // nil before Init
-	taken bool    // the owner has asked for the outcome: Cancel leaves the grant with it
+	_ noCopy
+
+	node  Waiter  // what stands in the line
+	r     Request // kept for the next round; nil before the first Bind
+	bound bool    // a round is under way
+	seen  bool    // the record of the lock has the outcome
 }
 
-// Init makes f a request for n permits, n >= 0, by way of r. The previous request must have been
-// taken, released or cancelled. If not, Init reports false and changes nothing.
-func (f *Future) Init(r Request, n int64) bool {
-	f.awaitClaimer()
-	switch f.Node.Status() {
-	case StatusIdle:
-	case StatusComplete:
-		if !f.taken {
-			return false
-		}
-		f.Node.Reset()
-	default:
-		return false
-	}
-	f.Node.N, f.r = n, r
-	return true
-}
-
-// Request returns the request that f was made by Init, nil before.
-func (f *Future) Request() Request { return f.r }
-
-// Poll reports whether the request is complete, and starts it if need be. If not complete, waker
-// (which may be nil) will be woken when it is worth polling again; it replaces the one of the
-// previous poll.
+// Poll reports whether the request is complete, and makes it if need be. If it is not complete,
+// waker, which may be nil, will be woken when it is worth polling again. It replaces the waker of
+// the last Poll. Wakers may be woken spuriously.
 func (f *Future) Poll(waker Waker) bool {
-	s := f.Node.Status()
+	f.requireBound()
+	s := f.node.Status()
 	switch s {
 	case StatusIdle:
 		return f.start(waker)
 	case StatusWaiting:
-		s = f.Node.Rearm(waker)
+		s = f.node.Rearm(waker)
 	default:
 	}
 	if s == StatusBusy && waker != nil {
@@ -67,94 +76,166 @@ func (f *Future) Poll(waker Waker) bool {
 	return s == StatusComplete
 }
 
-// Done starts the request if need be, and returns a channel that is closed when the request is
-// complete. The channel belongs to this round: after Init, Release or Cancel the next Done returns
-// another. A request that is complete needs no channel of its own. One that waits allocates it, at
-// the first Done of the round.
+// Done makes the request if need be, and returns a channel that is closed when the request is
+// complete. The channel belongs to this round: the next one has another. A request that is complete
+// needs no channel of its own. One that waits allocates it, at the first Done of the round.
 func (f *Future) Done() <-chan struct{} {
+	f.requireBound()
 	f.awaitClaimer()
-	if f.Node.Status() == StatusIdle {
+	if f.node.Status() == StatusIdle {
 		f.start(nil)
 	}
 	for { // At most two turns: after a claimer's last steps the request is complete.
-		if ch := f.Node.Chan(); ch != nil {
+		if ch := f.node.Chan(); ch != nil {
 			return ch
 		}
 		f.awaitClaimer()
 	}
 }
 
-// Complete reports whether the request has ended; after Init, Release or Cancel it has not. Any
-// goroutine may call it.
-func (f *Future) Complete() bool { return f.Node.Status() == StatusComplete }
+// Complete reports whether the request is complete, by a grant or by an error. Between rounds it is
+// not. Complete makes no request, and any goroutine may call it, at any time.
+func (f *Future) Complete() bool { return f.node.Status() == StatusComplete }
 
-// Err returns nil if the permits are the owner's, [ErrPending] if there is no outcome yet,
-// or why there are none.
+// Err returns nil if the request is granted, [ErrPending] if it is not complete, and otherwise the
+// error that the lock's own method would return. It only looks: the future keeps the grant.
 func (f *Future) Err() error {
-	if f.Node.Status() != StatusComplete {
-		f.requireInit()
+	if f.node.Status() != StatusComplete {
 		return ErrPending
 	}
-	f.taken = true
-	f.Node.forget()
-	return f.Node.Outcome().Err()
+	f.node.forget()
+	err := f.node.Outcome().Err()
+	if !f.seen {
+		f.seen = true
+		if to := f.recorder(); to != nil {
+			to.FutureSeen(&f.node, err)
+		}
+	}
+	if err != nil {
+		if r, ok := f.r.(Explainer); ok {
+			return r.Explain(err, f.node.N)
+		}
+	}
+	return err
 }
 
-// Taken reports whether Err has told the outcome of this round.
-func (f *Future) Taken() bool { return f.taken && f.Complete() }
+// Take is Err, and hands the grant to the caller if it returns nil: the lock's own method gives it
+// back from then on. The round is over, so a deferred Release does nothing.
+func (f *Future) Take() error {
+	err := f.Err()
+	if err != nil {
+		return err
+	}
+	f.node.Reset()
+	f.bound = false
+	if to := f.recorder(); to != nil {
+		to.FutureEnded(&f.node)
+	}
+	return nil
+}
 
-// Release ends the round and gives back what the future has. If a release is about to grant the
-// request, that release takes the grant back. An idle future has nothing. Release reports false if
-// the owner has already given back the grant by other means.
-func (f *Future) Release() bool { return f.end(true) }
+// Release ends the round: it gives up the place in line, or gives back what was granted. Between
+// rounds, and after an error, it gives back nothing. It allocates nothing.
+//
+// Release panics if the lock's own method has given back the grant meanwhile, without Take. If
+// others hold as much, Release cannot know that, and gives back theirs.
+func (f *Future) Release() {
+	ok := false
+	if to := f.recorder(); to != nil {
+		ok = f.endRecorded(to)
+	} else {
+		ok = f.end()
+	}
+	if !ok {
+		panic("farad: Release of a future whose grant the lock's own method has given back already, without Take")
+	}
+}
 
-// Cancel is Release, but leaves a grant that was taken with the owner.
-func (f *Future) Cancel() bool { return f.end(false) }
+// endRecorded is end, and tells the record.
+func (f *Future) endRecorded(to Recorder) bool {
+	to.FutureReleasing(&f.node)
+	defer to.FutureEnded(&f.node)
+	return f.end()
+}
 
-func (f *Future) end(evenTaken bool) bool {
-	switch f.Node.Status() {
+// end reports false if the grant was given back by other means.
+func (f *Future) end() bool {
+	f.bound = false
+	switch f.node.Status() {
 	case StatusIdle:
 		return true
 	case StatusComplete:
 	default:
-		if f.r.Unlink(&f.Node) {
-			f.Node.Reset()
+		if f.r.Unlink(&f.node) {
+			f.node.Reset()
 			return true
 		}
-		if f.Node.Abandon() {
+		if f.node.Abandon() {
 			return true
 		}
-		if f.Node.Status() != StatusComplete {
+		if f.node.Status() != StatusComplete {
 			return true // ended twice: it has been left to its claimer
 		}
 	}
-	mine := f.Node.Outcome() == Granted && (evenTaken || !f.taken)
-	n := f.Node.N
-	f.Node.Reset()
+	mine := f.node.Outcome() == Granted
+	n := f.node.N
+	f.node.Reset()
 	return !mine || n == 0 || f.r.GiveBack(n)
 }
 
-// start begins the request of an idle future, and reports whether it is complete.
+// String names the package of the lock. Only the owner may call it.
+func (f *Future) String() string {
+	if f.r == nil {
+		return "future of no lock"
+	}
+	t := reflect.TypeOf(f.r)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return "future of package " + path.Base(t.PkgPath())
+}
+
+// start makes the request, and reports whether it is complete.
 func (f *Future) start(waker Waker) bool {
-	f.requireInit()
-	f.taken = false
-	o := f.r.Start(&f.Node, waker)
+	f.seen = false
+	o := f.r.Start(&f.node, waker)
 	if o == Pending {
 		return false
 	}
-	f.Node.Finish(o)
+	f.node.Finish(o)
 	return true
 }
 
-func (f *Future) requireInit() {
-	if f.r == nil {
-		panic("farad: future without Init")
+func (f *Future) requireBound() {
+	if !f.bound {
+		panic("farad: future without Bind")
 	}
 }
 
 // awaitClaimer waits for the last steps of a claimer that has begun with this node.
 func (f *Future) awaitClaimer() {
-	for f.Node.Status() == StatusBusy {
+	for f.node.Status() == StatusBusy {
 		xsync.Yield()
 	}
 }
+
+// recorder returns what records the rounds of f, nil if nothing does.
+func (f *Future) recorder() Recorder {
+	if !mayRecord() {
+		return nil
+	}
+	return f.recorderSlow()
+}
+
+func (f *Future) recorderSlow() Recorder {
+	if r, ok := f.r.(Recorded); ok {
+		return r.Recorder()
+	}
+	return nil
+}
+
+// noCopy makes go vet report copies.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}

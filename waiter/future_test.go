@@ -6,16 +6,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFutureWithoutInitPanics(t *testing.T) {
+func TestFutureWithoutBind(t *testing.T) {
 	var f Future
 	for name, call := range map[string]func(){
 		"Poll": func() { f.Poll(nil) },
 		"Done": func() { f.Done() },
-		"Err":  func() { _ = f.Err() },
 	} {
-		require.PanicsWithValue(t, "farad: future without Init", call, name)
+		require.PanicsWithValue(t, "farad: future without Bind", call, name)
 	}
-	require.True(t, f.Release(), "it has nothing")
-	require.True(t, f.Cancel())
+	f.Release() // it has nothing
+	require.ErrorIs(t, f.Err(), ErrPending)
+	require.ErrorIs(t, f.Take(), ErrPending)
 	require.False(t, f.Complete())
+	require.False(t, Bound(&f))
 }

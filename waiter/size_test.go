@@ -12,3 +12,7 @@ import (
 func TestWaiterFillsOneCacheLine(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(Waiter{}), uintptr(64))
 }
+
+func TestFutureIsSmall(t *testing.T) {
+	require.LessOrEqual(t, unsafe.Sizeof(Future{}), uintptr(80))
+}

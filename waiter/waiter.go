@@ -58,14 +58,14 @@ func (o Outcome) Err() error { return outcomeErrors[o] }
 //
 //  1. The waker and the done channel are written only in idle and registering and read by the
 //     claimer only in claiming: no wake-up goes to a waker that has been replaced.
-//     (TestContract/RepollWithAnotherWakerIsNeverLost)
+//     (FutureRepollWithAnotherWakerIsNeverLost of internal/locktest/futuretest)
 //  2. A claimer that meets registering completes without a waker; the owner's step back to
 //     armed then fails, and the owner sees the outcome itself. It closes the channel and, in Chan,
 //     wakes the waker of an earlier poll.
-//     (TestContract/RepollWithAnotherWakerIsNeverLost, TestContract/DoneAfterPollWakesThePoller)
+//     (FutureRepollWithAnotherWakerIsNeverLost, FutureDoneAfterPollWakesBoth)
 //  3. The claimer touches the node for the last time when it moves the state to complete or idle.
 //     The waker that it calls afterwards and the channel that it closes are copies. So the owner
-//     of a complete or idle node may use the node again. (TestContract/FutureIsReusable)
+//     of a complete or idle node may use the node again. (FutureIsReusable)
 //  4. Only the claimer of an abandoned node moves it to idle. Deliver returns false to this
 //     claimer, which gives back what it had granted, once.
 //     (TestContract/StressConservesPermits)

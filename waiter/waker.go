@@ -5,7 +5,7 @@ package waiter
 //
 // Wake may be called from any goroutine, but never with a lock of this module held. It must not
 // block or panic, because other waiters may be woken after it. It may poll, release or cancel a
-// future. It must not call Init or Done, which may wait for the goroutine that calls Wake.
+// future. It must not call Bind or Done, which may wait for the goroutine that calls Wake.
 // If it releases, the Wake of whom that grants the permits runs inside it. So where lines are long
 // a Wake had better only queue its task.
 // Spurious calls are legal everywhere: a task that is woken polls again, and may still have to

@@ -188,16 +188,16 @@ func (m *hashSim) post(i int, r *HashResult) {
 func (r *HashResult) wakeOurs() {
 	a := twa.NewArray(r.Slots)
 	var semaphores [simSemaphores]*twa.Semaphore
-	var woken []*twa.AcquireFuture
-	wait := func(f *twa.AcquireFuture, s *twa.Semaphore) {
-		f.Init(s, 1)
+	var woken []*waiter.Future
+	wait := func(f *waiter.Future, s *twa.Semaphore) {
+		s.Bind(f, 1)
 		f.Poll(waiter.WakerFunc(func() { woken = append(woken, f) }))
 	}
 	for i := range semaphores {
 		semaphores[i] = twa.New(1, twa.WithWaitingArray(a))
 		semaphores[i].TryAcquire(1)
 		for range simTickets {
-			wait(new(twa.AcquireFuture), semaphores[i])
+			wait(new(waiter.Future), semaphores[i])
 		}
 	}
 	rng := rand.New(rand.NewPCG(9, 9))
@@ -207,7 +207,7 @@ func (r *HashResult) wakeOurs() {
 		s.Release(1)
 		for _, f := range woken {
 			r.Woken++
-			if f.Err() != nil {
+			if f.Take() != nil {
 				r.InVain++
 				continue
 			}

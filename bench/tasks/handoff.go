@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/bench/peers"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // handOff is the workload yieldHeld for poll tasks, beside x/sync's semaphore for goroutines.
@@ -29,7 +30,7 @@ func handOff(tasks, permits int) workload {
 type turnTask struct {
 	rt.Task
 	sem    *semaphore.Semaphore
-	permit semaphore.AcquireFuture
+	permit waiter.Future
 	inside bool
 	left   int
 	x      uint64
@@ -41,12 +42,12 @@ type turnTask struct {
 func (t *turnTask) Poll(cx *rt.Context) bool {
 	if t.inside {
 		t.inside = false
-		t.sem.Release(1)
+		t.permit.Release()
 		if t.left--; t.left == 0 {
 			t.ended.Done()
 			return true
 		}
-		t.permit.Init(t.sem, 1)
+		t.sem.Bind(&t.permit, 1)
 	}
 	if !cx.Poll(&t.permit) {
 		return false
@@ -70,7 +71,7 @@ func handOffTasks(l *measure.Lap, n, permits int) error {
 	for i := range tasks {
 		t := &tasks[i]
 		t.sem, t.left, t.x, t.ended = sem, each, uint64(i+1), &ended
-		t.permit.Init(sem, 1)
+		sem.Bind(&t.permit, 1)
 	}
 	err := l.Clock(all, func() error {
 		for i := range tasks {

@@ -11,6 +11,7 @@ import (
 
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // pondPool makes a pool of another library what the executor takes its goroutines from.
@@ -36,12 +37,12 @@ func TestExecutorRunsOnAnotherPool(t *testing.T) {
 	handles := make([]*rt.JoinHandle[int], 100)
 	for i := range handles {
 		handles[i] = rt.Go(ex, func(cx *rt.Context) (int, error) {
-			var permit semaphore.AcquireFuture
-			permit.Init(sem, 1)
+			var permit waiter.Future
+			sem.Bind(&permit, 1)
 			if err := rt.Await(cx, &permit); err != nil {
 				return 0, err
 			}
-			defer sem.Release(1)
+			defer permit.Release()
 			most.Store(max(most.Load(), inside.Add(1)))
 			defer inside.Add(-1)
 			return i, rt.Yield(cx)

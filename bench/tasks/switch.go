@@ -12,6 +12,7 @@ import (
 	"github.com/farad-go/farad/bench/peers"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A yielder yields, and does nothing else.
@@ -75,15 +76,15 @@ func straight(l *measure.Lap, f func(cx *rt.Context) error) error {
 // awaitReady measures a wait that is none: the permit is free.
 func awaitReady(l *measure.Lap) error {
 	return straight(l, func(cx *rt.Context) error {
-		var f semaphore.AcquireFuture
+		var f waiter.Future
 		s := semaphore.New(1)
 		return l.Clock(l.Todo, func() error {
 			for range l.Todo {
-				f.Init(s, 1)
+				s.Bind(&f, 1)
 				if err := rt.Await(cx, &f); err != nil {
 					return err
 				}
-				s.Release(1)
+				f.Release()
 			}
 			return nil
 		})
@@ -92,18 +93,18 @@ func awaitReady(l *measure.Lap) error {
 
 // pollReady is the loop of awaitReady without Await.
 func pollReady(l *measure.Lap) error {
-	var f semaphore.AcquireFuture
+	var f waiter.Future
 	s := semaphore.New(1)
 	return l.Clock(l.Todo, func() error {
 		for range l.Todo {
-			f.Init(s, 1)
+			s.Bind(&f, 1)
 			if !f.Poll(nil) {
 				return errors.New("the permit is not free")
 			}
 			if err := f.Err(); err != nil {
 				return err
 			}
-			s.Release(1)
+			f.Release()
 		}
 		return nil
 	})
@@ -134,13 +135,13 @@ func awaitHandOff(l *measure.Lap) error {
 	}
 	each, all := l.Share(2)
 	turns := func(cx *rt.Context) (struct{}, error) {
-		var f semaphore.AcquireFuture
+		var f waiter.Future
 		for range each {
-			f.Init(s, 1)
+			s.Bind(&f, 1)
 			if err := rt.Await(cx, &f); err != nil {
 				return struct{}{}, err
 			}
-			s.Release(1)
+			f.Release()
 		}
 		return struct{}{}, nil
 	}

@@ -73,13 +73,13 @@ func RunCancelRound(rs []*CancelResult, limit time.Duration, measured func(strin
 	return nil
 }
 
-// cancelFutures lets n futures wait and times the Cancel of those in the middle of the queue.
+// cancelFutures lets n futures wait and times the Release of those in the middle of the queue.
 func cancelFutures(n int, _ time.Duration) (float64, error) {
 	s, futures := waitingFutures(n)
 	middle := futures[(n-cancelled)/2:][:cancelled]
 	start := time.Now()
 	for i := range middle {
-		middle[i].Cancel()
+		middle[i].Release()
 	}
 	ns := float64(time.Since(start).Nanoseconds()) / cancelled
 	if w := s.Waiting(); w != n-cancelled {
@@ -87,7 +87,7 @@ func cancelFutures(n int, _ time.Duration) (float64, error) {
 	}
 
 	for i := range futures {
-		futures[i].Cancel()
+		futures[i].Release()
 	}
 	s.Release(1)
 	if w, free := s.Waiting(), s.Available(); w != 0 || free != 1 {
@@ -149,7 +149,7 @@ func cancelGoroutines(im peers.Maker, n int, limit time.Duration) (float64, erro
 
 const (
 	cancelNote = "Waiters in the middle of a queue are cancelled. A goroutine's figure ends when the goroutine" +
-		" has returned, a future's when its Cancel has. What grows with the queue here is cache misses or" +
+		" has returned, a future's when its Release has. What grows with the queue here is cache misses or" +
 		" work."
 )
 

@@ -2,6 +2,7 @@ package waiters
 
 import (
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // deafWaker is the waker of futures that wait but are never polled again.
@@ -12,14 +13,14 @@ func (deafWaker) Wake() {}
 
 // waitingFutures returns a semaphore whose only permit is taken and n futures that wait for it,
 // oldest first.
-func waitingFutures(n int) (*semaphore.Semaphore, []semaphore.AcquireFuture) {
+func waitingFutures(n int) (*semaphore.Semaphore, []waiter.Future) {
 	s := semaphore.New(1)
 	if !s.TryAcquire(1) {
 		panic("bench: a new semaphore has no permit")
 	}
-	futures := make([]semaphore.AcquireFuture, n)
+	futures := make([]waiter.Future, n)
 	for i := range futures {
-		futures[i].Init(s, 1)
+		s.Bind(&futures[i], 1)
 		if futures[i].Poll(deafWaker{}) {
 			panic("bench: a future got a permit that is taken")
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/farad-go/farad/bench/measure"
 	"github.com/farad-go/farad/bench/peers"
 	"github.com/farad-go/farad/bench/table"
-	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 const (
@@ -58,7 +58,7 @@ func (m MemoryResult) Form() measure.Form {
 func RunMemory(match func(string) bool, limit time.Duration) ([]MemoryResult, error) {
 	var rs []MemoryResult
 	if match("memory/future/" + measure.NameFarad) {
-		size := float64(unsafe.Sizeof(semaphore.AcquireFuture{}))
+		size := float64(unsafe.Sizeof(waiter.Future{}))
 		rs = append(
 			rs,
 			MemoryResult{WaiterFuture, measure.NameFarad, size, table.FutureBytes},
@@ -104,7 +104,7 @@ func futureHeap(n int) float64 {
 	s, futures := waitingFutures(n)
 	after := measure.Heap()
 	for i := range futures {
-		futures[i].Cancel()
+		futures[i].Release()
 	}
 	s.Release(1)
 	return (after - before) / float64(n)

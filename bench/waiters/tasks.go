@@ -13,6 +13,7 @@ import (
 	"github.com/farad-go/farad/bench/table"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // TaskBytesOf returns the bytes of one waiter, 0 if they were not measured.
@@ -86,8 +87,7 @@ func RunTaskMemory(match func(string) bool, limit time.Duration, smoke bool) ([]
 // A waitingTask waits for a permit, and gives it back.
 type waitingTask struct {
 	rt.Task
-	permit semaphore.AcquireFuture
-	sem    *semaphore.Semaphore
+	permit waiter.Future
 }
 
 // Poll implements [rt.Poller].
@@ -95,9 +95,7 @@ func (t *waitingTask) Poll(cx *rt.Context) bool {
 	if !cx.Poll(&t.permit) {
 		return false
 	}
-	if t.permit.Err() == nil {
-		t.sem.Release(1)
-	}
+	t.permit.Release()
 	return true
 }
 
@@ -111,8 +109,7 @@ func spawnWaiting(ex *rt.Executor, s *semaphore.Semaphore, n int) error {
 	tasks := make([]waitingTask, n)
 	for i := range tasks {
 		t := &tasks[i]
-		t.sem = s
-		t.permit.Init(s, 1)
+		s.Bind(&t.permit, 1)
 		if err := ex.Spawn(t); err != nil {
 			return err
 		}
@@ -141,13 +138,10 @@ func straightLineMemory(n int, limit time.Duration) (float64, error) {
 		}
 		for range n {
 			rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
-				var f semaphore.AcquireFuture
-				f.Init(s, 1)
-				err := rt.Await(cx, &f)
-				if err == nil {
-					s.Release(1)
-				}
-				return struct{}{}, err
+				var f waiter.Future
+				s.Bind(&f, 1)
+				defer f.Release()
+				return struct{}{}, rt.Await(cx, &f)
 			})
 		}
 		return nil

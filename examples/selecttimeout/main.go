@@ -14,7 +14,7 @@
 // A permit may be granted at the very moment at which the client gives up. Then it must neither be
 // lost nor stay with a client that has left. The deferred Release of the future ensures that: it
 // gives back what the future has, the place in the queue or the permit, and does nothing a second
-// time. Select and Timeout cancel the slower future themselves. If both events have happened, Go's
+// time. Select and Timeout release the slower future themselves. If both events have happened, Go's
 // select picks one at random, and the other two prefer the permit.
 //
 // A table shows how many clients were served, and after what wait. Below it stand the final checks:

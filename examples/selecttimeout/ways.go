@@ -10,6 +10,7 @@ import (
 
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // ways are the ways to do the job, in the order of the columns.
@@ -113,8 +114,8 @@ func inGoroutines(ctx context.Context, o options) result {
 	for i := range outcomes {
 		wg.Go(func() {
 			start := time.Now()
-			var permit semaphore.AcquireFuture
-			permit.Init(r.sem, 1)
+			var permit waiter.Future
+			r.sem.Bind(&permit, 1)
 			defer permit.Release() // gives back the place in line, or the permit
 			select {
 			case <-permit.Done():
@@ -152,8 +153,8 @@ func inTasks(
 	for i := range outcomes {
 		rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
 			start := time.Now()
-			var permit semaphore.AcquireFuture
-			permit.Init(r.sem, 1)
+			var permit waiter.Future
+			r.sem.Bind(&permit, 1)
 			defer permit.Release()
 			switch err := wait(cx, &permit, o.patience); {
 			case errors.Is(err, context.DeadlineExceeded):

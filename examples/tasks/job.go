@@ -19,12 +19,6 @@ type job struct {
 	done atomic.Int64 // turns
 }
 
-// endTurn gives back the permit of a turn.
-func (j *job) endTurn() {
-	j.done.Add(1)
-	j.sem.Release(1)
-}
-
 // inGoroutine is the life of a goroutine.
 func (j *job) inGoroutine(ctx context.Context) {
 	for range j.rounds {
@@ -32,7 +26,8 @@ func (j *job) inGoroutine(ctx context.Context) {
 			return
 		}
 		runtime.Gosched()
-		j.endTurn()
+		j.done.Add(1)
+		j.sem.Release(1)
 	}
 }
 

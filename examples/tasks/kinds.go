@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	rt "github.com/farad-go/farad/runtime"
-	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A kind is one way to take turns.
@@ -47,7 +47,7 @@ func shutdown(ctx context.Context, ex *rt.Executor) func() error {
 type pollTask struct {
 	rt.Task
 	job    *job
-	permit semaphore.AcquireFuture
+	permit waiter.Future
 	left   int
 	inside bool // has the permit
 }
@@ -56,11 +56,12 @@ type pollTask struct {
 func (t *pollTask) Poll(cx *rt.Context) bool {
 	if t.inside {
 		t.inside = false
-		t.job.endTurn()
+		t.job.done.Add(1)
+		t.permit.Release()
 		if t.left--; t.left == 0 {
 			return true
 		}
-		t.permit.Init(t.job.sem, 1)
+		t.job.sem.Bind(&t.permit, 1)
 	}
 	if !cx.Poll(&t.permit) {
 		return false // called again when the permit is granted
@@ -78,7 +79,7 @@ func startPollTasks(ctx context.Context, j *job) func() error {
 	for i := range tasks {
 		t := &tasks[i]
 		t.job, t.left = j, j.rounds
-		t.permit.Init(j.sem, 1)
+		j.sem.Bind(&t.permit, 1)
 		if err := ex.Spawn(t); err != nil {
 			panic(err) // impossible before Shutdown
 		}
@@ -88,14 +89,16 @@ func startPollTasks(ctx context.Context, j *job) func() error {
 
 // straightLine is the life of a straight-line task.
 func straightLine(cx *rt.Context, j *job) error {
-	var permit semaphore.AcquireFuture
+	var permit waiter.Future
+	defer permit.Release()
 	for range j.rounds {
-		permit.Init(j.sem, 1)
+		j.sem.Bind(&permit, 1)
 		if err := rt.Await(cx, &permit); err != nil {
 			return err
 		}
 		err := rt.Yield(cx)
-		j.endTurn()
+		j.done.Add(1)
+		permit.Release()
 		if err != nil {
 			return err
 		}

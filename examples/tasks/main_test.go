@@ -14,6 +14,7 @@ import (
 	"github.com/farad-go/farad/examples/internal/cli"
 	"github.com/farad-go/farad/examples/internal/cli/clitest"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 func TestMain(m *testing.M) {
@@ -60,14 +61,14 @@ func TestWhatIsMissingIsFound(t *testing.T) {
 		"idle",
 		[2]string{},
 		func(_ context.Context, j *job) func() error { // waits as it should, and takes no turn
-			futures := make([]semaphore.AcquireFuture, j.tasks)
+			futures := make([]waiter.Future, j.tasks)
 			for i := range futures {
-				futures[i].Init(j.sem, 1)
+				j.sem.Bind(&futures[i], 1)
 				futures[i].Poll(nil)
 			}
 			return func() error {
 				for i := range futures {
-					futures[i].Cancel()
+					futures[i].Release()
 				}
 				return nil
 			}

@@ -157,7 +157,7 @@ func TestLocksOfOneColumn(t *testing.T) {
 func TestRevocationCountsTheHidden(t *testing.T) {
 	for name, revoke := range map[string]func(e *RW, f *waiter.Future){
 		"Unbias": func(e *RW, _ *waiter.Future) { e.Unbias() },
-		"writer": func(e *RW, f *waiter.Future) { f.Init(e, Everyone); f.Poll(nil) },
+		"writer": func(e *RW, f *waiter.Future) { waiter.Bind(f, e, Everyone); f.Poll(nil) },
 		"try":    func(e *RW, _ *waiter.Future) { e.TryExclusive(Everyone, AtBack) },
 	} {
 		for _, n := range []int{0, 1, 3, 16, 20} {
@@ -198,11 +198,11 @@ func TestBiasComesBackWhenTheInhibitionHasPassed(t *testing.T) {
 	until.Store(xsync.Now())
 	var f waiter.Future
 	require.True(t, e.TryRead())
-	require.True(t, f.Init(e, Everyone))
+	waiter.Bind(&f, e, Everyone)
 	require.False(t, f.Poll(nil))
 	e.Rebias()
 	require.False(t, e.MayHide(), "beside a waiter")
-	f.Cancel()
+	f.Release()
 	e.Rebias()
 	require.True(t, e.MayHide())
 	require.EqualValues(t, hiding+Reader, heldRW(e))
@@ -303,7 +303,7 @@ func TestReadersHideUntilAWriterComes(t *testing.T) {
 func TestWakeAtTheEndOfTheBiasMayCallBack(t *testing.T) {
 	e := newRW(true)
 	var f waiter.Future
-	require.True(t, f.Init(e, Everyone))
+	waiter.Bind(&f, e, Everyone)
 	woken := false
 	require.False(t, f.Poll(waiter.WakerFunc(func() { woken = e.Waiting() == 0 })), "told by its waker")
 	require.True(t, woken)

@@ -17,7 +17,7 @@ func newElastic(t *testing.T, wants ...int64) (Permits, []*waiter.Future) {
 	fs := make([]*waiter.Future, len(wants))
 	for i, n := range wants {
 		fs[i] = new(waiter.Future)
-		require.True(t, fs[i].Init(e, n))
+		waiter.Bind(fs[i], e, n)
 		require.False(t, fs[i].Poll(nil))
 	}
 	return e, fs
@@ -51,7 +51,7 @@ func TestElasticHandsOverOnlyWhatIsHeld(t *testing.T) {
 	e.Resize(2)
 	e.Resize(0) // a debt of one, which the owner of the permit pays
 	next := new(waiter.Future)
-	require.True(t, next.Init(e, 1))
+	waiter.Bind(next, e, 1)
 	require.False(t, next.Poll(nil))
 	require.True(t, e.Release(1))
 	require.False(t, e.Release(1), "nobody held it")

@@ -111,7 +111,7 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.finishFuture(w.awaitDone(f, 1), 1)
-			w.Assert(f.Init(w.permits(), 1), "Init of a future that was taken")
+			waiter.Bind(f, w.permits(), 1)
 			w.finishFuture(w.awaitDone(f, 1), 1)
 		})},
 	{name: "future/done after poll", size: 1, body: each(
@@ -142,7 +142,7 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.drop(f, 1)
-			w.Assert(f.Init(w.permits(), 1), "Init of a future that was cancelled or taken")
+			waiter.Bind(f, w.permits(), 1)
 			w.finishFuture(w.await1(f, 1), 1)
 		})},
 	{name: "future/lose once", size: 1, body: each(
@@ -153,17 +153,19 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			f.Done()
-			f.Cancel()
-			w.finishFuture(w.awaitDone(f, 1), 1) // a claimer may not be done with it
+			f.Release()
+			waiter.Bind(f, w.permits(), 1) // a claimer may not be done with it
+			w.finishFuture(w.awaitDone(f, 1), 1)
 		})},
 	{name: "future/lose", size: 1, body: each(
 		func(w *world) { w.use(1) },
-		func(w *world) { f := w.future(1); w.lose(f); w.lose(f) })},
+		func(w *world) { f := w.future(1); w.lose(f); waiter.Bind(f, w.permits(), 1); w.lose(f) })},
 	{name: "future/lose and again", size: 1, body: each(
 		func(w *world) { w.use(1) },
 		func(w *world) {
 			f := w.future(1)
 			w.lose(f)
+			waiter.Bind(f, w.permits(), 1)
 			w.finishFuture(w.await1(f, 1), 1)
 		})},
 	{name: "future/release", size: 1, body: each(
@@ -174,9 +176,9 @@ var tierOne = []scenario{
 		func(w *world) {
 			f := w.future(1)
 			w.releaseFuture(f)
-			w.Assert(f.Init(w.permits(), 1), "Init of a future that was released")
-			w.Assert(w.await1(f, 1) == nil, "not granted")
-			w.releaseTaken(f)
+			waiter.Bind(f, w.permits(), 1)
+			w.awaitHeld(f)
+			w.releaseHeld(f)
 		})},
 	{name: "future/done twice", size: 1, body: each(
 		func(w *world) { w.use(1) },
@@ -189,7 +191,7 @@ var tierOne = []scenario{
 	{name: "future/done of a round that has ended", size: 1, body: func(w *world) {
 		w.begin(1)
 		f := new(waiter.Future)
-		w.Assert(f.Init(w.permits(), 1), "Init refused")
+		waiter.Bind(f, w.permits(), 1)
 		done := f.Done()
 		w.Go("holder", func() { w.release(1) })
 		w.Go("owner", func() {
@@ -198,6 +200,7 @@ var tierOne = []scenario{
 			if complete {
 				interleave.Receive(done)
 			}
+			waiter.Bind(f, w.permits(), 1)
 			w.finishFuture(w.awaitDone(f, 1), 1)
 		})
 	}},
@@ -299,7 +302,7 @@ var tierOne = []scenario{
 		w.release(2)
 	}, 2)},
 	{name: "called back/cancel", size: 2, body: calledBack(1, func(w *world, f []*waiter.Future) {
-		f[0].Cancel()
+		f[0].Release()
 		w.release(1)
 	}, 2, 1)},
 	{name: "called back/close", size: 2, body: calledBack(2, func(w *world, _ []*waiter.Future) {
@@ -446,39 +449,48 @@ func calledBack(held int64, act func(w *world, f []*waiter.Future), sizes ...int
 	return func(w *world) {
 		w.begin(held)
 		last := new(waiter.Future)
-		w.Assert(last.Init(w.permits(), 1), "Init refused")
+		waiter.Bind(last, w.permits(), 1)
 		var fs []*waiter.Future
 		for _, n := range sizes {
 			f := new(waiter.Future)
-			w.Assert(f.Init(w.permits(), n), "Init refused")
-			w.Assert(!f.Poll(waiter.WakerFunc(func() { last.Cancel() })), "no request waits")
+			waiter.Bind(f, w.permits(), n)
+			w.Assert(!f.Poll(waiter.WakerFunc(func() { last.Release() })), "no request waits")
 			fs = append(fs, f)
 		}
 		w.Assert(!last.Poll(nil), "no request waits")
 		w.Go("t", func() {
 			act(w, fs)
 			for _, f := range fs {
-				f.Cancel()
+				f.Release()
 			}
 		})
 	}
 }
 
-// releaseFuture polls f once, takes what it was granted if it was at once, and releases it, twice.
+// releaseFuture polls f once, looks at what it was granted if it was at once, and releases it,
+// twice.
 func (w *world) releaseFuture(f *waiter.Future) {
 	if f.Poll(w.task()) {
-		w.Assert(w.end(f, 1) == nil, "not granted")
+		w.Assert(w.look(f, 1) == nil, "not granted")
 		w.held.Add(-1)
 	}
 	for range 2 {
-		w.Assert(f.Release(), "something else has given it back")
+		f.Release()
 	}
 }
 
-// releaseTaken releases f, whose permit has been taken.
-func (w *world) releaseTaken(f *waiter.Future) {
-	w.held.Add(-f.Node.N)
-	w.Assert(f.Release(), "something else has given it back")
+// awaitHeld polls f until it has its permit, which stays with it.
+func (w *world) awaitHeld(f *waiter.Future) {
+	for t := w.task(); !f.Poll(t); t = w.task() {
+		t.Sleep()
+	}
+	w.Assert(w.look(f, 1) == nil, "not granted")
+}
+
+// releaseHeld releases f, which has a permit that is counted as held.
+func (w *world) releaseHeld(f *waiter.Future) {
+	w.held.Add(-waiter.NodeOf(f).N)
+	f.Release()
 	w.Assert(!f.Complete(), "complete after its release")
 }
 
@@ -496,7 +508,7 @@ func doneAgain(w *world) {
 			interleave.Yield()
 		}
 		w.Assert(w.end(f, 1) == nil, "not granted")
-		w.Assert(f.Init(w.permits(), 1), "Init of a future that was taken")
+		waiter.Bind(f, w.permits(), 1)
 		f.Done()
 		waits.Store(1)
 		w.finishFuture(w.awaitDone(f, 1), 1)
@@ -514,20 +526,20 @@ func observedFuture(w *world) {
 	var released, ended interleave.Int64
 	w.begin(1)
 	f := new(waiter.Future)
-	w.Assert(f.Init(w.permits(), 1), "Init refused")
+	waiter.Bind(f, w.permits(), 1)
 	w.Go("holder", func() {
 		released.Store(1)
 		w.release(1)
 	})
 	w.Go("owner", func() {
-		w.Assert(w.await1(f, 1) == nil, "not granted")
-		w.Assert(f.Complete(), "taken, and not complete")
-		w.releaseTaken(f)
+		w.awaitHeld(f)
+		w.Assert(f.Complete(), "looked at, and not complete")
+		w.releaseHeld(f)
 		w.begin(1) // so that the second request waits, and is dropped
 		ended.Store(1)
-		w.Assert(f.Init(w.permits(), 1), "Init of a future that was released")
+		waiter.Bind(f, w.permits(), 1)
 		w.Assert(!f.Poll(nil), "granted what another holds")
-		w.Assert(f.Release(), "something else has given it back")
+		f.Release()
 		w.release(1)
 	})
 	w.Go("watcher", func() {

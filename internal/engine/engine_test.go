@@ -111,10 +111,10 @@ func TestSlotIsRefilled(t *testing.T) {
 	acquire(e, 2)
 	var fs [4]waiter.Future
 	for i := range fs {
-		require.True(t, fs[i].Init(e.From(0), 1))
+		waiter.Bind(&fs[i], e.From(0), 1)
 		require.False(t, fs[i].Poll(nil))
 	}
-	fs[0].Cancel() // was in the slot
+	fs[0].Release() // was in the slot
 	e.mu.Lock()
 	require.True(t, e.From(0).Release(1))
 	e.mu.Unlock()
@@ -196,9 +196,9 @@ func TestPermitsAreConserved(t *testing.T) {
 						go cancel()
 						got = e.From(0).Acquire(waiter.UntilDone(ctx), n, AtBack) == nil
 					case 3:
-						assert.True(t, f.Init(e.From(0), n))
-						got = f.Poll(nil) && f.Err() == nil
-						f.Cancel()
+						waiter.Bind(&f, e.From(0), n)
+						got = f.Poll(nil) && f.Take() == nil
+						f.Release()
 					}
 					if got {
 						assert.LessOrEqual(t, held.Add(n), int64(3))
@@ -246,7 +246,7 @@ func TestZeroEngineCountsFromItsBase(t *testing.T) {
 	require.EqualValues(t, 0, e.From(base).Available())
 	require.False(t, e.From(base).TryAcquire(1))
 	var f waiter.Future
-	require.True(t, f.Init(e.From(base), 1))
+	waiter.Bind(&f, e.From(base), 1)
 	require.False(t, f.Poll(nil))
 	require.True(t, e.From(base).Release(1))
 	require.True(t, f.Poll(nil))
@@ -262,26 +262,26 @@ func TestZeroEngineCountsFromItsBase(t *testing.T) {
 	require.EqualValues(t, 1, e.From(base).Available())
 }
 
-// A future is one request at a time, and a granted one is not forgotten: Init asks for an end to
+// A future is one request at a time, and a granted one is not forgotten: Bind asks for an end to
 // it.
-func TestInitRefusesARequestThatHasNotEnded(t *testing.T) {
+func TestBindRefusesARequestThatHasNotEnded(t *testing.T) {
 	e, other := newEngine(1), newEngine(5)
 	var f, g waiter.Future
 	for range 3 {
-		require.True(t, f.Init(e.From(0), 1))
-		require.True(t, f.Init(e.From(0), 1), "not started")
+		waiter.Bind(&f, e.From(0), 1)
+		waiter.Bind(&f, e.From(0), 1)
 		require.True(t, f.Poll(nil))
-		require.False(t, f.Init(other.From(0), 2), "granted, and not taken")
-		require.True(t, g.Init(e.From(0), 1))
+		require.Panics(t, func() { waiter.Bind(&f, other.From(0), 2) }, "granted, and not taken")
+		waiter.Bind(&g, e.From(0), 1)
 		require.False(t, g.Poll(nil))
-		require.False(t, g.Init(other.From(0), 2), "queued")
-		require.True(t, f.Request() == e.From(0) && g.Request() == e.From(0), "Init refuses, and changes something")
-		require.NoError(t, f.Err())
-		require.True(t, f.Init(e.From(0), 1), "taken")
+		require.Panics(t, func() { waiter.Bind(&g, other.From(0), 2) }, "queued")
+		require.True(t, waiter.RequestOf(&f) == e.From(0) && waiter.RequestOf(&g) == e.From(0), "Bind refuses, and changes something")
+		require.NoError(t, f.Take())
+		waiter.Bind(&f, e.From(0), 1)
 		require.True(t, e.From(0).Release(1))
 		require.True(t, g.Poll(nil))
-		g.Cancel()
-		require.EqualValues(t, 1, e.From(0).Available(), "the permits that Init has refused to forget")
+		g.Release()
+		require.EqualValues(t, 1, e.From(0).Available(), "the permits that Bind has refused to forget")
 	}
 }
 
@@ -295,31 +295,31 @@ func TestFutureTellsHowFarItIs(t *testing.T) {
 		require.Equal(t, complete, f.Complete())
 	}
 	require.False(t, f.Complete())
-	require.True(t, f.Init(e.From(0), 1))
+	waiter.Bind(&f, e.From(0), 1)
 	pending(false) // not started
 	require.False(t, f.Poll(nil))
 	pending(false)
 	require.True(t, e.From(0).Release(1))
 	require.True(t, f.Complete())
 	require.NoError(t, f.Err())
-	require.True(t, f.Complete(), "taken")
-	require.True(t, f.Init(e.From(0), 1))
+	require.True(t, f.Complete(), "looked at")
+	require.NoError(t, f.Take())
+	pending(false)
+	waiter.Bind(&f, e.From(0), 1)
 	pending(false) // what has been granted is of the request before
 	require.False(t, f.Poll(nil))
 	pending(false)
-	f.Cancel()
+	f.Release()
 	pending(false)
 	require.True(t, e.From(0).Release(1))
 	// A second request that is dropped before it is started.
-	for _, end := range []func() bool{f.Cancel, f.Release} {
-		require.True(t, f.Init(e.From(0), 1))
-		require.True(t, f.Poll(nil))
-		require.NoError(t, f.Err())
-		require.True(t, f.Init(e.From(0), 1))
-		require.True(t, end())
-		pending(false)
-		require.True(t, e.From(0).Release(1))
-	}
+	waiter.Bind(&f, e.From(0), 1)
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Take())
+	waiter.Bind(&f, e.From(0), 1)
+	f.Release()
+	pending(false)
+	require.True(t, e.From(0).Release(1))
 }
 
 // 0 permits are always available, with any waiters and debts; but not in a closed engine.
@@ -327,7 +327,7 @@ func TestRequestForNothingIsGrantedUntilClose(t *testing.T) {
 	e := newEngine(2)
 	ask := func() error {
 		var f waiter.Future
-		require.True(t, f.Init(e.From(0), 0))
+		waiter.Bind(&f, e.From(0), 0)
 		require.True(t, f.Poll(nil))
 		require.True(t, f.Complete())
 		return f.Err()
@@ -336,10 +336,10 @@ func TestRequestForNothingIsGrantedUntilClose(t *testing.T) {
 	require.True(t, e.From(0).TryAcquire(2))
 	require.NoError(t, ask(), "all are held")
 	var f waiter.Future
-	require.True(t, f.Init(e.From(0), 1))
+	waiter.Bind(&f, e.From(0), 1)
 	require.False(t, f.Poll(nil))
 	require.NoError(t, ask(), "a request waits")
-	f.Cancel()
+	f.Release()
 	e.From(0).Resize(1)
 	require.NoError(t, ask(), "a debt")
 	e.Close()
@@ -356,7 +356,7 @@ func TestClosedEngineRefusesFuturesWithoutTheMutex(t *testing.T) {
 		told := make(chan error, 1)
 		go func() {
 			var f waiter.Future
-			f.Init(e.From(0), n)
+			waiter.Bind(&f, e.From(0), n)
 			f.Poll(nil)
 			told <- f.Err()
 		}()
@@ -376,13 +376,13 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 		e := newEngine(2)
 		require.True(t, e.From(0).TryAcquire(2))
 		var f waiter.Future
-		require.True(t, f.Init(e.From(0), n))
+		waiter.Bind(&f, e.From(0), n)
 		require.False(t, f.Poll(nil))
 		// The claim, as Release and serve make it, with the owner's Cancel before the delivery.
 		if n == 1 {
 			w := e.slot.Swap(nil)
-			f.Cancel()
-			require.Equal(t, waiter.StatusBusy, f.Node.Status())
+			f.Release()
+			require.Equal(t, waiter.StatusBusy, waiter.NodeOf(&f).Status())
 			require.False(t, w.Deliver(waiter.Granted))
 			require.True(t, e.From(0).Release(2))
 		} else {
@@ -392,16 +392,16 @@ func TestRefusedGrantIsPassedOn(t *testing.T) {
 			e.From(0).serveLocked(&wake)
 			e.mu.Unlock()
 			require.EqualValues(t, 0, e.From(0).Available())
-			f.Cancel()
-			f.Cancel() // twice
+			f.Release()
+			f.Release() // twice
 			deliver(e.From(0), &wake)
 		}
-		require.Equal(t, waiter.StatusIdle, f.Node.Status())
+		require.Equal(t, waiter.StatusIdle, waiter.NodeOf(&f).Status())
 		require.EqualValues(t, 2, e.From(0).Available())
 		require.Zero(t, e.Waiting())
-		require.True(t, f.Init(e.From(0), 1))
+		waiter.Bind(&f, e.From(0), 1)
 		require.True(t, f.Poll(nil))
-		f.Cancel()
+		f.Release()
 	}
 }
 
@@ -411,7 +411,7 @@ type image [unsafe.Sizeof(waiter.Waiter{})]byte
 func snapshot(fs []waiter.Future) []image {
 	out := make([]image, len(fs))
 	for i := range fs {
-		out[i] = *(*image)(unsafe.Pointer(&fs[i].Node))
+		out[i] = *(*image)(unsafe.Pointer(waiter.NodeOf(&fs[i])))
 	}
 	return out
 }
@@ -423,12 +423,12 @@ func TestCancelTouchesThreeNodes(t *testing.T) {
 		require.True(t, e.From(0).TryAcquire(1))
 		fs := make([]waiter.Future, n)
 		for i := range fs {
-			require.True(t, fs[i].Init(e.From(0), 1))
+			waiter.Bind(&fs[i], e.From(0), 1)
 			require.False(t, fs[i].Poll(nil))
 		}
 		for _, victim := range []int{n / 2, 1, n - 1} {
 			before := snapshot(fs)
-			fs[victim].Cancel()
+			fs[victim].Release()
 			touched := 0
 			for i, after := range snapshot(fs) {
 				if before[i] != after {
@@ -439,7 +439,7 @@ func TestCancelTouchesThreeNodes(t *testing.T) {
 			require.GreaterOrEqual(t, touched, 2)
 		}
 		for i := range fs {
-			fs[i].Cancel()
+			fs[i].Release()
 		}
 		require.True(t, e.From(0).Release(1))
 	}

@@ -18,7 +18,7 @@ func TestFutureLetsGoOfItsWaker(t *testing.T) {
 	e.From(0).Init(1, nil)
 	require.True(t, e.From(0).TryAcquire(1))
 	var f waiter.Future
-	require.True(t, f.Init(e.From(0), 1))
+	waiter.Bind(&f, e.From(0), 1)
 	gone := make(chan struct{})
 	func() {
 		object := new([64]byte)

@@ -162,7 +162,7 @@ func (w *world) passes(q, r *passed) {
 func (w *world) flood(tenant any, n int) {
 	for range n {
 		f, s := new(waiter.Future), &orderedSubject{Permits: w.e.From(w.base), w: w, who: tenant}
-		w.Assert(f.Init(s, 1), "Init refused")
+		waiter.Bind(f, s, 1)
 		w.Assert(!f.Poll(waiter.WakerFunc(func() { f.Release() })), "no request waits")
 		w.followDivided(w.line(), s.by)
 	}
@@ -289,7 +289,7 @@ var leaving = []scenario{
 			w.as(2)
 			f := w.future(1)
 			w.drop(f, 1)
-			w.Assert(f.Init(w.permits(), 1), "Init of a future that was cancelled or taken")
+			waiter.Bind(f, w.permits(), 1)
 			w.finishFuture(w.await1(f, 1), 1)
 		})},
 	{name: "resize", size: 2, body: each(

@@ -238,7 +238,7 @@ var planted = []struct {
 		to:   "if",
 	},
 	{
-		name: "a future that gives up mistakes the line", file: "sync/gate.go", in: "../../sync", test: "TestModelLockFuture",
+		name: "a future that gives up mistakes the line", file: "sync/gate.go", in: "../../sync", test: "TestModelFuturesOfMutex",
 		from: "\tif !l.Holds(s) {\n\t\treturn false\n\t}\n\tl.Remove(s)\n",
 		to:   "\tif !l.Remove(s) {\n\t\treturn false\n\t}\n",
 	},

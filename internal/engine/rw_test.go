@@ -102,7 +102,7 @@ func TestRWMisuse(t *testing.T) {
 					}
 					var f waiter.Future
 					if queue && held != 0 {
-						require.True(t, f.Init(e, Everyone))
+						waiter.Bind(&f, e, Everyone)
 						require.False(t, f.Poll(nil))
 					}
 					legal := false
@@ -110,7 +110,7 @@ func TestRWMisuse(t *testing.T) {
 						legal = legal || m == n
 					}
 					require.Equal(t, legal, e.Release(n), "%x of %x", n, held)
-					f.Cancel()
+					f.Release()
 					e.Unbias() // the hidden are counted now
 					left := held
 					if legal {
@@ -192,11 +192,11 @@ func TestTryReadFailsForAWriterOrAWaiterOnly(t *testing.T) {
 		require.True(t, e.TryAcquire(Upgradable))
 		require.True(t, e.TryRead(), "beside an upgradable reader")
 		var f waiter.Future
-		require.True(t, f.Init(e, Everyone))
+		waiter.Bind(&f, e, Everyone)
 		require.False(t, f.Poll(nil))
 		require.False(t, e.TryRead(), "beside a waiter")
 		require.EqualValues(t, Upgradable+4, heldRW(e), "who waits has all readers counted")
-		f.Cancel()
+		f.Release()
 		for range 4 {
 			require.True(t, e.ReleaseRead())
 		}
@@ -220,7 +220,7 @@ func TestTryExclusive(t *testing.T) {
 		// With a waiter in line: from the back no request gets past, from the front one does.
 		require.True(t, e.TryAcquire(Upgradable))
 		var f waiter.Future
-		require.True(t, f.Init(e, Upgradable))
+		waiter.Bind(&f, e, Upgradable)
 		require.False(t, f.Poll(nil))
 		require.False(t, e.TryExclusive(Everyone-Upgradable, AtBack))
 		require.NotZero(t, e.permits().Look()&flagWaiters)
@@ -230,7 +230,7 @@ func TestTryExclusive(t *testing.T) {
 		require.False(t, e.TryExclusive(Everyone, AtFront))
 		require.True(t, e.Release(Everyone))
 		require.True(t, f.Complete())
-		f.Cancel()
+		f.Release()
 		require.Zero(t, heldRW(e))
 	})
 }
@@ -306,7 +306,7 @@ func TestRefusedGrantsOfReadersComeBack(t *testing.T) {
 			require.True(t, e.TakeAll())
 			fs := make([]waiter.Future, len(c.wants))
 			for i := range fs {
-				require.True(t, fs[i].Init(e, c.wants[i]))
+				waiter.Bind(&fs[i], e, c.wants[i])
 				require.False(t, fs[i].Poll(nil))
 			}
 			// The claims, as Release makes them, with the owners' Cancel before the delivery.
@@ -316,7 +316,7 @@ func TestRefusedGrantsOfReadersComeBack(t *testing.T) {
 			e.permits().serveLocked(&wake)
 			e.mu.Unlock()
 			for i := range fs {
-				fs[i].Cancel()
+				fs[i].Release()
 			}
 			require.NotPanics(t, func() { deliver(e, &wake) })
 			require.Zero(t, heldRW(e), "permits were lost")

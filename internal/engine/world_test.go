@@ -354,7 +354,7 @@ func (w *world) task() *semtest.Task { return semtest.NewTask(w.Run) }
 
 func (w *world) future(n int64) *waiter.Future {
 	f := new(waiter.Future)
-	w.Assert(f.Init(w.permits(), n), "Init refused")
+	waiter.Bind(f, w.permits(), n)
 	w.jumped[w.Running()] = false // as in try
 	return f
 }
@@ -396,18 +396,23 @@ func (w *world) drop(f *waiter.Future, n int64) {
 		}
 		return
 	}
-	f.Cancel()
-	f.Cancel()
+	f.Release()
+	f.Release()
 }
 
 // lose polls f once, and cancels it whatever the poll has said: something else was quicker.
 func (w *world) lose(f *waiter.Future) {
 	f.Poll(w.task())
-	f.Cancel()
+	f.Release()
 }
 
-func (w *world) end(f *waiter.Future, n int64) error {
-	err := f.Err()
+// end takes the outcome of f, which is complete.
+func (w *world) end(f *waiter.Future, n int64) error { return w.ended(f.Take(), n) }
+
+// look is end, but leaves what was granted with f.
+func (w *world) look(f *waiter.Future, n int64) error { return w.ended(f.Err(), n) }
+
+func (w *world) ended(err error, n int64) error {
 	w.Assert(err != waiter.ErrPending, "complete, and no outcome")
 	if err == nil {
 		w.took(n)

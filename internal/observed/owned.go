@@ -86,10 +86,10 @@ func (r *Record) FutureBegun(w *waiter.Waiter, o waiter.Outcome) {
 	}
 }
 
-// FutureTaken records the outcome that the owner has taken from the future. The owner holds now if
-// err is nil.
-func (r *Record) FutureTaken(w *waiter.Waiter, err error) {
-	if r.Level() == Off || err == waiter.ErrPending { //nolint:errorlint // it is never wrapped
+// FutureSeen records the outcome that the owner has seen for the first time. The owner holds now if
+// err is nil. It implements [waiter.Recorder], and so do the next two.
+func (r *Record) FutureSeen(w *waiter.Waiter, err error) {
+	if r.Level() == Off {
 		return
 	}
 	r.mu.Lock()
@@ -137,7 +137,7 @@ func (r *Record) FutureReleasing(w *waiter.Waiter) {
 	}
 }
 
-// FutureEnded records that the request of the future has ended. What its owner has taken, and the
+// FutureEnded records that the request of the future has ended. What its owner has seen, and the
 // future has not given back, stays the owner's.
 func (r *Record) FutureEnded(w *waiter.Waiter) {
 	if r.Level() != Holders {
@@ -169,36 +169,6 @@ func startFuture[S interface {
 	o := s.Start(w, waker)
 	r.FutureBegun(w, o)
 	return o
-}
-
-// FutureErr is the Err of f. The first call is recorded in r, which is nil if the lock is not
-// observed. The next two functions do the same.
-func (r *Record) FutureErr(f *waiter.Future) error {
-	first := !f.Taken()
-	err := f.Err()
-	if first && r != nil {
-		r.FutureTaken(&f.Node, err)
-	}
-	return err
-}
-
-// FutureRelease is the Release of f.
-func (r *Record) FutureRelease(f *waiter.Future) bool {
-	if r == nil {
-		return f.Release()
-	}
-	r.FutureReleasing(&f.Node)
-	defer r.FutureEnded(&f.Node)
-	return f.Release()
-}
-
-// FutureCancel is the Cancel of f.
-func (r *Record) FutureCancel(f *waiter.Future) bool {
-	if r == nil {
-		return f.Cancel()
-	}
-	defer r.FutureEnded(&f.Node)
-	return f.Cancel()
 }
 
 // isHandedLocked counts a release by the caller of what e has, and reports whether another has

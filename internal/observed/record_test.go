@@ -21,6 +21,7 @@ import (
 	"github.com/farad-go/farad/sync/mutex"
 	"github.com/farad-go/farad/sync/rwlock"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 var bg = context.Background()
@@ -261,21 +262,16 @@ func TestCountsAreExact(t *testing.T) {
 
 func TestFuturesAreShown(t *testing.T) {
 	m, l := new(mutex.Mutex), new(rwlock.RWLock)
-	var f mutex.LockFuture
-	var w, r rwlock.LockFuture
-	f.Init(m)
-	w.Init(l)
-	r.InitRead(l)
 	futures := map[string]observedtest.Future{
-		"mutex": {Of: m, F: &f, End: f.Unlock, Take: m.Lock, Give: m.Unlock, GiveIts: m.Unlock, Permits: 1},
-		"write": {Of: l, F: &w, End: w.Unlock, Take: l.Lock, Give: l.Unlock, GiveIts: l.Unlock},
-		"read":  {Of: l, F: &r, End: r.Unlock, Take: l.Lock, Give: l.Unlock, GiveIts: l.RUnlock, Permits: 1, Shared: true},
+		"mutex": {Of: m, Bind: m.Bind, Take: m.Lock, Give: m.Unlock, GiveIts: m.Unlock, Permits: 1},
+		"write": {Of: l, Bind: l.Bind, Take: l.Lock, Give: l.Unlock, GiveIts: l.Unlock},
+		"read":  {Of: l, Bind: l.BindRead, Take: l.Lock, Give: l.Unlock, GiveIts: l.RUnlock, Permits: 1, Shared: true},
 	}
 	for name, opts := range policies {
-		s, f := semaphore.New(3, opts...), new(semaphore.AcquireFuture)
-		f.Init(s, 2)
+		s := semaphore.New(3, opts...)
 		futures[name] = observedtest.Future{
-			Of: s, F: f, End: f.Release,
+			Of:      s,
+			Bind:    func(f *waiter.Future) { s.Bind(f, 2) },
 			Take:    func() { require.NoError(t, s.Acquire(bg, 2)) },
 			Give:    func() { s.Release(2) },
 			GiveIts: func() { s.Release(1); s.Release(1) },
@@ -292,6 +288,28 @@ var policies = map[string][]semaphore.Option{
 	"semaphore": nil, "array": {semaphore.WithWaitingArray(nil)}, "capacitor": {semaphore.WithCapacitor(1, 16)},
 }
 
+// A request that was refused while it waited, and whose owner did not look, is gone when the future
+// is bound to another lock.
+func TestRefusedFutureIsForgotten(t *testing.T) {
+	for name, opts := range policies {
+		t.Run(name, func(t *testing.T) {
+			s, other := semaphore.New(1, opts...), semaphore.New(1)
+			read := observedtest.Watch(t, s, observed.Holders)
+			require.True(t, s.TryAcquire(1))
+			var f waiter.Future
+			s.Bind(&f, 1)
+			require.False(t, f.Poll(nil))
+			require.Len(t, read().Waiters, 1)
+			s.Close()
+			require.True(t, f.Complete())
+			other.Bind(&f, 1)
+			require.Empty(t, read().Waiters)
+			require.True(t, f.Poll(nil))
+			f.Release()
+		})
+	}
+}
+
 // A request that fails is counted when its owner asks why, at either level, and only once.
 func TestFailedFuturesAreCounted(t *testing.T) {
 	for name, opts := range policies {
@@ -299,9 +317,9 @@ func TestFailedFuturesAreCounted(t *testing.T) {
 			t.Run(fmt.Sprint(name, level), func(t *testing.T) {
 				s := semaphore.New(2, opts...)
 				read := observedtest.Watch(t, s, level)
-				var f semaphore.AcquireFuture
+				var f waiter.Future
 				fails := func(n int64, why observed.Why, as error) {
-					f.Init(s, n)
+					s.Bind(&f, n)
 					require.True(t, f.Poll(nil))
 					require.Zero(t, read().Failed[why])
 					require.ErrorIs(t, f.Err(), as)
@@ -423,8 +441,8 @@ func TestCollectedFutureIsReported(t *testing.T) {
 	s := semaphore.New(1)
 	read := observedtest.Watch(t, s, observed.Holders)
 	lose := func() {
-		f := new(semaphore.AcquireFuture)
-		f.Init(s, 1)
+		f := new(waiter.Future)
+		s.Bind(f, 1)
 		require.True(t, f.Poll(nil))
 	}
 	lose()

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // maxLocks is how many locks are observed at most, so that the registry is bounded.
@@ -129,6 +130,7 @@ func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
 		leave(xsync.Address(l))
 		return &lost
 	}
+	waiter.StartRecording() // before the bit O of any lock is set
 	p := weak.Make(l)
 	registry.mu.Lock()
 	if !registry.known {

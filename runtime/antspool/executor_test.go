@@ -16,6 +16,7 @@ import (
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // sources are the two ways in which an executor may take its goroutines from a pool.
@@ -63,8 +64,8 @@ func TestExecutorRunsOnThePool(t *testing.T) {
 		var hs []*rt.JoinHandle[int]
 		for i := range tasks {
 			hs = append(hs, rt.Go(ex, func(cx *rt.Context) (int, error) {
-				var f semaphore.AcquireFuture
-				f.Init(lock, 1)
+				var f waiter.Future
+				lock.Bind(&f, 1)
 				if err := rt.Await(cx, &f); err != nil {
 					return 0, err
 				}

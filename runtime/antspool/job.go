@@ -5,19 +5,18 @@ import (
 
 	"github.com/panjf2000/ants/v2"
 
-	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
 
 // A Job is a function that [Pool.Go] was asked to run. No goroutine has to wait for it. A goroutine
 // may receive from Done, in a select or not, or wait with rt.BlockOn; a task waits with rt.Await.
-// As a future, by Poll and Cancel, a Job has one owner at a time. Any goroutine may call the other
+// As a future, by Poll and Release, a Job has one owner at a time. Any goroutine may call the other
 // methods.
 type Job struct {
 	p      *Pool
 	weight int64
 	fn     func()
-	permit semaphore.AcquireFuture // belongs to the goroutine that has set polling
+	permit waiter.Future // belongs to the goroutine that has set polling
 
 	ctx   context.Context // of Submit; nil for Go
 	reply chan error      // of Submit: nil when the function begins, or why it does not
@@ -26,7 +25,7 @@ type Job struct {
 	in         *list
 	state      jobState
 	held       bool // it has its permits, and they are not the future's
-	polling    bool // a goroutine is polling the future, or has cancelled it
+	polling    bool // a goroutine is polling the future, or has released it
 	woken      bool // a wake came meanwhile
 	err        error
 	waker      waiter.Waker
@@ -74,8 +73,8 @@ func (j *Job) Stop() bool {
 	return j.stop(ErrCancelled)
 }
 
-// Cancel is Stop for a future: it also ends the wait of the owner.
-func (j *Job) Cancel() {
+// Release is Stop for a future: it also ends the wait of the owner.
+func (j *Job) Release() {
 	j.made()
 	j.p.mu.Lock()
 	j.waker = nil
@@ -152,7 +151,7 @@ func (j *Job) start() {
 		p.mu.Unlock()
 		p.serve()
 	default:
-		j.permit.Init(p.gate, j.weight)
+		p.gate.Bind(&j.permit, j.weight)
 		j.polling = true
 		p.waiting.pushBack(j)
 		p.mu.Unlock()
@@ -186,12 +185,11 @@ func (j *Job) poll() {
 		switch {
 		case j.state != jobWaiting: // ended by another goroutine, which has left the future to us
 			p.mu.Unlock()
-			j.permit.Cancel()
+			j.permit.Release()
 			j.giveBack(j.err)
 			return
 		case complete:
-			// Err does not wait, even if this is a Wake: Poll has returned true.
-			if err := j.permit.Err(); err != nil {
+			if err := j.permit.Take(); err != nil {
 				p.endLocked(j, err)
 				p.mu.Unlock()
 				j.giveBack(err)
@@ -238,7 +236,7 @@ func (j *Job) drop() {
 		}
 		j.polling = true
 		p.mu.Unlock()
-		j.permit.Cancel()
+		j.permit.Release()
 	} else {
 		p.mu.Unlock()
 	}

@@ -58,7 +58,7 @@ func TestZeroValuesPanicWithAText(t *testing.T) {
 	for _, j := range []*antspool.Job{nil, new(antspool.Job)} {
 		for name, f := range map[string]func(){
 			"Stop":   func() { j.Stop() },
-			"Cancel": func() { j.Cancel() },
+			"Cancel": func() { j.Release() },
 			"Done":   func() { j.Done() },
 			"Poll":   func() { j.Poll(nil) },
 			"Err":    func() { _ = j.Err() },

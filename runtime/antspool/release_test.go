@@ -15,6 +15,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // releases are the ways to end a pool under load. Those that wait do so in a new goroutine.
@@ -61,7 +62,7 @@ func TestReleaseEndsWhatHasNotBegunAndNothingElse(t *testing.T) {
 					require.Equal(t, ants.ErrPoolClosed, p.TrySubmit(1, never))
 				}
 				for _, j := range running {
-					require.Equal(t, semaphore.ErrPending, j.Err())
+					require.Equal(t, waiter.ErrPending, j.Err())
 				}
 				close(end)
 				for _, j := range running {

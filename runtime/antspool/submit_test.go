@@ -19,6 +19,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/runtime/antspool"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 func TestSubmitRunsOnTheAntsPoolWithItsWeight(t *testing.T) {
@@ -163,7 +164,7 @@ func TestErrorsOfTheGateAreToldAsTheyAre(t *testing.T) {
 		p := newPool(t, 2, antspool.WithGate(semaphore.New(1, semaphore.WithMaxWaiting(1))))
 		release := hold(t, p.Gate(), 1)
 		first := p.Go(1, func() { t.Error("ran") })
-		require.Equal(t, semaphore.ErrPending, first.Err())
+		require.Equal(t, waiter.ErrPending, first.Err())
 		require.Equal(t, semaphore.ErrQueueFull, p.Go(1, func() { t.Error("ran") }).Err())
 		require.Equal(t, semaphore.ErrQueueFull, p.Submit(bg, 1, func() { t.Error("ran") }))
 		p.Gate().Close()
@@ -206,7 +207,7 @@ func TestTrySubmitNeverOvertakes(t *testing.T) {
 		case <-first.Done():
 			return true
 		default:
-			return p.TrySubmit(1, func() { assert.NotEqual(t, semaphore.ErrPending, first.Err()) }) == nil
+			return p.TrySubmit(1, func() { assert.NotEqual(t, waiter.ErrPending, first.Err()) }) == nil
 		}
 	})
 	locktest.Receive(t, first.Done())

@@ -25,7 +25,7 @@ func TestSecondWakerOfAJobIsNoSilentLoss(t *testing.T) {
 		_, err := rt.Go(ex, wait).Wait(ctx)
 		var panicked *rt.PanicError
 		require.ErrorAs(t, err, &panicked)
-		require.Contains(t, panicked.Value, "must be cancelled in between")
+		require.Contains(t, panicked.Value, "must be released in between")
 		release()
 		_, err = first.Wait(ctx)
 		require.NoError(t, err)

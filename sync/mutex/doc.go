@@ -8,8 +8,8 @@
 //	lock, and give up with a context     LockContext
 //	lock, and give up after a time       LockTimeout
 //	lock if it is free                   TryLock
-//	wait in Go's select                  LockFuture, its Done
-//	wait in a task of an executor        LockFuture, its Poll: rt.Await(cx, &f)
+//	wait in Go's select                  Bind, and Done of the future
+//	wait in a task of an executor        Bind, and rt.Await(cx, &f)
 //	keep lock and data together          Guard
 //	have very many, or no room           Word (4 bytes), Packed (2 bits), Pointer (2 of a pointer)
 //

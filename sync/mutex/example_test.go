@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Giving up with a context, and after a time.
@@ -28,13 +29,13 @@ func ExampleMutex() {
 }
 
 // A lock in Go's select.
-func ExampleLockFuture() {
+func ExampleMutex_Bind() {
 	var mu mutex.Mutex
 	mu.Lock()
 
-	var f mutex.LockFuture
-	f.Init(&mu)
-	defer f.Unlock() // right on every path
+	var f waiter.Future
+	mu.Bind(&f)
+	defer f.Release() // right on every path
 	select {
 	case <-f.Done():
 		fmt.Println("locked")
@@ -45,7 +46,7 @@ func ExampleLockFuture() {
 	mu.Unlock()
 	<-f.Done() // it is still in line
 	fmt.Println("locked:", !mu.TryLock())
-	f.Unlock() // the deferred one does nothing then
+	f.Release() // the deferred one does nothing then
 	fmt.Println("unlocked:", mu.TryLock())
 	// Output:
 	// gave up
@@ -118,9 +119,9 @@ func ExampleWord() {
 // The lock of a guard in Go's select.
 func ExampleGuard_Value() {
 	g := mutex.NewGuard(41)
-	var f mutex.LockFuture
-	f.Init(g.Mutex())
-	defer f.Unlock()
+	var f waiter.Future
+	g.Mutex().Bind(&f)
+	defer f.Release()
 	select {
 	case <-f.Done():
 		*g.Value()++ // locked

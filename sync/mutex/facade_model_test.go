@@ -8,6 +8,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/waiter"
 )
 
 // count adds one in two steps, so that two who do it at the same time lose one.
@@ -38,19 +39,19 @@ func TestModelGuardExcludes(t *testing.T) {
 			return true
 		},
 		"future": func(x *interleave.Run, _ context.Context, g *guard) bool {
-			var f mutex.LockFuture
-			f.Init(g.Mutex())
-			defer f.Unlock()
+			var f waiter.Future
+			g.Mutex().Bind(&f)
+			defer f.Release()
 			interleave.Receive(f.Done())
 			count(g.Value())
-			f.Unlock()
+			f.Release()
 			x.Assert(!f.Complete(), "complete after its unlock")
 			return true
 		},
 		"future that is dropped": func(_ *interleave.Run, _ context.Context, g *guard) bool {
-			var f mutex.LockFuture
-			f.Init(g.Mutex())
-			defer f.Unlock()
+			var f waiter.Future
+			g.Mutex().Bind(&f)
+			defer f.Release()
 			if !f.Poll(nil) {
 				return false
 			}

@@ -89,7 +89,7 @@ func (g *Guard[T]) LockContext(ctx context.Context) (*T, error) {
 // Unlock unlocks the guard. It panics if the guard is not locked.
 func (g *Guard[T]) Unlock() { g.mu.Unlock() }
 
-// Mutex returns the lock, for a [LockFuture]. A caller that has locked it gets the value from
+// Mutex returns the lock, for a [waiter.Future]. A caller that has locked it gets the value from
 // Value. The lock must not be unlocked while the value is used.
 func (g *Guard[T]) Mutex() *Mutex { return &g.mu }
 

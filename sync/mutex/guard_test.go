@@ -9,6 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/waiter"
 )
 
 func TestGuardLocksWhileItsFunctionRuns(t *testing.T) {
@@ -90,13 +91,13 @@ func TestGuardGivesItsValueToAFuture(t *testing.T) {
 		require.PanicsWithValue(t, "mutex: Guard.Value of a guard that is not locked", func() { g.Value() })
 	}
 	none()
-	var f mutex.LockFuture
-	f.Init(g.Mutex())
+	var f waiter.Future
+	g.Mutex().Bind(&f)
 	none()
 	locktest.Receive(t, f.Done())
 	*g.Value()++
 	require.Nil(t, g.TryLock())
-	f.Unlock()
+	f.Release()
 	none()
 	v := g.Lock()
 	require.True(t, v == g.Value())

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Whatever is wrong with a call is said, with the numbers; and nothing has changed.
@@ -21,9 +22,9 @@ func TestMisuseIsToldInWords(t *testing.T) {
 	var pointer mutex.Pointer[int]
 	var small mutex.Pointer[byte]
 	p := mutex.NewPacked(3)
-	var waits mutex.LockFuture
+	var waits waiter.Future
 	m.Lock()
-	waits.Init(&m)
+	m.Bind(&waits)
 	require.False(t, waits.Poll(nil))
 	for text, calls := range map[string][]func(){
 		"mutex: nil context": {
@@ -72,15 +73,10 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			func() { small.Store(new(byte)) },
 		},
 		"mutex: future of a nil mutex": {
-			func() { new(mutex.LockFuture).Init(nil) },
+			func() { (*mutex.Mutex)(nil).Bind(new(waiter.Future)) },
 		},
-		"mutex: Init of a future whose request has not ended": {
-			func() { waits.Init(&m) },
-		},
-		"farad: future without Init": {
-			func() { new(mutex.LockFuture).Poll(nil) },
-			func() { new(mutex.LockFuture).Done() },
-			func() { _ = new(mutex.LockFuture).Err() },
+		"farad: Bind of a future whose request has not ended: Release or Take ends it": {
+			func() { m.Bind(&waits) },
 		},
 	} {
 		for i, call := range calls {
@@ -94,11 +90,8 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, m.Waiting())
-	waits.Unlock()
+	waits.Release()
 	m.Unlock()
-	new(mutex.LockFuture).Cancel()
-	new(mutex.LockFuture).Unlock()
-	require.False(t, new(mutex.LockFuture).Complete())
 	require.False(t, m.LockTimeout(0))
 	require.False(t, m.LockTimeout(math.MinInt64))
 	require.Nil(t, pointer.Load())

@@ -10,6 +10,6 @@ import (
 )
 
 // The façade under the explorer; the engine has scenarios of its own.
-func TestModelMutex(t *testing.T) { mutextest.RunModel[mutex.Mutex, mutex.LockFuture](t) }
+func TestModelMutex(t *testing.T) { mutextest.RunModel[mutex.Mutex](t) }
 
-func TestModelMutexHistories(t *testing.T) { mutextest.RunHistories[mutex.Mutex, mutex.LockFuture](t) }
+func TestModelMutexHistories(t *testing.T) { mutextest.RunHistories[mutex.Mutex](t) }

@@ -10,11 +10,6 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// The errors of a wait, besides the context's.
-var (
-	ErrPending = waiter.ErrPending // a future's request has no outcome yet
-)
-
 // A Mutex is a mutual exclusion lock. The zero Mutex is unlocked. It must not be copied after first
 // use.
 //

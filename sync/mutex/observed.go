@@ -111,11 +111,3 @@ func (m *Mutex) unlockObserved() bool {
 func (m *Mutex) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	return observed.StartFuture(m.record(), m.permits(), w, waker, false)
 }
-
-// record returns the record of the future's mutex, nil if that is not observed.
-func (f *LockFuture) record() *observed.Record {
-	if r, ok := f.f.Request().(*request); ok && r.e.IsObserved() {
-		return observed.Of((*Mutex)(r))
-	}
-	return nil
-}

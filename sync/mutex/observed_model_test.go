@@ -9,6 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/sync/mutex"
+	"github.com/farad-go/farad/waiter"
 )
 
 // O is set and cleared beside every way to lock and unlock. All exclude each other, and the mutex
@@ -20,10 +21,10 @@ func TestModelObserved(t *testing.T) {
 		"context": func(ctx context.Context, m *mutex.Mutex) bool { return m.LockContext(ctx) == nil },
 		"timeout": func(_ context.Context, m *mutex.Mutex) bool { return m.LockTimeout(time.Second) },
 		"future": func(_ context.Context, m *mutex.Mutex) bool {
-			var f mutex.LockFuture
-			f.Init(m)
-			defer f.Cancel()
-			return f.Poll(nil) && f.Err() == nil
+			var f waiter.Future
+			m.Bind(&f)
+			defer f.Release()
+			return f.Poll(nil) && f.Take() == nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 // ones are empty.
 func TestObservedContract(t *testing.T) {
 	defer observed.All(observed.All(observed.Holders))
-	mutextest.Run[mutex.Mutex, mutex.LockFuture](t)
+	mutextest.Run[mutex.Mutex](t)
 	locks, _ := observed.Read()
 	for _, l := range locks {
 		if l.Free == l.Size && l.Waiting == 0 {

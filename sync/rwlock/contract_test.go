@@ -5,6 +5,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The contract of a read-write lock, in first-in-first-out order, with futures and upgradable
@@ -18,26 +19,25 @@ func TestContract(t *testing.T) {
 // contractOf returns what the locks that create returns promise.
 func contractOf(create func() *rwlock.RWLock) rwtest.Kind {
 	return rwtest.Kind{
-		Package:   "rwlock",
-		New:       func() rwtest.Lock { return create() },
-		FIFO:      true,
-		NewFuture: func() rwtest.Future { return new(rwlock.LockFuture) },
-		Init: func(f rwtest.Future, l rwtest.Lock, s rwtest.State) {
+		Package: "rwlock",
+		New:     func() rwtest.Lock { return create() },
+		FIFO:    true,
+		Bind: func(f *waiter.Future, l rwtest.Lock, s rwtest.State) {
 			lock, _ := l.(*rwlock.RWLock)
-			initAs(f.(*rwlock.LockFuture), lock, s)
+			bindAs(f, lock, s)
 		},
 	}
 }
 
-// initAs has f request l as s.
-func initAs(f *rwlock.LockFuture, l *rwlock.RWLock, s rwtest.State) {
+// bindAs has f request l as s.
+func bindAs(f *waiter.Future, l *rwlock.RWLock, s rwtest.State) {
 	switch s {
 	case rwtest.Read:
-		f.InitRead(l)
+		l.BindRead(f)
 	case rwtest.Upgradable:
-		f.InitU(l)
+		l.BindUpgradable(f)
 	case rwtest.Write:
-		f.Init(l)
+		l.Bind(f)
 	default:
 		panic("a lock cannot be requested as unlocked")
 	}

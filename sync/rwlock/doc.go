@@ -9,7 +9,7 @@
 //	give up with a context      RLockContext     LockContext             ULockContext
 //	give up after a time        RLockTimeout     LockTimeout             ULockTimeout
 //	lock without waiting        TryRLock         TryLock                 TryULock
-//	wait in select or a task    LockFuture       LockFuture              LockFuture
+//	wait in select or a task    BindRead         Bind                    BindUpgradable
 //	go on as writer                                                      Upgrade, UpgradeContext,
 //	                                                                     UpgradeTimeout,
 //	                                                                     TryUpgrade

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Giving up with a context, and after a time.
@@ -91,13 +92,13 @@ func ExampleRWLock_Downgrade() {
 }
 
 // A lock in Go's select.
-func ExampleLockFuture() {
+func ExampleRWLock_Bind() {
 	var l rwlock.RWLock
 	l.RLock()
 
-	var f rwlock.LockFuture
-	f.Init(&l)
-	defer f.Unlock() // right on every path
+	var f waiter.Future
+	l.Bind(&f)
+	defer f.Release() // right on every path
 	select {
 	case <-f.Done():
 		fmt.Println("locked")
@@ -109,7 +110,7 @@ func ExampleLockFuture() {
 	l.RUnlock()
 	<-f.Done()
 	fmt.Println("locked:", !l.TryRLock())
-	f.Unlock() // the deferred one does nothing then
+	f.Release() // the deferred one does nothing then
 	fmt.Println("unlocked:", l.TryLock())
 	// Output:
 	// gave up

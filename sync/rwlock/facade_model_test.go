@@ -11,6 +11,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A pair is two numbers that writers keep equal, in two steps.
@@ -52,20 +53,20 @@ func TestModelGuardExcludes(t *testing.T) {
 		return false
 	}
 	// By a future of the lock, which unlocks it again: no goroutine calls Err.
-	byFuture := func(g *guard, init func(*rwlock.LockFuture, *rwlock.RWLock), use func(p *pair)) {
-		var f rwlock.LockFuture
-		init(&f, g.RWLock())
-		defer f.Unlock()
+	byFuture := func(g *guard, bind func(*rwlock.RWLock, *waiter.Future), use func(p *pair)) {
+		var f waiter.Future
+		bind(g.RWLock(), &f)
+		defer f.Release()
 		interleave.Receive(f.Done())
 		use(g.Value())
-		f.Unlock()
+		f.Release()
 	}
 	writeByFuture := func(_ *interleave.Run, _ context.Context, g *guard) bool {
-		byFuture(g, (*rwlock.LockFuture).Init, (*pair).write)
+		byFuture(g, (*rwlock.RWLock).Bind, (*pair).write)
 		return true
 	}
 	readByFuture := func(x *interleave.Run, _ context.Context, g *guard) bool {
-		byFuture(g, (*rwlock.LockFuture).InitRead, func(p *pair) { x.Assert(p.equal(), "a writer beside a reader") })
+		byFuture(g, (*rwlock.RWLock).BindRead, func(p *pair) { x.Assert(p.equal(), "a writer beside a reader") })
 		return false
 	}
 	for name, ways := range map[string][2]func(*interleave.Run, context.Context, *guard) (wrote bool){
@@ -179,13 +180,13 @@ func TestModelRest(t *testing.T) {
 			{name: "future asked", body: func(cs *section) {
 				var free interleave.Bool
 				cs.l.Lock()
-				var f rwlock.LockFuture
-				f.Init(cs.l)
+				var f waiter.Future
+				cs.l.Bind(&f)
 				cs.threads(func() { free.Store(true); cs.l.Unlock() }, func() {
 					for t := semtest.NewTask(cs.Run); !f.Poll(t); t = semtest.NewTask(cs.Run) {
 						t.Sleep()
 					}
-					cs.Assert(f.Err() == nil && f.Complete(), "taken, and not complete")
+					cs.Assert(f.Complete() && f.Take() == nil, "polled to the end, and not complete")
 					cs.writeIf(true)
 				}, func() {
 					if f.Complete() {

@@ -89,8 +89,8 @@ func (g *Guard[T]) WriteContext(ctx context.Context, f func(value *T)) error {
 	return nil
 }
 
-// RWLock returns the lock, for a [LockFuture] or an upgrade. A caller that has locked it gets the
-// value from Value. The lock must not be unlocked while the value is used.
+// RWLock returns the lock, for a [waiter.Future] or an upgrade. A caller that has locked it gets
+// the value from Value. The lock must not be unlocked while the value is used.
 func (g *Guard[T]) RWLock() *RWLock { return &g.l }
 
 // Value returns the value, for a caller that has locked the RWLock of the guard. With a read lock

@@ -12,6 +12,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/waiter"
 )
 
 func TestGuardExcludes(t *testing.T) {
@@ -101,12 +102,12 @@ func TestGuardGivesItsValueToTheHolder(t *testing.T) {
 	}
 	none()
 	for _, s := range rwtest.Holds(l) {
-		var f rwlock.LockFuture
-		initAs(&f, l, s)
+		var f waiter.Future
+		bindAs(&f, l, s)
 		none()
 		locktest.Receive(t, f.Done())
 		require.Equal(t, 1, *g.Value())
-		f.Unlock()
+		f.Release()
 		none()
 		s.Lock(l)
 		require.Equal(t, 1, *g.Value())

@@ -7,16 +7,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/waiter"
 )
 
 // What is said does not leave anything locked.
 func TestMisuseIsToldInWords(t *testing.T) {
 	var none context.Context
 	var g rwlock.Guard[int]
-	var waits rwlock.LockFuture
+	var waits waiter.Future
 	l := rwlock.New()
 	l.Lock()
-	waits.InitRead(l)
+	l.BindRead(&waits)
 	require.False(t, waits.Poll(nil))
 	for text, calls := range map[string][]func(){
 		"rwlock: nil option": {
@@ -32,18 +33,13 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		"rwlock: ReadContext of a nil function":  {func() { _ = g.ReadContext(bg, nil) }},
 		"rwlock: WriteContext of a nil function": {func() { _ = g.WriteContext(none, nil) }},
 		"rwlock: future of a nil lock": {
-			func() { new(rwlock.LockFuture).Init(nil) },
-			func() { new(rwlock.LockFuture).InitRead(nil) },
-			func() { new(rwlock.LockFuture).InitU(nil) },
+			func() { (*rwlock.RWLock)(nil).Bind(new(waiter.Future)) },
+			func() { (*rwlock.RWLock)(nil).BindRead(new(waiter.Future)) },
+			func() { (*rwlock.RWLock)(nil).BindUpgradable(new(waiter.Future)) },
 		},
-		"rwlock: Init of a future whose request has not ended": {
-			func() { waits.Init(l) },
-			func() { waits.InitU(l) },
-		},
-		"farad: future without Init": {
-			func() { new(rwlock.LockFuture).Poll(nil) },
-			func() { new(rwlock.LockFuture).Done() },
-			func() { _ = new(rwlock.LockFuture).Err() },
+		"farad: Bind of a future whose request has not ended: Release or Take ends it": {
+			func() { l.Bind(&waits) },
+			func() { l.BindUpgradable(&waits) },
 		},
 		"rwlock: Unlock of a lock that is unlocked or read-locked": {
 			g.RWLock().Unlock,
@@ -73,7 +69,7 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, l.Waiting())
-	waits.Unlock()
+	waits.Release()
 	l.Unlock()
 	requireFree(t, l)
 	requireFree(t, g.RWLock())

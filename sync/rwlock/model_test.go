@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/rwtest"
 	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A section is what a lock under exploration protects. It counts the goroutines inside.
@@ -85,19 +86,19 @@ func (cs *section) uLock() {
 }
 
 // awaited is a future that is waited for by its channel.
-func (cs *section) awaited(init func(*rwlock.LockFuture, *rwlock.RWLock)) {
-	var f rwlock.LockFuture
-	init(&f, cs.l)
+func (cs *section) awaited(bind func(*rwlock.RWLock, *waiter.Future)) {
+	var f waiter.Future
+	bind(cs.l, &f)
 	interleave.Receive(f.Done())
-	cs.Assert(f.Err() == nil, "not locked")
+	cs.Assert(f.Take() == nil, "not locked")
 }
 
 // dropped is one that is polled once and given up.
-func (cs *section) dropped(init func(*rwlock.LockFuture, *rwlock.RWLock)) {
-	var f rwlock.LockFuture
-	init(&f, cs.l)
+func (cs *section) dropped(bind func(*rwlock.RWLock, *waiter.Future)) {
+	var f waiter.Future
+	bind(cs.l, &f)
 	f.Poll(nil)
-	f.Cancel()
+	f.Release()
 }
 
 type scenario struct {
@@ -215,19 +216,19 @@ var scenarios = []scenario{
 	}},
 	{name: "future", body: func(cs *section) {
 		cs.threads(
-			func() { cs.awaited((*rwlock.LockFuture).InitRead); cs.readIf(true) },
-			func() { cs.awaited((*rwlock.LockFuture).Init); cs.writeIf(true) },
+			func() { cs.awaited((*rwlock.RWLock).BindRead); cs.readIf(true) },
+			func() { cs.awaited((*rwlock.RWLock).Bind); cs.writeIf(true) },
 		)
 	}},
 	{name: "future dropped", long: true, wide: true, body: func(cs *section) {
 		cs.threads(
-			func() { cs.dropped((*rwlock.LockFuture).InitRead) },
-			func() { cs.dropped((*rwlock.LockFuture).Init) },
+			func() { cs.dropped((*rwlock.RWLock).BindRead) },
+			func() { cs.dropped((*rwlock.RWLock).Bind) },
 			cs.read,
 		)
 	}},
 	{name: "future dropped and write", body: func(cs *section) {
-		cs.threads(func() { cs.dropped((*rwlock.LockFuture).InitRead) }, cs.write)
+		cs.threads(func() { cs.dropped((*rwlock.RWLock).BindRead) }, cs.write)
 	}},
 
 	// What two futures have been granted in one batch and both refuse comes back as two shares. It
@@ -235,25 +236,25 @@ var scenarios = []scenario{
 	{name: "futures dropped behind a write", body: func(cs *section) {
 		cs.l.Lock()
 		cs.threads(cs.l.Unlock, func() {
-			var f, g rwlock.LockFuture
-			f.InitRead(cs.l)
-			g.InitRead(cs.l)
+			var f, g waiter.Future
+			cs.l.BindRead(&f)
+			cs.l.BindRead(&g)
 			f.Poll(nil)
 			g.Poll(nil)
-			f.Cancel()
-			g.Cancel()
+			f.Release()
+			g.Release()
 		})
 	}},
 	{name: "upgradable future dropped behind a write", body: func(cs *section) {
 		cs.l.Lock()
 		cs.threads(cs.l.Unlock, func() {
-			var f, g rwlock.LockFuture
-			f.InitU(cs.l)
-			g.InitRead(cs.l)
+			var f, g waiter.Future
+			cs.l.BindUpgradable(&f)
+			cs.l.BindRead(&g)
 			f.Poll(nil)
 			g.Poll(nil)
-			f.Cancel()
-			g.Cancel()
+			f.Release()
+			g.Release()
 		})
 	}},
 

@@ -125,11 +125,3 @@ func (l *RWLock) releasing(n int64) {
 func (l *RWLock) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	return observed.StartFuture(l.record(), &l.e, w, waker, w.N == engine.Reader)
 }
-
-// record returns the record of the future's lock, nil if that is not observed.
-func (f *LockFuture) record() *observed.Record {
-	if r, ok := f.f.Request().(*request); ok && r.e.IsObserved() {
-		return observed.Of((*RWLock)(r))
-	}
-	return nil
-}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/waiter"
 )
 
 // O is set and cleared beside every way to lock and unlock, and beside a reader who may hide. The
@@ -50,10 +51,10 @@ func TestModelObserved(t *testing.T) {
 				}
 			},
 			"future": func(_ context.Context, l *rwlock.RWLock) {
-				var f rwlock.LockFuture
-				f.InitRead(l)
+				var f waiter.Future
+				l.BindRead(&f)
 				f.Poll(nil)
-				f.Unlock()
+				f.Release()
 			},
 		} {
 			t.Run(k.name+"/"+name, func(t *testing.T) {

@@ -6,12 +6,6 @@ import (
 
 	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/observed"
-	"github.com/farad-go/farad/waiter"
-)
-
-// The errors of a wait, besides the context's.
-var (
-	ErrPending = waiter.ErrPending // a future's request has no outcome yet
 )
 
 // An RWLock is a read-write lock: any number of readers hold it, or one writer. Beside the readers

@@ -13,6 +13,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/rwtest"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/rwlock"
+	"github.com/farad-go/farad/waiter"
 )
 
 // startExecutor returns an executor that ends with the test.
@@ -39,9 +40,9 @@ func TestTasksAwaitFutures(t *testing.T) {
 		for i := range handles {
 			s := rwtest.Holds(l)[i%3]
 			handles[i] = rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
-				var f rwlock.LockFuture
+				var f waiter.Future
 				for range rounds {
-					initAs(&f, l, s)
+					bindAs(&f, l, s)
 					if err := rt.Await(cx, &f); err != nil {
 						return struct{}{}, err
 					}
@@ -57,7 +58,7 @@ func TestTasksAwaitFutures(t *testing.T) {
 					} else if before != d {
 						return struct{}{}, errors.New("written beside a reader")
 					}
-					s.Unlock(l)
+					f.Release()
 				}
 				return struct{}{}, nil
 			})
@@ -88,8 +89,8 @@ func TestTaskThatGivesUpLetsReadersIn(t *testing.T) {
 	forEachKind(t, func(t *testing.T, l *rwlock.RWLock) {
 		l.RLock()
 		w := rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
-			var f rwlock.LockFuture
-			f.Init(l)
+			var f waiter.Future
+			l.Bind(&f)
 			return struct{}{}, rt.Await(cx, &f)
 		})
 		locktest.AwaitWaiting(t, l, 1)
@@ -101,8 +102,8 @@ func TestTaskThatGivesUpLetsReadersIn(t *testing.T) {
 		require.ErrorIs(t, err, rt.ErrCancelled)
 
 		h := rt.Go(ex, func(cx *rt.Context) (struct{}, error) {
-			var f rwlock.LockFuture
-			f.Init(l)
+			var f waiter.Future
+			l.Bind(&f)
 			return struct{}{}, rt.Await(cx, rt.Timeout(&f, time.Millisecond))
 		})
 		locktest.Receive(t, h.Done())

@@ -92,10 +92,10 @@ func TestExpressLaneEnds(t *testing.T) {
 	require.False(t, s.TryAcquire(1), "the lane is full")
 	require.True(t, s.TryAcquire(0))
 	require.ErrorIs(t, s.AcquireTimeout(time.Millisecond, 1), context.DeadlineExceeded)
-	var f AcquireFuture
-	f.Init(s, 1)
+	var f waiter.Future
+	s.Bind(&f, 1)
 	require.False(t, f.Poll(nil))
-	f.Cancel()
+	f.Release()
 	require.False(t, s.TryAcquire(1), "who gives up behind a waiter has not passed the gate")
 	s.Release(1)
 	require.NoError(t, locktest.Receive(t, large))

@@ -30,7 +30,7 @@ func newCapacitorWorld(x *interleave.Run, n int64, b, q int) *capacitorWorld {
 // future returns a request for n permits.
 func (w *capacitorWorld) future(n int64) *waiter.Future {
 	f := new(waiter.Future)
-	f.Init(w.p.request(nil), n)
+	waiter.Bind(f, w.p.request(nil), n)
 	return f
 }
 
@@ -175,9 +175,9 @@ func TestModelCapacitorWaitsEnd(t *testing.T) {
 			holds(w, 1)
 			w.Go("dropper", func() {
 				if f.Complete() {
-					use(w, 1, f.Err())
+					use(w, 1, f.Take())
 				}
-				f.Cancel()
+				f.Release()
 			})
 		}},
 		"future in front": {b: 1, q: 1, n: 1, bound: 2, body: func(w *capacitorWorld) {
@@ -187,7 +187,7 @@ func TestModelCapacitorWaitsEnd(t *testing.T) {
 			holds(w, 1)
 			w.Go("selector", func() {
 				interleave.Receive(done)
-				use(w, 1, f.Err())
+				use(w, 1, f.Take())
 			})
 		}},
 	} {
@@ -349,7 +349,7 @@ func TestModelCapacitorUnwantedGrant(t *testing.T) {
 		x.Assert(!f.Poll(nil), "it does not have to wait")
 		wait := w.queue(x.NewContext(), 1)
 		x.Go("holder", func() { w.p.Release(1) })
-		x.Go("dropper", func() { f.Cancel() })
+		x.Go("dropper", func() { f.Release() })
 		x.Go("behind", func() {
 			x.Assert(wait() == nil, "not granted")
 			w.p.Release(1)

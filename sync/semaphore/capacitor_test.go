@@ -12,6 +12,7 @@ import (
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The promises that all semaphores make. Without an express lane the order is as strict as any.
@@ -64,26 +65,26 @@ func TestCapacitorOptions(t *testing.T) {
 func TestCapacitorGrantsNothingAtOnce(t *testing.T) {
 	s := semaphore.New(1, semaphore.WithCapacitor(1, 1))
 	require.True(t, s.TryAcquire(1))
-	var waits, nothing semaphore.AcquireFuture
-	waits.Init(s, 1)
+	var waits, nothing waiter.Future
+	s.Bind(&waits, 1)
 	require.False(t, waits.Poll(nil))
 	for range 2 {
-		nothing.Init(s, 0)
+		s.Bind(&nothing, 0)
 		require.True(t, nothing.Poll(nil))
 		require.NoError(t, nothing.Err())
 		require.NoError(t, s.Acquire(t.Context(), 0))
 	}
 	s.Resize(2)
 	require.True(t, waits.Complete())
-	waits.Cancel()
+	waits.Release()
 	require.True(t, s.TryAcquire(1))
-	waits.Init(s, 2)
+	s.Bind(&waits, 2)
 	require.False(t, waits.Poll(nil))
 	s.Release(1)
 	require.True(t, s.TryAcquire(1), "the lane has no place")
 	require.False(t, s.TryAcquire(1))
 	s.Close()
-	nothing.Init(s, 0)
+	s.Bind(&nothing, 0)
 	require.True(t, nothing.Poll(nil))
 	require.ErrorIs(t, nothing.Err(), semaphore.ErrClosed)
 }
@@ -97,8 +98,8 @@ func TestCapacitorMaxWaitingShedsLoad(t *testing.T) {
 		require.ErrorIs(t, s.Acquire(bg, 1), semaphore.ErrQueueFull)
 		require.ErrorIs(t, s.AcquireTimeout(time.Hour, 1), semaphore.ErrQueueFull)
 		require.ErrorIs(t, s.Acquire(bg, 2), semaphore.ErrTooLarge)
-		var f semaphore.AcquireFuture
-		f.Init(s, 1)
+		var f waiter.Future
+		s.Bind(&f, 1)
 		require.True(t, f.Poll(nil))
 		require.ErrorIs(t, f.Err(), semaphore.ErrQueueFull)
 		require.EqualValues(t, 1, s.Waiting())

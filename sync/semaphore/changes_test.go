@@ -14,6 +14,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Several tenants ask in all ways while the queue, the size and the observation change. In the end
@@ -53,7 +54,7 @@ func changeEverything(t *testing.T, seed uint64, divided bool, opts []semaphore.
 	for u := range 6 {
 		users.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, uint64(u)))
-			var f semaphore.AcquireFuture
+			var f waiter.Future
 			for range 60 {
 				tenant, n := rng.IntN(3), 1+rng.Int64N(3)
 				err := askSomehow(s, &f, rng, tenant, n)
@@ -94,7 +95,8 @@ func changeEverything(t *testing.T, seed uint64, divided bool, opts []semaphore.
 		})
 	}
 	if seed%2 == 0 { // Otherwise the users come to their ends while it is open.
-		time.AfterFunc(time.Duration(rand.New(rand.NewPCG(seed, 99)).IntN(10))*time.Millisecond, s.Close)
+		after := time.Duration(rand.New(rand.NewPCG(seed, 99)).IntN(10)) * time.Millisecond
+		defer time.AfterFunc(after, s.Close).Stop() // which would otherwise reach into another test
 	}
 	ended := make(chan struct{})
 	go func() { users.Wait(); close(ended) }()
@@ -114,7 +116,7 @@ func changeEverything(t *testing.T, seed uint64, divided bool, opts []semaphore.
 var errNotNow = errors.New("a try has failed")
 
 // askSomehow asks for n permits of a tenant, in one of all ways, each of which ends.
-func askSomehow(s *semaphore.Semaphore, f *semaphore.AcquireFuture, rng *rand.Rand, tenant int, n int64) error {
+func askSomehow(s *semaphore.Semaphore, f *waiter.Future, rng *rand.Rand, tenant int, n int64) error {
 	patience := time.Duration(rng.IntN(300)) * time.Microsecond
 	switch rng.IntN(5) {
 	case 0:
@@ -133,14 +135,10 @@ func askSomehow(s *semaphore.Semaphore, f *semaphore.AcquireFuture, rng *rand.Ra
 		}
 		return nil
 	}
-	s.As(tenant).Init(f, n)
+	s.As(tenant).Bind(f, n)
 	select {
 	case <-f.Done():
-		if err := f.Err(); err != nil {
-			f.Cancel()
-			return err
-		}
-		return nil
+		return f.Take()
 	case <-time.After(patience):
 		f.Release()
 		return errNotNow

@@ -19,6 +19,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // TestWaitingAllocatesNothing counts the allocations of waits that really wait, in the steady
@@ -73,36 +74,6 @@ var kinds = map[string][]semaphore.Option{
 
 type ctxKey struct{}
 
-func TestFutureAllocatesNothing(t *testing.T) {
-	for kind, opts := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			s := semaphore.New(1, opts...)
-			var f semaphore.AcquireFuture
-			var w locktest.CountingWaker
-			f.Init(s, 1) // With a policy this allocates the policy's request.
-			round := func(wait func()) func() {
-				return func() {
-					_ = s.TryAcquire(1)
-					f.Cancel()
-					f.Init(s, 1)
-					f.Poll(&w)
-					f.Poll(&w)
-					wait()
-					s.Release(1)
-					<-f.Done() // complete: it needs no channel of its own
-					if f.Err() != nil {
-						t.Error("not granted")
-					}
-					s.Release(1)
-				}
-			}
-			require.Zero(t, locktest.AllocsPerRun(200, round(func() {})))
-			require.EqualValues(t, 1, locktest.AllocsPerRun(200, round(func() { f.Done() })), "the channel")
-			requireIdle(t, s)
-		})
-	}
-}
-
 func TestUncontendedAllocatesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()
@@ -139,10 +110,6 @@ func TestNewAllocatesNothingBesides(t *testing.T) {
 	var s *semaphore.Semaphore
 	require.EqualValues(t, 1, locktest.AllocsPerRun(200, func() { s = semaphore.New(1) }), "without options")
 	requireIdle(t, s)
-}
-
-func TestWaitersAreSmall(t *testing.T) {
-	require.LessOrEqual(t, unsafe.Sizeof(semaphore.AcquireFuture{}), uintptr(96))
 }
 
 // TestPermitWordHasItsOwnCacheLine: nothing that lies behind a semaphore in memory shares a line
@@ -211,10 +178,13 @@ func TestVetSeesCopies(t *testing.T) {
 	file := filepath.Join(dir, "copies.go")
 	require.NoError(t, os.WriteFile(file, []byte(`package copies
 
-import "github.com/farad-go/farad/sync/semaphore"
+import (
+	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
+)
 
 func a(s semaphore.Semaphore) {}
-func b(f semaphore.AcquireFuture) {}
+func b(f waiter.Future) {}
 func c(p semaphore.Permit) {}
 `), 0o600))
 	out := locktest.GoTool(t, "vet", file)
@@ -239,14 +209,14 @@ func TestGivingUpAllocatesNothing(t *testing.T) {
 	for kind, opts := range kinds {
 		s := semaphore.New(1, opts...)
 		require.NoError(t, s.Acquire(bg, 1))
-		var f semaphore.AcquireFuture
+		var f waiter.Future
 		require.Zero(t, locktest.AllocsPerTimeout(200, func() {
 			if s.AcquireTimeout(20*time.Microsecond, 1) == nil {
 				panic("acquired")
 			}
-			f.Init(s, 1)
+			s.Bind(&f, 1)
 			f.Poll(nil)
-			f.Cancel()
+			f.Release()
 		}), kind)
 		s.Release(1)
 	}

@@ -7,8 +7,8 @@
 //	wait, with a context                 Acquire
 //	wait, with a timeout                 AcquireTimeout
 //	take what is free, or not            TryAcquire
-//	wait in Go's select                  AcquireFuture, its Done
-//	wait in a task of an executor        AcquireFuture, its Poll
+//	wait in Go's select                  Bind, and Done of the future
+//	wait in a task of an executor        Bind, and Poll of the future
 //	a handle that cannot release twice   AcquirePermit
 //	any of these for one of many tenants As(tenant), and one of these
 //

@@ -80,10 +80,10 @@ func ExampleSemaphore_Resize() {
 func ExampleOption() {
 	sem := semaphore.New(1, semaphore.WithMaxWaiting(1))
 	sem.TryAcquire(1)
-	var first, second semaphore.AcquireFuture
-	first.Init(sem, 1)
-	second.Init(sem, 1)
-	fmt.Println(first.Poll(nil), second.Poll(nil), second.Err())
+	var first, second waiter.Future
+	sem.Bind(&first, 1)
+	sem.Bind(&second, 1)
+	fmt.Println(first.Poll(nil), second.Poll(nil), second.Take())
 	first.Release()
 	// Output: false true farad: too many waiters
 }
@@ -95,8 +95,8 @@ func ExampleWithWaitingArray() {
 	sem := semaphore.New(2, semaphore.WithWaitingArray(own))
 	sem.TryAcquire(2)
 
-	var f semaphore.AcquireFuture // as with any semaphore
-	f.Init(sem, 1)
+	var f waiter.Future // as with any semaphore
+	sem.Bind(&f, 1)
 	fmt.Println(f.Poll(nil), sem.Waiting())
 	sem.Release(2)
 	fmt.Println(f.Poll(nil), f.Err(), sem.Available(), "of", sem.Size())
@@ -113,8 +113,8 @@ func ExampleWithCapacitor() {
 	sem := semaphore.New(2, semaphore.WithCapacitor(1, express))
 	sem.TryAcquire(2)
 
-	var large semaphore.AcquireFuture
-	large.Init(sem, 2)
+	var large waiter.Future
+	sem.Bind(&large, 2)
 	fmt.Println(large.Poll(nil)) // it waits
 	sem.Release(1)
 	for range express + 1 {
@@ -139,9 +139,9 @@ func ExampleWithShares() {
 	sem.TryAcquire(1)
 
 	names := []string{"flood", "flood", "flood", "flood", "modest", "modest"}
-	requests := make([]semaphore.AcquireFuture, len(names))
+	requests := make([]waiter.Future, len(names))
 	for i := range requests {
-		sem.As(names[i]).Init(&requests[i], 1)
+		sem.As(names[i]).Bind(&requests[i], 1)
 		requests[i].Poll(nil)
 	}
 	sem.Release(1)
@@ -175,11 +175,11 @@ func ExampleWithPriorities() {
 	sem := semaphore.New(1, semaphore.WithPriorities(2, 1000))
 	sem.TryAcquire(1)
 
-	var first, second, urgent semaphore.AcquireFuture
-	sem.As(batch).Init(&first, 1)
-	sem.As(batch).Init(&second, 1)
-	sem.As(user).Init(&urgent, 1)
-	for _, f := range []*semaphore.AcquireFuture{&first, &second, &urgent} {
+	var first, second, urgent waiter.Future
+	sem.As(batch).Bind(&first, 1)
+	sem.As(batch).Bind(&second, 1)
+	sem.As(user).Bind(&urgent, 1)
+	for _, f := range []*waiter.Future{&first, &second, &urgent} {
 		f.Poll(nil)
 	}
 	sem.Release(1) // to the first, which was next already
@@ -196,8 +196,8 @@ func ExampleWithQueue() {
 	sem.SetQueue(semaphore.Queue{MaxWaiting: 1}) // at any time
 	sem.TryAcquire(1)
 
-	var next semaphore.AcquireFuture
-	next.Init(sem, 1)
+	var next waiter.Future
+	sem.Bind(&next, 1)
 	next.Poll(nil)
 	err := sem.Acquire(context.Background(), 1)
 	if refusal, ok := errors.AsType[*semaphore.Refusal](err); ok {
@@ -208,53 +208,6 @@ func ExampleWithQueue() {
 	// Output:
 	// farad: too many waiters false
 	// true
-}
-
-// A goroutine waits for a permit and for something else.
-func ExampleAcquireFuture() {
-	sem := semaphore.New(1)
-	sem.TryAcquire(1)
-
-	var f semaphore.AcquireFuture
-	f.Init(sem, 1)
-	defer f.Release() // right on every path
-	select {
-	case <-f.Done():
-		fmt.Println("acquired")
-	case <-time.After(time.Millisecond):
-		fmt.Println("gave up")
-	}
-
-	sem.Release(1)
-	select {
-	case <-f.Done(): // it is still in the queue, and now granted
-		fmt.Println("acquired:", f.Err())
-	case <-time.After(time.Minute):
-		fmt.Println("gave up")
-	}
-	f.Release() // gives the permit back; the deferred one does nothing then
-	fmt.Println(sem.Available())
-	// Output:
-	// gave up
-	// acquired: <nil>
-	// 1
-}
-
-// A task polls, and is woken when it is worth polling again.
-func ExampleAcquireFuture_Poll() {
-	sem := semaphore.New(1)
-	sem.TryAcquire(1)
-	runQueue := make(chan string, 1)
-
-	var f semaphore.AcquireFuture
-	f.Init(sem, 1)
-	fmt.Println(f.Poll(waiter.WakerFunc(func() { runQueue <- "the task" })))
-	sem.Release(1)
-	fmt.Println(<-runQueue, f.Poll(nil), f.Err())
-	f.Release()
-	// Output:
-	// false
-	// the task true <nil>
 }
 
 func ExamplePermit() {

@@ -13,6 +13,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 // modelKinds are the kinds of semaphores: those with a limit let one wait. Each execution makes its
@@ -113,10 +114,10 @@ func TestModelTimeouts(t *testing.T) {
 				x.Go("locker", func() { use(s.Acquire(bg, 1)) })
 				x.Go("hasty", func() { use(s.AcquireTimeout(time.Second, 1)) })
 				x.Go("future", func() {
-					var f semaphore.AcquireFuture
-					f.Init(s, 1)
+					var f waiter.Future
+					s.Bind(&f, 1)
 					f.Poll(semtest.NewTask(x))
-					f.Cancel()
+					f.Release()
 				})
 				x.Wait()
 				x.Assert(s.Available() == 1 && s.Waiting() == 0, "%d of 1 permits are back", s.Available())
@@ -130,8 +131,8 @@ func TestModelFutureIsNotCompleteTooEarly(t *testing.T) {
 	for name, k := range modelKinds {
 		t.Run(name, func(t *testing.T) {
 			semtest.RunCompleteIsNotEarly(t, semtest.Kind{
-				New:       func(n int64) semtest.Semaphore { return k.make(n) },
-				NewFuture: func() semtest.Future { return new(future) },
+				New:  func(n int64) semtest.Semaphore { return k.make(n) },
+				Bind: bind,
 			}, modelOptions())
 		})
 	}

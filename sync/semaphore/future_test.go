@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 // turns are semaphores of all kinds, which one future uses by turns. The two with an array are of
@@ -25,7 +26,7 @@ func turns(n int64) []*semaphore.Semaphore {
 
 func TestFutureServesAllKindsByTurns(t *testing.T) {
 	all := turns(2)
-	var f semaphore.AcquireFuture
+	var f waiter.Future
 	var w locktest.CountingWaker
 	for round := range 120 {
 		s := all[round%len(all)]
@@ -33,8 +34,8 @@ func TestFutureServesAllKindsByTurns(t *testing.T) {
 			s = all[len(all)-1-round%len(all)]
 		}
 		require.NoError(t, s.Acquire(bg, 2))
-		f.Init(s, 1)
-		require.ErrorIs(t, f.Err(), semaphore.ErrPending)
+		s.Bind(&f, 1)
+		require.ErrorIs(t, f.Err(), waiter.ErrPending)
 		before := w.Load()
 		done := f.Done()
 		require.False(t, f.Poll(&w))
@@ -47,18 +48,18 @@ func TestFutureServesAllKindsByTurns(t *testing.T) {
 		switch round % 3 {
 		case 0: // taken
 			locktest.Receive(t, done)
-			require.NoError(t, f.Err())
+			require.NoError(t, f.Take())
 			s.Release(2)
 		case 1: // dropped when it is complete
 			require.True(t, f.Poll(nil))
-			f.Cancel()
+			f.Release()
 			require.False(t, f.Complete())
 			s.Release(1)
 		case 2: // taken, and dropped while it waits in the next round
-			require.NoError(t, f.Err())
-			f.Init(s, 2)
+			require.NoError(t, f.Take())
+			s.Bind(&f, 2)
 			require.False(t, f.Poll(&w))
-			f.Cancel()
+			f.Release()
 			s.Release(2)
 		}
 		for _, s := range all {
@@ -67,12 +68,12 @@ func TestFutureServesAllKindsByTurns(t *testing.T) {
 	}
 }
 
-// A request that has not ended is lost by no Init, whatever the kind of the other semaphore.
+// A request that has not ended is lost by no Bind, whatever the kind of the other semaphore.
 func TestFutureInUseCannotGoToAnotherSemaphore(t *testing.T) {
-	const text = "Init of a future whose request has not ended"
+	const text = "Bind of a future whose request has not ended"
 	for i, s := range turns(1) {
 		for j, other := range turns(1) {
-			var f semaphore.AcquireFuture
+			var f waiter.Future
 			var w locktest.CountingWaker
 			requireRefused := func() {
 				t.Helper()
@@ -80,18 +81,18 @@ func TestFutureInUseCannotGoToAnotherSemaphore(t *testing.T) {
 					var message any
 					func() {
 						defer func() { message = recover() }()
-						f.Init(other, n)
+						other.Bind(&f, n)
 					}()
 					require.Contains(t, message, ": "+text, "from %d to %d", i, j)
 				}
 				requireIdle(t, other)
 			}
 			require.NoError(t, s.Acquire(bg, 1))
-			f.Init(s, 1)
+			s.Bind(&f, 1)
 			require.False(t, f.Poll(&w))
 
 			requireRefused() // it waits
-			require.ErrorIs(t, f.Err(), semaphore.ErrPending)
+			require.ErrorIs(t, f.Err(), waiter.ErrPending)
 			require.False(t, f.Complete())
 			require.EqualValues(t, 1, s.Waiting())
 
@@ -100,27 +101,27 @@ func TestFutureInUseCannotGoToAnotherSemaphore(t *testing.T) {
 			requireRefused() // it holds a permit
 			require.True(t, locktest.IsClosed(f.Done()))
 			requireRefused()
-			f.Cancel()
+			f.Release()
 			requireIdle(t, s)
 
-			f.Init(s, 1)
+			s.Bind(&f, 1)
 			require.True(t, f.Poll(nil))
 			requireRefused()
-			require.NoError(t, f.Err())
-			f.Init(other, 1) // the permit of s is the owner's now
+			require.NoError(t, f.Take())
+			other.Bind(&f, 1) // the permit of s is the owner's now
 			require.True(t, f.Poll(nil))
-			require.NoError(t, f.Err())
+			require.NoError(t, f.Take())
 			require.EqualValues(t, 0, s.Available())
 			s.Release(1)
 			other.Release(1)
 			requireIdle(t, s)
 			requireIdle(t, other)
 
-			f.Init(s, 1) // not started: nothing to end
-			f.Init(other, 1)
+			s.Bind(&f, 1) // not started: nothing to end
+			other.Bind(&f, 1)
 			require.True(t, f.Poll(nil))
 			requireIdle(t, s)
-			f.Cancel()
+			f.Release()
 			requireIdle(t, other)
 		}
 	}
@@ -130,18 +131,18 @@ func TestFutureInUseCannotGoToAnotherSemaphore(t *testing.T) {
 func TestFutureForgetsTheOtherKind(t *testing.T) {
 	for i, s := range turns(1) {
 		for j, other := range turns(1) {
-			var f semaphore.AcquireFuture
-			f.Init(s, 2)
+			var f waiter.Future
+			s.Bind(&f, 2)
 			require.True(t, locktest.IsClosed(f.Done()))
 			require.ErrorIs(t, f.Err(), semaphore.ErrTooLarge)
-			f.Init(other, 1)
-			require.ErrorIs(t, f.Err(), semaphore.ErrPending, "from %d to %d", i, j)
+			other.Bind(&f, 1)
+			require.ErrorIs(t, f.Err(), waiter.ErrPending, "from %d to %d", i, j)
 			require.True(t, locktest.IsClosed(f.Done()))
-			require.NoError(t, f.Err())
-			f.Init(s, 1)
-			require.ErrorIs(t, f.Err(), semaphore.ErrPending, "from %d to %d", j, i)
-			f.Cancel() // nothing has been started
-			require.ErrorIs(t, f.Err(), semaphore.ErrPending)
+			require.NoError(t, f.Take())
+			s.Bind(&f, 1)
+			require.ErrorIs(t, f.Err(), waiter.ErrPending, "from %d to %d", j, i)
+			f.Release() // nothing has been started
+			require.ErrorIs(t, f.Err(), waiter.ErrPending)
 			require.EqualValues(t, 0, other.Available(), "what was taken is not given back")
 			other.Release(1)
 			requireIdle(t, s)
@@ -150,17 +151,17 @@ func TestFutureForgetsTheOtherKind(t *testing.T) {
 	}
 }
 
-// A Cancel that meets a grant leaves the future to the claimer. The next request may be of another
+// A Release that meets a grant leaves the future to the claimer. The next request may be of another
 // kind.
-func TestFutureChangesKindsAfterCancelDuringGrant(t *testing.T) {
+func TestFutureChangesKindsAfterReleaseDuringGrant(t *testing.T) {
 	locktest.AtEveryProcs(t, func(t *testing.T) {
 		all := turns(1)
-		var f semaphore.AcquireFuture
+		var f waiter.Future
 		var wg sync.WaitGroup
 		for i := range locktest.Scaled(8000) {
 			s, next := all[i%len(all)], all[(i+1)%len(all)]
 			require.NoError(t, s.Acquire(bg, 1))
-			f.Init(s, 1)
+			s.Bind(&f, 1)
 			if i%8 < 4 {
 				f.Done()
 			} else {
@@ -170,10 +171,10 @@ func TestFutureChangesKindsAfterCancelDuringGrant(t *testing.T) {
 			if i%3 == 0 {
 				runtime.Gosched()
 			}
-			f.Cancel()
-			f.Init(next, 1)
+			f.Release()
+			next.Bind(&f, 1)
 			require.True(t, f.Poll(nil))
-			require.NoError(t, f.Err())
+			require.NoError(t, f.Take())
 			next.Release(1)
 			wg.Wait()
 			requireIdle(t, s)

@@ -24,7 +24,7 @@ type oracle struct {
 
 type request struct {
 	id, n  int
-	future *semaphore.AcquireFuture
+	future *waiter.Future
 	ended  bool
 	err    error
 }
@@ -164,8 +164,8 @@ func againstOracle(t *testing.T, o *oracle, size byte, ops []byte) {
 		case 0: // try
 			require.Equal(t, o.try(k%5), s.TryAcquire(int64(k%5)), what)
 		case 1: // request by poll, or by Done
-			r := &request{id: i, n: k % 8, future: new(semaphore.AcquireFuture)}
-			r.future.Init(s, int64(r.n))
+			r := &request{id: i, n: k % 8, future: new(waiter.Future)}
+			s.Bind(r.future, int64(r.n))
 			o.start(r)
 			if k >= 8 {
 				require.Equal(t, r.ended, locktest.IsClosed(r.future.Done()), what)
@@ -179,10 +179,10 @@ func againstOracle(t *testing.T, o *oracle, size byte, ops []byte) {
 			if r := pick(k); r != nil {
 				if !r.ended {
 					o.remove(r)
-				} else if r.err == nil && r.future.Err() == nil { // this takes it
+				} else if r.err == nil && r.future.Take() == nil {
 					release(r.n, what)
 				}
-				r.future.Cancel()
+				r.future.Release()
 				live = remove(live, r)
 			}
 		case 4: // poll again
@@ -203,7 +203,7 @@ func againstOracle(t *testing.T, o *oracle, size byte, ops []byte) {
 		require.EqualValues(t, len(o.queue), s.Waiting(), what)
 		for _, r := range live {
 			if !r.ended {
-				require.ErrorIs(t, r.future.Err(), semaphore.ErrPending, what)
+				require.ErrorIs(t, r.future.Err(), waiter.ErrPending, what)
 			} else {
 				require.ErrorIs(t, r.future.Err(), r.err, what)
 			}

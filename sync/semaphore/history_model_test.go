@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 // What not every semaphore does in this order: a debt that is paid first, an over-release that is
@@ -59,12 +60,6 @@ func (s byTenants) AcquireTimeout(d time.Duration, n int64) error {
 	return s.As(int(n-1)).AcquireTimeout(d, n)
 }
 
-type futureByTenants struct{ semaphore.AcquireFuture }
-
-func (f *futureByTenants) Init(s semtest.Semaphore, n int64) {
-	s.(byTenants).Semaphore.As(int(n-1)).Init(&f.AcquireFuture, n)
-}
-
 // The specification of a semaphore leaves open who is served first: it is that of every policy.
 func TestModelOrderedHistories(t *testing.T) {
 	for name, opt := range map[string]semaphore.Option{
@@ -75,8 +70,10 @@ func TestModelOrderedHistories(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			semtest.RunHistories(t, semtest.Kind{
-				New:       func(n int64) semtest.Semaphore { return byTenants{semaphore.New(n, opt)} },
-				NewFuture: func() semtest.Future { return new(futureByTenants) },
+				New: func(n int64) semtest.Semaphore { return byTenants{semaphore.New(n, opt)} },
+				Bind: func(s semtest.Semaphore, f *waiter.Future, n int64) {
+					s.(byTenants).As(int(n-1)).Bind(f, n)
+				},
 				Delegates: true,
 			})
 		})

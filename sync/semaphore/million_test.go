@@ -11,6 +11,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A million wait, each a tenant of its own where there are tenants. They give up from the middle,
@@ -46,9 +47,9 @@ func millionWait(t *testing.T, n int, name string, level observed.Level, opts []
 	}
 	// Each by itself: Go keeps the weak pointers into one object in a list, so to observe many
 	// futures of one slice takes time with the square of their number.
-	fs := make([]*semaphore.AcquireFuture, n)
+	fs := make([]*waiter.Future, n)
 	for i := range fs {
-		fs[i] = new(semaphore.AcquireFuture)
+		fs[i] = new(waiter.Future)
 	}
 	start := time.Now()
 	step := func(what string) {
@@ -63,7 +64,7 @@ func millionWait(t *testing.T, n int, name string, level observed.Level, opts []
 		if name == "priorities" {
 			tenant = i % 16
 		}
-		s.As(tenant).Init(f, 1)
+		s.As(tenant).Bind(f, 1)
 		require.False(t, f.Poll(nil))
 	}
 	step("wait")

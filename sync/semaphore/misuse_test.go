@@ -11,6 +11,7 @@ import (
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Whatever is wrong with a call is said, with the numbers; and nothing has changed.
@@ -26,8 +27,8 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		require.True(t, s.TryAcquire(2))
 		permit, ok := s.TryAcquirePermit(2)
 		require.True(t, ok)
-		var f semaphore.AcquireFuture
-		f.Init(s, 2)
+		var f waiter.Future
+		s.Bind(&f, 2)
 		require.False(t, f.Poll(nil))
 		other := semaphore.New(1)
 		theirs, ok := other.TryAcquirePermit(1)
@@ -79,12 +80,12 @@ func TestMisuseIsToldInWords(t *testing.T) {
 				},
 			},
 			"semaphore: future of a negative number of permits": {
-				func() { new(semaphore.AcquireFuture).Init(s, -1) },
+				func() { s.Bind(new(waiter.Future), -1) },
 			},
 			"semaphore: future of a nil semaphore": {
-				func() { new(semaphore.AcquireFuture).Init(nil, 1) },
+				func() { (*semaphore.Semaphore)(nil).Bind(new(waiter.Future), 1) },
 			},
-			"semaphore: Init of a future whose request has not ended": {func() { f.Init(s, 1) }},
+			"farad: Bind of a future whose request has not ended: Release or Take ends it": {func() { s.Bind(&f, 1) }},
 			"semaphore: split of a negative number of permits": {
 				func() { permit.Split(-1) },
 				func() { empty.Split(-1) },
@@ -100,11 +101,6 @@ func TestMisuseIsToldInWords(t *testing.T) {
 			},
 			"semaphore: merge into a nil permit": {
 				func() { (*semaphore.Permit)(nil).Merge(permit) },
-			},
-			"farad: future without Init": {
-				func() { new(semaphore.AcquireFuture).Poll(nil) },
-				func() { new(semaphore.AcquireFuture).Done() },
-				func() { _ = new(semaphore.AcquireFuture).Err() },
 			},
 		} {
 			for i, call := range calls {
@@ -132,9 +128,6 @@ func TestMisuseIsToldInWords(t *testing.T) {
 		requireIdle(t, other)
 		empty.Release()
 		empty.Split(0).Release()
-		new(semaphore.AcquireFuture).Cancel()
-		new(semaphore.AcquireFuture).Release()
-		require.False(t, new(semaphore.AcquireFuture).Complete())
 	}
 }
 
@@ -146,9 +139,9 @@ func TestARequestThatIsTooLargeNamesTheNumbers(t *testing.T) {
 		"AcquireTimeout": func(s *semaphore.Semaphore) error { return s.AcquireTimeout(time.Hour, 3) },
 		"As":             func(s *semaphore.Semaphore) error { return s.As("a").Acquire(bg, 3) },
 		"AcquirePermit":  func(s *semaphore.Semaphore) error { _, err := s.AcquirePermit(bg, 3); return err },
-		"AcquireFuture": func(s *semaphore.Semaphore) error {
-			var f semaphore.AcquireFuture
-			f.Init(s, 3)
+		"Bind": func(s *semaphore.Semaphore) error {
+			var f waiter.Future
+			s.Bind(&f, 3)
 			<-f.Done()
 			return f.Err()
 		},

@@ -179,23 +179,3 @@ func (s *Semaphore) releaseObserved(n int64) {
 func (s *Semaphore) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	return observed.StartFuture(s.record(), s.permits(), w, waker, false)
 }
-
-// record returns the record of the future's semaphore, nil if that is not observed.
-func (f *AcquireFuture) record() *observed.Record {
-	if s := f.semaphore(); s != nil && s.e.IsObserved() {
-		return observed.Of(s)
-	}
-	return nil
-}
-
-// semaphore returns the semaphore of the future, nil before Init.
-func (f *AcquireFuture) semaphore() *Semaphore {
-	switch r := f.f.Request().(type) {
-	case *request:
-		return (*Semaphore)(r)
-	case *policyRequest:
-		return r.s
-	default:
-		return nil
-	}
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // O is set and cleared beside every way to acquire and release. No permit is lost, nobody sleeps
@@ -48,12 +49,10 @@ func TestModelObserved(t *testing.T) {
 				}
 			},
 			"future": func(_ *interleave.Run, _ context.Context, s *semaphore.Semaphore) {
-				var f semaphore.AcquireFuture
-				f.Init(s, 1)
-				if f.Poll(nil) && f.Err() == nil {
+				var f waiter.Future
+				s.Bind(&f, 1)
+				if f.Poll(nil) && f.Take() == nil {
 					s.Release(1)
-					f.Cancel()
-					return
 				}
 				f.Release()
 			},

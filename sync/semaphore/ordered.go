@@ -167,20 +167,6 @@ func (r *orderedRequest) by() (by order.By) {
 	return by
 }
 
-// explain returns err, the outcome of the request, as Acquire would.
-func (f *AcquireFuture) explain(err error) error {
-	if s := f.semaphore(); s != nil {
-		err = s.named(err, f.f.Node.N)
-	}
-	if p, ok := f.f.Request().(*policyRequest); ok && isRefusal(err) {
-		if r, ok := p.Request.(*orderedRequest); ok {
-			by := r.by()
-			return r.p.explain(err, &by, f.f.Node.N)
-		}
-	}
-	return err
-}
-
 // Unlink implements [waiter.Line].
 func (r *orderedRequest) Unlink(w *waiter.Waiter) bool { return r.line.Unlink(w) }
 

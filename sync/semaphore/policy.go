@@ -45,13 +45,24 @@ func (r *policyRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outco
 	return r.Request.Start(w, waker)
 }
 
-// policyRequest returns a request of s: old, which has ended, if it is one of a policy.
-func (s *Semaphore) policyRequest(old waiter.Request) *policyRequest {
-	r, ok := old.(*policyRequest)
-	if !ok {
-		r = new(policyRequest)
+// Explain implements [waiter.Explainer].
+func (r *policyRequest) Explain(err error, n int64) error {
+	err = r.s.named(err, n)
+	if o, ok := r.Request.(*orderedRequest); ok && isRefusal(err) {
+		by := o.by()
+		return o.p.explain(err, &by, n)
 	}
+	return err
+}
+
+// Recorder implements [waiter.Recorded].
+func (r *policyRequest) Recorder() waiter.Recorder { return r.s.recorder() }
+
+// bindPolicy is Bind for a semaphore with a policy.
+func (s *Semaphore) bindPolicy(f *waiter.Future, n int64) *policyRequest {
+	r := waiter.Reuse[policyRequest](f)
 	r.s, r.Request = s, s.p.request(r.Request)
+	waiter.Bind(f, r, n)
 	return r
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A count of the waiters reads every bucket of the given array, and no other.
@@ -47,17 +48,17 @@ func TestModelFutureChangesKinds(t *testing.T) {
 				}
 				x.Name("from", s[0])
 				x.Name("to", s[1])
-				var f semaphore.AcquireFuture
-				f.Init(s[0], 1)
+				var f waiter.Future
+				s[0].Bind(&f, 1)
 				x.Assert(!f.Poll(nil), "it does not have to wait")
 				x.Go("holder", func() { s[0].Release(1); s[1].Release(1) })
 				x.Go("owner", func() {
-					refused := interleave.Panics(func() { f.Init(s[1], 1) })
+					refused := interleave.Panics(func() { s[1].Bind(&f, 1) })
 					x.Assert(refused != nil, "it has not ended")
-					f.Cancel()
-					f.Init(s[1], 1)
+					f.Release()
+					s[1].Bind(&f, 1)
 					interleave.Receive(f.Done())
-					x.Assert(f.Err() == nil, "not granted")
+					x.Assert(f.Take() == nil, "not granted")
 					s[1].Release(1)
 				})
 				x.Wait()

@@ -14,6 +14,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/twa"
+	"github.com/farad-go/farad/waiter"
 )
 
 func newArray(n int64) *semaphore.Semaphore {
@@ -89,7 +90,7 @@ func TestArrayPanicsNameThePackage(t *testing.T) {
 		"semaphore: nil context":                             func() { _ = s.Acquire(nil, 9) }, //nolint:staticcheck // nil on purpose
 		"semaphore: release of a negative number of permits": func() { s.Release(-1) },
 		"semaphore: negative size":                           func() { s.Resize(-1) },
-		"semaphore: future of a negative number of permits":  func() { new(semaphore.AcquireFuture).Init(s, -1) },
+		"semaphore: future of a negative number of permits":  func() { s.Bind(new(waiter.Future), -1) },
 		"twa: released 1, but at most 0 are held (size 1)":   func() { s.Release(1) },
 	} {
 		require.PanicsWithValue(t, msg, f)
@@ -173,8 +174,8 @@ func TestArraySemaphoreIsAskedForNothing(t *testing.T) {
 		require.Equal(t, want == nil, s.TryAcquire(0))
 		_, err := s.AcquirePermit(bg, 0)
 		require.Equal(t, want, err)
-		var f semaphore.AcquireFuture
-		f.Init(s, 0)
+		var f waiter.Future
+		s.Bind(&f, 0)
 		require.True(t, f.Poll(nil))
 		require.Equal(t, want, f.Err())
 		require.NotPanics(t, func() { s.Release(0) })

@@ -7,19 +7,19 @@ import (
 
 	"github.com/farad-go/farad/internal/interleave"
 	"github.com/farad-go/farad/internal/locktest/semtest"
-	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // Release ends a future in every state, and gives back whatever it has, once; a second one does
 // nothing.
 func TestModelReleaseOfAFuture(t *testing.T) {
 	for name, k := range modelKinds {
-		for state, begin := range map[string]func(x *interleave.Run, f *semaphore.AcquireFuture){
-			"not started": func(*interleave.Run, *semaphore.AcquireFuture) {},
-			"polled":      func(x *interleave.Run, f *semaphore.AcquireFuture) { f.Poll(semtest.NewTask(x)) },
-			"done asked":  func(_ *interleave.Run, f *semaphore.AcquireFuture) { f.Done() },
-			"told":        func(_ *interleave.Run, f *semaphore.AcquireFuture) { interleave.Receive(f.Done()) },
-			"taken": func(x *interleave.Run, f *semaphore.AcquireFuture) {
+		for state, begin := range map[string]func(x *interleave.Run, f *waiter.Future){
+			"only bound": func(*interleave.Run, *waiter.Future) {},
+			"polled":     func(x *interleave.Run, f *waiter.Future) { f.Poll(semtest.NewTask(x)) },
+			"done asked": func(_ *interleave.Run, f *waiter.Future) { f.Done() },
+			"told":       func(_ *interleave.Run, f *waiter.Future) { interleave.Receive(f.Done()) },
+			"looked at": func(x *interleave.Run, f *waiter.Future) {
 				interleave.Receive(f.Done())
 				x.Assert(f.Err() == nil, "not granted")
 			},
@@ -31,9 +31,9 @@ func TestModelReleaseOfAFuture(t *testing.T) {
 					x.Assert(s.TryAcquire(1), "not free")
 					x.Go("holder", func() { s.Release(1) })
 					x.Go("owner", func() {
-						var f semaphore.AcquireFuture
-						f.Release() // before Init
-						f.Init(s, 2)
+						var f waiter.Future
+						f.Release() // before Bind
+						s.Bind(&f, 2)
 						begin(x, &f)
 						f.Release()
 						x.Assert(!f.Complete(), "complete after its release")

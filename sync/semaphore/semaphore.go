@@ -25,7 +25,6 @@ var (
 	ErrClosed    = waiter.ErrClosed    // the semaphore is or has been closed
 	ErrTooLarge  = waiter.ErrTooLarge  // the request is for more permits than there are
 	ErrQueueFull = waiter.ErrQueueFull // too many wait: see WithQueue, WithMaxWaiting and WithWaitingArray
-	ErrPending   = waiter.ErrPending   // a future's request has no outcome yet
 
 	ErrShed        = waiter.ErrShed        // the request has waited for too long: see WithQueue
 	ErrWouldExpire = waiter.ErrWouldExpire // it would wait until after its deadline: see WithQueue

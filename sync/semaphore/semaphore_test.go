@@ -11,6 +11,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The promises that all semaphores make.
@@ -26,9 +27,8 @@ func TestPanicsNameThePackage(t *testing.T) {
 		"semaphore: released 1, but 0 are held (size 1)":     func() { s.Release(1) },
 		"semaphore: release of a negative number of permits": func() { s.Release(-1) },
 		"semaphore: negative size":                           func() { s.Resize(-1) },
-		"semaphore: future of a nil semaphore":               func() { new(semaphore.AcquireFuture).Init(nil, 1) },
-		"semaphore: future of a negative number of permits":  func() { new(semaphore.AcquireFuture).Init(s, -1) },
-		"farad: future without Init":                         func() { new(semaphore.AcquireFuture).Poll(nil) },
+		"semaphore: future of a nil semaphore":               func() { (*semaphore.Semaphore)(nil).Bind(new(waiter.Future), 1) },
+		"semaphore: future of a negative number of permits":  func() { s.Bind(new(waiter.Future), -1) },
 		"semaphore: merge into a nil permit": func() {
 			var none *semaphore.Permit
 			none.Merge(new(semaphore.Permit))
@@ -63,11 +63,8 @@ func TestBadNumbersPanicAndLoseNothing(t *testing.T) {
 	require.NoError(t, s.Acquire(bg, 1))
 	for name, f := range map[string]func(){
 		"no waiting":      func() { semaphore.WithMaxWaiting(0) },
-		"future":          func() { new(semaphore.AcquireFuture).Init(s, -1) },
-		"future of nil":   func() { new(semaphore.AcquireFuture).Init(nil, 1) },
-		"poll, no init":   func() { new(semaphore.AcquireFuture).Poll(nil) },
-		"done, no init":   func() { new(semaphore.AcquireFuture).Done() },
-		"err, no init":    func() { _ = new(semaphore.AcquireFuture).Err() },
+		"future":          func() { s.Bind(new(waiter.Future), -1) },
+		"future of nil":   func() { (*semaphore.Semaphore)(nil).Bind(new(waiter.Future), 1) },
 		"negative permit": func() { _, _ = s.AcquirePermit(bg, -1) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +73,7 @@ func TestBadNumbersPanicAndLoseNothing(t *testing.T) {
 			require.EqualValues(t, 2, s.Size())
 		})
 	}
-	new(semaphore.AcquireFuture).Cancel() // nothing to cancel
+	new(waiter.Future).Release() // nothing to cancel
 	s.Release(1)
 	requireIdle(t, s)
 }
@@ -124,8 +121,8 @@ func TestMaxWaitingShedsLoad(t *testing.T) {
 	s := semaphore.New(1, semaphore.WithMaxWaiting(2))
 	require.NoError(t, s.Acquire(bg, 1))
 	a, b := queued(t, bg, s, 1), queued(t, bg, s, 1)
-	var f semaphore.AcquireFuture
-	f.Init(s, 1)
+	var f waiter.Future
+	s.Bind(&f, 1)
 	require.True(t, f.Poll(nil))
 	require.ErrorIs(t, f.Err(), semaphore.ErrQueueFull)
 	require.ErrorIs(t, s.Acquire(bg, 1), semaphore.ErrQueueFull)

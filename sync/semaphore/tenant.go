@@ -230,14 +230,13 @@ func (t Tenant) AcquirePermit(ctx context.Context, n int64) (*Permit, error) {
 // TryAcquire is [Semaphore.TryAcquire], for which the tenant makes no difference.
 func (t Tenant) TryAcquire(n int64) bool { return t.s.TryAcquire(n) }
 
-// Init is [AcquireFuture.Init] of f with a request of the tenant.
-func (t Tenant) Init(f *AcquireFuture, n int64) {
-	f.Init(t.s, n)
-	if r, ok := f.f.Request().(*policyRequest); ok {
-		if r, ok := r.Request.(*orderedRequest); ok {
-			r.tenant = t.tenant
-		}
+// Bind is [Semaphore.Bind] with a request of the tenant.
+func (t Tenant) Bind(f *waiter.Future, n int64) {
+	if _, ok := t.s.p.(*ordered); !ok || n < 0 {
+		t.s.Bind(f, n)
+		return
 	}
+	t.s.bindPolicy(f, n).Request.(*orderedRequest).tenant = t.tenant
 }
 
 // A Refusal is the error of a request that a [Queue] has refused or shed. errors.Is finds the

@@ -16,6 +16,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The promises that all semaphores make: of one tenant, requests are served first-in-first-out.
@@ -117,11 +118,11 @@ func TestRequestsWithoutATenant(t *testing.T) {
 
 	shared := semaphore.New(1, semaphore.WithShares(nil))
 	require.True(t, shared.TryAcquire(1))
-	var fs [4]semaphore.AcquireFuture
+	var fs [4]waiter.Future
 	for i, tenant := range []any{nil, nil, nil, 0} { // nil is a tenant, and no other one
-		if shared.As(tenant).Init(&fs[i], 1); i == 2 {
-			fs[i].Cancel()
-			fs[i].Init(shared, 1)
+		if shared.As(tenant).Bind(&fs[i], 1); i == 2 {
+			fs[i].Release()
+			shared.Bind(&fs[i], 1)
 		}
 		require.False(t, fs[i].Poll(nil))
 	}
@@ -155,12 +156,12 @@ func TestEveryRequestHasATenant(t *testing.T) {
 	require.ErrorIs(t, s.As("A").Acquire(bg, 3), semaphore.ErrTooLarge, "beside one that waits")
 	s.Release(1)
 	require.NoError(t, locktest.Receive(t, next))
-	var first, other, mine semaphore.AcquireFuture
-	s.As("A").Init(&first, 1)
+	var first, other, mine waiter.Future
+	s.As("A").Bind(&first, 1)
 	require.False(t, first.Poll(nil))
-	s.As("A").Init(&other, 2)
+	s.As("A").Bind(&other, 2)
 	require.False(t, other.Poll(nil))
-	s.As("B").Init(&mine, 1)
+	s.As("B").Bind(&mine, 1)
 	require.False(t, mine.Poll(nil))
 	s.Release(1)
 	require.True(t, first.Complete())
@@ -171,7 +172,7 @@ func TestEveryRequestHasATenant(t *testing.T) {
 	mine.Release()
 	require.True(t, other.Complete())
 	other.Release()
-	s.As("C").Init(&mine, 1)
+	s.As("C").Bind(&mine, 1)
 	require.True(t, mine.Poll(nil))
 	mine.Release()
 	requireIdle(t, s)
@@ -266,8 +267,8 @@ func TestQueueBounds(t *testing.T) {
 	waits = append(waits, queuedAs(t, bg, s, "B", 1))
 	full(s.As("B").Acquire(bg, 1))
 	full(s.As("C").AcquireTimeout(time.Hour, 1))
-	var f semaphore.AcquireFuture
-	s.As("C").Init(&f, 1)
+	var f waiter.Future
+	s.As("C").Bind(&f, 1)
 	require.True(t, f.Poll(nil))
 	full(f.Err())
 	full(f.Err())
@@ -315,13 +316,13 @@ func testMadWeight(t *testing.T, watch func(*semaphore.Semaphore)) {
 	require.PanicsWithValue(t, "mad", func() { _ = s.As("B").Acquire(bg, 1) })
 	require.PanicsWithValue(t, "mad", func() { _ = s.As("B").AcquireTimeout(time.Hour, 1) })
 	require.PanicsWithValue(t, "mad", func() { _ = s.Acquire(bg, 1) })
-	var f semaphore.AcquireFuture
-	s.As("B").Init(&f, 1)
+	var f waiter.Future
+	s.As("B").Bind(&f, 1)
 	require.PanicsWithValue(t, "mad", func() { f.Poll(nil) })
 	require.Zero(t, s.Waiting())
 	f.Release()
 	mad = false
-	s.As("B").Init(&f, 1)
+	s.As("B").Bind(&f, 1)
 	require.False(t, f.Poll(nil))
 	s.Release(1)
 	require.True(t, f.Complete())
@@ -329,7 +330,7 @@ func testMadWeight(t *testing.T, watch func(*semaphore.Semaphore)) {
 	requireIdle(t, s)
 
 	require.True(t, s.TryAcquire(1))
-	s.As("B").Init(&f, 1)
+	s.As("B").Bind(&f, 1)
 	require.False(t, f.Poll(nil))
 	s.Close()
 	mad = true
@@ -365,7 +366,7 @@ func orderedStress(t *testing.T, s *semaphore.Semaphore) {
 	for g := range 12 {
 		tenant, n := g%4, int64(1+g%3)
 		wg.Go(func() {
-			var f semaphore.AcquireFuture
+			var f waiter.Future
 			for i := range rounds {
 				switch i % 4 {
 				case 0:
@@ -379,7 +380,7 @@ func orderedStress(t *testing.T, s *semaphore.Semaphore) {
 						hold(n)
 					}
 				case 2:
-					s.As(tenant).Init(&f, n)
+					s.As(tenant).Bind(&f, n)
 					if i%3 == 0 {
 						f.Poll(nil)
 					} else {
@@ -438,14 +439,14 @@ func TestTenantsLeaveNoMemory(t *testing.T) {
 		return m.HeapAlloc
 	}
 	const width = 1000
-	fs := make([]semaphore.AcquireFuture, width)
+	fs := make([]waiter.Future, width)
 	before := memory()
 	for i := range tenants {
 		f := &fs[i%width]
 		if i%width == 0 {
 			require.True(t, s.TryAcquire(1))
 		}
-		s.As(i).Init(f, 1)
+		s.As(i).Bind(f, 1)
 		require.False(t, f.Poll(nil))
 		if i%width == width-1 {
 			s.Release(1)

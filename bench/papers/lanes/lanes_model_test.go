@@ -274,12 +274,12 @@ func (c contest) hold(x *interleave.Run) int {
 	})
 	for i := range c.p + 1 {
 		f := new(waiter.Future)
-		f.Init(own.permits(), 1)
+		waiter.Bind(f, own.permits(), 1)
 		f.Poll(nil)
 		x.Go(fmt.Sprintf("queued %d", i), func() {
 			w.balance()
 			interleave.Receive(f.Done())
-			x.Assert(f.Err() == nil, "not admitted")
+			x.Assert(f.Take() == nil, "not admitted")
 			inner.Lock()
 			if i == c.p {
 				in.Store(1)
@@ -358,11 +358,11 @@ func TestModelNoneIsAccusedWrongly(t *testing.T) {
 		w := newWorld(x, 2, 1)
 		x.Assert(w.lanes[1].permits().TryAcquire(1), "closed") // the permit of the goroutine that departs
 		f := new(waiter.Future)
-		f.Init(w.lanes[1].permits(), 1)
+		waiter.Bind(f, w.lanes[1].permits(), 1)
 		f.Poll(nil)
 		x.Go("mover", w.balance)
 		x.Go("gives up", func() {
-			f.Cancel()
+			f.Release()
 			w.balance()
 		})
 		x.Go("inside", func() { w.Depart(0) })

@@ -165,13 +165,13 @@ func TestOvertakingIsBounded(t *testing.T) {
 		notes := func(lane int) {
 			v := visit{began: clock.Add(1)}
 			var f waiter.Future
-			f.Init(g.lanes[lane].permits(), 1)
+			waiter.Bind(&f, g.lanes[lane].permits(), 1)
 			if !f.Poll(nil) {
 				v.stood = clock.Add(1)
 			}
 			g.balance()
 			<-f.Done()
-			assert.NoError(t, f.Err())
+			assert.NoError(t, f.Take())
 			use(v)
 		}
 		var done sync.WaitGroup

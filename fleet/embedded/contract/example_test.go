@@ -121,7 +121,7 @@ func ExampleRWMutex() {
 	// Output: true true
 }
 
-func ExampleAcquireFuture() {
+func ExampleFuture() {
 	client, end := open()
 	defer end()
 	ctx := context.Background()
@@ -134,8 +134,8 @@ func ExampleAcquireFuture() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	var request fleet.AcquireFuture
-	request.Init(sem, 1)
+	var request fleet.Future
+	sem.Bind(&request, 1)
 	defer request.Release()
 	select {
 	case <-request.Done():
@@ -147,7 +147,7 @@ func ExampleAcquireFuture() {
 }
 
 // A task waits for permits of the fleet without a goroutine of its own.
-func ExampleAcquireFuture_task() {
+func ExampleFuture_task() {
 	client, end := open()
 	defer end()
 	ctx := context.Background()
@@ -164,8 +164,8 @@ func ExampleAcquireFuture_task() {
 	var tasks []*rt.JoinHandle[int64]
 	for range 4 {
 		tasks = append(tasks, rt.Go(executor, func(cx *rt.Context) (int64, error) {
-			var request fleet.AcquireFuture
-			request.Init(sem, 1)
+			var request fleet.Future
+			sem.Bind(&request, 1)
 			defer request.Release()
 			if err := rt.Await(cx, &request); err != nil {
 				return 0, err

@@ -34,8 +34,8 @@ func TestALostLease(t *testing.T) {
 		got <- q
 	}()
 	w.eventually(func() bool { return s.Waiting() == 1 }, "it waits")
-	var f fleet.AcquireFuture
-	f.Init(s, 1)
+	var f fleet.Future
+	s.Bind(&f, 1)
 	require.False(t, f.Poll(nil))
 	w.revoke(p)
 	<-p.Lost()
@@ -147,8 +147,8 @@ func TestReleaseAfterALoss(t *testing.T) {
 func TestAFutureAfterALoss(t *testing.T) {
 	w := newWorld(t)
 	s := w.semaphore(w.join(), 1)
-	var f fleet.AcquireFuture
-	f.Init(s, 1)
+	var f fleet.Future
+	s.Bind(&f, 1)
 	<-f.Done()
 	require.NoError(t, f.Err())
 	_, err := w.client.Delete(w.ctx, "test/semaphore/s/q/", clientv3.WithPrefix())

@@ -252,8 +252,8 @@ func TestFuture(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.semaphore(w.join(), 1), w.semaphore(w.join(), 1)
 	require.NoError(t, a.Acquire(w.ctx, 1))
-	var f fleet.AcquireFuture
-	f.Init(b, 1)
+	var f fleet.Future
+	b.Bind(&f, 1)
 	require.False(t, f.Poll(nil))
 	require.ErrorIs(t, f.Err(), fleet.ErrPending)
 	select {
@@ -271,10 +271,10 @@ func TestFuture(t *testing.T) {
 	p.Release()
 	require.False(t, p.Valid())
 
-	f.Init(b, 1)
+	b.Bind(&f, 1)
 	<-f.Done()
 	f.Release()
-	f.Init(b, 2)
+	b.Bind(&f, 2)
 	<-f.Done()
 	require.ErrorIs(t, f.Err(), fleet.ErrTooLarge)
 	f.Release()
@@ -322,8 +322,8 @@ func TestFutureOfZero(t *testing.T) {
 	for i := range 100 {
 		s, err := f.Semaphore(w.ctx, fmt.Sprint(i), 2)
 		require.NoError(t, err)
-		var a fleet.AcquireFuture
-		a.Init(s, 0)
+		var a fleet.Future
+		s.Bind(&a, 0)
 		<-a.Done()
 		require.NoError(t, a.Err())
 		a.Release()
@@ -351,17 +351,17 @@ func TestWhoGivesUpLeavesNothingIdle(t *testing.T) {
 	}
 }
 
-// What a future still holds must not be forgotten by Init.
-func TestInitOfAFutureThatHolds(t *testing.T) {
+// What a future still holds must not be forgotten by Bind.
+func TestBindOfAFutureThatHolds(t *testing.T) {
 	w := newWorld(t)
 	s := w.semaphore(w.join(), 1)
-	var f fleet.AcquireFuture
-	f.Init(s, 1)
+	var f fleet.Future
+	s.Bind(&f, 1)
 	<-f.Done()
 	require.NoError(t, f.Err())
-	require.Panics(t, func() { f.Init(s, 1) })
+	require.Panics(t, func() { s.Bind(&f, 1) })
 	f.Release()
-	f.Init(s, 1)
+	s.Bind(&f, 1)
 	<-f.Done()
 	require.NoError(t, f.Err())
 	f.Release()

@@ -59,8 +59,8 @@ func TestRefusedRequestsEnd(t *testing.T) {
 			_, err = sem.TryAcquireContext(ctx, 1)
 			require.ErrorIs(t, err, rpctypes.ErrPermissionDenied)
 			require.ErrorIs(t, sem.Acquire(ctx, 4), tooLarge)
-			var future fleet.AcquireFuture
-			future.Init(sem, 1)
+			var future fleet.Future
+			sem.Bind(&future, 1)
 			<-future.Done()
 			require.ErrorIs(t, future.Err(), rpctypes.ErrPermissionDenied)
 			future.Release()
@@ -80,7 +80,7 @@ func TestRefusedRequestsEnd(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, status[0].Refused)
 			sem.Release(3)
-			future.Init(sem, 3)
+			sem.Bind(&future, 3)
 			<-future.Done()
 			require.NoError(t, future.Err())
 			future.Release()

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
-	"github.com/farad-go/farad/internal/locktest/observedtest"
 )
 
 // What needs the real signals and pools.
@@ -19,7 +18,6 @@ var bubbles = []test{
 	{"WaitingIsDurablyBlocked", waitingIsDurablyBlocked},
 	{"WaitersDoNotCrossBubbles", waitersDoNotCrossBubbles},
 	{"WaitingAllocatesNothing", waitingAllocatesNothing},
-	{"FutureAllocatesNothing", futureAllocatesNothing},
 	{"GivingUpAllocatesNothing", givingUpAllocatesNothing},
 	{"FreeMutexNeedsNoChannelOfAContext", freeMutexNeedsNoChannelOfAContext},
 }
@@ -138,35 +136,6 @@ func waitingAllocatesNothing(t *testing.T, k kind) {
 			}
 		}))
 	})
-}
-
-func futureAllocatesNothing(t *testing.T, k kind) {
-	if k.future == nil {
-		t.Skip("there are none")
-	}
-	observedtest.SkipUnderRace(t)
-	m, f := k.mutex(), k.future()
-	var w locktest.CountingWaker
-	round := func(wait func()) func() {
-		return func() {
-			m.Lock()
-			f.Init(m)
-			f.Poll(&w)
-			f.Cancel()
-			f.Poll(&w)
-			f.Poll(&w)
-			wait()
-			m.Unlock()
-			<-f.Done() // complete: it needs no channel of its own
-			if f.Err() != nil {
-				t.Error("not locked")
-			}
-			m.Unlock()
-		}
-	}
-	require.Zero(t, testing.AllocsPerRun(200, round(func() {})))
-	require.EqualValues(t, 1, testing.AllocsPerRun(200, round(func() { f.Done() })), "the channel")
-	RequireFree(t, m)
 }
 
 func givingUpAllocatesNothing(t *testing.T, k kind) {

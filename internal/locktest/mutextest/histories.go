@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // one is a mutex as the semaphore of one permit that it is. What it only embeds is not called.
@@ -33,13 +34,6 @@ func (s *one) AcquireTimeout(d time.Duration, _ int64) error {
 
 func (s *one) TryAcquire(int64) bool { return s.m.TryLock() }
 func (s *one) Release(int64)         { s.m.Unlock() }
-
-// oneFuture is a future of one.
-type oneFuture struct{ Future[Small] }
-
-// Init shadows that of the future.
-func (f oneFuture) Init(s semtest.Semaphore, _ int64) { f.Future.Init(s.(*one).m) }
-func (f oneFuture) Release()                          { f.Unlock() }
 
 // What a client may do, all with the one permit.
 var (
@@ -85,11 +79,11 @@ var histories = []semtest.History{
 
 // RunHistories checks that every history of the explorer's is one that a semaphore of one permit
 // could have given, in which waiters stand in a queue. It skips the known ones.
-func RunHistories[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Known) {
+func RunHistories[M any, PM mutexOf[M]](t *testing.T, known ...Known) {
 	t.Helper()
-	k := kindOf[M, F, PM, PF]()
+	k := kindOf[M, PM]()
 	semtest.CheckHistories(t, semtest.Kind{
-		New:       func(int64) semtest.Semaphore { return &one{m: k.alone().(Mutex)} },
-		NewFuture: func() semtest.Future { return oneFuture{k.future()} },
+		New:  func(int64) semtest.Semaphore { return &one{m: k.alone().(Mutex)} },
+		Bind: func(s semtest.Semaphore, f *waiter.Future, _ int64) { k.bind(s.(*one).m, f) },
 	}, histories, known...)
 }

@@ -63,39 +63,41 @@ func (w *world) unlock() {
 	}
 }
 
-func (w *world) future() Future[Small] {
-	f := w.k.future()
-	f.Init(w.m)
-	return f
-}
+func (w *world) future() *waiter.Future { return w.k.request(w.m) }
+
+// bind begins the next round of f.
+func (w *world) bind(f *waiter.Future) { w.k.bind(w.m, f) }
 
 func (w *world) task() *semtest.Task { return semtest.NewTask(w.Run) }
 
 // polled waits for f by polling, with another waker each time.
-func (w *world) polled(f Future[Small]) {
+func (w *world) polled(f *waiter.Future) {
 	for t := w.task(); !f.Poll(t); t = w.task() {
 		t.Sleep()
 	}
-	w.use(f.Err() == nil)
+	w.use(f.Take() == nil)
 }
 
 // received waits for f by its channel.
-func (w *world) received(f Future[Small]) {
+func (w *world) received(f *waiter.Future) {
 	interleave.Receive(f.Done())
-	w.Assert(f.Err() == nil, "not locked")
+	w.Assert(f.Take() == nil, "not locked")
 	w.use(true)
 }
 
 // dropped polls f and gives it up, even if it is complete: something else was quicker.
-func (w *world) dropped(f Future[Small]) {
+func (w *world) dropped(f *waiter.Future) {
 	f.Poll(w.task())
-	f.Cancel()
+	f.Release()
 }
 
-// begun brings f into one of five states.
-func (w *world) begun(f Future[Small], state int) {
+// states are those that begun knows. In the last the mutex is the owner's to unlock.
+const states = 6
+
+// begun brings f into one of the states.
+func (w *world) begun(f *waiter.Future, state int) {
 	switch state {
-	case 0: // not started
+	case 0: // only bound
 	case 1:
 		f.Poll(w.task())
 	case 2:
@@ -103,8 +105,12 @@ func (w *world) begun(f Future[Small], state int) {
 	default:
 		interleave.Receive(f.Done())
 		w.Assert(w.holders.Add(1) == 1, "two inside")
-		if state == 4 {
+		switch state {
+		case 4:
 			w.Assert(f.Err() == nil, "not locked")
+		case 5:
+			w.Assert(f.Take() == nil, "not locked")
+		default:
 		}
 		w.holders.Add(-1)
 	}
@@ -227,11 +233,11 @@ var futureScenarios = []scenario{
 	}},
 	{name: "future/done", body: func(w *world) {
 		w.Go("locker", w.lock)
-		w.Go("selector", func() { f := w.future(); w.received(f); f.Init(w.m); w.received(f) })
+		w.Go("selector", func() { f := w.future(); w.received(f); w.bind(f); w.received(f) })
 	}},
 	{name: "future/poll", body: func(w *world) {
 		w.Go("locker", w.lock)
-		w.Go("task", func() { f := w.future(); w.polled(f); f.Init(w.m); w.polled(f) })
+		w.Go("task", func() { f := w.future(); w.polled(f); w.bind(f); w.polled(f) })
 	}},
 	{name: "future/done after poll", body: func(w *world) {
 		w.Go("locker", w.lock)
@@ -252,8 +258,11 @@ var futureScenarios = []scenario{
 		f := w.future()
 		w.Go("holder", func() { free.Store(true); w.m.Unlock() })
 		w.Go("task", func() {
-			w.polled(f)
-			w.Assert(f.Complete(), "taken, and not complete")
+			for t := w.task(); !f.Poll(t); t = w.task() {
+				t.Sleep()
+			}
+			w.Assert(f.Err() == nil && f.Complete(), "looked at, and not complete")
+			f.Release()
 		})
 		w.Go("observer", func() {
 			if f.Complete() {
@@ -261,48 +270,48 @@ var futureScenarios = []scenario{
 			}
 		})
 	}},
-	// Unlock ends a future in every state, and a second one does nothing.
-	{name: "future/unlocked", slow: true, body: func(w *world) {
+	// Release ends a future in every state, and a second one does nothing.
+	{name: "future/released", slow: true, body: func(w *world) {
 		w.Go("locker", func() { w.lock(); w.lock() })
 		w.Go("owner", func() {
 			f := w.future()
-			w.begun(f, interleave.Choose(5))
-			f.Unlock()
-			w.Assert(!f.Complete(), "complete after its unlock")
-			f.Unlock()
-			f.Init(w.m)
+			state := interleave.Choose(states)
+			w.begun(f, state)
+			f.Release()
+			w.Assert(!f.Complete(), "complete after its release")
+			f.Release()
+			if state == states-1 {
+				w.m.Unlock()
+			}
+			w.bind(f)
 			w.polled(f)
 		})
 	}},
 	{name: "future/drop", body: func(w *world) {
 		w.Go("locker", func() { w.lock(); w.lock() })
-		w.Go("loser", func() { f := w.future(); w.dropped(f); f.Cancel() })
+		w.Go("loser", func() { f := w.future(); w.dropped(f); f.Release() })
 	}},
-	{name: "future/drop and init", body: func(w *world) {
+	{name: "future/drop and bind", body: func(w *world) {
 		w.Go("locker", w.lock)
-		w.Go("loser", func() { f := w.future(); w.dropped(f); f.Init(w.m); w.polled(f) })
-	}},
-	{name: "future/drop and again", body: func(w *world) {
-		w.Go("locker", w.lock)
-		w.Go("loser", func() { f := w.future(); w.dropped(f); w.polled(f) })
+		w.Go("loser", func() { f := w.future(); w.dropped(f); w.bind(f); w.polled(f) })
 	}},
 	{name: "future/drop and done", body: func(w *world) {
 		w.Go("locker", w.lock)
-		w.Go("loser", func() { f := w.future(); f.Done(); f.Cancel(); w.received(f) })
+		w.Go("loser", func() { f := w.future(); f.Done(); f.Release(); w.bind(f); w.received(f) })
 	}},
-	// Init refuses what has not ended, and changes nothing.
-	{name: "future/init in every state", slow: true, body: func(w *world) {
+	// Bind refuses what has not ended, and changes nothing.
+	{name: "future/bind in every state", slow: true, body: func(w *world) {
 		w.Go("locker", w.lock)
 		w.Go("owner", func() {
-			f, state := w.future(), interleave.Choose(5)
+			f, state := w.future(), interleave.Choose(states)
 			w.begun(f, state)
-			p := interleave.Panics(func() { f.Init(w.m) })
-			w.Assert((p == nil) == (state == 0 || state == 4), "Init of state %d: %v", state, p)
-			if state == 4 {
+			p := interleave.Panics(func() { w.bind(f) })
+			w.Assert((p == nil) == (state == 0 || state == states-1), "Bind of state %d: %v", state, p)
+			if state == states-1 {
 				w.m.Unlock()
 			}
-			f.Unlock()
-			f.Init(w.m)
+			f.Release()
+			w.bind(f)
 			w.polled(f)
 		})
 	}},
@@ -311,7 +320,8 @@ var futureScenarios = []scenario{
 		w.Go("owner", func() {
 			f := w.future()
 			w.received(f)
-			f.Cancel()
+			f.Release()
+			w.bind(f)
 			w.dropped(f)
 		})
 	}},
@@ -332,7 +342,7 @@ var futureScenarios = []scenario{
 	{name: "future/asked while it is dropped and begun again", slow: true, body: func(w *world) {
 		f := w.future()
 		w.Go("locker", w.lock)
-		w.Go("owner", func() { w.dropped(f); f.Init(w.m); w.polled(f) })
+		w.Go("owner", func() { w.dropped(f); w.bind(f); w.polled(f) })
 		w.Go("observer", func() { f.Complete(); f.Complete() })
 	}},
 	// A waker may release what it is woken for, give up another request, and try the mutex: inside
@@ -343,11 +353,11 @@ var futureScenarios = []scenario{
 		w.Assert(!first.Poll(waiter.WakerFunc(func() {
 			w.Assert(first.Complete() && !w.m.TryLock(), "woken, and not locked")
 			if interleave.Choose(2) == 1 {
-				second.Cancel()
+				second.Release()
 			}
-			first.Unlock()
+			first.Release()
 		})), "locked")
-		w.Assert(!second.Poll(waiter.WakerFunc(second.Unlock)), "locked")
+		w.Assert(!second.Poll(waiter.WakerFunc(second.Release)), "locked")
 		w.Go("locker", w.lock)
 		w.Go("holder", w.m.Unlock)
 	}},
@@ -364,23 +374,23 @@ var futureScenarios = []scenario{
 	{name: "future/polls", large: true, body: func(w *world) { w.Same(3, "task", func(int) { w.polled(w.future()) }) }},
 }
 
-// RunModel explores mutexes of type M, and their futures, of type F: every way to wait and to give
+// RunModel explores mutexes of type M, and their futures: every way to wait and to give
 // up, at every point. No goroutine sleeps for ever, never are two inside, and in the end the lock
 // is free. The known scenarios are skipped.
-func RunModel[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Known) {
+func RunModel[M any, PM mutexOf[M]](t *testing.T, known ...Known) {
 	t.Helper()
 	for _, s := range slices.Concat(smallScenarios, timedScenarios, futureScenarios) {
 		t.Run(s.name, func(t *testing.T) {
 			locktest.SkipKnown(t, s.name, known)
-			s.check(t, kindOf[M, F, PM, PF](), Subject{})
+			s.check(t, kindOf[M, PM](), Subject{})
 		})
 	}
 }
 
 // RunModelOf is RunModel on mutexes that of.New makes, which are of type M.
-func RunModelOf[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, of Subject, known ...Known) {
+func RunModelOf[M any, PM mutexOf[M]](t *testing.T, of Subject, known ...Known) {
 	t.Helper()
-	k := kindOf[M, F, PM, PF]()
+	k := kindOf[M, PM]()
 	k.mutex = of.New
 	for _, s := range slices.Concat(smallScenarios, timedScenarios, futureScenarios) {
 		t.Run(s.name, func(t *testing.T) {

@@ -27,34 +27,23 @@ type Mutex interface {
 	LockTimeout(d time.Duration) bool
 }
 
-// A Future is a request for a mutex of type M.
-type Future[M any] interface {
-	Init(m M)
-	Poll(w waiter.Waker) bool
-	Done() <-chan struct{}
-	Complete() bool
-	Err() error
-	Unlock()
-	Cancel()
-}
-
 // A Known is a test that a mutex does not pass, and why.
 type Known = locktest.Known
 
-// Run runs all tests on mutexes of type M, and on their futures, of type F, and skips the known
-// ones. The other types follow from M and F.
-func Run[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, known ...Known) {
+// Run runs all tests on mutexes of type M, and on their futures, and skips the known ones. The type
+// PM follows from M.
+func Run[M any, PM mutexOf[M]](t *testing.T, known ...Known) {
 	t.Helper()
 	for _, tests := range [][]test{small, order, timeouts, futures, bubbles} {
-		runAll(t, tests, kindOf[M, F, PM, PF](), known...)
+		runAll(t, tests, kindOf[M, PM](), known...)
 	}
 }
 
 // RunOf is Run on the mutexes that create makes. Without fifo it leaves out the tests of that
 // order.
-func RunOf[M, F any, PM mutexOf[M], PF futureOf[F, PM]](t *testing.T, create func() PM, fifo bool, known ...Known) {
+func RunOf[M any, PM mutexOf[M]](t *testing.T, create func() PM, fifo bool, known ...Known) {
 	t.Helper()
-	k := kindOf[M, F, PM, PF]()
+	k := kindOf[M, PM]()
 	k.mutex = func() Small { return create() }
 	lists := [][]test{small, timeouts, futures, bubbles}
 	if fifo {
@@ -105,21 +94,16 @@ type test struct {
 	run  func(t *testing.T, k kind)
 }
 
-type (
-	mutexOf[M any] interface {
-		*M
-		Mutex
-	}
-	futureOf[F, PM any] interface {
-		*F
-		Future[PM]
-	}
-)
+type mutexOf[M any] interface {
+	*M
+	Mutex
+	Bind(f *waiter.Future)
+}
 
 // A kind of mutexes.
 type kind struct {
-	mutex  func() Small         // a new one
-	future func() Future[Small] // a new one; nil: there are none
+	mutex func() Small                    // a new one
+	bind  func(m Small, f *waiter.Future) // nil: there are no futures
 }
 
 // timed reports whether there are timeouts.
@@ -128,20 +112,21 @@ func (k kind) timed() bool {
 	return ok
 }
 
-func kindOf[M, F any, PM mutexOf[M], PF futureOf[F, PM]]() kind {
+func kindOf[M any, PM mutexOf[M]]() kind {
 	return kind{
-		mutex:  func() Small { return PM(new(M)) },
-		future: func() Future[Small] { return erased[PM]{PF(new(F))} },
+		mutex: func() Small { return PM(new(M)) },
+		bind: func(m Small, f *waiter.Future) {
+			of, _ := m.(PM) // nil if m is
+			of.Bind(f)
+		},
 	}
 }
 
-// erased is a future for any mutex, as long as it is one of the right type.
-type erased[M Small] struct{ Future[M] }
-
-// Init shadows that of the future.
-func (f erased[M]) Init(m Small) {
-	of, _ := m.(M)
-	f.Future.Init(of)
+// request returns a future that is a request for m.
+func (k kind) request(m Small) *waiter.Future {
+	f := new(waiter.Future)
+	k.bind(m, f)
+	return f
 }
 
 // A way to lock.
@@ -165,7 +150,7 @@ func (k kind) ways() []way {
 			return nil
 		}})
 	}
-	if k.future != nil {
+	if k.bind != nil {
 		ways = append(ways, way{"Done", false, k.lockByDone}, way{"Poll", false, k.lockByPoll})
 	}
 	return ways
@@ -185,12 +170,11 @@ var lockContext = way{"LockContext", false, func(ctx context.Context, m Small) e
 
 // lockByDone locks m by a future in a select.
 func (k kind) lockByDone(ctx context.Context, m Small) error {
-	f := k.future()
-	f.Init(m)
-	defer f.Cancel() // right on every path
+	f := k.request(m)
+	defer f.Release() // right on every path
 	select {
 	case <-f.Done():
-		return f.Err()
+		return f.Take()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -198,9 +182,8 @@ func (k kind) lockByDone(ctx context.Context, m Small) error {
 
 // lockByPoll locks m by a future that is polled.
 func (k kind) lockByPoll(ctx context.Context, m Small) error {
-	f := k.future()
-	f.Init(m)
-	defer f.Cancel()
+	f := k.request(m)
+	defer f.Release()
 	w := locktest.NewChannelWaker()
 	for !f.Poll(w) {
 		select {
@@ -209,7 +192,7 @@ func (k kind) lockByPoll(ctx context.Context, m Small) error {
 			return ctx.Err()
 		}
 	}
-	return f.Err()
+	return f.Take()
 }
 
 var bg = context.Background()

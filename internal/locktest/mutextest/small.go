@@ -15,6 +15,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/panictest"
 	"github.com/farad-go/farad/internal/locktest/semtest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // What does not depend on order.
@@ -352,8 +353,8 @@ func mutualExclusionUnderEverything(t *testing.T, k kind) {
 		for g := range mine {
 			wg.Go(func() {
 				u := user{k: k, m: m, rng: rand.New(rand.NewPCG(uint64(g), 1)), shared: shared}
-				if k.future != nil {
-					u.f = k.future()
+				if k.bind != nil {
+					u.f = new(waiter.Future)
 				}
 				for range locktest.Scaled(8000) {
 					if !u.lock() {
@@ -387,7 +388,7 @@ func mutualExclusionUnderEverything(t *testing.T, k kind) {
 type user struct {
 	k      kind
 	m      Small
-	f      Future[Small]
+	f      *waiter.Future
 	rng    *rand.Rand
 	shared context.Context
 }
@@ -419,20 +420,20 @@ func (u *user) lock() bool {
 	case 5, 6:
 		return u.m.(Mutex).LockTimeout(time.Duration(u.rng.IntN(20)) * time.Microsecond)
 	case 7: // in a select that may give up
-		u.f.Init(u.m)
-		defer u.f.Cancel()
+		u.k.bind(u.m, u.f)
+		defer u.f.Release()
 		select {
 		case <-u.f.Done():
-			return u.rng.IntN(4) > 0 && u.f.Err() == nil
+			return u.rng.IntN(4) > 0 && u.f.Take() == nil
 		case <-ctx.Done():
 			return false
 		}
 	case 8: // polled a few times, with another waker each time, and cancelled
-		u.f.Init(u.m)
-		defer u.f.Cancel()
+		u.k.bind(u.m, u.f)
+		defer u.f.Release()
 		for range u.rng.IntN(4) {
 			if u.f.Poll(locktest.NewChannelWaker()) {
-				return u.rng.IntN(4) > 0 && u.f.Err() == nil
+				return u.rng.IntN(4) > 0 && u.f.Take() == nil
 			}
 		}
 		return false

@@ -10,71 +10,87 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Future is a future of a lock that is free, and the lock's own ways to be taken and given back.
+// A Future is how a future asks for a lock that is free, and the lock's own ways to be taken and
+// given back.
 type Future struct {
-	Of any // the lock
-	F  interface {
-		Poll(w waiter.Waker) bool
-		Err() error
-		Cancel()
-	}
-	End        func() // F's Unlock or Release
-	Take, Give func() // so that F has to wait meanwhile
-	GiveIts    func() // what F has handed over
-	Permits    int64  // that F asks for; 0: all
-	Shared     bool   // F is a reader's
+	Of         any // the lock
+	Bind       func(f *waiter.Future)
+	Take, Give func() // so that the future has to wait meanwhile
+	GiveIts    func() // what was taken from the future
+	Permits    int64  // that it asks for; 0: all
+	Shared     bool   // it is a reader's
+
+	f *waiter.Future
 }
 
 // RunFuture checks that a lock that is observed knows its futures: one that waits, is granted, and
-// then is its owner's who asks, until it ends.
+// then is its owner's who looks, until it ends.
 func RunFuture(t *testing.T, f Future) {
 	t.Helper()
+	f.f = new(waiter.Future)
 	t.Run("holders", func(t *testing.T) { f.isKnown(t, Watch(t, f.Of, observed.Holders)) })
 	t.Run("counts", func(t *testing.T) { f.isCounted(t, Watch(t, f.Of, observed.Counts)) })
 	t.Run("switched", func(t *testing.T) { f.isForgotten(t) })
 }
 
+// waits begins a round whose request has to wait.
+func (f Future) waits(t *testing.T) {
+	t.Helper()
+	f.Take()
+	f.Bind(f.f)
+	require.False(t, f.f.Poll(nil))
+}
+
 func (f Future) isKnown(t *testing.T, read func() observed.Lock) {
 	t.Helper()
-	for _, giveUp := range []func(){f.End, f.F.Cancel} {
-		f.Take()
-		require.False(t, f.F.Poll(nil))
-		require.False(t, f.F.Poll(nil))
-		require.ErrorIs(t, f.F.Err(), waiter.ErrPending)
-		l := read()
-		require.Len(t, l.Waiters, 1)
-		require.True(t, l.Waiters[0].Future)
-		require.False(t, l.Waiters[0].Granted)
-		require.Equal(t, cmp.Or(f.Permits, l.Size), l.Waiters[0].Permits)
-		giveUp()
-		require.Empty(t, read().Waiters)
+	f.waits(t)
+	require.False(t, f.f.Poll(nil))
+	require.ErrorIs(t, f.f.Err(), waiter.ErrPending)
+	require.ErrorIs(t, f.f.Take(), waiter.ErrPending)
+	l := read()
+	require.Len(t, l.Waiters, 1)
+	require.True(t, l.Waiters[0].Future)
+	require.False(t, l.Waiters[0].Granted)
+	require.Equal(t, cmp.Or(f.Permits, l.Size), l.Waiters[0].Permits)
+	f.f.Release()
+	require.Empty(t, read().Waiters)
+	f.Give()
+	for _, taken := range []bool{false, true} {
+		f.waits(t)
 		f.Give()
-	}
-	for _, end := range []func(){f.End, func() { f.F.Cancel(); f.GiveIts() }} {
-		f.Take()
-		require.False(t, f.F.Poll(nil))
-		f.Give()
-		require.True(t, f.F.Poll(nil))
+		require.True(t, f.f.Poll(nil))
 		l := read()
 		require.Len(t, l.Waiters, 1)
 		require.True(t, l.Waiters[0].Granted)
 		require.Empty(t, l.Holders)
-		require.NoError(t, f.F.Err())
-		require.NoError(t, f.F.Err())
-		l = read()
-		require.Empty(t, l.Waiters)
-		require.Len(t, l.Holders, 1)
-		require.Equal(t, cmp.Or(f.Permits, l.Size), l.Holders[0].Permits)
-		require.Equal(t, f.Shared, l.Holders[0].Shared)
-		end()
+		holds := func() {
+			t.Helper()
+			l := read()
+			require.Empty(t, l.Waiters)
+			require.Len(t, l.Holders, 1)
+			require.Equal(t, cmp.Or(f.Permits, l.Size), l.Holders[0].Permits)
+			require.Equal(t, f.Shared, l.Holders[0].Shared)
+		}
+		require.NoError(t, f.f.Err())
+		require.NoError(t, f.f.Err())
+		holds()
+		if taken {
+			require.NoError(t, f.f.Take())
+			f.f.Release()
+			holds()
+			f.GiveIts()
+		} else {
+			f.f.Release()
+		}
 		l = read()
 		require.Empty(t, l.Holders)
 		require.Equal(t, l.Size, l.Free)
 	}
-	require.True(t, f.F.Poll(nil)) // at once
+	f.Bind(f.f)
+	require.True(t, f.f.Poll(nil)) // at once
 	require.Len(t, read().Waiters, 1)
 	require.True(t, read().Waiters[0].Granted)
-	f.End()
+	f.f.Release()
 	require.Empty(t, read().Waiters)
 	require.Empty(t, read().Holders)
 }
@@ -87,13 +103,14 @@ func (f Future) isForgotten(t *testing.T) {
 		for _, granted := range []bool{false, true} {
 			f.Take()
 			Watch(t, f.Of, observed.Holders)
-			require.False(t, f.F.Poll(nil))
+			f.Bind(f.f)
+			require.False(t, f.f.Poll(nil))
 			observed.Watch(f.Of, "", below)
 			if granted {
 				f.Give()
-				require.True(t, f.F.Poll(nil))
+				require.True(t, f.f.Poll(nil))
 			} else {
-				f.End()
+				f.f.Release()
 			}
 			read := Watch(t, f.Of, observed.Holders)
 			l := read()
@@ -101,9 +118,9 @@ func (f Future) isForgotten(t *testing.T) {
 			require.Empty(t, l.Holders)
 			require.Positive(t, l.Unknown)
 			if granted {
-				require.NoError(t, f.F.Err())
+				require.NoError(t, f.f.Err())
 				require.Empty(t, read().Holders)
-				f.End()
+				f.f.Release()
 			} else {
 				f.Give()
 			}
@@ -121,22 +138,23 @@ func (f Future) isCounted(t *testing.T, read func() observed.Lock) {
 	t.Helper()
 	before := read().Acquired
 	acquired := func() uint64 { return read().Acquired - before }
-	f.Take()
-	require.False(t, f.F.Poll(nil))
-	f.End()
+	f.waits(t)
+	f.f.Release()
 	require.EqualValues(t, 1, acquired(), "it has given up")
-	require.False(t, f.F.Poll(nil))
+	f.Bind(f.f)
+	require.False(t, f.f.Poll(nil))
 	f.Give()
-	require.True(t, f.F.Poll(nil))
+	require.True(t, f.f.Poll(nil))
 	require.EqualValues(t, 1, acquired(), "nobody has asked")
-	require.NoError(t, f.F.Err())
-	require.NoError(t, f.F.Err())
+	require.NoError(t, f.f.Err())
+	require.NoError(t, f.f.Err())
 	require.EqualValues(t, 2, acquired())
-	f.End()
-	require.True(t, f.F.Poll(nil)) // at once
-	require.NoError(t, f.F.Err())
+	f.f.Release()
+	f.Bind(f.f)
+	require.True(t, f.f.Poll(nil)) // at once
+	require.NoError(t, f.f.Take())
 	require.EqualValues(t, 3, acquired())
-	f.F.Cancel()
+	f.f.Release()
 	f.GiveIts()
 	l := read()
 	require.EqualValues(t, 3, acquired())

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The basics need no order, and hardly a wait.
@@ -192,19 +193,10 @@ func badInput(t *testing.T, k Kind, l Lock) {
 		}
 	}
 	free()
-	if k.NewFuture != nil {
+	if k.Bind != nil {
 		for _, s := range Holds(l) {
-			panics(func() { k.Init(k.NewFuture(), nil, s) })
+			panics(func() { k.Bind(new(waiter.Future), nil, s) })
 		}
-		for _, call := range []func(){
-			func() { k.NewFuture().Poll(nil) },
-			func() { k.NewFuture().Done() },
-			func() { _ = k.NewFuture().Err() },
-		} {
-			require.PanicsWithValue(t, "farad: future without Init", call)
-		}
-		k.NewFuture().Cancel() // nothing to cancel
-		require.False(t, k.NewFuture().Complete())
 	}
 	u, ok := l.(UpgradableLock)
 	if !ok {

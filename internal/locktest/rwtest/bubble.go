@@ -12,6 +12,7 @@ import (
 
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/observedtest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // The bubbles need the real signals and pools.
@@ -88,12 +89,12 @@ func waitingIsDurablyBlocked(t *testing.T, k Kind, l Lock) {
 		go func() { s.Lock(l); enter("locked") }()
 		go func() { require.NoError(t, s.LockContext(ctx, l)); enter("context") }()
 		go func() { require.True(t, s.LockTimeout(l, time.Hour)); enter("timeout") }()
-		if k.NewFuture != nil {
+		if k.Bind != nil {
 			waiting++
 			go func() {
 				f := k.future(l, s)
 				<-f.Done()
-				require.NoError(t, f.Err())
+				require.NoError(t, f.Take())
 				enter("future")
 			}()
 		}
@@ -146,12 +147,12 @@ func waitersDoNotCrossBubbles(t *testing.T, k Kind, l Lock) {
 					end := func(err error) { s.Unlock(l); got <- err }
 					go func() { end(s.LockContext(ctx, l)) }()
 					go func() { require.True(t, s.LockTimeout(l, time.Hour)); end(nil) }()
-					if k.NewFuture != nil {
+					if k.Bind != nil {
 						waiting++
 						go func() {
 							f := k.future(l, s)
 							<-f.Done()
-							end(f.Err())
+							end(f.Take())
 						}()
 					}
 					locktest.AwaitWaiting(t, l, waiting)
@@ -189,12 +190,12 @@ func waitingAllocatesNothing(t *testing.T, k Kind) {
 			"context": func(l Lock) { _ = wanted.LockContext(ctx, l) },
 			"timeout": func(l Lock) { wanted.LockTimeout(l, time.Hour) },
 		}
-		if k.NewFuture != nil {
-			f := k.NewFuture()
+		if k.Bind != nil {
+			f := new(waiter.Future)
 			ways["future"] = func(l Lock) {
-				k.Init(f, l, wanted)
+				k.Bind(f, l, wanted)
 				<-f.Done()
-				if f.Err() != nil {
+				if f.Take() != nil {
 					panic("not locked")
 				}
 			}

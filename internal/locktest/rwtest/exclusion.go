@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
 )
 
 var exclusion = []test{
@@ -31,15 +32,15 @@ type visitor struct {
 	u     UpgradableLock // l; nil if it is none
 	d     *datum
 	rng   *rand.Rand
-	f     Future // nil if there are none
+	f     *waiter.Future // nil if there are none
 	wrote int
 }
 
 func newVisitor(t *testing.T, k Kind, l Lock, d *datum, g, seed uint64) *visitor {
 	v := &visitor{t: t, k: k, l: l, d: d, rng: rand.New(rand.NewPCG(g, seed))}
 	v.u, _ = l.(UpgradableLock)
-	if k.NewFuture != nil {
-		v.f = k.NewFuture()
+	if k.Bind != nil {
+		v.f = new(waiter.Future)
 	}
 	return v
 }
@@ -87,18 +88,18 @@ func (v *visitor) within(lock func(context.Context) error) bool {
 
 // future awaits v.f by its channel, or polls it a few times.
 func (v *visitor) future() bool {
-	defer v.f.Cancel() // it gives back what Err has not taken over
+	defer v.f.Release() // it gives back what was not taken
 	if v.rng.IntN(2) == 0 {
 		select {
 		case <-v.f.Done():
-			return v.rng.IntN(4) > 0 && v.f.Err() == nil
+			return v.rng.IntN(4) > 0 && v.f.Take() == nil
 		case <-time.After(v.soon()):
 			return false
 		}
 	}
 	for range 1 + v.rng.IntN(3) {
 		if v.f.Poll(nil) {
-			return v.rng.IntN(4) > 0 && v.f.Err() == nil
+			return v.rng.IntN(4) > 0 && v.f.Take() == nil
 		}
 		v.pause()
 	}
@@ -142,7 +143,7 @@ func (v *visitor) enter(s State) bool {
 	case 3:
 		return s.LockTimeout(v.l, v.soon())
 	default:
-		v.k.Init(v.f, v.l, s)
+		v.k.Bind(v.f, v.l, s)
 		return v.future()
 	}
 }
@@ -215,7 +216,7 @@ func mutualExclusionUnderEverything(t *testing.T, k Kind, l Lock) {
 				v.visit()
 			}
 			if v.f != nil {
-				v.f.Cancel()
+				v.f.Release()
 			}
 		})
 	}

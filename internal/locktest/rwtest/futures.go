@@ -6,180 +6,74 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/futuretest"
 	"github.com/farad-go/farad/waiter"
 )
 
 var futures = []test{
-	{"FutureInUseCannotBeInitialised", once(futureInUseCannotBeInitialised)},
-	{"FutureCancelGivesBackWhatWasNotTaken", once(futureCancelGivesBackWhatWasNotTaken)},
-	{"FutureUnlockGivesBackWhateverItHas", once(futureUnlockGivesBackWhateverItHas)},
-	{"FutureUnlockedPastItsBackIsNamed", once(futureUnlockedPastItsBackIsNamed)},
+	{"Future", once(futureContract)},
+	{"FutureChangedPastItsBackIsNamed", once(futureChangedPastItsBackIsNamed)},
 	{"FutureMayBeUpgradedAndDowngraded", once(futureMayBeUpgradedAndDowngraded)},
 }
 
-func futureInUseCannotBeInitialised(t *testing.T, k Kind, l Lock) {
+func futureContract(t *testing.T, k Kind, l Lock) {
 	for _, s := range Holds(l) {
-		f := k.NewFuture()
-		l.Lock()
-		k.Init(f, l, s)
-		require.False(t, f.Poll(nil))
-		refused := func(why string) {
-			t.Helper()
-			for _, again := range Holds(l) {
-				require.PanicsWithValue(
-					t,
-					k.Package+": Init of a future whose request has not ended",
-					func() { k.Init(f, l, again) },
-					why,
-				)
+		t.Run(s.String(), func(t *testing.T) {
+			futuretest.Run(t, futuretest.Kind{
+				Shared: s == Read,
+				Brief:  s != Read,
+				New: func() futuretest.Lock {
+					l := k.New()
+					return futuretest.Lock{
+						Bind:     func(f *waiter.Future) { k.Bind(f, l, s) },
+						GiveBack: func() { s.Unlock(l) },
+						Lock:     l.Lock,
+						Unlock:   l.Unlock,
+						TryLock:  l.TryLock,
+						Waits:    l.Waiting,
+					}
+				},
+			})
+			f := k.future(l, s) // it holds the lock as it was asked for
+			for range 2 {
+				requirePolled(t, f)
+				RequireState(t, l, s)
+				f.Release()
+				RequireState(t, l, Unlocked)
+				k.Bind(f, l, s)
 			}
-		}
-		refused("it waits")
-		l.Unlock()
-		require.True(t, f.Complete())
-		refused("it holds the lock")
-		requirePolled(t, f)
-		refused("a poll takes nothing over")
-		require.NoError(t, f.Err())
-		k.Init(f, l, s)
-		f.Cancel() // not started
-		RequireState(t, l, s)
-		s.Unlock(l)
-	}
-}
-
-func futureCancelGivesBackWhatWasNotTaken(t *testing.T, k Kind, l Lock) {
-	for _, s := range Holds(l) {
-		f := k.NewFuture()
-		k.Init(f, l, s)
-		require.ErrorIs(t, f.Err(), waiter.ErrPending)
-		requirePolled(t, f) // a free lock is taken at once
-		RequireState(t, l, s)
-		f.Cancel()
-		RequireState(t, l, Unlocked)
-
-		l.Lock()
-		k.Init(f, l, s)
-		done := f.Done()
-		require.Empty(t, done)
-		require.ErrorIs(t, f.Err(), waiter.ErrPending)
-		behind := Queued(t, l, l.Lock)
-		l.Unlock()
-		locktest.Receive(t, done)
-		locktest.RequireBlocked(t, behind)
-		f.Cancel()
-		f.Cancel()
-		locktest.Receive(t, behind)
-		l.Unlock()
-
-		k.Init(f, l, s)
-		locktest.Receive(t, f.Done())
-		require.NoError(t, f.Err())
-		f.Cancel() // it has been taken: it is ours to unlock
-		RequireState(t, l, s)
-		s.Unlock(l)
-		RequireState(t, l, Unlocked)
-	}
-}
-
-// In every state, and of what was locked in every way: before the request is started, while it
-// waits, when it is granted, and when it was taken.
-func futureUnlockGivesBackWhateverItHas(t *testing.T, k Kind, l Lock) {
-	k.NewFuture().Unlock() // not even initialised
-	for _, s := range Holds(l) {
-		f := k.NewFuture()
-		twice := func() {
-			t.Helper()
-			f.Unlock()
-			f.Unlock()
-			f.Cancel()
-			f.Unlock()
-			RequireState(t, l, Unlocked)
-		}
-		k.Init(f, l, s)
-		twice()
-		requirePolled(t, f)
-		RequireState(t, l, s)
-		twice()
-		requirePolled(t, f) // an unlocked future starts again
-		require.NoError(t, f.Err())
-		twice()
-
-		for _, taken := range []bool{false, true} { // granted by an unlock, with another behind it
-			l.Lock()
-			k.Init(f, l, s)
-			done := f.Done()
-			behind := Queued(t, l, l.Lock)
-			l.Unlock()
-			locktest.Receive(t, done)
-			locktest.Receive(t, f.Done()) // it stays readable
-			if taken {
-				require.NoError(t, f.Err())
-			}
-			locktest.RequireBlocked(t, behind)
-			f.Unlock()
-			require.False(t, f.Complete())
-			locktest.Receive(t, behind)
-			f.Unlock() // which is not its lock any more
-			require.False(t, l.TryRLock(), "a third gets in")
-			l.Unlock()
-			twice()
-		}
-
-		l.Lock() // while it waits
-		k.Init(f, l, s)
-		require.False(t, f.Poll(nil))
-		f.Unlock()
-		require.Zero(t, l.Waiting())
-		l.Unlock()
-		twice()
-	}
-}
-
-// A caller that unlocks the lock of a future by the methods of the lock, before Err or besides the
-// future's Unlock, is told so if no other goroutine holds it likewise by then. So is a caller that
-// upgrades or downgrades it.
-func futureUnlockedPastItsBackIsNamed(t *testing.T, k Kind, l Lock) {
-	changes := map[State]func(){Read: nil, Upgradable: nil, Write: nil}
-	u, upgradable := l.(UpgradableLock)
-	if upgradable {
-		changes[Upgradable], changes[Write] = u.Upgrade, u.Downgrade
-	}
-	for _, s := range Holds(l) {
-		for name, end := range map[string]func(f Future){
-			"LockFuture.Cancel of": Future.Cancel,
-			"LockFuture.Unlock of": Future.Unlock,
-		} {
-			f := k.NewFuture()
-			misuse := func() {
-				t.Helper()
-				text := locktest.PanicOf(func() { end(f) })
-				require.Regexp(t, "^"+k.Package+": (RW)?"+name, text)
-				require.Contains(t, text, "already")
-			}
-			k.Init(f, l, s)
 			requirePolled(t, f)
+			require.NoError(t, f.Take())
+			RequireState(t, l, s)
 			s.Unlock(l)
-			misuse()
 			RequireState(t, l, Unlocked)
-			if changes[s] == nil {
-				continue
-			}
-			k.Init(f, l, s)
-			requirePolled(t, f)
-			changes[s]()
-			misuse()
-			if s == Write {
-				l.RUnlock()
-			} else {
-				l.Unlock()
-			}
-			RequireState(t, l, Unlocked)
-		}
+		})
 	}
 }
 
-// After Err, a caller that upgrades or downgrades what a future has locked ends it by the methods
+// A caller that upgrades or downgrades by the methods of the lock what a future still holds learns
+// of it at the Release, if no other goroutine holds it likewise by then.
+func futureChangedPastItsBackIsNamed(t *testing.T, k Kind, l Lock) {
+	u, ok := l.(UpgradableLock)
+	if !ok {
+		t.Skip("there are no upgradable readers")
+	}
+	for s, change := range map[State]func(){Upgradable: u.Upgrade, Write: u.Downgrade} {
+		f := k.future(l, s)
+		requirePolled(t, f)
+		change()
+		text := locktest.PanicOf(f.Release)
+		require.Contains(t, text, "already, without Take")
+		if s == Write {
+			l.RUnlock()
+		} else {
+			l.Unlock()
+		}
+		RequireState(t, l, Unlocked)
+	}
+}
+
+// After Take, a caller that upgrades or downgrades what a future has locked ends it by the methods
 // of the lock.
 func futureMayBeUpgradedAndDowngraded(t *testing.T, k Kind, l Lock) {
 	u, ok := l.(UpgradableLock)
@@ -188,11 +82,10 @@ func futureMayBeUpgradedAndDowngraded(t *testing.T, k Kind, l Lock) {
 	}
 	f := k.future(l, Upgradable)
 	locktest.Receive(t, f.Done())
-	require.NoError(t, f.Err())
+	require.NoError(t, f.Take())
 	u.Upgrade()
 	u.Downgrade()
-	f.Cancel()
-	f.Unlock() // which has nothing
+	f.Release() // which has nothing
 	RequireState(t, l, Read)
 	l.RUnlock()
 	RequireState(t, l, Unlocked)
@@ -200,7 +93,7 @@ func futureMayBeUpgradedAndDowngraded(t *testing.T, k Kind, l Lock) {
 
 // requirePolled polls a request for a lock that is free. With a bias the first poll may have to end
 // that, and then the next one finds the grant.
-func requirePolled(t *testing.T, f Future) {
+func requirePolled(t *testing.T, f *waiter.Future) {
 	t.Helper()
 	ok := f.Poll(nil)
 	if !ok {

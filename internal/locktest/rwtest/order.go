@@ -99,7 +99,7 @@ func locksAreFIFO(t *testing.T, k Kind, l Lock) {
 		return s
 	}
 	ways := 3
-	if k.NewFuture != nil {
+	if k.Bind != nil {
 		ways = 5
 	}
 	l.Lock()
@@ -125,14 +125,14 @@ func locksAreFIFO(t *testing.T, k Kind, l Lock) {
 		case 3:
 			f := k.future(l, s)
 			done := f.Done()
-			go func() { <-done; assert.NoError(t, f.Err()); turn() }()
+			go func() { <-done; assert.NoError(t, f.Take()); turn() }()
 		default:
 			f := k.future(l, s)
 			var poll waiter.WakerFunc
 			poll = func() {
 				go func() {
 					if f.Poll(poll) {
-						assert.NoError(t, f.Err())
+						assert.NoError(t, f.Take())
 						turn()
 					}
 				}()
@@ -169,12 +169,12 @@ func cancelledWriterReadmitsTheReadersBehindIt(t *testing.T, k Kind) {
 		"polled future": func(t *testing.T, l Lock) func() {
 			f := k.future(l, Write)
 			require.False(t, f.Poll(nil))
-			return f.Cancel
+			return f.Release
 		},
 		"selected future": func(t *testing.T, l Lock) func() {
 			f := k.future(l, Write)
 			require.False(t, locktest.IsClosed(f.Done()))
-			return f.Cancel
+			return f.Release
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func cancelledWriterReadmitsTheReadersBehindIt(t *testing.T, k Kind) {
 				locktest.Receive(t, done)
 				require.NoError(t, g.Err())
 				require.True(t, f.Poll(nil))
-				require.NoError(t, f.Err())
+				require.NoError(t, f.Take())
 				locktest.RequireBlocked(t, w)
 				for range 5 { // the first reader, those of three goroutines, and the future's
 					l.RUnlock()

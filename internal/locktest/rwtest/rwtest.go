@@ -45,16 +45,6 @@ type UpgradableLock interface {
 	ForgoUpgrade()
 }
 
-// A Future is a request for a lock. [Kind.Init] says which lock, and how it is to be held.
-type Future interface {
-	Poll(w waiter.Waker) bool
-	Done() <-chan struct{}
-	Complete() bool
-	Err() error
-	Unlock()
-	Cancel()
-}
-
 // A Kind says how to make locks, and what they promise. If New returns an [UpgradableLock], the
 // tests of upgradable readers run, too.
 type Kind struct {
@@ -62,14 +52,14 @@ type Kind struct {
 	New     func() Lock // a free lock
 	FIFO    bool        // of two requests that exclude each other the older one is served first
 
-	NewFuture func() Future                   // without Init; nil: the package has no futures
-	Init      func(f Future, l Lock, s State) // requests l as s; l may be nil
+	// Bind makes f a request for l, which may be nil, as s. Nil: the package has no futures.
+	Bind func(f *waiter.Future, l Lock, s State)
 }
 
 // future returns a request for l.
-func (k Kind) future(l Lock, s State) Future {
-	f := k.NewFuture()
-	k.Init(f, l, s)
+func (k Kind) future(l Lock, s State) *waiter.Future {
+	f := new(waiter.Future)
+	k.Bind(f, l, s)
 	return f
 }
 
@@ -85,10 +75,10 @@ func Run(t *testing.T, k Kind) {
 		require.True(t, k.FIFO, "the tests of upgradable readers expect that order")
 		lists = append(lists, upgrade, upgradeBubbles)
 	}
-	if k.NewFuture != nil {
+	if k.Bind != nil {
 		lists = append(lists, futures)
 	}
-	if upgrades && k.NewFuture != nil {
+	if upgrades && k.Bind != nil {
 		lists = append(lists, allTogether)
 	}
 	for _, list := range lists {

@@ -164,12 +164,12 @@ func (k Kind) readLock(t *testing.T, l Lock, way int) {
 		l.RLock()
 	case n == 1:
 		assert.NoError(t, l.RLockContext(bg))
-	case n == 2 || k.NewFuture == nil:
+	case n == 2 || k.Bind == nil:
 		assert.True(t, l.RLockTimeout(time.Hour))
 	default:
 		f := k.future(l, Read)
 		<-f.Done()
-		assert.NoError(t, f.Err())
+		assert.NoError(t, f.Take())
 	}
 }
 

@@ -237,14 +237,14 @@ func grantsAreFIFO(t *testing.T, k Kind) {
 		require.NoError(t, s.Acquire(bg, 1))
 		const n = 72
 		kinds := 6
-		if k.NewFuture != nil {
+		if k.Bind != nil {
 			kinds = 9
 		}
 		ctx, cancel := context.WithCancel(bg)
 		defer cancel()
 		gone, goAway := context.WithCancel(bg)
 		var order, want []int // order is guarded by the semaphore
-		var dropped []Future
+		var dropped []*waiter.Future
 		var served, cancelled sync.WaitGroup
 		for i := range n {
 			acquire := func() error { return s.Acquire(bg, 1) }
@@ -262,7 +262,7 @@ func grantsAreFIFO(t *testing.T, k Kind) {
 					f := k.request(s, 1)
 					select {
 					case <-f.Done():
-						return f.Err()
+						return f.Take()
 					case <-ctx.Done():
 						return ctx.Err()
 					}
@@ -273,7 +273,7 @@ func grantsAreFIFO(t *testing.T, k Kind) {
 					for w, woken := waking(); !f.Poll(w); {
 						<-woken
 					}
-					return f.Err()
+					return f.Take()
 				}
 			case 8:
 				dropped = append(dropped, k.queuedFuture(t, s, 1))
@@ -291,7 +291,7 @@ func grantsAreFIFO(t *testing.T, k Kind) {
 		goAway()
 		cancelled.Wait()
 		for _, f := range dropped {
-			f.Cancel()
+			f.Release()
 		}
 		require.EqualValues(t, len(want), s.Waiting())
 		require.False(t, s.TryAcquire(1))

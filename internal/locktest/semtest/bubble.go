@@ -100,7 +100,7 @@ func selectingIsDurablyBlocked(t *testing.T, k Kind) {
 		go func() {
 			f := k.request(s, 1)
 			<-f.Done()
-			got <- f.Err()
+			got <- f.Take()
 		}()
 		synctest.Wait() // returns only because it is durably blocked
 		require.EqualValues(t, 1, s.Waiting())
@@ -130,7 +130,7 @@ func futuresDoNotCrossBubbles(t *testing.T, k Kind) {
 				go func() {
 					f := k.request(s, 1)
 					<-f.Done()
-					got <- f.Err()
+					got <- f.Take()
 				}()
 				locktest.AwaitWaiting(t, s, 2)
 				for range 2 {

@@ -23,9 +23,9 @@ func RunCompleteIsNotEarly(t *testing.T, k Kind, o interleave.Options) {
 			for t := NewTask(x); !f.Poll(t); t = NewTask(x) {
 				t.Sleep()
 			}
-			x.Assert(f.Err() == nil && f.Complete(), "taken, and not complete")
+			x.Assert(f.Err() == nil && f.Complete(), "looked at, and not complete")
 			x.Assert(s.Size() == 1, "a semaphore of %d", s.Size())
-			s.Release(1)
+			f.Release()
 		})
 		x.Go("observer", func() {
 			if f.Complete() {

@@ -2,45 +2,43 @@ package semtest
 
 import (
 	"math"
-	"math/rand/v2"
-	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/internal/locktest/futuretest"
 	"github.com/farad-go/farad/waiter"
 )
 
-// futures are the tests of a kind that has them.
+// futures are the tests of a kind that has them: beside the contract of every future, what only
+// futures for permits have.
 var futures = []test{
-	{"FuturePolls", futurePolls},
-	{"FutureCancelGivesBackWhatWasNotTaken", futureCancelGivesBackWhatWasNotTaken},
-	{"FutureReleaseGivesBackWhateverItHas", futureReleaseGivesBackWhateverItHas},
-	{"FutureReleaseNeedsNoErr", futureReleaseNeedsNoErr},
-	{"FutureReleasedPastItsBackIsNamed", futureReleasedPastItsBackIsNamed},
-	{"DoneStaysReadable", doneStaysReadable},
-	{"FutureIsReusable", futureIsReusable},
-	{"FutureInUseCannotBeInitialised", futureInUseCannotBeInitialised},
-	{"FutureWithoutInitPanics", futureWithoutInitPanics},
+	{"Future", futureContract},
+	{"FutureReleaseGivesBackAllPermits", futureReleaseGivesBackAllPermits},
 	{"FutureOfABadNumberPanicsAndChangesNothing", futureOfABadNumberPanicsAndChangesNothing},
 	{"FutureErrors", futureErrors},
 	{"FutureOfNothingNeverWaits", futureOfNothingNeverWaits},
-	{"FutureDoneAfterPoll", futureDoneAfterPoll},
-	{"DoneAfterPollWakesThePoller", doneAfterPollWakesThePoller},
-	{"RepollWithAnotherWakerIsNeverLost", repollWithAnotherWakerIsNeverLost},
-	{"FutureRestartsAfterCancelDuringGrant", futureRestartsAfterCancelDuringGrant},
-	{"ReusedFutureIsPending", reusedFutureIsPending},
-	{"AnyGoroutineMayAskWhetherAFutureIsComplete", anyGoroutineMayAskWhetherAFutureIsComplete},
-	{"TakenFutureForgetsItsWaker", takenFutureForgetsItsWaker},
 	{"FutureIsNotOvertaken", futureIsNotOvertaken},
 	{"DroppedFutureLetsFollowersPass", droppedFutureLetsFollowersPass},
-	{"OneOfTwoFuturesIsDropped", oneOfTwoFuturesIsDropped},
 	{"WakerMayCancelAnotherFuture", wakerMayCancelAnotherFuture},
 	{"ResizeServesAndEndsFutures", resizeServesAndEndsFutures},
 	{"CloseEndsFutures", closeEndsFutures},
 	{"CloseLeavesGrantsToFutures", closeLeavesGrantsToFutures},
+}
+
+func futureContract(t *testing.T, k Kind) {
+	futuretest.Run(t, futuretest.Kind{New: func() futuretest.Lock {
+		s := k.New(1)
+		return futuretest.Lock{
+			Bind:     func(f *waiter.Future) { k.Bind(s, f, 1) },
+			GiveBack: func() { s.Release(1) },
+			Lock:     func() { _ = s.Acquire(bg, 1) },
+			Unlock:   func() { s.Release(1) },
+			TryLock:  func() bool { return s.TryAcquire(1) },
+			Waits:    s.Waiting,
+		}
+	}})
 }
 
 // waking returns a waker, and a channel that gets a value for each wake.
@@ -49,15 +47,15 @@ func waking() (waiter.Waker, <-chan struct{}) {
 	return waiter.WakerFunc(func() { woken <- struct{}{} }), woken
 }
 
-// request returns a future that is a request for n permits of s, not started.
-func (k Kind) request(s Semaphore, n int64) Future {
-	f := k.NewFuture()
-	f.Init(s, n)
+// request returns a future that is a request for n permits of s, which has not been made.
+func (k Kind) request(s Semaphore, n int64) *waiter.Future {
+	f := new(waiter.Future)
+	k.Bind(s, f, n)
 	return f
 }
 
 // queuedFuture returns a future that waits for n permits.
-func (k Kind) queuedFuture(t *testing.T, s Semaphore, n int64) Future {
+func (k Kind) queuedFuture(t *testing.T, s Semaphore, n int64) *waiter.Future {
 	t.Helper()
 	before := s.Waiting()
 	f := k.request(s, n)
@@ -67,136 +65,33 @@ func (k Kind) queuedFuture(t *testing.T, s Semaphore, n int64) Future {
 }
 
 // requireGranted checks that f has got its n permits, and releases them.
-func requireGranted(t *testing.T, s Semaphore, f Future, n int64) {
+func requireGranted(t *testing.T, s Semaphore, f *waiter.Future, n int64) {
 	t.Helper()
 	require.True(t, f.Poll(nil))
-	require.NoError(t, f.Err())
+	require.NoError(t, f.Take())
 	s.Release(n)
 }
 
-func futurePolls(t *testing.T, k Kind) {
-	s := k.New(1)
-	var w locktest.CountingWaker
-	f, g := k.request(s, 1), k.NewFuture()
-	require.ErrorIs(t, f.Err(), waiter.ErrPending)
-	require.True(t, f.Poll(&w), "a free permit is taken at once")
-	require.NoError(t, f.Err())
-	require.True(t, f.Poll(&w), "and stays taken")
-	g.Init(s, 1)
-	require.EqualValues(t, 0, s.Waiting(), "not started")
-	require.False(t, g.Poll(&w))
-	require.EqualValues(t, 1, s.Waiting())
-	require.ErrorIs(t, g.Err(), waiter.ErrPending)
-	require.Zero(t, w.Load())
-	f.Cancel() // it has been taken: the permit is ours to release
-	require.EqualValues(t, 0, s.Available())
-	s.Release(1)
-	require.EqualValues(t, 1, w.Load())
-	require.True(t, g.Poll(&w))
-	require.NoError(t, g.Err())
-	s.Release(1)
-	RequireIdle(t, s)
-}
-
-func futureCancelGivesBackWhatWasNotTaken(t *testing.T, k Kind) {
-	s := k.New(2)
-	f := k.NewFuture()
-	f.Cancel() // nothing to cancel
-	require.NoError(t, s.Acquire(bg, 2))
-	f.Init(s, 2)
-	f.Cancel() // not started
-	require.ErrorIs(t, f.Err(), waiter.ErrPending)
-	require.False(t, f.Poll(nil))
-	behind := Queued(t, bg, s, 1)
-	s.Release(2) // granted to f, which has not noticed
-	locktest.RequireBlocked(t, behind)
-	f.Cancel()
-	require.NoError(t, locktest.Receive(t, behind))
-	f.Cancel()
-	f.Cancel()
-	s.Release(1)
-	RequireIdle(t, s)
-
-	// The same by way of a select that chose another case.
-	require.NoError(t, s.Acquire(bg, 2))
-	f.Init(s, 2)
-	done := f.Done()
-	s.Release(2)
-	require.True(t, locktest.IsClosed(done))
-	f.Cancel()
-	RequireIdle(t, s)
-
-	// And when a poll has seen it complete, but something else was quicker: Err takes over, not
-	// Poll.
-	require.True(t, f.Poll(nil))
-	require.True(t, f.Poll(nil))
-	f.Cancel()
-	RequireIdle(t, s)
-
-	// Granted, and others have taken permits since: what it gives back is not the newest any more.
-	f.Init(s, 1)
-	require.True(t, f.Poll(nil))
-	require.True(t, s.TryAcquire(1))
-	f.Cancel()
-	require.EqualValues(t, 1, s.Available())
-	s.Release(1)
-	RequireIdle(t, s)
-
-	// Cancelled while it waits.
-	require.NoError(t, s.Acquire(bg, 2))
-	f.Init(s, 2)
-	require.False(t, f.Poll(nil), "a cancelled future starts again")
-	behind = Queued(t, bg, s, 1)
-	s.Release(1)
-	locktest.RequireBlocked(t, behind)
-	f.Cancel()
-	require.NoError(t, locktest.Receive(t, behind))
-	s.Release(2)
-	RequireIdle(t, s)
-}
-
-// In every state: before the request is started, while it waits, when it is granted, and when it
-// was taken.
-func futureReleaseGivesBackWhateverItHas(t *testing.T, k Kind) {
-	s, f := k.New(2), k.NewFuture()
+func futureReleaseGivesBackAllPermits(t *testing.T, k Kind) {
+	s, f := k.New(2), new(waiter.Future)
 	twice := func() {
 		t.Helper()
 		f.Release()
 		f.Release()
-		f.Cancel()
-		f.Release()
 		RequireIdle(t, s)
 	}
-	f.Release() // not even initialised
-	f.Init(s, 2)
-	twice()
-	require.ErrorIs(t, f.Err(), waiter.ErrPending)
-
-	f.Init(s, 2)
+	k.Bind(s, f, 2)
 	require.True(t, f.Poll(nil))
 	twice()
-	require.True(t, f.Poll(nil), "a released future starts again")
-	require.NoError(t, f.Err())
-	twice()
-	locktest.Receive(t, f.Done())
-	require.NoError(t, f.Err())
-	require.NoError(t, f.Err(), "it may be asked again")
-	twice()
-	require.True(t, f.Poll(nil))
-	require.NoError(t, f.Err())
-	f.Cancel() // which leaves the permits with their owner
-	f.Release()
-	s.Release(2)
-	f.Release()
-	RequireIdle(t, s)
 
-	for _, taken := range []bool{false, true} { // granted by a release, with another behind it
+	// Granted by a release, with another behind it; and nothing while it waits for the rest.
+	for _, seen := range []bool{false, true} {
 		require.NoError(t, s.Acquire(bg, 2))
-		f.Init(s, 2)
+		k.Bind(s, f, 2)
 		require.False(t, f.Poll(nil))
 		behind := Queued(t, bg, s, 1)
 		s.Release(2)
-		if taken {
+		if seen {
 			require.NoError(t, f.Err())
 		}
 		locktest.RequireBlocked(t, behind)
@@ -206,183 +101,62 @@ func futureReleaseGivesBackWhateverItHas(t *testing.T, k Kind) {
 		twice()
 	}
 
-	require.NoError(t, s.Acquire(bg, 2)) // while it waits
-	f.Init(s, 2)
-	require.False(t, f.Poll(nil))
+	// Granted, and others have taken permits since: what it gives back is not the newest any more.
+	k.Bind(s, f, 1)
+	require.True(t, f.Poll(nil))
+	require.True(t, s.TryAcquire(1))
 	f.Release()
+	require.EqualValues(t, 1, s.Available())
+	s.Release(1)
+	RequireIdle(t, s)
+
+	// Given up while it waits: those behind it pass.
+	require.NoError(t, s.Acquire(bg, 2))
+	k.Bind(s, f, 2)
+	require.False(t, f.Poll(nil))
+	behind := Queued(t, bg, s, 1)
+	s.Release(1)
+	locktest.RequireBlocked(t, behind)
+	f.Release()
+	require.NoError(t, locktest.Receive(t, behind))
 	s.Release(2)
 	twice()
 
-	f.Init(s, 3) // an error has nothing to give back
+	k.Bind(s, f, 3) // an error has nothing to give back
 	require.True(t, f.Poll(nil))
 	require.ErrorIs(t, f.Err(), waiter.ErrTooLarge)
 	twice()
-	f.Init(s, 0) // nor has nothing
+	k.Bind(s, f, 0) // nor has nothing
 	require.True(t, f.Poll(nil))
 	require.NoError(t, f.Err())
 	twice()
 
-	f.Init(s, 1) // after a resize, and after a close
+	// What was taken may be given back in parts.
+	k.Bind(s, f, 2)
+	require.True(t, f.Poll(nil))
+	require.NoError(t, f.Take())
+	s.Release(1)
+	f.Release()
+	require.EqualValues(t, 1, s.Available())
+	s.Release(1)
+	twice()
+
+	k.Bind(s, f, 1) // after a resize, and after a close
 	require.True(t, f.Poll(nil))
 	s.Resize(5)
 	twice()
-	f.Init(s, 1)
+	k.Bind(s, f, 1)
 	require.True(t, f.Poll(nil))
 	require.NoError(t, f.Err())
 	s.Close()
 	twice()
 }
 
-// A caller that has seen Done, and has not called Err, releases the future. A second Release does
-// nothing: the permits are others' by then.
-func futureReleaseNeedsNoErr(t *testing.T, k Kind) {
-	s := k.New(1)
-	require.NoError(t, s.Acquire(bg, 1))
-	func() {
-		f := k.request(s, 1)
-		defer f.Release()
-		done := f.Done()
-		s.Release(1)
-		locktest.Receive(t, done)
-		require.False(t, s.TryAcquire(1))
-		f.Release()
-		require.True(t, s.TryAcquire(1), "another")
-		f.Cancel()
-	}()
-	require.False(t, s.TryAcquire(1), "a third gets in")
-	s.Release(1)
-	RequireIdle(t, s)
-}
-
-// A caller that gives the permits of a future back to the semaphore, before Err or besides the
-// future's Release, is told so if no other goroutine has some by then.
-func futureReleasedPastItsBackIsNamed(t *testing.T, k Kind) {
-	for _, way := range []struct {
-		name string
-		end  func(f Future)
-	}{
-		{"AcquireFuture.Cancel", func(f Future) { f.Cancel() }},
-		{"AcquireFuture.Release", func(f Future) { f.Release() }},
-		{"AcquireFuture.Release", func(f Future) { _ = f.Err(); f.Release() }},
-	} {
-		s := k.New(2)
-		f := k.request(s, 2)
-		require.True(t, f.Poll(nil))
-		s.Release(2)
-		text := locktest.PanicOf(func() { way.end(f) })
-		require.Contains(t, text, way.name)
-		require.Contains(t, text, "the semaphore's")
-		f.Release() // it has nothing any more
-		RequireIdle(t, s)
-	}
-}
-
-// As long as the request is complete, however often its value has been received.
-func doneStaysReadable(t *testing.T, k Kind) {
-	s := k.New(1)
-	require.NoError(t, s.Acquire(bg, 1))
-	f := k.request(s, 1)
-	done := f.Done()
-	require.False(t, locktest.IsClosed(done))
-	require.True(t, done == f.Done(), "one channel for the round") //nolint:testifylint // channels
-	s.Release(1)
-	for range 3 {
-		locktest.Receive(t, done)
-		locktest.Receive(t, f.Done())
-	}
-	require.NoError(t, f.Err())
-	require.True(t, done == f.Done(), "one channel for the round") //nolint:testifylint // channels
-	f.Release()
-	require.True(t, locktest.IsClosed(done), "for ever")
-
-	require.NoError(t, s.Acquire(bg, 1)) // the next round has another
-	f.Init(s, 1)
-	require.False(t, locktest.IsClosed(f.Done()))
-	s.Release(1)
-	locktest.Receive(t, f.Done())
-	locktest.Receive(t, f.Done())
-	f.Release()
-	RequireIdle(t, s)
-}
-
-func futureIsReusable(t *testing.T, k Kind) {
-	s, other := k.New(1), k.New(3)
-	f := k.request(s, 1)
-	last := f.Done()
-	require.NoError(t, f.Err())
-	s.Release(1)
-	for round := range 100 {
-		f.Init(s, 1) // the last request was taken
-		if round%2 == 0 {
-			require.NoError(t, s.Acquire(bg, 1))
-			done := f.Done()
-			require.False(t, done == last, "a channel for each round") //nolint:testifylint // channels
-			require.False(t, locktest.IsClosed(done))
-			s.Release(1)
-			if round%4 == 0 {
-				locktest.Receive(t, done)
-			}
-			require.True(t, f.Poll(nil))
-			last = done
-		} else {
-			require.True(t, f.Poll(nil))
-			require.True(t, locktest.IsClosed(f.Done()))
-		}
-		require.NoError(t, f.Err())
-		s.Release(1)
-		RequireIdle(t, s)
-	}
-	f.Init(other, 3)
-	require.True(t, f.Poll(nil))
-	require.NoError(t, f.Err())
-	other.Release(3)
-	RequireIdle(t, other)
-
-	// An outcome that is an error ends a round as well.
-	f.Init(other, 4)
-	require.True(t, f.Poll(nil))
-	require.ErrorIs(t, f.Err(), waiter.ErrTooLarge)
-	f.Init(other, 3)
-	require.True(t, locktest.IsClosed(f.Done()))
-	require.NoError(t, f.Err())
-	other.Release(3)
-	RequireIdle(t, other)
-}
-
-func futureInUseCannotBeInitialised(t *testing.T, k Kind) {
-	const text = "Init of a future whose request has not ended"
-	s := k.New(1)
-	require.NoError(t, s.Acquire(bg, 1))
-	f := k.request(s, 1)
-	require.False(t, f.Poll(nil))
-	again := func() { f.Init(s, 1) }
-	RequirePanic(t, text, again) // it waits
-	s.Release(1)
-	RequirePanic(t, text, again) // it holds a permit
-	require.True(t, f.Poll(nil))
-	RequirePanic(t, text, again) // it still does: a poll takes nothing over
-	f.Cancel()
-	f.Init(s, 1)
-	RequireIdle(t, s)
-}
-
-func futureWithoutInitPanics(t *testing.T, k Kind) {
-	for name, f := range map[string]func(f Future){
-		"poll": func(f Future) { f.Poll(nil) },
-		"done": func(f Future) { f.Done() },
-		"err":  func(f Future) { _ = f.Err() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			RequirePanic(t, "future without Init", func() { f(k.NewFuture()) })
-		})
-	}
-}
-
 func futureOfABadNumberPanicsAndChangesNothing(t *testing.T, k Kind) {
 	s := k.New(1)
 	f := k.request(s, 1)
 	for _, n := range []int64{-1, math.MinInt64} {
-		RequirePanic(t, "future of a negative number of permits", func() { f.Init(s, n) })
+		RequirePanic(t, "future of a negative number of permits", func() { k.Bind(s, f, n) })
 	}
 	requireGranted(t, s, f, 1)
 	RequireIdle(t, s)
@@ -393,25 +167,25 @@ func futureErrors(t *testing.T, k Kind) {
 	f := k.request(s, 2)
 	require.True(t, locktest.IsClosed(f.Done()))
 	require.ErrorIs(t, f.Err(), waiter.ErrTooLarge)
-	f.Cancel()
-	f.Init(s, math.MaxInt64)
+	f.Release()
+	k.Bind(s, f, math.MaxInt64)
 	require.True(t, f.Poll(nil))
 	require.ErrorIs(t, f.Err(), waiter.ErrTooLarge)
-	f.Cancel()
+	f.Release()
 	require.NoError(t, s.Acquire(bg, 1))
-	f.Init(s, 1)
+	k.Bind(s, f, 1)
 	require.False(t, f.Poll(nil))
 	s.Resize(0)
 	require.True(t, f.Poll(nil))
 	require.ErrorIs(t, f.Err(), waiter.ErrTooLarge)
 	s.Close()
-	f.Init(s, 1)
+	k.Bind(s, f, 1)
 	require.True(t, f.Poll(nil))
 	require.ErrorIs(t, f.Err(), waiter.ErrClosed)
-	f.Init(s, 0)
+	k.Bind(s, f, 0)
 	require.True(t, f.Poll(nil))
 	require.ErrorIs(t, f.Err(), waiter.ErrClosed)
-	f.Init(s, 9)
+	k.Bind(s, f, 9)
 	require.True(t, f.Poll(nil))
 	require.ErrorIs(t, f.Err(), waiter.ErrClosed, "closed before too large")
 	s.Release(1)
@@ -424,201 +198,14 @@ func futureOfNothingNeverWaits(t *testing.T, k Kind) {
 	waiting := Queued(t, bg, s, 1)
 	f := k.request(s, 0)
 	require.True(t, f.Poll(nil))
-	f.Cancel() // gives back nothing
-	f.Init(s, 0)
+	f.Release() // gives back nothing
+	k.Bind(s, f, 0)
 	require.True(t, locktest.IsClosed(f.Done()))
 	require.NoError(t, f.Err())
 	locktest.RequireBlocked(t, waiting)
 	s.Release(1)
 	require.NoError(t, locktest.Receive(t, waiting))
 	s.Release(1)
-	RequireIdle(t, s)
-}
-
-// A channel made by Done while the request waits gets its value; so does a poll that comes with it.
-func futureDoneAfterPoll(t *testing.T, k Kind) {
-	s := k.New(1)
-	require.NoError(t, s.Acquire(bg, 1))
-	var w locktest.CountingWaker
-	f := k.request(s, 1)
-	require.False(t, f.Poll(&w))
-	done := f.Done()
-	s.Release(1)
-	locktest.Receive(t, done)
-	require.EqualValues(t, 1, w.Load())
-	require.NoError(t, f.Err())
-	s.Release(1)
-	RequireIdle(t, s)
-}
-
-// The first Done of a future that has been polled makes a channel. A grant that comes by at that
-// moment cannot wake the poller, so Done has to.
-func doneAfterPollWakesThePoller(t *testing.T, k Kind) {
-	locktest.AtEveryProcs(t, func(t *testing.T) {
-		s := k.New(1)
-		var wg sync.WaitGroup
-		for range locktest.Scaled(20000) {
-			require.NoError(t, s.Acquire(bg, 1))
-			w, woken := waking()
-			f := k.request(s, 1)
-			require.False(t, f.Poll(w))
-			wg.Go(func() { s.Release(1) })
-			for range rand.IntN(60) {
-				_ = f.Err() // some time
-			}
-			done := f.Done()
-			locktest.Receive(t, woken)
-			locktest.Receive(t, done)
-			require.NoError(t, f.Err())
-			s.Release(1)
-			wg.Wait()
-		}
-		RequireIdle(t, s)
-	})
-}
-
-// Every poll brings a new waker. When the grant comes the last one is woken, or the poll itself
-// sees it.
-func repollWithAnotherWakerIsNeverLost(t *testing.T, k Kind) {
-	locktest.AtEveryProcs(t, func(t *testing.T) {
-		s, f := k.New(1), k.NewFuture()
-		var wg sync.WaitGroup
-		for range locktest.Scaled(20000) {
-			require.NoError(t, s.Acquire(bg, 1))
-			f.Init(s, 1)
-			require.False(t, f.Poll(nil))
-			wg.Go(func() { s.Release(1) })
-			for {
-				w, woken := waking()
-				if f.Poll(w) {
-					break
-				}
-				if rand.IntN(2) == 0 {
-					locktest.Receive(t, woken) // hangs here if the wake-up went to an older waker
-				}
-			}
-			wg.Wait()
-			require.NoError(t, f.Err())
-			s.Release(1)
-		}
-		RequireIdle(t, s)
-	})
-}
-
-// After a Cancel that met a grant the future can be used at once, by Poll and by Done.
-func futureRestartsAfterCancelDuringGrant(t *testing.T, k Kind) {
-	locktest.AtEveryProcs(t, func(t *testing.T) {
-		s, f := k.New(2), k.NewFuture()
-		var wg sync.WaitGroup
-		for i := range locktest.Scaled(20000) {
-			require.NoError(t, s.Acquire(bg, 2))
-			f.Init(s, 1+int64(i%2))
-			if i%4 < 2 {
-				f.Done()
-			} else {
-				require.False(t, f.Poll(nil))
-			}
-			wg.Go(func() { s.Release(2) })
-			if i%8 < 4 {
-				runtime.Gosched()
-			}
-			f.Cancel()
-			if i%3 == 0 {
-				locktest.Receive(t, f.Done())
-			} else {
-				w, woken := waking()
-				for !f.Poll(w) {
-					locktest.Receive(t, woken)
-				}
-			}
-			require.NoError(t, f.Err())
-			s.Release(1 + int64(i%2))
-			wg.Wait()
-			RequireIdle(t, s)
-		}
-	})
-}
-
-// A new round knows nothing of the outcome of the one before.
-func reusedFutureIsPending(t *testing.T, k Kind) {
-	s := k.New(1)
-	f := k.request(s, 1)
-	require.True(t, f.Poll(nil))
-	require.NoError(t, f.Err())
-	f.Init(s, 1) // the permit of the first round is still held
-	require.ErrorIs(t, f.Err(), waiter.ErrPending)
-	require.False(t, f.Poll(nil))
-	require.ErrorIs(t, f.Err(), waiter.ErrPending)
-	f.Cancel()
-	s.Release(1)
-	RequireIdle(t, s)
-}
-
-// Any goroutine may ask, while the owner uses the future.
-func anyGoroutineMayAskWhetherAFutureIsComplete(t *testing.T, k Kind) {
-	s := k.New(1)
-	require.NoError(t, s.Acquire(bg, 1))
-	f := k.NewFuture()
-	require.False(t, f.Complete(), "not even initialised")
-	f.Init(s, 1)
-	require.False(t, f.Complete())
-	require.False(t, f.Poll(nil))
-	require.False(t, f.Complete())
-	asked := make(chan bool)
-	go func() {
-		for !f.Complete() {
-			runtime.Gosched()
-		}
-		asked <- true
-	}()
-	s.Release(1)
-	locktest.Receive(t, asked)
-	require.True(t, f.Poll(nil))
-	require.NoError(t, f.Err())
-	require.True(t, f.Complete(), "taken")
-	f.Init(s, 1)
-	require.False(t, f.Complete(), "of the earlier request")
-	f.Cancel()
-	require.False(t, f.Complete(), "of the earlier request")
-	f.Init(s, 1)
-	f.Release()
-	require.False(t, f.Complete(), "of the earlier request")
-	require.False(t, f.Poll(nil))
-	require.False(t, f.Complete())
-	s.Release(1)
-	require.True(t, f.Complete())
-	f.Cancel()
-	require.False(t, f.Complete(), "cancelled")
-
-	// In every round, for the race detector.
-	started, stop, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		close(started)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				f.Complete()
-				runtime.Gosched() // on one processor it would ask for the whole of its slice
-			}
-		}
-	}()
-	<-started
-	for range 1000 {
-		runtime.Gosched()
-		require.NoError(t, s.Acquire(bg, 1))
-		f.Init(s, 1)
-		f.Done()
-		s.Release(1)
-		requireGranted(t, s, f, 1)
-		f.Init(s, 1)
-		require.True(t, f.Poll(nil))
-		f.Cancel()
-	}
-	close(stop)
-	<-stopped
 	RequireIdle(t, s)
 }
 
@@ -637,7 +224,7 @@ func futureIsNotOvertaken(t *testing.T, k Kind) {
 	s.Release(1)
 	locktest.RequireBlocked(t, behind)
 	require.True(t, f.Poll(nil))
-	require.NoError(t, f.Err())
+	require.NoError(t, f.Take())
 	require.False(t, small.Poll(nil))
 	s.Release(1)
 	require.NoError(t, locktest.Receive(t, behind))
@@ -654,12 +241,12 @@ func droppedFutureLetsFollowersPass(t *testing.T, k Kind) {
 	for gone := range waiters {
 		s := k.New(2)
 		require.NoError(t, s.Acquire(bg, 2))
-		var fs []Future
+		var fs []*waiter.Future
 		for range waiters {
 			fs = append(fs, k.queuedFuture(t, s, 1))
 		}
 		behind := Queued(t, bg, s, 2)
-		fs[gone].Cancel()
+		fs[gone].Release()
 		require.EqualValues(t, waiters, s.Waiting())
 		for i, f := range fs {
 			if i == gone {
@@ -684,84 +271,36 @@ func droppedFutureLetsFollowersPass(t *testing.T, k Kind) {
 	w, woken := waking()
 	small := k.request(s, 1)
 	require.False(t, small.Poll(w))
-	large.Cancel()
+	large.Release()
 	locktest.Receive(t, woken)
 	requireGranted(t, s, small, 1)
 	s.Release(1)
 	RequireIdle(t, s)
 }
 
-// One goroutine has two requests in one line, and drops the one that is not served first, or the
-// one that is.
-func oneOfTwoFuturesIsDropped(t *testing.T, k Kind) {
-	for gone := range 2 {
-		s := k.New(1)
-		f := [2]Future{k.NewFuture(), k.NewFuture()}
-		for range 10 {
-			require.NoError(t, s.Acquire(bg, 1))
-			done := [2]<-chan struct{}{}
-			for i := range f {
-				f[i].Init(s, 1)
-				done[i] = f[i].Done()
-			}
-			s.Release(1)
-			require.True(t, locktest.IsClosed(done[0]))
-			require.False(t, locktest.IsClosed(done[1]))
-			f[gone].Cancel()
-			locktest.Receive(t, done[1-gone])
-			require.Equal(t, gone == 0, locktest.IsClosed(done[gone]))
-			require.NoError(t, f[1-gone].Err())
-			s.Release(1)
-			RequireIdle(t, s)
-		}
-	}
-}
-
-// A future that is kept for a next round does not keep the task alive that it woke in the last.
-func takenFutureForgetsItsWaker(t *testing.T, k Kind) {
-	s := k.New(1)
-	require.True(t, s.TryAcquire(1))
-	f := k.request(s, 1)
-	gone := make(chan struct{})
-	func() {
-		w := new(struct {
-			locktest.CountingWaker
-			_ [64]byte // too large to share its place with others
-		})
-		runtime.AddCleanup(w, func(struct{}) { close(gone) }, struct{}{})
-		require.False(t, f.Poll(w))
-	}()
-	s.Release(1)
-	require.NoError(t, f.Err())
-	runtime.GC()
-	locktest.Receive(t, gone)
-	runtime.KeepAlive(f)
-	s.Release(1)
-}
-
 // The caller of a waker is past everything that the waker could disturb.
 func wakerMayCancelAnotherFuture(t *testing.T, k Kind) {
-	for name, wake := range map[string]func(s Semaphore, first Future){
-		"release": func(s Semaphore, _ Future) { s.Release(1) },
-		"resize":  func(s Semaphore, _ Future) { s.Resize(3) },
-		"cancel":  func(_ Semaphore, first Future) { first.Cancel() },
-		"close":   func(s Semaphore, _ Future) { s.Close() },
+	for name, wake := range map[string]func(s Semaphore, first *waiter.Future){
+		"release": func(s Semaphore, _ *waiter.Future) { s.Release(1) },
+		"resize":  func(s Semaphore, _ *waiter.Future) { s.Resize(3) },
+		"cancel":  func(_ Semaphore, first *waiter.Future) { first.Release() },
+		"close":   func(s Semaphore, _ *waiter.Future) { s.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := k.New(2)
 			require.NoError(t, s.Acquire(bg, 1))
 			first, f, last := k.queuedFuture(t, s, 2), k.request(s, 1), k.request(s, 1)
-			require.False(t, f.Poll(waiter.WakerFunc(last.Cancel)))
+			require.False(t, f.Poll(waiter.WakerFunc(last.Release)))
 			require.False(t, last.Poll(nil))
 			wake(s, first)
 			if name == "release" || name == "resize" {
 				require.True(t, first.Poll(nil))
-				first.Cancel() // which serves the others
+				first.Release() // which serves the others
 			}
 			require.True(t, f.Poll(nil))
 			require.False(t, last.Complete(), "it has been cancelled")
-			f.Cancel()
-			first.Cancel()
+			f.Release()
+			first.Release()
 			require.Zero(t, s.Waiting())
 			if name != "release" {
 				s.Release(1)
@@ -774,9 +313,9 @@ func wakerMayCancelAnotherFuture(t *testing.T, k Kind) {
 func resizeServesAndEndsFutures(t *testing.T, k Kind) {
 	s := k.New(2)
 	require.NoError(t, s.Acquire(bg, 2))
-	large, w := k.NewFuture(), new(locktest.CountingWaker)
+	large, w := new(waiter.Future), new(locktest.CountingWaker)
 	f := k.queuedFuture(t, s, 1)
-	large.Init(s, 2)
+	k.Bind(s, large, 2)
 	require.False(t, large.Poll(w))
 	g := k.queuedFuture(t, s, 1)
 	s.Resize(3)
@@ -786,7 +325,7 @@ func resizeServesAndEndsFutures(t *testing.T, k Kind) {
 	require.EqualValues(t, 1, w.Load())
 	require.True(t, large.Poll(w))
 	require.ErrorIs(t, large.Err(), waiter.ErrTooLarge)
-	large.Cancel()
+	large.Release()
 	s.Release(2)
 	requireGranted(t, s, g, 1)
 	RequireIdle(t, s)
@@ -804,10 +343,10 @@ func closeEndsFutures(t *testing.T, k Kind) {
 	require.ErrorIs(t, locktest.Receive(t, a), waiter.ErrClosed)
 	locktest.Receive(t, done)
 	require.ErrorIs(t, f.Err(), waiter.ErrClosed)
-	f.Cancel()
+	f.Release()
 	require.EqualValues(t, 1, w.Load())
 	require.True(t, g.Poll(w))
-	g.Cancel() // without having asked why
+	g.Release() // without having asked why
 	require.EqualValues(t, 1, s.Available())
 	s.Release(1)
 	RequireIdle(t, s)
@@ -821,9 +360,9 @@ func closeLeavesGrantsToFutures(t *testing.T, k Kind) {
 	require.True(t, g.Poll(nil))
 	s.Close()
 	require.True(t, f.Poll(nil))
-	require.NoError(t, f.Err())
+	require.NoError(t, f.Take())
 	require.EqualValues(t, 0, s.Available())
-	g.Cancel()
+	g.Release()
 	require.EqualValues(t, 1, s.Available())
 	s.Release(1)
 	RequireIdle(t, s)

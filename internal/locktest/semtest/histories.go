@@ -128,7 +128,7 @@ func (c *Client) Await(n int64) {
 	c.Use(n, func() error {
 		f := c.k.request(c.S, n)
 		interleave.Receive(f.Done())
-		return f.Err()
+		return f.Take()
 	})
 }
 
@@ -139,7 +139,7 @@ func (c *Client) Poll(n int64) {
 		for !f.Poll(t) {
 			t.Sleep()
 		}
-		return f.Err()
+		return f.Take()
 	})
 }
 
@@ -167,14 +167,14 @@ func (c *Client) PollRelease(n int64) {
 	f.Release()
 }
 
-// Drop polls a future for n permits once, and cancels it unless it is complete.
+// Drop polls a future for n permits once, and releases it unless it is complete.
 func (c *Client) Drop(n int64) {
 	got := c.Acquire(n, func() spec.Result {
 		f := c.k.request(c.S, n)
 		if f.Poll(nil) {
-			return c.ResultOf(f.Err())
+			return c.ResultOf(f.Take())
 		}
-		f.Cancel()
+		f.Release()
 		return spec.Abandoned
 	})
 	if got {
@@ -182,13 +182,13 @@ func (c *Client) Drop(n int64) {
 	}
 }
 
-// Lose polls a future for n permits once, and cancels it: something else was quicker, if only by a
+// Lose polls a future for n permits once, and releases it: something else was quicker, if only by a
 // little.
 func (c *Client) Lose(n int64) {
 	c.Acquire(n, func() spec.Result {
 		f := c.k.request(c.S, n)
 		f.Poll(nil)
-		f.Cancel()
+		f.Release()
 		return spec.Abandoned
 	})
 }
@@ -319,7 +319,7 @@ func (c *Client) DropWhileHolding() {
 func RunHistories(t *testing.T, k Kind, known ...Known) {
 	t.Helper()
 	CheckHistories(t, k, histories, known...)
-	if k.NewFuture != nil {
+	if k.Bind != nil {
 		CheckHistories(t, k, futureHistories, known...)
 	}
 	t.Run("available", func(t *testing.T) {

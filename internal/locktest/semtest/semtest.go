@@ -27,23 +27,13 @@ type Semaphore interface {
 	Waiting() int
 }
 
-// A Future is a request of permits that is waited for by polling or by a channel.
-type Future interface {
-	Init(s Semaphore, n int64)
-	Poll(w waiter.Waker) bool
-	Done() <-chan struct{}
-	Complete() bool
-	Err() error
-	Release()
-	Cancel()
-}
-
 // A Kind of semaphores.
 type Kind struct {
 	New       func(n int64) Semaphore
-	NewFuture func() Future // nil: there are none
-	Delegates bool          // to another kind, of which the large histories are explored
-	Overtakes bool          // a request may take what is free although others wait, within a bound; see strict
+	Delegates bool // to another kind, of which the large histories are explored
+	Overtakes bool // a request may take what is free although others wait, within a bound; see strict
+
+	Bind func(s Semaphore, f *waiter.Future, n int64) // nil: there are no futures
 }
 
 // strict are the tests in which permits are free that no goroutine may take, for they are those of
@@ -72,7 +62,7 @@ type Known = locktest.Known
 func Run(t *testing.T, k Kind, known ...Known) {
 	t.Helper()
 	groups := [][]test{basics, cancels, resizes, stresses, bubbles}
-	if k.NewFuture != nil {
+	if k.Bind != nil {
 		groups = append(groups, futures, futureBubbles)
 	}
 	for _, tests := range groups {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
 )
 
 var stresses = []test{
@@ -52,7 +53,7 @@ func (x *stress) hold(n int64) {
 
 // one acquires up to most permits in some way, and gives them back. f is nil if there are no
 // futures.
-func (x *stress) one(rng *rand.Rand, f Future) {
+func (x *stress) one(rng *rand.Rand, f *waiter.Future) {
 	n := 1 + rng.Int64N(x.most)
 	if rng.IntN(2) == 0 {
 		n = 1
@@ -60,7 +61,7 @@ func (x *stress) one(rng *rand.Rand, f Future) {
 	got, ways := false, 8
 	if f != nil {
 		ways = 12
-		defer f.Cancel()
+		defer f.Release()
 	}
 	switch rng.IntN(ways) {
 	case 0, 1:
@@ -82,18 +83,18 @@ func (x *stress) one(rng *rand.Rand, f Future) {
 		got = x.s.TryAcquire(n)
 	case 8,
 		9: // a future that is polled a few times by several wakers, and dropped, complete or not
-		f.Init(x.s, n)
+		x.k.Bind(x.s, f, n)
 		for range rng.IntN(4) {
 			if f.Poll(new(locktest.CountingWaker)) {
-				got = rng.IntN(4) > 0 && f.Err() == nil
+				got = rng.IntN(4) > 0 && f.Take() == nil
 				break
 			}
 		}
 	case 10, 11: // a future in a select that may give up
-		f.Init(x.s, n)
+		x.k.Bind(x.s, f, n)
 		select {
 		case <-f.Done():
-			got = rng.IntN(2) == 0 && f.Err() == nil
+			got = rng.IntN(2) == 0 && f.Take() == nil
 		case <-time.After(time.Duration(rng.IntN(3000))):
 		}
 	}
@@ -108,9 +109,9 @@ func (x *stress) run(rounds int) {
 	for g := range 8 {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(g), 1))
-			var f Future
-			if x.k.NewFuture != nil {
-				f = x.k.NewFuture()
+			var f *waiter.Future
+			if x.k.Bind != nil {
+				f = new(waiter.Future)
 			}
 			for range rounds {
 				x.one(rng, f)

@@ -18,6 +18,7 @@ import (
 	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/internal/locktest/spec"
 	"github.com/farad-go/farad/sync/semaphore"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A recorder runs operations on a semaphore, and writes down what they were.
@@ -63,13 +64,13 @@ func (r *recorder) acquireTimeout(d time.Duration, client int, n int64) bool {
 
 func (r *recorder) acquireFuture(patience, client int, n int64) bool {
 	return spec.Granted == r.do(client, spec.Acquire, n, func() spec.Result {
-		var f semaphore.AcquireFuture
-		f.Init(r.sem, n)
-		defer f.Cancel()
+		var f waiter.Future
+		r.sem.Bind(&f, n)
+		defer f.Release()
 		f.Done()
 		for range patience {
 			if f.Poll(nil) {
-				return resultOf(f.Err())
+				return resultOf(f.Take())
 			}
 			runtime.Gosched()
 		}

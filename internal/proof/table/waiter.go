@@ -22,12 +22,11 @@ type WaiterTable struct {
 	Closed               *Var // this round's channel is closed
 	Woken                *Var // the last poll's waker has been woken since that poll
 
-	Taken, Asked     *Var // the owner has asked for the outcome; the last poll has left a waker, and waits
-	With, Even, Mine *Var // Poll has a waker; the call is Release; what the owner has to give back
-	At, Grants       *Var // where the claimer is, and whether it brings a grant
-	Wake, Close      *Var // its copies of waker and done
-	Waking, Closing  *Var // ghosts: a claimer is about to wake the newest waker, to close this round's channel
-	Permits          *Var // ghost: how many have been granted and are not back, nor left with the owner
+	Asked, With, Mine *Var // the last poll has left a waker, and waits; Poll has one; the owner has to give back
+	At, Grants        *Var // where the claimer is, and whether it brings a grant
+	Wake, Close       *Var // its copies of waker and done
+	Waking, Closing   *Var // ghosts: a claimer is about to wake the newest waker, to close this round's channel
+	Permits           *Var // ghost: how many have been granted and are not back, nor left with the owner
 
 	TWake, TClose, TRes *Var // the copies of a claimer that has finished with the node; a result
 }
@@ -90,9 +89,13 @@ const (
 	ChanClose
 	ChanWake
 	ChanAwait
-	ErrLook   // calls Err
-	ErrTake   // reads the outcome
-	EndLook   // calls Release or Cancel
+	ErrLook  // calls Err
+	ErrRead  // reads the outcome
+	TakeLook // calls Take
+	TakeRead // reads the outcome
+	TakeFields
+	TakeStore
+	EndLook   // calls Release
 	EndUnlink // not complete
 	EndFields // unlinked: Reset
 	EndReset  // its store
@@ -103,11 +106,12 @@ const (
 	EndOutcome // complete
 	EndStore   // Reset
 	EndGive
-	InitAwait // calls Init
-	InitLook
-	InitFields
-	InitStore
-	InitN     // writes N
+	BindAwait // calls Bind
+	BindLook
+	BindRead // complete: reads the outcome
+	BindFields
+	BindStore
+	BindN     // writes N
 	ClaimNone // nobody has claimed the node
 	ClaimOutcome
 	ClaimLook
@@ -127,9 +131,9 @@ var waiterPlaces = []string{
 	"start", "start-store", "start-queue", "finish", "finish-store",
 	"done", "done-look", "done-start", "done-store", "done-queue", "done-finish", "done-finish-store",
 	"chan", "chan-register", "chan-make", "chan-back", "chan-close", "chan-wake", "chan-await",
-	"err", "err-take", "end", "end-unlink", "end-fields", "end-reset", "abandon", "abandon-armed", "abandon-claiming",
+	"err", "err-read", "take", "take-read", "take-fields", "take-store", "end", "end-unlink", "end-fields", "end-reset", "abandon", "abandon-armed", "abandon-claiming",
 	"end-status", "end-outcome", "end-store", "end-give",
-	"init", "init-look", "init-fields", "init-store", "init-n",
+	"bind", "bind-look", "bind-read", "bind-fields", "bind-store", "bind-n",
 	"none", "claimed", "look", "registering", "armed", "read", "publish", "refuse", "close", "wake", "owner", "over",
 }
 
@@ -155,8 +159,7 @@ func bareWaiter() *WaiterTable {
 	t.Waker, t.Done = t.scalar(Shared, Int, "waker"), t.scalar(Shared, Int, "done")
 	t.Outcome = t.scalar(Shared, Bool, "granted")
 	t.Closed, t.Woken = t.scalar(Shared, Bool, "closed"), t.scalar(Shared, Bool, "woken")
-	t.Taken, t.Asked = t.scalar(Owner, Bool, "taken"), t.scalar(Owner, Bool, "asked")
-	t.With, t.Even = t.scalar(Owner, Bool, "with"), t.scalar(Owner, Bool, "even")
+	t.Asked, t.With = t.scalar(Owner, Bool, "asked"), t.scalar(Owner, Bool, "with")
 	t.Mine = t.scalar(Owner, Bool, "mine")
 	t.At, t.Grants = t.scalar(Owner, Int, "claimer"), t.scalar(Owner, Bool, "grants")
 	t.Wake, t.Close = t.scalar(Owner, Int, "wake"), t.scalar(Owner, Int, "close")
@@ -245,13 +248,8 @@ func (t *WaiterTable) fresh() []Update {
 // close it.
 func (t *WaiterTable) round() []Update {
 	return []Update{
-		t.older(t.Done), t.older(t.Close), t.Closing.Set(Is(false)), t.Closed.Set(Is(false)), t.Taken.Set(Is(false)),
+		t.older(t.Done), t.older(t.Close), t.Closing.Set(Is(false)), t.Closed.Set(Is(false)),
 	}
-}
-
-// left are the updates of a Reset after which a grant that was taken is the owner's alone.
-func (t *WaiterTable) left() []Update {
-	return []Update{t.to(NodeIdle), t.Permits.Set(Sub(t.Permits.V(), bit(And(t.Outcome.V(), Not(t.Mine.V())))))}
 }
 
 // nothing are the updates of the fields that Reset and Finish write.
@@ -351,16 +349,24 @@ func (t *WaiterTable) done() {
 	t.in("Chan.again", "Future.awaitClaimer", StateRead, ChanAwait, ChanLook, Not(t.busy()))
 }
 
-// end is what ends a round: Err, Release, Cancel and Init.
+// end is what looks at the outcome of a round and what ends it: Err, Take, Release and Bind.
 func (t *WaiterTable) end() {
 	t.call("Err", ErrLook)
 	t.in("Err.pending", "Future.Err", StateRead, ErrLook, OwnerIdle, Not(t.is(NodeComplete)), t.res(0))
-	t.in("Err.complete", "Future.Err", StateRead, ErrLook, ErrTake, t.is(NodeComplete))
-	t.in("Err.take", "Future.Err", Local, ErrTake, OwnerIdle, True, t.Taken.Set(True), t.Waker.Set(Num(None)),
+	t.in("Err.complete", "Future.Err", StateRead, ErrLook, ErrRead, t.is(NodeComplete))
+	t.in("Err.read", "Future.Err", Local, ErrRead, OwnerIdle, True, t.Waker.Set(Num(None)),
 		t.TRes.Set(If(t.Outcome.V(), Num(2), Num(1))))
 
-	t.call("Release", EndLook, t.Even.Set(True), t.Asked.Set(Is(false)))
-	t.call("Cancel", EndLook, t.Even.Set(Is(false)), t.Asked.Set(Is(false)))
+	t.call("Take", TakeLook)
+	t.in("Take.pending", "Future.Err", StateRead, TakeLook, OwnerIdle, Not(t.is(NodeComplete)), t.res(0))
+	t.in("Take.complete", "Future.Err", StateRead, TakeLook, TakeRead, t.is(NodeComplete))
+	t.in("Take.refused", "Future.Err", Local, TakeRead, OwnerIdle, Not(t.Outcome.V()), t.Waker.Set(Num(None)), t.res(1))
+	t.in("Take.granted", "Future.Err", Local, TakeRead, TakeFields, t.Outcome.V(), t.Waker.Set(Num(None)))
+	t.in("Take.fields", "Waiter.Reset", Local, TakeFields, TakeStore, True, t.nothing()...)
+	t.in("Take.store", "Waiter.Reset", StateWrite, TakeStore, OwnerIdle, True, t.res(2), t.to(NodeIdle),
+		t.Permits.Set(Sub(t.Permits.V(), Num(1)))) // The grant is the owner's alone.
+
+	t.call("Release", EndLook, t.Asked.Set(Is(false)))
 	t.in("end.idle", "Future.end", StateRead, EndLook, OwnerIdle, t.is(NodeIdle), t.res(1))
 	t.in("end.complete", "Future.end", StateRead, EndLook, EndOutcome, t.is(NodeComplete))
 	t.in("end.waits", "Future.end", StateRead, EndLook, EndUnlink, Not(t.is(NodeIdle, NodeComplete)))
@@ -378,23 +384,23 @@ func (t *WaiterTable) end() {
 	t.in("Abandon.published", "Waiter.Abandon", StateRead, EndClaiming, EndAbandon, Not(t.is(NodeClaiming)))
 	t.in("end.status", "Future.end", StateRead, EndStatus, EndOutcome, t.is(NodeComplete))
 	t.in("end.twice", "Future.end", StateRead, EndStatus, OwnerIdle, Not(t.is(NodeComplete)), t.res(1))
-	t.in("end.outcome", "Future.end", Local, EndOutcome, EndStore, True, append(t.nothing(),
-		t.Mine.Set(And(t.Outcome.V(), Or(t.Even.V(), Not(t.Taken.V())))))...)
-	t.in("end.store", "Waiter.Reset", StateWrite, EndStore, EndGive, True, t.left()...)
+	t.in("end.outcome", "Future.end", Local, EndOutcome, EndStore, True, append(t.nothing(), t.Mine.Set(t.Outcome.V()))...)
+	t.in("end.store", "Waiter.Reset", StateWrite, EndStore, EndGive, True, t.to(NodeIdle))
 	t.in("end.give", "Future.end", GivesBack, EndGive, OwnerIdle, t.Mine.V(), t.res(1), t.Mine.Set(Is(false)),
 		t.Permits.Set(Sub(t.Permits.V(), Num(1))))
 	t.in("end.nothing", "Future.end", Local, EndGive, OwnerIdle, Not(t.Mine.V()), t.res(1))
 
-	t.call("Init", InitAwait)
-	again := Or(t.is(NodeIdle), And(t.is(NodeComplete), t.Taken.V()))
-	t.in("Init.await", "Future.awaitClaimer", StateRead, InitAwait, InitAwait, t.busy())
-	t.in("Init.here", "Future.awaitClaimer", StateRead, InitAwait, InitLook, Not(t.busy()))
-	t.in("Init.idle", "Future.Init", StateRead, InitLook, InitN, t.is(NodeIdle))
-	t.in("Init.taken", "Future.Init", StateRead, InitLook, InitFields, And(t.is(NodeComplete), t.Taken.V()))
-	t.in("Init.early", "Future.Init", StateRead, InitLook, OwnerIdle, Not(again), t.res(0))
-	t.in("Init.fields", "Waiter.Reset", Local, InitFields, InitStore, True, t.nothing()...)
-	t.in("Init.reset", "Waiter.Reset", StateWrite, InitStore, InitN, True, t.left()...)
-	t.in("Init.n", "Future.Init", Local, InitN, OwnerIdle, True, t.res(1))
+	t.call("Bind", BindAwait)
+	t.in("Bind.await", "Future.awaitClaimer", StateRead, BindAwait, BindAwait, t.busy())
+	t.in("Bind.here", "Future.awaitClaimer", StateRead, BindAwait, BindLook, Not(t.busy()))
+	t.in("Bind.idle", "Future.requireEnded", StateRead, BindLook, BindN, t.is(NodeIdle))
+	t.in("Bind.complete", "Future.requireEnded", StateRead, BindLook, BindRead, t.is(NodeComplete))
+	t.in("Bind.waits", "Future.requireEnded", StateRead, BindLook, OwnerIdle, Not(t.is(NodeIdle, NodeComplete)), t.res(0))
+	t.in("Bind.granted", "Future.requireEnded", Local, BindRead, OwnerIdle, t.Outcome.V(), t.res(0))
+	t.in("Bind.refused", "Future.requireEnded", Local, BindRead, BindFields, Not(t.Outcome.V()))
+	t.in("Bind.fields", "Waiter.Reset", Local, BindFields, BindStore, True, t.nothing()...)
+	t.in("Bind.reset", "Waiter.Reset", StateWrite, BindStore, BindN, True, t.to(NodeIdle))
+	t.in("Bind.n", "Bind", Local, BindN, OwnerIdle, True, t.res(1))
 }
 
 func (t *WaiterTable) claimer() {

@@ -34,17 +34,21 @@ func (t *WaiterTable) defects() {
 		{"the owner resets a node that it could not unlink", func(t *WaiterTable) { t.change("end.claimed", t.PC.Set(Num(EndFields))) }},
 		{"the owner abandons without a comparison", func(t *WaiterTable) { t.Step("Abandon.leave").Guard = True }},
 		{"the owner does not wait for the claimer of the round before", func(t *WaiterTable) {
-			t.Step("Init.await").Guard = Is(false)
-			t.Step("Init.here").Guard = True
-			t.Step("Init.idle").Guard = Or(t.is(NodeIdle), t.busy())
+			t.Step("Bind.await").Guard = Is(false)
+			t.Step("Bind.here").Guard = True
+			t.Step("Bind.idle").Guard = Or(t.is(NodeIdle), t.busy())
 		}},
 		{"a poll begins a round while a claimer is at work", func(t *WaiterTable) {
 			t.Step("Poll.idle").Guard = Or(t.is(NodeIdle), t.busy())
 		}},
 		{"a grant that came too late is kept", func(t *WaiterTable) { t.drop("end.give", t.Permits) }},
-		{"Cancel gives back what was taken", func(t *WaiterTable) {
-			t.change("end.outcome", t.Mine.Set(t.Outcome.V()))
-			t.change("end.store", t.Permits.Set(Sub(t.Permits.V(), bit(And(t.Outcome.V(), t.Taken.V(), Not(t.Even.V()))))))
+		{"Release gives back what was taken", func(t *WaiterTable) { t.drop("Take.store", t.State) }},
+		{"Take returns the grant, and leaves it with the future", func(t *WaiterTable) {
+			t.change("Take.granted", t.PC.Set(Num(OwnerIdle)), t.Permits.Set(Sub(t.Permits.V(), Num(1))))
+		}},
+		{"Bind forgets what was granted", func(t *WaiterTable) {
+			t.Step("Bind.granted").Guard = Is(false)
+			t.Step("Bind.refused").Guard = True
 		}},
 		{"Finish leaves an earlier round's channel", func(t *WaiterTable) { t.drop("Start.outcome", t.Done); t.drop("Start.fields", t.Done) }},
 	} {

@@ -29,16 +29,17 @@ func (t *WaiterTable) says() {
 	t.invariant("2 registering", "The owner alone registers, and then only a claimer moves the state, to complete.",
 		And(Implies(registering, t.is(NodeRegistering, NodeComplete)), Implies(t.is(NodeRegistering), registering)))
 	t.invariant("owner's idle", "What the owner prepares is idle, or armed, and nobody has claimed it.", And(
-		Implies(t.at(StartFields, StartStore, DoneFields, DoneArm, EndGive, InitN), t.is(NodeIdle)),
+		Implies(t.at(StartFields, StartStore, DoneFields, DoneArm, EndGive, BindN), t.is(NodeIdle)),
 		Implies(t.at(StartQueue, DoneQueue, EndFields, EndReset), t.is(NodeArmed)),
 		Implies(t.at(FinishFields, FinishStore, DoneFinish, DoneFinished), t.is(NodeIdle, NodeArmed)),
 		Implies(alone, t.claimed(ClaimNone))))
 	t.invariant("owner's complete", "A complete node stays so until the owner resets it.",
-		Implies(t.at(PollClose, ChanClose, ChanWake, ErrTake, EndOutcome, EndStore, InitFields, InitStore), t.is(NodeComplete)))
+		Implies(t.at(PollClose, ChanClose, ChanWake, ErrRead, TakeRead, TakeFields, TakeStore, EndOutcome, EndStore,
+			BindRead, BindFields, BindStore), t.is(NodeComplete)))
 	t.invariant("owner's look", "What the owner has seen says what the state can be now.", And(
 		Implies(t.at(PollRearm, ChanLook, ChanRegister, EndArmed), t.is(NodeArmed, NodeClaiming, NodeComplete)),
 		Implies(t.at(PollStatus, ChanAwait, EndClaiming), t.is(NodeClaiming, NodeComplete)),
-		Implies(t.at(DoneLook, InitLook), Not(t.is(NodeAbandoned, NodeClaimingAbandoned)))))
+		Implies(t.at(DoneLook, BindLook), Not(t.is(NodeAbandoned, NodeClaimingAbandoned)))))
 
 	// Wake-ups.
 	t.invariant("asked", "In a poll, a start or an end no earlier poll has left its waker.",
@@ -68,8 +69,9 @@ func (t *WaiterTable) says() {
 	// Permits.
 	t.invariant("outcome", "The outcome that the claimer has written is what it brings.",
 		Implies(Not(t.claimed(ClaimNone, ClaimOutcome)), Eq(t.Outcome.V(), t.Grants.V())))
-	t.invariant("mine", "What the owner gives back it was granted.", And(
-		Implies(t.Mine.V(), t.at(EndStore, EndGive)), Implies(And(t.at(EndStore), t.Mine.V()), t.Outcome.V())))
+	t.invariant("mine", "What the owner gives back it was granted, and all of it. It takes a grant, and binds after none.", And(
+		Implies(t.at(EndStore), Eq(bit(t.Mine.V()), bit(t.Outcome.V()))),
+		Implies(t.at(TakeFields, TakeStore), t.Outcome.V()), Implies(t.at(BindFields, BindStore), Not(t.Outcome.V()))))
 	t.invariant("finish", "A request that does not wait is granted.", Implies(t.at(FinishStore, DoneFinished), t.Outcome.V()))
 	t.safe("conserved", "What was granted is with the claimer, with the owner, or back, once.",
 		Eq(t.Permits.V(), Add(bit(And(Not(t.claimed(ClaimNone)), t.Grants.V())), bit(And(t.is(NodeComplete), t.Outcome.V())),
@@ -88,7 +90,7 @@ func (t *WaiterTable) properties() {
 	t.property("4 refused", "Only the claimer of an abandoned node moves it, to idle.",
 		Implies(And(t.is(NodeAbandoned, NodeClaimingAbandoned), Not(Eq(t.State.V(), Next(t.State.V())))), And(ends, Next(t.is(NodeIdle)))))
 	t.property("stays", "A complete node keeps its outcome until the owner resets it.",
-		Implies(t.is(NodeComplete), Or(t.at(EndStore, InitStore), And(Next(t.is(NodeComplete)), Eq(t.Outcome.V(), Next(t.Outcome.V()))))))
+		Implies(t.is(NodeComplete), Or(t.at(TakeStore, EndStore, BindStore), And(Next(t.is(NodeComplete)), Eq(t.Outcome.V(), Next(t.Outcome.V()))))))
 	t.property("closed", "A channel is closed after the request has ended.",
 		Implies(And(Not(t.Closed.V()), Next(t.Closed.V())), t.is(NodeComplete, NodeIdle)))
 	rank := func(e func(*Expr) *Expr) *Expr {
@@ -117,12 +119,13 @@ func (t *WaiterTable) properties() {
 		Implies(And(t.at(OwnerIdle), t.claimed(ClaimNone), Not(t.is(NodeComplete))), Eq(t.Permits.V(), Num(0))))
 	t.theorem("no later round", "While somebody has claimed the node its owner begins no other round, and does not reset it.",
 		Implies(Not(t.claimed(ClaimNone)), Not(t.at(StartFields, StartStore, StartQueue, DoneFields, DoneArm, DoneQueue,
-			FinishFields, FinishStore, DoneFinish, DoneFinished, EndFields, EndReset, EndOutcome, EndStore, InitFields, InitStore, InitN))))
+			FinishFields, FinishStore, DoneFinish, DoneFinished, EndFields, EndReset, TakeRead, TakeFields, TakeStore, EndOutcome, EndStore,
+			BindRead, BindFields, BindStore, BindN))))
 	t.theorem("1 no race", "While the claimer reads waker and channel the owner writes neither.",
 		Implies(t.claimed(ClaimRead), Not(t.at(PollWrite, ChanMake, StartFields, DoneFields, FinishFields, DoneFinish, EndFields,
-			ErrTake, EndOutcome, InitFields))))
+			ErrRead, TakeRead, TakeFields, EndOutcome, BindFields))))
 	t.theorem("no race", "While the claimer writes the outcome the owner neither reads nor writes it.",
-		Implies(t.claimed(ClaimOutcome), Not(t.at(FinishFields, DoneFinish, ErrTake, EndOutcome))))
+		Implies(t.claimed(ClaimOutcome), Not(t.at(FinishFields, DoneFinish, ErrRead, TakeRead, EndOutcome, BindRead))))
 	t.theorem("no panic", "A claimer that looks finds a node that waits, or one that was left.",
 		Implies(t.claimed(ClaimLook), t.is(NodeRegistering, NodeArmed, NodeAbandoned)))
 }

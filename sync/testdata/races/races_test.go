@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/sync"
+	"github.com/farad-go/farad/waiter"
 )
 
 func inSteps(first, second func()) {
@@ -69,11 +70,11 @@ func TestNoRaceReadersAndWriters(t *testing.T) {
 	for range 100 {
 		inTurn(read, read, write, read)
 		inTurn(func() { mu.TryRLock(); _ = x; mu.RUnlock() }, func() { mu.LockTimeout(time.Hour); x++; mu.Unlock() })
-		var f sync.RWLockFuture
-		f.Init(mu)
-		inTurn(func() { mu.RLockTimeout(time.Hour); _ = x; mu.RUnlock() }, func() { <-f.Done(); x++; f.Unlock() })
-		f.InitRead(mu)
-		inTurn(write, func() { <-f.Done(); _ = x; f.Unlock() }, write)
+		var f waiter.Future
+		mu.Bind(&f)
+		inTurn(func() { mu.RLockTimeout(time.Hour); _ = x; mu.RUnlock() }, func() { <-f.Done(); x++; f.Release() })
+		mu.BindRead(&f)
+		inTurn(write, func() { <-f.Done(); _ = x; f.Release() }, write)
 	}
 }
 

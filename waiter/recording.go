@@ -1,0 +1,19 @@
+//go:build !interleave
+
+package waiter
+
+import "github.com/farad-go/farad/internal/xsync"
+
+// recording says that a lock of the process is observed, or was. Otherwise a future need not ask
+// its request for a record, which costs as much as half an exchange.
+var recording xsync.Uint32
+
+// StartRecording has futures ask their requests for records. It is called before the first lock is
+// observed, and stays.
+func StartRecording() {
+	if recording.Load() == 0 {
+		recording.Store(1)
+	}
+}
+
+func mayRecord() bool { return recording.Load() != 0 }
