@@ -23,7 +23,9 @@
 //
 // These are modules of their own:
 //
-//	fleet              permits and locks that many machines share, on etcd
+//	fleet              permits and locks that many machines share
+//	fleet/embedded     an etcd in this process, for tests and for one machine
+//	fleet/etcd         what the processes of a fleet share, in etcd
 //	limit/grpclimit    limits around gRPC servers and clients
 //	observe/otel       metrics of observed locks for OpenTelemetry
 //	observe/prometheus metrics of observed locks for Prometheus

@@ -1,19 +1,20 @@
-// Package fleet has semaphores, mutexes and read-write locks that many machines share, on etcd.
+// Package fleet has semaphores, mutexes and read-write locks that many machines share. A store
+// keeps what they share: package fleet/etcd keeps it in etcd.
 //
-//	f, err := fleet.New(ctx, client, "billing")      // client is a *clientv3.Client
-//	sem, err := f.Semaphore(ctx, "exports", 40)      // 40 permits for the whole fleet
+//	f, err := fleet.New(ctx, etcd.New(client, "billing")) // client is a *clientv3.Client
+//	sem, err := f.Semaphore(ctx, "exports", 40)           // 40 permits for the whole fleet
 //	p, err := sem.AcquirePermit(ctx, 3)
 //	defer p.Release()
 //	... // p.Context() ends, and p.Lost() is closed, if the permits can no longer be relied on
 //
 // # What it promises
 //
-//   - At most Size permits are held in the fleet. This assumes that etcd's transactions are
+//   - At most Size permits are held in the fleet. This assumes that the store's transactions are
 //     linearizable, that clocks drift by less than the margin, and that a holder stops when its
 //     permits are Lost.
 //   - A holder need not be trusted to stop if the resource checks the permit's [fence.Token].
-//   - With a majority of etcd's members every request is served. The permits of a process that dies
-//     come back when its lease ends: after the TTL, 5 s unless [WithTTL] says otherwise.
+//   - While the store answers, every request is served. The permits of a process that dies come
+//     back when its lease ends: after the TTL, 5 s unless [WithTTL] says otherwise.
 //
 // # What it costs
 //
@@ -29,15 +30,15 @@
 // A process can be paused between the look at the clock and the act, for any time. Then its lease
 // ends, another process holds the permits, and the first one acts. No lock service can prevent
 // that: only the resource can, by refusing a token that is older than one it has seen. Nor can
-// anybody be granted permits while etcd has no majority.
+// anybody be granted permits while the store has no majority.
 //
 // Order: FIFO in a process, as in the package semaphore; first come, first served among blocks.
 // There is no order between goroutines of two processes.
 //
 // Package observe shows the locks of a fleet like local ones, and which processes have permits.
 //
-// To understand the package read internal/line first: which entries hold, and what a process
-// decides. Then read internal/share (where goroutines wait), driver.go (the agent over etcd) and
-// session.go (for how long a lease can be relied on). docs/design/fleet.md has the properties, the
-// faults and their outcomes; docs/guides/fleet.md how to run it.
+// To understand the package read store first: what a line is, and which entries hold. Then read
+// internal/line (what a process decides), internal/share (where goroutines wait), driver.go (the
+// agent over a store) and session.go (for how long a lease can be relied on). docs/design/fleet.md
+// has the properties, the faults and their outcomes; docs/guides/fleet.md how to run it.
 package fleet

@@ -9,11 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-
 	"github.com/farad-go/farad/fleet/internal/clock"
 	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/fleet/internal/share"
+	"github.com/farad-go/farad/fleet/store"
 	"github.com/farad-go/farad/internal/observed"
 )
 
@@ -21,8 +20,8 @@ import (
 // between two looks is looked at together.
 const lookEvery = 200 * time.Microsecond
 
-// A driver runs the agents of one line over etcd: one for the current tenancy, and while an earlier
-// tenancy of the same session has something to return, one for that.
+// A driver runs the agents of one line over a store: one for the current tenancy, and while an
+// earlier tenancy of the same session has something to return, one for that.
 //
 // Its goroutine, run, is the only one that calls the agents. There is one while the inbox has
 // something, and none at rest. It commits one transaction at a time for each agent. A transaction
@@ -33,10 +32,10 @@ const lookEvery = 200 * time.Microsecond
 // applied any more, or until its session is over. The line may be opened again before that: by
 // another driver, whose agent has other numbers. Neither touches what the other one has made.
 type driver struct {
-	fleet *Fleet
-	kind  string
-	name  string
-	store *store
+	fleet  *Fleet
+	kind   string
+	name   string
+	remote *remote
 
 	wanted int64 // the size if the line has none
 
@@ -67,9 +66,9 @@ type driver struct {
 	mirror
 }
 
-func newDriver(f *Fleet, kind, name string, size int64, s *store, first line.State) *driver {
+func newDriver(f *Fleet, kind, name string, size int64, r *remote, first store.State) *driver {
 	d := &driver{
-		fleet: f, kind: kind, name: name, wanted: size, store: s,
+		fleet: f, kind: kind, name: name, wanted: size, remote: r,
 		ended: make(chan struct{}), returned: make(chan struct{}), done: make(chan struct{}),
 	}
 	d.ctx, d.stop = context.WithCancel(f.ctx)
@@ -147,7 +146,7 @@ type seat struct {
 // An answer is the line after a seat's transaction, or after a read if that was not answered.
 type answer struct {
 	seat  *seat
-	state line.State
+	state store.State
 	asked known
 	epoch int64 // of the transaction
 	err   error // of the transaction; nil if it was committed, or found its guards untrue
@@ -333,8 +332,8 @@ func (l *loop) reseat() {
 	}
 	t.session.Store(session)
 	s := &seat{t: t, session: session}
-	rw := l.store.size == line.Everyone
-	s.agent = line.NewAgent(int64(session.lease), l.fleet.number, int64(l.fleet.tenure), rw, &t.Share)
+	rw := l.remote.size == line.Everyone
+	s.agent = line.NewAgent(session.lease, l.fleet.number, int64(l.fleet.tenure), rw, &t.Share)
 	s.agent.Learn(l.state, now)
 	l.seats = append(l.seats, s)
 	l.deny(denial{})
@@ -384,20 +383,20 @@ func (l *loop) planSeat(s *seat) (wake int64) {
 // commit commits a transaction and puts its answer into the inbox.
 func (d *driver) commit(s *seat, txn *line.Txn, asked known, doubted int64) {
 	epoch := s.session.epoch.Load()
-	st, err := d.store.within(d.ctx, func(ctx context.Context) (line.State, error) {
+	st, err := d.remote.within(d.ctx, func(ctx context.Context) (store.State, error) {
 		if txn.Fence && epoch > doubted {
-			return d.store.read(ctx) // another line's doubt has ended this one's
+			return d.remote.read(ctx) // another line's doubt has ended this one's
 		}
-		return d.store.commit(ctx, txn, s.session, epoch)
+		return d.remote.commit(ctx, txn, s.session, epoch)
 	})
 	a := answer{seat: s, asked: asked, epoch: epoch, err: err}
 	for read := false; err != nil && d.ctx.Err() == nil; read = true {
-		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		if errors.Is(err, store.ErrEnded) {
 			d.fleet.lost(s.session)
 		}
 		d.tellRefusal(denial{err, read})
 		pause(d.ctx, retryAfter(err, d.fleet.askRefusedAfter()))
-		st, err = d.store.within(d.ctx, d.store.read)
+		st, err = d.remote.within(d.ctx, d.remote.read)
 	}
 	a.state = st
 	d.post(func(in *inbox) { in.answers = append(in.answers, a) })
@@ -423,7 +422,7 @@ func (l *loop) answered(a answer) {
 		agent.Answered(true)
 	case isRefusal(a.err):
 		agent.Answered(false)
-	case errors.Is(a.err, rpctypes.ErrNoSpace):
+	case errors.Is(a.err, store.ErrNoSpace):
 		a.seat.doubted = a.epoch
 		agent.NoSpace()
 	default:

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/farad-go/farad/fleet/internal/memstore"
+	"github.com/farad-go/farad/fleet/store"
 )
 
 func (b *bubble) semaphore(f *Fleet, size int64) *Semaphore {
@@ -81,7 +83,7 @@ func TestATryGetsWhatIsIdleElsewhere(t *testing.T) {
 			require.ErrorIs(b, <-gone, context.Canceled)
 			m.Unlock()
 			time.Sleep(time.Second)
-			require.LessOrEqual(b, b.entries(), 1, "who tries in vain leaves nothing in the line")
+			require.LessOrEqual(b, b.Entries(), 1, "who tries in vain leaves nothing in the line")
 			b.leave(f)
 			b.leave(g)
 			b.leave(h)
@@ -96,7 +98,7 @@ func TestResizeAsksAgain(t *testing.T) {
 		g, _ := b.join(time.Millisecond)
 		s, o := b.semaphore(f, 1), b.semaphore(g, 1)
 		hung := 0
-		c.on(func(ctx context.Context, request string) error {
+		c.On(func(ctx context.Context, request string) error {
 			if request != "txn" || hung == 3 {
 				return nil
 			}
@@ -111,12 +113,12 @@ func TestResizeAsksAgain(t *testing.T) {
 
 		// A write whose answer is lost was made. Asking again finds that.
 		lost := false
-		c.on(func(_ context.Context, request string) error {
+		c.On(func(_ context.Context, request string) error {
 			if request == "txn" && !lost {
 				lost = true
-				c.move(time.Millisecond, time.Hour)
+				c.Move(time.Millisecond, time.Hour)
 			} else {
-				c.move(time.Millisecond, 0)
+				c.Move(time.Millisecond, 0)
 			}
 			return nil
 		})
@@ -125,39 +127,36 @@ func TestResizeAsksAgain(t *testing.T) {
 		require.EqualValues(b, 7, o.Size())
 
 		// Somebody else has written since.
-		c.on(nil)
-		st := s.d.store
-		_, now, mod, err := st.resize(b.ctx, 9, 1)
+		c.On(nil)
+		st := s.d.remote
+		now, _, err := st.SetSize(b.ctx, 9, 1, false)
 		require.NoError(b, err)
-		require.EqualValues(b, 7, now)
+		require.EqualValues(b, 7, now.Size)
 		require.NoError(b, o.Resize(b.ctx, 8))
-		done, now, _, err := st.resize(b.ctx, 9, mod) // arrives late
+		now, done, err := st.SetSize(b.ctx, 9, now.SizeMod, false) // arrives late
 		require.NoError(b, err)
 		require.False(b, done)
-		require.EqualValues(b, 8, now)
+		require.EqualValues(b, 8, now.Size)
 
 		// Whose size is deleted gets one.
-		b.mu.Lock()
-		b.rev++
-		b.remove("test/semaphore/s/size")
-		b.mu.Unlock()
+		b.DeleteSize(memstore.ID(kindSemaphore, "s"))
 		require.NoError(b, s.Resize(b.ctx, 2))
 		time.Sleep(time.Second)
 		require.EqualValues(b, 2, o.Size())
 
-		c.on(hang("txn"))
+		c.On(memstore.Hang("txn"))
 		ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 		defer cancel()
 		require.ErrorIs(b, s.Resize(ctx, 3), context.DeadlineExceeded)
-		c.on(refuse("txn"))
-		require.ErrorIs(b, s.Resize(b.ctx, 3), rpctypes.ErrPermissionDenied)
-		c.on(nil)
+		c.On(memstore.Refuse("txn"))
+		require.ErrorIs(b, s.Resize(b.ctx, 3), store.ErrRefused)
+		c.On(nil)
 		b.leave(f)
 		b.leave(g)
 	})
 }
 
-// What is held when its lock is closed, and cannot be returned because etcd refuses that, is held
+// What is held when its lock is closed, and cannot be returned because the store refuses, is held
 // until it is released: Close of the membership waits, and leaves the lease.
 func TestALockIsClosedWhileHeldAndRefused(t *testing.T) {
 	inBubble(t, func(b *bubble) {
@@ -166,7 +165,7 @@ func TestALockIsClosedWhileHeldAndRefused(t *testing.T) {
 		p := b.locked(f)
 		got := b.asks(g, time.Hour)
 		time.Sleep(time.Second)
-		c.on(refuse("txn", "get"))
+		c.On(memstore.Refuse("txn", "read"))
 		waits := b.asks(f, time.Hour) // so that there is a refusal
 		time.Sleep(2 * time.Second)
 		b.mutex(f).Close()
@@ -177,7 +176,7 @@ func TestALockIsClosedWhileHeldAndRefused(t *testing.T) {
 		require.ErrorIs(b, f.Close(ctx), context.DeadlineExceeded)
 		lease := f.session.Load().lease
 		for p.Valid() {
-			require.True(b, b.alive(lease), "the lease goes before the permit does")
+			require.True(b, b.Alive(lease), "the lease goes before the permit does")
 			require.Empty(b, got, "two hold it")
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -185,15 +184,14 @@ func TestALockIsClosedWhileHeldAndRefused(t *testing.T) {
 		require.NoError(b, <-got)
 		b.mutex(g).Unlock()
 		p.Release()
-		c.on(nil)
+		c.On(nil)
 		b.leave(f)
 		b.leave(g)
 	})
 }
 
-// A stream that hangs is left for another. The client would give a watch with the same metadata the
-// same stream, and events would come by reading at most.
-func TestAStreamThatHangsIsLeft(t *testing.T) {
+// A watch that hangs is left for another.
+func TestAWatchThatHangsIsLeft(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		f, _ := b.join(time.Millisecond)
 		g, c := b.join(time.Millisecond)
@@ -209,7 +207,7 @@ func TestAStreamThatHangsIsLeft(t *testing.T) {
 			return time.Since(began)
 		}
 		for range 3 {
-			c.hangStreams()
+			c.HangWatches()
 			require.Less(b, handOver(time.Second), 30*time.Second)
 			for i := range time.Duration(10) {
 				require.Less(b, handOver(time.Second+i*170*time.Millisecond), 100*time.Millisecond)
@@ -220,7 +218,7 @@ func TestAStreamThatHangsIsLeft(t *testing.T) {
 	})
 }
 
-// Any name is a name, and no two are the same lock, nor do they reach out of the namespace.
+// Any name is a name, and no two are the same lock.
 func TestNames(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		f, _ := b.join(0)
@@ -235,16 +233,7 @@ func TestNames(t *testing.T) {
 			require.NoError(b, m.LockTimeout(time.Second), "%q is another lock", name)
 			open[name] = m
 		}
-		require.Equal(b, len(names), b.entries())
-		b.mu.Lock()
-		for k := range b.kvs {
-			if strings.Contains(k, "/q/") {
-				require.Len(b, strings.Split(k, "/"), 6, "%q", k)
-				require.True(b, strings.HasPrefix(k, "test/mutex/"))
-			}
-			require.NotContains(b, k, "\n")
-		}
-		b.mu.Unlock()
+		require.Equal(b, len(names), b.Entries())
 		for _, m := range open {
 			m.Unlock()
 		}
@@ -258,20 +247,20 @@ func TestAContextMayEndAtAnyRequest(t *testing.T) {
 	boom := errors.New("ended here")
 	for at := range 16 {
 		inBubble(t, func(b *bubble) {
-			c, client := b.connect(10 * time.Millisecond)
+			c := b.Connect(10 * time.Millisecond)
 			other, _ := b.join(10 * time.Millisecond)
 			o := b.semaphore(other, 3)
 			require.NoError(b, o.Acquire(b.ctx, 1))
 			ctx, cancel := context.WithCancelCause(b.ctx)
 			var asked atomic.Int64
-			c.on(func(context.Context, string) error {
+			c.On(func(context.Context, string) error {
 				if asked.Add(1) == int64(at) {
 					cancel(boom)
 				}
 				return nil
 			})
 			defer cancel(nil)
-			f, err := New(ctx, client, "test")
+			f, err := New(ctx, c)
 			if err != nil {
 				require.ErrorIs(b, err, context.Canceled)
 				o.Release(1)
@@ -301,7 +290,7 @@ func TestAContextMayEndAtAnyRequest(t *testing.T) {
 			o.Release(3)
 			b.leave(f)
 			b.leave(other)
-			require.Zero(b, b.entries())
+			require.Zero(b, b.Entries())
 		})
 	}
 }
@@ -430,7 +419,7 @@ func TestTenThousandWaiters(t *testing.T) {
 			s.Release(s.Size())
 			b.leave(f)
 		}
-		require.Zero(b, b.entries())
+		require.Zero(b, b.Entries())
 	})
 }
 
@@ -452,7 +441,7 @@ func TestLossesAreCountedOnce(t *testing.T) {
 				permits = append(permits, p)
 			}
 			if n%2 == 0 {
-				b.expire(f.session.Load().lease)
+				b.Expire(f.session.Load().lease)
 			} else {
 				b.skew(time.Hour)
 			}
@@ -536,11 +525,11 @@ func TestLocksThatComeAndGo(t *testing.T) {
 			}
 			users.Wait()
 			time.Sleep(time.Second)
-			require.Zero(b, b.entries())
+			require.Zero(b, b.Entries())
 			require.Empty(b, f.running())
 			require.Empty(b, g.running())
 		}
-		require.Less(b, c.times("renewal"), minutes*60)
+		require.Less(b, c.Asked("renew"), minutes*60)
 		b.leave(f)
 		b.leave(g)
 	})

@@ -10,16 +10,12 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/farad-go/farad/fleet/internal/clock"
-	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/fleet/store"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -46,11 +42,10 @@ const maxTTL = 365 * 24 * time.Hour
 // An Option changes how New joins a fleet.
 type Option func(*Fleet)
 
-// WithTTL sets for how long etcd keeps this process's permits without hearing from it, in whole
-// seconds. It is how long others wait for the permits of a process that died. After 4/5 of it
-// without a renewal the process itself considers its permits lost. etcd grants no less than one and
-// a half election timeouts: 2 s if that is 1 s. WithTTL panics if ttl is less than a second, or
-// more than 365 days.
+// WithTTL sets for how long the store keeps this process's permits without hearing from it, in
+// whole seconds. It is how long others wait for the permits of a process that died. After 4/5 of it
+// without a renewal the process itself considers its permits lost. A store may keep them for
+// longer. WithTTL panics if ttl is less than a second, or more than 365 days.
 func WithTTL(ttl time.Duration) Option {
 	if ttl < time.Second || ttl > maxTTL {
 		panic("fleet: WithTTL(" + ttl.String() + "): at least a second, and at most 365 days")
@@ -75,8 +70,7 @@ func WithTenure(tenure time.Duration) Option {
 // If the lease cannot be renewed in time all permits that the process holds are lost, and a new
 // lease is asked for. Requests that wait go on waiting, and are granted under the new one.
 type Fleet struct {
-	client      *clientv3.Client
-	namespace   string
+	store       store.Store
 	ttl, tenure time.Duration
 	patience    *patience
 
@@ -100,20 +94,16 @@ type Fleet struct {
 	closing bool
 }
 
-// New joins the fleet that uses namespace. All keys begin with the namespace and a slash. New waits
-// for the first lease, until ctx is done. It fails at once if etcd answers, but takes more than a
-// third of the TTL for it: such a lease could not be kept.
-//
-// The client remains the caller's: its endpoints, authentication and TLS are used as they are. It
-// must stay open until Close has returned. For renewals there are further connections, to single
-// members. If the client's Lease is not etcd's own, that is asked instead.
-func New(ctx context.Context, client *clientv3.Client, namespace string, opts ...Option) (*Fleet, error) {
-	namespace = strings.TrimRight(namespace, "/")
-	if client == nil || namespace == "" {
-		panic("fleet: New without a client or a namespace")
+// New joins the fleet whose processes share a store, as that of package fleet/etcd. New waits for
+// the first lease, until ctx is done. It fails at once if the store answers, but takes more than a
+// third of the TTL for it: such a lease could not be kept. The store must stay usable until Close
+// has returned.
+func New(ctx context.Context, s store.Store, opts ...Option) (*Fleet, error) {
+	if s == nil {
+		panic("fleet: New without a store")
 	}
 	f := &Fleet{
-		client: client, namespace: namespace, ttl: DefaultTTL, tenure: DefaultTenure,
+		store: s, ttl: DefaultTTL, tenure: DefaultTenure,
 		kept: make(chan struct{}), turns: make(chan struct{}, mostRequests), drivers: make(map[string]*driver),
 	}
 	for _, opt := range opts {
@@ -124,7 +114,7 @@ func New(ctx context.Context, client *clientv3.Client, namespace string, opts ..
 	}
 	f.patience = newPatience(f.ttl)
 	f.ctx, f.stop = context.WithCancel(context.Background())
-	f.feed = newFeed(f)
+	f.feed = newFeed(f, s)
 	if err := f.join(ctx); err != nil {
 		f.stop()
 		return nil, err
@@ -134,7 +124,7 @@ func New(ctx context.Context, client *clientv3.Client, namespace string, opts ..
 	return f, nil
 }
 
-// A member is what others may know of a process: the value of <namespace>/member/<lease>.
+// A member is what others may know of a process: who has a session.
 type member struct {
 	Host  string    `json:"host"`
 	PID   int       `json:"pid"`
@@ -168,7 +158,7 @@ func (f *Fleet) join(ctx context.Context) error {
 	for range joinTries {
 		s, trip, err := f.grant(ctx)
 		if err != nil {
-			return fmt.Errorf("fleet: join %s: %w", f.namespace, err)
+			return fmt.Errorf("fleet: join %s: %w", f.store, err)
 		}
 		nearest = min(nearest, trip)
 		if s.valid() && nearest <= f.ttl/farthest {
@@ -178,8 +168,8 @@ func (f *Fleet) join(ctx context.Context) error {
 		f.giveUp(ctx, s.lease)
 	}
 	return fmt.Errorf(
-		"fleet: join %s: etcd answers after %v: that is too long for a TTL of %v, which must be %d times as long",
-		f.namespace,
+		"fleet: join %s: it answers after %v: that is too long for a TTL of %v, which must be %d times as long",
+		f.store,
 		nearest.Round(time.Millisecond),
 		f.ttl,
 		farthest,
@@ -193,17 +183,18 @@ const farthest = 3
 // grant gets a lease and has others know whose it is. It returns how long an answer took.
 func (f *Fleet) grant(ctx context.Context) (s *session, trip time.Duration, err error) {
 	var sent clock.Instant
-	var r *clientv3.LeaseGrantResponse
+	var lease int64
+	var lasts time.Duration
 	err = f.ask(ctx, func(ctx context.Context) (err error) {
 		sent = clock.Now()
-		r, err = f.client.Grant(ctx, int64(f.ttl/time.Second))
+		lease, lasts, err = f.store.Grant(ctx, f.ttl)
 		return err
 	})
 	if err != nil {
 		return nil, 0, err
 	}
 	trip = time.Duration(clock.Now().Mono - sent.Mono)
-	s = newSession(r.ID, sent, min(f.ttl, time.Duration(r.TTL)*time.Second))
+	s = newSession(lease, sent, min(f.ttl, lasts))
 	var renewal sync.WaitGroup
 	if trip > f.ttl/10 { // a renewal that waited for the next answer might be too late
 		renewal.Go(func() { f.renewAtOnce(ctx, s) })
@@ -214,19 +205,17 @@ func (f *Fleet) grant(ctx context.Context) (s *session, trip time.Duration, err 
 	if err != nil {
 		return nil, 0, err
 	}
-	key := f.namespace + "/member/" + fmt.Sprintf("%016x", uint64(r.ID))
-	var put *clientv3.PutResponse
-	err = f.ask(ctx, func(ctx context.Context) (err error) {
+	s.who = string(who)
+	err = f.ask(ctx, func(ctx context.Context) error {
 		sent = clock.Now()
-		put, err = f.client.Put(ctx, key, string(who), clientv3.WithLease(r.ID))
+		epoch, err := f.store.Begin(ctx, s.stored())
+		s.reach(epoch)
 		return err
 	})
 	if err != nil {
-		f.giveUp(ctx, r.ID)
-		return nil, 0, fmt.Errorf("put %s: %w", key, err)
+		f.giveUp(ctx, lease)
+		return nil, 0, err
 	}
-	s.key, s.who = key, string(who)
-	s.epoch.Store(put.Header.GetRevision())
 	return s, min(trip, time.Duration(clock.Now().Mono-sent.Mono)), nil
 }
 
@@ -235,16 +224,16 @@ func (f *Fleet) renewAtOnce(ctx context.Context, s *session) {
 	ctx, cancel := context.WithTimeout(ctx, s.left())
 	defer cancel()
 	sent := clock.Now()
-	if r, err := f.client.KeepAliveOnce(ctx, s.lease); err == nil && r.TTL > 0 {
-		s.renew(sent, min(f.ttl, time.Duration(r.TTL)*time.Second))
+	if lasts, _, err := f.store.Renew(ctx, s.lease); err == nil {
+		s.renew(sent, min(f.ttl, lasts))
 	}
 }
 
 // giveUp ends a lease that nobody uses: otherwise leases pile up while requests for one fail.
-func (f *Fleet) giveUp(ctx context.Context, lease clientv3.LeaseID) {
+func (f *Fleet) giveUp(ctx context.Context, lease int64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.answerWithin())
 	defer cancel()
-	_, _ = f.client.Revoke(ctx, lease)
+	_ = f.store.Revoke(ctx, lease)
 }
 
 // enter makes s the session of the membership.
@@ -322,11 +311,11 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 	if d, err := f.opened(kind, name); d != nil || err != nil {
 		return d, err
 	}
-	st := newStore(f.client, f.namespace, kind, name, f.answerWithin(), f.turns)
-	var first line.State
+	r := newRemote(f, kind, name)
+	var first store.State
 	age := f.age.Load()
 	err := f.ask(ctx, func(ctx context.Context) (err error) {
-		first, err = st.create(ctx, size)
+		first, err = r.create(ctx, size)
 		return err
 	})
 	if err != nil {
@@ -344,7 +333,7 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 	if prev != nil {
 		f.earlier = append(f.earlier, prev)
 	}
-	d := newDriver(f, kind, name, size, st, first)
+	d := newDriver(f, kind, name, size, r, first)
 	d.prev, d.age = prev, age
 	f.drivers[kind+"/"+name] = d
 	f.feed.join(d, known{age, first.Rev}) // and d looks for the first time
@@ -387,8 +376,8 @@ func (f *Fleet) opened(kind, name string) (*driver, error) {
 }
 
 // awaitEnd waits until all goroutines of the membership have ended, once Close asked them to: after
-// Close nothing of it uses the client. The client ends a call soon after its context. If it does
-// not, awaitEnd gives up after a time.
+// Close nothing of it uses the store. A store ends a call soon after its context. If it does not,
+// awaitEnd gives up after a time.
 func (f *Fleet) awaitEnd(all []*driver) {
 	late, cancel := context.WithTimeout(context.Background(), f.ttl)
 	defer cancel()
@@ -408,8 +397,8 @@ func (f *Fleet) awaitEnd(all []*driver) {
 // Close closes everything that was opened by way of f, waits until all permits are released, and
 // gives up the lease. If ctx is done before, Close returns its error and stops renewing the lease:
 // what is still held is lost when its time has run out, and returned when the lease ends. A later
-// Close waits for the loss. If etcd refuses this process to return what nobody holds, Close returns
-// its error, and the lease returns it.
+// Close waits for the loss. If the store refuses this process to return what nobody holds, Close
+// returns its error, and the lease returns it.
 func (f *Fleet) Close(ctx context.Context) error {
 	f.mu.Lock()
 	f.closing = true
@@ -440,11 +429,8 @@ func (f *Fleet) Close(ctx context.Context) error {
 		}
 	}
 	f.lost(s)
-	err := f.ask(ctx, func(ctx context.Context) error {
-		_, err := f.client.Revoke(ctx, s.lease)
-		return err
-	})
-	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+	err := f.ask(ctx, func(ctx context.Context) error { return f.store.Revoke(ctx, s.lease) })
+	if errors.Is(err, store.ErrEnded) {
 		err = nil
 	}
 	return err

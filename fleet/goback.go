@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/fleet/store"
 )
 
 // The servers' revision may fall: a snapshot was restored, or their disks are empty. A read says so
@@ -55,8 +55,8 @@ func (l *loop) startAgain() {
 	l.blind = true
 	l.calls.Go(func() {
 		for l.ctx.Err() == nil {
-			st, err := l.store.within(l.ctx, func(ctx context.Context) (line.State, error) {
-				return l.store.restore(ctx, l.wanted) // others may have asked before they have noticed
+			st, err := l.remote.within(l.ctx, func(ctx context.Context) (store.State, error) {
+				return l.remote.restore(ctx, l.wanted) // others may have asked before they have noticed
 			})
 			if err == nil {
 				l.deliver(revision{rev: st.Rev, whole: &st, asked: known{age: age}})
@@ -87,7 +87,7 @@ func (l *loop) isOurs(r revision) bool {
 }
 
 // forgetHistory begins anew with what is there.
-func (l *loop) forgetHistory(st *line.State) {
+func (l *loop) forgetHistory(st *store.State) {
 	l.seen.Lock()
 	defer l.seen.Unlock()
 	l.blind = false

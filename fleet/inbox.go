@@ -4,9 +4,7 @@ import (
 	"context"
 	"sync"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/fleet/store"
 )
 
 // mostRevisions is how many revisions wait for a driver. If there are more they are dropped, and
@@ -70,10 +68,10 @@ func (d *driver) deliver(r revision) {
 func (d *driver) readable() { d.post(func(in *inbox) { in.readable = true }) }
 
 // pass has the driver see what was changed in its line at a revision.
-func (d *driver) pass(at known, events []*clientv3.Event) {
-	var changes []line.Change
-	for _, e := range events {
-		if c, ok := d.store.parse(e.Kv); ok {
+func (d *driver) pass(at known, events []store.Event) {
+	var changes []store.Change
+	for i := range events {
+		if c := events[i].Change; d.remote.has(c) {
 			changes = append(changes, c)
 		}
 	}
@@ -134,22 +132,22 @@ type reads struct {
 // A read waits to be sent, is under way, or has ended.
 type read struct {
 	done  chan struct{}
-	state line.State
+	state store.State
 	err   error
 }
 
 // read reads the line. The state is that of a time after the call. It is shared: nobody may change
 // it. The driver learns it, too.
-func (d *driver) read(ctx context.Context) (line.State, error) {
+func (d *driver) read(ctx context.Context) (store.State, error) {
 	r := d.reads.ask(d.readAll)
 	if r == nil {
-		return line.State{}, ErrClosed
+		return store.State{}, ErrClosed
 	}
 	select {
 	case <-r.done:
 		return r.state, r.err
 	case <-ctx.Done():
-		return line.State{}, ctx.Err()
+		return store.State{}, ctx.Err()
 	}
 }
 
@@ -193,7 +191,7 @@ func (d *driver) readAll() {
 		d.seen.Lock()
 		asked := d.known()
 		d.seen.Unlock()
-		r.state, r.err = d.store.within(d.ctx, d.store.read)
+		r.state, r.err = d.remote.within(d.ctx, d.remote.read)
 		if r.err == nil {
 			d.deliver(revision{rev: r.state.Rev, whole: &r.state, asked: asked})
 		}

@@ -137,7 +137,7 @@ func (d *driver) join() *observed.Record {
 }
 
 // isShared reports whether a holder of n permits shares the whole line with others: a reader.
-func (d *driver) isShared(n int64) bool { return d.store.size == line.Everyone && n == reader }
+func (d *driver) isShared(n int64) bool { return d.remote.size == line.Everyone && n == reader }
 
 // acquireObserved is acquireUntil.
 //

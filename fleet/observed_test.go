@@ -14,6 +14,7 @@ import (
 
 	"github.com/farad-go/farad/fleet/internal/clock"
 	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/fleet/internal/memstore"
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
 )
@@ -26,8 +27,8 @@ const ownLease = 7
 func alone(t *testing.T, kind string, size int64) *driver {
 	t.Helper()
 	f := &Fleet{ttl: time.Minute, patience: newPatience(time.Minute), tenure: time.Hour, ctx: t.Context()}
-	s := newStore(nil, "test", kind, "exports", time.Second, nil)
-	d := newDriver(f, kind, "exports", size, s, line.State{Rev: 9, Size: size, Entries: []line.Entry{
+	f.store = memstore.NewServer().Connect(0)
+	d := newDriver(f, kind, "exports", size, newRemote(f, kind, "exports"), line.State{Rev: 9, Size: size, Entries: []line.Entry{
 		{Key: line.Key{Lease: ownLease}, Create: 2, Mod: 2, Weight: size - 1},
 		{Key: line.Key{Lease: 8}, Create: 3, Mod: 3, Weight: 1},
 		{Key: line.Key{Lease: 9}, Create: 4, Mod: 4, Weight: 2},

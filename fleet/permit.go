@@ -23,7 +23,7 @@ func newPermit(t *tenancy, n int64) *Permit {
 	p.n.Store(n)
 	seq, stamp := t.Token()
 	if stamp != nil { // of 0 permits there may be none
-		p.token = fence.Token{Rev: stamp.Rev, Seq: seq, Lease: int64(t.session.Load().lease), Survivors: stamp.Holders}
+		p.token = fence.Token{Rev: stamp.Rev, Seq: seq, Lease: t.session.Load().lease, Survivors: stamp.Holders}
 	}
 	if r := t.driver.record(); r != nil && n > 0 {
 		r.HandleTook(&p.n, n)

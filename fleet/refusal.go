@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"github.com/farad-go/farad/fleet/store"
 )
 
-// etcd may refuse this process what it asks for, because a role, a user or a password is not what
-// it was. It answers otherwise only when somebody has changed that. So all that wait get it, and
-// the process goes on asking, but seldom. What is held stays held: it depends on the lease alone,
-// and is handed on in the process.
+// A store may refuse this process what it asks for, because a role, a user or a password is not
+// what it was. It answers otherwise only when somebody has changed that. So all that wait get it,
+// and the process goes on asking, but seldom. What is held stays held: it depends on the lease
+// alone, and is handed on in the process.
 
-// A refusal is an error by which etcd has refused something that a line needs.
+// A refusal is an error by which the store has refused something that a line needs.
 type refusal struct{ err error }
 
 // A denial is such an error as the driver notes it: of a read, or of anything else.
@@ -22,16 +22,9 @@ type denial struct {
 	read bool
 }
 
-// isRefusal reports whether etcd has understood a request and says that this process must not make
-// it. Nothing of the request was done, or will be.
-func isRefusal(err error) bool {
-	for _, r := range []error{rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty, rpctypes.ErrAuthFailed} {
-		if errors.Is(err, r) {
-			return true
-		}
-	}
-	return false
-}
+// isRefusal reports whether the store has understood a request and says that this process must not
+// make it. Nothing of the request was done, or will be.
+func isRefusal(err error) bool { return errors.Is(err, store.ErrRefused) }
 
 // retryAfter is how long to wait after an error of the server before it is asked again.
 func retryAfter(err error, refused time.Duration) time.Duration {
@@ -98,7 +91,7 @@ func (l *loop) probe() time.Duration {
 	l.probed = time.Now()
 	asked := l.known()
 	l.calls.Go(func() {
-		st, err := l.store.within(l.ctx, l.store.probe)
+		st, err := l.remote.within(l.ctx, l.remote.probe)
 		if err == nil {
 			l.deliver(revision{rev: st.Rev, whole: &st, asked: asked, writes: true})
 		}

@@ -3,19 +3,13 @@ package fleet
 import (
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc"
-
 	"github.com/farad-go/farad/fleet/internal/clock"
+	"github.com/farad-go/farad/fleet/store"
 )
 
 // Renewals, which keep permits alive, have ways of their own to the servers. So neither a server
@@ -26,163 +20,30 @@ import (
 // well, and so on, until one answers. None is given up before the session is over. So a session
 // lasts while any server answers within 7/15 of the TTL, and the servers may be as far away.
 
-// A path is a way to the servers. It is used for one renewal at a time.
-type path interface {
-	// renew renews a lease and returns for how long, and which revision the server has.
-	renew(ctx context.Context, lease clientv3.LeaseID) (ttl, rev int64, err error)
-
-	// prepare has the next renewal find a connection.
-	prepare()
-
-	close()
-}
-
-// A lane is a way by the client, which asks the servers in turn. Several renewals on lanes ask
-// several servers.
-type lane struct{ lease clientv3.Lease }
-
-func (l lane) renew(ctx context.Context, lease clientv3.LeaseID) (ttl, rev int64, err error) {
-	r, err := l.lease.KeepAliveOnce(ctx, lease)
-	if err != nil {
-		return 0, 0, err
-	}
-	return r.TTL, r.GetRevision(), nil
-}
-
-func (lane) prepare() {}
-func (lane) close()   {}
-
-// A road is a way to one server by a connection of its own, with the client's settings. Its stream
-// stays from one renewal to the next: a client with a password logs in for each stream.
-type road struct {
-	client   *clientv3.Client
-	endpoint string
-	conn     *grpc.ClientConn
-	stream   pb.Lease_LeaseKeepAliveClient // nil: none
-	end      context.CancelFunc            // ends the stream
-}
-
-func (r *road) renew(ctx context.Context, lease clientv3.LeaseID) (ttl, rev int64, err error) {
-	old := r.stream != nil
-	ttl, rev, err = r.exchange(ctx, lease)
-	if err != nil && old && ctx.Err() == nil { // its login has ended, or its server
-		ttl, rev, err = r.exchange(ctx, lease)
-	}
-	return ttl, rev, clientv3.ContextError(ctx, err)
-}
-
-func (r *road) exchange(ctx context.Context, lease clientv3.LeaseID) (ttl, rev int64, err error) {
-	if err := r.client.Ctx().Err(); err != nil {
-		return 0, 0, err // the client is closed
-	}
-	streaming := ctx
-	if r.stream == nil {
-		streaming, r.end = context.WithCancel(context.WithoutCancel(ctx))
-	}
-	attached := context.AfterFunc(ctx, r.end)
-	defer func() {
-		if !attached() || err != nil { // a late answer must not count as one to the next renewal
-			r.endStream()
-		}
-	}()
-	if r.stream == nil {
-		if err := r.connect(); err != nil {
-			return 0, 0, err
-		}
-		r.stream, err = pb.NewLeaseClient(r.conn).LeaseKeepAlive(streaming, grpc.WaitForReady(true))
-		if err != nil {
-			return 0, 0, err
-		}
-	}
-	if err := r.stream.Send(&pb.LeaseKeepAliveRequest{ID: int64(lease)}); err != nil && !errors.Is(err, io.EOF) {
-		return 0, 0, err
-	}
-	answer, err := r.stream.Recv() // which also says why Send has found the end of the stream
-	if err != nil {
-		return 0, 0, err
-	}
-	return answer.GetTTL(), answer.GetHeader().GetRevision(), nil
-}
-
-func (r *road) endStream() {
-	r.end()
-	r.stream, r.end = nil, nil
-}
-
-func (r *road) connect() (err error) {
-	if r.conn == nil {
-		r.conn, err = r.client.Dial(r.endpoint)
-	}
-	return err
-}
-
-func (r *road) prepare() {
-	if r.connect() == nil {
-		r.conn.Connect()
-	}
-}
-
-func (r *road) close() {
-	if r.stream != nil {
-		r.endStream()
-	}
-	if r.conn != nil {
-		_ = r.conn.Close()
-	}
-}
-
-const (
-	// leastRoads is how many roads there are, also if there are fewer endpoints: one may stand for
-	// several servers.
-	leastRoads = 3
-
-	// lanes is how many renewals are under way at once by the client. A third of them may ask a
-	// server that hangs.
-	lanes = 16
-)
-
-// plainLease is the type of the Lease that a client has unless its owner puts something before it.
-var plainLease = reflect.TypeOf(clientv3.NewLeaseFromLeaseClient(nil, nil, 0))
-
-// pathsOf returns ways to the servers of a client. If its owner has put something before its Lease,
-// that is what is asked.
-func pathsOf(client *clientv3.Client, endpoints []string) (all []path) {
-	if len(endpoints) == 0 || reflect.TypeOf(client.Lease) != plainLease {
-		for range lanes {
-			all = append(all, lane{client.Lease})
-		}
-		return all
-	}
-	for i := range max(leastRoads, len(endpoints)) {
-		all = append(all, &road{client: client, endpoint: endpoints[i%len(endpoints)]})
-	}
-	return all
-}
-
-// A way is a path, and whether a renewal is under way on it.
+// A way is one to the servers, and whether a renewal is under way on it.
 type way struct {
-	path
+	store.Way
 	busy bool
 }
 
 // A renewal is what a request to renew has brought.
 type renewal struct {
-	way  *way
-	sent clock.Instant
-	ttl  int64
-	rev  int64 // that the server has
-	err  error
+	way   *way
+	sent  clock.Instant
+	lasts time.Duration
+	rev   int64 // that the server has
+	err   error
 }
 
 // A renewer renews the lease of one session. Only the goroutine that keeps the session uses it.
 type renewer struct {
-	fleet     *Fleet
-	session   *session
-	endpoints []string
-	ways      []*way
-	first     int           // the way that has answered last
-	next      int           // the way that is asked next
-	trip      time.Duration // how long an answer takes on a way; 0: not known
+	fleet   *Fleet
+	session *session
+	names   []string // of the ways
+	ways    []*way
+	first   int           // the way that has answered last
+	next    int           // the way that is asked next
+	trip    time.Duration // how long an answer takes on a way; 0: not known
 
 	last     int64 // when the renewal was sent that succeeded last, on the monotonic clock
 	due      int64 // when to send the next one
@@ -205,24 +66,24 @@ func newRenewer(f *Fleet, s *session) *renewer {
 	return r
 }
 
-// follow has ways to the endpoints that the client has now.
+// follow has the ways that there are now.
 func (r *renewer) follow() {
-	endpoints := r.fleet.client.Endpoints()
-	if r.ways != nil && slices.Equal(endpoints, r.endpoints) {
+	names := r.fleet.store.Ways()
+	if r.ways != nil && slices.Equal(names, r.names) {
 		return
 	}
 	for _, w := range r.ways {
 		if !w.busy {
-			w.close()
+			w.Close()
 		}
 	}
-	r.endpoints, r.ways = endpoints, nil
-	for _, p := range pathsOf(r.fleet.client, endpoints) {
-		r.ways = append(r.ways, &way{path: p})
+	r.names, r.ways = names, nil
+	for _, name := range names {
+		r.ways = append(r.ways, &way{Way: r.fleet.store.Way(name)})
 	}
 	r.first = rand.IntN(len(r.ways))
 	r.next = r.first
-	r.ways[r.first].prepare()
+	r.ways[r.first].Prepare()
 }
 
 // keep renews the session until it is over, or the membership ends. A timer stands still while the
@@ -276,9 +137,9 @@ func (r *renewer) ask() {
 		r.requests.Go(func() {
 			ctx, cancel := context.WithTimeout(r.ctx, r.session.left())
 			defer cancel()
-			ttl, rev, err := w.renew(ctx, r.session.lease)
+			lasts, rev, err := w.Renew(ctx, r.session.lease)
 			select {
-			case r.renewals <- renewal{w, sent, ttl, rev, err}:
+			case r.renewals <- renewal{w, sent, lasts, rev, err}:
 			case <-r.ctx.Done():
 			}
 		})
@@ -291,14 +152,14 @@ func (r *renewer) took(got renewal) bool {
 	got.way.busy = false
 	i := slices.Index(r.ways, got.way)
 	if i < 0 {
-		got.way.close()
+		got.way.Close()
 	}
 	now := clock.Now().Mono
 	switch {
-	case errors.Is(got.err, rpctypes.ErrLeaseNotFound), got.err == nil && got.ttl <= 0:
+	case errors.Is(got.err, store.ErrEnded):
 		return false
 	case got.err == nil:
-		if !r.session.renew(got.sent, min(r.fleet.ttl, time.Duration(got.ttl)*time.Second)) {
+		if !r.session.renew(got.sent, min(r.fleet.ttl, got.lasts)) {
 			return false
 		}
 		if !r.answered && i >= 0 {
@@ -323,6 +184,6 @@ func (r *renewer) close() {
 	r.stop()
 	r.requests.Wait()
 	for _, w := range r.ways {
-		w.close()
+		w.Close()
 	}
 }

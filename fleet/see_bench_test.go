@@ -2,8 +2,10 @@ package fleet
 
 import (
 	"testing"
+	"time"
 
 	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/fleet/internal/memstore"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -17,8 +19,8 @@ func BenchmarkSee(b *testing.B) {
 			line.Entry{Key: line.Key{Lease: i + 1, Seq: 1}, Create: i + 2, Mod: i + 2, Weight: 1},
 		)
 	}
-	f := &Fleet{ctx: b.Context()}
-	d := newDriver(f, kindSemaphore, "s", 4, newStore(nil, "ns", kindSemaphore, "s", 0, nil), st)
+	f := &Fleet{ctx: b.Context(), store: memstore.NewServer().Connect(0), patience: newPatience(time.Minute)}
+	d := newDriver(f, kindSemaphore, "s", 4, newRemote(f, kindSemaphore, "s"), st)
 	d.in.run = func() {}
 	t := d.current.Load()
 	s := &seat{t: t, agent: line.NewAgent(100, f.number, 0, false, &t.Share)}

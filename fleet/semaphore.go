@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/farad-go/farad/fleet/store"
 	"github.com/farad-go/farad/sync/semaphore"
 	"github.com/farad-go/farad/waiter"
 )
@@ -25,7 +26,9 @@ type Permits interface {
 }
 
 // MaxPermits is the largest size.
-const MaxPermits = semaphore.MaxPermits
+const MaxPermits = store.MaxWeight
+
+var _ [semaphore.MaxPermits - MaxPermits]struct{} // it is one of the engine, too
 
 // A Semaphore is a counting semaphore that all processes of a fleet share. Its methods are those of
 // the semaphore of package sync/semaphore, with the same promises, and those that ask the fleet
@@ -118,15 +121,15 @@ func (d *driver) resize(ctx context.Context, n int64) error {
 	d.seen.Unlock()
 	for { // A retry without an error follows only another's success.
 		var done bool
-		var now, at int64
+		var now store.State
 		err := d.fleet.ask(ctx, func(ctx context.Context) (err error) {
-			done, now, at, err = d.store.resize(ctx, n, mod)
+			now, done, err = d.remote.SetSize(ctx, n, mod, false)
 			return err
 		})
-		if err != nil || done || now == n {
+		if err != nil || done || now.Size == n {
 			return err
 		}
-		mod = at
+		mod = now.SizeMod
 	}
 }
 
@@ -377,7 +380,7 @@ func (d *driver) awaitIdle(ctx context.Context, t *tenancy, f *waiter.Future) er
 func (d *driver) mayCome(t *tenancy) bool {
 	lease := int64(0)
 	if s := t.session.Load(); s != nil {
-		lease = int64(s.lease)
+		lease = s.lease
 	}
 	d.seen.Lock()
 	defer d.seen.Unlock()

@@ -4,9 +4,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/farad-go/farad/fleet/internal/clock"
+	"github.com/farad-go/farad/fleet/store"
 )
 
 // A session is a lease and how long it may be relied on: its TTL from when the last renewal was
@@ -24,16 +23,17 @@ import (
 //  3. A renewal never brings the end forward: the answer to an older one may come later.
 //     (TestAnOlderRenewalChangesNothing)
 type session struct {
-	lease clientv3.LeaseID
+	lease int64
 	began int64                         // when the lease was asked for, on the monotonic clock
 	ends  atomic.Pointer[clock.Instant] // nil: lost
 	lost  chan struct{}                 // closed after ends is nil
 
-	// The key and the value by which others know the process. The key's last change is the epoch of
-	// the session: transactions of its lines are guarded by it.
-	key, who string
-	epoch    atomic.Int64
+	who   string       // by which others know the process
+	epoch atomic.Int64 // transactions of the session's lines are guarded by it
 }
+
+// stored returns the session as the store knows it.
+func (s *session) stored() store.Session { return store.Session{Lease: s.lease, Who: s.who} }
 
 // reach notes an epoch, unless a later one is known.
 func (s *session) reach(epoch int64) {
@@ -50,7 +50,7 @@ func (s *session) reach(epoch int64) {
 func margin(ttl time.Duration) time.Duration { return ttl / 5 }
 
 // newSession returns the session of a lease that was asked for at sent.
-func newSession(id clientv3.LeaseID, sent clock.Instant, ttl time.Duration) *session {
+func newSession(id int64, sent clock.Instant, ttl time.Duration) *session {
 	s := &session{lease: id, began: sent.Mono, lost: make(chan struct{})}
 	ends := sent.Add(ttl - margin(ttl))
 	s.ends.Store(&ends)

@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/farad-go/farad/fleet/internal/clock"
+	"github.com/farad-go/farad/fleet/internal/memstore"
+	"github.com/farad-go/farad/fleet/store"
 )
 
-// A bubble is a fleet in virtual time, on an etcd in memory.
+// A bubble is a fleet in virtual time, on a store in memory.
 type bubble struct {
 	*testing.T
-	*etcd
+	*memstore.Server
 	ctx context.Context
 }
 
@@ -26,17 +27,17 @@ type bubble struct {
 func inBubble(t *testing.T, test func(b *bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bubble{t, newEtcd(), t.Context()}
-		defer b.close()
+		b := &bubble{t, memstore.NewServer(), t.Context()}
+		defer b.Close()
 		test(b)
 	})
 }
 
 // join has a process join by way of a connection.
-func (b *bubble) join(distance time.Duration, opts ...Option) (*Fleet, *connection) {
+func (b *bubble) join(distance time.Duration, opts ...Option) (*Fleet, *memstore.Store) {
 	b.Helper()
-	c, client := b.connect(distance)
-	f, err := New(b.ctx, client, "test", opts...)
+	c := b.Connect(distance)
+	f, err := New(b.ctx, c, opts...)
 	require.NoError(b, err)
 	return f, c
 }
@@ -93,10 +94,10 @@ func TestASessionCountsFromTheSending(t *testing.T) {
 		p := b.locked(f)
 		defer p.Release()
 		s := f.session.Load()
-		c.move(0, 2*time.Second) // only answers are late
+		c.Move(0, 2*time.Second) // only answers are late
 		for range 3 {
-			asked := c.times("renewal")
-			for c.times("renewal") == asked {
+			asked := c.Asked("renew")
+			for c.Asked("renew") == asked {
 				time.Sleep(time.Millisecond)
 			}
 			sent := clock.Now()
@@ -106,19 +107,19 @@ func TestASessionCountsFromTheSending(t *testing.T) {
 			require.InDelta(b, 8*time.Second, ends.Mono-sent.Mono, float64(600*time.Millisecond))
 			require.Equal(b, ends.Mono-sent.Mono, ends.Wall-sent.Wall)
 		}
-		far, client := b.connect(0)
-		far.move(0, 400*time.Millisecond)
+		far := b.Connect(0)
+		far.Move(0, 400*time.Millisecond)
 		sent := clock.Now()
-		g, err := New(b.ctx, client, "test", WithTTL(10*time.Second))
+		g, err := New(b.ctx, far, WithTTL(10*time.Second))
 		require.NoError(b, err)
 		require.Equal(b, sent.Add(8*time.Second), *g.session.Load().ends.Load(), "that of the grant, too")
 		b.leave(g)
 
-		c.on(hang("renewal"))
+		c.On(memstore.Hang("renew"))
 		untilLost(p)
-		require.True(b, b.alive(s.lease), "the server ends it later")
+		require.True(b, b.Alive(s.lease), "the server ends it later")
 		time.Sleep(10*time.Second - 8*time.Second - 700*time.Millisecond)
-		require.True(b, b.alive(s.lease))
+		require.True(b, b.Alive(s.lease))
 	})
 }
 
@@ -139,14 +140,14 @@ func TestTheMarginIsAFifth(t *testing.T) {
 		defer b.leave(f)
 		p := b.locked(f)
 		defer p.Release()
-		for c.times("renewal") == 0 {
+		for c.Asked("renew") == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		c.on(hang("renewal"))
+		c.On(memstore.Hang("renew"))
 		lease := f.session.Load().lease
 		untilLost(p)
 		lost := time.Now()
-		for b.alive(lease) {
+		for b.Alive(lease) {
 			time.Sleep(time.Millisecond)
 		}
 		require.InDelta(b, 2*time.Second, time.Since(lost), float64(f.look()+2*time.Millisecond))
@@ -205,20 +206,26 @@ func TestAnOlderRenewalChangesNothing(t *testing.T) {
 // the process waits for meanwhile. A timer would stand still for as long as the machine did.
 func TestLostIsToldAfterASuspend(t *testing.T) {
 	const ttl = 10 * time.Second
-	for name, before := range map[string]func(b *bubble, f *Fleet, c *connection){
-		"nothing is due":       func(*bubble, *Fleet, *connection) {},
-		"renewals hang":        func(_ *bubble, _ *Fleet, c *connection) { c.on(hang("renewal")); time.Sleep(4 * time.Second) },
-		"renewals are refused": func(_ *bubble, _ *Fleet, c *connection) { c.on(refuse("renewal")); time.Sleep(4 * time.Second) },
-		"renewals fail": func(_ *bubble, _ *Fleet, c *connection) {
-			c.on(func(_ context.Context, request string) error {
-				if request == "renewal" {
+	for name, before := range map[string]func(b *bubble, f *Fleet, c *memstore.Store){
+		"nothing is due": func(*bubble, *Fleet, *memstore.Store) {},
+		"renewals hang": func(_ *bubble, _ *Fleet, c *memstore.Store) {
+			c.On(memstore.Hang("renew"))
+			time.Sleep(4 * time.Second)
+		},
+		"renewals are refused": func(_ *bubble, _ *Fleet, c *memstore.Store) {
+			c.On(memstore.Refuse("renew"))
+			time.Sleep(4 * time.Second)
+		},
+		"renewals fail": func(_ *bubble, _ *Fleet, c *memstore.Store) {
+			c.On(func(_ context.Context, request string) error {
+				if request == "renew" {
 					return errors.New("unavailable")
 				}
 				return nil
 			})
 			time.Sleep(4 * time.Second)
 		},
-		"a Close gave up": func(b *bubble, f *Fleet, _ *connection) {
+		"a Close gave up": func(b *bubble, f *Fleet, _ *memstore.Store) {
 			ctx, cancel := context.WithTimeout(b.ctx, time.Second)
 			defer cancel()
 			require.ErrorIs(b, f.Close(ctx), context.DeadlineExceeded)
@@ -237,7 +244,7 @@ func TestLostIsToldAfterASuspend(t *testing.T) {
 				}
 				b.skew(ttl) // the machine was suspended
 				require.LessOrEqual(b, untilLost(p), ttl/40, "a quarter of the margin is enough")
-				c.on(nil)
+				c.On(nil)
 				p.Release()
 				b.leave(f)
 			})
@@ -254,8 +261,8 @@ func TestARenewalThatHangsIsNotWaitedFor(t *testing.T) {
 			p := b.locked(f)
 			var sent, last atomic.Int64 // last is when a renewal was answered
 			began := time.Now()
-			c.on(func(ctx context.Context, request string) error {
-				if request != "renewal" {
+			c.On(func(ctx context.Context, request string) error {
+				if request != "renew" {
 					return nil
 				}
 				if n := sent.Add(1); n%4 != 0 { // three of four meet a server that hangs
@@ -268,7 +275,7 @@ func TestARenewalThatHangsIsNotWaitedFor(t *testing.T) {
 							"it is sent in time",
 						)
 					}
-					return hang(request)(ctx, request)
+					return memstore.Hang(request)(ctx, request)
 				}
 				last.Store(int64(time.Since(began)))
 				return nil
@@ -279,7 +286,7 @@ func TestARenewalThatHangsIsNotWaitedFor(t *testing.T) {
 				require.True(b, p.Valid())
 				require.Greater(b, f.session.Load().left(), 3*ttl/10, "renewals come in time")
 			}
-			c.on(nil)
+			c.On(nil)
 			p.Release()
 			b.leave(f)
 		})
@@ -291,14 +298,14 @@ func TestALeaseThatIsNotFoundIsLost(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		f, c := b.join(0)
 		p := b.locked(f)
-		c.on(func(_ context.Context, request string) error {
-			if request == "renewal" {
-				return rpctypes.ErrLeaseNotFound
+		c.On(func(_ context.Context, request string) error {
+			if request == "renew" {
+				return store.ErrEnded
 			}
 			return nil
 		})
 		require.LessOrEqual(b, untilLost(p), f.ttl/3+f.look())
-		c.on(nil)
+		c.On(nil)
 		p.Release()
 		b.leave(f)
 	})
@@ -336,12 +343,12 @@ func TestDistance(t *testing.T) {
 		{5 * time.Second, 1800 * time.Millisecond},
 	} {
 		inBubble(t, func(b *bubble) {
-			c, client := b.connect(far.trip)
+			c := b.Connect(far.trip)
 			began := time.Now()
-			_, err := New(b.ctx, client, "test", WithTTL(far.ttl))
+			_, err := New(b.ctx, c, WithTTL(far.ttl))
 			require.ErrorContains(b, err, "answers after "+far.trip.String())
 			require.Less(b, time.Since(began), time.Minute)
-			require.Equal(b, joinTries, c.times("revoke"), "no lease is left")
+			require.Equal(b, joinTries, c.Asked("revoke"), "no lease is left")
 		})
 	}
 }
@@ -352,19 +359,12 @@ func TestServersThatMove(t *testing.T) {
 		f, c := b.join(time.Millisecond, WithTTL(5*time.Second))
 		m := b.mutex(f)
 		for _, trip := range []time.Duration{1200 * time.Millisecond, time.Millisecond, 800 * time.Millisecond} {
-			c.move(trip, 0)
+			c.Move(trip, 0)
 			for range 5 {
 				require.NoError(b, m.LockTimeout(time.Minute))
 				m.Unlock()
 				time.Sleep(3 * time.Second)
-				b.mu.Lock() // somebody else takes it away
-				b.rev++
-				for k := range b.kvs {
-					if len(k) > len("test/mutex/m/") && k[:len("test/mutex/m/")] == "test/mutex/m/" {
-						b.remove(k)
-					}
-				}
-				b.mu.Unlock()
+				b.DeleteEntries(memstore.ID(kindMutex, "m")) // somebody else takes it away
 				time.Sleep(3 * time.Second)
 			}
 		}
@@ -376,20 +376,20 @@ func TestServersThatMove(t *testing.T) {
 func TestAServerThatHangsDelaysLittle(t *testing.T) {
 	for _, ttl := range []time.Duration{2 * time.Second, 5 * time.Second, time.Minute, maxTTL} {
 		inBubble(t, func(b *bubble) {
-			c, client := b.connect(time.Millisecond)
+			c := b.Connect(time.Millisecond)
 			var asked atomic.Int64
-			c.on(func(ctx context.Context, request string) error {
-				if request != "renewal" && asked.Add(1)%3 == 0 { // as the client asks three servers in turn
-					return hang(request)(ctx, request)
+			c.On(func(ctx context.Context, request string) error {
+				if request != "renew" && asked.Add(1)%3 == 0 { // as the client asks three servers in turn
+					return memstore.Hang(request)(ctx, request)
 				}
 				return nil
 			})
 			began := time.Now()
-			f, err := New(b.ctx, client, "test", WithTTL(ttl))
+			f, err := New(b.ctx, c, WithTTL(ttl))
 			require.NoError(b, err)
 			p := b.locked(f)
 			require.LessOrEqual(b, time.Since(began), 3*time.Second, "TTL %v", ttl)
-			c.on(nil)
+			c.On(nil)
 			p.Release()
 			b.leave(f)
 		})
@@ -417,7 +417,7 @@ func TestTheLongestTimesAreLong(t *testing.T) {
 			p.Release()
 			p = <-next
 		}
-		require.Less(b, c.times("renewal"), 3)
+		require.Less(b, c.Asked("renew"), 3)
 		require.Empty(b, got, "it is kept")
 		p.Release()
 		require.NoError(b, <-got)

@@ -9,9 +9,8 @@ import (
 	"sync"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/fleet/store"
 )
 
 // A Status is what a process knows of one line that it has opened.
@@ -26,9 +25,9 @@ type Status struct {
 	Waiting int   `json:"waiting"` // requests
 	Losses  int64 `json:"losses"`  // how often it has lost what it had
 
-	// Refused is the error by which etcd has refused this process a read, a write or a new session.
-	// It is empty once etcd does so again. If there is nothing to do, that is asked each TTL/4, or
-	// each 5 s if that is less.
+	// Refused is the error by which the store has refused this process a read, a write or a new
+	// session. It is empty once the store does so again. If there is nothing to do, that is asked
+	// each TTL/4, or each 5 s if that is less.
 	Refused string `json:"refused,omitempty"`
 
 	// Back is there if the servers have gone back to an older revision, as of a snapshot: until the
@@ -84,19 +83,19 @@ func (s *Status) add(closed *Status) {
 
 // members returns the processes of the fleet by their leases.
 func (f *Fleet) members(ctx context.Context) (map[int64]string, error) {
-	var r *clientv3.GetResponse
+	var all []store.Session
 	err := f.ask(ctx, func(ctx context.Context) (err error) {
-		r, err = f.client.Get(ctx, f.namespace+"/member/", clientv3.WithPrefix())
+		all, err = f.store.Sessions(ctx)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fleet: members: %w", err)
 	}
 	names := make(map[int64]string)
-	for _, kv := range r.Kvs {
+	for _, s := range all {
 		var m member
-		if json.Unmarshal(kv.Value, &m) == nil {
-			names[kv.Lease] = fmt.Sprintf("%s/%d", m.Host, m.PID)
+		if json.Unmarshal([]byte(s.Who), &m) == nil {
+			names[s.Lease] = fmt.Sprintf("%s/%d", m.Host, m.PID)
 		}
 	}
 	f.names.Store(&names)
@@ -107,7 +106,7 @@ func (f *Fleet) members(ctx context.Context) (map[int64]string, error) {
 // without the lock.
 type mirror struct {
 	seen   sync.Mutex // held by the driver to write, and by others to read
-	state  line.State
+	state  store.State
 	sights []sight // of the entries of state, in their order
 	last   []sight // the memory of the sights before
 	age    int64   // how often the servers had gone back when state was read
@@ -122,7 +121,7 @@ func (m *mirror) known() known { return known{m.age, m.state.Rev} }
 
 // A sight is an entry as this process has seen it.
 type sight struct {
-	key   line.Key
+	key   store.Key
 	holds bool
 	since time.Time
 }
@@ -165,7 +164,7 @@ func (m *mirror) lookLocked() {
 	m.sights, m.last = sights, before
 }
 
-// deny notes an error by which etcd refuses what the line needs, none if it does not any more.
+// deny notes an error by which the store refuses what the line needs, none if it does not any more.
 func (m *mirror) deny(d denial) {
 	m.seen.Lock()
 	defer m.seen.Unlock()
@@ -191,7 +190,7 @@ func (d *driver) status() Status {
 	others := false
 	lease := int64(0)
 	if s := t.session.Load(); s != nil {
-		lease = int64(s.lease)
+		lease = s.lease
 	}
 	for e, holds := range d.state.Holding {
 		others = others || !holds && e.Lease != lease
@@ -202,7 +201,7 @@ func (d *driver) status() Status {
 	}
 	for i := range st.Blocks {
 		if b := &st.Blocks[i]; others && b.Own && b.Holds {
-			b.Tenure = max(0, time.Duration(d.state.Tenure(int64(d.fleet.tenure)))-time.Since(b.Since))
+			b.Tenure = max(0, time.Duration(line.Tenure(&d.state, int64(d.fleet.tenure)))-time.Since(b.Since))
 		}
 	}
 	return st

@@ -1,37 +1,31 @@
 package fleet
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/metadata"
-
-	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/fleet/store"
 )
 
 // A revision is all changes of a line at one revision, or the line as a whole.
 type revision struct {
 	rev     int64
-	changes []line.Change
-	whole   *line.State
+	changes []store.Change
+	whole   *store.State
 	asked   known // before the whole was asked for
 	writes  bool  // it was asked for in a way that needs the right to write
 }
 
-// A feed is a watch of all keys with a prefix, for the drivers of the lines there. A process has
-// one, of its namespace, however many lines it has opened. Changes of other lines arrive, too, and
-// are dropped.
+// A feed is a watch of a source, for the drivers of the lines there. A process has one, of all
+// lines, however many it has opened. Changes of other lines arrive, too, and are dropped.
 //
-// If etcd refuses that watch, because a role covers single lines only, each line has a feed of its
-// own meanwhile. See apart.
+// If the store refuses that watch, because a role covers single lines only, each line has a feed of
+// its own meanwhile. See apart.
 //
 // Invariants:
 //
@@ -48,9 +42,8 @@ type revision struct {
 //     TestChangesOfAnotherHistoryWait)
 type feed struct {
 	fleet  *Fleet
-	space  int     // length of the namespace, with its slash
-	prefix string  // of the keys that are watched
-	only   *driver // of a part: the line's
+	source store.Source // what is watched
+	only   *driver      // of a part: the line's
 
 	start chan struct{} // closed when rev is set
 	other atomic.Int64  // the revision of the last answer that did not come by the watch
@@ -61,14 +54,13 @@ type feed struct {
 	mu    sync.Mutex
 	rev   int64                // what was changed up to it was passed on; 0: no line was opened
 	age   int64                // how often the servers had gone back then
-	lines map[string][]*driver // by the prefix of their keys
+	lines map[string][]*driver // by their ID
 	split *parts               // the lines' feeds, while the whole is refused
 }
 
-func newFeed(f *Fleet) *feed {
-	prefix := f.namespace + "/"
+func newFeed(f *Fleet, source store.Source) *feed {
 	return &feed{
-		fleet: f, space: len(prefix), prefix: prefix,
+		fleet: f, source: source,
 		start: make(chan struct{}), news: make(chan struct{}, 1), again: make(chan struct{}, 1),
 		done: make(chan struct{}), lines: make(map[string][]*driver),
 	}
@@ -82,7 +74,8 @@ func (fd *feed) join(d *driver, at known) {
 		fd.rev, fd.age = at.rev, at.age
 		close(fd.start)
 	}
-	fd.lines[d.store.prefix] = append(fd.lines[d.store.prefix], d)
+	id := d.remote.ID()
+	fd.lines[id] = append(fd.lines[id], d)
 	d.miss(known{fd.age, fd.rev})
 	if fd.split != nil {
 		fd.split.add(d, at)
@@ -93,9 +86,10 @@ func (fd *feed) join(d *driver, at known) {
 func (fd *feed) leave(d *driver) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
-	all := slices.DeleteFunc(fd.lines[d.store.prefix], func(o *driver) bool { return o == d })
-	if fd.lines[d.store.prefix] = all; len(all) == 0 {
-		delete(fd.lines, d.store.prefix)
+	id := d.remote.ID()
+	all := slices.DeleteFunc(fd.lines[id], func(o *driver) bool { return o == d })
+	if fd.lines[id] = all; len(all) == 0 {
+		delete(fd.lines, id)
 	}
 	if fd.split != nil {
 		fd.split.drop(d)
@@ -170,22 +164,12 @@ func (fd *feed) goOn(ctx context.Context, compacted bool) {
 }
 
 // now returns the newest revision, linearizably.
-func (fd *feed) now(ctx context.Context) (int64, error) {
-	var r *clientv3.GetResponse
-	_, err := fd.fleet.patience.once(ctx, func(ctx context.Context) (err error) {
-		r, err = fd.fleet.client.Get(
-			ctx,
-			fd.prefix,
-			clientv3.WithPrefix(),
-			clientv3.WithLimit(1),
-			clientv3.WithKeysOnly(),
-		)
+func (fd *feed) now(ctx context.Context) (rev int64, err error) {
+	_, err = fd.fleet.patience.once(ctx, func(ctx context.Context) (err error) {
+		rev, err = fd.source.Revision(ctx)
 		return err
 	})
-	if err != nil {
-		return 0, err
-	}
-	return r.Header.GetRevision(), nil
+	return rev, err
 }
 
 func (fd *feed) known() known {
@@ -206,119 +190,91 @@ func (fd *feed) skip(now known) {
 	}
 }
 
-// watches counts the streams of watches.
-var watches atomic.Int64
-
-// stream watches until the stream fails, or the member has no leader, and reports whether changes
-// since were compacted. It ends if the member has not got where the stream was: it is late, or the
-// servers have gone back. Neither gRPC nor the client notices a server that hangs. So it is asked
-// for a sign of life if another answer had a revision at which the watch has not arrived, or if
-// there was no news for long. The client would give another watch the same stream, although it
-// hangs: so each has metadata of its own.
+// stream watches until the watch fails, and reports whether changes since were forgotten. It ends
+// if who answers has not got where the feed was: it is late, or the servers have gone back. A watch
+// of a server that hangs is silent. So it is asked for a sign of life if another answer had a
+// revision at which the watch has not arrived, or if there was no news for long. One that has not
+// begun has been asked, too.
 func (fd *feed) stream(ctx context.Context) (compacted bool) {
-	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(
-		clientv3.WithRequireLeader(ctx), "farad-watch", strconv.FormatInt(watches.Add(1), 10)))
-	defer cancel()
-	late := time.AfterFunc(fd.fleet.patience.limit(), cancel) // Watch waits for the server
+	ctx, cancel := context.WithCancel(ctx)
 	at := fd.known()
 	if at.age != fd.fleet.age.Load() {
+		cancel()
 		return false
 	}
-	rev := at.rev
-	events := fd.fleet.client.Watch(ctx, fd.prefix, clientv3.WithPrefix(), clientv3.WithRev(rev+1))
-	late.Stop()
-	quiet := time.NewTimer(3 * fd.fleet.ttl)
+	signs, arrived, ended := make(chan struct{}, 1), make(chan struct{}, 1), make(chan error, 1)
+	go func() {
+		ended <- fd.source.Watch(ctx, at.rev, signs, func(u store.Update) bool {
+			if ctx.Err() != nil || !fd.pass(u) {
+				return false
+			}
+			signal(arrived)
+			return true
+		})
+	}()
+	end := func() bool {
+		cancel()
+		return errors.Is(<-ended, store.ErrCompacted) // nothing is passed on after that
+	}
+	quiet := time.NewTimer(fd.fleet.patience.limit())
 	defer quiet.Stop()
-	for asked := false; ; {
+	for asked := true; ; {
 		select {
-		case r, ok := <-events:
-			if !ok {
-				return false
-			}
-			if err := r.Err(); err != nil {
-				return errors.Is(err, rpctypes.ErrCompacted)
-			}
-			if r.Header.GetRevision() < rev {
-				return false
-			}
-			rev = fd.pass(&r)
+		case err := <-ended:
+			cancel()
+			return errors.Is(err, store.ErrCompacted)
+		case <-arrived:
 			asked = false
 			quiet.Reset(3 * fd.fleet.ttl)
 			continue
 		case <-fd.news:
-			if asked || fd.other.Load() == rev {
+			if asked || fd.other.Load() == fd.known().rev {
 				continue
 			}
 		case <-fd.again:
-			return false
+			return end()
 		case <-quiet.C:
 			if asked {
-				return false
+				return end()
 			}
 		}
-		once, cancel := context.WithTimeout(ctx, fd.fleet.patience.limit())
-		err := fd.fleet.client.RequestProgress(once)
-		cancel()
-		if err != nil {
-			return false
-		}
+		signal(signs)
 		asked = true
 		quiet.Reset(max(fd.fleet.ttl/6, fd.fleet.patience.limit()))
 	}
 }
 
-// pass passes on what the watch has brought, and returns the revision at which it is now.
-func (fd *feed) pass(r *clientv3.WatchResponse) int64 {
+// pass passes on what the watch has brought. It reports false if that is less than was known.
+func (fd *feed) pass(u store.Update) bool {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
-	for events := r.Events; len(events) > 0; {
-		rev := events[0].Kv.ModRevision
-		n := slices.IndexFunc(events, func(e *clientv3.Event) bool { return e.Kv.ModRevision != rev })
+	if u.Rev < fd.rev {
+		return false
+	}
+	if len(u.Events) > 0 {
+		fd.passLocked(u)
+	}
+	fd.rev = u.Rev
+	return true
+}
+
+// passLocked passes on what was changed. The end of a lease concerns many lines at once.
+func (fd *feed) passLocked(u store.Update) {
+	slices.SortFunc(u.Events, func(a, b store.Event) int { return cmp.Compare(a.Line, b.Line) })
+	for events := u.Events; len(events) > 0; {
+		n := slices.IndexFunc(events, func(e store.Event) bool { return e.Line != events[0].Line })
 		if n < 0 {
 			n = len(events)
 		}
-		fd.passLocked(rev, events[:n])
-		fd.rev = max(fd.rev, rev)
-		events = events[n:]
-	}
-	if r.IsProgressNotify() {
-		fd.rev = max(fd.rev, r.Header.GetRevision())
-	}
-	return fd.rev
-}
-
-// passLocked passes on what was changed at rev. The end of a lease concerns many lines at once.
-func (fd *feed) passLocked(rev int64, events []*clientv3.Event) {
-	slices.SortFunc(events, func(a, b *clientv3.Event) int { return bytes.Compare(a.Kv.Key, b.Kv.Key) })
-	for len(events) > 0 {
-		prefix := fd.lineOf(events[0].Kv.Key)
-		n := 1
-		for n < len(events) && bytes.HasPrefix(events[n].Kv.Key, prefix) {
-			n++
-		}
-		for _, d := range fd.lines[string(prefix)] {
-			d.pass(known{fd.age, rev}, events[:n])
+		for _, d := range fd.lines[events[0].Line] {
+			d.pass(known{fd.age, u.Rev}, events[:n])
 		}
 		events = events[n:]
 	}
 }
 
-// lineOf returns the prefix of all keys of the line that a key is of: namespace, kind and name. Of
-// a key of no line it returns the key.
-func (fd *feed) lineOf(key []byte) []byte {
-	end := fd.space
-	for range 2 {
-		i := bytes.IndexByte(key[end:], '/')
-		if i < 0 {
-			return key
-		}
-		end += i + 1
-	}
-	return key[:end]
-}
-
-// Parts are feeds of one line each. They are for a role that covers single lines: etcd then refuses
-// the watch of all. They cost a stream a line, as their guide says.
+// Parts are feeds of one line each. They are for a role that covers single lines: the store then
+// refuses the watch of all. They cost a stream a line, as the guide says.
 type parts struct {
 	whole   *feed
 	ctx     context.Context //nolint:containedctx // of all of them
@@ -340,9 +296,11 @@ func (fd *feed) apart(ctx context.Context) {
 		}
 	}
 	fd.mu.Unlock()
-	for err := error(rpctypes.ErrPermissionDenied); err != nil && ctx.Err() == nil; {
+	for ctx.Err() == nil {
 		pause(ctx, 4*fd.fleet.ttl)
-		_, err = fd.now(ctx)
+		if _, err := fd.now(ctx); err == nil {
+			break
+		}
 	}
 	fd.mu.Lock()
 	fd.split = nil
@@ -358,8 +316,8 @@ func (fd *feed) apart(ctx context.Context) {
 
 // add starts the feed of a line after what is known. The lock of the whole is held.
 func (p *parts) add(d *driver, at known) {
-	one := newFeed(p.whole.fleet)
-	one.prefix, one.only = d.store.prefix, d
+	one := newFeed(p.whole.fleet, d.remote)
+	one.only = d
 	one.join(d, at)
 	ctx, stop := context.WithCancel(p.ctx)
 	p.feeds[d], p.stops[d] = one, stop

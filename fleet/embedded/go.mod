@@ -36,6 +36,7 @@ require (
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/farad-go/farad v0.1.0
 	github.com/farad-go/farad/fleet v0.1.0
+	github.com/farad-go/farad/fleet/etcd v0.1.0
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
@@ -87,3 +88,5 @@ require (
 replace github.com/farad-go/farad => ../..
 
 replace github.com/farad-go/farad/fleet => ..
+
+replace github.com/farad-go/farad/fleet/etcd => ../etcd

@@ -162,9 +162,9 @@ func testsOfFolder(root, dir string) []string {
 		}
 	case "internal/interleave":
 		return []string{"-short ./internal/interleave"}
-	case "fleet/internal/line":
+	case "fleet/internal/line", "fleet/store":
 		return []string{
-			"-C fleet -short ./internal/line ./internal/sim",
+			"-C fleet -short ./store ./internal/line ./internal/sim",
 			"-C fleet ./internal/sim",
 		}
 	case "fleet/internal/share":
@@ -193,6 +193,7 @@ func testsOfFolder(root, dir string) []string {
 var defaultTargets = []string{
 	"fleet/internal/line",
 	"fleet/internal/share",
+	"fleet/store",
 	"internal/engine",
 	"internal/order",
 	"internal/parking",

@@ -44,6 +44,7 @@ func consumers(version, next string, mixed bool) []consumer {
 		{name: "farad/observe/prometheus", program: "prometheus", get: []string{own("observe/prometheus", version)}},
 		{name: "clientv3", program: "etcd", get: []string{"go.etcd.io/etcd/client/v3@latest"}, beside: true},
 		{name: "farad/fleet", program: "fleet", get: []string{own("fleet", version)}},
+		{name: "farad/fleet/etcd", program: "fleetetcd", get: []string{own("fleet/etcd", version)}},
 		{name: "farad/fleet/embedded", program: "embedded", get: []string{own("fleet/embedded", version)}},
 	}
 	if !mixed {

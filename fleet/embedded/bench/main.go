@@ -23,6 +23,7 @@ import (
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/embedded/cluster"
 	"github.com/farad-go/farad/fleet/embedded/internal/child"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 func main() {
@@ -158,7 +159,7 @@ func (b *bench) members(n int, opts ...fleet.Option) (fs []*fleet.Fleet, end fun
 			return fs, end, err
 		}
 		clients = append(clients, c)
-		f, err := fleet.New(b.ctx, c, "bench", opts...)
+		f, err := fleet.New(b.ctx, etcd.New(c, "bench"), opts...)
 		if err != nil {
 			return fs, end, err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/embedded/internal/child"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 const held = time.Millisecond
@@ -152,7 +153,7 @@ func hold(ctx context.Context, h holder, say func(any) error) error {
 	if err != nil {
 		return err
 	}
-	f, err := fleet.New(ctx, c, "bench")
+	f, err := fleet.New(ctx, etcd.New(c, "bench"))
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/embedded/cluster"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 // connect returns a client that is closed at the end.
@@ -33,7 +34,7 @@ func connect(t *testing.T, endpoints []string) *clientv3.Client {
 
 // member joins the fleet from this process.
 func member(t *testing.T, endpoints []string) *fleet.Fleet {
-	f, err := fleet.New(patient(t), connect(t, endpoints), namespace, fleet.WithTTL(ttl))
+	f, err := fleet.New(patient(t), etcd.New(connect(t, endpoints), namespace), fleet.WithTTL(ttl))
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -226,7 +227,7 @@ func TestTwoProcessesOfOneName(t *testing.T) {
 	client := connect(t, c.Endpoints())
 	var locks []*fleet.Mutex
 	for range 2 {
-		f, err := fleet.New(patient(t), client, namespace, fleet.WithTTL(ttl))
+		f, err := fleet.New(patient(t), etcd.New(client, namespace), fleet.WithTTL(ttl))
 		require.NoError(t, err)
 		defer func() { require.NoError(t, f.Close(patient(t))) }()
 		locks = append(locks, lock(t, f, "m"))

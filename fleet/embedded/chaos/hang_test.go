@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 // stalls measures for how long this machine does nothing for us. Leases end in such a time, too.
@@ -59,7 +60,7 @@ func TestNobodyLosesWhileAFollowerHangs(t *testing.T) {
 	var permits []*fleet.Permit
 	var locks []*fleet.Mutex
 	for i := range processes {
-		f, err := fleet.New(patient(t), connect(t, c.Endpoints()), namespace, fleet.WithTTL(leaseLasts))
+		f, err := fleet.New(patient(t), etcd.New(connect(t, c.Endpoints()), namespace), fleet.WithTTL(leaseLasts))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, f.Close(patient(t))) })
 		m := lock(t, f, fmt.Sprintf("own %d", i))
@@ -114,7 +115,7 @@ func TestProcessesFarAway(t *testing.T) {
 				link, err := c.Link()
 				require.NoError(t, err)
 				link.Delay(trip)
-				f, err := fleet.New(patient(t), connect(t, link.Endpoints()), namespace)
+				f, err := fleet.New(patient(t), etcd.New(connect(t, link.Endpoints()), namespace))
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, f.Close(patient(t))) })
 				m := lock(t, f, "far away")

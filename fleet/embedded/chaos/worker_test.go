@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/etcd"
 	"github.com/farad-go/farad/fleet/internal/clock"
 )
 
@@ -101,7 +102,7 @@ func work(ctx context.Context, config workerConfig) (err error) {
 func join(ctx context.Context, client *clientv3.Client) (*fleet.Fleet, error) {
 	for {
 		once, cancel := context.WithTimeout(ctx, time.Second)
-		f, err := fleet.New(once, client, namespace, fleet.WithTTL(ttl))
+		f, err := fleet.New(once, etcd.New(client, namespace), fleet.WithTTL(ttl))
 		cancel()
 		switch {
 		case err == nil:

@@ -9,11 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 // apart joins a process whose end the test sees to.
 func (w *world) apart(opts ...fleet.Option) *fleet.Fleet {
-	f, err := fleet.New(w.ctx, w.newClient(), "test", opts...)
+	f, err := fleet.New(w.ctx, etcd.New(w.newClient(), "test"), opts...)
 	require.NoError(w, err)
 	return f
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/embedded"
+	"github.com/farad-go/farad/fleet/etcd"
 	"github.com/farad-go/farad/observe"
 	rt "github.com/farad-go/farad/runtime"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -34,7 +35,7 @@ func Example() {
 	defer end()
 	ctx := context.Background()
 
-	f, err := fleet.New(ctx, client, "billing")
+	f, err := fleet.New(ctx, etcd.New(client, "billing"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func ExamplePermits() {
 	client, end := open()
 	defer end()
 	ctx := context.Background()
-	f, err := fleet.New(ctx, client, "billing")
+	f, err := fleet.New(ctx, etcd.New(client, "billing"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func ExampleMutex() {
 	client, end := open()
 	defer end()
 	ctx := context.Background()
-	f, err := fleet.New(ctx, client, "billing")
+	f, err := fleet.New(ctx, etcd.New(client, "billing"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func ExampleRWMutex() {
 	client, end := open()
 	defer end()
 	ctx := context.Background()
-	f, err := fleet.New(ctx, client, "billing")
+	f, err := fleet.New(ctx, etcd.New(client, "billing"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func ExampleFuture() {
 	client, end := open()
 	defer end()
 	ctx := context.Background()
-	f, err := fleet.New(ctx, client, "billing")
+	f, err := fleet.New(ctx, etcd.New(client, "billing"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -151,7 +152,7 @@ func ExampleFuture_task() {
 	client, end := open()
 	defer end()
 	ctx := context.Background()
-	f, err := fleet.New(ctx, client, "billing")
+	f, err := fleet.New(ctx, etcd.New(client, "billing"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -193,7 +194,7 @@ func Example_observed() {
 	client, end := open()
 	defer end()
 	ctx := context.Background()
-	f, err := fleet.New(ctx, client, "billing")
+	f, err := fleet.New(ctx, etcd.New(client, "billing"))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 // An intervention is what happens in a transaction, before it is carried out. apply carries it out
@@ -34,7 +35,7 @@ func (w *world) hooked(opts ...fleet.Option) (*fleet.Fleet, *hook) {
 	c := w.newClient()
 	h := &hook{KV: c.KV, Watcher: c.Watcher}
 	c.KV, c.Watcher = h, h
-	f, err := fleet.New(w.ctx, c, "test", opts...)
+	f, err := fleet.New(w.ctx, etcd.New(c, "test"), opts...)
 	require.NoError(w, err)
 	return f, h
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/embedded"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 func TestMain(m *testing.M) {
@@ -59,7 +60,7 @@ func (w *world) newClient() *clientv3.Client {
 
 // join makes one more process of the fleet.
 func (w *world) join(opts ...fleet.Option) *fleet.Fleet {
-	f, err := fleet.New(w.ctx, w.newClient(), "test", opts...)
+	f, err := fleet.New(w.ctx, etcd.New(w.newClient(), "test"), opts...)
 	require.NoError(w, err)
 	w.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -11,6 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 // A rota is between a process and its client, which asks three servers in turn. One of them hangs:
@@ -78,7 +79,7 @@ func TestJoinWhileAMemberHangs(t *testing.T) {
 			r := &rota{KV: c.KV, Lease: c.Lease}
 			c.KV, c.Lease = r, r
 			r.hangs.Store(first)
-			f, err := fleet.New(ctx, c, "test", fleet.WithTTL(ttl))
+			f, err := fleet.New(ctx, etcd.New(c, "test"), fleet.WithTTL(ttl))
 			require.NoError(t, err)
 			m, err := f.Mutex(ctx, "m"+strconv.FormatInt(first, 10))
 			require.NoError(t, err)

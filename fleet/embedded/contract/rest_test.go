@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 // A meter counts what a client asks the server for.
@@ -75,7 +76,7 @@ func (w *world) metered(opts ...fleet.Option) (*fleet.Fleet, *meter) {
 	})
 	require.NoError(w, err)
 	w.Cleanup(func() { c.Close() })
-	f, err := fleet.New(w.ctx, c, "test", opts...)
+	f, err := fleet.New(w.ctx, etcd.New(c, "test"), opts...)
 	require.NoError(w, err)
 	w.Cleanup(func() { require.NoError(w, w.closeWithin(f, 20*time.Second)) })
 	return f, m

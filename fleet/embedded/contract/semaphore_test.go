@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/etcd"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
@@ -122,7 +123,7 @@ func TestMisuse(t *testing.T) {
 	require.Panics(t, func() { fleet.WithTTL(0) })
 	require.Panics(t, func() { fleet.WithTTL(math.MaxInt64) })
 	require.Panics(t, func() { fleet.WithTenure(-1) })
-	require.Panics(t, func() { _, _ = fleet.New(w.ctx, nil, "x") })
+	require.Panics(t, func() { _, _ = fleet.New(w.ctx, etcd.New(nil, "x")) })
 
 	require.NoError(t, s.Acquire(w.ctx, 1))
 	require.PanicsWithValue(t, "fleet: released 2 permits, but this process holds fewer", func() { s.Release(2) })

@@ -20,6 +20,7 @@ import (
 
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/embedded"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 func TestMain(m *testing.M) {
@@ -109,7 +110,7 @@ func join(t *testing.T, s *embedded.Server, options ...fleet.Option) *fleet.Flee
 
 func joinBy(t *testing.T, client *clientv3.Client, options ...fleet.Option) *fleet.Fleet {
 	t.Helper()
-	f, err := fleet.New(patient(t), client, namespace, options...)
+	f, err := fleet.New(patient(t), etcd.New(client, namespace), options...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -167,7 +168,7 @@ func TestRoleAllowsNothingElse(t *testing.T) {
 	s, _ := server(t)
 	ctx := patient(t)
 	for _, other := range []string{"other", namespace + "2", "bill"} {
-		_, err := fleet.New(ctx, login(t, s, user, password), other)
+		_, err := fleet.New(ctx, etcd.New(login(t, s, user, password), other))
 		require.ErrorIs(t, err, rpctypes.ErrPermissionDenied, other)
 	}
 }

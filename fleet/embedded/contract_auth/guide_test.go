@@ -82,7 +82,7 @@ func newSnippets(t *testing.T) *snippets {
 	exports, paths := map[string]string{}, map[string]string{}
 	used := regexp.MustCompile(`^(context|time|net/http|database/sql|crypto/(tls|x509)|google\.golang\.org/grpc(/credentials)?|` +
 		`go\.etcd\.io/etcd/client/v3|` +
-		`github\.com/farad-go/farad/observe|github\.com/farad-go/farad/fleet(/embedded|/fence(/grpcfence)?)?)$`)
+		`github\.com/farad-go/farad/observe|github\.com/farad-go/farad/fleet(/etcd|/embedded|/fence(/grpcfence)?)?)$`)
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
 		if len(f) < 3 {

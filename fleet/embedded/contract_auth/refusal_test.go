@@ -11,6 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 // allow makes what the role of the fleet may do to the keys with a prefix all that it may do.
@@ -94,7 +95,7 @@ func TestRefusedReturns(t *testing.T) {
 	t.Parallel()
 	s, root := server(t)
 	ctx := patient(t)
-	one, err := fleet.New(ctx, login(t, s, user, password), namespace, fleet.WithTTL(2*time.Second))
+	one, err := fleet.New(ctx, etcd.New(login(t, s, user, password), namespace), fleet.WithTTL(2*time.Second))
 	require.NoError(t, err)
 	a, err := one.Semaphore(ctx, "exports", 1)
 	require.NoError(t, err)
@@ -148,7 +149,7 @@ func TestRefusedMembers(t *testing.T) {
 	leases := &counted{Lease: client.Lease}
 	client.Lease = leases
 	const ttl = 2 * time.Second
-	f, err := fleet.New(ctx, client, namespace, fleet.WithTTL(ttl))
+	f, err := fleet.New(ctx, etcd.New(client, namespace), fleet.WithTTL(ttl))
 	require.NoError(t, err)
 	defer f.Close(ctx)
 	sem, err := f.Semaphore(ctx, "exports", 1)
@@ -157,7 +158,7 @@ func TestRefusedMembers(t *testing.T) {
 	require.NoError(t, err)
 
 	allow(t, root, namespace+"/semaphore/", write) // and not member/
-	_, err = fleet.New(ctx, login(t, s, user, password), namespace)
+	_, err = fleet.New(ctx, etcd.New(login(t, s, user, password), namespace))
 	require.ErrorIs(t, err, rpctypes.ErrPermissionDenied)
 	require.ErrorContains(t, err, namespace+"/member/")
 
@@ -193,7 +194,7 @@ func TestRefusedLogins(t *testing.T) {
 	client, err := s.Client()
 	require.NoError(t, err)
 	defer client.Close()
-	f, err := fleet.New(ctx, client, namespace)
+	f, err := fleet.New(ctx, etcd.New(client, namespace))
 	require.NoError(t, err)
 	open, err := f.Semaphore(ctx, "open", 1)
 	require.NoError(t, err)
@@ -202,7 +203,7 @@ func TestRefusedLogins(t *testing.T) {
 	require.ErrorIs(t, open.Acquire(ctx, 1), rpctypes.ErrUserEmpty)
 	_ = f.Close(ctx) // it may not even revoke its lease
 
-	f, err = fleet.New(ctx, login(t, s, user, password), namespace)
+	f, err = fleet.New(ctx, etcd.New(login(t, s, user, password), namespace))
 	require.NoError(t, err)
 	sem, err := f.Semaphore(ctx, "exports", 1)
 	require.NoError(t, err)

@@ -27,6 +27,7 @@ import (
 
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/embedded"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 // An authority issues certificates, for the length of a test.
@@ -156,9 +157,9 @@ func TestClientCertificates(t *testing.T) {
 	}
 	handOver(t, fleets[0], fleets[1])
 
-	_, err := fleet.New(ctx, dial(t, endpoint, a.client("stranger")), namespace)
+	_, err := fleet.New(ctx, etcd.New(dial(t, endpoint, a.client("stranger")), namespace))
 	require.ErrorIs(t, err, rpctypes.ErrPermissionDenied)
-	_, err = fleet.New(ctx, dial(t, endpoint, a.client(user)), "other")
+	_, err = fleet.New(ctx, etcd.New(dial(t, endpoint, a.client(user)), "other"))
 	require.ErrorIs(t, err, rpctypes.ErrPermissionDenied)
 
 	other := newAuthority(t).client(user) // the same name, by another authority
@@ -167,7 +168,7 @@ func TestClientCertificates(t *testing.T) {
 	without.Certificates = nil
 	for name, config := range map[string]*tls.Config{"another authority's": other, "none": without} {
 		few, cancel := context.WithTimeout(ctx, time.Second)
-		_, err = fleet.New(few, dial(t, endpoint, config), namespace)
+		_, err = fleet.New(few, etcd.New(dial(t, endpoint, config), namespace))
 		cancel()
 		require.Error(t, err, name)
 	}

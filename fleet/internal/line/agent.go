@@ -3,6 +3,8 @@ package line
 import (
 	"math"
 	"slices"
+
+	"github.com/farad-go/farad/fleet/store"
 )
 
 // A Local is what an agent's process has of the line: the engine in which its goroutines wait.
@@ -106,12 +108,13 @@ type merge struct {
 func NewAgent(lease int64, number func() int64, tenure int64, rw bool, local Local) *Agent {
 	first := number()
 	return &Agent{
-		lease: lease, number: number, first: first, next: first, rw: rw, local: local, limit: MostOps,
+		lease: lease, number: number, first: first, next: first, rw: rw, local: local, limit: store.MostOps,
 		tenure: min(tenure, Never/2), // so that its end is a time, too
 	}
 }
 
-// Limit sets how many operations a transaction has at most: two or more, and MostOps without Limit.
+// Limit sets how many operations a transaction has at most: two or more, and store.MostOps without
+// Limit.
 func (a *Agent) Limit(ops int) { a.limit = ops }
 
 // State returns the newest state that the agent knows. The caller must not change it.
@@ -192,7 +195,7 @@ func (a *Agent) absorb(now int64) {
 			continue
 		}
 		b := block{keep: e.Weight}
-		if i := slices.IndexFunc(a.blocks, func(b block) bool { return b.is(e) }); i >= 0 {
+		if i := slices.IndexFunc(a.blocks, func(b block) bool { return same(&b.Entry, e) }); i >= 0 {
 			b = a.blocks[i]
 		}
 		b.Entry, b.keep = *e, min(b.keep, e.Weight)
@@ -237,7 +240,7 @@ func (a *Agent) merged() {
 	}
 	parts, left, changed := a.merge.parts, 0, false
 	for _, p := range parts {
-		if e := a.state.still(&p); e != nil {
+		if e := still(&a.state, &p); e != nil {
 			left++
 			changed = changed || e.Mod != p.Mod
 		}
@@ -245,7 +248,7 @@ func (a *Agent) merged() {
 	if left == len(parts) && !changed {
 		return // not yet
 	}
-	if first := a.state.still(&parts[0]); left == 1 && first != nil && first.Weight == a.merge.weight {
+	if first := still(&a.state, &parts[0]); left == 1 && first != nil && first.Weight == a.merge.weight {
 		into := a.block(first.Key)
 		for _, p := range parts[1:] {
 			b := a.block(p.Key)
@@ -298,33 +301,15 @@ func (a *Agent) permits(weight int64) int64 {
 	return weight
 }
 
-// A Txn is a transaction: all of its operations, if the guards of all are true; otherwise nothing.
+// A Txn is what an agent wants of the store: a transaction, or a fence.
 type Txn struct {
-	Ops  []Op
-	Only bool // it only returns, and what else is due comes later: the server had no space
+	store.Txn
 
-	// Merges says that operations make one entry of several. Then the transaction is guarded by the
-	// size's last change, SizeMod, as well.
-	Merges  bool
-	SizeMod int64
+	Only bool // it only returns, and what else is due comes later: the server had no space
 
 	// Fence says that nothing that was sent before with the lease may be carried out afterwards.
 	// There are no operations then.
 	Fence bool
-}
-
-// MostOps is how many operations a transaction has at most. By default etcd refuses one for which
-// it counts more than 128 (--max-txn-ops): guards, operations if they are true, or operations if
-// not. A store adds two guards, one read if they are true and two if not. So all three together are
-// no more than 128.
-const MostOps = 61
-
-// An Op puts an entry with a weight, or deletes it if that is 0. It is guarded by the entry's last
-// change, or by its absence if Mod is 0.
-type Op struct {
-	Key
-	Mod    int64
-	Weight int64
 }
 
 // Never is a time that does not come.
@@ -361,7 +346,7 @@ func (a *Agent) Plan(now int64) (txn *Txn, wake int64) {
 			ops = a.mergeInto(ops, some)
 			txn.Merges, txn.SizeMod = true, a.state.SizeMod
 		}
-		ops = append(ops, Op{Key{a.lease, a.number()}, 0, anew})
+		ops = append(ops, Op{Key: Key{Lease: a.lease, Seq: a.number()}, Weight: anew})
 		a.next = ops[len(ops)-1].Seq + 1
 	}
 	txn.Ops = ops
@@ -411,7 +396,7 @@ func (a *Agent) mergeInto(ops []Op, some []*block) []Op {
 	for _, b := range some {
 		m.parts = append(m.parts, b.Entry)
 		m.weight += b.Weight
-		ops = append(ops, Op{b.Key, b.Mod, 0})
+		ops = append(ops, Op{Key: b.Key, Mod: b.Mod})
 	}
 	ops[len(ops)-len(some)].Weight = m.weight
 	a.merge = m
@@ -439,7 +424,7 @@ func (a *Agent) withdraw(now int64) (wake int64) {
 	a.shrink()
 	others, own := a.waiting()
 	if others {
-		tenure := a.state.Tenure(a.tenure)
+		tenure := Tenure(&a.state, a.tenure)
 		for i := range a.blocks {
 			b := &a.blocks[i]
 			switch end := b.since + tenure; {
@@ -509,7 +494,7 @@ func (a *Agent) giveBack(ops []Op) []Op {
 		b.keep -= cut
 		spare -= cut
 		if b.keep < b.Weight {
-			ops = append(ops, Op{b.Key, b.Mod, b.keep})
+			ops = append(ops, Op{Key: b.Key, Mod: b.Mod, Weight: b.keep})
 		}
 	}
 	return ops
@@ -537,7 +522,7 @@ func (a *Agent) ask(ops []Op) (rest []Op, anew int64) {
 			asked = true
 		}
 		if b.keep < b.Weight {
-			ops = append(ops, Op{b.Key, b.Mod, b.keep})
+			ops = append(ops, Op{Key: b.Key, Mod: b.Mod, Weight: b.keep})
 		}
 	}
 	if asked {

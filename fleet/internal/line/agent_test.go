@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/fleet/store"
 )
 
 // local is a Local that a test moves by hand.
@@ -56,45 +58,45 @@ func TestUncontended(t *testing.T) {
 
 	l.wants(1)
 	txn, _ = a.Plan(0)
-	require.Equal(t, []Op{{Key{7, 0}, 0, 1}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 0, 1)}, txn.Ops)
 	again, _ := a.Plan(0)
 	require.Nil(t, again, "one transaction at a time")
 	a.Answered(true)
-	a.Learn(State{Rev: 6, Size: 4, Entries: []Entry{{Key{7, 0}, 6, 6, 1}}}, 1)
+	a.Learn(State{Rev: 6, Size: 4, Entries: []Entry{entry(7, 0, 6, 6, 1)}}, 1)
 	require.EqualValues(t, 1, l.held)
 	require.Equal(t, []int64{7}, l.holders)
 
 	l.wants(2, 1, 3)
 	txn, _ = a.Plan(1)
-	require.Equal(t, []Op{{Key{7, 1}, 0, 3}}, txn.Ops, "what is free, and no more")
+	require.Equal(t, []Op{op(7, 1, 0, 3)}, txn.Ops, "what is free, and no more")
 }
 
 func TestOthersWait(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(1), 10, false, &l)
 	l.wants(1)
-	s := State{Rev: 6, Size: 1, Entries: []Entry{{Key{7, 0}, 6, 6, 1}}}
+	s := State{Rev: 6, Size: 1, Entries: []Entry{entry(7, 0, 6, 6, 1)}}
 	a.Learn(s, 100)
 	require.EqualValues(t, 1, l.held)
-	a.See(7, 103, Entry{Key{8, 0}, 7, 7, 1})
+	a.See(7, 103, entry(8, 0, 7, 7, 1))
 	l.wants(1)
 	txn, wake := a.Plan(103)
 	require.Nil(t, txn)
 	require.EqualValues(t, 110, wake, "the end of the tenure")
 	txn, _ = a.Plan(110)
-	require.Equal(t, []Op{{Key{7, 1}, 0, 1}}, txn.Ops, "in line again, while the holder is inside")
+	require.Equal(t, []Op{op(7, 1, 0, 1)}, txn.Ops, "in line again, while the holder is inside")
 	require.EqualValues(t, 0, l.size)
 	a.Answered(true)
-	a.See(8, 111, Entry{Key{7, 1}, 8, 8, 1})
+	a.See(8, 111, entry(7, 1, 8, 8, 1))
 	l.held = 0
 	txn, _ = a.Plan(112)
-	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 6, 0)}, txn.Ops)
 	a.Answered(true)
-	a.See(9, 113, Entry{Key: Key{7, 0}})
+	a.See(9, 113, Entry{Key: key(7, 0)})
 	require.False(t, a.Lost())
 	require.Equal(t, []int64{8}, a.State().Holders())
 
-	a.See(10, 114, Entry{Key: Key{8, 0}})
+	a.See(10, 114, Entry{Key: key(8, 0)})
 	require.EqualValues(t, 1, l.held, "our turn")
 	require.EqualValues(t, 10, l.rev)
 }
@@ -104,7 +106,7 @@ func TestATenureWithoutEnd(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), math.MaxInt64, false, &l)
 	l.wants(1)
-	e := []Entry{{Key{7, 0}, 6, 6, 1}, {Key{8, 0}, 7, 7, 1}}
+	e := []Entry{entry(7, 0, 6, 6, 1), entry(8, 0, 7, 7, 1)}
 	a.Learn(State{Rev: 7, Size: 1, Entries: e}, 100)
 	require.EqualValues(t, 1, l.held)
 	const later = 100 * 365 * 24 * int64(time.Hour)
@@ -117,7 +119,7 @@ func TestATenureWithoutEnd(t *testing.T) {
 func TestIdleStaysWhileNobodyWaits(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 10, false, &l)
-	e := []Entry{{Key{8, 0}, 5, 5, 1}, {Key{7, 0}, 6, 6, 2}}
+	e := []Entry{entry(8, 0, 5, 5, 1), entry(7, 0, 6, 6, 2)}
 	a.Learn(State{Rev: 6, Size: 3, Entries: e}, 100)
 	txn, wake := a.Plan(200)
 	require.Nil(t, txn)
@@ -130,14 +132,14 @@ func TestOneEntryWaits(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 10, false, &l)
 	l.wants(1, 1, 1)
-	e := []Entry{{Key{8, 0}, 5, 5, 4}, {Key{7, 0}, 6, 6, 3}, {Key{7, 1}, 7, 7, 2}}
+	e := []Entry{entry(8, 0, 5, 5, 4), entry(7, 0, 6, 6, 3), entry(7, 1, 7, 7, 2)}
 	a.Learn(State{Rev: 7, Size: 4, Entries: e}, 0)
 	txn, _ := a.Plan(0)
-	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 1, 7, 0)}, txn.Ops)
 	a.Answered(true)
 	l.wants(1, 1)
 	txn, _ = a.Plan(1)
-	require.Equal(t, []Op{{Key{7, 0}, 6, 2}, {Key{7, 1}, 7, 0}}, txn.Ops, "nor more than what waits")
+	require.Equal(t, []Op{op(7, 0, 6, 2), op(7, 1, 7, 0)}, txn.Ops, "nor more than what waits")
 }
 
 // What the process has suffices for the oldest request once others release: a smaller entry stays.
@@ -145,7 +147,7 @@ func TestASmallerEntryStaysIfTheBlockSuffices(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 10, false, &l)
 	l.held = 2
-	e := []Entry{{Key{7, 0}, 5, 5, 2}, {Key{8, 0}, 6, 6, 1}, {Key{7, 1}, 7, 7, 1}}
+	e := []Entry{entry(7, 0, 5, 5, 2), entry(8, 0, 6, 6, 1), entry(7, 1, 7, 7, 1)}
 	a.Learn(State{Rev: 7, Size: 3, Entries: e}, 0)
 	l.wants(2)
 	txn, _ := a.Plan(1)
@@ -156,15 +158,15 @@ func TestASmallerEntryStaysIfTheBlockSuffices(t *testing.T) {
 func TestANewBlockRenewsNoMoreThanIsHeld(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(2), 10, false, &l)
-	e := []Entry{{Key{7, 0}, 4, 4, 1}, {Key{7, 1}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}, {Key{9, 0}, 7, 7, 1}}
+	e := []Entry{entry(7, 0, 4, 4, 1), entry(7, 1, 5, 5, 1), entry(8, 0, 6, 6, 1), entry(9, 0, 7, 7, 1)}
 	l.held = 2
 	a.Learn(State{Rev: 7, Size: 3, Entries: e}, 0)
 	l.wants(1)
 	txn, _ := a.Plan(10)
-	require.Equal(t, []Op{{Key{7, 2}, 0, 1}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 2, 0, 1)}, txn.Ops)
 	l.held = 1 // nothing is returned while a transaction is under way
-	a.See(8, 11, Entry{Key{7, 2}, 8, 8, 1})
-	a.See(9, 12, Entry{Key: Key{8, 0}}, Entry{Key: Key{9, 0}})
+	a.See(8, 11, entry(7, 2, 8, 8, 1))
+	a.See(9, 12, Entry{Key: key(8, 0)}, Entry{Key: key(9, 0)})
 	require.EqualValues(t, 2, l.size)
 	require.EqualValues(t, 2, l.held)
 }
@@ -174,25 +176,25 @@ func TestANewBlockRenewsNoMoreThanIsHeld(t *testing.T) {
 func TestAWritersEntryBecomesAReaders(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 10, true, &l)
-	e := []Entry{{Key{8, 0}, 5, 5, 1}, {Key{7, 0}, 6, 6, Everyone}}
+	e := []Entry{entry(8, 0, 5, 5, 1), entry(7, 0, 6, 6, Everyone)}
 	l.wants(1, Everyone)
 	a.Learn(State{Rev: 6, Size: Everyone, Entries: e}, 0)
 	txn, _ := a.Plan(0)
 	require.Nil(t, txn, "the writer waits behind the reader")
 	l.wants(1, 1)
 	txn, _ = a.Plan(1)
-	require.Equal(t, []Op{{Key{7, 0}, 6, 1}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 6, 1)}, txn.Ops)
 }
 
 func TestIdleGoesBackAtOnce(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 1000, false, &l)
 	l.wants(2)
-	a.Learn(State{Rev: 6, Size: 3, Entries: []Entry{{Key{7, 0}, 6, 6, 3}}}, 100)
+	a.Learn(State{Rev: 6, Size: 3, Entries: []Entry{entry(7, 0, 6, 6, 3)}}, 100)
 	l.held = 1
-	a.See(7, 103, Entry{Key{8, 0}, 7, 7, 2})
+	a.See(7, 103, entry(8, 0, 7, 7, 2))
 	txn, _ := a.Plan(103)
-	require.Equal(t, []Op{{Key{7, 0}, 6, 1}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 6, 1)}, txn.Ops)
 	require.EqualValues(t, 1, l.size)
 }
 
@@ -200,12 +202,12 @@ func TestIdleGoesBackAtOnce(t *testing.T) {
 func TestOnlyWhatIsIdleGoesBack(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 1000, false, &l)
-	a.Learn(State{Rev: 7, Size: 2, Entries: []Entry{{Key{7, 0}, 5, 5, 1}, {Key{7, 1}, 6, 6, 1}}}, 100)
+	a.Learn(State{Rev: 7, Size: 2, Entries: []Entry{entry(7, 0, 5, 5, 1), entry(7, 1, 6, 6, 1)}}, 100)
 	require.EqualValues(t, 2, l.size)
 	l.held = 1
-	a.See(8, 103, Entry{Key{8, 0}, 8, 8, 1})
+	a.See(8, 103, entry(8, 0, 8, 8, 1))
 	txn, wake := a.Plan(103)
-	require.Equal(t, []Op{{Key{7, 0}, 5, 0}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 5, 0)}, txn.Ops)
 	require.EqualValues(t, 1, l.size)
 	require.EqualValues(t, 1100, wake)
 }
@@ -214,14 +216,14 @@ func TestTampering(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 1000, false, &l)
 	l.wants(2)
-	a.Learn(State{Rev: 6, Size: 3, Entries: []Entry{{Key{7, 0}, 6, 6, 2}}}, 100)
+	a.Learn(State{Rev: 6, Size: 3, Entries: []Entry{entry(7, 0, 6, 6, 2)}}, 100)
 	require.EqualValues(t, 2, l.held)
-	a.See(7, 101, Entry{Key{7, 0}, 6, 7, 1})
+	a.See(7, 101, entry(7, 0, 6, 7, 1))
 	require.True(t, a.Lost())
 	require.EqualValues(t, 0, l.size)
 	l.held = 0
 	txn, _ := a.Plan(102)
-	require.Equal(t, []Op{{Key{7, 0}, 7, 0}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 7, 0)}, txn.Ops)
 }
 
 func TestReadersAndWriters(t *testing.T) {
@@ -230,27 +232,27 @@ func TestReadersAndWriters(t *testing.T) {
 	l.wants(1)
 	a.Learn(State{Rev: 5, Size: Everyone}, 0)
 	txn, _ := a.Plan(0)
-	require.Equal(t, []Op{{Key{7, 0}, 0, 1}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 0, 1)}, txn.Ops)
 	a.Answered(true)
-	a.See(6, 0, Entry{Key{7, 0}, 6, 6, 1})
+	a.See(6, 0, entry(7, 0, 6, 6, 1))
 	require.Equal(t, Everyone-1, l.size)
 	l.held = 3 // readers
 	l.wants(Everyone)
 	txn, _ = a.Plan(1)
-	require.Equal(t, []Op{{Key{7, 1}, 0, Everyone}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 1, 0, Everyone)}, txn.Ops)
 	a.Answered(true)
-	a.See(7, 0, Entry{Key{7, 1}, 7, 7, Everyone})
+	a.See(7, 0, entry(7, 1, 7, 7, Everyone))
 	l.held = 0
 	txn, _ = a.Plan(2)
-	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 6, 0)}, txn.Ops)
 	a.Answered(true)
-	a.See(8, 3, Entry{Key: Key{7, 0}})
+	a.See(8, 3, Entry{Key: key(7, 0)})
 	require.Equal(t, Everyone, l.held)
 
-	a.See(9, 4, Entry{Key{8, 0}, 9, 9, 1}) // a reader elsewhere
-	l.held = 2                             // the writer has gone, and readers have come
+	a.See(9, 4, entry(8, 0, 9, 9, 1)) // a reader elsewhere
+	l.held = 2                        // the writer has gone, and readers have come
 	txn, _ = a.Plan(5)
-	require.Equal(t, []Op{{Key{7, 1}, 7, 1}}, txn.Ops, "a writer's block becomes one of readers")
+	require.Equal(t, []Op{op(7, 1, 7, 1)}, txn.Ops, "a writer's block becomes one of readers")
 	require.Equal(t, Everyone-1, l.size)
 }
 
@@ -262,58 +264,58 @@ func TestATransactionHasALimit(t *testing.T) {
 	a := NewAgent(7, numbers(100), 10, false, &l)
 	s := State{Rev: n, Size: n}
 	for i := range int64(n) {
-		s.Entries = append(s.Entries, Entry{Key{7, i}, i + 1, i + 1, 1})
+		s.Entries = append(s.Entries, entry(7, i, i+1, i+1, 1))
 	}
 	a.Learn(s, 0)
 	require.EqualValues(t, n, l.size)
-	a.See(n+1, 1, Entry{Key{8, 0}, n + 1, n + 1, n})
+	a.See(n+1, 1, entry(8, 0, n+1, n+1, n))
 	l.wants(1)
 	txn, _ := a.Plan(1)
-	require.Len(t, txn.Ops, MostOps)
-	require.Equal(t, Op{Key{7, 0}, 1, 0}, txn.Ops[0])
-	require.Equal(t, Op{Key{7, n}, 0, 1}, txn.Ops[MostOps-1])
+	require.Len(t, txn.Ops, store.MostOps)
+	require.Equal(t, op(7, 0, 1, 0), txn.Ops[0])
+	require.Equal(t, op(7, n, 0, 1), txn.Ops[store.MostOps-1])
 	var gone []Change
 	for _, op := range txn.Ops {
-		gone = append(gone, Entry{op.Key, n + 2, n + 2, op.Weight})
+		gone = append(gone, entry(op.Lease, op.Seq, n+2, n+2, op.Weight))
 	}
 	a.Answered(true)
 	a.See(n+2, 2, gone...)
 	require.Zero(t, l.size, "what comes later is not given, either")
 	txn, _ = a.Plan(2)
-	require.Len(t, txn.Ops, n-MostOps+1)
-	require.Equal(t, Op{Key{7, MostOps - 1}, MostOps, 0}, txn.Ops[0])
+	require.Len(t, txn.Ops, n-store.MostOps+1)
+	require.Equal(t, op(7, store.MostOps-1, store.MostOps, 0), txn.Ops[0])
 }
 
 // A server without space refuses what writes, and deletes all the same.
 func TestReturnsGoAloneWithoutSpace(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(2), 10, false, &l)
-	e := []Entry{{Key{7, 0}, 4, 4, 1}, {Key{7, 1}, 5, 5, 2}, {Key{8, 0}, 6, 6, 3}}
+	e := []Entry{entry(7, 0, 4, 4, 1), entry(7, 1, 5, 5, 2), entry(8, 0, 6, 6, 3)}
 	l.held = 1
 	a.Learn(State{Rev: 6, Size: 3, Entries: e}, 0)
 	l.wants(1)
-	all := []Op{{Key{7, 0}, 4, 0}, {Key{7, 1}, 5, 1}, {Key{7, 2}, 0, 1}}
+	all := []Op{op(7, 0, 4, 0), op(7, 1, 5, 1), op(7, 2, 0, 1)}
 	txn, _ := a.Plan(10)
-	require.Equal(t, &Txn{Ops: all}, txn)
+	require.Equal(t, &Txn{Txn: store.Txn{Ops: all}}, txn)
 	a.NoSpace()
 	all[2].Seq++ // the number was used
 	txn, _ = a.Plan(11)
-	require.Equal(t, &Txn{Ops: all[:1], Only: true}, txn, "neither a request nor a part of an entry")
+	require.Equal(t, &Txn{Txn: store.Txn{Ops: all[:1]}, Only: true}, txn, "neither a request nor a part of an entry")
 	a.Answered(true)
-	a.See(7, 12, Entry{Key: Key{7, 0}})
+	a.See(7, 12, Entry{Key: key(7, 0)})
 	txn, _ = a.Plan(12)
-	require.Equal(t, &Txn{Ops: all[1:]}, txn, "nothing else is due")
+	require.Equal(t, &Txn{Txn: store.Txn{Ops: all[1:]}}, txn, "nothing else is due")
 	a.NoSpace()
 	l.held = 0
 	all[2].Seq++
 	txn, _ = a.Plan(13)
-	require.Equal(t, &Txn{Ops: []Op{{Key{7, 1}, 5, 0}}, Only: true}, txn)
+	require.Equal(t, &Txn{Txn: store.Txn{Ops: []Op{op(7, 1, 5, 0)}}, Only: true}, txn)
 	a.Answered(true)
-	a.See(8, 14, Entry{Key: Key{7, 1}})
+	a.See(8, 14, Entry{Key: key(7, 1)})
 	txn, _ = a.Plan(14)
-	require.Equal(t, &Txn{Ops: all[2:]}, txn)
+	require.Equal(t, &Txn{Txn: store.Txn{Ops: all[2:]}}, txn)
 	a.Answered(true)
-	a.See(9, 15, Entry{Key{7, 4}, 9, 9, 1})
+	a.See(9, 15, entry(7, 4, 9, 9, 1))
 	txn, _ = a.Plan(15)
 	require.Nil(t, txn, "there is space again")
 }
@@ -324,24 +326,24 @@ func TestAWaitingEntryThatIsReturnedIsNotGiven(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(1), 10, false, &l)
 	l.wants(2)
-	a.Learn(State{Rev: 6, Size: 2, Entries: []Entry{{Key{8, 0}, 5, 5, 1}, {Key{7, 0}, 6, 6, 2}}}, 0)
+	a.Learn(State{Rev: 6, Size: 2, Entries: []Entry{entry(8, 0, 5, 5, 1), entry(7, 0, 6, 6, 2)}}, 0)
 	l.oldest, l.all = 0, 0 // it gives up
 	txn, _ := a.Plan(1)
-	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 6, 0)}, txn.Ops)
 	l.wants(1)
-	a.See(7, 2, Entry{Key: Key{8, 0}}) // now it holds, and is deleted when the request arrives
+	a.See(7, 2, Entry{Key: key(8, 0)}) // now it holds, and is deleted when the request arrives
 	require.EqualValues(t, 0, l.size)
 	a.Answered(true)
 	txn, _ = a.Plan(3)
-	require.Equal(t, []Op{{Key{7, 0}, 6, 0}, {Key{7, 1}, 0, 1}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 6, 0), op(7, 1, 0, 1)}, txn.Ops)
 }
 
 func TestAnIdleBlockThatVanishesIsALoss(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 10, false, &l)
-	a.Learn(State{Rev: 6, Size: 2, Entries: []Entry{{Key{7, 0}, 5, 5, 1}}}, 0)
+	a.Learn(State{Rev: 6, Size: 2, Entries: []Entry{entry(7, 0, 5, 5, 1)}}, 0)
 	require.EqualValues(t, 1, l.size)
-	a.See(7, 1, Entry{Key: Key{7, 0}})
+	a.See(7, 1, Entry{Key: key(7, 0)})
 	require.True(t, a.Lost())
 	require.EqualValues(t, 0, l.size)
 }
@@ -351,10 +353,10 @@ func TestAnIdleBlockThatShrinksIsALoss(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 10, false, &l)
 	l.wants(1)
-	a.Learn(State{Rev: 6, Size: 2, Entries: []Entry{{Key{7, 0}, 5, 5, 2}}}, 0)
+	a.Learn(State{Rev: 6, Size: 2, Entries: []Entry{entry(7, 0, 5, 5, 2)}}, 0)
 	require.EqualValues(t, 2, l.size)
 	require.EqualValues(t, 1, l.held)
-	a.See(7, 1, Entry{Key{7, 0}, 5, 7, 1})
+	a.See(7, 1, entry(7, 0, 5, 7, 1))
 	require.True(t, a.Lost())
 	require.EqualValues(t, 0, l.size)
 }
@@ -364,18 +366,18 @@ func TestTheEnd(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 10, false, &l)
 	l.wants(1)
-	a.Learn(State{Rev: 5, Size: 1, Entries: []Entry{{Key{8, 0}, 5, 5, 1}}}, 0)
+	a.Learn(State{Rev: 5, Size: 1, Entries: []Entry{entry(8, 0, 5, 5, 1)}}, 0)
 	a.Plan(0)
 	a.Answered(true)
-	a.See(6, 0, Entry{Key{7, 0}, 6, 6, 1})
+	a.See(6, 0, entry(7, 0, 6, 6, 1))
 	a.End()
 	require.False(t, a.Done(), "an entry is left")
-	a.See(7, 1, Entry{Key: Key{8, 0}})
+	a.See(7, 1, Entry{Key: key(8, 0)})
 	require.EqualValues(t, 0, l.held)
 	require.EqualValues(t, 0, l.rev, "no block is told of")
 	txn, _ := a.Plan(1)
-	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
-	a.See(8, 2, Entry{Key: Key{7, 0}})
+	require.Equal(t, []Op{op(7, 0, 6, 0)}, txn.Ops)
+	a.See(8, 2, Entry{Key: key(7, 0)})
 	require.False(t, a.Done(), "a transaction is under way")
 	a.Answered(true)
 	require.True(t, a.Done())
@@ -387,14 +389,14 @@ func TestAnEntryMadeAgainIsAnotherBlock(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 0, false, &l)
 	l.wants(1)
-	a.Learn(State{Rev: 6, Size: 1, Entries: []Entry{{Key{7, 0}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}}}, 0)
+	a.Learn(State{Rev: 6, Size: 1, Entries: []Entry{entry(7, 0, 5, 5, 1), entry(8, 0, 6, 6, 1)}}, 0)
 	l.held = 0
 	txn, _ := a.Plan(1)
-	require.Equal(t, []Op{{Key{7, 0}, 5, 0}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 5, 0)}, txn.Ops)
 	a.Answered(true)
-	a.Learn(State{Rev: 9, Size: 1, Entries: []Entry{{Key{8, 0}, 6, 6, 1}, {Key{7, 0}, 9, 9, 1}}}, 2)
+	a.Learn(State{Rev: 9, Size: 1, Entries: []Entry{entry(8, 0, 6, 6, 1), entry(7, 0, 9, 9, 1)}}, 2)
 	l.wants(1)
-	a.See(10, 3, Entry{Key: Key{8, 0}})
+	a.See(10, 3, Entry{Key: key(8, 0)})
 	require.EqualValues(t, 1, l.held, "it holds only now")
 }
 
@@ -403,18 +405,18 @@ func TestWhatIsReturnedTwiceIsCountedOnce(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 10, false, &l)
 	l.wants(1)
-	e := []Entry{{Key{7, 0}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}, {Key{7, 1}, 7, 7, 1}}
+	e := []Entry{entry(7, 0, 5, 5, 1), entry(8, 0, 6, 6, 1), entry(7, 1, 7, 7, 1)}
 	a.Learn(State{Rev: 7, Size: 2, Entries: e}, 0)
 	require.EqualValues(t, 1, l.held)
 	txn, _ := a.Plan(1)
-	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops, "nobody wants it; no answer to this one")
+	require.Equal(t, []Op{op(7, 1, 7, 0)}, txn.Ops, "nobody wants it; no answer to this one")
 	a.Answered(true)
 	txn, _ = a.Plan(10)
-	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 1, 7, 0)}, txn.Ops)
 	a.Answered(true)
-	a.See(8, 11, Entry{Key: Key{8, 0}})
+	a.See(8, 11, Entry{Key: key(8, 0)})
 	txn, _ = a.Plan(11)
-	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops, "the other one backs what is held")
+	require.Equal(t, []Op{op(7, 1, 7, 0)}, txn.Ops, "the other one backs what is held")
 }
 
 // A request that comes then needs an entry of its own.
@@ -422,22 +424,22 @@ func TestAnEntryWhoseReturnHadNoAnswerIsNotWaitedFor(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(2), 10, false, &l)
 	l.wants(1)
-	e := []Entry{{Key{7, 0}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}, {Key{7, 1}, 7, 7, 1}}
+	e := []Entry{entry(7, 0, 5, 5, 1), entry(8, 0, 6, 6, 1), entry(7, 1, 7, 7, 1)}
 	a.Learn(State{Rev: 7, Size: 2, Entries: e}, 0)
 	require.EqualValues(t, 1, l.held)
 	txn, _ := a.Plan(1)
-	require.Equal(t, []Op{{Key{7, 1}, 7, 0}}, txn.Ops, "nobody wants it; no answer to this one")
+	require.Equal(t, []Op{op(7, 1, 7, 0)}, txn.Ops, "nobody wants it; no answer to this one")
 	a.Answered(true)
 	l.wants(1)
 	txn, _ = a.Plan(2)
-	require.Equal(t, []Op{{Key{7, 1}, 7, 0}, {Key{7, 2}, 0, 1}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 1, 7, 0), op(7, 2, 0, 1)}, txn.Ops)
 }
 
 func TestASizeThatFallsIsWithdrawnAtOnce(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(0), 1000, false, &l)
 	l.wants(4)
-	a.Learn(State{Rev: 6, Size: 4, Entries: []Entry{{Key{7, 0}, 6, 6, 4}}}, 0)
+	a.Learn(State{Rev: 6, Size: 4, Entries: []Entry{entry(7, 0, 6, 6, 4)}}, 0)
 	require.EqualValues(t, 4, l.held)
 	a.See(7, 1, Entry{Weight: 3})
 	txn, _ := a.Plan(1)
@@ -445,7 +447,7 @@ func TestASizeThatFallsIsWithdrawnAtOnce(t *testing.T) {
 	require.EqualValues(t, 3, l.size, "nobody else waits, and still it is withdrawn")
 	l.held = 2
 	txn, _ = a.Plan(1)
-	require.Equal(t, []Op{{Key{7, 0}, 6, 3}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 6, 3)}, txn.Ops)
 }
 
 // The hold of one goroutine is longer than many tenures: another's request has a block of its own.
@@ -453,21 +455,21 @@ func TestANewBlockServesWhileAnOldOneIsHeld(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(1), 10, false, &l)
 	l.wants(1)
-	e := []Entry{{Key{7, 0}, 5, 5, 1}, {Key{8, 0}, 6, 6, 1}, {Key{9, 0}, 7, 7, 1}}
+	e := []Entry{entry(7, 0, 5, 5, 1), entry(8, 0, 6, 6, 1), entry(9, 0, 7, 7, 1)}
 	a.Learn(State{Rev: 7, Size: 2, Entries: e}, 0)
 	require.EqualValues(t, 1, l.held)
 	l.wants(1)
 	txn, _ := a.Plan(10)
-	require.Equal(t, []Op{{Key{7, 1}, 0, 1}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 1, 0, 1)}, txn.Ops)
 	require.EqualValues(t, 0, l.size)
 	a.Answered(true)
-	a.See(8, 11, Entry{Key{7, 1}, 8, 8, 1})
-	a.See(9, 12, Entry{Key: Key{8, 0}})
+	a.See(8, 11, entry(7, 1, 8, 8, 1))
+	a.See(9, 12, Entry{Key: key(8, 0)})
 	require.EqualValues(t, 1, l.held)
-	a.See(10, 13, Entry{Key: Key{9, 0}})
+	a.See(10, 13, Entry{Key: key(9, 0)})
 	require.EqualValues(t, 2, l.held, "both")
 	require.EqualValues(t, 2, l.size)
-	a.See(11, 14, Entry{Key{8, 1}, 11, 11, 1})
+	a.See(11, 14, entry(8, 1, 11, 11, 1))
 	_, wake := a.Plan(14)
 	require.EqualValues(t, 23, wake, "the new tenure is that of both")
 	require.EqualValues(t, 2, l.size)
@@ -480,7 +482,7 @@ func oneByOne(l *local, n int64) *Agent {
 	a := NewAgent(7, numbers(n), 10, false, l)
 	s := State{Rev: 100, Size: 100, SizeMod: 3}
 	for i := range n {
-		s.Entries = append(s.Entries, Entry{Key{7, i}, 10 + i, 10 + i, 1})
+		s.Entries = append(s.Entries, entry(7, i, 10+i, 10+i, 1))
 	}
 	l.held = n
 	a.Learn(s, 0)
@@ -493,19 +495,19 @@ func TestEntriesAreMerged(t *testing.T) {
 	a := oneByOne(&l, 4)
 	l.wants(1)
 	txn, _ := a.Plan(1)
-	require.Equal(t, &Txn{Merges: true, SizeMod: 3, Ops: []Op{
-		{Key{7, 0}, 10, 4}, {Key{7, 1}, 11, 0}, {Key{7, 2}, 12, 0}, {Key{7, 3}, 13, 0}, {Key{7, 4}, 0, 1},
-	}}, txn)
+	require.Equal(t, &Txn{Txn: store.Txn{Merges: true, SizeMod: 3, Ops: []Op{
+		op(7, 0, 10, 4), op(7, 1, 11, 0), op(7, 2, 12, 0), op(7, 3, 13, 0), op(7, 4, 0, 1),
+	}}}, txn)
 	a.Answered(true)
-	a.See(101, 2, Entry{Key{7, 0}, 10, 101, 4}, Entry{Key: Key{7, 1}}, Entry{Key: Key{7, 2}}, Entry{Key: Key{7, 3}},
-		Entry{Key{7, 4}, 101, 101, 1})
+	a.See(101, 2, entry(7, 0, 10, 101, 4), Entry{Key: key(7, 1)}, Entry{Key: key(7, 2)}, Entry{Key: key(7, 3)},
+		entry(7, 4, 101, 101, 1))
 	require.False(t, a.Lost())
 	require.EqualValues(t, 5, l.size)
 	require.EqualValues(t, 5, l.held)
-	a.See(102, 3, Entry{Key{8, 0}, 102, 102, 99})
+	a.See(102, 3, entry(8, 0, 102, 102, 99))
 	l.held = 1
 	txn, _ = a.Plan(3)
-	require.Equal(t, []Op{{Key{7, 0}, 101, 0}}, txn.Ops, "what was merged goes back together")
+	require.Equal(t, []Op{op(7, 0, 101, 0)}, txn.Ops, "what was merged goes back together")
 }
 
 // A merge that had no answer may be carried out at any time. Until it is, or cannot be any more, no
@@ -525,8 +527,8 @@ func TestAMergeInDoubt(t *testing.T) {
 	other, _ := a.Plan(3)
 	require.Len(t, other.Ops, 1, "no merge")
 	a.Unanswered()
-	a.See(101, 4, Entry{Key{7, 0}, 10, 101, 4}, Entry{Key: Key{7, 1}}, Entry{Key: Key{7, 2}}, Entry{Key: Key{7, 3}},
-		Entry{Key{7, 4}, 101, 101, 1})
+	a.See(101, 4, entry(7, 0, 10, 101, 4), Entry{Key: key(7, 1)}, Entry{Key: key(7, 2)}, Entry{Key: key(7, 3)},
+		entry(7, 4, 101, 101, 1))
 	require.False(t, a.Lost())
 	require.EqualValues(t, 5, l.size)
 }
@@ -540,7 +542,7 @@ func TestAPartOfAMergeIsMadeAgain(t *testing.T) {
 	a.Plan(1)
 	a.Unanswered()
 	a.Learn(State{Rev: 102, Size: 100, SizeMod: 3, Entries: []Entry{
-		{Key{7, 0}, 10, 101, 4}, {Key{7, 4}, 101, 101, 1}, {Key{7, 2}, 102, 102, 1},
+		entry(7, 0, 10, 101, 4), entry(7, 4, 101, 101, 1), entry(7, 2, 102, 102, 1),
 	}}, 2)
 	require.False(t, a.Lost())
 	require.EqualValues(t, 6, l.size)
@@ -554,12 +556,12 @@ func TestAMergeThatCameTooLate(t *testing.T) {
 	a.Plan(1)
 	a.Unanswered()
 	l.oldest, l.all = 0, 0
-	a.See(101, 2, Entry{Key{8, 0}, 101, 101, 99})
+	a.See(101, 2, entry(8, 0, 101, 101, 99))
 	l.held = 3
 	txn, _ := a.Plan(2)
-	require.Equal(t, []Op{{Key{7, 0}, 10, 0}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 10, 0)}, txn.Ops)
 	a.Answered(true)
-	a.See(102, 3, Entry{Key: Key{7, 0}})
+	a.See(102, 3, Entry{Key: key(7, 0)})
 	require.False(t, a.Lost())
 	require.EqualValues(t, 3, l.size)
 	require.Nil(t, a.merge)
@@ -571,7 +573,7 @@ func TestADebtIsNotMerged(t *testing.T) {
 	a := oneByOne(&l, 5)
 	s := a.State().Clone()
 	s.Rev, s.Size, s.SizeMod = 101, 5, 101
-	s.Entries = append(s.Entries, Entry{Key{8, 0}, 5, 5, 1})
+	s.Entries = append(s.Entries, entry(8, 0, 5, 5, 1))
 	s.Sort()
 	a.Learn(s, 1)
 	require.EqualValues(t, 5, l.held)
@@ -580,7 +582,7 @@ func TestADebtIsNotMerged(t *testing.T) {
 	require.True(t, txn.Merges)
 	require.EqualValues(t, 101, txn.SizeMod)
 	require.Equal(t, []Op{
-		{Key{7, 0}, 10, 4}, {Key{7, 1}, 11, 0}, {Key{7, 2}, 12, 0}, {Key{7, 3}, 13, 0}, {Key{7, 5}, 0, 1},
+		op(7, 0, 10, 4), op(7, 1, 11, 0), op(7, 2, 12, 0), op(7, 3, 13, 0), op(7, 5, 0, 1),
 	}, txn.Ops)
 }
 
@@ -604,13 +606,13 @@ func TestDoubtEndsWithAFence(t *testing.T) {
 	}
 	txn, _ := a.Plan(2)
 	require.Equal(t, fence, txn)
-	a.See(6, 3, Entry{Key{7, 0}, 6, 6, 1}) // just before
+	a.See(6, 3, entry(7, 0, 6, 6, 1)) // just before
 	a.Answered(true)
 	require.False(t, a.Returned())
 	txn, _ = a.Plan(3)
-	require.Equal(t, []Op{{Key{7, 0}, 6, 0}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 0, 6, 0)}, txn.Ops)
 	a.Answered(true)
-	a.See(7, 4, Entry{Key: Key{7, 0}})
+	a.See(7, 4, Entry{Key: key(7, 0)})
 	require.True(t, a.Done())
 }
 
@@ -626,17 +628,17 @@ func TestAgentsOfOneLease(t *testing.T) {
 	a.Answered(true)
 	a.End()
 	b := NewAgent(7, number, 10, false, &m)
-	s := State{Rev: 6, Size: 2, Entries: []Entry{{Key{7, 2}, 6, 6, 1}}}
+	s := State{Rev: 6, Size: 2, Entries: []Entry{entry(7, 2, 6, 6, 1)}}
 	a.Learn(s, 0)
 	b.Learn(s, 0)
 	require.Zero(t, m.size)
 	m.wants(1)
 	txn, _ := b.Plan(1)
-	require.Equal(t, []Op{{Key{7, 4}, 0, 1}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 4, 0, 1)}, txn.Ops)
 	b.Answered(true)
-	b.See(7, 2, Entry{Key{7, 4}, 7, 7, 1})
-	a.See(7, 2, Entry{Key{7, 4}, 7, 7, 1})
+	b.See(7, 2, entry(7, 4, 7, 7, 1))
+	a.See(7, 2, entry(7, 4, 7, 7, 1))
 	require.EqualValues(t, 1, m.size)
 	txn, _ = a.Plan(3)
-	require.Equal(t, []Op{{Key{7, 2}, 6, 0}}, txn.Ops)
+	require.Equal(t, []Op{op(7, 2, 6, 0)}, txn.Ops)
 }

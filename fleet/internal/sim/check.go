@@ -150,7 +150,7 @@ func (w *world) checkPlanned(t *tenancy) {
 	if others && given > held {
 		w.fail("lease %d has %d idle while others wait", t.lease, given-held)
 	}
-	if others && given > 0 && !w.Jump && t.p.clock() >= t.granted+a.State().Tenure(int64(w.Tenure)) {
+	if others && given > 0 && !w.Jump && t.p.clock() >= t.granted+line.Tenure(a.State(), int64(w.Tenure)) {
 		w.fail("lease %d still has %d after its tenure", t.lease, given)
 	}
 }

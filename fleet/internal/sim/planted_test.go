@@ -25,14 +25,14 @@ var planted = []struct{ name, kind, file, from, to string }{
 	},
 	{
 		"a waiting entry is returned, and given when its turn comes", "prompt", "../line/agent.go",
-		"b.keep = 0 // of no use, or too small", "ops = append(ops, Op{b.Key, b.Mod, 0})\n\t\t\tcontinue",
+		"b.keep = 0 // of no use, or too small", "ops = append(ops, Op{Key: b.Key, Mod: b.Mod})\n\t\t\tcontinue",
 	},
 	{
 		"capacity from a waiting entry", "prompt", "../line/agent.go",
 		"if holds && !b.holds {", "if (holds || true) && !b.holds {",
 	},
 	{
-		"the last of an entry may exceed the size", "prompt", "../line/state.go",
+		"the last of an entry may exceed the size", "prompt", "../../store/state.go",
 		"sum <= s.Size", "sum-e.Weight < s.Size",
 	},
 	{
@@ -94,7 +94,7 @@ var planted = []struct{ name, kind, file, from, to string }{
 		"debt || idle && e.size > e.held", "debt && false || idle && e.size > e.held",
 	},
 	{
-		"a token does not name who held when the size fell", "resized", "../line/state.go",
+		"a token does not name who held when the size fell", "resized", "../../store/state.go",
 		"(holds || e.Create < s.SizeMod)", "holds",
 	},
 	{
@@ -150,7 +150,7 @@ var planted = []struct{ name, kind, file, from, to string }{
 		"if mod != op.Mod {", "if mod != op.Mod && op.Mod != 0 {",
 	},
 	{
-		"entries on no lease count", "tampered", "../line/state.go",
+		"entries on no lease count", "tampered", "../../store/state.go",
 		"if lease != k.Lease {", "if false {",
 	},
 	{

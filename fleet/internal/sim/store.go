@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/farad-go/farad/fleet/internal/line"
+	stores "github.com/farad-go/farad/fleet/store"
 )
 
 // A store is the model of etcd: one line, and the leases.
@@ -176,7 +177,7 @@ func (s *store) stray(lease int64) {
 // asSeen returns a stray as who reads it sees it.
 func asSeen(e line.Entry) line.Entry {
 	const nobody = 0
-	e.Weight = e.Counts(nobody, e.Weight)
+	e.Weight = stores.Counts(e.Key, nobody, e.Weight)
 	return e
 }
 

@@ -229,7 +229,7 @@ func (w *world) whenUp(do func()) {
 // changed follows a change of the store: it is seen by all, later.
 func (w *world) changed() {
 	st := w.store.state()
-	w.tenure = max(w.tenure, st.Tenure(int64(w.Tenure)))
+	w.tenure = max(w.tenure, line.Tenure(&st, int64(w.Tenure)))
 	w.store.settle(w.turn)
 	w.checkLine()
 	w.checkFits()

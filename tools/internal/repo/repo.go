@@ -15,7 +15,9 @@ const Module = "github.com/farad-go/farad"
 
 // Shipped are the folders of the modules that a release tags, in the order of their tags: a module
 // comes after those that it requires.
-var Shipped = []string{".", "limit/grpclimit", "observe/otel", "observe/prometheus", "fleet", "fleet/embedded"}
+var Shipped = []string{
+	".", "limit/grpclimit", "observe/otel", "observe/prometheus", "fleet", "fleet/etcd", "fleet/embedded",
+}
 
 // Enter makes the root of the module the working directory, wherever in the repository the tool was
 // started: as a rule in tools, by go -C tools run.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/farad-go/farad/fleet"
 	"github.com/farad-go/farad/fleet/embedded/internal/child"
+	"github.com/farad-go/farad/fleet/etcd"
 	"github.com/farad-go/farad/fleet/fence"
 	"github.com/farad-go/farad/fleet/fence/httpfence"
 )
@@ -77,7 +78,7 @@ func runWorker(ctx context.Context, c workerConfig, _ func(any) error) error {
 // join becomes a member of the fleet. It tries until ctx ends: the members may have no leader now.
 func join(ctx context.Context, client *clientv3.Client) (*fleet.Fleet, *fleet.Semaphore) {
 	for ctx.Err() == nil {
-		f, err := fleet.New(ctx, client, "example", fleet.WithTTL(ttl))
+		f, err := fleet.New(ctx, etcd.New(client, "example"), fleet.WithTTL(ttl))
 		if err == nil {
 			sem, err := f.Semaphore(ctx, "jobs", permits)
 			if err == nil {

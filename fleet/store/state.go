@@ -1,14 +1,9 @@
-package line
+package store
 
 import (
 	"cmp"
 	"slices"
 )
-
-// Everyone is the size of the line of a read-write lock. A block of readers weighs 1, a writer's
-// weighs Everyone. So a reader's entry holds iff no writer's precedes it, and a writer's iff it is
-// the first.
-const Everyone int64 = 1 << 30
 
 // A Key names an entry: the lease of the process that made it, and a number that the process uses
 // once.
@@ -22,13 +17,9 @@ type Entry struct {
 	Weight int64 // how many permits; falls, and rises only in a merge
 }
 
-// is reports whether both are states of one entry. Another may have its key: a request that made it
-// may arrive again after it was deleted.
-func (e *Entry) is(other *Entry) bool { return e.Key == other.Key && e.Create == other.Create }
-
-// Counts returns the weight of an entry with this key and such a value: none if it is not on the
+// Counts returns the weight of an entry with the key k and such a value: none if it is not on the
 // lease that the key names. It would outlive its process.
-func (k Key) Counts(lease, value int64) int64 {
+func Counts(k Key, lease, value int64) int64 {
 	if lease != k.Lease {
 		return 0
 	}
@@ -92,14 +83,6 @@ func (s *State) index(k Key) int {
 	return slices.IndexFunc(s.Entries, func(e Entry) bool { return e.Key == k })
 }
 
-// still returns what e is now, nil if it is gone.
-func (s *State) still(e *Entry) *Entry {
-	if i := slices.IndexFunc(s.Entries, func(now Entry) bool { return now.is(e) }); i >= 0 {
-		return &s.Entries[i]
-	}
-	return nil
-}
-
 // Sort puts the entries in order. Two of one transaction have one create revision: their keys
 // decide.
 func (s *State) Sort() { slices.SortFunc(s.Entries, order) }
@@ -125,32 +108,6 @@ func (s *State) Holding(yield func(e *Entry, holds bool) bool) {
 			return
 		}
 	}
-}
-
-// crowd is how many entries may wait, times those that hold, before a line's tenures get longer.
-// With the usual tenure of 20 ms, and two writes for each hand-off, these are 8,000 messages a
-// second.
-const crowd = 80
-
-// Tenure returns for how long a block is given while others wait. That is tenure, as long as few
-// do. Each hand-off is a message to each of them. In a line of many processes blocks are handed on
-// less often, so that the messages do not take all the time of servers and processes.
-func (s *State) Tenure(tenure int64) int64 {
-	holding := 0
-	for _, holds := range s.Holding {
-		if !holds {
-			break
-		}
-		holding++
-	}
-	n := int64(holding) * int64(len(s.Entries)-holding)
-	switch {
-	case n <= crowd:
-		return tenure
-	case tenure >= Never/2/n:
-		return Never / 2
-	}
-	return tenure * n / crowd
 }
 
 // Holders returns the leases that hold something, or may since before the size was written last.

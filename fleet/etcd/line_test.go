@@ -1,17 +1,23 @@
-package fleet
+package etcd
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/farad-go/farad/fleet/internal/line"
+	"github.com/farad-go/farad/fleet/store"
 )
+
+func exports() *line {
+	return New(clientv3.NewCtxClient(context.Background()), "ns").Line("semaphore", "exports").(*line)
+}
 
 // A size is often written by hand, and then ends with a newline: echo 40 | etcdctl put <key>.
 func TestASizeMayHaveWhiteSpace(t *testing.T) {
-	s := newStore(nil, "ns", kindSemaphore, "exports", 0, nil)
+	s := exports()
 	for value, size := range map[string]int64{
 		"40": 40, "40\n": 40, " 40\r\n": 40, "\t40 ": 40, "4 0": 0, "\n": 0, "40\x00": 0, "-40\n": 0,
 	} {
@@ -22,14 +28,14 @@ func TestASizeMayHaveWhiteSpace(t *testing.T) {
 
 // A line that is read and one that is watched say the same of the size.
 func TestAStateKnowsWhenItsSizeWasWritten(t *testing.T) {
-	s := newStore(nil, "ns", kindSemaphore, "exports", 0, nil)
+	s := exports()
 	size := func(value string, rev int64) *mvccpb.KeyValue {
 		return &mvccpb.KeyValue{Key: []byte(s.sizeKey()), Value: []byte(value), CreateRevision: 3, ModRevision: rev}
 	}
 	read := s.state(9, []*mvccpb.KeyValue{size("2", 9)})
-	require.Equal(t, line.State{Rev: 9, Size: 2, SizeMod: 9}, read)
+	require.Equal(t, store.State{Rev: 9, Size: 2, SizeMod: 9}, read)
 	watched := s.state(8, []*mvccpb.KeyValue{size("4", 3)})
-	change, ok := s.parse(size("2", 9))
+	change, ok := parse("size", size("2", 9))
 	require.True(t, ok)
 	watched.Apply(9, change)
 	require.Equal(t, read, watched)
@@ -38,7 +44,7 @@ func TestAStateKnowsWhenItsSizeWasWritten(t *testing.T) {
 // An entry has one key, with digits in lower case. Another spelling would be a second entry with
 // the same lease and number.
 func TestAnEntryHasOneKey(t *testing.T) {
-	s := newStore(nil, "ns", kindSemaphore, "exports", 0, nil)
+	s := exports()
 	entries := func(keys ...string) int {
 		var kvs []*mvccpb.KeyValue
 		for _, k := range keys {

@@ -1,4 +1,4 @@
-package fleet
+package etcd
 
 import (
 	"context"
@@ -19,12 +19,14 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/farad-go/farad/fleet"
 )
 
 // Members are three servers of one etcd, which etcd's client reaches by gRPC, without a network.
 // They serve what a membership without locks asks for.
 type members struct {
-	*etcd
+	*memory
 	all [3]*server
 }
 
@@ -32,7 +34,7 @@ type members struct {
 type server struct {
 	pb.UnimplementedKVServer
 	pb.UnimplementedLeaseServer
-	etcd     *etcd
+	memory   *memory
 	listener *bufconn.Listener
 	grpc     *grpc.Server
 
@@ -44,9 +46,9 @@ type server struct {
 }
 
 func (b *bubble) members() *members {
-	m := &members{etcd: b.etcd}
+	m := &members{memory: b.memory}
 	for i := range m.all {
-		s := &server{etcd: b.etcd, awake: make(chan struct{})}
+		s := &server{memory: b.memory, awake: make(chan struct{})}
 		close(s.awake)
 		s.serve()
 		m.all[i] = s
@@ -133,29 +135,29 @@ func (c hangingConn) Read(b []byte) (int, error) {
 }
 
 func (s *server) Range(_ context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
-	s.etcd.mu.Lock()
-	defer s.etcd.mu.Unlock()
-	return &pb.RangeResponse{Header: s.etcd.header(), Kvs: s.etcd.find(string(r.Key), r.RangeEnd)}, nil
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	return &pb.RangeResponse{Header: s.memory.header(), Kvs: s.memory.find(string(r.Key), r.RangeEnd)}, nil
 }
 
 func (s *server) Put(_ context.Context, r *pb.PutRequest) (*pb.PutResponse, error) {
-	s.etcd.mu.Lock()
-	defer s.etcd.mu.Unlock()
-	s.etcd.rev++
-	return &pb.PutResponse{Header: s.etcd.header()}, s.etcd.put(string(r.Key), string(r.Value))
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	s.memory.rev++
+	return &pb.PutResponse{Header: s.memory.header()}, s.memory.put(string(r.Key), string(r.Value))
 }
 
 func (s *server) LeaseGrant(_ context.Context, r *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error) {
-	s.etcd.mu.Lock()
-	defer s.etcd.mu.Unlock()
-	return &pb.LeaseGrantResponse{Header: s.etcd.header(), ID: int64(s.etcd.grant(r.TTL)), TTL: r.TTL}, nil
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	return &pb.LeaseGrantResponse{Header: s.memory.header(), ID: int64(s.memory.grant(r.TTL)), TTL: r.TTL}, nil
 }
 
 func (s *server) LeaseRevoke(_ context.Context, r *pb.LeaseRevokeRequest) (*pb.LeaseRevokeResponse, error) {
-	s.etcd.mu.Lock()
-	defer s.etcd.mu.Unlock()
-	s.etcd.revoke(clientv3.LeaseID(r.ID))
-	return &pb.LeaseRevokeResponse{Header: s.etcd.header()}, nil
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	s.memory.revoke(clientv3.LeaseID(r.ID))
+	return &pb.LeaseRevokeResponse{Header: s.memory.header()}, nil
 }
 
 func (s *server) LeaseKeepAlive(stream pb.Lease_LeaseKeepAliveServer) error {
@@ -177,9 +179,9 @@ func (s *server) LeaseKeepAlive(stream pb.Lease_LeaseKeepAliveServer) error {
 		if refuses != nil {
 			return refuses
 		}
-		s.etcd.mu.Lock()
-		ttl := s.etcd.extend(clientv3.LeaseID(r.ID))
-		s.etcd.mu.Unlock()
+		s.memory.mu.Lock()
+		ttl := s.memory.extend(clientv3.LeaseID(r.ID))
+		s.memory.mu.Unlock()
 		answer := &pb.LeaseKeepAliveResponse{Header: &pb.ResponseHeader{}, ID: r.ID, TTL: ttl}
 		if err := stream.Send(answer); err != nil {
 			return err
@@ -198,15 +200,14 @@ func TestNobodyLosesWhileAMemberHangs(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		m := b.members()
 		defer m.close()
-		var fleets []*Fleet
-		var sessions []*session
+		var fleets []*fleet.Fleet
 		for range processes {
 			c := m.client(b)
 			defer c.Close()
-			f, err := New(b.ctx, c, "test")
+			f, err := fleet.New(b.ctx, New(c, "test"))
 			require.NoError(b, err)
 			defer b.leave(f)
-			fleets, sessions = append(fleets, f), append(sessions, f.session.Load())
+			fleets = append(fleets, f)
 		}
 		time.Sleep(time.Minute)
 		var others sync.WaitGroup
@@ -228,10 +229,7 @@ func TestNobodyLosesWhileAMemberHangs(t *testing.T) {
 		}
 		close(stop)
 		others.Wait()
-		for i, f := range fleets {
-			require.Same(b, sessions[i], f.session.Load(), "process %d has lost its lease", i)
-			require.True(b, sessions[i].valid())
-		}
+		b.goesOn(processes)
 	})
 }
 
@@ -244,7 +242,7 @@ func TestRenewalsHaveAWayOfTheirOwn(t *testing.T) {
 		defer c.Close()
 		used := map[int]bool{}
 		for range 20 {
-			f, err := New(b.ctx, c, "test", WithTTL(6*time.Second))
+			f, err := fleet.New(b.ctx, New(c, "test"), fleet.WithTTL(6*time.Second))
 			require.NoError(b, err)
 			for _, s := range m.all {
 				s.mu.Lock()
@@ -274,9 +272,8 @@ func TestAStreamThatEndsIsReplaced(t *testing.T) {
 		defer m.close()
 		c := m.client(b)
 		defer c.Close()
-		f, err := New(b.ctx, c, "test")
+		f, err := fleet.New(b.ctx, New(c, "test"))
 		require.NoError(b, err)
-		s := f.session.Load()
 		for _, err := range []error{
 			rpctypes.ErrGRPCInvalidAuthToken, rpctypes.ErrGRPCPermissionDenied, rpctypes.ErrGRPCNoLeader,
 		} {
@@ -284,7 +281,7 @@ func TestAStreamThatEndsIsReplaced(t *testing.T) {
 				m.all[i].mu.Lock()
 				m.all[i].refuses = err
 				m.all[i].mu.Unlock()
-				time.Sleep(f.ttl)
+				time.Sleep(fleet.DefaultTTL)
 				m.all[i].mu.Lock()
 				m.all[i].refuses = nil
 				m.all[i].mu.Unlock()
@@ -293,10 +290,9 @@ func TestAStreamThatEndsIsReplaced(t *testing.T) {
 		for _, s := range m.all { // each member is started again
 			s.grpc.Stop()
 			s.serve()
-			time.Sleep(2 * f.ttl)
+			time.Sleep(2 * fleet.DefaultTTL)
 		}
-		require.Same(b, s, f.session.Load())
-		require.True(b, s.valid())
+		b.goesOn(1)
 		b.leave(f)
 	})
 }
@@ -307,13 +303,11 @@ func TestAClosedClientRenewsNothing(t *testing.T) {
 		m := b.members()
 		defer m.close()
 		c := m.client(b)
-		f, err := New(b.ctx, c, "test")
+		f, err := fleet.New(b.ctx, New(c, "test"))
 		require.NoError(b, err)
-		s := f.session.Load()
 		require.NoError(b, c.Close())
-		time.Sleep(f.ttl + time.Second)
-		require.False(b, s.valid())
-		require.False(b, b.alive(s.lease))
+		time.Sleep(fleet.DefaultTTL + time.Second)
+		require.Zero(b, b.lasting())
 		ctx, cancel := context.WithTimeout(b.ctx, time.Second)
 		defer cancel()
 		require.Error(b, f.Close(ctx))
@@ -327,19 +321,17 @@ func TestEndpointsThatChange(t *testing.T) {
 		defer m.close()
 		c := m.client(b)
 		defer c.Close()
-		f, err := New(b.ctx, c, "test")
+		f, err := fleet.New(b.ctx, New(c, "test"))
 		require.NoError(b, err)
-		s := f.session.Load()
 		for i := range 9 {
 			m.all[(i+2)%3].pause() // a member that is none any more
 			// etcd's client dials without the lock of its endpoints: nobody may just be dialling.
 			synctest.Wait()
 			c.SetEndpoints(fmt.Sprintf("m%d:1", i%3), fmt.Sprintf("m%d:1", (i+1)%3))
-			time.Sleep(f.ttl)
+			time.Sleep(fleet.DefaultTTL)
 			m.all[(i+2)%3].resume()
 		}
-		require.Same(b, s, f.session.Load())
-		require.True(b, s.valid())
+		b.goesOn(1)
 		b.leave(f)
 	})
 }

@@ -1,4 +1,4 @@
-package line
+package store
 
 import (
 	"testing"
@@ -37,26 +37,8 @@ func TestAnOldRevisionIsPartOfTheState(t *testing.T) {
 }
 
 func TestSumsHaveNoEnd(t *testing.T) {
-	s := State{Size: Everyone, Entries: []Entry{
+	s := State{Size: 1 << 30, Entries: []Entry{
 		{Key{7, 0}, 5, 5, 1<<63 - 1}, {Key{8, 0}, 6, 6, 1<<63 - 1}, {Key{9, 0}, 7, 7, 1},
 	}}
 	require.Empty(t, s.Holders())
-}
-
-func TestALongLineHasLongerTenures(t *testing.T) {
-	s := State{Size: 4}
-	for i := range int64(24) {
-		s.Entries = append(s.Entries, Entry{Key{i + 1, 0}, i + 1, i + 1, 1})
-	}
-	require.EqualValues(t, 20, s.Tenure(20), "4 hold, and 20 wait")
-	require.EqualValues(t, 0, s.Tenure(0))
-	for i := range int64(20) {
-		s.Entries = append(s.Entries, Entry{Key{i + 25, 0}, i + 25, i + 25, 1})
-	}
-	require.EqualValues(t, 40, s.Tenure(20), "40 wait")
-	require.EqualValues(t, 0, s.Tenure(0), "each block is used once")
-	require.Equal(t, Never/2, s.Tenure(Never/2), "a time to which another can be added")
-	require.Equal(t, Never/2, s.Tenure(Never/300))
-	s.Size = 100
-	require.EqualValues(t, 20, s.Tenure(20), "nobody waits")
 }

@@ -1,4 +1,4 @@
-package fleet_test
+package etcd_test
 
 import (
 	"context"
@@ -10,11 +10,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/farad-go/farad/fleet"
+	"github.com/farad-go/farad/fleet/etcd"
 )
 
 // readme is the README's example, so that it compiles.
 func readme(ctx context.Context, client *clientv3.Client) error {
-	f, err := fleet.New(ctx, client, "billing") // client is a *clientv3.Client of etcd
+	f, err := fleet.New(ctx, etcd.New(client, "billing")) // client is a *clientv3.Client of etcd
 	if err != nil {
 		return err
 	}
@@ -33,7 +34,7 @@ func readme(ctx context.Context, client *clientv3.Client) error {
 var _ = readme
 
 func TestTheReadmeCompiles(t *testing.T) {
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	_, snippet, found := strings.Cut(string(text), "## Many machines\n\n```go\n")
 	require.True(t, found)

@@ -1,4 +1,4 @@
-package fleet
+package etcd
 
 import (
 	"cmp"
@@ -17,9 +17,9 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// An etcd is one in memory, for bubbles: it has revisions, leases that end, transactions and
+// A memory is an etcd in memory, for bubbles: it has revisions, leases that end, transactions and
 // watches, as far as a fleet uses them.
-type etcd struct {
+type memory struct {
 	mu      sync.Mutex
 	rev     int64
 	kvs     map[string]*mvccpb.KeyValue
@@ -29,6 +29,9 @@ type etcd struct {
 	changed chan struct{} // closed at each change
 }
 
+// firstID is less than that of any lease.
+const firstID = 100
+
 // remembered is for how many events a watch may be late.
 const remembered = 1 << 12
 
@@ -37,15 +40,15 @@ type leased struct {
 	ends *time.Timer
 }
 
-func newEtcd() *etcd {
-	return &etcd{
+func newMemory() *memory {
+	return &memory{
 		rev: 1, kvs: map[string]*mvccpb.KeyValue{}, leases: map[clientv3.LeaseID]*leased{},
-		nextID: 100, changed: make(chan struct{}),
+		nextID: firstID, changed: make(chan struct{}),
 	}
 }
 
 // close ends what the bubble would wait for.
-func (e *etcd) close() {
+func (e *memory) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, l := range e.leases {
@@ -53,27 +56,24 @@ func (e *etcd) close() {
 	}
 }
 
-// A connection is how one process reaches an etcd. The hooks are called for each request before it
-// is sent; an error is the answer.
+// A connection is how one process reaches an memory. The hooks are called for each request before
+// it is sent; an error is the answer.
 type connection struct {
-	*etcd
+	*memory
+	trip time.Duration // a round trip
 
 	mu    sync.Mutex
-	trip  time.Duration // a round trip
-	back  time.Duration // what an answer takes in addition
 	hook  func(ctx context.Context, request string) error
-	asked map[string]int
 	signs chan struct{}   // closed when the watches are asked for a sign of life
 	known map[string]bool // streams of watches, and whether they hang
 }
 
-func (e *etcd) connect(distance time.Duration) (*connection, *clientv3.Client) {
+func (e *memory) connect(distance time.Duration) (*connection, *clientv3.Client) {
 	c := &connection{
-		etcd:  e,
-		trip:  distance,
-		asked: map[string]int{},
-		signs: make(chan struct{}),
-		known: map[string]bool{},
+		memory: e,
+		trip:   distance,
+		signs:  make(chan struct{}),
+		known:  map[string]bool{},
 	}
 	client := clientv3.NewCtxClient(context.Background())
 	client.KV, client.Lease, client.Watcher = kv{c}, lease{c}, watcher{c}
@@ -87,64 +87,23 @@ func (c *connection) on(hook func(ctx context.Context, request string) error) {
 	c.hook = hook
 }
 
-// move has answers take trip and back from now on.
-func (c *connection) move(trip, back time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.trip, c.back = trip, back
-}
-
-func (c *connection) distance() (trip, back time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.trip, c.back
-}
-
-func (c *connection) times(request string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.asked[request]
-}
-
-// hang is a hook: requests of that name have no answer.
-func hang(names ...string) func(context.Context, string) error {
-	return func(ctx context.Context, request string) error {
-		if slices.Contains(names, request) {
-			<-ctx.Done()
-		}
-		return ctx.Err()
-	}
-}
-
-// refuse is a hook: requests of that name are refused.
-func refuse(names ...string) func(context.Context, string) error {
-	return func(_ context.Context, request string) error {
-		if slices.Contains(names, request) {
-			return rpctypes.ErrPermissionDenied
-		}
-		return nil
-	}
-}
-
 // ask takes a request to the server, does it there, and brings the answer back.
 func ask[R any](ctx context.Context, c *connection, name string, do func() (R, error)) (r R, err error) {
 	c.mu.Lock()
 	hook := c.hook
-	c.asked[name]++
 	c.mu.Unlock()
 	if hook != nil {
 		if err := hook(ctx, name); err != nil {
 			return r, err
 		}
 	}
-	trip, back := c.distance()
-	if err := travel(ctx, trip/2); err != nil {
+	if err := travel(ctx, c.trip/2); err != nil {
 		return r, err
 	}
-	c.etcd.mu.Lock()
+	c.memory.mu.Lock()
 	r, err = do()
-	c.etcd.mu.Unlock()
-	if lost := travel(ctx, trip/2+back); lost != nil {
+	c.memory.mu.Unlock()
+	if lost := travel(ctx, c.trip/2); lost != nil {
 		var none R
 		return none, lost
 	}
@@ -153,17 +112,22 @@ func ask[R any](ctx context.Context, c *connection, name string, do func() (R, e
 
 func travel(ctx context.Context, d time.Duration) error {
 	if d > 0 {
-		pause(ctx, d)
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
 	}
 	return ctx.Err()
 }
 
-func (e *etcd) header() *etcdserverpb.ResponseHeader {
+func (e *memory) header() *etcdserverpb.ResponseHeader {
 	return &etcdserverpb.ResponseHeader{Revision: e.rev}
 }
 
 // change has an event at the current revision. The lock is held.
-func (e *etcd) change(t mvccpb.Event_EventType, kv *mvccpb.KeyValue) {
+func (e *memory) change(t mvccpb.Event_EventType, kv *mvccpb.KeyValue) {
 	if len(e.history) >= 2*remembered {
 		e.history = append([]*clientv3.Event(nil), e.history[remembered:]...)
 	}
@@ -173,7 +137,7 @@ func (e *etcd) change(t mvccpb.Event_EventType, kv *mvccpb.KeyValue) {
 }
 
 // put writes a key. Those of processes end with, or have, their lease.
-func (e *etcd) put(key, value string) error {
+func (e *memory) put(key, value string) error {
 	var id clientv3.LeaseID
 	parts := strings.Split(key, "/")
 	for _, i := range []int{len(parts) - 1, len(parts) - 2} {
@@ -196,7 +160,7 @@ func (e *etcd) put(key, value string) error {
 	return nil
 }
 
-func (e *etcd) remove(key string) {
+func (e *memory) remove(key string) {
 	if e.kvs[key] != nil {
 		delete(e.kvs, key)
 		e.change(mvccpb.Event_DELETE, &mvccpb.KeyValue{Key: []byte(key), ModRevision: e.rev})
@@ -204,7 +168,7 @@ func (e *etcd) remove(key string) {
 }
 
 // grant makes a lease. The lock is held.
-func (e *etcd) grant(ttl int64) clientv3.LeaseID {
+func (e *memory) grant(ttl int64) clientv3.LeaseID {
 	e.nextID++
 	id, lasts := e.nextID, time.Duration(ttl)*time.Second
 	e.leases[id] = &leased{lasts, time.AfterFunc(lasts, func() { e.expire(id) })}
@@ -212,7 +176,7 @@ func (e *etcd) grant(ttl int64) clientv3.LeaseID {
 }
 
 // extend renews a lease and returns for how long: 0 if there is none. The lock is held.
-func (e *etcd) extend(id clientv3.LeaseID) int64 {
+func (e *memory) extend(id clientv3.LeaseID) int64 {
 	l := e.leases[id]
 	if l == nil {
 		return 0
@@ -221,13 +185,13 @@ func (e *etcd) extend(id clientv3.LeaseID) int64 {
 	return int64(l.ttl / time.Second)
 }
 
-func (e *etcd) expire(id clientv3.LeaseID) {
+func (e *memory) expire(id clientv3.LeaseID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.revoke(id)
 }
 
-func (e *etcd) revoke(id clientv3.LeaseID) {
+func (e *memory) revoke(id clientv3.LeaseID) {
 	l := e.leases[id]
 	if l == nil {
 		return
@@ -242,7 +206,7 @@ func (e *etcd) revoke(id clientv3.LeaseID) {
 	}
 }
 
-func (e *etcd) find(key string, end []byte) (all []*mvccpb.KeyValue) {
+func (e *memory) find(key string, end []byte) (all []*mvccpb.KeyValue) {
 	for k, kv := range e.kvs {
 		if k == key || len(end) > 0 && k >= key && k < string(end) {
 			all = append(all, kv)
@@ -253,7 +217,7 @@ func (e *etcd) find(key string, end []byte) (all []*mvccpb.KeyValue) {
 }
 
 // entries returns how many entries there are.
-func (e *etcd) entries() (n int) {
+func (e *memory) entries() (n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for k := range e.kvs {
@@ -262,12 +226,6 @@ func (e *etcd) entries() (n int) {
 		}
 	}
 	return n
-}
-
-func (e *etcd) alive(id clientv3.LeaseID) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.leases[id] != nil
 }
 
 type kv struct{ c *connection }
@@ -333,7 +291,7 @@ func (t *txn) Else(ops ...clientv3.Op) clientv3.Txn {
 
 func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 	return ask(t.ctx, t.c, "txn", func() (*clientv3.TxnResponse, error) {
-		e, ops, ok := t.c.etcd, t.ops[0], true
+		e, ops, ok := t.c.memory, t.ops[0], true
 		for _, g := range t.guard {
 			kv := e.kvs[string(g.KeyBytes())]
 			switch c := g.GetCompare(); c.Target {
@@ -451,7 +409,7 @@ func (w watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOptio
 	_, signs := w.c.hangs(stream)
 	go func() {
 		defer close(out)
-		e := w.c.etcd
+		e := w.c.memory
 		for at := op.Rev(); ctx.Err() == nil; {
 			e.mu.Lock()
 			changed := e.changed
@@ -469,7 +427,7 @@ func (w watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOptio
 			e.mu.Unlock()
 			hangs, next := w.c.hangs(stream)
 			if (len(r.Events) > 0 || next != signs) && !hangs {
-				if trip, _ := w.c.distance(); travel(ctx, trip/2) != nil {
+				if travel(ctx, w.c.trip/2) != nil {
 					return
 				}
 				select {
