@@ -4,7 +4,7 @@
 // A [Store] keeps lines and sessions. A [Line] has a size, which many processes know, and entries,
 // each of which is on the lease of a process. Who holds permits is a function of the line's [State]
 // alone. So a store decides nothing about permits: it keeps what it is given, guards what it is
-// asked to guard, and says what has changed.
+// asked to guard, and says what has changed. Package storetest has the tests that it must pass.
 //
 // # What a store has to promise
 //

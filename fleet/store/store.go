@@ -113,8 +113,8 @@ type Source interface {
 	// missing that is [ErrCompacted].
 	//
 	// The first update comes as soon as the watch has begun, though there may be no change yet.
-	// Another one comes soon after each value that is received from signs. A watch that has got
-	// stuck is recognized by that.
+	// Another one comes soon after a value is received from signs, unless the watch still catches
+	// up. A watch that has got stuck is recognized by that.
 	Watch(ctx context.Context, after int64, signs <-chan struct{}, yield func(Update) bool) error
 }
 

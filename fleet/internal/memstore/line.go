@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/farad-go/farad/fleet/store"
 )
@@ -42,6 +43,9 @@ func (l *line) Commit(
 			return nil
 		}
 		var events []store.Event
+		if s.full && slices.ContainsFunc(t.Ops, func(op store.Op) bool { return op.Weight > 0 }) {
+			return store.ErrNoSpace
+		}
 		for _, op := range t.Ops {
 			if s.entry(l.line, op.Key).Mod != op.Mod {
 				return nil

@@ -20,6 +20,7 @@ type Server struct {
 	leases  map[int64]*lease
 	last    int64         // the newest lease
 	changed chan struct{} // closed at each change
+	full    bool
 }
 
 // A content is what a server has on its disk.
@@ -209,6 +210,13 @@ func (s *Server) DeleteSize(id string) {
 	defer s.mu.Unlock()
 	s.change(store.Event{Line: id})
 	s.line(id).SizeMod = 0
+}
+
+// Fill has the server be without space, or have space again. It still deletes.
+func (s *Server) Fill(full bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.full = full
 }
 
 // Forget forgets all changes until now.
