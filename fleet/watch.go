@@ -205,7 +205,7 @@ func (fd *feed) stream(ctx context.Context) (compacted bool) {
 	signs, arrived, ended := make(chan struct{}, 1), make(chan struct{}, 1), make(chan error, 1)
 	go func() {
 		ended <- fd.source.Watch(ctx, at.rev, signs, func(u store.Update) bool {
-			if ctx.Err() != nil || !fd.pass(u) {
+			if !fd.pass(u) {
 				return false
 			}
 			signal(arrived)

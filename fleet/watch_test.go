@@ -229,6 +229,28 @@ func TestAWatchThatHangs(t *testing.T) {
 	}
 }
 
+// A watch that does not begin is given up as soon as any request would be.
+func TestAWatchThatDoesNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory(t)
+		hung := 0
+		m.On(func(ctx context.Context, request string) error {
+			if request == "watch" && hung < 2 {
+				hung++
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		})
+		f := m.member(5 * time.Second)
+		defer m.leave(f)
+		d := m.opens(f, "a")
+		synctest.Wait()
+		m.Put(entry("a", 1, 1))
+		m.knows(d, 3*leastPatience)
+		require.Equal(t, 2, hung)
+	})
+}
+
 // A role that covers single lines does, for a stream a line. Once it covers all there is one again.
 func TestARoleForSingleLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -109,8 +109,8 @@ type Source interface {
 	Revision(ctx context.Context) (int64, error)
 
 	// Watch calls yield with all that changes after a revision, in order, until yield returns
-	// false, ctx is done, or the store cannot go on. Then it returns the reason. If changes are
-	// missing that is [ErrCompacted].
+	// false, ctx is done, or the store cannot go on. Then it returns the reason, or nil after
+	// false. If changes are missing that is [ErrCompacted].
 	//
 	// The first update comes as soon as the watch has begun, though there may be no change yet.
 	// Another one comes soon after a value is received from signs, unless the watch still catches
