@@ -10,10 +10,6 @@ var recording xsync.Uint32
 
 // StartRecording has futures ask their requests for records. It is called before the first lock is
 // observed, and stays.
-func StartRecording() {
-	if recording.Load() == 0 {
-		recording.Store(1)
-	}
-}
+func StartRecording() { recording.Store(1) }
 
 func mayRecord() bool { return recording.Load() != 0 }

@@ -5,7 +5,8 @@
 // goroutines. wakers.go has wakers. leaks.go looks for goroutines that are left.
 //
 // The packages below it hold the suites that several packages run: semtest for semaphores,
-// mutextest for mutexes, rwtest for read-write locks. Package spec judges histories.
+// mutextest for mutexes, rwtest for read-write locks, futuretest for the futures of all of them.
+// Package spec judges histories.
 //
 // The package may import the standard library and goleak. It imports no other package of this
 // module, so that the tests of each can use it.
