@@ -73,6 +73,14 @@ func TestRunsKeepWhatIsProved(t *testing.T) {
 	assert.Less(t, r.States, 100_000, "the table of a parker is finite")
 	c := Cond()
 	assert.Empty(t, NewMachine(c.Table, 3).Reach([]State{c.First()}, 20_000, func(*Step) bool { return true }).Bad)
+	k := Keyed()
+	for _, first := range []State{
+		k.FirstKeyed(false, 2, []int{2, 1}, []int{0, 1}),
+		k.FirstKeyed(true, smallEveryone, []int{1, smallEveryone}, []int{0, 0}),
+	} {
+		r := NewMachine(k.Table, 2).Reach([]State{first}, 20_000, func(*Step) bool { return true })
+		assert.Empty(t, r.Bad)
+	}
 	mutex := Mutex()
 	for futures := range 3 {
 		first := mutex.First(2, 3, futures)

@@ -9,7 +9,7 @@ import (
 func Tables() []*Table {
 	return []*Table{
 		Engine().Table, Sleeper().Table, Waiter().Table, Parker().Table, Mutex().Table, RWMutex().Table,
-		Cond().Table, RW().Table,
+		Cond().Table, Keyed().Table, RW().Table,
 	}
 }
 
