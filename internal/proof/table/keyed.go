@@ -128,7 +128,7 @@ func bareKeyed() *KeyedTable {
 		{Var: t.Tw, Nodes: true},
 		{Var: t.Tx, Nodes: true},
 		{Var: t.Tk, Nodes: true},
-		{Var: t.Tn, Values: []int{1, 2, smallEveryone}},
+		{Var: t.Tn, Values: []int{1, 2, SmallEveryone}},
 		{Var: t.TOver, Values: []int{0, 1}},
 		{Var: t.TTimed, Values: []int{0}},
 	}
@@ -140,8 +140,8 @@ func bareKeyed() *KeyedTable {
 	return t
 }
 
-// smallEveryone is what a writer holds where the table is run.
-const smallEveryone = 5
+// SmallEveryone is what a writer holds where the table of a shard is run.
+const SmallEveryone = 7
 
 func (t *KeyedTable) at(places ...int64) *Expr { return oneOf(t.PC, places...) }
 func (t *KeyedTable) does(ops ...int64) *Expr  { return oneOf(t.Op, ops...) }

@@ -10,7 +10,7 @@ func (t *KeyedTable) defects() {
 	one := t.FirstKeyed(false, 1, []int{1, 1}, []int{0, 0})
 	two := t.FirstKeyed(false, 2, []int{2, 1}, []int{0, 0})
 	keys := t.FirstKeyed(false, 1, []int{1, 1}, []int{0, 1})
-	rw := t.FirstKeyed(true, smallEveryone, []int{1, smallEveryone}, []int{0, 0})
+	rw := t.FirstKeyed(true, SmallEveryone, []int{1, SmallEveryone}, []int{0, 0})
 	ends := []string{"sleep.over", "sleep.both", "keep.over"} // what a run without contexts does not need
 	for _, d := range []struct {
 		name    string

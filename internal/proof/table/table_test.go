@@ -76,7 +76,7 @@ func TestRunsKeepWhatIsProved(t *testing.T) {
 	k := Keyed()
 	for _, first := range []State{
 		k.FirstKeyed(false, 2, []int{2, 1}, []int{0, 1}),
-		k.FirstKeyed(true, smallEveryone, []int{1, smallEveryone}, []int{0, 0}),
+		k.FirstKeyed(true, SmallEveryone, []int{1, SmallEveryone}, []int{0, 0}),
 	} {
 		r := NewMachine(k.Table, 2).Reach([]State{first}, 20_000, func(*Step) bool { return true })
 		assert.Empty(t, r.Bad)
