@@ -1,8 +1,6 @@
 package table
 
 import (
-	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,12 +9,7 @@ import (
 
 // What is said of machine words holds for every value, and not without what it assumes.
 func TestWordsAreProved(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a solver; the command `go run ./internal/proof` asks, too")
-	}
-	if _, err := exec.LookPath("z3"); err != nil && os.Getenv("CI") != "true" {
-		t.Skip("z3 is not installed (Debian: apt-get install z3): nothing is proved here")
-	}
+	needsSolver(t)
 	s, err := Start("z3")
 	require.NoError(t, err)
 	for _, w := range Words() {
