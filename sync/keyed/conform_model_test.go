@@ -482,9 +482,6 @@ func (c *keyedRun) after() {
 	c.findMine()
 	a, before := c.access(), c.f.Places()
 	c.f.Note(c.note)
-	if a == proof.MuUnlock { // Whatever it has done was there before.
-		c.f.Keep(func(s *proof.State) bool { return s.Get(c.PC) == int(proof.KeyEnd) })
-	}
 	c.f.Step(a)
 	c.f.Note(c.note)
 	wrong := "it is no step"

@@ -26,9 +26,12 @@ func (f *Follower) Note(note func(s *State)) {
 }
 
 // Step makes a step of the code that has access a. Access 0 is what is not the table's: then the
-// code may only have made local steps.
+// code may only have made local steps. What is done under the mutex is done when it is unlocked: a
+// local step that the state did not show before then comes too late.
 func (f *Follower) Step(a Access) {
-	f.settle()
+	if a != MuUnlock {
+		f.settle()
+	}
 	if a == 0 {
 		return
 	}
