@@ -64,8 +64,8 @@ func (l *lines[K]) makeTable(size int64) *table[K] {
 //  5. No function of a user runs, and no goroutine is woken, with a shard locked: a key has been
 //     compared to itself before, so comparing it does not panic. (TestBadKeysAreRefused)
 //
-// A shard is proved for any number of keys, entries and waits, but for 4 and 5
-// (internal/proof/table/keyed.go, TestModelKeyedConforms).
+// A shard is proved for any number of keys, entries and waits, but for 5, and for the order of the
+// shards in 4 (internal/proof/table/keyed.go, TestModelKeyedConforms).
 type table[K comparable] struct {
 	size    int64
 	seed    maphash.Seed

@@ -2,11 +2,13 @@ package table
 
 import "slices"
 
-// The locks of package keyed: sync/keyed/shard.go and lines.go. The table is one shard, with any
-// number of keys, entries and waits: a node stands for one of each. Only one goroutine has the
-// mutex of the shard, so its place is a variable of the table. The hash table is a map from keys to
-// entries here, and the tie looks whether it is one. How a wait ends, by a token, a context or a
-// time, is in the table of a parker; here a wait takes its token, or gives up whenever it likes.
+// The locks of package keyed: sync/keyed/shard.go, lines.go and all.go. The table is one shard,
+// with any number of keys, entries and waits: a node stands for one of each. Only one goroutine has
+// the mutex of the shard, so its place is a variable of the table. The hash table is a map from
+// keys to entries here, and the tie looks whether it is one. A call for several keys does what is
+// for one key to each of those that are in this shard, and unlocks it then. How a wait ends, by a
+// token, a context or a time, is in the table of a parker; here a wait takes its token, or gives up
+// whenever it likes.
 
 // KeyedTable is the table of a shard, with its variables for the tie.
 type KeyedTable struct {
@@ -34,8 +36,14 @@ type KeyedTable struct {
 	Tw, Tx, Tk, Tn *Var // the thread's wait, another node, its key, its permits
 	Mine           *Var // what the thread has claimed, and is to tell
 	TWaits         *Var // it waits if a try has failed
-	TOver, TTimed  *Var // its limit is over; or may be at any time
-	TRes           *Var
+
+	// Of a call for several keys: that the thread makes one, whether it gives back, which keys it
+	// names, and of which it has done with. Another may name any.
+	TBatch, TGives, TNames, TDid *Var
+	TTook, TQueued               *Var
+
+	TOver, TTimed *Var // its limit is over; or may be at any time
+	TRes          *Var
 }
 
 // The places in a shard.
@@ -50,6 +58,7 @@ const (
 	KeyServe
 	KeyRemove
 	KeyUnlink
+	KeyAll // has locked the shard for several keys
 	KeyEnd
 	KeyTryLock // calls try
 	KeyKeep    // has the permits, and looks at the context
@@ -57,6 +66,7 @@ const (
 	KeyEnter
 	KeyLook        // calls what only looks
 	KeyReleaseLock // calls release
+	KeyAllLock     // calls what is for several keys
 	KeySleep
 	KeyBoth
 	KeyAsk
@@ -69,8 +79,8 @@ const (
 )
 
 var keyedPlaces = []string{
-	"free", "try", "open", "take", "queue", "release", "give", "serve", "remove", "unlink", "end",
-	"try-lock", "keep", "behind-lock", "enter-lock", "look-lock", "release-lock",
+	"free", "try", "open", "take", "queue", "release", "give", "serve", "remove", "unlink", "all", "end",
+	"try-lock", "keep", "behind-lock", "enter-lock", "look-lock", "release-lock", "all-lock",
 	"sleeps", "both", "ask", "leaves", "withdraw", "give-back", "tells", "lock", "over",
 }
 
@@ -82,6 +92,7 @@ const (
 	toGive
 	toGiveBack
 	toUnlink
+	toAll
 )
 
 // Keyed returns the table.
@@ -93,7 +104,7 @@ func Keyed() *KeyedTable {
 }
 
 func bareKeyed() *KeyedTable {
-	t := &KeyedTable{Table: &Table{Name: "keyed", Source: "sync/keyed/shard.go, lines.go", Places: keyedPlaces}}
+	t := &KeyedTable{Table: &Table{Name: "keyed", Source: "sync/keyed/shard.go, lines.go, all.go", Places: keyedPlaces}}
 	t.Assume = []string{
 		"A mutex excludes, and the hash table is a map from keys to entries (the tie looks; the package has tests of its own).",
 		"A token that was sent to a wait is taken once, and by its owner (the parker's table).",
@@ -124,6 +135,9 @@ func bareKeyed() *KeyedTable {
 	t.Mine, t.TWaits = t.array(Thread, Bool, "mine"), t.scalar(Thread, Bool, "twaits")
 	t.TOver, t.TTimed = t.scalar(Thread, Bool, "tover"), t.scalar(Thread, Bool, "ttimed")
 	t.TRes = t.scalar(Thread, Int, "tres")
+	t.TBatch, t.TGives = t.scalar(Thread, Bool, "tbatch"), t.scalar(Thread, Bool, "tgives")
+	t.TNames, t.TDid = t.array(Thread, Bool, "tnames"), t.array(Thread, Bool, "tdid")
+	t.TTook, t.TQueued = t.scalar(Thread, Bool, "ttook"), t.scalar(Thread, Bool, "tqueued")
 	t.Domains = []Domain{
 		{Var: t.Tw, Nodes: true},
 		{Var: t.Tx, Nodes: true},
@@ -135,6 +149,7 @@ func bareKeyed() *KeyedTable {
 	t.take()
 	t.sleeps()
 	t.give()
+	t.several()
 	t.says()
 	t.Canon = func(_ *Table, s *State, nodes int) { t.canon(s, nodes) }
 	return t
@@ -203,10 +218,22 @@ func (t *KeyedTable) first(x *Expr) *Expr {
 func (t *KeyedTable) entry() *Expr { return t.EntryOf.At(t.K.V()) }
 
 // fits says that the owner's request can be granted at once.
-func (t *KeyedTable) fits() *Expr {
-	e, n := t.entry(), t.Num.V()
+func (t *KeyedTable) fits() *Expr { return t.fit(t.K.V(), t.Num.V()) }
+
+// fit says that of the entry of k, for n permits.
+func (t *KeyedTable) fit(k, n *Expr) *Expr {
+	e := t.EntryOf.At(k)
 	return And(t.noneIn(e), LessEq(n, Sub(t.most(n), t.EHeld.At(e))))
 }
+
+// can says that n permits of k may be given back.
+func (t *KeyedTable) can(k, n *Expr) *Expr {
+	there := t.EHeld.At(t.EntryOf.At(k))
+	return And(t.InTab.At(k), LessEq(n, there), LessEq(there, t.most(n)))
+}
+
+// done is where an operation ends: of several keys the next one follows.
+func (t *KeyedTable) done() *Expr { return If(t.does(toAll), Num(KeyAll), Num(KeyEnd)) }
 
 // unused says that x is the next entry that insert uses.
 func (t *KeyedTable) unused(x *Expr) *Expr {
@@ -240,15 +267,15 @@ func (t *KeyedTable) take() {
 		t.SHeld.Set(n), t.SKey.Set(k), t.SHas.Set(True), t.holds(k, n), t.res(1))
 	t.in("try.slow", "table.try", KeyTry, Num(KeyOpen), Not(idle))
 
-	next := If(t.does(toTry, toEnter), Num(KeyTake), If(t.does(toLook), Num(KeyEnd), Num(KeyGive)))
+	next := If(t.does(toTry, toEnter), Num(KeyTake), If(t.does(toLook), Num(KeyEnd), If(t.does(toAll), Num(KeyAll), Num(KeyGive))))
 	t.in("open.nothing", "shard.open", KeyOpen, next, Eq(t.SHeld.V(), z), t.Opened.Set(True))
 	t.in("open.moves", "shard.open", KeyOpen, next, And(Not(Eq(t.SHeld.V(), z)), t.unused(tx)),
 		append(t.insert(tx, t.SKey.V(), t.SHeld.V()), t.SHeld.Set(z), t.SHas.Set(Is(false)), t.Opened.Set(True))...)
 
 	e := t.entry()
-	t.in("take.new", "shard.take", KeyTake, Num(KeyEnd), And(Not(t.InTab.At(k)), t.unused(tx)),
+	t.in("take.new", "shard.take", KeyTake, t.done(), And(Not(t.InTab.At(k)), t.unused(tx)),
 		append(t.insert(tx, k, n), t.holds(k, n), t.res(1))...)
-	t.in("take.more", "shard.take", KeyTake, Num(KeyEnd), And(t.InTab.At(k), t.fits(), t.few(n, t.EHeld.At(e))),
+	t.in("take.more", "shard.take", KeyTake, t.done(), And(t.InTab.At(k), t.fits(), t.few(n, t.EHeld.At(e))),
 		t.EHeld.SetAt(e, Add(t.EHeld.At(e), n)), t.holds(k, n), t.res(1))
 	t.in("take.not", "shard.take", KeyTake, If(t.does(toEnter), Num(KeyQueue), Num(KeyEnd)),
 		And(t.InTab.At(k), Not(t.fits())), t.res(0))
@@ -257,15 +284,16 @@ func (t *KeyedTable) take() {
 	t.locks("look.lock", "lines.look", KeyLook, KeyOpen, toLook, tk, tn, True)
 	t.locks("enter.lock", "request.enter", KeyEnter, KeyOpen, toEnter, t.Of.At(tw), t.N.At(tw),
 		And(Not(t.In.At(tw)), Not(t.Cl.At(tw)), t.right(t.N.At(tw))), t.W.Set(tw))
-	t.in("queue", "entry.queue", KeyQueue, Num(KeyEnd), True,
+	t.in("queue", "entry.queue", KeyQueue, t.done(), True,
 		t.In.SetAt(w, True), t.At.SetAt(w, e), t.Pos.SetAt(w, t.Tail.V()), t.Tail.Set(Add(t.Tail.V(), Num(1))))
 
 	waits := If(t.TWaits.V(), If(t.RW.V(), Num(KeyBehind), Num(KeyEnter)), Num(KeyedDone))
 	took := Eq(t.TRes.V(), Num(1))
+	all := If(t.TGives.V(), Num(KeyTell), If(t.TQueued.V(), Num(KeySleep), If(t.TTook.V(), Num(KeyKeep), Num(KeyAllLock))))
 	then := If(t.does(toTry), If(took, Num(KeyKeep), waits),
 		If(t.does(toLook), If(t.TWaits.V(), Num(KeyEnter), Num(KeyedDone)),
 			If(t.does(toEnter), If(took, Num(KeyKeep), Num(KeySleep)),
-				If(And(t.does(toUnlink), t.Cl.At(w)), Num(KeyWithdraw), Num(KeyTell)))))
+				If(t.does(toAll), all, If(And(t.does(toUnlink), t.Cl.At(w)), Num(KeyWithdraw), Num(KeyTell))))))
 	t.Steps = append(t.Steps, &Step{
 		Name: "end", In: "", Access: MuUnlock, From: KeyEnd, Inside: true, Guard: True,
 		Do: []Update{t.PC.Set(Num(KeyedFree)), t.TPC.Set(then)},
@@ -314,7 +342,7 @@ func (t *KeyedTable) give() {
 
 	e := t.entry()
 	there := t.EHeld.At(e)
-	can := And(t.InTab.At(k), LessEq(n, there), LessEq(there, t.most(n)))
+	can := t.can(k, n)
 	t.in("give.refuse", "entry.holds", KeyGive, Num(KeyEnd), Not(can), t.res(0))
 	t.in("give.take", "shard.give", KeyGive, Num(KeyServe), can, t.EHeld.SetAt(e, Sub(there, n)), t.holds(k, Sub(z, n)),
 		t.TRes.Set(If(t.does(toGiveBack), t.TRes.V(), Num(1))))
@@ -324,11 +352,11 @@ func (t *KeyedTable) give() {
 		And(t.lineOf(tx, e), t.first(tx), LessEq(t.N.At(tx), free), t.few(t.N.At(tx), there)),
 		t.In.SetAt(tx, Is(false)), t.Cl.SetAt(tx, True), t.Mine.SetAt(tx, True),
 		t.EHeld.SetAt(e, Add(there, t.N.At(tx))), t.holds(t.Of.At(tx), t.N.At(tx)))
-	t.in("serve.stop", "entry.serve", KeyServe, If(And(Eq(there, z), Not(t.does(toUnlink))), Num(KeyRemove), Num(KeyEnd)),
+	t.in("serve.stop", "entry.serve", KeyServe, If(And(Eq(there, z), Not(t.does(toUnlink))), Num(KeyRemove), t.done()),
 		Or(t.noneIn(e), Any(func(x *Expr) *Expr { return And(t.lineOf(x, e), t.first(x), Less(free, t.N.At(x))) })))
-	t.in("remove", "shard.remove", KeyRemove, Num(KeyEnd), True,
+	t.in("remove", "shard.remove", KeyRemove, t.done(), True,
 		t.Used.SetAt(e, Is(false)), t.Spare.SetAt(e, True), t.EHas.SetAt(e, Is(false)), t.InTab.SetAt(k, Is(false)))
-	t.in("trim", "buckets.trim", KeyEnd, Num(KeyEnd), And(t.does(toGive, toGiveBack), t.Spare.At(tx)), t.Spare.SetAt(tx, Is(false)))
+	t.in("trim", "buckets.trim", KeyEnd, Num(KeyEnd), And(t.does(toGive, toGiveBack, toAll), t.Spare.At(tx)), t.Spare.SetAt(tx, Is(false)))
 	t.choice()
 
 	untold := And(t.Cl.At(tx), Not(t.Told.At(tx)), Not(t.Got.At(tx)))
@@ -338,6 +366,31 @@ func (t *KeyedTable) give() {
 	t.out("tell.end", tell, Local, KeyTell, Num(KeyedDone), All(func(y *Expr) *Expr { return Not(t.Mine.At(y)) }))
 	t.out("another tells", "", Wakes, KeyedDone, Num(KeyedDone), untold, t.Told.SetAt(tx, True))
 	t.choice()
+}
+
+// several has what a call does to the keys of this shard that it names: one after the other, and
+// with the shard locked. It does it to all of them or to none.
+func (t *KeyedTable) several() {
+	tk, tx, tn, tw := t.Tk.V(), t.Tx.V(), t.Tn.V(), t.Tw.V()
+	t.locks("all.lock", "batch.lock", KeyAllLock, KeyOpen, toAll, tk, tn, True)
+	named := func(k *Expr) *Expr { return Implies(t.TBatch.V(), And(t.TNames.At(k), Not(t.TDid.At(k)))) }
+	on := func(name, fn string, to int64, k, n, guard *Expr, do ...Update) {
+		t.in(name, fn, KeyAll, Num(to), And(named(k), t.right(n), guard),
+			append(do, t.K.Set(k), t.Num.Set(n), t.TDid.SetAt(k, True))...)
+	}
+	takes, gives := Implies(t.TBatch.V(), Not(t.TGives.V())), Implies(t.TBatch.V(), t.TGives.V())
+	on("all.take", "batch.enter", KeyTake, tx, tn, And(takes, Implies(t.InTab.At(tx), t.fit(tx, tn))), t.TTook.Set(True))
+	k, n := t.Of.At(tw), t.N.At(tw)
+	on("all.queue", "batch.enter", KeyQueue, k, n,
+		And(takes, Not(t.In.At(tw)), Not(t.Cl.At(tw)), t.InTab.At(k), Not(t.fit(k, n))), t.W.Set(tw), t.TQueued.Set(True))
+	on("all.give", "batch.leave", KeyGive, tx, tn, And(gives, t.can(tx, tn)), t.Legal.Set(True))
+	every := All(func(k *Expr) *Expr { return Implies(t.TNames.At(k), t.TDid.At(k)) })
+	none := All(func(k *Expr) *Expr { return Not(t.TDid.At(k)) })
+	t.in("all.done", "batch.unlock", KeyAll, Num(KeyEnd), every)
+	cannot := Any(func(k *Expr) *Expr {
+		return And(t.TNames.At(k), If(t.TGives.V(), Not(t.can(k, tn)), And(t.InTab.At(k), Not(t.fit(k, tn)))))
+	})
+	t.in("all.not", "batch.unlock", KeyAll, Num(KeyEnd), And(none, cannot), t.res(0))
 }
 
 // FirstKeyed is a first state: each key has size permits, and wait x wants wants[x] of keys[x].

@@ -87,6 +87,10 @@ func (t *KeyedTable) defects() {
 			s := t.Step("withdraw.got")
 			s.Guard = t.Cl.At(t.Tw.V())
 		}},
+		{"who queues for several keys does not look whether they are free", true, two, ends, func(t *KeyedTable) {
+			tw := t.Tw.V()
+			t.Step("all.queue").Guard = And(t.right(t.N.At(tw)), t.InTab.At(t.Of.At(tw)), Not(t.In.At(tw)), Not(t.Cl.At(tw)))
+		}},
 		{"an entry of another key is taken out", true, keys, ends, func(t *KeyedTable) {
 			x := t.Tx.V()
 			t.only("remove", t.Used.At(x))

@@ -3,7 +3,8 @@ package table
 // What holds of a shard of package keyed. The numbers with an S are those at the head of
 // sync/keyed/shard.go, those with an L of the table in lines.go; what has no number is needed for
 // the induction. L3 is the guard of the steps with which a wait ends: each of them is in line, or
-// was claimed. L4 is not in the table, and L5 is that no step of a user is inside.
+// was claimed. Of L4 the table has the keys of one shard; in which order shards are locked it does
+// not say. L5 is that no step of a user is inside.
 
 func (t *KeyedTable) says() {
 	z, one := Num(0), Num(1)
@@ -31,7 +32,7 @@ func (t *KeyedTable) says() {
 		}))
 	t.safe("S1 in use", "A key that has an entry is held, unless its release is about to take the entry out.",
 		all(func(k *Expr) *Expr {
-			leaving := And(t.at(KeyServe, KeyRemove), t.does(toGive, toGiveBack), Eq(t.K.V(), k))
+			leaving := And(t.at(KeyServe, KeyRemove), Not(t.does(toUnlink)), Eq(t.K.V(), k))
 			return Implies(And(t.InTab.At(k), Not(leaving)), LessEq(one, t.Held.At(k)))
 		}))
 	t.safe("S2 line", "A request waits in the line of its key's entry.",
@@ -45,8 +46,8 @@ func (t *KeyedTable) says() {
 		all(func(e *Expr) *Expr { return Not(And(t.Spare.At(e), t.Used.At(e))) }))
 	t.safe("S opened", "Where an entry is looked for, and once there was one, the table was made.", Implies(
 		Or(Any(func(x *Expr) *Expr { return Or(t.Used.At(x), t.In.At(x), t.Cl.At(x)) }),
-			t.at(KeyTake, KeyQueue, KeyGive, KeyServe, KeyRemove, KeyUnlink)), t.Opened.V()))
-	t.invariant("S open", "There the shard has no key of its own.", Implies(t.at(KeyTake, KeyGive), Not(own)))
+			t.at(KeyTake, KeyQueue, KeyGive, KeyServe, KeyRemove, KeyUnlink, KeyAll)), t.Opened.V()))
+	t.invariant("S open", "There the shard has no key of its own.", Implies(Or(t.at(KeyTake, KeyGive, KeyAll), And(t.at(KeyQueue, KeyServe, KeyRemove), t.does(toAll))), Not(own)))
 
 	t.safe("L1 size", "No more than all permits of a key are held, nor fewer than none. Of a read-write lock readers hold two less, or a writer all.",
 		all(func(k *Expr) *Expr {
@@ -59,7 +60,7 @@ func (t *KeyedTable) says() {
 			return Implies(And(t.first(x), Not(serving(x))), Less(Sub(size, t.Held.At(t.Of.At(x))), t.N.At(x)))
 		}))
 	t.invariant("L2 behind", "Nobody waits behind what is taken out.",
-		Implies(t.at(KeyRemove), And(t.InTab.At(k), Eq(t.Held.At(k), z), t.noneIn(t.entry()), t.does(toGive, toGiveBack))))
+		Implies(t.at(KeyRemove), And(t.InTab.At(k), Eq(t.Held.At(k), z), t.noneIn(t.entry()))))
 	t.invariant("L2 serve", "What is served is in use.", Implies(t.at(KeyServe), And(t.InTab.At(k), Implies(t.does(toUnlink), LessEq(one, t.Held.At(k))))))
 	t.invariant("L2 queue", "Who queues found too little, or another before it.",
 		Implies(t.at(KeyQueue), And(t.InTab.At(k), Not(t.fits()))))
@@ -75,18 +76,19 @@ func (t *KeyedTable) says() {
 		})))
 	t.invariant("wants", "Who waits wants what a request may want.", all(func(x *Expr) *Expr { return Implies(t.In.At(x), t.right(t.N.At(x))) }))
 	t.invariant("owner", "Who enters is in no line yet, and wants what its wait does.", And(
-		Implies(And(t.at(KeyOpen, KeyTake, KeyQueue), t.does(toEnter)),
+		Implies(Or(t.at(KeyQueue), And(t.at(KeyOpen, KeyTake), t.does(toEnter))),
 			And(Not(t.In.At(w)), Not(t.Cl.At(w)), Eq(t.Of.At(w), k), Eq(t.N.At(w), n))),
 		Implies(t.at(KeyUnlink), Eq(t.Of.At(w), k))))
 	t.invariant("doing", "What the owner of the mutex does has brought it there.", And(
-		Implies(t.at(KeyOpen), t.does(toTry, toLook, toEnter, toGive, toGiveBack)),
+		Implies(t.at(KeyOpen), t.does(toTry, toLook, toEnter, toGive, toGiveBack, toAll)),
+		Implies(t.at(KeyAll), t.does(toAll)),
+		Implies(t.at(KeyUnlink), t.does(toUnlink)),
 		Implies(t.at(KeyTry), t.does(toTry)),
 		Implies(t.at(KeyRelease), t.does(toGive)),
-		Implies(t.at(KeyQueue), t.does(toEnter)),
-		Implies(t.at(KeyGive), t.does(toGive, toGiveBack))))
+		Implies(t.at(KeyGive), t.does(toGive, toGiveBack, toAll))))
 	t.invariant("sizes", "A read-write lock has room for a reader.", Implies(t.RW.V(), LessEq(Num(3), size)))
 	t.invariant("request", "It is a request that may be made.",
-		Implies(Or(t.at(KeyTry, KeyTake, KeyQueue, KeyRelease, KeyGive), And(t.at(KeyOpen), Not(t.does(toLook)))), t.right(n)))
+		Implies(Or(t.at(KeyTry, KeyTake, KeyQueue, KeyRelease, KeyGive), And(t.at(KeyOpen), Not(t.does(toLook, toAll)))), t.right(n)))
 	t.invariant("legal", "Who gives back what it holds gives back what is held.",
 		Implies(And(t.Legal.V(), Or(t.at(KeyRelease, KeyGive), And(t.at(KeyOpen), t.does(toGive, toGiveBack)))),
 			And(LessEq(n, t.Held.At(k)), LessEq(t.Held.At(k), t.most(n)))))
@@ -154,7 +156,7 @@ func (t *KeyedTable) properties() {
 	t.theorem("S4 free", "A free entry has no key, and no line.",
 		all(func(e *Expr) *Expr { return Implies(t.Spare.At(e), And(Not(t.EHas.At(e)), t.noneIn(e))) }))
 	t.theorem("made", "Who looks into the hash table finds it made.",
-		Implies(Or(And(t.at(KeyTry), t.InTab.At(k)), t.at(KeyTake, KeyQueue, KeyGive, KeyServe, KeyRemove, KeyUnlink)), t.Opened.V()))
+		Implies(Or(And(t.at(KeyTry), t.InTab.At(k)), t.at(KeyTake, KeyQueue, KeyGive, KeyServe, KeyRemove, KeyUnlink, KeyAll)), t.Opened.V()))
 	t.theorem("told once", "Who is told has not been before.", all(func(x *Expr) *Expr { return Not(And(t.Told.At(x), t.Got.At(x))) }))
 	t.theorem("no lost wake-up", "While the mutex is free, somebody holds the key of one who waits, and the first needs what is held.",
 		Implies(t.at(KeyedFree), all(func(x *Expr) *Expr {
