@@ -36,8 +36,11 @@ const (
 // which a field has that has no key.
 var ourKeys = [nodes]int{16, 32, 2}
 
-// fillers are keys of the same shard that somebody holds all the time.
-var fillers = []int{48, 64, 18, 34, 4, 6, 20, 24}
+// fillers are keys of the same shard that somebody holds all the time. With one of ours the first
+// are 8, and the second 4. The next one adds a bucket. Without that one the table, if it is as
+// large as it may be, loses a bucket and a segment. Keys are in that bucket, and in the one that
+// they go to.
+var fillers = [][]int{nil, {48, 64, 18, 34, 4, 6, 20}, {24, 40, 64}}
 
 // How a call may end early.
 const (
@@ -76,14 +79,14 @@ type operation struct {
 type keyedRun struct {
 	*keyedTie
 	call    operation
-	fill    bool // other keys fill the hash table
+	fillers []int // other keys fill the hash table
 	x       *interleave.Run
 	l       *lines[int]
 	t       *table[int]
 	s       *shard[int]
 	rw      bool
 	size    int64 // of the code
-	buckets int   // how many there are to be when the hash table is made
+	large   bool  // a hash table is made as large as it may be
 	ps      [nodes]*waiter.Parker
 	ctx     *interleave.Context
 	over    bool
@@ -343,15 +346,18 @@ func (c *keyedRun) makeTable(s *proof.State) {
 		}
 	}
 	c.s.more, c.s.keys = nil, 0
-	if !s.Is(c.Opened) && !c.fill {
+	if !s.Is(c.Opened) {
 		return
 	}
 	spares, keys := c.spares(s)
-	if c.fill {
-		keys += len(fillers)
+	keys += len(c.fillers)
+	b := &buckets[int]{n: uint32(max(perSegment, keys))}
+	if c.large {
+		b.n = uint32(max(perSegment, 2*keys+1))
 	}
-	b := &buckets[int]{n: uint32(max(perSegment, min(c.buckets, 2*keys), keys))}
-	for range (b.n + perSegment - 1) / perSegment {
+	n := int(b.n+perSegment-1) / perSegment
+	b.segments = make([]*segment[int], 0, 4*n-1)
+	for range n {
 		b.segments = append(b.segments, new(segment[int]))
 	}
 	c.s.more, c.s.keys = b, uint32(keys)
@@ -363,10 +369,8 @@ func (c *keyedRun) makeTable(s *proof.State) {
 		e.next, *list = *list, e
 		return e
 	}
-	if c.fill {
-		for _, k := range fillers {
-			insert(k, 1)
-		}
+	for _, k := range c.fillers {
+		insert(k, 1)
 	}
 	for key := range nodes {
 		if s.GetAt(c.InTab, key) == 0 {
@@ -386,24 +390,23 @@ func (c *keyedRun) makeTable(s *proof.State) {
 func (c *keyedRun) tableIs(s *proof.State) string {
 	b := c.s.more
 	if b == nil {
-		if s.Is(c.Opened) || c.fill {
+		if s.Is(c.Opened) {
 			return "no table"
 		}
 		return ""
 	}
-	spares, keys := c.spares(s)
-	if c.fill {
-		keys += len(fillers)
-	} else if !s.Is(c.Opened) {
+	if !s.Is(c.Opened) {
 		return "a table"
 	}
+	spares, keys := c.spares(s)
+	keys += len(c.fillers)
 	n := int(b.n)
 	switch {
 	case int(c.s.keys) != keys:
 		return fmt.Sprintf("%d keys, not %d", c.s.keys, keys)
 	case n < perSegment, keys > n, n > perSegment && n/2 > keys:
 		return fmt.Sprintf("%d buckets for %d keys", n, keys)
-	case len(b.segments) != (n+perSegment-1)/perSegment, cap(b.segments) >= 4*len(b.segments) && cap(b.segments) > 4:
+	case len(b.segments) != (n+perSegment-1)/perSegment, cap(b.segments) >= 4*len(b.segments):
 		return fmt.Sprintf("%d segments, and room for %d", len(b.segments), cap(b.segments))
 	}
 	for _, left := range b.segments[len(b.segments):cap(b.segments)] {
@@ -454,7 +457,7 @@ func (c *keyedRun) entryIs(e *entry[int], s *proof.State) string {
 			}
 			w = e.line.Next(w)
 		}
-	} else if key >= 0 || !c.fill || e.held != 1 || !slices.Contains(fillers, e.key) {
+	} else if key >= 0 || e.held != 1 || !slices.Contains(c.fillers, e.key) {
 		return fmt.Sprintf("key %d is in use", e.key)
 	}
 	if w != nil {
@@ -765,25 +768,24 @@ func (c *keyedRun) run(s proof.State) {
 	c.f.Took(c.taken)
 }
 
-// check makes a call in s, beside all behaviours of the others with so many moves. Every third call
-// finds the hash table filled with other keys, and every other one of those as large as can be.
+// check makes a call in s, beside all behaviours of the others with so many moves. Two calls in
+// three find the hash table filled with other keys, and every other one as large as can be.
 func (k *keyedTie) check(s *proof.State, call operation, left int) {
 	if call.alone {
 		left = 0
 	}
 	k.checked++
-	at := *s
-	fill, buckets := k.checked%3 == 0, k.checked%2*2*(len(fillers)+nodes)
-	if fill {
+	at, fill, large := *s, fillers[k.checked%len(fillers)], k.checked%2 == 0
+	if fill != nil {
 		at.Set(k.Opened, 1)
 	}
 	clear(k.ways)
 	path := new(proof.Path)
 	for more := true; more; more = path.Next() {
-		c := &keyedRun{keyedTie: k, call: call, fill: fill, buckets: buckets, path: path, left: left}
+		c := &keyedRun{keyedTie: k, call: call, fillers: fill, large: large, path: path, left: left}
 		c.run(at)
-		require.Empty(k, c.failed, "%s of %d of key %d, by %d, filled %t, %d buckets, in %s\nthe others: %v",
-			call.name, call.n, call.key, call.own, fill, buckets, k.m.String(s), c.story)
+		require.Empty(k, c.failed, "%s of %d of key %d, by %d, beside keys %v, large %t, in %s\nthe others: %v",
+			call.name, call.n, call.key, call.own, fill, large, k.m.String(s), c.story)
 	}
 }
 
