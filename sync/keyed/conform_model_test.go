@@ -87,6 +87,7 @@ type keyedRun struct {
 	rw      bool
 	size    int64 // of the code
 	large   bool  // a hash table is made as large as it may be
+	roomy   bool  // with as much room for segments
 	ps      [nodes]*waiter.Parker
 	ctx     *interleave.Context
 	over    bool
@@ -356,7 +357,11 @@ func (c *keyedRun) makeTable(s *proof.State) {
 		b.n = uint32(max(perSegment, 2*keys+1))
 	}
 	n := int(b.n+perSegment-1) / perSegment
-	b.segments = make([]*segment[int], 0, 4*n-1)
+	room := n
+	if c.roomy {
+		room = 4*n - 1
+	}
+	b.segments = make([]*segment[int], 0, room)
 	for range n {
 		b.segments = append(b.segments, new(segment[int]))
 	}
@@ -783,6 +788,7 @@ func (k *keyedTie) check(s *proof.State, call operation, left int) {
 	path := new(proof.Path)
 	for more := true; more; more = path.Next() {
 		c := &keyedRun{keyedTie: k, call: call, fillers: fill, large: large, path: path, left: left}
+		c.roomy = k.checked%4 == 0
 		c.run(at)
 		require.Empty(k, c.failed, "%s of %d of key %d, by %d, beside keys %v, large %t, in %s\nthe others: %v",
 			call.name, call.n, call.key, call.own, fill, large, k.m.String(s), c.story)
