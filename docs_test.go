@@ -1,201 +1,32 @@
 package farad_test
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/snippets"
 )
 
 // The code in the documents compiles: every fenced block of Go is type-checked against the module.
+// The tests of fleet/embedded have those about a fleet.
 func TestCodeInTheDocumentsCompiles(t *testing.T) {
-	guides, err := filepath.Glob("docs/guides/*.md")
+	blocks, err := snippets.Locks.Blocks(".")
 	require.NoError(t, err)
-	guides = slices.DeleteFunc(guides, func(name string) bool {
-		return name == "docs/guides/fleet.md" // of a module of its own, whose tests compile it
-	})
-	check := newSnippets(t)
-	blocks := 0
-	for _, name := range append(guides, "README.md") {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		for _, m := range goBlock.FindAllSubmatch(text, -1) {
-			if strings.Contains(string(m[1]), "fleet.") {
-				continue // as above
-			}
-			blocks++
-			require.NoError(t, check.compile(string(m[1])), "%s:\n%s", name, m[1])
-		}
-	}
-	require.Greater(t, blocks, 5)
-}
-
-func TestCodeThatDoesNotCompileIsFound(t *testing.T) {
-	check := newSnippets(t)
-	require.NoError(t, check.compile("sem.Release(1)\n"))
-	require.NoError(t, check.compile("func f() { sem.Release(1) }\n"))
-	require.ErrorContains(t, check.compile("sem.Free(1)\n"), "Free")
-	require.ErrorContains(t, check.compile("func f() { semaphore.Make(1) }\n"), "Make")
-	require.Error(t, check.compile("sem.Release(1\n"))
-}
-
-var (
-	goBlock   = regexp.MustCompile("(?s)```go\n(.*?)```")
-	qualified = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`)
-)
-
-// prelude declares what the blocks use and do not show. A block may declare a name anew.
-const prelude = `package snippet
-
-import (
-	"context"
-	"net/http"
-	"testing"
-
-	rt "github.com/farad-go/farad/runtime"
-	"github.com/farad-go/farad/sync"
-	"github.com/farad-go/farad/sync/semaphore"
-)
-
-var (
-	ctx   context.Context
-	mu    *sync.Mutex
-	cond  *sync.Cond
-	wg    *sync.WaitGroup
-	t     *testing.T
-	ex    *rt.Executor
-	sem   *semaphore.Semaphore
-	quit  chan struct{}
-	slots chan struct{}
-
-	places *semaphore.Semaphore
-)
-
-func work() error                                    { return nil }
-func use()                                           {}
-func compute() (int, error)                          { return 0, nil }
-func serve(w http.ResponseWriter, r *http.Request)   {}
-`
-
-// snippets compiles blocks of code.
-type snippets struct {
-	fset     *token.FileSet
-	importer types.Importer
-	paths    map[string]string // import paths by package name
-}
-
-func newSnippets(t *testing.T) *snippets {
-	t.Helper()
-	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Name}} {{.Export}}",
-		"./sync/...", "./twa", "./runtime/...", "./waiter", "./observe", "./limit/...", "net/http", "testing/synctest")
-	list.Stderr = os.Stderr
-	out, err := list.Output()
+	require.Greater(t, len(blocks), 20)
+	compiler, err := snippets.Locks.Compiler(t.Context(), ".", nil)
 	require.NoError(t, err)
-	exports, paths := map[string]string{}, map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		f := strings.Fields(line)
-		if len(f) < 3 {
-			continue
-		}
-		exports[f[0]] = f[2] // of all, because exported types refer to others
-		if strings.Contains(f[0], "/internal/") || strings.HasPrefix(f[0], "vendor/") {
-			continue
-		}
-		if old, ok := paths[f[1]]; !ok || !strings.Contains(old, ".") { // ours before the standard library's
-			paths[f[1]] = f[0]
-		}
-	}
-	s := &snippets{fset: token.NewFileSet(), paths: paths}
-	s.importer = importer.ForCompiler(s.fset, "gc", func(name string) (io.ReadCloser, error) {
-		file, ok := exports[name]
-		if !ok {
-			return nil, fmt.Errorf("no export data of %s", name)
-		}
-		return os.Open(file)
-	})
-	return s
-}
-
-// compile type-checks a block of declarations or of statements.
-func (s *snippets) compile(block string) error {
-	text := "package snippet\n" + block
-	if _, err := parser.ParseFile(s.fset, "block.go", text, parser.SkipObjectResolution); err != nil {
-		text = "package snippet\nfunc _() {\n" + block + "\n}\n"
-		if _, again := parser.ParseFile(s.fset, "block.go", text, parser.SkipObjectResolution); again != nil {
-			return errors.Join(err, again)
-		}
-		text = "package snippet\nfunc _() error {\n" + block + "\nreturn nil\n}\n" // blocks may return errors
-	}
-	var imports bytes.Buffer
-	for _, m := range qualified.FindAllStringSubmatch(block, -1) {
-		if p, ok := s.paths[m[1]]; ok && !strings.Contains(imports.String(), `"`+p+`"`) {
-			fmt.Fprintf(&imports, "import %s %q\n", m[1], p)
-		}
-	}
-	text = strings.Replace(text, "package snippet\n", "package snippet\n"+imports.String(), 1)
-	file, err := parser.ParseFile(s.fset, "block.go", text, parser.SkipObjectResolution)
-	if err != nil {
-		return err
-	}
-	rest, err := parser.ParseFile(s.fset, "prelude.go", prelude, parser.SkipObjectResolution)
-	if err != nil {
-		return err
-	}
-	without(rest, file)
-	var faults []error
-	config := types.Config{Importer: s.importer, Error: func(err error) {
-		// A block shows calls, not what is done with their results.
-		if !strings.Contains(err.Error(), "declared and not used") && !strings.Contains(err.Error(), "imported and not used") {
-			faults = append(faults, err)
-		}
-	}}
-	_, _ = config.Check("snippet", s.fset, []*ast.File{file, rest}, nil) // Error gets each
-	return errors.Join(faults...)
-}
-
-// without takes the declarations out of the prelude that the block has itself.
-func without(prelude, block *ast.File) {
-	own := map[string]bool{}
-	for _, d := range block.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			own[d.Name.Name] = d.Recv == nil
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				if v, ok := s.(*ast.ValueSpec); ok {
-					for _, n := range v.Names {
-						own[n.Name] = true
-					}
-				}
-			}
-		}
-	}
-	for _, d := range prelude.Decls {
-		if g, ok := d.(*ast.GenDecl); ok {
-			for _, s := range g.Specs {
-				if v, ok := s.(*ast.ValueSpec); ok && own[v.Names[0].Name] {
-					v.Names[0].Name = "_"
-				}
-			}
-		} else if f, ok := d.(*ast.FuncDecl); ok && own[f.Name.Name] {
-			f.Name.Name = "_"
-		}
+	for _, b := range blocks {
+		_, err := compiler.Compile(b.Text)
+		require.NoError(t, err, "%s:\n%s", b.File, b.Text)
 	}
 }
 
@@ -390,7 +221,7 @@ func climbs(page, imports string) (faults []string) {
 			floors[name] = int(m[1][0] - '0')
 		}
 	}
-	aside := regexp.MustCompile(`^(examples|internal/(interleave|library|limitsim|locktest|proof))(/|$)`)
+	aside := regexp.MustCompile(`^(examples|internal/(interleave|library|limitsim|locktest|proof|snippets))(/|$)`)
 	there := map[string]bool{}
 	for line := range strings.Lines(imports) {
 		fields := strings.Fields(line)
