@@ -81,24 +81,12 @@ func (c cost) String() string {
 
 // install makes the consumer, builds it in both ways, and runs it.
 func (c consumer) install(ctx context.Context, w *world, opt options) (paid cost, err error) {
-	dir, err := os.MkdirTemp(w.dir, "consumer-")
+	dir, err := w.folder(ctx, c.program, c.get...)
 	if err != nil {
-		return paid, err
-	}
-	program, err := programs.ReadFile("consumers/" + c.program + ".go.txt")
-	if err != nil {
-		return paid, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), program, 0o600); err != nil {
 		return paid, err
 	}
 	run := func(env []string, command ...string) error { return w.run(ctx, dir, env, command...) }
-	steps := [][]string{{"go", "mod", "init", "example.com/consumer"}}
-	if len(c.get) > 0 {
-		steps = append(steps, append([]string{"go", "get"}, c.get...))
-	}
-	steps = append(steps, []string{"go", "mod", "tidy"}, []string{"go", "vet", "./..."})
-	for _, s := range steps {
+	for _, s := range [][]string{{"go", "mod", "tidy"}, {"go", "vet", "./..."}} {
 		if err := run(nil, s...); err != nil {
 			return paid, err
 		}
@@ -116,8 +104,13 @@ func (c consumer) install(ctx context.Context, w *world, opt options) (paid cost
 	if err := run(nil, "go", "mod", "vendor"); err != nil {
 		return paid, err
 	}
-	if err := run(nil, "go", "build", "-mod=vendor", "-o", "program", "."); err != nil {
-		return paid, err
+	vendored := []string{"GOFLAGS=" + goFlags + " -mod=vendor"}
+	for _, s := range [][]string{
+		{"go", "vet", "./..."}, {"go", "build", "-o", "vendored", "."}, {filepath.Join(dir, "vendored")},
+	} {
+		if err := run(vendored, s...); err != nil {
+			return paid, err
+		}
 	}
 	if paid.vendored, err = linesOfGo(filepath.Join(dir, "vendor", filepath.FromSlash(repo.Module))); err != nil {
 		return paid, err
@@ -162,14 +155,42 @@ func (c consumer) build(run func(env []string, command ...string) error, dir str
 
 // run runs a command in a folder of the world. Its output belongs to the error.
 func (w *world) run(ctx context.Context, dir string, env []string, command ...string) error {
+	_, err := w.output(ctx, dir, env, command...)
+	return err
+}
+
+// output runs a command in a folder of the world, and returns what it says.
+func (w *world) output(ctx context.Context, dir string, env []string, command ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir, cmd.Env = dir, append(w.env, env...)
+	cmd.Dir, cmd.Env = dir, append(w.env[:len(w.env):len(w.env)], env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out.Bytes())
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out.Bytes())
 	}
-	return nil
+	return out.String(), nil
+}
+
+// folder makes a module outside of the repository, with a program if it has a name, and has the go
+// command get what is asked for.
+func (w *world) folder(ctx context.Context, program string, get ...string) (dir string, err error) {
+	dir, err = os.MkdirTemp(w.dir, "consumer-")
+	if err != nil {
+		return "", err
+	}
+	if program != "" {
+		text, err := programs.ReadFile("consumers/" + program + ".go.txt")
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "main.go"), text, 0o600); err != nil {
+			return "", err
+		}
+	}
+	if err := w.run(ctx, dir, nil, "go", "mod", "init", "example.com/consumer"); err != nil || len(get) == 0 {
+		return dir, err
+	}
+	return dir, w.run(ctx, dir, nil, append([]string{"go", "get"}, get...)...)
 }
 
 // lines returns how many lines a file has, 0 if there is none.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -68,8 +69,8 @@ func nextPatch(v string) string {
 	return fmt.Sprintf("v%d.%d.%d", major, minor, patch+1)
 }
 
-// pack puts the module in a folder of the clone at root into a folder that the go command takes for
-// a proxy, as each of the versions.
+// pack adds the module in a folder of the clone at root to a folder that the go command takes for a
+// proxy, as each of the versions.
 func pack(proxy, root, folder string, versions ...string) error {
 	escaped, err := module.EscapePath(pathOf(folder))
 	if err != nil {
@@ -88,7 +89,12 @@ func pack(proxy, root, folder string, versions ...string) error {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(dir, "list"), []byte(strings.Join(versions, "\n")+"\n"), 0o644)
+	list, err := os.OpenFile(filepath.Join(dir, "list"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = list.WriteString(strings.Join(versions, "\n") + "\n")
+	return errors.Join(err, list.Close())
 }
 
 func packVersion(name, root, folder, version string, mod []byte) (err error) {

@@ -54,14 +54,21 @@ func prepare(ctx context.Context, version, dir string, opt options) error {
 	}
 
 	var costs strings.Builder
-	if err := rehearse(ctx, dir, opt, io.MultiWriter(os.Stdout, &costs)); err != nil {
+	w, err := rehearse(ctx, dir, opt, io.MultiWriter(os.Stdout, &costs))
+	if err != nil {
 		return err
+	}
+	for _, folder := range repo.Shipped {
+		name := filepath.Join(dir, strings.TrimSuffix(filepath.Base(repo.APIFile(folder)), ".txt")+".cdx.json")
+		if err := writeSBOM(ctx, w, pathOf(folder), version, name); err != nil {
+			return fmt.Errorf("bill of materials of %s: %w", folder, err)
+		}
 	}
 	notes := filepath.Join(dir, "notes.md")
 	if err := os.WriteFile(notes, []byte(notesOf(version, previous, section, costs.String())), 0o644); err != nil {
 		return err
 	}
-	fmt.Printf("\n%s has the notes, and the commit in release.\n", dir)
+	fmt.Printf("\n%s has the notes, a bill of materials for each module, and the commit in release.\n", dir)
 	fmt.Printf("Nothing is tagged. Once the commit is on main, in this order:\n\n")
 	for _, tag := range tags(version) {
 		fmt.Printf("git tag -a -m %s %s\n", tag, tag)
