@@ -49,5 +49,5 @@
 // # Read
 //
 // limiter.go first, for how a limiter drives the semaphore; then aimd.go, gradient2.go and
-// vegas.go.
+// vegas.go. retry.go is for middleware.
 package limit

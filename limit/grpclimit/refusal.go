@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/farad-go/farad/limit"
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
@@ -45,7 +46,7 @@ func (o *options) refuse(ctx context.Context, err error) *refusal {
 		why = "waited for " + o.longest.String()
 	}
 	r := &refusal{
-		Status: status.New(codes.ResourceExhausted, "no permit: "+why), err: err, again: retryAfter(err),
+		Status: status.New(codes.ResourceExhausted, "no permit: "+why), err: err, again: limit.RetryAfter(err),
 	}
 	if r.again > 0 {
 		info := &errdetails.RetryInfo{RetryDelay: durationpb.New(r.again)}
@@ -54,23 +55,6 @@ func (o *options) refuse(ctx context.Context, err error) *refusal {
 		}
 	}
 	return r
-}
-
-// unknown is when a call may come again if nothing is known of the line.
-const unknown = time.Second
-
-// retryAfter returns how long a client waits before it repeats a call that err has refused, or 0 if
-// a repetition is not expected to help: the call is larger than the limit, or the semaphore is
-// closed.
-func retryAfter(err error) time.Duration {
-	if errors.Is(err, semaphore.ErrTooLarge) || errors.Is(err, semaphore.ErrClosed) {
-		return 0
-	}
-	var r *semaphore.Refusal
-	if errors.As(err, &r) && r.RetryAfter > 0 {
-		return r.RetryAfter
-	}
-	return unknown
 }
 
 // trailer returns what a server sends with the error of a wait.

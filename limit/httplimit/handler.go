@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/limit"
-	"github.com/farad-go/farad/limit/internal/admit"
 )
 
 // Handler returns a handler that waits for a permit of l, calls next and ends the permit. It
@@ -70,7 +69,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers also where the client has gone: whatever logs the response must not see a 200.
 func refuse(w http.ResponseWriter, err error) {
-	if d := admit.RetryAfter(err); d > 0 {
+	if d := limit.RetryAfter(err); d > 0 {
 		seconds := (d + time.Second - 1) / time.Second
 		w.Header().Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
 	}

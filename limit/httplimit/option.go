@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/limit"
-	"github.com/farad-go/farad/limit/internal/admit"
 )
 
 // An Option changes how Handler and Transport treat requests.
@@ -36,13 +35,27 @@ func newOptions(l *limit.Limiter, opts []Option) options {
 	return o
 }
 
-// wait waits for the n permits of r.
+// wait waits for the n permits of r until its context ends or the longest wait is over. The end of
+// that is a deadline for the semaphore, like one of the context. If it passes first the error is
+// [context.DeadlineExceeded], and the context has not ended.
 func (o *options) wait(r *http.Request, n int64) (*limit.Permit, error) {
-	request := admit.Request{N: n, Longest: o.longest}
+	ctx := r.Context()
+	var tenant any
 	if o.tenant != nil {
-		request.Tenant, request.Named = o.tenant(r), true
+		tenant = o.tenant(r)
 	}
-	return admit.Wait(r.Context(), o.limiter, request)
+	if o.longest > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.longest)
+		defer cancel()
+	}
+	if o.tenant == nil {
+		return o.limiter.Acquire(ctx, n)
+	}
+	if err := o.limiter.Semaphore().As(tenant).Acquire(ctx, n); err != nil {
+		return nil, err
+	}
+	return o.limiter.Start(n), nil
 }
 
 // WithCost sets how many permits a request needs, instead of one. A request that needs none passes
