@@ -21,14 +21,20 @@
 //	twa                a semaphore and a mutex on tickets and a waiting array
 //	waiter             the mechanism of waiting, for authors of locks and futures
 //
-// These are modules of their own:
+// These are in modules of their own:
 //
-//	fleet              permits and locks that many machines share
-//	fleet/embedded     an etcd in this process, for tests and for one machine
-//	fleet/etcd         what the processes of a fleet share, in etcd
-//	limit/grpclimit    limits around gRPC servers and clients
-//	observe/otel       metrics of observed locks for OpenTelemetry
-//	observe/prometheus metrics of observed locks for Prometheus
+//	fleet                   permits and locks that many machines share
+//	fleet/etcd              what the processes of a fleet share, in etcd
+//	fleet/store             what a fleet needs of a store, for authors of stores
+//	fleet/store/storetest   the tests that a store has to pass
+//	fleet/fence             tokens by which a resource refuses who has lost its permit
+//	fleet/fence/grpcfence   tokens in the metadata of gRPC
+//	fleet/fence/httpfence   tokens in the headers of HTTP
+//	fleet/embedded          an etcd in this process, for development and tests
+//	fleet/embedded/cluster  a cluster of etcd that a test breaks
+//	limit/grpclimit         limits around gRPC servers and clients
+//	observe/otel            metrics of observed locks for OpenTelemetry
+//	observe/prometheus      metrics of observed locks for Prometheus
 //
 // docs/guides/choosing.md in the repository says which one to use. A farad is the unit of
 // capacitance.

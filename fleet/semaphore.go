@@ -254,7 +254,7 @@ func (d *driver) acquireUntil(
 	}
 }
 
-// reread is called when n permits seem too many. It returns ErrTooLarge if the server says the
+// reread is called when n permits seem too many. It returns an ErrTooLarge if the server says the
 // same. Otherwise it has the driver know better. If the server says nothing, the request is to wait
 // until the driver knows: the wait ends with the caller's limit, as the question does.
 func (d *driver) reread(ctx context.Context, end time.Time, t *tenancy, n int64) error {
@@ -266,7 +266,7 @@ func (d *driver) reread(ctx context.Context, end time.Time, t *tenancy, n int64)
 	st, err := d.read(asking)
 	switch {
 	case err == nil && n > st.Size:
-		return ErrTooLarge
+		return waiter.Oversized("fleet", n, st.Size)
 	case d.closed.Load():
 		return ErrClosed
 	case asking.Err() != nil:

@@ -135,7 +135,9 @@ func TestMisuse(t *testing.T) {
 	p.Release()
 	require.EqualValues(t, 0, p.N())
 
-	require.ErrorIs(t, s.Acquire(w.ctx, 3), fleet.ErrTooLarge)
+	err = s.Acquire(w.ctx, 3)
+	require.ErrorIs(t, err, fleet.ErrTooLarge)
+	require.EqualError(t, err, "fleet: a request for 3 permits exceeds the size, 2")
 	_, err = f.Semaphore(w.ctx, "", 1)
 	require.Error(t, err)
 	done, cancel := context.WithCancel(w.ctx)
