@@ -31,6 +31,7 @@ func consumers(version, next string, mixed bool) []consumer {
 	own := func(folder, v string) string { return pathOf(folder) + "@" + v }
 	all := []consumer{
 		{name: "sync", program: "std", beside: true},
+		{name: "channel and context", program: "context", beside: true},
 		{name: "x/sync/semaphore", program: "xsync", get: []string{"golang.org/x/sync@latest"}, beside: true},
 		{name: "ants", program: "ants", get: []string{"github.com/panjf2000/ants/v2@latest"}, beside: true},
 		{name: "farad/sync", program: "dropin", get: []string{own(".", version)}},
@@ -67,12 +68,13 @@ func consumers(version, next string, mixed bool) []consumer {
 type cost struct {
 	mod, sum int // lines
 	vendored int // lines of Go of our modules
+	explorer int // of these, those of the explorer, which no program compiles
 	binary   int64
 	build    time.Duration // from an empty cache that has the standard library; 0: not measured
 }
 
 func (c cost) String() string {
-	s := fmt.Sprintf("%d\t%d\t%d\t%d", c.mod, c.sum, c.vendored, c.binary/1000)
+	s := fmt.Sprintf("%d\t%d\t%d\t%d\t%d", c.mod, c.sum, c.vendored, c.explorer, c.binary/1000)
 	if c.build > 0 {
 		s += fmt.Sprintf("\t%.1f s", c.build.Seconds())
 	}
@@ -112,7 +114,11 @@ func (c consumer) install(ctx context.Context, w *world, opt options) (paid cost
 			return paid, err
 		}
 	}
-	if paid.vendored, err = linesOfGo(filepath.Join(dir, "vendor", filepath.FromSlash(repo.Module))); err != nil {
+	ours := filepath.Join(dir, "vendor", filepath.FromSlash(repo.Module))
+	if paid.vendored, err = linesOfGo(ours); err != nil {
+		return paid, err
+	}
+	if paid.explorer, err = linesOfGo(filepath.Join(ours, "internal", "interleave")); err != nil {
 		return paid, err
 	}
 	if !opt.examples || c.beside {

@@ -126,7 +126,7 @@ func rehearse(ctx context.Context, dir string, opt options, table io.Writer) (*w
 	fmt.Printf("consumers use %s\n", used)
 
 	out := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "consumer\tgo.mod\tgo.sum\tvendored lines\tbinary, kB\tcold build")
+	fmt.Fprintln(out, "consumer\tgo.mod\tgo.sum\tvendored lines\tthe explorer's\tbinary, kB\tcold build")
 	var failed []string
 	installed := 0
 	for _, c := range consumers(version, next, opt.mixed) {
