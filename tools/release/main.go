@@ -128,13 +128,16 @@ func rehearse(ctx context.Context, dir string, opt options, table io.Writer) (*w
 	out := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "consumer\tgo.mod\tgo.sum\tvendored lines\tthe explorer's\tbinary, kB\tcold build")
 	var failed []string
-	installed := 0
+	installed, shown := 0, map[string]bool{}
 	for _, c := range consumers(version, next, opt.mixed) {
 		if !only.MatchString(c.name) {
 			continue
 		}
 		began := time.Now()
-		cost, err := c.install(ctx, w, opt)
+		o := opt
+		o.examples = opt.examples && !shown[strings.Join(c.get, " ")] // once for the same packages
+		shown[strings.Join(c.get, " ")] = true
+		cost, err := c.install(ctx, w, o)
 		fmt.Fprintf(os.Stderr, "%s: %.0f s\n", c.name, time.Since(began).Seconds())
 		if err != nil {
 			failed = append(failed, c.name)
