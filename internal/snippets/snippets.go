@@ -203,7 +203,7 @@ func (c *Compiler) Compile(block string) (source []byte, err error) {
 	}
 	without(prelude, file)
 	var faults []error
-	open := false // the statements may go on behind the block
+	open := false                    // the statements may go on behind the block
 	unused := map[token.Pos]string{} // variables: a block shows calls, not what is done with their results
 	config := types.Config{Importer: c.importer, Error: func(err error) {
 		e, _ := errors.AsType[types.Error](err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -168,7 +169,7 @@ func (w *world) run(ctx context.Context, dir string, env []string, command ...st
 // output runs a command in a folder of the world, and returns what it says.
 func (w *world) output(ctx context.Context, dir string, env []string, command ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir, cmd.Env = dir, append(w.env[:len(w.env):len(w.env)], env...)
+	cmd.Dir, cmd.Env = dir, append(slices.Clip(w.env), env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
