@@ -25,7 +25,11 @@ type consumer struct {
 	program string   // a file of the folder consumers
 	get     []string // what the go command is asked for
 	beside  bool     // it shows what another library costs
+	most    *cost    // more is a fault; nil: it may cost anything
 }
+
+// locksCost bounds what a program pays that uses only the locks. docs/policy.md has the reasons.
+var locksCost = &cost{mod: 5, sum: 10, vendored: 14_000, binary: 2_200_000}
 
 // consumers returns all of them.
 func consumers(version, next string, mixed bool) []consumer {
@@ -35,7 +39,7 @@ func consumers(version, next string, mixed bool) []consumer {
 		{name: "channel and context", program: "context", beside: true},
 		{name: "x/sync/semaphore", program: "xsync", get: []string{"golang.org/x/sync@latest"}, beside: true},
 		{name: "ants", program: "ants", get: []string{"github.com/panjf2000/ants/v2@latest"}, beside: true},
-		{name: "farad/sync", program: "dropin", get: []string{own(".", version)}},
+		{name: "farad/sync", program: "dropin", get: []string{own(".", version)}, most: locksCost},
 		{name: "farad/sync/semaphore", program: "semaphore", get: []string{own(".", version)}},
 		{name: "farad/runtime", program: "tasks", get: []string{own(".", version)}},
 		{name: "farad/runtime/antspool", program: "antspool", get: []string{own(".", version)}},
@@ -80,6 +84,14 @@ func (c cost) String() string {
 		s += fmt.Sprintf("\t%.1f s", c.build.Seconds())
 	}
 	return s
+}
+
+// above returns an error if c is more than most.
+func (c cost) above(most cost) error {
+	if c.mod > most.mod || c.sum > most.sum || c.vendored > most.vendored || c.binary > most.binary {
+		return fmt.Errorf("it costs %+v: more than %+v", c, most)
+	}
+	return nil
 }
 
 // install makes the consumer, builds it in both ways, and runs it.

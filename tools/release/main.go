@@ -138,6 +138,9 @@ func rehearse(ctx context.Context, dir string, opt options, table io.Writer) (*w
 		o.examples = opt.examples && !shown[strings.Join(c.get, " ")] // once for the same packages
 		shown[strings.Join(c.get, " ")] = true
 		cost, err := c.install(ctx, w, o)
+		if err == nil && c.most != nil {
+			err = cost.above(*c.most)
+		}
 		fmt.Fprintf(os.Stderr, "%s: %.0f s\n", c.name, time.Since(began).Seconds())
 		if err != nil {
 			failed = append(failed, c.name)

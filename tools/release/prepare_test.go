@@ -86,6 +86,15 @@ func TestSetVersion(t *testing.T) {
 	require.Equal(t, "v0.1.0", f.Require[1].Mod.Version)
 }
 
+func TestACostThatHasGrownIsFound(t *testing.T) {
+	most := cost{mod: 5, sum: 10, vendored: 100, binary: 1000}
+	require.NoError(t, most.above(most))
+	require.NoError(t, cost{explorer: 1, build: time.Hour}.above(most)) // not bounded
+	for _, c := range []cost{{mod: 6}, {sum: 11}, {vendored: 101}, {binary: 1001}} {
+		require.ErrorContains(t, c.above(most), "more than")
+	}
+}
+
 func TestNextPatch(t *testing.T) {
 	require.Equal(t, "v0.1.1", nextPatch("v0.1.0"))
 	require.Positive(t, semver.Compare(nextPatch("v1.9.9"), "v1.9.9"))
