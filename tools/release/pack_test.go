@@ -15,7 +15,8 @@ import (
 	"github.com/farad-go/farad/tools/internal/repo"
 )
 
-// small makes a repository with a root and a module that requires it, and with their names.
+// small makes a repository with a root and two modules that require it, and with their names. What
+// is public imports it in one alone.
 func small(t *testing.T) (root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -24,6 +25,10 @@ func small(t *testing.T) (root string) {
 		"sync/sync.go":   "package sync\n\ntype Mutex struct{}\n\nfunc (*Mutex) Lock() {}\n\nfunc (*Mutex) Unlock() {}\n",
 		"fleet/go.mod":   "module " + pathOf("fleet") + "\n\ngo 1.26.0\n\nrequire " + repo.Module + " v0.1.0\n",
 		"fleet/fleet.go": "package fleet\n\nimport _ \"" + pathOf("sync") + "\"\n",
+
+		"observe/otel/go.mod":          "module " + pathOf("observe/otel") + "\n\ngo 1.26.0\n\nrequire " + repo.Module + " v0.1.0\n",
+		"observe/otel/otel.go":         "package otel\n",
+		"observe/otel/internal/x/x.go": "package x\n\nimport _ \"" + pathOf("sync") + "\"\n",
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
@@ -53,28 +58,33 @@ func TestABillNamesEachModule(t *testing.T) {
 	w, err := newWorld(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	sums := map[string]string{} // of the packages in the proxy, as go.sum has them
-	for _, folder := range []string{".", "fleet"} {
+	for _, folder := range []string{".", "fleet", "observe/otel"} {
 		require.NoError(t, pack(w.proxy, root, folder, "v0.1.0"))
 		sums[pathOf(folder)], err = dirhash.HashZip(filepath.Join(w.proxy, pathOf(folder), "@v", "v0.1.0.zip"), dirhash.Hash1)
 		require.NoError(t, err)
 	}
-	name := filepath.Join(t.TempDir(), "fleet.cdx.json")
-	require.NoError(t, writeSBOM(t.Context(), w, pathOf("fleet"), "v0.1.0", name))
-
-	file, err := os.Open(name)
-	require.NoError(t, err)
-	defer file.Close()
-	var bom cyclonedx.BOM
-	require.NoError(t, cyclonedx.NewBOMDecoder(file, cyclonedx.BOMFileFormatJSON).Decode(&bom))
-	require.Len(t, *bom.Components, 1)
-	for path, c := range map[string]cyclonedx.Component{pathOf("fleet"): *bom.Metadata.Component, repo.Module: (*bom.Components)[0]} {
-		require.Equal(t, path, c.Name)
-		require.Equal(t, "v0.1.0", c.Version)
-		require.Equal(t, "pkg:golang/"+path+"@v0.1.0", c.PackageURL)
-		require.Equal(t, cyclonedx.ScopeRequired, c.Scope)
-		sum, err := hex.DecodeString((*c.Hashes)[0].Value)
+	for folder, scope := range map[string]cyclonedx.Scope{
+		"fleet": cyclonedx.ScopeRequired, "observe/otel": cyclonedx.ScopeExcluded,
+	} {
+		name := filepath.Join(t.TempDir(), "x.cdx.json")
+		require.NoError(t, writeSBOM(t.Context(), w, pathOf(folder), "v0.1.0", name))
+		file, err := os.Open(name)
 		require.NoError(t, err)
-		require.Equal(t, sums[path], "h1:"+base64.StdEncoding.EncodeToString(sum))
+		defer file.Close()
+		var bom cyclonedx.BOM
+		require.NoError(t, cyclonedx.NewBOMDecoder(file, cyclonedx.BOMFileFormatJSON).Decode(&bom))
+		require.Len(t, *bom.Components, 1)
+		require.Equal(t, scope, (*bom.Components)[0].Scope, folder)
+		for path, c := range map[string]cyclonedx.Component{
+			pathOf(folder): *bom.Metadata.Component, repo.Module: (*bom.Components)[0],
+		} {
+			require.Equal(t, path, c.Name)
+			require.Equal(t, "v0.1.0", c.Version)
+			require.Equal(t, "pkg:golang/"+path+"@v0.1.0", c.PackageURL)
+			sum, err := hex.DecodeString((*c.Hashes)[0].Value)
+			require.NoError(t, err)
+			require.Equal(t, sums[path], "h1:"+base64.StdEncoding.EncodeToString(sum))
+		}
 	}
 }
 

@@ -21,8 +21,8 @@ type listed struct {
 }
 
 // writeSBOM writes the bill of materials of a packed module: every module of the build list that
-// its users get, in CycloneDX. Those that no package of it imports, outside of tests, are excluded:
-// they are in no program, but in go.sum.
+// its users get, in CycloneDX. Those that none of its public packages imports are excluded: they
+// are in no program, but may be in go.sum.
 func writeSBOM(ctx context.Context, w *world, path, version, name string) error {
 	dir, err := w.folder(ctx, "", path+"/...@"+version)
 	if err != nil {
@@ -41,7 +41,16 @@ func writeSBOM(ctx context.Context, w *world, path, version, name string) error 
 	if err != nil {
 		return err
 	}
-	list := []string{"go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", path + "/..."}
+	const library = `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`
+	if out, err = w.output(ctx, dir, nil, "go", "list", "-f", library, path+"/..."); err != nil {
+		return err
+	}
+	list := []string{"go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}
+	for p := range strings.FieldsSeq(out) {
+		if !strings.Contains(p+"/", "/internal/") {
+			list = append(list, p)
+		}
+	}
 	if out, err = w.output(ctx, dir, nil, list...); err != nil {
 		return err
 	}
