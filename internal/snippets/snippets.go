@@ -53,11 +53,12 @@ var Locks = &Set{
 	is: func(b Block) bool { return !Fleet.is(b) },
 }
 
-// Fleet are the blocks about the modules fleet, fleet/etcd and fleet/embedded, which the root does not know.
+// Fleet are the blocks about the modules of a fleet, which the root does not know.
 var Fleet = &Set{
 	prelude: fleetPrelude,
 	patterns: []string{
-		module + "/fleet", module + "/fleet/etcd", module + "/fleet/embedded", module + "/fleet/fence/...", module + "/observe",
+		module + "/fleet", module + "/fleet/etcd", module + "/fleet/embedded", module + "/fleet/fence/...",
+		module + "/observe",
 		"context", "crypto/tls", "crypto/x509", "database/sql", "net/http", "time",
 		"go.etcd.io/etcd/client/v3", "google.golang.org/grpc", "google.golang.org/grpc/credentials",
 	},
