@@ -35,6 +35,7 @@
 //	limit/grpclimit         limits around gRPC servers and clients
 //	observe/otel            metrics of observed locks for OpenTelemetry
 //	observe/prometheus      metrics of observed locks for Prometheus
+//	vet                     analyzers for go vet: acquires and releases that break a contract
 //
 // docs/guides/choosing.md in the repository says which one to use. A farad is the unit of
 // capacitance.

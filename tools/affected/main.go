@@ -167,7 +167,8 @@ func consequences(tree *repo.Tree, files []string) consequence {
 func judged(dir string) bool {
 	top, _, _ := strings.Cut(dir, "/")
 	return top != "bench" && top != "examples" && top != "tools" && !strings.HasPrefix(dir, "internal/locktest") &&
-		!strings.HasPrefix(dir, "fleet/embedded/") && dir != "fleet/internal/memstore" && dir != "fleet/store/storetest"
+		!strings.HasPrefix(dir, "fleet/embedded/") && !strings.HasPrefix(dir, "vet/cmd/") &&
+		dir != "fleet/internal/memstore" && dir != "fleet/store/storetest"
 }
 
 // commands returns what is to be run, the quickest first.
