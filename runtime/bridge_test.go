@@ -288,7 +288,10 @@ func TestBlockOnLosesNothing(t *testing.T) {
 			Wait: func(ctx context.Context) error {
 				var f waiter.Future
 				s.Bind(&f, 1)
-				return rt.BlockOn(ctx, &f)
+				if err := rt.BlockOn(ctx, &f); err != nil {
+					return err
+				}
+				return f.Take() // Release gives it back
 			},
 			Waiting: func() bool { return s.Waiting() > 0 },
 			Free:    func() { s.Release(1) },

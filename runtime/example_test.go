@@ -250,6 +250,7 @@ func ExampleJoinHandle_Abort() {
 	h := rt.Go(ex, func(cx *rt.Context) (int, error) {
 		var permit waiter.Future
 		sem.Bind(&permit, 1)
+		defer permit.Release()
 		return 0, rt.Await(cx, &permit)
 	})
 	h.Abort()
@@ -497,6 +498,7 @@ func ExampleTaskInfo() {
 	h := rt.GoNamed(ex, "invoice 4711", func(cx *rt.Context) (int, error) {
 		var permit waiter.Future
 		sem.Bind(&permit, 1)
+		defer permit.Release()
 		return 0, rt.Await(cx, &permit)
 	})
 	for sem.Waiting() == 0 || !ex.Dump()[0].Waiting {

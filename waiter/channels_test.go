@@ -188,7 +188,7 @@ func acquire(s *semaphore.Semaphore, shared *sharedContext, r *rand.Rand, n int6
 	case 4:
 		var f waiter.Future
 		s.Bind(&f, n)
-		return rt.BlockOn(context.Background(), &f) == nil
+		return rt.BlockOn(context.Background(), &f) == nil && f.Take() == nil
 	case 5:
 		return s.AcquireTimeout(time.Hour, n) == nil
 	default:

@@ -66,10 +66,10 @@ func TestExecutorRunsOnThePool(t *testing.T) {
 			hs = append(hs, rt.Go(ex, func(cx *rt.Context) (int, error) {
 				var f waiter.Future
 				lock.Bind(&f, 1)
+				defer f.Release()
 				if err := rt.Await(cx, &f); err != nil {
 					return 0, err
 				}
-				defer lock.Release(1)
 				before := sum
 				if err := rt.Yield(cx); err != nil {
 					return 0, err
