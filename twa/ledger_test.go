@@ -19,10 +19,10 @@ func TestNoOverReleaseGoesUnnoticed(t *testing.T) {
 	s := twa.New(1)
 	require.True(t, s.TryAcquire(1))
 	var f waiter.Future
-	f.Init(s, 1)
+	s.Bind(&f, 1)
 	require.False(t, f.Poll(nil))
 	s.Release(1)
-	f.Cancel() // granted, and given back: it is out of the book
+	f.Release() // granted, and given back: it is out of the book
 	require.True(t, s.TryAcquire(1))
 	waits := queued(t, bg, s, 1)
 	s.Release(1)
@@ -44,10 +44,10 @@ func TestNoUnlockTooManyGoesUnnoticed(t *testing.T) {
 	var m twa.Mutex
 	var f waiter.Future
 	m.Lock()
-	f.Init(&m)
+	m.Bind(&f)
 	require.False(t, f.Poll(nil))
 	m.Unlock() // now it is the future's
-	f.Cancel()
+	f.Release()
 	require.PanicsWithValue(t, "twa: unlock of unlocked mutex", m.Unlock)
 	require.NoError(t, m.LockContext(bg))
 	m.Unlock()

@@ -54,6 +54,7 @@ func retract(ctx context.Context, dir, clone, version string) error {
 		{root + " " + next + "\n", []string{"go", "list", "-m", "-versions", root}}, // the first is not listed
 		{version + " => " + next, []string{"go", "get", root + "@latest"}},
 		{root + " " + next + "\n", []string{"go", "list", "-m", "-u", root}},
+		{"", []string{"go", "mod", "tidy"}}, // with what the packages import
 		{"ok", []string{"go", "run", "."}},
 	} {
 		if err := says(c.want, c.command...); err != nil {
