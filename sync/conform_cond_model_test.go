@@ -402,20 +402,9 @@ func (k *condTie) ready(s *proof.State) (ready, blocks bool) {
 
 // way returns the moves by which others let the code go on, as few as can be.
 func (c *condRun) way() []proof.Move {
-	i := slices.IndexFunc(c.f.Members, func(m proof.Member) bool {
-		ready, blocks := c.ready(&m.State)
-		return blocks && !ready
-	})
-	if i < 0 {
-		c.failed = fmt.Sprint("the code is blocked where nothing blocks in the table: ", c.f.Places())
-		return nil
-	}
-	way, ok := c.ways.From(c.m, c.f.Members[i].State, c.moves, func(s *proof.State) bool {
-		ready, _ := c.ready(s)
-		return ready
-	})
-	if !ok {
-		c.failed = "the code is blocked, and nobody can end that"
+	way, err := c.f.Way(c.ways, c.moves, c.ready)
+	if err != nil {
+		c.failed = err.Error()
 	}
 	return way
 }

@@ -1,6 +1,10 @@
 package table
 
-import "slices"
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
 
 // A Follower runs beside the real code: it holds the states of the table in which the code may be.
 // They agree in what is shared, and differ in what only a thread knows.
@@ -170,6 +174,29 @@ func (w Ways) From(
 		}
 	}
 	return nil, false
+}
+
+// Way returns the fewest moves by which others let code go on that is blocked. It fails if the code
+// blocks at no such place of the table, or if nobody can end that. Ready reports of a state whether
+// the code blocks there, and whether it can go on.
+func (f *Follower) Way(
+	w Ways, moves func(*State) []Move, ready func(*State) (goes, blocks bool),
+) (way []Move, err error) {
+	i := slices.IndexFunc(f.Members, func(m Member) bool {
+		goes, blocks := ready(&m.State)
+		return blocks && !goes
+	})
+	if i < 0 {
+		return nil, fmt.Errorf("the code is blocked where nothing blocks in the table: %v", f.Places())
+	}
+	way, ok := w.From(f.m, f.Members[i].State, moves, func(s *State) bool {
+		goes, _ := ready(s)
+		return goes
+	})
+	if !ok {
+		return nil, errors.New("the code is blocked, and nobody can end that")
+	}
+	return way, nil
 }
 
 // Places returns where the code may be.
