@@ -151,7 +151,7 @@ func (f *Future) Release() {
 	}
 }
 
-// endRecorded is end, and tells the record.
+// endRecorded is end, recorded by to.
 func (f *Future) endRecorded(to Recorder) bool {
 	to.FutureReleasing(&f.node)
 	defer to.FutureEnded(&f.node)
