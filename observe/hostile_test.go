@@ -409,7 +409,7 @@ func TestManyClientsLeaveNothingBehind(t *testing.T) {
 	server := httptest.NewServer(h)
 	defer server.Close()
 	rounds := 100
-	if testing.Short() {
+	if !locktest.Stress() {
 		rounds = 15
 	}
 	var all sync.WaitGroup

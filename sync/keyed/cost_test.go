@@ -49,7 +49,7 @@ func costOf[K comparable](n int, key func(i int) K) (each, left int64) {
 func TestMemoryComesBack(t *testing.T) {
 	locktest.SkipUnderRace(t)
 	n := 1_000_000
-	if testing.Short() {
+	if !locktest.Stress() {
 		n = 100_000
 	}
 	each, left := costOf(n, func(i int) int { return i })

@@ -427,7 +427,7 @@ func orderedStress(t *testing.T, s *semaphore.Semaphore) {
 // A tenant that has come and gone takes no memory.
 func TestTenantsLeaveNoMemory(t *testing.T) {
 	tenants := 1_000_000
-	if testing.Short() || locktest.RaceEnabled {
+	if !locktest.Stress() || locktest.RaceEnabled {
 		tenants = 50_000
 	}
 	s := semaphore.New(1, semaphore.WithShares(nil))
