@@ -1,13 +1,19 @@
 package farad_test
 
 import (
+	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -242,4 +248,86 @@ func climbs(page, imports string) (faults []string) {
 		}
 	}
 	return faults
+}
+
+// The files of a large package stand in rooms, one above the other.
+func TestRoomsOfAPackageHaveFloors(t *testing.T) {
+	page, err := os.ReadFile("docs/design/house.md")
+	require.NoError(t, err)
+	_, rooms, ok := strings.Cut(string(page), "`observe` is one package")
+	require.True(t, ok)
+	rooms, _, _ = strings.Cut(rooms, "Tests and tools")
+	sources := map[string]string{}
+	for _, name := range sourcesOf(t, "observe") {
+		source, err := os.ReadFile(name)
+		require.NoError(t, err)
+		sources[strings.TrimSuffix(filepath.Base(name), ".go")] = string(source)
+	}
+	require.Empty(t, usesFromBelow(t, rooms, sources))
+}
+
+func TestUsesFromBelowAreFound(t *testing.T) {
+	rooms := "1 shows page text\n0 knows snapshot\n"
+	sources := map[string]string{
+		"page":     "package p\nvar shown = Snapshot{text()}",
+		"text":     "package p\nfunc text() int { return 1 }",
+		"snapshot": "package p\ntype Snapshot struct{ n int }",
+	}
+	require.Empty(t, usesFromBelow(t, rooms, sources))
+	sources["snapshot"] += "\nfunc (Snapshot) f() int { return text() }"
+	require.Equal(t, []string{"snapshot uses text of text"}, usesFromBelow(t, rooms, sources))
+	sources["snapshot"], sources["dot"] = "package p\ntype Snapshot struct{ text int }", "package p"
+	require.Equal(t, []string{"dot is in no room"}, usesFromBelow(t, rooms, sources))
+	delete(sources, "dot")
+	delete(sources, "text")
+	require.Equal(t, []string{"text does not exist"}, usesFromBelow(t, rooms, sources))
+}
+
+// sourcesOf returns the files of a package that are no tests.
+func sourcesOf(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+}
+
+type noImports struct{}
+
+func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not wanted") }
+
+// usesFromBelow returns what files of a package use of a room above theirs, and files that are in
+// no room.
+func usesFromBelow(t *testing.T, rooms string, sources map[string]string) (faults []string) {
+	t.Helper()
+	floors := map[string]int{}
+	for _, m := range regexp.MustCompile(`(?m)^(\d) \w+ +(\w.*)$`).FindAllStringSubmatch(rooms, -1) {
+		for name := range strings.FieldsSeq(m[2]) {
+			floors[name] = int(m[1][0] - '0')
+			if _, ok := sources[name]; !ok {
+				faults = append(faults, name+" does not exist")
+			}
+		}
+	}
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for name, source := range sources {
+		if _, ok := floors[name]; !ok {
+			faults = append(faults, name+" is in no room")
+		}
+		f, err := parser.ParseFile(fset, name, source, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		files = append(files, f)
+	}
+	// What the package imports is not needed to resolve its own names.
+	uses := map[*ast.Ident]types.Object{}
+	conf := types.Config{Importer: noImports{}, Error: func(error) {}}
+	_, _ = conf.Check("p", fset, files, &types.Info{Uses: uses})
+	for id, declared := range uses {
+		name, at := fset.Position(id.Pos()).Filename, fset.Position(declared.Pos()).Filename
+		if floors[at] > floors[name] {
+			faults = append(faults, name+" uses "+id.Name+" of "+at)
+		}
+	}
+	slices.Sort(faults)
+	return slices.Compact(faults)
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"log/slog"
 	"time"
-
-	"github.com/farad-go/farad/internal/observed"
 )
 
 // A Config says how observed locks are watched over. A zero field means its default.
@@ -23,34 +21,9 @@ type Config struct {
 	ReturnLeaked bool
 }
 
-// Configure replaces the configuration.
-//
-// A deadlock is reported when two looks have seen it. A look reads all observed locks. If that
-// takes long, looks are rarer than Period says: they take at most a twentieth of one processor.
-func Configure(c Config) {
-	c.setDefaults()
-	watchdog.config.Store(&c)
-	observed.ReturnLeaks(c.ReturnLeaked)
-	watchdog.hurry()
-}
-
 func (c *Config) setDefaults() {
 	c.Period = max(cmp.Or(c.Period, time.Second), 10*time.Millisecond)
 	c.LongWait = cmp.Or(c.LongWait, 10*time.Second)
 	c.LongHold = cmp.Or(c.LongHold, time.Minute)
 	c.NeverPolled = cmp.Or(c.NeverPolled, 10*time.Second)
 }
-
-// OnDeadlock has handle be called for each deadlock that is found from now on, until stop is
-// called. There may be several handlers; each gets a line in the log besides.
-//
-// A handler is called in a goroutine of its own, for one report after the other. So a handler that
-// blocks holds up nobody else. If it is 64 reports behind, it misses those that follow, which
-// [Dropped] counts. A handler that panics is logged, and is called for the next report.
-func OnDeadlock(handle func(Deadlock)) (stop func()) { return reports.deadlocks.add(handle) }
-
-// OnSuspicion is [OnDeadlock] for suspicions.
-func OnSuspicion(handle func(Suspicion)) (stop func()) { return reports.suspicions.add(handle) }
-
-// OnLeak is [OnDeadlock] for leaks.
-func OnLeak(handle func(Leak)) (stop func()) { return reports.leaks.add(handle) }

@@ -13,9 +13,6 @@ import (
 	"weak"
 )
 
-// past is what the locks were lately.
-var past history
-
 // Handler returns a page of all locks that are observed, for people and for programs. It shows what
 // is wrong first, then the locks by trouble, and who waits for whom as a picture. Mount it where
 // only those may come who may also see net/http/pprof: it shows names, labels and stacks.

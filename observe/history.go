@@ -24,6 +24,9 @@ type sample struct {
 	acquired uint64
 }
 
+// past is what the locks were lately.
+var past history
+
 // A history is what the locks were in the last minute or two. Each reader of a snapshot feeds it:
 // the monitor, and every page that is shown.
 type history struct {

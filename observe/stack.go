@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -147,4 +148,13 @@ func place(stack []uintptr) string {
 		return ""
 	}
 	return fmt.Sprintf("%s (%s:%d)", function(all[0]), path.Base(all[0].File), all[0].Line)
+}
+
+// stackKey is the same for stacks that look the same: a lock has several ways to take it.
+func stackKey(s Stack) string {
+	b := make([]byte, 0, 8*len(s))
+	for _, pc := range s.users() {
+		b = binary.LittleEndian.AppendUint64(b, uint64(pc))
+	}
+	return string(b)
 }

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"cmp"
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -410,13 +409,4 @@ func (l *lockView) waiters() (groups []*group, more int) {
 		}
 	}
 	return all.groups, all.more
-}
-
-// stackKey is the same for stacks that look the same: a lock has several ways to take it.
-func stackKey(s Stack) string {
-	b := make([]byte, 0, 8*len(s))
-	for _, pc := range s.users() {
-		b = binary.LittleEndian.AppendUint64(b, uint64(pc))
-	}
-	return string(b)
 }

@@ -158,19 +158,6 @@ func (v *view) units() []*unit {
 	return found
 }
 
-// An agentKey distinguishes agents; it is zero for those that are not known.
-type agentKey struct {
-	id   uint64
-	task bool
-}
-
-func keyOf(a Agent) agentKey {
-	if a.Task != 0 {
-		return agentKey{a.Task, true}
-	}
-	return agentKey{a.Goroutine, false}
-}
-
 // withKey names a key of a lock, or the lock if there is no key.
 func withKey(name, key string) string {
 	if key == "" {

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/farad-go/farad/internal/observed"
 )
@@ -65,73 +64,27 @@ func Read() *Snapshot {
 	return s
 }
 
-// readLocks returns a snapshot without reports. All that is in it was there at its time At, or
-// later.
-func readLocks() *Snapshot {
-	s := &Snapshot{At: time.Now()}
-	locks, dropped := observed.Read()
-	s.Dropped.Locks = dropped
-	for i := range locks {
-		l := &locks[i]
-		s.Dropped.Holders += l.DroppedHolds
-		s.Dropped.Waiters += l.DroppedWaits
-		s.Locks = append(s.Locks, lockOf(l))
-	}
-	s.readTasks()
-	return s
+// Configure replaces the configuration.
+//
+// A deadlock is reported when two looks have seen it. A look reads all observed locks. If that
+// takes long, looks are rarer than Period says: they take at most a twentieth of one processor.
+func Configure(c Config) {
+	c.setDefaults()
+	watchdog.config.Store(&c)
+	observed.ReturnLeaks(c.ReturnLeaked)
+	watchdog.hurry()
 }
 
-func lockOf(l *observed.Lock) Lock {
-	r := Lock{
-		ID: l.ID, Name: l.Name, Kind: l.Kind, Level: Level(l.Level), Owned: l.Owned, Since: observed.Wall(l.Since),
-		Size: l.Size, Free: max(l.Free, 0), Held: l.Held(), Waiting: l.Waiting, Peak: l.Peak, Unknown: l.Unknown,
-		Counts: Counts{
-			Acquired: l.Acquired, Contended: l.Contended,
-			Tried: l.Failed[observed.Tried], TooLarge: l.Failed[observed.TooLarge],
-			QueueFull: l.Failed[observed.QueueFull], Cancelled: l.Failed[observed.Cancelled],
-			TimedOut: l.Failed[observed.TimedOut], Closed: l.Failed[observed.Closed],
-			Shed: l.Failed[observed.Shed], Expiring: l.Failed[observed.WouldExpire],
-			Released: l.Released, Handed: l.Handed,
-		},
-		Wait: histogramOf(&l.Wait), Hold: histogramOf(&l.Hold),
-	}
-	if r.Name == "" {
-		r.Name = place(l.Place)
-	}
-	for i := range l.Holders {
-		h := &l.Holders[i]
-		r.Holders = append(r.Holders, Holder{
-			ID: h.ID, Agent: agentOf(&h.Agent), Key: h.Key, Tenant: h.Tenant, Permits: h.Permits, Shared: h.Shared,
-			Since: observed.Wall(h.Since), Stack: h.Stack.PCs(), Approximate: h.Approximate,
-			Blame: time.Duration(h.Blame), call: h.Call,
-		})
-	}
-	for i := range l.Waiters {
-		w := &l.Waiters[i]
-		r.Waiters = append(r.Waiters, Waiter{
-			ID: w.ID, Agent: agentOf(&w.Agent), Key: w.Key, Tenant: w.Tenant, Permits: w.Permits, Shared: w.Shared,
-			Since: observed.Wall(w.Since), Stack: w.Stack.PCs(), CanEnd: w.CanEnd, Future: w.Future, Granted: w.Granted,
-			call: w.Call,
-		})
-	}
-	for _, k := range l.Keys {
-		r.Keys = append(r.Keys, Key{Key: k.Text, Free: max(k.Free, 0), Waiting: k.Waiting, Unknown: max(k.Unknown, 0)})
-	}
-	for i := range l.Sites {
-		x := &l.Sites[i]
-		r.Sites = append(r.Sites, Site{
-			Stack: x.Stack.PCs(), Waits: x.Waits, Delay: time.Duration(x.Delay), Holds: x.Holds,
-			Held: time.Duration(x.Held), Handed: x.Handed, Blame: time.Duration(x.Blame),
-		})
-	}
-	r.Fleet = fleetOf(l.Fleet)
-	return r
-}
+// OnDeadlock has handle be called for each deadlock that is found from now on, until stop is
+// called. There may be several handlers; each gets a line in the log besides.
+//
+// A handler is called in a goroutine of its own, for one report after the other. So a handler that
+// blocks holds up nobody else. If it is 64 reports behind, it misses those that follow, which
+// [Dropped] counts. A handler that panics is logged, and is called for the next report.
+func OnDeadlock(handle func(Deadlock)) (stop func()) { return reports.deadlocks.add(handle) }
 
-func agentOf(a *observed.Agent) Agent {
-	return Agent{Goroutine: a.Goroutine, Task: a.Task, Labels: a.Labels()}
-}
+// OnSuspicion is [OnDeadlock] for suspicions.
+func OnSuspicion(handle func(Suspicion)) (stop func()) { return reports.suspicions.add(handle) }
 
-func histogramOf(h *observed.Histogram) Histogram {
-	return Histogram{Count: h.Count, Sum: time.Duration(h.Sum), Buckets: h.Buckets, First: h.First}
-}
+// OnLeak is [OnDeadlock] for leaks.
+func OnLeak(handle func(Leak)) (stop func()) { return reports.leaks.add(handle) }
