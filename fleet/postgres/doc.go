@@ -1,0 +1,2 @@
+// Package postgres keeps the lines of a fleet in PostgreSQL.
+package postgres

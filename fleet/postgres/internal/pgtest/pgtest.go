@@ -1,0 +1,205 @@
+//go:build unix
+
+// Package pgtest runs PostgreSQL servers for tests and measurements.
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrMissing means that there is no PostgreSQL on this machine.
+var ErrMissing = errors.New("no PostgreSQL: install Debian's package postgresql, or put initdb into the PATH")
+
+// A Server is one that runs in a folder of its own, and is reached by a socket there.
+type Server struct {
+	dir     string
+	bin     string // the folder of the programs
+	as      *syscall.SysProcAttr
+	options []string
+	cmd     *exec.Cmd
+	ended   chan struct{}
+}
+
+// Programs returns the folder of PostgreSQL's programs: that of initdb in the PATH, or the newest
+// one where Debian puts them.
+func Programs() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(path), nil
+		}
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if len(found) == 0 {
+		return "", ErrMissing
+	}
+	slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
+	return filepath.Dir(found[len(found)-1]), nil
+}
+
+func version(path string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+	return n
+}
+
+// Start makes a server and starts it, with options as in its file of settings: "fsync=on".
+func Start(options ...string) (s *Server, err error) {
+	s = &Server{options: options}
+	if s.bin, err = Programs(); err != nil {
+		return nil, err
+	}
+	if s.dir, err = os.MkdirTemp("", "farad-pg"); err != nil {
+		return nil, err
+	}
+	s.as = &syscall.SysProcAttr{Setpgid: true}
+	if os.Geteuid() == 0 { // which PostgreSQL refuses
+		if err := s.giveAway(); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	init := s.command("initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C",
+		"--no-sync", "--no-instructions")
+	if out, err := init.CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("initdb: %w: %s", err, out), s.Close())
+	}
+	if err := s.Run(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// giveAway has a user without rights run the server.
+func (s *Server) giveAway() error {
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.Lookup("nobody")
+	}
+	if err != nil {
+		return err
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return err
+	}
+	s.as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return os.Chown(s.dir, int(uid), int(gid))
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(s.bin, name), args...)
+	c.Dir, c.SysProcAttr = s.dir, s.as
+	c.Env = append(os.Environ(), "LC_ALL=C")
+	return c
+}
+
+// Run starts a server that does not run, and waits until it answers.
+func (s *Server) Run() error {
+	args := []string{"-D", s.data(), "-k", s.dir, "-c", "listen_addresses="}
+	for _, o := range append([]string{"fsync=off", "shared_buffers=32MB", "max_connections=400"}, s.options...) {
+		args = append(args, "-c", o)
+	}
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	cmd, ended := s.command("postgres", args...), make(chan struct{})
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.cmd, s.ended = cmd, ended
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		c, err := pgx.ConnectConfig(ctx, s.Config("postgres"))
+		if err == nil {
+			err = c.Close(ctx)
+		}
+		cancel()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+			text, _ := os.ReadFile(log.Name())
+			return fmt.Errorf("postgres has ended: %s", text)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// Config leads to the server as a role.
+func (s *Server) Config(role string) *pgx.ConnConfig {
+	c, err := pgx.ParseConfig(fmt.Sprintf("host=%s port=5432 user=%s dbname=postgres sslmode=disable", s.dir, role))
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Kill ends all of the server's processes at once, as the end of its machine does.
+func (s *Server) Kill() {
+	s.signal(syscall.SIGKILL)
+	<-s.ended
+}
+
+// Pause stops all of the server's processes.
+func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+
+// Resume has them go on.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+
+// signal sends a signal to each process of the server. A backend is the leader of a group of its
+// own.
+func (s *Server) signal(sig syscall.Signal) {
+	all := append(children(s.cmd.Process.Pid), s.cmd.Process.Pid)
+	for _, pid := range all {
+		_ = syscall.Kill(pid, sig)
+	}
+}
+
+// children returns the processes whose parent is pid.
+func children(pid int) (all []int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		var child, parent int
+		var name, state string
+		if _, err := fmt.Sscan(string(text), &child, &name, &state, &parent); err == nil && parent == pid {
+			all = append(all, child)
+		}
+	}
+	return all
+}
+
+// Close ends the server and removes its folder.
+func (s *Server) Close() error {
+	if s.cmd != nil {
+		s.Kill()
+	}
+	return os.RemoveAll(s.dir)
+}
