@@ -25,6 +25,7 @@
 //
 //	fleet                   permits and locks that many machines share
 //	fleet/etcd              what the processes of a fleet share, in etcd
+//	fleet/postgres          the same, in PostgreSQL
 //	fleet/store             what a fleet needs of a store, for authors of stores
 //	fleet/store/storetest   the tests that a store has to pass
 //	fleet/fence             tokens by which a resource refuses who has lost its permit

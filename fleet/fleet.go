@@ -94,10 +94,10 @@ type Fleet struct {
 	closing bool
 }
 
-// New joins the fleet whose processes share a store, as that of package fleet/etcd. New waits for
-// the first lease, until ctx is done. It fails at once if the store answers, but takes more than a
-// third of the TTL for it: such a lease could not be kept. The store must stay usable until Close
-// has returned.
+// New joins the fleet whose processes share a store, as that of fleet/etcd or fleet/postgres. New
+// waits for the first lease, until ctx is done. It fails at once if the store answers, but takes
+// more than a third of the TTL for it: such a lease could not be kept. The store must stay usable
+// until Close has returned.
 func New(ctx context.Context, s store.Store, opts ...Option) (*Fleet, error) {
 	if s == nil {
 		panic("fleet: New without a store")

@@ -1,5 +1,5 @@
 // Package store is what package fleet needs of the servers that its processes share. It is for
-// authors of stores. Users of a fleet choose one: package fleet/etcd is the store on etcd.
+// authors of stores. Users of a fleet choose one: fleet/etcd or fleet/postgres.
 //
 // A [Store] keeps lines and sessions. A [Line] has a size, which many processes know, and entries,
 // each of which is on the lease of a process. Who holds permits is a function of the line's [State]

@@ -51,6 +51,7 @@ func consumers(version, next string, mixed bool) []consumer {
 		{name: "clientv3", program: "etcd", get: []string{"go.etcd.io/etcd/client/v3@latest"}, beside: true},
 		{name: "farad/fleet", program: "fleet", get: []string{own("fleet", version)}},
 		{name: "farad/fleet/etcd", program: "fleetetcd", get: []string{own("fleet/etcd", version)}},
+		{name: "farad/fleet/postgres", program: "fleetpostgres", get: []string{own("fleet/postgres", version)}},
 		{name: "farad/vet", program: "vet", get: []string{own("vet", version)}},
 		{name: "farad/fleet/embedded", program: "embedded", get: []string{own("fleet/embedded", version)}},
 	}

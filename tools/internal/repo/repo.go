@@ -16,8 +16,8 @@ const Module = "github.com/farad-go/farad"
 // Shipped are the folders of the modules that a release tags, in the order of their tags: a module
 // comes after those that it requires.
 var Shipped = []string{
-	".", "limit/grpclimit", "observe/otel", "observe/prometheus", "fleet", "fleet/etcd", "fleet/embedded",
-	"vet",
+	".", "limit/grpclimit", "observe/otel", "observe/prometheus", "fleet", "fleet/etcd", "fleet/postgres",
+	"fleet/embedded", "vet",
 }
 
 // Enter makes the root of the module the working directory, wherever in the repository the tool was
