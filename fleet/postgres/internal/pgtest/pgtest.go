@@ -171,10 +171,12 @@ func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
 func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
 
 // signal sends a signal to each process of the server. A backend is the leader of a group of its
-// own.
+// own. The first process goes first: it makes others, and those are looked for again.
 func (s *Server) signal(sig syscall.Signal) {
-	all := append(children(s.cmd.Process.Pid), s.cmd.Process.Pid)
-	for _, pid := range all {
+	first := s.cmd.Process.Pid
+	all := children(first)
+	_ = syscall.Kill(first, sig)
+	for _, pid := range append(all, children(first)...) {
 		_ = syscall.Kill(pid, sig)
 	}
 }
