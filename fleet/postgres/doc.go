@@ -31,8 +31,8 @@
 // its context. It is then unknown whether it was carried out, or will be: the connection is closed,
 // the server is asked to cancel, and the guards and the epoch of the next transaction decide. The
 // same holds if a connection breaks. What the server has rolled back for the sake of another
-// transaction (serialization_failure, deadlock_detected) is tried again, four times in all. A role
-// without rights, or a schema that is not there, is store.ErrRefused; a full disk is
+// transaction (serialization_failure, deadlock_detected) is tried again while the context lasts. A
+// role without rights, or a schema that is not there, is store.ErrRefused; a full disk is
 // store.ErrNoSpace.
 //
 // # Connections

@@ -26,10 +26,6 @@ const (
 	// idleTime is for how long a connection stays open that nobody uses.
 	idleTime = time.Minute
 
-	// tries is how often a request is made of which the server says that it has done nothing, and
-	// that another try may succeed.
-	tries = 4
-
 	// closing is for how long a farewell may take.
 	closing = time.Second
 )
@@ -49,9 +45,14 @@ func (l *lane) do(ctx context.Context, request func(c *pgx.Conn) error) (err err
 	if l.idle != nil {
 		l.idle.Stop()
 	}
-	for range tries {
+	for unsent := 0; ; { // A retry follows only another's success, or is the only one.
 		err = l.try(ctx, request)
-		if !again(err) || ctx.Err() != nil {
+		if isUnsent(err) {
+			unsent++
+		} else if !isRolledBack(err) {
+			break
+		}
+		if unsent > 1 || ctx.Err() != nil {
 			break
 		}
 	}
@@ -78,13 +79,16 @@ func (l *lane) try(ctx context.Context, request func(c *pgx.Conn) error) (err er
 	return err
 }
 
-// again reports whether a request may be made again at once: nothing was sent, or the transaction
-// was rolled back for the sake of another one.
-func again(err error) bool {
+// isRolledBack reports whether a transaction was rolled back because of another one, which goes on.
+// At READ COMMITTED that is a deadlock with an operator at most. Roles may ask for another
+// isolation.
+func isRolledBack(err error) bool {
 	var e *pgconn.PgError
-	if errors.As(err, &e) {
-		return e.Code == "40001" || e.Code == "40P01" // serialization_failure, deadlock_detected
-	}
+	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01") // serialization_failure, deadlock_detected
+}
+
+// isUnsent reports whether a connection turned out to be of no use before anything was sent.
+func isUnsent(err error) bool {
 	var failed *pgconn.ConnectError
 	return err != nil && !errors.As(err, &failed) && pgconn.SafeToRetry(err)
 }
