@@ -5,6 +5,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -23,6 +24,11 @@ import (
 var shared *pgtest.Server
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// The tests wait most of the time, for leases to end.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	s, err := pgtest.Start()
 	if errors.Is(err, pgtest.ErrMissing) && os.Getenv("CI") == "" {
 		fmt.Println("SKIPPED:", err)
