@@ -186,7 +186,7 @@ func TestPostgresIsAStoreOtherwise(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			w := onOwn(t)
 			w.exec(strings.Replace(change, "IF in_tell THEN", "IF false THEN", 1))
-			storetest.Run(t, func(t *testing.T) *storetest.Servers {
+			storetest.Run(t, func(*testing.T) *storetest.Servers {
 				ns := namespace()
 				return &storetest.Servers{
 					Connect: func() store.Store { return postgres.New(w.server.Config("worker"), ns) },
