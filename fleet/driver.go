@@ -79,7 +79,7 @@ func newDriver(f *Fleet, kind, name string, size int64, r *remote, first store.S
 	d.learn(revision{rev: first.Rev, whole: &first})
 	d.current.Store(newTenancy(d))
 	if observed.Everything() != observed.Off {
-		watched.Join(d)
+		observedLines.Join(d)
 	}
 	return d
 }

@@ -109,7 +109,7 @@ type request Future
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	r.t, r.before = r.d.current.Load(), r.d.refusal.Load()
 	if r.d.mayBeObserved() {
-		return observed.StartFuture(r.d.join(), r.t, w, waker, false)
+		return observed.StartFuture(r.d.join(), observed.Request{N: w.N}, r.t, w, waker)
 	}
 	return r.t.Start(w, waker)
 }
@@ -120,8 +120,5 @@ func (r *request) GiveBack(n int64) bool { return r.t.GiveBack(n) }
 
 // Recorder implements [waiter.Recorded].
 func (r *request) Recorder() waiter.Recorder {
-	if to := r.d.record(); to != nil {
-		return to
-	}
-	return nil
+	return observed.Recorder(r.d, r.d.current.Load().IsObserved())
 }

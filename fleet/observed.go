@@ -9,8 +9,7 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// What an observed line does instead, once its fast paths have failed: the same as an unobserved
-// one, and it calls the hooks of its record. The record is the driver's: it outlives losses, as the
+// The record of a line is the driver's: it outlives losses, as the
 // waits do. It knows what this process's goroutines hold and wait for, and asks the mirror for the
 // rest. Another process may end a wait, so a wait is never part of a deadlock that is reported.
 //
@@ -21,7 +20,7 @@ import (
 //     (TestObservedHoldsAreHeld)
 //  3. A snapshot asks no server, and waits for no driver. (TestObservedWithoutAServer)
 
-var watched = observed.Register(observed.About{Name: "fleet"}, (*driver).observe, (*driver).numbers).
+var observedLines = observed.Register(observed.About{Name: "fleet"}, (*driver).observe, (*driver).numbers).
 	Shared((*driver).about, (*driver).elsewhere)
 
 var abouts = map[string]*observed.About{
@@ -115,10 +114,7 @@ func (l *loop) askNames() {
 	})
 }
 
-// mayBeObserved reports whether the line is observed, or has to join.
-func (d *driver) mayBeObserved() bool {
-	return d.current.Load().IsObserved() || observed.Everything() != observed.Off
-}
+func (d *driver) mayBeObserved() bool { return observed.MayBe(d.current.Load().IsObserved()) }
 
 // record returns the record of the line, nil if it is not observed.
 func (d *driver) record() *observed.Record {
@@ -130,14 +126,13 @@ func (d *driver) record() *observed.Record {
 
 // join is record, but the line joins if need be.
 func (d *driver) join() *observed.Record {
-	if r := d.record(); r != nil {
-		return r
-	}
-	return watched.Join(d)
+	return observedLines.Record(d, d.current.Load().IsObserved())
 }
 
-// isShared reports whether a holder of n permits shares the whole line with others: a reader.
-func (d *driver) isShared(n int64) bool { return d.remote.size == line.Everyone && n == reader }
+// requested is a request for n permits. A reader shares the whole line with others.
+func (d *driver) requested(n int64) observed.Request {
+	return observed.Request{N: n, Shared: d.remote.size == line.Everyone && n == reader}
+}
 
 // acquireObserved is acquireUntil.
 //
@@ -147,13 +142,14 @@ func (d *driver) acquireObserved(
 ) (t *tenancy, err error) {
 	r := d.join()
 	if t := d.current.Load(); t.TryObserved(n) {
-		r.Took(n, d.isShared(n))
+		r.Tried(d.requested(n), true)
 		return t, nil
 	}
-	w := r.Begin(n, d.isShared(n), true)
-	err = context.Canceled // should the context panic
-	defer func() { w.End(err) }()
-	return d.acquireUntil(ctx, end, w.Limit(l), n)
+	err = r.Await(d.requested(n), l, func(l waiter.Limit) (err error) {
+		t, err = d.acquireUntil(ctx, end, l, n)
+		return err
+	})
+	return t, err
 }
 
 // tryObserved is try of an observed line, for callers that do not go on to wait.
@@ -170,14 +166,11 @@ func (d *driver) tryObserved(n int64) *tenancy {
 
 // tried records how a try has ended: with n permits of t, without any, or with an error.
 func (d *driver) tried(t *tenancy, n int64, err error) {
-	r := d.record()
-	switch {
-	case r == nil || n <= 0:
-	case t != nil:
-		r.Took(n, d.isShared(n))
-	case err != nil:
-		r.FailedWith(err)
-	default:
-		r.Failed(observed.Tried)
+	if r := d.record(); r != nil && n > 0 {
+		if err != nil {
+			_ = r.AtOnce(d.requested(n), err)
+		} else {
+			r.Tried(d.requested(n), t != nil)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (t *tenancy) releaseLoose(n, most int64) bool {
 // release gives back n permits that are held, and records that before.
 func (t *tenancy) release(n int64) {
 	if r := t.driver.record(); r != nil {
-		r.Released(n, t.driver.isShared(n))
+		r.Released(t.driver.requested(n))
 	}
 	t.Release(n)
 }

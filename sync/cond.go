@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -137,18 +138,21 @@ func (c *Cond) wait(l waiter.Limit) error {
 }
 
 // sleep is wait without the lock at the end.
-func (c *Cond) sleep(l waiter.Limit, unlocked *bool) (err error) {
+func (c *Cond) sleep(l waiter.Limit, unlocked *bool) error {
 	if c.mayBeObserved() {
-		w := c.record().Begin(0, false, l.MayEnd())
-		l = w.Limit(l)
-		err = context.Canceled // if L.Unlock panics, or the context
-		defer func() { w.End(err) }()
+		return c.record().Await(observed.Request{}, l, func(l waiter.Limit) error { return c.await(l, unlocked) })
 	}
+	return c.await(l, unlocked)
+}
+
+// await is sleep, whether or not c is observed.
+func (c *Cond) await(l waiter.Limit, unlocked *bool) error {
 	p := waiter.GetParker(l)
 	c.enter(p)
 	c.unlock(p)
 	*unlocked = true
-	if _, err = waiter.Wait(p, l, condLine{c}); err == nil {
+	_, err := waiter.Wait(p, l, condLine{c})
+	if err == nil {
 		p.Put()
 	}
 	return err

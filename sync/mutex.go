@@ -51,7 +51,7 @@ type Mutex struct {
 	//  5. While a goroutine stands in line at the gate, another is admitted. That one is not asleep
 	//     while the mutex is free, or is about to be woken. (TestModelMutex: a lost wake-up is a
 	//     deadlock)
-	//  6. Watched may be set and cleared at any time, also by the record, in renew. No other step
+	//  6. Observing may be set and cleared at any time, also by the record, in renew. No other step
 	//     of the lock reads or changes it, but that Lock and Unlock leave their fast paths.
 	//     (TestModelObservedMutex)
 	word xsync.Uint32
@@ -122,22 +122,17 @@ func (m *Mutex) renew(waited bool) {
 }
 
 //go:noinline
-func (m *Mutex) lockSlow() { _ = m.lock(waiter.Limit{}) }
+func (m *Mutex) lockSlow() { _ = m.lock(0) }
 
-// lock locks m, or returns the error of until if that ends the wait before.
-func (m *Mutex) lock(until waiter.Limit) error {
-	if !m.mayBeObserved() {
-		return m.acquire(until, rwWriter)
+// lock locks m. It gives up when d, if not 0, has passed.
+func (m *Mutex) lock(d time.Duration) error {
+	if m.mayBeObserved() {
+		return lockObserved(context.Background(), d, m, rwWriter)
 	}
-	r := m.record()
-	if m.try(rwWriter, false) {
-		took(m, r, rwWriter)
-		return nil
-	}
-	return waitObserved(m, r, rwWriter, until)
+	return m.acquire(waiter.Until(context.Background(), d), rwWriter)
 }
 
-// acquire is lock, whether or not m is observed.
+// acquire waits for m, or returns the error of until if that ends the wait before.
 func (m *Mutex) acquire(until waiter.Limit, _ int64) error {
 	if canBubble {
 		if here, err := lockBubbled(m, rwWriter, until); here {
@@ -301,7 +296,7 @@ func (m *Mutex) Unlock() {
 //go:noinline
 func (m *Mutex) unlockSlow() {
 	if m.mayBeObserved() {
-		observed.Of(m).Released(1, false)
+		observed.Of(m).Released(m.requested(rwWriter))
 	}
 	m.drop(rwWriter)
 }
@@ -398,7 +393,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		return err
 	}
 	if m.mayBeObserved() {
-		return lockContextObserved(m, rwWriter, ctx)
+		return lockObserved(ctx, 0, m, rwWriter)
 	}
 	if !m.try(rwWriter, false) { // the first time it asks, a context allocates its channel
 		if err := m.acquire(waiter.UntilDone(ctx), rwWriter); err != nil {
@@ -424,7 +419,7 @@ func (t taken) GiveBack(hold int64) bool {
 // If d <= 0 it never is: to lock without waiting there is TryLock. It allocates nothing in the
 // steady state.
 func (m *Mutex) LockTimeout(d time.Duration) bool {
-	return d > 0 && m.lock(waiter.After(d)) == nil
+	return d > 0 && m.lock(d) == nil
 }
 
 // Waiting returns how many goroutines and futures wait for m. It is meant for tests and statistics.

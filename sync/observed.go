@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"time"
 
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
@@ -37,8 +38,8 @@ type observable interface {
 	// all should.
 	known() *observed.Record
 	record() *observed.Record
-	// permits says of how many permits the record of a hold is, and whether others may share it.
-	permits(hold int64) (n int64, shared bool)
+	// requested is a hold as the record has it.
+	requested(hold int64) observed.Request
 
 	// holds is called by a goroutine whose hold has just been recorded in r.
 	holds(r *observed.Record)
@@ -47,70 +48,41 @@ type observable interface {
 	// has come through the gate: then his release is on the slow path all the same.
 	isAdmitted() bool
 
-	try(hold int64, tell bool) bool
+	try(hold int64, record bool) bool
 	acquire(until waiter.Limit, hold int64) error
 	drop(hold int64)
 }
 
-// waitObserved is the lock of an observed lock that was not to be had at once.
-func waitObserved(l observable, r *observed.Record, hold int64, until waiter.Limit) error {
-	n, shared := l.permits(hold)
-	w := r.Begin(n, shared, until.MayEnd())
-	err := l.acquire(until, hold)
-	recordWait(l, r, w, err)
-	return err
-}
-
-// took records a hold that has not had to wait.
-func took(l observable, r *observed.Record, hold int64) {
-	r.Took(l.permits(hold))
-	l.holds(r)
-}
-
-// recordWait says how a wait has ended.
-func recordWait(l observable, r *observed.Record, w observed.Wait, err error) {
-	w.End(err)
-	if err != nil {
-		return
-	}
-	l.holds(r)
-	if l.isAdmitted() {
-		r.Admitted()
-	}
-}
-
-// lockContextObserved locks an observed lock until ctx is done. A cancel before the unlock that has
-// let the caller in wins.
-//
-//nolint:revive // the context comes last, as in what it calls
-func lockContextObserved(l observable, hold int64, ctx context.Context) (err error) {
-	r := l.record()
+// lockObserved locks an observed lock. It gives up when d, if not 0, has passed, or when ctx is
+// done: a cancel before the unlock that has let the caller in wins.
+func lockObserved(ctx context.Context, d time.Duration, l observable, hold int64) error {
+	r, q := l.record(), l.requested(hold)
 	if l.try(hold, false) {
-		if err = waiter.Keep(ctx, taken{l}, hold); err == nil {
-			took(l, r, hold)
-		} else {
-			r.FailedWith(err)
+		err := r.AtOnce(q, waiter.Keep(ctx, taken{l}, hold))
+		if err == nil {
+			l.holds(r)
 		}
 		return err
 	}
-	until := waiter.UntilDone(ctx)
-	n, shared := l.permits(hold)
-	w := r.Begin(n, shared, until.MayEnd())
-	err = context.Canceled // should the context panic
-	defer func() { recordWait(l, r, w, err) }()
-	if err := l.acquire(until, hold); err != nil {
-		return err
+	err := r.Await(q, waiter.Until(ctx, d), func(until waiter.Limit) error {
+		if err := l.acquire(until, hold); err != nil {
+			return err
+		}
+		return waiter.KeepUntil(until, taken{l}, hold)
+	})
+	if err == nil {
+		if l.holds(r); l.isAdmitted() {
+			r.Admitted()
+		}
 	}
-	return waiter.Keep(ctx, taken{l}, hold)
+	return err
 }
 
 // tryObserved is the TryLock of an observed lock.
 func tryObserved(l observable, hold int64) bool {
-	ok := l.try(hold, false)
-	if r := l.record(); ok {
-		took(l, r, hold)
-	} else {
-		r.Failed(observed.Tried)
+	r, ok := l.record(), l.try(hold, false)
+	if r.Tried(l.requested(hold), ok); ok {
+		l.holds(r)
 	}
 	return ok
 }
@@ -158,7 +130,7 @@ func (m *Mutex) passed() int64 {
 	return max(int64(uint16(used))-int64(used/told), 0)
 }
 
-func (m *Mutex) permits(int64) (n int64, shared bool) { return 1, false }
+func (m *Mutex) requested(int64) observed.Request { return observed.Request{N: 1} }
 
 func (m *Mutex) numbers() observed.Numbers {
 	n := observed.Numbers{Size: 1, Waiting: m.Waiting(), Passed: m.passed()}
@@ -199,9 +171,7 @@ func (l *RWMutex) known() *observed.Record {
 }
 
 // mayBeObserved reports whether l is observed, or has to join.
-func (l *RWMutex) mayBeObserved() bool {
-	return l.isObserved() || observed.Everything() != observed.Off
-}
+func (l *RWMutex) mayBeObserved() bool { return observed.MayBe(l.isObserved()) }
 
 // rwSize is how many readers there may be. A writer counts for all of them.
 const rwSize = 1<<31 - 1
@@ -210,11 +180,11 @@ func (l *RWMutex) holds(*observed.Record) {} // its record is found by the bit o
 
 func (l *RWMutex) isAdmitted() bool { return false }
 
-func (l *RWMutex) permits(hold int64) (n int64, shared bool) {
+func (l *RWMutex) requested(hold int64) observed.Request {
 	if hold == rwReader {
-		return 1, true
+		return observed.Request{N: 1, Shared: true}
 	}
-	return rwSize, false
+	return observed.Request{N: rwSize}
 }
 
 func (l *RWMutex) numbers() observed.Numbers {
@@ -230,14 +200,12 @@ func (l *RWMutex) numbers() observed.Numbers {
 	return n
 }
 
-// startObserved is the Start of a future of an observed lock.
-func (r *request) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	to := r.lock.record()
-	n, shared := r.lock.permits(w.N)
-	to.FutureBegins(w, n, shared)
-	o := r.start(w, waker)
-	to.FutureBegun(w, o)
-	return o
+// A starter is a request that starts without its record.
+type starter request
+
+// Start implements [waiter.Request].
+func (s *starter) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	return (*request)(s).start(w, waker)
 }
 
 // Recorder implements [waiter.Recorded].

@@ -1,8 +1,6 @@
 package sync
 
-import (
-	"github.com/farad-go/farad/internal/observed"
-)
+import "github.com/farad-go/farad/internal/observed"
 
 // Of a Cond and a WaitGroup only the waits are recorded. Nobody knows which goroutine will signal
 // or call Done, so such a wait has no holders, and is for no permits. The counter of a group is
@@ -15,8 +13,7 @@ var (
 	)
 )
 
-// mayBeObserved reports whether c is observed, or has to join.
-func (c *Cond) mayBeObserved() bool { return c.isObserved() || observed.Everything() != observed.Off }
+func (c *Cond) mayBeObserved() bool { return observed.MayBe(c.isObserved()) }
 
 func (c *Cond) isObserved() bool { return c.flags.Load()&condObserved != 0 }
 
@@ -28,18 +25,11 @@ func (c *Cond) setObserved(on bool) {
 	}
 }
 
-func (c *Cond) record() *observed.Record {
-	if c.isObserved() {
-		return observed.Of(c)
-	}
-	return conds.Join(c)
-}
+func (c *Cond) record() *observed.Record { return conds.Record(c, c.isObserved()) }
 
 func (c *Cond) numbers() observed.Numbers { return observed.Numbers{Waiting: c.Waiting()} }
 
-func (wg *WaitGroup) mayBeObserved() bool {
-	return wg.isObserved() || observed.Everything() != observed.Off
-}
+func (wg *WaitGroup) mayBeObserved() bool { return observed.MayBe(wg.isObserved()) }
 
 func (wg *WaitGroup) isObserved() bool { return wg.state.Load()&groupObserved != 0 }
 
@@ -51,12 +41,7 @@ func (wg *WaitGroup) setObserved(on bool) {
 	}
 }
 
-func (wg *WaitGroup) record() *observed.Record {
-	if wg.isObserved() {
-		return observed.Of(wg)
-	}
-	return waitGroups.Join(wg)
-}
+func (wg *WaitGroup) record() *observed.Record { return waitGroups.Record(wg, wg.isObserved()) }
 
 func (wg *WaitGroup) numbers() observed.Numbers {
 	s := wg.state.Load()

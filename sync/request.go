@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
 	"github.com/farad-go/farad/waiter"
 )
@@ -122,7 +123,7 @@ const inRow waiter.Outcome = 1 << 7
 // Start implements [waiter.Request].
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if r.lock.mayBeObserved() {
-		return r.startObserved(w, waker)
+		return observed.StartFuture(r.lock.record(), r.lock.requested(w.N), (*starter)(r), w, waker)
 	}
 	return r.start(w, waker)
 }

@@ -141,13 +141,13 @@ func (l *RWMutex) rLockSlow(w uint32) {
 		hadPlace := seen < 2*rwTooFar && int64(seen)&rwLane < rwFull // a first look: invariant 6
 		if seen < rwTooFar || hadPlace && l.word.Add(rwPlace)&rwLane <= rwFull {
 			if w != seen {
-				l.record().Took(1, true)
+				l.record().Tried(l.requested(rwReader), true)
 			}
 			return
 		}
 		l.drop(rwReader) // it has come in vain
 	}
-	_ = l.lock(waiter.Limit{}, rwReader)
+	_ = l.lock(0, rwReader)
 }
 
 // Lock locks l for writing, and waits for it if need be. Nothing ends the wait early. It allocates
@@ -190,22 +190,17 @@ func inTheWay(w, hold int64) uint64 {
 func isAvailable(w, hold int64) bool { return inTheWay(w, hold) < uint64(rwWriter) }
 
 //go:noinline
-func (l *RWMutex) lockSlow() { _ = l.lock(waiter.Limit{}, rwWriter) }
+func (l *RWMutex) lockSlow() { _ = l.lock(0, rwWriter) }
 
-// lock locks l, or returns the error of until if that ends the wait before.
-func (l *RWMutex) lock(until waiter.Limit, hold int64) error {
-	if !l.mayBeObserved() {
-		return l.acquire(until, hold)
+// lock locks l. It gives up when d, if not 0, has passed.
+func (l *RWMutex) lock(d time.Duration, hold int64) error {
+	if l.mayBeObserved() {
+		return lockObserved(context.Background(), d, l, hold)
 	}
-	r := l.record()
-	if l.try(hold, false) {
-		took(l, r, hold)
-		return nil
-	}
-	return waitObserved(l, r, hold, until)
+	return l.acquire(waiter.Until(context.Background(), d), hold)
 }
 
-// acquire is lock, whether or not l is observed.
+// acquire waits for l, or returns the error of until if that ends the wait before.
 func (l *RWMutex) acquire(until waiter.Limit, hold int64) error {
 	if canBubble {
 		if here, err := lockBubbled(l, hold, until); here {
@@ -417,10 +412,10 @@ func (l *RWMutex) TryRLock() bool { return l.try(rwReader, true) }
 // goroutine waits.
 func (l *RWMutex) TryLock() bool { return l.try(rwWriter, true) }
 
-// try is TryLock or TryRLock. Tell says whether to tell those who observe l.
-func (l *RWMutex) try(hold int64, tell bool) bool {
+// try is TryLock or TryRLock. Record says whether to record it if l is observed.
+func (l *RWMutex) try(hold int64, record bool) bool {
 	if canBubble {
-		if tell && l.isObserved() {
+		if record && l.isObserved() {
 			return tryObserved(l, hold)
 		}
 		if ok, here := tryBubbled(l, hold); here {
@@ -430,10 +425,10 @@ func (l *RWMutex) try(hold int64, tell bool) bool {
 	for { // A retry follows only another's success, or one that gives up.
 		w := l.peek()
 		switch {
-		case tell && w&rwObserved != 0:
+		case record && w&rwObserved != 0:
 			return tryObserved(l, hold)
 		case canBubble && w&rwBubbled != 0:
-			return l.try(hold, tell)
+			return l.try(hold, record)
 		case !isAvailable(w, hold):
 			return false
 		case l.express(w, w&^rwObserved, hold):
@@ -487,7 +482,7 @@ func (l *RWMutex) RUnlock() {
 //go:noinline
 func (l *RWMutex) rUnlockSlow(w int64) {
 	if w&rwObserved != 0 {
-		l.record().Released(1, true)
+		l.record().Released(l.requested(rwReader))
 	}
 	if !l.rUnlocked(w) {
 		fatal(rUnlockOfUnlockedRWMutex)
@@ -537,12 +532,12 @@ func (l *RWMutex) Unlock() {
 //go:noinline
 func (l *RWMutex) unlockSlow() {
 	if l.isObserved() {
-		l.record().Released(rwSize, false)
+		l.record().Released(l.requested(rwWriter))
 	}
 	l.drop(rwWriter)
 }
 
-// drop ends what Lock or RLock has begun, without a word to those who observe l.
+// drop ends what Lock or RLock has begun without recording that.
 func (l *RWMutex) drop(hold int64) {
 	switch {
 	case l.giveBack(hold):
@@ -628,7 +623,7 @@ func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
 		return err
 	}
 	if l.mayBeObserved() {
-		return lockContextObserved(l, hold, ctx)
+		return lockObserved(ctx, 0, l, hold)
 	}
 	if !l.try(hold, false) { // the first time it asks, a context allocates its channel
 		if err := l.acquire(waiter.UntilDone(ctx), hold); err != nil {
@@ -653,7 +648,7 @@ func (l *RWMutex) RLockTimeout(d time.Duration) bool { return l.lockTimeout(d, r
 func (l *RWMutex) LockTimeout(d time.Duration) bool { return l.lockTimeout(d, rwWriter) }
 
 func (l *RWMutex) lockTimeout(d time.Duration, hold int64) bool {
-	return d > 0 && l.lock(waiter.After(d), hold) == nil
+	return d > 0 && l.lock(d, hold) == nil
 }
 
 // RLocker returns a [Locker] whose Lock and Unlock are RLock and RUnlock of l.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -192,13 +193,15 @@ func (wg *WaitGroup) WaitTimeout(d time.Duration) bool {
 }
 
 // wait waits until the counter is zero, or returns the error of l if that ends the wait before.
-func (wg *WaitGroup) wait(l waiter.Limit) (err error) {
+func (wg *WaitGroup) wait(l waiter.Limit) error {
 	if wg.mayBeObserved() {
-		w := wg.record().Begin(0, false, l.MayEnd())
-		l = w.Limit(l)
-		err = context.Canceled // should the context panic
-		defer func() { w.End(err) }()
+		return wg.record().Await(observed.Request{}, l, wg.await)
 	}
+	return wg.await(l)
+}
+
+// await is wait, whether or not wg is observed.
+func (wg *WaitGroup) await(l waiter.Limit) error {
 	if canBubble && wg.isForeign() {
 		return wg.waitAcross(l)
 	}

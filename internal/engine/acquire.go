@@ -109,6 +109,16 @@ func (e Permits) EndUntil(l waiter.Limit, p *waiter.Parker) error {
 	return told(p)
 }
 
+// Wait is BeginUntil, the sleep and EndUntil, for callers whose speed matters less.
+func (e Permits) Wait(l waiter.Limit, n int64) error {
+	p, err := e.BeginUntil(l, n)
+	if p == nil {
+		return err
+	}
+	p.Sleeper().SleepInline()
+	return e.EndUntil(l, p)
+}
+
 // told returns the error of p's outcome, and puts p.
 func told(p *waiter.Parker) error {
 	o := p.Outcome()

@@ -2,8 +2,21 @@
 // it.
 //
 // A lock that is observed has a bit O in its word, which keeps everybody off its fast paths. Its
-// slow paths see the bit, look up the lock's [Record] by [Of], and call its hooks. A lock that is
-// not observed knows nothing of this package, but for one load of [Everything] on slow paths.
+// slow paths see the bit, and look up the lock's [Record] by [Of]. Then they do the same as those
+// of a lock that is not observed, and call three hooks with a [Request]:
+//
+//   - [Record.AtOnce], or [Record.Tried], after a request that did not wait has taken its permits
+//     or has failed;
+//   - [Record.Await] around a wait, which begins before the request is queued and ends after it has
+//     left the queue;
+//   - [Record.Released] before permits are given back.
+//
+// The order is the same in all locks: what is recorded as held is held. A request that is cancelled
+// after its grant gives the permits back first, and they were never recorded. A future calls the
+// hooks of a [waiter.Recorder] in the same order, from [StartFuture] on.
+//
+// A lock that is not observed knows nothing of this package, but for one load of [Everything] on
+// slow paths.
 //
 // The registry keeps no lock alive: it has weak pointers and addresses.
 package observed

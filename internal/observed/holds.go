@@ -6,11 +6,11 @@ import "github.com/farad-go/farad/internal/xsync"
 var pool = xsync.Pool{New: func() any { return new(entry) }}
 
 // newEntry returns an entry of the hook's caller: its caller's caller is the hook.
-func newEntry(n int64, shared bool, key string) *entry {
+func newEntry(q Request) *entry {
 	e := pool.Get().(*entry)
 	e.Hold = Hold{
-		ID: NewID(), Agent: self(), Permits: n, Shared: shared, Key: key,
-		Since: xsync.Now(), Stack: here(), weight: 1,
+		ID: NewID(), Agent: self(), Permits: q.N, Shared: q.Shared, Tenant: q.Tenant, Key: q.Key, Call: q.Call,
+		Since: xsync.Now(), Stack: here(), weight: 1, hash: q.Hash,
 	}
 	return e
 }
@@ -21,9 +21,8 @@ func free(e *entry) {
 }
 
 // addHold records a hold of the caller.
-func (r *Record) addHold(n int64, shared bool, key, tenant string, call uint64) {
-	e := newEntry(n, shared, key)
-	e.Tenant, e.Call = tenant, call
+func (r *Record) addHold(q Request) {
+	e := newEntry(q)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.Level() != Holders { // any more
@@ -113,8 +112,8 @@ func (r *Record) endWait(e *entry, granted bool) {
 // endHold forgets n permits that are about to be released: of the caller's holds, the newest first;
 // then unknown ones; then of the oldest hold, because who releases for another has probably taken
 // over what was taken longest ago.
-func (r *Record) endHold(n int64, shared bool, key string) {
-	me, now := who(), xsync.Now()
+func (r *Record) endHold(q Request) {
+	me, now, n := who(), xsync.Now(), q.N
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.Level() != Holders { // any more
@@ -122,7 +121,7 @@ func (r *Record) endHold(n int64, shared bool, key string) {
 	}
 	for e := r.holds.last; e != nil && n > 0; {
 		prev := e.prev
-		if e.Agent.is(&me) && e.Shared == shared && e.Key == key && !e.handle {
+		if e.Agent.is(&me) && e.isOf(q) && !e.handle {
 			n = r.reduceLocked(e, n, now, false)
 		}
 		e = prev
@@ -131,7 +130,7 @@ func (r *Record) endHold(n int64, shared bool, key string) {
 		r.released++
 		return
 	}
-	if key != "" && !r.holds.has(shared, key) {
+	if q.Key != "" && !r.holds.has(q) {
 		return // of a key all of whose holders are unknown
 	}
 	r.boundUnknownLocked()
@@ -143,18 +142,21 @@ func (r *Record) endHold(n int64, shared bool, key string) {
 	r.handed++
 	for e := r.holds.first; e != nil && n > 0; {
 		next := e.next
-		if e.Shared == shared && e.Key == key && !e.handle {
+		if e.isOf(q) && !e.handle {
 			n = r.reduceLocked(e, n, now, true)
-			r.doubtLocked(shared, key)
+			r.doubtLocked(q)
 		}
 		e = next
 	}
 }
 
-// has reports whether a hold of the list is of a key.
-func (l *entries) has(shared bool, key string) bool {
+// isOf reports whether e is a hold of the kind that q asks for.
+func (e *entry) isOf(q Request) bool { return e.Shared == q.Shared && e.Key == q.Key }
+
+// has reports whether a hold of the list is.
+func (l *entries) has(q Request) bool {
 	for e := l.first; e != nil; e = e.next {
-		if e.Shared == shared && e.Key == key {
+		if e.isOf(q) {
 			return true
 		}
 	}
@@ -199,9 +201,9 @@ func (r *Record) reduceLocked(e *entry, n, now int64, handed bool) int64 {
 
 // doubtLocked marks the holds of a kind as approximate: one that is not there may hold in the place
 // of each of them.
-func (r *Record) doubtLocked(shared bool, key string) {
+func (r *Record) doubtLocked(q Request) {
 	for e := r.holds.first; e != nil; e = e.next {
-		if e.Shared == shared && e.Key == key && !e.handle {
+		if e.isOf(q) && !e.handle {
 			e.Approximate = true
 		}
 	}

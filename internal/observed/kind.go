@@ -4,6 +4,7 @@ import (
 	"weak"
 
 	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A Level says how much a record keeps.
@@ -118,6 +119,26 @@ func (k *Kind[T]) Join(lock *T) *Record {
 		return &lost
 	}
 	return k.join(lock, "", level, byMeeting)
+}
+
+// MayBe reports whether a lock, whose bit O is set or not, may be observed, or has to join.
+func MayBe(on bool) bool { return on || Everything() != Off }
+
+// Record returns the record of a lock, whose bit O is set or not. A lock that is not observed
+// joins, if all should.
+func (k *Kind[T]) Record(lock *T, on bool) *Record {
+	if on {
+		return Of(lock)
+	}
+	return k.Join(lock)
+}
+
+// Recorder returns the record of a lock for its futures, nil if its bit O is not set.
+func Recorder[T any](lock *T, on bool) waiter.Recorder {
+	if !on {
+		return nil
+	}
+	return Of(lock)
 }
 
 // A weakLock is a lock that the registry knows.

@@ -50,29 +50,12 @@ func (r *Record) dropLocked(e *entry) {
 	free(e)
 }
 
-// FutureBegins says that the request of a future, whose node is w, is about to be made, for n
-// permits.
-func (r *Record) FutureBegins(w *waiter.Waiter, n int64, shared bool) {
-	r.futureBegins(w, n, shared, "")
-}
-
-func (r *Record) futureBegins(w *waiter.Waiter, n int64, shared bool, tenant string) {
-	if r.Level() == Holders && n > 0 {
-		e := newEntry(n, shared, "")
-		e.Future, e.Tenant = true, tenant
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.Level() != Holders { // any more
-			free(e)
-			return
-		}
-		r.ownLocked(e, unsafe.Pointer(w))
-		r.pushLocked(&r.waits, e)
-	}
-}
-
-// FutureBegun says how that has ended.
-func (r *Record) FutureBegun(w *waiter.Waiter, o waiter.Outcome) {
+// StartFuture starts the request q of a future, whose node is w, by s, and records that.
+func StartFuture[S interface {
+	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
+}](r *Record, q Request, s S, w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+	r.futureBegins(q, w)
+	o := s.Start(w, waker)
 	switch {
 	case r.Level() == Off:
 	case o == waiter.Pending && r.Level() == Holders:
@@ -84,6 +67,24 @@ func (r *Record) FutureBegun(w *waiter.Waiter, o waiter.Outcome) {
 	case o != waiter.Granted && o != waiter.Pending:
 		r.FutureEnded(w) // its owner asks why
 	}
+	return o
+}
+
+// futureBegins records that the request of a future is about to be made.
+func (r *Record) futureBegins(q Request, w *waiter.Waiter) {
+	if r.Level() != Holders || q.N == 0 {
+		return
+	}
+	e := newEntry(q)
+	e.Future = true
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Level() != Holders { // any more
+		free(e)
+		return
+	}
+	r.ownLocked(e, unsafe.Pointer(w))
+	r.pushLocked(&r.waits, e)
 }
 
 // FutureSeen records the outcome that the owner has seen for the first time. The owner holds now if
@@ -148,27 +149,6 @@ func (r *Record) FutureEnded(w *waiter.Waiter) {
 	if e := r.owned[uintptr(unsafe.Pointer(w))]; e != nil {
 		r.dropLocked(e)
 	}
-}
-
-// StartFuture starts the request of a future, whose node is w, by s, and records that in r.
-func StartFuture[S interface {
-	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
-}](r *Record, s S, w *waiter.Waiter, waker waiter.Waker, shared bool) waiter.Outcome {
-	return startFuture(r, s, w, waker, shared, "")
-}
-
-// StartFutureAs is StartFuture for a tenant.
-func StartFutureAs(r *Record, s waiter.Request, w *waiter.Waiter, waker waiter.Waker, tenant string) waiter.Outcome {
-	return startFuture(r, s, w, waker, false, tenant)
-}
-
-func startFuture[S interface {
-	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
-}](r *Record, s S, w *waiter.Waiter, waker waiter.Waker, shared bool, tenant string) waiter.Outcome {
-	r.futureBegins(w, w.N, shared, tenant)
-	o := s.Start(w, waker)
-	r.FutureBegun(w, o)
-	return o
 }
 
 // isHandedLocked counts a release by the caller of what e has, and reports whether another has

@@ -101,6 +101,8 @@ const (
 // whyOf returns why a request ended with an error.
 func whyOf(err error) Why {
 	switch {
+	case err == errTried: //nolint:errorlint // it is never wrapped
+		return Tried
 	case errors.Is(err, waiter.ErrClosed):
 		return Closed
 	case errors.Is(err, waiter.ErrTooLarge):
@@ -158,7 +160,7 @@ func (r *Record) setLevelLocked(level Level) {
 			free(e)
 		}
 	}
-	for _, e := range r.owned { // Futures tell of their ends only at Holders.
+	for _, e := range r.owned { // The ends of futures are recorded only at Holders.
 		r.dropLocked(e)
 	}
 	if level == Holders {
@@ -207,33 +209,61 @@ func (r *Record) Level() Level {
 	return Level(r.level.Load())
 }
 
-// Took says that the caller has taken n permits without a wait.
-func (r *Record) Took(n int64, shared bool) { r.tookFor(n, shared, "", "", 0) }
-
-// TookKey is Took for a table of locks. What one call acquires of several keys has the number of
-// the call, which is 0 otherwise.
-func (r *Record) TookKey(n int64, shared bool, key string, call uint64) {
-	r.tookFor(n, shared, key, "", call)
+// A Request is for permits of a lock. The hooks get it as a value.
+type Request struct {
+	N      int64  // how many; 0: for a signal, and no hold follows
+	Shared bool   // of a read-write lock: a reader's
+	Tenant string // at [Holders], of a lock that is shared between tenants or classes
+	Key    string // at [Holders], of a table of locks
+	Hash   uint64 // of the key
+	Call   uint64 // the number of a call for several keys; 0: it is for one
 }
 
-// TookAs is Took for a tenant.
-func (r *Record) TookAs(n int64, tenant string) { r.tookFor(n, false, "", tenant, 0) }
+// errTried is the reason of a try that has failed.
+var errTried = errors.New("observed: tried")
 
-func (r *Record) tookFor(n int64, shared bool, key, tenant string, call uint64) {
+// Tried records a try: ok says that it has taken q.
+func (r *Record) Tried(q Request, ok bool) {
+	if ok {
+		r.AtOnce(q, nil)
+	} else {
+		r.AtOnce(q, errTried)
+	}
+}
+
+// AtOnce records a request that has ended without a wait, with the permits if err is nil. It
+// returns err.
+func (r *Record) AtOnce(q Request, err error) error {
 	level := r.Level()
-	if level == Off {
-		return
+	switch {
+	case level == Off:
+	case err != nil:
+		r.failed[whyOf(err)].Add(1)
+	default:
+		if c := r.took.Add(1); level == Holders {
+			r.addHold(q)
+		} else if c <= period || c%period == 0 {
+			r.sampleHold(q.N, weightOf(c))
+		}
 	}
-	c := r.took.Add(1)
-	if level == Holders {
-		r.addHold(n, shared, key, tenant, call)
-	} else if c <= period || c%period == 0 {
-		r.sampleHold(n, weightOf(c))
-	}
+	return err
 }
 
-// A Wait is one that has begun.
-type Wait struct {
+// Await records a wait for q: that of acquire, which returns nil if the caller has the permits, and
+// gives up when the limit that it is passed ends the wait. The record of the wait ends even if
+// acquire panics, as a context may.
+func (r *Record) Await(q Request, l waiter.Limit, acquire func(waiter.Limit) error) (err error) {
+	w := r.beginWait(q, l.MayEnd())
+	err = context.Canceled // should acquire panic
+	defer func() { w.end(err) }()
+	if w.e != nil { // so that the runtime's profile finds the wait if it has leaked
+		l = l.InChannel()
+	}
+	return acquire(l)
+}
+
+// A wait is one that has begun.
+type wait struct {
 	r     *Record
 	e     *entry // at Holders
 	start int64  // at Counts: when it began; 0: it is not in the sample
@@ -244,34 +274,17 @@ type Wait struct {
 	region *trace.Region // nil unless the execution is traced
 }
 
-// Begin says that the caller begins to wait for n permits. canEnd says that a context or a time may
-// end the wait. A wait for none, such as that for a signal, is followed by no hold.
-func (r *Record) Begin(n int64, shared, canEnd bool) Wait {
-	return r.BeginKey(n, shared, canEnd, "", 0, 0)
-}
-
-// BeginAs is Begin for a tenant.
-func (r *Record) BeginAs(n int64, canEnd bool, tenant string) Wait {
-	w := r.Begin(n, false, canEnd)
-	if w.e != nil && tenant != "" {
-		r.mu.Lock()
-		w.e.Tenant = tenant
-		r.mu.Unlock()
-	}
-	return w
-}
-
-// BeginKey is Begin for a table of locks, which knows the key by a hash. The call is that of
-// [Record.TookKey].
-func (r *Record) BeginKey(n int64, shared, canEnd bool, key string, hash, call uint64) Wait {
+// beginWait records that the caller begins to wait. canEnd says that a context or a time may end
+// the wait.
+func (r *Record) beginWait(q Request, canEnd bool) wait {
 	if r.Skips() {
-		return Wait{r: r, n: n}
+		return wait{r: r, n: q.N}
 	}
-	return r.beginSlow(n, shared, canEnd, key, hash, call)
+	return r.beginSlow(q, canEnd)
 }
 
 // Skips reports whether the caller's wait is one of those, most at [Counts], that are counted when
-// they end, and no more. Then Begin need not be called, and Granted says that it has ended.
+// they end, and no more. A lock may then wait without Await, and calls Granted.
 func (r *Record) Skips() bool {
 	return r.Level() == Counts && r.many.Load() != 0 && !trace.IsEnabled() && !r.isPicked()
 }
@@ -282,10 +295,10 @@ func (r *Record) isPicked() bool {
 	return uint32(r.granted.Load()+int64(xsync.Hint()))*0x9e3779b9 < 1<<32/period //nolint:gosec // Fibonacci hashing
 }
 
-// Granted says that a wait for n permits has ended with them, which was skipped.
+// Granted records that a wait for n permits, which Await was not called for, has ended with them.
 func (r *Record) Granted(n int64) {
 	if c := r.granted.Add(1); c <= r.line.Load() || c%period == 0 {
-		r.sample(c, Wait{n: n})
+		r.sample(c, wait{n: n})
 	}
 	r.grantedUnseen(n)
 }
@@ -306,7 +319,7 @@ func (r *Record) grantedUnseen(n int64) {
 // sample puts the c-th grant into the sample, if it belongs there.
 //
 //go:noinline
-func (r *Record) sample(c int64, w Wait) {
+func (r *Record) sample(c int64, w wait) {
 	if d := r.sinceTick(c); d > 0 { // All that were seen are counted, so this one does not stand for others.
 		if w.start != 0 {
 			d = xsync.Now() - w.start
@@ -321,40 +334,31 @@ func (r *Record) sample(c int64, w Wait) {
 }
 
 //go:noinline
-func (r *Record) beginSlow(n int64, shared, canEnd bool, key string, hash, call uint64) Wait {
+func (r *Record) beginSlow(q Request, canEnd bool) wait {
 	if !inert && r.unnamed.Load() != 0 {
 		r.nameAfter(here())
 	}
 	switch r.Level() {
 	case Off:
-		return Wait{}
+		return wait{}
 	case Holders:
-		e := newEntry(n, shared, key)
-		e.CanEnd, e.hash, e.Call = canEnd, hash, call
+		e := newEntry(q)
+		e.CanEnd = canEnd
 		r.mu.Lock()
 		r.pushLocked(&r.waits, e)
 		r.peak.Store(max(r.peak.Load(), int64(r.waits.n)))
 		r.mu.Unlock()
-		return Wait{r: r, e: e, region: r.region()}
+		return wait{r: r, e: e, region: r.region()}
 	}
 	weight := int64(1)
 	if r.many.Load() != 0 {
 		weight = period
 	}
-	return Wait{r: r, n: n, start: xsync.Now(), weight: weight, region: r.region()}
+	return wait{r: r, n: q.N, start: xsync.Now(), weight: weight, region: r.region()}
 }
 
-// Limit returns the limit l of the wait. At [Holders] a wait that nothing ends sleeps in a channel,
-// so that the runtime's profile finds it if it has leaked.
-func (w Wait) Limit(l waiter.Limit) waiter.Limit {
-	if w.e == nil {
-		return l
-	}
-	return l.InChannel()
-}
-
-// End says that the wait has ended, with the permits if err is nil.
-func (w Wait) End(err error) {
+// end records that the wait has ended, with the permits if err is nil.
+func (w *wait) end(err error) {
 	r := w.r
 	if inert || r == nil {
 		return
@@ -383,7 +387,7 @@ func (w Wait) End(err error) {
 		r.many.Store(1)
 	}
 	if w.start != 0 || c <= r.line.Load() || c%period == 0 {
-		r.sample(c, w)
+		r.sample(c, *w)
 	}
 	r.grantedUnseen(w.n)
 }
@@ -399,11 +403,8 @@ func weightOf(c int64) int64 {
 // WantsReleases reports whether releases must be recorded.
 func (r *Record) WantsReleases() bool { return inert || r.seen.Load() != 0 || r.Level() == Holders }
 
-// Released says that the caller is about to give back n permits.
-func (r *Record) Released(n int64, shared bool) { r.ReleasedKey(n, shared, "") }
-
-// ReleasedKey is Released for a table of locks.
-func (r *Record) ReleasedKey(n int64, shared bool, key string) {
+// Released records that the caller is about to give back what it has requested as q.
+func (r *Record) Released(q Request) {
 	switch r.Level() {
 	case Off:
 	case Counts:
@@ -411,7 +412,7 @@ func (r *Record) ReleasedKey(n int64, shared bool, key string) {
 			r.endSample()
 		}
 	default:
-		r.endHold(n, shared, key)
+		r.endHold(q)
 	}
 }
 
@@ -425,12 +426,12 @@ func (r *Record) Shares(n int64) {
 
 // Renewed is called by a lock that counts its own fast-path acquisitions while the bit O is clear.
 // Passed is how many there were since the express lane was renewed. Now it is renewed for the
-// caller, which holds the lock alone. Watched is O. The lock is crowded if the caller has waited
+// caller, which holds the lock alone. Observed is O. The lock is crowded if the caller has waited
 // for the renewal.
 //
 // At [Counts] O is clear while the lock is crowded, until the monitor comes. So a crowded lock has
 // its fast path. No acquisition is missed, but the fast path times no hold: Admitted does.
-func (r *Record) Renewed(passed int64, watched, crowded bool) {
+func (r *Record) Renewed(passed int64, observed, crowded bool) {
 	level := r.Level()
 	if level == Off {
 		return
@@ -441,7 +442,7 @@ func (r *Record) Renewed(passed int64, watched, crowded bool) {
 		r.crowded.Store(crowded)
 	}
 	switch {
-	case crowded == !watched:
+	case crowded == !observed:
 	case crowded:
 		r.lock.observe(false)
 		// Who has changed the level or the table sets the bit afterwards, or is seen here.
@@ -454,10 +455,10 @@ func (r *Record) Renewed(passed int64, watched, crowded bool) {
 }
 
 // Marked is called by a holder whose hold has just been recorded, of a lock that finds its record
-// even while O is clear. Watched is O. At [Holders] a release has to be recorded, and it is only if
-// O is set. The level rises before O is set. In between Marked sets it.
-func (r *Record) Marked(watched bool) {
-	if !watched && r.Level() == Holders {
+// even while O is clear. Observed is O. At [Holders] a release has to be recorded, and it is only
+// if O is set. The level rises before O is set. In between Marked sets it.
+func (r *Record) Marked(observed bool) {
+	if !observed && r.Level() == Holders {
 		r.agree()
 	}
 }
@@ -479,13 +480,3 @@ const sampledLanes = 16
 func (r *Record) acquired(more int64) int64 {
 	return r.took.Load() + r.granted.Load() + r.passed.Load() + more - r.before
 }
-
-// Failed says that a request has ended at once, without a grant.
-func (r *Record) Failed(why Why) {
-	if r.Level() != Off {
-		r.failed[why].Add(1)
-	}
-}
-
-// FailedWith is Failed for a request that has ended with an error.
-func (r *Record) FailedWith(err error) { r.Failed(whyOf(err)) }

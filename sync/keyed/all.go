@@ -197,14 +197,18 @@ func (b *batch[K]) wait(l waiter.Limit) error {
 }
 
 // sleep waits for one of the keys.
-func (b *batch[K]) sleep(m *member[K], l waiter.Limit) (err error) {
-	m.left = true // if Wait panics, it has left the line all the same
-	if m.t.hub.mayBeObserved() {
-		w := b.told(m).begin(l)
-		err = context.Canceled // should the context panic
-		defer func() { m.t.hub.end(w, err) }()
+func (b *batch[K]) sleep(m *member[K], l waiter.Limit) error {
+	if h := &m.t.hub; h.mayBeObserved() {
+		to := h.record()
+		return h.await(to, b.requested(to, m), l, func(waiter.Limit) error { return m.sleep(l) })
 	}
-	_, err = waiter.Wait(m.p, l, m.request)
+	return m.sleep(l)
+}
+
+// sleep waits for m, whether or not the lock is observed. Its parker was got for l.
+func (m *member[K]) sleep(l waiter.Limit) error {
+	m.left = true // if Wait panics, it has left the line all the same
+	_, err := waiter.Wait(m.p, l, m.request)
 	m.left = err != nil
 	return err
 }
@@ -228,7 +232,7 @@ func (t *table[K]) releaseAll(keys []K, n, most int64) (notHeld K, ok bool) {
 	b := t.batchOf(keys, n, most)
 	var wake waiter.WakeList
 	if t.hub.observed.Load() {
-		if notHeld, ok = b.check(); !ok { // Nothing is told of what changes nothing.
+		if notHeld, ok = b.check(); !ok { // What changes nothing is not recorded.
 			t.endBatch(b)
 			return notHeld, false
 		}

@@ -87,18 +87,19 @@ func (m *Mutex[K]) Observe(on bool) { m.table().hub.observed.Store(on) }
 // Text is text, with a hash of one.
 func Text[K comparable](k K) string { return observed.KeyText(k, 1) }
 
-// TellLate tells the record of m that a key was taken, and then that it was given back. Between the
-// moment at which the first hook sees what it has to tell and the one at which it tells that,
-// meanwhile is called; waits says whether the key had to be waited for.
-func (m *Mutex[K]) TellLate(k K, waits bool, meanwhile func()) {
+// RecordLate records that a key of m was taken, and then that it was given back. Between the moment
+// at which the first hook sees what to record and the one at which it records that, meanwhile is
+// called; waits says whether the key had to be waited for.
+func (m *Mutex[K]) RecordLate(k K, waits bool, meanwhile func()) {
 	t := m.table()
 	r := t.request(t.hash(k), k, 1, t.size)
-	to := r.told()
+	to := t.hub.record()
+	q := r.requested(to)
 	meanwhile()
 	if waits {
-		t.hub.end(to.begin(waiter.Limit{}), nil)
+		_ = t.hub.await(to, q, waiter.Limit{}, func(waiter.Limit) error { return nil })
 	} else {
-		to.took()
+		to.Tried(q, true)
 	}
-	r.told().released()
+	r.recordReleased()
 }

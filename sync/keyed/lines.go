@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -97,7 +96,7 @@ func (l *lines[K]) acquire(size int64, k K, n, most int64) {
 		return
 	}
 	if t.hub.observed.Load() {
-		t.recordTook(hash, k, n, most)
+		t.request(hash, k, n, most).recordTried(true)
 	}
 }
 
@@ -114,12 +113,8 @@ func (t *table[K]) acquireContext(ctx context.Context, k K, n, most int64) error
 	if xsync.MayPanic(ctx) || ctx.Err() != nil {
 		err = waiter.Keep(ctx, t.request(hash, k, n, most), n)
 	}
-	switch {
-	case !t.hub.observed.Load():
-	case err == nil:
-		t.recordTook(hash, k, n, most)
-	default:
-		t.hub.record().FailedWith(err)
+	if t.hub.observed.Load() {
+		t.request(hash, k, n, most).recordAtOnce(err)
 	}
 	return err
 }
@@ -134,7 +129,7 @@ func (t *table[K]) acquireTimeout(d time.Duration, k K, n, most int64) bool {
 		return t.request(hash, k, n, most).wait(waiter.After(d)) == nil
 	}
 	if t.hub.observed.Load() {
-		t.recordTook(hash, k, n, most)
+		t.request(hash, k, n, most).recordTried(true)
 	}
 	return true
 }
@@ -143,12 +138,8 @@ func (t *table[K]) acquireTimeout(d time.Duration, k K, n, most int64) bool {
 func (t *table[K]) tryAcquire(k K, n, most int64) bool {
 	hash := t.hash(k)
 	ok := t.try(hash, k, n, most)
-	switch {
-	case !t.hub.observed.Load():
-	case ok:
-		t.recordTook(hash, k, n, most)
-	default:
-		t.hub.record().Failed(observed.Tried)
+	if t.hub.observed.Load() {
+		t.request(hash, k, n, most).recordTried(ok)
 	}
 	return ok
 }
@@ -184,7 +175,7 @@ func (l *lines[K]) release(size int64, k K, n, most int64) bool {
 	}
 	hash := t.hash(k)
 	if t.hub.observed.Load() {
-		t.recordReleased(hash, k, n, most)
+		t.request(hash, k, n, most).recordReleased()
 	}
 	s := t.shard(hash)
 	s.mu.Lock()
@@ -230,8 +221,9 @@ func (t *table[K]) request(hash uint64, k K, n, most int64) request[K] {
 //
 //go:noinline
 func (r request[K]) wait(l waiter.Limit) error {
-	if r.t.hub.mayBeObserved() {
-		return r.waitTelling(l)
+	if h := &r.t.hub; h.mayBeObserved() {
+		to := h.record()
+		return h.await(to, r.requested(to), l, r.sleep)
 	}
 	return r.sleep(l)
 }

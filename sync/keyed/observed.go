@@ -1,8 +1,6 @@
 package keyed
 
 import (
-	"context"
-
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
@@ -110,10 +108,9 @@ func requireLock(isNil bool) {
 	}
 }
 
-// mayBeObserved reports whether h is observed, or has to join.
-func (h *hub) mayBeObserved() bool { return h.observed.Load() || observed.Everything() != observed.Off }
+func (h *hub) mayBeObserved() bool { return observed.MayBe(h.observed.Load()) }
 
-// record returns the record of h. A lock that is not observed joins, if all should.
+// record returns the record of h, which joins if need be.
 func (h *hub) record() *observed.Record {
 	if h.observed.Load() {
 		return observed.Of(h)
@@ -121,94 +118,72 @@ func (h *hub) record() *observed.Record {
 	return h.kind.join(h)
 }
 
-// A told is what the record gets about a request.
-type told struct {
-	r      *observed.Record
-	h      *hub
-	n      int64
-	shared bool
-	key    string
-	hash   uint64
-	call   uint64 // of a batch
+// await records a wait, and counts it.
+func (h *hub) await(
+	r *observed.Record, q observed.Request, l waiter.Limit, acquire func(waiter.Limit) error,
+) error {
+	h.waiting.Add(1)
+	defer h.waiting.Add(-1)
+	return r.Await(q, l, acquire)
 }
 
-// told returns what the record gets about r. Only a record of holders needs the key.
-func (r *request[K]) told() told {
-	to := told{r: r.t.hub.record(), h: &r.t.hub, n: r.n, shared: r.most != r.t.size, hash: r.hash}
-	if to.r.Level() == observed.Holders {
-		to.key = observed.KeyText(r.key, r.hash)
+// requested is r as the record to has it. Only a record of holders needs the key.
+func (r *request[K]) requested(to *observed.Record) observed.Request {
+	q := observed.Request{N: r.n, Shared: r.most != r.t.size, Hash: r.hash}
+	if to.Level() == observed.Holders {
+		q.Key = observed.KeyText(r.key, r.hash)
 	}
-	return to
+	return q
 }
 
-func (t told) took()     { t.r.TookKey(t.n, t.shared, t.key, t.call) }
-func (t told) released() { t.r.ReleasedKey(t.n, t.shared, t.key) }
-
-// begin records that a wait begins.
-func (t told) begin(l waiter.Limit) observed.Wait {
-	t.h.waiting.Add(1)
-	return t.r.BeginKey(t.n, t.shared, l.MayEnd(), t.key, t.hash, t.call)
-}
-
-// end records that it has ended.
-func (h *hub) end(w observed.Wait, err error) {
-	w.End(err)
-	h.waiting.Add(-1)
-}
-
-// recordTook records that n permits of k have been taken at once.
+// recordAtOnce records that r has ended without a wait.
 //
 //go:noinline
-func (t *table[K]) recordTook(hash uint64, k K, n, most int64) {
-	r := t.hub.record()
-	if r.Level() == observed.Holders {
-		r.TookKey(n, most != t.size, observed.KeyText(k, hash), 0)
-	} else {
-		r.Took(n, most != t.size)
-	}
+func (r request[K]) recordAtOnce(err error) {
+	to := r.t.hub.record()
+	_ = to.AtOnce(r.requested(to), err)
 }
 
-// recordReleased records that they are about to be given back.
+// recordTried records a try.
 //
 //go:noinline
-func (t *table[K]) recordReleased(hash uint64, k K, n, most int64) {
-	r := t.hub.record()
-	if r.Level() == observed.Holders {
-		r.ReleasedKey(n, most != t.size, observed.KeyText(k, hash))
-	} else {
-		r.Released(n, most != t.size)
-	}
+func (r request[K]) recordTried(ok bool) {
+	to := r.t.hub.record()
+	to.Tried(r.requested(to), ok)
 }
 
-// waitTelling is wait, of an observed lock.
-func (r request[K]) waitTelling(l waiter.Limit) (err error) {
-	w := r.told().begin(l)
-	err = context.Canceled // should the context panic
-	defer func() { r.t.hub.end(w, err) }()
-	return r.sleep(w.Limit(l))
+// recordReleased records that the permits are about to be given back.
+//
+//go:noinline
+func (r request[K]) recordReleased() {
+	to := r.t.hub.record()
+	to.Released(r.requested(to))
 }
 
-// told returns what the record gets about m, with the number of the call.
-func (b *batch[K]) told(m *member[K]) told {
-	to := m.told()
-	if to.key != "" && b.call == 0 {
+// requested is m as the record to has it, with the number of the call.
+func (b *batch[K]) requested(to *observed.Record, m *member[K]) observed.Request {
+	q := m.requested(to)
+	if q.Key != "" && b.call == 0 {
 		b.call = observed.NewID()
 	}
-	to.call = b.call
-	return to
+	q.Call = b.call
+	return q
 }
 
 // recordTook records those requests that need not wait.
-func (b *batch[K]) recordTook() { b.recordAll(told.took) }
+func (b *batch[K]) recordTook() {
+	b.record(func(r *observed.Record, q observed.Request) { r.Tried(q, true) })
+}
 
 // recordReleased records that what has been granted is about to be given back: to those whose wait
 // has ended, and those that need not wait.
-func (b *batch[K]) recordReleased() { b.recordAll(told.released) }
+func (b *batch[K]) recordReleased() { b.record((*observed.Record).Released) }
 
-func (b *batch[K]) recordAll(hook func(told)) {
+func (b *batch[K]) record(hook func(*observed.Record, observed.Request)) {
 	for i := range len(b.requests) {
 		if m := &b.requests[i]; m.p == nil && m.t.hub.observed.Load() {
-			hook(b.told(m))
+			to := m.t.hub.record()
+			hook(to, b.requested(to, m))
 		}
 	}
 }

@@ -244,7 +244,7 @@ func TestLevelRisesInAHook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := new(keyed.Mutex[int])
 			read := observedtest.Watch(t, m, observed.Counts)
-			m.TellLate(1, waits, func() { observed.Watch(m, "", observed.Holders) })
+			m.RecordLate(1, waits, func() { observed.Watch(m, "", observed.Holders) })
 			require.Empty(t, read().Holders)
 			require.Empty(t, read().Waiters)
 			require.Zero(t, read().Unknown)

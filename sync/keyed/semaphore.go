@@ -76,10 +76,11 @@ func requireNumber(n int64) {
 // or too many.
 func (s *Semaphore[K]) atOnce(n int64) error {
 	if n > s.size {
+		err := waiter.Oversized("keyed", n, s.size)
 		if h := s.observable(); h.observed.Load() {
-			h.record().Failed(observed.TooLarge)
+			_ = h.record().AtOnce(observed.Request{N: n}, err)
 		}
-		return waiter.Oversized("keyed", n, s.size)
+		return err
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type request Mutex
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	m := (*Mutex)(r)
 	if m.mayBeObserved() {
-		return m.startObserved(w, waker)
+		return observed.StartFuture(m.record(), requested, m.permits(), w, waker)
 	}
 	return m.permits().Start(w, waker)
 }
@@ -32,8 +32,5 @@ func (r *request) GiveBack(n int64) bool { return (*Mutex)(r).permits().GiveBack
 
 // Recorder implements [waiter.Recorded].
 func (r *request) Recorder() waiter.Recorder {
-	if !r.e.IsObserved() {
-		return nil
-	}
-	return observed.Of((*Mutex)(r))
+	return observed.Recorder((*Mutex)(r), r.e.IsObserved())
 }

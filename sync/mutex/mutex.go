@@ -38,11 +38,11 @@ func (m *Mutex) lockSlow() {
 	if m.mayBeObserved() {
 		r = m.record()
 		if m.permits().TryObserved(1) {
-			r.Took(1, false)
+			r.Tried(requested, true)
 			return
 		}
 		if !r.Skips() {
-			_ = m.lockObserved(r, waiter.Limit{})
+			_ = r.Await(requested, waiter.Limit{}, func(l waiter.Limit) error { return m.permits().Wait(l, 1) })
 			return
 		}
 	}
@@ -99,7 +99,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 		return nil
 	}
 	if m.mayBeObserved() {
-		return m.lockObservedUntil(ctx, 0)
+		return m.lockObserved(ctx, 0)
 	}
 	l := waiter.UntilDone(ctx)
 	p, err := m.permits().BeginUntil(l, 1)
@@ -121,7 +121,7 @@ func (m *Mutex) LockTimeout(d time.Duration) bool {
 		return true
 	}
 	if m.mayBeObserved() {
-		return m.lockObservedUntil(context.Background(), d) == nil
+		return m.lockObserved(context.Background(), d) == nil
 	}
 	l := waiter.After(d)
 	p, err := m.permits().BeginUntil(l, 1)

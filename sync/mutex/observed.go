@@ -8,8 +8,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// What an observed mutex does instead, once its fast paths have failed: the same as an unobserved
-// one, and it calls the hooks of its record.
+// requested is what a caller asks for, and returns.
+var requested = observed.Request{N: 1}
 
 var kind = observed.Register(observed.About{Name: "mutex.Mutex", Owned: true}, (*Mutex).observe, (*Mutex).numbers)
 
@@ -31,51 +31,20 @@ func (m *Mutex) numbers() observed.Numbers {
 	return observed.Numbers{Size: 1, Free: m.permits().Available(), Waiting: m.Waiting()}
 }
 
-// mayBeObserved reports whether m is observed, or has to join.
-func (m *Mutex) mayBeObserved() bool {
-	return m.e.IsObserved() || observed.Everything() != observed.Off
-}
+func (m *Mutex) mayBeObserved() bool { return observed.MayBe(m.e.IsObserved()) }
 
 // record returns the record of m, which joins if need be.
-func (m *Mutex) record() *observed.Record {
-	if m.e.IsObserved() {
-		return observed.Of(m)
-	}
-	return kind.Join(m)
-}
+func (m *Mutex) record() *observed.Record { return kind.Record(m, m.e.IsObserved()) }
 
-// lockObservedUntil locks m. It gives up when d, if not 0, has passed, or when ctx is done.
+// lockObserved is the slow path of LockContext and LockTimeout, d > 0, of an observed mutex.
 //
 //go:noinline
-func (m *Mutex) lockObservedUntil(ctx context.Context, d time.Duration) error {
+func (m *Mutex) lockObserved(ctx context.Context, d time.Duration) error {
 	r, p := m.record(), m.permits()
 	if p.TryObserved(1) {
-		err := p.Keep(ctx, 1)
-		if err == nil {
-			r.Took(1, false)
-		} else {
-			r.FailedWith(err)
-		}
-		return err
+		return r.AtOnce(requested, p.Keep(ctx, 1))
 	}
-	return m.lockObserved(r, waiter.Until(ctx, d))
-}
-
-// lockObserved waits for m, which was not to be had at once.
-//
-//go:noinline
-func (m *Mutex) lockObserved(r *observed.Record, until waiter.Limit) (err error) {
-	p := m.permits()
-	w := r.Begin(1, false, until.MayEnd())
-	err = context.Canceled // should the context panic
-	defer func() { w.End(err) }()
-	until = w.Limit(until)
-	k, atOnce := p.BeginUntil(until, 1)
-	if k == nil {
-		return atOnce
-	}
-	k.Sleeper().SleepInline()
-	return p.EndUntil(until, k)
+	return r.Await(requested, waiter.Until(ctx, d), func(l waiter.Limit) error { return p.Wait(l, 1) })
 }
 
 // tryLockSlow is TryLock when the fast path has failed, because m is locked or observed, or was.
@@ -84,11 +53,7 @@ func (m *Mutex) lockObserved(r *observed.Record, until waiter.Limit) (err error)
 func (m *Mutex) tryLockSlow() bool {
 	ok := m.permits().TryObserved(1)
 	if m.e.IsObserved() {
-		if r := m.record(); ok {
-			r.Took(1, false)
-		} else {
-			r.Failed(observed.Tried)
-		}
+		observed.Of(m).Tried(requested, ok)
 	}
 	return ok
 }
@@ -101,13 +66,6 @@ func (m *Mutex) unlockObserved() bool {
 	if p.Available() > 0 {
 		return false
 	}
-	observed.Of(m).Released(1, false)
+	observed.Of(m).Released(requested)
 	return p.Release(1)
-}
-
-// startObserved starts the request of a future.
-//
-//go:noinline
-func (m *Mutex) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	return observed.StartFuture(m.record(), m.permits(), w, waker, false)
 }

@@ -31,7 +31,7 @@ type request RWLock
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	l := (*RWLock)(r)
 	if l.mayBeObserved() {
-		return l.startObserved(w, waker)
+		return observed.StartFuture(l.record(), requested(w.N), &l.e, w, waker)
 	}
 	return r.e.Start(w, waker)
 }
@@ -42,8 +42,5 @@ func (r *request) GiveBack(n int64) bool { return r.e.GiveBack(n) }
 
 // Recorder implements [waiter.Recorded].
 func (r *request) Recorder() waiter.Recorder {
-	if !r.e.IsObserved() {
-		return nil
-	}
-	return observed.Of((*RWLock)(r))
+	return observed.Recorder((*RWLock)(r), r.e.IsObserved())
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// What an observed lock does instead, once its fast paths have failed: the same as an unobserved
-// one, and it calls the hooks of its record. To the record the permits of the engine are the
-// permits of the lock: a reader holds one, a writer all, an upgradable reader more than half.
+// To the record the permits of the engine are the permits of the lock: a reader holds one, a writer
+// all, an upgradable reader more than half.
 
 var kind = observed.Register(observed.About{Name: "rwlock.RWLock", Owned: true}, (*RWLock).observe, (*RWLock).numbers)
 
@@ -30,18 +29,13 @@ func (l *RWLock) numbers() observed.Numbers {
 	return observed.Numbers{Size: engine.Everyone, Free: l.e.Available(), Waiting: l.Waiting()}
 }
 
-// mayBeObserved reports whether l is observed, or has to join.
-func (l *RWLock) mayBeObserved() bool {
-	return l.e.IsObserved() || observed.Everything() != observed.Off
-}
+func (l *RWLock) mayBeObserved() bool { return observed.MayBe(l.e.IsObserved()) }
 
 // record returns the record of l, which joins if need be.
-func (l *RWLock) record() *observed.Record {
-	if l.e.IsObserved() {
-		return observed.Of(l)
-	}
-	return kind.Join(l)
-}
+func (l *RWLock) record() *observed.Record { return kind.Record(l, l.e.IsObserved()) }
+
+// requested is a request for n permits.
+func requested(n int64) observed.Request { return observed.Request{N: n, Shared: n == engine.Reader} }
 
 // acquire waits for n permits, after a try has failed: until d, if not 0, has passed, or ctx is
 // done.
@@ -53,22 +47,12 @@ func (l *RWLock) acquire(ctx context.Context, d time.Duration, n int64, at engin
 }
 
 //go:noinline
-func (l *RWLock) acquireObserved(ctx context.Context, d time.Duration, n int64, at engine.Place) (err error) {
-	r, shared := l.record(), n == engine.Reader
+func (l *RWLock) acquireObserved(ctx context.Context, d time.Duration, n int64, at engine.Place) error {
+	r, q := l.record(), requested(n)
 	if l.try(n) {
-		err = l.e.Keep(ctx, n)
-		if err == nil {
-			r.Took(n, shared)
-		} else {
-			r.FailedWith(err)
-		}
-		return err
+		return r.AtOnce(q, l.e.Keep(ctx, n))
 	}
-	until := waiter.Until(ctx, d)
-	w := r.Begin(n, shared, until.MayEnd())
-	err = context.Canceled // should the context panic
-	defer func() { w.End(err) }()
-	return l.e.Acquire(w.Limit(until), n, at)
+	return r.Await(q, waiter.Until(ctx, d), func(until waiter.Limit) error { return l.e.Acquire(until, n, at) })
 }
 
 // try takes n permits whether l is observed or not, if no request waits.
@@ -95,13 +79,8 @@ func (l *RWLock) tryObserved(n int64) bool {
 
 // tried records, if l has a record, how a try for n permits has ended.
 func (l *RWLock) tried(n int64, ok bool) {
-	if !l.e.IsObserved() {
-		return
-	}
-	if r := l.record(); ok {
-		r.Took(n, n == engine.Reader)
-	} else {
-		r.Failed(observed.Tried)
+	if l.e.IsObserved() {
+		observed.Of(l).Tried(requested(n), ok)
 	}
 }
 
@@ -113,15 +92,8 @@ func (l *RWLock) releasing(n int64) {
 		return
 	}
 	r := observed.Of(l)
-	r.Released(n, n == engine.Reader)
+	r.Released(requested(n))
 	if n == engine.Everyone-engine.Reader || n == engine.Upgradable-engine.Reader {
 		r.Shares(engine.Reader)
 	}
-}
-
-// startObserved starts the request of a future.
-//
-//go:noinline
-func (l *RWLock) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	return observed.StartFuture(l.record(), &l.e, w, waker, w.N == engine.Reader)
 }

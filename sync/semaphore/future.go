@@ -30,7 +30,7 @@ type request Semaphore
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	s := (*Semaphore)(r)
 	if s.mayBeObserved() {
-		return s.startObserved(w, waker)
+		return observed.StartFuture(s.record(), observed.Request{N: w.N}, s.permits(), w, waker)
 	}
 	return s.permits().Start(w, waker)
 }
@@ -46,9 +46,4 @@ func (r *request) Explain(err error, n int64) error { return (*Semaphore)(r).nam
 func (r *request) Recorder() waiter.Recorder { return (*Semaphore)(r).recorder() }
 
 // recorder returns the record of s for its futures, nil if s is not observed.
-func (s *Semaphore) recorder() waiter.Recorder {
-	if !s.e.IsObserved() {
-		return nil
-	}
-	return observed.Of(s)
-}
+func (s *Semaphore) recorder() waiter.Recorder { return observed.Recorder(s, s.e.IsObserved()) }

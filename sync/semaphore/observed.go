@@ -4,14 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/farad-go/farad/internal/engine"
 	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/order"
 	"github.com/farad-go/farad/waiter"
 )
 
-// What an observed semaphore does instead, once its fast paths have failed: the same as an
-// unobserved one, and it calls the hooks of its record. The bit O is in the engine's word, also if
-// a policy has the permits.
+// The bit O of a semaphore is in the engine's word, also if a policy has the permits.
 
 var kind = observed.Register(observed.About{Name: "semaphore.Semaphore"}, (*Semaphore).observe, (*Semaphore).numbers).
 	Returning((*Semaphore).giveBack)
@@ -36,80 +34,52 @@ func (s *Semaphore) held() int64 {
 	}
 }
 
-// mayBeObserved reports whether s is observed, or has to join.
-func (s *Semaphore) mayBeObserved() bool {
-	return s.e.IsObserved() || observed.Everything() != observed.Off
-}
+func (s *Semaphore) mayBeObserved() bool { return observed.MayBe(s.e.IsObserved()) }
 
 // record returns the record of s, which joins if need be.
-func (s *Semaphore) record() *observed.Record {
-	if s.e.IsObserved() {
-		return observed.Of(s)
+func (s *Semaphore) record() *observed.Record { return kind.Record(s, s.e.IsObserved()) }
+
+// requested is a request for n permits by a tenant. Only a record of holders needs the tenant.
+func requested(r *observed.Record, n int64, tenant any) observed.Request {
+	q := observed.Request{N: n}
+	if r.Level() == observed.Holders {
+		q.Tenant = observed.Text(tenant)
 	}
-	return kind.Join(s)
+	return q
 }
 
-// acquireObserved is Acquire for n permits, n > 0.
+// acquireObserved is the slow path of an acquire of n permits, n > 0, by an observed semaphore. It
+// gives up when d, if not 0, has passed, or when ctx is done. The tenant is nil if none is named.
 //
 //go:noinline
-func (s *Semaphore) acquireObserved(ctx context.Context, n int64) (err error) {
-	if p, ok := s.p.(*ordered); ok {
-		return s.acquireObservedAs(ctx, 0, p.nobody, n)
+func (s *Semaphore) acquireObserved(ctx context.Context, d time.Duration, tenant any, n int64) error {
+	if p, ok := s.p.(*ordered); ok && tenant == nil {
+		tenant = p.nobody
 	}
 	r := s.record()
+	q := requested(r, n, tenant)
 	if s.try(n) {
-		if err = waiter.Keep(ctx, taken{s}, n); err == nil {
-			r.Took(n, false)
-		} else {
-			r.FailedWith(err)
-		}
-		return err
-	}
-	if err = s.refusal(n); err != nil {
-		r.FailedWith(err)
-		return err
-	}
-	l := waiter.UntilDone(ctx)
-	w := r.Begin(n, false, l.MayEnd())
-	err = context.Canceled // should the context panic
-	defer func() { w.End(err) }()
-	if s.p != nil {
-		return s.p.Acquire(ctx, n)
-	}
-	l = w.Limit(l)
-	k, atOnce := s.permits().BeginUntil(l, n)
-	if k == nil {
-		return atOnce
-	}
-	k.Sleeper().SleepInline()
-	return s.permits().EndUntil(l, k)
-}
-
-// acquireTimeoutObserved is AcquireTimeout for n permits, n > 0.
-//
-//go:noinline
-func (s *Semaphore) acquireTimeoutObserved(d time.Duration, n int64) error {
-	if p, ok := s.p.(*ordered); ok {
-		return s.acquireObservedAs(context.Background(), d, p.nobody, n)
-	}
-	r := s.record()
-	if s.try(n) {
-		r.Took(n, false)
-		return nil
+		return r.AtOnce(q, waiter.Keep(ctx, taken{s}, n))
 	}
 	if err := s.refusal(n); err != nil {
-		r.FailedWith(err)
-		return err
+		return r.AtOnce(q, err)
 	}
-	w := r.Begin(n, false, true)
-	var err error
-	if s.p != nil {
-		err = s.p.AcquireTimeout(d, n)
-	} else {
-		err = s.permits().Acquire(waiter.After(d), n, engine.AtBack)
+	l := waiter.Until(ctx, d)
+	switch p := s.p.(type) {
+	case nil:
+		return r.Await(q, l, func(l waiter.Limit) error { return s.permits().Wait(l, n) })
+	case *ordered:
+		var by order.By
+		p.ask(&by, l, d <= 0, tenant) // before the wait is recorded: a weight may panic
+		return r.Await(q, l, func(l waiter.Limit) error { return p.acquire(l, &by, n) })
+	default:
+		return r.Await(q, l, func(waiter.Limit) error {
+			if d > 0 {
+				return p.AcquireTimeout(d, n)
+			}
+			return p.Acquire(ctx, n)
+		})
 	}
-	w.End(err)
-	return err
 }
 
 // refusal returns why there is no use in waiting for n permits, or nil.
@@ -127,12 +97,8 @@ func (s *Semaphore) refusal(n int64) error {
 //
 //go:noinline
 func (s *Semaphore) tryObserved(n int64) bool {
-	r, ok := s.record(), s.try(n)
-	if ok {
-		r.Took(n, false)
-	} else {
-		r.Failed(observed.Tried)
-	}
+	ok := s.try(n)
+	observed.Of(s).Tried(observed.Request{N: n}, ok)
 	return ok
 }
 
@@ -168,14 +134,7 @@ func (s *Semaphore) giveBack(n int64) {
 func (s *Semaphore) releaseObserved(n int64) {
 	_, array := s.p.(arrayPolicy)
 	if array || n <= s.Size()-s.Available() || n <= s.held() {
-		observed.Of(s).Released(n, false)
+		observed.Of(s).Released(observed.Request{N: n})
 	}
 	s.giveBack(n)
-}
-
-// startObserved starts the request of a future.
-//
-//go:noinline
-func (s *Semaphore) startObserved(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
-	return observed.StartFuture(s.record(), s.permits(), w, waker, false)
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/farad-go/farad/internal/engine"
-	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/order"
 	"github.com/farad-go/farad/waiter"
 )
@@ -172,36 +171,3 @@ func (r *orderedRequest) Unlink(w *waiter.Waiter) bool { return r.line.Unlink(w)
 
 // GiveBack implements [waiter.Line].
 func (r *orderedRequest) GiveBack(n int64) bool { return r.p.permits().GiveBack(n) }
-
-// acquireObservedAs is the slow path of [Tenant.Acquire], or of its AcquireTimeout if d > 0, of a
-// semaphore that is observed.
-//
-//go:noinline
-func (s *Semaphore) acquireObservedAs(ctx context.Context, d time.Duration, tenant any, n int64) (err error) {
-	r, text := s.record(), ""
-	if r.Level() == observed.Holders {
-		text = observed.Text(tenant)
-	}
-	if s.try(n) {
-		if d <= 0 {
-			err = waiter.Keep(ctx, taken{s}, n)
-		}
-		if err == nil {
-			r.TookAs(n, text)
-		} else {
-			r.FailedWith(err)
-		}
-		return err
-	}
-	if err = s.refusal(n); err != nil {
-		r.FailedWith(err)
-		return err
-	}
-	p, l := s.p.(*ordered), waiter.Until(ctx, d)
-	var by order.By
-	p.ask(&by, l, d <= 0, tenant) // before anybody is seen to wait: a weight may panic
-	w := r.BeginAs(n, l.MayEnd(), text)
-	err = context.Canceled // should the context panic
-	defer func() { w.End(err) }()
-	return p.acquire(w.Limit(l), &by, n)
-}

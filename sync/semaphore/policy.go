@@ -36,11 +36,12 @@ type policyRequest struct {
 // Start implements [waiter.Request].
 func (r *policyRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if r.s.mayBeObserved() {
-		record, tenant := r.s.record(), ""
-		if o, ok := r.Request.(*orderedRequest); ok && record.Level() == observed.Holders {
-			tenant = observed.Text(o.tenant)
+		var tenant any
+		if o, ok := r.Request.(*orderedRequest); ok {
+			tenant = o.tenant
 		}
-		return observed.StartFutureAs(record, r.Request, w, waker, tenant)
+		record := r.s.record()
+		return observed.StartFuture(record, requested(record, w.N, tenant), r.Request, w, waker)
 	}
 	return r.Request.Start(w, waker)
 }
