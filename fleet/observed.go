@@ -130,8 +130,8 @@ func (d *driver) join() *observed.Record {
 }
 
 // requested is a request for n permits. A reader shares the whole line with others.
-func (d *driver) requested(n int64) observed.Request {
-	return observed.Request{N: n, Shared: d.remote.size == line.Everyone && n == reader}
+func (d *driver) requested(n int64) *observed.Request {
+	return &observed.Request{N: n, Shared: d.remote.size == line.Everyone && n == reader}
 }
 
 // acquireObserved is acquireUntil.

@@ -140,7 +140,7 @@ func (c *Cond) wait(l waiter.Limit) error {
 // sleep is wait without the lock at the end.
 func (c *Cond) sleep(l waiter.Limit, unlocked *bool) error {
 	if c.mayBeObserved() {
-		return c.record().Await(observed.Request{}, l, func(l waiter.Limit) error { return c.await(l, unlocked) })
+		return c.record().Await(&observed.Request{}, l, func(l waiter.Limit) error { return c.await(l, unlocked) })
 	}
 	return c.await(l, unlocked)
 }

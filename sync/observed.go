@@ -6,6 +6,7 @@ import (
 
 	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/parking"
+	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -28,6 +29,13 @@ var (
 	)
 )
 
+// What may be requested of a Mutex, and of an RWMutex.
+var (
+	alone   = &observed.Request{N: 1}
+	reading = &observed.Request{N: 1, Shared: true}
+	writing = &observed.Request{N: rwSize}
+)
+
 // observable is a lock as its hooks see it.
 type observable interface {
 	isObserved() bool
@@ -39,7 +47,7 @@ type observable interface {
 	known() *observed.Record
 	record() *observed.Record
 	// requested is a hold as the record has it.
-	requested(hold int64) observed.Request
+	requested(hold int64) *observed.Request
 
 	// holds is called by a goroutine whose hold has just been recorded in r.
 	holds(r *observed.Record)
@@ -58,8 +66,11 @@ type observable interface {
 func lockObserved(ctx context.Context, d time.Duration, l observable, hold int64) error {
 	r, q := l.record(), l.requested(hold)
 	if l.try(hold, false) {
-		err := r.AtOnce(q, waiter.Keep(ctx, taken{l}, hold))
-		if err == nil {
+		var err error
+		if xsync.MayEnd(ctx) {
+			err = waiter.Keep(ctx, taken{l}, hold)
+		}
+		if r.AtOnce(q, err) == nil {
 			l.holds(r)
 		}
 		return err
@@ -130,7 +141,7 @@ func (m *Mutex) passed() int64 {
 	return max(int64(uint16(used))-int64(used/told), 0)
 }
 
-func (m *Mutex) requested(int64) observed.Request { return observed.Request{N: 1} }
+func (m *Mutex) requested(int64) *observed.Request { return alone }
 
 func (m *Mutex) numbers() observed.Numbers {
 	n := observed.Numbers{Size: 1, Waiting: m.Waiting(), Passed: m.passed()}
@@ -180,11 +191,11 @@ func (l *RWMutex) holds(*observed.Record) {} // its record is found by the bit o
 
 func (l *RWMutex) isAdmitted() bool { return false }
 
-func (l *RWMutex) requested(hold int64) observed.Request {
+func (l *RWMutex) requested(hold int64) *observed.Request {
 	if hold == rwReader {
-		return observed.Request{N: 1, Shared: true}
+		return reading
 	}
-	return observed.Request{N: rwSize}
+	return writing
 }
 
 func (l *RWMutex) numbers() observed.Numbers {

@@ -6,7 +6,7 @@ import "github.com/farad-go/farad/internal/xsync"
 var pool = xsync.Pool{New: func() any { return new(entry) }}
 
 // newEntry returns an entry of the hook's caller: its caller's caller is the hook.
-func newEntry(q Request) *entry {
+func newEntry(q *Request) *entry {
 	e := pool.Get().(*entry)
 	e.Hold = Hold{
 		ID: NewID(), Agent: self(), Permits: q.N, Shared: q.Shared, Tenant: q.Tenant, Key: q.Key, Call: q.Call,
@@ -21,7 +21,7 @@ func free(e *entry) {
 }
 
 // addHold records a hold of the caller.
-func (r *Record) addHold(q Request) {
+func (r *Record) addHold(q *Request) {
 	e := newEntry(q)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,7 +112,7 @@ func (r *Record) endWait(e *entry, granted bool) {
 // endHold forgets n permits that are about to be released: of the caller's holds, the newest first;
 // then unknown ones; then of the oldest hold, because who releases for another has probably taken
 // over what was taken longest ago.
-func (r *Record) endHold(q Request) {
+func (r *Record) endHold(q *Request) {
 	me, now, n := who(), xsync.Now(), q.N
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,10 +151,10 @@ func (r *Record) endHold(q Request) {
 }
 
 // isOf reports whether e is a hold of the kind that q asks for.
-func (e *entry) isOf(q Request) bool { return e.Shared == q.Shared && e.Key == q.Key }
+func (e *entry) isOf(q *Request) bool { return e.Shared == q.Shared && e.Key == q.Key }
 
 // has reports whether a hold of the list is.
-func (l *entries) has(q Request) bool {
+func (l *entries) has(q *Request) bool {
 	for e := l.first; e != nil; e = e.next {
 		if e.isOf(q) {
 			return true
@@ -201,7 +201,7 @@ func (r *Record) reduceLocked(e *entry, n, now int64, handed bool) int64 {
 
 // doubtLocked marks the holds of a kind as approximate: one that is not there may hold in the place
 // of each of them.
-func (r *Record) doubtLocked(q Request) {
+func (r *Record) doubtLocked(q *Request) {
 	for e := r.holds.first; e != nil; e = e.next {
 		if e.isOf(q) && !e.handle {
 			e.Approximate = true

@@ -53,7 +53,7 @@ func (r *Record) dropLocked(e *entry) {
 // StartFuture starts the request q of a future, whose node is w, by s, and records that.
 func StartFuture[S interface {
 	Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome
-}](r *Record, q Request, s S, w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
+}](r *Record, q *Request, s S, w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	r.futureBegins(q, w)
 	o := s.Start(w, waker)
 	switch {
@@ -71,7 +71,7 @@ func StartFuture[S interface {
 }
 
 // futureBegins records that the request of a future is about to be made.
-func (r *Record) futureBegins(q Request, w *waiter.Waiter) {
+func (r *Record) futureBegins(q *Request, w *waiter.Waiter) {
 	if r.Level() != Holders || q.N == 0 {
 		return
 	}

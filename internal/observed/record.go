@@ -209,7 +209,7 @@ func (r *Record) Level() Level {
 	return Level(r.level.Load())
 }
 
-// A Request is for permits of a lock. The hooks get it as a value.
+// A Request is for permits of a lock. The hooks keep no pointer to it.
 type Request struct {
 	N      int64  // how many; 0: for a signal, and no hold follows
 	Shared bool   // of a read-write lock: a reader's
@@ -223,7 +223,7 @@ type Request struct {
 var errTried = errors.New("observed: tried")
 
 // Tried records a try: ok says that it has taken q.
-func (r *Record) Tried(q Request, ok bool) {
+func (r *Record) Tried(q *Request, ok bool) {
 	if ok {
 		r.AtOnce(q, nil)
 	} else {
@@ -233,7 +233,7 @@ func (r *Record) Tried(q Request, ok bool) {
 
 // AtOnce records a request that has ended without a wait, with the permits if err is nil. It
 // returns err.
-func (r *Record) AtOnce(q Request, err error) error {
+func (r *Record) AtOnce(q *Request, err error) error {
 	level := r.Level()
 	switch {
 	case level == Off:
@@ -252,7 +252,7 @@ func (r *Record) AtOnce(q Request, err error) error {
 // Await records a wait for q: that of acquire, which returns nil if the caller has the permits, and
 // gives up when the limit that it is passed ends the wait. The record of the wait ends even if
 // acquire panics, as a context may.
-func (r *Record) Await(q Request, l waiter.Limit, acquire func(waiter.Limit) error) (err error) {
+func (r *Record) Await(q *Request, l waiter.Limit, acquire func(waiter.Limit) error) (err error) {
 	w := r.beginWait(q, l.MayEnd())
 	err = context.Canceled // should acquire panic
 	defer func() { w.end(err) }()
@@ -276,7 +276,7 @@ type wait struct {
 
 // beginWait records that the caller begins to wait. canEnd says that a context or a time may end
 // the wait.
-func (r *Record) beginWait(q Request, canEnd bool) wait {
+func (r *Record) beginWait(q *Request, canEnd bool) wait {
 	if r.Skips() {
 		return wait{r: r, n: q.N}
 	}
@@ -334,7 +334,7 @@ func (r *Record) sample(c int64, w wait) {
 }
 
 //go:noinline
-func (r *Record) beginSlow(q Request, canEnd bool) wait {
+func (r *Record) beginSlow(q *Request, canEnd bool) wait {
 	if !inert && r.unnamed.Load() != 0 {
 		r.nameAfter(here())
 	}
@@ -404,7 +404,7 @@ func weightOf(c int64) int64 {
 func (r *Record) WantsReleases() bool { return inert || r.seen.Load() != 0 || r.Level() == Holders }
 
 // Released records that the caller is about to give back what it has requested as q.
-func (r *Record) Released(q Request) {
+func (r *Record) Released(q *Request) {
 	switch r.Level() {
 	case Off:
 	case Counts:

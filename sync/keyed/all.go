@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/waiter"
 )
 
@@ -199,8 +200,10 @@ func (b *batch[K]) wait(l waiter.Limit) error {
 // sleep waits for one of the keys.
 func (b *batch[K]) sleep(m *member[K], l waiter.Limit) error {
 	if h := &m.t.hub; h.mayBeObserved() {
+		var q observed.Request
 		to := h.record()
-		return h.await(to, b.requested(to, m), l, func(waiter.Limit) error { return m.sleep(l) })
+		b.describe(&q, to, m)
+		return h.await(to, &q, l, func(waiter.Limit) error { return m.sleep(l) })
 	}
 	return m.sleep(l)
 }

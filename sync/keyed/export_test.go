@@ -94,12 +94,13 @@ func (m *Mutex[K]) RecordLate(k K, waits bool, meanwhile func()) {
 	t := m.table()
 	r := t.request(t.hash(k), k, 1, t.size)
 	to := t.hub.record()
-	q := r.requested(to)
+	var q observed.Request
+	r.describe(&q, to)
 	meanwhile()
 	if waits {
-		_ = t.hub.await(to, q, waiter.Limit{}, func(waiter.Limit) error { return nil })
+		_ = t.hub.await(to, &q, waiter.Limit{}, func(waiter.Limit) error { return nil })
 	} else {
-		to.Tried(q, true)
+		to.Tried(&q, true)
 	}
-	r.recordReleased()
+	t.recordReleased(r.hash, r.key, r.n, r.most)
 }

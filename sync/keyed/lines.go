@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/farad-go/farad/internal/observed"
 	"github.com/farad-go/farad/internal/xsync"
 	"github.com/farad-go/farad/waiter"
 )
@@ -96,7 +97,7 @@ func (l *lines[K]) acquire(size int64, k K, n, most int64) {
 		return
 	}
 	if t.hub.observed.Load() {
-		t.request(hash, k, n, most).recordTried(true)
+		t.recordTried(hash, k, n, most, true)
 	}
 }
 
@@ -113,8 +114,12 @@ func (t *table[K]) acquireContext(ctx context.Context, k K, n, most int64) error
 	if xsync.MayPanic(ctx) || ctx.Err() != nil {
 		err = waiter.Keep(ctx, t.request(hash, k, n, most), n)
 	}
-	if t.hub.observed.Load() {
-		t.request(hash, k, n, most).recordAtOnce(err)
+	switch {
+	case !t.hub.observed.Load():
+	case err == nil:
+		t.recordTried(hash, k, n, most, true)
+	default:
+		_ = t.hub.record().AtOnce(&observed.Request{N: n}, err)
 	}
 	return err
 }
@@ -129,7 +134,7 @@ func (t *table[K]) acquireTimeout(d time.Duration, k K, n, most int64) bool {
 		return t.request(hash, k, n, most).wait(waiter.After(d)) == nil
 	}
 	if t.hub.observed.Load() {
-		t.request(hash, k, n, most).recordTried(true)
+		t.recordTried(hash, k, n, most, true)
 	}
 	return true
 }
@@ -139,7 +144,7 @@ func (t *table[K]) tryAcquire(k K, n, most int64) bool {
 	hash := t.hash(k)
 	ok := t.try(hash, k, n, most)
 	if t.hub.observed.Load() {
-		t.request(hash, k, n, most).recordTried(ok)
+		t.recordTried(hash, k, n, most, ok)
 	}
 	return ok
 }
@@ -175,7 +180,7 @@ func (l *lines[K]) release(size int64, k K, n, most int64) bool {
 	}
 	hash := t.hash(k)
 	if t.hub.observed.Load() {
-		t.request(hash, k, n, most).recordReleased()
+		t.recordReleased(hash, k, n, most)
 	}
 	s := t.shard(hash)
 	s.mu.Lock()
@@ -222,8 +227,10 @@ func (t *table[K]) request(hash uint64, k K, n, most int64) request[K] {
 //go:noinline
 func (r request[K]) wait(l waiter.Limit) error {
 	if h := &r.t.hub; h.mayBeObserved() {
+		var q observed.Request
 		to := h.record()
-		return h.await(to, r.requested(to), l, r.sleep)
+		r.describe(&q, to)
+		return h.await(to, &q, l, r.sleep)
 	}
 	return r.sleep(l)
 }

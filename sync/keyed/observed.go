@@ -120,70 +120,75 @@ func (h *hub) record() *observed.Record {
 
 // await records a wait, and counts it.
 func (h *hub) await(
-	r *observed.Record, q observed.Request, l waiter.Limit, acquire func(waiter.Limit) error,
+	r *observed.Record, q *observed.Request, l waiter.Limit, acquire func(waiter.Limit) error,
 ) error {
 	h.waiting.Add(1)
 	defer h.waiting.Add(-1)
 	return r.Await(q, l, acquire)
 }
 
-// requested is r as the record to has it. Only a record of holders needs the key.
-func (r *request[K]) requested(to *observed.Record) observed.Request {
-	q := observed.Request{N: r.n, Shared: r.most != r.t.size, Hash: r.hash}
+// describe makes q, which is zero, a request as the record to has it. Only a record of holders
+// needs the key. Neither the request nor the result is passed as a value: to copy them would cost
+// as much as the rest of a hook.
+func (t *table[K]) describe(q *observed.Request, to *observed.Record, hash uint64, k K, n, most int64) {
+	q.N, q.Shared, q.Hash = n, most != t.size, hash
 	if to.Level() == observed.Holders {
-		q.Key = observed.KeyText(r.key, r.hash)
+		q.Key = observed.KeyText(k, hash)
 	}
-	return q
 }
 
-// recordAtOnce records that r has ended without a wait.
-//
-//go:noinline
-func (r request[K]) recordAtOnce(err error) {
-	to := r.t.hub.record()
-	_ = to.AtOnce(r.requested(to), err)
+func (r *request[K]) describe(q *observed.Request, to *observed.Record) {
+	r.t.describe(q, to, r.hash, r.key, r.n, r.most)
 }
 
 // recordTried records a try.
 //
 //go:noinline
-func (r request[K]) recordTried(ok bool) {
-	to := r.t.hub.record()
-	to.Tried(r.requested(to), ok)
+func (t *table[K]) recordTried(hash uint64, k K, n, most int64, ok bool) {
+	var q observed.Request
+	to := t.hub.record()
+	t.describe(&q, to, hash, k, n, most)
+	to.Tried(&q, ok)
 }
 
-// recordReleased records that the permits are about to be given back.
+// recordReleased records that permits are about to be given back.
 //
 //go:noinline
-func (r request[K]) recordReleased() {
-	to := r.t.hub.record()
-	to.Released(r.requested(to))
+func (t *table[K]) recordReleased(hash uint64, k K, n, most int64) {
+	var q observed.Request
+	to := t.hub.record()
+	t.describe(&q, to, hash, k, n, most)
+	to.Released(&q)
 }
 
-// requested is m as the record to has it, with the number of the call.
-func (b *batch[K]) requested(to *observed.Record, m *member[K]) observed.Request {
-	q := m.requested(to)
+// describe is that of m, with the number of the call.
+func (b *batch[K]) describe(q *observed.Request, to *observed.Record, m *member[K]) {
+	m.describe(q, to)
 	if q.Key != "" && b.call == 0 {
 		b.call = observed.NewID()
 	}
 	q.Call = b.call
-	return q
 }
 
 // recordTook records those requests that need not wait.
-func (b *batch[K]) recordTook() {
-	b.record(func(r *observed.Record, q observed.Request) { r.Tried(q, true) })
-}
+func (b *batch[K]) recordTook() { b.record(false) }
 
 // recordReleased records that what has been granted is about to be given back: to those whose wait
 // has ended, and those that need not wait.
-func (b *batch[K]) recordReleased() { b.record((*observed.Record).Released) }
+func (b *batch[K]) recordReleased() { b.record(true) }
 
-func (b *batch[K]) record(hook func(*observed.Record, observed.Request)) {
+func (b *batch[K]) record(released bool) {
 	for i := range len(b.requests) {
-		if m := &b.requests[i]; m.p == nil && m.t.hub.observed.Load() {
-			to := m.t.hub.record()
-			hook(to, b.requested(to, m))
+		m := &b.requests[i]
+		if m.p != nil || !m.t.hub.observed.Load() {
+			continue
+		}
+		var q observed.Request
+		to := m.t.hub.record()
+		if b.describe(&q, to, m); released {
+			to.Released(&q)
+		} else {
+			to.Tried(&q, true)
 		}
 	}
 }

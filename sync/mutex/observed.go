@@ -9,7 +9,7 @@ import (
 )
 
 // requested is what a caller asks for, and returns.
-var requested = observed.Request{N: 1}
+var requested = &observed.Request{N: 1}
 
 var kind = observed.Register(observed.About{Name: "mutex.Mutex", Owned: true}, (*Mutex).observe, (*Mutex).numbers)
 

@@ -31,7 +31,8 @@ type request RWLock
 func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	l := (*RWLock)(r)
 	if l.mayBeObserved() {
-		return observed.StartFuture(l.record(), requested(w.N), &l.e, w, waker)
+		q := requested(w.N)
+		return observed.StartFuture(l.record(), &q, &l.e, w, waker)
 	}
 	return r.e.Start(w, waker)
 }

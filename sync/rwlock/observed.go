@@ -50,9 +50,9 @@ func (l *RWLock) acquire(ctx context.Context, d time.Duration, n int64, at engin
 func (l *RWLock) acquireObserved(ctx context.Context, d time.Duration, n int64, at engine.Place) error {
 	r, q := l.record(), requested(n)
 	if l.try(n) {
-		return r.AtOnce(q, l.e.Keep(ctx, n))
+		return r.AtOnce(&q, l.e.Keep(ctx, n))
 	}
-	return r.Await(q, waiter.Until(ctx, d), func(until waiter.Limit) error { return l.e.Acquire(until, n, at) })
+	return r.Await(&q, waiter.Until(ctx, d), func(until waiter.Limit) error { return l.e.Acquire(until, n, at) })
 }
 
 // try takes n permits whether l is observed or not, if no request waits.
@@ -80,7 +80,8 @@ func (l *RWLock) tryObserved(n int64) bool {
 // tried records, if l has a record, how a try for n permits has ended.
 func (l *RWLock) tried(n int64, ok bool) {
 	if l.e.IsObserved() {
-		observed.Of(l).Tried(requested(n), ok)
+		q := requested(n)
+		observed.Of(l).Tried(&q, ok)
 	}
 }
 
@@ -91,8 +92,8 @@ func (l *RWLock) releasing(n int64) {
 	if !l.e.MayRelease(n) {
 		return
 	}
-	r := observed.Of(l)
-	r.Released(requested(n))
+	r, q := observed.Of(l), requested(n)
+	r.Released(&q)
 	if n == engine.Everyone-engine.Reader || n == engine.Upgradable-engine.Reader {
 		r.Shares(engine.Reader)
 	}

@@ -41,7 +41,8 @@ func (r *policyRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outco
 			tenant = o.tenant
 		}
 		record := r.s.record()
-		return observed.StartFuture(record, requested(record, w.N, tenant), r.Request, w, waker)
+		q := observed.Request{N: w.N, Tenant: tenantText(record, tenant)}
+		return observed.StartFuture(record, &q, r.Request, w, waker)
 	}
 	return r.Request.Start(w, waker)
 }

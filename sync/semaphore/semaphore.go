@@ -204,7 +204,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 		}
 	}
 	if s.mayBeObserved() {
-		return s.named(s.acquireObserved(ctx, 0, nil, n), n)
+		return s.named(s.acquireObserved(ctx, n, 0, nil), n)
 	}
 	if s.p != nil {
 		return s.named(s.p.Acquire(ctx, n), n)
@@ -273,7 +273,7 @@ func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	case s.permits().TryAcquire(n):
 		return nil
 	case s.mayBeObserved():
-		return s.named(s.acquireObserved(context.Background(), d, nil, n), n)
+		return s.named(s.acquireObserved(context.Background(), n, d, nil), n)
 	case s.p != nil:
 		return s.named(s.p.AcquireTimeout(d, n), n)
 	}

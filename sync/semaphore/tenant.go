@@ -177,7 +177,7 @@ func (t Tenant) Acquire(ctx context.Context, n int64) error {
 		return nil
 	}
 	if s.mayBeObserved() {
-		return s.acquireObserved(ctx, 0, t.tenant, n)
+		return s.acquireObserved(ctx, n, 0, t.tenant)
 	}
 	var l waiter.Limit
 	if mayEnd {
@@ -211,7 +211,7 @@ func (t Tenant) AcquireTimeout(d time.Duration, n int64) error {
 	case s.permits().TryAcquire(n):
 		return nil
 	case s.mayBeObserved():
-		return s.acquireObserved(context.Background(), d, t.tenant, n)
+		return s.acquireObserved(context.Background(), n, d, t.tenant)
 	}
 	l := waiter.After(d)
 	var by order.By
