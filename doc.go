@@ -38,6 +38,17 @@
 //	observe/prometheus      metrics of observed locks for Prometheus
 //	vet                     analyzers for go vet: acquires and releases that break a contract
 //
+// # Waiting
+//
+// These hold for all waits of the module. A method says only what is different.
+//
+//   - A call that gets an error holds nothing. With nil it holds what it has asked for.
+//   - A context that is done never acquires, even what is free. A nil context panics.
+//   - A cancel that happened before the grant wins, and what was granted goes to the next in line.
+//     The error is ctx.Err(). If a grant and the end of a timeout come together, either may win.
+//   - A wait that ends early leaves the line in constant time, and the line is served again.
+//   - In the steady state nothing is allocated, whatever the context: nodes are used again.
+//
 // docs/guides/choosing.md in the repository says which one to use. A farad is the unit of
 // capacitance.
 package farad

@@ -35,8 +35,7 @@ import (
 //
 // Memory model: a Signal or Broadcast synchronizes before the return of the waits that it ends.
 //
-// In the steady state a wait allocates nothing. A Cond takes 64 bytes on 64-bit machines; that of
-// the standard library takes 56.
+// A Cond takes 64 bytes on 64-bit machines; that of the standard library takes 56.
 //
 // Source: a line of waiters with a lock of its own, as in Go's runtime (notifyList), where a
 // waiter cannot leave the line before it is woken. See docs/design/cond.md.
@@ -103,10 +102,9 @@ func (c *Cond) Wait() {
 }
 
 // WaitContext is Wait, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
-// only if a signal or a broadcast has ended the wait. A cancel that happened before the signal
-// wins. Whatever it returns, c.L is locked; locking it again is not cancelled by ctx. If ctx is
-// done already, WaitContext returns at once and does not unlock c.L in between. It panics if ctx
-// is nil.
+// only if a signal or a broadcast has ended the wait. Whatever it returns, c.L is locked; locking
+// it again is not cancelled by ctx. If ctx is done already, WaitContext returns at once and does
+// not unlock c.L in between.
 func (c *Cond) WaitContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		c.Wait()

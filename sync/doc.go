@@ -18,6 +18,9 @@
 //
 // A [waiter.Future] waits for a lock in a select, or as a task that polls: see [Mutex.Bind].
 //
+// Contexts, timeouts and allocation are those of all locks of the module:
+// [github.com/farad-go/farad] has the rules.
+//
 // The package may import waiter and internal packages but the executor. Read mutex.go first: one
 // word and a queue; rwmutex.go is built likewise. gate.go is what both queue at, and lane.go says
 // how long an express lane is. request.go and future.go are the futures. alias.go has the standard

@@ -82,8 +82,7 @@ const (
 	told = 1 << 16 // one in the upper half of used
 )
 
-// Lock locks m, and waits for it if need be. Nothing ends the wait early. It allocates nothing in
-// the steady state.
+// Lock locks m, and waits for it if need be. Nothing ends the wait early.
 func (m *Mutex) Lock() {
 	if !canBubble && m.word.CompareAndSwap(parking.Unlocked, parking.Locked) {
 		m.used++
@@ -380,10 +379,7 @@ func (m *Mutex) wakeAdmitted(w uint32) bool {
 	return l.ClaimAndUnlock(s).Deliver(waiter.Granted)
 }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
-// done already never locks, and a cancel that happened before the unlock that lets the caller in
-// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
-// allocates nothing in the steady state, whatever the context.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err().
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		m.Lock()
@@ -416,8 +412,7 @@ func (t taken) GiveBack(hold int64) bool {
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
-// If d <= 0 it never is: to lock without waiting there is TryLock. It allocates nothing in the
-// steady state.
+// If d <= 0 it never is: to lock without waiting there is TryLock.
 func (m *Mutex) LockTimeout(d time.Duration) bool {
 	return d > 0 && m.lock(d) == nil
 }

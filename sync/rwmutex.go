@@ -120,8 +120,7 @@ const (
 	rwMissing = -1 << 63 // the sign: more readers have been removed than were there
 )
 
-// RLock locks l for reading, and waits for it if need be. Nothing ends the wait early. It allocates
-// nothing in the steady state.
+// RLock locks l for reading, and waits for it if need be. Nothing ends the wait early.
 func (l *RWMutex) RLock() {
 	if xsync.Races {
 		l.rLockRaced()
@@ -150,8 +149,7 @@ func (l *RWMutex) rLockSlow(w uint32) {
 	_ = l.lock(0, rwReader)
 }
 
-// Lock locks l for writing, and waits for it if need be. Nothing ends the wait early. It allocates
-// nothing in the steady state.
+// Lock locks l for writing, and waits for it if need be. Nothing ends the wait early.
 func (l *RWMutex) Lock() {
 	if w := l.word.Load(); canBubble || uint64(w) >= uint64(rwCrowded) || !l.word.CompareAndSwap(w, w+rwWriter) {
 		l.lockSlow()
@@ -608,14 +606,11 @@ func (l *RWMutex) unlockAndWake(w, hold int64) bool {
 	return true
 }
 
-// RLockContext is RLock, but gives up when ctx is done, and then returns ctx.Err(). A context that
-// is done already never locks, and a cancel that happened before the unlock that lets the caller in
-// wins. It returns nil if and only if the lock is the caller's. It panics if ctx is nil. It
-// allocates nothing in the steady state, whatever the context.
+// RLockContext is RLock, but gives up when ctx is done and returns ctx.Err().
 func (l *RWMutex) RLockContext(ctx context.Context) error { return l.lockContext(ctx, rwReader) }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). The rest is as
-// with RLockContext.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). The rest is as with
+// RLockContext.
 func (l *RWMutex) LockContext(ctx context.Context) error { return l.lockContext(ctx, rwWriter) }
 
 func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
@@ -640,8 +635,7 @@ func (l *RWMutex) lockContext(ctx context.Context, hold int64) error {
 }
 
 // RLockTimeout is RLock, but gives up when d has passed. It reports whether the lock is the
-// caller's. If d <= 0 it never is: to lock without waiting there is TryRLock. It allocates nothing
-// in the steady state.
+// caller's. If d <= 0 it never is: to lock without waiting there is TryRLock.
 func (l *RWMutex) RLockTimeout(d time.Duration) bool { return l.lockTimeout(d, rwReader) }
 
 // LockTimeout is Lock, but gives up when d has passed. The rest is as with RLockTimeout.

@@ -23,8 +23,8 @@ import (
 // Memory model: a call of Done, and the return of a function that Go has called, synchronize before
 // the return of the waits that they end.
 //
-// In the steady state a wait allocates nothing. An Add or a Done that wakes none is one atomic
-// operation. A WaitGroup takes 40 bytes on 64-bit machines; that of the standard library takes 16.
+// An Add or a Done that wakes none is one atomic operation. A WaitGroup takes 40 bytes on 64-bit
+// machines; that of the standard library takes 16.
 //
 // Source: the two numbers in one word, and the panics, are the standard library's. There a waiter
 // cannot leave. See docs/design/cond.md.
@@ -170,8 +170,7 @@ func (wg *WaitGroup) checkReuse() {
 }
 
 // WaitContext is Wait, but gives up when ctx is done and returns ctx.Err(). The tasks go on. It
-// returns nil if and only if the counter was zero, and ctx not done before. It panics if ctx is
-// nil.
+// returns nil if and only if the counter was zero, and ctx not done before.
 func (wg *WaitGroup) WaitContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		wg.Wait()

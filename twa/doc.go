@@ -13,6 +13,9 @@
 // An [Array] can also be waited on directly, for a condition, by any key. [EventCount] and
 // [Sequencer] are the classic pair.
 //
+// Contexts, timeouts and allocation are those of all locks of the module:
+// [github.com/farad-go/farad] has the rules.
+//
 // The package may import waiter, internal/parking and internal/xsync. Read tickets.go first: it is
 // the mechanism. semaphore.go, mutex.go and future.go are façades; array.go and eventcount.go are
 // the other users of the array. docs/design/twa.md has pictures.

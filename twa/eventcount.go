@@ -40,8 +40,7 @@ func (e *EventCount) Advance() int64 {
 
 // Await waits until there have been n events, or ctx is done. It returns nil only if there have,
 // and otherwise ctx.Err(). A context that is done already does not wait, even if there have been,
-// and a cancel that happened before the n'th event wins, always. It panics if ctx is nil. It
-// allocates nothing in the steady state.
+// and a cancel that happened before the n'th event wins, always.
 func (e *EventCount) Await(ctx context.Context, n int64) error {
 	if ctx == nil {
 		panic("twa: nil context")

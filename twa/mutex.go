@@ -29,7 +29,7 @@ type Mutex struct {
 }
 
 // Lock locks m, and waits for it if need be. Nothing ends the wait early. It is one addition if m
-// is free, and allocates nothing in the steady state.
+// is free.
 func (m *Mutex) Lock() {
 	end := m.t.ticket.Add(step)
 	if end-m.t.grant.Load() <= step {
@@ -65,10 +65,7 @@ func (m *Mutex) unlockSlow(g int64) {
 	}
 }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(). A context that is
-// done already never locks, and a cancel that happened before the unlock wins, always. It returns
-// nil if and only if the lock is the caller's. It panics if ctx is nil. It allocates nothing in the
-// steady state, whatever the context.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err().
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if ctx == nil {
 		panic("twa: nil context")
@@ -90,8 +87,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
-// If d <= 0 it never is: to lock without waiting there is TryLock. It allocates nothing in the
-// steady state.
+// If d <= 0 it never is: to lock without waiting there is TryLock.
 func (m *Mutex) LockTimeout(d time.Duration) bool {
 	if d <= 0 {
 		return false

@@ -88,14 +88,12 @@ func (s *Semaphore) init(n int64) {
 }
 
 // Acquire takes n permits, and waits for them if need be until ctx is done or the semaphore is
-// closed. It returns nil if and only if the permits are the caller's.
+// closed.
 //
-// A context that is already done never acquires, even if permits are free, and a cancel that
-// happened before the grant wins, always. The error is then ctx.Err() itself. A request that is
-// larger than the semaphore fails at once with ErrTooLarge, a request to a closed semaphore with
-// ErrClosed. A request that would have to wait behind requests for more than 1<<61 permits in all
-// fails at once with ErrQueueFull. A request for 0 permits does not wait. Acquire panics if n is
-// negative or ctx is nil. It allocates nothing in the steady state, whatever the context.
+// A request that is larger than the semaphore fails at once with ErrTooLarge, a request to a closed
+// semaphore with ErrClosed. A request that would have to wait behind requests for more than 1<<61
+// permits in all fails at once with ErrQueueFull. A request for 0 permits does not wait. Acquire
+// panics if n is negative.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	if n <= 0 || ctx == nil {
 		return s.acquireNothing(ctx, n)
@@ -145,9 +143,9 @@ func (s *Semaphore) acquireNothing(ctx context.Context, n int64) error {
 }
 
 // AcquireTimeout is Acquire with a context that ends d from now, whose error is
-// [context.DeadlineExceeded], but it makes no context and allocates nothing in the steady state. If
-// a grant and the end of d come together, either may win. As with a context that is done, nothing
-// is acquired if d <= 0; to take what is free without waiting there is TryAcquire.
+// [context.DeadlineExceeded], but it makes no context. If a grant and the end of d come together,
+// either may win. As with a context that is done, nothing is acquired if d <= 0; to take what is
+// free without waiting there is TryAcquire.
 func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	switch {
 	case d <= 0 && n >= 0:

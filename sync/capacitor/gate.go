@@ -93,9 +93,7 @@ func (g *Gate) Size() int64 { return g.permits().Size() }
 
 // Arrive passes the gate, and waits for it to open if need be, until ctx is done. It returns nil if
 // and only if the caller is inside, and has to depart. An arrival that gives up leaves its place in
-// the queue to those behind it. A context that is done already never passes, and a cancel that
-// happened before the gate opened wins. Arrive panics if ctx is nil. It allocates nothing in the
-// steady state.
+// the queue to those behind it.
 func (g *Gate) Arrive(ctx context.Context) error {
 	if ctx == nil {
 		panic("capacitor: nil context")

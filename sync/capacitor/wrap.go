@@ -185,9 +185,8 @@ func (w *Wrapped[L]) TryLock() bool {
 	return locked
 }
 
-// LockContext is Lock, but gives up when ctx is done, and then returns ctx.Err(), at the gate and
-// behind it. A context that is done already never locks. It returns nil if and only if the lock is
-// the caller's. It panics if ctx is nil.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(), at the gate and behind
+// it.
 //
 // Behind the gate it waits by the inner lock's LockContext(ctx) error, if it has one. Otherwise it
 // tries the inner lock whenever w is unlocked, and sleeps in between: TryLock must fail only while

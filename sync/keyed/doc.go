@@ -45,9 +45,8 @@
 //
 // # Cancellation
 //
-// A context that is done never locks. A wait that ends early leaves the line in constant time. A
-// cancel that happened before the hand-off wins, and the lock goes to the next in line. A caller
-// that gets an error holds nothing, of several keys none.
+// As for all locks of the module: [github.com/farad-go/farad] has the rules. A caller
+// that gets an error holds none of several keys.
 //
 // # Synchronization
 //

@@ -12,8 +12,8 @@ import (
 // A call panics, and has changed nothing, if a key is not equal to itself or cannot be compared.
 //
 // Order: FIFO for each key, over all ways to lock. Cost: two hashes and two short critical sections
-// for a Lock and its Unlock, whatever the number of keys. In the steady state nothing is allocated.
-// If the number of keys in use multiplies entries are allocated, and as it falls they are freed.
+// for a Lock and its Unlock, whatever the number of keys. If the number of keys in use multiplies
+// entries are allocated, and as it falls they are freed.
 //
 // Memory model: an unlock of a key synchronizes before the return of every later lock of that key.
 type Mutex[K comparable] struct{ lines lines[K] }
@@ -31,9 +31,7 @@ func (m *Mutex[K]) TryLock(k K) bool {
 	return m.table().tryAcquire(k, 1, 1)
 }
 
-// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
-// only if the caller holds the lock. A context that is already done never locks. A cancel that
-// happened before the unlock that lets the caller in wins. LockContext panics if ctx is nil.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err().
 func (m *Mutex[K]) LockContext(ctx context.Context, k K) error {
 	return m.table().acquireContext(ctx, k, 1, 1)
 }

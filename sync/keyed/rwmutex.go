@@ -13,8 +13,7 @@ import (
 //
 // Order: FIFO for each key, of readers and writers together; readers that are next to each other
 // get in together. So a goroutine that has a key read-locked must not read-lock it again: a writer
-// may wait in between. Cost: as that of a [Mutex], also for a reader. In the steady state nothing
-// is allocated.
+// may wait in between. Cost: as that of a [Mutex], also for a reader.
 //
 // Memory model: an unlock of a key synchronizes before the return of every later lock of that key,
 // and an RUnlock before the return of every later Lock.
@@ -39,9 +38,7 @@ func (m *RWMutex[K]) TryLock(k K) bool {
 	return m.table().tryAcquire(k, everyone, everyone)
 }
 
-// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
-// only if the caller holds the lock. A context that is already done never locks. A cancel that
-// happened before the unlock that lets the caller in wins. LockContext panics if ctx is nil.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err().
 func (m *RWMutex[K]) LockContext(ctx context.Context, k K) error {
 	return m.table().acquireContext(ctx, k, everyone, everyone)
 }

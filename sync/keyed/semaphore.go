@@ -22,8 +22,7 @@ var ErrTooLarge = waiter.ErrTooLarge
 // A call panics, and has changed nothing, if a key is not equal to itself or cannot be compared.
 //
 // Order: FIFO for each key. A request waits until all older ones for its key have been granted or
-// have given up, even if enough permits are free for it. Cost: as that of a [Mutex]. In the steady
-// state nothing is allocated.
+// have given up, even if enough permits are free for it. Cost: as that of a [Mutex].
 //
 // Memory model: a Release of a key synchronizes before the return of each acquire that its permits
 // serve.
@@ -46,13 +45,10 @@ func NewSemaphore[K comparable](n int64) *Semaphore[K] {
 
 func (s *Semaphore[K]) table() *table[K] { return s.lines.table(s.size) }
 
-// Acquire takes n permits of k. It waits for them until ctx is done. It returns nil if and only if
-// the caller holds the permits.
+// Acquire takes n permits of k. It waits for them until ctx is done.
 //
-// A context that is already done never acquires. A cancel that happened before the grant wins, and
-// the permits are given back. The error is then ctx.Err(). A request for more permits than Size
-// fails at once with ErrTooLarge, and a request for 0 permits does not wait. Acquire panics if n is
-// negative or ctx is nil.
+// A request for more permits than Size fails at once with ErrTooLarge, and a request for 0 permits
+// does not wait. Acquire panics if n is negative.
 func (s *Semaphore[K]) Acquire(ctx context.Context, k K, n int64) error {
 	if 0 < n && n <= s.size {
 		return s.table().acquireContext(ctx, k, n, s.size)

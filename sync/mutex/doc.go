@@ -27,9 +27,7 @@
 //
 // # Cancellation
 //
-// A context that is done never locks. A wait that ends early leaves the queue in constant time. A
-// cancel that happened before the hand-off wins, and the lock goes to the next waiter. A caller
-// that gets an error does not hold the lock.
+// As for all locks of the module: [github.com/farad-go/farad] has the rules.
 //
 // # Synchronization
 //

@@ -24,8 +24,7 @@ type Mutex struct {
 // permits are those of m: one, if m is unlocked.
 func (m *Mutex) permits() engine.Permits { return m.e.From(1) }
 
-// Lock locks m. If m is locked the caller waits until it is handed the lock. In the steady state
-// Lock allocates nothing.
+// Lock locks m. If m is locked the caller waits until it is handed the lock.
 func (m *Mutex) Lock() {
 	if !m.e.TakeOnly() {
 		m.lockSlow()
@@ -80,10 +79,7 @@ func (m *Mutex) unlockSlow() {
 	}
 }
 
-// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
-// only if the caller holds the lock. A context that is already done never locks. A cancel that
-// happened before the unlock that lets the caller in wins. LockContext panics if ctx is nil. In the
-// steady state it allocates nothing, whatever the context.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err().
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		m.Lock()
@@ -111,8 +107,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the caller holds the
-// lock. If d <= 0 it does not lock; TryLock locks without waiting. In the steady state LockTimeout
-// allocates nothing.
+// lock. If d <= 0 it does not lock; TryLock locks without waiting.
 func (m *Mutex) LockTimeout(d time.Duration) bool {
 	if d <= 0 {
 		return false

@@ -65,10 +65,7 @@ func (b packedBits) lockSlow() {
 // TryLock locks lock i if it is unlocked, and reports whether it did.
 func (p Packed) TryLock(i int) bool { return p.at(i).tryLock() }
 
-// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
-// only if the caller holds the lock. A context that is already done never locks. A cancel that
-// happened before the unlock that lets the caller in wins. LockContext panics if ctx is nil. In the
-// steady state it allocates nothing.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err().
 func (p Packed) LockContext(ctx context.Context, i int) error {
 	b := p.at(i)
 	if err := usable(ctx); err != nil {
@@ -83,9 +80,8 @@ func (p Packed) LockContext(ctx context.Context, i int) error {
 	return nil
 }
 
-// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the
-// caller's. If d <= 0 it never is; TryLock locks without waiting. It panics if there
-// is no lock i. It allocates nothing in the steady state.
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
+// If d <= 0 it never is; TryLock locks without waiting. It panics if there is no lock i.
 func (p Packed) LockTimeout(d time.Duration, i int) bool {
 	b := p.at(i)
 	return d > 0 && (b.tryLock() || parking.Lock(waiter.After(d), b, b.key()) == nil)

@@ -61,10 +61,7 @@ func (p *Pointer[T]) Lock() {
 // TryLock locks p if it is unlocked, and reports whether it did.
 func (p *Pointer[T]) TryLock() bool { return p.b.Set(parking.Unlocked, parking.Locked) }
 
-// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
-// only if the caller holds the lock. A context that is already done never locks. A cancel that
-// happened before the unlock that lets the caller in wins. LockContext panics if ctx is nil. In the
-// steady state it allocates nothing.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err().
 func (p *Pointer[T]) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		p.Lock()
@@ -82,9 +79,8 @@ func (p *Pointer[T]) LockContext(ctx context.Context) error {
 	return nil
 }
 
-// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the
-// caller's. If d <= 0 it never is; TryLock locks without waiting. It allocates nothing in the
-// steady state.
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
+// If d <= 0 it never is; TryLock locks without waiting.
 func (p *Pointer[T]) LockTimeout(d time.Duration) bool {
 	return d > 0 && (p.TryLock() || parking.Lock(waiter.After(d), &p.b, p.b.key()) == nil)
 }

@@ -42,10 +42,7 @@ func (m *Word) lockSlow() { _ = parking.Lock(waiter.Limit{}, &m.w, m.w.Key()) }
 // TryLock locks m if it is unlocked, and reports whether it did.
 func (m *Word) TryLock() bool { return m.w.TryLock() }
 
-// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
-// only if the caller holds the lock. A context that is already done never locks. A cancel that
-// happened before the unlock that lets the caller in wins. LockContext panics if ctx is nil. In the
-// steady state it allocates nothing.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err().
 func (m *Word) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		m.Lock()
@@ -63,9 +60,8 @@ func (m *Word) LockContext(ctx context.Context) error {
 	return nil
 }
 
-// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the
-// caller's. If d <= 0 it never is; TryLock locks without waiting. It allocates nothing in the
-// steady state.
+// LockTimeout is Lock, but gives up when d has passed. It reports whether the lock is the caller's.
+// If d <= 0 it never is; TryLock locks without waiting.
 func (m *Word) LockTimeout(d time.Duration) bool {
 	return d > 0 && (m.w.TryLock() || parking.Lock(waiter.After(d), &m.w, m.w.Key()) == nil)
 }

@@ -39,10 +39,8 @@
 //
 // # Cancellation
 //
-// A context that is done never locks. A wait that ends early leaves the queue in constant time. A
-// cancel that happened before the hand-off wins, and the lock goes to the next waiter. A caller
-// that gets an error does not hold the lock; after a failed upgrade it is still the upgradable
-// reader.
+// As for all locks of the module: [github.com/farad-go/farad] has the rules. After a failed
+// upgrade the caller is still the upgradable reader.
 //
 // # Reader bias
 //

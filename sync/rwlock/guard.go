@@ -61,8 +61,7 @@ func (g *Guard[T]) Write(f func(value *T)) {
 	f(&g.value)
 }
 
-// ReadContext is Read, but gives up when ctx is done and returns ctx.Err() without calling f. It
-// panics if ctx is nil.
+// ReadContext is Read, but gives up when ctx is done and returns ctx.Err() without calling f.
 func (g *Guard[T]) ReadContext(ctx context.Context, f func(value *T)) error {
 	if f == nil {
 		panic("rwlock: ReadContext of a nil function")
@@ -75,8 +74,7 @@ func (g *Guard[T]) ReadContext(ctx context.Context, f func(value *T)) error {
 	return nil
 }
 
-// WriteContext is Write, but gives up when ctx is done and returns ctx.Err() without calling f. It
-// panics if ctx is nil.
+// WriteContext is Write, but gives up when ctx is done and returns ctx.Err() without calling f.
 func (g *Guard[T]) WriteContext(ctx context.Context, f func(value *T)) error {
 	if f == nil {
 		panic("rwlock: WriteContext of a nil function")

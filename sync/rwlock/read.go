@@ -10,7 +10,6 @@ import (
 
 // RLock locks l for reading. The caller waits while a writer holds l or a waiter is queued. A
 // goroutine that holds a read lock must not call RLock again, because a writer may wait in between.
-// In the steady state RLock allocates nothing.
 func (l *RWLock) RLock() {
 	if l.e.Opts != nil || !l.e.TakeFirstRead() {
 		l.rLockSlow()
@@ -54,10 +53,7 @@ func (l *RWLock) rUnlockSlow() {
 	}
 }
 
-// RLockContext is RLock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
-// only if the caller holds the lock. A context that is already done never locks. A cancel that
-// happened before the unlock that lets the caller in wins. RLockContext panics if ctx is nil. In
-// the steady state it allocates nothing, whatever the context.
+// RLockContext is RLock, but gives up when ctx is done and returns ctx.Err().
 func (l *RWLock) RLockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		l.RLock()
@@ -80,8 +76,7 @@ func (l *RWLock) RLockContext(ctx context.Context) error {
 }
 
 // RLockTimeout is RLock, but gives up when d has passed. It reports whether the caller holds the
-// lock. If d <= 0 it does not lock; TryRLock locks without waiting. In the steady state
-// RLockTimeout allocates nothing.
+// lock. If d <= 0 it does not lock; TryRLock locks without waiting.
 func (l *RWLock) RLockTimeout(d time.Duration) bool {
 	if d <= 0 {
 		return false

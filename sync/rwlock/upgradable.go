@@ -11,8 +11,7 @@ import (
 const rest = engine.Everyone - engine.Upgradable
 
 // ULock locks l for upgradable reading: together with readers, but not with a writer or another
-// upgradable reader. The caller waits in the same line as all others. In the steady state ULock
-// allocates nothing.
+// upgradable reader. The caller waits in the same line as all others.
 //
 // It is for a caller that reads first, may then have to write, and relies on no other write in
 // between:
@@ -46,10 +45,7 @@ func (l *RWLock) UUnlock() {
 	l.release(engine.Upgradable, "rwlock: UUnlock of a lock that is unlocked, write-locked, or locked by readers alone")
 }
 
-// ULockContext is ULock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
-// only if the caller holds the lock. A context that is already done never locks. A cancel that
-// happened before the unlock that lets the caller in wins. ULockContext panics if ctx is nil. In
-// the steady state it allocates nothing, whatever the context.
+// ULockContext is ULock, but gives up when ctx is done and returns ctx.Err().
 func (l *RWLock) ULockContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err
@@ -108,8 +104,7 @@ func (l *RWLock) TryUpgrade() bool {
 }
 
 // UpgradeContext is Upgrade, but gives up when ctx is done and returns ctx.Err(). The caller is
-// then still the upgradable reader. A context that is already done never upgrades. A cancel that
-// happened before the last reader left wins. UpgradeContext panics if ctx is nil.
+// then still the upgradable reader.
 func (l *RWLock) UpgradeContext(ctx context.Context) error {
 	if err := usable(ctx); err != nil {
 		return err

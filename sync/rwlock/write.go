@@ -8,8 +8,7 @@ import (
 	"github.com/farad-go/farad/internal/xsync"
 )
 
-// Lock locks l for writing. The caller waits for all that hold l or have waited before it. In the
-// steady state Lock allocates nothing.
+// Lock locks l for writing. The caller waits for all that hold l or have waited before it.
 func (l *RWLock) Lock() {
 	if !l.e.TakeAll() {
 		l.lockSlow()
@@ -44,10 +43,7 @@ func (l *RWLock) unlockSlow() {
 	l.release(engine.Everyone, "rwlock: Unlock of a lock that is unlocked or read-locked")
 }
 
-// LockContext is Lock, but gives up when ctx is done and returns ctx.Err(). It returns nil if and
-// only if the caller holds the lock. A context that is already done never locks. A cancel that
-// happened before the unlock that lets the caller in wins. LockContext panics if ctx is nil. In the
-// steady state it allocates nothing, whatever the context.
+// LockContext is Lock, but gives up when ctx is done and returns ctx.Err().
 func (l *RWLock) LockContext(ctx context.Context) error {
 	if !xsync.MayEnd(ctx) {
 		l.Lock()
@@ -66,8 +62,7 @@ func (l *RWLock) LockContext(ctx context.Context) error {
 }
 
 // LockTimeout is Lock, but gives up when d has passed. It reports whether the caller holds the
-// lock. If d <= 0 it does not lock; TryLock locks without waiting. In the steady state LockTimeout
-// allocates nothing.
+// lock. If d <= 0 it does not lock; TryLock locks without waiting.
 func (l *RWLock) LockTimeout(d time.Duration) bool {
 	return d > 0 && (l.e.TakeAll() || l.acquire(context.Background(), d, engine.Everyone, engine.AtBack) == nil)
 }

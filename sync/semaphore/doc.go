@@ -27,9 +27,7 @@
 //
 // # Cancellation
 //
-// A context that is done never acquires. A request that gives up leaves the queue in constant time.
-// A cancel that happened before the grant wins, and the permits go to the next request. A caller
-// that gets an error holds nothing.
+// As for all locks of the module: [github.com/farad-go/farad] has the rules.
 //
 // # Synchronization
 //

@@ -42,8 +42,7 @@ var (
 // Close or Resize synchronizes before the return of each acquire that it ends or serves.
 //
 // Cost: without contention an acquire and a release are one atomic operation each. With contention
-// a release of one permit usually hands it to the oldest waiter without taking a lock. In the
-// steady state waiting allocates nothing.
+// a release of one permit usually hands it to the oldest waiter without taking a lock.
 //
 // The zero Semaphore has size 0 and can be resized. A Semaphore must not be copied after first use.
 type Semaphore struct {
@@ -116,10 +115,10 @@ func WithWaitingArray(a *twa.Array) Option {
 // as without the option, but slower.
 //
 // Cost: an acquire or a release is one compare-and-swap, on the lane as without contention. A
-// waiter sleeps once or twice. Waiting allocates nothing in the steady state. A longer lane makes
-// the switch cheaper, and waits longer. With 16 places the switch is still more than half of the
-// cost of an acquire; with 256 it hardly matters. b is how many may be awake at a time to compete.
-// More than 1 is useful only if many permits come back at once.
+// waiter sleeps once or twice. A longer lane makes the switch cheaper, and waits longer. With 16
+// places the switch is still more than half of the cost of an acquire; with 256 it hardly matters.
+// b is how many may be awake at a time to compete. More than 1 is useful only if many permits come
+// back at once.
 //
 // Everything else is as without the option, including WithMaxWaiting, except the largest size,
 // 1<<40, and q, of which at most 65535 count. With WithWaitingArray waiters sleep in the array, all
@@ -173,18 +172,15 @@ func (s *Semaphore) init(n int64, o *options) {
 	}
 }
 
-// Acquire takes n permits. It waits for them until ctx is done or the semaphore is closed. It
-// returns nil if and only if the caller holds the permits.
+// Acquire takes n permits. It waits for them until ctx is done or the semaphore is closed.
 //
-// A context that is already done never acquires, even if permits are free. A cancel that happened
-// before the grant wins, and the permits are given back. The error is then ctx.Err(). A request
-// that is larger than the semaphore fails at once with ErrTooLarge, and a request to a closed
-// semaphore with ErrClosed. A request for 0 permits does not wait. Acquire panics if n is negative
-// or ctx is nil.
+// A request that is larger than the semaphore fails at once with ErrTooLarge, and a request to a
+// closed semaphore with ErrClosed. A request for 0 permits does not wait. Acquire panics if n is
+// negative.
 //
 // A cancel takes the request out of the queue in constant time, and serves the requests behind it.
-// In the steady state Acquire allocates nothing, whatever the context. The ninth wait on one
-// cancellable context registers with it once, and all further waits use this registration.
+// The ninth wait on one cancellable context registers with it once, and all further waits use this
+// registration.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	if n <= 0 || ctx == nil {
 		return s.acquireNothing(ctx, n)
@@ -263,7 +259,7 @@ func (s *Semaphore) acquireNothing(ctx context.Context, n int64) error {
 
 // AcquireTimeout is Acquire, but gives up when d has passed and returns [context.DeadlineExceeded].
 // If a grant and the end of d come together either may win. If d <= 0 it acquires nothing;
-// TryAcquire acquires without waiting. In the steady state AcquireTimeout allocates nothing.
+// TryAcquire acquires without waiting.
 func (s *Semaphore) AcquireTimeout(d time.Duration, n int64) error {
 	switch {
 	case d <= 0 && n >= 0:
