@@ -79,7 +79,7 @@ const (
 	bubbled          = full << 1        // the rest is in a row: see bubble.go
 	observing        = bubbled << 1     // the mutex is observed: see observed.go
 
-	told = 1 << 16 // one in the upper half of used
+	slow = 1 << 16 // one in the upper half of used
 )
 
 // Lock locks m, and waits for it if need be. Nothing ends the wait early.
@@ -96,7 +96,7 @@ func (m *Mutex) express(w uint32) bool {
 	if w&^observing != parking.Unlocked || !m.word.CompareAndSwap(w, w|parking.Locked) {
 		return false
 	}
-	m.used += 1 + told
+	m.used += 1 + slow
 	return true
 }
 
@@ -114,7 +114,7 @@ func (m *Mutex) enter(w uint32, waited bool) bool {
 func (m *Mutex) renew(waited bool) {
 	passed := m.passed()
 	m.lane.renew(waited, uint16(m.used) >= Express)
-	m.used = m.lane.missing() * (1 + told)
+	m.used = m.lane.missing() * (1 + slow)
 	if observed.Any() {
 		observed.Of(m).Renewed(passed, m.isObserved(), waited)
 	}

@@ -138,7 +138,7 @@ func (m *Mutex) isAdmitted() bool { return m.word.Load()&admitted != 0 }
 //go:norace
 func (m *Mutex) passed() int64 {
 	used := m.used
-	return max(int64(uint16(used))-int64(used/told), 0)
+	return max(int64(uint16(used))-int64(used/slow), 0)
 }
 
 func (m *Mutex) requested(int64) *observed.Request { return alone }

@@ -51,9 +51,9 @@ const MaxTasks = 1 << 12
 // executors are all that have been made. Unlike locks they are few and know each other's tasks, so
 // that tasks are seen that wait since before they were observed.
 var executors struct {
-	mu       xsync.Mutex
-	all      []*member // guarded by mu, and so are the fields of its members
-	attended bool      // all are observed, whatever their level; guarded by mu
+	mu         xsync.Mutex
+	all        []*member // guarded by mu, and so are the fields of its members
+	forHolders bool      // all are observed, whatever their level; guarded by mu
 }
 
 // A member is an executor in the list.
@@ -114,20 +114,20 @@ func (m *member) setLocked(name string, level Level) {
 
 // agreeLocked observes the executor if it should be observed.
 func (m *member) agreeLocked() {
-	if on := !m.ended && (m.level != Off || executors.attended); on != m.on {
+	if on := !m.ended && (m.level != Off || executors.forHolders); on != m.on {
 		m.on = on
 		m.e.observe(on)
 	}
 }
 
-// attendExecutors sets whether all executors are observed, because locks have holders.
-func attendExecutors(on bool) {
+// observeForHolders sets whether all executors are observed, because locks have holders.
+func observeForHolders(on bool) {
 	executors.mu.Lock()
 	defer executors.mu.Unlock()
-	if on == executors.attended {
+	if on == executors.forHolders {
 		return
 	}
-	executors.attended = on
+	executors.forHolders = on
 	for _, m := range executors.all {
 		m.agreeLocked()
 	}

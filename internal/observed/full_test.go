@@ -45,7 +45,7 @@ func TestRoomIsFoundAgain(t *testing.T) {
 }
 
 // What a wait pays whose lock found no room in the registry, while all are to be observed.
-func BenchmarkMeetWithoutRoom(b *testing.B) {
+func BenchmarkJoinWithoutRoom(b *testing.B) {
 	defer All(All(Counts))
 	kept := make([]*roomless, maxLocks)
 	for i := range kept {

@@ -118,7 +118,7 @@ func (k *Kind[T]) Join(lock *T) *Record {
 		registry.dropped.Add(1)
 		return &lost
 	}
-	return k.join(lock, "", level, byMeeting)
+	return k.join(lock, "", level, bySlowPath)
 }
 
 // MayBe reports whether a lock, whose bit O is set or not, may be observed, or has to join.

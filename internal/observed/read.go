@@ -145,7 +145,7 @@ func (r *Record) stampAll(now int64) {
 		return
 	}
 	if r.crowded.Load() {
-		r.agree() // so that the end of what is held now is told
+		r.agree() // so that the end of what is held now is recorded
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -120,8 +120,8 @@ func All(level Level) Level {
 type why bool
 
 const (
-	byName    why = true  // by Watch, at the level that it says
-	byMeeting why = false // by a slow path, or a constructor
+	byName     why = true  // by Watch, at the level that it says
+	bySlowPath why = false // by a slow path, or a constructor
 )
 
 // join observes l, and returns its record.
@@ -146,7 +146,7 @@ func (k *Kind[T]) join(l *T, name string, level Level, w why) *Record {
 	if fresh {
 		if len(registry.records) >= maxLocks {
 			registry.dropped.Add(1)
-			if w == byMeeting { // An old one that was dropped instead would join again when it is met.
+			if w == bySlowPath { // An old one that was dropped instead would join again on its next.
 				registry.full.Store(true)
 				registry.mu.Unlock()
 				return &lost
@@ -187,7 +187,7 @@ func countHoldersLocked(from, to Level) {
 	} else {
 		registry.holders--
 	}
-	attendExecutors(registry.holders > 0)
+	observeForHolders(registry.holders > 0)
 }
 
 // leave ends the observation of the lock at an address.
