@@ -63,12 +63,12 @@ type row struct {
 type spot struct {
 	bubble uint64
 	own    bool
-	across *waiter.Across // where a goroutine sleeps until it can go over, or nil
+	across *across // where a goroutine sleeps until it can go over, or nil
 }
 
 // enlist returns what a request puts into the line of a lock that is its bubble's own, or is not. A
 // goroutine that sleeps across the border says where.
-type enlist func(own bool) (*waiter.Waiter, *waiter.Across)
+type enlist func(own bool) (*waiter.Waiter, *across)
 
 // A crowd is how many there are of each bubble; bubble 0 is outside of all.
 type crowd []users
@@ -175,7 +175,7 @@ func joinRow(l bubbling, hold int64, id uint64, node enlist) (o waiter.Outcome, 
 
 // joinFrom is joinRow for a node of a future that has come through the gate of l.
 func joinFrom(l bubbling, w *waiter.Waiter) (o waiter.Outcome, here bool) {
-	return joinRow(l, w.N, 0, func(bool) (*waiter.Waiter, *waiter.Across) { return w, nil })
+	return joinRow(l, w.N, 0, func(bool) (*waiter.Waiter, *across) { return w, nil })
 }
 
 // makeRow makes l bubbled. It may be held, and wanted: its holders need not know, because only the
@@ -299,7 +299,7 @@ type served struct {
 	w      *waiter.Waiter
 	hold   int64
 	bubble uint64
-	across *waiter.Across
+	across *across
 }
 
 // deliver notifies the nodes that have been served, without a lock.
@@ -443,14 +443,14 @@ func (r rowLine) GiveBack(hold int64) bool {
 func lockBubbled(l bubbling, hold int64, until waiter.Limit) (here bool, err error) {
 	var p *waiter.Parker
 	var c *crossing
-	o, here := join(l, hold, func(own bool) (*waiter.Waiter, *waiter.Across) {
+	o, here := join(l, hold, func(own bool) (*waiter.Waiter, *across) {
 		if own || !waiter.InBubble() {
 			p = waiter.GetParker(until)
 			return &p.Waiter, nil
 		}
-		c = &crossing{Across: waiter.NewAcross()}
+		c = &crossing{across: newAcross()}
 		c.node.Arm(c)
-		return &c.node, c.Across
+		return &c.node, c.across
 	})
 	if o == waiter.Granted || !here {
 		return here, nil
@@ -469,14 +469,14 @@ func lockBubbled(l bubbling, hold int64, until waiter.Limit) (here bool, err err
 
 // A crossing is a wait of a goroutine of a bubble for one outside.
 type crossing struct {
-	*waiter.Across
+	*across
 	node waiter.Waiter
 }
 
 // wait returns when c holds l, or when the context of until has ended the wait, with its error; or
 // with a parker that is in line in place of c.
 func (c *crossing) wait(l bubbling, until waiter.Limit) (p *waiter.Parker, err error) {
-	defer c.WakeAfter(until)()
+	defer c.wakeAfter(until)()
 	ended := false
 	defer func() {
 		if line := (rowLine{l}); !ended && !line.Unlink(&c.node) { // The context has panicked.
@@ -484,7 +484,7 @@ func (c *crossing) wait(l bubbling, until waiter.Limit) (p *waiter.Parker, err e
 		}
 	}()
 	for c.node.Status() != waiter.StatusComplete {
-		c.Sleep()
+		c.sleep()
 		if err := until.Cancelled(); err != nil && (rowLine{l}).Unlink(&c.node) {
 			ended = true
 			return nil, err
@@ -505,6 +505,6 @@ func (c *crossing) wait(l bubbling, until waiter.Limit) (p *waiter.Parker, err e
 // tryBubbled locks l if it is free and nobody waits for it. If this is no business of bubbles it
 // does nothing and reports false.
 func tryBubbled(l bubbling, hold int64) (ok, here bool) {
-	o, here := join(l, hold, func(bool) (*waiter.Waiter, *waiter.Across) { return nil, nil })
+	o, here := join(l, hold, func(bool) (*waiter.Waiter, *across) { return nil, nil })
 	return o == waiter.Granted, here
 }

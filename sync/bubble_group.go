@@ -55,7 +55,7 @@ func (wg *WaitGroup) isForeign() bool {
 func (wg *WaitGroup) waitAcross(l waiter.Limit) error {
 	var f waiter.Future
 	waiter.Bind(&f, groupRequest{groupLine{wg}}, 1)
-	if err := waiter.WaitAcross(&f, l); err != nil {
+	if err := waitAcross(&f, l); err != nil {
 		return err
 	}
 	wg.checkReuse()

@@ -12,9 +12,12 @@ const (
 	rwTooFar  = uint32(rwCrowded)
 )
 
-type bubbling = admitting
+type (
+	bubbling = admitting
+	across   struct{}
+)
 
-func join(bubbling, int64, func(bool) (*waiter.Waiter, *waiter.Across)) (o waiter.Outcome, here bool) {
+func join(bubbling, int64, func(bool) (*waiter.Waiter, *across)) (o waiter.Outcome, here bool) {
 	return waiter.Pending, false
 }
 

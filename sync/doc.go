@@ -24,6 +24,7 @@
 // The package may import waiter and internal packages but the executor. Read mutex.go first: one
 // word and a queue; rwmutex.go is built likewise. gate.go is what both queue at, and lane.go says
 // how long an express lane is. request.go and future.go are the futures. alias.go has the standard
-// library's types, and bubble.go is for testing/synctest. cond.go and waitgroup.go stand alone.
+// library's types, and bubble.go and across.go are for testing/synctest. cond.go and waitgroup.go
+// stand alone.
 // docs/design/capacitor.md explains the express lane, docs/design/cond.md those two.
 package sync

@@ -131,7 +131,7 @@ func (r *request) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 // start is Start, whether or not the lock is observed.
 func (r *request) start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if canBubble {
-		o, here := join(r.lock, w.N, func(bool) (*waiter.Waiter, *waiter.Across) {
+		o, here := join(r.lock, w.N, func(bool) (*waiter.Waiter, *across) {
 			w.Arm(waker)
 			return w, nil
 		})

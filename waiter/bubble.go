@@ -3,9 +3,6 @@
 package waiter
 
 import (
-	"context"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/farad-go/farad/internal/linked"
@@ -47,82 +44,4 @@ func inBubble() bool {
 	now := time.Now()
 	//nolint:staticcheck // Round(0) strips the monotonic reading, which Equal does not see
 	return now == now.Round(0)
-}
-
-// WaitAcross waits until the request of f is complete, or the context of l ends the wait. It is for
-// a goroutine in a bubble that may have to wait for one outside, or in another bubble: see
-// [Across]. A time never ends it, because the bubble's clock stands still. If l has ended the wait
-// the request has been given up, and the error is that of l.
-func WaitAcross(f *Future, l Limit) error {
-	kept := false
-	defer func() {
-		if !kept { // also if the context has panicked
-			f.Release()
-		}
-	}()
-	w := NewAcross()
-	defer w.WakeAfter(l)()
-	for {
-		complete := f.Poll(w)
-		if err := l.Cancelled(); err != nil { // perhaps before the grant
-			return err
-		}
-		if complete {
-			kept = true
-			return f.Err()
-		}
-		w.Sleep()
-	}
-}
-
-// An Across is where a goroutine of a bubble sleeps that anybody may wake, inside or outside. Like
-// the wait for a standard mutex, and unlike every other wait of this module, its sleep is not
-// durable. So the bubble's clock stands still meanwhile.
-//
-// It sleeps by locking mu a second time: Go's runtime offers no other sleep that crosses the border
-// of a bubble.
-type Across struct {
-	mu    sync.Mutex
-	woken atomic.Bool // mu is unlocked, or will be at once
-}
-
-// NewAcross returns an Across that nobody has woken.
-func NewAcross() *Across {
-	w := new(Across)
-	w.mu.Lock()
-	return w
-}
-
-// WakeAfter has w be woken when the context of l ends. It returns what undoes that. The context,
-// which may be of a foreign type and panic, is asked nothing.
-func (w *Across) WakeAfter(l Limit) (stop func() bool) {
-	if l.ctx == nil || l.done == nil {
-		return func() bool { return false }
-	}
-	return context.AfterFunc(ending{context.Background(), l.done}, w.Wake)
-}
-
-// An ending is a context of which only the channel matters.
-type ending struct {
-	context.Context
-	done <-chan struct{}
-}
-
-// Done implements [context.Context].
-func (e ending) Done() <-chan struct{} { return e.done }
-
-// Err implements [context.Context]. It is asked when the channel is closed.
-func (e ending) Err() error { return context.Canceled }
-
-// Wake implements [Waker].
-func (w *Across) Wake() {
-	if !w.woken.Swap(true) {
-		w.mu.Unlock()
-	}
-}
-
-// Sleep returns when w has been woken since the last sleep.
-func (w *Across) Sleep() {
-	w.mu.Lock()
-	w.woken.Store(false)
 }

@@ -5,6 +5,3 @@ package waiter
 // InBubble reports whether the calling goroutine runs in a testing/synctest bubble. A scenario runs
 // in none, and real tests under this tag use no parkers in one.
 func InBubble() bool { return false }
-
-// An Across is for goroutines of bubbles.
-type Across struct{}

@@ -67,6 +67,14 @@ func (l Limit) InChannel() Limit {
 // MayEnd reports whether l can end a wait.
 func (l Limit) MayEnd() bool { return l.done != nil }
 
+// Done returns the channel of the context, nil if l is a time or has a context that cannot end.
+func (l Limit) Done() <-chan struct{} {
+	if l.ctx == nil {
+		return nil
+	}
+	return l.done
+}
+
 // Deadline returns when l will end a wait that begins now, in the time of the clock that locks use
 // to wait, or 0 if that is not known.
 func (l Limit) Deadline() int64 {

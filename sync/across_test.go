@@ -1,37 +1,52 @@
 //go:build !interleave
 
-package waiter
+package sync
 
 import (
 	"context"
 	"runtime"
+	std "sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/internal/locktest"
+	"github.com/farad-go/farad/waiter"
 )
 
 // A permit that a stranger has, and the line of those who want it.
 type permit struct {
-	told
+	mu   std.Mutex
+	list waiter.Queue
 	free bool
 }
 
-func (l *permit) Start(w *Waiter, waker Waker) Outcome {
+func (l *permit) Waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.list.Len()
+}
+
+func (l *permit) pop() *waiter.Waiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.list.PopFront()
+}
+
+func (l *permit) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.free {
 		l.free = false
-		return Granted
+		return waiter.Granted
 	}
 	w.Arm(waker)
 	l.list.PushBack(w)
-	return Pending
+	return waiter.Pending
 }
 
-func (l *permit) Unlink(w *Waiter) bool {
+func (l *permit) Unlink(w *waiter.Waiter) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.list.Remove(w)
@@ -46,7 +61,7 @@ func (l *permit) GiveBack(int64) bool {
 			l.free = true
 			return true
 		}
-		if w.Deliver(Granted) {
+		if w.Deliver(waiter.Granted) {
 			return true
 		}
 	}
@@ -67,8 +82,8 @@ func TestWaitAcrossLosesNothingToItsContext(t *testing.T) {
 						ctx, cancel := context.WithCancel(t.Context())
 						defer cancel()
 						c := locktest.NewTrapContext(ctx, method, int64(calls), func() { again = true; end() })
-						var f Future
-						Bind(&f, l, 1)
+						var f waiter.Future
+						waiter.Bind(&f, l, 1)
 						ended := make(chan error, 1)
 						go func() {
 							err := context.Canceled
@@ -76,7 +91,7 @@ func TestWaitAcrossLosesNothingToItsContext(t *testing.T) {
 								_ = recover()
 								ended <- err
 							}()
-							err = WaitAcross(&f, UntilDone(c))
+							err = waitAcross(&f, waiter.UntilDone(c))
 						}()
 						locktest.Eventually(t, "it waits, or has ended", func() bool { return l.Waiting() > 0 || len(ended) > 0 })
 						if when == "cancelled" || when == "cancelled and freed" {
