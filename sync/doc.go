@@ -25,6 +25,5 @@
 // word and a queue; rwmutex.go is built likewise. gate.go is what both queue at, and lane.go says
 // how long an express lane is. request.go and future.go are the futures. alias.go has the standard
 // library's types, and bubble.go and across.go are for testing/synctest. cond.go and waitgroup.go
-// stand alone.
-// docs/design/capacitor.md explains the express lane, docs/design/cond.md those two.
+// stand alone. docs/design/capacitor.md explains the express lane, docs/design/cond.md those two.
 package sync

@@ -224,11 +224,11 @@ var errTried = errors.New("observed: tried")
 
 // Tried records a try: ok says that it has taken q.
 func (r *Record) Tried(q *Request, ok bool) {
+	err := errTried
 	if ok {
-		r.AtOnce(q, nil)
-	} else {
-		r.AtOnce(q, errTried)
+		err = nil
 	}
+	_ = r.AtOnce(q, err)
 }
 
 // AtOnce records a request that has ended without a wait, with the permits if err is nil. It
