@@ -199,6 +199,55 @@ func TestTheHouseHasFloors(t *testing.T) {
 	require.Empty(t, climbs(string(page), string(imports)))
 }
 
+// What a program imports does not lead to the explorer under any build tag, because go mod vendor
+// copies the files for all of them.
+func TestNobodyVendorsTheExplorer(t *testing.T) {
+	met, todo := map[string]bool{}, []string{}
+	reach := func(folder string) {
+		if !met[folder] {
+			met[folder] = true
+			todo = append(todo, folder)
+		}
+	}
+	for _, file := range filesWith(t, ".go") {
+		folder := filepath.ToSlash(filepath.Dir(file))
+		if !regexp.MustCompile(`(^|/)(internal|testdata)(/|$)|^(bench|tools|examples)/`).MatchString(folder) {
+			reach(folder)
+		}
+	}
+	for len(todo) > 0 {
+		folder := todo[0]
+		todo = todo[1:]
+		for _, other := range importsUnderAnyTag(t, folder) {
+			if inside, ours := strings.CutPrefix(other, module); ours {
+				require.NotEqual(t, "internal/interleave", inside, "%s imports it", folder)
+				reach(inside)
+			}
+		}
+	}
+	for _, folder := range []string{"sync", "waiter", "internal/xsync/model", "fleet/internal/share"} {
+		require.True(t, met[folder], "%s was not reached", folder)
+	}
+}
+
+// importsUnderAnyTag returns what the files of a folder import that are not tests.
+func importsUnderAnyTag(t *testing.T, folder string) (imports []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, spec := range f.Imports {
+			imports = append(imports, strings.Trim(spec.Path.Value, `"`))
+		}
+	}
+	return imports
+}
+
 func TestImportsThatClimbAreFound(t *testing.T) {
 	page := "1  twa   sync/mutex\n0  waiter\n"
 	line := func(name string, imports ...string) string {

@@ -82,8 +82,8 @@ func told(f Future) func(cx *Context) (int, error) {
 // silent is a context whose channel is closed while it has no error.
 type silent struct{ *interleave.Context }
 
-func (silent) Err() error                      { return nil }
-func (s silent) explored() *interleave.Context { return s.Context }
+func (silent) Err() error                  { return nil }
+func (s silent) explored() context.Context { return s.Context }
 
 // requireCancelled is for the outcome of a wait whose cancel came before the grant: the only
 // right one is the error.

@@ -5,7 +5,7 @@ package waiter
 import (
 	"context"
 
-	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/xsync/model"
 )
 
 // watchAfter is small, so that a scenario reaches the watch.
@@ -16,7 +16,7 @@ func slotsFor(uintptr) (first, second *watchSlot) { return &watchTable[0], &watc
 
 // registerWith has the watch fire and be vacated when ctx is cancelled.
 func (w *watch) registerWith(ctx context.Context, vacate func(*watch)) {
-	ctx.(*interleave.Context).AfterFunc(func() {
+	model.AfterFunc(ctx, func() {
 		w.fire()
 		vacate(w)
 	})
@@ -24,8 +24,8 @@ func (w *watch) registerWith(ctx context.Context, vacate func(*watch)) {
 
 // cancellable returns ctx if the explorer can watch it. Real contexts get no watch.
 func cancellable(ctx context.Context) context.Context {
-	if c, ok := ctx.(*interleave.Context); ok && c.Watchable {
-		return c
+	if model.Watchable(ctx) {
+		return ctx
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func (c *causality) footing(x *Run, o *op) []access {
 		n := max(t.nseen, t.yielded)
 	seen:
 		for i := max(0, n-seenSize); i < n; i++ {
-			id := t.seen[i%seenSize].o.id
+			id := t.seen[i%seenSize].o.ID
 			for _, a := range l {
 				if a.object == id {
 					continue seen
@@ -161,19 +161,19 @@ func (c *causality) footing(x *Run, o *op) []access {
 			l = append(l, access{object: id, kind: accRead})
 		}
 	case opRead:
-		l = append(l, access{object: o.o.id, kind: accRead, ready: o.ready})
+		l = append(l, access{object: o.o.ID, kind: accRead, ready: o.ready})
 	case opWrite:
-		l = append(l, access{object: o.o.id, kind: accWrite, ready: o.ready})
+		l = append(l, access{object: o.o.ID, kind: accWrite, ready: o.ready})
 	case opLock, opReceive, opTimed:
-		l = append(l, access{object: o.o.id, kind: accBlocking, ready: o.ready})
+		l = append(l, access{object: o.o.ID, kind: accBlocking, ready: o.ready})
 	case opReceiveOr:
-		l = append(l, access{object: o.o.id, kind: accWrite, ready: o.ready}, access{object: o.o2.id, kind: accRead})
+		l = append(l, access{object: o.o.ID, kind: accWrite, ready: o.ready}, access{object: o.o2.ID, kind: accRead})
 	case opReadBoth:
-		l = append(l, access{object: o.o.id, kind: accRead, ready: o.ready}, access{object: o.o2.id, kind: accRead})
+		l = append(l, access{object: o.o.ID, kind: accRead, ready: o.ready}, access{object: o.o2.ID, kind: accRead})
 	case opInvoke:
-		l = append(l, access{object: o.o.id, kind: accInvoke})
+		l = append(l, access{object: o.o.ID, kind: accInvoke})
 	case opRespond:
-		l = append(l, access{object: o.o.id, kind: accRespond})
+		l = append(l, access{object: o.o.ID, kind: accRespond})
 	}
 	c.scratch = l
 	return l
@@ -187,7 +187,7 @@ func (c *causality) executed(x *Run, o *op) bool {
 	d := c.depth - 1
 	n := &c.nodes[d]
 	if d < c.unchanged {
-		if o.kind != n.kind || o.o != nil && o.o.id != c.accesses[n.accesses].object {
+		if o.kind != n.kind || o.o != nil && o.o.ID != c.accesses[n.accesses].object {
 			c.astray = true
 		}
 		for i := n.accesses; i < n.accesses+n.naccesses; i++ {

@@ -1,11 +1,12 @@
 // Package interleave runs a piece of concurrent code in many interleavings, up to all that there
-// are, and reports the first that fails. It is for tests. It may import the standard library and
-// internal/xsync/signal. Read check.go first, then explore.go; the table of files is below.
+// are, and reports the first that fails. Only tests import it. It may import the standard library,
+// internal/xsync/signal, and internal/xsync/model, which has the modelled types. Read check.go
+// first, then explore.go; the table of files is below.
 //
 // A scenario is a function that sets up, names threads, lets them run, and says what must hold at
 // the end. The code under test takes its atomics, mutexes, signals and pools from internal/xsync.
-// Under the build tag interleave these are the types of this package: each of their operations is a
-// step, before which another thread may run.
+// Under the build tag interleave these are the types of internal/xsync/model, which have names
+// here, too. Each of their operations is a step, before which another thread may run.
 //
 //	interleave.Check(t, interleave.Options{}, func(x *interleave.Run) {
 //		s := semaphore.New(1)
@@ -74,9 +75,11 @@
 //	check.go        Check                              tests, the environment, processes that
 //	                                                   share a search
 //	run.go          Run, Thread, Choose, Yield         executions, threads, steps, deadlocks
-//	atomics.go      Bool, Int32, ..., Pointer          the modelled atomics
+//	atomics.go      Bool, ..., Mutex, Signal, Yield    names of what internal/xsync/model has, and
+//	                                                   what its atomics ask
 //	follow.go       Run.Last, Run.Blocked              tests that follow every step of the code
-//	blocking.go     Mutex, Signal, Pool, Context       the modelled rest
+//	blocking.go     Receive                            what its other types ask
+//	context.go      Context                            modelled contexts
 //	coro.go         (internal)                         threads as coroutines
 //	coro_race.go    (internal)                         threads as goroutines that the race
 //	                                                   detector does not see through

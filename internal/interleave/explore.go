@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
+
+	"github.com/farad-go/farad/internal/xsync/model"
 )
 
 // A Mode is a way to search.
@@ -181,12 +183,14 @@ func (x *Run) execute(s scheduler, body func(*Run)) {
 	x.invariants, x.signals, x.contexts = x.invariants[:0], x.signals[:0], x.contexts[:0]
 	x.clock, x.chooses = nil, nil
 	x.roots, x.names, x.structs, x.met, x.sleeping = x.roots[:0], nil, nil, 0, nil
-	x.history, x.forks = object{epoch: x.epoch}, object{epoch: x.epoch}
+	x.history, x.forks = object{Epoch: x.epoch}, object{Epoch: x.epoch}
 	s.begin()
 	current = x
+	model.Explore(explorer{x}, x.epoch)
 	races := raceErrors()
 	defer func() {
 		current = nil
+		model.Explore(nil, 0)
 		if r := recover(); r != nil && r != any(abort{}) {
 			x.fail(Panic, fmt.Sprintf("%v\n%s", r, debug.Stack()), fmt.Sprint(r))
 		}

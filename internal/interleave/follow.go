@@ -18,4 +18,4 @@ func (x *Run) Chooses(f func(n int) int) { x.chooses = f }
 
 // Changed says that the check has changed the variable at an address. A thread that has looked at
 // it and yielded goes on.
-func (x *Run) Changed(on unsafe.Pointer) { (*object)(on).version++ }
+func (x *Run) Changed(on unsafe.Pointer) { (*object)(on).Version++ }

@@ -34,11 +34,11 @@ func TestLayout(t *testing.T) {
 		require.NotNil(t, s.laid[x])
 		return s.laid[x]
 	}
-	first, second := at(&o.a.object), at(&o.in.c.object)
-	require.Same(t, first, at(&o.b.object))
-	require.Same(t, second, at(&o.more[0].object))
-	require.Same(t, second, at(&o.more[1].object))
-	require.Same(t, at(&o.list[0].object), at(&o.list[7].object))
+	first, second := at(&o.a.Object), at(&o.in.c.Object)
+	require.Same(t, first, at(&o.b.Object))
+	require.Same(t, second, at(&o.more[0].Object))
+	require.Same(t, second, at(&o.more[1].Object))
+	require.Same(t, at(&o.list[0].Object), at(&o.list[7].Object))
 	lines := map[*line]bool{}
 	for _, l := range s.laid {
 		lines[l] = true
@@ -46,6 +46,6 @@ func TestLayout(t *testing.T) {
 	require.Len(t, lines, 6)
 	require.Len(t, s.laid, 16)
 	require.NotSame(t, first, second)
-	require.NotSame(t, at(&o.list[7].object), at(&o.list[8].object))
-	require.NotSame(t, at(&o.mu.object), second)
+	require.NotSame(t, at(&o.list[7].Object), at(&o.list[8].Object))
+	require.NotSame(t, at(&o.mu.Object), second)
 }

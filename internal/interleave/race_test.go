@@ -52,7 +52,7 @@ var racy = map[string]func(x *Run){
 			s.Send()
 		})
 		x.Go("receiver", func() {
-			s.ReceiveWithin(nil, 1)
+			receiveWithin(s)
 			data++
 		})
 		x.Wait()

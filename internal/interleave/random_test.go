@@ -109,7 +109,7 @@ func TestSeeds(t *testing.T) {
 func TestSamplersGiveUpStuckExecutions(t *testing.T) {
 	for _, o := range samplers {
 		o.Executions = 200
-		r := Explore(o, alone(func() { NewSignal(1).ReceiveWithin(nil, 1) }))
+		r := Explore(o, alone(func() { receiveWithin(NewSignal(1)) }))
 		require.Nil(t, r.Failure)
 		require.Equal(t, 200, r.Executions+r.Pruned)
 		require.Greater(t, min(r.Executions, r.Pruned), 60)

@@ -2,7 +2,7 @@ package interleave
 
 import (
 	"fmt"
-	"math/rand/v2"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 )
@@ -104,7 +104,7 @@ type sight struct {
 
 //go:norace
 func (t *thread) saw(o *object) {
-	t.seen[t.nseen%seenSize] = sight{o, o.version}
+	t.seen[t.nseen%seenSize] = sight{o, o.Version}
 	t.nseen++
 	t.yielded = 0
 }
@@ -116,7 +116,7 @@ func (t *thread) saw(o *object) {
 func (t *thread) changed() bool {
 	for i := max(0, t.nseen-seenSize); i < t.nseen; i++ {
 		s := t.seen[i%seenSize]
-		if s.version != s.o.version && !t.seesLater(i, s.o) {
+		if s.version != s.o.Version && !t.seesLater(i, s.o) {
 			return true
 		}
 	}
@@ -159,24 +159,10 @@ type op struct {
 	n      uint8 // opChoose: how many values there are
 	thread uint8
 	value  uint8 // opChoose: the value
-	ready  bool  // what o.ready was before
+	ready  bool  // what o.Ready was before
 	o, o2  *object
 	target *thread // opJoin
 }
-
-// object is the head of everything that threads share.
-type object struct {
-	epoch   uint64
-	version uint32 // changes of the value
-	id      int32  // within the execution
-	ready   bool   // a blocking operation would not block
-}
-
-// adopt makes o an object of this execution. It may be a global variable, so its value must be
-// reset: every execution begins with the same.
-//
-//go:norace
-func (o *object) adopt(x *Run) { *o = object{epoch: x.epoch} }
 
 // abort is the value of the panic that unwinds a thread.
 type abort struct{}
@@ -210,9 +196,9 @@ func (x *Run) stepTo(p op) bool {
 
 //go:norace
 func (x *Run) number(o *object) {
-	if o != nil && o.id == 0 {
+	if o != nil && o.ID == 0 {
 		x.objects++
-		o.id = x.objects
+		o.ID = x.objects
 	}
 }
 
@@ -239,9 +225,9 @@ func (t *thread) enabled() bool {
 	p := &t.op
 	switch p.kind {
 	case opLock, opReceive, opTimed:
-		return p.o.ready
+		return p.o.Ready
 	case opReceiveOr:
-		return p.o.ready || p.o2.ready
+		return p.o.Ready || p.o2.Ready
 	case opJoin:
 		return !p.target.live
 	case opYield:
@@ -305,7 +291,7 @@ func (x *Run) decide() int {
 	x.exec = x.threads[n].op
 	x.exec.value = value
 	if x.exec.o != nil {
-		x.exec.ready = x.exec.o.ready
+		x.exec.ready = x.exec.o.Ready
 	}
 	x.hasExec = true
 	return n
@@ -587,35 +573,26 @@ func Choose(n int) int {
 	return int(x.exec.value)
 }
 
-// Chance is true with probability p. A search tries both.
+// Chance implements [model.Explorer].
 //
 //go:norace
-func Chance(p float64) bool {
-	switch x := current; {
-	case x == nil:
-		return rand.Float64() < p
-	case x.sim != nil:
+func (x explorer) Chance(p float64) bool {
+	if x.sim != nil {
 		return x.sim.rng.Float64() < p
-	default:
-		return Choose(2) == 1
 	}
+	return Choose(2) == 1
 }
 
-// Yield stands in a loop that waits for others: the thread goes on when something that it looked at
-// since its last Yield has changed. If nothing ever changes, that is a deadlock.
+// Yield implements [model.Explorer].
 //
 //go:norace
-func Yield() {
-	x := current
-	if x == nil || x.quiet {
-		realYield()
-		return
-	}
-	if x.sim != nil {
+func (x explorer) Yield() {
+	switch {
+	case x.quiet:
+		runtime.Gosched()
+	case x.sim != nil:
 		x.pause(x.sim.m.Yield)
-		return
-	}
-	if x.stepTo(op{kind: opYield}) {
+	case x.stepTo(op{kind: opYield}):
 		x.running.yielded, x.running.nseen = x.running.nseen, 0
 		if x.tracing {
 			x.say(nil, "Yield()")
@@ -623,15 +600,13 @@ func Yield() {
 	}
 }
 
-// Cede is a step without an effect, in which the thread lets others run. In a simulation each
-// thread has its own core, and nothing happens.
+// Cede implements [model.Explorer].
 //
 //go:norace
-func Cede() {
-	x := current
+func (x explorer) Cede() {
 	switch {
-	case x == nil || x.quiet:
-		realYield()
+	case x.quiet:
+		runtime.Gosched()
 	case x.sim == nil && x.stepTo(op{kind: opCede}) && x.tracing:
 		x.say(nil, "Cede()")
 	}

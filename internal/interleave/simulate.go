@@ -242,7 +242,7 @@ func (s *simulation) run(x *Run, t *thread, c *core) {
 		return
 	}
 	o := t.op.o
-	x.exec.ready, s.before = o.ready, o.version
+	x.exec.ready, s.before = o.Ready, o.Version
 	l := s.line(o)
 	cost, from := l.access(&s.m, c.home, write, c.at)
 	switch from {
@@ -264,7 +264,7 @@ func (s *simulation) executed(x *Run, o *op) {
 	if _, ok := o.accesses(); !ok {
 		return
 	}
-	if o.o.version != s.before {
+	if o.o.Version != s.before {
 		l := s.line(o.o)
 		for _, w := range l.waits {
 			if c := &s.cores[w.core]; c.state == coreBlocked && c.spin == w.spin &&
@@ -275,7 +275,7 @@ func (s *simulation) executed(x *Run, o *op) {
 		}
 		l.waits = l.waits[:0]
 	}
-	if o.o.ready && !o.ready {
+	if o.o.Ready && !o.ready {
 		s.rouse(x, o.o, &s.cores[o.thread])
 	}
 }
@@ -306,34 +306,33 @@ func (s *simulation) rouse(x *Run, o *object, by *core) {
 
 // line returns the line that o is on.
 func (s *simulation) line(o *object) *line {
-	for int(o.id) >= len(s.lines) {
+	for int(o.ID) >= len(s.lines) {
 		s.lines = append(s.lines, nil)
 	}
-	l := s.lines[o.id]
+	l := s.lines[o.ID]
 	if l == nil {
 		if l = s.laid[o]; l == nil {
 			l = new(line)
 		}
-		s.lines[o.id] = l
+		s.lines[o.ID] = l
 	}
 	return l
 }
 
 // What simulated bodies use.
 
-// Now returns the virtual time of the running thread in a simulation, and in a search what the
-// clock says that the scenario has given to [Run.Clock]; without one, 0.
+// Now implements [model.Explorer].
 //
 //go:norace
-func Now() int64 {
-	switch x := current; {
-	case x == nil:
+func (x explorer) Now() int64 {
+	switch {
 	case x.sim != nil && !x.quiet:
 		return x.sim.cores[x.running.id].at
 	case x.clock != nil:
 		return x.clock.Load()
+	default:
+		return 0
 	}
-	return 0
 }
 
 // Work has the running thread do something that takes so many nanoseconds and touches nothing
@@ -348,12 +347,9 @@ func (x *Run) Work(ns int64) {
 // Jitter returns a random number from 0 to 2·ns, so that threads do not go in step.
 func (x *Run) Jitter(ns int64) int64 { return x.sim.rng.Int64N(2*ns + 1) }
 
-// Spin is what a bounded wait without a sleep asks before its look number i: in a simulation it
-// says yes as often as the [Machine] has it, and the time for that passes. In an exploration it
-// says no: what is waited for would not come.
-func Spin(i int) bool {
-	x := current
-	if x == nil || x.sim == nil || x.quiet {
+// Spin implements [model.Explorer].
+func (x explorer) Spin(i int) bool {
+	if x.sim == nil || x.quiet {
 		return false
 	}
 	t := x.running

@@ -19,7 +19,7 @@ func TestSleeperIgnoresTheSignalOfAWakeUpThatWasTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var s Sleeper
 			s.Init(false)
-			s.signal.v.Send() // left over
+			s.Signal.Real.Send() // left over
 			go func() { time.Sleep(5 * time.Millisecond); s.Wake(Token) }()
 			require.True(t, sleep(&s))
 			require.Zero(t, s.Pending())

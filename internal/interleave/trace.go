@@ -206,7 +206,7 @@ func (x *Run) nameOf(o *object) string {
 	if s, ok := x.names[o]; ok {
 		return s
 	}
-	return fmt.Sprintf("object%d", o.id)
+	return fmt.Sprintf("object%d", o.ID)
 }
 
 // learn walks from the roots and names what it meets: first what belongs to them, then what they
@@ -254,7 +254,7 @@ func (x *Run) walk(name string, v reflect.Value, depth int, through bool) {
 		} else if known != name {
 			return // met before, on another way
 		}
-		ours := v.Type().PkgPath() == objectType.PkgPath()
+		ours := v.Type().PkgPath() == types || v.Type().PkgPath() == self
 		if ours && through {
 			x.lookThrough(v, depth)
 		}
@@ -272,11 +272,11 @@ func (x *Run) walk(name string, v reflect.Value, depth int, through bool) {
 // lookThrough walks on behind v if that is an atomic pointer.
 func (x *Run) lookThrough(v reflect.Value, depth int) {
 	p := reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())) // the same variable, free of its field's name
-	a, ok := reflect.TypeAssert[interface{ peek() any }](p)
+	a, ok := reflect.TypeAssert[interface{ Peek() any }](p)
 	if !ok {
 		return
 	}
-	q := reflect.ValueOf(a.peek())
+	q := reflect.ValueOf(a.Peek())
 	if q.Kind() != reflect.Pointer || q.IsNil() {
 		return
 	}
@@ -290,7 +290,8 @@ func (x *Run) lookThrough(v reflect.Value, depth int) {
 	x.walk(name, q, depth-1, true)
 }
 
-var self = reflect.TypeFor[Run]().PkgPath()
+// The packages of the explorer, and of the types that it models.
+var self, types = reflect.TypeFor[Run]().PkgPath(), objectType.PkgPath()
 
 // caller returns where the code under test called the explorer, and what stands there.
 func caller() string {
@@ -298,7 +299,8 @@ func caller() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
-		inside := strings.HasPrefix(f.Function, self+".") && !strings.HasSuffix(f.File, "_test.go")
+		inside := (strings.HasPrefix(f.Function, self+".") || strings.HasPrefix(f.Function, types+".")) &&
+			!strings.HasSuffix(f.File, "_test.go")
 		if f.File == "" || strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "iter.") {
 			return ""
 		}
@@ -355,5 +357,5 @@ func (x *Run) label(o *object) string {
 	if x.tracing {
 		return x.nameOf(o)
 	}
-	return fmt.Sprintf("object%d", o.id)
+	return fmt.Sprintf("object%d", o.ID)
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -219,9 +218,9 @@ func TestSignal(t *testing.T) {
 	everywhere(t, func(t require.TestingT) {
 		s := NewSignal(2)
 		has := func(n int) {
-			require.Len(t, s.v, n)
+			require.Len(t, s.Real, n)
 			if current != nil {
-				require.Equal(t, n > 0, s.ready)
+				require.Equal(t, n > 0, s.Ready)
 			}
 		}
 		s.TryReceive()
@@ -331,7 +330,7 @@ func TestReceiveOr(t *testing.T) {
 					x.Go("canceller", ctx.Cancel)
 				}
 				x.Wait()
-				tell(fmt.Sprint(ok, len(s.v)))
+				tell(fmt.Sprint(ok, len(s.Real)))
 			})
 		}
 		require.Equal(t, set("true 0"), run(true, false))
@@ -351,31 +350,29 @@ func TestReceiveOrOfBothIsAChoice(t *testing.T) {
 			s, ctx := NewSignal(1), x.NewContext()
 			s.Send()
 			ctx.Cancel()
-			x.Go("a", func() { tell(fmt.Sprint(s.ReceiveOr(ctx.Done()), len(s.v))) })
+			x.Go("a", func() { tell(fmt.Sprint(s.ReceiveOr(ctx.Done()), len(s.Real))) })
 			x.Wait()
 		})
 		require.Equal(t, set("true 0", "false 1"), got)
 	})
 }
 
+func receiveWithin(s *Signal) bool { return explorer{current}.receiveWithin(s) }
+
 func TestReceiveWithin(t *testing.T) {
-	s := NewSignal(1)
-	s.Send()
-	require.True(t, s.ReceiveWithin(new(Timer), time.Hour))
-	require.False(t, s.ReceiveWithin(new(Timer), time.Microsecond))
 	everyMode(t, func(t *testing.T, o Options) {
 		got := outcomes(t, o, func(x *Run, tell func(string)) {
 			s := NewSignal(1)
 			ok := false
-			x.Go("waiter", func() { ok = s.ReceiveWithin(nil, time.Second) })
+			x.Go("waiter", func() { ok = receiveWithin(s) })
 			x.Go("sender", s.Send)
 			x.Wait()
-			tell(fmt.Sprint(ok, len(s.v)))
+			tell(fmt.Sprint(ok, len(s.Real)))
 		})
 		require.Equal(t, set("true 0", "false 1"), got)
 		// No thread sends: that is a timeout, not a deadlock.
 		got = outcomes(t, o, func(x *Run, tell func(string)) {
-			x.Go("waiter", func() { tell(fmt.Sprint(NewSignal(1).ReceiveWithin(nil, time.Second))) })
+			x.Go("waiter", func() { tell(fmt.Sprint(receiveWithin(NewSignal(1)))) })
 			x.Wait()
 		})
 		require.Equal(t, set("false"), got)
@@ -383,7 +380,7 @@ func TestReceiveWithin(t *testing.T) {
 		passes(t, o, func(x *Run) {
 			s := NewSignal(1)
 			x.Go("waiter", func() {
-				if !NewSignal(1).ReceiveWithin(nil, time.Second) {
+				if !receiveWithin(NewSignal(1)) {
 					s.Send()
 				}
 			})
@@ -392,7 +389,7 @@ func TestReceiveWithin(t *testing.T) {
 		})
 		// But not all.
 		_ = fails(t, Deadlock, o, func(x *Run) {
-			x.Go("waiter", func() { NewSignal(1).ReceiveWithin(nil, time.Second) })
+			x.Go("waiter", func() { receiveWithin(NewSignal(1)) })
 			x.Go("other", func() { NewSignal(1).Receive() })
 			x.Wait()
 		})
@@ -418,15 +415,15 @@ func TestWaitingInTheBodyIsADeadlock(t *testing.T) {
 	passes(t, Options{}, func(x *Run) {
 		s, ctx := NewSignal(1), x.NewContext()
 		h := x.Go("a", func() {})
-		x.Assert(!s.ReceiveWithin(nil, time.Hour), "the time passes")
+		x.Assert(!receiveWithin(s), "the time passes")
 		x.Wait()
 		h.Join()
 		ctx.Cancel()
 		x.Assert(!s.ReceiveOr(ctx.Done()), "cancelled")
 		s.Send()
-		x.Assert(s.ReceiveOr(ctx.Done()) && !s.ready, "received")
+		x.Assert(s.ReceiveOr(ctx.Done()) && !s.Ready, "received")
 		s.Send()
-		x.Assert(s.ReceiveWithin(new(Timer), time.Hour) && !s.ready, "received")
+		x.Assert(receiveWithin(s) && !s.Ready, "received")
 	})
 }
 
@@ -482,12 +479,12 @@ func TestContext(t *testing.T) {
 				err := ctx.Err()
 				x.Assert(err == nil || err == context.Canceled, "%v", err)
 				ctx.AfterFunc(func() {}) // depends on done
-				done := ctx.done.ready
+				done := ctx.done.Ready
 				tell(fmt.Sprint(err != nil, done))
 				x.Assert(!done || ctx.Err() != nil, "done without an error")
 			})
 			x.Wait()
-			x.Assert(ctx.Err() == context.Canceled && ctx.done.ready, "done")
+			x.Assert(ctx.Err() == context.Canceled && ctx.done.Ready, "done")
 		})
 		require.Equal(t, set("false false", "false true", "true false", "true true"), got)
 	})

@@ -195,7 +195,7 @@ func (p program) body(outcome func(string)) func(x *Run) {
 				case insReceiveOr:
 					is(sigs[i][s.v].ReceiveOr(ctx.Done()))
 				case insTimed:
-					is(sigs[i][s.v].ReceiveWithin(nil, 1))
+					is(receiveWithin(sigs[i][s.v]))
 				case insChoose:
 					saw(int32(Choose(2)))
 				case insAwait:

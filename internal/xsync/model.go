@@ -2,28 +2,28 @@
 
 package xsync
 
-import "github.com/farad-go/farad/internal/interleave"
+import "github.com/farad-go/farad/internal/xsync/model"
 
-// The explorer's types. Outside an exploration they do what the real ones do.
+// The types that an explorer schedules. Outside an exploration they do what the real ones do.
 type (
-	Bool           = interleave.Bool
-	Int64          = interleave.Int64
-	Uint32         = interleave.Uint32
-	Uintptr        = interleave.Uintptr
-	Pointer[T any] = interleave.Pointer[T]
+	Bool           = model.Bool
+	Int64          = model.Int64
+	Uint32         = model.Uint32
+	Uintptr        = model.Uintptr
+	Pointer[T any] = model.Pointer[T]
 
-	Mutex = interleave.Mutex
-	Pool  = interleave.Pool
+	Mutex = model.Mutex
+	Pool  = model.Pool
 
-	Sleeper = interleave.Sleeper
-	Wakeups = interleave.Wakeups
-	Signal  = *interleave.Signal
+	Sleeper = model.Sleeper
+	Wakeups = model.Wakeups
+	Signal  = *model.Signal
 )
 
 // The kinds of wake-ups.
 const (
-	Token = interleave.Token
-	Nudge = interleave.Nudge
+	Token = model.Token
+	Nudge = model.Nudge
 )
 
 // Parks is true, so that scenarios use every kind of parker.
@@ -33,23 +33,23 @@ func Parks() bool { return true }
 func UseChannels(bool) bool { return false }
 
 // NewSignal returns a signal with room for capacity wake-ups.
-func NewSignal(capacity int) Signal { return interleave.NewSignal(capacity) }
+func NewSignal(capacity int) Signal { return model.NewSignal(capacity) }
 
 // Closed returns a signal that has been closed.
-func Closed() Signal { return interleave.Closed() }
+func Closed() Signal { return model.Closed() }
 
 // Yield lets others run.
-func Yield() { interleave.Yield() }
+func Yield() { model.Yield() }
 
 // Cede is a step.
-func Cede() { interleave.Cede() }
+func Cede() { model.Cede() }
 
 // StepBack is a step.
-func StepBack() { interleave.Cede() }
+func StepBack() { model.Cede() }
 
 // Now stands still, unless the scenario has a clock: whatever depends on it happens as early as it
 // can. In a simulation it is virtual time.
-func Now() int64 { return interleave.Now() }
+func Now() int64 { return model.Now() }
 
 // Hint sends all threads to the same place, where they collide.
 func Hint() uintptr { return 0 }
@@ -58,7 +58,7 @@ func Hint() uintptr { return 0 }
 func Address[T any](*T) uintptr { return 0 }
 
 // Chance is either, in different executions.
-func Chance(p float64) bool { return interleave.Chance(p) }
+func Chance(p float64) bool { return model.Chance(p) }
 
 // Spin does not: what it waits for would not come. In a simulation it does.
-func Spin(i int) bool { return interleave.Spin(i) }
+func Spin(i int) bool { return model.Spin(i) }

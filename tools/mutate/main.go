@@ -160,7 +160,7 @@ func testsOfFolder(root, dir string) []string {
 			"-tags interleave -run Model -short ./runtime",
 			"-race -short ./runtime",
 		}
-	case "internal/interleave":
+	case "internal/interleave", "internal/xsync/model":
 		return []string{"-short ./internal/interleave"}
 	case "fleet/internal/line", "fleet/store":
 		return []string{

@@ -90,7 +90,8 @@ func (c cost) String() string {
 
 // above returns an error if c is more than most.
 func (c cost) above(most cost) error {
-	if c.mod > most.mod || c.sum > most.sum || c.vendored > most.vendored || c.binary > most.binary {
+	if c.mod > most.mod || c.sum > most.sum || c.vendored > most.vendored || c.explorer > most.explorer ||
+		c.binary > most.binary {
 		return fmt.Errorf("it costs %+v: more than %+v", c, most)
 	}
 	return nil

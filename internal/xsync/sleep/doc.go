@@ -5,6 +5,6 @@
 // docs/design/parking.md for the reasons. Whatever the gate excludes sleeps in channels, and so do
 // the bubbles of testing/synctest, the waits that select, and programs that ask for it.
 //
-// It imports package time, internal/xsync/signal and, for the explorer, internal/interleave. Read
+// It imports package time, internal/xsync/signal and, for the explorer, internal/xsync/model. Read
 // sleeper.go first.
 package sleep

@@ -5,22 +5,22 @@ package sleep
 import (
 	"time"
 
-	"github.com/farad-go/farad/internal/interleave"
+	"github.com/farad-go/farad/internal/xsync/model"
 )
 
 // The explorer's types: TestModel runs sleeper.go on them. The rest of the module uses the
 // explorer's own Sleeper, for which each call is one step.
 type (
-	word  = interleave.Uintptr
-	room  = *interleave.Signal
+	word  = model.Uintptr
+	room  = *model.Signal
 	timer = *modelTimer
 )
 
-func newRoom() room { return interleave.NewSignal(1) }
+func newRoom() room { return model.NewSignal(1) }
 
 // A modelTimer runs out at any moment after it is set, or never.
 type modelTimer struct {
-	set interleave.Bool
+	set model.Bool
 	f   func()
 }
 
