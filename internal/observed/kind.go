@@ -83,9 +83,17 @@ func (k *Kind[T]) Shared(about func(lock *T) (*About, string), fleet func(lock *
 var kinds []kind
 
 // A kind is a [Kind] of any type.
+//
+// Programs that do not import package observe call none of its methods. So the linker leaves out
+// what they call, and with it what makes a record.
 type kind interface {
 	watch(lock any, name string, level Level) (known bool)
 	unwatch(lock any) (known bool)
+}
+
+// A joiner is a [Kind] of any type, whose locks may join on a slow path.
+type joiner interface {
+	joinOnSlowPath(lock any, level Level) *Record
 }
 
 func (k *Kind[T]) watch(lock any, name string, level Level) bool {
@@ -107,6 +115,10 @@ func (k *Kind[T]) unwatch(lock any) bool {
 	return ok
 }
 
+func (k *Kind[T]) joinOnSlowPath(lock any, level Level) *Record {
+	return k.join(lock.(*T), "", level, bySlowPath)
+}
+
 // Join observes a lock at the level of [Everything], unless it is observed already, and returns its
 // record. Slow paths call it, and constructors.
 func (k *Kind[T]) Join(lock *T) *Record {
@@ -118,7 +130,7 @@ func (k *Kind[T]) Join(lock *T) *Record {
 		registry.dropped.Add(1)
 		return &lost
 	}
-	return k.join(lock, "", level, bySlowPath)
+	return registry.join(k, lock, level)
 }
 
 // MayBe reports whether a lock, whose bit O is set or not, may be observed, or has to join.

@@ -29,7 +29,11 @@ var registry struct {
 	some       xsync.Bool   // a lock is observed, or joins on its next slow path
 	full       xsync.Bool   // a lock's slow path found no room, and none has left since
 	table      xsync.Pointer[table]
-	_          cpu.CacheLinePad // those above are read often, and hardly ever written
+
+	// How locks join. It is written once, before everything is.
+	join func(k joiner, lock any, level Level) *Record
+
+	_ cpu.CacheLinePad // those above are read often, and hardly ever written
 
 	lastID  xsync.Int64
 	mu      xsync.Mutex
@@ -106,8 +110,11 @@ func updateSomeLocked() {
 // All sets the level of all locks that are made, or take a slow path, from now on, and of all
 // executors. It returns what it was.
 func All(level Level) Level {
-	old := Level(registry.everything.Swap(uint32(level)))
 	registry.mu.Lock()
+	if registry.join == nil {
+		registry.join = joiner.joinOnSlowPath
+	}
+	old := Level(registry.everything.Swap(uint32(level)))
 	updateSomeLocked()
 	registry.mu.Unlock()
 	if level != Off {
