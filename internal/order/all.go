@@ -15,3 +15,17 @@ func (o *Order) All(visit func(w *waiter.Waiter)) {
 
 // Queue returns what Set has said last.
 func (o *Order) Queue() Queue { return o.config.Queue }
+
+// Fits reports whether PopFit would return a request, if nothing is shed.
+func (o *Order) Fits(free int64) bool {
+	l := o.policy.next()
+	return l != nil && l.head().w.N <= free
+}
+
+// Accounts returns how many accounts there are.
+func (o *Order) Accounts() (n int) {
+	for l := o.ledger.first; l != nil; l = l.account.next {
+		n++
+	}
+	return n
+}

@@ -46,6 +46,12 @@ func (h *heap) remove(l *lane) {
 	}
 }
 
+// drop takes l out, and does not keep it as a spare one.
+func (h *heap) drop(l *lane) {
+	h.remove(l)
+	h.lanes[:len(h.lanes)+1][len(h.lanes)] = nil
+}
+
 // sift moves l up or down until the lane above it is less and those below it are not.
 func (h *heap) sift(l *lane) {
 	lanes, i := h.lanes, l.share.place-1

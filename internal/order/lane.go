@@ -31,9 +31,10 @@ type lane struct {
 
 	share share // of shares only
 
-	since int64 // when it began not to be empty
-	codel codel
-	_     [16]byte // 192 bytes are three lines of the cache, 176 are parts of four
+	since   int64 // when it began not to be empty
+	codel   codel
+	account *account // of a ledger only
+	_       [8]byte  // 192 bytes are three lines of the cache, 184 are parts of four
 }
 
 // head returns the ticket that comes next in a lane that is not empty.

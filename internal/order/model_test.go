@@ -560,6 +560,8 @@ func unsound(o *Order) string {
 		return "too many spare tickets"
 	}
 	switch p := o.policy.(type) {
+	case *ledger:
+		return p.unsound()
 	case *shares:
 		return p.unsound()
 	case *classes:
@@ -596,6 +598,58 @@ func (s *shares) unsound() string {
 		return "the weights do not add up"
 	}
 	return s.heap.unsound()
+}
+
+func (g *ledger) unsound() string {
+	weights, held, n := int64(0), int64(0), 0
+	for _, h := range []heap{g.heap, g.debts} {
+		for i, l := range h.lanes {
+			if l.share.place != i+1 || i > 0 && l.before(h.lanes[(i-1)/2]) {
+				return "a heap is out of order"
+			}
+		}
+		for _, l := range h.lanes[len(h.lanes):cap(h.lanes)] {
+			if l != nil {
+				return "a heap keeps a lane that it does not have"
+			}
+		}
+	}
+	for l := g.first; l != nil; l = l.account.next {
+		a, x := l.account, &l.share
+		n, held = n+1, held+a.held
+		switch ready := l.size > 0 && (a.most < 0 || a.held+l.head().w.N <= a.most); {
+		case g.tenants.find(l.tenant) != l:
+			return "a tenant does not find its lane"
+		case ready && g.heap.lanes[x.place-1] != l:
+			return "a lane is ready, and not in the heap"
+		case ready:
+			weights += x.weight
+		case l.size == 0 && a.held == 0:
+			if g.debts.lanes[x.place-1] != l || int64(x.tag-g.now) <= 0 {
+				return "an account is kept for nothing"
+			}
+		case x.place != 0:
+			return "a lane is in a heap, and not ready"
+		}
+	}
+	switch {
+	case n != len(g.tenants.lanes)+len(g.tenants.old):
+		return "an account is not in the list"
+	case held != g.held || weights != g.weights:
+		return "the sums are wrong"
+	}
+	spares := 0
+	for l := g.spare; l != nil; l = l.account.next {
+		a := l.account
+		if *l != (lane{account: a}) || *a != (account{next: a.next}) {
+			return "a spare lane remembers something"
+		}
+		spares++
+	}
+	if spares != g.spares || spares > minLanes {
+		return "too many spare lanes"
+	}
+	return ""
 }
 
 func (h *heap) unsound() string {

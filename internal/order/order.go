@@ -25,6 +25,11 @@ type Config struct {
 	// There are at most [MaxClasses], because each Pop looks at all.
 	Classes, Aging int
 
+	// Accounts keeps an account for each tenant that waits or holds permits, and Debit is what the
+	// shares divide. They are for Shares. See ledger.
+	Accounts bool
+	Debit    Debit
+
 	Queue
 }
 
@@ -54,8 +59,8 @@ type policy interface {
 //  1. A request that was pushed leaves exactly once: it is popped, removed, or put on a wake list.
 //     A ticket has its waiter while that one waits, and no longer. (FuzzAgainstModel)
 //  2. A lane holds its tickets in the order of their arrival. (FuzzAgainstModel)
-//  3. The last request of all is never shed. So Pop returns nil only if nothing waits.
-//     (FuzzAgainstModel)
+//  3. The last request of all is never shed. So Pop returns nil only if nothing waits, or all that
+//     wait are at their caps. (FuzzAgainstModel)
 //  4. An Order in which nothing waits holds no more memory than a new one, 64 spare tickets and
 //     lanes, and the tenant that was next last. (TestAMillionTenantsLeaveNothingBehind)
 //
@@ -65,6 +70,7 @@ type Order struct {
 	late   xsync.Bool // config.RefuseLate; written by Set, read without the lock
 	timed  bool       // config.timed()
 	policy policy
+	ledger *ledger // the policy, if it is one
 
 	_ cpu.CacheLinePad // what is above is read by who does not hold the lock
 
@@ -90,6 +96,11 @@ func New(c Config) *Order {
 	switch {
 	case c.Classes < 0 || c.Classes > MaxClasses || c.Classes > 0 && c.Shares:
 		panic("farad: an order has either shares or priorities, of 1 to 256 classes")
+	case c.Accounts && !c.Shares:
+		panic("farad: accounts are of shares")
+	case c.Accounts:
+		o.ledger = &ledger{debit: c.Debit}
+		o.policy = o.ledger
 	case c.Shares:
 		o.policy = &shares{}
 	case c.Classes == 0:
@@ -224,9 +235,16 @@ func (o *Order) Pop(now int64, wake *waiter.WakeList) *waiter.Waiter {
 			}
 			l = first
 		}
-		o.rate.popped(now, l.head().n, o.size)
 	}
+	return o.pop(l, now)
+}
+
+// pop takes out the head of l, to be served.
+func (o *Order) pop(l *lane, now int64) *waiter.Waiter {
 	t := l.head()
+	if o.Timed() {
+		o.rate.popped(now, t.n, o.size)
+	}
 	w := t.w
 	o.last = l.tenant
 	o.take(t, true)
@@ -250,14 +268,19 @@ func (o *Order) Drain(outcome waiter.Outcome, wake *waiter.WakeList) { o.end(0, 
 
 func (o *Order) end(largest int64, outcome waiter.Outcome, wake *waiter.WakeList) {
 	for _, l := range o.policy.all() {
-		for t := l.front; t != nil; {
-			w, next := t.w, t.next
-			if w.N > largest {
-				o.take(t, false)
-				wake.Add(w, outcome)
-			}
-			t = next
+		o.endIn(l, largest, outcome, wake)
+	}
+}
+
+// endIn ends the requests of l for more than largest.
+func (o *Order) endIn(l *lane, largest int64, outcome waiter.Outcome, wake *waiter.WakeList) {
+	for t := l.front; t != nil; {
+		w, next := t.w, t.next
+		if w.N > largest {
+			o.take(t, false)
+			wake.Add(w, outcome)
 		}
+		t = next
 	}
 }
 

@@ -57,7 +57,20 @@ func newBounds(t testing.TB) *bounds {
 	return b
 }
 
-func (b *bounds) shares() *shares { return b.order.policy.(*shares) }
+// newAccountBounds is newBounds of an Order with accounts, which keeps the same bounds.
+func newAccountBounds(t testing.TB) *bounds {
+	b := newBounds(t)
+	b.order = New(Config{Shares: true, Accounts: true, Weight: b.order.config.Weight})
+	b.order.ledger.most = -1
+	return b
+}
+
+func (b *bounds) shares() *shares {
+	if b.order.ledger != nil {
+		return &b.order.ledger.shares
+	}
+	return b.order.policy.(*shares)
+}
 
 func (b *bounds) of(tenant int) (own []*claim) {
 	for _, c := range b.waiting {
@@ -87,7 +100,11 @@ func (b *bounds) push(tenant int, n int64) *claim {
 	}
 	b.lanes[tenant] = c.weight
 	var wake waiter.WakeList
-	ticket, outcome := b.order.Push(&c.w, &By{Tenant: tenant, Weight: int(c.weight)}, 0, true, &wake)
+	by := &By{Tenant: tenant, Weight: int(c.weight)}
+	if b.order.ledger != nil {
+		b.order.Amend(by, -1, &wake)
+	}
+	ticket, outcome := b.order.Push(&c.w, by, 0, true, &wake)
 	require.Equal(b.t, waiter.Pending, outcome)
 	c.ticket = ticket
 	b.waiting = append(b.waiting, c)
@@ -156,6 +173,12 @@ func (b *bounds) overtaken(c, by *claim) {
 }
 
 func TestSharesOvertakingIsBounded(t *testing.T) {
+	for name, make := range map[string]func(testing.TB) *bounds{"shares": newBounds, "accounts": newAccountBounds} {
+		t.Run(name, func(t *testing.T) { testOvertakingIsBounded(t, make) })
+	}
+}
+
+func testOvertakingIsBounded(t *testing.T, newBounds func(testing.TB) *bounds) {
 	rounds := uint64(60)
 	if locktest.Stress() {
 		rounds = 400

@@ -36,6 +36,7 @@ type job struct {
 	outcome  waiter.Outcome
 	expired  bool          // it was given up at its deadline
 	delay    time.Duration // as it was predicted when it came
+	cost     int64         // of DebitCost only
 }
 
 type event struct {
