@@ -106,13 +106,17 @@ func (l *Limiter) TryAcquire(n int64) (*Permit, bool) {
 }
 
 // Start begins a request whose n permits the caller has got from the semaphore in another way: by a
-// future, or as one of many tenants, with l.Semaphore().As(tenant).Acquire(ctx, n). The permit
-// takes them over: its end releases them. Start panics if n is negative.
-func (l *Limiter) Start(n int64) *Permit {
+// future, for instance. The permit takes them over: its end releases them. Start panics if n is
+// negative.
+func (l *Limiter) Start(n int64) *Permit { return l.StartAs(nil, n) }
+
+// StartAs is Start for one of many tenants, with l.Semaphore().As(tenant).Acquire(ctx, n). The end
+// of the permit releases that tenant's.
+func (l *Limiter) StartAs(tenant any, n int64) *Permit {
 	if n < 0 {
 		panic("limit: start with a negative number of permits")
 	}
-	return &Permit{l: l, n: n, inFlight: l.inFlight.Add(n), began: xsync.Now()}
+	return &Permit{l: l, tenant: tenant, n: n, inFlight: l.inFlight.Add(n), began: xsync.Now()}
 }
 
 // Limit returns the limit that the controller has computed last.

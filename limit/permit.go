@@ -15,6 +15,7 @@ import (
 type Permit struct {
 	_        noCopy
 	l        *Limiter
+	tenant   any // whose permits they are; nil: nobody's
 	n        int64
 	inFlight int64 // when it began, itself included
 	began    int64
@@ -50,6 +51,10 @@ func (p *Permit) release() bool {
 		return false
 	}
 	p.l.inFlight.Add(-p.n) // first: invariant 6
-	p.l.sem.Release(p.n)
+	if p.tenant == nil {
+		p.l.sem.Release(p.n)
+	} else {
+		p.l.sem.As(p.tenant).Release(p.n)
+	}
 	return true
 }

@@ -151,7 +151,7 @@ func (o *options) acquire(ctx context.Context, c Call, n int64) (*limit.Permit, 
 	if err := o.limiter.Semaphore().As(tenant).Acquire(ctx, n); err != nil {
 		return nil, err
 	}
-	return o.limiter.Start(n), nil
+	return o.limiter.StartAs(tenant, n), nil
 }
 
 // finish ends the permit of c, if it needed one.

@@ -55,7 +55,7 @@ func (o *options) wait(r *http.Request, n int64) (*limit.Permit, error) {
 	if err := o.limiter.Semaphore().As(tenant).Acquire(ctx, n); err != nil {
 		return nil, err
 	}
-	return o.limiter.Start(n), nil
+	return o.limiter.StartAs(tenant, n), nil
 }
 
 // WithCost sets how many permits a request needs, instead of one. A request that needs none passes

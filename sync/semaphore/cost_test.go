@@ -69,6 +69,8 @@ var kinds = map[string][]semaphore.Option{
 	"capacitor, array": {semaphore.WithCapacitor(1, 64), semaphore.WithWaitingArray(nil)},
 	"shares":           {semaphore.WithShares(nil)},
 	"priorities":       {semaphore.WithPriorities(3, 16)},
+	"caps":             {semaphore.WithShares(nil), semaphore.WithMaxInUse(anyNumber)},
+	"time":             {semaphore.WithShares(nil), semaphore.WithDebit(semaphore.DebitTime)},
 	"queue":            {semaphore.WithQueue(semaphore.Queue{MaxWaiting: 100, RefuseLate: true, Shed: semaphore.ShedCoDel})},
 }
 

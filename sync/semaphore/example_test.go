@@ -237,3 +237,27 @@ func ExampleNewWeighted() {
 	sem.Release(7)
 	// Output: true false
 }
+
+// A tenant may hold one permit of two, so the other one is free for the rest.
+func ExampleWithMaxInUse() {
+	sem := semaphore.New(2, semaphore.WithShares(nil), semaphore.WithMaxInUse(func(any) int64 { return 1 }))
+	greedy, modest := sem.As("greedy"), sem.As("modest")
+	fmt.Println(greedy.TryAcquire(1), greedy.TryAcquire(1), modest.TryAcquire(1))
+	greedy.Release(1)
+	modest.Release(1)
+	// Output: true false true
+}
+
+// A job reports how many rows it has read. The next permits go to the tenant that has read fewer.
+func ExampleTenant_ReleaseCost() {
+	sem := semaphore.New(1, semaphore.WithShares(nil), semaphore.WithDebit(semaphore.DebitCost))
+	job := func(tenant string, rows int64) error {
+		if err := sem.As(tenant).Acquire(context.Background(), 1); err != nil {
+			return err
+		}
+		defer func() { sem.As(tenant).ReleaseCost(1, rows) }()
+		return nil // read them
+	}
+	fmt.Println(job("acme", 1_000_000), job("bolt", 10))
+	// Output: <nil> <nil>
+}

@@ -30,6 +30,8 @@ var modelKinds = map[string]struct {
 	"capacitor, limited":   {modelKind(semaphore.WithCapacitor(1, 1), semaphore.WithMaxWaiting(1)), 1},
 	"capacitor, and array": {modelArray(semaphore.WithCapacitor(1, 1)), 0},
 	"shares":               {modelKind(semaphore.WithShares(nil)), 0},
+	"caps":                 {modelKind(accounts["caps"]...), 0},
+	"time":                 {modelKind(accounts["time"]...), 0},
 	"queue":                {modelKind(semaphore.WithQueue(semaphore.Queue{MaxWaiting: 1})), 1},
 }
 

@@ -79,3 +79,35 @@ func TestModelOrderedHistories(t *testing.T) {
 		})
 	}
 }
+
+// Of one tenant a semaphore with accounts is as strict as one without.
+func TestModelAccountHistories(t *testing.T) {
+	for name, opts := range accounts {
+		if name == "cost" {
+			continue // what it does otherwise is done by the order
+		}
+		t.Run(name, func(t *testing.T) {
+			semtest.RunHistories(t, kind(opts...))
+			semtest.CheckHistories(t, kind(opts...), histories)
+		})
+	}
+}
+
+// ofAccounts is byTenants with accounts: each gives back its own.
+type ofAccounts struct{ byTenants }
+
+func (s ofAccounts) TryAcquire(n int64) bool { return s.As(int(n - 1)).TryAcquire(n) }
+
+func (s ofAccounts) Release(n int64) { s.As(int(n - 1)).Release(n) }
+
+func TestModelAccountsOfTenantsHistories(t *testing.T) {
+	semtest.RunHistories(t, semtest.Kind{
+		New: func(n int64) semtest.Semaphore {
+			return ofAccounts{byTenants{semaphore.New(n, accounts["caps"]...)}}
+		},
+		Bind: func(s semtest.Semaphore, f *waiter.Future, n int64) {
+			s.(ofAccounts).As(int(n-1)).Bind(f, n)
+		},
+		Delegates: true,
+	})
+}

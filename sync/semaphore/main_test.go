@@ -26,3 +26,13 @@ func kind(opts ...semaphore.Option) semtest.Kind {
 		Bind: bind,
 	}
 }
+
+// anyNumber is a cap that is none.
+func anyNumber(any) int64 { return -1 }
+
+// accounts are the kinds of semaphores with an account for each tenant.
+var accounts = map[string][]semaphore.Option{
+	"caps": {semaphore.WithShares(nil), semaphore.WithMaxInUse(anyNumber)},
+	"time": {semaphore.WithShares(nil), semaphore.WithDebit(semaphore.DebitTime)},
+	"cost": {semaphore.WithShares(nil), semaphore.WithDebit(semaphore.DebitCost)},
+}

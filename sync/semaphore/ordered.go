@@ -20,6 +20,17 @@ type ordered struct {
 
 // newOrdered makes s, which is zero, an ordered one.
 func newOrdered(s *Semaphore, n int64, o *options) *ordered {
+	p := &ordered{s: s, order: newOrder(o)}
+	if o.order.Classes > 0 {
+		p.nobody = 0
+	}
+	o.Order = p.order
+	s.permits().Init(min(n, MaxPermits), &o.Options)
+	return p
+}
+
+// newOrder makes the order that o asks for.
+func newOrder(o *options) *order.Order {
 	switch {
 	case o.twa || o.members > 0:
 		panic("semaphore: WithShares, WithPriorities or WithQueue together with WithWaitingArray or WithCapacitor")
@@ -30,27 +41,22 @@ func newOrdered(s *Semaphore, n int64, o *options) *ordered {
 	case o.MaxWaiting > 0:
 		o.order.MaxWaiting, o.MaxWaiting = o.MaxWaiting, 0
 	}
-	p := &ordered{s: s, order: order.New(o.order)}
-	if o.order.Classes > 0 {
-		p.nobody = 0
-	}
-	p.check(o.order.Queue)
-	o.Order = p.order
-	s.permits().Init(min(n, MaxPermits), &o.Options)
-	return p
+	made := order.New(o.order)
+	checkQueue(made, o.order.Queue)
+	return made
 }
 
 func (p *ordered) permits() engine.Permits { return p.s.permits() }
 
-func (p *ordered) check(q order.Queue) {
+func checkQueue(o *order.Order, q order.Queue) {
 	q.Check()
-	if q.MaxWaitingPerTenant > 0 && !p.order.Divided() {
+	if q.MaxWaitingPerTenant > 0 && !o.Divided() {
 		panic("semaphore: MaxWaitingPerTenant without WithShares and WithPriorities")
 	}
 }
 
 func (p *ordered) set(q order.Queue) {
-	p.check(q)
+	checkQueue(p.order, q)
 	p.permits().SetQueue(q)
 }
 
@@ -164,6 +170,18 @@ func (r *orderedRequest) Start(w *waiter.Waiter, waker waiter.Waker) (o waiter.O
 func (r *orderedRequest) by() (by order.By) {
 	r.p.ask(&by, waiter.Limit{}, false, r.tenant)
 	return by
+}
+
+func (r *orderedRequest) whose() any { return r.tenant }
+
+func (r *orderedRequest) as(tenant any) { r.tenant = tenant }
+
+func (r *orderedRequest) explain(err error, n int64) error {
+	if !isRefusal(err) {
+		return err
+	}
+	by := r.by()
+	return r.p.explain(err, &by, n)
 }
 
 // Unlink implements [waiter.Line].

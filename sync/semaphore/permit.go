@@ -17,6 +17,8 @@ type Permit struct {
 	_ noCopy
 	s *Semaphore
 	n xsync.Int64 // how many it holds
+
+	tenant *any // whose they are; nil: the semaphore keeps no accounts, or nobody's
 }
 
 // AcquirePermit is Acquire and returns a handle, which it allocates. With an error the handle is
@@ -36,8 +38,26 @@ func (s *Semaphore) TryAcquirePermit(n int64) (*Permit, bool) {
 	return s.permit(n), true
 }
 
+// permitOf is permit for permits of a tenant.
+func (s *Semaphore) permitOf(tenant any, n int64) *Permit {
+	if _, ok := s.p.(*accounts); !ok {
+		return s.permit(n)
+	}
+	both := &struct {
+		Permit
+		tenant any
+	}{tenant: tenant}
+	both.s, both.Permit.tenant = s, &both.tenant
+	return both.took(n)
+}
+
 func (s *Semaphore) permit(n int64) *Permit {
 	p := &Permit{s: s}
+	return p.took(n)
+}
+
+// took has p hold n permits, which have just been acquired.
+func (p *Permit) took(n int64) *Permit {
 	p.n.Store(n)
 	if r := p.record(); r != nil {
 		r.HandleTook(&p.n, n)
@@ -62,7 +82,13 @@ func (p *Permit) Release() {
 	switch {
 	case n == 0:
 	case r != nil && r.HandleReleasing(&p.n):
-		p.s.giveBack(n)
+		if p.tenant != nil {
+			p.s.p.(*accounts).release(*p.tenant, n, -1)
+		} else {
+			p.s.giveBack(n)
+		}
+	case p.tenant != nil:
+		p.s.As(*p.tenant).Release(n)
 	default:
 		p.s.Release(n)
 	}
@@ -107,7 +133,7 @@ func (p *Permit) Split(n int64) *Permit {
 			panic(overSplit(n, o))
 		}
 		if p.n.CompareAndSwap(o, o-n) {
-			q := &Permit{s: p.s}
+			q := &Permit{s: p.s, tenant: p.tenant}
 			q.n.Store(n)
 			if r := p.record(); r != nil {
 				r.HandleSplits(&p.n, &q.n, n)
@@ -123,9 +149,9 @@ func overSplit(n, held int64) string {
 }
 
 // Merge moves all permits of q, which may be nil, into p, and leaves q empty. It panics, and moves
-// nothing, if they are of different semaphores or p is nil. Merging a handle into itself does
-// nothing. For concurrent users of the handles Merge is two steps: in between the permits are held,
-// but in neither handle.
+// nothing, if they are of different semaphores or tenants, or p is nil. Merging a handle into
+// itself does nothing. For concurrent users of the handles Merge is two steps: in between the
+// permits are held, but in neither handle.
 func (p *Permit) Merge(q *Permit) {
 	if q == nil || p == q {
 		return
@@ -135,6 +161,8 @@ func (p *Permit) Merge(q *Permit) {
 		panic("semaphore: merge into a nil permit")
 	case p.s != q.s:
 		panic("semaphore: merge of permits of different semaphores")
+	case p.tenant != q.tenant && (p.tenant == nil || q.tenant == nil || *p.tenant != *q.tenant):
+		panic("semaphore: merge of permits of different tenants")
 	}
 	if r := p.record(); r != nil {
 		r.HandlesMerge(&p.n, &q.n)

@@ -37,8 +37,8 @@ type policyRequest struct {
 func (r *policyRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outcome {
 	if r.s.mayBeObserved() {
 		var tenant any
-		if o, ok := r.Request.(*orderedRequest); ok {
-			tenant = o.tenant
+		if o, ok := r.Request.(tenantRequest); ok {
+			tenant = o.whose()
 		}
 		record := r.s.record()
 		q := observed.Request{N: w.N, Tenant: tenantText(record, tenant)}
@@ -50,11 +50,18 @@ func (r *policyRequest) Start(w *waiter.Waiter, waker waiter.Waker) waiter.Outco
 // Explain implements [waiter.Explainer].
 func (r *policyRequest) Explain(err error, n int64) error {
 	err = r.s.named(err, n)
-	if o, ok := r.Request.(*orderedRequest); ok && isRefusal(err) {
-		by := o.by()
-		return o.p.explain(err, &by, n)
+	if o, ok := r.Request.(tenantRequest); ok {
+		return o.explain(err, n)
 	}
 	return err
+}
+
+// A tenantRequest is the request of a policy that knows tenants.
+type tenantRequest interface {
+	waiter.Request
+	as(tenant any)
+	whose() any
+	explain(err error, n int64) error
 }
 
 // Recorder implements [waiter.Recorded].

@@ -72,7 +72,9 @@ type options struct {
 	members, express int64 // of a platoon, 0: there are none; of its lane
 
 	order          order.Config
-	ordered, queue bool // an option has set something of order; WithQueue has
+	ordered, queue bool                   // an option has set something of order; WithQueue has
+	accounts       bool                   // WithMaxInUse or WithDebit
+	maxInUse       func(tenant any) int64 // of WithMaxInUse
 }
 
 // WithMaxWaiting lets at most n requests wait. A further acquire that would have to wait fails at
@@ -159,6 +161,8 @@ func New(n int64, opts ...Option) *Semaphore {
 
 func (s *Semaphore) init(n int64, o *options) {
 	switch {
+	case o.accounts:
+		s.p = newAccounts(s, n, o)
 	case o.ordered:
 		s.p = newOrdered(s, n, o)
 	case o.members > 0:
@@ -232,6 +236,9 @@ func (s *Semaphore) named(err error, n int64) error {
 
 //go:noinline
 func (s *Semaphore) namedSlow(err error, n int64) error {
+	if _, ok := s.p.(*accounts); ok { // It knows whether the size or a cap is too small.
+		return err
+	}
 	if errors.Is(err, ErrTooLarge) {
 		return waiter.Oversized("semaphore", n, s.Size())
 	}

@@ -182,3 +182,38 @@ func TestSharesOfTime(t *testing.T) {
 		require.InDelta(t, 4000, all, 50)
 	})
 }
+
+// Two tenants of equal weight hold their permits for 1 and for 10 ms. By grants the one has a tenth
+// of the time of the other, by time as much.
+func TestSharesOfTimeHeld(t *testing.T) {
+	for name, debit := range map[string]semaphore.Debit{"grants": semaphore.DebitGrants, "time": semaphore.DebitTime} {
+		synctest.Test(t, func(t *testing.T) {
+			s := semaphore.New(4, semaphore.WithShares(nil), semaphore.WithDebit(debit))
+			ctx, cancel := context.WithCancel(bg)
+			var used [2]atomic.Int64
+			var wg sync.WaitGroup
+			for tenant, hold := range []time.Duration{time.Millisecond, 10 * time.Millisecond} {
+				for range 20 {
+					wg.Go(func() {
+						for s.As(tenant).Acquire(ctx, 1) == nil {
+							time.Sleep(hold)
+							used[tenant].Add(int64(hold))
+							s.As(tenant).Release(1)
+						}
+					})
+				}
+			}
+			time.Sleep(10 * time.Second)
+			cancel()
+			wg.Wait()
+			requireIdle(t, s)
+			share := float64(used[0].Load()) / float64(used[0].Load()+used[1].Load())
+			t.Logf("by %s: %.3f to %.3f of the time", name, share, 1-share)
+			if debit == semaphore.DebitTime {
+				require.InDelta(t, 0.5, share, 0.02)
+			} else {
+				require.InDelta(t, 0.09, share, 0.02)
+			}
+		})
+	}
+}

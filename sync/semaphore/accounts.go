@@ -1,0 +1,509 @@
+package semaphore
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/farad-go/farad/internal/observed"
+	"github.com/farad-go/farad/internal/order"
+	"github.com/farad-go/farad/internal/xsync"
+	"github.com/farad-go/farad/waiter"
+)
+
+// An accounts is the policy of [WithMaxInUse] and [WithDebit]: WithShares with an account for each
+// tenant that waits or holds permits. The permits are its own, and the engine of the semaphore has
+// none. So the fast paths of the semaphore always fail, and cost what they cost without accounts.
+//
+// All that happens is one step under mu. So the rules are those of the order.
+//
+// Invariants, each with a test that fails without it:
+//
+//  1. When mu is free, what is free plus what the tenants hold is the size.
+//     (TestModelAccounts, TestAccountsContract)
+//  2. When mu is free, and nobody is about to serve, no request waits that the order would serve
+//     next and for which enough is free. A request that comes is granted at once only if no other
+//     one is ready. (TestModelAccounts, TestModelAccountHistories)
+//  3. What was granted to a request that has been given up goes back to its tenant's account.
+//     (TestModelAccounts)
+//  4. What a request or an Update says of a tenant was asked after the last Update of all began. So
+//     none sets a weight or a cap that was changed before. (TestModelAccounts/a_cap_grows)
+type accounts struct {
+	s        *Semaphore
+	order    *order.Order           // guarded by mu, but for Check, Weigh and RefusesLate
+	maxInUse func(tenant any) int64 // nil: nobody has a cap
+
+	mu         xsync.Mutex
+	size, free int64 // guarded by mu; free is negative while more are held
+	closed     bool  // guarded by mu
+
+	updates xsync.Int64 // how many there were; written under mu
+}
+
+func newAccounts(s *Semaphore, n int64, o *options) *accounts {
+	if !o.order.Shares {
+		panic("semaphore: WithMaxInUse or WithDebit without WithShares")
+	}
+	o.order.Accounts = true
+	n = min(n, MaxPermits)
+	return &accounts{s: s, order: newOrder(o), maxInUse: o.maxInUse, size: n, free: n}
+}
+
+// An asker is who asks for permits.
+type asker struct {
+	order.By
+	most int64 // how many the tenant may hold; negative: any number
+	work bool  // the deadline is that of the work, too
+	seen int64 // what updates was before
+}
+
+// ask returns who asks.
+func (a *accounts) ask(tenant any) (w asker) {
+	w.Tenant = tenant
+	a.askAgain(&w)
+	return w
+}
+
+// askAgain asks the functions of the options.
+func (a *accounts) askAgain(w *asker) {
+	w.seen, w.most = a.updates.Load(), -1 // first: invariant 4
+	w.Weight = a.order.Weigh(w.Tenant)
+	if a.maxInUse != nil {
+		w.most = a.maxInUse(w.Tenant)
+	}
+}
+
+// lock takes mu when what w says is up to date.
+func (a *accounts) lock(w *asker) {
+	for {
+		a.mu.Lock()
+		if a.updates.Load() == w.seen {
+			return
+		}
+		a.mu.Unlock()
+		a.askAgain(w) // A turn is lost only to an Update.
+	}
+}
+
+// nowLocked reads the clock if the order wants to know the time.
+func (a *accounts) nowLocked() int64 {
+	if !a.order.Clocked() {
+		return 0
+	}
+	return xsync.Now()
+}
+
+// A grant is a request that has got its permits, and does not know it yet.
+type grant struct {
+	w      *waiter.Waiter
+	tenant any
+	n      int64
+}
+
+// grants are what one step has granted, and the requests that it has ended otherwise. If they are
+// full, there may be more to grant.
+type grants struct {
+	list  [4]grant
+	n     int
+	ended waiter.WakeList
+}
+
+// serveLocked grants requests as far as the permits and g suffice. It reports whether own is one of
+// them, which it does not add.
+func (a *accounts) serveLocked(now int64, own *waiter.Waiter, g *grants) (mine bool) {
+	for g.n < len(g.list) {
+		w, tenant := a.order.PopFit(a.free, now, &g.ended)
+		if w == nil {
+			break
+		}
+		a.free -= w.N
+		if w == own {
+			mine = true
+			continue
+		}
+		g.list[g.n] = grant{w, tenant, w.N}
+		g.n++
+	}
+	return mine
+}
+
+// deliver passes the requests their outcomes, and serves on while there may be more to grant. The
+// caller holds no lock.
+func (a *accounts) deliver(g *grants) {
+	cede := false
+	for {
+		g.ended.Wake()
+		full := g.n == len(g.list)
+		for _, x := range g.list[:g.n] {
+			cede = x.w.OfGoroutine() || cede
+			if !x.w.Deliver(waiter.Granted) {
+				waiter.GiveBack(accountLine{a: a, tenant: x.tenant}, x.n)
+			}
+		}
+		if !full {
+			break
+		}
+		g.n = 0
+		a.mu.Lock()
+		a.serveLocked(a.nowLocked(), nil, g)
+		a.mu.Unlock()
+	}
+	if cede {
+		xsync.Cede() // see HandOff of package waiter
+	}
+}
+
+// takeLocked takes n permits if no request has to be served before, and returns
+// [waiter.Granted]; or it returns why they will never be granted, or [waiter.Pending].
+func (a *accounts) takeLocked(w *asker, n, now int64) waiter.Outcome {
+	switch {
+	case a.closed:
+		return waiter.Closed
+	case n > a.size, w.most >= 0 && n > w.most:
+		return waiter.TooLarge
+	case n > a.free || !a.order.Take(&w.By, w.most, n, now):
+		return waiter.Pending
+	}
+	a.free -= n
+	return waiter.Granted
+}
+
+func (a *accounts) take(w *asker, n int64) waiter.Outcome {
+	a.lock(w)
+	o := a.takeLocked(w, n, a.nowLocked())
+	a.mu.Unlock()
+	return o
+}
+
+// enqueue queues w, which is armed, and returns its ticket and [waiter.Pending]; or it returns how
+// the request has ended at once.
+func (a *accounts) enqueue(w *waiter.Waiter, by *asker) (ticket *order.Ticket, o waiter.Outcome) {
+	var g grants
+	a.lock(by)
+	now := a.nowLocked()
+	if by.work {
+		by.Permits = a.size
+	}
+	a.order.Amend(&by.By, by.most, &g.ended)
+	if o = a.takeLocked(by, w.N, now); o == waiter.Pending {
+		ticket, o = a.order.PushCapped(w, &by.By, by.most, now, &g.ended)
+	}
+	if a.serveLocked(now, w, &g) {
+		o = waiter.Granted
+	}
+	a.mu.Unlock()
+	a.deliver(&g)
+	return ticket, o
+}
+
+// giveBack returns n permits of a tenant, which have cost so much; a negative cost is not known. It
+// reports whether the tenant held them.
+func (a *accounts) giveBack(tenant any, n, cost int64) bool {
+	var g grants
+	a.mu.Lock()
+	now := a.nowLocked()
+	ok := a.order.Return(tenant, n, cost, now)
+	if ok {
+		a.free += n
+		a.serveLocked(now, nil, &g)
+	}
+	a.mu.Unlock()
+	a.deliver(&g)
+	return ok
+}
+
+// release is giveBack of permits that the tenant must hold. Its panic has the number of those that
+// the tenant holds.
+func (a *accounts) release(tenant any, n, cost int64) {
+	if a.giveBack(tenant, n, cost) {
+		return
+	}
+	a.mu.Lock()
+	held, size := a.order.Held(tenant), a.size
+	a.mu.Unlock()
+	panic(overReleased("released", n, size, size-held))
+}
+
+// releaseAs is release in a semaphore that may be observed.
+func (a *accounts) releaseAs(tenant any, n, cost int64) {
+	if a.s.e.IsObserved() {
+		a.mu.Lock()
+		ok := n <= a.order.Held(tenant)
+		a.mu.Unlock()
+		if ok {
+			observed.Of(a.s).Released(&observed.Request{N: n})
+		}
+	}
+	a.release(tenant, n, cost)
+}
+
+// An accountLine is the [waiter.Line] of one request.
+type accountLine struct {
+	a      *accounts
+	tenant any
+	ticket *order.Ticket // nil: it was not queued
+}
+
+// Unlink implements [waiter.Line].
+func (l accountLine) Unlink(w *waiter.Waiter) bool {
+	a := l.a
+	var g grants
+	a.mu.Lock()
+	ok := l.ticket != nil && a.order.Remove(l.ticket, w)
+	if ok { // those behind it may be for less
+		a.serveLocked(a.nowLocked(), nil, &g)
+	}
+	a.mu.Unlock()
+	a.deliver(&g)
+	return ok
+}
+
+// GiveBack implements [waiter.Line].
+func (l accountLine) GiveBack(n int64) bool { return l.a.giveBack(l.tenant, n, -1) }
+
+// acquire takes n permits, n > 0, for a tenant, and waits for them until ctx is done or, if d > 0,
+// for d.
+func (a *accounts) acquire(ctx context.Context, d time.Duration, tenant any, n int64) error {
+	w := a.ask(tenant)
+	switch o := a.take(&w, n); o {
+	case waiter.Granted:
+		return a.keep(ctx, d, tenant, n)
+	case waiter.Pending:
+		return a.wait(waiter.Until(ctx, d), d <= 0, &w, n)
+	default:
+		return a.explain(o.Err(), &w, n)
+	}
+}
+
+// keep returns nil, or gives back what was granted without a wait and returns the error of ctx.
+func (a *accounts) keep(ctx context.Context, d time.Duration, tenant any, n int64) error {
+	if d > 0 || !xsync.MayEnd(ctx) {
+		return nil
+	}
+	return waiter.Keep(ctx, accountLine{a: a, tenant: tenant}, n)
+}
+
+// wait waits for n permits, after take has failed. work says that the limit is that of the work,
+// too.
+func (a *accounts) wait(l waiter.Limit, work bool, w *asker, n int64) error {
+	if a.order.RefusesLate() {
+		w.Deadline, w.work = l.Deadline(), work
+	}
+	line := accountLine{a: a, tenant: w.Tenant}
+	p := waiter.GetParker(l)
+	p.N = n
+	var o waiter.Outcome
+	if line.ticket, o = a.enqueue(&p.Waiter, w); o == waiter.Pending {
+		if l.MayEnd() {
+			var err error
+			if o, err = waiter.Wait(p, l, line); err != nil {
+				return err
+			}
+		} else {
+			p.Sleeper().Sleep()
+			o = p.Outcome()
+		}
+		p.Put()
+		return a.explain(o.Err(), w, n)
+	}
+	p.Put()
+	if o == waiter.Granted {
+		return waiter.KeepUntil(l, line, n)
+	}
+	return a.explain(o.Err(), w, n)
+}
+
+// explain returns err, with when to come back if a queue has refused the request, or with the
+// numbers if it is too large.
+func (a *accounts) explain(err error, w *asker, n int64) error {
+	switch {
+	case err == nil:
+	case isRefusal(err):
+		a.mu.Lock()
+		err = &Refusal{err, a.order.Delay(w.Tenant, w.Weight, n)}
+		a.mu.Unlock()
+	case err == ErrTooLarge: //nolint:errorlint // it is not wrapped
+		if size := a.Size(); w.most < 0 || n > size {
+			return waiter.Oversized("semaphore", n, size)
+		}
+		return &capped{n, w.most}
+	}
+	return err
+}
+
+// A capped is the [ErrTooLarge] of a request that its tenant's cap does not allow.
+type capped struct{ n, most int64 }
+
+func (c *capped) Error() string {
+	return "semaphore: a request for " + strconv.FormatInt(c.n, 10) +
+		" permits exceeds what the tenant may hold, " + strconv.FormatInt(c.most, 10)
+}
+
+func (*capped) Unwrap() error { return ErrTooLarge }
+
+// acquireAs is acquire for a semaphore that may be observed.
+func (a *accounts) acquireAs(ctx context.Context, d time.Duration, tenant any, n int64) error {
+	if !a.s.mayBeObserved() {
+		return a.acquire(ctx, d, tenant, n)
+	}
+	r := a.s.record()
+	q := observed.Request{N: n, Tenant: tenantText(r, tenant)}
+	by := a.ask(tenant)
+	switch o := a.take(&by, n); o {
+	case waiter.Granted:
+		return r.AtOnce(&q, a.keep(ctx, d, tenant, n))
+	case waiter.Pending:
+		return r.Await(&q, waiter.Until(ctx, d), func(l waiter.Limit) error { return a.wait(l, d <= 0, &by, n) })
+	default:
+		return r.AtOnce(&q, a.explain(o.Err(), &by, n))
+	}
+}
+
+// try takes n permits, n > 0, for a tenant if it does not have to wait.
+func (a *accounts) try(tenant any, n int64) bool {
+	w := a.ask(tenant)
+	return a.take(&w, n) == waiter.Granted
+}
+
+// tryAs is try for a semaphore that may be observed.
+func (a *accounts) tryAs(tenant any, n int64) bool {
+	ok := a.try(tenant, n)
+	if a.s.mayBeObserved() {
+		r := a.s.record()
+		r.Tried(&observed.Request{N: n, Tenant: tenantText(r, tenant)}, ok)
+	}
+	return ok
+}
+
+// update has the requests of a tenant that wait follow what the functions of the options say now.
+func (a *accounts) update(tenant any) {
+	a.mu.Lock()
+	a.updates.Add(1)
+	a.mu.Unlock()
+	w := a.ask(tenant)
+	var g grants
+	a.lock(&w)
+	a.order.Amend(&w.By, w.most, &g.ended)
+	a.serveLocked(a.nowLocked(), nil, &g)
+	a.mu.Unlock()
+	a.deliver(&g)
+}
+
+func (a *accounts) set(q order.Queue) {
+	q.Check()
+	a.mu.Lock()
+	a.order.Set(q)
+	a.mu.Unlock()
+}
+
+// Acquire implements policy, and so do the others.
+func (a *accounts) Acquire(ctx context.Context, n int64) error {
+	if n == 0 {
+		return a.isClosed()
+	}
+	return a.acquire(ctx, 0, nil, n)
+}
+
+func (a *accounts) AcquireTimeout(d time.Duration, n int64) error {
+	return a.acquire(context.Background(), d, nil, n)
+}
+
+func (a *accounts) TryAcquire(n int64) bool {
+	if n == 0 {
+		return a.isClosed() == nil
+	}
+	return a.try(nil, n)
+}
+
+func (a *accounts) isClosed() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+func (a *accounts) Release(n int64) {
+	if n > 0 {
+		a.release(nil, n, -1)
+	}
+}
+
+func (a *accounts) Size() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.size
+}
+
+func (a *accounts) Available() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.free
+}
+
+func (a *accounts) Waiting() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.order.Len()
+}
+
+func (a *accounts) Resize(n int64) {
+	n = min(n, MaxPermits)
+	var g grants
+	a.mu.Lock()
+	a.free += n - a.size
+	if n < a.size {
+		a.order.Reject(n, &g.ended)
+	}
+	a.size = n
+	a.serveLocked(a.nowLocked(), nil, &g)
+	a.mu.Unlock()
+	a.deliver(&g)
+}
+
+func (a *accounts) Close() {
+	var g grants
+	a.mu.Lock()
+	a.closed = true
+	a.order.Drain(waiter.Closed, &g.ended)
+	a.mu.Unlock()
+	a.deliver(&g)
+}
+
+// An accountRequest is a request of a future.
+type accountRequest struct{ accountLine }
+
+func (a *accounts) request(old waiter.Request) waiter.Request {
+	r, ok := old.(*accountRequest)
+	if !ok {
+		r = new(accountRequest)
+	}
+	*r = accountRequest{accountLine{a: a}}
+	return r
+}
+
+// Start implements [waiter.Request].
+func (r *accountRequest) Start(w *waiter.Waiter, waker waiter.Waker) (o waiter.Outcome) {
+	if w.N == 0 {
+		if r.a.isClosed() != nil {
+			return waiter.Closed
+		}
+		return waiter.Granted
+	}
+	by := r.a.ask(r.tenant) // It may panic, and then w does not wait.
+	if o = r.a.take(&by, w.N); o == waiter.Pending {
+		w.Arm(waker)
+		r.ticket, o = r.a.enqueue(w, &by)
+	}
+	return o
+}
+
+func (r *accountRequest) whose() any { return r.tenant }
+
+func (r *accountRequest) as(tenant any) { r.tenant = tenant }
+
+func (r *accountRequest) explain(err error, n int64) error {
+	w := r.a.ask(r.tenant)
+	return r.a.explain(err, &w, n)
+}
