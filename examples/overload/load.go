@@ -19,7 +19,16 @@ import (
 type tenant struct {
 	name   string
 	load   float64 // of what the database can do
-	urgent bool
+	urgent bool    // the one that the scenario is about
+	slow   bool
+}
+
+// work returns how many times the work of others a request of the tenant is.
+func (t *tenant) work() float64 {
+	if t.slow {
+		return slowness
+	}
+	return 1
 }
 
 // A scenario is who sends how much.
@@ -29,8 +38,9 @@ type scenario struct {
 }
 
 var scenarios = []scenario{
-	{"flood", []tenant{{"bulk", 1.8, false}, {"modest", 0.2, true}}},
-	{"2x load", []tenant{{"batch", 1.2, false}, {"web", 0.8, true}}},
+	{"flood", []tenant{{"bulk", 1.8, false, false}, {"modest", 0.2, true, false}}},
+	{"2x load", []tenant{{"batch", 1.2, false, false}, {"web", 0.8, true, false}}},
+	{"slow", []tenant{{"reports", 1.6, false, true}, {"quick", 0.4, true, false}}},
 }
 
 // late is why a request fails whose deadline has passed.
@@ -78,7 +88,7 @@ func (t *trial) send(ctx context.Context, c *http.Client, url string, who tenant
 	var requests sync.WaitGroup
 	defer requests.Wait()
 	defer counts.end()
-	rate := who.load * capacity
+	rate := who.load * capacity / who.work()
 	end := time.Now().Add(t.lasts)
 	for next := time.Now(); next.Before(end); {
 		next = next.Add(time.Duration(rand.ExpFloat64() / rate * float64(time.Second)))
@@ -107,6 +117,9 @@ func ask(ctx context.Context, c *http.Client, url string, who tenant) (why strin
 	r.Header.Set("Tenant", who.name)
 	if who.urgent {
 		r.Header.Set("Urgent", "yes")
+	}
+	if who.slow {
+		r.Header.Set("Slow", "yes")
 	}
 	answer, err := c.Do(r)
 	if err != nil {

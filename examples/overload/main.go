@@ -5,12 +5,14 @@
 //
 // The server answers HTTP requests from a database with 5 connections, each of which works on a
 // request for 25 ms, on average. So 200 requests a second can be answered. Clients go away after
-// 250 ms, and others come: they do not slow down. Two such servers run with each policy:
+// 250 ms, and others come: they do not slow down. Three such servers run with each policy:
 //
 //   - flood: the tenant "bulk" sends 1.8 times as much as can be answered. The tenant "modest"
 //     sends 0.2 times as much.
 //   - 2x load: "batch" sends 1.2 times as much as can be answered and "web", which is urgent, 0.8
 //     times.
+//   - slow: "reports" sends 1.6 times as much work as can be done, in requests that take four times
+//     as long. "quick" sends 0.4 times as much.
 //
 // A chart shows for each tenant how many requests a second were answered in time, how long these
 // took, and why the others failed. It is drawn if standard error is a terminal; otherwise there are

@@ -132,6 +132,11 @@ func TestWhatEachPolicyMakesOfAnOverload(t *testing.T) {
 	for _, name := range []string{"fifo", "maxwaiting", "refuselate", "codel", "lifo", "vegas"} {
 		require.Less(t, got[name][flood].urgent, 0.8, name)
 	}
+	for _, name := range []string{"cap", "time"} {
+		require.Greater(t, got[name][flood].urgent, 0.9, name)
+	}
+	require.Greater(t, got["time"]["slow"].urgent, 0.9)
+	require.Less(t, got["shares"]["slow"].urgent, 0.8, "they divide grants")
 	require.Greater(t, got["priorities"][twice].urgent, 0.9)
 	require.Less(t, got["shares"][twice].useful, 0.7, "they shed nothing")
 }
@@ -144,8 +149,8 @@ func TestTheProgram(t *testing.T) {
 	require.Empty(t, errs.String(), "a buffer is not a terminal")
 	for _, name := range []string{"fifo", "together"} {
 		require.Regexp(t, `(?m)^`+name+` +in time +p50 +p99 +refused\n`+
-			`(flood +(bulk|modest) .*\n){2}(2x load +(batch|web) .*\n){2}\n`, out.String())
-		require.Regexp(t, `(?m)^`+name+`( +\d+ % +\d+ % +[\d.]+m?s){2} +[a-z]`, out.String())
+			`(flood +(bulk|modest) .*\n){2}(2x load +(batch|web) .*\n){2}(slow +(reports|quick) .*\n){2}\n`, out.String())
+		require.Regexp(t, `(?m)^`+name+`( +\d+ % +\d+ % +[\d.]+m?s){3} +[a-z]`, out.String())
 	}
 	require.NotContains(t, out.String(), "lifo")
 }

@@ -21,6 +21,10 @@ type policy struct {
 var policies = []policy{
 	{"fifo", "one tenant, and enough permits", fixed(), nil},
 	{"shares", "tenants that do not starve each other", fixed(semaphore.WithShares(nil)), byName},
+	{"cap", "a part that no tenant ever takes", fixed(semaphore.WithShares(nil), semaphore.WithMaxInUse(most)), byName},
+	{"time", "tenants whose requests take longer", fixed(
+		semaphore.WithShares(nil), semaphore.WithDebit(semaphore.DebitTime),
+	), byName},
 	{"priorities", "the urgent before the rest", fixed(semaphore.WithPriorities(2, 200)), byClass},
 	{"maxwaiting", "overload: the first thing to set", queue(semaphore.Queue{MaxWaiting: mayWait}), nil},
 	{"refuselate", "doomed requests are refused at once", queue(semaphore.Queue{RefuseLate: true}), nil},
@@ -36,6 +40,9 @@ var policies = []policy{
 // mayWait is how many requests may wait. The last of them waits for mayWait ÷ connections times the
 // work of one: for 3 of the 10 times that it has.
 const mayWait = 3 * connections
+
+// most is how many of the connections a tenant may have at a time.
+func most(any) int64 { return connections - 1 }
 
 // fixed makes a limiter whose limit is known.
 func fixed(opts ...semaphore.Option) func() *limit.Limiter {

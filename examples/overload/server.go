@@ -18,6 +18,7 @@ const (
 	connections = 5                     // of the database
 	work        = 25 * time.Millisecond // of the database for a request, on average
 	deadline    = 10 * work             // after which the client has gone
+	slowness    = 4                     // how many times that a slow request takes
 	capacity    = float64(connections) / (float64(work) / float64(time.Second))
 )
 
@@ -41,13 +42,14 @@ func newServer(p policy) *server {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), deadline) // RefuseLate has to know it
 	defer cancel()
-	if err := s.limiter.Semaphore().As(s.tenant(r)).Acquire(ctx, 1); err != nil {
+	tenant := s.tenant(r)
+	if err := s.limiter.Semaphore().As(tenant).Acquire(ctx, 1); err != nil {
 		refuse(w, err)
 		return
 	}
-	p := s.limiter.Start(1)
+	p := s.limiter.StartAs(tenant, 1)
 	defer p.Ignore() // in case of a panic
-	if err := s.query(ctx); err != nil {
+	if err := s.query(ctx, r.Header.Get("Slow") != ""); err != nil {
 		p.Dropped()
 		refuse(w, err)
 		return
@@ -58,12 +60,16 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // query asks the database, which does not notice if nobody waits for its answer any more. That is
 // what makes an overload expensive.
-func (s *server) query(ctx context.Context) error {
+func (s *server) query(ctx context.Context, slow bool) error {
 	if err := s.database.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer s.database.Release(1)
-	time.Sleep(work/2 + rand.N(work))
+	takes := work
+	if slow {
+		takes *= slowness
+	}
+	time.Sleep(takes/2 + rand.N(takes))
 	return ctx.Err()
 }
 
