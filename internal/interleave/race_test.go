@@ -167,6 +167,25 @@ var synchronized = map[string]func(x *Run){
 		x.Wait()
 		x.Assert(data == 3, "%d", data)
 	},
+	// Executions that are pruned unwind what is deferred, and then locks do nothing.
+	unwound: func(x *Run) {
+		var mu Mutex
+		var other Int32
+		data := 0
+		x.Same(3, "t", func(int) {
+			defer func() {
+				mu.Lock()
+				data++
+				mu.Unlock()
+			}()
+			mu.Lock()
+			data++
+			mu.Unlock()
+			other.Add(1)
+			other.Load()
+		})
+		x.Wait()
+	},
 	"children": func(x *Run) {
 		data := 0
 		x.Go("parent", func() {
@@ -178,6 +197,8 @@ var synchronized = map[string]func(x *Run){
 		x.Assert(data == 3, "%d", data)
 	},
 }
+
+const unwound = "deferred, and unwound"
 
 const childVariable = "INTERLEAVE_TEST_CHILD"
 
@@ -214,7 +235,11 @@ func TestRaceChild(t *testing.T) {
 	if body == nil {
 		body = synchronized[name]
 	}
-	r := Explore(Options{}, body)
+	o := Options{}
+	if name == unwound {
+		o = Options{Mode: Bounded, Bound: 2}
+	}
+	r := Explore(o, body)
 	if r.Failure != nil {
 		fmt.Println("failure:", r.Failure.Kind)
 		return

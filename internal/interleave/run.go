@@ -180,8 +180,7 @@ func (x *Run) stepTo(p op) bool {
 		return false
 	}
 	if x.aborting {
-		t.unwinding = true
-		panic(abort{})
+		x.abandon(t)
 	}
 	p.thread = uint8(t.id)
 	x.number(p.o)
@@ -212,10 +211,26 @@ func (x *Run) reschedule(t *thread) {
 			return
 		}
 	}
-	if !t.co.pause() || x.aborting {
-		t.unwinding = true
-		panic(abort{})
+	if RaceEnabled {
+		t.edge.Store(1) // for abandon alone: others load it when nothing is judged any more
 	}
+	if !t.co.pause() || x.aborting {
+		x.abandon(t)
+	}
+}
+
+// abandon unwinds t. What it has deferred takes no locks, so all that others have done comes before
+// it: the race detector is not to see a race there.
+//
+//go:norace
+func (x *Run) abandon(t *thread) {
+	if RaceEnabled {
+		for _, o := range x.threads {
+			o.edge.Load()
+		}
+	}
+	t.unwinding = true
+	panic(abort{})
 }
 
 // enabled reports whether t could go on.
