@@ -8,18 +8,19 @@
 //
 // The others:
 //
-//	sync/mutex         a mutex in strict order, and locks of four bytes and of two bits
-//	sync/rwlock        a read-write lock in strict order: upgrade, downgrade, reader bias
-//	sync/keyed         a mutex, a read-write lock or a semaphore for each key
-//	sync/capacitor     bounded fairness for an existing lock
-//	limit              adaptive concurrency limits
-//	limit/httplimit    limits around HTTP handlers and transports
-//	observe            which goroutines hold locks, and which ones wait, in a running program
-//	observe/series     time series of what observe shows, for exporters of metrics
-//	runtime            package rt: an executor of tasks that wait for all these
-//	runtime/antspool   a pool of ants behind a semaphore
-//	twa                a semaphore and a mutex on tickets and a waiting array
-//	waiter             the mechanism of waiting, for authors of locks and futures
+//	sync/mutex          a mutex in strict order, and locks of four bytes and of two bits
+//	sync/rwlock         a read-write lock in strict order: upgrade, downgrade, reader bias
+//	sync/keyed          a mutex, a read-write lock or a semaphore for each key
+//	sync/capacitor      bounded fairness for an existing lock
+//	limit               adaptive concurrency limits
+//	limit/httplimit     limits around HTTP handlers and transports
+//	observe             which goroutines hold locks, and which ones wait, in a running program
+//	observe/observetest tests that fail on deadlocks, inversions and leaks
+//	observe/series      time series of what observe shows, for exporters of metrics
+//	runtime             package rt: an executor of tasks that wait for all these
+//	runtime/antspool    a pool of ants behind a semaphore
+//	twa                 a semaphore and a mutex on tickets and a waiting array
+//	waiter              the mechanism of waiting, for authors of locks and futures
 //
 // These are in modules of their own:
 //

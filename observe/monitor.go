@@ -24,6 +24,9 @@ type monitor struct {
 	rush   chan struct{} // has room for one: to look at once
 	looks  atomic.Int64  // how many there were, for tests
 
+	looking sync.Mutex
+	sight   sight // guarded by looking
+
 	mu    sync.Mutex
 	runs  bool   // the goroutine exists; guarded by mu
 	asked uint64 // how often start was called; guarded by mu
@@ -53,6 +56,33 @@ func (m *monitor) start() {
 	}
 }
 
+func init() { observed.Look = watchdog.settle }
+
+// settle has what is there looked at twice, as a deadlock has to be, and reported. It needs no
+// goroutine, so it may be called in a bubble.
+func (m *monitor) settle() {
+	for range 2 {
+		m.look(m.config.Load())
+	}
+}
+
+// look looks once, and reports whether there is anything to look at.
+func (m *monitor) look(c *Config) bool {
+	m.looking.Lock()
+	defer m.looking.Unlock()
+	told := observed.TakeNestings() // first, so that the snapshot has their locks
+	now := readLocks()
+	takeLeaks()
+	past.add(now)
+	if len(now.Locks) == 0 && !observed.Executes() && observed.Everything() == observed.Off {
+		return false
+	}
+	m.sight.look(now, told, c)
+	past.add(now)
+	m.looks.Add(1)
+	return true
+}
+
 // hurry ends the pause of the monitor.
 func (m *monitor) hurry() {
 	select {
@@ -63,7 +93,6 @@ func (m *monitor) hurry() {
 
 // run looks until there is nothing to look at.
 func (m *monitor) run() {
-	var sight sight
 	next := time.Now()
 	for {
 		m.mu.Lock()
@@ -72,16 +101,9 @@ func (m *monitor) run() {
 		c := m.config.Load()
 		observed.Stamp()
 		if begin := time.Now(); !begin.Before(next) {
-			told := observed.TakeNestings() // first, so that the snapshot has their locks
-			now := readLocks()
-			takeLeaks()
-			past.add(now)
-			if len(now.Locks) == 0 && !observed.Executes() && observed.Everything() == observed.Off && m.end(asked) {
+			if !m.look(c) && m.end(asked) {
 				return
 			}
-			sight.look(now, told, c)
-			past.add(now)
-			m.looks.Add(1)
 			end := time.Now()
 			next = begin.Add(max(c.Period, 20*end.Sub(begin)))
 		}
@@ -95,6 +117,9 @@ func (m *monitor) run() {
 
 // end reports whether the goroutine may end: nobody has asked for it meanwhile.
 func (m *monitor) end(asked uint64) bool {
+	m.looking.Lock()
+	m.sight = sight{}
+	m.looking.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.runs = m.asked != asked
@@ -176,6 +201,7 @@ func takeLeaks() {
 		reports.leaks.tell(Leak{
 			At: observed.Wall(l.At), LockID: l.LockID, Lock: name, Kind: l.What, Permits: l.Permits,
 			Agent: agentOf(&l.Agent), Since: observed.Wall(l.Since), Stack: l.Stack.PCs(), Returned: l.Returned,
+			Size: l.Size, Owned: l.Owned,
 		})
 	}
 	reports.leaks.drop(dropped)

@@ -214,6 +214,8 @@ type Leak struct {
 	Lock     string
 	Kind     string // what was collected: "permit", "future", "lock"
 	Permits  int64
+	Owned    bool  // as for a [Lock]
+	Size     int64 // of the lock, when it began to be observed
 	Agent    Agent
 	Since    time.Time // when it was acquired
 	Stack    Stack

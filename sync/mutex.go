@@ -295,7 +295,9 @@ func (m *Mutex) Unlock() {
 //go:noinline
 func (m *Mutex) unlockSlow() {
 	if m.mayBeObserved() {
-		observed.Of(m).Released(m.requested(rwWriter))
+		if r := m.known(); r != nil {
+			r.Released(m.requested(rwWriter))
+		}
 	}
 	m.drop(rwWriter)
 }

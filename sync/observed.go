@@ -118,11 +118,13 @@ func (m *Mutex) record() *observed.Record {
 }
 
 // known looks m up, because the bit is clear while m is crowded: see [observed.Record.Renewed].
+// Then the record at its address may be that of another, which has been collected.
 func (m *Mutex) known() *observed.Record {
-	if r := observed.Of(m); r.Level() != observed.Off {
-		return r
+	r := observed.Of(m)
+	if r.Level() == observed.Off || !m.isObserved() && r.IsLeft() {
+		return nil
 	}
-	return nil
+	return r
 }
 
 // mayBeObserved reports whether m may be observed, or has to join.

@@ -159,6 +159,8 @@ type weakLock interface {
 	observe(on bool)
 	// numbers reports false if the lock has been collected.
 	numbers() (Numbers, bool)
+	// isLeft reports whether the lock has been collected.
+	isLeft() bool
 	// ofKey returns the numbers of the key with a hash, of a table of locks.
 	ofKey(hash uint64) (Numbers, bool)
 	// giveBack returns n permits, if the lock is there and can.
@@ -185,6 +187,8 @@ func (w weakPointer[T]) numbers() (Numbers, bool) {
 	}
 	return Numbers{}, false
 }
+
+func (w weakPointer[T]) isLeft() bool { return w.p.Value() == nil }
 
 func (w weakPointer[T]) ofKey(hash uint64) (Numbers, bool) {
 	if l := w.p.Value(); l != nil {

@@ -14,7 +14,9 @@ type Leak struct {
 	Place    []uintptr
 	What     string // "lock", "permit" or "future"
 	At       int64
-	Returned bool // the permits have been given back
+	Returned bool  // the permits have been given back
+	Owned    bool  // who acquires also releases
+	Size     int64 // of the lock, as the record has seen it first
 }
 
 // maxLeaks is how many leaks are kept until they are taken.
@@ -117,7 +119,9 @@ func (r *Record) leaked() {
 }
 
 func (r *Record) leakLocked(e *entry) Leak {
-	return Leak{Hold: e.Hold, LockID: r.id, Lock: r.name, Place: r.place, At: xsync.Now()}
+	return Leak{
+		Hold: e.Hold, LockID: r.id, Lock: r.name, Place: r.place, At: xsync.Now(), Size: r.size, Owned: r.kind.Owned,
+	}
 }
 
 func report(l Leak) {

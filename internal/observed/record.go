@@ -60,6 +60,7 @@ type Record struct {
 	mu      xsync.Mutex // guards what follows
 	name    string
 	place   []uintptr          // where it was first waited for, if it has no name
+	size    int64              // when the record began
 	unknown int64              // permits that were held when the record began
 	holds   entries            // at Holders: all; at Counts: a sample
 	waits   entries            // at Holders
@@ -175,7 +176,7 @@ const unknownYet = 1 << 62
 func (r *Record) begin(fresh bool) {
 	r.mu.Lock()
 	if n, ok := r.lock.numbers(); ok && fresh {
-		r.before = n.Passed
+		r.before, r.size = n.Passed, n.Size
 	}
 	r.boundUnknownLocked()
 	r.mu.Unlock()
@@ -200,6 +201,10 @@ func (r *Record) nameAfter(s *Stack) {
 		r.place = s.PCs()
 	}
 }
+
+// IsLeft reports whether the lock of the record has been collected. Until a cleanup has taken the
+// record out of the table, another lock may have come to its address.
+func (r *Record) IsLeft() bool { return !inert && r.lock.isLeft() }
 
 // Level returns how much the record keeps. Only at [Holders] keys are looked at.
 func (r *Record) Level() Level {
