@@ -1,4 +1,4 @@
-//go:build !(gc && !tinygo && go1.26 && !go1.28 && linux && !android && (amd64 || arm64) && !race && !msan && !asan && !farad_portable && !interleave)
+//go:build !(gc && !tinygo && go1.26 && !go1.28 && linux && !android && (amd64 || arm64) && !msan && !asan && !farad_portable && !interleave)
 
 package observed
 

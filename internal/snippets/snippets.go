@@ -47,7 +47,7 @@ var Locks = &Set{
 	prelude: locksPrelude,
 	patterns: []string{
 		module + "/sync/...", module + "/twa", module + "/runtime/...", module + "/waiter", module + "/observe",
-		module + "/limit/...",
+		module + "/observe/observetest", module + "/limit/...", "go.uber.org/goleak",
 		"context", "errors", "fmt", "log", "net/http", "os", "testing", "testing/synctest", "time",
 	},
 	is: func(b Block) bool { return !Fleet.is(b) },

@@ -50,7 +50,8 @@
 //	GOFLAGS=-tags=farad_observe go test ./...
 //
 // Without Main nobody knows when the tests have ended. So the first report ends the program, with
-// status 2, and neither leaks nor held locks are found.
+// status 2; leaks and held locks are not looked for; and what happens in the last moments of a
+// program, 10 ms or a little more, is not seen.
 //
 // # testing/synctest
 //

@@ -119,7 +119,7 @@ func (w *watch) start(halts bool) error {
 	}
 	w.on = true
 	w.reasons = readReasons()
-	configure(-1)
+	configure(-1, halts)
 	observe.All(observe.LevelHolders)
 	observe.OnDeadlock(func(d observe.Deadlock) { w.found(deadlocked(&d), true) })
 	observe.OnSuspicion(func(s observe.Suspicion) {
@@ -133,15 +133,19 @@ func (w *watch) start(halts bool) error {
 	return w.reasons.err
 }
 
-func configure(wait time.Duration) {
+func configure(wait time.Duration, halts bool) {
+	every := period
+	if halts { // nobody looks at the end
+		every = period / 10
+	}
 	observe.Configure(observe.Config{
-		Period: period, LongWait: wait, LongHold: -1, NeverPolled: -1, Logger: slog.New(slog.DiscardHandler),
+		Period: every, LongWait: wait, LongHold: -1, NeverPolled: -1, Logger: slog.New(slog.DiscardHandler),
 	})
 }
 
 // lastLook shows what may be a deadlock. Now nobody will be wronged: the time is up.
 func lastLook() {
-	configure(time.Second)
+	configure(time.Second, false)
 	observed.Look()
 	for _, s := range observe.Read().Suspicions {
 		if s.Why == observe.Unreleased {

@@ -4,6 +4,7 @@
 //	go -C tools run ./dropin                 all modules: half an hour on two busy cores
 //	go -C tools run ./dropin puddle library  those whose paths contain one of the words
 //	go -C tools run ./dropin -bench          their benchmarks instead, with both imports in turns
+//	go -C tools run ./dropin -observe        their tests with observe/observetest
 //
 // The modules are listed in modules.go; one of them is the standard library's own tests of package
 // sync. The go command fetches them. Each is copied into a temporary folder, requires the working
@@ -57,6 +58,7 @@ func run(args []string, out, progress io.Writer) (ok bool, err error) {
 	flags := flag.NewFlagSet("dropin", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	bench := flags.Bool("bench", false, "compare benchmarks")
+	watch := flags.Bool("observe", false, "look for deadlocks, inversions and leaks instead")
 	var r race
 	flags.IntVar(&r.rounds, "rounds", 5, "how often each benchmark runs, with either import")
 	flags.DurationVar(&r.each, "time", 50*time.Millisecond, "how long a benchmark runs in a round")
@@ -68,9 +70,16 @@ func run(args []string, out, progress io.Writer) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if *bench {
-		root, err := os.Getwd()
-		return err == nil, errors.Join(err, compare(chosen, root, r, out, progress))
+	root, err := os.Getwd()
+	switch {
+	case err != nil:
+		return false, err
+	case *bench:
+		err = compare(chosen, root, r, out, progress)
+		return err == nil, err
+	case *watch:
+		err = observe(chosen, root, out, progress)
+		return err == nil, err
 	}
 	return test(chosen, out, progress)
 }

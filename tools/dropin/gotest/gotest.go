@@ -17,10 +17,11 @@ import (
 
 // A Result is that of the tests of some packages.
 type Result struct {
-	Packages int                // with tests, or that do not compile
-	Passed   map[string]bool    // by the keys of the tests
-	Failed   map[string]Failure // by their keys
-	Seconds  float64            // in which tests ran, added up over the packages
+	Packages int                 // with tests, or that do not compile
+	Passed   map[string]bool     // by the keys of the tests
+	Failed   map[string]Failure  // by their keys
+	Output   map[string][]string // what each package and its tests printed, by lines
+	Seconds  float64             // in which tests ran, added up over the packages
 }
 
 // A Failure is a test that failed, or a package.
@@ -78,7 +79,7 @@ func Run(folder string, env []string, args ...string) (Result, error) {
 // parse reads the output of go test -json.
 func parse(in io.Reader) (Result, error) {
 	p := parser{
-		Result:  Result{Passed: map[string]bool{}, Failed: map[string]Failure{}},
+		Result:  Result{Passed: map[string]bool{}, Failed: map[string]Failure{}, Output: map[string][]string{}},
 		said:    map[string][]string{},
 		running: map[string]map[string]bool{},
 	}
@@ -113,6 +114,7 @@ func (p *parser) add(e event) {
 	case "output":
 		k = key(e.Package, test) // with what its subtests print
 		p.said[k] = append(p.said[k], e.Output)
+		p.Output[e.Package] = append(p.Output[e.Package], e.Output)
 		return
 	case "build-fail":
 		return // its packages fail
