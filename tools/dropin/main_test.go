@@ -191,3 +191,18 @@ func TestSpeedsAreMedians(t *testing.T) {
 	require.InDelta(t, 3.5, s.ratio(), 1e-9)
 	require.InDelta(t, 2, geometricMean([]float64{1, 4}), 1e-9)
 }
+
+// A report is what stands between its first line and the last but one, of any test or of none.
+func TestReportsAreFound(t *testing.T) {
+	r := gotest.Result{Output: map[string][]string{
+		"b": {
+			"=== RUN   TestA\n", "    a_test.go:3: lock order inversion: here and at a_test.go:4 each\n", "        one\n",
+			"        If this is right, say why\n", "            inversion a b\n", "a_test.go:3: deadlock is no title here\n",
+		},
+		"a": {"x.go:1: leak: a lock\n", "    one\n", "    If this is right, say why\n", "x.go:2: leaks\n"},
+	}}
+	require.Equal(t, []string{
+		"  a: x.go:1: leak: a lock\n      one\n",
+		"  b: a_test.go:3: lock order inversion: here and at a_test.go:4 each\n          one\n",
+	}, reportsOf(r))
+}

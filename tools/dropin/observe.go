@@ -86,7 +86,7 @@ func (m module) observe(root string, out, progress io.Writer) (err error) {
 }
 
 // title is the first line of a report, and last stands before the last.
-var title = regexp.MustCompile(`^\S+:\d+: (lock order inversion|deadlock|leak|still held|possible deadlock)\b`)
+var title = regexp.MustCompile(`^\S+:\d+: (lock order inversion: |deadlock: |leak: |still held at )`)
 
 const last = "If this is right"
 
@@ -95,10 +95,10 @@ func reportsOf(r gotest.Result) (all []string) {
 	for _, pkg := range slices.Sorted(maps.Keys(r.Output)) {
 		var report *strings.Builder
 		for _, line := range r.Output[pkg] {
-			switch {
-			case title.MatchString(line):
+			switch text := strings.TrimLeft(line, " "); {
+			case title.MatchString(text):
 				report = new(strings.Builder)
-				fmt.Fprintf(report, "  %s: %s", pkg, line)
+				fmt.Fprintf(report, "  %s: %s", pkg, text)
 			case report != nil && strings.Contains(line, last):
 				all = append(all, report.String())
 				report = nil
