@@ -34,8 +34,9 @@ CREATE OR REPLACE FUNCTION farad.version() RETURNS integer LANGUAGE sql IMMUTABL
 CREATE TABLE IF NOT EXISTS farad.space (
 	id   integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	name text COLLATE "C" NOT NULL UNIQUE,
-	rev  bigint NOT NULL,          -- of the last change
-	n    bigint NOT NULL DEFAULT 0 -- how many changes there were
+	rev  bigint NOT NULL,           -- of the last change
+	n    bigint NOT NULL DEFAULT 0, -- how many changes there were
+	channel text NOT NULL           -- of notifications; nobody can guess it
 ) WITH (fillfactor = 10);
 
 -- A lease, and the session that it may be. Numbers are random: a sequence would begin again where a
@@ -106,7 +107,8 @@ BEGIN
 	END IF;
 	SELECT * INTO sp FROM farad.space s WHERE s.name = in_ns FOR NO KEY UPDATE;
 	IF NOT FOUND THEN
-		INSERT INTO farad.space (name, rev) VALUES (in_ns, farad.next(0)) ON CONFLICT DO NOTHING;
+		INSERT INTO farad.space (name, rev, channel) VALUES (in_ns, farad.next(0), 'farad_' || gen_random_uuid())
+		ON CONFLICT DO NOTHING;
 		SELECT * INTO sp FROM farad.space s WHERE s.name = in_ns FOR NO KEY UPDATE;
 	END IF;
 	RETURN sp;
@@ -156,12 +158,15 @@ BEGIN
 END $$;
 
 -- record makes a revision of changes. The namespace is locked. A notification is a hint, and only
--- for others that are in the line: in_tell.
+-- for others that are in the line: in_tell. It has the changes if there is room. Every role may
+-- notify, but only those that may call channel know where.
 CREATE OR REPLACE FUNCTION farad.record(
 	sp farad.space, in_rev bigint, in_lines text[], in_leases bigint[], in_seqs bigint[], in_made bigint[],
 	in_weights bigint[], in_tell boolean
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	hint text;
 BEGIN
 	UPDATE farad.space s SET rev = in_rev, n = sp.n + 1 WHERE s.id = sp.id;
 	INSERT INTO farad.change AS c (space, slot, n, rev, before, lines, leases, seqs, made, weights)
@@ -170,7 +175,9 @@ BEGIN
 		lines = excluded.lines, leases = excluded.leases, seqs = excluded.seqs, made = excluded.made,
 		weights = excluded.weights;
 	IF in_tell THEN
-		PERFORM pg_notify('farad_' || sp.id, '');
+		hint := json_build_object('n', sp.n + 1, 'rev', in_rev, 'before', sp.rev, 'lines', in_lines, 'leases', in_leases,
+			'seqs', in_seqs, 'made', in_made, 'weights', in_weights);
+		PERFORM pg_notify(sp.channel, CASE WHEN octet_length(hint) < 7900 THEN hint ELSE '' END);
 	END IF;
 END $$;
 
@@ -434,7 +441,7 @@ CREATE OR REPLACE FUNCTION farad.channel(in_ns text) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
 	PERFORM farad.sweep(in_ns);
-	RETURN (SELECT 'farad_' || p.id FROM farad.space p WHERE p.name = in_ns);
+	RETURN (SELECT p.channel FROM farad.space p WHERE p.name = in_ns);
 END $$;
 
 -- changes returns what has changed after a revision, in order, and then a row without lines that has

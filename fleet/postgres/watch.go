@@ -2,11 +2,12 @@ package postgres
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/farad-go/farad/fleet/store"
 )
@@ -32,9 +33,10 @@ type hand struct {
 // that finds one ends it, and the others get a notification.
 const spread = 200 * time.Millisecond
 
-// Watch listens, and reads what has changed when it has begun, after each notification, after each
-// sign, and when a lease may have ended. So a notification that is lost delays what it would have
-// told until the next renewal of the process, which finds a newer revision.
+// Watch listens. It reads what has changed when it has begun, after each sign, when a lease may
+// have ended, and after a notification, unless that has the change that follows what is known: then
+// there is nothing to read. So a notification that is lost delays what it would have told until the
+// next renewal of the process, which finds a newer revision.
 func (s source) Watch(
 	ctx context.Context, after int64, signs <-chan struct{}, yield func(store.Update) bool,
 ) error {
@@ -60,16 +62,16 @@ func (s source) Watch(
 	}
 	w := watching{source: s, conn: conn, hand: h, after: after, yield: yield}
 	for sign := false; ; {
-		rest, err := w.read(ctx, sign)
-		if err != nil {
+		if err := w.read(ctx, sign); err != nil {
 			return marked(err)
+		}
+		for idle := true; idle && !w.done; {
+			if idle, sign, err = w.wait(ctx, signs); err != nil {
+				return marked(err)
+			}
 		}
 		if w.done {
 			return nil
-		}
-		sign, err = w.wait(ctx, signs, rest+rand.N(spread))
-		if err != nil {
-			return marked(err)
 		}
 	}
 }
@@ -82,38 +84,70 @@ type watching struct {
 	after int64  // what was changed up to this revision was yielded
 	at    *int64 // the number of that change; nil: not known
 	yield func(store.Update) bool
-	done  bool // yield has returned false
+	done  bool      // yield has returned false
+	look  time.Time // when a lease may have ended
+}
+
+// A hint is a change, as a notification and a row have it.
+type hint struct {
+	N       int64    `json:"n"`
+	Rev     int64    `json:"rev"`
+	Before  int64    `json:"before"` // the revision before; rows do not have it
+	Lines   []string `json:"lines"`
+	Leases  []int64  `json:"leases"`
+	Seqs    []int64  `json:"seqs"`
+	Made    []int64  `json:"made"`
+	Weights []int64  `json:"weights"`
+}
+
+// take yields the change that a notification has, if it follows what is known. It reports whether
+// there is nothing to read.
+func (w *watching) take(payload string) bool {
+	var h hint
+	switch err := json.Unmarshal([]byte(payload), &h); {
+	case err != nil:
+		return false
+	case h.Rev <= w.after && w.at != nil:
+		return true // it came before what was read
+	case h.Before != w.after:
+		return false
+	}
+	if u := w.update(&h); len(u.Events) > 0 && !w.yield(u) {
+		w.done = true
+	}
+	w.after, w.at = h.Rev, &h.N
+	return true
 }
 
 // read yields what has changed, and then the newest revision: with sign, or if what came up to it
-// was of other lines. It returns for how long no lease ends.
-func (w *watching) read(ctx context.Context, sign bool) (rest time.Duration, err error) {
+// was of other lines.
+func (w *watching) read(ctx context.Context, sign bool) error {
 	rows, err := w.conn.Query(ctx, "SELECT n, rev, lines, leases, seqs, made, weights, rest "+
 		"FROM farad.changes($1, $2, $3)", w.store.namespace, w.after, w.at)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer rows.Close()
 	var updates []store.Update
 	var now, at int64
 	var micros *int64
 	for rows.Next() {
-		var lines []string
-		var leases, seqs, made, weights []int64
-		if err := rows.Scan(&at, &now, &lines, &leases, &seqs, &made, &weights, &micros); err != nil {
-			return 0, err
+		var h hint
+		if err := rows.Scan(&at, &now, &h.Lines, &h.Leases, &h.Seqs, &h.Made, &h.Weights, &micros); err != nil {
+			return err
 		}
-		if u := w.update(now, lines, leases, seqs, made, weights); len(u.Events) > 0 {
+		h.Rev = now
+		if u := w.update(&h); len(u.Events) > 0 {
 			updates = append(updates, u)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return 0, err
+		return err
 	}
 	for _, u := range updates {
 		if !w.yield(u) {
 			w.done = true
-			return 0, nil
+			return nil
 		}
 		w.after = u.Rev
 	}
@@ -121,76 +155,72 @@ func (w *watching) read(ctx context.Context, sign bool) (rest time.Duration, err
 		w.done = !w.yield(store.Update{Rev: now})
 	}
 	if now < w.after && !w.done {
-		return 0, store.ErrCompacted // the servers have gone back
+		return store.ErrCompacted // the servers have gone back
 	}
 	w.after, w.at = now, &at
-	if micros == nil {
-		return time.Hour, nil
+	rest := time.Hour
+	if micros != nil {
+		rest = time.Duration(*micros) * time.Microsecond
 	}
-	return time.Duration(*micros) * time.Microsecond, nil
+	w.look = time.Now().Add(rest + rand.N(spread))
+	return nil
 }
 
-func (w *watching) update(rev int64, lines []string, leases, seqs, made, weights []int64) store.Update {
-	u := store.Update{Rev: rev}
-	for i, id := range lines {
+func (w *watching) update(h *hint) store.Update {
+	u := store.Update{Rev: h.Rev}
+	for i, id := range h.Lines {
 		if w.line != "" && id != w.line {
 			continue
 		}
 		e := store.Event{Line: id, Change: store.Change{
-			Key: store.Key{Lease: leases[i], Seq: seqs[i]}, Create: made[i], Weight: weights[i],
+			Key: store.Key{Lease: h.Leases[i], Seq: h.Seqs[i]}, Create: h.Made[i], Weight: h.Weights[i],
 		}}
-		if made[i] > 0 {
-			e.Mod = rev
+		if h.Made[i] > 0 {
+			e.Mod = h.Rev
 		}
 		u.Events = append(u.Events, e)
 	}
 	return u
 }
 
-// wait waits until there may be something to read, and meanwhile does what others ask for. It
-// reports whether that is a sign of life.
-func (w *watching) wait(ctx context.Context, signs <-chan struct{}, most time.Duration) (sign bool, err error) {
-	until := time.Now().Add(most)
-	for {
-		waiting, stop := context.WithDeadline(ctx, until)
-		ended := make(chan error, 1)
-		go func() {
-			_, err := w.conn.WaitForNotification(waiting)
-			ended <- err
-		}()
-		var job func(*pgx.Conn) error
-		select {
-		case err = <-ended:
-			stop()
-			if ctx.Err() != nil {
-				return false, ctx.Err()
-			}
-			if errors.Is(err, context.DeadlineExceeded) && !w.conn.IsClosed() {
-				err = nil
-			}
-			return false, err
-		case <-signs:
-			sign = true
-		case job = <-w.hand.jobs:
+// wait waits until something happens, or does what others ask for. It reports whether there is
+// nothing to read after that, and whether a sign of life was asked for.
+func (w *watching) wait(ctx context.Context, signs <-chan struct{}) (idle, sign bool, err error) {
+	waiting, stop := context.WithDeadline(ctx, w.look)
+	defer stop()
+	var n *pgconn.Notification
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		n, err = w.conn.WaitForNotification(waiting)
+		ended <- err
+	}()
+	var job func(*pgx.Conn) error
+	select {
+	case err = <-ended:
+		if err == nil {
+			return w.take(n.Payload), false, nil
 		}
+	case <-signs:
+		sign = true
+	case job = <-w.hand.jobs:
+	}
+	if job != nil || sign {
 		stop()
 		err = <-ended
-		if w.conn.IsClosed() {
-			if err == nil {
-				err = errors.New("postgres: the connection of the watch is closed")
-			}
-			if job == nil {
-				return false, err
-			}
-		}
-		if job == nil {
-			return sign, nil
-		}
+	}
+	if job != nil {
 		if jobErr := job(w.conn); w.conn.IsClosed() {
-			return false, jobErr
-		}
-		if err == nil {
-			return false, nil // a notification came at the same time
+			return false, false, jobErr
 		}
 	}
+	switch {
+	case err == nil && n != nil: // it came at the same time
+		return w.take(n.Payload) && !sign, sign, nil
+	case ctx.Err() != nil:
+		return false, false, ctx.Err()
+	case w.conn.IsClosed():
+		return false, false, err
+	}
+	return job != nil, sign, nil
 }
