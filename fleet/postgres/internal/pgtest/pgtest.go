@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -54,7 +55,18 @@ func version(path string) int {
 }
 
 // Start makes a server and starts it, with options as in its file of settings: "fsync=on".
-func Start(options ...string) (s *Server, err error) {
+func Start(options ...string) (*Server, error) {
+	return start(options, "initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C",
+		"--no-sync", "--no-instructions")
+}
+
+// Replica starts a standby of s, which is asynchronous until s has it for a synchronous one.
+func (s *Server) Replica() (*Server, error) {
+	return start(s.options, "pg_basebackup", "-h", s.dir, "-U", "postgres", "-R", "-c", "fast", "--no-sync")
+}
+
+// start starts a server whose data a program makes.
+func start(options []string, program string, args ...string) (s *Server, err error) {
 	s = &Server{options: options}
 	if s.bin, err = Programs(); err != nil {
 		return nil, err
@@ -68,10 +80,8 @@ func Start(options ...string) (s *Server, err error) {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
-	init := s.command("initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C",
-		"--no-sync", "--no-instructions")
-	if out, err := init.CombinedOutput(); err != nil {
-		return nil, errors.Join(fmt.Errorf("initdb: %w: %s", err, out), s.Close())
+	if out, err := s.command(program, append(args, "-D", s.data())...).CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w: %s", program, err, out), s.Close())
 	}
 	if err := s.Run(); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -158,6 +168,21 @@ func (s *Server) Config(role string) *pgx.ConnConfig {
 	return c
 }
 
+// Primary leads to that one of several servers which takes writes.
+func Primary(role string, servers ...*Server) *pgx.ConnConfig {
+	var hosts, ports []string
+	for _, s := range servers {
+		hosts, ports = append(hosts, s.dir), append(ports, "5432")
+	}
+	c, err := pgx.ParseConfig(fmt.Sprintf(
+		"host=%s port=%s user=%s dbname=postgres sslmode=disable target_session_attrs=read-write",
+		strings.Join(hosts, ","), strings.Join(ports, ","), role))
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
 // Kill ends all of the server's processes at once, as the end of its machine does.
 func (s *Server) Kill() {
 	s.signal(syscall.SIGKILL)
@@ -200,7 +225,7 @@ func children(pid int) (all []int) {
 
 // Close ends the server and removes its folder.
 func (s *Server) Close() error {
-	if s.cmd != nil {
+	if s.cmd != nil && s.cmd.ProcessState == nil {
 		s.Kill()
 	}
 	return os.RemoveAll(s.dir)
