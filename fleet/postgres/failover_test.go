@@ -20,19 +20,22 @@ type pair struct {
 	f, g    *fleet.Fleet
 }
 
-func withReplica(t *testing.T) *pair {
+func withReplica(t *testing.T, ttl time.Duration) *pair {
+	if testing.Short() {
+		t.Skip("two servers")
+	}
 	w := onOwn(t)
 	replica, err := w.server.Replica()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, replica.Close()) })
 	p := &pair{world: w, replica: replica}
-	p.f, p.g = p.member(), p.member()
+	p.f, p.g = p.member(ttl), p.member(ttl)
 	return p
 }
 
-func (p *pair) member() *fleet.Fleet {
+func (p *pair) member(ttl time.Duration) *fleet.Fleet {
 	config := pgtest.Primary("worker", p.server, p.replica)
-	f, err := fleet.New(p.ctx, postgres.New(config, p.ns), fleet.WithTTL(time.Minute))
+	f, err := fleet.New(p.ctx, postgres.New(config, p.ns), fleet.WithTTL(ttl))
 	require.NoError(p, err)
 	p.Cleanup(func() { require.NoError(p, f.Close(p.ctx), "something is still held") })
 	return f
@@ -49,7 +52,7 @@ func (p *pair) failOver() {
 
 // A synchronous replica has all that anybody was told: what is held stays held.
 func TestASynchronousReplicaTakesOver(t *testing.T) {
-	p := withReplica(t)
+	p := withReplica(t, time.Minute)
 	p.exec("ALTER SYSTEM SET synchronous_standby_names = '*'")
 	p.exec("SELECT pg_reload_conf()")
 	p.eventually(func() bool {
@@ -87,7 +90,7 @@ func TestASynchronousReplicaTakesOver(t *testing.T) {
 // An asynchronous replica may lack what was granted last. It is lost, once its process notices, and
 // tokens go on growing.
 func TestAnAsynchronousReplicaTakesOver(t *testing.T) {
-	p := withReplica(t)
+	p := withReplica(t, 5*time.Second)
 	s := p.semaphore(p.g, 1)
 	first := p.acquire(p.semaphore(p.f, 1))
 	first.Release()
