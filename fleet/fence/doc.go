@@ -42,5 +42,5 @@
 // A token is no credential. A client that may present one may present a great one and lock all
 // others out: authenticate clients first. Tokens of a restored backup of etcd are smaller than
 // those that were granted after the backup, unless the restore raised the revisions (etcdutl
-// snapshot restore --bump-revision).
+// snapshot restore --bump-revision). Those of PostgreSQL go on growing.
 package fence

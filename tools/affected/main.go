@@ -167,7 +167,8 @@ func consequences(tree *repo.Tree, files []string) consequence {
 func judged(dir string) bool {
 	top, _, _ := strings.Cut(dir, "/")
 	return top != "bench" && top != "examples" && top != "tools" && !strings.HasPrefix(dir, "internal/locktest") &&
-		!strings.HasPrefix(dir, "fleet/embedded/") && !strings.HasPrefix(dir, "vet/cmd/") &&
+		!strings.HasPrefix(dir, "fleet/embedded/") && !strings.HasPrefix(dir, "fleet/postgres/") &&
+		!strings.HasPrefix(dir, "vet/cmd/") &&
 		dir != "fleet/internal/memstore" && dir != "fleet/store/storetest"
 }
 

@@ -103,7 +103,7 @@ type rival struct {
 var lasting = context.Background()
 
 var rivals = []rival{
-	{"advisory lock", func(ctx context.Context, c *pgx.Conn, id int) (func() error, error) {
+	{"advisory lock", func(_ context.Context, c *pgx.Conn, id int) (func() error, error) {
 		if _, err := c.Exec(lasting, "SELECT pg_advisory_lock($1)", id); err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ var rivals = []rival{
 			return err
 		}, nil
 	}},
-	{"`SELECT … FOR UPDATE`", func(ctx context.Context, c *pgx.Conn, id int) (func() error, error) {
+	{"`SELECT … FOR UPDATE`", func(_ context.Context, c *pgx.Conn, id int) (func() error, error) {
 		tx, err := c.Begin(lasting)
 		if err == nil {
 			_, err = tx.Exec(lasting, "SELECT FROM rivals WHERE id = $1 FOR UPDATE", id)
