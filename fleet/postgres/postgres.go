@@ -151,19 +151,32 @@ func (p *postgres) Sessions(ctx context.Context) (all []store.Session, err error
 // Renew goes by the connection of requests.
 func (p *postgres) Renew(ctx context.Context, lease int64) (lasts time.Duration, rev int64, err error) {
 	err = p.requests.do(ctx, func(c *pgx.Conn) error {
-		lasts, rev, err = p.renew(ctx, c, lease)
+		lasts, rev, _, err = p.renew(ctx, c, lease)
 		return err
 	})
 	return lasts, rev, err
 }
 
-func (p *postgres) renew(ctx context.Context, c *pgx.Conn, lease int64) (lasts time.Duration, rev int64, err error) {
+// renew returns in addition for how long no other lease ends.
+func (p *postgres) renew(
+	ctx context.Context, c *pgx.Conn, lease int64,
+) (lasts time.Duration, rev int64, rest time.Duration, err error) {
 	var micros int64
-	err = c.QueryRow(ctx, "SELECT lasts, rev FROM farad.renew($1, $2)", p.namespace, lease).Scan(&micros, &rev)
+	var next *int64
+	err = c.QueryRow(ctx, "SELECT lasts, rev, rest FROM farad.renew($1, $2)", p.namespace, lease).
+		Scan(&micros, &rev, &next)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = store.Mark(err, store.ErrEnded)
 	}
-	return time.Duration(micros) * time.Microsecond, rev, err
+	return time.Duration(micros) * time.Microsecond, rev, untilEnd(next), err
+}
+
+// untilEnd returns for how long no lease ends. If there is none, that is long.
+func untilEnd(micros *int64) time.Duration {
+	if micros == nil {
+		return time.Hour
+	}
+	return time.Duration(*micros) * time.Microsecond
 }
 
 // Ways names two: the connection of the watch, and that of requests.
@@ -184,9 +197,13 @@ func (w *way) Renew(ctx context.Context, lease int64) (lasts time.Duration, rev 
 		return w.postgres.Renew(ctx, lease)
 	}
 	done := make(chan error, 1)
-	renewal := func(c *pgx.Conn) error {
+	renewal := func(on *watching) error {
+		var rest time.Duration
 		var err error
-		lasts, rev, err = w.renew(ctx, c, lease)
+		lasts, rev, rest, err = w.renew(ctx, on.conn, lease)
+		if err == nil {
+			on.lookIn(rest)
+		}
 		done <- marked(err)
 		return err
 	}

@@ -250,8 +250,10 @@ BEGIN
 END $$;
 
 -- renew has a lease last for its time from now on, which it returns in microseconds, with the newest
--- revision. It returns no row if the lease has ended. It waits for no transaction of a line.
-CREATE OR REPLACE FUNCTION farad.renew(in_ns text, in_lease bigint) RETURNS TABLE (lasts bigint, rev bigint)
+-- revision, and how many microseconds there are until another lease may end. It returns no row if
+-- the lease has ended. It waits for no transaction of a line.
+CREATE OR REPLACE FUNCTION farad.renew(in_ns text, in_lease bigint)
+RETURNS TABLE (lasts bigint, rev bigint, rest bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
 	IF current_setting('synchronous_commit') = 'off' THEN
@@ -259,7 +261,9 @@ BEGIN
 	END IF;
 	RETURN QUERY UPDATE farad.session s SET ends = clock_timestamp() + s.lasts
 		FROM farad.space p WHERE p.name = in_ns AND s.space = p.id AND s.lease = in_lease AND s.ends > clock_timestamp()
-		RETURNING (extract(epoch FROM s.lasts) * 1000000)::bigint, p.rev;
+		RETURNING (extract(epoch FROM s.lasts) * 1000000)::bigint, p.rev,
+			(SELECT (extract(epoch FROM min(o.ends) - clock_timestamp()) * 1000000)::bigint
+				FROM farad.session o WHERE o.space = p.id AND o.lease <> in_lease);
 	IF NOT FOUND THEN
 		PERFORM farad.sweep(in_ns);
 	END IF;

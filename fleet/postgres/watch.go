@@ -25,7 +25,7 @@ func (s source) Revision(ctx context.Context) (rev int64, err error) {
 
 // A hand is what a watch does for others with its connection while it waits.
 type hand struct {
-	jobs  chan func(*pgx.Conn) error
+	jobs  chan func(*watching) error
 	ended chan struct{}
 }
 
@@ -52,7 +52,7 @@ func (s source) Watch(
 	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
 		return marked(err)
 	}
-	h := &hand{make(chan func(*pgx.Conn) error), make(chan struct{})}
+	h := &hand{make(chan func(*watching) error), make(chan struct{})}
 	s.store.watch.Store(h)
 	defer close(h.ended)
 	defer s.store.watch.CompareAndSwap(h, nil)
@@ -158,13 +158,12 @@ func (w *watching) read(ctx context.Context, sign bool) error {
 		return store.ErrCompacted // the servers have gone back
 	}
 	w.after, w.at = now, &at
-	rest := time.Hour
-	if micros != nil {
-		rest = time.Duration(*micros) * time.Microsecond
-	}
-	w.look = time.Now().Add(rest + rand.N(spread))
+	w.lookIn(untilEnd(micros))
 	return nil
 }
+
+// lookIn has the watch look whether a lease has ended once one may have.
+func (w *watching) lookIn(rest time.Duration) { w.look = time.Now().Add(rest + rand.N(spread)) }
 
 func (w *watching) update(h *hint) store.Update {
 	u := store.Update{Rev: h.Rev}
@@ -195,7 +194,7 @@ func (w *watching) wait(ctx context.Context, signs <-chan struct{}) (idle, sign 
 		n, err = w.conn.WaitForNotification(waiting)
 		ended <- err
 	}()
-	var job func(*pgx.Conn) error
+	var job func(*watching) error
 	select {
 	case err = <-ended:
 		if err == nil {
@@ -210,7 +209,7 @@ func (w *watching) wait(ctx context.Context, signs <-chan struct{}) (idle, sign 
 		err = <-ended
 	}
 	if job != nil {
-		if jobErr := job(w.conn); w.conn.IsClosed() {
+		if jobErr := job(w); w.conn.IsClosed() {
 			return false, false, jobErr
 		}
 	}

@@ -225,8 +225,12 @@ func children(pid int) (all []int) {
 
 // Close ends the server and removes its folder.
 func (s *Server) Close() error {
-	if s.cmd != nil && s.cmd.ProcessState == nil {
-		s.Kill()
+	if s.cmd != nil {
+		select {
+		case <-s.ended:
+		default:
+			s.Kill()
+		}
 	}
 	return os.RemoveAll(s.dir)
 }
