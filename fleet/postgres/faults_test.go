@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/farad-go/farad/fleet"
@@ -262,4 +263,38 @@ func (w *world) restore(tables, backup []string) {
 		return nil
 	})
 	require.NoError(w, err)
+}
+
+// A role may ask for REPEATABLE READ. Then a transaction may have a snapshot from before an epoch,
+// or a lease, has ended. It does nothing.
+func TestAnOldSnapshotWritesNothing(t *testing.T) {
+	for name, end := range map[string]func(w *world, s store.Store, se store.Session) error{
+		"fence": func(w *world, s store.Store, se store.Session) error {
+			_, _, err := s.Line("mutex", "y").Fence(w.ctx, se)
+			return err
+		},
+		"begin":  func(w *world, s store.Store, se store.Session) error { _, err := s.Begin(w.ctx, se); return err },
+		"revoke": func(w *world, s store.Store, se store.Session) error { return s.Revoke(w.ctx, se.Lease) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := onShared(t)
+			s := postgres.New(w.server.Config("worker"), w.ns)
+			lease, _, err := s.Grant(w.ctx, time.Minute)
+			require.NoError(t, err)
+			se := store.Session{Lease: lease, Who: "a"}
+			epoch, err := s.Begin(w.ctx, se)
+			require.NoError(t, err)
+			tx, err := w.db.BeginTx(w.ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+			require.NoError(t, err)
+			_, err = tx.Exec(w.ctx, "SELECT FROM farad.space") // takes the snapshot
+			require.NoError(t, err)
+			require.NoError(t, end(w, s, se))
+			_, err = tx.Exec(w.ctx, "SELECT farad.write_line($1, 'mutex/x', $2, $3, NULL, '{1}', '{0}', '{1}')",
+				w.ns, lease, epoch)
+			var e *pgconn.PgError
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, "40001", e.Code)
+			require.NoError(t, tx.Rollback(w.ctx))
+		})
+	}
 }

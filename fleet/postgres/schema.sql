@@ -8,10 +8,11 @@
 --     GRANT USAGE ON SCHEMA farad TO worker;
 --     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA farad TO worker;
 --
--- Every call is one transaction, at READ COMMITTED. Whatever changes something locks the row of its
--- namespace first: so transactions of a namespace come one after the other, and what a statement
--- sees after the lock is what the transaction before has left. No row grows in number with use, and
--- no indexed column changes: updates are HOT, and pages are pruned as they are used.
+-- Every call is one transaction. Whatever changes something, but for renewals, locks the row of its
+-- namespace first, and writes to it: so transactions of a namespace come one after the other. At
+-- READ COMMITTED a statement sees after the lock what the transaction before has left. At a higher
+-- isolation the lock fails if the row has changed since the snapshot. Rows do not grow in number
+-- with use, and no indexed column changes: updates are HOT, and pages are pruned as they are used.
 
 SELECT pg_advisory_xact_lock(7021790346093721);
 
@@ -194,6 +195,7 @@ BEGIN
 	FOREACH one IN ARRAY ids LOOP
 		SELECT * INTO sp FROM farad.space s WHERE s.id = one FOR NO KEY UPDATE;
 		CONTINUE WHEN NOT FOUND;
+		UPDATE farad.space s SET n = s.n WHERE s.id = one; -- older snapshots, which show the lease, are of no use
 		SELECT array_agg(l.name), array_agg(e.lease), array_agg(e.seq), array_agg(0) INTO ls, le, sq, zero
 		FROM farad.line l CROSS JOIN LATERAL unnest(l.leases, l.seqs) AS e (lease, seq)
 		WHERE l.space = one AND l.leases && all_leases AND e.lease = ANY (all_leases);
@@ -246,6 +248,7 @@ BEGIN
 	sp := farad.enter(in_ns); -- what was sent earlier is done, or will see the new epoch
 	now_is := farad.epoch_of(sp.id, in_lease) + 1;
 	UPDATE farad.session s SET who = in_who, epoch = now_is WHERE s.lease = in_lease AND now_is IS NOT NULL;
+	UPDATE farad.space s SET n = s.n WHERE s.id = sp.id; -- older snapshots, which show the old epoch, are of no use
 	RETURN now_is;
 END $$;
 
