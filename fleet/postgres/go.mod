@@ -8,13 +8,13 @@ replace (
 )
 
 require (
+	github.com/farad-go/farad v0.1.0
 	github.com/farad-go/farad/fleet v0.1.0
 	github.com/jackc/pgx/v5 v5.13.0
 	github.com/stretchr/testify v1.12.1
 )
 
 require (
-	github.com/farad-go/farad v0.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
