@@ -334,6 +334,9 @@ func (l *loop) reseat() {
 	s := &seat{t: t, session: session}
 	rw := l.remote.size == line.Everyone
 	s.agent = line.NewAgent(session.lease, l.fleet.number, int64(l.fleet.tenure), rw, &t.Share)
+	if l.kind == kindElection { // the line says who leads
+		s.agent.Lean()
+	}
 	s.agent.Learn(l.state, now)
 	l.seats = append(l.seats, s)
 	l.deny(denial{})

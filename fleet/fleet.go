@@ -65,6 +65,11 @@ func WithTenure(tenure time.Duration) Option {
 	return func(f *Fleet) { f.tenure = tenure }
 }
 
+// WithName sets the name by which others know this process: of a leader the address at which it can
+// be reached, say. Without it that is host and process number. Nothing depends on names: two
+// processes may have the same.
+func WithName(name string) Option { return func(f *Fleet) { f.name = name } }
+
 // A Fleet is this process's membership in a fleet: one lease for all of its permits.
 //
 // If the lease cannot be renewed in time all permits that the process holds are lost, and a new
@@ -72,6 +77,7 @@ func WithTenure(tenure time.Duration) Option {
 type Fleet struct {
 	store       store.Store
 	ttl, tenure time.Duration
+	name        string // "": host and process number
 	patience    *patience
 
 	session atomic.Pointer[session] // the newest
@@ -126,6 +132,7 @@ func New(ctx context.Context, s store.Store, opts ...Option) (*Fleet, error) {
 
 // A member is what others may know of a process: who has a session.
 type member struct {
+	Name  string    `json:"name,omitempty"` // as it calls itself
 	Host  string    `json:"host"`
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
@@ -201,7 +208,7 @@ func (f *Fleet) grant(ctx context.Context) (s *session, trip time.Duration, err 
 	}
 	defer renewal.Wait()
 	host, _ := os.Hostname()
-	who, err := json.Marshal(member{host, os.Getpid(), time.Now().UTC()})
+	who, err := json.Marshal(member{f.name, host, os.Getpid(), time.Now().UTC()})
 	if err != nil {
 		return nil, 0, err
 	}

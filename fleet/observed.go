@@ -27,6 +27,7 @@ var abouts = map[string]*observed.About{
 	kindSemaphore: {Name: "fleet.Semaphore"},
 	kindMutex:     {Name: "fleet.Mutex", Owned: true},
 	kindRWMutex:   {Name: "fleet.RWMutex", Owned: true},
+	kindElection:  {Name: "fleet.Election", Owned: true},
 }
 
 func init() {
@@ -48,6 +49,8 @@ func (s *Semaphore) observable() *driver {
 
 func (m *Mutex) observable() *driver   { return (*Semaphore)(m).observable() }
 func (m *RWMutex) observable() *driver { return (*Semaphore)(m).observable() }
+
+func (e *Election) observable() *driver { return (*Semaphore)(e).observable() }
 
 func (d *driver) about() (*observed.About, string) { return abouts[d.kind], d.name }
 

@@ -121,9 +121,11 @@ func TestWatchKnowsAllTypes(t *testing.T) {
 		"fleet.Semaphore": func(d *driver) any { return &Semaphore{d} },
 		"fleet.Mutex":     func(d *driver) any { return &Mutex{d} },
 		"fleet.RWMutex":   func(d *driver) any { return &RWMutex{d} },
+		"fleet.Election":  func(d *driver) any { return &Election{d} },
 	} {
 		d := alone(t, map[string]string{
 			"fleet.Semaphore": kindSemaphore, "fleet.Mutex": kindMutex, "fleet.RWMutex": kindRWMutex,
+			"fleet.Election": kindElection,
 		}[kind], line.Everyone)
 		observed.Watch(lock(d), kind, observed.Counts)
 		require.Equal(t, kind, observedLock(t, kind).Kind)

@@ -8,7 +8,8 @@ import (
 )
 
 // A remote is a line in the store, as the process asks for it: in turn, and for as long as an
-// answer is waited for. A mutex and a read-write lock have one size, which the store does not have.
+// answer is waited for. Other kinds than semaphores have one size, which the store does not
+// have.
 type remote struct {
 	store.Line
 	size  int64         // of kinds that have one size; of a semaphore 0
@@ -26,12 +27,13 @@ const (
 	kindSemaphore = "semaphore"
 	kindMutex     = "mutex"
 	kindRWMutex   = "rwmutex"
+	kindElection  = "election"
 )
 
 func newRemote(f *Fleet, kind, name string) *remote {
 	r := &remote{Line: f.store.Line(kind, name), turns: f.turns, patience: &patience{least: f.answerWithin()}}
 	switch kind {
-	case kindMutex:
+	case kindMutex, kindElection:
 		r.size = 1
 	case kindRWMutex:
 		r.size = line.Everyone

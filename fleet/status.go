@@ -38,7 +38,7 @@ type Status struct {
 // A Block is an entry of a line, in the order of the line: permits that a process holds or waits
 // for.
 type Block struct {
-	Process string        `json:"process"` // host and process number, where known
+	Process string        `json:"process"` // its name, where known
 	Lease   int64         `json:"lease"`
 	Own     bool          `json:"own"` // of this process
 	Permits int64         `json:"permits"`
@@ -95,7 +95,7 @@ func (f *Fleet) members(ctx context.Context) (map[int64]string, error) {
 	for _, s := range all {
 		var m member
 		if json.Unmarshal([]byte(s.Who), &m) == nil {
-			names[s.Lease] = fmt.Sprintf("%s/%d", m.Host, m.PID)
+			names[s.Lease] = cmp.Or(m.Name, fmt.Sprintf("%s/%d", m.Host, m.PID))
 		}
 	}
 	f.names.Store(&names)
@@ -114,6 +114,8 @@ type mirror struct {
 	denied error   // of the last refusal, until what was refused is not any more
 
 	deniedRead bool // that was a read
+
+	changed chan struct{} // closed when state is another; nil: nobody waits for that
 }
 
 // known returns what is known now.
@@ -140,6 +142,15 @@ func (m *mirror) learn(r revision) {
 		m.back = nil
 	}
 	m.lookLocked()
+	m.tellLocked()
+}
+
+// tellLocked wakes who waits for another state.
+func (m *mirror) tellLocked() {
+	if m.changed != nil {
+		close(m.changed)
+		m.changed = nil
+	}
 }
 
 // lookLocked notes since when the entries are as they are. What was seen before is in the order of

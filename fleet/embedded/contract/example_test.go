@@ -122,6 +122,36 @@ func ExampleRWMutex() {
 	// Output: true true
 }
 
+// One process of all runs the scheduler. Others know which one.
+func ExampleElection() {
+	client, end := open()
+	defer end()
+	ctx := context.Background()
+	f, err := fleet.New(ctx, etcd.New(client, "billing"), fleet.WithName("10.0.0.1:8080"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close(ctx)
+	scheduler, err := f.Election(ctx, "scheduler")
+	if err != nil {
+		log.Fatal(err)
+	}
+	term, err := scheduler.Campaign(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer term.Resign()
+	for leader := range scheduler.Observe(ctx) {
+		fmt.Println(leader.Process, leader.Own)
+		break
+	}
+	// Work with term.Context(), and show term.Token() to what is written to.
+	fmt.Println(term.Context().Err())
+	// Output:
+	// 10.0.0.1:8080 true
+	// <nil>
+}
+
 func ExampleFuture() {
 	client, end := open()
 	defer end()

@@ -53,7 +53,7 @@ type Local interface {
 //     the oldest request, or a transaction is under way, or what the agent has suffices when others
 //     release. (the simulator's checkPlanned)
 //  5. While others wait, a block is not given for longer than the line's tenure, and nothing of it
-//     while it is idle. (the simulator's checkPlanned)
+//     while it is idle. A lean agent gives nothing idle at any time. (the simulator's checkPlanned)
 //  6. What exceeds the size since it fell is not given. (TestASizeThatFallsIsWithdrawnAtOnce)
 //  7. A transaction has no more operations than the server takes. Further returns are planned again
 //     once it is answered. A new entry never waits for that. (TestATransactionHasALimit,
@@ -83,6 +83,7 @@ type Agent struct {
 	doubt  bool   // one had no answer, and may be applied at any time
 	fence  bool   // the transaction that is under way ends that
 	full   bool   // the last one that wrote something was refused for want of space
+	lean   bool   // nothing idle is kept
 	ending bool   // all goes back, and nothing is asked for
 	lost   bool
 }
@@ -116,6 +117,10 @@ func NewAgent(lease int64, number func() int64, tenure int64, rw bool, local Loc
 // Limit sets how many operations a transaction has at most: two or more, and store.MostOps without
 // Limit.
 func (a *Agent) Limit(ops int) { a.limit = ops }
+
+// Lean has the agent return what is idle even while nobody waits. So an entry that holds says that
+// somebody uses it.
+func (a *Agent) Lean() { a.lean = true }
 
 // State returns the newest state that the agent knows. The caller must not change it.
 func (a *Agent) State() *State { return &a.state }
@@ -436,7 +441,7 @@ func (a *Agent) withdraw(now int64) (wake int64) {
 			}
 		}
 	}
-	if others || own {
+	if others || own || a.lean {
 		idle := a.given() - a.weight(a.local.Held())
 		for i := range a.blocks {
 			b := &a.blocks[i]
@@ -561,5 +566,5 @@ func (a *Agent) want(oldest, all int64) int64 {
 // release that leaves something free; a release of what was withdrawn.
 func (a *Agent) Attention() (waits, idle, debt bool) {
 	others, own := a.waiting()
-	return !a.ending && a.given() < a.state.Size, others || own, a.given() < a.holding()
+	return !a.ending && a.given() < a.state.Size, others || own || a.lean, a.given() < a.holding()
 }

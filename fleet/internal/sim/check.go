@@ -147,8 +147,8 @@ func (w *world) checkPlanned(t *tenancy) {
 		}
 	}
 	given, held := w.weight(t.engine.size), w.weight(t.engine.held)
-	if others && given > held {
-		w.fail("lease %d has %d idle while others wait", t.lease, given-held)
+	if (others || w.Lean) && given > held {
+		w.fail("lease %d has %d idle, others wait: %v", t.lease, given-held, others)
 	}
 	if others && given > 0 && !w.Jump && t.p.clock() >= t.granted+line.Tenure(a.State(), int64(w.Tenure)) {
 		w.fail("lease %d still has %d after its tenure", t.lease, given)

@@ -49,11 +49,19 @@ var planted = []struct{ name, kind, file, from, to string }{
 	},
 	{
 		"idle permits stay while others wait", "prompt", "../line/agent.go",
-		"if others || own {", "if own {",
+		"if others || own || a.lean {", "if own || a.lean {",
 	},
 	{
 		"idle permits stay while the process waits for more", "prompt", "../line/agent.go",
-		"if others || own {", "if others || own && false {",
+		"if others || own || a.lean {", "if others || own && false || a.lean {",
+	},
+	{
+		"idle permits stay although the agent is lean", "prompt", "../line/agent.go",
+		"if others || own || a.lean {", "if others || own {",
+	},
+	{
+		"a lean agent does not learn what is released", "prompt", "../line/agent.go",
+		"others || own || a.lean, a.given()", "others || own, a.given()",
 	},
 	{
 		"the tenure has no end", "prompt", "../line/agent.go",

@@ -357,6 +357,9 @@ func (p *process) begin(s *session) {
 	}
 	t.engine.failed = func(r *request) { r.by.fail() }
 	t.agent = line.NewAgent(t.lease, p.number, int64(w.Tenure), w.rw(), &t.engine)
+	if w.Lean {
+		t.agent.Lean()
+	}
 	t.first = p.numbers
 	var last *line.Agent
 	for _, o := range p.old {

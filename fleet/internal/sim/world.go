@@ -440,14 +440,22 @@ func (w *world) finish() {
 	w.log("nobody asks any more")
 	w.ended = true
 	w.result.Writes = w.store.commits
-	w.wait("a request is not served", w.limit(), w.quiet, func() {
-		w.log("a newcomer asks for everything")
-		p := w.start(len(w.procs), 0)
-		g := &worker{p: p}
-		p.request(&request{by: g, n: w.store.size, since: w.now})
-		w.wait("permits are lost", w.limit(), func() bool { return g.served > 0 && g.holding == nil }, func() {
-			w.wait("a line that is closed is not forgotten", w.limit(), w.forgotten, func() { w.part() })
-		})
+	w.wait("a request is not served", w.limit(), w.quiet, func() { w.rest(w.newcomer) })
+}
+
+// rest waits until nothing is left that nobody uses, if agents are lean.
+func (w *world) rest(then func()) {
+	w.wait("something idle is left", w.limit(), func() bool { return !w.Lean || len(w.store.entries) == 0 }, then)
+}
+
+// newcomer has a new process ask for the whole size.
+func (w *world) newcomer() {
+	w.log("a newcomer asks for everything")
+	p := w.start(len(w.procs), 0)
+	g := &worker{p: p}
+	p.request(&request{by: g, n: w.store.size, since: w.now})
+	w.wait("permits are lost", w.limit(), func() bool { return g.served > 0 && g.holding == nil }, func() {
+		w.wait("a line that is closed is not forgotten", w.limit(), w.forgotten, w.part)
 	})
 }
 
