@@ -1,6 +1,6 @@
-// Package fleet has semaphores, mutexes, read-write locks and elections that many machines share. A
-// store keeps what they share: package fleet/etcd keeps it in etcd, package fleet/postgres in
-// PostgreSQL.
+// Package fleet has semaphores, mutexes, read-write locks and elections that many machines share,
+// and a semaphore for each key. A store keeps what they share: package fleet/etcd keeps it in etcd,
+// package fleet/postgres in PostgreSQL.
 //
 //	f, err := fleet.New(ctx, etcd.New(client, "billing")) // client is a *clientv3.Client
 //	sem, err := f.Semaphore(ctx, "exports", 40)           // 40 permits for the whole fleet

@@ -38,6 +38,7 @@ type driver struct {
 	remote *remote
 
 	wanted int64 // the size if the line has none
+	key    *key  // of a Keyed; otherwise nil
 
 	current atomic.Pointer[tenancy] // written under mu
 	closed  atomic.Bool             // written under mu
@@ -225,7 +226,7 @@ func (l *loop) follow() {
 	for _, r := range all {
 		l.see(r)
 	}
-	if missed == 0 || l.reading {
+	if missed == 0 || l.reading || l.state.Rev == line.Unread { // the first transaction returns the line
 		return
 	}
 	l.reading = true

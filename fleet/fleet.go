@@ -96,6 +96,7 @@ type Fleet struct {
 
 	mu      sync.Mutex
 	drivers map[string]*driver // the newest of each line
+	keyed   map[string]*Keyed  // that are open
 	earlier []*driver          // that are closed and not done, of lines that were opened again
 	closing bool
 }
@@ -111,6 +112,7 @@ func New(ctx context.Context, s store.Store, opts ...Option) (*Fleet, error) {
 	f := &Fleet{
 		store: s, ttl: DefaultTTL, tenure: DefaultTenure,
 		kept: make(chan struct{}), turns: make(chan struct{}, mostRequests), drivers: make(map[string]*driver),
+		keyed: make(map[string]*Keyed),
 	}
 	for _, opt := range opts {
 		if opt == nil {
@@ -319,17 +321,33 @@ func (f *Fleet) open(ctx context.Context, kind, name string, size int64) (*drive
 		return d, err
 	}
 	r := newRemote(f, kind, name)
-	var first store.State
 	age := f.age.Load()
-	err := f.ask(ctx, func(ctx context.Context) (err error) {
-		first, err = r.create(ctx, size)
-		return err
-	})
+	first, err := f.first(ctx, r, kind, name, size)
 	if err != nil {
-		return nil, fmt.Errorf("fleet: %s %s: %w", kind, strconv.Quote(name), err)
+		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.openLocked(kind, name, size, r, first, age)
+}
+
+// first makes a line with a size, unless there is one, and returns it.
+func (f *Fleet) first(ctx context.Context, r *remote, kind, name string, size int64) (st store.State, err error) {
+	err = f.ask(ctx, func(ctx context.Context) (err error) {
+		st, err = r.create(ctx, size)
+		return err
+	})
+	if err != nil {
+		return st, fmt.Errorf("fleet: %s %s: %w", kind, strconv.Quote(name), err)
+	}
+	return st, nil
+}
+
+// openLocked returns the driver of a line that was read as first, when the servers had gone back
+// age times.
+func (f *Fleet) openLocked(
+	kind, name string, size int64, r *remote, first store.State, age int64,
+) (*driver, error) {
 	if f.closing {
 		return nil, ErrClosed
 	}
@@ -362,8 +380,10 @@ func (f *Fleet) ended(d *driver) {
 
 // wakeNext wakes the driver that waits for d to ask for no more, if there is one.
 func (f *Fleet) wakeNext(d *driver) {
-	for _, o := range f.running() {
-		if o != d && o.kind == d.kind && o.name == d.name {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, o := range append(slices.Clone(f.earlier), f.drivers[d.kind+"/"+d.name]) {
+		if o != nil && o != d && o.kind == d.kind && o.name == d.name {
 			o.wake()
 		}
 	}

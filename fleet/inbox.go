@@ -71,7 +71,12 @@ func (d *driver) readable() { d.post(func(in *inbox) { in.readable = true }) }
 func (d *driver) pass(at known, events []store.Event) {
 	var changes []store.Change
 	for i := range events {
-		if c := events[i].Change; d.remote.has(c) {
+		c := events[i].Change
+		if d.remote.loses(c) {
+			d.miss(at)
+			return
+		}
+		if d.remote.has(c) {
 			changes = append(changes, c)
 		}
 	}

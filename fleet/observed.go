@@ -28,6 +28,7 @@ var abouts = map[string]*observed.About{
 	kindMutex:     {Name: "fleet.Mutex", Owned: true},
 	kindRWMutex:   {Name: "fleet.RWMutex", Owned: true},
 	kindElection:  {Name: "fleet.Election", Owned: true},
+	kindKeyed:     {Name: "fleet.Keyed"},
 }
 
 func init() {

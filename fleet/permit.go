@@ -70,7 +70,11 @@ func (p *Permit) Release() {
 	} else {
 		p.t.release(n)
 	}
+	d := p.t.driver
 	if p.t.over.Load() {
-		p.t.driver.forget()
+		d.forget()
+	}
+	if d.key != nil {
+		d.key.returned(n)
 	}
 }

@@ -12,7 +12,8 @@ import (
 // have.
 type remote struct {
 	store.Line
-	size  int64         // of kinds that have one size; of a semaphore 0
+	size  int64         // of kinds that have one size; of others 0
+	usual int64         // the size of a key that has none of its own; of other kinds -1
 	turns chan struct{} // of all lines: has one for each request that is under way
 
 	patience *patience // of requests of this line
@@ -28,10 +29,13 @@ const (
 	kindMutex     = "mutex"
 	kindRWMutex   = "rwmutex"
 	kindElection  = "election"
+	kindKeyed     = "keyed"
 )
 
 func newRemote(f *Fleet, kind, name string) *remote {
-	r := &remote{Line: f.store.Line(kind, name), turns: f.turns, patience: &patience{least: f.answerWithin()}}
+	r := &remote{
+		Line: f.store.Line(kind, name), usual: -1, turns: f.turns, patience: &patience{least: f.answerWithin()},
+	}
 	switch kind {
 	case kindMutex, kindElection:
 		r.size = 1
@@ -41,14 +45,24 @@ func newRemote(f *Fleet, kind, name string) *remote {
 	return r
 }
 
+// loses reports whether after a change the line may have no size of its own any more. It has the
+// usual one then, unless somebody has written 0, which looks alike.
+func (r *remote) loses(c store.Change) bool {
+	return r.usual >= 0 && c.Key == store.SizeKey && c.Weight == 0
+}
+
 // has reports whether a change is one of the line. A size of kinds that have one size is somebody
 // else's.
 func (r *remote) has(c store.Change) bool { return r.size == 0 || c.Key != store.SizeKey }
 
 // known returns what the store has said of the line, with the size of its kind.
 func (r *remote) known(st store.State, err error) (store.State, error) {
-	if r.size != 0 && err == nil {
+	switch {
+	case err != nil:
+	case r.size != 0:
 		st.Size, st.SizeMod = r.size, 0
+	case r.usual >= 0 && st.SizeMod == 0:
+		st.Size = r.usual
 	}
 	return st, err
 }
@@ -102,7 +116,7 @@ func (r *remote) restore(ctx context.Context, size int64) (store.State, error) {
 }
 
 func (r *remote) make(ctx context.Context, size int64, unused bool) (store.State, error) {
-	if r.size != 0 {
+	if r.size != 0 || r.usual >= 0 {
 		return r.read(ctx)
 	}
 	st, _, err := r.SetSize(ctx, size, 0, unused)

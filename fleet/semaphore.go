@@ -119,14 +119,19 @@ func (d *driver) resize(ctx context.Context, n int64) error {
 	d.seen.Lock()
 	mod := d.state.SizeMod
 	d.seen.Unlock()
+	return d.fleet.resize(ctx, d.remote, n, mod)
+}
+
+// resize writes the size of a line that was written last at mod, as far as is known.
+func (f *Fleet) resize(ctx context.Context, r *remote, n, mod int64) error {
 	for { // A retry without an error follows only another's success.
 		var done bool
 		var now store.State
-		err := d.fleet.ask(ctx, func(ctx context.Context) (err error) {
-			now, done, err = d.remote.SetSize(ctx, n, mod, false)
+		err := f.ask(ctx, func(ctx context.Context) (err error) {
+			now, done, err = r.SetSize(ctx, n, mod, false)
 			return err
 		})
-		if err != nil || done || now.Size == n {
+		if err != nil || done || now.Size == n && now.SizeMod != 0 {
 			return err
 		}
 		mod = now.SizeMod

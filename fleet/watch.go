@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/farad-go/farad/fleet/internal/line"
 	"github.com/farad-go/farad/fleet/store"
 )
 
@@ -66,17 +67,31 @@ func newFeed(f *Fleet, source store.Source) *feed {
 	}
 }
 
-// join has d be passed the changes of its line. What is known is from before that.
-func (fd *feed) join(d *driver, at known) {
+// begin has what is changed after at be passed on, unless that has begun.
+func (fd *feed) begin(at known) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
+	fd.beginLocked(at)
+}
+
+func (fd *feed) beginLocked(at known) {
 	if fd.rev == 0 {
 		fd.rev, fd.age = at.rev, at.age
 		close(fd.start)
 	}
+}
+
+// join has d be passed the changes of its line. What is known is from before that.
+func (fd *feed) join(d *driver, at known) {
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	fd.beginLocked(at)
 	id := d.remote.ID()
 	fd.lines[id] = append(fd.lines[id], d)
 	d.miss(known{fd.age, fd.rev})
+	if at.rev == line.Unread { // what was changed since, the driver does not need
+		at = known{fd.age, fd.rev}
+	}
 	if fd.split != nil {
 		fd.split.add(d, at)
 	}

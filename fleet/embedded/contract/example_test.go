@@ -152,6 +152,40 @@ func ExampleElection() {
 	// <nil>
 }
 
+// At most five exports of each tenant, over all processes. One tenant has more.
+func ExampleKeyed() {
+	client, end := open()
+	defer end()
+	ctx := context.Background()
+	f, err := fleet.New(ctx, etcd.New(client, "billing"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close(ctx)
+	exports, err := f.Keyed(ctx, "exports", 5)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := exports.Resize(ctx, "acme", 20); err != nil {
+		log.Fatal(err)
+	}
+	for _, tenant := range []string{"acme", "other"} {
+		p, err := exports.AcquirePermit(ctx, tenant, 5)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer p.Release()
+		more, err := exports.TryAcquireContext(ctx, tenant, 1)
+		fmt.Println(tenant, more, err)
+		if more {
+			exports.Release(tenant, 1)
+		}
+	}
+	// Output:
+	// acme true <nil>
+	// other false <nil>
+}
+
 func ExampleFuture() {
 	client, end := open()
 	defer end()

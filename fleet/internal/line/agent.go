@@ -542,6 +542,9 @@ func (a *Agent) ask(ops []Op) (rest []Op, anew int64) {
 // what does not divide evenly would stay with the process that is the first to see it free.
 func (a *Agent) want(oldest, all int64) int64 {
 	need, has := a.weight(oldest), a.given()
+	if a.state.Rev == Unread { // nobody knows what others have a use for
+		all = oldest
+	}
 	switch {
 	case oldest == 0 || need > a.state.Size || has >= a.state.Size:
 		return 0

@@ -18,6 +18,11 @@ type (
 // SizeKey is the key of the size in a Change.
 var SizeKey = store.SizeKey
 
+// Unread is the revision of a state that nobody has read: the line before anything happened in any
+// line, which was empty. An agent may begin with it, as with any old state: what its first
+// transaction returns is the line.
+const Unread int64 = 1
+
 // Everyone is the size of the line of a read-write lock. A block of readers weighs 1, a writer's
 // weighs Everyone. So a reader's entry holds iff no writer's precedes it, and a writer's iff it is
 // the first.

@@ -112,6 +112,11 @@ func (s *Server) change(events ...store.Event) {
 		}
 		s.line(id).Apply(rev, changes...)
 	}
+	for _, e := range events {
+		if l := s.now.lines[e.Line]; l != nil && len(l.Entries) == 0 && l.SizeMod == 0 {
+			delete(s.now.lines, e.Line)
+		}
+	}
 	if len(s.log) >= 2*remembered {
 		s.forgot = s.log[remembered-1].Rev
 		s.log = slices.Clone(s.log[remembered:])
@@ -175,6 +180,13 @@ func (s *Server) Entries() (n int) {
 		n += len(l.Entries)
 	}
 	return n
+}
+
+// Lines returns how many lines there are of which anything is known.
+func (s *Server) Lines() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.now.lines)
 }
 
 // Rev returns the revision.

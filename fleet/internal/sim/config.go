@@ -27,6 +27,7 @@ type Config struct {
 	Delay  time.Duration // the longest of a message, one way, unless it is late
 	TxnOps int           // operations that a transaction may have; 0: etcd's default
 	Lean   bool          // nothing idle is kept
+	Unread bool          // agents begin before they know the line; not if the size changes
 
 	Loss   float64 // share of messages that are lost
 	Late   float64 // share of messages that take up to the TTL
@@ -95,7 +96,7 @@ func Random(kind int, seed uint64) Config {
 		Delay:  among(300*time.Microsecond, time.Millisecond, 3*time.Millisecond),
 		TTL:    time.Second, Length: 150 * time.Millisecond, Largest: 1,
 		Cancel: []float64{0, 0, 0.1, 0.4}[r.IntN(4)], Writers: []float64{0.1, 0.5}[r.IntN(2)],
-		TxnOps: []int{0, 4, 5}[seed%3], Lean: seed%4 == 3,
+		TxnOps: []int{0, 4, 5}[seed%3], Lean: seed%4 == 3, Unread: seed%5 == 2,
 	}
 	c.Look = among(0, 200*time.Microsecond)
 	c.Drift, c.Deaf = chance(0.5), chance(0.5)

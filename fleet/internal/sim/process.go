@@ -385,6 +385,9 @@ func (p *process) begin(s *session) {
 		learn(*last.State())
 		return
 	}
+	if w.Unread && !w.Resize { // what it asks for may arrive before what it reads
+		learn(line.State{Rev: line.Unread, Size: w.Size})
+	}
 	p.stream++
 	p.watching = false
 	p.read(func(s line.State, next int) {

@@ -164,6 +164,10 @@ func guards(l *lab) {
 	}
 	nothing("what is to be deleted was changed", &store.Txn{Ops: []store.Op{a.put(1, mod-1, 0), a.put(2000, 0, 1)}})
 
+	st = a.commit(x, &store.Txn{Merges: true, Ops: []store.Op{a.put(3, mod, 20), a.put(4, mod, 0)}})
+	merged := find(&st, a.key(3)).Weight == 20 && find(&st, a.key(4)).Weight == 0
+	l.check(merged, "a merge in a line without a size was not carried out")
+
 	sized, _, err := x.SetSize(l.ctx, 1000, 0, false)
 	l.done(err, "set size")
 	st = sized
