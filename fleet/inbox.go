@@ -71,12 +71,7 @@ func (d *driver) readable() { d.post(func(in *inbox) { in.readable = true }) }
 func (d *driver) pass(at known, events []store.Event) {
 	var changes []store.Change
 	for i := range events {
-		c := events[i].Change
-		if d.remote.loses(c) {
-			d.miss(at)
-			return
-		}
-		if d.remote.has(c) {
+		if c := events[i].Change; d.remote.has(c) {
 			changes = append(changes, c)
 		}
 	}

@@ -171,13 +171,16 @@ func TestKeysLeaveNothing(t *testing.T) {
 func TestWhatAKeyCosts(t *testing.T) {
 	for _, cost := range []struct {
 		processes, goroutines, keys int
-		most                        float64 // requests for an acquire
+		think                       time.Duration // between two acquires
+		most                        float64       // requests for an acquire
 	}{
-		{1, 1, 1, 0.01}, // kept for the tenure
-		{1, 8, 1, 0.01},
-		{1, 8, 1000, 2},
-		{3, 8, 1, 0.35},
-		{3, 8, 1000, 2.1},
+		{1, 1, 1, 0, 0.01}, // kept for the tenure
+		{1, 1, 1, DefaultTenure / 2, 0.01},
+		{1, 1, 1, 2 * DefaultTenure, 2},
+		{1, 8, 1, 0, 0.01},
+		{1, 8, 1000, 0, 2},
+		{3, 8, 1, 0, 0.35},
+		{3, 8, 1000, 0, 2.1},
 	} {
 		inBubble(t, func(b *bubble) {
 			var users sync.WaitGroup
@@ -201,6 +204,7 @@ func TestWhatAKeyCosts(t *testing.T) {
 							}
 							time.Sleep(time.Millisecond)
 							k.Release(key, 1)
+							time.Sleep(cost.think)
 						}
 					})
 				}
@@ -211,8 +215,8 @@ func TestWhatAKeyCosts(t *testing.T) {
 			for _, c := range stores {
 				requests += c.Asked("txn") + c.Asked("read") - 1 // of Keyed
 			}
-			b.Logf("%d processes × %d, %d keys: %.3f requests and %.3f writes an acquire",
-				cost.processes, cost.goroutines, cost.keys, float64(requests)/all, float64(b.Rev()-rev)/all)
+			b.Logf("%d processes × %d, %d keys, after %v: %.3f requests and %.3f writes an acquire",
+				cost.processes, cost.goroutines, cost.keys, cost.think, float64(requests)/all, float64(b.Rev()-rev)/all)
 			require.LessOrEqual(b, float64(requests)/all, cost.most)
 			require.Zero(b, b.Lines())
 			for _, f := range fleets {
@@ -226,7 +230,7 @@ func TestWhatAKeyCosts(t *testing.T) {
 // has the usual size.
 func TestAKeyIsResized(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		f, _ := b.join(time.Millisecond)
+		f, c := b.join(time.Millisecond)
 		g, _ := b.join(time.Millisecond)
 		k, o := b.keyed(f, 2), b.keyed(g, 2)
 		require.Same(b, k, b.keyed(f, 7))
@@ -262,6 +266,20 @@ func TestAKeyIsResized(t *testing.T) {
 		o.Release("a", 1)
 		b.settle()
 		require.Zero(b, b.Lines())
+
+		// And while it is written: no size is not a size of 0.
+		require.NoError(b, k.Resize(b.ctx, "a", 1))
+		asked := c.Asked("txn")
+		c.On(func(_ context.Context, request string) error {
+			if request == "txn" && c.Asked("txn") == asked+2 {
+				b.DeleteSize(memstore.ID(kindKeyed, "k/a"))
+			}
+			return nil
+		})
+		require.NoError(b, k.Resize(b.ctx, "a", 0))
+		require.Equal(b, asked+3, c.Asked("txn"))
+		c.On(nil)
+		require.ErrorIs(b, o.Acquire(b.ctx, "a", 1), ErrTooLarge)
 		b.leave(f)
 		b.leave(g)
 	})

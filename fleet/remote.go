@@ -45,12 +45,6 @@ func newRemote(f *Fleet, kind, name string) *remote {
 	return r
 }
 
-// loses reports whether after a change the line may have no size of its own any more. It has the
-// usual one then, unless somebody has written 0, which looks alike.
-func (r *remote) loses(c store.Change) bool {
-	return r.usual >= 0 && c.Key == store.SizeKey && c.Weight == 0
-}
-
 // has reports whether a change is one of the line. A size of kinds that have one size is somebody
 // else's.
 func (r *remote) has(c store.Change) bool { return r.size == 0 || c.Key != store.SizeKey }
