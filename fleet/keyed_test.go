@@ -113,6 +113,8 @@ func TestKeysLeaveNothing(t *testing.T) {
 		keys = 10_000
 	}
 	inBubble(t, func(b *bubble) {
+		b.Put()
+		b.Forget() // the watch does not begin with what was long ago
 		f, c := b.join(0)
 		k := b.keyed(f, 3)
 		used := 0
@@ -157,6 +159,7 @@ func TestKeysLeaveNothing(t *testing.T) {
 		require.LessOrEqual(b, most, 8*4, "held, and those of the last 20 ms")
 		require.Equal(b, 2*keys, c.Asked("txn")+c.Asked("read")-asked, "a request to take, one to return")
 		require.Equal(b, 1, c.Open(""), "one watch")
+		require.Equal(b, 1, c.Asked("watch"))
 
 		before2 := c.Asked("txn") + c.Asked("read") + c.Asked("revision") + c.Asked("renew")
 		time.Sleep(time.Minute)
@@ -475,15 +478,48 @@ func TestKeysAndAStoreThatFails(t *testing.T) {
 	})
 }
 
+// Any text is a key, and no two keys of any names are the same.
+func TestNamesOfKeys(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		f, _ := b.join(0)
+		var release []func()
+		n := 0
+		for _, name := range []string{"a", "a/b", "a%2Fb", "/", " ", "\xff"} {
+			k, err := f.Keyed(b.ctx, name, 1)
+			require.NoError(b, err)
+			for _, key := range []string{"", "b", "/", "b/c", "c", "size", "q/1", "%2F", "\x00", "ä"} {
+				require.NoError(b, k.AcquireTimeout(time.Second, key, 1), "%q %q is another key", name, key)
+				release = append(release, func() { k.Release(key, 1) })
+				n++
+			}
+		}
+		require.Equal(b, n, b.Entries())
+		for _, r := range release {
+			r()
+		}
+		_, err := f.Keyed(b.ctx, "", 1)
+		require.Error(b, err)
+		require.Panics(b, func() { _, _ = f.Keyed(b.ctx, "a", -1) })
+		b.leave(f)
+	})
+}
+
 // A role that covers the keys of one name suffices: then each key in use has a watch.
 func TestKeysOfARoleForOneName(t *testing.T) {
 	inBubble(t, func(b *bubble) {
+		b.Put()
+		b.Forget() // no watch begins with what was long ago
 		f, c := b.join(time.Millisecond)
 		g, _ := b.join(time.Millisecond)
 		c.Allow(func(l string) bool { return l != "" })
 		k, o := b.keyed(f, 1), b.keyed(g, 1)
-		for range 3 {
+		b.settle()
+		reads, watches := c.Asked("read"), c.Asked("watch")
+		for i := range 3 {
 			require.NoError(b, k.Acquire(b.ctx, "a", 1))
+			b.settle()
+			require.Equal(b, reads, c.Asked("read"))
+			require.Equal(b, watches+i+1, c.Asked("watch"))
 			got := make(chan error)
 			go func() { got <- o.Acquire(b.ctx, "a", 1) }()
 			b.settle()

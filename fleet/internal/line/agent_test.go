@@ -71,6 +71,45 @@ func TestUncontended(t *testing.T) {
 	require.Equal(t, []Op{op(7, 1, 0, 3)}, txn.Ops, "what is free, and no more")
 }
 
+// Who has not read the line asks for what the oldest request needs: others may wait for the rest.
+func TestWhoHasReadNothingAsksForLittle(t *testing.T) {
+	var l local
+	a := NewAgent(7, numbers(0), 10, false, &l)
+	a.Learn(State{Rev: Unread, Size: 8}, 0)
+	require.EqualValues(t, 8, l.bound)
+	l.wants(1, 1, 3)
+	txn, _ := a.Plan(0)
+	require.Equal(t, []Op{op(7, 0, 0, 1)}, txn.Ops)
+	a.Answered(true)
+	l.oldest = 2 // so that the Local is not served
+	a.Learn(State{Rev: 6, Size: 8, Entries: []Entry{entry(8, 0, 3, 3, 2), entry(7, 0, 6, 6, 1)}}, 1)
+	txn, _ = a.Plan(1)
+	require.Len(t, txn.Ops, 1)
+	require.EqualValues(t, 5, txn.Ops[0].Weight, "what is free")
+}
+
+// A lean agent returns what is idle, though nobody waits.
+func TestALeanAgentKeepsNothingIdle(t *testing.T) {
+	var l local
+	a := NewAgent(7, numbers(1), 10, false, &l)
+	a.Lean()
+	l.wants(2)
+	a.Learn(State{Rev: 6, Size: 3, Entries: []Entry{entry(7, 0, 6, 6, 2)}}, 0)
+	require.EqualValues(t, 2, l.held)
+	txn, _ := a.Plan(0)
+	require.Nil(t, txn, "it is in use")
+	_, idle, _ := a.Attention()
+	require.True(t, idle)
+	l.held = 1
+	txn, _ = a.Plan(0)
+	require.Equal(t, []Op{op(7, 0, 6, 1)}, txn.Ops)
+	a.Answered(true)
+	a.See(7, 1, Entry{Key: Key{Lease: 7}, Create: 6, Mod: 7, Weight: 1})
+	l.held = 0
+	txn, _ = a.Plan(1)
+	require.Equal(t, []Op{op(7, 0, 7, 0)}, txn.Ops)
+}
+
 func TestOthersWait(t *testing.T) {
 	var l local
 	a := NewAgent(7, numbers(1), 10, false, &l)
