@@ -163,6 +163,7 @@ type loop struct {
 	probed  time.Time       // when the server was asked last whether it still refuses
 	looked  time.Time       // when the agents decided last
 	reading bool            // the line is read because changes are missing
+	unread  bool            // nobody has read the line yet
 	blind   bool            // the servers have gone back, and the line was not read since
 	timer   *time.Timer     // wakes the driver; nil until a time is waited for
 }
@@ -226,7 +227,7 @@ func (l *loop) follow() {
 	for _, r := range all {
 		l.see(r)
 	}
-	if missed == 0 || l.reading || l.state.Rev == line.Unread { // the first transaction returns the line
+	if missed == 0 || l.reading || l.unread { // the first transaction returns the line
 		return
 	}
 	l.reading = true
@@ -444,6 +445,7 @@ func (l *loop) see(r revision) {
 	if r.whole != nil && !l.isOurs(r) {
 		return
 	}
+	l.unread = l.unread && r.whole == nil
 	now := clock.Now().Mono
 	l.learn(r)
 	l.size.Store(l.state.Size)

@@ -359,7 +359,7 @@ func (f *Fleet) openLocked(
 		f.earlier = append(f.earlier, prev)
 	}
 	d := newDriver(f, kind, name, size, r, first)
-	d.prev, d.age = prev, age
+	d.prev, d.age, d.loop.unread = prev, age, kind == kindKeyed
 	f.drivers[kind+"/"+name] = d
 	f.feed.join(d, known{age, first.Rev}) // and d looks for the first time
 	return d, nil

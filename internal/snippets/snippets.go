@@ -104,6 +104,7 @@ var (
 )
 
 func export(context.Context) error { return nil }
+func schedule(context.Context)     {}
 `
 )
 
