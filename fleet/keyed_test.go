@@ -398,6 +398,68 @@ func TestCloseOfKeys(t *testing.T) {
 	})
 }
 
+// Keys are closed, opened again and used at a time. No key has more in use than there is, nobody
+// waits for ever, and nothing is left.
+func TestKeysAreClosedWhileTheyAreUsed(t *testing.T) {
+	for _, trip := range []time.Duration{0, time.Millisecond} {
+		inBubble(t, func(b *bubble) {
+			const keys = 3
+			var held [keys]atomic.Int64
+			var users, closers sync.WaitGroup
+			var served, ended atomic.Int64
+			var fleets []*Fleet
+			for i := range 2 {
+				f, _ := b.join(trip, WithTenure(time.Duration(i)*time.Millisecond))
+				fleets = append(fleets, f)
+				stop := make(chan struct{})
+				closers.Go(func() {
+					for !isClosed(stop) {
+						time.Sleep(5*trip + 700*time.Microsecond) // so that some are served
+						b.keyed(f, 1).Close()
+					}
+				})
+				var mine sync.WaitGroup
+				for j := range 6 {
+					r := rand.New(rand.NewPCG(uint64(i), uint64(j)))
+					mine.Go(func() {
+						for range 200 {
+							k, n := b.keyed(f, 1), r.IntN(keys)
+							p, err := k.AcquirePermit(b.ctx, fmt.Sprint(n), 1)
+							if err != nil {
+								require.ErrorIs(b, err, ErrClosed)
+								ended.Add(1)
+								time.Sleep(100 * time.Microsecond)
+								continue
+							}
+							if held[n].Add(1) != 1 {
+								b.Error("two hold a key")
+							}
+							time.Sleep(time.Duration(r.IntN(300)) * time.Microsecond)
+							held[n].Add(-1)
+							p.Release()
+							served.Add(1)
+						}
+					})
+				}
+				users.Go(func() {
+					mine.Wait()
+					close(stop)
+				})
+			}
+			users.Wait()
+			closers.Wait()
+			require.Positive(b, served.Load())
+			require.Positive(b, ended.Load())
+			b.settle()
+			require.Zero(b, b.Lines())
+			for _, f := range fleets {
+				require.Empty(b, f.running())
+				b.leave(f)
+			}
+		})
+	}
+}
+
 // Whatever request a context ends at, nothing is held after an error, and nothing is left.
 func TestAContextOfAKeyMayEndAtAnyRequest(t *testing.T) {
 	boom := errors.New("ended here")
