@@ -51,10 +51,15 @@ func (p *Permit) release() bool {
 		return false
 	}
 	p.l.inFlight.Add(-p.n) // first: invariant 6
+	p.giveBack()
+	return true
+}
+
+// giveBack returns the permits to the semaphore, as those of their tenant.
+func (p *Permit) giveBack() {
 	if p.tenant == nil {
 		p.l.sem.Release(p.n)
 	} else {
 		p.l.sem.As(p.tenant).Release(p.n)
 	}
-	return true
 }

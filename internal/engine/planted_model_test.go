@@ -410,8 +410,8 @@ var planted = []struct {
 	{
 		name: "permits come back before their request is out of flight", file: "limit/permit.go",
 		in: "../../limit", test: "TestModelInFlightIsHeld",
-		from: "\tp.l.inFlight.Add(-p.n) // first: invariant 6\n\tp.l.sem.Release(p.n)\n",
-		to:   "\tp.l.sem.Release(p.n)\n\tp.l.inFlight.Add(-p.n)\n",
+		from: "\tp.l.inFlight.Add(-p.n) // first: invariant 6\n\tp.giveBack()\n",
+		to:   "\tp.giveBack()\n\tp.l.inFlight.Add(-p.n)\n",
 	},
 	{
 		name: "two goroutines update a limit at a time", file: "limit/limiter.go",
