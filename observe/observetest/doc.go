@@ -58,6 +58,11 @@
 // Check may be called in a bubble or outside of it. A bubble all of whose goroutines are blocked
 // ends the program itself, before there is a report.
 //
+// # The race detector
+//
+// Under -race, do not write a new value over a lock that is idle: the monitor may be reading its
+// state, and the race detector reports that.
+//
 // # Costs
 //
 // Fast paths of the locks of package sync are off in a program that this package is part of, as
