@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,14 +133,23 @@ func (s *Server) Run() error {
 	defer func() { _ = log.Close() }()
 	cmd, ended := s.command("postgres", args...), make(chan struct{})
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
+	as := *s.as
+	dieWithParent(&as)
+	cmd.SysProcAttr = &as
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // which the server ends with
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+			close(ended)
+		}
+	}()
+	if err := <-started; err != nil {
 		return err
 	}
 	s.cmd, s.ended = cmd, ended
-	go func() {
-		defer close(ended)
-		_ = cmd.Wait()
-	}()
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		c, err := pgx.ConnectConfig(ctx, s.Config("postgres"))
