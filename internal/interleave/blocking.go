@@ -304,7 +304,7 @@ func Receive(c <-chan struct{}) {
 //
 //go:norace
 func (x explorer) Wake(s *Sleeper, w Wakeups) {
-	s.Pending() // forgets what an earlier execution has left
+	s.Renew()
 	x.TrySend(&s.Signal)
 	s.Add(w) // in the same step
 }
@@ -313,7 +313,7 @@ func (x explorer) Wake(s *Sleeper, w Wakeups) {
 //
 //go:norace
 func (x explorer) Sleep(s *Sleeper, done <-chan struct{}, timed bool) Wakeups {
-	s.Pending() // as in Wake
+	s.Renew()
 	ok := true
 	switch {
 	case timed:

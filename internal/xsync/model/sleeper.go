@@ -51,10 +51,17 @@ func (s *Sleeper) Add(w Wakeups) { s.got.Or(uintptr(w)) }
 //
 //go:norace
 func (s *Sleeper) Pending() Wakeups {
-	if explorer != nil && s.Signal.Epoch != epoch { // of an earlier execution
+	s.Renew()
+	return Wakeups(s.got.Load())
+}
+
+// Renew forgets what an earlier execution has left.
+//
+//go:norace
+func (s *Sleeper) Renew() {
+	if explorer != nil && s.Signal.Epoch != epoch {
 		s.got.Store(0)
 	}
-	return Wakeups(s.got.Load())
 }
 
 // Take takes the wake-ups that are there, without a step.
