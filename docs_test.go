@@ -202,6 +202,7 @@ func TestTheHouseHasFloors(t *testing.T) {
 // What a program imports does not lead to the explorer under any build tag, because go mod vendor
 // copies the files for all of them.
 func TestNobodyVendorsTheExplorer(t *testing.T) {
+	lock := regexp.MustCompile(`^(sync|waiter|twa)(/|$)`) // nor the pages of observe
 	met, todo := map[string]bool{}, []string{}
 	reach := func(folder string) {
 		if !met[folder] {
@@ -221,6 +222,9 @@ func TestNobodyVendorsTheExplorer(t *testing.T) {
 		for _, other := range importsUnderAnyTag(t, folder) {
 			if inside, ours := strings.CutPrefix(other, module); ours {
 				require.NotEqual(t, "internal/interleave", inside, "%s imports it", folder)
+				if lock.MatchString(folder) {
+					require.NotRegexp(t, `^observe(/|$)`, inside, "%s imports it", folder)
+				}
 				reach(inside)
 			}
 		}

@@ -33,9 +33,9 @@ var core = []string{
 // removed.
 var exceptions = []exception{
 	{"waiter/limit.go", "chan", "two values to compare with; nothing is ever sent"},
-	{"waiter/bubble.go", `import "sync"`, "what sleeps across the border of a bubble; no scenario has bubbles"},
-	{"waiter/bubble.go", `import "sync/atomic"`, "the same"},
-	{"waiter/bubble.go", "context.AfterFunc", "the same"},
+	{"sync/across.go", `import "sync"`, "what sleeps across the border of a bubble; no scenario has bubbles"},
+	{"sync/across.go", `import "sync/atomic"`, "the same"},
+	{"sync/across.go", "context.AfterFunc", "the same"},
 	{"sync/bubble.go", `import "sync"`, "the same"},
 	{"sync/bubble_group.go", `import "sync"`, "the same"},
 	{"waiter/context.go", "context.AfterFunc", "how a real context tells its watch; models have a twin of the file"},

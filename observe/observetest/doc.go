@@ -42,17 +42,6 @@
 // comment. [Main] fails if a line was not needed although all tests ran, unless its reason begins
 // with "sometimes".
 //
-// # Without a change of the code
-//
-// With the build tag farad_observe, packages sync and sync/semaphore bring this one into every test
-// program that they are part of. So this is for all packages of a module:
-//
-//	GOFLAGS=-tags=farad_observe go test ./...
-//
-// Without Main nobody knows when the tests have ended. So the first report ends the program, with
-// status 2; leaks and held locks are not looked for; and what happens in the last moments of a
-// program, 10 ms or a little more, is not seen.
-//
 // # testing/synctest
 //
 // Check may be called in a bubble or outside of it. A bubble all of whose goroutines are blocked

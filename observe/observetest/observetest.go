@@ -32,7 +32,6 @@ const (
 type watch struct {
 	mu      sync.Mutex
 	on      bool
-	halts   bool // the first report ends the program
 	reasons *reasons
 	told    map[string]bool // by their texts' identities
 	open    []report        // that no test has been given yet
@@ -68,7 +67,7 @@ func (w wrapped) Run() int {
 	if flagged("test.bench") != "" || flagged("test.list") != "" {
 		return w.m.Run()
 	}
-	_ = process.start(false)
+	_ = process.start()
 	code := w.m.Run()
 	found := process.end(nil, 0, code == 0)
 	complete := code == 0 && flagged("test.run") == "" && flagged("test.skip") == "" && !testing.Short()
@@ -96,7 +95,7 @@ func flagged(name string) string {
 // then released before. A test that calls it may be parallel, and have subtests.
 func Check(t testing.TB) {
 	t.Helper()
-	if err := process.start(false); err != nil {
+	if err := process.start(); err != nil {
 		t.Fatal(err)
 	}
 	c := process.enter(t.Name())
@@ -109,17 +108,16 @@ func Check(t testing.TB) {
 }
 
 // start begins to observe all locks.
-func (w *watch) start(halts bool) error {
+func (w *watch) start() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	runtime.KeepAlive(bubbles)
-	w.halts = halts
 	if w.on {
 		return w.reasons.err
 	}
 	w.on = true
 	w.reasons = readReasons()
-	configure(-1, halts)
+	configure(-1)
 	observe.All(observe.LevelHolders)
 	observe.OnDeadlock(func(d observe.Deadlock) { w.found(deadlocked(&d), true) })
 	observe.OnSuspicion(func(s observe.Suspicion) {
@@ -133,19 +131,15 @@ func (w *watch) start(halts bool) error {
 	return w.reasons.err
 }
 
-func configure(wait time.Duration, halts bool) {
-	every := period
-	if halts { // nobody looks at the end
-		every = period / 10
-	}
+func configure(wait time.Duration) {
 	observe.Configure(observe.Config{
-		Period: every, LongWait: wait, LongHold: -1, NeverPolled: -1, Logger: slog.New(slog.DiscardHandler),
+		Period: period, LongWait: wait, LongHold: -1, NeverPolled: -1, Logger: slog.New(slog.DiscardHandler),
 	})
 }
 
 // lastLook shows what may be a deadlock. Now nobody will be wronged: the time is up.
 func lastLook() {
-	configure(time.Second, false)
+	configure(time.Second)
 	observed.Look()
 	for _, s := range observe.Read().Suspicions {
 		if s.Why == observe.Unreleased {
@@ -154,12 +148,11 @@ func lastLook() {
 	}
 }
 
-// found keeps r, which has just been found. If no test can end any more, or nobody will ask, it
-// ends the program.
+// found keeps r, which has just been found. If no test can end any more it ends the program.
 func (w *watch) found(r report, fatal bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.addLocked(r) || !fatal && !w.halts {
+	if !w.addLocked(r) || !fatal {
 		return
 	}
 	for _, o := range w.open {

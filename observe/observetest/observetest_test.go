@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/farad-go/farad/internal/locktest"
 	"github.com/farad-go/farad/observe/observetest"
 )
 
@@ -181,28 +180,4 @@ func TestReasonsHaveAForm(t *testing.T) {
 func TestBenchmarksAreNotObserved(t *testing.T) {
 	code, said := again(t, byMain, "", "-test.run=^TestFaultInversion$", "-test.bench=None")
 	require.Zero(t, code, said)
-}
-
-// With a build tag, and no change of the code, the first report ends the program.
-func TestTagObserves(t *testing.T) {
-	if testing.Short() || os.Getenv(variable) != "" {
-		t.Skip("compiles a test program")
-	}
-	for _, tag := range []string{"farad_observe", "none"} {
-		program := filepath.Join(t.TempDir(), "tagged.test")
-		locktest.GoTool(t, "test", "-c", "-vet=off", "-tags="+tag, "-o", program, "./observe/observetest/testdata/tagged")
-		for test, reported := range map[string]bool{"Inversion": tag != "none", "Correct": false} {
-			cmd := exec.CommandContext(t.Context(), program, "-test.run="+test)
-			if reported {
-				cmd.Env = append(os.Environ(), variable+"="+test)
-			}
-			out, err := cmd.CombinedOutput()
-			if !reported {
-				require.NoError(t, err, "%s", out)
-				continue
-			}
-			require.Equal(t, 2, cmd.ProcessState.ExitCode(), "%s", out)
-			require.Regexp(t, `^tagged_test.go:20: lock order inversion: here and at tagged_test.go:20 each may`, string(out))
-		}
-	}
 }
