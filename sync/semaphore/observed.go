@@ -29,6 +29,8 @@ func (s *Semaphore) held() int64 {
 		return s.permits().Held()
 	case *capacitor:
 		return p.held()
+	case *accounts:
+		return p.held()
 	default:
 		return s.Size() - s.Available()
 	}
