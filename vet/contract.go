@@ -16,11 +16,10 @@ const root = "github.com/farad-go/farad/"
 // contracts are the methods that acquire, what gives back, and those that only wait. Every analyzer
 // reads them from here. A line is one of
 //
-//	package.Type: methods = method    the first acquire, the last gives back
-//	package.Type: methods = T.method  the same, where the last is of another type
-//	package.Type: methods -> Handle   the first return a handle, a type of the same package
-//	package.Handle = methods          any of them gives back what the handle has
-//	package.Type: methods             they wait, and acquire nothing
+//	package.Type: methods = method  the first acquire, the last gives back
+//	package.Type: methods -> Handle the first return a handle, a type of the same package
+//	package.Handle = methods        any of them gives back what the handle has
+//	package.Type: methods           they wait, and acquire nothing
 //
 // Whether a method can fail, its last result says: an error or a bool.
 // TestContractsAreThoseOfTheAPI compares the table with what the modules export.
@@ -52,7 +51,7 @@ sync/rwlock.RWLock: UpgradeContext UpgradeTimeout TryUpgrade
 sync/rwlock.Guard: ReadContext WriteContext
 sync/semaphore.Semaphore: Acquire AcquireTimeout TryAcquire = Release
 sync/semaphore.Semaphore: AcquirePermit TryAcquirePermit -> Permit
-sync/semaphore.Tenant: Acquire AcquireTimeout TryAcquire = Semaphore.Release
+sync/semaphore.Tenant: Acquire AcquireTimeout TryAcquire = Release
 sync/semaphore.Tenant: AcquirePermit -> Permit
 sync/semaphore.Permit = Release
 twa.Mutex: Lock LockContext LockTimeout TryLock = Unlock
@@ -69,6 +68,10 @@ fleet.RWMutex: LockPermit RLockPermit -> Permit
 fleet.Semaphore: Acquire AcquireTimeout TryAcquire TryAcquireContext = Release
 fleet.Semaphore: AcquirePermit TryAcquirePermit -> Permit
 fleet.Permit = Release
+fleet.Keyed: Acquire AcquireTimeout TryAcquireContext = Release
+fleet.Keyed: AcquirePermit -> Permit
+fleet.Election: Campaign -> Term
+fleet.Term = Resign
 `
 
 // A role is what a method does by its contract.
@@ -107,9 +110,7 @@ func parse(table string) (methods map[string]method, handles map[string]bool) {
 		switch {
 		case pairs && acquires:
 			add(typ, names, acquire, back)
-			if !strings.Contains(back, ".") {
-				add(typ, back, release, "")
-			}
+			add(typ, back, release, "")
 		case pairs:
 			add(typ, back, release, "")
 			handles[typ] = true
