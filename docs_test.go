@@ -266,15 +266,21 @@ func TestImportsThatClimbAreFound(t *testing.T) {
 
 const module = "github.com/farad-go/farad/"
 
-// climbs returns where packages differ from the floors of the page: imports of what is not below,
-// and packages without a floor. Each line of the imports has a package, and what it imports.
-func climbs(page, imports string) (faults []string) {
+// floorsOf returns the floor of each name: the lines of this form have a floor, and names.
+func floorsOf(page, form string) map[string]int {
 	floors := map[string]int{}
-	for _, m := range regexp.MustCompile(`(?m)^(\d)  (\w.*)$`).FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile(form).FindAllStringSubmatch(page, -1) {
 		for name := range strings.FieldsSeq(m[2]) {
 			floors[name] = int(m[1][0] - '0')
 		}
 	}
+	return floors
+}
+
+// climbs returns where packages differ from the floors of the page: imports of what is not below,
+// and packages without a floor. Each line of the imports has a package, and what it imports.
+func climbs(page, imports string) (faults []string) {
+	floors := floorsOf(page, `(?m)^(\d)  (\w.*)$`)
 	aside := regexp.MustCompile(`^(examples|internal/(interleave|library|limitsim|locktest|proof|snippets))(/|$)`)
 	there := map[string]bool{}
 	for line := range strings.Lines(imports) {
@@ -352,13 +358,10 @@ func (noImports) Import(string) (*types.Package, error) { return nil, errors.New
 // no room.
 func usesFromBelow(t *testing.T, rooms string, sources map[string]string) (faults []string) {
 	t.Helper()
-	floors := map[string]int{}
-	for _, m := range regexp.MustCompile(`(?m)^(\d) \w+ +(\w.*)$`).FindAllStringSubmatch(rooms, -1) {
-		for name := range strings.FieldsSeq(m[2]) {
-			floors[name] = int(m[1][0] - '0')
-			if _, ok := sources[name]; !ok {
-				faults = append(faults, name+" does not exist")
-			}
+	floors := floorsOf(rooms, `(?m)^(\d) \w+ +(\w.*)$`)
+	for name := range floors {
+		if _, ok := sources[name]; !ok {
+			faults = append(faults, name+" does not exist")
 		}
 	}
 	fset := token.NewFileSet()
