@@ -100,7 +100,7 @@ func Check(t testing.TB) {
 	}
 	c := process.enter(t.Name())
 	t.Cleanup(func() {
-		for _, text := range process.end(c, self(), !t.Failed() && !t.Skipped() && !panicking()) {
+		for _, text := range process.end(c, observed.Goroutine(), !t.Failed() && !t.Skipped() && !panicking()) {
 			t.Fail()
 			_, _ = io.WriteString(t.Output(), text)
 		}
@@ -119,10 +119,10 @@ func (w *watch) start() error {
 	w.reasons = readReasons()
 	configure(-1)
 	observe.All(observe.LevelHolders)
-	observe.OnDeadlock(func(d observe.Deadlock) { w.found(deadlocked(&d), true) })
+	observe.OnDeadlock(func(d observe.Deadlock) { w.halt(deadlocked(&d)) })
 	observe.OnSuspicion(func(s observe.Suspicion) {
 		if s.Why == observe.Inversion {
-			w.found(inverted(&s), false)
+			w.add(inverted(&s))
 		}
 	})
 	if d, err := time.ParseDuration(flagged("test.timeout")); err == nil && d > 0 && !waiter.InBubble() {
@@ -148,11 +148,17 @@ func lastLook() {
 	}
 }
 
-// found keeps r, which has just been found. If no test can end any more it ends the program.
-func (w *watch) found(r report, fatal bool) {
+func (w *watch) add(r report) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.addLocked(r) || !fatal {
+	w.addLocked(r)
+}
+
+// halt ends the program for a report after which no test can end, unless it is known or suppressed.
+func (w *watch) halt(r report) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.addLocked(r) {
 		return
 	}
 	for _, o := range w.open {
@@ -249,11 +255,4 @@ func panicking() bool {
 		}
 	}
 	return false
-}
-
-// self returns the number of the calling goroutine.
-func self() (id uint64) {
-	var text [64]byte
-	_, _ = fmt.Sscanf(string(text[:runtime.Stack(text[:], false)]), "goroutine %d ", &id)
-	return id
 }
