@@ -442,7 +442,6 @@ func (a *accounts) Available() int64 {
 	return a.free
 }
 
-// held returns how many permits are held, even during a Resize.
 func (a *accounts) held() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

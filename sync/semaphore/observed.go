@@ -21,19 +21,12 @@ func (s *Semaphore) numbers() observed.Numbers {
 	return observed.Numbers{Size: size, Free: size - s.held(), Waiting: s.Waiting()}
 }
 
-// held returns how many permits are held, even during a Resize. Only with a waiting array it may be
-// too few, while a reduction waits in line.
+// held returns how many permits are held: see [policy].
 func (s *Semaphore) held() int64 {
-	switch p := s.p.(type) {
-	case nil, *ordered:
-		return s.permits().Held()
-	case *capacitor:
-		return p.held()
-	case *accounts:
-		return p.held()
-	default:
-		return s.Size() - s.Available()
+	if s.p != nil {
+		return s.p.held()
 	}
+	return s.permits().Held()
 }
 
 func (s *Semaphore) mayBeObserved() bool { return observed.MayBe(s.e.IsObserved()) }

@@ -139,6 +139,8 @@ func (p *ordered) Size() int64 { return p.permits().Size() }
 
 func (p *ordered) Available() int64 { return p.permits().Available() }
 
+func (p *ordered) held() int64 { return p.permits().Held() }
+
 func (p *ordered) Waiting() int { return p.s.e.Waiting() }
 
 func (p *ordered) Resize(n int64) { p.permits().Resize(min(n, MaxPermits)) }

@@ -19,6 +19,7 @@ type policy interface {
 	Release(n int64)
 	Size() int64
 	Available() int64
+	held() int64 // exact even during a Resize, but for that of the waiting array
 	Waiting() int
 	Resize(n int64)
 	Close()
@@ -81,5 +82,8 @@ type arrayPolicy struct{ *twa.Semaphore }
 func newArrayPolicy(n int64, a *twa.Array) arrayPolicy {
 	return arrayPolicy{twa.New(n, twa.WithWaitingArray(a))}
 }
+
+// held may be too few while a reduction waits in line.
+func (p arrayPolicy) held() int64 { return p.Size() - p.Available() }
 
 func (p arrayPolicy) request(old waiter.Request) waiter.Request { return p.Request(old) }
