@@ -8,6 +8,9 @@
 //		...
 //	}
 //
+// Command [github.com/farad-go/farad/observe/observetest/farad-observe] does so for a whole module,
+// by an environment variable, without a change of its code.
+//
 // All locks are observed from then on, as by [observe.All] at LevelHolders: each of package sync
 // from its first use on; what a constructor makes, from then on; the others, and what was made
 // before, from the first wait for it.

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/farad-go/farad/tools/dropin/exchange"
+	"github.com/farad-go/farad/internal/exchange"
 	"github.com/farad-go/farad/tools/dropin/subject"
 	"github.com/farad-go/farad/tools/internal/repo"
 )

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/farad-go/farad/tools/dropin/exchange"
+	"github.com/farad-go/farad/internal/exchange"
 	"github.com/farad-go/farad/tools/dropin/gotest"
 	"github.com/farad-go/farad/tools/internal/repo"
 )

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/farad-go/farad/tools/dropin/exchange"
+	"github.com/farad-go/farad/internal/exchange"
 	"github.com/farad-go/farad/tools/dropin/gotest"
 	"github.com/farad-go/farad/tools/dropin/subject"
 )

@@ -23,6 +23,11 @@ func TestTestsAreObserved(t *testing.T) {
 		"leaks/l_test.go":        head + "func TestMain(tests *testing.M) {\n\tgoleak.VerifyTestMain(tests)\n}\n",
 		"other/o_test.go":        head + "func TestMain(m *testing.M) {\n\tprepare(m)\n\tm.Run()\n}\n",
 		"method/m_test.go":       head + "func (x) TestMain(m *testing.M) {}\n",
+		"tags/a_test.go":         "//go:build a\n\n" + head + "func TestMain(m *testing.M) { m.Run() }\n",
+		"tags/b_test.go":         "//go:build !a\n\n" + head + "func TestMain(m *testing.M) { m.Run() }\n",
+		"nested/go.mod":          "module nested\n",
+		"nested/n_test.go":       "package nested\n",
+		"vendor/v/v_test.go":     "package v\n",
 		"exchanged/sync_test.go": "package exchanged\n\nimport \"sync\"\n\nfunc TestMain(m *testing.M) { m.Run() }\n",
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(module, name)), 0o755))
@@ -38,7 +43,12 @@ func TestTestsAreObserved(t *testing.T) {
 		return "package " + pkg + "\n\nimport (\n\t\"testing\"\n\n\t\"o/observetest\"\n)\n\n" +
 			"func TestMain(m *testing.M) { observetest.Main(m) }\n"
 	}
+	tagged := func(tag string) string {
+		return "//go:build " + tag + "\n\n" + import2 + "func TestMain(faradM *testing.M) { m := faradtest.Wrap(faradM); m.Run() }\n"
+	}
 	want := map[string]string{
+		"tags/a_test.go":                   tagged("a"),
+		"tags/b_test.go":                   tagged("!a"),
 		"none/farad_observetest_test.go":   added("none_test"),
 		"method/farad_observetest_test.go": added("x"),
 		"own/m_test.go": import2 + "func TestMain(faradM *testing.M) { m := faradtest.Wrap(faradM);\n" +

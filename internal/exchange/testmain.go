@@ -13,24 +13,21 @@ import (
 )
 
 // Observe adds to an overlay what has package observetest run the tests of each package of a
-// module: a TestMain, or what changes the one that is there. It writes into a folder. It returns
-// the files whose TestMain it cannot change.
+// module: a TestMain, or what changes those that are there. It writes into a folder. It returns the
+// files whose TestMain it cannot change.
 func (o Overlay) Observe(module, folder, observetest string) (left []string, err error) {
-	n := 0
 	err = filepath.WalkDir(module, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil || !d.IsDir():
+		if err != nil || !d.IsDir() {
 			return err
-		case path != module && ignored(d.Name()):
-			return fs.SkipDir
+		}
+		if err := skipped(module, path, d); err != nil {
+			return err
 		}
 		tests, err := filepath.Glob(filepath.Join(path, "*_test.go"))
 		if err != nil || len(tests) == 0 {
 			return err
 		}
-		n++
-		name, pkg := "", ""
-		var changed []byte
+		pkg, added := "", true
 		for _, test := range tests {
 			source, err := os.ReadFile(o.at(test))
 			if err != nil {
@@ -41,23 +38,22 @@ func (o Overlay) Observe(module, folder, observetest string) (left []string, err
 				return err
 			}
 			pkg = of
-			if has {
-				name, changed = test, text
-				break
+			if !has {
+				continue
+			}
+			added = false
+			if text == nil {
+				left = append(left, test)
+			} else if err := o.add(module, folder, test, text); err != nil {
+				return err
 			}
 		}
-		switch {
-		case name == "":
-			name = filepath.Join(path, "farad_observetest_test.go")
-			changed = fmt.Appendf(nil, "package %s\n\nimport (\n\t\"testing\"\n\n\t%q\n)\n\n"+
-				"func TestMain(m *testing.M) { observetest.Main(m) }\n", pkg, observetest)
-		case changed == nil:
-			left = append(left, name)
+		if !added {
 			return nil
 		}
-		to := filepath.Join(folder, fmt.Sprintf("%d_test.go", n))
-		o[name] = to
-		return os.WriteFile(to, changed, 0o600)
+		return o.add(module, folder, filepath.Join(path, "farad_observetest_test.go"), fmt.Appendf(nil,
+			"package %s\n\nimport (\n\t\"testing\"\n\n\t%q\n)\n\nfunc TestMain(m *testing.M) { observetest.Main(m) }\n",
+			pkg, observetest))
 	})
 	return left, err
 }

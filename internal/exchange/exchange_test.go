@@ -56,7 +56,7 @@ func TestTheGuidesCommandDoesTheSame(t *testing.T) {
 	if err := exec.Command("sed", "--version").Run(); err != nil {
 		t.Skip("no GNU sed")
 	}
-	guide, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "guides", "migrating.md"))
+	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "migrating.md"))
 	require.NoError(t, err)
 	script := regexp.MustCompile(`sed -i -E '([^']+)'`).FindSubmatch(guide)
 	require.NotNil(t, script)

@@ -1,5 +1,6 @@
-// Package exchange changes what Go files import, without changing the files: the go command reads
-// the changed ones from elsewhere, by an overlay (go help build, -overlay).
+// Package exchange changes what Go files import, and how their tests run, without changing the
+// files: the go command reads the changed ones from elsewhere, by an overlay (go help build,
+// -overlay).
 package exchange
 
 import (
@@ -51,9 +52,9 @@ func (x Imports) Source(name string, source []byte) ([]byte, error) {
 // An Overlay says for the path of each exchanged file where its other version is.
 type Overlay map[string]string
 
-// Files exchanges the imports of all Go files of a module and writes them into a folder that is
-// empty. It leaves out what the go command leaves out: folders named testdata, and those whose
-// names begin with a dot or an underscore.
+// Files exchanges the imports of all Go files of a module and writes them into a folder. It leaves
+// out what no package of the module has: what is vendored, nested modules, folders named testdata,
+// and names that begin with a dot or an underscore.
 func (x Imports) Files(module, folder string) (Overlay, error) {
 	o := Overlay{}
 	err := filepath.WalkDir(module, func(path string, d fs.DirEntry, err error) error {
@@ -61,10 +62,7 @@ func (x Imports) Files(module, folder string) (Overlay, error) {
 		case err != nil:
 			return err
 		case d.IsDir():
-			if path != module && ignored(d.Name()) {
-				return fs.SkipDir
-			}
-			return nil
+			return skipped(module, path, d)
 		case filepath.Ext(path) != ".go" || ignored(d.Name()):
 			return nil
 		}
@@ -76,18 +74,34 @@ func (x Imports) Files(module, folder string) (Overlay, error) {
 		if err != nil || changed == nil {
 			return err
 		}
-		rel, err := filepath.Rel(module, path)
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(folder, rel) // the compiler's messages have this name
-		o[path] = to
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return err
-		}
-		return os.WriteFile(to, changed, 0o600)
+		return o.add(module, folder, path, changed)
 	})
 	return o, err
+}
+
+// add writes the other version of a file of a module into a folder.
+func (o Overlay) add(module, folder, path string, text []byte) error {
+	rel, err := filepath.Rel(module, path)
+	if err != nil {
+		return err
+	}
+	to := filepath.Join(folder, rel) // the compiler's messages have this name
+	o[path] = to
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o600)
+}
+
+// skipped returns [fs.SkipDir] for a folder that has no package of the module.
+func skipped(module, path string, d fs.DirEntry) error {
+	if path == module {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil || ignored(d.Name()) || d.Name() == "vendor" {
+		return fs.SkipDir
+	}
+	return nil
 }
 
 func ignored(name string) bool {
