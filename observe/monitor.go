@@ -13,36 +13,40 @@ import (
 // no clock was read when they began.
 const stampPeriod = 100 * time.Millisecond
 
-// A monitor looks at the observed locks from time to time. Its goroutine exists while something is
-// observed: [Watch], [All] and [Read] start it, and it ends when there is nothing to look at. It
-// calls nothing of the user's: see [listener].
+// A monitor looks at the observed locks from time to time, while something is observed: [Watch],
+// [All] and [Read] start it, and it ends when there is nothing to look at. It has a timer and no
+// goroutine, so that no test of others finds a goroutine too many. It calls nothing of the user's:
+// see [listener].
 //
 // In a testing/synctest bubble nothing starts it. It would belong to the bubble, which could not
 // end. A bubble finds itself that all of its goroutines are blocked.
 type monitor struct {
 	config atomic.Pointer[Config]
-	rush   chan struct{} // has room for one: to look at once
-	looks  atomic.Int64  // how many there were, for tests
+	looks  atomic.Int64 // how many there were, for tests
 
 	looking sync.Mutex
 	sight   sight // guarded by looking
 
-	mu    sync.Mutex
-	runs  bool   // the goroutine exists; guarded by mu
-	asked uint64 // how often start was called; guarded by mu
+	mu    sync.Mutex // guards the rest
+	timer *time.Timer
+	runs  bool      // the timer is set, or turn runs
+	turns bool      // turn runs
+	rush  bool      // there is to be a look at once
+	asked uint64    // how often start was called
+	next  time.Time // of the next look
 }
 
 var watchdog = newMonitor()
 
 func newMonitor() *monitor {
-	m := &monitor{rush: make(chan struct{}, 1)}
+	m := &monitor{}
 	var c Config
 	c.setDefaults()
 	m.config.Store(&c)
 	return m
 }
 
-// start makes sure that the goroutine runs if something is observed.
+// start makes sure that the monitor runs if something is observed.
 func (m *monitor) start() {
 	if waiter.InBubble() {
 		return
@@ -50,9 +54,14 @@ func (m *monitor) start() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked++
-	if !m.runs {
-		m.runs = true
-		go m.run()
+	if m.runs {
+		return
+	}
+	m.runs = true
+	if m.timer == nil {
+		m.timer = time.AfterFunc(0, m.turn)
+	} else {
+		m.timer.Reset(0)
 	}
 }
 
@@ -75,6 +84,7 @@ func (m *monitor) look(c *Config) bool {
 	takeLeaks()
 	past.add(now)
 	if len(now.Locks) == 0 && !observed.Executes() && observed.Everything() == observed.Off {
+		m.sight = sight{}
 		return false
 	}
 	m.sight.look(now, told, c)
@@ -85,45 +95,49 @@ func (m *monitor) look(c *Config) bool {
 
 // hurry ends the pause of the monitor.
 func (m *monitor) hurry() {
-	select {
-	case m.rush <- struct{}{}:
-	default:
-	}
-}
-
-// run looks until there is nothing to look at.
-func (m *monitor) run() {
-	next := time.Now()
-	for {
-		m.mu.Lock()
-		asked := m.asked
-		m.mu.Unlock()
-		c := m.config.Load()
-		observed.Stamp()
-		if begin := time.Now(); !begin.Before(next) {
-			if !m.look(c) && m.end(asked) {
-				return
-			}
-			end := time.Now()
-			next = begin.Add(max(c.Period, 20*end.Sub(begin)))
-		}
-		select {
-		case <-time.After(min(stampPeriod, c.Period)):
-		case <-m.rush:
-			next = time.Now()
-		}
-	}
-}
-
-// end reports whether the goroutine may end: nobody has asked for it meanwhile.
-func (m *monitor) end(asked uint64) bool {
-	m.looking.Lock()
-	m.sight = sight{}
-	m.looking.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.runs = m.asked != asked
-	return !m.runs
+	if m.runs {
+		m.rush = true
+		m.timer.Reset(0)
+	}
+}
+
+// turn marks what lasts, looks if it is time to, and sets the timer again if there is anything to
+// look at.
+func (m *monitor) turn() {
+	m.mu.Lock()
+	if m.turns || !m.runs { // The turn that runs, or was the last, has seen the rush.
+		m.mu.Unlock()
+		return
+	}
+	m.turns = true
+	asked, due := m.asked, m.rush || !time.Now().Before(m.next)
+	m.rush = false
+	m.mu.Unlock()
+
+	c := m.config.Load()
+	observed.Stamp()
+	some, begin, end := true, time.Now(), time.Time{}
+	if due {
+		some = m.look(c)
+		end = time.Now()
+	}
+
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turns = false
+	if due {
+		m.next = begin.Add(max(c.Period, 20*end.Sub(begin)))
+	}
+	switch {
+	case !some && m.asked == asked: // and nobody has asked for it meanwhile
+		m.runs, m.next = false, time.Time{}
+	case m.rush:
+		m.timer.Reset(0)
+	default:
+		m.timer.Reset(min(stampPeriod, c.Period))
+	}
 }
 
 // A sight is what the monitor remembers from one look to the next.

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unsafe"
 
+	"go.uber.org/goleak"
+
 	"github.com/farad-go/farad/sync"
 	"github.com/farad-go/farad/sync/keyed"
 	"github.com/farad-go/farad/sync/semaphore"
@@ -30,6 +32,12 @@ func TestCorrectPermitIsHandedOn(t *testing.T) {
 	}
 	_ = s.Acquire(t.Context(), 2) // until all have ended, and for ever
 	all.Wait()
+}
+
+// What looks for goroutines that a test has left finds none of ours.
+func TestCorrectNoGoroutineIsLeft(t *testing.T) {
+	fault(t)
+	goleak.VerifyNone(t)
 }
 
 // The classic: who has all permits knows that all others have ended.

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/farad-go/farad/observe.(*monitor).run"))
+	goleak.VerifyTestMain(m)
 }
 
 // A world is an etcd of one member, with a namespace of its own.
