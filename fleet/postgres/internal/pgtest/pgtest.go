@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package pgtest runs PostgreSQL servers for tests and measurements.
+// Package pgtest runs PostgreSQL servers for tests, measurements and the example.
 package pgtest
 
 import (
