@@ -18,7 +18,6 @@ import (
 type trial struct {
 	module   module
 	exchange string // its name
-	files    int    // in which imports were exchanged
 	original gotest.Result
 	ours     gotest.Result // of the first run
 	failures []failure     // of ours, in the order of their keys
@@ -77,7 +76,7 @@ func (m module) trials(folder, overlays string, progress io.Writer) (trials []tr
 			continue
 		}
 		fmt.Fprintf(progress, "  %s in %d files\n", x.name, n)
-		t := trial{module: m, exchange: x.name, files: n, original: original}
+		t := trial{module: m, exchange: x.name, original: original}
 		if err := t.run(folder, overlay, progress); err != nil {
 			return nil, err
 		}
