@@ -1,4 +1,4 @@
-// Bench measures the locks and the executor of this module beside their peers and holds them to
+// Bench measures the locks and the executor of this module against their peers and holds them to
 // their targets. It is a plain program, and not a set of testing.B benchmarks, because in a test
 // binary the module takes a slower path on purpose.
 //
@@ -57,7 +57,7 @@ type config struct {
 	from       []string // instead of measuring: the JSON files of runs
 }
 
-// picks reports whether something of this name is to be measured.
+// picks reports whether the run measures something of this name.
 func (c *config) picks(name string) bool {
 	return c.only.MatchString(name) && (!c.quick || quickLines.MatchString(name))
 }
@@ -151,7 +151,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	return c, nil
 }
 
-// run measures, and tells: tables to stdout, progress to stderr.
+// run measures, and writes tables to stdout and progress to stderr.
 func run(c config, stdout, stderr io.Writer) (err error) {
 	// First: a run of more than an hour is not to end with a file that is not there, or a
 	// folder that cannot be.

@@ -85,7 +85,7 @@ func transfer(i *incident, ready chan<- struct{}, both <-chan struct{}) {
 	defer i.journal.Unlock()
 }
 
-// audit leaves the journal to whoever ends the incident.
+// audit locks the journal; the end of the incident unlocks it.
 func audit(i *incident, ready chan<- struct{}, both <-chan struct{}) {
 	i.journal.Lock()
 	ready <- struct{}{}

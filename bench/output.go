@@ -20,7 +20,7 @@ const (
 
 var outFiles = []string{outPage, outMarkdown, outJSON, outBenchstat}
 
-// retell tells of runs that have been measured before.
+// retell reports runs that have been measured before.
 func retell(c config, stdout io.Writer) error {
 	var runs []*report.Report
 	for _, file := range c.from {

@@ -14,9 +14,9 @@ import (
 	"github.com/farad-go/farad/twa"
 )
 
-// The papers' ways to wait, beside ours: policies-N is semabench-N with semaphores that wait in
-// each of them. bench/papers/phased has near and far phases; what the explorer could not see
-// through, instructions and system calls, is in policies_bare.go and beside it; lanes are below.
+// The papers' ways to wait, compared with ours: policies-N is semabench-N with semaphores that wait
+// in each of them. bench/papers/phased has near and far phases. Instructions and system calls,
+// which the explorer could not see through, are in the files policies_*.go. Lanes are below.
 
 // A policy is a way to wait for a semaphore of one permit.
 type policy struct {
@@ -28,7 +28,7 @@ type policy struct {
 
 // fewPoll is how many goroutines may poll. With more, on few processors, an operation takes up to
 // 10 ms: the holder of the permit, and the next in line, wait until all others have looked.
-// bench/papers/ticket, which is beside the policies, shows as much.
+// bench/papers/ticket, which is measured with the policies, shows as much.
 const fewPoll = 8
 
 // arrayBuckets is how many buckets an array has: the papers' number.
@@ -65,7 +65,7 @@ func policies() []policy {
 	return append(ps, futexPolicies...)
 }
 
-// policiesbench is semabench with all policies beside the others.
+// policiesbench is semabench with all policies added.
 func policiesbench(goroutines int) locks.Bench {
 	impls := semabench(goroutines).Impls
 	for _, p := range policies() {

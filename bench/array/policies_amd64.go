@@ -1,7 +1,7 @@
 package array
 
-// pause executes a PAUSE, which tells the processor that a loop waits. It takes 5 to 50 ns, as the
-// processor likes.
+// pause executes a PAUSE, a processor's hint that a loop waits. It takes 5 to 50 ns, depending on
+// the processor.
 func pause()
 
 // fence executes an LFENCE, which lets no later instruction begin before all earlier ones are done.

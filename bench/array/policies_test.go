@@ -92,7 +92,7 @@ func TestPoliciesKeepTheOrder(t *testing.T) {
 	})
 }
 
-// waitingFor returns a function that tells how many wait for s, whose permit is taken, or nil.
+// waitingFor returns a function that counts the waiters for s, whose permit is taken, or nil.
 func waitingFor(s peers.Locker) func() int64 {
 	switch s := s.(type) {
 	case *bareSemaphore:

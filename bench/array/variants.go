@@ -17,7 +17,7 @@ import (
 )
 
 // What the papers on the waiting array do otherwise than we: their hash functions, counted in a
-// simulation, where no clock has a say; and their waiting chains, timed beside our array.
+// simulation without a clock; and their waiting chains, timed against our array.
 
 // The simulation: so many semaphores, each with so many waiting tickets, in one array. Each post
 // grants the oldest ticket of one of them, at random, and a new one comes.
@@ -343,7 +343,7 @@ func (s *chainSemaphore) Release(int64) {
 	}
 }
 
-// chainsbench is semabench with semaphores on chains beside the others.
+// chainsbench is semabench with semaphores on chains added.
 func chainsbench(goroutines int) locks.Bench {
 	onChains := func(name string, c chains.Config, news bool) locks.Impl {
 		return sharedStep(name, func() peers.Locker { return newChainSemaphore(c, news) })

@@ -24,7 +24,7 @@ import (
 )
 
 // Every lock and every policy that excludes, side by side in one workload: every-N is mutexbench-N
-// with all of them. What they promise differs, so a table says it beside the figures.
+// with all of them. What they promise differs, so the table has that next to the figures.
 
 // EverySizes are how many goroutines there are.
 var EverySizes = []int{1, 8, 64}

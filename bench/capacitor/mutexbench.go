@@ -142,8 +142,8 @@ func mutexbenchLIFO(goroutines int) locks.Bench {
 }
 
 // permitbench is goroutines that take one of a semaphore's permits, advance a PRNG of their own by
-// one step, and return the permit. farad is the semaphore with a capacitor, beside those with all
-// other policies. With variants it has other capacitors beside it.
+// one step, and return the permit. farad is the semaphore with a capacitor; the others have all
+// other policies, and the capacitors of variants.
 func permitbench(goroutines int, permits int64, variants ...[2]int) locks.Bench {
 	take := func(opts ...semaphore.Option) func() peers.Locker {
 		return func() peers.Locker { return semaphore.New(permits, opts...) }

@@ -16,7 +16,8 @@ var Targets = []table.Target{
 
 var handOffs = []string{"hand-off-64"}
 
-// handOffTarget returns the target for a metric of a lock beside the channel, nil if there is none.
+// handOffTarget returns the target for a metric of a lock divided by the channel's, nil if there is
+// none.
 func handOffTarget(line, ours string, m table.Metric) *table.Target {
 	return table.FindOf(Targets, line, "", m, ours, peers.NameChannel)
 }

@@ -33,8 +33,8 @@ func mutexTimeouts(goroutines int) Bench {
 	})
 }
 
-// timeouts is a workload beside a channel with a timer that each goroutine keeps, and x/sync with a
-// context for each attempt.
+// timeouts is a workload whose peers are a channel with a timer that each goroutine keeps, and
+// x/sync with a context for each attempt.
 func timeouts(name string, goroutines int, farad func() (peers.TryLocker, attempt)) Bench {
 	return Bench{fmt.Sprintf("%s-%d", name, goroutines), goroutines, []Impl{
 		{Name: measure.NameFarad, Make: func() Loop { return timeoutLoop(farad()) }},

@@ -34,7 +34,7 @@ type Gang struct {
 	_        [FalseSharing]byte
 	counters []Counter
 	Gate     chan struct{}
-	Window   func(open bool) // is told when what is measured begins and ends
+	Window   func(open bool) // called when what is measured begins and ends
 	WG       sync.WaitGroup
 	mu       sync.Mutex
 	Err      error

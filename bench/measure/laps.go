@@ -92,7 +92,7 @@ func (l *Lap) Share(n int) (each, all int) {
 	return each, each * n
 }
 
-// Passes has do called with numbers of at most most, until it comes to what is to be done.
+// Passes calls do with numbers up to most, until their sum is l.Todo.
 func (l *Lap) Passes(most int, do func(n int) error) error {
 	for left := l.Todo; left > 0; left -= most {
 		if err := do(min(left, most)); err != nil {

@@ -21,7 +21,7 @@ type Machine struct {
 	Go         string    `json:"go"`
 	Build      string    `json:"build,omitempty"`
 	Sleep      string    `json:"sleep,omitempty"` // what the locks' goroutines sleep by
-	Peers      string    `json:"peers,omitempty"` // the modules that farad is measured beside
+	Peers      string    `json:"peers,omitempty"` // the modules that farad is measured against
 	Commit     string    `json:"commit"`
 	Date       time.Time `json:"date"`
 	Command    string    `json:"command"`
@@ -94,7 +94,7 @@ func buildSettings() []string {
 	return flags
 }
 
-// PeerModules are those that farad is measured beside.
+// PeerModules are those that farad is measured against.
 var PeerModules = []string{
 	"golang.org/x/sync", "github.com/neilotoole/fifomu", "github.com/puzpuzpuz/xsync/v4",
 	"github.com/panjf2000/ants/v2", "github.com/alitto/pond/v2",

@@ -7,7 +7,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// longestTracked is the longest wait, in nanoseconds, that is told from longer ones.
+// longestTracked is the longest wait, in nanoseconds, that a histogram holds.
 const longestTracked = int64(10 * time.Second)
 
 // A WaitLog has what the goroutines of one measurement have waited for a lock.

@@ -13,7 +13,7 @@ import (
 // value it would cost as much again.
 type call func(*semaphore.Semaphore) locks.Loop
 
-// Costs are what a semaphore with shares needs beside one in strict order, whose loop is Acquire.
+// Costs compare a semaphore with shares with one in strict order, whose loop is Acquire.
 var Costs = []locks.Bench{
 	cost("shares", 1, acquire, acquire),
 	cost("shares-context", 1, acquireContext, acquireContext),

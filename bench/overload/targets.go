@@ -9,7 +9,7 @@ import (
 
 // Targets are those of tenants and of servers. What a wait in shares may cost is in package locks.
 //
-// Where the times of the requests are exponential there is none beside the others: a request that
+// With exponential times of the requests there is no target for the ratio to others: a request that
 // is cut off at its deadline was no nearer to its end than one that has just begun. So no place is
 // wasted on it, and a plain line, too, has all the goodput that there is.
 var Targets = []table.Target{

@@ -8,8 +8,8 @@ import (
 )
 
 // HasMinimalLock says whether this build has a [MinimalLock]. The gate is that of
-// internal/xsync/sleep, which says why this is safe. Elsewhere what is held beside the lock is not
-// measured.
+// internal/xsync/sleep, which says why this is safe. Elsewhere the targets that compare with it are
+// not measured.
 const HasMinimalLock = true
 
 //go:linkname gopark runtime.gopark

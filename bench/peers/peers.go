@@ -136,7 +136,7 @@ func PassOn(ctx context.Context, l Locker) {
 	l.Release(1)
 }
 
-// A TryLocker also tells whether a permit is free.
+// A TryLocker can also try to take a permit.
 type TryLocker interface {
 	Locker
 	TryAcquire(n int64) bool

@@ -190,8 +190,8 @@ func rwCells() (cells []cell) {
 	return cells
 }
 
-// besideOthers returns c, and if it is one of those that are measured beside others, with 8 and 64
-// goroutines, the same with one and two others for each processor.
+// besideOthers returns c. If c is also measured on busy processors, with 8 and 64 goroutines, it
+// adds the same cell with one and two other goroutines for each processor.
 func (c cell) besideOthers(measured bool) []cell {
 	cells := []cell{c}
 	for busy := 1; busy <= 2 && measured && (c.Goroutines == 8 || c.Goroutines == 64); busy++ {
@@ -201,8 +201,8 @@ func (c cell) besideOthers(measured bool) []cell {
 	return cells
 }
 
-// windows returns how many windows long the cell is measured. Beside others it is long, so that the
-// scheduler's slices of 10 ms average out.
+// windows returns how many windows long the cell is measured. On busy processors it is long, so
+// that the scheduler's slices of 10 ms average out.
 func (c cell) windows() int {
 	switch {
 	case c.Section == asleep || c.Busy > 0:

@@ -1,5 +1,5 @@
 // Command plane measures locks where programs use them: with work inside of the lock and outside,
-// with few and many goroutines, and beside others that keep the processors busy.
+// with few and many goroutines, on idle processors and on busy ones.
 //
 //	go -C bench run ./plane [-rounds 5] [-window 40ms] [-procs 2] [-run REGEXP] [-quick] \
 //		[-md FILE] [-svg FILE [-draw REGEXP]] [-json FILE] [-cpuprofile FILE]
@@ -11,8 +11,8 @@
 // samples, and with the name of such a file it measures nothing. All locks of a cell are measured
 // in each round, one after the other, in an order that changes from round to round.
 //
-// With -cpuprofile it keeps what the processors did. The option -focus of go tool pprof tells the
-// locks apart.
+// With -cpuprofile it keeps what the processors did. The option -focus of go tool pprof selects a
+// lock.
 //
 // With -waits it looks at each wait instead: how long a lock lies idle that somebody waits for, the
 // longest wait, who came too late, and how evenly goroutines share in a short, a longer and the
@@ -184,7 +184,7 @@ func (r result) ratio(at, peer int) float64 {
 	return median(r.Samples[at][peer], time1) / median(r.Samples[at][0], time1)
 }
 
-// worst returns the cells of a peer with the largest ratio, beside others and not.
+// worst returns the cell of a peer with the largest ratio, on busy processors or on idle ones.
 func (r result) worst(peer int, busy bool) (at int, ratio float64) {
 	at = -1
 	for i, c := range r.Cells {

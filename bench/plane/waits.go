@@ -21,7 +21,7 @@ type waits struct {
 	perOp     float64                 // ns
 }
 
-// longest is the longest wait, in nanoseconds, that is told from longer ones.
+// longest is the longest wait, in nanoseconds, that a histogram holds. Longer ones count as this.
 const longest = int64(time.Minute)
 
 func newWaits() *waits {

@@ -14,8 +14,8 @@ import (
 	"github.com/farad-go/farad/bench/report"
 )
 
-// RatioDrawings returns a drawing for each family that was measured: farad beside the floor and
-// beside the best peer.
+// RatioDrawings returns a drawing for each family that was measured: farad's ratios to the floor
+// and to the best peer.
 func RatioDrawings(r *report.Report) (all []Drawing) {
 	for _, family := range []string{report.FamilySemaphore, report.FamilyLocks, report.FamilyTasks, report.FamilyJobs} {
 		var names []string

@@ -11,7 +11,7 @@ import (
 	"github.com/farad-go/farad/bench/table"
 )
 
-// A finding is what a run found out that can be held beside another run's: lower is better.
+// A finding is a figure of a run that can be compared with another run's: lower is better.
 type finding struct {
 	line, what string
 	vs         []float64 // a round each

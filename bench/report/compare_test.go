@@ -45,7 +45,7 @@ func TestComparisonTellsWhatMoved(t *testing.T) {
 	}
 	is.Memory[0].Bytes = 64
 	is.Machine.Go = "go1.27"
-	is.Locks = is.Locks[:1] // fewer: only what both have is told of
+	is.Locks = is.Locks[:1] // fewer: only what both have is compared
 	c := Compared(was, is)
 	text := c.Text()
 	for _, want := range []string{

@@ -9,8 +9,8 @@ import (
 	"github.com/farad-go/farad/bench/measure"
 )
 
-// A lock that stays with one goroutine for a whole window has no figures, and the others none
-// beside it.
+// A lock that stays with one goroutine for a whole window has no figures, and the others no ratio
+// to it.
 func TestHandOffTable(t *testing.T) {
 	r := &Report{Locks: locks.Plan(LockWorkloads, func(name string) bool {
 		return name == "locks/hand-off-8/farad" || name == "locks/hand-off-8/sync.Mutex"

@@ -29,7 +29,7 @@ func saved(t *testing.T, r *Report) (file string) {
 	return file
 }
 
-// A run that is read tells what it told when it was measured, of every kind.
+// A run that is read from a file has the same report as when it was measured, of every kind.
 func TestARunIsReadAsItWas(t *testing.T) {
 	r := MadeUpAll()
 	back, err := Load(saved(t, r))
@@ -38,8 +38,8 @@ func TestARunIsReadAsItWas(t *testing.T) {
 	require.Equal(t, r.Benchstat(), back.Benchstat())
 }
 
-// Workloads and locks that the program no longer has keep their names, and what has samples is told
-// of.
+// Workloads and locks that the program no longer has keep their names, and what has samples is
+// reported.
 func TestARunOfAnotherProgramIsRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "old.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{

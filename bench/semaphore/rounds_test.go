@@ -87,7 +87,7 @@ func TestRingPassesEveryTokenEverywhere(t *testing.T) {
 	}
 }
 
-// unequal lets one of its two goroutines, told apart by their contexts, have three turns for each
+// unequal gives one of its two goroutines, which it knows by their contexts, three turns for each
 // of the other. The time is that of a bubble: however busy the machine is, a turn takes as long as
 // it says.
 type unequal struct {
@@ -124,7 +124,8 @@ func TestFairnessOfUnequalTurns(t *testing.T) {
 	})
 }
 
-// starving lets the first goroutine that comes acquire once, and then no more until it is told.
+// starving lets the first goroutine that comes acquire once, and then no more until rescue is
+// closed.
 type starving struct {
 	mu     sync.Mutex
 	victim context.Context

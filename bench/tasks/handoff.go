@@ -13,7 +13,7 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// handOff is the workload yieldHeld for poll tasks, beside x/sync's semaphore for goroutines.
+// handOff is the workload yieldHeld for poll tasks; its peer is x/sync's semaphore for goroutines.
 func handOff(tasks, permits int) workload {
 	return workload{
 		name:    fmt.Sprintf("hand-off-%dx%d", tasks, permits),

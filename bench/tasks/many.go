@@ -140,7 +140,7 @@ func afterFuncs(l *measure.Lap) error {
 	})
 }
 
-// timerPasses calls pass as often as it comes to what is to be done, at least once.
+// timerPasses calls pass, once or more, until l.Todo operations are done.
 func timerPasses(l *measure.Lap, pass func() error) error {
 	for left := l.Todo; ; left -= timerPass {
 		if err := pass(); err != nil {

@@ -11,8 +11,8 @@ import (
 	rt "github.com/farad-go/farad/runtime"
 )
 
-// A Result is one line of the executor's table: what tasks do, beside another that does
-// the same. Here farad means the executor.
+// A Result is one line of the executor's table: what tasks do, and a peer that does the same. Here
+// farad means the executor.
 type Result struct {
 	Workload string                             `json:"workload"`
 	Workers  int                                `json:"workers"` // of the executor; goroutines have GOMAXPROCS

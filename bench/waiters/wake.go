@@ -23,7 +23,8 @@ var WakeTargets = []table.Target{
 	{Workloads: []string{"wake/goroutine/1000000"}, Metric: table.RateTo, Peer: peers.NameChannel, Bound: 1},
 }
 
-// WakeTargetFor returns the target for the rate of a line beside a peer, nil if there is none.
+// WakeTargetFor returns the target for the rate of a line divided by a peer's, nil if there is
+// none.
 func WakeTargetFor(line, peer string) *table.Target {
 	return table.Find(WakeTargets, line, "", table.RateTo, peer)
 }

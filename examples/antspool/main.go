@@ -58,7 +58,7 @@ type options struct {
 	progress bool
 }
 
-// parseArgs reads the command line. It has told the user about an error it returns.
+// parseArgs reads the command line. It prints an error before it returns it.
 func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	opts := options{root: ".", workers: runtime.GOMAXPROCS(0), level: 6, mem: 64 << 20}
 	cmd := cli.Command{

@@ -23,8 +23,7 @@ func startChart(w io.Writer, c *contest) (stop func()) {
 	for i := range bars {
 		turns := c.runners[i].turns.Load
 		style := mpb.BarStyle().Lbound("").Filler("█").Tip("█").Padding(" ").Rbound("").Build()
-		// The library asks for the state when it draws: so nothing has to be told to it, and what
-		// runs meanwhile is not held up.
+		// The library reads the state when it draws, so the runners do nothing for it.
 		filler := mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
 			s.Current, s.Total = turns(), c.scale(time.Since(begun))
 			return style.Fill(w, s)

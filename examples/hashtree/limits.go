@@ -33,8 +33,8 @@ func newLimit(size int64) *limit {
 // acquire takes n, which is at most the size of the limit. It returns the context's error if that
 // is done first.
 func (l *limit) acquire(ctx context.Context, n int64) error {
-	// TryAcquire never overtakes a waiter, so trying first costs no waiter its place. It tells
-	// whether this is a wait. An empty file asks for 0 bytes, which succeeds even if others wait.
+	// TryAcquire never overtakes a waiter, so trying first costs no waiter its place. If it fails
+	// this is a wait. An empty file asks for 0 bytes, which succeeds even if others wait.
 	if !l.sem.TryAcquire(n) {
 		start := time.Now()
 		err := l.sem.Acquire(ctx, n)

@@ -79,7 +79,7 @@ type options struct {
 	progress bool
 }
 
-// parseArgs reads the command line. It has told the user about an error it returns.
+// parseArgs reads the command line. It prints an error before it returns it.
 func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	opts := options{workers: 16, open: 4, mem: 128 << 10}
 	cmd := cli.Command{

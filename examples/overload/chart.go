@@ -23,7 +23,7 @@ func startChart(w io.Writer, p policy, trials []*trial) (stop func()) {
 	for _, t := range trials {
 		for i, who := range t.tenants {
 			style := mpb.BarStyle().Lbound("").Filler("█").Tip("█").Padding("·").Rbound("").Build()
-			// The library asks for the state when it draws: so nothing has to be told to it.
+			// The library reads the state when it draws.
 			filler := mpb.BarFillerFunc(func(w io.Writer, d decor.Statistics) error {
 				d.Current, d.Total, d.RequestedWidth = int64(t.tallies[i].result().rate), int64(capacity), width
 				return style.Fill(w, d)

@@ -53,7 +53,7 @@ func main() {
 	os.Exit(run(cli.WithSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// parseArgs reads the command line. It has told the user about an error it returns.
+// parseArgs reads the command line. It prints an error before it returns it.
 func parseArgs(args []string, stdout, stderr io.Writer) (options, error) {
 	o := options{time: 3 * time.Second}
 	all := make([]string, len(policies))

@@ -73,7 +73,7 @@ func TestAllLeaveWhenItEndsEarly(t *testing.T) {
 	})
 }
 
-// What was done is told, and no permit is lost.
+// A run that ends early prints what was done, and no permit is lost.
 func TestEndsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -268,7 +268,7 @@ func TestBugsAreFound(t *testing.T) {
 					f := fails(t, b.kind, o, broken)
 					passes(t, o, func(x *Run) { b.body(x, true) })
 					if RaceEnabled {
-						return // to be shortened and told without
+						return // traces are made without it
 					}
 					requireExplained(t, f, broken)
 					steps, err := parseSchedule(f.Schedule)

@@ -52,7 +52,7 @@
 //
 // # Limits
 //
-//   - Eight threads in a search, which tells sets of them apart by the bits of a byte.
+//   - Eight threads in a search: a set of threads is the bits of a byte.
 //   - Atomics are sequentially consistent, as those of Go are. What is reordered by the compiler or
 //     the machine in plain memory is left to the race detector.
 //   - The body must be deterministic: in the same schedule it must do the same. No time, no random

@@ -69,10 +69,10 @@ type Failure struct {
 	Kind     FailureKind
 	Message  string
 	Schedule string // replays it
-	Trace    string // tells what happened, step by step
+	Trace    string // what happened, step by step
 	Found    string // the schedule as it was found
 
-	class string // tells failures of one kind apart: shortening must not lead from one to another
+	class string // differs for failures of one kind that shortening must not confuse
 }
 
 func (f *Failure) Error() string {

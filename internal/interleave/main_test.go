@@ -48,7 +48,7 @@ func everyMode(t *testing.T, f func(t *testing.T, o Options)) {
 	}
 }
 
-// outcomes returns how the executions of body ended, in what it tells.
+// outcomes returns how the executions of body ended: what it passes to tell.
 func outcomes(t *testing.T, o Options, body func(x *Run, tell func(string))) map[string]bool {
 	t.Helper()
 	seen := map[string]bool{}

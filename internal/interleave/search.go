@@ -8,9 +8,10 @@ type scheduler interface {
 	// pick returns which of the enabled threads is next, and the value if its operation chooses
 	// one; a negative thread ends the execution: it would show nothing new.
 	pick(x *Run, enabled threadSet) (thread int, value uint8)
-	// executed is told the step after it was made: its kind may have changed.
+	// executed gets the step after it was made: its kind may have changed.
 	executed(x *Run, o *op)
-	// stuck is told that the execution ends although threads are blocked, before they are unwound.
+	// stuck is called if threads are still blocked when the execution ends, before they are
+	// unwound.
 	stuck(x *Run)
 	// finish is called when the execution has ended, and reports whether to run another.
 	finish() bool
@@ -27,7 +28,7 @@ type shard struct {
 // makes dozens of subtrees.
 const topSteps = 5
 
-// A portion is how much of what follows a node is to be searched.
+// A portion is how much of what follows a node the search covers.
 type portion uint8
 
 const (
@@ -133,9 +134,9 @@ func (c *causality) checkReplay() {
 	}
 }
 
-// backtrack has the next execution differ at the deepest node where something is left to try, and
-// reports whether there is any. It is told by wanted whose continuations of a node, where one has
-// just been explored, have to be.
+// backtrack makes the next execution differ at the deepest node where something is left to try, and
+// reports whether there is one. wanted returns the threads whose continuations of a node must be
+// explored, after one of them has been.
 func (c *causality) backtrack(wanted func(n *node) threadSet) bool {
 	c.checkReplay()
 	for d := c.depth - 1; d >= 0; d-- {

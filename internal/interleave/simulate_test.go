@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// round has round figures: what a sequence costs can be told from its time.
+// round has round figures, so that the time of a sequence shows what it consists of.
 func round() Machine {
 	return Machine{
 		Socket: 2,

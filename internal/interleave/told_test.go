@@ -54,12 +54,12 @@ const wantStory = `
   39  a           chooses 1 of 2
 `
 
-// Each operation has its line, but for two that are told by what follows them: AfterFunc by its
-// thread, and a ReceiveOr that could do either by its choice. It has none when no trace is asked
-// for: a search would spend its time on that.
+// Each operation has a line in a trace, but for two that show in what follows them: AfterFunc in
+// its thread, and a ReceiveOr that could do either in its choice. Without a trace no line is made:
+// a search would spend its time on that.
 func TestEveryOperationIsTold(t *testing.T) {
 	if RaceEnabled {
-		t.Skip("nothing is told")
+		t.Skip("no traces under the race detector")
 	}
 	f := fails(t, Assertion, Options{}, func(x *Run) {
 		var flag Bool
@@ -107,7 +107,7 @@ func TestEveryOperationIsTold(t *testing.T) {
 			h.Join()
 			x.Logf("said")
 			s.Send()
-			x.Assert(x.tracing || len(x.lines) == 0, "told without being asked")
+			x.Assert(x.tracing || len(x.lines) == 0, "a line without a trace")
 			x.Assert(s.ReceiveOr(ctx.Done()) || !late, "both")
 		})
 		x.Wait()
@@ -119,7 +119,7 @@ func TestEveryOperationIsTold(t *testing.T) {
 // What deferred functions do once the execution has failed is no part of it.
 func TestUnwindingIsNotTold(t *testing.T) {
 	if RaceEnabled {
-		t.Skip("nothing is told")
+		t.Skip("no traces under the race detector")
 	}
 	f := fails(t, Assertion, Options{}, func(x *Run) {
 		var n Int32
@@ -148,7 +148,7 @@ func TestUnwindingIsNotTold(t *testing.T) {
 // A deadlock's message and the end of its trace call what is waited for by its name.
 func TestDeadlocksAreTold(t *testing.T) {
 	if RaceEnabled {
-		t.Skip("nothing is told")
+		t.Skip("no traces under the race detector")
 	}
 	f := fails(t, Deadlock, Options{}, func(x *Run) {
 		var mu Mutex

@@ -11,7 +11,7 @@ import (
 )
 
 // explain shortens the failing schedule of the execution that has just ended, unless it was given,
-// and tells its story.
+// and writes its trace.
 func (x *Run) explain(f *Failure, asGiven bool, body func(*Run)) {
 	steps := append([]choice(nil), x.trail...)
 	f.Found = formatSchedule(steps)
@@ -187,7 +187,7 @@ func (x *Run) show(v any) string {
 	return r.Type().String()
 }
 
-// A place tells a struct from its first field.
+// A place distinguishes a struct from its first field.
 type place struct {
 	at uintptr
 	t  reflect.Type

@@ -32,7 +32,7 @@ const wantTrace = `
 // It is compared without the places in the source, but with the lines that stand there.
 func TestTrace(t *testing.T) {
 	if interleave.RaceEnabled {
-		t.Skip("nothing is told")
+		t.Skip("no traces under the race detector")
 	}
 	type item struct{ taken interleave.Bool }
 	type locker struct {

@@ -70,7 +70,7 @@ type step2 struct {
 type program struct {
 	threads [][]step2
 	alike   int
-	told    bool // the search is told which threads are alike
+	told    bool // the search knows which threads are alike
 }
 
 func (p program) String() string {
@@ -324,8 +324,8 @@ func TestBoundedSearchSeesEveryTraceWithinTheBound(t *testing.T) {
 	t.Logf("%d executions and %d pruned instead of %d", executions, prunes, plainExecutions)
 }
 
-// With threads that are alike the search need not see every trace, but every outcome that tells
-// them not apart.
+// With threads that are alike the search need not see every trace. But it must see every outcome,
+// up to an exchange of such threads.
 func TestSymmetryHidesNoOutcome(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, m := range []struct {

@@ -59,7 +59,7 @@ func Eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// A Waitable is a lock that tells how many wait for it.
+// A Waitable is a lock that counts its waiters.
 type Waitable[N int | int64] interface{ Waiting() N }
 
 // AwaitWaiting waits until n wait for l.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// told is a test that keeps its message when it fails.
+// told is a test that keeps the message of its failure.
 type told struct {
 	testing.TB
 	message string

@@ -172,7 +172,7 @@ func judged(dir string) bool {
 		dir != "fleet/internal/memstore" && dir != "fleet/store/storetest"
 }
 
-// commands returns what is to be run, the quickest first.
+// commands returns the commands to run, the quickest first.
 func (c *consequence) commands(ref string, mutants int) (commands [][]string) {
 	tested := func(packages []*repo.Package) []*repo.Package {
 		return slices.DeleteFunc(slices.Clone(packages), func(p *repo.Package) bool { return !p.HasTests() })

@@ -119,6 +119,6 @@ func TestChangedSinceACommit(t *testing.T) {
 	git("commit", "-q", "-m", "changed")
 	out.Reset()
 	ok, err := run(t.Context(), []string{"-changed", "HEAD", "-tests", "-no-such-flag", "."}, &out)
-	require.NoError(t, err, "no test is run where nothing is to be judged")
+	require.NoError(t, err, "no test runs if there is nothing to judge")
 	assert.True(t, ok)
 }

@@ -213,8 +213,8 @@ func (r *runner) run(ctx context.Context, m *mutant) *result {
 // many more than without.
 func explores(test string) bool { return strings.Contains(test, "-tags interleave") }
 
-// writeOverlay writes the mutant and its helpers to dir, and returns the file that tells the go
-// command so.
+// writeOverlay writes the mutant and its helpers to dir, and returns the overlay file for the go
+// command.
 func writeOverlay(dir string, m *mutant) (string, error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	write := func(path, stand string, text []byte) error {

@@ -21,8 +21,8 @@ import (
 
 const changelog = "CHANGELOG.md"
 
-// prepare makes a release up to its tags, in a clone below dir: the commit that is to be tagged,
-// and the notes. It changes nothing in the repository.
+// prepare makes a release up to its tags, in a clone below dir: the commit to tag, and the notes.
+// It changes nothing in the repository.
 func prepare(ctx context.Context, version, dir string, opt options) error {
 	previous, err := mayPrepare(ctx, version, opt)
 	if err != nil {
@@ -77,7 +77,7 @@ func prepare(ctx context.Context, version, dir string, opt options) error {
 	return nil
 }
 
-// tags returns what is to be tagged, in order: a module comes after those that it requires.
+// tags returns the tags to set, in order: a module comes after those that it requires.
 func tags(version string) []string {
 	var all []string
 	for _, folder := range repo.Shipped {

@@ -171,8 +171,8 @@ func TestPackagesAreThoseOfTheCore(t *testing.T) {
 	require.True(t, strings.HasPrefix(out.String(), module+"/internal/engine,"+module+"/internal/parking,"))
 }
 
-// Every lock that ships is judged, and the list names nothing that is gone: that much can be
-// told without running a scenario.
+// Every lock that ships is judged, and the list names nothing that is gone: that much needs no
+// scenario.
 func TestListNamesFunctionsThatExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	locks, err := filepath.Glob(filepath.Join(root, "sync", "*"))

@@ -1,4 +1,4 @@
-// Command unexplored tells which functions of the core no scenario reaches.
+// Command unexplored lists the functions of the core that no scenario reaches.
 //
 //	go -C tools run ./unexplored            runs tier one of the model checks, judges coverage
 //	go -C tools run ./unexplored FILE       judges an existing coverage profile of tier one

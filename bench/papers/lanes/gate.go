@@ -34,10 +34,10 @@ import (
 //     waiters: as the last of a platoon, after it has given up, or after it has moved a permit.
 //     (TestModelNoneWaitsBesideAPermit)
 //
-// Why no goroutine waits beside a permit: let W wait in one lane, a permit lie in another, and no
-// other operation be in progress. Both the goroutine that queued and the one that left the permit
-// have balanced since. The one whose balance began last found W in its line and the permit free,
-// and moved it. The permit may have been on its way when W looked, from a lane that W had not
+// Why no goroutine waits while a permit is free: let W wait in one lane, a permit lie in another,
+// and no other operation be in progress. Both the goroutine that queued and the one that left the
+// permit have balanced since. The one whose balance began last found W in its line and the permit
+// free, and moved it. The permit may have been on its way when W looked, from a lane that W had not
 // checked yet to one that it had. Then the goroutine that moved it has left it there, and checks
 // again.
 //

@@ -93,7 +93,7 @@ func width(w io.Writer) int {
 	return 80
 }
 
-// Stopped tells the user that a command has been stopped early, and why, if it has.
+// Stopped prints why a command was stopped early, if it was.
 func Stopped(stderr io.Writer, why error) {
 	if why != nil {
 		fmt.Fprintln(stderr, "stopped early:", why)

@@ -150,8 +150,8 @@ func (v *value) Set(s string) error {
 	return v.c.wrong
 }
 
-// Parse reads the command line, and returns the arguments after the flags. If it returns an error,
-// it has told the user already. A request for help is an error, too.
+// Parse reads the command line, and returns the arguments after the flags. It prints an error
+// before it returns it. A request for help is an error, too.
 func (c *Command) Parse(args []string, stdout, stderr io.Writer) ([]string, error) {
 	c.flags.Init(c.Name, flag.ContinueOnError)
 	c.flags.SetOutput(io.Discard)
@@ -173,7 +173,7 @@ func (c *Command) Parse(args []string, stdout, stderr io.Writer) ([]string, erro
 	return rest, nil
 }
 
-// Refuse tells the user what is wrong with the command line, and returns it.
+// Refuse prints what is wrong with the command line, and returns it.
 func (c *Command) Refuse(stderr io.Writer, err error) error {
 	fmt.Fprintf(stderr, "%s: %v\n%s\n%s -h explains the flags\n", c.Name, err, c.usage(), c.Name)
 	return err

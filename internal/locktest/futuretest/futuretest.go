@@ -20,7 +20,7 @@ type Lock struct {
 	Bind     func(f *waiter.Future)
 	GiveBack func() // the lock's own method, for what a future was granted
 
-	// A hold beside which no future is granted.
+	// A hold that keeps every future waiting.
 	Lock, Unlock func()
 	TryLock      func() bool
 
@@ -471,7 +471,7 @@ func replacedWakersAreNotWoken(t *testing.T, k Kind) {
 	l.Lock()
 	l.Bind(f)
 	require.False(t, f.Poll(&first))
-	require.False(t, f.Poll(nil), "no goroutine is to be woken")
+	require.False(t, f.Poll(nil), "there is no goroutine to wake")
 	l.Unlock()
 	require.Zero(t, first.Load())
 	require.True(t, f.Poll(&first))

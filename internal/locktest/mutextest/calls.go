@@ -13,7 +13,7 @@ import (
 
 // A lock that promises no order is, as a sequential program, a word that says who holds it.
 
-// A word is the state of a lock, of the pointer beside it, if there is one, and of the context.
+// A word is the state of a lock, of the pointer in its word, if there is one, and of the context.
 type word struct {
 	by        holder
 	points    int // to the cell of this number
@@ -46,7 +46,7 @@ func cancel(w *word) bool   { w.cancelled = true; return true }
 func lent(w *word) bool     { return w.change(nobody, quitter) }
 func returned(w *word) bool { return w.change(quitter, nobody) }
 
-// A pointer is a lock with a pointer beside it. One is independent of the other.
+// A pointer is a lock that shares its word with a pointer. One is independent of the other.
 type pointer interface {
 	Small
 	Load() *int64
@@ -216,9 +216,9 @@ var pointerHistories = []smallHistory{
 		(*caller).lock, (*caller).within, func(c *caller) { c.store(1) })},
 }
 
-// RunSmallHistories checks that every history of the explorer's is one that a lock could have given
-// that is held by one at a time and promises no order: a try fails only while it is held, an
-// unlock panics only while it is not. If there is a pointer beside the lock, it is a register.
+// RunSmallHistories checks every history of the explorer against a lock with one holder at a time
+// and no order: a try fails only while it is held, an unlock panics only while it is not. The
+// pointer of a lock, if it has one, is a register.
 func RunSmallHistories(t *testing.T, of Subject) {
 	t.Helper()
 	k := kind{mutex: of.New}

@@ -250,8 +250,7 @@ var futureScenarios = []scenario{
 			w.received(f)
 		})
 	}},
-	// Any goroutine may ask whether a future is complete, and is never told so before the lock was
-	// free.
+	// Any goroutine may ask whether a future is complete. The answer is no until the lock was free.
 	{name: "future/asked", body: func(w *world) {
 		var free interleave.Bool
 		w.m.Lock()

@@ -300,8 +300,8 @@ func freeLockNeedsNoChannelOfAContext(t *testing.T, _ Kind, l Lock) {
 
 var upgradeBubbles = []test{{"TimeoutsReadmitReaders", inBubble(upgradable(timeoutsReadmitReaders))}}
 
-// When a writer's time is up, the readers behind it go in at that moment, beside the readers that
-// hold the lock.
+// When a writer's time is up, the readers behind it join the readers that hold the lock at that
+// moment.
 func timeoutsReadmitReaders(t *testing.T, l UpgradableLock) {
 	for name, giveUp := range map[string]func() bool{
 		"writer":     func() bool { return l.LockTimeout(time.Second) },

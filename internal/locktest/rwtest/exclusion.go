@@ -49,7 +49,7 @@ func (v *visitor) read() {
 	a := v.d.a
 	v.pause()
 	if a != v.d.b || a != v.d.a {
-		v.t.Error("a writer beside a reader")
+		v.t.Error("a writer and a reader at once")
 	}
 }
 
@@ -59,7 +59,7 @@ func (v *visitor) write() {
 	v.d.b++
 	v.wrote++
 	if v.d.a != v.d.b {
-		v.t.Error("a writer beside a writer")
+		v.t.Error("two writers at once")
 	}
 }
 

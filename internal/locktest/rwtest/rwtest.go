@@ -236,7 +236,7 @@ func RequireState(t *testing.T, l Lock, s State) {
 		if ok {
 			as.Unlock(l)
 		}
-		require.Equal(t, s == Unlocked || !s.excludes(as), ok, "a try of %v where the lock is to be %v", as, s)
+		require.Equal(t, s == Unlocked || !s.excludes(as), ok, "a try of %v where the lock must be %v", as, s)
 	}
 }
 

@@ -62,9 +62,9 @@ func manyReadersOneWriterOneUpgradable(t *testing.T, l UpgradableLock) {
 		require.True(t, l.TryRLock())
 	}
 	require.False(t, l.TryLock())
-	require.True(t, l.TryULock(), "beside readers there is room for an upgradable one")
+	require.True(t, l.TryULock(), "with readers there is room for an upgradable one")
 	require.False(t, l.TryULock(), "but for one only")
-	require.True(t, l.TryRLock(), "and readers still come in beside it")
+	require.True(t, l.TryRLock(), "and readers still come in")
 	require.False(t, l.TryLock())
 	for range n + 1 {
 		l.RUnlock()
@@ -197,7 +197,7 @@ func readModifyWriteWithUpgrades(t *testing.T, l UpgradableLock) {
 				seen := n
 				runtime.Gosched()
 				if seen != n {
-					t.Error("written beside a reader")
+					t.Error("written while it was read")
 				}
 				l.RUnlock()
 			}
@@ -207,8 +207,8 @@ func readModifyWriteWithUpgrades(t *testing.T, l UpgradableLock) {
 	require.Equal(t, 4*rounds, n)
 }
 
-// Readers that came during an upgrade go in when the upgrade is given up, beside the readers it
-// waited for.
+// Readers that came during an upgrade go in when the upgrade is given up, and join the readers that
+// it waited for.
 func failedUpgradeAdmitsTheReadersBehindIt(t *testing.T, l UpgradableLock) {
 	ctx, cancel := context.WithCancel(bg)
 	l.RLock()
@@ -320,7 +320,7 @@ func upgradesAgainstReaders(t *testing.T, l UpgradableLock) {
 				}
 				l.RLock()
 				if d.a != d.b {
-					t.Error("written beside a reader")
+					t.Error("written while it was read")
 				}
 				l.RUnlock()
 				if runtime.GOMAXPROCS(0) == 1 {

@@ -173,7 +173,7 @@ func (k Kind) readLock(t *testing.T, l Lock, way int) {
 	}
 }
 
-// Behind a writer that gives up, readers come in at once beside those that read. Behind any waiter
+// When a writer gives up, the readers behind it join those that read, at once. Behind any waiter
 // that gives up, a writer comes in when it can.
 func cancelledWriterLetsFollowersPass(t *testing.T, _ Kind, l Lock) {
 	conflicts(l, func(held, wanted State) {
@@ -287,7 +287,7 @@ func tryRLockNeverFailsBesideReaders(t *testing.T, _ Kind, l Lock) {
 			})
 		}
 		wg.Wait()
-		require.Zero(t, failures.Load(), "of %d, beside %v", 8*rounds, s)
+		require.Zero(t, failures.Load(), "of %d, while the lock is %v", 8*rounds, s)
 		s.Unlock(l)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// futures are the tests of a kind that has them: beside the contract of every future, what only
+// futures are the tests of a kind that has futures: the contract of every future, and what only
 // futures for permits have.
 var futures = []test{
 	{"Future", futureContract},

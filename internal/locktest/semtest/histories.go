@@ -306,8 +306,8 @@ var futureHistories = []History{
 	{Name: "close/seen", Size: 1, Large: true, Clients: Bodies(Does((*Client).DropWhileHolding), Locks(1), closes)},
 }
 
-// DropWhileHolding asks for a permit more while it holds one: if it is told that the semaphore is
-// closed, it has seen that.
+// DropWhileHolding asks for a permit more while it holds one: the answer may show that the
+// semaphore is closed.
 func (c *Client) DropWhileHolding() {
 	if c.Acquire(1, func() spec.Result { return c.ResultOf(c.S.Acquire(bg, 1)) }) {
 		c.Drop(1)

@@ -26,7 +26,7 @@ func sees(v int, call, ret int64) Call[int] {
 	}
 }
 
-// Histories that are of a register, and beside each some that are not, and differ in little.
+// Histories of a register, each with some that differ in little, and are not.
 func TestMachineHistories(t *testing.T) {
 	m := NewMachine[int]() // one for all: what it remembers of one must not be taken for another
 	for name, c := range map[string]struct {

@@ -19,8 +19,7 @@ func within(n, call, ret int64, result Result) Op {
 	return o
 }
 
-// Histories that are runs of a FIFO semaphore, and beside each some that are not, and differ in
-// little.
+// Histories that are runs of a FIFO semaphore, each with some that differ in little, and are not.
 func TestHistories(t *testing.T) {
 	for name, c := range map[string]struct {
 		size int64

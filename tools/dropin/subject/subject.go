@@ -41,8 +41,8 @@ func Module(folder, path, version, root, rootPath string) error {
 	return requireOurs(folder, root, rootPath)
 }
 
-// dropLocal takes the replacements out of go.mod that lead into folders beside the module: they are
-// not part of it.
+// dropLocal removes those replacements from go.mod that lead into folders next to the module: they
+// are not part of it.
 func dropLocal(folder string) error {
 	text, err := Run(folder, "go", "mod", "edit", "-json")
 	if err != nil {

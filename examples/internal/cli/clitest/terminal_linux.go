@@ -36,7 +36,7 @@ func Terminal(t testing.TB, columns int) (terminal *os.File, drawn func() string
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		out, _ = bufio.NewReader(master).ReadString(endOfText) // An error tells that the terminal is closed.
+		out, _ = bufio.NewReader(master).ReadString(endOfText) // An error means that the terminal is closed.
 	}()
 	return terminal, func() string {
 		_, _ = terminal.WriteString(string(endOfText))
