@@ -41,7 +41,7 @@ import (
 	"github.com/farad-go/farad/internal/xsync/sleep"
 )
 
-// config is what the flags say.
+// config has the values of the flags.
 type config struct {
 	measure.Timing
 	rounds     int

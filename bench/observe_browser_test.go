@@ -119,7 +119,7 @@ func eval[T any](t *testing.T, tab context.Context, script string) T {
 	return v
 }
 
-// becomes waits until a script says true.
+// becomes waits until a script returns true.
 func becomes(t *testing.T, tab context.Context, script string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -52,7 +52,7 @@ const (
 	leastOfLight  = 0.8
 )
 
-// look opens a page and says everything that is wrong with it.
+// look opens a page and returns everything that is wrong with it.
 func look(t *testing.T, browser context.Context, s screen, file string) pageLook {
 	t.Helper()
 	tab, found := open(t, browser, s, file)

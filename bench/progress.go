@@ -17,7 +17,7 @@ type meter struct {
 	began time.Time                // of the round
 }
 
-// newMeter shows on w the progress of a run of so many measurements.
+// newMeter shows on w the progress of a run.
 func newMeter(w io.Writer, measurements int) *meter {
 	m := &meter{w: w, began: time.Now()}
 	if isTerminal(w) {
@@ -50,7 +50,7 @@ func (m *meter) measured(name string) {
 	}
 }
 
-// round notes that a round of so many is done.
+// round notes that a round is done.
 func (m *meter) round(round, rounds int) {
 	if m.bar == nil {
 		fmt.Fprintf(m.w, "round %d of %d: %v\n", round+1, rounds, time.Since(m.began).Round(time.Millisecond))

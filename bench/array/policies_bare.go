@@ -19,7 +19,7 @@ type bareSemaphore struct {
 	alone bool            // no other processor can make progress while this one spins
 }
 
-// A bareConfig says how a bareSemaphore waits.
+// A bareConfig configures how a bareSemaphore waits.
 type bareConfig struct {
 	threshold int64
 	words     int // a power of two; with one, all wait on the same

@@ -173,8 +173,8 @@ func known(name string) newLock {
 	return handOffLocks[slices.IndexFunc(handOffLocks, func(l newLock) bool { return l.Name == name })]
 }
 
-// cancels says whether a wait for the lock can end with a context. After the gate in front of a
-// lock without cancellation a waiter no longer gives up.
+// cancels describes whether a wait for the lock can end with a context. After the gate in front of
+// a lock without cancellation a waiter no longer gives up.
 func (l everyLock) cancels() string {
 	switch l.create().(type) {
 	case *capacitor.Wrapped[*sync.Mutex]:
@@ -216,7 +216,7 @@ func EveryTable(rs locks.Results) *table.Table {
 	return t
 }
 
-// promises are the cells of a lock that say what it promises.
+// promises are the cells of a lock with its promises.
 func (l everyLock) promises() []string {
 	size := fmt.Sprint(l.size)
 	if l.size == 0 {

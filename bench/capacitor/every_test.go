@@ -93,7 +93,7 @@ func TestLocksKeepTheirBounds(t *testing.T) {
 	}
 }
 
-// A wait ends with its context, and the lock is as it was, if that is said of it.
+// A wait ends with its context, and the lock is as it was, if the table promises that.
 func TestLocksCancelAsTheySay(t *testing.T) {
 	says := map[string]int{}
 	for _, l := range everyLocks {

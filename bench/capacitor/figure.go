@@ -49,7 +49,7 @@ var FigureVariants = []wrapping{
 // FigureSizes are how many goroutines there are.
 var FigureSizes = []int{1, 2, 8, 64, 256}
 
-// FigureName is the workload of the figure with so many goroutines.
+// FigureName is the name of the figure's workload.
 func FigureName(goroutines int) string { return fmt.Sprintf("%s%d", locks.FigurePrefix, goroutines) }
 
 // Figure is mutexbench with all locks and variants.

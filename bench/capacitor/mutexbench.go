@@ -31,8 +31,8 @@ const (
 	nameLIFO    = "LIFO"
 )
 
-// A newLock says whose lock it is, and makes one. The calls go by way of an interface, for all of
-// them alike.
+// A newLock has the name of a kind of lock, and makes one. The calls go by way of an interface, for
+// all of them alike.
 type newLock struct {
 	Name   string
 	create func() sync.Locker
@@ -68,7 +68,7 @@ func mutexbench(goroutines int) locks.Bench {
 	return withLocks(MutexbenchName(goroutines), goroutines, mutexbenchLocks, advances)
 }
 
-// MutexbenchName is the workload of MutexBench with so many goroutines.
+// MutexbenchName is the name of MutexBench's workload.
 func MutexbenchName(goroutines int) string { return fmt.Sprintf("mutexbench-%d", goroutines) }
 
 // advances is mutexbench with the given lock.

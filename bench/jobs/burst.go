@@ -43,7 +43,7 @@ var burstLockers = []struct {
 	},
 }
 
-// burstbench is bursts of so many goroutines.
+// burstbench makes the workload of bursts.
 func burstbench(goroutines, permits int) Bench {
 	w := Bench{Name: fmt.Sprintf("burst-%dx%d", goroutines, permits), bound: permits}
 	for _, of := range burstLockers {

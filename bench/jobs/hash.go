@@ -48,7 +48,8 @@ type workerPool struct {
 	end    func() error // what is left to clear away; nil: nothing
 }
 
-// A poolMaker says whose worker pool it is, and what it promises: that is not the same everywhere.
+// A poolMaker has the name of a worker pool, makes it, and has what it promises: pools differ in
+// that.
 type poolMaker struct {
 	name       string
 	create     func(bound int) (workerPool, error)
@@ -217,7 +218,7 @@ func (b *blocks) hash(i int) {
 	b.hashed.Add(1)
 }
 
-// complete says what is wrong if not just so many have been hashed.
+// complete returns an error unless want blocks have been hashed, and all of them right.
 func (b *blocks) complete(want int) error {
 	if n, wrong := b.hashed.Load(), b.wrong.Load(); n != int64(want) || wrong != 0 {
 		return fmt.Errorf("%d blocks of %d were hashed, %d wrongly", n, want, wrong)
@@ -274,7 +275,7 @@ func hashShares(l *measure.Lap) error {
 const poolNote = "What the pools of hash-N promise. Order is that of several goroutines that wait in submit. A" +
 	" submit that can be cancelled returns when its context ends, and its job is not begun."
 
-// PoolTable says what the worker pools promise.
+// PoolTable has what the worker pools promise.
 func PoolTable(rs []*Result) *table.Table {
 	t := &table.Table{
 		Title: "What worker pools promise",

@@ -48,8 +48,8 @@ func TestWorkerPoolsKeepToTheirBound(t *testing.T) {
 	}
 }
 
-// Who says that submit can be cancelled returns when the context ends, and the work is not begun.
-// With the others it is, when there is room.
+// If a pool promises that submit can be cancelled, submit returns when the context ends, and the
+// work does not begin. In the other pools it begins when there is room.
 func TestWorkerPoolsCancelAsTheySay(t *testing.T) {
 	for _, of := range PoolMakers {
 		t.Run(of.name, func(t *testing.T) {

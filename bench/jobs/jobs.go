@@ -26,7 +26,7 @@ type Sample struct {
 	Waits *measure.WaitSummary `json:"waits,omitempty"` // of workloads that time them
 }
 
-// A Bench is work of which at most so much is done at a time.
+// A Bench is work with a bound on how much is done at a time.
 type Bench struct {
 	Name  string
 	bound int

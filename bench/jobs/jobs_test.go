@@ -15,7 +15,7 @@ import (
 	"github.com/farad-go/farad/bench/peers"
 )
 
-// Every workload of jobs does at least what it is asked, by all.
+// Every implementation of every workload does at least as many operations as it must.
 func TestJobsDoAtLeastWhatTheyAreAsked(t *testing.T) {
 	for _, r := range Plan(measure.Everything) {
 		for _, im := range r.Impls {

@@ -87,7 +87,7 @@ type Match []*limitsim.Result
 // firstSeed is not one of those by which constants were chosen.
 const firstSeed = 1000
 
-// Play lets a contestant run a world, with so many seeds.
+// Play runs a world with a contestant, once for each seed.
 func Play(t *testing.T, c Contestant, w *limitsim.World, seeds int) (m Match) {
 	t.Helper()
 	for seed := range seeds {

@@ -80,7 +80,7 @@ func pingPong(l sync.Locker, create func(sync.Locker) condition) Loop {
 	}
 }
 
-// signals has so many goroutines wait, and wakes each by a signal. One operation is all of them.
+// signals makes all goroutines wait, and wakes each by a signal. One operation is all of them.
 func signals(goroutines int, l sync.Locker, c, ready condition) Loop {
 	round, rounds, waiting := 0, 0, 0
 	arrive := func() {

@@ -9,7 +9,7 @@ import (
 	"github.com/farad-go/farad/bench/measure"
 )
 
-// Batches of any size come to an end, one after the other, and all that was asked is done.
+// Batches of any size come to an end, one after the other, with all of their operations.
 func TestCondsDoWhatTheyAreAsked(t *testing.T) {
 	for _, r := range Plan(Conds, measure.Everything) {
 		for _, im := range r.Impls {

@@ -10,7 +10,7 @@ import (
 	"github.com/farad-go/farad/bench/measure"
 )
 
-// Each lock excludes, and a batch does what it is asked: no count is lost.
+// Each lock excludes, and a batch does all of its operations: no count is lost.
 func TestKeyedLocksExclude(t *testing.T) {
 	for _, keys := range []int{1, 3, 1000} {
 		for name, loop := range map[string]func(counts []uint64) Loop{

@@ -24,7 +24,7 @@ const (
 	NameLinkdata   = "linkdata/deadlock" // only with the build tag deadlock
 )
 
-// Observed are mutexes into which one can see: at which level, and what others ask for it.
+// Observed are mutexes that can be observed, at each level, and what others cost.
 var Observed = []Bench{
 	{"observed-1", 1, observedMutexes()},
 	{"observed-8", 8, observedMutexes()},

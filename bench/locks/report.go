@@ -16,7 +16,7 @@ func (rs Results) Median(workload, impl string, figure func(Sample) float64) (fl
 	return measure.Median(vs), true
 }
 
-// Pair is what one entry of figure and plane says.
+// Pair is one entry of figure and plane.
 func (rs Results) Pair(workload, impl string) string {
 	ns, ok := rs.Median(workload, impl, NsPerOp)
 	if !ok {

@@ -114,7 +114,7 @@ type storm struct {
 	attempts, expired atomic.Int64
 }
 
-// stormbench is a storm in which so many percent time out.
+// stormbench is a storm in which percent of the attempts time out.
 func stormbench(percent uint64) Bench {
 	w := Bench{Name: fmt.Sprintf("%s%d-%d", stormPrefix, percent, stormGoroutines), Goroutines: stormGoroutines}
 	for _, of := range stormers {

@@ -15,7 +15,7 @@ type Crowd struct {
 	WG      sync.WaitGroup
 }
 
-// ErrAwake says that a crowd did not come to rest.
+// ErrAwake means that a crowd did not come to rest.
 var ErrAwake = errors.New("goroutines that should be blocked are not")
 
 // Gather starts n goroutines that call block and returns when all of them are blocked.

@@ -40,7 +40,7 @@ type Gang struct {
 	Err      error
 }
 
-// NewGang returns a gang of so many goroutines, which spawn adds.
+// NewGang returns a gang for goroutines that spawn adds.
 func NewGang(goroutines int) *Gang {
 	return &Gang{counters: make([]Counter, goroutines), Gate: make(chan struct{}), Window: func(bool) {}}
 }
@@ -78,7 +78,7 @@ func (g *Gang) idle() int {
 	return idle
 }
 
-// ErrStuck says that goroutines did not come back: most likely a goroutine was never woken.
+// ErrStuck means that goroutines did not come back: most likely a goroutine was never woken.
 var ErrStuck = errors.New("goroutines did not stop: a lost wake-up?")
 
 // Wait waits until all have left and returns their errors.

@@ -71,8 +71,7 @@ func (l *Lap) Run(im LapImpl, limit time.Duration) error {
 	}
 }
 
-// Clock runs f, which does so many operations, on the clock. What a lap prepares and clears away is
-// not on it.
+// Clock measures f, which does ops operations. A lap's preparation and cleanup are not measured.
 func (l *Lap) Clock(ops int, f func() error) error {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -10,7 +10,7 @@ import (
 // UsualWindow is the window of a run whose flags say nothing else.
 const UsualWindow = 150 * time.Millisecond
 
-// Timing says how long a measurement takes.
+// Timing is how long a measurement takes.
 type Timing struct {
 	// warmup passes before anything is counted: while goroutines start, the first ones have the
 	// lock to themselves, which flatters the speed and spoils the fairness.

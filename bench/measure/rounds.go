@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Present returns those of known who have samples, and after them the others who have, by name.
+// Present returns those of known that have samples, and after them others that have, by name.
 func Present[I, S any](known []I, all Samples[S], name func(I) string, unknown func(string) I) []I {
 	is := func(n string) func(I) bool { return func(im I) bool { return name(im) == n } }
 	var some []I

@@ -16,7 +16,7 @@ type WaitLog struct {
 	each []*hdrhistogram.Histogram // each goroutine's own, in nanoseconds
 }
 
-// Reset forgets all waits, and makes room for those of so many goroutines.
+// Reset forgets all waits, and makes room for those of the goroutines.
 func (w *WaitLog) Reset(goroutines int) {
 	w.Open.Store(false)
 	w.each = make([]*hdrhistogram.Histogram, goroutines)

@@ -9,7 +9,7 @@ import (
 	"github.com/farad-go/farad/sync/semaphore"
 )
 
-// A call is a way to ask for a permit, in a loop of its own: through an interface or a function
+// A call is a way to acquire a permit, in a loop of its own: through an interface or a function
 // value it would cost as much again.
 type call func(*semaphore.Semaphore) locks.Loop
 
@@ -25,8 +25,8 @@ var Costs = []locks.Bench{
 	cost("shares-as-context", 64, acquireAsContext, acquireContext),
 }
 
-// tenantKeys are who asks, goroutine by goroutine. They are made once: a string that is turned into
-// an any at the call is an allocation of the caller's.
+// tenantKeys are the tenants of the goroutines. They are made once, because the conversion of a
+// string to any at the call would allocate.
 var tenantKeys = [...]any{"anna", "ben", "clara", "david"}
 
 // cost has each goroutine take the only permit, do a step of a PRNG and release it.

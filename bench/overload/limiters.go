@@ -31,8 +31,8 @@ const (
 // limited puts a limiter before a handler.
 type limited func(http.Handler) http.Handler
 
-// shedding is what farad does: it serves the newest request first, and sheds who has waited for
-// longer than a service takes.
+// shedding is farad's policy: it serves the newest request first, and sheds requests that have
+// waited for longer than a service takes.
 var shedding = semaphore.Queue{
 	Shed: semaphore.ShedAdaptiveLIFO, Target: serviceTime / 2, Interval: serviceTime,
 }

@@ -9,7 +9,7 @@ import (
 // A MinimalLock is the least that a lock in strict order does if it parks its goroutines itself: a
 // word, a list under a mutex, and the runtime's gopark. It is the floor of the contended rows, and
 // no lock to use: it has no TryLock, cannot end a wait, checks no misuse, and the caller brings a
-// node for each wait. [HasMinimalLock] says whether this build has it.
+// node for each wait. [HasMinimalLock] reports whether this build has it.
 type MinimalLock struct {
 	word       atomic.Int64 // 0: free; 1: locked; 2: locked, and the list is not empty
 	mu         sync.Mutex

@@ -2,7 +2,7 @@
 
 package peers
 
-// HasMinimalLock says whether this build has a [MinimalLock].
+// HasMinimalLock reports whether this build has a [MinimalLock].
 const HasMinimalLock = false
 
 func (n *MinimalNode) park() { panic("bench: this build has no minimal lock") }

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// HasMinimalLock says whether this build has a [MinimalLock]. The gate is that of
+// HasMinimalLock reports whether this build has a [MinimalLock]. The gate is that of
 // internal/xsync/sleep, which says why this is safe. Elsewhere the targets that compare with it are
 // not measured.
 const HasMinimalLock = true

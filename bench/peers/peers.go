@@ -45,7 +45,7 @@ func LockerOf(name string) Maker {
 // wait: permits would become negative under contention.
 type floor struct{ permits atomic.Int64 }
 
-// NewFloor returns a floor with so many permits.
+// NewFloor returns a floor with free permits.
 func NewFloor(permits int64) Locker {
 	f := new(floor)
 	f.permits.Store(permits)
@@ -97,7 +97,7 @@ func (c Channel) Release(int64) { <-c }
 // fifo is a fifomu.Mutex as a semaphore of one permit.
 type fifo struct{ mu fifomu.Mutex }
 
-// NewFifomu returns a free one. It has one permit, whatever is asked for.
+// NewFifomu returns a free one. It has one permit, whatever the argument.
 func NewFifomu(int64) Locker { return new(fifo) }
 
 // Acquire locks. It calls LockContext only if the context can end.
@@ -112,7 +112,7 @@ func (f *fifo) Acquire(ctx context.Context, _ int64) error {
 // Release unlocks.
 func (f *fifo) Release(int64) { f.mu.Unlock() }
 
-// HasPermits says what is wrong if not just so many permits are free.
+// HasPermits returns an error unless exactly want permits are free.
 func HasPermits(s TryLocker, want int) error {
 	for free := range want {
 		if !s.TryAcquire(1) {

@@ -21,7 +21,7 @@ type cell struct {
 	Goroutines       int
 	Busy             int // goroutines for each processor that do nothing but work
 	Permits          int
-	Writes           int // one of so many operations is a write; 0: none
+	Writes           int // one of Writes operations is a write; 0: none
 }
 
 func (c cell) String() string {

@@ -129,7 +129,7 @@ func load(file string) (m measured, err error) {
 	return m, json.Unmarshal(text, &m)
 }
 
-// measureAll measures the cells that are asked for, and leaves out planes without one.
+// measureAll measures the selected cells, and leaves out planes without one.
 func measureAll(c config, progress io.Writer) (m measured) {
 	m.About = fmt.Sprintf("%s; %d rounds of %v.", machine(), c.rounds, c.window)
 	for _, p := range planes {
@@ -166,7 +166,7 @@ func machine() string {
 		m.CPU, m.Cores, m.GOMAXPROCS, m.System, m.Go, m.Commit, m.Load)
 }
 
-// skips reports whether a cell was not asked for.
+// skips reports whether a cell is not selected.
 func (c config) skips(p plane, at cell) bool {
 	return c.quick && (at.Goroutines != 8 || at.Busy > 0) || !c.only.MatchString(p.name+"/"+at.String())
 }

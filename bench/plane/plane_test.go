@@ -38,7 +38,7 @@ func TestEveryPlaneIsDrawn(t *testing.T) {
 	}
 }
 
-// What was kept gives the same again, and the map has the locks that are asked for.
+// What was kept gives the same again, and the map has the selected locks.
 func TestSamplesAreKept(t *testing.T) {
 	dir := t.TempDir()
 	kept, svg := filepath.Join(dir, "samples.json"), filepath.Join(dir, "map.svg")

@@ -99,7 +99,7 @@ var perNs = sync.OnceValue(func() float64 {
 	return turns / float64(least)
 })
 
-// work takes so many nanoseconds on a processor.
+// work uses a processor for ns nanoseconds.
 func work(ns int) {
 	if ns > 0 {
 		spin(int(float64(ns) * perNs()))

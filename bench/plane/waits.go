@@ -16,7 +16,7 @@ import (
 type waits struct {
 	idle      *hdrhistogram.Histogram // ns from a release to the first instruction of who wanted it before
 	wait      *hdrhistogram.Histogram // ns from an arrival to the first instruction with the lock
-	displaced *hdrhistogram.Histogram // grants that came too late by so many places
+	displaced *hdrhistogram.Histogram // places by which grants came too late
 	shares    [3]float64              // operations of the goroutine with least ÷ of that with most
 	perOp     float64                 // ns
 }
@@ -33,8 +33,8 @@ func record(h *hdrhistogram.Histogram, v int64) {
 	_ = h.RecordValue(min(max(v, 0), longest)) // which it can hold
 }
 
-// watch has the goroutines of a cell of one permit use a lock for so long, and asks the clock three
-// times in each operation. So its times are compared with each other only.
+// watch makes the goroutines of a cell of one permit use a lock, and reads the clock three times in
+// each operation. So its times are compared with each other only.
 func watch(u use, c cell, long time.Duration) *waits {
 	var stop atomic.Bool
 	var all sync.WaitGroup
@@ -91,7 +91,7 @@ func share(tallies []tally) float64 {
 	return float64(slices.Min(counts)) / float64(max(1, slices.Max(counts)))
 }
 
-// watchAll writes a table of the waits in the cells that are asked for, which have one permit.
+// watchAll writes a table of the waits in the selected cells, which have one permit.
 func watchAll(c config, long time.Duration, out *bytes.Buffer, progress io.Writer) {
 	p := planes[0]
 	fmt.Fprintf(out, "%s; windows of %v, %v and %v. Every operation asks the clock three times.\n",

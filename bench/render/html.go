@@ -102,7 +102,7 @@ func newPageTable(t *table.Table) pageTable {
 	return p
 }
 
-// class says what a cell's verdict is.
+// class is the CSS class of a cell's verdict.
 func class(text string) string {
 	switch {
 	case strings.HasSuffix(text, " met"), strings.HasSuffix(text, " reached"), text == "better":

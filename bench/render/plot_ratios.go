@@ -100,7 +100,7 @@ func (w *whiskers) draw(p *plot.Plot, name string, c color.Color) {
 	p.Legend.Add(name, dots)
 }
 
-// vertical is a line at x, past so many names.
+// vertical is a line at x, along all names.
 func vertical(x float64, names int) *plotter.Line {
 	l, err := plotter.NewLine(plotter.XYs{{X: x, Y: -0.5}, {X: x, Y: float64(names) - 0.5}})
 	if err != nil {

@@ -42,8 +42,8 @@ func (r *Report) findings() []finding {
 	return all
 }
 
-// What is less is not said to have moved, even if it is beyond the spread: a part of what was, and
-// where that is next to nothing so much.
+// A smaller move is not reported, even if it is beyond the spread: a part of the former figure, and
+// an amount for figures near zero.
 const (
 	leastPart = 0.05
 	leastMove = 0.01
@@ -115,7 +115,7 @@ func (c *Comparison) Text() string {
 	return w.String()
 }
 
-// Summary says how much moved, and what of the machine is not as it was.
+// Summary describes how much moved, and what has changed in the machine.
 func (c *Comparison) Summary() string {
 	words := []string{
 		fmt.Sprintf("%d of %d have moved since %s (%s)", len(c.Moves), c.both,

@@ -247,7 +247,7 @@ func (l *TargetLine) cannotBe(runs []*Report) bool {
 	return l.Target.Peer == peers.NameMinimal && sleeps(measure.SleepChannels) && !sleeps(measure.SleepGopark)
 }
 
-// bounded says what the target bounds.
+// bounded returns what the target bounds.
 func (l *TargetLine) bounded() string {
 	bounded := strings.TrimSpace(string(l.Target.Metric) + " " + l.Target.Peer + l.Target.Than)
 	if l.Target.Ours != "" {

@@ -124,7 +124,7 @@ func copySamples(r, whole *Report) {
 	}
 }
 
-// What the portable build cannot measure is said so. Another build must have measured it.
+// The page marks what the portable build cannot measure. Another build must have measured it.
 func TestMissingPeersOfABuild(t *testing.T) {
 	r := MadeUpWithTargets()
 	for _, c := range r.Cells {

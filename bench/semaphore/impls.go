@@ -12,9 +12,9 @@ import (
 // own.
 type Implementation struct {
 	Name string
-	// serves says in which workloads it takes part; nil means all.
+	// serves reports whether it takes part in a workload; nil means in all.
 	serves func(Workload) bool
-	// make returns a locker with so many free permits. It is nil if start is not.
+	// make returns a locker with free permits. It is nil if start is not.
 	make func(permits int64) peers.Locker
 	// start is for what is no locker: it spawns the cell's goroutines in the gang.
 	start func(*measure.Gang, Cell)

@@ -84,7 +84,7 @@ func RawTable(cells []*Result) *table.Table {
 	return t
 }
 
-// idleNote says how many goroutines did nothing in the warm-up of the worst round, if any.
+// idleNote notes how many goroutines did nothing in the warm-up of the worst round, if any.
 func idleNote(samples []measure.Sample) string {
 	worst := 0
 	for _, s := range samples {

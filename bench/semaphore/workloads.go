@@ -9,7 +9,7 @@ import (
 // cancellable are the forms with a done channel.
 var cancellable = []measure.Form{measure.Shared, measure.Own}
 
-// A Workload says how many goroutines loop over acquire, one PRNG step, release, and on how many
+// A Workload is how many goroutines loop over acquire, one PRNG step, release, and on how many
 // permits.
 type Workload struct {
 	Name       string

@@ -110,7 +110,7 @@ func (t *Target) Limit() string {
 	return fmt.Sprintf("%s %v", sign, t.Bound)
 }
 
-// Word says whether v keeps to the bound.
+// Word returns a word for whether v keeps to the bound.
 func (t *Target) Word(v float64) string {
 	word := "met"
 	switch {
@@ -171,8 +171,8 @@ func (n *Tally) Judge(t *Target, v float64) string {
 	return words
 }
 
-// Entry is what a table says of a metric: the median of vs, how far they spread, and the verdict.
-// It is empty if vs is.
+// Entry is a metric's entry in a table: the median of vs, how far they spread, and the verdict. It
+// is empty if vs is.
 func (n *Tally) Entry(m Metric, t *Target, vs []float64) string {
 	if len(vs) == 0 {
 		return ""

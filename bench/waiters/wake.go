@@ -190,7 +190,7 @@ func wakeGoroutines(im peers.Maker, n int, limit time.Duration) (time.Duration, 
 	return d, err
 }
 
-// onePermit says what is wrong if not just the one permit is free at the end.
+// onePermit returns an error unless the one permit is free at the end, and nobody waits.
 func onePermit(s *semaphore.Semaphore) error {
 	if w, free := s.Waiting(), s.Available(); w != 0 || free != 1 {
 		return fmt.Errorf("%d wait and %d of 1 permits are free at the end", w, free)

@@ -111,7 +111,7 @@ func (s *squeezer) squeezeAll(ctx context.Context, files []file) {
 	_ = s.pool.ReleaseContext(context.Background())
 }
 
-// squeeze compresses one file, with a buffer of so many bytes.
+// squeeze compresses one file.
 func (s *squeezer) squeeze(ctx context.Context, path string, buffer int64) {
 	// The panic handler of ants would not know the file, and might come when the summary has been
 	// written.

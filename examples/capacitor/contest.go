@@ -126,7 +126,7 @@ func (r result) fairness() float64 {
 	return float64(slices.Min(r.turns)) / float64(max(slices.Max(r.turns), 1))
 }
 
-// check says what cannot be if the lock is one.
+// check returns an error if the turns contradict what the lock promises.
 func (r result) check() error {
 	var sum int64
 	for _, n := range r.turns {

@@ -237,7 +237,7 @@ func TestCancelIsNoticedInsideAFile(t *testing.T) {
 	}
 }
 
-// doneWhen is a context that is done when the function says so.
+// doneWhen is a context that is done when the function returns true.
 type doneWhen struct {
 	context.Context
 	done func() bool

@@ -18,7 +18,7 @@ type limit struct {
 	stats limitStats
 }
 
-// limitStats says how a limit was used.
+// limitStats is how a limit was used.
 type limitStats struct {
 	Limit       int64   `json:"limit"`
 	Peak        int64   `json:"peak"`

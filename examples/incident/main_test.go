@@ -78,7 +78,7 @@ func read(page string) string {
 	return spaces.ReplaceAllString(html.UnescapeString(tags.ReplaceAllString(page, " ")), " ")
 }
 
-// top returns what go tool pprof says of a profile, with lines.
+// top returns go tool pprof's view of a profile, with lines.
 func top(t *testing.T, url, profile, column string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), profile)

@@ -99,7 +99,7 @@ func (s *shop) thumbnail(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "drawn")
 }
 
-// price says what something costs.
+// price returns what an item costs.
 func (s *shop) price(w http.ResponseWriter, _ *http.Request) {
 	s.prices.lock.Lock()
 	defer s.prices.lock.Unlock()

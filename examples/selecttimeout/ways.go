@@ -63,7 +63,7 @@ func (r result) count(e ending) int64 {
 	return n
 }
 
-// check says what is not as it must be.
+// check returns an error if permits or clients are lost.
 func (r result) check(o options) error {
 	switch {
 	case r.err != nil:

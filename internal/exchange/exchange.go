@@ -49,7 +49,7 @@ func (x Imports) Source(name string, source []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// An Overlay says for the path of each exchanged file where its other version is.
+// An Overlay maps the path of each exchanged file to its other version.
 type Overlay map[string]string
 
 // Files exchanges the imports of all Go files of a module and writes them into a folder. It leaves

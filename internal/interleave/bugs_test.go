@@ -304,7 +304,7 @@ func requireExplained(t *testing.T, f *Failure, body func(*Run)) {
 	}
 }
 
-// The bound is what it says.
+// A bound of n allows n preemptions, and no more.
 func TestBugsNeedTheirPreemptions(t *testing.T) {
 	for _, o := range []Options{{Mode: Bounded}, {Mode: Plain}} {
 		for _, b := range bugs {

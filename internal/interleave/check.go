@@ -122,7 +122,7 @@ func writeResult(t *testing.T, file string, r Result) {
 	}
 }
 
-// report logs the figures, and adds them to the table that was asked for.
+// report logs the figures, and adds them to the table, if there is one.
 func report(t *testing.T, o Options, r Result) {
 	t.Helper()
 	search := o.Mode.String()

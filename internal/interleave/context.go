@@ -10,7 +10,7 @@ import (
 type Context struct {
 	context.Context // values and deadline
 
-	// Watchable says that many waits on this context may share one AfterFunc.
+	// Watchable allows many waits on this context to share one AfterFunc.
 	Watchable bool
 
 	err  Bool

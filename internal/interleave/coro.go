@@ -4,7 +4,7 @@ package interleave
 
 import "iter"
 
-// RaceEnabled says whether the race detector is on.
+// RaceEnabled reports whether the race detector is on.
 const RaceEnabled = false
 
 func raceErrors() int { return 0 }

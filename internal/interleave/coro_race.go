@@ -4,7 +4,7 @@ package interleave
 
 import "runtime"
 
-// RaceEnabled says whether the race detector is on.
+// RaceEnabled reports whether the race detector is on.
 const RaceEnabled = true
 
 // raceErrors returns how many races have been reported.

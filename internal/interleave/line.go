@@ -2,8 +2,8 @@ package interleave
 
 import "math/bits"
 
-// A Machine says what things cost on the simulated cores, in nanoseconds. docs/design/simulator.md
-// has the sources of the figures of [Xeon].
+// A Machine has the costs of operations on the simulated cores, in nanoseconds.
+// docs/design/simulator.md has the sources of the figures of [Xeon].
 type Machine struct {
 	Socket int // how many cores share a socket: thread i runs on core i, alone, and that is of socket i/Socket
 

@@ -133,7 +133,7 @@ func (t *thread) seesLater(i int, o *object) bool {
 	return false
 }
 
-// A kind says what an operation is, as far as scheduling is concerned.
+// A kind is what the scheduler knows of an operation.
 type kind uint8
 
 const (

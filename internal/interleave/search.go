@@ -37,7 +37,7 @@ const (
 	nothing
 )
 
-// split says how to go on at a new node.
+// split returns how this shard goes on at a new node.
 func (c *causality) split(s *shard, n *node, candidates threadSet) portion {
 	if s.count <= 1 || c.tops > topSteps || candidates&(candidates-1) == 0 {
 		return asUsual

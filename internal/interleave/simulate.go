@@ -335,8 +335,7 @@ func (x explorer) Now() int64 {
 	}
 }
 
-// Work has the running thread do something that takes so many nanoseconds and touches nothing
-// shared.
+// Work makes the running thread work for ns nanoseconds without touching anything shared.
 func (x *Run) Work(ns int64) {
 	if x.sim == nil || x.quiet {
 		panic("interleave: work outside of a simulation's threads")

@@ -144,8 +144,8 @@ func (x *Run) Logf(format string, args ...any) {
 	}
 }
 
-// say adds a line to the trace: what the running thread did, to which object, and where. What
-// deferred functions do while it is being unwound is no part of the execution.
+// say adds a line to the trace: what the running thread did, to which object, and where. Deferred
+// functions that run while it is unwound are no part of the execution.
 func (x *Run) say(o *object, what ...any) {
 	if x.running.unwinding {
 		return
@@ -325,7 +325,7 @@ func sourceLine(file string, n int) string {
 	return strings.TrimSpace(lines[n-1])
 }
 
-// blocked says which threads wait for what, in a word and, for the trace, line by line.
+// blocked describes which threads wait for what, in a word and, for the trace, line by line.
 //
 //go:norace
 func (x *Run) blocked() (message, class string) {

@@ -29,9 +29,9 @@ type Result struct {
 	Mean    []time.Duration // latency of those
 	Ideal   []float64       // of each bin: the arrivals or the capacity, whichever is less
 
-	// Converge says how long it took, after each step of the capacity, until three bins were good:
-	// nine tenths of Ideal were answered, after half of the deadline on average; -1 if it never
-	// was. Phases are the goodputs from a step to the next one.
+	// Converge is how long it took, after each step of the capacity, until three bins were good:
+	// nine tenths of Ideal were answered, after half of the deadline on average; -1 if they never
+	// were. Phases are the goodputs from a step to the next one.
 	Converge []time.Duration
 	Phases   []float64
 }

@@ -102,8 +102,8 @@ func TimesBlocked(t testing.TB, function string) (n int64) {
 	return n
 }
 
-// GoTool runs the go command in the module's root, and returns what it says.
-// It may fail: vet does so where a test wants it to.
+// GoTool runs the go command in the module's root, and returns its output. It may fail: vet does so
+// where a test wants it to.
 func GoTool(t testing.TB, args ...string) string {
 	t.Helper()
 	if testing.Short() {

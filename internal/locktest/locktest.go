@@ -159,10 +159,10 @@ func stacks() []byte {
 	return buf[:runtime.Stack(buf, true)]
 }
 
-// RequireHandOff requires that who is served by letGo runs before letGo returns, even where there
-// is one processor. In each round hold takes l, and n goroutines call wait: it waits for l, calls
-// got when it has it, and gives it back. The scheduler may have a reason of its own to run another,
-// so a few rounds may fail.
+// RequireHandOff requires that the goroutine that letGo serves runs before letGo returns, even on
+// one processor. In each round hold takes l, and n goroutines call wait: it waits for l, calls got
+// when it has it, and gives it back. The scheduler may have a reason of its own to run another, so
+// a few rounds may fail.
 func RequireHandOff[N int | int64](t testing.TB, l Waitable[N], n int, hold, letGo func(), wait func(got func())) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -163,7 +163,7 @@ func consequences(tree *repo.Tree, files []string) consequence {
 	return c
 }
 
-// judged reports whether mutants of a folder say something: tests need not kill those of programs.
+// judged reports whether mutants of a folder mean something: tests need not kill those of programs.
 func judged(dir string) bool {
 	top, _, _ := strings.Cut(dir, "/")
 	return top != "bench" && top != "examples" && top != "tools" && !strings.HasPrefix(dir, "internal/locktest") &&

@@ -39,7 +39,7 @@ func TestTheListHasItsForm(t *testing.T) {
 	}
 }
 
-// A module whose tests pass, and one whose tests do not compile with ours, as the go command says.
+// A module whose tests pass, and one whose tests do not compile with ours.
 func TestTrialOfAModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles modules in every way that dropin does")

@@ -20,7 +20,7 @@ import (
 // A suite is the benchmarks of a package.
 type suite struct{ pkg, pattern string }
 
-// A race says how benchmarks run.
+// A race is how benchmarks run.
 type race struct {
 	rounds int           // original and ours in turns
 	each   time.Duration // how long a benchmark runs in a round

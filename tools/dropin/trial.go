@@ -34,7 +34,7 @@ func (f failure) counts() bool {
 	return (f.Hung || 2*f.ours > f.runs) && 2*f.original < f.runs
 }
 
-// rerun says how often what fails runs again.
+// rerun is how often a failed test runs again.
 const rerun = 2
 
 // try makes all exchanges in a module that change something.

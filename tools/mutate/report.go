@@ -102,7 +102,7 @@ func (r *report) table(b *strings.Builder) {
 	row(key{"all", ""}, total)
 }
 
-// killers says what the commands are good for.
+// killers lists how many mutants each command killed.
 func (r *report) killers(b *strings.Builder) {
 	by, timeouts := map[string]int{}, 0
 	var elapsed time.Duration

@@ -136,7 +136,7 @@ func (p *pages) faults(steps []*step) (faults []string) {
 	return faults
 }
 
-// staleRow returns why the row of a step does not speak of this tree, or "" if it does.
+// staleRow returns why the row of a step is not of this tree, or "" if it is.
 func (p *pages) staleRow(s *step) string {
 	switch r := p.rows[s.key()]; {
 	case r.outcome != passed:

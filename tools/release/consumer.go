@@ -181,7 +181,7 @@ func (w *world) run(ctx context.Context, dir string, env []string, command ...st
 	return err
 }
 
-// output runs a command in a folder of the world, and returns what it says.
+// output runs a command in a folder of the world, and returns its output.
 func (w *world) output(ctx context.Context, dir string, env []string, command ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir, cmd.Env = dir, append(slices.Clip(w.env), env...)

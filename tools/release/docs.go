@@ -124,7 +124,8 @@ func (w *world) runExamples(ctx context.Context, texts map[string]string, versio
 	return nil
 }
 
-// serve starts a program that serves until it is stopped, and stops it when it has said where.
+// serve starts a program that serves until it is stopped, and stops it when it has printed its
+// address.
 func (w *world) serve(ctx context.Context, dir string, command ...string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

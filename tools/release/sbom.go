@@ -14,7 +14,7 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 )
 
-// A listed module is what the go command says of one.
+// A listed module is the go command's description of one.
 type listed struct {
 	Path, Version, Sum string
 	Main               bool

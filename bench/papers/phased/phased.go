@@ -100,7 +100,7 @@ func (w Wait) poll(done func() bool) bool {
 	}
 }
 
-// Config says how goroutines wait for a semaphore and how its posts tell them.
+// Config has how goroutines wait for a semaphore and how its posts wake them.
 type Config struct {
 	Threshold    int64 // how many at the front of the line are near; 0: none
 	Near, Far    Wait  // how near and far owners wait

@@ -77,5 +77,6 @@ func (s *Semaphore) TryAcquire(n int64) bool {
 // that n permits are held.
 func (s *Semaphore) Release(n int64) { s.grant.Add(n) }
 
-// Available returns how many permits are free, or less than 0 if requests for so many wait.
+// Available returns the number of free permits, or minus the number of permits that waiting
+// requests need.
 func (s *Semaphore) Available() int64 { return s.grant.Load() - s.ticket.Load() }

@@ -15,7 +15,7 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A Lock is a lock that futures ask for in one way.
+// A Lock is a lock, with one way in which futures take it.
 type Lock struct {
 	Bind     func(f *waiter.Future)
 	GiveBack func() // the lock's own method, for what a future was granted
@@ -30,7 +30,7 @@ type Lock struct {
 // Waiting is for [locktest.AwaitWaiting].
 func (l Lock) Waiting() int { return l.Waits() }
 
-// A Kind says how to make locks.
+// A Kind makes locks.
 type Kind struct {
 	New    func() Lock
 	Shared bool // several futures are granted at the same time
@@ -616,8 +616,8 @@ func anyGoroutineMayAskWhetherItIsComplete(t *testing.T, k Kind) {
 	l.requireFree(t)
 }
 
-// againstUnlock has a future wait for a lock, which is then unlocked while others do what meets
-// does. Whatever that was, the future has the grant afterwards, or gets it.
+// againstUnlock makes a future wait for a lock, and runs meets during its unlock. Afterwards the
+// future has the grant, or gets it.
 func againstUnlock(
 	t *testing.T,
 	k Kind,

@@ -74,7 +74,7 @@ type caller struct {
 	perhaps [][]call
 }
 
-// do records a call, of which f says what came of it.
+// do records the call that f makes, with the step that f returns.
 func (c *caller) do(f func() (name string, step func(*word) bool)) {
 	began := c.x.Invoke()
 	name, step := f()

@@ -419,7 +419,7 @@ func RunSmallModel(t *testing.T, of Subject) {
 	}
 }
 
-// options says how far to search; a large search is for tier two, and bounded.
+// options returns how far to search; a large search is for tier two, and bounded.
 func (of Subject) options(t *testing.T, s scenario) interleave.Options {
 	t.Helper()
 	bound := of.Bound

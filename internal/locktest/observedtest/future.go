@@ -133,7 +133,7 @@ func (f Future) isForgotten(t *testing.T) {
 	}
 }
 
-// isCounted is the same where only numbers are kept: what was asked for is acquired, once.
+// isCounted is the same at a level with numbers only: a future counts as one acquisition.
 func (f Future) isCounted(t *testing.T, read func() observed.Lock) {
 	t.Helper()
 	before := read().Acquired

@@ -346,7 +346,7 @@ func closeEndsFutures(t *testing.T, k Kind) {
 	f.Release()
 	require.EqualValues(t, 1, w.Load())
 	require.True(t, g.Poll(w))
-	g.Release() // without having asked why
+	g.Release() // without a call of Err
 	require.EqualValues(t, 1, s.Available())
 	s.Release(1)
 	RequireIdle(t, s)

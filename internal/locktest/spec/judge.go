@@ -16,7 +16,7 @@ type Judge struct {
 // NewJudge returns a judge of histories of semaphores of that size.
 func NewJudge(size int64) *Judge { return &Judge{size: size, judged: map[string]bool{}} }
 
-// Linearizable is [Check], asked once for all histories that have the same operations in the same
+// Linearizable is [Check], called once for all histories that have the same operations in the same
 // order.
 func (j *Judge) Linearizable(history []Op) bool {
 	history = ranked(history)

@@ -348,8 +348,8 @@ func TestCheckAgreesWithAnExhaustiveSearch(t *testing.T) {
 	require.Greater(t, min(verdicts[true], verdicts[false]), 500)
 }
 
-// A judge says of every history what Check says, and takes those for one that differ in the length
-// of waits only.
+// A judge agrees with Check on every history, and takes histories for one that differ only in the
+// length of waits.
 func TestJudgeAgreesWithCheck(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	judges := map[int64]*Judge{}

@@ -1,4 +1,4 @@
-// Package gotest runs the tests of packages and says what has become of each.
+// Package gotest runs the tests of packages and returns the outcome of each.
 package gotest
 
 import (
@@ -175,16 +175,16 @@ func (p *parser) fail(pkg, test string, lines []string) {
 	p.Failed[f.Key()] = f
 }
 
-// decisive are the beginnings of lines that say more than any line before them.
+// decisive are the beginnings of lines that explain more than any line before them.
 var decisive = []string{"panic: ", "fatal error: ", "WARNING: DATA RACE"}
 
-// idle are the beginnings of lines that say nothing.
+// idle are the beginnings of lines that explain nothing.
 var idle = []string{"=== ", "--- ", "# ", "package ", "FAIL", "PASS", "===", "Error Trace:"}
 
-// place is all of a line if what is said is in the next.
+// place is all of a line if the message is in the next.
 var place = regexp.MustCompile(`^\S+\.go:\d+:$`)
 
-// reason returns the line that best says why something failed.
+// reason returns the line that best explains a failure.
 func reason(lines []string) string {
 	first := ""
 	for _, line := range lines {
