@@ -22,37 +22,16 @@ type (
 	object = model.Object
 )
 
-// The kinds of wake-ups.
-const (
-	Token = model.Token
-	Nudge = model.Nudge
-)
-
 // NewSignal returns a signal with room for capacity wake-ups.
 func NewSignal(capacity int) *Signal { return model.NewSignal(capacity) }
-
-// Closed returns a signal that has been closed, always the same.
-func Closed() *Signal { return model.Closed() }
 
 // Yield stands in a loop that waits for others: the thread goes on when something that it looked at
 // since its last Yield has changed. If nothing ever changes, that is a deadlock.
 func Yield() { model.Yield() }
 
-// Cede is a step without an effect, in which the thread lets others run. In a simulation each
-// thread has its own core, and nothing happens.
-func Cede() { model.Cede() }
-
-// Now returns the virtual time of the running thread in a simulation, and in a search what the
-// clock says that the scenario has given to [Run.Clock]; without one, 0.
+// Now returns the virtual time of the running thread in a simulation, and in a search the time of
+// the scenario's clock ([Run.Clock]); without one, 0.
 func Now() int64 { return model.Now() }
-
-// Chance is true with probability p. A search tries both.
-func Chance(p float64) bool { return model.Chance(p) }
-
-// Spin is what a bounded wait without a sleep asks before its look number i: in a simulation it
-// says yes as often as the [Machine] has it, and the time for that passes. In an exploration it
-// says no: what is waited for would not come.
-func Spin(i int) bool { return model.Spin(i) }
 
 // An explorer is a run, as the modelled types see it.
 type explorer struct{ *Run }

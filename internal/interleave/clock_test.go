@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/xsync/model"
 )
 
 // A scenario's clock goes before any look at it, and after; and it is the clock of one execution.
@@ -31,13 +33,13 @@ func TestChanceIsEither(t *testing.T) {
 		seen := map[bool]int{}
 		r := Explore(Options{}, func(x *Run) {
 			var was bool
-			x.Go("t", func() { was = Chance(p) })
+			x.Go("t", func() { was = model.Chance(p) })
 			x.Wait()
 			seen[was]++
 		})
 		require.Nil(t, r.Failure)
 		require.Equal(t, map[bool]int{false: 1, true: 1}, seen)
 	}
-	require.True(t, Chance(1))
-	require.False(t, Chance(0))
+	require.True(t, model.Chance(1))
+	require.False(t, model.Chance(0))
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/xsync/model"
 )
 
 // round has round figures, so that the time of a sequence shows what it consists of.
@@ -149,7 +151,7 @@ func TestSimulatedSpin(t *testing.T) {
 					a.Store(1)
 				},
 				func(*Run) {
-					for i := 0; Spin(i) && a.Load() == 0; i++ {
+					for i := 0; model.Spin(i) && a.Load() == 0; i++ {
 						said++
 					}
 				})
@@ -160,7 +162,7 @@ func TestSimulatedSpin(t *testing.T) {
 				require.Equal(t, 1, said)
 				require.EqualValues(t, 430+189*30+1000, ends[1], "the first look after 6100")
 			}
-			require.False(t, Spin(0), "not outside of simulations")
+			require.False(t, model.Spin(0), "not outside of simulations")
 		})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/xsync/model"
 )
 
 // Outside explorations a wake-up is announced before its signal is sent. A sleeper may take it in
@@ -12,15 +14,15 @@ import (
 func TestSleeperIgnoresTheSignalOfAWakeUpThatWasTaken(t *testing.T) {
 	done := make(chan struct{})
 	for name, sleep := range map[string]func(s *Sleeper) bool{
-		"Sleep":      func(s *Sleeper) bool { return s.Sleep() == Token },
-		"SleepOr":    func(s *Sleeper) bool { return s.SleepOr(done) == Token },
+		"Sleep":      func(s *Sleeper) bool { return s.Sleep() == model.Token },
+		"SleepOr":    func(s *Sleeper) bool { return s.SleepOr(done) == model.Token },
 		"SleepTimed": func(s *Sleeper) bool { s.StartTimer(time.Hour); return s.SleepTimed() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s Sleeper
 			s.Init(false)
 			s.Signal.Real.Send() // left over
-			go func() { time.Sleep(5 * time.Millisecond); s.Wake(Token) }()
+			go func() { time.Sleep(5 * time.Millisecond); s.Wake(model.Token) }()
 			require.True(t, sleep(&s))
 			require.Zero(t, s.Pending())
 			s.StartTimer(time.Microsecond)
@@ -54,7 +56,7 @@ func TestAWaitInADeferredFunctionEndsWithItsThread(t *testing.T) {
 				x.Go("sleeper", func() {
 					defer func() {
 						var woken Wakeups
-						for woken != Token {
+						for woken != model.Token {
 							woken = sleep(c, &s)
 						}
 					}()

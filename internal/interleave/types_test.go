@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/farad-go/farad/internal/xsync/model"
 )
 
 // everywhere calls f outside of explorations, in the body, in a thread, after Wait, and where it is
@@ -255,7 +257,7 @@ func TestSignal(t *testing.T) {
 		for range 2 {
 			c.Receive()
 			Receive(c.C())
-			Receive(Closed().C())
+			Receive(model.Closed().C())
 		}
 	})
 }

@@ -99,7 +99,6 @@ const (
 	Z0
 	Z1
 	Z2
-	Z3
 	Z4
 	Z5
 	Z6
@@ -132,7 +131,6 @@ const (
 	R2
 	R3
 	R4
-	R5
 	SL // each waits for mu, for an operation
 	EQ
 	KQ
@@ -149,9 +147,9 @@ const (
 var enginePlaces = []string{
 	"free", "E1", "E2", "E3", "E5", "EL", "EA", "EP", "F1", "F2", "F3", "F4", "S1", "S2", "S3",
 	"V1", "V2", "V3", "V4", "V5", "VA", "VB", "VC", "V7", "V8", "X1", "X2",
-	"Z0", "Z1", "Z2", "Z3", "Z4", "Z5", "Z6", "Z7", "Z8", "Z9", "B1", "C1", "C2", "C3", "C4", "O1",
+	"Z0", "Z1", "Z2", "Z4", "Z5", "Z6", "Z7", "Z8", "Z9", "B1", "C1", "C2", "C3", "C4", "O1",
 	"K1", "K2", "KA", "KB", "KC", "K5", "K6", "K7", "K9", "U",
-	"T0", "T1", "H0", "H1", "R0", "R1", "R2", "R3", "R4", "R5",
+	"T0", "T1", "H0", "H1", "R0", "R1", "R2", "R3", "R4",
 	"SL", "EQ", "KQ", "XL", "ZL", "BL", "CL", "OL", "In", "DL", "Done",
 }
 
