@@ -4,7 +4,8 @@ import (
 	"github.com/farad-go/farad/bench/table"
 )
 
-// Targets are those of the hash functions. Ours knows a semaphore by its number, and wakes by key.
+// Targets are the targets of the hash functions. Ours knows a semaphore by its number, and wakes by
+// key.
 var Targets = []table.Target{
 	{Workloads: OurVariants, Metric: table.FutileWakes, Bound: 0.01},
 }

@@ -26,7 +26,7 @@ const (
 	nameArrayLock     = "farad, semaphore with array"
 )
 
-// handOffLocks are those of mutexbench, and what else hands a lock over.
+// handOffLocks are the locks of mutexbench, and others that hand over.
 var handOffLocks = append(slices.Clone(mutexbenchLocks),
 	newLock{locks.NameTWAMutex, func() sync.Locker { return new(twa.Mutex) }},
 	newLock{locks.NameSem, func() sync.Locker { return asLock{semaphore.New(1)} }},

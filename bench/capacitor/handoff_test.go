@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A slowLock lets none in before so long has passed since it was unlocked.
+// A slowLock lets none in until some time has passed since it was unlocked.
 type slowLock struct {
 	sync.Mutex
 	takes time.Duration

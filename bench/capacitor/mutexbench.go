@@ -38,7 +38,7 @@ type newLock struct {
 	create func() sync.Locker
 }
 
-// mutexbenchLocks are those of mutexbench and its variations.
+// mutexbenchLocks are the locks of mutexbench and its variations.
 var mutexbenchLocks = []newLock{
 	{measure.NameFarad, func() sync.Locker { return new(farad.Mutex) }},
 	{locks.NameMutex, func() sync.Locker { return new(sync.Mutex) }},

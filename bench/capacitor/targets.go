@@ -6,7 +6,7 @@ import (
 	"github.com/farad-go/farad/bench/table"
 )
 
-// Targets are those of hand-offs in strict order.
+// Targets are the targets of hand-offs in strict order.
 var Targets = []table.Target{
 	{Workloads: handOffs, Metric: table.HandOffP50To, Ours: NameFIFO, Peer: peers.NameChannel, Bound: 1},
 	{Workloads: handOffs, Metric: table.HandOffP99To, Ours: NameFIFO, Peer: peers.NameChannel, Bound: 1},

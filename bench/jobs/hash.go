@@ -87,7 +87,7 @@ var PoolMakers = []poolMaker{
 	{NameConc, newConc, "FIFO", false, "is raised by Wait", reusedOnes},
 }
 
-// onLocker is go statements, of which each holds a permit.
+// onLocker is go statements, each of which holds a permit.
 func onLocker(name, order string, create func(permits int64) peers.Locker) poolMaker {
 	return poolMaker{name, func(bound int) (workerPool, error) {
 		s := create(int64(bound))

@@ -45,7 +45,7 @@ func onConds(loop func(l sync.Locker, create func(sync.Locker) condition) Loop) 
 	}
 }
 
-// pingPong has two goroutines take turns.
+// pingPong makes two goroutines take turns.
 func pingPong(l sync.Locker, create func(sync.Locker) condition) Loop {
 	mine, theirs := create(l), create(l)
 	theirTurn, left := false, 0

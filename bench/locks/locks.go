@@ -143,8 +143,8 @@ func Measure(goroutines int, im Impl, t measure.Timing) (Sample, error) {
 	return l, nil
 }
 
-// repeat has one goroutine do batch after batch. The first operation is published at once, for the
-// warm-up to see.
+// repeat makes one goroutine do batch after batch. The first operation is published at once, for
+// the warm-up to see.
 func repeat(ctx context.Context, loop Loop, g, batch int, stop *atomic.Bool, n *measure.Counter) (err error) {
 	x := uint64(g + 1)
 	for done, todo := 0, 1; ; todo = batch {

@@ -48,7 +48,7 @@ func observedSync() []Impl {
 	}, seenThrough()...)
 }
 
-// strict is our mutex in strict order at a level. Its loop is that of the unobserved one.
+// strict is our mutex in strict order at a level. Its loop is the loop of the unobserved one.
 func strict(name string, level observe.Level) Impl {
 	return Impl{Name: name, Make: func() Loop {
 		m := new(mutex.Mutex)

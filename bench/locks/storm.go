@@ -37,7 +37,7 @@ const (
 	nameContextCapacitor = "farad, capacitor, context"
 )
 
-// An attempt is an acquire of one permit by goroutine number g that gives up after so long.
+// An attempt is an acquire of one permit by goroutine number g that gives up after a time.
 type attempt func(g int, patience time.Duration) error
 
 // byContext gives up as all can: with a context that ends.

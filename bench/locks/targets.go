@@ -5,7 +5,7 @@ import (
 	"github.com/farad-go/farad/bench/table"
 )
 
-// Targets are those of mutexes and read-write locks.
+// Targets are the targets of mutexes and read-write locks.
 var Targets = []table.Target{
 	{Workloads: []string{"mutex-1"}, Metric: table.RatioTo, Peer: NameMutex, Bound: 1.25},
 	{Workloads: []string{"mutex-8"}, Metric: table.RatioTo, Peer: peers.NameChannel, Bound: 0.75},

@@ -203,7 +203,7 @@ var (
 )
 
 var (
-	// syncMutex and syncRead are those of farad/sync, which take the place of the standard ones.
+	// syncMutex and syncRead are the drop-in locks of farad/sync.
 	syncMutex = Impl{Name: measure.NameFarad, Make: func() Loop {
 		var m farad.Mutex
 		return func(_ context.Context, _, n int, x uint64) (uint64, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A sleepy lock takes so long, one time in two.
+// A sleepy lock takes a given time, one time in two.
 type sleepy struct {
 	sync.Mutex
 	takes  time.Duration

@@ -29,7 +29,7 @@ var Costs = []locks.Bench{
 // string to any at the call would allocate.
 var tenantKeys = [...]any{"anna", "ben", "clara", "david"}
 
-// cost has each goroutine take the only permit, do a step of a PRNG and release it.
+// cost makes each goroutine take the only permit, do a step of a PRNG and release it.
 func cost(name string, goroutines int, shared, strict call) locks.Bench {
 	return locks.Bench{Name: fmt.Sprintf("%s-%d", name, goroutines), Goroutines: goroutines, Impls: []locks.Impl{
 		{Name: measure.NameFarad, Make: func() locks.Loop {

@@ -81,7 +81,7 @@ const (
 	timeoutHeader = "Request-Timeout"
 )
 
-// arrivals returns requests for so long, at a part of the capacity, at random.
+// arrivals returns random requests for a time, at a part of the capacity.
 func arrivals(rng *rand.Rand, s service, load float64, lasts time.Duration) []*request {
 	var rs []*request
 	gap := float64(time.Second) / (capacity * load)

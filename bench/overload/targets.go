@@ -7,7 +7,8 @@ import (
 	"github.com/farad-go/farad/bench/table"
 )
 
-// Targets are those of tenants and of servers. What a wait in shares may cost is in package locks.
+// Targets are the targets of tenants and of servers. What a wait in shares may cost is in package
+// locks.
 //
 // With exponential times of the requests there is no target for the ratio to others: a request that
 // is cut off at its deadline was no nearer to its end than one that has just begun. So no place is

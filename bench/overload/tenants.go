@@ -42,7 +42,7 @@ func (w tenants) bench(name string) Bench {
 	}}
 }
 
-// measure has the goroutines of all tenants take permits, hold them and release them again and
+// measure makes the goroutines of all tenants take permits, hold them and release them again and
 // again. Their counters count the permits' time, in nanoseconds.
 func (w tenants) measure(s *semaphore.Semaphore, round int, t measure.Timing) (Sample, error) {
 	var owner []int

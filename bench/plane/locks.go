@@ -214,10 +214,10 @@ func (c cell) windows() int {
 	}
 }
 
-// asleep is the section of a pool's user, who waits for an answer.
+// asleep is the section of a pool's user, which waits for an answer.
 const asleep = -1_000_000
 
-// poolCells are those of jackc/puddle#46: 4 resources for 100 clients, which hold one for a
+// poolCells are the cells of jackc/puddle#46: 4 resources for 100 clients, which hold one for a
 // millisecond, asleep, and then work.
 func poolCells() (cells []cell) {
 	for _, outside := range []int{0, 200_000, 1_000_000} {

@@ -22,7 +22,7 @@ type tally struct {
 	_    [56]byte
 }
 
-// sampleOf has the goroutines of a cell use a lock, and looks at a window of that.
+// sampleOf makes the goroutines of a cell use a lock, and measures a window of that.
 func sampleOf(u use, c cell, window time.Duration) sample {
 	var stop atomic.Bool
 	var all sync.WaitGroup

@@ -39,7 +39,7 @@ import (
 // resources is how many the pool has.
 const resources = 8
 
-// targets are those of puddle with our semaphore.
+// targets are the targets of puddle with our semaphore.
 var targets = []table.Target{
 	{
 		Workloads: []string{line{clients: "32"}.String(), line{clients: "512"}.String()},

@@ -54,7 +54,7 @@ func build(folder, tags string) (theirs, ours string, err error) {
 	return theirs, ours, err
 }
 
-// download has the go command fetch puddle and returns where it is.
+// download fetches puddle by the go command and returns where it is.
 func download(folder string) (string, error) {
 	text, err := command(folder, "go", "mod", "download", "-json", puddle)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/farad-go/farad/internal/limitsim"
 )
 
-// limitColors are those of the limiters, in the order of the results.
+// limitColors are the colors of the limiters, in the order of the results.
 var limitColors = []color.Color{amber, green, blue, red, purple, teal, gray}
 
 // LimitsDrawing shows limits, above, and latencies, below, over the time of some worlds. A column

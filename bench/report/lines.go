@@ -25,7 +25,7 @@ type Line struct {
 	of     map[string]figures
 }
 
-// Figures are those of one implementation, an entry a round.
+// Figures are the figures of one implementation, an entry a round.
 type figures struct{ ns, allocs, ops []float64 }
 
 // The families, in the order of the plots.

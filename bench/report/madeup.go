@@ -135,7 +135,7 @@ func MadeUpAll() *Report {
 	return r
 }
 
-// madeUpTasks is a report of two rounds in two lines, the second of which was ten times slower.
+// madeUpTasks is a report of two rounds in two lines; the second round was ten times slower.
 func madeUpTasks() *Report {
 	rs := tasks.Plan(func(name string) bool {
 		return strings.HasPrefix(name, "tasks/spawn/1/") || strings.HasPrefix(name, "tasks/await-ready/")

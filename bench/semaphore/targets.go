@@ -21,7 +21,7 @@ var (
 	own        = []measure.Form{measure.Own}
 )
 
-// Targets are those of the semaphore.
+// Targets are the targets of the semaphore.
 var Targets = []table.Target{
 	{Workloads: []string{"uncontended"}, Metric: table.RatioTo, Peer: peers.NameFloor, Bound: 1.25},
 	{Workloads: []string{"uncontended"}, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.65},

@@ -19,7 +19,7 @@ var (
 		[]string{"hand-off-8x2/1", "yield/1", "await-ready/1"}, handOffs, spawns, switches, timerLines)
 )
 
-// Targets are those of the executor. What they call a workload is workload/workers.
+// Targets are the targets of the executor. What they call a workload is workload/workers.
 var Targets = []table.Target{
 	{Workloads: []string{"hand-off-8x2/1"}, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.15},
 	{Workloads: handOffs, Metric: table.RatioTo, Peer: peers.NameXSync, Bound: 0.3},

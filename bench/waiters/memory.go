@@ -44,7 +44,7 @@ type MemoryResult struct {
 	Metric table.Metric `json:"-"`
 }
 
-// Form is that of the contexts of goroutines that wait, empty for others.
+// Form is the form of the contexts of waiting goroutines, empty for others.
 func (m MemoryResult) Form() measure.Form {
 	for _, f := range measure.AllForms {
 		if m.Waiter == WaiterWith(f) {
@@ -157,7 +157,7 @@ func LinkMemory(rs []MemoryResult) {
 	}
 }
 
-// MemoryTargets are those of the memory of a waiter.
+// MemoryTargets are the targets of the memory of a waiter.
 var MemoryTargets = []table.Target{
 	{Metric: table.FutureBytes, Bound: 128},
 	{Metric: table.GoroutineBytes, Forms: unselected, Bound: 128},

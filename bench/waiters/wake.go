@@ -18,7 +18,7 @@ import (
 // How many wait when it is measured how quickly they are served. A million goroutines need 4 GiB.
 var wakeSizes = []int{100_000, 1_000_000}
 
-// WakeTargets are those of very many waiters.
+// WakeTargets are the targets of very many waiters.
 var WakeTargets = []table.Target{
 	{Workloads: []string{"wake/goroutine/1000000"}, Metric: table.RateTo, Peer: peers.NameChannel, Bound: 1},
 }

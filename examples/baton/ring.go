@@ -113,7 +113,7 @@ type result struct {
 	time  time.Duration
 }
 
-// race has the runners run until their time is over, or ctx is done.
+// race lets the runners run until their time is over, or ctx is done.
 func race(ctx context.Context, o options, r ring) result {
 	ctx, cancel := context.WithTimeout(ctx, o.time)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// heading is that of the figures of a tenant, as [result.String] writes them.
+// heading stands above the figures of a tenant, as [result.String] writes them.
 const heading = "in time    p50    p99  refused"
 
 // rowName returns the name of a tenant's line.

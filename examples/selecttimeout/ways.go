@@ -195,7 +195,7 @@ func waitBySelect(cx *rt.Context, permit rt.Future, patience time.Duration) erro
 	return err
 }
 
-// waitByTimeout has the future give up by itself.
+// waitByTimeout lets the future give up by itself.
 func waitByTimeout(cx *rt.Context, permit rt.Future, patience time.Duration) error {
 	return rt.Await(cx, rt.Timeout(permit, patience))
 }

@@ -164,7 +164,7 @@ func (c *causality) nextValue(n *node, d int) bool {
 	return true
 }
 
-// retry has the next execution go on with thread t at node n, at depth d.
+// retry makes the next execution go on with thread t at node n, at depth d.
 func (c *causality) retry(n *node, d int, t uint8) {
 	n.thread, n.values = t, 0
 	c.unchanged, c.decided = d, d+1

@@ -191,8 +191,8 @@ func (s *simulation) begins(t *thread, c *core) bool {
 	return true
 }
 
-// handOver has the one that c has woken last go on in c's place, which falls asleep now, if it is
-// still to wait longer than that.
+// handOver makes the thread that c has woken last go on in c's place, which falls asleep now, if it
+// is still to wait longer than that.
 func (s *simulation) handOver(c *core) {
 	if c.woken == 0 || s.m.Pinned {
 		return
@@ -280,7 +280,7 @@ func (s *simulation) executed(x *Run, o *op) {
 	}
 }
 
-// rouse has the one go on that has waited longest for o to be ready.
+// rouse makes the thread go on that has waited longest for o to be ready.
 func (s *simulation) rouse(x *Run, o *object, by *core) {
 	first := -1
 	for i := range s.cores {

@@ -93,7 +93,7 @@ func linesOf(ctx context.Context, root, module string, inside map[string]bool) (
 	config := packages.Config{
 		Context: ctx,
 		Dir:     filepath.Join(root, module),
-		// The API is that of the platform where most programs run, whatever this machine is.
+		// The API is the one of the platform where most programs run, whatever this machine is.
 		Env:  append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "GOWORK=off"),
 		Mode: packages.NeedName | packages.NeedImports | packages.NeedTypes,
 	}

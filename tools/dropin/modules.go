@@ -81,7 +81,7 @@ func (m module) String() string {
 	return "`" + m.path + "@" + m.version + "`"
 }
 
-// arguments are those of go test, but for the overlay.
+// arguments are the arguments of go test, but for the overlay.
 func (m module) arguments(overlay string) []string {
 	args := []string{"-race", "-count=1", "-vet=off", "-timeout=4m"}
 	if overlay != "" {

@@ -22,7 +22,7 @@ import (
 // A step of the nightly checks.
 type step struct {
 	group, name string
-	scenarios   string          // the folder of which it explores the scenarios, if it does
+	scenarios   string          // the folder whose scenarios it explores, if any
 	packages    []*repo.Package // that it names
 	hash        string          // of all that it reads
 }

@@ -193,8 +193,8 @@ func (w *world) output(ctx context.Context, dir string, env []string, command ..
 	return out.String(), nil
 }
 
-// folder makes a module outside of the repository, with a program if it has a name, and has the go
-// command get what is asked for.
+// folder makes a module outside of the repository, with a program if it has a name, and gets the
+// modules by the go command.
 func (w *world) folder(ctx context.Context, program string, get ...string) (dir string, err error) {
 	dir, err = os.MkdirTemp(w.dir, "consumer-")
 	if err != nil {

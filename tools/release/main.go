@@ -205,7 +205,7 @@ func newWorld(ctx context.Context, dir string) (*world, error) {
 	return w, nil
 }
 
-// goFlags are those of consumers. Without paths in what is compiled, the modules of others are
+// goFlags are the flags of consumers. Without paths in what is compiled, the modules of others are
 // compiled once for all rehearsals.
 const goFlags = "-modcacherw -trimpath"
 

@@ -322,7 +322,7 @@ func TestModelSeparateGatesBoundNothing(t *testing.T) {
 	interleave.Check(t, search, func(x *interleave.Run) { heldUp(x, New(2, 1), 1) })
 }
 
-// heldUp has one goroutine pass the first of two lanes, and another the second again and again. It
+// heldUp lets one goroutine pass the first of two lanes, and another the second again and again. It
 // fails if the first is overtaken more often than most.
 func heldUp(x *interleave.Run, g Lanes, most int32) {
 	watched, other := keyOf(0, 2), keyOf(1, 2)

@@ -31,5 +31,5 @@ func (s Separate) gate(key uint64) *Gate { return s[laneOf(key, len(s))] }
 // Arrive passes the gate of key's lane, as Gate.Arrive does.
 func (s Separate) Arrive(ctx context.Context, key uint64) error { return s.gate(key).Arrive(ctx, key) }
 
-// Depart leaves the section behind the gate; key is that of the arrival.
+// Depart leaves the section behind the gate; key is the key of the arrival.
 func (s Separate) Depart(key uint64) { s.gate(key).Depart(key) }

@@ -61,8 +61,8 @@ var scenarios = []scenario{
 	{name: "4x1, two permits", threads: 4, rounds: 1, permits: 2, buckets: 1, large: true, bound: 2},
 }
 
-// configs returns the configurations that differ in a scenario with at most so many waiters. The
-// explorer does not spin: there Spin is Yield, and SpinThenPark is Park.
+// configs returns the configurations that differ in a scenario with a number of waiters.
+// The explorer does not spin: there Spin is Yield, and SpinThenPark is Park.
 func configs(waiters int64) (cs []Config) {
 	for threshold := range min(waiters, 2) + 1 {
 		for _, near := range []Wait{Yield, Park} {

@@ -246,7 +246,7 @@ func (c *Command) help(w io.Writer) {
 	_, _ = io.WriteString(w, b.String()) // There is nowhere to report an error to.
 }
 
-// wrap writes the words of a text in lines of so many columns.
+// wrap writes the words of a text in lines of at most columns characters.
 func wrap(b *strings.Builder, columns int, indent, text string) {
 	line := indent
 	for word := range strings.FieldsSeq(text) {

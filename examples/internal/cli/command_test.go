@@ -13,7 +13,7 @@ import (
 	"github.com/farad-go/farad/examples/internal/cli/clitest"
 )
 
-// values are those of the flags of a command with one of each kind.
+// values are the values of the flags of a command with one flag of each kind.
 type values struct {
 	n     int
 	d     time.Duration

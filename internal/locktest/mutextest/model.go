@@ -91,7 +91,7 @@ func (w *world) dropped(f *waiter.Future) {
 	f.Release()
 }
 
-// states are those that begun knows. In the last the mutex is the owner's to unlock.
+// states are the states that begun knows. In the last the mutex is the owner's to unlock.
 const states = 6
 
 // begun brings f into one of the states.

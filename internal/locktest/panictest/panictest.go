@@ -14,7 +14,7 @@ import (
 	"github.com/farad-go/farad/waiter"
 )
 
-// A panicking is a context of a foreign type of which one call panics, or ends the goroutine.
+// A panicking is a context of a foreign type. One call to it panics, or ends the goroutine.
 type panicking struct {
 	context.Context
 	method string

@@ -138,7 +138,7 @@ func oneUnlockTooManyPanics(t *testing.T, k Kind, l Lock) {
 	}
 }
 
-// Unlocks at the same time, of which one is too many: one of them panics, and only one.
+// Unlocks at the same time, one too many: one of them panics, and only one.
 func concurrentDoubleUnlockPanicsOnce(t *testing.T, k Kind) {
 	for _, s := range Holds(k.New()) {
 		t.Run(s.String(), func(t *testing.T) {

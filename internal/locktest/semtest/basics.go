@@ -41,7 +41,7 @@ var basics = []test{
 // has released it blocks.
 func theNextRunsAtOnce(t *testing.T, k Kind) { RequireHandOff(t, k.New(1), 1) }
 
-// RequireHandOff requires that n goroutines, of which each wants a permit, run before the release
+// RequireHandOff requires that n goroutines, each of which wants a permit, run before the release
 // of all n permits of s returns.
 func RequireHandOff(t *testing.T, s Semaphore, n int64) {
 	t.Helper()

@@ -36,8 +36,8 @@ type Kind struct {
 	Bind func(s Semaphore, f *waiter.Future, n int64) // nil: there are no futures
 }
 
-// strict are the tests in which permits are free that no goroutine may take, for they are those of
-// a request that needs more.
+// strict are the tests in which no goroutine may take free permits, for they are those of a request
+// that needs more.
 var strict = []string{
 	"TryNeverOvertakesAWaiter",
 	"CancelledHeadLetsFollowersPass",

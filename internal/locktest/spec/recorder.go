@@ -18,7 +18,7 @@ func (r *Recorder) Do(k Kind, n int64, f func() Result) Result {
 	return r.Record(Op{Kind: k, N: n}, f)
 }
 
-// Record is Do for an operation of which more is known than its kind and number.
+// Record is Do for an operation with more than a kind and a number.
 func (r *Recorder) Record(o Op, f func() Result) Result {
 	o.Client = r.Client
 	o.Call = r.Clock.Invoke()

@@ -110,7 +110,7 @@ type played struct {
 	plays []*play
 }
 
-// run has the reference do n random operations, one step after the other.
+// run does n random operations on the reference, one step after the other.
 func run(rng *rand.Rand, n int) *played {
 	p := &played{size: rng.Int64N(4)}
 	r := &reference{size: p.size, avail: p.size}

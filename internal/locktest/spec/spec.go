@@ -36,7 +36,7 @@ const (
 	// Abandoned is that of an Acquire given up by the Cancel of a future, which does not wait for
 	// the operation that grants it.
 	Abandoned
-	// Closed and TooLarge are those of an Acquire that got nothing.
+	// Closed and TooLarge are the results of an Acquire that got nothing.
 	Closed
 	TooLarge
 	// Done is that of a Release, Resize, Close or Cancel.

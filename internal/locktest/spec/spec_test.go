@@ -310,7 +310,7 @@ func corrupt(rng *rand.Rand, ops []Op) bool {
 	return false
 }
 
-// misplaceCancel has a context end something that it did not, or not end what it did.
+// misplaceCancel lets a context end a wait that it did not end, or the reverse.
 func misplaceCancel(rng *rand.Rand, ops []Op) {
 	for range 100 {
 		switch o := &ops[rng.IntN(len(ops))]; {

@@ -20,7 +20,7 @@ const (
 // own until it gives them back.
 const late = Panicked + 1
 
-// actions are those of the kinds that are one step.
+// actions are the actions of the kinds that are one step.
 var actions = [...]action{TryAcquire: try, Release: release, Resize: resize, Close: shut, Cancel: cancel}
 
 // A step is what happens at one moment.

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// A Result is that of the tests of some packages.
+// A Result is the outcome of the tests of some packages.
 type Result struct {
 	Packages int                 // with tests, or that do not compile
 	Passed   map[string]bool     // by the keys of the tests

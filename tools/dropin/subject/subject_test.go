@@ -19,7 +19,7 @@ const (
 	root    = "../../.." // of our module
 )
 
-// proxy has the go command find a module with these files, and nothing else.
+// proxy lets the go command find a module with these files, and nothing else.
 func proxy(t *testing.T, files map[string]string) {
 	t.Helper()
 	folder := t.TempDir()

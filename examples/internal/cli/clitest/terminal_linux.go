@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal returns a terminal with so many columns. What has been drawn on it is returned by the
-// function, which closes it.
+// Terminal returns a terminal with a number of columns. What has been drawn on it is returned by
+// the function, which closes it.
 func Terminal(t testing.TB, columns int) (terminal *os.File, drawn func() string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
